@@ -1,0 +1,34 @@
+// base.h - compiler attributes, assertions and the few macros that every file uses.
+#ifndef SEER_BASE_BASE_H
+#define SEER_BASE_BASE_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SEER_MUST_USE __attribute__((warn_unused_result))
+#define SEER_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define SEER_NORETURN __attribute__((noreturn))
+#define SEER_UNUSED __attribute__((unused))
+#define SEER_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+// Our own bugs. Always with the values: SEER_ASSERT(i < n, "i %u, n %u", i, n).
+#define SEER_ASSERT(cond, ...) \
+  do {                         \
+    if (!(cond)) seer_assert_fail(__FILE__, __LINE__, #cond, __VA_ARGS__); \
+  } while (0)
+
+SEER_NORETURN SEER_PRINTF(4, 5) void seer_assert_fail(const char *file, int line, const char *cond,
+    const char *format, ...);
+
+static inline int64_t seer_min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t seer_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+
+// Floor and ceiling division and floor modulus; `b` > 0.
+static inline int64_t seer_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+static inline int64_t seer_floor_mod(int64_t a, int64_t b) { return a - seer_floor_div(a, b) * b; }
+static inline int64_t seer_ceil_div(int64_t a, int64_t b) { return -seer_floor_div(-a, b); }
+static inline int64_t seer_round_up(int64_t a, int64_t b) { return seer_ceil_div(a, b) * b; }
+
+#endif

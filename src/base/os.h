@@ -1,0 +1,83 @@
+// os.h - the operating system: clock, files, memory maps, processes, threads, dynamic libraries.
+// Nothing else in the tree calls the OS for these. Linux first; names follow POSIX where they match it.
+#ifndef SEER_BASE_OS_H
+#define SEER_BASE_OS_H
+
+#include "base/arena.h"
+#include "base/status.h"
+
+// ---- clock
+uint64_t seer_os_now_ns(void);  // monotonic
+void seer_os_sleep_ns(uint64_t ns);
+
+// ---- files
+typedef struct {
+  const uint8_t *data;  // NULL for an empty file
+  size_t n_bytes;
+} seer_os_map;
+
+SEER_MUST_USE seer_status seer_os_map_file(const char *path, seer_os_map *out_map);  // read only, private
+void seer_os_unmap(seer_os_map *map);
+SEER_MUST_USE seer_status seer_os_read_file(const char *path, seer_arena *arena, size_t max_bytes, char **out_data,
+    size_t *out_n_bytes);  // NUL-terminated copy
+// Writes a temporary file beside `path` and renames it: `path` is never half-written.
+SEER_MUST_USE seer_status seer_os_write_file(const char *path, const void *data, size_t n_bytes);
+SEER_MUST_USE seer_status seer_os_make_dirs(const char *path);  // as mkdir -p
+bool seer_os_exists(const char *path);
+bool seer_os_is_dir(const char *path);
+SEER_MUST_USE seer_status seer_os_remove_tree(const char *path);
+SEER_MUST_USE seer_status seer_os_temp_dir(const char *prefix, seer_arena *arena, const char **out_path);
+SEER_MUST_USE seer_status seer_os_cache_dir(seer_arena *arena, const char **out_path);  // <user cache>/familyseer, made
+SEER_MUST_USE seer_status seer_os_self_path(seer_arena *arena, const char **out_path);  // this executable
+const char *seer_os_path_join(seer_arena *arena, const char *folder, const char *name);
+const char *seer_os_path_dir(seer_arena *arena, const char *path);
+const char *seer_os_path_base(const char *path);
+
+// ---- processes. Children are exec'd, never forked to run our code; they die with the parent
+// (PR_SET_PDEATHSIG). Descriptors in `keep_fds` stay open in the child at the same numbers; all others are closed.
+typedef struct {
+  int32_t pid;  // 0 = none
+} seer_os_process;
+
+typedef struct {
+  const char *const *argv;  // NULL-terminated, argv[0] is the path
+  const int *keep_fds;
+  size_t n_keep_fds;
+  const char *stdout_path, *stderr_path;  // NULL: inherited
+  uint64_t max_memory_bytes;              // RLIMIT_AS; 0: no limit
+} seer_os_spawn_options;
+
+SEER_MUST_USE seer_status seer_os_spawn(const seer_os_spawn_options *options, seer_os_process *out_process);
+// Waits at most `timeout_ns` (UINT64_MAX: for ever; 0: only looks). *out_done false on time-out. Exit status, or
+// 128 + signal.
+SEER_MUST_USE seer_status seer_os_wait(seer_os_process *process, uint64_t timeout_ns, bool *out_done, int *out_status);
+void seer_os_kill(seer_os_process *process);  // SIGKILL and reap; 0 is fine
+
+// Shared memory handed to children by descriptor (memfd).
+SEER_MUST_USE seer_status seer_os_shm_create(const char *name, size_t n_bytes, int *out_fd);
+SEER_MUST_USE seer_status seer_os_shm_map(int fd, size_t n_bytes, bool writable, void **out_data);
+void seer_os_shm_unmap(void *data, size_t n_bytes);
+SEER_MUST_USE seer_status seer_os_pipe(int out_fds[2]);  // [0] reads, [1] writes; close-on-exec
+SEER_MUST_USE seer_status seer_os_write_all(int fd, const void *data, size_t n_bytes);
+// Reads exactly n_bytes; TIMEOUT after timeout_ns without them, IO at end of file.
+SEER_MUST_USE seer_status seer_os_read_all(int fd, void *data, size_t n_bytes, uint64_t timeout_ns);
+void seer_os_close(int fd);  // -1 is fine
+
+// ---- threads
+typedef struct seer_os_thread seer_os_thread;
+SEER_MUST_USE seer_status seer_os_thread_create(void (*run)(void *), void *arg, seer_os_thread **out_thread);
+void seer_os_thread_join(seer_os_thread *thread);
+// Threads that this process may use: affinity mask, cut by the cgroup quota rounded down, at least 1.
+uint32_t seer_os_n_threads(void);
+SEER_MUST_USE seer_status seer_os_pin_self(uint32_t nth_allowed_cpu);
+uint64_t seer_os_peak_rss_bytes(void);
+
+// ---- advisory lock on a file (flock). *out_fd -1 when someone else holds it and !wait.
+SEER_MUST_USE seer_status seer_os_lock_file(const char *path, bool wait, int *out_fd);
+
+// ---- dynamic libraries
+SEER_MUST_USE seer_status seer_os_dylib_open(const char *path, void **out_handle);
+SEER_MUST_USE seer_status seer_os_dylib_symbol(void *handle, const char *name, void **out_symbol);
+void seer_os_dylib_close(void *handle);
+
+#endif

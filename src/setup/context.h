@@ -1,0 +1,43 @@
+// context.h - what is passed to everything: the options, the log, the dumps, the counters. No global state.
+// All options stand in one table (options.inc -> doc/options.md); nothing else calls getenv.
+#ifndef SEER_SETUP_CONTEXT_H
+#define SEER_SETUP_CONTEXT_H
+
+#include "base/text.h"
+#include "setup/target.h"
+
+// X(id, name, type, default, min, max, doc) - see options.inc
+typedef enum {
+#define SEER_OPTION(id, name, type, def, min, max, doc) SEER_OPT_##id,
+#include "setup/options.inc"
+#undef SEER_OPTION
+  SEER_OPT_COUNT
+} seer_option;
+
+typedef struct seer_context seer_context;
+
+SEER_MUST_USE seer_status seer_context_create(seer_context **out_context);  // owned; reads SEER_* variables
+void seer_context_destroy(seer_context *context);
+seer_arena *seer_context_arena(seer_context *context);
+
+// Sets by name ("time-budget" or "SEER_TIME_BUDGET"); INVALID names the option, the value and what is allowed.
+SEER_MUST_USE seer_status seer_context_set(seer_context *context, const char *name, const char *value);
+bool seer_context_has_option(const char *name, bool *out_takes_value);
+const char *seer_context_str(const seer_context *context, seer_option option);  // "" when not set
+int64_t seer_context_i64(const seer_context *context, seer_option option);
+double seer_context_f64(const seer_context *context, seer_option option);
+bool seer_context_bool(const seer_context *context, seer_option option);
+bool seer_context_is_set(const seer_context *context, seer_option option);  // by user or environment
+
+const seer_target *seer_context_target(const seer_context *context);
+void seer_context_set_target(seer_context *context, const seer_target *target);  // copied; strings kept
+
+// Log levels by topic: SEER_LOG=search:2,measure:1
+bool seer_log_on(const seer_context *context, const char *topic, int level);
+SEER_PRINTF(4, 5) void seer_log(const seer_context *context, const char *topic, int level, const char *format, ...);
+// SEER_DUMP=task,loop,asm with SEER_DUMP_DIR: true if `kind` is to be dumped; then seer_dump writes <dir>/<name>.<kind>
+bool seer_dump_on(const seer_context *context, const char *kind);
+SEER_MUST_USE seer_status seer_dump(const seer_context *context, const char *kind, const char *name, const char *text,
+    size_t n_bytes);
+
+#endif
