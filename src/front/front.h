@@ -1,0 +1,64 @@
+// front.h - MODEL FILE -> GRAPH -> TASKS: the passes in their order, and what comes out.
+#ifndef SEER_FRONT_FRONT_H
+#define SEER_FRONT_FRONT_H
+
+#include "front/graph.h"
+#include "front/op.h"
+#include "setup/context.h"
+
+// Reads an ONNX file (opset 7 to 21, external data beside it) into a graph: nodes as in the file, constants mapped.
+// `input_shapes`: "x:1x3x224x224,mask:1x128" or "" (fixes symbolic dimensions). Data stays mapped while `arena` lives
+// (the map is registered with the arena's owner through out_map; unmap after the arena is gone).
+SEER_MUST_USE seer_status seer_onnx_read(const char *path, seer_arena *arena, seer_graph **out_graph);
+SEER_MUST_USE seer_status seer_onnx_write(const seer_graph *graph, const char *path);  // weights inline below 2 GB
+
+// A model by path or by the name of a built-in network, resolved, shapes inferred, folded, simplified, laid out.
+SEER_MUST_USE seer_status seer_front_resolve(seer_graph *graph, const char *input_shapes);  // ops, shapes; all unsupported at once
+typedef struct {
+  const char *name, *doc;
+  seer_status (*run)(const seer_context *context, seer_graph *graph);
+} seer_pass_desc;
+extern const seer_pass_desc *const seer_pass_table[];  // fold, simplify, layout, fuse is in task.h
+extern const size_t seer_pass_table_count;
+SEER_MUST_USE seer_status seer_front_run_passes(const seer_context *context, seer_graph *graph);
+
+// ---- tasks
+typedef enum { SEER_STEP_KERNEL, SEER_STEP_VIEW, SEER_STEP_COPY, SEER_STEP_HOST } seer_step_kind;
+
+// One subgraph of the network: the nodes it covers, as DAG. Equal (structure, shape) = one task.
+typedef struct {
+  uint32_t id;          // index into seer_network.task
+  const char *name;     // readable: "conv 3x3 s1 56x56x64->64 +add+relu"
+  seer_dag *dag;
+  seer_dag_key key;
+  uint32_t weight;      // how many subgraphs of the network share it
+  double flops;         // of one instance
+  const char *anchor_class;
+} seer_task;
+
+// An instance: runs a task's code on these values. Same task, but maybe other literals: its own dag (content).
+typedef struct {
+  seer_step_kind kind;
+  const char *name;
+  uint32_t task;          // KERNEL, COPY
+  seer_dag *dag;          // KERNEL, COPY: with this instance's literals
+  uint64_t content;       // hash of dag
+  // binding: graph value of each DAG input / output buffer, by buffer id (0 for stage buffers that are not outputs)
+  seer_val *value_of_buf;
+  seer_val view_in, view_out;  // VIEW: same bytes
+} seer_step;
+
+typedef struct {
+  seer_graph *graph;
+  uint32_t n_task, n_step;
+  seer_task *task;
+  seer_step *step;  // in execution order
+} seer_network;
+
+// The last front stage: fuses nodes into subgraphs, emits their DAGs, names, keys, deduplicates.
+SEER_MUST_USE seer_status seer_network_build(const seer_context *context, seer_graph *graph, seer_arena *arena,
+    seer_network **out_network);
+// All of the above for a path or built-in name (models/ registers the built-in resolver through this callback).
+typedef seer_status (*seer_builtin_model)(const char *name, const char *options, seer_arena *arena, seer_graph **out_graph);
+
+#endif

@@ -1,0 +1,88 @@
+// plan.h - the plan inside a model.so: what runs, on which buffers, in which order. Written by code/build, read by the
+// runtime. A flat blob of little-endian structs without pointers; strings are offsets into a string table.
+// The runtime trusts nothing: seer_plan_check bounds every offset.
+//
+//   [seer_plan_header][steps][args][ios][values][strings][json]
+#ifndef SEER_RUNTIME_PLAN_H
+#define SEER_RUNTIME_PLAN_H
+
+#include <stdint.h>
+
+#define SEER_PLAN_MAGIC 0x6E616C7072656573u  // "seerplan"
+#define SEER_PLAN_VERSION 1
+#define SEER_WEIGHTS_MAGIC 0x7374677772656573u
+#define SEER_PLAN_ALIGN 64
+
+typedef struct {
+  uint64_t magic;
+  uint32_t version, n_bytes;
+  uint32_t n_step, step_offset;
+  uint32_t n_arg, arg_offset;
+  uint32_t n_input, n_output, io_offset;  // inputs then outputs
+  uint32_t n_phase, phase_offset;         // seer_plan_phase, indexed by steps; phase i is entry i of the kernel table
+  uint32_t strings_offset, strings_bytes;
+  uint32_t json_offset, json_bytes;
+  uint32_t features_string;               // "+avx512f,..." that the kernels need; checked when opening
+  uint64_t arena_bytes;                   // activations of a session, all steps (static memory plan)
+  uint64_t shared_bytes;                  // kernels' shared scratch (max over steps), also in the arena: at arena_bytes
+  uint64_t scratch_bytes;                 // per thread (max over steps)
+  uint64_t weight_bytes;                  // payload of weights.bin
+  uint64_t weight_hash;                   // XXH3 of the payload
+} seer_plan_header;
+
+typedef enum { SEER_PLAN_KERNEL = 1, SEER_PLAN_VIEW = 2, SEER_PLAN_COPY_BYTES = 3 } seer_plan_step_kind;
+
+typedef struct {
+  uint32_t kind;
+  uint32_t name_string, source_string;
+  uint32_t first_phase, n_phase;  // KERNEL
+  uint32_t first_arg, n_arg;      // KERNEL: arguments in kernel order (scratch is added by the runtime); COPY_BYTES: from, to
+  uint64_t n_bytes;               // COPY_BYTES
+  double flops;
+} seer_plan_step;
+
+typedef struct {
+  uint32_t n_parts;
+  uint32_t reserved;
+} seer_plan_phase;
+
+typedef enum {
+  SEER_ARG_ARENA = 1,   // offset into the session's arena
+  SEER_ARG_WEIGHT = 2,  // offset into the payload of weights.bin
+  SEER_ARG_INPUT = 3,   // index of a model input
+  SEER_ARG_OUTPUT = 4,  // index of a model output
+  SEER_ARG_SHARED = 5   // offset into the shared scratch
+} seer_plan_arg_kind;
+
+typedef struct {
+  uint32_t kind;
+  uint32_t reserved;
+  uint64_t offset;
+  uint64_t n_bytes;
+} seer_plan_arg;
+
+typedef struct {
+  uint32_t name_string;
+  int32_t onnx_dtype;
+  int32_t rank;
+  uint32_t reserved;
+  int64_t dim[12];
+  uint64_t n_bytes;
+} seer_plan_io;
+
+// weights.bin: this header, then the payload at SEER_PLAN_ALIGN.
+typedef struct {
+  uint64_t magic;
+  uint32_t version, header_bytes;
+  uint64_t n_bytes;  // payload
+  uint64_t hash;     // of the payload
+} seer_weights_header;
+
+// A model.so defines these two (made by code/build); the runtime archive linked into it reads them.
+extern const uint8_t seer_plan_blob[];
+extern void (*const seer_plan_kernels[])(void *const *buffers, uint32_t part);
+
+// Bounds of everything; returns NULL if sound, else what is wrong.
+const char *seer_plan_check(const void *blob, uint64_t n_bytes);
+
+#endif

@@ -1,0 +1,55 @@
+// frame.h - the loops of one schedule with numbers: what (sketch, knobs) come to, by arithmetic alone. Lowering, the nest
+// summary, normalisation and the validity checks all read it. No allocation: the caller owns the struct.
+#ifndef SEER_SPACE_FRAME_H
+#define SEER_SPACE_FRAME_H
+
+#include "space/sketch.h"
+
+typedef struct {
+  uint8_t axis, level;
+  bool is_reduce;
+  bool is_tile;      // part of the register tile: unrolled
+  bool is_vector;    // the last loop
+  bool is_parallel;
+  bool is_exact;     // trip count is always `extent`
+  int64_t extent;    // nominal
+  int64_t coef;      // the axis's index = region start + sum coef * var
+} seer_frame_loop;
+
+typedef enum { SEER_PLACE_NONE, SEER_PLACE_INLINE, SEER_PLACE_ROOT, SEER_PLACE_AT, SEER_PLACE_CONST } seer_place;
+
+typedef struct {
+  seer_place place;
+  uint8_t at, depth;   // AT: inside the first `depth` loops of stage `at`
+  uint8_t n_loop;
+  uint8_t n_parallel;
+  uint16_t max_unroll;
+  // Extent per axis of what is computed at one visit: the whole axis at the root, the region that the consumers need
+  // (hull, cut to the buffer) when attached; reduction axes whole.
+  int64_t region[SEER_DAG_MAX_AXES];
+  seer_frame_loop loop[SEER_DAG_MAX_AXES * 4];
+} seer_frame_stage;
+
+typedef struct {
+  const seer_sketch *sketch;
+  uint32_t n_root;                      // root stages in execution order = phases
+  uint8_t root[SEER_DAG_MAX_STAGES];
+  seer_frame_stage stage[SEER_DAG_MAX_STAGES];
+} seer_frame;
+
+// Fills `out` for a schedule (need not be normalised: factors are clamped on the fly as normalise does).
+void seer_frame_make(const seer_sketch_list *list, const seer_schedule *schedule, seer_frame *out);
+
+// Where buffer `buf` (of a stage that is AT) is needed by `consumer` inside the first `depth` loops of stage `at`:
+// affine start over the enclosing loops is lowering's business; this is the hull's length per dimension. `frame` must
+// already hold all consumers. Data-dependent or non-affine indices: the whole dimension.
+void seer_frame_region(const seer_frame *frame, uint32_t producer_stage, uint32_t at, uint32_t depth,
+    int64_t *out_extent);
+
+// Lowers (lower.c). `schedule` complete; out_loop in `arena`.
+// Errors: UNSUPPORTED for what has no lowering; INTERNAL if verify of the result fails (SEER_VERIFY).
+struct seer_loop;
+SEER_MUST_USE seer_status seer_loop_lower(const seer_sketch_list *list, const seer_schedule *schedule, seer_arena *arena,
+    struct seer_loop **out_loop);
+
+#endif

@@ -1,0 +1,128 @@
+// sketch.h - the skeleton of loops that the rules give a task; everything sampled is a knob.
+// task -> formulations (DAGs with equal results) -> sketches -> knobs. A sketch owns its DAG: the formulation's DAG,
+// rewritten by cache-write, cache-read and rfactor (which add stages). Stages are computed consumers first: what an
+// attached stage's factors split is the region that its consumer needs.
+//
+// The loops of a stage, outer to inner, for the structure SSRSRS of a tiled stage that is computed at a consumer's loops
+// (fused at level 2): consumer [S0 S1 | T], stage at the consumer's last S1 loop: [R0 S2 R1 S3], T = the region.
+#ifndef SEER_SPACE_SKETCH_H
+#define SEER_SPACE_SKETCH_H
+
+#include "base/rng.h"
+#include "dag/dag.h"
+#include "setup/target.h"
+#include "space/schedule.h"
+
+typedef enum {
+  SEER_ROLE_CONST,   // weights only: evaluated at compile time, read as a packed weight
+  SEER_ROLE_INLINE,  // substituted into its consumers
+  SEER_ROLE_TILED,   // multi-level tiling
+  SEER_ROLE_SIMPLE,  // its axes in order, the last split (outer, lanes), reductions inside
+  SEER_ROLE_FOLLOW   // consumer of a tiled stage: its loops follow the tiling down to where the stage is attached
+} seer_sketch_role;
+
+typedef enum {
+  SEER_KNOB_FACTOR,    // inner factor of (stage, axis, level)
+  SEER_KNOB_LOCATION,  // index into the stage's list of locations
+  SEER_KNOB_PARALLEL,  // how many leading loops of a root stage are parallel
+  SEER_KNOB_UNROLL,    // index into seer_unroll_limits: copies of the register tile's body in the loops around it
+  SEER_KNOB_KIND_COUNT
+} seer_knob_kind;
+
+extern const uint16_t seer_unroll_limits[];  // {1, 4, 16, 64}
+extern const size_t seer_unroll_limits_count;
+
+typedef struct {
+  const char *name;  // "conv.oc.3", "pad.at", "conv.parallel", "conv.unroll"
+  seer_knob_kind kind;
+  uint8_t stage, axis, level;
+  uint16_t n_values;  // LOCATION, PARALLEL, UNROLL: values are 0 .. n_values-1; FACTOR: 0 (values 1 .. SEER_MAX_FACTOR)
+  bool is_vector;     // FACTOR: the innermost factor of the vectorised axis: a multiple of the vector length
+} seer_knob;
+
+#define SEER_NO_KNOB 0xFFFF
+
+typedef struct {
+  uint8_t axis;    // of the stage
+  uint8_t level;   // 0 = outermost part of this axis within this stage
+  uint16_t knob;   // factor; SEER_NO_KNOB for the implied outermost part
+} seer_sketch_loop;
+
+// Where a stage may be computed: at depth d of stage `at` = inside its first d loops (d >= 1), or at the root.
+typedef struct {
+  bool is_root, is_inline;
+  uint8_t at;     // stage
+  uint8_t depth;  // number of loops of `at` that enclose it
+} seer_location;
+
+typedef struct {
+  seer_sketch_role role;
+  uint8_t n_location;          // 1: fixed
+  uint16_t location_knob;      // SEER_NO_KNOB when fixed
+  seer_location location[40];  // static list
+  uint8_t n_loop;
+  seer_sketch_loop loop[SEER_DAG_MAX_AXES * 4];
+  uint8_t first_tile_loop;     // loops from here on are the register tile: unrolled, the last one vectorised
+  bool is_vectorised;          // the last loop is a VECTOR loop
+  uint16_t parallel_knob, unroll_knob;  // SEER_NO_KNOB when the stage has none
+  bool pack_weights;           // weights that it loads by plain axes are packed in read order
+} seer_sketch_stage;
+
+typedef struct {
+  const char *signature;  // ordered text of the rules applied: "direct/tile(conv)/fuse@2(relu)/pad@knob"
+  const char *formulation;
+  const seer_dag *dag;    // of this sketch
+  double tolerance;       // relative, of the formulation
+  uint32_t n_knob;
+  seer_knob *knob;
+  seer_sketch_stage stage[SEER_DAG_MAX_STAGES];
+} seer_sketch;
+
+typedef struct {
+  const seer_dag *dag;  // the canonical one
+  const seer_target *target;
+  uint32_t n;
+  const seer_sketch **sketch;
+} seer_sketch_list;
+
+typedef enum {
+  SEER_SPACE_FULL,   // everything
+  SEER_SPACE_ANSOR   // exact divisors, Ansor's rules only
+} seer_space_kind;
+
+// All sketches of all formulations, in a stable order. Never empty for a verified DAG (a simple sketch always exists).
+SEER_MUST_USE seer_status seer_sketch_generate(const seer_dag *dag, const seer_target *target, seer_space_kind space,
+    seer_arena *arena, seer_sketch_list **out_list);
+
+typedef enum {
+  SEER_REJECT_NONE, SEER_REJECT_REGISTERS, SEER_REJECT_LOCAL_BYTES, SEER_REJECT_TOO_MANY_PARTS, SEER_REJECT_PADDING,
+  SEER_REJECT_NO_MATCH, SEER_REJECT_UNROLL, SEER_REJECT_DUPLICATE, SEER_REJECT_SPACE, SEER_REJECT_COUNT
+} seer_reject;
+const char *seer_reject_name(seer_reject reject);
+
+// ---- schedules (schedule.c, sample.c, mutate.c, refit.c, text.c)
+// Clamps factors to their extents, locations to valid ones, unused knobs to canonical values. Idempotent.
+void seer_schedule_normalise(const seer_sketch_list *list, seer_schedule *schedule);
+uint64_t seer_schedule_hash(const seer_schedule *schedule);  // of a normalised one
+bool seer_schedule_equal(const seer_schedule *a, const seer_schedule *b);
+// A random schedule of sketch `sketch` (normalised), or why not.
+seer_reject seer_schedule_sample(const seer_sketch_list *list, uint32_t sketch, seer_rng *rng, seer_schedule *out);
+// Always valid: sequential loops, moderate tiles. Deterministic.
+void seer_schedule_default(const seer_sketch_list *list, uint32_t sketch, seer_schedule *out);
+// Changes one knob (factors are moved between levels of an axis or redrawn; register tile jointly; location; parallel;
+// unroll), or jumps to another sketch (re-fitted).
+seer_reject seer_schedule_mutate(const seer_sketch_list *list, seer_rng *rng, const seer_schedule *parent,
+    seer_schedule *out);
+seer_reject seer_schedule_cross(const seer_sketch_list *list, seer_rng *rng, const seer_schedule *a,
+    const seer_schedule *b, seer_schedule *out);
+// Carries a schedule over to another task by knob names and the sketch's signature.
+seer_reject seer_schedule_refit(const seer_sketch_list *from, const seer_schedule *schedule, const seer_sketch_list *to,
+    seer_schedule *out);
+// Validity beyond the knobs' own domains: register tile, local bytes, number of parts.
+seer_reject seer_schedule_check(const seer_sketch_list *list, const seer_schedule *schedule);
+// Readable steps; parse matches sketch by signature and knobs by name.
+const char *seer_schedule_print(const seer_sketch_list *list, const seer_schedule *schedule, seer_arena *arena);
+SEER_MUST_USE seer_status seer_schedule_parse(const seer_sketch_list *list, const char *source, const char *text,
+    size_t n_bytes, seer_schedule *out);
+
+#endif
