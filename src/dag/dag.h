@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "dag/expr.h"
+#include "dag/scalar.h"
 
 #define SEER_DAG_MAX_VALUES 4
 #define SEER_DAG_MAX_STAGES 64
@@ -31,7 +32,7 @@ typedef enum {
 typedef enum {
   SEER_COMBINE_NONE,  // no reduction axes
   SEER_COMBINE_SUM, SEER_COMBINE_PROD, SEER_COMBINE_MAX, SEER_COMBINE_MIN,
-  SEER_COMBINE_ARGMAX, SEER_COMBINE_ARGMIN,  // values (x, index): first index of the extreme
+  SEER_COMBINE_ARGMAX, SEER_COMBINE_ARGMIN,  // values (x, index): smallest index of the extreme, in any order
   SEER_COMBINE_AND, SEER_COMBINE_OR,
   SEER_COMBINE_COUNT
 } seer_combiner;
@@ -81,7 +82,7 @@ typedef struct seer_dag {
   seer_dag_stage stage[SEER_DAG_MAX_STAGES];
 } seer_dag;
 
-// ---- building (build.c). Errors of the caller are assertions; seer_dag_verify judges what came from outside.
+// ---- building (build.c). Names are made fit for the text form (letters, digits, _ .) and unique. Errors of the caller are assertions; seer_dag_verify judges what came from outside.
 seer_dag *seer_dag_create(seer_arena *arena, const char *name);
 // An input. pitch 0: dense. Returns the buffer id.
 uint32_t seer_dag_add_input(seer_dag *dag, const char *name, seer_buf_kind kind, seer_dtype dtype, const int64_t *dim,
@@ -101,7 +102,13 @@ void seer_dag_mark_output(seer_dag *dag, uint32_t buf, int64_t pitch);  // pitch
 void seer_dag_finish(seer_dag *dag);                                    // derived facts (is_const)
 seer_dag *seer_dag_clone(const seer_dag *dag, seer_arena *arena);
 int64_t seer_dag_buf_elems(const seer_dag_buf *buf);  // with pitch: what must be allocated
+// Of value 0 (and of every value of the combiners that are no arg...). The identity of an arg's index is the largest
+// integer, as of MIN. 64-bit maxima are given as 2^63, 2^64: saturate.
 double seer_combiner_identity(seer_combiner combiner, seer_dtype dtype);
+// What a reduction starts from, and one step of it: acc = acc (+) value, each rounded to its dtype.
+void seer_combiner_init(seer_combiner combiner, const seer_dtype *dtype, uint32_t n_values, seer_scalar *out_acc);
+void seer_combiner_apply(seer_combiner combiner, const seer_dtype *dtype, uint32_t n_values, seer_scalar *acc,
+    const seer_scalar *value);
 const char *seer_combiner_name(seer_combiner combiner);
 const char *seer_axis_role_name(seer_axis_role role);
 const char *seer_stage_role_name(seer_stage_role role);

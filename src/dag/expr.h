@@ -1,7 +1,8 @@
 // expr.h - scalar expressions over loads, shared by the DAG (leaves are axes) and the loop IR (leaves are loop
 // variables). Nodes are 32-bit ids into a pool; 0 is "none".
 // Builders fold constants and drop neutral elements of integer arithmetic (x+0, x*1, x*0, x/1, x%1), and fold
-// float constants; they never reorder float arithmetic.
+// float constants; integer constants move to the right and merge ((x+1)+2 is x+3; x-1 is x + -1); they never reorder
+// float arithmetic. What one operator computes is scalar.h.
 #ifndef SEER_DAG_EXPR_H
 #define SEER_DAG_EXPR_H
 
@@ -45,6 +46,8 @@ typedef struct {
   size_t n, cap;
   seer_expr *index;
   size_t n_index, cap_index;
+  uint32_t *bucket;  // equal nodes are one node: a == b iff a.i == b.i. Nodes are never changed in place.
+  size_t n_bucket;
 } seer_expr_pool;
 
 void seer_expr_pool_init(seer_expr_pool *pool, seer_arena *arena);  // `arena` kept
@@ -94,6 +97,10 @@ bool seer_expr_affine(const seer_expr_pool *pool, seer_expr e, seer_affine *out_
 // Bounds of an integer (or BOOL) expression when var v lies in [low[v], high[v]]; false if unknown (a load).
 bool seer_expr_range(const seer_expr_pool *pool, seer_expr e, const int64_t *low, const int64_t *high,
     int64_t *out_low, int64_t *out_high);
+// As seer_expr_range, knowing that `predicate` holds (0: nothing known): its conjunction of affine comparisons
+// tightens the bounds. *out_low > *out_high where the predicate can never hold.
+bool seer_expr_range_given(const seer_expr_pool *pool, seer_expr e, const int64_t *low, const int64_t *high,
+    seer_expr predicate, int64_t *out_low, int64_t *out_high);
 bool seer_expr_uses_var(const seer_expr_pool *pool, seer_expr e, uint32_t var);
 // Calls visit(user, node id) for `e` and everything below it, parents first; shared nodes may be seen again.
 void seer_expr_visit(const seer_expr_pool *pool, seer_expr e, void (*visit)(void *user, seer_expr e), void *user);
