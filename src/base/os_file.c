@@ -1,0 +1,415 @@
+// os_file.c - files, maps, folders, locks, shared memory, pipes, dynamic libraries on Linux.
+// Every failure becomes one status here, with the path and the system's words; errno leaves this file nowhere.
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/os.h"
+#include "base/os_fault.h"
+
+// ---- faults planted by tests
+
+// Calls that may still succeed before one fails; 0 = none planted. Only tests write it.
+static _Atomic uint64_t calls_to_fault;
+
+void seer_os_plant_fault(uint64_t nth) { calls_to_fault = nth; }
+
+bool seer_os_fault_hits(void) { return calls_to_fault != 0 && --calls_to_fault == 0; }
+
+seer_status seer_os_fail(int error, const char *what, const char *name) {
+  const char *why = strerror(error);
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return SEER_FAIL(NOT_FOUND, "%s: %s: %s", name, what, why);
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
+    case ENOSPC:
+    case EDQUOT:
+    case EAGAIN:
+      return SEER_FAIL(RESOURCE, "%s: %s: %s", name, what, why);
+    default:
+      return SEER_FAIL(IO, "%s: %s: %s", name, what, why);
+  }
+}
+
+#define TRY_FAULT(what, name)                                           \
+  do {                                                                  \
+    if (seer_os_fault_hits()) return seer_os_fail(EIO, (what), (name)); \
+  } while (0)
+
+// ---- clock
+
+uint64_t seer_os_now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void seer_os_sleep_ns(uint64_t ns) {
+  struct timespec left = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+  while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+  }
+}
+
+// ---- files
+
+// Opens a regular file for reading; *out_size is its length (0 for those of /proc, which do not know it).
+static seer_status open_regular(const char *path, int *out_fd, size_t *out_size) {
+  TRY_FAULT("cannot open", path);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return seer_os_fail(errno, "cannot open", path);
+  struct stat info;
+  if (fstat(fd, &info) != 0) {
+    int error = errno;
+    close(fd);
+    return seer_os_fail(error, "cannot open", path);
+  }
+  if (!S_ISREG(info.st_mode)) {
+    close(fd);
+    return SEER_FAIL(INVALID, "%s: is %s, must be a file", path, S_ISDIR(info.st_mode) ? "a folder" : "a special file");
+  }
+  *out_fd = fd;
+  *out_size = (size_t)info.st_size;
+  return SEER_OK;
+}
+
+seer_status seer_os_map_file(const char *path, seer_os_map *out_map) {
+  *out_map = (seer_os_map){NULL, 0};
+  int fd;
+  size_t size;
+  SEER_TRY(open_regular(path, &fd, &size));
+  if (size == 0) {
+    close(fd);
+    return SEER_OK;
+  }
+  void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  int error = errno;
+  close(fd);
+  if (data == MAP_FAILED) return seer_os_fail(error, "cannot map", path);
+  *out_map = (seer_os_map){data, size};
+  return SEER_OK;
+}
+
+void seer_os_unmap(seer_os_map *map) {
+  if (map->data) munmap((void *)(uintptr_t)map->data, map->n_bytes);
+  *map = (seer_os_map){NULL, 0};
+}
+
+seer_status seer_os_read_file(
+    const char *path, seer_arena *arena, size_t max_bytes, char **out_data, size_t *out_n_bytes) {
+  int fd;
+  size_t size;
+  SEER_TRY(open_regular(path, &fd, &size));
+  size_t cap = size ? size : 4096, n = 0;
+  seer_status status = SEER_OK;
+  char *data = NULL;
+  if (size <= max_bytes) data = seer_arena_alloc(arena, cap + 1, 16);
+  while (data) {
+    if (n == cap) {
+      // Exactly full: only a further byte tells whether there is more than the size promised.
+      char byte;
+      ssize_t got = read(fd, &byte, 1);
+      if (got == 0) break;
+      if (got == 1) {
+        if (n + 1 > max_bytes) {
+          data = NULL;
+          break;
+        }
+        char *more = seer_arena_alloc(arena, cap * 2 + 1, 16);
+        memcpy(more, data, n);
+        data = more;
+        cap *= 2;
+        data[n++] = byte;
+        continue;
+      }
+    }
+    ssize_t got = n < cap ? read(fd, data + n, cap - n) : -1;
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      status = seer_os_fail(errno, "cannot read", path);
+      break;
+    }
+    if (got == 0) break;
+    n += (size_t)got;
+    if (n > max_bytes) data = NULL;
+  }
+  close(fd);
+  if (status) return status;
+  if (!data) return SEER_FAIL(INVALID, "%s: is longer than the %zu bytes allowed here", path, max_bytes);
+  data[n] = '\0';
+  *out_data = data;
+  if (out_n_bytes) *out_n_bytes = n;
+  return SEER_OK;
+}
+
+seer_status seer_os_write_file(const char *path, const void *data, size_t n_bytes) {
+  TRY_FAULT("cannot write", path);
+  // Unique among processes (pid) and among this one's threads and calls (counter).
+  static _Atomic uint32_t counter;
+  char *temporary = NULL;
+  if (asprintf(&temporary, "%s.%d.%u.tmp", path, (int)getpid(), counter++) < 0)
+    return SEER_FAIL(RESOURCE, "%s: out of memory", path);
+  int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) {
+    int error = errno;
+    free(temporary);
+    return seer_os_fail(error, "cannot write", path);
+  }
+  seer_status status = seer_os_write_all(fd, data, n_bytes);
+  if (status) {
+    seer_code code = seer_status_code(status);
+    seer_status_free(status);
+    status = seer_os_fail(code == SEER_CODE_RESOURCE ? ENOSPC : EIO, "cannot write", path);
+  }
+  if (close(fd) != 0 && !status) status = seer_os_fail(errno, "cannot write", path);
+  if (!status && seer_os_fault_hits()) status = seer_os_fail(EIO, "cannot rename to", path);
+  if (!status && rename(temporary, path) != 0) status = seer_os_fail(errno, "cannot rename to", path);
+  if (status) unlink(temporary);
+  free(temporary);
+  return status;
+}
+
+bool seer_os_exists(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0;
+}
+
+bool seer_os_is_dir(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+seer_status seer_os_make_dirs(const char *path) {
+  TRY_FAULT("cannot make folder", path);
+  char *part = strdup(path);
+  if (!part) return SEER_FAIL(RESOURCE, "%s: out of memory", path);
+  seer_status status = SEER_OK;
+  for (char *at = part; *at && !status;) {
+    while (*at == '/') at++;
+    while (*at && *at != '/') at++;
+    char kept = *at;
+    *at = '\0';
+    if (*part && mkdir(part, 0777) != 0 && !seer_os_is_dir(part))
+      status = seer_os_fail(errno, "cannot make folder", part);
+    *at = kept;
+  }
+  free(part);
+  return status;
+}
+
+static seer_status remove_at(int folder_fd, const char *name, const char *path) {
+  if (unlinkat(folder_fd, name, 0) == 0 || errno == ENOENT) return SEER_OK;
+  if (errno != EISDIR && errno != EPERM) return seer_os_fail(errno, "cannot remove", path);
+  int fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return seer_os_fail(errno, "cannot remove", path);
+  DIR *folder = fdopendir(fd);
+  if (!folder) {
+    int error = errno;
+    close(fd);
+    return seer_os_fail(error, "cannot remove", path);
+  }
+  seer_status status = SEER_OK;
+  for (struct dirent *item; !status && (item = readdir(folder));) {
+    if (strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0) continue;
+    status = remove_at(fd, item->d_name, path);
+  }
+  closedir(folder);
+  if (!status && unlinkat(folder_fd, name, AT_REMOVEDIR) != 0) status = seer_os_fail(errno, "cannot remove", path);
+  return status;
+}
+
+seer_status seer_os_remove_tree(const char *path) {
+  TRY_FAULT("cannot remove", path);
+  return remove_at(AT_FDCWD, path, path);
+}
+
+seer_status seer_os_temp_dir(const char *prefix, seer_arena *arena, const char **out_path) {
+  const char *root = getenv("TMPDIR");
+  if (!root || !*root) root = "/tmp";
+  TRY_FAULT("cannot make a temporary folder in", root);
+  char *path = seer_arena_printf(arena, "%s/%s.XXXXXX", root, prefix);
+  if (!mkdtemp(path)) return seer_os_fail(errno, "cannot make a temporary folder in", root);
+  *out_path = path;
+  return SEER_OK;
+}
+
+seer_status seer_os_cache_dir(seer_arena *arena, const char **out_path) {
+  const char *cache = getenv("XDG_CACHE_HOME");
+  const char *home = getenv("HOME");
+  const char *path;
+  if (cache && cache[0] == '/') {
+    path = seer_os_path_join(arena, cache, "familyseer");
+  } else if (home && home[0] == '/') {
+    path = seer_os_path_join(arena, home, ".cache/familyseer");
+  } else {
+    return SEER_FAIL(NOT_FOUND, "no user cache folder: neither XDG_CACHE_HOME nor HOME is set");
+  }
+  SEER_TRY(seer_os_make_dirs(path));
+  *out_path = path;
+  return SEER_OK;
+}
+
+seer_status seer_os_self_path(seer_arena *arena, const char **out_path) {
+  char path[4096];
+  ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (n < 0) return seer_os_fail(errno, "cannot read", "/proc/self/exe");
+  *out_path = seer_arena_strndup(arena, path, (size_t)n);
+  return SEER_OK;
+}
+
+const char *seer_os_path_join(seer_arena *arena, const char *folder, const char *name) {
+  size_t n = strlen(folder);
+  if (n == 0 || name[0] == '/') return seer_arena_strdup(arena, name);
+  return seer_arena_printf(arena, folder[n - 1] == '/' ? "%s%s" : "%s/%s", folder, name);
+}
+
+const char *seer_os_path_dir(seer_arena *arena, const char *path) {
+  const char *slash = strrchr(path, '/');
+  if (!slash) return ".";
+  if (slash == path) return "/";
+  return seer_arena_strndup(arena, path, (size_t)(slash - path));
+}
+
+const char *seer_os_path_base(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+// ---- descriptors
+
+seer_status seer_os_shm_create(const char *name, size_t n_bytes, int *out_fd) {
+  *out_fd = -1;
+  TRY_FAULT("cannot make shared memory", name);
+  int fd = memfd_create(name, MFD_CLOEXEC);
+  if (fd < 0) return seer_os_fail(errno, "cannot make shared memory", name);
+  if (ftruncate(fd, (off_t)n_bytes) != 0) {
+    int error = errno;
+    close(fd);
+    return seer_os_fail(error, "cannot make shared memory", name);
+  }
+  *out_fd = fd;
+  return SEER_OK;
+}
+
+seer_status seer_os_shm_map(int fd, size_t n_bytes, bool writable, void **out_data) {
+  *out_data = NULL;
+  TRY_FAULT("cannot map", "shared memory");
+  // A map beyond the end would be a SIGBUS later; the size comes from another process, so it is checked here.
+  struct stat info;
+  if (fstat(fd, &info) != 0) return seer_os_fail(errno, "cannot map", "shared memory");
+  if ((uint64_t)info.st_size < n_bytes)
+    return SEER_FAIL(INVALID, "shared memory has %" PRId64 " bytes, %zu are needed", (int64_t)info.st_size, n_bytes);
+  void *data = mmap(NULL, n_bytes ? n_bytes : 1, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
+  if (data == MAP_FAILED) return seer_os_fail(errno, "cannot map", "shared memory");
+  *out_data = data;
+  return SEER_OK;
+}
+
+void seer_os_shm_unmap(void *data, size_t n_bytes) {
+  if (data) munmap(data, n_bytes ? n_bytes : 1);
+}
+
+seer_status seer_os_pipe(int out_fds[2]) {
+  out_fds[0] = out_fds[1] = -1;
+  TRY_FAULT("cannot make", "pipe");
+  if (pipe2(out_fds, O_CLOEXEC) != 0) return seer_os_fail(errno, "cannot make", "pipe");
+  return SEER_OK;
+}
+
+seer_status seer_os_write_all(int fd, const void *data, size_t n_bytes) {
+  TRY_FAULT("cannot write", "descriptor");
+  const uint8_t *at = data;
+  while (n_bytes > 0) {
+    ssize_t n = write(fd, at, n_bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return seer_os_fail(errno, "cannot write", "descriptor");
+    at += n;
+    n_bytes -= (size_t)n;
+  }
+  return SEER_OK;
+}
+
+seer_status seer_os_read_all(int fd, void *data, size_t n_bytes, uint64_t timeout_ns) {
+  TRY_FAULT("cannot read", "descriptor");
+  uint8_t *at = data;
+  uint64_t start = seer_os_now_ns();
+  size_t left = n_bytes;
+  while (left > 0) {
+    if (timeout_ns != UINT64_MAX) {
+      uint64_t elapsed = seer_os_now_ns() - start;
+      uint64_t remaining = elapsed < timeout_ns ? timeout_ns - elapsed : 0;
+      uint64_t ms = (remaining + 999999) / 1000000;
+      struct pollfd wait = {fd, POLLIN, 0};
+      int n = poll(&wait, 1, ms > 3600000 ? 3600000 : (int)ms);
+      if (n < 0 && errno != EINTR) return seer_os_fail(errno, "cannot read", "descriptor");
+      if (n <= 0) {
+        if (remaining == 0)
+          return SEER_FAIL(
+              TIMEOUT, "%zu of %zu bytes came within %.3f s", n_bytes - left, n_bytes, (double)timeout_ns * 1e-9);
+        continue;
+      }
+    }
+    ssize_t n = read(fd, at, left);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (n < 0) return seer_os_fail(errno, "cannot read", "descriptor");
+    if (n == 0) return SEER_FAIL(IO, "end of file after %zu of %zu bytes", n_bytes - left, n_bytes);
+    at += n;
+    left -= (size_t)n;
+  }
+  return SEER_OK;
+}
+
+void seer_os_close(int fd) {
+  if (fd >= 0) close(fd);
+}
+
+seer_status seer_os_lock_file(const char *path, bool wait, int *out_fd) {
+  *out_fd = -1;
+  TRY_FAULT("cannot lock", path);
+  int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (fd < 0) return seer_os_fail(errno, "cannot lock", path);
+  int result;
+  do {
+    result = flock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB);
+  } while (result != 0 && errno == EINTR);
+  if (result == 0) {
+    *out_fd = fd;
+    return SEER_OK;
+  }
+  int error = errno;
+  close(fd);
+  return error == EWOULDBLOCK ? SEER_OK : seer_os_fail(error, "cannot lock", path);
+}
+
+// ---- dynamic libraries
+
+seer_status seer_os_dylib_open(const char *path, void **out_handle) {
+  *out_handle = NULL;
+  TRY_FAULT("cannot load", path);
+  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!handle) return SEER_FAIL(NOT_FOUND, "cannot load library: %s", dlerror());
+  *out_handle = handle;
+  return SEER_OK;
+}
+
+seer_status seer_os_dylib_symbol(void *handle, const char *name, void **out_symbol) {
+  *out_symbol = dlsym(handle, name);
+  if (!*out_symbol) return SEER_FAIL(NOT_FOUND, "library has no symbol '%s'", name);
+  return SEER_OK;
+}
+
+void seer_os_dylib_close(void *handle) {
+  if (handle) dlclose(handle);
+}
