@@ -1,0 +1,376 @@
+// context.c - options from the table, the environment and the flags; log and dumps, which are options too.
+// Values are kept as the text that was given and as a number that was checked when it was set, so reading an
+// option can't fail.
+#include "setup/context.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+
+const seer_option_desc seer_option_table[SEER_OPT_COUNT] = {
+#define SEER_OPTION(id, name, type, def, min, max, doc) {name, SEER_OPTION_##type, def, min, max, doc},
+#include "setup/options.inc"
+#undef SEER_OPTION
+};
+
+typedef struct {
+  const char *text;
+  double f64;
+  int64_t i64;
+  const char **values;  // LIST
+  size_t n_values, cap_values;
+  bool is_set;
+} option_value;
+
+struct seer_context {
+  seer_arena *arena;
+  option_value value[SEER_OPT_COUNT];
+  seer_target target;
+  bool has_target;
+};
+
+extern char **environ;
+
+// ---- parsing of values
+
+static seer_status bad_value(const seer_option_desc *desc, const char *value, const char *allowed) {
+  return SEER_FAIL(INVALID, "option '%s' is '%s', must be %s", desc->name, value, allowed);
+}
+
+static bool parse_plain(const char *text, const char **out_end, double *out_value) {
+  seer_scan scan;
+  seer_scan_init(&scan, "option", text, strlen(text));
+  seer_status status = seer_scan_f64(&scan, out_value);
+  bool ok = status == SEER_OK && scan.at > text && !isspace((unsigned char)text[0]);
+  seer_status_free(status);
+  *out_end = scan.at;
+  return ok;
+}
+
+// "90", "200ms", "1h30m" -> seconds.
+static bool parse_duration(const char *text, double *out_seconds) {
+  static const struct {
+    const char *unit;
+    double seconds;
+  } units[] = {{"ms", 1e-3}, {"us", 1e-6}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+  double total = 0;
+  const char *at = text;
+  do {
+    double number;
+    if (!parse_plain(at, &at, &number)) return false;
+    if (!*at && total == 0) {
+      *out_seconds = number;
+      return true;
+    }
+    size_t i = 0;
+    while (i < SEER_COUNT_OF(units) && strncmp(at, units[i].unit, strlen(units[i].unit)) != 0) i++;
+    if (i == SEER_COUNT_OF(units)) return false;
+    total += number * units[i].seconds;
+    at += strlen(units[i].unit);
+  } while (*at);
+  *out_seconds = total;
+  return true;
+}
+
+static bool parse_bool(const char *text, bool *out_value) {
+  static const char *const on[] = {"", "1", "true", "yes", "on"};
+  static const char *const off[] = {"0", "false", "no", "off"};
+  for (size_t i = 0; i < SEER_COUNT_OF(on); i++) {
+    if (strcasecmp(text, on[i]) == 0) return *out_value = true, true;
+  }
+  for (size_t i = 0; i < SEER_COUNT_OF(off); i++) {
+    if (strcasecmp(text, off[i]) == 0) return *out_value = false, true;
+  }
+  return false;
+}
+
+// The words before the colon of a CHOICE's doc.
+static bool is_choice(const char *doc, const char *text, size_t *out_n_words_bytes) {
+  size_t n = strcspn(doc, ":");
+  *out_n_words_bytes = n;
+  size_t n_text = strlen(text);
+  for (const char *at = doc; at < doc + n;) {
+    size_t n_word = strcspn(at, "|:");
+    if (n_word == n_text && memcmp(at, text, n_word) == 0) return true;
+    at += n_word + 1;
+  }
+  return false;
+}
+
+static seer_status in_range(const seer_option_desc *desc, const char *text, double value) {
+  if (value >= desc->min && value <= desc->max) return SEER_OK;
+  char allowed[96];
+  snprintf(allowed, sizeof allowed, "from %g to %g%s", desc->min, desc->max,
+      desc->type == SEER_OPTION_DURATION ? " seconds" : "");
+  return bad_value(desc, text, allowed);
+}
+
+// Checks `text` and fills the numbers of *out; leaves *out alone on failure.
+static seer_status parse_value(const seer_option_desc *desc, const char *text, option_value *out) {
+  switch (desc->type) {
+    case SEER_OPTION_STR:
+    case SEER_OPTION_LIST:
+      return SEER_OK;
+    case SEER_OPTION_BOOL: {
+      bool on;
+      if (!parse_bool(text, &on)) return bad_value(desc, text, "1 or 0, true or false, yes or no, on or off");
+      out->i64 = on;
+      out->f64 = on;
+      return SEER_OK;
+    }
+    case SEER_OPTION_I64: {
+      errno = 0;
+      char *end;
+      long long value = strtoll(text, &end, 10);
+      if (end == text || *end || errno || isspace((unsigned char)text[0]))
+        return bad_value(desc, text, "a whole number");
+      SEER_TRY(in_range(desc, text, (double)value));
+      out->i64 = value;
+      out->f64 = (double)value;
+      return SEER_OK;
+    }
+    case SEER_OPTION_F64: {
+      const char *end;
+      double value;
+      if (!parse_plain(text, &end, &value) || *end || isnan(value)) return bad_value(desc, text, "a number");
+      SEER_TRY(in_range(desc, text, value));
+      out->f64 = value;
+      out->i64 = (int64_t)value;
+      return SEER_OK;
+    }
+    case SEER_OPTION_DURATION: {
+      double value;
+      if (!parse_duration(text, &value) || isnan(value))
+        return bad_value(desc, text, "a time: seconds, or with a unit, such as 200ms, 90s, 5m, 1h30m");
+      SEER_TRY(in_range(desc, text, value));
+      out->f64 = value;
+      out->i64 = (int64_t)value;
+      return SEER_OK;
+    }
+    case SEER_OPTION_CHOICE: {
+      size_t n;
+      if (is_choice(desc->doc, text, &n)) return SEER_OK;
+      return SEER_FAIL(INVALID, "option '%s' is '%s', must be one of %.*s", desc->name, text, (int)n, desc->doc);
+    }
+    case SEER_OPTION_TYPE_COUNT:
+      break;
+  }
+  return SEER_FAIL(INTERNAL, "option '%s' has type %d", desc->name, (int)desc->type);
+}
+
+// ---- names
+
+// "SEER_TIME_BUDGET", "time_budget" and "time-budget" name the same option.
+static bool same_name(const char *given, const char *name) {
+  if (strncmp(given, "SEER_", 5) == 0) given += 5;
+  for (; *given && *name; given++, name++) {
+    char c = *given == '_' ? '-' : (char)tolower((unsigned char)*given);
+    if (c != *name) return false;
+  }
+  return !*given && !*name;
+}
+
+static const seer_option_desc *find(const char *name) {
+  for (size_t i = 0; i < SEER_OPT_COUNT; i++) {
+    if (same_name(name, seer_option_table[i].name)) return &seer_option_table[i];
+  }
+  return NULL;
+}
+
+bool seer_context_has_option(const char *name, bool *out_takes_value) {
+  const seer_option_desc *desc = find(name);
+  if (desc && out_takes_value) *out_takes_value = desc->type != SEER_OPTION_BOOL;
+  return desc != NULL;
+}
+
+// Letters to insert, drop or replace (Levenshtein), names up to 63 letters.
+static size_t distance(const char *a, const char *b) {
+  size_t n = strlen(b);
+  size_t row[64];
+  if (n >= SEER_COUNT_OF(row)) return SIZE_MAX;
+  for (size_t j = 0; j <= n; j++) row[j] = j;
+  for (size_t i = 0; a[i]; i++) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < n; j++) {
+      size_t replace = diagonal + ((a[i] == '_' ? '-' : tolower((unsigned char)a[i])) != b[j]);
+      diagonal = row[j + 1];
+      size_t best = row[j] + 1 < row[j + 1] + 1 ? row[j] + 1 : row[j + 1] + 1;
+      row[j + 1] = replace < best ? replace : best;
+    }
+  }
+  return row[n];
+}
+
+const char *seer_option_nearest(const char *name) {
+  if (strncmp(name, "SEER_", 5) == 0) name += 5;
+  const char *best = NULL;
+  size_t best_distance = strlen(name) / 3 + 2;
+  for (size_t i = 0; i < SEER_OPT_COUNT; i++) {
+    size_t d = distance(name, seer_option_table[i].name);
+    // What was typed as the beginning of a name ("time" for "time-budget") is near too.
+    if (strlen(name) >= 3 && strncmp(name, seer_option_table[i].name, strlen(name)) == 0 && d > 1) d = 1;
+    if (d < best_distance) {
+      best_distance = d;
+      best = seer_option_table[i].name;
+    }
+  }
+  return best;
+}
+
+// ---- the context
+
+seer_status seer_context_set(seer_context *context, const char *name, const char *value) {
+  const seer_option_desc *desc = find(name);
+  if (!desc) {
+    const char *near = seer_option_nearest(name);
+    if (near) return SEER_FAIL(INVALID, "unknown option '%s', did you mean '%s'?", name, near);
+    return SEER_FAIL(INVALID, "unknown option '%s'; `familyseer list options` names all", name);
+  }
+  option_value *v = &context->value[desc - seer_option_table];
+  SEER_TRY(parse_value(desc, value, v));
+  const char *kept = seer_arena_strdup(context->arena, value);
+  if (desc->type == SEER_OPTION_LIST) {
+    v->values = SEER_GROW(context->arena, const char *, v->values, v->n_values, &v->cap_values);
+    v->values[v->n_values++] = kept;
+  }
+  v->text = kept;
+  v->is_set = true;
+  return SEER_OK;
+}
+
+static seer_status read_environment(seer_context *context) {
+  for (char **at = environ; at && *at; at++) {
+    if (strncmp(*at, "SEER_", 5) != 0) continue;
+    const char *equals = strchr(*at, '=');
+    if (!equals) continue;
+    const char *name = seer_arena_strndup(context->arena, *at, (size_t)(equals - *at));
+    SEER_TRYF(seer_context_set(context, name, equals + 1), "reading the environment variable %s", name);
+  }
+  return SEER_OK;
+}
+
+seer_status seer_context_create(seer_context **out_context) {
+  *out_context = NULL;
+  seer_arena *arena = seer_arena_create("context");
+  seer_context *context = SEER_NEW(arena, seer_context);
+  context->arena = arena;
+  for (size_t i = 0; i < SEER_OPT_COUNT; i++) {
+    option_value *v = &context->value[i];
+    v->text = seer_option_table[i].fallback;
+    v->f64 = -1;
+    v->i64 = -1;
+    seer_status status = *v->text ? parse_value(&seer_option_table[i], v->text, v) : SEER_OK;
+    SEER_ASSERT(status == SEER_OK, "default of option %s: %s", seer_option_table[i].name, seer_status_message(status));
+  }
+  seer_status status = read_environment(context);
+  if (status) {
+    seer_context_destroy(context);
+    return status;
+  }
+  *out_context = context;
+  return SEER_OK;
+}
+
+void seer_context_destroy(seer_context *context) {
+  if (context) seer_arena_destroy(context->arena);
+}
+
+seer_arena *seer_context_arena(seer_context *context) { return context->arena; }
+
+static const option_value *value_of(const seer_context *context, seer_option option) {
+  SEER_ASSERT((unsigned)option < SEER_OPT_COUNT, "option %d", (int)option);
+  return &context->value[option];
+}
+
+const char *seer_context_str(const seer_context *context, seer_option option) { return value_of(context, option)->text; }
+int64_t seer_context_i64(const seer_context *context, seer_option option) { return value_of(context, option)->i64; }
+double seer_context_f64(const seer_context *context, seer_option option) { return value_of(context, option)->f64; }
+bool seer_context_bool(const seer_context *context, seer_option option) { return value_of(context, option)->i64 > 0; }
+bool seer_context_is_set(const seer_context *context, seer_option option) { return value_of(context, option)->is_set; }
+
+size_t seer_context_n_values(const seer_context *context, seer_option option) {
+  return value_of(context, option)->n_values;
+}
+
+const char *seer_context_value(const seer_context *context, seer_option option, size_t i) {
+  const option_value *v = value_of(context, option);
+  SEER_ASSERT(i < v->n_values, "value %zu of %zu", i, v->n_values);
+  return v->values[i];
+}
+
+seer_status seer_context_find_target(seer_context *context) {
+  if (context->has_target) return SEER_OK;
+  seer_target target;
+  SEER_TRYF(seer_target_parse(seer_context_str(context, SEER_OPT_TARGET), context->arena, &target),
+      "reading option 'target'");
+  int64_t threads = seer_context_i64(context, SEER_OPT_THREADS);
+  if (threads > 0) target.threads = (uint32_t)threads;
+  seer_context_set_target(context, &target);
+  return SEER_OK;
+}
+
+const seer_target *seer_context_target(const seer_context *context) {
+  return context->has_target ? &context->target : NULL;
+}
+
+void seer_context_set_target(seer_context *context, const seer_target *target) {
+  context->target = *target;
+  context->has_target = true;
+}
+
+// ---- log and dumps
+
+// The entry for `key` in a list "key[:level],...", or for "all"; -1 when there is none. Without a level it is 1.
+static int list_level(const char *list, const char *key) {
+  int level = -1;
+  for (const char *at = list; *at;) {
+    size_t n = strcspn(at, ",");
+    size_t n_key = strcspn(at, ",:");
+    bool same = n_key == strlen(key) && memcmp(at, key, n_key) == 0;
+    bool all = n_key == 3 && memcmp(at, "all", 3) == 0;
+    if (same || (all && level < 0)) level = n_key < n ? atoi(at + n_key + 1) : 1;
+    at += n;
+    if (*at == ',') at++;
+  }
+  return level;
+}
+
+bool seer_log_on(const seer_context *context, const char *topic, int level) {
+  return list_level(seer_context_str(context, SEER_OPT_LOG), topic) >= level;
+}
+
+void seer_log(const seer_context *context, const char *topic, int level, const char *format, ...) {
+  if (!seer_log_on(context, topic, level)) return;
+  char *line = NULL;
+  va_list args;
+  va_start(args, format);
+  int n = vasprintf(&line, format, args);
+  va_end(args);
+  if (n < 0) return;
+  fprintf(stderr, "[%s] %s\n", topic, line);  // one call: lines of several threads do not mix
+  free(line);
+}
+
+bool seer_dump_on(const seer_context *context, const char *kind) {
+  return list_level(seer_context_str(context, SEER_OPT_DUMP), kind) >= 0;
+}
+
+seer_status seer_dump(
+    const seer_context *context, const char *kind, const char *name, const char *text, size_t n_bytes) {
+  const char *folder = seer_context_str(context, SEER_OPT_DUMP_DIR);
+  SEER_TRY(seer_os_make_dirs(folder));
+  seer_arena *scratch = seer_arena_create("dump");
+  char *file = seer_arena_printf(scratch, "%s.%s", name, kind);
+  for (char *c = file; *c; c++) {
+    if (!isalnum((unsigned char)*c) && !strchr("._-+@", *c)) *c = '_';
+  }
+  seer_status status = seer_os_write_file(seer_os_path_join(scratch, folder, file), text, n_bytes);
+  seer_arena_destroy(scratch);
+  return status;
+}
