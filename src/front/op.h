@@ -33,7 +33,11 @@ typedef struct seer_op_desc {
   // What it computes. Uses seer_emit_* below. NULL for VIEW (generic) and for what only folds.
   seer_status (*emit)(struct seer_emit *emit, const seer_node *node);
   // Optional direct evaluation for shape arithmetic and data that is not numbers-as-f64; NULL: by DAG eval.
+  // Fills the tensors whole (dtype, dims, data in `arena` or borrowed from an input). Needs constant inputs, but for
+  // folds_from_shape (Shape, Size): there fixed dimensions are enough.
   seer_status (*fold)(const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors);
+  bool folds_from_shape;
+  const char *doc;  // one line: what is covered, for doc/operators.md
 } seer_op_desc;
 
 extern const seer_op_desc *const seer_op_table[];
@@ -47,9 +51,20 @@ typedef struct seer_emit {
   seer_dag *dag;
   seer_arena *arena;
   uint32_t *buf_of_value;  // by value id; buffer id + 1, 0 = not in the DAG yet
-  const char *node_name;
-  seer_stage_role default_role;
+  const char *node_name;  // set by seer_emit_node
+  seer_stage_role default_role;  // of stages of elementwise and injective nodes: EPILOGUE (also if ANCHOR) or PROLOGUE
+  uint8_t temp_order[SEER_DAG_MAX_STAGES][SEER_MAX_RANK];  // of helper stages, by stage index
 } seer_emit;
+
+// `graph`, `dag` and `arena` are kept. buf_of_value is made in `arena`; default_role is EPILOGUE.
+void seer_emit_init(seer_emit *emit, const seer_graph *graph, seer_dag *dag, seer_arena *arena);
+// Emits `node` (resolved: node->op is set) through its entry; a VIEW without an emitter becomes the index map of its
+// row-major order. UNSUPPORTED for what only folds and for outputs without elements. Afterwards each output that is
+// made has its buffer in buf_of_value; the caller marks DAG outputs and calls seer_dag_finish.
+SEER_MUST_USE seer_status seer_emit_node(seer_emit *emit, const seer_node *node);
+// The buffer of a graph value, added as an input of the DAG (WEIGHT for constants, always dense and in ONNX order)
+// when it is not there yet.
+uint32_t seer_emit_buf(seer_emit *emit, seer_val value);
 
 // The dimensions of node input k / output k (logical). Input must be present.
 const seer_value *seer_emit_in(const seer_emit *emit, const seer_node *node, uint32_t k);
@@ -68,11 +83,12 @@ uint32_t seer_emit_stage(seer_emit *emit, const seer_node *node, uint32_t k, see
 void seer_emit_body(seer_emit *emit, const seer_node *node, uint32_t k, uint32_t stage, seer_combiner combiner,
     seer_expr body);
 // A helper stage that is no graph value (a padded input, a row maximum): logical dims given with the physical order that
-// its axes take (order NULL: as given). Returns the buffer; *out_stage and index vars by logical dim.
-uint32_t seer_emit_temp(seer_emit *emit, const char *name, seer_stage_role role, const seer_dag_axis *dims,
-    uint32_t n_dim, const uint8_t *order, const seer_dag_axis *reduce, uint32_t n_reduce, uint32_t *out_stage,
-    seer_expr *out_index, seer_expr *out_reduce);
-uint32_t seer_emit_temp_body(seer_emit *emit, uint32_t stage, seer_combiner combiner, seer_expr body);
+// its axes take (order NULL: as given). Returns the stage; index vars by logical dim. Its name is the node's with
+// ".<suffix>". The buffer exists, and may be loaded, once the body is set.
+uint32_t seer_emit_temp(seer_emit *emit, const char *suffix, seer_stage_role role, const seer_dag_axis *dims,
+    uint32_t n_dim, const uint8_t *order, const seer_dag_axis *reduce, uint32_t n_reduce, seer_expr *out_index,
+    seer_expr *out_reduce);
+uint32_t seer_emit_temp_body(seer_emit *emit, uint32_t stage, seer_combiner combiner, seer_expr body);  // buffer id
 // Loads a temp by the logical indices that it was made with.
 seer_expr seer_emit_load_temp(seer_emit *emit, uint32_t stage, const seer_expr *index);
 
