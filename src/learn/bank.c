@@ -1,0 +1,354 @@
+// bank.c - samples -> labels -> a base over all families and a residual per family.
+// Labels are throughput relative to the task's best so far, so they change whenever a task improves: they are made anew
+// for each training. A tenth of the samples (every tenth of a family, by order of arrival) is held out; it decides the
+// number of trees and whether a residual helps at all.
+
+#include "learn/bank.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+
+#define MAX_TREES 150        // of a model fitted anew
+#define CONTINUE_TREES 20    // of a residual between two fits of the base
+#define REFIT_GROWTH 1.2     // the base is fitted anew when the data grew by a fifth
+#define HELD_OUT 10          // every tenth
+#define FAILED_WEIGHT 0.1F   // failures are few and mostly say "not here": enough to steer away, not to dominate
+#define RACED_WEIGHT 0.3F    // few-run times of clear losers
+#define BANK_MAGIC "seerbank"
+
+typedef struct {
+  uint32_t task, n_row;
+  size_t first_row;
+  double seconds;
+  bool is_raced_out;
+} sample;
+
+struct seer_bank {
+  seer_bank_options options;
+  uint32_t *family_of;
+  size_t n_sample, cap_sample, n_row, cap_row;
+  sample *samples;
+  float *rows;
+  double *best;            // seconds, by task; 0: none
+  size_t *n_of_family;     // samples
+  seer_cost_model *base;
+  seer_cost_model **family;  // residual (or the whole model without a base); NULL: none yet
+  bool *is_useless;        // the residual did not help on the held-out tenth
+  size_t n_at_base;
+  uint64_t generation;
+};
+
+static seer_status no_memory(const char *what) { return SEER_FAIL(RESOURCE, "no memory for %s", what); }
+
+void seer_bank_destroy(seer_bank *bank) {
+  if (!bank) return;
+  const seer_cost_desc *desc = bank->options.model;
+  for (uint32_t f = 0; bank->family && f < bank->options.n_family; f++) {
+    if (bank->family[f]) desc->destroy(bank->family[f]);
+  }
+  if (bank->base) desc->destroy(bank->base);
+  free(bank->family_of);
+  free(bank->samples);
+  free(bank->rows);
+  free(bank->best);
+  free(bank->n_of_family);
+  free(bank->family);
+  free(bank->is_useless);
+  free(bank);
+}
+
+seer_status seer_bank_create(const seer_bank_options *options, seer_bank **out_bank) {
+  *out_bank = NULL;
+  seer_bank *bank = calloc(1, sizeof(*bank));
+  if (!bank) return no_memory("the cost models");
+  bank->options = *options;
+  bank->family_of = calloc(options->n_task + 1, sizeof(uint32_t));
+  bank->best = calloc(options->n_task + 1, sizeof(double));
+  bank->n_of_family = calloc(options->n_family + 1, sizeof(size_t));
+  bank->family = calloc(options->n_family + 1, sizeof(seer_cost_model *));
+  bank->is_useless = calloc(options->n_family + 1, sizeof(bool));
+  if (!bank->family_of || !bank->best || !bank->n_of_family || !bank->family || !bank->is_useless) {
+    seer_bank_destroy(bank);
+    return no_memory("the cost models");
+  }
+  memcpy(bank->family_of, options->family_of, options->n_task * sizeof(uint32_t));
+  bank->options.family_of = bank->family_of;
+  *out_bank = bank;
+  return SEER_OK;
+}
+
+static bool reserve(void **items, size_t item_bytes, size_t need, size_t *cap) {
+  if (need <= *cap) return true;
+  size_t new_cap = *cap ? *cap * 2 : 256;
+  while (new_cap < need) new_cap *= 2;
+  void *grown = realloc(*items, new_cap * item_bytes);
+  if (!grown) return false;
+  *items = grown;
+  *cap = new_cap;
+  return true;
+}
+
+seer_status seer_bank_add(seer_bank *bank, const seer_sample *samples, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    const seer_sample *in = &samples[i];
+    SEER_ASSERT(in->task < bank->options.n_task, "task %u, n %u", in->task, bank->options.n_task);
+    if (in->n_row == 0) continue;
+    void *rows = bank->rows, *list = bank->samples;
+    bool is_ok = reserve(&rows, seer_feature_count * sizeof(float), bank->n_row + in->n_row, &bank->cap_row);
+    bank->rows = rows;
+    is_ok = reserve(&list, sizeof(sample), bank->n_sample + 1, &bank->cap_sample) && is_ok;
+    bank->samples = list;
+    if (!is_ok) return no_memory("a sample");
+    memcpy(bank->rows + bank->n_row * seer_feature_count, in->rows, in->n_row * seer_feature_count * sizeof(float));
+    bank->samples[bank->n_sample++] =
+        (sample){in->task, in->n_row, bank->n_row, in->seconds, in->is_raced_out};
+    bank->n_row += in->n_row;
+    bank->n_of_family[bank->family_of[in->task]]++;
+    double *best = &bank->best[in->task];
+    if (in->seconds > 0 && (*best <= 0 || in->seconds < *best)) *best = in->seconds;
+  }
+  return SEER_OK;
+}
+
+// ---- training sets
+typedef struct {
+  float *rows, *label, *weight, *margin;
+  uint32_t *n_rows;
+  size_t n_row, n_sample;
+} set;
+
+static void set_free(set *s) {
+  free(s->rows);
+  free(s->label);
+  free(s->weight);
+  free(s->margin);
+  free(s->n_rows);
+}
+
+static bool set_alloc(set *s, size_t n_row, size_t n_sample) {
+  *s = (set){0};
+  s->rows = malloc((n_row + 1) * seer_feature_count * sizeof(float));
+  s->label = malloc((n_sample + 1) * sizeof(float));
+  s->weight = malloc((n_sample + 1) * sizeof(float));
+  s->margin = calloc(n_row + 1, sizeof(float));
+  s->n_rows = malloc((n_sample + 1) * sizeof(uint32_t));
+  return s->rows && s->label && s->weight && s->margin && s->n_rows;
+}
+
+static void set_put(set *s, const seer_bank *bank, const sample *in) {
+  bool has_failed = in->seconds <= 0 || bank->best[in->task] <= 0;
+  float label = has_failed ? 0 : (float)(bank->best[in->task] / in->seconds);
+  s->label[s->n_sample] = label;
+  // Ansor weighs a sample by its label; the floor keeps slow programs from being forgotten altogether.
+  float weight = has_failed ? FAILED_WEIGHT : fmaxf(label, FAILED_WEIGHT);
+  s->weight[s->n_sample] = in->is_raced_out ? fminf(weight, RACED_WEIGHT) : weight;
+  s->n_rows[s->n_sample++] = in->n_row;
+  memcpy(s->rows + s->n_row * seer_feature_count, bank->rows + in->first_row * seer_feature_count,
+      in->n_row * seer_feature_count * sizeof(float));
+  s->n_row += in->n_row;
+}
+
+// The samples of `family` (all families when >= n_family), split in training and held-out ones.
+static bool make_sets(const seer_bank *bank, uint32_t family, set *train, set *held) {
+  size_t n_row = 0, n_sample = 0, nth = 0;
+  bool is_all = family >= bank->options.n_family;
+  for (size_t i = 0; i < bank->n_sample; i++) {
+    const sample *s = &bank->samples[i];
+    if (!is_all && bank->family_of[s->task] != family) continue;
+    n_row += s->n_row;
+    n_sample++;
+  }
+  if (!set_alloc(train, n_row, n_sample)) return false;
+  if (!set_alloc(held, n_row, n_sample)) return false;
+  for (size_t i = 0; i < bank->n_sample; i++) {
+    const sample *s = &bank->samples[i];
+    if (!is_all && bank->family_of[s->task] != family) continue;
+    bool is_held = bank->options.has_base && nth++ % HELD_OUT == HELD_OUT - 1;
+    set_put(is_held ? held : train, bank, s);
+  }
+  return true;
+}
+
+static seer_cost_data data_of(const set *s, bool has_margin) {
+  return (seer_cost_data){s->rows, s->n_row, s->n_rows, s->n_sample, s->label, s->weight,
+      has_margin ? s->margin : NULL};
+}
+
+static seer_status renew(seer_bank *bank, seer_cost_model **model, uint64_t stream) {
+  if (*model) bank->options.model->destroy(*model);
+  *model = NULL;
+  return bank->options.model->create(bank->options.seed + stream, model);
+}
+
+static seer_status fit_base(seer_bank *bank) {
+  set train = {0}, held = {0};
+  seer_status status = make_sets(bank, UINT32_MAX, &train, &held) ? SEER_OK : no_memory("a training set");
+  if (!status) status = renew(bank, &bank->base, 0);
+  if (!status) {
+    seer_cost_data t = data_of(&train, false), h = data_of(&held, false);
+    double error;
+    status = bank->options.model->fit(bank->base, &t, &h, MAX_TREES, &error);
+  }
+  set_free(&train);
+  set_free(&held);
+  bank->n_at_base = bank->n_sample;
+  return status;
+}
+
+static double margin_error(const seer_cost_data *data) {
+  double loss = 0, total = 0;
+  size_t row = 0;
+  for (size_t s = 0; s < data->n_sample; s++) {
+    double sum = 0;
+    for (uint32_t r = 0; r < data->n_rows[s]; r++) sum += (double)data->margin[row++];
+    double error = sum - (double)data->label[s];
+    loss += (double)data->weight[s] * error * error;
+    total += (double)data->weight[s];
+  }
+  return total > 0 ? loss / total : 0;
+}
+
+static seer_status fit_family(seer_bank *bank, uint32_t family, bool is_anew) {
+  bool has_base = bank->options.has_base;
+  set train = {0}, held = {0};
+  seer_status status = make_sets(bank, family, &train, &held) ? SEER_OK : no_memory("a training set");
+  if (!status && has_base) status = bank->options.model->predict(bank->base, train.rows, train.n_row, train.margin);
+  if (!status && has_base) status = bank->options.model->predict(bank->base, held.rows, held.n_row, held.margin);
+  if (!status && (is_anew || !bank->family[family])) status = renew(bank, &bank->family[family], family + 1);
+  if (!status) {
+    seer_cost_data t = data_of(&train, has_base), h = data_of(&held, has_base);
+    double error = 0;
+    status = bank->options.model->fit(bank->family[family], &t, &h, is_anew ? MAX_TREES : CONTINUE_TREES, &error);
+    bank->is_useless[family] = has_base && h.n_sample > 0 && error >= margin_error(&h);
+  }
+  set_free(&train);
+  set_free(&held);
+  return status;
+}
+
+seer_status seer_bank_train(seer_bank *bank, uint32_t family) {
+  SEER_ASSERT(family < bank->options.n_family, "family %u, n %u", family, bank->options.n_family);
+  if (bank->n_sample == 0) return SEER_OK;
+  bank->generation++;
+  if (!bank->options.has_base) return bank->n_of_family[family] ? fit_family(bank, family, true) : SEER_OK;
+  bool is_due = !bank->base || (double)bank->n_sample >= REFIT_GROWTH * (double)bank->n_at_base;
+  if (!is_due) return bank->n_of_family[family] ? fit_family(bank, family, false) : SEER_OK;
+  SEER_TRY(fit_base(bank));
+  for (uint32_t f = 0; f < bank->options.n_family; f++) {
+    if (bank->n_of_family[f]) SEER_TRY(fit_family(bank, f, true));
+  }
+  return SEER_OK;
+}
+
+bool seer_bank_is_trained(const seer_bank *bank, uint32_t task) {
+  uint32_t family = bank->family_of[task];
+  if (bank->options.has_base) return bank->base && bank->n_at_base >= bank->options.warm_up;
+  return bank->family[family] && bank->n_of_family[family] >= bank->options.warm_up;
+}
+
+seer_status seer_bank_predict(seer_bank *bank, uint32_t task, const float *rows, const uint32_t *n_rows, size_t n,
+    float *scores) {
+  size_t n_row = 0;
+  for (size_t i = 0; i < n; i++) n_row += n_rows[i];
+  float *by_row = calloc(n_row + 1, sizeof(float));
+  if (!by_row) return no_memory("predictions");
+  uint32_t family = bank->family_of[task];
+  seer_status status = SEER_OK;
+  if (bank->base) status = bank->options.model->predict(bank->base, rows, n_row, by_row);
+  if (!status && bank->family[family] && !bank->is_useless[family]) {
+    status = bank->options.model->predict(bank->family[family], rows, n_row, by_row);
+  }
+  size_t row = 0;
+  for (size_t i = 0; !status && i < n; i++) {
+    float sum = 0;
+    for (uint32_t r = 0; r < n_rows[i]; r++) sum += by_row[row++];
+    scores[i] = sum;
+  }
+  free(by_row);
+  return status;
+}
+
+uint64_t seer_bank_generation(const seer_bank *bank) { return bank->generation; }
+size_t seer_bank_n_samples(const seer_bank *bank) { return bank->n_sample; }
+
+// ---- file: magic, feature version, columns, families, then base and residuals as (length, bytes); length 0: none.
+typedef struct {
+  char magic[8];
+  uint32_t feature_version, n_column, n_family, has_base;
+} bank_header;
+
+static void put_model(seer_text *out, const void *bytes, uint64_t n_bytes) {
+  seer_text_put_n(out, (const char *)&n_bytes, sizeof n_bytes);
+  if (n_bytes) seer_text_put_n(out, bytes, n_bytes);
+}
+
+static seer_status save_into(const seer_bank *bank, seer_arena *arena, seer_text *out) {
+  bank_header header = {BANK_MAGIC, SEER_FEATURE_VERSION, (uint32_t)seer_feature_count, bank->options.n_family,
+      bank->options.has_base};
+  seer_text_put_n(out, (const char *)&header, sizeof header);
+  for (uint32_t f = 0; f <= bank->options.n_family; f++) {
+    seer_cost_model *model = f == 0 ? bank->base : bank->family[f - 1];
+    const void *bytes = NULL;
+    size_t n_bytes = 0;
+    bool is_kept = model && (f == 0 || !bank->is_useless[f - 1]);
+    if (is_kept) SEER_TRY(bank->options.model->save(model, arena, &bytes, &n_bytes));
+    put_model(out, bytes, n_bytes);
+  }
+  return SEER_OK;
+}
+
+seer_status seer_bank_save(const seer_bank *bank, const char *path) {
+  seer_arena *arena = seer_arena_create("bank save");
+  seer_text out;
+  seer_text_init(&out, arena);
+  seer_status status = save_into(bank, arena, &out);
+  if (!status) status = seer_os_write_file(path, out.data, out.n_bytes);
+  seer_arena_destroy(arena);
+  return status;
+}
+
+static seer_status load_from(seer_bank *bank, const char *path, const char *data, size_t n_bytes) {
+  bank_header header;
+  if (n_bytes < sizeof header || memcmp(data, BANK_MAGIC, 8) != 0) {
+    return SEER_FAIL(CORRUPT, "%s: not a file of cost models", path);
+  }
+  memcpy(&header, data, sizeof header);
+  if (header.feature_version != SEER_FEATURE_VERSION || header.n_column != seer_feature_count) {
+    return SEER_FAIL(INVALID, "%s: features version %u with %u columns, must be version %u with %zu", path,
+        header.feature_version, header.n_column, SEER_FEATURE_VERSION, seer_feature_count);
+  }
+  const char *at = data + sizeof header, *end = data + n_bytes;
+  for (uint32_t f = 0; f <= header.n_family; f++) {
+    uint64_t size = 0;
+    if ((size_t)(end - at) < sizeof size) return SEER_FAIL(CORRUPT, "%s: cut off at model %u", path, f);
+    memcpy(&size, at, sizeof size);
+    at += sizeof size;
+    if ((uint64_t)(end - at) < size) return SEER_FAIL(CORRUPT, "%s: model %u has %" PRIu64 " bytes, %zu are left",
+        path, f, size, (size_t)(end - at));
+    // Another network has other families: only the base carries over then.
+    bool is_wanted = f == 0 ? bank->options.has_base : header.n_family == bank->options.n_family;
+    if (size && is_wanted) {
+      seer_cost_model **model = f == 0 ? &bank->base : &bank->family[f - 1];
+      SEER_TRY(renew(bank, model, f));
+      SEER_TRY(bank->options.model->load(*model, at, size));
+    }
+    at += size;
+  }
+  // A loaded base counts as trained; it is fitted anew once there are enough samples of our own.
+  bank->n_at_base = bank->n_sample > bank->options.warm_up ? bank->n_sample : bank->options.warm_up;
+  bank->generation++;
+  return SEER_OK;
+}
+
+seer_status seer_bank_load(seer_bank *bank, const char *path) {
+  seer_arena *arena = seer_arena_create("bank load");
+  char *data = NULL;
+  size_t n_bytes = 0;
+  seer_status status = seer_os_read_file(path, arena, (size_t)1 << 30, &data, &n_bytes);
+  if (!status) status = load_from(bank, path, data, n_bytes);
+  seer_arena_destroy(arena);
+  return status;
+}

@@ -1,0 +1,69 @@
+// cost_table.c - the list of cost models, and the random one (the control in every comparison).
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "learn/cost.h"
+#include "learn/cost_xgboost.h"
+
+struct seer_cost_model {
+  uint64_t seed;
+};
+
+static seer_status random_create(uint64_t seed, seer_cost_model **out_model) {
+  *out_model = malloc(sizeof(**out_model));
+  if (!*out_model) return SEER_FAIL(RESOURCE, "no memory for a cost model");
+  (*out_model)->seed = seed;
+  return SEER_OK;
+}
+
+static void random_destroy(seer_cost_model *model) { free(model); }
+
+static seer_status random_fit(seer_cost_model *model, const seer_cost_data *train,
+    const seer_cost_data *held_out, uint32_t max_trees, double *out_error) {
+  (void)model, (void)train, (void)held_out, (void)max_trees;
+  *out_error = 1.0;
+  return SEER_OK;
+}
+
+// A number in (0, 1) per row that depends on the row and the seed alone: equal candidates score equally.
+static seer_status random_predict(seer_cost_model *model, const float *rows, size_t n_row, float *out) {
+  for (size_t i = 0; i < n_row; i++) {
+    uint64_t hash = seer_hash_bytes(rows + i * seer_feature_count, seer_feature_count * sizeof(float), model->seed);
+    out[i] += (float)(hash >> 40) * 0x1p-24F;
+  }
+  return SEER_OK;
+}
+
+static seer_status random_save(const seer_cost_model *model, seer_arena *arena, const void **out_bytes,
+    size_t *out_n_bytes) {
+  *out_bytes = seer_arena_memdup(arena, &model->seed, sizeof model->seed);
+  *out_n_bytes = sizeof model->seed;
+  return SEER_OK;
+}
+
+static seer_status random_load(seer_cost_model *model, const void *bytes, size_t n_bytes) {
+  if (n_bytes != sizeof model->seed) {
+    return SEER_FAIL(CORRUPT, "a random model has %zu bytes, must have %zu", n_bytes, sizeof model->seed);
+  }
+  memcpy(&model->seed, bytes, n_bytes);
+  return SEER_OK;
+}
+
+static const seer_cost_desc cost_random = {"random", "uniform random scores: the control", random_create,
+    random_destroy, random_fit, random_predict, random_save, random_load};
+
+// To add a model: its file, its line. The first one is the default.
+const seer_cost_desc *const seer_cost_table[] = {&seer_cost_xgboost, &cost_random};
+const size_t seer_cost_table_count = SEER_COUNT_OF(seer_cost_table);
+
+seer_status seer_cost_find(const char *name, const seer_cost_desc **out_desc) {
+  for (size_t i = 0; i < seer_cost_table_count; i++) {
+    if (strcmp(seer_cost_table[i]->name, name) == 0) {
+      *out_desc = seer_cost_table[i];
+      return SEER_OK;
+    }
+  }
+  return SEER_FAIL(INVALID, "unknown cost model '%s'; allowed: xgboost, random", name);
+}

@@ -1,0 +1,86 @@
+// family.c - the grouping algorithms, and tasks grouped by one of them.
+// The default groups by the anchor operator's access pattern, found by analysis of the DAG; the others are the paper's
+// (FamilySeer, 2022, table of groupings) and the two extremes.
+
+#include "learn/family.h"
+
+#include <strings.h>
+#include <string.h>
+
+#include "base/map.h"
+
+static const char *key_anchor_op(const seer_task *task, seer_arena *arena) {
+  (void)arena;
+  return task->anchor_class;
+}
+
+// The sequence of operators with shapes ignored: the structure part of the key.
+static const char *key_op_sequence(const seer_task *task, seer_arena *arena) {
+  return seer_arena_printf(arena, "%016" PRIx64, task->key.structure);
+}
+
+static const char *key_op_count(const seer_task *task, seer_arena *arena) {
+  return seer_arena_printf(arena, "%u stages", task->dag->n_stage);
+}
+
+static const char *key_single(const seer_task *task, seer_arena *arena) {
+  return seer_arena_printf(arena, "task %u", task->id);
+}
+
+static const char *key_all(const seer_task *task, seer_arena *arena) {
+  (void)task, (void)arena;
+  return "all";
+}
+
+static const seer_family_desc family_anchor_op = {"anchor-op", "op sketch.xgb.family_op",
+    "same access pattern of the anchor operator (paper: op)", key_anchor_op};
+static const seer_family_desc family_op_sequence = {"op-sequence", "hash sketch.xgb.family_hash",
+    "same operators in the same order, shapes ignored (paper: hash)", key_op_sequence};
+static const seer_family_desc family_op_count = {"op-count", "count size",
+    "same number of operators (paper: count)", key_op_count};
+static const seer_family_desc family_single = {"single", "ind sketch.xgb.family_ind",
+    "every task alone (paper: ind)", key_single};
+static const seer_family_desc family_all = {"all", "none sketch.xgb", "one family: Ansor's single model", key_all};
+
+// To add a grouping: write its key function above, its entry here. The first one is the default.
+const seer_family_desc *const seer_family_table[] = {
+    &family_anchor_op, &family_op_sequence, &family_op_count, &family_single, &family_all};
+const size_t seer_family_table_count = SEER_COUNT_OF(seer_family_table);
+
+static bool has_word(const char *words, const char *word) {
+  size_t n = strlen(word);
+  for (const char *at = words; *at;) {
+    size_t len = strcspn(at, " ");
+    if (len == n && strncmp(at, word, n) == 0) return true;
+    at += len + strspn(at + len, " ");
+  }
+  return false;
+}
+
+seer_status seer_family_find(const char *name, const seer_family_desc **out_desc) {
+  for (size_t i = 0; i < seer_family_table_count; i++) {
+    const seer_family_desc *desc = seer_family_table[i];
+    if (strcmp(desc->name, name) == 0 || has_word(desc->aliases, name)) {
+      *out_desc = desc;
+      return SEER_OK;
+    }
+  }
+  return SEER_FAIL(INVALID, "unknown grouping '%s'; allowed: anchor-op, op-sequence, op-count, single, all", name);
+}
+
+void seer_families_build(const seer_family_desc *desc, const seer_task *tasks, uint32_t n_task,
+    seer_arena *arena, seer_families *out) {
+  out->n_family = 0;
+  out->name = SEER_NEW_ARRAY(arena, const char *, n_task);
+  out->family_of = SEER_NEW_ARRAY(arena, uint32_t, n_task);
+  seer_map *seen = seer_map_create(arena);
+  for (uint32_t t = 0; t < n_task; t++) {
+    const char *key = desc->key(&tasks[t], arena);
+    uint64_t family = out->n_family;
+    if (!seer_map_get_str(seen, key, &family)) {
+      seer_map_set_str(seen, key, family);
+      out->name[out->n_family++] = key;
+    }
+    out->family_of[t] = (uint32_t)family;
+  }
+}

@@ -1,0 +1,116 @@
+// feature.c - nest summary -> rows of named numbers for the cost model, one per statement.
+// The information of Ansor's 164 columns (OSDI'20, appendix) without its dead ones, with its known defects mended: every
+// store has a row of its own, strides and touched bytes are exact for affine indices, reuse is per access and not by the
+// innermost extent, and the packed layout is the one that is measured.
+
+#include "learn/feature.h"
+
+#include <math.h>
+
+#include "learn/profile.h"
+
+enum {
+#define SEER_COLUMN(name) COLUMN_##name,
+#include "learn/feature.inc"
+#undef SEER_COLUMN
+  N_COLUMN
+};
+
+const char *const seer_feature_name[] = {
+#define SEER_COLUMN(name) #name,
+#include "learn/feature.inc"
+#undef SEER_COLUMN
+};
+const size_t seer_feature_count = N_COLUMN;
+
+#define N_ACCESS_COLUMNS (COLUMN_a_kind - COLUMN_target_kind)
+
+static float slog(double x) { return (float)log2(1.0 + (x > 0 ? x : 0)); }
+
+static void fill_access(const seer_nest_statement *st, uint32_t a, const seer_statement_profile *p, float *out) {
+  const seer_nest_access *access = &st->access[a];
+  const seer_access_profile *ap = &p->access[a];
+  out[0] = (float)access->storage + 1.0F;
+  out[1] = access->is_guarded;
+  out[2] = slog(ap->bytes);
+  for (int l = 0; l < 3; l++) out[3 + l] = slog(ap->moved[l]);
+  out[6] = slog(ap->run_bytes);
+  out[7] = slog(ap->innermost_stride);
+  out[8] = slog(ap->reuse);
+  out[9] = slog(seer_nest_touched(st, access, st->first_tile));
+  bool has_rows = access->rank > 1 && access->storage != SEER_NEST_PACKED;
+  out[10] = has_rows && access->row_pitch * access->elem_bytes % 1024 == 0;
+}
+
+static void fill_accesses(const seer_nest_statement *st, const seer_statement_profile *p, float *row) {
+  bool is_used[SEER_NEST_MAX_ACCESSES] = {false};
+  for (uint32_t slot = 0; slot < 4; slot++) {
+    uint32_t best = SEER_NEST_MAX_ACCESSES;
+    for (uint32_t a = 0; a < st->n_access; a++) {
+      if (is_used[a] || (slot == 0) != st->access[a].is_write) continue;
+      if (best == SEER_NEST_MAX_ACCESSES || p->access[a].moved[0] > p->access[best].moved[0]) best = a;
+    }
+    if (best == SEER_NEST_MAX_ACCESSES) continue;
+    is_used[best] = true;
+    fill_access(st, best, p, row + COLUMN_target_kind + slot * N_ACCESS_COLUMNS);
+  }
+}
+
+static void fill_row(const seer_nest *nest, const seer_nest_statement *st, const seer_target *target, double seconds,
+    float *row) {
+  seer_statement_profile p;
+  seer_profile_statement(st, target, &p);
+  for (uint32_t c = 0; c < N_COLUMN; c++) row[c] = 0;
+  row[COLUMN_program_log_seconds] = (float)-log2(seconds);
+  row[COLUMN_program_statements] = (float)nest->n_statement;
+  row[COLUMN_program_local_bytes] = slog((double)nest->local_bytes);
+  row[COLUMN_program_packed_bytes] = slog((double)nest->packed_bytes);
+  double n = st->iterations;
+  row[COLUMN_iterations] = slog(n);
+  row[COLUMN_padding] = (float)(st->padded_iterations / n);
+  row[COLUMN_fma] = slog(n * (double)st->n_fma);
+  row[COLUMN_add] = slog(n * (double)st->n_add);
+  row[COLUMN_mul] = slog(n * (double)st->n_mul);
+  row[COLUMN_div] = slog(n * (double)st->n_div);
+  row[COLUMN_cmp] = slog(n * (double)st->n_cmp);
+  row[COLUMN_special] = slog(n * (double)st->n_special);
+  row[COLUMN_int_ops] = slog(n * (double)st->n_int);
+  row[COLUMN_is_reduction] = st->is_reduction;
+  double outer = 1, reduce = 1, inexact = 0;
+  for (uint32_t l = 0; l < st->first_own; l++) outer *= (double)st->loop[l].extent;
+  for (uint32_t l = 0; l < st->n_loop; l++) inexact += !st->loop[l].is_exact;
+  for (uint32_t l = st->first_tile; l-- > 0 && st->loop[l].is_reduce;) reduce *= (double)st->loop[l].extent;
+  row[COLUMN_n_loops] = (float)st->n_loop;
+  row[COLUMN_outer_iterations] = slog(outer);
+  row[COLUMN_tile_rows] = slog(p.rows);
+  row[COLUMN_tile_vectors] = slog(p.vectors);
+  row[COLUMN_vector_lanes] = (float)(p.lanes / seer_target_lanes(target));
+  row[COLUMN_registers] = (float)(p.registers / target->n_vector_registers);
+  row[COLUMN_innermost_extent] = st->first_tile ? slog((double)st->loop[st->first_tile - 1].extent) : 0;
+  row[COLUMN_reduce_inside] = slog(reduce);
+  row[COLUMN_max_unroll] = slog(st->max_unroll);
+  row[COLUMN_inexact_loops] = (float)inexact;
+  row[COLUMN_parts] = slog(p.parts);
+  double per_thread = p.parts / target->threads;
+  row[COLUMN_imbalance] = (float)(ceil(per_thread) / per_thread);
+  row[COLUMN_part_iterations] = slog(n / p.parts);
+  row[COLUMN_issue_cycles] = slog(p.issue_cycles);
+  row[COLUMN_load_cycles] = slog(p.load_cycles);
+  row[COLUMN_issue_share] = (float)(p.issue_cycles / (p.issue_cycles + p.load_cycles + 1e-9));
+  row[COLUMN_cycles] = slog(p.cycles);
+  double ops = n * (double)(2 * st->n_fma + st->n_add + st->n_mul + st->n_div + st->n_cmp + 8 * st->n_special);
+  for (int l = 0; l < 3; l++) {
+    row[COLUMN_to_l1_bytes + l] = slog(p.moved[l]);
+    row[COLUMN_intensity_l1 + l] = slog(16 * ops / (p.moved[l] + 1));
+  }
+  fill_accesses(st, &p, row);
+}
+
+uint32_t seer_feature_extract(const seer_nest *nest, const seer_target *target, float *out_rows) {
+  _Static_assert(N_COLUMN <= SEER_FEATURE_MAX, "more columns than callers make room for");
+  double seconds = seer_analytic_seconds(nest, target);
+  for (uint32_t i = 0; i < nest->n_statement; i++) {
+    fill_row(nest, &nest->statement[i], target, seconds, out_rows + i * N_COLUMN);
+  }
+  return nest->n_statement;
+}
