@@ -4,6 +4,7 @@
 #ifndef SEER_FRONT_GRAPH_H
 #define SEER_FRONT_GRAPH_H
 
+#include "base/os.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "dag/dtype.h"
@@ -73,18 +74,33 @@ typedef struct {
   bool is_dead;
 } seer_node;
 
+struct seer_dag;
+// Folds what is too big for the interpreter, through compiled code: input[b] is the data of each input buffer of `dag`,
+// out_data the (dense) bytes of its only output.
+typedef seer_status (*seer_fold_hook)(void *user, const struct seer_dag *dag, const void *const *input, void *out_data);
+
 typedef struct seer_graph {
   seer_arena *arena;  // model
   const char *name;
   size_t n_value, cap_value;
-  seer_value *value;  // [0] unused
+  seer_value *value;  // [0] unused: ids are 1 .. n_value-1. Adding a value may move the array.
   size_t n_node, cap_node;
-  seer_node *node;  // [0] unused; dead ones are skipped
+  seer_node *node;  // [0] unused: ids are 1 .. n_node-1; dead ones are skipped. Adding a node may move the array.
   uint32_t n_input, n_output;
+  size_t cap_input, cap_output;
   seer_val *input, *output;
+  size_t n_map, cap_map;
+  seer_os_map *map;  // files that constants are borrowed from; unmapped by seer_graph_close
+  int64_t opset;     // of ai.onnx, as the file says (0: not from a file)
+  const char *producer;
+  seer_fold_hook fold_hook;  // NULL: what is too big for the interpreter stays unfolded
+  void *fold_user;
 } seer_graph;
 
 seer_graph *seer_graph_create(seer_arena *arena, const char *name);
+// Unmaps the files that constants are borrowed from. To be called once, when nothing reads constants any more; the rest
+// of the graph lives as long as its arena.
+void seer_graph_close(seer_graph *graph);
 seer_val seer_graph_add_value(seer_graph *graph, const char *name, seer_dtype dtype, const int64_t *dim, int32_t rank); // rank -1: unknown
 seer_val seer_graph_add_constant(seer_graph *graph, const char *name, const seer_tensor *tensor);  // tensor header copied, data kept
 void seer_graph_mark_input(seer_graph *graph, seer_val value);
@@ -96,10 +112,24 @@ seer_node_id seer_graph_add_node(seer_graph *graph, const char *name, const char
 static inline seer_value *seer_graph_value(const seer_graph *graph, seer_val v) { return &graph->value[v.i]; }
 static inline seer_node *seer_graph_node(const seer_graph *graph, seer_node_id n) { return &graph->node[n.i]; }
 uint32_t seer_graph_n_uses(const seer_graph *graph, seer_val value);  // by live nodes and as model output
-void seer_graph_replace_uses(seer_graph *graph, seer_val from, seer_val to);
-SEER_MUST_USE seer_status seer_graph_sort(seer_graph *graph);    // topological; a cycle is INVALID, naming a node on it
+void seer_graph_replace_uses(seer_graph *graph, seer_val from, seer_val to);  // by nodes; model outputs stay
+void seer_graph_kill_node(seer_graph *graph, seer_node_id node);  // dead; its outputs have no producer
+void seer_graph_set_constant(seer_graph *graph, seer_val value, const seer_tensor *tensor);  // as add_constant
+// A name that no value has: `base`, or `base` with a number after it. In the graph's arena.
+const char *seer_graph_fresh_name(const seer_graph *graph, const char *base);
+// Who reads what, for passes: the consumers of value v are node[first[v] .. first[v + 1]), a node once per operand.
+typedef struct {
+  uint32_t *first, *node;
+} seer_graph_uses;
+seer_graph_uses seer_graph_index_uses(const seer_graph *graph, seer_arena *arena);
+// Topological, keeping the given order where it can; drops dead nodes, so node ids change. A cycle is INVALID, naming
+// a node on it.
+SEER_MUST_USE seer_status seer_graph_sort(seer_graph *graph);
 SEER_MUST_USE seer_status seer_graph_verify(const seer_graph *graph);
+// Text form: doc/ir/graph.md. Constants of more than 64 elements that are not all equal are printed as hex; brief: elided
+// (such a text is for people, it cannot be parsed).
 const char *seer_graph_print(const seer_graph *graph, seer_arena *arena);
+const char *seer_graph_print_brief(const seer_graph *graph, seer_arena *arena);
 SEER_MUST_USE seer_status seer_graph_parse(const char *source, const char *text, size_t n_bytes, seer_arena *arena, seer_graph **out_graph);
 
 const seer_attr *seer_node_attr(const seer_node *node, const char *name);  // NULL when absent
@@ -107,6 +137,11 @@ int64_t seer_node_attr_i(const seer_node *node, const char *name, int64_t otherw
 double seer_node_attr_f(const seer_node *node, const char *name, double otherwise);
 const char *seer_node_attr_s(const seer_node *node, const char *name, const char *otherwise);
 const seer_attr *seer_node_attr_ints(const seer_node *node, const char *name);  // NULL when absent or another kind
+// Product of the dimensions; -1 when one is unknown or the product does not fit.
+int64_t seer_dims_elems(const int64_t *dim, uint32_t rank);
 int64_t seer_tensor_elems(const seer_tensor *tensor);
+int64_t seer_value_elems(const seer_value *value);  // -1 without a fixed shape
+// "f32[1,3,224,224]", "f32[?,3]", "f32" without a shape
+const char *seer_value_type_text(const seer_value *value, seer_arena *arena);
 
 #endif

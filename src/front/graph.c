@@ -1,0 +1,364 @@
+// graph.c - the graph's data structure: adding, replacing, sorting, verifying.
+// Values and nodes live in two arrays that grow in the model's arena; ids are indices. A pass changes nodes in place and
+// marks dead ones; seer_graph_sort brings the array back into topological order and drops them.
+#include "front/graph.h"
+
+#include <string.h>
+
+#include "base/map.h"
+
+seer_graph *seer_graph_create(seer_arena *arena, const char *name) {
+  seer_graph *graph = SEER_NEW(arena, seer_graph);
+  graph->arena = arena;
+  graph->name = seer_arena_strdup(arena, name ? name : "");
+  graph->producer = "";
+  graph->value = SEER_GROW(arena, seer_value, graph->value, 0, &graph->cap_value);
+  graph->node = SEER_GROW(arena, seer_node, graph->node, 0, &graph->cap_node);
+  graph->n_value = graph->n_node = 1;
+  return graph;
+}
+
+void seer_graph_close(seer_graph *graph) {
+  for (size_t k = 0; k < graph->n_map; k++) seer_os_unmap(&graph->map[k]);
+  graph->n_map = 0;
+}
+
+static seer_val add_value(seer_graph *graph, const char *name) {
+  graph->value = SEER_GROW(graph->arena, seer_value, graph->value, graph->n_value, &graph->cap_value);
+  seer_val v = {(uint32_t)graph->n_value++};
+  graph->value[v.i] = (seer_value){.name = seer_arena_strdup(graph->arena, name)};
+  return v;
+}
+
+seer_val seer_graph_add_value(seer_graph *graph, const char *name, seer_dtype dtype, const int64_t *dim, int32_t rank) {
+  SEER_ASSERT(rank <= SEER_MAX_RANK, "rank %d of %s", rank, name);
+  seer_val v = add_value(graph, name);
+  seer_value *value = &graph->value[v.i];
+  value->dtype = dtype;
+  value->has_shape = rank >= 0;
+  value->rank = (uint8_t)(rank >= 0 ? rank : 0);
+  for (int32_t k = 0; k < rank; k++) value->dim[k] = dim[k];
+  return v;
+}
+
+void seer_graph_set_constant(seer_graph *graph, seer_val v, const seer_tensor *tensor) {
+  seer_value *value = &graph->value[v.i];
+  value->constant = seer_arena_memdup(graph->arena, tensor, sizeof *tensor);
+  value->dtype = tensor->dtype;
+  value->has_shape = true;
+  value->rank = tensor->rank;
+  memcpy(value->dim, tensor->dim, sizeof value->dim);
+  value->has_layout = false;
+  value->pitch = 0;
+}
+
+seer_val seer_graph_add_constant(seer_graph *graph, const char *name, const seer_tensor *tensor) {
+  seer_val v = add_value(graph, name);
+  seer_graph_set_constant(graph, v, tensor);
+  return v;
+}
+
+void seer_graph_mark_input(seer_graph *graph, seer_val value) {
+  graph->input = SEER_GROW(graph->arena, seer_val, graph->input, graph->n_input, &graph->cap_input);
+  graph->input[graph->n_input++] = value;
+  graph->value[value.i].is_input = true;
+}
+
+void seer_graph_mark_output(seer_graph *graph, seer_val value) {
+  graph->output = SEER_GROW(graph->arena, seer_val, graph->output, graph->n_output, &graph->cap_output);
+  graph->output[graph->n_output++] = value;
+  graph->value[value.i].is_output = true;
+}
+
+seer_node_id seer_graph_add_node(seer_graph *graph, const char *name, const char *domain, const char *op_type,
+    int32_t opset, const seer_val *in, uint32_t n_in, const seer_val *out, uint32_t n_out, const seer_attr *attr,
+    uint32_t n_attr) {
+  seer_arena *arena = graph->arena;
+  graph->node = SEER_GROW(arena, seer_node, graph->node, graph->n_node, &graph->cap_node);
+  seer_node_id id = {(uint32_t)graph->n_node++};
+  seer_node *node = &graph->node[id.i];
+  *node = (seer_node){.domain = seer_arena_strdup(arena, domain ? domain : ""),
+      .op_type = seer_arena_strdup(arena, op_type),
+      .opset = opset,
+      .n_in = n_in,
+      .n_out = n_out,
+      .n_attr = n_attr};
+  node->name = name && name[0] ? seer_arena_strdup(arena, name) : seer_arena_printf(arena, "%s_%u", op_type, id.i);
+  if (n_in) node->in = seer_arena_memdup(arena, in, n_in * sizeof *in);
+  if (n_out) node->out = seer_arena_memdup(arena, out, n_out * sizeof *out);
+  if (n_attr) node->attr = seer_arena_memdup(arena, attr, n_attr * sizeof *attr);
+  for (uint32_t k = 0; k < n_out; k++) {
+    if (out[k].i) graph->value[out[k].i].producer = id;
+  }
+  return id;
+}
+
+uint32_t seer_graph_n_uses(const seer_graph *graph, seer_val value) {
+  uint32_t n = 0;
+  for (size_t k = 1; k < graph->n_node; k++) {
+    const seer_node *node = &graph->node[k];
+    if (node->is_dead) continue;
+    for (uint32_t i = 0; i < node->n_in; i++) n += node->in[i].i == value.i;
+  }
+  for (uint32_t k = 0; k < graph->n_output; k++) n += graph->output[k].i == value.i;
+  return n;
+}
+
+void seer_graph_replace_uses(seer_graph *graph, seer_val from, seer_val to) {
+  for (size_t k = 1; k < graph->n_node; k++) {
+    seer_node *node = &graph->node[k];
+    if (node->is_dead) continue;
+    for (uint32_t i = 0; i < node->n_in; i++) {
+      if (node->in[i].i == from.i) node->in[i] = to;
+    }
+  }
+}
+
+void seer_graph_kill_node(seer_graph *graph, seer_node_id id) {
+  seer_node *node = &graph->node[id.i];
+  node->is_dead = true;
+  for (uint32_t k = 0; k < node->n_out; k++) {
+    seer_val v = node->out[k];
+    if (v.i && graph->value[v.i].producer.i == id.i) graph->value[v.i].producer = (seer_node_id){0};
+  }
+}
+
+const char *seer_graph_fresh_name(const seer_graph *graph, const char *base) {
+  const char *name = base;
+  for (uint32_t n = 1;; n++) {
+    bool is_taken = false;
+    for (size_t v = 1; v < graph->n_value && !is_taken; v++) is_taken = strcmp(graph->value[v].name, name) == 0;
+    if (!is_taken) return name == base ? seer_arena_strdup(graph->arena, base) : name;
+    name = seer_arena_printf(graph->arena, "%s.%u", base, n);
+  }
+}
+
+seer_graph_uses seer_graph_index_uses(const seer_graph *graph, seer_arena *arena) {
+  seer_graph_uses uses;
+  uses.first = SEER_NEW_ARRAY(arena, uint32_t, graph->n_value + 2);
+  for (size_t k = 1; k < graph->n_node; k++) {
+    const seer_node *node = &graph->node[k];
+    for (uint32_t i = 0; !node->is_dead && i < node->n_in; i++) uses.first[node->in[i].i + 1]++;
+  }
+  for (size_t v = 0; v <= graph->n_value; v++) uses.first[v + 1] += uses.first[v];
+  uses.node = SEER_NEW_ARRAY(arena, uint32_t, uses.first[graph->n_value] + 1);
+  uint32_t *at = SEER_NEW_ARRAY(arena, uint32_t, graph->n_value);
+  for (uint32_t k = 1; k < graph->n_node; k++) {
+    const seer_node *node = &graph->node[k];
+    for (uint32_t i = 0; !node->is_dead && i < node->n_in; i++) {
+      uint32_t v = node->in[i].i;
+      uses.node[uses.first[v] + at[v]++] = k;
+    }
+  }
+  return uses;
+}
+
+// ---- sorting: depth-first from the nodes in their order, so that a sorted graph stays as it is
+
+seer_status seer_graph_sort(seer_graph *graph) {
+  seer_arena *scratch = seer_arena_create("graph-sort");
+  enum { NEW, OPEN, DONE };
+  uint8_t *state = SEER_NEW_ARRAY(scratch, uint8_t, graph->n_node);
+  uint32_t *next_in = SEER_NEW_ARRAY(scratch, uint32_t, graph->n_node);
+  uint32_t *stack = SEER_NEW_ARRAY(scratch, uint32_t, graph->n_node);
+  uint32_t *order = SEER_NEW_ARRAY(scratch, uint32_t, graph->n_node);
+  size_t n_order = 0;
+  seer_status status = SEER_OK;
+  for (uint32_t root = 1; root < graph->n_node && !status; root++) {
+    if (graph->node[root].is_dead || state[root] != NEW) continue;
+    size_t depth = 0;
+    stack[depth++] = root;
+    state[root] = OPEN;
+    while (depth > 0 && !status) {
+      uint32_t k = stack[depth - 1];
+      const seer_node *node = &graph->node[k];
+      if (next_in[k] == node->n_in) {
+        state[k] = DONE;
+        order[n_order++] = k;
+        depth--;
+        continue;
+      }
+      uint32_t producer = graph->value[node->in[next_in[k]++].i].producer.i;
+      if (producer == 0 || state[producer] == DONE) continue;
+      if (state[producer] == OPEN) {
+        status = SEER_FAIL(INVALID, "node '%s' (%s) is part of a cycle: it needs its own output", node->name,
+            node->op_type);
+        break;
+      }
+      state[producer] = OPEN;
+      stack[depth++] = producer;
+    }
+  }
+  if (!status) {
+    seer_node *old = seer_arena_memdup(scratch, graph->node, graph->n_node * sizeof *old);
+    for (size_t k = 0; k < n_order; k++) {
+      seer_node *node = &graph->node[k + 1];
+      *node = old[order[k]];
+      for (uint32_t i = 0; i < node->n_out; i++) {
+        if (node->out[i].i) graph->value[node->out[i].i].producer = (seer_node_id){(uint32_t)k + 1};
+      }
+    }
+    graph->n_node = n_order + 1;
+  }
+  seer_arena_destroy(scratch);
+  return status;
+}
+
+// ---- verify
+
+static seer_status verify_value(const seer_graph *graph, uint32_t v) {
+  const seer_value *value = &graph->value[v];
+  if (!value->name || !value->name[0]) return SEER_FAIL(INTERNAL, "value %u has no name", v);
+  if (value->dtype >= SEER_DTYPE_COUNT) return SEER_FAIL(INTERNAL, "%s: dtype %d", value->name, (int)value->dtype);
+  if (value->rank > SEER_MAX_RANK) return SEER_FAIL(INTERNAL, "%s: rank %u", value->name, value->rank);
+  if (value->producer.i >= graph->n_node) {
+    return SEER_FAIL(INTERNAL, "%s: producer %u of %zu", value->name, value->producer.i, graph->n_node);
+  }
+  for (uint32_t k = 0; k < value->rank; k++) {
+    if (value->dim[k] < -1) return SEER_FAIL(INTERNAL, "%s: dimension %u is %" PRId64, value->name, k, value->dim[k]);
+  }
+  if (value->constant) {
+    const seer_tensor *tensor = value->constant;
+    if (value->producer.i || value->is_input) {
+      return SEER_FAIL(INTERNAL, "%s: a constant that is also made by a node or an input", value->name);
+    }
+    if (tensor->dtype != value->dtype || tensor->rank != value->rank ||
+        memcmp(tensor->dim, value->dim, tensor->rank * sizeof tensor->dim[0]) != 0) {
+      return SEER_FAIL(INTERNAL, "%s: constant of another type than its value", value->name);
+    }
+    int64_t n = seer_tensor_elems(tensor);
+    if (n < 0 || (size_t)n * seer_dtype_bytes(tensor->dtype) != tensor->n_bytes || (n > 0 && !tensor->data)) {
+      return SEER_FAIL(INTERNAL, "%s: %" PRId64 " elements in %zu bytes", value->name, n, tensor->n_bytes);
+    }
+  }
+  if (value->has_layout) {
+    uint32_t seen = 0;
+    for (uint32_t k = 0; k < value->rank; k++) seen |= 1u << value->order[k];
+    if (seen != (1u << value->rank) - 1) return SEER_FAIL(INTERNAL, "%s: order is no permutation", value->name);
+  }
+  if (value->pitch) {
+    uint32_t last = value->rank == 0 ? 0 : value->has_layout ? value->order[value->rank - 1] : value->rank - 1u;
+    if (value->rank == 0 || value->pitch < value->dim[last]) {
+      return SEER_FAIL(INTERNAL, "%s: pitch %" PRId64 " below its row", value->name, value->pitch);
+    }
+  }
+  return SEER_OK;
+}
+
+static seer_status verify_node(const seer_graph *graph, uint32_t k) {
+  const seer_node *node = &graph->node[k];
+  if (!node->name || !node->name[0]) return SEER_FAIL(INTERNAL, "node %u has no name", k);
+  for (uint32_t i = 0; i < node->n_in; i++) {
+    uint32_t v = node->in[i].i;
+    if (v >= graph->n_value) return SEER_FAIL(INTERNAL, "%s: input %u is value %u", node->name, i, v);
+    if (v == 0) continue;
+    const seer_value *value = &graph->value[v];
+    if (value->producer.i >= k) {
+      return SEER_FAIL(INTERNAL, "%s: input '%s' is made later, by '%s'", node->name, value->name,
+          graph->node[value->producer.i].name);
+    }
+    if (!value->producer.i && !value->is_input && !value->constant) {
+      return SEER_FAIL(INVALID, "node '%s' (%s): input '%s' is made by no node and is no input or constant", node->name,
+          node->op_type, value->name);
+    }
+  }
+  for (uint32_t i = 0; i < node->n_out; i++) {
+    uint32_t v = node->out[i].i;
+    if (v >= graph->n_value) return SEER_FAIL(INTERNAL, "%s: output %u is value %u", node->name, i, v);
+    if (v && graph->value[v].producer.i != k) {
+      return SEER_FAIL(INTERNAL, "%s: output '%s' has another producer (%u)", node->name, graph->value[v].name,
+          graph->value[v].producer.i);
+    }
+  }
+  return SEER_OK;
+}
+
+seer_status seer_graph_verify(const seer_graph *graph) {
+  seer_arena *scratch = seer_arena_create("graph-verify");
+  seer_map *names = seer_map_create(scratch);
+  seer_status status = SEER_OK;
+  for (uint32_t v = 1; v < graph->n_value && !status; v++) {
+    status = verify_value(graph, v);
+    if (!status && seer_map_get_str(names, graph->value[v].name, NULL)) {
+      status = SEER_FAIL(INVALID, "two values are named '%s'", graph->value[v].name);
+    }
+    if (!status) seer_map_set_str(names, graph->value[v].name, v);
+  }
+  for (uint32_t k = 1; k < graph->n_node && !status; k++) {
+    if (!graph->node[k].is_dead) status = verify_node(graph, k);
+  }
+  for (uint32_t k = 0; k < graph->n_output && !status; k++) {
+    const seer_value *value = &graph->value[graph->output[k].i];
+    if (!value->producer.i && !value->is_input && !value->constant) {
+      status = SEER_FAIL(INVALID, "output '%s' is made by no node", value->name);
+    }
+  }
+  seer_arena_destroy(scratch);
+  return status;
+}
+
+// ---- attributes and sizes
+
+const seer_attr *seer_node_attr(const seer_node *node, const char *name) {
+  for (uint32_t k = 0; k < node->n_attr; k++) {
+    if (strcmp(node->attr[k].name, name) == 0) return &node->attr[k];
+  }
+  return NULL;
+}
+
+int64_t seer_node_attr_i(const seer_node *node, const char *name, int64_t otherwise) {
+  const seer_attr *attr = seer_node_attr(node, name);
+  return attr && attr->kind == SEER_ATTR_INT ? attr->i : otherwise;
+}
+
+double seer_node_attr_f(const seer_node *node, const char *name, double otherwise) {
+  const seer_attr *attr = seer_node_attr(node, name);
+  return attr && attr->kind == SEER_ATTR_FLOAT ? attr->f : otherwise;
+}
+
+const char *seer_node_attr_s(const seer_node *node, const char *name, const char *otherwise) {
+  const seer_attr *attr = seer_node_attr(node, name);
+  return attr && attr->kind == SEER_ATTR_STRING ? attr->s : otherwise;
+}
+
+const seer_attr *seer_node_attr_ints(const seer_node *node, const char *name) {
+  const seer_attr *attr = seer_node_attr(node, name);
+  return attr && attr->kind == SEER_ATTR_INTS ? attr : NULL;
+}
+
+int64_t seer_dims_elems(const int64_t *dim, uint32_t rank) {
+  int64_t n = 1;
+  bool is_empty = false;
+  for (uint32_t k = 0; k < rank; k++) {
+    if (dim[k] < 0) return -1;
+    if (dim[k] == 0) is_empty = true;
+  }
+  for (uint32_t k = 0; k < rank && !is_empty; k++) {
+    if (__builtin_mul_overflow(n, dim[k], &n)) return -1;
+  }
+  return is_empty ? 0 : n;
+}
+
+int64_t seer_tensor_elems(const seer_tensor *tensor) { return seer_dims_elems(tensor->dim, tensor->rank); }
+
+int64_t seer_value_elems(const seer_value *value) {
+  return value->has_shape ? seer_dims_elems(value->dim, value->rank) : -1;
+}
+
+const char *seer_value_type_text(const seer_value *value, seer_arena *arena) {
+  seer_text text;
+  seer_text_init(&text, arena);
+  seer_text_put(&text, value->dtype == SEER_DTYPE_NONE ? "?" : seer_dtype_name(value->dtype));
+  if (!value->has_shape) return text.data;
+  seer_text_put(&text, "[");
+  for (uint32_t k = 0; k < value->rank; k++) {
+    if (k) seer_text_put(&text, ",");
+    if (value->dim[k] < 0) {
+      seer_text_put(&text, "?");
+    } else {
+      seer_text_printf(&text, "%" PRId64, value->dim[k]);
+    }
+  }
+  seer_text_put(&text, "]");
+  return text.data;
+}
