@@ -1,0 +1,157 @@
+// target_measure.c - the peak and the bandwidths of one thread, by running loops that do nothing else.
+// Peak: twelve independent chains of vector FMAs (latency 4 to 5 x at most 2 pipes needs 10; 16 registers hold 12 and
+// the operands). Bandwidth: eight streams of vector loads, xor'd, over a buffer that sits in one level.
+// The build compiles this file with -O2 and contraction on, whatever the build type.
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/os.h"
+#include "setup/target_table.h"
+
+typedef float f32x4 __attribute__((vector_size(16)));
+typedef float f32x8 __attribute__((vector_size(32)));
+typedef float f32x16 __attribute__((vector_size(64)));
+typedef uint64_t u64x2 __attribute__((vector_size(16)));
+typedef uint64_t u64x4 __attribute__((vector_size(32)));
+typedef uint64_t u64x8 __attribute__((vector_size(64)));
+
+enum { N_CHAINS = 12, N_STREAMS = 8 };
+
+typedef void (*fma_kernel)(const float *in, float *out, uint64_t n);
+typedef uint64_t (*read_kernel)(const void *data, size_t n_bytes);
+
+#define REPEAT_12(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+#define DECLARE(i) a##i = x * (float)(i),
+#define STEP(i) a##i = a##i * x + y;
+#define SUM(i) sum += a##i;
+// in = {0.5, 1}: every chain tends to 2, so nothing overflows or becomes denormal.
+#define FMA_KERNEL(name, vec)                                                             \
+  __attribute__((noinline)) static void name(const float *in, float *out, uint64_t n) { \
+    vec x = (vec){0} + in[0], y = (vec){0} + in[1];                                       \
+    vec REPEAT_12(DECLARE) sum = y;                                                       \
+    for (uint64_t k = 0; k < n; k++) {                                                    \
+      REPEAT_12(STEP)                                                                     \
+    }                                                                                     \
+    REPEAT_12(SUM)                                                                        \
+    memcpy(out, &sum, sizeof sum);                                                        \
+  }
+
+// n_bytes is a multiple of 8 vectors.
+#define READ_KERNEL(name, vec)                                                        \
+  __attribute__((noinline)) static uint64_t name(const void *data, size_t n_bytes) { \
+    const vec *at = data, *end = at + n_bytes / sizeof(vec);                          \
+    vec a = {0}, b = {0}, c = {0}, d = {0};                                           \
+    for (; at < end; at += N_STREAMS) {                                               \
+      a ^= at[0] ^ at[4];                                                             \
+      b ^= at[1] ^ at[5];                                                             \
+      c ^= at[2] ^ at[6];                                                             \
+      d ^= at[3] ^ at[7];                                                             \
+    }                                                                                 \
+    a ^= b ^ c ^ d;                                                                   \
+    return a[0] ^ a[1];                                                               \
+  }
+
+FMA_KERNEL(fma_16, f32x4)
+READ_KERNEL(read_16, u64x2)
+#if defined(__x86_64__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpsabi"
+#define IN_AVX2 __attribute__((target("avx2,fma")))
+#define IN_AVX512 __attribute__((target("avx512f,prefer-vector-width=512")))
+IN_AVX2 FMA_KERNEL(fma_32, f32x8)
+IN_AVX2 READ_KERNEL(read_32, u64x4)
+#ifdef __clang__
+#undef IN_AVX512
+#define IN_AVX512 __attribute__((target("avx512f"), min_vector_width(512)))
+#endif
+IN_AVX512 FMA_KERNEL(fma_64, f32x16)
+IN_AVX512 READ_KERNEL(read_64, u64x8)
+#pragma GCC diagnostic pop
+#endif
+
+static double seconds_since(uint64_t start) { return (double)(seer_os_now_ns() - start) * 1e-9; }
+
+// Best of several short stretches: an interruption makes one slow, nothing makes one fast.
+static double measure_gflops(fma_kernel kernel, uint32_t lanes) {
+  static const float in[2] = {0.5f, 1.0f};
+  float out[16];
+  uint64_t n = 1 << 16, begin = seer_os_now_ns();
+  double best = 0;
+  kernel(in, out, n);
+  while (seconds_since(begin) < 0.1) {
+    uint64_t start = seer_os_now_ns();
+    kernel(in, out, n);
+    double seconds = seconds_since(start);
+    double gflops = 2.0 * N_CHAINS * lanes * (double)n / seconds * 1e-9;
+    if (gflops > best) best = gflops;
+    if (seconds < 2e-3) n *= 2;
+  }
+  return best;
+}
+
+static double measure_gbs(read_kernel kernel, const void *data, size_t n_bytes, double budget_s) {
+  uint64_t begin = seer_os_now_ns();
+  volatile uint64_t sink = kernel(data, n_bytes);
+  double best = 0;
+  size_t repeats = 1;
+  do {
+    uint64_t start = seer_os_now_ns();
+    for (size_t i = 0; i < repeats; i++) sink = sink ^ kernel(data, n_bytes);
+    double seconds = seconds_since(start);
+    double gbs = (double)n_bytes * (double)repeats / seconds * 1e-9;
+    if (gbs > best) best = gbs;
+    if (seconds < 1e-3) repeats *= 2;
+  } while (seconds_since(begin) < budget_s);
+  return best;
+}
+
+static seer_status choose(const seer_target *target, fma_kernel *out_fma, read_kernel *out_read) {
+  *out_fma = fma_16;
+  *out_read = read_16;
+#if defined(__x86_64__)
+  if (strncmp(target->triple, "x86_64-", 7) != 0)
+    return SEER_FAIL(UNSUPPORTED, "target %s can't be measured on this machine, which is x86_64", target->triple);
+  if (target->vector_bytes == 64) {
+    if (!__builtin_cpu_supports("avx512f")) return SEER_FAIL(UNSUPPORTED, "this machine has no AVX-512 to measure");
+    *out_fma = fma_64;
+    *out_read = read_64;
+  } else if (target->vector_bytes == 32) {
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+      return SEER_FAIL(UNSUPPORTED, "this machine has no AVX2 with FMA to measure");
+    *out_fma = fma_32;
+    *out_read = read_32;
+  }
+#else
+  if (strncmp(target->triple, "aarch64-", 8) != 0)
+    return SEER_FAIL(UNSUPPORTED, "target %s can't be measured on this machine", target->triple);
+#endif
+  return SEER_OK;
+}
+
+seer_status seer_target_measure(seer_target *target) {
+  fma_kernel fma;
+  read_kernel read;
+  SEER_TRY(choose(target, &fma, &read));
+  // A level's buffer is twice the level above at least, and half of the level at most.
+  uint64_t l2 = target->l2_bytes / 2;
+  uint64_t l3 = target->l3_bytes ? target->l3_bytes / 2 : 0;
+  if (l3 > 16u << 20) l3 = 16u << 20;
+  if (l3 && l3 < target->l2_bytes * 2) l3 = target->l2_bytes * 2;
+  uint64_t dram = target->l3_bytes * 4;
+  if (dram < 64u << 20) dram = 64u << 20;
+  if (dram > 256u << 20) dram = 256u << 20;
+  const uint64_t granule = (uint64_t)N_STREAMS * 64;
+  size_t n_bytes = (size_t)(dram > l3 ? dram : l3);
+  void *data = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) return SEER_FAIL(RESOURCE, "no %zu bytes to measure the memory's speed", n_bytes);
+  madvise(data, n_bytes, MADV_HUGEPAGE);
+  memset(data, 1, n_bytes);  // real pages: untouched ones are all the same page of zeros
+  target->peak_gflops = measure_gflops(fma, seer_target_lanes(target));
+  target->l2_gbs = measure_gbs(read, data, (size_t)(l2 / granule * granule), 0.03);
+  target->dram_gbs = measure_gbs(read, data, (size_t)(dram / granule * granule), 0.06);
+  target->l3_gbs = l3 ? measure_gbs(read, data, (size_t)(l3 / granule * granule), 0.03) : target->dram_gbs;
+  target->is_measured = true;
+  munmap(data, n_bytes);
+  return SEER_OK;
+}

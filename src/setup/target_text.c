@@ -1,0 +1,289 @@
+// target_text.c - targets as text, both ways, and the keys of records.
+// One table lists the options, so what is printed is what is parsed: print(parse(print(t))) == print(t).
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "setup/target_table.h"
+
+typedef enum { TEXT, COUNT, BYTES, RATE, LANES, FLAG } field_kind;
+
+static const struct {
+  const char *name;
+  field_kind kind;
+  size_t offset;
+  double min, max;
+} fields[] = {
+#define FIELD(name, kind, member, min, max) {name, kind, offsetof(seer_target, member), min, max}
+    FIELD("triple", TEXT, triple, 0, 0),
+    FIELD("cpu", TEXT, cpu, 0, 0),
+    FIELD("features", TEXT, features, 0, 0),
+    FIELD("model", TEXT, model_name, 0, 0),
+    FIELD("threads", COUNT, threads, 1, 4096),
+    FIELD("lanes", LANES, vector_bytes, 1, 64),
+    FIELD("registers", COUNT, n_vector_registers, 4, 256),
+    FIELD("fma-ports", COUNT, n_fma_ports, 1, 16),
+    FIELD("fma-latency", COUNT, fma_latency_cycles, 1, 64),
+    FIELD("cache-line", COUNT, cache_line_bytes, 16, 1024),
+    FIELD("l1", BYTES, l1_bytes, 1024, 1e12),
+    FIELD("l2", BYTES, l2_bytes, 1024, 1e12),
+    FIELD("l3", BYTES, l3_bytes, 0, 1e12),
+    FIELD("gflops", RATE, peak_gflops, 1e-3, 1e9),
+    FIELD("dram-gbs", RATE, dram_gbs, 1e-3, 1e9),
+    FIELD("l2-gbs", RATE, l2_gbs, 1e-3, 1e9),
+    FIELD("l3-gbs", RATE, l3_gbs, 1e-3, 1e9),
+    FIELD("measured", FLAG, is_measured, 0, 1),
+};
+
+static const char *const kind_names[SEER_TARGET_KIND_COUNT] = {"cpu", "cuda", "opencl"};
+
+static const void *member(const seer_target *target, size_t i) { return (const char *)target + fields[i].offset; }
+
+const char *seer_target_print(const seer_target *target, seer_arena *arena) {
+  seer_text text;
+  seer_text_init(&text, arena);
+  seer_text_put(&text, kind_names[target->kind]);
+  for (size_t i = 0; i < SEER_COUNT_OF(fields); i++) {
+    const void *at = member(target, i);
+    if (fields[i].kind == FLAG) {
+      if (*(const bool *)at) seer_text_printf(&text, " -%s", fields[i].name);
+      continue;
+    }
+    if (fields[i].kind == TEXT && (!*(const char *const *)at || !**(const char *const *)at)) continue;
+    seer_text_printf(&text, " -%s=", fields[i].name);
+    switch (fields[i].kind) {
+      case TEXT: {
+        const char *value = *(const char *const *)at;
+        seer_text_printf(&text, strchr(value, ' ') ? "\"%s\"" : "%s", value);
+        break;
+      }
+      case COUNT:
+        seer_text_printf(&text, "%u", *(const uint32_t *)at);
+        break;
+      case LANES:
+        seer_text_printf(&text, "%u", *(const uint32_t *)at / 4);
+        break;
+      case BYTES:
+        seer_text_printf(&text, "%" PRIu64, *(const uint64_t *)at);
+        break;
+      case RATE:
+        seer_text_put_f64(&text, *(const double *)at);
+        break;
+      case FLAG:
+        break;
+    }
+  }
+  return text.data;
+}
+
+// ---- parsing
+
+// A word of the text: up to a blank, or to a comma behind which an option "-name=" begins; quotes hold blanks.
+static const char *next_word(const char **at, seer_arena *arena) {
+  while (**at == ' ' || **at == '\t' || **at == ',') ++*at;
+  const char *start = *at;
+  bool quoted = false;
+  for (; **at; ++*at) {
+    if (**at == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (**at == ' ' || **at == '\t') break;
+    if (**at == ',' && (*at)[1] == '-') {
+      size_t n = strcspn(*at + 2, "=, ");
+      if ((*at)[2 + n] == '=') break;
+    }
+  }
+  return *at == start ? NULL : seer_arena_strndup(arena, start, (size_t)(*at - start));
+}
+
+// Facts of an architecture before options are read; a cross target has no more to go by.
+static seer_status begin_triple(const char *triple, seer_target *out) {
+  *out = (seer_target){.kind = SEER_TARGET_CPU, .triple = triple, .features = "", .model_name = "", .threads = 1,
+      .cache_line_bytes = 64, .l1_bytes = 32u << 10, .l2_bytes = 512u << 10, .l3_bytes = 8u << 20, .dram_gbs = 10,
+      .l2_gbs = 80, .l3_gbs = 20};
+  if (strncmp(triple, "x86_64-", 7) == 0) {
+    out->cpu = "x86-64-v3";
+    out->n_vector_registers = 16;
+  } else if (strncmp(triple, "aarch64-", 8) == 0 || strncmp(triple, "arm64-", 6) == 0) {
+    out->cpu = "generic";
+    out->features = "+neon";
+    out->n_vector_registers = 32;
+  } else if (strncmp(triple, "riscv64-", 8) == 0) {
+    out->cpu = "generic";
+    out->n_vector_registers = 32;
+  } else {
+    return SEER_FAIL(UNSUPPORTED, "target '%s': known are native, cpu, and triples of x86_64, aarch64, riscv64", triple);
+  }
+  return SEER_OK;
+}
+
+static bool parse_number(const char *text, bool is_bytes, double *out) {
+  char *end;
+  *out = strtod(text, &end);
+  if (end == text) return false;
+  if (is_bytes && *end) {
+    if (*end == 'K') *out *= 1024;
+    else if (*end == 'M') *out *= 1024 * 1024;
+    else if (*end == 'G') *out *= 1024.0 * 1024 * 1024;
+    else return false;
+    end++;
+  }
+  return *end == '\0';
+}
+
+static int compare_words(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+// "+fma,+avx2,+fma" -> "+avx2,+fma"; every entry must begin with + or -.
+static seer_status sort_features(const char *list, seer_arena *arena, const char **out_list) {
+  const char *words[256];
+  size_t n = 0;
+  for (const char *at = list; *at; at += *at == ',') {
+    size_t n_word = strcspn(at, ",");
+    if (n_word < 2 || (*at != '+' && *at != '-') || n == SEER_COUNT_OF(words))
+      return SEER_FAIL(INVALID, "target: features '%s' must be a list such as +avx2,+fma,-avx512f", list);
+    words[n++] = seer_arena_strndup(arena, at, n_word);
+    at += n_word;
+  }
+  qsort(words, n, sizeof *words, compare_words);
+  seer_text text;
+  seer_text_init(&text, arena);
+  for (size_t i = 0; i < n; i++) {
+    if (i > 0 && strcmp(words[i], words[i - 1]) == 0) continue;
+    seer_text_printf(&text, "%s%s", text.n_bytes ? "," : "", words[i]);
+  }
+  *out_list = text.data;
+  return SEER_OK;
+}
+
+// Width, registers and pipes that follow from CPU and features, where no option states them.
+static void derive(seer_target *target, const bool *given) {
+  const seer_target_cpu *cpu = seer_target_find_cpu(target->cpu);
+  bool is_x86 = strncmp(target->triple, "x86_64-", 7) == 0;
+  uint32_t bytes = cpu ? cpu->vector_bytes : 16;
+  if (is_x86 && *target->features) {
+    bytes = seer_target_has_feature(target->features, "avx512f") ? 64
+            : seer_target_has_feature(target->features, "avx")   ? 32
+                                                                 : 16;
+    if (cpu && cpu->vector_bytes < bytes) bytes = cpu->vector_bytes;
+  }
+  for (size_t i = 0; i < SEER_COUNT_OF(fields); i++) {
+    if (given[i]) continue;
+    if (strcmp(fields[i].name, "lanes") == 0) target->vector_bytes = bytes;
+    if (strcmp(fields[i].name, "registers") == 0 && is_x86)
+      target->n_vector_registers = target->vector_bytes == 64 ? 32 : 16;
+    if (strcmp(fields[i].name, "fma-ports") == 0) target->n_fma_ports = cpu ? cpu->n_fma_ports : 1;
+    if (strcmp(fields[i].name, "fma-latency") == 0) target->fma_latency_cycles = cpu ? cpu->fma_latency_cycles : 4;
+    if (strcmp(fields[i].name, "gflops") == 0)
+      target->peak_gflops = 2.5 * 2 * seer_target_lanes(target) * target->n_fma_ports;
+  }
+}
+
+static seer_status set_field(seer_target *target, const char *word, bool *given, seer_arena *arena) {
+  size_t n_name = strcspn(word + 1, "=");
+  const char *value = word[1 + n_name] ? word + 2 + n_name : "";
+  size_t i = 0;
+  while (i < SEER_COUNT_OF(fields) &&
+         (strlen(fields[i].name) != n_name || memcmp(fields[i].name, word + 1, n_name) != 0))
+    i++;
+  if (i == SEER_COUNT_OF(fields)) {
+    seer_text known;
+    seer_text_init(&known, arena);
+    for (size_t k = 0; k < SEER_COUNT_OF(fields); k++) seer_text_printf(&known, " -%s", fields[k].name);
+    return SEER_FAIL(INVALID, "target: unknown option '%s', known are%s", word, known.data);
+  }
+  given[i] = true;
+  void *at = (char *)target + fields[i].offset;
+  if (fields[i].kind == FLAG) {
+    *(bool *)at = true;
+    return SEER_OK;
+  }
+  if (fields[i].kind == TEXT) {
+    size_t n = strlen(value);
+    if (n >= 2 && value[0] == '"' && value[n - 1] == '"') value = seer_arena_strndup(arena, value + 1, n - 2);
+    if (strcmp(fields[i].name, "features") == 0) SEER_TRY(sort_features(value, arena, &value));
+    *(const char **)at = value;
+    return SEER_OK;
+  }
+  double number;
+  if (!parse_number(value, fields[i].kind == BYTES, &number) || !(number >= fields[i].min && number <= fields[i].max) ||
+      (fields[i].kind != RATE && number != (double)(uint64_t)number))
+    return SEER_FAIL(INVALID, "target: option '%s' must be a number from %g to %g", word, fields[i].min, fields[i].max);
+  switch (fields[i].kind) {
+    case COUNT:
+      *(uint32_t *)at = (uint32_t)number;
+      break;
+    case LANES:
+      *(uint32_t *)at = (uint32_t)number * 4;
+      break;
+    case BYTES:
+      *(uint64_t *)at = (uint64_t)number;
+      break;
+    case RATE:
+      *(double *)at = number;
+      break;
+    case TEXT:
+    case FLAG:
+      break;
+  }
+  return SEER_OK;
+}
+
+seer_status seer_target_parse(const char *text, seer_arena *arena, seer_target *out_target) {
+  const char *at = text;
+  const char *word = next_word(&at, arena);
+  if (!word) return SEER_FAIL(INVALID, "target is empty, must be native, cpu, or a triple");
+  for (int kind = SEER_TARGET_CUDA; kind < SEER_TARGET_KIND_COUNT; kind++) {
+    if (strcmp(word, kind_names[kind]) == 0)
+      return SEER_FAIL(UNSUPPORTED, "target '%s' is not built yet, only CPUs are", word);
+  }
+  seer_target target;
+  bool given[SEER_COUNT_OF(fields)] = {false};
+  bool is_native = strcmp(word, "native") == 0;
+  const char *options = at;
+  if (is_native) {
+    SEER_TRY(seer_target_detect(arena, &target));
+  } else {
+    const char *triple = word;
+    if (strcmp(word, "cpu") == 0) {
+      // The triple is an option then; it must be known before the rest.
+      triple = "x86_64-linux-gnu";
+      for (const char *w, *ahead = at; (w = next_word(&ahead, arena)) != NULL;) {
+        if (strncmp(w, "-triple=", 8) == 0) triple = w + 8;
+      }
+    }
+    SEER_TRY(begin_triple(triple, &target));
+  }
+  while ((word = next_word(&options, arena)) != NULL) {
+    if (word[0] != '-') return SEER_FAIL(INVALID, "target: '%s' is not an option, options begin with '-'", word);
+    SEER_TRY(set_field(&target, word, given, arena));
+  }
+  bool cpu_changed = false;
+  for (size_t i = 0; i < SEER_COUNT_OF(fields); i++)
+    cpu_changed |= given[i] && (strcmp(fields[i].name, "cpu") == 0 || strcmp(fields[i].name, "features") == 0 ||
+                                   strcmp(fields[i].name, "lanes") == 0);
+  if (!is_native || cpu_changed) derive(&target, given);
+  if (target.vector_bytes & (target.vector_bytes - 1))
+    return SEER_FAIL(INVALID, "target: -lanes=%u must be a power of two", seer_target_lanes(&target));
+  *out_target = target;
+  return SEER_OK;
+}
+
+// ---- keys
+
+uint64_t seer_target_feature_key(const seer_target *target) {
+  uint64_t h = seer_hash_u64((uint64_t)target->kind, 0x7461726765743031u);
+  h = seer_hash_str(target->triple, h);
+  h = seer_hash_str(target->features, h);
+  h = seer_hash_u64(target->vector_bytes, h);
+  return seer_hash_u64(target->threads, h);
+}
+
+uint64_t seer_target_key(const seer_target *target) {
+  uint64_t h = seer_target_feature_key(target);
+  h = seer_hash_str(target->cpu, h);
+  h = seer_hash_str(target->model_name ? target->model_name : "", h);
+  h = seer_hash_u64(target->l1_bytes, h);
+  h = seer_hash_u64(target->l2_bytes, h);
+  return seer_hash_u64(target->l3_bytes, h);
+}
