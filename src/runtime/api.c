@@ -1,0 +1,74 @@
+// api.c - the one symbol that a model.so exports: runtime.h's table over the plan and the kernels that are linked in
+// beside this code. Only in the archive for model.so (the compiler's own copy of the runtime has no plan).
+#include "runtime/exec.h"
+
+typedef int seer_rt_not_empty;
+
+#ifdef SEER_RT_EMBEDDED
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+// weights.bin beside the library that this code is in.
+static seer_rt_code beside(char *out, size_t n_out, char *message, size_t message_bytes) {
+  Dl_info info;
+  if (!dladdr((const void *)seer_plan_blob, &info) || !info.dli_fname)
+    return seer_rt_fail(SEER_RT_NOT_FOUND, message, message_bytes, "cannot tell where this library lies; pass a path");
+  const char *slash = strrchr(info.dli_fname, '/');
+  int folder = slash ? (int)(slash - info.dli_fname + 1) : 0;
+  int n = snprintf(out, n_out, "%.*sweights.bin", folder, info.dli_fname);
+  if (n < 0 || (size_t)n >= n_out)
+    return seer_rt_fail(SEER_RT_INVALID, message, message_bytes, "path of the library is too long");
+  return SEER_RT_OK;
+}
+
+static seer_rt_code api_open(const char *weights_path, const void *weights, uint64_t n_weight_bytes, int verify_hash,
+    seer_model **out_model, char *message, size_t message_bytes) {
+  char path[PATH_MAX];
+  seer_model_source source = {
+      .blob = seer_plan_blob,
+      .n_blob_bytes = ((const seer_plan_header *)(const void *)seer_plan_blob)->n_bytes,
+      .kernels = seer_plan_kernels,
+      .weights_path = weights_path,
+      .weights = weights,
+      .n_weight_bytes = n_weight_bytes,
+      .verify_hash = verify_hash,
+  };
+  if (!out_model) return SEER_RT_INVALID;
+  *out_model = NULL;
+  if (!weights_path && !weights) {
+    seer_rt_code code = beside(path, sizeof path, message, message_bytes);
+    if (code != SEER_RT_OK) return code;
+    source.weights_path = path;
+  }
+  return seer_rt_open(&source, out_model, message, message_bytes);
+}
+
+static const seer_model_api api = {
+    .struct_size = sizeof(seer_model_api),
+    .abi_version = 1,
+    .open = api_open,
+    .close = seer_rt_close,
+    .n_inputs = seer_rt_n_inputs,
+    .n_outputs = seer_rt_n_outputs,
+    .input = seer_rt_input,
+    .output = seer_rt_output,
+    .info_json = seer_rt_info_json,
+    .pool_create = seer_pool_create,
+    .pool_wrap = seer_pool_wrap,
+    .pool_destroy = seer_pool_destroy,
+    .pool_threads = seer_pool_threads,
+    .session_create = seer_rt_session_create,
+    .session_destroy = seer_rt_session_destroy,
+    .bind_input = seer_rt_bind_input,
+    .bind_output = seer_rt_bind_output,
+    .run = seer_rt_run,
+    .n_steps = seer_rt_n_steps,
+    .session_profile = seer_rt_profile,
+};
+
+__attribute__((visibility("default"))) const seer_model_api *seer_model_v1(void) { return &api; }
+
+#endif

@@ -1,0 +1,69 @@
+// exec.h - models and sessions inside the runtime; api.c makes runtime.h's table of it, tests call it directly.
+//
+//   session memory, one allocation, 64-byte aligned:
+//   [arena: activations by the plan][shared: intermediates of the running kernel][scratch of thread 0][thread 1]...
+#ifndef SEER_RUNTIME_EXEC_H
+#define SEER_RUNTIME_EXEC_H
+
+#include "runtime/plan.h"
+#include "runtime/pool.h"
+#include "seer/runtime.h"
+
+#define SEER_PLAN_MAX_ARGS 128
+
+// Bytes of one element by ONNX's number; 0 for types that have no plain elements.
+uint32_t seer_onnx_dtype_bytes(int32_t onnx_dtype);
+
+typedef struct {
+  const void *blob;  // kept
+  uint64_t n_blob_bytes;
+  const seer_phase_function *kernels;  // kept; one per phase of the plan
+  const char *weights_path;            // NULL: `weights`
+  const void *weights;                 // kept; a whole weights.bin
+  uint64_t n_weight_bytes;
+  int verify_hash;
+} seer_model_source;
+
+// Writes "what" into message (if any) and returns `code`.
+__attribute__((format(printf, 4, 5))) seer_rt_code seer_rt_fail(seer_rt_code code, char *message, size_t message_bytes,
+    const char *format, ...);
+
+// Errors: CORRUPT for a plan or weights that are damaged or of another model; UNSUPPORTED names the instruction set
+// that this machine lacks; NOT_FOUND, IO for the file; RESOURCE.
+seer_rt_code seer_rt_open(const seer_model_source *source, seer_model **out_model, char *message, size_t message_bytes);
+void seer_rt_close(seer_model *model);
+int32_t seer_rt_n_inputs(const seer_model *model);
+int32_t seer_rt_n_outputs(const seer_model *model);
+const seer_io_info *seer_rt_input(const seer_model *model, int32_t index);
+const seer_io_info *seer_rt_output(const seer_model *model, int32_t index);
+const char *seer_rt_info_json(const seer_model *model);
+int32_t seer_rt_n_steps(const seer_model *model);
+
+// `pool` NULL: the caller's thread alone. Both are kept until the session is destroyed.
+seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool, seer_session **out_session, char *message,
+    size_t message_bytes);
+void seer_rt_session_destroy(seer_session *session);
+seer_rt_code seer_rt_bind_input(seer_session *session, int32_t index, const void *data);
+seer_rt_code seer_rt_bind_output(seer_session *session, int32_t index, void *data);
+seer_rt_code seer_rt_run(seer_session *session);
+seer_rt_code seer_rt_profile(seer_session *session, uint32_t n_runs, seer_step_info *steps);
+
+// ---- shared by open.c and exec.c
+struct seer_model {
+  const seer_plan_header *plan;
+  const seer_plan_step *step;
+  const seer_plan_arg *arg;
+  const seer_plan_phase *phase;
+  const char *strings;
+  const seer_phase_function *kernels;
+  const uint8_t *weights;  // payload
+  void *map;               // what close unmaps, or NULL
+  uint64_t n_map_bytes;
+  seer_io_info *io;        // inputs, then outputs
+};
+
+// Zeroed memory from the OS, in huge pages where it gives them; NULL when there is none.
+void *seer_rt_pages_alloc(uint64_t n_bytes);
+void seer_rt_pages_free(void *pages, uint64_t n_bytes);
+
+#endif

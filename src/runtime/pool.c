@@ -1,0 +1,323 @@
+// pool.c - the threads of a run.
+//
+// One word, `left`, is the whole hand-over: the number of parts that nobody has claimed. The caller writes the job,
+// then stores n_parts into `left` (release); whoever lowers `left` by one with compare-and-swap (acquire) owns the part
+// n_parts - left and may read the job, because the caller cannot write the next one before that part is reported in
+// `done`. A worker that sleeps through a phase is not waited for, only claimed parts are.
+//
+// Parts are claimed one at a time rather than in fixed blocks: kernels have few, large parts (2 to a few hundred, at
+// 10 us and more), so a claim's ~50 ns does not show, and a disturbed core then costs one part, not half a phase.
+//
+// Workers sleep on `wake` (futex), which changes at each phase that is published and at the begin of a run. `n_asleep`
+// spares the system call when nobody sleeps: worker announces, then looks at `wake` again; caller changes `wake`, then
+// looks at `n_asleep`; both sequentially consistent, so one of them sees the other.
+#include "runtime/pool.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/cpu.h"
+#include "runtime/exec.h"
+
+#define SPIN_NS 50000u
+#define MAX_THREADS 1024u
+#define LINE 128  // two cache lines: neighbours are fetched in pairs
+
+typedef struct {
+  seer_pool *pool;
+  pthread_t thread;
+  uint32_t index;
+} worker;
+
+// A pool may be made by one model.so and used by another, each with its own copy of this code: users reach it through
+// the functions stored in it.
+struct seer_pool {
+  uint32_t struct_size;
+  uint32_t n_threads;
+  void (*begin)(seer_pool *pool);
+  void (*end)(seer_pool *pool);
+  void (*run)(seer_pool *pool, uint32_t n_parts, seer_parallel_body body, void *arg);
+  void (*destroy)(seer_pool *pool);
+  // ---- wrapped
+  seer_parallel_for parallel_for;
+  void *user;
+  // ---- our own threads
+  bool may_spin, is_pinned;
+  pthread_t creator;
+  cpu_set_t creator_set;
+  pthread_mutex_t one_run;  // held from begin to end: sessions of several threads may share a pool
+  uint32_t n_workers;
+  worker *workers;
+
+  _Alignas(LINE) _Atomic uint32_t wake;
+  _Atomic uint32_t n_asleep;
+  _Atomic bool is_running, is_ending;
+  // the job; owned by the caller while done == n_parts
+  seer_parallel_body body;
+  void *arg;
+  uint32_t n_parts;
+  _Alignas(LINE) _Atomic uint32_t left;
+  _Alignas(LINE) _Atomic uint32_t done;
+  _Atomic bool caller_waits;
+};
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t value) {
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word, int n) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, n, NULL, NULL, 0); }
+
+static uint64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static inline void relax(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+// Works on whatever is unclaimed; returns when nothing is.
+static void work(seer_pool *pool, uint32_t thread) {
+  uint32_t mine = 0;
+  uint32_t left = atomic_load_explicit(&pool->left, memory_order_relaxed);
+  while (left > 0) {
+    if (!atomic_compare_exchange_weak_explicit(&pool->left, &left, left - 1, memory_order_acquire, memory_order_relaxed))
+      continue;
+    pool->body(pool->arg, pool->n_parts - left, thread);
+    mine++;
+    left = atomic_load_explicit(&pool->left, memory_order_relaxed);
+  }
+  if (mine == 0) return;
+  // The caller sets caller_waits, then looks at `done`; we change `done`, then look at caller_waits.
+  atomic_fetch_add(&pool->done, mine);
+  if (thread != 0 && atomic_load(&pool->caller_waits)) futex_wake(&pool->done, 1);
+}
+
+static void *worker_main(void *arg) {
+  worker *self = arg;
+  seer_pool *pool = self->pool;
+  for (;;) {
+    uint32_t seen = atomic_load(&pool->wake);
+    if (atomic_load(&pool->is_ending)) return NULL;
+    work(pool, self->index);
+    if (pool->may_spin) {
+      uint64_t until = now_ns() + SPIN_NS;
+      bool called = false;
+      while (!called && atomic_load_explicit(&pool->is_running, memory_order_relaxed)) {
+        for (int i = 0; i < 32 && !called; i++) {
+          called = atomic_load_explicit(&pool->wake, memory_order_relaxed) != seen;
+          relax();
+        }
+        if (now_ns() >= until) break;
+      }
+      if (called) continue;
+    }
+    atomic_fetch_add(&pool->n_asleep, 1);
+    while (atomic_load(&pool->wake) == seen) futex_wait(&pool->wake, seen);
+    atomic_fetch_sub(&pool->n_asleep, 1);
+  }
+}
+
+static void call_workers(seer_pool *pool) {
+  atomic_fetch_add(&pool->wake, 1);
+  if (atomic_load(&pool->n_asleep) > 0) futex_wake(&pool->wake, INT32_MAX);
+}
+
+static void threads_begin(seer_pool *pool) {
+  pthread_mutex_lock(&pool->one_run);
+  atomic_store_explicit(&pool->is_running, true, memory_order_relaxed);
+  if (pool->may_spin) call_workers(pool);  // they wake up while the caller prepares its first phase
+}
+
+static void threads_end(seer_pool *pool) {
+  atomic_store_explicit(&pool->is_running, false, memory_order_relaxed);
+  pthread_mutex_unlock(&pool->one_run);
+}
+
+static void threads_run(seer_pool *pool, uint32_t n_parts, seer_parallel_body body, void *arg) {
+  if (n_parts <= 1) {
+    if (n_parts == 1) body(arg, 0, 0);
+    return;
+  }
+  pool->body = body;
+  pool->arg = arg;
+  pool->n_parts = n_parts;
+  atomic_store_explicit(&pool->done, 0, memory_order_relaxed);
+  atomic_store_explicit(&pool->left, n_parts, memory_order_release);
+  call_workers(pool);
+  work(pool, 0);
+
+  uint32_t done = atomic_load_explicit(&pool->done, memory_order_acquire);
+  if (done == n_parts) return;
+  if (pool->may_spin) {
+    uint64_t until = now_ns() + SPIN_NS;
+    do {
+      for (int i = 0; i < 32; i++) {
+        if (atomic_load_explicit(&pool->done, memory_order_acquire) == n_parts) return;
+        relax();
+      }
+    } while (now_ns() < until);
+  }
+  atomic_store(&pool->caller_waits, true);
+  while ((done = atomic_load(&pool->done)) != n_parts) futex_wait(&pool->done, done);
+  atomic_store_explicit(&pool->caller_waits, false, memory_order_relaxed);
+}
+
+static void threads_destroy(seer_pool *pool) {
+  atomic_store(&pool->is_ending, true);
+  call_workers(pool);
+  for (uint32_t i = 0; i < pool->n_workers; i++) pthread_join(pool->workers[i].thread, NULL);
+  if (pool->is_pinned && pthread_equal(pool->creator, pthread_self()))
+    pthread_setaffinity_np(pool->creator, sizeof pool->creator_set, &pool->creator_set);
+  pthread_mutex_destroy(&pool->one_run);
+  free(pool->workers);
+  free(pool);
+}
+
+// One thread needs no hand-over, and no lock: each caller works for itself.
+static void alone_begin(seer_pool *pool) { (void)pool; }
+static void alone_run(seer_pool *pool, uint32_t n_parts, seer_parallel_body body, void *arg) {
+  (void)pool;
+  for (uint32_t i = 0; i < n_parts; i++) body(arg, i, 0);
+}
+static void wrapped_run(seer_pool *pool, uint32_t n_parts, seer_parallel_body body, void *arg) {
+  if (n_parts == 1)
+    body(arg, 0, 0);
+  else if (n_parts > 1)
+    pool->parallel_for(pool->user, n_parts, body, arg);
+}
+static void wrapped_destroy(seer_pool *pool) { free(pool); }
+
+static seer_pool *pool_alloc(uint32_t n_threads) {
+  seer_pool *pool = aligned_alloc(LINE, (sizeof(seer_pool) + LINE - 1) / LINE * LINE);
+  if (!pool) return NULL;
+  memset(pool, 0, sizeof *pool);
+  pool->struct_size = sizeof *pool;
+  pool->n_threads = n_threads;
+  return pool;
+}
+
+static void pin_to(pthread_t thread, const cpu_set_t *allowed, uint32_t nth) {
+  uint32_t n = (uint32_t)CPU_COUNT(allowed);
+  if (n == 0) return;
+  nth %= n;
+  for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+    if (!CPU_ISSET(cpu, allowed) || nth-- != 0) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    pthread_setaffinity_np(thread, sizeof one, &one);  // a refusal costs speed only
+    return;
+  }
+}
+
+seer_pool *seer_pool_create(uint32_t n_threads, int pin) {
+  uint32_t allowed = seer_cpu_allowed();
+  if (n_threads == 0) n_threads = allowed;
+  if (n_threads > MAX_THREADS) n_threads = MAX_THREADS;
+  seer_pool *pool = pool_alloc(n_threads);
+  if (!pool) return NULL;
+  pool->begin = threads_begin;
+  pool->end = threads_end;
+  pool->run = threads_run;
+  pool->destroy = threads_destroy;
+  pool->may_spin = n_threads <= allowed;
+  pthread_mutex_init(&pool->one_run, NULL);
+  if (n_threads == 1) {
+    pool->begin = pool->end = alone_begin;
+    pool->run = alone_run;
+  } else {
+    pool->workers = calloc(n_threads - 1, sizeof *pool->workers);
+    if (!pool->workers) {
+      threads_destroy(pool);
+      return NULL;
+    }
+  }
+  for (uint32_t i = 1; i < n_threads; i++) {
+    worker *w = &pool->workers[i - 1];
+    w->pool = pool;
+    w->index = i;
+    if (pthread_create(&w->thread, NULL, worker_main, w) != 0) {
+      threads_destroy(pool);
+      return NULL;
+    }
+    pool->n_workers = i;
+  }
+  if (pin && sched_getaffinity(0, sizeof pool->creator_set, &pool->creator_set) == 0) {
+    pool->is_pinned = true;
+    pool->creator = pthread_self();
+    for (uint32_t i = 0; i < pool->n_workers; i++) pin_to(pool->workers[i].thread, &pool->creator_set, i + 1);
+    pin_to(pool->creator, &pool->creator_set, 0);
+  }
+  return pool;
+}
+
+seer_pool *seer_pool_wrap(seer_parallel_for parallel_for, void *user, uint32_t n_threads) {
+  seer_pool *pool = parallel_for ? pool_alloc(n_threads > 0 ? n_threads : 1) : NULL;
+  if (!pool) return NULL;
+  pool->begin = pool->end = alone_begin;
+  pool->run = wrapped_run;
+  pool->destroy = wrapped_destroy;
+  pool->parallel_for = parallel_for;
+  pool->user = user;
+  return pool;
+}
+
+void seer_pool_destroy(seer_pool *pool) {
+  if (pool) pool->destroy(pool);
+}
+
+uint32_t seer_pool_threads(const seer_pool *pool) { return pool ? pool->n_threads : 1; }
+
+void seer_pool_begin(seer_pool *pool) {
+  if (pool) pool->begin(pool);
+}
+
+void seer_pool_end(seer_pool *pool) {
+  if (pool) pool->end(pool);
+}
+
+void seer_pool_run(seer_pool *pool, uint32_t n_parts, seer_parallel_body body, void *arg) {
+  if (pool)
+    pool->run(pool, n_parts, body, arg);
+  else
+    alone_run(NULL, n_parts, body, arg);
+}
+
+typedef struct {
+  seer_phase_function phase;
+  void *const *buffers;
+  uint32_t n_arg;
+  uint8_t *scratch;
+  uint64_t scratch_stride;
+} kernel_job;
+
+static void kernel_part(void *arg, uint32_t part, uint32_t thread) {
+  const kernel_job *job = arg;
+  void *buffers[SEER_PLAN_MAX_ARGS + 1];
+  memcpy(buffers, job->buffers, job->n_arg * sizeof(void *));
+  buffers[job->n_arg] = job->scratch ? job->scratch + thread * job->scratch_stride : NULL;
+  job->phase(buffers, part);
+}
+
+void seer_pool_run_kernel(seer_pool *pool, const seer_phase_function *phase, const uint32_t *n_parts, uint32_t n_phase,
+    void *const *buffers, uint32_t n_arg, uint8_t *scratch, uint64_t scratch_stride) {
+  kernel_job job = {NULL, buffers, n_arg, scratch, scratch_stride};
+  for (uint32_t i = 0; i < n_phase; i++) {
+    job.phase = phase[i];
+    seer_pool_run(pool, n_parts[i], kernel_part, &job);
+  }
+}

@@ -1,0 +1,168 @@
+// Sessions over a hand-made plan: answers, rebinding, pools of any size, wrapped pools, profile.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/os.h"
+#include "hand_plan.h"
+
+static hand_plan plan;
+static hand_weights weights;
+static seer_model *model;
+
+static int setup(void **state) {
+  (void)state;
+  hand_plan_make(&plan, &weights);
+  seer_model_source source = {&plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, 1};
+  return seer_rt_open(&source, &model, NULL, 0) != SEER_RT_OK;
+}
+
+static int teardown(void **state) {
+  (void)state;
+  seer_rt_close(model);
+  return 0;
+}
+
+static void check_answer(const float *x, const float *y) {
+  float sum = 0;
+  for (int i = 0; i < HAND_N; i++) sum += x[i];
+  for (int i = 0; i < HAND_N; i++)
+    if (y[i] != x[i] * (float)(i % 10) + sum) fail_msg("y[%d] = %f", i, (double)y[i]);
+}
+
+static void fill(float *x, int seed) {
+  for (int i = 0; i < HAND_N; i++) x[i] = (float)((i * 7 + seed) % 13);
+}
+
+static void run_on(seer_pool *pool) {
+  static float x[HAND_N], y[HAND_N], z[HAND_N], x2[HAND_N], y2[HAND_N];
+  seer_session *session;
+  assert_int_equal(seer_rt_session_create(model, pool, &session, NULL, 0), SEER_RT_OK);
+  assert_int_equal(seer_rt_run(session), SEER_RT_INVALID);  // nothing is bound
+  assert_int_equal(seer_rt_bind_input(session, 0, x), SEER_RT_OK);
+  assert_int_equal(seer_rt_bind_output(session, 0, y), SEER_RT_OK);
+  assert_int_equal(seer_rt_run(session), SEER_RT_INVALID);
+  assert_int_equal(seer_rt_bind_output(session, 1, z), SEER_RT_OK);
+  for (int round = 0; round < 50; round++) {
+    fill(x, round);
+    memset(y, 0xFF, sizeof y);
+    memset(z, 0xFF, sizeof z);
+    assert_int_equal(seer_rt_run(session), SEER_RT_OK);
+    check_answer(x, y);
+    assert_memory_equal(y, z, sizeof y);
+  }
+  fill(x2, 99);
+  assert_int_equal(seer_rt_bind_input(session, 0, x2), SEER_RT_OK);
+  assert_int_equal(seer_rt_bind_output(session, 0, y2), SEER_RT_OK);
+  assert_int_equal(seer_rt_run(session), SEER_RT_OK);
+  check_answer(x2, y2);
+  assert_memory_equal(y2, z, sizeof y2);
+  seer_step_info steps[3];
+  assert_int_equal(seer_rt_profile(session, 3, steps), SEER_RT_OK);
+  assert_string_equal(steps[1].name, "add");
+  assert_string_equal(steps[1].kind, "kernel");
+  assert_string_equal(steps[2].kind, "copy");
+  assert_string_equal(steps[0].source, "hand");
+  assert_true(steps[0].flops > 999 && steps[0].seconds > 0 && steps[1].seconds > 0);
+  seer_rt_session_destroy(session);
+}
+
+static void threads(void **state) {
+  (void)state;
+  run_on(NULL);
+  for (uint32_t n = 0; n <= 5; n++) {
+    seer_pool *pool = seer_pool_create(n, 0);
+    run_on(pool);
+    seer_pool_destroy(pool);
+  }
+}
+
+static void odd_parallel_for(void *user, uint32_t n_parts, seer_parallel_body body, void *arg) {
+  (*(int *)user)++;
+  for (uint32_t i = n_parts; i-- > 0;) body(arg, i, i % 3);  // backwards, on "threads" 0..2
+}
+
+static void wrapped(void **state) {
+  (void)state;
+  int calls = 0;
+  seer_pool *pool = seer_pool_wrap(odd_parallel_for, &calls, 3);
+  assert_int_equal(seer_pool_threads(pool), 3);
+  run_on(pool);
+  assert_true(calls > 100);
+  seer_pool_destroy(pool);
+  assert_null(seer_pool_wrap(NULL, NULL, 3));
+}
+
+static void bad_binding(void **state) {
+  (void)state;
+  _Alignas(8) static char raw[HAND_N * 4 + 8];
+  seer_session *session;
+  assert_int_equal(seer_rt_session_create(model, NULL, &session, NULL, 0), SEER_RT_OK);
+  assert_int_equal(seer_rt_bind_input(session, 1, raw), SEER_RT_INVALID);
+  assert_int_equal(seer_rt_bind_input(session, -1, raw), SEER_RT_INVALID);
+  assert_int_equal(seer_rt_bind_input(session, 0, NULL), SEER_RT_INVALID);
+  assert_int_equal(seer_rt_bind_input(session, 0, raw + 1), SEER_RT_INVALID);
+  assert_int_equal(seer_rt_bind_input(session, 0, raw + 4), SEER_RT_OK);
+  assert_int_equal(seer_rt_bind_output(session, 2, raw), SEER_RT_INVALID);
+  seer_rt_session_destroy(session);
+}
+
+// Sessions of several threads over one model and one pool.
+typedef struct {
+  seer_pool *pool;
+  int seed, n_wrong;
+} shared_user;
+
+static void use_shared(void *arg) {
+  shared_user *user = arg;
+  static _Thread_local float x[HAND_N], y[HAND_N], z[HAND_N];
+  seer_session *session;
+  if (seer_rt_session_create(model, user->pool, &session, NULL, 0) != SEER_RT_OK) {
+    user->n_wrong = 1000;
+    return;
+  }
+  (void)!seer_rt_bind_input(session, 0, x);
+  (void)!seer_rt_bind_output(session, 0, y);
+  (void)!seer_rt_bind_output(session, 1, z);
+  for (int round = 0; round < 100; round++) {
+    fill(x, user->seed + round);
+    float sum = 0;
+    for (int i = 0; i < HAND_N; i++) sum += x[i];
+    if (seer_rt_run(session) != SEER_RT_OK) user->n_wrong++;
+    for (int i = 0; i < HAND_N; i++) user->n_wrong += y[i] != x[i] * (float)(i % 10) + sum;
+  }
+  seer_rt_session_destroy(session);
+}
+
+static void shared_pool(void **state) {
+  (void)state;
+  for (uint32_t n = 1; n <= 2; n++) {
+    seer_pool *pool = seer_pool_create(n, 0);
+    shared_user user[3];
+    seer_os_thread *thread[3];
+    for (int i = 0; i < 3; i++) {
+      user[i] = (shared_user){pool, i * 31, 0};
+      assert_null(seer_os_thread_create(use_shared, &user[i], &thread[i]));
+    }
+    for (int i = 0; i < 3; i++) {
+      seer_os_thread_join(thread[i]);
+      assert_int_equal(user[i].n_wrong, 0);
+    }
+    seer_pool_destroy(pool);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(threads),
+      cmocka_unit_test(wrapped),
+      cmocka_unit_test(bad_binding),
+      cmocka_unit_test(shared_pool),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,198 @@
+// The plan check and opening: what is damaged is refused with a reason, and never followed.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "hand_plan.h"
+#include "runtime/cpu.h"
+
+static hand_plan plan;
+static hand_weights weights;
+
+static int setup(void **state) {
+  (void)state;
+  hand_plan_make(&plan, &weights);
+  return 0;
+}
+
+static seer_rt_code open_with(int verify, char *message, size_t n, seer_model **out) {
+  seer_model_source source = {&plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, verify};
+  return seer_rt_open(&source, out, message, n);
+}
+
+static void sound(void **state) {
+  (void)state;
+  assert_null(seer_plan_check(&plan, sizeof plan));
+  char message[200];
+  seer_model *model;
+  assert_int_equal(open_with(1, message, sizeof message, &model), SEER_RT_OK);
+  assert_int_equal(seer_rt_n_inputs(model), 1);
+  assert_int_equal(seer_rt_n_outputs(model), 2);
+  assert_string_equal(seer_rt_input(model, 0)->name, "x");
+  assert_string_equal(seer_rt_output(model, 1)->name, "z");
+  assert_null(seer_rt_output(model, 2));
+  assert_null(seer_rt_input(model, -1));
+  assert_int_equal(seer_rt_output(model, 0)->dim[1], HAND_N / 8);
+  assert_string_equal(seer_rt_info_json(model), "{}");
+  seer_rt_close(model);
+}
+
+#define EXPECT_BAD(change)                                    \
+  do {                                                        \
+    hand_plan_make(&plan, &weights);                          \
+    change;                                                   \
+    const char *wrong = seer_plan_check(&plan, sizeof plan);  \
+    if (!wrong) fail_msg("accepted: %s", #change);            \
+  } while (0)
+
+static void each_field(void **state) {
+  (void)state;
+  EXPECT_BAD(plan.header.magic ^= 1);
+  EXPECT_BAD(plan.header.version++);
+  EXPECT_BAD(plan.header.n_bytes--);
+  EXPECT_BAD(plan.header.n_step = 1u << 31);
+  EXPECT_BAD(plan.header.n_arg = 1u << 30);
+  EXPECT_BAD(plan.header.arg_offset += 4);
+  EXPECT_BAD(plan.header.io_offset = UINT32_MAX - 7);
+  EXPECT_BAD(plan.header.n_input = 2);  // the output's index is then none
+  EXPECT_BAD(plan.header.n_phase = 2);
+  EXPECT_BAD(plan.header.phase_offset = 0);
+  EXPECT_BAD(plan.header.strings_bytes = 0);
+  EXPECT_BAD(memset(plan.strings, 'a', sizeof plan.strings));
+  EXPECT_BAD(memset(plan.json, 'a', sizeof plan.json));
+  EXPECT_BAD(plan.header.features_string = 64);
+  EXPECT_BAD(plan.header.arena_bytes = 3968);
+  EXPECT_BAD(plan.header.arena_bytes = UINT64_MAX);
+  EXPECT_BAD(plan.header.shared_bytes = 3);
+  EXPECT_BAD(plan.header.weight_bytes = 3999);
+  EXPECT_BAD(plan.arg[2].offset = 64);
+  EXPECT_BAD(plan.arg[2].offset = UINT64_MAX - 63);
+  EXPECT_BAD(plan.arg[1].offset = 4);  // promised to be aligned
+  EXPECT_BAD(plan.arg[0].offset = 1);
+  EXPECT_BAD(plan.arg[0].n_bytes++);
+  EXPECT_BAD(plan.arg[5].offset = 2);
+  EXPECT_BAD(plan.arg[6].kind = 6);
+  EXPECT_BAD(plan.arg[6].kind = 0);
+  EXPECT_BAD(plan.step[0].kind = 9);
+  EXPECT_BAD(plan.step[0].name_string = 64);
+  EXPECT_BAD(plan.step[1].n_phase = 3);
+  EXPECT_BAD(plan.step[0].n_phase = 0);
+  EXPECT_BAD(plan.step[1].first_arg = UINT32_MAX);
+  EXPECT_BAD(plan.step[2].n_bytes++);
+  EXPECT_BAD(plan.step[2].n_arg = 1);
+  EXPECT_BAD(plan.arg[8] = plan.arg[1]);  // a copy into the weights
+  EXPECT_BAD(plan.io[0].rank = 13);
+  EXPECT_BAD(plan.io[0].rank = -1);
+  EXPECT_BAD(plan.io[0].dim[0] = -8);
+  EXPECT_BAD(plan.io[1].dim[0] = INT64_MAX);
+  EXPECT_BAD(plan.io[1].n_bytes += 4);
+  EXPECT_BAD(plan.io[1].onnx_dtype = 8);
+  EXPECT_BAD(plan.phase[2].n_parts = 0);
+}
+
+// Random damage is refused, or harmless: all that the check lets through stays within its bounds (ASan sees to it).
+static void random_damage(void **state) {
+  (void)state;
+  seer_rng rng;
+  seer_rng_init(&rng, 7);
+  int refused = 0;
+  for (int round = 0; round < 20000; round++) {
+    hand_plan_make(&plan, &weights);
+    uint8_t *bytes = (uint8_t *)&plan;
+    size_t limit = round % 2 ? sizeof plan : sizeof plan.header;
+    for (uint64_t n = 1 + seer_rng_below(&rng, 3); n > 0; n--)
+      bytes[seer_rng_below(&rng, limit)] = (uint8_t)(seer_rng_chance(&rng, 0.5) ? seer_rng_u64(&rng) : 255);
+    size_t n_bytes = sizeof plan;
+    if (round % 5 == 0) n_bytes = seer_rng_below(&rng, sizeof plan);
+    void *copy = malloc(n_bytes > 0 ? n_bytes : 1);
+    memcpy(copy, &plan, n_bytes);
+    if (seer_plan_check(copy, n_bytes)) refused++;
+    free(copy);
+  }
+  assert_true(refused > 10000);
+}
+
+static void weights_checked(void **state) {
+  (void)state;
+  char message[200];
+  seer_model *model;
+  weights.w[5] += 1;
+  assert_int_equal(open_with(0, message, sizeof message, &model), SEER_RT_OK);
+  seer_rt_close(model);
+  assert_int_equal(open_with(1, message, sizeof message, &model), SEER_RT_CORRUPT);
+  assert_non_null(strstr(message, "damaged"));
+  hand_plan_make(&plan, &weights);
+  weights.header.hash++;
+  assert_int_equal(open_with(0, message, sizeof message, &model), SEER_RT_CORRUPT);
+  assert_non_null(strstr(message, "another model"));
+  hand_plan_make(&plan, &weights);
+  weights.header.magic++;
+  assert_int_equal(open_with(0, message, sizeof message, &model), SEER_RT_CORRUPT);
+  hand_plan_make(&plan, &weights);
+  seer_model_source source = {&plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights - 4, 0};
+  assert_int_equal(seer_rt_open(&source, &model, message, sizeof message), SEER_RT_CORRUPT);
+  assert_non_null(strstr(message, "cut short"));
+  source.weights_path = "/nonexistent/weights.bin";
+  assert_int_equal(seer_rt_open(&source, &model, message, sizeof message), SEER_RT_NOT_FOUND);
+  assert_non_null(strstr(message, "/nonexistent/weights.bin"));
+  source.weights_path = "/tmp";
+  assert_int_equal(seer_rt_open(&source, &model, message, sizeof message), SEER_RT_IO);
+}
+
+static void weights_from_a_file(void **state) {
+  (void)state;
+  char path[] = "/tmp/seer_test_weights_XXXXXX";
+  int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, &weights, sizeof weights), (ssize_t)sizeof weights);
+  close(fd);
+  seer_model_source source = {&plan, sizeof plan, hand_kernels, path, NULL, 0, 1};
+  seer_model *model;
+  char message[200];
+  assert_int_equal(seer_rt_open(&source, &model, message, sizeof message), SEER_RT_OK);
+  seer_rt_close(model);
+  assert_int_equal(truncate(path, 100), 0);
+  assert_int_equal(seer_rt_open(&source, &model, message, sizeof message), SEER_RT_CORRUPT);
+  unlink(path);
+}
+
+static void features(void **state) {
+  (void)state;
+  char message[300];
+  seer_model *model;
+  plan.header.features_string = 40;
+  memcpy(plan.strings + 40, "+quantum512", 12);
+  assert_int_equal(open_with(0, message, sizeof message, &model), SEER_RT_UNSUPPORTED);
+  assert_non_null(strstr(message, "quantum512"));
+  assert_false(seer_cpu_knows("quantum512", 10));
+#if defined(__x86_64__)
+  char out[32];
+  assert_true(seer_cpu_knows("avx2", 4));
+  assert_false(seer_cpu_knows("avx", 2));
+  assert_string_equal(seer_cpu_missing("+sse3,+xop,+tbm", out, sizeof out) ? "lacks" : "has",
+      __builtin_cpu_supports("xop") ? "has" : "lacks");
+  assert_int_equal(seer_cpu_missing("+avx2", out, sizeof out) == NULL, __builtin_cpu_supports("avx2") != 0);
+  assert_int_equal(seer_cpu_missing("+avx512f", out, sizeof out) == NULL, __builtin_cpu_supports("avx512f") != 0);
+  assert_int_equal(seer_cpu_missing("+avx512bf16", out, sizeof out) == NULL, __builtin_cpu_supports("avx512bf16") != 0);
+  assert_int_equal(seer_cpu_missing("+fma,+f16c", out, sizeof out) == NULL,
+      __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"));
+#endif
+  assert_true(seer_cpu_allowed() >= 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup(sound, setup),           cmocka_unit_test_setup(each_field, setup),
+      cmocka_unit_test_setup(random_damage, setup),   cmocka_unit_test_setup(weights_checked, setup),
+      cmocka_unit_test_setup(weights_from_a_file, setup), cmocka_unit_test_setup(features, setup),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

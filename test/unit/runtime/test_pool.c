@@ -1,0 +1,136 @@
+// The pool: every part exactly once, results visible when run returns, threads distinct, sleeping and waking.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/os.h"
+#include "runtime/pool.h"
+
+#define MAX_PARTS 512
+
+typedef struct {
+  uint32_t n_threads;
+  uint32_t count[MAX_PARTS];  // plain on purpose: a part that ran twice at once is a race that TSan reports
+  _Atomic uint32_t in_use[64];
+  _Atomic uint32_t clashes;
+  uint32_t busy;
+} job;
+
+static void body(void *arg, uint32_t part, uint32_t thread) {
+  job *j = arg;
+  if (thread >= j->n_threads || atomic_fetch_add(&j->in_use[thread], 1) != 0) atomic_fetch_add(&j->clashes, 1);
+  j->count[part]++;
+  for (volatile uint32_t i = 0; i < j->busy; i++) continue;
+  atomic_fetch_sub(&j->in_use[thread], 1);
+}
+
+static void rounds(seer_pool *pool, uint32_t n_rounds, uint32_t busy) {
+  static job j;
+  memset(&j, 0, sizeof j);
+  j.n_threads = seer_pool_threads(pool);
+  uint32_t expected[MAX_PARTS] = {0};
+  for (uint32_t round = 0; round < n_rounds; round++) {
+    uint32_t n_parts = (round * 37) % (round % 10 == 0 ? MAX_PARTS : 9);
+    j.busy = round % 7 == 0 ? busy * 20 : busy;
+    if (round % 50 == 0) seer_pool_begin(pool);
+    seer_pool_run(pool, n_parts, body, &j);
+    for (uint32_t i = 0; i < n_parts; i++) expected[i]++;
+    for (uint32_t i = 0; i < MAX_PARTS; i++)
+      if (j.count[i] != expected[i]) fail_msg("round %u part %u ran %u times, not %u", round, i, j.count[i], expected[i]);
+    if (round % 50 == 49 || round == n_rounds - 1) seer_pool_end(pool);
+  }
+  assert_int_equal(atomic_load(&j.clashes), 0);
+}
+
+static void every_part_once(void **state) {
+  (void)state;
+  for (uint32_t n = 1; n <= 6; n++) {
+    seer_pool *pool = seer_pool_create(n, 0);
+    assert_non_null(pool);
+    assert_int_equal(seer_pool_threads(pool), n);
+    rounds(pool, 2000, 10);
+    seer_pool_destroy(pool);
+  }
+}
+
+static void pinned(void **state) {
+  (void)state;
+  seer_pool *pool = seer_pool_create(0, 1);
+  assert_non_null(pool);
+  rounds(pool, 1000, 50);
+  seer_pool_destroy(pool);
+}
+
+static void create_and_destroy(void **state) {
+  (void)state;
+  for (int i = 0; i < 200; i++) {
+    seer_pool *pool = seer_pool_create(3, 0);
+    if (i % 2) rounds(pool, 3, 1);
+    seer_pool_destroy(pool);
+  }
+  seer_pool_destroy(NULL);
+}
+
+// Between runs nothing burns processor time.
+static void sleeps_between_runs(void **state) {
+  (void)state;
+  seer_pool *pool = seer_pool_create(0, 0);
+  rounds(pool, 50, 10);
+  seer_os_sleep_ns(5000000);
+  clock_t before = clock();
+  seer_os_sleep_ns(100000000);
+  clock_t used = clock() - before;
+  assert_true(used < CLOCKS_PER_SEC / 50);
+  seer_pool_destroy(pool);
+}
+
+// The threads' scratch of a kernel are their own; its phases follow each other.
+static void add_phase(void *const *buffers, uint32_t part) {
+  uint32_t *data = buffers[0];
+  uint32_t *scratch = buffers[1];
+  for (int i = 0; i < 100; i++) scratch[i] = part;
+  for (int i = 0; i < 100; i++) {
+    if (scratch[i] != part) data[part] = 1000000;
+    data[part] += 1;
+  }
+}
+
+static void double_phase(void *const *buffers, uint32_t part) {
+  uint32_t *data = buffers[0];
+  data[part * 2] += data[part * 2 + 1];  // made by two parts of the phase before
+}
+
+static void kernels(void **state) {
+  (void)state;
+  const seer_phase_function phase[2] = {add_phase, double_phase};
+  const uint32_t n_parts[2] = {64, 32};
+  for (uint32_t n = 1; n <= 4; n++) {
+    seer_pool *pool = seer_pool_create(n, 0);
+    uint8_t *scratch = calloc(n, 512);
+    seer_pool_begin(pool);
+    for (int round = 0; round < 500; round++) {
+      uint32_t data[64] = {0};
+      void *buffers[1] = {data};
+      seer_pool_run_kernel(pool, phase, n_parts, 2, buffers, 1, scratch, 512);
+      for (int i = 0; i < 64; i++) assert_int_equal(data[i], i % 2 ? 100 : 200);
+    }
+    seer_pool_end(pool);
+    free(scratch);
+    seer_pool_destroy(pool);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_part_once),     cmocka_unit_test(pinned),  cmocka_unit_test(create_and_destroy),
+      cmocka_unit_test(sleeps_between_runs), cmocka_unit_test(kernels),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
