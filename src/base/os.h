@@ -27,6 +27,8 @@ bool seer_os_exists(const char *path);
 bool seer_os_is_dir(const char *path);
 SEER_MUST_USE seer_status seer_os_remove_tree(const char *path);
 SEER_MUST_USE seer_status seer_os_temp_dir(const char *prefix, seer_arena *arena, const char **out_path);
+SEER_MUST_USE seer_status seer_os_temp_dir_in(const char *folder, const char *prefix, seer_arena *arena, const char **out_path);
+SEER_MUST_USE seer_status seer_os_rename(const char *from, const char *to);  // replaces `to`; same file system
 SEER_MUST_USE seer_status seer_os_cache_dir(seer_arena *arena, const char **out_path);  // <user cache>/familyseer, made
 SEER_MUST_USE seer_status seer_os_self_path(seer_arena *arena, const char **out_path);  // this executable
 const char *seer_os_path_join(seer_arena *arena, const char *folder, const char *name);

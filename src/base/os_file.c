@@ -235,13 +235,22 @@ seer_status seer_os_remove_tree(const char *path) {
   return remove_at(AT_FDCWD, path, path);
 }
 
+seer_status seer_os_temp_dir_in(const char *folder, const char *prefix, seer_arena *arena, const char **out_path) {
+  TRY_FAULT("cannot make a temporary folder in", folder);
+  char *path = seer_arena_printf(arena, "%s/%s.XXXXXX", folder, prefix);
+  if (!mkdtemp(path)) return seer_os_fail(errno, "cannot make a temporary folder in", folder);
+  *out_path = path;
+  return SEER_OK;
+}
+
 seer_status seer_os_temp_dir(const char *prefix, seer_arena *arena, const char **out_path) {
   const char *root = getenv("TMPDIR");
-  if (!root || !*root) root = "/tmp";
-  TRY_FAULT("cannot make a temporary folder in", root);
-  char *path = seer_arena_printf(arena, "%s/%s.XXXXXX", root, prefix);
-  if (!mkdtemp(path)) return seer_os_fail(errno, "cannot make a temporary folder in", root);
-  *out_path = path;
+  return seer_os_temp_dir_in(root && *root ? root : "/tmp", prefix, arena, out_path);
+}
+
+seer_status seer_os_rename(const char *from, const char *to) {
+  TRY_FAULT("cannot rename to", to);
+  if (rename(from, to) != 0) return seer_os_fail(errno, "cannot rename to", to);
   return SEER_OK;
 }
 
