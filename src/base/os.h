@@ -64,6 +64,8 @@ SEER_MUST_USE seer_status seer_os_write_all(int fd, const void *data, size_t n_b
 // Reads exactly n_bytes; TIMEOUT after timeout_ns without them, IO at end of file.
 SEER_MUST_USE seer_status seer_os_read_all(int fd, void *data, size_t n_bytes, uint64_t timeout_ns);
 void seer_os_close(int fd);  // -1 is fine
+// Waits until one of the descriptors can be read or has ended; out_ready[i] says which. False on time-out.
+bool seer_os_poll_in(const int *fds, size_t n, uint64_t timeout_ns, bool *out_ready);
 
 // ---- threads
 typedef struct seer_os_thread seer_os_thread;

@@ -1,0 +1,27 @@
+// measure_table.c - the measurers, and the names of what can go wrong.
+
+#include <string.h>
+
+#include "tune/measure.h"
+#include "tune/measure_backends.h"
+
+static const char *const class_names[SEER_MEASURED_COUNT] = {"ok", "build-error", "build-timeout", "run-crash",
+    "run-timeout", "wrong-result", "device-lost"};
+
+const char *seer_measured_class_name(seer_measured_class cls) {
+  return cls < SEER_MEASURED_COUNT ? class_names[cls] : "unknown";
+}
+
+// To add a measurer: its file, its line here and in measure_backends.h.
+const seer_measure_desc *const seer_measure_table[] = {&seer_measure_local, &seer_measure_fake};
+const size_t seer_measure_table_count = SEER_COUNT_OF(seer_measure_table);
+
+seer_status seer_measure_find(const char *name, const seer_measure_desc **out_desc) {
+  for (size_t i = 0; i < seer_measure_table_count; i++) {
+    if (strcmp(seer_measure_table[i]->name, name) == 0) {
+      *out_desc = seer_measure_table[i];
+      return SEER_OK;
+    }
+  }
+  return SEER_FAIL(INVALID, "unknown measurer '%s'; allowed: local, fake", name);
+}

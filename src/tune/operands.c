@@ -1,0 +1,183 @@
+// operands.c - allocation and contents of what kernels read and write while they are timed or checked.
+
+#include "tune/operands.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+
+static seer_status allocate(uint64_t n_bytes, const char *what, void *out) {
+  void *data = aligned_alloc(SEER_OPERAND_ALIGN, (size_t)seer_round_up((int64_t)n_bytes + 1, SEER_OPERAND_ALIGN));
+  if (!data) return SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of %s", n_bytes, what);
+  memcpy(out, &data, sizeof data);
+  return SEER_OK;
+}
+
+// Reals: uniform in [-1, 1] for activations, scaled by the fan-in for weights, so that sums stay near 1. Integers: 0 or 1
+// (valid as indices of everything that has two elements, and as flags).
+static void fill(const seer_dag_buf *buf, seer_rng *rng, void *data) {
+  int64_t n = seer_dag_buf_elems(buf);
+  double scale = 1;
+  if (buf->kind == SEER_BUF_WEIGHT && buf->rank > 1) scale = sqrt(3.0 / (double)seer_max_i64(1, n / buf->dim[0]));
+  bool is_real = seer_dtype_is_float(buf->dtype);
+  bool is_flag = !is_real;
+  for (int64_t i = 0; i < n; i++) {
+    if (is_flag) {
+      seer_dtype_store_i64(buf->dtype, data, i, (int64_t)(seer_rng_u64(rng) & 1));
+    } else if (buf->dtype == SEER_DTYPE_F32) {
+      ((float *)data)[i] = (float)((2 * seer_rng_f64(rng) - 1) * scale);
+    } else {
+      seer_dtype_store_f64(buf->dtype, data, i, (2 * seer_rng_f64(rng) - 1) * scale);
+    }
+  }
+}
+
+void seer_task_memory_clear(seer_task_memory *memory) {
+  for (uint32_t b = 0; b < SEER_DAG_MAX_BUFFERS; b++) free(memory->buf[b]);
+  memset(memory, 0, sizeof(*memory));
+}
+
+seer_status seer_task_memory_create(const seer_worker_task_state *task, uint64_t seed, seer_task_memory *out) {
+  memset(out, 0, sizeof(*out));
+  out->task = task;
+  seer_status status = SEER_OK;
+  for (uint32_t b = 0; b < task->dag->n_buf && !status; b++) {
+    const seer_dag_buf *buf = &task->dag->buf[b];
+    if (buf->kind == SEER_BUF_STAGE && !buf->is_output) continue;
+    uint64_t n_bytes = (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
+    status = allocate(n_bytes, "operands", &out->buf[b]);
+    if (status) break;
+    seer_rng rng;
+    seer_rng_init_stream(&rng, seed, b);
+    if (buf->kind == SEER_BUF_STAGE) {
+      memset(out->buf[b], 0, n_bytes);
+    } else {
+      fill(buf, &rng, out->buf[b]);
+    }
+  }
+  if (status) seer_task_memory_clear(out);
+  return status;
+}
+
+seer_status seer_weight_pool_reserve(seer_weight_pool *pool, uint64_t n_bytes) {
+  if (pool->n_bytes >= n_bytes) return SEER_OK;
+  free(pool->data);
+  pool->data = NULL;
+  pool->n_bytes = 0;
+  SEER_TRY(allocate(n_bytes, "packed weights", &pool->data));
+  pool->n_bytes = n_bytes;
+  float *values = (float *)(void *)pool->data;
+  uint64_t state = 1;
+  for (uint64_t i = 0; i < n_bytes / 4; i++) {  // a cheap generator: only the magnitude matters
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    values[i] = (float)((double)(state >> 40) * 0x1p-28 - 0x1p-5);
+  }
+  return SEER_OK;
+}
+
+static seer_status prepare_common(const seer_task_memory *memory, const seer_kernel *kernel, seer_call *out) {
+  memset(out, 0, sizeof(*out));
+  uint64_t shared_bytes = 0, shared_at[SEER_DAG_MAX_BUFFERS] = {0};
+  for (uint32_t a = 0; a < kernel->n_arg; a++) {
+    const seer_kernel_arg *arg = &kernel->arg[a];
+    uint64_t padded = (uint64_t)seer_round_up((int64_t)arg->n_bytes, SEER_OPERAND_ALIGN);
+    switch (arg->storage) {
+      case SEER_STORE_INPUT:
+      case SEER_STORE_OUTPUT:
+        if (arg->dag_buf >= SEER_DAG_MAX_BUFFERS || !memory->buf[arg->dag_buf]) {
+          return SEER_FAIL(INTERNAL, "kernel argument %u names buffer %u, which the task does not have", a, arg->dag_buf);
+        }
+        out->buffers[a] = memory->buf[arg->dag_buf];
+        break;
+      case SEER_STORE_PACKED:
+        out->pack_offset[a] = out->packed_bytes;
+        out->packed_bytes += padded;
+        break;
+      case SEER_STORE_SHARED:
+        shared_at[a] = shared_bytes;
+        shared_bytes += padded;
+        break;
+      case SEER_STORE_LOCAL:
+        break;
+    }
+  }
+  if (shared_bytes) SEER_TRY(allocate(shared_bytes, "intermediates", &out->shared));
+  for (uint32_t a = 0; a < kernel->n_arg; a++) {
+    if (kernel->arg[a].storage == SEER_STORE_SHARED) out->buffers[a] = out->shared + shared_at[a];
+  }
+  return SEER_OK;
+}
+
+seer_status seer_call_prepare(const seer_task_memory *memory, const seer_kernel *kernel, seer_weight_pool *pool,
+    uint64_t pool_bytes, seer_call *out) {
+  SEER_TRY(prepare_common(memory, kernel, out));
+  seer_status status = seer_weight_pool_reserve(pool, pool_bytes + out->packed_bytes + SEER_OPERAND_ALIGN);
+  if (status) {
+    seer_call_clear(out);
+    return status;
+  }
+  seer_call_rotate(out, kernel, pool, 0);
+  return SEER_OK;
+}
+
+void seer_call_rotate(seer_call *call, const seer_kernel *kernel, const seer_weight_pool *pool, uint64_t nth) {
+  uint64_t room = pool->n_bytes - call->packed_bytes, base = 0;
+  if (call->packed_bytes) {
+    uint64_t copies = room / call->packed_bytes + 1;
+    base = nth % copies * call->packed_bytes;
+  }
+  for (uint32_t a = 0; a < kernel->n_arg; a++) {
+    if (kernel->arg[a].storage == SEER_STORE_PACKED) call->buffers[a] = pool->data + base + call->pack_offset[a];
+  }
+}
+
+static seer_status pack_one(const seer_task_memory *memory, const seer_kernel_arg *arg, const seer_sketch *sketch,
+    seer_arena *arena, void *out) {
+  const seer_dag_buf *source = &sketch->dag->buf[arg->pack->source_buf];
+  if (source->kind != SEER_BUF_STAGE) {
+    seer_pack_fill(arg->pack, source, memory->buf[arg->pack->source_buf], out);
+    return SEER_OK;
+  }
+  // A const stage: evaluated as the compiler would.
+  seer_dag_eval *eval = seer_dag_eval_create(sketch->dag, arena);
+  for (uint32_t b = 0; b < memory->task->dag->n_buf; b++) {
+    if (memory->buf[b] && memory->task->dag->buf[b].kind != SEER_BUF_STAGE) {
+      seer_dag_eval_set_input(eval, b, memory->buf[b]);
+    }
+  }
+  size_t n_bytes = (size_t)seer_dag_buf_elems(source) * seer_dtype_bytes(source->dtype);
+  void *data = seer_arena_alloc(arena, n_bytes, SEER_OPERAND_ALIGN);
+  seer_dag_eval_all(eval, arg->pack->source_buf, data);
+  seer_pack_fill(arg->pack, source, data, out);
+  return SEER_OK;
+}
+
+seer_status seer_call_prepare_checked(const seer_task_memory *memory, const seer_kernel *kernel,
+    const seer_sketch *sketch, seer_arena *arena, seer_call *out) {
+  SEER_TRY(prepare_common(memory, kernel, out));
+  seer_status status = SEER_OK;
+  if (out->packed_bytes) status = allocate(out->packed_bytes, "packed weights", &out->packed);
+  for (uint32_t a = 0; a < kernel->n_arg && !status; a++) {
+    const seer_kernel_arg *arg = &kernel->arg[a];
+    if (arg->storage == SEER_STORE_PACKED) {
+      out->buffers[a] = out->packed + out->pack_offset[a];
+      status = pack_one(memory, arg, sketch, arena, out->buffers[a]);
+    } else if (arg->storage == SEER_STORE_OUTPUT) {
+      status = allocate(arg->n_bytes, "outputs", &out->out[arg->dag_buf]);
+      if (status) break;
+      memset(out->out[arg->dag_buf], 0xFF, arg->n_bytes);  // NaN in every float format
+      out->buffers[a] = out->out[arg->dag_buf];
+    }
+  }
+  if (status) seer_call_clear(out);
+  return status;
+}
+
+void seer_call_clear(seer_call *call) {
+  free(call->shared);
+  free(call->packed);
+  for (uint32_t b = 0; b < SEER_DAG_MAX_BUFFERS; b++) free(call->out[b]);
+  memset(call, 0, sizeof(*call));
+}

@@ -1,0 +1,335 @@
+// runner.c - how long does this kernel take, and is its answer right?
+// Timing: one warm-up call, then samples of at least MIN_SAMPLE_NS each (short kernels are called several times per
+// sample). Racing: a candidate that is clearly slower than the incumbent is dropped after the warm-up or the first sample.
+// Weights are as cold as in the network: when the network's packed weights exceed the last-level cache, calls cycle through
+// copies that exceed it too (decisions 6). Activations stay warm.
+
+#include "tune/runner.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/pool.h"
+
+#define MIN_SAMPLE_NS 60000u    // below this, the clock and the pool's wake-up show (measured 2026-11: about 1 us each)
+#define MIN_SAMPLES 3
+#define MAX_SAMPLES 15
+#define MAX_CALLS_PER_SAMPLE 200u
+#define RACE_WARM_UP 2.5        // dropped when the first, cold call is this much slower than the incumbent
+#define RACE_SAMPLE 1.25        // dropped when the first sample is
+#define COLD_FACTOR 1.5         // copies of the weights must exceed the last-level cache by this
+#define N_CHECKED 256           // elements held against the DAG interpreter
+#define CHECK_BUDGET 4e7        // scalar operations that the interpreter may take for one check
+
+struct seer_runner {
+  const seer_context *context;
+  seer_pool *pool;
+  seer_jit *jit;
+  seer_weight_pool weights;
+  uint8_t *scratch;
+  uint64_t scratch_stride;
+  seer_task_memory memory;  // of the task at hand
+  bool has_memory;
+};
+
+seer_status seer_runner_create(const seer_context *context, seer_runner **out_runner) {
+  *out_runner = NULL;
+  seer_runner *runner = calloc(1, sizeof(*runner));
+  if (!runner) return SEER_FAIL(RESOURCE, "no memory for a runner");
+  runner->context = context;
+  runner->pool = seer_pool_create(seer_context_target(context)->threads, seer_context_bool(context, SEER_OPT_PIN));
+  seer_status status = runner->pool ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for a pool of threads");
+  if (!status) status = seer_jit_create(&runner->jit);
+  if (status) {
+    seer_runner_destroy(runner);
+    return status;
+  }
+  *out_runner = runner;
+  return SEER_OK;
+}
+
+void seer_runner_destroy(seer_runner *runner) {
+  if (!runner) return;
+  if (runner->has_memory) seer_task_memory_clear(&runner->memory);
+  if (runner->jit) seer_jit_destroy(runner->jit);
+  if (runner->pool) seer_pool_destroy(runner->pool);
+  free(runner->weights.data);
+  free(runner->scratch);
+  free(runner);
+}
+
+static seer_status use_task(seer_runner *runner, const seer_worker_task_state *task) {
+  if (runner->has_memory && runner->memory.task == task) return SEER_OK;
+  if (runner->has_memory) seer_task_memory_clear(&runner->memory);
+  runner->has_memory = false;
+  SEER_TRY(seer_task_memory_create(task, 1, &runner->memory));
+  runner->has_memory = true;
+  return SEER_OK;
+}
+
+// A loaded kernel with its scratch.
+typedef struct {
+  const seer_kernel *kernel;
+  seer_kernel_phase phase[SEER_DAG_MAX_STAGES];
+  uint64_t handle;
+  bool is_loaded;
+} loaded;
+
+static seer_status load(seer_runner *runner, const seer_kernel *kernel, loaded *out) {
+  *out = (loaded){.kernel = kernel};
+  uint64_t stride = (uint64_t)seer_round_up((int64_t)kernel->scratch_bytes + 64, 4096);
+  if (stride > runner->scratch_stride) {
+    free(runner->scratch);
+    runner->scratch_stride = 0;
+    runner->scratch = aligned_alloc(4096, stride * seer_pool_threads(runner->pool));
+    if (!runner->scratch) return SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of scratch", stride);
+    memset(runner->scratch, 0, stride * seer_pool_threads(runner->pool));
+    runner->scratch_stride = stride;
+  }
+  SEER_TRY(seer_jit_load(runner->jit, kernel, out->phase, &out->handle));
+  out->is_loaded = true;
+  return SEER_OK;
+}
+
+static void unload(seer_runner *runner, loaded *l) {
+  if (l->is_loaded) seer_jit_unload(runner->jit, l->handle);
+  l->is_loaded = false;
+}
+
+static void call(seer_runner *runner, const loaded *l, const seer_call *c) {
+  seer_pool_run_kernel(runner->pool, l->phase, l->kernel->n_parts, l->kernel->n_phase, c->buffers, l->kernel->n_arg,
+      runner->scratch, runner->scratch_stride);
+}
+
+// One sample: nanoseconds per call over `n_calls` calls.
+static double sample_ns(seer_runner *runner, const loaded *l, seer_call *c, uint32_t n_calls, uint64_t *nth) {
+  seer_pool_begin(runner->pool);
+  uint64_t start = seer_os_now_ns();
+  for (uint32_t i = 0; i < n_calls; i++) {
+    seer_call_rotate(c, l->kernel, &runner->weights, (*nth)++);
+    call(runner, l, c);
+  }
+  uint64_t end = seer_os_now_ns();
+  seer_pool_end(runner->pool);
+  return (double)(end - start) / n_calls;
+}
+
+static int compare_f64(const void *a, const void *b) {
+  double x, y;
+  memcpy(&x, a, sizeof x);
+  memcpy(&y, b, sizeof y);
+  return (x > y) - (x < y);
+}
+
+static double median(const double *values, uint32_t n) {
+  double sorted[256];
+  n = n > 256 ? 256 : n;
+  memcpy(sorted, values, n * sizeof(double));
+  qsort(sorted, n, sizeof(double), compare_f64);
+  return n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
+}
+
+static uint64_t cold_bytes(const seer_runner *runner, const seer_worker_task_state *task) {
+  uint64_t l3 = seer_context_target(runner->context)->l3_bytes;
+  return task->network_weight_bytes > l3 ? (uint64_t)(COLD_FACTOR * (double)l3) : 0;
+}
+
+static uint32_t calls_for(double ns) {
+  double n = ceil(MIN_SAMPLE_NS / (ns > 1 ? ns : 1));
+  return n > MAX_CALLS_PER_SAMPLE ? MAX_CALLS_PER_SAMPLE : (uint32_t)n;
+}
+
+static void take_samples(seer_runner *runner, const loaded *l, seer_call *c, double best_seconds, double min_repeat_s,
+    seer_measure_result *out) {
+  uint64_t nth = 0;
+  double ns = sample_ns(runner, l, c, 1, &nth);
+  double best_ns = best_seconds * 1e9;
+  out->n_samples = 1;
+  out->sample[0] = ns * 1e-9;
+  // The warm-up call also pays for pages and caches that no later call pays for: only a gross loser is dropped on it.
+  if (best_ns > 0 && ns > RACE_WARM_UP * best_ns + 50000) {
+    out->is_raced_out = true;
+    return;
+  }
+  uint32_t n_calls = calls_for(ns);
+  if (n_calls > 1) {
+    ns = sample_ns(runner, l, c, n_calls / 4 + 1, &nth);
+    n_calls = calls_for(ns);
+  }
+  double total_s = 0;
+  for (uint32_t i = 0; i < MAX_SAMPLES; i++) {
+    ns = sample_ns(runner, l, c, n_calls, &nth);
+    out->sample[i] = ns * 1e-9;
+    out->n_samples = i + 1;
+    total_s += ns * n_calls * 1e-9;
+    if (i == 0 && best_ns > 0 && ns > RACE_SAMPLE * best_ns) {
+      out->is_raced_out = true;
+      return;
+    }
+    if (i + 1 >= MIN_SAMPLES && total_s >= min_repeat_s) return;
+  }
+}
+
+seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *task, const seer_kernel *kernel,
+    double best_seconds, double min_repeat_s, seer_measure_result *out) {
+  memset(out, 0, sizeof(*out));
+  uint64_t start = seer_os_now_ns();
+  SEER_TRY(use_task(runner, task));
+  loaded l;
+  seer_call c = {.shared = NULL};
+  seer_status status = load(runner, kernel, &l);
+  if (!status) status = seer_call_prepare(&runner->memory, kernel, &runner->weights, cold_bytes(runner, task), &c);
+  if (!status) {
+    take_samples(runner, &l, &c, best_seconds, min_repeat_s, out);
+    out->seconds = median(out->sample, out->n_samples);
+  }
+  seer_call_clear(&c);
+  unload(runner, &l);
+  out->run_s = (double)(seer_os_now_ns() - start) * 1e-9;
+  return status;
+}
+
+// ---- checking
+static void describe(const seer_dag_buf *buf, int64_t at, double got, double want, seer_measure_result *out) {
+  out->cls = SEER_MEASURED_WRONG_RESULT;
+  (void)snprintf(out->message, sizeof out->message, "%s[%" PRId64 "] is %g, must be %g", buf->name, at, got, want);
+}
+
+// Full compare; `scale` is the reference's largest magnitude.
+static void compare_full(const seer_dag_buf *buf, const void *got, const void *want, double tolerance,
+    seer_measure_result *out) {
+  int64_t n = seer_dag_buf_elems(buf), row = buf->rank ? buf->dim[buf->rank - 1] : 1;
+  double scale = 0;
+  for (int64_t i = 0; i < n; i++) {
+    if (buf->rank && i % buf->pitch >= row) continue;  // padding of a row
+    double w = fabs(seer_dtype_load_f64(buf->dtype, want, i));
+    if (w > scale && isfinite(w)) scale = w;
+  }
+  for (int64_t i = 0; i < n && out->cls == SEER_MEASURED_OK; i++) {
+    if (buf->rank && i % buf->pitch >= row) continue;
+    double g = seer_dtype_load_f64(buf->dtype, got, i), w = seer_dtype_load_f64(buf->dtype, want, i);
+    if (!(fabs(g - w) <= tolerance * scale) && !(g == w)) describe(buf, i, g, w, out);
+  }
+}
+
+// Sampled elements against the interpreter: corners, then seeded ones.
+static void compare_eval(const seer_task_memory *memory, uint32_t b, const void *got, double tolerance, double scale,
+    seer_arena *arena, seer_measure_result *out) {
+  const seer_dag *dag = memory->task->dag;
+  const seer_dag_buf *buf = &dag->buf[b];
+  seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
+  for (uint32_t i = 0; i < dag->n_buf; i++) {
+    if (dag->buf[i].kind != SEER_BUF_STAGE) seer_dag_eval_set_input(eval, i, memory->buf[i]);
+  }
+  double per_element = seer_dag_flops(dag) / (double)seer_max_i64(1, seer_dag_buf_elems(buf)) + 1;
+  uint32_t n = (uint32_t)fmin(N_CHECKED, fmax(16, CHECK_BUDGET / per_element / 8));
+  seer_rng rng;
+  seer_rng_init(&rng, 7);
+  for (uint32_t k = 0; k < n && out->cls == SEER_MEASURED_OK; k++) {
+    int64_t index[SEER_MAX_RANK] = {0}, at = 0;
+    for (uint32_t d = 0; d < buf->rank; d++) {
+      bool is_corner = k < 16;
+      index[d] = is_corner ? ((k >> (d % 4)) & 1 ? buf->dim[d] - 1 : 0) : seer_rng_range(&rng, 0, buf->dim[d] - 1);
+      at = d + 1 == buf->rank ? at * buf->pitch + index[d] : at * buf->dim[d] + index[d];
+    }
+    double want = seer_dag_eval_at(eval, b, index), value = seer_dtype_load_f64(buf->dtype, got, at);
+    if (!(fabs(value - want) <= tolerance * fmax(scale, fabs(want))) && !(value == want)) {
+      describe(buf, at, value, want, out);
+    }
+  }
+}
+
+static double largest(const seer_dag_buf *buf, const void *data) {
+  double scale = 0;
+  for (int64_t i = 0, n = seer_dag_buf_elems(buf); i < n; i++) {
+    double v = fabs(seer_dtype_load_f64(buf->dtype, data, i));
+    if (isfinite(v) && v > scale) scale = v;
+  }
+  return scale;
+}
+
+seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state *task, const seer_kernel *kernel,
+    const seer_schedule *schedule, const seer_kernel *reference, const seer_schedule *reference_schedule,
+    seer_arena *arena, seer_measure_result *out) {
+  memset(out, 0, sizeof(*out));
+  SEER_TRY(use_task(runner, task));
+  const seer_sketch *sketch = task->sketches->sketch[schedule->sketch];
+  const seer_sketch *reference_sketch = task->sketches->sketch[reference_schedule->sketch];
+  loaded l = {0}, r = {0};
+  seer_call c = {.shared = NULL}, d = {.shared = NULL};
+  seer_status status = load(runner, reference, &r);
+  if (!status) status = seer_call_prepare_checked(&runner->memory, reference, reference_sketch, arena, &d);
+  if (!status) call(runner, &r, &d);
+  if (!status) status = load(runner, kernel, &l);
+  if (!status) status = seer_call_prepare_checked(&runner->memory, kernel, sketch, arena, &c);
+  if (!status) call(runner, &l, &c);
+  double tolerance = sketch->tolerance > 0 ? sketch->tolerance : 1e-4;
+  for (uint32_t b = 0; b < task->dag->n_buf && !status; b++) {
+    const seer_dag_buf *buf = &task->dag->buf[b];
+    if (!c.out[b] || !d.out[b]) continue;
+    compare_full(buf, c.out[b], d.out[b], tolerance, out);
+    if (out->cls == SEER_MEASURED_OK) {
+      compare_eval(&runner->memory, b, c.out[b], tolerance, largest(buf, d.out[b]), arena, out);
+    }
+  }
+  seer_call_clear(&c);
+  seer_call_clear(&d);
+  unload(runner, &l);
+  unload(runner, &r);
+  return status;
+}
+
+// ---- comparing
+// Chance that at least `wins` of n fair coins fall heads.
+static double sign_test(uint32_t wins, uint32_t n) {
+  double p = 0, term = pow(0.5, n);
+  for (uint32_t k = n + 1; k-- > 0;) {  // k = n, n-1, ... wins; C(n, k) from the top
+    if (k < wins) break;
+    p += term;
+    term = term * k / (double)(n - k + 1);
+  }
+  return p;
+}
+
+seer_status seer_runner_compare(seer_runner *runner, const seer_worker_task_state *task, const seer_kernel *candidate,
+    const seer_kernel *baseline, uint32_t n_pairs, double min_repeat_s, seer_measure_ab *out) {
+  (void)min_repeat_s;
+  memset(out, 0, sizeof(*out));
+  SEER_TRY(use_task(runner, task));
+  loaded l = {0}, r = {0};
+  seer_call c = {.shared = NULL}, d = {.shared = NULL};
+  uint64_t cold = cold_bytes(runner, task);
+  seer_status status = load(runner, candidate, &l);
+  if (!status) status = load(runner, baseline, &r);
+  if (!status) status = seer_call_prepare(&runner->memory, candidate, &runner->weights, cold, &c);
+  if (!status) status = seer_call_prepare(&runner->memory, baseline, &runner->weights, cold, &d);
+  if (!status) {
+    double a[64], b[64], ratio[64];
+    uint64_t nth = 0;
+    n_pairs = n_pairs > 64 ? 64 : n_pairs;
+    (void)sample_ns(runner, &l, &c, 1, &nth);
+    (void)sample_ns(runner, &r, &d, 1, &nth);
+    uint32_t n_a = calls_for(sample_ns(runner, &l, &c, 1, &nth)), n_b = calls_for(sample_ns(runner, &r, &d, 1, &nth));
+    uint32_t wins = 0;
+    for (uint32_t i = 0; i < n_pairs; i++) {
+      bool is_a_first = i % 2 == 0;  // so that neither profits from the other's caches
+      if (is_a_first) a[i] = sample_ns(runner, &l, &c, n_a, &nth);
+      b[i] = sample_ns(runner, &r, &d, n_b, &nth);
+      if (!is_a_first) a[i] = sample_ns(runner, &l, &c, n_a, &nth);
+      ratio[i] = b[i] / a[i];
+      wins += ratio[i] > 1;
+    }
+    out->n_pairs = n_pairs;
+    out->speedup = median(ratio, n_pairs);
+    out->seconds = median(a, n_pairs) * 1e-9;
+    out->baseline_seconds = median(b, n_pairs) * 1e-9;
+    out->p_value = sign_test(wins, n_pairs);
+  }
+  seer_call_clear(&c);
+  seer_call_clear(&d);
+  unload(runner, &l);
+  unload(runner, &r);
+  return status;
+}
