@@ -1,0 +1,61 @@
+# The front door. Everything else is CMakeLists.txt and tool/.
+#   make demo         installs what is missing, builds, tunes MobileNetV2, checks the answer, writes the report
+#   make check        installs what is missing, builds, lints, runs the tests; ends with ctest's summary
+#   make all          builds into build/          make quick    offline subset of the tests
+#   make check-full   also sanitizers, fuzzers, clang-tidy, cppcheck, the long tests
+#   make lint | format | docs | bench | deps | install PREFIX=/usr/local
+# Variables: BUILD (folder), TYPE (RelWithDebInfo, Debug, Release), SANITIZER (address,undefined), CC, JOBS.
+BUILD ?= build
+TYPE ?= RelWithDebInfo
+SANITIZER ?=
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
+CTEST := ctest --test-dir $(BUILD) --output-on-failure
+
+.PHONY: all deps demo quick check check-full lint format docs bench install configure clean
+.DEFAULT_GOAL := all
+# The recipes below depend on each other in order (deps before all before lint).
+.NOTPARALLEL:
+
+all: configure
+	@ninja -C $(BUILD) -j $(JOBS)
+
+configure:
+	@[ -f $(BUILD)/build.ninja ] || cmake -G Ninja -S . -B $(BUILD) -DCMAKE_BUILD_TYPE=$(TYPE) \
+	  -DSANITIZER=$(SANITIZER) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+
+deps:
+	@tool/deps.sh
+
+demo: deps all
+	@tool/demo.sh
+
+quick: all
+	@$(CTEST) -j 2 -L quick -LE full
+
+check: deps all lint
+	@$(CTEST) -j 2 -LE full
+
+check-full: check
+	@tool/check_full.sh $(FUZZ_SECONDS)
+
+lint: all
+	@tool/lint.sh $(BUILD)
+
+format:
+	@tool/sources.sh | xargs clang-format-14 -i
+
+# Text that is generated from tables; lint checks that it is up to date.
+docs: all
+	@$(BUILD)/tool_options > doc/options.md
+
+bench: deps all
+	@tool/deps.sh bench
+	@tool/bench.sh
+
+install: all
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+clean:
+	@rm -rf $(BUILD)

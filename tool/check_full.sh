@@ -1,0 +1,46 @@
+#!/bin/bash
+# What make check-full adds to make check: the long tests, everything under sanitizers, the fuzzers, clang-tidy,
+# cppcheck.   tool/check_full.sh [SECONDS a fuzzer]
+set -u
+cd "$(dirname "$0")/.."
+seconds=${1:-60}
+failed=""
+note() { echo; echo "== $1"; }
+
+note "long tests"
+ctest --test-dir build --output-on-failure -L full || failed="$failed long-tests"
+
+note "clang-tidy"
+tool/sources.sh | grep '^src/.*\.c$' | xargs -P "$(nproc)" -n 4 clang-tidy-14 -p build --quiet 2>/dev/null || failed="$failed clang-tidy"
+
+note "cppcheck"
+cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --suppressions-list=tool/cppcheck.txt \
+  --error-exitcode=1 -Isrc -Iinclude src || failed="$failed cppcheck"
+
+note "AddressSanitizer and UndefinedBehaviorSanitizer"
+export LSAN_OPTIONS=suppressions=$PWD/tool/lsan.txt
+make BUILD=build-asan SANITIZER=address,undefined all && ctest --test-dir build-asan --output-on-failure -j 2 -LE "peer|serial|full" ||
+  failed="$failed sanitizers"
+
+note "ThreadSanitizer on the pool and the workers"
+make BUILD=build-tsan SANITIZER=thread all && ctest --test-dir build-tsan --output-on-failure -R "test_(runtime|tune|base)_" -LE "serial|full" ||
+  failed="$failed thread-sanitizer"
+
+note "fuzzers, $seconds s each"
+cmake -G Ninja -S . -B build-fuzz -DCMAKE_C_COMPILER=clang -DFUZZ=ON -DSANITIZER=address,undefined >/dev/null &&
+  ninja -C build-fuzz || failed="$failed fuzz-build"
+for fuzzer in build-fuzz/test/fuzz_*; do
+  [ -x "$fuzzer" ] || continue
+  name=$(basename "$fuzzer")
+  corpus=test/fuzz/corpus/${name#fuzz_}
+  mkdir -p "build-fuzz/corpus/$name"
+  "$fuzzer" -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=10 -print_final_stats=0 -verbosity=0 \
+    "build-fuzz/corpus/$name" $([ -d "$corpus" ] && echo "$corpus") || failed="$failed $name"
+done
+
+echo
+if [ -n "$failed" ]; then
+  echo "check-full: failed:$failed"
+  exit 1
+fi
+echo "check-full: all passed"

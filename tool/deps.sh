@@ -1,0 +1,42 @@
+#!/bin/bash
+# Installs what is missing: Debian packages by apt-get, Python oracles into .venv. When nothing is missing it is
+# fast and needs no network.   tool/deps.sh [bench]   (bench: also the peers that only benches need)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages="ninja-build cmake gcc g++ make pkg-config python3 python3-venv
+  llvm-19-dev lld-19 libxgboost-dev libprotobuf-c-dev protobuf-c-compiler libonnx-dev libsqlite3-dev
+  libhiredis-dev libjansson-dev libxxhash-dev libcmocka-dev
+  clang clang-format-14 clang-tidy-14 cppcheck"
+
+missing=""
+for package in $packages; do
+  state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$state" = installed ] || missing="$missing $package"
+done
+if [ -n "$missing" ]; then
+  echo "installing:$missing"
+  run=""
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || { echo "missing packages:$missing; install them as root" >&2; exit 1; }
+    run="sudo"
+  fi
+  export DEBIAN_FRONTEND=noninteractive
+  # Old lists are good enough when they know the packages; else fetch them.
+  # shellcheck disable=SC2086
+  $run apt-get install -y --no-install-recommends $missing || {
+    $run apt-get update
+    $run apt-get install -y --no-install-recommends $missing
+  }
+fi
+
+# The virtual environment: a stamp with the list that was installed.
+install_python() {
+  local list=$1 stamp=.venv/.installed-$(basename "$1")
+  if [ -e "$stamp" ] && cmp -s "$list" "$stamp"; then return 0; fi
+  [ -x .venv/bin/python ] || python3 -m venv .venv
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$list"
+  cp "$list" "$stamp"
+}
+install_python tool/requirements.txt
+if [ "${1:-}" = bench ]; then install_python tool/requirements-bench.txt; fi

@@ -1,0 +1,28 @@
+#!/bin/bash
+# make lint: include order, sizes, format, generated text. Under a minute; clang-tidy runs in check-full.
+set -u
+cd "$(dirname "$0")/.."
+build=${1:-build}
+failed=0
+step() {
+  local name=$1
+  shift
+  if ! "$@"; then
+    echo "lint: $name failed" >&2
+    failed=1
+  fi
+}
+format() {
+  local bad
+  bad=$(tool/sources.sh | xargs -P 2 -n 40 clang-format-14 --dry-run -Werror 2>&1 | grep -o '^[^:]*:[0-9]*:[0-9]*: error' |
+    cut -d: -f1 | sort | uniq -c)
+  [ -z "$bad" ] || { echo "not as clang-format 14 would write it (run make format):"; echo "$bad"; return 1; } >&2
+}
+options() {
+  "$build/tool_options" | diff -u doc/options.md - || { echo "doc/options.md is stale: run make docs" >&2; return 1; }
+}
+step layers tool/layers.sh
+step size tool/size.sh
+step format format
+step options options
+exit $failed

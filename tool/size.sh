@@ -1,0 +1,22 @@
+#!/bin/bash
+# Sizes that a reader can hold: 800 lines a file, 12 .c files a folder (op/ and cli/ have one per entry).
+#   tool/size.sh [ROOT]
+cd "${1:-$(dirname "$0")/..}" || exit 1
+bad=0
+while read -r lines file; do
+  [ "$file" = total ] && continue
+  if [ "$lines" -gt 800 ]; then
+    echo "$file: $lines lines, at most 800"
+    bad=1
+  fi
+done < <(find src include test tool bench -type f \( -name '*.c' -o -name '*.h' -o -name '*.inc' -o -name '*.py' -o -name '*.sh' \) \
+  -exec wc -l {} +)
+while read -r folder; do
+  case $folder in */op | src/cli) continue ;; esac
+  n=$(find "$folder" -maxdepth 1 -name '*.c' | wc -l)
+  if [ "$n" -gt 12 ]; then
+    echo "$folder: $n .c files, at most 12"
+    bad=1
+  fi
+done < <(find src -type d)
+exit $bad
