@@ -280,6 +280,11 @@ seer_status seer_emit_node(seer_emit *emit, const seer_node *node) {
       }
     }
   }
+  for (uint32_t k = 0; k < node->n_in; k++) {  // Concat reads around empty inputs, folded inputs are not read at all
+    const seer_value *value = node->in[k].i ? seer_graph_value(emit->graph, node->in[k]) : NULL;
+    if (!value || value->constant || node->op->n_in_max == SEER_OP_ANY || seer_op_elems(value) > 0) continue;
+    return SEER_FAIL(UNSUPPORTED, "input '%s' has no elements", value->name);
+  }
   if (node->op->emit) return node->op->emit(emit, node);
   if (node->op->fuse == SEER_FUSE_VIEW) return emit_view(emit, node);
   return SEER_FAIL(UNSUPPORTED, "%s can only be folded away, and its inputs are not constant", node->op_type);

@@ -87,12 +87,10 @@ SEER_MUST_USE seer_status seer_op_window_read(const seer_node *node, const int64
 int64_t seer_op_window_reach(const seer_op_window *window, uint32_t d, int64_t *out_low);
 bool seer_op_window_is_padded(const seer_op_window *window);
 // Input `k` of `node`, logical [N, C, spatial...], as the windows see it: a PAD stage filled with `fill` when any window
-// leaves the input. `at` are indices relative to the first element that a window reads.
+// leaves the input. Loads take window positions: output index * stride + window index * dilation.
 typedef struct {
   bool is_padded;
   uint32_t stage;
-  int64_t low[3];  // of plain reads: input index of the first element read
-  uint32_t n;
 } seer_op_padded;
 seer_op_padded seer_op_pad_input(seer_emit *emit, const seer_node *node, uint32_t k, const seer_op_window *window,
     seer_expr fill);

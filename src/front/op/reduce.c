@@ -1,0 +1,179 @@
+// reduce.c - reductions over named axes: sums, means, extremes, norms, ArgMax and ArgMin.
+#include "front/op/util.h"
+
+typedef enum { REDUCE_SUM, REDUCE_MEAN, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_SQUARES, REDUCE_L1, REDUCE_L2 } kind;
+
+// Axes: attribute before opset 18 (13 for ReduceSum), input since; none means all, or nothing at all.
+static seer_status reduce_mask(const seer_graph *graph, const seer_node *node, seer_arena *arena, uint32_t rank,
+    uint32_t *out_mask) {
+  int64_t *axes = NULL;
+  uint32_t n = 0;
+  SEER_TRY(seer_op_ints(graph, node, "axes", 1, arena, &axes, &n));
+  if (n == UINT32_MAX || n == 0) {
+    bool is_noop = seer_node_attr_i(node, "noop_with_empty_axes", 0) != 0;
+    *out_mask = is_noop ? 0 : (1u << rank) - 1;
+    return SEER_OK;
+  }
+  return seer_op_axes_mask(axes, n, rank, out_mask);
+}
+
+static seer_status set_reduced(const seer_value *x, uint32_t mask, bool keeps_dims, seer_dtype dtype,
+    seer_value *out_value) {
+  int64_t dim[SEER_MAX_RANK];
+  uint32_t rank = 0;
+  for (uint32_t d = 0; d < x->rank; d++) {
+    bool is_reduced = (mask >> d) & 1u;
+    if (is_reduced && x->dim[d] == 0) return SEER_FAIL(UNSUPPORTED, "dimension %u is 0", d);
+    if (!is_reduced || keeps_dims) dim[rank++] = is_reduced ? 1 : x->dim[d];
+  }
+  return seer_op_set(out_value, dtype, dim, rank);
+}
+
+static seer_status infer_reduce(const seer_graph *graph, const seer_node *node, seer_arena *arena,
+    seer_value *out_values) {
+  const seer_value *x = NULL;
+  uint32_t mask;
+  SEER_TRY(seer_op_in(graph, node, 0, &x));
+  SEER_TRY(reduce_mask(graph, node, arena, x->rank, &mask));
+  return set_reduced(x, mask, seer_node_attr_i(node, "keepdims", 1) != 0, x->dtype, &out_values[0]);
+}
+
+static seer_status infer_reduce_float(const seer_graph *graph, const seer_node *node, seer_arena *arena,
+    seer_value *out_values) {
+  SEER_TRY(infer_reduce(graph, node, arena, out_values));
+  return seer_op_want_float(seer_graph_value(graph, node->in[0]), 0);
+}
+
+// Index of x for output index `at` and reduction variables `var`.
+static void reduced_index(seer_emit *emit, const seer_value *x, uint32_t mask, bool keeps_dims, const seer_expr *at,
+    const seer_expr *var, seer_expr *out_index) {
+  uint32_t o = 0, r = 0;
+  for (uint32_t d = 0; d < x->rank; d++) {
+    if (!((mask >> d) & 1u)) {
+      out_index[d] = at[o++];
+      continue;
+    }
+    out_index[d] = x->dim[d] == 1 && !var ? seer_op_int(emit, 0) : var[r++];
+    if (keeps_dims) o++;
+  }
+}
+
+static seer_combiner combiner_of(kind k) {
+  switch (k) {
+    case REDUCE_MAX: return SEER_COMBINE_MAX;
+    case REDUCE_MIN: return SEER_COMBINE_MIN;
+    case REDUCE_PROD: return SEER_COMBINE_PROD;
+    case REDUCE_SUM:
+    case REDUCE_MEAN:
+    case REDUCE_SQUARES:
+    case REDUCE_L1:
+    case REDUCE_L2: break;
+  }
+  return SEER_COMBINE_SUM;
+}
+
+static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
+  const seer_value *x = seer_emit_in(emit, node, 0), *out = seer_emit_out(emit, node, 0);
+  bool keeps_dims = seer_node_attr_i(node, "keepdims", 1) != 0;
+  uint32_t mask = 0, n_reduce = 0;
+  SEER_TRY(reduce_mask(emit->graph, node, emit->arena, x->rank, &mask));
+  seer_dag_axis reduce[SEER_MAX_RANK];
+  int64_t count = 1;
+  for (uint32_t d = 0; d < x->rank; d++) {
+    if (!((mask >> d) & 1u)) continue;
+    reduce[n_reduce++] = (seer_dag_axis){NULL, x->dim[d], SEER_AXIS_OTHER};
+    count *= x->dim[d];
+  }
+  bool has_epilogue = n_reduce > 0 && (k == REDUCE_MEAN || k == REDUCE_L2);
+  seer_expr at[SEER_MAX_RANK], var[SEER_MAX_RANK], index[SEER_MAX_RANK];
+  uint32_t stage;
+  if (has_epilogue) {
+    seer_dag_axis dims[SEER_MAX_RANK];
+    uint8_t order[SEER_MAX_RANK];
+    seer_op_order(out, order);
+    for (uint32_t d = 0; d < out->rank; d++) dims[d] = (seer_dag_axis){NULL, out->dim[d], SEER_AXIS_OTHER};
+    stage = seer_emit_temp(emit, "sum", SEER_STAGE_ANCHOR, dims, out->rank, order, reduce, n_reduce, at, var);
+  } else {
+    stage = seer_emit_stage(emit, node, 0, n_reduce ? SEER_STAGE_ANCHOR : seer_op_stage_role(emit), NULL, reduce,
+        n_reduce, at, var);
+  }
+  reduced_index(emit, x, mask, keeps_dims, at, var, index);
+  seer_expr body = seer_emit_load(emit, node, 0, index);
+  if (k == REDUCE_SQUARES || k == REDUCE_L2) body = seer_op_2(emit, SEER_EXPR_MUL, body, body);
+  if (k == REDUCE_L1) body = seer_op_1(emit, SEER_EXPR_ABS, body);
+  if (!has_epilogue) {
+    if (k == REDUCE_L2) body = seer_op_1(emit, SEER_EXPR_SQRT, body);  // over nothing: the root of the square
+    seer_emit_body(emit, node, 0, stage, n_reduce ? combiner_of(k) : SEER_COMBINE_NONE, body);
+    return SEER_OK;
+  }
+  seer_emit_temp_body(emit, stage, SEER_COMBINE_SUM, body);
+  uint32_t last = seer_emit_stage(emit, node, 0, SEER_STAGE_EPILOGUE, NULL, NULL, 0, at, NULL);
+  body = seer_emit_load_temp(emit, stage, at);
+  if (k == REDUCE_L2) {
+    body = seer_op_1(emit, SEER_EXPR_SQRT, body);
+  } else {
+    body = seer_op_2(emit, SEER_EXPR_MUL, body, seer_op_num(emit, out->dtype, 1.0 / (double)count));
+  }
+  seer_emit_body(emit, node, 0, last, SEER_COMBINE_NONE, body);
+  return SEER_OK;
+}
+
+#define REDUCE(id, onnx, which, infer_fn)                                                                        \
+  static seer_status emit_##id(seer_emit *emit, const seer_node *node) { return emit_reduce(emit, node, which); } \
+  const seer_op_desc seer_op_##id = {.name = onnx, .domain = "", .opset_min = 1, .opset_max = 25,              \
+      .n_in_min = 1, .n_in_max = 2, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_REDUCTION,                \
+      .attrs = "axes keepdims noop_with_empty_axes", .rtol = 1e-4, .atol = 1e-5, .infer = infer_fn,             \
+      .emit = emit_##id, .doc = "axes as attribute or constant input"};
+
+REDUCE(reduce_sum, "ReduceSum", REDUCE_SUM, infer_reduce)
+REDUCE(reduce_mean, "ReduceMean", REDUCE_MEAN, infer_reduce_float)
+REDUCE(reduce_max, "ReduceMax", REDUCE_MAX, infer_reduce)
+REDUCE(reduce_min, "ReduceMin", REDUCE_MIN, infer_reduce)
+REDUCE(reduce_prod, "ReduceProd", REDUCE_PROD, infer_reduce)
+REDUCE(reduce_sum_square, "ReduceSumSquare", REDUCE_SQUARES, infer_reduce)
+REDUCE(reduce_l1, "ReduceL1", REDUCE_L1, infer_reduce)
+REDUCE(reduce_l2, "ReduceL2", REDUCE_L2, infer_reduce_float)
+
+// ---- ArgMax, ArgMin: a stage of two values, the extreme and its first index
+
+static seer_status infer_arg(const seer_graph *graph, const seer_node *node, seer_arena *arena,
+    seer_value *out_values) {
+  (void)arena;
+  const seer_value *x = NULL;
+  uint32_t axis = 0;
+  SEER_TRY(seer_op_in(graph, node, 0, &x));
+  SEER_TRY(seer_op_axis(seer_node_attr_i(node, "axis", 0), x->rank, "attribute 'axis'", &axis));
+  if (seer_node_attr_i(node, "select_last_index", 0) != 0) {
+    return SEER_FAIL(UNSUPPORTED, "attribute 'select_last_index' is 1");
+  }
+  return set_reduced(x, 1u << axis, seer_node_attr_i(node, "keepdims", 1) != 0, SEER_DTYPE_I64, &out_values[0]);
+}
+
+static seer_status emit_arg(seer_emit *emit, const seer_node *node, seer_combiner combiner) {
+  const seer_value *x = seer_emit_in(emit, node, 0);
+  uint32_t axis = 0;
+  SEER_TRY(seer_op_axis(seer_node_attr_i(node, "axis", 0), x->rank, "attribute 'axis'", &axis));
+  seer_dag_axis reduce = {"k", x->dim[axis], SEER_AXIS_OTHER};
+  seer_expr at[SEER_MAX_RANK], var, index[SEER_MAX_RANK];
+  uint32_t stage = seer_emit_stage(emit, node, 0, SEER_STAGE_ANCHOR, NULL, &reduce, 1, at, &var);
+  reduced_index(emit, x, 1u << axis, seer_node_attr_i(node, "keepdims", 1) != 0, at, &var, index);
+  seer_expr body[2] = {seer_emit_load(emit, node, 0, index), var};
+  seer_dag_set_body(emit->dag, stage, combiner, body, 2);
+  emit->buf_of_value[node->out[0].i] = emit->dag->stage[stage].out[1] + 1;
+  return SEER_OK;
+}
+
+static seer_status emit_arg_max(seer_emit *emit, const seer_node *node) {
+  return emit_arg(emit, node, SEER_COMBINE_ARGMAX);
+}
+static seer_status emit_arg_min(seer_emit *emit, const seer_node *node) {
+  return emit_arg(emit, node, SEER_COMBINE_ARGMIN);
+}
+
+#define ARG(id, onnx)                                                                                            \
+  const seer_op_desc seer_op_##id = {.name = onnx, .domain = "", .opset_min = 1, .opset_max = 25,              \
+      .n_in_min = 1, .n_in_max = 1, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_REDUCTION,                \
+      .attrs = "axis keepdims select_last_index", .rtol = 0, .atol = 0, .infer = infer_arg, .emit = emit_##id,  \
+      .doc = "first index of the extreme"};
+ARG(arg_max, "ArgMax")
+ARG(arg_min, "ArgMin")

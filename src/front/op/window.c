@@ -1,0 +1,130 @@
+// window.c - sliding windows, shared by convolution and pooling: output extents from strides, dilations and paddings;
+// the padded input as a stage of its own, so that the window's loads are plain.
+#include <string.h>
+
+#include "front/op/util.h"
+
+static seer_status read_list(const seer_node *node, const char *name, uint32_t n, int64_t low, int64_t otherwise,
+    int64_t *out) {
+  const seer_attr *attr = seer_node_attr_ints(node, name);
+  if (!attr) {
+    if (seer_node_attr(node, name)) return SEER_FAIL(INVALID, "attribute '%s' must be a list of integers", name);
+    for (uint32_t d = 0; d < n; d++) out[d] = otherwise;
+    return SEER_OK;
+  }
+  if (attr->n != n) return SEER_FAIL(INVALID, "attribute '%s' has %zu entries, must have %u", name, attr->n, n);
+  for (uint32_t d = 0; d < n; d++) {
+    out[d] = attr->ints[d];
+    if (out[d] < low || out[d] > INT32_MAX) {
+      return SEER_FAIL(INVALID, "attribute '%s' has entry %" PRId64 ", must be at least %" PRId64, name, out[d], low);
+    }
+  }
+  return SEER_OK;
+}
+
+seer_status seer_op_window_read(const seer_node *node, const int64_t *kernel, const int64_t *in, uint32_t n,
+    seer_op_window *out_window) {
+  SEER_ASSERT(n >= 1 && n <= 3, "%u spatial dimensions", n);
+  seer_op_window w = {.n = n};
+  int64_t pads[6];
+  SEER_TRY(read_list(node, "strides", n, 1, 1, w.stride));
+  SEER_TRY(read_list(node, "dilations", n, 1, 1, w.dilation));
+  SEER_TRY(read_list(node, "pads", 2 * n, 0, 0, pads));
+  const char *auto_pad = seer_node_attr_s(node, "auto_pad", "NOTSET");
+  bool is_explicit = strcmp(auto_pad, "NOTSET") == 0 || auto_pad[0] == 0;
+  bool is_upper = strcmp(auto_pad, "SAME_UPPER") == 0, is_lower = strcmp(auto_pad, "SAME_LOWER") == 0;
+  if (!is_explicit && !is_upper && !is_lower && strcmp(auto_pad, "VALID") != 0) {
+    return SEER_FAIL(INVALID, "attribute 'auto_pad' is '%s', must be NOTSET, SAME_UPPER, SAME_LOWER or VALID",
+        auto_pad);
+  }
+  bool is_ceil = seer_node_attr_i(node, "ceil_mode", 0) != 0;
+  for (uint32_t d = 0; d < n; d++) {
+    w.kernel[d] = kernel[d];
+    w.in[d] = in[d];
+    if (kernel[d] < 1 || kernel[d] > INT32_MAX) {
+      return SEER_FAIL(INVALID, "the window's extent %u is %" PRId64 ", must be at least 1", d, kernel[d]);
+    }
+    int64_t span = (kernel[d] - 1) * w.dilation[d] + 1;
+    if (is_explicit) {
+      w.pad_begin[d] = pads[d];
+      w.pad_end[d] = pads[d + n];
+    } else if (is_upper || is_lower) {
+      int64_t out = seer_ceil_div(in[d], w.stride[d]);
+      int64_t total = seer_max_i64(0, (out - 1) * w.stride[d] + span - in[d]);
+      w.pad_begin[d] = is_upper ? total / 2 : total - total / 2;
+      w.pad_end[d] = total - w.pad_begin[d];
+    }
+    int64_t room = in[d] + w.pad_begin[d] + w.pad_end[d] - span;
+    if (room < 0) {
+      return SEER_FAIL(INVALID, "the window (extent %" PRId64 ", dilation %" PRId64 ") is larger than spatial "
+          "dimension %u: %" PRId64 " with paddings %" PRId64 " and %" PRId64, kernel[d], w.dilation[d], d, in[d],
+          w.pad_begin[d], w.pad_end[d]);
+    }
+    w.out[d] = (is_ceil ? seer_ceil_div(room, w.stride[d]) : room / w.stride[d]) + 1;
+    // A window of ceil_mode must begin inside the input or its leading padding (ONNX since 5741, PyTorch).
+    if (is_ceil && (w.out[d] - 1) * w.stride[d] >= in[d] + w.pad_begin[d]) w.out[d]--;
+  }
+  *out_window = w;
+  return SEER_OK;
+}
+
+int64_t seer_op_window_reach(const seer_op_window *w, uint32_t d, int64_t *out_low) {
+  *out_low = -w->pad_begin[d];
+  return (w->out[d] - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1;
+}
+
+bool seer_op_window_is_padded(const seer_op_window *w) {
+  for (uint32_t d = 0; d < w->n; d++) {
+    int64_t low, reach = seer_op_window_reach(w, d, &low);
+    if (low < 0 || low + reach > w->in[d]) return true;
+  }
+  return false;
+}
+
+void seer_op_window_roles(uint32_t n, seer_axis_role *out_roles) {
+  out_roles[0] = SEER_AXIS_BATCH;
+  out_roles[1] = SEER_AXIS_OUT_CHANNEL;
+  if (n == 3) out_roles[2] = SEER_AXIS_OTHER;
+  if (n >= 2) out_roles[n] = SEER_AXIS_Y;
+  out_roles[n + 1] = SEER_AXIS_X;
+}
+
+seer_dag_axis seer_op_window_axis(const seer_op_window *w, uint32_t d) {
+  static const seer_dag_axis axes[3] = {{"kz", 0, SEER_AXIS_OTHER}, {"ky", 0, SEER_AXIS_KY}, {"kx", 0, SEER_AXIS_KX}};
+  seer_dag_axis axis = axes[d + 3 - w->n];
+  axis.extent = w->kernel[d];
+  return axis;
+}
+
+seer_op_padded seer_op_pad_input(seer_emit *emit, const seer_node *node, uint32_t k, const seer_op_window *w,
+    seer_expr fill) {
+  const seer_value *in = seer_emit_in(emit, node, k);
+  seer_op_padded padded = {.is_padded = seer_op_window_is_padded(w)};
+  if (!padded.is_padded) return padded;  // then the leading pads are 0; trailing ones are not read
+  seer_axis_role roles[5];
+  seer_dag_axis dims[5];
+  uint8_t order[SEER_MAX_RANK];
+  int64_t low[3];
+  seer_op_window_roles(w->n, roles);
+  roles[1] = SEER_AXIS_IN_CHANNEL;
+  seer_op_order(in, order);
+  for (uint32_t d = 0; d < w->n + 2; d++) {
+    int64_t extent = d < 2 ? in->dim[d] : seer_op_window_reach(w, d - 2, &low[d - 2]);
+    dims[d] = (seer_dag_axis){NULL, extent, roles[d]};
+  }
+  seer_expr at[5], predicate = {0};
+  padded.stage = seer_emit_temp(emit, "pad", SEER_STAGE_PAD, dims, w->n + 2, order, NULL, 0, at, NULL);
+  for (uint32_t d = 0; d < w->n; d++) {
+    at[d + 2] = seer_op_2(emit, SEER_EXPR_ADD, at[d + 2], seer_op_int(emit, low[d]));
+    predicate = seer_op_within(emit, predicate, at[d + 2], low[d], low[d] + dims[d + 2].extent - 1, 0, w->in[d]);
+  }
+  seer_emit_temp_body(emit, padded.stage, SEER_COMBINE_NONE,
+      seer_emit_load_guarded(emit, node, k, at, predicate, fill));
+  return padded;
+}
+
+seer_expr seer_op_load_padded(seer_emit *emit, const seer_node *node, uint32_t k, const seer_op_padded *padded,
+    const seer_expr *at) {
+  if (padded->is_padded) return seer_emit_load_temp(emit, padded->stage, at);
+  return seer_emit_load(emit, node, k, at);
+}
