@@ -7,13 +7,21 @@
 #include "setup/context.h"
 
 // Reads an ONNX file (opset 7 to 21, external data beside it) into a graph: nodes as in the file, constants mapped.
-// `input_shapes`: "x:1x3x224x224,mask:1x128" or "" (fixes symbolic dimensions). Data stays mapped while `arena` lives
-// (the map is registered with the arena's owner through out_map; unmap after the arena is gone).
+// The graph is sorted and verified; operators are not looked up yet. Files stay mapped until seer_graph_close, which
+// closes them all and is called after the last use of a constant.
+// Errors: INVALID damaged, missing or contradictory; UNSUPPORTED opset, element type, kind of attribute; never a crash.
 SEER_MUST_USE seer_status seer_onnx_read(const char *path, seer_arena *arena, seer_graph **out_graph);
+// The same from memory (borrowed as long as constants are used) into an empty graph. folder NULL: no external data.
+SEER_MUST_USE seer_status seer_onnx_read_bytes(const char *source, const void *data, size_t n_bytes, const char *folder,
+    seer_graph *graph);
 SEER_MUST_USE seer_status seer_onnx_write(const seer_graph *graph, const char *path);  // weights inline below 2 GB
 
-// A model by path or by the name of a built-in network, resolved, shapes inferred, folded, simplified, laid out.
-SEER_MUST_USE seer_status seer_front_resolve(seer_graph *graph, const char *input_shapes);  // ops, shapes; all unsupported at once
+// Looks every operator up, fixes the inputs' shapes, infers all others and folds shape arithmetic on the way.
+//   input_shapes  "x:1x3x224x224,mask:1x128" or "": fixes symbolic dimensions. A first dimension that alone is symbolic
+//                 becomes 1, with a line in *out_notice (in the graph's arena; "" else; may be NULL)
+// Errors: UNSUPPORTED lists all operators without support at once, by node; INVALID names node, operator, what was
+// found and what is allowed.
+SEER_MUST_USE seer_status seer_front_resolve(seer_graph *graph, const char *input_shapes, const char **out_notice);
 typedef struct {
   const char *name, *doc;
   seer_status (*run)(const seer_context *context, seer_graph *graph);
