@@ -210,7 +210,7 @@ static size_t distance(const char *a, const char *b) {
 const char *seer_option_nearest(const char *name) {
   if (strncmp(name, "SEER_", 5) == 0) name += 5;
   const char *best = NULL;
-  size_t best_distance = strlen(name) / 3 + 2;
+  size_t best_distance = strlen(name) / 3 + 1;
   for (size_t i = 0; i < SEER_OPT_COUNT; i++) {
     size_t d = distance(name, seer_option_table[i].name);
     // What was typed as the beginning of a name ("time" for "time-budget") is near too.

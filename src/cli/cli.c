@@ -1,0 +1,193 @@
+// cli.c - from the command line to a command and an exit status.
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+
+// A status has no room for "whose fault"; usage errors carry this mark in front, which is cut off when printed.
+static const char usage_mark[] = "usage: ";
+
+seer_status seer_cli_usage_error(const char *format, ...) {
+  char message[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  return SEER_FAIL(INVALID, "%s%s", usage_mark, message);
+}
+
+// ---- flags
+
+typedef struct {
+  const char *flag, *option;
+} short_flag;
+
+static const short_flag short_flags[] = {{"-o", "output"}, {"-i", "input"}, {"-O", "opt-level"}};
+
+// Splits argv[at] into option and value. *out_option NULL: positional. *out_n: arguments used.
+static seer_status split_flag(int argc, char **argv, int at, seer_arena *arena, const char **out_option,
+    const char **out_value, int *out_n) {
+  const char *arg = argv[at];
+  const char *value = NULL;
+  *out_option = NULL;
+  *out_n = 1;
+  if (arg[0] != '-' || arg[1] == '\0') return SEER_OK;
+  if (arg[1] != '-') {
+    for (size_t i = 0; i < SEER_COUNT_OF(short_flags); i++) {
+      if (strncmp(arg, short_flags[i].flag, 2) != 0) continue;
+      *out_option = short_flags[i].option;
+      if (arg[2]) value = arg[2] == '=' ? arg + 3 : arg + 2;
+      break;
+    }
+    if (!*out_option) return seer_cli_usage_error("unknown flag '%s'; short ones are -o -i -O", arg);
+  } else {
+    size_t n = strcspn(arg, "=");
+    const char *name = seer_arena_strndup(arena, arg + 2, n - 2);
+    if (arg[n] == '=') value = arg + n + 1;
+    bool takes_value;
+    if (!seer_context_has_option(name, &takes_value)) {
+      // A switch that is on by default is turned off by --no-<switch>.
+      bool is_off = strncmp(name, "no-", 3) == 0 && seer_context_has_option(name + 3, &takes_value) && !takes_value;
+      if (is_off && !value) {
+        *out_option = name + 3;
+        *out_value = "0";
+        return SEER_OK;
+      }
+      const char *near = seer_option_nearest(name);
+      return near ? seer_cli_usage_error("unknown flag '--%s', did you mean '--%s'?", name, near)
+                  : seer_cli_usage_error("unknown flag '--%s'; `familyseer list options` names all", name);
+    }
+    *out_option = name;
+    if (!takes_value && !value) value = "1";
+  }
+  if (!value) {
+    if (at + 1 >= argc) return seer_cli_usage_error("flag '%s' needs a value", arg);
+    value = argv[at + 1];
+    *out_n = 2;
+  }
+  *out_value = value;
+  return SEER_OK;
+}
+
+seer_status seer_cli_parse(seer_context *context, int *io_argc, char **argv) {
+  int n = 0;
+  bool only_positional = false;
+  for (int at = 0; at < *io_argc;) {
+    if (!only_positional && strcmp(argv[at], "--") == 0) {
+      only_positional = true;
+      at++;
+      continue;
+    }
+    const char *option = NULL, *value = NULL;
+    int n_used = 1;
+    if (!only_positional)
+      SEER_TRY(split_flag(*io_argc, argv, at, seer_context_arena(context), &option, &value, &n_used));
+    if (option) {
+      seer_status status = seer_context_set(context, option, value);
+      if (status) {
+        seer_status usage = seer_cli_usage_error("%s", seer_status_message(status));
+        seer_status_free(status);
+        return usage;
+      }
+    } else {
+      argv[n++] = argv[at];
+    }
+    at += n_used;
+  }
+  *io_argc = n;
+  argv[n] = NULL;
+  return SEER_OK;
+}
+
+// ---- help
+
+static void print_help(FILE *to) {
+  fprintf(to,
+      "familyseer %s - tunes trained networks (ONNX) for this machine and writes a library that runs them\n\n"
+      "usage: familyseer COMMAND [ARGUMENTS] [--OPTION VALUE]...\n\n",
+      SEER_VERSION);
+  for (size_t i = 0; i < seer_command_table_count; i++)
+    fprintf(to, "  %-10s %s\n", seer_command_table[i]->name, seer_command_table[i]->doc);
+  fprintf(to,
+      "\n`familyseer COMMAND --help` shows a command, `familyseer list options` all options. Every option is an\n"
+      "environment variable too: --time-budget 5m is SEER_TIME_BUDGET=5m.\n");
+}
+
+static const seer_command *find_command(const char *name) {
+  for (size_t i = 0; i < seer_command_table_count; i++) {
+    if (strcmp(seer_command_table[i]->name, name) == 0) return seer_command_table[i];
+  }
+  return NULL;
+}
+
+static void print_usage(FILE *to, const seer_command *command) {
+  fprintf(to, "usage: familyseer %s %s\n", command->name, command->args);
+}
+
+static bool wants_help(int argc, char **argv) {
+  for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+  }
+  return false;
+}
+
+// ---- running
+
+static seer_status run_command(const seer_command *command, int argc, char **argv) {
+  seer_context *context;
+  SEER_TRY(seer_context_create(&context));
+  seer_status status = SEER_OK;
+  if (!command->is_raw) {
+    status = seer_cli_parse(context, &argc, argv);
+    if (!status && argc < command->min_args)
+      status = seer_cli_usage_error("an argument is missing: %s", command->args);
+    if (!status && command->max_args >= 0 && argc > command->max_args)
+      status = seer_cli_usage_error("'%s' is one argument too many", argv[command->max_args]);
+  }
+  if (!status) status = command->run(context, argc, argv);
+  if (!status && fflush(stdout) != 0) status = SEER_FAIL(IO, "cannot write to standard output");
+  seer_context_destroy(context);
+  return status;
+}
+
+int seer_cli_main(int argc, char **argv) {
+  if (argc < 2) {
+    print_help(stderr);
+    return 2;
+  }
+  const char *name = argv[1];
+  if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
+    printf("familyseer %s\n", SEER_VERSION);
+    return 0;
+  }
+  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+    const seer_command *about = argc > 2 ? find_command(argv[2]) : NULL;
+    if (about) {
+      print_usage(stdout, about);
+      printf("%s\n", about->doc);
+    } else {
+      print_help(stdout);
+    }
+    return 0;
+  }
+  const seer_command *command = find_command(name);
+  if (!command) {
+    fprintf(stderr, "familyseer: unknown command '%s'; commands are", name);
+    for (size_t i = 0; i < seer_command_table_count; i++) fprintf(stderr, " %s", seer_command_table[i]->name);
+    fprintf(stderr, "\n");
+    return 2;
+  }
+  if (!command->is_raw && wants_help(argc - 2, argv + 2)) {
+    print_usage(stdout, command);
+    printf("%s\n", command->doc);
+    return 0;
+  }
+  seer_status status = run_command(command, argc - 2, argv + 2);
+  if (!status) return 0;
+  const char *message = seer_status_message(status);
+  bool is_usage = strncmp(message, usage_mark, strlen(usage_mark)) == 0;
+  fprintf(stderr, "familyseer %s: %s\n", name, is_usage ? message + strlen(usage_mark) : message);
+  if (is_usage) print_usage(stderr, command);
+  seer_status_free(status);
+  return is_usage ? 2 : 1;
+}

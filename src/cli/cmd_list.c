@@ -1,0 +1,70 @@
+// cmd_list.c - familyseer list TABLE: the entries of a table of the program, one a line: name, then what it is.
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+
+// The i-th entry of a table; false behind the last one.
+typedef bool (*list_entry)(size_t i, const char **out_name, const char **out_doc);
+
+static bool command_entry(size_t i, const char **out_name, const char **out_doc) {
+  if (i >= seer_command_table_count) return false;
+  *out_name = seer_command_table[i]->name;
+  *out_doc = seer_command_table[i]->doc;
+  return true;
+}
+
+static bool option_entry(size_t i, const char **out_name, const char **out_doc) {
+  if (i >= SEER_OPT_COUNT) return false;
+  *out_name = seer_option_table[i].name;
+  *out_doc = seer_option_table[i].doc;
+  return true;
+}
+
+static const struct {
+  const char *name;
+  list_entry entry;
+} lists[] = {
+    {"commands", command_entry},
+    {"options", option_entry},
+};
+
+static seer_status run_list(seer_context *context, int argc, char **argv) {
+  size_t at = 0;
+  if (argc == 1) {
+    while (at < SEER_COUNT_OF(lists) && strcmp(lists[at].name, argv[0]) != 0) at++;
+  }
+  if (argc != 1 || at == SEER_COUNT_OF(lists)) {
+    char known[256] = "";
+    for (size_t i = 0; i < SEER_COUNT_OF(lists); i++) {
+      size_t n = strlen(known);
+      snprintf(known + n, sizeof known - n, "%s%s", i ? " " : "", lists[i].name);
+    }
+    if (argc == 1) return seer_cli_usage_error("unknown table '%s', known are: %s", argv[0], known);
+    return seer_cli_usage_error("which table? known are: %s", known);
+  }
+  const char *name, *doc;
+  if (!seer_context_bool(context, SEER_OPT_JSON)) {
+    for (size_t i = 0; lists[at].entry(i, &name, &doc); i++) printf("%-20s %s\n", name, doc);
+    return SEER_OK;
+  }
+  json_t *array = json_array();
+  for (size_t i = 0; lists[at].entry(i, &name, &doc); i++)
+    json_array_append_new(array, json_pack("{s:s, s:s}", "name", name, "doc", doc));
+  char *text = json_dumps(array, JSON_INDENT(1));
+  json_decref(array);
+  if (!text) return SEER_FAIL(RESOURCE, "out of memory for JSON");
+  puts(text);
+  free(text);
+  return SEER_OK;
+}
+
+const seer_command seer_command_list = {
+    .name = "list",
+    .args = "TABLE [--json]",
+    .doc = "the entries of a table: commands, options",
+    .max_args = 1,
+    .run = run_list,
+};
