@@ -1,0 +1,50 @@
+// build.c - the order of a build: kernels, then plan and weights (each needs the kernels' arguments), then the link, then
+// everything is renamed into place. Until the renames nothing in the destination changes; weights come first and
+// model.so last, and model.so refuses weights of another build.
+#include <string.h>
+
+#include "code/build/internal.h"
+
+static seer_status build_into(const seer_context *context, const seer_network *network, const seer_choice *choice,
+    const char *out_dir, const char *work_dir, seer_built_kernels *kernels, seer_weight_file **weights,
+    seer_arena *arena) {
+  SEER_TRY(seer_build_kernels(context, network, choice, arena, kernels));
+  const char *weights_path = seer_os_path_join(arena, work_dir, "weights.bin");
+  SEER_TRY(seer_weight_file_create(weights_path, arena, weights));
+  seer_built_plan plan;
+  SEER_TRY(seer_build_plan(context, network, kernels, choice, *weights, arena, &plan));
+  const char *so_path = seer_os_path_join(arena, work_dir, "model.so");
+  SEER_TRYF(seer_build_link(context, kernels, &plan, work_dir, so_path, arena), "linking model.so");
+
+  const char *json = (const char *)plan.blob + ((const seer_plan_header *)(const void *)plan.blob)->json_offset;
+  const char *header = seer_build_header(network, arena);
+  const char *json_path = seer_os_path_join(arena, work_dir, "model.json");
+  const char *header_path = seer_os_path_join(arena, work_dir, "model.h");
+  SEER_TRY(seer_os_write_file(json_path, json, strlen(json)));
+  SEER_TRY(seer_os_write_file(header_path, header, strlen(header)));
+  SEER_TRY(seer_os_rename(weights_path, seer_os_path_join(arena, out_dir, "weights.bin")));
+  SEER_TRY(seer_os_rename(json_path, seer_os_path_join(arena, out_dir, "model.json")));
+  SEER_TRY(seer_os_rename(header_path, seer_os_path_join(arena, out_dir, "model.h")));
+  return seer_os_rename(so_path, seer_os_path_join(arena, out_dir, "model.so"));
+}
+
+seer_status seer_build_model(const seer_context *context, const seer_network *network, const seer_choice *choice,
+    const char *out_dir) {
+  const seer_target *target = seer_context_target(context);
+  if (target->kind != SEER_TARGET_CPU)
+    return SEER_FAIL(UNSUPPORTED, "a model for '%s': only CPU targets can be built", target->triple);
+  SEER_TRY(seer_os_make_dirs(out_dir));
+  seer_arena *arena = seer_arena_create("build");
+  const char *work_dir = NULL;
+  seer_built_kernels kernels = {0};
+  seer_weight_file *weights = NULL;
+  seer_status status = seer_os_temp_dir_in(out_dir, ".build", arena, &work_dir);
+  if (!status) {
+    status = build_into(context, network, choice, out_dir, work_dir, &kernels, &weights, arena);
+    seer_weight_file_close(weights);
+    seer_build_kernels_clear(&kernels);
+    status = seer_status_join(status, seer_os_remove_tree(work_dir));
+  }
+  seer_arena_destroy(arena);
+  return status;
+}

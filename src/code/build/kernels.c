@@ -1,0 +1,120 @@
+// kernels.c - steps and choices -> distinct kernels. Equal (content, schedule) is one kernel, however many steps run it.
+// Compiling is spread over the machine's threads, each with its own LLVM context and arena; results lie in job order, so
+// the outcome does not depend on the number of threads.
+#include <stdatomic.h>
+#include <string.h>
+
+#include "code/build/internal.h"
+
+typedef struct {
+  const seer_context *context;
+  const seer_network *network;
+  seer_built_kernels *kernels;
+  seer_status *status;  // by kernel
+  _Atomic uint32_t next;
+} job_list;
+
+typedef struct {
+  job_list *jobs;
+  seer_arena *arena;
+} worker;
+
+static seer_status build_one(const job_list *jobs, seer_codegen *codegen, seer_arena *arena, seer_built_kernel *k) {
+  const seer_step *step = k->step;
+  const seer_task *task = &jobs->network->task[step->task];
+  const seer_target *target = seer_context_target(jobs->context);
+  const seer_sketch_list *list = k->choice->sketches;
+  seer_schedule schedule = k->choice->schedule;
+  if (step->content != seer_dag_hash(task->dag).content) {
+    // Same task, other literals: its own sketches, which are the same but for those.
+    seer_sketch_list *own = NULL;
+    SEER_TRY(seer_sketch_generate(step->dag, target, list->space, arena, &own));
+    SEER_ASSERT(schedule.sketch < own->n && own->n == list->n &&
+                    strcmp(own->sketch[schedule.sketch]->signature, list->sketch[schedule.sketch]->signature) == 0,
+        "%s: sketch %u of %u, task has %u", step->name, schedule.sketch, own->n, list->n);
+    list = own;
+  }
+  k->sketch = list->sketch[schedule.sketch];
+  k->schedule_text = seer_schedule_print(list, &schedule, arena);
+  seer_loop *loop = NULL;
+  SEER_TRY(seer_loop_lower(list, &schedule, arena, &loop));
+  const char *symbol = seer_arena_printf(arena, "k_%016" PRIx64 "_%016" PRIx64, step->content, seer_schedule_hash(&schedule));
+  SEER_TRY(seer_codegen_build(codegen, loop, symbol, arena, &k->kernel));
+  k->n_arg = k->kernel.n_arg;
+  if (k->n_arg > 0 && k->kernel.arg[k->n_arg - 1].storage == SEER_STORE_LOCAL) k->n_arg--;
+  return SEER_OK;
+}
+
+static void work(void *arg) {
+  worker *self = arg;
+  job_list *jobs = self->jobs;
+  seer_codegen *codegen = NULL;
+  seer_status status = seer_codegen_create(jobs->context, seer_context_target(jobs->context), &codegen);
+  for (;;) {
+    uint32_t i = atomic_fetch_add(&jobs->next, 1);
+    if (i >= jobs->kernels->n) break;
+    seer_built_kernel *k = &jobs->kernels->kernel[i];
+    if (!status) {
+      jobs->status[i] = build_one(jobs, codegen, self->arena, k);
+    } else {  // no code generator: every job that falls to this thread says why
+      jobs->status[i] = seer_status_make(seer_status_code(status), __FILE__, __LINE__, "%s", seer_status_message(status));
+    }
+    if (jobs->status[i]) jobs->status[i] = seer_status_context(jobs->status[i], "building %s", k->step->name);
+  }
+  if (codegen) seer_codegen_destroy(codegen);
+  seer_status_free(status);
+}
+
+seer_status seer_build_kernels(const seer_context *context, const seer_network *network, const seer_choice *choice,
+    seer_arena *arena, seer_built_kernels *out) {
+  *out = (seer_built_kernels){0};
+  out->kernel = SEER_NEW_ARRAY(arena, seer_built_kernel, network->n_step + 1);
+  out->of_step = SEER_NEW_ARRAY(arena, uint32_t, network->n_step + 1);
+  seer_map *seen = seer_map_create(arena);
+  for (uint32_t s = 0; s < network->n_step; s++) {
+    const seer_step *step = &network->step[s];
+    out->of_step[s] = UINT32_MAX;
+    if (step->kind == SEER_STEP_VIEW) continue;
+    if (step->kind == SEER_STEP_HOST)
+      return SEER_FAIL(UNSUPPORTED, "%s: runs on the host, which the runtime cannot do yet", step->name);
+    const seer_choice *c = &choice[step->task];
+    uint64_t key = seer_hash_u64(step->content, seer_schedule_hash(&c->schedule)), index = 0;
+    if (!seer_map_get(seen, key, &index)) {
+      index = out->n++;
+      seer_map_set(seen, key, index);
+      out->kernel[index].step = step;
+      out->kernel[index].choice = c;
+    }
+    SEER_ASSERT(out->kernel[index].step->content == step->content, "hash collision of steps %s and %s",
+        out->kernel[index].step->name, step->name);
+    out->of_step[s] = (uint32_t)index;
+  }
+
+  job_list jobs = {context, network, out, SEER_NEW_ARRAY(arena, seer_status, out->n + 1), 0};
+  uint32_t n_threads = seer_os_n_threads();
+  if (n_threads > out->n) n_threads = out->n > 0 ? out->n : 1;
+  if (n_threads > 64) n_threads = 64;
+  worker workers[64];
+  seer_os_thread *thread[64] = {NULL};
+  out->arenas = SEER_NEW_ARRAY(arena, seer_arena *, n_threads);
+  for (uint32_t t = 0; t < n_threads; t++) {
+    out->arenas[out->n_arenas++] = seer_arena_create("kernels");
+    workers[t] = (worker){&jobs, out->arenas[t]};
+    if (t == 0) continue;
+    // A thread that cannot be had is not needed.
+    seer_status started = seer_os_thread_create(work, &workers[t], &thread[t]);
+    if (started) thread[t] = NULL;
+    seer_status_free(started);
+  }
+  work(&workers[0]);
+  for (uint32_t t = 1; t < n_threads; t++)
+    if (thread[t]) seer_os_thread_join(thread[t]);
+  seer_status status = SEER_OK;
+  for (uint32_t i = 0; i < out->n; i++) status = seer_status_join(status, jobs.status[i]);
+  return status;
+}
+
+void seer_build_kernels_clear(seer_built_kernels *kernels) {
+  for (uint32_t t = 0; t < kernels->n_arenas; t++) seer_arena_destroy(kernels->arenas[t]);
+  kernels->n_arenas = 0;
+}

@@ -1,0 +1,211 @@
+// link.c - plan blob, kernel objects, runtime archive -> model.so, by ld.lld: one linker for every target.
+// Bytes repeat: inputs in plan order, no paths, no build id, no debug sections. Only seer_model_v1 is exported.
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <string.h>
+
+#include "code/build/internal.h"
+#include "runtime/cpu.h"
+
+#ifndef SEER_BUILD_DIR
+#define SEER_BUILD_DIR "."
+#endif
+#ifndef SEER_INSTALL_LIBDIR
+#define SEER_INSTALL_LIBDIR "/usr/local/lib/familyseer"
+#endif
+#ifndef SEER_LLD
+#define SEER_LLD "/usr/bin/ld.lld-19"
+#endif
+
+const char *seer_build_features(const seer_target *target, seer_arena *arena) {
+  seer_text text;
+  seer_text_init(&text, arena);
+  for (const char *at = target->features ? target->features : ""; *at;) {
+    size_t n = strcspn(at, ",");
+    if (n > 1 && at[0] == '+' && seer_cpu_knows(at + 1, n - 1)) {
+      if (text.n_bytes > 0) seer_text_put(&text, ",");
+      seer_text_put_n(&text, at, n);
+    }
+    at += n;
+    if (*at == ',') at++;
+  }
+  return text.n_bytes > 0 ? text.data : "";
+}
+
+static seer_status llvm_fail(char *message, const char *what) {
+  seer_status status = SEER_FAIL(INTERNAL, "%s: %s", what, message ? message : "unknown");
+  if (message) LLVMDisposeMessage(message);
+  return status;
+}
+
+// An object with the blob (in read-only data) and the table of kernels (relocated, then read-only).
+static seer_status emit_plan(const seer_target *target, const seer_built_plan *plan, seer_arena *arena,
+    const void **out_data, size_t *out_bytes) {
+  LLVMInitializeAllTargetInfos();
+  LLVMInitializeAllTargets();
+  LLVMInitializeAllTargetMCs();
+  LLVMInitializeAllAsmPrinters();
+  LLVMContextRef context = LLVMContextCreate();
+  LLVMModuleRef module = LLVMModuleCreateWithNameInContext("plan", context);
+  LLVMSetTarget(module, target->triple);
+  LLVMTypeRef byte = LLVMInt8TypeInContext(context);
+  LLVMTypeRef pointer = LLVMPointerTypeInContext(context, 0);
+
+  LLVMValueRef blob = LLVMAddGlobal(module, LLVMArrayType2(byte, plan->n_bytes), "seer_plan_blob");
+  LLVMSetInitializer(blob, LLVMConstStringInContext2(context, (const char *)plan->blob, plan->n_bytes, true));
+  LLVMSetGlobalConstant(blob, true);
+  LLVMSetAlignment(blob, SEER_PLAN_ALIGN);
+  LLVMSetVisibility(blob, LLVMHiddenVisibility);
+
+  LLVMTypeRef params[2] = {pointer, LLVMInt32TypeInContext(context)};
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(context), params, 2, false);
+  LLVMValueRef *entry = SEER_NEW_ARRAY(arena, LLVMValueRef, plan->n_phase + 1);
+  for (uint32_t i = 0; i < plan->n_phase; i++) {
+    entry[i] = LLVMAddFunction(module, plan->phase_symbol[i], type);
+    LLVMSetVisibility(entry[i], LLVMHiddenVisibility);
+  }
+  uint32_t n = plan->n_phase;
+  if (n == 0) entry[n++] = LLVMConstNull(pointer);
+  LLVMValueRef table = LLVMAddGlobal(module, LLVMArrayType2(pointer, n), "seer_plan_kernels");
+  LLVMSetInitializer(table, LLVMConstArray2(pointer, entry, n));
+  LLVMSetGlobalConstant(table, true);
+  LLVMSetVisibility(table, LLVMHiddenVisibility);
+
+  LLVMTargetRef llvm_target = NULL;
+  LLVMTargetMachineRef machine = NULL;
+  LLVMMemoryBufferRef object = NULL;
+  char *message = NULL;
+  seer_status status = SEER_OK;
+  if (LLVMGetTargetFromTriple(target->triple, &llvm_target, &message)) {
+    status = llvm_fail(message, target->triple);
+  } else {
+    machine = LLVMCreateTargetMachine(llvm_target, target->triple, "", "", LLVMCodeGenLevelNone, LLVMRelocPIC,
+        LLVMCodeModelDefault);
+    if (!machine) status = llvm_fail(NULL, "no code generator for this target");
+  }
+  message = NULL;
+  if (!status && LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMObjectFile, &message, &object))
+    status = llvm_fail(message, "the plan's object");
+  if (!status) {
+    *out_bytes = LLVMGetBufferSize(object);
+    *out_data = seer_arena_memdup(arena, LLVMGetBufferStart(object), *out_bytes);
+  }
+  if (object) LLVMDisposeMemoryBuffer(object);
+  if (machine) LLVMDisposeTargetMachine(machine);
+  LLVMDisposeModule(module);
+  LLVMContextDispose(context);
+  return status;
+}
+
+// The archive: beside this program (a build folder), in the installation that this program is in, where the build or
+// the installation put it.
+static seer_status find_archive(seer_arena *arena, const char **out_path) {
+  const char *self = NULL, *candidate[4] = {NULL};
+  seer_status status = seer_os_self_path(arena, &self);
+  if (!status) {
+    const char *folder = seer_os_path_dir(arena, self);
+    candidate[0] = seer_os_path_join(arena, folder, "libseer_rt.a");
+    candidate[1] = seer_os_path_join(arena, folder, "../lib/familyseer/libseer_rt.a");
+  }
+  seer_status_free(status);
+  candidate[2] = SEER_BUILD_DIR "/libseer_rt.a";
+  candidate[3] = SEER_INSTALL_LIBDIR "/libseer_rt.a";
+  for (uint32_t i = 0; i < SEER_COUNT_OF(candidate); i++) {
+    if (!candidate[i] || !seer_os_exists(candidate[i])) continue;
+    *out_path = candidate[i];
+    return SEER_OK;
+  }
+  return SEER_FAIL(NOT_FOUND, "libseer_rt.a (the runtime for model.so) is neither beside this program nor in %s",
+      SEER_INSTALL_LIBDIR);
+}
+
+static seer_status find_first(const char *const *paths, uint32_t n, const char *what, const char **out_path) {
+  for (uint32_t i = 0; i < n; i++) {
+    if (!seer_os_exists(paths[i])) continue;
+    *out_path = paths[i];
+    return SEER_OK;
+  }
+  return SEER_FAIL(NOT_FOUND, "%s is not installed", what);
+}
+
+static const char *const linkers[] = {SEER_LLD, "/usr/bin/ld.lld-19", "/usr/lib/llvm-19/bin/ld.lld", "/usr/bin/ld.lld",
+    "/usr/local/bin/ld.lld"};
+static const char *const libc_x86_64[] = {"/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/x86_64-linux-gnu/libc.so.6",
+    "/lib64/libc.so.6", "/usr/lib/libc.so.6"};
+static const char *const libc_aarch64[] = {"/lib/aarch64-linux-gnu/libc.so.6", "/usr/aarch64-linux-gnu/lib/libc.so.6",
+    "/lib64/libc.so.6"};
+
+static seer_status find_libc(const seer_target *target, const char **out_path) {
+  if (strncmp(target->triple, "aarch64", 7) == 0)
+    return find_first(libc_aarch64, SEER_COUNT_OF(libc_aarch64), "libc.so.6 for aarch64", out_path);
+  return find_first(libc_x86_64, SEER_COUNT_OF(libc_x86_64), "libc.so.6", out_path);
+}
+
+static seer_status run_linker(const char *const *argv, const char *log_path, seer_arena *arena) {
+  seer_os_spawn_options options = {.argv = argv, .stdout_path = log_path, .stderr_path = log_path};
+  seer_os_process process = {0};
+  SEER_TRY(seer_os_spawn(&options, &process));
+  bool is_done = false;
+  int exit_status = 0;
+  seer_status status = seer_os_wait(&process, (uint64_t)300 * 1000000000u, &is_done, &exit_status);
+  seer_os_kill(&process);
+  if (status) return status;
+  if (!is_done) return SEER_FAIL(TIMEOUT, "%s took more than 5 minutes", argv[0]);
+  if (exit_status == 0) return SEER_OK;
+  char *log = NULL;
+  size_t n = 0;
+  seer_status read = seer_os_read_file(log_path, arena, 1 << 20, &log, &n);
+  seer_status_free(read);
+  return SEER_FAIL(INTERNAL, "%s ended with status %d: %s", argv[0], exit_status, log ? log : "");
+}
+
+seer_status seer_build_link(const seer_context *context, const seer_built_kernels *kernels, const seer_built_plan *plan,
+    const char *work_dir, const char *so_path, seer_arena *arena) {
+  const seer_target *target = seer_context_target(context);
+  const char *archive = NULL, *linker = NULL, *libc = NULL;
+  SEER_TRY(find_archive(arena, &archive));
+  SEER_TRY(find_first(linkers, SEER_COUNT_OF(linkers), "ld.lld (package lld-19)", &linker));
+  SEER_TRY(find_libc(target, &libc));
+
+  const void *object = NULL;
+  size_t n_bytes = 0;
+  SEER_TRY(emit_plan(target, plan, arena, &object, &n_bytes));
+  const char **argv = SEER_NEW_ARRAY(arena, const char *, kernels->n + 32);
+  uint32_t n = 0;
+  argv[n++] = linker;
+  argv[n++] = "-shared";
+  argv[n++] = "-o";
+  argv[n++] = so_path;
+  argv[n++] = "--build-id=none";
+  argv[n++] = "--gc-sections";
+  argv[n++] = "--strip-all";
+  argv[n++] = "--hash-style=gnu";
+  argv[n++] = "--threads=1";
+  argv[n++] = "--no-undefined";
+  argv[n++] = "-z";
+  argv[n++] = "now";
+  argv[n++] = "-z";
+  argv[n++] = "noexecstack";
+  argv[n++] = "-soname";
+  argv[n++] = "model.so";
+  const char *script = seer_os_path_join(arena, work_dir, "exports");
+  static const char exports[] = "{ global: seer_model_v1; local: *; };\n";
+  SEER_TRY(seer_os_write_file(script, exports, sizeof exports - 1));
+  argv[n++] = "--version-script";
+  argv[n++] = script;
+  argv[n++] = "-u";
+  argv[n++] = "seer_model_v1";
+  const char *plan_path = seer_os_path_join(arena, work_dir, "plan.o");
+  SEER_TRY(seer_os_write_file(plan_path, object, n_bytes));
+  argv[n++] = plan_path;
+  for (uint32_t i = 0; i < kernels->n; i++) {
+    const seer_kernel *kernel = &kernels->kernel[i].kernel;
+    const char *path = seer_arena_printf(arena, "%s/%u.o", work_dir, i);
+    SEER_TRY(seer_os_write_file(path, kernel->object, kernel->n_object_bytes));
+    argv[n++] = path;
+  }
+  argv[n++] = archive;
+  argv[n++] = libc;
+  return run_linker(argv, seer_os_path_join(arena, work_dir, "log"), arena);
+}

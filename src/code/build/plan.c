@@ -1,0 +1,302 @@
+// plan.c - steps over graph values -> the plan blob: arguments with places, a static memory plan, strings.
+//
+// Where a value lives. Values that views connect share one place (their root). A root that holds a model input lives in
+// the caller's input; one with a constant in the weights; else one with a model output in the caller's output; all others
+// in the arena, for the steps from the first writer to the last reader. A step's outputs thus never lie on its inputs.
+// Outputs that share a root with an input, a constant or another output get their bytes by a copy at the end.
+#include <string.h>
+
+#include "code/build/internal.h"
+
+typedef struct {
+  seer_plan_arg_kind kind;  // 0: not placed
+  uint64_t offset;
+  bool is_used;
+  uint32_t first, last;
+  uint64_t n_bytes;
+} place;
+
+typedef struct {
+  const seer_network *network;
+  const seer_graph *graph;
+  const seer_built_kernels *kernels;
+  seer_weight_file *weights;
+  seer_arena *arena;
+  uint32_t *root;   // by value id
+  place *place;     // by root
+  seer_plan_arg *arg;
+  size_t n_arg, cap_arg;
+  seer_plan_step *step;
+  size_t n_step, cap_step;
+  seer_plan_phase *phase;
+  const char **symbol;
+  size_t n_phase, cap_phase, cap_symbol;
+  uint32_t *first_phase;  // by kernel; UINT32_MAX: not there yet
+  seer_text strings;
+  seer_map *string_map;
+  uint64_t shared_bytes, scratch_bytes;
+} builder;
+
+static uint32_t find_root(builder *b, uint32_t v) {
+  while (b->root[v] != v) v = b->root[v] = b->root[b->root[v]];
+  return v;
+}
+
+static uint32_t put_string(builder *b, const char *text) {
+  uint64_t at = 0;
+  if (!text) text = "";
+  if (seer_map_get_str(b->string_map, text, &at)) return (uint32_t)at;
+  at = b->strings.n_bytes;
+  seer_text_put_n(&b->strings, text, strlen(text) + 1);
+  seer_map_set_str(b->string_map, text, at);
+  return (uint32_t)at;
+}
+
+static uint64_t value_bytes(const seer_graph *graph, seer_val v) {
+  const seer_value *value = seer_graph_value(graph, v);
+  int64_t n = 1;
+  for (uint32_t k = 0; k < value->rank; k++) n *= value->dim[k];
+  return (uint64_t)n * seer_dtype_bytes(value->dtype);
+}
+
+static void use(builder *b, seer_val v, uint32_t step, uint64_t n_bytes) {
+  place *p = &b->place[find_root(b, v.i)];
+  if (!p->is_used || step < p->first) p->first = step;
+  if (!p->is_used || step > p->last) p->last = step;
+  if (n_bytes > p->n_bytes) p->n_bytes = n_bytes;
+  p->is_used = true;
+}
+
+// Views, then who is an input, an output, or in the arena and for how long.
+static seer_status place_values(builder *b, uint64_t *out_arena_bytes) {
+  const seer_graph *graph = b->graph;
+  for (uint32_t v = 0; v < graph->n_value; v++) b->root[v] = v;
+  for (uint32_t s = 0; s < b->network->n_step; s++) {
+    const seer_step *step = &b->network->step[s];
+    if (step->kind != SEER_STEP_VIEW) continue;
+    b->root[find_root(b, step->view_out.i)] = find_root(b, step->view_in.i);
+  }
+  for (uint32_t s = 0; s < b->network->n_step; s++) {
+    const seer_step *step = &b->network->step[s];
+    if (step->kind == SEER_STEP_VIEW) continue;
+    for (uint32_t k = 0; k < step->dag->n_buf; k++) {
+      seer_val v = step->value_of_buf[k];
+      if (v.i == 0) continue;
+      const seer_dag_buf *buf = &step->dag->buf[k];
+      use(b, v, s, (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype));
+    }
+  }
+  for (uint32_t i = 0; i < graph->n_input; i++)
+    b->place[find_root(b, graph->input[i].i)] = (place){SEER_ARG_INPUT, i, true, 0, 0, 0};
+  for (uint32_t v = 1; v < graph->n_value; v++) {
+    place *p = &b->place[find_root(b, v)];
+    if (graph->value[v].constant && p->kind == 0 && find_root(b, v) == v) p->kind = SEER_ARG_WEIGHT;
+  }
+  for (uint32_t i = 0; i < graph->n_output; i++) {
+    place *p = &b->place[find_root(b, graph->output[i].i)];
+    if (p->kind == 0) *p = (place){SEER_ARG_OUTPUT, i, true, 0, 0, 0};
+  }
+  seer_memory_block *block = SEER_NEW_ARRAY(b->arena, seer_memory_block, graph->n_value + 1);
+  uint32_t n = 0;
+  for (uint32_t v = 1; v < graph->n_value; v++) {
+    const place *p = &b->place[v];
+    if (p->is_used && p->kind == 0) block[n++] = (seer_memory_block){p->n_bytes > 0 ? p->n_bytes : 1, p->first, p->last, 0};
+  }
+  *out_arena_bytes = seer_memory_place(block, n, b->arena);
+  n = 0;
+  for (uint32_t v = 1; v < graph->n_value; v++) {
+    place *p = &b->place[v];
+    if (!p->is_used || p->kind != 0) continue;
+    p->kind = SEER_ARG_ARENA;
+    p->offset = block[n++].offset;
+  }
+  return SEER_OK;
+}
+
+static void put_arg(builder *b, seer_plan_arg_kind kind, uint64_t offset, uint64_t n_bytes) {
+  b->arg = SEER_GROW(b->arena, seer_plan_arg, b->arg, b->n_arg, &b->cap_arg);
+  seer_plan_arg *arg = &b->arg[b->n_arg++];
+  arg->kind = kind;
+  arg->offset = offset;
+  arg->n_bytes = n_bytes;
+}
+
+static seer_plan_step *put_step(builder *b, seer_plan_step_kind kind, const char *name, const char *source) {
+  b->step = SEER_GROW(b->arena, seer_plan_step, b->step, b->n_step, &b->cap_step);
+  seer_plan_step *step = &b->step[b->n_step++];
+  step->kind = kind;
+  step->name_string = put_string(b, name);
+  step->source_string = put_string(b, source);
+  step->first_arg = (uint32_t)b->n_arg;
+  return step;
+}
+
+static uint32_t put_phases(builder *b, uint32_t k) {
+  const seer_kernel *kernel = &b->kernels->kernel[k].kernel;
+  if (b->first_phase[k] != UINT32_MAX) return b->first_phase[k];
+  b->first_phase[k] = (uint32_t)b->n_phase;
+  for (uint32_t i = 0; i < kernel->n_phase; i++) {
+    b->phase = SEER_GROW(b->arena, seer_plan_phase, b->phase, b->n_phase, &b->cap_phase);
+    b->symbol = SEER_GROW(b->arena, const char *, b->symbol, b->n_phase, &b->cap_symbol);
+    b->phase[b->n_phase].n_parts = kernel->n_parts[i] > 0 ? kernel->n_parts[i] : 1;
+    b->symbol[b->n_phase++] = seer_arena_printf(b->arena, "%s_p%u", kernel->symbol, i);
+  }
+  return b->first_phase[k];
+}
+
+static seer_status put_value_arg(builder *b, const seer_step *step, const seer_built_kernel *k,
+    const seer_kernel_arg *arg) {
+  seer_val v = arg->dag_buf < step->dag->n_buf ? step->value_of_buf[arg->dag_buf] : (seer_val){0};
+  SEER_ASSERT(v.i != 0, "%s: buffer %u of the kernel is no value of the graph", step->name, arg->dag_buf);
+  const seer_value *value = seer_graph_value(b->graph, v);
+  if (value->constant && arg->storage == SEER_STORE_INPUT) {
+    uint64_t offset = 0, n_bytes = 0;
+    SEER_TRY(seer_build_weight(b->weights, b->graph, step, k->sketch, arg, &offset, &n_bytes));
+    put_arg(b, SEER_ARG_WEIGHT, offset, n_bytes);
+    return SEER_OK;
+  }
+  const place *p = &b->place[find_root(b, v.i)];
+  SEER_ASSERT(p->kind != 0 && p->kind != SEER_ARG_WEIGHT, "%s: value '%s' has no place", step->name, value->name);
+  const seer_dag_buf *buf = &step->dag->buf[arg->dag_buf];
+  put_arg(b, p->kind, p->offset, (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype));
+  return SEER_OK;
+}
+
+static seer_status put_kernel(builder *b, uint32_t s, const char *source) {
+  const seer_step *step = &b->network->step[s];
+  uint32_t index = b->kernels->of_step[s];
+  const seer_built_kernel *k = &b->kernels->kernel[index];
+  uint32_t first_phase = put_phases(b, index);
+  seer_plan_step *out = put_step(b, SEER_PLAN_KERNEL, step->name, source);
+  size_t at = b->n_step - 1;
+  out->first_phase = first_phase;
+  out->n_phase = k->kernel.n_phase;
+  out->n_arg = k->n_arg;
+  out->flops = b->network->task[step->task].flops;
+  uint64_t shared = 0;
+  for (uint32_t i = 0; i < k->n_arg; i++) {
+    const seer_kernel_arg *arg = &k->kernel.arg[i];
+    switch (arg->storage) {
+      case SEER_STORE_INPUT:
+      case SEER_STORE_OUTPUT:
+        SEER_TRY(put_value_arg(b, step, k, arg));
+        break;
+      case SEER_STORE_PACKED: {
+        uint64_t offset = 0, n_bytes = 0;
+        SEER_TRY(seer_build_weight(b->weights, b->graph, step, k->sketch, arg, &offset, &n_bytes));
+        put_arg(b, SEER_ARG_WEIGHT, offset, n_bytes);
+        break;
+      }
+      case SEER_STORE_SHARED:
+        put_arg(b, SEER_ARG_SHARED, shared, arg->n_bytes);
+        shared = (shared + arg->n_bytes + SEER_PLAN_ALIGN - 1) / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN;
+        break;
+      case SEER_STORE_LOCAL:
+        SEER_ASSERT(false, "%s: argument %u is local", step->name, i);
+    }
+  }
+  SEER_ASSERT(b->n_arg - b->step[at].first_arg == k->n_arg, "%s: %zu arguments", step->name, b->n_arg);
+  if (shared > b->shared_bytes) b->shared_bytes = shared;
+  if (k->kernel.scratch_bytes > b->scratch_bytes) b->scratch_bytes = k->kernel.scratch_bytes;
+  return SEER_OK;
+}
+
+// Outputs whose bytes are somewhere else.
+static seer_status put_output_copies(builder *b) {
+  const seer_graph *graph = b->graph;
+  for (uint32_t i = 0; i < graph->n_output; i++) {
+    uint32_t root = find_root(b, graph->output[i].i);
+    const place *p = &b->place[root];
+    if (p->kind == SEER_ARG_OUTPUT && p->offset == i) continue;
+    uint64_t n_bytes = value_bytes(graph, graph->output[i]), offset = p->offset;
+    if (n_bytes == 0) continue;
+    if (p->kind == SEER_ARG_WEIGHT) {
+      const seer_tensor *tensor = graph->value[root].constant;
+      SEER_TRY(seer_weight_file_add(b->weights, tensor->data, tensor->n_bytes, &offset));
+    }
+    seer_plan_step *step = put_step(b, SEER_PLAN_COPY_BYTES, seer_graph_value(graph, graph->output[i])->name, "");
+    step->n_arg = 2;
+    step->n_bytes = n_bytes;
+    put_arg(b, p->kind, offset, n_bytes);
+    put_arg(b, SEER_ARG_OUTPUT, i, n_bytes);
+  }
+  return SEER_OK;
+}
+
+static seer_plan_io describe(builder *b, seer_val v) {
+  const seer_value *value = seer_graph_value(b->graph, v);
+  seer_plan_io io = {0};
+  io.name_string = put_string(b, value->name);
+  io.onnx_dtype = seer_dtype_to_onnx(value->dtype);
+  io.rank = value->rank;
+  for (uint32_t k = 0; k < value->rank; k++) io.dim[k] = value->dim[k];
+  io.n_bytes = value_bytes(b->graph, v);
+  return io;
+}
+
+static void put_section(seer_text *blob, const void *data, size_t n_bytes, uint32_t *out_offset) {
+  const char zeros[8] = {0};
+  seer_text_put_n(blob, zeros, (8 - blob->n_bytes % 8) % 8);
+  *out_offset = (uint32_t)blob->n_bytes;
+  seer_text_put_n(blob, data, n_bytes);
+}
+
+seer_status seer_build_plan(const seer_context *context, const seer_network *network, const seer_built_kernels *kernels,
+    const seer_choice *choice, seer_weight_file *weights, seer_arena *arena, seer_built_plan *out) {
+  const seer_graph *graph = network->graph;
+  builder b = {.network = network, .graph = graph, .kernels = kernels, .weights = weights, .arena = arena};
+  b.root = SEER_NEW_ARRAY(arena, uint32_t, graph->n_value + 1);
+  b.place = SEER_NEW_ARRAY(arena, place, graph->n_value + 1);
+  b.first_phase = SEER_NEW_ARRAY(arena, uint32_t, kernels->n + 1);
+  for (uint32_t i = 0; i < kernels->n; i++) b.first_phase[i] = UINT32_MAX;
+  seer_text_init(&b.strings, arena);
+  b.string_map = seer_map_create(arena);
+  put_string(&b, "");
+
+  seer_plan_header header = {.magic = SEER_PLAN_MAGIC, .version = SEER_PLAN_VERSION};
+  SEER_TRY(place_values(&b, &header.arena_bytes));
+  for (uint32_t s = 0; s < network->n_step; s++) {
+    const seer_step *step = &network->step[s];
+    if (step->kind == SEER_STEP_VIEW)
+      put_step(&b, SEER_PLAN_VIEW, step->name, "");
+    else
+      SEER_TRYF(put_kernel(&b, s, choice[step->task].source), "packing the weights of %s", step->name);
+  }
+  SEER_TRY(put_output_copies(&b));
+  seer_plan_io *io = SEER_NEW_ARRAY(arena, seer_plan_io, graph->n_input + graph->n_output + 1);
+  for (uint32_t i = 0; i < graph->n_input; i++) io[i] = describe(&b, graph->input[i]);
+  for (uint32_t i = 0; i < graph->n_output; i++) io[graph->n_input + i] = describe(&b, graph->output[i]);
+  header.features_string = put_string(&b, seer_build_features(seer_context_target(context), arena));
+  header.shared_bytes = b.shared_bytes;
+  header.scratch_bytes = b.scratch_bytes;
+  SEER_TRY(seer_weight_file_finish(weights, &header.weight_bytes, &header.weight_hash));
+
+  seer_build_sizes sizes = {header.arena_bytes, b.shared_bytes, b.scratch_bytes, header.weight_bytes, header.weight_hash};
+  const char *json = seer_build_json(context, network, kernels, choice, &sizes, arena);
+  seer_text blob;
+  seer_text_init(&blob, arena);
+  seer_text_put_n(&blob, (const char *)&header, sizeof header);
+  header.n_step = (uint32_t)b.n_step;
+  put_section(&blob, b.step, b.n_step * sizeof *b.step, &header.step_offset);
+  header.n_arg = (uint32_t)b.n_arg;
+  put_section(&blob, b.arg, b.n_arg * sizeof *b.arg, &header.arg_offset);
+  header.n_input = graph->n_input;
+  header.n_output = graph->n_output;
+  put_section(&blob, io, (size_t)(graph->n_input + graph->n_output) * sizeof *io, &header.io_offset);
+  header.n_phase = (uint32_t)b.n_phase;
+  put_section(&blob, b.phase, b.n_phase * sizeof *b.phase, &header.phase_offset);
+  header.strings_bytes = (uint32_t)b.strings.n_bytes;
+  put_section(&blob, b.strings.data, b.strings.n_bytes, &header.strings_offset);
+  header.json_bytes = (uint32_t)strlen(json) + 1;
+  put_section(&blob, json, header.json_bytes, &header.json_offset);
+  header.n_bytes = (uint32_t)blob.n_bytes;
+  if (blob.n_bytes > UINT32_MAX) return SEER_FAIL(UNSUPPORTED, "the plan has %zu bytes, at most 4 GiB", blob.n_bytes);
+  uint8_t *bytes = seer_arena_alloc(arena, blob.n_bytes, SEER_PLAN_ALIGN);
+  memcpy(bytes, blob.data, blob.n_bytes);
+  memcpy(bytes, &header, sizeof header);
+  const char *wrong = seer_plan_check(bytes, blob.n_bytes);
+  SEER_ASSERT(!wrong, "our own plan: %s", wrong);
+  *out = (seer_built_plan){bytes, blob.n_bytes, header.n_phase, b.symbol, header.arena_bytes, b.shared_bytes,
+      b.scratch_bytes, header.weight_bytes, header.weight_hash};
+  return SEER_OK;
+}

@@ -1,0 +1,199 @@
+// weights.c - constants, packed as the kernels read them -> weights.bin. Payload is written as it is made; what was
+// written before (by two 64-bit hashes and the size) is not written again.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "code/build/internal.h"
+
+typedef struct {
+  uint64_t hash, second_hash, n_bytes, offset;
+} seen_content;
+
+struct seer_weight_file {
+  const char *path;
+  FILE *stream;
+  XXH3_state_t *state;
+  uint64_t n_bytes;  // of the payload so far
+  seer_arena *arena;
+  seer_map *seen;    // hash -> index + 1
+  seen_content *content;
+  size_t n_content, cap_content;
+};
+
+seer_status seer_weight_file_create(const char *path, seer_arena *arena, seer_weight_file **out_file) {
+  *out_file = NULL;
+  FILE *stream = fopen(path, "wb");
+  if (!stream) return SEER_FAIL(IO, "%s: cannot be written: %s", path, strerror(errno));
+  seer_weight_file *file = SEER_NEW(arena, seer_weight_file);
+  file->path = path;
+  file->stream = stream;
+  file->arena = arena;
+  file->seen = seer_map_create(arena);
+  file->state = seer_arena_alloc(arena, sizeof *file->state, 64);
+  XXH3_64bits_reset(file->state);
+  const uint8_t header[SEER_PLAN_ALIGN] = {0};
+  if (fwrite(header, 1, sizeof header, stream) != sizeof header) {
+    fclose(stream);
+    return SEER_FAIL(IO, "%s: cannot be written: %s", path, strerror(errno));
+  }
+  *out_file = file;
+  return SEER_OK;
+}
+
+static seer_status put(seer_weight_file *file, const void *data, uint64_t n_bytes) {
+  if (n_bytes == 0) return SEER_OK;
+  if (fwrite(data, 1, n_bytes, file->stream) != n_bytes)
+    return SEER_FAIL(IO, "%s: cannot be written: %s", file->path, strerror(errno));
+  XXH3_64bits_update(file->state, data, n_bytes);
+  file->n_bytes += n_bytes;
+  return SEER_OK;
+}
+
+seer_status seer_weight_file_add(seer_weight_file *file, const void *data, uint64_t n_bytes, uint64_t *out_offset) {
+  uint64_t hash = seer_hash_bytes(data, n_bytes, 1), second = seer_hash_bytes(data, n_bytes, 2), found = 0;
+  if (seer_map_get(file->seen, hash, &found)) {
+    const seen_content *content = &file->content[found - 1];
+    if (content->second_hash == second && content->n_bytes == n_bytes) {
+      *out_offset = content->offset;
+      return SEER_OK;
+    }
+  }
+  const uint8_t zeros[SEER_PLAN_ALIGN] = {0};
+  SEER_TRY(put(file, zeros, (SEER_PLAN_ALIGN - file->n_bytes % SEER_PLAN_ALIGN) % SEER_PLAN_ALIGN));
+  file->content = SEER_GROW(file->arena, seen_content, file->content, file->n_content, &file->cap_content);
+  file->content[file->n_content++] = (seen_content){hash, second, n_bytes, file->n_bytes};
+  if (found == 0) seer_map_set(file->seen, hash, file->n_content);
+  *out_offset = file->n_bytes;
+  return put(file, data, n_bytes);
+}
+
+seer_status seer_weight_file_finish(seer_weight_file *file, uint64_t *out_bytes, uint64_t *out_hash) {
+  const uint8_t zeros[SEER_PLAN_ALIGN] = {0};
+  SEER_TRY(put(file, zeros, (SEER_PLAN_ALIGN - file->n_bytes % SEER_PLAN_ALIGN) % SEER_PLAN_ALIGN));
+  seer_weights_header header = {SEER_WEIGHTS_MAGIC, SEER_PLAN_VERSION, SEER_PLAN_ALIGN, file->n_bytes,
+      XXH3_64bits_digest(file->state)};
+  *out_bytes = header.n_bytes;
+  *out_hash = header.hash;
+  FILE *stream = file->stream;
+  file->stream = NULL;
+  bool is_written = fseek(stream, 0, SEEK_SET) == 0 && fwrite(&header, sizeof header, 1, stream) == 1;
+  is_written = fclose(stream) == 0 && is_written;
+  return is_written ? SEER_OK : SEER_FAIL(IO, "%s: cannot be written: %s", file->path, strerror(errno));
+}
+
+void seer_weight_file_close(seer_weight_file *file) {
+  if (file && file->stream) fclose(file->stream);
+  if (file) file->stream = NULL;
+}
+
+// ---- constants in the DAG's layout
+seer_status seer_build_constant(const seer_graph *graph, seer_val value, const seer_dag_buf *buf, const void **out_data,
+    void **out_owned) {
+  *out_owned = NULL;
+  const seer_value *v = seer_graph_value(graph, value);
+  const seer_tensor *tensor = v->constant;
+  SEER_ASSERT(tensor != NULL, "value %u is no constant", value.i);
+  uint32_t elem_bytes = seer_dtype_bytes(buf->dtype);
+  int64_t n_elems = 1;
+  for (uint32_t k = 0; k < buf->rank; k++) n_elems *= buf->dim[k];
+  SEER_ASSERT(tensor->dtype == buf->dtype && (uint64_t)n_elems * elem_bytes == tensor->n_bytes,
+      "%s: tensor %s of %zu bytes, buffer %s of %" PRId64 " elements", v->name, seer_dtype_name(tensor->dtype),
+      tensor->n_bytes, seer_dtype_name(buf->dtype), n_elems);
+  bool is_plain = buf->rank == 0 || buf->pitch == buf->dim[buf->rank - 1];
+  if (v->has_layout)
+    for (uint32_t k = 0; k < v->rank; k++) is_plain = is_plain && v->order[k] == k;
+  if (is_plain) {
+    *out_data = tensor->data;
+    return SEER_OK;
+  }
+  uint64_t n_bytes = (uint64_t)seer_dag_buf_elems(buf) * elem_bytes;
+  uint8_t *copy = calloc(1, n_bytes > 0 ? n_bytes : 1);
+  if (!copy) return SEER_FAIL(RESOURCE, "%s: no memory for %" PRIu64 " bytes", v->name, n_bytes);
+  int64_t stride[SEER_MAX_RANK] = {0};  // of the tensor, by its own dimensions
+  int64_t run = 1;
+  for (uint32_t k = tensor->rank; k-- > 0;) {
+    stride[k] = run;
+    run *= tensor->dim[k];
+  }
+  int64_t index[SEER_MAX_RANK] = {0};
+  for (int64_t row = 0, to = 0; row * buf->dim[buf->rank - 1] < n_elems; row++, to += buf->pitch) {
+    for (int64_t x = 0; x < buf->dim[buf->rank - 1]; x++) {
+      index[buf->rank - 1] = x;
+      int64_t from = 0;
+      for (uint32_t k = 0; k < buf->rank; k++) from += index[k] * stride[v->has_layout ? v->order[k] : k];
+      memcpy(copy + (uint64_t)(to + x) * elem_bytes, (const uint8_t *)tensor->data + (uint64_t)from * elem_bytes,
+          elem_bytes);
+    }
+    for (uint32_t k = buf->rank - 1u; k-- > 0;) {
+      if (++index[k] < buf->dim[k]) break;
+      index[k] = 0;
+    }
+  }
+  *out_data = copy;
+  *out_owned = copy;
+  return SEER_OK;
+}
+
+// A const stage's buffer by the interpreter. The arena lives for this call: interpreters keep whole buffers.
+static seer_status evaluate(const seer_graph *graph, const seer_step *step, const seer_dag *dag, uint32_t buf,
+    void **out_owned) {
+  seer_arena *arena = seer_arena_create("weights");
+  seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
+  seer_status status = SEER_OK;
+  void *owned[SEER_DAG_MAX_BUFFERS] = {NULL};
+  for (uint32_t b = 0; b < step->dag->n_buf && !status; b++) {
+    seer_val value = step->value_of_buf[b];
+    if (step->dag->buf[b].kind == SEER_BUF_STAGE || value.i == 0 || !seer_graph_value(graph, value)->constant) continue;
+    const void *data = NULL;
+    status = seer_build_constant(graph, value, &step->dag->buf[b], &data, &owned[b]);
+    if (!status) seer_dag_eval_set_input(eval, b, data);
+  }
+  if (!status) {
+    uint64_t n_bytes = (uint64_t)seer_dag_buf_elems(&dag->buf[buf]) * seer_dtype_bytes(dag->buf[buf].dtype);
+    *out_owned = calloc(1, n_bytes > 0 ? n_bytes : 1);
+    if (*out_owned)
+      seer_dag_eval_all(eval, buf, *out_owned);
+    else
+      status = SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of weights", n_bytes);
+  }
+  for (uint32_t b = 0; b < step->dag->n_buf; b++) free(owned[b]);
+  seer_arena_destroy(arena);
+  return status;
+}
+
+seer_status seer_build_weight(seer_weight_file *file, const seer_graph *graph, const seer_step *step,
+    const seer_sketch *sketch, const seer_kernel_arg *arg, uint64_t *out_offset, uint64_t *out_bytes) {
+  const seer_dag *dag = sketch->dag;
+  uint32_t source = arg->storage == SEER_STORE_PACKED ? arg->pack->source_buf : arg->dag_buf;
+  const seer_dag_buf *buf = &dag->buf[source];
+  const void *data = NULL;
+  void *owned = NULL;
+  seer_status status = SEER_OK;
+  if (buf->kind == SEER_BUF_STAGE) {
+    status = evaluate(graph, step, dag, source, &owned);
+    data = owned;
+  } else {
+    status = seer_build_constant(graph, step->value_of_buf[source], buf, &data, &owned);
+  }
+  uint64_t n_bytes = (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
+  void *packed = NULL;
+  if (!status && arg->storage == SEER_STORE_PACKED) {
+    n_bytes = (uint64_t)seer_pack_elems(arg->pack) * seer_dtype_bytes(arg->dtype);
+    packed = calloc(1, n_bytes > 0 ? n_bytes : 1);
+    if (packed)
+      seer_pack_fill(arg->pack, buf, data, packed);
+    else
+      status = SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of packed weights", n_bytes);
+    data = packed;
+  }
+  if (!status) status = seer_weight_file_add(file, data, n_bytes, out_offset);
+  *out_bytes = n_bytes;
+  free(packed);
+  free(owned);
+  return status;
+}
