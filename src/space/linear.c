@@ -1,0 +1,293 @@
+// linear.c - sums of integer atoms, and a small prover: to show x <= 0, innermost variables are replaced one by one by
+// what bounds them (a loop's bound or extent, a LET's value), minima and maxima by their cases, divisions by their
+// inequalities, until a constant remains. Every replacement is a true inequality, so a proof is sound; one that is
+// not found means nothing. (Fourier-Motzkin elimination, one inequality at a time.)
+#include "space/linear.h"
+
+#include <string.h>
+
+static bool coef_is_sane(int64_t coef) { return coef < ((int64_t)1 << 56) && coef > -((int64_t)1 << 56); }
+
+bool seer_linear_add_term(seer_linear *out, seer_expr atom, int64_t coef) {
+  if (coef == 0) return true;
+  if (!coef_is_sane(coef)) return false;
+  uint32_t at = 0;
+  while (at < out->n && out->term[at].atom.i < atom.i) at++;
+  if (at < out->n && out->term[at].atom.i == atom.i) {
+    out->term[at].coef += coef;
+    if (out->term[at].coef == 0) {
+      memmove(&out->term[at], &out->term[at + 1], (out->n - at - 1) * sizeof(out->term[0]));
+      out->n--;
+      return true;
+    }
+    return coef_is_sane(out->term[at].coef);
+  }
+  if (out->n == SEER_LINEAR_MAX_TERMS) return false;
+  memmove(&out->term[at + 1], &out->term[at], (out->n - at) * sizeof(out->term[0]));
+  out->term[at].atom = atom;
+  out->term[at].coef = coef;
+  out->n++;
+  return true;
+}
+
+bool seer_linear_add(seer_linear *out, const seer_linear *x, int64_t scale) {
+  if (!coef_is_sane(scale)) return false;
+  int64_t constant;
+  if (__builtin_mul_overflow(x->constant, scale, &constant)) return false;
+  if (__builtin_add_overflow(out->constant, constant, &out->constant)) return false;
+  for (uint32_t k = 0; k < x->n; k++) {
+    int64_t coef;
+    if (__builtin_mul_overflow(x->term[k].coef, scale, &coef)) return false;
+    if (!seer_linear_add_term(out, x->term[k].atom, coef)) return false;
+  }
+  return true;
+}
+
+// out += scale * e
+static bool gather(const seer_expr_pool *pool, seer_expr e, int64_t scale, seer_linear *out) {
+  const seer_expr_node *node = seer_expr_at(pool, e);
+  seer_expr_op op = (seer_expr_op)node->op;
+  if (op == SEER_EXPR_CONST_I) {
+    int64_t value;
+    return !__builtin_mul_overflow(node->value.i, scale, &value) &&
+        !__builtin_add_overflow(out->constant, value, &out->constant);
+  }
+  if (node->dtype == SEER_DTYPE_I64) {
+    if (op == SEER_EXPR_ADD) return gather(pool, node->arg[0], scale, out) && gather(pool, node->arg[1], scale, out);
+    if (op == SEER_EXPR_SUB) return gather(pool, node->arg[0], scale, out) && gather(pool, node->arg[1], -scale, out);
+    if (op == SEER_EXPR_NEG) return gather(pool, node->arg[0], -scale, out);
+    if (op == SEER_EXPR_MUL && seer_expr_at(pool, node->arg[1])->op == SEER_EXPR_CONST_I) {
+      int64_t product;
+      if (__builtin_mul_overflow(scale, seer_expr_at(pool, node->arg[1])->value.i, &product)) return false;
+      return coef_is_sane(product) && gather(pool, node->arg[0], product, out);
+    }
+  }
+  return seer_linear_add_term(out, e, scale);
+}
+
+bool seer_linear_from(const seer_expr_pool *pool, seer_expr e, seer_linear *out) {
+  out->constant = 0;
+  out->n = 0;
+  return gather(pool, e, 1, out);
+}
+
+bool seer_linear_is_affine(const seer_expr_pool *pool, const seer_linear *x) {
+  for (uint32_t k = 0; k < x->n; k++) {
+    if (seer_expr_at(pool, x->term[k].atom)->op != SEER_EXPR_VAR) return false;
+  }
+  return true;
+}
+
+seer_expr seer_linear_emit(seer_expr_pool *pool, const seer_linear *x) {
+  // Atoms in ascending variable id, then the rest by id.
+  uint32_t order[SEER_LINEAR_MAX_TERMS];
+  uint64_t key[SEER_LINEAR_MAX_TERMS];
+  for (uint32_t k = 0; k < x->n; k++) {
+    const seer_expr_node *node = seer_expr_at(pool, x->term[k].atom);
+    uint64_t mine = node->op == SEER_EXPR_VAR ? node->ref : ((uint64_t)1 << 32) + x->term[k].atom.i;
+    uint32_t at = k;
+    for (; at > 0 && key[at - 1] > mine; at--) {
+      key[at] = key[at - 1];
+      order[at] = order[at - 1];
+    }
+    key[at] = mine;
+    order[at] = k;
+  }
+  seer_expr sum = {0};
+  for (uint32_t k = 0; k < x->n; k++) {
+    seer_expr atom = x->term[order[k]].atom;
+    seer_expr product = seer_expr_binary(pool, SEER_EXPR_MUL, atom, seer_expr_i(pool, x->term[order[k]].coef));
+    sum = sum.i ? seer_expr_binary(pool, SEER_EXPR_ADD, sum, product) : product;
+  }
+  seer_expr constant = seer_expr_i(pool, x->constant);
+  return sum.i ? seer_expr_binary(pool, SEER_EXPR_ADD, sum, constant) : constant;
+}
+
+seer_expr seer_linear_normal(seer_expr_pool *pool, seer_expr e) {
+  seer_linear x;
+  return seer_linear_from(pool, e, &x) ? seer_linear_emit(pool, &x) : e;
+}
+
+// ---- the prover
+
+#define PROVER_STEPS 20000
+
+void seer_prover_init(seer_prover *prover, const seer_loop *loop, const uint32_t *def, const uint32_t *depth) {
+  prover->loop = loop;
+  prover->def = def;
+  prover->depth = depth;
+  prover->n_fact = 0;
+  prover->steps_left = 0;
+}
+
+static void assume_le(seer_prover *prover, seer_expr a, seer_expr b, int64_t slack) {  // a - b + slack <= 0
+  if (prover->n_fact == SEER_PROVER_MAX_FACTS) return;
+  const seer_expr_pool *pool = &prover->loop->expr;
+  seer_linear *fact = &prover->fact[prover->n_fact], right;
+  if (!seer_linear_from(pool, a, fact) || !seer_linear_from(pool, b, &right)) return;
+  if (!seer_linear_add(fact, &right, -1)) return;
+  fact->constant += slack;
+  prover->n_fact++;
+}
+
+void seer_prover_assume(seer_prover *prover, seer_expr predicate) {
+  if (predicate.i == 0) return;
+  const seer_expr_node *node = seer_expr_at(&prover->loop->expr, predicate);
+  seer_expr a = node->arg[0], b = node->arg[1];
+  seer_expr_op op = (seer_expr_op)node->op;
+  if (op == SEER_EXPR_AND) {
+    seer_prover_assume(prover, a);
+    seer_prover_assume(prover, b);
+    return;
+  }
+  bool compares = op >= SEER_EXPR_LT && op <= SEER_EXPR_EQ;
+  if (!compares || seer_dtype_is_float((seer_dtype)seer_expr_at(&prover->loop->expr, a)->dtype)) return;
+  if (op == SEER_EXPR_LT) assume_le(prover, a, b, 1);
+  if (op == SEER_EXPR_LE || op == SEER_EXPR_EQ) assume_le(prover, a, b, 0);
+  if (op == SEER_EXPR_GT) assume_le(prover, b, a, 1);
+  if (op == SEER_EXPR_GE || op == SEER_EXPR_EQ) assume_le(prover, b, a, 0);
+}
+
+static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used);
+
+// Proves x with term `k` replaced by `with` (of the same or a greater value where its coefficient says so).
+static bool prove_replaced(seer_prover *p, const seer_linear *x, uint32_t k, const seer_linear *with,
+    uint32_t facts_used) {
+  seer_linear y = *x;
+  int64_t coef = x->term[k].coef;
+  if (!seer_linear_add_term(&y, x->term[k].atom, -coef)) return false;
+  if (!seer_linear_add(&y, with, coef)) return false;
+  return prove(p, &y, facts_used);
+}
+
+static bool prove_with_constant(seer_prover *p, const seer_linear *x, uint32_t k, int64_t value, uint32_t facts_used) {
+  seer_linear with;
+  with.constant = value;
+  with.n = 0;
+  return prove_replaced(p, x, k, &with, facts_used);
+}
+
+static bool prove_with_expr(seer_prover *p, const seer_linear *x, uint32_t k, seer_expr value, uint32_t facts_used) {
+  seer_linear with;
+  return seer_linear_from(&p->loop->expr, value, &with) && prove_replaced(p, x, k, &with, facts_used);
+}
+
+// floor(e / c): the part of e that c divides comes out exactly; the rest is bounded by its inequality.
+static bool prove_division(seer_prover *p, const seer_linear *x, uint32_t k, seer_expr e, int64_t c,
+    uint32_t facts_used) {
+  seer_linear inner, whole = {.constant = 0}, rest = {.constant = 0};
+  if (!seer_linear_from(&p->loop->expr, e, &inner)) return false;
+  whole.constant = seer_floor_div(inner.constant, c);
+  rest.constant = seer_floor_mod(inner.constant, c);
+  for (uint32_t t = 0; t < inner.n; t++) {
+    bool divides = inner.term[t].coef % c == 0;
+    if (!seer_linear_add_term(divides ? &whole : &rest, inner.term[t].atom,
+            divides ? inner.term[t].coef / c : inner.term[t].coef)) {
+      return false;
+    }
+  }
+  if (rest.n == 0) return prove_replaced(p, x, k, &whole, facts_used);
+  // k * floor(r / c) <= k * r / c for k > 0, and <= k * (r - c + 1) / c for k < 0; the whole form times c.
+  int64_t coef = x->term[k].coef;
+  seer_linear y = {.constant = 0};
+  if (!seer_linear_add(&y, x, c)) return false;
+  if (!seer_linear_add_term(&y, x->term[k].atom, -coef * c)) return false;
+  if (!seer_linear_add(&y, &whole, coef * c)) return false;
+  if (coef < 0) rest.constant -= c - 1;
+  if (!seer_linear_add(&y, &rest, coef)) return false;
+  return prove(p, &y, facts_used);
+}
+
+static bool prove_atom(seer_prover *p, const seer_linear *x, uint32_t k, uint32_t facts_used) {
+  const seer_expr_node *node = seer_expr_at(&p->loop->expr, x->term[k].atom);
+  bool up = x->term[k].coef > 0;
+  seer_expr a = node->arg[0], b = node->arg[1];
+  seer_expr_op op = (seer_expr_op)node->op;
+  if (op == SEER_EXPR_MIN || op == SEER_EXPR_MAX) {
+    bool needs_both = (op == SEER_EXPR_MAX) == up;
+    bool first = prove_with_expr(p, x, k, a, facts_used);
+    if (first != needs_both) return first;
+    return prove_with_expr(p, x, k, b, facts_used);
+  }
+  if (op == SEER_EXPR_SELECT) {
+    return prove_with_expr(p, x, k, b, facts_used) && prove_with_expr(p, x, k, node->arg[2], facts_used);
+  }
+  bool by_constant = (op == SEER_EXPR_DIV || op == SEER_EXPR_MOD) && node->dtype == SEER_DTYPE_I64 &&
+      seer_expr_at(&p->loop->expr, b)->op == SEER_EXPR_CONST_I && seer_expr_at(&p->loop->expr, b)->value.i > 0;
+  if (by_constant) {
+    int64_t c = seer_expr_at(&p->loop->expr, b)->value.i;
+    if (op == SEER_EXPR_DIV) return prove_division(p, x, k, a, c, facts_used);
+    if (prove_with_constant(p, x, k, up ? c - 1 : 0, facts_used)) return true;
+    seer_linear negated = {.constant = 0}, inner;  // a mod c <= a where a >= 0
+    if (!up || !seer_linear_from(&p->loop->expr, a, &inner) || !seer_linear_add(&negated, &inner, -1)) return false;
+    return prove(p, &negated, facts_used) && prove_replaced(p, x, k, &inner, facts_used);
+  }
+  return false;  // a load or the like: nothing is known
+}
+
+// The variable in the innermost scope among the terms (all VARs).
+static uint32_t innermost(const seer_prover *p, const seer_linear *x) {
+  uint32_t best = 0, best_depth = 0;
+  for (uint32_t k = 0; k < x->n; k++) {
+    uint32_t depth = p->depth[seer_expr_at(&p->loop->expr, x->term[k].atom)->ref];
+    if (depth > best_depth) {
+      best = k;
+      best_depth = depth;
+    }
+  }
+  return best;
+}
+
+static bool prove_without_fact(seer_prover *p, const seer_linear *x, uint32_t facts_used) {
+  uint32_t k = innermost(p, x);
+  uint32_t var = seer_expr_at(&p->loop->expr, x->term[k].atom)->ref;
+  const seer_loop_var *range = &p->loop->var[var];
+  bool up = x->term[k].coef > 0;
+  if (p->depth[var] == 0) return false;
+  const seer_loop_node *node = &p->loop->node[p->def[var]];
+  if (node->kind == SEER_NODE_LET) {
+    if (prove_with_expr(p, x, k, node->value[0], facts_used)) return true;
+  } else if (up && node->bound.i != 0) {
+    seer_linear last;
+    if (seer_linear_from(&p->loop->expr, node->bound, &last)) {
+      last.constant--;
+      if (prove_replaced(p, x, k, &last, facts_used)) return true;
+    }
+  }
+  return prove_with_constant(p, x, k, up ? range->high : range->low, facts_used);
+}
+
+static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used) {
+  if (x->n == 0) return x->constant <= 0;
+  if (p->steps_left == 0) return false;
+  p->steps_left--;
+  for (uint32_t k = 0; k < x->n; k++) {
+    if (seer_expr_at(&p->loop->expr, x->term[k].atom)->op != SEER_EXPR_VAR) {
+      return prove_atom(p, x, k, facts_used);
+    }
+  }
+  // x = m * fact + rest, fact <= 0, m > 0: the rest must be <= 0. Facts that share the innermost variable help.
+  if (prove_without_fact(p, x, facts_used)) return true;
+  for (uint32_t f = 0; f < p->n_fact; f++) {
+    if (facts_used >> f & 1) continue;
+    const seer_linear *fact = &p->fact[f];
+    int64_t scale = 0;
+    for (uint32_t k = 0; k < x->n && scale == 0; k++) {
+      for (uint32_t t = 0; t < fact->n; t++) {
+        if (fact->term[t].atom.i == x->term[k].atom.i && x->term[k].coef % fact->term[t].coef == 0) {
+          scale = x->term[k].coef / fact->term[t].coef;
+        }
+      }
+    }
+    if (scale <= 0) continue;
+    seer_linear rest = *x;
+    if (!seer_linear_add(&rest, fact, -scale)) continue;
+    if (prove(p, &rest, facts_used | (uint32_t)1 << f)) return true;
+  }
+  return false;
+}
+
+bool seer_prove_not_positive(seer_prover *prover, const seer_linear *x) {
+  prover->steps_left = PROVER_STEPS;
+  return prove(prover, x, 0);
+}

@@ -1,0 +1,50 @@
+// linear.h - integer expressions of the loop IR as sums, and a prover of inequalities between them. Internal to space:
+// lowering decides with it which clamps and bounds are needed, verify proves accesses in bounds.
+// A linear form is constant + sum coef * atom; an atom is a VAR or any other expression that is no sum (a division, a
+// minimum, a load): expressions are interned, so equal atoms have equal ids.
+#ifndef SEER_SPACE_LINEAR_H
+#define SEER_SPACE_LINEAR_H
+
+#include "space/loop.h"
+
+#define SEER_LINEAR_MAX_TERMS 32
+
+typedef struct {
+  int64_t constant;
+  uint32_t n;
+  struct {
+    seer_expr atom;
+    int64_t coef;  // != 0
+  } term[SEER_LINEAR_MAX_TERMS];  // by ascending atom
+} seer_linear;
+
+// False when `e` has too many terms.
+bool seer_linear_from(const seer_expr_pool *pool, seer_expr e, seer_linear *out);
+// out += scale * x; false when there is no room.
+bool seer_linear_add(seer_linear *out, const seer_linear *x, int64_t scale);
+bool seer_linear_add_term(seer_linear *out, seer_expr atom, int64_t coef);
+// Canonical expression: variables by ascending id (outer first), other atoms, the constant.
+seer_expr seer_linear_emit(seer_expr_pool *pool, const seer_linear *x);
+// True if every atom is a VAR.
+bool seer_linear_is_affine(const seer_expr_pool *pool, const seer_linear *x);
+// The canonical form of an integer expression (as it is when it has too many terms).
+seer_expr seer_linear_normal(seer_expr_pool *pool, seer_expr e);
+
+// What is known at a place in the loop IR: the loops and LETs that enclose it, and a predicate that holds.
+#define SEER_PROVER_MAX_FACTS 16
+typedef struct {
+  const seer_loop *loop;
+  const uint32_t *def;    // by variable: its FOR or LET node
+  const uint32_t *depth;  // by variable: 1 = outermost, 0 = not in scope
+  uint32_t n_fact;
+  seer_linear fact[SEER_PROVER_MAX_FACTS];  // each <= 0
+  uint32_t steps_left;    // proofs that take too long are not found
+} seer_prover;
+
+void seer_prover_init(seer_prover *prover, const seer_loop *loop, const uint32_t *def, const uint32_t *depth);
+// Adds the affine comparisons of a conjunction (0: nothing). Other parts are ignored.
+void seer_prover_assume(seer_prover *prover, seer_expr predicate);
+// True if x <= 0 for every iteration that reaches this place; false: not proven.
+bool seer_prove_not_positive(seer_prover *prover, const seer_linear *x);
+
+#endif

@@ -1,0 +1,160 @@
+// loop_eval.c - the interpreter of loop IR: the same scalar operators as the interpreter of the DAG, in the order that
+// the loops say. Contents of LOCAL buffers are NaN (or a pattern) at their ALLOC, so that reading what was never
+// written shows. Accesses are checked against the buffers' extents: outside is INVALID, not undefined.
+#include <math.h>
+#include <string.h>
+
+#include "dag/scalar.h"
+#include "space/loop.h"
+
+typedef struct {
+  const seer_loop *loop;
+  void **data;   // by buffer
+  int64_t *var;
+  seer_status status;
+} machine;
+
+static seer_scalar eval(machine *m, seer_expr e);
+
+// Flat offset of the indices `index`; false (and a status) when one is out of bounds.
+static bool offset_of(machine *m, uint32_t buf, const seer_expr *index, const char *what, int64_t *out) {
+  const seer_loop_buf *b = &m->loop->buf[buf];
+  int64_t offset = 0;
+  for (uint32_t k = 0; k < b->rank; k++) {
+    int64_t at = eval(m, index[k]).i;
+    if (at < 0 || at >= b->dim[k]) {
+      if (!m->status) {
+        m->status = SEER_FAIL(INVALID, "loop %s: %s $%s: index %u is %" PRId64 ", must be in [0, %" PRId64 ")",
+            m->loop->name, what, b->name, k, at, b->dim[k]);
+      }
+      return false;
+    }
+    offset += at * b->stride[k];
+  }
+  if (!m->data[buf]) {
+    if (!m->status) m->status = SEER_FAIL(INVALID, "loop %s: %s $%s: no data", m->loop->name, what, b->name);
+    return false;
+  }
+  *out = offset;
+  return true;
+}
+
+static seer_scalar eval_load(machine *m, const seer_expr_node *node) {
+  seer_scalar zero = {.i = 0};
+  if (node->arg[0].i != 0 && !eval(m, node->arg[0]).i) return eval(m, node->arg[1]);
+  int64_t offset;
+  if (!offset_of(m, node->ref, &m->loop->expr.index[node->index0], "load of", &offset)) return zero;
+  return seer_scalar_load((seer_dtype)node->dtype, m->data[node->ref], offset);
+}
+
+static seer_scalar eval(machine *m, seer_expr e) {
+  const seer_expr_pool *pool = &m->loop->expr;
+  const seer_expr_node *node = seer_expr_at(pool, e);
+  seer_expr_op op = (seer_expr_op)node->op;
+  seer_scalar v = {.i = 0};
+  if (op == SEER_EXPR_CONST_F) {
+    v.f = node->value.f;
+    return v;
+  }
+  if (op == SEER_EXPR_CONST_I) {
+    v.i = node->value.i;
+    return v;
+  }
+  if (op == SEER_EXPR_VAR) {
+    v.i = m->var[node->ref];
+    return v;
+  }
+  if (op == SEER_EXPR_LOAD) return eval_load(m, node);
+  if (op == SEER_EXPR_SELECT) return eval(m, eval(m, node->arg[0]).i ? node->arg[1] : node->arg[2]);
+  seer_dtype arg_dtype = (seer_dtype)seer_expr_at(pool, node->arg[0])->dtype;
+  seer_scalar a = eval(m, node->arg[0]), b = v;
+  if (seer_expr_arity(op) > 1) b = eval(m, node->arg[1]);
+  return seer_scalar_apply(op, (seer_dtype)node->dtype, arg_dtype, a, b, v);
+}
+
+static void poison(const seer_loop_buf *buf, void *data) {
+  if (seer_dtype_is_float(buf->dtype)) {
+    for (int64_t k = 0; k < buf->n_elems; k++) seer_dtype_store_f64(buf->dtype, data, k, (double)NAN);
+  } else {
+    memset(data, 0xA5, (size_t)buf->n_elems * seer_dtype_bytes(buf->dtype));
+  }
+}
+
+static void store(machine *m, const seer_loop_node *node) {
+  seer_scalar value[SEER_DAG_MAX_VALUES], acc[SEER_DAG_MAX_VALUES];
+  seer_dtype dtype[SEER_DAG_MAX_VALUES];
+  int64_t offset[SEER_DAG_MAX_VALUES];
+  for (uint32_t k = 0; k < node->n_values; k++) {
+    value[k] = eval(m, node->value[k]);
+    dtype[k] = m->loop->buf[node->buf[k]].dtype;
+    if (!offset_of(m, node->buf[k], node->index, "store to", &offset[k])) return;
+    if (node->combiner != SEER_COMBINE_NONE) acc[k] = seer_scalar_load(dtype[k], m->data[node->buf[k]], offset[k]);
+  }
+  if (node->combiner != SEER_COMBINE_NONE) {
+    seer_combiner_apply(node->combiner, dtype, node->n_values, acc, value);
+    memcpy(value, acc, sizeof(value));
+  }
+  for (uint32_t k = 0; k < node->n_values; k++) {
+    seer_scalar_store(dtype[k], m->data[node->buf[k]], offset[k], value[k]);
+  }
+}
+
+static void run_block(machine *m, uint32_t id) {
+  for (; id != 0 && !m->status; id = m->loop->node[id].next) {
+    const seer_loop_node *node = &m->loop->node[id];
+    switch (node->kind) {
+      case SEER_NODE_FOR: {
+        int64_t n = node->extent;
+        if (node->bound.i != 0) n = seer_min_i64(n, eval(m, node->bound).i);
+        for (int64_t i = 0; i < n && !m->status; i++) {
+          m->var[node->var] = i;
+          run_block(m, node->body);
+        }
+        break;
+      }
+      case SEER_NODE_LET: m->var[node->var] = eval(m, node->value[0]).i; break;
+      case SEER_NODE_ALLOC: poison(&m->loop->buf[node->buf[0]], m->data[node->buf[0]]); break;
+      case SEER_NODE_STORE: store(m, node); break;
+    }
+  }
+}
+
+static void run_part(machine *m, uint32_t phase, int64_t part) {
+  const seer_loop *loop = m->loop;
+  int64_t rest = seer_loop_phase_parts(loop, phase);
+  uint32_t id = loop->phase[phase];
+  while (id != 0 && loop->node[id].kind == SEER_NODE_FOR && loop->node[id].ann == SEER_LOOP_PARALLEL) {
+    const seer_loop_node *node = &loop->node[id];
+    rest /= node->extent;
+    int64_t i = part / rest;
+    part %= rest;
+    if (node->bound.i != 0 && i >= eval(m, node->bound).i) return;
+    m->var[node->var] = i;
+    id = node->body;
+  }
+  run_block(m, id);
+}
+
+seer_status seer_loop_eval(const seer_loop *loop, void *const *data, seer_rng *part_shuffle) {
+  seer_arena *scratch = seer_arena_create("loop eval");
+  machine m = {.loop = loop};
+  m.data = SEER_NEW_ARRAY(scratch, void *, loop->n_buf + 1);
+  m.var = SEER_NEW_ARRAY(scratch, int64_t, loop->n_var + 1);
+  for (uint32_t b = 0; b < loop->n_buf; b++) {
+    m.data[b] = data[b];
+    if (loop->buf[b].storage == SEER_STORE_LOCAL) {
+      size_t n_bytes = (size_t)loop->buf[b].n_elems * seer_dtype_bytes(loop->buf[b].dtype);
+      m.data[b] = seer_arena_alloc(scratch, n_bytes + 1, 16);
+      poison(&loop->buf[b], m.data[b]);
+    }
+  }
+  for (uint32_t phase = 0; phase < loop->n_phase && !m.status; phase++) {
+    int64_t n_parts = seer_loop_phase_parts(loop, phase);
+    uint32_t *order = SEER_NEW_ARRAY(scratch, uint32_t, n_parts);
+    for (int64_t k = 0; k < n_parts; k++) order[k] = (uint32_t)k;
+    if (part_shuffle) seer_rng_shuffle_u32(part_shuffle, order, (size_t)n_parts);
+    for (int64_t k = 0; k < n_parts && !m.status; k++) run_part(&m, phase, order[k]);
+  }
+  seer_arena_destroy(scratch);
+  return m.status;
+}

@@ -1,0 +1,282 @@
+// lower.c - a frame (the loops of one schedule with numbers) -> loop IR.
+// Root stages become phases. Each stage is emitted as its nest of loops; before loop d, the stages attached inside its
+// first d loops: the starts of their regions (consumers first, a producer's start hangs on its consumers'), then
+// allocation and nest of each in topological order. A reduction gets a nest of plain stores of the identity just
+// before its outermost reduction loop. Loops of one iteration are left out.
+// Requires: a verified DAG, a complete schedule.  Provides: loop IR that seer_loop_verify accepts.
+#include <string.h>
+
+#include "dag/scalar.h"
+#include "space/lower.h"
+
+const char *seer_lower_fault_name(seer_lower_fault fault) {
+  switch (fault) {
+    case SEER_LOWER_FAULT_NONE: return "none";
+    case SEER_LOWER_FAULT_TAIL_BOUND: return "tail-bound";
+    case SEER_LOWER_FAULT_NO_TAIL: return "no-tail";
+    case SEER_LOWER_FAULT_SHORT_TAIL: return "short-tail";
+    case SEER_LOWER_FAULT_SWAPPED_AXES: return "swapped-axes";
+    case SEER_LOWER_FAULT_NO_INIT: return "no-init";
+    case SEER_LOWER_FAULT_WRONG_IDENTITY: return "wrong-identity";
+    case SEER_LOWER_FAULT_GUARD_OFF: return "guard-off";
+    case SEER_LOWER_FAULT_NO_GUARD: return "no-guard";
+    case SEER_LOWER_FAULT_STALE_PACK: return "stale-pack";
+    case SEER_LOWER_FAULT_REGION_START: return "region-start";
+    case SEER_LOWER_FAULT_WRONG_COEF: return "wrong-coef";
+    case SEER_LOWER_FAULT_LATE_INIT: return "late-init";
+    case SEER_LOWER_FAULT_COUNT: break;
+  }
+  return "?";
+}
+
+bool seer_lower_is_faulty(seer_lower *lower, seer_lower_fault fault) {
+  if (lower->fault != fault || lower->was_faulty) return false;
+  lower->was_faulty = true;
+  return true;
+}
+
+uint32_t seer_lower_append(seer_lower *lower, seer_lower_block *block, const seer_loop_node *node) {
+  uint32_t id = seer_loop_add_node(lower->loop, node);
+  if (block->last != 0) {
+    lower->loop->node[block->last].next = id;
+  } else {
+    block->first = id;
+  }
+  block->last = id;
+  return id;
+}
+
+uint32_t seer_lower_define(seer_lower *lower, const char *name, int64_t low, int64_t high) {
+  uint32_t var = seer_loop_add_var(lower->loop, name, low, high);
+  if (var >= lower->cap_var) {
+    uint32_t cap = lower->cap_var ? lower->cap_var * 2 : 64;
+    uint32_t *def = SEER_NEW_ARRAY(lower->scratch, uint32_t, cap), *depth = SEER_NEW_ARRAY(lower->scratch, uint32_t, cap);
+    if (lower->cap_var) {
+      memcpy(def, lower->def, lower->cap_var * sizeof(*def));
+      memcpy(depth, lower->depth, lower->cap_var * sizeof(*depth));
+    }
+    lower->def = def;
+    lower->depth = depth;
+    lower->cap_var = cap;
+  }
+  return var;
+}
+
+// LETs of a finished block go out of scope.
+static void leave_block(seer_lower *lower, const seer_lower_block *block, uint32_t n_scope) {
+  for (uint32_t id = block->first; id != 0; id = lower->loop->node[id].next) {
+    const seer_loop_node *node = &lower->loop->node[id];
+    if (node->kind == SEER_NODE_LET) lower->depth[node->var] = 0;
+  }
+  lower->n_scope = n_scope;
+}
+
+static seer_status emit_loops(seer_lower *lower, uint32_t s, uint32_t k, bool is_init, seer_lower_block *block);
+
+static uint32_t first_reduce_loop(const seer_lower *lower, uint32_t s) {
+  const seer_frame_stage *frame = &lower->frame->stage[s];
+  uint32_t k = 0;
+  while (k < frame->n_loop && !frame->loop[k].is_reduce) k++;
+  return k;
+}
+
+static seer_status emit_store(seer_lower *lower, uint32_t s, bool is_init, seer_lower_block *block) {
+  const seer_dag_stage *stage = &lower->dag->stage[s];
+  seer_expr_pool *pool = &lower->loop->expr;
+  seer_expr axis[SEER_DAG_MAX_AXES];
+  seer_loop_node node = {.kind = SEER_NODE_STORE, .stage = s, .n_values = stage->n_values, .n_index = stage->n_space};
+  node.is_init = is_init;
+  node.combiner = is_init ? SEER_COMBINE_NONE : stage->combiner;
+  uint32_t n_axes = is_init ? stage->n_space : (uint32_t)stage->n_space + stage->n_reduce;
+  for (uint32_t a = 0; a < n_axes; a++) {
+    seer_linear at;
+    if (!seer_lower_axis(lower, s, a, &at)) {
+      return SEER_FAIL(UNSUPPORTED, "stage %s: axis %s has too many loops", stage->name, stage->axis[a].name);
+    }
+    if (at.n >= 2 && seer_lower_is_faulty(lower, SEER_LOWER_FAULT_WRONG_COEF)) at.term[0].coef++;
+    axis[a] = seer_linear_emit(pool, &at);
+    if (a >= stage->n_space) continue;
+    node.index[a] = axis[a];
+    if (lower->frame->stage[s].place != SEER_PLACE_AT) continue;
+    node.index[a] = seer_linear_normal(pool,
+        seer_expr_binary(pool, SEER_EXPR_SUB, axis[a], lower->stage[s].start[a]));
+  }
+  if (node.n_index >= 2 && node.index[0].i != node.index[1].i &&
+      seer_lower_is_faulty(lower, SEER_LOWER_FAULT_SWAPPED_AXES)) {
+    seer_expr first = node.index[0];
+    node.index[0] = node.index[1];
+    node.index[1] = first;
+  }
+  seer_dtype dtype[SEER_DAG_MAX_VALUES];
+  seer_scalar identity[SEER_DAG_MAX_VALUES];
+  for (uint32_t v = 0; v < stage->n_values; v++) {
+    dtype[v] = lower->dag->buf[stage->out[v]].dtype;
+    node.buf[v] = seer_lower_buf(lower, stage->out[v]);
+    if (!is_init) node.value[v] = seer_lower_expr(lower, s, lower->stage[s].body[v], axis);
+  }
+  if (is_init) {
+    seer_combiner_init(stage->combiner, dtype, stage->n_values, identity);
+    bool is_wrong = seer_lower_is_faulty(lower, SEER_LOWER_FAULT_WRONG_IDENTITY);
+    for (uint32_t v = 0; v < stage->n_values; v++) {
+      if (seer_dtype_is_float(dtype[v])) {
+        node.value[v] = seer_expr_f(pool, dtype[v], is_wrong ? 1 : identity[v].f);
+      } else {
+        node.value[v] = seer_expr_int(pool, dtype[v], is_wrong ? 1 : identity[v].i);
+      }
+    }
+  }
+  seer_lower_append(lower, block, &node);
+  return SEER_OK;
+}
+
+// The nest of plain stores before a reduction. Its loops get variables of their own; afterwards `s` is as before.
+static seer_status emit_init(seer_lower *lower, uint32_t s, uint32_t k, seer_lower_block *block) {
+  if (seer_lower_is_faulty(lower, SEER_LOWER_FAULT_NO_INIT)) return SEER_OK;
+  SEER_TRY(emit_loops(lower, s, k, true, block));
+  lower->stage[s].n_open = k;
+  return SEER_OK;
+}
+
+static seer_status emit_attached(seer_lower *lower, uint32_t at, uint32_t depth, seer_lower_block *block) {
+  uint32_t n = 0;
+  uint8_t mine[SEER_DAG_MAX_STAGES];
+  for (uint32_t p = 0; p < lower->dag->n_stage; p++) {
+    const seer_frame_stage *frame = &lower->frame->stage[p];
+    if (frame->place == SEER_PLACE_AT && frame->at == at && frame->depth == depth) mine[n++] = (uint8_t)p;
+  }
+  for (uint32_t k = n; k-- > 0;) SEER_TRY(seer_lower_start(lower, mine[k], block));
+  for (uint32_t k = 0; k < n; k++) {
+    const seer_dag_stage *stage = &lower->dag->stage[mine[k]];
+    for (uint32_t v = 0; v < stage->n_values; v++) {
+      seer_loop_node alloc = {.kind = SEER_NODE_ALLOC, .stage = mine[k], .n_values = 1};
+      alloc.buf[0] = seer_lower_buf(lower, stage->out[v]);
+      if (lower->dag->buf[stage->out[v]].is_output) {
+        return SEER_FAIL(UNSUPPORTED, "stage %s is an output and attached inside another", stage->name);
+      }
+      seer_lower_append(lower, block, &alloc);
+    }
+    SEER_TRY(emit_loops(lower, mine[k], 0, false, block));
+    lower->stage[mine[k]].n_open = 0;
+  }
+  return SEER_OK;
+}
+
+static seer_loop_ann annotation(const seer_frame_loop *loop) {
+  if (loop->is_parallel) return SEER_LOOP_PARALLEL;
+  if (loop->is_vector) return SEER_LOOP_VECTOR;
+  return loop->is_tile ? SEER_LOOP_UNROLL : SEER_LOOP_SERIAL;
+}
+
+static seer_expr fault_bound(seer_lower *lower, seer_expr bound) {
+  if (bound.i == 0) return bound;
+  if (seer_lower_is_faulty(lower, SEER_LOWER_FAULT_NO_TAIL)) return (seer_expr){0};
+  int64_t by = seer_lower_is_faulty(lower, SEER_LOWER_FAULT_TAIL_BOUND) ? 1
+      : seer_lower_is_faulty(lower, SEER_LOWER_FAULT_SHORT_TAIL)        ? -1
+                                                                         : 0;
+  return seer_expr_binary(&lower->loop->expr, SEER_EXPR_ADD, bound, seer_expr_i(&lower->loop->expr, by));
+}
+
+// Opens loop `k` of stage `s` and goes on inside it.
+static seer_status emit_loop(seer_lower *lower, uint32_t s, uint32_t k, bool is_init, seer_lower_block *block) {
+  const seer_dag_stage *stage = &lower->dag->stage[s];
+  const seer_frame_loop *loop = &lower->frame->stage[s].loop[k];
+  seer_lower_stage *state = &lower->stage[s];
+  seer_linear before;
+  if (!seer_lower_axis(lower, s, loop->axis, &before)) {
+    return SEER_FAIL(UNSUPPORTED, "stage %s: axis %s has too many loops", stage->name, stage->axis[loop->axis].name);
+  }
+  seer_expr bound = fault_bound(lower, seer_lower_bound(lower, s, k, &before));
+  state->var[k] = SEER_LOWER_NO_VAR;
+  state->n_open = k + 1;
+  if (loop->extent == 1 && bound.i == 0) return emit_loops(lower, s, k + 1, is_init, block);
+
+  const char *name = seer_arena_printf(lower->scratch, "%s.%s.%u%s", stage->name, stage->axis[loop->axis].name,
+      loop->level, is_init ? ".init" : "");
+  seer_loop_node node = {.kind = SEER_NODE_FOR, .stage = s, .extent = loop->extent, .bound = bound};
+  node.var = seer_lower_define(lower, name, 0, loop->extent - 1);
+  node.ann = annotation(loop);
+  node.is_reduce = loop->is_reduce;
+  node.max_unroll = node.ann == SEER_LOOP_SERIAL ? lower->frame->stage[s].max_unroll : 0;
+  uint32_t id = seer_lower_append(lower, block, &node);
+  uint32_t n_scope = lower->n_scope;
+  SEER_ASSERT(lower->n_for < SEER_COUNT_OF(lower->scope), "%u loops around one statement", lower->n_for);
+  lower->scope[lower->n_for++] = node.var;
+  lower->def[node.var] = id;
+  lower->depth[node.var] = ++lower->n_scope;
+  state->var[k] = node.var;
+  seer_lower_block body = {0, 0};
+  SEER_TRY(emit_loops(lower, s, k + 1, is_init, &body));
+  lower->loop->node[id].body = body.first;
+  leave_block(lower, &body, n_scope);
+  lower->depth[node.var] = 0;
+  lower->n_for--;
+  return SEER_OK;
+}
+
+static seer_status emit_loops(seer_lower *lower, uint32_t s, uint32_t k, bool is_init, seer_lower_block *block) {
+  const seer_frame_stage *frame = &lower->frame->stage[s];
+  seer_lower_stage *state = &lower->stage[s];
+  state->n_open = k;
+  if (!is_init) {
+    SEER_TRY(emit_attached(lower, s, k, block));
+    bool is_reduction = lower->dag->stage[s].combiner != SEER_COMBINE_NONE;
+    uint32_t init_at = first_reduce_loop(lower, s);
+    if (is_reduction && k == init_at && k < frame->n_loop && frame->loop[k].extent > 1 &&
+        seer_lower_is_faulty(lower, SEER_LOWER_FAULT_LATE_INIT)) {
+      lower->late_init = s + 1;
+    }
+    if (lower->late_init == s + 1) init_at++;
+    if (is_reduction && k == init_at) SEER_TRY(emit_init(lower, s, k, block));
+  }
+  if (k == frame->n_loop) return emit_store(lower, s, is_init, block);
+  if (is_init && frame->loop[k].is_reduce) {
+    state->var[k] = SEER_LOWER_NO_VAR;
+    return emit_loops(lower, s, k + 1, is_init, block);
+  }
+  return emit_loop(lower, s, k, is_init, block);
+}
+
+static seer_status lower_phases(seer_lower *lower) {
+  seer_lower_flatten(lower);
+  for (uint32_t r = 0; r < lower->frame->n_root; r++) {
+    seer_lower_block block = {0, 0};
+    SEER_TRYF(emit_loops(lower, lower->frame->root[r], 0, false, &block), "lowering %s", lower->dag->name);
+    leave_block(lower, &block, 0);
+    lower->loop->phase[lower->loop->n_phase++] = block.first;
+  }
+  return SEER_OK;
+}
+
+seer_status seer_lower_frame(const seer_sketch_list *list, const seer_frame *frame, seer_lower_fault fault,
+    seer_arena *arena, seer_loop **out_loop, bool *out_was_faulty) {
+  *out_loop = NULL;
+  seer_arena *scratch = seer_arena_create("lower");
+  seer_lower *lower = SEER_NEW(scratch, seer_lower);
+  lower->list = list;
+  lower->sketch = frame->sketch;
+  lower->dag = frame->sketch->dag;
+  lower->frame = frame;
+  lower->fault = fault;
+  lower->scratch = scratch;
+  lower->loop = seer_loop_create(arena, lower->dag->name);
+  seer_status status = lower_phases(lower);
+  if (out_was_faulty) *out_was_faulty = lower->was_faulty;
+  if (!status) *out_loop = lower->loop;
+  seer_arena_destroy(scratch);
+  return status;
+}
+
+seer_status seer_loop_lower(const seer_sketch_list *list, const seer_schedule *schedule, seer_arena *arena,
+    seer_loop **out_loop) {
+  seer_frame frame;
+  seer_frame_make(list, schedule, &frame);
+  SEER_TRY(seer_lower_frame(list, &frame, SEER_LOWER_FAULT_NONE, arena, out_loop, NULL));
+  seer_status status = seer_loop_verify(*out_loop);
+  if (!status) return SEER_OK;
+  // Not the schedule's fault: whatever the knobs say, lowering must come out right.
+  seer_status internal = SEER_FAIL(INTERNAL, "lowering %s by %s: %s", frame.sketch->dag->name, frame.sketch->signature,
+      seer_status_message(status));
+  seer_status_free(status);
+  *out_loop = NULL;
+  return internal;
+}

@@ -1,0 +1,280 @@
+// lower_expr.c - bodies of stages to expressions of the loop IR. Inlined stages are substituted first, over axes (the
+// flat bodies); then axes become sums of loop variables and buffers of the DAG become buffers of the loop IR: a region
+// buffer is addressed relative to its start, a weight that is read by plain axes is addressed by the loops themselves.
+#include <string.h>
+
+#include "space/lower.h"
+
+// ---- inlining
+
+typedef struct {
+  seer_lower *lower;
+  seer_expr *var_map;   // by axis of the DAG
+  seer_expr predicate;  // of the guarded load that is being replaced; 0: none
+} inliner;
+
+static seer_expr zero_of(seer_expr_pool *pool, seer_dtype dtype) {
+  return seer_dtype_is_float(dtype) ? seer_expr_f(pool, dtype, 0) : seer_expr_int(pool, dtype, 0);
+}
+
+static seer_expr flat_copy(seer_lower *lower, seer_expr e, seer_expr *var_map, seer_expr predicate);
+
+static seer_expr on_flat_load(void *user, seer_expr_pool *to, const seer_expr_node *load, const seer_expr *index,
+    seer_expr predicate, seer_expr otherwise) {
+  inliner *in = user;
+  seer_lower *lower = in->lower;
+  const seer_dag_buf *buf = &lower->dag->buf[load->ref];
+  seer_dtype dtype = (seer_dtype)load->dtype;
+  // Where the outer guard is false nothing may be touched; what stands here is not used then.
+  seer_expr guard = predicate;
+  if (in->predicate.i != 0) {
+    guard = predicate.i ? seer_expr_binary(to, SEER_EXPR_AND, in->predicate, predicate) : in->predicate;
+    if (predicate.i == 0) otherwise = zero_of(to, dtype);
+  }
+  bool is_inline = buf->kind == SEER_BUF_STAGE && lower->frame->stage[buf->stage].place == SEER_PLACE_INLINE;
+  if (!is_inline) return seer_expr_load_guarded(to, dtype, load->ref, index, load->n_index, guard, otherwise);
+  const seer_dag_stage *stage = &lower->dag->stage[buf->stage];
+  seer_expr kept[SEER_DAG_MAX_AXES];
+  for (uint32_t k = 0; k < stage->n_space; k++) {
+    kept[k] = in->var_map[stage->var0 + k];
+    in->var_map[stage->var0 + k] = index[k];
+  }
+  seer_expr body = flat_copy(lower, stage->body[buf->value], in->var_map, guard);
+  for (uint32_t k = 0; k < stage->n_space; k++) in->var_map[stage->var0 + k] = kept[k];
+  if (predicate.i == 0) return body;
+  const seer_expr_node made = *seer_expr_at(to, body);
+  if (made.op == SEER_EXPR_LOAD && made.arg[0].i == guard.i && guard.i == predicate.i) {  // a mere copy
+    seer_expr again[SEER_MAX_RANK];
+    memcpy(again, &to->index[made.index0], made.n_index * sizeof(seer_expr));
+    return seer_expr_load_guarded(to, dtype, made.ref, again, made.n_index, guard, otherwise);
+  }
+  return seer_expr_select(to, predicate, body, otherwise);
+}
+
+static seer_expr flat_copy(seer_lower *lower, seer_expr e, seer_expr *var_map, seer_expr predicate) {
+  inliner in = {.lower = lower, .var_map = var_map, .predicate = predicate};
+  return seer_expr_copy(&lower->flat, &lower->dag->expr, e, var_map, lower->dag->n_var, on_flat_load, &in);
+}
+
+typedef struct {
+  seer_lower *lower;
+  seer_lower_stage *stage;
+  size_t cap;
+} load_list;
+
+static void note_load(void *user, seer_expr e) {
+  load_list *list = user;
+  if (seer_expr_at(&list->lower->flat, e)->op != SEER_EXPR_LOAD) return;
+  seer_lower_stage *stage = list->stage;
+  for (uint32_t k = 0; k < stage->n_load; k++) {
+    if (stage->load[k].i == e.i) return;
+  }
+  stage->load = SEER_GROW(list->lower->scratch, seer_expr, stage->load, stage->n_load, &list->cap);
+  stage->load[stage->n_load++] = e;
+}
+
+void seer_lower_flatten(seer_lower *lower) {
+  const seer_dag *dag = lower->dag;
+  seer_expr_pool_init(&lower->flat, lower->scratch);
+  seer_expr *var_map = SEER_NEW_ARRAY(lower->scratch, seer_expr, dag->n_var + 1);
+  for (uint32_t s = 0; s < dag->n_stage; s++) {
+    seer_place place = lower->frame->stage[s].place;
+    if (place != SEER_PLACE_ROOT && place != SEER_PLACE_AT) continue;
+    load_list list = {.lower = lower, .stage = &lower->stage[s]};
+    for (uint32_t v = 0; v < dag->stage[s].n_values; v++) {
+      lower->stage[s].body[v] = flat_copy(lower, dag->stage[s].body[v], var_map, (seer_expr){0});
+      seer_expr_visit(&lower->flat, lower->stage[s].body[v], note_load, &list);
+    }
+  }
+}
+
+// ---- buffers
+
+static void row_major(seer_loop_buf *buf, int64_t pitch) {
+  int64_t step = pitch;
+  for (uint32_t k = buf->rank; k-- > 0;) {
+    buf->stride[k] = k + 1u == buf->rank ? 1 : step;
+    if (k + 1u < buf->rank) step *= buf->dim[k];
+  }
+  buf->n_elems = buf->rank == 0 ? 1 : buf->dim[0] * buf->stride[0];
+  if (buf->rank == 1) buf->n_elems = seer_max_i64(buf->dim[0], pitch);
+}
+
+// A row that is a multiple of this many bytes maps all rows to few cache sets: rows get 64 bytes more (the design's
+// section 4: 14-row tiles fall from 109 to 71-77 GFLOP/s at strides of 4 and 16 KiB).
+#define POISON_ROW_BYTES 1024
+
+static void local_layout(seer_lower *lower, uint32_t stage, seer_loop_buf *buf) {
+  for (uint32_t k = 0; k < buf->rank; k++) buf->dim[k] = lower->frame->stage[stage].region[k];
+  int64_t elem_bytes = seer_dtype_bytes(buf->dtype);
+  int64_t pitch = buf->rank ? buf->dim[buf->rank - 1] : 1;
+  int64_t lanes = (int64_t)lower->list->target->vector_bytes / elem_bytes;
+  if (lanes > 1 && pitch > lanes) pitch = seer_round_up(pitch, lanes);
+  if (pitch * elem_bytes >= POISON_ROW_BYTES && pitch * elem_bytes % POISON_ROW_BYTES == 0) pitch += 64 / elem_bytes;
+  row_major(buf, pitch);
+}
+
+// A constant stage's value that is not read in loop order: as it is, dense.
+static const seer_pack *whole_pack(seer_lower *lower, uint32_t dag_buf) {
+  const seer_dag_buf *from = &lower->dag->buf[dag_buf];
+  seer_pack *pack = SEER_NEW(lower->loop->arena, seer_pack);
+  pack->source_buf = dag_buf;
+  pack->n = from->rank;
+  for (uint32_t k = 0; k < from->rank; k++) pack->dim[k] = (seer_pack_dim){(uint8_t)k, 1, from->dim[k]};
+  return pack;
+}
+
+uint32_t seer_lower_buf(seer_lower *lower, uint32_t dag_buf) {
+  if (lower->buf_of[dag_buf] != 0) return lower->buf_of[dag_buf] - 1;
+  const seer_dag_buf *from = &lower->dag->buf[dag_buf];
+  seer_loop_buf buf = {.name = from->name, .dtype = from->dtype, .dag_buf = dag_buf, .rank = from->rank};
+  memcpy(buf.dim, from->dim, sizeof(buf.dim));
+  seer_place place = from->kind == SEER_BUF_STAGE ? lower->frame->stage[from->stage].place : SEER_PLACE_NONE;
+  if (from->kind != SEER_BUF_STAGE) {
+    buf.storage = SEER_STORE_INPUT;
+    row_major(&buf, from->pitch);
+  } else if (place == SEER_PLACE_CONST) {
+    buf.storage = SEER_STORE_PACKED;
+    buf.pack = whole_pack(lower, dag_buf);
+    row_major(&buf, from->rank ? from->dim[from->rank - 1] : 1);
+  } else if (place == SEER_PLACE_AT) {
+    buf.storage = SEER_STORE_LOCAL;
+    local_layout(lower, from->stage, &buf);
+  } else {
+    SEER_ASSERT(place == SEER_PLACE_ROOT, "buffer %s of a stage that is not computed", from->name);
+    buf.storage = from->is_output ? SEER_STORE_OUTPUT : SEER_STORE_SHARED;
+    row_major(&buf, from->pitch);
+  }
+  lower->buf_of[dag_buf] = seer_loop_add_buf(lower->loop, &buf) + 1;
+  return lower->buf_of[dag_buf] - 1;
+}
+
+// ---- packed weights
+
+static const seer_loop_node *loop_of(const seer_lower *lower, uint32_t var) {
+  return &lower->loop->node[lower->def[var]];
+}
+
+// Describes the order in which the loops around this place read weight `dag_buf` at `index`; false: not by plain axes.
+static bool pack_of(seer_lower *lower, uint32_t dag_buf, const seer_expr *index, uint32_t n_index, seer_pack *out,
+    seer_expr *out_index) {
+  seer_expr_pool *pool = &lower->loop->expr;
+  int64_t stride[256] = {0};
+  uint8_t dim_of[256] = {0};
+  uint32_t n_found = 0;
+  for (uint32_t d = 0; d < n_index; d++) {
+    seer_linear at;
+    if (!seer_linear_from(pool, index[d], &at) || at.constant != 0) return false;
+    for (uint32_t t = 0; t < at.n; t++) {
+      const seer_expr_node *node = seer_expr_at(pool, at.term[t].atom);
+      if (node->op != SEER_EXPR_VAR || at.term[t].coef < 0) return false;
+      uint32_t place = 0;
+      while (place < lower->n_for && lower->scope[place] != node->ref) place++;
+      if (place == lower->n_for || stride[place] != 0) return false;  // a LET, or in two indices
+      stride[place] = at.term[t].coef;
+      dim_of[place] = (uint8_t)d;
+      n_found++;
+    }
+  }
+  if (n_found > SEER_MAX_RANK) return false;
+  *out = (seer_pack){.source_buf = dag_buf};
+  for (uint32_t place = 0; place < lower->n_for; place++) {
+    if (stride[place] == 0) continue;
+    out_index[out->n] = seer_expr_var(pool, lower->scope[place]);
+    out->dim[out->n++] = (seer_pack_dim){dim_of[place], stride[place], loop_of(lower, lower->scope[place])->extent};
+  }
+  return true;
+}
+
+static bool same_pack(const seer_pack *a, const seer_pack *b) {
+  if (a->source_buf != b->source_buf || a->n != b->n) return false;
+  for (uint32_t k = 0; k < a->n; k++) {
+    bool equal = a->dim[k].source_dim == b->dim[k].source_dim && a->dim[k].stride == b->dim[k].stride &&
+        a->dim[k].extent == b->dim[k].extent;
+    if (!equal) return false;
+  }
+  return true;
+}
+
+static uint32_t packed_buf(seer_lower *lower, const seer_pack *pack) {
+  for (uint32_t b = 0; b < lower->loop->n_buf; b++) {
+    const seer_loop_buf *buf = &lower->loop->buf[b];
+    if (buf->storage == SEER_STORE_PACKED && same_pack(buf->pack, pack)) return b;
+  }
+  const seer_dag_buf *from = &lower->dag->buf[pack->source_buf];
+  seer_loop_buf buf = {.name = seer_arena_printf(lower->scratch, "%s.pack", from->name), .dtype = from->dtype,
+      .storage = SEER_STORE_PACKED, .dag_buf = pack->source_buf, .rank = (uint8_t)pack->n};
+  seer_pack *kept = seer_arena_memdup(lower->loop->arena, pack, sizeof(*pack));
+  for (uint32_t k = 0; k < pack->n; k++) buf.dim[k] = pack->dim[k].extent;
+  row_major(&buf, pack->n ? buf.dim[pack->n - 1] : 1);
+  for (uint32_t k = 0; k + 1 < pack->n; k++) {  // planted fault: what another schedule's order would look like
+    seer_pack_dim *x = &kept->dim[k], *y = &kept->dim[k + 1];
+    if (x->source_dim != y->source_dim || x->extent == 1 || y->extent == 1) continue;
+    if (!seer_lower_is_faulty(lower, SEER_LOWER_FAULT_STALE_PACK)) break;
+    int64_t other = x->stride;
+    x->stride = y->stride;
+    y->stride = other;
+  }
+  buf.pack = kept;
+  return seer_loop_add_buf(lower->loop, &buf);
+}
+
+// ---- to loop IR
+
+typedef struct {
+  seer_lower *lower;
+  uint32_t stage;
+} emitter;
+
+static seer_expr fault_guard(seer_lower *lower, seer_expr predicate) {
+  seer_expr_pool *pool = &lower->loop->expr;
+  const seer_expr_node node = *seer_expr_at(pool, predicate);
+  if (node.op == SEER_EXPR_AND) {
+    seer_expr first = fault_guard(lower, node.arg[0]);
+    if (first.i != node.arg[0].i) return seer_expr_binary(pool, SEER_EXPR_AND, first, node.arg[1]);
+    return seer_expr_binary(pool, SEER_EXPR_AND, first, fault_guard(lower, node.arg[1]));
+  }
+  if (node.op != SEER_EXPR_LT || !seer_lower_is_faulty(lower, SEER_LOWER_FAULT_GUARD_OFF)) return predicate;
+  return seer_expr_binary(pool, SEER_EXPR_LE, node.arg[0], node.arg[1]);
+}
+
+static seer_expr on_load(void *user, seer_expr_pool *to, const seer_expr_node *load, const seer_expr *index,
+    seer_expr predicate, seer_expr otherwise) {
+  emitter *em = user;
+  seer_lower *lower = em->lower;
+  const seer_dag_buf *from = &lower->dag->buf[load->ref];
+  seer_expr at[SEER_MAX_RANK];
+  for (uint32_t k = 0; k < load->n_index; k++) at[k] = seer_linear_normal(to, index[k]);
+  if (predicate.i != 0) {
+    predicate = fault_guard(lower, predicate);
+    if (seer_lower_is_faulty(lower, SEER_LOWER_FAULT_NO_GUARD)) predicate.i = 0;
+  }
+  bool is_stage = from->kind == SEER_BUF_STAGE;
+  seer_place place = is_stage ? lower->frame->stage[from->stage].place : SEER_PLACE_NONE;
+  if (from->kind == SEER_BUF_WEIGHT || place == SEER_PLACE_CONST) {
+    const seer_sketch_stage *sketch = &lower->sketch->stage[em->stage];
+    seer_pack pack;
+    seer_expr order[SEER_MAX_RANK];
+    bool wants = sketch->role == SEER_ROLE_TILED && sketch->pack_weights;
+    if (wants && pack_of(lower, load->ref, at, load->n_index, &pack, order)) {
+      return seer_expr_load_guarded(to, (seer_dtype)load->dtype, packed_buf(lower, &pack), order, pack.n, predicate,
+          otherwise);
+    }
+  }
+  if (place == SEER_PLACE_AT) {
+    const seer_lower_stage *maker = &lower->stage[from->stage];
+    for (uint32_t k = 0; k < load->n_index; k++) {
+      at[k] = seer_linear_normal(to, seer_expr_binary(to, SEER_EXPR_SUB, at[k], maker->start[k]));
+    }
+  }
+  return seer_expr_load_guarded(to, (seer_dtype)load->dtype, seer_lower_buf(lower, load->ref), at, load->n_index,
+      predicate, otherwise);
+}
+
+seer_expr seer_lower_expr(seer_lower *lower, uint32_t stage, seer_expr e, const seer_expr *axis) {
+  const seer_dag_stage *s = &lower->dag->stage[stage];
+  seer_expr *var_map = SEER_NEW_ARRAY(lower->scratch, seer_expr, lower->dag->n_var + 1);
+  for (uint32_t k = 0; k < (uint32_t)s->n_space + s->n_reduce; k++) var_map[s->var0 + k] = axis[k];
+  emitter em = {.lower = lower, .stage = stage};
+  return seer_expr_copy(&lower->loop->expr, &lower->flat, e, var_map, lower->dag->n_var, on_load, &em);
+}

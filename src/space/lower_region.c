@@ -1,0 +1,228 @@
+// lower_region.c - where an attached stage's region starts, and which loops need a bound.
+// The frame says how long a region is; here its start becomes an expression of the loops around it: the least index that
+// the consumers inside ask for, their own inner loops at 0. A start that may be negative (padding: the guard keeps those
+// elements from being used) is clamped to [0, N - length], the whole region then lies inside. A start that is never
+// negative stays a plain sum, so that addresses relative to it are constants, and the loops stop at the axis's end.
+#include <string.h>
+
+#include "space/lower.h"
+
+static seer_expr_pool *pool_of(seer_lower *lower) { return &lower->loop->expr; }
+
+static bool start_form(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear *out);
+
+bool seer_lower_axis(seer_lower *lower, uint32_t stage, uint32_t axis, seer_linear *out) {
+  const seer_frame_stage *frame = &lower->frame->stage[stage];
+  const seer_lower_stage *state = &lower->stage[stage];
+  *out = (seer_linear){.constant = 0};
+  bool is_region = frame->place == SEER_PLACE_AT && axis < lower->dag->stage[stage].n_space;
+  if (is_region && state->has_start) {
+    if (!seer_linear_from(pool_of(lower), state->start[axis], out)) return false;
+  } else if (is_region) {
+    if (!start_form(lower, stage, axis, out)) return false;
+  }
+  for (uint32_t k = 0; k < state->n_open; k++) {
+    if (frame->loop[k].axis != axis || state->var[k] == SEER_LOWER_NO_VAR) continue;
+    if (!seer_linear_add_term(out, seer_expr_var(pool_of(lower), state->var[k]), frame->loop[k].coef)) return false;
+  }
+  return true;
+}
+
+// How much more than seer_lower_axis's value the axis's index can be at this place.
+static bool axis_span(seer_lower *lower, uint32_t stage, uint32_t axis, int64_t *out) {
+  const seer_frame_stage *frame = &lower->frame->stage[stage];
+  const seer_lower_stage *state = &lower->stage[stage];
+  int64_t extent = lower->dag->stage[stage].axis[axis].extent;
+  if (frame->place == SEER_PLACE_AT && !state->has_start) {  // attached further inside: its region moves as well
+    *out = extent - 1;
+    return true;
+  }
+  int64_t span = 0;
+  for (uint32_t k = state->n_open; k < frame->n_loop; k++) {
+    if (frame->loop[k].axis == axis) span += frame->loop[k].coef * (frame->loop[k].extent - 1);
+  }
+  *out = seer_min_i64(span, extent - 1);
+  return true;
+}
+
+// The least value of index `e` (of the flat body of `reader`) at this place.
+static bool least_index(seer_lower *lower, uint32_t reader, seer_expr e, seer_linear *out) {
+  const seer_dag_stage *stage = &lower->dag->stage[reader];
+  uint32_t n_axes = (uint32_t)stage->n_space + stage->n_reduce;
+  seer_linear form;
+  if (!seer_linear_from(&lower->flat, e, &form)) return false;
+  *out = (seer_linear){.constant = form.constant};
+  for (uint32_t t = 0; t < form.n; t++) {
+    const seer_expr_node *node = seer_expr_at(&lower->flat, form.term[t].atom);
+    int64_t coef = form.term[t].coef;
+    if (node->op != SEER_EXPR_VAR) {  // a division or a load: by its interval
+      int64_t *low = SEER_NEW_ARRAY(lower->scratch, int64_t, lower->dag->n_var + 1);
+      int64_t *high = SEER_NEW_ARRAY(lower->scratch, int64_t, lower->dag->n_var + 1);
+      for (uint32_t k = 0; k < n_axes; k++) high[stage->var0 + k] = stage->axis[k].extent - 1;
+      int64_t from, to;
+      if (!seer_expr_range(&lower->flat, form.term[t].atom, low, high, &from, &to)) return false;
+      out->constant += coef * (coef > 0 ? from : to);
+      continue;
+    }
+    uint32_t axis = node->ref - stage->var0;
+    if (stage->axis[axis].extent == 1) continue;
+    seer_linear at;
+    if (!seer_lower_axis(lower, reader, axis, &at)) return false;
+    int64_t span = 0;
+    if (coef < 0 && !axis_span(lower, reader, axis, &span)) return false;
+    at.constant += span;
+    if (!seer_linear_add(out, &at, coef)) return false;
+  }
+  return true;
+}
+
+static bool same_atoms(const seer_linear *a, const seer_linear *b) {
+  return a->n == b->n && memcmp(a->term, b->term, a->n * sizeof(a->term[0])) == 0;
+}
+
+// The least index over all loads of `p`'s values, not clamped.
+static bool raw_start(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear *out) {
+  bool has_any = false;
+  for (uint32_t reader = p + 1; reader < lower->dag->n_stage; reader++) {
+    for (uint32_t k = 0; k < lower->stage[reader].n_load; k++) {
+      seer_expr load = lower->stage[reader].load[k];
+      const seer_dag_buf *buf = &lower->dag->buf[seer_expr_at(&lower->flat, load)->ref];
+      if (buf->kind != SEER_BUF_STAGE || buf->stage != p) continue;
+      seer_linear mine;
+      if (!least_index(lower, reader, seer_expr_index(&lower->flat, load, axis), &mine)) return false;
+      if (!has_any) {
+        *out = mine;
+      } else if (same_atoms(out, &mine)) {
+        out->constant = seer_min_i64(out->constant, mine.constant);
+      } else {
+        seer_expr least = seer_expr_binary(pool_of(lower), SEER_EXPR_MIN, seer_linear_emit(pool_of(lower), out),
+            seer_linear_emit(pool_of(lower), &mine));
+        if (!seer_linear_from(pool_of(lower), least, out)) return false;
+      }
+      has_any = true;
+    }
+  }
+  return has_any;
+}
+
+// x <= 0 at this place?
+static bool proves(seer_lower *lower, const seer_linear *x) {
+  seer_prover_init(&lower->prover, lower->loop, lower->def, lower->depth);
+  return seer_prove_not_positive(&lower->prover, x);
+}
+
+// The start of `p`'s region on `axis` as this place sees it; *out_is_cut: the region may leave the axis's end.
+static bool region_start(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear *out, bool *out_is_cut) {
+  int64_t extent = lower->dag->stage[p].axis[axis].extent, length = lower->frame->stage[p].region[axis];
+  *out = (seer_linear){.constant = 0};
+  *out_is_cut = false;
+  if (length >= extent) return true;
+  if (!raw_start(lower, p, axis, out)) return false;
+  seer_linear negated = {.constant = 0}, over = *out;
+  if (!seer_linear_add(&negated, out, -1)) return false;
+  if (proves(lower, &negated)) {
+    over.constant += length - extent;
+    *out_is_cut = !proves(lower, &over);
+    return true;
+  }
+  seer_expr_pool *pool = pool_of(lower);
+  seer_expr last = seer_expr_i(pool, extent - length);
+  seer_expr start = seer_expr_binary(pool, SEER_EXPR_MIN, seer_linear_emit(pool, out), last);
+  start = seer_expr_binary(pool, SEER_EXPR_MAX, start, seer_expr_i(pool, 0));
+  return seer_linear_from(pool, start, out);
+}
+
+static bool start_form(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear *out) {
+  bool is_cut;
+  return region_start(lower, p, axis, out, &is_cut);
+}
+
+seer_status seer_lower_start(seer_lower *lower, uint32_t p, seer_lower_block *block) {
+  const seer_dag_stage *stage = &lower->dag->stage[p];
+  seer_lower_stage *state = &lower->stage[p];
+  for (uint32_t axis = 0; axis < stage->n_space; axis++) {
+    seer_linear start;
+    if (!region_start(lower, p, axis, &start, &state->is_cut[axis])) {
+      return SEER_FAIL(UNSUPPORTED, "stage %s: where its region on axis %s starts cannot be told", stage->name,
+          stage->axis[axis].name);
+    }
+    if (start.n > 0 && seer_lower_is_faulty(lower, SEER_LOWER_FAULT_REGION_START)) start.constant++;
+    seer_expr value = seer_linear_emit(pool_of(lower), &start);
+    if (!seer_linear_is_affine(pool_of(lower), &start)) {
+      int64_t *low = SEER_NEW_ARRAY(lower->scratch, int64_t, lower->loop->n_var + 1);
+      int64_t *high = SEER_NEW_ARRAY(lower->scratch, int64_t, lower->loop->n_var + 1);
+      for (uint32_t v = 0; v < lower->loop->n_var; v++) {
+        low[v] = lower->loop->var[v].low;
+        high[v] = lower->loop->var[v].high;
+      }
+      int64_t from, to;
+      if (!seer_expr_range(pool_of(lower), value, low, high, &from, &to)) {
+        return SEER_FAIL(UNSUPPORTED, "stage %s: its region on axis %s has no bounds", stage->name,
+            stage->axis[axis].name);
+      }
+      const char *name = seer_arena_printf(lower->scratch, "%s.%s.at", stage->name, stage->axis[axis].name);
+      seer_loop_node let = {.kind = SEER_NODE_LET, .var = seer_lower_define(lower, name, from, to), .stage = p};
+      let.value[0] = value;
+      uint32_t id = seer_lower_append(lower, block, &let);
+      lower->def[let.var] = id;
+      lower->depth[let.var] = ++lower->n_scope;
+      value = seer_expr_var(pool_of(lower), let.var);
+    }
+    state->start[axis] = value;
+  }
+  state->has_start = true;
+  return SEER_OK;
+}
+
+// ceil(x / c), the part that c divides taken out.
+static seer_expr emit_ceil_div(seer_expr_pool *pool, const seer_linear *x, int64_t c) {
+  seer_linear whole = {.constant = 0}, rest = {.constant = 0};
+  bool ok = true;
+  for (uint32_t t = 0; t < x->n; t++) {
+    bool divides = x->term[t].coef % c == 0;
+    ok &= seer_linear_add_term(divides ? &whole : &rest, x->term[t].atom,
+        divides ? x->term[t].coef / c : x->term[t].coef);
+  }
+  SEER_ASSERT(ok, "%u terms", x->n);
+  if (rest.n == 0) {
+    whole.constant = seer_ceil_div(x->constant, c);
+    return seer_linear_emit(pool, &whole);
+  }
+  whole.constant = seer_floor_div(x->constant + c - 1, c);
+  rest.constant = seer_floor_mod(x->constant + c - 1, c);
+  seer_expr quotient = seer_expr_binary(pool, SEER_EXPR_DIV, seer_linear_emit(pool, &rest), seer_expr_i(pool, c));
+  if (whole.n == 0 && whole.constant == 0) return quotient;
+  return seer_expr_binary(pool, SEER_EXPR_ADD, seer_linear_emit(pool, &whole), quotient);
+}
+
+seer_expr seer_lower_bound(seer_lower *lower, uint32_t s, uint32_t k, const seer_linear *before) {
+  const seer_dag_stage *stage = &lower->dag->stage[s];
+  const seer_frame_stage *frame = &lower->frame->stage[s];
+  const seer_lower_stage *state = &lower->stage[s];
+  const seer_frame_loop *loop = &frame->loop[k];
+  seer_expr_pool *pool = pool_of(lower);
+  bool is_region = frame->place == SEER_PLACE_AT && loop->axis < stage->n_space;
+  seer_expr bound = {0};
+  for (uint32_t limit = 0; limit < 2; limit++) {
+    if (limit == 1 && !(is_region && state->is_cut[loop->axis])) continue;
+    // What is left of the axis here: the region's length, and the axis's end; both less the start.
+    seer_linear left = {.constant = 0}, start = {.constant = 0};
+    bool ok = seer_linear_add(&left, before, -1);
+    if (is_region) ok = ok && seer_linear_from(pool, state->start[loop->axis], &start);
+    if (limit == 0) {
+      ok = ok && seer_linear_add(&left, &start, 1);
+      left.constant += is_region ? frame->region[loop->axis] : stage->axis[loop->axis].extent;
+    } else {
+      left.constant += stage->axis[loop->axis].extent;
+    }
+    SEER_ASSERT(ok, "stage %s, loop %u: too many terms", stage->name, k);
+    // Exact when coef * (extent - 1) < left wherever this place is reached.
+    seer_linear exact = {.constant = 0};
+    ok = seer_linear_add(&exact, &left, -1);
+    exact.constant += loop->coef * (loop->extent - 1) + 1;
+    if (ok && proves(lower, &exact)) continue;
+    seer_expr part = emit_ceil_div(pool, &left, loop->coef);
+    bound = bound.i ? seer_expr_binary(pool, SEER_EXPR_MIN, bound, part) : part;
+  }
+  return bound;
+}
