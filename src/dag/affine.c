@@ -7,7 +7,8 @@
 
 #include "dag/scalar.h"
 
-#define MAX_FACTS 24
+#define MAX_FACTS 16
+#define MAX_STEPS 20000  // nodes looked at before giving up: nested conditions are looked at from several sides
 
 typedef struct {
   int64_t low, high;
@@ -27,6 +28,7 @@ typedef struct {
     interval in;
   } var[MAX_FACTS];  // tightened variables
   bool is_empty;     // the facts contradict each other
+  uint32_t *n_steps;
 } context;
 
 static const interval everything = {INT64_MIN, INT64_MAX};
@@ -205,7 +207,7 @@ static interval affine_range(const context *c, const seer_affine *a) {
     const seer_affine *fact = &c->fact[f];
     for (uint32_t t = 0; t < fact->n; t++) {
       int64_t coef = coef_of(a, fact->term[t].var);
-      if (coef == 0 || coef % fact->term[t].coef != 0) continue;
+      if (coef == 0 || coef == INT64_MIN || coef % fact->term[t].coef != 0) continue;
       int64_t k = coef / fact->term[t].coef;
       seer_affine rest = *a;
       if (!affine_add(&rest, fact, -k)) continue;
@@ -314,6 +316,7 @@ static interval tree_range(const context *c, seer_expr e) {
 }
 
 static interval range_of(const context *c, seer_expr e) {
+  if (++*c->n_steps > MAX_STEPS) return everything;
   seer_affine a;
   bool is_i64 = seer_expr_at(c->pool, e)->dtype == SEER_DTYPE_I64;
   interval r = is_i64 && seer_expr_affine(c->pool, e, &a) ? affine_range(c, &a) : tree_range(c, e);
@@ -424,7 +427,8 @@ static void add_predicate(context *c, seer_expr e, bool holds) {
 
 bool seer_expr_range_given(const seer_expr_pool *pool, seer_expr e, const int64_t *low, const int64_t *high,
     seer_expr predicate, int64_t *out_low, int64_t *out_high) {
-  context c = {.pool = pool, .low = low, .high = high};
+  uint32_t n_steps = 0;
+  context c = {.pool = pool, .low = low, .high = high, .n_steps = &n_steps};
   if (predicate.i != 0) add_predicate(&c, predicate, true);
   if (c.is_empty) {
     *out_low = 1;

@@ -66,6 +66,11 @@ static void dim_strides(const seer_dag_buf *buf, int64_t *stride) {
   }
 }
 
+// Guarded indices may be absurd where the guard is false: no overflow trap for those.
+static int64_t wrap_mul_add(int64_t sum, int64_t a, int64_t b) {
+  return (int64_t)((uint64_t)sum + (uint64_t)a * (uint64_t)b);
+}
+
 static void compile_load(compiler *c, seer_expr e, instr *in) {
   const seer_expr_pool *pool = &c->eval->dag->expr;
   const seer_expr_node node = *seer_expr_at(pool, e);
@@ -77,12 +82,12 @@ static void compile_load(compiler *c, seer_expr e, instr *in) {
     seer_affine a;
     in->is_affine = seer_expr_affine(pool, seer_expr_index(pool, e, k), &a);
     if (!in->is_affine) break;
-    in->base += a.constant * stride[k];
+    in->base = wrap_mul_add(in->base, a.constant, stride[k]);
     for (uint32_t t = 0; t < a.n; t++) {
       uint32_t axis = a.term[t].var - c->stage->var0;
       SEER_ASSERT(axis < (uint32_t)c->stage->n_space + c->stage->n_reduce, "stage %s: foreign variable %u",
           c->stage->name, a.term[t].var);
-      in->coef[axis] += a.term[t].coef * stride[k];
+      in->coef[axis] = wrap_mul_add(in->coef[axis], a.term[t].coef, stride[k]);
     }
   }
   if (in->is_affine) {
@@ -195,9 +200,9 @@ static void load_offsets(seer_dag_eval *eval, stage_state *state, const instr *i
   if (in->is_affine) {
     int64_t base = in->base;
     for (uint32_t k = 0; k < SEER_DAG_MAX_AXES; k++) {
-      if (in->axes >> k & 1) base += in->coef[k] * at[k];
+      if (in->axes >> k & 1) base = wrap_mul_add(base, in->coef[k], at[k]);
     }
-    for (int64_t l = 0; l < n; l++) offset[l] = base + l * in->coef[lane_axis];
+    for (int64_t l = 0; l < n; l++) offset[l] = wrap_mul_add(base, l, in->coef[lane_axis]);
     if (p) {
       for (int64_t l = 0; l < n; l++) offset[l] = p[l * p_step].i ? offset[l] : -1;
     }

@@ -1,0 +1,151 @@
+// hash.c - the three keys of a DAG (decisions 1): structure, shape, content.
+// The stages are walked from the outputs, producers first, and what is met gets its number in that order; so names,
+// the order of inputs and of independent stages do not matter. The walk appends tokens to the structure; every integer
+// becomes a slot there (with a class where it decides which sketches exist) and its value is appended to the shape;
+// every float becomes its class, and its bits are appended to the content. Strides, dilations and pads of 1, 1 and 0
+// fold away in the builders, so "is it 1 (0)" is part of the form of the expression already.
+#include <math.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "dag/dag.h"
+
+typedef struct {
+  const seer_dag *dag;
+  uint64_t structure, shape, content;
+  uint32_t n_buf, n_stage;
+  uint32_t buf_number[SEER_DAG_MAX_BUFFERS], stage_number[SEER_DAG_MAX_STAGES];  // 0: not met yet
+  uint32_t *node_number;  // by expression, within a stage: 0 not met yet
+  uint32_t n_node;
+} hasher;
+
+static void token(hasher *h, uint64_t value) { h->structure = seer_hash_u64(value + 1, h->structure); }
+static void slot(hasher *h, int64_t value) { h->shape = seer_hash_u64((uint64_t)value + 1, h->shape); }
+
+// As a bound (of min or max) 1 is a number like any other: Clip(0, 6) and Clip(0, 1) are one task.
+static void literal(hasher *h, double value, bool is_bound) {
+  uint64_t bits, kind = 5;
+  memcpy(&bits, &value, sizeof bits);
+  if (value == 0) kind = 0;
+  if (value == 1 && !is_bound) kind = 1;
+  if (value == -1 && !is_bound) kind = 2;
+  if (isinf(value)) kind = value > 0 ? 3 : 4;
+  token(h, kind);
+  h->content = seer_hash_u64(bits, h->content);
+}
+
+static void walk_stage(hasher *h, uint32_t stage);
+
+static void walk_buf(hasher *h, uint32_t b) {
+  const seer_dag_buf *buf = &h->dag->buf[b];
+  if (h->buf_number[b] != 0) {
+    token(h, h->buf_number[b]);
+    return;
+  }
+  if (buf->kind == SEER_BUF_STAGE) {
+    SEER_ASSERT(h->stage_number[buf->stage] != 0, "stage %u is read before it was walked", buf->stage);
+    token(h, 1000 + h->stage_number[buf->stage] * SEER_DAG_MAX_VALUES + buf->value);
+    return;
+  }
+  h->buf_number[b] = ++h->n_buf;
+  token(h, 100 + h->n_buf);
+  token(h, (uint64_t)buf->kind);
+  token(h, (uint64_t)buf->dtype);
+  token(h, buf->rank);
+  for (uint32_t k = 0; k < buf->rank; k++) slot(h, buf->dim[k]);
+  slot(h, buf->pitch);
+}
+
+static void walk_expr(hasher *h, const seer_dag_stage *stage, seer_expr e, bool is_bound) {
+  if (e.i == 0) {
+    token(h, 0);
+    return;
+  }
+  const seer_expr_node *node = seer_expr_at(&h->dag->expr, e);
+  // Shared data is walked once. Constants and index arithmetic are not: there two nodes may be one only because two
+  // numbers happen to be equal, which must not show in the structure.
+  bool is_shareable = node->op != SEER_EXPR_CONST_F && seer_dtype_is_float((seer_dtype)node->dtype);
+  if (is_shareable && h->node_number[e.i] != 0) {
+    token(h, 500);
+    token(h, h->node_number[e.i]);
+    return;
+  }
+  if (is_shareable) h->node_number[e.i] = ++h->n_node;
+  token(h, node->op);
+  token(h, node->dtype);
+  if (node->op == SEER_EXPR_CONST_F) {
+    literal(h, node->value.f, is_bound);
+  } else if (node->op == SEER_EXPR_CONST_I) {
+    slot(h, node->value.i);
+  } else if (node->op == SEER_EXPR_VAR) {
+    token(h, node->ref - stage->var0);
+  } else if (node->op == SEER_EXPR_LOAD) {
+    walk_buf(h, node->ref);
+    for (uint32_t k = 0; k < node->n_index; k++) walk_expr(h, stage, h->dag->expr.index[node->index0 + k], false);
+    walk_expr(h, stage, node->arg[0], false);
+    walk_expr(h, stage, node->arg[1], false);
+  } else {
+    bool bounds = node->op == SEER_EXPR_MIN || node->op == SEER_EXPR_MAX;
+    for (uint32_t k = 0; k < seer_expr_arity((seer_expr_op)node->op); k++) walk_expr(h, stage, node->arg[k], bounds);
+  }
+}
+
+typedef struct {
+  hasher *h;
+  uint32_t stage;
+} producer_walk;
+
+static void walk_producer(void *user, seer_expr e) {
+  producer_walk *walk = user;
+  const seer_expr_node *node = seer_expr_at(&walk->h->dag->expr, e);
+  if (node->op != SEER_EXPR_LOAD) return;
+  const seer_dag_buf *buf = &walk->h->dag->buf[node->ref];
+  if (buf->kind == SEER_BUF_STAGE && buf->stage < walk->stage) walk_stage(walk->h, buf->stage);
+}
+
+static void walk_stage(hasher *h, uint32_t stage) {
+  if (h->stage_number[stage] != 0) return;
+  const seer_dag_stage *s = &h->dag->stage[stage];
+  producer_walk walk = {h, stage};
+  for (uint32_t v = 0; v < s->n_values; v++) seer_expr_visit(&h->dag->expr, s->body[v], walk_producer, &walk);
+  h->stage_number[stage] = ++h->n_stage;
+  token(h, 2000);
+  token(h, (uint64_t)s->role);
+  token(h, (uint64_t)s->combiner);
+  token(h, s->n_space);
+  token(h, s->n_reduce);
+  token(h, s->n_values);
+  for (uint32_t k = 0; k < (uint32_t)s->n_space + s->n_reduce; k++) {
+    const seer_dag_axis *axis = &s->axis[k];
+    token(h, (uint64_t)axis->role);
+    slot(h, axis->extent);
+    // The extent of a window decides which sketches exist (Winograd needs 3, a 1x1 has no window).
+    bool is_window = axis->role == SEER_AXIS_KY || axis->role == SEER_AXIS_KX;
+    if (is_window && k >= s->n_space) token(h, axis->extent == 1 ? 1 : axis->extent == 3 ? 3 : 0);
+  }
+  h->content = seer_hash_u64((uint64_t)(s->tolerance * 1e15), h->content);
+  memset(h->node_number, 0, h->dag->expr.n * sizeof h->node_number[0]);
+  h->n_node = 0;
+  for (uint32_t v = 0; v < s->n_values; v++) {
+    walk_expr(h, s, s->body[v], false);
+    const seer_dag_buf *buf = &h->dag->buf[s->out[v]];
+    token(h, buf->is_output);
+    slot(h, buf->pitch);
+  }
+}
+
+seer_dag_key seer_dag_hash(const seer_dag *dag) {
+  seer_arena *scratch = seer_arena_create("dag hash");
+  hasher h = {.dag = dag, .structure = 1, .shape = 2, .content = 3};
+  h.node_number = SEER_NEW_ARRAY(scratch, uint32_t, dag->expr.n);
+  for (int pass = 0; pass < 2; pass++) {  // outputs, then what nobody reads
+    for (uint32_t s = 0; s < dag->n_stage; s++) {
+      bool is_output = false;
+      for (uint32_t v = 0; v < dag->stage[s].n_values; v++) is_output |= dag->buf[dag->stage[s].out[v]].is_output;
+      if (is_output || pass == 1) walk_stage(&h, s);
+    }
+  }
+  seer_arena_destroy(scratch);
+  h.content = seer_hash_u64(h.structure, seer_hash_u64(h.shape, h.content));
+  return (seer_dag_key){h.structure, h.shape, h.content};
+}
