@@ -1,6 +1,7 @@
 // sketch.h - the skeleton of loops that the rules give a task; everything sampled is a knob.
 // task -> formulations (DAGs with equal results) -> sketches -> knobs. A sketch owns its DAG: the formulation's DAG,
-// rewritten by cache-write, cache-read and rfactor (which add stages). Stages are computed consumers first: what an
+// rewritten by cache-write, cache-read and rfactor (which add stages; the canonical DAG's buffers keep their ids, so that
+// arguments bind by the same numbers in every sketch). Stages are computed consumers first: what an
 // attached stage's factors split is the region that its consumer needs.
 //
 // The loops of a stage, outer to inner, for the structure SSRSRS of a tiled stage that is computed at a consumer's loops
@@ -38,6 +39,8 @@ typedef struct {
   uint8_t stage, axis, level;
   uint16_t n_values;  // LOCATION, PARALLEL, UNROLL: values are 0 .. n_values-1; FACTOR: 0 (values 1 .. SEER_MAX_FACTOR)
   bool is_vector;     // FACTOR: the innermost factor of the vectorised axis: a multiple of the vector length
+  bool is_tile;       // FACTOR: part of the register tile
+  bool is_reduce;     // FACTOR: of a reduction axis
 } seer_knob;
 
 #define SEER_NO_KNOB 0xFFFF
@@ -46,9 +49,13 @@ typedef struct {
   uint8_t axis;    // of the stage
   uint8_t level;   // 0 = outermost part of this axis within this stage
   uint16_t knob;   // factor; SEER_NO_KNOB for the implied outermost part
+  uint16_t knob2;  // the extent is the product of both factors (a FOLLOW stage's T0 at level 1); else SEER_NO_KNOB
 } seer_sketch_loop;
+#define SEER_NO_STAGE 0xFF
 
-// Where a stage may be computed: at depth d of stage `at` = inside its first d loops (d >= 1), or at the root.
+// Where a stage may be computed: at depth d of stage `at` = inside its first d loops (d >= 1), or at the root. A list of
+// several is ordered from the innermost place to the outermost: inline (if allowed), deep loops ..., root (always last).
+// Axes of extent 1 have no loops: their index is the region's start.
 typedef struct {
   bool is_root, is_inline;
   uint8_t at;     // stage
@@ -66,7 +73,14 @@ typedef struct {
   bool is_vectorised;          // the last loop is a VECTOR loop
   uint16_t parallel_knob, unroll_knob;  // SEER_NO_KNOB when the stage has none
   bool pack_weights;           // weights that it loads by plain axes are packed in read order
+  uint8_t partner;             // FOLLOW: the tiled stage that it follows; TILED: its FOLLOW stage; else SEER_NO_STAGE
+  uint8_t fuse_level;          // TILED with a partner: 1 or 2
+  uint8_t vector_axis;         // the axis of the VECTOR loop
+  uint16_t vector_lanes;       // elements of a full vector of its values
+  uint8_t max_parallel;        // leading loops that may be parallel
+  const char *prefix;          // of its knobs' names: the stage's own, also after cache-write or rfactor renamed it
 } seer_sketch_stage;
+struct seer_access_table;      // access.h
 
 typedef struct {
   const char *signature;  // ordered text of the rules applied: "direct/tile(conv)/fuse@2(relu)/pad@knob"
@@ -75,20 +89,24 @@ typedef struct {
   double tolerance;       // relative, of the formulation
   uint32_t n_knob;
   seer_knob *knob;
+  uint32_t order[SEER_DAG_MAX_STAGES];  // stages that may own loops or pass accesses on, consumers first
+  uint32_t n_order;
+  const struct seer_access_table *access;
   seer_sketch_stage stage[SEER_DAG_MAX_STAGES];
 } seer_sketch;
-
-typedef struct {
-  const seer_dag *dag;  // the canonical one
-  const seer_target *target;
-  uint32_t n;
-  const seer_sketch **sketch;
-} seer_sketch_list;
 
 typedef enum {
   SEER_SPACE_FULL,   // everything
   SEER_SPACE_ANSOR   // exact divisors, Ansor's rules only
 } seer_space_kind;
+
+typedef struct {
+  const seer_dag *dag;  // the canonical one
+  const seer_target *target;
+  seer_space_kind space;
+  uint32_t n;
+  const seer_sketch **sketch;
+} seer_sketch_list;
 
 // All sketches of all formulations, in a stable order. Never empty for a verified DAG (a simple sketch always exists).
 SEER_MUST_USE seer_status seer_sketch_generate(const seer_dag *dag, const seer_target *target, seer_space_kind space,

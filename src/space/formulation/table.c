@@ -1,0 +1,11 @@
+// table.c - all formulations, in the order in which their sketches are listed. To add one: a file here with a
+// seer_formulation, a line below; its make() must keep the ids of input and output buffers (start from
+// seer_dag_clone and append), because arguments are bound by them.
+#include "space/formulation.h"
+
+extern const seer_formulation seer_formulation_direct;
+
+const seer_formulation *const seer_formulation_table[] = {
+    &seer_formulation_direct,  // the canonical DAG itself: first, so that sketch 0 is always exact
+};
+const size_t seer_formulation_table_count = SEER_COUNT_OF(seer_formulation_table);

@@ -1,0 +1,470 @@
+// frame.c - (sketch, knobs) -> frame: the numbers of every loop, consumers first. Factors are clamped as they are used, on
+// a copy of the knobs, so that normalising is nothing but handing that copy back, and a frame never depends on
+// whether its schedule was normalised.
+#include "space/frame.h"
+
+#include <string.h>
+
+#include "space/access.h"
+
+// ---- regions
+
+// Stages between a producer and the place where it is attached are few; more of them are computed again when asked for.
+#define MEMO_STAGES 6
+
+typedef struct {
+  const seer_frame *frame;
+  uint32_t at, depth, n_memo;
+  uint8_t memo_stage[MEMO_STAGES];
+  seer_region memo[MEMO_STAGES][SEER_DAG_MAX_AXES];
+} query;
+
+static void set_whole(seer_region *r, int64_t extent) {
+  r->length = extent;
+  r->is_whole = true;
+  r->is_exact = true;
+  r->n = 0;
+  r->constant = 0;
+}
+
+// to.start += coef * (start of the interval `from`, or its end when coef < 0)
+static bool add_start(seer_region *to, const seer_region *from, int64_t coef) {
+  to->constant += coef * (coef > 0 ? from->constant : from->constant + from->length - 1);
+  for (uint32_t t = 0; t < from->n; t++) {
+    uint32_t k = 0;
+    while (k < to->n && to->axis[k] < from->axis[t]) k++;
+    if (k < to->n && to->axis[k] == from->axis[t]) {
+      to->coef[k] += coef * from->coef[t];
+      if (to->coef[k] != 0) continue;
+      for (uint32_t m = k; m + 1 < to->n; m++) {
+        to->axis[m] = to->axis[m + 1];
+        to->coef[m] = to->coef[m + 1];
+      }
+      to->n--;
+      continue;
+    }
+    if (to->n == SEER_REGION_MAX_TERMS) return false;
+    for (uint32_t m = to->n; m > k; m--) {
+      to->axis[m] = to->axis[m - 1];
+      to->coef[m] = to->coef[m - 1];
+    }
+    to->axis[k] = from->axis[t];
+    to->coef[k] = coef * from->coef[t];
+    to->n++;
+  }
+  return true;
+}
+
+static void read_region(const seer_access_table *table, const seer_access *access, uint32_t d,
+    const seer_region *reader, int64_t extent, seer_region *out) {
+  const seer_access_dim *dim = &table->dim[access->first + d];
+  if (dim->is_whole) {
+    set_whole(out, extent);
+    return;
+  }
+  out->length = 1;
+  out->is_whole = false;
+  out->is_exact = !access->is_guarded;
+  out->n = 0;
+  out->constant = dim->constant;
+  const seer_access_term *term = &table->term[dim->first];
+  for (uint32_t t = 0; t < dim->n; t++) {
+    const seer_region *axis = &reader[term[t].axis];
+    int64_t coef = term[t].coef;
+    if (!add_start(out, axis, coef)) {
+      set_whole(out, extent);
+      return;
+    }
+    out->length += (coef > 0 ? coef : -coef) * (axis->length - 1);
+    out->is_exact &= axis->is_exact;
+  }
+  if (out->length >= extent) set_whole(out, extent);
+}
+
+static void merge(seer_region *to, const seer_region *from, int64_t extent) {
+  if (to->is_whole) return;
+  bool same = !from->is_whole && to->n == from->n;
+  for (uint32_t t = 0; same && t < to->n; t++) {
+    same = to->axis[t] == from->axis[t] && to->coef[t] == from->coef[t];
+  }
+  if (!same) {
+    set_whole(to, extent);
+    return;
+  }
+  int64_t start = seer_min_i64(to->constant, from->constant);
+  int64_t end = seer_max_i64(to->constant + to->length, from->constant + from->length);
+  to->constant = start;
+  to->length = end - start;
+  to->is_exact &= from->is_exact;
+  if (to->length >= extent) set_whole(to, extent);
+}
+
+// The loops of `at` itself: per axis, what its loops inside the first `depth` run over.
+static void own_axes(const query *q, seer_region *out) {
+  const seer_frame_stage *at = &q->frame->stage[q->at];
+  const seer_dag_stage *dag = &q->frame->sketch->dag->stage[q->at];
+  uint32_t n = (uint32_t)dag->n_space + dag->n_reduce;
+  for (uint32_t a = 0; a < n; a++) {
+    seer_region *r = &out[a];
+    // A region that is not the whole axis has a start of its own.
+    bool is_moved = at->region[a] < dag->axis[a].extent;
+    r->length = at->region[a];
+    r->is_exact = at->is_region_exact[a];
+    r->is_whole = false;
+    r->constant = 0;
+    r->n = is_moved;
+    r->axis[0] = (uint8_t)a;
+    r->coef[0] = 1;
+  }
+  for (uint32_t l = 0; l < q->depth; l++) {
+    const seer_frame_loop *loop = &at->loop[l];
+    if (loop->extent <= 1) continue;
+    seer_region *r = &out[loop->axis];
+    r->length = seer_min_i64(r->length, loop->coef);
+    r->is_exact &= at->region[loop->axis] % loop->coef == 0;
+    r->n = 1;
+  }
+}
+
+static void needed(query *q, uint32_t stage, seer_region *out);
+
+// What is needed of each axis of `stage`: its own loops if it is `at`, else what its readers need.
+static const seer_region *axes_of(query *q, uint32_t stage, seer_region *own) {
+  for (uint32_t k = 0; k < q->n_memo; k++) {
+    if (q->memo_stage[k] == stage) return q->memo[k];
+  }
+  seer_region *out = own;
+  bool is_kept = q->n_memo < MEMO_STAGES;
+  if (stage == q->at) {
+    if (is_kept) out = q->memo[q->n_memo];
+    own_axes(q, out);
+  } else {
+    needed(q, stage, out);
+    const seer_dag_stage *dag = &q->frame->sketch->dag->stage[stage];
+    for (uint32_t a = dag->n_space; a < (uint32_t)dag->n_space + dag->n_reduce; a++) {
+      set_whole(&out[a], dag->axis[a].extent);
+    }
+    is_kept = q->n_memo < MEMO_STAGES;
+    if (is_kept) {
+      memcpy(q->memo[q->n_memo], out, sizeof(seer_region) * ((size_t)dag->n_space + dag->n_reduce));
+      out = q->memo[q->n_memo];
+    }
+  }
+  if (is_kept) q->memo_stage[q->n_memo++] = (uint8_t)stage;
+  return out;
+}
+
+static void needed(query *q, uint32_t stage, seer_region *out) {
+  const seer_sketch *sketch = q->frame->sketch;
+  const seer_access_table *table = sketch->access;
+  const seer_dag_stage *dag = &sketch->dag->stage[stage];
+  bool is_first = true;
+  for (uint32_t k = table->first_of[stage]; k < table->first_of[stage + 1]; k++) {
+    const seer_access *access = &table->access[k];
+    seer_region own[SEER_DAG_MAX_AXES];
+    const seer_region *reader = axes_of(q, access->reader, own);
+    for (uint32_t d = 0; d < access->rank; d++) {
+      if (is_first) {
+        read_region(table, access, d, reader, dag->axis[d].extent, &out[d]);
+      } else {
+        seer_region r;
+        read_region(table, access, d, reader, dag->axis[d].extent, &r);
+        merge(&out[d], &r, dag->axis[d].extent);
+      }
+    }
+    is_first = false;
+  }
+  if (!is_first) return;
+  for (uint32_t d = 0; d < dag->n_space; d++) set_whole(&out[d], dag->axis[d].extent);
+}
+
+void seer_frame_region_start(const seer_frame *frame, uint32_t producer_stage, uint32_t at, uint32_t depth,
+    seer_region *out_dim) {
+  query q;
+  q.frame = frame;
+  q.at = at;
+  q.depth = depth;
+  q.n_memo = 0;
+  needed(&q, producer_stage, out_dim);
+}
+
+void seer_frame_region(const seer_frame *frame, uint32_t producer_stage, uint32_t at, uint32_t depth,
+    int64_t *out_extent) {
+  seer_region dim[SEER_DAG_MAX_AXES];
+  seer_frame_region_start(frame, producer_stage, at, depth, dim);
+  for (uint32_t d = 0; d < frame->sketch->dag->stage[producer_stage].n_space; d++) out_extent[d] = dim[d].length;
+}
+
+// ---- locations
+
+// True if stage `reader` runs inside the first `depth` loops of `at` (and nowhere else).
+static bool is_inside(const seer_frame *frame, uint32_t reader, uint32_t at, uint32_t depth) {
+  uint32_t entry = UINT32_MAX;
+  while (reader != at) {
+    const seer_frame_stage *s = &frame->stage[reader];
+    if (s->place != SEER_PLACE_AT) return false;
+    entry = s->depth;
+    reader = s->at;
+  }
+  return entry >= depth;
+}
+
+static bool readers_inside(const seer_frame *frame, uint32_t stage, uint32_t at, uint32_t depth) {
+  uint64_t readers = frame->sketch->access->readers[stage];
+  for (; readers; readers &= readers - 1) {
+    uint32_t c = (uint32_t)__builtin_ctzll(readers);
+    bool is_inline = frame->stage[c].place == SEER_PLACE_INLINE;
+    if (is_inline ? !readers_inside(frame, c, at, depth) : !is_inside(frame, c, at, depth)) return false;
+  }
+  return true;
+}
+
+static bool is_valid(const seer_frame *frame, uint32_t stage, const seer_location *location) {
+  if (location->is_root || location->is_inline) return true;
+  seer_place place = frame->stage[location->at].place;
+  if (place != SEER_PLACE_ROOT && place != SEER_PLACE_AT) return false;
+  return readers_inside(frame, stage, location->at, location->depth);
+}
+
+// ---- loops
+
+// The vector loop covers the axis or is a multiple of the shortest vector.
+static int64_t vector_factor(int64_t factor, int64_t extent, uint32_t lanes) {
+  int64_t unit = lanes >= 4 ? lanes / 4 : 1;
+  if (factor >= extent) return extent;
+  factor = factor < unit ? unit : factor - factor % unit;
+  return seer_min_i64(factor, extent);
+}
+
+static uint16_t clamp_knob(uint16_t *knob, int64_t limit) {
+  int64_t value = *knob < 1 ? 1 : *knob > SEER_MAX_FACTOR ? SEER_MAX_FACTOR : *knob;
+  if (value > limit) value = limit;
+  return *knob = (uint16_t)value;
+}
+
+typedef struct {
+  const seer_sketch_list *list;
+  const seer_sketch *sketch;
+  seer_frame *frame;
+  uint16_t *knob;
+  uint64_t used[2];  // bit k: knob k is read
+} filler;
+
+static uint16_t *use(filler *f, uint16_t knob) {
+  f->used[knob >> 6] |= (uint64_t)1 << (knob & 63);
+  return &f->knob[knob];
+}
+
+static void fill_loops(filler *f, uint32_t stage) {
+  const seer_sketch_stage *sketch = &f->sketch->stage[stage];
+  const seer_dag_stage *dag = &f->sketch->dag->stage[stage];
+  seer_frame_stage *s = &f->frame->stage[stage];
+  int64_t span[SEER_DAG_MAX_AXES];
+  uint32_t n_axis = (uint32_t)dag->n_space + dag->n_reduce;
+  for (uint32_t a = 0; a < n_axis; a++) span[a] = 1;
+  s->n_loop = sketch->n_loop;
+  for (uint32_t l = sketch->n_loop; l-- > 0;) {
+    const seer_sketch_loop *from = &sketch->loop[l];
+    seer_frame_loop *loop = &s->loop[l];
+    uint32_t a = from->axis;
+    bool is_vector = sketch->is_vectorised && l + 1 == sketch->n_loop;
+    int64_t left = span[a] == 1 ? s->region[a] : (s->region[a] + span[a] - 1) / span[a], extent = left;
+    if (from->knob != SEER_NO_KNOB) {
+      extent = clamp_knob(use(f, from->knob), left);
+      if (is_vector && f->list->space == SEER_SPACE_FULL) {
+        extent = vector_factor(extent, s->region[a], sketch->vector_lanes);
+        f->knob[from->knob] = (uint16_t)extent;
+      }
+      if (from->knob2 != SEER_NO_KNOB) {
+        extent *= clamp_knob(use(f, from->knob2), (left + extent - 1) / extent);
+        extent = seer_min_i64(extent, left);
+      }
+    }
+    loop->axis = (uint8_t)a;
+    loop->level = from->level;
+    loop->is_reduce = a >= dag->n_space;
+    loop->is_tile = l >= sketch->first_tile_loop;
+    loop->is_vector = is_vector;
+    loop->is_parallel = false;
+    loop->extent = extent;
+    loop->coef = span[a];
+    span[a] *= extent;
+  }
+  // Exact loops: follow the last block of each axis from the outside in.
+  int64_t rest[SEER_DAG_MAX_AXES];
+  for (uint32_t a = 0; a < n_axis; a++) rest[a] = s->region[a];
+  for (uint32_t l = 0; l < sketch->n_loop; l++) {
+    seer_frame_loop *loop = &s->loop[l];
+    int64_t r = rest[loop->axis];
+    if (loop->coef == 1) {
+      loop->is_exact = s->is_region_exact[loop->axis] && r == loop->extent;
+      rest[loop->axis] = 1;
+    } else {
+      int64_t trips = (r + loop->coef - 1) / loop->coef;
+      loop->is_exact = s->is_region_exact[loop->axis] && trips == loop->extent;
+      rest[loop->axis] = r - (trips - 1) * loop->coef;
+    }
+  }
+}
+
+static void fill_stage(filler *f, uint32_t stage) {
+  const seer_sketch_stage *sketch = &f->sketch->stage[stage];
+  const seer_dag_stage *dag = &f->sketch->dag->stage[stage];
+  seer_frame *frame = f->frame;
+  seer_frame_stage *s = &frame->stage[stage];
+  s->n_loop = 0;
+  s->n_parallel = 0;
+  s->max_unroll = 1;
+  if (sketch->role == SEER_ROLE_INLINE) {
+    s->place = SEER_PLACE_INLINE;
+    return;
+  }
+  const seer_location *location = &sketch->location[0];
+  if (sketch->location_knob != SEER_NO_KNOB) {
+    uint16_t *at = use(f, sketch->location_knob);
+    if (*at >= sketch->n_location) *at = (uint16_t)(sketch->n_location - 1);
+    while (!is_valid(frame, stage, &sketch->location[*at])) (*at)++;
+    location = &sketch->location[*at];
+  }
+  if (location->is_inline) {
+    s->place = SEER_PLACE_INLINE;
+    return;
+  }
+  for (uint32_t a = 0; a < (uint32_t)dag->n_space + dag->n_reduce; a++) {
+    s->region[a] = dag->axis[a].extent;
+    s->is_region_exact[a] = true;
+  }
+  if (location->is_root) {
+    s->place = SEER_PLACE_ROOT;
+    frame->root[frame->n_root++] = (uint8_t)stage;
+  } else {
+    s->place = SEER_PLACE_AT;
+    s->at = location->at;
+    s->depth = location->depth;
+    seer_region dim[SEER_DAG_MAX_AXES];
+    seer_frame_region_start(frame, stage, s->at, s->depth, dim);
+    for (uint32_t d = 0; d < dag->n_space; d++) {
+      s->region[d] = dim[d].length;
+      s->is_region_exact[d] = dim[d].is_exact;
+    }
+  }
+  fill_loops(f, stage);
+  if (sketch->unroll_knob != SEER_NO_KNOB) {
+    uint16_t *unroll = use(f, sketch->unroll_knob);
+    if (*unroll >= seer_unroll_limits_count) *unroll = (uint16_t)(seer_unroll_limits_count - 1);
+    s->max_unroll = seer_unroll_limits[*unroll];
+  }
+}
+
+// Parallel loops stand outside everything that is attached; loops of extent 1 at their end count as serial.
+static void fill_parallel(filler *f) {
+  uint8_t limit[SEER_DAG_MAX_STAGES];
+  seer_frame *frame = f->frame;
+  for (uint32_t r = 0; r < frame->n_root; r++) limit[frame->root[r]] = f->sketch->stage[frame->root[r]].max_parallel;
+  for (uint32_t k = 0; k < f->sketch->n_order; k++) {
+    const seer_frame_stage *s = &frame->stage[f->sketch->order[k]];
+    bool at_root = s->place == SEER_PLACE_AT && frame->stage[s->at].place == SEER_PLACE_ROOT;
+    if (at_root && s->depth < limit[s->at]) limit[s->at] = s->depth;
+  }
+  for (uint32_t r = 0; r < frame->n_root; r++) {
+    seer_frame_stage *s = &frame->stage[frame->root[r]];
+    uint16_t knob = f->sketch->stage[frame->root[r]].parallel_knob;
+    if (knob == SEER_NO_KNOB) continue;
+    uint16_t *n = use(f, knob);
+    if (*n > limit[frame->root[r]]) *n = limit[frame->root[r]];
+    while (*n > 0 && s->loop[*n - 1].extent == 1) (*n)--;
+    s->n_parallel = (uint8_t)*n;
+    for (uint32_t l = 0; l < s->n_parallel; l++) s->loop[l].is_parallel = true;
+  }
+}
+
+static void fill(filler *f) {
+  const seer_sketch *sketch = f->sketch;
+  seer_frame *frame = f->frame;
+  frame->sketch = sketch;
+  frame->n_root = 0;
+  for (uint32_t s = 0; s < sketch->dag->n_stage; s++) {
+    frame->stage[s].place = sketch->stage[s].role == SEER_ROLE_CONST ? SEER_PLACE_CONST : SEER_PLACE_NONE;
+    frame->stage[s].n_loop = 0;
+  }
+  for (uint32_t k = 0; k < sketch->n_order; k++) fill_stage(f, sketch->order[k]);
+  fill_parallel(f);
+  for (uint32_t i = 0, j = frame->n_root; i + 1 < j; i++) {  // execution order: producers first
+    uint8_t swap = frame->root[i];
+    frame->root[i] = frame->root[--j];
+    frame->root[j] = swap;
+  }
+}
+
+static const seer_sketch *sketch_of(const seer_sketch_list *list, const seer_schedule *schedule) {
+  SEER_ASSERT(schedule->sketch < list->n, "sketch %u of %u", schedule->sketch, list->n);
+  const seer_sketch *sketch = list->sketch[schedule->sketch];
+  SEER_ASSERT(schedule->n == sketch->n_knob, "%u knobs, sketch %s has %u", schedule->n, sketch->signature,
+      sketch->n_knob);
+  return sketch;
+}
+
+void seer_frame_make(const seer_sketch_list *list, const seer_schedule *schedule, seer_frame *out) {
+  const seer_sketch *sketch = sketch_of(list, schedule);
+  uint16_t knob[SEER_SCHEDULE_MAX_KNOBS];
+  memcpy(knob, schedule->knob, sizeof(uint16_t) * sketch->n_knob);
+  filler f = {list, sketch, out, knob, {0, 0}};
+  fill(&f);
+}
+
+void seer_frame_normalise(const seer_sketch_list *list, seer_schedule *schedule, seer_frame *out) {
+  const seer_sketch *sketch = sketch_of(list, schedule);
+  filler f = {list, sketch, out, schedule->knob, {0, 0}};
+  fill(&f);
+  for (uint32_t k = 0; k < sketch->n_knob; k++) {
+    if (f.used[k >> 6] >> (k & 63) & 1) continue;
+    schedule->knob[k] = sketch->knob[k].kind == SEER_KNOB_FACTOR ? 1 : 0;
+  }
+  memset(schedule->knob + sketch->n_knob, 0, sizeof(uint16_t) * (SEER_SCHEDULE_MAX_KNOBS - sketch->n_knob));
+}
+
+// ---- what the checks read
+
+int64_t seer_frame_local_bytes(const seer_frame *frame) {
+  int64_t bytes = 0;
+  for (uint32_t k = 0; k < frame->sketch->n_order; k++) {
+    uint32_t stage = frame->sketch->order[k];
+    const seer_frame_stage *s = &frame->stage[stage];
+    if (s->place != SEER_PLACE_AT) continue;
+    const seer_dag *dag = frame->sketch->dag;
+    int64_t elems = 1;
+    for (uint32_t d = 0; d < dag->stage[stage].n_space; d++) {
+      elems *= s->region[d];
+      if (elems > INT32_MAX) return INT64_MAX;
+    }
+    for (uint32_t v = 0; v < dag->stage[stage].n_values; v++) {
+      bytes += elems * seer_dtype_bytes(dag->buf[dag->stage[stage].out[v]].dtype);
+    }
+  }
+  return bytes;
+}
+
+seer_frame_tile seer_frame_register_tile(const seer_frame *frame, uint32_t stage) {
+  const seer_frame_stage *s = &frame->stage[stage];
+  seer_frame_tile tile = {1, 1};
+  for (uint32_t l = s->n_loop; l-- > 0 && s->loop[l].is_tile;) {
+    const seer_frame_loop *loop = &s->loop[l];
+    if (loop->is_vector) {
+      int64_t lanes = frame->sketch->stage[stage].vector_lanes;
+      tile.vectors = (loop->extent + lanes - 1) / lanes;
+    } else {
+      tile.rows *= loop->extent;
+    }
+  }
+  return tile;
+}
+
+int64_t seer_frame_parts(const seer_frame *frame, uint32_t stage) {
+  const seer_frame_stage *s = &frame->stage[stage];
+  int64_t parts = 1;
+  for (uint32_t l = 0; l < s->n_parallel; l++) {
+    parts *= s->loop[l].extent;
+    if (parts > INT32_MAX) return parts;
+  }
+  return parts;
+}

@@ -1,0 +1,50 @@
+// schedule.c - schedules as values: normalise, hash, compare; and the checks that a frame must pass.
+#include "space/schedule.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "space/frame.h"
+
+// Limits of a candidate. The register tile must fit beside one broadcast and a row of the other operand; a thread's local
+// buffers stay within an L2 cache; a fully unrolled tile of more vectors than this only costs code and compile time.
+#define MAX_LOCAL_BYTES (1 << 20)
+#define MAX_TILE_VECTORS 64
+#define MAX_PARTS 65535
+
+void seer_schedule_normalise(const seer_sketch_list *list, seer_schedule *schedule) {
+  seer_frame frame;
+  seer_frame_normalise(list, schedule, &frame);
+}
+
+uint64_t seer_schedule_hash(const seer_schedule *schedule) {
+  size_t n_bytes = offsetof(seer_schedule, knob) + sizeof(uint16_t) * schedule->n;
+  return seer_hash_bytes(schedule, n_bytes, 0);
+}
+
+bool seer_schedule_equal(const seer_schedule *a, const seer_schedule *b) {
+  return a->sketch == b->sketch && a->n == b->n && memcmp(a->knob, b->knob, sizeof(uint16_t) * a->n) == 0;
+}
+
+seer_reject seer_frame_check(const seer_sketch_list *list, const seer_frame *frame) {
+  for (uint32_t k = 0; k < frame->sketch->n_order; k++) {
+    uint32_t stage = frame->sketch->order[k];
+    const seer_frame_stage *s = &frame->stage[stage];
+    if (s->place != SEER_PLACE_ROOT && s->place != SEER_PLACE_AT) continue;
+    seer_frame_tile tile = seer_frame_register_tile(frame, stage);
+    bool accumulates = frame->sketch->stage[stage].role == SEER_ROLE_TILED ||
+        frame->sketch->dag->stage[stage].n_reduce > 0;
+    if (tile.rows * tile.vectors > MAX_TILE_VECTORS) return SEER_REJECT_UNROLL;
+    bool fits = tile.rows * tile.vectors + tile.vectors + 1 <= list->target->n_vector_registers;
+    if (accumulates && !fits) return SEER_REJECT_REGISTERS;
+    if (s->n_parallel > 0 && seer_frame_parts(frame, stage) > MAX_PARTS) return SEER_REJECT_TOO_MANY_PARTS;
+  }
+  if (seer_frame_local_bytes(frame) > MAX_LOCAL_BYTES) return SEER_REJECT_LOCAL_BYTES;
+  return SEER_REJECT_NONE;
+}
+
+seer_reject seer_schedule_check(const seer_sketch_list *list, const seer_schedule *schedule) {
+  seer_frame frame;
+  seer_frame_make(list, schedule, &frame);
+  return seer_frame_check(list, &frame);
+}

@@ -1,0 +1,325 @@
+// skeleton.c - finished plan -> sketch: the loops of every stage with their knobs, and the static lists of locations.
+//   TILED    S0.. S1.. R0.. S2.. R1.. S3..        (all axes of one level adjacent, in the DAG's order)
+//   FOLLOW   S0.. [S1..] | T0.. T1..              its tiled stage: the rest (rule/fuse.c)
+//   SIMPLE   a.. u0 v0 | R.. | u1 v1              v the last axis, u the one before it
+// Block loops B.. come before these in a stage that others are computed in. Axes of extent 1 have no loops.
+#include <string.h>
+
+#include "space/rule.h"
+
+typedef struct {
+  const seer_rule_context *context;
+  const seer_plan *plan;
+  seer_sketch *sketch;
+  seer_knob knob[SEER_SCHEDULE_MAX_KNOBS];
+  uint32_t n_knob;
+  bool is_full;  // a knob did not fit
+} builder;
+
+static uint16_t add_knob(builder *b, const seer_knob *knob) {
+  if (b->n_knob == SEER_SCHEDULE_MAX_KNOBS) {
+    b->is_full = true;
+    return SEER_NO_KNOB;
+  }
+  b->knob[b->n_knob] = *knob;
+  return (uint16_t)b->n_knob++;
+}
+
+static uint16_t add_factor(builder *b, uint32_t stage, uint32_t axis, uint32_t level) {
+  const seer_dag_stage *s = &b->plan->dag->stage[stage];
+  seer_knob knob = {.kind = SEER_KNOB_FACTOR, .stage = (uint8_t)stage, .axis = (uint8_t)axis, .level = (uint8_t)level,
+      .is_reduce = axis >= s->n_space};
+  knob.name = seer_arena_printf(b->context->arena, "%s.%s.%u", b->plan->stage[stage].prefix, s->axis[axis].name, level);
+  return add_knob(b, &knob);
+}
+
+static uint16_t add_choice(builder *b, uint32_t stage, seer_knob_kind kind, const char *suffix, size_t n_values) {
+  if (n_values <= 1) return SEER_NO_KNOB;
+  seer_knob knob = {.kind = kind, .stage = (uint8_t)stage, .n_values = (uint16_t)n_values};
+  const seer_plan_stage *s = &b->plan->stage[stage];
+  // A FOLLOW stage's knobs belong to what it follows: the same names whether fused or not.
+  const char *prefix = s->role == SEER_ROLE_FOLLOW ? b->plan->stage[s->partner].prefix : s->prefix;
+  knob.name = seer_arena_printf(b->context->arena, "%s.%s", prefix, suffix);
+  return add_knob(b, &knob);
+}
+
+static void add_loop(builder *b, uint32_t stage, uint32_t axis, uint16_t knob, uint16_t knob2) {
+  seer_sketch_stage *s = &b->sketch->stage[stage];
+  uint8_t level = 0;
+  for (uint32_t l = 0; l < s->n_loop; l++) level = (uint8_t)(level + (s->loop[l].axis == axis));
+  s->loop[s->n_loop++] = (seer_sketch_loop){(uint8_t)axis, level, knob, knob2};
+}
+
+// The spatial or reduction axes that have loops.
+static uint32_t list_axes(const seer_dag_stage *s, bool is_reduce, uint8_t *out_axis) {
+  uint32_t first = is_reduce ? s->n_space : 0, end = is_reduce ? (uint32_t)s->n_space + s->n_reduce : s->n_space, n = 0;
+  for (uint32_t a = first; a < end; a++) {
+    if (s->axis[a].extent > 1) out_axis[n++] = (uint8_t)a;
+  }
+  return n;
+}
+
+// ---- lanes
+
+typedef struct {
+  const seer_dag *dag;
+  uint32_t bytes;
+} width_walk;
+
+static void note_width(void *user, seer_expr e) {
+  width_walk *walk = user;
+  const seer_expr_node *node = seer_expr_at(&walk->dag->expr, e);
+  if (node->op != SEER_EXPR_LOAD) return;
+  uint32_t bytes = seer_dtype_bytes(walk->dag->buf[node->ref].dtype);
+  if (bytes > walk->bytes) walk->bytes = bytes;
+}
+
+static uint16_t lanes_of(const builder *b, uint32_t stage) {
+  const seer_dag_stage *s = &b->plan->dag->stage[stage];
+  width_walk walk = {b->plan->dag, 1};
+  for (uint32_t v = 0; v < s->n_values; v++) {
+    uint32_t bytes = seer_dtype_bytes(b->plan->dag->buf[s->out[v]].dtype);
+    if (bytes > walk.bytes) walk.bytes = bytes;
+    seer_expr_visit(&b->plan->dag->expr, s->body[v], note_width, &walk);
+  }
+  uint32_t lanes = b->context->target->vector_bytes / walk.bytes;
+  return (uint16_t)(lanes > 0 ? lanes : 1);
+}
+
+// ---- loops
+
+static void mark_tile(builder *b, uint16_t knob, bool is_vector) {
+  if (knob == SEER_NO_KNOB) return;
+  b->knob[knob].is_tile = true;
+  b->knob[knob].is_vector |= is_vector;
+}
+
+// Adds block loops and gives the knobs that limit what is inside them (".0"); NO_KNOB without a block.
+static void add_block(builder *b, uint32_t stage, uint32_t n, const uint8_t *axis, uint16_t *out_knob) {
+  for (uint32_t k = 0; k < n; k++) out_knob[k] = SEER_NO_KNOB;
+  if (!b->plan->stage[stage].has_block) return;
+  const seer_plan_stage *plan = &b->plan->stage[stage];
+  uint32_t owner = plan->role == SEER_ROLE_FOLLOW ? plan->partner : stage;
+  for (uint32_t k = 0; k < n; k++) {
+    add_loop(b, stage, axis[k], SEER_NO_KNOB, SEER_NO_KNOB);
+    out_knob[k] = add_factor(b, owner, axis[k], 0);
+  }
+}
+
+static void add_level(builder *b, uint32_t stage, uint32_t n, const uint8_t *axis, const uint16_t *knob,
+    const uint16_t *knob2) {
+  for (uint32_t k = 0; k < n; k++) {
+    add_loop(b, stage, axis[k], knob ? knob[k] : SEER_NO_KNOB, knob2 ? knob2[k] : SEER_NO_KNOB);
+  }
+}
+
+// A tiled stage and, if it has one, its FOLLOW partner.
+static void build_tiled(builder *b, uint32_t stage) {
+  const seer_dag_stage *s = &b->plan->dag->stage[stage];
+  const seer_plan_stage *plan = &b->plan->stage[stage];
+  uint8_t space[SEER_DAG_MAX_AXES], reduce[SEER_DAG_MAX_AXES];
+  uint16_t outer[SEER_DAG_MAX_AXES], knob[4][SEER_DAG_MAX_AXES], inner[SEER_DAG_MAX_AXES];
+  uint32_t n = list_axes(s, false, space), n_reduce = list_axes(s, true, reduce);
+  bool is_fused = plan->place == SEER_PLAN_FUSED;
+  uint32_t owner = is_fused ? plan->partner : stage;  // of the outer levels
+  add_block(b, owner, n, space, outer);
+  for (uint32_t level = 1; level <= 3; level++) {
+    for (uint32_t k = 0; k < n; k++) knob[level][k] = add_factor(b, stage, space[k], level);
+  }
+  for (uint32_t k = 0; k < n; k++) mark_tile(b, knob[3][k], k + 1 == n);
+  for (uint32_t k = 0; k < n_reduce; k++) inner[k] = add_factor(b, stage, reduce[k], 1);
+  seer_sketch_stage *mine = &b->sketch->stage[stage], *other = &b->sketch->stage[owner];
+  add_level(b, owner, n, space, outer, NULL);
+  if (!is_fused || plan->fuse_level == 2) add_level(b, owner, n, space, knob[1], NULL);
+  if (is_fused) {
+    seer_location at = {.at = (uint8_t)owner, .depth = other->n_loop, .is_root = other->n_loop == 0};
+    mine->location[0] = at;
+    mine->n_location = 1;
+    other->max_parallel = other->n_loop;
+    add_level(b, owner, n, space, knob[2], plan->fuse_level == 2 ? NULL : knob[1]);
+    other->first_tile_loop = other->n_loop;
+    add_level(b, owner, n, space, knob[3], NULL);
+    other->is_vectorised = n > 0;
+    other->vector_axis = n > 0 ? space[n - 1] : 0;
+    if (plan->fuse_level == 1) add_level(b, stage, n, space, NULL, NULL);
+  } else {
+    mine->max_parallel = mine->n_loop;
+  }
+  add_level(b, stage, n_reduce, reduce, NULL, NULL);
+  add_level(b, stage, n, space, is_fused && plan->fuse_level == 2 ? NULL : knob[2], NULL);
+  add_level(b, stage, n_reduce, reduce, inner, NULL);
+  mine->first_tile_loop = mine->n_loop;
+  add_level(b, stage, n, space, knob[3], NULL);
+  mine->is_vectorised = n > 0;
+  mine->vector_axis = n > 0 ? space[n - 1] : 0;
+}
+
+static void build_simple(builder *b, uint32_t stage, bool is_cut) {
+  const seer_dag_stage *s = &b->plan->dag->stage[stage];
+  seer_sketch_stage *mine = &b->sketch->stage[stage];
+  uint8_t space[SEER_DAG_MAX_AXES], reduce[SEER_DAG_MAX_AXES];
+  uint16_t outer[SEER_DAG_MAX_AXES];
+  uint32_t n = list_axes(s, false, space), n_reduce = list_axes(s, true, reduce);
+  uint32_t n_split = is_cut ? 0 : n < 2 ? n : 2;
+  add_block(b, stage, n, space, outer);
+  add_level(b, stage, n, space, outer, NULL);
+  mine->max_parallel = mine->n_loop;
+  add_level(b, stage, n_reduce, reduce, NULL, NULL);
+  mine->first_tile_loop = mine->n_loop;
+  for (uint32_t k = n - n_split; k < n; k++) {
+    uint16_t knob = add_factor(b, stage, space[k], 1);
+    mark_tile(b, knob, k + 1 == n);
+    add_loop(b, stage, space[k], knob, SEER_NO_KNOB);
+  }
+  mine->is_vectorised = n_split > 0;
+  mine->vector_axis = n > 0 ? space[n - 1] : 0;
+}
+
+// ---- weights
+
+typedef struct {
+  const seer_dag *dag;
+  bool found;
+} weight_walk;
+
+static void note_weight(void *user, seer_expr e) {
+  weight_walk *walk = user;
+  const seer_expr_node *node = seer_expr_at(&walk->dag->expr, e);
+  if (node->op != SEER_EXPR_LOAD || node->n_index == 0 || node->arg[0].i != 0) return;
+  const seer_dag_buf *buf = &walk->dag->buf[node->ref];
+  bool is_weight = buf->kind == SEER_BUF_WEIGHT ||
+      (buf->kind == SEER_BUF_STAGE && walk->dag->stage[buf->stage].is_const && !buf->is_output);
+  if (!is_weight) return;
+  for (uint32_t d = 0; d < node->n_index; d++) {
+    seer_expr_op op = (seer_expr_op)seer_expr_at(&walk->dag->expr, seer_expr_index(&walk->dag->expr, e, d))->op;
+    if (op != SEER_EXPR_VAR && op != SEER_EXPR_CONST_I) return;
+  }
+  walk->found = true;
+}
+
+// ---- locations
+
+// The nearest stage that every way from `stage` to a result passes; -1 if there is none.
+static int nearest_postdominator(const uint64_t *postdominators, uint32_t stage) {
+  uint64_t others = postdominators[stage] & ~((uint64_t)1 << stage);
+  return others ? __builtin_ctzll(others) : -1;
+}
+
+static void find_postdominators(const builder *b, uint64_t *out) {
+  const seer_plan *plan = b->plan;
+  for (uint32_t s = plan->dag->n_stage; s-- > 0;) {
+    out[s] = (uint64_t)1 << s;
+    if (seer_plan_is_output(plan, s) || plan->access->readers[s] == 0) continue;
+    uint64_t common = UINT64_MAX;
+    for (uint32_t c = s + 1; c < plan->dag->n_stage; c++) {
+      if (plan->access->readers[s] >> c & 1) common &= out[c];
+    }
+    out[s] |= common;
+  }
+}
+
+// Depths of `target` at which something may be computed: outside its register tile, and not inside spatial loops that
+// stand in a reduction (Ansor).
+static uint32_t deepest(const builder *b, uint32_t target) {
+  const seer_sketch_stage *t = &b->sketch->stage[target];
+  const seer_dag_stage *dag = &b->plan->dag->stage[target];
+  if (t->role != SEER_ROLE_TILED) return t->max_parallel;
+  uint32_t depth = 0;
+  bool in_reduction = false;
+  for (; depth < t->first_tile_loop; depth++) {
+    bool is_reduce = t->loop[depth].axis >= dag->n_space;
+    if (in_reduction && !is_reduce) break;
+    in_reduction |= is_reduce;
+  }
+  return depth;
+}
+
+static void build_locations(builder *b, const uint64_t *postdominators, uint32_t stage) {
+  seer_sketch_stage *s = &b->sketch->stage[stage];
+  const seer_plan_stage *plan = &b->plan->stage[stage];
+  const uint32_t cap = SEER_COUNT_OF(s->location) - 1;
+  if (plan->place == SEER_PLAN_FUSED) return;  // build_tiled
+  if (plan->place == SEER_PLAN_FREE) {
+    if (plan->may_inline) s->location[s->n_location++] = (seer_location){.is_inline = true};
+    int t = nearest_postdominator(postdominators, stage);
+    for (; t >= 0; t = nearest_postdominator(postdominators, (uint32_t)t)) {
+      const seer_plan_stage *target = &b->plan->stage[t];
+      if (target->role == SEER_ROLE_INLINE) continue;
+      for (uint32_t d = deepest(b, (uint32_t)t); d >= 1 && s->n_location < cap; d--) {
+        s->location[s->n_location++] = (seer_location){.at = (uint8_t)t, .depth = (uint8_t)d};
+      }
+      if (target->place == SEER_PLAN_ROOT) break;
+    }
+  }
+  if (plan->place == SEER_PLAN_BLOCK) {
+    const seer_sketch_stage *block = &b->sketch->stage[plan->block];
+    uint8_t n_block = 0;
+    uint8_t axes[SEER_DAG_MAX_AXES];
+    n_block = (uint8_t)list_axes(&b->plan->dag->stage[plan->block], false, axes);
+    SEER_ASSERT(n_block > 0 && block->n_loop >= n_block, "block stage %u has %u loops", plan->block, block->n_loop);
+    s->location[s->n_location++] = (seer_location){.at = plan->block, .depth = n_block};
+    return;
+  }
+  s->location[s->n_location++] = (seer_location){.is_root = true};
+}
+
+seer_sketch *seer_skeleton_build(const seer_rule_context *context, const seer_plan *plan, bool is_cut) {
+  seer_arena *arena = context->arena;
+  seer_sketch *sketch = SEER_NEW(arena, seer_sketch);
+  builder *b = SEER_NEW(arena, builder);
+  *b = (builder){.context = context, .plan = plan, .sketch = sketch};
+  sketch->signature = plan->signature;
+  sketch->formulation = plan->formulation;
+  sketch->dag = plan->dag;
+  sketch->tolerance = plan->tolerance;
+  sketch->access = plan->access;
+  const seer_dag *dag = plan->dag;
+  for (uint32_t s = 0; s < dag->n_stage; s++) {
+    seer_sketch_stage *stage = &sketch->stage[s];
+    stage->role = plan->stage[s].role;
+    stage->partner = plan->stage[s].partner;
+    stage->fuse_level = plan->stage[s].fuse_level;
+    stage->prefix = plan->stage[s].prefix;
+    stage->location_knob = stage->parallel_knob = stage->unroll_knob = SEER_NO_KNOB;
+    stage->vector_lanes = lanes_of(b, s);
+    weight_walk walk = {dag, false};
+    for (uint32_t v = 0; v < dag->stage[s].n_values; v++) {
+      seer_expr_visit(&dag->expr, dag->stage[s].body[v], note_weight, &walk);
+    }
+    stage->pack_weights = stage->role == SEER_ROLE_TILED && walk.found;
+  }
+  // Knobs come stage by stage; the fallback stops adding them well before the limit.
+  for (uint32_t s = 0; s < dag->n_stage; s++) {
+    seer_sketch_role role = sketch->stage[s].role;
+    if (role == SEER_ROLE_TILED) build_tiled(b, s);
+    if (role == SEER_ROLE_SIMPLE) build_simple(b, s, is_cut && b->n_knob + 4 > SEER_SCHEDULE_MAX_KNOBS);
+  }
+  uint64_t postdominators[SEER_DAG_MAX_STAGES];
+  find_postdominators(b, postdominators);
+  for (uint32_t s = dag->n_stage; s-- > 0;) {
+    seer_sketch_stage *stage = &sketch->stage[s];
+    if (stage->role == SEER_ROLE_CONST) continue;
+    sketch->order[sketch->n_order++] = s;
+    if (stage->role == SEER_ROLE_INLINE) continue;
+    build_locations(b, postdominators, s);
+  }
+  for (uint32_t s = 0; s < dag->n_stage; s++) {
+    seer_sketch_stage *stage = &sketch->stage[s];
+    if (stage->role == SEER_ROLE_CONST || stage->role == SEER_ROLE_INLINE) continue;
+    stage->location_knob = add_choice(b, s, SEER_KNOB_LOCATION, "at", stage->n_location);
+    bool may_be_root = stage->location[stage->n_location - 1].is_root;
+    if (is_cut && b->n_knob + 4 > SEER_SCHEDULE_MAX_KNOBS) continue;
+    if (may_be_root) {
+      stage->parallel_knob = add_choice(b, s, SEER_KNOB_PARALLEL, "parallel", stage->max_parallel + 1u);
+    }
+    bool has_reduce_loop = false;
+    for (uint32_t l = 0; l < stage->n_loop; l++) has_reduce_loop |= stage->loop[l].axis >= dag->stage[s].n_space;
+    if (stage->role == SEER_ROLE_TILED || has_reduce_loop) {
+      stage->unroll_knob = add_choice(b, s, SEER_KNOB_UNROLL, "unroll", seer_unroll_limits_count);
+    }
+  }
+  if (b->is_full) return NULL;
+  sketch->n_knob = b->n_knob;
+  sketch->knob = (seer_knob *)seer_arena_memdup(arena, b->knob, sizeof(seer_knob) * (b->n_knob + 1));
+  return sketch;
+}
