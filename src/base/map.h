@@ -24,9 +24,11 @@ uint64_t seer_map_value_at(const seer_map *map, size_t i);
 uint64_t seer_hash_bytes(const void *bytes, size_t n_bytes, uint64_t seed);
 uint64_t seer_hash_str(const char *text, uint64_t seed);
 static inline uint64_t seer_hash_u64(uint64_t value, uint64_t seed) {
-  uint64_t h = (value ^ seed) * 0x9E3779B97F4A7C15u;
+  // The seed is mixed first: (a, b) and (b, a) differ, and no pair of equal numbers gives 0.
+  uint64_t h = (value ^ (seed * 0xA0761D6478BD642Fu + 0xE7037ED1A0B428DBu)) * 0x9E3779B97F4A7C15u;
   h ^= h >> 32;
-  return (h * 0xD6E8FEB86659FD93u) ^ (h >> 29);
+  h *= 0xD6E8FEB86659FD93u;
+  return h ^ (h >> 29);
 }
 
 #endif

@@ -201,8 +201,14 @@ seer_status seer_os_make_dirs(const char *path) {
     while (*at && *at != '/') at++;
     char kept = *at;
     *at = '\0';
-    if (*part && mkdir(part, 0777) != 0 && !seer_os_is_dir(part))
-      status = seer_os_fail(errno, "cannot make folder", part);
+    if (*part && mkdir(part, 0777) != 0) {
+      int error = errno;
+      if (error != EEXIST) {
+        status = seer_os_fail(error, "cannot make folder", part);
+      } else if (!seer_os_is_dir(part)) {
+        status = SEER_FAIL(INVALID, "%s: is a file, must be a folder", part);
+      }
+    }
     *at = kept;
   }
   free(part);

@@ -1,0 +1,355 @@
+// The operating system: files that are never half-written, children that end, faults that are reported.
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/os.h"
+#include "base/os_fault.h"
+
+static seer_arena *arena;
+static const char *folder;
+
+static void ok(seer_status status) {
+  if (status) fail_msg("%s", seer_status_message(status));
+}
+
+static void fails_with(seer_status status, seer_code code) {
+  assert_non_null(status);
+  if (seer_status_code(status) != code) fail_msg("%s", seer_status_message(status));
+  seer_status_free(status);
+}
+
+static int setup(void **state) {
+  (void)state;
+  arena = seer_arena_create("test");
+  seer_status status = seer_os_temp_dir("seer-test", arena, &folder);
+  seer_status_free(status);
+  return status != SEER_OK;
+}
+
+static int teardown(void **state) {
+  (void)state;
+  seer_status status = seer_os_remove_tree(folder);
+  seer_status_free(status);
+  seer_arena_destroy(arena);
+  return status != SEER_OK;
+}
+
+static const char *in_folder(const char *name) { return seer_os_path_join(arena, folder, name); }
+
+static size_t n_files(void) {
+  DIR *dir = opendir(folder);
+  size_t n = 0;
+  while (readdir(dir)) n++;
+  closedir(dir);
+  return n - 2;
+}
+
+static void files_round_trip(void **state) {
+  (void)state;
+  const char *path = in_folder("a");
+  ok(seer_os_write_file(path, "hello", 5));
+  ok(seer_os_write_file(path, "world!", 6));
+  char *data;
+  size_t n;
+  ok(seer_os_read_file(path, arena, 6, &data, &n));
+  assert_int_equal(n, 6);
+  assert_string_equal(data, "world!");
+  fails_with(seer_os_read_file(path, arena, 5, &data, &n), SEER_CODE_INVALID);
+  seer_os_map map;
+  ok(seer_os_map_file(path, &map));
+  assert_int_equal(map.n_bytes, 6);
+  assert_memory_equal(map.data, "world!", 6);
+  seer_os_unmap(&map);
+  ok(seer_os_write_file(path, "", 0));
+  ok(seer_os_map_file(path, &map));
+  assert_null(map.data);
+  ok(seer_os_read_file("/proc/self/status", arena, 1 << 20, &data, &n));  // a file that says it has no bytes
+  assert_non_null(strstr(data, "VmRSS"));
+  assert_int_equal(n, strlen(data));
+}
+
+static void bad_paths_are_named(void **state) {
+  (void)state;
+  char *data;
+  seer_os_map map;
+  const char *missing = in_folder("no/such");
+  seer_status status = seer_os_read_file(missing, arena, 100, &data, NULL);
+  assert_non_null(strstr(seer_status_message(status), missing));
+  fails_with(status, SEER_CODE_NOT_FOUND);
+  fails_with(seer_os_map_file(folder, &map), SEER_CODE_INVALID);
+  fails_with(seer_os_map_file("/dev/zero", &map), SEER_CODE_INVALID);
+  fails_with(seer_os_write_file(missing, "x", 1), SEER_CODE_NOT_FOUND);
+  fails_with(seer_os_write_file("/proc/none", "x", 1), SEER_CODE_NOT_FOUND);
+}
+
+// Wherever a write breaks off, the old file is there whole and nothing else is.
+static void failed_writes_leave_nothing(void **state) {
+  (void)state;
+  const char *path = in_folder("kept");
+  ok(seer_os_write_file(path, "old", 3));
+  size_t n_before = n_files();
+  int n_failed = 0;
+  for (uint64_t nth = 1;; nth++) {
+    seer_os_plant_fault(nth);
+    seer_status status = seer_os_write_file(path, "new", 3);
+    seer_os_plant_fault(0);
+    assert_int_equal(n_files(), n_before);
+    char *data;
+    ok(seer_os_read_file(path, arena, 100, &data, NULL));
+    if (!status) {
+      assert_string_equal(data, "new");
+      break;
+    }
+    assert_string_equal(data, "old");
+    fails_with(status, SEER_CODE_IO);
+    n_failed++;
+  }
+  assert_int_equal(n_failed, 3);  // open, write, rename
+  ok(seer_os_make_dirs(in_folder("dir")));
+  n_before = n_files();
+  seer_status status = seer_os_write_file(in_folder("dir"), "x", 1);  // rename fails for real
+  assert_non_null(status);
+  seer_status_free(status);
+  assert_int_equal(n_files(), n_before);
+}
+
+static void trees_are_made_and_removed(void **state) {
+  (void)state;
+  const char *deep = in_folder("tree/a//b/c/");
+  ok(seer_os_make_dirs(deep));
+  ok(seer_os_make_dirs(deep));
+  assert_true(seer_os_is_dir(deep));
+  ok(seer_os_write_file(in_folder("tree/a/file"), "x", 1));
+  ok(seer_os_write_file(in_folder("outside"), "x", 1));
+  assert_int_equal(symlink(in_folder("outside"), in_folder("tree/link")), 0);
+  assert_int_equal(symlink(folder, in_folder("tree/up")), 0);
+  fails_with(seer_os_make_dirs(in_folder("tree/a/file/x")), SEER_CODE_INVALID);
+  ok(seer_os_remove_tree(in_folder("tree")));
+  assert_false(seer_os_exists(in_folder("tree")));
+  assert_true(seer_os_exists(in_folder("outside")));
+  ok(seer_os_remove_tree(in_folder("tree")));
+}
+
+static void paths(void **state) {
+  (void)state;
+  assert_string_equal(seer_os_path_join(arena, "a", "b"), "a/b");
+  assert_string_equal(seer_os_path_join(arena, "a/", "b"), "a/b");
+  assert_string_equal(seer_os_path_join(arena, "a", "/b"), "/b");
+  assert_string_equal(seer_os_path_join(arena, "", "b"), "b");
+  assert_string_equal(seer_os_path_dir(arena, "/a/b"), "/a");
+  assert_string_equal(seer_os_path_dir(arena, "/a"), "/");
+  assert_string_equal(seer_os_path_dir(arena, "a"), ".");
+  assert_string_equal(seer_os_path_base("/a/b"), "b");
+  const char *self;
+  ok(seer_os_self_path(arena, &self));
+  assert_string_equal(seer_os_path_base(self), "test_base_os");
+}
+
+// ---- processes
+
+static seer_os_process spawn(const char *script, const char *out) {
+  const char *argv[] = {"/bin/sh", "-c", script, NULL};
+  seer_os_process process;
+  ok(seer_os_spawn(&(seer_os_spawn_options){.argv = argv, .stdout_path = out}, &process));
+  assert_true(process.pid > 0);
+  return process;
+}
+
+static int finish(seer_os_process *process) {
+  bool done;
+  int status = -1;
+  ok(seer_os_wait(process, 10000000000u, &done, &status));
+  assert_true(done);
+  assert_int_equal(process->pid, 0);
+  return status;
+}
+
+static void children_report_their_end(void **state) {
+  (void)state;
+  const char *out = in_folder("stdout");
+  seer_os_process process = spawn("echo hi; exit 7", out);
+  assert_int_equal(finish(&process), 7);
+  char *data;
+  ok(seer_os_read_file(out, arena, 100, &data, NULL));
+  assert_string_equal(data, "hi\n");
+  process = spawn("kill -SEGV $$", NULL);
+  assert_int_equal(finish(&process), 128 + SIGSEGV);
+  const char *argv[] = {"/no/such/program", NULL};
+  fails_with(seer_os_spawn(&(seer_os_spawn_options){.argv = argv}, &process), SEER_CODE_NOT_FOUND);
+  assert_int_equal(process.pid, 0);
+  seer_os_kill(&process);
+  seer_os_plant_fault(1);
+  argv[0] = "/bin/true";
+  fails_with(seer_os_spawn(&(seer_os_spawn_options){.argv = argv}, &process), SEER_CODE_RESOURCE);
+}
+
+static void waiting_has_a_limit_and_kill_reaps_the_group(void **state) {
+  (void)state;
+  const char *out = in_folder("pid");
+  seer_os_process process = spawn("sleep 100 & echo $!; wait", out);
+  bool done;
+  int status;
+  ok(seer_os_wait(&process, 0, &done, &status));
+  assert_false(done);
+  uint64_t start = seer_os_now_ns();
+  ok(seer_os_wait(&process, 100000000, &done, &status));
+  assert_false(done);
+  assert_true(seer_os_now_ns() - start >= 100000000);
+  char *data;
+  ok(seer_os_read_file(out, arena, 100, &data, NULL));
+  int grandchild = 0;
+  assert_int_equal(sscanf(data, "%d", &grandchild), 1);
+  assert_true(grandchild > 1);
+  seer_os_kill(&process);
+  assert_int_equal(process.pid, 0);
+  seer_os_kill(&process);
+  // Killed; init may take a moment to reap it.
+  bool gone = false;
+  for (int i = 0; i < 200 && !gone; i++) {
+    char path[64], *text;
+    snprintf(path, sizeof path, "/proc/%d/stat", grandchild);
+    seer_status missing = seer_os_read_file(path, arena, 4096, &text, NULL);
+    gone = missing != SEER_OK || strstr(text, ") Z ");
+    seer_status_free(missing);
+    if (!gone) seer_os_sleep_ns(5000000);
+  }
+  assert_true(gone);
+}
+
+static void children_keep_only_named_descriptors(void **state) {
+  (void)state;
+  int leaked = open("/dev/null", O_RDONLY);  // not close-on-exec
+  int fds[2];
+  ok(seer_os_pipe(fds));
+  char script[128];
+  snprintf(script, sizeof script, "echo word >&%d; test ! -e /proc/self/fd/%d && test ! -e /proc/self/fd/%d", fds[1],
+      leaked, fds[0]);
+  const char *argv[] = {"/bin/sh", "-c", script, NULL};
+  seer_os_process process;
+  ok(seer_os_spawn(&(seer_os_spawn_options){.argv = argv, .keep_fds = &fds[1], .n_keep_fds = 1}, &process));
+  assert_int_equal(finish(&process), 0);
+  seer_os_close(fds[1]);
+  char word[5];
+  ok(seer_os_read_all(fds[0], word, 5, 1000000000));
+  assert_memory_equal(word, "word\n", 5);
+  fails_with(seer_os_read_all(fds[0], word, 1, 1000000000), SEER_CODE_IO);  // end of file
+  seer_os_close(fds[0]);
+  seer_os_close(leaked);
+  seer_os_close(-1);
+}
+
+static void memory_limit_holds(void **state) {
+  (void)state;
+#ifndef __SANITIZE_ADDRESS__
+  const char *argv[] = {"/bin/sh", "-c", "ulimit -v", NULL};
+  const char *out = in_folder("limit");
+  seer_os_process process;
+  ok(seer_os_spawn(
+      &(seer_os_spawn_options){.argv = argv, .stdout_path = out, .max_memory_bytes = 256u << 20}, &process));
+  assert_int_equal(finish(&process), 0);
+  char *data;
+  ok(seer_os_read_file(out, arena, 100, &data, NULL));
+  assert_string_equal(data, "262144\n");
+#endif
+}
+
+static void reading_times_out(void **state) {
+  (void)state;
+  int fds[2];
+  ok(seer_os_pipe(fds));
+  ok(seer_os_write_all(fds[1], "ab", 2));
+  char data[4];
+  uint64_t start = seer_os_now_ns();
+  fails_with(seer_os_read_all(fds[0], data, 4, 30000000), SEER_CODE_TIMEOUT);
+  assert_true(seer_os_now_ns() - start >= 30000000);
+  seer_os_close(fds[0]);
+  seer_os_close(fds[1]);
+}
+
+static void shared_memory_is_shared(void **state) {
+  (void)state;
+  int fd;
+  ok(seer_os_shm_create("test", 8192, &fd));
+  char *a, *b;
+  ok(seer_os_shm_map(fd, 8192, true, (void **)&a));
+  ok(seer_os_shm_map(fd, 8192, false, (void **)&b));
+  a[8191] = 'x';
+  assert_int_equal(b[8191], 'x');
+  void *beyond;
+  fails_with(seer_os_shm_map(fd, 8193, false, &beyond), SEER_CODE_INVALID);
+  seer_os_shm_unmap(a, 8192);
+  seer_os_shm_unmap(b, 8192);
+  seer_os_close(fd);
+}
+
+static void count_up(void *arg) { ++*(_Atomic int *)arg; }
+
+static void threads_run_and_join(void **state) {
+  (void)state;
+  _Atomic int n = 0;
+  seer_os_thread *threads[4];
+  for (int i = 0; i < 4; i++) ok(seer_os_thread_create(count_up, &n, &threads[i]));
+  for (int i = 0; i < 4; i++) seer_os_thread_join(threads[i]);
+  assert_int_equal(n, 4);
+  uint32_t before = seer_os_n_threads();
+  assert_true(before >= 1);
+  ok(seer_os_pin_self(0));
+  assert_int_equal(seer_os_n_threads(), before);  // our own pin does not count
+  ok(seer_os_pin_self(1000));
+  assert_true(seer_os_peak_rss_bytes() > 100000);
+}
+
+static void locks_exclude(void **state) {
+  (void)state;
+  const char *path = in_folder("lock");
+  int first, second;
+  ok(seer_os_lock_file(path, false, &first));
+  assert_true(first >= 0);
+  ok(seer_os_lock_file(path, false, &second));
+  assert_int_equal(second, -1);
+  seer_os_close(first);
+  ok(seer_os_lock_file(path, true, &second));
+  assert_true(second >= 0);
+  seer_os_close(second);
+}
+
+static void libraries(void **state) {
+  (void)state;
+  void *library, *symbol;
+  ok(seer_os_dylib_open("libm.so.6", &library));
+  ok(seer_os_dylib_symbol(library, "cos", &symbol));
+  assert_non_null(symbol);
+  fails_with(seer_os_dylib_symbol(library, "no_such_symbol", &symbol), SEER_CODE_NOT_FOUND);
+  seer_os_dylib_close(library);
+  fails_with(seer_os_dylib_open("/no/such.so", &library), SEER_CODE_NOT_FOUND);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(files_round_trip),
+      cmocka_unit_test(bad_paths_are_named),
+      cmocka_unit_test(failed_writes_leave_nothing),
+      cmocka_unit_test(trees_are_made_and_removed),
+      cmocka_unit_test(paths),
+      cmocka_unit_test(children_report_their_end),
+      cmocka_unit_test(waiting_has_a_limit_and_kill_reaps_the_group),
+      cmocka_unit_test(children_keep_only_named_descriptors),
+      cmocka_unit_test(memory_limit_holds),
+      cmocka_unit_test(reading_times_out),
+      cmocka_unit_test(shared_memory_is_shared),
+      cmocka_unit_test(threads_run_and_join),
+      cmocka_unit_test(locks_exclude),
+      cmocka_unit_test(libraries),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}
