@@ -1,0 +1,38 @@
+#!/bin/bash
+# Exit statuses and messages of the program itself: 0 done, 1 the world's fault, 2 wrong usage.
+set -u
+failed=0
+# expect STATUS STREAM-PATTERN ARGUMENTS...: the pattern must be in stdout or stderr.
+expect() {
+  local status=$1 pattern=$2 got
+  shift 2
+  output=$("$FAMILYSEER" "$@" 2>&1)
+  got=$?
+  if [ $got != "$status" ] || ! grep -qe "$pattern" <<<"$output"; then
+    echo "familyseer $*: exit status $got, wanted $status with '$pattern'; it said:"
+    echo "$output"
+    failed=1
+  fi
+}
+expect 0 '^familyseer [0-9]' --version
+expect 0 'usage: familyseer COMMAND' --help
+expect 2 'usage: familyseer COMMAND'
+expect 2 "unknown command 'tnue'" tnue
+expect 0 'usage: familyseer list' list --help
+expect 2 "known are: commands options" list
+expect 2 "unknown table 'x'" list x
+expect 2 'did you mean .--json' list options --jsno
+expect 2 'needs a value' list options --seed
+expect 2 "'one-too-many'" list options one-too-many
+expect 2 "must be from 0 to 1" list options --foresee=2
+expect 0 '^trials ' list options -O2 --seed=3 --no-pin -o x
+expect 0 '"name": "devices"' list commands --json
+expect 1 "target 'nowhere'" devices --target nowhere
+SEER_TRAILS=1 expect 1 "SEER_TRAILS" list options
+SEER_JSON=1 expect 0 '"name": "devices"' list commands
+# Nothing of a failure goes to stdout.
+[ -z "$("$FAMILYSEER" list nothing 2>/dev/null)" ] || { echo "failure on stdout"; failed=1; }
+# A full disk is a failure.
+"$FAMILYSEER" list options >/dev/full 2>/dev/null
+[ $? = 1 ] || { echo "list > /dev/full must fail"; failed=1; }
+exit $failed
