@@ -1,0 +1,444 @@
+// search.c - drafts, evolution and selection over knobs.
+// A pool of candidates is drafted: the kept population, children of the best measured schedules, and fresh samples, with
+// more samples for sketches that have done well. The analytic model cuts the pool; the learned model, once it knows
+// something, scores it and breeds a few generations. What is proposed is the top of the ranking and a few random drafts.
+
+#include "tune/search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/os.h"
+
+// Sizes of one proposal. Chosen so that a proposal costs well under a tenth of building and timing what it proposes.
+#define POOL 512
+#define FRESH_UNTRAINED 320
+#define FRESH_TRAINED 96
+#define FROM_ELITES 128
+#define KEPT 128
+#define GENERATIONS 3
+#define CHILDREN 128
+#define ANSOR_POPULATION 2048
+#define ANSOR_GENERATIONS 4
+#define N_ELITE 48
+#define MAX_TRIES 6           // of a sampler or mutator that refuses
+#define SKETCH_FLOOR 0.08     // share of a uniform draw that a bad sketch keeps
+#define CROSS_SHARE 0.15
+#define ANALYTIC_SLACK 6.0    // drafts estimated slower than the best by this factor are not scored by the model
+
+typedef struct {
+  seer_schedule schedule;
+  uint64_t hash;
+  double analytic_s;
+  float score;
+} candidate;
+
+typedef struct {
+  seer_schedule schedule;
+  double seconds;
+} elite;
+
+typedef struct {
+  seer_schedule schedule;
+  const char *origin;
+} queued;
+
+struct seer_search {
+  seer_search_options options;
+  seer_arena *arena;
+  seer_nest_facts *facts;
+  seer_frame *frame;
+  seer_nest *nest;
+  seer_map *measured;  // hash -> bits of seconds
+  uint32_t n_elite;
+  elite elites[N_ELITE];
+  double *sketch_best;  // seconds by sketch; 0: none
+  uint32_t *sketch_n;
+  size_t n_queue, cap_queue, queue_at;
+  queued *queue;
+  uint32_t n_kept;
+  seer_schedule kept[KEPT];
+  uint32_t n_propose;
+  candidate *pool;
+  uint32_t n_pool, cap_pool;
+  uint64_t *seen;  // open-addressing set of hashes of the pool
+  uint32_t n_seen_slots;
+  float *rows;
+  seer_search_counts counts;
+};
+
+void seer_search_destroy(seer_search *search) {
+  if (!search) return;
+  seer_arena_destroy(search->arena);
+  free(search->frame);
+  free(search->nest);
+  free(search->pool);
+  free(search->seen);
+  free(search->rows);
+  free(search);
+}
+
+seer_status seer_search_create(const seer_search_options *options, seer_search **out_search) {
+  *out_search = NULL;
+  seer_search *s = calloc(1, sizeof(*s));
+  if (!s) return SEER_FAIL(RESOURCE, "no memory for a search");
+  s->options = *options;
+  s->arena = seer_arena_create("search");
+  s->facts = seer_nest_facts_build(options->sketches, s->arena);
+  s->measured = seer_map_create(s->arena);
+  s->sketch_best = SEER_NEW_ARRAY(s->arena, double, options->sketches->n);
+  s->sketch_n = SEER_NEW_ARRAY(s->arena, uint32_t, options->sketches->n);
+  s->cap_pool = options->is_ansor ? 2 * ANSOR_POPULATION : 2 * POOL;
+  s->n_seen_slots = 1;
+  while (s->n_seen_slots < 8 * s->cap_pool) s->n_seen_slots *= 2;
+  s->frame = malloc(sizeof(*s->frame));
+  s->nest = malloc(sizeof(*s->nest));
+  s->pool = malloc(s->cap_pool * sizeof(candidate));
+  s->seen = malloc(s->n_seen_slots * sizeof(uint64_t));
+  if (!s->frame || !s->nest || !s->pool || !s->seen) {
+    seer_search_destroy(s);
+    return SEER_FAIL(RESOURCE, "no memory for a search");
+  }
+  *out_search = s;
+  return SEER_OK;
+}
+
+// ---- facts about one schedule
+static const seer_nest *summarise(const seer_search *s, const seer_schedule *schedule) {
+  seer_frame_make(s->options.sketches, schedule, s->frame);
+  seer_nest_make(s->facts, s->frame, s->nest);
+  return s->nest;
+}
+
+double seer_search_analytic(const seer_search *s, const seer_schedule *schedule) {
+  return seer_analytic_seconds(summarise(s, schedule), s->options.target);
+}
+
+uint32_t seer_search_features(const seer_search *s, const seer_schedule *schedule, float *out_rows) {
+  return seer_feature_extract(summarise(s, schedule), s->options.target, out_rows);
+}
+
+bool seer_search_knows(const seer_search *s, const seer_schedule *schedule) {
+  return seer_map_get(s->measured, seer_schedule_hash(schedule), NULL);
+}
+
+uint32_t seer_search_n_measured(const seer_search *s) { return (uint32_t)seer_map_count(s->measured); }
+const seer_search_counts *seer_search_get_counts(const seer_search *s) { return &s->counts; }
+
+// ---- results
+static void add_elite(seer_search *s, const seer_schedule *schedule, double seconds) {
+  uint32_t at = s->n_elite;
+  if (at == N_ELITE) {
+    if (seconds >= s->elites[N_ELITE - 1].seconds) return;
+    at = N_ELITE - 1;
+  } else {
+    s->n_elite++;
+  }
+  while (at > 0 && s->elites[at - 1].seconds > seconds) {
+    s->elites[at] = s->elites[at - 1];
+    at--;
+  }
+  s->elites[at] = (elite){*schedule, seconds};
+}
+
+void seer_search_report(seer_search *s, const seer_schedule *schedule, double seconds, bool is_raced_out) {
+  uint64_t bits;
+  memcpy(&bits, &seconds, sizeof bits);
+  uint64_t hash = seer_schedule_hash(schedule);
+  bool was_known = seer_map_get(s->measured, hash, NULL);
+  seer_map_set(s->measured, hash, bits);
+  s->sketch_n[schedule->sketch]++;
+  if (seconds <= 0) return;
+  double *best = &s->sketch_best[schedule->sketch];
+  if (*best <= 0 || seconds < *best) *best = seconds;
+  if (!is_raced_out && !was_known) add_elite(s, schedule, seconds);
+}
+
+double seer_search_best(const seer_search *s, seer_schedule *out_schedule) {
+  if (s->n_elite == 0) return 0;
+  if (out_schedule) *out_schedule = s->elites[0].schedule;
+  return s->elites[0].seconds;
+}
+
+uint32_t seer_search_top(const seer_search *s, uint32_t k, seer_schedule *out, double *out_seconds) {
+  uint32_t n = k < s->n_elite ? k : s->n_elite;
+  for (uint32_t i = 0; i < n; i++) {
+    out[i] = s->elites[i].schedule;
+    if (out_seconds) out_seconds[i] = s->elites[i].seconds;
+  }
+  return n;
+}
+
+// ---- the queue
+void seer_search_queue(seer_search *s, const seer_schedule *schedule, const char *origin) {
+  seer_schedule normal = *schedule;
+  seer_schedule_normalise(s->options.sketches, &normal);
+  if (seer_schedule_check(s->options.sketches, &normal) != SEER_REJECT_NONE || seer_search_knows(s, &normal)) return;
+  for (size_t i = s->queue_at; i < s->n_queue; i++) {
+    if (seer_schedule_equal(&s->queue[i].schedule, &normal)) return;
+  }
+  s->queue = SEER_GROW(s->arena, queued, s->queue, s->n_queue, &s->cap_queue);
+  s->queue[s->n_queue++] = (queued){normal, origin};
+}
+
+uint32_t seer_search_queued(const seer_search *s) { return (uint32_t)(s->n_queue - s->queue_at); }
+
+// ---- the pool
+static void clear_pool(seer_search *s) {
+  s->n_pool = 0;
+  memset(s->seen, 0, s->n_seen_slots * sizeof(uint64_t));
+}
+
+static bool see(seer_search *s, uint64_t hash) {
+  hash |= hash == 0;
+  for (uint32_t at = (uint32_t)hash & (s->n_seen_slots - 1);; at = (at + 1) & (s->n_seen_slots - 1)) {
+    if (s->seen[at] == hash) return false;
+    if (s->seen[at] == 0) {
+      s->seen[at] = hash;
+      return true;
+    }
+  }
+}
+
+// Normalised, new, valid, not measured: then it is in the pool with its analytic estimate.
+static void add_draft(seer_search *s, const seer_schedule *schedule) {
+  if (s->n_pool == s->cap_pool) return;
+  uint64_t hash = seer_schedule_hash(schedule);
+  if (!see(s, hash) || seer_map_get(s->measured, hash, NULL)) {
+    s->counts.rejected[SEER_REJECT_DUPLICATE]++;
+    return;
+  }
+  seer_reject reject = seer_schedule_check(s->options.sketches, schedule);
+  if (reject != SEER_REJECT_NONE) {
+    s->counts.rejected[reject]++;
+    return;
+  }
+  candidate *c = &s->pool[s->n_pool++];
+  c->schedule = *schedule;
+  c->hash = hash;
+  c->score = 0;
+  c->analytic_s = seer_search_analytic(s, schedule);
+  s->counts.drafted++;
+}
+
+static uint32_t draw_sketch(const seer_search *s, seer_rng *rng) {
+  uint32_t n = s->options.sketches->n;
+  double best = s->n_elite ? s->elites[0].seconds : 0, total = 0, weight[256];
+  if (n > 256) n = 256;
+  for (uint32_t k = 0; k < n; k++) {
+    double ratio = s->sketch_best[k] > 0 && best > 0 ? best / s->sketch_best[k] : 1;
+    weight[k] = s->options.is_ansor ? 1 : fmax(SKETCH_FLOOR, ratio * ratio * ratio);
+    total += weight[k];
+  }
+  double at = seer_rng_f64(rng) * total;
+  for (uint32_t k = 0; k < n; k++) {
+    at -= weight[k];
+    if (at < 0) return k;
+  }
+  return n - 1;
+}
+
+static void draft_fresh(seer_search *s, seer_rng *rng, uint32_t n) {
+  seer_schedule schedule;
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t sketch = draw_sketch(s, rng);
+    for (int t = 0; t < MAX_TRIES; t++) {
+      seer_reject reject = seer_schedule_sample(s->options.sketches, sketch, rng, &schedule);
+      if (reject == SEER_REJECT_NONE) {
+        add_draft(s, &schedule);
+        break;
+      }
+      s->counts.rejected[reject]++;
+    }
+  }
+}
+
+static void draft_child(seer_search *s, seer_rng *rng, const seer_schedule *a, const seer_schedule *b) {
+  seer_schedule child = *a, next;
+  bool is_crossed = b && seer_rng_chance(rng, CROSS_SHARE)
+      && seer_schedule_cross(s->options.sketches, rng, a, b, &child) == SEER_REJECT_NONE;
+  // Several small steps now and then: neighbours of the best are soon all known.
+  uint64_t steps = is_crossed ? seer_rng_below(rng, 2) : 1 + seer_rng_below(rng, 3);
+  for (uint64_t i = 0; i < steps; i++) {
+    for (int t = 0; t < MAX_TRIES; t++) {
+      seer_reject reject = seer_schedule_mutate(s->options.sketches, rng, &child, &next);
+      if (reject == SEER_REJECT_NONE) {
+        child = next;
+        break;
+      }
+      s->counts.rejected[reject]++;
+    }
+  }
+  add_draft(s, &child);
+}
+
+// Better ranks are drawn more often: the smaller of two draws.
+static uint32_t draw_rank(seer_rng *rng, uint32_t n) {
+  uint64_t a = seer_rng_below(rng, n), b = seer_rng_below(rng, n);
+  return (uint32_t)(a < b ? a : b);
+}
+
+static void draft_from_elites(seer_search *s, seer_rng *rng, uint32_t n) {
+  for (uint32_t i = 0; i < n && s->n_elite; i++) {
+    const seer_schedule *a = &s->elites[draw_rank(rng, s->n_elite)].schedule;
+    draft_child(s, rng, a, &s->elites[draw_rank(rng, s->n_elite)].schedule);
+  }
+}
+
+static int by_analytic(const void *a, const void *b) {
+  const candidate *x = a, *y = b;
+  if (x->analytic_s != y->analytic_s) return x->analytic_s < y->analytic_s ? -1 : 1;
+  return (x->hash > y->hash) - (x->hash < y->hash);
+}
+
+static int by_score(const void *a, const void *b) {
+  const candidate *x = a, *y = b;
+  if (x->score != y->score) return x->score > y->score ? -1 : 1;
+  return by_analytic(a, b);
+}
+
+static void cut_by_analytic(seer_search *s, uint32_t keep) {
+  if (s->n_pool == 0) return;
+  qsort(s->pool, s->n_pool, sizeof(candidate), by_analytic);
+  uint32_t n = 0;
+  while (n < s->n_pool && n < keep && s->pool[n].analytic_s <= ANALYTIC_SLACK * s->pool[0].analytic_s) n++;
+  s->n_pool = n;
+}
+
+static seer_status score(seer_search *s, seer_bank *bank, uint32_t first) {
+  uint32_t n = s->n_pool - first;
+  if (n == 0) return SEER_OK;
+  uint32_t *n_rows = malloc(n * sizeof(uint32_t));
+  float *scores = malloc(n * sizeof(float));
+  float *rows = malloc((size_t)n * SEER_NEST_MAX_STATEMENTS * seer_feature_count * sizeof(float));
+  seer_status status = n_rows && scores && rows ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for features");
+  size_t n_row = 0;
+  for (uint32_t i = 0; i < n && !status; i++) {
+    n_rows[i] = seer_search_features(s, &s->pool[first + i].schedule, rows + n_row * seer_feature_count);
+    n_row += n_rows[i];
+  }
+  if (!status) status = seer_bank_predict(bank, s->options.task, rows, n_rows, n, scores);
+  for (uint32_t i = 0; i < n && !status; i++) s->pool[first + i].score = scores[i];
+  s->counts.scored += n;
+  free(n_rows);
+  free(scores);
+  free(rows);
+  return status;
+}
+
+// Parents are the pool, best first; children join it.
+static seer_status evolve(seer_search *s, seer_bank *bank, seer_rng *rng, uint32_t generations, uint32_t children,
+    uint32_t keep) {
+  SEER_TRY(score(s, bank, 0));
+  qsort(s->pool, s->n_pool, sizeof(candidate), by_score);
+  for (uint32_t g = 0; g < generations; g++) {
+    uint32_t n = s->n_pool, parents = n < keep / 2 ? n : keep / 2;
+    for (uint32_t i = 0; i < children && parents; i++) {
+      seer_schedule a = s->pool[draw_rank(rng, parents)].schedule, b = s->pool[draw_rank(rng, parents)].schedule;
+      draft_child(s, rng, &a, &b);
+    }
+    SEER_TRY(score(s, bank, n));
+    qsort(s->pool, s->n_pool, sizeof(candidate), by_score);
+    if (s->n_pool > keep) s->n_pool = keep;
+  }
+  return SEER_OK;
+}
+
+// ---- proposing
+static uint32_t take_queue(seer_search *s, uint32_t n, seer_proposal *out) {
+  uint32_t taken = 0;
+  while (taken < n && s->queue_at < s->n_queue) {
+    const queued *q = &s->queue[s->queue_at++];
+    if (seer_search_knows(s, &q->schedule) || !see(s, seer_schedule_hash(&q->schedule))) continue;
+    out[taken++] = (seer_proposal){q->schedule, 0, seer_search_analytic(s, &q->schedule), q->origin};
+  }
+  return taken;
+}
+
+static void pick(seer_search *s, seer_rng *rng, bool is_trained, uint32_t n, seer_proposal *out, uint32_t *n_out) {
+  uint32_t n_random = (uint32_t)((double)(n - *n_out) * (is_trained ? s->options.random_share : 0.5));
+  uint32_t n_top = n - *n_out - n_random, at = 0;
+  for (; at < s->n_pool && n_top > 0; at++, n_top--) {
+    const candidate *c = &s->pool[at];
+    out[(*n_out)++] = (seer_proposal){c->schedule, c->score, c->analytic_s, is_trained ? "model" : "analytic"};
+  }
+  // The rest at random from what is left, so that the models also learn what is not at the top.
+  uint32_t left = s->n_pool - at;
+  while (*n_out < n && left > 0) {
+    uint32_t k = at + (uint32_t)seer_rng_below(rng, left);
+    out[(*n_out)++] = (seer_proposal){s->pool[k].schedule, s->pool[k].score, s->pool[k].analytic_s, "random"};
+    s->pool[k] = s->pool[at + left - 1];
+    left--;
+  }
+}
+
+static void keep_population(seer_search *s) {
+  s->n_kept = s->n_pool < KEPT ? s->n_pool : KEPT;
+  for (uint32_t i = 0; i < s->n_kept; i++) s->kept[i] = s->pool[i].schedule;
+}
+
+seer_status seer_search_propose(seer_search *s, seer_bank *bank, uint32_t n, seer_proposal *out, uint32_t *out_n) {
+  uint64_t start = seer_os_now_ns();
+  *out_n = 0;
+  clear_pool(s);
+  seer_rng rng;
+  seer_rng_init_stream(&rng, s->options.seed + s->options.task, s->n_propose++);
+  *out_n = take_queue(s, n, out);
+  seer_status status = SEER_OK;
+  if (*out_n < n) {
+    bool is_trained = bank && seer_bank_is_trained(bank, s->options.task);
+    for (uint32_t i = 0; i < s->n_kept; i++) add_draft(s, &s->kept[i]);
+    if (s->options.is_ansor) {
+      draft_from_elites(s, &rng, s->n_elite);
+      draft_fresh(s, &rng, ANSOR_POPULATION);
+    } else {
+      draft_from_elites(s, &rng, FROM_ELITES);
+      draft_fresh(s, &rng, is_trained ? FRESH_TRAINED : FRESH_UNTRAINED);
+      cut_by_analytic(s, POOL);
+    }
+    if (is_trained) {
+      uint32_t generations = s->options.is_ansor ? ANSOR_GENERATIONS : GENERATIONS;
+      uint32_t size = s->options.is_ansor ? ANSOR_POPULATION : CHILDREN;
+      status = evolve(s, bank, &rng, generations, size, s->options.is_ansor ? ANSOR_POPULATION : POOL / 2);
+    } else if (s->options.is_ansor) {  // Ansor's untrained model scores at random
+      for (uint32_t i = 0; i < s->n_pool; i++) s->pool[i].score = (float)seer_rng_f64(&rng);
+      qsort(s->pool, s->n_pool, sizeof(candidate), by_score);
+    }
+    if (!status) {
+      pick(s, &rng, is_trained, n, out, out_n);
+      keep_population(s);
+    }
+  }
+  s->counts.proposed += *out_n;
+  s->counts.seconds += (double)(seer_os_now_ns() - start) * 1e-9;
+  return status;
+}
+
+void seer_search_zero_trial(seer_search *s, uint32_t n_drafts, seer_schedule *out) {
+  clear_pool(s);
+  seer_rng rng;
+  seer_rng_init_stream(&rng, s->options.seed + s->options.task, UINT64_MAX);
+  seer_schedule schedule;
+  for (uint32_t k = 0; k < s->options.sketches->n; k++) {
+    seer_schedule_default(s->options.sketches, k, &schedule);
+    add_draft(s, &schedule);
+  }
+  uint32_t n_fresh = n_drafts < s->cap_pool / 2 ? n_drafts : s->cap_pool / 2;
+  draft_fresh(s, &rng, n_fresh);
+  for (int g = 0; g < 4; g++) {  // climb by the estimate
+    cut_by_analytic(s, POOL / 4);
+    uint32_t n = s->n_pool;
+    for (uint32_t i = 0; i < n_fresh / 4 && n; i++) {
+      seer_schedule a = s->pool[draw_rank(&rng, n)].schedule;
+      draft_child(s, &rng, &a, NULL);
+    }
+  }
+  cut_by_analytic(s, 1);
+  if (s->n_pool) {
+    *out = s->pool[0].schedule;
+  } else {
+    seer_schedule_default(s->options.sketches, 0, out);
+  }
+}

@@ -1,0 +1,504 @@
+// session.c - the loop: pick a task, propose schedules, measure them, store, learn; at the end hold the winners against the
+// default. Decisions are made between rounds, from all results so far in candidate order, so that a session with the fake
+// machine repeats to the byte.
+
+#include "tune/session.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/os.h"
+#include "tune/accept.h"
+#include "tune/session_internal.h"
+
+#define MAX_ROUND 256
+#define ZERO_TRIAL_DRAFTS 400
+#define TRANSPLANTS 3         // winners of a round that are re-fitted to relatives
+#define MAX_RELATIVES 24
+#define DRIFT_PERIOD_S 300.0
+#define DRIFT_PAIRS 5
+#define ACCEPT_S_PER_TASK 0.4 // reserved at the end of a time budget
+#define ACCEPT_SHARE 0.2
+
+static const char *const kind_names[SEER_EVENT_KIND_COUNT] = {"start", "round", "measurement", "round-end", "best",
+    "accept", "note", "done"};
+const char *seer_event_kind_name(seer_event_kind kind) { return kind_names[kind]; }
+
+void seer_session_emit(seer_session *s, seer_event *event) {
+  event->elapsed_s = (double)(seer_os_now_ns() - s->start_ns) * 1e-9;
+  event->trials = s->totals.trials;
+  event->estimated_s = s->totals.estimated_s;
+  for (size_t i = 0; i < s->n_listener; i++) s->listener[i].call(s->listener[i].user, event);
+}
+
+void seer_session_note(seer_session *s, const char *text) {
+  seer_event event = {.kind = SEER_EVENT_NOTE, .text = text};
+  seer_session_emit(s, &event);
+}
+
+void seer_session_listen(seer_session *s, seer_listener listener, void *user) {
+  SEER_ASSERT(s->n_listener < SEER_COUNT_OF(s->listener), "%zu listeners", s->n_listener);
+  s->listener[s->n_listener].call = listener;
+  s->listener[s->n_listener++].user = user;
+}
+
+void seer_session_stop(seer_session *s) { s->is_stopped = 1; }
+const seer_budget *seer_session_budget(const seer_session *s) { return &s->budget; }
+const seer_families *seer_session_families(const seer_session *s) { return &s->families; }
+const seer_schedule_state *seer_session_state(const seer_session *s) { return &s->state; }
+const seer_search *seer_session_search(const seer_session *s, uint32_t task) { return s->task[task].search; }
+const seer_sketch_list *seer_session_sketches(const seer_session *s, uint32_t task) { return s->task[task].sketches; }
+void seer_session_get_totals(const seer_session *s, seer_session_totals *out) {
+  *out = s->totals;
+  out->elapsed_s = (double)(seer_os_now_ns() - s->start_ns) * 1e-9;
+  for (uint32_t t = 0; t < s->network->n_task; t++) {
+    out->drafted += seer_search_get_counts(s->task[t].search)->drafted;
+    out->scored += seer_search_get_counts(s->task[t].search)->scored;
+  }
+}
+
+// ---- setting up
+static void fill_budget(seer_session *s) {
+  const seer_context *c = s->context;
+  seer_budget *b = &s->budget;
+  if (seer_context_is_set(c, SEER_OPT_TRIALS)) b->trials = (uint32_t)seer_context_i64(c, SEER_OPT_TRIALS);
+  if (seer_context_is_set(c, SEER_OPT_TIME_BUDGET)) b->time_s = seer_context_f64(c, SEER_OPT_TIME_BUDGET);
+  if (seer_context_is_set(c, SEER_OPT_TARGET_LATENCY)) b->target_latency_s = seer_context_f64(c, SEER_OPT_TARGET_LATENCY);
+  if (seer_context_is_set(c, SEER_OPT_EARLY_STOPPING)) {
+    b->early_stopping = (uint32_t)seer_context_i64(c, SEER_OPT_EARLY_STOPPING);
+  }
+  if (seer_context_is_set(c, SEER_OPT_TASK_EARLY_STOPPING)) {
+    b->task_early_stopping = (uint32_t)seer_context_i64(c, SEER_OPT_TASK_EARLY_STOPPING);
+  }
+  if (b->trials || b->time_s > 0) return;
+  const char *preset = seer_context_str(c, SEER_OPT_PRESET);
+  b->time_s = strcmp(preset, "quick") == 0 ? 60 : strcmp(preset, "thorough") == 0 ? 1800 : 300;
+}
+
+static seer_status add_task(seer_session *s, uint32_t t) {
+  const seer_task *task = &s->network->task[t];
+  seer_session_task *own = &s->task[t];
+  seer_session_space(s->context, &s->space);
+  SEER_TRYF(seer_sketch_generate(task->dag, s->target, s->space, s->arena, &own->sketches), "task %u, %s", t,
+      task->name);
+  seer_search_options options = {.task = t, .sketches = own->sketches, .target = s->target,
+      .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED), .is_ansor = s->policy->is_faithful,
+      .random_share = s->policy->is_faithful ? 0.05 : 0.1};
+  SEER_TRY(seer_search_create(&options, &own->search));
+  if (!s->policy->is_faithful) {
+    seer_search_zero_trial(own->search, ZERO_TRIAL_DRAFTS, &own->fallback);
+  } else {
+    seer_schedule_default(own->sketches, 0, &own->fallback);
+  }
+  seer_task_state *state = &s->state.task[t];
+  state->weight = task->weight;
+  state->flops = task->flops;
+  state->bound_s = seer_roofline_seconds(task->dag, s->target);
+  own->estimate_s = seer_search_analytic(own->search, &own->fallback);
+  if (s->records) {
+    SEER_TRY(seer_records_workload(s->records, task->dag, task->key, task->name, &own->workload));
+  }
+  return SEER_OK;
+}
+
+void seer_session_space(const seer_context *context, seer_space_kind *out) {
+  *out = strcmp(seer_context_str(context, SEER_OPT_SPACE), "ansor") == 0 ? SEER_SPACE_ANSOR : SEER_SPACE_FULL;
+}
+
+static uint64_t network_weight_bytes(const seer_network *network) {
+  uint64_t total = 0;
+  for (uint32_t t = 0; t < network->n_task; t++) {
+    const seer_dag *dag = network->task[t].dag;
+    for (uint32_t b = 0; b < dag->n_buf; b++) {
+      if (dag->buf[b].kind != SEER_BUF_WEIGHT) continue;
+      total += (uint64_t)seer_dag_buf_elems(&dag->buf[b]) * seer_dtype_bytes(dag->buf[b].dtype)
+          * network->task[t].weight;
+    }
+  }
+  return total;
+}
+
+// "0,2,5-9" -> which tasks are open.
+static seer_status select_tasks(seer_session *s) {
+  const char *text = seer_context_str(s->context, SEER_OPT_TASKS);
+  if (!text[0] || strcmp(text, "all") == 0) return SEER_OK;
+  uint32_t n = s->network->n_task;
+  for (uint32_t t = 0; t < n; t++) s->state.task[t].is_done = true;
+  seer_scan scan;
+  seer_scan_init(&scan, "--tasks", text, strlen(text));
+  do {
+    int64_t first, last;
+    SEER_TRY(seer_scan_i64(&scan, &first));
+    last = first;
+    if (seer_scan_try(&scan, "-")) SEER_TRY(seer_scan_i64(&scan, &last));
+    if (first < 0 || last < first || last >= n) {
+      return SEER_FAIL(INVALID, "--tasks '%s': %" PRId64 "-%" PRId64 " is not within 0-%u", text, first, last, n - 1);
+    }
+    for (int64_t t = first; t <= last; t++) s->state.task[t].is_done = false;
+  } while (seer_scan_try(&scan, ","));
+  if (!seer_scan_at_end(&scan)) return seer_scan_fail(&scan, "expected ',' or the end");
+  return SEER_OK;
+}
+
+static seer_status create_bank(seer_session *s) {
+  const seer_cost_desc *model;
+  SEER_TRY(seer_cost_find(seer_context_str(s->context, SEER_OPT_COST_MODEL), &model));
+  uint32_t warm_up = s->policy->is_faithful ? s->state.round_size : 32;
+  seer_bank_options options = {.n_family = s->families.n_family, .n_task = s->network->n_task,
+      .family_of = s->families.family_of, .has_base = !s->policy->is_faithful, .model = model,
+      .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED), .warm_up = warm_up};
+  SEER_TRY(seer_bank_create(&options, &s->bank));
+  const char *path = seer_context_str(s->context, SEER_OPT_LOAD_MODEL);
+  return path[0] ? seer_bank_load(s->bank, path) : SEER_OK;
+}
+
+static seer_status set_up(seer_session *s, const char *model_name) {
+  seer_context *c = s->context;
+  uint32_t n = s->network->n_task;
+  SEER_TRY(seer_scheduler_find(seer_context_str(c, SEER_OPT_SEARCH_POLICY), &s->policy));
+  const seer_family_desc *grouping;
+  const char *name = s->policy->grouping ? s->policy->grouping : seer_context_str(c, SEER_OPT_FAMILY);
+  SEER_TRY(seer_family_find(name, &grouping));
+  seer_families_build(grouping, s->network->task, n, s->arena, &s->families);
+  fill_budget(s);
+  s->target = seer_context_target(c);
+  s->task = SEER_NEW_ARRAY(s->arena, seer_session_task, n);
+  s->state.task = SEER_NEW_ARRAY(s->arena, seer_task_state, n);
+  s->state.n_task = n;
+  s->state.foresee = seer_context_f64(c, SEER_OPT_FORESEE);
+  s->state.round_size = s->policy->is_faithful ? 64 : 16;
+  if (seer_context_is_set(c, SEER_OPT_ROUND_SIZE)) s->state.round_size = (uint32_t)seer_context_i64(c, SEER_OPT_ROUND_SIZE);
+  if (s->state.round_size > MAX_ROUND) s->state.round_size = MAX_ROUND;
+  if (s->budget.trials && n && s->state.round_size > s->budget.trials / n) {
+    s->state.round_size = s->budget.trials / n ? s->budget.trials / n : 1;
+  }
+  seer_rng_init(&s->state.rng, (uint64_t)seer_context_i64(c, SEER_OPT_SEED));
+  if (s->records) {
+    SEER_TRY(seer_records_target(s->records, s->target, &s->target_id));
+    SEER_TRY(seer_records_session(s->records, c, model_name, s->policy->name, &s->session_id));
+  }
+  for (uint32_t t = 0; t < n; t++) {
+    SEER_TRY(add_task(s, t));
+    s->state.task[t].family = s->families.family_of[t];
+  }
+  SEER_TRY(select_tasks(s));
+  SEER_TRY(create_bank(s));
+  SEER_TRY(seer_measure_find(seer_context_str(c, SEER_OPT_MEASURE), &s->measure));
+  SEER_TRY(s->measure->open(c, s->target, &s->measurer));
+  uint64_t weight_bytes = network_weight_bytes(s->network);
+  for (uint32_t t = 0; t < n; t++) {
+    seer_measure_task task = {t, s->network->task[t].dag, s->task[t].sketches, s->space, weight_bytes};
+    SEER_TRY(s->measure->add_task(s->measurer, &task));
+  }
+  return SEER_OK;
+}
+
+seer_status seer_session_create(seer_context *context, const seer_network *network, seer_records *records,
+    const char *model_name, seer_session **out_session) {
+  *out_session = NULL;
+  seer_session *s = calloc(1, sizeof(*s));
+  if (!s) return SEER_FAIL(RESOURCE, "no memory for a session");
+  s->context = context;
+  s->network = network;
+  s->records = records;
+  s->arena = seer_arena_create("session");
+  s->round = seer_arena_create("round");
+  s->start_ns = seer_os_now_ns();
+  seer_status status = set_up(s, model_name);
+  if (status) {
+    seer_session_destroy(s);
+    return status;
+  }
+  *out_session = s;
+  return SEER_OK;
+}
+
+void seer_session_destroy(seer_session *s) {
+  if (!s) return;
+  if (s->measurer) s->measure->close(s->measurer);
+  seer_bank_destroy(s->bank);
+  for (uint32_t t = 0; s->task && t < s->network->n_task; t++) seer_search_destroy(s->task[t].search);
+  seer_arena_destroy(s->round);
+  seer_arena_destroy(s->arena);
+  free(s);
+}
+
+// ---- learning from a result
+static seer_status learn(seer_session *s, uint32_t t, const seer_schedule *schedule, double seconds, bool is_raced_out) {
+  seer_search_report(s->task[t].search, schedule, seconds, is_raced_out);
+  seer_task_state *state = &s->state.task[t];
+  state->n_trial++;
+  if (seconds > 0 && !is_raced_out && (state->best_s <= 0 || seconds < state->best_s)) state->best_s = seconds;
+  float *rows = SEER_NEW_ARRAY(s->round, float, SEER_NEST_MAX_STATEMENTS * seer_feature_count);
+  seer_sample sample = {.task = t, .rows = rows, .seconds = seconds, .is_raced_out = is_raced_out};
+  sample.n_row = seer_search_features(s->task[t].search, schedule, rows);
+  return seer_bank_add(s->bank, &sample, 1);
+}
+
+static void update_estimate(seer_session *s) {
+  double total = 0, start = 0;
+  for (uint32_t t = 0; t < s->network->n_task; t++) {
+    const seer_task_state *state = &s->state.task[t];
+    double first = state->default_s > 0 ? state->default_s : s->task[t].estimate_s;
+    start += state->weight * first;
+    total += state->weight * (state->best_s > 0 ? state->best_s : first);
+  }
+  s->totals.default_s = start;
+  s->totals.estimated_s = total;
+}
+
+// ---- records
+typedef struct {
+  seer_session *s;
+  uint32_t task;
+} restorer;
+
+static seer_status restore_one(void *user, const seer_record *record) {
+  restorer *r = user;
+  seer_session *s = r->s;
+  seer_schedule schedule;
+  seer_status status = seer_schedule_parse(s->task[r->task].sketches, "record", record->schedule,
+      strlen(record->schedule), &schedule);
+  if (status) {  // of another version of the rules: `records check` counts them
+    seer_status_free(status);
+    return SEER_OK;
+  }
+  if (seer_search_knows(s->task[r->task].search, &schedule)) return SEER_OK;
+  double seconds = record->cls == SEER_MEASURED_OK ? record->seconds : 0;
+  s->totals.restored++;
+  if (seer_schedule_equal(&schedule, &s->task[r->task].fallback)) s->state.task[r->task].default_s = seconds;
+  return learn(s, r->task, &schedule, seconds, record->is_raced_out);
+}
+
+static seer_status restore(seer_session *s) {
+  if (!s->records || seer_context_bool(s->context, SEER_OPT_NO_RESUME)
+      || seer_context_bool(s->context, SEER_OPT_IGNORE_RECORDS)) {
+    return SEER_OK;
+  }
+  for (uint32_t t = 0; t < s->network->n_task; t++) {
+    restorer r = {s, t};
+    SEER_TRY(seer_records_each(s->records, s->task[t].workload, s->target_id, restore_one, &r));
+    seer_task_state *state = &s->state.task[t];
+    if (state->n_trial == 0) continue;
+    state->n_round = (state->n_trial + s->state.round_size - 1) / s->state.round_size;
+    state->history = SEER_GROW(s->arena, double, state->history, (size_t)state->n_history, &s->task[t].cap_history);
+    state->history[state->n_history++] = state->best_s;
+  }
+  if (s->totals.restored == 0) return SEER_OK;
+  for (uint32_t f = 0; f < s->families.n_family; f++) SEER_TRY(seer_bank_train(s->bank, f));
+  seer_session_note(s, seer_arena_printf(s->arena, "%u measurements from the records", s->totals.restored));
+  return SEER_OK;
+}
+
+static seer_status store(seer_session *s, uint32_t t, const seer_proposal *proposal, const seer_measure_result *result,
+    int64_t *out_id) {
+  *out_id = 0;
+  if (!s->records) return SEER_OK;
+  seer_record record = {.session = s->session_id, .workload = s->task[t].workload, .target = s->target_id,
+      .schedule = seer_schedule_print(s->task[t].sketches, &proposal->schedule, s->round), .cls = result->cls,
+      .is_raced_out = result->is_raced_out, .is_twin = result->is_twin, .seconds = result->seconds,
+      .reference_s = s->reference_s, .n_samples = result->n_samples, .predicted = (double)proposal->predicted,
+      .round = s->state.n_pick, .message = result->message};
+  memcpy(record.sample, result->sample, sizeof record.sample);
+  SEER_TRY(seer_records_add(s->records, &record));
+  *out_id = record.id;
+  return SEER_OK;
+}
+
+// ---- a round
+// Winners of task t go to the relatives' queues, re-fitted to their extents.
+static void transplant(seer_session *s, uint32_t t) {
+  if (s->policy->is_faithful) return;
+  seer_schedule top[TRANSPLANTS], fitted;
+  uint32_t n = seer_search_top(s->task[t].search, TRANSPLANTS, top, NULL), n_relative = 0;
+  for (uint32_t r = 0; r < s->network->n_task && n_relative < MAX_RELATIVES; r++) {
+    if (r == t || s->families.family_of[r] != s->families.family_of[t]) continue;
+    if (!seer_task_is_open(&s->state.task[r])) continue;
+    n_relative++;
+    for (uint32_t k = 0; k < n; k++) {
+      if (seer_schedule_refit(s->task[t].sketches, &top[k], s->task[r].sketches, &fitted) != SEER_REJECT_NONE) continue;
+      // Only what the analytic model does not think hopeless for the relative.
+      double best = s->state.task[r].best_s > 0 ? s->state.task[r].best_s : s->task[r].estimate_s;
+      if (seer_search_analytic(s->task[r].search, &fitted) > 4 * best) continue;
+      seer_search_queue(s->task[r].search, &fitted, "sibling");
+    }
+    s->state.task[r].n_queued = seer_search_queued(s->task[r].search);
+  }
+}
+
+static seer_status take_results(seer_session *s, const seer_pick *pick, const seer_proposal *proposals, uint32_t n,
+    const seer_measure_result *results) {
+  uint32_t t = pick->task;
+  seer_task_state *state = &s->state.task[t];
+  int64_t ids[MAX_ROUND + 64];
+  if (s->records) SEER_TRY(seer_records_begin(s->records));
+  for (uint32_t i = 0; i < n; i++) SEER_TRY(store(s, t, &proposals[i], &results[i], &ids[i]));
+  if (s->records) SEER_TRY(seer_records_commit(s->records));
+  for (uint32_t i = 0; i < n; i++) {
+    const seer_measure_result *result = &results[i];
+    bool is_ok = result->cls == SEER_MEASURED_OK;
+    double seconds = is_ok ? result->seconds / s->drift : 0;
+    s->totals.failed[result->cls] += !is_ok;
+    s->totals.twins += result->is_twin;
+    s->totals.raced_out += result->is_raced_out;
+    if (is_ok && !result->is_twin) s->totals.trials++;
+    s->totals.build_s += result->build_s;
+    s->totals.run_s += result->run_s;
+    state->spent_s += result->build_s / s->target->threads + result->run_s;
+    bool is_default = seer_schedule_equal(&proposals[i].schedule, &s->task[t].fallback);
+    if (is_default && is_ok && state->default_s <= 0) state->default_s = seconds;
+    SEER_TRY(learn(s, t, &proposals[i].schedule, seconds, result->is_raced_out));
+    seer_event event = {.kind = SEER_EVENT_MEASUREMENT, .task = t, .proposal = &proposals[i], .result = result,
+        .record = ids[i]};
+    seer_session_emit(s, &event);
+  }
+  return SEER_OK;
+}
+
+static seer_status run_round(seer_session *s, seer_pick *pick) {
+  uint32_t t = pick->task, n = 0;
+  seer_task_state *state = &s->state.task[t];
+  seer_arena_reset(s->round);
+  if (pick->n > MAX_ROUND) pick->n = MAX_ROUND;
+  if (s->budget.trials && s->totals.trials + pick->n > s->budget.trials) pick->n = s->budget.trials - s->totals.trials;
+  seer_event event = {.kind = SEER_EVENT_ROUND, .task = t, .pick = pick};
+  seer_session_emit(s, &event);
+  if (!s->policy->is_faithful && state->n_trial == 0) seer_search_queue(s->task[t].search, &s->task[t].fallback, "default");
+  seer_proposal *proposals = SEER_NEW_ARRAY(s->round, seer_proposal, pick->n);
+  uint64_t start = seer_os_now_ns();
+  SEER_TRY(seer_search_propose(s->task[t].search, s->bank, pick->n, proposals, &n));
+  s->totals.propose_s += (double)(seer_os_now_ns() - start) * 1e-9;
+  state->n_queued = seer_search_queued(s->task[t].search);
+  state->n_round++;
+  s->state.n_pick++;
+  s->state.last = *pick;
+  if (n == 0) {
+    state->is_dead = true;
+    seer_session_note(s, seer_arena_printf(s->arena, "task %u has no new schedules left", t));
+    return SEER_OK;
+  }
+  seer_measure_request *requests = SEER_NEW_ARRAY(s->round, seer_measure_request, n);
+  seer_measure_result *results = SEER_NEW_ARRAY(s->round, seer_measure_result, n);
+  double before = state->best_s;
+  for (uint32_t i = 0; i < n; i++) {
+    requests[i] = (seer_measure_request){t, proposals[i].schedule, s->policy->is_faithful ? 0 : before * s->drift};
+  }
+  SEER_TRY(s->measure->measure(s->measurer, requests, n, results));
+  SEER_TRY(take_results(s, pick, proposals, n, results));
+  start = seer_os_now_ns();
+  SEER_TRY(seer_bank_train(s->bank, s->families.family_of[t]));
+  s->totals.train_s += (double)(seer_os_now_ns() - start) * 1e-9;
+  state->history = SEER_GROW(s->arena, double, state->history, (size_t)state->n_history, &s->task[t].cap_history);
+  state->history[state->n_history++] = state->best_s;
+  if (state->n_trial >= 64 && state->best_s <= 0) {
+    state->is_dead = true;
+    seer_session_note(s, seer_arena_printf(s->arena, "task %u: all of %u schedules failed", t, state->n_trial));
+  }
+  update_estimate(s);
+  if (state->best_s > 0 && (before <= 0 || state->best_s < before)) {
+    s->task[t].trial_of_best = state->n_trial;
+    event = (seer_event){.kind = SEER_EVENT_BEST, .task = t, .before_s = before, .after_s = state->best_s};
+    seer_session_emit(s, &event);
+    transplant(s, t);
+  } else if (s->budget.task_early_stopping
+             && state->n_trial - s->task[t].trial_of_best >= s->budget.task_early_stopping) {
+    state->is_done = true;
+  }
+  event = (seer_event){.kind = SEER_EVENT_ROUND_END, .task = t, .pick = pick};
+  seer_session_emit(s, &event);
+  return SEER_OK;
+}
+
+// ---- drift: the default schedule of the heaviest task, again and again.
+static seer_status measure_drift(seer_session *s, bool is_first) {
+  uint32_t heaviest = 0;
+  for (uint32_t t = 1; t < s->network->n_task; t++) {
+    const seer_task_state *a = &s->state.task[t], *b = &s->state.task[heaviest];
+    if (a->weight * a->flops > b->weight * b->flops) heaviest = t;
+  }
+  seer_measure_request request = {heaviest, s->task[heaviest].fallback, 0};
+  seer_measure_ab ab;
+  SEER_TRY(s->measure->compare(s->measurer, &request, &s->task[heaviest].fallback, DRIFT_PAIRS, &ab));
+  double now = fmin(ab.seconds, ab.baseline_seconds);
+  if (is_first) s->reference_s = now;
+  s->drift = s->reference_s > 0 ? now / s->reference_s : 1;
+  s->drift_ns = seer_os_now_ns();
+  if (!is_first && fabs(s->drift - 1) > 0.1) {
+    seer_session_note(s, seer_arena_printf(s->arena, "the machine's speed moved by %.0f %% since the start",
+        (s->drift - 1) * 100));
+  }
+  return SEER_OK;
+}
+
+// ---- the loop
+static const char *why_end(seer_session *s, double reserve_s) {
+  double elapsed = (double)(seer_os_now_ns() - s->start_ns) * 1e-9;
+  const seer_budget *b = &s->budget;
+  if (s->is_stopped) return "stopped by the user";
+  if (b->trials && s->totals.trials >= b->trials) return "the budget of trials is used up";
+  if (b->time_s > 0 && elapsed + reserve_s >= b->time_s) return "the time budget is used up";
+  if (b->target_latency_s > 0 && s->totals.estimated_s <= b->target_latency_s) return "the target latency is reached";
+  if (b->early_stopping && s->totals.trials - s->trials_of_best >= b->early_stopping) return "no progress any more";
+  return NULL;
+}
+
+static seer_status tune(seer_session *s, const char **out_why) {
+  double reserve_s = ACCEPT_S_PER_TASK * s->network->n_task;
+  if (reserve_s > ACCEPT_SHARE * s->budget.time_s) reserve_s = ACCEPT_SHARE * s->budget.time_s;
+  double best_estimate = s->totals.estimated_s;
+  for (;;) {
+    *out_why = why_end(s, reserve_s);
+    if (*out_why) return SEER_OK;
+    if ((double)(seer_os_now_ns() - s->drift_ns) * 1e-9 > DRIFT_PERIOD_S && !s->policy->is_faithful) {
+      SEER_TRY(measure_drift(s, false));
+    }
+    seer_pick pick;
+    if (!s->policy->next(&s->state, &pick)) {
+      *out_why = "nothing is left to gain";
+      return SEER_OK;
+    }
+    SEER_TRYF(run_round(s, &pick), "task %u, %s", pick.task, s->network->task[pick.task].name);
+    if (s->totals.estimated_s < best_estimate * 0.999) {
+      best_estimate = s->totals.estimated_s;
+      s->trials_of_best = s->totals.trials;
+    }
+  }
+}
+
+seer_status seer_session_run(seer_session *s) {
+  s->drift = 1;
+  s->start_ns = seer_os_now_ns();
+  SEER_TRY(restore(s));
+  update_estimate(s);
+  seer_event event = {.kind = SEER_EVENT_START};
+  seer_session_emit(s, &event);
+  const char *why = "";
+  if (s->network->n_task > 0) {
+    SEER_TRY(measure_drift(s, true));
+    SEER_TRY(tune(s, &why));
+    uint64_t start = seer_os_now_ns();
+    SEER_TRY(seer_session_accept(s));
+    s->totals.check_s = (double)(seer_os_now_ns() - start) * 1e-9;
+  }
+  const char *path = seer_context_str(s->context, SEER_OPT_SAVE_MODEL);
+  if (path[0]) SEER_TRY(seer_bank_save(s->bank, path));
+  event = (seer_event){.kind = SEER_EVENT_DONE, .text = why};
+  seer_session_emit(s, &event);
+  return SEER_OK;
+}
+
+void seer_session_choices(const seer_session *s, seer_choice *out) {
+  for (uint32_t t = 0; t < s->network->n_task; t++) {
+    const seer_session_task *task = &s->task[t];
+    out[t] = (seer_choice){.sketches = task->sketches, .schedule = task->fallback, .source = "default",
+        .seconds = s->state.task[t].default_s};
+    if (task->is_accepted) {
+      out[t].schedule = task->winner;
+      out[t].source = "record";
+      out[t].seconds = task->winner_s;
+    }
+  }
+}

@@ -1,0 +1,54 @@
+// session_internal.h - a session's inside, shared by session.c and accept.c only.
+#ifndef SEER_TUNE_SESSION_INTERNAL_H
+#define SEER_TUNE_SESSION_INTERNAL_H
+
+#include <signal.h>
+
+#include "tune/session.h"
+
+typedef struct {
+  seer_sketch_list *sketches;
+  seer_search *search;
+  seer_schedule fallback;  // the default: what ships if nothing beats it
+  double estimate_s;       // of the fallback, analytic
+  int64_t workload;
+  uint32_t trial_of_best;
+  size_t cap_history;
+  bool is_accepted;
+  seer_schedule winner;
+  double winner_s;
+} seer_session_task;
+
+struct seer_session {
+  seer_context *context;
+  const seer_network *network;
+  const seer_target *target;
+  seer_records *records;
+  seer_arena *arena, *round;
+  const seer_scheduler_desc *policy;
+  seer_families families;
+  seer_space_kind space;
+  seer_budget budget;
+  seer_session_task *task;
+  seer_schedule_state state;
+  seer_bank *bank;
+  const seer_measure_desc *measure;
+  seer_measurer *measurer;
+  int64_t target_id, session_id;
+  uint64_t start_ns, drift_ns;
+  double reference_s, drift;
+  uint32_t trials_of_best;
+  volatile sig_atomic_t is_stopped;
+  seer_session_totals totals;
+  size_t n_listener;
+  struct {
+    seer_listener call;
+    void *user;
+  } listener[8];
+};
+
+void seer_session_emit(seer_session *session, seer_event *event);
+void seer_session_note(seer_session *session, const char *text);
+void seer_session_space(const seer_context *context, seer_space_kind *out);
+
+#endif
