@@ -61,12 +61,23 @@ typedef struct {
   uint32_t n_task, n_step;
   seer_task *task;
   seer_step *step;  // in execution order
+  const char *notice;  // "", or what was assumed about the input shapes: to be shown to the user
 } seer_network;
 
 // The last front stage: fuses nodes into subgraphs, emits their DAGs, names, keys, deduplicates.
 SEER_MUST_USE seer_status seer_network_build(const seer_context *context, seer_graph *graph, seer_arena *arena,
     seer_network **out_network);
 // All of the above for a path or built-in name (models/ registers the built-in resolver through this callback).
+// out_graph NULL with SEER_OK: no built-in network has that name.
 typedef seer_status (*seer_builtin_model)(const char *name, const char *options, seer_arena *arena, seer_graph **out_graph);
+
+// `model`: a file that exists (ONNX, or a .graph text), else the name of a built-in network. `builtin` may be NULL. The
+// graph as read: nothing resolved.
+SEER_MUST_USE seer_status seer_front_read(const seer_context *context, const char *model, seer_builtin_model builtin,
+    seer_arena *arena, seer_graph **out_graph);
+// Reads, resolves with --input-shapes, runs the passes, builds the network. After the last use of constants:
+// seer_graph_close(network->graph).
+SEER_MUST_USE seer_status seer_front_load(const seer_context *context, const char *model, seer_builtin_model builtin,
+    seer_arena *arena, seer_network **out_network);
 
 #endif

@@ -1,0 +1,269 @@
+// fuse.c - which nodes share one kernel.
+// A group grows from an anchor (a convolution, a product, a reduction) over elementwise nodes of the anchor's shape
+// that read it: nodes are added in topological order, and the group is cut back to the last point where only one value
+// was still needed outside. So chains, residual additions and diamonds (x * sigmoid(x)) all join, a value that is needed
+// elsewhere ends the group, and a group has one output. Since it has, running it where its last node stands is a valid
+// order, and no cycle can arise. Elementwise and index-map nodes that nobody took join their only consumer as prologues;
+// what is left forms groups of its own.
+#include "front/fuse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "front/pass/pass.h"
+
+enum { NO_GROUP = UINT32_MAX, MAX_OPERANDS = 64 };
+
+typedef struct {
+  seer_graph *graph;
+  seer_graph_uses uses;
+  seer_group *group;
+  size_t n_group;
+  uint32_t *group_of;  // by node
+} fuser;
+
+static seer_fuse_kind kind_of(const fuser *f, uint32_t node) { return f->graph->node[node].op->fuse; }
+
+static uint32_t new_group(fuser *f, seer_step_kind kind, uint32_t node) {
+  uint32_t g = (uint32_t)f->n_group++;
+  f->group[g] = (seer_group){.kind = kind, .anchor = node, .n = 1, .node = {node}};
+  f->group_of[node] = g;
+  return g;
+}
+
+static bool same_dims(const seer_value *a, const seer_value *b) {
+  return a->rank == b->rank && memcmp(a->dim, b->dim, a->rank * sizeof a->dim[0]) == 0;
+}
+
+// Outputs of `node` that something uses.
+static uint32_t used_outputs(const fuser *f, uint32_t node, seer_val *out_only) {
+  const seer_node *n = &f->graph->node[node];
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < n->n_out; k++) {
+    seer_val v = n->out[k];
+    if (v.i == 0) continue;
+    bool is_used = f->graph->value[v.i].is_output || f->uses.first[v.i + 1] > f->uses.first[v.i];
+    if (!is_used) continue;
+    count++;
+    *out_only = v;
+  }
+  return count;
+}
+
+static bool in_set(const uint32_t *set, uint32_t n, uint32_t node) {
+  for (uint32_t k = 0; k < n; k++) {
+    if (set[k] == node) return true;
+  }
+  return false;
+}
+
+// How many values of the set are needed outside it, counting to 2 at most; *out_open is the last one.
+static uint32_t count_open(const fuser *f, const uint32_t *set, uint32_t n, seer_val *out_open) {
+  uint32_t n_open = 0;
+  for (uint32_t k = 0; k < n; k++) {
+    const seer_node *node = &f->graph->node[set[k]];
+    for (uint32_t i = 0; i < node->n_out; i++) {
+      uint32_t v = node->out[i].i;
+      if (v == 0) continue;
+      bool is_open = f->graph->value[v].is_output;
+      for (uint32_t u = f->uses.first[v]; !is_open && u < f->uses.first[v + 1]; u++) {
+        is_open = !in_set(set, n, f->uses.node[u]);
+      }
+      if (!is_open) continue;
+      *out_open = (seer_val){v};
+      if (++n_open > 1) return n_open;
+    }
+  }
+  return n_open;
+}
+
+static uint32_t n_operands(const fuser *f, const uint32_t *set, uint32_t n) {
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < n; k++) count += f->graph->node[set[k]].n_in;
+  return count;
+}
+
+// The next node after `after` that may join: elementwise, of shape `shape`, free, reading the set.
+static uint32_t next_candidate(const fuser *f, const uint32_t *set, uint32_t n, uint32_t after, const seer_value *shape,
+    uint32_t operands_before) {
+  uint32_t best = UINT32_MAX;
+  for (uint32_t k = 0; k < n; k++) {
+    const seer_node *node = &f->graph->node[set[k]];
+    for (uint32_t i = 0; i < node->n_out; i++) {
+      uint32_t v = node->out[i].i;
+      for (uint32_t u = v ? f->uses.first[v] : 0; v && u < f->uses.first[v + 1]; u++) {
+        uint32_t c = f->uses.node[u];
+        const seer_node *consumer = &f->graph->node[c];
+        if (c >= best || c <= after || in_set(set, n, c) || f->group_of[c] != NO_GROUP) continue;
+        if (kind_of(f, c) != SEER_FUSE_ELEMENTWISE || consumer->n_out != 1) continue;
+        if (!same_dims(shape, &f->graph->value[consumer->out[0].i])) continue;
+        // The operand that is read must not be broadcast: then elements are needed that this tile does not have.
+        if (!same_dims(shape, &f->graph->value[v])) continue;
+        // Other operands: computed before the anchor, so that nothing has to be reordered (0: anywhere).
+        bool is_ok = true;
+        for (uint32_t j = 0; operands_before && j < consumer->n_in; j++) {
+          uint32_t producer = f->graph->value[consumer->in[j].i].producer.i;
+          if (producer >= operands_before && !in_set(set, n, producer)) is_ok = false;
+        }
+        if (is_ok) best = c;
+      }
+    }
+  }
+  return best;
+}
+
+static void grow(fuser *f, uint32_t g, bool is_strict) {
+  seer_group *group = &f->group[g];
+  uint32_t set[SEER_GROUP_MAX_NODES], n = group->n, n_kept = n;
+  memcpy(set, group->node, n * sizeof *set);
+  const seer_node *last = &f->graph->node[set[n - 1]];
+  const seer_value *shape = &f->graph->value[last->out[0].i];
+  uint32_t after = set[n - 1];
+  while (n < SEER_GROUP_MAX_NODES) {
+    uint32_t c = next_candidate(f, set, n, after, shape, is_strict ? group->anchor : 0);
+    if (c == UINT32_MAX || n_operands(f, set, n) + f->graph->node[c].n_in > MAX_OPERANDS) break;
+    set[n++] = c;
+    after = c;
+    seer_val open;
+    if (count_open(f, set, n, &open) == 1 && open.i == f->graph->node[c].out[0].i) n_kept = n;
+  }
+  for (uint32_t k = group->n; k < n_kept; k++) {
+    group->node[k] = set[k];
+    f->group_of[set[k]] = g;
+  }
+  group->n = n_kept;
+}
+
+// A prologue goes in front; nodes stay in topological order.
+static void add_prologue(fuser *f, uint32_t g, uint32_t node) {
+  seer_group *group = &f->group[g];
+  uint32_t at = group->n++;
+  for (; at > 0 && group->node[at - 1] > node; at--) {
+    group->node[at] = group->node[at - 1];
+    group->is_prologue[at] = group->is_prologue[at - 1];
+  }
+  group->node[at] = node;
+  group->is_prologue[at] = true;
+  f->group_of[node] = g;
+}
+
+// Nodes whose only reader is in a group join it. From the back, so that chains join link by link.
+static void take_prologues(fuser *f) {
+  for (uint32_t k = (uint32_t)f->graph->n_node; k-- > 1;) {
+    const seer_node *node = &f->graph->node[k];
+    if (f->group_of[k] != NO_GROUP || node->n_out != 1) continue;
+    seer_fuse_kind kind = kind_of(f, k);
+    bool is_concat = node->n_in > 1 && kind == SEER_FUSE_INJECTIVE && seer_node_is(node, "Concat");
+    if ((kind != SEER_FUSE_ELEMENTWISE && kind != SEER_FUSE_INJECTIVE) || is_concat) continue;
+    seer_val v = node->out[0];
+    if (f->graph->value[v.i].is_output || f->uses.first[v.i + 1] == f->uses.first[v.i]) continue;
+    uint32_t g = f->group_of[f->uses.node[f->uses.first[v.i]]];
+    for (uint32_t u = f->uses.first[v.i]; u < f->uses.first[v.i + 1]; u++) {
+      if (f->group_of[f->uses.node[u]] != g) g = NO_GROUP;
+    }
+    if (g == NO_GROUP || f->group[g].kind != SEER_STEP_KERNEL || f->group[g].n == SEER_GROUP_MAX_NODES) continue;
+    if (n_operands(f, f->group[g].node, f->group[g].n) + node->n_in > MAX_OPERANDS) continue;
+    // What it reads must not depend on the group itself: it does not, as the group's only output comes last.
+    add_prologue(f, g, k);
+  }
+}
+
+// ---- views
+
+// Values that are the same bytes share a root; a class may be bound to one pointer of the caller's at most.
+static bool make_view(const fuser *f, uint32_t node, uint32_t *root, bool *has_io) {
+  const seer_graph *graph = f->graph;
+  const seer_node *n = &graph->node[node];
+  if (!seer_pass_is_view(graph, n)) return false;
+  uint32_t in = root[n->in[0].i], out = n->out[0].i;
+  if (graph->value[in].constant) return false;
+  if (graph->value[out].is_output && has_io[in]) return false;
+  root[out] = in;
+  has_io[in] |= graph->value[out].is_output;
+  return true;
+}
+
+static void settle_inner_values(fuser *f, const seer_group *group) {
+  const seer_value *out = &f->graph->value[f->graph->node[group->node[group->n - 1]].out[0].i];
+  for (uint32_t k = 0; k + 1 < group->n; k++) {
+    const seer_node *node = &f->graph->node[group->node[k]];
+    for (uint32_t i = 0; i < node->n_out; i++) {
+      if (node->out[i].i == 0) continue;
+      seer_value *value = &f->graph->value[node->out[i].i];
+      value->pitch = 0;
+      if (group->is_prologue[k] || !same_dims(value, out)) continue;
+      value->has_layout = out->has_layout;
+      memcpy(value->order, out->order, sizeof value->order);
+    }
+  }
+}
+
+static int by_last_node(const void *a, const void *b) {
+  const seer_group *x = a, *y = b;
+  uint32_t i = x->node[x->n - 1], j = y->node[y->n - 1];
+  return i < j ? -1 : i > j;
+}
+
+seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena *arena, seer_group **out_groups,
+    size_t *out_n) {
+  (void)context;
+  fuser f = {.graph = graph, .uses = seer_graph_index_uses(graph, arena)};
+  uint32_t n_node = (uint32_t)graph->n_node;
+  f.group = SEER_NEW_ARRAY(arena, seer_group, n_node);
+  f.group_of = SEER_NEW_ARRAY(arena, uint32_t, n_node);
+  uint32_t *root = SEER_NEW_ARRAY(arena, uint32_t, graph->n_value);
+  bool *has_io = SEER_NEW_ARRAY(arena, bool, graph->n_value);
+  for (uint32_t v = 0; v < graph->n_value; v++) {
+    root[v] = v;
+    has_io[v] = graph->value[v].is_input || graph->value[v].is_output;
+  }
+  for (uint32_t k = 1; k < n_node; k++) {
+    const seer_node *node = &graph->node[k];
+    f.group_of[k] = NO_GROUP;
+    if (node->is_dead || !node->op) return SEER_FAIL(INTERNAL, "%s is dead or not resolved", node->name);
+    if (node->n_in > MAX_OPERANDS) {
+      return SEER_FAIL(UNSUPPORTED, "node '%s' (%s): %u inputs, at most %d are supported", node->name, node->op_type,
+          node->n_in, MAX_OPERANDS);
+    }
+  }
+  // Views first: they end groups on both sides.
+  for (uint32_t k = 1; k < n_node; k++) {
+    bool is_view = make_view(&f, k, root, has_io);
+    if (is_view || kind_of(&f, k) == SEER_FUSE_VIEW) new_group(&f, is_view ? SEER_STEP_VIEW : SEER_STEP_COPY, k);
+  }
+  // Anchors, first only over operands that are there already; then over all (some other branch may come later).
+  for (uint32_t k = 1; k < n_node; k++) {
+    seer_fuse_kind kind = kind_of(&f, k);
+    if (f.group_of[k] != NO_GROUP) continue;
+    if (kind == SEER_FUSE_ANCHOR || kind == SEER_FUSE_REDUCTION || kind == SEER_FUSE_OPAQUE) {
+      new_group(&f, SEER_STEP_KERNEL, k);
+    }
+  }
+  for (int is_strict = 1; is_strict >= 0; is_strict--) {
+    for (uint32_t g = 0; g < f.n_group; g++) {
+      seer_val only;
+      bool can_grow = f.group[g].kind == SEER_STEP_KERNEL && kind_of(&f, f.group[g].anchor) != SEER_FUSE_OPAQUE;
+      if (can_grow && used_outputs(&f, f.group[g].anchor, &only) == 1 && only.i == graph->node[f.group[g].anchor].out[0].i) {
+        grow(&f, g, is_strict);
+      }
+    }
+  }
+  take_prologues(&f);
+  // What is left: elementwise chains and index maps for themselves.
+  for (uint32_t k = 1; k < n_node; k++) {
+    if (f.group_of[k] != NO_GROUP) continue;
+    uint32_t g = new_group(&f, SEER_STEP_KERNEL, k);
+    if (graph->node[k].n_out == 1) grow(&f, g, false);
+  }
+  qsort(f.group, f.n_group, sizeof *f.group, by_last_node);
+  for (size_t g = 0; g < f.n_group; g++) {
+    seer_group *group = &f.group[g];
+    settle_inner_values(&f, group);
+    bool is_movement = group->kind == SEER_STEP_KERNEL && group->n == 1 &&
+                       graph->node[group->anchor].op->fuse == SEER_FUSE_INJECTIVE;
+    if (is_movement) group->kind = SEER_STEP_COPY;
+  }
+  *out_groups = f.group;
+  *out_n = f.n_group;
+  return SEER_OK;
+}

@@ -1,0 +1,92 @@
+// table.c - the graph passes in their order. To add one: write pass/<name>.c with its entry, declare it in pass.h, add a
+// line here (its place says what it may rely on), and a golden test named after it.
+#include <string.h>
+
+#include "front/pass/pass.h"
+
+const seer_pass_desc *const seer_pass_table[] = {
+    &seer_pass_fold,      // first: simplify asks for constants
+    &seer_pass_simplify,  // weights are rescaled here, so before anything looks at them
+    &seer_pass_layout,    // last: orders hold for the nodes that remain
+};
+const size_t seer_pass_table_count = SEER_COUNT_OF(seer_pass_table);
+
+bool seer_node_is(const seer_node *node, const char *op_type) {
+  return !node->domain[0] && strcmp(node->op_type, op_type) == 0;
+}
+
+void seer_pass_order(const seer_value *value, uint8_t *out_order) {
+  for (uint32_t k = 0; k < value->rank; k++) out_order[k] = value->has_layout ? value->order[k] : (uint8_t)k;
+}
+
+seer_val seer_pass_add_f32(seer_graph *graph, const char *base_name, const float *data, const int64_t *dim,
+    uint32_t rank) {
+  seer_tensor tensor = {.dtype = SEER_DTYPE_F32, .rank = (uint8_t)rank, .data = data};
+  for (uint32_t k = 0; k < rank; k++) tensor.dim[k] = dim[k];
+  tensor.n_bytes = (size_t)seer_tensor_elems(&tensor) * sizeof *data;
+  return seer_graph_add_constant(graph, seer_graph_fresh_name(graph, base_name), &tensor);
+}
+
+void seer_pass_remove_dead(seer_graph *graph) {
+  seer_arena *scratch = seer_arena_create("dead");
+  uint32_t *n_uses = SEER_NEW_ARRAY(scratch, uint32_t, graph->n_value);
+  uint32_t *stack = SEER_NEW_ARRAY(scratch, uint32_t, graph->n_node + graph->n_value);
+  size_t depth = 0;
+  for (uint32_t k = 1; k < graph->n_node; k++) {
+    const seer_node *node = &graph->node[k];
+    for (uint32_t i = 0; !node->is_dead && i < node->n_in; i++) n_uses[node->in[i].i]++;
+  }
+  for (uint32_t k = 0; k < graph->n_output; k++) n_uses[graph->output[k].i]++;
+  for (uint32_t k = 1; k < graph->n_node; k++) {
+    if (!graph->node[k].is_dead) stack[depth++] = k;
+  }
+  while (depth > 0) {
+    uint32_t k = stack[--depth];
+    seer_node *node = &graph->node[k];
+    bool is_used = false;
+    for (uint32_t i = 0; i < node->n_out; i++) is_used |= node->out[i].i && n_uses[node->out[i].i];
+    if (node->is_dead || is_used) continue;
+    seer_graph_kill_node(graph, (seer_node_id){k});
+    for (uint32_t i = 0; i < node->n_in; i++) {
+      uint32_t v = node->in[i].i;
+      // The producer has left the stack's part above it only if it was looked at before: look again.
+      if (v && --n_uses[v] == 0 && graph->value[v].producer.i) stack[depth++] = graph->value[v].producer.i;
+    }
+  }
+  for (uint32_t k = 1; k < graph->n_node; k++) {
+    seer_node *node = &graph->node[k];
+    for (uint32_t i = 1; !node->is_dead && i < node->n_out; i++) {
+      if (node->out[i].i && n_uses[node->out[i].i] == 0) {
+        graph->value[node->out[i].i].producer = (seer_node_id){0};
+        node->out[i] = (seer_val){0};
+      }
+    }
+    while (!node->is_dead && node->n_out > 1 && node->out[node->n_out - 1].i == 0) node->n_out--;
+  }
+  seer_arena_destroy(scratch);
+}
+
+static seer_status verify_after(const seer_context *context, seer_graph *graph, const char *name) {
+  SEER_TRYF(seer_graph_verify(graph), "after pass %s", name);
+  if (seer_context_i64(context, SEER_OPT_VERIFY) < 2) return SEER_OK;
+  seer_arena *scratch = seer_arena_create("verify");
+  const char *text = seer_graph_print(graph, scratch);
+  seer_graph *again;
+  seer_status status = seer_graph_parse(name, text, strlen(text), scratch, &again);
+  if (!status && strcmp(seer_graph_print(again, scratch), text) != 0) {
+    status = SEER_FAIL(INTERNAL, "after pass %s: the graph's text does not round-trip", name);
+  }
+  seer_arena_destroy(scratch);
+  return status;
+}
+
+seer_status seer_front_run_passes(const seer_context *context, seer_graph *graph) {
+  for (size_t k = 0; k < seer_pass_table_count; k++) {
+    const seer_pass_desc *pass = seer_pass_table[k];
+    SEER_TRYF(pass->run(context, graph), "pass %s", pass->name);
+    seer_pass_remove_dead(graph);
+    SEER_TRYF(seer_graph_sort(graph), "pass %s", pass->name);
+    if (seer_context_i64(context, SEER_OPT_VERIFY) >= 1) SEER_TRY(verify_after(context, graph, pass->name));
+  }
+  return seer_graph_verify(graph);
+}

@@ -1,0 +1,216 @@
+// task.c - groups of nodes -> DAGs, tasks and steps.
+// Each group is emitted, node by node, into one DAG; values that only the group knows become its stages. DAGs with equal
+// (structure, shape) keys are one task, tuned once; each step keeps its own DAG, because literals may differ, and the
+// values that its buffers stand for.
+#include <ctype.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "front/fuse.h"
+#include "front/pass/pass.h"
+
+typedef struct {
+  const seer_context *context;
+  seer_graph *graph;
+  seer_arena *arena;
+  seer_network *network;
+  seer_map *task_of_key;
+  size_t cap_task;
+} builder;
+
+// ---- readable names: "conv 3x3 s2 112x112x32->64 +relu"
+
+static void put_spatial(seer_text *text, const seer_value *value) {
+  for (uint32_t k = 2; k < value->rank; k++) seer_text_printf(text, "%s%" PRId64, k > 2 ? "x" : "", value->dim[k]);
+}
+
+static void put_dims(seer_text *text, const seer_value *value) {
+  uint32_t first = value->rank > 1 && value->dim[0] == 1 ? 1 : 0;
+  for (uint32_t k = first; k < value->rank; k++) {
+    seer_text_printf(text, "%s%" PRId64, k > first ? "x" : "", value->dim[k]);
+  }
+}
+
+static void put_lower(seer_text *text, const char *word) {
+  for (; *word; word++) {
+    char c = (char)tolower((unsigned char)*word);
+    seer_text_put_n(text, &c, 1);
+  }
+}
+
+static void put_window(seer_text *text, const seer_node *node, const int64_t *kernel, size_t n) {
+  seer_text_put(text, " ");
+  for (size_t k = 0; k < n; k++) seer_text_printf(text, "%s%" PRId64, k ? "x" : "", kernel[k]);
+  const struct {
+    const char *attr, *letter;
+  } extras[] = {{"strides", "s"}, {"dilations", "d"}};
+  for (size_t e = 0; e < SEER_COUNT_OF(extras); e++) {
+    const seer_attr *attr = seer_node_attr_ints(node, extras[e].attr);
+    bool is_one = true, is_equal = true;
+    for (size_t k = 0; attr && k < attr->n; k++) {
+      is_one &= attr->ints[k] == 1;
+      is_equal &= attr->ints[k] == attr->ints[0];
+    }
+    if (is_one && e > 0) continue;
+    seer_text_printf(text, " %s%" PRId64, extras[e].letter, attr && attr->n ? attr->ints[0] : (int64_t)1);
+    for (size_t k = 1; !is_equal && k < attr->n; k++) seer_text_printf(text, "x%" PRId64, attr->ints[k]);
+  }
+}
+
+static void put_anchor(seer_text *text, const seer_graph *graph, const seer_node *node) {
+  const seer_value *in = node->n_in && node->in[0].i ? seer_graph_value(graph, node->in[0]) : NULL;
+  const seer_value *second = node->n_in > 1 && node->in[1].i ? seer_graph_value(graph, node->in[1]) : NULL;
+  const seer_value *out = seer_graph_value(graph, node->out[0]);
+  bool is_transposed = seer_node_is(node, "ConvTranspose");
+  if ((seer_node_is(node, "Conv") || is_transposed) && second && second->rank > 2) {
+    int64_t group = seer_node_attr_i(node, "group", 1);
+    bool is_depthwise = group > 1 && group == in->dim[1] && !is_transposed;
+    seer_text_put(text, is_transposed ? "deconv" : is_depthwise ? "dwconv" : "conv");
+    put_window(text, node, second->dim + 2, second->rank - 2u);
+    seer_text_put(text, " ");
+    put_spatial(text, in);
+    seer_text_printf(text, "x%" PRId64, in->dim[1]);
+    if (!is_depthwise || out->dim[1] != in->dim[1]) seer_text_printf(text, "->%" PRId64, out->dim[1]);
+    if (group > 1 && !is_depthwise) seer_text_printf(text, " g%" PRId64, group);
+  } else if ((seer_node_is(node, "Gemm") || seer_node_is(node, "MatMul")) && in && in->rank > 0) {
+    bool is_gemm = seer_node_is(node, "Gemm");
+    int64_t k = in->dim[is_gemm && seer_node_attr_i(node, "transA", 0) ? 0 : in->rank - 1];
+    put_lower(text, node->op_type);
+    seer_text_put(text, " ");
+    for (uint32_t d = 0; d + 2 < out->rank; d++) {
+      if (out->dim[d] != 1) seer_text_printf(text, "%" PRId64 "x", out->dim[d]);
+    }
+    seer_text_printf(text, "%" PRId64 "x%" PRId64 "->%" PRId64, out->rank > 1 ? out->dim[out->rank - 2] : (int64_t)1, k,
+        out->rank > 0 ? out->dim[out->rank - 1] : (int64_t)1);
+  } else {
+    put_lower(text, node->op_type);
+    const seer_attr *kernel = seer_node_attr_ints(node, "kernel_shape");
+    if (kernel) put_window(text, node, kernel->ints, kernel->n);
+    seer_text_put(text, " ");
+    if (in && in->rank > 2 && node->op->fuse == SEER_FUSE_REDUCTION && !in->constant) {
+      put_spatial(text, in);
+      seer_text_printf(text, "x%" PRId64, in->dim[1]);
+    } else {
+      put_dims(text, out);
+    }
+  }
+}
+
+static const char *task_name(const seer_graph *graph, const seer_group *group, seer_arena *arena) {
+  seer_text text;
+  seer_text_init(&text, arena);
+  for (uint32_t k = 0; k < group->n; k++) {
+    if (!group->is_prologue[k]) continue;
+    put_lower(&text, graph->node[group->node[k]].op_type);
+    seer_text_put(&text, "+ ");
+  }
+  put_anchor(&text, graph, &graph->node[group->anchor]);
+  for (uint32_t k = 0; k < group->n; k++) {
+    if (group->is_prologue[k] || group->node[k] == group->anchor) continue;
+    seer_text_put(&text, " +");
+    put_lower(&text, graph->node[group->node[k]].op_type);
+  }
+  return text.data;
+}
+
+// A name that the DAG's text form accepts.
+static const char *dag_name(const seer_node *node, seer_arena *arena) {
+  char *name = seer_arena_printf(arena, "%s", node->op_type);
+  for (char *c = name; *c; c++) {
+    *c = (char)tolower((unsigned char)*c);
+    if (!isalnum((unsigned char)*c)) *c = '_';
+  }
+  if (!isalpha((unsigned char)name[0])) name[0] = 'n';
+  return name;
+}
+
+// ---- emission
+
+static seer_status emit_group(builder *b, const seer_group *group, seer_step *step) {
+  const seer_graph *graph = b->graph;
+  seer_dag *dag = seer_dag_create(b->arena, dag_name(&graph->node[group->anchor], b->arena));
+  seer_emit emit;
+  seer_emit_init(&emit, graph, dag, b->arena);
+  seer_status status = SEER_OK;
+  for (uint32_t k = 0; k < group->n && !status; k++) {
+    const seer_node *node = &graph->node[group->node[k]];
+    emit.default_role = group->is_prologue[k] ? SEER_STAGE_PROLOGUE : SEER_STAGE_EPILOGUE;
+    status = seer_status_context(seer_emit_node(&emit, node), "node '%s' (%s)", node->name, node->op_type);
+  }
+  // Outputs: what others read. Inputs are the values that were loaded and not made here.
+  const seer_node *last = &graph->node[group->node[group->n - 1]];
+  for (uint32_t k = 0; k < last->n_out && !status; k++) {
+    uint32_t v = last->out[k].i;
+    if (v == 0) continue;
+    if (emit.buf_of_value[v] == 0) {
+      status = SEER_FAIL(INTERNAL, "node '%s' (%s): output %u was not emitted", last->name, last->op_type, k);
+    } else {
+      seer_dag_mark_output(dag, emit.buf_of_value[v] - 1, graph->value[v].pitch);
+    }
+  }
+  if (!status) {
+    seer_dag_finish(dag);
+    status = seer_dag_verify(dag);
+  }
+  if (!status) {
+    step->value_of_buf = SEER_NEW_ARRAY(b->arena, seer_val, dag->n_buf);
+    for (uint32_t v = 1; v < graph->n_value; v++) {
+      uint32_t buf = emit.buf_of_value[v];
+      if (buf && (dag->buf[buf - 1].kind != SEER_BUF_STAGE || dag->buf[buf - 1].is_output)) {
+        step->value_of_buf[buf - 1] = (seer_val){v};
+      }
+    }
+    step->dag = dag;
+  }
+  return status;
+}
+
+static void find_task(builder *b, const seer_group *group, seer_step *step) {
+  seer_network *network = b->network;
+  seer_dag_key key = seer_dag_hash(step->dag);
+  step->content = key.content;
+  uint64_t both = seer_hash_u64(key.structure, seer_hash_u64(key.shape, 0)), id;
+  if (!seer_map_get(b->task_of_key, both, &id)) {
+    network->task = SEER_GROW(b->arena, seer_task, network->task, network->n_task, &b->cap_task);
+    id = network->n_task++;
+    seer_map_set(b->task_of_key, both, id);
+    network->task[id] = (seer_task){.id = (uint32_t)id,
+        .name = task_name(b->graph, group, b->arena),
+        .dag = step->dag,
+        .key = key,
+        .flops = seer_dag_flops(step->dag),
+        .anchor_class = seer_dag_anchor_class(step->dag, b->arena)};
+  }
+  network->task[id].weight++;
+  step->task = (uint32_t)id;
+}
+
+seer_status seer_network_build(const seer_context *context, seer_graph *graph, seer_arena *arena,
+    seer_network **out_network) {
+  *out_network = NULL;
+  seer_group *groups;
+  size_t n_group;
+  SEER_TRY(seer_fuse(context, graph, arena, &groups, &n_group));
+  seer_network *network = SEER_NEW(arena, seer_network);
+  network->graph = graph;
+  network->notice = "";
+  network->step = SEER_NEW_ARRAY(arena, seer_step, n_group);
+  builder b = {.context = context, .graph = graph, .arena = arena, .network = network,
+      .task_of_key = seer_map_create(arena)};
+  for (size_t g = 0; g < n_group; g++) {
+    const seer_group *group = &groups[g];
+    const seer_node *anchor = &graph->node[group->anchor];
+    seer_step *step = &network->step[network->n_step];
+    *step = (seer_step){.kind = group->kind, .name = anchor->name};
+    if (group->kind == SEER_STEP_VIEW) {
+      step->view_in = anchor->in[0];
+      step->view_out = anchor->out[0];
+    } else {
+      SEER_TRYF(emit_group(&b, group, step), "building the task of node '%s' (%s)", anchor->name, anchor->op_type);
+      find_task(&b, group, step);
+    }
+    network->n_step++;
+  }
+  *out_network = network;
+  return SEER_OK;
+}
