@@ -1,7 +1,6 @@
 // Bytes as a .npy file: read or refused, never beyond the bytes.
+#include "fuzz/fuzz.h"
 #include "setup/npy.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {
   seer_arena *arena = seer_arena_create("fuzz");
