@@ -1,0 +1,149 @@
+// The built-in networks: published numbers of parameters, sound graphs, repeatable weights, options.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "front/op.h"
+#include "models/models.h"
+
+static seer_graph *build(seer_arena *arena, const char *name, const char *options) {
+  seer_graph *graph = NULL;
+  seer_status status = seer_model_build(name, options, arena, &graph);
+  if (status) fail_msg("%s", seer_status_message(status));
+  return graph;
+}
+
+// Trained parameters: running statistics and the bounds of Clip are none.
+static int64_t n_params(const seer_graph *graph) {
+  int64_t n = 0;
+  for (size_t v = 1; v < graph->n_value; v++) {
+    const seer_value *value = &graph->value[v];
+    if (!value->constant || strstr(value->name, ".running_") || value->rank == 0) continue;
+    n += seer_tensor_elems(value->constant);
+  }
+  return n;
+}
+
+static void test_params(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    int64_t n;
+  } published[] = {{"mobilenet_v2", 3504872}, {"mobilenet", 4231976}, {"resnet18", 11689512},
+      {"resnet50_v1", 25557032}, {"mlp", 784 * 256 + 256 + 256 * 128 + 128 + 128 * 10 + 10}};
+  assert_int_equal(SEER_COUNT_OF(published), seer_model_table_count);
+  for (size_t k = 0; k < SEER_COUNT_OF(published); k++) {
+    seer_arena *arena = seer_arena_create("test");
+    assert_int_equal(n_params(build(arena, published[k].name, "")), published[k].n);
+    seer_arena_destroy(arena);
+  }
+}
+
+// Shapes inferred node by node through the operator table: 1000 logits come out.
+static void test_shapes(void **state) {
+  (void)state;
+  for (size_t k = 0; k < seer_model_table_count; k++) {
+    seer_arena *arena = seer_arena_create("test");
+    seer_graph *graph = build(arena, seer_model_table[k]->name, "batch=3");
+    assert_null(seer_graph_verify(graph));
+    for (size_t i = 1; i < graph->n_node; i++) {
+      seer_node *node = &graph->node[i];
+      seer_value out[4] = {0};
+      assert_int_equal(node->opset, 13);
+      node->op = seer_op_find("", node->op_type, node->opset);
+      assert_non_null(node->op);
+      seer_status status = node->op->infer(graph, node, arena, out);
+      if (status) fail_msg("%s: %s", node->name, seer_status_message(status));
+      seer_value *value = seer_graph_value(graph, node->out[0]);
+      if (value->is_output) {
+        assert_int_equal(out[0].rank, 2);
+        assert_int_equal(out[0].dim[0], 3);
+        assert_int_equal(out[0].dim[1], value->dim[1]);
+      }
+      value->dtype = out[0].dtype;
+      value->rank = out[0].rank;
+      value->has_shape = true;
+      memcpy(value->dim, out[0].dim, sizeof value->dim);
+    }
+    assert_int_equal(graph->n_input, 1);
+    assert_int_equal(graph->n_output, 1);
+    assert_string_equal(seer_graph_value(graph, graph->input[0])->name, "input");
+    assert_string_equal(seer_graph_value(graph, graph->output[0])->name, "output");
+    seer_arena_destroy(arena);
+  }
+}
+
+static const float *weights(const seer_graph *graph, const char *name, int64_t *out_n) {
+  for (size_t v = 1; v < graph->n_value; v++) {
+    if (strcmp(graph->value[v].name, name) != 0) continue;
+    *out_n = seer_tensor_elems(graph->value[v].constant);
+    return (const float *)graph->value[v].constant->data;
+  }
+  fail_msg("no value %s", name);
+  return NULL;
+}
+
+static void test_weights(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  int64_t n = 0;
+  const float *a = weights(build(arena, "mobilenet_v2", ""), "features.3.expand.conv.weight", &n);
+  const float *b = weights(build(arena, "mobilenet_v2", "batch=2"), "features.3.expand.conv.weight", &n);
+  const float *c = weights(build(arena, "mobilenet_v2", "seed=1"), "features.3.expand.conv.weight", &n);
+  assert_int_equal(n, 144 * 24);
+  assert_memory_equal(a, b, (size_t)n * sizeof(float));
+  assert_true(memcmp(a, c, (size_t)n * sizeof(float)) != 0);
+  double sum = 0, squares = 0;
+  for (int64_t i = 0; i < n; i++) {
+    sum += (double)a[i];
+    squares += (double)a[i] * (double)a[i];
+  }
+  assert_true(sum / (double)n < 0.02 && sum / (double)n > -0.02);
+  double he = 2.0 / 24;
+  assert_true(squares / (double)n > 0.95 * he && squares / (double)n < 1.05 * he);
+  const float *var = weights(build(arena, "resnet18", ""), "layer4.1.bn2.running_var", &n);
+  for (int64_t i = 0; i < n; i++) assert_true(var[i] > 0.05f && var[i] < 50.0f);  // depth changes nothing
+  seer_arena_destroy(arena);
+}
+
+static void expect_error(const char *name, const char *options, const char *part) {
+  seer_arena *arena = seer_arena_create("test");
+  seer_graph *graph = NULL;
+  seer_status status = seer_model_build(name, options, arena, &graph);
+  assert_non_null(status);
+  if (!strstr(seer_status_message(status), part)) fail_msg("%s", seer_status_message(status));
+  assert_null(graph);
+  seer_status_free(status);
+  seer_arena_destroy(arena);
+}
+
+static void test_options(void **state) {
+  (void)state;
+  expect_error("resnet", "", "there are mobilenet_v2, mobilenet, resnet18");
+  expect_error("resnet18", "depth=3", "'depth=3', must be one of batch=N, size=N");
+  expect_error("mlp", "size=64", "must be one of batch=N, classes=N, seed=N");
+  expect_error("resnet18", "batch=0", "must be an integer in [1, 1024]");
+  expect_error("resnet18", "batch=1x", "must be an integer");
+  expect_error("resnet18", "batch", "'batch', must be one of");
+  expect_error("resnet18", "batch=1,batch=2", "given twice");
+  seer_arena *arena = seer_arena_create("test");
+  seer_graph *graph = build(arena, "mobilenet", "batch=2,size=64,classes=7");
+  assert_int_equal(seer_graph_value(graph, graph->input[0])->dim[0], 2);
+  assert_int_equal(seer_graph_value(graph, graph->input[0])->dim[2], 64);
+  assert_int_equal(seer_graph_value(graph, graph->output[0])->dim[1], 7);
+  seer_arena_destroy(arena);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_params),
+      cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_weights),
+      cmocka_unit_test(test_options),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
