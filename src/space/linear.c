@@ -187,9 +187,23 @@ static bool prove_division(seer_prover *p, const seer_linear *x, uint32_t k, see
     }
   }
   if (rest.n == 0) return prove_replaced(p, x, k, &whole, facts_used);
-  // k * floor(r / c) <= k * r / c for k > 0, and <= k * (r - c + 1) / c for k < 0; the whole form times c.
   int64_t coef = x->term[k].coef;
-  seer_linear y = {.constant = 0};
+  seer_linear y = *x;
+  if (!seer_linear_add_term(&y, x->term[k].atom, -coef) || !seer_linear_add(&y, &whole, coef)) return false;
+  // Where k divides all of y: y + k * floor(r / c) <= 0 iff r + c * (y / k) <= c - 1 for k > 0, and iff
+  // c * (y / -k) - r <= 0 for k < 0 (constants rounded the way that keeps whole numbers whole).
+  int64_t size = coef > 0 ? coef : -coef;
+  bool divides = true;
+  for (uint32_t t = 0; t < y.n; t++) divides &= y.term[t].coef % size == 0;
+  if (divides) {
+    for (uint32_t t = 0; t < y.n; t++) y.term[t].coef /= size;
+    y.constant = seer_ceil_div(y.constant, size);
+    seer_linear exact = {.constant = coef > 0 ? 1 - c : 0};
+    if (!seer_linear_add(&exact, &rest, coef > 0 ? 1 : -1) || !seer_linear_add(&exact, &y, c)) return false;
+    return prove(p, &exact, facts_used);
+  }
+  // k * floor(r / c) <= k * r / c for k > 0, and <= k * (r - c + 1) / c for k < 0; the whole form times c.
+  y = (seer_linear){.constant = 0};
   if (!seer_linear_add(&y, x, c)) return false;
   if (!seer_linear_add_term(&y, x->term[k].atom, -coef * c)) return false;
   if (!seer_linear_add(&y, &whole, coef * c)) return false;
@@ -243,11 +257,8 @@ static bool prove_without_fact(seer_prover *p, const seer_linear *x, uint32_t fa
   uint32_t var = seer_expr_at(&p->loop->expr, x->term[k].atom)->ref;
   const seer_loop_var *range = &p->loop->var[var];
   bool up = x->term[k].coef > 0;
-  if (p->depth[var] == 0) return false;
   const seer_loop_node *node = &p->loop->node[p->def[var]];
-  if (node->kind == SEER_NODE_LET) {
-    if (prove_with_expr(p, x, k, node->value[0], facts_used)) return true;
-  } else if (up && node->bound.i != 0) {
+  if (up && node->kind == SEER_NODE_FOR && node->bound.i != 0) {
     seer_linear last;
     if (seer_linear_from(&p->loop->expr, node->bound, &last)) {
       last.constant--;
@@ -261,10 +272,16 @@ static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used) {
   if (x->n == 0) return x->constant <= 0;
   if (p->steps_left == 0) return false;
   p->steps_left--;
+  // First what can be said exactly: LETs and cases; only then are variables replaced by their bounds.
   for (uint32_t k = 0; k < x->n; k++) {
-    if (seer_expr_at(&p->loop->expr, x->term[k].atom)->op != SEER_EXPR_VAR) {
-      return prove_atom(p, x, k, facts_used);
-    }
+    const seer_expr_node *atom = seer_expr_at(&p->loop->expr, x->term[k].atom);
+    if (atom->op != SEER_EXPR_VAR) return prove_atom(p, x, k, facts_used);
+    if (p->depth[atom->ref] == 0) return false;
+    const seer_loop_node *def = &p->loop->node[p->def[atom->ref]];
+    if (def->kind != SEER_NODE_LET) continue;
+    if (prove_with_expr(p, x, k, def->value[0], facts_used)) return true;
+    const seer_loop_var *range = &p->loop->var[atom->ref];
+    return prove_with_constant(p, x, k, x->term[k].coef > 0 ? range->high : range->low, facts_used);
   }
   // x = m * fact + rest, fact <= 0, m > 0: the rest must be <= 0. Facts that share the innermost variable help.
   if (prove_without_fact(p, x, facts_used)) return true;
