@@ -17,15 +17,8 @@ typedef struct {
   seer_schedule *out;
 } maker;
 
-// knob of (stage, axis, level); SEER_NO_KNOB if there is none.
 static uint16_t find(const maker *m, uint32_t stage, uint32_t axis, uint32_t level) {
-  for (uint32_t k = 0; k < m->sketch->n_knob; k++) {
-    const seer_knob *knob = &m->sketch->knob[k];
-    if (knob->kind == SEER_KNOB_FACTOR && knob->stage == stage && knob->axis == axis && knob->level == level) {
-      return (uint16_t)k;
-    }
-  }
-  return SEER_NO_KNOB;
+  return m->sketch->stage[stage].factor[axis][level];
 }
 
 static void set(const maker *m, uint32_t stage, uint32_t axis, uint32_t level, int64_t value) {

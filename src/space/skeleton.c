@@ -5,6 +5,7 @@
 // Block loops B.. come before these in a stage that others are computed in. Axes of extent 1 have no loops.
 #include <string.h>
 
+#include "space/draw.h"
 #include "space/rule.h"
 
 typedef struct {
@@ -30,7 +31,7 @@ static uint16_t add_factor(builder *b, uint32_t stage, uint32_t axis, uint32_t l
   seer_knob knob = {.kind = SEER_KNOB_FACTOR, .stage = (uint8_t)stage, .axis = (uint8_t)axis, .level = (uint8_t)level,
       .is_reduce = axis >= s->n_space};
   knob.name = seer_arena_printf(b->context->arena, "%s.%s.%u", b->plan->stage[stage].prefix, s->axis[axis].name, level);
-  return add_knob(b, &knob);
+  return b->sketch->stage[stage].factor[axis][level] = add_knob(b, &knob);
 }
 
 static uint16_t add_choice(builder *b, uint32_t stage, seer_knob_kind kind, const char *suffix, size_t n_values) {
@@ -282,6 +283,10 @@ seer_sketch *seer_skeleton_build(const seer_rule_context *context, const seer_pl
     stage->prefix = plan->stage[s].prefix;
     stage->location_knob = stage->parallel_knob = stage->unroll_knob = SEER_NO_KNOB;
     stage->vector_lanes = lanes_of(b, s);
+    for (uint32_t a = 0; a < (uint32_t)dag->stage[s].n_space + dag->stage[s].n_reduce; a++) {
+      for (uint32_t level = 0; level < 4; level++) stage->factor[a][level] = SEER_NO_KNOB;
+      if (dag->stage[s].axis[a].extent > 1) stage->divisors[a] = seer_divisors_build(dag->stage[s].axis[a].extent, arena);
+    }
     weight_walk walk = {dag, false};
     for (uint32_t v = 0; v < dag->stage[s].n_values; v++) {
       seer_expr_visit(&dag->expr, dag->stage[s].body[v], note_weight, &walk);

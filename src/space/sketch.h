@@ -78,6 +78,8 @@ typedef struct {
   uint8_t vector_axis;         // the axis of the VECTOR loop
   uint16_t vector_lanes;       // elements of a full vector of its values
   uint8_t max_parallel;        // leading loops that may be parallel
+  uint16_t factor[SEER_DAG_MAX_AXES][4];             // knob of (axis, level as in its name); SEER_NO_KNOB
+  const struct seer_divisors *divisors[SEER_DAG_MAX_AXES];  // draw.h; of the axis's extent, NULL where it is 1
   const char *prefix;          // of its knobs' names: the stage's own, also after cache-write or rfactor renamed it
 } seer_sketch_stage;
 struct seer_access_table;      // access.h
@@ -136,6 +138,9 @@ seer_reject seer_schedule_cross(const seer_sketch_list *list, seer_rng *rng, con
 // Carries a schedule over to another task by knob names and the sketch's signature.
 seer_reject seer_schedule_refit(const seer_sketch_list *from, const seer_schedule *schedule, const seer_sketch_list *to,
     seer_schedule *out);
+// The same to a given sketch of `to`.
+seer_reject seer_schedule_refit_to(const seer_sketch_list *from, const seer_schedule *schedule,
+    const seer_sketch_list *to, uint32_t sketch, seer_schedule *out);
 // Validity beyond the knobs' own domains: register tile, local bytes, number of parts.
 seer_reject seer_schedule_check(const seer_sketch_list *list, const seer_schedule *schedule);
 // Readable steps; parse matches sketch by signature and knobs by name.
