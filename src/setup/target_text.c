@@ -1,5 +1,6 @@
 // target_text.c - targets as text, both ways, and the keys of records.
 // One table lists the options, so what is printed is what is parsed: print(parse(print(t))) == print(t).
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +55,10 @@ const char *seer_target_print(const seer_target *target, seer_arena *arena) {
     switch (fields[i].kind) {
       case TEXT: {
         const char *value = *(const char *const *)at;
-        seer_text_printf(&text, strchr(value, ' ') ? "\"%s\"" : "%s", value);
+        seer_text_printf(&text, strpbrk(value, " ,") && fields[i].offset != offsetof(seer_target, features)
+                                    ? "\"%s\""
+                                    : "%s",
+            value);
         break;
       }
       case COUNT:
@@ -97,6 +101,10 @@ static const char *next_word(const char **at, seer_arena *arena) {
 
 // Facts of an architecture before options are read; a cross target has no more to go by.
 static seer_status begin_triple(const char *triple, seer_target *out) {
+  for (const char *c = triple; *c; c++) {
+    if (!isalnum((unsigned char)*c) && !strchr("-_.", *c))
+      return SEER_FAIL(INVALID, "target: a triple has letters, digits and - _ . only");
+  }
   *out = (seer_target){.kind = SEER_TARGET_CPU, .triple = triple, .features = "", .model_name = "", .threads = 1,
       .cache_line_bytes = 64, .l1_bytes = 32u << 10, .l2_bytes = 512u << 10, .l3_bytes = 8u << 20, .dram_gbs = 10,
       .l2_gbs = 80, .l3_gbs = 20};
@@ -200,7 +208,14 @@ static seer_status set_field(seer_target *target, const char *word, bool *given,
   }
   if (fields[i].kind == TEXT) {
     size_t n = strlen(value);
-    if (n >= 2 && value[0] == '"' && value[n - 1] == '"') value = seer_arena_strndup(arena, value + 1, n - 2);
+    bool is_quoted = n >= 2 && value[0] == '"' && value[n - 1] == '"';
+    if (is_quoted) value = seer_arena_strndup(arena, value + 1, n - 2);
+    for (const char *c = value; *c; c++) {
+      if ((unsigned char)*c < ' ' || *c == '"')
+        return SEER_FAIL(INVALID, "target: option -%s has a quote or a control character", fields[i].name);
+    }
+    bool may_be_empty = fields[i].offset == offsetof(seer_target, features);
+    if (!*value && !may_be_empty) return SEER_FAIL(INVALID, "target: option -%s has no value", fields[i].name);
     if (strcmp(fields[i].name, "features") == 0) SEER_TRY(sort_features(value, arena, &value));
     *(const char **)at = value;
     return SEER_OK;
@@ -256,6 +271,8 @@ seer_status seer_target_parse(const char *text, seer_arena *arena, seer_target *
   }
   while ((word = next_word(&options, arena)) != NULL) {
     if (word[0] != '-') return SEER_FAIL(INVALID, "target: '%s' is not an option, options begin with '-'", word);
+    if (strncmp(word, "-triple=", 8) == 0 && strcmp(word + 8, target.triple) != 0)
+      return SEER_FAIL(INVALID, "target: '%s' contradicts the triple %s", word, target.triple);
     SEER_TRY(set_field(&target, word, given, arena));
   }
   bool cpu_changed = false;
