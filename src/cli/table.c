@@ -1,12 +1,17 @@
 // table.c - the commands, in the order in which --help shows them: the main job first.
-// To add one: write cmd_<name>.c with a `const seer_command seer_command_<name>`, declare it and add a line here.
+// To add one: write cmd_<name>.c with a `const seer_command seer_command_<name>`, declare it and
+// add a line here.
 #include "cli/command.h"
 
 extern const seer_command seer_command_devices;
+extern const seer_command seer_command_tune;
+extern const seer_command seer_command_worker;
 extern const seer_command seer_command_list;
 
 const seer_command *const seer_command_table[] = {
+    &seer_command_tune,
     &seer_command_devices,
     &seer_command_list,
+    &seer_command_worker,
 };
 const size_t seer_command_table_count = SEER_COUNT_OF(seer_command_table);

@@ -1,0 +1,76 @@
+// cmd_tune.c - familyseer tune: MODEL -> tuned schedules in the records, and a library with them. Resumes by itself; Ctrl-C
+// ends the search and compiles what is known.
+#include <signal.h>
+#include <stdio.h>
+
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "models/models.h"
+
+// A signal handler has no other way to reach the session.
+static seer_session *running;
+
+static void on_interrupt(int signal_number) {
+  (void)signal_number;
+  if (running) seer_session_stop(running);
+}
+
+static seer_status builtin(const char *name, const char *options, seer_arena *arena, seer_graph **out_graph) {
+  (void)options;
+  return seer_model_build(name, "", arena, out_graph);
+}
+
+static seer_status tune(seer_context *context, const seer_network *network, seer_records *records, const char *model,
+    seer_arena *arena) {
+  seer_session *session = NULL;
+  SEER_TRY(seer_session_create(context, network, records, model, &session));
+  seer_progress progress;
+  seer_progress_init(&progress, session, network);
+  bool is_json = seer_context_bool(context, SEER_OPT_JSON);
+  if (is_json) seer_session_listen(session, seer_progress_on_event_json, (void *)(uintptr_t)network);
+  seer_session_listen(session, seer_progress_on_event, &progress);
+  running = session;
+  struct sigaction action = {.sa_handler = on_interrupt}, before;
+  sigaction(SIGINT, &action, &before);
+  seer_status status = seer_session_run(session);
+  sigaction(SIGINT, &before, NULL);
+  running = NULL;
+  const char *out_dir = seer_context_str(context, SEER_OPT_OUTPUT);
+  if (!status) seer_progress_summary(&progress);
+  if (!status && out_dir[0]) {
+    seer_choice *choices = SEER_NEW_ARRAY(arena, seer_choice, network->n_task + 1);
+    seer_session_choices(session, choices);
+    status = seer_build_model(context, network, choices, out_dir);
+    if (!status) fprintf(stderr, "wrote %s/model.so\n", out_dir);
+  }
+  seer_session_destroy(session);
+  return status;
+}
+
+static seer_status run_tune(seer_context *context, int argc, char **argv) {
+  (void)argc;
+  SEER_TRY(seer_context_find_target(context));
+  seer_target target = *seer_context_target(context);
+  SEER_TRY(seer_target_measure(&target));
+  seer_context_set_target(context, &target);
+  seer_arena *arena = seer_arena_create("model");
+  seer_network *network = NULL;
+  seer_records *records = NULL;
+  seer_status status = seer_front_load(context, argv[0], builtin, arena, &network);
+  if (!status && network->notice) fprintf(stderr, "%s\n", network->notice);
+  if (!status) status = seer_records_open(context, seer_context_str(context, SEER_OPT_RECORDS), &records);
+  if (!status) status = tune(context, network, records, argv[0], arena);
+  seer_records_close(records);
+  if (network) seer_graph_close(network->graph);
+  seer_arena_destroy(arena);
+  return status;
+}
+
+const seer_command seer_command_tune = {
+    .name = "tune",
+    .args = "MODEL [-o DIR] [--preset quick|normal|thorough] [--time-budget T] [--trials N]",
+    .doc = "finds fast code for a network by measuring on this machine, then compiles it",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_tune,
+};

@@ -1,0 +1,183 @@
+// progress.c - what people see while a network is tuned. The table has Ansor's columns and those that tell why a task is
+// where it is: family, bound (the roofline), share of the network's time.
+#include "cli/progress.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TABLE_ROWS 16
+#define LIVE_PERIOD_S 0.25
+#define LINE_PERIOD_S 10.0
+#define NAME_WIDTH 44
+
+void seer_progress_init(seer_progress *p, const seer_session *session, const seer_network *network) {
+  *p = (seer_progress){.session = session, .network = network, .is_terminal = isatty(STDERR_FILENO) == 1};
+}
+
+// ---- the table
+typedef struct {
+  uint32_t task;
+  double share_s;
+} row;
+
+static int by_share(const void *a, const void *b) {
+  const row *x = a, *y = b;
+  if (x->share_s != y->share_s) return x->share_s > y->share_s ? -1 : 1;
+  return (x->task > y->task) - (x->task < y->task);
+}
+
+static uint32_t print_table(const seer_progress *p, double total_s) {
+  const seer_schedule_state *state = seer_session_state(p->session);
+  const seer_families *families = seer_session_families(p->session);
+  row *rows = calloc(state->n_task + 1, sizeof(row));
+  if (!rows) return 0;
+  for (uint32_t t = 0; t < state->n_task; t++) {
+    rows[t] = (row){t, state->task[t].weight * state->task[t].best_s};
+  }
+  qsort(rows, state->n_task, sizeof(row), by_share);
+  fprintf(stderr, "%4s  %-*s %-18s %3s %10s %9s %7s %6s %6s  %s\n", "ID", NAME_WIDTH, "Task", "Family", "x",
+      "Latency", "GFLOP/s", "% bound", "Share", "Trials", "State");
+  uint32_t n = state->n_task < TABLE_ROWS ? state->n_task : TABLE_ROWS;
+  for (uint32_t i = 0; i < n; i++) {
+    const seer_task_state *task = &state->task[rows[i].task];
+    const char *what = task->is_dead ? "dead" : task->best_s <= 0 ? "-" : task->bound_s > 0.97 * task->best_s ? "at bound" : "";
+    fprintf(stderr, "%4u  %-*.*s %-18.18s %3.0f ", rows[i].task, NAME_WIDTH, NAME_WIDTH,
+        p->network->task[rows[i].task].name, families->name[task->family], task->weight);
+    if (task->best_s > 0) {
+      fprintf(stderr, "%7.1f us %9.1f %7.0f %5.1f%% ", task->best_s * 1e6, task->flops / task->best_s * 1e-9,
+          100 * task->bound_s / task->best_s, 100 * rows[i].share_s / total_s);
+    } else {
+      fprintf(stderr, "%10s %9s %7s %6s ", "-", "-", "-", "-");
+    }
+    fprintf(stderr, "%6u  %s\n", task->n_trial, what);
+  }
+  free(rows);
+  if (state->n_task > n) fprintf(stderr, "      ... and %u lighter tasks\n", state->n_task - n);
+  return n + 1 + (state->n_task > n);
+}
+
+static void print_status(const seer_progress *p, const seer_event *event) {
+  const seer_budget *budget = seer_session_budget(p->session);
+  const seer_schedule_state *state = seer_session_state(p->session);
+  fprintf(stderr, "Estimated total latency: %.3f ms  Trials: %u  Used time: %.0f s", event->estimated_s * 1e3,
+      event->trials, event->elapsed_s);
+  if (budget->time_s > 0) fprintf(stderr, " of %.0f s", budget->time_s);
+  if (budget->trials) fprintf(stderr, "  of %u trials", budget->trials);
+  fprintf(stderr, "  Last: task %u\n", state->last.task);
+}
+
+static void show_live(seer_progress *p, const seer_event *event) {
+  if (p->n_lines) fprintf(stderr, "\033[%uA\033[J", p->n_lines);
+  p->n_lines = print_table(p, event->estimated_s) + 1;
+  print_status(p, event);
+}
+
+static void on_note(seer_progress *p, const char *text) {
+  if (p->n_lines) fprintf(stderr, "\033[%uA\033[J", p->n_lines);
+  p->n_lines = 0;
+  fprintf(stderr, "%s\n", text);
+}
+
+static void on_start(const seer_progress *p, const seer_event *event) {
+  const seer_budget *budget = seer_session_budget(p->session);
+  const seer_families *families = seer_session_families(p->session);
+  fprintf(stderr, "%u tasks in %u families", p->network->n_task, families->n_family);
+  if (budget->time_s > 0) fprintf(stderr, ", about %.0f min %02.0f s", budget->time_s / 60 - 0.5 > 0 ? (double)(int)(budget->time_s / 60) : 0.0,
+      budget->time_s - 60.0 * (int)(budget->time_s / 60));
+  if (budget->trials) fprintf(stderr, ", %u measurements", budget->trials);
+  fprintf(stderr, "; before tuning: about %.3f ms\n", event->estimated_s * 1e3);
+}
+
+static void on_accept(seer_progress *p, const seer_event *event) {
+  if (event->is_accepted && p->is_terminal) return;
+  if (p->n_lines) p->n_lines = 0;
+  fprintf(stderr, "task %u: %s (%.1f us, default %.1f us)\n", event->task, event->text, event->after_s * 1e6,
+      event->before_s * 1e6);
+}
+
+void seer_progress_on_event(void *user, const seer_event *event) {
+  seer_progress *p = user;
+  switch (event->kind) {
+    case SEER_EVENT_START: on_start(p, event); break;
+    case SEER_EVENT_NOTE: on_note(p, event->text); break;
+    case SEER_EVENT_ROUND_END: {
+      double period = p->is_terminal ? LIVE_PERIOD_S : LINE_PERIOD_S;
+      if (event->elapsed_s - p->last_shown_s < period) break;
+      p->last_shown_s = event->elapsed_s;
+      if (p->is_terminal) {
+        show_live(p, event);
+      } else {
+        print_status(p, event);
+      }
+      break;
+    }
+    case SEER_EVENT_ACCEPT: on_accept(p, event); break;
+    case SEER_EVENT_DONE:
+      p->last_estimate_s = event->estimated_s;
+      on_note(p, event->text);
+      break;
+    case SEER_EVENT_ROUND: case SEER_EVENT_MEASUREMENT: case SEER_EVENT_BEST: case SEER_EVENT_KIND_COUNT:
+      break;
+  }
+}
+
+void seer_progress_summary(const seer_progress *p) {
+  seer_session_totals totals;
+  seer_session_get_totals(p->session, &totals);
+  (void)print_table(p, totals.estimated_s);
+  uint32_t n_failed = 0;
+  for (uint32_t c = 1; c < SEER_MEASURED_COUNT; c++) n_failed += totals.failed[c];
+  fprintf(stderr, "%u measurements in %.0f s (%.1f a second), %u dropped early, %u twins, %u failed", totals.trials,
+      totals.elapsed_s, totals.trials / totals.elapsed_s, totals.raced_out, totals.twins, n_failed);
+  for (uint32_t c = 1; c < SEER_MEASURED_COUNT; c++) {
+    if (totals.failed[c]) fprintf(stderr, ", %s %u", seer_measured_class_name((seer_measured_class)c), totals.failed[c]);
+  }
+  fprintf(stderr, "; search %.0f %%, learning %.0f %% of the time\n", 100 * totals.propose_s / totals.elapsed_s,
+      100 * totals.train_s / totals.elapsed_s);
+}
+
+// ---- JSON lines
+static void add_measurement(json_t *line, const seer_event *event) {
+  json_object_set_new(line, "class", json_string(seer_measured_class_name(event->result->cls)));
+  json_object_set_new(line, "seconds", json_real(event->result->seconds));
+  json_object_set_new(line, "raced_out", json_boolean(event->result->is_raced_out));
+  json_object_set_new(line, "twin", json_boolean(event->result->is_twin));
+  json_object_set_new(line, "predicted", json_real((double)event->proposal->predicted));
+  json_object_set_new(line, "origin", json_string(event->proposal->origin));
+  json_object_set_new(line, "record", json_integer(event->record));
+  if (event->result->message[0]) json_object_set_new(line, "message", json_string(event->result->message));
+}
+
+void seer_progress_on_event_json(void *user, const seer_event *event) {
+  const seer_network *network = user;
+  json_t *line = json_pack("{s:s, s:f, s:i, s:f}", "event", seer_event_kind_name(event->kind), "elapsed_s",
+      event->elapsed_s, "trials", (int)event->trials, "estimated_ms", event->estimated_s * 1e3);
+  if (!line) return;
+  bool has_task = event->kind != SEER_EVENT_START && event->kind != SEER_EVENT_NOTE && event->kind != SEER_EVENT_DONE;
+  if (has_task) {
+    json_object_set_new(line, "task", json_integer(event->task));
+    json_object_set_new(line, "name", json_string(network->task[event->task].name));
+  }
+  if (event->pick && event->kind == SEER_EVENT_ROUND) {
+    json_object_set_new(line, "n", json_integer(event->pick->n));
+    json_object_set_new(line, "foreseen", json_boolean(event->pick->is_foreseen));
+    json_object_set_new(line, "reason", json_string(event->pick->reason));
+  }
+  if (event->kind == SEER_EVENT_MEASUREMENT) add_measurement(line, event);
+  if (event->kind == SEER_EVENT_BEST || event->kind == SEER_EVENT_ACCEPT) {
+    json_object_set_new(line, "before_ms", json_real(event->before_s * 1e3));
+    json_object_set_new(line, "after_ms", json_real(event->after_s * 1e3));
+  }
+  if (event->kind == SEER_EVENT_ACCEPT) json_object_set_new(line, "accepted", json_boolean(event->is_accepted));
+  if (event->text) json_object_set_new(line, "text", json_string(event->text));
+  char *dump = json_dumps(line, JSON_COMPACT);
+  if (dump) {
+    puts(dump);
+    (void)fflush(stdout);
+  }
+  free(dump);
+  json_decref(line);
+}
