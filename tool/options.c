@@ -10,9 +10,15 @@ static const char *const type_names[SEER_OPTION_TYPE_COUNT] = {
 
 int main(void) {
   printf("# Options\n\n");
-  printf("Generated from `src/setup/options.inc` by `make docs`. Every option is a flag (`--time-budget 5m` or\n");
-  printf("`--time-budget=5m`) and an environment variable (`SEER_TIME_BUDGET=5m`); the flag wins. Times are seconds,\n");
-  printf("or have a unit: `200ms`, `90s`, `5m`, `1h30m`. Short forms: `-o` output, `-i` input, `-O0` to `-O3`.\n\n");
+  printf(
+      "Generated from `src/setup/options.inc` by `make docs`. Every option is a flag "
+      "(`--time-budget 5m` or\n");
+  printf(
+      "`--time-budget=5m`) and an environment variable (`SEER_TIME_BUDGET=5m`); the flag wins. "
+      "Times are seconds,\n");
+  printf(
+      "or have a unit: `200ms`, `90s`, `5m`, `1h30m`. Short forms: `-o` output, `-i` input, `-O0` "
+      "to `-O3`.\n\n");
   printf("| flag | variable | type | default | limits | what |\n|---|---|---|---|---|---|\n");
   for (size_t i = 0; i < SEER_OPT_COUNT; i++) {
     const seer_option_desc *o = &seer_option_table[i];

@@ -11,6 +11,9 @@ while read -r lines file; do
   fi
 done < <(find src include test tool bench -type f \( -name '*.c' -o -name '*.h' -o -name '*.inc' -o -name '*.py' -o -name '*.sh' \) \
   -exec wc -l {} +)
+# Code is 100 columns wide (clang-format); comments and tables may be a little wider.
+wide=$(find src include test tool -type f \( -name '*.c' -o -name '*.h' \) -exec grep -nE '^.{121,}' /dev/null {} + | cut -c1-80)
+[ -z "$wide" ] || { echo "lines over 120 columns:"; echo "$wide"; bad=1; }
 while read -r folder; do
   case $folder in */op | src/cli) continue ;; esac
   n=$(find "$folder" -maxdepth 1 -name '*.c' | wc -l)

@@ -32,7 +32,7 @@ struct block {
   block *below;
   size_t size_bytes, used_bytes;
   size_t dirty_bytes;  // bytes above were never handed out: still zero
-  uint8_t *data;       // aligned to BLOCK_ALIGN
+  uint8_t *data;  // aligned to BLOCK_ALIGN
 };
 
 struct seer_arena {
@@ -42,7 +42,8 @@ struct seer_arena {
 };
 
 SEER_NORETURN static void out_of_memory(const seer_arena *arena, size_t n_bytes) {
-  fprintf(stderr, "familyseer: out of memory: arena '%s' asked for %zu bytes\n", arena ? arena->name : "?", n_bytes);
+  fprintf(stderr, "familyseer: out of memory: arena '%s' asked for %zu bytes\n",
+      arena ? arena->name : "?", n_bytes);
   abort();
 }
 
@@ -94,7 +95,8 @@ static block *push_block(seer_arena *arena, size_t n_bytes) {
 }
 
 void *seer_arena_alloc(seer_arena *arena, size_t size_bytes, size_t align_bytes) {
-  SEER_ASSERT(align_bytes > 0 && (align_bytes & (align_bytes - 1)) == 0 && align_bytes <= BLOCK_ALIGN,
+  SEER_ASSERT(
+      align_bytes > 0 && (align_bytes & (align_bytes - 1)) == 0 && align_bytes <= BLOCK_ALIGN,
       "alignment %zu", align_bytes);
   if (size_bytes == 0) size_bytes = 1;  // distinct, never NULL
   block *b = arena->top;
@@ -129,7 +131,9 @@ char *seer_arena_strndup(seer_arena *arena, const char *text, size_t n) {
   return copy;
 }
 
-char *seer_arena_strdup(seer_arena *arena, const char *text) { return seer_arena_strndup(arena, text, strlen(text)); }
+char *seer_arena_strdup(seer_arena *arena, const char *text) {
+  return seer_arena_strndup(arena, text, strlen(text));
+}
 
 void *seer_arena_memdup(seer_arena *arena, const void *bytes, size_t n_bytes) {
   void *copy = seer_arena_alloc(arena, n_bytes, _Alignof(max_align_t));
@@ -157,7 +161,8 @@ seer_arena_mark seer_arena_save(const seer_arena *arena) {
 static void pop_block(seer_arena *arena) {
   block *b = arena->top;
   arena->top = b->below;
-  bool keep = b->size_bytes <= MAX_BLOCK_BYTES && (!arena->spare || arena->spare->size_bytes < b->size_bytes);
+  bool keep = b->size_bytes <= MAX_BLOCK_BYTES &&
+      (!arena->spare || arena->spare->size_bytes < b->size_bytes);
   if (keep) {
     free_block(arena->spare);
     if (b->used_bytes) POISON(b->data, b->used_bytes);
@@ -169,12 +174,14 @@ static void pop_block(seer_arena *arena) {
 
 void seer_arena_rewind(seer_arena *arena, seer_arena_mark mark) {
   while (arena->top && arena->top != mark.block) pop_block(arena);
-  SEER_ASSERT(arena->top == mark.block, "arena '%s': mark is not of this arena or was rewound", arena->name);
+  SEER_ASSERT(arena->top == mark.block, "arena '%s': mark is not of this arena or was rewound",
+      arena->name);
   block *b = arena->top;
   if (!b) return;
-  SEER_ASSERT(mark.used_bytes <= b->used_bytes, "arena '%s': mark at %zu, used %zu", arena->name, mark.used_bytes,
-      b->used_bytes);
-  if (b->used_bytes > mark.used_bytes) POISON(b->data + mark.used_bytes, b->used_bytes - mark.used_bytes);
+  SEER_ASSERT(mark.used_bytes <= b->used_bytes, "arena '%s': mark at %zu, used %zu", arena->name,
+      mark.used_bytes, b->used_bytes);
+  if (b->used_bytes > mark.used_bytes)
+    POISON(b->data + mark.used_bytes, b->used_bytes - mark.used_bytes);
   b->used_bytes = mark.used_bytes;
 }
 

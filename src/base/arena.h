@@ -15,7 +15,7 @@ typedef struct {
 } seer_arena_mark;
 
 seer_arena *seer_arena_create(const char *name);  // owned; seer_arena_destroy
-void seer_arena_destroy(seer_arena *arena);       // NULL is fine
+void seer_arena_destroy(seer_arena *arena);  // NULL is fine
 void *seer_arena_alloc(seer_arena *arena, size_t size_bytes, size_t align_bytes);  // zeroed
 #define SEER_NEW(arena, type) ((type *)seer_arena_alloc((arena), sizeof(type), _Alignof(type)))
 #define SEER_NEW_ARRAY(arena, type, n) \
@@ -23,8 +23,8 @@ void *seer_arena_alloc(seer_arena *arena, size_t size_bytes, size_t align_bytes)
 
 // Doubles an array that lives in `arena` when *n_cap == n; old bytes are copied, the rest is zeroed.
 // Use: items = SEER_GROW(arena, item, items, n, &cap);
-void *seer_arena_grow(seer_arena *arena, void *items, size_t item_bytes, size_t align_bytes, size_t n,
-    size_t *cap);
+void *seer_arena_grow(
+    seer_arena *arena, void *items, size_t item_bytes, size_t align_bytes, size_t n, size_t *cap);
 #define SEER_GROW(arena, type, items, n, cap) \
   ((type *)seer_arena_grow((arena), (items), sizeof(type), _Alignof(type), (n), (cap)))
 
@@ -34,8 +34,9 @@ void *seer_arena_memdup(seer_arena *arena, const void *bytes, size_t n_bytes);
 SEER_PRINTF(2, 3) char *seer_arena_printf(seer_arena *arena, const char *format, ...);
 
 seer_arena_mark seer_arena_save(const seer_arena *arena);
-void seer_arena_rewind(seer_arena *arena, seer_arena_mark mark);  // frees all that came after `mark`
-void seer_arena_reset(seer_arena *arena);                         // frees all, keeps one block
-size_t seer_arena_bytes(const seer_arena *arena);                 // bytes handed out
+void seer_arena_rewind(
+    seer_arena *arena, seer_arena_mark mark);  // frees all that came after `mark`
+void seer_arena_reset(seer_arena *arena);  // frees all, keeps one block
+size_t seer_arena_bytes(const seer_arena *arena);  // bytes handed out
 
 #endif

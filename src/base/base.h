@@ -14,13 +14,13 @@
 #define SEER_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 // Our own bugs. Always with the values: SEER_ASSERT(i < n, "i %u, n %u", i, n).
-#define SEER_ASSERT(cond, ...) \
-  do {                         \
+#define SEER_ASSERT(cond, ...)                                             \
+  do {                                                                     \
     if (!(cond)) seer_assert_fail(__FILE__, __LINE__, #cond, __VA_ARGS__); \
   } while (0)
 
-SEER_NORETURN SEER_PRINTF(4, 5) void seer_assert_fail(const char *file, int line, const char *cond,
-    const char *format, ...);
+SEER_NORETURN SEER_PRINTF(4, 5) void seer_assert_fail(
+    const char *file, int line, const char *cond, const char *format, ...);
 
 static inline int64_t seer_min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t seer_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }

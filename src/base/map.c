@@ -7,7 +7,7 @@
 #include <xxhash.h>
 
 typedef struct {
-  uint64_t key;      // the integer key, or the string's hash
+  uint64_t key;  // the integer key, or the string's hash
   const char *text;  // NULL for integer keys
   uint64_t value;
 } entry;
@@ -24,7 +24,9 @@ uint64_t seer_hash_bytes(const void *bytes, size_t n_bytes, uint64_t seed) {
   return XXH3_64bits_withSeed(n_bytes ? bytes : "", n_bytes, seed);
 }
 
-uint64_t seer_hash_str(const char *text, uint64_t seed) { return seer_hash_bytes(text, strlen(text), seed); }
+uint64_t seer_hash_str(const char *text, uint64_t seed) {
+  return seer_hash_bytes(text, strlen(text), seed);
+}
 
 seer_map *seer_map_create(seer_arena *arena) {
   seer_map *map = SEER_NEW(arena, seer_map);
@@ -47,8 +49,9 @@ static size_t find_slot(const seer_map *map, uint64_t key, const char *text) {
 }
 
 static void check_kind(const seer_map *map, bool is_text) {
-  SEER_ASSERT(map->n == 0 || (map->entries[0].text != NULL) == is_text, "map of %s keys asked for a %s key",
-      is_text ? "integer" : "string", is_text ? "string" : "integer");
+  SEER_ASSERT(map->n == 0 || (map->entries[0].text != NULL) == is_text,
+      "map of %s keys asked for a %s key", is_text ? "integer" : "string",
+      is_text ? "string" : "integer");
 }
 
 static bool get(const seer_map *map, uint64_t key, const char *text, uint64_t *out_value) {
@@ -86,13 +89,17 @@ static void set(seer_map *map, uint64_t key, const char *text, uint64_t value) {
   map->slots[slot] = (uint32_t)map->n;
 }
 
-bool seer_map_get(const seer_map *map, uint64_t key, uint64_t *out_value) { return get(map, key, NULL, out_value); }
+bool seer_map_get(const seer_map *map, uint64_t key, uint64_t *out_value) {
+  return get(map, key, NULL, out_value);
+}
 void seer_map_set(seer_map *map, uint64_t key, uint64_t value) { set(map, key, NULL, value); }
 
 bool seer_map_get_str(const seer_map *map, const char *key, uint64_t *out_value) {
   return get(map, seer_hash_str(key, 0), key, out_value);
 }
-void seer_map_set_str(seer_map *map, const char *key, uint64_t value) { set(map, seer_hash_str(key, 0), key, value); }
+void seer_map_set_str(seer_map *map, const char *key, uint64_t value) {
+  set(map, seer_hash_str(key, 0), key, value);
+}
 
 static const entry *entry_at(const seer_map *map, size_t i) {
   SEER_ASSERT(i < map->n, "entry %zu of %zu", i, map->n);

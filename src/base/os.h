@@ -16,9 +16,11 @@ typedef struct {
   size_t n_bytes;
 } seer_os_map;
 
-SEER_MUST_USE seer_status seer_os_map_file(const char *path, seer_os_map *out_map);  // read only, private
+SEER_MUST_USE seer_status seer_os_map_file(
+    const char *path, seer_os_map *out_map);  // read only, private
 void seer_os_unmap(seer_os_map *map);
-SEER_MUST_USE seer_status seer_os_read_file(const char *path, seer_arena *arena, size_t max_bytes, char **out_data,
+SEER_MUST_USE seer_status seer_os_read_file(const char *path, seer_arena *arena, size_t max_bytes,
+    char **out_data,
     size_t *out_n_bytes);  // NUL-terminated copy
 // Writes a temporary file beside `path` and renames it: `path` is never half-written.
 SEER_MUST_USE seer_status seer_os_write_file(const char *path, const void *data, size_t n_bytes);
@@ -26,11 +28,16 @@ SEER_MUST_USE seer_status seer_os_make_dirs(const char *path);  // as mkdir -p
 bool seer_os_exists(const char *path);
 bool seer_os_is_dir(const char *path);
 SEER_MUST_USE seer_status seer_os_remove_tree(const char *path);
-SEER_MUST_USE seer_status seer_os_temp_dir(const char *prefix, seer_arena *arena, const char **out_path);
-SEER_MUST_USE seer_status seer_os_temp_dir_in(const char *folder, const char *prefix, seer_arena *arena, const char **out_path);
-SEER_MUST_USE seer_status seer_os_rename(const char *from, const char *to);  // replaces `to`; same file system
-SEER_MUST_USE seer_status seer_os_cache_dir(seer_arena *arena, const char **out_path);  // <user cache>/familyseer, made
-SEER_MUST_USE seer_status seer_os_self_path(seer_arena *arena, const char **out_path);  // this executable
+SEER_MUST_USE seer_status seer_os_temp_dir(
+    const char *prefix, seer_arena *arena, const char **out_path);
+SEER_MUST_USE seer_status seer_os_temp_dir_in(
+    const char *folder, const char *prefix, seer_arena *arena, const char **out_path);
+SEER_MUST_USE seer_status seer_os_rename(
+    const char *from, const char *to);  // replaces `to`; same file system
+SEER_MUST_USE seer_status seer_os_cache_dir(
+    seer_arena *arena, const char **out_path);  // <user cache>/familyseer, made
+SEER_MUST_USE seer_status seer_os_self_path(
+    seer_arena *arena, const char **out_path);  // this executable
 const char *seer_os_path_join(seer_arena *arena, const char *folder, const char *name);
 const char *seer_os_path_dir(seer_arena *arena, const char *path);
 const char *seer_os_path_base(const char *path);
@@ -46,13 +53,15 @@ typedef struct {
   const int *keep_fds;
   size_t n_keep_fds;
   const char *stdout_path, *stderr_path;  // NULL: inherited
-  uint64_t max_memory_bytes;              // RLIMIT_AS; 0: no limit
+  uint64_t max_memory_bytes;  // RLIMIT_AS; 0: no limit
 } seer_os_spawn_options;
 
-SEER_MUST_USE seer_status seer_os_spawn(const seer_os_spawn_options *options, seer_os_process *out_process);
+SEER_MUST_USE seer_status seer_os_spawn(
+    const seer_os_spawn_options *options, seer_os_process *out_process);
 // Waits at most `timeout_ns` (UINT64_MAX: for ever; 0: only looks). *out_done false on time-out. Exit status, or
 // 128 + signal.
-SEER_MUST_USE seer_status seer_os_wait(seer_os_process *process, uint64_t timeout_ns, bool *out_done, int *out_status);
+SEER_MUST_USE seer_status seer_os_wait(
+    seer_os_process *process, uint64_t timeout_ns, bool *out_done, int *out_status);
 void seer_os_kill(seer_os_process *process);  // SIGKILL and reap; 0 is fine
 
 // Shared memory handed to children by descriptor (memfd).
@@ -69,7 +78,8 @@ bool seer_os_poll_in(const int *fds, size_t n, uint64_t timeout_ns, bool *out_re
 
 // ---- threads
 typedef struct seer_os_thread seer_os_thread;
-SEER_MUST_USE seer_status seer_os_thread_create(void (*run)(void *), void *arg, seer_os_thread **out_thread);
+SEER_MUST_USE seer_status seer_os_thread_create(
+    void (*run)(void *), void *arg, seer_os_thread **out_thread);
 void seer_os_thread_join(seer_os_thread *thread);
 // Threads that this process may use: affinity mask, cut by the cgroup quota rounded down, at least 1.
 uint32_t seer_os_n_threads(void);

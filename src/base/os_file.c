@@ -78,7 +78,8 @@ static seer_status open_regular(const char *path, int *out_fd, size_t *out_size)
   }
   if (!S_ISREG(info.st_mode)) {
     close(fd);
-    return SEER_FAIL(INVALID, "%s: is %s, must be a file", path, S_ISDIR(info.st_mode) ? "a folder" : "a special file");
+    return SEER_FAIL(INVALID, "%s: is %s, must be a file", path,
+        S_ISDIR(info.st_mode) ? "a folder" : "a special file");
   }
   *out_fd = fd;
   *out_size = (size_t)info.st_size;
@@ -147,7 +148,8 @@ seer_status seer_os_read_file(
   }
   close(fd);
   if (status) return status;
-  if (!data) return SEER_FAIL(INVALID, "%s: is longer than the %zu bytes allowed here", path, max_bytes);
+  if (!data)
+    return SEER_FAIL(INVALID, "%s: is longer than the %zu bytes allowed here", path, max_bytes);
   data[n] = '\0';
   *out_data = data;
   if (out_n_bytes) *out_n_bytes = n;
@@ -175,7 +177,8 @@ seer_status seer_os_write_file(const char *path, const void *data, size_t n_byte
   }
   if (close(fd) != 0 && !status) status = seer_os_fail(errno, "cannot write", path);
   if (!status && seer_os_fault_hits()) status = seer_os_fail(EIO, "cannot rename to", path);
-  if (!status && rename(temporary, path) != 0) status = seer_os_fail(errno, "cannot rename to", path);
+  if (!status && rename(temporary, path) != 0)
+    status = seer_os_fail(errno, "cannot rename to", path);
   if (status) unlink(temporary);
   free(temporary);
   return status;
@@ -232,7 +235,8 @@ static seer_status remove_at(int folder_fd, const char *name, const char *path) 
     status = remove_at(fd, item->d_name, path);
   }
   closedir(folder);
-  if (!status && unlinkat(folder_fd, name, AT_REMOVEDIR) != 0) status = seer_os_fail(errno, "cannot remove", path);
+  if (!status && unlinkat(folder_fd, name, AT_REMOVEDIR) != 0)
+    status = seer_os_fail(errno, "cannot remove", path);
   return status;
 }
 
@@ -241,7 +245,8 @@ seer_status seer_os_remove_tree(const char *path) {
   return remove_at(AT_FDCWD, path, path);
 }
 
-seer_status seer_os_temp_dir_in(const char *folder, const char *prefix, seer_arena *arena, const char **out_path) {
+seer_status seer_os_temp_dir_in(
+    const char *folder, const char *prefix, seer_arena *arena, const char **out_path) {
   TRY_FAULT("cannot make a temporary folder in", folder);
   char *path = seer_arena_printf(arena, "%s/%s.XXXXXX", folder, prefix);
   if (!mkdtemp(path)) return seer_os_fail(errno, "cannot make a temporary folder in", folder);
@@ -325,8 +330,10 @@ seer_status seer_os_shm_map(int fd, size_t n_bytes, bool writable, void **out_da
   struct stat info;
   if (fstat(fd, &info) != 0) return seer_os_fail(errno, "cannot map", "shared memory");
   if ((uint64_t)info.st_size < n_bytes)
-    return SEER_FAIL(INVALID, "shared memory has %" PRId64 " bytes, %zu are needed", (int64_t)info.st_size, n_bytes);
-  void *data = mmap(NULL, n_bytes ? n_bytes : 1, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
+    return SEER_FAIL(INVALID, "shared memory has %" PRId64 " bytes, %zu are needed",
+        (int64_t)info.st_size, n_bytes);
+  void *data = mmap(NULL, n_bytes ? n_bytes : 1, writable ? PROT_READ | PROT_WRITE : PROT_READ,
+      MAP_SHARED, fd, 0);
   if (data == MAP_FAILED) return seer_os_fail(errno, "cannot map", "shared memory");
   *out_data = data;
   return SEER_OK;
@@ -371,8 +378,8 @@ seer_status seer_os_read_all(int fd, void *data, size_t n_bytes, uint64_t timeou
       if (n < 0 && errno != EINTR) return seer_os_fail(errno, "cannot read", "descriptor");
       if (n <= 0) {
         if (remaining == 0)
-          return SEER_FAIL(
-              TIMEOUT, "%zu of %zu bytes came within %.3f s", n_bytes - left, n_bytes, (double)timeout_ns * 1e-9);
+          return SEER_FAIL(TIMEOUT, "%zu of %zu bytes came within %.3f s", n_bytes - left, n_bytes,
+              (double)timeout_ns * 1e-9);
         continue;
       }
     }

@@ -122,7 +122,8 @@ static void wait_for_end(pid_t pid, uint64_t timeout_ns) {
   seer_os_sleep_ns(timeout_ns < 1000000 ? timeout_ns : 1000000);
 }
 
-seer_status seer_os_wait(seer_os_process *process, uint64_t timeout_ns, bool *out_done, int *out_status) {
+seer_status seer_os_wait(
+    seer_os_process *process, uint64_t timeout_ns, bool *out_done, int *out_status) {
   *out_done = false;
   SEER_ASSERT(process->pid > 0, "wait for pid %d", process->pid);
   uint64_t start = seer_os_now_ns();
@@ -210,7 +211,8 @@ static double read_quota(const char *folder) {
   FILE *file = fopen(path, "re");
   if (!file) return 1e9;
   double quota = 1e9, period;
-  if (fgets(text, sizeof text, file) && sscanf(text, "%lf %lf", &quota, &period) == 2 && period > 0) {
+  if (fgets(text, sizeof text, file) && sscanf(text, "%lf %lf", &quota, &period) == 2 &&
+      period > 0) {
     quota /= period;
   } else {
     quota = 1e9;
@@ -242,8 +244,8 @@ static double cgroup_cpus(void) {
   FILE *quota_file = fopen("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "re");
   FILE *period_file = fopen("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "re");
   double quota = -1, period = 0;
-  if (quota_file && period_file && fscanf(quota_file, "%lf", &quota) == 1 && fscanf(period_file, "%lf", &period) == 1 &&
-      quota > 0 && period > 0 && quota / period < cpus)
+  if (quota_file && period_file && fscanf(quota_file, "%lf", &quota) == 1 &&
+      fscanf(period_file, "%lf", &period) == 1 && quota > 0 && period > 0 && quota / period < cpus)
     cpus = quota / period;
   if (quota_file) fclose(quota_file);
   if (period_file) fclose(period_file);
@@ -267,7 +269,8 @@ seer_status seer_os_pin_self(uint32_t nth_allowed_cpu) {
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(cpu, &one);
-    if (sched_setaffinity(0, sizeof one, &one) != 0) return seer_os_fail(errno, "cannot pin to", "processor");
+    if (sched_setaffinity(0, sizeof one, &one) != 0)
+      return seer_os_fail(errno, "cannot pin to", "processor");
     return SEER_OK;
   }
   return SEER_FAIL(INTERNAL, "no processor %u among %u", nth_allowed_cpu, n);

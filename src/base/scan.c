@@ -15,7 +15,9 @@ void seer_scan_init(seer_scan *scan, const char *source, const char *text, size_
 }
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static bool starts_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
 static bool in_name(char c) { return starts_name(c) || is_digit(c) || c == '.'; }
 
 static void skip(seer_scan *scan) {
@@ -46,7 +48,8 @@ static bool matches(seer_scan *scan, const char *token, size_t *out_n) {
   SEER_ASSERT(n > 0, "empty token, length %zu", n);
   if ((size_t)(scan->end - scan->at) < n || memcmp(scan->at, token, n) != 0) return false;
   const char *behind = scan->at + n;
-  if (in_name(token[n - 1]) && token[n - 1] != '.' && behind < scan->end && in_name(*behind)) return false;
+  if (in_name(token[n - 1]) && token[n - 1] != '.' && behind < scan->end && in_name(*behind))
+    return false;
   *out_n = n;
   return true;
 }
@@ -111,12 +114,15 @@ static number_result read_i64(seer_scan *scan, int64_t *out_value) {
   return IS_NUMBER;
 }
 
-bool seer_scan_try_i64(seer_scan *scan, int64_t *out_value) { return read_i64(scan, out_value) == IS_NUMBER; }
+bool seer_scan_try_i64(seer_scan *scan, int64_t *out_value) {
+  return read_i64(scan, out_value) == IS_NUMBER;
+}
 
 seer_status seer_scan_i64(seer_scan *scan, int64_t *out_value) {
   number_result result = read_i64(scan, out_value);
   if (result == IS_NUMBER) return SEER_OK;
-  return seer_scan_fail(scan, result == OVERFLOWS ? "number does not fit in 64 bits" : "expected an integer");
+  return seer_scan_fail(
+      scan, result == OVERFLOWS ? "number does not fit in 64 bits" : "expected an integer");
 }
 
 seer_status seer_scan_f64(seer_scan *scan, double *out_value) {
@@ -178,7 +184,8 @@ static int hex_value(char c) {
 
 seer_status seer_scan_string(seer_scan *scan, seer_arena *arena, const char **out_string) {
   skip(scan);
-  if (scan->at == scan->end || *scan->at != '"') return seer_scan_fail(scan, "expected a string in quotes");
+  if (scan->at == scan->end || *scan->at != '"')
+    return seer_scan_fail(scan, "expected a string in quotes");
   seer_text text;
   seer_text_init(&text, arena);
   const char *at = scan->at + 1;
@@ -192,13 +199,15 @@ seer_status seer_scan_string(seer_scan *scan, seer_arena *arena, const char **ou
         c = '\t';
       } else if (kind == '"' || kind == '\\') {
         c = kind;
-      } else if (kind == 'x' && scan->end - at >= 2 && hex_value(at[0]) >= 0 && hex_value(at[1]) >= 0) {
+      } else if (kind == 'x' && scan->end - at >= 2 && hex_value(at[0]) >= 0 &&
+          hex_value(at[1]) >= 0) {
         int value = hex_value(at[0]) * 16 + hex_value(at[1]);
         c = (char)value;
         at += 2;
         if (!value) return seer_scan_fail(scan, "\\x00 in a string");
       } else {
-        return seer_scan_fail(scan, "unknown escape in a string, allowed are \\\" \\\\ \\n \\t \\xHH");
+        return seer_scan_fail(
+            scan, "unknown escape in a string, allowed are \\\" \\\\ \\n \\t \\xHH");
       }
     }
     seer_text_put_n(&text, &c, 1);
@@ -222,12 +231,14 @@ seer_status seer_scan_fail(seer_scan *scan, const char *format, ...) {
   if (n == 0 && left > 0) n = 1;
   size_t column = (size_t)(scan->at - scan->line_start) + 1;
   if (n == 0)
-    return SEER_FAIL(INVALID, "%s:%u:%zu: %s, found end of text", scan->source, scan->line, column, message);
+    return SEER_FAIL(
+        INVALID, "%s:%u:%zu: %s, found end of text", scan->source, scan->line, column, message);
   char token[40];
   for (size_t i = 0; i < n; i++) {
     char c = scan->at[i];
     token[i] = c >= ' ' && c <= '~' ? c : '?';
   }
   token[n] = '\0';
-  return SEER_FAIL(INVALID, "%s:%u:%zu: %s, found '%s'", scan->source, scan->line, column, message, token);
+  return SEER_FAIL(
+      INVALID, "%s:%u:%zu: %s, found '%s'", scan->source, scan->line, column, message, token);
 }

@@ -15,14 +15,28 @@ struct seer_status_data {
 };
 
 static const char *const code_names[SEER_CODE_COUNT] = {
-    "invalid", "unsupported", "not-found", "io", "corrupt", "resource", "timeout", "device", "internal",
+    "invalid",
+    "unsupported",
+    "not-found",
+    "io",
+    "corrupt",
+    "resource",
+    "timeout",
+    "device",
+    "internal",
 };
 
 // Never written to: context and free leave static statuses alone.
 static struct seer_status_data static_status[SEER_CODE_COUNT] = {
-    {SEER_CODE_INVALID, true, NULL},  {SEER_CODE_UNSUPPORTED, true, NULL}, {SEER_CODE_NOT_FOUND, true, NULL},
-    {SEER_CODE_IO, true, NULL},       {SEER_CODE_CORRUPT, true, NULL},     {SEER_CODE_RESOURCE, true, NULL},
-    {SEER_CODE_TIMEOUT, true, NULL},  {SEER_CODE_DEVICE, true, NULL},      {SEER_CODE_INTERNAL, true, NULL},
+    {SEER_CODE_INVALID, true, NULL},
+    {SEER_CODE_UNSUPPORTED, true, NULL},
+    {SEER_CODE_NOT_FOUND, true, NULL},
+    {SEER_CODE_IO, true, NULL},
+    {SEER_CODE_CORRUPT, true, NULL},
+    {SEER_CODE_RESOURCE, true, NULL},
+    {SEER_CODE_TIMEOUT, true, NULL},
+    {SEER_CODE_DEVICE, true, NULL},
+    {SEER_CODE_INTERNAL, true, NULL},
 };
 
 void seer_assert_fail(const char *file, int line, const char *cond, const char *format, ...) {

@@ -7,11 +7,11 @@
 #include "base/base.h"
 
 typedef enum {
-  SEER_CODE_INVALID,      // the input is at fault
+  SEER_CODE_INVALID,  // the input is at fault
   SEER_CODE_UNSUPPORTED,  // legal, not built (yet)
   SEER_CODE_NOT_FOUND,
   SEER_CODE_IO,
-  SEER_CODE_CORRUPT,   // a file of ours that is damaged
+  SEER_CODE_CORRUPT,  // a file of ours that is damaged
   SEER_CODE_RESOURCE,  // memory, descriptors, space
   SEER_CODE_TIMEOUT,
   SEER_CODE_DEVICE,
@@ -25,32 +25,34 @@ typedef struct seer_status_data *seer_status;
 // SEER_FAIL(INVALID, "conv1: attribute 'group' is %d, must divide channels %d", g, c)
 #define SEER_FAIL(code, ...) seer_status_make(SEER_CODE_##code, __FILE__, __LINE__, __VA_ARGS__)
 
-#define SEER_TRY(expr)                      \
-  do {                                      \
-    seer_status seer_try_ = (expr);         \
-    if (seer_try_) return seer_try_;        \
+#define SEER_TRY(expr)               \
+  do {                               \
+    seer_status seer_try_ = (expr);  \
+    if (seer_try_) return seer_try_; \
   } while (0)
 
 // As SEER_TRY, and adds where we were: SEER_TRYF(lower(task), "task %s", name)
-#define SEER_TRYF(expr, ...)                                                  \
-  do {                                                                        \
-    seer_status seer_try_ = (expr);                                           \
-    if (seer_try_) return seer_status_context(seer_try_, __VA_ARGS__);        \
+#define SEER_TRYF(expr, ...)                                           \
+  do {                                                                 \
+    seer_status seer_try_ = (expr);                                    \
+    if (seer_try_) return seer_status_context(seer_try_, __VA_ARGS__); \
   } while (0)
 
 // Never fails: when memory is out it returns a static status with the code.
-SEER_MUST_USE SEER_PRINTF(4, 5) seer_status seer_status_make(seer_code code, const char *file, int line,
-    const char *format, ...);
+SEER_MUST_USE SEER_PRINTF(4, 5) seer_status
+    seer_status_make(seer_code code, const char *file, int line, const char *format, ...);
 
 // Adds a line "while <context>" to `status` (owned, returned). NULL stays NULL.
-SEER_MUST_USE SEER_PRINTF(2, 3) seer_status seer_status_context(seer_status status, const char *format, ...);
+SEER_MUST_USE SEER_PRINTF(2, 3) seer_status
+    seer_status_context(seer_status status, const char *format, ...);
 
 // Keeps the first failure: returns `first` if it failed (and frees `second`), else `second`.
 SEER_MUST_USE seer_status seer_status_join(seer_status first, seer_status second);
 
-seer_code seer_status_code(seer_status status);           // status != NULL
-const char *seer_status_message(seer_status status);      // message and context lines; lives as long as `status`
-const char *seer_code_name(seer_code code);               // "invalid", "not-found", ...
-void seer_status_free(seer_status status);                // NULL is fine
+seer_code seer_status_code(seer_status status);  // status != NULL
+const char *seer_status_message(
+    seer_status status);  // message and context lines; lives as long as `status`
+const char *seer_code_name(seer_code code);  // "invalid", "not-found", ...
+void seer_status_free(seer_status status);  // NULL is fine
 
 #endif

@@ -31,7 +31,9 @@ void seer_text_put_n(seer_text *text, const char *bytes, size_t n) {
   text->data[text->n_bytes] = '\0';
 }
 
-void seer_text_put(seer_text *text, const char *string) { seer_text_put_n(text, string, strlen(string)); }
+void seer_text_put(seer_text *text, const char *string) {
+  seer_text_put_n(text, string, strlen(string));
+}
 
 void seer_text_printf(seer_text *text, const char *format, ...) {
   va_list args, again;

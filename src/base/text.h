@@ -36,12 +36,15 @@ SEER_MUST_USE seer_status seer_scan_expect(seer_scan *scan, const char *token);
 // [A-Za-z_][A-Za-z0-9_.]* ; copied into `arena`
 SEER_MUST_USE seer_status seer_scan_name(seer_scan *scan, seer_arena *arena, const char **out_name);
 bool seer_scan_try_name(seer_scan *scan, seer_arena *arena, const char **out_name);
-SEER_MUST_USE seer_status seer_scan_i64(seer_scan *scan, int64_t *out_value);  // overflow is an error
+SEER_MUST_USE seer_status seer_scan_i64(
+    seer_scan *scan, int64_t *out_value);  // overflow is an error
 bool seer_scan_try_i64(seer_scan *scan, int64_t *out_value);
-SEER_MUST_USE seer_status seer_scan_f64(seer_scan *scan, double *out_value);   // inf, -inf, nan too
+SEER_MUST_USE seer_status seer_scan_f64(seer_scan *scan, double *out_value);  // inf, -inf, nan too
 // "..." with \" \\ \n \t \xHH
-SEER_MUST_USE seer_status seer_scan_string(seer_scan *scan, seer_arena *arena, const char **out_string);
+SEER_MUST_USE seer_status seer_scan_string(
+    seer_scan *scan, seer_arena *arena, const char **out_string);
 // INVALID "<source>:<line>:<column>: <message>, found '<token>'"
-SEER_MUST_USE SEER_PRINTF(2, 3) seer_status seer_scan_fail(seer_scan *scan, const char *format, ...);
+SEER_MUST_USE SEER_PRINTF(2, 3) seer_status
+    seer_scan_fail(seer_scan *scan, const char *format, ...);
 
 #endif

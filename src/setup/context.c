@@ -13,7 +13,8 @@
 #include "base/os.h"
 
 const seer_option_desc seer_option_table[SEER_OPT_COUNT] = {
-#define SEER_OPTION(id, name, type, def, min, max, doc) {name, SEER_OPTION_##type, def, min, max, doc},
+#define SEER_OPTION(id, name, type, def, min, max, doc) \
+  {name, SEER_OPTION_##type, def, min, max, doc},
 #include "setup/options.inc"
 #undef SEER_OPTION
 };
@@ -118,7 +119,8 @@ static seer_status parse_value(const seer_option_desc *desc, const char *text, o
       return SEER_OK;
     case SEER_OPTION_BOOL: {
       bool on;
-      if (!parse_bool(text, &on)) return bad_value(desc, text, "1 or 0, true or false, yes or no, on or off");
+      if (!parse_bool(text, &on))
+        return bad_value(desc, text, "1 or 0, true or false, yes or no, on or off");
       out->i64 = on;
       out->f64 = on;
       return SEER_OK;
@@ -137,7 +139,8 @@ static seer_status parse_value(const seer_option_desc *desc, const char *text, o
     case SEER_OPTION_F64: {
       const char *end;
       double value;
-      if (!parse_plain(text, &end, &value) || *end || isnan(value)) return bad_value(desc, text, "a number");
+      if (!parse_plain(text, &end, &value) || *end || isnan(value))
+        return bad_value(desc, text, "a number");
       SEER_TRY(in_range(desc, text, value));
       out->f64 = value;
       out->i64 = (int64_t)value;
@@ -146,7 +149,8 @@ static seer_status parse_value(const seer_option_desc *desc, const char *text, o
     case SEER_OPTION_DURATION: {
       double value;
       if (!parse_duration(text, &value) || isnan(value))
-        return bad_value(desc, text, "a time: seconds, or with a unit, such as 200ms, 90s, 5m, 1h30m");
+        return bad_value(
+            desc, text, "a time: seconds, or with a unit, such as 200ms, 90s, 5m, 1h30m");
       SEER_TRY(in_range(desc, text, value));
       out->f64 = value;
       out->i64 = (int64_t)value;
@@ -155,7 +159,8 @@ static seer_status parse_value(const seer_option_desc *desc, const char *text, o
     case SEER_OPTION_CHOICE: {
       size_t n;
       if (is_choice(desc->doc, text, &n)) return SEER_OK;
-      return SEER_FAIL(INVALID, "option '%s' is '%s', must be one of %.*s", desc->name, text, (int)n, desc->doc);
+      return SEER_FAIL(
+          INVALID, "option '%s' is '%s', must be one of %.*s", desc->name, text, (int)n, desc->doc);
     }
     case SEER_OPTION_TYPE_COUNT:
       break;
@@ -214,7 +219,8 @@ const char *seer_option_nearest(const char *name) {
   for (size_t i = 0; i < SEER_OPT_COUNT; i++) {
     size_t d = distance(name, seer_option_table[i].name);
     // What was typed as the beginning of a name ("time" for "time-budget") is near too.
-    if (strlen(name) >= 3 && strncmp(name, seer_option_table[i].name, strlen(name)) == 0 && d > 1) d = 1;
+    if (strlen(name) >= 3 && strncmp(name, seer_option_table[i].name, strlen(name)) == 0 && d > 1)
+      d = 1;
     if (d < best_distance) {
       best_distance = d;
       best = seer_option_table[i].name;
@@ -250,7 +256,8 @@ static seer_status read_environment(seer_context *context) {
     const char *equals = strchr(*at, '=');
     if (!equals) continue;
     const char *name = seer_arena_strndup(context->arena, *at, (size_t)(equals - *at));
-    SEER_TRYF(seer_context_set(context, name, equals + 1), "reading the environment variable %s", name);
+    SEER_TRYF(
+        seer_context_set(context, name, equals + 1), "reading the environment variable %s", name);
   }
   return SEER_OK;
 }
@@ -266,7 +273,8 @@ seer_status seer_context_create(seer_context **out_context) {
     v->f64 = -1;
     v->i64 = -1;
     seer_status status = *v->text ? parse_value(&seer_option_table[i], v->text, v) : SEER_OK;
-    SEER_ASSERT(status == SEER_OK, "default of option %s: %s", seer_option_table[i].name, seer_status_message(status));
+    SEER_ASSERT(status == SEER_OK, "default of option %s: %s", seer_option_table[i].name,
+        seer_status_message(status));
   }
   seer_status status = read_environment(context);
   if (status) {
@@ -288,11 +296,21 @@ static const option_value *value_of(const seer_context *context, seer_option opt
   return &context->value[option];
 }
 
-const char *seer_context_str(const seer_context *context, seer_option option) { return value_of(context, option)->text; }
-int64_t seer_context_i64(const seer_context *context, seer_option option) { return value_of(context, option)->i64; }
-double seer_context_f64(const seer_context *context, seer_option option) { return value_of(context, option)->f64; }
-bool seer_context_bool(const seer_context *context, seer_option option) { return value_of(context, option)->i64 > 0; }
-bool seer_context_is_set(const seer_context *context, seer_option option) { return value_of(context, option)->is_set; }
+const char *seer_context_str(const seer_context *context, seer_option option) {
+  return value_of(context, option)->text;
+}
+int64_t seer_context_i64(const seer_context *context, seer_option option) {
+  return value_of(context, option)->i64;
+}
+double seer_context_f64(const seer_context *context, seer_option option) {
+  return value_of(context, option)->f64;
+}
+bool seer_context_bool(const seer_context *context, seer_option option) {
+  return value_of(context, option)->i64 > 0;
+}
+bool seer_context_is_set(const seer_context *context, seer_option option) {
+  return value_of(context, option)->is_set;
+}
 
 size_t seer_context_n_values(const seer_context *context, seer_option option) {
   return value_of(context, option)->n_values;
@@ -361,8 +379,8 @@ bool seer_dump_on(const seer_context *context, const char *kind) {
   return list_level(seer_context_str(context, SEER_OPT_DUMP), kind) >= 0;
 }
 
-seer_status seer_dump(
-    const seer_context *context, const char *kind, const char *name, const char *text, size_t n_bytes) {
+seer_status seer_dump(const seer_context *context, const char *kind, const char *name,
+    const char *text, size_t n_bytes) {
   const char *folder = seer_context_str(context, SEER_OPT_DUMP_DIR);
   SEER_TRY(seer_os_make_dirs(folder));
   seer_arena *scratch = seer_arena_create("dump");

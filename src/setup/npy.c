@@ -20,9 +20,18 @@ typedef struct {
 } element;
 
 static const element elements[] = {
-    {"f4", 1, 4, "f32"}, {"u1", 2, 1, "u8"},  {"i1", 3, 1, "i8"},   {"u2", 4, 2, "u16"},  {"i2", 5, 2, "i16"},
-    {"i4", 6, 4, "i32"}, {"i8", 7, 8, "i64"}, {"b1", 9, 1, "bool"}, {"f2", 10, 2, "f16"}, {"f8", 11, 8, "f64"},
-    {"u4", 12, 4, "u32"}, {"u8", 13, 8, "u64"},
+    {"f4", 1, 4, "f32"},
+    {"u1", 2, 1, "u8"},
+    {"i1", 3, 1, "i8"},
+    {"u2", 4, 2, "u16"},
+    {"i2", 5, 2, "i16"},
+    {"i4", 6, 4, "i32"},
+    {"i8", 7, 8, "i64"},
+    {"b1", 9, 1, "bool"},
+    {"f2", 10, 2, "f16"},
+    {"f8", 11, 8, "f64"},
+    {"u4", 12, 4, "u32"},
+    {"u8", 13, 8, "u64"},
 };
 
 const char *seer_onnx_dtype_name(int32_t onnx_dtype) {
@@ -34,7 +43,8 @@ const char *seer_onnx_dtype_name(int32_t onnx_dtype) {
 const char *seer_shape_text(const int64_t *dim, int32_t rank, seer_arena *arena) {
   seer_text text;
   seer_text_init(&text, arena);
-  for (int32_t k = 0; k < rank; k++) seer_text_printf(&text, "%s%" PRId64, k > 0 ? "x" : "", dim[k]);
+  for (int32_t k = 0; k < rank; k++)
+    seer_text_printf(&text, "%s%" PRId64, k > 0 ? "x" : "", dim[k]);
   return rank > 0 ? text.data : "scalar";
 }
 
@@ -46,7 +56,8 @@ typedef struct {
 } header;
 
 static void skip_blanks(header *h) {
-  while (h->at < h->end && (*h->at == ' ' || *h->at == '\t' || *h->at == '\n' || *h->at == '\r')) h->at++;
+  while (h->at < h->end && (*h->at == ' ' || *h->at == '\t' || *h->at == '\n' || *h->at == '\r'))
+    h->at++;
 }
 
 static bool take(header *h, const char *token) {
@@ -81,13 +92,15 @@ static seer_status read_descr(header *h) {
   char descr[32];
   if (!take_string(h, descr, sizeof descr)) return bad(h, "'descr' must be a string");
   char order = descr[0];
-  const char *letters = order == '<' || order == '>' || order == '|' || order == '=' ? descr + 1 : descr;
+  const char *letters =
+      order == '<' || order == '>' || order == '|' || order == '=' ? descr + 1 : descr;
   h->is_big_endian = order == '>';
   for (size_t i = 0; i < SEER_COUNT_OF(elements); i++)
     if (strcmp(letters, elements[i].descr) == 0) h->element = &elements[i];
   if (strcmp(letters, "?") == 0) h->element = &elements[7];
   if (!h->element)
-    return SEER_FAIL(UNSUPPORTED, "%s: elements of type '%s'; known are f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1", h->source,
+    return SEER_FAIL(UNSUPPORTED,
+        "%s: elements of type '%s'; known are f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1", h->source,
         descr);
   return SEER_OK;
 }
@@ -104,7 +117,8 @@ static seer_status read_shape(header *h, seer_npy *out) {
     }
     if (h->at == from) return bad(h, "a dimension must be a number that is not negative");
     if (h->at < h->end && *h->at == 'L') h->at++;  // Python 2
-    if (out->rank == SEER_NPY_MAX_RANK) return SEER_FAIL(UNSUPPORTED, "%s: more than 12 dimensions", h->source);
+    if (out->rank == SEER_NPY_MAX_RANK)
+      return SEER_FAIL(UNSUPPORTED, "%s: more than 12 dimensions", h->source);
     out->dim[out->rank++] = value;
     if (!take(h, ",")) {
       skip_blanks(h);
@@ -126,7 +140,8 @@ static seer_status read_header(header *h, seer_npy *out) {
     } else if (strcmp(key, "fortran_order") == 0) {
       seen = &h->has_order;
       h->is_fortran = take(h, "True");
-      if (!h->is_fortran && !take(h, "False")) return bad(h, "'fortran_order' must be True or False");
+      if (!h->is_fortran && !take(h, "False"))
+        return bad(h, "'fortran_order' must be True or False");
     } else if (strcmp(key, "shape") == 0) {
       seen = &h->has_shape;
       if (!*seen) SEER_TRY(read_shape(h, out));
@@ -148,7 +163,8 @@ static seer_status read_header(header *h, seer_npy *out) {
 }
 
 // Column-major source -> row-major `to`.
-static void transpose(const uint8_t *from, uint8_t *to, const seer_npy *out, uint32_t elem_bytes, uint64_t n_elems) {
+static void transpose(
+    const uint8_t *from, uint8_t *to, const seer_npy *out, uint32_t elem_bytes, uint64_t n_elems) {
   int64_t index[SEER_NPY_MAX_RANK] = {0};
   for (uint64_t i = 0; i < n_elems; i++) {
     uint64_t at = 0;
@@ -161,33 +177,38 @@ static void transpose(const uint8_t *from, uint8_t *to, const seer_npy *out, uin
   }
 }
 
-seer_status seer_npy_parse(const char *source, const void *bytes, size_t n_bytes, seer_arena *arena, seer_npy *out) {
+seer_status seer_npy_parse(
+    const char *source, const void *bytes, size_t n_bytes, seer_arena *arena, seer_npy *out) {
   *out = (seer_npy){0};
   const uint8_t *b = bytes;
   if (n_bytes < 10 || memcmp(b, "\x93NUMPY", 6) != 0)
     return SEER_FAIL(INVALID, "%s: not a .npy file (it does not begin with \\x93NUMPY)", source);
   if (b[6] < 1 || b[6] > 3)
-    return SEER_FAIL(UNSUPPORTED, "%s: version %u.%u of the .npy format, known are 1 to 3", source, b[6], b[7]);
+    return SEER_FAIL(
+        UNSUPPORTED, "%s: version %u.%u of the .npy format, known are 1 to 3", source, b[6], b[7]);
   size_t fixed = b[6] == 1 ? 10 : 12, n_header = (size_t)b[8] | (size_t)b[9] << 8;
   if (n_bytes < fixed) return SEER_FAIL(INVALID, "%s: ends inside its header", source);
   if (b[6] > 1) n_header |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
   if (n_header > MAX_HEADER || n_header > n_bytes - fixed)
-    return SEER_FAIL(INVALID, "%s: header of %zu bytes, %zu are left and %d allowed", source, n_header, n_bytes - fixed,
-        MAX_HEADER);
-  header h = {.source = source, .at = (const char *)b + fixed, .end = (const char *)b + fixed + n_header};
+    return SEER_FAIL(INVALID, "%s: header of %zu bytes, %zu are left and %d allowed", source,
+        n_header, n_bytes - fixed, MAX_HEADER);
+  header h = {
+      .source = source, .at = (const char *)b + fixed, .end = (const char *)b + fixed + n_header};
   SEER_TRY(read_header(&h, out));
   uint32_t elem_bytes = h.element->n_bytes;
   uint64_t n_elems = 1, have = n_bytes - fixed - n_header;
   bool is_empty = false;
   for (int32_t k = 0; k < out->rank; k++) is_empty = is_empty || out->dim[k] == 0;
   for (int32_t k = 0; k < out->rank && !is_empty; k++) {
-    if ((uint64_t)out->dim[k] > MAX_FILE / n_elems) return SEER_FAIL(INVALID, "%s: its shape is too large", source);
+    if ((uint64_t)out->dim[k] > MAX_FILE / n_elems)
+      return SEER_FAIL(INVALID, "%s: its shape is too large", source);
     n_elems *= (uint64_t)out->dim[k];
   }
   if (is_empty) n_elems = 0;
   if (n_elems * elem_bytes != have)
-    return SEER_FAIL(INVALID, "%s: shape %s of %s needs %" PRIu64 " bytes, the file has %" PRIu64, source,
-        seer_shape_text(out->dim, out->rank, arena), h.element->name, n_elems * elem_bytes, have);
+    return SEER_FAIL(INVALID, "%s: shape %s of %s needs %" PRIu64 " bytes, the file has %" PRIu64,
+        source, seer_shape_text(out->dim, out->rank, arena), h.element->name, n_elems * elem_bytes,
+        have);
   uint8_t *data = seer_arena_alloc(arena, have > 0 ? have : 1, 64);
   const uint8_t *from = b + fixed + n_header;
   if (h.is_fortran && out->rank > 1)
@@ -219,12 +240,14 @@ seer_status seer_npy_write(const char *path, const seer_npy *array) {
   for (size_t i = 0; i < SEER_COUNT_OF(elements); i++)
     if (elements[i].onnx_dtype == array->onnx_dtype) e = &elements[i];
   if (!e)
-    return SEER_FAIL(UNSUPPORTED, "%s: NumPy has no element type %s", path, seer_onnx_dtype_name(array->onnx_dtype));
+    return SEER_FAIL(UNSUPPORTED, "%s: NumPy has no element type %s", path,
+        seer_onnx_dtype_name(array->onnx_dtype));
   seer_arena *arena = seer_arena_create("npy");
   seer_text text;
   seer_text_init(&text, arena);
   seer_text_put_n(&text, "\x93NUMPY\x01\x00\x00\x00", 10);
-  seer_text_printf(&text, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", e->n_bytes == 1 ? '|' : '<', e->descr);
+  seer_text_printf(&text, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
+      e->n_bytes == 1 ? '|' : '<', e->descr);
   for (int32_t k = 0; k < array->rank; k++)
     seer_text_printf(&text, "%s%" PRId64 "%s", k > 0 ? " " : "", array->dim[k],
         k + 1 < array->rank || array->rank == 1 ? "," : "");

@@ -17,10 +17,12 @@ typedef struct {
 } seer_npy;
 
 // Errors: INVALID for what is no such file, with what was found; UNSUPPORTED for legal element types without a use here.
-SEER_MUST_USE seer_status seer_npy_parse(const char *source, const void *bytes, size_t n_bytes, seer_arena *arena,
-    seer_npy *out);
-SEER_MUST_USE seer_status seer_npy_read(const char *path, seer_arena *arena, seer_npy *out);  // data in `arena`
-SEER_MUST_USE seer_status seer_npy_write(const char *path, const seer_npy *array);  // version 1.0, C order
+SEER_MUST_USE seer_status seer_npy_parse(
+    const char *source, const void *bytes, size_t n_bytes, seer_arena *arena, seer_npy *out);
+SEER_MUST_USE seer_status seer_npy_read(
+    const char *path, seer_arena *arena, seer_npy *out);  // data in `arena`
+SEER_MUST_USE seer_status seer_npy_write(
+    const char *path, const seer_npy *array);  // version 1.0, C order
 
 // "f32", "i64", ... of ONNX's number; "?" if none.
 const char *seer_onnx_dtype_name(int32_t onnx_dtype);

@@ -19,20 +19,28 @@ typedef struct {
 
 #if defined(__x86_64__)
 // The kernel's word -> LLVM's, where code may use it. Sorted by LLVM's name, so the list comes out sorted.
+// clang-format off
 static const feature_name feature_names[] = {
-    {"adx", "adx"}, {"aes", "aes"}, {"amx_bf16", "amx-bf16"}, {"amx_fp16", "amx-fp16"}, {"amx_int8", "amx-int8"},
-    {"amx_tile", "amx-tile"}, {"avx", "avx"}, {"avx2", "avx2"}, {"avx512_bf16", "avx512bf16"},
-    {"avx512_bitalg", "avx512bitalg"}, {"avx512bw", "avx512bw"}, {"avx512cd", "avx512cd"}, {"avx512dq", "avx512dq"},
-    {"avx512f", "avx512f"}, {"avx512_fp16", "avx512fp16"}, {"avx512ifma", "avx512ifma"}, {"avx512vbmi", "avx512vbmi"},
+    {"adx", "adx"}, {"aes", "aes"}, {"amx_bf16", "amx-bf16"}, {"amx_fp16", "amx-fp16"},
+    {"amx_int8", "amx-int8"}, {"amx_tile", "amx-tile"}, {"avx", "avx"}, {"avx2", "avx2"},
+    {"avx512_bf16", "avx512bf16"}, {"avx512_bitalg", "avx512bitalg"}, {"avx512bw", "avx512bw"},
+    {"avx512cd", "avx512cd"}, {"avx512dq", "avx512dq"}, {"avx512f", "avx512f"},
+    {"avx512_fp16", "avx512fp16"}, {"avx512ifma", "avx512ifma"}, {"avx512vbmi", "avx512vbmi"},
     {"avx512_vbmi2", "avx512vbmi2"}, {"avx512vl", "avx512vl"}, {"avx512_vnni", "avx512vnni"},
-    {"avx512_vpopcntdq", "avx512vpopcntdq"}, {"avx_vnni", "avxvnni"}, {"bmi1", "bmi"}, {"bmi2", "bmi2"},
-    {"cx16", "cx16"}, {"f16c", "f16c"}, {"fma", "fma"}, {"gfni", "gfni"}, {"abm", "lzcnt"}, {"movbe", "movbe"},
-    {"pclmulqdq", "pclmul"}, {"popcnt", "popcnt"}, {"lahf_lm", "sahf"}, {"sha_ni", "sha"}, {"pni", "sse3"},
-    {"sse4_1", "sse4.1"}, {"sse4_2", "sse4.2"}, {"ssse3", "ssse3"}, {"vaes", "vaes"}, {"vpclmulqdq", "vpclmulqdq"},
+    {"avx512_vpopcntdq", "avx512vpopcntdq"}, {"avx_vnni", "avxvnni"}, {"bmi1", "bmi"},
+    {"bmi2", "bmi2"}, {"cx16", "cx16"}, {"f16c", "f16c"}, {"fma", "fma"}, {"gfni", "gfni"},
+    {"abm", "lzcnt"}, {"movbe", "movbe"}, {"pclmulqdq", "pclmul"}, {"popcnt", "popcnt"},
+    {"lahf_lm", "sahf"}, {"sha_ni", "sha"}, {"pni", "sse3"}, {"sse4_1", "sse4.1"},
+    {"sse4_2", "sse4.2"}, {"ssse3", "ssse3"}, {"vaes", "vaes"}, {"vpclmulqdq", "vpclmulqdq"},
 };
+// clang-format on
 #else
 static const feature_name feature_names[] = {
-    {"bf16", "bf16"}, {"asimddp", "dotprod"}, {"asimdhp", "fullfp16"}, {"i8mm", "i8mm"}, {"atomics", "lse"},
+    {"bf16", "bf16"},
+    {"asimddp", "dotprod"},
+    {"asimdhp", "fullfp16"},
+    {"i8mm", "i8mm"},
+    {"atomics", "lse"},
     {"asimd", "neon"},
 };
 #endif
@@ -149,7 +157,8 @@ static void caches_from_cpuid(seer_target *target, const char *vendor) {
     uint32_t a, b, c, d;
     if (!__get_cpuid_count(leaf, i, &a, &b, &c, &d) || (a & 31) == 0) return;
     if ((a & 31) == 2) continue;  // instructions
-    uint64_t ways = (b >> 22) + 1, partitions = ((b >> 12) & 1023) + 1, line = (b & 4095) + 1, sets = (uint64_t)c + 1;
+    uint64_t ways = (b >> 22) + 1, partitions = ((b >> 12) & 1023) + 1, line = (b & 4095) + 1,
+             sets = (uint64_t)c + 1;
     keep_cache(target, (a >> 5) & 7, ways * partitions * line * sets);
   }
 }
@@ -187,8 +196,8 @@ seer_status seer_target_detect(seer_arena *arena, seer_target *out_target) {
   static const struct {
     unsigned part;
     const char *name;
-  } parts[] = {{0xd08, "cortex-a72"}, {0xd0b, "cortex-a76"}, {0xd0c, "neoverse-n1"}, {0xd49, "neoverse-n2"},
-      {0xd40, "neoverse-v1"}, {0xd4f, "neoverse-v2"}};
+  } parts[] = {{0xd08, "cortex-a72"}, {0xd0b, "cortex-a76"}, {0xd0c, "neoverse-n1"},
+      {0xd49, "neoverse-n2"}, {0xd40, "neoverse-v1"}, {0xd4f, "neoverse-v2"}};
   target.triple = "aarch64-linux-gnu";
   target.features = list_features(cpuinfo_value(cpuinfo, "Features", arena), arena);
   unsigned part = (unsigned)strtoul(cpuinfo_value(cpuinfo, "CPU part", arena), NULL, 16);
@@ -200,7 +209,8 @@ seer_status seer_target_detect(seer_arena *arena, seer_target *out_target) {
   target.model_name = name;
   target.n_vector_registers = 32;
 #else
-  return SEER_FAIL(UNSUPPORTED, "this machine's architecture is not known: build on x86-64 or aarch64");
+  return SEER_FAIL(
+      UNSUPPORTED, "this machine's architecture is not known: build on x86-64 or aarch64");
 #endif
   target.cpu = cpu->name;
   target.vector_bytes = cpu->vector_bytes;

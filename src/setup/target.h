@@ -5,33 +5,41 @@
 
 #include "base/text.h"
 
-typedef enum { SEER_TARGET_CPU, SEER_TARGET_CUDA, SEER_TARGET_OPENCL, SEER_TARGET_KIND_COUNT } seer_target_kind;
+typedef enum {
+  SEER_TARGET_CPU,
+  SEER_TARGET_CUDA,
+  SEER_TARGET_OPENCL,
+  SEER_TARGET_KIND_COUNT
+} seer_target_kind;
 
 typedef struct {
   seer_target_kind kind;
-  const char *triple;     // LLVM's
-  const char *cpu;        // LLVM's name, e.g. "znver4"
-  const char *features;   // LLVM's, sorted, e.g. "+avx2,+avx512f,+fma"
-  const char *model_name; // as the OS names it
-  uint32_t threads;       // worker threads of one inference
+  const char *triple;  // LLVM's
+  const char *cpu;  // LLVM's name, e.g. "znver4"
+  const char *features;  // LLVM's, sorted, e.g. "+avx2,+avx512f,+fma"
+  const char *model_name;  // as the OS names it
+  uint32_t threads;  // worker threads of one inference
   uint32_t vector_bytes;  // 64 for AVX-512, 32 for AVX2, 16 for SSE/NEON
   uint32_t n_vector_registers;
-  uint32_t n_fma_ports;   // vector FMAs issued per cycle
+  uint32_t n_fma_ports;  // vector FMAs issued per cycle
   uint32_t fma_latency_cycles;
   uint32_t cache_line_bytes;
   uint64_t l1_bytes, l2_bytes, l3_bytes;  // per core, per core, shared
-  double peak_gflops;       // f32, one thread: measured, else estimated
+  double peak_gflops;  // f32, one thread: measured, else estimated
   double dram_gbs, l2_gbs, l3_gbs;  // GB/s, one thread
   bool is_measured;
 } seer_target;
 
 // f32 lanes of a full vector.
-static inline uint32_t seer_target_lanes(const seer_target *target) { return target->vector_bytes / 4; }
+static inline uint32_t seer_target_lanes(const seer_target *target) {
+  return target->vector_bytes / 4;
+}
 
 // The machine that we run on; figures that must be measured are estimated. Strings in `arena`.
 SEER_MUST_USE seer_status seer_target_detect(seer_arena *arena, seer_target *out_target);
 // Parses the text form, or "native", or a bare triple with options ("aarch64-linux-gnu", "-cpu=...").
-SEER_MUST_USE seer_status seer_target_parse(const char *text, seer_arena *arena, seer_target *out_target);
+SEER_MUST_USE seer_status seer_target_parse(
+    const char *text, seer_arena *arena, seer_target *out_target);
 const char *seer_target_print(const seer_target *target, seer_arena *arena);
 // Measures peak_gflops and the bandwidths (about 0.3 s, one thread).
 SEER_MUST_USE seer_status seer_target_measure(seer_target *target);

@@ -26,30 +26,30 @@ typedef uint64_t (*read_kernel)(const void *data, size_t n_bytes);
 #define STEP(i) a##i = a##i * x + y;
 #define SUM(i) sum += a##i;
 // in = {0.5, 1}: every chain tends to 2, so nothing overflows or becomes denormal.
-#define FMA_KERNEL(name, vec)                                                             \
+#define FMA_KERNEL(name, vec)                                                           \
   __attribute__((noinline)) static void name(const float *in, float *out, uint64_t n) { \
-    vec x = (vec){0} + in[0], y = (vec){0} + in[1];                                       \
-    vec REPEAT_12(DECLARE) sum = y;                                                       \
-    for (uint64_t k = 0; k < n; k++) {                                                    \
-      REPEAT_12(STEP)                                                                     \
-    }                                                                                     \
-    REPEAT_12(SUM)                                                                        \
-    memcpy(out, &sum, sizeof sum);                                                        \
+    vec x = (vec){0} + in[0], y = (vec){0} + in[1];                                     \
+    vec REPEAT_12(DECLARE) sum = y;                                                     \
+    for (uint64_t k = 0; k < n; k++) {                                                  \
+      REPEAT_12(STEP)                                                                   \
+    }                                                                                   \
+    REPEAT_12(SUM)                                                                      \
+    memcpy(out, &sum, sizeof sum);                                                      \
   }
 
 // n_bytes is a multiple of 8 vectors.
-#define READ_KERNEL(name, vec)                                                        \
+#define READ_KERNEL(name, vec)                                                       \
   __attribute__((noinline)) static uint64_t name(const void *data, size_t n_bytes) { \
-    const vec *at = data, *end = at + n_bytes / sizeof(vec);                          \
-    vec a = {0}, b = {0}, c = {0}, d = {0};                                           \
-    for (; at < end; at += N_STREAMS) {                                               \
-      a ^= at[0] ^ at[4];                                                             \
-      b ^= at[1] ^ at[5];                                                             \
-      c ^= at[2] ^ at[6];                                                             \
-      d ^= at[3] ^ at[7];                                                             \
-    }                                                                                 \
-    a ^= b ^ c ^ d;                                                                   \
-    return a[0] ^ a[1];                                                               \
+    const vec *at = data, *end = at + n_bytes / sizeof(vec);                         \
+    vec a = {0}, b = {0}, c = {0}, d = {0};                                          \
+    for (; at < end; at += N_STREAMS) {                                              \
+      a ^= at[0] ^ at[4];                                                            \
+      b ^= at[1] ^ at[5];                                                            \
+      c ^= at[2] ^ at[6];                                                            \
+      d ^= at[3] ^ at[7];                                                            \
+    }                                                                                \
+    a ^= b ^ c ^ d;                                                                  \
+    return a[0] ^ a[1];                                                              \
   }
 
 FMA_KERNEL(fma_16, f32x4)
@@ -70,7 +70,9 @@ IN_AVX512 READ_KERNEL(read_64, u64x8)
 #pragma GCC diagnostic pop
 #endif
 
-static double seconds_since(uint64_t start) { return (double)(seer_os_now_ns() - start) * 1e-9; }
+    static double seconds_since(uint64_t start) {
+  return (double)(seer_os_now_ns() - start) * 1e-9;
+}
 
 // Best of several short stretches: an interruption makes one slow, nothing makes one fast.
 static double measure_gflops(fma_kernel kernel, uint32_t lanes) {
@@ -111,9 +113,11 @@ static seer_status choose(const seer_target *target, fma_kernel *out_fma, read_k
   *out_read = read_16;
 #if defined(__x86_64__)
   if (strncmp(target->triple, "x86_64-", 7) != 0)
-    return SEER_FAIL(UNSUPPORTED, "target %s can't be measured on this machine, which is x86_64", target->triple);
+    return SEER_FAIL(UNSUPPORTED, "target %s can't be measured on this machine, which is x86_64",
+        target->triple);
   if (target->vector_bytes == 64) {
-    if (!__builtin_cpu_supports("avx512f")) return SEER_FAIL(UNSUPPORTED, "this machine has no AVX-512 to measure");
+    if (!__builtin_cpu_supports("avx512f"))
+      return SEER_FAIL(UNSUPPORTED, "this machine has no AVX-512 to measure");
     *out_fma = fma_64;
     *out_read = read_64;
   } else if (target->vector_bytes == 32) {
@@ -144,13 +148,15 @@ seer_status seer_target_measure(seer_target *target) {
   const uint64_t granule = (uint64_t)N_STREAMS * 64;
   size_t n_bytes = (size_t)(dram > l3 ? dram : l3);
   void *data = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) return SEER_FAIL(RESOURCE, "no %zu bytes to measure the memory's speed", n_bytes);
+  if (data == MAP_FAILED)
+    return SEER_FAIL(RESOURCE, "no %zu bytes to measure the memory's speed", n_bytes);
   madvise(data, n_bytes, MADV_HUGEPAGE);
   memset(data, 1, n_bytes);  // real pages: untouched ones are all the same page of zeros
   target->peak_gflops = measure_gflops(fma, seer_target_lanes(target));
   target->l2_gbs = measure_gbs(read, data, (size_t)(l2 / granule * granule), 0.03);
   target->dram_gbs = measure_gbs(read, data, (size_t)(dram / granule * granule), 0.06);
-  target->l3_gbs = l3 ? measure_gbs(read, data, (size_t)(l3 / granule * granule), 0.03) : target->dram_gbs;
+  target->l3_gbs =
+      l3 ? measure_gbs(read, data, (size_t)(l3 / granule * granule), 0.03) : target->dram_gbs;
   target->is_measured = true;
   munmap(data, n_bytes);
   return SEER_OK;

@@ -8,7 +8,8 @@
 
 #define AVX2_NEEDS "avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,popcnt"
 #define AVX512_NEEDS AVX2_NEEDS ",avx512bw,avx512cd,avx512dq,avx512f,avx512vl"
-#define ICELAKE_NEEDS AVX512_NEEDS ",avx512bitalg,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni,avx512vpopcntdq,gfni"
+#define ICELAKE_NEEDS \
+  AVX512_NEEDS ",avx512bitalg,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni,avx512vpopcntdq,gfni"
 
 static const seer_target_cpu cpus[] = {
     // name, bytes, ports, latency, needs
@@ -17,8 +18,10 @@ static const seer_target_cpu cpus[] = {
     {"znver3", 32, 2, 4, AVX2_NEEDS ",vaes,vpclmulqdq"},
     {"znver2", 32, 2, 5, AVX2_NEEDS},
     {"znver1", 32, 1, 5, AVX2_NEEDS},
-    {"graniterapids", 64, 2, 4, ICELAKE_NEEDS ",amx-bf16,amx-fp16,amx-int8,amx-tile,avx512bf16,avx512fp16,avxvnni"},
-    {"sapphirerapids", 64, 2, 4, ICELAKE_NEEDS ",amx-bf16,amx-int8,amx-tile,avx512bf16,avx512fp16,avxvnni"},
+    {"graniterapids", 64, 2, 4,
+        ICELAKE_NEEDS ",amx-bf16,amx-fp16,amx-int8,amx-tile,avx512bf16,avx512fp16,avxvnni"},
+    {"sapphirerapids", 64, 2, 4,
+        ICELAKE_NEEDS ",amx-bf16,amx-int8,amx-tile,avx512bf16,avx512fp16,avxvnni"},
     {"icelake-server", 64, 2, 4, ICELAKE_NEEDS},
     {"icelake-client", 64, 1, 4, ICELAKE_NEEDS},
     {"cascadelake", 64, 2, 4, AVX512_NEEDS ",avx512vnni"},
@@ -46,7 +49,8 @@ static const seer_target_model models[] = {
     {"AuthenticAMD", 0x19, 0x00, 0x5f, {"znver3", "znver2", NULL}},
     {"AuthenticAMD", 0x17, 0x30, 0xff, {"znver2", NULL}},
     {"AuthenticAMD", 0x17, 0x00, 0x2f, {"znver1", NULL}},
-    {"GenuineIntel", 6, 0xad, 0xae, {"graniterapids", "sapphirerapids", "icelake-server", "skylake"}},
+    {"GenuineIntel", 6, 0xad, 0xae,
+        {"graniterapids", "sapphirerapids", "icelake-server", "skylake"}},
     {"GenuineIntel", 6, 0xcf, 0xcf, {"sapphirerapids", "icelake-server", "skylake", NULL}},
     {"GenuineIntel", 6, 0x8f, 0x8f, {"sapphirerapids", "icelake-server", "skylake", NULL}},
     {"GenuineIntel", 6, 0x6a, 0x6c, {"icelake-server", "skylake", NULL}},
@@ -90,7 +94,8 @@ static bool has_all(const char *features, const char *needs) {
   return true;
 }
 
-static const seer_target_cpu *first_that_fits(const char *const *names, size_t n, const char *features) {
+static const seer_target_cpu *first_that_fits(
+    const char *const *names, size_t n, const char *features) {
   for (size_t i = 0; i < n && names[i]; i++) {
     const seer_target_cpu *cpu = seer_target_find_cpu(names[i]);
     SEER_ASSERT(cpu != NULL, "processor '%s' is not in the table", names[i]);
@@ -103,7 +108,8 @@ const seer_target_cpu *seer_target_match_cpu(
     const char *vendor, uint32_t family, uint32_t model, const char *features) {
   for (size_t i = 0; i < SEER_COUNT_OF(models); i++) {
     const seer_target_model *m = &models[i];
-    if (strcmp(m->vendor, vendor) != 0 || m->family != family || model < m->first_model || model > m->last_model)
+    if (strcmp(m->vendor, vendor) != 0 || m->family != family || model < m->first_model ||
+        model > m->last_model)
       continue;
     const seer_target_cpu *cpu = first_that_fits(m->cpus, SEER_COUNT_OF(m->cpus), features);
     if (cpu) return cpu;

@@ -15,7 +15,8 @@ static const struct {
   size_t offset;
   double min, max;
 } fields[] = {
-#define FIELD(name, kind, member, min, max) {name, kind, offsetof(seer_target, member), min, max}
+#define FIELD(name, kind, member, min, max) \
+  { name, kind, offsetof(seer_target, member), min, max }
     FIELD("triple", TEXT, triple, 0, 0),
     FIELD("cpu", TEXT, cpu, 0, 0),
     FIELD("features", TEXT, features, 0, 0),
@@ -38,7 +39,9 @@ static const struct {
 
 static const char *const kind_names[SEER_TARGET_KIND_COUNT] = {"cpu", "cuda", "opencl"};
 
-static const void *member(const seer_target *target, size_t i) { return (const char *)target + fields[i].offset; }
+static const void *member(const seer_target *target, size_t i) {
+  return (const char *)target + fields[i].offset;
+}
 
 const char *seer_target_print(const seer_target *target, seer_arena *arena) {
   seer_text text;
@@ -50,14 +53,15 @@ const char *seer_target_print(const seer_target *target, seer_arena *arena) {
       if (*(const bool *)at) seer_text_printf(&text, " -%s", fields[i].name);
       continue;
     }
-    if (fields[i].kind == TEXT && (!*(const char *const *)at || !**(const char *const *)at)) continue;
+    if (fields[i].kind == TEXT && (!*(const char *const *)at || !**(const char *const *)at))
+      continue;
     seer_text_printf(&text, " -%s=", fields[i].name);
     switch (fields[i].kind) {
       case TEXT: {
         const char *value = *(const char *const *)at;
-        seer_text_printf(&text, strpbrk(value, " ,") && fields[i].offset != offsetof(seer_target, features)
-                                    ? "\"%s\""
-                                    : "%s",
+        seer_text_printf(&text,
+            strpbrk(value, " ,") && fields[i].offset != offsetof(seer_target, features) ? "\"%s\""
+                                                                                        : "%s",
             value);
         break;
       }
@@ -105,9 +109,18 @@ static seer_status begin_triple(const char *triple, seer_target *out) {
     if (!isalnum((unsigned char)*c) && !strchr("-_.", *c))
       return SEER_FAIL(INVALID, "target: a triple has letters, digits and - _ . only");
   }
-  *out = (seer_target){.kind = SEER_TARGET_CPU, .triple = triple, .features = "", .model_name = "", .threads = 1,
-      .cache_line_bytes = 64, .l1_bytes = 32u << 10, .l2_bytes = 512u << 10, .l3_bytes = 8u << 20, .dram_gbs = 10,
-      .l2_gbs = 80, .l3_gbs = 20};
+  *out = (seer_target){.kind = SEER_TARGET_CPU,
+      .triple = triple,
+      .features = "",
+      .model_name = "",
+      .threads = 1,
+      .cache_line_bytes = 64,
+      .l1_bytes = 32u << 10,
+      .l2_bytes = 512u << 10,
+      .l3_bytes = 8u << 20,
+      .dram_gbs = 10,
+      .l2_gbs = 80,
+      .l3_gbs = 20};
   if (strncmp(triple, "x86_64-", 7) == 0) {
     out->cpu = "x86-64-v3";
     out->n_vector_registers = 16;
@@ -119,7 +132,8 @@ static seer_status begin_triple(const char *triple, seer_target *out) {
     out->cpu = "generic";
     out->n_vector_registers = 32;
   } else {
-    return SEER_FAIL(UNSUPPORTED, "target '%s': known are native, cpu, and triples of x86_64, aarch64, riscv64", triple);
+    return SEER_FAIL(UNSUPPORTED,
+        "target '%s': known are native, cpu, and triples of x86_64, aarch64, riscv64", triple);
   }
   return SEER_OK;
 }
@@ -129,10 +143,14 @@ static bool parse_number(const char *text, bool is_bytes, double *out) {
   *out = strtod(text, &end);
   if (end == text) return false;
   if (is_bytes && *end) {
-    if (*end == 'K') *out *= 1024;
-    else if (*end == 'M') *out *= 1024 * 1024;
-    else if (*end == 'G') *out *= 1024.0 * 1024 * 1024;
-    else return false;
+    if (*end == 'K')
+      *out *= 1024;
+    else if (*end == 'M')
+      *out *= 1024 * 1024;
+    else if (*end == 'G')
+      *out *= 1024.0 * 1024 * 1024;
+    else
+      return false;
     end++;
   }
   return *end == '\0';
@@ -149,7 +167,8 @@ static seer_status sort_features(const char *list, seer_arena *arena, const char
   for (const char *at = list; *at; at += *at == ',') {
     size_t n_word = strcspn(at, ",");
     if (n_word < 2 || (*at != '+' && *at != '-') || n == SEER_COUNT_OF(words))
-      return SEER_FAIL(INVALID, "target: features '%s' must be a list such as +avx2,+fma,-avx512f", list);
+      return SEER_FAIL(
+          INVALID, "target: features '%s' must be a list such as +avx2,+fma,-avx512f", list);
     words[n++] = seer_arena_strndup(arena, at, n_word);
     at += n_word;
   }
@@ -171,7 +190,7 @@ static void derive(seer_target *target, const bool *given) {
   uint32_t bytes = cpu ? cpu->vector_bytes : 16;
   if (is_x86 && *target->features) {
     bytes = seer_target_has_feature(target->features, "avx512f") ? 64
-            : seer_target_has_feature(target->features, "avx")   ? 32
+        : seer_target_has_feature(target->features, "avx")       ? 32
                                                                  : 16;
     if (cpu && cpu->vector_bytes < bytes) bytes = cpu->vector_bytes;
   }
@@ -181,23 +200,26 @@ static void derive(seer_target *target, const bool *given) {
     if (strcmp(fields[i].name, "registers") == 0 && is_x86)
       target->n_vector_registers = target->vector_bytes == 64 ? 32 : 16;
     if (strcmp(fields[i].name, "fma-ports") == 0) target->n_fma_ports = cpu ? cpu->n_fma_ports : 1;
-    if (strcmp(fields[i].name, "fma-latency") == 0) target->fma_latency_cycles = cpu ? cpu->fma_latency_cycles : 4;
+    if (strcmp(fields[i].name, "fma-latency") == 0)
+      target->fma_latency_cycles = cpu ? cpu->fma_latency_cycles : 4;
     if (strcmp(fields[i].name, "gflops") == 0)
       target->peak_gflops = 2.5 * 2 * seer_target_lanes(target) * target->n_fma_ports;
   }
 }
 
-static seer_status set_field(seer_target *target, const char *word, bool *given, seer_arena *arena) {
+static seer_status set_field(
+    seer_target *target, const char *word, bool *given, seer_arena *arena) {
   size_t n_name = strcspn(word + 1, "=");
   const char *value = word[1 + n_name] ? word + 2 + n_name : "";
   size_t i = 0;
   while (i < SEER_COUNT_OF(fields) &&
-         (strlen(fields[i].name) != n_name || memcmp(fields[i].name, word + 1, n_name) != 0))
+      (strlen(fields[i].name) != n_name || memcmp(fields[i].name, word + 1, n_name) != 0))
     i++;
   if (i == SEER_COUNT_OF(fields)) {
     seer_text known;
     seer_text_init(&known, arena);
-    for (size_t k = 0; k < SEER_COUNT_OF(fields); k++) seer_text_printf(&known, " -%s", fields[k].name);
+    for (size_t k = 0; k < SEER_COUNT_OF(fields); k++)
+      seer_text_printf(&known, " -%s", fields[k].name);
     return SEER_FAIL(INVALID, "target: unknown option '%s', known are%s", word, known.data);
   }
   given[i] = true;
@@ -212,18 +234,22 @@ static seer_status set_field(seer_target *target, const char *word, bool *given,
     if (is_quoted) value = seer_arena_strndup(arena, value + 1, n - 2);
     for (const char *c = value; *c; c++) {
       if ((unsigned char)*c < ' ' || *c == '"')
-        return SEER_FAIL(INVALID, "target: option -%s has a quote or a control character", fields[i].name);
+        return SEER_FAIL(
+            INVALID, "target: option -%s has a quote or a control character", fields[i].name);
     }
     bool may_be_empty = fields[i].offset == offsetof(seer_target, features);
-    if (!*value && !may_be_empty) return SEER_FAIL(INVALID, "target: option -%s has no value", fields[i].name);
+    if (!*value && !may_be_empty)
+      return SEER_FAIL(INVALID, "target: option -%s has no value", fields[i].name);
     if (strcmp(fields[i].name, "features") == 0) SEER_TRY(sort_features(value, arena, &value));
     *(const char **)at = value;
     return SEER_OK;
   }
   double number;
-  if (!parse_number(value, fields[i].kind == BYTES, &number) || !(number >= fields[i].min && number <= fields[i].max) ||
+  if (!parse_number(value, fields[i].kind == BYTES, &number) ||
+      !(number >= fields[i].min && number <= fields[i].max) ||
       (fields[i].kind != RATE && number != (double)(uint64_t)number))
-    return SEER_FAIL(INVALID, "target: option '%s' must be a number from %g to %g", word, fields[i].min, fields[i].max);
+    return SEER_FAIL(INVALID, "target: option '%s' must be a number from %g to %g", word,
+        fields[i].min, fields[i].max);
   switch (fields[i].kind) {
     case COUNT:
       *(uint32_t *)at = (uint32_t)number;
@@ -270,18 +296,21 @@ seer_status seer_target_parse(const char *text, seer_arena *arena, seer_target *
     SEER_TRY(begin_triple(triple, &target));
   }
   while ((word = next_word(&options, arena)) != NULL) {
-    if (word[0] != '-') return SEER_FAIL(INVALID, "target: '%s' is not an option, options begin with '-'", word);
+    if (word[0] != '-')
+      return SEER_FAIL(INVALID, "target: '%s' is not an option, options begin with '-'", word);
     if (strncmp(word, "-triple=", 8) == 0 && strcmp(word + 8, target.triple) != 0)
       return SEER_FAIL(INVALID, "target: '%s' contradicts the triple %s", word, target.triple);
     SEER_TRY(set_field(&target, word, given, arena));
   }
   bool cpu_changed = false;
   for (size_t i = 0; i < SEER_COUNT_OF(fields); i++)
-    cpu_changed |= given[i] && (strcmp(fields[i].name, "cpu") == 0 || strcmp(fields[i].name, "features") == 0 ||
-                                   strcmp(fields[i].name, "lanes") == 0);
+    cpu_changed |= given[i] &&
+        (strcmp(fields[i].name, "cpu") == 0 || strcmp(fields[i].name, "features") == 0 ||
+            strcmp(fields[i].name, "lanes") == 0);
   if (!is_native || cpu_changed) derive(&target, given);
   if (target.vector_bytes & (target.vector_bytes - 1))
-    return SEER_FAIL(INVALID, "target: -lanes=%u must be a power of two", seer_target_lanes(&target));
+    return SEER_FAIL(
+        INVALID, "target: -lanes=%u must be a power of two", seer_target_lanes(&target));
   *out_target = target;
   return SEER_OK;
 }

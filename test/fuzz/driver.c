@@ -60,8 +60,9 @@ static void read_corpus(const char *folder) {
 
 // One to eight small changes: what readers trip over are lengths, signs, missing ends and repeated parts.
 static size_t mutate(uint8_t *data, size_t n) {
-  static const char *const words[] = {"-", "99999999999999999999", "9223372036854775807", "0", "\"", "{", "}", "[", "]",
-      "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\x80", "\n", "#", "inf", "nan", "="};
+  static const char *const words[] = {"-", "99999999999999999999", "9223372036854775807", "0", "\"",
+      "{", "}", "[", "]", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\x80", "\n", "#", "inf",
+      "nan", "="};
   for (size_t k = 1 + below(8); k > 0; k--) {
     size_t at = n ? below(n) : 0;
     switch (below(6)) {

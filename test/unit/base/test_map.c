@@ -90,7 +90,8 @@ static void rng_is_uniform(void **state) {
   assert_true(mean > 0.494 && mean < 0.506);
   assert_true(sum > -0.02 && sum < 0.02);
   assert_true(square > 0.97 && square < 1.03);
-  assert_true(seer_rng_range(&rng, INT64_MIN, INT64_MAX) != seer_rng_range(&rng, INT64_MIN, INT64_MAX));
+  assert_true(
+      seer_rng_range(&rng, INT64_MIN, INT64_MAX) != seer_rng_range(&rng, INT64_MIN, INT64_MAX));
   assert_true(seer_rng_chance(&rng, 1.0) && !seer_rng_chance(&rng, 0.0));
 }
 

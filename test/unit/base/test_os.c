@@ -73,7 +73,8 @@ static void files_round_trip(void **state) {
   ok(seer_os_write_file(path, "", 0));
   ok(seer_os_map_file(path, &map));
   assert_null(map.data);
-  ok(seer_os_read_file("/proc/self/status", arena, 1 << 20, &data, &n));  // a file that says it has no bytes
+  ok(seer_os_read_file(
+      "/proc/self/status", arena, 1 << 20, &data, &n));  // a file that says it has no bytes
   assert_non_null(strstr(data, "VmRSS"));
   assert_int_equal(n, strlen(data));
 }
@@ -232,11 +233,13 @@ static void children_keep_only_named_descriptors(void **state) {
   int fds[2];
   ok(seer_os_pipe(fds));
   char script[128];
-  snprintf(script, sizeof script, "echo word >&%d; test ! -e /proc/self/fd/%d && test ! -e /proc/self/fd/%d", fds[1],
-      leaked, fds[0]);
+  snprintf(script, sizeof script,
+      "echo word >&%d; test ! -e /proc/self/fd/%d && test ! -e /proc/self/fd/%d", fds[1], leaked,
+      fds[0]);
   const char *argv[] = {"/bin/sh", "-c", script, NULL};
   seer_os_process process;
-  ok(seer_os_spawn(&(seer_os_spawn_options){.argv = argv, .keep_fds = &fds[1], .n_keep_fds = 1}, &process));
+  ok(seer_os_spawn(
+      &(seer_os_spawn_options){.argv = argv, .keep_fds = &fds[1], .n_keep_fds = 1}, &process));
   assert_int_equal(finish(&process), 0);
   seer_os_close(fds[1]);
   char word[5];
@@ -255,7 +258,8 @@ static void memory_limit_holds(void **state) {
   const char *out = in_folder("limit");
   seer_os_process process;
   ok(seer_os_spawn(
-      &(seer_os_spawn_options){.argv = argv, .stdout_path = out, .max_memory_bytes = 256u << 20}, &process));
+      &(seer_os_spawn_options){.argv = argv, .stdout_path = out, .max_memory_bytes = 256u << 20},
+      &process));
   assert_int_equal(finish(&process), 0);
   char *data;
   ok(seer_os_read_file(out, arena, 100, &data, NULL));

@@ -18,7 +18,8 @@ static void message_has_context_lines(void **state) {
   (void)state;
   seer_status status = fails(2);
   assert_int_equal(seer_status_code(status), SEER_CODE_CORRUPT);
-  assert_string_equal(seer_status_message(status), "byte 7\n  while reading level 1\n  while reading level 2");
+  assert_string_equal(
+      seer_status_message(status), "byte 7\n  while reading level 1\n  while reading level 2");
   seer_status_free(status);
 }
 
@@ -51,7 +52,8 @@ static void join_keeps_the_first(void **state) {
 static void every_code_has_its_own_name(void **state) {
   (void)state;
   for (int a = 0; a < SEER_CODE_COUNT; a++) {
-    for (int b = 0; b < a; b++) assert_string_not_equal(seer_code_name((seer_code)a), seer_code_name((seer_code)b));
+    for (int b = 0; b < a; b++)
+      assert_string_not_equal(seer_code_name((seer_code)a), seer_code_name((seer_code)b));
   }
 }
 

@@ -120,13 +120,15 @@ static void tokens(void **state) {
 static void limits_of_integers(void **state) {
   (void)state;
   int64_t i;
-  seer_scan scan = scan_of("9223372036854775807 -9223372036854775808 9223372036854775808 99999999999999999999999");
+  seer_scan scan = scan_of(
+      "9223372036854775807 -9223372036854775808 9223372036854775808 99999999999999999999999");
   assert_null(seer_scan_i64(&scan, &i));
   assert_true(i == INT64_MAX);
   assert_null(seer_scan_i64(&scan, &i));
   assert_true(i == INT64_MIN);
   assert_false(seer_scan_try_i64(&scan, &i));
-  expect_failure(seer_scan_i64(&scan, &i), "t.dag:1:42: number does not fit in 64 bits, found '9223372036854775808'");
+  expect_failure(seer_scan_i64(&scan, &i),
+      "t.dag:1:42: number does not fit in 64 bits, found '9223372036854775808'");
 }
 
 static void strings(void **state) {
@@ -137,7 +139,8 @@ static void strings(void **state) {
   assert_string_equal(text, "a\"b\\c\n\tA#");
   assert_null(seer_scan_string(&scan, arena, &text));
   assert_string_equal(text, "");
-  static const char *const bad[] = {"\"abc", "\"a\nb\"", "\"\\q\"", "\"\\x4\"", "\"\\x00\"", "\"\\", "abc", ""};
+  static const char *const bad[] = {
+      "\"abc", "\"a\nb\"", "\"\\q\"", "\"\\x4\"", "\"\\x00\"", "\"\\", "abc", ""};
   for (size_t i = 0; i < SEER_COUNT_OF(bad); i++) {
     scan = scan_of(bad[i]);
     seer_status status = seer_scan_string(&scan, arena, &text);

@@ -65,7 +65,7 @@ static void values_are_typed(void **state) {
   assert_true(seer_context_f64(context, SEER_OPT_TIME_BUDGET) == 90);
   ok(seer_context_set(context, "target-latency", "200us"));
   assert_true(seer_context_f64(context, SEER_OPT_TARGET_LATENCY) > 199e-6 &&
-              seer_context_f64(context, SEER_OPT_TARGET_LATENCY) < 201e-6);
+      seer_context_f64(context, SEER_OPT_TARGET_LATENCY) < 201e-6);
   assert_true(seer_context_bool(context, SEER_OPT_PIN));
   ok(seer_context_set(context, "pin", "off"));
   assert_false(seer_context_bool(context, SEER_OPT_PIN));
@@ -83,17 +83,21 @@ static void values_are_typed(void **state) {
 
 static void bad_values_say_what_is_allowed(void **state) {
   (void)state;
-  fails(seer_context_set(context, "trials", "12x"), "option 'trials' is '12x', must be a whole number");
-  fails(seer_context_set(context, "trials", "-1"), "option 'trials' is '-1', must be from 0 to 1e+09");
+  fails(seer_context_set(context, "trials", "12x"),
+      "option 'trials' is '12x', must be a whole number");
+  fails(seer_context_set(context, "trials", "-1"),
+      "option 'trials' is '-1', must be from 0 to 1e+09");
   fails(seer_context_set(context, "trials", "99999999999999999999"),
       "option 'trials' is '99999999999999999999', must be a whole number");
   fails(seer_context_set(context, "foresee", "nan"), "option 'foresee' is 'nan', must be a number");
-  fails(seer_context_set(context, "foresee", "1.5"), "option 'foresee' is '1.5', must be from 0 to 1");
+  fails(seer_context_set(context, "foresee", "1.5"),
+      "option 'foresee' is '1.5', must be from 0 to 1");
   fails(seer_context_set(context, "emit", "s"), "option 'emit' is 's', must be one of so|obj|c");
   fails(seer_context_set(context, "emit", ""), "option 'emit' is '', must be one of so|obj|c");
   fails(seer_context_set(context, "json", "maybe"),
       "option 'json' is 'maybe', must be 1 or 0, true or false, yes or no, on or off");
-  static const char *const bad[] = {"5 minutes", "m", "", "5x", "1h 5m", "h1", "-5", "1h5", "nan", "inf"};
+  static const char *const bad[] = {
+      "5 minutes", "m", "", "5x", "1h 5m", "h1", "-5", "1h5", "nan", "inf"};
   for (size_t i = 0; i < SEER_COUNT_OF(bad); i++) {
     seer_status status = seer_context_set(context, "time-budget", bad[i]);
     if (!status) fail_msg("accepted '%s'", bad[i]);
@@ -104,7 +108,8 @@ static void bad_values_say_what_is_allowed(void **state) {
 
 static void unknown_names_get_a_suggestion(void **state) {
   (void)state;
-  fails(seer_context_set(context, "trails", "1"), "unknown option 'trails', did you mean 'trials'?");
+  fails(
+      seer_context_set(context, "trails", "1"), "unknown option 'trails', did you mean 'trials'?");
   fails(seer_context_set(context, "zzzzzzzz", "1"),
       "unknown option 'zzzzzzzz'; `familyseer list options` names all");
   assert_string_equal(seer_option_nearest("time"), "time-budget");
@@ -123,7 +128,8 @@ static void environment_is_read_and_checked(void **state) {
   seer_context_destroy(other);
   setenv("SEER_TRAILS", "7", 1);
   fails(seer_context_create(&other),
-      "unknown option 'SEER_TRAILS', did you mean 'trials'?\n  while reading the environment variable SEER_TRAILS");
+      "unknown option 'SEER_TRAILS', did you mean 'trials'?\n  while reading the environment "
+      "variable SEER_TRAILS");
   assert_null(other);
   clearenv();
 }
@@ -153,7 +159,8 @@ static void dumps_go_to_their_folder(void **state) {
   assert_false(seer_dump_on(context, "task"));
   ok(seer_dump(context, "loop", "a/../b c", "text", 4));
   char *data;
-  ok(seer_os_read_file(seer_os_path_join(arena, folder, "new/a_.._b_c.loop"), arena, 10, &data, NULL));
+  ok(seer_os_read_file(
+      seer_os_path_join(arena, folder, "new/a_.._b_c.loop"), arena, 10, &data, NULL));
   assert_string_equal(data, "text");
   ok(seer_os_remove_tree(folder));
 }

@@ -33,7 +33,8 @@ static seer_target parse(const char *text) {
 static void native_is_complete_and_round_trips(void **state) {
   (void)state;
   seer_target t = parse("native");
-  assert_true(t.threads >= 1 && t.vector_bytes >= 16 && t.n_vector_registers >= 16 && t.n_fma_ports >= 1);
+  assert_true(
+      t.threads >= 1 && t.vector_bytes >= 16 && t.n_vector_registers >= 16 && t.n_fma_ports >= 1);
   assert_true(t.l1_bytes >= 8192 && t.l2_bytes >= t.l1_bytes && t.cache_line_bytes >= 32);
   assert_true(t.peak_gflops > 1 && t.dram_gbs > 0.1 && !t.is_measured);
   const char *text = seer_target_print(&t, arena);
@@ -44,8 +45,9 @@ static void native_is_complete_and_round_trips(void **state) {
 
 static void texts_round_trip(void **state) {
   (void)state;
-  static const char *const texts[] = {"x86_64-linux-gnu", "aarch64-linux-gnu -cpu=neoverse-n1 -threads=8",
-      "riscv64-linux-gnu", "cpu -cpu=znver4 -l2=1M -l3=32M", "native -threads=3",
+  static const char *const texts[] = {"x86_64-linux-gnu",
+      "aarch64-linux-gnu -cpu=neoverse-n1 -threads=8", "riscv64-linux-gnu",
+      "cpu -cpu=znver4 -l2=1M -l3=32M", "native -threads=3",
       "x86_64-linux-gnu -model=\"A B, C\" -gflops=117.25 -measured"};
   for (size_t i = 0; i < SEER_COUNT_OF(texts); i++) {
     seer_target t = parse(texts[i]);
@@ -73,9 +75,9 @@ static void facts_follow_from_cpu_and_features(void **state) {
 
 static void bad_texts_are_refused(void **state) {
   (void)state;
-  static const char *const bad[] = {"", "  ", "mips-linux", "cuda", "native -threads=0", "native -threads=x",
-      "native -threads=1.5", "native -what=1", "native threads=1", "native -l2=5Q", "native -features=avx",
-      "x86_64-linux-gnu -lanes=5", "native -gflops=-3"};
+  static const char *const bad[] = {"", "  ", "mips-linux", "cuda", "native -threads=0",
+      "native -threads=x", "native -threads=1.5", "native -what=1", "native threads=1",
+      "native -l2=5Q", "native -features=avx", "x86_64-linux-gnu -lanes=5", "native -gflops=-3"};
   for (size_t i = 0; i < SEER_COUNT_OF(bad); i++) {
     seer_target target;
     seer_status status = seer_target_parse(bad[i], arena, &target);
@@ -103,12 +105,14 @@ static void keys_see_what_they_should(void **state) {
   static const struct {
     const char *more;
     bool same_key, same_feature_key;
-  } cases[] = {{" -threads=4", false, false}, {" -features=+avx", false, false}, {" -l3=1M", false, true},
-      {" -cpu=znver2", false, true}, {" -gflops=5 -measured -dram-gbs=3", true, true}};
+  } cases[] = {{" -threads=4", false, false}, {" -features=+avx", false, false},
+      {" -l3=1M", false, true}, {" -cpu=znver2", false, true},
+      {" -gflops=5 -measured -dram-gbs=3", true, true}};
   for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
     seer_target b = parse(seer_arena_printf(arena, "%s%s", base, cases[i].more));
     assert_int_equal(seer_target_key(&a) == seer_target_key(&b), cases[i].same_key);
-    assert_int_equal(seer_target_feature_key(&a) == seer_target_feature_key(&b), cases[i].same_feature_key);
+    assert_int_equal(
+        seer_target_feature_key(&a) == seer_target_feature_key(&b), cases[i].same_feature_key);
   }
 }
 
