@@ -323,6 +323,7 @@ static interval range_of(const context *c, seer_expr e) {
   for (uint32_t k = 0; k < c->n_node; k++) {
     if (c->node[k].id == e.i) r = meet(r, c->node[k].in);
   }
+  if (r.low > r.high) r.high = r.low;  // the facts never hold: any bound is true, but no empty one goes into arithmetic
   return r;
 }
 

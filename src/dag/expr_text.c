@@ -170,7 +170,14 @@ static seer_status parse_number(parser *p, parsed *out) {
     out->e = seer_expr_int(p->pool, dtype, i);
     return SEER_OK;
   }
+  seer_scan start = *p->scan;
   SEER_TRY(seer_scan_f64(p->scan, &f));
+  bool is_float = false;
+  for (const char *at = start.at; at < p->scan->at; at++) is_float |= *at == '.' || *at == 'e' || *at == 'E' || *at == 'n';
+  if (!is_float) {
+    *p->scan = start;
+    return seer_scan_i64(p->scan, &i);  // says that it does not fit
+  }
   seer_dtype dtype = SEER_DTYPE_F32;
   SEER_TRY(parse_type_suffix(p, &dtype));
   if (!seer_dtype_is_float(dtype)) {
