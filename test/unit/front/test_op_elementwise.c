@@ -1,0 +1,310 @@
+// Elementwise operators against C's own arithmetic: activations, broadcasting, types.
+#include <math.h>
+#include <string.h>
+
+#include "op_case.h"
+
+// ---- one input
+
+static double f_relu(double x) { return x > 0 ? x : 0; }
+static double f_leaky(double x) { return x > 0 ? x : 0.1 * x; }
+static double f_leaky_big(double x) { return x > 0 ? x : 3 * x; }
+static double f_sigmoid(double x) { return 1 / (1 + exp(-x)); }
+static double f_hard_sigmoid(double x) { return fmin(1, fmax(0, 0.3 * x + 0.4)); }
+static double f_hard_swish(double x) { return x * fmin(6, fmax(0, x + 3)) / 6; }
+static double f_elu(double x) { return x > 0 ? x : 1.5 * (exp(x) - 1); }
+static double f_selu(double x) { return x > 0 ? 1.0507009873 * x : 1.0507009873 * 1.6732632423 * (exp(x) - 1); }
+static double f_celu(double x) { return fmax(0, x) + fmin(0, 2 * (exp(x / 2) - 1)); }
+static double f_softplus(double x) { return log(1 + exp(x)); }
+static double f_softsign(double x) { return x / (1 + fabs(x)); }
+static double f_mish(double x) { return x * tanh(log(1 + exp(x))); }
+static double f_thresholded(double x) { return x > 0.5 ? x : 0; }
+static double f_gelu(double x) { return 0.5 * x * (1 + erf(x / sqrt(2))); }
+static double f_neg(double x) { return -x; }
+static double f_sign(double x) { return (x > 0) - (x < 0); }
+static double f_inverse(double x) { return 1 / x; }
+
+static void test_maps(void **state) {
+  (void)state;
+  static const struct {
+    const char *op;
+    int32_t opset;
+    double (*fn)(double);
+    const char *name[2];  // float attributes
+    double value[2];
+  } maps[] = {
+      {"Relu", 13, f_relu, {0}, {0}}, {"LeakyRelu", 6, f_leaky, {"alpha"}, {0.1}},
+      {"LeakyRelu", 16, f_leaky_big, {"alpha"}, {3}}, {"Sigmoid", 13, f_sigmoid, {0}, {0}},
+      {"HardSigmoid", 6, f_hard_sigmoid, {"alpha", "beta"}, {0.3, 0.4}}, {"HardSwish", 14, f_hard_swish, {0}, {0}},
+      {"Elu", 6, f_elu, {"alpha"}, {1.5}}, {"Selu", 6, f_selu, {0}, {0}}, {"Celu", 12, f_celu, {"alpha"}, {2}},
+      {"Softplus", 1, f_softplus, {0}, {0}}, {"Softsign", 1, f_softsign, {0}, {0}}, {"Mish", 18, f_mish, {0}, {0}},
+      {"ThresholdedRelu", 10, f_thresholded, {"alpha"}, {0.5}}, {"Gelu", 20, f_gelu, {0}, {0}},
+      {"Tanh", 13, tanh, {0}, {0}}, {"Exp", 13, exp, {0}, {0}}, {"Erf", 13, erf, {0}, {0}},
+      {"Sin", 7, sin, {0}, {0}}, {"Cos", 7, cos, {0}, {0}}, {"Neg", 13, f_neg, {0}, {0}},
+      {"Abs", 13, fabs, {0}, {0}}, {"Sign", 13, f_sign, {0}, {0}}, {"Floor", 13, floor, {0}, {0}},
+      {"Ceil", 13, ceil, {0}, {0}}, {"Round", 11, rint, {0}, {0}}, {"Reciprocal", 13, f_inverse, {0}, {0}},
+      {"Sqrt", 13, sqrt, {0}, {0}}, {"Log", 13, log, {0}, {0}},
+  };
+  for (size_t k = 0; k < SEER_COUNT_OF(maps); k++) {
+    op_case *c = case_open(maps[k].op, maps[k].opset);
+    case_in(c, SEER_DTYPE_F32, DIMS(2, 3, 5, 7));
+    bool is_positive = maps[k].fn == sqrt || maps[k].fn == log;
+    for (int64_t i = 0; i < 210; i++) {
+      if (is_positive) c->x[0].v[i] = fabs(c->x[0].v[i]) + 0.125;
+      if (i % 7 == 0 && !is_positive) c->x[0].v[i] *= 16;  // the tails too
+    }
+    for (int a = 0; a < 2; a++) {
+      if (maps[k].name[a]) case_f(c, maps[k].name[a], maps[k].value[a]);
+    }
+    case_run(c);
+    expect_dims(&c->y[0], DIMS(2, 3, 5, 7));
+    double *expected = new_values(c, 0);
+    for (int64_t i = 0; i < 210; i++) expected[i] = maps[k].fn(c->x[0].v[i]);
+    expect_values(c, 0, expected);
+    assert_int_equal(c->dag->n_stage, 1);
+    case_close(c);
+  }
+}
+
+static void test_scalar_and_types(void **state) {
+  (void)state;
+  op_case *c = case_open("Neg", 13);  // rank 0, integers
+  case_in(c, SEER_DTYPE_I64, 0, NULL);
+  c->x[0].v[0] = 41;
+  case_run(c);
+  expect_values(c, 0, (double[]){-41});
+  case_close(c);
+  c = case_open("Sqrt", 13);
+  case_in(c, SEER_DTYPE_I32, DIMS(3));
+  case_expect_error(c, "input 0 ('in/0:x') is i32, must be a float type");
+  case_close(c);
+  c = case_open("Not", 1);
+  case_in(c, SEER_DTYPE_BOOL, DIMS(6));
+  case_run(c);
+  for (int i = 0; i < 6; i++) assert_true(c->y[0].v[i] == 1 - c->x[0].v[i]);
+  case_close(c);
+}
+
+static void test_clip(void **state) {
+  (void)state;
+  for (int form = 0; form < 4; form++) {  // attributes; inputs; input min only; input max only
+    op_case *c = case_open("Clip", form ? 13 : 6);
+    case_in(c, SEER_DTYPE_F32, DIMS(3, 4, 5));
+    if (form == 0) {
+      case_f(c, "min", -0.5);
+      case_f(c, "max", 1);
+    }
+    if (form == 1 || form == 2) case_const(c, SEER_DTYPE_F32, 0, NULL, (double[]){-0.5});
+    if (form == 3) case_absent(c);
+    if (form == 1) case_const(c, SEER_DTYPE_F32, 0, NULL, (double[]){1});
+    if (form == 3) {  // a bound that is known only when running
+      case_in(c, SEER_DTYPE_F32, 0, NULL);
+      c->x[2].v[0] = 1;
+    }
+    case_run(c);
+    double *expected = new_values(c, 0);
+    for (int64_t i = 0; i < 60; i++) {
+      double x = c->x[0].v[i];
+      if (form != 3) x = fmax(x, -0.5);
+      if (form != 2) x = fmin(x, 1);
+      expected[i] = x;
+    }
+    expect_values(c, 0, expected);
+    case_close(c);
+  }
+  op_case *c = case_open("Clip", 13);
+  case_in(c, SEER_DTYPE_F32, DIMS(3));
+  case_const(c, SEER_DTYPE_F32, DIMS(2), (double[]){0, 1});
+  case_expect_error(c, "input 1 is [2], must be a scalar");
+  case_close(c);
+}
+
+// ---- several inputs
+
+static double g_add(double a, double b) { return a + b; }
+static double g_sub(double a, double b) { return a - b; }
+static double g_mul(double a, double b) { return a * b; }
+static double g_div(double a, double b) { return a / b; }
+static double g_prelu(double a, double b) { return a < 0 ? a * b : a; }
+static double g_eq(double a, double b) { return a == b; }
+static double g_lt(double a, double b) { return a < b; }
+static double g_le(double a, double b) { return a <= b; }
+static double g_gt(double a, double b) { return a > b; }
+static double g_ge(double a, double b) { return a >= b; }
+static double g_and(double a, double b) { return a != 0 && b != 0; }
+static double g_or(double a, double b) { return a != 0 || b != 0; }
+static double g_xor(double a, double b) { return (a != 0) != (b != 0); }
+static double g_int_div(double a, double b) { return trunc(a / b); }
+static double g_int_mod(double a, double b) { return a - b * floor(a / b); }
+static double g_pow(double a, double b) { return pow(a, b); }
+
+static void run_binary(const char *op, seer_dtype dtype, double (*fn)(double, double), uint32_t ra, const int64_t *a,
+    uint32_t rb, const int64_t *b, bool second_is_const) {
+  op_case *c = case_open(op, 13);
+  case_in(c, dtype, ra, a);
+  if (second_is_const) case_weight(c, dtype, rb, b);
+  else case_in(c, dtype, rb, b);
+  bool divides = fn == g_int_div || fn == g_int_mod || fn == g_div;
+  for (int64_t i = 0; i < tensor_elems(&c->x[1]); i++) {
+    if (divides && fabs(c->x[1].v[i]) < 0.25) c->x[1].v[i] = 3;
+    if (fn == g_eq && i % 3 == 0) c->x[1].v[i] = c->x[0].v[0];
+  }
+  for (int64_t i = 0; fn == g_pow && i < tensor_elems(&c->x[0]); i++) c->x[0].v[i] = fabs(c->x[0].v[i]);
+  if (strcmp(op, "Mod") == 0 && seer_dtype_is_float(dtype)) case_i(c, "fmod", 1);
+  case_run(c);
+  double *expected = new_values(c, 0);
+  int64_t index[SEER_MAX_RANK] = {0}, i = 0;
+  uint32_t rank = c->y[0].rank;
+  do {
+    expected[i++] = fn(tensor_at(&c->x[0], index + rank - ra), tensor_at(&c->x[1], index + rank - rb));
+  } while (next_index(index, c->y[0].dim, rank));
+  expect_values(c, 0, expected);
+  case_close(c);
+}
+
+static void test_binary(void **state) {
+  (void)state;
+  static const struct {
+    const char *op;
+    seer_dtype dtype;
+    double (*fn)(double, double);
+  } ops[] = {{"Add", SEER_DTYPE_F32, g_add}, {"Sub", SEER_DTYPE_F32, g_sub}, {"Mul", SEER_DTYPE_F32, g_mul},
+      {"Div", SEER_DTYPE_F32, g_div}, {"Min", SEER_DTYPE_F32, fmin}, {"Max", SEER_DTYPE_F32, fmax},
+      {"Sum", SEER_DTYPE_F32, g_add}, {"Equal", SEER_DTYPE_I32, g_eq}, {"Equal", SEER_DTYPE_F32, g_eq},
+      {"Less", SEER_DTYPE_F32, g_lt}, {"LessOrEqual", SEER_DTYPE_I64, g_le}, {"Greater", SEER_DTYPE_F32, g_gt},
+      {"GreaterOrEqual", SEER_DTYPE_I64, g_ge}, {"And", SEER_DTYPE_BOOL, g_and}, {"Or", SEER_DTYPE_BOOL, g_or},
+      {"Xor", SEER_DTYPE_BOOL, g_xor}, {"Div", SEER_DTYPE_I64, g_int_div}, {"Div", SEER_DTYPE_I32, g_int_div},
+      {"Mod", SEER_DTYPE_I64, g_int_mod}, {"Mod", SEER_DTYPE_F32, fmod}, {"Pow", SEER_DTYPE_F32, g_pow}};
+  for (size_t k = 0; k < SEER_COUNT_OF(ops); k++) {
+    run_binary(ops[k].op, ops[k].dtype, ops[k].fn, DIMS(2, 3, 5, 7), DIMS(2, 3, 5, 7), false);
+    run_binary(ops[k].op, ops[k].dtype, ops[k].fn, DIMS(2, 3, 4, 5), DIMS(3, 1, 1), false);
+    run_binary(ops[k].op, ops[k].dtype, ops[k].fn, DIMS(5), DIMS(2, 3, 1, 5), false);
+    run_binary(ops[k].op, ops[k].dtype, ops[k].fn, DIMS(2, 1, 4), DIMS(3, 1), false);
+  }
+  run_binary("PRelu", SEER_DTYPE_F32, g_prelu, DIMS(2, 3, 4, 5), DIMS(3, 1, 1), true);
+  run_binary("Add", SEER_DTYPE_F32, g_add, DIMS(2, 3, 4), DIMS(1), true);  // a literal
+  run_binary("Add", SEER_DTYPE_F32, g_add, DIMS(2, 3, 4), 0, NULL, false);
+}
+
+static void test_binary_errors(void **state) {
+  (void)state;
+  op_case *c = case_open("Add", 13);
+  case_in(c, SEER_DTYPE_F32, DIMS(2, 3));
+  case_in(c, SEER_DTYPE_F32, DIMS(2));
+  case_expect_error(c, "dimension 0 is 2, must be 1 or 3 to broadcast");
+  case_close(c);
+  c = case_open("Mul", 13);
+  case_in(c, SEER_DTYPE_F32, DIMS(2, 3));
+  case_in(c, SEER_DTYPE_I64, DIMS(3));
+  case_expect_error(c, "is i64, must be f32 like input 0");
+  case_close(c);
+  c = case_open("PRelu", 13);
+  case_in(c, SEER_DTYPE_F32, DIMS(3));
+  case_in(c, SEER_DTYPE_F32, DIMS(2, 3));
+  case_expect_error(c, "input 1 is [2,3], must broadcast to [3]");
+  case_close(c);
+}
+
+static void test_variadic(void **state) {
+  (void)state;
+  static const char *const ops[] = {"Sum", "Mean", "Min", "Max"};
+  for (int k = 0; k < 4; k++) {
+    op_case *c = case_open(ops[k], 13);
+    case_in(c, SEER_DTYPE_F32, DIMS(2, 3, 5));
+    case_in(c, SEER_DTYPE_F32, DIMS(3, 1));
+    case_weight(c, SEER_DTYPE_F32, DIMS(2, 1, 5));
+    case_run(c);
+    double *expected = new_values(c, 0);
+    for (int64_t i = 0; i < 30; i++) {
+      double a = c->x[0].v[i], b = c->x[1].v[i / 5 % 3], w = c->x[2].v[i / 15 * 5 + i % 5];
+      expected[i] = k == 0 ? a + b + w : k == 1 ? (a + b + w) / 3 : k == 2 ? fmin(a, fmin(b, w)) : fmax(a, fmax(b, w));
+    }
+    expect_values(c, 0, expected);
+    case_close(c);
+  }
+}
+
+static void test_where_pow_cast(void **state) {
+  (void)state;
+  op_case *c = case_open("Where", 9);
+  case_in(c, SEER_DTYPE_BOOL, DIMS(4, 1));
+  case_in(c, SEER_DTYPE_F32, DIMS(3, 1, 5));
+  case_in(c, SEER_DTYPE_F32, DIMS(5));
+  case_run(c);
+  expect_dims(&c->y[0], DIMS(3, 4, 5));
+  double *expected = new_values(c, 0);
+  for (int64_t i = 0; i < 60; i++) {
+    expected[i] = c->x[0].v[i / 5 % 4] != 0 ? c->x[1].v[i / 20 * 5 + i % 5] : c->x[2].v[i % 5];
+  }
+  expect_values(c, 0, expected);
+  case_close(c);
+
+  static const double exponents[] = {2, 0.5, 3, -1, -0.5, 1, 1.7};
+  for (size_t k = 0; k < SEER_COUNT_OF(exponents); k++) {
+    c = case_open("Pow", 13);
+    case_in(c, SEER_DTYPE_F32, DIMS(2, 3));
+    case_const(c, k % 2 ? SEER_DTYPE_F64 : SEER_DTYPE_F32, 0, NULL, &exponents[k]);
+    for (int64_t i = 0; i < 6; i++) c->x[0].v[i] = (double)(float)(fabs(c->x[0].v[i]) + 0.1);
+    case_run(c);
+    expected = new_values(c, 0);
+    for (int64_t i = 0; i < 6; i++) expected[i] = pow(c->x[0].v[i], (double)(float)exponents[k]);
+    expect_values(c, 0, expected);
+    case_close(c);
+  }
+
+  static const struct {
+    seer_dtype from;
+    int64_t to;
+    double in[3], out[3];
+  } casts[] = {{SEER_DTYPE_F32, 7, {1.75, -2.5, 0}, {1, -2, 0}}, {SEER_DTYPE_I64, 1, {3, -4, 0}, {3, -4, 0}},
+      {SEER_DTYPE_F32, 9, {0.5, 0, -3}, {1, 0, 1}}, {SEER_DTYPE_BOOL, 1, {1, 0, 1}, {1, 0, 1}},
+      {SEER_DTYPE_I64, 9, {7, 0, -1}, {1, 0, 1}}, {SEER_DTYPE_I32, 7, {7, 0, -1}, {7, 0, -1}}};
+  for (size_t k = 0; k < SEER_COUNT_OF(casts); k++) {
+    for (int folded = 0; folded < 2; folded++) {
+      c = case_open("Cast", 13);
+      if (folded) {
+        case_const(c, casts[k].from, DIMS(3), casts[k].in);
+      } else {
+        case_in(c, casts[k].from, DIMS(3));
+        memcpy(c->x[0].v, casts[k].in, sizeof casts[k].in);
+      }
+      case_i(c, "to", casts[k].to);
+      if (folded) case_fold(c);
+      else case_run(c);
+      expect_values(c, 0, casts[k].out);
+      case_close(c);
+    }
+  }
+  c = case_open("Cast", 13);
+  case_in(c, SEER_DTYPE_F32, DIMS(3));
+  case_i(c, "to", 8);
+  case_expect_error(c, "'to' is 8");
+  case_close(c);
+}
+
+// Every entry is complete and found under its own name.
+static void test_table(void **state) {
+  (void)state;
+  for (size_t i = 0; i < seer_op_table_count; i++) {
+    const seer_op_desc *op = seer_op_table[i];
+    assert_non_null(op->infer);
+    assert_non_null(op->attrs);
+    assert_non_null(op->doc);
+    assert_ptr_equal(seer_op_find("", op->name, op->opset_min), op);
+    assert_ptr_equal(seer_op_find("ai.onnx", op->name, op->opset_max), op);
+    assert_null(seer_op_find("", op->name, op->opset_max + 1));
+    assert_true(op->emit || op->fold);
+    assert_true(!op->folds_from_shape || op->fold);
+  }
+  assert_null(seer_op_find("com.microsoft", "Gemm", 13));
+  assert_null(seer_op_find("", "Nonsense", 13));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_maps), cmocka_unit_test(test_scalar_and_types), cmocka_unit_test(test_clip),
+      cmocka_unit_test(test_binary), cmocka_unit_test(test_binary_errors), cmocka_unit_test(test_variadic),
+      cmocka_unit_test(test_where_pow_cast), cmocka_unit_test(test_table),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
