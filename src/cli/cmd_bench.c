@@ -1,0 +1,193 @@
+// cmd_bench.c - familyseer bench: latency of a compiled model. Single runs are timed; the profile comes from runs of its
+// own; --compare alternates two models on the same threads, so that the machine's drift falls on both.
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "cli/use.h"
+
+typedef struct {
+  double *ms;  // sorted after statistics
+  size_t n;
+  double min, median, mean, p90, p95, p99, stddev;
+} samples;
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+// Nearest rank: the smallest value that at least this share of the samples does not exceed.
+static double percentile(const samples *s, double share) {
+  size_t rank = (size_t)ceil(share * (double)s->n);
+  return s->ms[rank > 0 ? rank - 1 : 0];
+}
+
+static void finish(samples *s) {
+  qsort(s->ms, s->n, sizeof *s->ms, by_value);
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < s->n; i++) sum += s->ms[i];
+  s->mean = sum / (double)s->n;
+  for (size_t i = 0; i < s->n; i++) squares += (s->ms[i] - s->mean) * (s->ms[i] - s->mean);
+  s->stddev = s->n > 1 ? sqrt(squares / (double)(s->n - 1)) : 0;
+  s->min = s->ms[0];
+  s->median = (s->ms[(s->n - 1) / 2] + s->ms[s->n / 2]) / 2;
+  s->p90 = percentile(s, 0.90);
+  s->p95 = percentile(s, 0.95);
+  s->p99 = percentile(s, 0.99);
+}
+
+static double timed_run(seer_use *use, seer_status *status) {
+  uint64_t before = seer_os_now_ns();
+  if (!*status) *status = seer_use_run(use);
+  return (double)(seer_os_now_ns() - before) * 1e-6;
+}
+
+static void add(samples *s, double ms, seer_arena *arena, size_t *cap) {
+  s->ms = SEER_GROW(arena, double, s->ms, s->n, cap);
+  s->ms[s->n++] = ms;
+}
+
+static json_t *to_json(const samples *s, uint32_t threads, const char *model) {
+  return json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:i, s:f}", "model", model, "min_ms", s->min,
+      "median_ms", s->median, "mean_ms", s->mean, "p90_ms", s->p90, "p95_ms", s->p95, "p99_ms", s->p99, "stddev_ms",
+      s->stddev, "n", (json_int_t)s->n, "threads", (int)threads, "throughput_per_s", 1000 / s->mean);
+}
+
+static void print_samples(const samples *s, uint32_t threads, const char *model) {
+  printf("%s, %u thread%s, %zu runs\n", model, threads, threads == 1 ? "" : "s", s->n);
+  printf("  min %.4f ms   median %.4f   mean %.4f   P90 %.4f   P95 %.4f   P99 %.4f   stddev %.4f\n", s->min, s->median,
+      s->mean, s->p90, s->p95, s->p99, s->stddev);
+  printf("  throughput %.2f inferences/s\n", 1000 / s->mean);
+}
+
+static seer_status emit(json_t *object) {
+  char *dump = object ? json_dumps(object, JSON_COMPACT) : NULL;
+  json_decref(object);
+  if (!dump) return SEER_FAIL(RESOURCE, "no memory for JSON");
+  puts(dump);
+  free(dump);
+  return SEER_OK;
+}
+
+// ---- profile
+static int by_seconds(const void *a, const void *b) {
+  double x = ((const seer_step_info *)a)->seconds, y = ((const seer_step_info *)b)->seconds;
+  return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static seer_status profile(seer_use *use, json_t *object) {
+  int32_t n = use->api->n_steps(use->model);
+  seer_step_info *steps = SEER_NEW_ARRAY(use->arena, seer_step_info, n + 1);
+  SEER_TRY(seer_rt_to_status(use->api->session_profile(use->session, 20, steps), use->path, "profiling failed"));
+  qsort(steps, (size_t)n, sizeof *steps, by_seconds);
+  double total = 0;
+  for (int32_t i = 0; i < n; i++) total += steps[i].seconds;
+  if (object) {
+    json_t *list = json_array();
+    for (int32_t i = 0; i < n; i++)
+      json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f}", "name", steps[i].name, "kind", steps[i].kind,
+          "source", steps[i].source, "ms", steps[i].seconds * 1e3, "share", total > 0 ? steps[i].seconds / total : 0,
+          "gflops", steps[i].seconds > 0 ? steps[i].flops / steps[i].seconds * 1e-9 : 0));
+    json_object_set_new(object, "profile", list);
+    return SEER_OK;
+  }
+  printf("\n%9s %7s %7s %9s  %-8s %s\n", "ms", "share", "sum", "GFLOP/s", "source", "step");
+  double sum = 0;
+  for (int32_t i = 0; i < n; i++) {
+    if (strcmp(steps[i].kind, "view") == 0) continue;
+    sum += steps[i].seconds;
+    printf("%9.4f %6.1f%% %6.1f%% %9.1f  %-8s %s\n", steps[i].seconds * 1e3, 100 * steps[i].seconds / total,
+        100 * sum / total, steps[i].seconds > 0 ? steps[i].flops / steps[i].seconds * 1e-9 : 0,
+        strcmp(steps[i].kind, "kernel") == 0 ? steps[i].source : steps[i].kind, steps[i].name);
+  }
+  printf("%9.4f  sum of the steps' best times\n", total * 1e3);
+  return SEER_OK;
+}
+
+// ---- one model, or two in turns
+static seer_status measure(const seer_context *context, seer_use *a, seer_use *b, samples *of_a, samples *of_b,
+    double *out_ratio) {
+  seer_status status = SEER_OK;
+  for (int64_t i = seer_context_i64(context, SEER_OPT_WARMUP); i > 0 && !status; i--) {
+    timed_run(a, &status);
+    if (b) timed_run(b, &status);
+  }
+  int64_t least = seer_context_i64(context, SEER_OPT_ITERATIONS);
+  uint64_t until = seer_os_now_ns() + (uint64_t)(seer_context_f64(context, SEER_OPT_DURATION) * 1e9);
+  size_t cap_a = 0, cap_b = 0, cap_ratio = 0;
+  samples ratio = {0};
+  for (int64_t i = 0; !status && (i < least || seer_os_now_ns() < until); i++) {
+    double ms_b = 0, ms_a = 0;
+    if (b && i % 2) ms_b = timed_run(b, &status);
+    ms_a = timed_run(a, &status);
+    if (b && i % 2 == 0) ms_b = timed_run(b, &status);
+    add(of_a, ms_a, a->arena, &cap_a);
+    if (!b) continue;
+    add(of_b, ms_b, a->arena, &cap_b);
+    add(&ratio, ms_a / ms_b, a->arena, &cap_ratio);
+  }
+  if (status) return status;
+  finish(of_a);
+  if (!b) return SEER_OK;
+  finish(of_b);
+  finish(&ratio);
+  *out_ratio = ratio.median;
+  return SEER_OK;
+}
+
+static seer_status bench_one(seer_context *context, seer_use *use) {
+  samples s = {0};
+  bool is_json = seer_context_bool(context, SEER_OPT_JSON);
+  SEER_TRY(measure(context, use, NULL, &s, NULL, NULL));
+  uint32_t threads = use->api->pool_threads(use->pool);
+  json_t *object = is_json ? to_json(&s, threads, use->path) : NULL;
+  if (!is_json) print_samples(&s, threads, use->path);
+  if (seer_context_bool(context, SEER_OPT_PROFILE)) SEER_TRY(profile(use, object));
+  return is_json ? emit(object) : SEER_OK;
+}
+
+static seer_status bench_two(seer_context *context, seer_use *a, seer_use *b) {
+  samples of_a = {0}, of_b = {0};
+  double ratio = 0;
+  SEER_TRY(measure(context, a, b, &of_a, &of_b, &ratio));
+  uint32_t threads = a->api->pool_threads(a->pool);
+  if (seer_context_bool(context, SEER_OPT_JSON)) {
+    json_t *object = to_json(&of_a, threads, a->path);
+    json_object_set_new(object, "other", to_json(&of_b, threads, b->path));
+    json_object_set_new(object, "ratio", json_real(ratio));
+    return emit(object);
+  }
+  print_samples(&of_a, threads, a->path);
+  print_samples(&of_b, threads, b->path);
+  printf("ratio %.4f (median of %s / %s over %zu pairs): the %s is %.2f times as fast\n", ratio, a->path, b->path, of_a.n,
+      ratio <= 1 ? "first" : "second", ratio <= 1 ? 1 / ratio : ratio);
+  return SEER_OK;
+}
+
+static seer_status run(seer_context *context, int argc, char **argv) {
+  (void)argc;
+  seer_arena *arena = seer_context_arena(context);
+  const char *other = seer_context_str(context, SEER_OPT_COMPARE);
+  seer_use a = {0}, b = {0};
+  seer_status status = seer_use_open(context, argv[0], NULL, seer_context_bool(context, SEER_OPT_PIN), arena, &a);
+  if (!status) status = seer_use_fill(context, &a);
+  if (!status && *other) status = seer_use_open(context, other, a.pool, false, arena, &b);
+  if (!status && *other) status = seer_use_fill(context, &b);
+  if (!status) status = *other ? bench_two(context, &a, &b) : bench_one(context, &a);
+  seer_use_close(&b);
+  seer_use_close(&a);
+  return status;
+}
+
+const seer_command seer_command_bench = {
+    .name = "bench",
+    .args = "MODEL.so [--threads N] [--iterations N] [--duration 2s] [--profile] [--compare OTHER.so] [--json]",
+    .doc = "latency of a compiled model: minimum, median, percentiles, time of each step; two models in turns",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

@@ -1,0 +1,45 @@
+// cmd_compile.c - familyseer compile: a network and the best schedules that are known -> model.so and what belongs to it.
+// Never measures.
+#include <stdio.h>
+
+#include "base/os.h"
+#include "cli/command.h"
+#include "code/choice.h"
+#include "models/models.h"
+
+static seer_status compile_network(seer_context *context, const seer_network *network, const char *out_dir,
+    seer_arena *arena) {
+  uint64_t start = seer_os_now_ns();
+  seer_choice *choices = NULL;
+  SEER_TRY(seer_default_choices(context, network, seer_context_i64(context, SEER_OPT_OPT_LEVEL), arena, &choices));
+  SEER_TRY(seer_build_model(context, network, choices, out_dir));
+  fprintf(stderr, "%u steps, %u tasks: %s/model.so in %.1f s\n", network->n_step, network->n_task, out_dir,
+      (double)(seer_os_now_ns() - start) * 1e-9);
+  return SEER_OK;
+}
+
+static seer_status run(seer_context *context, int argc, char **argv) {
+  (void)argc;
+  const char *out_dir = seer_context_str(context, SEER_OPT_OUTPUT);
+  if (!*out_dir) return seer_cli_usage_error("-o DIR is missing: where model.so goes");
+  const char *emit = seer_context_str(context, SEER_OPT_EMIT);
+  if (emit[0] != 's') return SEER_FAIL(UNSUPPORTED, "--emit %s: only so can be written", emit);
+  SEER_TRY(seer_context_find_target(context));
+  seer_arena *arena = seer_arena_create("model");
+  seer_network *network = NULL;
+  seer_status status = seer_front_load(context, argv[0], seer_model_build, arena, &network);
+  if (!status && *network->notice) fprintf(stderr, "%s\n", network->notice);
+  if (!status) status = compile_network(context, network, out_dir, arena);
+  if (network) seer_graph_close(network->graph);
+  seer_arena_destroy(arena);
+  return status;
+}
+
+const seer_command seer_command_compile = {
+    .name = "compile",
+    .args = "MODEL -o DIR [-O0|-O1|-O2|-O3] [--input-shapes x:1x3x224x224] [--target TARGET]",
+    .doc = "writes model.so, model.h, weights.bin, model.json from the best schedules known; never measures",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

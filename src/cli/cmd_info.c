@@ -1,0 +1,110 @@
+// cmd_info.c - familyseer info: what a model, or a compiled model, is.
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "cli/info.h"
+#include "cli/use.h"
+
+static void print_values(const json_t *values, const char *title) {
+  size_t i;
+  const json_t *v;
+  json_array_foreach(values, i, v) {
+    printf("%-12s%s %s[", i == 0 ? title : "", json_string_value(json_object_get(v, "name")),
+        json_string_value(json_object_get(v, "dtype")));
+    const json_t *shape = json_object_get(v, "shape"), *dim;
+    size_t k;
+    json_array_foreach(shape, k, dim) printf("%s%lld", k > 0 ? "," : "", (long long)json_integer_value(dim));
+    printf("]\n");
+  }
+}
+
+static double number(const json_t *object, const char *group, const char *key) {
+  const json_t *inner = group ? json_object_get(object, group) : object;
+  return json_number_value(json_object_get(inner, key));
+}
+
+static const char *string(const json_t *object, const char *key) {
+  const char *s = json_string_value(json_object_get(object, key));
+  return s ? s : "";
+}
+
+// Tasks by where their schedules come from.
+static void print_sources(const json_t *tasks) {
+  const char *seen[16];
+  size_t n_seen = 0, i;
+  const json_t *task;
+  printf("%-12s%zu:", "tasks", json_array_size(tasks));
+  json_array_foreach(tasks, i, task) {
+    const char *source = string(task, "source");
+    size_t k = 0;
+    while (k < n_seen && strcmp(seen[k], source) != 0) k++;
+    if (k < n_seen || n_seen == SEER_COUNT_OF(seen)) continue;
+    seen[n_seen++] = source;
+    size_t count = 0, j;
+    const json_t *other;
+    json_array_foreach(tasks, j, other) count += strcmp(string(other, "source"), source) == 0;
+    printf("%s %zu %s", n_seen > 1 ? "," : "", count, source);
+  }
+  printf("\n");
+}
+
+seer_status seer_info_library(seer_context *context, const char *path) {
+  seer_arena *arena = seer_context_arena(context);
+  char message[1024] = "";
+  void *library = NULL;
+  const seer_model_api *api = NULL;
+  seer_model *model = NULL;
+  SEER_TRY(seer_rt_to_status(seer_model_load(path, &library, &api, message, sizeof message), path, message));
+  const char *weights = seer_context_str(context, SEER_OPT_WEIGHTS);
+  seer_rt_code code = api->open(*weights ? weights : NULL, NULL, 0, seer_context_i64(context, SEER_OPT_VERIFY) > 0, &model,
+      message, sizeof message);
+  seer_status status = seer_rt_to_status(code, path, message);
+  const char *text = status ? NULL : seer_arena_strdup(arena, api->info_json(model));
+  if (model) api->close(model);
+  seer_model_unload(library);
+  if (status) return status;
+  if (seer_context_bool(context, SEER_OPT_JSON)) {
+    fputs(text, stdout);
+    return SEER_OK;
+  }
+  json_error_t error;
+  json_t *info = json_loads(text, 0, &error);
+  if (!info) return SEER_FAIL(CORRUPT, "%s: its description is damaged: %s", path, error.text);
+  printf("%-12s%s (%s)\n", "model", string(info, "model"), string(info, "made_by"));
+  print_values(json_object_get(info, "inputs"), "inputs");
+  print_values(json_object_get(info, "outputs"), "outputs");
+  printf("%-12s%.1f MiB\n", "weights", number(info, "weights", "bytes") / 1048576);
+  printf("%-12s%.1f MiB activations, %.1f MiB shared, %.1f KiB a thread\n", "memory",
+      number(info, "memory", "activations") / 1048576, number(info, "memory", "shared") / 1048576,
+      number(info, "memory", "per_thread") / 1024);
+  printf("%-12s%zu\n", "steps", json_array_size(json_object_get(info, "steps")));
+  print_sources(json_object_get(info, "tasks"));
+  printf("%-12s%s\n", "needs", string(info, "cpu_features"));
+  printf("%-12s%s\n", "target", string(info, "target"));
+  json_decref(info);
+  return SEER_OK;
+}
+
+static seer_status run(seer_context *context, int argc, char **argv) {
+  (void)argc;
+  const char *path = seer_use_path(argv[0], seer_context_arena(context));
+  bool is_elf = false;
+  if (seer_os_exists(path)) {
+    seer_os_map map;
+    SEER_TRY(seer_os_map_file(path, &map));
+    is_elf = map.n_bytes >= 4 && memcmp(map.data, "\x7f" "ELF", 4) == 0;
+    seer_os_unmap(&map);
+  }
+  return is_elf ? seer_info_library(context, path) : seer_info_network(context, argv[0]);
+}
+
+const seer_command seer_command_info = {
+    .name = "info",
+    .args = "MODEL | MODEL.so [--json]",
+    .doc = "inputs, outputs, operators and what is unsupported; of a compiled model also schedules and what it needs",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};
