@@ -44,6 +44,7 @@ lint: all
 	@tool/lint.sh $(BUILD)
 
 format:
+	@tool/sources.sh | xargs tool/wrap.py
 	@tool/sources.sh | xargs clang-format-14 -i
 
 # Text that is generated from tables; lint checks that it is up to date.

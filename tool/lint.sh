@@ -14,6 +14,7 @@ step() {
 }
 format() {
   local bad
+  tool/sources.sh | xargs python3 tool/wrap.py --check >&2 || return 1
   bad=$(tool/sources.sh | xargs -P 2 -n 40 clang-format-14 --dry-run -Werror 2>&1 | grep -o '^[^:]*:[0-9]*:[0-9]*: error' |
     cut -d: -f1 | sort | uniq -c)
   [ -z "$bad" ] || { echo "not as clang-format 14 would write it (run make format):"; echo "$bad"; return 1; } >&2

@@ -1,7 +1,8 @@
 // arena.c - bump allocation in a chain of blocks, newest first.
-// Blocks come from calloc, so bytes never handed out before are known to be zero (above `dirty_bytes`) and large
-// fresh blocks cost no page until they are touched; only reused bytes are cleared. One freed block of ordinary
-// size is kept as a spare, so that a save / rewind pair around a block's end does not go to malloc each time.
+// Blocks come from calloc, so bytes never handed out before are known to be zero (above
+// `dirty_bytes`) and large fresh blocks cost no page until they are touched; only reused bytes are
+// cleared. One freed block of ordinary size is kept as a spare, so that a save / rewind pair around
+// a block's end does not go to malloc each time.
 #include "base/arena.h"
 
 #include <stdarg.h>

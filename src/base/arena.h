@@ -1,6 +1,7 @@
 // arena.h - bump allocation by lifetime: model, task, round, scratch.
-// Memory comes zeroed. When memory runs out the process aborts through one hook (compiler side only; the
-// runtime does not use arenas). Freed memory is poisoned under ASan, filled with 0xA5 otherwise.
+// Memory comes zeroed. When memory runs out the process aborts through one hook (compiler side
+// only; the runtime does not use arenas). Freed memory is poisoned under ASan, filled with 0xA5
+// otherwise.
 #ifndef SEER_BASE_ARENA_H
 #define SEER_BASE_ARENA_H
 
@@ -21,8 +22,8 @@ void *seer_arena_alloc(seer_arena *arena, size_t size_bytes, size_t align_bytes)
 #define SEER_NEW_ARRAY(arena, type, n) \
   ((type *)seer_arena_alloc((arena), sizeof(type) * (size_t)(n), _Alignof(type)))
 
-// Doubles an array that lives in `arena` when *n_cap == n; old bytes are copied, the rest is zeroed.
-// Use: items = SEER_GROW(arena, item, items, n, &cap);
+// Doubles an array that lives in `arena` when *n_cap == n; old bytes are copied, the rest is
+// zeroed. Use: items = SEER_GROW(arena, item, items, n, &cap);
 void *seer_arena_grow(
     seer_arena *arena, void *items, size_t item_bytes, size_t align_bytes, size_t n, size_t *cap);
 #define SEER_GROW(arena, type, items, n, cap) \
@@ -34,8 +35,8 @@ void *seer_arena_memdup(seer_arena *arena, const void *bytes, size_t n_bytes);
 SEER_PRINTF(2, 3) char *seer_arena_printf(seer_arena *arena, const char *format, ...);
 
 seer_arena_mark seer_arena_save(const seer_arena *arena);
-void seer_arena_rewind(
-    seer_arena *arena, seer_arena_mark mark);  // frees all that came after `mark`
+// frees all that came after `mark`
+void seer_arena_rewind(seer_arena *arena, seer_arena_mark mark);
 void seer_arena_reset(seer_arena *arena);  // frees all, keeps one block
 size_t seer_arena_bytes(const seer_arena *arena);  // bytes handed out
 

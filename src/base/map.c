@@ -1,6 +1,7 @@
 // map.c - open addressing over a dense array of entries.
-// The entries stand in insertion order; the table holds entry numbers plus one (0 = free) and is rebuilt at twice
-// the size when more than half full. Nothing is ever removed, so linear probing needs no tombstones.
+// The entries stand in insertion order; the table holds entry numbers plus one (0 = free) and is
+// rebuilt at twice the size when more than half full. Nothing is ever removed, so linear probing
+// needs no tombstones.
 #include "base/map.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 // os.h - the operating system: clock, files, memory maps, processes, threads, dynamic libraries.
-// Nothing else in the tree calls the OS for these. Linux first; names follow POSIX where they match it.
+// Nothing else in the tree calls the OS for these. Linux first; names follow POSIX where they match
+// it.
 #ifndef SEER_BASE_OS_H
 #define SEER_BASE_OS_H
 
@@ -16,8 +17,8 @@ typedef struct {
   size_t n_bytes;
 } seer_os_map;
 
-SEER_MUST_USE seer_status seer_os_map_file(
-    const char *path, seer_os_map *out_map);  // read only, private
+// read only, private
+SEER_MUST_USE seer_status seer_os_map_file(const char *path, seer_os_map *out_map);
 void seer_os_unmap(seer_os_map *map);
 SEER_MUST_USE seer_status seer_os_read_file(const char *path, seer_arena *arena, size_t max_bytes,
     char **out_data,
@@ -32,18 +33,19 @@ SEER_MUST_USE seer_status seer_os_temp_dir(
     const char *prefix, seer_arena *arena, const char **out_path);
 SEER_MUST_USE seer_status seer_os_temp_dir_in(
     const char *folder, const char *prefix, seer_arena *arena, const char **out_path);
-SEER_MUST_USE seer_status seer_os_rename(
-    const char *from, const char *to);  // replaces `to`; same file system
-SEER_MUST_USE seer_status seer_os_cache_dir(
-    seer_arena *arena, const char **out_path);  // <user cache>/familyseer, made
-SEER_MUST_USE seer_status seer_os_self_path(
-    seer_arena *arena, const char **out_path);  // this executable
+// replaces `to`; same file system
+SEER_MUST_USE seer_status seer_os_rename(const char *from, const char *to);
+// <user cache>/familyseer, made
+SEER_MUST_USE seer_status seer_os_cache_dir(seer_arena *arena, const char **out_path);
+// this executable
+SEER_MUST_USE seer_status seer_os_self_path(seer_arena *arena, const char **out_path);
 const char *seer_os_path_join(seer_arena *arena, const char *folder, const char *name);
 const char *seer_os_path_dir(seer_arena *arena, const char *path);
 const char *seer_os_path_base(const char *path);
 
 // ---- processes. Children are exec'd, never forked to run our code; they die with the parent
-// (PR_SET_PDEATHSIG). Descriptors in `keep_fds` stay open in the child at the same numbers; all others are closed.
+// (PR_SET_PDEATHSIG). Descriptors in `keep_fds` stay open in the child at the same numbers; all
+// others are closed.
 typedef struct {
   int32_t pid;  // 0 = none
 } seer_os_process;
@@ -58,8 +60,8 @@ typedef struct {
 
 SEER_MUST_USE seer_status seer_os_spawn(
     const seer_os_spawn_options *options, seer_os_process *out_process);
-// Waits at most `timeout_ns` (UINT64_MAX: for ever; 0: only looks). *out_done false on time-out. Exit status, or
-// 128 + signal.
+// Waits at most `timeout_ns` (UINT64_MAX: for ever; 0: only looks). *out_done false on time-out.
+// Exit status, or 128 + signal.
 SEER_MUST_USE seer_status seer_os_wait(
     seer_os_process *process, uint64_t timeout_ns, bool *out_done, int *out_status);
 void seer_os_kill(seer_os_process *process);  // SIGKILL and reap; 0 is fine
@@ -73,7 +75,8 @@ SEER_MUST_USE seer_status seer_os_write_all(int fd, const void *data, size_t n_b
 // Reads exactly n_bytes; TIMEOUT after timeout_ns without them, IO at end of file.
 SEER_MUST_USE seer_status seer_os_read_all(int fd, void *data, size_t n_bytes, uint64_t timeout_ns);
 void seer_os_close(int fd);  // -1 is fine
-// Waits until one of the descriptors can be read or has ended; out_ready[i] says which. False on time-out.
+// Waits until one of the descriptors can be read or has ended; out_ready[i] says which. False on
+// time-out.
 bool seer_os_poll_in(const int *fds, size_t n, uint64_t timeout_ns, bool *out_ready);
 
 // ---- threads
@@ -81,7 +84,8 @@ typedef struct seer_os_thread seer_os_thread;
 SEER_MUST_USE seer_status seer_os_thread_create(
     void (*run)(void *), void *arg, seer_os_thread **out_thread);
 void seer_os_thread_join(seer_os_thread *thread);
-// Threads that this process may use: affinity mask, cut by the cgroup quota rounded down, at least 1.
+// Threads that this process may use: affinity mask, cut by the cgroup quota rounded down, at least
+// 1.
 uint32_t seer_os_n_threads(void);
 SEER_MUST_USE seer_status seer_os_pin_self(uint32_t nth_allowed_cpu);
 uint64_t seer_os_peak_rss_bytes(void);

@@ -1,5 +1,6 @@
 // os_file.c - files, maps, folders, locks, shared memory, pipes, dynamic libraries on Linux.
-// Every failure becomes one status here, with the path and the system's words; errno leaves this file nowhere.
+// Every failure becomes one status here, with the path and the system's words; errno leaves this
+// file nowhere.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -65,7 +66,8 @@ void seer_os_sleep_ns(uint64_t ns) {
 
 // ---- files
 
-// Opens a regular file for reading; *out_size is its length (0 for those of /proc, which do not know it).
+// Opens a regular file for reading; *out_size is its length (0 for those of /proc, which do not
+// know it).
 static seer_status open_regular(const char *path, int *out_fd, size_t *out_size) {
   TRY_FAULT("cannot open", path);
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -326,7 +328,8 @@ seer_status seer_os_shm_create(const char *name, size_t n_bytes, int *out_fd) {
 seer_status seer_os_shm_map(int fd, size_t n_bytes, bool writable, void **out_data) {
   *out_data = NULL;
   TRY_FAULT("cannot map", "shared memory");
-  // A map beyond the end would be a SIGBUS later; the size comes from another process, so it is checked here.
+  // A map beyond the end would be a SIGBUS later; the size comes from another process, so it is
+  // checked here.
   struct stat info;
   if (fstat(fd, &info) != 0) return seer_os_fail(errno, "cannot map", "shared memory");
   if ((uint64_t)info.st_size < n_bytes)

@@ -1,7 +1,7 @@
 // os_process.c - child processes, threads, processors.
-// A child is forked and at once exec'd; between the two only async-signal-safe calls are made. It reports a
-// failed exec through a pipe that a successful one closes. It has its own process group, so that Ctrl-C reaches
-// only the parent, which then ends its children in order.
+// A child is forked and at once exec'd; between the two only async-signal-safe calls are made. It
+// reports a failed exec through a pipe that a successful one closes. It has its own process group,
+// so that Ctrl-C reaches only the parent, which then ends its children in order.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -193,7 +193,8 @@ void seer_os_thread_join(seer_os_thread *thread) {
   free(thread);
 }
 
-// The mask that the process began with: later ones may be our own pins. Written once, under pthread_once.
+// The mask that the process began with: later ones may be our own pins. Written once, under
+// pthread_once.
 static pthread_once_t first_mask_once = PTHREAD_ONCE_INIT;
 static cpu_set_t first_mask;
 

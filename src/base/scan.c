@@ -1,6 +1,6 @@
-// scan.c - reading text forms: tokens by recursive descent, with a line and a column for every complaint.
-// Blanks and comments are skipped before a token is looked at, so `at` rests behind the last token and a message
-// names the token that was found instead.
+// scan.c - reading text forms: tokens by recursive descent, with a line and a column for every
+// complaint. Blanks and comments are skipped before a token is looked at, so `at` rests behind the
+// last token and a message names the token that was found instead.
 #include "base/text.h"
 
 #include <errno.h>
@@ -137,7 +137,8 @@ seer_status seer_scan_f64(seer_scan *scan, double *out_value) {
       return SEER_OK;
     }
   }
-  // The number's own characters, copied so that strtod stops there and sees the point its locale wants.
+  // The number's own characters, copied so that strtod stops there and sees the point its locale
+  // wants.
   const char *at = scan->at;
   char digits[512];
   size_t n = 0;

@@ -1,6 +1,7 @@
 // status.c - failures as small heap objects: code, place, message, context lines.
-// A status is made rarely and on the way out, so it is plain malloc. When memory itself is what failed, a
-// static status per code is returned: it has no message of its own and freeing it does nothing.
+// A status is made rarely and on the way out, so it is plain malloc. When memory itself is what
+// failed, a static status per code is returned: it has no message of its own and freeing it does
+// nothing.
 #include "base/status.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-// status.h - errors of the world: files, models, the OS, devices (style: three channels, never mixed).
-// A status is a pointer; SEER_OK is NULL. A non-NULL status is owned by whoever holds it: return it, or
-// end it with seer_status_print / seer_status_free.
+// status.h - errors of the world: files, models, the OS, devices (style: three channels, never
+// mixed). A status is a pointer; SEER_OK is NULL. A non-NULL status is owned by whoever holds it:
+// return it, or end it with seer_status_print / seer_status_free.
 #ifndef SEER_BASE_STATUS_H
 #define SEER_BASE_STATUS_H
 
@@ -50,8 +50,8 @@ SEER_MUST_USE SEER_PRINTF(2, 3) seer_status
 SEER_MUST_USE seer_status seer_status_join(seer_status first, seer_status second);
 
 seer_code seer_status_code(seer_status status);  // status != NULL
-const char *seer_status_message(
-    seer_status status);  // message and context lines; lives as long as `status`
+// message and context lines; lives as long as `status`
+const char *seer_status_message(seer_status status);
 const char *seer_code_name(seer_code code);  // "invalid", "not-found", ...
 void seer_status_free(seer_status status);  // NULL is fine
 

@@ -1,4 +1,5 @@
-// text.c - building text: a string that doubles in an arena, and floats that parse back to the same bits.
+// text.c - building text: a string that doubles in an arena, and floats that parse back to the same
+// bits.
 #include "base/text.h"
 
 #include <math.h>
@@ -67,7 +68,8 @@ void seer_text_put_f64(seer_text *text, double value) {
     snprintf(digits, sizeof digits, "%.*g", precision, value);
     if (strtod(digits, NULL) == value) break;
   }
-  // A foreign locale may spell the decimal point otherwise: whatever is no digit, sign or exponent is the point.
+  // A foreign locale may spell the decimal point otherwise: whatever is no digit, sign or exponent
+  // is the point.
   size_t n = 0;
   bool in_point = false;
   for (const char *at = digits; *at; at++) {

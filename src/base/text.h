@@ -1,4 +1,5 @@
-// text.h - building and scanning text. All text forms print through seer_text and parse through seer_scan.
+// text.h - building and scanning text. All text forms print through seer_text and parse through
+// seer_scan.
 #ifndef SEER_BASE_TEXT_H
 #define SEER_BASE_TEXT_H
 
@@ -16,11 +17,12 @@ void seer_text_init(seer_text *text, seer_arena *arena);  // `arena` kept as lon
 void seer_text_put(seer_text *text, const char *string);
 void seer_text_put_n(seer_text *text, const char *bytes, size_t n);
 SEER_PRINTF(2, 3) void seer_text_printf(seer_text *text, const char *format, ...);
-// A float so that parsing gives the same bits (shortest that does; inf, -inf, nan spelled so). No locale.
+// A float so that parsing gives the same bits (shortest that does; inf, -inf, nan spelled so). No
+// locale.
 void seer_text_put_f64(seer_text *text, double value);
 
-// A scanner over borrowed text. Blanks, newlines and comments (# to end of line) are skipped between tokens.
-// Functions named try_* consume nothing when they return false.
+// A scanner over borrowed text. Blanks, newlines and comments (# to end of line) are skipped
+// between tokens. Functions named try_* consume nothing when they return false.
 typedef struct {
   const char *source;  // name for messages, borrowed
   const char *at, *end;
@@ -36,8 +38,8 @@ SEER_MUST_USE seer_status seer_scan_expect(seer_scan *scan, const char *token);
 // [A-Za-z_][A-Za-z0-9_.]* ; copied into `arena`
 SEER_MUST_USE seer_status seer_scan_name(seer_scan *scan, seer_arena *arena, const char **out_name);
 bool seer_scan_try_name(seer_scan *scan, seer_arena *arena, const char **out_name);
-SEER_MUST_USE seer_status seer_scan_i64(
-    seer_scan *scan, int64_t *out_value);  // overflow is an error
+// overflow is an error
+SEER_MUST_USE seer_status seer_scan_i64(seer_scan *scan, int64_t *out_value);
 bool seer_scan_try_i64(seer_scan *scan, int64_t *out_value);
 SEER_MUST_USE seer_status seer_scan_f64(seer_scan *scan, double *out_value);  // inf, -inf, nan too
 // "..." with \" \\ \n \t \xHH

@@ -1,6 +1,6 @@
-// context.c - options from the table, the environment and the flags; log and dumps, which are options too.
-// Values are kept as the text that was given and as a number that was checked when it was set, so reading an
-// option can't fail.
+// context.c - options from the table, the environment and the flags; log and dumps, which are
+// options too. Values are kept as the text that was given and as a number that was checked when it
+// was set, so reading an option can't fail.
 #include "setup/context.h"
 
 #include <ctype.h>
@@ -344,7 +344,8 @@ void seer_context_set_target(seer_context *context, const seer_target *target) {
 
 // ---- log and dumps
 
-// The entry for `key` in a list "key[:level],...", or for "all"; -1 when there is none. Without a level it is 1.
+// The entry for `key` in a list "key[:level],...", or for "all"; -1 when there is none. Without a
+// level it is 1.
 static int list_level(const char *list, const char *key) {
   int level = -1;
   for (const char *at = list; *at;) {

@@ -1,5 +1,6 @@
-// context.h - what is passed to everything: the options, the log, the dumps, the target. No global state.
-// All options stand in one table (options.inc -> doc/options.md); nothing else reads SEER_* variables.
+// context.h - what is passed to everything: the options, the log, the dumps, the target. No global
+// state. All options stand in one table (options.inc -> doc/options.md); nothing else reads SEER_*
+// variables.
 #ifndef SEER_SETUP_CONTEXT_H
 #define SEER_SETUP_CONTEXT_H
 
@@ -37,41 +38,43 @@ extern const seer_option_desc seer_option_table[SEER_OPT_COUNT];
 
 typedef struct seer_context seer_context;
 
-SEER_MUST_USE seer_status seer_context_create(
-    seer_context **out_context);  // owned; reads SEER_* variables
+// owned; reads SEER_* variables
+SEER_MUST_USE seer_status seer_context_create(seer_context **out_context);
 void seer_context_destroy(seer_context *context);
 seer_arena *seer_context_arena(seer_context *context);
 
-// Sets by name ("time-budget" or "SEER_TIME_BUDGET"); INVALID names the option, the value and what is allowed.
-// A LIST is added to. BOOL takes 1/0, true/false, yes/no, on/off; "" is on.
+// Sets by name ("time-budget" or "SEER_TIME_BUDGET"); INVALID names the option, the value and what
+// is allowed. A LIST is added to. BOOL takes 1/0, true/false, yes/no, on/off; "" is on.
 SEER_MUST_USE seer_status seer_context_set(
     seer_context *context, const char *name, const char *value);
 bool seer_context_has_option(const char *name, bool *out_takes_value);
-// The option's name that is nearest to `name` in letters, NULL when none is near: for "did you mean".
+// The option's name that is nearest to `name` in letters, NULL when none is near: for "did you
+// mean".
 const char *seer_option_nearest(const char *name);
 const char *seer_context_str(const seer_context *context, seer_option option);  // "" when not set
 int64_t seer_context_i64(const seer_context *context, seer_option option);  // -1 when not set
-double seer_context_f64(
-    const seer_context *context, seer_option option);  // seconds for DURATION; -1 when not set
+// seconds for DURATION; -1 when not set
+double seer_context_f64(const seer_context *context, seer_option option);
 bool seer_context_bool(const seer_context *context, seer_option option);
-bool seer_context_is_set(
-    const seer_context *context, seer_option option);  // by user or environment
+// by user or environment
+bool seer_context_is_set(const seer_context *context, seer_option option);
 size_t seer_context_n_values(const seer_context *context, seer_option option);  // of a LIST
 const char *seer_context_value(const seer_context *context, seer_option option, size_t i);
 
-// The target of option TARGET with option THREADS; found at the first call, which detects and parses. Not measured.
+// The target of option TARGET with option THREADS; found at the first call, which detects and
+// parses. Not measured.
 SEER_MUST_USE seer_status seer_context_find_target(seer_context *context);
 // NULL before seer_context_find_target or seer_context_set_target.
 const seer_target *seer_context_target(const seer_context *context);
-void seer_context_set_target(
-    seer_context *context, const seer_target *target);  // copied; strings kept
+// copied; strings kept
+void seer_context_set_target(seer_context *context, const seer_target *target);
 
 // Log levels by topic: SEER_LOG=search:2,measure:1. Lines go to stderr.
 bool seer_log_on(const seer_context *context, const char *topic, int level);
 SEER_PRINTF(4, 5)
 void seer_log(const seer_context *context, const char *topic, int level, const char *format, ...);
-// SEER_DUMP=task,loop,asm with SEER_DUMP_DIR: true if `kind` is to be dumped; then seer_dump writes <dir>/<name>.<kind>
-// (characters of `name` that no file name should have become '_').
+// SEER_DUMP=task,loop,asm with SEER_DUMP_DIR: true if `kind` is to be dumped; then seer_dump writes
+// <dir>/<name>.<kind> (characters of `name` that no file name should have become '_').
 bool seer_dump_on(const seer_context *context, const char *kind);
 SEER_MUST_USE seer_status seer_dump(const seer_context *context, const char *kind, const char *name,
     const char *text, size_t n_bytes);

@@ -1,5 +1,6 @@
-// npy.h - NumPy's .npy files: one array, versions 1 to 3 of the format. Files are hostile: every size is checked.
-// Types are ONNX's numbers (1 = f32), data is row-major ("C order") in memory whatever the file says.
+// npy.h - NumPy's .npy files: one array, versions 1 to 3 of the format. Files are hostile: every
+// size is checked. Types are ONNX's numbers (1 = f32), data is row-major ("C order") in memory
+// whatever the file says.
 #ifndef SEER_SETUP_NPY_H
 #define SEER_SETUP_NPY_H
 
@@ -16,13 +17,14 @@ typedef struct {
   const void *data;  // 64-byte aligned when read
 } seer_npy;
 
-// Errors: INVALID for what is no such file, with what was found; UNSUPPORTED for legal element types without a use here.
+// Errors: INVALID for what is no such file, with what was found; UNSUPPORTED for legal element
+// types without a use here.
 SEER_MUST_USE seer_status seer_npy_parse(
     const char *source, const void *bytes, size_t n_bytes, seer_arena *arena, seer_npy *out);
-SEER_MUST_USE seer_status seer_npy_read(
-    const char *path, seer_arena *arena, seer_npy *out);  // data in `arena`
-SEER_MUST_USE seer_status seer_npy_write(
-    const char *path, const seer_npy *array);  // version 1.0, C order
+// data in `arena`
+SEER_MUST_USE seer_status seer_npy_read(const char *path, seer_arena *arena, seer_npy *out);
+// version 1.0, C order
+SEER_MUST_USE seer_status seer_npy_write(const char *path, const seer_npy *array);
 
 // "f32", "i64", ... of ONNX's number; "?" if none.
 const char *seer_onnx_dtype_name(int32_t onnx_dtype);

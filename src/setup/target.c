@@ -1,5 +1,6 @@
-// target.c - what this machine is: /proc/cpuinfo and /sys say it, cpuid fills what a virtual machine hides.
-// Figures that only a clock can tell (peak, bandwidths) are estimated here and measured in target_measure.c.
+// target.c - what this machine is: /proc/cpuinfo and /sys say it, cpuid fills what a virtual
+// machine hides. Figures that only a clock can tell (peak, bandwidths) are estimated here and
+// measured in target_measure.c.
 #include "setup/target.h"
 
 #include <stdio.h>
@@ -18,8 +19,8 @@ typedef struct {
 } feature_name;
 
 #if defined(__x86_64__)
-// The kernel's word -> LLVM's, where code may use it. Sorted by LLVM's name, so the list comes out sorted.
-// clang-format off
+// The kernel's word -> LLVM's, where code may use it. Sorted by LLVM's name, so the list comes out
+// sorted. clang-format off
 static const feature_name feature_names[] = {
     {"adx", "adx"}, {"aes", "aes"}, {"amx_bf16", "amx-bf16"}, {"amx_fp16", "amx-fp16"},
     {"amx_int8", "amx-int8"}, {"amx_tile", "amx-tile"}, {"avx", "avx"}, {"avx2", "avx2"},

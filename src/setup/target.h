@@ -1,5 +1,6 @@
-// target.h - what is known about the hardware, with units. A target is a parameter, never a copy of code.
-// Text form: "cpu -triple=x86_64-linux-gnu -cpu=znver4 -features=+avx512f,... -threads=2 -lanes=16 ...".
+// target.h - what is known about the hardware, with units. A target is a parameter, never a copy of
+// code. Text form: "cpu -triple=x86_64-linux-gnu -cpu=znver4 -features=+avx512f,... -threads=2
+// -lanes=16 ...".
 #ifndef SEER_SETUP_TARGET_H
 #define SEER_SETUP_TARGET_H
 
@@ -37,14 +38,15 @@ static inline uint32_t seer_target_lanes(const seer_target *target) {
 
 // The machine that we run on; figures that must be measured are estimated. Strings in `arena`.
 SEER_MUST_USE seer_status seer_target_detect(seer_arena *arena, seer_target *out_target);
-// Parses the text form, or "native", or a bare triple with options ("aarch64-linux-gnu", "-cpu=...").
+// Parses the text form, or "native", or a bare triple with options ("aarch64-linux-gnu",
+// "-cpu=...").
 SEER_MUST_USE seer_status seer_target_parse(
     const char *text, seer_arena *arena, seer_target *out_target);
 const char *seer_target_print(const seer_target *target, seer_arena *arena);
 // Measures peak_gflops and the bandwidths (about 0.3 s, one thread).
 SEER_MUST_USE seer_status seer_target_measure(seer_target *target);
-// The part that records are keyed by: instruction set, CPU model, threads, cache sizes; and the part that must
-// match for a record to be usable at all: features and threads.
+// The part that records are keyed by: instruction set, CPU model, threads, cache sizes; and the
+// part that must match for a record to be usable at all: features and threads.
 uint64_t seer_target_key(const seer_target *target);
 uint64_t seer_target_feature_key(const seer_target *target);
 

@@ -1,7 +1,8 @@
-// target_measure.c - the peak and the bandwidths of one thread, by running loops that do nothing else.
-// Peak: twelve independent chains of vector FMAs (latency 4 to 5 x at most 2 pipes needs 10; 16 registers hold 12 and
-// the operands). Bandwidth: eight streams of vector loads, xor'd, over a buffer that sits in one level.
-// The build compiles this file with -O2 and contraction on, whatever the build type.
+// target_measure.c - the peak and the bandwidths of one thread, by running loops that do nothing
+// else. Peak: twelve independent chains of vector FMAs (latency 4 to 5 x at most 2 pipes needs 10;
+// 16 registers hold 12 and the operands). Bandwidth: eight streams of vector loads, xor'd, over a
+// buffer that sits in one level. The build compiles this file with -O2 and contraction on, whatever
+// the build type.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

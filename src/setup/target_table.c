@@ -1,7 +1,8 @@
 // target_table.c - the table of x86 processors; see target_table.h.
-// Sources: vendors' optimisation manuals and LLVM 19's processor definitions (names and feature sets). Ports are those
-// that take a vector FMA of the entry's width: Zen 4 issues two 256-bit or one 512-bit FMA a cycle, for example
-// (measured on Zen 4 at 3.66 GHz, 2026: 117 GFLOP/s with either).
+// Sources: vendors' optimisation manuals and LLVM 19's processor definitions (names and feature
+// sets). Ports are those that take a vector FMA of the entry's width: Zen 4 issues two 256-bit or
+// one 512-bit FMA a cycle, for example (measured on Zen 4 at 3.66 GHz, 2026: 117 GFLOP/s with
+// either).
 #include "setup/target_table.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-// target_table.h - facts about processors that can't be asked from them: LLVM's name, FMA pipes, latency.
-// Inside src/setup only.
+// target_table.h - facts about processors that can't be asked from them: LLVM's name, FMA pipes,
+// latency. Inside src/setup only.
 #ifndef SEER_SETUP_TARGET_TABLE_H
 #define SEER_SETUP_TARGET_TABLE_H
 
@@ -10,8 +10,8 @@ typedef struct {
   uint32_t vector_bytes;  // widest that is worth using
   uint32_t n_fma_ports;  // for vectors of that width
   uint32_t fma_latency_cycles;
-  // Features, LLVM's names, that code for this CPU may use and a hypervisor may have masked: without one of them
-  // the next entry for the same processor is tried.
+  // Features, LLVM's names, that code for this CPU may use and a hypervisor may have masked:
+  // without one of them the next entry for the same processor is tried.
   const char *needs;
 } seer_target_cpu;
 

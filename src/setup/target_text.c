@@ -1,5 +1,6 @@
 // target_text.c - targets as text, both ways, and the keys of records.
-// One table lists the options, so what is printed is what is parsed: print(parse(print(t))) == print(t).
+// One table lists the options, so what is printed is what is parsed: print(parse(print(t))) ==
+// print(t).
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +87,8 @@ const char *seer_target_print(const seer_target *target, seer_arena *arena) {
 
 // ---- parsing
 
-// A word of the text: up to a blank, or to a comma behind which an option "-name=" begins; quotes hold blanks.
+// A word of the text: up to a blank, or to a comma behind which an option "-name=" begins; quotes
+// hold blanks.
 static const char *next_word(const char **at, seer_arena *arena) {
   while (**at == ' ' || **at == '\t' || **at == ',') ++*at;
   const char *start = *at;

@@ -1,5 +1,6 @@
-// driver.c - runs a fuzzer where libFuzzer is not: the files of its corpus as they are, then seeded mutations of them
-// for a few seconds. Same seed, same inputs; a crash prints the number of the input, which may be given to replay:
+// driver.c - runs a fuzzer where libFuzzer is not: the files of its corpus as they are, then seeded
+// mutations of them for a few seconds. Same seed, same inputs; a crash prints the number of the
+// input, which may be given to replay:
 //   fuzz_x [SECONDS [FIRST INPUT]]
 #include <dirent.h>
 #include <signal.h>
@@ -58,7 +59,8 @@ static void read_corpus(const char *folder) {
   if (n >= 0) free(names);
 }
 
-// One to eight small changes: what readers trip over are lengths, signs, missing ends and repeated parts.
+// One to eight small changes: what readers trip over are lengths, signs, missing ends and repeated
+// parts.
 static size_t mutate(uint8_t *data, size_t n) {
   static const char *const words[] = {"-", "99999999999999999999", "9223372036854775807", "0", "\"",
       "{", "}", "[", "]", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\x80", "\n", "#", "inf",

@@ -1,4 +1,5 @@
-// The operating system: files that are never half-written, children that end, faults that are reported.
+// The operating system: files that are never half-written, children that end, faults that are
+// reported.
 #include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -73,8 +74,8 @@ static void files_round_trip(void **state) {
   ok(seer_os_write_file(path, "", 0));
   ok(seer_os_map_file(path, &map));
   assert_null(map.data);
-  ok(seer_os_read_file(
-      "/proc/self/status", arena, 1 << 20, &data, &n));  // a file that says it has no bytes
+  // a file that says it has no bytes
+  ok(seer_os_read_file("/proc/self/status", arena, 1 << 20, &data, &n));
   assert_non_null(strstr(data, "VmRSS"));
   assert_int_equal(n, strlen(data));
 }
