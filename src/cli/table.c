@@ -3,6 +3,11 @@
 // add a line here.
 #include "cli/command.h"
 
+extern const seer_command seer_command_compile;
+extern const seer_command seer_command_run;
+extern const seer_command seer_command_bench;
+extern const seer_command seer_command_verify;
+extern const seer_command seer_command_info;
 extern const seer_command seer_command_devices;
 extern const seer_command seer_command_tune;
 extern const seer_command seer_command_worker;
@@ -10,6 +15,11 @@ extern const seer_command seer_command_list;
 
 const seer_command *const seer_command_table[] = {
     &seer_command_tune,
+    &seer_command_compile,
+    &seer_command_run,
+    &seer_command_bench,
+    &seer_command_verify,
+    &seer_command_info,
     &seer_command_devices,
     &seer_command_list,
     &seer_command_worker,
