@@ -4,7 +4,8 @@
 
 #include "cli/command.h"
 
-// A status has no room for "whose fault"; usage errors carry this mark in front, which is cut off when printed.
+// A status has no room for "whose fault"; usage errors carry this mark in front, which is cut off
+// when printed.
 static const char usage_mark[] = "usage: ";
 
 seer_status seer_cli_usage_error(const char *format, ...) {
@@ -25,8 +26,8 @@ typedef struct {
 static const short_flag short_flags[] = {{"-o", "output"}, {"-i", "input"}, {"-O", "opt-level"}};
 
 // Splits argv[at] into option and value. *out_option NULL: positional. *out_n: arguments used.
-static seer_status split_flag(int argc, char **argv, int at, seer_arena *arena, const char **out_option,
-    const char **out_value, int *out_n) {
+static seer_status split_flag(int argc, char **argv, int at, seer_arena *arena,
+    const char **out_option, const char **out_value, int *out_n) {
   const char *arg = argv[at];
   const char *value = NULL;
   *out_option = NULL;
@@ -39,7 +40,8 @@ static seer_status split_flag(int argc, char **argv, int at, seer_arena *arena, 
       if (arg[2]) value = arg[2] == '=' ? arg + 3 : arg + 2;
       break;
     }
-    if (!*out_option) return seer_cli_usage_error("unknown flag '%s'; short ones are -o -i -O", arg);
+    if (!*out_option)
+      return seer_cli_usage_error("unknown flag '%s'; short ones are -o -i -O", arg);
   } else {
     size_t n = strcspn(arg, "=");
     const char *name = seer_arena_strndup(arena, arg + 2, n - 2);
@@ -47,15 +49,17 @@ static seer_status split_flag(int argc, char **argv, int at, seer_arena *arena, 
     bool takes_value;
     if (!seer_context_has_option(name, &takes_value)) {
       // A switch that is on by default is turned off by --no-<switch>.
-      bool is_off = strncmp(name, "no-", 3) == 0 && seer_context_has_option(name + 3, &takes_value) && !takes_value;
+      bool is_off = strncmp(name, "no-", 3) == 0 &&
+          seer_context_has_option(name + 3, &takes_value) && !takes_value;
       if (is_off && !value) {
         *out_option = name + 3;
         *out_value = "0";
         return SEER_OK;
       }
       const char *near = seer_option_nearest(name);
-      return near ? seer_cli_usage_error("unknown flag '--%s', did you mean '--%s'?", name, near)
-                  : seer_cli_usage_error("unknown flag '--%s'; `familyseer list options` names all", name);
+      return near
+          ? seer_cli_usage_error("unknown flag '--%s', did you mean '--%s'?", name, near)
+          : seer_cli_usage_error("unknown flag '--%s'; `familyseer list options` names all", name);
     }
     *out_option = name;
     if (!takes_value && !value) value = "1";
@@ -81,7 +85,8 @@ seer_status seer_cli_parse(seer_context *context, int *io_argc, char **argv) {
     const char *option = NULL, *value = NULL;
     int n_used = 1;
     if (!only_positional)
-      SEER_TRY(split_flag(*io_argc, argv, at, seer_context_arena(context), &option, &value, &n_used));
+      SEER_TRY(
+          split_flag(*io_argc, argv, at, seer_context_arena(context), &option, &value, &n_used));
     if (option) {
       seer_status status = seer_context_set(context, option, value);
       if (status) {
@@ -103,13 +108,15 @@ seer_status seer_cli_parse(seer_context *context, int *io_argc, char **argv) {
 
 static void print_help(FILE *to) {
   fprintf(to,
-      "familyseer %s - tunes trained networks (ONNX) for this machine and writes a library that runs them\n\n"
+      "familyseer %s - tunes trained networks (ONNX) for this machine and writes a library that "
+      "runs them\n\n"
       "usage: familyseer COMMAND [ARGUMENTS] [--OPTION VALUE]...\n\n",
       SEER_VERSION);
   for (size_t i = 0; i < seer_command_table_count; i++)
     fprintf(to, "  %-10s %s\n", seer_command_table[i]->name, seer_command_table[i]->doc);
   fprintf(to,
-      "\n`familyseer COMMAND --help` shows a command, `familyseer list options` all options. Every option is an\n"
+      "\n`familyseer COMMAND --help` shows a command, `familyseer list options` all options. Every "
+      "option is an\n"
       "environment variable too: --time-budget 5m is SEER_TIME_BUDGET=5m.\n");
 }
 
@@ -173,7 +180,8 @@ int seer_cli_main(int argc, char **argv) {
   const seer_command *command = find_command(name);
   if (!command) {
     fprintf(stderr, "familyseer: unknown command '%s'; commands are", name);
-    for (size_t i = 0; i < seer_command_table_count; i++) fprintf(stderr, " %s", seer_command_table[i]->name);
+    for (size_t i = 0; i < seer_command_table_count; i++)
+      fprintf(stderr, " %s", seer_command_table[i]->name);
     fprintf(stderr, "\n");
     return 2;
   }

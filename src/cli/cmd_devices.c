@@ -6,12 +6,14 @@
 #include "cli/command.h"
 
 static seer_status print_json(const seer_target *t, const char *text) {
-  json_t *device = json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:s}",
-      "kind", "cpu", "model", t->model_name, "triple", t->triple, "cpu", t->cpu, "features", t->features, "threads",
-      (int)t->threads, "lanes", (int)seer_target_lanes(t), "registers", (int)t->n_vector_registers, "fma_ports",
-      (int)t->n_fma_ports, "l1_bytes", (json_int_t)t->l1_bytes, "l2_bytes", (json_int_t)t->l2_bytes, "l3_bytes",
-      (json_int_t)t->l3_bytes, "peak_gflops", t->peak_gflops, "l2_gbs", t->l2_gbs, "l3_gbs", t->l3_gbs, "dram_gbs",
-      t->dram_gbs, "target", text);
+  json_t *device = json_pack(
+      "{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:s}",
+      "kind", "cpu", "model", t->model_name, "triple", t->triple, "cpu", t->cpu, "features",
+      t->features, "threads", (int)t->threads, "lanes", (int)seer_target_lanes(t), "registers",
+      (int)t->n_vector_registers, "fma_ports", (int)t->n_fma_ports, "l1_bytes",
+      (json_int_t)t->l1_bytes, "l2_bytes", (json_int_t)t->l2_bytes, "l3_bytes",
+      (json_int_t)t->l3_bytes, "peak_gflops", t->peak_gflops, "l2_gbs", t->l2_gbs, "l3_gbs",
+      t->l3_gbs, "dram_gbs", t->dram_gbs, "target", text);
   char *dump = device ? json_dumps(device, JSON_COMPACT) : NULL;
   json_decref(device);
   if (!dump) return SEER_FAIL(RESOURCE, "out of memory for JSON");
@@ -32,11 +34,12 @@ static seer_status run_devices(seer_context *context, int argc, char **argv) {
   printf("threads     %u\n", target.threads);
   printf("vectors     %u registers of %u f32 lanes, %u FMA a cycle\n", target.n_vector_registers,
       seer_target_lanes(&target), target.n_fma_ports);
-  printf("caches      L1 %g KiB, L2 %g KiB a core, L3 %g MiB shared\n", (double)target.l1_bytes / 1024,
-      (double)target.l2_bytes / 1024, (double)target.l3_bytes / 1048576);
+  printf("caches      L1 %g KiB, L2 %g KiB a core, L3 %g MiB shared\n",
+      (double)target.l1_bytes / 1024, (double)target.l2_bytes / 1024,
+      (double)target.l3_bytes / 1048576);
   printf("peak        %.1f GFLOP/s f32, one thread, measured\n", target.peak_gflops);
-  printf("bandwidth   L2 %.1f, L3 %.1f, memory %.1f GB/s, one thread, measured\n", target.l2_gbs, target.l3_gbs,
-      target.dram_gbs);
+  printf("bandwidth   L2 %.1f, L3 %.1f, memory %.1f GB/s, one thread, measured\n", target.l2_gbs,
+      target.l3_gbs, target.dram_gbs);
   printf("target      %s\n", text);
   return SEER_OK;
 }

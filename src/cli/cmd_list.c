@@ -1,4 +1,5 @@
-// cmd_list.c - familyseer list TABLE: the entries of a table of the program, one a line: name, then what it is.
+// cmd_list.c - familyseer list TABLE: the entries of a table of the program, one a line: name, then
+// what it is.
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
