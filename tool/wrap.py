@@ -36,7 +36,7 @@ def split_trailing(line):
 
 def same_paragraph(line, indent):
     match = COMMENT.match(line)
-    return match and match[1] == indent and match[2] == ' ' and not re.match(r'[-*|+] |\d+[.)] |----', match[3])
+    return match and match[1] == indent and match[2] == ' ' and not re.match(r'[-*|+] |\d+[.)] |----|clang-format|NOLINT|SEER_TEST|cppcheck', match[3])
 
 
 def lift_trailing(lines):

@@ -20,7 +20,8 @@ typedef struct {
 
 #if defined(__x86_64__)
 // The kernel's word -> LLVM's, where code may use it. Sorted by LLVM's name, so the list comes out
-// sorted. clang-format off
+// sorted.
+// clang-format off
 static const feature_name feature_names[] = {
     {"adx", "adx"}, {"aes", "aes"}, {"amx_bf16", "amx-bf16"}, {"amx_fp16", "amx-fp16"},
     {"amx_int8", "amx-int8"}, {"amx_tile", "amx-tile"}, {"avx", "avx"}, {"avx2", "avx2"},
