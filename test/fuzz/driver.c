@@ -46,7 +46,7 @@ static void read_corpus(const char *folder) {
   struct dirent **names;
   int n = scandir(folder, &names, NULL, alphasort);
   for (int i = 0; i < n; i++) {
-    char path[4096];
+    char path[8192];
     snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
     FILE *file = names[i]->d_name[0] == '.' || n_corpus == MAX_FILES ? NULL : fopen(path, "rb");
     if (file) {
