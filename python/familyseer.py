@@ -1,0 +1,196 @@
+"""familyseer - runs a network that `familyseer compile` or `familyseer tune` wrote. One file; needs NumPy only.
+
+    import familyseer
+    model = familyseer.Model("out/model.so")
+    y = model(x)                       # one input, one output: arrays in, array out
+    out = model.run({"input": x})      # by name: a dict of outputs
+
+A Model has one session and uses it from one thread at a time; clone() makes another one that shares the weights.
+"""
+import ctypes
+import json
+import os
+
+import numpy as np
+
+__all__ = ["Model", "Error"]
+
+_CODES = ["ok", "invalid", "unsupported", "not found", "io", "corrupt", "resource", "internal"]
+_DTYPES = {1: "<f4", 2: "|u1", 3: "|i1", 4: "<u2", 5: "<i2", 6: "<i4", 7: "<i8", 9: "|b1", 10: "<f2", 11: "<f8",
+           12: "<u4", 13: "<u8", 16: "<u2"}
+
+
+class Error(RuntimeError):
+    """What the runtime says is wrong; `code` is one of its words ("invalid", "unsupported", ...)."""
+
+    def __init__(self, code, message):
+        super().__init__(message or _CODES[code])
+        self.code = _CODES[code] if 0 <= code < len(_CODES) else str(code)
+
+
+class _IoInfo(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("onnx_dtype", ctypes.c_int32), ("rank", ctypes.c_int32),
+                ("dim", ctypes.c_int64 * 12), ("n_bytes", ctypes.c_uint64)]
+
+
+class _StepInfo(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("kind", ctypes.c_char_p), ("source", ctypes.c_char_p),
+                ("flops", ctypes.c_double), ("seconds", ctypes.c_double)]
+
+
+_p, _i32, _u32, _u64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_uint32, ctypes.c_uint64
+_F = ctypes.CFUNCTYPE
+
+
+class _Api(ctypes.Structure):  # seer_model_api of seer/runtime.h
+    _fields_ = [
+        ("struct_size", _u32), ("abi_version", _u32),
+        ("open", _F(ctypes.c_int, ctypes.c_char_p, _p, _u64, ctypes.c_int, ctypes.POINTER(_p), _p, ctypes.c_size_t)),
+        ("close", _F(None, _p)),
+        ("n_inputs", _F(_i32, _p)), ("n_outputs", _F(_i32, _p)),
+        ("input", _F(ctypes.POINTER(_IoInfo), _p, _i32)), ("output", _F(ctypes.POINTER(_IoInfo), _p, _i32)),
+        ("info_json", _F(ctypes.c_char_p, _p)),
+        ("pool_create", _F(_p, _u32, ctypes.c_int)), ("pool_wrap", _p), ("pool_destroy", _F(None, _p)),
+        ("pool_threads", _F(_u32, _p)),
+        ("session_create", _F(ctypes.c_int, _p, _p, ctypes.POINTER(_p), _p, ctypes.c_size_t)),
+        ("session_destroy", _F(None, _p)),
+        ("bind_input", _F(ctypes.c_int, _p, _i32, _p)), ("bind_output", _F(ctypes.c_int, _p, _i32, _p)),
+        ("run", _F(ctypes.c_int, _p)),
+        ("n_steps", _F(_i32, _p)),
+        ("session_profile", _F(ctypes.c_int, _p, _u32, ctypes.POINTER(_StepInfo))),
+    ]
+
+
+class Value:
+    """Name, NumPy dtype and shape of an input or output."""
+
+    def __init__(self, info):
+        self.name = info.name.decode("utf-8", "replace")
+        self.dtype = np.dtype(_DTYPES[info.onnx_dtype])
+        self.shape = tuple(info.dim[: info.rank])
+
+    def __repr__(self):
+        return f"{self.name}: {self.dtype.name}{list(self.shape)}"
+
+
+class _Shared:
+    """Library, model and threads; lives as long as any Model that uses it."""
+
+    def __init__(self, path, weights, threads, pin, verify):
+        path = os.fspath(path)
+        if os.path.isdir(path):
+            path = os.path.join(path, "model.so")
+        self.library = ctypes.CDLL(os.path.abspath(path))
+        try:
+            entry = self.library.seer_model_v1
+        except AttributeError:
+            raise Error(1, f"{path}: a library, but no model (it lacks seer_model_v1)") from None
+        entry.restype = ctypes.POINTER(_Api)
+        self.api = entry().contents
+        if self.api.abi_version != 1 or self.api.struct_size < ctypes.sizeof(_Api):
+            raise Error(1, f"{path}: a model of another version")
+        self.model = self.pool = None
+        model, message = _p(), ctypes.create_string_buffer(1024)
+        where = os.fsencode(weights) if weights is not None else None
+        code = self.api.open(where, None, 0, int(verify), ctypes.byref(model), message, len(message))
+        if code:
+            raise Error(code, message.value.decode("utf-8", "replace"))
+        self.model = model
+        pool = self.api.pool_create(threads, int(pin))
+        if not pool:
+            raise Error(6, "threads cannot be made")
+        self.pool = _p(pool)
+
+    def __del__(self):
+        if getattr(self, "pool", None):
+            self.api.pool_destroy(self.pool)
+        if getattr(self, "model", None):
+            self.api.close(self.model)
+
+
+class Model:
+    """path: model.so or its folder; weights: a file other than weights.bin beside it; threads 0: what the machine allows."""
+
+    def __init__(self, path, *, weights=None, threads=0, pin=False, verify=False, _shared=None):
+        self._session = None
+        self._shared = _shared or _Shared(path, weights, threads, pin, verify)
+        api = self._api = self._shared.api
+        model = self._shared.model
+        self.inputs = [Value(api.input(model, i).contents) for i in range(api.n_inputs(model))]
+        self.outputs = [Value(api.output(model, i).contents) for i in range(api.n_outputs(model))]
+        session, message = _p(), ctypes.create_string_buffer(1024)
+        code = api.session_create(model, self._shared.pool, ctypes.byref(session), message, len(message))
+        if code:
+            raise Error(code, message.value.decode("utf-8", "replace"))
+        self._session = session
+
+    def clone(self):
+        """Another session over the same weights and threads, for another thread of the caller."""
+        return Model(None, _shared=self._shared)
+
+    def __del__(self):
+        if getattr(self, "_session", None):
+            self._api.session_destroy(self._session)
+
+    @property
+    def info(self):
+        """What was compiled: tasks, schedules, sizes (the contents of model.json)."""
+        return json.loads(self._api.info_json(self._shared.model))
+
+    @property
+    def threads(self):
+        return self._api.pool_threads(self._shared.pool)
+
+    def _input(self, value, given):
+        array = np.asarray(given)
+        if tuple(array.shape) != value.shape:
+            raise ValueError(f"input '{value.name}' has shape {array.shape}, must be {value.shape}")
+        if array.dtype != value.dtype:
+            if not np.can_cast(array.dtype, value.dtype, "same_kind"):
+                raise TypeError(f"input '{value.name}' is {array.dtype}, must be {value.dtype}")
+            array = array.astype(value.dtype)
+        return np.ascontiguousarray(array).reshape(value.shape)
+
+    def _bind(self, inputs):
+        """Returns arrays that must live until the run is over, and the outputs."""
+        if not isinstance(inputs, dict):
+            if len(inputs) != len(self.inputs):
+                raise ValueError(f"{len(inputs)} inputs, must be {len(self.inputs)}")
+            inputs = {v.name: x for v, x in zip(self.inputs, inputs)}
+        unknown = set(inputs) - {v.name for v in self.inputs}
+        missing = {v.name for v in self.inputs} - set(inputs)
+        if unknown or missing:
+            raise ValueError(f"unknown inputs {sorted(unknown)}, missing inputs {sorted(missing)}")
+        kept = [self._input(v, inputs[v.name]) for v in self.inputs]
+        out = [np.empty(v.shape, v.dtype) for v in self.outputs]
+        for i, array in enumerate(kept):
+            self._check(self._api.bind_input(self._session, i, array.ctypes.data), f"input {i} cannot be bound")
+        for i, array in enumerate(out):
+            self._check(self._api.bind_output(self._session, i, array.ctypes.data), f"output {i} cannot be bound")
+        return kept, out
+
+    def run(self, inputs):
+        """inputs: dict by name, or a sequence in order. Returns a dict of new arrays by name."""
+        kept, out = self._bind(inputs)
+        self._check(self._api.run(self._session), "running failed")
+        del kept
+        return {v.name: x for v, x in zip(self.outputs, out)}
+
+    def __call__(self, *inputs):
+        """Arrays in order; returns the output, or a tuple of them when there are several."""
+        out = tuple(self.run(inputs).values())
+        return out[0] if len(out) == 1 else out
+
+    def profile(self, inputs, runs=20):
+        """[(name, kind, schedule's source, flops, seconds)] of every step, best of `runs` runs."""
+        kept, out = self._bind(inputs)
+        steps = (_StepInfo * max(1, self._api.n_steps(self._shared.model)))()
+        self._check(self._api.session_profile(self._session, runs, steps), "profiling failed")
+        del kept, out
+        return [(s.name.decode(), s.kind.decode(), s.source.decode(), s.flops, s.seconds)
+                for s in steps[: self._api.n_steps(self._shared.model)]]
+
+    @staticmethod
+    def _check(code, message):
+        if code:
+            raise Error(code, message)
