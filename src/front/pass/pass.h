@@ -32,6 +32,13 @@ void seer_pass_order(const seer_value *value, uint8_t *out_order);
 seer_val seer_pass_add_f32(seer_graph *graph, const char *base_name, const float *data, const int64_t *dim,
     uint32_t rank);
 
+// affine.c, a part of simplify: per-channel scales and shifts, BatchNormalization among them.
+void seer_pass_affine(seer_graph *graph);
+// The constant content of input k, NULL when absent or variable.
+const seer_tensor *seer_node_constant(const seer_graph *graph, const seer_node *node, uint32_t k);
+// The node that alone reads `v`, once; 0 when there are others, or `v` is a model output.
+uint32_t seer_pass_only_reader(const seer_graph *graph, const seer_graph_uses *uses, seer_val v);
+
 extern const seer_pass_desc seer_pass_fold, seer_pass_simplify, seer_pass_layout;
 
 #endif

@@ -1,48 +1,209 @@
-// simplify.c - local rewrites that make the graph smaller without changing what it computes.
-// requires: sorted, resolved, folded. provides: no Identity or Dropout but where an output needs a copy.
+// simplify.c - local rewrites that make the graph smaller without changing what it computes: nodes that change nothing
+// go, consecutive transposes become one, zero padding joins the convolution behind it, per-channel arithmetic joins the
+// convolution before it (affine.c).
+// requires: sorted, resolved, folded. provides: every model output is made by a node; no Dropout, no BatchNormalization
+// with constant statistics.
 #include <string.h>
 
 #include "front/pass/pass.h"
 
+static bool same_type(const seer_value *a, const seer_value *b) {
+  return a->dtype == b->dtype && a->rank == b->rank && memcmp(a->dim, b->dim, a->rank * sizeof a->dim[0]) == 0;
+}
+
 // y = x: readers of y read x. A model output that is y keeps its name: x's producer makes it instead, when nothing
 // else stands in the way; else the node stays, as a copy.
-static bool bypass(seer_graph *graph, uint32_t k) {
-  seer_node *node = &graph->node[k];
-  seer_val in = node->in[0], out = node->out[0];
+static void bypass(seer_graph *graph, uint32_t k) {
+  seer_val in = graph->node[k].in[0], out = graph->node[k].out[0];
   seer_value *from = seer_graph_value(graph, in), *to = seer_graph_value(graph, out);
-  if (to->is_output) {
-    if (!from->producer.i || from->is_output) {
-      seer_graph_replace_uses(graph, out, in);
-      return false;
-    }
-    seer_node *producer = seer_graph_node(graph, from->producer);
-    seer_node_id producer_id = from->producer;
-    seer_graph_kill_node(graph, (seer_node_id){k});
-    for (uint32_t i = 0; i < producer->n_out; i++) {
-      if (producer->out[i].i == in.i) producer->out[i] = out;
-    }
-    from->producer = (seer_node_id){0};
-    to->producer = producer_id;
-    seer_graph_replace_uses(graph, in, out);
-    return true;
-  }
   seer_graph_replace_uses(graph, out, in);
+  if (!to->is_output) {
+    seer_graph_kill_node(graph, (seer_node_id){k});
+    return;
+  }
+  if (!from->producer.i || from->is_output) return;
+  seer_node_id producer = from->producer;
   seer_graph_kill_node(graph, (seer_node_id){k});
+  for (uint32_t i = 0; i < graph->node[producer.i].n_out; i++) {
+    if (graph->node[producer.i].out[i].i == in.i) graph->node[producer.i].out[i] = out;
+  }
+  from->producer = (seer_node_id){0};
+  to->producer = producer;
+  seer_graph_replace_uses(graph, in, out);
+}
+
+static bool is_dropout(const seer_graph *graph, const seer_node *node) {
+  if (!seer_node_is(node, "Dropout")) return false;
+  if (node->n_in < 3 || node->in[2].i == 0) return true;  // not training
+  const seer_tensor *training = seer_node_constant(graph, node, 2);
+  return training && seer_dtype_load_i64(training->dtype, training->data, 0) == 0;
+}
+
+static bool is_identity_perm(const seer_node *node, const seer_value *in) {
+  const seer_attr *perm = seer_node_attr_ints(node, "perm");
+  if (!perm) return in->rank < 2;
+  for (size_t k = 0; k < perm->n; k++) {
+    if (perm->ints[k] != (int64_t)k) return false;
+  }
   return true;
 }
 
-static bool is_identity(const seer_graph *graph, const seer_node *node) {
-  (void)graph;
-  if (node->n_out != 1) return false;
-  return seer_node_is(node, "Identity") || seer_node_is(node, "Dropout");
+static bool has_only_ones(const seer_graph *graph, const seer_node *node, uint32_t k) {
+  if (k >= node->n_in || node->in[k].i == 0) return true;
+  const seer_tensor *tensor = seer_node_constant(graph, node, k);
+  if (!tensor) return false;
+  for (int64_t i = 0; i < seer_tensor_elems(tensor); i++) {
+    if (seer_dtype_load_i64(tensor->dtype, tensor->data, i) != 1) return false;
+  }
+  return true;
+}
+
+// Its first output is its first input.
+static bool changes_nothing(const seer_graph *graph, const seer_node *node) {
+  if (node->n_out != 1 || node->n_in == 0 || node->in[0].i == 0) return false;
+  const seer_value *in = seer_graph_value(graph, node->in[0]), *out = seer_graph_value(graph, node->out[0]);
+  if (!same_type(in, out)) return false;
+  if (seer_node_is(node, "Identity") || is_dropout(graph, node)) return true;
+  if (node->op->fuse == SEER_FUSE_VIEW) return true;  // a reshape to the same shape
+  if (seer_node_is(node, "Transpose")) return is_identity_perm(node, in);
+  if (seer_node_is(node, "Cast") || seer_node_is(node, "Expand") || seer_node_is(node, "Tile")) return true;
+  // A slice that keeps every element, and does not turn them around.
+  if (seer_node_is(node, "Slice")) return has_only_ones(graph, node, 4);
+  bool is_list = seer_node_is(node, "Concat") || seer_node_is(node, "Sum") || seer_node_is(node, "Mean") ||
+                 seer_node_is(node, "Max") || seer_node_is(node, "Min");
+  return is_list && node->n_in == 1;
+}
+
+static seer_attr *add_attr(seer_graph *graph, seer_node *node, const char *name) {
+  for (uint32_t k = 0; k < node->n_attr; k++) {
+    if (strcmp(node->attr[k].name, name) == 0) return &node->attr[k];
+  }
+  seer_attr *attr = SEER_NEW_ARRAY(graph->arena, seer_attr, node->n_attr + 1);
+  if (node->n_attr) memcpy(attr, node->attr, node->n_attr * sizeof *attr);
+  node->attr = attr;
+  attr[node->n_attr].name = name;
+  return &attr[node->n_attr++];
+}
+
+static void set_ints(seer_graph *graph, seer_node *node, const char *name, const int64_t *ints, size_t n) {
+  seer_attr *attr = add_attr(graph, node, name);
+  *attr = (seer_attr){.name = attr->name, .kind = SEER_ATTR_INTS, .n = n};
+  attr->ints = seer_arena_memdup(graph->arena, ints, n * sizeof *ints);
+}
+
+// Transpose of a Transpose: the second one reads what the first one reads.
+static void merge_transposes(seer_graph *graph, seer_node *second) {
+  if (!seer_node_is(second, "Transpose")) return;
+  const seer_value *between = seer_graph_value(graph, second->in[0]);
+  if (!between->producer.i) return;
+  const seer_node *first = seer_graph_node(graph, between->producer);
+  if (!seer_node_is(first, "Transpose")) return;
+  const seer_attr *p1 = seer_node_attr_ints(first, "perm"), *p2 = seer_node_attr_ints(second, "perm");
+  int64_t perm[SEER_MAX_RANK];
+  uint32_t rank = between->rank;
+  for (uint32_t k = 0; k < rank; k++) {
+    int64_t middle = p2 ? p2->ints[k] : rank - 1 - (int64_t)k;
+    perm[k] = p1 ? p1->ints[middle] : rank - 1 - middle;
+  }
+  set_ints(graph, second, "perm", perm, rank);
+  second->in[0] = first->in[0];
+}
+
+// ---- zero padding before a convolution
+
+// Pads of a constant zero Pad by dimension: begins, then ends. False when it is another kind of padding.
+static bool read_zero_pads(const seer_graph *graph, const seer_node *node, uint32_t rank, int64_t *out_pads) {
+  if (!seer_node_is(node, "Pad") || strcmp(seer_node_attr_s(node, "mode", "constant"), "constant") != 0) return false;
+  const seer_attr *attr = seer_node_attr_ints(node, "pads");
+  const seer_tensor *input = seer_node_constant(graph, node, 1);
+  if (attr) {
+    if (attr->n != 2 * rank || seer_node_attr_f(node, "value", 0) != 0) return false;
+    memcpy(out_pads, attr->ints, 2 * rank * sizeof *out_pads);
+    return true;
+  }
+  if (!input || seer_tensor_elems(input) != 2 * (int64_t)rank || (node->n_in > 3 && node->in[3].i)) return false;
+  const seer_tensor *value = seer_node_constant(graph, node, 2);
+  if (node->n_in > 2 && node->in[2].i) {
+    if (!value || seer_tensor_elems(value) != 1 || seer_dtype_load_f64(value->dtype, value->data, 0) != 0) return false;
+  }
+  for (uint32_t k = 0; k < 2 * rank; k++) out_pads[k] = seer_dtype_load_i64(input->dtype, input->data, k);
+  return true;
+}
+
+static void pad_into_conv(seer_graph *graph, const seer_graph_uses *uses, uint32_t pad_id) {
+  const seer_node *pad = &graph->node[pad_id];
+  if (pad->n_in < 1 || pad->n_out != 1) return;
+  uint32_t rank = seer_graph_value(graph, pad->out[0])->rank;
+  int64_t pads[2 * SEER_MAX_RANK];
+  if (rank < 3 || !read_zero_pads(graph, pad, rank, pads)) return;
+  for (uint32_t k = 0; k < 2 * rank; k++) {
+    bool is_spatial = k % rank >= 2;
+    if (pads[k] < 0 || (!is_spatial && pads[k] != 0)) return;
+  }
+  uint32_t reader = seer_pass_only_reader(graph, uses, pad->out[0]);
+  seer_node *conv = &graph->node[reader];
+  if (reader == 0 || !seer_node_is(conv, "Conv") || conv->in[0].i != pad->out[0].i) return;
+  const char *automatic = seer_node_attr_s(conv, "auto_pad", "NOTSET");
+  bool is_valid = strcmp(automatic, "VALID") == 0;
+  if (!is_valid && strcmp(automatic, "NOTSET") != 0) return;
+  uint32_t n = rank - 2;
+  const seer_attr *old = is_valid ? NULL : seer_node_attr_ints(conv, "pads");
+  int64_t sum[2 * SEER_MAX_RANK];
+  for (uint32_t k = 0; k < n; k++) {
+    sum[k] = pads[2 + k] + (old ? old->ints[k] : 0);
+    sum[n + k] = pads[rank + 2 + k] + (old ? old->ints[n + k] : 0);
+  }
+  set_ints(graph, conv, "pads", sum, 2 * n);
+  if (is_valid) {
+    seer_attr *attr = add_attr(graph, conv, "auto_pad");
+    attr->s = "NOTSET";
+  }
+  conv->in[0] = pad->in[0];
+}
+
+// ---- outputs that no node makes
+
+// A model output that is an input or a constant: a copy of it, under the output's name where that is free.
+static void make_outputs(seer_graph *graph) {
+  for (uint32_t k = 0; k < graph->n_output; k++) {
+    seer_val v = graph->output[k];
+    if (seer_graph_value(graph, v)->producer.i) continue;
+    seer_value type = *seer_graph_value(graph, v);
+    const char *name = type.name;
+    if (type.constant) {
+      seer_graph_value(graph, v)->name = seer_graph_fresh_name(graph, seer_arena_printf(graph->arena, "%s.const", name));
+    } else {
+      name = seer_graph_fresh_name(graph, seer_arena_printf(graph->arena, "%s.out", name));
+    }
+    seer_val out = seer_graph_add_value(graph, name, type.dtype, type.dim, type.rank);
+    seer_graph_value(graph, v)->is_output = false;
+    seer_graph_value(graph, out)->is_output = true;
+    graph->output[k] = out;
+    enum { OPSET = 13 };
+    seer_node_id id = seer_graph_add_node(graph, seer_arena_printf(graph->arena, "copy %s", name), "", "Identity", OPSET,
+        &v, 1, &out, 1, NULL, 0);
+    seer_graph_node(graph, id)->op = seer_op_find("", "Identity", OPSET);
+  }
 }
 
 static seer_status run(const seer_context *context, seer_graph *graph) {
   (void)context;
   for (uint32_t k = 1; k < graph->n_node; k++) {
-    if (!graph->node[k].is_dead && is_identity(graph, &graph->node[k])) bypass(graph, k);
+    if (graph->node[k].is_dead) continue;
+    merge_transposes(graph, &graph->node[k]);
+    if (changes_nothing(graph, &graph->node[k])) bypass(graph, k);
   }
+  seer_pass_remove_dead(graph);
+  seer_arena *scratch = seer_arena_create("simplify");
+  seer_graph_uses uses = seer_graph_index_uses(graph, scratch);
+  for (uint32_t k = 1; k < graph->n_node; k++) {
+    if (!graph->node[k].is_dead) pad_into_conv(graph, &uses, k);
+  }
+  seer_pass_remove_dead(graph);
+  seer_arena_destroy(scratch);
+  seer_pass_affine(graph);
+  make_outputs(graph);
   return SEER_OK;
 }
 
-const seer_pass_desc seer_pass_simplify = {"simplify", "local rewrites: identities, BatchNormalization, Pad", run};
+const seer_pass_desc seer_pass_simplify = {"simplify", "local rewrites: identities, transposes, Pad, BatchNormalization", run};

@@ -15,6 +15,16 @@ bool seer_node_is(const seer_node *node, const char *op_type) {
   return !node->domain[0] && strcmp(node->op_type, op_type) == 0;
 }
 
+const seer_tensor *seer_node_constant(const seer_graph *graph, const seer_node *node, uint32_t k) {
+  if (k >= node->n_in || node->in[k].i == 0) return NULL;
+  return seer_graph_value(graph, node->in[k])->constant;
+}
+
+uint32_t seer_pass_only_reader(const seer_graph *graph, const seer_graph_uses *uses, seer_val v) {
+  if (seer_graph_value(graph, v)->is_output || uses->first[v.i + 1] - uses->first[v.i] != 1) return 0;
+  return uses->node[uses->first[v.i]];
+}
+
 void seer_pass_order(const seer_value *value, uint8_t *out_order) {
   for (uint32_t k = 0; k < value->rank; k++) out_order[k] = value->has_layout ? value->order[k] : (uint8_t)k;
 }
