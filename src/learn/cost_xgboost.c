@@ -26,16 +26,18 @@ struct seer_cost_model {
 
 static seer_status check(int rc, const char *what) {
   if (rc == 0) return SEER_OK;
-  return SEER_FAIL(INTERNAL, "xgboost: %s: %s", what, XGBGetLastError());
+  const char *why = XGBGetLastError();  // the first line; a stack trace follows
+  return SEER_FAIL(INTERNAL, "xgboost: %s: %.*s", what, (int)strcspn(why, "\n"), why);
 }
 
 static seer_status configure(seer_cost_model *model) {
-  char seed[24];
+  char seed[24], columns[24];
+  (void)snprintf(columns, sizeof columns, "%zu", seer_feature_count);
   (void)snprintf(seed, sizeof seed, "%u", (unsigned)(model->seed & 0x7fffffff));
   const char *const options[][2] = {{"tree_method", "hist"}, {"max_depth", MAX_DEPTH}, {"eta", ETA},
       {"max_bin", MAX_BIN}, {"min_child_weight", "0"}, {"gamma", "0.001"}, {"lambda", "1"},
       {"nthread", "1"}, {"base_score", "0"}, {"verbosity", "0"}, {"disable_default_eval_metric", "1"},
-      {"seed", seed}};
+      {"num_feature", columns}, {"seed", seed}};
   for (size_t i = 0; i < SEER_COUNT_OF(options); i++) {
     SEER_TRY(check(XGBoosterSetParam(model->booster, options[i][0], options[i][1]), options[i][0]));
   }

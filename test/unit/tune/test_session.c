@@ -1,0 +1,136 @@
+// Sessions on the fake machine: every policy makes progress, repeats to the byte, resumes without measuring twice.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/os.h"
+#include "models/models.h"
+#include "tune/session.h"
+
+static void ok(seer_status status) {
+  if (status) fail_msg("%s", seer_status_message(status));
+}
+
+typedef struct {
+  seer_context *context;
+  seer_arena *arena;
+  seer_network *network;
+} world;
+
+static seer_status builtin(const char *name, const char *options, seer_arena *arena, seer_graph **out_graph) {
+  (void)options;
+  return seer_model_build(name, "", arena, out_graph);
+}
+
+static void open_world(world *w, const char *model, const char *policy, const char *trials) {
+  ok(seer_context_create(&w->context));
+  ok(seer_context_set(w->context, "threads", "2"));
+  ok(seer_context_set(w->context, "measure", "fake"));
+  ok(seer_context_set(w->context, "search-policy", policy));
+  ok(seer_context_set(w->context, "trials", trials));
+  ok(seer_context_find_target(w->context));
+  w->arena = seer_arena_create("test");
+  ok(seer_front_load(w->context, model, builtin, w->arena, &w->network));
+}
+
+static void close_world(world *w) {
+  seer_graph_close(w->network->graph);
+  seer_arena_destroy(w->arena);
+  seer_context_destroy(w->context);
+}
+
+// Everything but the clock.
+static void write_event(void *user, const seer_event *event) {
+  seer_text *text = user;
+  seer_text_printf(text, "%s trials %u estimate %.9g task %u", seer_event_kind_name(event->kind), event->trials,
+      event->estimated_s, event->task);
+  if (event->pick) seer_text_printf(text, " n %u %s", event->pick->n, event->pick->reason);
+  if (event->result) seer_text_printf(text, " %s %.9g %s", seer_measured_class_name(event->result->cls), event->result->seconds, event->proposal->origin);
+  seer_text_put(text, "\n");
+}
+
+typedef struct {
+  seer_session_totals totals;
+  const char *events;
+} outcome;
+
+static outcome run(world *w, seer_records *records) {
+  seer_session *session;
+  seer_text text;
+  seer_text_init(&text, w->arena);
+  ok(seer_session_create(w->context, w->network, records, "test", &session));
+  seer_session_listen(session, write_event, &text);
+  ok(seer_session_run(session));
+  outcome out = {.events = text.data};
+  seer_session_get_totals(session, &out.totals);
+  seer_choice *choices = SEER_NEW_ARRAY(w->arena, seer_choice, w->network->n_task);
+  seer_session_choices(session, choices);
+  for (uint32_t t = 0; t < w->network->n_task; t++) assert_non_null(choices[t].sketches);
+  seer_session_destroy(session);
+  return out;
+}
+
+static void test_policies_make_progress(void **state) {
+  (void)state;
+  static const char *const policies[] = {"seer", "familyseer", "ansor", "round-robin"};
+  for (size_t i = 0; i < SEER_COUNT_OF(policies); i++) {
+    world w;
+    open_world(&w, "mlp", policies[i], "160");
+    outcome out = run(&w, NULL);
+    if (getenv("SHOW")) {
+      printf("%s: %.3g -> %.3g us, %u trials, %u failed, drafted %g scored %g, propose %.2f train %.2f s\n", policies[i],
+          out.totals.default_s * 1e6, out.totals.estimated_s * 1e6, out.totals.trials,
+          out.totals.failed[SEER_MEASURED_RUN_CRASH], (double)out.totals.drafted, (double)out.totals.scored,
+          out.totals.propose_s, out.totals.train_s);
+    }
+    assert_true(out.totals.trials > 0 && out.totals.trials <= 160);
+    assert_true(out.totals.estimated_s < out.totals.default_s);
+    close_world(&w);
+  }
+}
+
+static void test_sessions_repeat(void **state) {
+  (void)state;
+  char *first = NULL;
+  for (int i = 0; i < 2; i++) {
+    world w;
+    open_world(&w, "mlp", "seer", "120");
+    outcome out = run(&w, NULL);
+    if (i == 0) {
+      first = strdup(out.events);
+    } else {
+      assert_string_equal(first, out.events);
+    }
+    close_world(&w);
+  }
+  free(first);
+}
+
+static void test_a_finished_tuning_measures_nothing_twice(void **state) {
+  (void)state;
+  world w;
+  open_world(&w, "mlp", "round-robin", "60");
+  const char *folder;
+  ok(seer_os_temp_dir("seer-test", w.arena, &folder));
+  const char *path = seer_os_path_join(w.arena, folder, "r.sqlite");
+  seer_records *records;
+  ok(seer_records_open(w.context, path, &records));
+  outcome one = run(&w, records);
+  outcome two = run(&w, records);
+  assert_true(two.totals.restored >= one.totals.trials);
+  // What the first session measured is known to the second one: no schedule appears in both.
+  assert_true(two.totals.estimated_s <= one.totals.estimated_s);
+  seer_records_close(records);
+  ok(seer_os_remove_tree(folder));
+  close_world(&w);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_policies_make_progress),
+      cmocka_unit_test(test_sessions_repeat), cmocka_unit_test(test_a_finished_tuning_measures_nothing_twice)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
