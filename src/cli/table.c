@@ -8,6 +8,7 @@ extern const seer_command seer_command_run;
 extern const seer_command seer_command_bench;
 extern const seer_command seer_command_verify;
 extern const seer_command seer_command_info;
+extern const seer_command seer_command_tasks;
 extern const seer_command seer_command_devices;
 extern const seer_command seer_command_tune;
 extern const seer_command seer_command_worker;
@@ -20,6 +21,7 @@ const seer_command *const seer_command_table[] = {
     &seer_command_bench,
     &seer_command_verify,
     &seer_command_info,
+    &seer_command_tasks,
     &seer_command_devices,
     &seer_command_list,
     &seer_command_worker,

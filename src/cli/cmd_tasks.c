@@ -1,0 +1,93 @@
+// cmd_tasks.c - familyseer tasks: the subgraphs that a network is cut into, what is tuned and how much of the whole each
+// one is.
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "front/front.h"
+#include "models/models.h"
+
+static double total_flops(const seer_network *network) {
+  double total = 0;
+  for (uint32_t k = 0; k < network->n_task; k++) total += network->task[k].flops * network->task[k].weight;
+  return total;
+}
+
+// Bytes of the constants that the task's kernel reads, as they are in the model; packing may widen them.
+static double weight_bytes(const seer_task *task) {
+  double bytes = 0;
+  for (uint32_t b = 0; b < task->dag->n_buf; b++) {
+    const seer_dag_buf *buf = &task->dag->buf[b];
+    if (buf->kind == SEER_BUF_WEIGHT) bytes += (double)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
+  }
+  return bytes;
+}
+
+static uint32_t n_steps(const seer_network *network, seer_step_kind kind) {
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < network->n_step; k++) n += network->step[k].kind == kind;
+  return n;
+}
+
+static void print_table(const seer_network *network, double total) {
+  printf("%4s %-20s %6s %9s %6s %10s  %s\n", "id", "family", "weight", "GFLOP", "share", "weights", "task");
+  for (uint32_t k = 0; k < network->n_task; k++) {
+    const seer_task *task = &network->task[k];
+    double share = total > 0 ? 100 * task->flops * task->weight / total : 0;
+    printf("%4u %-20s %6u %9.4f %5.1f%% %6.2f MiB  %s\n", task->id, task->anchor_class, task->weight, task->flops / 1e9,
+        share, weight_bytes(task) / 1048576, task->name);
+  }
+  printf("%u tasks in %u steps (%u kernels, %u copies, %u views), %.3f GFLOP\n", network->n_task, network->n_step,
+      n_steps(network, SEER_STEP_KERNEL), n_steps(network, SEER_STEP_COPY), n_steps(network, SEER_STEP_VIEW), total / 1e9);
+}
+
+static seer_status print_json(const seer_network *network, double total) {
+  json_t *tasks = json_array();
+  for (uint32_t k = 0; k < network->n_task; k++) {
+    const seer_task *task = &network->task[k];
+    char key[40];
+    snprintf(key, sizeof key, "%016" PRIx64 "-%016" PRIx64, task->key.structure, task->key.shape);
+    json_array_append_new(tasks, json_pack("{s:i, s:s, s:i, s:f, s:f, s:f, s:s, s:s}", "id", (int)task->id, "family",
+        task->anchor_class, "weight", (int)task->weight, "gflop", task->flops / 1e9, "share",
+        total > 0 ? task->flops * task->weight / total : 0.0, "weight_bytes", weight_bytes(task), "name", task->name,
+        "key", key));
+  }
+  json_t *all = json_pack("{s:s, s:f, s:i, s:i, s:i, s:o}", "model", network->graph->name, "gflop", total / 1e9, "kernels",
+      (int)n_steps(network, SEER_STEP_KERNEL), "copies", (int)n_steps(network, SEER_STEP_COPY), "views",
+      (int)n_steps(network, SEER_STEP_VIEW), "tasks", tasks);
+  char *dump = all ? json_dumps(all, JSON_COMPACT) : NULL;
+  json_decref(all);
+  if (!dump) return SEER_FAIL(RESOURCE, "out of memory for JSON");
+  puts(dump);
+  free(dump);
+  return SEER_OK;
+}
+
+static seer_status run(seer_context *context, int argc, char **argv) {
+  (void)argc;
+  seer_arena *arena = seer_arena_create("model");
+  seer_network *network = NULL;
+  seer_status status = seer_front_load(context, argv[0], seer_model_build, arena, &network);
+  if (!status) {
+    if (network->notice[0]) fprintf(stderr, "%s\n", network->notice);
+    double total = total_flops(network);
+    if (seer_context_bool(context, SEER_OPT_JSON)) {
+      status = print_json(network, total);
+    } else {
+      print_table(network, total);
+    }
+    seer_graph_close(network->graph);
+  }
+  seer_arena_destroy(arena);
+  return status;
+}
+
+const seer_command seer_command_tasks = {
+    .name = "tasks",
+    .args = "MODEL [--input-shapes x:1x3x224x224] [--json]",
+    .doc = "the subgraphs that are tuned: id, family, weight (how often it occurs), GFLOP, share",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};
