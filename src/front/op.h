@@ -1,6 +1,6 @@
-// op.h - what an operator is: one self-describing entry per ONNX operator, grouped in op/<family>.c, listed in
-// op/table.c. An entry says what shapes come out and what it computes, as DAG; everything else (folding, fusion,
-// tuning, checking) follows from that.
+// op.h - what an operator is: one self-describing entry per ONNX operator, grouped in
+// op/<family>.c, listed in op/table.c. An entry says what shapes come out and what it computes, as
+// DAG; everything else (folding, fusion, tuning, checking) follows from that.
 #ifndef SEER_FRONT_OP_H
 #define SEER_FRONT_OP_H
 
@@ -8,62 +8,73 @@
 #include "front/graph.h"
 
 typedef enum {
-  SEER_FUSE_OPAQUE,       // stands alone (host steps, movement that cannot be an index map)
-  SEER_FUSE_ELEMENTWISE,  // output element i needs input elements i (or broadcast): joins producer or consumer
-  SEER_FUSE_INJECTIVE,    // an index map: transpose, slice, concat, pad, ...: joins its consumer as a prologue
-  SEER_FUSE_ANCHOR,       // conv, gemm, matmul, ...: takes an epilogue
-  SEER_FUSE_REDUCTION,    // pool, softmax, mean, LRN: takes an epilogue
-  SEER_FUSE_VIEW          // reshape-like: same elements in row-major order (Reshape, Flatten, Squeeze, Unsqueeze, Identity)
+  SEER_FUSE_OPAQUE,  // stands alone (host steps, movement that cannot be an index map)
+  // output element i needs input elements i (or broadcast): joins producer or consumer
+  SEER_FUSE_ELEMENTWISE,
+  // an index map: transpose, slice, concat, pad, ...: joins its consumer as a prologue
+  SEER_FUSE_INJECTIVE,
+  SEER_FUSE_ANCHOR,  // conv, gemm, matmul, ...: takes an epilogue
+  SEER_FUSE_REDUCTION,  // pool, softmax, mean, LRN: takes an epilogue
+  // reshape-like: same elements in row-major order (Reshape, Flatten, Squeeze, Unsqueeze, Identity)
+  SEER_FUSE_VIEW
 } seer_fuse_kind;
 
 struct seer_emit;
 
 typedef struct seer_op_desc {
-  const char *name;    // ONNX name
+  const char *name;  // ONNX name
   const char *domain;  // "" = ai.onnx
   int32_t opset_min, opset_max;
   uint8_t n_in_min, n_in_max, n_out_min, n_out_max;  // 255: any
   seer_fuse_kind fuse;
-  const char *attrs;   // names that are understood, space-separated: an unknown one is an error
-  double rtol, atol;   // against a reference in f32
-  double flops_hint;   // unused: 0
-  // Shapes and dtypes of the outputs from those of the inputs (all fixed) and constant inputs. Errors name the
-  // attribute or input, what was found and what is allowed; the caller adds node name and operator.
-  seer_status (*infer)(const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values);
+  const char *attrs;  // names that are understood, space-separated: an unknown one is an error
+  double rtol, atol;  // against a reference in f32
+  double flops_hint;  // unused: 0
+  // Shapes and dtypes of the outputs from those of the inputs (all fixed) and constant inputs.
+  // Errors name the attribute or input, what was found and what is allowed; the caller adds node
+  // name and operator.
+  seer_status (*infer)(
+      const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values);
   // What it computes. Uses seer_emit_* below. NULL for VIEW (generic) and for what only folds.
   seer_status (*emit)(struct seer_emit *emit, const seer_node *node);
-  // Optional direct evaluation for shape arithmetic and data that is not numbers-as-f64; NULL: by DAG eval.
-  // Fills the tensors whole (dtype, dims, data in `arena` or borrowed from an input). Needs constant inputs, but for
-  // folds_from_shape (Shape, Size): there fixed dimensions are enough.
-  seer_status (*fold)(const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors);
+  // Optional direct evaluation for shape arithmetic and data that is not numbers-as-f64; NULL: by
+  // DAG eval. Fills the tensors whole (dtype, dims, data in `arena` or borrowed from an input).
+  // Needs constant inputs, but for folds_from_shape (Shape, Size): there fixed dimensions are
+  // enough.
+  seer_status (*fold)(
+      const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors);
   bool folds_from_shape;
   const char *doc;  // one line: what is covered, for doc/operators.md
 } seer_op_desc;
 
 extern const seer_op_desc *const seer_op_table[];
 extern const size_t seer_op_table_count;
-const seer_op_desc *seer_op_find(const char *domain, const char *name, int32_t opset);  // NULL if none
+// NULL if none
+const seer_op_desc *seer_op_find(const char *domain, const char *name, int32_t opset);
 
-// ---- emission. A group of nodes is emitted in order into one DAG. A value of the graph is, inside the DAG, a buffer
-// with dimensions in the value's physical order; emitters speak logical (ONNX) indices only.
+// ---- emission. A group of nodes is emitted in order into one DAG. A value of the graph is, inside
+// the DAG, a buffer with dimensions in the value's physical order; emitters speak logical (ONNX)
+// indices only.
 typedef struct seer_emit {
   const seer_graph *graph;
   seer_dag *dag;
   seer_arena *arena;
   uint32_t *buf_of_value;  // by value id; buffer id + 1, 0 = not in the DAG yet
   const char *node_name;  // set by seer_emit_node
-  seer_stage_role default_role;  // of stages of elementwise and injective nodes: EPILOGUE (also if ANCHOR) or PROLOGUE
+  // of stages of elementwise and injective nodes: EPILOGUE (also if ANCHOR) or PROLOGUE
+  seer_stage_role default_role;
   uint8_t temp_order[SEER_DAG_MAX_STAGES][SEER_MAX_RANK];  // of helper stages, by stage index
 } seer_emit;
 
 // `graph`, `dag` and `arena` are kept. buf_of_value is made in `arena`; default_role is EPILOGUE.
 void seer_emit_init(seer_emit *emit, const seer_graph *graph, seer_dag *dag, seer_arena *arena);
-// Emits `node` (resolved: node->op is set) through its entry; a VIEW without an emitter becomes the index map of its
-// row-major order. UNSUPPORTED for what only folds and for outputs without elements. Afterwards each output that is
-// made has its buffer in buf_of_value; the caller marks DAG outputs and calls seer_dag_finish.
+// Emits `node` (resolved: node->op is set) through its entry; a VIEW without an emitter becomes the
+// index map of its row-major order. UNSUPPORTED for what only folds and for outputs without
+// elements. Afterwards each output that is made has its buffer in buf_of_value; the caller marks
+// DAG outputs and calls seer_dag_finish.
 SEER_MUST_USE seer_status seer_emit_node(seer_emit *emit, const seer_node *node);
-// The buffer of a graph value, added as an input of the DAG (WEIGHT for constants, always dense and in ONNX order)
-// when it is not there yet.
+// The buffer of a graph value, added as an input of the DAG (WEIGHT for constants, always dense and
+// in ONNX order) when it is not there yet.
 uint32_t seer_emit_buf(seer_emit *emit, seer_val value);
 
 // The dimensions of node input k / output k (logical). Input must be present.
@@ -71,24 +82,28 @@ const seer_value *seer_emit_in(const seer_emit *emit, const seer_node *node, uin
 const seer_value *seer_emit_out(const seer_emit *emit, const seer_node *node, uint32_t k);
 bool seer_emit_has_in(const seer_emit *emit, const seer_node *node, uint32_t k);
 // Loads input k at logical indices (rank of them). Constants of one element become literals.
-seer_expr seer_emit_load(seer_emit *emit, const seer_node *node, uint32_t k, const seer_expr *index);
-seer_expr seer_emit_load_guarded(seer_emit *emit, const seer_node *node, uint32_t k, const seer_expr *index,
-    seer_expr predicate, seer_expr otherwise);
-// Starts the stage that makes output k of `node`: spatial axes are the output's logical dimensions (roles by logical
-// dimension in `roles`, may be NULL), in physical order inside; then the reduction axes. out_index[logical dim] are
-// the vars. Returns the stage.
+seer_expr seer_emit_load(
+    seer_emit *emit, const seer_node *node, uint32_t k, const seer_expr *index);
+seer_expr seer_emit_load_guarded(seer_emit *emit, const seer_node *node, uint32_t k,
+    const seer_expr *index, seer_expr predicate, seer_expr otherwise);
+// Starts the stage that makes output k of `node`: spatial axes are the output's logical dimensions
+// (roles by logical dimension in `roles`, may be NULL), in physical order inside; then the
+// reduction axes. out_index[logical dim] are the vars. Returns the stage.
 uint32_t seer_emit_stage(seer_emit *emit, const seer_node *node, uint32_t k, seer_stage_role role,
-    const seer_axis_role *roles, const seer_dag_axis *reduce, uint32_t n_reduce, seer_expr *out_index,
-    seer_expr *out_reduce);
-void seer_emit_body(seer_emit *emit, const seer_node *node, uint32_t k, uint32_t stage, seer_combiner combiner,
-    seer_expr body);
-// A helper stage that is no graph value (a padded input, a row maximum): logical dims given with the physical order that
-// its axes take (order NULL: as given). Returns the stage; index vars by logical dim. Its name is the node's with
-// ".<suffix>". The buffer exists, and may be loaded, once the body is set.
-uint32_t seer_emit_temp(seer_emit *emit, const char *suffix, seer_stage_role role, const seer_dag_axis *dims,
-    uint32_t n_dim, const uint8_t *order, const seer_dag_axis *reduce, uint32_t n_reduce, seer_expr *out_index,
-    seer_expr *out_reduce);
-uint32_t seer_emit_temp_body(seer_emit *emit, uint32_t stage, seer_combiner combiner, seer_expr body);  // buffer id
+    const seer_axis_role *roles, const seer_dag_axis *reduce, uint32_t n_reduce,
+    seer_expr *out_index, seer_expr *out_reduce);
+void seer_emit_body(seer_emit *emit, const seer_node *node, uint32_t k, uint32_t stage,
+    seer_combiner combiner, seer_expr body);
+// A helper stage that is no graph value (a padded input, a row maximum): logical dims given with
+// the physical order that its axes take (order NULL: as given). Returns the stage; index vars by
+// logical dim. Its name is the node's with ".<suffix>". The buffer exists, and may be loaded, once
+// the body is set.
+uint32_t seer_emit_temp(seer_emit *emit, const char *suffix, seer_stage_role role,
+    const seer_dag_axis *dims, uint32_t n_dim, const uint8_t *order, const seer_dag_axis *reduce,
+    uint32_t n_reduce, seer_expr *out_index, seer_expr *out_reduce);
+// buffer id
+uint32_t seer_emit_temp_body(
+    seer_emit *emit, uint32_t stage, seer_combiner combiner, seer_expr body);
 // Loads a temp by the logical indices that it was made with.
 seer_expr seer_emit_load_temp(seer_emit *emit, uint32_t stage, const seer_expr *index);
 

@@ -1,4 +1,5 @@
-// builder.c - layers to nodes, with seeded weights and the channel statistics that they lead to (see builder.h).
+// builder.c - layers to nodes, with seeded weights and the channel statistics that they lead to
+// (see builder.h).
 #include "models/builder.h"
 
 #include <math.h>
@@ -7,7 +8,8 @@
 
 #define OPSET 13
 
-void seer_builder_init(seer_builder *b, const char *name, const seer_model_options *options, seer_arena *arena) {
+void seer_builder_init(
+    seer_builder *b, const char *name, const seer_model_options *options, seer_arena *arena) {
   *b = (seer_builder){.graph = seer_graph_create(arena, name), .arena = arena, .options = *options};
   b->graph->opset = OPSET;
   b->graph->producer = "familyseer";
@@ -34,16 +36,20 @@ static seer_feature input(seer_builder *b, int64_t channels, int64_t size, int32
 seer_feature seer_builder_image(seer_builder *b, int64_t channels) {
   return input(b, channels, b->options.size, 4);
 }
-seer_feature seer_builder_vector(seer_builder *b, int64_t channels) { return input(b, channels, 1, 2); }
+seer_feature seer_builder_vector(seer_builder *b, int64_t channels) {
+  return input(b, channels, 1, 2);
+}
 
-static seer_val add_weight(seer_builder *b, const char *name, const float *data, const int64_t *dim, uint32_t rank) {
+static seer_val add_weight(
+    seer_builder *b, const char *name, const float *data, const int64_t *dim, uint32_t rank) {
   seer_tensor tensor = {.dtype = SEER_DTYPE_F32, .rank = (uint8_t)rank, .data = data};
   for (uint32_t d = 0; d < rank; d++) tensor.dim[d] = dim[d];
   tensor.n_bytes = (size_t)seer_tensor_elems(&tensor) * sizeof(float);
   return seer_graph_add_constant(b->graph, name, &tensor);
 }
 
-// Uniform in center +- half, a stream of its own per name: a tensor is the same whatever else the network has.
+// Uniform in center +- half, a stream of its own per name: a tensor is the same whatever else the
+// network has.
 static float *uniform(seer_builder *b, const char *name, int64_t n, double center, double half) {
   float *data = seer_arena_alloc(b->arena, (size_t)n * sizeof(float), 64);
   seer_rng rng;
@@ -52,23 +58,26 @@ static float *uniform(seer_builder *b, const char *name, int64_t n, double cente
   return data;
 }
 
-static seer_val add_node(seer_builder *b, const char *name, const char *op, const seer_val *in, uint32_t n_in,
-    const seer_attr *attr, uint32_t n_attr) {
-  seer_val out = seer_graph_add_value(b->graph, SEER_FMT(b, "%s.out", name), SEER_DTYPE_NONE, NULL, -1);
+static seer_val add_node(seer_builder *b, const char *name, const char *op, const seer_val *in,
+    uint32_t n_in, const seer_attr *attr, uint32_t n_attr) {
+  seer_val out =
+      seer_graph_add_value(b->graph, SEER_FMT(b, "%s.out", name), SEER_DTYPE_NONE, NULL, -1);
   seer_graph_add_node(b->graph, name, "", op, OPSET, in, n_in, &out, 1, attr, n_attr);
   return out;
 }
 
 static seer_attr ints_attr(seer_builder *b, const char *name, const int64_t *ints, uint32_t n) {
-  return (seer_attr){.name = name, .kind = SEER_ATTR_INTS, .n = n,
+  return (seer_attr){.name = name,
+      .kind = SEER_ATTR_INTS,
+      .n = n,
       .ints = (const int64_t *)seer_arena_memdup(b->arena, ints, n * sizeof(int64_t))};
 }
 
 // ---- layers
 
 // Mean and variance of sum w x for independent x: what a row of weights makes of its inputs.
-static void through_weights(const seer_feature *in, int64_t first, int64_t n_in, int64_t window, const float *w,
-    double *out_mean, double *out_var) {
+static void through_weights(const seer_feature *in, int64_t first, int64_t n_in, int64_t window,
+    const float *w, double *out_mean, double *out_var) {
   *out_mean = *out_var = 0;
   for (int64_t i = 0; i < n_in; i++) {
     double sum = 0, squares = 0;
@@ -82,9 +91,10 @@ static void through_weights(const seer_feature *in, int64_t first, int64_t n_in,
   }
 }
 
-seer_feature seer_builder_conv_norm(seer_builder *b, const char *name, const char *norm, seer_feature in,
-    int64_t out_channels, int64_t kernel, int64_t stride, int64_t group) {
-  int64_t in_group = in.channels / group, out_group = out_channels / group, window = kernel * kernel;
+seer_feature seer_builder_conv_norm(seer_builder *b, const char *name, const char *norm,
+    seer_feature in, int64_t out_channels, int64_t kernel, int64_t stride, int64_t group) {
+  int64_t in_group = in.channels / group, out_group = out_channels / group,
+          window = kernel * kernel;
   int64_t pad = (kernel - 1) / 2, dim[4] = {out_channels, in_group, kernel, kernel};
   const char *w_name = SEER_FMT(b, "%s.weight", name);
   double half = sqrt(6.0 / (double)(in_group * window));  // He: variance 2 / fan-in
@@ -101,14 +111,17 @@ seer_feature seer_builder_conv_norm(seer_builder *b, const char *name, const cha
 
   const char *names[4] = {SEER_FMT(b, "%s.weight", norm), SEER_FMT(b, "%s.bias", norm),
       SEER_FMT(b, "%s.running_mean", norm), SEER_FMT(b, "%s.running_var", norm)};
-  float *stat[4] = {uniform(b, names[0], out_channels, 1.0, 0.2), uniform(b, names[1], out_channels, 0, 0.2),
-      uniform(b, names[2], out_channels, 0, 0.1), uniform(b, names[3], out_channels, 1.0, 0.2)};
+  float *stat[4] = {uniform(b, names[0], out_channels, 1.0, 0.2),
+      uniform(b, names[1], out_channels, 0, 0.2), uniform(b, names[2], out_channels, 0, 0.1),
+      uniform(b, names[3], out_channels, 1.0, 0.2)};
   seer_feature out = new_feature(b, conv, out_channels, (in.size + 2 * pad - kernel) / stride + 1);
   seer_val norm_in[5] = {conv};
   for (int64_t c = 0; c < out_channels; c++) {
     double mean, var;
-    through_weights(&in, c / out_group * in_group, in_group, window, &w[c * in_group * window], &mean, &var);
-    // The statistics are off by up to 0.1 deviations and 20 % of the variance; what is left after them:
+    through_weights(
+        &in, c / out_group * in_group, in_group, window, &w[c * in_group * window], &mean, &var);
+    // The statistics are off by up to 0.1 deviations and 20 % of the variance; what is left after
+    // them:
     double given_mean = mean + (double)stat[2][c] * sqrt(var), given_var = (double)stat[3][c] * var;
     double factor = (double)stat[0][c] / sqrt(given_var + 1e-5);
     stat[2][c] = (float)given_mean;
@@ -116,7 +129,8 @@ seer_feature seer_builder_conv_norm(seer_builder *b, const char *name, const cha
     out.mean[c] = (mean - given_mean) * factor + (double)stat[1][c];
     out.var[c] = var * factor * factor;
   }
-  for (uint32_t k = 0; k < 4; k++) norm_in[k + 1] = add_weight(b, names[k], stat[k], &out_channels, 1);
+  for (uint32_t k = 0; k < 4; k++)
+    norm_in[k + 1] = add_weight(b, names[k], stat[k], &out_channels, 1);
   seer_attr epsilon = {.name = "epsilon", .kind = SEER_ATTR_FLOAT, .f = (double)1e-5f};
   out.value = add_node(b, norm, "BatchNormalization", norm_in, 5, &epsilon, 1);
   return out;
@@ -126,7 +140,8 @@ seer_feature seer_builder_conv_norm(seer_builder *b, const char *name, const cha
 static void rectify(seer_feature *f) {
   for (int64_t c = 0; c < f->channels; c++) {
     double m = f->mean[c], s = sqrt(f->var[c]) + 1e-12;
-    double below = 0.5 * erfc(-m / s * 0.70710678118654752), density = 0.3989422804014327 * exp(-0.5 * m * m / (s * s));
+    double below = 0.5 * erfc(-m / s * 0.70710678118654752),
+           density = 0.3989422804014327 * exp(-0.5 * m * m / (s * s));
     double mean = m * below + s * density, square = (m * m + s * s) * below + m * s * density;
     f->mean[c] = mean;
     f->var[c] = square > mean * mean ? square - mean * mean : 0;
@@ -159,8 +174,8 @@ seer_feature seer_builder_relu6(seer_builder *b, const char *name, seer_feature 
 }
 
 seer_feature seer_builder_add(seer_builder *b, const char *name, seer_feature x, seer_feature y) {
-  SEER_ASSERT(x.channels == y.channels && x.size == y.size, "%s: %" PRId64 " and %" PRId64 " channels", name,
-      x.channels, y.channels);
+  SEER_ASSERT(x.channels == y.channels && x.size == y.size,
+      "%s: %" PRId64 " and %" PRId64 " channels", name, x.channels, y.channels);
   seer_val in[2] = {x.value, y.value};
   seer_feature out = like(b, &x, add_node(b, name, "Add", in, 2, NULL, 0));
   for (int64_t c = 0; c < out.channels; c++) {
@@ -170,8 +185,8 @@ seer_feature seer_builder_add(seer_builder *b, const char *name, seer_feature x,
   return out;
 }
 
-seer_feature seer_builder_max_pool(seer_builder *b, const char *name, seer_feature in, int64_t kernel, int64_t stride,
-    int64_t pad) {
+seer_feature seer_builder_max_pool(seer_builder *b, const char *name, seer_feature in,
+    int64_t kernel, int64_t stride, int64_t pad) {
   seer_attr attr[3] = {
       ints_attr(b, "kernel_shape", (int64_t[]){kernel, kernel}, 2),
       ints_attr(b, "pads", (int64_t[]){pad, pad, pad, pad}, 4),
@@ -179,7 +194,8 @@ seer_feature seer_builder_max_pool(seer_builder *b, const char *name, seer_featu
   };
   seer_feature out = like(b, &in, add_node(b, name, "MaxPool", &in.value, 1, attr, 3));
   out.size = (in.size + 2 * pad - kernel) / stride + 1;
-  for (int64_t c = 0; c < out.channels; c++) {  // the largest of 9 neighbours, that are alike: about a deviation more
+  // the largest of 9 neighbours, that are alike: about a deviation more
+  for (int64_t c = 0; c < out.channels; c++) {
     out.mean[c] += sqrt(out.var[c]);
     out.var[c] *= 0.7;
   }
@@ -198,18 +214,22 @@ seer_feature seer_builder_flatten(seer_builder *b, const char *name, seer_featur
   return like(b, &in, add_node(b, name, "Flatten", &in.value, 1, &axis, 1));
 }
 
-seer_feature seer_builder_dense(seer_builder *b, const char *name, seer_feature in, int64_t out_channels) {
+seer_feature seer_builder_dense(
+    seer_builder *b, const char *name, seer_feature in, int64_t out_channels) {
   const char *w_name = SEER_FMT(b, "%s.weight", name), *bias_name = SEER_FMT(b, "%s.bias", name);
   int64_t dim[2] = {out_channels, in.channels};
-  const float *w = uniform(b, w_name, out_channels * in.channels, 0, sqrt(6.0 / (double)in.channels));
+  const float *w =
+      uniform(b, w_name, out_channels * in.channels, 0, sqrt(6.0 / (double)in.channels));
   const float *bias = uniform(b, bias_name, out_channels, 0, 0.1);
-  seer_val gemm_in[3] = {in.value, add_weight(b, w_name, w, dim, 2), add_weight(b, bias_name, bias, dim, 1)};
+  seer_val gemm_in[3] = {
+      in.value, add_weight(b, w_name, w, dim, 2), add_weight(b, bias_name, bias, dim, 1)};
   seer_attr attr[3] = {
       {.name = "alpha", .kind = SEER_ATTR_FLOAT, .f = 1},
       {.name = "beta", .kind = SEER_ATTR_FLOAT, .f = 1},
       {.name = "transB", .kind = SEER_ATTR_INT, .i = 1},
   };
-  seer_feature out = new_feature(b, add_node(b, name, "Gemm", gemm_in, 3, attr, 3), out_channels, 1);
+  seer_feature out =
+      new_feature(b, add_node(b, name, "Gemm", gemm_in, 3, attr, 3), out_channels, 1);
   for (int64_t c = 0; c < out_channels; c++) {
     through_weights(&in, 0, in.channels, 1, &w[c * in.channels], &out.mean[c], &out.var[c]);
     out.mean[c] += (double)bias[c];

@@ -1,22 +1,25 @@
-// mobilenet.c - MobileNet v1 (arXiv 1704.04861, table 1, width 1.0) and v2 (arXiv 1801.04381, table 2).
+// mobilenet.c - MobileNet v1 (arXiv 1704.04861, table 1, width 1.0) and v2 (arXiv 1801.04381, table
+// 2).
 #include "models/builder.h"
 
 // Depthwise 3x3 and pointwise 1x1, each with BatchNormalization and Relu.
-static seer_status build_v1(const seer_model_options *options, seer_arena *arena, seer_graph **out_graph) {
+static seer_status build_v1(
+    const seer_model_options *options, seer_arena *arena, seer_graph **out_graph) {
   static const struct {
     int64_t channels, stride;
-  } blocks[13] = {{64, 1}, {128, 2}, {128, 1}, {256, 2}, {256, 1}, {512, 2}, {512, 1}, {512, 1}, {512, 1}, {512, 1},
-      {512, 1}, {1024, 2}, {1024, 1}};
+  } blocks[13] = {{64, 1}, {128, 2}, {128, 1}, {256, 2}, {256, 1}, {512, 2}, {512, 1}, {512, 1},
+      {512, 1}, {512, 1}, {512, 1}, {1024, 2}, {1024, 1}};
   seer_builder b;
   seer_builder_init(&b, "mobilenet", options, arena);
   seer_feature x = seer_builder_image(&b, 3);
-  x = seer_builder_relu(&b, "stem.relu", seer_builder_conv_norm(&b, "stem.conv", "stem.bn", x, 32, 3, 2, 1));
+  x = seer_builder_relu(
+      &b, "stem.relu", seer_builder_conv_norm(&b, "stem.conv", "stem.bn", x, 32, 3, 2, 1));
   for (int k = 0; k < 13; k++) {
-    x = seer_builder_conv_norm(&b, SEER_FMT(&b, "block%d.dw.conv", k), SEER_FMT(&b, "block%d.dw.bn", k), x, x.channels,
-        3, blocks[k].stride, x.channels);
+    x = seer_builder_conv_norm(&b, SEER_FMT(&b, "block%d.dw.conv", k),
+        SEER_FMT(&b, "block%d.dw.bn", k), x, x.channels, 3, blocks[k].stride, x.channels);
     x = seer_builder_relu(&b, SEER_FMT(&b, "block%d.dw.relu", k), x);
-    x = seer_builder_conv_norm(&b, SEER_FMT(&b, "block%d.pw.conv", k), SEER_FMT(&b, "block%d.pw.bn", k), x,
-        blocks[k].channels, 1, 1, 1);
+    x = seer_builder_conv_norm(&b, SEER_FMT(&b, "block%d.pw.conv", k),
+        SEER_FMT(&b, "block%d.pw.bn", k), x, blocks[k].channels, 1, 1, 1);
     x = seer_builder_relu(&b, SEER_FMT(&b, "block%d.pw.relu", k), x);
   }
   x = seer_builder_flatten(&b, "flatten", seer_builder_global_average(&b, "pool", x));
@@ -24,48 +27,56 @@ static seer_status build_v1(const seer_model_options *options, seer_arena *arena
   return SEER_OK;
 }
 
-const seer_model_desc seer_model_mobilenet = {"mobilenet", "MobileNet v1, width 1.0; 4.23 M parameters",
+const seer_model_desc seer_model_mobilenet = {"mobilenet",
+    "MobileNet v1, width 1.0; 4.23 M parameters",
     {.batch = 1, .size = 224, .classes = 1000, .seed = 0}, build_v1};
 
-// Expand (1x1, Clip 0..6), depthwise 3x3 (Clip), project (1x1, linear); the input is added where shapes allow.
-static seer_feature inverted_residual(seer_builder *b, int index, seer_feature in, int64_t channels, int64_t stride,
-    int64_t expansion) {
+// Expand (1x1, Clip 0..6), depthwise 3x3 (Clip), project (1x1, linear); the input is added where
+// shapes allow.
+static seer_feature inverted_residual(seer_builder *b, int index, seer_feature in, int64_t channels,
+    int64_t stride, int64_t expansion) {
   const char *at = SEER_FMT(b, "features.%d", index);
   seer_feature x = in;
   if (expansion != 1) {
-    x = seer_builder_conv_norm(b, SEER_FMT(b, "%s.expand.conv", at), SEER_FMT(b, "%s.expand.bn", at), x,
-        in.channels * expansion, 1, 1, 1);
+    x = seer_builder_conv_norm(b, SEER_FMT(b, "%s.expand.conv", at),
+        SEER_FMT(b, "%s.expand.bn", at), x, in.channels * expansion, 1, 1, 1);
     x = seer_builder_relu6(b, SEER_FMT(b, "%s.expand.clip", at), x);
   }
-  x = seer_builder_conv_norm(b, SEER_FMT(b, "%s.dw.conv", at), SEER_FMT(b, "%s.dw.bn", at), x, x.channels, 3, stride,
-      x.channels);
+  x = seer_builder_conv_norm(b, SEER_FMT(b, "%s.dw.conv", at), SEER_FMT(b, "%s.dw.bn", at), x,
+      x.channels, 3, stride, x.channels);
   x = seer_builder_relu6(b, SEER_FMT(b, "%s.dw.clip", at), x);
-  x = seer_builder_conv_norm(b, SEER_FMT(b, "%s.project.conv", at), SEER_FMT(b, "%s.project.bn", at), x, channels, 1,
-      1, 1);
-  if (stride == 1 && in.channels == channels) x = seer_builder_add(b, SEER_FMT(b, "%s.add", at), in, x);
+  x = seer_builder_conv_norm(b, SEER_FMT(b, "%s.project.conv", at),
+      SEER_FMT(b, "%s.project.bn", at), x, channels, 1, 1, 1);
+  if (stride == 1 && in.channels == channels)
+    x = seer_builder_add(b, SEER_FMT(b, "%s.add", at), in, x);
   return x;
 }
 
-static seer_status build_v2(const seer_model_options *options, seer_arena *arena, seer_graph **out_graph) {
+static seer_status build_v2(
+    const seer_model_options *options, seer_arena *arena, seer_graph **out_graph) {
   static const struct {
     int64_t expansion, channels, repeats, stride;
-  } groups[7] = {{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2},
-      {6, 320, 1, 1}};
+  } groups[7] = {{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1},
+      {6, 160, 3, 2}, {6, 320, 1, 1}};
   seer_builder b;
   seer_builder_init(&b, "mobilenet_v2", options, arena);
   seer_feature x = seer_builder_image(&b, 3);
-  x = seer_builder_relu6(&b, "stem.clip", seer_builder_conv_norm(&b, "stem.conv", "stem.bn", x, 32, 3, 2, 1));
+  x = seer_builder_relu6(
+      &b, "stem.clip", seer_builder_conv_norm(&b, "stem.conv", "stem.bn", x, 32, 3, 2, 1));
   int index = 0;
   for (int g = 0; g < 7; g++) {
     for (int64_t r = 0; r < groups[g].repeats; r++) {
-      x = inverted_residual(&b, ++index, x, groups[g].channels, r == 0 ? groups[g].stride : 1, groups[g].expansion);
+      x = inverted_residual(
+          &b, ++index, x, groups[g].channels, r == 0 ? groups[g].stride : 1, groups[g].expansion);
     }
   }
-  x = seer_builder_relu6(&b, "head.clip", seer_builder_conv_norm(&b, "head.conv", "head.bn", x, 1280, 1, 1, 1));
+  x = seer_builder_relu6(
+      &b, "head.clip", seer_builder_conv_norm(&b, "head.conv", "head.bn", x, 1280, 1, 1, 1));
   x = seer_builder_flatten(&b, "flatten", seer_builder_global_average(&b, "pool", x));
   *out_graph = seer_builder_finish(&b, seer_builder_dense(&b, "classifier", x, options->classes));
   return SEER_OK;
 }
 
-const seer_model_desc seer_model_mobilenet_v2 = {"mobilenet_v2", "MobileNet v2, width 1.0; 3.50 M parameters",
+const seer_model_desc seer_model_mobilenet_v2 = {"mobilenet_v2",
+    "MobileNet v2, width 1.0; 3.50 M parameters",
     {.batch = 1, .size = 224, .classes = 1000, .seed = 0}, build_v2};

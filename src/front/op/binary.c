@@ -1,12 +1,13 @@
-// binary.c - elementwise operators over several inputs, with NumPy's broadcasting: arithmetic, comparisons, logic,
-// variadic Min / Max / Sum / Mean, Where, PRelu. One stage whose loads read dimensions of extent 1 at index 0.
+// binary.c - elementwise operators over several inputs, with NumPy's broadcasting: arithmetic,
+// comparisons, logic, variadic Min / Max / Sum / Mean, Where, PRelu. One stage whose loads read
+// dimensions of extent 1 at index 0.
 #include <math.h>
 
 #include "front/op/util.h"
 
 // All inputs from `first` on are of one type and broadcast to the output.
-static seer_status infer_broadcast(const seer_graph *graph, const seer_node *node, uint32_t first, seer_dtype result,
-    seer_value *out_value) {
+static seer_status infer_broadcast(const seer_graph *graph, const seer_node *node, uint32_t first,
+    seer_dtype result, seer_value *out_value) {
   const seer_value *in = NULL, *typed = NULL;
   int64_t dim[SEER_MAX_RANK] = {0};
   uint32_t rank = 0;
@@ -19,32 +20,34 @@ static seer_status infer_broadcast(const seer_graph *graph, const seer_node *nod
   return seer_op_set(out_value, result == SEER_DTYPE_NONE ? typed->dtype : result, dim, rank);
 }
 
-static seer_status infer_same_type(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_same_type(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   (void)arena;
   return infer_broadcast(graph, node, 0, SEER_DTYPE_NONE, &out_values[0]);
 }
 
-static seer_status infer_compare(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_compare(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   (void)arena;
   return infer_broadcast(graph, node, 0, SEER_DTYPE_BOOL, &out_values[0]);
 }
 
-static seer_status infer_logic(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_logic(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   SEER_TRY(infer_same_type(graph, node, arena, out_values));
   if (out_values[0].dtype == SEER_DTYPE_BOOL) return SEER_OK;
   return SEER_FAIL(INVALID, "inputs are %s, must be bool", seer_dtype_name(out_values[0].dtype));
 }
 
-typedef seer_expr (*join_fn)(seer_emit *emit, const seer_node *node, seer_dtype dtype, seer_expr a, seer_expr b);
+typedef seer_expr (*join_fn)(
+    seer_emit *emit, const seer_node *node, seer_dtype dtype, seer_expr a, seer_expr b);
 
 // ((in0 op in1) op in2) ...; `finish` (may be NULL) is applied to the whole.
 static seer_status emit_join(seer_emit *emit, const seer_node *node, join_fn join) {
   const seer_value *out = seer_emit_out(emit, node, 0);
   seer_expr at[SEER_MAX_RANK];
-  uint32_t stage = seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
+  uint32_t stage =
+      seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
   seer_expr body = seer_op_load_broadcast(emit, node, 0, at, out->rank);
   for (uint32_t k = 1; k < node->n_in; k++) {
     body = join(emit, node, seer_emit_in(emit, node, 0)->dtype, body,
@@ -54,21 +57,35 @@ static seer_status emit_join(seer_emit *emit, const seer_node *node, join_fn joi
   return SEER_OK;
 }
 
-#define JOIN_FN(id)                                                                                             \
-  static seer_expr join_##id(seer_emit *emit, SEER_UNUSED const seer_node *node, SEER_UNUSED seer_dtype dtype,  \
-      seer_expr a, seer_expr b)
+#define JOIN_FN(id)                                                              \
+  static seer_expr join_##id(seer_emit *emit, SEER_UNUSED const seer_node *node, \
+      SEER_UNUSED seer_dtype dtype, seer_expr a, seer_expr b)
 
-#define ENTRY(id, onnx, from, n_min, n_max, attributes, infer_fn, text)                                         \
-  const seer_op_desc seer_op_##id = {.name = onnx, .domain = "", .opset_min = from, .opset_max = 25,            \
-      .n_in_min = n_min, .n_in_max = n_max, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_ELEMENTWISE,      \
-      .attrs = attributes, .rtol = 1e-5, .atol = 1e-6, .infer = infer_fn, .emit = emit_##id, .doc = text};
+#define ENTRY(id, onnx, from, n_min, n_max, attributes, infer_fn, text) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                      \
+      .domain = "",                                                     \
+      .opset_min = from,                                                \
+      .opset_max = 25,                                                  \
+      .n_in_min = n_min,                                                \
+      .n_in_max = n_max,                                                \
+      .n_out_min = 1,                                                   \
+      .n_out_max = 1,                                                   \
+      .fuse = SEER_FUSE_ELEMENTWISE,                                    \
+      .attrs = attributes,                                              \
+      .rtol = 1e-5,                                                     \
+      .atol = 1e-6,                                                     \
+      .infer = infer_fn,                                                \
+      .emit = emit_##id,                                                \
+      .doc = text};
 
-#define JOIN(id, onnx, from, n_min, n_max, attributes, infer_fn)                                                \
-  static seer_status emit_##id(seer_emit *emit, const seer_node *node) { return emit_join(emit, node, join_##id); } \
+#define JOIN(id, onnx, from, n_min, n_max, attributes, infer_fn)         \
+  static seer_status emit_##id(seer_emit *emit, const seer_node *node) { \
+    return emit_join(emit, node, join_##id);                             \
+  }                                                                      \
   ENTRY(id, onnx, from, n_min, n_max, attributes, infer_fn, "NumPy broadcasting")
 
-#define DIRECT(id, onnx, from, op, n_min, n_max, infer_fn)      \
-  JOIN_FN(id) { return seer_op_2(emit, op, a, b); }             \
+#define DIRECT(id, onnx, from, op, n_min, n_max, infer_fn) \
+  JOIN_FN(id) { return seer_op_2(emit, op, a, b); }        \
   JOIN(id, onnx, from, n_min, n_max, "", infer_fn)
 
 DIRECT(add, "Add", 7, SEER_EXPR_ADD, 2, 2, infer_same_type)
@@ -99,26 +116,29 @@ JOIN_FN(div) {
 }
 JOIN(div, "Div", 7, 2, 2, "", infer_same_type)
 
-// fmod = 0: integers, sign of the divisor (the DAG's floor modulus). fmod = 1: C's fmod, sign of the dividend.
+// fmod = 0: integers, sign of the divisor (the DAG's floor modulus). fmod = 1: C's fmod, sign of
+// the dividend.
 JOIN_FN(mod) {
   if (!seer_dtype_is_float(dtype)) {
     if (seer_node_attr_i(node, "fmod", 0) == 0 || !seer_dtype_is_signed(dtype)) {
       return seer_op_2(emit, SEER_EXPR_MOD, a, b);
     }
-    return seer_op_2(emit, SEER_EXPR_SUB, a, seer_op_2(emit, SEER_EXPR_MUL, join_div(emit, node, dtype, a, b), b));
+    return seer_op_2(emit, SEER_EXPR_SUB, a,
+        seer_op_2(emit, SEER_EXPR_MUL, join_div(emit, node, dtype, a, b), b));
   }
   seer_expr quotient = seer_op_2(emit, SEER_EXPR_DIV, a, b);
   seer_expr is_negative = seer_op_2(emit, SEER_EXPR_LT, quotient, seer_op_num(emit, dtype, 0));
-  seer_expr whole = seer_expr_select(&emit->dag->expr, is_negative, seer_op_1(emit, SEER_EXPR_CEIL, quotient),
-      seer_op_1(emit, SEER_EXPR_FLOOR, quotient));
+  seer_expr whole = seer_expr_select(&emit->dag->expr, is_negative,
+      seer_op_1(emit, SEER_EXPR_CEIL, quotient), seer_op_1(emit, SEER_EXPR_FLOOR, quotient));
   return seer_op_2(emit, SEER_EXPR_SUB, a, seer_op_2(emit, SEER_EXPR_MUL, whole, b));
 }
 
-static seer_status infer_mod(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_mod(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   SEER_TRY(infer_same_type(graph, node, arena, out_values));
   if (seer_dtype_is_float(out_values[0].dtype) && seer_node_attr_i(node, "fmod", 0) == 0) {
-    return SEER_FAIL(INVALID, "attribute 'fmod' is 0, must be 1 for %s", seer_dtype_name(out_values[0].dtype));
+    return SEER_FAIL(
+        INVALID, "attribute 'fmod' is 0, must be 1 for %s", seer_dtype_name(out_values[0].dtype));
   }
   return SEER_OK;
 }
@@ -126,8 +146,8 @@ JOIN(mod, "Mod", 10, 2, 2, "fmod", infer_mod)
 
 // ---- Mean: the sum times 1/n
 
-static seer_status infer_mean(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_mean(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_value *in = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &in));
   SEER_TRY(seer_op_want_float(in, 0));
@@ -137,10 +157,12 @@ static seer_status infer_mean(const seer_graph *graph, const seer_node *node, se
 static seer_status emit_mean(seer_emit *emit, const seer_node *node) {
   const seer_value *out = seer_emit_out(emit, node, 0);
   seer_expr at[SEER_MAX_RANK];
-  uint32_t stage = seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
+  uint32_t stage =
+      seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
   seer_expr body = seer_op_load_broadcast(emit, node, 0, at, out->rank);
   for (uint32_t k = 1; k < node->n_in; k++) {
-    body = seer_op_2(emit, SEER_EXPR_ADD, body, seer_op_load_broadcast(emit, node, k, at, out->rank));
+    body =
+        seer_op_2(emit, SEER_EXPR_ADD, body, seer_op_load_broadcast(emit, node, k, at, out->rank));
   }
   body = seer_op_2(emit, SEER_EXPR_MUL, body, seer_op_num(emit, out->dtype, 1.0 / node->n_in));
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, body);
@@ -150,8 +172,8 @@ ENTRY(mean, "Mean", 6, 1, SEER_OP_ANY, "", infer_mean, "NumPy broadcasting")
 
 // ---- Pow: the exponents that networks use are cheaper as products and roots
 
-static seer_status infer_pow(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_pow(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   (void)arena;
   const seer_value *base = NULL, *exponent = NULL;
   int64_t dim[SEER_MAX_RANK] = {0};
@@ -167,7 +189,8 @@ static seer_status emit_pow(seer_emit *emit, const seer_node *node) {
   const seer_value *out = seer_emit_out(emit, node, 0);
   seer_expr_pool *pool = &emit->dag->expr;
   seer_expr at[SEER_MAX_RANK];
-  uint32_t stage = seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
+  uint32_t stage =
+      seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
   seer_expr x = seer_op_load_broadcast(emit, node, 0, at, out->rank);
   seer_expr y = seer_op_load_broadcast(emit, node, 1, at, out->rank);
   bool is_float = seer_dtype_is_float(out->dtype);
@@ -188,7 +211,8 @@ static seer_status emit_pow(seer_emit *emit, const seer_node *node) {
   } else if (exponent == -1.0 && is_float) {
     body = seer_op_2(emit, SEER_EXPR_DIV, seer_op_num(emit, out->dtype, 1), x);
   } else if (exponent == -0.5 && is_float) {
-    body = seer_op_2(emit, SEER_EXPR_DIV, seer_op_num(emit, out->dtype, 1), seer_op_1(emit, SEER_EXPR_SQRT, x));
+    body = seer_op_2(
+        emit, SEER_EXPR_DIV, seer_op_num(emit, out->dtype, 1), seer_op_1(emit, SEER_EXPR_SQRT, x));
   } else {
     // Mixed and integer types are computed in floating point, as runtimes do.
     seer_dtype wide = is_float ? out->dtype : SEER_DTYPE_F64;
@@ -204,15 +228,15 @@ ENTRY(pow, "Pow", 7, 2, 2, "", infer_pow, "NumPy broadcasting, mixed types")
 
 // ---- PRelu: the slope broadcasts to x, never the other way
 
-static seer_status infer_prelu(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_prelu(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_value *x = NULL, *slope = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
   SEER_TRY(seer_op_in(graph, node, 1, &slope));
   SEER_TRY(infer_same_type(graph, node, arena, out_values));
   if (out_values[0].rank != x->rank || seer_op_elems(&out_values[0]) != seer_op_elems(x)) {
-    return SEER_FAIL(INVALID, "input 1 is %s, must broadcast to %s", seer_op_shape_text(slope, arena),
-        seer_op_shape_text(x, arena));
+    return SEER_FAIL(INVALID, "input 1 is %s, must broadcast to %s",
+        seer_op_shape_text(slope, arena), seer_op_shape_text(x, arena));
   }
   return SEER_OK;
 }
@@ -225,8 +249,8 @@ JOIN(prelu, "PRelu", 7, 2, 2, "", infer_prelu)
 
 // ---- Where
 
-static seer_status infer_where(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_where(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   (void)arena;
   const seer_value *condition = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &condition));
@@ -239,9 +263,11 @@ static seer_status infer_where(const seer_graph *graph, const seer_node *node, s
 static seer_status emit_where(seer_emit *emit, const seer_node *node) {
   const seer_value *out = seer_emit_out(emit, node, 0);
   seer_expr at[SEER_MAX_RANK], in[3];
-  uint32_t stage = seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
+  uint32_t stage =
+      seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
   for (uint32_t k = 0; k < 3; k++) in[k] = seer_op_load_broadcast(emit, node, k, at, out->rank);
-  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_expr_select(&emit->dag->expr, in[0], in[1], in[2]));
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE,
+      seer_expr_select(&emit->dag->expr, in[0], in[1], in[2]));
   return SEER_OK;
 }
 ENTRY(where, "Where", 9, 3, 3, "", infer_where, "NumPy broadcasting")

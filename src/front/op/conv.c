@@ -1,6 +1,7 @@
 // conv.c - Conv in 1 to 3 spatial dimensions: a contraction over the window and the input channels,
 //   out[n, oc, y, x] = sum ky, kx, ic: in[n, g*C/G + ic, y*sy + ky*dy - py, x*sx + kx*dx - px] * w[oc, ic, ky, kx]
-// as [pad stage,] anchor [, bias stage]. Depthwise convolution has no ic axis; its channels are spatial.
+// as [pad stage,] anchor [, bias stage]. Depthwise convolution has no ic axis; its channels are
+// spatial.
 #include "front/op/util.h"
 
 typedef struct {
@@ -8,26 +9,32 @@ typedef struct {
   int64_t group, channels, out_channels;  // of the whole
 } conv_shape;
 
-static seer_status read_conv(const seer_graph *graph, const seer_node *node, seer_arena *arena, conv_shape *out) {
+static seer_status read_conv(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, conv_shape *out) {
   const seer_value *x = NULL, *w = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
   SEER_TRY(seer_op_in(graph, node, 1, &w));
   SEER_TRY(seer_op_same_dtype(x, w, 1));
   if (x->rank < 3 || x->rank > 5) {
-    return SEER_FAIL(UNSUPPORTED, "input 0 is %s, must have 1 to 3 spatial dimensions", seer_op_shape_text(x, arena));
+    return SEER_FAIL(UNSUPPORTED, "input 0 is %s, must have 1 to 3 spatial dimensions",
+        seer_op_shape_text(x, arena));
   }
   if (w->rank != x->rank) {
-    return SEER_FAIL(INVALID, "weights are %s, must have rank %u like the input", seer_op_shape_text(w, arena), x->rank);
+    return SEER_FAIL(INVALID, "weights are %s, must have rank %u like the input",
+        seer_op_shape_text(w, arena), x->rank);
   }
   out->group = seer_node_attr_i(node, "group", 1);
   out->channels = x->dim[1];
   out->out_channels = w->dim[0];
   if (out->group < 1 || out->channels % out->group != 0 || out->out_channels % out->group != 0) {
-    return SEER_FAIL(INVALID, "attribute 'group' is %" PRId64 ", must divide channels %" PRId64 " and output channels %"
-        PRId64, out->group, out->channels, out->out_channels);
+    return SEER_FAIL(INVALID,
+        "attribute 'group' is %" PRId64 ", must divide channels %" PRId64
+        " and output channels %" PRId64,
+        out->group, out->channels, out->out_channels);
   }
   if (w->dim[1] * out->group != out->channels) {
-    return SEER_FAIL(INVALID, "weights are %s, dimension 1 must be channels / group = %" PRId64 " / %" PRId64,
+    return SEER_FAIL(INVALID,
+        "weights are %s, dimension 1 must be channels / group = %" PRId64 " / %" PRId64,
         seer_op_shape_text(w, arena), out->channels, out->group);
   }
   const seer_attr *kernel = seer_node_attr_ints(node, "kernel_shape");
@@ -40,8 +47,8 @@ static seer_status read_conv(const seer_graph *graph, const seer_node *node, see
   return seer_op_window_read(node, &w->dim[2], &x->dim[2], x->rank - 2u, &out->window);
 }
 
-static seer_status infer_conv(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_conv(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   conv_shape conv;
   SEER_TRY(read_conv(graph, node, arena, &conv));
   const seer_value *x = seer_graph_value(graph, node->in[0]);
@@ -50,8 +57,8 @@ static seer_status infer_conv(const seer_graph *graph, const seer_node *node, se
     SEER_TRY(seer_op_in(graph, node, 2, &bias));
     SEER_TRY(seer_op_same_dtype(x, bias, 2));
     if (bias->rank != 1 || bias->dim[0] != conv.out_channels) {
-      return SEER_FAIL(INVALID, "bias is %s, must be [%" PRId64 "]", seer_op_shape_text(bias, arena),
-          conv.out_channels);
+      return SEER_FAIL(INVALID, "bias is %s, must be [%" PRId64 "]",
+          seer_op_shape_text(bias, arena), conv.out_channels);
     }
   }
   int64_t dim[5] = {x->dim[0], conv.out_channels};
@@ -75,7 +82,8 @@ static seer_status emit_conv(seer_emit *emit, const seer_node *node) {
   seer_expr var[4], at_reduce[4];
   uint32_t n_reduce = 0, slot[4];
   for (uint32_t d = 0; d <= w->n; d++) {
-    seer_dag_axis axis = d < w->n ? seer_op_window_axis(w, d) : (seer_dag_axis){"ic", ic_extent, SEER_AXIS_IN_CHANNEL};
+    seer_dag_axis axis = d < w->n ? seer_op_window_axis(w, d)
+                                  : (seer_dag_axis){"ic", ic_extent, SEER_AXIS_IN_CHANNEL};
     slot[d] = UINT32_MAX;
     if (axis.extent == 1 && !(d == w->n && n_reduce == 0)) continue;
     slot[d] = n_reduce;
@@ -91,17 +99,20 @@ static seer_status emit_conv(seer_emit *emit, const seer_node *node) {
     uint8_t order[SEER_MAX_RANK];
     seer_op_order(out, order);
     for (uint32_t d = 0; d < rank; d++) dims[d] = (seer_dag_axis){NULL, out->dim[d], roles[d]};
-    stage = seer_emit_temp(emit, "acc", SEER_STAGE_ANCHOR, dims, rank, order, reduce, n_reduce, at, var);
+    stage = seer_emit_temp(
+        emit, "acc", SEER_STAGE_ANCHOR, dims, rank, order, reduce, n_reduce, at, var);
   } else {
     stage = seer_emit_stage(emit, node, 0, SEER_STAGE_ANCHOR, roles, reduce, n_reduce, at, var);
   }
-  for (uint32_t d = 0; d <= w->n; d++) at_reduce[d] = slot[d] == UINT32_MAX ? seer_op_int(emit, 0) : var[slot[d]];
+  for (uint32_t d = 0; d <= w->n; d++)
+    at_reduce[d] = slot[d] == UINT32_MAX ? seer_op_int(emit, 0) : var[slot[d]];
   seer_expr ic = at_reduce[w->n];
   x_at[0] = at[0];
   x_at[1] = ic;
   if (conv.group > 1) {  // depthwise: this becomes oc itself
     seer_expr group = seer_op_2(emit, SEER_EXPR_DIV, at[1], seer_op_int(emit, oc_per_group));
-    x_at[1] = seer_op_2(emit, SEER_EXPR_ADD, seer_op_2(emit, SEER_EXPR_MUL, group, seer_op_int(emit, ic_extent)), ic);
+    x_at[1] = seer_op_2(emit, SEER_EXPR_ADD,
+        seer_op_2(emit, SEER_EXPR_MUL, group, seer_op_int(emit, ic_extent)), ic);
   }
   w_at[0] = at[1];
   w_at[1] = ic;
@@ -110,20 +121,32 @@ static seer_status emit_conv(seer_emit *emit, const seer_node *node) {
         seer_op_muladd(emit, at_reduce[d], w->dilation[d], 0));
     w_at[d + 2] = at_reduce[d];
   }
-  seer_expr product = seer_op_2(emit, SEER_EXPR_MUL, seer_op_load_padded(emit, node, 0, &padded, x_at),
-      seer_emit_load(emit, node, 1, w_at));
+  seer_expr product = seer_op_2(emit, SEER_EXPR_MUL,
+      seer_op_load_padded(emit, node, 0, &padded, x_at), seer_emit_load(emit, node, 1, w_at));
   if (!has_bias) {
     seer_emit_body(emit, node, 0, stage, SEER_COMBINE_SUM, product);
     return SEER_OK;
   }
   seer_emit_temp_body(emit, stage, SEER_COMBINE_SUM, product);
   uint32_t last = seer_emit_stage(emit, node, 0, SEER_STAGE_EPILOGUE, roles, NULL, 0, at, NULL);
-  seer_emit_body(emit, node, 0, last, SEER_COMBINE_NONE, seer_op_2(emit, SEER_EXPR_ADD,
-      seer_emit_load_temp(emit, stage, at), seer_emit_load(emit, node, 2, &at[1])));
+  seer_emit_body(emit, node, 0, last, SEER_COMBINE_NONE,
+      seer_op_2(emit, SEER_EXPR_ADD, seer_emit_load_temp(emit, stage, at),
+          seer_emit_load(emit, node, 2, &at[1])));
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_conv = {.name = "Conv", .domain = "", .opset_min = 1, .opset_max = 25, .n_in_min = 2,
-    .n_in_max = 3, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_ANCHOR,
-    .attrs = "auto_pad dilations group kernel_shape pads strides", .rtol = 1e-4, .atol = 1e-5, .infer = infer_conv,
-    .emit = emit_conv, .doc = "1 to 3 spatial dimensions, groups, depthwise, dilations, strides, all paddings"};
+const seer_op_desc seer_op_conv = {.name = "Conv",
+    .domain = "",
+    .opset_min = 1,
+    .opset_max = 25,
+    .n_in_min = 2,
+    .n_in_max = 3,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_ANCHOR,
+    .attrs = "auto_pad dilations group kernel_shape pads strides",
+    .rtol = 1e-4,
+    .atol = 1e-5,
+    .infer = infer_conv,
+    .emit = emit_conv,
+    .doc = "1 to 3 spatial dimensions, groups, depthwise, dilations, strides, all paddings"};

@@ -1,15 +1,17 @@
 // emit.c - from operators to DAG stages: the helpers that every emitter is written in.
-// Emitters speak logical (ONNX) dimensions. A buffer of the DAG has its dimensions in physical order, so this file is
-// the one place where the two meet: an index given by logical dimension is permuted by the value's order on each load,
-// and a stage's axes are its output's dimensions in physical order. Constants stay in ONNX order: how weights lie in
-// memory is the schedule's business (packing), not the graph's.
+// Emitters speak logical (ONNX) dimensions. A buffer of the DAG has its dimensions in physical
+// order, so this file is the one place where the two meet: an index given by logical dimension is
+// permuted by the value's order on each load, and a stage's axes are its output's dimensions in
+// physical order. Constants stay in ONNX order: how weights lie in memory is the schedule's
+// business (packing), not the graph's.
 #include <string.h>
 
 #include "front/op.h"
 #include "front/op/util.h"
 
 void seer_emit_init(seer_emit *emit, const seer_graph *graph, seer_dag *dag, seer_arena *arena) {
-  *emit = (seer_emit){.graph = graph, .dag = dag, .arena = arena, .default_role = SEER_STAGE_EPILOGUE};
+  *emit =
+      (seer_emit){.graph = graph, .dag = dag, .arena = arena, .default_role = SEER_STAGE_EPILOGUE};
   emit->buf_of_value = SEER_NEW_ARRAY(arena, uint32_t, graph->n_value + 1);
 }
 
@@ -27,21 +29,24 @@ static bool name_taken(const seer_dag *dag, const char *name) {
 
 static const char *make_name(seer_emit *emit, const char *base, const char *suffix) {
   if (!base || !base[0]) base = "t";
-  char *clean = suffix ? seer_arena_printf(emit->arena, "%s.%s", base, suffix) : seer_arena_strdup(emit->arena, base);
+  char *clean = suffix ? seer_arena_printf(emit->arena, "%s.%s", base, suffix)
+                       : seer_arena_strdup(emit->arena, base);
   for (char *c = clean; *c; c++) {
     bool is_letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
     bool is_inner = (*c >= '0' && *c <= '9') || *c == '.';
     if (!is_letter && !(is_inner && c > clean)) *c = '_';
   }
   const char *name = clean;
-  for (uint32_t n = 2; name_taken(emit->dag, name); n++) name = seer_arena_printf(emit->arena, "%s_%u", clean, n);
+  for (uint32_t n = 2; name_taken(emit->dag, name); n++)
+    name = seer_arena_printf(emit->arena, "%s_%u", clean, n);
   return name;
 }
 
 // ---- values and buffers
 
 static seer_val in_id(const seer_node *node, uint32_t k) {
-  SEER_ASSERT(k < node->n_in && node->in[k].i != 0, "%s: no input %u of %u", node->name, k, node->n_in);
+  SEER_ASSERT(
+      k < node->n_in && node->in[k].i != 0, "%s: no input %u of %u", node->name, k, node->n_in);
   return node->in[k];
 }
 
@@ -50,7 +55,8 @@ const seer_value *seer_emit_in(const seer_emit *emit, const seer_node *node, uin
 }
 
 const seer_value *seer_emit_out(const seer_emit *emit, const seer_node *node, uint32_t k) {
-  SEER_ASSERT(k < node->n_out && node->out[k].i != 0, "%s: no output %u of %u", node->name, k, node->n_out);
+  SEER_ASSERT(
+      k < node->n_out && node->out[k].i != 0, "%s: no output %u of %u", node->name, k, node->n_out);
   return seer_graph_value(emit->graph, node->out[k]);
 }
 
@@ -82,9 +88,11 @@ uint32_t seer_emit_buf(seer_emit *emit, seer_val id) {
 // A constant of one element, as a literal.
 static seer_expr literal_of(seer_emit *emit, const seer_tensor *tensor) {
   if (seer_dtype_is_float(tensor->dtype)) {
-    return seer_expr_f(&emit->dag->expr, tensor->dtype, seer_dtype_load_f64(tensor->dtype, tensor->data, 0));
+    return seer_expr_f(
+        &emit->dag->expr, tensor->dtype, seer_dtype_load_f64(tensor->dtype, tensor->data, 0));
   }
-  return seer_expr_int(&emit->dag->expr, tensor->dtype, seer_dtype_load_i64(tensor->dtype, tensor->data, 0));
+  return seer_expr_int(
+      &emit->dag->expr, tensor->dtype, seer_dtype_load_i64(tensor->dtype, tensor->data, 0));
 }
 
 static bool is_literal(const seer_value *value) {
@@ -97,7 +105,8 @@ static void permute_index(const seer_value *value, const seer_expr *index, seer_
   for (uint32_t k = 0; k < value->rank; k++) out_index[k] = index[order[k]];
 }
 
-seer_expr seer_emit_load(seer_emit *emit, const seer_node *node, uint32_t k, const seer_expr *index) {
+seer_expr seer_emit_load(
+    seer_emit *emit, const seer_node *node, uint32_t k, const seer_expr *index) {
   const seer_value *value = seer_emit_in(emit, node, k);
   if (is_literal(value)) return literal_of(emit, value->constant);
   seer_expr physical[SEER_MAX_RANK];
@@ -105,44 +114,60 @@ seer_expr seer_emit_load(seer_emit *emit, const seer_node *node, uint32_t k, con
   return seer_dag_load(emit->dag, seer_emit_buf(emit, in_id(node, k)), physical);
 }
 
-seer_expr seer_emit_load_guarded(seer_emit *emit, const seer_node *node, uint32_t k, const seer_expr *index,
-    seer_expr predicate, seer_expr otherwise) {
+seer_expr seer_emit_load_guarded(seer_emit *emit, const seer_node *node, uint32_t k,
+    const seer_expr *index, seer_expr predicate, seer_expr otherwise) {
   if (predicate.i == 0) return seer_emit_load(emit, node, k, index);
   const seer_value *value = seer_emit_in(emit, node, k);
   if (is_literal(value)) {
-    return seer_expr_select(&emit->dag->expr, predicate, literal_of(emit, value->constant), otherwise);
+    return seer_expr_select(
+        &emit->dag->expr, predicate, literal_of(emit, value->constant), otherwise);
   }
   seer_expr physical[SEER_MAX_RANK];
   permute_index(value, index, physical);
-  return seer_dag_load_guarded(emit->dag, seer_emit_buf(emit, in_id(node, k)), physical, predicate, otherwise);
+  return seer_dag_load_guarded(
+      emit->dag, seer_emit_buf(emit, in_id(node, k)), physical, predicate, otherwise);
 }
 
 // ---- stages
 
 static const char *role_letter(seer_axis_role role) {
   switch (role) {
-    case SEER_AXIS_BATCH: return "b";
-    case SEER_AXIS_Y: return "y";
-    case SEER_AXIS_X: return "x";
-    case SEER_AXIS_OUT_CHANNEL: return "c";
-    case SEER_AXIS_IN_CHANNEL: return "ic";
-    case SEER_AXIS_KY: return "ky";
-    case SEER_AXIS_KX: return "kx";
-    case SEER_AXIS_GROUP: return "g";
-    case SEER_AXIS_M: return "m";
-    case SEER_AXIS_N: return "n";
-    case SEER_AXIS_K: return "k";
-    case SEER_AXIS_HEAD: return "h";
+    case SEER_AXIS_BATCH:
+      return "b";
+    case SEER_AXIS_Y:
+      return "y";
+    case SEER_AXIS_X:
+      return "x";
+    case SEER_AXIS_OUT_CHANNEL:
+      return "c";
+    case SEER_AXIS_IN_CHANNEL:
+      return "ic";
+    case SEER_AXIS_KY:
+      return "ky";
+    case SEER_AXIS_KX:
+      return "kx";
+    case SEER_AXIS_GROUP:
+      return "g";
+    case SEER_AXIS_M:
+      return "m";
+    case SEER_AXIS_N:
+      return "n";
+    case SEER_AXIS_K:
+      return "k";
+    case SEER_AXIS_HEAD:
+      return "h";
     case SEER_AXIS_OTHER:
-    case SEER_AXIS_ROLE_COUNT: break;
+    case SEER_AXIS_ROLE_COUNT:
+      break;
   }
   return NULL;
 }
 
-// Spatial axes by logical dimension, permuted into physical order, then the reduction axes; fills the index vars.
-static uint32_t start_stage(seer_emit *emit, const char *name, seer_stage_role role, const seer_dag_axis *dims,
-    uint32_t n_dim, const uint8_t *order, const seer_dag_axis *reduce, uint32_t n_reduce, seer_expr *out_index,
-    seer_expr *out_reduce) {
+// Spatial axes by logical dimension, permuted into physical order, then the reduction axes; fills
+// the index vars.
+static uint32_t start_stage(seer_emit *emit, const char *name, seer_stage_role role,
+    const seer_dag_axis *dims, uint32_t n_dim, const uint8_t *order, const seer_dag_axis *reduce,
+    uint32_t n_reduce, seer_expr *out_index, seer_expr *out_reduce) {
   SEER_ASSERT(n_dim + n_reduce <= SEER_DAG_MAX_AXES, "%s: %u + %u axes", name, n_dim, n_reduce);
   seer_dag_axis axes[SEER_DAG_MAX_AXES];
   for (uint32_t k = 0; k < n_dim; k++) axes[k] = dims[order ? order[k] : k];
@@ -150,7 +175,9 @@ static uint32_t start_stage(seer_emit *emit, const char *name, seer_stage_role r
   // Axis names: given, else by role, else by position; numbered where two would be equal.
   for (uint32_t k = 0; k < n_dim + n_reduce; k++) {
     const char *base = axes[k].name ? axes[k].name : role_letter(axes[k].role);
-    if (!base) base = seer_arena_printf(emit->arena, "%c%u", k < n_dim ? 'i' : 'r', k < n_dim && order ? order[k] : k);
+    if (!base)
+      base = seer_arena_printf(
+          emit->arena, "%c%u", k < n_dim ? 'i' : 'r', k < n_dim && order ? order[k] : k);
     axes[k].name = base;
     for (uint32_t n = 1, j = 0; j < k; j++) {
       if (strcmp(axes[j].name, axes[k].name) != 0) continue;
@@ -159,14 +186,15 @@ static uint32_t start_stage(seer_emit *emit, const char *name, seer_stage_role r
     }
   }
   uint32_t stage = seer_dag_add_stage(emit->dag, name, role, axes, n_dim, n_reduce);
-  for (uint32_t k = 0; k < n_dim; k++) out_index[order ? order[k] : k] = seer_dag_var(emit->dag, stage, k);
+  for (uint32_t k = 0; k < n_dim; k++)
+    out_index[order ? order[k] : k] = seer_dag_var(emit->dag, stage, k);
   for (uint32_t k = 0; k < n_reduce; k++) out_reduce[k] = seer_dag_var(emit->dag, stage, n_dim + k);
   return stage;
 }
 
 uint32_t seer_emit_stage(seer_emit *emit, const seer_node *node, uint32_t k, seer_stage_role role,
-    const seer_axis_role *roles, const seer_dag_axis *reduce, uint32_t n_reduce, seer_expr *out_index,
-    seer_expr *out_reduce) {
+    const seer_axis_role *roles, const seer_dag_axis *reduce, uint32_t n_reduce,
+    seer_expr *out_index, seer_expr *out_reduce) {
   const seer_value *value = seer_emit_out(emit, node, k);
   uint8_t order[SEER_MAX_RANK];
   seer_dag_axis dims[SEER_MAX_RANK];
@@ -174,30 +202,31 @@ uint32_t seer_emit_stage(seer_emit *emit, const seer_node *node, uint32_t k, see
   for (uint32_t d = 0; d < value->rank; d++) {
     dims[d] = (seer_dag_axis){NULL, value->dim[d], roles ? roles[d] : SEER_AXIS_OTHER};
   }
-  return start_stage(emit, make_name(emit, value->name, NULL), role, dims, value->rank, order, reduce, n_reduce,
-      out_index, out_reduce);
+  return start_stage(emit, make_name(emit, value->name, NULL), role, dims, value->rank, order,
+      reduce, n_reduce, out_index, out_reduce);
 }
 
-void seer_emit_body(seer_emit *emit, const seer_node *node, uint32_t k, uint32_t stage, seer_combiner combiner,
-    seer_expr body) {
+void seer_emit_body(seer_emit *emit, const seer_node *node, uint32_t k, uint32_t stage,
+    seer_combiner combiner, seer_expr body) {
   const seer_value *value = seer_emit_out(emit, node, k);
   uint8_t dtype = seer_expr_at(&emit->dag->expr, body)->dtype;
-  SEER_ASSERT(dtype == value->dtype, "%s: body is %s, output is %s", node->name, seer_dtype_name((seer_dtype)dtype),
-      seer_dtype_name(value->dtype));
+  SEER_ASSERT(dtype == value->dtype, "%s: body is %s, output is %s", node->name,
+      seer_dtype_name((seer_dtype)dtype), seer_dtype_name(value->dtype));
   uint32_t buf = seer_dag_set_body(emit->dag, stage, combiner, &body, 1);
   emit->buf_of_value[node->out[k].i] = buf + 1;
 }
 
-uint32_t seer_emit_temp(seer_emit *emit, const char *suffix, seer_stage_role role, const seer_dag_axis *dims,
-    uint32_t n_dim, const uint8_t *order, const seer_dag_axis *reduce, uint32_t n_reduce, seer_expr *out_index,
-    seer_expr *out_reduce) {
-  uint32_t stage = start_stage(emit, make_name(emit, emit->node_name, suffix), role, dims, n_dim, order, reduce,
-      n_reduce, out_index, out_reduce);
+uint32_t seer_emit_temp(seer_emit *emit, const char *suffix, seer_stage_role role,
+    const seer_dag_axis *dims, uint32_t n_dim, const uint8_t *order, const seer_dag_axis *reduce,
+    uint32_t n_reduce, seer_expr *out_index, seer_expr *out_reduce) {
+  uint32_t stage = start_stage(emit, make_name(emit, emit->node_name, suffix), role, dims, n_dim,
+      order, reduce, n_reduce, out_index, out_reduce);
   for (uint32_t k = 0; k < n_dim; k++) emit->temp_order[stage][k] = order ? order[k] : (uint8_t)k;
   return stage;
 }
 
-uint32_t seer_emit_temp_body(seer_emit *emit, uint32_t stage, seer_combiner combiner, seer_expr body) {
+uint32_t seer_emit_temp_body(
+    seer_emit *emit, uint32_t stage, seer_combiner combiner, seer_expr body) {
   return seer_dag_set_body(emit->dag, stage, combiner, &body, 1);
 }
 
@@ -210,10 +239,10 @@ seer_expr seer_emit_load_temp(seer_emit *emit, uint32_t stage, const seer_expr *
 
 // ---- views: the same elements in row-major order
 
-// Groups of dimensions with equal products map onto each other, so that [1,C,H,W] -> [1,C,H*W] needs div and mod for
-// the last group only, and adding or dropping ones needs none.
-void seer_op_view_index(seer_emit *emit, const int64_t *from, uint32_t n_from, const int64_t *to, uint32_t n_to,
-    const seer_expr *index, seer_expr *out_index) {
+// Groups of dimensions with equal products map onto each other, so that [1,C,H,W] -> [1,C,H*W]
+// needs div and mod for the last group only, and adding or dropping ones needs none.
+void seer_op_view_index(seer_emit *emit, const int64_t *from, uint32_t n_from, const int64_t *to,
+    uint32_t n_to, const seer_expr *index, seer_expr *out_index) {
   seer_expr_pool *pool = &emit->dag->expr;
   uint32_t i = 0, j = 0;
   while (i < n_from || j < n_to) {
@@ -247,7 +276,8 @@ void seer_op_view_index(seer_emit *emit, const int64_t *from, uint32_t n_from, c
       left /= from[k];
       out_index[k] = seer_expr_binary(pool, SEER_EXPR_DIV, flat, seer_expr_i(pool, left));
       if (!is_outermost) {
-        out_index[k] = seer_expr_binary(pool, SEER_EXPR_MOD, out_index[k], seer_expr_i(pool, from[k]));
+        out_index[k] =
+            seer_expr_binary(pool, SEER_EXPR_MOD, out_index[k], seer_expr_i(pool, from[k]));
       }
     }
     i = i1;
@@ -258,7 +288,8 @@ void seer_op_view_index(seer_emit *emit, const int64_t *from, uint32_t n_from, c
 static seer_status emit_view(seer_emit *emit, const seer_node *node) {
   const seer_value *in = seer_emit_in(emit, node, 0), *out = seer_emit_out(emit, node, 0);
   seer_expr index[SEER_MAX_RANK], from[SEER_MAX_RANK];
-  uint32_t stage = seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, index, NULL);
+  uint32_t stage =
+      seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, index, NULL);
   seer_op_view_index(emit, in->dim, in->rank, out->dim, out->rank, index, from);
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_emit_load(emit, node, 0, from));
   return SEER_OK;
@@ -276,16 +307,20 @@ seer_status seer_emit_node(seer_emit *emit, const seer_node *node) {
     const seer_value *value = seer_graph_value(emit->graph, node->out[k]);
     for (uint32_t d = 0; d < value->rank; d++) {
       if (value->dim[d] == 0) {
-        return SEER_FAIL(UNSUPPORTED, "output '%s' has no elements (dimension %u is 0)", value->name, d);
+        return SEER_FAIL(
+            UNSUPPORTED, "output '%s' has no elements (dimension %u is 0)", value->name, d);
       }
     }
   }
-  for (uint32_t k = 0; k < node->n_in; k++) {  // Concat reads around empty inputs, folded inputs are not read at all
+  // Concat reads around empty inputs, folded inputs are not read at all
+  for (uint32_t k = 0; k < node->n_in; k++) {
     const seer_value *value = node->in[k].i ? seer_graph_value(emit->graph, node->in[k]) : NULL;
-    if (!value || value->constant || node->op->n_in_max == SEER_OP_ANY || seer_op_elems(value) > 0) continue;
+    if (!value || value->constant || node->op->n_in_max == SEER_OP_ANY || seer_op_elems(value) > 0)
+      continue;
     return SEER_FAIL(UNSUPPORTED, "input '%s' has no elements", value->name);
   }
   if (node->op->emit) return node->op->emit(emit, node);
   if (node->op->fuse == SEER_FUSE_VIEW) return emit_view(emit, node);
-  return SEER_FAIL(UNSUPPORTED, "%s can only be folded away, and its inputs are not constant", node->op_type);
+  return SEER_FAIL(
+      UNSUPPORTED, "%s can only be folded away, and its inputs are not constant", node->op_type);
 }

@@ -3,10 +3,23 @@
 
 #include "front/op/util.h"
 
-#define INJECTIVE(id, onnx, from, in_min, in_max, attributes, fold_fn, text)                                      \
-  const seer_op_desc seer_op_##id = {.name = onnx, .domain = "", .opset_min = from, .opset_max = 25,              \
-      .n_in_min = in_min, .n_in_max = in_max, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_INJECTIVE,        \
-      .attrs = attributes, .rtol = 0, .atol = 0, .infer = infer_##id, .emit = emit_##id, .fold = fold_fn, .doc = text};
+#define INJECTIVE(id, onnx, from, in_min, in_max, attributes, fold_fn, text) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                           \
+      .domain = "",                                                          \
+      .opset_min = from,                                                     \
+      .opset_max = 25,                                                       \
+      .n_in_min = in_min,                                                    \
+      .n_in_max = in_max,                                                    \
+      .n_out_min = 1,                                                        \
+      .n_out_max = 1,                                                        \
+      .fuse = SEER_FUSE_INJECTIVE,                                           \
+      .attrs = attributes,                                                   \
+      .rtol = 0,                                                             \
+      .atol = 0,                                                             \
+      .infer = infer_##id,                                                   \
+      .emit = emit_##id,                                                     \
+      .fold = fold_fn,                                                       \
+      .doc = text};
 
 static uint32_t start_map(seer_emit *emit, const seer_node *node, seer_expr *at) {
   return seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
@@ -16,25 +29,28 @@ static uint32_t start_map(seer_emit *emit, const seer_node *node, seer_expr *at)
 
 typedef enum { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP } pad_mode;
 
-static seer_status read_pads(const seer_graph *graph, const seer_node *node, seer_arena *arena, pad_mode *out_mode,
-    int64_t *out_begin, int64_t *out_end) {
+static seer_status read_pads(const seer_graph *graph, const seer_node *node, seer_arena *arena,
+    pad_mode *out_mode, int64_t *out_begin, int64_t *out_end) {
   static const char *const modes[] = {"constant", "reflect", "edge", "wrap"};
   const seer_value *x = NULL;
   int64_t *pads = NULL, *axes = NULL;
   uint32_t n = 0, n_axes = UINT32_MAX, mask = 0;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
   SEER_TRY(seer_op_ints(graph, node, "pads", 1, arena, &pads, &n));
-  if (seer_op_has_in(node, 3)) SEER_TRY(seer_op_const_ints(graph, node, 3, "axes", arena, &axes, &n_axes));
+  if (seer_op_has_in(node, 3))
+    SEER_TRY(seer_op_const_ints(graph, node, 3, "axes", arena, &axes, &n_axes));
   const char *mode = seer_node_attr_s(node, "mode", "constant");
   *out_mode = PAD_CONSTANT;
   while (strcmp(mode, modes[*out_mode]) != 0) {
     if (*out_mode == PAD_WRAP) {
-      return SEER_FAIL(INVALID, "attribute 'mode' is '%s', must be constant, reflect, edge or wrap", mode);
+      return SEER_FAIL(
+          INVALID, "attribute 'mode' is '%s', must be constant, reflect, edge or wrap", mode);
     }
     *out_mode = (pad_mode)(*out_mode + 1);
   }
   uint32_t n_dim = n_axes == UINT32_MAX ? x->rank : n_axes;
-  if (n_dim > x->rank || n != 2 * n_dim) return SEER_FAIL(INVALID, "'pads' has %u entries, must have %u", n, 2 * n_dim);
+  if (n_dim > x->rank || n != 2 * n_dim)
+    return SEER_FAIL(INVALID, "'pads' has %u entries, must have %u", n, 2 * n_dim);
   if (n_axes != UINT32_MAX) SEER_TRY(seer_op_axes_mask(axes, n_axes, x->rank, &mask));
   for (uint32_t d = 0; d < x->rank; d++) out_begin[d] = out_end[d] = 0;
   for (uint32_t i = 0; i < n_dim; i++) {
@@ -46,16 +62,18 @@ static seer_status read_pads(const seer_graph *graph, const seer_node *node, see
     for (uint32_t side = 0; side < 2; side++) {
       int64_t pad = side ? out_end[d] : out_begin[d];
       if (pad > most || pad < -INT32_MAX) {
-        return SEER_FAIL(INVALID, "'pads' has %" PRId64 " for dimension %u of extent %" PRId64 ", at most %" PRId64
-            " with mode %s", pad, d, x->dim[d], most, mode);
+        return SEER_FAIL(INVALID,
+            "'pads' has %" PRId64 " for dimension %u of extent %" PRId64 ", at most %" PRId64
+            " with mode %s",
+            pad, d, x->dim[d], most, mode);
       }
     }
   }
   return SEER_OK;
 }
 
-static seer_status infer_pad(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_pad(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   int64_t begin[SEER_MAX_RANK], end[SEER_MAX_RANK], dim[SEER_MAX_RANK];
   pad_mode mode;
   SEER_TRY(read_pads(graph, node, arena, &mode, begin, end));
@@ -64,7 +82,8 @@ static seer_status infer_pad(const seer_graph *graph, const seer_node *node, see
     const seer_value *fill = NULL;
     SEER_TRY(seer_op_in(graph, node, 2, &fill));
     SEER_TRY(seer_op_same_dtype(x, fill, 2));
-    if (seer_op_elems(fill) != 1) return SEER_FAIL(INVALID, "input 2 (constant_value) must be a scalar");
+    if (seer_op_elems(fill) != 1)
+      return SEER_FAIL(INVALID, "input 2 (constant_value) must be a scalar");
   }
   for (uint32_t d = 0; d < x->rank; d++) {
     dim[d] = x->dim[d] + begin[d] + end[d];
@@ -75,16 +94,18 @@ static seer_status infer_pad(const seer_graph *graph, const seer_node *node, see
   return seer_op_set(&out_values[0], x->dtype, dim, x->rank);
 }
 
-// Source index for position `p` (may be outside) of a dimension of extent n. Clamped at last, so that bounds are plain
-// to see for every reader of the expression.
+// Source index for position `p` (may be outside) of a dimension of extent n. Clamped at last, so
+// that bounds are plain to see for every reader of the expression.
 static seer_expr mirrored(seer_emit *emit, pad_mode mode, seer_expr p, int64_t n) {
   seer_expr last = seer_op_int(emit, n - 1);
   if (mode == PAD_WRAP) return seer_op_2(emit, SEER_EXPR_MOD, p, seer_op_int(emit, n));
   if (mode == PAD_REFLECT) {  // |p|, then (n-1) - |(n-1) - p|
     p = seer_op_2(emit, SEER_EXPR_MAX, p, seer_op_2(emit, SEER_EXPR_SUB, seer_op_int(emit, 0), p));
-    p = seer_op_2(emit, SEER_EXPR_MIN, p, seer_op_2(emit, SEER_EXPR_SUB, seer_op_int(emit, 2 * (n - 1)), p));
+    p = seer_op_2(
+        emit, SEER_EXPR_MIN, p, seer_op_2(emit, SEER_EXPR_SUB, seer_op_int(emit, 2 * (n - 1)), p));
   }
-  return seer_op_2(emit, SEER_EXPR_MIN, seer_op_2(emit, SEER_EXPR_MAX, p, seer_op_int(emit, 0)), last);
+  return seer_op_2(
+      emit, SEER_EXPR_MIN, seer_op_2(emit, SEER_EXPR_MAX, p, seer_op_int(emit, 0)), last);
 }
 
 static seer_status emit_pad(seer_emit *emit, const seer_node *node) {
@@ -92,7 +113,8 @@ static seer_status emit_pad(seer_emit *emit, const seer_node *node) {
   int64_t begin[SEER_MAX_RANK], end[SEER_MAX_RANK];
   pad_mode mode;
   SEER_TRY(read_pads(emit->graph, node, emit->arena, &mode, begin, end));
-  seer_expr at[SEER_MAX_RANK], inside = {0}, fill = seer_op_num(emit, x->dtype, seer_node_attr_f(node, "value", 0));
+  seer_expr at[SEER_MAX_RANK],
+      inside = {0}, fill = seer_op_num(emit, x->dtype, seer_node_attr_f(node, "value", 0));
   uint32_t stage = start_map(emit, node, at);
   for (uint32_t d = 0; d < x->rank; d++) {
     int64_t low = -begin[d], high = low + out->dim[d] - 1;
@@ -108,7 +130,8 @@ static seer_status emit_pad(seer_emit *emit, const seer_node *node) {
     for (uint32_t d = 0; d < SEER_MAX_RANK; d++) zero[d] = seer_op_int(emit, 0);
     fill = seer_emit_load(emit, node, 2, zero);
   }
-  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_emit_load_guarded(emit, node, 0, at, inside, fill));
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE,
+      seer_emit_load_guarded(emit, node, 0, at, inside, fill));
   return SEER_OK;
 }
 INJECTIVE(pad, "Pad", 2, 1, 4, "mode pads value", NULL,
@@ -116,8 +139,8 @@ INJECTIVE(pad, "Pad", 2, 1, 4, "mode pads value", NULL,
 
 // ---- Gather
 
-static seer_status infer_gather(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_gather(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   (void)arena;
   const seer_value *x = NULL, *index = NULL;
   uint32_t axis = 0, rank = 0;
@@ -133,7 +156,8 @@ static seer_status infer_gather(const seer_graph *graph, const seer_node *node, 
   for (int64_t i = 0; i < n; i++) {
     int64_t k = seer_dtype_load_i64(known->dtype, known->data, i);
     if (k < -extent || k >= extent) {
-      return SEER_FAIL(INVALID, "input 1 has index %" PRId64 ", must be in [-%" PRId64 ", %" PRId64 ")", k, extent,
+      return SEER_FAIL(INVALID,
+          "input 1 has index %" PRId64 ", must be in [-%" PRId64 ", %" PRId64 ")", k, extent,
           extent);
     }
   }
@@ -143,7 +167,8 @@ static seer_status infer_gather(const seer_graph *graph, const seer_node *node, 
   return seer_op_set(&out_values[0], x->dtype, dim, rank);
 }
 
-// The index is data: negative ones count from the end, and it is clamped so that no index leaves the buffer.
+// The index is data: negative ones count from the end, and it is clamped so that no index leaves
+// the buffer.
 static seer_status emit_gather(seer_emit *emit, const seer_node *node) {
   const seer_value *x = seer_emit_in(emit, node, 0), *index = seer_emit_in(emit, node, 1);
   uint32_t axis = 0;
@@ -153,18 +178,20 @@ static seer_status emit_gather(seer_emit *emit, const seer_node *node) {
   for (uint32_t d = 0; d < axis; d++) from[d] = at[d];
   for (uint32_t d = axis + 1; d < x->rank; d++) from[d] = at[after + d - axis - 1];
   seer_expr k = seer_emit_load(emit, node, 1, &at[axis]);
-  if (seer_op_dtype(emit, k) != SEER_DTYPE_I64) k = seer_expr_cast(&emit->dag->expr, SEER_DTYPE_I64, k);
+  if (seer_op_dtype(emit, k) != SEER_DTYPE_I64)
+    k = seer_expr_cast(&emit->dag->expr, SEER_DTYPE_I64, k);
   seer_expr zero = seer_op_int(emit, 0), is_negative = seer_op_2(emit, SEER_EXPR_LT, k, zero);
   k = seer_expr_select(&emit->dag->expr, is_negative,
       seer_op_2(emit, SEER_EXPR_ADD, k, seer_op_int(emit, x->dim[axis])), k);
-  k = seer_op_2(emit, SEER_EXPR_MIN, seer_op_2(emit, SEER_EXPR_MAX, k, zero), seer_op_int(emit, x->dim[axis] - 1));
+  k = seer_op_2(emit, SEER_EXPR_MIN, seer_op_2(emit, SEER_EXPR_MAX, k, zero),
+      seer_op_int(emit, x->dim[axis] - 1));
   from[axis] = k;
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_emit_load(emit, node, 0, from));
   return SEER_OK;
 }
 
-static seer_status fold_gather(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_tensor *out_tensors) {
+static seer_status fold_gather(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors) {
   const seer_tensor *x = seer_op_const(graph, node, 0), *index = seer_op_const(graph, node, 1);
   uint32_t axis = 0;
   SEER_TRY(seer_op_axis(seer_node_attr_i(node, "axis", 0), x->rank, "attribute 'axis'", &axis));
@@ -184,7 +211,8 @@ static seer_status fold_gather(const seer_graph *graph, const seer_node *node, s
   }
   return SEER_OK;
 }
-INJECTIVE(gather, "Gather", 1, 2, 2, "axis", fold_gather, "any rank; indices out of range are clamped")
+INJECTIVE(
+    gather, "Gather", 1, 2, 2, "axis", fold_gather, "any rank; indices out of range are clamped")
 
 // ---- DepthToSpace, SpaceToDepth: blocks of pixels to channels and back
 
@@ -196,18 +224,20 @@ static seer_status read_block(const seer_graph *graph, const seer_node *node, se
     return SEER_FAIL(INVALID, "input 0 is %s, must have rank 4", seer_op_shape_text(*out_x, arena));
   }
   if (*out_block < 1 || *out_block > 1 << 15) {
-    return SEER_FAIL(INVALID, "attribute 'blocksize' is %" PRId64 ", must be at least 1", *out_block);
+    return SEER_FAIL(
+        INVALID, "attribute 'blocksize' is %" PRId64 ", must be at least 1", *out_block);
   }
   return SEER_OK;
 }
 
-static seer_status infer_depth_to_space(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_depth_to_space(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_value *x = NULL;
   int64_t b = 0;
   SEER_TRY(read_block(graph, node, arena, &x, &b));
   if (x->dim[1] % (b * b) != 0) {
-    return SEER_FAIL(INVALID, "channels are %" PRId64 ", must be a multiple of blocksize^2 = %" PRId64, x->dim[1], b * b);
+    return SEER_FAIL(INVALID,
+        "channels are %" PRId64 ", must be a multiple of blocksize^2 = %" PRId64, x->dim[1], b * b);
   }
   int64_t dim[4] = {x->dim[0], x->dim[1] / (b * b), x->dim[2] * b, x->dim[3] * b};
   return seer_op_set(&out_values[0], x->dtype, dim, 4);
@@ -220,10 +250,12 @@ static seer_status emit_depth_to_space(seer_emit *emit, const seer_node *node) {
   bool is_crd = strcmp(seer_node_attr_s(node, "mode", "DCR"), "CRD") == 0;
   seer_expr at[4], block = seer_op_int(emit, b);
   uint32_t stage = start_map(emit, node, at);
-  seer_expr by = seer_op_2(emit, SEER_EXPR_MOD, at[2], block), bx = seer_op_2(emit, SEER_EXPR_MOD, at[3], block);
+  seer_expr by = seer_op_2(emit, SEER_EXPR_MOD, at[2], block),
+            bx = seer_op_2(emit, SEER_EXPR_MOD, at[3], block);
   seer_expr inside = seer_op_2(emit, SEER_EXPR_ADD, seer_op_muladd(emit, by, b, 0), bx);
-  seer_expr c = is_crd ? seer_op_2(emit, SEER_EXPR_ADD, seer_op_muladd(emit, at[1], b * b, 0), inside)
-                       : seer_op_2(emit, SEER_EXPR_ADD, seer_op_muladd(emit, inside, x->dim[1] / (b * b), 0), at[1]);
+  seer_expr c = is_crd
+      ? seer_op_2(emit, SEER_EXPR_ADD, seer_op_muladd(emit, at[1], b * b, 0), inside)
+      : seer_op_2(emit, SEER_EXPR_ADD, seer_op_muladd(emit, inside, x->dim[1] / (b * b), 0), at[1]);
   seer_expr from[4] = {at[0], c, seer_op_2(emit, SEER_EXPR_DIV, at[2], block),
       seer_op_2(emit, SEER_EXPR_DIV, at[3], block)};
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_emit_load(emit, node, 0, from));
@@ -231,13 +263,14 @@ static seer_status emit_depth_to_space(seer_emit *emit, const seer_node *node) {
 }
 INJECTIVE(depth_to_space, "DepthToSpace", 1, 1, 1, "blocksize mode", NULL, "DCR and CRD")
 
-static seer_status infer_space_to_depth(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_space_to_depth(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_value *x = NULL;
   int64_t b = 0;
   SEER_TRY(read_block(graph, node, arena, &x, &b));
   if (x->dim[2] % b != 0 || x->dim[3] % b != 0) {
-    return SEER_FAIL(INVALID, "input 0 is %s, its rows and columns must be multiples of blocksize %" PRId64,
+    return SEER_FAIL(INVALID,
+        "input 0 is %s, its rows and columns must be multiples of blocksize %" PRId64,
         seer_op_shape_text(x, arena), b);
   }
   int64_t dim[4] = {x->dim[0], x->dim[1] * b * b, x->dim[2] / b, x->dim[3] / b};

@@ -1,25 +1,28 @@
-// gemm.c - Gemm and MatMul: one contraction over k with the spatial axes [batch...,] m, n. Operands are read in their
-// ONNX order; how the weights are packed is the schedule's business.
+// gemm.c - Gemm and MatMul: one contraction over k with the spatial axes [batch...,] m, n. Operands
+// are read in their ONNX order; how the weights are packed is the schedule's business.
 #include "front/op/util.h"
 
 // ---- Gemm: Y = alpha * A' * B' + beta * C
 
-static seer_status infer_gemm(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_gemm(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_value *a = NULL, *b = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &a));
   SEER_TRY(seer_op_in(graph, node, 1, &b));
   SEER_TRY(seer_op_same_dtype(a, b, 1));
   if (a->rank != 2 || b->rank != 2) {
-    return SEER_FAIL(INVALID, "inputs are %s and %s, both must be matrices", seer_op_shape_text(a, arena),
-        seer_op_shape_text(b, arena));
+    return SEER_FAIL(INVALID, "inputs are %s and %s, both must be matrices",
+        seer_op_shape_text(a, arena), seer_op_shape_text(b, arena));
   }
-  int64_t trans_a = seer_node_attr_i(node, "transA", 0) != 0, trans_b = seer_node_attr_i(node, "transB", 0) != 0;
+  int64_t trans_a = seer_node_attr_i(node, "transA", 0) != 0,
+          trans_b = seer_node_attr_i(node, "transB", 0) != 0;
   int64_t dim[2] = {a->dim[trans_a], b->dim[1 - trans_b]};
   int64_t k_a = a->dim[1 - trans_a], k_b = b->dim[trans_b];
   if (k_a != k_b) {
-    return SEER_FAIL(INVALID, "inputs are %s (transA %d) and %s (transB %d): inner dimensions %" PRId64 " and %" PRId64
-        " must be equal", seer_op_shape_text(a, arena), (int)trans_a, seer_op_shape_text(b, arena), (int)trans_b, k_a,
+    return SEER_FAIL(INVALID,
+        "inputs are %s (transA %d) and %s (transB %d): inner dimensions %" PRId64 " and %" PRId64
+        " must be equal",
+        seer_op_shape_text(a, arena), (int)trans_a, seer_op_shape_text(b, arena), (int)trans_b, k_a,
         k_b);
   }
   if (seer_op_has_in(node, 2)) {
@@ -40,7 +43,8 @@ static seer_status infer_gemm(const seer_graph *graph, const seer_node *node, se
 static seer_status emit_gemm(seer_emit *emit, const seer_node *node) {
   static const seer_axis_role roles[2] = {SEER_AXIS_M, SEER_AXIS_N};
   const seer_value *a = seer_emit_in(emit, node, 0), *out = seer_emit_out(emit, node, 0);
-  bool trans_a = seer_node_attr_i(node, "transA", 0) != 0, trans_b = seer_node_attr_i(node, "transB", 0) != 0;
+  bool trans_a = seer_node_attr_i(node, "transA", 0) != 0,
+       trans_b = seer_node_attr_i(node, "transB", 0) != 0;
   double alpha = seer_node_attr_f(node, "alpha", 1.0), beta = seer_node_attr_f(node, "beta", 1.0);
   bool has_c = seer_emit_has_in(emit, node, 2) && beta != 0.0;
   bool has_epilogue = has_c || alpha != 1.0;
@@ -68,7 +72,8 @@ static seer_status emit_gemm(seer_emit *emit, const seer_node *node) {
   seer_emit_temp_body(emit, stage, SEER_COMBINE_SUM, product);
   uint32_t last = seer_emit_stage(emit, node, 0, SEER_STAGE_EPILOGUE, roles, NULL, 0, at, NULL);
   seer_expr body = seer_emit_load_temp(emit, stage, at);
-  if (alpha != 1.0) body = seer_op_2(emit, SEER_EXPR_MUL, body, seer_op_num(emit, out->dtype, alpha));
+  if (alpha != 1.0)
+    body = seer_op_2(emit, SEER_EXPR_MUL, body, seer_op_num(emit, out->dtype, alpha));
   if (has_c) {
     seer_expr c = seer_op_load_broadcast(emit, node, 2, at, 2);
     if (beta != 1.0) c = seer_op_2(emit, SEER_EXPR_MUL, c, seer_op_num(emit, out->dtype, beta));
@@ -78,9 +83,20 @@ static seer_status emit_gemm(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_gemm = {.name = "Gemm", .domain = "", .opset_min = 7, .opset_max = 25, .n_in_min = 2,
-    .n_in_max = 3, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_ANCHOR, .attrs = "alpha beta transA transB",
-    .rtol = 1e-4, .atol = 1e-5, .infer = infer_gemm, .emit = emit_gemm,
+const seer_op_desc seer_op_gemm = {.name = "Gemm",
+    .domain = "",
+    .opset_min = 7,
+    .opset_max = 25,
+    .n_in_min = 2,
+    .n_in_max = 3,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_ANCHOR,
+    .attrs = "alpha beta transA transB",
+    .rtol = 1e-4,
+    .atol = 1e-5,
+    .infer = infer_gemm,
+    .emit = emit_gemm,
     .doc = "transA, transB, alpha, beta, C broadcast or absent"};
 
 // ---- MatMul: NumPy's, with batch broadcasting and vectors
@@ -92,9 +108,11 @@ typedef struct {
   int64_t batch[SEER_MAX_RANK];
 } matmul_shape;
 
-static seer_status read_matmul(const seer_value *a, const seer_value *b, seer_arena *arena, matmul_shape *out) {
+static seer_status read_matmul(
+    const seer_value *a, const seer_value *b, seer_arena *arena, matmul_shape *out) {
   *out = (matmul_shape){0};
-  if (a->rank == 0 || b->rank == 0) return SEER_FAIL(INVALID, "an input is a scalar, rank must be at least 1");
+  if (a->rank == 0 || b->rank == 0)
+    return SEER_FAIL(INVALID, "an input is a scalar, rank must be at least 1");
   out->is_a_vector = a->rank == 1;
   out->is_b_vector = b->rank == 1;
   out->m = out->is_a_vector ? 1 : a->dim[a->rank - 2];
@@ -102,7 +120,8 @@ static seer_status read_matmul(const seer_value *a, const seer_value *b, seer_ar
   out->n = out->is_b_vector ? 1 : b->dim[b->rank - 1];
   int64_t k_b = out->is_b_vector ? b->dim[0] : b->dim[b->rank - 2];
   if (k_b != out->k) {
-    return SEER_FAIL(INVALID, "inputs are %s and %s: inner dimensions %" PRId64 " and %" PRId64 " must be equal",
+    return SEER_FAIL(INVALID,
+        "inputs are %s and %s: inner dimensions %" PRId64 " and %" PRId64 " must be equal",
         seer_op_shape_text(a, arena), seer_op_shape_text(b, arena), out->k, k_b);
   }
   seer_value batch_a = *a, batch_b = *b;
@@ -112,8 +131,8 @@ static seer_status read_matmul(const seer_value *a, const seer_value *b, seer_ar
   return seer_op_broadcast(&batch_b, 1, out->batch, &out->n_batch);
 }
 
-static seer_status infer_matmul(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_matmul(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_value *a = NULL, *b = NULL;
   matmul_shape shape;
   SEER_TRY(seer_op_in(graph, node, 0, &a));
@@ -140,7 +159,8 @@ static seer_status emit_matmul(seer_emit *emit, const seer_node *node) {
   seer_expr at[SEER_MAX_RANK], k, a_at[SEER_MAX_RANK], b_at[SEER_MAX_RANK];
   uint32_t stage = seer_emit_stage(emit, node, 0, SEER_STAGE_ANCHOR, roles, &k_axis, 1, at, &k);
 
-  uint32_t a_batch = shape.is_a_vector ? 0 : a->rank - 2u, b_batch = shape.is_b_vector ? 0 : b->rank - 2u;
+  uint32_t a_batch = shape.is_a_vector ? 0 : a->rank - 2u,
+           b_batch = shape.is_b_vector ? 0 : b->rank - 2u;
   for (uint32_t d = 0; d < a_batch; d++) {
     a_at[d] = a->dim[d] == 1 ? seer_op_int(emit, 0) : at[d + shape.n_batch - a_batch];
   }
@@ -151,11 +171,24 @@ static seer_status emit_matmul(seer_emit *emit, const seer_node *node) {
   a_at[a_batch] = k;
   b_at[b_batch++] = k;
   if (!shape.is_b_vector) b_at[b_batch] = at[rank - 1];
-  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_SUM, seer_op_2(emit, SEER_EXPR_MUL,
-      seer_emit_load(emit, node, 0, a_at), seer_emit_load(emit, node, 1, b_at)));
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_SUM,
+      seer_op_2(emit, SEER_EXPR_MUL, seer_emit_load(emit, node, 0, a_at),
+          seer_emit_load(emit, node, 1, b_at)));
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_matmul = {.name = "MatMul", .domain = "", .opset_min = 1, .opset_max = 25, .n_in_min = 2,
-    .n_in_max = 2, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_ANCHOR, .attrs = "", .rtol = 1e-4, .atol = 1e-5,
-    .infer = infer_matmul, .emit = emit_matmul, .doc = "batched, broadcasting, vectors"};
+const seer_op_desc seer_op_matmul = {.name = "MatMul",
+    .domain = "",
+    .opset_min = 1,
+    .opset_max = 25,
+    .n_in_min = 2,
+    .n_in_max = 2,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_ANCHOR,
+    .attrs = "",
+    .rtol = 1e-4,
+    .atol = 1e-5,
+    .infer = infer_matmul,
+    .emit = emit_matmul,
+    .doc = "batched, broadcasting, vectors"};

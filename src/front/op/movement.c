@@ -1,13 +1,27 @@
-// movement.c - operators that move elements: Transpose, Concat, Split, Slice, Pad, Gather, Expand, Tile,
-// DepthToSpace, SpaceToDepth. Each is an index map, so it can join its consumer; constants are moved directly.
+// movement.c - operators that move elements: Transpose, Concat, Split, Slice, Pad, Gather, Expand,
+// Tile, DepthToSpace, SpaceToDepth. Each is an index map, so it can join its consumer; constants
+// are moved directly.
 #include <string.h>
 
 #include "front/op/util.h"
 
-#define INJECTIVE(id, onnx, from, in_min, in_max, out_max, attributes, fold_fn, text)                             \
-  const seer_op_desc seer_op_##id = {.name = onnx, .domain = "", .opset_min = from, .opset_max = 25,              \
-      .n_in_min = in_min, .n_in_max = in_max, .n_out_min = 1, .n_out_max = out_max, .fuse = SEER_FUSE_INJECTIVE,  \
-      .attrs = attributes, .rtol = 0, .atol = 0, .infer = infer_##id, .emit = emit_##id, .fold = fold_fn, .doc = text};
+#define INJECTIVE(id, onnx, from, in_min, in_max, out_max, attributes, fold_fn, text) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                                    \
+      .domain = "",                                                                   \
+      .opset_min = from,                                                              \
+      .opset_max = 25,                                                                \
+      .n_in_min = in_min,                                                             \
+      .n_in_max = in_max,                                                             \
+      .n_out_min = 1,                                                                 \
+      .n_out_max = out_max,                                                           \
+      .fuse = SEER_FUSE_INJECTIVE,                                                    \
+      .attrs = attributes,                                                            \
+      .rtol = 0,                                                                      \
+      .atol = 0,                                                                      \
+      .infer = infer_##id,                                                            \
+      .emit = emit_##id,                                                              \
+      .fold = fold_fn,                                                                \
+      .doc = text};
 
 // ---- constants: out[i] = in[offset + sum i_d * stride_d], in elements of a dense input
 
@@ -19,7 +33,8 @@ static void dense_strides(const int64_t *dim, uint32_t rank, int64_t *out_stride
   }
 }
 
-static void copy_strided(seer_tensor *to, const seer_tensor *from, int64_t offset, const int64_t *stride) {
+static void copy_strided(
+    seer_tensor *to, const seer_tensor *from, int64_t offset, const int64_t *stride) {
   int64_t index[SEER_MAX_RANK] = {0}, n = seer_tensor_elems(to), at = offset;
   for (int64_t i = 0; i < n; i++) {
     seer_op_copy_elem(to, i, from, at);
@@ -48,14 +63,15 @@ static seer_status read_perm(const seer_node *node, uint32_t rank, uint32_t *out
   for (uint32_t d = 0; d < rank; d++) {
     out_perm[d] = rank - 1 - d;
     if (attr) SEER_TRY(seer_op_axis(attr->ints[d], rank, "an entry of 'perm'", &out_perm[d]));
-    if (seen & (1u << out_perm[d])) return SEER_FAIL(INVALID, "attribute 'perm' names %u twice", out_perm[d]);
+    if (seen & (1u << out_perm[d]))
+      return SEER_FAIL(INVALID, "attribute 'perm' names %u twice", out_perm[d]);
     seen |= 1u << out_perm[d];
   }
   return SEER_OK;
 }
 
-static seer_status infer_transpose(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_transpose(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   (void)arena;
   const seer_value *x = NULL;
   uint32_t perm[SEER_MAX_RANK];
@@ -76,8 +92,8 @@ static seer_status emit_transpose(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 
-static seer_status fold_transpose(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_tensor *out_tensors) {
+static seer_status fold_transpose(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors) {
   const seer_tensor *x = seer_op_const(graph, node, 0);
   uint32_t perm[SEER_MAX_RANK];
   int64_t dense[SEER_MAX_RANK], stride[SEER_MAX_RANK];
@@ -92,8 +108,8 @@ INJECTIVE(transpose, "Transpose", 1, 1, 1, 1, "perm", fold_transpose, "")
 
 // ---- Concat
 
-static seer_status infer_concat(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_concat(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_value *first = NULL, *x = NULL;
   int64_t dim[SEER_MAX_RANK];
   uint32_t axis = 0;
@@ -115,8 +131,8 @@ static seer_status infer_concat(const seer_graph *graph, const seer_node *node, 
   return seer_op_set(&out_values[0], first->dtype, dim, first->rank);
 }
 
-// One guarded load an input, the next input in its "else". Each guard names both ends, so that each load is in bounds by
-// its own guard.
+// One guarded load an input, the next input in its "else". Each guard names both ends, so that each
+// load is in bounds by its own guard.
 static seer_status emit_concat(seer_emit *emit, const seer_node *node) {
   const seer_value *out = seer_emit_out(emit, node, 0);
   uint32_t axis = 0;
@@ -128,7 +144,8 @@ static seer_status emit_concat(seer_emit *emit, const seer_node *node) {
   for (uint32_t k = node->n_in; k-- > 0;) {
     int64_t extent = seer_emit_in(emit, node, k)->dim[axis], start = end - extent;
     if (extent == 0) continue;
-    seer_expr inside = seer_op_within(emit, (seer_expr){0}, whole, 0, out->dim[axis] - 1, start, end);
+    seer_expr inside =
+        seer_op_within(emit, (seer_expr){0}, whole, 0, out->dim[axis] - 1, start, end);
     at[axis] = seer_op_2(emit, SEER_EXPR_ADD, whole, seer_op_int(emit, -start));
     body = seer_emit_load_guarded(emit, node, k, at, inside, body);
     end = start;
@@ -137,8 +154,8 @@ static seer_status emit_concat(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 
-static seer_status fold_concat(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_tensor *out_tensors) {
+static seer_status fold_concat(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors) {
   SEER_TRY(seer_op_fold_start(graph, node, 0, arena, &out_tensors[0]));
   const seer_tensor *out = &out_tensors[0];
   uint32_t axis = 0;
@@ -152,7 +169,8 @@ static seer_status fold_concat(const seer_graph *graph, const seer_node *node, s
     const seer_tensor *x = seer_op_const(graph, node, k);
     size_t piece = inner * (size_t)x->dim[axis];
     for (int64_t i = 0; piece > 0 && i < outer; i++) {
-      memcpy((char *)(uintptr_t)out->data + (size_t)i * row + start, (const char *)x->data + (size_t)i * piece, piece);
+      memcpy((char *)(uintptr_t)out->data + (size_t)i * row + start,
+          (const char *)x->data + (size_t)i * piece, piece);
     }
     start += piece;
   }
@@ -162,8 +180,8 @@ INJECTIVE(concat, "Concat", 4, 1, SEER_OP_ANY, 1, "axis", fold_concat, "")
 
 // ---- Split
 
-static seer_status read_split(const seer_graph *graph, const seer_node *node, seer_arena *arena, uint32_t *out_axis,
-    int64_t **out_sizes) {
+static seer_status read_split(const seer_graph *graph, const seer_node *node, seer_arena *arena,
+    uint32_t *out_axis, int64_t **out_sizes) {
   const seer_value *x = NULL;
   int64_t *given = NULL, total = 0;
   uint32_t n = 0;
@@ -173,18 +191,24 @@ static seer_status read_split(const seer_graph *graph, const seer_node *node, se
   int64_t extent = x->dim[*out_axis], n_out = (int64_t)node->n_out;
   *out_sizes = SEER_NEW_ARRAY(arena, int64_t, node->n_out + 1);
   if (n == UINT32_MAX) {  // equal parts; the last one is smaller where that is allowed (opset 18)
-    int64_t parts = seer_node_attr_i(node, "num_outputs", n_out), part = seer_ceil_div(extent, n_out);
-    if (parts != n_out || (node->opset < 18 && extent % n_out != 0) || part * (n_out - 1) > extent) {
-      return SEER_FAIL(INVALID, "dimension %u is %" PRId64 ", cannot be split into %" PRId64 " equal parts for %"
-          PRId64 " outputs", *out_axis, extent, parts, n_out);
+    int64_t parts = seer_node_attr_i(node, "num_outputs", n_out),
+            part = seer_ceil_div(extent, n_out);
+    if (parts != n_out || (node->opset < 18 && extent % n_out != 0) ||
+        part * (n_out - 1) > extent) {
+      return SEER_FAIL(INVALID,
+          "dimension %u is %" PRId64 ", cannot be split into %" PRId64 " equal parts for %" PRId64
+          " outputs",
+          *out_axis, extent, parts, n_out);
     }
     for (int64_t k = 0; k < n_out; k++) (*out_sizes)[k] = seer_min_i64(part, extent - k * part);
     return SEER_OK;
   }
-  if (n != node->n_out) return SEER_FAIL(INVALID, "'split' has %u entries, must have %u", n, node->n_out);
+  if (n != node->n_out)
+    return SEER_FAIL(INVALID, "'split' has %u entries, must have %u", n, node->n_out);
   for (uint32_t k = 0; k < n; k++) {
     if (given[k] < 0 || given[k] > extent) {
-      return SEER_FAIL(INVALID, "'split' has entry %" PRId64 ", must be in [0, %" PRId64 "]", given[k], extent);
+      return SEER_FAIL(
+          INVALID, "'split' has entry %" PRId64 ", must be in [0, %" PRId64 "]", given[k], extent);
     }
     total += (*out_sizes)[k] = given[k];
   }
@@ -194,8 +218,8 @@ static seer_status read_split(const seer_graph *graph, const seer_node *node, se
   return SEER_OK;
 }
 
-static seer_status infer_split(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_split(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   uint32_t axis = 0;
   int64_t *sizes = NULL, dim[SEER_MAX_RANK];
   SEER_TRY(read_split(graph, node, arena, &axis, &sizes));
@@ -222,8 +246,8 @@ static seer_status emit_split(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 
-static seer_status fold_split(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_tensor *out_tensors) {
+static seer_status fold_split(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors) {
   const seer_tensor *x = seer_op_const(graph, node, 0);
   uint32_t axis = 0;
   int64_t *sizes = NULL, stride[SEER_MAX_RANK], start = 0;
@@ -242,10 +266,12 @@ INJECTIVE(split, "Split", 2, 1, 2, SEER_OP_ANY, "axis split num_outputs", fold_s
 // ---- Slice: attributes before opset 10, inputs since
 
 typedef struct {
-  int64_t start[SEER_MAX_RANK], step[SEER_MAX_RANK], dim[SEER_MAX_RANK];  // of the result: in = start + step * i
+  // of the result: in = start + step * i
+  int64_t start[SEER_MAX_RANK], step[SEER_MAX_RANK], dim[SEER_MAX_RANK];
 } slice_range;
 
-static seer_status read_slice(const seer_graph *graph, const seer_node *node, seer_arena *arena, slice_range *out) {
+static seer_status read_slice(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, slice_range *out) {
   const seer_value *x = NULL;
   int64_t *starts = NULL, *ends = NULL, *axes = NULL, *steps = NULL;
   uint32_t n = 0, n_ends = 0, n_axes = 0, n_steps = 0, mask = 0;
@@ -256,7 +282,8 @@ static seer_status read_slice(const seer_graph *graph, const seer_node *node, se
   SEER_TRY(seer_op_ints(graph, node, "steps", 4, arena, &steps, &n_steps));
   if (n == UINT32_MAX || n_ends != n || (n_axes != UINT32_MAX && n_axes != n) ||
       (n_steps != UINT32_MAX && n_steps != n) || n > x->rank) {
-    return SEER_FAIL(INVALID, "'starts', 'ends', 'axes' and 'steps' must have the same number of entries, at most %u",
+    return SEER_FAIL(INVALID,
+        "'starts', 'ends', 'axes' and 'steps' must have the same number of entries, at most %u",
         x->rank);
   }
   if (n_axes != UINT32_MAX) SEER_TRY(seer_op_axes_mask(axes, n_axes, x->rank, &mask));
@@ -270,7 +297,8 @@ static seer_status read_slice(const seer_graph *graph, const seer_node *node, se
     if (n_axes != UINT32_MAX) SEER_TRY(seer_op_axis(axes[i], x->rank, "an entry of 'axes'", &d));
     int64_t extent = x->dim[d], step = n_steps == UINT32_MAX ? 1 : steps[i];
     if (step == 0) return SEER_FAIL(INVALID, "'steps' has an entry 0");
-    step = seer_min_i64(seer_max_i64(step, -INT32_MAX), INT32_MAX);  // beyond any extent: one element
+    // beyond any extent: one element
+    step = seer_min_i64(seer_max_i64(step, -INT32_MAX), INT32_MAX);
     // NumPy's clamping: for negative steps the positions run from extent - 1 down to -1.
     int64_t low = step > 0 ? 0 : -1, high = step > 0 ? extent : extent - 1;
     int64_t start = starts[i] < 0 ? seer_max_i64(starts[i], -extent - 1) + extent : starts[i];
@@ -285,8 +313,8 @@ static seer_status read_slice(const seer_graph *graph, const seer_node *node, se
   return SEER_OK;
 }
 
-static seer_status infer_slice(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_slice(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   slice_range slice;
   SEER_TRY(read_slice(graph, node, arena, &slice));
   const seer_value *x = seer_graph_value(graph, node->in[0]);
@@ -299,13 +327,14 @@ static seer_status emit_slice(seer_emit *emit, const seer_node *node) {
   seer_expr at[SEER_MAX_RANK];
   SEER_TRY(read_slice(emit->graph, node, emit->arena, &slice));
   uint32_t stage = start_map(emit, node, 0, at);
-  for (uint32_t d = 0; d < rank; d++) at[d] = seer_op_muladd(emit, at[d], slice.step[d], slice.start[d]);
+  for (uint32_t d = 0; d < rank; d++)
+    at[d] = seer_op_muladd(emit, at[d], slice.step[d], slice.start[d]);
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_emit_load(emit, node, 0, at));
   return SEER_OK;
 }
 
-static seer_status fold_slice(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_tensor *out_tensors) {
+static seer_status fold_slice(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors) {
   const seer_tensor *x = seer_op_const(graph, node, 0);
   int64_t stride[SEER_MAX_RANK], offset = 0;
   slice_range slice;
@@ -319,18 +348,20 @@ static seer_status fold_slice(const seer_graph *graph, const seer_node *node, se
   copy_strided(&out_tensors[0], x, offset, stride);
   return SEER_OK;
 }
-INJECTIVE(slice, "Slice", 1, 1, 5, 1, "axes ends starts", fold_slice, "attributes or constant inputs, any steps")
+INJECTIVE(slice, "Slice", 1, 1, 5, 1, "axes ends starts", fold_slice,
+    "attributes or constant inputs, any steps")
 
 // ---- Expand, Tile
 
-static seer_status infer_expand(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_expand(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_value *x = NULL;
   int64_t *shape = NULL;
   uint32_t rank = 0;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
   SEER_TRY(seer_op_const_ints(graph, node, 1, "shape", arena, &shape, &rank));
-  if (rank > SEER_MAX_RANK) return SEER_FAIL(UNSUPPORTED, "shape has %u entries, at most %d", rank, SEER_MAX_RANK);
+  if (rank > SEER_MAX_RANK)
+    return SEER_FAIL(UNSUPPORTED, "shape has %u entries, at most %d", rank, SEER_MAX_RANK);
   int64_t dim[SEER_MAX_RANK];
   for (uint32_t d = 0; d < rank; d++) dim[d] = shape[d];
   SEER_TRY(seer_op_broadcast(x, 0, dim, &rank));
@@ -345,8 +376,8 @@ static seer_status emit_expand(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 
-static seer_status fold_expand(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_tensor *out_tensors) {
+static seer_status fold_expand(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors) {
   const seer_tensor *x = seer_op_const(graph, node, 0);
   int64_t dense[SEER_MAX_RANK], stride[SEER_MAX_RANK] = {0};
   SEER_TRY(seer_op_fold_start(graph, node, 0, arena, &out_tensors[0]));
@@ -358,8 +389,8 @@ static seer_status fold_expand(const seer_graph *graph, const seer_node *node, s
 }
 INJECTIVE(expand, "Expand", 8, 2, 2, 1, "", fold_expand, "constant shape")
 
-static seer_status infer_tile(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_tile(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_value *x = NULL;
   int64_t *repeats = NULL, dim[SEER_MAX_RANK];
   uint32_t n = 0;
@@ -370,7 +401,8 @@ static seer_status infer_tile(const seer_graph *graph, const seer_node *node, se
     if (repeats[d] < 0 || repeats[d] > INT32_MAX) {
       return SEER_FAIL(INVALID, "'repeats' has entry %" PRId64 ", must be 0 or more", repeats[d]);
     }
-    if (x->dim[d] > INT32_MAX) return SEER_FAIL(UNSUPPORTED, "dimension %u is %" PRId64, d, x->dim[d]);
+    if (x->dim[d] > INT32_MAX)
+      return SEER_FAIL(UNSUPPORTED, "dimension %u is %" PRId64, d, x->dim[d]);
     dim[d] = x->dim[d] * repeats[d];
   }
   return seer_op_set(&out_values[0], x->dtype, dim, n);
@@ -381,7 +413,8 @@ static seer_status emit_tile(seer_emit *emit, const seer_node *node) {
   seer_expr at[SEER_MAX_RANK];
   uint32_t stage = start_map(emit, node, 0, at);
   for (uint32_t d = 0; d < x->rank; d++) {
-    if (out->dim[d] != x->dim[d]) at[d] = seer_op_2(emit, SEER_EXPR_MOD, at[d], seer_op_int(emit, x->dim[d]));
+    if (out->dim[d] != x->dim[d])
+      at[d] = seer_op_2(emit, SEER_EXPR_MOD, at[d], seer_op_int(emit, x->dim[d]));
   }
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_emit_load(emit, node, 0, at));
   return SEER_OK;

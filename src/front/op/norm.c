@@ -1,17 +1,18 @@
-// norm.c - normalisations: BatchNormalization (inference), LRN, Softmax and LogSoftmax. Row statistics are reductions
-// into helper stages; the last stage applies them.
+// norm.c - normalisations: BatchNormalization (inference), LRN, Softmax and LogSoftmax. Row
+// statistics are reductions into helper stages; the last stage applies them.
 #include "front/op/util.h"
 
 // ---- BatchNormalization: (x - mean) * (scale / sqrt(var + epsilon)) + bias, along dimension 1
 
-static seer_status infer_batch_norm(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_batch_norm(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   static const char *const names[5] = {"X", "scale", "B", "mean", "var"};
   const seer_value *x = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
   SEER_TRY(seer_op_want_float(x, 0));
   if (x->rank < 2) {
-    return SEER_FAIL(INVALID, "input 0 is %s, must have rank 2 or more", seer_op_shape_text(x, arena));
+    return SEER_FAIL(
+        INVALID, "input 0 is %s, must have rank 2 or more", seer_op_shape_text(x, arena));
   }
   for (uint32_t k = 1; k < 5; k++) {
     const seer_value *stat = NULL;
@@ -22,13 +23,16 @@ static seer_status infer_batch_norm(const seer_graph *graph, const seer_node *no
           seer_op_shape_text(stat, arena), x->dim[1]);
     }
   }
-  if (seer_node_attr_i(node, "training_mode", 0) != 0 || seer_node_attr_i(node, "is_test", 1) == 0) {
+  if (seer_node_attr_i(node, "training_mode", 0) != 0 ||
+      seer_node_attr_i(node, "is_test", 1) == 0) {
     return SEER_FAIL(UNSUPPORTED, "training mode");
   }
-  if (seer_node_attr_i(node, "spatial", 1) != 1) return SEER_FAIL(UNSUPPORTED, "attribute 'spatial' is 0");
+  if (seer_node_attr_i(node, "spatial", 1) != 1)
+    return SEER_FAIL(UNSUPPORTED, "attribute 'spatial' is 0");
   for (uint32_t k = 1; k < node->n_out; k++) {
     if (node->out[k].i == 0) continue;
-    if (seer_graph_n_uses(graph, node->out[k]) > 0) return SEER_FAIL(UNSUPPORTED, "output %u (training) is used", k);
+    if (seer_graph_n_uses(graph, node->out[k]) > 0)
+      return SEER_FAIL(UNSUPPORTED, "output %u (training) is used", k);
     SEER_TRY(seer_op_set(&out_values[k], x->dtype, &x->dim[1], 1));
   }
   return seer_op_infer_same(graph, node, arena, out_values);
@@ -37,26 +41,41 @@ static seer_status infer_batch_norm(const seer_graph *graph, const seer_node *no
 static seer_status emit_batch_norm(seer_emit *emit, const seer_node *node) {
   seer_dtype dtype = seer_emit_out(emit, node, 0)->dtype;
   seer_expr at[SEER_MAX_RANK];
-  uint32_t stage = seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
+  uint32_t stage =
+      seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
   seer_expr x = seer_emit_load(emit, node, 0, at), stat[5];
   for (uint32_t k = 1; k < 5; k++) stat[k] = seer_emit_load(emit, node, k, &at[1]);
   seer_expr epsilon = seer_op_num(emit, dtype, seer_node_attr_f(node, "epsilon", 1e-5));
-  seer_expr deviation = seer_op_1(emit, SEER_EXPR_SQRT, seer_op_2(emit, SEER_EXPR_ADD, stat[4], epsilon));
+  seer_expr deviation =
+      seer_op_1(emit, SEER_EXPR_SQRT, seer_op_2(emit, SEER_EXPR_ADD, stat[4], epsilon));
   seer_expr factor = seer_op_2(emit, SEER_EXPR_DIV, stat[1], deviation);
-  seer_expr body = seer_op_2(emit, SEER_EXPR_MUL, seer_op_2(emit, SEER_EXPR_SUB, x, stat[3]), factor);
-  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_op_2(emit, SEER_EXPR_ADD, body, stat[2]));
+  seer_expr body =
+      seer_op_2(emit, SEER_EXPR_MUL, seer_op_2(emit, SEER_EXPR_SUB, x, stat[3]), factor);
+  seer_emit_body(
+      emit, node, 0, stage, SEER_COMBINE_NONE, seer_op_2(emit, SEER_EXPR_ADD, body, stat[2]));
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_batch_norm = {.name = "BatchNormalization", .domain = "", .opset_min = 7, .opset_max = 25,
-    .n_in_min = 5, .n_in_max = 5, .n_out_min = 1, .n_out_max = 5, .fuse = SEER_FUSE_ELEMENTWISE,
-    .attrs = "epsilon momentum spatial training_mode is_test", .rtol = 1e-5, .atol = 1e-5, .infer = infer_batch_norm,
-    .emit = emit_batch_norm, .doc = "inference"};
+const seer_op_desc seer_op_batch_norm = {.name = "BatchNormalization",
+    .domain = "",
+    .opset_min = 7,
+    .opset_max = 25,
+    .n_in_min = 5,
+    .n_in_max = 5,
+    .n_out_min = 1,
+    .n_out_max = 5,
+    .fuse = SEER_FUSE_ELEMENTWISE,
+    .attrs = "epsilon momentum spatial training_mode is_test",
+    .rtol = 1e-5,
+    .atol = 1e-5,
+    .infer = infer_batch_norm,
+    .emit = emit_batch_norm,
+    .doc = "inference"};
 
 // ---- LRN: x / (bias + alpha / size * sum of squares over `size` channels) ^ beta
 
-static seer_status infer_lrn(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_lrn(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_value *x = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
   SEER_TRY(seer_op_want_float(x, 0));
@@ -65,13 +84,15 @@ static seer_status infer_lrn(const seer_graph *graph, const seer_node *node, see
     return SEER_FAIL(INVALID, "attribute 'size' is %" PRId64 ", must be at least 1", size);
   }
   if (x->rank < 2) {
-    return SEER_FAIL(INVALID, "input 0 is %s, must have rank 2 or more", seer_op_shape_text(x, arena));
+    return SEER_FAIL(
+        INVALID, "input 0 is %s, must have rank 2 or more", seer_op_shape_text(x, arena));
   }
   return seer_op_infer_same(graph, node, arena, out_values);
 }
 
 // base ^ -beta. Networks use 0.75, which two square roots give at a fraction of pow's cost.
-static seer_expr inverse_power(seer_emit *emit, seer_dtype dtype, seer_expr base, double beta, seer_expr x) {
+static seer_expr inverse_power(
+    seer_emit *emit, seer_dtype dtype, seer_expr base, double beta, seer_expr x) {
   if (beta == 0.75) {
     seer_expr root = seer_op_1(emit, SEER_EXPR_SQRT, base);
     return seer_op_2(emit, SEER_EXPR_DIV, x,
@@ -79,7 +100,8 @@ static seer_expr inverse_power(seer_emit *emit, seer_dtype dtype, seer_expr base
   }
   if (beta == 0.5) return seer_op_2(emit, SEER_EXPR_DIV, x, seer_op_1(emit, SEER_EXPR_SQRT, base));
   if (beta == 1.0) return seer_op_2(emit, SEER_EXPR_DIV, x, base);
-  return seer_op_2(emit, SEER_EXPR_DIV, x, seer_op_2(emit, SEER_EXPR_POW, base, seer_op_num(emit, dtype, beta)));
+  return seer_op_2(
+      emit, SEER_EXPR_DIV, x, seer_op_2(emit, SEER_EXPR_POW, base, seer_op_num(emit, dtype, beta)));
 }
 
 static seer_status emit_lrn(seer_emit *emit, const seer_node *node) {
@@ -94,21 +116,24 @@ static seer_status emit_lrn(seer_emit *emit, const seer_node *node) {
   seer_op_order(out, out_order);
 
   // Channels padded with zeros, size - 1 more of them.
-  for (uint32_t d = 0; d < x->rank; d++) dims[d] = (seer_dag_axis){NULL, x->dim[d], SEER_AXIS_OTHER};
+  for (uint32_t d = 0; d < x->rank; d++)
+    dims[d] = (seer_dag_axis){NULL, x->dim[d], SEER_AXIS_OTHER};
   dims[1].extent += size - 1;
   uint32_t padded = 0;
   if (size > 1) {
     padded = seer_emit_temp(emit, "pad", SEER_STAGE_PAD, dims, x->rank, order, NULL, 0, at, NULL);
     at[1] = seer_op_2(emit, SEER_EXPR_ADD, at[1], seer_op_int(emit, -before));
-    seer_expr inside = seer_op_within(emit, (seer_expr){0}, at[1], -before, x->dim[1] + size - 2 - before, 0,
-        x->dim[1]);
+    seer_expr inside = seer_op_within(
+        emit, (seer_expr){0}, at[1], -before, x->dim[1] + size - 2 - before, 0, x->dim[1]);
     seer_emit_temp_body(emit, padded, SEER_COMBINE_NONE,
         seer_emit_load_guarded(emit, node, 0, at, inside, seer_op_num(emit, x->dtype, 0)));
   }
   dims[1].extent = x->dim[1];
-  uint32_t sum = seer_emit_temp(emit, "sum", SEER_STAGE_ANCHOR, dims, x->rank, out_order, &window, 1, at, &k);
+  uint32_t sum =
+      seer_emit_temp(emit, "sum", SEER_STAGE_ANCHOR, dims, x->rank, out_order, &window, 1, at, &k);
   at[1] = seer_op_2(emit, SEER_EXPR_ADD, at[1], size > 1 ? k : seer_op_int(emit, 0));
-  seer_expr one = size > 1 ? seer_emit_load_temp(emit, padded, at) : seer_emit_load(emit, node, 0, at);
+  seer_expr one =
+      size > 1 ? seer_emit_load_temp(emit, padded, at) : seer_emit_load(emit, node, 0, at);
   seer_emit_temp_body(emit, sum, SEER_COMBINE_SUM, seer_op_2(emit, SEER_EXPR_MUL, one, one));
 
   uint32_t stage = seer_emit_stage(emit, node, 0, SEER_STAGE_EPILOGUE, NULL, NULL, 0, at, NULL);
@@ -121,9 +146,21 @@ static seer_status emit_lrn(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_lrn = {.name = "LRN", .domain = "", .opset_min = 1, .opset_max = 25, .n_in_min = 1,
-    .n_in_max = 1, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_REDUCTION, .attrs = "alpha beta bias size",
-    .rtol = 1e-5, .atol = 1e-6, .infer = infer_lrn, .emit = emit_lrn, .doc = "across channels"};
+const seer_op_desc seer_op_lrn = {.name = "LRN",
+    .domain = "",
+    .opset_min = 1,
+    .opset_max = 25,
+    .n_in_min = 1,
+    .n_in_max = 1,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_REDUCTION,
+    .attrs = "alpha beta bias size",
+    .rtol = 1e-5,
+    .atol = 1e-6,
+    .infer = infer_lrn,
+    .emit = emit_lrn,
+    .doc = "across channels"};
 
 // ---- Softmax: before opset 13 over all dimensions from `axis` on, since then over `axis` alone
 
@@ -132,38 +169,46 @@ static seer_status softmax_dims(const seer_node *node, uint32_t rank, uint32_t *
   bool is_flat = node->opset < 13;
   if (rank == 0) return SEER_FAIL(INVALID, "input 0 is a scalar, must have rank 1 or more");
   int64_t given = seer_node_attr_i(node, "axis", is_flat ? 1 : -1);
-  if (is_flat && given == (int64_t)rank) return SEER_FAIL(UNSUPPORTED, "attribute 'axis' equals the rank %u", rank);
+  if (is_flat && given == (int64_t)rank)
+    return SEER_FAIL(UNSUPPORTED, "attribute 'axis' equals the rank %u", rank);
   SEER_TRY(seer_op_axis(given, rank, "attribute 'axis'", &axis));
   *out_mask = is_flat ? ((1u << rank) - 1) & ~((1u << axis) - 1) : 1u << axis;
   return SEER_OK;
 }
 
-static seer_status infer_softmax(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_softmax(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   uint32_t mask;
   SEER_TRY(seer_op_infer_same_float(graph, node, arena, out_values));
   return softmax_dims(node, out_values[0].rank, &mask);
 }
 
-// Starts a helper stage with one value per row; at[] of the dimensions in `mask` are the reduction variables.
-static uint32_t row_stage(seer_emit *emit, const seer_value *like, uint32_t mask, const char *suffix, seer_expr *at) {
+// Starts a helper stage with one value per row; at[] of the dimensions in `mask` are the reduction
+// variables.
+static uint32_t row_stage(
+    seer_emit *emit, const seer_value *like, uint32_t mask, const char *suffix, seer_expr *at) {
   seer_dag_axis dims[SEER_MAX_RANK], reduce[SEER_MAX_RANK];
   uint8_t order[SEER_MAX_RANK];
   seer_expr space[SEER_MAX_RANK], var[SEER_MAX_RANK];
   uint32_t n_dim = 0, n_reduce = 0;
   for (uint32_t d = 0; d < like->rank; d++) {
     seer_dag_axis axis = {NULL, like->dim[d], SEER_AXIS_OTHER};
-    if ((mask >> d) & 1u) reduce[n_reduce++] = axis;
-    else dims[n_dim++] = axis;
+    if ((mask >> d) & 1u)
+      reduce[n_reduce++] = axis;
+    else
+      dims[n_dim++] = axis;
   }
   seer_op_order_without(like, mask, order);
-  uint32_t stage = seer_emit_temp(emit, suffix, SEER_STAGE_ANCHOR, dims, n_dim, order, reduce, n_reduce, space, var);
+  uint32_t stage = seer_emit_temp(
+      emit, suffix, SEER_STAGE_ANCHOR, dims, n_dim, order, reduce, n_reduce, space, var);
   n_dim = n_reduce = 0;
-  for (uint32_t d = 0; d < like->rank; d++) at[d] = (mask >> d) & 1u ? var[n_reduce++] : space[n_dim++];
+  for (uint32_t d = 0; d < like->rank; d++)
+    at[d] = (mask >> d) & 1u ? var[n_reduce++] : space[n_dim++];
   return stage;
 }
 
-static seer_expr load_row(seer_emit *emit, uint32_t stage, uint32_t rank, uint32_t mask, const seer_expr *at) {
+static seer_expr load_row(
+    seer_emit *emit, uint32_t stage, uint32_t rank, uint32_t mask, const seer_expr *at) {
   seer_expr row[SEER_MAX_RANK];
   uint32_t n = 0;
   for (uint32_t d = 0; d < rank; d++) {
@@ -184,7 +229,8 @@ static seer_status emit_softmax_kind(seer_emit *emit, const seer_node *node, boo
     seer_dag_axis dims[SEER_MAX_RANK];
     uint8_t order[SEER_MAX_RANK];
     seer_op_order(out, order);
-    for (uint32_t d = 0; d < rank; d++) dims[d] = (seer_dag_axis){NULL, out->dim[d], SEER_AXIS_OTHER};
+    for (uint32_t d = 0; d < rank; d++)
+      dims[d] = (seer_dag_axis){NULL, out->dim[d], SEER_AXIS_OTHER};
     exps = seer_emit_temp(emit, "exp", SEER_STAGE_EPILOGUE, dims, rank, order, NULL, 0, at, NULL);
     seer_expr shifted = seer_op_2(emit, SEER_EXPR_SUB, seer_emit_load(emit, node, 0, at),
         load_row(emit, max, rank, mask, at));
@@ -211,15 +257,40 @@ static seer_status emit_softmax_kind(seer_emit *emit, const seer_node *node, boo
   return SEER_OK;
 }
 
-static seer_status emit_softmax(seer_emit *emit, const seer_node *node) { return emit_softmax_kind(emit, node, false); }
+static seer_status emit_softmax(seer_emit *emit, const seer_node *node) {
+  return emit_softmax_kind(emit, node, false);
+}
 static seer_status emit_log_softmax(seer_emit *emit, const seer_node *node) {
   return emit_softmax_kind(emit, node, true);
 }
 
-const seer_op_desc seer_op_softmax = {.name = "Softmax", .domain = "", .opset_min = 1, .opset_max = 25, .n_in_min = 1,
-    .n_in_max = 1, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_REDUCTION, .attrs = "axis", .rtol = 1e-5,
-    .atol = 1e-6, .infer = infer_softmax, .emit = emit_softmax, .doc = "both definitions (before and since opset 13)"};
-const seer_op_desc seer_op_log_softmax = {.name = "LogSoftmax", .domain = "", .opset_min = 1, .opset_max = 25,
-    .n_in_min = 1, .n_in_max = 1, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_REDUCTION, .attrs = "axis",
-    .rtol = 1e-5, .atol = 1e-5, .infer = infer_softmax, .emit = emit_log_softmax,
+const seer_op_desc seer_op_softmax = {.name = "Softmax",
+    .domain = "",
+    .opset_min = 1,
+    .opset_max = 25,
+    .n_in_min = 1,
+    .n_in_max = 1,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_REDUCTION,
+    .attrs = "axis",
+    .rtol = 1e-5,
+    .atol = 1e-6,
+    .infer = infer_softmax,
+    .emit = emit_softmax,
+    .doc = "both definitions (before and since opset 13)"};
+const seer_op_desc seer_op_log_softmax = {.name = "LogSoftmax",
+    .domain = "",
+    .opset_min = 1,
+    .opset_max = 25,
+    .n_in_min = 1,
+    .n_in_max = 1,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_REDUCTION,
+    .attrs = "axis",
+    .rtol = 1e-5,
+    .atol = 1e-5,
+    .infer = infer_softmax,
+    .emit = emit_log_softmax,
     .doc = "both definitions (before and since opset 13)"};

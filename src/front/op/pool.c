@@ -1,39 +1,45 @@
-// pool.c - pooling: MaxPool, AveragePool, and the global ones. A reduction over the window; averages are a sum and a
-// division by the count, which is a closed form of the output index where paddings do not count.
+// pool.c - pooling: MaxPool, AveragePool, and the global ones. A reduction over the window;
+// averages are a sum and a division by the count, which is a closed form of the output index where
+// paddings do not count.
 #include <math.h>
 
 #include "front/op/util.h"
 
-static seer_status read_pool(const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_op_window *out) {
+static seer_status read_pool(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_op_window *out) {
   const seer_value *x = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
   if (x->rank < 3 || x->rank > 5) {
-    return SEER_FAIL(UNSUPPORTED, "input 0 is %s, must have 1 to 3 spatial dimensions", seer_op_shape_text(x, arena));
+    return SEER_FAIL(UNSUPPORTED, "input 0 is %s, must have 1 to 3 spatial dimensions",
+        seer_op_shape_text(x, arena));
   }
   const seer_attr *kernel = seer_node_attr_ints(node, "kernel_shape");
   if (!kernel || kernel->n != x->rank - 2u) {
-    return SEER_FAIL(INVALID, "attribute 'kernel_shape' has %zu entries, must have %u", kernel ? kernel->n : 0,
-        x->rank - 2u);
+    return SEER_FAIL(INVALID, "attribute 'kernel_shape' has %zu entries, must have %u",
+        kernel ? kernel->n : 0, x->rank - 2u);
   }
   return seer_op_window_read(node, kernel->ints, &x->dim[2], x->rank - 2u, out);
 }
 
-static seer_status infer_pool(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_pool(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   seer_op_window w;
   SEER_TRY(read_pool(graph, node, arena, &w));
   const seer_value *x = seer_graph_value(graph, node->in[0]);
-  if (seer_node_attr_i(node, "storage_order", 0) != 0) return SEER_FAIL(UNSUPPORTED, "attribute 'storage_order' is 1");
+  if (seer_node_attr_i(node, "storage_order", 0) != 0)
+    return SEER_FAIL(UNSUPPORTED, "attribute 'storage_order' is 1");
   int64_t dim[5] = {x->dim[0], x->dim[1]};
   for (uint32_t d = 0; d < w.n; d++) dim[d + 2] = w.out[d];
   if (node->n_out > 1 && node->out[1].i != 0) {
-    if (seer_graph_n_uses(graph, node->out[1]) > 0) return SEER_FAIL(UNSUPPORTED, "output 1 (indices) is used");
+    if (seer_graph_n_uses(graph, node->out[1]) > 0)
+      return SEER_FAIL(UNSUPPORTED, "output 1 (indices) is used");
     SEER_TRY(seer_op_set(&out_values[1], SEER_DTYPE_I64, dim, x->rank));
   }
   return seer_op_set(&out_values[0], x->dtype, dim, x->rank);
 }
 
-// Reduction axes of the window, those of extent 1 left out but one; at_reduce[d] is the window index of dimension d.
+// Reduction axes of the window, those of extent 1 left out but one; at_reduce[d] is the window
+// index of dimension d.
 typedef struct {
   seer_dag_axis axis[3];
   uint32_t n, slot[3];
@@ -50,8 +56,9 @@ static pool_axes window_axes(const seer_op_window *w) {
   return axes;
 }
 
-static seer_expr window_load(seer_emit *emit, const seer_node *node, const seer_op_window *w, const pool_axes *axes,
-    const seer_op_padded *padded, const seer_expr *at, const seer_expr *var) {
+static seer_expr window_load(seer_emit *emit, const seer_node *node, const seer_op_window *w,
+    const pool_axes *axes, const seer_op_padded *padded, const seer_expr *at,
+    const seer_expr *var) {
   seer_expr x_at[5] = {at[0], at[1]};
   for (uint32_t d = 0; d < w->n; d++) {
     seer_expr k = axes->slot[d] == UINT32_MAX ? seer_op_int(emit, 0) : var[axes->slot[d]];
@@ -71,29 +78,44 @@ static seer_status emit_max_pool(seer_emit *emit, const seer_node *node) {
   seer_axis_role roles[5];
   seer_expr at[5], var[3];
   seer_op_window_roles(w.n, roles);
-  uint32_t stage = seer_emit_stage(emit, node, 0, SEER_STAGE_ANCHOR, roles, axes.axis, axes.n, at, var);
-  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_MAX, window_load(emit, node, &w, &axes, &padded, at, var));
+  uint32_t stage =
+      seer_emit_stage(emit, node, 0, SEER_STAGE_ANCHOR, roles, axes.axis, axes.n, at, var);
+  seer_emit_body(
+      emit, node, 0, stage, SEER_COMBINE_MAX, window_load(emit, node, &w, &axes, &padded, at, var));
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_max_pool = {.name = "MaxPool", .domain = "", .opset_min = 1, .opset_max = 25, .n_in_min = 1,
-    .n_in_max = 1, .n_out_min = 1, .n_out_max = 2, .fuse = SEER_FUSE_REDUCTION,
-    .attrs = "auto_pad ceil_mode dilations kernel_shape pads storage_order strides", .rtol = 0, .atol = 0,
-    .infer = infer_pool, .emit = emit_max_pool,
+const seer_op_desc seer_op_max_pool = {.name = "MaxPool",
+    .domain = "",
+    .opset_min = 1,
+    .opset_max = 25,
+    .n_in_min = 1,
+    .n_in_max = 1,
+    .n_out_min = 1,
+    .n_out_max = 2,
+    .fuse = SEER_FUSE_REDUCTION,
+    .attrs = "auto_pad ceil_mode dilations kernel_shape pads storage_order strides",
+    .rtol = 0,
+    .atol = 0,
+    .infer = infer_pool,
+    .emit = emit_max_pool,
     .doc = "1 to 3 spatial dimensions, ceil_mode, dilations, all paddings; no indices"};
 
-// How many window positions of dimension d count for output index `at`: those inside [low, high), window positions
-// start + k * dilation. *out_constant is set, and 0 returned, when it is the same for all outputs.
-static seer_expr window_count(seer_emit *emit, const seer_op_window *w, uint32_t d, bool counts_pads, seer_expr at,
-    int64_t *out_constant) {
-  int64_t low = counts_pads ? -w->pad_begin[d] : 0, high = counts_pads ? w->in[d] + w->pad_end[d] : w->in[d];
+// How many window positions of dimension d count for output index `at`: those inside [low, high),
+// window positions start + k * dilation. *out_constant is set, and 0 returned, when it is the same
+// for all outputs.
+static seer_expr window_count(seer_emit *emit, const seer_op_window *w, uint32_t d,
+    bool counts_pads, seer_expr at, int64_t *out_constant) {
+  int64_t low = counts_pads ? -w->pad_begin[d] : 0,
+          high = counts_pads ? w->in[d] + w->pad_end[d] : w->in[d];
   int64_t first, reach = seer_op_window_reach(w, d, &first);
   if (first >= low && first + reach <= high) {
     *out_constant = w->kernel[d];
     return (seer_expr){0};
   }
   *out_constant = 0;
-  // k from ceil((low - start) / dilation), at least 0, to ceil((high - start) / dilation), at most kernel.
+  // k from ceil((low - start) / dilation), at least 0, to ceil((high - start) / dilation), at most
+  // kernel.
   int64_t stride = w->stride[d], dilation = w->dilation[d];
   seer_expr from = seer_op_muladd(emit, at, -stride, low - first + dilation - 1);
   seer_expr to = seer_op_muladd(emit, at, -stride, high - first + dilation - 1);
@@ -101,12 +123,13 @@ static seer_expr window_count(seer_emit *emit, const seer_op_window *w, uint32_t
   to = seer_op_2(emit, SEER_EXPR_DIV, to, seer_op_int(emit, dilation));
   to = seer_op_2(emit, SEER_EXPR_MIN, to, seer_op_int(emit, w->kernel[d]));
   if (first >= low) return to;
-  return seer_op_2(emit, SEER_EXPR_SUB, to, seer_op_2(emit, SEER_EXPR_MAX, from, seer_op_int(emit, 0)));
+  return seer_op_2(
+      emit, SEER_EXPR_SUB, to, seer_op_2(emit, SEER_EXPR_MAX, from, seer_op_int(emit, 0)));
 }
 
 // The stage that divides: by a literal where the count is constant.
-static void emit_divide(seer_emit *emit, const seer_node *node, uint32_t sum_stage, const seer_op_window *w,
-    bool counts_pads, const seer_axis_role *roles) {
+static void emit_divide(seer_emit *emit, const seer_node *node, uint32_t sum_stage,
+    const seer_op_window *w, bool counts_pads, const seer_axis_role *roles) {
   seer_dtype dtype = seer_emit_out(emit, node, 0)->dtype;
   seer_expr at[5], count = {0};
   int64_t constant = 1;
@@ -131,7 +154,8 @@ static void emit_divide(seer_emit *emit, const seer_node *node, uint32_t sum_sta
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, body);
 }
 
-static void emit_average(seer_emit *emit, const seer_node *node, const seer_op_window *w, bool counts_pads) {
+static void emit_average(
+    seer_emit *emit, const seer_node *node, const seer_op_window *w, bool counts_pads) {
   const seer_value *out = seer_emit_out(emit, node, 0);
   seer_op_padded padded = seer_op_pad_input(emit, node, 0, w, seer_op_num(emit, out->dtype, 0));
   pool_axes axes = window_axes(w);
@@ -142,13 +166,15 @@ static void emit_average(seer_emit *emit, const seer_node *node, const seer_op_w
   seer_op_window_roles(w->n, roles);
   seer_op_order(out, order);
   for (uint32_t d = 0; d < w->n + 2; d++) dims[d] = (seer_dag_axis){NULL, out->dim[d], roles[d]};
-  uint32_t stage = seer_emit_temp(emit, "sum", SEER_STAGE_ANCHOR, dims, w->n + 2, order, axes.axis, axes.n, at, var);
-  seer_emit_temp_body(emit, stage, SEER_COMBINE_SUM, window_load(emit, node, w, &axes, &padded, at, var));
+  uint32_t stage = seer_emit_temp(
+      emit, "sum", SEER_STAGE_ANCHOR, dims, w->n + 2, order, axes.axis, axes.n, at, var);
+  seer_emit_temp_body(
+      emit, stage, SEER_COMBINE_SUM, window_load(emit, node, w, &axes, &padded, at, var));
   emit_divide(emit, node, stage, w, counts_pads, roles);
 }
 
-static seer_status infer_average_pool(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_average_pool(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   SEER_TRY(infer_pool(graph, node, arena, out_values));
   return seer_op_want_float(seer_graph_value(graph, node->in[0]), 0);
 }
@@ -160,25 +186,37 @@ static seer_status emit_average_pool(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_average_pool = {.name = "AveragePool", .domain = "", .opset_min = 7, .opset_max = 25,
-    .n_in_min = 1, .n_in_max = 1, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_REDUCTION,
-    .attrs = "auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides", .rtol = 1e-5, .atol = 1e-6,
-    .infer = infer_average_pool, .emit = emit_average_pool,
+const seer_op_desc seer_op_average_pool = {.name = "AveragePool",
+    .domain = "",
+    .opset_min = 7,
+    .opset_max = 25,
+    .n_in_min = 1,
+    .n_in_max = 1,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_REDUCTION,
+    .attrs = "auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides",
+    .rtol = 1e-5,
+    .atol = 1e-6,
+    .infer = infer_average_pool,
+    .emit = emit_average_pool,
     .doc = "1 to 3 spatial dimensions, ceil_mode, count_include_pad, dilations, all paddings"};
 
 // ---- global: the window is the whole plane
 
-static seer_status infer_global(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_global(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_value *x = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
   SEER_TRY(seer_op_want_float(x, 0));
   if (x->rank < 3 || x->rank > 5) {
-    return SEER_FAIL(UNSUPPORTED, "input 0 is %s, must have 1 to 3 spatial dimensions", seer_op_shape_text(x, arena));
+    return SEER_FAIL(UNSUPPORTED, "input 0 is %s, must have 1 to 3 spatial dimensions",
+        seer_op_shape_text(x, arena));
   }
   int64_t dim[5] = {x->dim[0], x->dim[1], 1, 1, 1};
   for (uint32_t d = 2; d < x->rank; d++) {
-    if (x->dim[d] == 0) return SEER_FAIL(INVALID, "input 0 is %s, has no elements", seer_op_shape_text(x, arena));
+    if (x->dim[d] == 0)
+      return SEER_FAIL(INVALID, "input 0 is %s, has no elements", seer_op_shape_text(x, arena));
   }
   return seer_op_set(&out_values[0], x->dtype, dim, x->rank);
 }
@@ -205,15 +243,40 @@ static seer_status emit_global_max(seer_emit *emit, const seer_node *node) {
   seer_axis_role roles[5];
   seer_expr at[5], var[3];
   seer_op_window_roles(w.n, roles);
-  uint32_t stage = seer_emit_stage(emit, node, 0, SEER_STAGE_ANCHOR, roles, axes.axis, axes.n, at, var);
-  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_MAX, window_load(emit, node, &w, &axes, &padded, at, var));
+  uint32_t stage =
+      seer_emit_stage(emit, node, 0, SEER_STAGE_ANCHOR, roles, axes.axis, axes.n, at, var);
+  seer_emit_body(
+      emit, node, 0, stage, SEER_COMBINE_MAX, window_load(emit, node, &w, &axes, &padded, at, var));
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_global_average_pool = {.name = "GlobalAveragePool", .domain = "", .opset_min = 1,
-    .opset_max = 25, .n_in_min = 1, .n_in_max = 1, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_REDUCTION,
-    .attrs = "", .rtol = 1e-5, .atol = 1e-6, .infer = infer_global, .emit = emit_global_average,
+const seer_op_desc seer_op_global_average_pool = {.name = "GlobalAveragePool",
+    .domain = "",
+    .opset_min = 1,
+    .opset_max = 25,
+    .n_in_min = 1,
+    .n_in_max = 1,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_REDUCTION,
+    .attrs = "",
+    .rtol = 1e-5,
+    .atol = 1e-6,
+    .infer = infer_global,
+    .emit = emit_global_average,
     .doc = "1 to 3 spatial dimensions"};
-const seer_op_desc seer_op_global_max_pool = {.name = "GlobalMaxPool", .domain = "", .opset_min = 1, .opset_max = 25,
-    .n_in_min = 1, .n_in_max = 1, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_REDUCTION, .attrs = "",
-    .rtol = 0, .atol = 0, .infer = infer_global, .emit = emit_global_max, .doc = "1 to 3 spatial dimensions"};
+const seer_op_desc seer_op_global_max_pool = {.name = "GlobalMaxPool",
+    .domain = "",
+    .opset_min = 1,
+    .opset_max = 25,
+    .n_in_min = 1,
+    .n_in_max = 1,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_REDUCTION,
+    .attrs = "",
+    .rtol = 0,
+    .atol = 0,
+    .infer = infer_global,
+    .emit = emit_global_max,
+    .doc = "1 to 3 spatial dimensions"};

@@ -1,11 +1,21 @@
 // reduce.c - reductions over named axes: sums, means, extremes, norms, ArgMax and ArgMin.
 #include "front/op/util.h"
 
-typedef enum { REDUCE_SUM, REDUCE_MEAN, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_SQUARES, REDUCE_L1, REDUCE_L2 } kind;
+typedef enum {
+  REDUCE_SUM,
+  REDUCE_MEAN,
+  REDUCE_MAX,
+  REDUCE_MIN,
+  REDUCE_PROD,
+  REDUCE_SQUARES,
+  REDUCE_L1,
+  REDUCE_L2
+} kind;
 
-// Axes: attribute before opset 18 (13 for ReduceSum), input since; none means all, or nothing at all.
-static seer_status reduce_mask(const seer_graph *graph, const seer_node *node, seer_arena *arena, uint32_t rank,
-    uint32_t *out_mask) {
+// Axes: attribute before opset 18 (13 for ReduceSum), input since; none means all, or nothing at
+// all.
+static seer_status reduce_mask(const seer_graph *graph, const seer_node *node, seer_arena *arena,
+    uint32_t rank, uint32_t *out_mask) {
   int64_t *axes = NULL;
   uint32_t n = 0;
   SEER_TRY(seer_op_ints(graph, node, "axes", 1, arena, &axes, &n));
@@ -17,8 +27,8 @@ static seer_status reduce_mask(const seer_graph *graph, const seer_node *node, s
   return seer_op_axes_mask(axes, n, rank, out_mask);
 }
 
-static seer_status set_reduced(const seer_value *x, uint32_t mask, bool keeps_dims, seer_dtype dtype,
-    seer_value *out_value) {
+static seer_status set_reduced(
+    const seer_value *x, uint32_t mask, bool keeps_dims, seer_dtype dtype, seer_value *out_value) {
   int64_t dim[SEER_MAX_RANK];
   uint32_t rank = 0;
   for (uint32_t d = 0; d < x->rank; d++) {
@@ -29,8 +39,8 @@ static seer_status set_reduced(const seer_value *x, uint32_t mask, bool keeps_di
   return seer_op_set(out_value, dtype, dim, rank);
 }
 
-static seer_status infer_reduce(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_reduce(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_value *x = NULL;
   uint32_t mask;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
@@ -38,15 +48,15 @@ static seer_status infer_reduce(const seer_graph *graph, const seer_node *node, 
   return set_reduced(x, mask, seer_node_attr_i(node, "keepdims", 1) != 0, x->dtype, &out_values[0]);
 }
 
-static seer_status infer_reduce_float(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_reduce_float(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   SEER_TRY(infer_reduce(graph, node, arena, out_values));
   return seer_op_want_float(seer_graph_value(graph, node->in[0]), 0);
 }
 
 // Index of x for output index `at` and reduction variables `var`.
-static void reduced_index(seer_emit *emit, const seer_value *x, uint32_t mask, bool keeps_dims, const seer_expr *at,
-    const seer_expr *var, seer_expr *out_index) {
+static void reduced_index(seer_emit *emit, const seer_value *x, uint32_t mask, bool keeps_dims,
+    const seer_expr *at, const seer_expr *var, seer_expr *out_index) {
   uint32_t o = 0, r = 0;
   for (uint32_t d = 0; d < x->rank; d++) {
     if (!((mask >> d) & 1u)) {
@@ -60,14 +70,18 @@ static void reduced_index(seer_emit *emit, const seer_value *x, uint32_t mask, b
 
 static seer_combiner combiner_of(kind k) {
   switch (k) {
-    case REDUCE_MAX: return SEER_COMBINE_MAX;
-    case REDUCE_MIN: return SEER_COMBINE_MIN;
-    case REDUCE_PROD: return SEER_COMBINE_PROD;
+    case REDUCE_MAX:
+      return SEER_COMBINE_MAX;
+    case REDUCE_MIN:
+      return SEER_COMBINE_MIN;
+    case REDUCE_PROD:
+      return SEER_COMBINE_PROD;
     case REDUCE_SUM:
     case REDUCE_MEAN:
     case REDUCE_SQUARES:
     case REDUCE_L1:
-    case REDUCE_L2: break;
+    case REDUCE_L2:
+      break;
   }
   return SEER_COMBINE_SUM;
 }
@@ -91,18 +105,21 @@ static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
     seer_dag_axis dims[SEER_MAX_RANK];
     uint8_t order[SEER_MAX_RANK];
     seer_op_order(out, order);
-    for (uint32_t d = 0; d < out->rank; d++) dims[d] = (seer_dag_axis){NULL, out->dim[d], SEER_AXIS_OTHER};
-    stage = seer_emit_temp(emit, "sum", SEER_STAGE_ANCHOR, dims, out->rank, order, reduce, n_reduce, at, var);
+    for (uint32_t d = 0; d < out->rank; d++)
+      dims[d] = (seer_dag_axis){NULL, out->dim[d], SEER_AXIS_OTHER};
+    stage = seer_emit_temp(
+        emit, "sum", SEER_STAGE_ANCHOR, dims, out->rank, order, reduce, n_reduce, at, var);
   } else {
-    stage = seer_emit_stage(emit, node, 0, n_reduce ? SEER_STAGE_ANCHOR : seer_op_stage_role(emit), NULL, reduce,
-        n_reduce, at, var);
+    stage = seer_emit_stage(emit, node, 0, n_reduce ? SEER_STAGE_ANCHOR : seer_op_stage_role(emit),
+        NULL, reduce, n_reduce, at, var);
   }
   reduced_index(emit, x, mask, keeps_dims, at, var, index);
   seer_expr body = seer_emit_load(emit, node, 0, index);
   if (k == REDUCE_SQUARES || k == REDUCE_L2) body = seer_op_2(emit, SEER_EXPR_MUL, body, body);
   if (k == REDUCE_L1) body = seer_op_1(emit, SEER_EXPR_ABS, body);
   if (!has_epilogue) {
-    if (k == REDUCE_L2) body = seer_op_1(emit, SEER_EXPR_SQRT, body);  // over nothing: the root of the square
+    // over nothing: the root of the square
+    if (k == REDUCE_L2) body = seer_op_1(emit, SEER_EXPR_SQRT, body);
     seer_emit_body(emit, node, 0, stage, n_reduce ? combiner_of(k) : SEER_COMBINE_NONE, body);
     return SEER_OK;
   }
@@ -118,12 +135,25 @@ static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
   return SEER_OK;
 }
 
-#define REDUCE(id, onnx, which, infer_fn)                                                                        \
-  static seer_status emit_##id(seer_emit *emit, const seer_node *node) { return emit_reduce(emit, node, which); } \
-  const seer_op_desc seer_op_##id = {.name = onnx, .domain = "", .opset_min = 1, .opset_max = 25,              \
-      .n_in_min = 1, .n_in_max = 2, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_REDUCTION,                \
-      .attrs = "axes keepdims noop_with_empty_axes", .rtol = 1e-4, .atol = 1e-5, .infer = infer_fn,             \
-      .emit = emit_##id, .doc = "axes as attribute or constant input"};
+#define REDUCE(id, onnx, which, infer_fn)                                \
+  static seer_status emit_##id(seer_emit *emit, const seer_node *node) { \
+    return emit_reduce(emit, node, which);                               \
+  }                                                                      \
+  const seer_op_desc seer_op_##id = {.name = onnx,                       \
+      .domain = "",                                                      \
+      .opset_min = 1,                                                    \
+      .opset_max = 25,                                                   \
+      .n_in_min = 1,                                                     \
+      .n_in_max = 2,                                                     \
+      .n_out_min = 1,                                                    \
+      .n_out_max = 1,                                                    \
+      .fuse = SEER_FUSE_REDUCTION,                                       \
+      .attrs = "axes keepdims noop_with_empty_axes",                     \
+      .rtol = 1e-4,                                                      \
+      .atol = 1e-5,                                                      \
+      .infer = infer_fn,                                                 \
+      .emit = emit_##id,                                                 \
+      .doc = "axes as attribute or constant input"};
 
 REDUCE(reduce_sum, "ReduceSum", REDUCE_SUM, infer_reduce)
 REDUCE(reduce_mean, "ReduceMean", REDUCE_MEAN, infer_reduce_float)
@@ -136,8 +166,8 @@ REDUCE(reduce_l2, "ReduceL2", REDUCE_L2, infer_reduce_float)
 
 // ---- ArgMax, ArgMin: a stage of two values, the extreme and its first index
 
-static seer_status infer_arg(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_arg(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   (void)arena;
   const seer_value *x = NULL;
   uint32_t axis = 0;
@@ -146,7 +176,8 @@ static seer_status infer_arg(const seer_graph *graph, const seer_node *node, see
   if (seer_node_attr_i(node, "select_last_index", 0) != 0) {
     return SEER_FAIL(UNSUPPORTED, "attribute 'select_last_index' is 1");
   }
-  return set_reduced(x, 1u << axis, seer_node_attr_i(node, "keepdims", 1) != 0, SEER_DTYPE_I64, &out_values[0]);
+  return set_reduced(
+      x, 1u << axis, seer_node_attr_i(node, "keepdims", 1) != 0, SEER_DTYPE_I64, &out_values[0]);
 }
 
 static seer_status emit_arg(seer_emit *emit, const seer_node *node, seer_combiner combiner) {
@@ -170,10 +201,21 @@ static seer_status emit_arg_min(seer_emit *emit, const seer_node *node) {
   return emit_arg(emit, node, SEER_COMBINE_ARGMIN);
 }
 
-#define ARG(id, onnx)                                                                                            \
-  const seer_op_desc seer_op_##id = {.name = onnx, .domain = "", .opset_min = 1, .opset_max = 25,              \
-      .n_in_min = 1, .n_in_max = 1, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_REDUCTION,                \
-      .attrs = "axis keepdims select_last_index", .rtol = 0, .atol = 0, .infer = infer_arg, .emit = emit_##id,  \
+#define ARG(id, onnx)                              \
+  const seer_op_desc seer_op_##id = {.name = onnx, \
+      .domain = "",                                \
+      .opset_min = 1,                              \
+      .opset_max = 25,                             \
+      .n_in_min = 1,                               \
+      .n_in_max = 1,                               \
+      .n_out_min = 1,                              \
+      .n_out_max = 1,                              \
+      .fuse = SEER_FUSE_REDUCTION,                 \
+      .attrs = "axis keepdims select_last_index",  \
+      .rtol = 0,                                   \
+      .atol = 0,                                   \
+      .infer = infer_arg,                          \
+      .emit = emit_##id,                           \
       .doc = "first index of the extreme"};
 ARG(arg_max, "ArgMax")
 ARG(arg_min, "ArgMin")

@@ -1,43 +1,61 @@
-// shape.c - operators that keep their elements' row-major order (views: Reshape, Flatten, Squeeze, Unsqueeze, Identity,
-// Dropout), and those that make shapes and constants (Shape, Size, Constant, ConstantOfShape, Range), which only fold.
+// shape.c - operators that keep their elements' row-major order (views: Reshape, Flatten, Squeeze,
+// Unsqueeze, Identity, Dropout), and those that make shapes and constants (Shape, Size, Constant,
+// ConstantOfShape, Range), which only fold.
 #include <math.h>
 #include <string.h>
 
 #include "front/op/util.h"
 
-#define VIEW(id, onnx, from, n_max, out_max, attributes, text)                                                \
-  const seer_op_desc seer_op_##id = {.name = onnx, .domain = "", .opset_min = from, .opset_max = 25,          \
-      .n_in_min = 1, .n_in_max = n_max, .n_out_min = 1, .n_out_max = out_max, .fuse = SEER_FUSE_VIEW,         \
-      .attrs = attributes, .rtol = 0, .atol = 0, .infer = infer_##id, .fold = seer_op_fold_view, .doc = text};
+#define VIEW(id, onnx, from, n_max, out_max, attributes, text) \
+  const seer_op_desc seer_op_##id = {.name = onnx,             \
+      .domain = "",                                            \
+      .opset_min = from,                                       \
+      .opset_max = 25,                                         \
+      .n_in_min = 1,                                           \
+      .n_in_max = n_max,                                       \
+      .n_out_min = 1,                                          \
+      .n_out_max = out_max,                                    \
+      .fuse = SEER_FUSE_VIEW,                                  \
+      .attrs = attributes,                                     \
+      .rtol = 0,                                               \
+      .atol = 0,                                               \
+      .infer = infer_##id,                                     \
+      .fold = seer_op_fold_view,                               \
+      .doc = text};
 
 // ---- Reshape
 
-static seer_status infer_reshape(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_reshape(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_value *x = NULL;
   int64_t *shape = NULL, dim[SEER_MAX_RANK] = {0}, known = 1;
   uint32_t n = 0, unknown = UINT32_MAX;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
   SEER_TRY(seer_op_ints(graph, node, "shape", 1, arena, &shape, &n));
   if (n == UINT32_MAX) return SEER_FAIL(INVALID, "input 1 (shape) is absent");
-  if (n > SEER_MAX_RANK) return SEER_FAIL(UNSUPPORTED, "shape has %u entries, at most %d", n, SEER_MAX_RANK);
+  if (n > SEER_MAX_RANK)
+    return SEER_FAIL(UNSUPPORTED, "shape has %u entries, at most %d", n, SEER_MAX_RANK);
   bool keeps_zero = seer_node_attr_i(node, "allowzero", 0) != 0;
   int64_t elems = seer_op_elems(x);
   for (uint32_t d = 0; d < n; d++) {
     dim[d] = shape[d];
     if (dim[d] == 0 && !keeps_zero) {
       if (d >= x->rank) {
-        return SEER_FAIL(INVALID, "shape's entry %u is 0, but input 0 is %s", d, seer_op_shape_text(x, arena));
+        return SEER_FAIL(
+            INVALID, "shape's entry %u is 0, but input 0 is %s", d, seer_op_shape_text(x, arena));
       }
       dim[d] = x->dim[d];
     }
     if (dim[d] == -1) {
-      if (unknown != UINT32_MAX) return SEER_FAIL(INVALID, "shape has -1 at %u and %u, allowed once", unknown, d);
+      if (unknown != UINT32_MAX)
+        return SEER_FAIL(INVALID, "shape has -1 at %u and %u, allowed once", unknown, d);
       unknown = d;
       continue;
     }
-    if (dim[d] < 0) return SEER_FAIL(INVALID, "shape's entry %u is %" PRId64 ", must be -1 or more", d, dim[d]);
-    if (dim[d] > 0 && known > INT64_MAX / dim[d]) return SEER_FAIL(INVALID, "shape has too many elements");
+    if (dim[d] < 0)
+      return SEER_FAIL(INVALID, "shape's entry %u is %" PRId64 ", must be -1 or more", d, dim[d]);
+    if (dim[d] > 0 && known > INT64_MAX / dim[d])
+      return SEER_FAIL(INVALID, "shape has too many elements");
     known *= dim[d];
   }
   if (unknown != UINT32_MAX && known > 0 && elems % known == 0) {
@@ -48,7 +66,8 @@ static seer_status infer_reshape(const seer_graph *graph, const seer_node *node,
     seer_text text;
     seer_text_init(&text, arena);
     for (uint32_t d = 0; d < n; d++) seer_text_printf(&text, "%s%" PRId64, d ? "," : "", shape[d]);
-    return SEER_FAIL(INVALID, "input 0 is %s, cannot become [%s]", seer_op_shape_text(x, arena), text.data);
+    return SEER_FAIL(
+        INVALID, "input 0 is %s, cannot become [%s]", seer_op_shape_text(x, arena), text.data);
   }
   return seer_op_set(&out_values[0], x->dtype, dim, n);
 }
@@ -56,14 +75,15 @@ VIEW(reshape, "Reshape", 5, 2, 1, "allowzero shape", "0, -1, allowzero; constant
 
 // ---- Flatten
 
-static seer_status infer_flatten(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_flatten(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   (void)arena;
   const seer_value *x = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
   int64_t axis = seer_node_attr_i(node, "axis", 1), dim[2] = {1, 1};
   if (axis < -(int64_t)x->rank || axis > (int64_t)x->rank) {
-    return SEER_FAIL(INVALID, "attribute 'axis' is %" PRId64 ", must be in [-%u, %u]", axis, x->rank, x->rank);
+    return SEER_FAIL(
+        INVALID, "attribute 'axis' is %" PRId64 ", must be in [-%u, %u]", axis, x->rank, x->rank);
   }
   if (axis < 0) axis += (int64_t)x->rank;
   for (uint32_t d = 0; d < x->rank; d++) dim[(int64_t)d >= axis] *= x->dim[d];
@@ -73,8 +93,8 @@ VIEW(flatten, "Flatten", 1, 1, 1, "axis", "")
 
 // ---- Squeeze, Unsqueeze: axes are an attribute before opset 13, an input since
 
-static seer_status infer_squeeze(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_squeeze(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_value *x = NULL;
   int64_t *axes = NULL, dim[SEER_MAX_RANK];
   uint32_t n = 0, mask = 0, rank = 0;
@@ -97,8 +117,8 @@ static seer_status infer_squeeze(const seer_graph *graph, const seer_node *node,
 }
 VIEW(squeeze, "Squeeze", 1, 2, 1, "axes", "axes as attribute or constant input")
 
-static seer_status infer_unsqueeze(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_unsqueeze(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_value *x = NULL;
   int64_t *axes = NULL, dim[SEER_MAX_RANK];
   uint32_t n = 0, mask = 0, from = 0;
@@ -117,20 +137,22 @@ VIEW(unsqueeze, "Unsqueeze", 1, 2, 1, "axes", "axes as attribute or constant inp
 
 // ---- Identity, Dropout (inference: the same)
 
-static seer_status infer_identity(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_identity(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   return seer_op_infer_same(graph, node, arena, out_values);
 }
 VIEW(identity, "Identity", 1, 1, 1, "", "")
 
-static seer_status infer_dropout(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_dropout(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_tensor *training = seer_op_const(graph, node, 2);
-  if (seer_op_has_in(node, 2) && (!training || seer_dtype_load_i64(training->dtype, training->data, 0) != 0)) {
+  if (seer_op_has_in(node, 2) &&
+      (!training || seer_dtype_load_i64(training->dtype, training->data, 0) != 0)) {
     return SEER_FAIL(UNSUPPORTED, "input 2 (training_mode) must be constant false");
   }
   if (node->n_out > 1 && node->out[1].i != 0) {
-    if (seer_graph_n_uses(graph, node->out[1]) > 0) return SEER_FAIL(UNSUPPORTED, "output 1 (mask) is used");
+    if (seer_graph_n_uses(graph, node->out[1]) > 0)
+      return SEER_FAIL(UNSUPPORTED, "output 1 (mask) is used");
     const seer_value *x = NULL;
     SEER_TRY(seer_op_in(graph, node, 0, &x));
     SEER_TRY(seer_op_set(&out_values[1], SEER_DTYPE_BOOL, x->dim, x->rank));
@@ -138,31 +160,44 @@ static seer_status infer_dropout(const seer_graph *graph, const seer_node *node,
   return seer_op_infer_same(graph, node, arena, out_values);
 }
 
-static seer_status fold_dropout(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_tensor *out_tensors) {
+static seer_status fold_dropout(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors) {
   SEER_TRY(seer_op_fold_view(graph, node, arena, out_tensors));
   if (node->n_out < 2 || node->out[1].i == 0) return SEER_OK;
-  SEER_TRY(seer_op_fold_start(graph, node, 1, arena, &out_tensors[1]));  // the mask keeps everything
+  // the mask keeps everything
+  SEER_TRY(seer_op_fold_start(graph, node, 1, arena, &out_tensors[1]));
   memset((void *)(uintptr_t)out_tensors[1].data, 1, out_tensors[1].n_bytes);
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_dropout = {.name = "Dropout", .domain = "", .opset_min = 7, .opset_max = 25, .n_in_min = 1,
-    .n_in_max = 3, .n_out_min = 1, .n_out_max = 2, .fuse = SEER_FUSE_VIEW, .attrs = "ratio seed is_test",
-    .infer = infer_dropout, .fold = fold_dropout, .doc = "inference"};
+const seer_op_desc seer_op_dropout = {.name = "Dropout",
+    .domain = "",
+    .opset_min = 7,
+    .opset_max = 25,
+    .n_in_min = 1,
+    .n_in_max = 3,
+    .n_out_min = 1,
+    .n_out_max = 2,
+    .fuse = SEER_FUSE_VIEW,
+    .attrs = "ratio seed is_test",
+    .infer = infer_dropout,
+    .fold = fold_dropout,
+    .doc = "inference"};
 
 // ---- Shape, Size: known as soon as the dimensions are
 
-static void shape_range(const seer_node *node, uint32_t rank, uint32_t *out_start, uint32_t *out_end) {
-  int64_t start = seer_node_attr_i(node, "start", 0), end = seer_node_attr_i(node, "end", (int64_t)rank);
+static void shape_range(
+    const seer_node *node, uint32_t rank, uint32_t *out_start, uint32_t *out_end) {
+  int64_t start = seer_node_attr_i(node, "start", 0),
+          end = seer_node_attr_i(node, "end", (int64_t)rank);
   if (start < 0) start += (int64_t)rank;
   if (end < 0) end += (int64_t)rank;
   *out_start = (uint32_t)seer_min_i64(seer_max_i64(start, 0), (int64_t)rank);
   *out_end = (uint32_t)seer_max_i64(seer_min_i64(seer_max_i64(end, 0), (int64_t)rank), *out_start);
 }
 
-static seer_status infer_shape(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_shape(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   (void)arena;
   const seer_value *x = NULL;
   uint32_t start, end;
@@ -172,33 +207,45 @@ static seer_status infer_shape(const seer_graph *graph, const seer_node *node, s
   return seer_op_set(&out_values[0], SEER_DTYPE_I64, &n, 1);
 }
 
-static seer_status fold_shape(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_tensor *out_tensors) {
+static seer_status fold_shape(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors) {
   const seer_value *x = NULL;
   uint32_t start, end;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
   SEER_TRY(seer_op_fold_start(graph, node, 0, arena, &out_tensors[0]));
   shape_range(node, x->rank, &start, &end);
   for (uint32_t d = start; d < end; d++) {
-    seer_dtype_store_i64(SEER_DTYPE_I64, (void *)(uintptr_t)out_tensors[0].data, d - start, x->dim[d]);
+    seer_dtype_store_i64(
+        SEER_DTYPE_I64, (void *)(uintptr_t)out_tensors[0].data, d - start, x->dim[d]);
   }
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_shape = {.name = "Shape", .domain = "", .opset_min = 1, .opset_max = 25, .n_in_min = 1,
-    .n_in_max = 1, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_OPAQUE, .attrs = "start end",
-    .infer = infer_shape, .fold = fold_shape, .folds_from_shape = true, .doc = "folded"};
+const seer_op_desc seer_op_shape = {.name = "Shape",
+    .domain = "",
+    .opset_min = 1,
+    .opset_max = 25,
+    .n_in_min = 1,
+    .n_in_max = 1,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_OPAQUE,
+    .attrs = "start end",
+    .infer = infer_shape,
+    .fold = fold_shape,
+    .folds_from_shape = true,
+    .doc = "folded"};
 
-static seer_status infer_size(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_size(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   (void)arena;
   const seer_value *x = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
   return seer_op_set(&out_values[0], SEER_DTYPE_I64, NULL, 0);
 }
 
-static seer_status fold_size(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_tensor *out_tensors) {
+static seer_status fold_size(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors) {
   const seer_value *x = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
   SEER_TRY(seer_op_fold_start(graph, node, 0, arena, &out_tensors[0]));
@@ -206,9 +253,20 @@ static seer_status fold_size(const seer_graph *graph, const seer_node *node, see
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_size = {.name = "Size", .domain = "", .opset_min = 1, .opset_max = 25, .n_in_min = 1,
-    .n_in_max = 1, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_OPAQUE, .attrs = "", .infer = infer_size,
-    .fold = fold_size, .folds_from_shape = true, .doc = "folded"};
+const seer_op_desc seer_op_size = {.name = "Size",
+    .domain = "",
+    .opset_min = 1,
+    .opset_max = 25,
+    .n_in_min = 1,
+    .n_in_max = 1,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_OPAQUE,
+    .attrs = "",
+    .infer = infer_size,
+    .fold = fold_size,
+    .folds_from_shape = true,
+    .doc = "folded"};
 
 // ---- Constant
 
@@ -224,7 +282,8 @@ static seer_status constant_tensor(const seer_node *node, seer_arena *arena, see
     bool is_float = attr->kind == SEER_ATTR_FLOAT || attr->kind == SEER_ATTR_FLOATS;
     bool is_int = attr->kind == SEER_ATTR_INT || attr->kind == SEER_ATTR_INTS;
     bool is_list = attr->kind == SEER_ATTR_FLOATS || attr->kind == SEER_ATTR_INTS;
-    if (!is_float && !is_int) return SEER_FAIL(UNSUPPORTED, "attribute '%s': only numbers are supported", attr->name);
+    if (!is_float && !is_int)
+      return SEER_FAIL(UNSUPPORTED, "attribute '%s': only numbers are supported", attr->name);
     int64_t n = is_list ? (int64_t)attr->n : 1;
     out->dtype = is_float ? SEER_DTYPE_F32 : SEER_DTYPE_I64;
     out->rank = is_list;
@@ -232,8 +291,10 @@ static seer_status constant_tensor(const seer_node *node, seer_arena *arena, see
     out->n_bytes = (size_t)n * seer_dtype_bytes(out->dtype);
     void *data = seer_arena_alloc(arena, out->n_bytes + 1, 64);
     for (int64_t i = 0; i < n; i++) {
-      if (is_float) seer_dtype_store_f64(SEER_DTYPE_F32, data, i, is_list ? attr->floats[i] : attr->f);
-      else seer_dtype_store_i64(SEER_DTYPE_I64, data, i, is_list ? attr->ints[i] : attr->i);
+      if (is_float)
+        seer_dtype_store_f64(SEER_DTYPE_F32, data, i, is_list ? attr->floats[i] : attr->f);
+      else
+        seer_dtype_store_i64(SEER_DTYPE_I64, data, i, is_list ? attr->ints[i] : attr->i);
     }
     out->data = data;
     return SEER_OK;
@@ -241,41 +302,54 @@ static seer_status constant_tensor(const seer_node *node, seer_arena *arena, see
   return SEER_FAIL(INVALID, "there is no attribute 'value'");
 }
 
-static seer_status infer_constant(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_constant(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   (void)graph;
   seer_tensor tensor;
   SEER_TRY(constant_tensor(node, arena, &tensor));
   return seer_op_set(&out_values[0], tensor.dtype, tensor.dim, tensor.rank);
 }
 
-static seer_status fold_constant(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_tensor *out_tensors) {
+static seer_status fold_constant(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors) {
   (void)graph;
   return constant_tensor(node, arena, &out_tensors[0]);
 }
 
-const seer_op_desc seer_op_constant = {.name = "Constant", .domain = "", .opset_min = 1, .opset_max = 25,
-    .n_in_min = 0, .n_in_max = 0, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_OPAQUE,
-    .attrs = "value value_float value_floats value_int value_ints value_string value_strings sparse_value",
-    .infer = infer_constant, .fold = fold_constant, .doc = "numbers; folded"};
+const seer_op_desc seer_op_constant = {.name = "Constant",
+    .domain = "",
+    .opset_min = 1,
+    .opset_max = 25,
+    .n_in_min = 0,
+    .n_in_max = 0,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_OPAQUE,
+    .attrs =
+        "value value_float value_floats value_int value_ints value_string value_strings "
+        "sparse_value",
+    .infer = infer_constant,
+    .fold = fold_constant,
+    .doc = "numbers; folded"};
 
 // ---- ConstantOfShape
 
-static seer_status infer_constant_of_shape(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_constant_of_shape(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   int64_t *dim = NULL;
   uint32_t rank = 0;
   SEER_TRY(seer_op_const_ints(graph, node, 0, "shape", arena, &dim, &rank));
   const seer_attr *value = seer_node_attr(node, "value");
-  if (value && (value->kind != SEER_ATTR_TENSOR || !value->tensor || seer_tensor_elems(value->tensor) != 1)) {
+  if (value &&
+      (value->kind != SEER_ATTR_TENSOR || !value->tensor ||
+          seer_tensor_elems(value->tensor) != 1)) {
     return SEER_FAIL(INVALID, "attribute 'value' must be a tensor of one element");
   }
   return seer_op_set(&out_values[0], value ? value->tensor->dtype : SEER_DTYPE_F32, dim, rank);
 }
 
-static seer_status fold_constant_of_shape(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_tensor *out_tensors) {
+static seer_status fold_constant_of_shape(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors) {
   SEER_TRY(seer_op_fold_start(graph, node, 0, arena, &out_tensors[0]));
   const seer_attr *value = seer_node_attr(node, "value");
   size_t n_bytes = out_tensors[0].n_bytes, filled = seer_dtype_bytes(out_tensors[0].dtype);
@@ -292,21 +366,32 @@ static seer_status emit_constant_of_shape(seer_emit *emit, const seer_node *node
   const seer_value *out = seer_emit_out(emit, node, 0);
   const seer_attr *value = seer_node_attr(node, "value");
   seer_expr at[SEER_MAX_RANK];
-  uint32_t stage = seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
+  uint32_t stage =
+      seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
   double fill = value ? seer_dtype_load_f64(value->tensor->dtype, value->tensor->data, 0) : 0;
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_op_num(emit, out->dtype, fill));
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_constant_of_shape = {.name = "ConstantOfShape", .domain = "", .opset_min = 9,
-    .opset_max = 25, .n_in_min = 1, .n_in_max = 1, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_INJECTIVE,
-    .attrs = "value", .infer = infer_constant_of_shape, .emit = emit_constant_of_shape,
-    .fold = fold_constant_of_shape, .doc = "folded; constant shape"};
+const seer_op_desc seer_op_constant_of_shape = {.name = "ConstantOfShape",
+    .domain = "",
+    .opset_min = 9,
+    .opset_max = 25,
+    .n_in_min = 1,
+    .n_in_max = 1,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_INJECTIVE,
+    .attrs = "value",
+    .infer = infer_constant_of_shape,
+    .emit = emit_constant_of_shape,
+    .fold = fold_constant_of_shape,
+    .doc = "folded; constant shape"};
 
 // ---- Range
 
-static seer_status range_count(const seer_graph *graph, const seer_node *node, double *out_start, double *out_delta,
-    int64_t *out_n) {
+static seer_status range_count(const seer_graph *graph, const seer_node *node, double *out_start,
+    double *out_delta, int64_t *out_n) {
   double v[3];
   for (uint32_t k = 0; k < 3; k++) {
     const seer_tensor *tensor = seer_op_const(graph, node, k);
@@ -323,8 +408,8 @@ static seer_status range_count(const seer_graph *graph, const seer_node *node, d
   return SEER_OK;
 }
 
-static seer_status infer_range(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_range(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   (void)arena;
   const seer_value *start = NULL;
   double first, delta;
@@ -334,18 +419,29 @@ static seer_status infer_range(const seer_graph *graph, const seer_node *node, s
   return seer_op_set(&out_values[0], start->dtype, &n, 1);
 }
 
-static seer_status fold_range(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_tensor *out_tensors) {
+static seer_status fold_range(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors) {
   double first, delta;
   int64_t n;
   SEER_TRY(range_count(graph, node, &first, &delta, &n));
   SEER_TRY(seer_op_fold_start(graph, node, 0, arena, &out_tensors[0]));
   for (int64_t i = 0; i < n; i++) {
-    seer_dtype_store_f64(out_tensors[0].dtype, (void *)(uintptr_t)out_tensors[0].data, i, first + (double)i * delta);
+    seer_dtype_store_f64(
+        out_tensors[0].dtype, (void *)(uintptr_t)out_tensors[0].data, i, first + (double)i * delta);
   }
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_range = {.name = "Range", .domain = "", .opset_min = 11, .opset_max = 25, .n_in_min = 3,
-    .n_in_max = 3, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_OPAQUE, .attrs = "", .infer = infer_range,
-    .fold = fold_range, .doc = "folded"};
+const seer_op_desc seer_op_range = {.name = "Range",
+    .domain = "",
+    .opset_min = 11,
+    .opset_max = 25,
+    .n_in_min = 3,
+    .n_in_max = 3,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_OPAQUE,
+    .attrs = "",
+    .infer = infer_range,
+    .fold = fold_range,
+    .doc = "folded"};

@@ -1,10 +1,11 @@
 // table.c - the operators that familyseer knows, in the order of doc/operators.md.
-// To add one: write its entry in the file of its family (a new file for a new family), add one line here, and a test in
-// test/unit/front/test_op_<family>.c against a hand-written loop.
+// To add one: write its entry in the file of its family (a new file for a new family), add one line
+// here, and a test in test/unit/front/test_op_<family>.c against a hand-written loop.
 #include <string.h>
 
 #include "front/op/util.h"
 
+// clang-format off
 #define OPS(X)                                                                                    \
   X(conv) X(gemm) X(matmul)                                                                       \
   X(max_pool) X(average_pool) X(global_average_pool) X(global_max_pool)                           \
@@ -22,6 +23,7 @@
   X(transpose) X(concat) X(split) X(slice) X(expand) X(tile) X(pad)                               \
   X(gather) X(depth_to_space) X(space_to_depth)                                                   \
   X(shape) X(size) X(constant) X(constant_of_shape) X(range)
+// clang-format on
 
 #define DECLARE(id) extern const seer_op_desc seer_op_##id;
 OPS(DECLARE)

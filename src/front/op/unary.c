@@ -1,5 +1,6 @@
-// unary.c - operators that map each element by itself: activations, rounding, Clip, Cast. One stage, one scalar
-// expression. Expressions are written for vector code: max and min instead of a select where that is the same.
+// unary.c - operators that map each element by itself: activations, rounding, Clip, Cast. One
+// stage, one scalar expression. Expressions are written for vector code: max and min instead of a
+// select where that is the same.
 #include <math.h>
 #include <string.h>
 
@@ -10,25 +11,42 @@ typedef seer_expr (*map_fn)(seer_emit *emit, const seer_node *node, seer_dtype d
 static seer_status emit_map(seer_emit *emit, const seer_node *node, map_fn map) {
   const seer_value *in = seer_emit_in(emit, node, 0);
   seer_expr at[SEER_MAX_RANK];
-  uint32_t stage = seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
+  uint32_t stage =
+      seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
   seer_expr x = seer_emit_load(emit, node, 0, at);
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, map(emit, node, in->dtype, x));
   return SEER_OK;
 }
 
 // An entry whose output has the type and shape of its input.
-#define MAP(id, onnx, from, attributes, infer_fn, rel, text)                                                    \
-  static seer_status emit_##id(seer_emit *emit, const seer_node *node) { return emit_map(emit, node, map_##id); } \
-  const seer_op_desc seer_op_##id = {.name = onnx, .domain = "", .opset_min = from, .opset_max = 25,            \
-      .n_in_min = 1, .n_in_max = 1, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_ELEMENTWISE,              \
-      .attrs = attributes, .rtol = rel, .atol = 1e-6, .infer = infer_fn, .emit = emit_##id, .doc = text};
+#define MAP(id, onnx, from, attributes, infer_fn, rel, text)             \
+  static seer_status emit_##id(seer_emit *emit, const seer_node *node) { \
+    return emit_map(emit, node, map_##id);                               \
+  }                                                                      \
+  const seer_op_desc seer_op_##id = {.name = onnx,                       \
+      .domain = "",                                                      \
+      .opset_min = from,                                                 \
+      .opset_max = 25,                                                   \
+      .n_in_min = 1,                                                     \
+      .n_in_max = 1,                                                     \
+      .n_out_min = 1,                                                    \
+      .n_out_max = 1,                                                    \
+      .fuse = SEER_FUSE_ELEMENTWISE,                                     \
+      .attrs = attributes,                                               \
+      .rtol = rel,                                                       \
+      .atol = 1e-6,                                                      \
+      .infer = infer_fn,                                                 \
+      .emit = emit_##id,                                                 \
+      .doc = text};
 
-// A scalar operator as it is. The parameter list of map functions is fixed, so some parameters are unused.
-#define DIRECT(id, onnx, from, op, infer_fn)                                                                    \
-  static seer_expr map_##id(seer_emit *emit, const seer_node *node, seer_dtype dtype, seer_expr x) {            \
-    (void)node, (void)dtype;                                                                                    \
-    return seer_op_1(emit, op, x);                                                                              \
-  }                                                                                                             \
+// A scalar operator as it is. The parameter list of map functions is fixed, so some parameters are
+// unused.
+#define DIRECT(id, onnx, from, op, infer_fn)                                   \
+  static seer_expr map_##id(                                                   \
+      seer_emit *emit, const seer_node *node, seer_dtype dtype, seer_expr x) { \
+    (void)node, (void)dtype;                                                   \
+    return seer_op_1(emit, op, x);                                             \
+  }                                                                            \
   MAP(id, onnx, from, "", infer_fn, 1e-5, "")
 
 DIRECT(exp, "Exp", 1, SEER_EXPR_EXP, seer_op_infer_same_float)
@@ -46,8 +64,8 @@ DIRECT(neg, "Neg", 1, SEER_EXPR_NEG, seer_op_infer_same)
 DIRECT(abs, "Abs", 1, SEER_EXPR_ABS, seer_op_infer_same)
 DIRECT(sign, "Sign", 9, SEER_EXPR_SIGN, seer_op_infer_same)
 
-static seer_status infer_not(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_not(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_value *in = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &in));
   if (in->dtype != SEER_DTYPE_BOOL) {
@@ -69,8 +87,9 @@ DIRECT(not, "Not", 1, SEER_EXPR_NOT, infer_not)
 #define LT(a, b) seer_op_2(emit, SEER_EXPR_LT, (a), (b))
 #define FN(op, a) seer_op_1(emit, SEER_EXPR_##op, (a))
 #define SELECT(c, a, b) seer_expr_select(&emit->dag->expr, (c), (a), (b))
-#define MAP_FN(id) \
-  static seer_expr map_##id(seer_emit *emit, SEER_UNUSED const seer_node *node, seer_dtype dtype, seer_expr x)
+#define MAP_FN(id)           \
+  static seer_expr map_##id( \
+      seer_emit *emit, SEER_UNUSED const seer_node *node, seer_dtype dtype, seer_expr x)
 
 MAP_FN(relu) { return MAX(x, NUM(0)); }
 MAP(relu, "Relu", 6, "", seer_op_infer_same, 1e-6, "")
@@ -93,7 +112,8 @@ MAP_FN(hard_swish) { return MUL(x, MAX(NUM(0), MIN(NUM(1), ADD(MUL(x, NUM(1.0 / 
 MAP(hard_swish, "HardSwish", 14, "", seer_op_infer_same_float, 1e-5, "")
 
 MAP_FN(elu) {
-  seer_expr below = MUL(SUB(FN(EXP, MIN(x, NUM(0))), NUM(1)), NUM(seer_node_attr_f(node, "alpha", 1.0)));
+  seer_expr below =
+      MUL(SUB(FN(EXP, MIN(x, NUM(0))), NUM(1)), NUM(seer_node_attr_f(node, "alpha", 1.0)));
   return SELECT(LT(x, NUM(0)), below, x);
 }
 MAP(elu, "Elu", 6, "alpha", seer_op_infer_same_float, 1e-5, "")
@@ -132,7 +152,8 @@ MAP(thresholded_relu, "ThresholdedRelu", 10, "alpha", seer_op_infer_same_float, 
 MAP_FN(gelu) {
   if (strcmp(seer_node_attr_s(node, "approximate", "none"), "tanh") == 0) {
     seer_expr cube = MUL(MUL(x, x), x);
-    seer_expr inner = MUL(ADD(x, MUL(cube, NUM(0.044715))), NUM(0.7978845608028654));  // sqrt(2 / pi)
+    // sqrt(2 / pi)
+    seer_expr inner = MUL(ADD(x, MUL(cube, NUM(0.044715))), NUM(0.7978845608028654));
     return MUL(MUL(x, NUM(0.5)), ADD(FN(TANH, inner), NUM(1)));
   }
   return MUL(MUL(x, NUM(0.5)), ADD(FN(ERF, MUL(x, NUM(0.7071067811865476))), NUM(1)));
@@ -144,8 +165,8 @@ MAP(reciprocal, "Reciprocal", 6, "", seer_op_infer_same_float, 1e-5, "")
 
 // ---- Clip: bounds are attributes before opset 11, inputs from then on
 
-static seer_status infer_clip(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_clip(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_value *in = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &in));
   for (uint32_t k = 1; k < node->n_in; k++) {
@@ -154,14 +175,16 @@ static seer_status infer_clip(const seer_graph *graph, const seer_node *node, se
     SEER_TRY(seer_op_in(graph, node, k, &bound));
     SEER_TRY(seer_op_same_dtype(in, bound, k));
     if (seer_op_elems(bound) != 1) {
-      return SEER_FAIL(INVALID, "input %u is %s, must be a scalar", k, seer_op_shape_text(bound, arena));
+      return SEER_FAIL(
+          INVALID, "input %u is %s, must be a scalar", k, seer_op_shape_text(bound, arena));
     }
   }
   return seer_op_infer_same(graph, node, arena, out_values);
 }
 
 // A bound as an expression; 0 when there is none.
-static seer_expr clip_bound(seer_emit *emit, const seer_node *node, seer_dtype dtype, uint32_t k, const char *name) {
+static seer_expr clip_bound(
+    seer_emit *emit, const seer_node *node, seer_dtype dtype, uint32_t k, const char *name) {
   if (seer_emit_has_in(emit, node, k)) {
     seer_expr zero[SEER_MAX_RANK];
     for (uint32_t d = 0; d < SEER_MAX_RANK; d++) zero[d] = seer_op_int(emit, 0);
@@ -169,51 +192,82 @@ static seer_expr clip_bound(seer_emit *emit, const seer_node *node, seer_dtype d
   }
   if (!seer_node_attr(node, name)) return (seer_expr){0};
   double bound = seer_node_attr_f(node, name, 0);
-  return fabs(bound) >= 3.4028234e38 ? (seer_expr){0} : NUM(bound);  // the old defaults: no bound at all
+  // the old defaults: no bound at all
+  return fabs(bound) >= 3.4028234e38 ? (seer_expr){0} : NUM(bound);
 }
 
 MAP_FN(clip) {
-  seer_expr low = clip_bound(emit, node, dtype, 1, "min"), high = clip_bound(emit, node, dtype, 2, "max");
+  seer_expr low = clip_bound(emit, node, dtype, 1, "min"),
+            high = clip_bound(emit, node, dtype, 2, "max");
   if (low.i) x = MAX(x, low);
   if (high.i) x = MIN(x, high);
   return x;
 }
-static seer_status emit_clip(seer_emit *emit, const seer_node *node) { return emit_map(emit, node, map_clip); }
-const seer_op_desc seer_op_clip = {.name = "Clip", .domain = "", .opset_min = 6, .opset_max = 25, .n_in_min = 1,
-    .n_in_max = 3, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_ELEMENTWISE, .attrs = "min max", .rtol = 1e-6,
-    .atol = 1e-6, .infer = infer_clip, .emit = emit_clip, .doc = "bounds as attributes or inputs"};
+static seer_status emit_clip(seer_emit *emit, const seer_node *node) {
+  return emit_map(emit, node, map_clip);
+}
+const seer_op_desc seer_op_clip = {.name = "Clip",
+    .domain = "",
+    .opset_min = 6,
+    .opset_max = 25,
+    .n_in_min = 1,
+    .n_in_max = 3,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_ELEMENTWISE,
+    .attrs = "min max",
+    .rtol = 1e-6,
+    .atol = 1e-6,
+    .infer = infer_clip,
+    .emit = emit_clip,
+    .doc = "bounds as attributes or inputs"};
 
 // ---- types
 
 // ONNX's numbers for element types (TensorProto.DataType); NONE for those that have no dtype here.
 static seer_dtype dtype_of_onnx(int64_t number) {
   switch (number) {
-    case 1: return SEER_DTYPE_F32;
-    case 2: return SEER_DTYPE_U8;
-    case 3: return SEER_DTYPE_I8;
-    case 4: return SEER_DTYPE_U16;
-    case 5: return SEER_DTYPE_I16;
-    case 6: return SEER_DTYPE_I32;
-    case 7: return SEER_DTYPE_I64;
-    case 9: return SEER_DTYPE_BOOL;
-    case 10: return SEER_DTYPE_F16;
-    case 11: return SEER_DTYPE_F64;
-    case 12: return SEER_DTYPE_U32;
-    case 13: return SEER_DTYPE_U64;
-    case 16: return SEER_DTYPE_BF16;
-    default: return SEER_DTYPE_NONE;
+    case 1:
+      return SEER_DTYPE_F32;
+    case 2:
+      return SEER_DTYPE_U8;
+    case 3:
+      return SEER_DTYPE_I8;
+    case 4:
+      return SEER_DTYPE_U16;
+    case 5:
+      return SEER_DTYPE_I16;
+    case 6:
+      return SEER_DTYPE_I32;
+    case 7:
+      return SEER_DTYPE_I64;
+    case 9:
+      return SEER_DTYPE_BOOL;
+    case 10:
+      return SEER_DTYPE_F16;
+    case 11:
+      return SEER_DTYPE_F64;
+    case 12:
+      return SEER_DTYPE_U32;
+    case 13:
+      return SEER_DTYPE_U64;
+    case 16:
+      return SEER_DTYPE_BF16;
+    default:
+      return SEER_DTYPE_NONE;
   }
 }
 
-static seer_status infer_cast(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_cast(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   (void)arena;
   const seer_value *in = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &in));
   int64_t to = seer_node_attr_i(node, "to", 0);
   seer_dtype dtype = dtype_of_onnx(to);
   if (dtype == SEER_DTYPE_NONE) {
-    return SEER_FAIL(UNSUPPORTED, "attribute 'to' is %" PRId64 ", must be an integer, float or bool type", to);
+    return SEER_FAIL(
+        UNSUPPORTED, "attribute 'to' is %" PRId64 ", must be an integer, float or bool type", to);
   }
   return seer_op_set(&out_values[0], dtype, in->dim, in->rank);
 }
@@ -224,11 +278,13 @@ MAP_FN(cast) {
   if (to == SEER_DTYPE_BOOL) return seer_op_2(emit, SEER_EXPR_NE, x, NUM(0));
   return seer_expr_cast(&emit->dag->expr, to, x);
 }
-static seer_status emit_cast(seer_emit *emit, const seer_node *node) { return emit_map(emit, node, map_cast); }
+static seer_status emit_cast(seer_emit *emit, const seer_node *node) {
+  return emit_map(emit, node, map_cast);
+}
 
 // By element, so that int64 values beyond 2^53 and tensors without elements come through.
-static seer_status fold_cast(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_tensor *out_tensors) {
+static seer_status fold_cast(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors) {
   const seer_tensor *in = seer_op_const(graph, node, 0);
   SEER_TRY(seer_op_fold_start(graph, node, 0, arena, &out_tensors[0]));
   void *to = (void *)(uintptr_t)out_tensors[0].data;
@@ -257,13 +313,25 @@ static seer_status fold_cast(const seer_graph *graph, const seer_node *node, see
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_cast = {.name = "Cast", .domain = "", .opset_min = 6, .opset_max = 25, .n_in_min = 1,
-    .n_in_max = 1, .n_out_min = 1, .n_out_max = 1, .fuse = SEER_FUSE_ELEMENTWISE, .attrs = "to saturate",
-    .rtol = 1e-6, .atol = 0, .infer = infer_cast, .emit = emit_cast, .fold = fold_cast,
+const seer_op_desc seer_op_cast = {.name = "Cast",
+    .domain = "",
+    .opset_min = 6,
+    .opset_max = 25,
+    .n_in_min = 1,
+    .n_in_max = 1,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_ELEMENTWISE,
+    .attrs = "to saturate",
+    .rtol = 1e-6,
+    .atol = 0,
+    .infer = infer_cast,
+    .emit = emit_cast,
+    .fold = fold_cast,
     .doc = "between integers, floats and bool"};
 
-static seer_status infer_is_nan(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+static seer_status infer_is_nan(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   SEER_TRY(seer_op_infer_same_float(graph, node, arena, out_values));
   out_values[0].dtype = SEER_DTYPE_BOOL;
   return SEER_OK;

@@ -1,19 +1,25 @@
-// util.c - what the operator files share: inputs, attributes and axes read with good errors; broadcasting; windows.
+// util.c - what the operator files share: inputs, attributes and axes read with good errors;
+// broadcasting; windows.
 #include "front/op/util.h"
 
 #include <string.h>
 
-#define MAX_ELEMS (INT64_C(1) << 48)  // beyond any memory; products of dimensions below it cannot overflow
+#define MAX_ELEMS \
+  (INT64_C(1) << 48)  // beyond any memory; products of dimensions below it cannot overflow
 
 // ---- inference
 
-bool seer_op_has_in(const seer_node *node, uint32_t k) { return k < node->n_in && node->in[k].i != 0; }
+bool seer_op_has_in(const seer_node *node, uint32_t k) {
+  return k < node->n_in && node->in[k].i != 0;
+}
 
-seer_status seer_op_in(const seer_graph *graph, const seer_node *node, uint32_t k, const seer_value **out_value) {
+seer_status seer_op_in(
+    const seer_graph *graph, const seer_node *node, uint32_t k, const seer_value **out_value) {
   if (!seer_op_has_in(node, k)) return SEER_FAIL(INVALID, "input %u is absent", k);
   const seer_value *value = seer_graph_value(graph, node->in[k]);
   if (!value->has_shape || value->dtype == SEER_DTYPE_NONE) {
-    return SEER_FAIL(INVALID, "input %u ('%s') has no %s", k, value->name, value->has_shape ? "type" : "shape");
+    return SEER_FAIL(
+        INVALID, "input %u ('%s') has no %s", k, value->name, value->has_shape ? "type" : "shape");
   }
   for (uint32_t d = 0; d < value->rank; d++) {
     if (value->dim[d] < 0) {
@@ -25,10 +31,13 @@ seer_status seer_op_in(const seer_graph *graph, const seer_node *node, uint32_t 
 }
 
 seer_status seer_op_set(seer_value *value, seer_dtype dtype, const int64_t *dim, uint32_t rank) {
-  if (rank > SEER_MAX_RANK) return SEER_FAIL(UNSUPPORTED, "result has rank %u, at most %d", rank, SEER_MAX_RANK);
+  if (rank > SEER_MAX_RANK)
+    return SEER_FAIL(UNSUPPORTED, "result has rank %u, at most %d", rank, SEER_MAX_RANK);
   int64_t n = 1;
   for (uint32_t k = 0; k < rank; k++) {
-    if (dim[k] < 0) return SEER_FAIL(INVALID, "result's dimension %u is %" PRId64 ", must be 0 or more", k, dim[k]);
+    if (dim[k] < 0)
+      return SEER_FAIL(
+          INVALID, "result's dimension %u is %" PRId64 ", must be 0 or more", k, dim[k]);
     if (dim[k] > MAX_ELEMS || (dim[k] > 0 && n > MAX_ELEMS / dim[k])) {
       return SEER_FAIL(RESOURCE, "result has more than 2^48 elements");
     }
@@ -49,28 +58,30 @@ seer_status seer_op_axis(int64_t axis, uint32_t rank, const char *what, uint32_t
   return SEER_OK;
 }
 
-seer_status seer_op_const_ints(const seer_graph *graph, const seer_node *node, uint32_t k, const char *what,
-    seer_arena *arena, int64_t **out_ints, uint32_t *out_n) {
+seer_status seer_op_const_ints(const seer_graph *graph, const seer_node *node, uint32_t k,
+    const char *what, seer_arena *arena, int64_t **out_ints, uint32_t *out_n) {
   const seer_value *value = NULL;
   SEER_TRY(seer_op_in(graph, node, k, &value));
   const seer_tensor *tensor = value->constant;
   if (!tensor) {
-    return SEER_FAIL(UNSUPPORTED, "input %u ('%s', %s) must be constant after folding", k, value->name, what);
+    return SEER_FAIL(
+        UNSUPPORTED, "input %u ('%s', %s) must be constant after folding", k, value->name, what);
   }
   if (seer_dtype_is_float(tensor->dtype)) {
-    return SEER_FAIL(INVALID, "input %u ('%s', %s) is %s, must be an integer type", k, value->name, what,
-        seer_dtype_name(tensor->dtype));
+    return SEER_FAIL(INVALID, "input %u ('%s', %s) is %s, must be an integer type", k, value->name,
+        what, seer_dtype_name(tensor->dtype));
   }
   int64_t n = seer_tensor_elems(tensor);
   if (n > 1 << 20) return SEER_FAIL(INVALID, "input %u (%s) has %" PRId64 " elements", k, what, n);
   *out_ints = SEER_NEW_ARRAY(arena, int64_t, n + 1);
-  for (int64_t i = 0; i < n; i++) (*out_ints)[i] = seer_dtype_load_i64(tensor->dtype, tensor->data, i);
+  for (int64_t i = 0; i < n; i++)
+    (*out_ints)[i] = seer_dtype_load_i64(tensor->dtype, tensor->data, i);
   *out_n = (uint32_t)n;
   return SEER_OK;
 }
 
-seer_status seer_op_ints(const seer_graph *graph, const seer_node *node, const char *name, uint32_t k,
-    seer_arena *arena, int64_t **out_ints, uint32_t *out_n) {
+seer_status seer_op_ints(const seer_graph *graph, const seer_node *node, const char *name,
+    uint32_t k, seer_arena *arena, int64_t **out_ints, uint32_t *out_n) {
   const seer_attr *attr = seer_node_attr_ints(node, name);
   *out_n = UINT32_MAX;
   *out_ints = NULL;
@@ -80,7 +91,8 @@ seer_status seer_op_ints(const seer_graph *graph, const seer_node *node, const c
     *out_n = (uint32_t)attr->n;
     return SEER_OK;
   }
-  if (seer_node_attr(node, name)) return SEER_FAIL(INVALID, "attribute '%s' must be a list of integers", name);
+  if (seer_node_attr(node, name))
+    return SEER_FAIL(INVALID, "attribute '%s' must be a list of integers", name);
   if (!seer_op_has_in(node, k)) return SEER_OK;
   return seer_op_const_ints(graph, node, k, name, arena, out_ints, out_n);
 }
@@ -90,7 +102,8 @@ seer_status seer_op_axes_mask(const int64_t *ints, uint32_t n, uint32_t rank, ui
   for (uint32_t i = 0; i < n; i++) {
     uint32_t axis = 0;
     SEER_TRY(seer_op_axis(ints[i], rank, "an entry of 'axes'", &axis));
-    if (*out_mask & (1u << axis)) return SEER_FAIL(INVALID, "'axes' names dimension %u twice", axis);
+    if (*out_mask & (1u << axis))
+      return SEER_FAIL(INVALID, "'axes' names dimension %u twice", axis);
     *out_mask |= 1u << axis;
   }
   return SEER_OK;
@@ -108,8 +121,9 @@ seer_status seer_op_broadcast(const seer_value *value, uint32_t k, int64_t *dim,
     if (*have == 1) {
       *have = value->dim[d];
     } else if (value->dim[d] != 1 && value->dim[d] != *have) {
-      return SEER_FAIL(INVALID, "input %u ('%s'): dimension %u is %" PRId64 ", must be 1 or %" PRId64
-          " to broadcast", k, value->name, d, value->dim[d], *have);
+      return SEER_FAIL(INVALID,
+          "input %u ('%s'): dimension %u is %" PRId64 ", must be 1 or %" PRId64 " to broadcast", k,
+          value->name, d, value->dim[d], *have);
     }
   }
   return SEER_OK;
@@ -123,15 +137,16 @@ seer_status seer_op_want_float(const seer_value *value, uint32_t k) {
 
 seer_status seer_op_same_dtype(const seer_value *a, const seer_value *b, uint32_t k) {
   if (a->dtype == b->dtype) return SEER_OK;
-  return SEER_FAIL(INVALID, "input %u ('%s') is %s, must be %s like input 0", k, b->name, seer_dtype_name(b->dtype),
-      seer_dtype_name(a->dtype));
+  return SEER_FAIL(INVALID, "input %u ('%s') is %s, must be %s like input 0", k, b->name,
+      seer_dtype_name(b->dtype), seer_dtype_name(a->dtype));
 }
 
 const char *seer_op_shape_text(const seer_value *value, seer_arena *arena) {
   seer_text text;
   seer_text_init(&text, arena);
   seer_text_put(&text, "[");
-  for (uint32_t d = 0; d < value->rank; d++) seer_text_printf(&text, "%s%" PRId64, d ? "," : "", value->dim[d]);
+  for (uint32_t d = 0; d < value->rank; d++)
+    seer_text_printf(&text, "%s%" PRId64, d ? "," : "", value->dim[d]);
   seer_text_put(&text, "]");
   return text.data;
 }
@@ -142,16 +157,16 @@ int64_t seer_op_elems(const seer_value *value) {
   return n;
 }
 
-seer_status seer_op_infer_same(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+seer_status seer_op_infer_same(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   (void)arena;
   const seer_value *in = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &in));
   return seer_op_set(&out_values[0], in->dtype, in->dim, in->rank);
 }
 
-seer_status seer_op_infer_same_float(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values) {
+seer_status seer_op_infer_same_float(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_value *in = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &in));
   SEER_TRY(seer_op_want_float(in, 0));
@@ -164,12 +179,13 @@ const seer_tensor *seer_op_const(const seer_graph *graph, const seer_node *node,
   return seer_op_has_in(node, k) ? seer_graph_value(graph, node->in[k])->constant : NULL;
 }
 
-seer_status seer_op_fold_start(const seer_graph *graph, const seer_node *node, uint32_t k, seer_arena *arena,
-    seer_tensor *out_tensor) {
+seer_status seer_op_fold_start(const seer_graph *graph, const seer_node *node, uint32_t k,
+    seer_arena *arena, seer_tensor *out_tensor) {
   const seer_value *value = seer_graph_value(graph, node->out[k]);
   SEER_ASSERT(value->has_shape, "%s: output %u folded before inference", node->name, k);
   int64_t n = seer_op_elems(value);
-  if (n > 1 << 28) return SEER_FAIL(RESOURCE, "folding would make %" PRId64 " elements, at most 2^28", n);
+  if (n > 1 << 28)
+    return SEER_FAIL(RESOURCE, "folding would make %" PRId64 " elements, at most 2^28", n);
   *out_tensor = (seer_tensor){.dtype = value->dtype, .rank = value->rank};
   for (uint32_t d = 0; d < value->rank; d++) out_tensor->dim[d] = value->dim[d];
   out_tensor->n_bytes = (size_t)n * seer_dtype_bytes(value->dtype);
@@ -177,17 +193,18 @@ seer_status seer_op_fold_start(const seer_graph *graph, const seer_node *node, u
   return SEER_OK;
 }
 
-void seer_op_copy_elem(seer_tensor *to, int64_t to_index, const seer_tensor *from, int64_t from_index) {
+void seer_op_copy_elem(
+    seer_tensor *to, int64_t to_index, const seer_tensor *from, int64_t from_index) {
   size_t bytes = seer_dtype_bytes(to->dtype);
   SEER_ASSERT(to->dtype == from->dtype && (size_t)(to_index + 1) * bytes <= to->n_bytes &&
-      (size_t)(from_index + 1) * bytes <= from->n_bytes, "copy of element %" PRId64 " to %" PRId64, from_index,
-      to_index);
-  memcpy((char *)(uintptr_t)to->data + (size_t)to_index * bytes, (const char *)from->data + (size_t)from_index * bytes,
-      bytes);
+          (size_t)(from_index + 1) * bytes <= from->n_bytes,
+      "copy of element %" PRId64 " to %" PRId64, from_index, to_index);
+  memcpy((char *)(uintptr_t)to->data + (size_t)to_index * bytes,
+      (const char *)from->data + (size_t)from_index * bytes, bytes);
 }
 
-seer_status seer_op_fold_view(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_tensor *out_tensors) {
+seer_status seer_op_fold_view(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors) {
   (void)arena;
   const seer_value *value = seer_graph_value(graph, node->out[0]);
   out_tensors[0] = *seer_op_const(graph, node, 0);
@@ -212,11 +229,12 @@ seer_expr seer_op_muladd(seer_emit *emit, seer_expr index, int64_t factor, int64
   return seer_op_2(emit, SEER_EXPR_ADD, product, seer_op_int(emit, offset));
 }
 
-seer_expr seer_op_load_broadcast(seer_emit *emit, const seer_node *node, uint32_t k, const seer_expr *index,
-    uint32_t rank) {
+seer_expr seer_op_load_broadcast(
+    seer_emit *emit, const seer_node *node, uint32_t k, const seer_expr *index, uint32_t rank) {
   const seer_value *value = seer_emit_in(emit, node, k);
   seer_expr at[SEER_MAX_RANK];
-  SEER_ASSERT(value->rank <= rank, "%s: input %u of rank %u into %u", node->name, k, value->rank, rank);
+  SEER_ASSERT(
+      value->rank <= rank, "%s: input %u of rank %u into %u", node->name, k, value->rank, rank);
   for (uint32_t d = 0; d < value->rank; d++) {
     at[d] = value->dim[d] == 1 ? seer_op_int(emit, 0) : index[d + rank - value->rank];
   }
@@ -235,8 +253,8 @@ uint32_t seer_op_order_without(const seer_value *value, uint32_t dropped, uint8_
   return n;
 }
 
-seer_expr seer_op_within(seer_emit *emit, seer_expr predicate, seer_expr index, int64_t index_low, int64_t index_high,
-    int64_t low, int64_t high) {
+seer_expr seer_op_within(seer_emit *emit, seer_expr predicate, seer_expr index, int64_t index_low,
+    int64_t index_high, int64_t low, int64_t high) {
   seer_expr_pool *pool = &emit->dag->expr;
   if (index_low < low) {
     seer_expr above = seer_expr_binary(pool, SEER_EXPR_GE, index, seer_expr_i(pool, low));

@@ -1,6 +1,7 @@
-// util.h - what the operator files share: reading inputs, attributes and axes with good errors; broadcasting; small
-// expression builders. Private to src/front/op.
-// Errors say what was found and what is allowed; the caller (seer_front_resolve) adds node and operator.
+// util.h - what the operator files share: reading inputs, attributes and axes with good errors;
+// broadcasting; small expression builders. Private to src/front/op.
+// Errors say what was found and what is allowed; the caller (seer_front_resolve) adds node and
+// operator.
 #ifndef SEER_FRONT_OP_UTIL_H
 #define SEER_FRONT_OP_UTIL_H
 
@@ -10,56 +11,71 @@
 
 // ---- inference
 // Input k with its shape. INVALID when absent, of unknown shape or dtype.
-SEER_MUST_USE seer_status seer_op_in(const seer_graph *graph, const seer_node *node, uint32_t k,
-    const seer_value **out_value);
+SEER_MUST_USE seer_status seer_op_in(
+    const seer_graph *graph, const seer_node *node, uint32_t k, const seer_value **out_value);
 bool seer_op_has_in(const seer_node *node, uint32_t k);
 // Sets dtype and dimensions; INVALID for negative dimensions and for more than 2^48 elements.
-SEER_MUST_USE seer_status seer_op_set(seer_value *value, seer_dtype dtype, const int64_t *dim, uint32_t rank);
+SEER_MUST_USE seer_status seer_op_set(
+    seer_value *value, seer_dtype dtype, const int64_t *dim, uint32_t rank);
 // axis in [-rank, rank) -> [0, rank). `what` names it in the error: "attribute 'axis'".
-SEER_MUST_USE seer_status seer_op_axis(int64_t axis, uint32_t rank, const char *what, uint32_t *out_axis);
+SEER_MUST_USE seer_status seer_op_axis(
+    int64_t axis, uint32_t rank, const char *what, uint32_t *out_axis);
 // The int64 (or int32) content of constant input k, any rank. UNSUPPORTED when it is not constant.
-SEER_MUST_USE seer_status seer_op_const_ints(const seer_graph *graph, const seer_node *node, uint32_t k,
-    const char *what, seer_arena *arena, int64_t **out_ints, uint32_t *out_n);
-// Integers from attribute `name` (older opsets) or else from constant input k (newer ones). *out_n is UINT32_MAX when
-// both are absent.
-SEER_MUST_USE seer_status seer_op_ints(const seer_graph *graph, const seer_node *node, const char *name, uint32_t k,
-    seer_arena *arena, int64_t **out_ints, uint32_t *out_n);
-// Bits of the axes named by `ints` (n of them), normalised; INVALID for doubles and for axes out of range.
-SEER_MUST_USE seer_status seer_op_axes_mask(const int64_t *ints, uint32_t n, uint32_t rank, uint32_t *out_mask);
-// NumPy's rule; `dim` (rank) is widened by `value`'s dimensions. `k` is the input's number, for the error.
-SEER_MUST_USE seer_status seer_op_broadcast(const seer_value *value, uint32_t k, int64_t *dim, uint32_t *rank);
+SEER_MUST_USE seer_status seer_op_const_ints(const seer_graph *graph, const seer_node *node,
+    uint32_t k, const char *what, seer_arena *arena, int64_t **out_ints, uint32_t *out_n);
+// Integers from attribute `name` (older opsets) or else from constant input k (newer ones). *out_n
+// is UINT32_MAX when both are absent.
+SEER_MUST_USE seer_status seer_op_ints(const seer_graph *graph, const seer_node *node,
+    const char *name, uint32_t k, seer_arena *arena, int64_t **out_ints, uint32_t *out_n);
+// Bits of the axes named by `ints` (n of them), normalised; INVALID for doubles and for axes out of
+// range.
+SEER_MUST_USE seer_status seer_op_axes_mask(
+    const int64_t *ints, uint32_t n, uint32_t rank, uint32_t *out_mask);
+// NumPy's rule; `dim` (rank) is widened by `value`'s dimensions. `k` is the input's number, for the
+// error.
+SEER_MUST_USE seer_status seer_op_broadcast(
+    const seer_value *value, uint32_t k, int64_t *dim, uint32_t *rank);
 SEER_MUST_USE seer_status seer_op_want_float(const seer_value *value, uint32_t k);
 SEER_MUST_USE seer_status seer_op_same_dtype(const seer_value *a, const seer_value *b, uint32_t k);
 const char *seer_op_shape_text(const seer_value *value, seer_arena *arena);  // "[1,3,224,224]"
 int64_t seer_op_elems(const seer_value *value);
 
 // Output 0 is input 0's dtype and shape.
-seer_status seer_op_infer_same(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values);
-seer_status seer_op_infer_same_float(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_value *out_values);
-// Fold of anything whose elements keep their row-major order: input 0's data under output 0's dimensions.
-seer_status seer_op_fold_view(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    seer_tensor *out_tensors);
+seer_status seer_op_infer_same(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values);
+seer_status seer_op_infer_same_float(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values);
+// Fold of anything whose elements keep their row-major order: input 0's data under output 0's
+// dimensions.
+seer_status seer_op_fold_view(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors);
 // Header and zeroed data for output k as inferred.
-SEER_MUST_USE seer_status seer_op_fold_start(const seer_graph *graph, const seer_node *node, uint32_t k,
-    seer_arena *arena, seer_tensor *out_tensor);
-const seer_tensor *seer_op_const(const seer_graph *graph, const seer_node *node, uint32_t k);  // NULL: not constant
-void seer_op_copy_elem(seer_tensor *to, int64_t to_index, const seer_tensor *from, int64_t from_index);
+SEER_MUST_USE seer_status seer_op_fold_start(const seer_graph *graph, const seer_node *node,
+    uint32_t k, seer_arena *arena, seer_tensor *out_tensor);
+// NULL: not constant
+const seer_tensor *seer_op_const(const seer_graph *graph, const seer_node *node, uint32_t k);
+void seer_op_copy_elem(
+    seer_tensor *to, int64_t to_index, const seer_tensor *from, int64_t from_index);
 
 // ---- emission
-void seer_op_order(const seer_value *value, uint8_t *out_order);  // physical order; constants: as in ONNX
-seer_stage_role seer_op_stage_role(const seer_emit *emit);        // of elementwise and injective stages
-// Input k at the indices of an output of `rank` dimensions, broadcast: dimensions of extent 1 are read at 0.
-seer_expr seer_op_load_broadcast(seer_emit *emit, const seer_node *node, uint32_t k, const seer_expr *index,
-    uint32_t rank);
+// physical order; constants: as in ONNX
+void seer_op_order(const seer_value *value, uint8_t *out_order);
+// of elementwise and injective stages
+seer_stage_role seer_op_stage_role(const seer_emit *emit);
+// Input k at the indices of an output of `rank` dimensions, broadcast: dimensions of extent 1 are
+// read at 0.
+seer_expr seer_op_load_broadcast(
+    seer_emit *emit, const seer_node *node, uint32_t k, const seer_expr *index, uint32_t rank);
 // `from`'s indices for the same element as `to`'s `index`, both in row-major order.
-void seer_op_view_index(seer_emit *emit, const int64_t *from, uint32_t n_from, const int64_t *to, uint32_t n_to,
-    const seer_expr *index, seer_expr *out_index);
-// The order of `value` without the dimensions whose bit in `dropped` is set, renumbered; returns how many stay.
+void seer_op_view_index(seer_emit *emit, const int64_t *from, uint32_t n_from, const int64_t *to,
+    uint32_t n_to, const seer_expr *index, seer_expr *out_index);
+// The order of `value` without the dimensions whose bit in `dropped` is set, renumbered; returns
+// how many stay.
 uint32_t seer_op_order_without(const seer_value *value, uint32_t dropped, uint8_t *out_order);
 
-static inline seer_expr seer_op_int(seer_emit *emit, int64_t value) { return seer_expr_i(&emit->dag->expr, value); }
+static inline seer_expr seer_op_int(seer_emit *emit, int64_t value) {
+  return seer_expr_i(&emit->dag->expr, value);
+}
 static inline seer_expr seer_op_2(seer_emit *emit, seer_expr_op op, seer_expr a, seer_expr b) {
   return seer_expr_binary(&emit->dag->expr, op, a, b);
 }
@@ -68,36 +84,41 @@ static inline seer_expr seer_op_1(seer_emit *emit, seer_expr_op op, seer_expr a)
 }
 seer_dtype seer_op_dtype(const seer_emit *emit, seer_expr e);
 seer_expr seer_op_num(seer_emit *emit, seer_dtype dtype, double value);  // a literal of any dtype
-seer_expr seer_op_muladd(seer_emit *emit, seer_expr index, int64_t factor, int64_t offset);  // index*factor + offset
-// low <= index < high as a predicate; bounds that always hold (index in [index_low, index_high]) are left out; joined
-// to `predicate` (0: none) by AND.
-seer_expr seer_op_within(seer_emit *emit, seer_expr predicate, seer_expr index, int64_t index_low, int64_t index_high,
-    int64_t low, int64_t high);
+// index*factor + offset
+seer_expr seer_op_muladd(seer_emit *emit, seer_expr index, int64_t factor, int64_t offset);
+// low <= index < high as a predicate; bounds that always hold (index in [index_low, index_high])
+// are left out; joined to `predicate` (0: none) by AND.
+seer_expr seer_op_within(seer_emit *emit, seer_expr predicate, seer_expr index, int64_t index_low,
+    int64_t index_high, int64_t low, int64_t high);
 
 // ---- windows, shared by convolution and pooling
 typedef struct {
   uint32_t n;  // spatial dimensions, 1 to 3
   int64_t kernel[3], stride[3], dilation[3], pad_begin[3], pad_end[3], in[3], out[3];
 } seer_op_window;
-// Reads strides, dilations, pads, auto_pad, ceil_mode; `kernel` (n extents) is known to the caller; `in` are the
-// spatial extents. Fills all of out_window.
-SEER_MUST_USE seer_status seer_op_window_read(const seer_node *node, const int64_t *kernel, const int64_t *in,
-    uint32_t n, seer_op_window *out_window);
-// What the windows of spatial dimension d read: [*out_low, *out_low + result), relative to the unpadded input.
+// Reads strides, dilations, pads, auto_pad, ceil_mode; `kernel` (n extents) is known to the caller;
+// `in` are the spatial extents. Fills all of out_window.
+SEER_MUST_USE seer_status seer_op_window_read(const seer_node *node, const int64_t *kernel,
+    const int64_t *in, uint32_t n, seer_op_window *out_window);
+// What the windows of spatial dimension d read: [*out_low, *out_low + result), relative to the
+// unpadded input.
 int64_t seer_op_window_reach(const seer_op_window *window, uint32_t d, int64_t *out_low);
 bool seer_op_window_is_padded(const seer_op_window *window);
-// Input `k` of `node`, logical [N, C, spatial...], as the windows see it: a PAD stage filled with `fill` when any window
-// leaves the input. Loads take window positions: output index * stride + window index * dilation.
+// Input `k` of `node`, logical [N, C, spatial...], as the windows see it: a PAD stage filled with
+// `fill` when any window leaves the input. Loads take window positions: output index * stride +
+// window index * dilation.
 typedef struct {
   bool is_padded;
   uint32_t stage;
 } seer_op_padded;
-seer_op_padded seer_op_pad_input(seer_emit *emit, const seer_node *node, uint32_t k, const seer_op_window *window,
-    seer_expr fill);
-seer_expr seer_op_load_padded(seer_emit *emit, const seer_node *node, uint32_t k, const seer_op_padded *padded,
+seer_op_padded seer_op_pad_input(seer_emit *emit, const seer_node *node, uint32_t k,
+    const seer_op_window *window, seer_expr fill);
+seer_expr seer_op_load_padded(seer_emit *emit, const seer_node *node, uint32_t k,
+    const seer_op_padded *padded,
     const seer_expr *at);  // [n, c, spatial...]
 // Roles and reduction axes of a window over n spatial dimensions: kz, ky, kx.
-void seer_op_window_roles(uint32_t n, seer_axis_role *out_roles);  // [BATCH, OUT_CHANNEL, spatial...]
+// [BATCH, OUT_CHANNEL, spatial...]
+void seer_op_window_roles(uint32_t n, seer_axis_role *out_roles);
 seer_dag_axis seer_op_window_axis(const seer_op_window *window, uint32_t d);
 
 #endif

@@ -1,29 +1,33 @@
-// window.c - sliding windows, shared by convolution and pooling: output extents from strides, dilations and paddings;
-// the padded input as a stage of its own, so that the window's loads are plain.
+// window.c - sliding windows, shared by convolution and pooling: output extents from strides,
+// dilations and paddings; the padded input as a stage of its own, so that the window's loads are
+// plain.
 #include <string.h>
 
 #include "front/op/util.h"
 
-static seer_status read_list(const seer_node *node, const char *name, uint32_t n, int64_t low, int64_t otherwise,
-    int64_t *out) {
+static seer_status read_list(const seer_node *node, const char *name, uint32_t n, int64_t low,
+    int64_t otherwise, int64_t *out) {
   const seer_attr *attr = seer_node_attr_ints(node, name);
   if (!attr) {
-    if (seer_node_attr(node, name)) return SEER_FAIL(INVALID, "attribute '%s' must be a list of integers", name);
+    if (seer_node_attr(node, name))
+      return SEER_FAIL(INVALID, "attribute '%s' must be a list of integers", name);
     for (uint32_t d = 0; d < n; d++) out[d] = otherwise;
     return SEER_OK;
   }
-  if (attr->n != n) return SEER_FAIL(INVALID, "attribute '%s' has %zu entries, must have %u", name, attr->n, n);
+  if (attr->n != n)
+    return SEER_FAIL(INVALID, "attribute '%s' has %zu entries, must have %u", name, attr->n, n);
   for (uint32_t d = 0; d < n; d++) {
     out[d] = attr->ints[d];
     if (out[d] < low || out[d] > INT32_MAX) {
-      return SEER_FAIL(INVALID, "attribute '%s' has entry %" PRId64 ", must be at least %" PRId64, name, out[d], low);
+      return SEER_FAIL(INVALID, "attribute '%s' has entry %" PRId64 ", must be at least %" PRId64,
+          name, out[d], low);
     }
   }
   return SEER_OK;
 }
 
-seer_status seer_op_window_read(const seer_node *node, const int64_t *kernel, const int64_t *in, uint32_t n,
-    seer_op_window *out_window) {
+seer_status seer_op_window_read(const seer_node *node, const int64_t *kernel, const int64_t *in,
+    uint32_t n, seer_op_window *out_window) {
   SEER_ASSERT(n >= 1 && n <= 3, "%u spatial dimensions", n);
   seer_op_window w = {.n = n};
   int64_t pads[6];
@@ -32,17 +36,19 @@ seer_status seer_op_window_read(const seer_node *node, const int64_t *kernel, co
   SEER_TRY(read_list(node, "pads", 2 * n, 0, 0, pads));
   const char *auto_pad = seer_node_attr_s(node, "auto_pad", "NOTSET");
   bool is_explicit = strcmp(auto_pad, "NOTSET") == 0 || auto_pad[0] == 0;
-  bool is_upper = strcmp(auto_pad, "SAME_UPPER") == 0, is_lower = strcmp(auto_pad, "SAME_LOWER") == 0;
+  bool is_upper = strcmp(auto_pad, "SAME_UPPER") == 0,
+       is_lower = strcmp(auto_pad, "SAME_LOWER") == 0;
   if (!is_explicit && !is_upper && !is_lower && strcmp(auto_pad, "VALID") != 0) {
-    return SEER_FAIL(INVALID, "attribute 'auto_pad' is '%s', must be NOTSET, SAME_UPPER, SAME_LOWER or VALID",
-        auto_pad);
+    return SEER_FAIL(INVALID,
+        "attribute 'auto_pad' is '%s', must be NOTSET, SAME_UPPER, SAME_LOWER or VALID", auto_pad);
   }
   bool is_ceil = seer_node_attr_i(node, "ceil_mode", 0) != 0;
   for (uint32_t d = 0; d < n; d++) {
     w.kernel[d] = kernel[d];
     w.in[d] = in[d];
     if (kernel[d] < 1 || kernel[d] > INT32_MAX) {
-      return SEER_FAIL(INVALID, "the window's extent %u is %" PRId64 ", must be at least 1", d, kernel[d]);
+      return SEER_FAIL(
+          INVALID, "the window's extent %u is %" PRId64 ", must be at least 1", d, kernel[d]);
     }
     int64_t span = (kernel[d] - 1) * w.dilation[d] + 1;
     if (is_explicit) {
@@ -56,12 +62,15 @@ seer_status seer_op_window_read(const seer_node *node, const int64_t *kernel, co
     }
     int64_t room = in[d] + w.pad_begin[d] + w.pad_end[d] - span;
     if (room < 0) {
-      return SEER_FAIL(INVALID, "the window (extent %" PRId64 ", dilation %" PRId64 ") is larger than spatial "
-          "dimension %u: %" PRId64 " with paddings %" PRId64 " and %" PRId64, kernel[d], w.dilation[d], d, in[d],
-          w.pad_begin[d], w.pad_end[d]);
+      return SEER_FAIL(INVALID,
+          "the window (extent %" PRId64 ", dilation %" PRId64
+          ") is larger than spatial "
+          "dimension %u: %" PRId64 " with paddings %" PRId64 " and %" PRId64,
+          kernel[d], w.dilation[d], d, in[d], w.pad_begin[d], w.pad_end[d]);
     }
     w.out[d] = (is_ceil ? seer_ceil_div(room, w.stride[d]) : room / w.stride[d]) + 1;
-    // A window of ceil_mode must begin inside the input or its leading padding (ONNX since 5741, PyTorch).
+    // A window of ceil_mode must begin inside the input or its leading padding (ONNX since 5741,
+    // PyTorch).
     if (is_ceil && (w.out[d] - 1) * w.stride[d] >= in[d] + w.pad_begin[d]) w.out[d]--;
   }
   *out_window = w;
@@ -90,14 +99,15 @@ void seer_op_window_roles(uint32_t n, seer_axis_role *out_roles) {
 }
 
 seer_dag_axis seer_op_window_axis(const seer_op_window *w, uint32_t d) {
-  static const seer_dag_axis axes[3] = {{"kz", 0, SEER_AXIS_OTHER}, {"ky", 0, SEER_AXIS_KY}, {"kx", 0, SEER_AXIS_KX}};
+  static const seer_dag_axis axes[3] = {
+      {"kz", 0, SEER_AXIS_OTHER}, {"ky", 0, SEER_AXIS_KY}, {"kx", 0, SEER_AXIS_KX}};
   seer_dag_axis axis = axes[d + 3 - w->n];
   axis.extent = w->kernel[d];
   return axis;
 }
 
-seer_op_padded seer_op_pad_input(seer_emit *emit, const seer_node *node, uint32_t k, const seer_op_window *w,
-    seer_expr fill) {
+seer_op_padded seer_op_pad_input(
+    seer_emit *emit, const seer_node *node, uint32_t k, const seer_op_window *w, seer_expr fill) {
   const seer_value *in = seer_emit_in(emit, node, k);
   seer_op_padded padded = {.is_padded = seer_op_window_is_padded(w)};
   if (!padded.is_padded) return padded;  // then the leading pads are 0; trailing ones are not read
@@ -113,18 +123,20 @@ seer_op_padded seer_op_pad_input(seer_emit *emit, const seer_node *node, uint32_
     dims[d] = (seer_dag_axis){NULL, extent, roles[d]};
   }
   seer_expr at[5], predicate = {0};
-  padded.stage = seer_emit_temp(emit, "pad", SEER_STAGE_PAD, dims, w->n + 2, order, NULL, 0, at, NULL);
+  padded.stage =
+      seer_emit_temp(emit, "pad", SEER_STAGE_PAD, dims, w->n + 2, order, NULL, 0, at, NULL);
   for (uint32_t d = 0; d < w->n; d++) {
     at[d + 2] = seer_op_2(emit, SEER_EXPR_ADD, at[d + 2], seer_op_int(emit, low[d]));
-    predicate = seer_op_within(emit, predicate, at[d + 2], low[d], low[d] + dims[d + 2].extent - 1, 0, w->in[d]);
+    predicate = seer_op_within(
+        emit, predicate, at[d + 2], low[d], low[d] + dims[d + 2].extent - 1, 0, w->in[d]);
   }
   seer_emit_temp_body(emit, padded.stage, SEER_COMBINE_NONE,
       seer_emit_load_guarded(emit, node, k, at, predicate, fill));
   return padded;
 }
 
-seer_expr seer_op_load_padded(seer_emit *emit, const seer_node *node, uint32_t k, const seer_op_padded *padded,
-    const seer_expr *at) {
+seer_expr seer_op_load_padded(seer_emit *emit, const seer_node *node, uint32_t k,
+    const seer_op_padded *padded, const seer_expr *at) {
   if (padded->is_padded) return seer_emit_load_temp(emit, padded->stage, at);
   return seer_emit_load(emit, node, k, at);
 }

@@ -20,7 +20,8 @@ double tensor_at(const tensor *t, const int64_t *index) {
 }
 
 double tensor_at4(const tensor *t, int64_t a, int64_t b, int64_t c, int64_t d) {
-  if (a < 0 || b < 0 || c < 0 || d < 0 || a >= t->dim[0] || b >= t->dim[1] || c >= t->dim[2] || d >= t->dim[3]) {
+  if (a < 0 || b < 0 || c < 0 || d < 0 || a >= t->dim[0] || b >= t->dim[1] || c >= t->dim[2] ||
+      d >= t->dim[3]) {
     return 0;
   }
   return t->v[((a * t->dim[1] + b) * t->dim[2] + c) * t->dim[3] + d];
@@ -57,14 +58,19 @@ static uint32_t add(op_case *c, seer_dtype dtype, uint32_t rank, const int64_t *
   int64_t n = tensor_elems(t);
   t->v = SEER_NEW_ARRAY(c->arena, double, n + 1);
   for (int64_t i = 0; i < n; i++) {
-    if (values) t->v[i] = values[i];
-    else if (dtype == SEER_DTYPE_BOOL) t->v[i] = (double)seer_rng_below(&c->rng, 2);
-    else if (!seer_dtype_is_float(dtype)) t->v[i] = (double)seer_rng_range(&c->rng, -9, 9);
-    else t->v[i] = (double)(float)(seer_rng_f64(&c->rng) * 4 - 2);
+    if (values)
+      t->v[i] = values[i];
+    else if (dtype == SEER_DTYPE_BOOL)
+      t->v[i] = (double)seer_rng_below(&c->rng, 2);
+    else if (!seer_dtype_is_float(dtype))
+      t->v[i] = (double)seer_rng_range(&c->rng, -9, 9);
+    else
+      t->v[i] = (double)(float)(seer_rng_f64(&c->rng) * 4 - 2);
   }
   char *name = seer_arena_printf(c->arena, "in/%u:x", k);  // not a name of the DAG's text form
   if (is_const) {
-    seer_tensor constant = {.dtype = dtype, .rank = (uint8_t)rank, .n_bytes = (size_t)n * seer_dtype_bytes(dtype)};
+    seer_tensor constant = {
+        .dtype = dtype, .rank = (uint8_t)rank, .n_bytes = (size_t)n * seer_dtype_bytes(dtype)};
     for (uint32_t d = 0; d < rank; d++) constant.dim[d] = dim[d];
     void *data = seer_arena_alloc(c->arena, constant.n_bytes + 1, 64);
     for (int64_t i = 0; i < n; i++) seer_dtype_store_f64(dtype, data, i, t->v[i]);
@@ -83,7 +89,8 @@ uint32_t case_in(op_case *c, seer_dtype dtype, uint32_t rank, const int64_t *dim
 uint32_t case_weight(op_case *c, seer_dtype dtype, uint32_t rank, const int64_t *dim) {
   return add(c, dtype, rank, dim, true, NULL);
 }
-uint32_t case_const(op_case *c, seer_dtype dtype, uint32_t rank, const int64_t *dim, const double *values) {
+uint32_t case_const(
+    op_case *c, seer_dtype dtype, uint32_t rank, const int64_t *dim, const double *values) {
   return add(c, dtype, rank, dim, true, values);
 }
 void case_absent(op_case *c) { c->in[c->n_in++] = (seer_val){0}; }
@@ -93,9 +100,15 @@ static seer_attr *new_attr(op_case *c, const char *name, seer_attr_kind kind) {
   *attr = (seer_attr){.name = name, .kind = kind};
   return attr;
 }
-void case_i(op_case *c, const char *name, int64_t value) { new_attr(c, name, SEER_ATTR_INT)->i = value; }
-void case_f(op_case *c, const char *name, double value) { new_attr(c, name, SEER_ATTR_FLOAT)->f = value; }
-void case_s(op_case *c, const char *name, const char *value) { new_attr(c, name, SEER_ATTR_STRING)->s = value; }
+void case_i(op_case *c, const char *name, int64_t value) {
+  new_attr(c, name, SEER_ATTR_INT)->i = value;
+}
+void case_f(op_case *c, const char *name, double value) {
+  new_attr(c, name, SEER_ATTR_FLOAT)->f = value;
+}
+void case_s(op_case *c, const char *name, const char *value) {
+  new_attr(c, name, SEER_ATTR_STRING)->s = value;
+}
 void case_ints(op_case *c, const char *name, uint32_t n, const int64_t *values) {
   seer_attr *attr = new_attr(c, name, SEER_ATTR_INTS);
   attr->n = n;
@@ -104,14 +117,16 @@ void case_ints(op_case *c, const char *name, uint32_t n, const int64_t *values) 
 
 static seer_status infer(op_case *c) {
   for (uint32_t k = 0; k < c->n_out; k++) {
-    c->out[k] = seer_graph_add_value(c->graph, seer_arena_printf(c->arena, "out%u", k), SEER_DTYPE_NONE, NULL, -1);
+    c->out[k] = seer_graph_add_value(
+        c->graph, seer_arena_printf(c->arena, "out%u", k), SEER_DTYPE_NONE, NULL, -1);
   }
-  seer_node_id id = seer_graph_add_node(c->graph, "the/node", "", c->op, c->opset, c->in, c->n_in, c->out, c->n_out,
-      c->attr, c->n_attr);
+  seer_node_id id = seer_graph_add_node(c->graph, "the/node", "", c->op, c->opset, c->in, c->n_in,
+      c->out, c->n_out, c->attr, c->n_attr);
   c->node = seer_graph_node(c->graph, id);
   c->node->op = seer_op_find("", c->op, c->opset);
   assert_non_null(c->node->op);
-  for (uint32_t k = 0; k < c->n_attr; k++) assert_non_null(strstr(c->node->op->attrs, c->attr[k].name));
+  for (uint32_t k = 0; k < c->n_attr; k++)
+    assert_non_null(strstr(c->node->op->attrs, c->attr[k].name));
   assert_in_range(c->n_in, c->node->op->n_in_min, c->node->op->n_in_max);
   seer_value out[8] = {0};
   seer_status status = c->node->op->infer(c->graph, c->node, c->arena, out);
@@ -173,7 +188,8 @@ static void evaluate(op_case *c, bool channels_last) {
   for (uint32_t k = 0; k < c->n_in; k++) {
     if (c->in[k].i) set_layout(seer_graph_value(c->graph, c->in[k]), channels_last);
   }
-  for (uint32_t k = 0; k < c->n_out; k++) set_layout(seer_graph_value(c->graph, c->out[k]), channels_last);
+  for (uint32_t k = 0; k < c->n_out; k++)
+    set_layout(seer_graph_value(c->graph, c->out[k]), channels_last);
   c->dag = seer_dag_create(c->arena, "case");
   seer_emit *emit = SEER_NEW(c->arena, seer_emit);
   seer_emit_init(emit, c->graph, c->dag, c->arena);
@@ -224,7 +240,8 @@ void case_run(op_case *c) {
     for (int64_t i = 0; i < tensor_elems(&c->y[k]); i++) {
       double a = plain[k].v[i], b = c->y[k].v[i];
       if (a != b && !(fabs(a - b) <= 1e-4 + 1e-4 * fabs(a))) {
-        fail_msg("%s: output %u element %" PRId64 ": %g in ONNX order, %g channels last", c->op, k, i, a, b);
+        fail_msg("%s: output %u element %" PRId64 ": %g in ONNX order, %g channels last", c->op, k,
+            i, a, b);
       }
     }
   }
@@ -242,7 +259,8 @@ void case_fold(op_case *c) {
     for (uint32_t d = 0; d < y->rank; d++) assert_int_equal(out[k].dim[d], y->dim[d]);
     assert_int_equal(out[k].n_bytes, (size_t)tensor_elems(y) * seer_dtype_bytes(y->dtype));
     y->v = SEER_NEW_ARRAY(c->arena, double, tensor_elems(y) + 1);
-    for (int64_t i = 0; i < tensor_elems(y); i++) y->v[i] = seer_dtype_load_f64(y->dtype, out[k].data, i);
+    for (int64_t i = 0; i < tensor_elems(y); i++)
+      y->v[i] = seer_dtype_load_f64(y->dtype, out[k].data, i);
   }
 }
 
@@ -251,7 +269,9 @@ void expect_dims(const tensor *t, uint32_t rank, const int64_t *dim) {
   for (uint32_t d = 0; d < rank; d++) assert_int_equal(t->dim[d], dim[d]);
 }
 
-double *new_values(op_case *c, uint32_t k) { return SEER_NEW_ARRAY(c->arena, double, tensor_elems(&c->y[k]) + 1); }
+double *new_values(op_case *c, uint32_t k) {
+  return SEER_NEW_ARRAY(c->arena, double, tensor_elems(&c->y[k]) + 1);
+}
 
 void expect_values(const op_case *c, uint32_t k, const double *expected) {
   const tensor *y = &c->y[k];
@@ -259,6 +279,7 @@ void expect_values(const op_case *c, uint32_t k, const double *expected) {
     double a = y->v[i], b = expected[i];
     bool is_equal = a == b || (isnan(a) && isnan(b)) ||
         fabs(a - b) <= c->node->op->atol + c->node->op->rtol * fabs(b);
-    if (!is_equal) fail_msg("%s: output %u element %" PRId64 " is %.9g, must be %.9g", c->op, k, i, a, b);
+    if (!is_equal)
+      fail_msg("%s: output %u element %" PRId64 " is %.9g, must be %.9g", c->op, k, i, a, b);
   }
 }

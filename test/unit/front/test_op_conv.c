@@ -10,7 +10,8 @@ typedef struct {
 } conv;
 
 // The paddings that auto_pad stands for, worked out here anew.
-static void resolve(int64_t in, int64_t k, int64_t s, int64_t d, const char *auto_pad, int64_t *begin, int64_t *end) {
+static void resolve(int64_t in, int64_t k, int64_t s, int64_t d, const char *auto_pad,
+    int64_t *begin, int64_t *end) {
   int64_t total = ((in + s - 1) / s - 1) * s + (k - 1) * d + 1 - in;
   if (total < 0) total = 0;
   if (auto_pad[0] == 'V') total = 0;
@@ -65,7 +66,17 @@ static void run_conv(conv p) {
 
 static void test_conv(void **state) {
   (void)state;
-  conv base = {.n = 1, .c = 3, .h = 7, .w = 5, .oc = 4, .kh = 3, .kw = 3, .sh = 1, .sw = 1, .dh = 1, .dw = 1,
+  conv base = {.n = 1,
+      .c = 3,
+      .h = 7,
+      .w = 5,
+      .oc = 4,
+      .kh = 3,
+      .kw = 3,
+      .sh = 1,
+      .sw = 1,
+      .dh = 1,
+      .dw = 1,
       .group = 1};
   run_conv(base);
   conv p = base;
@@ -90,8 +101,22 @@ static void test_conv(void **state) {
 
 static void test_groups(void **state) {
   (void)state;
-  conv base = {.n = 1, .c = 6, .h = 5, .w = 7, .oc = 6, .kh = 3, .kw = 3, .sh = 1, .sw = 1, .dh = 1, .dw = 1,
-      .pt = 1, .pl = 1, .pb = 1, .pr = 1, .group = 6};
+  conv base = {.n = 1,
+      .c = 6,
+      .h = 5,
+      .w = 7,
+      .oc = 6,
+      .kh = 3,
+      .kw = 3,
+      .sh = 1,
+      .sw = 1,
+      .dh = 1,
+      .dw = 1,
+      .pt = 1,
+      .pl = 1,
+      .pb = 1,
+      .pr = 1,
+      .group = 6};
   run_conv(base);  // depthwise
   base.sh = base.sw = 2, base.has_bias = true;
   run_conv(base);
@@ -108,14 +133,26 @@ static void test_auto_pad(void **state) {
   static const char *const kinds[] = {"SAME_UPPER", "SAME_LOWER", "VALID"};
   for (uint32_t k = 0; k < 3; k++) {
     for (int64_t stride = 1; stride <= 3; stride++) {
-      conv p = {.n = 1, .c = 2, .h = 8, .w = 7, .oc = 2, .kh = 4, .kw = 3, .sh = stride, .sw = stride, .dh = 1,
-          .dw = 2, .group = 1, .auto_pad = kinds[k]};
+      conv p = {.n = 1,
+          .c = 2,
+          .h = 8,
+          .w = 7,
+          .oc = 2,
+          .kh = 4,
+          .kw = 3,
+          .sh = stride,
+          .sw = stride,
+          .dh = 1,
+          .dw = 2,
+          .group = 1,
+          .auto_pad = kinds[k]};
       run_conv(p);
     }
   }
 }
 
-// What the scheduler relies on: stages, roles and axes of a padded convolution with bias, channels last.
+// What the scheduler relies on: stages, roles and axes of a padded convolution with bias, channels
+// last.
 static void test_conv_form(void **state) {
   (void)state;
   op_case *c = case_open("Conv", 13);
@@ -131,8 +168,8 @@ static void test_conv_form(void **state) {
   assert_int_equal(pad->role, SEER_STAGE_PAD);
   assert_int_equal(acc->role, SEER_STAGE_ANCHOR);
   assert_int_equal(out->role, SEER_STAGE_EPILOGUE);
-  static const seer_axis_role roles[7] = {SEER_AXIS_BATCH, SEER_AXIS_Y, SEER_AXIS_X, SEER_AXIS_OUT_CHANNEL,
-      SEER_AXIS_KY, SEER_AXIS_KX, SEER_AXIS_IN_CHANNEL};
+  static const seer_axis_role roles[7] = {SEER_AXIS_BATCH, SEER_AXIS_Y, SEER_AXIS_X,
+      SEER_AXIS_OUT_CHANNEL, SEER_AXIS_KY, SEER_AXIS_KX, SEER_AXIS_IN_CHANNEL};
   assert_int_equal(acc->n_space, 4);
   assert_int_equal(acc->n_reduce, 3);
   for (uint32_t k = 0; k < 7; k++) assert_int_equal(acc->axis[k].role, roles[k]);
@@ -158,7 +195,8 @@ static void test_conv_1d_3d(void **state) {
     for (int64_t ic = 0; ic < 3; ic++) {
       for (int64_t k = 0; k < 3; k++) {
         int64_t at = x * 2 + k - 2;
-        if (at >= 0 && at < 11) expected[i] += c->x[0].v[(n * 3 + ic) * 11 + at] * c->x[1].v[(o * 3 + ic) * 3 + k];
+        if (at >= 0 && at < 11)
+          expected[i] += c->x[0].v[(n * 3 + ic) * 11 + at] * c->x[1].v[(o * 3 + ic) * 3 + k];
       }
     }
   }
@@ -179,7 +217,8 @@ static void test_conv_1d_3d(void **state) {
         for (int64_t kx = 0; kx < 3; kx++) {
           int64_t z = at[2] + kz - 1, x = at[4] + kx - 1;
           if (z < 0 || z >= 4 || x < 0 || x >= 5) continue;
-          expected[i] += c->x[0].v[((ic * 4 + z) * 3 + at[3]) * 5 + x] * c->x[1].v[((at[1] * 2 + ic) * 2 + kz) * 3 + kx];
+          expected[i] += c->x[0].v[((ic * 4 + z) * 3 + at[3]) * 5 + x] *
+              c->x[1].v[((at[1] * 2 + ic) * 2 + kz) * 3 + kx];
         }
       }
     }
@@ -278,7 +317,10 @@ static void test_pool(void **state) {
     run_pool((pool){9, 11, 3, 3, 2, 2, {2, 1, 1, 2}, average, ceil, counts});
     run_pool((pool){5, 5, 1, 1, 2, 1, {0, 0, 0, 0}, average, ceil, counts});
     run_pool((pool){6, 6, 1, 3, 1, 1, {0, 1, 0, 1}, average, ceil, counts});
-    run_pool((pool){4, 4, 3, 3, 3, 1, {1, 1, 1, 1}, average, ceil, counts});  // ceil_mode drops a window
+    // ceil_mode drops a window
+    run_pool((pool){4, 4, 3, 3, 3, 1, {1, 1, 1, 1}, average, ceil, counts});
+    // that begins just outside
+    run_pool((pool){4, 4, 2, 2, 5, 1, {1, 1, 1, 1}, average, ceil, counts});
   }
 }
 
@@ -320,9 +362,15 @@ static void test_pool_errors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_conv), cmocka_unit_test(test_groups), cmocka_unit_test(test_auto_pad),
-      cmocka_unit_test(test_conv_form), cmocka_unit_test(test_conv_1d_3d), cmocka_unit_test(test_conv_errors),
-      cmocka_unit_test(test_pool), cmocka_unit_test(test_global), cmocka_unit_test(test_pool_errors),
+      cmocka_unit_test(test_conv),
+      cmocka_unit_test(test_groups),
+      cmocka_unit_test(test_auto_pad),
+      cmocka_unit_test(test_conv_form),
+      cmocka_unit_test(test_conv_1d_3d),
+      cmocka_unit_test(test_conv_errors),
+      cmocka_unit_test(test_pool),
+      cmocka_unit_test(test_global),
+      cmocka_unit_test(test_pool_errors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

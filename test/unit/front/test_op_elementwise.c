@@ -13,7 +13,9 @@ static double f_sigmoid(double x) { return 1 / (1 + exp(-x)); }
 static double f_hard_sigmoid(double x) { return fmin(1, fmax(0, 0.3 * x + 0.4)); }
 static double f_hard_swish(double x) { return x * fmin(6, fmax(0, x + 3)) / 6; }
 static double f_elu(double x) { return x > 0 ? x : 1.5 * (exp(x) - 1); }
-static double f_selu(double x) { return x > 0 ? 1.0507009873 * x : 1.0507009873 * 1.6732632423 * (exp(x) - 1); }
+static double f_selu(double x) {
+  return x > 0 ? 1.0507009873 * x : 1.0507009873 * 1.6732632423 * (exp(x) - 1);
+}
 static double f_celu(double x) { return fmax(0, x) + fmin(0, 2 * (exp(x / 2) - 1)); }
 static double f_softplus(double x) { return log(1 + exp(x)); }
 static double f_softsign(double x) { return x / (1 + fabs(x)); }
@@ -33,17 +35,34 @@ static void test_maps(void **state) {
     const char *name[2];  // float attributes
     double value[2];
   } maps[] = {
-      {"Relu", 13, f_relu, {0}, {0}}, {"LeakyRelu", 6, f_leaky, {"alpha"}, {0.1}},
-      {"LeakyRelu", 16, f_leaky_big, {"alpha"}, {3}}, {"Sigmoid", 13, f_sigmoid, {0}, {0}},
-      {"HardSigmoid", 6, f_hard_sigmoid, {"alpha", "beta"}, {0.3, 0.4}}, {"HardSwish", 14, f_hard_swish, {0}, {0}},
-      {"Elu", 6, f_elu, {"alpha"}, {1.5}}, {"Selu", 6, f_selu, {0}, {0}}, {"Celu", 12, f_celu, {"alpha"}, {2}},
-      {"Softplus", 1, f_softplus, {0}, {0}}, {"Softsign", 1, f_softsign, {0}, {0}}, {"Mish", 18, f_mish, {0}, {0}},
-      {"ThresholdedRelu", 10, f_thresholded, {"alpha"}, {0.5}}, {"Gelu", 20, f_gelu, {0}, {0}},
-      {"Tanh", 13, tanh, {0}, {0}}, {"Exp", 13, exp, {0}, {0}}, {"Erf", 13, erf, {0}, {0}},
-      {"Sin", 7, sin, {0}, {0}}, {"Cos", 7, cos, {0}, {0}}, {"Neg", 13, f_neg, {0}, {0}},
-      {"Abs", 13, fabs, {0}, {0}}, {"Sign", 13, f_sign, {0}, {0}}, {"Floor", 13, floor, {0}, {0}},
-      {"Ceil", 13, ceil, {0}, {0}}, {"Round", 11, rint, {0}, {0}}, {"Reciprocal", 13, f_inverse, {0}, {0}},
-      {"Sqrt", 13, sqrt, {0}, {0}}, {"Log", 13, log, {0}, {0}},
+      {"Relu", 13, f_relu, {0}, {0}},
+      {"LeakyRelu", 6, f_leaky, {"alpha"}, {0.1}},
+      {"LeakyRelu", 16, f_leaky_big, {"alpha"}, {3}},
+      {"Sigmoid", 13, f_sigmoid, {0}, {0}},
+      {"HardSigmoid", 6, f_hard_sigmoid, {"alpha", "beta"}, {0.3, 0.4}},
+      {"HardSwish", 14, f_hard_swish, {0}, {0}},
+      {"Elu", 6, f_elu, {"alpha"}, {1.5}},
+      {"Selu", 6, f_selu, {0}, {0}},
+      {"Celu", 12, f_celu, {"alpha"}, {2}},
+      {"Softplus", 1, f_softplus, {0}, {0}},
+      {"Softsign", 1, f_softsign, {0}, {0}},
+      {"Mish", 18, f_mish, {0}, {0}},
+      {"ThresholdedRelu", 10, f_thresholded, {"alpha"}, {0.5}},
+      {"Gelu", 20, f_gelu, {0}, {0}},
+      {"Tanh", 13, tanh, {0}, {0}},
+      {"Exp", 13, exp, {0}, {0}},
+      {"Erf", 13, erf, {0}, {0}},
+      {"Sin", 7, sin, {0}, {0}},
+      {"Cos", 7, cos, {0}, {0}},
+      {"Neg", 13, f_neg, {0}, {0}},
+      {"Abs", 13, fabs, {0}, {0}},
+      {"Sign", 13, f_sign, {0}, {0}},
+      {"Floor", 13, floor, {0}, {0}},
+      {"Ceil", 13, ceil, {0}, {0}},
+      {"Round", 11, rint, {0}, {0}},
+      {"Reciprocal", 13, f_inverse, {0}, {0}},
+      {"Sqrt", 13, sqrt, {0}, {0}},
+      {"Log", 13, log, {0}, {0}},
   };
   for (size_t k = 0; k < SEER_COUNT_OF(maps); k++) {
     op_case *c = case_open(maps[k].op, maps[k].opset);
@@ -138,25 +157,29 @@ static double g_int_div(double a, double b) { return trunc(a / b); }
 static double g_int_mod(double a, double b) { return a - b * floor(a / b); }
 static double g_pow(double a, double b) { return pow(a, b); }
 
-static void run_binary(const char *op, seer_dtype dtype, double (*fn)(double, double), uint32_t ra, const int64_t *a,
-    uint32_t rb, const int64_t *b, bool second_is_const) {
+static void run_binary(const char *op, seer_dtype dtype, double (*fn)(double, double), uint32_t ra,
+    const int64_t *a, uint32_t rb, const int64_t *b, bool second_is_const) {
   op_case *c = case_open(op, 13);
   case_in(c, dtype, ra, a);
-  if (second_is_const) case_weight(c, dtype, rb, b);
-  else case_in(c, dtype, rb, b);
+  if (second_is_const)
+    case_weight(c, dtype, rb, b);
+  else
+    case_in(c, dtype, rb, b);
   bool divides = fn == g_int_div || fn == g_int_mod || fn == g_div;
   for (int64_t i = 0; i < tensor_elems(&c->x[1]); i++) {
     if (divides && fabs(c->x[1].v[i]) < 0.25) c->x[1].v[i] = 3;
     if (fn == g_eq && i % 3 == 0) c->x[1].v[i] = c->x[0].v[0];
   }
-  for (int64_t i = 0; fn == g_pow && i < tensor_elems(&c->x[0]); i++) c->x[0].v[i] = fabs(c->x[0].v[i]);
+  for (int64_t i = 0; fn == g_pow && i < tensor_elems(&c->x[0]); i++)
+    c->x[0].v[i] = fabs(c->x[0].v[i]);
   if (strcmp(op, "Mod") == 0 && seer_dtype_is_float(dtype)) case_i(c, "fmod", 1);
   case_run(c);
   double *expected = new_values(c, 0);
   int64_t index[SEER_MAX_RANK] = {0}, i = 0;
   uint32_t rank = c->y[0].rank;
   do {
-    expected[i++] = fn(tensor_at(&c->x[0], index + rank - ra), tensor_at(&c->x[1], index + rank - rb));
+    expected[i++] =
+        fn(tensor_at(&c->x[0], index + rank - ra), tensor_at(&c->x[1], index + rank - rb));
   } while (next_index(index, c->y[0].dim, rank));
   expect_values(c, 0, expected);
   case_close(c);
@@ -168,13 +191,16 @@ static void test_binary(void **state) {
     const char *op;
     seer_dtype dtype;
     double (*fn)(double, double);
-  } ops[] = {{"Add", SEER_DTYPE_F32, g_add}, {"Sub", SEER_DTYPE_F32, g_sub}, {"Mul", SEER_DTYPE_F32, g_mul},
-      {"Div", SEER_DTYPE_F32, g_div}, {"Min", SEER_DTYPE_F32, fmin}, {"Max", SEER_DTYPE_F32, fmax},
-      {"Sum", SEER_DTYPE_F32, g_add}, {"Equal", SEER_DTYPE_I32, g_eq}, {"Equal", SEER_DTYPE_F32, g_eq},
-      {"Less", SEER_DTYPE_F32, g_lt}, {"LessOrEqual", SEER_DTYPE_I64, g_le}, {"Greater", SEER_DTYPE_F32, g_gt},
-      {"GreaterOrEqual", SEER_DTYPE_I64, g_ge}, {"And", SEER_DTYPE_BOOL, g_and}, {"Or", SEER_DTYPE_BOOL, g_or},
-      {"Xor", SEER_DTYPE_BOOL, g_xor}, {"Div", SEER_DTYPE_I64, g_int_div}, {"Div", SEER_DTYPE_I32, g_int_div},
-      {"Mod", SEER_DTYPE_I64, g_int_mod}, {"Mod", SEER_DTYPE_F32, fmod}, {"Pow", SEER_DTYPE_F32, g_pow}};
+  } ops[] = {{"Add", SEER_DTYPE_F32, g_add}, {"Sub", SEER_DTYPE_F32, g_sub},
+      {"Mul", SEER_DTYPE_F32, g_mul}, {"Div", SEER_DTYPE_F32, g_div}, {"Min", SEER_DTYPE_F32, fmin},
+      {"Max", SEER_DTYPE_F32, fmax}, {"Sum", SEER_DTYPE_F32, g_add},
+      {"Equal", SEER_DTYPE_I32, g_eq}, {"Equal", SEER_DTYPE_F32, g_eq},
+      {"Less", SEER_DTYPE_F32, g_lt}, {"LessOrEqual", SEER_DTYPE_I64, g_le},
+      {"Greater", SEER_DTYPE_F32, g_gt}, {"GreaterOrEqual", SEER_DTYPE_I64, g_ge},
+      {"And", SEER_DTYPE_BOOL, g_and}, {"Or", SEER_DTYPE_BOOL, g_or},
+      {"Xor", SEER_DTYPE_BOOL, g_xor}, {"Div", SEER_DTYPE_I64, g_int_div},
+      {"Div", SEER_DTYPE_I32, g_int_div}, {"Mod", SEER_DTYPE_I64, g_int_mod},
+      {"Mod", SEER_DTYPE_F32, fmod}, {"Pow", SEER_DTYPE_F32, g_pow}};
   for (size_t k = 0; k < SEER_COUNT_OF(ops); k++) {
     run_binary(ops[k].op, ops[k].dtype, ops[k].fn, DIMS(2, 3, 5, 7), DIMS(2, 3, 5, 7), false);
     run_binary(ops[k].op, ops[k].dtype, ops[k].fn, DIMS(2, 3, 4, 5), DIMS(3, 1, 1), false);
@@ -217,7 +243,10 @@ static void test_variadic(void **state) {
     double *expected = new_values(c, 0);
     for (int64_t i = 0; i < 30; i++) {
       double a = c->x[0].v[i], b = c->x[1].v[i / 5 % 3], w = c->x[2].v[i / 15 * 5 + i % 5];
-      expected[i] = k == 0 ? a + b + w : k == 1 ? (a + b + w) / 3 : k == 2 ? fmin(a, fmin(b, w)) : fmax(a, fmax(b, w));
+      expected[i] = k == 0 ? a + b + w
+          : k == 1         ? (a + b + w) / 3
+          : k == 2         ? fmin(a, fmin(b, w))
+                           : fmax(a, fmax(b, w));
     }
     expect_values(c, 0, expected);
     case_close(c);
@@ -256,9 +285,10 @@ static void test_where_pow_cast(void **state) {
     seer_dtype from;
     int64_t to;
     double in[3], out[3];
-  } casts[] = {{SEER_DTYPE_F32, 7, {1.75, -2.5, 0}, {1, -2, 0}}, {SEER_DTYPE_I64, 1, {3, -4, 0}, {3, -4, 0}},
-      {SEER_DTYPE_F32, 9, {0.5, 0, -3}, {1, 0, 1}}, {SEER_DTYPE_BOOL, 1, {1, 0, 1}, {1, 0, 1}},
-      {SEER_DTYPE_I64, 9, {7, 0, -1}, {1, 0, 1}}, {SEER_DTYPE_I32, 7, {7, 0, -1}, {7, 0, -1}}};
+  } casts[] = {{SEER_DTYPE_F32, 7, {1.75, -2.5, 0}, {1, -2, 0}},
+      {SEER_DTYPE_I64, 1, {3, -4, 0}, {3, -4, 0}}, {SEER_DTYPE_F32, 9, {0.5, 0, -3}, {1, 0, 1}},
+      {SEER_DTYPE_BOOL, 1, {1, 0, 1}, {1, 0, 1}}, {SEER_DTYPE_I64, 9, {7, 0, -1}, {1, 0, 1}},
+      {SEER_DTYPE_I32, 7, {7, 0, -1}, {7, 0, -1}}};
   for (size_t k = 0; k < SEER_COUNT_OF(casts); k++) {
     for (int folded = 0; folded < 2; folded++) {
       c = case_open("Cast", 13);
@@ -269,8 +299,10 @@ static void test_where_pow_cast(void **state) {
         memcpy(c->x[0].v, casts[k].in, sizeof casts[k].in);
       }
       case_i(c, "to", casts[k].to);
-      if (folded) case_fold(c);
-      else case_run(c);
+      if (folded)
+        case_fold(c);
+      else
+        case_run(c);
       expect_values(c, 0, casts[k].out);
       case_close(c);
     }
@@ -302,9 +334,14 @@ static void test_table(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_maps), cmocka_unit_test(test_scalar_and_types), cmocka_unit_test(test_clip),
-      cmocka_unit_test(test_binary), cmocka_unit_test(test_binary_errors), cmocka_unit_test(test_variadic),
-      cmocka_unit_test(test_where_pow_cast), cmocka_unit_test(test_table),
+      cmocka_unit_test(test_maps),
+      cmocka_unit_test(test_scalar_and_types),
+      cmocka_unit_test(test_clip),
+      cmocka_unit_test(test_binary),
+      cmocka_unit_test(test_binary_errors),
+      cmocka_unit_test(test_variadic),
+      cmocka_unit_test(test_where_pow_cast),
+      cmocka_unit_test(test_table),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

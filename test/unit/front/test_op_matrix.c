@@ -1,7 +1,8 @@
 // Gemm and MatMul against the three loops.
 #include "op_case.h"
 
-static void run_gemm(int ta, int tb, double alpha, double beta, uint32_t c_rank, const int64_t *c_dim) {
+static void run_gemm(
+    int ta, int tb, double alpha, double beta, uint32_t c_rank, const int64_t *c_dim) {
   enum { M = 5, N = 7, K = 3 };
   op_case *c = case_open("Gemm", 13);
   case_in(c, SEER_DTYPE_F32, DIMS(ta ? K : M, ta ? M : K));
@@ -53,7 +54,8 @@ static void test_gemm_errors(void **state) {
   case_in(c, SEER_DTYPE_F32, DIMS(2, 3));
   case_in(c, SEER_DTYPE_F32, DIMS(4, 5));
   case_i(c, "transB", 1);
-  case_expect_error(c, "inputs are [2,3] (transA 0) and [4,5] (transB 1): inner dimensions 3 and 5 must be equal");
+  case_expect_error(c,
+      "inputs are [2,3] (transA 0) and [4,5] (transB 1): inner dimensions 3 and 5 must be equal");
   case_close(c);
   c = case_open("Gemm", 13);
   case_in(c, SEER_DTYPE_F32, DIMS(2, 3));
@@ -68,8 +70,10 @@ static void test_gemm_errors(void **state) {
   case_close(c);
 }
 
-// Dimensions of the operands as matrices with batches; the loops below use NumPy's definition by themselves.
-static void run_matmul(uint32_t ra, const int64_t *a, uint32_t rb, const int64_t *b, uint32_t ry, const int64_t *y) {
+// Dimensions of the operands as matrices with batches; the loops below use NumPy's definition by
+// themselves.
+static void run_matmul(
+    uint32_t ra, const int64_t *a, uint32_t rb, const int64_t *b, uint32_t ry, const int64_t *y) {
   op_case *c = case_open("MatMul", 13);
   case_in(c, SEER_DTYPE_F32, ra, a);
   case_in(c, SEER_DTYPE_F32, rb, b);

@@ -16,7 +16,8 @@ static void test_batch_norm(void **state) {
   double *expected = new_values(c, 0);
   for (int64_t i = 0; i < 120; i++) {
     int64_t ch = i / 12 % 5;
-    expected[i] = (c->x[0].v[i] - c->x[3].v[ch]) / sqrt(c->x[4].v[ch] + 1e-3) * c->x[1].v[ch] + c->x[2].v[ch];
+    expected[i] =
+        (c->x[0].v[i] - c->x[3].v[ch]) / sqrt(c->x[4].v[ch] + 1e-3) * c->x[1].v[ch] + c->x[2].v[ch];
   }
   expect_values(c, 0, expected);
   case_close(c);
@@ -51,7 +52,8 @@ static void test_lrn(void **state) {
     int64_t at[4] = {0}, i = 0;
     do {
       double sum = 0;
-      int64_t before = (cases[k].size - 1) / 2, after = cases[k].size / 2;  // floor and ceil of (size - 1) / 2
+      // floor and ceil of (size - 1) / 2
+      int64_t before = (cases[k].size - 1) / 2, after = cases[k].size / 2;
       for (int64_t ch = at[1] - before; ch <= at[1] + after; ch++) {
         double x = tensor_at4(&c->x[0], at[0], ch, at[2], at[3]);
         sum += x * x;
@@ -113,7 +115,8 @@ static void test_softmax(void **state) {
 }
 
 // axes as bits; -1: not given
-static void run_reduce(const char *op, int32_t opset, bool axes_are_input, int mask, bool keeps, bool is_noop) {
+static void run_reduce(
+    const char *op, int32_t opset, bool axes_are_input, int mask, bool keeps, bool is_noop) {
   op_case *c = case_open(op, opset);
   case_in(c, SEER_DTYPE_F32, DIMS(2, 3, 5, 4));
   int64_t axes[4], dim[4] = {2, 3, 5, 4}, n = 1;
@@ -125,8 +128,10 @@ static void run_reduce(const char *op, int32_t opset, bool axes_are_input, int m
     as_double[n_axes] = (double)axes[n_axes];
     n_axes++;
   }
-  if (mask >= 0 && axes_are_input) case_const(c, SEER_DTYPE_I64, 1, (int64_t[]){n_axes}, as_double);
-  else if (mask >= 0) case_ints(c, "axes", n_axes, axes);
+  if (mask >= 0 && axes_are_input)
+    case_const(c, SEER_DTYPE_I64, 1, (int64_t[]){n_axes}, as_double);
+  else if (mask >= 0)
+    case_ints(c, "axes", n_axes, axes);
   if (!keeps) case_i(c, "keepdims", 0);
   if (is_noop) case_i(c, "noop_with_empty_axes", 1);
   case_run(c);
@@ -148,29 +153,36 @@ static void run_reduce(const char *op, int32_t opset, bool axes_are_input, int m
     }
     double x = c->x[0].v[i++], *y = &expected[at];
     bool is_first = count[at]++ == 0;
-    if (strcmp(op, "ReduceMax") == 0) *y = is_first ? x : fmax(*y, x);
-    else if (strcmp(op, "ReduceMin") == 0) *y = is_first ? x : fmin(*y, x);
-    else if (strcmp(op, "ReduceProd") == 0) *y = is_first ? x : *y * x;
-    else if (strcmp(op, "ReduceSumSquare") == 0 || strcmp(op, "ReduceL2") == 0) *y += x * x;
-    else if (strcmp(op, "ReduceL1") == 0) *y += fabs(x);
-    else *y += strcmp(op, "ReduceMean") == 0 ? x / (double)n : x;
+    if (strcmp(op, "ReduceMax") == 0)
+      *y = is_first ? x : fmax(*y, x);
+    else if (strcmp(op, "ReduceMin") == 0)
+      *y = is_first ? x : fmin(*y, x);
+    else if (strcmp(op, "ReduceProd") == 0)
+      *y = is_first ? x : *y * x;
+    else if (strcmp(op, "ReduceSumSquare") == 0 || strcmp(op, "ReduceL2") == 0)
+      *y += x * x;
+    else if (strcmp(op, "ReduceL1") == 0)
+      *y += fabs(x);
+    else
+      *y += strcmp(op, "ReduceMean") == 0 ? x / (double)n : x;
   } while (next_index(index, dim, 4));
-  for (int64_t k = 0; strcmp(op, "ReduceL2") == 0 && k < tensor_elems(&c->y[0]); k++) expected[k] = sqrt(expected[k]);
+  for (int64_t k = 0; strcmp(op, "ReduceL2") == 0 && k < tensor_elems(&c->y[0]); k++)
+    expected[k] = sqrt(expected[k]);
   expect_values(c, 0, expected);
   case_close(c);
 }
 
 static void test_reduce(void **state) {
   (void)state;
-  static const char *const ops[] = {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd",
-      "ReduceSumSquare", "ReduceL1", "ReduceL2"};
+  static const char *const ops[] = {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin",
+      "ReduceProd", "ReduceSumSquare", "ReduceL1", "ReduceL2"};
   for (size_t k = 0; k < SEER_COUNT_OF(ops); k++) {
     for (int mask = -1; mask < 16; mask += 3) {
       run_reduce(ops[k], 11, false, mask, mask & 1, false);
       run_reduce(ops[k], 18, true, mask, !(mask & 1), false);
     }
     run_reduce(ops[k], 18, true, 12, true, false);  // the mean over rows and columns
-    run_reduce(ops[k], 18, true, -1, true, true);   // nothing at all
+    run_reduce(ops[k], 18, true, -1, true, true);  // nothing at all
   }
   op_case *c = case_open("ReduceMean", 11);
   case_in(c, SEER_DTYPE_F32, DIMS(2, 3));
@@ -198,7 +210,8 @@ static void test_arg(void **state) {
     for (int64_t i = 0; i < 12; i++) {
       int64_t best = 0;
       for (int64_t k = 1; k < 5; k++) {
-        double a = c->x[0].v[(i / 4 * 5 + k) * 4 + i % 4], b = c->x[0].v[(i / 4 * 5 + best) * 4 + i % 4];
+        double a = c->x[0].v[(i / 4 * 5 + k) * 4 + i % 4],
+               b = c->x[0].v[(i / 4 * 5 + best) * 4 + i % 4];
         if (bits & 1 ? a > b : a < b) best = k;
       }
       expected[i] = (double)best;
@@ -210,8 +223,11 @@ static void test_arg(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_batch_norm), cmocka_unit_test(test_lrn), cmocka_unit_test(test_softmax),
-      cmocka_unit_test(test_reduce), cmocka_unit_test(test_arg),
+      cmocka_unit_test(test_batch_norm),
+      cmocka_unit_test(test_lrn),
+      cmocka_unit_test(test_softmax),
+      cmocka_unit_test(test_reduce),
+      cmocka_unit_test(test_arg),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,16 +14,20 @@ static void expect_same_elements(op_case *c) {
   for (int64_t i = 0; i < tensor_elems(&c->y[0]); i++) assert_true(c->y[0].v[i] == c->x[0].v[i]);
 }
 
-static void run_reshape(uint32_t rank, const int64_t *dim, uint32_t n, const int64_t *shape, bool allowzero,
-    uint32_t y_rank, const int64_t *y_dim) {
+static void run_reshape(uint32_t rank, const int64_t *dim, uint32_t n, const int64_t *shape,
+    bool allowzero, uint32_t y_rank, const int64_t *y_dim) {
   for (int folded = 0; folded < 2; folded++) {
     op_case *c = case_open("Reshape", 14);
-    if (folded) case_weight(c, SEER_DTYPE_F32, rank, dim);
-    else case_in(c, SEER_DTYPE_F32, rank, dim);
+    if (folded)
+      case_weight(c, SEER_DTYPE_F32, rank, dim);
+    else
+      case_in(c, SEER_DTYPE_F32, rank, dim);
     ints_in(c, n, shape);
     if (allowzero) case_i(c, "allowzero", 1);
-    if (folded) case_fold(c);
-    else case_run(c);
+    if (folded)
+      case_fold(c);
+    else
+      case_run(c);
     expect_dims(&c->y[0], y_rank, y_dim);
     expect_same_elements(c);
     case_close(c);
@@ -79,8 +83,10 @@ static void test_flatten_squeeze(void **state) {
   }
   for (int form = 0; form < 4; form++) {  // attribute, input, no axes, unsqueeze
     op_case *c = case_open(form == 3 ? "Unsqueeze" : "Squeeze", form == 0 ? 11 : 13);
-    if (form == 3) case_in(c, SEER_DTYPE_F32, DIMS(3, 5));
-    else case_in(c, SEER_DTYPE_F32, DIMS(1, 3, 1, 5));
+    if (form == 3)
+      case_in(c, SEER_DTYPE_F32, DIMS(3, 5));
+    else
+      case_in(c, SEER_DTYPE_F32, DIMS(1, 3, 1, 5));
     if (form == 0) case_ints(c, "axes", DIMS(0, -2));
     if (form == 1) ints_in(c, DIMS(2));
     if (form == 3) ints_in(c, DIMS(-1, 0, 2));
@@ -147,10 +153,13 @@ static void test_constants(void **state) {
     c = case_open("ConstantOfShape", 9);
     ints_in(c, DIMS(3, 1, 5));
     int64_t seven = 7;
-    seer_tensor value = {.dtype = SEER_DTYPE_I64, .rank = 1, .dim = {1}, .data = &seven, .n_bytes = 8};
+    seer_tensor value = {
+        .dtype = SEER_DTYPE_I64, .rank = 1, .dim = {1}, .data = &seven, .n_bytes = 8};
     c->attr[c->n_attr++] = (seer_attr){.name = "value", .kind = SEER_ATTR_TENSOR, .tensor = &value};
-    if (folded) case_fold(c);
-    else case_run(c);
+    if (folded)
+      case_fold(c);
+    else
+      case_run(c);
     expect_dims(&c->y[0], DIMS(3, 1, 5));
     assert_int_equal(c->y[0].dtype, SEER_DTYPE_I64);
     for (int i = 0; i < 15; i++) assert_true(c->y[0].v[i] == 7);
@@ -172,11 +181,15 @@ static void test_transpose(void **state) {
   for (int k = 0; k < 8; k++) {
     const int64_t *perm = perms[k % 4];
     op_case *c = case_open("Transpose", 13);
-    if (k / 4) case_weight(c, SEER_DTYPE_F32, DIMS(2, 3, 4, 5));
-    else case_in(c, SEER_DTYPE_F32, DIMS(2, 3, 4, 5));
+    if (k / 4)
+      case_weight(c, SEER_DTYPE_F32, DIMS(2, 3, 4, 5));
+    else
+      case_in(c, SEER_DTYPE_F32, DIMS(2, 3, 4, 5));
     if (k % 4 != 3) case_ints(c, "perm", 4, perm);  // the default is reversed
-    if (k / 4) case_fold(c);
-    else case_run(c);
+    if (k / 4)
+      case_fold(c);
+    else
+      case_run(c);
     double *expected = new_values(c, 0);
     int64_t at[4] = {0}, i = 0;
     do {
@@ -202,12 +215,16 @@ static void test_concat_split(void **state) {
     for (int64_t part = 0; part < 4; part++) {
       int64_t dim[4] = {2, 3, 4, 5};
       dim[axis] = part == 2 ? 0 : part + 1;  // an empty one among them
-      if (k / 4) case_weight(c, SEER_DTYPE_F32, 4, dim);
-      else case_in(c, SEER_DTYPE_F32, 4, dim);
+      if (k / 4)
+        case_weight(c, SEER_DTYPE_F32, 4, dim);
+      else
+        case_in(c, SEER_DTYPE_F32, 4, dim);
     }
     case_i(c, "axis", k % 2 ? axis : axis - 4);
-    if (k / 4) case_fold(c);
-    else case_run(c);
+    if (k / 4)
+      case_fold(c);
+    else
+      case_run(c);
     assert_int_equal(c->y[0].dim[axis], 7);
     double *expected = new_values(c, 0);
     int64_t at[4] = {0}, i = 0;
@@ -222,16 +239,20 @@ static void test_concat_split(void **state) {
   }
   for (int form = 0; form < 4; form++) {  // attribute, input, equal parts with a rest, folded
     op_case *c = case_open("Split", form == 0 ? 11 : 18);
-    if (form == 3) case_weight(c, SEER_DTYPE_F32, DIMS(2, 7, 3));
-    else case_in(c, SEER_DTYPE_F32, DIMS(2, 7, 3));
+    if (form == 3)
+      case_weight(c, SEER_DTYPE_F32, DIMS(2, 7, 3));
+    else
+      case_in(c, SEER_DTYPE_F32, DIMS(2, 7, 3));
     c->n_out = 3;
     int64_t sizes[3] = {3, form == 2 ? 3 : 2, form == 2 ? 1 : 2};
     if (form == 0) case_ints(c, "split", 3, sizes);
     if (form == 1 || form == 3) ints_in(c, 3, sizes);
     if (form == 2) case_i(c, "num_outputs", 3);
     case_i(c, "axis", -2);
-    if (form == 3) case_fold(c);
-    else case_run(c);
+    if (form == 3)
+      case_fold(c);
+    else
+      case_run(c);
     for (uint32_t k = 0, start = 0; k < 3; start += (uint32_t)sizes[k++]) {
       expect_dims(&c->y[k], DIMS(2, sizes[k], 3));
       for (int64_t i = 0; i < tensor_elems(&c->y[k]); i++) {
@@ -258,23 +279,28 @@ static void test_slice(void **state) {
   (void)state;
   static const struct {
     int64_t start, end, step, n, first;  // of an extent of 7: n elements from `first`
-  } cases[] = {{1, 5, 1, 4, 1}, {0, 100, 2, 4, 0}, {-3, INT64_MAX, 1, 3, 4}, {5, 1, -1, 4, 5}, {-1, INT64_MIN, -3, 3, 6},
-      {100, -100, -2, 4, 6}, {3, 3, 1, 0, 3}, {-100, 2, 1, 2, 0}, {2, 7, INT64_MAX, 1, 2}};
+  } cases[] = {{1, 5, 1, 4, 1}, {0, 100, 2, 4, 0}, {-3, INT64_MAX, 1, 3, 4}, {5, 1, -1, 4, 5},
+      {-1, INT64_MIN, -3, 3, 6}, {100, -100, -2, 4, 6}, {3, 3, 1, 0, 3}, {-100, 2, 1, 2, 0},
+      {2, 7, INT64_MAX, 1, 2}};
   for (size_t k = 0; k < 2 * SEER_COUNT_OF(cases); k++) {
     size_t i = k / 2;
     bool folded = k % 2;
     if (cases[i].n == 0 && !folded) continue;
     op_case *c = case_open("Slice", 13);
-    if (folded) case_weight(c, SEER_DTYPE_F32, DIMS(2, 7, 3));
-    else case_in(c, SEER_DTYPE_F32, DIMS(2, 7, 3));
+    if (folded)
+      case_weight(c, SEER_DTYPE_F32, DIMS(2, 7, 3));
+    else
+      case_in(c, SEER_DTYPE_F32, DIMS(2, 7, 3));
     // int64 extremes pass through the harness's doubles: written straight into the constants.
     const int64_t given[4] = {cases[i].start, cases[i].end, -2, cases[i].step};
     for (int p = 0; p < 4; p++) {
       uint32_t in = case_const(c, SEER_DTYPE_I64, DIMS(1), (double[]){0});
       *(int64_t *)(uintptr_t)seer_graph_value(c->graph, c->in[in])->constant->data = given[p];
     }
-    if (folded) case_fold(c);
-    else case_run(c);
+    if (folded)
+      case_fold(c);
+    else
+      case_run(c);
     expect_dims(&c->y[0], DIMS(2, cases[i].n, 3));
     int64_t step = cases[i].step == INT64_MAX ? 1 : cases[i].step;
     for (int64_t e = 0; e < tensor_elems(&c->y[0]); e++) {
@@ -357,10 +383,13 @@ static void test_gather(void **state) {
   static const double indices[] = {2, -1, 0, 1, -3, 2};
   for (int k = 0; k < 18; k++) {
     int64_t axis = k % 3;
-    int form = k / 3;  // 0-2: indices constant, activation, scalar; 3: all constant, folded; 4, 5: i32
+    // 0-2: indices constant, activation, scalar; 3: all constant, folded; 4, 5: i32
+    int form = k / 3;
     op_case *c = case_open("Gather", 13);
-    if (form == 3) case_weight(c, SEER_DTYPE_F32, DIMS(3, 3, 3));
-    else case_in(c, SEER_DTYPE_F32, DIMS(3, 3, 3));
+    if (form == 3)
+      case_weight(c, SEER_DTYPE_F32, DIMS(3, 3, 3));
+    else
+      case_in(c, SEER_DTYPE_F32, DIMS(3, 3, 3));
     seer_dtype dtype = form > 3 ? SEER_DTYPE_I32 : SEER_DTYPE_I64;
     int64_t n = form == 2 ? 1 : 6;
     if (form == 1 || form == 5) {
@@ -372,8 +401,10 @@ static void test_gather(void **state) {
       case_const(c, dtype, DIMS(2, 3), indices);
     }
     case_i(c, "axis", axis);
-    if (form == 3) case_fold(c);
-    else case_run(c);
+    if (form == 3)
+      case_fold(c);
+    else
+      case_run(c);
     assert_int_equal(tensor_elems(&c->y[0]), 9 * n);
     int64_t outer = axis == 0 ? 1 : axis == 1 ? 3 : 9, inner = 9 / outer, at = 0;
     for (int64_t o = 0; o < outer; o++) {
@@ -397,11 +428,15 @@ static void test_expand_tile(void **state) {
   (void)state;
   for (int folded = 0; folded < 2; folded++) {
     op_case *c = case_open("Expand", 13);
-    if (folded) case_weight(c, SEER_DTYPE_F32, DIMS(3, 1, 5));
-    else case_in(c, SEER_DTYPE_F32, DIMS(3, 1, 5));
+    if (folded)
+      case_weight(c, SEER_DTYPE_F32, DIMS(3, 1, 5));
+    else
+      case_in(c, SEER_DTYPE_F32, DIMS(3, 1, 5));
     ints_in(c, DIMS(2, 1, 4, 1));
-    if (folded) case_fold(c);
-    else case_run(c);
+    if (folded)
+      case_fold(c);
+    else
+      case_run(c);
     expect_dims(&c->y[0], DIMS(2, 3, 4, 5));
     for (int i = 0; i < 120; i++) assert_true(c->y[0].v[i] == c->x[0].v[i / 20 % 3 * 5 + i % 5]);
     case_close(c);
@@ -420,8 +455,10 @@ static void test_blocks(void **state) {
   for (int form = 0; form < 3; form++) {  // SpaceToDepth, DepthToSpace DCR, CRD
     bool is_depth = form > 0;
     op_case *c = case_open(is_depth ? "DepthToSpace" : "SpaceToDepth", 13);
-    if (is_depth) case_in(c, SEER_DTYPE_F32, DIMS(2, 8, 3, 5));
-    else case_in(c, SEER_DTYPE_F32, DIMS(2, 3, 4, 6));
+    if (is_depth)
+      case_in(c, SEER_DTYPE_F32, DIMS(2, 8, 3, 5));
+    else
+      case_in(c, SEER_DTYPE_F32, DIMS(2, 3, 4, 6));
     case_i(c, "blocksize", 2);
     if (form == 2) case_s(c, "mode", "CRD");
     case_run(c);
@@ -430,11 +467,12 @@ static void test_blocks(void **state) {
     do {
       if (is_depth) {
         int64_t by = at[2] % 2, bx = at[3] % 2, block = by * 2 + bx;
-        expected[i++] = tensor_at4(&c->x[0], at[0], form == 1 ? block * channels + at[1] : at[1] * 4 + block, at[2] / 2,
-            at[3] / 2);
+        expected[i++] = tensor_at4(&c->x[0], at[0],
+            form == 1 ? block * channels + at[1] : at[1] * 4 + block, at[2] / 2, at[3] / 2);
       } else {
         int64_t block = at[1] / channels;
-        expected[i++] = tensor_at4(&c->x[0], at[0], at[1] % channels, at[2] * 2 + block / 2, at[3] * 2 + block % 2);
+        expected[i++] = tensor_at4(
+            &c->x[0], at[0], at[1] % channels, at[2] * 2 + block / 2, at[3] * 2 + block % 2);
       }
     } while (next_index(at, c->y[0].dim, 4));
     expect_values(c, 0, expected);
@@ -444,9 +482,15 @@ static void test_blocks(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_reshape), cmocka_unit_test(test_flatten_squeeze), cmocka_unit_test(test_constants),
-      cmocka_unit_test(test_transpose), cmocka_unit_test(test_concat_split), cmocka_unit_test(test_slice),
-      cmocka_unit_test(test_pad), cmocka_unit_test(test_gather), cmocka_unit_test(test_expand_tile),
+      cmocka_unit_test(test_reshape),
+      cmocka_unit_test(test_flatten_squeeze),
+      cmocka_unit_test(test_constants),
+      cmocka_unit_test(test_transpose),
+      cmocka_unit_test(test_concat_split),
+      cmocka_unit_test(test_slice),
+      cmocka_unit_test(test_pad),
+      cmocka_unit_test(test_gather),
+      cmocka_unit_test(test_expand_tile),
       cmocka_unit_test(test_blocks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-// The built-in networks: published numbers of parameters, sound graphs, repeatable weights, options.
+// The built-in networks: published numbers of parameters, sound graphs, repeatable weights,
+// options.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -92,8 +93,10 @@ static void test_weights(void **state) {
   seer_arena *arena = seer_arena_create("test");
   int64_t n = 0;
   const float *a = weights(build(arena, "mobilenet_v2", ""), "features.3.expand.conv.weight", &n);
-  const float *b = weights(build(arena, "mobilenet_v2", "batch=2"), "features.3.expand.conv.weight", &n);
-  const float *c = weights(build(arena, "mobilenet_v2", "seed=1"), "features.3.expand.conv.weight", &n);
+  const float *b =
+      weights(build(arena, "mobilenet_v2", "batch=2"), "features.3.expand.conv.weight", &n);
+  const float *c =
+      weights(build(arena, "mobilenet_v2", "seed=1"), "features.3.expand.conv.weight", &n);
   assert_int_equal(n, 144 * 24);
   assert_memory_equal(a, b, (size_t)n * sizeof(float));
   assert_true(memcmp(a, c, (size_t)n * sizeof(float)) != 0);
@@ -106,7 +109,8 @@ static void test_weights(void **state) {
   double he = 2.0 / 24;
   assert_true(squares / (double)n > 0.95 * he && squares / (double)n < 1.05 * he);
   const float *var = weights(build(arena, "resnet18", ""), "layer4.1.bn2.running_var", &n);
-  for (int64_t i = 0; i < n; i++) assert_true(var[i] > 0.05f && var[i] < 50.0f);  // depth changes nothing
+  // depth changes nothing
+  for (int64_t i = 0; i < n; i++) assert_true(var[i] > 0.05f && var[i] < 50.0f);
   seer_arena_destroy(arena);
 }
 
@@ -123,15 +127,25 @@ static void expect_error(const char *name, const char *options, const char *part
 
 static void test_options(void **state) {
   (void)state;
-  expect_error("resnet", "", "there are mobilenet_v2, mobilenet, resnet18");
+  expect_error("resnet", "",
+      "'resnet' is neither a file nor a built-in network; built in are mobilenet_v2, mobilenet, "
+      "resnet18");
   expect_error("resnet18", "depth=3", "'depth=3', must be one of batch=N, size=N");
   expect_error("mlp", "size=64", "must be one of batch=N, classes=N, seed=N");
   expect_error("resnet18", "batch=0", "must be an integer in [1, 1024]");
   expect_error("resnet18", "batch=1x", "must be an integer");
   expect_error("resnet18", "batch", "'batch', must be one of");
   expect_error("resnet18", "batch=1,batch=2", "given twice");
+  expect_error("resnet18", "input:1x3x224", "must be input:Nx3xSIZExSIZE");
+  expect_error("resnet18", "input:1x3x224x192", "must be input:Nx3xSIZExSIZE");
+  expect_error("mlp", "input:1x3", "must be input:Nx784");
+  expect_error("mlp", "batch=2,input:1x784", "given twice");
   seer_arena *arena = seer_arena_create("test");
-  seer_graph *graph = build(arena, "mobilenet", "batch=2,size=64,classes=7");
+  seer_graph *graph = build(arena, "mobilenet", "input:2x3x96x96,classes=3");
+  assert_int_equal(seer_graph_value(graph, graph->input[0])->dim[0], 2);
+  assert_int_equal(seer_graph_value(graph, graph->input[0])->dim[3], 96);
+  assert_int_equal(seer_graph_value(graph, graph->output[0])->dim[1], 3);
+  graph = build(arena, "mobilenet", "batch=2,size=64,classes=7");
   assert_int_equal(seer_graph_value(graph, graph->input[0])->dim[0], 2);
   assert_int_equal(seer_graph_value(graph, graph->input[0])->dim[2], 64);
   assert_int_equal(seer_graph_value(graph, graph->output[0])->dim[1], 7);

@@ -1,0 +1,61 @@
+// doc/operators.md is what the table of operators says. `test_front_operators_doc --print` prints
+// it anew.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/os.h"
+#include "front/op.h"
+
+static const char *print(seer_arena *arena) {
+  static const char *const fuse[] = {
+      "alone", "elementwise", "index map", "anchor", "reduction", "view"};
+  seer_text text;
+  seer_text_init(&text, arena);
+  seer_text_put(&text, "# Operators\n\n");
+  seer_text_printf(
+      &text, "%zu operators of ONNX's own domain, opsets 7 to 21. ", seer_op_table_count);
+  seer_text_put(&text,
+      "Generated from `src/front/op/table.c`\n(`test_front_operators_doc --print`). "
+      "*Fusion*: an anchor takes the elementwise operators after it; a reduction too;\nindex maps "
+      "join "
+      "their consumer; views move nothing; \"alone\" is folded away before anything runs.\n\n");
+  seer_text_put(
+      &text, "| operator | since opset | fusion | attributes | covered |\n|---|---|---|---|---|\n");
+  for (size_t i = 0; i < seer_op_table_count; i++) {
+    const seer_op_desc *op = seer_op_table[i];
+    seer_text_printf(&text, "| %s | %d | %s | %s | %s |\n", op->name, op->opset_min, fuse[op->fuse],
+        op->attrs[0] ? op->attrs : "-", op->doc[0] ? op->doc : "all of it");
+  }
+  return text.data;
+}
+
+static void test_is_fresh(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("doc");
+  char *stored = NULL;
+  size_t n = 0;
+  seer_status status =
+      seer_os_read_file(SEER_SOURCE_DIR "/doc/operators.md", arena, 1 << 20, &stored, &n);
+  assert_null(status);
+  if (strcmp(stored, print(arena)) != 0) {
+    fail_msg("doc/operators.md is stale: write it with test_front_operators_doc --print");
+  }
+  seer_arena_destroy(arena);
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "--print") == 0) {
+    seer_arena *arena = seer_arena_create("doc");
+    printf("%s", print(arena));
+    seer_arena_destroy(arena);
+    return 0;
+  }
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_is_fresh)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
