@@ -6,16 +6,17 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "front/front.h"
+#include "learn/cost.h"
+#include "learn/family.h"
+#include "models/models.h"
+#include "space/formulation.h"
+#include "space/rule.h"
+#include "tune/measure.h"
+#include "tune/scheduler.h"
 
 // The i-th entry of a table; false behind the last one.
 typedef bool (*list_entry)(size_t i, const char **out_name, const char **out_doc);
-
-static bool command_entry(size_t i, const char **out_name, const char **out_doc) {
-  if (i >= seer_command_table_count) return false;
-  *out_name = seer_command_table[i]->name;
-  *out_doc = seer_command_table[i]->doc;
-  return true;
-}
 
 static bool option_entry(size_t i, const char **out_name, const char **out_doc) {
   if (i >= SEER_OPT_COUNT) return false;
@@ -24,12 +25,40 @@ static bool option_entry(size_t i, const char **out_name, const char **out_doc) 
   return true;
 }
 
+// Tables of pointers to entries that have a name and a doc.
+#define LIST_ENTRY(table)                                                            \
+  static bool table##_entry(size_t i, const char **out_name, const char **out_doc) { \
+    if (i >= seer_##table##_table_count) return false;                               \
+    *out_name = seer_##table##_table[i]->name;                                       \
+    *out_doc = seer_##table##_table[i]->doc;                                         \
+    return true;                                                                     \
+  }
+LIST_ENTRY(command)
+LIST_ENTRY(model)
+LIST_ENTRY(op)
+LIST_ENTRY(pass)
+LIST_ENTRY(rule)
+LIST_ENTRY(formulation)
+LIST_ENTRY(family)
+LIST_ENTRY(cost)
+LIST_ENTRY(scheduler)
+LIST_ENTRY(measure)
+
 static const struct {
   const char *name;
   list_entry entry;
 } lists[] = {
     {"commands", command_entry},
     {"options", option_entry},
+    {"models", model_entry},
+    {"operators", op_entry},
+    {"passes", pass_entry},
+    {"rules", rule_entry},
+    {"formulations", formulation_entry},
+    {"families", family_entry},
+    {"cost-models", cost_entry},
+    {"policies", scheduler_entry},
+    {"measurers", measure_entry},
 };
 
 static seer_status run_list(seer_context *context, int argc, char **argv) {
@@ -65,7 +94,7 @@ static seer_status run_list(seer_context *context, int argc, char **argv) {
 const seer_command seer_command_list = {
     .name = "list",
     .args = "TABLE [--json]",
-    .doc = "the entries of a table: commands, options",
+    .doc = "the entries of a table: commands, options, models, operators, families, policies, ...",
     .max_args = 1,
     .run = run_list,
 };

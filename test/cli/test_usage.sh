@@ -30,6 +30,13 @@ expect 0 '"name": "devices"' list commands --json
 expect 1 "target 'nowhere'" devices --target nowhere
 SEER_TRAILS=1 expect 1 "SEER_TRAILS" list options
 SEER_JSON=1 expect 0 '"name": "devices"' list commands
+# Every table has entries, with names of their own.
+for table in commands options models operators passes rules formulations families cost-models policies measurers; do
+  names=$("$FAMILYSEER" list $table | awk '{ print $1 }')
+  [ -n "$names" ] || { echo "list $table prints nothing"; failed=1; }
+  twice=$(sort <<<"$names" | uniq -d)
+  [ -z "$twice" ] || { echo "list $table: more than one $twice"; failed=1; }
+done
 # Nothing of a failure goes to stdout.
 [ -z "$("$FAMILYSEER" list nothing 2>/dev/null)" ] || { echo "failure on stdout"; failed=1; }
 # A full disk is a failure.
