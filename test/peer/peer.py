@@ -1,0 +1,119 @@
+"""What the peer tests share: compile and run a model with familyseer, run it with ONNX Runtime, compare.
+
+Answers agree when max |a - b| <= 1e-3 of the largest |b|. A reference must discriminate first: its standard deviation
+is at least 1e-2 of its largest magnitude.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnxruntime
+
+SKIP = 77
+FAMILYSEER = os.environ.get("FAMILYSEER", "build/familyseer")
+RTOL = 1e-3
+
+
+def familyseer(*args, check=True):
+    done = subprocess.run([FAMILYSEER, *map(str, args)], capture_output=True, text=True)
+    if check and done.returncode != 0:
+        raise AssertionError(f"familyseer {' '.join(map(str, args))}: status {done.returncode}\n{done.stderr}")
+    return done
+
+
+def reference(model, feeds):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = 2
+    data = model if isinstance(model, (str, bytes)) else model.SerializeToString()
+    session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    names = [o.name for o in session.get_outputs()]
+    return dict(zip(names, session.run(None, feeds)))
+
+
+def random_feeds(model, seed=1, shapes=None):
+    rng = np.random.default_rng(seed)
+    initial = {i.name for i in model.graph.initializer}
+    feeds = {}
+    for i in model.graph.input:
+        if i.name in initial:
+            continue
+        t = i.type.tensor_type
+        shape = (shapes or {}).get(i.name) or [d.dim_value or 1 for d in t.shape.dim]
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(t.elem_type)
+        if np.issubdtype(dtype, np.floating):
+            feeds[i.name] = rng.standard_normal(shape).astype(dtype)
+        else:
+            feeds[i.name] = rng.integers(0, 2 if dtype == bool else 10, shape).astype(dtype)
+    return feeds
+
+
+def safe(name):
+    return "".join(c if c.isalnum() and c.isascii() or c in "-_" or (c == "." and k > 0) else "_" for k, c in enumerate(name))
+
+
+def run_ours(folder, feeds, out, threads):
+    """Runs out of a compiled folder; returns outputs by (safe) name."""
+    flags = []
+    for k, (name, x) in enumerate(feeds.items()):
+        path = os.path.join(out, f"in{k}.npy")
+        np.save(path, x)
+        flags += ["-i", f"{name}={path}"]
+    familyseer("run", os.path.join(folder, "model.so"), *flags, "-o", out, "--threads", threads)
+    return {f[:-4]: np.load(os.path.join(out, f)) for f in os.listdir(out) if f.endswith(".npy")}
+
+
+def compare(label, ours, theirs, discriminate=True, rtol=RTOL):
+    for name, want in theirs.items():
+        got = ours[safe(name)]
+        assert got.shape == want.shape, f"{label}: '{name}' has shape {got.shape}, should be {want.shape}"
+        want64, got64 = want.astype(np.float64), got.astype(np.float64)
+        largest = np.abs(want64).max()
+        if discriminate:
+            assert want64.std() >= 1e-2 * largest, f"{label}: '{name}' does not discriminate: std {want64.std():.3g} of {largest:.3g}"
+        error = np.abs(got64 - want64).max()
+        ok = np.isfinite(got64).all() and error <= rtol * largest
+        print(f"{label:42s} {name:24s} max error {error / max(largest, 1e-30):.2e} of {largest:.3g} {'ok' if ok else 'DIFFERS'}",
+              flush=True)
+        assert ok, f"{label}: '{name}' differs"
+
+
+def check_model(label, model, feeds=None, levels=("-O1",), threads=(1, 2), flags=(), discriminate=True, rtol=RTOL):
+    """Compiles, runs, compares. `model`: a ModelProto, or a path."""
+    if isinstance(model, str):
+        path, proto = model, onnx.load(model)
+    else:
+        path, proto = None, model
+        onnx.checker.check_model(proto)
+    feeds = feeds or random_feeds(proto)
+    theirs = reference(path or proto, feeds)
+    with tempfile.TemporaryDirectory() as tmp:
+        if path is None:
+            path = os.path.join(tmp, "model.onnx")
+            onnx.save(proto, path)
+        for level in levels:
+            folder = os.path.join(tmp, "out" + level)
+            familyseer("compile", path, "-o", folder, level, *flags)
+            for n in threads:
+                out = os.path.join(tmp, f"run{level}{n}")
+                os.mkdir(out)
+                compare(f"{label} {level} threads={n}", run_ours(folder, feeds, out, n), theirs, discriminate, rtol)
+
+
+def run_tests(tests):
+    """Runs (name, function) pairs, all of them; exit status 1 if any failed."""
+    only = sys.argv[1:]
+    failed = []
+    for name, test in tests:
+        if only and not any(o in name for o in only):
+            continue
+        try:
+            test()
+        except Exception as problem:  # one network that fails must not hide the others
+            failed.append(name)
+            print(f"{name}: FAILED: {problem}", flush=True)
+    print(f"{len(failed)} failed" + (": " + " ".join(failed) if failed else ""))
+    sys.exit(1 if failed else 0)
