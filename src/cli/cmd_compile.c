@@ -4,17 +4,29 @@
 
 #include "base/os.h"
 #include "cli/command.h"
-#include "code/choice.h"
 #include "models/models.h"
+#include "tune/choose.h"
 
 static seer_status compile_network(seer_context *context, const seer_network *network, const char *out_dir,
     seer_arena *arena) {
   uint64_t start = seer_os_now_ns();
+  int64_t level = seer_context_i64(context, SEER_OPT_OPT_LEVEL);
+  seer_records *records = NULL;
+  bool has_records = level >= 2 && !seer_context_bool(context, SEER_OPT_IGNORE_RECORDS);
+  if (has_records) SEER_TRY(seer_records_open(context, seer_context_str(context, SEER_OPT_RECORDS), &records));
   seer_choice *choices = NULL;
-  SEER_TRY(seer_default_choices(context, network, seer_context_i64(context, SEER_OPT_OPT_LEVEL), arena, &choices));
+  seer_choose_counts counts;
+  seer_status status = seer_choose(context, network, records, level, arena, &choices, &counts);
+  seer_records_close(records);
+  SEER_TRY(status);
+  bool is_strict = seer_context_bool(context, SEER_OPT_STRICT);
+  if (is_strict && counts.n_record < network->n_task) {
+    return SEER_FAIL(NOT_FOUND, "%u of %u tasks have no accepted record (--strict)", network->n_task - counts.n_record,
+        network->n_task);
+  }
   SEER_TRY(seer_build_model(context, network, choices, out_dir));
-  fprintf(stderr, "%u steps, %u tasks: %s/model.so in %.1f s\n", network->n_step, network->n_task, out_dir,
-      (double)(seer_os_now_ns() - start) * 1e-9);
+  fprintf(stderr, "%u of %u tasks tuned, %u from relatives; %u steps: %s/model.so in %.1f s\n", counts.n_record,
+      network->n_task, counts.n_sibling, network->n_step, out_dir, (double)(seer_os_now_ns() - start) * 1e-9);
   return SEER_OK;
 }
 

@@ -12,10 +12,10 @@
 #include "base/map.h"
 #include "base/os.h"
 #include "tune/accept.h"
+#include "tune/choose.h"
 #include "tune/session_internal.h"
 
 #define MAX_ROUND 256
-#define ZERO_TRIAL_DRAFTS 400
 #define TRANSPLANTS 3         // winners of a round that are re-fitted to relatives
 #define MAX_RELATIVES 24
 #define DRIFT_PERIOD_S 300.0
@@ -88,16 +88,11 @@ static seer_status add_task(seer_session *s, uint32_t t) {
       .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED), .is_ansor = s->policy->is_faithful,
       .random_share = s->policy->is_faithful ? 0.05 : 0.1};
   SEER_TRY(seer_search_create(&options, &own->search));
-  if (!s->policy->is_faithful) {
-    seer_search_zero_trial(own->search, ZERO_TRIAL_DRAFTS, &own->fallback);
-  } else {
-    seer_schedule_default(own->sketches, 0, &own->fallback);
-  }
+  SEER_TRY(seer_choose_untuned(s->target, own->sketches, t, options.seed, &own->fallback, &own->estimate_s));
   seer_task_state *state = &s->state.task[t];
   state->weight = task->weight;
   state->flops = task->flops;
   state->bound_s = seer_roofline_seconds(task->dag, s->target);
-  own->estimate_s = seer_search_analytic(own->search, &own->fallback);
   if (s->records) {
     SEER_TRY(seer_records_workload(s->records, task->dag, task->key, task->name, &own->workload));
   }

@@ -1,0 +1,23 @@
+// choose.h - which schedule each task is compiled with, without measuring anything.
+//   -O0  untiled code, for checking
+//   -O1  the best of many drafts by the analytic model: zero trials
+//   -O2  accepted records of exactly this task on this target, else -O1
+//   -O3  and records of the nearest shapes and of relatives, where the analytic model prefers them to -O1's choice
+#ifndef SEER_TUNE_CHOOSE_H
+#define SEER_TUNE_CHOOSE_H
+
+#include "code/choice.h"
+#include "tune/record.h"
+
+typedef struct {
+  uint32_t n_record, n_sibling, n_default;  // tasks by the source of their schedule
+} seer_choose_counts;
+
+// `records` may be NULL (level 2 and 3 are then as 1). choice[task id], in `arena`.
+SEER_MUST_USE seer_status seer_choose(const seer_context *context, const seer_network *network, seer_records *records,
+    int64_t opt_level, seer_arena *arena, seer_choice **out_choices, seer_choose_counts *out_counts);
+// The zero-trial choice for one task; the session's default is the same.
+SEER_MUST_USE seer_status seer_choose_untuned(const seer_target *target, const seer_sketch_list *sketches, uint32_t task,
+    uint64_t seed, seer_schedule *out_schedule, double *out_seconds);
+
+#endif
