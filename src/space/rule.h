@@ -76,13 +76,18 @@ bool seer_plan_needs_tiling(const seer_plan *plan, uint32_t stage);
 int64_t seer_plan_space(const seer_plan *plan, uint32_t stage);   // product of extents
 int64_t seer_plan_reduce(const seer_plan *plan, uint32_t stage);
 
+// The result that everything made of `stage` ends in, if there is just one and it is a root; else -1.
+int seer_plan_result(const seer_plan *plan, uint32_t stage);
+
 // ---- rewriting (rewrite.c). Both give plan->dag a new stage before `stage` (which moves up by one), keep the ids of all
 // buffers, and rebuild plan->access. The new stage has index `stage`.
 // cache-write: the new stage computes; the old one copies it out.
+bool seer_plan_has_room(const seer_plan *plan);
 void seer_plan_cache_write(const seer_rule_context *context, seer_plan *plan, uint32_t stage);
-// rfactor: all reduction axes fused and split; the new stage keeps one part of size `factor` as a last (is_inner: lanes
-// of the contiguous index) or first axis (chunks) and reduces the other; the old stage combines the parts.
-void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32_t stage, int64_t factor, bool is_inner);
+// rfactor: reduction axis `axis` is split; the new stage keeps one part of size `factor` as a last (is_inner: lanes of a
+// contiguous index) or first axis (chunks) and reduces the other; the old stage combines the parts. One value only.
+void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32_t stage, uint32_t axis,
+    int64_t factor, bool is_inner);
 // cache-read: loads of `buf` in `stage` go through a copy whose dimension d is the buffer's dimension order[d].
 void seer_plan_cache_read(const seer_rule_context *context, seer_plan *plan, uint32_t stage, uint32_t buf,
     const uint8_t *order);

@@ -2,7 +2,8 @@
 //   TILED    S0.. S1.. R0.. S2.. R1.. S3..        (all axes of one level adjacent, in the DAG's order)
 //   FOLLOW   S0.. [S1..] | T0.. T1..              its tiled stage: the rest (rule/fuse.c)
 //   SIMPLE   a.. u0 v0 | R.. | u1 v1              v the last axis, u the one before it
-// Block loops B.. come before these in a stage that others are computed in. Axes of extent 1 have no loops.
+// Block loops B.. come before these in a stage that others are computed in (S0 where there are S0 and S1). Axes of extent 1
+// have no loops.
 #include <string.h>
 
 #include "space/draw.h"
@@ -98,8 +99,10 @@ static void mark_tile(builder *b, uint16_t knob, bool is_vector) {
 // Adds block loops and gives the knobs that limit what is inside them (".0"); NO_KNOB without a block.
 static void add_block(builder *b, uint32_t stage, uint32_t n, const uint8_t *axis, uint16_t *out_knob) {
   for (uint32_t k = 0; k < n; k++) out_knob[k] = SEER_NO_KNOB;
-  if (!b->plan->stage[stage].has_block) return;
   const seer_plan_stage *plan = &b->plan->stage[stage];
+  bool has_two_levels = plan->role == SEER_ROLE_TILED ||
+      (plan->role == SEER_ROLE_FOLLOW && b->plan->stage[plan->partner].fuse_level == 2);
+  if (!plan->has_block || has_two_levels) return;
   uint32_t owner = plan->role == SEER_ROLE_FOLLOW ? plan->partner : stage;
   for (uint32_t k = 0; k < n; k++) {
     add_loop(b, stage, axis[k], SEER_NO_KNOB, SEER_NO_KNOB);
@@ -253,13 +256,9 @@ static void build_locations(builder *b, const uint64_t *postdominators, uint32_t
     }
   }
   if (plan->place == SEER_PLAN_BLOCK) {
-    const seer_sketch_stage *block = &b->sketch->stage[plan->block];
-    uint8_t n_block = 0;
     uint8_t axes[SEER_DAG_MAX_AXES];
-    n_block = (uint8_t)list_axes(&b->plan->dag->stage[plan->block], false, axes);
-    SEER_ASSERT(n_block > 0 && block->n_loop >= n_block, "block stage %u has %u loops", plan->block, block->n_loop);
-    s->location[s->n_location++] = (seer_location){.at = plan->block, .depth = n_block};
-    return;
+    uint8_t n_block = (uint8_t)list_axes(&b->plan->dag->stage[plan->block], false, axes);
+    if (n_block > 0) s->location[s->n_location++] = (seer_location){.at = plan->block, .depth = n_block};
   }
   s->location[s->n_location++] = (seer_location){.is_root = true};
 }

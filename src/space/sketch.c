@@ -6,7 +6,8 @@
 #include "space/formulation.h"
 #include "space/rule.h"
 
-// More sketches than this of one formulation are not made: the first in rule order are kept.
+// Plans beyond this number are not looked at, and of those the best-ranked become sketches.
+#define MAX_PLANS 512
 #define MAX_SKETCHES 64
 
 const uint16_t seer_unroll_limits[] = {1, 4, 16, 64};
@@ -17,14 +18,9 @@ static const char *const reject_names[SEER_REJECT_COUNT] = {"none", "registers",
 
 const char *seer_reject_name(seer_reject reject) { return reject_names[reject]; }
 
-typedef struct {
-  const seer_sketch *sketch;
-  int rank;
-} ranked;
-
 struct seer_rule_run {
   uint32_t n;
-  ranked made[MAX_SKETCHES];
+  const seer_plan *made[MAX_PLANS];
 };
 
 // ---- what rules ask of a plan
@@ -71,6 +67,26 @@ bool seer_plan_needs_tiling(const seer_plan *plan, uint32_t stage) {
   return seer_dag_needs_tiling(plan->dag, stage);
 }
 
+int seer_plan_result(const seer_plan *plan, uint32_t stage) {
+  // Walk all ways to the results: they must meet in one stage beyond which nothing reads.
+  uint64_t seen = (uint64_t)1 << stage, todo = seen, results = 0;
+  while (todo) {
+    uint32_t s = (uint32_t)__builtin_ctzll(todo);
+    todo &= todo - 1;
+    bool is_result = seer_plan_is_output(plan, s) || plan->access->readers[s] == 0;
+    if (is_result) {
+      results |= (uint64_t)1 << s;
+      continue;
+    }
+    uint64_t fresh = plan->access->readers[s] & ~seen;
+    seen |= fresh;
+    todo |= fresh;
+  }
+  bool is_one = results != 0 && (results & (results - 1)) == 0;
+  int result = is_one ? __builtin_ctzll(results) : -1;
+  return result >= 0 && plan->stage[result].place == SEER_PLAN_ROOT && (uint32_t)result != stage ? result : -1;
+}
+
 static int64_t product(const seer_dag_axis *axis, uint32_t n) {
   int64_t product = 1;
   for (uint32_t k = 0; k < n; k++) product *= axis[k].extent;
@@ -98,21 +114,16 @@ seer_plan *seer_plan_next(const seer_rule_context *context, const seer_plan *pla
   return next;
 }
 
-static void finish(const seer_rule_context *context, const seer_plan *plan, bool is_cut) {
-  seer_rule_run *run = context->run;
-  if (run->n == MAX_SKETCHES) return;
-  const seer_sketch *sketch = seer_skeleton_build(context, plan, is_cut);
-  if (!sketch) return;
-  run->made[run->n++] = (ranked){sketch, plan->rank};
-}
-
 void seer_plan_push(const seer_rule_context *context, const seer_plan *plan) {
-  if (context->run->n == MAX_SKETCHES) return;
-  if (plan->cursor == 0) {
-    finish(context, plan, false);
+  seer_rule_run *run = context->run;
+  if (run->n == MAX_PLANS) return;
+  uint32_t n_open = plan->cursor;
+  while (n_open > 0 && plan->stage[n_open - 1].is_decided) n_open--;  // decided by a rule that made it
+  if (n_open == 0) {
+    run->made[run->n++] = plan;
     return;
   }
-  uint32_t stage = plan->cursor - 1;
+  uint32_t stage = n_open - 1;
   for (size_t r = 0; r < seer_rule_table_count; r++) {
     const seer_rule *rule = seer_rule_table[r];
     if (context->space == SEER_SPACE_ANSOR && !rule->is_ansor) continue;
@@ -131,7 +142,7 @@ static void start_plan(const seer_rule_context *context, const seer_formulation 
 }
 
 // When no plan fits into the number of knobs: every stage simple and at the root, knobs as far as they reach.
-static void add_fallback(const seer_rule_context *context, const seer_plan *start) {
+static const seer_sketch *fallback(const seer_rule_context *context, const seer_plan *start) {
   seer_plan *plan = seer_plan_next(context, start, 0, NULL);
   plan->signature = seer_arena_printf(context->arena, "%s/simple", start->formulation);
   for (uint32_t s = 0; s < plan->dag->n_stage; s++) {
@@ -140,44 +151,60 @@ static void add_fallback(const seer_rule_context *context, const seer_plan *star
     plan->stage[s].role = is_const ? SEER_ROLE_CONST : SEER_ROLE_SIMPLE;
     plan->stage[s].place = SEER_PLAN_ROOT;
   }
-  finish(context, plan, true);
+  return seer_skeleton_build(context, plan, true);
+}
+
+typedef struct {
+  const seer_sketch **item;
+  size_t n, cap;
+} sketches;
+
+static void add(const seer_rule_context *context, const seer_sketch *sketch, sketches *list) {
+  if (!sketch) return;
+  list->item = SEER_GROW(context->arena, const seer_sketch *, list->item, list->n, &list->cap);
+  list->item[list->n++] = sketch;
+}
+
+// By rank, plans of one rank in the order of the rules.
+static void build_ranked(const seer_rule_context *context, sketches *list) {
+  const seer_rule_run *run = context->run;
+  int low = 0, high = 0;
+  for (uint32_t k = 0; k < run->n; k++) {
+    low = run->made[k]->rank < low ? run->made[k]->rank : low;
+    high = run->made[k]->rank > high ? run->made[k]->rank : high;
+  }
+  size_t limit = list->n + MAX_SKETCHES;
+  for (int rank = low; rank <= high; rank++) {
+    for (uint32_t k = 0; k < run->n && list->n < limit; k++) {
+      if (run->made[k]->rank == rank) add(context, seer_skeleton_build(context, run->made[k], false), list);
+    }
+  }
 }
 
 seer_status seer_sketch_generate(const seer_dag *dag, const seer_target *target, seer_space_kind space,
     seer_arena *arena, seer_sketch_list **out_list) {
   *out_list = NULL;
   if (dag->n_stage == 0) return SEER_FAIL(INVALID, "dag %s has no stage to schedule", dag->name);
-  seer_rule_run all = {.n = 0};
-  const seer_sketch **list = NULL;
-  size_t n = 0, cap = 0;
+  seer_rule_run *run = SEER_NEW(arena, seer_rule_run);
+  sketches list = {.item = NULL};
   for (size_t f = 0; f < seer_formulation_table_count; f++) {
     const seer_formulation *formulation = seer_formulation_table[f];
     if (space == SEER_SPACE_ANSOR && f > 0) break;
     double tolerance = 0;
     const seer_dag *its_dag = formulation->make(dag, target, arena, &tolerance);
     if (!its_dag) continue;
-    all.n = 0;
-    seer_rule_context context = {target, space, arena, &all};
+    run->n = 0;
+    seer_rule_context context = {target, space, arena, run};
     seer_plan *plan = SEER_NEW(arena, seer_plan);
     start_plan(&context, formulation, its_dag, tolerance, plan);
     seer_plan_push(&context, plan);
-    if (all.n == 0) add_fallback(&context, plan);
-    int low = 0, high = 0;
-    for (uint32_t k = 0; k < all.n; k++) {
-      low = all.made[k].rank < low ? all.made[k].rank : low;
-      high = all.made[k].rank > high ? all.made[k].rank : high;
-    }
-    for (int rank = low; rank <= high; rank++) {  // few ranks: a stable counting sort
-      for (uint32_t k = 0; k < all.n; k++) {
-        if (all.made[k].rank != rank) continue;
-        list = SEER_GROW(arena, const seer_sketch *, list, n, &cap);
-        list[n++] = all.made[k].sketch;
-      }
-    }
+    size_t before = list.n;
+    build_ranked(&context, &list);
+    if (list.n == before) add(&context, fallback(&context, plan), &list);
   }
+  SEER_ASSERT(list.n > 0, "dag %s: no sketch, %u stages", dag->name, dag->n_stage);
   seer_sketch_list *made = SEER_NEW(arena, seer_sketch_list);
-  *made = (seer_sketch_list){dag, target, space, (uint32_t)n, list};
-  SEER_ASSERT(n > 0, "dag %s: no sketch, %u stages", dag->name, dag->n_stage);
+  *made = (seer_sketch_list){dag, target, space, (uint32_t)list.n, list.item};
   *out_list = made;
   return SEER_OK;
 }

@@ -1,0 +1,85 @@
+// rfactor.c - a reduction with few results is computed in parts that are combined once (Ansor: AddRfactor): chunks of the
+// reduction side by side (parallel loops over a first axis), or lanes of its innermost index (a vector of partial results;
+// contiguous reductions like a mean over channels or softmax's rows become plain vector code). The axis is split
+// by a fixed factor that follows from the target: the parts are an axis of the new stage, so its extent is no knob.
+#include "space/rule.h"
+
+#define PARTS_PER_THREAD 4
+#define LANE_VECTORS 4  // vectors of lanes side by side: hides the latency of an addition
+
+typedef struct {
+  const seer_dag *dag;
+  uint32_t var;
+  bool found;
+} contiguous_walk;
+
+// A load whose last index moves by one with the axis.
+static void note_contiguous(void *user, seer_expr e) {
+  contiguous_walk *walk = user;
+  const seer_expr_node *node = seer_expr_at(&walk->dag->expr, e);
+  if (node->op != SEER_EXPR_LOAD || node->n_index == 0) return;
+  seer_affine affine;
+  seer_expr last = seer_expr_index(&walk->dag->expr, e, node->n_index - 1u);
+  if (!seer_expr_affine(&walk->dag->expr, last, &affine)) return;
+  for (uint32_t t = 0; t < affine.n; t++) {
+    if (affine.term[t].var == walk->var && affine.term[t].coef == 1) walk->found = true;
+  }
+}
+
+static void push(const seer_rule_context *context, const seer_plan *plan, uint32_t stage, uint32_t axis,
+    int64_t factor, bool is_inner, int rank) {
+  seer_plan *next = seer_plan_next(context, plan, stage, is_inner ? "lanes" : "chunks");
+  next->rank += rank;
+  bool is_result = seer_plan_is_output(plan, stage) || plan->access->readers[stage] == 0;
+  seer_plan_rfactor(context, next, stage, axis, factor, is_inner);
+  seer_plan_stage *part = &next->stage[stage], *whole = &next->stage[stage + 1];
+  part->is_decided = whole->is_decided = true;
+  part->role = whole->role = SEER_ROLE_SIMPLE;
+  part->place = SEER_PLAN_FREE;
+  whole->place = is_result ? SEER_PLAN_ROOT : SEER_PLAN_FREE;
+  seer_plan_push(context, next);
+}
+
+static seer_rule_answer apply(const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
+  const seer_dag_stage *s = &plan->dag->stage[stage];
+  bool is_plain = s->combiner == SEER_COMBINE_SUM || s->combiner == SEER_COMBINE_PROD ||
+      s->combiner == SEER_COMBINE_MAX || s->combiner == SEER_COMBINE_MIN;
+  bool may = is_plain && s->n_values == 1 && !plan->stage[stage].is_rewritten && seer_plan_has_room(plan) &&
+      s->n_space < SEER_MAX_RANK && s->n_space + s->n_reduce < SEER_DAG_MAX_AXES;
+  if (!may) return SEER_RULE_SKIP;
+  int64_t threads = (int64_t)context->target->threads, space = seer_plan_space(plan, stage),
+          reduce = seer_plan_reduce(plan, stage);
+  bool is_tiled = seer_plan_needs_tiling(plan, stage);
+  bool needs = is_tiled ? space <= reduce && space <= 16 * threads : reduce > threads;
+  uint32_t first = s->n_space, end = first + s->n_reduce, inner = end, longest = first;
+  for (uint32_t a = first; a < end; a++) {
+    if (s->axis[a].extent > 1) inner = a;
+    if (s->axis[a].extent > s->axis[longest].extent) longest = a;
+  }
+  if (!needs || inner == end) return SEER_RULE_SKIP;
+  contiguous_walk walk = {plan->dag, s->var0 + inner, false};
+  seer_expr_visit(&plan->dag->expr, s->body[0], note_contiguous, &walk);
+  int64_t lanes = (int64_t)(context->target->vector_bytes / seer_dtype_bytes(plan->dag->buf[s->out[0]].dtype));
+  int64_t extent = s->axis[inner].extent, factor = seer_min_i64(lanes, extent);
+  if (extent >= 4 * LANE_VECTORS * lanes) factor = LANE_VECTORS * lanes;
+  bool is_ansor = context->space == SEER_SPACE_ANSOR, made = false;
+  if (is_ansor) {  // exact: the largest divisor
+    while (extent % factor != 0) factor--;
+  }
+  if (is_ansor || (walk.found && extent >= lanes)) {
+    push(context, plan, stage, inner, factor, true, walk.found ? -1 : 1);
+    made = true;
+  }
+  int64_t chunks = seer_min_i64(PARTS_PER_THREAD * threads, s->axis[longest].extent);
+  if (is_ansor) {
+    while (s->axis[longest].extent % chunks != 0) chunks--;
+  }
+  if (is_ansor || (space < PARTS_PER_THREAD * threads && chunks > 1)) {
+    push(context, plan, stage, longest, chunks, false, 2);
+    made = true;
+  }
+  return made ? SEER_RULE_GO_ON : SEER_RULE_SKIP;
+}
+
+extern const seer_rule seer_rule_rfactor;
+const seer_rule seer_rule_rfactor = {"rfactor", "partial results by lanes or chunks of a reduction", true, apply};
