@@ -15,11 +15,6 @@ static void on_interrupt(int signal_number) {
   if (running) seer_session_stop(running);
 }
 
-static seer_status builtin(const char *name, const char *options, seer_arena *arena, seer_graph **out_graph) {
-  (void)options;
-  return seer_model_build(name, "", arena, out_graph);
-}
-
 static seer_status tune(seer_context *context, const seer_network *network, seer_records *records, const char *model,
     seer_arena *arena) {
   seer_session *session = NULL;
@@ -56,8 +51,8 @@ static seer_status run_tune(seer_context *context, int argc, char **argv) {
   seer_arena *arena = seer_arena_create("model");
   seer_network *network = NULL;
   seer_records *records = NULL;
-  seer_status status = seer_front_load(context, argv[0], builtin, arena, &network);
-  if (!status && network->notice) fprintf(stderr, "%s\n", network->notice);
+  seer_status status = seer_front_load(context, argv[0], seer_model_build, arena, &network);
+  if (!status && *network->notice) fprintf(stderr, "%s\n", network->notice);
   if (!status) status = seer_records_open(context, seer_context_str(context, SEER_OPT_RECORDS), &records);
   if (!status) status = tune(context, network, records, argv[0], arena);
   seer_records_close(records);

@@ -11,6 +11,7 @@ extern const seer_command seer_command_info;
 extern const seer_command seer_command_tasks;
 extern const seer_command seer_command_devices;
 extern const seer_command seer_command_tune;
+extern const seer_command seer_command_records;
 extern const seer_command seer_command_worker;
 extern const seer_command seer_command_list;
 
@@ -24,6 +25,7 @@ const seer_command *const seer_command_table[] = {
     &seer_command_tasks,
     &seer_command_devices,
     &seer_command_list,
+    &seer_command_records,
     &seer_command_worker,
 };
 const size_t seer_command_table_count = SEER_COUNT_OF(seer_command_table);
