@@ -59,11 +59,11 @@ static void summarise(const seer_use *use, int32_t i, bool is_json, json_t *list
   if (n == n_bad) low = high = 0;
   if (is_json) {
     json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:I, s:I}", "name", io->name, "dtype",
-        seer_onnx_dtype_name(io->onnx_dtype), "shape", shape, "min", low, "max", high, "mean", mean, "argmax",
+        seer_npy_dtype_name(io->onnx_dtype), "shape", shape, "min", low, "max", high, "mean", mean, "argmax",
         (json_int_t)at_high, "not_finite", (json_int_t)n_bad));
     return;
   }
-  printf("%-24s %s %s  min %g  max %g (at %llu)  mean %g", io->name, seer_onnx_dtype_name(io->onnx_dtype), shape, low, high,
+  printf("%-24s %s %s  min %g  max %g (at %llu)  mean %g", io->name, seer_npy_dtype_name(io->onnx_dtype), shape, low, high,
       (unsigned long long)at_high, mean);
   if (n_bad > 0) printf("  NOT FINITE: %llu", (unsigned long long)n_bad);
   printf("\n");
@@ -86,8 +86,8 @@ static seer_status check_expected(const seer_context *context, seer_use *use, bo
     bool is_same = npy.onnx_dtype == io->onnx_dtype && npy.n_bytes == io->n_bytes;
     if (!is_same)
       return SEER_FAIL(INVALID, "%s: is %s of %s, output '%s' is %s of %s", file,
-          seer_shape_text(npy.dim, npy.rank, use->arena), seer_onnx_dtype_name(npy.onnx_dtype), name,
-          seer_shape_text(io->dim, io->rank, use->arena), seer_onnx_dtype_name(io->onnx_dtype));
+          seer_shape_text(npy.dim, npy.rank, use->arena), seer_npy_dtype_name(npy.onnx_dtype), name,
+          seer_shape_text(io->dim, io->rank, use->arena), seer_npy_dtype_name(io->onnx_dtype));
     seer_difference d = seer_compare(io->onnx_dtype, use->output[i], npy.data, n_elems(io),
         seer_context_f64(context, SEER_OPT_RTOL), seer_context_f64(context, SEER_OPT_ATOL));
     *out_ok = *out_ok && d.is_ok;

@@ -123,8 +123,8 @@ static seer_status read_input(seer_use *use, const char *pair, bool *is_given) {
     for (int32_t k = 0; k < io->rank && is_same; k++) is_same = npy.dim[k] == io->dim[k];
     if (!is_same)
       return SEER_FAIL(INVALID, "%s: is %s of %s, input '%s' must be %s of %s", file,
-          seer_shape_text(npy.dim, npy.rank, use->arena), seer_onnx_dtype_name(npy.onnx_dtype), name,
-          seer_shape_text(io->dim, io->rank, use->arena), seer_onnx_dtype_name(io->onnx_dtype));
+          seer_shape_text(npy.dim, npy.rank, use->arena), seer_npy_dtype_name(npy.onnx_dtype), name,
+          seer_shape_text(io->dim, io->rank, use->arena), seer_npy_dtype_name(io->onnx_dtype));
     memcpy(use->input[i], npy.data, npy.n_bytes);
     is_given[i] = true;
     return SEER_OK;

@@ -34,7 +34,7 @@ static const element elements[] = {
     {"u8", 13, 8, "u64"},
 };
 
-const char *seer_onnx_dtype_name(int32_t onnx_dtype) {
+const char *seer_npy_dtype_name(int32_t onnx_dtype) {
   for (size_t i = 0; i < SEER_COUNT_OF(elements); i++)
     if (elements[i].onnx_dtype == onnx_dtype) return elements[i].name;
   return onnx_dtype == 16 ? "bf16" : "?";
@@ -241,7 +241,7 @@ seer_status seer_npy_write(const char *path, const seer_npy *array) {
     if (elements[i].onnx_dtype == array->onnx_dtype) e = &elements[i];
   if (!e)
     return SEER_FAIL(UNSUPPORTED, "%s: NumPy has no element type %s", path,
-        seer_onnx_dtype_name(array->onnx_dtype));
+        seer_npy_dtype_name(array->onnx_dtype));
   seer_arena *arena = seer_arena_create("npy");
   seer_text text;
   seer_text_init(&text, arena);

@@ -27,7 +27,7 @@ SEER_MUST_USE seer_status seer_npy_read(const char *path, seer_arena *arena, see
 SEER_MUST_USE seer_status seer_npy_write(const char *path, const seer_npy *array);
 
 // "f32", "i64", ... of ONNX's number; "?" if none.
-const char *seer_onnx_dtype_name(int32_t onnx_dtype);
+const char *seer_npy_dtype_name(int32_t onnx_dtype);
 // "1x3x224x224", "scalar"
 const char *seer_shape_text(const int64_t *dim, int32_t rank, seer_arena *arena);
 
