@@ -1,0 +1,307 @@
+// llvm_hoist.c - accumulators: the targets of a reduction are loaded before its outermost loop, stay in registers over
+// all of its loops and are stored once behind them.
+//
+// From a loop that the target's address does not depend on, the way down to the one store must be a chain; the loops on
+// it whose variables are in the address must be copies or lanes: they give the slots, one alloca each. A VECTOR loop
+// that is not in the address gives lane-wise partial results, which start at the combiner's identity and are combined
+// across the lanes behind the loops.
+#include <string.h>
+
+#include "code/llvm_gen.h"
+
+typedef struct walk walk;
+struct walk {
+  seer_gen *g;
+  seer_gen_hoist *hoist;
+  const seer_loop_node *store;
+  uint32_t id;  // where we are in the chain
+  void (*at_store)(walk *w);
+  // checking
+  bool is_refused;
+  seer_gen_lin first;
+};
+
+static bool in_address(const seer_gen *g, const seer_loop_node *store, uint32_t var) {
+  return seer_gen_index_depends(g, store->index, store->n_index, var);
+}
+
+static void step_into(walk *w);
+
+static void step_copy(void *user) {
+  walk *w = user;
+  uint32_t id = w->id;
+  w->id = w->g->loop->node[id].body;
+  step_into(w);
+  w->id = id;
+}
+
+// The partial results of a VECTOR loop: one slot for each vector of its body (a loop of vectors shares one).
+static void step_partial(walk *w, uint32_t id) {
+  seer_gen *g = w->g;
+  const seer_gen_node *plan = &g->node[id];
+  int64_t at = 0, extent = g->loop->node[id].extent;
+  uint32_t old_lanes = g->lanes;
+  g->chunk = 0;
+  if (plan->is_chunk_loop) {
+    g->lanes = plan->lanes;
+    g->tick++;
+    step_copy(w);
+    g->chunk = 1;
+    at = extent / plan->lanes * plan->lanes;
+  }
+  for (; at < extent; g->chunk++) {
+    g->lanes = seer_gen_chunk_lanes(plan, extent - at);
+    g->tick++;
+    step_copy(w);
+    at += g->lanes;
+  }
+  g->chunk = 0;
+  g->lanes = old_lanes;
+  g->tick++;
+}
+
+static void step_into(walk *w) {
+  seer_gen *g = w->g;
+  while (w->id != 0 && g->loop->node[w->id].kind == SEER_NODE_LET) {
+    const seer_loop_node *node = &g->loop->node[w->id];
+    g->var[node->var] = (seer_gen_var){.kind = SEER_GEN_LET, .let = node->value[0]};
+    w->id = node->next;
+  }
+  const seer_loop_node *node = &g->loop->node[w->id];
+  if (node->kind == SEER_NODE_STORE) {
+    w->at_store(w);
+  } else if (in_address(g, w->store, node->var)) {
+    seer_gen_for_copies(g, w->id, step_copy, w);
+  } else if (node->ann == SEER_LOOP_VECTOR) {
+    step_partial(w, w->id);
+  } else {
+    g->var[node->var].kind = SEER_GEN_UNBOUND;
+    g->tick++;
+    step_copy(w);
+  }
+}
+
+static void run_walk(seer_gen *g, seer_gen_hoist *hoist, uint32_t root, void (*at_store)(walk *w), walk *w) {
+  seer_gen_var *saved = SEER_NEW_ARRAY(g->arena, seer_gen_var, g->loop->n_var + 1);
+  memcpy(saved, g->var, g->loop->n_var * sizeof(*saved));
+  w->g = g;
+  w->hoist = hoist;
+  w->id = root;
+  w->at_store = at_store;
+  w->store = &g->loop->node[hoist->store];
+  step_into(w);
+  memcpy(g->var, saved, g->loop->n_var * sizeof(*saved));
+  g->tick++;
+}
+
+static seer_gen_slot *find_slot(const seer_gen *g, seer_gen_hoist *hoist, int64_t c, bool is_lane) {
+  uint32_t lanes = hoist->is_partial || is_lane ? g->lanes : 1;
+  for (uint32_t k = 0; k < hoist->n; k++) {
+    seer_gen_slot *slot = &hoist->slot[k];
+    if (slot->c == c && slot->lanes == lanes && (!hoist->is_partial || slot->chunk == g->chunk)) return slot;
+  }
+  return NULL;
+}
+
+// ---- may it be done?
+
+typedef struct {
+  seer_gen *g;
+  const seer_loop_node *store;
+  bool found;
+} target_search;
+
+static void find_target(void *user, seer_expr load) {
+  target_search *s = user;
+  for (uint32_t k = 0; k < s->store->n_values; k++) {
+    if (seer_gen_at(s->g, load)->ref == s->store->buf[k]) s->found = true;
+  }
+}
+
+// The store at the end of the chain below `root`, 0 if it is no chain.
+static uint32_t chain_end(const seer_gen *g, uint32_t root) {
+  for (uint32_t id = g->loop->node[root].body;;) {
+    while (id != 0 && g->loop->node[id].kind == SEER_NODE_LET) id = g->loop->node[id].next;
+    if (id == 0 || g->loop->node[id].next != 0) return 0;
+    if (g->loop->node[id].kind == SEER_NODE_STORE) return id;
+    if (g->loop->node[id].kind != SEER_NODE_FOR) return 0;
+    id = g->loop->node[id].body;
+  }
+}
+
+static bool is_legal_chain(seer_gen *g, uint32_t root, const seer_loop_node *store, bool *out_is_partial) {
+  uint32_t skipped[64], n_skipped = 0;
+  *out_is_partial = false;
+  for (uint32_t id = root; g->loop->node[id].kind != SEER_NODE_STORE;) {
+    const seer_loop_node *node = &g->loop->node[id];
+    if (node->kind == SEER_NODE_LET) {
+      id = node->next;
+      continue;
+    }
+    if (!in_address(g, store, node->var)) {
+      if (node->ann == SEER_LOOP_VECTOR && g->node[id].lanes > 1) *out_is_partial = true;
+      if (n_skipped == SEER_COUNT_OF(skipped)) return false;
+      skipped[n_skipped++] = node->var;
+    } else {
+      if (seer_gen_mode_of(g, id) == SEER_GEN_LOOP || g->node[id].is_chunk_loop) return false;
+      for (uint32_t k = 0; k < n_skipped && seer_gen_cuts(g, id); k++) {
+        if (seer_gen_depends(g, node->bound, skipped[k])) return false;
+      }
+    }
+    id = node->body;
+  }
+  target_search search = {.g = g, .store = store};
+  for (uint32_t k = 0; k < store->n_values; k++) seer_gen_visit_loads(g, store->value[k], find_target, &search);
+  return !search.found;
+}
+
+static void check_slot(walk *w) {
+  seer_gen *g = w->g;
+  seer_gen_hoist *h = w->hoist;
+  seer_gen_addr addr;
+  seer_gen_address(g, w->store->buf[0], w->store->index, w->store->n_index, &addr);
+  bool is_lane = addr.at.lane != 0;
+  if (!addr.is_regular || (is_lane && (addr.at.lane != 1 || h->is_partial))) w->is_refused = true;
+  if (g->lanes > 1 && !is_lane && !h->is_partial) w->is_refused = true;
+  if (w->is_refused) return;
+  bool same = h->n == 0 || w->first.n == addr.at.n;
+  for (uint32_t k = 0; same && h->n > 0 && k < addr.at.n; k++) {
+    same = w->first.term[k].value == addr.at.term[k].value && w->first.term[k].coef == addr.at.term[k].coef;
+  }
+  uint32_t lanes = h->is_partial || is_lane ? g->lanes : 1;
+  if (find_slot(g, h, addr.at.c, is_lane)) return;
+  int64_t width = h->is_partial ? 1 : lanes;
+  for (uint32_t k = 0; same && k < h->n; k++) {
+    const seer_gen_slot *slot = &h->slot[k];
+    int64_t other = h->is_partial ? 1 : slot->lanes;
+    bool is_apart = addr.at.c + width <= slot->c || slot->c + other <= addr.at.c;
+    if (!is_apart && !(h->is_partial && slot->c == addr.at.c)) same = false;
+  }
+  if (!same || h->n == SEER_GEN_MAX_SLOTS) {
+    w->is_refused = true;
+    return;
+  }
+  if (h->n == 0) w->first = addr.at;
+  h->slot[h->n++] = (seer_gen_slot){.c = addr.at.c, .lanes = lanes, .chunk = g->chunk};
+}
+
+// ---- before, in, and behind the loops
+
+static void targets(walk *w, seer_gen_addr *addr, seer_gen_active *active, seer_dtype *dtype) {
+  const seer_loop_node *store = w->store;
+  for (uint32_t k = 0; k < store->n_values; k++) {
+    seer_gen_address(w->g, store->buf[k], store->index, store->n_index, &addr[k]);
+    dtype[k] = w->g->loop->buf[store->buf[k]].dtype;
+  }
+  seer_gen_active_of(w->g, store, addr[0].at.lane != 0, active);
+}
+
+static void begin_slot(walk *w) {
+  seer_gen *g = w->g;
+  seer_gen_addr addr[SEER_DAG_MAX_VALUES];
+  seer_dtype dtype[SEER_DAG_MAX_VALUES];
+  seer_gen_active active;
+  targets(w, addr, &active, dtype);
+  seer_gen_slot *slot = find_slot(g, w->hoist, addr[0].at.c, addr[0].at.lane != 0);
+  if (!slot || slot->cell[0]) return;
+  for (uint32_t k = 0; k < w->store->n_values; k++) {
+    LLVMValueRef v = w->hoist->is_partial ? seer_gen_identity(g, w->store->combiner, dtype, k, slot->lanes)
+                                          : seer_gen_load_target(g, &addr[k], active.uniform, active.mask).v;
+    slot->cell[k] = seer_gen_alloca(g, LLVMTypeOf(v), 64);
+    LLVMBuildStore(g->b, v, slot->cell[k]);
+  }
+}
+
+static LLVMValueRef read_cell(seer_gen *g, LLVMValueRef cell) {
+  return LLVMBuildLoad2(g->b, LLVMGetAllocatedType(cell), cell, "");
+}
+
+static void end_slot(walk *w) {
+  seer_gen *g = w->g;
+  seer_gen_addr addr[SEER_DAG_MAX_VALUES];
+  seer_dtype dtype[SEER_DAG_MAX_VALUES];
+  LLVMValueRef value[SEER_DAG_MAX_VALUES], acc[SEER_DAG_MAX_VALUES];
+  seer_gen_active active;
+  targets(w, addr, &active, dtype);
+  seer_gen_slot *slot = find_slot(g, w->hoist, addr[0].at.c, addr[0].at.lane != 0);
+  if (!slot || !slot->cell[0]) return;
+  uint32_t n = w->store->n_values;
+  for (uint32_t k = 0; k < n; k++) value[k] = read_cell(g, slot->cell[k]);
+  bool is_lane = addr[0].at.lane != 0;
+  if (w->hoist->is_partial) {
+    seer_gen_horizontal(g, w->store->combiner, dtype, n, value);
+    for (uint32_t k = 0; k < n; k++) acc[k] = seer_gen_load_target(g, &addr[k], active.uniform, NULL).v;
+    seer_gen_combine(g, w->store->combiner, dtype, n, acc, value);
+    memcpy(value, acc, sizeof(value));
+  }
+  for (uint32_t k = 0; k < n; k++) {
+    seer_gen_value v = {.v = value[k], .is_vec = is_lane && slot->lanes > 1};
+    seer_gen_store_target(g, &addr[k], v, active.uniform, w->hoist->is_partial ? NULL : active.mask);
+  }
+  slot->cell[0] = NULL;  // once
+}
+
+bool seer_gen_hoist_begin(seer_gen *g, uint32_t root) {
+  if (g->hoist) return false;
+  uint32_t end = chain_end(g, root);
+  if (end == 0) return false;
+  const seer_loop_node *store = &g->loop->node[end];
+  if (store->combiner == SEER_COMBINE_NONE || in_address(g, store, g->loop->node[root].var)) return false;
+  bool is_partial;
+  if (!is_legal_chain(g, root, store, &is_partial)) return false;
+  if (g->buf[store->buf[0]].is_reg && !is_partial) return false;  // in registers already
+  seer_gen_hoist *hoist = SEER_NEW(g->arena, seer_gen_hoist);
+  hoist->store = end;
+  hoist->is_partial = is_partial;
+  walk w = {0};
+  run_walk(g, hoist, root, check_slot, &w);
+  if (w.is_refused || hoist->n == 0) return false;
+  walk first = {0};
+  run_walk(g, hoist, root, begin_slot, &first);
+  g->hoist = hoist;
+  return true;
+}
+
+void seer_gen_hoist_end(seer_gen *g, uint32_t root) {
+  seer_gen_hoist *hoist = g->hoist;
+  g->hoist = NULL;
+  walk w = {0};
+  run_walk(g, hoist, root, end_slot, &w);
+}
+
+void seer_gen_hoist_update(seer_gen *g, const seer_loop_node *store, const seer_gen_addr *addr,
+    const seer_gen_active *active) {
+  bool is_lane = addr[0].at.lane != 0;
+  seer_gen_slot *slot = find_slot(g, g->hoist, addr[0].at.c, is_lane);
+  SEER_ASSERT(slot, "no accumulator for offset %" PRId64 " of %s", addr[0].at.c, g->loop->buf[addr[0].buf].name);
+  LLVMValueRef acc[SEER_DAG_MAX_VALUES] = {0}, cond = active->reduce_mask;
+  if (active->reduce_uniform) {
+    cond = cond ? seer_gen_and(g, cond, seer_gen_splat(g, active->reduce_uniform, slot->lanes))
+                : active->reduce_uniform;
+  }
+  for (uint32_t k = 0; k < store->n_values; k++) acc[k] = read_cell(g, slot->cell[k]);
+  seer_gen_accumulate(g, store, slot->lanes, cond, acc);
+  for (uint32_t k = 0; k < store->n_values; k++) LLVMBuildStore(g->b, acc[k], slot->cell[k]);
+}
+
+void seer_gen_horizontal(seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n,
+    LLVMValueRef *acc) {
+  for (uint32_t width = seer_gen_width(acc[0]); width > 1; width /= 2) {
+    LLVMValueRef low[256], high[256], half[SEER_DAG_MAX_VALUES];
+    for (uint32_t l = 0; l < width / 2; l++) {
+      low[l] = LLVMConstInt(g->i32, l, false);
+      high[l] = LLVMConstInt(g->i32, l + width / 2, false);
+    }
+    for (uint32_t k = 0; k < n; k++) {
+      LLVMValueRef none = LLVMGetPoison(LLVMTypeOf(acc[k])), v = acc[k];
+      if (width == 2) {
+        acc[k] = LLVMBuildExtractElement(g->b, v, low[0], "");
+        half[k] = LLVMBuildExtractElement(g->b, v, high[0], "");
+      } else {
+        acc[k] = LLVMBuildShuffleVector(g->b, v, none, LLVMConstVector(low, width / 2), "");
+        half[k] = LLVMBuildShuffleVector(g->b, v, none, LLVMConstVector(high, width / 2), "");
+      }
+    }
+    seer_gen_combine(g, combiner, dtype, n, acc, half);
+  }
+}

@@ -1,0 +1,375 @@
+// llvm_lin.c - integer expressions -> linear forms c + lane*l + sum coef*value over run-time values, and the scoped
+// value numbering under everything that computes addresses.
+//
+// Division and modulus: x = d*A + r, where A takes the terms whose coefficients d divides. When r is within [0, d) for
+// every lane and iteration, x/d = A and x%d = r without any arithmetic (this is what fused reshapes come down to);
+// otherwise only r is divided. Terms are added outermost loop first, so that LLVM can hoist every prefix of the sum.
+#include <string.h>
+
+#include "code/llvm_gen.h"
+
+// ---- value numbering
+
+typedef struct {
+  uint32_t tag, next;
+  const void *a, *b;
+  int64_t c;
+  LLVMValueRef v;
+} entry;
+
+#define BUCKETS 2048
+
+struct seer_gen_memo {
+  uint32_t bucket[BUCKETS];
+  size_t n, cap;
+  entry *entry;  // [0] unused
+  size_t n_mark, cap_mark;
+  size_t *mark;
+};
+
+static uint32_t bucket_of(uint32_t tag, const void *a, const void *b, int64_t c) {
+  uint64_t h = tag * UINT64_C(0x9E3779B97F4A7C15) ^ (uint64_t)(uintptr_t)a;
+  h = (h ^ (h >> 29)) * UINT64_C(0xBF58476D1CE4E5B9) ^ (uint64_t)(uintptr_t)b;
+  h = (h ^ (h >> 32)) * UINT64_C(0x94D049BB133111EB) ^ (uint64_t)c * UINT64_C(0x9E3779B97F4A7C15);
+  return (uint32_t)((h ^ (h >> 31)) % BUCKETS);
+}
+
+void seer_gen_memo_init(seer_gen *g) {
+  if (!g->memo) {
+    g->memo = SEER_NEW(g->arena, seer_gen_memo);
+    g->memo->cap = 1024;
+    g->memo->entry = SEER_NEW_ARRAY(g->arena, entry, g->memo->cap);
+    g->memo->cap_mark = 64;
+    g->memo->mark = SEER_NEW_ARRAY(g->arena, size_t, g->memo->cap_mark);
+  }
+  memset(g->memo->bucket, 0, sizeof(g->memo->bucket));
+  g->memo->n = 1;
+  g->memo->n_mark = 0;
+  g->tick++;
+}
+
+void seer_gen_memo_push(seer_gen *g) {
+  seer_gen_memo *m = g->memo;
+  m->mark = SEER_GROW(g->arena, size_t, m->mark, m->n_mark, &m->cap_mark);
+  m->mark[m->n_mark++] = m->n;
+  g->tick++;
+}
+
+void seer_gen_memo_pop(seer_gen *g) {
+  seer_gen_memo *m = g->memo;
+  size_t keep = m->mark[--m->n_mark];
+  while (m->n > keep) {  // newest first: each is the head of its chain
+    const entry *e = &m->entry[--m->n];
+    m->bucket[bucket_of(e->tag, e->a, e->b, e->c)] = e->next;
+  }
+  g->tick++;
+}
+
+LLVMValueRef seer_gen_memo_find(seer_gen *g, uint32_t tag, const void *a, const void *b, int64_t c) {
+  const seer_gen_memo *m = g->memo;
+  for (uint32_t k = m->bucket[bucket_of(tag, a, b, c)]; k != 0; k = m->entry[k].next) {
+    const entry *e = &m->entry[k];
+    if (e->tag == tag && e->a == a && e->b == b && e->c == c) return e->v;
+  }
+  return NULL;
+}
+
+void seer_gen_memo_add(seer_gen *g, uint32_t tag, const void *a, const void *b, int64_t c, LLVMValueRef v) {
+  seer_gen_memo *m = g->memo;
+  m->entry = SEER_GROW(g->arena, entry, m->entry, m->n, &m->cap);
+  uint32_t at = bucket_of(tag, a, b, c);
+  m->entry[m->n] = (entry){.tag = tag, .next = m->bucket[at], .a = a, .b = b, .c = c, .v = v};
+  m->bucket[at] = (uint32_t)m->n++;
+}
+
+enum { TAG_ADD = 1, TAG_MUL, TAG_GEP };
+
+LLVMValueRef seer_gen_add_i64(seer_gen *g, LLVMValueRef a, LLVMValueRef b) {
+  if (!a) return b;
+  LLVMValueRef v = seer_gen_memo_find(g, TAG_ADD, a, b, 0);
+  if (v) return v;
+  v = LLVMBuildNSWAdd(g->b, a, b, "");
+  seer_gen_memo_add(g, TAG_ADD, a, b, 0, v);
+  return v;
+}
+
+LLVMValueRef seer_gen_mul_i64(seer_gen *g, LLVMValueRef a, int64_t b) {
+  if (b == 1) return a;
+  LLVMValueRef v = seer_gen_memo_find(g, TAG_MUL, a, NULL, b);
+  if (v) return v;
+  v = LLVMBuildNSWMul(g->b, a, seer_gen_const_i64(g, b), "");
+  seer_gen_memo_add(g, TAG_MUL, a, NULL, b, v);
+  return v;
+}
+
+LLVMValueRef seer_gen_gep(seer_gen *g, LLVMTypeRef elem, LLVMValueRef p, LLVMValueRef index) {
+  int64_t tag = (int64_t)(intptr_t)elem;
+  LLVMValueRef v = seer_gen_memo_find(g, TAG_GEP, p, index, tag);
+  if (v) return v;
+  v = LLVMBuildGEP2(g->b, elem, p, &index, 1, "");
+  seer_gen_memo_add(g, TAG_GEP, p, index, tag, v);
+  return v;
+}
+
+LLVMValueRef seer_gen_gep_const(seer_gen *g, LLVMTypeRef elem, LLVMValueRef p, int64_t index) {
+  return index == 0 ? p : seer_gen_gep(g, elem, p, seer_gen_const_i64(g, index));
+}
+
+// ---- linear forms
+
+uint32_t seer_gen_expr_depth(const seer_gen *g, seer_expr e) {
+  const seer_expr_node *node = seer_gen_at(g, e);
+  uint32_t depth = 0;
+  if (node->op == SEER_EXPR_LOAD) return g->depth;
+  if (node->op == SEER_EXPR_VAR) {
+    const seer_gen_var *var = &g->var[node->ref];
+    if (var->kind == SEER_GEN_LET) return seer_gen_expr_depth(g, var->let);
+    return var->kind == SEER_GEN_VALUE || (var->kind == SEER_GEN_LANE && var->value) ? var->depth : 0;
+  }
+  for (uint32_t k = 0; k < 3; k++) {
+    if (node->arg[k].i == 0) continue;
+    uint32_t d = seer_gen_expr_depth(g, node->arg[k]);
+    if (d > depth) depth = d;
+  }
+  return depth;
+}
+
+static bool uses_hull(const seer_gen *g, seer_expr e) {
+  const seer_expr_node *node = seer_gen_at(g, e);
+  if (node->op == SEER_EXPR_VAR) {
+    const seer_gen_var *var = &g->var[node->ref];
+    if (var->kind == SEER_GEN_LET) return uses_hull(g, var->let);
+    return var->kind == SEER_GEN_HULL || var->kind == SEER_GEN_UNBOUND;
+  }
+  for (uint32_t k = 0; k < 3; k++) {
+    if (node->arg[k].i != 0 && uses_hull(g, node->arg[k])) return true;
+  }
+  for (uint32_t k = 0; node->op == SEER_EXPR_LOAD && k < node->n_index; k++) {
+    if (uses_hull(g, g->loop->expr.index[node->index0 + k])) return true;
+  }
+  return false;
+}
+
+static bool add_term(seer_gen_lin *x, const seer_gen_term *term, int64_t scale) {
+  int64_t coef = term->coef * scale;
+  if (coef == 0) return true;
+  for (uint32_t k = 0; k < x->n; k++) {
+    seer_gen_term *t = &x->term[k];
+    if (t->value != term->value || t->hull != term->hull) continue;
+    t->coef += coef;
+    if (t->coef == 0) {
+      x->n--;
+      memmove(t, t + 1, (x->n - k) * sizeof(*t));
+    }
+    return true;
+  }
+  if (x->n == SEER_GEN_MAX_TERMS) return false;
+  uint32_t at = x->n;  // stable by depth
+  while (at > 0 && x->term[at - 1].depth > term->depth) at--;
+  memmove(&x->term[at + 1], &x->term[at], (x->n - at) * sizeof(x->term[0]));
+  x->term[at] = *term;
+  x->term[at].coef = coef;
+  x->n++;
+  return true;
+}
+
+bool seer_gen_lin_add(seer_gen_lin *a, const seer_gen_lin *b, int64_t scale) {
+  a->c += b->c * scale;
+  a->lane += b->lane * scale;
+  for (uint32_t k = 0; k < b->n; k++) {
+    if (!add_term(a, &b->term[k], scale)) return false;
+  }
+  return true;
+}
+
+bool seer_gen_lin_range(const seer_gen *g, const seer_gen_lin *x, int64_t *out_low, int64_t *out_high) {
+  int64_t lanes = (int64_t)g->lanes - 1;
+  int64_t low = x->c + seer_min_i64(0, x->lane * lanes), high = x->c + seer_max_i64(0, x->lane * lanes);
+  for (uint32_t k = 0; k < x->n; k++) {
+    const seer_gen_term *t = &x->term[k];
+    if (t->low == INT64_MIN || t->high == INT64_MAX) return false;
+    int64_t at_low, at_high;
+    if (__builtin_mul_overflow(t->coef, t->low, &at_low) || __builtin_mul_overflow(t->coef, t->high, &at_high) ||
+        __builtin_add_overflow(low, seer_min_i64(at_low, at_high), &low) ||
+        __builtin_add_overflow(high, seer_max_i64(at_low, at_high), &high)) {
+      return false;
+    }
+  }
+  *out_low = low;
+  *out_high = high;
+  return true;
+}
+
+LLVMValueRef seer_gen_lin_value(seer_gen *g, const seer_gen_lin *x) {
+  LLVMValueRef sum = NULL;
+  for (uint32_t k = 0; k < x->n; k++) {
+    sum = seer_gen_add_i64(g, sum, seer_gen_mul_i64(g, x->term[k].value, x->term[k].coef));
+  }
+  if (!sum) return seer_gen_const_i64(g, x->c);
+  return x->c == 0 ? sum : seer_gen_add_i64(g, sum, seer_gen_const_i64(g, x->c));
+}
+
+seer_gen_value seer_gen_lin_lanes(seer_gen *g, const seer_gen_lin *x) {
+  seer_gen_value base = {.v = seer_gen_lin_value(g, x)};
+  if (x->lane == 0) return base;
+  LLVMValueRef step[256];
+  SEER_ASSERT(g->lanes <= SEER_COUNT_OF(step), "%u lanes", g->lanes);
+  for (uint32_t l = 0; l < g->lanes; l++) step[l] = seer_gen_const_i64(g, x->lane * (int64_t)l);
+  LLVMValueRef v = LLVMBuildNSWAdd(g->b, seer_gen_splat(g, base.v, g->lanes), LLVMConstVector(step, g->lanes), "");
+  return (seer_gen_value){.v = v, .is_vec = true};
+}
+
+// A part that stays opaque: one term, or a constant if that is what comes out.
+static bool opaque_value(LLVMValueRef v, uint32_t depth, int64_t low, int64_t high, seer_gen_lin *out) {
+  memset(out, 0, sizeof(*out));
+  if (LLVMIsAConstantInt(v)) {
+    out->c = LLVMConstIntGetSExtValue(v);
+    return true;
+  }
+  out->n = 1;
+  out->term[0] = (seer_gen_term){.coef = 1, .value = v, .depth = depth, .low = low, .high = high};
+  return true;
+}
+
+static bool opaque(seer_gen *g, seer_expr e, seer_gen_lin *out) {
+  if (g->is_planning || uses_hull(g, e)) return false;
+  seer_gen_value v = seer_gen_expr_raw(g, e);
+  if (v.is_vec) return false;
+  int64_t low = INT64_MIN, high = INT64_MAX;
+  if (!seer_expr_range(&g->loop->expr, e, g->low, g->high, &low, &high)) {
+    low = INT64_MIN;
+    high = INT64_MAX;
+  }
+  return opaque_value(v.v, seer_gen_expr_depth(g, e), low, high, out);
+}
+
+// floor(v / d) or v mod d of a run-time value; `is_natural`: v >= 0.
+static LLVMValueRef divide(seer_gen *g, LLVMValueRef v, int64_t d, bool is_mod, bool is_natural) {
+  LLVMValueRef by = seer_gen_const_i64(g, d);
+  if (is_natural) return is_mod ? LLVMBuildURem(g->b, v, by, "") : LLVMBuildUDiv(g->b, v, by, "");
+  LLVMValueRef rest = LLVMBuildSRem(g->b, v, by, "");
+  LLVMValueRef is_negative = LLVMBuildICmp(g->b, LLVMIntSLT, rest, seer_gen_const_i64(g, 0), "");
+  if (is_mod) return seer_gen_select(g, is_negative, LLVMBuildAdd(g->b, rest, by, ""), rest);
+  LLVMValueRef quotient = LLVMBuildSDiv(g->b, v, by, "");
+  return seer_gen_select(g, is_negative, LLVMBuildSub(g->b, quotient, seer_gen_const_i64(g, 1), ""), quotient);
+}
+
+static bool split(seer_gen *g, const seer_gen_lin *x, int64_t d, bool is_mod, seer_gen_lin *out) {
+  seer_gen_lin whole, rest;
+  memset(&whole, 0, sizeof(whole));
+  memset(&rest, 0, sizeof(rest));
+  for (uint32_t k = 0; k < x->n; k++) {
+    seer_gen_term t = x->term[k];
+    if (t.coef % d == 0) {
+      t.coef /= d;
+      whole.term[whole.n++] = t;
+    } else {  // 7 mod 4: 4 + 3, so that the rest stays small
+      seer_gen_term part = t;
+      int64_t q = seer_floor_div(t.coef, d);
+      if (t.low != INT64_MIN && t.low >= 0 && q != 0) {
+        part.coef = q;
+        whole.term[whole.n++] = part;
+        t.coef -= q * d;
+      }
+      rest.term[rest.n++] = t;
+    }
+  }
+  whole.c = seer_floor_div(x->c, d);
+  rest.c = seer_floor_mod(x->c, d);
+  if (x->lane % d == 0) {
+    whole.lane = x->lane / d;
+  } else {
+    rest.lane = x->lane;
+  }
+  int64_t low, high;
+  bool is_known = seer_gen_lin_range(g, &rest, &low, &high);
+  if (is_known && seer_floor_div(low, d) == seer_floor_div(high, d)) {
+    int64_t q = seer_floor_div(low, d);  // the same for all
+    rest.c -= q * d;
+    whole.c += q;
+    *out = is_mod ? rest : whole;
+    return true;
+  }
+  if (rest.lane != 0 || g->is_planning) return false;
+  for (uint32_t k = 0; k < rest.n; k++) {
+    if (!rest.term[k].value) return false;  // a hull
+  }
+  uint32_t depth = rest.n ? rest.term[rest.n - 1].depth : 0;
+  LLVMValueRef v = divide(g, seer_gen_lin_value(g, &rest), d, is_mod, is_known && low >= 0);
+  seer_gen_lin part;
+  int64_t q_low = is_known ? seer_floor_div(low, d) : INT64_MIN, q_high = is_known ? seer_floor_div(high, d) : INT64_MAX;
+  if (is_mod) return opaque_value(v, depth, 0, d - 1, out);
+  opaque_value(v, depth, q_low, q_high, &part);
+  *out = whole;
+  return seer_gen_lin_add(out, &part, 1);
+}
+
+static bool lin_of_var(seer_gen *g, uint32_t ref, seer_gen_lin *out) {
+  const seer_gen_var *var = &g->var[ref];
+  const seer_loop_var *decl = &g->loop->var[ref];
+  memset(out, 0, sizeof(*out));
+  switch (var->kind) {
+    case SEER_GEN_UNBOUND: return false;
+    case SEER_GEN_CONST: out->c = var->c; return true;
+    case SEER_GEN_LET: return seer_gen_lin_of(g, var->let, out);
+    case SEER_GEN_HULL:
+      out->n = 1;
+      out->term[0] = (seer_gen_term){.coef = 1, .hull = ref + 1, .low = decl->low, .high = decl->high};
+      return true;
+    case SEER_GEN_VALUE:
+    case SEER_GEN_LANE:
+      out->c = var->c;
+      out->lane = var->kind == SEER_GEN_LANE;
+      if (var->value) {
+        out->n = 1;
+        out->term[0] = (seer_gen_term){
+            .coef = 1, .value = var->value, .depth = var->depth, .low = decl->low, .high = decl->high - var->c};
+        if (out->lane) out->term[0].high -= (int64_t)g->lanes - 1;
+      }
+      return true;
+  }
+  return false;
+}
+
+bool seer_gen_lin_of(seer_gen *g, seer_expr e, seer_gen_lin *out) {
+  const seer_expr_node *node = seer_gen_at(g, e);
+  seer_gen_lin b;
+  switch ((int)node->op) {
+    case SEER_EXPR_CONST_I:
+      memset(out, 0, sizeof(*out));
+      out->c = node->value.i;
+      return true;
+    case SEER_EXPR_VAR: return lin_of_var(g, node->ref, out);
+    case SEER_EXPR_ADD:
+    case SEER_EXPR_SUB:
+      if (node->dtype != SEER_DTYPE_I64) break;
+      if (!seer_gen_lin_of(g, node->arg[0], out) || !seer_gen_lin_of(g, node->arg[1], &b)) return false;
+      if (seer_gen_lin_add(out, &b, node->op == SEER_EXPR_ADD ? 1 : -1)) return true;
+      return opaque(g, e, out);
+    case SEER_EXPR_NEG:
+      if (node->dtype != SEER_DTYPE_I64) break;
+      if (!seer_gen_lin_of(g, node->arg[0], &b)) return false;
+      memset(out, 0, sizeof(*out));
+      return seer_gen_lin_add(out, &b, -1);
+    case SEER_EXPR_MUL: {
+      if (node->dtype != SEER_DTYPE_I64) break;
+      seer_gen_lin a;
+      if (!seer_gen_lin_of(g, node->arg[0], &a) || !seer_gen_lin_of(g, node->arg[1], &b)) return false;
+      memset(out, 0, sizeof(*out));
+      if (b.n == 0 && b.lane == 0) return seer_gen_lin_add(out, &a, b.c);
+      if (a.n == 0 && a.lane == 0) return seer_gen_lin_add(out, &b, a.c);
+      break;
+    }
+    case SEER_EXPR_DIV:
+    case SEER_EXPR_MOD:
+      if (node->dtype != SEER_DTYPE_I64) break;
+      if (!seer_gen_lin_of(g, node->arg[1], &b) || b.n != 0 || b.lane != 0 || b.c <= 0) break;
+      {
+        seer_gen_lin a;
+        if (!seer_gen_lin_of(g, node->arg[0], &a)) return false;
+        return split(g, &a, b.c, node->op == SEER_EXPR_MOD, out);
+      }
+    default: break;
+  }
+  return opaque(g, e, out);
+}

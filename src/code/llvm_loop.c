@@ -1,0 +1,681 @@
+// llvm_loop.c - blocks, loops, the two versions of a tile, and stores.
+//
+// A block whose loops are all copies, lanes or reductions is a tile. Where bounds or guards inside a tile cannot be
+// decided when compiling, it is emitted twice under one run-time test made in front of it: FULL, when every bound is at
+// least its extent and every guard holds over the whole hull of the tile (interval arithmetic on its linear form), has
+// no checks; GENERAL has predicates (rows), masks (lanes) and chosen pointers (guards). Iterations beyond a bound
+// compute with whatever their safe loads give; their stores do not reach memory.
+#include <string.h>
+
+#include "code/llvm_gen.h"
+
+static void emit_block(seer_gen *g, uint32_t id);
+
+static LLVMBasicBlockRef new_block(seer_gen *g) { return LLVMAppendBasicBlockInContext(g->context, g->fn, ""); }
+
+LLVMValueRef seer_gen_alloca(seer_gen *g, LLVMTypeRef type, uint32_t align) {
+  LLVMValueRef v = LLVMBuildAlloca(g->at_entry, type, "");
+  LLVMSetAlignment(v, align);
+  return v;
+}
+
+bool seer_gen_cuts(const seer_gen *g, uint32_t node) { return !g->node[node].is_exact && !g->node[node].is_full; }
+
+seer_gen_mode seer_gen_mode_of(const seer_gen *g, uint32_t node) {
+  const seer_gen_node *plan = &g->node[node];
+  bool is_serial = g->loop->node[node].ann == SEER_LOOP_SERIAL;
+  if (plan->mode == SEER_GEN_COPIES && is_serial && g->loop->node[node].extent > 1 && seer_gen_cuts(g, node)) {
+    return SEER_GEN_LOOP;
+  }
+  return plan->mode;
+}
+
+static void push_pred(seer_gen *g, LLVMValueRef cond, uint32_t depth, uint32_t var) {
+  SEER_ASSERT(g->n_pred < SEER_GEN_MAX_PREDS, "%u predicates", g->n_pred);
+  g->pred[g->n_pred++] = (seer_gen_pred){.cond = cond, .depth = depth, .var = var};
+}
+
+static void bind(seer_gen *g, uint32_t var, seer_gen_bind kind, int64_t c, LLVMValueRef value) {
+  g->var[var] = (seer_gen_var){.kind = kind, .c = c, .value = value, .depth = g->depth};
+  g->tick++;
+}
+
+// ---- loops
+
+// Opens `for (i = 0; i < n_trips; i++)`; returns i. With `may_be_empty` the first test comes before the body.
+typedef struct {
+  LLVMBasicBlockRef body, done;
+  LLVMValueRef i, trips;
+} open_loop;
+
+static open_loop begin_loop(seer_gen *g, LLVMValueRef trips, bool may_be_empty) {
+  open_loop loop = {.body = new_block(g), .done = new_block(g), .trips = trips};
+  LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
+  LLVMValueRef zero = seer_gen_const_i64(g, 0);
+  if (may_be_empty) {
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSGT, trips, zero, ""), loop.body, loop.done);
+  } else {
+    LLVMBuildBr(g->b, loop.body);
+  }
+  LLVMPositionBuilderAtEnd(g->b, loop.body);
+  loop.i = LLVMBuildPhi(g->b, g->i64, "");
+  LLVMAddIncoming(loop.i, &zero, &from, 1);
+  seer_gen_memo_push(g);
+  g->depth++;
+  return loop;
+}
+
+static void end_loop(seer_gen *g, open_loop *loop) {
+  LLVMValueRef next = LLVMBuildNSWAdd(g->b, loop->i, seer_gen_const_i64(g, 1), "");
+  LLVMSetNUW(next, true);
+  LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
+  LLVMAddIncoming(loop->i, &next, &from, 1);
+  LLVMValueRef more = LLVMBuildICmp(g->b, LLVMIntULT, next, loop->trips, "");
+  LLVMBuildCondBr(g->b, more, loop->body, loop->done);
+  LLVMPositionBuilderAtEnd(g->b, loop->done);
+  g->depth--;
+  seer_gen_memo_pop(g);
+}
+
+static void emit_serial(seer_gen *g, uint32_t id) {
+  const seer_loop_node *node = &g->loop->node[id];
+  const seer_gen_node *plan = &g->node[id];
+  int64_t step = plan->step;
+  LLVMValueRef trips = seer_gen_const_i64(g, node->extent / step);
+  bool may_be_empty = false;
+  if (seer_gen_cuts(g, id)) {
+    SEER_ASSERT(step == 1, "a cut loop is not unrolled in part");
+    LLVMValueRef bound = seer_gen_expr(g, node->bound).v;
+    LLVMValueRef args[2] = {bound, trips};
+    trips = seer_gen_call(g, "llvm.smin", &g->i64, 1, args, 2);
+    may_be_empty = plan->bound_low < 1;
+  }
+  open_loop loop = begin_loop(g, trips, may_be_empty);
+  LLVMValueRef first = step == 1 ? loop.i : seer_gen_mul_i64(g, loop.i, step);
+  for (int64_t k = 0; k < step; k++) {
+    bind(g, node->var, SEER_GEN_VALUE, k, first);
+    emit_block(g, node->body);
+  }
+  end_loop(g, &loop);
+  g->var[node->var].kind = SEER_GEN_UNBOUND;
+  g->tick++;
+}
+
+// One vector of `lanes` lanes whose first is `base` (a constant, plus `value`), cut by `bound` (NULL: not).
+static void lanes_copy(seer_gen *g, uint32_t id, int64_t base, LLVMValueRef value, uint32_t lanes, LLVMValueRef bound,
+    void (*each)(void *user), void *user) {
+  const seer_loop_node *node = &g->loop->node[id];
+  uint32_t old_var = g->lane_var, old_lanes = g->lanes, n_pred = g->n_pred;
+  LLVMValueRef old_mask = g->lane_mask;
+  LLVMValueRef rest = bound;
+  if (bound && base != 0) rest = LLVMBuildNSWSub(g->b, bound, seer_gen_const_i64(g, base), "");
+  if (bound && value) rest = LLVMBuildNSWSub(g->b, rest, value, "");
+  g->lane_mask = NULL;
+  if (lanes == 1) {
+    bind(g, node->var, value ? SEER_GEN_VALUE : SEER_GEN_CONST, base, value);
+    if (bound) {
+      LLVMValueRef cond = LLVMBuildICmp(g->b, LLVMIntSGT, rest, seer_gen_const_i64(g, 0), "");
+      push_pred(g, cond, g->depth, node->var);
+    }
+  } else {
+    g->lanes = lanes;
+    g->lane_var = node->var;
+    bind(g, node->var, SEER_GEN_LANE, base, value);
+    if (bound) g->lane_mask = seer_gen_lanes_below(g, rest);
+  }
+  g->tick++;
+  each(user);
+  g->lane_var = old_var;
+  g->lanes = old_lanes;
+  g->lane_mask = old_mask;
+  g->n_pred = n_pred;
+  g->tick++;
+}
+
+static void for_lanes(seer_gen *g, uint32_t id, LLVMValueRef bound, void (*each)(void *user), void *user) {
+  const seer_loop_node *node = &g->loop->node[id];
+  const seer_gen_node *plan = &g->node[id];
+  int64_t at = 0;
+  g->chunk = 0;
+  if (plan->is_chunk_loop) {
+    int64_t trips = node->extent / plan->lanes;
+    LLVMValueRef n = seer_gen_const_i64(g, trips);
+    if (bound) {  // only vectors that begin before the bound
+      LLVMValueRef up = LLVMBuildNSWAdd(g->b, bound, seer_gen_const_i64(g, plan->lanes - 1), "");
+      LLVMValueRef args[2] = {LLVMBuildSDiv(g->b, up, seer_gen_const_i64(g, plan->lanes), ""), n};
+      n = seer_gen_call(g, "llvm.smin", &g->i64, 1, args, 2);
+    }
+    open_loop loop = begin_loop(g, n, bound && plan->bound_low < 1);
+    lanes_copy(g, id, 0, seer_gen_mul_i64(g, loop.i, plan->lanes), plan->lanes, bound, each, user);
+    end_loop(g, &loop);
+    at = trips * plan->lanes;
+    g->chunk = 1;
+  }
+  for (; at < node->extent; g->chunk++) {
+    uint32_t lanes = seer_gen_chunk_lanes(plan, node->extent - at);
+    lanes_copy(g, id, at, NULL, lanes, at + lanes <= plan->bound_low ? NULL : bound, each, user);
+    at += lanes;
+  }
+  g->chunk = 0;
+}
+
+void seer_gen_for_copies(seer_gen *g, uint32_t id, void (*each)(void *user), void *user) {
+  const seer_loop_node *node = &g->loop->node[id];
+  const seer_gen_node *plan = &g->node[id];
+  uint32_t n_pred = g->n_pred;
+  LLVMValueRef bound = NULL;
+  uint32_t depth = 0;
+  if (seer_gen_cuts(g, id)) {
+    bound = seer_gen_expr(g, node->bound).v;
+    depth = seer_gen_expr_depth(g, node->bound);
+    if (plan->bound_low < 1) {  // perhaps not one iteration is meant
+      LLVMValueRef some = LLVMBuildICmp(g->b, LLVMIntSGT, bound, seer_gen_const_i64(g, 0), "");
+      push_pred(g, some, depth, SEER_GEN_NO_VAR);
+    }
+  }
+  if (seer_gen_mode_of(g, id) == SEER_GEN_LANES) {
+    for_lanes(g, id, bound, each, user);
+  } else {
+    for (int64_t i = 0; i < node->extent; i++) {
+      uint32_t keep = g->n_pred;
+      bind(g, node->var, SEER_GEN_CONST, i, NULL);
+      if (bound && i >= plan->bound_low) {
+        push_pred(g, LLVMBuildICmp(g->b, LLVMIntSGT, bound, seer_gen_const_i64(g, i), ""), depth, node->var);
+      }
+      each(user);
+      g->n_pred = keep;
+    }
+  }
+  g->var[node->var].kind = SEER_GEN_UNBOUND;
+  g->n_pred = n_pred;
+  g->tick++;
+}
+
+typedef struct {
+  seer_gen *g;
+  uint32_t body;
+} block_of;
+
+static void emit_copy(void *user) {
+  const block_of *b = user;
+  emit_block(b->g, b->body);
+}
+
+static void emit_for(seer_gen *g, uint32_t id) {
+  const seer_loop_node *node = &g->loop->node[id];
+  bool is_hoisted = seer_gen_hoist_begin(g, id);
+  if (seer_gen_mode_of(g, id) == SEER_GEN_LOOP) {
+    emit_serial(g, id);
+  } else {
+    block_of b = {.g = g, .body = node->body};
+    seer_gen_for_copies(g, id, emit_copy, &b);
+  }
+  if (is_hoisted) seer_gen_hoist_end(g, id);
+}
+
+// ---- stores
+
+void seer_gen_active_of(seer_gen *g, const seer_loop_node *store, bool is_lane_in_address, seer_gen_active *out) {
+  memset(out, 0, sizeof(*out));
+  for (uint32_t k = 0; k < g->n_pred; k++) {
+    const seer_gen_pred *p = &g->pred[k];
+    out->uniform = seer_gen_and(g, out->uniform, p->cond);
+    if (p->var == SEER_GEN_NO_VAR || !seer_gen_index_depends(g, store->index, store->n_index, p->var)) {
+      out->reduce_uniform = seer_gen_and(g, out->reduce_uniform, p->cond);
+    }
+  }
+  out->mask = g->lane_mask;
+  if (!is_lane_in_address) out->reduce_mask = g->lane_mask;
+}
+
+void seer_gen_accumulate(seer_gen *g, const seer_loop_node *store, uint32_t lanes, LLVMValueRef cond,
+    LLVMValueRef *acc) {
+  LLVMValueRef value[SEER_DAG_MAX_VALUES], old[SEER_DAG_MAX_VALUES];
+  seer_dtype dtype[SEER_DAG_MAX_VALUES];
+  memcpy(old, acc, sizeof(old));
+  for (uint32_t k = 0; k < store->n_values; k++) dtype[k] = g->loop->buf[store->buf[k]].dtype;
+  const seer_expr_node *product = seer_gen_at(g, store->value[0]);
+  if (store->combiner == SEER_COMBINE_SUM && product->op == SEER_EXPR_MUL && seer_dtype_is_float(dtype[0]) &&
+      store->n_values == 1) {
+    LLVMTypeRef type = LLVMTypeOf(acc[0]);
+    LLVMValueRef args[3] = {seer_gen_expr(g, product->arg[0]).v, seer_gen_expr(g, product->arg[1]).v, acc[0]};
+    for (uint32_t k = 0; k < 2; k++) {
+      if (seer_gen_width(args[k]) != lanes) args[k] = seer_gen_splat(g, args[k], lanes);
+    }
+    acc[0] = seer_gen_call(g, "llvm.fmuladd", &type, 1, args, 3);
+  } else {
+    for (uint32_t k = 0; k < store->n_values; k++) {
+      value[k] = seer_gen_expr(g, store->value[k]).v;
+      if (seer_gen_width(value[k]) != lanes) value[k] = seer_gen_splat(g, value[k], lanes);
+    }
+    seer_gen_combine(g, store->combiner, dtype, store->n_values, acc, value);
+  }
+  if (!cond) return;
+  for (uint32_t k = 0; k < store->n_values; k++) acc[k] = seer_gen_select(g, cond, acc[k], old[k]);
+}
+
+// A reduction over lanes that could not be hoisted: combined lane by lane at once.
+static void store_across_lanes(seer_gen *g, const seer_loop_node *node, const seer_gen_addr *addr,
+    const seer_gen_active *active) {
+  LLVMValueRef part[SEER_DAG_MAX_VALUES], acc[SEER_DAG_MAX_VALUES];
+  seer_dtype dtype[SEER_DAG_MAX_VALUES];
+  for (uint32_t k = 0; k < node->n_values; k++) {
+    dtype[k] = g->loop->buf[node->buf[k]].dtype;
+  }
+  for (uint32_t k = 0; k < node->n_values; k++) part[k] = seer_gen_identity(g, node->combiner, dtype, k, g->lanes);
+  seer_gen_accumulate(g, node, g->lanes, g->lane_mask, part);
+  seer_gen_horizontal(g, node->combiner, dtype, node->n_values, part);
+  bool is_reg = g->buf[node->buf[0]].is_reg;
+  LLVMValueRef uniform = is_reg ? NULL : active->uniform;
+  for (uint32_t k = 0; k < node->n_values; k++) acc[k] = seer_gen_load_target(g, &addr[k], uniform, NULL).v;
+  LLVMValueRef old[SEER_DAG_MAX_VALUES];
+  memcpy(old, acc, sizeof(old));
+  seer_gen_combine(g, node->combiner, dtype, node->n_values, acc, part);
+  for (uint32_t k = 0; k < node->n_values; k++) {
+    if (is_reg && active->reduce_uniform) acc[k] = seer_gen_select(g, active->reduce_uniform, acc[k], old[k]);
+    seer_gen_store_target(g, &addr[k], (seer_gen_value){.v = acc[k]}, uniform, NULL);
+  }
+}
+
+static void emit_store(seer_gen *g, const seer_loop_node *node) {
+  seer_gen_addr addr[SEER_DAG_MAX_VALUES];
+  for (uint32_t k = 0; k < node->n_values; k++) {
+    seer_gen_address(g, node->buf[k], node->index, node->n_index, &addr[k]);
+  }
+  bool is_lane = !addr[0].is_regular || addr[0].at.lane != 0;
+  seer_gen_active active;
+  seer_gen_active_of(g, node, is_lane, &active);
+  if (g->hoist && g->hoist->store == (uint32_t)(node - g->loop->node)) {
+    seer_gen_hoist_update(g, node, addr, &active);
+    return;
+  }
+  if (node->combiner != SEER_COMBINE_NONE && g->lanes > 1 && !is_lane) {
+    store_across_lanes(g, node, addr, &active);
+    return;
+  }
+  // Into local memory an iteration beyond its bound may write what it likes: nobody reads it there.
+  const seer_gen_buf *buf = &g->buf[node->buf[0]];
+  bool is_local = g->loop->buf[node->buf[0]].storage == SEER_STORE_LOCAL;
+  bool is_free = buf->is_one_writer && (buf->is_reg || (is_local && addr[0].is_inside));
+  bool is_select = buf->is_reg && (!is_free || active.reduce_uniform || active.reduce_mask);
+  LLVMValueRef uniform = active.uniform, mask = active.mask;
+  if (is_free) {
+    uniform = active.reduce_uniform;
+    mask = active.reduce_mask;
+  }
+  seer_gen_value value[SEER_DAG_MAX_VALUES];
+  LLVMValueRef acc[SEER_DAG_MAX_VALUES] = {0};
+  uint32_t lanes = is_lane ? g->lanes : 1;
+  bool must_load = node->combiner != SEER_COMBINE_NONE || is_select;
+  for (uint32_t k = 0; k < node->n_values && must_load; k++) {
+    acc[k] = seer_gen_load_target(g, &addr[k], uniform, mask).v;
+  }
+  if (node->combiner == SEER_COMBINE_NONE) {
+    for (uint32_t k = 0; k < node->n_values; k++) {
+      value[k] = seer_gen_expr(g, node->value[k]);
+      if (!is_select) continue;
+      LLVMValueRef v = is_lane ? seer_gen_widen(g, value[k]) : value[k].v;
+      if (uniform) v = seer_gen_select(g, uniform, v, acc[k]);
+      if (mask && is_lane) v = LLVMBuildSelect(g->b, mask, v, acc[k], "");
+      value[k] = (seer_gen_value){.v = v, .is_vec = is_lane};
+    }
+  } else {
+    LLVMValueRef cond = NULL;
+    if (is_select) {
+      cond = mask && is_lane ? mask : NULL;
+      if (uniform && cond) cond = seer_gen_and(g, cond, seer_gen_splat(g, uniform, lanes));
+      if (uniform && !cond) cond = uniform;
+    }
+    seer_gen_accumulate(g, node, lanes, cond, acc);
+    for (uint32_t k = 0; k < node->n_values; k++) value[k] = (seer_gen_value){.v = acc[k], .is_vec = is_lane};
+  }
+  for (uint32_t k = 0; k < node->n_values; k++) seer_gen_store_target(g, &addr[k], value[k], uniform, mask);
+}
+
+// ---- versions
+
+typedef struct {
+  bool is_open;  // contains a loop that stays and is no reduction: versions are made further in
+  bool has_checks;
+} tile_facts;
+
+typedef struct {
+  seer_gen *g;
+  bool found;
+} guard_search;
+
+static void find_guard(void *user, seer_expr load) {
+  guard_search *s = user;
+  const seer_expr_node *node = seer_gen_at(s->g, load);
+  if (node->arg[0].i != 0 && !seer_gen_is_true(s->g, node->arg[0])) s->found = true;
+}
+
+static void look_at(seer_gen *g, uint32_t id, bool is_alone, tile_facts *facts) {
+  for (; id != 0; id = is_alone ? 0 : g->loop->node[id].next) {
+    const seer_loop_node *node = &g->loop->node[id];
+    guard_search search = {.g = g};
+    switch (node->kind) {
+      case SEER_NODE_FOR: {
+        const seer_gen_node *plan = &g->node[id];
+        if (plan->mode == SEER_GEN_LOOP || plan->is_chunk_loop) {
+          if (!node->is_reduce) facts->is_open = true;
+        } else if (!plan->is_exact) {
+          facts->has_checks = true;
+        }
+        look_at(g, node->body, false, facts);
+        break;
+      }
+      case SEER_NODE_LET: seer_gen_visit_loads(g, node->value[0], find_guard, &search); break;
+      case SEER_NODE_ALLOC: break;
+      case SEER_NODE_STORE:
+        for (uint32_t k = 0; k < node->n_values; k++) seer_gen_visit_loads(g, node->value[k], find_guard, &search);
+        break;
+    }
+    facts->has_checks = facts->has_checks || search.found;
+  }
+}
+
+#define MAX_PROVED 256
+
+typedef struct {
+  seer_gen *g;
+  LLVMValueRef all;  // conjunction so far
+  uint32_t n_node, n_expr;
+  uint32_t node[MAX_PROVED];
+  uint32_t expr[MAX_PROVED];
+} version_test;
+
+// x >= 0 for all values of the hull variables: the test on what is known in front of the tile. NULL: cannot be had.
+static LLVMValueRef never_negative(seer_gen *g, seer_gen_lin *x) {
+  for (uint32_t k = 0; k < x->n;) {
+    seer_gen_term *t = &x->term[k];
+    if (t->value) {
+      k++;
+      continue;
+    }
+    x->c += seer_min_i64(t->coef * t->low, t->coef * t->high);
+    x->n--;
+    memmove(t, t + 1, (x->n - k) * sizeof(*t));
+  }
+  if (x->lane != 0) return NULL;
+  LLVMValueRef v = seer_gen_lin_value(g, x);
+  return LLVMBuildICmp(g->b, LLVMIntSGE, v, seer_gen_const_i64(g, 0), "");
+}
+
+// Adds a condition unless it can never hold; then the check stays in the FULL version.
+static bool require(version_test *t, seer_gen_lin *x) {
+  int64_t low, high;
+  if (seer_gen_lin_range(t->g, x, &low, &high) && high < 0) return false;
+  LLVMValueRef cond = never_negative(t->g, x);
+  bool is_true;
+  if (!cond || (seer_gen_const_bool(cond, &is_true) && !is_true)) return false;
+  int64_t rest_low, rest_high;
+  if (seer_gen_lin_range(t->g, x, &rest_low, &rest_high) && rest_high < 0) return false;
+  t->all = seer_gen_and(t->g, t->all, cond);
+  return true;
+}
+
+static void prove(version_test *t, seer_expr e) {
+  seer_gen *g = t->g;
+  const seer_expr_node *node = seer_gen_at(g, e);
+  if (node->op == SEER_EXPR_AND && node->dtype == SEER_DTYPE_BOOL) {
+    prove(t, node->arg[0]);
+    prove(t, node->arg[1]);
+    return;
+  }
+  if (seer_gen_is_true(g, e) || t->n_expr == MAX_PROVED) return;
+  for (uint32_t k = 0; k < t->n_expr; k++) {
+    if (t->expr[k] == e.i) return;
+  }
+  int op = node->op;
+  if (op != SEER_EXPR_LT && op != SEER_EXPR_LE && op != SEER_EXPR_GT && op != SEER_EXPR_GE) return;
+  if (seer_gen_at(g, node->arg[0])->dtype != SEER_DTYPE_I64) return;
+  bool flip = op == SEER_EXPR_LT || op == SEER_EXPR_LE;
+  seer_gen_lin x, b;
+  if (!seer_gen_lin_of(g, node->arg[flip ? 1 : 0], &x) || !seer_gen_lin_of(g, node->arg[flip ? 0 : 1], &b)) return;
+  if (!seer_gen_lin_add(&x, &b, -1)) return;
+  if (op == SEER_EXPR_LT || op == SEER_EXPR_GT) x.c -= 1;
+  if (require(t, &x)) t->expr[t->n_expr++] = e.i;
+}
+
+static void prove_guard(void *user, seer_expr load) {
+  version_test *t = user;
+  const seer_expr_node *node = seer_gen_at(t->g, load);
+  if (node->arg[0].i != 0) prove(t, node->arg[0]);
+}
+
+static void collect(version_test *t, uint32_t id, bool is_alone) {
+  seer_gen *g = t->g;
+  for (; id != 0; id = is_alone ? 0 : g->loop->node[id].next) {
+    const seer_loop_node *node = &g->loop->node[id];
+    switch (node->kind) {
+      case SEER_NODE_FOR: {
+        const seer_gen_node *plan = &g->node[id];
+        seer_gen_lin bound;
+        if (plan->mode != SEER_GEN_LOOP && !plan->is_exact && t->n_node < MAX_PROVED &&
+            seer_gen_lin_of(g, node->bound, &bound)) {
+          bound.c -= node->extent;
+          if (require(t, &bound)) t->node[t->n_node++] = id;
+        }
+        bind(g, node->var, SEER_GEN_HULL, 0, NULL);
+        collect(t, node->body, false);
+        g->var[node->var].kind = SEER_GEN_UNBOUND;
+        break;
+      }
+      case SEER_NODE_LET:
+        g->var[node->var] = (seer_gen_var){.kind = SEER_GEN_LET, .let = node->value[0]};
+        seer_gen_visit_loads(g, node->value[0], prove_guard, t);
+        break;
+      case SEER_NODE_ALLOC: break;
+      case SEER_NODE_STORE:
+        for (uint32_t k = 0; k < node->n_values; k++) seer_gen_visit_loads(g, node->value[k], prove_guard, t);
+        break;
+    }
+  }
+  g->tick++;
+}
+
+static void emit_node(seer_gen *g, uint32_t id);
+
+static void emit_nodes(seer_gen *g, uint32_t id, bool is_alone) {
+  for (; id != 0; id = is_alone ? 0 : g->loop->node[id].next) emit_node(g, id);
+}
+
+static void mark_full(seer_gen *g, const version_test *t, bool is_full) {
+  for (uint32_t k = 0; k < t->n_node; k++) g->node[t->node[k]].is_full = is_full;
+  for (uint32_t k = 0; k < t->n_expr; k++) g->full_proof[t->expr[k]] = is_full;
+  g->tick++;
+}
+
+// One node, or it and all that follow it.
+static void emit_versions(seer_gen *g, uint32_t id, bool is_alone) {
+  version_test *t = SEER_NEW(g->arena, version_test);
+  t->g = g;
+  collect(t, id, is_alone);
+  bool has_full = t->n_node + t->n_expr > 0;
+  g->in_version = true;
+  if (!has_full || !t->all) {  // nothing to test, or known to hold
+    mark_full(g, t, has_full);
+    emit_nodes(g, id, is_alone);
+    mark_full(g, t, false);
+    g->in_version = false;
+    return;
+  }
+  LLVMBasicBlockRef full = new_block(g), general = new_block(g), join = new_block(g);
+  LLVMBuildCondBr(g->b, t->all, full, general);
+  for (uint32_t is_general = 0; is_general < 2; is_general++) {
+    LLVMPositionBuilderAtEnd(g->b, is_general ? general : full);
+    seer_gen_memo_push(g);
+    mark_full(g, t, !is_general);
+    emit_nodes(g, id, is_alone);
+    LLVMBuildBr(g->b, join);
+    seer_gen_memo_pop(g);
+  }
+  LLVMPositionBuilderAtEnd(g->b, join);
+  g->in_version = false;
+}
+
+// ---- blocks
+
+static void emit_alloc(seer_gen *g, uint32_t buf) {
+  seer_gen_buf *b = &g->buf[buf];
+  const seer_loop_buf *decl = &g->loop->buf[buf];
+  LLVMTypeRef elem = seer_gen_memory_type(g, decl->dtype);
+  if (b->is_reg) {
+    b->base = seer_gen_alloca(g, LLVMArrayType2(elem, (uint64_t)decl->n_elems), 64);
+  } else {
+    b->base = seer_gen_gep_const(g, g->i8, g->scratch, (int64_t)b->scratch_offset);
+  }
+}
+
+static void emit_node(seer_gen *g, uint32_t id) {
+  const seer_loop_node *node = &g->loop->node[id];
+  if (g->status) return;
+  switch (node->kind) {
+    case SEER_NODE_FOR:
+      if (!g->in_version) {
+        tile_facts facts = {0};
+        look_at(g, id, true, &facts);
+        if (facts.has_checks && !facts.is_open) {
+          emit_versions(g, id, true);
+          return;
+        }
+      }
+      emit_for(g, id);
+      break;
+    case SEER_NODE_LET:
+      g->var[node->var] = (seer_gen_var){.kind = SEER_GEN_LET, .let = node->value[0]};
+      g->tick++;
+      break;
+    case SEER_NODE_ALLOC: emit_alloc(g, node->buf[0]); break;
+    case SEER_NODE_STORE: emit_store(g, node); break;
+  }
+}
+
+static void emit_block(seer_gen *g, uint32_t id) {
+  if (!g->in_version) {
+    tile_facts facts = {0};
+    look_at(g, id, false, &facts);
+    if (facts.has_checks && !facts.is_open) {
+      emit_versions(g, id, false);
+      return;
+    }
+  }
+  emit_nodes(g, id, false);
+}
+
+// ---- phases
+
+static void find_written(seer_gen *g, uint32_t id) {
+  for (; id != 0; id = g->loop->node[id].next) {
+    const seer_loop_node *node = &g->loop->node[id];
+    if (node->kind == SEER_NODE_FOR) find_written(g, node->body);
+    if (node->kind != SEER_NODE_STORE) continue;
+    for (uint32_t k = 0; k < node->n_values; k++) g->buf[node->buf[k]].is_written = true;
+  }
+}
+
+static LLVMValueRef as_value(const seer_gen *g, LLVMMetadataRef md) { return LLVMMetadataAsValue(g->context, md); }
+
+static LLVMMetadataRef md_text(const seer_gen *g, const char *text) {
+  return LLVMMDStringInContext2(g->context, text, strlen(text));
+}
+
+// One alias scope per buffer: different buffers never overlap.
+static void make_scopes(seer_gen *g, const char *name) {
+  uint32_t n = g->loop->n_buf;
+  LLVMMetadataRef domain_text = md_text(g, name);
+  LLVMMetadataRef domain = LLVMMDNodeInContext2(g->context, &domain_text, 1);
+  LLVMMetadataRef *scope = SEER_NEW_ARRAY(g->arena, LLVMMetadataRef, n + 1);
+  LLVMMetadataRef *others = SEER_NEW_ARRAY(g->arena, LLVMMetadataRef, n + 1);
+  for (uint32_t b = 0; b < n; b++) {
+    LLVMMetadataRef parts[2] = {md_text(g, g->loop->buf[b].name), domain};
+    scope[b] = LLVMMDNodeInContext2(g->context, parts, 2);
+  }
+  for (uint32_t b = 0; b < n; b++) {
+    uint32_t n_others = 0;
+    for (uint32_t k = 0; k < n; k++) {
+      if (k != b) others[n_others++] = scope[k];
+    }
+    g->buf[b].scope = as_value(g, LLVMMDNodeInContext2(g->context, &scope[b], 1));
+    g->buf[b].noalias = n_others ? as_value(g, LLVMMDNodeInContext2(g->context, others, n_others)) : NULL;
+  }
+}
+
+static void load_arguments(seer_gen *g) {
+  LLVMValueRef table = LLVMGetParam(g->fn, 0);
+  uint32_t n_arg = 0;
+  for (uint32_t b = 0; b <= g->loop->n_buf; b++) {
+    bool is_scratch = b == g->loop->n_buf;
+    if (!is_scratch && g->loop->buf[b].storage == SEER_STORE_LOCAL) continue;
+    LLVMValueRef p = LLVMBuildLoad2(g->b, g->ptr, seer_gen_gep_const(g, g->ptr, table, n_arg++), "");
+    LLVMSetAlignment(p, 8);
+    LLVMSetMetadata(p, g->md_invariant, as_value(g, LLVMMDNodeInContext2(g->context, NULL, 0)));
+    if (is_scratch) {
+      g->scratch = p;
+    } else {
+      g->buf[b].base = p;
+      g->buf[b].align = g->loop->buf[b].storage == SEER_STORE_PACKED ? 64 : seer_dtype_bytes(g->loop->buf[b].dtype);
+    }
+  }
+  for (uint32_t b = 0; b < g->loop->n_buf; b++) {
+    if (g->loop->buf[b].storage == SEER_STORE_LOCAL) g->buf[b].align = 64;
+  }
+}
+
+// Decodes `part` into the variables of the PARALLEL loops; returns the block inside them.
+static uint32_t emit_parts(seer_gen *g, uint32_t phase, LLVMBasicBlockRef exit) {
+  const seer_loop *loop = g->loop;
+  LLVMValueRef part = LLVMBuildZExt(g->b, LLVMGetParam(g->fn, 1), g->i64, "");
+  int64_t rest = seer_loop_phase_parts(loop, phase);
+  uint32_t id = loop->phase[phase];
+  bool is_outermost = true;
+  while (id != 0 && loop->node[id].kind == SEER_NODE_FOR && loop->node[id].ann == SEER_LOOP_PARALLEL) {
+    const seer_loop_node *node = &loop->node[id];
+    rest /= node->extent;
+    LLVMValueRef i = LLVMBuildUDiv(g->b, part, seer_gen_const_i64(g, rest), "");
+    if (!is_outermost) i = LLVMBuildURem(g->b, i, seer_gen_const_i64(g, node->extent), "");
+    is_outermost = false;
+    if (node->extent == 1) {
+      bind(g, node->var, SEER_GEN_CONST, 0, NULL);
+    } else {
+      bind(g, node->var, SEER_GEN_VALUE, 0, i);
+    }
+    if (!g->node[id].is_exact) {
+      LLVMBasicBlockRef inside = new_block(g);
+      LLVMValueRef bound = seer_gen_expr(g, node->bound).v;
+      LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, i, bound, ""), inside, exit);
+      LLVMPositionBuilderAtEnd(g->b, inside);
+    }
+    id = node->body;
+  }
+  return id;
+}
+
+LLVMValueRef seer_gen_phase(seer_gen *g, uint32_t phase, const char *name) {
+  LLVMTypeRef params[2] = {g->ptr, g->i32};
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(g->context), params, 2, false);
+  g->fn = LLVMAddFunction(g->module, name, type);
+  LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(g->context, g->fn, "entry");
+  LLVMBasicBlockRef start = new_block(g), exit = new_block(g);
+  LLVMPositionBuilderAtEnd(g->at_entry, entry);
+  LLVMValueRef jump = LLVMBuildBr(g->at_entry, start);
+  LLVMPositionBuilderBefore(g->at_entry, jump);
+  LLVMPositionBuilderAtEnd(g->b, start);
+  seer_gen_memo_init(g);
+  g->depth = 0;
+  g->n_pred = 0;
+  g->lanes = 1;
+  g->lane_var = SEER_GEN_NO_VAR;
+  g->lane_mask = NULL;
+  for (uint32_t b = 0; b < g->loop->n_buf; b++) g->buf[b].is_written = false;
+  find_written(g, g->loop->phase[phase]);
+  make_scopes(g, name);
+  load_arguments(g);
+  uint32_t id = emit_parts(g, phase, exit);
+  emit_block(g, id);
+  LLVMBuildBr(g->b, exit);
+  LLVMPositionBuilderAtEnd(g->b, exit);
+  LLVMBuildRetVoid(g->b);
+  return g->fn;
+}

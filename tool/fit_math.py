@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Polynomial coefficients of src/code/llvm_math.c: minimax fits by Remez' exchange, in plain Python (doubles).
+
+Prints the coefficients (lowest first) and the fit's error; run it again when a degree or an interval changes.
+"""
+import math
+
+
+def solve(a, b):
+    n = len(b)
+    m = [row[:] + [y] for row, y in zip(a, b)]
+    for i in range(n):
+        p = max(range(i, n), key=lambda r: abs(m[r][i]))
+        m[i], m[p] = m[p], m[i]
+        for r in range(n):
+            if r != i:
+                f = m[r][i] / m[i][i]
+                m[r] = [x - f * y for x, y in zip(m[r], m[i])]
+    return [m[i][n] / m[i][i] for i in range(n)]
+
+
+def remez(f, weight, low, high, degree, rounds=30, grid=8000):
+    """min over p of max |weight(x) (p(x) - f(x))|."""
+    n = degree + 2
+    xs = [(low + high) / 2 - (high - low) / 2 * math.cos(math.pi * (i + 0.5) / n) for i in range(n)]
+    points = [low + (high - low) * (0.5 - 0.5 * math.cos(math.pi * i / grid)) for i in range(grid + 1)]
+    values = [(x, f(x), weight(x)) for x in points]
+    for _ in range(rounds):
+        rows = [[x ** k for k in range(degree + 1)] + [(-1) ** i / weight(x)] for i, x in enumerate(xs)]
+        c = solve(rows, [f(x) for x in xs])[:-1]
+        err = []
+        for x, y, w in values:
+            p = 0.0
+            for k in reversed(c):
+                p = p * x + k
+            err.append(w * (p - y))
+        best, extremes = 0, []
+        for i in range(1, len(err) + 1):  # the largest of each run of equal sign
+            if i == len(err) or (err[i] > 0) != (err[best] > 0):
+                extremes.append(best)
+                best = i
+            elif abs(err[i]) > abs(err[best]):
+                best = i
+        while len(extremes) > n:
+            extremes.pop(0 if abs(err[extremes[0]]) < abs(err[extremes[-1]]) else -1)
+        if len(extremes) < n:
+            break
+        xs = [points[i] for i in extremes]
+    return c, max(abs(e) for e in err)
+
+
+def report(name, c, err):
+    print(f"{name}: error {err:.2e} = 2^{math.log2(err):.1f}")
+    print("   ", ", ".join(f"{x:.10g}" for x in c))
+
+
+def main():
+    h = math.log(2) / 2 * 1.001
+    series = lambda r: sum(r ** k / math.factorial(k + 2) for k in range(18))  # (exp r - 1 - r) / r^2
+    report("exp: (exp r - 1 - r) / r^2", *remez(series, lambda r: r * r + 1e-4, -h, h, 4))
+    h = math.sqrt(2) - 1
+    log1p = lambda f: (math.log1p(f) - f) / (f * f) if abs(f) > 1e-3 else -0.5 + f / 3 - f * f / 4 + f ** 3 / 5
+    report("log: (log1p f - f) / f^2", *remez(log1p, lambda f: abs(f) + 1e-3, -0.2929, h + 1e-4, 8))
+    q = math.pi / 4 * 1.0001
+    sin3 = lambda u: sum((-1) ** (k + 1) * u ** k / math.factorial(2 * k + 3) for k in range(12))
+    report("sin: (sin x - x) / x^3 in x^2", *remez(sin3, lambda u: u + 1e-4, 0, q * q, 3))
+    cos4 = lambda u: sum((-1) ** k * u ** k / math.factorial(2 * k + 4) for k in range(12))
+    report("cos: (cos x - 1 + x^2/2) / x^4 in x^2", *remez(cos4, lambda u: u * u + 1e-4, 0, q * q, 2))
+
+    def tanh3(u):  # (tanh x / x - 1) / x^2 in u = x^2
+        x = math.sqrt(u)
+        return (math.tanh(x) / x - 1) / u if u > 1e-3 else -1 / 3 + 2 * u / 15 - 17 * u * u / 315
+    report("tanh: (tanh x - x) / x^3 in x^2, |x| < 0.625", *remez(tanh3, lambda u: u + 1e-3, 0, 0.625 ** 2 * 1.001, 4))
+
+    def erf1(u):  # erf(x) / x in u = x^2
+        x = math.sqrt(u)
+        return math.erf(x) / x if u > 1e-9 else 2 / math.sqrt(math.pi)
+    report("erf: erf x / x - 1 in x^2, |x| < 1", *remez(lambda u: erf1(u) - 1, lambda u: 1.0, 0, 1.002, 6))
+    report("erf: log erfc x, 1 <= x < 4", *remez(lambda x: math.log(math.erfc(x)), math.erfc, 0.998, 4.0, 8))
+
+
+main()
