@@ -10,6 +10,7 @@
 #define SEER_MUST_USE __attribute__((warn_unused_result))
 #define SEER_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define SEER_NORETURN __attribute__((noreturn))
+#define SEER_NEVER_NULL __attribute__((returns_nonnull))
 #define SEER_UNUSED __attribute__((unused))
 #define SEER_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -10,6 +10,7 @@ void seer_os_plant_fault(uint64_t nth);
 bool seer_os_fault_hits(void);  // counts one call
 
 // errno value -> status "<name>: <what>: <the system's words>".
-SEER_MUST_USE seer_status seer_os_fail(int error, const char *what, const char *name);
+SEER_MUST_USE SEER_NEVER_NULL seer_status seer_os_fail(
+    int error, const char *what, const char *name);
 
 #endif

@@ -69,6 +69,8 @@ void seer_os_sleep_ns(uint64_t ns) {
 // Opens a regular file for reading; *out_size is its length (0 for those of /proc, which do not
 // know it).
 static seer_status open_regular(const char *path, int *out_fd, size_t *out_size) {
+  *out_fd = -1;
+  *out_size = 0;
   TRY_FAULT("cannot open", path);
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return seer_os_fail(errno, "cannot open", path);

@@ -23,7 +23,20 @@ typedef struct seer_status_data *seer_status;
 #define SEER_OK ((seer_status)0)
 
 // SEER_FAIL(INVALID, "conv1: attribute 'group' is %d, must divide channels %d", g, c)
-#define SEER_FAIL(code, ...) seer_status_make(SEER_CODE_##code, __FILE__, __LINE__, __VA_ARGS__)
+#define SEER_FAIL(code, ...) \
+  SEER_STATUS_FAILED(seer_status_make(SEER_CODE_##code, __FILE__, __LINE__, __VA_ARGS__))
+
+// The analyser follows both answers of every function; a made status is never NULL, so say so.
+#ifdef __clang_analyzer__
+#define SEER_STATUS_FAILED(make)              \
+  __extension__({                             \
+    seer_status seer_made_ = (make);          \
+    if (!seer_made_) __builtin_unreachable(); \
+    seer_made_;                               \
+  })
+#else
+#define SEER_STATUS_FAILED(make) (make)
+#endif
 
 #define SEER_TRY(expr)               \
   do {                               \
@@ -39,7 +52,7 @@ typedef struct seer_status_data *seer_status;
   } while (0)
 
 // Never fails: when memory is out it returns a static status with the code.
-SEER_MUST_USE SEER_PRINTF(4, 5) seer_status
+SEER_MUST_USE SEER_NEVER_NULL SEER_PRINTF(4, 5) seer_status
     seer_status_make(seer_code code, const char *file, int line, const char *format, ...);
 
 // Adds a line "while <context>" to `status` (owned, returned). NULL stays NULL.

@@ -174,7 +174,7 @@ static seer_status sort_features(const char *list, seer_arena *arena, const char
     words[n++] = seer_arena_strndup(arena, at, n_word);
     at += n_word;
   }
-  qsort(words, n, sizeof *words, compare_words);
+  if (n > 1) qsort(words, n, sizeof *words, compare_words);
   seer_text text;
   seer_text_init(&text, arena);
   for (size_t i = 0; i < n; i++) {
