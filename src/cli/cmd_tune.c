@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "models/models.h"
+#include "tune/report.h"
 
 // A signal handler has no other way to reach the session.
 static seer_session *running;
@@ -24,6 +25,8 @@ static seer_status tune(seer_context *context, const seer_network *network, seer
   bool is_json = seer_context_bool(context, SEER_OPT_JSON);
   if (is_json) seer_session_listen(session, seer_progress_on_event_json, (void *)(uintptr_t)network);
   seer_session_listen(session, seer_progress_on_event, &progress);
+  seer_report *report = seer_report_create(model, arena);
+  seer_session_listen(session, seer_report_on_event, report);
   running = session;
   struct sigaction action = {.sa_handler = on_interrupt}, before;
   sigaction(SIGINT, &action, &before);
@@ -38,6 +41,8 @@ static seer_status tune(seer_context *context, const seer_network *network, seer
     status = seer_build_model(context, network, choices, out_dir);
     if (!status) fprintf(stderr, "wrote %s/model.so\n", out_dir);
   }
+  const char *report_path = seer_context_str(context, SEER_OPT_REPORT);
+  if (!status && report_path[0]) status = seer_report_write(report, context, session, network, report_path);
   seer_session_destroy(session);
   return status;
 }
