@@ -1,0 +1,148 @@
+#include "net_eval.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "front/pass/pass.h"
+
+const void *net_input(const seer_value *value, uint32_t k, uint64_t seed, seer_arena *arena) {
+  seer_rng rng;
+  seer_rng_init_stream(&rng, seed, k + 100);
+  int64_t n = seer_value_elems(value);
+  void *data = seer_arena_alloc(arena, (size_t)n * seer_dtype_bytes(value->dtype) + 1, 64);
+  for (int64_t i = 0; i < n; i++) {
+    if (seer_dtype_is_float(value->dtype)) {
+      seer_dtype_store_f64(value->dtype, data, i, seer_rng_f64(&rng) * 2 - 1);
+    } else {
+      seer_dtype_store_i64(value->dtype, data, i, seer_rng_range(&rng, 0, 3));
+    }
+  }
+  return data;
+}
+
+// Runs one DAG; data[value id] is what its buffers stand for.
+static void eval_dag(const seer_dag *dag, const seer_val *value_of_buf, const void **data, seer_arena *arena) {
+  seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
+  for (uint32_t b = 0; b < dag->n_buf; b++) {
+    if (dag->buf[b].kind == SEER_BUF_STAGE) continue;
+    assert_int_not_equal(value_of_buf[b].i, 0);
+    assert_non_null(data[value_of_buf[b].i]);
+    seer_dag_eval_set_input(eval, b, data[value_of_buf[b].i]);
+  }
+  for (uint32_t b = 0; b < dag->n_buf; b++) {
+    if (!dag->buf[b].is_output) continue;
+    size_t n_bytes = (size_t)seer_dag_buf_elems(&dag->buf[b]) * seer_dtype_bytes(dag->buf[b].dtype);
+    void *out = seer_arena_alloc(arena, n_bytes + 1, 64);
+    seer_dag_eval_all(eval, b, out);
+    data[value_of_buf[b].i] = out;
+  }
+}
+
+static const void **start(const seer_graph *graph, uint64_t seed, seer_arena *arena) {
+  const void **data = SEER_NEW_ARRAY(arena, const void *, graph->n_value);
+  for (uint32_t v = 1; v < graph->n_value; v++) {
+    if (graph->value[v].constant) data[v] = graph->value[v].constant->data;
+  }
+  for (uint32_t k = 0; k < graph->n_input; k++) {
+    data[graph->input[k].i] = net_input(seer_graph_value(graph, graph->input[k]), k, seed, arena);
+  }
+  return data;
+}
+
+static const void **outputs(const seer_graph *graph, const void **data, seer_arena *arena) {
+  const void **out = SEER_NEW_ARRAY(arena, const void *, graph->n_output);
+  for (uint32_t k = 0; k < graph->n_output; k++) {
+    out[k] = data[graph->output[k].i];
+    assert_non_null(out[k]);
+  }
+  return out;
+}
+
+const void **net_eval_nodes(const seer_graph *graph, uint64_t seed, seer_arena *arena) {
+  const void **data = start(graph, seed, arena);
+  for (uint32_t k = 1; k < graph->n_node; k++) {
+    const seer_node *node = &graph->node[k];
+    seer_dag *dag = seer_dag_create(arena, "node");
+    seer_emit emit;
+    seer_emit_init(&emit, graph, dag, arena);
+    seer_status status = seer_emit_node(&emit, node);
+    if (status) fail_msg("%s: %s", node->name, seer_status_message(status));
+    seer_val *value_of_buf = NULL;
+    for (uint32_t i = 0; i < node->n_out; i++) {
+      if (node->out[i].i) seer_dag_mark_output(dag, emit.buf_of_value[node->out[i].i] - 1, 0);
+    }
+    value_of_buf = SEER_NEW_ARRAY(arena, seer_val, dag->n_buf);
+    for (uint32_t v = 1; v < graph->n_value; v++) {
+      if (emit.buf_of_value[v]) value_of_buf[emit.buf_of_value[v] - 1] = (seer_val){v};
+    }
+    seer_dag_finish(dag);
+    eval_dag(dag, value_of_buf, data, arena);
+  }
+  return outputs(graph, data, arena);
+}
+
+const void **net_eval_steps(const seer_network *network, uint64_t seed, seer_arena *arena) {
+  const void **data = start(network->graph, seed, arena);
+  for (uint32_t k = 0; k < network->n_step; k++) {
+    const seer_step *step = &network->step[k];
+    if (step->kind == SEER_STEP_VIEW) {
+      assert_non_null(data[step->view_in.i]);
+      data[step->view_out.i] = data[step->view_in.i];
+    } else {
+      eval_dag(step->dag, step->value_of_buf, data, arena);
+    }
+  }
+  return outputs(network->graph, data, arena);
+}
+
+double net_difference(const seer_graph *a, const void **out_a, const seer_graph *b, const void **out_b) {
+  double worst = 0;
+  assert_int_equal(a->n_output, b->n_output);
+  for (uint32_t k = 0; k < a->n_output; k++) {
+    const seer_value *va = seer_graph_value(a, a->output[k]), *vb = seer_graph_value(b, b->output[k]);
+    assert_int_equal(va->dtype, vb->dtype);
+    assert_int_equal(va->rank, vb->rank);
+    assert_memory_equal(va->dim, vb->dim, va->rank * sizeof va->dim[0]);
+    assert_string_equal(va->name, vb->name);
+    for (int64_t i = 0; i < seer_value_elems(va); i++) {
+      double x = seer_dtype_load_f64(va->dtype, out_a[k], i), y = seer_dtype_load_f64(vb->dtype, out_b[k], i);
+      double d = fabs(x - y) / (1 + fabs(y));
+      if (!(d <= worst)) worst = d;
+    }
+  }
+  return worst;
+}
+
+static void must(seer_status status) {
+  if (status) fail_msg("%s", seer_status_message(status));
+}
+
+seer_network *net_check_text(const char *text, double tolerance, seer_arena *arena) {
+  enum { SEED = 7 };
+  seer_context *context;
+  must(seer_context_create(&context));
+  must(seer_context_set(context, "verify", "2"));
+  seer_graph *plain, *graph;
+  must(seer_graph_parse("test", text, strlen(text), arena, &plain));
+  must(seer_graph_parse("test", text, strlen(text), arena, &graph));
+  must(seer_front_resolve(plain, "", NULL));
+  must(seer_front_resolve(graph, "", NULL));
+  must(seer_front_run_passes(context, graph));
+  seer_network *network;
+  must(seer_network_build(context, graph, arena, &network));
+  const void **expected = net_eval_nodes(plain, SEED, arena), **found = net_eval_steps(network, SEED, arena);
+  double difference = net_difference(graph, found, plain, expected);
+  if (!(difference <= tolerance)) {
+    fail_msg("differs by %g\n%s\n%s", difference, text, seer_graph_print_brief(graph, arena));
+  }
+  seer_context_destroy(context);
+  return network;
+}
