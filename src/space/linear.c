@@ -6,7 +6,9 @@
 
 #include <string.h>
 
-static bool coef_is_sane(int64_t coef) { return coef < ((int64_t)1 << 56) && coef > -((int64_t)1 << 56); }
+static bool coef_is_sane(int64_t coef) {
+  return coef < ((int64_t)1 << 56) && coef > -((int64_t)1 << 56);
+}
 
 bool seer_linear_add_term(seer_linear *out, seer_expr atom, int64_t coef) {
   if (coef == 0) return true;
@@ -53,12 +55,15 @@ static bool gather(const seer_expr_pool *pool, seer_expr e, int64_t scale, seer_
         !__builtin_add_overflow(out->constant, value, &out->constant);
   }
   if (node->dtype == SEER_DTYPE_I64) {
-    if (op == SEER_EXPR_ADD) return gather(pool, node->arg[0], scale, out) && gather(pool, node->arg[1], scale, out);
-    if (op == SEER_EXPR_SUB) return gather(pool, node->arg[0], scale, out) && gather(pool, node->arg[1], -scale, out);
+    if (op == SEER_EXPR_ADD)
+      return gather(pool, node->arg[0], scale, out) && gather(pool, node->arg[1], scale, out);
+    if (op == SEER_EXPR_SUB)
+      return gather(pool, node->arg[0], scale, out) && gather(pool, node->arg[1], -scale, out);
     if (op == SEER_EXPR_NEG) return gather(pool, node->arg[0], -scale, out);
     if (op == SEER_EXPR_MUL && seer_expr_at(pool, node->arg[1])->op == SEER_EXPR_CONST_I) {
       int64_t product;
-      if (__builtin_mul_overflow(scale, seer_expr_at(pool, node->arg[1])->value.i, &product)) return false;
+      if (__builtin_mul_overflow(scale, seer_expr_at(pool, node->arg[1])->value.i, &product))
+        return false;
       return coef_is_sane(product) && gather(pool, node->arg[0], product, out);
     }
   }
@@ -96,7 +101,8 @@ seer_expr seer_linear_emit(seer_expr_pool *pool, const seer_linear *x) {
   seer_expr sum = {0};
   for (uint32_t k = 0; k < x->n; k++) {
     seer_expr atom = x->term[order[k]].atom;
-    seer_expr product = seer_expr_binary(pool, SEER_EXPR_MUL, atom, seer_expr_i(pool, x->term[order[k]].coef));
+    seer_expr product =
+        seer_expr_binary(pool, SEER_EXPR_MUL, atom, seer_expr_i(pool, x->term[order[k]].coef));
     sum = sum.i ? seer_expr_binary(pool, SEER_EXPR_ADD, sum, product) : product;
   }
   seer_expr constant = seer_expr_i(pool, x->constant);
@@ -112,7 +118,8 @@ seer_expr seer_linear_normal(seer_expr_pool *pool, seer_expr e) {
 
 #define PROVER_STEPS 20000
 
-void seer_prover_init(seer_prover *prover, const seer_loop *loop, const uint32_t *def, const uint32_t *depth) {
+void seer_prover_init(
+    seer_prover *prover, const seer_loop *loop, const uint32_t *def, const uint32_t *depth) {
   prover->loop = loop;
   prover->def = def;
   prover->depth = depth;
@@ -120,14 +127,34 @@ void seer_prover_init(seer_prover *prover, const seer_loop *loop, const uint32_t
   prover->steps_left = 0;
 }
 
-static void assume_le(seer_prover *prover, seer_expr a, seer_expr b, int64_t slack) {  // a - b + slack <= 0
+// Puts the values of LETs in their places, so that equal values meet as equal atoms.
+static bool expand_lets(const seer_prover *p, seer_linear *x) {
+  const seer_expr_pool *pool = &p->loop->expr;
+  for (uint32_t k = 0; k < x->n; k++) {
+    const seer_expr_node *atom = seer_expr_at(pool, x->term[k].atom);
+    if (atom->op != SEER_EXPR_VAR || p->depth[atom->ref] == 0) continue;
+    const seer_loop_node *def = &p->loop->node[p->def[atom->ref]];
+    if (def->kind != SEER_NODE_LET) continue;
+    seer_linear value;
+    int64_t coef = x->term[k].coef;
+    if (!seer_linear_from(pool, def->value[0], &value)) return false;
+    if (!seer_linear_add_term(x, x->term[k].atom, -coef) || !seer_linear_add(x, &value, coef)) {
+      return false;
+    }
+    k = UINT32_MAX;  // terms have moved: from the start
+  }
+  return true;
+}
+
+static void assume_le(
+    seer_prover *prover, seer_expr a, seer_expr b, int64_t slack) {  // a - b + slack <= 0
   if (prover->n_fact == SEER_PROVER_MAX_FACTS) return;
   const seer_expr_pool *pool = &prover->loop->expr;
   seer_linear *fact = &prover->fact[prover->n_fact], right;
   if (!seer_linear_from(pool, a, fact) || !seer_linear_from(pool, b, &right)) return;
   if (!seer_linear_add(fact, &right, -1)) return;
   fact->constant += slack;
-  prover->n_fact++;
+  if (expand_lets(prover, fact)) prover->n_fact++;
 }
 
 void seer_prover_assume(seer_prover *prover, seer_expr predicate) {
@@ -141,7 +168,8 @@ void seer_prover_assume(seer_prover *prover, seer_expr predicate) {
     return;
   }
   bool compares = op >= SEER_EXPR_LT && op <= SEER_EXPR_EQ;
-  if (!compares || seer_dtype_is_float((seer_dtype)seer_expr_at(&prover->loop->expr, a)->dtype)) return;
+  if (!compares || seer_dtype_is_float((seer_dtype)seer_expr_at(&prover->loop->expr, a)->dtype))
+    return;
   if (op == SEER_EXPR_LT) assume_le(prover, a, b, 1);
   if (op == SEER_EXPR_LE || op == SEER_EXPR_EQ) assume_le(prover, a, b, 0);
   if (op == SEER_EXPR_GT) assume_le(prover, b, a, 1);
@@ -151,8 +179,8 @@ void seer_prover_assume(seer_prover *prover, seer_expr predicate) {
 static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used);
 
 // Proves x with term `k` replaced by `with` (of the same or a greater value where its coefficient says so).
-static bool prove_replaced(seer_prover *p, const seer_linear *x, uint32_t k, const seer_linear *with,
-    uint32_t facts_used) {
+static bool prove_replaced(seer_prover *p, const seer_linear *x, uint32_t k,
+    const seer_linear *with, uint32_t facts_used) {
   seer_linear y = *x;
   int64_t coef = x->term[k].coef;
   if (!seer_linear_add_term(&y, x->term[k].atom, -coef)) return false;
@@ -160,21 +188,24 @@ static bool prove_replaced(seer_prover *p, const seer_linear *x, uint32_t k, con
   return prove(p, &y, facts_used);
 }
 
-static bool prove_with_constant(seer_prover *p, const seer_linear *x, uint32_t k, int64_t value, uint32_t facts_used) {
+static bool prove_with_constant(
+    seer_prover *p, const seer_linear *x, uint32_t k, int64_t value, uint32_t facts_used) {
   seer_linear with;
   with.constant = value;
   with.n = 0;
   return prove_replaced(p, x, k, &with, facts_used);
 }
 
-static bool prove_with_expr(seer_prover *p, const seer_linear *x, uint32_t k, seer_expr value, uint32_t facts_used) {
+static bool prove_with_expr(
+    seer_prover *p, const seer_linear *x, uint32_t k, seer_expr value, uint32_t facts_used) {
   seer_linear with;
-  return seer_linear_from(&p->loop->expr, value, &with) && prove_replaced(p, x, k, &with, facts_used);
+  return seer_linear_from(&p->loop->expr, value, &with) &&
+      prove_replaced(p, x, k, &with, facts_used);
 }
 
 // floor(e / c): the part of e that c divides comes out exactly; the rest is bounded by its inequality.
-static bool prove_division(seer_prover *p, const seer_linear *x, uint32_t k, seer_expr e, int64_t c,
-    uint32_t facts_used) {
+static bool prove_division(
+    seer_prover *p, const seer_linear *x, uint32_t k, seer_expr e, int64_t c, uint32_t facts_used) {
   seer_linear inner, whole = {.constant = 0}, rest = {.constant = 0};
   if (!seer_linear_from(&p->loop->expr, e, &inner)) return false;
   whole.constant = seer_floor_div(inner.constant, c);
@@ -189,7 +220,8 @@ static bool prove_division(seer_prover *p, const seer_linear *x, uint32_t k, see
   if (rest.n == 0) return prove_replaced(p, x, k, &whole, facts_used);
   int64_t coef = x->term[k].coef;
   seer_linear y = *x;
-  if (!seer_linear_add_term(&y, x->term[k].atom, -coef) || !seer_linear_add(&y, &whole, coef)) return false;
+  if (!seer_linear_add_term(&y, x->term[k].atom, -coef) || !seer_linear_add(&y, &whole, coef))
+    return false;
   // Where k divides all of y: y + k * floor(r / c) <= 0 iff r + c * (y / k) <= c - 1 for k > 0, and iff
   // c * (y / -k) - r <= 0 for k < 0 (constants rounded the way that keeps whole numbers whole).
   int64_t size = coef > 0 ? coef : -coef;
@@ -199,7 +231,8 @@ static bool prove_division(seer_prover *p, const seer_linear *x, uint32_t k, see
     for (uint32_t t = 0; t < y.n; t++) y.term[t].coef /= size;
     y.constant = seer_ceil_div(y.constant, size);
     seer_linear exact = {.constant = coef > 0 ? 1 - c : 0};
-    if (!seer_linear_add(&exact, &rest, coef > 0 ? 1 : -1) || !seer_linear_add(&exact, &y, c)) return false;
+    if (!seer_linear_add(&exact, &rest, coef > 0 ? 1 : -1) || !seer_linear_add(&exact, &y, c))
+      return false;
     return prove(p, &exact, facts_used);
   }
   // k * floor(r / c) <= k * r / c for k > 0, and <= k * (r - c + 1) / c for k < 0; the whole form times c.
@@ -212,28 +245,57 @@ static bool prove_division(seer_prover *p, const seer_linear *x, uint32_t k, see
   return prove(p, &y, facts_used);
 }
 
+// k * max(a, b) - k * max(c, d): enough that both pairs hold, a against c and b against d (or crosswise); min likewise.
+static bool prove_pair(seer_prover *p, const seer_linear *x, uint32_t k, uint32_t facts_used) {
+  const seer_expr_pool *pool = &p->loop->expr;
+  const seer_expr_node *mine = seer_expr_at(pool, x->term[k].atom);
+  for (uint32_t t = k + 1; t < x->n; t++) {
+    const seer_expr_node *other = seer_expr_at(pool, x->term[t].atom);
+    if (other->op != mine->op || x->term[t].coef != -x->term[k].coef) continue;
+    for (uint32_t cross = 0; cross < 2; cross++) {
+      bool holds = true;
+      for (uint32_t side = 0; side < 2 && holds; side++) {
+        seer_linear y = *x, from, to;
+        int64_t coef = x->term[k].coef;
+        holds = seer_linear_from(pool, mine->arg[side], &from) &&
+            seer_linear_from(pool, other->arg[side ^ cross], &to) &&
+            seer_linear_add_term(&y, x->term[k].atom, -coef) &&
+            seer_linear_add_term(&y, x->term[t].atom, coef) && seer_linear_add(&y, &from, coef) &&
+            seer_linear_add(&y, &to, -coef) && prove(p, &y, facts_used);
+      }
+      if (holds) return true;
+    }
+  }
+  return false;
+}
+
 static bool prove_atom(seer_prover *p, const seer_linear *x, uint32_t k, uint32_t facts_used) {
   const seer_expr_node *node = seer_expr_at(&p->loop->expr, x->term[k].atom);
   bool up = x->term[k].coef > 0;
   seer_expr a = node->arg[0], b = node->arg[1];
   seer_expr_op op = (seer_expr_op)node->op;
   if (op == SEER_EXPR_MIN || op == SEER_EXPR_MAX) {
+    if (prove_pair(p, x, k, facts_used)) return true;
     bool needs_both = (op == SEER_EXPR_MAX) == up;
     bool first = prove_with_expr(p, x, k, a, facts_used);
     if (first != needs_both) return first;
     return prove_with_expr(p, x, k, b, facts_used);
   }
   if (op == SEER_EXPR_SELECT) {
-    return prove_with_expr(p, x, k, b, facts_used) && prove_with_expr(p, x, k, node->arg[2], facts_used);
+    return prove_with_expr(p, x, k, b, facts_used) &&
+        prove_with_expr(p, x, k, node->arg[2], facts_used);
   }
-  bool by_constant = (op == SEER_EXPR_DIV || op == SEER_EXPR_MOD) && node->dtype == SEER_DTYPE_I64 &&
-      seer_expr_at(&p->loop->expr, b)->op == SEER_EXPR_CONST_I && seer_expr_at(&p->loop->expr, b)->value.i > 0;
+  bool by_constant = (op == SEER_EXPR_DIV || op == SEER_EXPR_MOD) &&
+      node->dtype == SEER_DTYPE_I64 && seer_expr_at(&p->loop->expr, b)->op == SEER_EXPR_CONST_I &&
+      seer_expr_at(&p->loop->expr, b)->value.i > 0;
   if (by_constant) {
     int64_t c = seer_expr_at(&p->loop->expr, b)->value.i;
     if (op == SEER_EXPR_DIV) return prove_division(p, x, k, a, c, facts_used);
     if (prove_with_constant(p, x, k, up ? c - 1 : 0, facts_used)) return true;
     seer_linear negated = {.constant = 0}, inner;  // a mod c <= a where a >= 0
-    if (!up || !seer_linear_from(&p->loop->expr, a, &inner) || !seer_linear_add(&negated, &inner, -1)) return false;
+    if (!up || !seer_linear_from(&p->loop->expr, a, &inner) ||
+        !seer_linear_add(&negated, &inner, -1))
+      return false;
     return prove(p, &negated, facts_used) && prove_replaced(p, x, k, &inner, facts_used);
   }
   return false;  // a load or the like: nothing is known
@@ -268,40 +330,76 @@ static bool prove_without_fact(seer_prover *p, const seer_linear *x, uint32_t fa
   return prove_with_constant(p, x, k, up ? range->high : range->low, facts_used);
 }
 
-static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used) {
-  if (x->n == 0) return x->constant <= 0;
-  if (p->steps_left == 0) return false;
-  p->steps_left--;
-  // First what can be said exactly: LETs and cases; only then are variables replaced by their bounds.
-  for (uint32_t k = 0; k < x->n; k++) {
-    const seer_expr_node *atom = seer_expr_at(&p->loop->expr, x->term[k].atom);
-    if (atom->op != SEER_EXPR_VAR) return prove_atom(p, x, k, facts_used);
-    if (p->depth[atom->ref] == 0) return false;
-    const seer_loop_node *def = &p->loop->node[p->def[atom->ref]];
-    if (def->kind != SEER_NODE_LET) continue;
-    if (prove_with_expr(p, x, k, def->value[0], facts_used)) return true;
-    const seer_loop_var *range = &p->loop->var[atom->ref];
-    return prove_with_constant(p, x, k, x->term[k].coef > 0 ? range->high : range->low, facts_used);
-  }
-  // x = m * fact + rest, fact <= 0, m > 0: the rest must be <= 0. Facts that share the innermost variable help.
-  if (prove_without_fact(p, x, facts_used)) return true;
+// x = m * fact + rest, fact <= 0, m > 0: the rest must be <= 0. `is_quick`: only where the rest is a constant.
+static bool prove_by_fact(seer_prover *p, const seer_linear *x, uint32_t facts_used, bool is_quick) {
   for (uint32_t f = 0; f < p->n_fact; f++) {
     if (facts_used >> f & 1) continue;
     const seer_linear *fact = &p->fact[f];
     int64_t scale = 0;
     for (uint32_t k = 0; k < x->n && scale == 0; k++) {
       for (uint32_t t = 0; t < fact->n; t++) {
-        if (fact->term[t].atom.i == x->term[k].atom.i && x->term[k].coef % fact->term[t].coef == 0) {
+        if (fact->term[t].atom.i == x->term[k].atom.i &&
+            x->term[k].coef % fact->term[t].coef == 0) {
           scale = x->term[k].coef / fact->term[t].coef;
         }
       }
     }
     if (scale <= 0) continue;
     seer_linear rest = *x;
-    if (!seer_linear_add(&rest, fact, -scale)) continue;
+    if (!seer_linear_add(&rest, fact, -scale) || (is_quick && rest.n > 0)) continue;
     if (prove(p, &rest, facts_used | (uint32_t)1 << f)) return true;
   }
   return false;
+}
+
+static bool contains(const seer_prover *p, seer_expr e, seer_expr part) {
+  if (e.i == 0) return false;
+  if (e.i == part.i) return true;
+  const seer_expr_node *node = seer_expr_at(&p->loop->expr, e);
+  if (node->op == SEER_EXPR_VAR) {
+    if (p->depth[node->ref] == 0) return false;
+    const seer_loop_node *def = &p->loop->node[p->def[node->ref]];
+    return def->kind == SEER_NODE_LET && contains(p, def->value[0], part);
+  }
+  if (node->op == SEER_EXPR_LOAD) return false;
+  for (int k = 0; k < 3; k++) {
+    if (contains(p, node->arg[k], part)) return true;
+  }
+  return false;
+}
+
+// Term `k` stands inside another atom as well: splitting it first would lose that they are equal.
+static bool is_hidden(const seer_prover *p, const seer_linear *x, uint32_t k) {
+  for (uint32_t t = 0; t < x->n; t++) {
+    if (t == k || seer_expr_at(&p->loop->expr, x->term[t].atom)->op == SEER_EXPR_VAR) continue;
+    if (contains(p, x->term[t].atom, x->term[k].atom)) return true;
+  }
+  return false;
+}
+
+static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used) {
+  if (x->n == 0) return x->constant <= 0;
+  if (p->steps_left == 0) return false;
+  p->steps_left--;
+  seer_linear expanded = *x;
+  if (!expand_lets(p, &expanded)) return false;
+  x = &expanded;
+  if (x->n == 0) return x->constant <= 0;
+  if (prove_by_fact(p, x, facts_used, true)) return true;
+  // First what loses nothing: cases that must all hold. Then atoms of which one alternative is taken (the last one built,
+  // it may have others inside), then variables by their bounds.
+  uint32_t other = UINT32_MAX;
+  for (uint32_t k = 0; k < x->n; k++) {
+    const seer_expr_node *atom = seer_expr_at(&p->loop->expr, x->term[k].atom);
+    bool up = x->term[k].coef > 0;
+    bool is_cases = atom->op == SEER_EXPR_SELECT || (atom->op == SEER_EXPR_MAX && up) ||
+        (atom->op == SEER_EXPR_MIN && !up);
+    if (is_cases && !is_hidden(p, x, k)) return prove_atom(p, x, k, facts_used);
+    if (atom->op != SEER_EXPR_VAR) other = k;
+    if (atom->op == SEER_EXPR_VAR && p->depth[atom->ref] == 0) return false;
+  }
+  if (other != UINT32_MAX) return prove_atom(p, x, other, facts_used);
+  return prove_without_fact(p, x, facts_used) || prove_by_fact(p, x, facts_used, false);
 }
 
 bool seer_prove_not_positive(seer_prover *prover, const seer_linear *x) {

@@ -34,14 +34,15 @@ seer_expr seer_linear_normal(seer_expr_pool *pool, seer_expr e);
 #define SEER_PROVER_MAX_FACTS 16
 typedef struct {
   const seer_loop *loop;
-  const uint32_t *def;    // by variable: its FOR or LET node
+  const uint32_t *def;  // by variable: its FOR or LET node
   const uint32_t *depth;  // by variable: 1 = outermost, 0 = not in scope
   uint32_t n_fact;
   seer_linear fact[SEER_PROVER_MAX_FACTS];  // each <= 0
-  uint32_t steps_left;    // proofs that take too long are not found
+  uint32_t steps_left;  // proofs that take too long are not found
 } seer_prover;
 
-void seer_prover_init(seer_prover *prover, const seer_loop *loop, const uint32_t *def, const uint32_t *depth);
+void seer_prover_init(
+    seer_prover *prover, const seer_loop *loop, const uint32_t *def, const uint32_t *depth);
 // Adds the affine comparisons of a conjunction (0: nothing). Other parts are ignored.
 void seer_prover_assume(seer_prover *prover, seer_expr predicate);
 // True if x <= 0 for every iteration that reaches this place; false: not proven.

@@ -16,11 +16,11 @@ seer_loop *seer_loop_create(seer_arena *arena, const char *name) {
 }
 
 // Arrays of the loop have 32-bit counts.
-#define GROW(loop, type, items, n, cap)                               \
-  do {                                                                \
-    size_t cap_ = (cap);                                              \
-    (items) = SEER_GROW((loop)->arena, type, (items), (n), &cap_);    \
-    (cap) = (uint32_t)cap_;                                           \
+#define GROW(loop, type, items, n, cap)                            \
+  do {                                                             \
+    size_t cap_ = (cap);                                           \
+    (items) = SEER_GROW((loop)->arena, type, (items), (n), &cap_); \
+    (cap) = (uint32_t)cap_;                                        \
   } while (0)
 
 static bool var_exists(const seer_loop *loop, const char *name) {
@@ -37,7 +37,8 @@ static bool buf_exists(const seer_loop *loop, const char *name) {
   return false;
 }
 
-static const char *unique_name(seer_loop *loop, const char *name, bool (*exists)(const seer_loop *, const char *)) {
+static const char *unique_name(
+    seer_loop *loop, const char *name, bool (*exists)(const seer_loop *, const char *)) {
   if (!exists(loop, name)) return seer_arena_strdup(loop->arena, name);
   for (uint32_t k = 1;; k++) {
     const char *tried = seer_arena_printf(loop->arena, "%s.%u", name, k);
@@ -80,7 +81,8 @@ seer_expr seer_loop_offset(seer_loop *loop, uint32_t buf, const seer_expr *index
 int64_t seer_loop_phase_parts(const seer_loop *loop, uint32_t phase) {
   int64_t parts = 1;
   uint32_t id = loop->phase[phase];
-  while (id != 0 && loop->node[id].kind == SEER_NODE_FOR && loop->node[id].ann == SEER_LOOP_PARALLEL) {
+  while (
+      id != 0 && loop->node[id].kind == SEER_NODE_FOR && loop->node[id].ann == SEER_LOOP_PARALLEL) {
     parts *= loop->node[id].extent;
     id = loop->node[id].body;
   }

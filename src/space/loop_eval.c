@@ -9,7 +9,7 @@
 
 typedef struct {
   const seer_loop *loop;
-  void **data;   // by buffer
+  void **data;  // by buffer
   int64_t *var;
   seer_status status;
 } machine;
@@ -17,22 +17,25 @@ typedef struct {
 static seer_scalar eval(machine *m, seer_expr e);
 
 // Flat offset of the indices `index`; false (and a status) when one is out of bounds.
-static bool offset_of(machine *m, uint32_t buf, const seer_expr *index, const char *what, int64_t *out) {
+static bool offset_of(
+    machine *m, uint32_t buf, const seer_expr *index, const char *what, int64_t *out) {
   const seer_loop_buf *b = &m->loop->buf[buf];
   int64_t offset = 0;
   for (uint32_t k = 0; k < b->rank; k++) {
     int64_t at = eval(m, index[k]).i;
     if (at < 0 || at >= b->dim[k]) {
       if (!m->status) {
-        m->status = SEER_FAIL(INVALID, "loop %s: %s $%s: index %u is %" PRId64 ", must be in [0, %" PRId64 ")",
-            m->loop->name, what, b->name, k, at, b->dim[k]);
+        m->status = SEER_FAIL(INVALID,
+            "loop %s: %s $%s: index %u is %" PRId64 ", must be in [0, %" PRId64 ")", m->loop->name,
+            what, b->name, k, at, b->dim[k]);
       }
       return false;
     }
     offset += at * b->stride[k];
   }
   if (!m->data[buf]) {
-    if (!m->status) m->status = SEER_FAIL(INVALID, "loop %s: %s $%s: no data", m->loop->name, what, b->name);
+    if (!m->status)
+      m->status = SEER_FAIL(INVALID, "loop %s: %s $%s: no data", m->loop->name, what, b->name);
     return false;
   }
   *out = offset;
@@ -74,7 +77,8 @@ static seer_scalar eval(machine *m, seer_expr e) {
 
 static void poison(const seer_loop_buf *buf, void *data) {
   if (seer_dtype_is_float(buf->dtype)) {
-    for (int64_t k = 0; k < buf->n_elems; k++) seer_dtype_store_f64(buf->dtype, data, k, (double)NAN);
+    for (int64_t k = 0; k < buf->n_elems; k++)
+      seer_dtype_store_f64(buf->dtype, data, k, (double)NAN);
   } else {
     memset(data, 0xA5, (size_t)buf->n_elems * seer_dtype_bytes(buf->dtype));
   }
@@ -88,7 +92,8 @@ static void store(machine *m, const seer_loop_node *node) {
     value[k] = eval(m, node->value[k]);
     dtype[k] = m->loop->buf[node->buf[k]].dtype;
     if (!offset_of(m, node->buf[k], node->index, "store to", &offset[k])) return;
-    if (node->combiner != SEER_COMBINE_NONE) acc[k] = seer_scalar_load(dtype[k], m->data[node->buf[k]], offset[k]);
+    if (node->combiner != SEER_COMBINE_NONE)
+      acc[k] = seer_scalar_load(dtype[k], m->data[node->buf[k]], offset[k]);
   }
   if (node->combiner != SEER_COMBINE_NONE) {
     seer_combiner_apply(node->combiner, dtype, node->n_values, acc, value);
@@ -112,9 +117,15 @@ static void run_block(machine *m, uint32_t id) {
         }
         break;
       }
-      case SEER_NODE_LET: m->var[node->var] = eval(m, node->value[0]).i; break;
-      case SEER_NODE_ALLOC: poison(&m->loop->buf[node->buf[0]], m->data[node->buf[0]]); break;
-      case SEER_NODE_STORE: store(m, node); break;
+      case SEER_NODE_LET:
+        m->var[node->var] = eval(m, node->value[0]).i;
+        break;
+      case SEER_NODE_ALLOC:
+        poison(&m->loop->buf[node->buf[0]], m->data[node->buf[0]]);
+        break;
+      case SEER_NODE_STORE:
+        store(m, node);
+        break;
     }
   }
 }
@@ -123,7 +134,8 @@ static void run_part(machine *m, uint32_t phase, int64_t part) {
   const seer_loop *loop = m->loop;
   int64_t rest = seer_loop_phase_parts(loop, phase);
   uint32_t id = loop->phase[phase];
-  while (id != 0 && loop->node[id].kind == SEER_NODE_FOR && loop->node[id].ann == SEER_LOOP_PARALLEL) {
+  while (
+      id != 0 && loop->node[id].kind == SEER_NODE_FOR && loop->node[id].ann == SEER_LOOP_PARALLEL) {
     const seer_loop_node *node = &loop->node[id];
     rest /= node->extent;
     int64_t i = part / rest;

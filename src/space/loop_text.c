@@ -10,11 +10,14 @@
 #define MAX_BUFS 1024
 #define MAX_EXTENT ((int64_t)1 << 40)
 
-static const char *const storage_names[] = {
-    [SEER_STORE_INPUT] = "input", [SEER_STORE_PACKED] = "packed", [SEER_STORE_OUTPUT] = "output",
-    [SEER_STORE_SHARED] = "shared", [SEER_STORE_LOCAL] = "local"};
-static const char *const ann_names[] = {
-    [SEER_LOOP_SERIAL] = "for", [SEER_LOOP_PARALLEL] = "parallel", [SEER_LOOP_UNROLL] = "unroll",
+static const char *const storage_names[] = {[SEER_STORE_INPUT] = "input",
+    [SEER_STORE_PACKED] = "packed",
+    [SEER_STORE_OUTPUT] = "output",
+    [SEER_STORE_SHARED] = "shared",
+    [SEER_STORE_LOCAL] = "local"};
+static const char *const ann_names[] = {[SEER_LOOP_SERIAL] = "for",
+    [SEER_LOOP_PARALLEL] = "parallel",
+    [SEER_LOOP_UNROLL] = "unroll",
     [SEER_LOOP_VECTOR] = "vector"};
 
 // ---- printing
@@ -43,7 +46,9 @@ static void printer_init(printer *p, const seer_loop *loop, seer_arena *arena) {
   p->names = (seer_expr_names){p, var_name, buf_name};
 }
 
-static void print_expr(printer *p, seer_expr e) { seer_expr_print(&p->text, &p->loop->expr, e, &p->names); }
+static void print_expr(printer *p, seer_expr e) {
+  seer_expr_print(&p->text, &p->loop->expr, e, &p->names);
+}
 
 const char *seer_loop_expr_print(const seer_loop *loop, seer_expr e, seer_arena *arena) {
   printer p;
@@ -71,7 +76,8 @@ static int64_t dense(const int64_t *dim, uint32_t rank, int64_t *stride) {
 static void print_buf(printer *p, const seer_loop_buf *buf) {
   int64_t stride[SEER_MAX_RANK];
   int64_t n_elems = dense(buf->dim, buf->rank, stride);
-  seer_text_printf(&p->text, "  %s $%s %s", storage_names[buf->storage], buf->name, seer_dtype_name(buf->dtype));
+  seer_text_printf(
+      &p->text, "  %s $%s %s", storage_names[buf->storage], buf->name, seer_dtype_name(buf->dtype));
   print_numbers(&p->text, buf->dim, buf->rank);
   if (memcmp(stride, buf->stride, buf->rank * sizeof(int64_t)) != 0) {
     seer_text_put(&p->text, " stride ");
@@ -119,8 +125,8 @@ static void print_block(printer *p, uint32_t first, int depth) {
     for (int k = 0; k < depth; k++) seer_text_put(&p->text, "  ");
     switch (node->kind) {
       case SEER_NODE_FOR:
-        seer_text_printf(&p->text, "%s @%s < %" PRId64 " stage %u", ann_names[node->ann], p->loop->var[node->var].name,
-            node->extent, node->stage);
+        seer_text_printf(&p->text, "%s @%s < %" PRId64 " stage %u", ann_names[node->ann],
+            p->loop->var[node->var].name, node->extent, node->stage);
         if (node->is_reduce) seer_text_put(&p->text, " reduce");
         if (node->max_unroll != 0) seer_text_printf(&p->text, " copies %u", node->max_unroll);
         if (node->bound.i != 0) {
@@ -133,15 +139,19 @@ static void print_block(printer *p, uint32_t first, int depth) {
         seer_text_put(&p->text, "}\n");
         break;
       case SEER_NODE_LET:
-        seer_text_printf(&p->text, "let @%s in [%" PRId64 ", %" PRId64 "] stage %u = ", p->loop->var[node->var].name,
+        seer_text_printf(&p->text,
+            "let @%s in [%" PRId64 ", %" PRId64 "] stage %u = ", p->loop->var[node->var].name,
             p->loop->var[node->var].low, p->loop->var[node->var].high, node->stage);
         print_expr(p, node->value[0]);
         seer_text_put(&p->text, "\n");
         break;
       case SEER_NODE_ALLOC:
-        seer_text_printf(&p->text, "alloc $%s stage %u\n", p->loop->buf[node->buf[0]].name, node->stage);
+        seer_text_printf(
+            &p->text, "alloc $%s stage %u\n", p->loop->buf[node->buf[0]].name, node->stage);
         break;
-      case SEER_NODE_STORE: print_store(p, node); break;
+      case SEER_NODE_STORE:
+        print_store(p, node);
+        break;
     }
   }
 }
@@ -182,7 +192,8 @@ static bool find_var(void *user, const char *name, uint32_t *out_ref) {
   return false;
 }
 
-static bool find_buf(void *user, const char *name, uint32_t *out_buf, seer_dtype *out_dtype, uint32_t *out_rank) {
+static bool find_buf(
+    void *user, const char *name, uint32_t *out_buf, seer_dtype *out_dtype, uint32_t *out_rank) {
   const parser *p = user;
   for (uint32_t b = 0; b < p->loop->n_buf; b++) {
     if (strcmp(p->loop->buf[b].name, name) == 0) {
@@ -202,7 +213,8 @@ static seer_status parse_expr(parser *p, seer_expr *out) {
 static seer_status parse_in(parser *p, int64_t low, int64_t high, int64_t *out) {
   SEER_TRY(seer_scan_i64(p->scan, out));
   if (*out >= low && *out <= high) return SEER_OK;
-  return seer_scan_fail(p->scan, "%" PRId64 " is not in [%" PRId64 ", %" PRId64 "]", *out, low, high);
+  return seer_scan_fail(
+      p->scan, "%" PRId64 " is not in [%" PRId64 ", %" PRId64 "]", *out, low, high);
 }
 
 static seer_status parse_u32(parser *p, int64_t high, uint32_t *out) {
@@ -218,7 +230,8 @@ static seer_status parse_numbers(parser *p, int64_t low, int64_t *out, uint32_t 
   SEER_TRY(seer_scan_expect(p->scan, "["));
   if (seer_scan_try(p->scan, "]")) return SEER_OK;
   do {
-    if (*out_n == SEER_MAX_RANK) return seer_scan_fail(p->scan, "more than %d dimensions", SEER_MAX_RANK);
+    if (*out_n == SEER_MAX_RANK)
+      return seer_scan_fail(p->scan, "more than %d dimensions", SEER_MAX_RANK);
     SEER_TRY(parse_in(p, low, MAX_EXTENT, &out[(*out_n)++]));
   } while (seer_scan_try(p->scan, ","));
   return seer_scan_expect(p->scan, "]");
@@ -252,7 +265,8 @@ static seer_status parse_buf(parser *p, seer_loop_storage storage) {
   }
   if (p->loop->n_buf == MAX_BUFS) return seer_scan_fail(p->scan, "more than %d buffers", MAX_BUFS);
   SEER_TRY(seer_scan_name(p->scan, p->loop->arena, &dtype));
-  if (!seer_dtype_parse(dtype, &buf.dtype)) return seer_scan_fail(p->scan, "'%s' is no element type", dtype);
+  if (!seer_dtype_parse(dtype, &buf.dtype))
+    return seer_scan_fail(p->scan, "'%s' is no element type", dtype);
   SEER_TRY(parse_numbers(p, 1, buf.dim, &rank));
   buf.rank = (uint8_t)rank;
   int64_t n_elems = 1;
@@ -354,7 +368,8 @@ static seer_status parse_store(parser *p, seer_loop_node *node) {
   SEER_TRY(seer_scan_expect(p->scan, "["));
   if (!seer_scan_try(p->scan, "]")) {
     do {
-      if (node->n_index == SEER_MAX_RANK) return seer_scan_fail(p->scan, "more than %d indices", SEER_MAX_RANK);
+      if (node->n_index == SEER_MAX_RANK)
+        return seer_scan_fail(p->scan, "more than %d indices", SEER_MAX_RANK);
       SEER_TRY(parse_expr(p, &node->index[node->n_index++]));
     } while (seer_scan_try(p->scan, ","));
     SEER_TRY(seer_scan_expect(p->scan, "]"));
@@ -373,7 +388,8 @@ static seer_status parse_store(parser *p, seer_loop_node *node) {
 static seer_status parse_node(parser *p, uint32_t depth, seer_loop_node *node, bool *out_any) {
   *out_any = true;
   for (uint32_t ann = 0; ann < SEER_COUNT_OF(ann_names); ann++) {
-    if (seer_scan_try(p->scan, ann_names[ann])) return parse_for(p, (seer_loop_ann)ann, depth, node);
+    if (seer_scan_try(p->scan, ann_names[ann]))
+      return parse_for(p, (seer_loop_ann)ann, depth, node);
   }
   if (seer_scan_try(p->scan, "let")) return parse_let(p, node);
   if (seer_scan_try(p->scan, "alloc")) {
@@ -400,7 +416,8 @@ static seer_status parse_node(parser *p, uint32_t depth, seer_loop_node *node, b
 static seer_status parse_block(parser *p, uint32_t depth, uint32_t *out_first) {
   *out_first = 0;
   uint32_t last = 0;
-  if (depth > MAX_DEPTH) return seer_scan_fail(p->scan, "more than %d loops inside each other", MAX_DEPTH);
+  if (depth > MAX_DEPTH)
+    return seer_scan_fail(p->scan, "more than %d loops inside each other", MAX_DEPTH);
   SEER_TRY(seer_scan_expect(p->scan, "{"));
   while (!seer_scan_try(p->scan, "}")) {
     seer_loop_node node = {.kind = SEER_NODE_STORE};
@@ -433,15 +450,18 @@ static seer_status parse_loop(parser *p, seer_arena *arena) {
       continue;
     }
     uint32_t storage = 0;
-    while (storage < SEER_COUNT_OF(storage_names) && !seer_scan_try(p->scan, storage_names[storage])) storage++;
-    if (storage == SEER_COUNT_OF(storage_names)) return seer_scan_fail(p->scan, "expected a buffer, 'phase' or '}'");
+    while (
+        storage < SEER_COUNT_OF(storage_names) && !seer_scan_try(p->scan, storage_names[storage]))
+      storage++;
+    if (storage == SEER_COUNT_OF(storage_names))
+      return seer_scan_fail(p->scan, "expected a buffer, 'phase' or '}'");
     SEER_TRY(parse_buf(p, (seer_loop_storage)storage));
   }
   return SEER_OK;
 }
 
-seer_status seer_loop_parse(const char *source, const char *text, size_t n_bytes, seer_arena *arena,
-    seer_loop **out_loop) {
+seer_status seer_loop_parse(
+    const char *source, const char *text, size_t n_bytes, seer_arena *arena, seer_loop **out_loop) {
   *out_loop = NULL;
   seer_scan scan;
   seer_scan_init(&scan, source, text, n_bytes);

@@ -9,15 +9,17 @@ typedef struct {
   const seer_loop *loop;
   seer_arena *scratch;
   uint32_t *def, *depth;  // by variable, as the prover wants them
-  uint32_t n_scope;       // variables in scope
+  uint32_t n_scope;  // variables in scope
   bool *node_seen, *var_defined, *buf_live;
   uint32_t vector_depth;  // > 0 inside a VECTOR loop
-  bool *expr_checked;     // by expression: form is known to be right in the current scope
+  bool *expr_checked;  // by expression: form is known to be right in the current scope
   seer_prover prover;
-  const char *where;      // buffer name of the statement in hand, for messages
+  const char *where;  // buffer name of the statement in hand, for messages
 } verifier;
 
-static const char *text(const verifier *v, seer_expr e) { return seer_loop_expr_print(v->loop, e, v->scratch); }
+static const char *text(const verifier *v, seer_expr e) {
+  return seer_loop_expr_print(v->loop, e, v->scratch);
+}
 
 static seer_status check_bufs(const seer_loop *loop) {
   for (uint32_t b = 0; b < loop->n_buf; b++) {
@@ -28,28 +30,32 @@ static seer_status check_bufs(const seer_loop *loop) {
     int64_t last = 0, inner = 1;
     for (uint32_t k = buf->rank; k-- > 0;) {
       if (buf->dim[k] <= 0) {
-        return SEER_FAIL(INVALID, "$%s: dimension %u is %" PRId64 ", must be positive", buf->name, k, buf->dim[k]);
+        return SEER_FAIL(INVALID, "$%s: dimension %u is %" PRId64 ", must be positive", buf->name,
+            k, buf->dim[k]);
       }
       if (buf->stride[k] < inner) {
-        return SEER_FAIL(INVALID, "$%s: stride %u is %" PRId64 ", must be at least %" PRId64, buf->name, k,
-            buf->stride[k], inner);
+        return SEER_FAIL(INVALID, "$%s: stride %u is %" PRId64 ", must be at least %" PRId64,
+            buf->name, k, buf->stride[k], inner);
       }
       int64_t span;
-      if (__builtin_mul_overflow(buf->dim[k], buf->stride[k], &inner) || inner > ((int64_t)1 << 56)) {
+      if (__builtin_mul_overflow(buf->dim[k], buf->stride[k], &inner) ||
+          inner > ((int64_t)1 << 56)) {
         return SEER_FAIL(INVALID, "$%s: too large", buf->name);
       }
       span = (buf->dim[k] - 1) * buf->stride[k];
       last += span;
     }
     if (buf->n_elems <= last) {
-      return SEER_FAIL(INVALID, "$%s: %" PRId64 " elements, its indices reach %" PRId64, buf->name, buf->n_elems, last);
+      return SEER_FAIL(INVALID, "$%s: %" PRId64 " elements, its indices reach %" PRId64, buf->name,
+          buf->n_elems, last);
     }
     if ((buf->storage == SEER_STORE_PACKED) != (buf->pack != NULL)) {
       return SEER_FAIL(INVALID, "$%s: packed buffers, and only they, have a pack", buf->name);
     }
     if (!buf->pack) continue;
     bool is_equal = buf->pack->n == buf->rank;
-    for (uint32_t k = 0; is_equal && k < buf->rank; k++) is_equal = buf->pack->dim[k].extent == buf->dim[k];
+    for (uint32_t k = 0; is_equal && k < buf->rank; k++)
+      is_equal = buf->pack->dim[k].extent == buf->dim[k];
     if (!is_equal || seer_pack_elems(buf->pack) != buf->n_elems) {
       return SEER_FAIL(INVALID, "$%s: its pack has another shape", buf->name);
     }
@@ -58,25 +64,28 @@ static seer_status check_bufs(const seer_loop *loop) {
 }
 
 // 0 <= e < dim on every iteration; the prover knows the place.
-static seer_status check_index(verifier *v, uint32_t buf, uint32_t k, seer_expr e, const char *what) {
+static seer_status check_index(
+    verifier *v, uint32_t buf, uint32_t k, seer_expr e, const char *what) {
   const seer_loop_buf *b = &v->loop->buf[buf];
   seer_linear x, negated = {.constant = 0};
   bool is_form = seer_linear_from(&v->loop->expr, e, &x) && seer_linear_add(&negated, &x, -1);
   if (!is_form || !seer_prove_not_positive(&v->prover, &negated)) {
-    return SEER_FAIL(INVALID, "%s $%s: index %u = %s may be negative", what, b->name, k, text(v, e));
+    return SEER_FAIL(
+        INVALID, "%s $%s: index %u = %s may be negative", what, b->name, k, text(v, e));
   }
   x.constant -= b->dim[k] - 1;
   if (!seer_prove_not_positive(&v->prover, &x)) {
-    return SEER_FAIL(INVALID, "%s $%s: index %u = %s may reach its extent %" PRId64, what, b->name, k, text(v, e),
-        b->dim[k]);
+    return SEER_FAIL(INVALID, "%s $%s: index %u = %s may reach its extent %" PRId64, what, b->name,
+        k, text(v, e), b->dim[k]);
   }
   return SEER_OK;
 }
 
-static seer_status check_indices(verifier *v, uint32_t buf, const seer_expr *index, uint32_t n, seer_expr predicate,
-    const char *what) {
+static seer_status check_indices(verifier *v, uint32_t buf, const seer_expr *index, uint32_t n,
+    seer_expr predicate, const char *what) {
   const seer_loop_buf *b = &v->loop->buf[buf];
-  if (n != b->rank) return SEER_FAIL(INVALID, "%s $%s: %u indices, rank %u", what, b->name, n, b->rank);
+  if (n != b->rank)
+    return SEER_FAIL(INVALID, "%s $%s: %u indices, rank %u", what, b->name, n, b->rank);
   if (b->storage == SEER_STORE_LOCAL && !v->buf_live[buf]) {
     return SEER_FAIL(INVALID, "%s $%s: not allocated here", what, b->name);
   }
@@ -88,7 +97,8 @@ static seer_status check_indices(verifier *v, uint32_t buf, const seer_expr *ind
 
 static seer_status check_expr(verifier *v, seer_expr e, bool may_load) {
   const seer_expr_pool *pool = &v->loop->expr;
-  if (e.i == 0 || e.i >= pool->n) return SEER_FAIL(INVALID, "%s: an expression is missing", v->where);
+  if (e.i == 0 || e.i >= pool->n)
+    return SEER_FAIL(INVALID, "%s: an expression is missing", v->where);
   if (v->expr_checked[e.i]) return SEER_OK;
   const seer_expr_node *node = seer_expr_at(pool, e);
   seer_expr_op op = (seer_expr_op)node->op;
@@ -99,16 +109,21 @@ static seer_status check_expr(verifier *v, seer_expr e, bool may_load) {
     }
   } else if (op == SEER_EXPR_LOAD) {
     if (!may_load) return SEER_FAIL(INVALID, "%s: a load in a bound or let", v->where);
-    if (node->ref >= v->loop->n_buf) return SEER_FAIL(INVALID, "%s: load of buffer %u", v->where, node->ref);
+    if (node->ref >= v->loop->n_buf)
+      return SEER_FAIL(INVALID, "%s: load of buffer %u", v->where, node->ref);
     if (v->loop->buf[node->ref].dtype != (seer_dtype)node->dtype) {
       return SEER_FAIL(INVALID, "%s: load of $%s as %s", v->where, v->loop->buf[node->ref].name,
           seer_dtype_name((seer_dtype)node->dtype));
     }
-    for (uint32_t k = 0; k < node->n_index; k++) SEER_TRY(check_expr(v, pool->index[node->index0 + k], true));
-    for (uint32_t k = 0; k < 2 && node->arg[0].i != 0; k++) SEER_TRY(check_expr(v, node->arg[k], true));
-    SEER_TRY(check_indices(v, node->ref, &pool->index[node->index0], node->n_index, node->arg[0], "load of"));
+    for (uint32_t k = 0; k < node->n_index; k++)
+      SEER_TRY(check_expr(v, pool->index[node->index0 + k], true));
+    for (uint32_t k = 0; k < 2 && node->arg[0].i != 0; k++)
+      SEER_TRY(check_expr(v, node->arg[k], true));
+    SEER_TRY(check_indices(
+        v, node->ref, &pool->index[node->index0], node->n_index, node->arg[0], "load of"));
   } else {
-    for (uint32_t k = 0; k < seer_expr_arity(op); k++) SEER_TRY(check_expr(v, node->arg[k], may_load));
+    for (uint32_t k = 0; k < seer_expr_arity(op); k++)
+      SEER_TRY(check_expr(v, node->arg[k], may_load));
   }
   v->expr_checked[e.i] = true;
   return SEER_OK;
@@ -126,28 +141,34 @@ static seer_status check_int(verifier *v, seer_expr e, const char *what) {
 
 static seer_status define(verifier *v, uint32_t id) {
   const seer_loop_node *node = &v->loop->node[id];
-  if (node->var >= v->loop->n_var) return SEER_FAIL(INVALID, "node %u defines variable %u", id, node->var);
+  if (node->var >= v->loop->n_var)
+    return SEER_FAIL(INVALID, "node %u defines variable %u", id, node->var);
   const seer_loop_var *var = &v->loop->var[node->var];
-  if (v->var_defined[node->var]) return SEER_FAIL(INVALID, "variable @%s is defined twice", var->name);
+  if (v->var_defined[node->var])
+    return SEER_FAIL(INVALID, "variable @%s is defined twice", var->name);
   v->where = var->name;
   v->var_defined[node->var] = true;
   if (node->kind == SEER_NODE_FOR) {
     if (node->extent <= 0) {
-      return SEER_FAIL(INVALID, "@%s: extent %" PRId64 ", must be positive", var->name, node->extent);
+      return SEER_FAIL(
+          INVALID, "@%s: extent %" PRId64 ", must be positive", var->name, node->extent);
     }
     if (var->low != 0 || var->high != node->extent - 1) {
-      return SEER_FAIL(INVALID, "@%s: range [%" PRId64 ", %" PRId64 "] is not that of its extent %" PRId64, var->name,
+      return SEER_FAIL(INVALID,
+          "@%s: range [%" PRId64 ", %" PRId64 "] is not that of its extent %" PRId64, var->name,
           var->low, var->high, node->extent);
     }
     if (node->bound.i != 0) SEER_TRY(check_int(v, node->bound, "bound"));
   } else {
     SEER_TRY(check_int(v, node->value[0], "value"));
     seer_linear above, below = {.constant = 0};
-    bool is_form = seer_linear_from(&v->loop->expr, node->value[0], &above) && seer_linear_add(&below, &above, -1);
+    bool is_form = seer_linear_from(&v->loop->expr, node->value[0], &above) &&
+        seer_linear_add(&below, &above, -1);
     above.constant -= var->high;
     below.constant += var->low;
     v->prover.n_fact = 0;
-    if (!is_form || !seer_prove_not_positive(&v->prover, &above) || !seer_prove_not_positive(&v->prover, &below)) {
+    if (!is_form || !seer_prove_not_positive(&v->prover, &above) ||
+        !seer_prove_not_positive(&v->prover, &below)) {
       return SEER_FAIL(INVALID, "let @%s: %s may leave [%" PRId64 ", %" PRId64 "]", var->name,
           text(v, node->value[0]), var->low, var->high);
     }
@@ -163,7 +184,8 @@ static seer_status check_store(verifier *v, const seer_loop_node *node) {
   }
   forget(v);
   for (uint32_t k = 0; k < node->n_values; k++) {
-    if (node->buf[k] >= v->loop->n_buf) return SEER_FAIL(INVALID, "store to buffer %u", node->buf[k]);
+    if (node->buf[k] >= v->loop->n_buf)
+      return SEER_FAIL(INVALID, "store to buffer %u", node->buf[k]);
     const seer_loop_buf *buf = &v->loop->buf[node->buf[k]];
     v->where = buf->name;
     if (buf->storage == SEER_STORE_INPUT || buf->storage == SEER_STORE_PACKED) {
@@ -181,10 +203,12 @@ static seer_status check_store(verifier *v, const seer_loop_node *node) {
         return SEER_FAIL(INVALID, "store to $%s: index %u is not i64", buf->name, d);
       }
     }
-    SEER_TRY(check_indices(v, node->buf[k], node->index, node->n_index, (seer_expr){0}, "store to"));
+    SEER_TRY(
+        check_indices(v, node->buf[k], node->index, node->n_index, (seer_expr){0}, "store to"));
   }
   bool is_pair = node->combiner == SEER_COMBINE_ARGMAX || node->combiner == SEER_COMBINE_ARGMIN;
-  if (is_pair && node->n_values != 2) return SEER_FAIL(INVALID, "%s of %u values", v->where, node->n_values);
+  if (is_pair && node->n_values != 2)
+    return SEER_FAIL(INVALID, "%s of %u values", v->where, node->n_values);
   if (node->is_init && node->combiner != SEER_COMBINE_NONE) {
     return SEER_FAIL(INVALID, "$%s: an init store combines", v->where);
   }
@@ -205,9 +229,11 @@ static seer_status check_block(verifier *v, uint32_t first, bool may_parallel) {
         const char *name = v->loop->var[node->var].name;
         bool is_alone = id == first && node->next == 0;
         if (node->ann == SEER_LOOP_PARALLEL && !(may_parallel && is_alone)) {
-          return SEER_FAIL(INVALID, "@%s: parallel loops must be the outermost chain of a phase", name);
+          return SEER_FAIL(
+              INVALID, "@%s: parallel loops must be the outermost chain of a phase", name);
         }
-        if (v->vector_depth > 0) return SEER_FAIL(INVALID, "@%s: a loop inside a vector loop", name);
+        if (v->vector_depth > 0)
+          return SEER_FAIL(INVALID, "@%s: a loop inside a vector loop", name);
         v->vector_depth += node->ann == SEER_LOOP_VECTOR;
         if (node->body == 0) return SEER_FAIL(INVALID, "@%s: empty body", name);
         SEER_TRY(check_block(v, node->body, node->ann == SEER_LOOP_PARALLEL));
@@ -216,9 +242,12 @@ static seer_status check_block(verifier *v, uint32_t first, bool may_parallel) {
         v->n_scope--;
         break;
       }
-      case SEER_NODE_LET: SEER_TRY(define(v, id)); break;
+      case SEER_NODE_LET:
+        SEER_TRY(define(v, id));
+        break;
       case SEER_NODE_ALLOC:
-        if (node->buf[0] >= v->loop->n_buf || v->loop->buf[node->buf[0]].storage != SEER_STORE_LOCAL) {
+        if (node->buf[0] >= v->loop->n_buf ||
+            v->loop->buf[node->buf[0]].storage != SEER_STORE_LOCAL) {
           return SEER_FAIL(INVALID, "alloc of a buffer that is not local");
         }
         if (v->buf_live[node->buf[0]]) {
@@ -226,10 +255,13 @@ static seer_status check_block(verifier *v, uint32_t first, bool may_parallel) {
         }
         v->buf_live[node->buf[0]] = true;
         break;
-      case SEER_NODE_STORE: SEER_TRY(check_store(v, node)); break;
+      case SEER_NODE_STORE:
+        SEER_TRY(check_store(v, node));
+        break;
     }
   }
-  for (uint32_t id = first; id != 0; id = v->loop->node[id].next) {  // what the block defined ends here
+  for (uint32_t id = first; id != 0;
+       id = v->loop->node[id].next) {  // what the block defined ends here
     const seer_loop_node *node = &v->loop->node[id];
     if (node->kind == SEER_NODE_LET) v->depth[node->var] = 0;
     if (node->kind == SEER_NODE_ALLOC) v->buf_live[node->buf[0]] = false;
@@ -253,7 +285,8 @@ seer_status seer_loop_verify(const seer_loop *loop) {
   seer_status status = SEER_OK;
   for (uint32_t phase = 0; phase < loop->n_phase && !status; phase++) {
     status = check_block(&v, loop->phase[phase], true);
-    if (status) status = seer_status_context(status, "verifying loop %s, phase %u", loop->name, phase);
+    if (status)
+      status = seer_status_context(status, "verifying loop %s, phase %u", loop->name, phase);
   }
   seer_arena_destroy(scratch);
   return status;

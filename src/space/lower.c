@@ -11,20 +11,34 @@
 
 const char *seer_lower_fault_name(seer_lower_fault fault) {
   switch (fault) {
-    case SEER_LOWER_FAULT_NONE: return "none";
-    case SEER_LOWER_FAULT_TAIL_BOUND: return "tail-bound";
-    case SEER_LOWER_FAULT_NO_TAIL: return "no-tail";
-    case SEER_LOWER_FAULT_SHORT_TAIL: return "short-tail";
-    case SEER_LOWER_FAULT_SWAPPED_AXES: return "swapped-axes";
-    case SEER_LOWER_FAULT_NO_INIT: return "no-init";
-    case SEER_LOWER_FAULT_WRONG_IDENTITY: return "wrong-identity";
-    case SEER_LOWER_FAULT_GUARD_OFF: return "guard-off";
-    case SEER_LOWER_FAULT_NO_GUARD: return "no-guard";
-    case SEER_LOWER_FAULT_STALE_PACK: return "stale-pack";
-    case SEER_LOWER_FAULT_REGION_START: return "region-start";
-    case SEER_LOWER_FAULT_WRONG_COEF: return "wrong-coef";
-    case SEER_LOWER_FAULT_LATE_INIT: return "late-init";
-    case SEER_LOWER_FAULT_COUNT: break;
+    case SEER_LOWER_FAULT_NONE:
+      return "none";
+    case SEER_LOWER_FAULT_TAIL_BOUND:
+      return "tail-bound";
+    case SEER_LOWER_FAULT_NO_TAIL:
+      return "no-tail";
+    case SEER_LOWER_FAULT_SHORT_TAIL:
+      return "short-tail";
+    case SEER_LOWER_FAULT_SWAPPED_AXES:
+      return "swapped-axes";
+    case SEER_LOWER_FAULT_NO_INIT:
+      return "no-init";
+    case SEER_LOWER_FAULT_WRONG_IDENTITY:
+      return "wrong-identity";
+    case SEER_LOWER_FAULT_GUARD_OFF:
+      return "guard-off";
+    case SEER_LOWER_FAULT_NO_GUARD:
+      return "no-guard";
+    case SEER_LOWER_FAULT_STALE_PACK:
+      return "stale-pack";
+    case SEER_LOWER_FAULT_REGION_START:
+      return "region-start";
+    case SEER_LOWER_FAULT_WRONG_COEF:
+      return "wrong-coef";
+    case SEER_LOWER_FAULT_LATE_INIT:
+      return "late-init";
+    case SEER_LOWER_FAULT_COUNT:
+      break;
   }
   return "?";
 }
@@ -50,7 +64,8 @@ uint32_t seer_lower_define(seer_lower *lower, const char *name, int64_t low, int
   uint32_t var = seer_loop_add_var(lower->loop, name, low, high);
   if (var >= lower->cap_var) {
     uint32_t cap = lower->cap_var ? lower->cap_var * 2 : 64;
-    uint32_t *def = SEER_NEW_ARRAY(lower->scratch, uint32_t, cap), *depth = SEER_NEW_ARRAY(lower->scratch, uint32_t, cap);
+    uint32_t *def = SEER_NEW_ARRAY(lower->scratch, uint32_t, cap),
+             *depth = SEER_NEW_ARRAY(lower->scratch, uint32_t, cap);
     if (lower->cap_var) {
       memcpy(def, lower->def, lower->cap_var * sizeof(*def));
       memcpy(depth, lower->depth, lower->cap_var * sizeof(*depth));
@@ -71,7 +86,8 @@ static void leave_block(seer_lower *lower, const seer_lower_block *block, uint32
   lower->n_scope = n_scope;
 }
 
-static seer_status emit_loops(seer_lower *lower, uint32_t s, uint32_t k, bool is_init, seer_lower_block *block);
+static seer_status emit_loops(
+    seer_lower *lower, uint32_t s, uint32_t k, bool is_init, seer_lower_block *block);
 
 static uint32_t first_reduce_loop(const seer_lower *lower, uint32_t s) {
   const seer_frame_stage *frame = &lower->frame->stage[s];
@@ -80,26 +96,29 @@ static uint32_t first_reduce_loop(const seer_lower *lower, uint32_t s) {
   return k;
 }
 
-static seer_status emit_store(seer_lower *lower, uint32_t s, bool is_init, seer_lower_block *block) {
+static seer_status emit_store(
+    seer_lower *lower, uint32_t s, bool is_init, seer_lower_block *block) {
   const seer_dag_stage *stage = &lower->dag->stage[s];
   seer_expr_pool *pool = &lower->loop->expr;
   seer_expr axis[SEER_DAG_MAX_AXES];
-  seer_loop_node node = {.kind = SEER_NODE_STORE, .stage = s, .n_values = stage->n_values, .n_index = stage->n_space};
+  seer_loop_node node = {
+      .kind = SEER_NODE_STORE, .stage = s, .n_values = stage->n_values, .n_index = stage->n_space};
   node.is_init = is_init;
   node.combiner = is_init ? SEER_COMBINE_NONE : stage->combiner;
   uint32_t n_axes = is_init ? stage->n_space : (uint32_t)stage->n_space + stage->n_reduce;
   for (uint32_t a = 0; a < n_axes; a++) {
     seer_linear at;
     if (!seer_lower_axis(lower, s, a, &at)) {
-      return SEER_FAIL(UNSUPPORTED, "stage %s: axis %s has too many loops", stage->name, stage->axis[a].name);
+      return SEER_FAIL(
+          UNSUPPORTED, "stage %s: axis %s has too many loops", stage->name, stage->axis[a].name);
     }
     if (at.n >= 2 && seer_lower_is_faulty(lower, SEER_LOWER_FAULT_WRONG_COEF)) at.term[0].coef++;
     axis[a] = seer_linear_emit(pool, &at);
     if (a >= stage->n_space) continue;
     node.index[a] = axis[a];
     if (lower->frame->stage[s].place != SEER_PLACE_AT) continue;
-    node.index[a] = seer_linear_normal(pool,
-        seer_expr_binary(pool, SEER_EXPR_SUB, axis[a], lower->stage[s].start[a]));
+    node.index[a] = seer_linear_normal(
+        pool, seer_expr_binary(pool, SEER_EXPR_SUB, axis[a], lower->stage[s].start[a]));
   }
   if (node.n_index >= 2 && node.index[0].i != node.index[1].i &&
       seer_lower_is_faulty(lower, SEER_LOWER_FAULT_SWAPPED_AXES)) {
@@ -137,12 +156,14 @@ static seer_status emit_init(seer_lower *lower, uint32_t s, uint32_t k, seer_low
   return SEER_OK;
 }
 
-static seer_status emit_attached(seer_lower *lower, uint32_t at, uint32_t depth, seer_lower_block *block) {
+static seer_status emit_attached(
+    seer_lower *lower, uint32_t at, uint32_t depth, seer_lower_block *block) {
   uint32_t n = 0;
   uint8_t mine[SEER_DAG_MAX_STAGES];
   for (uint32_t p = 0; p < lower->dag->n_stage; p++) {
     const seer_frame_stage *frame = &lower->frame->stage[p];
-    if (frame->place == SEER_PLACE_AT && frame->at == at && frame->depth == depth) mine[n++] = (uint8_t)p;
+    if (frame->place == SEER_PLACE_AT && frame->at == at && frame->depth == depth)
+      mine[n++] = (uint8_t)p;
   }
   for (uint32_t k = n; k-- > 0;) SEER_TRY(seer_lower_start(lower, mine[k], block));
   for (uint32_t k = 0; k < n; k++) {
@@ -151,7 +172,8 @@ static seer_status emit_attached(seer_lower *lower, uint32_t at, uint32_t depth,
       seer_loop_node alloc = {.kind = SEER_NODE_ALLOC, .stage = mine[k], .n_values = 1};
       alloc.buf[0] = seer_lower_buf(lower, stage->out[v]);
       if (lower->dag->buf[stage->out[v]].is_output) {
-        return SEER_FAIL(UNSUPPORTED, "stage %s is an output and attached inside another", stage->name);
+        return SEER_FAIL(
+            UNSUPPORTED, "stage %s is an output and attached inside another", stage->name);
       }
       seer_lower_append(lower, block, &alloc);
     }
@@ -172,26 +194,29 @@ static seer_expr fault_bound(seer_lower *lower, seer_expr bound) {
   if (seer_lower_is_faulty(lower, SEER_LOWER_FAULT_NO_TAIL)) return (seer_expr){0};
   int64_t by = seer_lower_is_faulty(lower, SEER_LOWER_FAULT_TAIL_BOUND) ? 1
       : seer_lower_is_faulty(lower, SEER_LOWER_FAULT_SHORT_TAIL)        ? -1
-                                                                         : 0;
-  return seer_expr_binary(&lower->loop->expr, SEER_EXPR_ADD, bound, seer_expr_i(&lower->loop->expr, by));
+                                                                        : 0;
+  return seer_expr_binary(
+      &lower->loop->expr, SEER_EXPR_ADD, bound, seer_expr_i(&lower->loop->expr, by));
 }
 
 // Opens loop `k` of stage `s` and goes on inside it.
-static seer_status emit_loop(seer_lower *lower, uint32_t s, uint32_t k, bool is_init, seer_lower_block *block) {
+static seer_status emit_loop(
+    seer_lower *lower, uint32_t s, uint32_t k, bool is_init, seer_lower_block *block) {
   const seer_dag_stage *stage = &lower->dag->stage[s];
   const seer_frame_loop *loop = &lower->frame->stage[s].loop[k];
   seer_lower_stage *state = &lower->stage[s];
   seer_linear before;
   if (!seer_lower_axis(lower, s, loop->axis, &before)) {
-    return SEER_FAIL(UNSUPPORTED, "stage %s: axis %s has too many loops", stage->name, stage->axis[loop->axis].name);
+    return SEER_FAIL(UNSUPPORTED, "stage %s: axis %s has too many loops", stage->name,
+        stage->axis[loop->axis].name);
   }
   seer_expr bound = fault_bound(lower, seer_lower_bound(lower, s, k, &before));
   state->var[k] = SEER_LOWER_NO_VAR;
   state->n_open = k + 1;
   if (loop->extent == 1 && bound.i == 0) return emit_loops(lower, s, k + 1, is_init, block);
 
-  const char *name = seer_arena_printf(lower->scratch, "%s.%s.%u%s", stage->name, stage->axis[loop->axis].name,
-      loop->level, is_init ? ".init" : "");
+  const char *name = seer_arena_printf(lower->scratch, "%s.%s.%u%s", stage->name,
+      stage->axis[loop->axis].name, loop->level, is_init ? ".init" : "");
   seer_loop_node node = {.kind = SEER_NODE_FOR, .stage = s, .extent = loop->extent, .bound = bound};
   node.var = seer_lower_define(lower, name, 0, loop->extent - 1);
   node.ann = annotation(loop);
@@ -199,7 +224,8 @@ static seer_status emit_loop(seer_lower *lower, uint32_t s, uint32_t k, bool is_
   node.max_unroll = node.ann == SEER_LOOP_SERIAL ? lower->frame->stage[s].max_unroll : 0;
   uint32_t id = seer_lower_append(lower, block, &node);
   uint32_t n_scope = lower->n_scope;
-  SEER_ASSERT(lower->n_for < SEER_COUNT_OF(lower->scope), "%u loops around one statement", lower->n_for);
+  SEER_ASSERT(
+      lower->n_for < SEER_COUNT_OF(lower->scope), "%u loops around one statement", lower->n_for);
   lower->scope[lower->n_for++] = node.var;
   lower->def[node.var] = id;
   lower->depth[node.var] = ++lower->n_scope;
@@ -213,7 +239,8 @@ static seer_status emit_loop(seer_lower *lower, uint32_t s, uint32_t k, bool is_
   return SEER_OK;
 }
 
-static seer_status emit_loops(seer_lower *lower, uint32_t s, uint32_t k, bool is_init, seer_lower_block *block) {
+static seer_status emit_loops(
+    seer_lower *lower, uint32_t s, uint32_t k, bool is_init, seer_lower_block *block) {
   const seer_frame_stage *frame = &lower->frame->stage[s];
   seer_lower_stage *state = &lower->stage[s];
   state->n_open = k;
@@ -240,15 +267,16 @@ static seer_status lower_phases(seer_lower *lower) {
   seer_lower_flatten(lower);
   for (uint32_t r = 0; r < lower->frame->n_root; r++) {
     seer_lower_block block = {0, 0};
-    SEER_TRYF(emit_loops(lower, lower->frame->root[r], 0, false, &block), "lowering %s", lower->dag->name);
+    SEER_TRYF(emit_loops(lower, lower->frame->root[r], 0, false, &block), "lowering %s",
+        lower->dag->name);
     leave_block(lower, &block, 0);
     lower->loop->phase[lower->loop->n_phase++] = block.first;
   }
   return SEER_OK;
 }
 
-seer_status seer_lower_frame(const seer_sketch_list *list, const seer_frame *frame, seer_lower_fault fault,
-    seer_arena *arena, seer_loop **out_loop, bool *out_was_faulty) {
+seer_status seer_lower_frame(const seer_sketch_list *list, const seer_frame *frame,
+    seer_lower_fault fault, seer_arena *arena, seer_loop **out_loop, bool *out_was_faulty) {
   *out_loop = NULL;
   seer_arena *scratch = seer_arena_create("lower");
   seer_lower *lower = SEER_NEW(scratch, seer_lower);
@@ -266,16 +294,16 @@ seer_status seer_lower_frame(const seer_sketch_list *list, const seer_frame *fra
   return status;
 }
 
-seer_status seer_loop_lower(const seer_sketch_list *list, const seer_schedule *schedule, seer_arena *arena,
-    seer_loop **out_loop) {
+seer_status seer_loop_lower(const seer_sketch_list *list, const seer_schedule *schedule,
+    seer_arena *arena, seer_loop **out_loop) {
   seer_frame frame;
   seer_frame_make(list, schedule, &frame);
   SEER_TRY(seer_lower_frame(list, &frame, SEER_LOWER_FAULT_NONE, arena, out_loop, NULL));
   seer_status status = seer_loop_verify(*out_loop);
   if (!status) return SEER_OK;
   // Not the schedule's fault: whatever the knobs say, lowering must come out right.
-  seer_status internal = SEER_FAIL(INTERNAL, "lowering %s by %s: %s", frame.sketch->dag->name, frame.sketch->signature,
-      seer_status_message(status));
+  seer_status internal = SEER_FAIL(INTERNAL, "lowering %s by %s: %s", frame.sketch->dag->name,
+      frame.sketch->signature, seer_status_message(status));
   seer_status_free(status);
   *out_loop = NULL;
   return internal;

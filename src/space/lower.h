@@ -11,23 +11,25 @@
 // Planted faults: what lowering gets wrong on purpose, so that tests can show that they would see it.
 typedef enum {
   SEER_LOWER_FAULT_NONE,
-  SEER_LOWER_FAULT_TAIL_BOUND,     // a bound is one too large
-  SEER_LOWER_FAULT_NO_TAIL,        // a bound is left out
-  SEER_LOWER_FAULT_SHORT_TAIL,     // a bound is one too small
-  SEER_LOWER_FAULT_SWAPPED_AXES,   // two indices of a store are swapped
-  SEER_LOWER_FAULT_NO_INIT,        // a reduction starts from what was there
-  SEER_LOWER_FAULT_WRONG_IDENTITY, // a reduction starts from 1
-  SEER_LOWER_FAULT_GUARD_OFF,      // a guard lets one element too many through
-  SEER_LOWER_FAULT_NO_GUARD,       // a guard is left out
-  SEER_LOWER_FAULT_STALE_PACK,     // a packed weight has two extents of one source dimension swapped
-  SEER_LOWER_FAULT_REGION_START,   // a region starts one element late
-  SEER_LOWER_FAULT_WRONG_COEF,     // one loop's coefficient is one too large
-  SEER_LOWER_FAULT_LATE_INIT,      // an init stands inside the reduction loop
+  SEER_LOWER_FAULT_TAIL_BOUND,  // a bound is one too large
+  SEER_LOWER_FAULT_NO_TAIL,  // a bound is left out
+  SEER_LOWER_FAULT_SHORT_TAIL,  // a bound is one too small
+  SEER_LOWER_FAULT_SWAPPED_AXES,  // two indices of a store are swapped
+  SEER_LOWER_FAULT_NO_INIT,  // a reduction starts from what was there
+  SEER_LOWER_FAULT_WRONG_IDENTITY,  // a reduction starts from 1
+  SEER_LOWER_FAULT_GUARD_OFF,  // a guard lets one element too many through
+  SEER_LOWER_FAULT_NO_GUARD,  // a guard is left out
+  SEER_LOWER_FAULT_STALE_PACK,  // a packed weight has two extents of one source dimension swapped
+  SEER_LOWER_FAULT_REGION_START,  // a region starts one element late
+  SEER_LOWER_FAULT_WRONG_COEF,  // one loop's coefficient is one too large
+  SEER_LOWER_FAULT_LATE_INIT,  // an init stands inside the reduction loop
   SEER_LOWER_FAULT_COUNT
 } seer_lower_fault;
 const char *seer_lower_fault_name(seer_lower_fault fault);
 
 #define SEER_LOWER_MAX_LOOPS (SEER_DAG_MAX_AXES * 4)
+
+#define SEER_LOWER_MAX_ENDS 8
 
 // A block that is being filled.
 typedef struct {
@@ -35,14 +37,19 @@ typedef struct {
 } seer_lower_block;
 
 typedef struct {
-  seer_expr body[SEER_DAG_MAX_VALUES];  // of `flat`: over this stage's axes, inlined stages substituted
+  seer_expr
+      body[SEER_DAG_MAX_VALUES];  // of `flat`: over this stage's axes, inlined stages substituted
   uint32_t n_load;
   seer_expr *load;  // the loads in it, of `flat`
   uint32_t n_open;  // its loops that are open now
-  uint32_t var[SEER_LOWER_MAX_LOOPS];  // loop variable by loop of the frame; NO_VAR: left out (always 0)
+  uint32_t
+      var[SEER_LOWER_MAX_LOOPS];  // loop variable by loop of the frame; NO_VAR: left out (always 0)
   bool has_start;
-  seer_expr start[SEER_DAG_MAX_AXES];  // AT: where the region starts, by spatial axis
-  bool is_cut[SEER_DAG_MAX_AXES];      // AT: the region may leave the axis at its end
+  // AT, by spatial axis: where the region starts, and ends that the index stays below (the first is
+  // start + length).
+  seer_expr start[SEER_DAG_MAX_AXES];
+  uint8_t n_end[SEER_DAG_MAX_AXES];
+  seer_expr end[SEER_DAG_MAX_AXES][SEER_LOWER_MAX_ENDS];
 } seer_lower_stage;
 
 typedef struct {
@@ -59,7 +66,8 @@ typedef struct {
   uint32_t buf_of[SEER_DAG_MAX_BUFFERS];  // loop buffer + 1
   uint32_t *def, *depth;  // by loop variable, for the prover
   uint32_t cap_var, n_scope;
-  uint32_t scope[256];  // loop variables that enclose the place in hand, outermost first (FORs only)
+  uint32_t
+      scope[256];  // loop variables that enclose the place in hand, outermost first (FORs only)
   uint32_t n_for;
   seer_prover prover;
   seer_lower_stage stage[SEER_DAG_MAX_STAGES];
@@ -72,7 +80,8 @@ typedef struct {
 void seer_lower_flatten(seer_lower *lower);
 // `e` of a flat body of `stage` as an expression of the loop IR, axis k being axis[k].
 seer_expr seer_lower_expr(seer_lower *lower, uint32_t stage, seer_expr e, const seer_expr *axis);
-uint32_t seer_lower_buf(seer_lower *lower, uint32_t dag_buf);  // loop buffer of a DAG buffer, made when first needed
+uint32_t seer_lower_buf(
+    seer_lower *lower, uint32_t dag_buf);  // loop buffer of a DAG buffer, made when first needed
 
 // ---- lower_region.c
 // Axis `axis` of `stage` as a sum over its loops that are open now (the others at 0).
@@ -80,12 +89,14 @@ bool seer_lower_axis(seer_lower *lower, uint32_t stage, uint32_t axis, seer_line
 // Decides where the region of stage `p`, attached here, starts; LETs go to `block`.
 seer_status seer_lower_start(seer_lower *lower, uint32_t p, seer_lower_block *block);
 // The bound that loop `k` of `stage` needs where the first loops of its axis are open; 0: it is exact.
-seer_expr seer_lower_bound(seer_lower *lower, uint32_t stage, uint32_t k, const seer_linear *before);
+seer_expr seer_lower_bound(
+    seer_lower *lower, uint32_t stage, uint32_t k, const seer_linear *before);
 
 // ---- lower.c
 uint32_t seer_lower_append(seer_lower *lower, seer_lower_block *block, const seer_loop_node *node);
 uint32_t seer_lower_define(seer_lower *lower, const char *name, int64_t low, int64_t high);
-bool seer_lower_is_faulty(seer_lower *lower, seer_lower_fault fault);  // true: plant it here (once per lowering)
+bool seer_lower_is_faulty(
+    seer_lower *lower, seer_lower_fault fault);  // true: plant it here (once per lowering)
 
 // Lowers a frame. out_was_faulty (may be NULL): the fault found a place.
 SEER_MUST_USE seer_status seer_lower_frame(const seer_sketch_list *list, const seer_frame *frame,

@@ -9,7 +9,7 @@
 
 typedef struct {
   seer_lower *lower;
-  seer_expr *var_map;   // by axis of the DAG
+  seer_expr *var_map;  // by axis of the DAG
   seer_expr predicate;  // of the guarded load that is being replaced; 0: none
 } inliner;
 
@@ -19,8 +19,8 @@ static seer_expr zero_of(seer_expr_pool *pool, seer_dtype dtype) {
 
 static seer_expr flat_copy(seer_lower *lower, seer_expr e, seer_expr *var_map, seer_expr predicate);
 
-static seer_expr on_flat_load(void *user, seer_expr_pool *to, const seer_expr_node *load, const seer_expr *index,
-    seer_expr predicate, seer_expr otherwise) {
+static seer_expr on_flat_load(void *user, seer_expr_pool *to, const seer_expr_node *load,
+    const seer_expr *index, seer_expr predicate, seer_expr otherwise) {
   inliner *in = user;
   seer_lower *lower = in->lower;
   const seer_dag_buf *buf = &lower->dag->buf[load->ref];
@@ -28,11 +28,14 @@ static seer_expr on_flat_load(void *user, seer_expr_pool *to, const seer_expr_no
   // Where the outer guard is false nothing may be touched; what stands here is not used then.
   seer_expr guard = predicate;
   if (in->predicate.i != 0) {
-    guard = predicate.i ? seer_expr_binary(to, SEER_EXPR_AND, in->predicate, predicate) : in->predicate;
+    guard =
+        predicate.i ? seer_expr_binary(to, SEER_EXPR_AND, in->predicate, predicate) : in->predicate;
     if (predicate.i == 0) otherwise = zero_of(to, dtype);
   }
-  bool is_inline = buf->kind == SEER_BUF_STAGE && lower->frame->stage[buf->stage].place == SEER_PLACE_INLINE;
-  if (!is_inline) return seer_expr_load_guarded(to, dtype, load->ref, index, load->n_index, guard, otherwise);
+  bool is_inline =
+      buf->kind == SEER_BUF_STAGE && lower->frame->stage[buf->stage].place == SEER_PLACE_INLINE;
+  if (!is_inline)
+    return seer_expr_load_guarded(to, dtype, load->ref, index, load->n_index, guard, otherwise);
   const seer_dag_stage *stage = &lower->dag->stage[buf->stage];
   seer_expr kept[SEER_DAG_MAX_AXES];
   for (uint32_t k = 0; k < stage->n_space; k++) {
@@ -43,7 +46,8 @@ static seer_expr on_flat_load(void *user, seer_expr_pool *to, const seer_expr_no
   for (uint32_t k = 0; k < stage->n_space; k++) in->var_map[stage->var0 + k] = kept[k];
   if (predicate.i == 0) return body;
   const seer_expr_node made = *seer_expr_at(to, body);
-  if (made.op == SEER_EXPR_LOAD && made.arg[0].i == guard.i && guard.i == predicate.i) {  // a mere copy
+  if (made.op == SEER_EXPR_LOAD && made.arg[0].i == guard.i &&
+      guard.i == predicate.i) {  // a mere copy
     seer_expr again[SEER_MAX_RANK];
     memcpy(again, &to->index[made.index0], made.n_index * sizeof(seer_expr));
     return seer_expr_load_guarded(to, dtype, made.ref, again, made.n_index, guard, otherwise);
@@ -51,9 +55,11 @@ static seer_expr on_flat_load(void *user, seer_expr_pool *to, const seer_expr_no
   return seer_expr_select(to, predicate, body, otherwise);
 }
 
-static seer_expr flat_copy(seer_lower *lower, seer_expr e, seer_expr *var_map, seer_expr predicate) {
+static seer_expr flat_copy(
+    seer_lower *lower, seer_expr e, seer_expr *var_map, seer_expr predicate) {
   inliner in = {.lower = lower, .var_map = var_map, .predicate = predicate};
-  return seer_expr_copy(&lower->flat, &lower->dag->expr, e, var_map, lower->dag->n_var, on_flat_load, &in);
+  return seer_expr_copy(
+      &lower->flat, &lower->dag->expr, e, var_map, lower->dag->n_var, on_flat_load, &in);
 }
 
 typedef struct {
@@ -110,7 +116,8 @@ static void local_layout(seer_lower *lower, uint32_t stage, seer_loop_buf *buf) 
   int64_t pitch = buf->rank ? buf->dim[buf->rank - 1] : 1;
   int64_t lanes = (int64_t)lower->list->target->vector_bytes / elem_bytes;
   if (lanes > 1 && pitch > lanes) pitch = seer_round_up(pitch, lanes);
-  if (pitch * elem_bytes >= POISON_ROW_BYTES && pitch * elem_bytes % POISON_ROW_BYTES == 0) pitch += 64 / elem_bytes;
+  if (pitch * elem_bytes >= POISON_ROW_BYTES && pitch * elem_bytes % POISON_ROW_BYTES == 0)
+    pitch += 64 / elem_bytes;
   row_major(buf, pitch);
 }
 
@@ -120,16 +127,19 @@ static const seer_pack *whole_pack(seer_lower *lower, uint32_t dag_buf) {
   seer_pack *pack = SEER_NEW(lower->loop->arena, seer_pack);
   pack->source_buf = dag_buf;
   pack->n = from->rank;
-  for (uint32_t k = 0; k < from->rank; k++) pack->dim[k] = (seer_pack_dim){(uint8_t)k, 1, from->dim[k]};
+  for (uint32_t k = 0; k < from->rank; k++)
+    pack->dim[k] = (seer_pack_dim){(uint8_t)k, 1, from->dim[k]};
   return pack;
 }
 
 uint32_t seer_lower_buf(seer_lower *lower, uint32_t dag_buf) {
   if (lower->buf_of[dag_buf] != 0) return lower->buf_of[dag_buf] - 1;
   const seer_dag_buf *from = &lower->dag->buf[dag_buf];
-  seer_loop_buf buf = {.name = from->name, .dtype = from->dtype, .dag_buf = dag_buf, .rank = from->rank};
+  seer_loop_buf buf = {
+      .name = from->name, .dtype = from->dtype, .dag_buf = dag_buf, .rank = from->rank};
   memcpy(buf.dim, from->dim, sizeof(buf.dim));
-  seer_place place = from->kind == SEER_BUF_STAGE ? lower->frame->stage[from->stage].place : SEER_PLACE_NONE;
+  seer_place place =
+      from->kind == SEER_BUF_STAGE ? lower->frame->stage[from->stage].place : SEER_PLACE_NONE;
   if (from->kind != SEER_BUF_STAGE) {
     buf.storage = SEER_STORE_INPUT;
     row_major(&buf, from->pitch);
@@ -156,8 +166,8 @@ static const seer_loop_node *loop_of(const seer_lower *lower, uint32_t var) {
 }
 
 // Describes the order in which the loops around this place read weight `dag_buf` at `index`; false: not by plain axes.
-static bool pack_of(seer_lower *lower, uint32_t dag_buf, const seer_expr *index, uint32_t n_index, seer_pack *out,
-    seer_expr *out_index) {
+static bool pack_of(seer_lower *lower, uint32_t dag_buf, const seer_expr *index, uint32_t n_index,
+    seer_pack *out, seer_expr *out_index) {
   seer_expr_pool *pool = &lower->loop->expr;
   int64_t stride[256] = {0};
   uint8_t dim_of[256] = {0};
@@ -181,7 +191,8 @@ static bool pack_of(seer_lower *lower, uint32_t dag_buf, const seer_expr *index,
   for (uint32_t place = 0; place < lower->n_for; place++) {
     if (stride[place] == 0) continue;
     out_index[out->n] = seer_expr_var(pool, lower->scope[place]);
-    out->dim[out->n++] = (seer_pack_dim){dim_of[place], stride[place], loop_of(lower, lower->scope[place])->extent};
+    out->dim[out->n++] =
+        (seer_pack_dim){dim_of[place], stride[place], loop_of(lower, lower->scope[place])->extent};
   }
   return true;
 }
@@ -189,8 +200,8 @@ static bool pack_of(seer_lower *lower, uint32_t dag_buf, const seer_expr *index,
 static bool same_pack(const seer_pack *a, const seer_pack *b) {
   if (a->source_buf != b->source_buf || a->n != b->n) return false;
   for (uint32_t k = 0; k < a->n; k++) {
-    bool equal = a->dim[k].source_dim == b->dim[k].source_dim && a->dim[k].stride == b->dim[k].stride &&
-        a->dim[k].extent == b->dim[k].extent;
+    bool equal = a->dim[k].source_dim == b->dim[k].source_dim &&
+        a->dim[k].stride == b->dim[k].stride && a->dim[k].extent == b->dim[k].extent;
     if (!equal) return false;
   }
   return true;
@@ -202,12 +213,16 @@ static uint32_t packed_buf(seer_lower *lower, const seer_pack *pack) {
     if (buf->storage == SEER_STORE_PACKED && same_pack(buf->pack, pack)) return b;
   }
   const seer_dag_buf *from = &lower->dag->buf[pack->source_buf];
-  seer_loop_buf buf = {.name = seer_arena_printf(lower->scratch, "%s.pack", from->name), .dtype = from->dtype,
-      .storage = SEER_STORE_PACKED, .dag_buf = pack->source_buf, .rank = (uint8_t)pack->n};
+  seer_loop_buf buf = {.name = seer_arena_printf(lower->scratch, "%s.pack", from->name),
+      .dtype = from->dtype,
+      .storage = SEER_STORE_PACKED,
+      .dag_buf = pack->source_buf,
+      .rank = (uint8_t)pack->n};
   seer_pack *kept = seer_arena_memdup(lower->loop->arena, pack, sizeof(*pack));
   for (uint32_t k = 0; k < pack->n; k++) buf.dim[k] = pack->dim[k].extent;
   row_major(&buf, pack->n ? buf.dim[pack->n - 1] : 1);
-  for (uint32_t k = 0; k + 1 < pack->n; k++) {  // planted fault: what another schedule's order would look like
+  for (uint32_t k = 0; k + 1 < pack->n;
+       k++) {  // planted fault: what another schedule's order would look like
     seer_pack_dim *x = &kept->dim[k], *y = &kept->dim[k + 1];
     if (x->source_dim != y->source_dim || x->extent == 1 || y->extent == 1) continue;
     if (!seer_lower_is_faulty(lower, SEER_LOWER_FAULT_STALE_PACK)) break;
@@ -234,12 +249,13 @@ static seer_expr fault_guard(seer_lower *lower, seer_expr predicate) {
     if (first.i != node.arg[0].i) return seer_expr_binary(pool, SEER_EXPR_AND, first, node.arg[1]);
     return seer_expr_binary(pool, SEER_EXPR_AND, first, fault_guard(lower, node.arg[1]));
   }
-  if (node.op != SEER_EXPR_LT || !seer_lower_is_faulty(lower, SEER_LOWER_FAULT_GUARD_OFF)) return predicate;
+  if (node.op != SEER_EXPR_LT || !seer_lower_is_faulty(lower, SEER_LOWER_FAULT_GUARD_OFF))
+    return predicate;
   return seer_expr_binary(pool, SEER_EXPR_LE, node.arg[0], node.arg[1]);
 }
 
-static seer_expr on_load(void *user, seer_expr_pool *to, const seer_expr_node *load, const seer_expr *index,
-    seer_expr predicate, seer_expr otherwise) {
+static seer_expr on_load(void *user, seer_expr_pool *to, const seer_expr_node *load,
+    const seer_expr *index, seer_expr predicate, seer_expr otherwise) {
   emitter *em = user;
   seer_lower *lower = em->lower;
   const seer_dag_buf *from = &lower->dag->buf[load->ref];
@@ -257,8 +273,8 @@ static seer_expr on_load(void *user, seer_expr_pool *to, const seer_expr_node *l
     seer_expr order[SEER_MAX_RANK];
     bool wants = sketch->role == SEER_ROLE_TILED && sketch->pack_weights;
     if (wants && pack_of(lower, load->ref, at, load->n_index, &pack, order)) {
-      return seer_expr_load_guarded(to, (seer_dtype)load->dtype, packed_buf(lower, &pack), order, pack.n, predicate,
-          otherwise);
+      return seer_expr_load_guarded(to, (seer_dtype)load->dtype, packed_buf(lower, &pack), order,
+          pack.n, predicate, otherwise);
     }
   }
   if (place == SEER_PLACE_AT) {
@@ -267,8 +283,8 @@ static seer_expr on_load(void *user, seer_expr_pool *to, const seer_expr_node *l
       at[k] = seer_linear_normal(to, seer_expr_binary(to, SEER_EXPR_SUB, at[k], maker->start[k]));
     }
   }
-  return seer_expr_load_guarded(to, (seer_dtype)load->dtype, seer_lower_buf(lower, load->ref), at, load->n_index,
-      predicate, otherwise);
+  return seer_expr_load_guarded(to, (seer_dtype)load->dtype, seer_lower_buf(lower, load->ref), at,
+      load->n_index, predicate, otherwise);
 }
 
 seer_expr seer_lower_expr(seer_lower *lower, uint32_t stage, seer_expr e, const seer_expr *axis) {
@@ -276,5 +292,6 @@ seer_expr seer_lower_expr(seer_lower *lower, uint32_t stage, seer_expr e, const 
   seer_expr *var_map = SEER_NEW_ARRAY(lower->scratch, seer_expr, lower->dag->n_var + 1);
   for (uint32_t k = 0; k < (uint32_t)s->n_space + s->n_reduce; k++) var_map[s->var0 + k] = axis[k];
   emitter em = {.lower = lower, .stage = stage};
-  return seer_expr_copy(&lower->loop->expr, &lower->flat, e, var_map, lower->dag->n_var, on_load, &em);
+  return seer_expr_copy(
+      &lower->loop->expr, &lower->flat, e, var_map, lower->dag->n_var, on_load, &em);
 }

@@ -23,54 +23,64 @@ bool seer_lower_axis(seer_lower *lower, uint32_t stage, uint32_t axis, seer_line
   }
   for (uint32_t k = 0; k < state->n_open; k++) {
     if (frame->loop[k].axis != axis || state->var[k] == SEER_LOWER_NO_VAR) continue;
-    if (!seer_linear_add_term(out, seer_expr_var(pool_of(lower), state->var[k]), frame->loop[k].coef)) return false;
+    if (!seer_linear_add_term(
+            out, seer_expr_var(pool_of(lower), state->var[k]), frame->loop[k].coef))
+      return false;
   }
   return true;
 }
 
-// How much more than seer_lower_axis's value the axis's index can be at this place.
-static bool axis_span(seer_lower *lower, uint32_t stage, uint32_t axis, int64_t *out) {
+// How much more than seer_lower_axis's value the axis's index can be by the loops that are not open.
+static int64_t axis_span(const seer_lower *lower, uint32_t stage, uint32_t axis) {
   const seer_frame_stage *frame = &lower->frame->stage[stage];
-  const seer_lower_stage *state = &lower->stage[stage];
-  int64_t extent = lower->dag->stage[stage].axis[axis].extent;
-  if (frame->place == SEER_PLACE_AT && !state->has_start) {  // attached further inside: its region moves as well
-    *out = extent - 1;
-    return true;
-  }
   int64_t span = 0;
-  for (uint32_t k = state->n_open; k < frame->n_loop; k++) {
+  for (uint32_t k = lower->stage[stage].n_open; k < frame->n_loop; k++) {
     if (frame->loop[k].axis == axis) span += frame->loop[k].coef * (frame->loop[k].extent - 1);
   }
-  *out = seer_min_i64(span, extent - 1);
-  return true;
+  return seer_min_i64(span, lower->dag->stage[stage].axis[axis].extent - 1);
+}
+
+// Its region starts somewhere inside this place: where is not decided yet.
+static bool is_unstarted(const seer_lower *lower, uint32_t stage, uint32_t axis) {
+  return lower->frame->stage[stage].place == SEER_PLACE_AT && axis < lower->dag->stage[stage].n_space &&
+      !lower->stage[stage].has_start;
+}
+
+// The interval of an index's part that is no axis (a division, a load) of stage `reader`.
+static bool atom_range(seer_lower *lower, uint32_t reader, seer_expr atom, int64_t *from, int64_t *to) {
+  const seer_dag_stage *stage = &lower->dag->stage[reader];
+  int64_t *low = SEER_NEW_ARRAY(lower->scratch, int64_t, lower->dag->n_var + 1);
+  int64_t *high = SEER_NEW_ARRAY(lower->scratch, int64_t, lower->dag->n_var + 1);
+  for (uint32_t k = 0; k < (uint32_t)stage->n_space + stage->n_reduce; k++) {
+    high[stage->var0 + k] = stage->axis[k].extent - 1;
+  }
+  return seer_expr_range(&lower->flat, atom, low, high, from, to);
 }
 
 // The least value of index `e` (of the flat body of `reader`) at this place.
 static bool least_index(seer_lower *lower, uint32_t reader, seer_expr e, seer_linear *out) {
   const seer_dag_stage *stage = &lower->dag->stage[reader];
-  uint32_t n_axes = (uint32_t)stage->n_space + stage->n_reduce;
   seer_linear form;
   if (!seer_linear_from(&lower->flat, e, &form)) return false;
   *out = (seer_linear){.constant = form.constant};
   for (uint32_t t = 0; t < form.n; t++) {
     const seer_expr_node *node = seer_expr_at(&lower->flat, form.term[t].atom);
     int64_t coef = form.term[t].coef;
-    if (node->op != SEER_EXPR_VAR) {  // a division or a load: by its interval
-      int64_t *low = SEER_NEW_ARRAY(lower->scratch, int64_t, lower->dag->n_var + 1);
-      int64_t *high = SEER_NEW_ARRAY(lower->scratch, int64_t, lower->dag->n_var + 1);
-      for (uint32_t k = 0; k < n_axes; k++) high[stage->var0 + k] = stage->axis[k].extent - 1;
+    if (node->op != SEER_EXPR_VAR) {
       int64_t from, to;
-      if (!seer_expr_range(&lower->flat, form.term[t].atom, low, high, &from, &to)) return false;
+      if (!atom_range(lower, reader, form.term[t].atom, &from, &to)) return false;
       out->constant += coef * (coef > 0 ? from : to);
       continue;
     }
     uint32_t axis = node->ref - stage->var0;
     if (stage->axis[axis].extent == 1) continue;
+    if (coef < 0 && is_unstarted(lower, reader, axis)) {
+      out->constant += coef * (stage->axis[axis].extent - 1);
+      continue;
+    }
     seer_linear at;
     if (!seer_lower_axis(lower, reader, axis, &at)) return false;
-    int64_t span = 0;
-    if (coef < 0 && !axis_span(lower, reader, axis, &span)) return false;
-    at.constant += span;
+    if (coef < 0) at.constant += axis_span(lower, reader, axis);
     if (!seer_linear_add(out, &at, coef)) return false;
   }
   return true;
@@ -89,14 +99,15 @@ static bool raw_start(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear 
       const seer_dag_buf *buf = &lower->dag->buf[seer_expr_at(&lower->flat, load)->ref];
       if (buf->kind != SEER_BUF_STAGE || buf->stage != p) continue;
       seer_linear mine;
-      if (!least_index(lower, reader, seer_expr_index(&lower->flat, load, axis), &mine)) return false;
+      if (!least_index(lower, reader, seer_expr_index(&lower->flat, load, axis), &mine))
+        return false;
       if (!has_any) {
         *out = mine;
       } else if (same_atoms(out, &mine)) {
         out->constant = seer_min_i64(out->constant, mine.constant);
       } else {
-        seer_expr least = seer_expr_binary(pool_of(lower), SEER_EXPR_MIN, seer_linear_emit(pool_of(lower), out),
-            seer_linear_emit(pool_of(lower), &mine));
+        seer_expr least = seer_expr_binary(pool_of(lower), SEER_EXPR_MIN,
+            seer_linear_emit(pool_of(lower), out), seer_linear_emit(pool_of(lower), &mine));
         if (!seer_linear_from(pool_of(lower), least, out)) return false;
       }
       has_any = true;
@@ -112,8 +123,10 @@ static bool proves(seer_lower *lower, const seer_linear *x) {
 }
 
 // The start of `p`'s region on `axis` as this place sees it; *out_is_cut: the region may leave the axis's end.
-static bool region_start(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear *out, bool *out_is_cut) {
-  int64_t extent = lower->dag->stage[p].axis[axis].extent, length = lower->frame->stage[p].region[axis];
+static bool region_start(
+    seer_lower *lower, uint32_t p, uint32_t axis, seer_linear *out, bool *out_is_cut) {
+  int64_t extent = lower->dag->stage[p].axis[axis].extent,
+          length = lower->frame->stage[p].region[axis];
   *out = (seer_linear){.constant = 0};
   *out_is_cut = false;
   if (length >= extent) return true;
@@ -137,18 +150,161 @@ static bool start_form(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear
   return region_start(lower, p, axis, out, &is_cut);
 }
 
+// ---- ends: a region need not be computed further than its consumers, which may be at a tail of their own, ask for. It
+// must not be either: what its own producers offer was computed from that need.
+
+typedef struct {
+  uint32_t n;
+  seer_linear form[SEER_LOWER_MAX_ENDS];  // the value is at most each of them
+} bounds;
+
+static bool greatest_needed(seer_lower *lower, uint32_t p, uint32_t axis, bounds *out);
+
+// What the index of axis `axis` of `stage` is at most, at this place.
+static bool greatest_axis(seer_lower *lower, uint32_t stage, uint32_t axis, bounds *out) {
+  const seer_lower_stage *state = &lower->stage[stage];
+  int64_t extent = lower->dag->stage[stage].axis[axis].extent;
+  if (is_unstarted(lower, stage, axis)) {
+    if (!greatest_needed(lower, stage, axis, out)) out->n = 0;
+    if (out->n < SEER_LOWER_MAX_ENDS) out->form[out->n++] = (seer_linear){.constant = extent - 1};
+    return true;
+  }
+  out->n = 1;
+  if (!seer_lower_axis(lower, stage, axis, &out->form[0])) return false;
+  out->form[0].constant += axis_span(lower, stage, axis);
+  bool is_region = lower->frame->stage[stage].place == SEER_PLACE_AT && axis < lower->dag->stage[stage].n_space;
+  if (!is_region) {
+    out->form[out->n++] = (seer_linear){.constant = extent - 1};
+    return true;
+  }
+  for (uint32_t k = 0; k < state->n_end[axis] && out->n < SEER_LOWER_MAX_ENDS; k++) {
+    if (!seer_linear_from(pool_of(lower), state->end[axis][k], &out->form[out->n])) continue;
+    out->form[out->n++].constant--;
+  }
+  return true;
+}
+
+// What index `e` of the flat body of `reader` is at most, at this place.
+static bool greatest_index(seer_lower *lower, uint32_t reader, seer_expr e, bounds *out) {
+  const seer_dag_stage *stage = &lower->dag->stage[reader];
+  seer_linear form;
+  if (!seer_linear_from(&lower->flat, e, &form)) return false;
+  out->n = 1;
+  out->form[0] = (seer_linear){.constant = form.constant};
+  for (uint32_t t = 0; t < form.n; t++) {
+    const seer_expr_node *node = seer_expr_at(&lower->flat, form.term[t].atom);
+    int64_t coef = form.term[t].coef;
+    bounds *term = SEER_NEW(lower->scratch, bounds), before = *out;
+    term->n = 1;
+    if (node->op != SEER_EXPR_VAR) {
+      int64_t from, to;
+      if (!atom_range(lower, reader, form.term[t].atom, &from, &to)) return false;
+      term->form[0].constant = coef > 0 ? to : from;
+    } else if (coef < 0) {
+      uint32_t axis = node->ref - stage->var0;
+      if (!seer_lower_axis(lower, reader, axis, &term->form[0])) return false;
+    } else if (!greatest_axis(lower, reader, node->ref - stage->var0, term)) {
+      return false;
+    }
+    out->n = 0;
+    for (uint32_t i = 0; i < before.n; i++) {
+      for (uint32_t j = 0; j < term->n && out->n < SEER_LOWER_MAX_ENDS; j++) {
+        out->form[out->n] = before.form[i];
+        if (!seer_linear_add(&out->form[out->n++], &term->form[j], coef)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+static seer_expr least_of(seer_lower *lower, const bounds *b) {
+  seer_expr least = seer_linear_emit(pool_of(lower), &b->form[0]);
+  for (uint32_t k = 1; k < b->n; k++) {
+    least = seer_expr_binary(pool_of(lower), SEER_EXPR_MIN, least, seer_linear_emit(pool_of(lower), &b->form[k]));
+  }
+  return least;
+}
+
+static bool same_bounds(const bounds *a, const bounds *b) {
+  if (a->n != b->n) return false;
+  for (uint32_t k = 0; k < a->n; k++) {
+    if (a->form[k].constant != b->form[k].constant || !same_atoms(&a->form[k], &b->form[k])) return false;
+  }
+  return true;
+}
+
+// What the consumers' loads of `p` ask for at most on `axis`, at this place.
+static bool greatest_needed(seer_lower *lower, uint32_t p, uint32_t axis, bounds *out) {
+  bool has_any = false;
+  bounds *mine = SEER_NEW(lower->scratch, bounds);
+  for (uint32_t reader = p + 1; reader < lower->dag->n_stage; reader++) {
+    for (uint32_t k = 0; k < lower->stage[reader].n_load; k++) {
+      seer_expr load = lower->stage[reader].load[k];
+      const seer_dag_buf *buf = &lower->dag->buf[seer_expr_at(&lower->flat, load)->ref];
+      if (buf->kind != SEER_BUF_STAGE || buf->stage != p) continue;
+      if (!greatest_index(lower, reader, seer_expr_index(&lower->flat, load, axis), has_any ? mine : out)) return false;
+      if (has_any && !same_bounds(out, mine)) {
+        seer_expr greatest = seer_expr_binary(pool_of(lower), SEER_EXPR_MAX, least_of(lower, out), least_of(lower, mine));
+        out->n = 1;
+        if (!seer_linear_from(pool_of(lower), greatest, &out->form[0])) return false;
+      }
+      has_any = true;
+    }
+  }
+  return has_any;
+}
+
+static void add_end(seer_lower *lower, seer_lower_stage *state, uint32_t axis, const seer_linear *end) {
+  // An end that another is never behind adds nothing.
+  for (uint32_t k = 0; k < state->n_end[axis]; k++) {
+    seer_linear less;
+    if (!seer_linear_from(pool_of(lower), state->end[axis][k], &less)) continue;
+    if (seer_linear_add(&less, end, -1) && proves(lower, &less)) return;
+  }
+  if (state->n_end[axis] == SEER_LOWER_MAX_ENDS) return;
+  state->end[axis][state->n_end[axis]++] = seer_linear_emit(pool_of(lower), end);
+}
+
+static void add_ends(seer_lower *lower, uint32_t p, uint32_t axis, const seer_linear *start, bool is_cut) {
+  seer_lower_stage *state = &lower->stage[p];
+  int64_t extent = lower->dag->stage[p].axis[axis].extent, length = lower->frame->stage[p].region[axis];
+  seer_linear own = *start;
+  own.constant += length;
+  state->n_end[axis] = 0;
+  add_end(lower, state, axis, &own);
+  if (length >= extent) return;  // whole: producers were told so too
+  if (is_cut) add_end(lower, state, axis, &(seer_linear){.constant = extent});
+  bounds needed;
+  if (!greatest_needed(lower, p, axis, &needed)) return;
+  for (uint32_t k = 0; k < needed.n; k++) {
+    needed.form[k].constant++;
+    add_end(lower, state, axis, &needed.form[k]);
+  }
+}
+
+static bool is_let_of(const seer_lower *lower, uint32_t var, seer_expr value) {
+  if (lower->depth[var] == 0) return false;
+  const seer_loop_node *node = &lower->loop->node[lower->def[var]];
+  return node->kind == SEER_NODE_LET && node->value[0].i == value.i;
+}
+
 seer_status seer_lower_start(seer_lower *lower, uint32_t p, seer_lower_block *block) {
   const seer_dag_stage *stage = &lower->dag->stage[p];
   seer_lower_stage *state = &lower->stage[p];
   for (uint32_t axis = 0; axis < stage->n_space; axis++) {
     seer_linear start;
-    if (!region_start(lower, p, axis, &start, &state->is_cut[axis])) {
-      return SEER_FAIL(UNSUPPORTED, "stage %s: where its region on axis %s starts cannot be told", stage->name,
-          stage->axis[axis].name);
+    bool is_cut;
+    if (!region_start(lower, p, axis, &start, &is_cut)) {
+      return SEER_FAIL(UNSUPPORTED, "stage %s: where its region on axis %s starts cannot be told",
+          stage->name, stage->axis[axis].name);
     }
     if (start.n > 0 && seer_lower_is_faulty(lower, SEER_LOWER_FAULT_REGION_START)) start.constant++;
     seer_expr value = seer_linear_emit(pool_of(lower), &start);
-    if (!seer_linear_is_affine(pool_of(lower), &start)) {
+    uint32_t same = 0;  // a LET of this value may be in scope
+    while (same < lower->loop->n_var && !is_let_of(lower, same, value)) same++;
+    if (same < lower->loop->n_var) {
+      value = seer_expr_var(pool_of(lower), same);
+    } else if (!seer_linear_is_affine(pool_of(lower), &start)) {
       int64_t *low = SEER_NEW_ARRAY(lower->scratch, int64_t, lower->loop->n_var + 1);
       int64_t *high = SEER_NEW_ARRAY(lower->scratch, int64_t, lower->loop->n_var + 1);
       for (uint32_t v = 0; v < lower->loop->n_var; v++) {
@@ -160,8 +316,10 @@ seer_status seer_lower_start(seer_lower *lower, uint32_t p, seer_lower_block *bl
         return SEER_FAIL(UNSUPPORTED, "stage %s: its region on axis %s has no bounds", stage->name,
             stage->axis[axis].name);
       }
-      const char *name = seer_arena_printf(lower->scratch, "%s.%s.at", stage->name, stage->axis[axis].name);
-      seer_loop_node let = {.kind = SEER_NODE_LET, .var = seer_lower_define(lower, name, from, to), .stage = p};
+      const char *name =
+          seer_arena_printf(lower->scratch, "%s.%s.at", stage->name, stage->axis[axis].name);
+      seer_loop_node let = {
+          .kind = SEER_NODE_LET, .var = seer_lower_define(lower, name, from, to), .stage = p};
       let.value[0] = value;
       uint32_t id = seer_lower_append(lower, block, &let);
       lower->def[let.var] = id;
@@ -169,6 +327,8 @@ seer_status seer_lower_start(seer_lower *lower, uint32_t p, seer_lower_block *bl
       value = seer_expr_var(pool_of(lower), let.var);
     }
     state->start[axis] = value;
+    SEER_ASSERT(seer_linear_from(pool_of(lower), value, &start), "stage %s: its start has too many terms", stage->name);
+    add_ends(lower, p, axis, &start, is_cut);
   }
   state->has_start = true;
   return SEER_OK;
@@ -180,8 +340,8 @@ static seer_expr emit_ceil_div(seer_expr_pool *pool, const seer_linear *x, int64
   bool ok = true;
   for (uint32_t t = 0; t < x->n; t++) {
     bool divides = x->term[t].coef % c == 0;
-    ok &= seer_linear_add_term(divides ? &whole : &rest, x->term[t].atom,
-        divides ? x->term[t].coef / c : x->term[t].coef);
+    ok &= seer_linear_add_term(
+        divides ? &whole : &rest, x->term[t].atom, divides ? x->term[t].coef / c : x->term[t].coef);
   }
   SEER_ASSERT(ok, "%u terms", x->n);
   if (rest.n == 0) {
@@ -190,7 +350,8 @@ static seer_expr emit_ceil_div(seer_expr_pool *pool, const seer_linear *x, int64
   }
   whole.constant = seer_floor_div(x->constant + c - 1, c);
   rest.constant = seer_floor_mod(x->constant + c - 1, c);
-  seer_expr quotient = seer_expr_binary(pool, SEER_EXPR_DIV, seer_linear_emit(pool, &rest), seer_expr_i(pool, c));
+  seer_expr quotient =
+      seer_expr_binary(pool, SEER_EXPR_DIV, seer_linear_emit(pool, &rest), seer_expr_i(pool, c));
   if (whole.n == 0 && whole.constant == 0) return quotient;
   return seer_expr_binary(pool, SEER_EXPR_ADD, seer_linear_emit(pool, &whole), quotient);
 }
@@ -203,18 +364,11 @@ seer_expr seer_lower_bound(seer_lower *lower, uint32_t s, uint32_t k, const seer
   seer_expr_pool *pool = pool_of(lower);
   bool is_region = frame->place == SEER_PLACE_AT && loop->axis < stage->n_space;
   seer_expr bound = {0};
-  for (uint32_t limit = 0; limit < 2; limit++) {
-    if (limit == 1 && !(is_region && state->is_cut[loop->axis])) continue;
-    // What is left of the axis here: the region's length, and the axis's end; both less the start.
-    seer_linear left = {.constant = 0}, start = {.constant = 0};
-    bool ok = seer_linear_add(&left, before, -1);
-    if (is_region) ok = ok && seer_linear_from(pool, state->start[loop->axis], &start);
-    if (limit == 0) {
-      ok = ok && seer_linear_add(&left, &start, 1);
-      left.constant += is_region ? frame->region[loop->axis] : stage->axis[loop->axis].extent;
-    } else {
-      left.constant += stage->axis[loop->axis].extent;
-    }
+  uint32_t n_end = is_region ? state->n_end[loop->axis] : 1;
+  for (uint32_t k_end = 0; k_end < n_end; k_end++) {
+    seer_linear left = {.constant = stage->axis[loop->axis].extent};
+    bool ok = !is_region || seer_linear_from(pool, state->end[loop->axis][k_end], &left);
+    ok = ok && seer_linear_add(&left, before, -1);
     SEER_ASSERT(ok, "stage %s, loop %u: too many terms", stage->name, k);
     // Exact when coef * (extent - 1) < left wherever this place is reached.
     seer_linear exact = {.constant = 0};

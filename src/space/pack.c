@@ -9,7 +9,8 @@ int64_t seer_pack_elems(const seer_pack *pack) {
   return n;
 }
 
-void seer_pack_fill(const seer_pack *pack, const seer_dag_buf *source, const void *source_data, void *out) {
+void seer_pack_fill(
+    const seer_pack *pack, const seer_dag_buf *source, const void *source_data, void *out) {
   int64_t stride[SEER_MAX_RANK], index[SEER_MAX_RANK] = {0}, p[SEER_MAX_RANK] = {0};
   int64_t step = source->rank == 0 ? 1 : source->pitch;
   for (uint32_t d = source->rank; d-- > 0;) {

@@ -4,18 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-static void fill(const seer_dag_buf *buf, void *data, seer_rng *rng) {
-  int64_t n = seer_dag_buf_elems(buf);
-  for (int64_t k = 0; k < n; k++) {
-    double value = (double)seer_rng_range(rng, -3, 3);
-    if (!seer_dtype_is_float(buf->dtype) && !seer_dtype_is_signed(buf->dtype)) value = fabs(value);
-    if (buf->dtype == SEER_DTYPE_BOOL) value = value > 1;
-    seer_dtype_store_f64(buf->dtype, data, k, value);
-  }
-}
+#include "dag/random.h"
 
 static void *buf_new(const seer_dag_buf *buf, seer_arena *arena) {
-  return seer_arena_alloc(arena, (size_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype) + 1, 64);
+  return seer_arena_alloc(
+      arena, (size_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype) + 1, 64);
 }
 
 static void note_inexact(void *user, seer_expr e) {
@@ -29,8 +22,8 @@ static void note_inexact(void *user, seer_expr e) {
     if (isfinite(node->value.f) && node->value.f != rint(node->value.f)) look->is_exact = false;
     return;
   }
-  bool is_real = node->op == SEER_EXPR_DIV || node->op == SEER_EXPR_POW || node->op == SEER_EXPR_SQRT ||
-      (node->op >= SEER_EXPR_EXP && node->op <= SEER_EXPR_SIGMOID);
+  bool is_real = node->op == SEER_EXPR_DIV || node->op == SEER_EXPR_POW ||
+      node->op == SEER_EXPR_SQRT || (node->op >= SEER_EXPR_EXP && node->op <= SEER_EXPR_SIGMOID);
   if (is_real) look->is_exact = false;
 }
 
@@ -64,8 +57,7 @@ loop_expect *loop_expect_make(const seer_sketch_list *list, uint64_t seed, seer_
   expect->is_exact = dag_is_exact(dag);
   for (uint32_t b = 0; b < dag->n_buf; b++) {
     if (dag->buf[b].kind == SEER_BUF_STAGE) continue;
-    expect->input[b] = buf_new(&dag->buf[b], arena);
-    fill(&dag->buf[b], expect->input[b], &rng);
+    expect->input[b] = seer_dag_random_input(dag, b, &rng, arena);
   }
   seer_dag_eval *eval = evaluator(expect, dag, arena);
   for (uint32_t b = 0; b < dag->n_buf; b++) {
@@ -84,15 +76,19 @@ static bool next_index(const seer_dag_buf *buf, int64_t *index) {
   return false;
 }
 
-static const char *compare(const seer_dag_buf *buf, const void *want, const void *got, double tolerance,
-    seer_arena *arena) {
+static const char *compare(const seer_dag_buf *buf, const void *want, const void *got,
+    double tolerance, seer_arena *arena) {
   int64_t index[SEER_MAX_RANK] = {0};
   do {
     int64_t offset = 0;
-    for (uint32_t d = 0; d < buf->rank; d++) offset = offset * (d + 1u == buf->rank ? buf->pitch : buf->dim[d]) + index[d];
-    double a = seer_dtype_load_f64(buf->dtype, want, offset), b = seer_dtype_load_f64(buf->dtype, got, offset);
+    for (uint32_t d = 0; d < buf->rank; d++)
+      offset = offset * (d + 1u == buf->rank ? buf->pitch : buf->dim[d]) + index[d];
+    double a = seer_dtype_load_f64(buf->dtype, want, offset),
+           b = seer_dtype_load_f64(buf->dtype, got, offset);
     bool same = a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= tolerance * (1 + fabs(a));
-    if (!same) return seer_arena_printf(arena, "$%s: element %" PRId64 " is %g, expected %g", buf->name, offset, b, a);
+    if (!same)
+      return seer_arena_printf(
+          arena, "$%s: element %" PRId64 " is %g, expected %g", buf->name, offset, b, a);
   } while (next_index(buf, index));
   return NULL;
 }
@@ -106,12 +102,13 @@ static const char *check_text(const seer_loop *loop, seer_arena *arena) {
     seer_status_free(status);
     return message;
   }
-  if (strcmp(once, seer_loop_print(parsed, arena)) != 0) return "print, parse, print is no fixpoint";
+  if (strcmp(once, seer_loop_print(parsed, arena)) != 0)
+    return "print, parse, print is no fixpoint";
   return NULL;
 }
 
-static const char *run(const loop_expect *expect, const seer_sketch *sketch, const seer_loop *loop, uint64_t seed,
-    seer_arena *arena) {
+void **loop_expect_data(
+    const loop_expect *expect, const seer_sketch *sketch, const seer_loop *loop, seer_arena *arena) {
   const seer_dag *dag = sketch->dag;
   void **data = SEER_NEW_ARRAY(arena, void *, loop->n_buf + 1);
   seer_dag_eval *eval = NULL;
@@ -135,6 +132,33 @@ static const char *run(const loop_expect *expect, const seer_sketch *sketch, con
     }
     seer_pack_fill(buf->pack, &source, from, data[b]);
   }
+  return data;
+}
+
+const char *loop_expect_compare(const loop_expect *expect, const seer_sketch *sketch,
+    const seer_loop *loop, void *const *data, seer_arena *arena) {
+  bool is_exact = expect->is_exact && dag_is_exact(sketch->dag);
+  for (uint32_t b = 0; b < expect->list->dag->n_buf; b++) {
+    if (!expect->output[b]) continue;
+    uint32_t at = 0;
+    while (at < loop->n_buf &&
+        !(loop->buf[at].storage == SEER_STORE_OUTPUT && loop->buf[at].dag_buf == b))
+      at++;
+    if (at == loop->n_buf) {
+      return seer_arena_printf(
+          arena, "no buffer for output $%s", expect->list->dag->buf[b].name);
+    }
+    double tolerance = is_exact ? 0 : sketch->tolerance > 1e-5 ? sketch->tolerance : 1e-5;
+    const char *wrong =
+        compare(&expect->list->dag->buf[b], expect->output[b], data[at], tolerance, arena);
+    if (wrong) return wrong;
+  }
+  return NULL;
+}
+
+static const char *run(const loop_expect *expect, const seer_sketch *sketch, const seer_loop *loop,
+    uint64_t seed, seer_arena *arena) {
+  void **data = loop_expect_data(expect, sketch, loop, arena);
   seer_rng rng;
   seer_rng_init(&rng, seed);
   seer_status status = seer_loop_eval(loop, data, &rng);
@@ -143,21 +167,11 @@ static const char *run(const loop_expect *expect, const seer_sketch *sketch, con
     seer_status_free(status);
     return message;
   }
-  bool is_exact = expect->is_exact && dag_is_exact(dag);
-  for (uint32_t b = 0; b < expect->list->dag->n_buf; b++) {
-    if (!expect->output[b]) continue;
-    uint32_t at = 0;
-    while (at < loop->n_buf && !(loop->buf[at].storage == SEER_STORE_OUTPUT && loop->buf[at].dag_buf == b)) at++;
-    if (at == loop->n_buf) return seer_arena_printf(arena, "no buffer for output $%s", dag->buf[b].name);
-    double tolerance = is_exact ? 0 : sketch->tolerance > 1e-5 ? sketch->tolerance : 1e-5;
-    const char *wrong = compare(&expect->list->dag->buf[b], expect->output[b], data[at], tolerance, arena);
-    if (wrong) return wrong;
-  }
-  return NULL;
+  return loop_expect_compare(expect, sketch, loop, data, arena);
 }
 
-const char *loop_check(const loop_expect *expect, const seer_schedule *schedule, seer_lower_fault fault, uint64_t seed,
-    seer_arena *arena, bool *out_was_planted) {
+const char *loop_check(const loop_expect *expect, const seer_schedule *schedule,
+    seer_lower_fault fault, uint64_t seed, seer_arena *arena, bool *out_was_planted) {
   seer_frame *frame = SEER_NEW(arena, seer_frame);
   seer_frame_make(expect->list, schedule, frame);
   seer_loop *loop;

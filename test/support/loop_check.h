@@ -8,15 +8,22 @@
 // The expected outputs of `list`'s canonical DAG on seeded operands; shared by all schedules of the DAG.
 typedef struct {
   const seer_sketch_list *list;
-  void *input[SEER_DAG_MAX_BUFFERS];   // by buffer of the DAG
+  void *input[SEER_DAG_MAX_BUFFERS];  // by buffer of the DAG
   void *output[SEER_DAG_MAX_BUFFERS];  // by buffer of the DAG
-  bool is_exact;                       // whole numbers throughout: outputs must be equal to the bit
+  bool is_exact;  // whole numbers throughout: outputs must be equal to the bit
 } loop_expect;
 
 loop_expect *loop_expect_make(const seer_sketch_list *list, uint64_t seed, seer_arena *arena);
 
+// The pieces: data for the buffers of a loop (operands, packed weights, outputs full of NaN), and whether its outputs
+// are what is expected (NULL: yes).
+void **loop_expect_data(
+    const loop_expect *expect, const seer_sketch *sketch, const seer_loop *loop, seer_arena *arena);
+const char *loop_expect_compare(const loop_expect *expect, const seer_sketch *sketch,
+    const seer_loop *loop, void *const *data, seer_arena *arena);
+
 // NULL if all is well, else what is wrong (in `arena`). *out_was_planted (may be NULL): the fault found a place.
-const char *loop_check(const loop_expect *expect, const seer_schedule *schedule, seer_lower_fault fault, uint64_t seed,
-    seer_arena *arena, bool *out_was_planted);
+const char *loop_check(const loop_expect *expect, const seer_schedule *schedule,
+    seer_lower_fault fault, uint64_t seed, seer_arena *arena, bool *out_was_planted);
 
 #endif

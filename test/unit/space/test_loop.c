@@ -1,8 +1,8 @@
 // Loop IR: text, verify, interpreter, packing, on hand-written loops.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <math.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -68,7 +68,8 @@ static void gemm_is_right(void **state) {
   float a[80], b[56], c[70], packed[64];
   for (int k = 0; k < 80; k++) a[k] = (float)(k % 11 - 5);
   for (int k = 0; k < 56; k++) b[k] = (float)(k % 7 - 3);
-  seer_dag_buf source = {.dtype = SEER_DTYPE_F32, .kind = SEER_BUF_WEIGHT, .rank = 2, .dim = {8, 7}, .pitch = 7};
+  seer_dag_buf source = {
+      .dtype = SEER_DTYPE_F32, .kind = SEER_BUF_WEIGHT, .rank = 2, .dim = {8, 7}, .pitch = 7};
   assert_int_equal(seer_pack_elems(loop->buf[1].pack), 64);
   seer_pack_fill(loop->buf[1].pack, &source, b, packed);
   for (int j = 0; j < 2; j++) {
@@ -101,7 +102,8 @@ static void refuses(const char *from, const char *to, const char *message) {
   seer_arena *arena = seer_arena_create("test");
   const char *at = strstr(gemm, from);
   assert_non_null(at);
-  const char *text = seer_arena_printf(arena, "%.*s%s%s", (int)(at - gemm), gemm, to, at + strlen(from));
+  const char *text =
+      seer_arena_printf(arena, "%.*s%s%s", (int)(at - gemm), gemm, to, at + strlen(from));
   seer_status status = seer_loop_verify(parse(arena, text));
   if (!status) fail_msg("accepted: %s -> %s", from, to);
   if (!strstr(seer_status_message(status), message)) {
@@ -113,7 +115,8 @@ static void refuses(const char *from, const char *to, const char *message) {
 
 static void verify_refuses(void **state) {
   (void)state;
-  refuses("@r < 4 stage 1 bound @i * -4 + 10", "@r < 4 stage 1 bound @i * -4 + 11", "may reach its extent 10");
+  refuses("@r < 4 stage 1 bound @i * -4 + 10", "@r < 4 stage 1 bound @i * -4 + 11",
+      "may reach its extent 10");
   refuses("@r < 4 stage 1 bound @i * -4 + 10", "@r < 4 stage 1", "may reach its extent 10");
   refuses("@j * 4 + @s]", "@j * 4 + @s - 1]", "may be negative");
   refuses("for @r < 4 stage 1 bound", "parallel @r < 4 stage 1 bound", "outermost chain");
@@ -128,9 +131,15 @@ static void verify_refuses(void **state) {
 static void text_refuses(void **state) {
   (void)state;
   static const char *const bad[] = {
-      "", "loop", "loop x {", "loop x { phase { } } y", "loop x { input $a f33[2] of 0 }",
-      "loop x { input $a f32[0] of 0 }", "loop x { input $a f32[2] of 0 input $a f32[2] of 0 }",
-      "loop x { input $a f32[2] stride [1, 1] of 0 }", "loop x { phase { store $q[0] stage 0 = 1.0 } }",
+      "",
+      "loop",
+      "loop x {",
+      "loop x { phase { } } y",
+      "loop x { input $a f33[2] of 0 }",
+      "loop x { input $a f32[0] of 0 }",
+      "loop x { input $a f32[2] of 0 input $a f32[2] of 0 }",
+      "loop x { input $a f32[2] stride [1, 1] of 0 }",
+      "loop x { phase { store $q[0] stage 0 = 1.0 } }",
       "loop x { output $q f32[2] of 0 phase { store $q[@i] stage 0 = 1.0 } }",
       "loop x { output $q f32[2] of 0 phase { for @i < 2 stage 0 { store $q[@i] stage 0 = } } }",
       "loop x { output $q f32[2] of 0 phase { for @i < 2 stage 0 { } for @i < 2 stage 0 { } } }",
@@ -164,7 +173,8 @@ static void guards_and_lets(void **state) {
       "      for @j < 3 stage 1 {\n"
       "        init $y[@i * 3 + @j] stage 1 = 0.0\n"
       "        for @k < 3 stage 1 reduce {\n"
-      "          sum $y[@i * 3 + @j] stage 1 = $r[@i * 3 + @j + @k - 1 - @s] if (@i * 3 + @j + @k - 1 >= 0) & "
+      "          sum $y[@i * 3 + @j] stage 1 = $r[@i * 3 + @j + @k - 1 - @s] if (@i * 3 + @j + @k "
+      "- 1 >= 0) & "
       "(@i * 3 + @j + @k - 1 < 9) else 0.0\n"
       "        }\n"
       "      }\n"
@@ -190,13 +200,16 @@ static void unwritten_is_nan(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
   seer_loop *loop = parse(arena,
-      "loop x { output $y f32[2] of 0 local $t f32[2] of 1 phase { alloc $t stage 0 store $t[0] stage 0 = 1.0 "
+      "loop x { output $y f32[2] of 0 local $t f32[2] of 1 phase { alloc $t stage 0 store $t[0] "
+      "stage 0 = 1.0 "
       "for @i < 2 stage 1 { store $y[@i] stage 1 = $t[@i] } } }");
   float y[2] = {5, 5};
   void *data[2] = {y, NULL};
   assert_true(seer_loop_eval(loop, data, NULL) == SEER_OK);
   assert_true(y[0] == 1 && isnan(y[1]));
-  loop = parse(arena, "loop x { output $y f32[2] of 0 phase { for @i < 3 stage 1 { store $y[@i] stage 1 = 1.0 } } }");
+  loop = parse(arena,
+      "loop x { output $y f32[2] of 0 phase { for @i < 3 stage 1 { store $y[@i] stage 1 = 1.0 } } "
+      "}");
   seer_status status = seer_loop_eval(loop, data, NULL);
   assert_non_null(status);
   assert_non_null(strstr(seer_status_message(status), "index 0 is 2"));
@@ -206,8 +219,12 @@ static void unwritten_is_nan(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(text_is_a_fixpoint), cmocka_unit_test(gemm_is_right),    cmocka_unit_test(verify_refuses),
-      cmocka_unit_test(text_refuses),       cmocka_unit_test(guards_and_lets), cmocka_unit_test(unwritten_is_nan),
+      cmocka_unit_test(text_is_a_fixpoint),
+      cmocka_unit_test(gemm_is_right),
+      cmocka_unit_test(verify_refuses),
+      cmocka_unit_test(text_refuses),
+      cmocka_unit_test(guards_and_lets),
+      cmocka_unit_test(unwritten_is_nan),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
