@@ -1,14 +1,16 @@
 // affine.c - integer expressions to affine forms and to bounds.
-// Bounds come from interval arithmetic over the tree, where each maximal affine sub-expression is bounded as one sum
-// (so y + ky - 1 - y is what it is). A predicate adds facts: affine forms known to be >= 0, and nodes known to lie in
-// an interval. An affine form I is bounded by a fact F as I = k F + R: with k > 0, I >= low(R); with k < 0, I <= high(R);
-// k is chosen to cancel one variable. INT64_MIN and INT64_MAX stand for "unbounded".
+// Bounds come from interval arithmetic over the tree, where each maximal affine sub-expression is
+// bounded as one sum (so y + ky - 1 - y is what it is). A predicate adds facts: affine forms known
+// to be >= 0, and nodes known to lie in an interval. An affine form I is bounded by a fact F as I =
+// k F + R: with k > 0, I >= low(R); with k < 0, I <= high(R); k is chosen to cancel one variable.
+// INT64_MIN and INT64_MAX stand for "unbounded".
 #include <string.h>
 
 #include "dag/scalar.h"
 
 #define MAX_FACTS 16
-#define MAX_STEPS 20000  // nodes looked at before giving up: nested conditions are looked at from several sides
+#define MAX_STEPS \
+  20000  // nodes looked at before giving up: nested conditions are looked at from several sides
 
 typedef struct {
   int64_t low, high;
@@ -27,7 +29,7 @@ typedef struct {
     uint32_t var;
     interval in;
   } var[MAX_FACTS];  // tightened variables
-  bool is_empty;     // the facts contradict each other
+  bool is_empty;  // the facts contradict each other
   uint32_t *n_steps;
 } context;
 
@@ -76,13 +78,16 @@ bool seer_expr_affine(const seer_expr_pool *pool, seer_expr e, seer_affine *out_
       return true;
     case SEER_EXPR_ADD:
     case SEER_EXPR_SUB:
-      if (!seer_expr_affine(pool, node->arg[0], out_affine) || !seer_expr_affine(pool, node->arg[1], &b)) return false;
+      if (!seer_expr_affine(pool, node->arg[0], out_affine) ||
+          !seer_expr_affine(pool, node->arg[1], &b))
+        return false;
       return affine_add(out_affine, &b, node->op == SEER_EXPR_ADD ? 1 : -1);
     case SEER_EXPR_NEG:
       return seer_expr_affine(pool, node->arg[0], &b) && affine_add(out_affine, &b, -1);
     case SEER_EXPR_MUL: {
       seer_affine a;
-      if (!seer_expr_affine(pool, node->arg[0], &a) || !seer_expr_affine(pool, node->arg[1], &b)) return false;
+      if (!seer_expr_affine(pool, node->arg[0], &a) || !seer_expr_affine(pool, node->arg[1], &b))
+        return false;
       if (b.n == 0) return affine_add(out_affine, &a, b.constant);
       return a.n == 0 && affine_add(out_affine, &b, a.constant);
     }
@@ -105,7 +110,8 @@ bool seer_expr_affine(const seer_expr_pool *pool, seer_expr e, seer_affine *out_
       }
       return true;
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -143,10 +149,13 @@ static interval unite(interval a, interval b) {
 static interval meet(interval a, interval b) {
   return make(seer_max_i64(a.low, b.low), seer_min_i64(a.high, b.high));
 }
-static interval plus(interval a, interval b) { return make(end_add(a.low, b.low), end_add(a.high, b.high)); }
+static interval plus(interval a, interval b) {
+  return make(end_add(a.low, b.low), end_add(a.high, b.high));
+}
 static interval minus(interval a) { return make(end_neg(a.high), end_neg(a.low)); }
 static interval times(interval a, interval b) {
-  int64_t p[4] = {end_mul(a.low, b.low), end_mul(a.low, b.high), end_mul(a.high, b.low), end_mul(a.high, b.high)};
+  int64_t p[4] = {end_mul(a.low, b.low), end_mul(a.low, b.high), end_mul(a.high, b.low),
+      end_mul(a.high, b.high)};
   interval r = make(p[0], p[0]);
   for (int k = 1; k < 4; k++) r = unite(r, make(p[k], p[k]));
   return r;
@@ -232,7 +241,8 @@ static interval range_of(const context *c, seer_expr e);
 
 static interval compare_range(const context *c, const seer_expr_node *node) {
   const seer_expr_node *left = seer_expr_at(c->pool, node->arg[0]);
-  if (seer_dtype_is_float((seer_dtype)left->dtype) || left->dtype == SEER_DTYPE_U64) return make(0, 1);
+  if (seer_dtype_is_float((seer_dtype)left->dtype) || left->dtype == SEER_DTYPE_U64)
+    return make(0, 1);
   interval a = range_of(c, node->arg[0]), b = range_of(c, node->arg[1]);
   interval d = plus(a, minus(b));
   seer_affine x, y;
@@ -241,12 +251,18 @@ static interval compare_range(const context *c, const seer_expr_node *node) {
     d = meet(d, affine_range(c, &x));
   }
   switch ((int)node->op) {
-    case SEER_EXPR_LT: return truth(d.high < 0, d.low >= 0);
-    case SEER_EXPR_LE: return truth(d.high <= 0, d.low > 0);
-    case SEER_EXPR_GT: return truth(d.low > 0, d.high <= 0);
-    case SEER_EXPR_GE: return truth(d.low >= 0, d.high < 0);
-    case SEER_EXPR_EQ: return truth(d.low == 0 && d.high == 0, d.low > 0 || d.high < 0);
-    default: return truth(d.low > 0 || d.high < 0, d.low == 0 && d.high == 0);
+    case SEER_EXPR_LT:
+      return truth(d.high < 0, d.low >= 0);
+    case SEER_EXPR_LE:
+      return truth(d.high <= 0, d.low > 0);
+    case SEER_EXPR_GT:
+      return truth(d.low > 0, d.high <= 0);
+    case SEER_EXPR_GE:
+      return truth(d.low >= 0, d.high < 0);
+    case SEER_EXPR_EQ:
+      return truth(d.low == 0 && d.high == 0, d.low > 0 || d.high < 0);
+    default:
+      return truth(d.low > 0 || d.high < 0, d.low == 0 && d.high == 0);
   }
 }
 
@@ -284,18 +300,36 @@ static interval tree_range(const context *c, seer_expr e) {
   interval b = seer_expr_arity(op) > 1 ? range_of(c, node->arg[1]) : a;
   interval r = all;
   switch ((int)op) {
-    case SEER_EXPR_ADD: r = plus(a, b); break;
-    case SEER_EXPR_SUB: r = plus(a, minus(b)); break;
-    case SEER_EXPR_MUL: r = times(a, b); break;
-    case SEER_EXPR_DIV: r = divide(a, b); break;
-    case SEER_EXPR_MOD: r = modulo(a, b); break;
-    case SEER_EXPR_MIN: r = make(seer_min_i64(a.low, b.low), seer_min_i64(a.high, b.high)); break;
-    case SEER_EXPR_MAX: r = make(seer_max_i64(a.low, b.low), seer_max_i64(a.high, b.high)); break;
-    case SEER_EXPR_NEG: r = minus(a); break;
+    case SEER_EXPR_ADD:
+      r = plus(a, b);
+      break;
+    case SEER_EXPR_SUB:
+      r = plus(a, minus(b));
+      break;
+    case SEER_EXPR_MUL:
+      r = times(a, b);
+      break;
+    case SEER_EXPR_DIV:
+      r = divide(a, b);
+      break;
+    case SEER_EXPR_MOD:
+      r = modulo(a, b);
+      break;
+    case SEER_EXPR_MIN:
+      r = make(seer_min_i64(a.low, b.low), seer_min_i64(a.high, b.high));
+      break;
+    case SEER_EXPR_MAX:
+      r = make(seer_max_i64(a.low, b.low), seer_max_i64(a.high, b.high));
+      break;
+    case SEER_EXPR_NEG:
+      r = minus(a);
+      break;
     case SEER_EXPR_ABS:
       r = a.low >= 0 ? a : a.high <= 0 ? minus(a) : make(0, seer_max_i64(end_neg(a.low), a.high));
       break;
-    case SEER_EXPR_SIGN: r = make(a.low > 0 ? 1 : a.low == 0 ? 0 : -1, a.high < 0 ? -1 : a.high == 0 ? 0 : 1); break;
+    case SEER_EXPR_SIGN:
+      r = make(a.low > 0 ? 1 : a.low == 0 ? 0 : -1, a.high < 0 ? -1 : a.high == 0 ? 0 : 1);
+      break;
     case SEER_EXPR_AND:
       if (dtype == SEER_DTYPE_BOOL) {
         r = make(a.low & b.low, a.high & b.high);
@@ -309,7 +343,8 @@ static interval tree_range(const context *c, seer_expr e) {
     case SEER_EXPR_NOT:
       if (dtype == SEER_DTYPE_BOOL) r = make(1 - a.high, 1 - a.low);
       break;
-    default: break;
+    default:
+      break;
   }
   // What leaves the type's range wraps: nothing is known then.
   return dtype == SEER_DTYPE_I64 || (r.low >= all.low && r.high <= all.high) ? r : all;
@@ -323,7 +358,8 @@ static interval range_of(const context *c, seer_expr e) {
   for (uint32_t k = 0; k < c->n_node; k++) {
     if (c->node[k].id == e.i) r = meet(r, c->node[k].in);
   }
-  if (r.low > r.high) r.high = r.low;  // the facts never hold: any bound is true, but no empty one goes into arithmetic
+  // the facts never hold: any bound is true, but no empty one goes into arithmetic
+  if (r.low > r.high) r.high = r.low;
   return r;
 }
 
@@ -383,12 +419,18 @@ static void add_fact(context *c, seer_expr left, seer_expr right, int64_t shift)
 
 static seer_expr_op negated(seer_expr_op op) {
   switch ((int)op) {
-    case SEER_EXPR_LT: return SEER_EXPR_GE;
-    case SEER_EXPR_LE: return SEER_EXPR_GT;
-    case SEER_EXPR_GT: return SEER_EXPR_LE;
-    case SEER_EXPR_GE: return SEER_EXPR_LT;
-    case SEER_EXPR_EQ: return SEER_EXPR_NE;
-    default: return SEER_EXPR_EQ;
+    case SEER_EXPR_LT:
+      return SEER_EXPR_GE;
+    case SEER_EXPR_LE:
+      return SEER_EXPR_GT;
+    case SEER_EXPR_GT:
+      return SEER_EXPR_LE;
+    case SEER_EXPR_GE:
+      return SEER_EXPR_LT;
+    case SEER_EXPR_EQ:
+      return SEER_EXPR_NE;
+    default:
+      return SEER_EXPR_EQ;
   }
 }
 
@@ -414,20 +456,29 @@ static void add_predicate(context *c, seer_expr e, bool holds) {
   if (!holds) op = negated(op);
   seer_expr a = node->arg[0], b = node->arg[1];
   switch ((int)op) {
-    case SEER_EXPR_LT: add_fact(c, b, a, -1); break;
-    case SEER_EXPR_LE: add_fact(c, b, a, 0); break;
-    case SEER_EXPR_GT: add_fact(c, a, b, -1); break;
-    case SEER_EXPR_GE: add_fact(c, a, b, 0); break;
+    case SEER_EXPR_LT:
+      add_fact(c, b, a, -1);
+      break;
+    case SEER_EXPR_LE:
+      add_fact(c, b, a, 0);
+      break;
+    case SEER_EXPR_GT:
+      add_fact(c, a, b, -1);
+      break;
+    case SEER_EXPR_GE:
+      add_fact(c, a, b, 0);
+      break;
     case SEER_EXPR_EQ:
       add_fact(c, a, b, 0);
       add_fact(c, b, a, 0);
       break;
-    default: break;  // NE cuts no interval
+    default:
+      break;  // NE cuts no interval
   }
 }
 
-bool seer_expr_range_given(const seer_expr_pool *pool, seer_expr e, const int64_t *low, const int64_t *high,
-    seer_expr predicate, int64_t *out_low, int64_t *out_high) {
+bool seer_expr_range_given(const seer_expr_pool *pool, seer_expr e, const int64_t *low,
+    const int64_t *high, seer_expr predicate, int64_t *out_low, int64_t *out_high) {
   uint32_t n_steps = 0;
   context c = {.pool = pool, .low = low, .high = high, .n_steps = &n_steps};
   if (predicate.i != 0) add_predicate(&c, predicate, true);
@@ -443,7 +494,7 @@ bool seer_expr_range_given(const seer_expr_pool *pool, seer_expr e, const int64_
   return true;
 }
 
-bool seer_expr_range(const seer_expr_pool *pool, seer_expr e, const int64_t *low, const int64_t *high,
-    int64_t *out_low, int64_t *out_high) {
+bool seer_expr_range(const seer_expr_pool *pool, seer_expr e, const int64_t *low,
+    const int64_t *high, int64_t *out_low, int64_t *out_high) {
   return seer_expr_range_given(pool, e, low, high, (seer_expr){0}, out_low, out_high);
 }

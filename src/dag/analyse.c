@@ -1,6 +1,6 @@
-// analyse.c - facts about a DAG that the search, the families and the report ask for: Ansor's access predicates
-// (facts 1.2), scalar operations, the anchor and its class. All of it follows from the loads of a stage: which axes
-// occur in the indices on which producer.
+// analyse.c - facts about a DAG that the search, the families and the report ask for: Ansor's
+// access predicates (facts 1.2), scalar operations, the anchor and its class. All of it follows
+// from the loads of a stage: which axes occur in the indices on which producer.
 #include <string.h>
 
 #include "dag/dag.h"
@@ -8,10 +8,10 @@
 // What stage `stage` reads from one producer: an input buffer, or any value of another stage.
 typedef struct {
   bool is_stage;
-  uint32_t id;         // buffer of an input, or stage
-  uint32_t axes;       // bit k: the reader's axis k occurs in an index
-  uint32_t mixed;      // reduction axes that share an index with a spatial axis
-  seer_dtype dtype;    // of the first load
+  uint32_t id;  // buffer of an input, or stage
+  uint32_t axes;  // bit k: the reader's axis k occurs in an index
+  uint32_t mixed;  // reduction axes that share an index with a spatial axis
+  seer_dtype dtype;  // of the first load
 } access;
 
 typedef struct {
@@ -43,7 +43,8 @@ static void note_access(void *user, seer_expr e) {
   bool is_stage = buf->kind == SEER_BUF_STAGE;
   uint32_t id = is_stage ? buf->stage : node->ref, k = 0;
   while (k < list->n && (list->item[k].is_stage != is_stage || list->item[k].id != id)) k++;
-  if (k == list->n) list->item[list->n++] = (access){.is_stage = is_stage, .id = id, .dtype = buf->dtype};
+  if (k == list->n)
+    list->item[list->n++] = (access){.is_stage = is_stage, .id = id, .dtype = buf->dtype};
   uint32_t space = space_mask(list->stage);
   for (uint32_t d = 0; d < node->n_index; d++) {
     uint32_t axes = axes_of(list, pool->index[node->index0 + d]);
@@ -82,7 +83,8 @@ static bool is_expensive(seer_expr_op op) {
   return (op >= SEER_EXPR_EXP && op <= SEER_EXPR_SIGMOID) || op == SEER_EXPR_POW;
 }
 
-// Every index is a constant or one spatial axis plus a constant; axes ascend from dimension to dimension.
+// Every index is a constant or one spatial axis plus a constant; axes ascend from dimension to
+// dimension.
 static bool is_simple_load(const access_list *list, seer_expr e) {
   const seer_expr_pool *pool = &list->dag->expr;
   const seer_expr_node *node = seer_expr_at(pool, e);
@@ -120,7 +122,8 @@ bool seer_dag_is_inlineable(const seer_dag *dag, uint32_t stage) {
   if (s->n_reduce > 0) return false;
   access_list list = {.dag = dag, .stage = s};
   body_walk walk = {.list = &list, .is_simple = true};
-  for (uint32_t v = 0; v < s->n_values; v++) seer_expr_visit(&dag->expr, s->body[v], note_body, &walk);
+  for (uint32_t v = 0; v < s->n_values; v++)
+    seer_expr_visit(&dag->expr, s->body[v], note_body, &walk);
   if (walk.has_expensive) return false;
   return !walk.has_load || (walk.is_simple && !walk.has_select);
 }
@@ -150,9 +153,13 @@ static void note_match(void *user, seer_expr e) {
 
 static match_walk match(const seer_dag *dag, uint32_t producer, uint32_t consumer) {
   const seer_dag_stage *to = &dag->stage[consumer];
-  match_walk walk = {.dag = dag, .producer = producer, .n_space = to->n_space, .var0 = to->var0,
+  match_walk walk = {.dag = dag,
+      .producer = producer,
+      .n_space = to->n_space,
+      .var0 = to->var0,
       .is_elementwise = true};
-  for (uint32_t v = 0; v < to->n_values; v++) seer_expr_visit(&dag->expr, to->body[v], note_match, &walk);
+  for (uint32_t v = 0; v < to->n_values; v++)
+    seer_expr_visit(&dag->expr, to->body[v], note_match, &walk);
   return walk;
 }
 
@@ -192,7 +199,8 @@ uint32_t seer_dag_producers(const seer_dag *dag, uint32_t stage, uint32_t *out_s
 
 typedef struct {
   double flops;
-  bool has_data;  // depends on a load: integer arithmetic counts only then (else it computes positions)
+  // depends on a load: integer arithmetic counts only then (else it computes positions)
+  bool has_data;
 } cost;
 
 static cost cost_of(const seer_dag *dag, seer_expr e) {
@@ -222,7 +230,8 @@ static cost cost_of(const seer_dag *dag, seer_expr e) {
 double seer_dag_stage_flops(const seer_dag *dag, uint32_t stage) {
   const seer_dag_stage *s = &dag->stage[stage];
   double points = 1, each = 0;
-  for (uint32_t k = 0; k < (uint32_t)s->n_space + s->n_reduce; k++) points *= (double)s->axis[k].extent;
+  for (uint32_t k = 0; k < (uint32_t)s->n_space + s->n_reduce; k++)
+    points *= (double)s->axis[k].extent;
   bool is_arg = s->combiner == SEER_COMBINE_ARGMAX || s->combiner == SEER_COMBINE_ARGMIN;
   for (uint32_t v = 0; v < s->n_values; v++) {
     each += cost_of(dag, s->body[v]).flops;
@@ -278,7 +287,8 @@ static const char *class_of(const seer_dag *dag, uint32_t stage) {
     bool is_mixed = false;
     for (uint32_t k = 0; k < list.n; k++) is_mixed |= (list.item[k].mixed >> a & 1) != 0;
     // A grouped convolution's channel is mixed too (g * c + ic); the role tells them apart.
-    bool is_window = role == SEER_AXIS_KY || role == SEER_AXIS_KX || (is_mixed && role == SEER_AXIS_OTHER);
+    bool is_window =
+        role == SEER_AXIS_KY || role == SEER_AXIS_KX || (is_mixed && role == SEER_AXIS_OTHER);
     if (is_window) window |= 1u << a;
   }
   for (uint32_t k = 0; k < list.n; k++) in_all &= list.item[k].axes;
@@ -291,7 +301,8 @@ static const char *class_of(const seer_dag *dag, uint32_t stage) {
     return shares ? "depthwise" : "conv";
   }
   if (window != 0) return "window";
-  return has_operands && contracts && seer_dag_needs_tiling(dag, stage) ? "contraction" : "row-reduction";
+  return has_operands && contracts && seer_dag_needs_tiling(dag, stage) ? "contraction"
+                                                                        : "row-reduction";
 }
 
 const char *seer_dag_anchor_class(const seer_dag *dag, seer_arena *arena) {

@@ -1,5 +1,6 @@
-// build.c - building a DAG by calls. The caller's mistakes are assertions. Names are made fit for the text form
-// (letters, digits, _ and .) and unique, so that whatever is built can be printed and parsed.
+// build.c - building a DAG by calls. The caller's mistakes are assertions. Names are made fit for
+// the text form (letters, digits, _ and .) and unique, so that whatever is built can be printed and
+// parsed.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,12 +8,12 @@
 #include "dag/dag.h"
 #include "dag/scalar.h"
 
-static const char *const axis_roles[SEER_AXIS_ROLE_COUNT] = {"other", "batch", "y", "x", "out_channel", "in_channel",
-    "ky", "kx", "group", "m", "n", "k", "head"};
-static const char *const stage_roles[SEER_STAGE_ROLE_COUNT] = {"anchor", "prologue", "epilogue", "pad", "pack",
-    "transform_in", "transform_out", "reduce_local"};
-static const char *const combiners[SEER_COMBINE_COUNT] = {"none", "sum", "prod", "max", "min", "argmax", "argmin",
-    "and", "or"};
+static const char *const axis_roles[SEER_AXIS_ROLE_COUNT] = {"other", "batch", "y", "x",
+    "out_channel", "in_channel", "ky", "kx", "group", "m", "n", "k", "head"};
+static const char *const stage_roles[SEER_STAGE_ROLE_COUNT] = {"anchor", "prologue", "epilogue",
+    "pad", "pack", "transform_in", "transform_out", "reduce_local"};
+static const char *const combiners[SEER_COMBINE_COUNT] = {
+    "none", "sum", "prod", "max", "min", "argmax", "argmin", "and", "or"};
 
 const char *seer_axis_role_name(seer_axis_role role) { return axis_roles[role]; }
 const char *seer_stage_role_name(seer_stage_role role) { return stage_roles[role]; }
@@ -33,12 +34,13 @@ static const char *fit_name(seer_arena *arena, const char *name) {
   size_t n = strlen(name);
   char *out = (char *)seer_arena_alloc(arena, n + 3, 1);
   size_t at = 0;
-  bool starts_bad = !((name[0] >= 'a' && name[0] <= 'z') || (name[0] >= 'A' && name[0] <= 'Z') || name[0] == '_');
+  bool starts_bad =
+      !((name[0] >= 'a' && name[0] <= 'z') || (name[0] >= 'A' && name[0] <= 'Z') || name[0] == '_');
   if (starts_bad) out[at++] = '_';
   for (size_t k = 0; k < n; k++) {
     char ch = name[k];
-    bool good = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '_' ||
-        ch == '.';
+    bool good = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
+        ch == '_' || ch == '.';
     out[at++] = good ? ch : '_';
   }
   if (is_reserved(out)) out[at++] = '_';
@@ -62,11 +64,13 @@ static bool global_name_taken(const seer_dag *dag, const char *name) {
 
 static const char *fresh_global_name(seer_dag *dag, const char *wanted) {
   const char *name = fit_name(dag->arena, wanted), *tried = name;
-  for (uint32_t k = 2; global_name_taken(dag, tried); k++) tried = seer_arena_printf(dag->arena, "%s_%u", name, k);
+  for (uint32_t k = 2; global_name_taken(dag, tried); k++)
+    tried = seer_arena_printf(dag->arena, "%s_%u", name, k);
   return tried;
 }
 
-static const char *fresh_axis_name(seer_dag *dag, const seer_dag_stage *stage, uint32_t n_before, const char *wanted) {
+static const char *fresh_axis_name(
+    seer_dag *dag, const seer_dag_stage *stage, uint32_t n_before, const char *wanted) {
   const char *name = fit_name(dag->arena, wanted), *tried = name;
   for (uint32_t k = 2;; k++) {
     uint32_t a = 0;
@@ -87,7 +91,8 @@ seer_dag *seer_dag_create(seer_arena *arena, const char *name) {
 }
 
 static uint32_t add_buf(seer_dag *dag, const seer_dag_buf *buf) {
-  SEER_ASSERT(dag->n_buf < SEER_DAG_MAX_BUFFERS, "dag %s: more than %d buffers", dag->name, SEER_DAG_MAX_BUFFERS);
+  SEER_ASSERT(dag->n_buf < SEER_DAG_MAX_BUFFERS, "dag %s: more than %d buffers", dag->name,
+      SEER_DAG_MAX_BUFFERS);
   dag->buf[dag->n_buf] = *buf;
   return dag->n_buf++;
 }
@@ -99,12 +104,14 @@ static int64_t pitch_of(const seer_dag_buf *buf, int64_t pitch) {
   return pitch;
 }
 
-uint32_t seer_dag_add_input(seer_dag *dag, const char *name, seer_buf_kind kind, seer_dtype dtype, const int64_t *dim,
-    uint32_t rank, int64_t pitch) {
+uint32_t seer_dag_add_input(seer_dag *dag, const char *name, seer_buf_kind kind, seer_dtype dtype,
+    const int64_t *dim, uint32_t rank, int64_t pitch) {
   SEER_ASSERT(kind != SEER_BUF_STAGE, "input %s of kind STAGE", name);
-  SEER_ASSERT(dtype > SEER_DTYPE_NONE && dtype < SEER_DTYPE_COUNT, "input %s: dtype %d", name, (int)dtype);
+  SEER_ASSERT(
+      dtype > SEER_DTYPE_NONE && dtype < SEER_DTYPE_COUNT, "input %s: dtype %d", name, (int)dtype);
   SEER_ASSERT(rank <= SEER_MAX_RANK, "input %s: rank %u", name, rank);
-  seer_dag_buf buf = {.name = fresh_global_name(dag, name), .dtype = dtype, .kind = kind, .rank = (uint8_t)rank};
+  seer_dag_buf buf = {
+      .name = fresh_global_name(dag, name), .dtype = dtype, .kind = kind, .rank = (uint8_t)rank};
   for (uint32_t k = 0; k < rank; k++) {
     SEER_ASSERT(dim[k] > 0, "input %s: dimension %u is %" PRId64, name, k, dim[k]);
     buf.dim[k] = dim[k];
@@ -113,18 +120,21 @@ uint32_t seer_dag_add_input(seer_dag *dag, const char *name, seer_buf_kind kind,
   return add_buf(dag, &buf);
 }
 
-uint32_t seer_dag_add_stage(seer_dag *dag, const char *name, seer_stage_role role, const seer_dag_axis *axes,
-    uint32_t n_space, uint32_t n_reduce) {
-  SEER_ASSERT(dag->n_stage < SEER_DAG_MAX_STAGES, "dag %s: more than %d stages", dag->name, SEER_DAG_MAX_STAGES);
-  SEER_ASSERT(n_space <= SEER_MAX_RANK && n_space + n_reduce <= SEER_DAG_MAX_AXES, "stage %s: %u + %u axes", name,
-      n_space, n_reduce);
+uint32_t seer_dag_add_stage(seer_dag *dag, const char *name, seer_stage_role role,
+    const seer_dag_axis *axes, uint32_t n_space, uint32_t n_reduce) {
+  SEER_ASSERT(dag->n_stage < SEER_DAG_MAX_STAGES, "dag %s: more than %d stages", dag->name,
+      SEER_DAG_MAX_STAGES);
+  SEER_ASSERT(n_space <= SEER_MAX_RANK && n_space + n_reduce <= SEER_DAG_MAX_AXES,
+      "stage %s: %u + %u axes", name, n_space, n_reduce);
   const char *fresh = fresh_global_name(dag, name);
   seer_dag_stage *stage = &dag->stage[dag->n_stage];
-  *stage = (seer_dag_stage){.name = fresh, .role = role, .n_space = (uint8_t)n_space, .n_reduce = (uint8_t)n_reduce};
+  *stage = (seer_dag_stage){
+      .name = fresh, .role = role, .n_space = (uint8_t)n_space, .n_reduce = (uint8_t)n_reduce};
   stage->var0 = dag->n_var;
   dag->n_var += n_space + n_reduce;
   for (uint32_t k = 0; k < n_space + n_reduce; k++) {
-    SEER_ASSERT(axes[k].extent > 0, "stage %s: axis %u has extent %" PRId64, name, k, axes[k].extent);
+    SEER_ASSERT(
+        axes[k].extent > 0, "stage %s: axis %u has extent %" PRId64, name, k, axes[k].extent);
     stage->axis[k] = axes[k];
     stage->axis[k].name = fresh_axis_name(dag, stage, k, axes[k].name);
   }
@@ -138,23 +148,30 @@ seer_expr seer_dag_var(seer_dag *dag, uint32_t stage, uint32_t axis) {
   return seer_expr_var(&dag->expr, s->var0 + axis);
 }
 
-uint32_t seer_dag_set_body(seer_dag *dag, uint32_t stage, seer_combiner combiner, const seer_expr *body,
-    uint32_t n_values) {
+uint32_t seer_dag_set_body(seer_dag *dag, uint32_t stage, seer_combiner combiner,
+    const seer_expr *body, uint32_t n_values) {
   SEER_ASSERT(stage < dag->n_stage, "stage %u of %u", stage, dag->n_stage);
   seer_dag_stage *s = &dag->stage[stage];
   SEER_ASSERT(s->n_values == 0, "stage %s has a body already", s->name);
-  SEER_ASSERT(n_values >= 1 && n_values <= SEER_DAG_MAX_VALUES, "stage %s: %u values", s->name, n_values);
-  SEER_ASSERT((combiner == SEER_COMBINE_NONE) == (s->n_reduce == 0), "stage %s: %u reduction axes, combiner %s",
-      s->name, s->n_reduce, combiners[combiner]);
+  SEER_ASSERT(
+      n_values >= 1 && n_values <= SEER_DAG_MAX_VALUES, "stage %s: %u values", s->name, n_values);
+  SEER_ASSERT((combiner == SEER_COMBINE_NONE) == (s->n_reduce == 0),
+      "stage %s: %u reduction axes, combiner %s", s->name, s->n_reduce, combiners[combiner]);
   bool is_arg = combiner == SEER_COMBINE_ARGMAX || combiner == SEER_COMBINE_ARGMIN;
-  SEER_ASSERT(!is_arg || n_values == 2, "stage %s: %s needs 2 values, has %u", s->name, combiners[combiner], n_values);
+  SEER_ASSERT(!is_arg || n_values == 2, "stage %s: %s needs 2 values, has %u", s->name,
+      combiners[combiner], n_values);
   s->combiner = combiner;
   s->n_values = (uint8_t)n_values;
   for (uint32_t v = 0; v < n_values; v++) {
-    SEER_ASSERT(body[v].i != 0 && body[v].i < dag->expr.n, "stage %s: body %u is %u", s->name, v, body[v].i);
+    SEER_ASSERT(body[v].i != 0 && body[v].i < dag->expr.n, "stage %s: body %u is %u", s->name, v,
+        body[v].i);
     s->body[v] = body[v];
-    seer_dag_buf buf = {.name = s->name, .kind = SEER_BUF_STAGE, .rank = s->n_space, .value = (uint8_t)v,
-        .stage = stage, .dtype = (seer_dtype)seer_expr_at(&dag->expr, body[v])->dtype};
+    seer_dag_buf buf = {.name = s->name,
+        .kind = SEER_BUF_STAGE,
+        .rank = s->n_space,
+        .value = (uint8_t)v,
+        .stage = stage,
+        .dtype = (seer_dtype)seer_expr_at(&dag->expr, body[v])->dtype};
     if (v > 0) {
       const char *base = seer_arena_printf(dag->arena, "%s.%u", s->name, v);
       buf.name = base;
@@ -173,16 +190,16 @@ seer_expr seer_dag_load(seer_dag *dag, uint32_t buf, const seer_expr *index) {
   return seer_dag_load_guarded(dag, buf, index, (seer_expr){0}, (seer_expr){0});
 }
 
-seer_expr seer_dag_load_guarded(seer_dag *dag, uint32_t buf, const seer_expr *index, seer_expr predicate,
-    seer_expr otherwise) {
+seer_expr seer_dag_load_guarded(
+    seer_dag *dag, uint32_t buf, const seer_expr *index, seer_expr predicate, seer_expr otherwise) {
   SEER_ASSERT(buf < dag->n_buf, "buffer %u of %u", buf, dag->n_buf);
   const seer_dag_buf *b = &dag->buf[buf];
   return seer_expr_load_guarded(&dag->expr, b->dtype, buf, index, b->rank, predicate, otherwise);
 }
 
 void seer_dag_mark_output(seer_dag *dag, uint32_t buf, int64_t pitch) {
-  SEER_ASSERT(buf < dag->n_buf && dag->buf[buf].kind == SEER_BUF_STAGE, "output %u of %u is no stage's", buf,
-      dag->n_buf);
+  SEER_ASSERT(buf < dag->n_buf && dag->buf[buf].kind == SEER_BUF_STAGE,
+      "output %u of %u is no stage's", buf, dag->n_buf);
   dag->buf[buf].is_output = true;
   dag->buf[buf].pitch = pitch_of(&dag->buf[buf], pitch);
 }
@@ -207,7 +224,8 @@ void seer_dag_finish(seer_dag *dag) {
     seer_dag_stage *stage = &dag->stage[s];
     SEER_ASSERT(stage->n_values > 0, "dag %s: stage %s has no body", dag->name, stage->name);
     const_walk walk = {dag, true};
-    for (uint32_t v = 0; v < stage->n_values; v++) seer_expr_visit(&dag->expr, stage->body[v], note_load, &walk);
+    for (uint32_t v = 0; v < stage->n_values; v++)
+      seer_expr_visit(&dag->expr, stage->body[v], note_load, &walk);
     stage->is_const = walk.is_const;
   }
 }
@@ -221,10 +239,12 @@ seer_dag *seer_dag_clone(const seer_dag *dag, seer_arena *arena) {
   to->expr.node = SEER_NEW_ARRAY(arena, seer_expr_node, dag->expr.cap);
   memcpy(to->expr.node, dag->expr.node, dag->expr.n * sizeof(seer_expr_node));
   to->expr.index = SEER_NEW_ARRAY(arena, seer_expr, dag->expr.cap_index + 1);
-  if (dag->expr.n_index > 0) memcpy(to->expr.index, dag->expr.index, dag->expr.n_index * sizeof(seer_expr));
+  if (dag->expr.n_index > 0)
+    memcpy(to->expr.index, dag->expr.index, dag->expr.n_index * sizeof(seer_expr));
   to->expr.bucket = SEER_NEW_ARRAY(arena, uint32_t, dag->expr.n_bucket);
   memcpy(to->expr.bucket, dag->expr.bucket, dag->expr.n_bucket * sizeof(uint32_t));
-  for (uint32_t b = 0; b < to->n_buf; b++) to->buf[b].name = seer_arena_strdup(arena, dag->buf[b].name);
+  for (uint32_t b = 0; b < to->n_buf; b++)
+    to->buf[b].name = seer_arena_strdup(arena, dag->buf[b].name);
   for (uint32_t s = 0; s < to->n_stage; s++) {
     seer_dag_stage *stage = &to->stage[s];
     stage->name = seer_arena_strdup(arena, stage->name);
@@ -247,27 +267,36 @@ int64_t seer_dag_buf_elems(const seer_dag_buf *buf) {
 double seer_combiner_identity(seer_combiner combiner, seer_dtype dtype) {
   bool is_float = seer_dtype_is_float(dtype), is_signed = seer_dtype_is_signed(dtype);
   int bits = (int)seer_dtype_bytes(dtype) * 8;
-  double low = is_float ? (double)-INFINITY : dtype == SEER_DTYPE_BOOL || !is_signed ? 0 : -ldexp(1.0, bits - 1);
-  double high = is_float                ? (double)INFINITY
+  double low = is_float                        ? (double)-INFINITY
+      : dtype == SEER_DTYPE_BOOL || !is_signed ? 0
+                                               : -ldexp(1.0, bits - 1);
+  double high = is_float         ? (double)INFINITY
       : dtype == SEER_DTYPE_BOOL ? 1
       : bits == 64               ? (is_signed ? 0x1p63 : 0x1p64)  // saturates to the largest
                                  : ldexp(1.0, is_signed ? bits - 1 : bits) - 1;
   switch (combiner) {
     case SEER_COMBINE_NONE:
     case SEER_COMBINE_SUM:
-    case SEER_COMBINE_OR: return 0;
-    case SEER_COMBINE_PROD: return 1;
+    case SEER_COMBINE_OR:
+      return 0;
+    case SEER_COMBINE_PROD:
+      return 1;
     case SEER_COMBINE_MAX:
-    case SEER_COMBINE_ARGMAX: return low;
+    case SEER_COMBINE_ARGMAX:
+      return low;
     case SEER_COMBINE_MIN:
-    case SEER_COMBINE_ARGMIN: return high;
-    case SEER_COMBINE_AND: return dtype == SEER_DTYPE_BOOL ? 1 : is_signed ? -1 : high;
-    case SEER_COMBINE_COUNT: break;
+    case SEER_COMBINE_ARGMIN:
+      return high;
+    case SEER_COMBINE_AND:
+      return dtype == SEER_DTYPE_BOOL ? 1 : is_signed ? -1 : high;
+    case SEER_COMBINE_COUNT:
+      break;
   }
   SEER_ASSERT(false, "combiner %d", (int)combiner);
 }
 
-void seer_combiner_init(seer_combiner combiner, const seer_dtype *dtype, uint32_t n_values, seer_scalar *out_acc) {
+void seer_combiner_init(
+    seer_combiner combiner, const seer_dtype *dtype, uint32_t n_values, seer_scalar *out_acc) {
   for (uint32_t v = 0; v < n_values; v++) {
     bool is_index = v == 1 && (combiner == SEER_COMBINE_ARGMAX || combiner == SEER_COMBINE_ARGMIN);
     double identity = seer_combiner_identity(is_index ? SEER_COMBINE_MIN : combiner, dtype[v]);
@@ -279,27 +308,41 @@ void seer_combiner_init(seer_combiner combiner, const seer_dtype *dtype, uint32_
   }
 }
 
-static seer_scalar apply(seer_expr_op op, seer_dtype dtype, seer_dtype arg_dtype, seer_scalar a, seer_scalar b) {
+static seer_scalar apply(
+    seer_expr_op op, seer_dtype dtype, seer_dtype arg_dtype, seer_scalar a, seer_scalar b) {
   seer_scalar none = {.i = 0};
   return seer_scalar_apply(op, dtype, arg_dtype, a, b, none);
 }
 
-void seer_combiner_apply(seer_combiner combiner, const seer_dtype *dtype, uint32_t n_values, seer_scalar *acc,
-    const seer_scalar *value) {
+void seer_combiner_apply(seer_combiner combiner, const seer_dtype *dtype, uint32_t n_values,
+    seer_scalar *acc, const seer_scalar *value) {
   seer_expr_op op = SEER_EXPR_NONE;
   switch (combiner) {
-    case SEER_COMBINE_SUM: op = SEER_EXPR_ADD; break;
-    case SEER_COMBINE_PROD: op = SEER_EXPR_MUL; break;
-    case SEER_COMBINE_MAX: op = SEER_EXPR_MAX; break;
-    case SEER_COMBINE_MIN: op = SEER_EXPR_MIN; break;
-    case SEER_COMBINE_AND: op = SEER_EXPR_AND; break;
-    case SEER_COMBINE_OR: op = SEER_EXPR_OR; break;
+    case SEER_COMBINE_SUM:
+      op = SEER_EXPR_ADD;
+      break;
+    case SEER_COMBINE_PROD:
+      op = SEER_EXPR_MUL;
+      break;
+    case SEER_COMBINE_MAX:
+      op = SEER_EXPR_MAX;
+      break;
+    case SEER_COMBINE_MIN:
+      op = SEER_EXPR_MIN;
+      break;
+    case SEER_COMBINE_AND:
+      op = SEER_EXPR_AND;
+      break;
+    case SEER_COMBINE_OR:
+      op = SEER_EXPR_OR;
+      break;
     case SEER_COMBINE_ARGMAX:
     case SEER_COMBINE_ARGMIN: {
       seer_expr_op order = combiner == SEER_COMBINE_ARGMAX ? SEER_EXPR_GT : SEER_EXPR_LT;
       bool better = apply(order, SEER_DTYPE_BOOL, dtype[0], value[0], acc[0]).i != 0;
       bool equal = apply(SEER_EXPR_EQ, SEER_DTYPE_BOOL, dtype[0], value[0], acc[0]).i != 0;
-      bool earlier = equal && apply(SEER_EXPR_LT, SEER_DTYPE_BOOL, dtype[1], value[1], acc[1]).i != 0;
+      bool earlier =
+          equal && apply(SEER_EXPR_LT, SEER_DTYPE_BOOL, dtype[1], value[1], acc[1]).i != 0;
       if (better || earlier) {
         acc[0] = value[0];
         acc[1] = value[1];
@@ -307,7 +350,8 @@ void seer_combiner_apply(seer_combiner combiner, const seer_dtype *dtype, uint32
       return;
     }
     case SEER_COMBINE_NONE:
-    case SEER_COMBINE_COUNT: SEER_ASSERT(false, "combiner %d", (int)combiner);
+    case SEER_COMBINE_COUNT:
+      SEER_ASSERT(false, "combiner %d", (int)combiner);
   }
   for (uint32_t v = 0; v < n_values; v++) acc[v] = apply(op, dtype[v], dtype[v], acc[v], value[v]);
 }

@@ -1,10 +1,11 @@
-// dag.h - the DAG: what one task computes. Stages in topological order, each an expression over loads, with
-// spatial and reduction axes. Text form: doc/ir/dag.md.
-// Dimensions, axes and indices are in PHYSICAL order (the layout pass has chosen it): the last dimension of a
-// buffer is the contiguous one. A buffer is row-major but for `pitch`, the distance in elements between two
-// consecutive rows (>= last extent): element address = ((i0*d1 + i1)*d2 + ...)*pitch + i_last.
-// Invariants (seer_dag_verify): extents > 0; every plain load in bounds; guarded loads in bounds where the predicate
-// holds; stages read only inputs and earlier stages; every stage's spatial axes are its output's dimensions, in order.
+// dag.h - the DAG: what one task computes. Stages in topological order, each an expression over
+// loads, with spatial and reduction axes. Text form: doc/ir/dag.md.
+// Dimensions, axes and indices are in PHYSICAL order (the layout pass has chosen it): the last
+// dimension of a buffer is the contiguous one. A buffer is row-major but for `pitch`, the distance
+// in elements between two consecutive rows (>= last extent): element address = ((i0*d1 + i1)*d2 +
+// ...)*pitch + i_last. Invariants (seer_dag_verify): extents > 0; every plain load in bounds;
+// guarded loads in bounds where the predicate holds; stages read only inputs and earlier stages;
+// every stage's spatial axes are its output's dimensions, in order.
 #ifndef SEER_DAG_DAG_H
 #define SEER_DAG_DAG_H
 
@@ -19,21 +20,45 @@
 #define SEER_DAG_MAX_AXES 16  // of one stage
 
 typedef enum {
-  SEER_AXIS_OTHER, SEER_AXIS_BATCH, SEER_AXIS_Y, SEER_AXIS_X, SEER_AXIS_OUT_CHANNEL, SEER_AXIS_IN_CHANNEL,
-  SEER_AXIS_KY, SEER_AXIS_KX, SEER_AXIS_GROUP, SEER_AXIS_M, SEER_AXIS_N, SEER_AXIS_K, SEER_AXIS_HEAD,
+  SEER_AXIS_OTHER,
+  SEER_AXIS_BATCH,
+  SEER_AXIS_Y,
+  SEER_AXIS_X,
+  SEER_AXIS_OUT_CHANNEL,
+  SEER_AXIS_IN_CHANNEL,
+  SEER_AXIS_KY,
+  SEER_AXIS_KX,
+  SEER_AXIS_GROUP,
+  SEER_AXIS_M,
+  SEER_AXIS_N,
+  SEER_AXIS_K,
+  SEER_AXIS_HEAD,
   SEER_AXIS_ROLE_COUNT
 } seer_axis_role;
 
 typedef enum {
-  SEER_STAGE_ANCHOR, SEER_STAGE_PROLOGUE, SEER_STAGE_EPILOGUE, SEER_STAGE_PAD, SEER_STAGE_PACK,
-  SEER_STAGE_TRANSFORM_IN, SEER_STAGE_TRANSFORM_OUT, SEER_STAGE_REDUCE_LOCAL, SEER_STAGE_ROLE_COUNT
+  SEER_STAGE_ANCHOR,
+  SEER_STAGE_PROLOGUE,
+  SEER_STAGE_EPILOGUE,
+  SEER_STAGE_PAD,
+  SEER_STAGE_PACK,
+  SEER_STAGE_TRANSFORM_IN,
+  SEER_STAGE_TRANSFORM_OUT,
+  SEER_STAGE_REDUCE_LOCAL,
+  SEER_STAGE_ROLE_COUNT
 } seer_stage_role;
 
 typedef enum {
   SEER_COMBINE_NONE,  // no reduction axes
-  SEER_COMBINE_SUM, SEER_COMBINE_PROD, SEER_COMBINE_MAX, SEER_COMBINE_MIN,
-  SEER_COMBINE_ARGMAX, SEER_COMBINE_ARGMIN,  // values (x, index): smallest index of the extreme, in any order
-  SEER_COMBINE_AND, SEER_COMBINE_OR,
+  SEER_COMBINE_SUM,
+  SEER_COMBINE_PROD,
+  SEER_COMBINE_MAX,
+  SEER_COMBINE_MIN,
+  // values (x, index): smallest index of the extreme, in any order
+  SEER_COMBINE_ARGMAX,
+  SEER_COMBINE_ARGMIN,
+  SEER_COMBINE_AND,
+  SEER_COMBINE_OR,
   SEER_COMBINE_COUNT
 } seer_combiner;
 
@@ -42,13 +67,14 @@ typedef enum { SEER_BUF_ACTIVATION, SEER_BUF_WEIGHT, SEER_BUF_STAGE } seer_buf_k
 typedef struct {
   const char *name;
   seer_dtype dtype;
-  seer_buf_kind kind;  // ACTIVATION and WEIGHT are inputs of the DAG; WEIGHT is known when compiling
-  bool is_output;      // STAGE only
+  // ACTIVATION and WEIGHT are inputs of the DAG; WEIGHT is known when compiling
+  seer_buf_kind kind;
+  bool is_output;  // STAGE only
   uint8_t rank;
-  uint8_t value;       // STAGE: which value of the stage
-  uint32_t stage;      // STAGE: index of the stage that makes it
+  uint8_t value;  // STAGE: which value of the stage
+  uint32_t stage;  // STAGE: index of the stage that makes it
   int64_t dim[SEER_MAX_RANK];
-  int64_t pitch;       // elements from row to row; dim[rank-1] when dense; 1 for rank 0
+  int64_t pitch;  // elements from row to row; dim[rank-1] when dense; 1 for rank 0
 } seer_dag_buf;
 
 typedef struct {
@@ -60,16 +86,18 @@ typedef struct {
 typedef struct {
   const char *name;
   seer_stage_role role;
-  uint8_t n_space, n_reduce;        // axis[0 .. n_space) spatial, then n_reduce reduction axes
+  uint8_t n_space, n_reduce;  // axis[0 .. n_space) spatial, then n_reduce reduction axes
   seer_dag_axis axis[SEER_DAG_MAX_AXES];
-  uint32_t var0;                    // axis k is SEER_EXPR_VAR with ref var0 + k (unique within the DAG)
+  // axis k is SEER_EXPR_VAR with ref var0 + k (unique within the DAG)
+  uint32_t var0;
   seer_combiner combiner;
   uint8_t n_values;
-  seer_expr body[SEER_DAG_MAX_VALUES];   // over this stage's vars
-  uint32_t out[SEER_DAG_MAX_VALUES];     // buffer ids
+  seer_expr body[SEER_DAG_MAX_VALUES];  // over this stage's vars
+  uint32_t out[SEER_DAG_MAX_VALUES];  // buffer ids
   // Not to be evaluated per run: depends on weights only (set by seer_dag_finish).
   bool is_const;
-  // May sums be reordered / is the body exact up to the tolerance of this relative size (0: default of f32)
+  // May sums be reordered / is the body exact up to the tolerance of this relative size (0: default
+  // of f32)
   double tolerance;
 } seer_dag_stage;
 
@@ -82,67 +110,78 @@ typedef struct seer_dag {
   seer_dag_stage stage[SEER_DAG_MAX_STAGES];
 } seer_dag;
 
-// ---- building (build.c). Names are made fit for the text form (letters, digits, _ .) and unique. Errors of the caller are assertions; seer_dag_verify judges what came from outside.
+// ---- building (build.c). Names are made fit for the text form (letters, digits, _ .) and unique.
+// Errors of the caller are assertions; seer_dag_verify judges what came from outside.
 seer_dag *seer_dag_create(seer_arena *arena, const char *name);
 // An input. pitch 0: dense. Returns the buffer id.
-uint32_t seer_dag_add_input(seer_dag *dag, const char *name, seer_buf_kind kind, seer_dtype dtype, const int64_t *dim,
-    uint32_t rank, int64_t pitch);
-// Starts a stage; its vars can be used at once: seer_dag_var(dag, stage, k). Returns the stage index.
-uint32_t seer_dag_add_stage(seer_dag *dag, const char *name, seer_stage_role role, const seer_dag_axis *axes,
-    uint32_t n_space, uint32_t n_reduce);
+uint32_t seer_dag_add_input(seer_dag *dag, const char *name, seer_buf_kind kind, seer_dtype dtype,
+    const int64_t *dim, uint32_t rank, int64_t pitch);
+// Starts a stage; its vars can be used at once: seer_dag_var(dag, stage, k). Returns the stage
+// index.
+uint32_t seer_dag_add_stage(seer_dag *dag, const char *name, seer_stage_role role,
+    const seer_dag_axis *axes, uint32_t n_space, uint32_t n_reduce);
 seer_expr seer_dag_var(seer_dag *dag, uint32_t stage, uint32_t axis);
-// Ends it: one buffer per value, named like the stage (".1", ".2" appended for further values); returns the id of the
-// first. combiner NONE iff n_reduce == 0.
-uint32_t seer_dag_set_body(seer_dag *dag, uint32_t stage, seer_combiner combiner, const seer_expr *body,
-    uint32_t n_values);
+// Ends it: one buffer per value, named like the stage (".1", ".2" appended for further values);
+// returns the id of the first. combiner NONE iff n_reduce == 0.
+uint32_t seer_dag_set_body(seer_dag *dag, uint32_t stage, seer_combiner combiner,
+    const seer_expr *body, uint32_t n_values);
 seer_expr seer_dag_load(seer_dag *dag, uint32_t buf, const seer_expr *index);  // rank indices
-seer_expr seer_dag_load_guarded(seer_dag *dag, uint32_t buf, const seer_expr *index, seer_expr predicate,
-    seer_expr otherwise);
+seer_expr seer_dag_load_guarded(
+    seer_dag *dag, uint32_t buf, const seer_expr *index, seer_expr predicate, seer_expr otherwise);
 void seer_dag_mark_output(seer_dag *dag, uint32_t buf, int64_t pitch);  // pitch 0: dense
-void seer_dag_finish(seer_dag *dag);                                    // derived facts (is_const)
+void seer_dag_finish(seer_dag *dag);  // derived facts (is_const)
 seer_dag *seer_dag_clone(const seer_dag *dag, seer_arena *arena);
 int64_t seer_dag_buf_elems(const seer_dag_buf *buf);  // with pitch: what must be allocated
-// Of value 0 (and of every value of the combiners that are no arg...). The identity of an arg's index is the largest
-// integer, as of MIN. 64-bit maxima are given as 2^63, 2^64: saturate.
+// Of value 0 (and of every value of the combiners that are no arg...). The identity of an arg's
+// index is the largest integer, as of MIN. 64-bit maxima are given as 2^63, 2^64: saturate.
 double seer_combiner_identity(seer_combiner combiner, seer_dtype dtype);
 // What a reduction starts from, and one step of it: acc = acc (+) value, each rounded to its dtype.
-void seer_combiner_init(seer_combiner combiner, const seer_dtype *dtype, uint32_t n_values, seer_scalar *out_acc);
-void seer_combiner_apply(seer_combiner combiner, const seer_dtype *dtype, uint32_t n_values, seer_scalar *acc,
-    const seer_scalar *value);
+void seer_combiner_init(
+    seer_combiner combiner, const seer_dtype *dtype, uint32_t n_values, seer_scalar *out_acc);
+void seer_combiner_apply(seer_combiner combiner, const seer_dtype *dtype, uint32_t n_values,
+    seer_scalar *acc, const seer_scalar *value);
 const char *seer_combiner_name(seer_combiner combiner);
 const char *seer_axis_role_name(seer_axis_role role);
 const char *seer_stage_role_name(seer_stage_role role);
 
 // ---- text (text.c); print -> parse -> print is a fixpoint.
 const char *seer_dag_print(const seer_dag *dag, seer_arena *arena);
-SEER_MUST_USE seer_status seer_dag_parse(const char *source, const char *text, size_t n_bytes, seer_arena *arena,
-    seer_dag **out_dag);
+SEER_MUST_USE seer_status seer_dag_parse(
+    const char *source, const char *text, size_t n_bytes, seer_arena *arena, seer_dag **out_dag);
 // As seer_dag_parse, from within another text: stops behind the closing brace.
 SEER_MUST_USE seer_status seer_dag_parse_at(seer_scan *scan, seer_arena *arena, seer_dag **out_dag);
 
 // ---- verify (verify.c): INVALID with stage, load and range that are wrong.
 SEER_MUST_USE seer_status seer_dag_verify(const seer_dag *dag);
 
-// ---- interpreter (eval.c): the reference for everything. On demand, memoised per stage.
-// data[b]: inputs are borrowed and must be set; stage buffers are made when needed. Layout as declared (with pitch).
+// ---- interpreter (eval.c): the reference for everything. On demand, memoised per stage. data[b]:
+// inputs are borrowed and must be set; stage buffers are made when needed. Layout as declared (with
+// pitch).
 typedef struct seer_dag_eval seer_dag_eval;
 seer_dag_eval *seer_dag_eval_create(const seer_dag *dag, seer_arena *arena);
-void seer_dag_eval_set_input(seer_dag_eval *eval, uint32_t buf, const void *data);  // kept as long as `eval`
-double seer_dag_eval_at(seer_dag_eval *eval, uint32_t buf, const int64_t *index);   // one element
-void seer_dag_eval_all(seer_dag_eval *eval, uint32_t buf, void *out_data);          // the whole buffer
+// kept as long as `eval`
+void seer_dag_eval_set_input(seer_dag_eval *eval, uint32_t buf, const void *data);
+double seer_dag_eval_at(seer_dag_eval *eval, uint32_t buf, const int64_t *index);  // one element
+// the whole buffer
+void seer_dag_eval_all(seer_dag_eval *eval, uint32_t buf, void *out_data);
 
 // ---- analysis (analyse.c)
-bool seer_dag_needs_tiling(const seer_dag *dag, uint32_t stage);  // Ansor's needs_multi_level_tiling
-bool seer_dag_is_inlineable(const seer_dag *dag, uint32_t stage); // strictly inlineable (Ansor), exp-like not
-// Every load of `producer`'s buffers in `consumer` is elementwise: index k is the consumer's spatial axis k.
+// Ansor's needs_multi_level_tiling
+bool seer_dag_needs_tiling(const seer_dag *dag, uint32_t stage);
+// strictly inlineable (Ansor), exp-like not
+bool seer_dag_is_inlineable(const seer_dag *dag, uint32_t stage);
+// Every load of `producer`'s buffers in `consumer` is elementwise: index k is the consumer's
+// spatial axis k.
 bool seer_dag_is_elementwise(const seer_dag *dag, uint32_t producer, uint32_t consumer);
-uint32_t seer_dag_consumers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages);  // at most MAX_STAGES
+// at most MAX_STAGES
+uint32_t seer_dag_consumers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages);
 uint32_t seer_dag_producers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages);
-double seer_dag_stage_flops(const seer_dag *dag, uint32_t stage);  // add, mul, ... 1 each; exp-like 8; casts and indices 0
-double seer_dag_flops(const seer_dag *dag);                        // const stages excluded
-uint32_t seer_dag_anchor(const seer_dag *dag);                     // stage index
-// Class of the anchor by access pattern and dtype: "conv.f32", "depthwise.f32", "contraction.f32", "window.f32",
-// "row-reduction.f32", "elementwise.f32", "movement.f32", "group-conv.f32"
+// add, mul, ... 1 each; exp-like 8; casts and indices 0
+double seer_dag_stage_flops(const seer_dag *dag, uint32_t stage);
+double seer_dag_flops(const seer_dag *dag);  // const stages excluded
+uint32_t seer_dag_anchor(const seer_dag *dag);  // stage index
+// Class of the anchor by access pattern and dtype: "conv.f32", "depthwise.f32", "contraction.f32",
+// "window.f32", "row-reduction.f32", "elementwise.f32", "movement.f32", "group-conv.f32"
 const char *seer_dag_anchor_class(const seer_dag *dag, seer_arena *arena);
 double seer_dag_io_bytes(const seer_dag *dag);  // inputs + outputs, each once
 

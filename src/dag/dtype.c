@@ -12,13 +12,20 @@ static const struct {
   uint8_t bytes;
   bool is_float, is_signed;
 } kinds[SEER_DTYPE_COUNT] = {
-    [SEER_DTYPE_NONE] = {"none", 0, false, false},  [SEER_DTYPE_F32] = {"f32", 4, true, true},
-    [SEER_DTYPE_F64] = {"f64", 8, true, true},      [SEER_DTYPE_F16] = {"f16", 2, true, true},
-    [SEER_DTYPE_BF16] = {"bf16", 2, true, true},    [SEER_DTYPE_I8] = {"i8", 1, false, true},
-    [SEER_DTYPE_I16] = {"i16", 2, false, true},     [SEER_DTYPE_I32] = {"i32", 4, false, true},
-    [SEER_DTYPE_I64] = {"i64", 8, false, true},     [SEER_DTYPE_U8] = {"u8", 1, false, false},
-    [SEER_DTYPE_U16] = {"u16", 2, false, false},    [SEER_DTYPE_U32] = {"u32", 4, false, false},
-    [SEER_DTYPE_U64] = {"u64", 8, false, false},    [SEER_DTYPE_BOOL] = {"bool", 1, false, false},
+    [SEER_DTYPE_NONE] = {"none", 0, false, false},
+    [SEER_DTYPE_F32] = {"f32", 4, true, true},
+    [SEER_DTYPE_F64] = {"f64", 8, true, true},
+    [SEER_DTYPE_F16] = {"f16", 2, true, true},
+    [SEER_DTYPE_BF16] = {"bf16", 2, true, true},
+    [SEER_DTYPE_I8] = {"i8", 1, false, true},
+    [SEER_DTYPE_I16] = {"i16", 2, false, true},
+    [SEER_DTYPE_I32] = {"i32", 4, false, true},
+    [SEER_DTYPE_I64] = {"i64", 8, false, true},
+    [SEER_DTYPE_U8] = {"u8", 1, false, false},
+    [SEER_DTYPE_U16] = {"u16", 2, false, false},
+    [SEER_DTYPE_U32] = {"u32", 4, false, false},
+    [SEER_DTYPE_U64] = {"u64", 8, false, false},
+    [SEER_DTYPE_BOOL] = {"bool", 1, false, false},
 };
 
 uint32_t seer_dtype_bytes(seer_dtype dtype) {
@@ -46,7 +53,8 @@ bool seer_dtype_is_signed(seer_dtype dtype) { return kinds[dtype].is_signed; }
 
 // ---- half formats: one rounding in double arithmetic, which is exact at these widths
 
-static uint16_t small_from_f64(double value, int mantissa_bits, int min_exponent, int max_exponent) {
+static uint16_t small_from_f64(
+    double value, int mantissa_bits, int min_exponent, int max_exponent) {
   int exponent_bits = 15 - mantissa_bits;
   uint16_t sign = signbit(value) ? 0x8000u : 0u;
   uint16_t inf = (uint16_t)(((1u << exponent_bits) - 1u) << mantissa_bits);
@@ -102,21 +110,87 @@ double seer_bf16_to_f64(uint16_t bits) {
 seer_scalar seer_scalar_load(seer_dtype dtype, const void *data, int64_t index) {
   seer_scalar r = {.i = 0};
   switch (dtype) {
-    case SEER_DTYPE_F32: { float x; ELEMENT(float); r.f = (double)x; break; }
-    case SEER_DTYPE_F64: { double x; ELEMENT(double); r.f = x; break; }
-    case SEER_DTYPE_F16: { uint16_t x; ELEMENT(uint16_t); r.f = seer_f16_to_f64(x); break; }
-    case SEER_DTYPE_BF16: { uint16_t x; ELEMENT(uint16_t); r.f = seer_bf16_to_f64(x); break; }
-    case SEER_DTYPE_I8: { int8_t x; ELEMENT(int8_t); r.i = x; break; }
-    case SEER_DTYPE_I16: { int16_t x; ELEMENT(int16_t); r.i = x; break; }
-    case SEER_DTYPE_I32: { int32_t x; ELEMENT(int32_t); r.i = x; break; }
-    case SEER_DTYPE_I64: { int64_t x; ELEMENT(int64_t); r.i = x; break; }
-    case SEER_DTYPE_U8: { uint8_t x; ELEMENT(uint8_t); r.i = x; break; }
-    case SEER_DTYPE_U16: { uint16_t x; ELEMENT(uint16_t); r.i = x; break; }
-    case SEER_DTYPE_U32: { uint32_t x; ELEMENT(uint32_t); r.i = x; break; }
-    case SEER_DTYPE_U64: { uint64_t x; ELEMENT(uint64_t); r.i = (int64_t)x; break; }
-    case SEER_DTYPE_BOOL: { uint8_t x; ELEMENT(uint8_t); r.i = x != 0; break; }
+    case SEER_DTYPE_F32: {
+      float x;
+      ELEMENT(float);
+      r.f = (double)x;
+      break;
+    }
+    case SEER_DTYPE_F64: {
+      double x;
+      ELEMENT(double);
+      r.f = x;
+      break;
+    }
+    case SEER_DTYPE_F16: {
+      uint16_t x;
+      ELEMENT(uint16_t);
+      r.f = seer_f16_to_f64(x);
+      break;
+    }
+    case SEER_DTYPE_BF16: {
+      uint16_t x;
+      ELEMENT(uint16_t);
+      r.f = seer_bf16_to_f64(x);
+      break;
+    }
+    case SEER_DTYPE_I8: {
+      int8_t x;
+      ELEMENT(int8_t);
+      r.i = x;
+      break;
+    }
+    case SEER_DTYPE_I16: {
+      int16_t x;
+      ELEMENT(int16_t);
+      r.i = x;
+      break;
+    }
+    case SEER_DTYPE_I32: {
+      int32_t x;
+      ELEMENT(int32_t);
+      r.i = x;
+      break;
+    }
+    case SEER_DTYPE_I64: {
+      int64_t x;
+      ELEMENT(int64_t);
+      r.i = x;
+      break;
+    }
+    case SEER_DTYPE_U8: {
+      uint8_t x;
+      ELEMENT(uint8_t);
+      r.i = x;
+      break;
+    }
+    case SEER_DTYPE_U16: {
+      uint16_t x;
+      ELEMENT(uint16_t);
+      r.i = x;
+      break;
+    }
+    case SEER_DTYPE_U32: {
+      uint32_t x;
+      ELEMENT(uint32_t);
+      r.i = x;
+      break;
+    }
+    case SEER_DTYPE_U64: {
+      uint64_t x;
+      ELEMENT(uint64_t);
+      r.i = (int64_t)x;
+      break;
+    }
+    case SEER_DTYPE_BOOL: {
+      uint8_t x;
+      ELEMENT(uint8_t);
+      r.i = x != 0;
+      break;
+    }
     case SEER_DTYPE_NONE:
-    case SEER_DTYPE_COUNT: SEER_ASSERT(false, "load of dtype %d", (int)dtype);
+    case SEER_DTYPE_COUNT:
+      SEER_ASSERT(false, "load of dtype %d", (int)dtype);
   }
   return r;
 }
@@ -126,21 +200,58 @@ seer_scalar seer_scalar_load(seer_dtype dtype, const void *data, int64_t index) 
 
 void seer_scalar_store(seer_dtype dtype, void *data, int64_t index, seer_scalar value) {
   switch (dtype) {
-    case SEER_DTYPE_F32: { float x = (float)value.f; ELEMENT(float); break; }
-    case SEER_DTYPE_F64: { double x = value.f; ELEMENT(double); break; }
-    case SEER_DTYPE_F16: { uint16_t x = seer_f16_from_f64(value.f); ELEMENT(uint16_t); break; }
-    case SEER_DTYPE_BF16: { uint16_t x = seer_bf16_from_f64(value.f); ELEMENT(uint16_t); break; }
+    case SEER_DTYPE_F32: {
+      float x = (float)value.f;
+      ELEMENT(float);
+      break;
+    }
+    case SEER_DTYPE_F64: {
+      double x = value.f;
+      ELEMENT(double);
+      break;
+    }
+    case SEER_DTYPE_F16: {
+      uint16_t x = seer_f16_from_f64(value.f);
+      ELEMENT(uint16_t);
+      break;
+    }
+    case SEER_DTYPE_BF16: {
+      uint16_t x = seer_bf16_from_f64(value.f);
+      ELEMENT(uint16_t);
+      break;
+    }
     case SEER_DTYPE_I8:
-    case SEER_DTYPE_U8: { uint8_t x = (uint8_t)value.i; ELEMENT(uint8_t); break; }
+    case SEER_DTYPE_U8: {
+      uint8_t x = (uint8_t)value.i;
+      ELEMENT(uint8_t);
+      break;
+    }
     case SEER_DTYPE_I16:
-    case SEER_DTYPE_U16: { uint16_t x = (uint16_t)value.i; ELEMENT(uint16_t); break; }
+    case SEER_DTYPE_U16: {
+      uint16_t x = (uint16_t)value.i;
+      ELEMENT(uint16_t);
+      break;
+    }
     case SEER_DTYPE_I32:
-    case SEER_DTYPE_U32: { uint32_t x = (uint32_t)value.i; ELEMENT(uint32_t); break; }
+    case SEER_DTYPE_U32: {
+      uint32_t x = (uint32_t)value.i;
+      ELEMENT(uint32_t);
+      break;
+    }
     case SEER_DTYPE_I64:
-    case SEER_DTYPE_U64: { int64_t x = value.i; ELEMENT(int64_t); break; }
-    case SEER_DTYPE_BOOL: { uint8_t x = value.i != 0; ELEMENT(uint8_t); break; }
+    case SEER_DTYPE_U64: {
+      int64_t x = value.i;
+      ELEMENT(int64_t);
+      break;
+    }
+    case SEER_DTYPE_BOOL: {
+      uint8_t x = value.i != 0;
+      ELEMENT(uint8_t);
+      break;
+    }
     case SEER_DTYPE_NONE:
-    case SEER_DTYPE_COUNT: SEER_ASSERT(false, "store of dtype %d", (int)dtype);
+    case SEER_DTYPE_COUNT:
+      SEER_ASSERT(false, "store of dtype %d", (int)dtype);
   }
 }
 

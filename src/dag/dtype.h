@@ -23,12 +23,13 @@ typedef enum {
 } seer_dtype;
 
 uint32_t seer_dtype_bytes(seer_dtype dtype);
-const char *seer_dtype_name(seer_dtype dtype);               // "f32", "i64", "bool"
+const char *seer_dtype_name(seer_dtype dtype);  // "f32", "i64", "bool"
 bool seer_dtype_parse(const char *name, seer_dtype *out_dtype);
 bool seer_dtype_is_float(seer_dtype dtype);
-bool seer_dtype_is_signed(seer_dtype dtype);                 // signed integers and floats
-// One element from / to memory, as double (exact for all but 64-bit integers) or as int64. Doubles become integers
-// toward zero, saturating, NaN as 0; integers are cut to the type's bits. U64 travels as its bit pattern in int64.
+bool seer_dtype_is_signed(seer_dtype dtype);  // signed integers and floats
+// One element from / to memory, as double (exact for all but 64-bit integers) or as int64. Doubles
+// become integers toward zero, saturating, NaN as 0; integers are cut to the type's bits. U64
+// travels as its bit pattern in int64.
 double seer_dtype_load_f64(seer_dtype dtype, const void *data, int64_t index);
 void seer_dtype_store_f64(seer_dtype dtype, void *data, int64_t index, double value);
 int64_t seer_dtype_load_i64(seer_dtype dtype, const void *data, int64_t index);

@@ -1,10 +1,11 @@
 // eval.c - the interpreter of DAG: the reference for everything else.
-// Stage elements are computed when they are first needed and kept (dense array in the stage's dtype + bitmap), so one
-// output element costs what it depends on, and the whole buffer costs each element once.
-// A stage's bodies become one flat program in postorder, once. An instruction works on a batch of up to LANES points
-// along one axis of the stage: along the last spatial axis when a run of outputs is wanted, or along the innermost
-// reduction axis. An instruction that does not depend on the lane axis is done once per batch. A load whose indices
-// are affine is a base and a stride. Reductions combine in row-major order of their axes whatever the lanes are.
+// Stage elements are computed when they are first needed and kept (dense array in the stage's dtype
+// + bitmap), so one output element costs what it depends on, and the whole buffer costs each
+// element once. A stage's bodies become one flat program in postorder, once. An instruction works
+// on a batch of up to LANES points along one axis of the stage: along the last spatial axis when a
+// run of outputs is wanted, or along the innermost reduction axis. An instruction that does not
+// depend on the lane axis is done once per batch. A load whose indices are affine is a base and a
+// stride. Reductions combine in row-major order of their axes whatever the lanes are.
 #include <string.h>
 
 #include "dag/dag.h"
@@ -14,10 +15,10 @@
 
 typedef struct {
   uint8_t op, dtype, arg_dtype;
-  bool is_affine;    // LOAD: offset = base + sum coef[k] * axis k
-  uint32_t axes;     // bit k: depends on axis k
-  uint32_t arg[3];   // registers; LOAD: arg[0] predicate or NO_REG, arg[1] otherwise
-  uint32_t ref;      // VAR: axis; LOAD: buffer
+  bool is_affine;  // LOAD: offset = base + sum coef[k] * axis k
+  uint32_t axes;  // bit k: depends on axis k
+  uint32_t arg[3];  // registers; LOAD: arg[0] predicate or NO_REG, arg[1] otherwise
+  uint32_t ref;  // VAR: axis; LOAD: buffer
   int64_t base, coef[SEER_DAG_MAX_AXES];
   uint32_t index[SEER_MAX_RANK];  // LOAD, not affine: registers
 } instr;
@@ -27,7 +28,7 @@ typedef struct {
   uint32_t n;
   uint32_t result[SEER_DAG_MAX_VALUES];
   seer_scalar *reg;  // n x LANES
-  int64_t *offset;   // LANES, of the load in progress
+  int64_t *offset;  // LANES, of the load in progress
   void *data[SEER_DAG_MAX_VALUES];
   uint64_t *done;  // bitmap of points
   int64_t n_points, n_done;
@@ -85,8 +86,8 @@ static void compile_load(compiler *c, seer_expr e, instr *in) {
     in->base = wrap_mul_add(in->base, a.constant, stride[k]);
     for (uint32_t t = 0; t < a.n; t++) {
       uint32_t axis = a.term[t].var - c->stage->var0;
-      SEER_ASSERT(axis < (uint32_t)c->stage->n_space + c->stage->n_reduce, "stage %s: foreign variable %u",
-          c->stage->name, a.term[t].var);
+      SEER_ASSERT(axis < (uint32_t)c->stage->n_space + c->stage->n_reduce,
+          "stage %s: foreign variable %u", c->stage->name, a.term[t].var);
       in->coef[axis] = wrap_mul_add(in->coef[axis], a.term[t].coef, stride[k]);
     }
   }
@@ -116,8 +117,8 @@ static uint32_t compile(compiler *c, seer_expr e) {
     compile_load(c, e, &in);
   } else if (node.op == SEER_EXPR_VAR) {
     in.ref = node.ref - c->stage->var0;
-    SEER_ASSERT(in.ref < (uint32_t)c->stage->n_space + c->stage->n_reduce, "stage %s: foreign variable %u",
-        c->stage->name, node.ref);
+    SEER_ASSERT(in.ref < (uint32_t)c->stage->n_space + c->stage->n_reduce,
+        "stage %s: foreign variable %u", c->stage->name, node.ref);
     in.axes = 1u << in.ref;
   } else {
     for (uint32_t k = 0; k < seer_expr_arity((seer_expr_op)node.op); k++) {
@@ -125,7 +126,8 @@ static uint32_t compile(compiler *c, seer_expr e) {
       in.axes |= c->code[in.arg[k]].axes;
     }
     if (seer_expr_arity((seer_expr_op)node.op) > 0) in.arg_dtype = c->code[in.arg[0]].dtype;
-    if (node.op == SEER_EXPR_CONST_F || node.op == SEER_EXPR_CONST_I) in.base = node.value.i;  // the bits
+    // the bits
+    if (node.op == SEER_EXPR_CONST_F || node.op == SEER_EXPR_CONST_I) in.base = node.value.i;
   }
   c->code = SEER_GROW(eval->arena, instr, c->code, c->n, &c->cap);
   c->code[c->n] = in;
@@ -184,15 +186,17 @@ static void ensure(seer_dag_eval *eval, uint32_t s, const int64_t *offset, int64
   }
 }
 
-static const seer_scalar *reg_at(const stage_state *state, uint32_t reg) { return &state->reg[(size_t)reg * LANES]; }
+static const seer_scalar *reg_at(const stage_state *state, uint32_t reg) {
+  return &state->reg[(size_t)reg * LANES];
+}
 
 static int64_t lane_step(const stage_state *state, uint32_t reg, uint32_t lane_axis) {
   return state->code[reg].axes >> lane_axis & 1;
 }
 
 // Offsets of a load's lanes, -1 where its predicate is false.
-static void load_offsets(seer_dag_eval *eval, stage_state *state, const instr *in, const int64_t *at,
-    uint32_t lane_axis, int64_t n) {
+static void load_offsets(seer_dag_eval *eval, stage_state *state, const instr *in,
+    const int64_t *at, uint32_t lane_axis, int64_t n) {
   const seer_dag_buf *buf = &eval->dag->buf[in->ref];
   int64_t *offset = state->offset;
   const seer_scalar *p = in->arg[0] == NO_REG ? NULL : reg_at(state, in->arg[0]);
@@ -216,8 +220,8 @@ static void load_offsets(seer_dag_eval *eval, stage_state *state, const instr *i
     int64_t sum = 0;
     for (uint32_t k = 0; k < buf->rank; k++) {
       int64_t i = reg_at(state, in->index[k])[l * lane_step(state, in->index[k], lane_axis)].i;
-      SEER_ASSERT(i >= 0 && i < buf->dim[k], "$%s: index %u is %" PRId64 ", dimension %" PRId64, buf->name, k, i,
-          buf->dim[k]);
+      SEER_ASSERT(i >= 0 && i < buf->dim[k], "$%s: index %u is %" PRId64 ", dimension %" PRId64,
+          buf->name, k, i, buf->dim[k]);
       sum += i * stride[k];
     }
     offset[l] = sum;
@@ -225,8 +229,8 @@ static void load_offsets(seer_dag_eval *eval, stage_state *state, const instr *i
 }
 
 // What inner loops mostly do: an unguarded affine load of f32 from memory that is complete.
-static bool quick_load(seer_dag_eval *eval, const instr *in, seer_scalar *out, const int64_t *at, uint32_t lane_axis,
-    int64_t n) {
+static bool quick_load(seer_dag_eval *eval, const instr *in, seer_scalar *out, const int64_t *at,
+    uint32_t lane_axis, int64_t n) {
   const seer_dag_buf *buf = &eval->dag->buf[in->ref];
   if (!in->is_affine || in->arg[0] != NO_REG || buf->dtype != SEER_DTYPE_F32) return false;
   const char *data = eval->input[in->ref];
@@ -242,7 +246,8 @@ static bool quick_load(seer_dag_eval *eval, const instr *in, seer_scalar *out, c
   int64_t base = in->base, step = in->coef[lane_axis];
   for (uint32_t k = 0; in->axes >> k != 0; k++) base += in->coef[k] * at[k];
   int64_t end = base + step * (n - 1);
-  if (data == NULL || seer_min_i64(base, end) < 0 || seer_max_i64(base, end) >= n_elems) return false;
+  if (data == NULL || seer_min_i64(base, end) < 0 || seer_max_i64(base, end) >= n_elems)
+    return false;
   data += base * 4;
   for (int64_t l = 0; l < n; l++) {
     float x;
@@ -252,8 +257,8 @@ static bool quick_load(seer_dag_eval *eval, const instr *in, seer_scalar *out, c
   return true;
 }
 
-static void do_load(seer_dag_eval *eval, stage_state *state, const instr *in, seer_scalar *out, const int64_t *at,
-    uint32_t lane_axis, int64_t n) {
+static void do_load(seer_dag_eval *eval, stage_state *state, const instr *in, seer_scalar *out,
+    const int64_t *at, uint32_t lane_axis, int64_t n) {
   if (quick_load(eval, in, out, at, lane_axis, n)) return;
   const seer_dag_buf *buf = &eval->dag->buf[in->ref];
   load_offsets(eval, state, in, at, lane_axis, n);
@@ -283,55 +288,74 @@ static void do_load(seer_dag_eval *eval, stage_state *state, const instr *in, se
 
 // ---- running a batch: lanes are at[lane_axis] .. + n - 1
 
-#define LOOP_F32(expression)                     \
-  for (int64_t l = 0; l < m; l++) {              \
-    double x = a[l * sa].f, y = b[l * sb].f;     \
-    out[l].f = (double)(float)(expression);      \
-  }                                              \
+#define LOOP_F32(expression)                 \
+  for (int64_t l = 0; l < m; l++) {          \
+    double x = a[l * sa].f, y = b[l * sb].f; \
+    out[l].f = (double)(float)(expression);  \
+  }                                          \
   return true
-#define LOOP_I64(expression)                     \
-  for (int64_t l = 0; l < m; l++) {              \
-    int64_t x = a[l * sa].i, y = b[l * sb].i;    \
-    out[l].i = (expression);                     \
-  }                                              \
+#define LOOP_I64(expression)                  \
+  for (int64_t l = 0; l < m; l++) {           \
+    int64_t x = a[l * sa].i, y = b[l * sb].i; \
+    out[l].i = (expression);                  \
+  }                                           \
   return true
 
-// The operators that most bodies consist of, without a call per lane; the same results as seer_scalar_apply.
+// The operators that most bodies consist of, without a call per lane; the same results as
+// seer_scalar_apply.
 static bool quick_op(const instr *in, seer_scalar *out, int64_t m, const seer_scalar *a, int64_t sa,
     const seer_scalar *b, int64_t sb) {
   if (in->arg_dtype == SEER_DTYPE_F32) {
     switch ((int)in->op) {
-      case SEER_EXPR_ADD: LOOP_F32(x + y);
-      case SEER_EXPR_SUB: LOOP_F32(x - y);
-      case SEER_EXPR_MUL: LOOP_F32(x * y);
-      case SEER_EXPR_DIV: LOOP_F32(x / y);
-      case SEER_EXPR_MAX: LOOP_F32(x > y || x != x ? x : y);
-      case SEER_EXPR_MIN: LOOP_F32(x < y || x != x ? x : y);
-      default: return false;
+      case SEER_EXPR_ADD:
+        LOOP_F32(x + y);
+      case SEER_EXPR_SUB:
+        LOOP_F32(x - y);
+      case SEER_EXPR_MUL:
+        LOOP_F32(x * y);
+      case SEER_EXPR_DIV:
+        LOOP_F32(x / y);
+      case SEER_EXPR_MAX:
+        LOOP_F32(x > y || x != x ? x : y);
+      case SEER_EXPR_MIN:
+        LOOP_F32(x < y || x != x ? x : y);
+      default:
+        return false;
     }
   }
   if (in->arg_dtype == SEER_DTYPE_I64) {
     switch ((int)in->op) {
-      case SEER_EXPR_ADD: LOOP_I64((int64_t)((uint64_t)x + (uint64_t)y));
-      case SEER_EXPR_MUL: LOOP_I64((int64_t)((uint64_t)x * (uint64_t)y));
-      case SEER_EXPR_LT: LOOP_I64(x < y);
-      case SEER_EXPR_LE: LOOP_I64(x <= y);
-      case SEER_EXPR_GT: LOOP_I64(x > y);
-      case SEER_EXPR_GE: LOOP_I64(x >= y);
-      default: return false;
+      case SEER_EXPR_ADD:
+        LOOP_I64((int64_t)((uint64_t)x + (uint64_t)y));
+      case SEER_EXPR_MUL:
+        LOOP_I64((int64_t)((uint64_t)x * (uint64_t)y));
+      case SEER_EXPR_LT:
+        LOOP_I64(x < y);
+      case SEER_EXPR_LE:
+        LOOP_I64(x <= y);
+      case SEER_EXPR_GT:
+        LOOP_I64(x > y);
+      case SEER_EXPR_GE:
+        LOOP_I64(x >= y);
+      default:
+        return false;
     }
   }
   if (in->arg_dtype == SEER_DTYPE_BOOL) {
     switch ((int)in->op) {
-      case SEER_EXPR_AND: LOOP_I64(x & y);
-      case SEER_EXPR_OR: LOOP_I64(x | y);
-      default: return false;
+      case SEER_EXPR_AND:
+        LOOP_I64(x & y);
+      case SEER_EXPR_OR:
+        LOOP_I64(x | y);
+      default:
+        return false;
     }
   }
   return false;
 }
 
-static void run_batch(seer_dag_eval *eval, uint32_t s, const int64_t *at, uint32_t lane_axis, int64_t n) {
+static void run_batch(
+    seer_dag_eval *eval, uint32_t s, const int64_t *at, uint32_t lane_axis, int64_t n) {
   stage_state *state = &eval->stage[s];
   for (uint32_t k = 0; k < state->n; k++) {
     const instr *in = &state->code[k];
@@ -356,8 +380,8 @@ static void run_batch(seer_dag_eval *eval, uint32_t s, const int64_t *at, uint32
     }
     if (quick_op(in, out, m, arg[0], step[0], arg[1], step[1])) continue;
     for (int64_t l = 0; l < m; l++) {
-      out[l] = seer_scalar_apply((seer_expr_op)in->op, (seer_dtype)in->dtype, (seer_dtype)in->arg_dtype,
-          arg[0][l * step[0]], arg[1][l * step[1]], arg[2][l * step[2]]);
+      out[l] = seer_scalar_apply((seer_expr_op)in->op, (seer_dtype)in->dtype,
+          (seer_dtype)in->arg_dtype, arg[0][l * step[0]], arg[1][l * step[1]], arg[2][l * step[2]]);
     }
   }
 }
@@ -373,10 +397,12 @@ static bool next_point(const seer_dag_stage *stage, int64_t *at, uint32_t first,
   return false;
 }
 
-static void combine_lanes(seer_dag_eval *eval, uint32_t s, uint32_t lane_axis, int64_t n, seer_scalar *acc) {
+static void combine_lanes(
+    seer_dag_eval *eval, uint32_t s, uint32_t lane_axis, int64_t n, seer_scalar *acc) {
   const seer_dag_stage *stage = &eval->dag->stage[s];
   stage_state *state = &eval->stage[s];
-  if (stage->combiner == SEER_COMBINE_SUM && state->dtype[0] == SEER_DTYPE_F32 && stage->n_values == 1) {
+  if (stage->combiner == SEER_COMBINE_SUM && state->dtype[0] == SEER_DTYPE_F32 &&
+      stage->n_values == 1) {
     const seer_scalar *v = reg_at(state, state->result[0]);
     int64_t step = lane_step(state, state->result[0], lane_axis);
     float sum = (float)acc[0].f;
@@ -414,11 +440,14 @@ static void reduce_point(seer_dag_eval *eval, uint32_t s, int64_t *at, seer_scal
 static void reduce_run(seer_dag_eval *eval, uint32_t s, int64_t *at, int64_t n, seer_scalar *acc) {
   const seer_dag_stage *stage = &eval->dag->stage[s];
   stage_state *state = &eval->stage[s];
-  uint32_t lane_axis = (uint32_t)stage->n_space - 1, n_axes = (uint32_t)stage->n_space + stage->n_reduce;
+  uint32_t lane_axis = (uint32_t)stage->n_space - 1,
+           n_axes = (uint32_t)stage->n_space + stage->n_reduce;
   uint32_t nv = stage->n_values;
-  for (int64_t l = 0; l < n; l++) seer_combiner_init(stage->combiner, state->dtype, nv, &acc[l * nv]);
+  for (int64_t l = 0; l < n; l++)
+    seer_combiner_init(stage->combiner, state->dtype, nv, &acc[l * nv]);
   for (uint32_t k = stage->n_space; k < n_axes; k++) at[k] = 0;
-  bool is_quick = stage->combiner == SEER_COMBINE_SUM && state->dtype[0] == SEER_DTYPE_F32 && nv == 1;
+  bool is_quick =
+      stage->combiner == SEER_COMBINE_SUM && state->dtype[0] == SEER_DTYPE_F32 && nv == 1;
   do {
     run_batch(eval, s, at, lane_axis, n);
     if (is_quick) {
@@ -430,7 +459,8 @@ static void reduce_run(seer_dag_eval *eval, uint32_t s, int64_t *at, int64_t n, 
     for (int64_t l = 0; l < n; l++) {
       seer_scalar value[SEER_DAG_MAX_VALUES];
       for (uint32_t v = 0; v < nv; v++) {
-        value[v] = reg_at(state, state->result[v])[l * lane_step(state, state->result[v], lane_axis)];
+        value[v] =
+            reg_at(state, state->result[v])[l * lane_step(state, state->result[v], lane_axis)];
       }
       seer_combiner_apply(stage->combiner, state->dtype, nv, &acc[l * nv], value);
     }
@@ -482,7 +512,8 @@ static void compute_batch(seer_dag_eval *eval, uint32_t s, int64_t point, int64_
 
 // `n` points of one row, none of them computed yet.
 static void compute_run(seer_dag_eval *eval, uint32_t s, int64_t point, int64_t n) {
-  for (int64_t from = 0; from < n; from += LANES) compute_batch(eval, s, point + from, seer_min_i64(LANES, n - from));
+  for (int64_t from = 0; from < n; from += LANES)
+    compute_batch(eval, s, point + from, seer_min_i64(LANES, n - from));
 }
 
 // ---- the interface
@@ -496,7 +527,8 @@ seer_dag_eval *seer_dag_eval_create(const seer_dag *dag, seer_arena *arena) {
 }
 
 void seer_dag_eval_set_input(seer_dag_eval *eval, uint32_t buf, const void *data) {
-  SEER_ASSERT(buf < eval->dag->n_buf && eval->dag->buf[buf].kind != SEER_BUF_STAGE, "buffer %u is no input", buf);
+  SEER_ASSERT(buf < eval->dag->n_buf && eval->dag->buf[buf].kind != SEER_BUF_STAGE,
+      "buffer %u is no input", buf);
   eval->input[buf] = data;
 }
 
@@ -506,8 +538,8 @@ double seer_dag_eval_at(seer_dag_eval *eval, uint32_t buf, const int64_t *index)
   int64_t stride[SEER_MAX_RANK], offset = 0;
   dim_strides(b, stride);
   for (uint32_t k = 0; k < b->rank; k++) {
-    SEER_ASSERT(index[k] >= 0 && index[k] < b->dim[k], "$%s: index %u is %" PRId64 ", dimension %" PRId64, b->name, k,
-        index[k], b->dim[k]);
+    SEER_ASSERT(index[k] >= 0 && index[k] < b->dim[k],
+        "$%s: index %u is %" PRId64 ", dimension %" PRId64, b->name, k, index[k], b->dim[k]);
     offset += index[k] * stride[k];
   }
   if (b->kind != SEER_BUF_STAGE) {

@@ -1,8 +1,8 @@
 // expr.c - the pool of expressions: builders that fold, and walks.
-// Nodes are interned: building an equal node gives the same id, so shared sub-expressions stay shared through copies
-// and through text. Each builder either fires one rewrite (on ids that were built the same way) or interns the node as
-// it is; so rebuilding any stored node from its parts gives the node itself, which is why printing and parsing is a
-// fixpoint.
+// Nodes are interned: building an equal node gives the same id, so shared sub-expressions stay
+// shared through copies and through text. Each builder either fires one rewrite (on ids that were
+// built the same way) or interns the node as it is; so rebuilding any stored node from its parts
+// gives the node itself, which is why printing and parsing is a fixpoint.
 #include "dag/expr.h"
 
 #include <math.h>
@@ -16,8 +16,10 @@ static const struct {
   uint8_t arity;
   bool is_infix;
 } ops[SEER_EXPR_COUNT] = {
-    [SEER_EXPR_NONE] = {"none", 0, false},      [SEER_EXPR_CONST_F] = {"const_f", 0, false},
-    [SEER_EXPR_CONST_I] = {"const_i", 0, false}, [SEER_EXPR_VAR] = {"var", 0, false},
+    [SEER_EXPR_NONE] = {"none", 0, false},
+    [SEER_EXPR_CONST_F] = {"const_f", 0, false},
+    [SEER_EXPR_CONST_I] = {"const_i", 0, false},
+    [SEER_EXPR_VAR] = {"var", 0, false},
     [SEER_EXPR_LOAD] = {"load", 0, false},
 #define INFIX true
 #define CALL false
@@ -43,7 +45,8 @@ void seer_expr_pool_init(seer_expr_pool *pool, seer_arena *arena) {
 // ---- interning
 
 static uint64_t node_hash(const seer_expr_node *node, const seer_expr *index) {
-  uint64_t h = seer_hash_u64((uint64_t)node->op | (uint64_t)node->dtype << 8 | (uint64_t)node->ref << 16, 7);
+  uint64_t h =
+      seer_hash_u64((uint64_t)node->op | (uint64_t)node->dtype << 8 | (uint64_t)node->ref << 16, 7);
   h = seer_hash_u64((uint64_t)node->arg[0].i | (uint64_t)node->arg[1].i << 32, h);
   h = seer_hash_u64((uint64_t)node->arg[2].i | (uint64_t)node->n_index << 32, h);
   h = seer_hash_u64((uint64_t)node->value.i, h);
@@ -53,7 +56,8 @@ static uint64_t node_hash(const seer_expr_node *node, const seer_expr *index) {
 
 static bool node_equal(const seer_expr_pool *pool, const seer_expr_node *a, const seer_expr_node *b,
     const seer_expr *b_index) {
-  if (a->op != b->op || a->dtype != b->dtype || a->n_index != b->n_index || a->ref != b->ref) return false;
+  if (a->op != b->op || a->dtype != b->dtype || a->n_index != b->n_index || a->ref != b->ref)
+    return false;
   if (a->value.i != b->value.i) return false;
   for (int k = 0; k < 3; k++) {
     if (a->arg[k].i != b->arg[k].i) return false;
@@ -83,7 +87,8 @@ static seer_expr intern(seer_expr_pool *pool, seer_expr_node node, const seer_ex
   uint64_t hash = node_hash(&node, index);
   size_t at = (size_t)hash & (pool->n_bucket - 1);
   for (; pool->bucket[at] != 0; at = (at + 1) & (pool->n_bucket - 1)) {
-    if (node_equal(pool, &pool->node[pool->bucket[at]], &node, index)) return (seer_expr){pool->bucket[at]};
+    if (node_equal(pool, &pool->node[pool->bucket[at]], &node, index))
+      return (seer_expr){pool->bucket[at]};
   }
   SEER_ASSERT(pool->n < UINT32_MAX / 2, "%zu expressions", pool->n);
   if (node.n_index > 0) {
@@ -119,14 +124,17 @@ seer_expr seer_expr_int(seer_expr_pool *pool, seer_dtype dtype, int64_t value) {
   return intern(pool, node, NULL);
 }
 
-seer_expr seer_expr_i(seer_expr_pool *pool, int64_t value) { return seer_expr_int(pool, SEER_DTYPE_I64, value); }
-
-seer_expr seer_expr_var(seer_expr_pool *pool, uint32_t ref) {
-  return intern(pool, (seer_expr_node){.op = SEER_EXPR_VAR, .dtype = SEER_DTYPE_I64, .ref = ref}, NULL);
+seer_expr seer_expr_i(seer_expr_pool *pool, int64_t value) {
+  return seer_expr_int(pool, SEER_DTYPE_I64, value);
 }
 
-seer_expr seer_expr_load_guarded(seer_expr_pool *pool, seer_dtype dtype, uint32_t buffer, const seer_expr *index,
-    uint32_t n, seer_expr predicate, seer_expr otherwise) {
+seer_expr seer_expr_var(seer_expr_pool *pool, uint32_t ref) {
+  return intern(
+      pool, (seer_expr_node){.op = SEER_EXPR_VAR, .dtype = SEER_DTYPE_I64, .ref = ref}, NULL);
+}
+
+seer_expr seer_expr_load_guarded(seer_expr_pool *pool, seer_dtype dtype, uint32_t buffer,
+    const seer_expr *index, uint32_t n, seer_expr predicate, seer_expr otherwise) {
   SEER_ASSERT(n <= SEER_MAX_RANK, "%u indices", n);
   for (uint32_t k = 0; k < n; k++) {
     SEER_ASSERT(index[k].i != 0 && seer_expr_at(pool, index[k])->dtype == SEER_DTYPE_I64,
@@ -134,9 +142,11 @@ seer_expr seer_expr_load_guarded(seer_expr_pool *pool, seer_dtype dtype, uint32_
   }
   if (predicate.i != 0) {
     const seer_expr_node *p = seer_expr_at(pool, predicate);
-    SEER_ASSERT(p->dtype == SEER_DTYPE_BOOL, "predicate of dtype %s", seer_dtype_name((seer_dtype)p->dtype));
-    SEER_ASSERT(otherwise.i != 0 && seer_expr_at(pool, otherwise)->dtype == dtype, "guarded load of %s, else %s",
-        seer_dtype_name(dtype), seer_dtype_name((seer_dtype)seer_expr_at(pool, otherwise)->dtype));
+    SEER_ASSERT(p->dtype == SEER_DTYPE_BOOL, "predicate of dtype %s",
+        seer_dtype_name((seer_dtype)p->dtype));
+    SEER_ASSERT(otherwise.i != 0 && seer_expr_at(pool, otherwise)->dtype == dtype,
+        "guarded load of %s, else %s", seer_dtype_name(dtype),
+        seer_dtype_name((seer_dtype)seer_expr_at(pool, otherwise)->dtype));
     if (p->op == SEER_EXPR_CONST_I) {
       if (p->value.i == 0) return otherwise;
       predicate.i = otherwise.i = 0;
@@ -144,14 +154,15 @@ seer_expr seer_expr_load_guarded(seer_expr_pool *pool, seer_dtype dtype, uint32_
   } else {
     otherwise.i = 0;
   }
-  seer_expr_node node = {.op = SEER_EXPR_LOAD, .dtype = (uint8_t)dtype, .n_index = (uint8_t)n, .ref = buffer};
+  seer_expr_node node = {
+      .op = SEER_EXPR_LOAD, .dtype = (uint8_t)dtype, .n_index = (uint8_t)n, .ref = buffer};
   node.arg[0] = predicate;
   node.arg[1] = otherwise;
   return intern(pool, node, index);
 }
 
-seer_expr seer_expr_load(seer_expr_pool *pool, seer_dtype dtype, uint32_t buffer, const seer_expr *index,
-    uint32_t n) {
+seer_expr seer_expr_load(
+    seer_expr_pool *pool, seer_dtype dtype, uint32_t buffer, const seer_expr *index, uint32_t n) {
   return seer_expr_load_guarded(pool, dtype, buffer, index, n, (seer_expr){0}, (seer_expr){0});
 }
 
@@ -169,11 +180,12 @@ static seer_scalar const_value(const seer_expr_node *node) {
 }
 
 static seer_expr make_const(seer_expr_pool *pool, seer_dtype dtype, seer_scalar v) {
-  return seer_dtype_is_float(dtype) ? seer_expr_f(pool, dtype, v.f) : seer_expr_int(pool, dtype, v.i);
+  return seer_dtype_is_float(dtype) ? seer_expr_f(pool, dtype, v.f)
+                                    : seer_expr_int(pool, dtype, v.i);
 }
 
-static seer_expr intern_op(seer_expr_pool *pool, seer_expr_op op, seer_dtype dtype, seer_expr a, seer_expr b,
-    seer_expr c) {
+static seer_expr intern_op(seer_expr_pool *pool, seer_expr_op op, seer_dtype dtype, seer_expr a,
+    seer_expr b, seer_expr c) {
   seer_expr_node node = {.op = (uint8_t)op, .dtype = (uint8_t)dtype, .arg = {a, b, c}};
   return intern(pool, node, NULL);
 }
@@ -185,8 +197,10 @@ seer_expr seer_expr_unary(seer_expr_pool *pool, seer_expr_op op, seer_expr a) {
   seer_dtype dtype = (seer_dtype)x->dtype;
   seer_dtype result = op == SEER_EXPR_ISNAN ? SEER_DTYPE_BOOL : dtype;
   bool is_real = op == SEER_EXPR_SQRT || (op >= SEER_EXPR_EXP && op <= SEER_EXPR_SIGMOID);
-  SEER_ASSERT(!is_real || seer_dtype_is_float(dtype), "%s of %s", ops[op].text, seer_dtype_name(dtype));
-  SEER_ASSERT(op != SEER_EXPR_NOT || !seer_dtype_is_float(dtype), "not of %s", seer_dtype_name(dtype));
+  SEER_ASSERT(
+      !is_real || seer_dtype_is_float(dtype), "%s of %s", ops[op].text, seer_dtype_name(dtype));
+  SEER_ASSERT(
+      op != SEER_EXPR_NOT || !seer_dtype_is_float(dtype), "not of %s", seer_dtype_name(dtype));
   if (is_const(x)) {
     seer_scalar v = const_value(x), none = {.i = 0};
     return make_const(pool, result, seer_scalar_apply(op, result, dtype, v, none, none));
@@ -196,7 +210,8 @@ seer_expr seer_expr_unary(seer_expr_pool *pool, seer_expr_op op, seer_expr a) {
 
 static bool is_commutative(seer_expr_op op) {
   return op == SEER_EXPR_ADD || op == SEER_EXPR_MUL || op == SEER_EXPR_MIN || op == SEER_EXPR_MAX ||
-      op == SEER_EXPR_AND || op == SEER_EXPR_OR || op == SEER_EXPR_XOR || op == SEER_EXPR_EQ || op == SEER_EXPR_NE;
+      op == SEER_EXPR_AND || op == SEER_EXPR_OR || op == SEER_EXPR_XOR || op == SEER_EXPR_EQ ||
+      op == SEER_EXPR_NE;
 }
 
 // Rewrites of a op b over integers or BOOL where b may be a constant; 0: none applies.
@@ -205,7 +220,8 @@ static seer_expr fold_int(seer_expr_pool *pool, seer_expr_op op, seer_expr a, se
   seer_dtype dtype = (seer_dtype)x->dtype;
   if (a.i == b.i) {
     if (op == SEER_EXPR_SUB) return seer_expr_int(pool, dtype, 0);
-    if (op == SEER_EXPR_MIN || op == SEER_EXPR_MAX || op == SEER_EXPR_AND || op == SEER_EXPR_OR) return a;
+    if (op == SEER_EXPR_MIN || op == SEER_EXPR_MAX || op == SEER_EXPR_AND || op == SEER_EXPR_OR)
+      return a;
     if (is_comparison(op)) {
       bool holds = op == SEER_EXPR_LE || op == SEER_EXPR_GE || op == SEER_EXPR_EQ;
       return seer_expr_int(pool, SEER_DTYPE_BOOL, holds);
@@ -222,7 +238,8 @@ static seer_expr fold_int(seer_expr_pool *pool, seer_expr_op op, seer_expr a, se
   if (c == 0 && op == SEER_EXPR_MUL) return b;
   if (c == 1 && (op == SEER_EXPR_MUL || op == SEER_EXPR_DIV)) return a;
   if (c == 1 && op == SEER_EXPR_MOD) return seer_expr_int(pool, dtype, 0);
-  if (op == SEER_EXPR_SUB && seer_dtype_is_signed(dtype) && c != INT64_MIN && seer_scalar_wrap(dtype, -c) == -c) {
+  if (op == SEER_EXPR_SUB && seer_dtype_is_signed(dtype) && c != INT64_MIN &&
+      seer_scalar_wrap(dtype, -c) == -c) {
     return seer_expr_binary(pool, SEER_EXPR_ADD, a, seer_expr_int(pool, dtype, -c));
   }
   bool merges = (op == SEER_EXPR_ADD || op == SEER_EXPR_MUL) && x->op == op;
@@ -235,14 +252,16 @@ static seer_expr fold_int(seer_expr_pool *pool, seer_expr_op op, seer_expr a, se
 
 seer_expr seer_expr_binary(seer_expr_pool *pool, seer_expr_op op, seer_expr a, seer_expr b) {
   SEER_ASSERT(ops[op].arity == 2, "%s as binary", ops[op].text);
-  SEER_ASSERT(a.i != 0 && b.i != 0 && a.i < pool->n && b.i < pool->n, "operands %u, %u of %zu", a.i, b.i, pool->n);
+  SEER_ASSERT(a.i != 0 && b.i != 0 && a.i < pool->n && b.i < pool->n, "operands %u, %u of %zu", a.i,
+      b.i, pool->n);
   const seer_expr_node *x = seer_expr_at(pool, a), *y = seer_expr_at(pool, b);
-  SEER_ASSERT(x->dtype == y->dtype, "%s of %s and %s", ops[op].text, seer_dtype_name((seer_dtype)x->dtype),
-      seer_dtype_name((seer_dtype)y->dtype));
+  SEER_ASSERT(x->dtype == y->dtype, "%s of %s and %s", ops[op].text,
+      seer_dtype_name((seer_dtype)x->dtype), seer_dtype_name((seer_dtype)y->dtype));
   seer_dtype dtype = (seer_dtype)x->dtype;
-  bool is_bits = op == SEER_EXPR_AND || op == SEER_EXPR_OR || op == SEER_EXPR_XOR || op == SEER_EXPR_SHL ||
-      op == SEER_EXPR_SHR;
-  SEER_ASSERT(!is_bits || !seer_dtype_is_float(dtype), "%s of %s", ops[op].text, seer_dtype_name(dtype));
+  bool is_bits = op == SEER_EXPR_AND || op == SEER_EXPR_OR || op == SEER_EXPR_XOR ||
+      op == SEER_EXPR_SHL || op == SEER_EXPR_SHR;
+  SEER_ASSERT(
+      !is_bits || !seer_dtype_is_float(dtype), "%s of %s", ops[op].text, seer_dtype_name(dtype));
   seer_dtype result = is_comparison(op) ? SEER_DTYPE_BOOL : dtype;
   if (is_const(x) && is_const(y)) {
     seer_scalar va = const_value(x), vb = const_value(y), none = {.i = 0};
@@ -256,11 +275,14 @@ seer_expr seer_expr_binary(seer_expr_pool *pool, seer_expr_op op, seer_expr a, s
   return intern_op(pool, op, result, a, b, (seer_expr){0});
 }
 
-seer_expr seer_expr_select(seer_expr_pool *pool, seer_expr cond, seer_expr then, seer_expr otherwise) {
-  SEER_ASSERT(cond.i != 0 && then.i != 0 && otherwise.i != 0, "operands %u, %u, %u", cond.i, then.i, otherwise.i);
+seer_expr seer_expr_select(
+    seer_expr_pool *pool, seer_expr cond, seer_expr then, seer_expr otherwise) {
+  SEER_ASSERT(cond.i != 0 && then.i != 0 && otherwise.i != 0, "operands %u, %u, %u", cond.i, then.i,
+      otherwise.i);
   const seer_expr_node *c = seer_expr_at(pool, cond);
   const seer_expr_node *x = seer_expr_at(pool, then), *y = seer_expr_at(pool, otherwise);
-  SEER_ASSERT(c->dtype == SEER_DTYPE_BOOL, "condition of dtype %s", seer_dtype_name((seer_dtype)c->dtype));
+  SEER_ASSERT(
+      c->dtype == SEER_DTYPE_BOOL, "condition of dtype %s", seer_dtype_name((seer_dtype)c->dtype));
   SEER_ASSERT(x->dtype == y->dtype, "select of %s and %s", seer_dtype_name((seer_dtype)x->dtype),
       seer_dtype_name((seer_dtype)y->dtype));
   if (c->op == SEER_EXPR_CONST_I) return c->value.i ? then : otherwise;
@@ -274,12 +296,14 @@ seer_expr seer_expr_cast(seer_expr_pool *pool, seer_dtype dtype, seer_expr a) {
   if (x->dtype == dtype) return a;
   if (is_const(x)) {
     seer_scalar v = const_value(x), none = {.i = 0};
-    return make_const(pool, dtype, seer_scalar_apply(SEER_EXPR_CAST, dtype, (seer_dtype)x->dtype, v, none, none));
+    return make_const(
+        pool, dtype, seer_scalar_apply(SEER_EXPR_CAST, dtype, (seer_dtype)x->dtype, v, none, none));
   }
   return intern_op(pool, SEER_EXPR_CAST, dtype, a, (seer_expr){0}, (seer_expr){0});
 }
 
-// ---- copying. A direct-mapped memory of what was copied keeps shared expressions from being walked over and over.
+// ---- copying. A direct-mapped memory of what was copied keeps shared expressions from being
+// walked over and over.
 
 #define COPY_MEMO 256
 
@@ -310,7 +334,8 @@ static seer_expr copy_node(copier *c, seer_expr e) {
     seer_expr predicate = node.arg[0].i ? copy(c, node.arg[0]) : node.arg[0];
     seer_expr otherwise = node.arg[1].i ? copy(c, node.arg[1]) : node.arg[1];
     if (c->on_load) return c->on_load(c->user, c->to, &node, index, predicate, otherwise);
-    return seer_expr_load_guarded(c->to, (seer_dtype)node.dtype, node.ref, index, node.n_index, predicate, otherwise);
+    return seer_expr_load_guarded(
+        c->to, (seer_dtype)node.dtype, node.ref, index, node.n_index, predicate, otherwise);
   }
   seer_expr a = copy(c, node.arg[0]);
   if (op == SEER_EXPR_CAST) return seer_expr_cast(c->to, (seer_dtype)node.dtype, a);
@@ -330,19 +355,26 @@ static seer_expr copy(copier *c, seer_expr e) {
   return made;
 }
 
-seer_expr seer_expr_copy(seer_expr_pool *to, const seer_expr_pool *from, seer_expr e, const seer_expr *var_map,
-    size_t n_var_map, seer_expr_on_load on_load, void *user) {
-  copier c = {.to = to, .from = from, .var_map = var_map, .n_var_map = n_var_map, .on_load = on_load, .user = user};
+seer_expr seer_expr_copy(seer_expr_pool *to, const seer_expr_pool *from, seer_expr e,
+    const seer_expr *var_map, size_t n_var_map, seer_expr_on_load on_load, void *user) {
+  copier c = {.to = to,
+      .from = from,
+      .var_map = var_map,
+      .n_var_map = n_var_map,
+      .on_load = on_load,
+      .user = user};
   return copy(&c, e);
 }
 
 // ---- walks
 
-void seer_expr_visit(const seer_expr_pool *pool, seer_expr e, void (*visit)(void *user, seer_expr e), void *user) {
+void seer_expr_visit(
+    const seer_expr_pool *pool, seer_expr e, void (*visit)(void *user, seer_expr e), void *user) {
   if (e.i == 0) return;
   visit(user, e);
   seer_expr_node node = *seer_expr_at(pool, e);
-  for (uint32_t k = 0; k < node.n_index; k++) seer_expr_visit(pool, pool->index[node.index0 + k], visit, user);
+  for (uint32_t k = 0; k < node.n_index; k++)
+    seer_expr_visit(pool, pool->index[node.index0 + k], visit, user);
   for (int k = 0; k < 3; k++) seer_expr_visit(pool, node.arg[k], visit, user);
 }
 

@@ -1,8 +1,8 @@
-// expr.h - scalar expressions over loads, shared by the DAG (leaves are axes) and the loop IR (leaves are loop
-// variables). Nodes are 32-bit ids into a pool; 0 is "none".
-// Builders fold constants and drop neutral elements of integer arithmetic (x+0, x*1, x*0, x/1, x%1), and fold
-// float constants; integer constants move to the right and merge ((x+1)+2 is x+3; x-1 is x + -1); they never reorder
-// float arithmetic. What one operator computes is scalar.h.
+// expr.h - scalar expressions over loads, shared by the DAG (leaves are axes) and the loop IR
+// (leaves are loop variables). Nodes are 32-bit ids into a pool; 0 is "none".
+// Builders fold constants and drop neutral elements of integer arithmetic (x+0, x*1, x*0, x/1,
+// x%1), and fold float constants; integer constants move to the right and merge ((x+1)+2 is x+3;
+// x-1 is x + -1); they never reorder float arithmetic. What one operator computes is scalar.h.
 #ifndef SEER_DAG_EXPR_H
 #define SEER_DAG_EXPR_H
 
@@ -17,8 +17,9 @@ typedef enum {
   SEER_EXPR_NONE,
   SEER_EXPR_CONST_F,  // value.f
   SEER_EXPR_CONST_I,  // value.i (integers and BOOL)
-  SEER_EXPR_VAR,      // ref: axis id in a DAG, variable id in loop IR; dtype I64
-  SEER_EXPR_LOAD,     // ref: buffer id; indices; guarded: arg[0] predicate (0 = plain), arg[1] value if false
+  SEER_EXPR_VAR,  // ref: axis id in a DAG, variable id in loop IR; dtype I64
+  // ref: buffer id; indices; guarded: arg[0] predicate (0 = plain), arg[1] value if false
+  SEER_EXPR_LOAD,
 #define SEER_SCALAR(ID, text, arity, class) SEER_EXPR_##ID,
 #include "dag/scalar.inc"
 #undef SEER_SCALAR
@@ -28,7 +29,7 @@ typedef enum {
 #define SEER_MAX_RANK 12
 
 typedef struct {
-  uint8_t op;     // seer_expr_op
+  uint8_t op;  // seer_expr_op
   uint8_t dtype;  // seer_dtype of the result
   uint8_t n_index;
   seer_expr arg[3];
@@ -46,7 +47,8 @@ typedef struct {
   size_t n, cap;
   seer_expr *index;
   size_t n_index, cap_index;
-  uint32_t *bucket;  // equal nodes are one node: a == b iff a.i == b.i. Nodes are never changed in place.
+  // equal nodes are one node: a == b iff a.i == b.i. Nodes are never changed in place.
+  uint32_t *bucket;
   size_t n_bucket;
 } seer_expr_pool;
 
@@ -59,27 +61,31 @@ static inline seer_expr seer_expr_index(const seer_expr_pool *pool, seer_expr lo
 }
 
 seer_expr seer_expr_f(seer_expr_pool *pool, seer_dtype dtype, double value);
-seer_expr seer_expr_i(seer_expr_pool *pool, int64_t value);                            // I64
-seer_expr seer_expr_int(seer_expr_pool *pool, seer_dtype dtype, int64_t value);        // any integer type, BOOL
-seer_expr seer_expr_var(seer_expr_pool *pool, uint32_t ref);                           // I64
-seer_expr seer_expr_load(seer_expr_pool *pool, seer_dtype dtype, uint32_t buffer, const seer_expr *index, uint32_t n);
-seer_expr seer_expr_load_guarded(seer_expr_pool *pool, seer_dtype dtype, uint32_t buffer, const seer_expr *index,
-    uint32_t n, seer_expr predicate, seer_expr otherwise);
+seer_expr seer_expr_i(seer_expr_pool *pool, int64_t value);  // I64
+// any integer type, BOOL
+seer_expr seer_expr_int(seer_expr_pool *pool, seer_dtype dtype, int64_t value);
+seer_expr seer_expr_var(seer_expr_pool *pool, uint32_t ref);  // I64
+seer_expr seer_expr_load(
+    seer_expr_pool *pool, seer_dtype dtype, uint32_t buffer, const seer_expr *index, uint32_t n);
+seer_expr seer_expr_load_guarded(seer_expr_pool *pool, seer_dtype dtype, uint32_t buffer,
+    const seer_expr *index, uint32_t n, seer_expr predicate, seer_expr otherwise);
 seer_expr seer_expr_unary(seer_expr_pool *pool, seer_expr_op op, seer_expr a);
-seer_expr seer_expr_binary(seer_expr_pool *pool, seer_expr_op op, seer_expr a, seer_expr b);  // equal dtypes
-seer_expr seer_expr_select(seer_expr_pool *pool, seer_expr cond, seer_expr then, seer_expr otherwise);
+// equal dtypes
+seer_expr seer_expr_binary(seer_expr_pool *pool, seer_expr_op op, seer_expr a, seer_expr b);
+seer_expr seer_expr_select(
+    seer_expr_pool *pool, seer_expr cond, seer_expr then, seer_expr otherwise);
 seer_expr seer_expr_cast(seer_expr_pool *pool, seer_dtype dtype, seer_expr a);
 uint32_t seer_expr_arity(seer_expr_op op);
 const char *seer_expr_op_text(seer_expr_op op);
 bool seer_expr_op_is_infix(seer_expr_op op);
 
-// Copies `e` of pool `from` into `to`, replacing VAR v by var_map[v] (an expression of `to`; 0: keep VAR v) and
-// LOAD buffers through on_load, which builds the replacement from the already copied indices, predicate and
-// otherwise value (on_load NULL: same buffer id).
+// Copies `e` of pool `from` into `to`, replacing VAR v by var_map[v] (an expression of `to`; 0:
+// keep VAR v) and LOAD buffers through on_load, which builds the replacement from the already
+// copied indices, predicate and otherwise value (on_load NULL: same buffer id).
 typedef seer_expr (*seer_expr_on_load)(void *user, seer_expr_pool *to, const seer_expr_node *load,
     const seer_expr *index, seer_expr predicate, seer_expr otherwise);
-seer_expr seer_expr_copy(seer_expr_pool *to, const seer_expr_pool *from, seer_expr e, const seer_expr *var_map,
-    size_t n_var_map, seer_expr_on_load on_load, void *user);
+seer_expr seer_expr_copy(seer_expr_pool *to, const seer_expr_pool *from, seer_expr e,
+    const seer_expr *var_map, size_t n_var_map, seer_expr_on_load on_load, void *user);
 
 // ---- analysis of integer expressions
 #define SEER_AFFINE_MAX_TERMS 24
@@ -92,17 +98,21 @@ typedef struct {
   } term[SEER_AFFINE_MAX_TERMS];  // by ascending var
 } seer_affine;
 
-// True if `e` is constant + sum coef*var; else false. Floor div/mod are not affine (unless they fold away).
+// True if `e` is constant + sum coef*var; else false. Floor div/mod are not affine (unless they
+// fold away).
 bool seer_expr_affine(const seer_expr_pool *pool, seer_expr e, seer_affine *out_affine);
-// Bounds of an integer (or BOOL) expression when var v lies in [low[v], high[v]]; false if unknown (a load).
-bool seer_expr_range(const seer_expr_pool *pool, seer_expr e, const int64_t *low, const int64_t *high,
-    int64_t *out_low, int64_t *out_high);
-// As seer_expr_range, knowing that `predicate` holds (0: nothing known): its conjunction of affine comparisons
-// tightens the bounds. *out_low > *out_high where the predicate can never hold.
-bool seer_expr_range_given(const seer_expr_pool *pool, seer_expr e, const int64_t *low, const int64_t *high,
-    seer_expr predicate, int64_t *out_low, int64_t *out_high);
+// Bounds of an integer (or BOOL) expression when var v lies in [low[v], high[v]]; false if unknown
+// (a load).
+bool seer_expr_range(const seer_expr_pool *pool, seer_expr e, const int64_t *low,
+    const int64_t *high, int64_t *out_low, int64_t *out_high);
+// As seer_expr_range, knowing that `predicate` holds (0: nothing known): its conjunction of affine
+// comparisons tightens the bounds. *out_low > *out_high where the predicate can never hold.
+bool seer_expr_range_given(const seer_expr_pool *pool, seer_expr e, const int64_t *low,
+    const int64_t *high, seer_expr predicate, int64_t *out_low, int64_t *out_high);
 bool seer_expr_uses_var(const seer_expr_pool *pool, seer_expr e, uint32_t var);
-// Calls visit(user, node id) for `e` and everything below it, parents first; shared nodes may be seen again.
-void seer_expr_visit(const seer_expr_pool *pool, seer_expr e, void (*visit)(void *user, seer_expr e), void *user);
+// Calls visit(user, node id) for `e` and everything below it, parents first; shared nodes may be
+// seen again.
+void seer_expr_visit(
+    const seer_expr_pool *pool, seer_expr e, void (*visit)(void *user, seer_expr e), void *user);
 
 #endif

@@ -1,5 +1,6 @@
-// expr_text.c - expressions to text and back. The printer puts only the brackets that precedence needs (and those
-// around comparisons, for readers); the parser builds through the folding builders, so what it builds prints the same.
+// expr_text.c - expressions to text and back. The printer puts only the brackets that precedence
+// needs (and those around comparisons, for readers); the parser builds through the folding
+// builders, so what it builds prints the same.
 #include "dag/expr_text.h"
 
 #include <math.h>
@@ -11,14 +12,28 @@
 
 static int precedence(seer_expr_op op) {  // 0: no infix operator
   switch ((int)op) {
-    case SEER_EXPR_OR: return 1;
-    case SEER_EXPR_XOR: return 2;
-    case SEER_EXPR_AND: return 3;
-    case SEER_EXPR_LT: case SEER_EXPR_LE: case SEER_EXPR_GT: case SEER_EXPR_GE: case SEER_EXPR_EQ: case SEER_EXPR_NE:
+    case SEER_EXPR_OR:
+      return 1;
+    case SEER_EXPR_XOR:
+      return 2;
+    case SEER_EXPR_AND:
+      return 3;
+    case SEER_EXPR_LT:
+    case SEER_EXPR_LE:
+    case SEER_EXPR_GT:
+    case SEER_EXPR_GE:
+    case SEER_EXPR_EQ:
+    case SEER_EXPR_NE:
       return 4;
-    case SEER_EXPR_ADD: case SEER_EXPR_SUB: return 5;
-    case SEER_EXPR_MUL: case SEER_EXPR_DIV: case SEER_EXPR_MOD: return 6;
-    default: return 0;
+    case SEER_EXPR_ADD:
+    case SEER_EXPR_SUB:
+      return 5;
+    case SEER_EXPR_MUL:
+    case SEER_EXPR_DIV:
+    case SEER_EXPR_MOD:
+      return 6;
+    default:
+      return 0;
   }
 }
 
@@ -63,12 +78,13 @@ static void print_infix(const printer *p, const seer_expr_node *node) {
   int own = precedence((seer_expr_op)node->op);
   const seer_expr_node *right = seer_expr_at(p->pool, node->arg[1]);
   print_operand(p, node->arg[0], own, false);
-  bool subtracts = node->op == SEER_EXPR_ADD && right->op == SEER_EXPR_CONST_I && right->value.i < 0 &&
-      seer_dtype_is_signed((seer_dtype)right->dtype) &&
+  bool subtracts = node->op == SEER_EXPR_ADD && right->op == SEER_EXPR_CONST_I &&
+      right->value.i < 0 && seer_dtype_is_signed((seer_dtype)right->dtype) &&
       right->value.i != INT64_MIN >> (64 - 8 * (int)seer_dtype_bytes((seer_dtype)right->dtype));
   if (subtracts) {
     seer_text_printf(p->text, " - %" PRId64, -right->value.i);
-    if (right->dtype != SEER_DTYPE_I64) seer_text_printf(p->text, ":%s", seer_dtype_name((seer_dtype)right->dtype));
+    if (right->dtype != SEER_DTYPE_I64)
+      seer_text_printf(p->text, ":%s", seer_dtype_name((seer_dtype)right->dtype));
     return;
   }
   seer_text_printf(p->text, " %s ", seer_expr_op_text((seer_expr_op)node->op));
@@ -118,7 +134,8 @@ static void print(const printer *p, seer_expr e) {
   }
 }
 
-void seer_expr_print(seer_text *text, const seer_expr_pool *pool, seer_expr e, const seer_expr_names *names) {
+void seer_expr_print(
+    seer_text *text, const seer_expr_pool *pool, seer_expr e, const seer_expr_names *names) {
   printer p = {text, pool, names};
   print(&p, e);
 }
@@ -139,7 +156,9 @@ typedef struct {
 
 static seer_status parse_expr(parser *p, parsed *out);
 
-static seer_dtype dtype_of(const parser *p, seer_expr e) { return (seer_dtype)seer_expr_at(p->pool, e)->dtype; }
+static seer_dtype dtype_of(const parser *p, seer_expr e) {
+  return (seer_dtype)seer_expr_at(p->pool, e)->dtype;
+}
 
 static seer_status check_depth(parser *p, parsed *out) {
   if (out->depth <= MAX_DEPTH) return SEER_OK;
@@ -173,7 +192,8 @@ static seer_status parse_number(parser *p, parsed *out) {
   seer_scan start = *p->scan;
   SEER_TRY(seer_scan_f64(p->scan, &f));
   bool is_float = false;
-  for (const char *at = start.at; at < p->scan->at; at++) is_float |= *at == '.' || *at == 'e' || *at == 'E' || *at == 'n';
+  for (const char *at = start.at; at < p->scan->at; at++)
+    is_float |= *at == '.' || *at == 'e' || *at == 'E' || *at == 'n';
   if (!is_float) {
     *p->scan = start;
     return seer_scan_i64(p->scan, &i);  // says that it does not fit
@@ -210,7 +230,8 @@ static seer_status parse_load(parser *p, parsed *out) {
     index[n++] = part.e;
     deepen(out, &part);
   }
-  if (n != rank) return seer_scan_fail(p->scan, "$%s has %u dimensions, %u indices given", name, rank, n);
+  if (n != rank)
+    return seer_scan_fail(p->scan, "$%s has %u dimensions, %u indices given", name, rank, n);
   out->e = seer_expr_load(p->pool, dtype, buf, index, n);
   return SEER_OK;
 }
@@ -223,8 +244,8 @@ static bool is_real_function(seer_expr_op op) {
 static bool takes(seer_expr_op op, seer_dtype dtype) {
   bool is_float = seer_dtype_is_float(dtype);
   if (is_real_function(op)) return is_float;
-  bool is_bits = op == SEER_EXPR_AND || op == SEER_EXPR_OR || op == SEER_EXPR_XOR || op == SEER_EXPR_NOT ||
-      op == SEER_EXPR_SHL || op == SEER_EXPR_SHR;
+  bool is_bits = op == SEER_EXPR_AND || op == SEER_EXPR_OR || op == SEER_EXPR_XOR ||
+      op == SEER_EXPR_NOT || op == SEER_EXPR_SHL || op == SEER_EXPR_SHR;
   return !(is_bits && is_float);
 }
 
@@ -248,8 +269,8 @@ static seer_status parse_arguments(parser *p, seer_expr_op op, seer_dtype cast_t
       return seer_scan_fail(p->scan, "select on %s, must be bool", seer_dtype_name(first));
     }
     if (dtype_of(p, arg[1].e) != dtype_of(p, arg[2].e)) {
-      return seer_scan_fail(p->scan, "select between %s and %s", seer_dtype_name(dtype_of(p, arg[1].e)),
-          seer_dtype_name(dtype_of(p, arg[2].e)));
+      return seer_scan_fail(p->scan, "select between %s and %s",
+          seer_dtype_name(dtype_of(p, arg[1].e)), seer_dtype_name(dtype_of(p, arg[2].e)));
     }
     out->e = seer_expr_select(p->pool, arg[0].e, arg[1].e, arg[2].e);
     return SEER_OK;
@@ -284,7 +305,8 @@ static bool find_function(const char *name, seer_expr_op *out_op, seer_dtype *ou
 
 static seer_status parse_variable(parser *p, const char *name, parsed *out) {
   uint32_t ref;
-  if (!p->scope->find_var(p->scope->user, name, &ref)) return seer_scan_fail(p->scan, "unknown variable '%s'", name);
+  if (!p->scope->find_var(p->scope->user, name, &ref))
+    return seer_scan_fail(p->scan, "unknown variable '%s'", name);
   out->e = seer_expr_var(p->pool, ref);
   return SEER_OK;
 }
@@ -301,7 +323,8 @@ static seer_status parse_primary(parser *p, parsed *out) {
   if (is_at || seer_scan_try(scan, "%")) {
     const char *name;
     SEER_TRY(seer_scan_name(scan, p->pool->arena, &name));
-    return parse_variable(p, seer_arena_printf(p->pool->arena, "%c%s", is_at ? '@' : '%', name), out);
+    return parse_variable(
+        p, seer_arena_printf(p->pool->arena, "%c%s", is_at ? '@' : '%', name), out);
   }
   if (seer_scan_try(scan, "true")) {
     out->e = seer_expr_int(p->pool, SEER_DTYPE_BOOL, 1);
@@ -319,7 +342,8 @@ static seer_status parse_primary(parser *p, parsed *out) {
   if (!seer_scan_try(scan, "(")) return parse_variable(p, name, out);
   seer_expr_op op;
   seer_dtype cast_to = SEER_DTYPE_NONE;
-  if (!find_function(name, &op, &cast_to)) return seer_scan_fail(scan, "unknown function '%s'", name);
+  if (!find_function(name, &op, &cast_to))
+    return seer_scan_fail(scan, "unknown function '%s'", name);
   return parse_arguments(p, op, cast_to, out);
 }
 
@@ -327,10 +351,11 @@ static bool try_infix(seer_scan *scan, int min_precedence, seer_expr_op *out_op)
   static const struct {
     const char *token;
     seer_expr_op op;
-  } infix[] = {  // longer tokens before their prefixes
-      {"<=", SEER_EXPR_LE}, {">=", SEER_EXPR_GE}, {"==", SEER_EXPR_EQ}, {"!=", SEER_EXPR_NE}, {"<", SEER_EXPR_LT},
-      {">", SEER_EXPR_GT},  {"+", SEER_EXPR_ADD}, {"-", SEER_EXPR_SUB}, {"*", SEER_EXPR_MUL}, {"/", SEER_EXPR_DIV},
-      {"%", SEER_EXPR_MOD}, {"&", SEER_EXPR_AND}, {"|", SEER_EXPR_OR},  {"^", SEER_EXPR_XOR}};
+  } infix[] = {// longer tokens before their prefixes
+      {"<=", SEER_EXPR_LE}, {">=", SEER_EXPR_GE}, {"==", SEER_EXPR_EQ}, {"!=", SEER_EXPR_NE},
+      {"<", SEER_EXPR_LT}, {">", SEER_EXPR_GT}, {"+", SEER_EXPR_ADD}, {"-", SEER_EXPR_SUB},
+      {"*", SEER_EXPR_MUL}, {"/", SEER_EXPR_DIV}, {"%", SEER_EXPR_MOD}, {"&", SEER_EXPR_AND},
+      {"|", SEER_EXPR_OR}, {"^", SEER_EXPR_XOR}};
   for (size_t k = 0; k < SEER_COUNT_OF(infix); k++) {
     if (!seer_scan_peek(scan, infix[k].token)) continue;
     if (precedence(infix[k].op) < min_precedence) return false;
@@ -348,7 +373,8 @@ static seer_status parse_infix(parser *p, int min_precedence, parsed *out) {
     SEER_TRY(parse_infix(p, precedence(op) + 1, &right));
     seer_dtype a = dtype_of(p, out->e), b = dtype_of(p, right.e);
     if (a != b || !takes(op, a)) {
-      return seer_scan_fail(p->scan, "%s %s %s", seer_dtype_name(a), seer_expr_op_text(op), seer_dtype_name(b));
+      return seer_scan_fail(
+          p->scan, "%s %s %s", seer_dtype_name(a), seer_expr_op_text(op), seer_dtype_name(b));
     }
     out->e = seer_expr_binary(p->pool, op, out->e, right.e);
     out->depth++;
@@ -366,23 +392,25 @@ static seer_status parse_guard(parser *p, parsed *out) {
   parsed predicate, otherwise;
   SEER_TRY(parse_expr(p, &predicate));
   if (dtype_of(p, predicate.e) != SEER_DTYPE_BOOL) {
-    return seer_scan_fail(p->scan, "guard of %s, must be bool", seer_dtype_name(dtype_of(p, predicate.e)));
+    return seer_scan_fail(
+        p->scan, "guard of %s, must be bool", seer_dtype_name(dtype_of(p, predicate.e)));
   }
   SEER_TRY(seer_scan_expect(p->scan, "else"));
   SEER_TRY(parse_expr(p, &otherwise));
   if (dtype_of(p, otherwise.e) != (seer_dtype)load.dtype) {
-    return seer_scan_fail(p->scan, "guarded load of %s, else %s", seer_dtype_name((seer_dtype)load.dtype),
-        seer_dtype_name(dtype_of(p, otherwise.e)));
+    return seer_scan_fail(p->scan, "guarded load of %s, else %s",
+        seer_dtype_name((seer_dtype)load.dtype), seer_dtype_name(dtype_of(p, otherwise.e)));
   }
-  out->e = seer_expr_load_guarded(p->pool, (seer_dtype)load.dtype, load.ref, &p->pool->index[load.index0],
-      load.n_index, predicate.e, otherwise.e);
+  out->e = seer_expr_load_guarded(p->pool, (seer_dtype)load.dtype, load.ref,
+      &p->pool->index[load.index0], load.n_index, predicate.e, otherwise.e);
   deepen(out, &predicate);
   deepen(out, &otherwise);
   return SEER_OK;
 }
 
 static seer_status parse_expr(parser *p, parsed *out) {
-  if (++p->nesting > MAX_DEPTH) return seer_scan_fail(p->scan, "expression of more than %d levels", MAX_DEPTH);
+  if (++p->nesting > MAX_DEPTH)
+    return seer_scan_fail(p->scan, "expression of more than %d levels", MAX_DEPTH);
   SEER_TRY(parse_infix(p, 1, out));
   if (seer_scan_try(p->scan, "if")) SEER_TRY(parse_guard(p, out));
   SEER_TRY(check_depth(p, out));
@@ -390,7 +418,8 @@ static seer_status parse_expr(parser *p, parsed *out) {
   return SEER_OK;
 }
 
-seer_status seer_expr_parse(seer_scan *scan, seer_expr_pool *pool, const seer_expr_scope *scope, seer_expr *out_expr) {
+seer_status seer_expr_parse(
+    seer_scan *scan, seer_expr_pool *pool, const seer_expr_scope *scope, seer_expr *out_expr) {
   parser p = {scan, pool, scope, 0};
   parsed result = {{0}, 0};
   SEER_TRY(parse_expr(&p, &result));

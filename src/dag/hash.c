@@ -1,9 +1,10 @@
 // hash.c - the three keys of a DAG (decisions 1): structure, shape, content.
-// The stages are walked from the outputs, producers first, and what is met gets its number in that order; so names,
-// the order of inputs and of independent stages do not matter. The walk appends tokens to the structure; every integer
-// becomes a slot there (with a class where it decides which sketches exist) and its value is appended to the shape;
-// every float becomes its class, and its bits are appended to the content. Strides, dilations and pads of 1, 1 and 0
-// fold away in the builders, so "is it 1 (0)" is part of the form of the expression already.
+// The stages are walked from the outputs, producers first, and what is met gets its number in that
+// order; so names, the order of inputs and of independent stages do not matter. The walk appends
+// tokens to the structure; every integer becomes a slot there (with a class where it decides which
+// sketches exist) and its value is appended to the shape; every float becomes its class, and its
+// bits are appended to the content. Strides, dilations and pads of 1, 1 and 0 fold away in the
+// builders, so "is it 1 (0)" is part of the form of the expression already.
 #include <math.h>
 #include <string.h>
 
@@ -19,8 +20,12 @@ typedef struct {
   uint32_t n_node;
 } hasher;
 
-static void token(hasher *h, uint64_t value) { h->structure = seer_hash_u64(value + 1, h->structure); }
-static void slot(hasher *h, int64_t value) { h->shape = seer_hash_u64((uint64_t)value + 1, h->shape); }
+static void token(hasher *h, uint64_t value) {
+  h->structure = seer_hash_u64(value + 1, h->structure);
+}
+static void slot(hasher *h, int64_t value) {
+  h->shape = seer_hash_u64((uint64_t)value + 1, h->shape);
+}
 
 // As a bound (of min or max) 1 is a number like any other: Clip(0, 6) and Clip(0, 1) are one task.
 static void literal(hasher *h, double value, bool is_bound) {
@@ -43,7 +48,8 @@ static void walk_buf(hasher *h, uint32_t b) {
     return;
   }
   if (buf->kind == SEER_BUF_STAGE) {
-    SEER_ASSERT(h->stage_number[buf->stage] != 0, "stage %u is read before it was walked", buf->stage);
+    SEER_ASSERT(
+        h->stage_number[buf->stage] != 0, "stage %u is read before it was walked", buf->stage);
     token(h, 1000 + h->stage_number[buf->stage] * SEER_DAG_MAX_VALUES + buf->value);
     return;
   }
@@ -62,8 +68,8 @@ static void walk_expr(hasher *h, const seer_dag_stage *stage, seer_expr e, bool 
     return;
   }
   const seer_expr_node *node = seer_expr_at(&h->dag->expr, e);
-  // Shared data is walked once. Constants and index arithmetic are not: there two nodes may be one only because two
-  // numbers happen to be equal, which must not show in the structure.
+  // Shared data is walked once. Constants and index arithmetic are not: there two nodes may be one
+  // only because two numbers happen to be equal, which must not show in the structure.
   bool is_shareable = node->op != SEER_EXPR_CONST_F && seer_dtype_is_float((seer_dtype)node->dtype);
   if (is_shareable && h->node_number[e.i] != 0) {
     token(h, 500);
@@ -81,12 +87,14 @@ static void walk_expr(hasher *h, const seer_dag_stage *stage, seer_expr e, bool 
     token(h, node->ref - stage->var0);
   } else if (node->op == SEER_EXPR_LOAD) {
     walk_buf(h, node->ref);
-    for (uint32_t k = 0; k < node->n_index; k++) walk_expr(h, stage, h->dag->expr.index[node->index0 + k], false);
+    for (uint32_t k = 0; k < node->n_index; k++)
+      walk_expr(h, stage, h->dag->expr.index[node->index0 + k], false);
     walk_expr(h, stage, node->arg[0], false);
     walk_expr(h, stage, node->arg[1], false);
   } else {
     bool bounds = node->op == SEER_EXPR_MIN || node->op == SEER_EXPR_MAX;
-    for (uint32_t k = 0; k < seer_expr_arity((seer_expr_op)node->op); k++) walk_expr(h, stage, node->arg[k], bounds);
+    for (uint32_t k = 0; k < seer_expr_arity((seer_expr_op)node->op); k++)
+      walk_expr(h, stage, node->arg[k], bounds);
   }
 }
 
@@ -107,7 +115,8 @@ static void walk_stage(hasher *h, uint32_t stage) {
   if (h->stage_number[stage] != 0) return;
   const seer_dag_stage *s = &h->dag->stage[stage];
   producer_walk walk = {h, stage};
-  for (uint32_t v = 0; v < s->n_values; v++) seer_expr_visit(&h->dag->expr, s->body[v], walk_producer, &walk);
+  for (uint32_t v = 0; v < s->n_values; v++)
+    seer_expr_visit(&h->dag->expr, s->body[v], walk_producer, &walk);
   h->stage_number[stage] = ++h->n_stage;
   token(h, 2000);
   token(h, (uint64_t)s->role);
@@ -141,7 +150,8 @@ seer_dag_key seer_dag_hash(const seer_dag *dag) {
   for (int pass = 0; pass < 2; pass++) {  // outputs, then what nobody reads
     for (uint32_t s = 0; s < dag->n_stage; s++) {
       bool is_output = false;
-      for (uint32_t v = 0; v < dag->stage[s].n_values; v++) is_output |= dag->buf[dag->stage[s].out[v]].is_output;
+      for (uint32_t v = 0; v < dag->stage[s].n_values; v++)
+        is_output |= dag->buf[dag->stage[s].out[v]].is_output;
       if (is_output || pass == 1) walk_stage(&h, s);
     }
   }

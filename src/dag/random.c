@@ -1,8 +1,9 @@
-// random.c - random DAGs from a grammar. A chain of stages: each reads the tensor that the last one made (so nothing is
-// dead), some also an earlier one or a new input. Choices of structure come from one random stream per stage, extents
-// from another, so that halving an extent leaves the rest as it was (where it still fits).
-// Magnitudes: activations are in -3..3, weights in -2..2; every tensor carries a bound of |value|, and a stage that
-// would pass 2^22 is preceded by one that clamps.
+// random.c - random DAGs from a grammar. A chain of stages: each reads the tensor that the last one
+// made (so nothing is dead), some also an earlier one or a new input. Choices of structure come
+// from one random stream per stage, extents from another, so that halving an extent leaves the rest
+// as it was (where it still fits).
+// Magnitudes: activations are in -3..3, weights in -2..2; every tensor carries a bound of |value|,
+// and a stage that would pass 2^22 is preceded by one that clamps.
 #include "dag/random.h"
 
 #include <math.h>
@@ -26,9 +27,9 @@ typedef struct {
   tensor t[MAX_TENSORS];
 } generator;
 
-static const char *const kind_names[SEER_DAG_RANDOM_KIND_COUNT] = {"map", "broadcast", "pool", "depthwise", "conv",
-    "matmul", "reduce", "argmax", "transpose", "split", "merge", "slice", "concat", "gather", "pad-stage",
-    "two-outputs", "pitch"};
+static const char *const kind_names[SEER_DAG_RANDOM_KIND_COUNT] = {"map", "broadcast", "pool",
+    "depthwise", "conv", "matmul", "reduce", "argmax", "transpose", "split", "merge", "slice",
+    "concat", "gather", "pad-stage", "two-outputs", "pitch"};
 
 const char *seer_dag_random_kind_name(seer_dag_random_kind kind) { return kind_names[kind]; }
 
@@ -39,13 +40,18 @@ static seer_expr bin(generator *g, seer_expr_op op, seer_expr a, seer_expr b) {
   return seer_expr_binary(pool(g), op, a, b);
 }
 static seer_expr num(generator *g, int64_t value) { return seer_expr_i(pool(g), value); }
-static seer_expr real(generator *g, double value) { return seer_expr_f(pool(g), SEER_DTYPE_F32, value); }
-static int64_t pick(generator *g, int64_t low, int64_t high) { return seer_rng_range(&g->rng, low, high); }
+static seer_expr real(generator *g, double value) {
+  return seer_expr_f(pool(g), SEER_DTYPE_F32, value);
+}
+static int64_t pick(generator *g, int64_t low, int64_t high) {
+  return seer_rng_range(&g->rng, low, high);
+}
 static bool chance(generator *g, double p) { return seer_rng_chance(&g->rng, p); }
 static void note(generator *g, seer_dag_random_kind kind) { g->kinds |= 1u << kind; }
 
 static int64_t draw_extent(generator *g) {
-  static const int64_t bag[] = {1, 2, 2, 3, 3, 4, 5, 5, 6, 7, 7, 8, 9, 10, 11, 11, 12, 13, 13, 14, 15, 16, 17, 17};
+  static const int64_t bag[] = {
+      1, 2, 2, 3, 3, 4, 5, 5, 6, 7, 7, 8, 9, 10, 11, 11, 12, 13, 13, 14, 15, 16, 17, 17};
   int64_t e = bag[seer_rng_below(&g->extents, SEER_COUNT_OF(bag))];
   if (g->n_draws < SEER_DAG_RANDOM_MAX_DRAWS) e >>= g->recipe->shift[g->n_draws];
   g->n_draws++;
@@ -70,8 +76,8 @@ static int64_t draw_pitch(generator *g, int64_t row) {
   return row + pick(g, 1, 7);
 }
 
-static tensor add_input(generator *g, const char *name, seer_buf_kind kind, seer_dtype dtype, const int64_t *dim,
-    uint32_t rank) {
+static tensor add_input(generator *g, const char *name, seer_buf_kind kind, seer_dtype dtype,
+    const int64_t *dim, uint32_t rank) {
   tensor t = {.rank = rank, .bound = kind == SEER_BUF_WEIGHT ? 2 : 3};
   for (uint32_t k = 0; k < rank; k++) t.dim[k] = dim[k];
   int64_t pitch = rank > 0 ? draw_pitch(g, dim[rank - 1]) : 0;
@@ -84,14 +90,15 @@ typedef struct {
   seer_expr v[SEER_DAG_MAX_AXES];
 } opened;
 
-static opened open_stage(generator *g, const char *name, seer_stage_role role, const seer_dag_axis *axes,
-    uint32_t n_space, uint32_t n_reduce) {
+static opened open_stage(generator *g, const char *name, seer_stage_role role,
+    const seer_dag_axis *axes, uint32_t n_space, uint32_t n_reduce) {
   opened o = {.stage = seer_dag_add_stage(g->dag, name, role, axes, n_space, n_reduce)};
   for (uint32_t k = 0; k < n_space + n_reduce; k++) o.v[k] = seer_dag_var(g->dag, o.stage, k);
   return o;
 }
 
-static void close_stage(generator *g, const opened *o, seer_combiner combiner, seer_expr body, double bound) {
+static void close_stage(
+    generator *g, const opened *o, seer_combiner combiner, seer_expr body, double bound) {
   const seer_dag_stage *s = &g->dag->stage[o->stage];
   tensor t = {.rank = s->n_space, .bound = bound};
   for (uint32_t k = 0; k < s->n_space; k++) t.dim[k] = s->axis[k].extent;
@@ -121,7 +128,8 @@ static void clamp_to(generator *g, double limit) {
   close_stage(g, &o, SEER_COMBINE_NONE, x, CLAMP);
 }
 
-// ---- the grammar. A rule returns false, before it made anything, where it does not fit the last tensor.
+// ---- the grammar. A rule returns false, before it made anything, where it does not fit the last
+// tensor.
 
 static bool rule_map(generator *g) {
   clamp_to(g, 1e6);
@@ -133,10 +141,13 @@ static bool rule_map(generator *g) {
   double bound = t.bound;
   int64_t kind = pick(g, 0, 6);
   if (kind == 0) x = bin(g, SEER_EXPR_MAX, x, real(g, 0));
-  if (kind == 1) x = bin(g, SEER_EXPR_ADD, bin(g, SEER_EXPR_MUL, x, real(g, 2)), real(g, 1)), bound = 2 * bound + 1;
+  if (kind == 1)
+    x = bin(g, SEER_EXPR_ADD, bin(g, SEER_EXPR_MUL, x, real(g, 2)), real(g, 1)),
+    bound = 2 * bound + 1;
   if (kind == 2) x = seer_expr_unary(pool(g), SEER_EXPR_ABS, x);
   if (kind == 3) x = seer_expr_unary(pool(g), SEER_EXPR_NEG, x);
-  if (kind == 4) x = bin(g, SEER_EXPR_MAX, bin(g, SEER_EXPR_MIN, x, real(g, 6)), real(g, 0)), bound = 6;
+  if (kind == 4)
+    x = bin(g, SEER_EXPR_MAX, bin(g, SEER_EXPR_MIN, x, real(g, 6)), real(g, 0)), bound = 6;
   if (kind == 5) {  // leaky: select on data
     seer_expr is_pos = bin(g, SEER_EXPR_GT, x, real(g, 0));
     x = seer_expr_select(pool(g), is_pos, x, bin(g, SEER_EXPR_MUL, x, real(g, 3)));
@@ -164,7 +175,8 @@ static bool rule_broadcast(generator *g) {
   for (uint32_t k = 0; k < t.rank; k++) {
     if (keep >> k & 1) dim[n++] = t.dim[k];
   }
-  tensor w = add_input(g, "bias", chance(g, 0.7) ? SEER_BUF_WEIGHT : SEER_BUF_ACTIVATION, SEER_DTYPE_F32, dim, n);
+  tensor w = add_input(
+      g, "bias", chance(g, 0.7) ? SEER_BUF_WEIGHT : SEER_BUF_ACTIVATION, SEER_DTYPE_F32, dim, n);
   seer_dag_axis ax[4];
   plain_axes(&t, ax);
   opened o = open_stage(g, "broadcast", SEER_STAGE_EPILOGUE, ax, t.rank, 0);
@@ -180,7 +192,8 @@ static bool rule_broadcast(generator *g) {
   return true;
 }
 
-// One windowed dimension of the input: out = (in + before + after - dilation (k - 1) - 1) / stride + 1.
+// One windowed dimension of the input: out = (in + before + after - dilation (k - 1) - 1) / stride
+// + 1.
 typedef struct {
   int64_t in, k, stride, dilation, before, after, out;
 } window;
@@ -197,13 +210,17 @@ static window draw_window(generator *g, int64_t in) {
 }
 
 static seer_expr guard(generator *g, seer_expr p, seer_expr index, const window *w) {
-  seer_expr low = bin(g, SEER_EXPR_GE, index, num(g, 0)), high = bin(g, SEER_EXPR_LT, index, num(g, w->in));
-  seer_expr both = w->after > 0 && w->before > 0 ? bin(g, SEER_EXPR_AND, low, high) : w->before > 0 ? low : high;
+  seer_expr low = bin(g, SEER_EXPR_GE, index, num(g, 0)),
+            high = bin(g, SEER_EXPR_LT, index, num(g, w->in));
+  seer_expr both = w->after > 0 && w->before > 0 ? bin(g, SEER_EXPR_AND, low, high)
+      : w->before > 0                            ? low
+                                                 : high;
   if (w->before == 0 && w->after == 0) return p;
   return p.i == 0 ? both : bin(g, SEER_EXPR_AND, p, both);
 }
 
-// Reads [n?, y, x, c] at window positions; padding as its own stage or as a guard. `at` are the indices.
+// Reads [n?, y, x, c] at window positions; padding as its own stage or as a guard. `at` are the
+// indices.
 typedef struct {
   tensor from;
   bool is_padded;  // by a stage before
@@ -214,7 +231,8 @@ typedef struct {
 static windowed prepare_window(generator *g, double fill) {
   tensor t = last(g);
   uint32_t yd = t.rank - 3;
-  windowed in = {.from = t, .fill = fill, .y = draw_window(g, t.dim[yd]), .x = draw_window(g, t.dim[yd + 1])};
+  windowed in = {
+      .from = t, .fill = fill, .y = draw_window(g, t.dim[yd]), .x = draw_window(g, t.dim[yd + 1])};
   bool pads = in.y.before + in.y.after + in.x.before + in.x.after > 0;
   if (!pads || chance(g, 0.4)) return in;
   note(g, SEER_DAG_RANDOM_PAD_STAGE);
@@ -235,7 +253,8 @@ static windowed prepare_window(generator *g, double fill) {
   return in;
 }
 
-static seer_expr window_index(generator *g, const window *w, seer_expr out, seer_expr k, bool is_padded) {
+static seer_expr window_index(
+    generator *g, const window *w, seer_expr out, seer_expr k, bool is_padded) {
   seer_expr i = bin(g, SEER_EXPR_ADD, bin(g, SEER_EXPR_MUL, out, num(g, w->stride)),
       bin(g, SEER_EXPR_MUL, k, num(g, w->dilation)));
   return is_padded ? i : bin(g, SEER_EXPR_SUB, i, num(g, w->before));
@@ -280,7 +299,8 @@ static bool rule_depthwise(generator *g) {
   windowed in = prepare_window(g, 0);
   tensor t = in.from;
   uint32_t yd = t.rank - 3, cd = t.rank - 1;
-  tensor w = add_input(g, "dw", SEER_BUF_WEIGHT, SEER_DTYPE_F32, (int64_t[]){in.y.k, in.x.k, t.dim[cd]}, 3);
+  tensor w = add_input(
+      g, "dw", SEER_BUF_WEIGHT, SEER_DTYPE_F32, (int64_t[]){in.y.k, in.x.k, t.dim[cd]}, 3);
   seer_dag_axis ax[6];
   plain_axes(&t, ax);
   ax[yd] = axis("y", in.y.out, SEER_AXIS_Y);
@@ -327,7 +347,8 @@ static bool rule_conv(generator *g) {
   at[yd + 1] = window_index(g, &in.x, o.v[yd + 1], kx, in.is_padded);
   at[cd] = c;
   seer_expr w_at[4] = {o.v[cd], is_oihw ? c : ky, is_oihw ? ky : kx, is_oihw ? kx : c};
-  seer_expr body = bin(g, SEER_EXPR_MUL, load_window(g, &in, at), seer_dag_load(g->dag, w.buf, w_at));
+  seer_expr body =
+      bin(g, SEER_EXPR_MUL, load_window(g, &in, at), seer_dag_load(g->dag, w.buf, w_at));
   close_stage(g, &o, SEER_COMBINE_SUM, body, t.bound * w.bound * (double)(in.y.k * in.x.k * ic));
   return true;
 }
@@ -401,9 +422,11 @@ static bool rule_argmax(generator *g) {
   body[1] = o.v[n];
   tensor out = {.rank = n, .bound = t.bound};
   for (uint32_t k = 0; k < n; k++) out.dim[k] = ax[k].extent;
-  out.buf = seer_dag_set_body(g->dag, o.stage, chance(g, 0.5) ? SEER_COMBINE_ARGMAX : SEER_COMBINE_ARGMIN, body, 2);
+  out.buf = seer_dag_set_body(
+      g->dag, o.stage, chance(g, 0.5) ? SEER_COMBINE_ARGMAX : SEER_COMBINE_ARGMIN, body, 2);
   g->t[g->n_tensors++] = out;
-  if (chance(g, 0.7)) seer_dag_mark_output(g->dag, out.buf + 1, 0);  // the indices; else nobody reads them
+  // the indices; else nobody reads them
+  if (chance(g, 0.7)) seer_dag_mark_output(g->dag, out.buf + 1, 0);
   return true;
 }
 
@@ -477,7 +500,8 @@ static bool rule_slice(generator *g) {
   for (uint32_t k = 0; k < t.rank; k++) {
     at[k] = bin(g, SEER_EXPR_ADD, bin(g, SEER_EXPR_MUL, o.v[k], num(g, step[k])), num(g, start[k]));
   }
-  if (is_reversed) at[t.rank - 1] = bin(g, SEER_EXPR_SUB, num(g, t.dim[t.rank - 1] - 1), at[t.rank - 1]);
+  if (is_reversed)
+    at[t.rank - 1] = bin(g, SEER_EXPR_SUB, num(g, t.dim[t.rank - 1] - 1), at[t.rank - 1]);
   close_stage(g, &o, SEER_COMBINE_NONE, seer_dag_load(g->dag, t.buf, at), t.bound);
   return true;
 }
@@ -499,7 +523,8 @@ static bool rule_concat(generator *g) {
   seer_expr a = seer_dag_load_guarded(g->dag, t.buf, at, first, real(g, 0));
   at[d] = bin(g, SEER_EXPR_SUB, o.v[d], num(g, t.dim[d]));
   seer_expr b = seer_dag_load_guarded(g->dag, other.buf, at, second, real(g, 0));
-  close_stage(g, &o, SEER_COMBINE_NONE, seer_expr_select(pool(g), first, a, b), fmax(t.bound, other.bound));
+  close_stage(
+      g, &o, SEER_COMBINE_NONE, seer_expr_select(pool(g), first, a, b), fmax(t.bound, other.bound));
   return true;
 }
 
@@ -527,13 +552,20 @@ static const struct {
   bool (*apply)(generator *g);
   uint32_t weight;
 } rules[] = {
-    {SEER_DAG_RANDOM_MAP, rule_map, 3},           {SEER_DAG_RANDOM_BROADCAST, rule_broadcast, 3},
-    {SEER_DAG_RANDOM_POOL, rule_pool, 3},         {SEER_DAG_RANDOM_DEPTHWISE, rule_depthwise, 3},
-    {SEER_DAG_RANDOM_CONV, rule_conv, 4},         {SEER_DAG_RANDOM_MATMUL, rule_matmul, 3},
-    {SEER_DAG_RANDOM_REDUCE, rule_reduce, 1},     {SEER_DAG_RANDOM_ARGMAX, rule_argmax, 1},
-    {SEER_DAG_RANDOM_TRANSPOSE, rule_transpose, 1}, {SEER_DAG_RANDOM_SPLIT, rule_split, 1},
-    {SEER_DAG_RANDOM_MERGE, rule_merge, 1},       {SEER_DAG_RANDOM_SLICE, rule_slice, 1},
-    {SEER_DAG_RANDOM_CONCAT, rule_concat, 1},     {SEER_DAG_RANDOM_GATHER, rule_gather, 1},
+    {SEER_DAG_RANDOM_MAP, rule_map, 3},
+    {SEER_DAG_RANDOM_BROADCAST, rule_broadcast, 3},
+    {SEER_DAG_RANDOM_POOL, rule_pool, 3},
+    {SEER_DAG_RANDOM_DEPTHWISE, rule_depthwise, 3},
+    {SEER_DAG_RANDOM_CONV, rule_conv, 4},
+    {SEER_DAG_RANDOM_MATMUL, rule_matmul, 3},
+    {SEER_DAG_RANDOM_REDUCE, rule_reduce, 1},
+    {SEER_DAG_RANDOM_ARGMAX, rule_argmax, 1},
+    {SEER_DAG_RANDOM_TRANSPOSE, rule_transpose, 1},
+    {SEER_DAG_RANDOM_SPLIT, rule_split, 1},
+    {SEER_DAG_RANDOM_MERGE, rule_merge, 1},
+    {SEER_DAG_RANDOM_SLICE, rule_slice, 1},
+    {SEER_DAG_RANDOM_CONCAT, rule_concat, 1},
+    {SEER_DAG_RANDOM_GATHER, rule_gather, 1},
 };
 
 // ---- the interface
@@ -568,7 +600,8 @@ static void mark_outputs(generator *g) {
   note(g, SEER_DAG_RANDOM_TWO_OUTPUTS);
 }
 
-static seer_dag *build(const seer_dag_recipe *recipe, seer_arena *arena, uint32_t *out_kinds, uint32_t *out_draws) {
+static seer_dag *build(
+    const seer_dag_recipe *recipe, seer_arena *arena, uint32_t *out_kinds, uint32_t *out_draws) {
   generator g = {.recipe = recipe, .dag = seer_dag_create(arena, "random")};
   seer_rng_init_stream(&g.extents, recipe->seed, 1);
   seer_rng_init_stream(&g.rng, recipe->seed, 2);
@@ -587,14 +620,15 @@ static seer_dag *build(const seer_dag_recipe *recipe, seer_arena *arena, uint32_
   mark_outputs(&g);
   seer_dag_finish(g.dag);
   seer_status status = seer_dag_verify(g.dag);
-  SEER_ASSERT(status == SEER_OK, "seed %" PRIu64 ": %s\n%s", recipe->seed, seer_status_message(status),
-      seer_dag_print(g.dag, arena));
+  SEER_ASSERT(status == SEER_OK, "seed %" PRIu64 ": %s\n%s", recipe->seed,
+      seer_status_message(status), seer_dag_print(g.dag, arena));
   *out_kinds = g.kinds;
   *out_draws = g.n_draws;
   return g.dag;
 }
 
-seer_dag *seer_dag_random_build(const seer_dag_recipe *recipe, seer_arena *arena, uint32_t *out_kinds) {
+seer_dag *seer_dag_random_build(
+    const seer_dag_recipe *recipe, seer_arena *arena, uint32_t *out_kinds) {
   uint32_t kinds, n_draws;
   seer_dag *dag = build(recipe, arena, &kinds, &n_draws);
   if (out_kinds) *out_kinds = kinds;
@@ -627,8 +661,9 @@ static uint32_t count_draws(const seer_dag_recipe *recipe) {
   return n_draws < SEER_DAG_RANDOM_MAX_DRAWS ? n_draws : SEER_DAG_RANDOM_MAX_DRAWS;
 }
 
-seer_dag_recipe seer_dag_random_shrink(seer_dag_recipe recipe, bool (*still_fails)(void *user,
-    const seer_dag_recipe *recipe), void *user, uint32_t max_tries) {
+seer_dag_recipe seer_dag_random_shrink(seer_dag_recipe recipe,
+    bool (*still_fails)(void *user, const seer_dag_recipe *recipe), void *user,
+    uint32_t max_tries) {
   for (bool progress = true; progress && max_tries > 0;) {
     progress = false;
     while (recipe.n_stages > 1 && max_tries > 0) {

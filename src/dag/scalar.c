@@ -1,26 +1,36 @@
-// scalar.c - one scalar operator on values: floats in double and rounded to the computing precision (exact for
-// + - * / sqrt: double has more than twice the digits of float), integers in wrapping 64 bits cut to their width.
+// scalar.c - one scalar operator on values: floats in double and rounded to the computing precision
+// (exact for + - * / sqrt: double has more than twice the digits of float), integers in wrapping 64
+// bits cut to their width.
 #include "dag/scalar.h"
 
 #include <math.h>
 
 int64_t seer_scalar_wrap(seer_dtype dtype, int64_t value) {
   switch (dtype) {
-    case SEER_DTYPE_I8: return (int8_t)value;
-    case SEER_DTYPE_I16: return (int16_t)value;
-    case SEER_DTYPE_I32: return (int32_t)value;
-    case SEER_DTYPE_U8: return (uint8_t)value;
-    case SEER_DTYPE_U16: return (uint16_t)value;
-    case SEER_DTYPE_U32: return (uint32_t)value;
-    case SEER_DTYPE_BOOL: return value != 0;
+    case SEER_DTYPE_I8:
+      return (int8_t)value;
+    case SEER_DTYPE_I16:
+      return (int16_t)value;
+    case SEER_DTYPE_I32:
+      return (int32_t)value;
+    case SEER_DTYPE_U8:
+      return (uint8_t)value;
+    case SEER_DTYPE_U16:
+      return (uint16_t)value;
+    case SEER_DTYPE_U32:
+      return (uint32_t)value;
+    case SEER_DTYPE_BOOL:
+      return value != 0;
     case SEER_DTYPE_I64:
-    case SEER_DTYPE_U64: return value;
+    case SEER_DTYPE_U64:
+      return value;
     case SEER_DTYPE_NONE:
     case SEER_DTYPE_F32:
     case SEER_DTYPE_F64:
     case SEER_DTYPE_F16:
     case SEER_DTYPE_BF16:
-    case SEER_DTYPE_COUNT: break;
+    case SEER_DTYPE_COUNT:
+      break;
   }
   SEER_ASSERT(false, "dtype %d is no integer", (int)dtype);
 }
@@ -72,86 +82,177 @@ static int64_t apply_int(seer_expr_op op, seer_dtype dtype, int64_t a, int64_t b
   bool u64 = dtype == SEER_DTYPE_U64;
   int64_t bits = (int64_t)seer_dtype_bytes(dtype) * 8;
   switch (op) {
-    case SEER_EXPR_ADD: return wrap_add(a, b);
-    case SEER_EXPR_SUB: return wrap_sub(a, b);
-    case SEER_EXPR_MUL: return wrap_mul(a, b);
-    case SEER_EXPR_DIV: return int_div(u64, a, b);
-    case SEER_EXPR_MOD: return b == 0 ? 0 : wrap_sub(a, wrap_mul(int_div(u64, a, b), b));
-    case SEER_EXPR_MIN: return int_order(u64, a, b) < 0 ? a : b;
-    case SEER_EXPR_MAX: return int_order(u64, a, b) > 0 ? a : b;
-    case SEER_EXPR_POW: return int_pow(a, b);
-    case SEER_EXPR_NEG: return wrap_sub(0, a);
-    case SEER_EXPR_ABS: return !u64 && a < 0 ? wrap_sub(0, a) : a;
-    case SEER_EXPR_SIGN: return u64 ? a != 0 : (a > 0) - (a < 0);
+    case SEER_EXPR_ADD:
+      return wrap_add(a, b);
+    case SEER_EXPR_SUB:
+      return wrap_sub(a, b);
+    case SEER_EXPR_MUL:
+      return wrap_mul(a, b);
+    case SEER_EXPR_DIV:
+      return int_div(u64, a, b);
+    case SEER_EXPR_MOD:
+      return b == 0 ? 0 : wrap_sub(a, wrap_mul(int_div(u64, a, b), b));
+    case SEER_EXPR_MIN:
+      return int_order(u64, a, b) < 0 ? a : b;
+    case SEER_EXPR_MAX:
+      return int_order(u64, a, b) > 0 ? a : b;
+    case SEER_EXPR_POW:
+      return int_pow(a, b);
+    case SEER_EXPR_NEG:
+      return wrap_sub(0, a);
+    case SEER_EXPR_ABS:
+      return !u64 && a < 0 ? wrap_sub(0, a) : a;
+    case SEER_EXPR_SIGN:
+      return u64 ? a != 0 : (a > 0) - (a < 0);
     case SEER_EXPR_FLOOR:
     case SEER_EXPR_CEIL:
-    case SEER_EXPR_ROUND: return a;
-    case SEER_EXPR_LT: return int_order(u64, a, b) < 0;
-    case SEER_EXPR_LE: return int_order(u64, a, b) <= 0;
-    case SEER_EXPR_GT: return int_order(u64, a, b) > 0;
-    case SEER_EXPR_GE: return int_order(u64, a, b) >= 0;
-    case SEER_EXPR_EQ: return a == b;
-    case SEER_EXPR_NE: return a != b;
-    case SEER_EXPR_AND: return a & b;
-    case SEER_EXPR_OR: return a | b;
-    case SEER_EXPR_XOR: return a ^ b;
-    case SEER_EXPR_NOT: return dtype == SEER_DTYPE_BOOL ? !a : ~a;
-    case SEER_EXPR_SHL: return b < 0 || b >= bits ? 0 : (int64_t)((uint64_t)a << b);
+    case SEER_EXPR_ROUND:
+      return a;
+    case SEER_EXPR_LT:
+      return int_order(u64, a, b) < 0;
+    case SEER_EXPR_LE:
+      return int_order(u64, a, b) <= 0;
+    case SEER_EXPR_GT:
+      return int_order(u64, a, b) > 0;
+    case SEER_EXPR_GE:
+      return int_order(u64, a, b) >= 0;
+    case SEER_EXPR_EQ:
+      return a == b;
+    case SEER_EXPR_NE:
+      return a != b;
+    case SEER_EXPR_AND:
+      return a & b;
+    case SEER_EXPR_OR:
+      return a | b;
+    case SEER_EXPR_XOR:
+      return a ^ b;
+    case SEER_EXPR_NOT:
+      return dtype == SEER_DTYPE_BOOL ? !a : ~a;
+    case SEER_EXPR_SHL:
+      return b < 0 || b >= bits ? 0 : (int64_t)((uint64_t)a << b);
     case SEER_EXPR_SHR:
       if (u64) return b < 0 || b >= bits ? 0 : (int64_t)((uint64_t)a >> b);
       return a >> (b < 0 || b >= bits ? 63 : b);
-    case SEER_EXPR_ISNAN: return 0;
-    case SEER_EXPR_SQRT: case SEER_EXPR_EXP: case SEER_EXPR_LOG: case SEER_EXPR_SIN: case SEER_EXPR_COS:
-    case SEER_EXPR_TANH: case SEER_EXPR_ERF: case SEER_EXPR_SIGMOID: case SEER_EXPR_SELECT: case SEER_EXPR_CAST:
-    case SEER_EXPR_NONE: case SEER_EXPR_CONST_F: case SEER_EXPR_CONST_I: case SEER_EXPR_VAR: case SEER_EXPR_LOAD:
-    case SEER_EXPR_COUNT: break;
+    case SEER_EXPR_ISNAN:
+      return 0;
+    case SEER_EXPR_SQRT:
+    case SEER_EXPR_EXP:
+    case SEER_EXPR_LOG:
+    case SEER_EXPR_SIN:
+    case SEER_EXPR_COS:
+    case SEER_EXPR_TANH:
+    case SEER_EXPR_ERF:
+    case SEER_EXPR_SIGMOID:
+    case SEER_EXPR_SELECT:
+    case SEER_EXPR_CAST:
+    case SEER_EXPR_NONE:
+    case SEER_EXPR_CONST_F:
+    case SEER_EXPR_CONST_I:
+    case SEER_EXPR_VAR:
+    case SEER_EXPR_LOAD:
+    case SEER_EXPR_COUNT:
+      break;
   }
   SEER_ASSERT(false, "operator %s on integers", seer_expr_op_text(op));
 }
 
 static double apply_float(seer_expr_op op, double a, double b) {
   switch (op) {
-    case SEER_EXPR_ADD: return a + b;
-    case SEER_EXPR_SUB: return a - b;
-    case SEER_EXPR_MUL: return a * b;
-    case SEER_EXPR_DIV: return a / b;
-    case SEER_EXPR_MOD: return fmod(a, b);
-    case SEER_EXPR_MIN: return a < b || isnan(a) ? a : b;
-    case SEER_EXPR_MAX: return a > b || isnan(a) ? a : b;
-    case SEER_EXPR_POW: return pow(a, b);
-    case SEER_EXPR_NEG: return -a;
-    case SEER_EXPR_ABS: return fabs(a);
-    case SEER_EXPR_SIGN: return isnan(a) ? a : (double)((a > 0) - (a < 0));
-    case SEER_EXPR_FLOOR: return floor(a);
-    case SEER_EXPR_CEIL: return ceil(a);
-    case SEER_EXPR_ROUND: return rint(a);
-    case SEER_EXPR_SQRT: return sqrt(a);
-    case SEER_EXPR_EXP: return exp(a);
-    case SEER_EXPR_LOG: return log(a);
-    case SEER_EXPR_SIN: return sin(a);
-    case SEER_EXPR_COS: return cos(a);
-    case SEER_EXPR_TANH: return tanh(a);
-    case SEER_EXPR_ERF: return erf(a);
-    case SEER_EXPR_SIGMOID: return 1.0 / (1.0 + exp(-a));
-    case SEER_EXPR_ISNAN: case SEER_EXPR_LT: case SEER_EXPR_LE: case SEER_EXPR_GT: case SEER_EXPR_GE:
-    case SEER_EXPR_EQ: case SEER_EXPR_NE: case SEER_EXPR_AND: case SEER_EXPR_OR: case SEER_EXPR_XOR:
-    case SEER_EXPR_NOT: case SEER_EXPR_SHL: case SEER_EXPR_SHR: case SEER_EXPR_SELECT: case SEER_EXPR_CAST:
-    case SEER_EXPR_NONE: case SEER_EXPR_CONST_F: case SEER_EXPR_CONST_I: case SEER_EXPR_VAR: case SEER_EXPR_LOAD:
-    case SEER_EXPR_COUNT: break;
+    case SEER_EXPR_ADD:
+      return a + b;
+    case SEER_EXPR_SUB:
+      return a - b;
+    case SEER_EXPR_MUL:
+      return a * b;
+    case SEER_EXPR_DIV:
+      return a / b;
+    case SEER_EXPR_MOD:
+      return fmod(a, b);
+    case SEER_EXPR_MIN:
+      return a < b || isnan(a) ? a : b;
+    case SEER_EXPR_MAX:
+      return a > b || isnan(a) ? a : b;
+    case SEER_EXPR_POW:
+      return pow(a, b);
+    case SEER_EXPR_NEG:
+      return -a;
+    case SEER_EXPR_ABS:
+      return fabs(a);
+    case SEER_EXPR_SIGN:
+      return isnan(a) ? a : (double)((a > 0) - (a < 0));
+    case SEER_EXPR_FLOOR:
+      return floor(a);
+    case SEER_EXPR_CEIL:
+      return ceil(a);
+    case SEER_EXPR_ROUND:
+      return rint(a);
+    case SEER_EXPR_SQRT:
+      return sqrt(a);
+    case SEER_EXPR_EXP:
+      return exp(a);
+    case SEER_EXPR_LOG:
+      return log(a);
+    case SEER_EXPR_SIN:
+      return sin(a);
+    case SEER_EXPR_COS:
+      return cos(a);
+    case SEER_EXPR_TANH:
+      return tanh(a);
+    case SEER_EXPR_ERF:
+      return erf(a);
+    case SEER_EXPR_SIGMOID:
+      return 1.0 / (1.0 + exp(-a));
+    case SEER_EXPR_ISNAN:
+    case SEER_EXPR_LT:
+    case SEER_EXPR_LE:
+    case SEER_EXPR_GT:
+    case SEER_EXPR_GE:
+    case SEER_EXPR_EQ:
+    case SEER_EXPR_NE:
+    case SEER_EXPR_AND:
+    case SEER_EXPR_OR:
+    case SEER_EXPR_XOR:
+    case SEER_EXPR_NOT:
+    case SEER_EXPR_SHL:
+    case SEER_EXPR_SHR:
+    case SEER_EXPR_SELECT:
+    case SEER_EXPR_CAST:
+    case SEER_EXPR_NONE:
+    case SEER_EXPR_CONST_F:
+    case SEER_EXPR_CONST_I:
+    case SEER_EXPR_VAR:
+    case SEER_EXPR_LOAD:
+    case SEER_EXPR_COUNT:
+      break;
   }
   SEER_ASSERT(false, "operator %s on floats", seer_expr_op_text(op));
 }
 
 static bool compare_float(seer_expr_op op, double a, double b, int64_t *out) {
   switch ((int)op) {
-    case SEER_EXPR_LT: *out = a < b; return true;
-    case SEER_EXPR_LE: *out = a <= b; return true;
-    case SEER_EXPR_GT: *out = a > b; return true;
-    case SEER_EXPR_GE: *out = a >= b; return true;
-    case SEER_EXPR_EQ: *out = a == b; return true;
-    case SEER_EXPR_NE: *out = a != b; return true;
-    case SEER_EXPR_ISNAN: *out = isnan(a); return true;
-    default: return false;
+    case SEER_EXPR_LT:
+      *out = a < b;
+      return true;
+    case SEER_EXPR_LE:
+      *out = a <= b;
+      return true;
+    case SEER_EXPR_GT:
+      *out = a > b;
+      return true;
+    case SEER_EXPR_GE:
+      *out = a >= b;
+      return true;
+    case SEER_EXPR_EQ:
+      *out = a == b;
+      return true;
+    case SEER_EXPR_NE:
+      *out = a != b;
+      return true;
+    case SEER_EXPR_ISNAN:
+      *out = isnan(a);
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -181,8 +282,8 @@ static seer_scalar apply_cast(seer_dtype to, seer_dtype from, seer_scalar a) {
   return r;
 }
 
-seer_scalar seer_scalar_apply(seer_expr_op op, seer_dtype dtype, seer_dtype arg_dtype, seer_scalar a, seer_scalar b,
-    seer_scalar c) {
+seer_scalar seer_scalar_apply(seer_expr_op op, seer_dtype dtype, seer_dtype arg_dtype,
+    seer_scalar a, seer_scalar b, seer_scalar c) {
   if (op == SEER_EXPR_SELECT) return a.i ? b : c;
   if (op == SEER_EXPR_CAST) return apply_cast(dtype, arg_dtype, a);
   seer_scalar r;

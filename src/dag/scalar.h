@@ -1,7 +1,9 @@
-// scalar.h - what one scalar operator computes: the single definition that constant folding, the interpreter of the
-// DAG and that of the loop IR share.
-// - f32 is rounded after each operator; f16 and bf16 are computed in f32 and rounded at casts and stores only.
-// - Integers wrap to their width. x / 0 and x % 0 of integers are 0 (generated code may do anything).
+// scalar.h - what one scalar operator computes: the single definition that constant folding, the
+// interpreter of the DAG and that of the loop IR share.
+// - f32 is rounded after each operator; f16 and bf16 are computed in f32 and rounded at casts and
+//   stores only.
+// - Integers wrap to their width. x / 0 and x % 0 of integers are 0 (generated code may do
+//   anything).
 // - MIN and MAX give NaN when an operand is NaN. MOD of floats is C's fmod.
 #ifndef SEER_DAG_SCALAR_H
 #define SEER_DAG_SCALAR_H
@@ -9,20 +11,21 @@
 #include "dag/expr.h"
 
 typedef union {
-  double f;   // where the dtype is a float
+  double f;  // where the dtype is a float
   int64_t i;  // integers and BOOL; U64 as its bit pattern
 } seer_scalar;
 
-// `dtype` is the result's, `arg_dtype` that of the operands (of CAST and comparisons they differ). Unused operands may
-// be anything. SELECT: a is the condition, b and c the choices.
-seer_scalar seer_scalar_apply(seer_expr_op op, seer_dtype dtype, seer_dtype arg_dtype, seer_scalar a, seer_scalar b,
-    seer_scalar c);
+// `dtype` is the result's, `arg_dtype` that of the operands (of CAST and comparisons they differ).
+// Unused operands may be anything. SELECT: a is the condition, b and c the choices.
+seer_scalar seer_scalar_apply(seer_expr_op op, seer_dtype dtype, seer_dtype arg_dtype,
+    seer_scalar a, seer_scalar b, seer_scalar c);
 // To the precision that values of `dtype` are computed in (f32 for f32 and narrower).
 static inline double seer_scalar_round(seer_dtype dtype, double value) {
   return dtype == SEER_DTYPE_F64 ? value : (double)(float)value;
 }
 int64_t seer_scalar_wrap(seer_dtype dtype, int64_t value);
-int64_t seer_scalar_saturate(seer_dtype dtype, double value);  // float to integer: toward zero, NaN is 0
+// float to integer: toward zero, NaN is 0
+int64_t seer_scalar_saturate(seer_dtype dtype, double value);
 seer_scalar seer_scalar_load(seer_dtype dtype, const void *data, int64_t index);
 void seer_scalar_store(seer_dtype dtype, void *data, int64_t index, seer_scalar value);
 

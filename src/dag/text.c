@@ -1,6 +1,6 @@
-// text.c - the text form of a DAG (doc/ir/dag.md), printed and parsed. Inputs and stages are printed in the order of
-// their buffers, so ids survive a round trip. The parser checks everything that the builders assert; whether loads are
-// in bounds is seer_dag_verify's business.
+// text.c - the text form of a DAG (doc/ir/dag.md), printed and parsed. Inputs and stages are
+// printed in the order of their buffers, so ids survive a round trip. The parser checks everything
+// that the builders assert; whether loads are in bounds is seer_dag_verify's business.
 #include <string.h>
 
 #include "dag/dag.h"
@@ -19,8 +19,8 @@ typedef struct {
 static const char *var_name(void *user, uint32_t ref) {
   const stage_names *names = user;
   uint32_t axis = ref - names->stage->var0;
-  SEER_ASSERT(axis < (uint32_t)names->stage->n_space + names->stage->n_reduce, "stage %s: foreign variable %u",
-      names->stage->name, ref);
+  SEER_ASSERT(axis < (uint32_t)names->stage->n_space + names->stage->n_reduce,
+      "stage %s: foreign variable %u", names->stage->name, ref);
   return names->stage->axis[axis].name;
 }
 
@@ -33,14 +33,16 @@ static void print_axes(seer_text *text, const seer_dag_axis *axis, uint32_t n) {
   seer_text_put(text, "[");
   for (uint32_t k = 0; k < n; k++) {
     seer_text_printf(text, "%s%s", k ? ", " : "", axis[k].name);
-    if (axis[k].role != SEER_AXIS_OTHER) seer_text_printf(text, ":%s", seer_axis_role_name(axis[k].role));
+    if (axis[k].role != SEER_AXIS_OTHER)
+      seer_text_printf(text, ":%s", seer_axis_role_name(axis[k].role));
     seer_text_printf(text, "<%" PRId64, axis[k].extent);
   }
   seer_text_put(text, "]");
 }
 
 static void print_pitch(seer_text *text, const seer_dag_buf *buf) {
-  if (buf->rank > 0 && buf->pitch != buf->dim[buf->rank - 1]) seer_text_printf(text, " pitch %" PRId64, buf->pitch);
+  if (buf->rank > 0 && buf->pitch != buf->dim[buf->rank - 1])
+    seer_text_printf(text, " pitch %" PRId64, buf->pitch);
   seer_text_put(text, "\n");
 }
 
@@ -76,9 +78,10 @@ const char *seer_dag_print(const seer_dag *dag, seer_arena *arena) {
       if (buf->value == 0) print_stage(&text, dag, &dag->stage[buf->stage]);
       continue;
     }
-    seer_text_printf(&text, "  %s $%s %s[", buf->kind == SEER_BUF_WEIGHT ? "weight" : "input", buf->name,
-        seer_dtype_name(buf->dtype));
-    for (uint32_t k = 0; k < buf->rank; k++) seer_text_printf(&text, "%s%" PRId64, k ? ", " : "", buf->dim[k]);
+    seer_text_printf(&text, "  %s $%s %s[", buf->kind == SEER_BUF_WEIGHT ? "weight" : "input",
+        buf->name, seer_dtype_name(buf->dtype));
+    for (uint32_t k = 0; k < buf->rank; k++)
+      seer_text_printf(&text, "%s%" PRId64, k ? ", " : "", buf->dim[k]);
     seer_text_put(&text, "]");
     print_pitch(&text, buf);
   }
@@ -120,7 +123,8 @@ static bool find_var(void *user, const char *name, uint32_t *out_ref) {
   return false;
 }
 
-static bool find_buf(void *user, const char *name, uint32_t *out_buf, seer_dtype *out_dtype, uint32_t *out_rank) {
+static bool find_buf(
+    void *user, const char *name, uint32_t *out_buf, seer_dtype *out_dtype, uint32_t *out_rank) {
   const parser *p = user;
   if (!find_buf_id(p->dag, name, out_buf)) return false;
   *out_dtype = p->dag->buf[*out_buf].dtype;
@@ -131,7 +135,8 @@ static bool find_buf(void *user, const char *name, uint32_t *out_buf, seer_dtype
 static seer_status parse_extent(parser *p, int64_t *out_extent) {
   SEER_TRY(seer_scan_i64(p->scan, out_extent));
   if (*out_extent >= 1 && *out_extent <= MAX_EXTENT) return SEER_OK;
-  return seer_scan_fail(p->scan, "extent %" PRId64 ", must be 1 to %" PRId64, *out_extent, MAX_EXTENT);
+  return seer_scan_fail(
+      p->scan, "extent %" PRId64 ", must be 1 to %" PRId64, *out_extent, MAX_EXTENT);
 }
 
 static seer_status check_elems(parser *p, const int64_t *dim, uint32_t rank, int64_t pitch) {
@@ -150,7 +155,8 @@ static seer_status parse_pitch(parser *p, const int64_t *dim, uint32_t rank, int
   if (seer_scan_try(p->scan, "pitch")) {
     SEER_TRY(parse_extent(p, out_pitch));
     int64_t row = rank > 0 ? dim[rank - 1] : 1;
-    if (*out_pitch < row) return seer_scan_fail(p->scan, "pitch %" PRId64 ", rows of %" PRId64, *out_pitch, row);
+    if (*out_pitch < row)
+      return seer_scan_fail(p->scan, "pitch %" PRId64 ", rows of %" PRId64, *out_pitch, row);
     if (rank == 0 && *out_pitch != 1) return seer_scan_fail(p->scan, "pitch of a scalar");
   }
   return check_elems(p, dim, rank, *out_pitch);
@@ -169,14 +175,16 @@ static seer_status parse_new_name(parser *p, const char **out_name) {
   SEER_TRY(seer_scan_name(p->scan, p->dag->arena, out_name));
   static const char *const reserved[] = {"true", "false", "inf", "nan", "if", "else"};
   for (size_t k = 0; k < SEER_COUNT_OF(reserved); k++) {
-    if (strcmp(*out_name, reserved[k]) == 0) return seer_scan_fail(p->scan, "'%s' is no name", *out_name);
+    if (strcmp(*out_name, reserved[k]) == 0)
+      return seer_scan_fail(p->scan, "'%s' is no name", *out_name);
   }
   return SEER_OK;
 }
 
 static seer_status parse_global_name(parser *p, const char **out_name) {
   SEER_TRY(parse_new_name(p, out_name));
-  if (is_taken(p->dag, *out_name)) return seer_scan_fail(p->scan, "'%s' is defined twice", *out_name);
+  if (is_taken(p->dag, *out_name))
+    return seer_scan_fail(p->scan, "'%s' is defined twice", *out_name);
   return SEER_OK;
 }
 
@@ -192,7 +200,8 @@ static seer_status parse_input(parser *p, seer_buf_kind kind) {
   uint32_t rank = 0;
   while (!seer_scan_try(p->scan, "]")) {
     if (rank > 0) SEER_TRY(seer_scan_expect(p->scan, ","));
-    if (rank == SEER_MAX_RANK) return seer_scan_fail(p->scan, "more than %d dimensions", SEER_MAX_RANK);
+    if (rank == SEER_MAX_RANK)
+      return seer_scan_fail(p->scan, "more than %d dimensions", SEER_MAX_RANK);
     SEER_TRY(parse_extent(p, &dim[rank++]));
   }
   SEER_TRY(parse_pitch(p, dim, rank, &pitch));
@@ -203,7 +212,8 @@ static seer_status parse_input(parser *p, seer_buf_kind kind) {
   return SEER_OK;
 }
 
-static seer_status parse_axes(parser *p, seer_dag_axis *axis, uint32_t n_before, uint32_t limit, uint32_t *out_n) {
+static seer_status parse_axes(
+    parser *p, seer_dag_axis *axis, uint32_t n_before, uint32_t limit, uint32_t *out_n) {
   SEER_TRY(seer_scan_expect(p->scan, "["));
   uint32_t n = n_before;
   while (!seer_scan_try(p->scan, "]")) {
@@ -220,7 +230,8 @@ static seer_status parse_axes(parser *p, seer_dag_axis *axis, uint32_t n_before,
       const char *role;
       SEER_TRY(seer_scan_name(p->scan, p->dag->arena, &role));
       int r = 0;
-      while (r < SEER_AXIS_ROLE_COUNT && strcmp(role, seer_axis_role_name((seer_axis_role)r)) != 0) r++;
+      while (r < SEER_AXIS_ROLE_COUNT && strcmp(role, seer_axis_role_name((seer_axis_role)r)) != 0)
+        r++;
       if (r == SEER_AXIS_ROLE_COUNT) return seer_scan_fail(p->scan, "unknown axis role '%s'", role);
       axis[n].role = (seer_axis_role)r;
     }
@@ -255,8 +266,9 @@ static seer_status parse_combiner(parser *p, seer_combiner *out_combiner) {
   return seer_scan_fail(p->scan, "expected '=' or a combiner (sum, max, ...)");
 }
 
-// (a, b) is a tuple of values; (a) and (a) + b are one value in brackets. Which it is shows only behind the first
-// expression, so that is read first, and read again where it turns out to start a longer expression.
+// (a, b) is a tuple of values; (a) and (a) + b are one value in brackets. Which it is shows only
+// behind the first expression, so that is read first, and read again where it turns out to start a
+// longer expression.
 static seer_status parse_bodies(parser *p, seer_expr *body, uint32_t *out_n) {
   seer_expr_scope scope = {p, find_var, find_buf};
   seer_scan start = *p->scan;
@@ -265,7 +277,8 @@ static seer_status parse_bodies(parser *p, seer_expr *body, uint32_t *out_n) {
     seer_status status = seer_expr_parse(p->scan, &p->dag->expr, &scope, &body[0]);
     if (status) return status;
     while (seer_scan_try(p->scan, ",")) {
-      if (*out_n == SEER_DAG_MAX_VALUES) return seer_scan_fail(p->scan, "more than %d values", SEER_DAG_MAX_VALUES);
+      if (*out_n == SEER_DAG_MAX_VALUES)
+        return seer_scan_fail(p->scan, "more than %d values", SEER_DAG_MAX_VALUES);
       SEER_TRY(seer_expr_parse(p->scan, &p->dag->expr, &scope, &body[(*out_n)++]));
     }
     if (*out_n > 1) return seer_scan_expect(p->scan, ")");
@@ -274,16 +287,20 @@ static seer_status parse_bodies(parser *p, seer_expr *body, uint32_t *out_n) {
   return seer_expr_parse(p->scan, &p->dag->expr, &scope, &body[0]);
 }
 
-static seer_status check_combiner(parser *p, seer_combiner combiner, const seer_expr *body, uint32_t n) {
+static seer_status check_combiner(
+    parser *p, seer_combiner combiner, const seer_expr *body, uint32_t n) {
   seer_dtype first = (seer_dtype)seer_expr_at(&p->dag->expr, body[0])->dtype;
   if (combiner == SEER_COMBINE_ARGMAX || combiner == SEER_COMBINE_ARGMIN) {
-    if (n != 2) return seer_scan_fail(p->scan, "%s of %u values, must be (value, index)", seer_combiner_name(combiner), n);
+    if (n != 2)
+      return seer_scan_fail(
+          p->scan, "%s of %u values, must be (value, index)", seer_combiner_name(combiner), n);
     if (seer_dtype_is_float((seer_dtype)seer_expr_at(&p->dag->expr, body[1])->dtype)) {
       return seer_scan_fail(p->scan, "%s with a float index", seer_combiner_name(combiner));
     }
   }
   if ((combiner == SEER_COMBINE_AND || combiner == SEER_COMBINE_OR) && seer_dtype_is_float(first)) {
-    return seer_scan_fail(p->scan, "%s of %s", seer_combiner_name(combiner), seer_dtype_name(first));
+    return seer_scan_fail(
+        p->scan, "%s of %s", seer_combiner_name(combiner), seer_dtype_name(first));
   }
   return SEER_OK;
 }
@@ -299,7 +316,8 @@ static seer_status parse_stage(parser *p) {
     SEER_TRY(seer_scan_f64(p->scan, &tolerance));
     SEER_TRY(seer_scan_expect(p->scan, ":"));
     SEER_TRY(seer_scan_expect(p->scan, "f64"));
-    if (!(tolerance >= 0 && tolerance <= 1)) return seer_scan_fail(p->scan, "tolerance must be 0 to 1");
+    if (!(tolerance >= 0 && tolerance <= 1))
+      return seer_scan_fail(p->scan, "tolerance must be 0 to 1");
   }
   seer_dag_axis axis[SEER_DAG_MAX_AXES];
   int64_t dim[SEER_MAX_RANK];
@@ -311,10 +329,12 @@ static seer_status parse_stage(parser *p) {
   if (!seer_scan_peek(p->scan, "=")) {
     SEER_TRY(parse_combiner(p, &combiner));
     SEER_TRY(parse_axes(p, axis, n_space, SEER_DAG_MAX_AXES, &n_reduce));
-    if (n_reduce == 0) return seer_scan_fail(p->scan, "%s over no axes", seer_combiner_name(combiner));
+    if (n_reduce == 0)
+      return seer_scan_fail(p->scan, "%s over no axes", seer_combiner_name(combiner));
   }
   SEER_TRY(seer_scan_expect(p->scan, "="));
-  if (dag->n_stage == SEER_DAG_MAX_STAGES) return seer_scan_fail(p->scan, "more than %d stages", SEER_DAG_MAX_STAGES);
+  if (dag->n_stage == SEER_DAG_MAX_STAGES)
+    return seer_scan_fail(p->scan, "more than %d stages", SEER_DAG_MAX_STAGES);
   uint32_t s = seer_dag_add_stage(dag, name, role, axis, n_space, n_reduce);
   p->stage = &dag->stage[s];
   dag->stage[s].tolerance = tolerance;
@@ -333,7 +353,8 @@ static seer_status parse_output(parser *p) {
   uint32_t buf;
   SEER_TRY(seer_scan_expect(p->scan, "$"));
   SEER_TRY(seer_scan_name(p->scan, p->dag->arena, &name));
-  if (!find_buf_id(p->dag, name, &buf)) return seer_scan_fail(p->scan, "unknown buffer '$%s'", name);
+  if (!find_buf_id(p->dag, name, &buf))
+    return seer_scan_fail(p->scan, "unknown buffer '$%s'", name);
   const seer_dag_buf *b = &p->dag->buf[buf];
   if (b->kind != SEER_BUF_STAGE) return seer_scan_fail(p->scan, "output '$%s' is an input", name);
   if (b->is_output) return seer_scan_fail(p->scan, "output '$%s' is listed twice", name);
@@ -369,8 +390,8 @@ seer_status seer_dag_parse_at(seer_scan *scan, seer_arena *arena, seer_dag **out
   return SEER_OK;
 }
 
-seer_status seer_dag_parse(const char *source, const char *text, size_t n_bytes, seer_arena *arena,
-    seer_dag **out_dag) {
+seer_status seer_dag_parse(
+    const char *source, const char *text, size_t n_bytes, seer_arena *arena, seer_dag **out_dag) {
   seer_scan scan;
   seer_scan_init(&scan, source, text, n_bytes);
   SEER_TRY(seer_dag_parse_at(&scan, arena, out_dag));

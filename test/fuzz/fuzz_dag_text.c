@@ -1,5 +1,5 @@
-// The text form of the DAG: any text is refused, or prints to what parses, prints and hashes the same; and what verify
-// accepts, the interpreter can run without leaving a buffer.
+// The text form of the DAG: any text is refused, or prints to what parses, prints and hashes the
+// same; and what verify accepts, the interpreter can run without leaving a buffer.
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,8 @@ static bool is_small(const seer_dag *dag) {
   for (uint32_t s = 0; s < dag->n_stage; s++) {
     const seer_dag_stage *stage = &dag->stage[s];
     double points = 1;
-    for (uint32_t k = 0; k < (uint32_t)stage->n_space + stage->n_reduce; k++) points *= (double)stage->axis[k].extent;
+    for (uint32_t k = 0; k < (uint32_t)stage->n_space + stage->n_reduce; k++)
+      points *= (double)stage->axis[k].extent;
     work += points;
   }
   return work <= MAX_WORK;
@@ -36,7 +37,8 @@ static void evaluate(const seer_dag *dag, seer_arena *arena) {
   }
   for (uint32_t b = 0; b < dag->n_buf; b++) {
     if (!dag->buf[b].is_output) continue;
-    void *out = malloc((size_t)seer_dag_buf_elems(&dag->buf[b]) * seer_dtype_bytes(dag->buf[b].dtype));
+    void *out =
+        malloc((size_t)seer_dag_buf_elems(&dag->buf[b]) * seer_dtype_bytes(dag->buf[b].dtype));
     if (!out) abort();
     seer_dag_eval_all(eval, b, out);
     free(out);
@@ -57,7 +59,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {
     seer_status verdict = seer_dag_verify(dag);
     if (!verdict) {
       for (uint32_t s = 0; s < dag->n_stage; s++) {
-        if (seer_dag_stage_flops(dag, s) < 0 || (seer_dag_needs_tiling(dag, s) && dag->stage[s].n_space == 0)) abort();
+        if (seer_dag_stage_flops(dag, s) < 0 ||
+            (seer_dag_needs_tiling(dag, s) && dag->stage[s].n_space == 0))
+          abort();
       }
       seer_dag_anchor_class(dag, arena);
       if (is_small(dag)) evaluate(dag, arena);

@@ -18,13 +18,18 @@ seer_expr cmpi(seer_dag *dag, seer_expr_op op, seer_expr a, int64_t b);
 seer_expr f32(seer_dag *dag, double value);
 
 int64_t conv_out(int64_t in, const conv_shape *s);
-// $x[n,y,x,ic] $w[oc,ky,kx,ic] -> pad (if s->pad), conv, relu (if s->relu). Buffers 0 and 1 are the inputs.
+// $x[n,y,x,ic] $w[oc,ky,kx,ic] -> pad (if s->pad), conv, relu (if s->relu). Buffers 0 and 1 are the
+// inputs.
 seer_dag *make_conv(seer_arena *arena, const conv_shape *s, uint32_t *out_buf);
-seer_dag *make_depthwise(seer_arena *arena, int64_t y, int64_t c, uint32_t *out_buf);            // 3x3, no pad
-seer_dag *make_max_pool(seer_arena *arena, int64_t y, int64_t c, uint32_t *out_buf);             // 2x2 stride 2
-seer_dag *make_matmul(seer_arena *arena, int64_t m, int64_t n, int64_t k, bool relu, uint32_t *out_buf);
+// 3x3, no pad
+seer_dag *make_depthwise(seer_arena *arena, int64_t y, int64_t c, uint32_t *out_buf);
+// 2x2 stride 2
+seer_dag *make_max_pool(seer_arena *arena, int64_t y, int64_t c, uint32_t *out_buf);
+seer_dag *make_matmul(
+    seer_arena *arena, int64_t m, int64_t n, int64_t k, bool relu, uint32_t *out_buf);
 seer_dag *make_softmax(seer_arena *arena, int64_t rows, int64_t cols, uint32_t *out_buf);
-seer_dag *make_argmax(seer_arena *arena, int64_t rows, int64_t cols, uint32_t *out_buf);  // ids: value, +1 index
+// ids: value, +1 index
+seer_dag *make_argmax(seer_arena *arena, int64_t rows, int64_t cols, uint32_t *out_buf);
 seer_dag *make_bias_bn_relu(seer_arena *arena, int64_t rows, int64_t cols, uint32_t *out_buf);
 
 #endif

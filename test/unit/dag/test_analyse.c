@@ -1,7 +1,8 @@
 // Facts about DAGs: Ansor's own oracles, classes, producers and consumers.
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
+
 #include <cmocka.h>
 #include <string.h>
 
@@ -27,7 +28,8 @@ static void tiling_is_needed_where_ansor_says(void **state) {
   for (uint32_t st = 0; st < dag->n_stage; st++) assert_false(seer_dag_needs_tiling(dag, st));
   // Two broadcast operands count as an outer product would.
   assert_true(seer_dag_needs_tiling(make_bias_bn_relu(arena, 8, 16, &out), 0));
-  // A matrix with one column is no matrix: only one producer misses an axis of extent > 1, but it reduces.
+  // A matrix with one column is no matrix: only one producer misses an axis of extent > 1, but it
+  // reduces.
   assert_true(seer_dag_needs_tiling(make_matmul(arena, 8, 1, 8, false, &out), 0));
   assert_false(seer_dag_needs_tiling(make_matmul(arena, 1, 1, 8, false, &out), 0));
   seer_arena_destroy(arena);
@@ -42,7 +44,7 @@ static void inlining_is_strict(void **state) {
   assert_true(seer_dag_is_inlineable(dag, 1));
   dag = make_softmax(arena, 4, 16, &out);
   assert_false(seer_dag_is_inlineable(dag, 1));  // exp
-  assert_true(seer_dag_is_inlineable(dag, 3));   // division with a broadcast
+  assert_true(seer_dag_is_inlineable(dag, 3));  // division with a broadcast
   conv_shape s = {1, 5, 5, 2, 2, 3, 1, 1, 1, false};
   dag = make_conv(arena, &s, &out);
   assert_false(seer_dag_is_inlineable(dag, 0));  // guarded
@@ -54,7 +56,8 @@ static void inlining_is_strict(void **state) {
   uint32_t x = seer_dag_add_input(dag, "x", SEER_BUF_ACTIVATION, SEER_DTYPE_F32, dim, 2, 0);
   seer_dag_axis ax[2] = {{"i", 4, SEER_AXIS_OTHER}, {"j", 4, SEER_AXIS_OTHER}};
   uint32_t st = seer_dag_add_stage(dag, "t", SEER_STAGE_ANCHOR, ax, 2, 0);
-  seer_expr body = seer_dag_load(dag, x, (seer_expr[]){seer_dag_var(dag, st, 1), seer_dag_var(dag, st, 0)});
+  seer_expr body =
+      seer_dag_load(dag, x, (seer_expr[]){seer_dag_var(dag, st, 1), seer_dag_var(dag, st, 0)});
   seer_dag_set_body(dag, st, SEER_COMBINE_NONE, &body, 1);
   assert_false(seer_dag_is_inlineable(dag, 0));
   seer_arena_destroy(arena);
@@ -66,7 +69,8 @@ static void flops_are_ansors(void **state) {
   uint32_t out;
   double n = 512;
   assert_true(seer_dag_flops(make_matmul(arena, 512, 512, 512, false, &out)) == 2 * n * n * n);
-  assert_true(seer_dag_flops(make_matmul(arena, 512, 512, 512, true, &out)) == 2 * n * n * n + n * n);
+  assert_true(
+      seer_dag_flops(make_matmul(arena, 512, 512, 512, true, &out)) == 2 * n * n * n + n * n);
   conv_shape s = {1, 56, 56, 64, 64, 3, 1, 1, 1, false};  // padding adds nothing
   assert_true(seer_dag_flops(make_conv(arena, &s, &out)) == 2.0 * 56 * 56 * 64 * 64 * 9);
   assert_true(seer_dag_flops(make_argmax(arena, 10, 20, &out)) == 200);
@@ -108,12 +112,17 @@ static void classes(void **state) {
   assert_string_equal(seer_dag_anchor_class(make_conv(arena, &s, &out), arena), "conv.f32");
   assert_string_equal(seer_dag_anchor_class(make_conv(arena, &one, &out), arena), "conv.f32");
   assert_string_equal(seer_dag_anchor_class(make_conv(arena, &grey, &out), arena), "conv.f32");
-  assert_string_equal(seer_dag_anchor_class(make_depthwise(arena, 9, 4, &out), arena), "depthwise.f32");
-  assert_string_equal(seer_dag_anchor_class(make_matmul(arena, 8, 8, 8, true, &out), arena), "contraction.f32");
+  assert_string_equal(
+      seer_dag_anchor_class(make_depthwise(arena, 9, 4, &out), arena), "depthwise.f32");
+  assert_string_equal(
+      seer_dag_anchor_class(make_matmul(arena, 8, 8, 8, true, &out), arena), "contraction.f32");
   assert_string_equal(seer_dag_anchor_class(make_max_pool(arena, 8, 4, &out), arena), "window.f32");
-  assert_string_equal(seer_dag_anchor_class(make_softmax(arena, 8, 4, &out), arena), "row-reduction.f32");
-  assert_string_equal(seer_dag_anchor_class(make_argmax(arena, 8, 4, &out), arena), "row-reduction.f32");
-  assert_string_equal(seer_dag_anchor_class(make_bias_bn_relu(arena, 8, 4, &out), arena), "elementwise.f32");
+  assert_string_equal(
+      seer_dag_anchor_class(make_softmax(arena, 8, 4, &out), arena), "row-reduction.f32");
+  assert_string_equal(
+      seer_dag_anchor_class(make_argmax(arena, 8, 4, &out), arena), "row-reduction.f32");
+  assert_string_equal(
+      seer_dag_anchor_class(make_bias_bn_relu(arena, 8, 4, &out), arena), "elementwise.f32");
   const char *text =
       "dag g { input $x f32[9, 9, 8] weight $w f32[12, 3, 3, 2] stage c role anchor "
       "[y:y<7, x:x<7, o:out_channel<12] sum[ky:ky<3, kx:kx<3, i:in_channel<2] = "
@@ -150,8 +159,11 @@ static void neighbours(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(tiling_is_needed_where_ansor_says), cmocka_unit_test(inlining_is_strict),
-      cmocka_unit_test(flops_are_ansors), cmocka_unit_test(data_comparisons_count), cmocka_unit_test(classes),
+      cmocka_unit_test(tiling_is_needed_where_ansor_says),
+      cmocka_unit_test(inlining_is_strict),
+      cmocka_unit_test(flops_are_ansors),
+      cmocka_unit_test(data_comparisons_count),
+      cmocka_unit_test(classes),
       cmocka_unit_test(neighbours),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

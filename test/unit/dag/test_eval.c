@@ -1,7 +1,9 @@
-// The interpreter against hand-written loops, and what it promises: on demand, guarded loads touch nothing.
+// The interpreter against hand-written loops, and what it promises: on demand, guarded loads touch
+// nothing.
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
+
 #include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
@@ -23,12 +25,13 @@ static void check_conv(conv_shape s) {
   seer_arena *arena = seer_arena_create("test");
   uint32_t out;
   seer_dag *dag = make_conv(arena, &s, &out);
-  float *x = numbers(arena, s.n * s.y * s.x * s.ic, 1), *w = numbers(arena, s.oc * s.k * s.k * s.ic, 2);
+  float *x = numbers(arena, s.n * s.y * s.x * s.ic, 1),
+        *w = numbers(arena, s.oc * s.k * s.k * s.ic, 2);
   seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
   seer_dag_eval_set_input(eval, 0, x);
   seer_dag_eval_set_input(eval, 1, w);
   int64_t oy = conv_out(s.y, &s), ox = conv_out(s.x, &s);
-  float *got = SEER_NEW_ARRAY(arena, float, s.n * oy * ox * s.oc);
+  float *got = SEER_NEW_ARRAY(arena, float, s.n *oy *ox *s.oc);
   seer_dag_eval_all(eval, out, got);
   for (int64_t n = 0; n < s.n; n++)
     for (int64_t yy = 0; yy < oy; yy++)
@@ -37,10 +40,12 @@ static void check_conv(conv_shape s) {
           float sum = 0;
           for (int64_t ky = 0; ky < s.k; ky++)
             for (int64_t kx = 0; kx < s.k; kx++) {
-              int64_t iy = yy * s.stride + ky * s.dilation - s.pad, ix = xx * s.stride + kx * s.dilation - s.pad;
+              int64_t iy = yy * s.stride + ky * s.dilation - s.pad,
+                      ix = xx * s.stride + kx * s.dilation - s.pad;
               if (iy < 0 || iy >= s.y || ix < 0 || ix >= s.x) continue;
               for (int64_t ic = 0; ic < s.ic; ic++) {
-                sum += x[((n * s.y + iy) * s.x + ix) * s.ic + ic] * w[((oc * s.k + ky) * s.k + kx) * s.ic + ic];
+                sum += x[((n * s.y + iy) * s.x + ix) * s.ic + ic] *
+                    w[((oc * s.k + ky) * s.k + kx) * s.ic + ic];
               }
             }
           if (s.relu && sum < 0) sum = 0;
@@ -88,14 +93,15 @@ static void depthwise_and_pool_equal_loops(void **state) {
   seer_dag_eval_set_input(de, 0, x);
   seer_dag_eval_set_input(de, 1, w);
   seer_dag_eval_set_input(pe, 0, x);
-  float *got = SEER_NEW_ARRAY(arena, float, y * y * c);
+  float *got = SEER_NEW_ARRAY(arena, float, y *y *c);
   seer_dag_eval_all(de, dw, got);
   for (int64_t i = 0; i < y - 2; i++)
     for (int64_t j = 0; j < y - 2; j++)
       for (int64_t k = 0; k < c; k++) {
         float sum = 0;
         for (int64_t u = 0; u < 3; u++)
-          for (int64_t v = 0; v < 3; v++) sum += x[((i + u) * y + j + v) * c + k] * w[(u * 3 + v) * c + k];
+          for (int64_t v = 0; v < 3; v++)
+            sum += x[((i + u) * y + j + v) * c + k] * w[(u * 3 + v) * c + k];
         assert_float_equal(got[(i * (y - 2) + j) * c + k], sum, 0);
       }
   seer_dag_eval_all(pe, pool, got);
@@ -103,7 +109,8 @@ static void depthwise_and_pool_equal_loops(void **state) {
     for (int64_t j = 0; j < y / 2; j++)
       for (int64_t k = 0; k < c; k++) {
         float best = -1000;
-        for (int64_t u = 0; u < 4; u++) best = fmaxf(best, x[((i * 2 + u / 2) * y + j * 2 + u % 2) * c + k]);
+        for (int64_t u = 0; u < 4; u++)
+          best = fmaxf(best, x[((i * 2 + u / 2) * y + j * 2 + u % 2) * c + k]);
         assert_float_equal(got[(i * (y / 2) + j) * c + k], best, 0);
       }
   seer_arena_destroy(arena);
@@ -115,7 +122,7 @@ static void softmax_equals_loops(void **state) {
   int64_t rows = 3, cols = 700;
   uint32_t out;
   seer_dag *dag = make_softmax(arena, rows, cols, &out);
-  float *x = numbers(arena, rows * cols, 7), *got = SEER_NEW_ARRAY(arena, float, rows * cols);
+  float *x = numbers(arena, rows * cols, 7), *got = SEER_NEW_ARRAY(arena, float, rows *cols);
   seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
   seer_dag_eval_set_input(eval, 0, x);
   seer_dag_eval_all(eval, out, got);
@@ -135,7 +142,8 @@ static void argmax_takes_the_first(void **state) {
   seer_arena *arena = seer_arena_create("test");
   uint32_t out;
   seer_dag *dag = make_argmax(arena, 3, 5, &out);
-  float x[15] = {1, 4, 4, 2, 4, -1, -1, -2, -1, -3, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY};
+  float x[15] = {
+      1, 4, 4, 2, 4, -1, -1, -2, -1, -3, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY};
   seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
   seer_dag_eval_set_input(eval, 0, x);
   float value[3];
@@ -149,8 +157,8 @@ static void argmax_takes_the_first(void **state) {
   seer_arena_destroy(arena);
 }
 
-// One element of a stack of convolutions costs its cone, not the whole buffers: all inputs but the first rows lie in
-// memory that must not be read.
+// One element of a stack of convolutions costs its cone, not the whole buffers: all inputs but the
+// first rows lie in memory that must not be read.
 static void on_demand_touches_only_the_cone(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
@@ -180,7 +188,8 @@ static void pitch_is_kept(void **state) {
   seer_dag_axis ax[2] = {{"i", 3, SEER_AXIS_OTHER}, {"j", 4, SEER_AXIS_OTHER}};
   uint32_t st = seer_dag_add_stage(dag, "y", SEER_STAGE_ANCHOR, ax, 2, 0);
   seer_expr at[2] = {seer_dag_var(dag, st, 0), seer_dag_var(dag, st, 1)};
-  seer_expr body = mul(dag, seer_dag_load(dag, x, at), seer_expr_int(&dag->expr, SEER_DTYPE_I32, 3));
+  seer_expr body =
+      mul(dag, seer_dag_load(dag, x, at), seer_expr_int(&dag->expr, SEER_DTYPE_I32, 3));
   uint32_t y = seer_dag_set_body(dag, st, SEER_COMBINE_NONE, &body, 1);
   seer_dag_mark_output(dag, y, 5);
   seer_dag_finish(dag);
@@ -205,7 +214,7 @@ static void half_formats_round_once(void **state) {
   assert_int_equal(seer_f16_from_f64(65520.0), 0x7C00);
   assert_int_equal(seer_f16_from_f64(-0.0), 0x8000);
   assert_int_equal(seer_f16_from_f64(0x1p-24), 1);
-  assert_int_equal(seer_f16_from_f64(0x1p-25), 0);          // ties to even
+  assert_int_equal(seer_f16_from_f64(0x1p-25), 0);  // ties to even
   assert_int_equal(seer_f16_from_f64(0x1.8p-24), 2);
   assert_int_equal(seer_f16_from_f64(1 + 0x1p-11), 0x3C00);  // tie to even
   assert_int_equal(seer_f16_from_f64(1 + 0x1p-11 + 0x1p-40), 0x3C01);
@@ -266,11 +275,16 @@ static void big_conv_is_fast_enough(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(conv_equals_loops), cmocka_unit_test(matmul_equals_loops),
-      cmocka_unit_test(depthwise_and_pool_equal_loops), cmocka_unit_test(softmax_equals_loops),
-      cmocka_unit_test(argmax_takes_the_first), cmocka_unit_test(on_demand_touches_only_the_cone),
-      cmocka_unit_test(pitch_is_kept), cmocka_unit_test(half_formats_round_once),
-      cmocka_unit_test(dtype_stores_saturate), cmocka_unit_test(big_conv_is_fast_enough),
+      cmocka_unit_test(conv_equals_loops),
+      cmocka_unit_test(matmul_equals_loops),
+      cmocka_unit_test(depthwise_and_pool_equal_loops),
+      cmocka_unit_test(softmax_equals_loops),
+      cmocka_unit_test(argmax_takes_the_first),
+      cmocka_unit_test(on_demand_touches_only_the_cone),
+      cmocka_unit_test(pitch_is_kept),
+      cmocka_unit_test(half_formats_round_once),
+      cmocka_unit_test(dtype_stores_saturate),
+      cmocka_unit_test(big_conv_is_fast_enough),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

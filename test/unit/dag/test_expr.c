@@ -1,7 +1,8 @@
 // Expressions: what folds, interning, affine forms, bounds with and without guards.
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
+
 #include <cmocka.h>
 #include <math.h>
 
@@ -26,7 +27,9 @@ static int teardown(void **state) {
 
 static seer_expr v(uint32_t k) { return seer_expr_var(&pool, k); }
 static seer_expr c(int64_t k) { return seer_expr_i(&pool, k); }
-static seer_expr op(seer_expr_op o, seer_expr a, seer_expr b) { return seer_expr_binary(&pool, o, a, b); }
+static seer_expr op(seer_expr_op o, seer_expr a, seer_expr b) {
+  return seer_expr_binary(&pool, o, a, b);
+}
 #define SAME(a, b) assert_int_equal((a).i, (b).i)
 
 static void neutral_elements_vanish(void **state) {
@@ -50,10 +53,12 @@ static void neutral_elements_vanish(void **state) {
   SAME(op(SEER_EXPR_OR, p, yes), yes);
   SAME(seer_expr_select(&pool, yes, x, c(4)), x);
   // Floats: constants fold, nothing else does.
-  seer_expr f = seer_expr_load(&pool, SEER_DTYPE_F32, 0, &x, 1), zero = seer_expr_f(&pool, SEER_DTYPE_F32, 0);
+  seer_expr f = seer_expr_load(&pool, SEER_DTYPE_F32, 0, &x, 1),
+            zero = seer_expr_f(&pool, SEER_DTYPE_F32, 0);
   assert_int_not_equal(op(SEER_EXPR_ADD, f, zero).i, f.i);
   assert_int_not_equal(op(SEER_EXPR_MUL, f, seer_expr_f(&pool, SEER_DTYPE_F32, 1)).i, f.i);
-  seer_expr third = op(SEER_EXPR_DIV, seer_expr_f(&pool, SEER_DTYPE_F32, 1), seer_expr_f(&pool, SEER_DTYPE_F32, 3));
+  seer_expr third = op(
+      SEER_EXPR_DIV, seer_expr_f(&pool, SEER_DTYPE_F32, 1), seer_expr_f(&pool, SEER_DTYPE_F32, 3));
   assert_true(seer_expr_at(&pool, third)->value.f == (double)(1.0f / 3.0f));
   assert_int_not_equal(zero.i, seer_expr_f(&pool, SEER_DTYPE_F32, -0.0).i);
   SAME(seer_expr_f(&pool, SEER_DTYPE_F32, NAN), seer_expr_f(&pool, SEER_DTYPE_F32, -NAN));
@@ -66,7 +71,8 @@ static void affine_forms(void **state) {
   (void)state;
   seer_affine a;
   // (3 (x + 2) - y) + y  =  3 x + 6
-  seer_expr e = op(SEER_EXPR_ADD, op(SEER_EXPR_SUB, op(SEER_EXPR_MUL, op(SEER_EXPR_ADD, v(0), c(2)), c(3)), v(1)), v(1));
+  seer_expr e = op(SEER_EXPR_ADD,
+      op(SEER_EXPR_SUB, op(SEER_EXPR_MUL, op(SEER_EXPR_ADD, v(0), c(2)), c(3)), v(1)), v(1));
   assert_true(seer_expr_affine(&pool, e, &a));
   assert_int_equal(a.n, 1);
   assert_int_equal(a.constant, 6);
@@ -110,8 +116,10 @@ static void bounds(void **state) {
   expect_range(x, op(SEER_EXPR_GE, x, c(4)), 4, 9);
   expect_range(x, op(SEER_EXPR_GT, op(SEER_EXPR_MUL, x, c(2)), c(5)), 3, 9);
   expect_range(x, seer_expr_unary(&pool, SEER_EXPR_NOT, op(SEER_EXPR_GE, x, c(4))), 0, 3);
-  expect_range(op(SEER_EXPR_DIV, op(SEER_EXPR_SUB, z, c(14)), c(7)), op(SEER_EXPR_GE, z, c(14)), 0, 12);
-  expect_range(seer_expr_select(&pool, op(SEER_EXPR_LT, x, c(4)), x, op(SEER_EXPR_SUB, x, c(4))), none, 0, 5);
+  expect_range(
+      op(SEER_EXPR_DIV, op(SEER_EXPR_SUB, z, c(14)), c(7)), op(SEER_EXPR_GE, z, c(14)), 0, 12);
+  expect_range(seer_expr_select(&pool, op(SEER_EXPR_LT, x, c(4)), x, op(SEER_EXPR_SUB, x, c(4))),
+      none, 0, 5);
   // A comparison that is decided.
   expect_range(op(SEER_EXPR_LT, x, c(10)), none, 1, 1);
   expect_range(op(SEER_EXPR_LT, x, y), none, 0, 1);
@@ -122,7 +130,9 @@ static void bounds(void **state) {
   expect_range(op(SEER_EXPR_MAX, op(SEER_EXPR_MIN, data, c(5)), c(0)), none, 0, 5);
   p = op(SEER_EXPR_AND, op(SEER_EXPR_GE, data, c(0)), op(SEER_EXPR_LT, data, c(7)));
   expect_range(data, p, 0, 6);
-  expect_range(seer_expr_cast(&pool, SEER_DTYPE_I64, seer_expr_load(&pool, SEER_DTYPE_U8, 1, &x, 1)), none, 0, 255);
+  expect_range(
+      seer_expr_cast(&pool, SEER_DTYPE_I64, seer_expr_load(&pool, SEER_DTYPE_U8, 1, &x, 1)), none,
+      0, 255);
   // A contradiction is an empty range.
   assert_true(seer_expr_range_given(&pool, x, low, high, op(SEER_EXPR_GT, x, c(20)), &l, &h));
   assert_true(l > h);
@@ -131,10 +141,11 @@ static void bounds(void **state) {
 // Random integer trees: the bounds hold for every point, with and without a random guard.
 static seer_expr random_tree(seer_rng *rng, int depth) {
   if (depth == 0 || seer_rng_chance(rng, 0.2)) {
-    return seer_rng_chance(rng, 0.6) ? v((uint32_t)seer_rng_below(rng, 3)) : c(seer_rng_range(rng, -6, 6));
+    return seer_rng_chance(rng, 0.6) ? v((uint32_t)seer_rng_below(rng, 3))
+                                     : c(seer_rng_range(rng, -6, 6));
   }
-  static const seer_expr_op ops[] = {SEER_EXPR_ADD, SEER_EXPR_SUB, SEER_EXPR_ADD, SEER_EXPR_MUL, SEER_EXPR_DIV,
-      SEER_EXPR_MOD, SEER_EXPR_MIN, SEER_EXPR_MAX, SEER_EXPR_SELECT, SEER_EXPR_ABS};
+  static const seer_expr_op ops[] = {SEER_EXPR_ADD, SEER_EXPR_SUB, SEER_EXPR_ADD, SEER_EXPR_MUL,
+      SEER_EXPR_DIV, SEER_EXPR_MOD, SEER_EXPR_MIN, SEER_EXPR_MAX, SEER_EXPR_SELECT, SEER_EXPR_ABS};
   seer_expr_op o = ops[seer_rng_below(rng, SEER_COUNT_OF(ops))];
   seer_expr a = random_tree(rng, depth - 1);
   if (o == SEER_EXPR_ABS) return seer_expr_unary(&pool, o, a);
@@ -149,7 +160,8 @@ static int64_t eval(seer_expr e, const int64_t *at) {
   if (node.op == SEER_EXPR_CONST_I) return node.value.i;
   if (node.op == SEER_EXPR_VAR) return at[node.ref];
   seer_scalar x[3] = {{.i = 0}, {.i = 0}, {.i = 0}};
-  for (uint32_t k = 0; k < seer_expr_arity((seer_expr_op)node.op); k++) x[k].i = eval(node.arg[k], at);
+  for (uint32_t k = 0; k < seer_expr_arity((seer_expr_op)node.op); k++)
+    x[k].i = eval(node.arg[k], at);
   seer_dtype arg = (seer_dtype)seer_expr_at(&pool, node.arg[0])->dtype;
   return seer_scalar_apply((seer_expr_op)node.op, (seer_dtype)node.dtype, arg, x[0], x[1], x[2]).i;
 }
@@ -159,13 +171,15 @@ static void random_bounds_hold(void **state) {
   seer_rng rng;
   seer_rng_init(&rng, 11);
   static const int64_t low[3] = {0, -2, 1}, high[3] = {4, 3, 5};
-  static const seer_expr_op compare[] = {SEER_EXPR_LT, SEER_EXPR_LE, SEER_EXPR_GT, SEER_EXPR_GE, SEER_EXPR_EQ};
+  static const seer_expr_op compare[] = {
+      SEER_EXPR_LT, SEER_EXPR_LE, SEER_EXPR_GT, SEER_EXPR_GE, SEER_EXPR_EQ};
   int n_tight = 0;
   for (int round = 0; round < 2000; round++) {
     seer_expr e = random_tree(&rng, 3);
     seer_expr p = op(compare[seer_rng_below(&rng, 5)], random_tree(&rng, 2), random_tree(&rng, 2));
     if (seer_rng_chance(&rng, 0.5)) {
-      seer_expr q = op(compare[seer_rng_below(&rng, 5)], random_tree(&rng, 2), random_tree(&rng, 2));
+      seer_expr q =
+          op(compare[seer_rng_below(&rng, 5)], random_tree(&rng, 2), random_tree(&rng, 2));
       p = op(seer_rng_chance(&rng, 0.7) ? SEER_EXPR_AND : SEER_EXPR_OR, p, q);
     }
     if (seer_rng_chance(&rng, 0.2)) p = seer_expr_unary(&pool, SEER_EXPR_NOT, p);
@@ -190,18 +204,18 @@ static void random_bounds_hold(void **state) {
   assert_true(n_tight > 200);  // guards do tighten
 }
 
-static seer_expr shift_load(void *user, seer_expr_pool *to, const seer_expr_node *load, const seer_expr *index,
-    seer_expr predicate, seer_expr otherwise) {
+static seer_expr shift_load(void *user, seer_expr_pool *to, const seer_expr_node *load,
+    const seer_expr *index, seer_expr predicate, seer_expr otherwise) {
   uint32_t shift = *(const uint32_t *)user;
-  return seer_expr_load_guarded(to, (seer_dtype)load->dtype, load->ref + shift, index, load->n_index, predicate,
-      otherwise);
+  return seer_expr_load_guarded(
+      to, (seer_dtype)load->dtype, load->ref + shift, index, load->n_index, predicate, otherwise);
 }
 
 static void copies_replace_variables_and_loads(void **state) {
   (void)state;
   seer_expr x = v(0), y = v(1), at[2] = {op(SEER_EXPR_ADD, x, c(1)), y};
-  seer_expr load = seer_expr_load_guarded(&pool, SEER_DTYPE_F32, 5, at, 2, op(SEER_EXPR_LT, x, c(3)),
-      seer_expr_f(&pool, SEER_DTYPE_F32, 2));
+  seer_expr load = seer_expr_load_guarded(&pool, SEER_DTYPE_F32, 5, at, 2,
+      op(SEER_EXPR_LT, x, c(3)), seer_expr_f(&pool, SEER_DTYPE_F32, 2));
   seer_expr e = op(SEER_EXPR_MAX, load, seer_expr_f(&pool, SEER_DTYPE_F32, 0));
   seer_expr_pool other;
   seer_expr_pool_init(&other, arena);

@@ -1,7 +1,8 @@
 // Keys (decisions 1): what is one task, what is one kernel, what is another family of sketches.
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
+
 #include <cmocka.h>
 #include <string.h>
 
@@ -33,19 +34,21 @@ static void compare(seer_dag_key a, seer_dag_key b, bool structure, bool shape, 
   assert_int_equal(a.content == b.content, content);
 }
 
-#define CLIP(x, i, n, low, high)                                                                     \
-  "dag t { input $" x " f32[" n "] stage s role epilogue [" i "<" n "] = min(max($" x "[" i "], " low \
-  "), " high ") output $s }"
+#define CLIP(x, i, n, low, high)                                                            \
+  "dag t { input $" x " f32[" n "] stage s role epilogue [" i "<" n "] = min(max($" x "[" i \
+  "], " low "), " high ") output $s }"
 
 static void names_do_not_matter(void **state) {
   (void)state;
-  compare(key(CLIP("x", "i", "8", "0.0", "6.0")), key(CLIP("other", "k", "8", "0.0", "6.0")), true, true, true);
+  compare(key(CLIP("x", "i", "8", "0.0", "6.0")), key(CLIP("other", "k", "8", "0.0", "6.0")), true,
+      true, true);
 }
 
 static void literals_matter_for_content_only(void **state) {
   (void)state;
   seer_dag_key relu6 = key(CLIP("x", "i", "8", "0.0", "6.0"));
-  compare(relu6, key(CLIP("x", "i", "8", "0.0", "1.0")), true, true, false);  // one task, two kernels
+  // one task, two kernels
+  compare(relu6, key(CLIP("x", "i", "8", "0.0", "1.0")), true, true, false);
   compare(relu6, key(CLIP("x", "i", "8", "0.0", "5.0")), true, true, false);
   compare(relu6, key(CLIP("x", "i", "8", "0.5", "6.0")), false, true, false);  // 0 is a class
   compare(relu6, key(CLIP("x", "i", "8", "0.0", "inf")), false, true, false);
@@ -53,7 +56,8 @@ static void literals_matter_for_content_only(void **state) {
 
 static void extents_are_shape(void **state) {
   (void)state;
-  compare(key(CLIP("x", "i", "8", "0.0", "6.0")), key(CLIP("x", "i", "9", "0.0", "6.0")), true, false, false);
+  compare(key(CLIP("x", "i", "8", "0.0", "6.0")), key(CLIP("x", "i", "9", "0.0", "6.0")), true,
+      false, false);
 }
 
 static seer_dag_key conv(conv_shape s) {
@@ -96,35 +100,51 @@ static void convolutions(void **state) {
 
 static void layout_kind_type_and_pitch(void **state) {
   (void)state;
-  seer_dag_key a = key("dag t { input $x f32[4, 6] stage s role anchor [i<4, j<6] = $x[i, j] output $s }");
-  compare(a, key("dag t { input $x f32[6, 4] stage s role anchor [i<4, j<6] = $x[j, i] output $s }"), false, false,
-      false);
-  compare(a, key("dag t { weight $x f32[4, 6] stage s role anchor [i<4, j<6] = $x[i, j] output $s }"), false, true,
-      false);
-  compare(a, key("dag t { input $x f16[4, 6] stage s role anchor [i<4, j<6] = $x[i, j] output $s }"), false, true,
-      false);
-  compare(a, key("dag t { input $x f32[4, 6] pitch 8 stage s role anchor [i<4, j<6] = $x[i, j] output $s }"), true,
-      false, false);
-  compare(a, key("dag t { input $x f32[4, 6] stage s role anchor [i<4, j<6] = $x[i, j] output $s pitch 8 }"), true,
-      false, false);
+  seer_dag_key a =
+      key("dag t { input $x f32[4, 6] stage s role anchor [i<4, j<6] = $x[i, j] output $s }");
+  compare(a,
+      key("dag t { input $x f32[6, 4] stage s role anchor [i<4, j<6] = $x[j, i] output $s }"),
+      false, false, false);
+  compare(a,
+      key("dag t { weight $x f32[4, 6] stage s role anchor [i<4, j<6] = $x[i, j] output $s }"),
+      false, true, false);
+  compare(a,
+      key("dag t { input $x f16[4, 6] stage s role anchor [i<4, j<6] = $x[i, j] output $s }"),
+      false, true, false);
+  compare(a,
+      key("dag t { input $x f32[4, 6] pitch 8 stage s role anchor [i<4, j<6] = $x[i, j] output $s "
+          "}"),
+      true, false, false);
+  compare(a,
+      key("dag t { input $x f32[4, 6] stage s role anchor [i<4, j<6] = $x[i, j] output $s pitch 8 "
+          "}"),
+      true, false, false);
 }
 
 static void order_of_inputs_and_stages_does_not_matter(void **state) {
   (void)state;
   compare(key("dag t { input $x f32[4] input $y f32[4] stage a role prologue [i<4] = exp($x[i])"
-              " stage b role prologue [i<4] = abs($y[i]) stage s role anchor [i<4] = $a[i] - $b[i] output $s }"),
+              " stage b role prologue [i<4] = abs($y[i]) stage s role anchor [i<4] = $a[i] - $b[i] "
+              "output $s }"),
       key("dag t { input $y f32[4] input $x f32[4] stage b role prologue [i<4] = abs($y[i])"
-          " stage a role prologue [i<4] = exp($x[i]) stage s role anchor [i<4] = $a[i] - $b[i] output $s }"),
+          " stage a role prologue [i<4] = exp($x[i]) stage s role anchor [i<4] = $a[i] - $b[i] "
+          "output $s }"),
       true, true, true);
-  compare(key("dag t { input $x f32[4] input $y f32[4] stage s role anchor [i<4] = $x[i] - $y[i] output $s }"),
-      key("dag t { input $x f32[4] input $y f32[4] stage s role anchor [i<4] = $y[i] - $x[i] output $s }"), true, true,
+  compare(key("dag t { input $x f32[4] input $y f32[4] stage s role anchor [i<4] = $x[i] - $y[i] "
+              "output $s }"),
+      key("dag t { input $x f32[4] input $y f32[4] stage s role anchor [i<4] = $y[i] - $x[i] "
+          "output $s }"),
+      true, true,
       true);  // the first operand is the first operand, whatever it is called
-  compare(key("dag t { input $x f32[4] weight $y f32[4] stage s role anchor [i<4] = $x[i] - $y[i] output $s }"),
-      key("dag t { input $x f32[4] weight $y f32[4] stage s role anchor [i<4] = $y[i] - $x[i] output $s }"), false,
-      true, false);
+  compare(key("dag t { input $x f32[4] weight $y f32[4] stage s role anchor [i<4] = $x[i] - $y[i] "
+              "output $s }"),
+      key("dag t { input $x f32[4] weight $y f32[4] stage s role anchor [i<4] = $y[i] - $x[i] "
+          "output $s }"),
+      false, true, false);
   compare(key("dag t { input $x f32[4] stage s role anchor [i<4] = $x[i] * $x[i] output $s }"),
-      key("dag t { input $x f32[4] input $y f32[4] stage s role anchor [i<4] = $x[i] * $y[i] output $s }"), false,
-      false, false);
+      key("dag t { input $x f32[4] input $y f32[4] stage s role anchor [i<4] = $x[i] * $y[i] "
+          "output $s }"),
+      false, false, false);
 }
 
 int main(void) {

@@ -1,8 +1,9 @@
-// Random DAGs: they verify, round-trip through text with equal keys and equal answers, agree with a plain walk over
-// the expressions, keep their values exact, cover the grammar, and shrink.
+// Random DAGs: they verify, round-trip through text with equal keys and equal answers, agree with a
+// plain walk over the expressions, keep their values exact, cover the grammar, and shrink.
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
+
 #include <cmocka.h>
 #include <math.h>
 #include <string.h>
@@ -11,8 +12,8 @@
 
 #define N_DAGS 300
 
-// ---- a second opinion: stage by stage, point by point, by recursion over the tree; everything in doubles (values are
-// small integers, so that is exact)
+// ---- a second opinion: stage by stage, point by point, by recursion over the tree; everything in
+// doubles (values are small integers, so that is exact)
 
 typedef struct {
   const seer_dag *dag;
@@ -37,24 +38,42 @@ static double walk(walker *w, seer_expr e) {
     }
     return w->value[n->ref][offset];
   }
-  double a = walk(w, n->arg[0]), b = n->arg[1].i ? walk(w, n->arg[1]) : 0, c = n->arg[2].i ? walk(w, n->arg[2]) : 0;
+  double a = walk(w, n->arg[0]), b = n->arg[1].i ? walk(w, n->arg[1]) : 0,
+         c = n->arg[2].i ? walk(w, n->arg[2]) : 0;
   switch ((int)n->op) {
-    case SEER_EXPR_ADD: return a + b;
-    case SEER_EXPR_SUB: return a - b;
-    case SEER_EXPR_MUL: return a * b;
-    case SEER_EXPR_DIV: return floor(a / b);
-    case SEER_EXPR_MOD: return a - floor(a / b) * b;
-    case SEER_EXPR_MIN: return fmin(a, b);
-    case SEER_EXPR_MAX: return fmax(a, b);
-    case SEER_EXPR_NEG: return -a;
-    case SEER_EXPR_ABS: return fabs(a);
-    case SEER_EXPR_LT: return a < b;
-    case SEER_EXPR_GT: return a > b;
-    case SEER_EXPR_GE: return a >= b;
-    case SEER_EXPR_AND: return a != 0 && b != 0;
-    case SEER_EXPR_SELECT: return a != 0 ? b : c;
-    case SEER_EXPR_CAST: return a;
-    default: fail_msg("operator %s", seer_expr_op_text((seer_expr_op)n->op)); return 0;
+    case SEER_EXPR_ADD:
+      return a + b;
+    case SEER_EXPR_SUB:
+      return a - b;
+    case SEER_EXPR_MUL:
+      return a * b;
+    case SEER_EXPR_DIV:
+      return floor(a / b);
+    case SEER_EXPR_MOD:
+      return a - floor(a / b) * b;
+    case SEER_EXPR_MIN:
+      return fmin(a, b);
+    case SEER_EXPR_MAX:
+      return fmax(a, b);
+    case SEER_EXPR_NEG:
+      return -a;
+    case SEER_EXPR_ABS:
+      return fabs(a);
+    case SEER_EXPR_LT:
+      return a < b;
+    case SEER_EXPR_GT:
+      return a > b;
+    case SEER_EXPR_GE:
+      return a >= b;
+    case SEER_EXPR_AND:
+      return a != 0 && b != 0;
+    case SEER_EXPR_SELECT:
+      return a != 0 ? b : c;
+    case SEER_EXPR_CAST:
+      return a;
+    default:
+      fail_msg("operator %s", seer_expr_op_text((seer_expr_op)n->op));
+      return 0;
   }
 }
 
@@ -69,17 +88,22 @@ static void walk_stage(walker *w, uint32_t s, seer_arena *arena) {
   uint32_t n_axes = (uint32_t)st->n_space + st->n_reduce;
   int64_t n = points(&w->dag->buf[st->out[0]]), n_reduce = 1;
   for (uint32_t k = st->n_space; k < n_axes; k++) n_reduce *= st->axis[k].extent;
-  for (uint32_t v = 0; v < st->n_values; v++) w->value[st->out[v]] = SEER_NEW_ARRAY(arena, double, n);
+  for (uint32_t v = 0; v < st->n_values; v++)
+    w->value[st->out[v]] = SEER_NEW_ARRAY(arena, double, n);
   for (int64_t p = 0; p < n; p++) {
     for (int64_t r = 0; r < n_reduce; r++) {
       int64_t rest = r;
-      for (uint32_t k = n_axes; k-- > st->n_space; rest /= st->axis[k].extent) w->at[k] = rest % st->axis[k].extent;
+      for (uint32_t k = n_axes; k-- > st->n_space; rest /= st->axis[k].extent)
+        w->at[k] = rest % st->axis[k].extent;
       rest = p;
-      for (uint32_t k = st->n_space; k-- > 0; rest /= st->axis[k].extent) w->at[k] = rest % st->axis[k].extent;
+      for (uint32_t k = st->n_space; k-- > 0; rest /= st->axis[k].extent)
+        w->at[k] = rest % st->axis[k].extent;
       double *acc = &w->value[st->out[0]][p], x = walk(w, st->body[0]);
-      bool is_max = st->combiner == SEER_COMBINE_ARGMAX, is_arg = is_max || st->combiner == SEER_COMBINE_ARGMIN;
+      bool is_max = st->combiner == SEER_COMBINE_ARGMAX,
+           is_arg = is_max || st->combiner == SEER_COMBINE_ARGMIN;
       if (is_arg) {
-        if (r == 0 || (is_max ? x > *acc : x < *acc)) *acc = x, w->value[st->out[1]][p] = walk(w, st->body[1]);
+        if (r == 0 || (is_max ? x > *acc : x < *acc))
+          *acc = x, w->value[st->out[1]][p] = walk(w, st->body[1]);
       } else if (r == 0) {
         *acc = x;
       } else {
@@ -91,7 +115,8 @@ static void walk_stage(walker *w, uint32_t s, seer_arena *arena) {
   }
 }
 
-static void evaluate(const seer_dag *dag, uint64_t seed, seer_arena *arena, void **input, void **output) {
+static void evaluate(
+    const seer_dag *dag, uint64_t seed, seer_arena *arena, void **input, void **output) {
   seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
   seer_rng rng;
   seer_rng_init(&rng, seed);
@@ -144,10 +169,11 @@ static void check_one(uint64_t seed, uint32_t *kinds) {
     int64_t row = buf->rank > 0 ? buf->dim[buf->rank - 1] : 1;
     for (int64_t p = 0; p < points(buf); p++) {
       int64_t at = p / row * buf->pitch + p % row;
-      double got = seer_dtype_load_f64(buf->dtype, out[k], at), same = seer_dtype_load_f64(buf->dtype, out2[k], at);
+      double got = seer_dtype_load_f64(buf->dtype, out[k], at),
+             same = seer_dtype_load_f64(buf->dtype, out2[k], at);
       if (got != w.value[k][p] || same != got) {
-        fail_msg("seed %lu: $%s[%ld] is %g and %g, must be %g\n%s", (unsigned long)seed, buf->name, (long)p, got, same,
-            w.value[k][p], text);
+        fail_msg("seed %lu: $%s[%ld] is %g and %g, must be %g\n%s", (unsigned long)seed, buf->name,
+            (long)p, got, same, w.value[k][p], text);
       }
     }
   }
@@ -182,7 +208,8 @@ static void the_grammar_is_covered(void **state) {
     seer_arena_destroy(arena);
   }
   for (uint32_t k = 0; k < SEER_DAG_RANDOM_KIND_COUNT; k++) {
-    if (count[k] < 20) fail_msg("%s only %u times", seer_dag_random_kind_name((seer_dag_random_kind)k), count[k]);
+    if (count[k] < 20)
+      fail_msg("%s only %u times", seer_dag_random_kind_name((seer_dag_random_kind)k), count[k]);
   }
   for (uint32_t k = 1; k <= 6; k++) assert_true(n_by_stages[k] >= 20);
   assert_true(n_prime > n_other);
@@ -210,7 +237,8 @@ static void failures_shrink(void **state) {
     seer_dag *dag = seer_dag_random_build(&recipe, arena, NULL);
     int64_t most = 0;
     for (uint32_t k = 0; k < dag->buf[0].rank; k++) most = seer_max_i64(most, dag->buf[0].dim[k]);
-    if (most > 1) fail_msg("seed %lu shrank to\n%s", (unsigned long)seed, seer_dag_print(dag, arena));
+    if (most > 1)
+      fail_msg("seed %lu shrank to\n%s", (unsigned long)seed, seer_dag_print(dag, arena));
     seer_arena_destroy(arena);
   }
   assert_true(n > 5);
@@ -227,8 +255,10 @@ static void the_same_recipe_gives_the_same_dag(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(random_dags_hold_what_they_promise), cmocka_unit_test(the_grammar_is_covered),
-      cmocka_unit_test(failures_shrink), cmocka_unit_test(the_same_recipe_gives_the_same_dag),
+      cmocka_unit_test(random_dags_hold_what_they_promise),
+      cmocka_unit_test(the_grammar_is_covered),
+      cmocka_unit_test(failures_shrink),
+      cmocka_unit_test(the_same_recipe_gives_the_same_dag),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

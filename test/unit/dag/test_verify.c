@@ -1,7 +1,8 @@
 // Verify accepts what is right and names what is wrong: each planted fault must be caught.
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
+
 #include <cmocka.h>
 #include <string.h>
 
@@ -24,11 +25,13 @@ static void refuses(seer_arena *arena, const char *text, const char *why) {
   seer_status status = verify_text(arena, text);
   if (!status) fail_msg("accepted\n%s", text);
   assert_int_equal(seer_status_code(status), SEER_CODE_INVALID);
-  if (!strstr(seer_status_message(status), why)) fail_msg("'%s' lacks '%s'", seer_status_message(status), why);
+  if (!strstr(seer_status_message(status), why))
+    fail_msg("'%s' lacks '%s'", seer_status_message(status), why);
   seer_status_free(status);
 }
 
-#define ONE(body) "dag t { input $x f32[5] input $g i64[5] stage s role anchor [i<5, j<4] = " body " output $s }"
+#define ONE(body) \
+  "dag t { input $x f32[5] input $g i64[5] stage s role anchor [i<5, j<4] = " body " output $s }"
 
 static void loads_must_be_in_bounds(void **state) {
   (void)state;
@@ -126,13 +129,15 @@ static void planted_faults_are_caught(void **state) {
   expect_fault(d, "no body");
   d = seer_dag_clone(good, arena);
   for (uint32_t e = 1; e < d->expr.n; e++) {  // y - 1 becomes y - 2: guard off by one
-    if (d->expr.node[e].op == SEER_EXPR_CONST_I && d->expr.node[e].value.i == -1) d->expr.node[e].value.i = -2;
+    if (d->expr.node[e].op == SEER_EXPR_CONST_I && d->expr.node[e].value.i == -1)
+      d->expr.node[e].value.i = -2;
   }
   expect_fault(d, "a guard that is off by one");
   seer_arena_destroy(arena);
 }
 
-// In random DAGs: growing any reduction axis or shrinking any input either is caught or changes no load.
+// In random DAGs: growing any reduction axis or shrinking any input either is caught or changes no
+// load.
 static void shrunk_inputs_are_caught(void **state) {
   (void)state;
   uint32_t n_caught = 0, n_all = 0;
@@ -158,8 +163,10 @@ static void shrunk_inputs_are_caught(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(loads_must_be_in_bounds), cmocka_unit_test(outputs_are_needed),
-      cmocka_unit_test(planted_faults_are_caught), cmocka_unit_test(shrunk_inputs_are_caught),
+      cmocka_unit_test(loads_must_be_in_bounds),
+      cmocka_unit_test(outputs_are_needed),
+      cmocka_unit_test(planted_faults_are_caught),
+      cmocka_unit_test(shrunk_inputs_are_caught),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
