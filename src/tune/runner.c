@@ -99,7 +99,8 @@ static void unload(seer_runner *runner, loaded *l) {
 }
 
 static void call(seer_runner *runner, const loaded *l, const seer_call *c) {
-  seer_pool_run_kernel(runner->pool, l->phase, l->kernel->n_parts, l->kernel->n_phase, c->buffers, l->kernel->n_arg,
+  // The last argument is the thread's scratch, which the pool adds.
+  seer_pool_run_kernel(runner->pool, l->phase, l->kernel->n_parts, l->kernel->n_phase, c->buffers, l->kernel->n_arg - 1,
       runner->scratch, runner->scratch_stride);
 }
 
