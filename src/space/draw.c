@@ -45,10 +45,15 @@ static int64_t draw_divisor(seer_rng *rng, const seer_divisors *divisors, int64_
   return n > 0 ? fit[seer_rng_below(rng, n)] : 1;
 }
 
-int64_t seer_draw_factor(const seer_draw *draw, const seer_divisors *divisors, int64_t extent, int64_t limit) {
+static bool draw_exact(const seer_draw *draw) {
+  return draw->list->space == SEER_SPACE_ANSOR || seer_rng_chance(draw->rng, DIVISOR_SHARE);
+}
+
+// A factor of at most `limit` for `extent`: a divisor, or any that wastes little.
+static int64_t draw_factor(const seer_draw *draw, const seer_divisors *divisors, int64_t extent, int64_t limit,
+    bool is_exact) {
   limit = seer_min_i64(limit, extent);
   if (limit <= 1) return 1;
-  bool is_exact = draw->list->space == SEER_SPACE_ANSOR || seer_rng_chance(draw->rng, DIVISOR_SHARE);
   if (!is_exact) {
     for (int tries = 0; tries < 4; tries++) {
       int64_t factor = 1 + (int64_t)seer_rng_below(draw->rng, (uint64_t)seer_min_i64(limit, FREE_LIMIT));
@@ -116,8 +121,9 @@ void seer_draw_tile(const seer_draw *draw, uint32_t stage) {
   int64_t rows = 1;
   for (uint32_t k = 0; k < n; k++) {
     int64_t left = max_rows / rows, extent = dag->axis[row[k]].extent;
-    int64_t factor = seer_draw_factor(draw, s->divisors[row[k]], extent, left);
-    int64_t other = seer_draw_factor(draw, s->divisors[row[k]], extent, left);
+    bool is_exact = draw_exact(draw);
+    int64_t factor = draw_factor(draw, s->divisors[row[k]], extent, left, is_exact);
+    int64_t other = draw_factor(draw, s->divisors[row[k]], extent, left, is_exact);
     if (other > factor) factor = other;
     set(draw, s->factor[row[k]][level], factor);
     rows *= factor;
@@ -134,15 +140,17 @@ void seer_draw_axis(const seer_draw *draw, uint32_t stage, uint32_t axis) {
   int64_t extent = dag->axis[axis].extent;
   if (axis >= dag->n_space) {
     bool is_whole = extent <= SEER_MAX_FACTOR && seer_rng_chance(draw->rng, WHOLE_REDUCE_SHARE);
-    set(draw, s->factor[axis][1], is_whole ? extent : seer_draw_factor(draw, divisors, extent, SEER_MAX_FACTOR));
+    int64_t factor = is_whole ? extent : draw_factor(draw, divisors, extent, SEER_MAX_FACTOR, draw_exact(draw));
+    set(draw, s->factor[axis][1], factor);
     return;
   }
   uint32_t tile_level = s->role == SEER_ROLE_TILED ? 3 : 1;
   uint16_t tile = s->factor[axis][tile_level];
   int64_t left = tile == SEER_NO_KNOB ? extent : ceil_div(extent, draw->knob[tile] > 0 ? draw->knob[tile] : 1);
+  bool is_exact = draw_exact(draw);  // one coin for the axis: else hardly any schedule would divide everywhere
   for (uint32_t level = tile_level; level-- > 0;) {
     if (s->factor[axis][level] == SEER_NO_KNOB) continue;
-    int64_t factor = seer_draw_factor(draw, divisors, left, SEER_MAX_FACTOR);
+    int64_t factor = draw_factor(draw, divisors, left, SEER_MAX_FACTOR, is_exact);
     set(draw, s->factor[axis][level], factor);
     left = ceil_div(left, factor);
   }

@@ -27,7 +27,5 @@ void seer_draw_axis(const seer_draw *draw, uint32_t stage, uint32_t axis);
 void seer_draw_stage(const seer_draw *draw, uint32_t stage);
 // Numbers of parallel loops, from the extents that the frame of the other knobs has. Corrects frame and knobs.
 void seer_draw_parallel(const seer_draw *draw, seer_frame *frame);
-// A factor of at most `limit` for `extent`: a divisor, or (not in the ansor space) any that wastes little.
-int64_t seer_draw_factor(const seer_draw *draw, const seer_divisors *divisors, int64_t extent, int64_t limit);
 
 #endif

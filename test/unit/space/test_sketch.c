@@ -1,0 +1,235 @@
+// test_sketch.c - which sketches the rules give: signatures word for word, Ansor's counts, knob names; and that the DAGs
+// that cache-write, rfactor and cache-read have rewritten compute what the canonical one does.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "dag/random.h"
+#include "space_nets.h"
+
+static void expect_signatures(const char *net, seer_space_kind space, const char *const *expected, size_t n) {
+  seer_arena *arena = seer_arena_create("test");
+  seer_target target = space_target(4);
+  seer_sketch_list *list = space_sketches(arena, space_parse(arena, space_net_text(net)), &target, space);
+  for (size_t k = 0; k < n && k < list->n; k++) assert_string_equal(list->sketch[k]->signature, expected[k]);
+  assert_int_equal(list->n, n);
+  seer_arena_destroy(arena);
+}
+#define EXPECT(net, space, ...)                                             \
+  do {                                                                      \
+    const char *const expected[] = {__VA_ARGS__};                           \
+    expect_signatures(net, space, expected, SEER_COUNT_OF(expected));       \
+  } while (0)
+
+static void test_golden(void **state) {
+  (void)state;
+  EXPECT("gemm_relu", SEER_SPACE_FULL, "direct/simple(relu)/fuse@2(C)", "direct/simple(relu)/fuse@1(C)",
+      "direct/simple(relu)/cacheread(A)/fuse@2(C)", "direct/simple(relu)/tile(C)",
+      "direct/simple(relu)/cacheread(A)/fuse@1(C)", "direct/simple(relu)/cacheread(A)/tile(C)");
+  EXPECT("conv", SEER_SPACE_FULL, "direct/simple(relu)/inline(bias)/fuse@2(conv)/simple(pad)",
+      "direct/simple(relu)/inline(bias)/fuse@1(conv)/simple(pad)",
+      "direct/simple(relu)/inline(bias)/tile(conv)/simple(pad)");
+  EXPECT("depthwise", SEER_SPACE_FULL, "direct/simple(act)/fuse@2(dw)/simple(pad)",
+      "direct/simple(act)/fuse@1(dw)/simple(pad)", "direct/simple(act)/tile(dw)/simple(pad)");
+  EXPECT("pool", SEER_SPACE_FULL, "direct/simple(max)");
+  EXPECT("softmax_rows", SEER_SPACE_FULL, "direct/simple(out)/lanes(sm)/simple(ex)/lanes(mx)",
+      "direct/simple(out)/lanes(sm)/simple(ex)/simple(mx)", "direct/simple(out)/simple(sm)/simple(ex)/lanes(mx)",
+      "direct/simple(out)/simple(sm)/simple(ex)/simple(mx)");
+  EXPECT("mean", SEER_SPACE_FULL, "direct/simple(mean)/simple(sum)");
+  EXPECT("row_mean", SEER_SPACE_FULL, "direct/simple(mean)/lanes(sum)", "direct/simple(mean)/simple(sum)");
+  EXPECT("bn_relu_conv", SEER_SPACE_FULL, "direct/tile(conv)/simple(act)/inline(scale)",
+      "direct/cachewrite(conv)/fuse@2(conv)/simple(act)/inline(scale)",
+      "direct/cachewrite(conv)/fuse@1(conv)/simple(act)/inline(scale)");
+  EXPECT("bn_relu_conv", SEER_SPACE_ANSOR, "direct/tile(conv)/inline(act)/inline(scale)",
+      "direct/cachewrite(conv)/fuse@2(conv)/inline(act)/inline(scale)",
+      "direct/cachewrite(conv)/fuse@1(conv)/inline(act)/inline(scale)");
+}
+
+static uint32_t count(const char *net, seer_space_kind space) {
+  seer_arena *arena = seer_arena_create("test");
+  seer_target target = space_target(4);
+  uint32_t n = space_sketches(arena, space_parse(arena, space_net_text(net)), &target, space)->n;
+  seer_arena_destroy(arena);
+  return n;
+}
+
+// The counts that Ansor's own tests state, with 4 cores. Winograd is not a DAG that we get (it is a formulation of ours).
+// The matmul of 8x8x512: Ansor's two rfactor sketches and three of tiling, as here.
+static void test_ansor_counts(void **state) {
+  (void)state;
+  assert_int_equal(count("matmul", SEER_SPACE_ANSOR), 3);
+  assert_int_equal(count("matmul_8_8_512", SEER_SPACE_ANSOR), 5);
+  assert_int_equal(count("chained_matmul", SEER_SPACE_ANSOR), 9);
+  assert_int_equal(count("conv_nchw", SEER_SPACE_ANSOR), 3);
+  assert_int_equal(count("pool", SEER_SPACE_ANSOR), 1);
+  assert_int_equal(count("min_rows", SEER_SPACE_ANSOR), 3);
+  assert_int_equal(count("softmax", SEER_SPACE_ANSOR), 9);
+  assert_int_equal(count("scalar_sum", SEER_SPACE_ANSOR), 3);
+}
+
+static bool has_rule(const char *net, const char *rule) {
+  seer_arena *arena = seer_arena_create("test");
+  seer_target target = space_target(2);
+  seer_sketch_list *list = space_sketches(arena, space_parse(arena, space_net_text(net)), &target, SEER_SPACE_FULL);
+  bool found = false;
+  for (uint32_t k = 0; k < list->n; k++) found |= strstr(list->sketch[k]->signature, rule) != NULL;
+  seer_arena_destroy(arena);
+  return found;
+}
+
+static void test_rules_beyond_ansor(void **state) {
+  (void)state;
+  assert_true(has_rule("depthwise_pointwise", "block(dw)"));
+  assert_true(has_rule("attention", "cacheread(k)"));  // K is read transposed
+  assert_false(has_rule("attention", "cacheread(q)"));
+  assert_true(has_rule("attention", "block(s)"));
+  assert_true(has_rule("gemm_relu", "cacheread(A)"));  // rows 3 KiB apart
+  assert_false(has_rule("gemm_relu", "cacheread(B)"));  // weights are packed when compiling
+  assert_true(has_rule("scalar_sum", "chunks(C)"));
+}
+
+static void test_knob_names(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  seer_target target = space_target(2);
+  seer_sketch_list *list = space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
+  static const char *const expected[] = {"pad.x.1", "pad.c.1", "conv.y.1", "conv.x.1", "conv.oc.1", "conv.y.2",
+      "conv.x.2", "conv.oc.2", "conv.y.3", "conv.x.3", "conv.oc.3", "conv.ky.1", "conv.kx.1", "conv.ic.1", "pad.at",
+      "pad.parallel", "conv.unroll", "conv.parallel"};
+  const seer_sketch *fused = list->sketch[0], *plain = list->sketch[2];
+  assert_int_equal(fused->n_knob, SEER_COUNT_OF(expected));
+  for (uint32_t k = 0; k < fused->n_knob; k++) {
+    assert_string_equal(fused->knob[k].name, expected[k]);
+    // Every knob of the fused sketch has its like in the unfused one: schedules carry over.
+    bool found = false;
+    for (uint32_t j = 0; j < plain->n_knob; j++) found |= strcmp(plain->knob[j].name, expected[k]) == 0;
+    assert_true(found);
+  }
+  seer_arena_destroy(arena);
+}
+
+static void test_names_are_unique(void **state) {
+  (void)state;
+  seer_target target = space_target(2);
+  for (size_t i = 0; i < space_nets_count; i++) {
+    seer_arena *arena = seer_arena_create("test");
+    seer_sketch_list *list = space_sketches(arena, space_parse(arena, space_nets[i].text), &target, SEER_SPACE_FULL);
+    for (uint32_t k = 0; k < list->n; k++) {
+      for (uint32_t other = 0; other < k; other++) {
+        assert_string_not_equal(list->sketch[k]->signature, list->sketch[other]->signature);
+      }
+      const seer_sketch *s = list->sketch[k];
+      for (uint32_t a = 0; a < s->n_knob; a++) {
+        for (uint32_t b = 0; b < a; b++) assert_string_not_equal(s->knob[a].name, s->knob[b].name);
+      }
+    }
+    seer_arena_destroy(arena);
+  }
+}
+
+// All sketches' DAGs verify and give the canonical DAG's outputs, whose buffers keep their ids.
+static uint32_t compare_dags(const seer_sketch_list *list, seer_arena *arena, uint64_t seed) {
+  const seer_dag *canonical = list->dag;
+  void *data[SEER_DAG_MAX_BUFFERS] = {NULL};
+  seer_rng rng;
+  seer_rng_init(&rng, seed);
+  seer_dag_eval *expected = seer_dag_eval_create(canonical, arena);
+  for (uint32_t b = 0; b < canonical->n_buf; b++) {
+    if (canonical->buf[b].kind == SEER_BUF_STAGE) continue;
+    data[b] = seer_dag_random_input(canonical, b, &rng, arena);
+    seer_dag_eval_set_input(expected, b, data[b]);
+  }
+  uint32_t n_rewritten = 0;
+  for (uint32_t k = 0; k < list->n; k++) {
+    const seer_dag *dag = list->sketch[k]->dag;
+    if (dag == canonical) continue;
+    n_rewritten++;
+    seer_status status = seer_dag_verify(dag);
+    if (status) fail_msg("%s: %s", list->sketch[k]->signature, seer_status_message(status));
+    seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
+    for (uint32_t b = 0; b < canonical->n_buf; b++) {
+      assert_string_equal(dag->buf[b].name, canonical->buf[b].name);
+      if (data[b]) seer_dag_eval_set_input(eval, b, data[b]);
+    }
+    for (uint32_t b = 0; b < canonical->n_buf; b++) {
+      const seer_dag_buf *buf = &canonical->buf[b];
+      if (!buf->is_output) continue;
+      for (int probe = 0; probe < 20; probe++) {
+        int64_t index[SEER_MAX_RANK];
+        for (uint32_t d = 0; d < buf->rank; d++) index[d] = seer_rng_range(&rng, 0, buf->dim[d] - 1);
+        double want = seer_dag_eval_at(expected, b, index), got = seer_dag_eval_at(eval, b, index);
+        bool is_close = fabs(want - got) <= 1e-5 * fabs(want) || (isnan(want) && isnan(got));
+        if (!is_close) fail_msg("%s: %s is %g, not %g", list->sketch[k]->signature, buf->name, got, want);
+      }
+    }
+  }
+  return n_rewritten;
+}
+
+static void test_rewritten_dags_are_equal(void **state) {
+  (void)state;
+  static const char *const nets[] = {"row_mean", "min_rows", "scalar_sum", "matmul_8_8_512", "depthwise_pointwise",
+      "attention", "primes", "softmax_rows"};
+  seer_target target = space_target(2);
+  uint32_t n_rewritten = 0;
+  for (size_t i = 0; i < SEER_COUNT_OF(nets); i++) {
+    seer_arena *arena = seer_arena_create("test");
+    seer_dag *dag = space_parse(arena, space_net_text(nets[i]));
+    n_rewritten += compare_dags(space_sketches(arena, dag, &target, SEER_SPACE_FULL), arena, i);
+    seer_arena_destroy(arena);
+  }
+  assert_true(n_rewritten > 50);
+  n_rewritten = 0;
+  for (uint64_t seed = 0; seed < 100; seed++) {
+    seer_arena *arena = seer_arena_create("test");
+    seer_dag_recipe recipe = seer_dag_random_recipe(seed);
+    seer_dag *dag = seer_dag_random_build(&recipe, arena, NULL);
+    n_rewritten += compare_dags(space_sketches(arena, dag, &target, SEER_SPACE_FULL), arena, seed);
+    seer_arena_destroy(arena);
+  }
+  assert_true(n_rewritten > 50);
+}
+
+// 60 reductions in a row: far more knobs than a schedule has; there is a sketch all the same.
+static void test_too_many_knobs(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  seer_dag *dag = seer_dag_create(arena, "long");
+  int64_t dim[3] = {8, 9, 5};
+  uint32_t from = seer_dag_add_input(dag, "x", SEER_BUF_ACTIVATION, SEER_DTYPE_F32, dim, 3, 0);
+  for (int k = 0; k < 60; k++) {
+    seer_dag_axis axis[4] = {{"a", 8, SEER_AXIS_OTHER}, {"b", 9, SEER_AXIS_OTHER}, {"c", 5, SEER_AXIS_OTHER},
+        {"r", 5, SEER_AXIS_OTHER}};
+    uint32_t stage = seer_dag_add_stage(dag, "s", SEER_STAGE_ANCHOR, axis, 3, 1);
+    seer_expr index[3] = {seer_dag_var(dag, stage, 0), seer_dag_var(dag, stage, 1), seer_dag_var(dag, stage, 3)};
+    seer_expr body = seer_dag_load(dag, from, index);
+    from = seer_dag_set_body(dag, stage, SEER_COMBINE_MAX, &body, 1);
+  }
+  seer_dag_mark_output(dag, from, 0);
+  seer_dag_finish(dag);
+  seer_target target = space_target(2);
+  seer_sketch_list *list = space_sketches(arena, dag, &target, SEER_SPACE_FULL);
+  assert_int_equal(list->n, 1);
+  assert_true(list->sketch[0]->n_knob <= SEER_SCHEDULE_MAX_KNOBS && list->sketch[0]->n_knob > 100);
+  seer_schedule schedule;
+  seer_schedule_default(list, 0, &schedule);
+  assert_int_equal(seer_schedule_check(list, &schedule), SEER_REJECT_NONE);
+  seer_arena_destroy(arena);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_golden),
+      cmocka_unit_test(test_ansor_counts),
+      cmocka_unit_test(test_rules_beyond_ansor),
+      cmocka_unit_test(test_knob_names),
+      cmocka_unit_test(test_names_are_unique),
+      cmocka_unit_test(test_rewritten_dags_are_equal),
+      cmocka_unit_test(test_too_many_knobs),
+  };
+  return cmocka_run_group_tests_name("space/sketch", tests, NULL, NULL);
+}
