@@ -203,6 +203,21 @@ static bool prove_with_expr(
       prove_replaced(p, x, k, &with, facts_used);
 }
 
+// Largest or smallest value of a sum of variables by their static ranges; false if it has other atoms.
+static bool range_end(const seer_prover *p, const seer_linear *x, bool is_high, int64_t *out_end) {
+  int64_t end = x->constant;
+  for (uint32_t t = 0; t < x->n; t++) {
+    const seer_expr_node *atom = seer_expr_at(&p->loop->expr, x->term[t].atom);
+    if (atom->op != SEER_EXPR_VAR || p->depth[atom->ref] == 0) return false;
+    const seer_loop_var *var = &p->loop->var[atom->ref];
+    int64_t coef = x->term[t].coef, step;
+    if (__builtin_mul_overflow((coef > 0) == is_high ? var->high : var->low, coef, &step)) return false;
+    if (__builtin_add_overflow(end, step, &end)) return false;
+  }
+  *out_end = end;
+  return true;
+}
+
 // floor(e / c): the part of e that c divides comes out exactly; the rest is bounded by its inequality.
 static bool prove_division(
     seer_prover *p, const seer_linear *x, uint32_t k, seer_expr e, int64_t c, uint32_t facts_used) {
@@ -234,6 +249,13 @@ static bool prove_division(
     if (!seer_linear_add(&exact, &rest, coef > 0 ? 1 : -1) || !seer_linear_add(&exact, &y, c))
       return false;
     return prove(p, &exact, facts_used);
+  }
+  // By the ends of r's range: exact where r's variables are independent of the rest (a group's channels).
+  int64_t end;
+  if (range_end(p, &rest, coef > 0, &end)) {
+    seer_linear by_range = whole;
+    by_range.constant += seer_floor_div(end, c);
+    if (prove_replaced(p, x, k, &by_range, facts_used)) return true;
   }
   // k * floor(r / c) <= k * r / c for k > 0, and <= k * (r - c + 1) / c for k < 0; the whole form times c.
   y = (seer_linear){.constant = 0};
@@ -377,6 +399,27 @@ static bool is_hidden(const seer_prover *p, const seer_linear *x, uint32_t k) {
   return false;
 }
 
+// A variable whose bound speaks of an atom of x goes first, while that atom is whole.
+static bool prove_by_tied_bound(seer_prover *p, const seer_linear *x, uint32_t facts_used) {
+  const seer_expr_pool *pool = &p->loop->expr;
+  for (uint32_t k = 0; k < x->n; k++) {
+    const seer_expr_node *atom = seer_expr_at(pool, x->term[k].atom);
+    if (atom->op != SEER_EXPR_VAR || x->term[k].coef < 0 || p->depth[atom->ref] == 0) continue;
+    const seer_loop_node *def = &p->loop->node[p->def[atom->ref]];
+    if (def->kind != SEER_NODE_FOR || def->bound.i == 0) continue;
+    for (uint32_t t = 0; t < x->n; t++) {
+      if (seer_expr_at(pool, x->term[t].atom)->op == SEER_EXPR_VAR) continue;
+      if (!contains(p, def->bound, x->term[t].atom)) continue;
+      seer_linear last;
+      if (!seer_linear_from(pool, def->bound, &last)) break;
+      last.constant--;
+      if (prove_replaced(p, x, k, &last, facts_used)) return true;
+      break;
+    }
+  }
+  return false;
+}
+
 static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used) {
   if (x->n == 0) return x->constant <= 0;
   if (p->steps_left == 0) return false;
@@ -394,11 +437,15 @@ static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used) {
     bool up = x->term[k].coef > 0;
     bool is_cases = atom->op == SEER_EXPR_SELECT || (atom->op == SEER_EXPR_MAX && up) ||
         (atom->op == SEER_EXPR_MIN && !up);
-    if (is_cases && !is_hidden(p, x, k)) return prove_atom(p, x, k, facts_used);
+    if (is_cases && !is_hidden(p, x, k)) {
+      return prove_by_tied_bound(p, x, facts_used) || prove_atom(p, x, k, facts_used);
+    }
     if (atom->op != SEER_EXPR_VAR) other = k;
     if (atom->op == SEER_EXPR_VAR && p->depth[atom->ref] == 0) return false;
   }
-  if (other != UINT32_MAX) return prove_atom(p, x, other, facts_used);
+  if (other != UINT32_MAX) {
+    return prove_by_tied_bound(p, x, facts_used) || prove_atom(p, x, other, facts_used);
+  }
   return prove_without_fact(p, x, facts_used) || prove_by_fact(p, x, facts_used, false);
 }
 
