@@ -87,9 +87,7 @@ def randomise(model, seed=1):
     last = kept[-1]
     if last.op_type == "Softmax":
         kept.pop()
-        kept_output = graph.output[0]
-        kept_output.name = last.input[0]
-        kept_output.type.tensor_type.ClearField("shape")
+        graph.output[0].name = last.input[0]  # of the same shape
     used = {name for node in kept for name in node.input}
     initial = [i for i in graph.initializer if i.name in used]
     inputs = [i for i in graph.input if i.name in used]  # constants that are listed as inputs stay so
