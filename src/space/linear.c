@@ -211,7 +211,8 @@ static bool range_end(const seer_prover *p, const seer_linear *x, bool is_high, 
     if (atom->op != SEER_EXPR_VAR || p->depth[atom->ref] == 0) return false;
     const seer_loop_var *var = &p->loop->var[atom->ref];
     int64_t coef = x->term[t].coef, step;
-    if (__builtin_mul_overflow((coef > 0) == is_high ? var->high : var->low, coef, &step)) return false;
+    if (__builtin_mul_overflow((coef > 0) == is_high ? var->high : var->low, coef, &step))
+      return false;
     if (__builtin_add_overflow(end, step, &end)) return false;
   }
   *out_end = end;
@@ -353,7 +354,8 @@ static bool prove_without_fact(seer_prover *p, const seer_linear *x, uint32_t fa
 }
 
 // x = m * fact + rest, fact <= 0, m > 0: the rest must be <= 0. `is_quick`: only where the rest is a constant.
-static bool prove_by_fact(seer_prover *p, const seer_linear *x, uint32_t facts_used, bool is_quick) {
+static bool prove_by_fact(
+    seer_prover *p, const seer_linear *x, uint32_t facts_used, bool is_quick) {
   for (uint32_t f = 0; f < p->n_fact; f++) {
     if (facts_used >> f & 1) continue;
     const seer_linear *fact = &p->fact[f];

@@ -16,13 +16,24 @@ typedef struct {
 
 static seer_scalar eval(machine *m, seer_expr e);
 
+// An I64 expression: most of the work of an interpreter of loops is indices.
+static int64_t eval_index(machine *m, seer_expr e) {
+  const seer_expr_node *node = seer_expr_at(&m->loop->expr, e);
+  if (node->op == SEER_EXPR_CONST_I) return node->value.i;
+  if (node->op == SEER_EXPR_VAR) return m->var[node->ref];
+  bool is_plain = node->op == SEER_EXPR_ADD || node->op == SEER_EXPR_MUL;
+  if (!is_plain) return eval(m, e).i;
+  uint64_t a = (uint64_t)eval_index(m, node->arg[0]), b = (uint64_t)eval_index(m, node->arg[1]);
+  return (int64_t)(node->op == SEER_EXPR_ADD ? a + b : a * b);  // wraps
+}
+
 // Flat offset of the indices `index`; false (and a status) when one is out of bounds.
 static bool offset_of(
     machine *m, uint32_t buf, const seer_expr *index, const char *what, int64_t *out) {
   const seer_loop_buf *b = &m->loop->buf[buf];
   int64_t offset = 0;
   for (uint32_t k = 0; k < b->rank; k++) {
-    int64_t at = eval(m, index[k]).i;
+    int64_t at = eval_index(m, index[k]);
     if (at < 0 || at >= b->dim[k]) {
       if (!m->status) {
         m->status = SEER_FAIL(INVALID,
@@ -69,7 +80,20 @@ static seer_scalar eval(machine *m, seer_expr e) {
   }
   if (op == SEER_EXPR_LOAD) return eval_load(m, node);
   if (op == SEER_EXPR_SELECT) return eval(m, eval(m, node->arg[0]).i ? node->arg[1] : node->arg[2]);
+  if (node->dtype == SEER_DTYPE_I64 && (op == SEER_EXPR_ADD || op == SEER_EXPR_MUL)) {
+    v.i = eval_index(m, e);
+    return v;
+  }
   seer_dtype arg_dtype = (seer_dtype)seer_expr_at(pool, node->arg[0])->dtype;
+  if (arg_dtype == SEER_DTYPE_I64 && (op == SEER_EXPR_LT || op == SEER_EXPR_GE)) {
+    bool is_less = eval_index(m, node->arg[0]) < eval_index(m, node->arg[1]);
+    v.i = is_less == (op == SEER_EXPR_LT);
+    return v;
+  }
+  if (op == SEER_EXPR_AND && arg_dtype == SEER_DTYPE_BOOL) {
+    v.i = eval(m, node->arg[0]).i && eval(m, node->arg[1]).i;
+    return v;
+  }
   seer_scalar a = eval(m, node->arg[0]), b = v;
   if (seer_expr_arity(op) > 1) b = eval(m, node->arg[1]);
   return seer_scalar_apply(op, (seer_dtype)node->dtype, arg_dtype, a, b, v);

@@ -40,7 +40,7 @@ typedef struct {
   seer_expr
       body[SEER_DAG_MAX_VALUES];  // of `flat`: over this stage's axes, inlined stages substituted
   uint32_t n_load;
-  seer_expr *load;  // the loads in it, of `flat`
+  seer_expr *load;  // loads of stages' values in its bodies, of the DAG
   uint32_t n_open;  // its loops that are open now
   uint32_t
       var[SEER_LOWER_MAX_LOOPS];  // loop variable by loop of the frame; NO_VAR: left out (always 0)
@@ -69,6 +69,7 @@ typedef struct {
   uint32_t
       scope[256];  // loop variables that enclose the place in hand, outermost first (FORs only)
   uint32_t n_for;
+  uint32_t place_at, place_depth;  // the place of the regions that are being decided
   seer_prover prover;
   seer_lower_stage stage[SEER_DAG_MAX_STAGES];
 } seer_lower;

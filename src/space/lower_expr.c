@@ -70,7 +70,9 @@ typedef struct {
 
 static void note_load(void *user, seer_expr e) {
   load_list *list = user;
-  if (seer_expr_at(&list->lower->flat, e)->op != SEER_EXPR_LOAD) return;
+  const seer_dag *dag = list->lower->dag;
+  const seer_expr_node *node = seer_expr_at(&dag->expr, e);
+  if (node->op != SEER_EXPR_LOAD || dag->buf[node->ref].kind != SEER_BUF_STAGE) return;
   seer_lower_stage *stage = list->stage;
   for (uint32_t k = 0; k < stage->n_load; k++) {
     if (stage->load[k].i == e.i) return;
@@ -85,11 +87,12 @@ void seer_lower_flatten(seer_lower *lower) {
   seer_expr *var_map = SEER_NEW_ARRAY(lower->scratch, seer_expr, dag->n_var + 1);
   for (uint32_t s = 0; s < dag->n_stage; s++) {
     seer_place place = lower->frame->stage[s].place;
-    if (place != SEER_PLACE_ROOT && place != SEER_PLACE_AT) continue;
+    if (place == SEER_PLACE_CONST || place == SEER_PLACE_NONE) continue;
     load_list list = {.lower = lower, .stage = &lower->stage[s]};
     for (uint32_t v = 0; v < dag->stage[s].n_values; v++) {
+      seer_expr_visit(&dag->expr, dag->stage[s].body[v], note_load, &list);
+      if (place == SEER_PLACE_INLINE) continue;
       lower->stage[s].body[v] = flat_copy(lower, dag->stage[s].body[v], var_map, (seer_expr){0});
-      seer_expr_visit(&lower->flat, lower->stage[s].body[v], note_load, &list);
     }
   }
 }

@@ -10,11 +10,13 @@
 static seer_expr_pool *pool_of(seer_lower *lower) { return &lower->loop->expr; }
 
 static bool start_form(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear *out);
+static bool inline_start(seer_lower *lower, uint32_t stage, uint32_t axis, seer_linear *out);
 
 bool seer_lower_axis(seer_lower *lower, uint32_t stage, uint32_t axis, seer_linear *out) {
   const seer_frame_stage *frame = &lower->frame->stage[stage];
   const seer_lower_stage *state = &lower->stage[stage];
   *out = (seer_linear){.constant = 0};
+  if (frame->place == SEER_PLACE_INLINE) return inline_start(lower, stage, axis, out);
   bool is_region = frame->place == SEER_PLACE_AT && axis < lower->dag->stage[stage].n_space;
   if (is_region && state->has_start) {
     if (!seer_linear_from(pool_of(lower), state->start[axis], out)) return false;
@@ -40,31 +42,33 @@ static int64_t axis_span(const seer_lower *lower, uint32_t stage, uint32_t axis)
   return seer_min_i64(span, lower->dag->stage[stage].axis[axis].extent - 1);
 }
 
-// Its region starts somewhere inside this place: where is not decided yet.
+// Its region starts somewhere inside this place: where is not decided yet, or, inlined, never will be.
 static bool is_unstarted(const seer_lower *lower, uint32_t stage, uint32_t axis) {
-  return lower->frame->stage[stage].place == SEER_PLACE_AT && axis < lower->dag->stage[stage].n_space &&
-      !lower->stage[stage].has_start;
+  seer_place place = lower->frame->stage[stage].place;
+  bool is_region = place == SEER_PLACE_AT && !lower->stage[stage].has_start;
+  return (is_region || place == SEER_PLACE_INLINE) && axis < lower->dag->stage[stage].n_space;
 }
 
 // The interval of an index's part that is no axis (a division, a load) of stage `reader`.
-static bool atom_range(seer_lower *lower, uint32_t reader, seer_expr atom, int64_t *from, int64_t *to) {
+static bool atom_range(
+    seer_lower *lower, uint32_t reader, seer_expr atom, int64_t *from, int64_t *to) {
   const seer_dag_stage *stage = &lower->dag->stage[reader];
   int64_t *low = SEER_NEW_ARRAY(lower->scratch, int64_t, lower->dag->n_var + 1);
   int64_t *high = SEER_NEW_ARRAY(lower->scratch, int64_t, lower->dag->n_var + 1);
   for (uint32_t k = 0; k < (uint32_t)stage->n_space + stage->n_reduce; k++) {
     high[stage->var0 + k] = stage->axis[k].extent - 1;
   }
-  return seer_expr_range(&lower->flat, atom, low, high, from, to);
+  return seer_expr_range(&lower->dag->expr, atom, low, high, from, to);
 }
 
-// The least value of index `e` (of the flat body of `reader`) at this place.
+// The least value of index `e` (in a body of `reader`) at this place.
 static bool least_index(seer_lower *lower, uint32_t reader, seer_expr e, seer_linear *out) {
   const seer_dag_stage *stage = &lower->dag->stage[reader];
   seer_linear form;
-  if (!seer_linear_from(&lower->flat, e, &form)) return false;
+  if (!seer_linear_from(&lower->dag->expr, e, &form)) return false;
   *out = (seer_linear){.constant = form.constant};
   for (uint32_t t = 0; t < form.n; t++) {
-    const seer_expr_node *node = seer_expr_at(&lower->flat, form.term[t].atom);
+    const seer_expr_node *node = seer_expr_at(&lower->dag->expr, form.term[t].atom);
     int64_t coef = form.term[t].coef;
     if (node->op != SEER_EXPR_VAR) {
       int64_t from, to;
@@ -96,10 +100,10 @@ static bool raw_start(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear 
   for (uint32_t reader = p + 1; reader < lower->dag->n_stage; reader++) {
     for (uint32_t k = 0; k < lower->stage[reader].n_load; k++) {
       seer_expr load = lower->stage[reader].load[k];
-      const seer_dag_buf *buf = &lower->dag->buf[seer_expr_at(&lower->flat, load)->ref];
+      const seer_dag_buf *buf = &lower->dag->buf[seer_expr_at(&lower->dag->expr, load)->ref];
       if (buf->kind != SEER_BUF_STAGE || buf->stage != p) continue;
       seer_linear mine;
-      if (!least_index(lower, reader, seer_expr_index(&lower->flat, load, axis), &mine))
+      if (!least_index(lower, reader, seer_expr_index(&lower->dag->expr, load, axis), &mine))
         return false;
       if (!has_any) {
         *out = mine;
@@ -114,6 +118,15 @@ static bool raw_start(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear 
     }
   }
   return has_any;
+}
+
+// The least index of an inlined stage that this place asks for; the whole axis counts from 0, as in the frame.
+static bool inline_start(seer_lower *lower, uint32_t stage, uint32_t axis, seer_linear *out) {
+  int64_t length[SEER_DAG_MAX_AXES];
+  *out = (seer_linear){.constant = 0};
+  seer_frame_region(lower->frame, stage, lower->place_at, lower->place_depth, length);
+  if (length[axis] >= lower->dag->stage[stage].axis[axis].extent) return true;
+  return raw_start(lower, stage, axis, out);
 }
 
 // x <= 0 at this place?
@@ -172,7 +185,8 @@ static bool greatest_axis(seer_lower *lower, uint32_t stage, uint32_t axis, boun
   out->n = 1;
   if (!seer_lower_axis(lower, stage, axis, &out->form[0])) return false;
   out->form[0].constant += axis_span(lower, stage, axis);
-  bool is_region = lower->frame->stage[stage].place == SEER_PLACE_AT && axis < lower->dag->stage[stage].n_space;
+  bool is_region =
+      lower->frame->stage[stage].place == SEER_PLACE_AT && axis < lower->dag->stage[stage].n_space;
   if (!is_region) {
     out->form[out->n++] = (seer_linear){.constant = extent - 1};
     return true;
@@ -184,15 +198,15 @@ static bool greatest_axis(seer_lower *lower, uint32_t stage, uint32_t axis, boun
   return true;
 }
 
-// What index `e` of the flat body of `reader` is at most, at this place.
+// What index `e` in a body of `reader` is at most, at this place.
 static bool greatest_index(seer_lower *lower, uint32_t reader, seer_expr e, bounds *out) {
   const seer_dag_stage *stage = &lower->dag->stage[reader];
   seer_linear form;
-  if (!seer_linear_from(&lower->flat, e, &form)) return false;
+  if (!seer_linear_from(&lower->dag->expr, e, &form)) return false;
   out->n = 1;
   out->form[0] = (seer_linear){.constant = form.constant};
   for (uint32_t t = 0; t < form.n; t++) {
-    const seer_expr_node *node = seer_expr_at(&lower->flat, form.term[t].atom);
+    const seer_expr_node *node = seer_expr_at(&lower->dag->expr, form.term[t].atom);
     int64_t coef = form.term[t].coef;
     bounds *term = SEER_NEW(lower->scratch, bounds), before = *out;
     term->n = 1;
@@ -220,7 +234,8 @@ static bool greatest_index(seer_lower *lower, uint32_t reader, seer_expr e, boun
 static seer_expr least_of(seer_lower *lower, const bounds *b) {
   seer_expr least = seer_linear_emit(pool_of(lower), &b->form[0]);
   for (uint32_t k = 1; k < b->n; k++) {
-    least = seer_expr_binary(pool_of(lower), SEER_EXPR_MIN, least, seer_linear_emit(pool_of(lower), &b->form[k]));
+    least = seer_expr_binary(
+        pool_of(lower), SEER_EXPR_MIN, least, seer_linear_emit(pool_of(lower), &b->form[k]));
   }
   return least;
 }
@@ -228,7 +243,8 @@ static seer_expr least_of(seer_lower *lower, const bounds *b) {
 static bool same_bounds(const bounds *a, const bounds *b) {
   if (a->n != b->n) return false;
   for (uint32_t k = 0; k < a->n; k++) {
-    if (a->form[k].constant != b->form[k].constant || !same_atoms(&a->form[k], &b->form[k])) return false;
+    if (a->form[k].constant != b->form[k].constant || !same_atoms(&a->form[k], &b->form[k]))
+      return false;
   }
   return true;
 }
@@ -240,11 +256,14 @@ static bool greatest_needed(seer_lower *lower, uint32_t p, uint32_t axis, bounds
   for (uint32_t reader = p + 1; reader < lower->dag->n_stage; reader++) {
     for (uint32_t k = 0; k < lower->stage[reader].n_load; k++) {
       seer_expr load = lower->stage[reader].load[k];
-      const seer_dag_buf *buf = &lower->dag->buf[seer_expr_at(&lower->flat, load)->ref];
+      const seer_dag_buf *buf = &lower->dag->buf[seer_expr_at(&lower->dag->expr, load)->ref];
       if (buf->kind != SEER_BUF_STAGE || buf->stage != p) continue;
-      if (!greatest_index(lower, reader, seer_expr_index(&lower->flat, load, axis), has_any ? mine : out)) return false;
+      if (!greatest_index(
+              lower, reader, seer_expr_index(&lower->dag->expr, load, axis), has_any ? mine : out))
+        return false;
       if (has_any && !same_bounds(out, mine)) {
-        seer_expr greatest = seer_expr_binary(pool_of(lower), SEER_EXPR_MAX, least_of(lower, out), least_of(lower, mine));
+        seer_expr greatest = seer_expr_binary(
+            pool_of(lower), SEER_EXPR_MAX, least_of(lower, out), least_of(lower, mine));
         out->n = 1;
         if (!seer_linear_from(pool_of(lower), greatest, &out->form[0])) return false;
       }
@@ -254,7 +273,8 @@ static bool greatest_needed(seer_lower *lower, uint32_t p, uint32_t axis, bounds
   return has_any;
 }
 
-static void add_end(seer_lower *lower, seer_lower_stage *state, uint32_t axis, const seer_linear *end) {
+static void add_end(
+    seer_lower *lower, seer_lower_stage *state, uint32_t axis, const seer_linear *end) {
   // An end that another is never behind adds nothing.
   for (uint32_t k = 0; k < state->n_end[axis]; k++) {
     seer_linear less;
@@ -265,9 +285,11 @@ static void add_end(seer_lower *lower, seer_lower_stage *state, uint32_t axis, c
   state->end[axis][state->n_end[axis]++] = seer_linear_emit(pool_of(lower), end);
 }
 
-static void add_ends(seer_lower *lower, uint32_t p, uint32_t axis, const seer_linear *start, bool is_cut) {
+static void add_ends(
+    seer_lower *lower, uint32_t p, uint32_t axis, const seer_linear *start, bool is_cut) {
   seer_lower_stage *state = &lower->stage[p];
-  int64_t extent = lower->dag->stage[p].axis[axis].extent, length = lower->frame->stage[p].region[axis];
+  int64_t extent = lower->dag->stage[p].axis[axis].extent,
+          length = lower->frame->stage[p].region[axis];
   seer_linear own = *start;
   own.constant += length;
   state->n_end[axis] = 0;
@@ -291,6 +313,8 @@ static bool is_let_of(const seer_lower *lower, uint32_t var, seer_expr value) {
 seer_status seer_lower_start(seer_lower *lower, uint32_t p, seer_lower_block *block) {
   const seer_dag_stage *stage = &lower->dag->stage[p];
   seer_lower_stage *state = &lower->stage[p];
+  lower->place_at = lower->frame->stage[p].at;
+  lower->place_depth = lower->frame->stage[p].depth;
   for (uint32_t axis = 0; axis < stage->n_space; axis++) {
     seer_linear start;
     bool is_cut;
@@ -327,7 +351,8 @@ seer_status seer_lower_start(seer_lower *lower, uint32_t p, seer_lower_block *bl
       value = seer_expr_var(pool_of(lower), let.var);
     }
     state->start[axis] = value;
-    SEER_ASSERT(seer_linear_from(pool_of(lower), value, &start), "stage %s: its start has too many terms", stage->name);
+    SEER_ASSERT(seer_linear_from(pool_of(lower), value, &start),
+        "stage %s: its start has too many terms", stage->name);
     add_ends(lower, p, axis, &start, is_cut);
   }
   state->has_start = true;
