@@ -1,0 +1,93 @@
+# compile, info, run, bench, verify on the built-in mlp: files, answers, errors, byte-identical repeats.
+# SEER_TEST: timeout=120
+. "$(dirname "$0")/lib.sh"
+
+expect_status 0 "$FAMILYSEER" compile mlp -o a -O1
+for f in model.so model.h model.json weights.bin; do [ -s "a/$f" ] || fail "a/$f is missing"; done
+[ "$(ls -A a | wc -l)" = 4 ] || fail "something else was left in a: $(ls -A a)"
+
+# The same input gives the same bytes, in another folder and on another day.
+sleep 1.1
+expect_status 0 "$FAMILYSEER" compile mlp -o deep/er/b -O1
+for f in model.so model.h model.json weights.bin; do cmp "a/$f" "deep/er/b/$f" || fail "$f differs"; done
+strings -a a/model.so | grep -qF "$WORK" && fail "model.so holds a path"
+strings -a a/model.so | grep -qF "$SOURCE" && fail "model.so holds a path of the sources"
+
+# Exactly one symbol out, only libc in.
+nm -D --defined-only a/model.so > symbols
+[ "$(awk '{print $3}' symbols)" = seer_model_v1 ] || { cat symbols; fail "exports"; }
+[ "$(readelf -d a/model.so | grep -c NEEDED)" = 1 ] || fail "needs more than libc"
+readelf -d a/model.so | grep NEEDED | grep -q libc || fail "does not name libc"
+
+expect_status 0 "$FAMILYSEER" info a/model.so
+expect_text stdout "input f32[1,784]"
+expect_text stdout "output f32[1,10]"
+expect_status 0 "$FAMILYSEER" info a --json
+expect_text stdout '"cpu_features"'
+expect_status 0 "$FAMILYSEER" info mlp
+expect_text stdout "Gemm"
+
+# Outputs as files; -O0 and -O1, 1 and 2 threads agree; a wrong expectation is status 1.
+expect_status 0 "$FAMILYSEER" run a/model.so --seed 5 -o y --threads 1
+[ -s y/output.npy ] || fail "y/output.npy is missing"
+expect_status 0 "$FAMILYSEER" compile mlp -o c -O0
+expect_status 0 "$FAMILYSEER" run c --seed 5 --threads 2 --expect output=y/output.npy --rtol 1e-5
+expect_text stdout "ok"
+expect_status 1 "$FAMILYSEER" run a --seed 6 --expect output=y/output.npy
+expect_text stdout "DIFFERS"
+expect_status 0 "$FAMILYSEER" run a --fill ones --json
+expect_text stdout '"argmax"'
+expect_status 0 "$FAMILYSEER" verify a/model.so mlp
+expect_text stdout "ok"
+
+# Every thread count gives the same bytes.
+expect_status 0 "$FAMILYSEER" run a --seed 5 -o y3 --threads 3
+cmp y/output.npy y3/output.npy || fail "threads change the answer"
+
+expect_status 0 "$FAMILYSEER" bench a --duration 50ms --iterations 5 --json
+for key in min_ms median_ms mean_ms p90_ms p95_ms p99_ms stddev_ms '"n"' threads; do expect_text stdout "$key"; done
+expect_status 0 "$FAMILYSEER" bench a --duration 50ms --profile --threads 1
+expect_text stdout "GFLOP/s"
+expect_text stdout "fc1"
+expect_status 0 "$FAMILYSEER" bench a --compare c --duration 50ms
+expect_text stdout "ratio"
+
+# What is wrong is said.
+expect_status 1 "$FAMILYSEER" run a -i nope=y/output.npy
+expect_text stderr "it has 'input'"
+expect_status 1 "$FAMILYSEER" run a -i input=y/output.npy
+expect_text stderr "must be 1x784 of f32"
+expect_status 2 "$FAMILYSEER" run a -i input
+expect_status 1 "$FAMILYSEER" run a -i input=missing.npy
+expect_status 1 "$FAMILYSEER" run missing.so
+expect_status 1 "$FAMILYSEER" run y/output.npy
+expect_status 2 "$FAMILYSEER" compile mlp
+expect_status 1 "$FAMILYSEER" compile no_such_network -o d
+[ ! -e d ] || fail "d was made"
+cp -r a e
+printf 'x' | dd of=e/weights.bin bs=1 seek=5000 conv=notrunc 2> /dev/null
+expect_status 0 "$FAMILYSEER" info e
+expect_status 1 "$FAMILYSEER" info e --verify 1
+expect_text stderr "damaged"
+truncate -s 1000 e/weights.bin
+expect_status 1 "$FAMILYSEER" run e
+expect_text stderr "cut short"
+cp c/weights.bin e/weights.bin
+rm e/weights.bin
+expect_status 1 "$FAMILYSEER" run e
+expect_text stderr "weights.bin"
+
+# The header compiles as C and C++, the example runs.
+if command -v cc > /dev/null && [ -f "${TEST_BUILD_DIR:-}/libseer_runtime.a" ]; then
+  printf '#include "model.h"\nint main(void){return MLP_INPUT_INPUT_ELEMS == 784 ? 0 : 1;}\n' > t.c
+  cc -Wall -Wextra -Werror -I"$SOURCE/include" -Ia t.c -o t && ./t || fail "model.h"
+  cc -O1 -I"$SOURCE/include" "$SOURCE/examples/app.c" "$TEST_BUILD_DIR/libseer_runtime.a" -ldl -lpthread -lm -o app
+  expect_status 0 ./app a/model.so
+  expect_text stdout "'output' begins with"
+  # A program that links the model itself.
+  printf '#include "model.h"\n#include <stdio.h>\nint main(void){puts(seer_model_v1()->abi_version==1?"linked":"");return 0;}\n' > u.c
+  cc -I"$SOURCE/include" -Ia u.c a/model.so -Wl,-rpath,"$WORK/a" -o u
+  expect_status 0 ./u
+  expect_text stdout "linked"
+fi
+echo passed
