@@ -32,7 +32,7 @@ static seer_status read_conv(
         " and output channels %" PRId64,
         out->group, out->channels, out->out_channels);
   }
-  if (w->dim[1] * out->group != out->channels) {
+  if (w->dim[1] != out->channels / out->group) {
     return SEER_FAIL(INVALID,
         "weights are %s, dimension 1 must be channels / group = %" PRId64 " / %" PRId64,
         seer_op_shape_text(w, arena), out->channels, out->group);

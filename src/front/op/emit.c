@@ -9,6 +9,8 @@
 #include "front/op.h"
 #include "front/op/util.h"
 
+#define MAX_TEMPS 4  // helper stages of one operator: Softmax has 3
+
 void seer_emit_init(seer_emit *emit, const seer_graph *graph, seer_dag *dag, seer_arena *arena) {
   *emit =
       (seer_emit){.graph = graph, .dag = dag, .arena = arena, .default_role = SEER_STAGE_EPILOGUE};
@@ -312,11 +314,17 @@ seer_status seer_emit_node(seer_emit *emit, const seer_node *node) {
       }
     }
   }
-  // Concat reads around empty inputs, folded inputs are not read at all
+  // An operator adds its operands, its outputs and a few helper stages.
+  if (emit->dag->n_buf + node->n_in + node->n_out + MAX_TEMPS > SEER_DAG_MAX_BUFFERS ||
+      emit->dag->n_stage + node->n_out + MAX_TEMPS > SEER_DAG_MAX_STAGES) {
+    return SEER_FAIL(
+        UNSUPPORTED, "%u inputs and %u outputs are too many for one task", node->n_in, node->n_out);
+  }
+  // A buffer has elements. Concat reads around empty inputs; parameters (axes, pads) are not read.
   for (uint32_t k = 0; k < node->n_in; k++) {
     const seer_value *value = node->in[k].i ? seer_graph_value(emit->graph, node->in[k]) : NULL;
-    if (!value || value->constant || node->op->n_in_max == SEER_OP_ANY || seer_op_elems(value) > 0)
-      continue;
+    if (!value || node->op->n_in_max == SEER_OP_ANY || seer_op_elems(value) > 0) continue;
+    if (value->constant && k > 0) continue;
     return SEER_FAIL(UNSUPPORTED, "input '%s' has no elements", value->name);
   }
   if (node->op->emit) return node->op->emit(emit, node);

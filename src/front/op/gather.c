@@ -227,6 +227,7 @@ static seer_status read_block(const seer_graph *graph, const seer_node *node, se
     return SEER_FAIL(
         INVALID, "attribute 'blocksize' is %" PRId64 ", must be at least 1", *out_block);
   }
+  if ((*out_x)->dim[1] > INT32_MAX) return SEER_FAIL(UNSUPPORTED, "more than 2^31 channels");
   return SEER_OK;
 }
 

@@ -98,6 +98,9 @@ static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
     reduce[n_reduce++] = (seer_dag_axis){NULL, x->dim[d], SEER_AXIS_OTHER};
     count *= x->dim[d];
   }
+  if (out->rank + n_reduce > SEER_DAG_MAX_AXES) {
+    return SEER_FAIL(UNSUPPORTED, "%u dimensions, %u of them reduced", x->rank, n_reduce);
+  }
   bool has_epilogue = n_reduce > 0 && (k == REDUCE_MEAN || k == REDUCE_L2);
   seer_expr at[SEER_MAX_RANK], var[SEER_MAX_RANK], index[SEER_MAX_RANK];
   uint32_t stage;

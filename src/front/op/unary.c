@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "dag/scalar.h"
 #include "front/op/util.h"
 
 typedef seer_expr (*map_fn)(seer_emit *emit, const seer_node *node, seer_dtype dtype, seer_expr x);
@@ -297,8 +298,7 @@ static seer_status fold_cast(
       if (seer_dtype_is_float(dtype) || dtype == SEER_DTYPE_BOOL) {
         seer_dtype_store_f64(dtype, to, i, x);
       } else {
-        if (!(fabs(x) < 9.2e18)) x = x > 0 ? 9.2e18 : x < 0 ? -9.2e18 : 0;
-        seer_dtype_store_i64(dtype, to, i, (int64_t)x);
+        seer_dtype_store_i64(dtype, to, i, seer_scalar_saturate(dtype, x));
       }
     } else {
       int64_t x = seer_dtype_load_i64(in->dtype, in->data, i);

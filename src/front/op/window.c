@@ -5,6 +5,9 @@
 
 #include "front/op/util.h"
 
+// No network pads by more; without a limit a damaged file would ask for a padded copy of any size.
+enum { MAX_PAD = 65535 };
+
 static seer_status read_list(const seer_node *node, const char *name, uint32_t n, int64_t low,
     int64_t otherwise, int64_t *out) {
   const seer_attr *attr = seer_node_attr_ints(node, name);
@@ -59,6 +62,11 @@ seer_status seer_op_window_read(const seer_node *node, const int64_t *kernel, co
       int64_t total = seer_max_i64(0, (out - 1) * w.stride[d] + span - in[d]);
       w.pad_begin[d] = is_upper ? total / 2 : total - total / 2;
       w.pad_end[d] = total - w.pad_begin[d];
+    }
+    if (w.pad_begin[d] > MAX_PAD || w.pad_end[d] > MAX_PAD) {
+      return SEER_FAIL(INVALID,
+          "attribute 'pads' has %" PRId64 " and %" PRId64 " for spatial dimension %u, at most %d",
+          w.pad_begin[d], w.pad_end[d], d, MAX_PAD);
     }
     int64_t room = in[d] + w.pad_begin[d] + w.pad_end[d] - span;
     if (room < 0) {

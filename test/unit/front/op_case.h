@@ -32,8 +32,8 @@ typedef struct {
   const char *op;
   int32_t opset;
   uint32_t n_in, n_attr, n_out;
-  seer_val in[16], out[8];
-  tensor x[16];  // inputs
+  seer_val in[160], out[8];
+  tensor x[160];  // inputs
   seer_attr attr[16];
   seer_node *node;  // after case_infer
   tensor y[8];  // outputs, after case_run
@@ -63,8 +63,13 @@ void case_expect_error(op_case *c, const char *part);
 // Infers, emits and interprets, every value of rank 3 or more once in ONNX order and once with
 // dimension 1 innermost; both must agree. y[k] holds the outputs. Also verifies the DAG.
 void case_run(op_case *c);
+// Both halves of case_run, for tests that expect failures.
+seer_status case_try_infer(op_case *c);
+seer_status case_try_run(op_case *c);
 // The entry's own fold (constant inputs) into y.
 void case_fold(op_case *c);
+// Inference works, emission fails: the error's text must contain `part`.
+void case_expect_emit_error(op_case *c, const char *part);
 void expect_dims(const tensor *t, uint32_t rank, const int64_t *dim);
 // y[k] against `expected` (row-major), with the entry's tolerances.
 void expect_values(const op_case *c, uint32_t k, const double *expected);

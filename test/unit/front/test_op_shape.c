@@ -275,6 +275,39 @@ static void test_concat_split(void **state) {
   case_close(c);
 }
 
+// What a task cannot hold is refused, not asserted.
+static void test_limits(void **state) {
+  (void)state;
+  op_case *c = case_open("Concat", 13);
+  for (int k = 0; k < 150; k++) case_in(c, SEER_DTYPE_F32, DIMS(1, 2));
+  case_i(c, "axis", 0);
+  case_expect_emit_error(c, "150 inputs and 1 outputs are too many for one task");
+  case_close(c);
+  c = case_open("ReduceSum", 11);
+  case_in(c, SEER_DTYPE_F32, DIMS(1, 2, 1, 1, 1, 1, 1, 1, 2, 1, 1, 2));
+  case_expect_emit_error(c, "12 dimensions, 12 of them reduced");
+  case_close(c);
+  c = case_open("Identity", 13);
+  case_in(c, SEER_DTYPE_F32, DIMS(2, 0));
+  case_expect_emit_error(c, "has no elements");
+  case_close(c);
+  c = case_open("Shape", 13);
+  case_in(c, SEER_DTYPE_F32, DIMS(2, 3));
+  case_expect_emit_error(c, "can only be folded away");
+  case_close(c);
+  c = case_open("Expand", 13);
+  case_in(c, SEER_DTYPE_F32, DIMS(1, 1));
+  ints_in(c, DIMS(1 << 30, 1 << 30));
+  case_expect_error(c, "more than 2^48 elements");
+  case_close(c);
+  c = case_open("Conv", 13);  // nothing to divide by the largest group
+  case_in(c, SEER_DTYPE_F32, DIMS(1, 0, 5, 5));
+  case_in(c, SEER_DTYPE_F32, DIMS(0, 7, 3, 3));
+  case_i(c, "group", INT64_MAX);
+  case_expect_error(c, "must be channels / group");
+  case_close(c);
+}
+
 static void test_slice(void **state) {
   (void)state;
   static const struct {
@@ -492,6 +525,7 @@ int main(void) {
       cmocka_unit_test(test_gather),
       cmocka_unit_test(test_expand_tile),
       cmocka_unit_test(test_blocks),
+      cmocka_unit_test(test_limits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
