@@ -51,6 +51,9 @@ struct seer_measurer {
   uint32_t n_builder;
   child builder[MAX_BUILDERS], runner;
   int lock_fd;
+  seer_map *kept;   // hash of (task, schedule) -> index: what checks and comparisons built, most often the default
+  size_t n_kept, cap_kept;
+  built *kept_builds;
   seer_map *twins;  // hash of (task, object) -> index of first result
   size_t n_twin, cap_twin;
   seer_measure_result *twin;
@@ -311,14 +314,54 @@ static seer_status local_measure(seer_measurer *m, const seer_measure_request *r
 }
 
 // ---- checking and comparing
+static uint64_t kept_key(const seer_measure_request *request) {
+  return seer_hash_u64(seer_schedule_hash(&request->schedule), request->task + 1);
+}
+
+// A kernel that outlives the batch.
+static void keep(seer_measurer *m, uint64_t key, built *build) {
+  seer_kernel *kernel = seer_arena_memdup(m->arena, build->kernel, sizeof(*kernel));
+  kernel->symbol = seer_arena_strdup(m->arena, kernel->symbol);
+  kernel->object = seer_arena_memdup(m->arena, kernel->object, kernel->n_object_bytes);
+  for (uint32_t a = 0; a < kernel->n_arg; a++) {
+    const seer_pack *pack = kernel->arg[a].pack;
+    if (pack) kernel->arg[a].pack = seer_arena_memdup(m->arena, pack, sizeof(*pack));
+  }
+  build->kernel = kernel;
+  m->kept_builds = SEER_GROW(m->arena, built, m->kept_builds, m->n_kept, &m->cap_kept);
+  seer_map_set(m->kept, key, m->n_kept);
+  m->kept_builds[m->n_kept++] = *build;
+}
+
 static seer_status build_pair(seer_measurer *m, const seer_measure_request *request, const seer_schedule *other,
     built out_builds[2], seer_measure_result out_results[2]) {
   seer_arena_reset(m->batch);
-  seer_measure_request pair[2] = {*request, *request};
+  seer_measure_request pair[2] = {*request, *request}, missing[2];
+  uint32_t n_missing = 0, at[2] = {0, 0};
   pair[1].schedule = *other;
   memset(out_builds, 0, 2 * sizeof(*out_builds));
   memset(out_results, 0, 2 * sizeof(*out_results));
-  return build_all(m, pair, 2, out_builds, out_results);
+  for (uint32_t i = 0; i < 2; i++) {
+    uint64_t index;
+    if (seer_map_get(m->kept, kept_key(&pair[i]), &index)) {
+      out_builds[i] = m->kept_builds[index];
+    } else {
+      at[n_missing] = i;
+      missing[n_missing++] = pair[i];
+    }
+  }
+  if (n_missing == 0) return SEER_OK;
+  built builds[2];
+  seer_measure_result results[2];
+  memset(builds, 0, sizeof builds);
+  memset(results, 0, sizeof results);
+  SEER_TRY(build_all(m, missing, n_missing, builds, results));
+  for (uint32_t i = 0; i < n_missing; i++) {
+    if (builds[i].is_built) keep(m, kept_key(&missing[i]), &builds[i]);
+    out_builds[at[i]] = builds[i];
+    out_results[at[i]] = results[i];
+  }
+  return SEER_OK;
 }
 
 static seer_status local_check(seer_measurer *m, const seer_measure_request *request, seer_measured_class *out_class,
@@ -419,6 +462,7 @@ static seer_status local_open(const seer_context *context, const seer_target *ta
   m->batch = seer_arena_create("measure batch");
   m->by_id = seer_map_create(m->arena);
   m->twins = seer_map_create(m->arena);
+  m->kept = seer_map_create(m->arena);
   m->lock_fd = -1;
   m->target_text = seer_target_print(target, m->arena);
   m->build_timeout_s = seer_context_f64(context, SEER_OPT_BUILD_TIMEOUT);
