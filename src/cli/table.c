@@ -13,6 +13,7 @@ extern const seer_command seer_command_devices;
 extern const seer_command seer_command_tune;
 extern const seer_command seer_command_records;
 extern const seer_command seer_command_worker;
+extern const seer_command seer_command_models;
 extern const seer_command seer_command_list;
 
 const seer_command *const seer_command_table[] = {
@@ -24,6 +25,7 @@ const seer_command *const seer_command_table[] = {
     &seer_command_info,
     &seer_command_tasks,
     &seer_command_devices,
+    &seer_command_models,
     &seer_command_list,
     &seer_command_records,
     &seer_command_worker,
