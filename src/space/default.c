@@ -142,6 +142,12 @@ static void fill_simple(const maker *m, uint32_t stage) {
   bool accumulates = s->n_reduce > 0;
   int64_t vectors = seer_min_i64(seer_ceil_div(extent, lanes), 4);
   while (vectors > 1 && used_share(extent, vectors * lanes) < 0.9) vectors--;
+  int64_t fixed_rows = 1, registers = (int64_t)m->list->target->n_vector_registers;  // a transform's index axes
+  for (uint32_t l = sketch->first_tile_loop; l < sketch->n_loop; l++) {
+    const seer_sketch_loop *loop = &sketch->loop[l];
+    if (loop->knob == SEER_NO_KNOB && loop->axis < s->n_space) fixed_rows *= s->axis[loop->axis].extent;
+  }
+  while (vectors > 1 && (fixed_rows + 1) * vectors >= registers) vectors--;
   set(m, stage, v, 1, vectors * lanes);
   for (uint32_t a = v; a-- > 0;) {
     if (s->axis[a].extent == 1) continue;

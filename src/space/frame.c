@@ -446,12 +446,14 @@ int64_t seer_frame_local_bytes(const seer_frame *frame) {
 
 seer_frame_tile seer_frame_register_tile(const seer_frame *frame, uint32_t stage) {
   const seer_frame_stage *s = &frame->stage[stage];
-  seer_frame_tile tile = {1, 1};
+  seer_frame_tile tile = {1, 1, 1};
   for (uint32_t l = s->n_loop; l-- > 0 && s->loop[l].is_tile;) {
     const seer_frame_loop *loop = &s->loop[l];
     if (loop->is_vector) {
       int64_t lanes = frame->sketch->stage[stage].vector_lanes;
       tile.vectors = (loop->extent + lanes - 1) / lanes;
+    } else if (loop->is_reduce) {
+      tile.steps *= loop->extent;
     } else {
       tile.rows *= loop->extent;
     }

@@ -70,6 +70,7 @@ void seer_frame_region_start(const seer_frame *frame, uint32_t producer_stage, u
 int64_t seer_frame_local_bytes(const seer_frame *frame);
 typedef struct {
   int64_t rows, vectors;  // rows * vectors registers hold the tile; vectors = 1 without a vector loop
+  int64_t steps;          // unrolled reduction steps (a transform's); else 1
 } seer_frame_tile;
 seer_frame_tile seer_frame_register_tile(const seer_frame *frame, uint32_t stage);
 int64_t seer_frame_parts(const seer_frame *frame, uint32_t stage);  // product of its parallel loops

@@ -14,6 +14,8 @@ typedef enum {
   SEER_PLAN_BLOCK   // fixed at the block loops of stage `block`
 } seer_plan_place;
 
+#define SEER_PLAN_SMALL 8  // extent of an index axis of a transform: F(6x6, 3x3) has 8
+
 typedef struct {
   bool is_decided;
   seer_sketch_role role;
@@ -22,6 +24,7 @@ typedef struct {
   bool has_block;        // its outermost loops are block loops, in which others are computed
   bool is_rewritten;     // made by cache-write or rfactor: not again
   bool is_read_cached;   // one of its operands is packed
+  bool unrolls_small;    // its reductions and small index axes are part of the tile
   uint8_t partner, fuse_level, block;
   const char *prefix;    // of knob names
 } seer_plan_stage;

@@ -10,6 +10,7 @@
 // buffers stay within an L2 cache; a fully unrolled tile of more vectors than this only costs code and compile time.
 #define MAX_LOCAL_BYTES (1 << 20)
 #define MAX_TILE_VECTORS 64
+#define MAX_TRANSFORM_STEPS 256  // vectors times unrolled reduction steps
 #define MAX_PARTS 65535
 
 void seer_schedule_normalise(const seer_sketch_list *list, seer_schedule *schedule) {
@@ -35,6 +36,7 @@ seer_reject seer_frame_check(const seer_sketch_list *list, const seer_frame *fra
     bool accumulates = frame->sketch->stage[stage].role == SEER_ROLE_TILED ||
         frame->sketch->dag->stage[stage].n_reduce > 0;
     if (tile.rows * tile.vectors > MAX_TILE_VECTORS) return SEER_REJECT_UNROLL;
+    if (tile.steps > 1 && tile.rows * tile.vectors * tile.steps > MAX_TRANSFORM_STEPS) return SEER_REJECT_UNROLL;
     bool fits = tile.rows * tile.vectors + tile.vectors + 1 <= list->target->n_vector_registers;
     if (accumulates && !fits) return SEER_REJECT_REGISTERS;
     if (s->n_parallel > 0 && seer_frame_parts(frame, stage) > MAX_PARTS) return SEER_REJECT_TOO_MANY_PARTS;

@@ -2,6 +2,7 @@
 //   TILED    S0.. S1.. R0.. S2.. R1.. S3..        (all axes of one level adjacent, in the DAG's order)
 //   FOLLOW   S0.. [S1..] | T0.. T1..              its tiled stage: the rest (rule/fuse.c)
 //   SIMPLE   a.. u0 v0 | R.. | u1 v1              v the last axis, u the one before it
+//            a.. v0 | R.. small.. v1              a transform: reductions and small index axes are unrolled
 // Block loops B.. come before these in a stage that others are computed in (S0 where there are S0 and S1). Axes of extent 1
 // have no loops.
 #include <string.h>
@@ -102,6 +103,7 @@ static void add_block(builder *b, uint32_t stage, uint32_t n, const uint8_t *axi
   const seer_plan_stage *plan = &b->plan->stage[stage];
   bool has_two_levels = plan->role == SEER_ROLE_TILED ||
       (plan->role == SEER_ROLE_FOLLOW && b->plan->stage[plan->partner].fuse_level == 2);
+  b->sketch->stage[stage].block_depth = (uint8_t)n;
   if (!plan->has_block || has_two_levels) return;
   uint32_t owner = plan->role == SEER_ROLE_FOLLOW ? plan->partner : stage;
   for (uint32_t k = 0; k < n; k++) {
@@ -158,18 +160,43 @@ static void build_tiled(builder *b, uint32_t stage) {
   mine->vector_axis = n > 0 ? space[n - 1] : 0;
 }
 
+// The index axes of a transform that are unrolled: from the last one on, as many as leave registers for vectors.
+static uint32_t take_small(const seer_dag_stage *s, uint8_t *space, uint32_t *n, uint8_t *out_small) {
+  uint8_t kept[SEER_DAG_MAX_AXES];
+  uint32_t n_kept = 0, n_small = 0;
+  int64_t product = 1;
+  for (uint32_t k = *n; k-- > 0;) {
+    const seer_dag_axis *axis = &s->axis[space[k]];
+    bool is_small = k + 1 < *n && axis->role == SEER_AXIS_OTHER && product * axis->extent <= SEER_PLAN_SMALL;
+    if (is_small) product *= axis->extent;
+    if (is_small) {
+      out_small[n_small++] = space[k];
+    } else {
+      kept[n_kept++] = space[k];
+    }
+  }
+  for (uint32_t k = 0; k < n_kept; k++) space[k] = kept[n_kept - 1 - k];
+  *n = n_kept;
+  return n_small;
+}
+
 static void build_simple(builder *b, uint32_t stage, bool is_cut) {
   const seer_dag_stage *s = &b->plan->dag->stage[stage];
   seer_sketch_stage *mine = &b->sketch->stage[stage];
-  uint8_t space[SEER_DAG_MAX_AXES], reduce[SEER_DAG_MAX_AXES];
+  uint8_t space[SEER_DAG_MAX_AXES], reduce[SEER_DAG_MAX_AXES], small[SEER_DAG_MAX_AXES];
   uint16_t outer[SEER_DAG_MAX_AXES];
-  uint32_t n = list_axes(s, false, space), n_reduce = list_axes(s, true, reduce);
-  uint32_t n_split = is_cut ? 0 : n < 2 ? n : 2;
+  uint32_t n = list_axes(s, false, space), n_reduce = list_axes(s, true, reduce), n_small = 0;
+  bool unrolls = b->plan->stage[stage].unrolls_small && n > 0;
+  if (unrolls) n_small = take_small(s, space, &n, small);
+  uint32_t n_split = n < 2 ? n : unrolls ? 1 : 2;
+  if (is_cut) n_split = 0;
   add_block(b, stage, n, space, outer);
   add_level(b, stage, n, space, outer, NULL);
   mine->max_parallel = mine->n_loop;
+  if (unrolls) mine->first_tile_loop = mine->n_loop;
   add_level(b, stage, n_reduce, reduce, NULL, NULL);
-  mine->first_tile_loop = mine->n_loop;
+  if (!unrolls) mine->first_tile_loop = mine->n_loop;
+  for (uint32_t k = n_small; k-- > 0;) add_loop(b, stage, small[k], SEER_NO_KNOB, SEER_NO_KNOB);
   for (uint32_t k = n - n_split; k < n; k++) {
     uint16_t knob = add_factor(b, stage, space[k], 1);
     mark_tile(b, knob, k + 1 == n);
@@ -256,9 +283,8 @@ static void build_locations(builder *b, const uint64_t *postdominators, uint32_t
     }
   }
   if (plan->place == SEER_PLAN_BLOCK) {
-    uint8_t axes[SEER_DAG_MAX_AXES];
-    uint8_t n_block = (uint8_t)list_axes(&b->plan->dag->stage[plan->block], false, axes);
-    if (n_block > 0) s->location[s->n_location++] = (seer_location){.at = plan->block, .depth = n_block};
+    uint8_t depth = b->sketch->stage[plan->block].block_depth;
+    if (depth > 0) s->location[s->n_location++] = (seer_location){.at = plan->block, .depth = depth};
   }
   s->location[s->n_location++] = (seer_location){.is_root = true};
 }

@@ -78,6 +78,7 @@ typedef struct {
   uint8_t vector_axis;         // the axis of the VECTOR loop
   uint16_t vector_lanes;       // elements of a full vector of its values
   uint8_t max_parallel;        // leading loops that may be parallel
+  uint8_t block_depth;         // leading loops in which blocks of other stages are computed
   uint16_t factor[SEER_DAG_MAX_AXES][4];             // knob of (axis, level as in its name); SEER_NO_KNOB
   const struct seer_divisors *divisors[SEER_DAG_MAX_AXES];  // draw.h; of the axis's extent, NULL where it is 1
   const char *prefix;          // of its knobs' names: the stage's own, also after cache-write or rfactor renamed it

@@ -10,6 +10,7 @@
 
 #include "dag/random.h"
 #include "space_nets.h"
+#include "support/loop_check.h"
 
 static void expect_signatures(const char *net, seer_space_kind space, const char *const *expected, size_t n) {
   seer_arena *arena = seer_arena_create("test");
@@ -194,6 +195,51 @@ static void test_rewritten_dags_are_equal(void **state) {
   assert_true(n_rewritten > 50);
 }
 
+// A transform in the manner of Winograd's: V[e] = sum over r of B[e, r] * x[.. + r], B an expression of the indices. Its
+// index axes are unrolled into the tile; the loops compute what the DAG says, random schedules too.
+static void test_transform(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test"), *scratch = seer_arena_create("scratch");
+  seer_dag *dag = space_parse(arena,
+      "dag transform {\n"
+      "  input $x f32[18, 21]\n"
+      "  weight $w f32[4, 21, 5]\n"
+      "  stage v role transform_in [e<4, t:x<8, c:in_channel<21] sum[r<4] ="
+      " select(r == e, 1.0, select((r + e == 2) & (e != 1), -1.0, 0.0)) * $x[t * 2 + r, c]\n"
+      "  stage m role anchor [e<4, t:x<8, o:out_channel<5] sum[c:in_channel<21] = $v[e, t, c] * $w[e, c, o]\n"
+      "  stage y role transform_out [t:x<8, p<2, o:out_channel<5] sum[e<4] ="
+      " select(e == p, 1.0, select(e == p + 2, -1.0, 0.0)) * $m[e, t, o]\n"
+      "  output $y\n"
+      "}\n");
+  seer_target target = space_target(2);
+  seer_sketch_list *list = space_sketches(arena, dag, &target, SEER_SPACE_FULL);
+  assert_string_equal(list->sketch[0]->signature, "direct/constindex(y)/tile(m)/constindex(v)");
+  const seer_sketch_stage *v = &list->sketch[0]->stage[0];
+  assert_int_equal(v->n_loop, 5);  // t c | r e c
+  assert_int_equal(v->first_tile_loop, 2);
+  bool has_block = false;
+  loop_expect *expect = loop_expect_make(list, 1, arena);
+  seer_rng rng;
+  seer_rng_init(&rng, 1);
+  for (uint32_t k = 0; k < list->n; k++) {
+    has_block |= strstr(list->sketch[k]->signature, "block(m)") != NULL;
+    for (uint64_t n = 0; n < 10; n++) {
+      seer_schedule s;
+      if (n == 0) {
+        seer_schedule_default(list, k, &s);
+      } else if (seer_schedule_sample(list, k, &rng, &s) != SEER_REJECT_NONE) {
+        continue;
+      }
+      const char *wrong = loop_check(expect, &s, SEER_LOWER_FAULT_NONE, n, scratch, NULL);
+      if (wrong) fail_msg("%s\n%s", wrong, seer_schedule_print(list, &s, arena));
+      seer_arena_reset(scratch);
+    }
+  }
+  assert_true(has_block);
+  seer_arena_destroy(scratch);
+  seer_arena_destroy(arena);
+}
+
 // 60 reductions in a row: far more knobs than a schedule has; there is a sketch all the same.
 static void test_too_many_knobs(void **state) {
   (void)state;
@@ -229,6 +275,7 @@ int main(void) {
       cmocka_unit_test(test_knob_names),
       cmocka_unit_test(test_names_are_unique),
       cmocka_unit_test(test_rewritten_dags_are_equal),
+      cmocka_unit_test(test_transform),
       cmocka_unit_test(test_too_many_knobs),
   };
   return cmocka_run_group_tests_name("space/sketch", tests, NULL, NULL);
