@@ -158,6 +158,13 @@ static seer_status fix_inputs(seer_graph *graph, const char *input_shapes, seer_
 
 // ---- types
 
+// Sizes that operators may add and multiply without overflow; no machine holds more.
+static bool is_sane(const seer_value *value) {
+  int64_t n = value->has_shape ? seer_dims_elems(value->dim, value->rank) : -1, n_bytes;
+  if (value->dtype == SEER_DTYPE_NONE || n < 0) return false;
+  return !__builtin_mul_overflow(n, (int64_t)seer_dtype_bytes(value->dtype), &n_bytes) && n_bytes <= INT64_C(1) << 50;
+}
+
 static seer_status infer_node(seer_graph *graph, uint32_t k, seer_arena *scratch) {
   seer_node *node = &graph->node[k];
   seer_value *out = SEER_NEW_ARRAY(scratch, seer_value, node->n_out + 1);
@@ -169,9 +176,7 @@ static seer_status infer_node(seer_graph *graph, uint32_t k, seer_arena *scratch
   for (uint32_t i = 0; i < node->n_out; i++) {
     if (node->out[i].i == 0) continue;
     seer_value *value = seer_graph_value(graph, node->out[i]);
-    int64_t n = seer_dims_elems(out[i].dim, out[i].rank), n_bytes;
-    if (out[i].dtype == SEER_DTYPE_NONE || !out[i].has_shape || n < 0 ||
-        __builtin_mul_overflow(n, (int64_t)seer_dtype_bytes(out[i].dtype), &n_bytes) || n_bytes > INT64_C(1) << 50) {
+    if (!is_sane(&out[i])) {
       return SEER_FAIL(INVALID, "output %u (%s) would be %s", i, value->name, seer_value_type_text(&out[i], scratch));
     }
     value->dtype = out[i].dtype;
@@ -198,6 +203,16 @@ static const char *operands_text(const seer_graph *graph, const seer_node *node,
   return text.data;
 }
 
+static seer_status check_inputs(const seer_graph *graph, seer_arena *scratch) {
+  for (uint32_t k = 0; k < graph->n_input; k++) {
+    const seer_value *value = seer_graph_value(graph, graph->input[k]);
+    if (!is_sane(value)) {
+      return SEER_FAIL(INVALID, "input '%s' is too large: %s", value->name, seer_value_type_text(value, scratch));
+    }
+  }
+  return SEER_OK;
+}
+
 static seer_status resolve_node(seer_graph *graph, uint32_t k, seer_arena *scratch) {
   SEER_TRY(check_operands(&graph->node[k]));
   SEER_TRY(infer_node(graph, k, scratch));
@@ -209,6 +224,7 @@ static seer_status resolve(seer_graph *graph, const char *input_shapes, seer_are
   seer_pass_remove_dead(graph);
   SEER_TRY(look_up_operators(graph, scratch));
   SEER_TRY(fix_inputs(graph, input_shapes, scratch, out_notice));
+  SEER_TRY(check_inputs(graph, scratch));
   for (uint32_t k = 1; k < graph->n_node; k++) {
     if (graph->node[k].is_dead) continue;
     seer_arena_mark mark = seer_arena_save(scratch);

@@ -7,7 +7,7 @@
 
 #include "front/pass/pass.h"
 
-static const int64_t max_elems = INT64_C(1) << 31;
+static const int64_t max_elems = INT64_C(1) << 28;  // 1 GiB of f32; VGG's largest weight is 411 MiB
 static const double max_ops = 3e8;
 
 static bool can_fold(const seer_graph *graph, const seer_node *node) {
