@@ -1,0 +1,174 @@
+// Cost models: they rank what they have seen, a family with few samples leans on the base, files carry over.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/os.h"
+#include "base/rng.h"
+#include "learn/bank.h"
+
+#define N_COLUMNS seer_feature_count
+
+static void ok(seer_status status) {
+  if (status) fail_msg("%s", seer_status_message(status));
+}
+
+// A made-up machine: seconds depend on three columns; family 1's tasks like the third one the other way round.
+static double seconds_of(const float *row, uint32_t family) {
+  double x = (double)row[3], y = (double)row[7], z = (double)row[11];
+  return 1e-4 * (1 + 0.2 * x + (family ? 0.3 * z : 0.3 * (8 - z)) + 0.05 * y);
+}
+
+static void make_row(seer_rng *rng, float *row) {
+  for (size_t c = 0; c < N_COLUMNS; c++) row[c] = (float)(8 * seer_rng_f64(rng));
+}
+
+static void feed(seer_bank *bank, seer_rng *rng, uint32_t task, uint32_t family, uint32_t n) {
+  float row[SEER_FEATURE_MAX];
+  for (uint32_t i = 0; i < n; i++) {
+    make_row(rng, row);
+    seer_sample sample = {.task = task, .n_row = 1, .rows = row, .seconds = seconds_of(row, family)};
+    ok(seer_bank_add(bank, &sample, 1));
+  }
+}
+
+// Share of pairs of fresh candidates that are put in the right order.
+static double pair_accuracy(seer_bank *bank, seer_rng *rng, uint32_t task, uint32_t family) {
+  enum { N = 80 };
+  float *rows = malloc(N * N_COLUMNS * sizeof(float)), scores[N];
+  uint32_t n_rows[N], right = 0, total = 0;
+  for (uint32_t i = 0; i < N; i++) {
+    make_row(rng, rows + i * N_COLUMNS);
+    n_rows[i] = 1;
+  }
+  ok(seer_bank_predict(bank, task, rows, n_rows, N, scores));
+  for (uint32_t i = 0; i < N; i++) {
+    for (uint32_t j = 0; j < i; j++) {
+      bool is_faster = seconds_of(rows + i * N_COLUMNS, family) < seconds_of(rows + j * N_COLUMNS, family);
+      right += is_faster == (scores[i] > scores[j]);
+      total++;
+    }
+  }
+  free(rows);
+  return (double)right / total;
+}
+
+static seer_bank *make_bank(bool has_base) {
+  static const uint32_t family_of[] = {0, 0, 1};
+  const seer_cost_desc *model;
+  ok(seer_cost_find("xgboost", &model));
+  seer_bank_options options = {.n_family = 2, .n_task = 3, .family_of = family_of, .has_base = has_base,
+      .model = model, .seed = 3, .warm_up = 32};
+  seer_bank *bank;
+  ok(seer_bank_create(&options, &bank));
+  return bank;
+}
+
+static void test_families_learn_what_differs(void **state) {
+  (void)state;
+  for (int has_base = 0; has_base < 2; has_base++) {
+    seer_bank *bank = make_bank(has_base);
+    seer_rng rng;
+    seer_rng_init(&rng, 1);
+    assert_false(seer_bank_is_trained(bank, 0));
+    feed(bank, &rng, 0, 0, 200);
+    feed(bank, &rng, 2, 1, 200);
+    ok(seer_bank_train(bank, 0));
+    ok(seer_bank_train(bank, 1));
+    assert_true(seer_bank_is_trained(bank, 0));
+    assert_true(pair_accuracy(bank, &rng, 0, 0) > 0.8);
+    assert_true(pair_accuracy(bank, &rng, 2, 1) > 0.8);
+    // The planted fault: judged by the other family's truth, the model must look bad.
+    assert_true(pair_accuracy(bank, &rng, 0, 1) < 0.75);
+    seer_bank_destroy(bank);
+  }
+}
+
+static void test_a_small_family_leans_on_the_base(void **state) {
+  (void)state;
+  seer_bank *bank = make_bank(true);
+  seer_rng rng;
+  seer_rng_init(&rng, 2);
+  feed(bank, &rng, 0, 0, 300);
+  feed(bank, &rng, 2, 0, 8);  // the same machine, hardly seen
+  ok(seer_bank_train(bank, 1));
+  assert_true(pair_accuracy(bank, &rng, 2, 0) > 0.8);
+  seer_bank_destroy(bank);
+}
+
+static void test_failures_are_learnt_as_bad(void **state) {
+  (void)state;
+  seer_bank *bank = make_bank(true);
+  seer_rng rng;
+  seer_rng_init(&rng, 4);
+  float row[SEER_FEATURE_MAX];
+  for (uint32_t i = 0; i < 300; i++) {
+    make_row(&rng, row);
+    bool fails = row[20] > 4;
+    seer_sample sample = {.task = 0, .n_row = 1, .rows = row, .seconds = fails ? 0 : 1e-4};
+    ok(seer_bank_add(bank, &sample, 1));
+  }
+  ok(seer_bank_train(bank, 0));
+  float both[2 * SEER_FEATURE_MAX], scores[2];
+  uint32_t n_rows[2] = {1, 1};
+  make_row(&rng, both);
+  memcpy(both + N_COLUMNS, both, N_COLUMNS * sizeof(float));
+  both[20] = 1;
+  both[N_COLUMNS + 20] = 7;
+  ok(seer_bank_predict(bank, 0, both, n_rows, 2, scores));
+  assert_true(scores[0] > scores[1] + 0.3F);
+  seer_bank_destroy(bank);
+}
+
+static void test_files_carry_over_and_bad_ones_are_refused(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  const char *folder;
+  ok(seer_os_temp_dir("seer-test", arena, &folder));
+  const char *path = seer_os_path_join(arena, folder, "bank");
+  seer_bank *bank = make_bank(true), *other = make_bank(true);
+  seer_rng rng;
+  seer_rng_init(&rng, 5);
+  feed(bank, &rng, 0, 0, 150);
+  feed(bank, &rng, 2, 1, 150);
+  ok(seer_bank_train(bank, 0));
+  ok(seer_bank_save(bank, path));
+  ok(seer_bank_load(other, path));
+  assert_true(seer_bank_is_trained(other, 2));
+  float row[SEER_FEATURE_MAX], a, b;
+  uint32_t one = 1;
+  make_row(&rng, row);
+  ok(seer_bank_predict(bank, 2, row, &one, 1, &a));
+  ok(seer_bank_predict(other, 2, row, &one, 1, &b));
+  assert_true(a == b);
+  char *data;
+  size_t n_bytes;
+  ok(seer_os_read_file(path, arena, (size_t)1 << 24, &data, &n_bytes));
+  for (size_t cut = 0; cut < n_bytes; cut += n_bytes / 17 + 1) {
+    ok(seer_os_write_file(path, data, cut));
+    seer_status status = seer_bank_load(other, path);
+    assert_non_null(status);
+    seer_status_free(status);
+  }
+  data[8] ^= 1;  // another version of the features
+  ok(seer_os_write_file(path, data, n_bytes));
+  seer_status status = seer_bank_load(other, path);
+  assert_non_null(status);
+  assert_int_equal(seer_status_code(status), SEER_CODE_INVALID);
+  seer_status_free(status);
+  seer_bank_destroy(bank);
+  seer_bank_destroy(other);
+  ok(seer_os_remove_tree(folder));
+  seer_arena_destroy(arena);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_families_learn_what_differs),
+      cmocka_unit_test(test_a_small_family_leans_on_the_base), cmocka_unit_test(test_failures_are_learnt_as_bad),
+      cmocka_unit_test(test_files_carry_over_and_bad_ones_are_refused)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

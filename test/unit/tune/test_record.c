@@ -1,0 +1,185 @@
+// Records: what goes in comes out; states, best, export and import; hostile lines and files are refused.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/os.h"
+#include "tune/record.h"
+
+static void ok(seer_status status) {
+  if (status) fail_msg("%s", seer_status_message(status));
+}
+
+typedef struct {
+  seer_context *context;
+  seer_arena *arena;
+  const char *folder;
+  seer_records *records;
+  seer_dag *dag;
+  int64_t target, workload, session;
+} world;
+
+static seer_dag *gemm(seer_arena *arena, int64_t m) {
+  seer_dag *dag = seer_dag_create(arena, "gemm");
+  int64_t a_dim[] = {m, 32}, b_dim[] = {32, 64};
+  uint32_t a = seer_dag_add_input(dag, "a", SEER_BUF_ACTIVATION, SEER_DTYPE_F32, a_dim, 2, 0);
+  uint32_t b = seer_dag_add_input(dag, "b", SEER_BUF_WEIGHT, SEER_DTYPE_F32, b_dim, 2, 0);
+  seer_dag_axis axes[] = {{"m", m, SEER_AXIS_M}, {"n", 64, SEER_AXIS_N}, {"k", 32, SEER_AXIS_K}};
+  uint32_t s = seer_dag_add_stage(dag, "c", SEER_STAGE_ANCHOR, axes, 2, 1);
+  seer_expr am[] = {seer_dag_var(dag, s, 0), seer_dag_var(dag, s, 2)};
+  seer_expr bn[] = {seer_dag_var(dag, s, 2), seer_dag_var(dag, s, 1)};
+  seer_expr body = seer_expr_binary(&dag->expr, SEER_EXPR_MUL, seer_dag_load(dag, a, am), seer_dag_load(dag, b, bn));
+  seer_dag_mark_output(dag, seer_dag_set_body(dag, s, SEER_COMBINE_SUM, &body, 1), 0);
+  seer_dag_finish(dag);
+  return dag;
+}
+
+static void open_world(world *w) {
+  ok(seer_context_create(&w->context));
+  ok(seer_context_find_target(w->context));
+  w->arena = seer_arena_create("test");
+  ok(seer_os_temp_dir("seer-test", w->arena, &w->folder));
+  ok(seer_records_open(w->context, seer_os_path_join(w->arena, w->folder, "r.sqlite"), &w->records));
+  w->dag = gemm(w->arena, 126);
+  ok(seer_records_target(w->records, seer_context_target(w->context), &w->target));
+  ok(seer_records_workload(w->records, w->dag, seer_dag_hash(w->dag), "gemm", &w->workload));
+  ok(seer_records_session(w->records, w->context, "/some/where/m.onnx", "seer", &w->session));
+}
+
+static void close_world(world *w) {
+  seer_records_close(w->records);
+  ok(seer_os_remove_tree(w->folder));
+  seer_arena_destroy(w->arena);
+  seer_context_destroy(w->context);
+}
+
+static int64_t add(world *w, const char *schedule, double seconds, seer_measured_class cls) {
+  seer_record record = {.session = w->session, .workload = w->workload, .target = w->target, .schedule = schedule,
+      .cls = cls, .seconds = seconds, .n_samples = 2, .sample = {seconds, seconds * 1.5}, .message = "here"};
+  ok(seer_records_add(w->records, &record));
+  return record.id;
+}
+
+static void test_best_is_the_fastest_of_at_least_a_state(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  add(&w, "slow", 3e-4, SEER_MEASURED_OK);
+  int64_t fast = add(&w, "fast", 1e-4, SEER_MEASURED_OK);
+  int64_t twin = add(&w, "as fast", 1e-4, SEER_MEASURED_OK);
+  add(&w, "failed", 0, SEER_MEASURED_RUN_CRASH);
+  seer_record best;
+  ok(seer_records_best(w.records, w.workload, w.target, SEER_RECORD_MEASURED, w.arena, &best));
+  assert_int_equal(best.id, fast);  // the older of two equals
+  assert_string_equal(best.schedule, "fast");
+  assert_int_equal(best.n_samples, 2);
+  ok(seer_records_best(w.records, w.workload, w.target, SEER_RECORD_ACCEPTED, w.arena, &best));
+  assert_int_equal(best.id, 0);
+  ok(seer_records_set_state(w.records, twin, SEER_RECORD_ACCEPTED));
+  ok(seer_records_best(w.records, w.workload, w.target, SEER_RECORD_ACCEPTED, w.arena, &best));
+  assert_int_equal(best.id, twin);
+  ok(seer_records_set_state(w.records, fast, SEER_RECORD_REFUSED));
+  ok(seer_records_best(w.records, w.workload, w.target, SEER_RECORD_MEASURED, w.arena, &best));
+  assert_int_equal(best.id, twin);
+  close_world(&w);
+}
+
+static void test_nearest_shape_of_the_same_structure(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  int64_t ids[3], shapes[3] = {100, 64, 1000};
+  for (int i = 0; i < 3; i++) {
+    seer_dag *dag = gemm(w.arena, shapes[i]);
+    ok(seer_records_workload(w.records, dag, seer_dag_hash(dag), "gemm", &w.workload));
+    ids[i] = add(&w, "s", 1e-4, SEER_MEASURED_OK);
+    ok(seer_records_set_state(w.records, ids[i], SEER_RECORD_ACCEPTED));
+  }
+  seer_record_near near[4];
+  uint32_t n;
+  ok(seer_records_nearest(w.records, w.dag, seer_dag_hash(w.dag), w.target, w.arena, near, 4, &n));
+  assert_int_equal(n, 3);
+  for (int i = 0; i < 3; i++) assert_int_equal(near[i].record.id, ids[i]);
+  close_world(&w);
+}
+
+static seer_status count(void *user, const seer_record *record) {
+  (void)record;
+  *(uint32_t *)user += 1;
+  return SEER_OK;
+}
+
+static void test_export_and_import(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  add(&w, "a", 1e-4, SEER_MEASURED_OK);
+  add(&w, "b", 0, SEER_MEASURED_BUILD_TIMEOUT);
+  const char *lines = seer_os_path_join(w.arena, w.folder, "r.jsonl");
+  ok(seer_records_export(w.records, lines));
+  char *data;
+  size_t n_bytes;
+  ok(seer_os_read_file(lines, w.arena, 1 << 20, &data, &n_bytes));
+  assert_null(strstr(data, "/some/where"));  // no paths
+  seer_records *other;
+  ok(seer_records_open(w.context, seer_os_path_join(w.arena, w.folder, "o.sqlite"), &other));
+  uint32_t added, skipped;
+  ok(seer_records_import(other, lines, &added, &skipped));
+  assert_int_equal(added, 2);
+  ok(seer_records_import(other, lines, &added, &skipped));
+  assert_int_equal(added, 0);
+  assert_int_equal(skipped, 2);
+  // Damaged lines: every prefix of the first line, and each of its bytes changed; sound lines after them still come in.
+  seer_records *third;
+  ok(seer_records_open(w.context, seer_os_path_join(w.arena, w.folder, "t.sqlite"), &third));
+  size_t line = strcspn(data, "\n");
+  seer_text text;
+  seer_text_init(&text, w.arena);
+  for (size_t cut = 1; cut < line; cut += 7) {
+    seer_text_put_n(&text, data, cut);
+    seer_text_put(&text, "\n");
+  }
+  seer_text_put(&text, "[1,2]\n{}\n\x01\xff\n");
+  seer_text_put_n(&text, data, n_bytes);
+  ok(seer_os_write_file(lines, text.data, text.n_bytes));
+  ok(seer_records_import(third, lines, &added, &skipped));
+  assert_int_equal(added, 2);
+  int64_t workload, target;
+  uint32_t n = 0;
+  ok(seer_records_workload(third, w.dag, seer_dag_hash(w.dag), "gemm", &workload));
+  ok(seer_records_target(third, seer_context_target(w.context), &target));
+  ok(seer_records_each(third, workload, target, count, &n));
+  assert_int_equal(n, 2);
+  ok(seer_records_merge(w.records, seer_os_path_join(w.arena, w.folder, "t.sqlite"), &added));
+  assert_int_equal(added, 0);
+  seer_records_close(other);
+  seer_records_close(third);
+  close_world(&w);
+}
+
+static void test_what_is_no_database_is_refused(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  const char *path = seer_os_path_join(w.arena, w.folder, "bad.sqlite");
+  static const char junk[] = "this is not a database, it is a text that is long enough to look like a header .....";
+  ok(seer_os_write_file(path, junk, sizeof junk));
+  seer_records *records;
+  seer_status status = seer_records_open(w.context, path, &records);
+  assert_non_null(status);
+  assert_int_equal(seer_status_code(status), SEER_CODE_CORRUPT);
+  seer_status_free(status);
+  assert_null(records);
+  close_world(&w);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_best_is_the_fastest_of_at_least_a_state),
+      cmocka_unit_test(test_nearest_shape_of_the_same_structure), cmocka_unit_test(test_export_and_import),
+      cmocka_unit_test(test_what_is_no_database_is_refused)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
