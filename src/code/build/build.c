@@ -5,16 +5,26 @@
 
 #include "code/build/internal.h"
 
+static void log_phase(const seer_context *context, const char *what, uint64_t *start) {
+  uint64_t now = seer_os_now_ns();
+  seer_log(context, "build", 1, "%s: %.3f s", what, (double)(now - *start) * 1e-9);
+  *start = now;
+}
+
 static seer_status build_into(const seer_context *context, const seer_network *network, const seer_choice *choice,
     const char *out_dir, const char *work_dir, seer_built_kernels *kernels, seer_weight_file **weights,
     seer_arena *arena) {
+  uint64_t start = seer_os_now_ns();
   SEER_TRY(seer_build_kernels(context, network, choice, arena, kernels));
+  log_phase(context, "kernels", &start);
   const char *weights_path = seer_os_path_join(arena, work_dir, "weights.bin");
   SEER_TRY(seer_weight_file_create(weights_path, arena, weights));
   seer_built_plan plan;
   SEER_TRY(seer_build_plan(context, network, kernels, choice, *weights, arena, &plan));
+  log_phase(context, "weights", &start);
   const char *so_path = seer_os_path_join(arena, work_dir, "model.so");
   SEER_TRYF(seer_build_link(context, kernels, &plan, work_dir, so_path, arena), "linking model.so");
+  log_phase(context, "link", &start);
 
   const char *json = (const char *)plan.blob + ((const seer_plan_header *)(const void *)plan.blob)->json_offset;
   const char *header = seer_build_header(network, arena);
