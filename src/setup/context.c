@@ -193,23 +193,34 @@ bool seer_context_has_option(const char *name, bool *out_takes_value) {
   return desc != NULL;
 }
 
-// Letters to insert, drop or replace (Levenshtein), names up to 63 letters.
+static char fold_letter(char c) { return c == '_' ? '-' : (char)tolower((unsigned char)c); }
+
+// Letters to insert, drop, replace, or swap with the next one (optimal string alignment), names up
+// to 63 letters.
 static size_t distance(const char *a, const char *b) {
+  enum { N = 64 };
+  size_t rows[3][N];
   size_t n = strlen(b);
-  size_t row[64];
-  if (n >= SEER_COUNT_OF(row)) return SIZE_MAX;
-  for (size_t j = 0; j <= n; j++) row[j] = j;
+  if (n >= N) return SIZE_MAX;
+  size_t *above2 = rows[0], *above = rows[1], *row = rows[2];
+  for (size_t j = 0; j <= n; j++) above[j] = above2[j] = j;
   for (size_t i = 0; a[i]; i++) {
-    size_t diagonal = row[0];
     row[0] = i + 1;
     for (size_t j = 0; j < n; j++) {
-      size_t replace = diagonal + ((a[i] == '_' ? '-' : tolower((unsigned char)a[i])) != b[j]);
-      diagonal = row[j + 1];
-      size_t best = row[j] + 1 < row[j + 1] + 1 ? row[j] + 1 : row[j + 1] + 1;
-      row[j + 1] = replace < best ? replace : best;
+      size_t best = above[j] + (fold_letter(a[i]) != b[j]);
+      if (row[j] + 1 < best) best = row[j] + 1;
+      if (above[j + 1] + 1 < best) best = above[j + 1] + 1;
+      bool is_swap =
+          i > 0 && j > 0 && fold_letter(a[i]) == b[j - 1] && fold_letter(a[i - 1]) == b[j];
+      if (is_swap && above2[j - 1] + 1 < best) best = above2[j - 1] + 1;
+      row[j + 1] = best;
     }
+    size_t *oldest = above2;
+    above2 = above;
+    above = row;
+    row = oldest;
   }
-  return row[n];
+  return above[n];
 }
 
 const char *seer_option_nearest(const char *name) {

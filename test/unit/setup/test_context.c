@@ -113,6 +113,8 @@ static void unknown_names_get_a_suggestion(void **state) {
   fails(seer_context_set(context, "zzzzzzzz", "1"),
       "unknown option 'zzzzzzzz'; `familyseer list options` names all");
   assert_string_equal(seer_option_nearest("time"), "time-budget");
+  assert_string_equal(seer_option_nearest("jsno"), "json");
+  assert_string_equal(seer_option_nearest("SEER_OUTPT"), "output");
   assert_false(seer_context_has_option("nope", NULL));
 }
 
