@@ -1,13 +1,48 @@
-// choice.c - the zero-trial choice: the first sketch (the list is sorted by what is likely to be good without search)
-// with its default knobs; for -O0 the last sketch in which no stage is tiled.
+// choice.c - schedules without any search: the first sketch (the list is sorted by what is likely to be good) with its
+// default knobs; for -O0 a plain one.
 #include "code/choice.h"
 
 #include <string.h>
 
-static bool is_plain(const seer_sketch *sketch) {
-  for (uint32_t s = 0; s < sketch->dag->n_stage; s++)
-    if (sketch->stage[s].role == SEER_ROLE_TILED || sketch->stage[s].role == SEER_ROLE_FOLLOW) return false;
-  return true;
+// The plain schedule: no tiles (all factors 1 but the vector's), nothing computed inside another stage's loops, no unrolling.
+// It differs from tuned code in everything that tuning changes, which is what makes it a check.
+static void make_plain(const seer_sketch_list *list, uint32_t sketch, seer_schedule *out) {
+  seer_schedule_default(list, sketch, out);
+  const seer_schedule usual = *out;
+  const seer_sketch *s = list->sketch[sketch];
+  for (uint32_t k = 0; k < s->n_knob && k < SEER_SCHEDULE_MAX_KNOBS; k++) {
+    const seer_knob *knob = &s->knob[k];
+    switch (knob->kind) {
+      case SEER_KNOB_FACTOR:
+        out->knob[k] = knob->is_vector ? (uint16_t)seer_max_i64(1, s->stage[knob->stage].vector_lanes) : 1;
+        break;
+      case SEER_KNOB_LOCATION:
+        out->knob[k] = (uint16_t)(knob->n_values - 1);  // the root comes last
+        break;
+      case SEER_KNOB_UNROLL:
+        out->knob[k] = 0;
+        break;
+      case SEER_KNOB_PARALLEL:
+      case SEER_KNOB_KIND_COUNT:
+        break;
+    }
+  }
+  seer_schedule_normalise(list, out);
+  if (seer_schedule_check(list, out) != SEER_REJECT_NONE) *out = usual;
+}
+
+// The first sketch of the canonical DAG's own formulation, one without tiling if there is any.
+static uint32_t plain_sketch(const seer_sketch_list *list) {
+  uint32_t best = UINT32_MAX;
+  for (uint32_t i = 0; i < list->n; i++) {
+    const seer_sketch *sketch = list->sketch[i];
+    bool is_tiled = false;
+    for (uint32_t s = 0; s < sketch->dag->n_stage; s++) is_tiled = is_tiled || sketch->stage[s].role == SEER_ROLE_TILED;
+    if (strcmp(sketch->formulation, "direct") != 0) continue;
+    if (!is_tiled) return i;
+    if (best == UINT32_MAX) best = i;
+  }
+  return best != UINT32_MAX ? best : 0;
 }
 
 seer_status seer_default_choice(const seer_context *context, const seer_dag *dag, int64_t opt_level, seer_arena *arena,
@@ -17,12 +52,11 @@ seer_status seer_default_choice(const seer_context *context, const seer_dag *dag
   seer_sketch_list *list = NULL;
   SEER_TRYF(seer_sketch_generate(dag, target, is_ansor ? SEER_SPACE_ANSOR : SEER_SPACE_FULL, arena, &list),
       "making sketches of %s", dag->name);
-  uint32_t sketch = 0;
-  if (opt_level == 0)
-    for (uint32_t i = 0; i < list->n; i++)
-      if (is_plain(list->sketch[i])) sketch = i;
   *out_choice = (seer_choice){.sketches = list, .source = opt_level == 0 ? "naive" : "default"};
-  seer_schedule_default(list, sketch, &out_choice->schedule);
+  if (opt_level == 0)
+    make_plain(list, plain_sketch(list), &out_choice->schedule);
+  else
+    seer_schedule_default(list, 0, &out_choice->schedule);
   return SEER_OK;
 }
 
