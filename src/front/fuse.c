@@ -84,8 +84,8 @@ static uint32_t n_operands(const fuser *f, const uint32_t *set, uint32_t n) {
 }
 
 // The next node after `after` that may join: elementwise, of shape `shape`, free, reading the set.
-static uint32_t next_candidate(const fuser *f, const uint32_t *set, uint32_t n, uint32_t after, const seer_value *shape,
-    uint32_t operands_before) {
+static uint32_t next_candidate(const fuser *f, const uint32_t *set, uint32_t n, uint32_t after,
+    const seer_value *shape) {
   uint32_t best = UINT32_MAX;
   for (uint32_t k = 0; k < n; k++) {
     const seer_node *node = &f->graph->node[set[k]];
@@ -99,20 +99,14 @@ static uint32_t next_candidate(const fuser *f, const uint32_t *set, uint32_t n, 
         if (!same_dims(shape, &f->graph->value[consumer->out[0].i])) continue;
         // The operand that is read must not be broadcast: then elements are needed that this tile does not have.
         if (!same_dims(shape, &f->graph->value[v])) continue;
-        // Other operands: computed before the anchor, so that nothing has to be reordered (0: anywhere).
-        bool is_ok = true;
-        for (uint32_t j = 0; operands_before && j < consumer->n_in; j++) {
-          uint32_t producer = f->graph->value[consumer->in[j].i].producer.i;
-          if (producer >= operands_before && !in_set(set, n, producer)) is_ok = false;
-        }
-        if (is_ok) best = c;
+        best = c;
       }
     }
   }
   return best;
 }
 
-static void grow(fuser *f, uint32_t g, bool is_strict) {
+static void grow(fuser *f, uint32_t g) {
   seer_group *group = &f->group[g];
   uint32_t set[SEER_GROUP_MAX_NODES], n = group->n, n_kept = n;
   memcpy(set, group->node, n * sizeof *set);
@@ -120,7 +114,7 @@ static void grow(fuser *f, uint32_t g, bool is_strict) {
   const seer_value *shape = &f->graph->value[last->out[0].i];
   uint32_t after = set[n - 1];
   while (n < SEER_GROUP_MAX_NODES) {
-    uint32_t c = next_candidate(f, set, n, after, shape, is_strict ? group->anchor : 0);
+    uint32_t c = next_candidate(f, set, n, after, shape);
     if (c == UINT32_MAX || n_operands(f, set, n) + f->graph->node[c].n_in > MAX_OPERANDS) break;
     set[n++] = c;
     after = c;
@@ -204,6 +198,42 @@ static int by_last_node(const void *a, const void *b) {
   return i < j ? -1 : i > j;
 }
 
+// ---- anchors
+
+typedef struct {
+  uint32_t group, depth, node;
+} candidate;
+
+static int deepest_first(const void *a, const void *b) {
+  const candidate *x = a, *y = b;
+  if (x->depth != y->depth) return x->depth > y->depth ? -1 : 1;
+  return x->node > y->node ? -1 : x->node < y->node;
+}
+
+// Where two anchors could take the same addition, the one at the end of the longer path does: in a residual block that
+// is the main branch, so that blocks with and without a convolution in the shortcut are made of the same tasks.
+static void grow_anchors(fuser *f, seer_arena *arena) {
+  const seer_graph *graph = f->graph;
+  uint32_t *depth = SEER_NEW_ARRAY(arena, uint32_t, graph->n_node);
+  for (uint32_t k = 1; k < graph->n_node; k++) {
+    for (uint32_t i = 0; i < graph->node[k].n_in; i++) {
+      uint32_t producer = graph->value[graph->node[k].in[i].i].producer.i;
+      if (producer && depth[producer] >= depth[k]) depth[k] = depth[producer] + 1;
+    }
+  }
+  candidate *order = SEER_NEW_ARRAY(arena, candidate, f->n_group);
+  size_t n = 0;
+  for (uint32_t g = 0; g < f->n_group; g++) {
+    uint32_t anchor = f->group[g].anchor;
+    seer_val only;
+    bool can_grow = f->group[g].kind == SEER_STEP_KERNEL && kind_of(f, anchor) != SEER_FUSE_OPAQUE &&
+                    used_outputs(f, anchor, &only) == 1 && only.i == graph->node[anchor].out[0].i;
+    if (can_grow) order[n++] = (candidate){g, depth[anchor], anchor};
+  }
+  qsort(order, n, sizeof *order, deepest_first);
+  for (size_t k = 0; k < n; k++) grow(f, order[k].group);
+}
+
 seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena *arena, seer_group **out_groups,
     size_t *out_n) {
   (void)context;
@@ -231,7 +261,6 @@ seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena
     bool is_view = make_view(&f, k, root, has_io);
     if (is_view || kind_of(&f, k) == SEER_FUSE_VIEW) new_group(&f, is_view ? SEER_STEP_VIEW : SEER_STEP_COPY, k);
   }
-  // Anchors, first only over operands that are there already; then over all (some other branch may come later).
   for (uint32_t k = 1; k < n_node; k++) {
     seer_fuse_kind kind = kind_of(&f, k);
     if (f.group_of[k] != NO_GROUP) continue;
@@ -239,21 +268,13 @@ seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena
       new_group(&f, SEER_STEP_KERNEL, k);
     }
   }
-  for (int is_strict = 1; is_strict >= 0; is_strict--) {
-    for (uint32_t g = 0; g < f.n_group; g++) {
-      seer_val only;
-      bool can_grow = f.group[g].kind == SEER_STEP_KERNEL && kind_of(&f, f.group[g].anchor) != SEER_FUSE_OPAQUE;
-      if (can_grow && used_outputs(&f, f.group[g].anchor, &only) == 1 && only.i == graph->node[f.group[g].anchor].out[0].i) {
-        grow(&f, g, is_strict);
-      }
-    }
-  }
+  grow_anchors(&f, arena);
   take_prologues(&f);
   // What is left: elementwise chains and index maps for themselves.
   for (uint32_t k = 1; k < n_node; k++) {
     if (f.group_of[k] != NO_GROUP) continue;
     uint32_t g = new_group(&f, SEER_STEP_KERNEL, k);
-    if (graph->node[k].n_out == 1) grow(&f, g, false);
+    if (graph->node[k].n_out == 1) grow(&f, g);
   }
   qsort(f.group, f.n_group, sizeof *f.group, by_last_node);
   for (size_t g = 0; g < f.n_group; g++) {

@@ -173,7 +173,7 @@ static void rows_of_large_powers_of_two_get_a_pitch(void **state) {
   }
 }
 
-static void residual_addition_joins_the_later_convolution(void **state) {
+static void residual_addition_joins_the_longer_branch(void **state) {
   (void)state;
   seer_network *network = net_check_text(
       "graph \"g\" { input %x f32[1,4,5,5] const $w f32[4,4,3,3] = splat 0.1 const $k f32[4,4,1,1] = splat 0.5\n"
@@ -182,7 +182,7 @@ static void residual_addition_joins_the_later_convolution(void **state) {
       "%y f32 = Add \"y\" v13 (%b, %s) %z f32 = Relu \"z\" v13 (%y) output %z }",
       1e-5, arena);
   assert_int_equal(network->n_step, 3);
-  assert_string_equal(network->task[network->step[2].task].name, "conv 1x1 s1 5x5x4->4 +add +relu");
+  assert_string_equal(network->task[network->step[2].task].name, "conv 3x3 s1 5x5x4->4 +add +relu");
 }
 
 // ---- random networks
@@ -359,7 +359,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(outputs_keep_their_names, setup, teardown),
       cmocka_unit_test_setup_teardown(equal_subgraphs_are_one_task, setup, teardown),
       cmocka_unit_test_setup_teardown(rows_of_large_powers_of_two_get_a_pitch, setup, teardown),
-      cmocka_unit_test_setup_teardown(residual_addition_joins_the_later_convolution, setup, teardown),
+      cmocka_unit_test_setup_teardown(residual_addition_joins_the_longer_branch, setup, teardown),
       cmocka_unit_test_setup_teardown(random_networks_compute_the_same, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
