@@ -1,5 +1,5 @@
-// map.h - a hash map from 64-bit keys or strings to 64-bit values, in an arena. Iterates in insertion order,
-// so nothing that is printed depends on addresses.
+// map.h - a hash map from 64-bit keys or strings to 64-bit values, in an arena. Iterates in
+// insertion order, so nothing that is printed depends on addresses.
 #ifndef SEER_BASE_MAP_H
 #define SEER_BASE_MAP_H
 

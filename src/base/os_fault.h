@@ -1,11 +1,12 @@
-// os_fault.h - faults that tests plant in the operating system's calls, and the one errno converter.
-// Not for use outside src/base and the tests.
+// os_fault.h - faults that tests plant in the operating system's calls, and the one errno
+// converter. Not for use outside src/base and the tests.
 #ifndef SEER_BASE_OS_FAULT_H
 #define SEER_BASE_OS_FAULT_H
 
 #include "base/status.h"
 
-// The nth call from now on of the os.h functions that return a status fails with IO; 0: none. One fault only.
+// The nth call from now on of the os.h functions that return a status fails with IO; 0: none. One
+// fault only.
 void seer_os_plant_fault(uint64_t nth);
 bool seer_os_fault_hits(void);  // counts one call
 

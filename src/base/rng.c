@@ -15,7 +15,8 @@ void seer_rng_init(seer_rng *rng, uint64_t seed) {
 }
 
 void seer_rng_init_stream(seer_rng *rng, uint64_t seed, uint64_t stream) {
-  // Both numbers go through the mixer, so that (1, 2) and (2, 1) or neighbouring streams have nothing in common.
+  // Both numbers go through the mixer, so that (1, 2) and (2, 1) or neighbouring streams have
+  // nothing in common.
   uint64_t a = seed, b = stream ^ 0xD1B54A32D192ED03u;
   uint64_t mixed = splitmix(&a);
   seer_rng_init(rng, mixed ^ splitmix(&b));
@@ -60,7 +61,8 @@ int64_t seer_rng_range(seer_rng *rng, int64_t low, int64_t high) {
 
 double seer_rng_f64(seer_rng *rng) { return (double)(seer_rng_u64(rng) >> 11) * 0x1p-53; }
 
-// Box-Muller. The second value is dropped: a generator without hidden state can be copied and compared.
+// Box-Muller. The second value is dropped: a generator without hidden state can be copied and
+// compared.
 double seer_rng_normal(seer_rng *rng) {
   double u = 1.0 - seer_rng_f64(rng);  // (0, 1]: the logarithm is finite
   double v = seer_rng_f64(rng);

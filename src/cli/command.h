@@ -29,8 +29,8 @@ int seer_cli_main(int argc, char **argv);
 
 // Sorts flags from positional arguments: sets options in `context`, moves the rest to argv[0 ..
 // *io_argc).
-// --name value, --name=value, --switch, --no-switch, -o, -i, -O0 .. -O3; everything behind -- is positional.
-// Failures are usage errors.
+// --name value, --name=value, --switch, --no-switch, -o, -i, -O0 .. -O3; everything behind -- is
+// positional. Failures are usage errors.
 SEER_MUST_USE seer_status seer_cli_parse(seer_context *context, int *io_argc, char **argv);
 
 #endif

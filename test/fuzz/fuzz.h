@@ -1,5 +1,5 @@
-// fuzz.h - what a fuzzer defines. It must neither crash nor leak whatever the bytes are; inputs to begin with lie in
-// test/fuzz/corpus/<name>/ for fuzz_<name>.c.
+// fuzz.h - what a fuzzer defines. It must neither crash nor leak whatever the bytes are; inputs to
+// begin with lie in test/fuzz/corpus/<name>/ for fuzz_<name>.c.
 #ifndef SEER_TEST_FUZZ_H
 #define SEER_TEST_FUZZ_H
 

@@ -70,26 +70,32 @@ static void refuse(const char *dict, size_t n_data, const char *why) {
   size_t n = make(dict, zeros, n_data);
   seer_status status = seer_npy_parse("t.npy", bytes, n, arena, &npy);
   if (!status) fail_msg("accepted: %s", dict);
-  if (!strstr(seer_status_message(status), why)) fail_msg("%s: %s", dict, seer_status_message(status));
+  if (!strstr(seer_status_message(status), why))
+    fail_msg("%s: %s", dict, seer_status_message(status));
   seer_status_free(status);
 }
 
 static void refuses(void **state) {
   (void)state;
-  refuse("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 7, "needs 8 bytes, the file has 7");
+  refuse("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 7,
+      "needs 8 bytes, the file has 7");
   refuse("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 9, "the file has 9");
   refuse("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", 8, "'<c8'");
   refuse("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", 8, "'|O'");
-  refuse("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", 4, "must be a string");
+  refuse(
+      "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", 4, "must be a string");
   refuse("{'descr': '<f4', 'fortran_order': 0, 'shape': (1,), }", 4, "True or False");
   refuse("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", 4, "not negative");
   refuse("{'descr': '<f4', 'fortran_order': False, 'shape': (1 2), }", 4, "expected , or )");
   refuse("{'descr': '<f4', 'fortran_order': False, 'shape': 4, }", 4, "tuple");
   refuse("{'descr': '<f4', 'shape': (1,), }", 4, "must all be there");
   refuse("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", 4, "twice");
-  refuse("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }", 4, "too large");
-  refuse("{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776, 1099511627776), }", 4, "too large");
-  refuse("{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1), }", 4, "12 dimensions");
+  refuse("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }", 4,
+      "too large");
+  refuse("{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776, 1099511627776), }", 4,
+      "too large");
+  refuse("{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1), }", 4,
+      "12 dimensions");
   refuse("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'x': 1}", 4, "only the keys");
   refuse("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), } x", 4, "behind");
   refuse("{'descr': '<f4', 'fortran_order': False, 'shape': (1", 0, "found ''");
