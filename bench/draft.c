@@ -1,5 +1,6 @@
-// draft.c - how many candidates a second one core drafts: sampled (knobs drawn, normalised, frame, checked), and framed
-// alone (normalise + frame + check of drawn schedules). Usage: draft [file.dag ...]; without files, built-in examples.
+// draft.c - how many candidates a second one core drafts: sampled (knobs drawn, normalised, frame,
+// checked), and framed alone (normalise + frame + check of drawn schedules). Usage: draft [file.dag
+// ...]; without files, built-in examples.
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -15,8 +16,10 @@ static const char conv_text[] =
     "$x[n, y - 1, x - 1, c] if (y >= 1) & (y < 57) & ((x >= 1) & (x < 57)) else 0.0\n"
     "  stage conv role anchor [n:batch<1, y:y<56, x:x<56, oc:out_channel<64] "
     "sum[ky:ky<3, kx:kx<3, ic:in_channel<64] = $pad[n, y + ky, x + kx, ic] * $w[oc, ky, kx, ic]\n"
-    "  stage bias role epilogue [n:batch<1, y:y<56, x:x<56, oc:out_channel<64] = $conv[n, y, x, oc] + $b[oc]\n"
-    "  stage relu role epilogue [n:batch<1, y:y<56, x:x<56, oc:out_channel<64] = max($bias[n, y, x, oc], 0.0)\n"
+    "  stage bias role epilogue [n:batch<1, y:y<56, x:x<56, oc:out_channel<64] = $conv[n, y, x, "
+    "oc] + $b[oc]\n"
+    "  stage relu role epilogue [n:batch<1, y:y<56, x:x<56, oc:out_channel<64] = max($bias[n, y, "
+    "x, oc], 0.0)\n"
     "  output $relu\n"
     "}\n";
 
@@ -40,8 +43,15 @@ static seer_status run(const char *name, const char *text, size_t n_bytes) {
   seer_arena *arena = seer_arena_create("draft");
   seer_dag *dag;
   seer_sketch_list *list;
-  seer_target target = {.kind = SEER_TARGET_CPU, .threads = 2, .vector_bytes = 64, .n_vector_registers = 32,
-      .n_fma_ports = 1, .fma_latency_cycles = 4, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .l3_bytes = 32 << 20};
+  seer_target target = {.kind = SEER_TARGET_CPU,
+      .threads = 2,
+      .vector_bytes = 64,
+      .n_vector_registers = 32,
+      .n_fma_ports = 1,
+      .fma_latency_cycles = 4,
+      .l1_bytes = 32 << 10,
+      .l2_bytes = 1 << 20,
+      .l3_bytes = 32 << 20};
   seer_status status = seer_dag_parse(name, text, n_bytes, arena, &dag);
   if (!status) status = seer_sketch_generate(dag, &target, SEER_SPACE_FULL, arena, &list);
   if (status) {
@@ -63,8 +73,8 @@ static seer_status run(const char *name, const char *text, size_t n_bytes) {
       kept[n_kept++ % N_KEPT] = s;
     }
   }
-  printf("%-12s sketches %2u   sampled %8.0f/s (%.1f %% valid)", name, list->n, (double)n_good / seconds,
-      100.0 * (double)n_good / (double)n);
+  printf("%-12s sketches %2u   sampled %8.0f/s (%.1f %% valid)", name, list->n,
+      (double)n_good / seconds, 100.0 * (double)n_good / (double)n);
   uint64_t n_framed = 0;
   if (n_kept > N_KEPT) n_kept = N_KEPT;
   start = now_s();

@@ -1,5 +1,6 @@
-// access.h - which stage reads which, and through which affine indices: the facts of a sketch's DAG that regions and
-// locations are computed from. Made once per sketch; everything per candidate reads it without allocation.
+// access.h - which stage reads which, and through which affine indices: the facts of a sketch's DAG
+// that regions and locations are computed from. Made once per sketch; everything per candidate
+// reads it without allocation.
 #ifndef SEER_SPACE_ACCESS_H
 #define SEER_SPACE_ACCESS_H
 
@@ -30,14 +31,17 @@ typedef struct seer_access_table {
   const seer_access *access;  // by maker, then reader
   const seer_access_dim *dim;
   const seer_access_term *term;
-  uint16_t first_of[SEER_DAG_MAX_STAGES + 1];  // accesses of maker s: [first_of[s], first_of[s + 1])
-  uint64_t readers[SEER_DAG_MAX_STAGES];       // bit c: stage c reads s
+  // accesses of maker s: [first_of[s], first_of[s + 1])
+  uint16_t first_of[SEER_DAG_MAX_STAGES + 1];
+  uint64_t readers[SEER_DAG_MAX_STAGES];  // bit c: stage c reads s
 } seer_access_table;
 
-// Loads of constant stages' values, and loads by constant stages, are left out: they are read like weights.
+// Loads of constant stages' values, and loads by constant stages, are left out: they are read like
+// weights.
 const seer_access_table *seer_access_build(const seer_dag *dag, seer_arena *arena);
 
 // True if every load of `maker`'s values by `reader` has index k = axis k of the reader, unguarded.
-bool seer_access_is_elementwise(const seer_access_table *table, const seer_dag *dag, uint32_t maker, uint32_t reader);
+bool seer_access_is_elementwise(
+    const seer_access_table *table, const seer_dag *dag, uint32_t maker, uint32_t reader);
 
 #endif

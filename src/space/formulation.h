@@ -1,4 +1,5 @@
-// formulation.h - several DAGs with the same result for one task; they compete inside it. A table, one file an entry.
+// formulation.h - several DAGs with the same result for one task; they compete inside it. A table,
+// one file an entry.
 #ifndef SEER_SPACE_FORMULATION_H
 #define SEER_SPACE_FORMULATION_H
 
@@ -8,9 +9,10 @@
 typedef struct {
   const char *name;
   const char *doc;
-  // NULL if it does not apply. The result keeps the ids of the inputs and outputs of `dag`; *out_tolerance is the relative
-  // error that it may add (0: as direct).
-  const seer_dag *(*make)(const seer_dag *dag, const seer_target *target, seer_arena *arena, double *out_tolerance);
+  // NULL if it does not apply. The result keeps the ids of the inputs and outputs of `dag`;
+  // *out_tolerance is the relative error that it may add (0: as direct).
+  const seer_dag *(*make)(
+      const seer_dag *dag, const seer_target *target, seer_arena *arena, double *out_tolerance);
 } seer_formulation;
 
 extern const seer_formulation *const seer_formulation_table[];

@@ -1,6 +1,6 @@
-// frame.c - (sketch, knobs) -> frame: the numbers of every loop, consumers first. Factors are clamped as they are used, on
-// a copy of the knobs, so that normalising is nothing but handing that copy back, and a frame never depends on
-// whether its schedule was normalised.
+// frame.c - (sketch, knobs) -> frame: the numbers of every loop, consumers first. Factors are
+// clamped as they are used, on a copy of the knobs, so that normalising is nothing but handing that
+// copy back, and a frame never depends on whether its schedule was normalised.
 #include "space/frame.h"
 
 #include <string.h>
@@ -9,7 +9,8 @@
 
 // ---- regions
 
-// Stages between a producer and the place where it is attached are few; more of them are computed again when asked for.
+// Stages between a producer and the place where it is attached are few; more of them are computed
+// again when asked for.
 #define MEMO_STAGES 6
 
 typedef struct {
@@ -178,8 +179,8 @@ static void needed(query *q, uint32_t stage, seer_region *out) {
   for (uint32_t d = 0; d < dag->n_space; d++) set_whole(&out[d], dag->axis[d].extent);
 }
 
-void seer_frame_region_start(const seer_frame *frame, uint32_t producer_stage, uint32_t at, uint32_t depth,
-    seer_region *out_dim) {
+void seer_frame_region_start(const seer_frame *frame, uint32_t producer_stage, uint32_t at,
+    uint32_t depth, seer_region *out_dim) {
   query q;
   q.frame = frame;
   q.at = at;
@@ -188,11 +189,12 @@ void seer_frame_region_start(const seer_frame *frame, uint32_t producer_stage, u
   needed(&q, producer_stage, out_dim);
 }
 
-void seer_frame_region(const seer_frame *frame, uint32_t producer_stage, uint32_t at, uint32_t depth,
-    int64_t *out_extent) {
+void seer_frame_region(const seer_frame *frame, uint32_t producer_stage, uint32_t at,
+    uint32_t depth, int64_t *out_extent) {
   seer_region dim[SEER_DAG_MAX_AXES];
   seer_frame_region_start(frame, producer_stage, at, depth, dim);
-  for (uint32_t d = 0; d < frame->sketch->dag->stage[producer_stage].n_space; d++) out_extent[d] = dim[d].length;
+  for (uint32_t d = 0; d < frame->sketch->dag->stage[producer_stage].n_space; d++)
+    out_extent[d] = dim[d].length;
 }
 
 // ---- locations
@@ -214,7 +216,8 @@ static bool readers_inside(const seer_frame *frame, uint32_t stage, uint32_t at,
   for (; readers; readers &= readers - 1) {
     uint32_t c = (uint32_t)__builtin_ctzll(readers);
     bool is_inline = frame->stage[c].place == SEER_PLACE_INLINE;
-    if (is_inline ? !readers_inside(frame, c, at, depth) : !is_inside(frame, c, at, depth)) return false;
+    if (is_inline ? !readers_inside(frame, c, at, depth) : !is_inside(frame, c, at, depth))
+      return false;
   }
   return true;
 }
@@ -268,7 +271,8 @@ static void fill_loops(filler *f, uint32_t stage) {
     seer_frame_loop *loop = &s->loop[l];
     uint32_t a = from->axis;
     bool is_vector = sketch->is_vectorised && l + 1 == sketch->n_loop;
-    int64_t left = span[a] == 1 ? s->region[a] : (s->region[a] + span[a] - 1) / span[a], extent = left;
+    int64_t left = span[a] == 1 ? s->region[a] : (s->region[a] + span[a] - 1) / span[a],
+            extent = left;
     if (from->knob != SEER_NO_KNOB) {
       extent = clamp_knob(use(f, from->knob), left);
       if (is_vector && f->list->space == SEER_SPACE_FULL) {
@@ -356,11 +360,13 @@ static void fill_stage(filler *f, uint32_t stage) {
   }
 }
 
-// Parallel loops stand outside everything that is attached; loops of extent 1 at their end count as serial.
+// Parallel loops stand outside everything that is attached; loops of extent 1 at their end count as
+// serial.
 static void fill_parallel(filler *f) {
   uint8_t limit[SEER_DAG_MAX_STAGES];
   seer_frame *frame = f->frame;
-  for (uint32_t r = 0; r < frame->n_root; r++) limit[frame->root[r]] = f->sketch->stage[frame->root[r]].max_parallel;
+  for (uint32_t r = 0; r < frame->n_root; r++)
+    limit[frame->root[r]] = f->sketch->stage[frame->root[r]].max_parallel;
   for (uint32_t k = 0; k < f->sketch->n_order; k++) {
     const seer_frame_stage *s = &frame->stage[f->sketch->order[k]];
     bool at_root = s->place == SEER_PLACE_AT && frame->stage[s->at].place == SEER_PLACE_ROOT;
@@ -384,7 +390,8 @@ static void fill(filler *f) {
   frame->sketch = sketch;
   frame->n_root = 0;
   for (uint32_t s = 0; s < sketch->dag->n_stage; s++) {
-    frame->stage[s].place = sketch->stage[s].role == SEER_ROLE_CONST ? SEER_PLACE_CONST : SEER_PLACE_NONE;
+    frame->stage[s].place =
+        sketch->stage[s].role == SEER_ROLE_CONST ? SEER_PLACE_CONST : SEER_PLACE_NONE;
     frame->stage[s].n_loop = 0;
   }
   for (uint32_t k = 0; k < sketch->n_order; k++) fill_stage(f, sketch->order[k]);
@@ -399,8 +406,8 @@ static void fill(filler *f) {
 static const seer_sketch *sketch_of(const seer_sketch_list *list, const seer_schedule *schedule) {
   SEER_ASSERT(schedule->sketch < list->n, "sketch %u of %u", schedule->sketch, list->n);
   const seer_sketch *sketch = list->sketch[schedule->sketch];
-  SEER_ASSERT(schedule->n == sketch->n_knob, "%u knobs, sketch %s has %u", schedule->n, sketch->signature,
-      sketch->n_knob);
+  SEER_ASSERT(schedule->n == sketch->n_knob, "%u knobs, sketch %s has %u", schedule->n,
+      sketch->signature, sketch->n_knob);
   return sketch;
 }
 
@@ -420,7 +427,8 @@ void seer_frame_normalise(const seer_sketch_list *list, seer_schedule *schedule,
     if (f.used[k >> 6] >> (k & 63) & 1) continue;
     schedule->knob[k] = sketch->knob[k].kind == SEER_KNOB_FACTOR ? 1 : 0;
   }
-  memset(schedule->knob + sketch->n_knob, 0, sizeof(uint16_t) * (SEER_SCHEDULE_MAX_KNOBS - sketch->n_knob));
+  memset(schedule->knob + sketch->n_knob, 0,
+      sizeof(uint16_t) * (SEER_SCHEDULE_MAX_KNOBS - sketch->n_knob));
 }
 
 // ---- what the checks read

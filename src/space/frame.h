@@ -1,5 +1,6 @@
-// frame.h - the loops of one schedule with numbers: what (sketch, knobs) come to, by arithmetic alone. Lowering, the nest
-// summary, normalisation and the validity checks all read it. No allocation: the caller owns the struct.
+// frame.h - the loops of one schedule with numbers: what (sketch, knobs) come to, by arithmetic
+// alone. Lowering, the nest summary, normalisation and the validity checks all read it. No
+// allocation: the caller owns the struct.
 #ifndef SEER_SPACE_FRAME_H
 #define SEER_SPACE_FRAME_H
 
@@ -8,24 +9,30 @@
 typedef struct {
   uint8_t axis, level;
   bool is_reduce;
-  bool is_tile;      // part of the register tile: unrolled
-  bool is_vector;    // the last loop
+  bool is_tile;  // part of the register tile: unrolled
+  bool is_vector;  // the last loop
   bool is_parallel;
-  bool is_exact;     // trip count is always `extent`
-  int64_t extent;    // nominal
-  int64_t coef;      // the axis's index = region start + sum coef * var
+  bool is_exact;  // trip count is always `extent`
+  int64_t extent;  // nominal
+  int64_t coef;  // the axis's index = region start + sum coef * var
 } seer_frame_loop;
 
-typedef enum { SEER_PLACE_NONE, SEER_PLACE_INLINE, SEER_PLACE_ROOT, SEER_PLACE_AT, SEER_PLACE_CONST } seer_place;
+typedef enum {
+  SEER_PLACE_NONE,
+  SEER_PLACE_INLINE,
+  SEER_PLACE_ROOT,
+  SEER_PLACE_AT,
+  SEER_PLACE_CONST
+} seer_place;
 
 typedef struct {
   seer_place place;
-  uint8_t at, depth;   // AT: inside the first `depth` loops of stage `at`
+  uint8_t at, depth;  // AT: inside the first `depth` loops of stage `at`
   uint8_t n_loop;
   uint8_t n_parallel;
   uint16_t max_unroll;
-  // Extent per axis of what is computed at one visit: the whole axis at the root, the region that the consumers need
-  // (hull, cut to the buffer) when attached; reduction axes whole.
+  // Extent per axis of what is computed at one visit: the whole axis at the root, the region that
+  // the consumers need (hull, cut to the buffer) when attached; reduction axes whole.
   int64_t region[SEER_DAG_MAX_AXES];
   bool is_region_exact[SEER_DAG_MAX_AXES];  // never shorter than region[] at any visit
   seer_frame_loop loop[SEER_DAG_MAX_AXES * 4];
@@ -33,52 +40,58 @@ typedef struct {
 
 typedef struct {
   const seer_sketch *sketch;
-  uint32_t n_root;                      // root stages in execution order = phases
+  uint32_t n_root;  // root stages in execution order = phases
   uint8_t root[SEER_DAG_MAX_STAGES];
   seer_frame_stage stage[SEER_DAG_MAX_STAGES];
 } seer_frame;
 
-// Fills `out` for a schedule (need not be normalised: factors are clamped on the fly as normalise does).
+// Fills `out` for a schedule (need not be normalised: factors are clamped on the fly as normalise
+// does).
 void seer_frame_make(const seer_sketch_list *list, const seer_schedule *schedule, seer_frame *out);
 // Frame and normalised schedule in one go (drafting), and the check on a frame that is at hand.
 void seer_frame_normalise(const seer_sketch_list *list, seer_schedule *schedule, seer_frame *out);
 seer_reject seer_frame_check(const seer_sketch_list *list, const seer_frame *frame);
 
-// Where buffer `buf` (of a stage that is AT) is needed by `consumer` inside the first `depth` loops of stage `at`:
-// affine start over the enclosing loops is lowering's business; this is the hull's length per dimension. `frame` must
-// already hold all consumers. Data-dependent or non-affine indices: the whole dimension.
-void seer_frame_region(const seer_frame *frame, uint32_t producer_stage, uint32_t at, uint32_t depth,
-    int64_t *out_extent);
+// Where buffer `buf` (of a stage that is AT) is needed by `consumer` inside the first `depth` loops
+// of stage `at`: affine start over the enclosing loops is lowering's business; this is the hull's
+// length per dimension. `frame` must already hold all consumers. Data-dependent or non-affine
+// indices: the whole dimension.
+void seer_frame_region(const seer_frame *frame, uint32_t producer_stage, uint32_t at,
+    uint32_t depth, int64_t *out_extent);
 
-// The same with its start. Start of dimension d = constant + sum coef[k] * S(axis[k]), where S(a) is the start of axis `a`
-// of stage `at` at that depth: region start of `at` + sum coef*var over its loops of `a` outside. A whole dimension
-// starts at 0. Not yet cut to the buffer: start may lie below 0 or start + length beyond the dimension.
+// The same with its start. Start of dimension d = constant + sum coef[k] * S(axis[k]), where S(a)
+// is the start of axis `a` of stage `at` at that depth: region start of `at` + sum coef*var over
+// its loops of `a` outside. A whole dimension starts at 0. Not yet cut to the buffer: start may lie
+// below 0 or start + length beyond the dimension.
 #define SEER_REGION_MAX_TERMS 4
 typedef struct {
-  int64_t length;    // at most the dimension
+  int64_t length;  // at most the dimension
   bool is_whole;
-  bool is_exact;     // inside the buffer at every visit without cutting
+  bool is_exact;  // inside the buffer at every visit without cutting
   uint8_t n;
   uint8_t axis[SEER_REGION_MAX_TERMS];  // of `at`, ascending
   int64_t coef[SEER_REGION_MAX_TERMS];
   int64_t constant;
 } seer_region;
-void seer_frame_region_start(const seer_frame *frame, uint32_t producer_stage, uint32_t at, uint32_t depth,
-    seer_region *out_dim);
+void seer_frame_region_start(const seer_frame *frame, uint32_t producer_stage, uint32_t at,
+    uint32_t depth, seer_region *out_dim);
 
-// Bytes of the buffers of stages that are AT, per thread; n vectors and rows of a stage's register tile.
+// Bytes of the buffers of stages that are AT, per thread; n vectors and rows of a stage's register
+// tile.
 int64_t seer_frame_local_bytes(const seer_frame *frame);
 typedef struct {
-  int64_t rows, vectors;  // rows * vectors registers hold the tile; vectors = 1 without a vector loop
-  int64_t steps;          // unrolled reduction steps (a transform's); else 1
+  // rows * vectors registers hold the tile; vectors = 1 without a vector loop
+  int64_t rows, vectors;
+  int64_t steps;  // unrolled reduction steps (a transform's); else 1
 } seer_frame_tile;
 seer_frame_tile seer_frame_register_tile(const seer_frame *frame, uint32_t stage);
 int64_t seer_frame_parts(const seer_frame *frame, uint32_t stage);  // product of its parallel loops
 
 // Lowers (lower.c). `schedule` complete; out_loop in `arena`.
-// Errors: UNSUPPORTED for what has no lowering; INTERNAL if verify of the result fails (SEER_VERIFY).
+// Errors: UNSUPPORTED for what has no lowering; INTERNAL if verify of the result fails
+// (SEER_VERIFY).
 struct seer_loop;
-SEER_MUST_USE seer_status seer_loop_lower(const seer_sketch_list *list, const seer_schedule *schedule, seer_arena *arena,
-    struct seer_loop **out_loop);
+SEER_MUST_USE seer_status seer_loop_lower(const seer_sketch_list *list,
+    const seer_schedule *schedule, seer_arena *arena, struct seer_loop **out_loop);
 
 #endif

@@ -1,6 +1,7 @@
-// rule.h - what a sketch rule sees and makes. A plan is a half-made sketch: the rules walk the stages from the last to the
-// first and decide each one's role; rules that add stages rewrite the plan's own copy of the DAG. skeleton.c turns a
-// finished plan into a sketch. Internal to space; how to add a rule: rule/table.c.
+// rule.h - what a sketch rule sees and makes. A plan is a half-made sketch: the rules walk the
+// stages from the last to the first and decide each one's role; rules that add stages rewrite the
+// plan's own copy of the DAG. skeleton.c turns a finished plan into a sketch. Internal to space;
+// how to add a rule: rule/table.c.
 #ifndef SEER_SPACE_RULE_H
 #define SEER_SPACE_RULE_H
 
@@ -8,10 +9,10 @@
 #include "space/sketch.h"
 
 typedef enum {
-  SEER_PLAN_ROOT,   // fixed at the root
+  SEER_PLAN_ROOT,  // fixed at the root
   SEER_PLAN_FUSED,  // fixed at its FOLLOW partner's loops
-  SEER_PLAN_FREE,   // a location knob: consumers' loops or the root
-  SEER_PLAN_BLOCK   // fixed at the block loops of stage `block`
+  SEER_PLAN_FREE,  // a location knob: consumers' loops or the root
+  SEER_PLAN_BLOCK  // fixed at the block loops of stage `block`
 } seer_plan_place;
 
 #define SEER_PLAN_SMALL 8  // extent of an index axis of a transform: F(6x6, 3x3) has 8
@@ -20,22 +21,23 @@ typedef struct {
   bool is_decided;
   seer_sketch_role role;
   seer_plan_place place;
-  bool may_inline;       // FREE: inline is one of the locations
-  bool has_block;        // its outermost loops are block loops, in which others are computed
-  bool is_rewritten;     // made by cache-write or rfactor: not again
-  bool is_read_cached;   // one of its operands is packed
-  bool unrolls_small;    // its reductions and small index axes are part of the tile
+  bool may_inline;  // FREE: inline is one of the locations
+  bool has_block;  // its outermost loops are block loops, in which others are computed
+  bool is_rewritten;  // made by cache-write or rfactor: not again
+  bool is_read_cached;  // one of its operands is packed
+  bool unrolls_small;  // its reductions and small index axes are part of the tile
   uint8_t partner, fuse_level, block;
-  const char *prefix;    // of knob names
+  const char *prefix;  // of knob names
 } seer_plan_stage;
 
 typedef struct {
-  const seer_dag *dag;          // shared until a rule rewrites it
+  const seer_dag *dag;  // shared until a rule rewrites it
   const seer_access_table *access;
   const char *formulation;
   double tolerance;
   const char *signature;
-  int rank;         // the list is sorted by it: what is likely to be good without search comes first
+  // the list is sorted by it: what is likely to be good without search comes first
+  int rank;
   uint32_t cursor;  // stages [0, cursor) are to be decided; cursor - 1 is next
   seer_plan_stage stage[SEER_DAG_MAX_STAGES];
 } seer_plan;
@@ -50,53 +52,62 @@ typedef struct {
 } seer_rule_context;
 
 typedef enum {
-  SEER_RULE_SKIP,   // does not apply
+  SEER_RULE_SKIP,  // does not apply
   SEER_RULE_GO_ON,  // made plans; later rules are tried on the same stage as well
-  SEER_RULE_STOP    // made plans; no other rule
+  SEER_RULE_STOP  // made plans; no other rule
 } seer_rule_answer;
 
 typedef struct {
   const char *name;
   const char *doc;
   bool is_ansor;  // in the ansor space too
-  seer_rule_answer (*apply)(const seer_rule_context *context, const seer_plan *plan, uint32_t stage);
+  seer_rule_answer (*apply)(
+      const seer_rule_context *context, const seer_plan *plan, uint32_t stage);
 } seer_rule;
 
 extern const seer_rule *const seer_rule_table[];
 extern const size_t seer_rule_table_count;
 
 // ---- for rules (sketch.c)
-// A copy to change. `rule` is appended to the signature as "/rule(stage)"; the cursor is moved below `stage`.
-seer_plan *seer_plan_next(const seer_rule_context *context, const seer_plan *plan, uint32_t stage, const char *rule);
-void seer_plan_push(const seer_rule_context *context, const seer_plan *plan);  // goes on with the remaining stages
+// A copy to change. `rule` is appended to the signature as "/rule(stage)"; the cursor is moved
+// below `stage`.
+seer_plan *seer_plan_next(
+    const seer_rule_context *context, const seer_plan *plan, uint32_t stage, const char *rule);
+// goes on with the remaining stages
+void seer_plan_push(const seer_rule_context *context, const seer_plan *plan);
 bool seer_plan_is_output(const seer_plan *plan, uint32_t stage);
-// Readers of `stage`, seen through inlined ones. *out_elementwise: the way to each of them is elementwise.
+// Readers of `stage`, seen through inlined ones. *out_elementwise: the way to each of them is
+// elementwise.
 uint64_t seer_plan_readers(const seer_plan *plan, uint32_t stage, bool *out_elementwise);
-// The only reader seen through inlined stages when it is an elementwise, reduction-free one that a tiled `stage` may be
-// fused into; else -1.
+// The only reader seen through inlined stages when it is an elementwise, reduction-free one that a
+// tiled `stage` may be fused into; else -1.
 int seer_plan_fusable_reader(const seer_plan *plan, uint32_t stage);
 bool seer_plan_needs_tiling(const seer_plan *plan, uint32_t stage);
-int64_t seer_plan_space(const seer_plan *plan, uint32_t stage);   // product of extents
+int64_t seer_plan_space(const seer_plan *plan, uint32_t stage);  // product of extents
 int64_t seer_plan_reduce(const seer_plan *plan, uint32_t stage);
 
-// The result that everything made of `stage` ends in, if there is just one and it is a root; else -1.
+// The result that everything made of `stage` ends in, if there is just one and it is a root; else
+// -1.
 int seer_plan_result(const seer_plan *plan, uint32_t stage);
 
-// ---- rewriting (rewrite.c). Both give plan->dag a new stage before `stage` (which moves up by one), keep the ids of all
-// buffers, and rebuild plan->access. The new stage has index `stage`.
+// ---- rewriting (rewrite.c). Both give plan->dag a new stage before `stage` (which moves up by
+// one), keep the ids of all buffers, and rebuild plan->access. The new stage has index `stage`.
 // cache-write: the new stage computes; the old one copies it out.
 bool seer_plan_has_room(const seer_plan *plan);
 void seer_plan_cache_write(const seer_rule_context *context, seer_plan *plan, uint32_t stage);
-// rfactor: reduction axis `axis` is split; the new stage keeps one part of size `factor` as a last (is_inner: lanes of a
-// contiguous index) or first axis (chunks) and reduces the other; the old stage combines the parts. One value only.
-void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32_t stage, uint32_t axis,
-    int64_t factor, bool is_inner);
-// cache-read: loads of `buf` in `stage` go through a copy whose dimension d is the buffer's dimension order[d].
-void seer_plan_cache_read(const seer_rule_context *context, seer_plan *plan, uint32_t stage, uint32_t buf,
-    const uint8_t *order);
+// rfactor: reduction axis `axis` is split; the new stage keeps one part of size `factor` as a last
+// (is_inner: lanes of a contiguous index) or first axis (chunks) and reduces the other; the old
+// stage combines the parts. One value only.
+void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32_t stage,
+    uint32_t axis, int64_t factor, bool is_inner);
+// cache-read: loads of `buf` in `stage` go through a copy whose dimension d is the buffer's
+// dimension order[d].
+void seer_plan_cache_read(const seer_rule_context *context, seer_plan *plan, uint32_t stage,
+    uint32_t buf, const uint8_t *order);
 
-// ---- skeleton.c: a finished plan -> sketch; NULL when it needs too many knobs and `is_cut` is false (is_cut: stages
-// beyond the limit get no knobs).
-seer_sketch *seer_skeleton_build(const seer_rule_context *context, const seer_plan *plan, bool is_cut);
+// ---- skeleton.c: a finished plan -> sketch; NULL when it needs too many knobs and `is_cut` is
+// false (is_cut: stages beyond the limit get no knobs).
+seer_sketch *seer_skeleton_build(
+    const seer_rule_context *context, const seer_plan *plan, bool is_cut);
 
 #endif

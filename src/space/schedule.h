@@ -1,5 +1,6 @@
-// schedule.h - a schedule = a sketch + a vector of knobs. Small, fixed size: copied by memcpy, hashed in nanoseconds.
-// Only inner factors are stored; the outermost is implied (ceiling). A factor need not divide its extent.
+// schedule.h - a schedule = a sketch + a vector of knobs. Small, fixed size: copied by memcpy,
+// hashed in nanoseconds. Only inner factors are stored; the outermost is implied (ceiling). A
+// factor need not divide its extent.
 #ifndef SEER_SPACE_SCHEDULE_H
 #define SEER_SPACE_SCHEDULE_H
 

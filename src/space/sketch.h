@@ -1,11 +1,13 @@
 // sketch.h - the skeleton of loops that the rules give a task; everything sampled is a knob.
-// task -> formulations (DAGs with equal results) -> sketches -> knobs. A sketch owns its DAG: the formulation's DAG,
-// rewritten by cache-write, cache-read and rfactor (which add stages; the canonical DAG's buffers keep their ids, so that
-// arguments bind by the same numbers in every sketch). Stages are computed consumers first: what an
-// attached stage's factors split is the region that its consumer needs.
+// task -> formulations (DAGs with equal results) -> sketches -> knobs. A sketch owns its DAG: the
+// formulation's DAG, rewritten by cache-write, cache-read and rfactor (which add stages; the
+// canonical DAG's buffers keep their ids, so that arguments bind by the same numbers in every
+// sketch). Stages are computed consumers first: what an attached stage's factors split is the
+// region that its consumer needs.
 //
-// The loops of a stage, outer to inner, for the structure SSRSRS of a tiled stage that is computed at a consumer's loops
-// (fused at level 2): consumer [S0 S1 | T], stage at the consumer's last S1 loop: [R0 S2 R1 S3], T = the region.
+// The loops of a stage, outer to inner, for the structure SSRSRS of a tiled stage that is computed
+// at a consumer's loops (fused at level 2): consumer [S0 S1 | T], stage at the consumer's last S1
+// loop: [R0 S2 R1 S3], T = the region.
 #ifndef SEER_SPACE_SKETCH_H
 #define SEER_SPACE_SKETCH_H
 
@@ -15,18 +17,20 @@
 #include "space/schedule.h"
 
 typedef enum {
-  SEER_ROLE_CONST,   // weights only: evaluated at compile time, read as a packed weight
+  SEER_ROLE_CONST,  // weights only: evaluated at compile time, read as a packed weight
   SEER_ROLE_INLINE,  // substituted into its consumers
-  SEER_ROLE_TILED,   // multi-level tiling
+  SEER_ROLE_TILED,  // multi-level tiling
   SEER_ROLE_SIMPLE,  // its axes in order, the last split (outer, lanes), reductions inside
-  SEER_ROLE_FOLLOW   // consumer of a tiled stage: its loops follow the tiling down to where the stage is attached
+  // consumer of a tiled stage: its loops follow the tiling down to where the stage is attached
+  SEER_ROLE_FOLLOW
 } seer_sketch_role;
 
 typedef enum {
-  SEER_KNOB_FACTOR,    // inner factor of (stage, axis, level)
+  SEER_KNOB_FACTOR,  // inner factor of (stage, axis, level)
   SEER_KNOB_LOCATION,  // index into the stage's list of locations
   SEER_KNOB_PARALLEL,  // how many leading loops of a root stage are parallel
-  SEER_KNOB_UNROLL,    // index into seer_unroll_limits: copies of the register tile's body in the loops around it
+  // index into seer_unroll_limits: copies of the register tile's body in the loops around it
+  SEER_KNOB_UNROLL,
   SEER_KNOB_KIND_COUNT
 } seer_knob_kind;
 
@@ -37,70 +41,81 @@ typedef struct {
   const char *name;  // "conv.oc.3", "pad.at", "conv.parallel", "conv.unroll"
   seer_knob_kind kind;
   uint8_t stage, axis, level;
-  uint16_t n_values;  // LOCATION, PARALLEL, UNROLL: values are 0 .. n_values-1; FACTOR: 0 (values 1 .. SEER_MAX_FACTOR)
-  bool is_vector;     // FACTOR: the innermost factor of the vectorised axis: a multiple of the vector length
-  bool is_tile;       // FACTOR: part of the register tile
-  bool is_reduce;     // FACTOR: of a reduction axis
+  // LOCATION, PARALLEL, UNROLL: values are 0 .. n_values-1; FACTOR: 0 (values 1 .. SEER_MAX_FACTOR)
+  uint16_t n_values;
+  // FACTOR: the innermost factor of the vectorised axis: a multiple of the vector length
+  bool is_vector;
+  bool is_tile;  // FACTOR: part of the register tile
+  bool is_reduce;  // FACTOR: of a reduction axis
 } seer_knob;
 
 #define SEER_NO_KNOB 0xFFFF
 
 typedef struct {
-  uint8_t axis;    // of the stage
-  uint8_t level;   // 0 = outermost part of this axis within this stage
-  uint16_t knob;   // factor; SEER_NO_KNOB for the implied outermost part
-  uint16_t knob2;  // the extent is the product of both factors (a FOLLOW stage's T0 at level 1); else SEER_NO_KNOB
+  uint8_t axis;  // of the stage
+  uint8_t level;  // 0 = outermost part of this axis within this stage
+  uint16_t knob;  // factor; SEER_NO_KNOB for the implied outermost part
+  // the extent is the product of both factors (a FOLLOW stage's T0 at level 1); else SEER_NO_KNOB
+  uint16_t knob2;
 } seer_sketch_loop;
 #define SEER_NO_STAGE 0xFF
 
-// Where a stage may be computed: at depth d of stage `at` = inside its first d loops (d >= 1), or at the root. A list of
-// several is ordered from the innermost place to the outermost: inline (if allowed), deep loops ..., root (always last).
-// Axes of extent 1 have no loops: their index is the region's start.
+// Where a stage may be computed: at depth d of stage `at` = inside its first d loops (d >= 1), or
+// at the root. A list of several is ordered from the innermost place to the outermost: inline (if
+// allowed), deep loops ..., root (always last). Axes of extent 1 have no loops: their index is the
+// region's start.
 typedef struct {
   bool is_root, is_inline;
-  uint8_t at;     // stage
+  uint8_t at;  // stage
   uint8_t depth;  // number of loops of `at` that enclose it
 } seer_location;
 
 typedef struct {
   seer_sketch_role role;
-  uint8_t n_location;          // 1: fixed
-  uint16_t location_knob;      // SEER_NO_KNOB when fixed
+  uint8_t n_location;  // 1: fixed
+  uint16_t location_knob;  // SEER_NO_KNOB when fixed
   seer_location location[40];  // static list
   uint8_t n_loop;
   seer_sketch_loop loop[SEER_DAG_MAX_AXES * 4];
-  uint8_t first_tile_loop;     // loops from here on are the register tile: unrolled, the last one vectorised
-  bool is_vectorised;          // the last loop is a VECTOR loop
+  // loops from here on are the register tile: unrolled, the last one vectorised
+  uint8_t first_tile_loop;
+  bool is_vectorised;  // the last loop is a VECTOR loop
   uint16_t parallel_knob, unroll_knob;  // SEER_NO_KNOB when the stage has none
-  bool pack_weights;           // weights that it loads by plain axes are packed in read order
-  uint8_t partner;             // FOLLOW: the tiled stage that it follows; TILED: its FOLLOW stage; else SEER_NO_STAGE
-  uint8_t fuse_level;          // TILED with a partner: 1 or 2
-  uint8_t vector_axis;         // the axis of the VECTOR loop
-  uint16_t vector_lanes;       // elements of a full vector of its values
-  uint8_t max_parallel;        // leading loops that may be parallel
-  uint8_t block_depth;         // leading loops in which blocks of other stages are computed
-  uint16_t factor[SEER_DAG_MAX_AXES][4];             // knob of (axis, level as in its name); SEER_NO_KNOB
-  const struct seer_divisors *divisors[SEER_DAG_MAX_AXES];  // draw.h; of the axis's extent, NULL where it is 1
-  const char *prefix;          // of its knobs' names: the stage's own, also after cache-write or rfactor renamed it
+  bool pack_weights;  // weights that it loads by plain axes are packed in read order
+  // FOLLOW: the tiled stage that it follows; TILED: its FOLLOW stage; else SEER_NO_STAGE
+  uint8_t partner;
+  uint8_t fuse_level;  // TILED with a partner: 1 or 2
+  uint8_t vector_axis;  // the axis of the VECTOR loop
+  uint16_t vector_lanes;  // elements of a full vector of its values
+  uint8_t max_parallel;  // leading loops that may be parallel
+  uint8_t block_depth;  // leading loops in which blocks of other stages are computed
+  // knob of (axis, level as in its name); SEER_NO_KNOB
+  uint16_t factor[SEER_DAG_MAX_AXES][4];
+  // draw.h; of the axis's extent, NULL where it is 1
+  const struct seer_divisors *divisors[SEER_DAG_MAX_AXES];
+  // of its knobs' names: the stage's own, also after cache-write or rfactor renamed it
+  const char *prefix;
 } seer_sketch_stage;
-struct seer_access_table;      // access.h
+struct seer_access_table;  // access.h
 
 typedef struct {
-  const char *signature;  // ordered text of the rules applied: "direct/tile(conv)/fuse@2(relu)/pad@knob"
+  // ordered text of the rules applied: "direct/tile(conv)/fuse@2(relu)/pad@knob"
+  const char *signature;
   const char *formulation;
-  const seer_dag *dag;    // of this sketch
-  double tolerance;       // relative, of the formulation
+  const seer_dag *dag;  // of this sketch
+  double tolerance;  // relative, of the formulation
   uint32_t n_knob;
   seer_knob *knob;
-  uint32_t order[SEER_DAG_MAX_STAGES];  // stages that may own loops or pass accesses on, consumers first
+  // stages that may own loops or pass accesses on, consumers first
+  uint32_t order[SEER_DAG_MAX_STAGES];
   uint32_t n_order;
   const struct seer_access_table *access;
   seer_sketch_stage stage[SEER_DAG_MAX_STAGES];
 } seer_sketch;
 
 typedef enum {
-  SEER_SPACE_FULL,   // everything
-  SEER_SPACE_ANSOR   // exact divisors, Ansor's rules only
+  SEER_SPACE_FULL,  // everything
+  SEER_SPACE_ANSOR  // exact divisors, Ansor's rules only
 } seer_space_kind;
 
 typedef struct {
@@ -111,42 +126,54 @@ typedef struct {
   const seer_sketch **sketch;
 } seer_sketch_list;
 
-// All sketches of all formulations, in a stable order. Never empty for a verified DAG (a simple sketch always exists).
-SEER_MUST_USE seer_status seer_sketch_generate(const seer_dag *dag, const seer_target *target, seer_space_kind space,
-    seer_arena *arena, seer_sketch_list **out_list);
+// All sketches of all formulations, in a stable order. Never empty for a verified DAG (a simple
+// sketch always exists).
+SEER_MUST_USE seer_status seer_sketch_generate(const seer_dag *dag, const seer_target *target,
+    seer_space_kind space, seer_arena *arena, seer_sketch_list **out_list);
 
 typedef enum {
-  SEER_REJECT_NONE, SEER_REJECT_REGISTERS, SEER_REJECT_LOCAL_BYTES, SEER_REJECT_TOO_MANY_PARTS, SEER_REJECT_PADDING,
-  SEER_REJECT_NO_MATCH, SEER_REJECT_UNROLL, SEER_REJECT_DUPLICATE, SEER_REJECT_SPACE, SEER_REJECT_COUNT
+  SEER_REJECT_NONE,
+  SEER_REJECT_REGISTERS,
+  SEER_REJECT_LOCAL_BYTES,
+  SEER_REJECT_TOO_MANY_PARTS,
+  SEER_REJECT_PADDING,
+  SEER_REJECT_NO_MATCH,
+  SEER_REJECT_UNROLL,
+  SEER_REJECT_DUPLICATE,
+  SEER_REJECT_SPACE,
+  SEER_REJECT_COUNT
 } seer_reject;
 const char *seer_reject_name(seer_reject reject);
 
 // ---- schedules (schedule.c, sample.c, mutate.c, refit.c, text.c)
-// Clamps factors to their extents, locations to valid ones, unused knobs to canonical values. Idempotent.
+// Clamps factors to their extents, locations to valid ones, unused knobs to canonical values.
+// Idempotent.
 void seer_schedule_normalise(const seer_sketch_list *list, seer_schedule *schedule);
 uint64_t seer_schedule_hash(const seer_schedule *schedule);  // of a normalised one
 bool seer_schedule_equal(const seer_schedule *a, const seer_schedule *b);
 // A random schedule of sketch `sketch` (normalised), or why not.
-seer_reject seer_schedule_sample(const seer_sketch_list *list, uint32_t sketch, seer_rng *rng, seer_schedule *out);
+seer_reject seer_schedule_sample(
+    const seer_sketch_list *list, uint32_t sketch, seer_rng *rng, seer_schedule *out);
 // Always valid: sequential loops, moderate tiles. Deterministic.
 void seer_schedule_default(const seer_sketch_list *list, uint32_t sketch, seer_schedule *out);
-// Changes one knob (factors are moved between levels of an axis or redrawn; register tile jointly; location; parallel;
-// unroll), or jumps to another sketch (re-fitted).
-seer_reject seer_schedule_mutate(const seer_sketch_list *list, seer_rng *rng, const seer_schedule *parent,
-    seer_schedule *out);
+// Changes one knob (factors are moved between levels of an axis or redrawn; register tile jointly;
+// location; parallel; unroll), or jumps to another sketch (re-fitted).
+seer_reject seer_schedule_mutate(
+    const seer_sketch_list *list, seer_rng *rng, const seer_schedule *parent, seer_schedule *out);
 seer_reject seer_schedule_cross(const seer_sketch_list *list, seer_rng *rng, const seer_schedule *a,
     const seer_schedule *b, seer_schedule *out);
 // Carries a schedule over to another task by knob names and the sketch's signature.
-seer_reject seer_schedule_refit(const seer_sketch_list *from, const seer_schedule *schedule, const seer_sketch_list *to,
-    seer_schedule *out);
+seer_reject seer_schedule_refit(const seer_sketch_list *from, const seer_schedule *schedule,
+    const seer_sketch_list *to, seer_schedule *out);
 // The same to a given sketch of `to`.
 seer_reject seer_schedule_refit_to(const seer_sketch_list *from, const seer_schedule *schedule,
     const seer_sketch_list *to, uint32_t sketch, seer_schedule *out);
 // Validity beyond the knobs' own domains: register tile, local bytes, number of parts.
 seer_reject seer_schedule_check(const seer_sketch_list *list, const seer_schedule *schedule);
 // Readable steps; parse matches sketch by signature and knobs by name.
-const char *seer_schedule_print(const seer_sketch_list *list, const seer_schedule *schedule, seer_arena *arena);
-SEER_MUST_USE seer_status seer_schedule_parse(const seer_sketch_list *list, const char *source, const char *text,
-    size_t n_bytes, seer_schedule *out);
+const char *seer_schedule_print(
+    const seer_sketch_list *list, const seer_schedule *schedule, seer_arena *arena);
+SEER_MUST_USE seer_status seer_schedule_parse(const seer_sketch_list *list, const char *source,
+    const char *text, size_t n_bytes, seer_schedule *out);
 
 #endif

@@ -1,7 +1,8 @@
 // direct.c - the task's DAG as the operators wrote it.
 #include "space/formulation.h"
 
-static const seer_dag *make(const seer_dag *dag, const seer_target *target, seer_arena *arena, double *out_tolerance) {
+static const seer_dag *make(
+    const seer_dag *dag, const seer_target *target, seer_arena *arena, double *out_tolerance) {
   (void)target;
   (void)arena;
   *out_tolerance = 0;

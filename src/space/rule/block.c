@@ -1,7 +1,8 @@
-// block.c - block fusion: a tiled stage that is not the result's own partner is computed block by block inside the outermost
-// loops of the result, tiled inside the region that the block needs. Depthwise + pointwise, the chain of a Winograd
-// convolution, attention. The block loops are the result's S0 loops where it is tiled itself at level 2; else they are
-// added (skeleton.c). Whether the stage really stands there is a location knob (block, or root).
+// block.c - block fusion: a tiled stage that is not the result's own partner is computed block by
+// block inside the outermost loops of the result, tiled inside the region that the block needs.
+// Depthwise + pointwise, the chain of a Winograd convolution, attention. The block loops are the
+// result's S0 loops where it is tiled itself at level 2; else they are added (skeleton.c). Whether
+// the stage really stands there is a location knob (block, or root).
 #include "space/rule.h"
 
 static void place_in_block(seer_plan *plan, uint32_t stage, uint32_t result) {
@@ -10,7 +11,8 @@ static void place_in_block(seer_plan *plan, uint32_t stage, uint32_t result) {
   plan->stage[result].has_block = true;
 }
 
-static seer_rule_answer apply(const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
+static seer_rule_answer apply(
+    const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
   if (!seer_plan_needs_tiling(plan, stage)) return SEER_RULE_SKIP;
   int result = seer_plan_result(plan, stage), reader = seer_plan_fusable_reader(plan, stage);
   if (result < 0 || result == reader) return SEER_RULE_SKIP;
@@ -34,4 +36,5 @@ static seer_rule_answer apply(const seer_rule_context *context, const seer_plan 
 }
 
 extern const seer_rule seer_rule_block;
-const seer_rule seer_rule_block = {"block", "tiled producers are computed inside blocks of the result", false, apply};
+const seer_rule seer_rule_block = {
+    "block", "tiled producers are computed inside blocks of the result", false, apply};

@@ -1,5 +1,5 @@
-// cache_read.c - copies an activation operand of a tiled stage into the order in which the tile reads it; where (panel or
-// whole) is the copy's location knob. Two cases are worth a sketch:
+// cache_read.c - copies an activation operand of a tiled stage into the order in which the tile
+// reads it; where (panel or whole) is the copy's location knob. Two cases are worth a sketch:
 //   - the vector axis runs along another dimension than the contiguous one (a transposed operand: Q * K^T): it is made last;
 //   - rows a power of two apart (1 KiB steps from 2 KiB on) share cache sets: a register tile of 14 rows falls from 109 to
 //     71-77 GFLOP/s, packed it reaches 96-109 (prototype gemm_strides.c): the row axis is made last.
@@ -20,7 +20,9 @@ static void note_operand(void *user, seer_expr e) {
   operand_walk *walk = user;
   const seer_dag *dag = walk->plan->dag;
   const seer_expr_node *node = seer_expr_at(&dag->expr, e);
-  if (node->op != SEER_EXPR_LOAD || dag->buf[node->ref].kind != SEER_BUF_ACTIVATION || node->arg[0].i) return;
+  if (node->op != SEER_EXPR_LOAD || dag->buf[node->ref].kind != SEER_BUF_ACTIVATION ||
+      node->arg[0].i)
+    return;
   if (dag->buf[node->ref].rank < 2) return;
   for (uint32_t k = 0; k < walk->n; k++) {
     // Two different loads of one buffer: left alone.
@@ -48,7 +50,8 @@ static int wanted_last(const seer_plan *plan, uint32_t stage, seer_expr load) {
     seer_affine affine;
     if (!seer_expr_affine(&dag->expr, seer_expr_index(&dag->expr, load, d), &affine)) return -1;
     for (uint32_t t = 0; t < affine.n; t++) {
-      if (vector_axis >= 0 && affine.term[t].var == s->var0 + (uint32_t)vector_axis) vector_dim = (int)d;
+      if (vector_axis >= 0 && affine.term[t].var == s->var0 + (uint32_t)vector_axis)
+        vector_dim = (int)d;
       if (row_axis >= 0 && affine.term[t].var == s->var0 + (uint32_t)row_axis) row_dim = (int)d;
     }
   }
@@ -59,14 +62,17 @@ static int wanted_last(const seer_plan *plan, uint32_t stage, seer_expr load) {
   return is_poison && row_dim >= 0 && row_dim != last ? row_dim : -1;
 }
 
-static seer_rule_answer apply(const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
+static seer_rule_answer apply(
+    const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
   // Before cache-write, not after it: both orders would be the same sketch twice.
   const seer_plan_stage *p = &plan->stage[stage];
-  bool may = seer_plan_needs_tiling(plan, stage) && !p->is_read_cached && !p->is_rewritten && seer_plan_has_room(plan);
+  bool may = seer_plan_needs_tiling(plan, stage) && !p->is_read_cached && !p->is_rewritten &&
+      seer_plan_has_room(plan);
   if (!may) return SEER_RULE_SKIP;
   operand_walk walk = {.plan = plan, .stage = stage};
   const seer_dag_stage *s = &plan->dag->stage[stage];
-  for (uint32_t v = 0; v < s->n_values; v++) seer_expr_visit(&plan->dag->expr, s->body[v], note_operand, &walk);
+  for (uint32_t v = 0; v < s->n_values; v++)
+    seer_expr_visit(&plan->dag->expr, s->body[v], note_operand, &walk);
   bool made = false;
   for (uint32_t k = 0; k < walk.n; k++) {
     int last = wanted_last(plan, stage, walk.load[k]);
@@ -78,7 +84,8 @@ static seer_rule_answer apply(const seer_rule_context *context, const seer_plan 
     }
     order[n] = (uint8_t)last;
     seer_plan *next = seer_plan_next(context, plan, stage, NULL);
-    next->signature = seer_arena_printf(context->arena, "%s/cacheread(%s)", plan->signature, plan->dag->buf[buf].name);
+    next->signature = seer_arena_printf(
+        context->arena, "%s/cacheread(%s)", plan->signature, plan->dag->buf[buf].name);
     next->cursor = stage + 2;
     next->rank += 2;
     seer_plan_cache_read(context, next, stage, buf, order);
@@ -93,4 +100,5 @@ static seer_rule_answer apply(const seer_rule_context *context, const seer_plan 
 }
 
 extern const seer_rule seer_rule_cache_read;
-const seer_rule seer_rule_cache_read = {"cacheread", "an activation operand is packed in read order", false, apply};
+const seer_rule seer_rule_cache_read = {
+    "cacheread", "an activation operand is packed in read order", false, apply};

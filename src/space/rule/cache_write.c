@@ -1,10 +1,12 @@
-// cache_write.c - a tiled stage without an elementwise reader gets one: it computes into a cache, and a copy stage writes
-// it out (Ansor: AddCacheWrite). The copy is then fused (fuse.c): the tile is local while it is accumulated.
+// cache_write.c - a tiled stage without an elementwise reader gets one: it computes into a cache,
+// and a copy stage writes it out (Ansor: AddCacheWrite). The copy is then fused (fuse.c): the tile
+// is local while it is accumulated.
 #include "space/rule.h"
 
-static seer_rule_answer apply(const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
-  bool applies = seer_plan_needs_tiling(plan, stage) && !plan->stage[stage].is_rewritten && seer_plan_has_room(plan) &&
-      seer_plan_fusable_reader(plan, stage) < 0;
+static seer_rule_answer apply(
+    const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
+  bool applies = seer_plan_needs_tiling(plan, stage) && !plan->stage[stage].is_rewritten &&
+      seer_plan_has_room(plan) && seer_plan_fusable_reader(plan, stage) < 0;
   if (!applies) return SEER_RULE_SKIP;
   seer_plan *next = seer_plan_next(context, plan, stage, "cachewrite");
   next->cursor = stage + 1;  // the computing stage is next
@@ -20,5 +22,5 @@ static seer_rule_answer apply(const seer_rule_context *context, const seer_plan 
 }
 
 extern const seer_rule seer_rule_cache_write;
-const seer_rule seer_rule_cache_write = {"cachewrite", "a cache for a tiled stage without an elementwise reader", true,
-    apply};
+const seer_rule seer_rule_cache_write = {
+    "cachewrite", "a cache for a tiled stage without an elementwise reader", true, apply};

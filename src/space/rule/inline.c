@@ -1,7 +1,7 @@
-// inline.c - substitutes cheap stages into their readers (Ansor: AlwaysInline). Beyond Ansor, a stage whose every element is
-// used once by one reader is inlined whatever it computes: nothing is computed twice. Not inlined here: stages that a
-// tiled stage would recompute per tile, and padding; they get a location knob (simple.c), where inline is one of
-// the values.
+// inline.c - substitutes cheap stages into their readers (Ansor: AlwaysInline). Beyond Ansor, a
+// stage whose every element is used once by one reader is inlined whatever it computes: nothing is
+// computed twice. Not inlined here: stages that a tiled stage would recompute per tile, and
+// padding; they get a location knob (simple.c), where inline is one of the values.
 #include "space/rule.h"
 
 static bool feeds_tiled(const seer_plan *plan, uint64_t readers) {
@@ -11,7 +11,8 @@ static bool feeds_tiled(const seer_plan *plan, uint64_t readers) {
   return false;
 }
 
-static seer_rule_answer apply(const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
+static seer_rule_answer apply(
+    const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
   const seer_dag_stage *s = &plan->dag->stage[stage];
   if (s->n_reduce > 0 || seer_plan_is_output(plan, stage)) return SEER_RULE_SKIP;
   bool is_elementwise;
@@ -19,10 +20,12 @@ static seer_rule_answer apply(const seer_rule_context *context, const seer_plan 
   if (readers == 0 || s->role == SEER_STAGE_PAD) return SEER_RULE_SKIP;
   bool is_ansor = context->space == SEER_SPACE_ANSOR;
   bool is_strict = seer_dag_is_inlineable(plan->dag, stage);
-  bool is_used_once = is_elementwise && (readers & (readers - 1)) == 0 && !seer_dag_needs_tiling(plan->dag, stage);
+  bool is_used_once =
+      is_elementwise && (readers & (readers - 1)) == 0 && !seer_dag_needs_tiling(plan->dag, stage);
   if (!is_strict && (is_ansor || !is_used_once)) return SEER_RULE_SKIP;
   // A copy or a broadcast costs nothing to repeat; arithmetic does.
-  if (!is_ansor && feeds_tiled(plan, readers) && seer_dag_stage_flops(plan->dag, stage) > 0) return SEER_RULE_SKIP;
+  if (!is_ansor && feeds_tiled(plan, readers) && seer_dag_stage_flops(plan->dag, stage) > 0)
+    return SEER_RULE_SKIP;
   seer_plan *next = seer_plan_next(context, plan, stage, "inline");
   next->stage[stage].is_decided = true;
   next->stage[stage].role = SEER_ROLE_INLINE;
@@ -31,4 +34,5 @@ static seer_rule_answer apply(const seer_rule_context *context, const seer_plan 
 }
 
 extern const seer_rule seer_rule_inline;
-const seer_rule seer_rule_inline = {"inline", "cheap stages are substituted into their readers", true, apply};
+const seer_rule seer_rule_inline = {
+    "inline", "cheap stages are substituted into their readers", true, apply};

@@ -1,7 +1,8 @@
-// rfactor.c - a reduction with few results is computed in parts that are combined once (Ansor: AddRfactor): chunks of the
-// reduction side by side (parallel loops over a first axis), or lanes of its innermost index (a vector of partial results;
-// contiguous reductions like a mean over channels or softmax's rows become plain vector code). The axis is split
-// by a fixed factor that follows from the target: the parts are an axis of the new stage, so its extent is no knob.
+// rfactor.c - a reduction with few results is computed in parts that are combined once (Ansor:
+// AddRfactor): chunks of the reduction side by side (parallel loops over a first axis), or lanes of
+// its innermost index (a vector of partial results; contiguous reductions like a mean over channels
+// or softmax's rows become plain vector code). The axis is split by a fixed factor that follows
+// from the target: the parts are an axis of the new stage, so its extent is no knob.
 #include "space/rule.h"
 
 #define PARTS_PER_THREAD 4
@@ -26,8 +27,8 @@ static void note_contiguous(void *user, seer_expr e) {
   }
 }
 
-static void push(const seer_rule_context *context, const seer_plan *plan, uint32_t stage, uint32_t axis,
-    int64_t factor, bool is_inner, int rank) {
+static void push(const seer_rule_context *context, const seer_plan *plan, uint32_t stage,
+    uint32_t axis, int64_t factor, bool is_inner, int rank) {
   seer_plan *next = seer_plan_next(context, plan, stage, is_inner ? "lanes" : "chunks");
   next->rank += rank;
   bool is_result = seer_plan_is_output(plan, stage) || plan->access->readers[stage] == 0;
@@ -40,12 +41,14 @@ static void push(const seer_rule_context *context, const seer_plan *plan, uint32
   seer_plan_push(context, next);
 }
 
-static seer_rule_answer apply(const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
+static seer_rule_answer apply(
+    const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
   const seer_dag_stage *s = &plan->dag->stage[stage];
   bool is_plain = s->combiner == SEER_COMBINE_SUM || s->combiner == SEER_COMBINE_PROD ||
       s->combiner == SEER_COMBINE_MAX || s->combiner == SEER_COMBINE_MIN;
-  bool may = is_plain && s->n_values == 1 && !plan->stage[stage].is_rewritten && seer_plan_has_room(plan) &&
-      s->n_space < SEER_MAX_RANK && s->n_space + s->n_reduce < SEER_DAG_MAX_AXES;
+  bool may = is_plain && s->n_values == 1 && !plan->stage[stage].is_rewritten &&
+      seer_plan_has_room(plan) && s->n_space < SEER_MAX_RANK &&
+      s->n_space + s->n_reduce < SEER_DAG_MAX_AXES;
   if (!may) return SEER_RULE_SKIP;
   int64_t threads = (int64_t)context->target->threads, space = seer_plan_space(plan, stage),
           reduce = seer_plan_reduce(plan, stage);
@@ -59,7 +62,8 @@ static seer_rule_answer apply(const seer_rule_context *context, const seer_plan 
   if (!needs || inner == end) return SEER_RULE_SKIP;
   contiguous_walk walk = {plan->dag, s->var0 + inner, false};
   seer_expr_visit(&plan->dag->expr, s->body[0], note_contiguous, &walk);
-  int64_t lanes = (int64_t)(context->target->vector_bytes / seer_dtype_bytes(plan->dag->buf[s->out[0]].dtype));
+  int64_t lanes =
+      (int64_t)(context->target->vector_bytes / seer_dtype_bytes(plan->dag->buf[s->out[0]].dtype));
   int64_t extent = s->axis[inner].extent, factor = seer_min_i64(lanes, extent);
   if (extent >= 4 * LANE_VECTORS * lanes) factor = LANE_VECTORS * lanes;
   bool is_ansor = context->space == SEER_SPACE_ANSOR, made = false;
@@ -82,4 +86,5 @@ static seer_rule_answer apply(const seer_rule_context *context, const seer_plan 
 }
 
 extern const seer_rule seer_rule_rfactor;
-const seer_rule seer_rule_rfactor = {"rfactor", "partial results by lanes or chunks of a reduction", true, apply};
+const seer_rule seer_rule_rfactor = {
+    "rfactor", "partial results by lanes or chunks of a reduction", true, apply};

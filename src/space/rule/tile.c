@@ -1,7 +1,8 @@
 // tile.c - multi-level tiling SSRSRS of a stage at the root (Ansor: MultiLevelTiling).
 #include "space/rule.h"
 
-static seer_rule_answer apply(const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
+static seer_rule_answer apply(
+    const seer_rule_context *context, const seer_plan *plan, uint32_t stage) {
   if (!seer_plan_needs_tiling(plan, stage)) return SEER_RULE_SKIP;
   seer_plan *next = seer_plan_next(context, plan, stage, "tile");
   next->rank += seer_plan_fusable_reader(plan, stage) >= 0 ? 2 : 0;

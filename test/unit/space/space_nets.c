@@ -24,9 +24,12 @@ const space_net space_nets[] = {
         "  stage pad role pad [n:batch<1, y:y<58, x:x<58, c:in_channel<64] ="
         " $x[n, y - 1, x - 1, c] if (y >= 1) & (y < 57) & ((x >= 1) & (x < 57)) else 0.0\n"
         "  stage conv role anchor [n:batch<1, y:y<56, x:x<56, oc:out_channel<64]"
-        " sum[ky:ky<3, kx:kx<3, ic:in_channel<64] = $pad[n, y + ky, x + kx, ic] * $w[oc, ky, kx, ic]\n"
-        "  stage bias role epilogue [n:batch<1, y:y<56, x:x<56, oc:out_channel<64] = $conv[n, y, x, oc] + $b[oc]\n"
-        "  stage relu role epilogue [n:batch<1, y:y<56, x:x<56, oc:out_channel<64] = max($bias[n, y, x, oc], 0.0)\n"
+        " sum[ky:ky<3, kx:kx<3, ic:in_channel<64] = $pad[n, y + ky, x + kx, ic] * $w[oc, ky, kx, "
+        "ic]\n"
+        "  stage bias role epilogue [n:batch<1, y:y<56, x:x<56, oc:out_channel<64] = $conv[n, y, "
+        "x, oc] + $b[oc]\n"
+        "  stage relu role epilogue [n:batch<1, y:y<56, x:x<56, oc:out_channel<64] = max($bias[n, "
+        "y, x, oc], 0.0)\n"
         "  output $relu\n"
         "}\n"},
     {"conv_sibling",  // stride 2, a batch, other extents
@@ -37,9 +40,12 @@ const space_net space_nets[] = {
         "  stage pad role pad [n:batch<2, y:y<59, x:x<59, c:in_channel<48] ="
         " $x[n, y - 1, x - 1, c] if (y >= 1) & (y < 58) & ((x >= 1) & (x < 58)) else 0.0\n"
         "  stage conv role anchor [n:batch<2, y:y<29, x:x<29, oc:out_channel<136]"
-        " sum[ky:ky<3, kx:kx<3, ic:in_channel<48] = $pad[n, y * 2 + ky, x * 2 + kx, ic] * $w[oc, ky, kx, ic]\n"
-        "  stage bias role epilogue [n:batch<2, y:y<29, x:x<29, oc:out_channel<136] = $conv[n, y, x, oc] + $b[oc]\n"
-        "  stage relu role epilogue [n:batch<2, y:y<29, x:x<29, oc:out_channel<136] = max($bias[n, y, x, oc], 0.0)\n"
+        " sum[ky:ky<3, kx:kx<3, ic:in_channel<48] = $pad[n, y * 2 + ky, x * 2 + kx, ic] * $w[oc, "
+        "ky, kx, ic]\n"
+        "  stage bias role epilogue [n:batch<2, y:y<29, x:x<29, oc:out_channel<136] = $conv[n, y, "
+        "x, oc] + $b[oc]\n"
+        "  stage relu role epilogue [n:batch<2, y:y<29, x:x<29, oc:out_channel<136] = max($bias[n, "
+        "y, x, oc], 0.0)\n"
         "  output $relu\n"
         "}\n"},
     {"depthwise",
@@ -124,10 +130,14 @@ const space_net space_nets[] = {
         "  stage pad role pad [n:batch<1, c:in_channel<3, y:y<34, x:x<34] ="
         " $x[n, c, y - 1, x - 1] if (y >= 1) & (y < 33) & ((x >= 1) & (x < 33)) else 0.0\n"
         "  stage conv role anchor [n:batch<1, oc:out_channel<8, y:y<32, x:x<32]"
-        " sum[ic:in_channel<3, ky:ky<3, kx:kx<3] = $pad[n, ic, y + ky, x + kx] * $w[oc, ic, ky, kx]\n"
-        "  stage bias role epilogue [n:batch<1, oc:out_channel<8, y:y<32, x:x<32] = $conv[n, oc, y, x] + $b[oc]\n"
-        "  stage bn role epilogue [n:batch<1, oc:out_channel<8, y:y<32, x:x<32] = $bias[n, oc, y, x] * $s[oc]\n"
-        "  stage relu role epilogue [n:batch<1, oc:out_channel<8, y:y<32, x:x<32] = max($bn[n, oc, y, x], 0.0)\n"
+        " sum[ic:in_channel<3, ky:ky<3, kx:kx<3] = $pad[n, ic, y + ky, x + kx] * $w[oc, ic, ky, "
+        "kx]\n"
+        "  stage bias role epilogue [n:batch<1, oc:out_channel<8, y:y<32, x:x<32] = $conv[n, oc, "
+        "y, x] + $b[oc]\n"
+        "  stage bn role epilogue [n:batch<1, oc:out_channel<8, y:y<32, x:x<32] = $bias[n, oc, y, "
+        "x] * $s[oc]\n"
+        "  stage relu role epilogue [n:batch<1, oc:out_channel<8, y:y<32, x:x<32] = max($bn[n, oc, "
+        "y, x], 0.0)\n"
         "  output $relu\n"
         "}\n"},
     {"min_rows",
@@ -153,7 +163,8 @@ const space_net space_nets[] = {
         "  stage dw role anchor [n:batch<1, y:y<13, x:x<13, c<20] sum[ky:ky<3, kx:kx<3] ="
         " $pad[n, y + ky, x + kx, c] * $w[ky, kx, c]\n"
         "  stage act role epilogue [n:batch<1, y:y<13, x:x<13, c<20] = max($dw[n, y, x, c], 0.0)\n"
-        "  stage pw role anchor [n:batch<1, y:y<13, x:x<13, oc<24] sum[ic<20] = $act[n, y, x, ic] * $v[ic, oc]\n"
+        "  stage pw role anchor [n:batch<1, y:y<13, x:x<13, oc<24] sum[ic<20] = $act[n, y, x, ic] "
+        "* $v[ic, oc]\n"
         "  stage out role epilogue [n:batch<1, y:y<13, x:x<13, oc<24] = $pw[n, y, x, oc] + $b[oc]\n"
         "  output $out\n"
         "}\n"},
@@ -176,8 +187,10 @@ const space_net space_nets[] = {
         "  weight $s f32[512]\n"
         "  weight $w f32[512, 32]\n"
         "  stage scale role prologue [n:batch<1, y:y<7, x:x<7, c<512] = $x[n, y, x, c] * $s[c]\n"
-        "  stage act role prologue [n:batch<1, y:y<7, x:x<7, c<512] = max($scale[n, y, x, c], 0.0)\n"
-        "  stage conv role anchor [n:batch<1, y:y<7, x:x<7, oc<32] sum[ic<512] = $act[n, y, x, ic] * $w[ic, oc]\n"
+        "  stage act role prologue [n:batch<1, y:y<7, x:x<7, c<512] = max($scale[n, y, x, c], "
+        "0.0)\n"
+        "  stage conv role anchor [n:batch<1, y:y<7, x:x<7, oc<32] sum[ic<512] = $act[n, y, x, ic] "
+        "* $w[ic, oc]\n"
         "  output $conv\n"
         "}\n"},
     {"primes",  // two outputs, a transposing reshape, prime extents
@@ -213,13 +226,24 @@ seer_dag *space_parse(seer_arena *arena, const char *text) {
 }
 
 seer_target space_target(uint32_t threads) {
-  return (seer_target){.kind = SEER_TARGET_CPU, .threads = threads, .vector_bytes = 64, .n_vector_registers = 32,
-      .n_fma_ports = 1, .fma_latency_cycles = 4, .cache_line_bytes = 64, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20,
-      .l3_bytes = 32 << 20, .peak_gflops = 117, .dram_gbs = 20, .l2_gbs = 100, .l3_gbs = 50};
+  return (seer_target){.kind = SEER_TARGET_CPU,
+      .threads = threads,
+      .vector_bytes = 64,
+      .n_vector_registers = 32,
+      .n_fma_ports = 1,
+      .fma_latency_cycles = 4,
+      .cache_line_bytes = 64,
+      .l1_bytes = 32 << 10,
+      .l2_bytes = 1 << 20,
+      .l3_bytes = 32 << 20,
+      .peak_gflops = 117,
+      .dram_gbs = 20,
+      .l2_gbs = 100,
+      .l3_gbs = 50};
 }
 
-seer_sketch_list *space_sketches(seer_arena *arena, const seer_dag *dag, const seer_target *target,
-    seer_space_kind space) {
+seer_sketch_list *space_sketches(
+    seer_arena *arena, const seer_dag *dag, const seer_target *target, seer_space_kind space) {
   seer_sketch_list *list = NULL;
   seer_status status = seer_sketch_generate(dag, target, space, arena, &list);
   if (status) fail_msg("%s", seer_status_message(status));

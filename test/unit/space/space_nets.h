@@ -13,8 +13,10 @@ extern const space_net space_nets[];
 extern const size_t space_nets_count;
 
 const char *space_net_text(const char *name);
-seer_dag *space_parse(seer_arena *arena, const char *text);  // fails the test if it does not parse and verify
-seer_target space_target(uint32_t threads);                  // AVX-512: 16 lanes, 32 registers
-seer_sketch_list *space_sketches(seer_arena *arena, const seer_dag *dag, const seer_target *target, seer_space_kind space);
+// fails the test if it does not parse and verify
+seer_dag *space_parse(seer_arena *arena, const char *text);
+seer_target space_target(uint32_t threads);  // AVX-512: 16 lanes, 32 registers
+seer_sketch_list *space_sketches(
+    seer_arena *arena, const seer_dag *dag, const seer_target *target, seer_space_kind space);
 
 #endif

@@ -1,5 +1,6 @@
-// test_frame.c - frames against brute force: what the loops of a stage visit, which loops are exact, that the region of an
-// attached stage has everything its readers read, that nothing is attached where it cannot be; and the checks.
+// test_frame.c - frames against brute force: what the loops of a stage visit, which loops are
+// exact, that the region of an attached stage has everything its readers read, that nothing is
+// attached where it cannot be; and the checks.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,7 +12,8 @@
 #include "space/access.h"
 #include "space_nets.h"
 
-typedef void (*on_schedule)(const seer_sketch_list *list, const seer_schedule *schedule, seer_rng *rng);
+typedef void (*on_schedule)(
+    const seer_sketch_list *list, const seer_schedule *schedule, seer_rng *rng);
 
 // Samples of all nets and of random DAGs.
 static void for_all(on_schedule visit, uint32_t per_sketch, uint32_t n_random) {
@@ -31,7 +33,8 @@ static void for_all(on_schedule visit, uint32_t per_sketch, uint32_t n_random) {
     for (uint32_t k = 0; k < list->n; k++) {
       for (uint32_t n = 0; n < per_sketch; n++) {
         seer_schedule schedule;
-        if (seer_schedule_sample(list, k, &rng, &schedule) == SEER_REJECT_NONE) visit(list, &schedule, &rng);
+        if (seer_schedule_sample(list, k, &rng, &schedule) == SEER_REJECT_NONE)
+          visit(list, &schedule, &rng);
       }
     }
     seer_arena_destroy(arena);
@@ -41,8 +44,8 @@ static void for_all(on_schedule visit, uint32_t per_sketch, uint32_t n_random) {
 // ---- loops
 
 // Visits of index values of one axis, as code would run them: every loop stops at the region's end.
-static void walk_axis(const seer_frame_stage *s, uint32_t axis, uint32_t from, int64_t base, int64_t region,
-    uint8_t *visits, int64_t *trips_low) {
+static void walk_axis(const seer_frame_stage *s, uint32_t axis, uint32_t from, int64_t base,
+    int64_t region, uint8_t *visits, int64_t *trips_low) {
   uint32_t l = from;
   while (l < s->n_loop && s->loop[l].axis != axis) l++;
   if (l == s->n_loop) {
@@ -56,7 +59,8 @@ static void walk_axis(const seer_frame_stage *s, uint32_t axis, uint32_t from, i
   if (trips < trips_low[l]) trips_low[l] = trips;
 }
 
-static void check_loops(const seer_sketch_list *list, const seer_schedule *schedule, seer_rng *rng) {
+static void check_loops(
+    const seer_sketch_list *list, const seer_schedule *schedule, seer_rng *rng) {
   (void)rng;
   seer_frame frame;
   seer_frame_make(list, schedule, &frame);
@@ -79,7 +83,8 @@ static void check_loops(const seer_sketch_list *list, const seer_schedule *sched
       const seer_frame_loop *loop = &s->loop[l];
       bool is_exact = low[l] == loop->extent && s->is_region_exact[loop->axis];
       assert_int_equal(loop->is_exact, is_exact);
-      assert_true(!loop->is_parallel || (s->place == SEER_PLACE_ROOT && !loop->is_reduce && l < s->n_parallel));
+      assert_true(!loop->is_parallel ||
+          (s->place == SEER_PLACE_ROOT && !loop->is_reduce && l < s->n_parallel));
       assert_true(!loop->is_vector || l + 1 == s->n_loop);
     }
   }
@@ -105,14 +110,16 @@ static void note_load(void *user, seer_expr e) {
   if (l->n < SEER_COUNT_OF(l->load)) l->load[l->n++] = e;
 }
 
-// A random load on the way from `reader` down to `target`, at random values of the reader's free axes; value[] has its
-// spatial axes. True if the way ends at `target`: then index[] is what is read.
-static bool random_read(const seer_frame *frame, uint32_t reader, const int64_t *value, uint32_t target, seer_rng *rng,
-    int64_t *index) {
+// A random load on the way from `reader` down to `target`, at random values of the reader's free
+// axes; value[] has its spatial axes. True if the way ends at `target`: then index[] is what is
+// read.
+static bool random_read(const seer_frame *frame, uint32_t reader, const int64_t *value,
+    uint32_t target, seer_rng *rng, int64_t *index) {
   const seer_dag *dag = frame->sketch->dag;
   const seer_dag_stage *stage = &dag->stage[reader];
   loads found = {.dag = dag, .n = 0};
-  for (uint32_t v = 0; v < stage->n_values; v++) seer_expr_visit(&dag->expr, stage->body[v], note_load, &found);
+  for (uint32_t v = 0; v < stage->n_values; v++)
+    seer_expr_visit(&dag->expr, stage->body[v], note_load, &found);
   if (found.n == 0) return false;
   seer_expr load = found.load[seer_rng_below(rng, found.n)];
   const seer_expr_node *node = seer_expr_at(&dag->expr, load);
@@ -122,11 +129,13 @@ static bool random_read(const seer_frame *frame, uint32_t reader, const int64_t 
   }
   int64_t from, to;
   if (node->arg[0].i) {
-    if (!seer_expr_range(&dag->expr, node->arg[0], low, high, &from, &to) || from == 0) return false;
+    if (!seer_expr_range(&dag->expr, node->arg[0], low, high, &from, &to) || from == 0)
+      return false;
   }
   int64_t read[SEER_DAG_MAX_AXES] = {0};
   for (uint32_t d = 0; d < node->n_index; d++) {
-    if (!seer_expr_range(&dag->expr, seer_expr_index(&dag->expr, load, d), low, high, &from, &to)) return false;
+    if (!seer_expr_range(&dag->expr, seer_expr_index(&dag->expr, load, d), low, high, &from, &to))
+      return false;
     if (from != to) return false;
     read[d] = from;
   }
@@ -145,7 +154,8 @@ static bool random_read(const seer_frame *frame, uint32_t reader, const int64_t 
 
 static uint64_t n_reads, n_attached, n_halo;
 
-static void check_regions(const seer_sketch_list *list, const seer_schedule *schedule, seer_rng *rng) {
+static void check_regions(
+    const seer_sketch_list *list, const seer_schedule *schedule, seer_rng *rng) {
   seer_frame frame;
   seer_frame_make(list, schedule, &frame);
   const seer_dag *dag = frame.sketch->dag;
@@ -182,12 +192,14 @@ static void check_regions(const seer_sketch_list *list, const seer_schedule *sch
       n_reads++;
       for (uint32_t d = 0; d < dag->stage[stage].n_space; d++) {
         int64_t start = region[d].constant;
-        for (uint32_t t = 0; t < region[d].n; t++) start += region[d].coef[t] * base[region[d].axis[t]];
+        for (uint32_t t = 0; t < region[d].n; t++)
+          start += region[d].coef[t] * base[region[d].axis[t]];
         assert_int_equal(region[d].length, s->region[d]);
         if (!region[d].is_whole && region[d].length > 1) n_halo++;
         if (index[d] < start || index[d] >= start + region[d].length) {
           fail_msg("%s: %s dimension %u: reads %d, region is [%d, %d)", frame.sketch->signature,
-              dag->stage[stage].name, d, (int)index[d], (int)start, (int)(start + region[d].length));
+              dag->stage[stage].name, d, (int)index[d], (int)start,
+              (int)(start + region[d].length));
         }
       }
     }
@@ -218,7 +230,8 @@ static void test_fused_conv_by_hand(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
   seer_target target = space_target(2);
-  seer_sketch_list *list = space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
+  seer_sketch_list *list =
+      space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
   seer_schedule s;
   seer_schedule_default(list, 0, &s);
   *knob(list, &s, "conv.y.1") = 2;
@@ -276,7 +289,8 @@ static void test_checks(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
   seer_target target = space_target(2);
-  seer_sketch_list *list = space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
+  seer_sketch_list *list =
+      space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
   seer_schedule good, s;
   seer_schedule_default(list, 0, &good);
   assert_int_equal(seer_schedule_check(list, &good), SEER_REJECT_NONE);
@@ -293,7 +307,8 @@ static void test_checks(void **state) {
   *knob(list, &s, "conv.y.2") = 56;
   *knob(list, &s, "conv.x.2") = 56;
   *knob(list, &s, "conv.oc.2") = 64;
-  *knob(list, &s, "pad.at") = (uint16_t)(list->sketch[0]->stage[0].n_location - 2);  // relu's first loop: all of it
+  // relu's first loop: all of it
+  *knob(list, &s, "pad.at") = (uint16_t)(list->sketch[0]->stage[0].n_location - 2);
   assert_int_equal(seer_schedule_check(list, &s), SEER_REJECT_LOCAL_BYTES);
   s = good;
   for (uint32_t k = 0; k < s.n; k++) {
@@ -312,21 +327,25 @@ static void test_checks(void **state) {
   seer_arena_destroy(arena);
 }
 
-// Parallel loops stop where something is attached; a stage whose reader is at the root cannot be inside.
+// Parallel loops stop where something is attached; a stage whose reader is at the root cannot be
+// inside.
 static void test_locations_are_mended(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
   seer_target target = space_target(2);
-  seer_sketch_list *list = space_sketches(arena, space_parse(arena, space_net_text("softmax_rows")), &target,
-      SEER_SPACE_FULL);
+  seer_sketch_list *list = space_sketches(
+      arena, space_parse(arena, space_net_text("softmax_rows")), &target, SEER_SPACE_FULL);
   uint32_t plain = list->n - 1;  // no rfactor: mx, ex, sm, out
-  assert_string_equal(list->sketch[plain]->signature, "direct/simple(out)/simple(sm)/simple(ex)/simple(mx)");
+  assert_string_equal(
+      list->sketch[plain]->signature, "direct/simple(out)/simple(sm)/simple(ex)/simple(mx)");
   seer_schedule s;
   seer_schedule_default(list, plain, &s);
   seer_frame frame;
-  uint16_t *at_mx = knob(list, &s, "mx.at"), *at_ex = knob(list, &s, "ex.at"), *at_sm = knob(list, &s, "sm.at");
+  uint16_t *at_mx = knob(list, &s, "mx.at"), *at_ex = knob(list, &s, "ex.at"),
+           *at_sm = knob(list, &s, "sm.at");
   const seer_sketch *sketch = list->sketch[plain];
-  uint16_t root_ex = (uint16_t)(sketch->stage[1].n_location - 1), root_sm = (uint16_t)(sketch->stage[2].n_location - 1);
+  uint16_t root_ex = (uint16_t)(sketch->stage[1].n_location - 1),
+           root_sm = (uint16_t)(sketch->stage[2].n_location - 1);
   // sm at the root: ex, which sm reads, cannot stay inside out's loops; mx may go to ex's loop.
   *at_sm = root_sm;
   for (uint16_t v = 1; v <= root_ex; v++) {

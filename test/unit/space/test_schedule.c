@@ -1,6 +1,7 @@
-// test_schedule.c - schedules as values, on all nets and 300 random DAGs: defaults valid, normalise idempotent and without
-// effect on the frame, print -> parse -> print a fixpoint, samples, mutants and children valid, re-fitting to
-// siblings valid, exact divisors in the ansor space; hashes; and parse errors.
+// test_schedule.c - schedules as values, on all nets and 300 random DAGs: defaults valid, normalise
+// idempotent and without effect on the frame, print -> parse -> print a fixpoint, samples, mutants
+// and children valid, re-fitting to siblings valid, exact divisors in the ansor space; hashes; and
+// parse errors.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -41,8 +42,9 @@ static bool same_frame(const seer_frame *a, const seer_frame *b) {
     if (x->place == SEER_PLACE_AT && (x->at != y->at || x->depth != y->depth)) return false;
     for (uint32_t l = 0; l < x->n_loop; l++) {
       const seer_frame_loop *p = &x->loop[l], *q = &y->loop[l];
-      bool same = p->axis == q->axis && p->extent == q->extent && p->coef == q->coef && p->is_exact == q->is_exact &&
-          p->is_parallel == q->is_parallel && p->is_tile == q->is_tile && p->is_vector == q->is_vector;
+      bool same = p->axis == q->axis && p->extent == q->extent && p->coef == q->coef &&
+          p->is_exact == q->is_exact && p->is_parallel == q->is_parallel &&
+          p->is_tile == q->is_tile && p->is_vector == q->is_vector;
       if (!same) return false;
     }
   }
@@ -59,7 +61,8 @@ static void check_normal_form(const seer_sketch_list *list, seer_rng *rng, seer_
       raw.sketch = (uint16_t)k;
       raw.n = (uint16_t)list->sketch[k]->n_knob;
       for (uint32_t i = 0; i < raw.n; i++) {  // any numbers at all
-        raw.knob[i] = (uint16_t)(seer_rng_chance(rng, 0.1) ? seer_rng_below(rng, 65536) : seer_rng_below(rng, 30));
+        raw.knob[i] = (uint16_t)(seer_rng_chance(rng, 0.1) ? seer_rng_below(rng, 65536)
+                                                           : seer_rng_below(rng, 30));
       }
       seer_frame before, after;
       seer_frame_make(list, &raw, &before);
@@ -141,9 +144,10 @@ static void test_moves_are_valid(void **state) {
   (void)state;
   n_sampled = n_rejected = n_mutated = n_crossed = n_jumped = 0;
   for_all(check_moves, 300, SEER_SPACE_FULL);
-  print_message("sampled %d (rejected %d), mutated %d (jumps %d), crossed %d\n", (int)n_sampled, (int)n_rejected,
-      (int)n_mutated, (int)n_jumped, (int)n_crossed);
-  assert_true(n_sampled > 3000 && n_mutated > n_sampled / 2 && n_crossed > n_sampled / 3 && n_jumped > 20);
+  print_message("sampled %d (rejected %d), mutated %d (jumps %d), crossed %d\n", (int)n_sampled,
+      (int)n_rejected, (int)n_mutated, (int)n_jumped, (int)n_crossed);
+  assert_true(
+      n_sampled > 3000 && n_mutated > n_sampled / 2 && n_crossed > n_sampled / 3 && n_jumped > 20);
   assert_true(n_rejected < n_sampled / 50);
 }
 
@@ -152,7 +156,8 @@ static void test_sampling_is_diverse(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
   seer_target target = space_target(2);
-  seer_sketch_list *list = space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
+  seer_sketch_list *list =
+      space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
   seer_rng rng;
   seer_rng_init(&rng, 7);
   const seer_sketch *sketch = list->sketch[0];
@@ -165,7 +170,8 @@ static void test_sampling_is_diverse(void **state) {
     seer_frame frame;
     seer_frame_make(list, &s, &frame);
     bool has_tail = false;
-    for (uint32_t l = 0; l < frame.stage[3].n_loop; l++) has_tail |= !frame.stage[3].loop[l].is_exact;
+    for (uint32_t l = 0; l < frame.stage[3].n_loop; l++)
+      has_tail |= !frame.stage[3].loop[l].is_exact;
     n_tail += has_tail;
     n_whole += !has_tail;
     n_inline += frame.stage[0].place == SEER_PLACE_INLINE;
@@ -211,9 +217,10 @@ static void test_refit_between_siblings(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
   seer_target target = space_target(2);
-  seer_sketch_list *a = space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
-  seer_sketch_list *b = space_sketches(arena, space_parse(arena, space_net_text("conv_sibling")), &target,
-      SEER_SPACE_FULL);
+  seer_sketch_list *a =
+      space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
+  seer_sketch_list *b = space_sketches(
+      arena, space_parse(arena, space_net_text("conv_sibling")), &target, SEER_SPACE_FULL);
   seer_rng rng;
   seer_rng_init(&rng, 3);
   for (uint32_t i = 0; i < 300; i++) {
@@ -249,13 +256,15 @@ static void test_refit_to_strangers(void **state) {
   seer_rng_init(&rng, 4);
   seer_sketch_list *list[32];
   for (size_t i = 0; i < space_nets_count; i++) {
-    list[i] = space_sketches(arena, space_parse(arena, space_nets[i].text), &target, SEER_SPACE_FULL);
+    list[i] =
+        space_sketches(arena, space_parse(arena, space_nets[i].text), &target, SEER_SPACE_FULL);
   }
   uint32_t n_fit = 0;
   for (size_t i = 0; i < space_nets_count; i++) {
     for (size_t j = 0; j < space_nets_count; j++) {
       seer_schedule s, t;
-      if (seer_schedule_sample(list[i], (uint32_t)(j % list[i]->n), &rng, &s) != SEER_REJECT_NONE) continue;
+      if (seer_schedule_sample(list[i], (uint32_t)(j % list[i]->n), &rng, &s) != SEER_REJECT_NONE)
+        continue;
       seer_reject reject = seer_schedule_refit(list[i], &s, list[j], &t);
       assert_true(reject == SEER_REJECT_NONE || reject == SEER_REJECT_NO_MATCH);
       if (reject != SEER_REJECT_NONE) continue;
@@ -267,7 +276,8 @@ static void test_refit_to_strangers(void **state) {
   // No knob in common: nothing to carry.
   seer_schedule s, t;
   seer_schedule_default(list[0], 0, &s);
-  seer_sketch_list *pool = space_sketches(arena, space_parse(arena, space_net_text("pool")), &target, SEER_SPACE_FULL);
+  seer_sketch_list *pool =
+      space_sketches(arena, space_parse(arena, space_net_text("pool")), &target, SEER_SPACE_FULL);
   assert_int_equal(seer_schedule_refit(list[0], &s, pool, &t), SEER_REJECT_NO_MATCH);
   seer_arena_destroy(arena);
 }
@@ -279,7 +289,8 @@ static void expect_parse_error(const seer_sketch_list *list, const char *text, c
   seer_status status = seer_schedule_parse(list, "t", text, strlen(text), &s);
   assert_non_null(status);
   assert_int_equal(seer_status_code(status), SEER_CODE_INVALID);
-  if (!strstr(seer_status_message(status), says)) fail_msg("'%s' lacks '%s'", seer_status_message(status), says);
+  if (!strstr(seer_status_message(status), says))
+    fail_msg("'%s' lacks '%s'", seer_status_message(status), says);
   seer_status_free(status);
 }
 
@@ -287,7 +298,8 @@ static void test_parse_errors(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
   seer_target target = space_target(2);
-  seer_sketch_list *list = space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
+  seer_sketch_list *list =
+      space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
 #define HEAD "sched \"direct/simple(relu)/inline(bias)/fuse@2(conv)/simple(pad)\" {"
   expect_parse_error(list, "sched \"direct/foo\" { }", "no sketch");
   expect_parse_error(list, HEAD " split conv.z 1:2 }", "no knob conv.z.1");
@@ -312,7 +324,8 @@ static void test_default_text(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
   seer_target target = space_target(2);
-  seer_sketch_list *list = space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
+  seer_sketch_list *list =
+      space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
   seer_schedule s;
   seer_schedule_default(list, 0, &s);
   assert_string_equal(seer_schedule_print(list, &s, arena),

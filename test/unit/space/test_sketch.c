@@ -1,5 +1,6 @@
-// test_sketch.c - which sketches the rules give: signatures word for word, Ansor's counts, knob names; and that the DAGs
-// that cache-write, rfactor and cache-read have rewritten compute what the canonical one does.
+// test_sketch.c - which sketches the rules give: signatures word for word, Ansor's counts, knob
+// names; and that the DAGs that cache-write, rfactor and cache-read have rewritten compute what the
+// canonical one does.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,25 +13,29 @@
 #include "space_nets.h"
 #include "support/loop_check.h"
 
-static void expect_signatures(const char *net, seer_space_kind space, const char *const *expected, size_t n) {
+static void expect_signatures(
+    const char *net, seer_space_kind space, const char *const *expected, size_t n) {
   seer_arena *arena = seer_arena_create("test");
   seer_target target = space_target(4);
-  seer_sketch_list *list = space_sketches(arena, space_parse(arena, space_net_text(net)), &target, space);
-  for (size_t k = 0; k < n && k < list->n; k++) assert_string_equal(list->sketch[k]->signature, expected[k]);
+  seer_sketch_list *list =
+      space_sketches(arena, space_parse(arena, space_net_text(net)), &target, space);
+  for (size_t k = 0; k < n && k < list->n; k++)
+    assert_string_equal(list->sketch[k]->signature, expected[k]);
   assert_int_equal(list->n, n);
   seer_arena_destroy(arena);
 }
-#define EXPECT(net, space, ...)                                             \
-  do {                                                                      \
-    const char *const expected[] = {__VA_ARGS__};                           \
-    expect_signatures(net, space, expected, SEER_COUNT_OF(expected));       \
+#define EXPECT(net, space, ...)                                       \
+  do {                                                                \
+    const char *const expected[] = {__VA_ARGS__};                     \
+    expect_signatures(net, space, expected, SEER_COUNT_OF(expected)); \
   } while (0)
 
 static void test_golden(void **state) {
   (void)state;
-  EXPECT("gemm_relu", SEER_SPACE_FULL, "direct/simple(relu)/fuse@2(C)", "direct/simple(relu)/fuse@1(C)",
-      "direct/simple(relu)/cacheread(A)/fuse@2(C)", "direct/simple(relu)/tile(C)",
-      "direct/simple(relu)/cacheread(A)/fuse@1(C)", "direct/simple(relu)/cacheread(A)/tile(C)");
+  EXPECT("gemm_relu", SEER_SPACE_FULL, "direct/simple(relu)/fuse@2(C)",
+      "direct/simple(relu)/fuse@1(C)", "direct/simple(relu)/cacheread(A)/fuse@2(C)",
+      "direct/simple(relu)/tile(C)", "direct/simple(relu)/cacheread(A)/fuse@1(C)",
+      "direct/simple(relu)/cacheread(A)/tile(C)");
   EXPECT("conv", SEER_SPACE_FULL, "direct/simple(relu)/inline(bias)/fuse@2(conv)/simple(pad)",
       "direct/simple(relu)/inline(bias)/fuse@1(conv)/simple(pad)",
       "direct/simple(relu)/inline(bias)/tile(conv)/simple(pad)");
@@ -38,10 +43,12 @@ static void test_golden(void **state) {
       "direct/simple(act)/fuse@1(dw)/simple(pad)", "direct/simple(act)/tile(dw)/simple(pad)");
   EXPECT("pool", SEER_SPACE_FULL, "direct/simple(max)");
   EXPECT("softmax_rows", SEER_SPACE_FULL, "direct/simple(out)/lanes(sm)/simple(ex)/lanes(mx)",
-      "direct/simple(out)/lanes(sm)/simple(ex)/simple(mx)", "direct/simple(out)/simple(sm)/simple(ex)/lanes(mx)",
+      "direct/simple(out)/lanes(sm)/simple(ex)/simple(mx)",
+      "direct/simple(out)/simple(sm)/simple(ex)/lanes(mx)",
       "direct/simple(out)/simple(sm)/simple(ex)/simple(mx)");
   EXPECT("mean", SEER_SPACE_FULL, "direct/simple(mean)/simple(sum)");
-  EXPECT("row_mean", SEER_SPACE_FULL, "direct/simple(mean)/lanes(sum)", "direct/simple(mean)/simple(sum)");
+  EXPECT("row_mean", SEER_SPACE_FULL, "direct/simple(mean)/lanes(sum)",
+      "direct/simple(mean)/simple(sum)");
   EXPECT("bn_relu_conv", SEER_SPACE_FULL, "direct/tile(conv)/simple(act)/inline(scale)",
       "direct/cachewrite(conv)/fuse@2(conv)/simple(act)/inline(scale)",
       "direct/cachewrite(conv)/fuse@1(conv)/simple(act)/inline(scale)");
@@ -58,8 +65,9 @@ static uint32_t count(const char *net, seer_space_kind space) {
   return n;
 }
 
-// The counts that Ansor's own tests state, with 4 cores. Winograd is not a DAG that we get (it is a formulation of ours).
-// The matmul of 8x8x512: Ansor's two rfactor sketches and three of tiling, as here.
+// The counts that Ansor's own tests state, with 4 cores. Winograd is not a DAG that we get (it is a
+// formulation of ours). The matmul of 8x8x512: Ansor's two rfactor sketches and three of tiling, as
+// here.
 static void test_ansor_counts(void **state) {
   (void)state;
   assert_int_equal(count("matmul", SEER_SPACE_ANSOR), 3);
@@ -75,7 +83,8 @@ static void test_ansor_counts(void **state) {
 static bool has_rule(const char *net, const char *rule) {
   seer_arena *arena = seer_arena_create("test");
   seer_target target = space_target(2);
-  seer_sketch_list *list = space_sketches(arena, space_parse(arena, space_net_text(net)), &target, SEER_SPACE_FULL);
+  seer_sketch_list *list =
+      space_sketches(arena, space_parse(arena, space_net_text(net)), &target, SEER_SPACE_FULL);
   bool found = false;
   for (uint32_t k = 0; k < list->n; k++) found |= strstr(list->sketch[k]->signature, rule) != NULL;
   seer_arena_destroy(arena);
@@ -97,17 +106,19 @@ static void test_knob_names(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
   seer_target target = space_target(2);
-  seer_sketch_list *list = space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
-  static const char *const expected[] = {"pad.x.1", "pad.c.1", "conv.y.1", "conv.x.1", "conv.oc.1", "conv.y.2",
-      "conv.x.2", "conv.oc.2", "conv.y.3", "conv.x.3", "conv.oc.3", "conv.ky.1", "conv.kx.1", "conv.ic.1", "pad.at",
-      "pad.parallel", "conv.unroll", "conv.parallel"};
+  seer_sketch_list *list =
+      space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
+  static const char *const expected[] = {"pad.x.1", "pad.c.1", "conv.y.1", "conv.x.1", "conv.oc.1",
+      "conv.y.2", "conv.x.2", "conv.oc.2", "conv.y.3", "conv.x.3", "conv.oc.3", "conv.ky.1",
+      "conv.kx.1", "conv.ic.1", "pad.at", "pad.parallel", "conv.unroll", "conv.parallel"};
   const seer_sketch *fused = list->sketch[0], *plain = list->sketch[2];
   assert_int_equal(fused->n_knob, SEER_COUNT_OF(expected));
   for (uint32_t k = 0; k < fused->n_knob; k++) {
     assert_string_equal(fused->knob[k].name, expected[k]);
     // Every knob of the fused sketch has its like in the unfused one: schedules carry over.
     bool found = false;
-    for (uint32_t j = 0; j < plain->n_knob; j++) found |= strcmp(plain->knob[j].name, expected[k]) == 0;
+    for (uint32_t j = 0; j < plain->n_knob; j++)
+      found |= strcmp(plain->knob[j].name, expected[k]) == 0;
     assert_true(found);
   }
   seer_arena_destroy(arena);
@@ -118,7 +129,8 @@ static void test_names_are_unique(void **state) {
   seer_target target = space_target(2);
   for (size_t i = 0; i < space_nets_count; i++) {
     seer_arena *arena = seer_arena_create("test");
-    seer_sketch_list *list = space_sketches(arena, space_parse(arena, space_nets[i].text), &target, SEER_SPACE_FULL);
+    seer_sketch_list *list =
+        space_sketches(arena, space_parse(arena, space_nets[i].text), &target, SEER_SPACE_FULL);
     for (uint32_t k = 0; k < list->n; k++) {
       for (uint32_t other = 0; other < k; other++) {
         assert_string_not_equal(list->sketch[k]->signature, list->sketch[other]->signature);
@@ -161,10 +173,12 @@ static uint32_t compare_dags(const seer_sketch_list *list, seer_arena *arena, ui
       if (!buf->is_output) continue;
       for (int probe = 0; probe < 20; probe++) {
         int64_t index[SEER_MAX_RANK];
-        for (uint32_t d = 0; d < buf->rank; d++) index[d] = seer_rng_range(&rng, 0, buf->dim[d] - 1);
+        for (uint32_t d = 0; d < buf->rank; d++)
+          index[d] = seer_rng_range(&rng, 0, buf->dim[d] - 1);
         double want = seer_dag_eval_at(expected, b, index), got = seer_dag_eval_at(eval, b, index);
         bool is_close = fabs(want - got) <= 1e-5 * fabs(want) || (isnan(want) && isnan(got));
-        if (!is_close) fail_msg("%s: %s is %g, not %g", list->sketch[k]->signature, buf->name, got, want);
+        if (!is_close)
+          fail_msg("%s: %s is %g, not %g", list->sketch[k]->signature, buf->name, got, want);
       }
     }
   }
@@ -173,8 +187,8 @@ static uint32_t compare_dags(const seer_sketch_list *list, seer_arena *arena, ui
 
 static void test_rewritten_dags_are_equal(void **state) {
   (void)state;
-  static const char *const nets[] = {"row_mean", "min_rows", "scalar_sum", "matmul_8_8_512", "depthwise_pointwise",
-      "attention", "primes", "softmax_rows"};
+  static const char *const nets[] = {"row_mean", "min_rows", "scalar_sum", "matmul_8_8_512",
+      "depthwise_pointwise", "attention", "primes", "softmax_rows"};
   seer_target target = space_target(2);
   uint32_t n_rewritten = 0;
   for (size_t i = 0; i < SEER_COUNT_OF(nets); i++) {
@@ -195,8 +209,9 @@ static void test_rewritten_dags_are_equal(void **state) {
   assert_true(n_rewritten > 50);
 }
 
-// A transform in the manner of Winograd's: V[e] = sum over r of B[e, r] * x[.. + r], B an expression of the indices. Its
-// index axes are unrolled into the tile; the loops compute what the DAG says, random schedules too.
+// A transform in the manner of Winograd's: V[e] = sum over r of B[e, r] * x[.. + r], B an
+// expression of the indices. Its index axes are unrolled into the tile; the loops compute what the
+// DAG says, random schedules too.
 static void test_transform(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test"), *scratch = seer_arena_create("scratch");
@@ -206,7 +221,8 @@ static void test_transform(void **state) {
       "  weight $w f32[4, 21, 5]\n"
       "  stage v role transform_in [e<4, t:x<8, c:in_channel<21] sum[r<4] ="
       " select(r == e, 1.0, select((r + e == 2) & (e != 1), -1.0, 0.0)) * $x[t * 2 + r, c]\n"
-      "  stage m role anchor [e<4, t:x<8, o:out_channel<5] sum[c:in_channel<21] = $v[e, t, c] * $w[e, c, o]\n"
+      "  stage m role anchor [e<4, t:x<8, o:out_channel<5] sum[c:in_channel<21] = $v[e, t, c] * "
+      "$w[e, c, o]\n"
       "  stage y role transform_out [t:x<8, p<2, o:out_channel<5] sum[e<4] ="
       " select(e == p, 1.0, select(e == p + 2, -1.0, 0.0)) * $m[e, t, o]\n"
       "  output $y\n"
@@ -248,10 +264,11 @@ static void test_too_many_knobs(void **state) {
   int64_t dim[3] = {8, 9, 5};
   uint32_t from = seer_dag_add_input(dag, "x", SEER_BUF_ACTIVATION, SEER_DTYPE_F32, dim, 3, 0);
   for (int k = 0; k < 60; k++) {
-    seer_dag_axis axis[4] = {{"a", 8, SEER_AXIS_OTHER}, {"b", 9, SEER_AXIS_OTHER}, {"c", 5, SEER_AXIS_OTHER},
-        {"r", 5, SEER_AXIS_OTHER}};
+    seer_dag_axis axis[4] = {{"a", 8, SEER_AXIS_OTHER}, {"b", 9, SEER_AXIS_OTHER},
+        {"c", 5, SEER_AXIS_OTHER}, {"r", 5, SEER_AXIS_OTHER}};
     uint32_t stage = seer_dag_add_stage(dag, "s", SEER_STAGE_ANCHOR, axis, 3, 1);
-    seer_expr index[3] = {seer_dag_var(dag, stage, 0), seer_dag_var(dag, stage, 1), seer_dag_var(dag, stage, 3)};
+    seer_expr index[3] = {
+        seer_dag_var(dag, stage, 0), seer_dag_var(dag, stage, 1), seer_dag_var(dag, stage, 3)};
     seer_expr body = seer_dag_load(dag, from, index);
     from = seer_dag_set_body(dag, stage, SEER_COMBINE_MAX, &body, 1);
   }

@@ -1,5 +1,6 @@
-// access.c - DAG -> access table. Every load of a stage's value is split into dimensions and each dimension into terms over
-// the reader's axes; equal accesses are kept once (a reader that loads the same element twice is one access).
+// access.c - DAG -> access table. Every load of a stage's value is split into dimensions and each
+// dimension into terms over the reader's axes; equal accesses are kept once (a reader that loads
+// the same element twice is one access).
 #include "space/access.h"
 
 #include <string.h>
@@ -32,8 +33,8 @@ static seer_access_dim read_dim(builder *b, seer_expr index) {
   dim.constant = affine.constant;
   for (uint32_t t = 0; t < affine.n; t++) {
     uint32_t axis = affine.term[t].var - reader->var0;
-    SEER_ASSERT(axis < (uint32_t)reader->n_space + reader->n_reduce, "stage %s: variable %u is not its own",
-        reader->name, affine.term[t].var);
+    SEER_ASSERT(axis < (uint32_t)reader->n_space + reader->n_reduce,
+        "stage %s: variable %u is not its own", reader->name, affine.term[t].var);
     int64_t coef = affine.term[t].coef;
     if (reader->axis[axis].extent == 1) continue;  // its index is always 0
     b->term = SEER_GROW(b->arena, seer_access_term, b->term, b->n_term, &b->cap_term);
@@ -62,7 +63,8 @@ static void note_load(void *user, seer_expr e) {
   const seer_dag_buf *buf = &b->dag->buf[node->ref];
   if (buf->kind != SEER_BUF_STAGE || b->dag->stage[buf->stage].is_const) return;
   size_t n_dim = b->n_dim, n_term = b->n_term;
-  seer_access access = {(uint8_t)b->reader, (uint8_t)buf->stage, node->arg[0].i != 0, buf->rank, (uint16_t)n_dim};
+  seer_access access = {
+      (uint8_t)b->reader, (uint8_t)buf->stage, node->arg[0].i != 0, buf->rank, (uint16_t)n_dim};
   for (uint32_t d = 0; d < buf->rank; d++) {
     seer_access_dim dim = read_dim(b, seer_expr_index(&b->dag->expr, e, d));
     b->dim = SEER_GROW(b->arena, seer_access_dim, b->dim, b->n_dim, &b->cap_dim);
@@ -112,7 +114,8 @@ const seer_access_table *seer_access_build(const seer_dag *dag, seer_arena *aren
   return table;
 }
 
-bool seer_access_is_elementwise(const seer_access_table *table, const seer_dag *dag, uint32_t maker, uint32_t reader) {
+bool seer_access_is_elementwise(
+    const seer_access_table *table, const seer_dag *dag, uint32_t maker, uint32_t reader) {
   const seer_dag_stage *from = &dag->stage[maker], *to = &dag->stage[reader];
   if (from->n_space != to->n_space) return false;
   for (uint32_t k = 0; k < from->n_space; k++) {

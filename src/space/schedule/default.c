@@ -1,15 +1,15 @@
-// default.c - the schedule that a task gets without any search: a register tile that fills the vector registers and divides
-// the extents where it can, whole inner reductions, weights' panels reused over an inner block of rows, enough parallel
-// parts, nothing computed twice. Deterministic.
+// default.c - the schedule that a task gets without any search: a register tile that fills the
+// vector registers and divides the extents where it can, whole inner reductions, weights' panels
+// reused over an inner block of rows, enough parallel parts, nothing computed twice. Deterministic.
 #include <string.h>
 
 #include "space/frame.h"
 
 // Panels of packed weights and of activations that the S1 block works on stay within a share of L2.
-#define MAX_REDUCE_PANEL 2304    // products of reduction extents up to this are done whole (3x3x256)
-#define REDUCE_BLOCK 256         // longer ones: blocks of about this many steps of the innermost axis
+#define MAX_REDUCE_PANEL 2304  // products of reduction extents up to this are done whole (3x3x256)
+#define REDUCE_BLOCK 256  // longer ones: blocks of about this many steps of the innermost axis
 #define PARTS_PER_THREAD 2
-#define BLOCK_TILES 8            // register tiles along a row axis that share one weight panel
+#define BLOCK_TILES 8  // register tiles along a row axis that share one weight panel
 
 typedef struct {
   const seer_sketch_list *list;
@@ -23,7 +23,8 @@ static uint16_t find(const maker *m, uint32_t stage, uint32_t axis, uint32_t lev
 
 static void set(const maker *m, uint32_t stage, uint32_t axis, uint32_t level, int64_t value) {
   uint16_t knob = find(m, stage, axis, level);
-  if (knob != SEER_NO_KNOB) m->out->knob[knob] = (uint16_t)seer_max_i64(1, seer_min_i64(value, SEER_MAX_FACTOR));
+  if (knob != SEER_NO_KNOB)
+    m->out->knob[knob] = (uint16_t)seer_max_i64(1, seer_min_i64(value, SEER_MAX_FACTOR));
 }
 
 static double used_share(int64_t extent, int64_t factor) {
@@ -37,8 +38,8 @@ typedef struct {
   double score;
 } tile;
 
-// Cycles of one reduction step of rows x vectors: multiply-adds against loads and broadcasts, and the latency that the
-// independent accumulators must cover.
+// Cycles of one reduction step of rows x vectors: multiply-adds against loads and broadcasts, and
+// the latency that the independent accumulators must cover.
 static double step_efficiency(const seer_target *target, int64_t rows, int64_t vectors) {
   double ports = target->n_fma_ports > 0 ? target->n_fma_ports : 1;
   double latency = target->fma_latency_cycles > 0 ? target->fma_latency_cycles : 4;
@@ -46,23 +47,27 @@ static double step_efficiency(const seer_target *target, int64_t rows, int64_t v
   double loads = (double)(rows + vectors) / 2.0;
   double cycles = fma > loads ? fma : loads;
   if (latency > cycles) cycles = latency;
-  // Loads that hide behind multiply-adds still cost a little: 14x2 beats 28x1 (prototypes: 101-117 of 117 GFLOP/s).
+  // Loads that hide behind multiply-adds still cost a little: 14x2 beats 28x1 (prototypes: 101-117
+  // of 117 GFLOP/s).
   return fma / (cycles + 0.1 * loads);
 }
 
 static tile best_tile(const maker *m, uint32_t stage, int64_t n_vector, int64_t n_x, int64_t n_y) {
   const seer_target *target = m->list->target;
-  int64_t lanes = m->sketch->stage[stage].vector_lanes, registers = (int64_t)target->n_vector_registers;
+  int64_t lanes = m->sketch->stage[stage].vector_lanes,
+          registers = (int64_t)target->n_vector_registers;
   tile best = {seer_min_i64(lanes, n_vector), 1, 1, -1};
   for (int64_t vectors = 1; vectors <= 4; vectors++) {
     if (vectors > 1 && (vectors - 1) * lanes >= n_vector) break;
     int64_t width = seer_min_i64(vectors * lanes, n_vector);
     int64_t max_rows = (registers - 1 - vectors) / vectors;
-    double vector_share = used_share(n_vector, width) * (double)width / (double)(seer_ceil_div(width, lanes) * lanes);
+    double vector_share =
+        used_share(n_vector, width) * (double)width / (double)(seer_ceil_div(width, lanes) * lanes);
     for (int64_t x = 1; x <= n_x && x <= max_rows; x++) {
       for (int64_t y = 1; y <= n_y && x * y <= max_rows; y++) {
         double score = vector_share * used_share(n_x, x) * used_share(n_y, y) *
-            step_efficiency(target, x * y, vectors) * (1.0 + 1e-3 * (double)(x * y * vectors) - 1e-4 * (double)y);
+            step_efficiency(target, x * y, vectors) *
+            (1.0 + 1e-3 * (double)(x * y * vectors) - 1e-4 * (double)y);
         if (score > best.score) best = (tile){width, x, y, score};
       }
     }
@@ -72,7 +77,8 @@ static tile best_tile(const maker *m, uint32_t stage, int64_t n_vector, int64_t 
 
 // ---- tiled stages
 
-// At most `wanted`: a divisor of `extent` if there is one within a factor of two, else blocks of even size.
+// At most `wanted`: a divisor of `extent` if there is one within a factor of two, else blocks of
+// even size.
 static int64_t near_divisor(int64_t extent, int64_t wanted) {
   if (wanted >= extent) return extent;
   for (int64_t d = wanted; 2 * d >= wanted; d--) {
@@ -86,7 +92,8 @@ static void fill_reduction(const maker *m, uint32_t stage) {
   int64_t product = 1;
   for (uint32_t a = s->n_space + (uint32_t)s->n_reduce; a-- > s->n_space;) {
     int64_t extent = s->axis[a].extent, factor = extent;
-    if (product * extent > MAX_REDUCE_PANEL) factor = near_divisor(extent, seer_max_i64(1, REDUCE_BLOCK / product));
+    if (product * extent > MAX_REDUCE_PANEL)
+      factor = near_divisor(extent, seer_max_i64(1, REDUCE_BLOCK / product));
     if (product > MAX_REDUCE_PANEL) factor = 1;
     product *= factor;
     set(m, stage, a, 1, factor);
@@ -102,17 +109,20 @@ static void fill_tiled(const maker *m, uint32_t stage) {
   for (uint32_t a = v; a-- > 0 && n_row < 2;) {
     if (s->axis[a].extent > 1) row[n_row++] = a;
   }
-  int64_t n_x = n_row > 0 ? s->axis[row[0]].extent : 1, n_y = n_row > 1 ? s->axis[row[1]].extent : 1;
+  int64_t n_x = n_row > 0 ? s->axis[row[0]].extent : 1,
+          n_y = n_row > 1 ? s->axis[row[1]].extent : 1;
   tile t = best_tile(m, stage, s->axis[v].extent, n_x, n_y);
   set(m, stage, v, 3, t.vector);
-  // Blocks of rows inside, so that a panel of weights is used for several tiles; enough parts outside.
+  // Blocks of rows inside, so that a panel of weights is used for several tiles; enough parts
+  // outside.
   int64_t parts_wanted = PARTS_PER_THREAD * (int64_t)m->list->target->threads;
   int64_t outer = seer_ceil_div(s->axis[v].extent, t.vector);
   for (uint32_t a = 0; a < s->n_space; a++) {
     if (a != v && a != row[0] && a != row[1]) outer *= s->axis[a].extent;
   }
   int64_t tiles_x = seer_ceil_div(n_x, t.x), tiles_y = seer_ceil_div(n_y, t.y);
-  int64_t block_x = seer_min_i64(tiles_x, BLOCK_TILES), block_y = seer_min_i64(tiles_y, BLOCK_TILES);
+  int64_t block_x = seer_min_i64(tiles_x, BLOCK_TILES),
+          block_y = seer_min_i64(tiles_y, BLOCK_TILES);
   while (block_x * block_y > 1 &&
       outer * seer_ceil_div(tiles_x, block_x) * seer_ceil_div(tiles_y, block_y) < parts_wanted) {
     if (block_y > 1) {
@@ -142,10 +152,12 @@ static void fill_simple(const maker *m, uint32_t stage) {
   bool accumulates = s->n_reduce > 0;
   int64_t vectors = seer_min_i64(seer_ceil_div(extent, lanes), 4);
   while (vectors > 1 && used_share(extent, vectors * lanes) < 0.9) vectors--;
-  int64_t fixed_rows = 1, registers = (int64_t)m->list->target->n_vector_registers;  // a transform's index axes
+  // a transform's index axes
+  int64_t fixed_rows = 1, registers = (int64_t)m->list->target->n_vector_registers;
   for (uint32_t l = sketch->first_tile_loop; l < sketch->n_loop; l++) {
     const seer_sketch_loop *loop = &sketch->loop[l];
-    if (loop->knob == SEER_NO_KNOB && loop->axis < s->n_space) fixed_rows *= s->axis[loop->axis].extent;
+    if (loop->knob == SEER_NO_KNOB && loop->axis < s->n_space)
+      fixed_rows *= s->axis[loop->axis].extent;
   }
   while (vectors > 1 && (fixed_rows + 1) * vectors >= registers) vectors--;
   set(m, stage, v, 1, vectors * lanes);
@@ -202,7 +214,8 @@ static void fill_locations(const maker *m, seer_frame *frame) {
 
 static void fill_parallel(const maker *m, seer_frame *frame) {
   for (uint32_t k = 0; k < m->sketch->n_knob; k++) {
-    if (m->sketch->knob[k].kind == SEER_KNOB_PARALLEL) m->out->knob[k] = m->sketch->knob[k].n_values;
+    if (m->sketch->knob[k].kind == SEER_KNOB_PARALLEL)
+      m->out->knob[k] = m->sketch->knob[k].n_values;
   }
   seer_schedule trial = *m->out;
   seer_frame_normalise(m->list, &trial, frame);
@@ -245,7 +258,8 @@ void seer_schedule_default(const seer_sketch_list *list, uint32_t sketch, seer_s
   // Always valid: what does not fit is given up, the register tile first.
   if (seer_frame_check(list, &frame) == SEER_REJECT_NONE) return;
   for (uint32_t k = 0; k < m.sketch->n_knob; k++) {
-    if (m.sketch->knob[k].kind == SEER_KNOB_LOCATION) out->knob[k] = (uint16_t)(m.sketch->knob[k].n_values - 1);
+    if (m.sketch->knob[k].kind == SEER_KNOB_LOCATION)
+      out->knob[k] = (uint16_t)(m.sketch->knob[k].n_values - 1);
     if (m.sketch->knob[k].kind == SEER_KNOB_FACTOR) out->knob[k] = 1;
   }
   fill_parallel(&m, &frame);

@@ -1,11 +1,12 @@
-// refit.c - carries a schedule to another task (or another sketch): the sketch with the same signature, or the nearest;
-// knobs by name. The register tile and the inner levels are kept, the S1 level is stretched with the extents, and what has
-// no counterpart takes the default's value. Then normalise and check.
-// Nearest: same signature; else the most knob names in common, the same formulation before others; else the first.
+// refit.c - carries a schedule to another task (or another sketch): the sketch with the same
+// signature, or the nearest; knobs by name. The register tile and the inner levels are kept, the S1
+// level is stretched with the extents, and what has no counterpart takes the default's value. Then
+// normalise and check. Nearest: same signature; else the most knob names in common, the same
+// formulation before others; else the first.
 #include <string.h>
 
-#include "space/draw.h"
-#include "space/names.h"
+#include "space/schedule/draw.h"
+#include "space/schedule/names.h"
 
 static bool same_knob(const seer_knob *a, const seer_knob *b) {
   return a->kind == b->kind && strcmp(a->name, b->name) == 0;
@@ -25,17 +26,19 @@ static uint32_t common_knobs(const seer_sketch *a, const seer_sketch *b) {
   return n;
 }
 
-static bool same_location(const seer_sketch *a, const seer_location *x, const seer_sketch *b, const seer_location *y) {
+static bool same_location(
+    const seer_sketch *a, const seer_location *x, const seer_sketch *b, const seer_location *y) {
   if (x->is_root || x->is_inline || y->is_root || y->is_inline) {
     return x->is_root == y->is_root && x->is_inline == y->is_inline;
   }
-  const seer_sketch_loop *p = &a->stage[x->at].loop[x->depth - 1], *q = &b->stage[y->at].loop[y->depth - 1];
+  const seer_sketch_loop *p = &a->stage[x->at].loop[x->depth - 1],
+                         *q = &b->stage[y->at].loop[y->depth - 1];
   return p->level == q->level && strcmp(a->stage[x->at].prefix, b->stage[y->at].prefix) == 0 &&
       strcmp(a->dag->stage[x->at].axis[p->axis].name, b->dag->stage[y->at].axis[q->axis].name) == 0;
 }
 
-static void carry_location(const seer_sketch *from, uint32_t from_stage, uint16_t value, const seer_sketch *to,
-    uint32_t to_stage, uint16_t *out) {
+static void carry_location(const seer_sketch *from, uint32_t from_stage, uint16_t value,
+    const seer_sketch *to, uint32_t to_stage, uint16_t *out) {
   const seer_location *location = &from->stage[from_stage].location[value];
   for (uint16_t k = 0; k < to->stage[to_stage].n_location; k++) {
     if (!same_location(from, location, to, &to->stage[to_stage].location[k])) continue;
@@ -45,7 +48,8 @@ static void carry_location(const seer_sketch *from, uint32_t from_stage, uint16_
 }
 
 // How often the levels of an axis repeat outside level 1: what is kept when extents change.
-static int64_t outer_count(const seer_sketch *sketch, const uint16_t *knob, uint32_t stage, uint32_t axis) {
+static int64_t outer_count(
+    const seer_sketch *sketch, const uint16_t *knob, uint32_t stage, uint32_t axis) {
   int64_t left = sketch->dag->stage[stage].axis[axis].extent;
   for (uint32_t level = 1; level <= 3; level++) {
     uint16_t k = sketch->stage[stage].factor[axis][level];
@@ -54,8 +58,8 @@ static int64_t outer_count(const seer_sketch *sketch, const uint16_t *knob, uint
   return left;
 }
 
-static void stretch(const seer_sketch *from, const seer_schedule *old, const seer_knob *knob, const seer_sketch *to,
-    const seer_knob *mine, seer_schedule *out) {
+static void stretch(const seer_sketch *from, const seer_schedule *old, const seer_knob *knob,
+    const seer_sketch *to, const seer_knob *mine, seer_schedule *out) {
   const seer_dag_axis *old_axis = &from->dag->stage[knob->stage].axis[knob->axis];
   const seer_dag_axis *new_axis = &to->dag->stage[mine->stage].axis[mine->axis];
   if (old_axis->extent == new_axis->extent) return;
@@ -89,7 +93,8 @@ seer_reject seer_schedule_refit_to(const seer_sketch_list *from, const seer_sche
   if (n_carried == 0 && b->n_knob > 0) return SEER_REJECT_NO_MATCH;
   for (uint32_t k = 0; k < b->n_knob; k++) {
     const seer_knob *knob = &b->knob[k];
-    bool is_outer = knob->kind == SEER_KNOB_FACTOR && knob->level == 1 && !knob->is_reduce && !knob->is_tile;
+    bool is_outer =
+        knob->kind == SEER_KNOB_FACTOR && knob->level == 1 && !knob->is_reduce && !knob->is_tile;
     int old = is_outer ? find_knob(a, knob, k) : -1;
     if (old >= 0) stretch(a, schedule, &a->knob[old], b, knob, out);
   }
@@ -108,7 +113,8 @@ seer_reject seer_schedule_refit(const seer_sketch_list *from, const seer_schedul
     const seer_sketch_list *to, seer_schedule *out) {
   const seer_sketch *a = from->sketch[schedule->sketch];
   uint16_t index;
-  if (seer_names_sketch(to, a->signature, &index)) return seer_schedule_refit_to(from, schedule, to, index, out);
+  if (seer_names_sketch(to, a->signature, &index))
+    return seer_schedule_refit_to(from, schedule, to, index, out);
   uint32_t best = 0, best_score = 0;
   for (uint32_t k = 0; k < to->n; k++) {
     const seer_sketch *b = to->sketch[k];
@@ -118,5 +124,6 @@ seer_reject seer_schedule_refit(const seer_sketch_list *from, const seer_schedul
       best = k;
     }
   }
-  return best_score < 2 ? SEER_REJECT_NO_MATCH : seer_schedule_refit_to(from, schedule, to, best, out);
+  return best_score < 2 ? SEER_REJECT_NO_MATCH
+                        : seer_schedule_refit_to(from, schedule, to, best, out);
 }

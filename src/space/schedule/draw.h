@@ -1,4 +1,5 @@
-// draw.h - drawing the knobs of one stage at random: what sampling, mutation and the default share. Internal to space.
+// draw.h - drawing the knobs of one stage at random: what sampling, mutation and the default share.
+// Internal to space.
 #ifndef SEER_SPACE_DRAW_H
 #define SEER_SPACE_DRAW_H
 
@@ -25,7 +26,8 @@ void seer_draw_tile(const seer_draw *draw, uint32_t stage);
 void seer_draw_axis(const seer_draw *draw, uint32_t stage, uint32_t axis);
 // All factors, location and unroll limit of a stage (not the number of parallel loops).
 void seer_draw_stage(const seer_draw *draw, uint32_t stage);
-// Numbers of parallel loops, from the extents that the frame of the other knobs has. Corrects frame and knobs.
+// Numbers of parallel loops, from the extents that the frame of the other knobs has. Corrects frame
+// and knobs.
 void seer_draw_parallel(const seer_draw *draw, seer_frame *frame);
 
 #endif

@@ -1,28 +1,32 @@
-// draw.c - random knobs of one stage. A register tile is drawn as (rows, vectors) so that most drafts are valid; the other
-// levels split what is left. All probabilities stand in the table below; none has been measured against another yet:
-// they are the values of the design, except where a line says more.
-#include "space/draw.h"
+// draw.c - random knobs of one stage. A register tile is drawn as (rows, vectors) so that most
+// drafts are valid; the other levels split what is left. All probabilities stand in the table
+// below; none has been measured against another yet: they are the values of the design, except
+// where a line says more.
+#include "space/schedule/draw.h"
 
 #include <string.h>
 
-#define DIVISOR_SHARE 0.70      // factors that divide; the rest is any value up to FREE_LIMIT
+#define DIVISOR_SHARE 0.70  // factors that divide; the rest is any value up to FREE_LIMIT
 #define FREE_LIMIT 64
-#define MAX_WASTE 1.20          // padded / useful, masked lanes counted
-#define FULL_TILE_SHARE 0.50    // register tiles that use as many rows as fit; the rest any number of rows
+#define MAX_WASTE 1.20  // padded / useful, masked lanes counted
+#define FULL_TILE_SHARE \
+  0.50  // register tiles that use as many rows as fit; the rest any number of rows
 #define FULL_VECTOR_SHARE 0.80  // vectors of all lanes; the rest half or a quarter
-#define MAX_VECTORS 4           // vectors side by side in a tile
-#define MAX_TILE_VECTORS 64     // as schedule.c
-#define SIMPLE_ROWS 8           // rows of a simple stage's tile
-#define ROOT_SHARE 0.25         // a stage with a location knob: root; inline likewise; the rest any loop
+#define MAX_VECTORS 4  // vectors side by side in a tile
+#define MAX_TILE_VECTORS 64  // as schedule.c
+#define SIMPLE_ROWS 8  // rows of a simple stage's tile
+#define ROOT_SHARE 0.25  // a stage with a location knob: root; inline likewise; the rest any loop
 #define INLINE_SHARE 0.25
-#define BALANCED_SHARE 0.70     // parallel loops: as many as give a drawn number of parts per thread; the rest any
-#define WHOLE_REDUCE_SHARE 0.30 // the inner reduction level takes the whole axis
+#define BALANCED_SHARE \
+  0.70  // parallel loops: as many as give a drawn number of parts per thread; the rest any
+#define WHOLE_REDUCE_SHARE 0.30  // the inner reduction level takes the whole axis
 
 const seer_divisors *seer_divisors_build(int64_t extent, seer_arena *arena) {
   int64_t limit = seer_min_i64(extent, SEER_MAX_FACTOR);
   uint32_t n = 0;
   for (int64_t d = 1; d <= limit; d++) n += extent % d == 0;
-  seer_divisors *made = seer_arena_alloc(arena, sizeof *made + n * sizeof made->value[0], _Alignof(seer_divisors));
+  seer_divisors *made =
+      seer_arena_alloc(arena, sizeof *made + n * sizeof made->value[0], _Alignof(seer_divisors));
   for (int64_t d = 1; d <= limit; d++) {
     if (extent % d == 0) made->value[made->n++] = (uint16_t)d;
   }
@@ -35,11 +39,14 @@ static bool wastes_little(int64_t extent, int64_t factor) {
   return (double)(ceil_div(extent, factor) * factor) <= MAX_WASTE * (double)extent;
 }
 
-// A uniform choice among the divisors of `extent` (itself a divisor, or a quotient, of the list's number).
-static int64_t draw_divisor(seer_rng *rng, const seer_divisors *divisors, int64_t extent, int64_t limit) {
+// A uniform choice among the divisors of `extent` (itself a divisor, or a quotient, of the list's
+// number).
+static int64_t draw_divisor(
+    seer_rng *rng, const seer_divisors *divisors, int64_t extent, int64_t limit) {
   uint16_t fit[64];
   uint32_t n = 0;
-  for (uint32_t k = 0; k < divisors->n && divisors->value[k] <= limit && n < SEER_COUNT_OF(fit); k++) {
+  for (uint32_t k = 0; k < divisors->n && divisors->value[k] <= limit && n < SEER_COUNT_OF(fit);
+       k++) {
     if (extent % divisors->value[k] == 0) fit[n++] = divisors->value[k];
   }
   return n > 0 ? fit[seer_rng_below(rng, n)] : 1;
@@ -50,13 +57,14 @@ static bool draw_exact(const seer_draw *draw) {
 }
 
 // A factor of at most `limit` for `extent`: a divisor, or any that wastes little.
-static int64_t draw_factor(const seer_draw *draw, const seer_divisors *divisors, int64_t extent, int64_t limit,
-    bool is_exact) {
+static int64_t draw_factor(const seer_draw *draw, const seer_divisors *divisors, int64_t extent,
+    int64_t limit, bool is_exact) {
   limit = seer_min_i64(limit, extent);
   if (limit <= 1) return 1;
   if (!is_exact) {
     for (int tries = 0; tries < 4; tries++) {
-      int64_t factor = 1 + (int64_t)seer_rng_below(draw->rng, (uint64_t)seer_min_i64(limit, FREE_LIMIT));
+      int64_t factor =
+          1 + (int64_t)seer_rng_below(draw->rng, (uint64_t)seer_min_i64(limit, FREE_LIMIT));
       if (wastes_little(extent, factor)) return factor;
     }
   }
@@ -70,11 +78,13 @@ static void set(const seer_draw *draw, uint16_t knob, int64_t value) {
 
 // ---- the register tile
 
-static int64_t draw_vector(const seer_draw *draw, uint32_t stage, int64_t extent, int64_t max_vectors) {
+static int64_t draw_vector(
+    const seer_draw *draw, uint32_t stage, int64_t extent, int64_t max_vectors) {
   const seer_sketch_stage *s = &draw->sketch->stage[stage];
   int64_t lanes = s->vector_lanes;
   if (draw->list->space == SEER_SPACE_ANSOR) {
-    return draw_divisor(draw->rng, s->divisors[s->vector_axis], extent, seer_min_i64(FREE_LIMIT, max_vectors * lanes));
+    return draw_divisor(draw->rng, s->divisors[s->vector_axis], extent,
+        seer_min_i64(FREE_LIMIT, max_vectors * lanes));
   }
   bool must_divide = seer_rng_chance(draw->rng, DIVISOR_SHARE);
   int64_t width = lanes;
@@ -140,14 +150,17 @@ void seer_draw_axis(const seer_draw *draw, uint32_t stage, uint32_t axis) {
   int64_t extent = dag->axis[axis].extent;
   if (axis >= dag->n_space) {
     bool is_whole = extent <= SEER_MAX_FACTOR && seer_rng_chance(draw->rng, WHOLE_REDUCE_SHARE);
-    int64_t factor = is_whole ? extent : draw_factor(draw, divisors, extent, SEER_MAX_FACTOR, draw_exact(draw));
+    int64_t factor =
+        is_whole ? extent : draw_factor(draw, divisors, extent, SEER_MAX_FACTOR, draw_exact(draw));
     set(draw, s->factor[axis][1], factor);
     return;
   }
   uint32_t tile_level = s->role == SEER_ROLE_TILED ? 3 : 1;
   uint16_t tile = s->factor[axis][tile_level];
-  int64_t left = tile == SEER_NO_KNOB ? extent : ceil_div(extent, draw->knob[tile] > 0 ? draw->knob[tile] : 1);
-  bool is_exact = draw_exact(draw);  // one coin for the axis: else hardly any schedule would divide everywhere
+  int64_t left =
+      tile == SEER_NO_KNOB ? extent : ceil_div(extent, draw->knob[tile] > 0 ? draw->knob[tile] : 1);
+  // one coin for the axis: else hardly any schedule would divide everywhere
+  bool is_exact = draw_exact(draw);
   for (uint32_t level = tile_level; level-- > 0;) {
     if (s->factor[axis][level] == SEER_NO_KNOB) continue;
     int64_t factor = draw_factor(draw, divisors, left, SEER_MAX_FACTOR, is_exact);
@@ -159,12 +172,14 @@ void seer_draw_axis(const seer_draw *draw, uint32_t stage, uint32_t axis) {
 static uint16_t draw_location(const seer_draw *draw, const seer_sketch_stage *s) {
   uint16_t root = (uint16_t)(s->n_location - 1);
   bool has_inline = s->location[0].is_inline;
-  if (draw->list->space == SEER_SPACE_ANSOR) return (uint16_t)seer_rng_below(draw->rng, s->n_location);
+  if (draw->list->space == SEER_SPACE_ANSOR)
+    return (uint16_t)seer_rng_below(draw->rng, s->n_location);
   double u = seer_rng_f64(draw->rng);
   if (u < ROOT_SHARE) return root;
   if (has_inline && u < ROOT_SHARE + INLINE_SHARE) return 0;
   uint16_t first = has_inline ? 1 : 0;
-  return root > first ? (uint16_t)(first + seer_rng_below(draw->rng, (uint64_t)(root - first))) : root;
+  return root > first ? (uint16_t)(first + seer_rng_below(draw->rng, (uint64_t)(root - first)))
+                      : root;
 }
 
 void seer_draw_stage(const seer_draw *draw, uint32_t stage) {
@@ -177,7 +192,8 @@ void seer_draw_stage(const seer_draw *draw, uint32_t stage) {
   if (s->role == SEER_ROLE_FOLLOW) return;
   const seer_dag_stage *dag = &draw->sketch->dag->stage[stage];
   seer_draw_tile(draw, stage);
-  for (uint32_t a = 0; a < (uint32_t)dag->n_space + dag->n_reduce; a++) seer_draw_axis(draw, stage, a);
+  for (uint32_t a = 0; a < (uint32_t)dag->n_space + dag->n_reduce; a++)
+    seer_draw_axis(draw, stage, a);
 }
 
 void seer_draw_parallel(const seer_draw *draw, seer_frame *frame) {
@@ -188,7 +204,8 @@ void seer_draw_parallel(const seer_draw *draw, seer_frame *frame) {
     seer_frame_stage *s = &frame->stage[stage];
     uint32_t n = s->n_parallel;  // the most that is allowed
     if (seer_rng_chance(draw->rng, BALANCED_SHARE)) {
-      int64_t wanted = (int64_t)draw->list->target->threads << seer_rng_below(draw->rng, 6), parts = 1;
+      int64_t wanted = (int64_t)draw->list->target->threads << seer_rng_below(draw->rng, 6),
+              parts = 1;
       uint32_t limit = n;
       for (n = 0; n < limit && parts < wanted; n++) parts *= s->loop[n].extent;
     } else {

@@ -1,12 +1,14 @@
-// sample.c - random schedules of a sketch: knobs stage by stage, then one frame, from which the numbers of parallel loops
-// are drawn and the result is checked. A draft that fails is drawn again a few times.
+// sample.c - random schedules of a sketch: knobs stage by stage, then one frame, from which the
+// numbers of parallel loops are drawn and the result is checked. A draft that fails is drawn again
+// a few times.
 #include <string.h>
 
-#include "space/draw.h"
+#include "space/schedule/draw.h"
 
 #define MAX_TRIES 8
 
-seer_reject seer_schedule_sample(const seer_sketch_list *list, uint32_t sketch, seer_rng *rng, seer_schedule *out) {
+seer_reject seer_schedule_sample(
+    const seer_sketch_list *list, uint32_t sketch, seer_rng *rng, seer_schedule *out) {
   SEER_ASSERT(sketch < list->n, "sketch %u of %u", sketch, list->n);
   const seer_sketch *s = list->sketch[sketch];
   seer_reject reject = SEER_REJECT_NONE;

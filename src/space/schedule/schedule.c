@@ -1,4 +1,5 @@
-// schedule.c - schedules as values: normalise, hash, compare; and the checks that a frame must pass.
+// schedule.c - schedules as values: normalise, hash, compare; and the checks that a frame must
+// pass.
 #include "space/schedule.h"
 
 #include <string.h>
@@ -6,8 +7,9 @@
 #include "base/map.h"
 #include "space/frame.h"
 
-// Limits of a candidate. The register tile must fit beside one broadcast and a row of the other operand; a thread's local
-// buffers stay within an L2 cache; a fully unrolled tile of more vectors than this only costs code and compile time.
+// Limits of a candidate. The register tile must fit beside one broadcast and a row of the other
+// operand; a thread's local buffers stay within an L2 cache; a fully unrolled tile of more vectors
+// than this only costs code and compile time.
 #define MAX_LOCAL_BYTES (1 << 20)
 #define MAX_TILE_VECTORS 64
 #define MAX_TRANSFORM_STEPS 256  // vectors times unrolled reduction steps
@@ -24,7 +26,8 @@ uint64_t seer_schedule_hash(const seer_schedule *schedule) {
 }
 
 bool seer_schedule_equal(const seer_schedule *a, const seer_schedule *b) {
-  return a->sketch == b->sketch && a->n == b->n && memcmp(a->knob, b->knob, sizeof(uint16_t) * a->n) == 0;
+  return a->sketch == b->sketch && a->n == b->n &&
+      memcmp(a->knob, b->knob, sizeof(uint16_t) * a->n) == 0;
 }
 
 seer_reject seer_frame_check(const seer_sketch_list *list, const seer_frame *frame) {
@@ -36,10 +39,12 @@ seer_reject seer_frame_check(const seer_sketch_list *list, const seer_frame *fra
     bool accumulates = frame->sketch->stage[stage].role == SEER_ROLE_TILED ||
         frame->sketch->dag->stage[stage].n_reduce > 0;
     if (tile.rows * tile.vectors > MAX_TILE_VECTORS) return SEER_REJECT_UNROLL;
-    if (tile.steps > 1 && tile.rows * tile.vectors * tile.steps > MAX_TRANSFORM_STEPS) return SEER_REJECT_UNROLL;
+    if (tile.steps > 1 && tile.rows * tile.vectors * tile.steps > MAX_TRANSFORM_STEPS)
+      return SEER_REJECT_UNROLL;
     bool fits = tile.rows * tile.vectors + tile.vectors + 1 <= list->target->n_vector_registers;
     if (accumulates && !fits) return SEER_REJECT_REGISTERS;
-    if (s->n_parallel > 0 && seer_frame_parts(frame, stage) > MAX_PARTS) return SEER_REJECT_TOO_MANY_PARTS;
+    if (s->n_parallel > 0 && seer_frame_parts(frame, stage) > MAX_PARTS)
+      return SEER_REJECT_TOO_MANY_PARTS;
   }
   if (seer_frame_local_bytes(frame) > MAX_LOCAL_BYTES) return SEER_REJECT_LOCAL_BYTES;
   return SEER_REJECT_NONE;

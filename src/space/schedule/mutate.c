@@ -1,18 +1,20 @@
-// mutate.c - a schedule from one or two others. Mutation (Ansor: 0.90 tile sizes, 0.05 location, 0.04 unroll, 0.01 parallel)
-// moves a prime factor between two levels of one axis, redraws a level, or redraws a register tile as a whole; beyond
-// Ansor it may jump to another sketch, to which the schedule is re-fitted. Crossover takes each register tile as a whole
-// and every other axis and choice from either parent.
+// mutate.c - a schedule from one or two others. Mutation (Ansor: 0.90 tile sizes, 0.05 location,
+// 0.04 unroll, 0.01 parallel) moves a prime factor between two levels of one axis, redraws a level,
+// or redraws a register tile as a whole; beyond Ansor it may jump to another sketch, to which the
+// schedule is re-fitted. Crossover takes each register tile as a whole and every other axis and
+// choice from either parent.
 #include <string.h>
 
-#include "space/draw.h"
+#include "space/schedule/draw.h"
 
-#define JUMP_SHARE 0.05       // to another sketch
-#define LOCATION_SHARE 0.06   // of the rest; spread over factors where a sketch has none
+#define JUMP_SHARE 0.05  // to another sketch
+#define LOCATION_SHARE 0.06  // of the rest; spread over factors where a sketch has none
 #define UNROLL_SHARE 0.05
 #define PARALLEL_SHARE 0.04
-#define TILE_SHARE 0.30       // of the factor mutations: a register tile anew
-#define MOVE_SHARE 0.60       // of the others: a prime factor moves between levels; the rest redraw the axis
-#define TILED_SHARE 0.85      // factor mutations that hit a tiled stage, where there is one
+#define TILE_SHARE 0.30  // of the factor mutations: a register tile anew
+#define MOVE_SHARE \
+  0.60  // of the others: a prime factor moves between levels; the rest redraw the axis
+#define TILED_SHARE 0.85  // factor mutations that hit a tiled stage, where there is one
 #define MAX_TRIES 8
 
 // A random knob of the kind, reservoir sampling; -1 if there is none.
@@ -37,7 +39,8 @@ static int pick_stage(const seer_draw *draw) {
     uint32_t stage = draw->sketch->order[k];
     seer_sketch_role role = draw->sketch->stage[stage].role;
     bool fits = role == SEER_ROLE_TILED || (role == SEER_ROLE_SIMPLE && !wants_tiled);
-    if (fits && draw->sketch->stage[stage].n_loop > 0 && seer_rng_below(draw->rng, ++n) == 0) picked = (int)stage;
+    if (fits && draw->sketch->stage[stage].n_loop > 0 && seer_rng_below(draw->rng, ++n) == 0)
+      picked = (int)stage;
   }
   return picked;
 }
@@ -61,7 +64,8 @@ static int64_t random_prime(seer_rng *rng, int64_t n) {
   return prime[seer_rng_below(rng, count)];
 }
 
-// Moves a prime factor between two levels of an axis, the implied outermost level (index n) among them.
+// Moves a prime factor between two levels of an axis, the implied outermost level (index n) among
+// them.
 static bool move_factor(const seer_draw *draw, uint32_t stage, uint32_t axis) {
   const seer_sketch_stage *s = &draw->sketch->stage[stage];
   int64_t outer = draw->sketch->dag->stage[stage].axis[axis].extent;
@@ -74,7 +78,8 @@ static bool move_factor(const seer_draw *draw, uint32_t stage, uint32_t axis) {
     outer = seer_ceil_div(outer, draw->knob[k]);
   }
   if (n == 0) return false;
-  uint32_t from = (uint32_t)seer_rng_below(draw->rng, n + 1u), to = (uint32_t)seer_rng_below(draw->rng, n);
+  uint32_t from = (uint32_t)seer_rng_below(draw->rng, n + 1u),
+           to = (uint32_t)seer_rng_below(draw->rng, n);
   if (to >= from) to++;
   int64_t source = from < n ? draw->knob[knob[from]] : outer;
   if (source <= 1) return false;
@@ -128,7 +133,8 @@ static bool mutate_once(const seer_draw *draw) {
   double u = seer_rng_f64(draw->rng);
   if (u < LOCATION_SHARE) return mutate_choice(draw, SEER_KNOB_LOCATION);
   if (u < LOCATION_SHARE + UNROLL_SHARE) return mutate_choice(draw, SEER_KNOB_UNROLL);
-  if (u < LOCATION_SHARE + UNROLL_SHARE + PARALLEL_SHARE) return mutate_choice(draw, SEER_KNOB_PARALLEL);
+  if (u < LOCATION_SHARE + UNROLL_SHARE + PARALLEL_SHARE)
+    return mutate_choice(draw, SEER_KNOB_PARALLEL);
   return mutate_factor(draw);
 }
 
@@ -138,14 +144,15 @@ static seer_reject finish(const seer_sketch_list *list, seer_schedule *out) {
   return seer_frame_check(list, &frame);
 }
 
-static seer_reject jump(const seer_sketch_list *list, seer_rng *rng, const seer_schedule *parent, seer_schedule *out) {
+static seer_reject jump(
+    const seer_sketch_list *list, seer_rng *rng, const seer_schedule *parent, seer_schedule *out) {
   uint32_t to = (uint32_t)seer_rng_below(rng, list->n - 1);
   if (to >= parent->sketch) to++;
   return seer_schedule_refit_to(list, parent, list, to, out);
 }
 
-seer_reject seer_schedule_mutate(const seer_sketch_list *list, seer_rng *rng, const seer_schedule *parent,
-    seer_schedule *out) {
+seer_reject seer_schedule_mutate(
+    const seer_sketch_list *list, seer_rng *rng, const seer_schedule *parent, seer_schedule *out) {
   seer_reject reject = SEER_REJECT_DUPLICATE;
   for (int tries = 0; tries < MAX_TRIES; tries++) {
     if (list->n > 1 && list->space == SEER_SPACE_FULL && seer_rng_chance(rng, JUMP_SHARE)) {
@@ -170,9 +177,10 @@ seer_reject seer_schedule_cross(const seer_sketch_list *list, seer_rng *rng, con
   seer_reject reject = SEER_REJECT_DUPLICATE;
   for (int tries = 0; tries < MAX_TRIES; tries++) {
     *out = *a;
-    // One coin per stage for its register tile, one per (stage, axis) for the other levels, one per other knob; from bits.
-    uint64_t tile_coin = seer_rng_u64(rng), coin[4] = {seer_rng_u64(rng), seer_rng_u64(rng), seer_rng_u64(rng),
-        seer_rng_u64(rng)};
+    // One coin per stage for its register tile, one per (stage, axis) for the other levels, one per
+    // other knob; from bits.
+    uint64_t tile_coin = seer_rng_u64(rng),
+             coin[4] = {seer_rng_u64(rng), seer_rng_u64(rng), seer_rng_u64(rng), seer_rng_u64(rng)};
     for (uint32_t k = 0; k < sketch->n_knob; k++) {
       const seer_knob *knob = &sketch->knob[k];
       uint64_t at_axis = ((uint64_t)knob->stage * SEER_DAG_MAX_AXES + knob->axis) & 255;

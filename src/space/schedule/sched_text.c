@@ -1,19 +1,21 @@
-// sched_text.c - schedules as text, by names and never by index, so that records outlive new rules and knobs:
+// sched_text.c - schedules as text, by names and never by index, so that records outlive new rules
+// and knobs:
 //   sched "direct/simple(relu)/fuse@2(conv)" {
 //     split conv.y 1:4 2:1 3:2          factors by level; the outermost part is implied
 //     place pad inside conv.y.0         or: inline, root
 //     parallel conv 2                   leading parallel loops
 //     unroll conv 16                    copies of the register tile's body
 //   }
-// Parsing matches the sketch by its signature and knobs by name; knobs that are not named take the default's value. The
-// result is normalised.
+// Parsing matches the sketch by its signature and knobs by name; knobs that are not named take the
+// default's value. The result is normalised.
 #include <string.h>
 
 #include "base/text.h"
 #include "space/frame.h"
-#include "space/names.h"
+#include "space/schedule/names.h"
 
-const seer_sketch *seer_names_sketch(const seer_sketch_list *list, const char *signature, uint16_t *out_index) {
+const seer_sketch *seer_names_sketch(
+    const seer_sketch_list *list, const char *signature, uint16_t *out_index) {
   for (uint32_t k = 0; k < list->n; k++) {
     if (strcmp(list->sketch[k]->signature, signature) != 0) continue;
     *out_index = (uint16_t)k;
@@ -29,16 +31,18 @@ int seer_names_knob(const seer_sketch *sketch, const char *name) {
   return -1;
 }
 
-const char *seer_names_location(const seer_sketch *sketch, const seer_location *location, seer_arena *arena) {
+const char *seer_names_location(
+    const seer_sketch *sketch, const seer_location *location, seer_arena *arena) {
   if (location->is_root) return "root";
   if (location->is_inline) return "inline";
   const seer_sketch_stage *at = &sketch->stage[location->at];
   const seer_sketch_loop *loop = &at->loop[location->depth - 1];
-  return seer_arena_printf(arena, "%s.%s.%u", at->prefix, sketch->dag->stage[location->at].axis[loop->axis].name,
-      loop->level);
+  return seer_arena_printf(arena, "%s.%s.%u", at->prefix,
+      sketch->dag->stage[location->at].axis[loop->axis].name, loop->level);
 }
 
-int seer_names_find_location(const seer_sketch *sketch, uint32_t stage, const char *name, seer_arena *arena) {
+int seer_names_find_location(
+    const seer_sketch *sketch, uint32_t stage, const char *name, seer_arena *arena) {
   const seer_sketch_stage *s = &sketch->stage[stage];
   for (uint32_t k = 0; k < s->n_location; k++) {
     if (strcmp(seer_names_location(sketch, &s->location[k], arena), name) == 0) return (int)k;
@@ -49,7 +53,8 @@ int seer_names_find_location(const seer_sketch *sketch, uint32_t stage, const ch
 // "conv.y" of "conv.y.3"
 static size_t axis_part(const char *name) { return (size_t)(strrchr(name, '.') - name); }
 
-const char *seer_schedule_print(const seer_sketch_list *list, const seer_schedule *schedule, seer_arena *arena) {
+const char *seer_schedule_print(
+    const seer_sketch_list *list, const seer_schedule *schedule, seer_arena *arena) {
   const seer_sketch *sketch = list->sketch[schedule->sketch];
   seer_text text;
   seer_text_init(&text, arena);
@@ -63,13 +68,16 @@ const char *seer_schedule_print(const seer_sketch_list *list, const seer_schedul
       bool is_first = true;
       for (uint32_t j = 0; j < k && is_first; j++) {
         const seer_knob *other = &sketch->knob[j];
-        is_first = other->kind != SEER_KNOB_FACTOR || other->stage != knob->stage || other->axis != knob->axis;
+        is_first = other->kind != SEER_KNOB_FACTOR || other->stage != knob->stage ||
+            other->axis != knob->axis;
       }
       if (is_first) {
         seer_text_printf(&text, "\n  split %.*s", (int)axis_part(knob->name), knob->name);
         for (uint32_t j = k; j < sketch->n_knob; j++) {
           const seer_knob *other = &sketch->knob[j];
-          if (other->kind != SEER_KNOB_FACTOR || other->stage != knob->stage || other->axis != knob->axis) continue;
+          if (other->kind != SEER_KNOB_FACTOR || other->stage != knob->stage ||
+              other->axis != knob->axis)
+            continue;
           seer_text_printf(&text, " %u:%u", other->level, schedule->knob[j]);
         }
       }
@@ -89,10 +97,15 @@ const char *seer_schedule_print(const seer_sketch_list *list, const seer_schedul
             seer_names_location(sketch, location, arena));
         break;
       }
-      case SEER_KNOB_PARALLEL: seer_text_printf(&text, "\n  parallel %s %u", of, value); break;
-      case SEER_KNOB_UNROLL: seer_text_printf(&text, "\n  unroll %s %u", of, seer_unroll_limits[value]); break;
+      case SEER_KNOB_PARALLEL:
+        seer_text_printf(&text, "\n  parallel %s %u", of, value);
+        break;
+      case SEER_KNOB_UNROLL:
+        seer_text_printf(&text, "\n  unroll %s %u", of, seer_unroll_limits[value]);
+        break;
       case SEER_KNOB_FACTOR:
-      case SEER_KNOB_KIND_COUNT: break;
+      case SEER_KNOB_KIND_COUNT:
+        break;
     }
   }
   seer_text_put(&text, "\n}\n");
@@ -109,11 +122,13 @@ typedef struct {
   seer_arena *arena;
 } parser;
 
-static seer_status find_knob(parser *p, const char *stage, const char *suffix, seer_knob_kind kind, int *out_knob) {
+static seer_status find_knob(
+    parser *p, const char *stage, const char *suffix, seer_knob_kind kind, int *out_knob) {
   const char *name = seer_arena_printf(p->arena, "%s.%s", stage, suffix);
   *out_knob = seer_names_knob(p->sketch, name);
   bool fits = *out_knob >= 0 && p->sketch->knob[*out_knob].kind == kind;
-  return fits ? SEER_OK : seer_scan_fail(&p->scan, "sketch %s has no knob %s", p->sketch->signature, name);
+  return fits ? SEER_OK
+              : seer_scan_fail(&p->scan, "sketch %s has no knob %s", p->sketch->signature, name);
 }
 
 static seer_status parse_split(parser *p) {
@@ -124,9 +139,11 @@ static seer_status parse_split(parser *p) {
     int knob;
     SEER_TRY(seer_scan_expect(&p->scan, ":"));
     SEER_TRY(seer_scan_i64(&p->scan, &value));
-    SEER_TRY(find_knob(p, of, seer_arena_printf(p->arena, "%" PRId64, level), SEER_KNOB_FACTOR, &knob));
+    SEER_TRY(
+        find_knob(p, of, seer_arena_printf(p->arena, "%" PRId64, level), SEER_KNOB_FACTOR, &knob));
     if (value < 1 || value > SEER_MAX_FACTOR) {
-      return seer_scan_fail(&p->scan, "factor %" PRId64 " of %s, allowed are 1 to %d", value, of, SEER_MAX_FACTOR);
+      return seer_scan_fail(
+          &p->scan, "factor %" PRId64 " of %s, allowed are 1 to %d", value, of, SEER_MAX_FACTOR);
     }
     p->out->knob[knob] = (uint16_t)value;
   }
@@ -161,7 +178,8 @@ static seer_status parse_number(parser *p, bool is_unroll) {
   if (!is_unroll) {
     SEER_TRY(find_knob(p, of, "parallel", SEER_KNOB_PARALLEL, &knob));
     if (value < 0 || value >= p->sketch->knob[knob].n_values) {
-      return seer_scan_fail(&p->scan, "%s has at most %u parallel loops", of, p->sketch->knob[knob].n_values - 1u);
+      return seer_scan_fail(
+          &p->scan, "%s has at most %u parallel loops", of, p->sketch->knob[knob].n_values - 1u);
     }
     p->out->knob[knob] = (uint16_t)value;
     return SEER_OK;
@@ -202,8 +220,8 @@ static seer_status parse(parser *p) {
   return SEER_OK;
 }
 
-seer_status seer_schedule_parse(const seer_sketch_list *list, const char *source, const char *text, size_t n_bytes,
-    seer_schedule *out) {
+seer_status seer_schedule_parse(const seer_sketch_list *list, const char *source, const char *text,
+    size_t n_bytes, seer_schedule *out) {
   parser p = {.list = list, .out = out, .arena = seer_arena_create("schedule text")};
   seer_scan_init(&p.scan, source, text, n_bytes);
   seer_status status = parse(&p);

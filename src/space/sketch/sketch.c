@@ -1,6 +1,7 @@
-// sketch.c - DAG -> sketches. For every formulation the rules walk the stages from the last to the first (a depth-first
-// search over half-made plans, as in Ansor 4.1); each finished plan becomes a sketch. The list is sorted by what is likely
-// to be good without any search, so that sketch 0 is a sane choice.
+// sketch.c - DAG -> sketches. For every formulation the rules walk the stages from the last to the
+// first (a depth-first search over half-made plans, as in Ansor 4.1); each finished plan becomes a
+// sketch. The list is sorted by what is likely to be good without any search, so that sketch 0 is a
+// sane choice.
 #include <string.h>
 
 #include "space/formulation.h"
@@ -13,8 +14,8 @@
 const uint16_t seer_unroll_limits[] = {1, 4, 16, 64};
 const size_t seer_unroll_limits_count = SEER_COUNT_OF(seer_unroll_limits);
 
-static const char *const reject_names[SEER_REJECT_COUNT] = {"none", "registers", "local-bytes", "too-many-parts",
-    "padding", "no-match", "unroll", "duplicate", "space"};
+static const char *const reject_names[SEER_REJECT_COUNT] = {"none", "registers", "local-bytes",
+    "too-many-parts", "padding", "no-match", "unroll", "duplicate", "space"};
 
 const char *seer_reject_name(seer_reject reject) { return reject_names[reject]; }
 
@@ -33,7 +34,8 @@ bool seer_plan_is_output(const seer_plan *plan, uint32_t stage) {
   return false;
 }
 
-static void follow_readers(const seer_plan *plan, uint32_t stage, uint64_t *readers, bool *is_elementwise) {
+static void follow_readers(
+    const seer_plan *plan, uint32_t stage, uint64_t *readers, bool *is_elementwise) {
   for (uint32_t c = stage + 1; c < plan->dag->n_stage; c++) {
     if (!(plan->access->readers[stage] >> c & 1)) continue;
     if (!seer_access_is_elementwise(plan->access, plan->dag, stage, c)) *is_elementwise = false;
@@ -56,7 +58,9 @@ uint64_t seer_plan_readers(const seer_plan *plan, uint32_t stage, bool *out_elem
 int seer_plan_fusable_reader(const seer_plan *plan, uint32_t stage) {
   bool is_elementwise;
   uint64_t readers = seer_plan_readers(plan, stage, &is_elementwise);
-  if (seer_plan_is_output(plan, stage) || !is_elementwise || readers == 0 || (readers & (readers - 1)) != 0) return -1;
+  if (seer_plan_is_output(plan, stage) || !is_elementwise || readers == 0 ||
+      (readers & (readers - 1)) != 0)
+    return -1;
   int reader = __builtin_ctzll(readers);
   const seer_plan_stage *s = &plan->stage[reader];
   bool is_free = s->is_decided && s->role == SEER_ROLE_SIMPLE && s->partner == SEER_NO_STAGE;
@@ -84,7 +88,9 @@ int seer_plan_result(const seer_plan *plan, uint32_t stage) {
   }
   bool is_one = results != 0 && (results & (results - 1)) == 0;
   int result = is_one ? __builtin_ctzll(results) : -1;
-  return result >= 0 && plan->stage[result].place == SEER_PLAN_ROOT && (uint32_t)result != stage ? result : -1;
+  return result >= 0 && plan->stage[result].place == SEER_PLAN_ROOT && (uint32_t)result != stage
+      ? result
+      : -1;
 }
 
 static int64_t product(const seer_dag_axis *axis, uint32_t n) {
@@ -104,12 +110,13 @@ int64_t seer_plan_reduce(const seer_plan *plan, uint32_t stage) {
 
 // ---- the walk
 
-seer_plan *seer_plan_next(const seer_rule_context *context, const seer_plan *plan, uint32_t stage, const char *rule) {
+seer_plan *seer_plan_next(
+    const seer_rule_context *context, const seer_plan *plan, uint32_t stage, const char *rule) {
   seer_plan *next = (seer_plan *)seer_arena_memdup(context->arena, plan, sizeof *plan);
   next->cursor = stage;
   if (rule) {
-    next->signature = seer_arena_printf(context->arena, "%s/%s(%s)", plan->signature, rule,
-        plan->stage[stage].prefix);
+    next->signature = seer_arena_printf(
+        context->arena, "%s/%s(%s)", plan->signature, rule, plan->stage[stage].prefix);
   }
   return next;
 }
@@ -118,7 +125,8 @@ void seer_plan_push(const seer_rule_context *context, const seer_plan *plan) {
   seer_rule_run *run = context->run;
   if (run->n == MAX_PLANS) return;
   uint32_t n_open = plan->cursor;
-  while (n_open > 0 && plan->stage[n_open - 1].is_decided) n_open--;  // decided by a rule that made it
+  // decided by a rule that made it
+  while (n_open > 0 && plan->stage[n_open - 1].is_decided) n_open--;
   if (n_open == 0) {
     run->made[run->n++] = plan;
     return;
@@ -131,17 +139,22 @@ void seer_plan_push(const seer_rule_context *context, const seer_plan *plan) {
   }
 }
 
-static void start_plan(const seer_rule_context *context, const seer_formulation *formulation, const seer_dag *dag,
-    double tolerance, seer_plan *plan) {
-  *plan = (seer_plan){.dag = dag, .access = seer_access_build(dag, context->arena), .formulation = formulation->name,
-      .tolerance = tolerance, .signature = formulation->name, .cursor = dag->n_stage};
+static void start_plan(const seer_rule_context *context, const seer_formulation *formulation,
+    const seer_dag *dag, double tolerance, seer_plan *plan) {
+  *plan = (seer_plan){.dag = dag,
+      .access = seer_access_build(dag, context->arena),
+      .formulation = formulation->name,
+      .tolerance = tolerance,
+      .signature = formulation->name,
+      .cursor = dag->n_stage};
   for (uint32_t s = 0; s < dag->n_stage; s++) {
     plan->stage[s].partner = SEER_NO_STAGE;
     plan->stage[s].prefix = dag->stage[s].name;
   }
 }
 
-// When no plan fits into the number of knobs: every stage simple and at the root, knobs as far as they reach.
+// When no plan fits into the number of knobs: every stage simple and at the root, knobs as far as
+// they reach.
 static const seer_sketch *fallback(const seer_rule_context *context, const seer_plan *start) {
   seer_plan *plan = seer_plan_next(context, start, 0, NULL);
   plan->signature = seer_arena_printf(context->arena, "%s/simple", start->formulation);
@@ -176,13 +189,14 @@ static void build_ranked(const seer_rule_context *context, sketches *list) {
   size_t limit = list->n + MAX_SKETCHES;
   for (int rank = low; rank <= high; rank++) {
     for (uint32_t k = 0; k < run->n && list->n < limit; k++) {
-      if (run->made[k]->rank == rank) add(context, seer_skeleton_build(context, run->made[k], false), list);
+      if (run->made[k]->rank == rank)
+        add(context, seer_skeleton_build(context, run->made[k], false), list);
     }
   }
 }
 
-seer_status seer_sketch_generate(const seer_dag *dag, const seer_target *target, seer_space_kind space,
-    seer_arena *arena, seer_sketch_list **out_list) {
+seer_status seer_sketch_generate(const seer_dag *dag, const seer_target *target,
+    seer_space_kind space, seer_arena *arena, seer_sketch_list **out_list) {
   *out_list = NULL;
   if (dag->n_stage == 0) return SEER_FAIL(INVALID, "dag %s has no stage to schedule", dag->name);
   seer_rule_run *run = SEER_NEW(arena, seer_rule_run);

@@ -1,14 +1,15 @@
-// skeleton.c - finished plan -> sketch: the loops of every stage with their knobs, and the static lists of locations.
+// skeleton.c - finished plan -> sketch: the loops of every stage with their knobs, and the static
+// lists of locations.
 //   TILED    S0.. S1.. R0.. S2.. R1.. S3..        (all axes of one level adjacent, in the DAG's order)
 //   FOLLOW   S0.. [S1..] | T0.. T1..              its tiled stage: the rest (rule/fuse.c)
 //   SIMPLE   a.. u0 v0 | R.. | u1 v1              v the last axis, u the one before it
 //            a.. v0 | R.. small.. v1              a transform: reductions and small index axes are unrolled
-// Block loops B.. come before these in a stage that others are computed in (S0 where there are S0 and S1). Axes of extent 1
-// have no loops.
+// Block loops B.. come before these in a stage that others are computed in (S0 where there are S0
+// and S1). Axes of extent 1 have no loops.
 #include <string.h>
 
-#include "space/draw.h"
 #include "space/rule.h"
+#include "space/schedule/draw.h"
 
 typedef struct {
   const seer_rule_context *context;
@@ -30,13 +31,18 @@ static uint16_t add_knob(builder *b, const seer_knob *knob) {
 
 static uint16_t add_factor(builder *b, uint32_t stage, uint32_t axis, uint32_t level) {
   const seer_dag_stage *s = &b->plan->dag->stage[stage];
-  seer_knob knob = {.kind = SEER_KNOB_FACTOR, .stage = (uint8_t)stage, .axis = (uint8_t)axis, .level = (uint8_t)level,
+  seer_knob knob = {.kind = SEER_KNOB_FACTOR,
+      .stage = (uint8_t)stage,
+      .axis = (uint8_t)axis,
+      .level = (uint8_t)level,
       .is_reduce = axis >= s->n_space};
-  knob.name = seer_arena_printf(b->context->arena, "%s.%s.%u", b->plan->stage[stage].prefix, s->axis[axis].name, level);
+  knob.name = seer_arena_printf(
+      b->context->arena, "%s.%s.%u", b->plan->stage[stage].prefix, s->axis[axis].name, level);
   return b->sketch->stage[stage].factor[axis][level] = add_knob(b, &knob);
 }
 
-static uint16_t add_choice(builder *b, uint32_t stage, seer_knob_kind kind, const char *suffix, size_t n_values) {
+static uint16_t add_choice(
+    builder *b, uint32_t stage, seer_knob_kind kind, const char *suffix, size_t n_values) {
   if (n_values <= 1) return SEER_NO_KNOB;
   seer_knob knob = {.kind = kind, .stage = (uint8_t)stage, .n_values = (uint16_t)n_values};
   const seer_plan_stage *s = &b->plan->stage[stage];
@@ -55,7 +61,8 @@ static void add_loop(builder *b, uint32_t stage, uint32_t axis, uint16_t knob, u
 
 // The spatial or reduction axes that have loops.
 static uint32_t list_axes(const seer_dag_stage *s, bool is_reduce, uint8_t *out_axis) {
-  uint32_t first = is_reduce ? s->n_space : 0, end = is_reduce ? (uint32_t)s->n_space + s->n_reduce : s->n_space, n = 0;
+  uint32_t first = is_reduce ? s->n_space : 0,
+           end = is_reduce ? (uint32_t)s->n_space + s->n_reduce : s->n_space, n = 0;
   for (uint32_t a = first; a < end; a++) {
     if (s->axis[a].extent > 1) out_axis[n++] = (uint8_t)a;
   }
@@ -97,8 +104,10 @@ static void mark_tile(builder *b, uint16_t knob, bool is_vector) {
   b->knob[knob].is_vector |= is_vector;
 }
 
-// Adds block loops and gives the knobs that limit what is inside them (".0"); NO_KNOB without a block.
-static void add_block(builder *b, uint32_t stage, uint32_t n, const uint8_t *axis, uint16_t *out_knob) {
+// Adds block loops and gives the knobs that limit what is inside them (".0"); NO_KNOB without a
+// block.
+static void add_block(
+    builder *b, uint32_t stage, uint32_t n, const uint8_t *axis, uint16_t *out_knob) {
   for (uint32_t k = 0; k < n; k++) out_knob[k] = SEER_NO_KNOB;
   const seer_plan_stage *plan = &b->plan->stage[stage];
   bool has_two_levels = plan->role == SEER_ROLE_TILED ||
@@ -112,8 +121,8 @@ static void add_block(builder *b, uint32_t stage, uint32_t n, const uint8_t *axi
   }
 }
 
-static void add_level(builder *b, uint32_t stage, uint32_t n, const uint8_t *axis, const uint16_t *knob,
-    const uint16_t *knob2) {
+static void add_level(builder *b, uint32_t stage, uint32_t n, const uint8_t *axis,
+    const uint16_t *knob, const uint16_t *knob2) {
   for (uint32_t k = 0; k < n; k++) {
     add_loop(b, stage, axis[k], knob ? knob[k] : SEER_NO_KNOB, knob2 ? knob2[k] : SEER_NO_KNOB);
   }
@@ -138,7 +147,8 @@ static void build_tiled(builder *b, uint32_t stage) {
   add_level(b, owner, n, space, outer, NULL);
   if (!is_fused || plan->fuse_level == 2) add_level(b, owner, n, space, knob[1], NULL);
   if (is_fused) {
-    seer_location at = {.at = (uint8_t)owner, .depth = other->n_loop, .is_root = other->n_loop == 0};
+    seer_location at = {
+        .at = (uint8_t)owner, .depth = other->n_loop, .is_root = other->n_loop == 0};
     mine->location[0] = at;
     mine->n_location = 1;
     other->max_parallel = other->n_loop;
@@ -160,14 +170,17 @@ static void build_tiled(builder *b, uint32_t stage) {
   mine->vector_axis = n > 0 ? space[n - 1] : 0;
 }
 
-// The index axes of a transform that are unrolled: from the last one on, as many as leave registers for vectors.
-static uint32_t take_small(const seer_dag_stage *s, uint8_t *space, uint32_t *n, uint8_t *out_small) {
+// The index axes of a transform that are unrolled: from the last one on, as many as leave registers
+// for vectors.
+static uint32_t take_small(
+    const seer_dag_stage *s, uint8_t *space, uint32_t *n, uint8_t *out_small) {
   uint8_t kept[SEER_DAG_MAX_AXES];
   uint32_t n_kept = 0, n_small = 0;
   int64_t product = 1;
   for (uint32_t k = *n; k-- > 0;) {
     const seer_dag_axis *axis = &s->axis[space[k]];
-    bool is_small = k + 1 < *n && axis->role == SEER_AXIS_OTHER && product * axis->extent <= SEER_PLAN_SMALL;
+    bool is_small =
+        k + 1 < *n && axis->role == SEER_AXIS_OTHER && product * axis->extent <= SEER_PLAN_SMALL;
     if (is_small) product *= axis->extent;
     if (is_small) {
       out_small[n_small++] = space[k];
@@ -222,7 +235,8 @@ static void note_weight(void *user, seer_expr e) {
       (buf->kind == SEER_BUF_STAGE && walk->dag->stage[buf->stage].is_const && !buf->is_output);
   if (!is_weight) return;
   for (uint32_t d = 0; d < node->n_index; d++) {
-    seer_expr_op op = (seer_expr_op)seer_expr_at(&walk->dag->expr, seer_expr_index(&walk->dag->expr, e, d))->op;
+    seer_expr_op op =
+        (seer_expr_op)seer_expr_at(&walk->dag->expr, seer_expr_index(&walk->dag->expr, e, d))->op;
     if (op != SEER_EXPR_VAR && op != SEER_EXPR_CONST_I) return;
   }
   walk->found = true;
@@ -249,8 +263,8 @@ static void find_postdominators(const builder *b, uint64_t *out) {
   }
 }
 
-// Depths of `target` at which something may be computed: outside its register tile, and not inside spatial loops that
-// stand in a reduction (Ansor).
+// Depths of `target` at which something may be computed: outside its register tile, and not inside
+// spatial loops that stand in a reduction (Ansor).
 static uint32_t deepest(const builder *b, uint32_t target) {
   const seer_sketch_stage *t = &b->sketch->stage[target];
   const seer_dag_stage *dag = &b->plan->dag->stage[target];
@@ -284,12 +298,14 @@ static void build_locations(builder *b, const uint64_t *postdominators, uint32_t
   }
   if (plan->place == SEER_PLAN_BLOCK) {
     uint8_t depth = b->sketch->stage[plan->block].block_depth;
-    if (depth > 0) s->location[s->n_location++] = (seer_location){.at = plan->block, .depth = depth};
+    if (depth > 0)
+      s->location[s->n_location++] = (seer_location){.at = plan->block, .depth = depth};
   }
   s->location[s->n_location++] = (seer_location){.is_root = true};
 }
 
-seer_sketch *seer_skeleton_build(const seer_rule_context *context, const seer_plan *plan, bool is_cut) {
+seer_sketch *seer_skeleton_build(
+    const seer_rule_context *context, const seer_plan *plan, bool is_cut) {
   seer_arena *arena = context->arena;
   seer_sketch *sketch = SEER_NEW(arena, seer_sketch);
   builder *b = SEER_NEW(arena, builder);
@@ -310,7 +326,8 @@ seer_sketch *seer_skeleton_build(const seer_rule_context *context, const seer_pl
     stage->vector_lanes = lanes_of(b, s);
     for (uint32_t a = 0; a < (uint32_t)dag->stage[s].n_space + dag->stage[s].n_reduce; a++) {
       for (uint32_t level = 0; level < 4; level++) stage->factor[a][level] = SEER_NO_KNOB;
-      if (dag->stage[s].axis[a].extent > 1) stage->divisors[a] = seer_divisors_build(dag->stage[s].axis[a].extent, arena);
+      if (dag->stage[s].axis[a].extent > 1)
+        stage->divisors[a] = seer_divisors_build(dag->stage[s].axis[a].extent, arena);
     }
     weight_walk walk = {dag, false};
     for (uint32_t v = 0; v < dag->stage[s].n_values; v++) {
@@ -322,7 +339,8 @@ seer_sketch *seer_skeleton_build(const seer_rule_context *context, const seer_pl
   for (uint32_t s = 0; s < dag->n_stage; s++) {
     seer_sketch_role role = sketch->stage[s].role;
     if (role == SEER_ROLE_TILED) build_tiled(b, s);
-    if (role == SEER_ROLE_SIMPLE) build_simple(b, s, is_cut && b->n_knob + 4 > SEER_SCHEDULE_MAX_KNOBS);
+    if (role == SEER_ROLE_SIMPLE)
+      build_simple(b, s, is_cut && b->n_knob + 4 > SEER_SCHEDULE_MAX_KNOBS);
   }
   uint64_t postdominators[SEER_DAG_MAX_STAGES];
   find_postdominators(b, postdominators);
@@ -340,16 +358,19 @@ seer_sketch *seer_skeleton_build(const seer_rule_context *context, const seer_pl
     bool may_be_root = stage->location[stage->n_location - 1].is_root;
     if (is_cut && b->n_knob + 4 > SEER_SCHEDULE_MAX_KNOBS) continue;
     if (may_be_root) {
-      stage->parallel_knob = add_choice(b, s, SEER_KNOB_PARALLEL, "parallel", stage->max_parallel + 1u);
+      stage->parallel_knob =
+          add_choice(b, s, SEER_KNOB_PARALLEL, "parallel", stage->max_parallel + 1u);
     }
     bool has_reduce_loop = false;
-    for (uint32_t l = 0; l < stage->n_loop; l++) has_reduce_loop |= stage->loop[l].axis >= dag->stage[s].n_space;
+    for (uint32_t l = 0; l < stage->n_loop; l++)
+      has_reduce_loop |= stage->loop[l].axis >= dag->stage[s].n_space;
     if (stage->role == SEER_ROLE_TILED || has_reduce_loop) {
       stage->unroll_knob = add_choice(b, s, SEER_KNOB_UNROLL, "unroll", seer_unroll_limits_count);
     }
   }
   if (b->is_full) return NULL;
   sketch->n_knob = b->n_knob;
-  sketch->knob = (seer_knob *)seer_arena_memdup(arena, b->knob, sizeof(seer_knob) * (b->n_knob + 1));
+  sketch->knob =
+      (seer_knob *)seer_arena_memdup(arena, b->knob, sizeof(seer_knob) * (b->n_knob + 1));
   return sketch;
 }

@@ -1,6 +1,6 @@
-// rewrite.c - rules that add stages: cache-write, rfactor, cache-read. The plan gets its own copy of the DAG; the new stage
-// is put before the one it serves, new buffers are appended, so that the ids of all others stay what they were (arguments
-// are bound by them).
+// rewrite.c - rules that add stages: cache-write, rfactor, cache-read. The plan gets its own copy
+// of the DAG; the new stage is put before the one it serves, new buffers are appended, so that the
+// ids of all others stay what they were (arguments are bound by them).
 #include <string.h>
 
 #include "space/rule.h"
@@ -17,12 +17,14 @@ static bool is_taken(const seer_dag *dag, const char *name) {
 
 static const char *fresh_name(const seer_dag *dag, const char *base, const char *suffix) {
   const char *name = seer_arena_printf(dag->arena, "%s.%s", base, suffix), *tried = name;
-  for (uint32_t k = 2; is_taken(dag, tried); k++) tried = seer_arena_printf(dag->arena, "%s_%u", name, k);
+  for (uint32_t k = 2; is_taken(dag, tried); k++)
+    tried = seer_arena_printf(dag->arena, "%s_%u", name, k);
   return tried;
 }
 
 bool seer_plan_has_room(const seer_plan *plan) {
-  return plan->dag->n_stage < SEER_DAG_MAX_STAGES && plan->dag->n_buf + SEER_DAG_MAX_VALUES <= SEER_DAG_MAX_BUFFERS;
+  return plan->dag->n_stage < SEER_DAG_MAX_STAGES &&
+      plan->dag->n_buf + SEER_DAG_MAX_VALUES <= SEER_DAG_MAX_BUFFERS;
 }
 
 // Copies the DAG and makes room for a stage at index `stage`.
@@ -55,8 +57,13 @@ static void close_slot(const seer_rule_context *context, seer_plan *plan, seer_d
 static void add_buffers(seer_dag *dag, uint32_t s, const seer_dtype *dtype) {
   seer_dag_stage *stage = &dag->stage[s];
   for (uint32_t v = 0; v < stage->n_values; v++) {
-    seer_dag_buf buf = {.name = stage->name, .dtype = dtype[v], .kind = SEER_BUF_STAGE, .rank = stage->n_space,
-        .value = (uint8_t)v, .stage = s, .pitch = 1};
+    seer_dag_buf buf = {.name = stage->name,
+        .dtype = dtype[v],
+        .kind = SEER_BUF_STAGE,
+        .rank = stage->n_space,
+        .value = (uint8_t)v,
+        .stage = s,
+        .pitch = 1};
     if (v > 0) buf.name = fresh_name(dag, stage->name, seer_arena_printf(dag->arena, "%u", v));
     for (uint32_t d = 0; d < stage->n_space; d++) buf.dim[d] = buf.pitch = stage->axis[d].extent;
     stage->out[v] = dag->n_buf;
@@ -83,10 +90,12 @@ void seer_plan_cache_write(const seer_rule_context *context, seer_plan *plan, ui
   dag->n_var += copy->n_space;
   seer_expr index[SEER_DAG_MAX_AXES];
   for (uint32_t a = 0; a < copy->n_space; a++) index[a] = own_var(dag, copy, a);
-  for (uint32_t v = 0; v < copy->n_values; v++) copy->body[v] = seer_dag_load(dag, compute->out[v], index);
+  for (uint32_t v = 0; v < copy->n_values; v++)
+    copy->body[v] = seer_dag_load(dag, compute->out[v], index);
   // What computes keeps the names of the knobs.
   plan->stage[stage].prefix = plan->stage[stage + 1].prefix;
-  plan->stage[stage + 1].prefix = seer_arena_printf(context->arena, "%s.out", plan->stage[stage].prefix);
+  plan->stage[stage + 1].prefix =
+      seer_arena_printf(context->arena, "%s.out", plan->stage[stage].prefix);
   plan->stage[stage].is_rewritten = plan->stage[stage + 1].is_rewritten = true;
   close_slot(context, plan, dag);
 }
@@ -96,26 +105,28 @@ void seer_plan_cache_write(const seer_rule_context *context, seer_plan *plan, ui
 typedef struct {
   seer_dag *dag;
   seer_expr predicate;  // 0: none
-  bool as_zero;         // every load becomes 0: what does the body come to?
+  bool as_zero;  // every load becomes 0: what does the body come to?
 } guard;
 
 static seer_expr zero(seer_expr_pool *pool, seer_dtype dtype) {
   return seer_dtype_is_float(dtype) ? seer_expr_f(pool, dtype, 0) : seer_expr_int(pool, dtype, 0);
 }
 
-static seer_expr guard_load(void *user, seer_expr_pool *to, const seer_expr_node *load, const seer_expr *index,
-    seer_expr predicate, seer_expr otherwise) {
+static seer_expr guard_load(void *user, seer_expr_pool *to, const seer_expr_node *load,
+    const seer_expr *index, seer_expr predicate, seer_expr otherwise) {
   const guard *g = user;
   if (g->as_zero) return zero(to, (seer_dtype)load->dtype);
   if (g->predicate.i) {
-    predicate = predicate.i ? seer_expr_binary(to, SEER_EXPR_AND, g->predicate, predicate) : g->predicate;
+    predicate =
+        predicate.i ? seer_expr_binary(to, SEER_EXPR_AND, g->predicate, predicate) : g->predicate;
     if (!otherwise.i) otherwise = zero(to, (seer_dtype)load->dtype);
   }
-  return seer_expr_load_guarded(to, (seer_dtype)load->dtype, load->ref, index, load->n_index, predicate, otherwise);
+  return seer_expr_load_guarded(
+      to, (seer_dtype)load->dtype, load->ref, index, load->n_index, predicate, otherwise);
 }
 
-void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32_t stage, uint32_t axis,
-    int64_t factor, bool is_inner) {
+void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32_t stage,
+    uint32_t axis, int64_t factor, bool is_inner) {
   seer_dag *dag = open_slot(context, plan, stage);
   seer_dag_stage *part = &dag->stage[stage], *whole = &dag->stage[stage + 1];
   const seer_dag_stage old = *whole;
@@ -140,9 +151,11 @@ void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32
   }
   part->axis[axis + 1].extent = rest;
   // The old index: rest * factor + lane, or chunk * rest + rest's index.
-  seer_expr outer = own_var(dag, part, is_inner ? axis + 1 : lane), inner = own_var(dag, part, is_inner ? lane : axis + 1);
+  seer_expr outer = own_var(dag, part, is_inner ? axis + 1 : lane),
+            inner = own_var(dag, part, is_inner ? lane : axis + 1);
   seer_expr step = seer_expr_i(pool, is_inner ? factor : rest);
-  seer_expr at = seer_expr_binary(pool, SEER_EXPR_ADD, seer_expr_binary(pool, SEER_EXPR_MUL, outer, step), inner);
+  seer_expr at = seer_expr_binary(
+      pool, SEER_EXPR_ADD, seer_expr_binary(pool, SEER_EXPR_MUL, outer, step), inner);
   map[old.var0 + axis] = at;
   guard g = {.dag = dag};
   seer_dtype dtype = dag->buf[old.out[0]].dtype;
@@ -156,7 +169,8 @@ void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32
                                                    : seer_expr_int(pool, dtype, (int64_t)identity);
     g.as_zero = true;
     seer_expr at_zero = seer_expr_copy(pool, pool, old.body[0], map, dag->n_var, guard_load, &g);
-    // Guarded loads give 0 outside; if that makes the body neutral by itself, nothing is to be selected.
+    // Guarded loads give 0 outside; if that makes the body neutral by itself, nothing is to be
+    // selected.
     if (at_zero.i != neutral.i) body = seer_expr_select(pool, g.predicate, body, neutral);
   }
   part->body[0] = body;
@@ -169,7 +183,8 @@ void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32
   for (uint32_t a = 0; a < n_space; a++) index[a + shift] = own_var(dag, whole, a);
   index[lane] = own_var(dag, whole, n_space);
   whole->body[0] = seer_dag_load(dag, part->out[0], index);
-  plan->stage[stage].prefix = seer_arena_printf(context->arena, "%s.part", plan->stage[stage + 1].prefix);
+  plan->stage[stage].prefix =
+      seer_arena_printf(context->arena, "%s.part", plan->stage[stage + 1].prefix);
   plan->stage[stage].is_rewritten = plan->stage[stage + 1].is_rewritten = true;
   close_slot(context, plan, dag);
 }
@@ -182,34 +197,39 @@ typedef struct {
   const uint8_t *order;
 } redirect;
 
-static seer_expr redirect_load(void *user, seer_expr_pool *to, const seer_expr_node *load, const seer_expr *index,
-    seer_expr predicate, seer_expr otherwise) {
+static seer_expr redirect_load(void *user, seer_expr_pool *to, const seer_expr_node *load,
+    const seer_expr *index, seer_expr predicate, seer_expr otherwise) {
   const redirect *r = user;
   seer_expr moved[SEER_MAX_RANK];
   bool is_it = load->ref == r->from;
   for (uint32_t d = 0; d < load->n_index; d++) moved[d] = index[is_it ? r->order[d] : d];
-  return seer_expr_load_guarded(to, (seer_dtype)load->dtype, is_it ? r->to : load->ref, moved, load->n_index, predicate,
-      otherwise);
+  return seer_expr_load_guarded(to, (seer_dtype)load->dtype, is_it ? r->to : load->ref, moved,
+      load->n_index, predicate, otherwise);
 }
 
-void seer_plan_cache_read(const seer_rule_context *context, seer_plan *plan, uint32_t stage, uint32_t buf,
-    const uint8_t *order) {
+void seer_plan_cache_read(const seer_rule_context *context, seer_plan *plan, uint32_t stage,
+    uint32_t buf, const uint8_t *order) {
   seer_dag *dag = open_slot(context, plan, stage);
   seer_dag_stage *copy = &dag->stage[stage], *reader = &dag->stage[stage + 1];
   const seer_dag_buf from = dag->buf[buf];
-  *copy = (seer_dag_stage){.name = fresh_name(dag, from.name, "pack"), .role = SEER_STAGE_PACK, .n_space = from.rank,
-      .var0 = dag->n_var, .n_values = 1};
+  *copy = (seer_dag_stage){.name = fresh_name(dag, from.name, "pack"),
+      .role = SEER_STAGE_PACK,
+      .n_space = from.rank,
+      .var0 = dag->n_var,
+      .n_values = 1};
   dag->n_var += from.rank;
   seer_expr index[SEER_MAX_RANK];
   for (uint32_t d = 0; d < from.rank; d++) {
-    copy->axis[d] = (seer_dag_axis){seer_arena_printf(dag->arena, "d%u", order[d]), from.dim[order[d]], SEER_AXIS_OTHER};
+    copy->axis[d] = (seer_dag_axis){
+        seer_arena_printf(dag->arena, "d%u", order[d]), from.dim[order[d]], SEER_AXIS_OTHER};
     index[order[d]] = own_var(dag, copy, d);
   }
   copy->body[0] = seer_dag_load(dag, buf, index);
   add_buffers(dag, stage, &from.dtype);
   redirect r = {dag, buf, copy->out[0], order};
   for (uint32_t v = 0; v < reader->n_values; v++) {
-    reader->body[v] = seer_expr_copy(&dag->expr, &dag->expr, reader->body[v], NULL, 0, redirect_load, &r);
+    reader->body[v] =
+        seer_expr_copy(&dag->expr, &dag->expr, reader->body[v], NULL, 0, redirect_load, &r);
   }
   plan->stage[stage].prefix = copy->name;
   plan->stage[stage + 1].is_read_cached = true;

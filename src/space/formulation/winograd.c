@@ -1,0 +1,468 @@
+// winograd.c - a convolution with a 3x3 window and stride 1 -> Winograd's minimal filtering
+// F(2x2,3x3) and F(4x4,3x3) (Lavin, Gray: Fast Algorithms for Convolutional Neural Networks). With
+// a = m + 2, per tile of m x m outputs:
+//   wu[p, ic, oc]          = G g G^T             of weights only: evaluated when compiling, packed like a weight
+//   wv[p, n, ty, tx, ic]   = B^T d B             of an a x a window of the input; windows of neighbours overlap by 2
+//   wm[p, n, ty, tx, oc]   = sum ic: wv * wu     a^2 matrix products in place of 9 m^2 / a^2 times as many products
+//   out[n, y, x, oc]       = A^T wm A            takes the anchor's place: what follows it stays as it is
+// p = i * a + j numbers the elements of a transformed tile. The matrices are written out as sums,
+// chosen by selects on the index axes: these loops are unrolled, the selects fold, and
+// straight-line vector code over channels remains in which equal parts of neighbouring elements are
+// computed once. Tiles that hang over the right and lower edge read zeros.
+#include <string.h>
+
+#include "space/formulation.h"
+
+#define MAX_TILE 6  // a of F(4x4,3x3)
+// Below this many channels the transforms cost more than the products they save (36 + 36 additions
+// for each channel and tile against 9 * 16 * oc products): no use in spending trials on it.
+#define MIN_CHANNELS 8
+
+// One-dimensional transforms: row `row` of the matrix times x[0 .. a).
+typedef seer_expr (*row_maker)(seer_expr_pool *pool, uint32_t row, const seer_expr *x);
+
+typedef struct {
+  uint32_t m;
+  row_maker input, weight, output;
+  double tolerance;
+} scheme;
+
+// ---- sums of f32
+
+static seer_expr add(seer_expr_pool *pool, seer_expr a, seer_expr b) {
+  return seer_expr_binary(pool, SEER_EXPR_ADD, a, b);
+}
+
+static seer_expr sub(seer_expr_pool *pool, seer_expr a, seer_expr b) {
+  return seer_expr_binary(pool, SEER_EXPR_SUB, a, b);
+}
+
+static seer_expr scale(seer_expr_pool *pool, double by, seer_expr a) {
+  return seer_expr_binary(pool, SEER_EXPR_MUL, a, seer_expr_f(pool, SEER_DTYPE_F32, by));
+}
+
+// F(2,3): points 0, 1, -1, infinity
+static seer_expr input2(seer_expr_pool *pool, uint32_t row, const seer_expr *x) {
+  if (row == 0) return sub(pool, x[0], x[2]);
+  if (row == 1) return add(pool, x[1], x[2]);
+  if (row == 2) return sub(pool, x[2], x[1]);
+  return sub(pool, x[1], x[3]);
+}
+
+static seer_expr weight2(seer_expr_pool *pool, uint32_t row, const seer_expr *x) {
+  if (row == 0) return x[0];
+  if (row == 3) return x[2];
+  seer_expr ends = add(pool, x[0], x[2]);
+  return scale(pool, 0.5, row == 1 ? add(pool, ends, x[1]) : sub(pool, ends, x[1]));
+}
+
+static seer_expr output2(seer_expr_pool *pool, uint32_t row, const seer_expr *x) {
+  if (row == 0) return add(pool, x[0], add(pool, x[1], x[2]));
+  return sub(pool, sub(pool, x[1], x[2]), x[3]);
+}
+
+// F(4,3): points 0, 1, -1, 2, -2, infinity
+static seer_expr input4(seer_expr_pool *pool, uint32_t row, const seer_expr *x) {
+  seer_expr even, odd;
+  switch (row) {
+    case 0:
+      return add(pool, scale(pool, 4, x[0]), sub(pool, x[4], scale(pool, 5, x[2])));
+    case 1:
+    case 2:
+      even = sub(pool, x[4], scale(pool, 4, x[2]));
+      odd = sub(pool, x[3], scale(pool, 4, x[1]));
+      return row == 1 ? add(pool, even, odd) : sub(pool, even, odd);
+    case 3:
+    case 4:
+      even = sub(pool, x[4], x[2]);
+      odd = scale(pool, 2, sub(pool, x[3], x[1]));
+      return row == 3 ? add(pool, even, odd) : sub(pool, even, odd);
+    default:
+      return add(pool, scale(pool, 4, x[1]), sub(pool, x[5], scale(pool, 5, x[3])));
+  }
+}
+
+static seer_expr weight4(seer_expr_pool *pool, uint32_t row, const seer_expr *x) {
+  if (row == 0) return scale(pool, 0.25, x[0]);
+  if (row == 5) return x[2];
+  seer_expr even, odd = x[1];
+  bool is_far = row >= 3;  // points 2 and -2
+  even = is_far ? add(pool, scale(pool, 1.0 / 24, x[0]), scale(pool, 1.0 / 6, x[2]))
+                : add(pool, x[0], x[2]);
+  if (is_far) odd = scale(pool, 1.0 / 12, x[1]);
+  seer_expr sum = row == 1 || row == 3 ? add(pool, even, odd) : sub(pool, even, odd);
+  return is_far ? sum : scale(pool, -1.0 / 6, sum);
+}
+
+static seer_expr output4(seer_expr_pool *pool, uint32_t row, const seer_expr *x) {
+  seer_expr one = row & 1 ? sub(pool, x[1], x[2]) : add(pool, x[1], x[2]);
+  seer_expr two = row & 1 ? sub(pool, x[3], x[4]) : add(pool, x[3], x[4]);
+  seer_expr sum = add(pool, one, row == 0 ? two : scale(pool, (double)(1u << row), two));
+  if (row == 0) return add(pool, x[0], sum);
+  return row == 3 ? add(pool, sum, x[5]) : sum;
+}
+
+// ---- selects on indices
+
+// The element of `choice` that `index` names.
+static seer_expr choose(
+    seer_expr_pool *pool, seer_expr index, const seer_expr *choice, uint32_t n) {
+  seer_expr chosen = choice[n - 1];
+  for (uint32_t k = n - 1; k-- > 0;) {
+    seer_expr is_it = seer_expr_binary(pool, SEER_EXPR_EQ, index, seer_expr_i(pool, k));
+    chosen = seer_expr_select(pool, is_it, choice[k], chosen);
+  }
+  return chosen;
+}
+
+// Element (i, j) of T x T^t, where T has `n_row` rows and x is n_in by n_in.
+static seer_expr transform(seer_expr_pool *pool, row_maker make_row, uint32_t n_row, uint32_t n_in,
+    const seer_expr x[MAX_TILE][MAX_TILE], seer_expr i, seer_expr j) {
+  seer_expr column[MAX_TILE], row[MAX_TILE], choice[MAX_TILE];
+  for (uint32_t b = 0; b < n_in; b++) {
+    for (uint32_t a = 0; a < n_in; a++) column[a] = x[a][b];
+    for (uint32_t k = 0; k < n_row; k++) choice[k] = make_row(pool, k, column);
+    row[b] = choose(pool, i, choice, n_row);
+  }
+  for (uint32_t k = 0; k < n_row; k++) choice[k] = make_row(pool, k, row);
+  return choose(pool, j, choice, n_row);
+}
+
+// ---- is it such a convolution?
+
+typedef struct {
+  uint32_t stage;  // the anchor
+  seer_expr x, w;  // its two loads
+  uint32_t ic, ky, kx;  // reduction axes
+  int64_t at_y, at_x;  // constants of the input's indices
+  uint8_t w_dim[4];  // dimension of the weights that oc, ic, ky, kx index
+} convolution;
+
+static bool is_sum_of(
+    const seer_dag *dag, seer_expr index, uint32_t a, uint32_t b, int64_t *out_constant) {
+  seer_affine affine;
+  if (!seer_expr_affine(&dag->expr, index, &affine) || affine.n != 2) return false;
+  *out_constant = affine.constant;
+  bool has_units = affine.term[0].coef == 1 && affine.term[1].coef == 1;
+  uint32_t u = affine.term[0].var, v = affine.term[1].var;
+  return has_units && ((u == a && v == b) || (u == b && v == a));
+}
+
+static bool is_var(const seer_dag *dag, seer_expr index, uint32_t var) {
+  const seer_expr_node *node = seer_expr_at(&dag->expr, index);
+  return node->op == SEER_EXPR_VAR && node->ref == var;
+}
+
+static bool is_weight(const seer_dag *dag, seer_expr e) {
+  const seer_expr_node *node = seer_expr_at(&dag->expr, e);
+  return node->op == SEER_EXPR_LOAD && dag->buf[node->ref].kind == SEER_BUF_WEIGHT;
+}
+
+static bool match_weight(const seer_dag *dag, convolution *c) {
+  const seer_dag_stage *s = &dag->stage[c->stage];
+  const seer_expr_node *w = seer_expr_at(&dag->expr, c->w);
+  if (w->n_index != 4 || w->arg[0].i != 0) return false;
+  uint32_t axis[4] = {3, c->ic, c->ky, c->kx};
+  for (uint32_t k = 0; k < 4; k++) {
+    uint32_t d = 0;
+    while (d < 4 && !is_var(dag, seer_expr_index(&dag->expr, c->w, d), s->var0 + axis[k])) d++;
+    if (d == 4) return false;
+    c->w_dim[k] = (uint8_t)d;
+  }
+  return true;
+}
+
+static bool match_input(const seer_dag *dag, convolution *c) {
+  const seer_dag_stage *s = &dag->stage[c->stage];
+  const seer_expr_node *x = seer_expr_at(&dag->expr, c->x);
+  if (x->op != SEER_EXPR_LOAD || x->n_index != 4 || x->arg[0].i != 0) return false;
+  if (dag->buf[x->ref].kind == SEER_BUF_WEIGHT) return false;
+  seer_expr index[4];
+  for (uint32_t d = 0; d < 4; d++) index[d] = seer_expr_index(&dag->expr, c->x, d);
+  return is_var(dag, index[0], s->var0) &&
+      is_sum_of(dag, index[1], s->var0 + 1, s->var0 + c->ky, &c->at_y) &&
+      is_sum_of(dag, index[2], s->var0 + 2, s->var0 + c->kx, &c->at_x) &&
+      is_var(dag, index[3], s->var0 + c->ic);
+}
+
+static bool match(const seer_dag *dag, convolution *c) {
+  c->stage = seer_dag_anchor(dag);
+  const seer_dag_stage *s = &dag->stage[c->stage];
+  static const seer_axis_role roles[4] = {
+      SEER_AXIS_BATCH, SEER_AXIS_Y, SEER_AXIS_X, SEER_AXIS_OUT_CHANNEL};
+  bool fits = s->n_space == 4 && s->n_reduce == 3 && s->combiner == SEER_COMBINE_SUM &&
+      s->n_values == 1 && !s->is_const && dag->buf[s->out[0]].dtype == SEER_DTYPE_F32;
+  for (uint32_t a = 0; fits && a < 4; a++) fits = s->axis[a].role == roles[a];
+  if (!fits) return false;
+  c->ic = c->ky = c->kx = 0;
+  for (uint32_t a = 4; a < 7; a++) {
+    if (s->axis[a].role == SEER_AXIS_IN_CHANNEL) c->ic = a;
+    if (s->axis[a].role == SEER_AXIS_KY) c->ky = a;
+    if (s->axis[a].role == SEER_AXIS_KX) c->kx = a;
+  }
+  if (!c->ic || !c->ky || !c->kx || s->axis[c->ky].extent != 3 || s->axis[c->kx].extent != 3)
+    return false;
+  if (s->axis[c->ic].extent < MIN_CHANNELS || s->axis[3].extent < MIN_CHANNELS) return false;
+  const seer_expr_node *body = seer_expr_at(&dag->expr, s->body[0]);
+  if (body->op != SEER_EXPR_MUL) return false;
+  bool is_first = is_weight(dag, body->arg[0]);
+  c->w = body->arg[is_first ? 0 : 1];
+  c->x = body->arg[is_first ? 1 : 0];
+  return is_weight(dag, c->w) && match_weight(dag, c) && match_input(dag, c);
+}
+
+// ---- editing the DAG
+
+static void shift_stages(seer_dag *dag, uint32_t from, uint32_t end, int by) {
+  for (uint32_t b = 0; b < dag->n_buf; b++) {
+    seer_dag_buf *buf = &dag->buf[b];
+    if (buf->kind == SEER_BUF_STAGE && buf->stage >= from && buf->stage < end)
+      buf->stage = (uint32_t)((int)buf->stage + by);
+  }
+}
+
+// The last stage moves before stage `to`.
+static void move_last(seer_dag *dag, uint32_t to) {
+  uint32_t last = dag->n_stage - 1;
+  seer_dag_stage *moved =
+      (seer_dag_stage *)seer_arena_memdup(dag->arena, &dag->stage[last], sizeof *moved);
+  memmove(&dag->stage[to + 1], &dag->stage[to], (last - to) * sizeof dag->stage[0]);
+  dag->stage[to] = *moved;
+  shift_stages(dag, to, last, 1);
+  for (uint32_t v = 0; v < moved->n_values; v++) dag->buf[moved->out[v]].stage = to;
+}
+
+// The last stage takes the place and the buffer of stage `old`, which nothing reads any more.
+static uint32_t replace_by_last(seer_dag *dag, uint32_t old) {
+  uint32_t last = dag->n_stage - 1, buf = dag->stage[old].out[0];
+  SEER_ASSERT(dag->stage[last].out[0] + 1 == dag->n_buf, "buffer %u of %u", dag->stage[last].out[0],
+      dag->n_buf);
+  dag->buf[buf] = dag->buf[--dag->n_buf];
+  dag->buf[buf].stage = old;
+  dag->stage[old] = dag->stage[last];
+  dag->stage[old].out[0] = buf;
+  dag->n_stage--;
+  return buf;
+}
+
+// ---- the input
+
+// A load of the padding stage, through to what it reads; 0 if that is not a guarded load, or others
+// read it too.
+static bool sees_through(const seer_dag *dag, const convolution *c) {
+  const seer_dag_buf *buf = &dag->buf[seer_expr_at(&dag->expr, c->x)->ref];
+  if (buf->kind != SEER_BUF_STAGE || buf->is_output) return false;
+  const seer_dag_stage *pad = &dag->stage[buf->stage];
+  uint32_t readers[SEER_DAG_MAX_STAGES];
+  if (pad->role != SEER_STAGE_PAD || pad->n_values != 1 || pad->n_reduce != 0) return false;
+  if (seer_dag_consumers(dag, buf->stage, readers) != 1) return false;
+  const seer_expr_node *body = seer_expr_at(&dag->expr, pad->body[0]);
+  if (body->op != SEER_EXPR_LOAD || body->arg[0].i == 0) return false;
+  const seer_expr_node *fill = seer_expr_at(&dag->expr, body->arg[1]);
+  return fill->op == SEER_EXPR_CONST_F && fill->value.f == 0;
+}
+
+typedef struct {
+  seer_dag *dag;
+  int64_t low[64], high[64];  // of the new stage's axes, by variable less var0
+  uint32_t stage;
+} input_reader;
+
+static bool is_inside(const seer_dag *dag, uint32_t stage, uint32_t buf, const seer_expr *index,
+    seer_expr predicate) {
+  const seer_dag_stage *s = &dag->stage[stage];
+  int64_t *low = SEER_NEW_ARRAY(dag->arena, int64_t, dag->n_var + 1);
+  int64_t *high = SEER_NEW_ARRAY(dag->arena, int64_t, dag->n_var + 1);
+  for (uint32_t k = 0; k < (uint32_t)s->n_space + s->n_reduce; k++)
+    high[s->var0 + k] = s->axis[k].extent - 1;
+  for (uint32_t d = 0; d < dag->buf[buf].rank; d++) {
+    int64_t from, to;
+    if (!seer_expr_range_given(&dag->expr, index[d], low, high, predicate, &from, &to))
+      return false;
+    if (from <= to && (from < 0 || to >= dag->buf[buf].dim[d])) return false;
+  }
+  return true;
+}
+
+// index[d] < dim[d] for the two spatial dimensions.
+static seer_expr not_hanging_over(
+    seer_dag *dag, uint32_t buf, const seer_expr *index, seer_expr predicate) {
+  seer_expr_pool *pool = &dag->expr;
+  for (uint32_t d = 1; d <= 2; d++) {
+    seer_expr is_in =
+        seer_expr_binary(pool, SEER_EXPR_LT, index[d], seer_expr_i(pool, dag->buf[buf].dim[d]));
+    predicate = predicate.i ? seer_expr_binary(pool, SEER_EXPR_AND, predicate, is_in) : is_in;
+  }
+  return predicate;
+}
+
+// The input at `index` of the buffer that the convolution reads; 0 beyond its end.
+static seer_expr read_input(
+    seer_dag *dag, const convolution *c, uint32_t stage, const seer_expr *index, bool through) {
+  uint32_t buf = seer_expr_at(&dag->expr, c->x)->ref;
+  seer_expr zero = seer_expr_f(&dag->expr, SEER_DTYPE_F32, 0), none = {0};
+  if (!through) {
+    if (is_inside(dag, stage, buf, index, none)) return seer_dag_load(dag, buf, index);
+    return seer_dag_load_guarded(dag, buf, index, not_hanging_over(dag, buf, index, none), zero);
+  }
+  const seer_dag_stage *pad = &dag->stage[dag->buf[buf].stage];
+  seer_expr *map = SEER_NEW_ARRAY(dag->arena, seer_expr, dag->n_var + 1);
+  for (uint32_t k = 0; k < pad->n_space; k++) map[pad->var0 + k] = index[k];
+  seer_expr copy =
+      seer_expr_copy(&dag->expr, &dag->expr, pad->body[0], map, dag->n_var, NULL, NULL);
+  const seer_expr_node made = *seer_expr_at(&dag->expr, copy);
+  SEER_ASSERT(made.op == SEER_EXPR_LOAD, "padding became operator %u", made.op);
+  seer_expr at[SEER_MAX_RANK];
+  memcpy(at, &dag->expr.index[made.index0], made.n_index * sizeof at[0]);
+  if (is_inside(dag, stage, made.ref, at, made.arg[0])) return copy;
+  return seer_dag_load_guarded(
+      dag, made.ref, at, not_hanging_over(dag, buf, index, made.arg[0]), zero);
+}
+
+// ---- the stages
+
+static uint32_t add_weights(seer_dag *dag, const convolution *c, const scheme *f) {
+  const seer_dag_stage *s = &dag->stage[c->stage];
+  uint32_t a = f->m + 2;
+  seer_dag_axis axes[3] = {{"p", a * a, SEER_AXIS_OTHER}, s->axis[c->ic], s->axis[3]};
+  uint32_t stage = seer_dag_add_stage(dag, "wu", SEER_STAGE_TRANSFORM_IN, axes, 3, 0);
+  seer_expr_pool *pool = &dag->expr;
+  seer_expr p = seer_dag_var(dag, stage, 0), x[MAX_TILE][MAX_TILE], at[4];
+  uint32_t buf = seer_expr_at(pool, c->w)->ref;
+  at[c->w_dim[0]] = seer_dag_var(dag, stage, 2);
+  at[c->w_dim[1]] = seer_dag_var(dag, stage, 1);
+  for (uint32_t ky = 0; ky < 3; ky++) {
+    for (uint32_t kx = 0; kx < 3; kx++) {
+      at[c->w_dim[2]] = seer_expr_i(pool, ky);
+      at[c->w_dim[3]] = seer_expr_i(pool, kx);
+      x[ky][kx] = seer_dag_load(dag, buf, at);
+    }
+  }
+  seer_expr i = seer_expr_binary(pool, SEER_EXPR_DIV, p, seer_expr_i(pool, a));
+  seer_expr j = seer_expr_binary(pool, SEER_EXPR_MOD, p, seer_expr_i(pool, a));
+  seer_expr body = transform(pool, f->weight, a, 3, x, i, j);
+  return seer_dag_set_body(dag, stage, SEER_COMBINE_NONE, &body, 1);
+}
+
+static uint32_t add_input(seer_dag *dag, const convolution *c, const scheme *f, bool through) {
+  const seer_dag_stage *s = &dag->stage[c->stage];
+  uint32_t a = f->m + 2;
+  seer_dag_axis axes[5] = {
+      {"p", a * a, SEER_AXIS_OTHER}, s->axis[0], s->axis[1], s->axis[2], s->axis[c->ic]};
+  axes[2].extent = seer_ceil_div(axes[2].extent, f->m);
+  axes[3].extent = seer_ceil_div(axes[3].extent, f->m);
+  uint32_t stage = seer_dag_add_stage(dag, "wv", SEER_STAGE_TRANSFORM_IN, axes, 5, 0);
+  seer_expr_pool *pool = &dag->expr;
+  seer_expr p = seer_dag_var(dag, stage, 0), m = seer_expr_i(pool, f->m), x[MAX_TILE][MAX_TILE];
+  seer_expr y0 = seer_expr_binary(pool, SEER_EXPR_MUL, seer_dag_var(dag, stage, 2), m);
+  seer_expr x0 = seer_expr_binary(pool, SEER_EXPR_MUL, seer_dag_var(dag, stage, 3), m);
+  for (uint32_t dy = 0; dy < a; dy++) {
+    for (uint32_t dx = 0; dx < a; dx++) {
+      seer_expr at[4] = {seer_dag_var(dag, stage, 1),
+          seer_expr_binary(pool, SEER_EXPR_ADD, y0, seer_expr_i(pool, c->at_y + dy)),
+          seer_expr_binary(pool, SEER_EXPR_ADD, x0, seer_expr_i(pool, c->at_x + dx)),
+          seer_dag_var(dag, stage, 4)};
+      x[dy][dx] = read_input(dag, c, stage, at, through);
+    }
+  }
+  seer_expr i = seer_expr_binary(pool, SEER_EXPR_DIV, p, seer_expr_i(pool, a));
+  seer_expr j = seer_expr_binary(pool, SEER_EXPR_MOD, p, seer_expr_i(pool, a));
+  seer_expr body = transform(pool, f->input, a, a, x, i, j);
+  return seer_dag_set_body(dag, stage, SEER_COMBINE_NONE, &body, 1);
+}
+
+static uint32_t add_product(
+    seer_dag *dag, const convolution *c, const scheme *f, uint32_t wu, uint32_t wv) {
+  const seer_dag_stage *s = &dag->stage[c->stage];
+  const seer_dag_buf *v = &dag->buf[wv];
+  seer_dag_axis axes[6] = {{"p", (f->m + 2) * (f->m + 2), SEER_AXIS_OTHER}, s->axis[0], s->axis[1],
+      s->axis[2], s->axis[3], s->axis[c->ic]};
+  axes[2].extent = v->dim[2];
+  axes[3].extent = v->dim[3];
+  uint32_t stage = seer_dag_add_stage(dag, "wm", SEER_STAGE_ANCHOR, axes, 5, 1);
+  seer_expr var[6];
+  for (uint32_t k = 0; k < 6; k++) var[k] = seer_dag_var(dag, stage, k);
+  seer_expr at_v[5] = {var[0], var[1], var[2], var[3], var[5]}, at_u[3] = {var[0], var[5], var[4]};
+  seer_expr body = seer_expr_binary(
+      &dag->expr, SEER_EXPR_MUL, seer_dag_load(dag, wv, at_v), seer_dag_load(dag, wu, at_u));
+  return seer_dag_set_body(dag, stage, SEER_COMBINE_SUM, &body, 1);
+}
+
+// The anchor becomes the output transform: same axes, same buffer.
+static void turn_anchor(seer_dag *dag, uint32_t stage, const scheme *f, uint32_t wm) {
+  seer_expr_pool *pool = &dag->expr;
+  uint32_t a = f->m + 2;
+  seer_expr m = seer_expr_i(pool, f->m), y = seer_dag_var(dag, stage, 1),
+            x_ = seer_dag_var(dag, stage, 2);
+  seer_expr x[MAX_TILE][MAX_TILE];
+  for (uint32_t i = 0; i < a; i++) {
+    for (uint32_t j = 0; j < a; j++) {
+      seer_expr at[5] = {seer_expr_i(pool, i * a + j), seer_dag_var(dag, stage, 0),
+          seer_expr_binary(pool, SEER_EXPR_DIV, y, m), seer_expr_binary(pool, SEER_EXPR_DIV, x_, m),
+          seer_dag_var(dag, stage, 3)};
+      x[i][j] = seer_dag_load(dag, wm, at);
+    }
+  }
+  seer_dag_stage *s = &dag->stage[stage];
+  s->body[0] = transform(pool, f->output, f->m, a, x, seer_expr_binary(pool, SEER_EXPR_MOD, y, m),
+      seer_expr_binary(pool, SEER_EXPR_MOD, x_, m));
+  s->role = SEER_STAGE_TRANSFORM_OUT;
+  s->n_reduce = 0;
+  s->combiner = SEER_COMBINE_NONE;
+  s->tolerance = f->tolerance;
+}
+
+static const seer_dag *make(
+    const seer_dag *dag, const scheme *f, seer_arena *arena, double *out_tolerance) {
+  convolution c;
+  if (!match(dag, &c) || dag->n_stage + 3 > SEER_DAG_MAX_STAGES ||
+      dag->n_buf + 3 > SEER_DAG_MAX_BUFFERS)
+    return NULL;
+  // Fewer products than directly, whole tiles counted; else it cannot win.
+  const seer_dag_stage *s = &dag->stage[c.stage];
+  int64_t a = f->m + 2,
+          tiles = seer_ceil_div(s->axis[1].extent, f->m) * seer_ceil_div(s->axis[2].extent, f->m);
+  if (tiles * a * a >= 9 * s->axis[1].extent * s->axis[2].extent) return NULL;
+  seer_dag *made = seer_dag_clone(dag, arena);
+  bool through = sees_through(made, &c);
+  uint32_t pad = through ? made->buf[seer_expr_at(&made->expr, c.x)->ref].stage : 0;
+  uint32_t wv = add_input(made, &c, f, through);
+  if (through) {
+    wv = replace_by_last(made, pad);
+  } else {
+    move_last(made, c.stage++);
+  }
+  uint32_t wu = add_weights(made, &c, f);
+  move_last(made, c.stage++);
+  uint32_t wm = add_product(made, &c, f, wu, wv);
+  move_last(made, c.stage++);
+  turn_anchor(made, c.stage, f, wm);
+  seer_dag_finish(made);
+  seer_status status = seer_dag_verify(made);
+  SEER_ASSERT(!status, "%s", seer_status_message(status));
+  *out_tolerance = f->tolerance;
+  return made;
+}
+
+// Relative to the largest output: what rounding in the transformed domain adds in the worst seen
+// cases, with some room.
+static const scheme f2 = {2, input2, weight2, output2, 1e-4};
+static const scheme f4 = {4, input4, weight4, output4, 2e-3};
+
+static const seer_dag *make2(
+    const seer_dag *dag, const seer_target *target, seer_arena *arena, double *out_tolerance) {
+  (void)target;
+  return make(dag, &f2, arena, out_tolerance);
+}
+
+static const seer_dag *make4(
+    const seer_dag *dag, const seer_target *target, seer_arena *arena, double *out_tolerance) {
+  (void)target;
+  return make(dag, &f4, arena, out_tolerance);
+}
+
+extern const seer_formulation seer_formulation_winograd2, seer_formulation_winograd4;
+const seer_formulation seer_formulation_winograd2 = {
+    "winograd2", "3x3 convolutions by F(2x2,3x3): 2.25 times fewer products", make2};
+const seer_formulation seer_formulation_winograd4 = {
+    "winograd4", "3x3 convolutions by F(4x4,3x3): 4 times fewer products", make4};
