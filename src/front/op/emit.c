@@ -44,6 +44,16 @@ static const char *make_name(seer_emit *emit, const char *base, const char *suff
   return name;
 }
 
+// "Conv" -> "conv". Names inside a DAG say what is computed, not which node of which network does: schedules are stored,
+// and carried to other tasks, by the names of stages.
+static const char *class_name(const seer_emit *emit, const seer_node *node) {
+  char *name = seer_arena_strdup(emit->arena, node->op_type);
+  for (char *c = name; *c; c++) {
+    if (*c >= 'A' && *c <= 'Z') *c = (char)(*c + ('a' - 'A'));
+  }
+  return name;
+}
+
 // ---- values and buffers
 
 static seer_val in_id(const seer_node *node, uint32_t k) {
@@ -80,7 +90,7 @@ uint32_t seer_emit_buf(seer_emit *emit, seer_val id) {
   int64_t dim[SEER_MAX_RANK];
   seer_op_order(value, order);
   for (uint32_t k = 0; k < value->rank; k++) dim[k] = value->dim[order[k]];
-  uint32_t buf = seer_dag_add_input(emit->dag, make_name(emit, value->name, NULL),
+  uint32_t buf = seer_dag_add_input(emit->dag, make_name(emit, value->constant ? "w" : "x", NULL),
       value->constant ? SEER_BUF_WEIGHT : SEER_BUF_ACTIVATION, value->dtype, dim, value->rank,
       value->constant ? 0 : value->pitch);
   emit->buf_of_value[id.i] = buf + 1;
@@ -204,7 +214,7 @@ uint32_t seer_emit_stage(seer_emit *emit, const seer_node *node, uint32_t k, see
   for (uint32_t d = 0; d < value->rank; d++) {
     dims[d] = (seer_dag_axis){NULL, value->dim[d], roles ? roles[d] : SEER_AXIS_OTHER};
   }
-  return start_stage(emit, make_name(emit, value->name, NULL), role, dims, value->rank, order,
+  return start_stage(emit, make_name(emit, class_name(emit, node), NULL), role, dims, value->rank, order,
       reduce, n_reduce, out_index, out_reduce);
 }
 
@@ -303,7 +313,7 @@ seer_stage_role seer_op_stage_role(const seer_emit *emit) {
 
 seer_status seer_emit_node(seer_emit *emit, const seer_node *node) {
   SEER_ASSERT(node->op, "%s: not resolved", node->name);
-  emit->node_name = node->name;
+  emit->node_name = class_name(emit, node);
   for (uint32_t k = 0; k < node->n_out; k++) {
     if (node->out[k].i == 0) continue;
     const seer_value *value = seer_graph_value(emit->graph, node->out[k]);
