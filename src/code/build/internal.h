@@ -46,10 +46,6 @@ SEER_MUST_USE seer_status seer_weight_file_add(seer_weight_file *file, const voi
 SEER_MUST_USE seer_status seer_weight_file_finish(seer_weight_file *file, uint64_t *out_bytes, uint64_t *out_hash);
 void seer_weight_file_close(seer_weight_file *file);  // NULL and finished ones are fine
 
-// The constant `value` as the DAG buffer holds it (physical order, pitch). Either the tensor's own data or, in *out_owned
-// (free with free()), a copy.
-SEER_MUST_USE seer_status seer_build_constant(const seer_graph *graph, seer_val value, const seer_dag_buf *buf,
-    const void **out_data, void **out_owned);
 // Makes argument `arg` of `kernel` for `step` and adds it: raw constants and packed ones.
 SEER_MUST_USE seer_status seer_build_weight(seer_weight_file *file, const seer_graph *graph, const seer_step *step,
     const seer_sketch *sketch, const seer_kernel_arg *arg, uint64_t *out_offset, uint64_t *out_bytes);

@@ -19,6 +19,16 @@ typedef struct {
   seer_arena *arena;
 } worker;
 
+// Names may differ (a sketch's are those of its own nodes), the skeleton may not.
+static bool same_knobs(const seer_sketch *a, const seer_sketch *b) {
+  bool is_same = a->n_knob == b->n_knob && a->dag->n_stage == b->dag->n_stage;
+  for (uint32_t k = 0; is_same && k < a->n_knob; k++) {
+    const seer_knob *x = &a->knob[k], *y = &b->knob[k];
+    is_same = x->kind == y->kind && x->stage == y->stage && x->axis == y->axis && x->level == y->level;
+  }
+  return is_same;
+}
+
 static seer_status build_one(const job_list *jobs, seer_codegen *codegen, seer_arena *arena, seer_built_kernel *k) {
   const seer_step *step = k->step;
   const seer_task *task = &jobs->network->task[step->task];
@@ -29,8 +39,7 @@ static seer_status build_one(const job_list *jobs, seer_codegen *codegen, seer_a
     // Same task, other literals: its own sketches, which are the same but for those.
     seer_sketch_list *own = NULL;
     SEER_TRY(seer_sketch_generate(step->dag, target, list->space, arena, &own));
-    SEER_ASSERT(schedule.sketch < own->n && own->n == list->n &&
-                    strcmp(own->sketch[schedule.sketch]->signature, list->sketch[schedule.sketch]->signature) == 0,
+    SEER_ASSERT(own->n == list->n && same_knobs(own->sketch[schedule.sketch], list->sketch[schedule.sketch]),
         "%s: sketch %u of %u, task has %u", step->name, schedule.sketch, own->n, list->n);
     list = own;
   }

@@ -91,52 +91,16 @@ void seer_weight_file_close(seer_weight_file *file) {
   if (file) file->stream = NULL;
 }
 
-// ---- constants in the DAG's layout
-seer_status seer_build_constant(const seer_graph *graph, seer_val value, const seer_dag_buf *buf, const void **out_data,
-    void **out_owned) {
-  *out_owned = NULL;
+// The content of constant `value`. A DAG reads constants dense, in ONNX's order of dimensions, whatever layouts
+// activations have; another order is the packing's business.
+static const void *constant_data(const seer_graph *graph, seer_val value, const seer_dag_buf *buf) {
   const seer_value *v = seer_graph_value(graph, value);
-  const seer_tensor *tensor = v->constant;
-  SEER_ASSERT(tensor != NULL, "value %u is no constant", value.i);
-  uint32_t elem_bytes = seer_dtype_bytes(buf->dtype);
-  int64_t n_elems = 1;
-  for (uint32_t k = 0; k < buf->rank; k++) n_elems *= buf->dim[k];
-  SEER_ASSERT(tensor->dtype == buf->dtype && (uint64_t)n_elems * elem_bytes == tensor->n_bytes,
-      "%s: tensor %s of %zu bytes, buffer %s of %" PRId64 " elements", v->name, seer_dtype_name(tensor->dtype),
-      tensor->n_bytes, seer_dtype_name(buf->dtype), n_elems);
-  bool is_plain = buf->rank == 0 || buf->pitch == buf->dim[buf->rank - 1];
-  if (v->has_layout)
-    for (uint32_t k = 0; k < v->rank; k++) is_plain = is_plain && v->order[k] == k;
-  if (is_plain) {
-    *out_data = tensor->data;
-    return SEER_OK;
-  }
-  uint64_t n_bytes = (uint64_t)seer_dag_buf_elems(buf) * elem_bytes;
-  uint8_t *copy = calloc(1, n_bytes > 0 ? n_bytes : 1);
-  if (!copy) return SEER_FAIL(RESOURCE, "%s: no memory for %" PRIu64 " bytes", v->name, n_bytes);
-  int64_t stride[SEER_MAX_RANK] = {0};  // of the tensor, by its own dimensions
-  int64_t run = 1;
-  for (uint32_t k = tensor->rank; k-- > 0;) {
-    stride[k] = run;
-    run *= tensor->dim[k];
-  }
-  int64_t index[SEER_MAX_RANK] = {0};
-  for (int64_t row = 0, to = 0; row * buf->dim[buf->rank - 1] < n_elems; row++, to += buf->pitch) {
-    for (int64_t x = 0; x < buf->dim[buf->rank - 1]; x++) {
-      index[buf->rank - 1] = x;
-      int64_t from = 0;
-      for (uint32_t k = 0; k < buf->rank; k++) from += index[k] * stride[v->has_layout ? v->order[k] : k];
-      memcpy(copy + (uint64_t)(to + x) * elem_bytes, (const uint8_t *)tensor->data + (uint64_t)from * elem_bytes,
-          elem_bytes);
-    }
-    for (uint32_t k = buf->rank - 1u; k-- > 0;) {
-      if (++index[k] < buf->dim[k]) break;
-      index[k] = 0;
-    }
-  }
-  *out_data = copy;
-  *out_owned = copy;
-  return SEER_OK;
+  SEER_ASSERT(v->constant, "%s is no constant", v->name);
+  uint64_t n_bytes = (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
+  SEER_ASSERT(v->constant->dtype == buf->dtype && v->constant->n_bytes == n_bytes,
+      "%s: tensor %s of %zu bytes, buffer %s of %" PRIu64, v->name, seer_dtype_name(v->constant->dtype),
+      v->constant->n_bytes, seer_dtype_name(buf->dtype), n_bytes);
+  return v->constant->data;
 }
 
 // A const stage's buffer by the interpreter. The arena lives for this call: interpreters keep whole buffers.
@@ -144,26 +108,16 @@ static seer_status evaluate(const seer_graph *graph, const seer_step *step, cons
     void **out_owned) {
   seer_arena *arena = seer_arena_create("weights");
   seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
-  seer_status status = SEER_OK;
-  void *owned[SEER_DAG_MAX_BUFFERS] = {NULL};
-  for (uint32_t b = 0; b < step->dag->n_buf && !status; b++) {
+  for (uint32_t b = 0; b < step->dag->n_buf; b++) {
     seer_val value = step->value_of_buf[b];
     if (step->dag->buf[b].kind == SEER_BUF_STAGE || value.i == 0 || !seer_graph_value(graph, value)->constant) continue;
-    const void *data = NULL;
-    status = seer_build_constant(graph, value, &step->dag->buf[b], &data, &owned[b]);
-    if (!status) seer_dag_eval_set_input(eval, b, data);
+    seer_dag_eval_set_input(eval, b, constant_data(graph, value, &step->dag->buf[b]));
   }
-  if (!status) {
-    uint64_t n_bytes = (uint64_t)seer_dag_buf_elems(&dag->buf[buf]) * seer_dtype_bytes(dag->buf[buf].dtype);
-    *out_owned = calloc(1, n_bytes > 0 ? n_bytes : 1);
-    if (*out_owned)
-      seer_dag_eval_all(eval, buf, *out_owned);
-    else
-      status = SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of weights", n_bytes);
-  }
-  for (uint32_t b = 0; b < step->dag->n_buf; b++) free(owned[b]);
+  uint64_t n_bytes = (uint64_t)seer_dag_buf_elems(&dag->buf[buf]) * seer_dtype_bytes(dag->buf[buf].dtype);
+  *out_owned = calloc(1, n_bytes > 0 ? n_bytes : 1);
+  if (*out_owned) seer_dag_eval_all(eval, buf, *out_owned);
   seer_arena_destroy(arena);
-  return status;
+  return *out_owned ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of weights", n_bytes);
 }
 
 seer_status seer_build_weight(seer_weight_file *file, const seer_graph *graph, const seer_step *step,
@@ -178,7 +132,7 @@ seer_status seer_build_weight(seer_weight_file *file, const seer_graph *graph, c
     status = evaluate(graph, step, dag, source, &owned);
     data = owned;
   } else {
-    status = seer_build_constant(graph, step->value_of_buf[source], buf, &data, &owned);
+    data = constant_data(graph, step->value_of_buf[source], buf);
   }
   uint64_t n_bytes = (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
   void *packed = NULL;
