@@ -91,14 +91,16 @@ typedef struct {
 } seer_gen_buf;
 
 typedef struct {
-  int64_t c;
-  uint32_t lanes, chunk;
+  int64_t key;  // which copy of the statement it belongs to
+  uint32_t lanes;
   LLVMValueRef cell[SEER_DAG_MAX_VALUES];
 } seer_gen_slot;
 
 typedef struct {
   uint32_t store;     // node; 0: no hoist is active
   bool is_partial;    // lanes hold partial results, combined after the loops
+  uint32_t n_loop;
+  uint32_t loop[32];  // the loops on the way to the store that tell slots apart
   uint32_t n;
   seer_gen_slot slot[SEER_GEN_MAX_SLOTS];
 } seer_gen_hoist;

@@ -16,9 +16,7 @@ struct walk {
   const seer_loop_node *store;
   uint32_t id;  // where we are in the chain
   void (*at_store)(walk *w);
-  // checking
   bool is_refused;
-  seer_gen_lin first;
 };
 
 static bool in_address(const seer_gen *g, const seer_loop_node *store, uint32_t var) {
@@ -94,11 +92,20 @@ static void run_walk(seer_gen *g, seer_gen_hoist *hoist, uint32_t root, void (*a
   g->tick++;
 }
 
-static seer_gen_slot *find_slot(const seer_gen *g, seer_gen_hoist *hoist, int64_t c, bool is_lane) {
-  uint32_t lanes = hoist->is_partial || is_lane ? g->lanes : 1;
+// Slots are told apart by copy, not by address: a copy beyond its bound may have the address of another's element.
+static int64_t key_of(const seer_gen *g, const seer_gen_hoist *hoist) {
+  int64_t key = 0;
+  for (uint32_t k = 0; k < hoist->n_loop; k++) {
+    const seer_loop_node *node = &g->loop->node[hoist->loop[k]];
+    key = key * node->extent + (node->ann == SEER_LOOP_VECTOR ? (int64_t)g->chunk : g->var[node->var].c);
+  }
+  return key;
+}
+
+static seer_gen_slot *find_slot(const seer_gen *g, seer_gen_hoist *hoist) {
+  int64_t key = key_of(g, hoist);
   for (uint32_t k = 0; k < hoist->n; k++) {
-    seer_gen_slot *slot = &hoist->slot[k];
-    if (slot->c == c && slot->lanes == lanes && (!hoist->is_partial || slot->chunk == g->chunk)) return slot;
+    if (hoist->slot[k].key == key) return &hoist->slot[k];
   }
   return NULL;
 }
@@ -129,24 +136,28 @@ static uint32_t chain_end(const seer_gen *g, uint32_t root) {
   }
 }
 
-static bool is_legal_chain(seer_gen *g, uint32_t root, const seer_loop_node *store, bool *out_is_partial) {
+static bool is_legal_chain(seer_gen *g, uint32_t root, const seer_loop_node *store, seer_gen_hoist *out) {
   uint32_t skipped[64], n_skipped = 0;
-  *out_is_partial = false;
   for (uint32_t id = root; g->loop->node[id].kind != SEER_NODE_STORE;) {
     const seer_loop_node *node = &g->loop->node[id];
     if (node->kind == SEER_NODE_LET) {
       id = node->next;
       continue;
     }
-    if (!in_address(g, store, node->var)) {
-      if (node->ann == SEER_LOOP_VECTOR && g->node[id].lanes > 1) *out_is_partial = true;
+    bool is_vector = node->ann == SEER_LOOP_VECTOR, is_in = in_address(g, store, node->var);
+    if (!is_in) {
+      if (is_vector && g->node[id].lanes > 1) out->is_partial = true;
       if (n_skipped == SEER_COUNT_OF(skipped)) return false;
       skipped[n_skipped++] = node->var;
     } else {
-      if (seer_gen_mode_of(g, id) == SEER_GEN_LOOP || g->node[id].is_chunk_loop) return false;
+      if (seer_gen_mode_of(g, id) == SEER_GEN_LOOP || g->node[id].is_chunk_loop || node->is_reduce) return false;
       for (uint32_t k = 0; k < n_skipped && seer_gen_cuts(g, id); k++) {
         if (seer_gen_depends(g, node->bound, skipped[k])) return false;
       }
+    }
+    if (is_in || is_vector) {
+      if (out->n_loop == SEER_COUNT_OF(out->loop)) return false;
+      out->loop[out->n_loop++] = id;
     }
     id = node->body;
   }
@@ -163,26 +174,10 @@ static void check_slot(walk *w) {
   bool is_lane = addr.at.lane != 0;
   if (!addr.is_regular || (is_lane && (addr.at.lane != 1 || h->is_partial))) w->is_refused = true;
   if (g->lanes > 1 && !is_lane && !h->is_partial) w->is_refused = true;
+  if (h->n == SEER_GEN_MAX_SLOTS || find_slot(g, h)) w->is_refused = true;
   if (w->is_refused) return;
-  bool same = h->n == 0 || w->first.n == addr.at.n;
-  for (uint32_t k = 0; same && h->n > 0 && k < addr.at.n; k++) {
-    same = w->first.term[k].value == addr.at.term[k].value && w->first.term[k].coef == addr.at.term[k].coef;
-  }
   uint32_t lanes = h->is_partial || is_lane ? g->lanes : 1;
-  if (find_slot(g, h, addr.at.c, is_lane)) return;
-  int64_t width = h->is_partial ? 1 : lanes;
-  for (uint32_t k = 0; same && k < h->n; k++) {
-    const seer_gen_slot *slot = &h->slot[k];
-    int64_t other = h->is_partial ? 1 : slot->lanes;
-    bool is_apart = addr.at.c + width <= slot->c || slot->c + other <= addr.at.c;
-    if (!is_apart && !(h->is_partial && slot->c == addr.at.c)) same = false;
-  }
-  if (!same || h->n == SEER_GEN_MAX_SLOTS) {
-    w->is_refused = true;
-    return;
-  }
-  if (h->n == 0) w->first = addr.at;
-  h->slot[h->n++] = (seer_gen_slot){.c = addr.at.c, .lanes = lanes, .chunk = g->chunk};
+  h->slot[h->n++] = (seer_gen_slot){.key = key_of(g, h), .lanes = lanes};
 }
 
 // ---- before, in, and behind the loops
@@ -202,7 +197,7 @@ static void begin_slot(walk *w) {
   seer_dtype dtype[SEER_DAG_MAX_VALUES];
   seer_gen_active active;
   targets(w, addr, &active, dtype);
-  seer_gen_slot *slot = find_slot(g, w->hoist, addr[0].at.c, addr[0].at.lane != 0);
+  seer_gen_slot *slot = find_slot(g, w->hoist);
   if (!slot || slot->cell[0]) return;
   for (uint32_t k = 0; k < w->store->n_values; k++) {
     LLVMValueRef v = w->hoist->is_partial ? seer_gen_identity(g, w->store->combiner, dtype, k, slot->lanes)
@@ -223,7 +218,7 @@ static void end_slot(walk *w) {
   LLVMValueRef value[SEER_DAG_MAX_VALUES], acc[SEER_DAG_MAX_VALUES];
   seer_gen_active active;
   targets(w, addr, &active, dtype);
-  seer_gen_slot *slot = find_slot(g, w->hoist, addr[0].at.c, addr[0].at.lane != 0);
+  seer_gen_slot *slot = find_slot(g, w->hoist);
   if (!slot || !slot->cell[0]) return;
   uint32_t n = w->store->n_values;
   for (uint32_t k = 0; k < n; k++) value[k] = read_cell(g, slot->cell[k]);
@@ -247,12 +242,10 @@ bool seer_gen_hoist_begin(seer_gen *g, uint32_t root) {
   if (end == 0) return false;
   const seer_loop_node *store = &g->loop->node[end];
   if (store->combiner == SEER_COMBINE_NONE || in_address(g, store, g->loop->node[root].var)) return false;
-  bool is_partial;
-  if (!is_legal_chain(g, root, store, &is_partial)) return false;
-  if (g->buf[store->buf[0]].is_reg && !is_partial) return false;  // in registers already
   seer_gen_hoist *hoist = SEER_NEW(g->arena, seer_gen_hoist);
   hoist->store = end;
-  hoist->is_partial = is_partial;
+  if (!is_legal_chain(g, root, store, hoist)) return false;
+  if (g->buf[store->buf[0]].is_reg && !hoist->is_partial) return false;  // in registers already
   walk w = {0};
   run_walk(g, hoist, root, check_slot, &w);
   if (w.is_refused || hoist->n == 0) return false;
@@ -271,9 +264,8 @@ void seer_gen_hoist_end(seer_gen *g, uint32_t root) {
 
 void seer_gen_hoist_update(seer_gen *g, const seer_loop_node *store, const seer_gen_addr *addr,
     const seer_gen_active *active) {
-  bool is_lane = addr[0].at.lane != 0;
-  seer_gen_slot *slot = find_slot(g, g->hoist, addr[0].at.c, is_lane);
-  SEER_ASSERT(slot, "no accumulator for offset %" PRId64 " of %s", addr[0].at.c, g->loop->buf[addr[0].buf].name);
+  seer_gen_slot *slot = find_slot(g, g->hoist);
+  SEER_ASSERT(slot, "no accumulator for copy %" PRId64 " of %s", key_of(g, g->hoist), g->loop->buf[addr[0].buf].name);
   LLVMValueRef acc[SEER_DAG_MAX_VALUES] = {0}, cond = active->reduce_mask;
   if (active->reduce_uniform) {
     cond = cond ? seer_gen_and(g, cond, seer_gen_splat(g, active->reduce_uniform, slot->lanes))
