@@ -33,7 +33,7 @@ static double line_bytes(const seer_nest_statement *st, const seer_nest_access *
   run = min_d(run, (double)access->dim[last]);
   double run_bytes = run * access->elem_bytes, line = target->cache_line_bytes;
   // A short run still brings a whole line; on average half a line hangs over at its ends.
-  double fetched = run_bytes + (access->dim[last] > run ? line / 2 : 0);
+  double fetched = run_bytes + ((double)access->dim[last] > run ? line / 2 : 0);
   return bytes * max_d(1, max_d(fetched, line) / max_d(run_bytes, 1));
 }
 
