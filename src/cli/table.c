@@ -9,6 +9,7 @@ extern const seer_command seer_command_bench;
 extern const seer_command seer_command_verify;
 extern const seer_command seer_command_info;
 extern const seer_command seer_command_tasks;
+extern const seer_command seer_command_opt;
 extern const seer_command seer_command_devices;
 extern const seer_command seer_command_tune;
 extern const seer_command seer_command_records;
@@ -27,6 +28,7 @@ const seer_command *const seer_command_table[] = {
     &seer_command_devices,
     &seer_command_models,
     &seer_command_list,
+    &seer_command_opt,
     &seer_command_records,
     &seer_command_worker,
 };

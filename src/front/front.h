@@ -28,6 +28,7 @@ typedef struct {
 } seer_pass_desc;
 extern const seer_pass_desc *const seer_pass_table[];  // fold, simplify, layout, fuse is in task.h
 extern const size_t seer_pass_table_count;
+SEER_MUST_USE seer_status seer_front_run_pass(const seer_context *context, seer_graph *graph, const seer_pass_desc *pass);
 SEER_MUST_USE seer_status seer_front_run_passes(const seer_context *context, seer_graph *graph);
 
 // ---- tasks

@@ -90,13 +90,14 @@ static seer_status verify_after(const seer_context *context, seer_graph *graph, 
   return status;
 }
 
+seer_status seer_front_run_pass(const seer_context *context, seer_graph *graph, const seer_pass_desc *pass) {
+  SEER_TRYF(pass->run(context, graph), "pass %s", pass->name);
+  seer_pass_remove_dead(graph);
+  SEER_TRYF(seer_graph_sort(graph), "pass %s", pass->name);
+  return seer_context_i64(context, SEER_OPT_VERIFY) >= 1 ? verify_after(context, graph, pass->name) : SEER_OK;
+}
+
 seer_status seer_front_run_passes(const seer_context *context, seer_graph *graph) {
-  for (size_t k = 0; k < seer_pass_table_count; k++) {
-    const seer_pass_desc *pass = seer_pass_table[k];
-    SEER_TRYF(pass->run(context, graph), "pass %s", pass->name);
-    seer_pass_remove_dead(graph);
-    SEER_TRYF(seer_graph_sort(graph), "pass %s", pass->name);
-    if (seer_context_i64(context, SEER_OPT_VERIFY) >= 1) SEER_TRY(verify_after(context, graph, pass->name));
-  }
+  for (size_t k = 0; k < seer_pass_table_count; k++) SEER_TRY(seer_front_run_pass(context, graph, seer_pass_table[k]));
   return seer_graph_verify(graph);
 }
