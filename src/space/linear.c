@@ -272,9 +272,11 @@ static bool prove_division(
 static bool prove_pair(seer_prover *p, const seer_linear *x, uint32_t k, uint32_t facts_used) {
   const seer_expr_pool *pool = &p->loop->expr;
   const seer_expr_node *mine = seer_expr_at(pool, x->term[k].atom);
-  for (uint32_t t = k + 1; t < x->n; t++) {
+  for (uint32_t t = 0; t < x->n; t++) {
     const seer_expr_node *other = seer_expr_at(pool, x->term[t].atom);
-    if (other->op != mine->op || x->term[t].coef != -x->term[k].coef) continue;
+    if (t == k || other->op != mine->op || x->term[t].coef != -x->term[k].coef) continue;
+    p->met_pair = true;
+    if (!p->use_pairs) return false;
     for (uint32_t cross = 0; cross < 2; cross++) {
       bool holds = true;
       for (uint32_t side = 0; side < 2 && holds; side++) {
@@ -412,6 +414,8 @@ static bool prove_by_tied_bound(seer_prover *p, const seer_linear *x, uint32_t f
     for (uint32_t t = 0; t < x->n; t++) {
       if (seer_expr_at(pool, x->term[t].atom)->op == SEER_EXPR_VAR) continue;
       if (!contains(p, def->bound, x->term[t].atom)) continue;
+      p->met_tied = true;
+      if (!p->use_tied) return false;
       seer_linear last;
       if (!seer_linear_from(pool, def->bound, &last)) break;
       last.constant--;
@@ -451,7 +455,23 @@ static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used) {
   return prove_without_fact(p, x, facts_used) || prove_by_fact(p, x, facts_used, false);
 }
 
+// What costs search is tried only where the plain way fails and it would have applied.
 bool seer_prove_not_positive(seer_prover *prover, const seer_linear *x) {
-  prover->steps_left = PROVER_STEPS;
-  return prove(prover, x, 0);
+  static const struct {
+    bool tied, pairs;
+  } ways[] = {{false, false}, {true, false}, {false, true}, {true, true}};
+  bool could_tie = true, could_pair = true;
+  for (size_t k = 0; k < SEER_COUNT_OF(ways); k++) {
+    if ((ways[k].tied && !could_tie) || (ways[k].pairs && !could_pair)) continue;
+    prover->use_tied = ways[k].tied;
+    prover->use_pairs = ways[k].pairs;
+    prover->met_tied = prover->met_pair = false;
+    prover->steps_left = PROVER_STEPS;
+    if (prove(prover, x, 0)) return true;
+    if (k == 0) {
+      could_tie = prover->met_tied;
+      could_pair = prover->met_pair;
+    }
+  }
+  return false;
 }

@@ -38,6 +38,7 @@ typedef struct {
   const uint32_t *depth;  // by variable: 1 = outermost, 0 = not in scope
   uint32_t n_fact;
   seer_linear fact[SEER_PROVER_MAX_FACTS];  // each <= 0
+  bool use_tied, use_pairs, met_tied, met_pair;  // the prover's own
   uint32_t steps_left;  // proofs that take too long are not found
 } seer_prover;
 

@@ -11,6 +11,7 @@ static seer_expr_pool *pool_of(seer_lower *lower) { return &lower->loop->expr; }
 
 static bool start_form(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear *out);
 static bool inline_start(seer_lower *lower, uint32_t stage, uint32_t axis, seer_linear *out);
+static bool greatest_form(seer_lower *lower, uint32_t stage, uint32_t axis, seer_linear *out);
 
 bool seer_lower_axis(seer_lower *lower, uint32_t stage, uint32_t axis, seer_linear *out) {
   const seer_frame_stage *frame = &lower->frame->stage[stage];
@@ -35,11 +36,12 @@ bool seer_lower_axis(seer_lower *lower, uint32_t stage, uint32_t axis, seer_line
 // How much more than seer_lower_axis's value the axis's index can be by the loops that are not open.
 static int64_t axis_span(const seer_lower *lower, uint32_t stage, uint32_t axis) {
   const seer_frame_stage *frame = &lower->frame->stage[stage];
-  int64_t span = 0;
-  for (uint32_t k = lower->stage[stage].n_open; k < frame->n_loop; k++) {
-    if (frame->loop[k].axis == axis) span += frame->loop[k].coef * (frame->loop[k].extent - 1);
+  int64_t length = frame->region[axis];
+  for (uint32_t k = 0; k < lower->stage[stage].n_open; k++) {
+    const seer_frame_loop *loop = &frame->loop[k];
+    if (loop->axis == axis && loop->extent > 1) length = seer_min_i64(length, loop->coef);
   }
-  return seer_min_i64(span, lower->dag->stage[stage].axis[axis].extent - 1);
+  return length - 1;
 }
 
 // Its region starts somewhere inside this place: where is not decided yet, or, inlined, never will be.
@@ -78,13 +80,10 @@ static bool least_index(seer_lower *lower, uint32_t reader, seer_expr e, seer_li
     }
     uint32_t axis = node->ref - stage->var0;
     if (stage->axis[axis].extent == 1) continue;
-    if (coef < 0 && is_unstarted(lower, reader, axis)) {
-      out->constant += coef * (stage->axis[axis].extent - 1);
-      continue;
-    }
     seer_linear at;
-    if (!seer_lower_axis(lower, reader, axis, &at)) return false;
-    if (coef < 0) at.constant += axis_span(lower, reader, axis);
+    bool found = coef > 0 ? seer_lower_axis(lower, reader, axis, &at)
+                          : greatest_form(lower, reader, axis, &at);
+    if (!found) return false;
     if (!seer_linear_add(out, &at, coef)) return false;
   }
   return true;
@@ -271,6 +270,21 @@ static bool greatest_needed(seer_lower *lower, uint32_t p, uint32_t axis, bounds
     }
   }
   return has_any;
+}
+
+// What the index of an axis is at most, as one form.
+static bool greatest_form(seer_lower *lower, uint32_t stage, uint32_t axis, seer_linear *out) {
+  bounds *all = SEER_NEW(lower->scratch, bounds), *kept = SEER_NEW(lower->scratch, bounds);
+  if (!greatest_axis(lower, stage, axis, all)) return false;
+  for (uint32_t k = 0; k < all->n; k++) {
+    bool is_needed = true;
+    for (uint32_t j = 0; j < kept->n && is_needed; j++) {
+      seer_linear less = kept->form[j];
+      if (seer_linear_add(&less, &all->form[k], -1) && proves(lower, &less)) is_needed = false;
+    }
+    if (is_needed) kept->form[kept->n++] = all->form[k];
+  }
+  return seer_linear_from(pool_of(lower), least_of(lower, kept), out);
 }
 
 static void add_end(
