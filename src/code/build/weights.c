@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "code/build/internal.h"
+#include "code/constant.h"
 
 typedef struct {
   uint64_t hash, second_hash, n_bytes, offset;
@@ -103,21 +104,19 @@ static const void *constant_data(const seer_graph *graph, seer_val value, const 
   return v->constant->data;
 }
 
-// A const stage's buffer by the interpreter. The arena lives for this call: interpreters keep whole buffers.
+// A const stage's buffer (transformed weights).
 static seer_status evaluate(const seer_graph *graph, const seer_step *step, const seer_dag *dag, uint32_t buf,
     void **out_owned) {
-  seer_arena *arena = seer_arena_create("weights");
-  seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
+  const void *input[SEER_DAG_MAX_BUFFERS] = {NULL};
   for (uint32_t b = 0; b < step->dag->n_buf; b++) {
     seer_val value = step->value_of_buf[b];
     if (step->dag->buf[b].kind == SEER_BUF_STAGE || value.i == 0 || !seer_graph_value(graph, value)->constant) continue;
-    seer_dag_eval_set_input(eval, b, constant_data(graph, value, &step->dag->buf[b]));
+    input[b] = constant_data(graph, value, &step->dag->buf[b]);
   }
   uint64_t n_bytes = (uint64_t)seer_dag_buf_elems(&dag->buf[buf]) * seer_dtype_bytes(dag->buf[buf].dtype);
   *out_owned = calloc(1, n_bytes > 0 ? n_bytes : 1);
-  if (*out_owned) seer_dag_eval_all(eval, buf, *out_owned);
-  seer_arena_destroy(arena);
-  return *out_owned ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of weights", n_bytes);
+  if (!*out_owned) return SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of weights", n_bytes);
+  return seer_constant_eval(dag, buf, input, *out_owned);
 }
 
 seer_status seer_build_weight(seer_weight_file *file, const seer_graph *graph, const seer_step *step,
