@@ -3,7 +3,7 @@
 #ifndef SEER_TEST_LOOP_CHECK_H
 #define SEER_TEST_LOOP_CHECK_H
 
-#include "space/lower.h"
+#include "space/lower/lower.h"
 
 // The expected outputs of `list`'s canonical DAG on seeded operands; shared by all schedules of the DAG.
 typedef struct {

@@ -1,4 +1,4 @@
-// loop_build.c - making loop IR: variables, buffers and nodes are appended to arrays and named by their index.
+// build.c - making loop IR: variables, buffers and nodes are appended to arrays and named by their index.
 // Names are made unique as they are added (".1", ".2" behind), because the text form refers to things by name.
 #include <string.h>
 

@@ -1,11 +1,11 @@
-// lower_region.c - where an attached stage's region starts, and which loops need a bound.
+// region.c - where an attached stage's region starts, and which loops need a bound.
 // The frame says how long a region is; here its start becomes an expression of the loops around it: the least index that
 // the consumers inside ask for, their own inner loops at 0. A start that may be negative (padding: the guard keeps those
 // elements from being used) is clamped to [0, N - length], the whole region then lies inside. A start that is never
 // negative stays a plain sum, so that addresses relative to it are constants, and the loops stop at the axis's end.
 #include <string.h>
 
-#include "space/lower.h"
+#include "space/lower/lower.h"
 
 static seer_expr_pool *pool_of(seer_lower *lower) { return &lower->loop->expr; }
 

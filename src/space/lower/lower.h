@@ -1,12 +1,12 @@
 // lower.h - the inside of lowering, shared by its files and by the tests of tests. Internal to space.
 //   lower.c         stages to loops, phases, buffers
-//   lower_region.c  where an attached stage's region starts, which loops need a bound
-//   lower_expr.c    inlining, loads of DAG buffers to loads of loop buffers, packed weights
+//   region.c  where an attached stage's region starts, which loops need a bound
+//   expr.c      inlining, loads of DAG buffers to loads of loop buffers, packed weights
 #ifndef SEER_SPACE_LOWER_H
 #define SEER_SPACE_LOWER_H
 
 #include "space/frame.h"
-#include "space/linear.h"
+#include "space/loop/linear.h"
 
 // Planted faults: what lowering gets wrong on purpose, so that tests can show that they would see it.
 typedef enum {
@@ -76,7 +76,7 @@ typedef struct {
 
 #define SEER_LOWER_NO_VAR UINT32_MAX
 
-// ---- lower_expr.c
+// ---- expr.c
 // Substitutes inlined stages into the bodies of all others.
 void seer_lower_flatten(seer_lower *lower);
 // `e` of a flat body of `stage` as an expression of the loop IR, axis k being axis[k].
@@ -84,7 +84,7 @@ seer_expr seer_lower_expr(seer_lower *lower, uint32_t stage, seer_expr e, const 
 uint32_t seer_lower_buf(
     seer_lower *lower, uint32_t dag_buf);  // loop buffer of a DAG buffer, made when first needed
 
-// ---- lower_region.c
+// ---- region.c
 // Axis `axis` of `stage` as a sum over its loops that are open now (the others at 0).
 bool seer_lower_axis(seer_lower *lower, uint32_t stage, uint32_t axis, seer_linear *out);
 // Decides where the region of stage `p`, attached here, starts; LETs go to `block`.

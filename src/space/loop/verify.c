@@ -1,9 +1,9 @@
-// loop_verify.c - judges loop IR: its form (names in scope, annotations in their places, types) and, by the prover of
+// verify.c - judges loop IR: its form (names in scope, annotations in their places, types) and, by the prover of
 // linear.h, that every access lies inside its buffer on every iteration that reaches it.
 #include <string.h>
 
-#include "space/linear.h"
-#include "space/loop_internal.h"
+#include "space/loop/linear.h"
+#include "space/loop/internal.h"
 
 typedef struct {
   const seer_loop *loop;

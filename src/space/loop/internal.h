@@ -1,4 +1,4 @@
-// loop_internal.h - what the files of the loop IR share among themselves.
+// internal.h - what the files of the loop IR share among themselves.
 #ifndef SEER_SPACE_LOOP_INTERNAL_H
 #define SEER_SPACE_LOOP_INTERNAL_H
 

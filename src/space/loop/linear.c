@@ -2,7 +2,7 @@
 // what bounds them (a loop's bound or extent, a LET's value), minima and maxima by their cases, divisions by their
 // inequalities, until a constant remains. Every replacement is a true inequality, so a proof is sound; one that is
 // not found means nothing. (Fourier-Motzkin elimination, one inequality at a time.)
-#include "space/linear.h"
+#include "space/loop/linear.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "dag/scalar.h"
-#include "space/lower.h"
+#include "space/lower/lower.h"
 
 const char *seer_lower_fault_name(seer_lower_fault fault) {
   switch (fault) {

@@ -1,9 +1,9 @@
-// lower_expr.c - bodies of stages to expressions of the loop IR. Inlined stages are substituted first, over axes (the
+// expr.c - bodies of stages to expressions of the loop IR. Inlined stages are substituted first, over axes (the
 // flat bodies); then axes become sums of loop variables and buffers of the DAG become buffers of the loop IR: a region
 // buffer is addressed relative to its start, a weight that is read by plain axes is addressed by the loops themselves.
 #include <string.h>
 
-#include "space/lower.h"
+#include "space/lower/lower.h"
 
 // ---- inlining
 

@@ -1,10 +1,10 @@
-// loop_text.c - the text form of loop IR (doc/ir/loop.md), printed and parsed. Buffers are printed in their order, so ids
+// text.c - the text form of loop IR (doc/ir/loop.md), printed and parsed. Buffers are printed in their order, so ids
 // survive a round trip; variables are numbered again in the order in which the text defines them. The parser checks
 // the spelling and what the builders assert; the rest is seer_loop_verify's business.
 #include <string.h>
 
 #include "dag/expr_text.h"
-#include "space/loop_internal.h"
+#include "space/loop/internal.h"
 
 #define MAX_DEPTH 256
 #define MAX_BUFS 1024
