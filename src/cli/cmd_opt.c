@@ -1,5 +1,6 @@
-// cmd_opt.c - familyseer opt --pass=a,b FILE: any piece of the compiler on a text form, for people who work on it and for
-// golden tests. The first word of the text says what it is; what is no text is read as ONNX.
+// cmd_opt.c - familyseer opt --pass=a,b FILE: any piece of the compiler on a text form, for people
+// who work on it and for golden tests. The first word of the text says what it is; what is no text
+// is read as ONNX.
 //   graph: resolve, then passes of the pass table (fold, simplify, layout), then task; prints the graph, or the tasks
 //   dag:   verify, key; prints the dag, or its key
 #include <stdio.h>
@@ -18,17 +19,20 @@ static const seer_pass_desc *find_pass(const char *name) {
 }
 
 static void print_value(const seer_graph *graph, seer_val v) {
-  printf(" %s%s", seer_graph_value(graph, v)->constant ? "$" : "%", seer_graph_value(graph, v)->name);
+  printf(
+      " %s%s", seer_graph_value(graph, v)->constant ? "$" : "%", seer_graph_value(graph, v)->name);
 }
 
 static void print_network(const seer_network *network, seer_arena *arena) {
   const seer_graph *graph = network->graph;
-  static const char *const kinds[] = {[SEER_STEP_KERNEL] = "kernel", [SEER_STEP_VIEW] = "view", [SEER_STEP_COPY] = "copy",
+  static const char *const kinds[] = {[SEER_STEP_KERNEL] = "kernel",
+      [SEER_STEP_VIEW] = "view",
+      [SEER_STEP_COPY] = "copy",
       [SEER_STEP_HOST] = "host"};
   for (uint32_t k = 0; k < network->n_task; k++) {
     const seer_task *task = &network->task[k];
-    printf("# task %u, %s, weight %u: %s\n%s", task->id, task->anchor_class, task->weight, task->name,
-        seer_dag_print(task->dag, arena));
+    printf("# task %u, %s, weight %u: %s\n%s", task->id, task->anchor_class, task->weight,
+        task->name, seer_dag_print(task->dag, arena));
   }
   for (uint32_t k = 0; k < network->n_step; k++) {
     const seer_step *step = &network->step[k];
@@ -49,7 +53,8 @@ static void print_network(const seer_network *network, seer_arena *arena) {
   }
 }
 
-static seer_status opt_graph(seer_context *context, seer_graph *graph, const char *passes, seer_arena *arena) {
+static seer_status opt_graph(
+    seer_context *context, seer_graph *graph, const char *passes, seer_arena *arena) {
   bool is_resolved = false, is_network = false;
   for (const char *at = passes; *at;) {
     size_t n = strcspn(at, ",");
@@ -58,11 +63,13 @@ static seer_status opt_graph(seer_context *context, seer_graph *graph, const cha
     const seer_pass_desc *pass = find_pass(name);
     bool is_task = strcmp(name, "task") == 0;
     if (!pass && !is_task && strcmp(name, "resolve") != 0) {
-      return seer_cli_usage_error("unknown pass '%s' of a graph; known are resolve, fold, simplify, layout, task", name);
+      return seer_cli_usage_error(
+          "unknown pass '%s' of a graph; known are resolve, fold, simplify, layout, task", name);
     }
     if (!is_resolved) {
       const char *notice;
-      SEER_TRY(seer_front_resolve(graph, seer_context_str(context, SEER_OPT_INPUT_SHAPES), &notice));
+      SEER_TRY(
+          seer_front_resolve(graph, seer_context_str(context, SEER_OPT_INPUT_SHAPES), &notice));
       if (notice[0]) fprintf(stderr, "%s\n", notice);
       is_resolved = true;
     }
@@ -78,15 +85,16 @@ static seer_status opt_graph(seer_context *context, seer_graph *graph, const cha
   return SEER_OK;
 }
 
-static seer_status opt_dag(const char *source, const char *text, size_t n_bytes, const char *passes, seer_arena *arena) {
+static seer_status opt_dag(
+    const char *source, const char *text, size_t n_bytes, const char *passes, seer_arena *arena) {
   seer_dag *dag;
   SEER_TRY(seer_dag_parse(source, text, n_bytes, arena, &dag));
   seer_dag_finish(dag);
   SEER_TRY(seer_dag_verify(dag));
   if (strcmp(passes, "key") == 0) {
     seer_dag_key key = seer_dag_hash(dag);
-    printf("structure %016" PRIx64 "\nshape %016" PRIx64 "\ncontent %016" PRIx64 "\nclass %s\n", key.structure, key.shape,
-        key.content, seer_dag_anchor_class(dag, arena));
+    printf("structure %016" PRIx64 "\nshape %016" PRIx64 "\ncontent %016" PRIx64 "\nclass %s\n",
+        key.structure, key.shape, key.content, seer_dag_anchor_class(dag, arena));
     return SEER_OK;
   }
   if (passes[0] && strcmp(passes, "verify") != 0) {
@@ -126,7 +134,8 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 const seer_command seer_command_opt = {
     .name = "opt",
     .args = "[--pass=resolve,fold,simplify,layout,task] FILE",
-    .doc = "passes on a text form (.graph, .dag) or an ONNX file, for people who work on familyseer",
+    .doc =
+        "passes on a text form (.graph, .dag) or an ONNX file, for people who work on familyseer",
     .min_args = 1,
     .max_args = 1,
     .run = run,

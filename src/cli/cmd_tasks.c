@@ -1,5 +1,5 @@
-// cmd_tasks.c - familyseer tasks: the subgraphs that a network is cut into, what is tuned and how much of the whole each
-// one is.
+// cmd_tasks.c - familyseer tasks: the subgraphs that a network is cut into, what is tuned and how
+// much of the whole each one is.
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,16 +10,19 @@
 
 static double total_flops(const seer_network *network) {
   double total = 0;
-  for (uint32_t k = 0; k < network->n_task; k++) total += network->task[k].flops * network->task[k].weight;
+  for (uint32_t k = 0; k < network->n_task; k++)
+    total += network->task[k].flops * network->task[k].weight;
   return total;
 }
 
-// Bytes of the constants that the task's kernel reads, as they are in the model; packing may widen them.
+// Bytes of the constants that the task's kernel reads, as they are in the model; packing may widen
+// them.
 static double weight_bytes(const seer_task *task) {
   double bytes = 0;
   for (uint32_t b = 0; b < task->dag->n_buf; b++) {
     const seer_dag_buf *buf = &task->dag->buf[b];
-    if (buf->kind == SEER_BUF_WEIGHT) bytes += (double)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
+    if (buf->kind == SEER_BUF_WEIGHT)
+      bytes += (double)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
   }
   return bytes;
 }
@@ -31,15 +34,17 @@ static uint32_t n_steps(const seer_network *network, seer_step_kind kind) {
 }
 
 static void print_table(const seer_network *network, double total) {
-  printf("%4s %-20s %6s %9s %6s %10s  %s\n", "id", "family", "weight", "GFLOP", "share", "weights", "task");
+  printf("%4s %-20s %6s %9s %6s %10s  %s\n", "id", "family", "weight", "GFLOP", "share", "weights",
+      "task");
   for (uint32_t k = 0; k < network->n_task; k++) {
     const seer_task *task = &network->task[k];
     double share = total > 0 ? 100 * task->flops * task->weight / total : 0;
-    printf("%4u %-20s %6u %9.4f %5.1f%% %6.2f MiB  %s\n", task->id, task->anchor_class, task->weight, task->flops / 1e9,
-        share, weight_bytes(task) / 1048576, task->name);
+    printf("%4u %-20s %6u %9.4f %5.1f%% %6.2f MiB  %s\n", task->id, task->anchor_class,
+        task->weight, task->flops / 1e9, share, weight_bytes(task) / 1048576, task->name);
   }
-  printf("%u tasks in %u steps (%u kernels, %u copies, %u views), %.3f GFLOP\n", network->n_task, network->n_step,
-      n_steps(network, SEER_STEP_KERNEL), n_steps(network, SEER_STEP_COPY), n_steps(network, SEER_STEP_VIEW), total / 1e9);
+  printf("%u tasks in %u steps (%u kernels, %u copies, %u views), %.3f GFLOP\n", network->n_task,
+      network->n_step, n_steps(network, SEER_STEP_KERNEL), n_steps(network, SEER_STEP_COPY),
+      n_steps(network, SEER_STEP_VIEW), total / 1e9);
 }
 
 static seer_status print_json(const seer_network *network, double total) {
@@ -48,14 +53,16 @@ static seer_status print_json(const seer_network *network, double total) {
     const seer_task *task = &network->task[k];
     char key[40];
     snprintf(key, sizeof key, "%016" PRIx64 "-%016" PRIx64, task->key.structure, task->key.shape);
-    json_array_append_new(tasks, json_pack("{s:i, s:s, s:i, s:f, s:f, s:f, s:s, s:s}", "id", (int)task->id, "family",
-        task->anchor_class, "weight", (int)task->weight, "gflop", task->flops / 1e9, "share",
-        total > 0 ? task->flops * task->weight / total : 0.0, "weight_bytes", weight_bytes(task), "name", task->name,
-        "key", key));
+    json_array_append_new(tasks,
+        json_pack("{s:i, s:s, s:i, s:f, s:f, s:f, s:s, s:s}", "id", (int)task->id, "family",
+            task->anchor_class, "weight", (int)task->weight, "gflop", task->flops / 1e9, "share",
+            total > 0 ? task->flops * task->weight / total : 0.0, "weight_bytes",
+            weight_bytes(task), "name", task->name, "key", key));
   }
-  json_t *all = json_pack("{s:s, s:f, s:i, s:i, s:i, s:o}", "model", network->graph->name, "gflop", total / 1e9, "kernels",
-      (int)n_steps(network, SEER_STEP_KERNEL), "copies", (int)n_steps(network, SEER_STEP_COPY), "views",
-      (int)n_steps(network, SEER_STEP_VIEW), "tasks", tasks);
+  json_t *all = json_pack("{s:s, s:f, s:i, s:i, s:i, s:o}", "model", network->graph->name, "gflop",
+      total / 1e9, "kernels", (int)n_steps(network, SEER_STEP_KERNEL), "copies",
+      (int)n_steps(network, SEER_STEP_COPY), "views", (int)n_steps(network, SEER_STEP_VIEW),
+      "tasks", tasks);
   char *dump = all ? json_dumps(all, JSON_COMPACT) : NULL;
   json_decref(all);
   if (!dump) return SEER_FAIL(RESOURCE, "out of memory for JSON");

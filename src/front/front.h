@@ -6,29 +6,36 @@
 #include "front/op.h"
 #include "setup/context.h"
 
-// Reads an ONNX file (opset 7 to 21, external data beside it) into a graph: nodes as in the file, constants mapped.
-// The graph is sorted and verified; operators are not looked up yet. Files stay mapped until seer_graph_close, which
-// closes them all and is called after the last use of a constant.
-// Errors: INVALID damaged, missing or contradictory; UNSUPPORTED opset, element type, kind of attribute; never a crash.
-SEER_MUST_USE seer_status seer_onnx_read(const char *path, seer_arena *arena, seer_graph **out_graph);
-// The same from memory (borrowed as long as constants are used) into an empty graph. folder NULL: no external data.
-SEER_MUST_USE seer_status seer_onnx_read_bytes(const char *source, const void *data, size_t n_bytes, const char *folder,
-    seer_graph *graph);
-SEER_MUST_USE seer_status seer_onnx_write(const seer_graph *graph, const char *path);  // weights inline below 2 GB
+// Reads an ONNX file (opset 7 to 21, external data beside it) into a graph: nodes as in the file,
+// constants mapped. The graph is sorted and verified; operators are not looked up yet. Files stay
+// mapped until seer_graph_close, which closes them all and is called after the last use of a
+// constant. Errors: INVALID damaged, missing or contradictory; UNSUPPORTED opset, element type,
+// kind of attribute; never a crash.
+SEER_MUST_USE seer_status seer_onnx_read(
+    const char *path, seer_arena *arena, seer_graph **out_graph);
+// The same from memory (borrowed as long as constants are used) into an empty graph. folder NULL:
+// no external data.
+SEER_MUST_USE seer_status seer_onnx_read_bytes(
+    const char *source, const void *data, size_t n_bytes, const char *folder, seer_graph *graph);
+SEER_MUST_USE seer_status seer_onnx_write(
+    const seer_graph *graph, const char *path);  // weights inline below 2 GB
 
-// Looks every operator up, fixes the inputs' shapes, infers all others and folds shape arithmetic on the way.
+// Looks every operator up, fixes the inputs' shapes, infers all others and folds shape arithmetic
+// on the way.
 //   input_shapes  "x:1x3x224x224,mask:1x128" or "": fixes symbolic dimensions. A first dimension that alone is symbolic
 //                 becomes 1, with a line in *out_notice (in the graph's arena; "" else; may be NULL)
-// Errors: UNSUPPORTED lists all operators without support at once, by node; INVALID names node, operator, what was
-// found and what is allowed.
-SEER_MUST_USE seer_status seer_front_resolve(seer_graph *graph, const char *input_shapes, const char **out_notice);
+// Errors: UNSUPPORTED lists all operators without support at once, by node; INVALID names node,
+// operator, what was found and what is allowed.
+SEER_MUST_USE seer_status seer_front_resolve(
+    seer_graph *graph, const char *input_shapes, const char **out_notice);
 typedef struct {
   const char *name, *doc;
   seer_status (*run)(const seer_context *context, seer_graph *graph);
 } seer_pass_desc;
 extern const seer_pass_desc *const seer_pass_table[];  // fold, simplify, layout, fuse is in task.h
 extern const size_t seer_pass_table_count;
-SEER_MUST_USE seer_status seer_front_run_pass(const seer_context *context, seer_graph *graph, const seer_pass_desc *pass);
+SEER_MUST_USE seer_status seer_front_run_pass(
+    const seer_context *context, seer_graph *graph, const seer_pass_desc *pass);
 SEER_MUST_USE seer_status seer_front_run_passes(const seer_context *context, seer_graph *graph);
 
 // ---- tasks
@@ -36,23 +43,25 @@ typedef enum { SEER_STEP_KERNEL, SEER_STEP_VIEW, SEER_STEP_COPY, SEER_STEP_HOST 
 
 // One subgraph of the network: the nodes it covers, as DAG. Equal (structure, shape) = one task.
 typedef struct {
-  uint32_t id;          // index into seer_network.task
-  const char *name;     // readable: "conv 3x3 s1 56x56x64->64 +add+relu"
+  uint32_t id;  // index into seer_network.task
+  const char *name;  // readable: "conv 3x3 s1 56x56x64->64 +add+relu"
   seer_dag *dag;
   seer_dag_key key;
-  uint32_t weight;      // how many subgraphs of the network share it
-  double flops;         // of one instance
+  uint32_t weight;  // how many subgraphs of the network share it
+  double flops;  // of one instance
   const char *anchor_class;
 } seer_task;
 
-// An instance: runs a task's code on these values. Same task, but maybe other literals: its own dag (content).
+// An instance: runs a task's code on these values. Same task, but maybe other literals: its own dag
+// (content).
 typedef struct {
   seer_step_kind kind;
   const char *name;
-  uint32_t task;          // KERNEL, COPY
-  seer_dag *dag;          // KERNEL, COPY: with this instance's literals
-  uint64_t content;       // hash of dag
-  // binding: graph value of each DAG input / output buffer, by buffer id (0 for stage buffers that are not outputs)
+  uint32_t task;  // KERNEL, COPY
+  seer_dag *dag;  // KERNEL, COPY: with this instance's literals
+  uint64_t content;  // hash of dag
+  // binding: graph value of each DAG input / output buffer, by buffer id (0 for stage buffers that
+  // are not outputs)
   seer_val *value_of_buf;
   seer_val view_in, view_out;  // VIEW: same bytes
 } seer_step;
@@ -66,19 +75,20 @@ typedef struct {
 } seer_network;
 
 // The last front stage: fuses nodes into subgraphs, emits their DAGs, names, keys, deduplicates.
-SEER_MUST_USE seer_status seer_network_build(const seer_context *context, seer_graph *graph, seer_arena *arena,
-    seer_network **out_network);
-// All of the above for a path or built-in name (models/ registers the built-in resolver through this callback).
-// out_graph NULL with SEER_OK: no built-in network has that name.
-typedef seer_status (*seer_builtin_model)(const char *name, const char *options, seer_arena *arena, seer_graph **out_graph);
+SEER_MUST_USE seer_status seer_network_build(
+    const seer_context *context, seer_graph *graph, seer_arena *arena, seer_network **out_network);
+// All of the above for a path or built-in name (models/ registers the built-in resolver through
+// this callback). out_graph NULL with SEER_OK: no built-in network has that name.
+typedef seer_status (*seer_builtin_model)(
+    const char *name, const char *options, seer_arena *arena, seer_graph **out_graph);
 
-// `model`: a file that exists (ONNX, or a .graph text), else the name of a built-in network. `builtin` may be NULL. The
-// graph as read: nothing resolved.
-SEER_MUST_USE seer_status seer_front_read(const seer_context *context, const char *model, seer_builtin_model builtin,
-    seer_arena *arena, seer_graph **out_graph);
-// Reads, resolves with --input-shapes, runs the passes, builds the network. After the last use of constants:
-// seer_graph_close(network->graph).
-SEER_MUST_USE seer_status seer_front_load(const seer_context *context, const char *model, seer_builtin_model builtin,
-    seer_arena *arena, seer_network **out_network);
+// `model`: a file that exists (ONNX, or a .graph text), else the name of a built-in network.
+// `builtin` may be NULL. The graph as read: nothing resolved.
+SEER_MUST_USE seer_status seer_front_read(const seer_context *context, const char *model,
+    seer_builtin_model builtin, seer_arena *arena, seer_graph **out_graph);
+// Reads, resolves with --input-shapes, runs the passes, builds the network. After the last use of
+// constants: seer_graph_close(network->graph).
+SEER_MUST_USE seer_status seer_front_load(const seer_context *context, const char *model,
+    seer_builtin_model builtin, seer_arena *arena, seer_network **out_network);
 
 #endif

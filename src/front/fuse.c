@@ -1,10 +1,11 @@
 // fuse.c - which nodes share one kernel.
-// A group grows from an anchor (a convolution, a product, a reduction) over elementwise nodes of the anchor's shape
-// that read it: nodes are added in topological order, and the group is cut back to the last point where only one value
-// was still needed outside. So chains, residual additions and diamonds (x * sigmoid(x)) all join, a value that is needed
-// elsewhere ends the group, and a group has one output. Since it has, running it where its last node stands is a valid
-// order, and no cycle can arise. Elementwise and index-map nodes that nobody took join their only consumer as prologues;
-// what is left forms groups of its own.
+// A group grows from an anchor (a convolution, a product, a reduction) over elementwise nodes of
+// the anchor's shape that read it: nodes are added in topological order, and the group is cut back
+// to the last point where only one value was still needed outside. So chains, residual additions
+// and diamonds (x * sigmoid(x)) all join, a value that is needed elsewhere ends the group, and a
+// group has one output. Since it has, running it where its last node stands is a valid order, and
+// no cycle can arise. Elementwise and index-map nodes that nobody took join their only consumer as
+// prologues; what is left forms groups of its own.
 #include "front/fuse.h"
 
 #include <stdlib.h>
@@ -22,7 +23,9 @@ typedef struct {
   uint32_t *group_of;  // by node
 } fuser;
 
-static seer_fuse_kind kind_of(const fuser *f, uint32_t node) { return f->graph->node[node].op->fuse; }
+static seer_fuse_kind kind_of(const fuser *f, uint32_t node) {
+  return f->graph->node[node].op->fuse;
+}
 
 static uint32_t new_group(fuser *f, seer_step_kind kind, uint32_t node) {
   uint32_t g = (uint32_t)f->n_group++;
@@ -57,7 +60,8 @@ static bool in_set(const uint32_t *set, uint32_t n, uint32_t node) {
   return false;
 }
 
-// How many values of the set are needed outside it, counting to 2 at most; *out_open is the last one.
+// How many values of the set are needed outside it, counting to 2 at most; *out_open is the last
+// one.
 static uint32_t count_open(const fuser *f, const uint32_t *set, uint32_t n, seer_val *out_open) {
   uint32_t n_open = 0;
   for (uint32_t k = 0; k < n; k++) {
@@ -84,8 +88,8 @@ static uint32_t n_operands(const fuser *f, const uint32_t *set, uint32_t n) {
 }
 
 // The next node after `after` that may join: elementwise, of shape `shape`, free, reading the set.
-static uint32_t next_candidate(const fuser *f, const uint32_t *set, uint32_t n, uint32_t after,
-    const seer_value *shape) {
+static uint32_t next_candidate(
+    const fuser *f, const uint32_t *set, uint32_t n, uint32_t after, const seer_value *shape) {
   uint32_t best = UINT32_MAX;
   for (uint32_t k = 0; k < n; k++) {
     const seer_node *node = &f->graph->node[set[k]];
@@ -97,7 +101,8 @@ static uint32_t next_candidate(const fuser *f, const uint32_t *set, uint32_t n, 
         if (c >= best || c <= after || in_set(set, n, c) || f->group_of[c] != NO_GROUP) continue;
         if (kind_of(f, c) != SEER_FUSE_ELEMENTWISE || consumer->n_out != 1) continue;
         if (!same_dims(shape, &f->graph->value[consumer->out[0].i])) continue;
-        // The operand that is read must not be broadcast: then elements are needed that this tile does not have.
+        // The operand that is read must not be broadcast: then elements are needed that this tile
+        // does not have.
         if (!same_dims(shape, &f->graph->value[v])) continue;
         best = c;
       }
@@ -155,16 +160,20 @@ static void take_prologues(fuser *f) {
     for (uint32_t u = f->uses.first[v.i]; u < f->uses.first[v.i + 1]; u++) {
       if (f->group_of[f->uses.node[u]] != g) g = NO_GROUP;
     }
-    if (g == NO_GROUP || f->group[g].kind != SEER_STEP_KERNEL || f->group[g].n == SEER_GROUP_MAX_NODES) continue;
+    if (g == NO_GROUP || f->group[g].kind != SEER_STEP_KERNEL ||
+        f->group[g].n == SEER_GROUP_MAX_NODES)
+      continue;
     if (n_operands(f, f->group[g].node, f->group[g].n) + node->n_in > MAX_OPERANDS) continue;
-    // What it reads must not depend on the group itself: it does not, as the group's only output comes last.
+    // What it reads must not depend on the group itself: it does not, as the group's only output
+    // comes last.
     add_prologue(f, g, k);
   }
 }
 
 // ---- views
 
-// Values that are the same bytes share a root; a class may be bound to one pointer of the caller's at most.
+// Values that are the same bytes share a root; a class may be bound to one pointer of the caller's
+// at most.
 static bool make_view(const fuser *f, uint32_t node, uint32_t *root, bool *has_io) {
   const seer_graph *graph = f->graph;
   const seer_node *n = &graph->node[node];
@@ -210,8 +219,9 @@ static int deepest_first(const void *a, const void *b) {
   return x->node > y->node ? -1 : x->node < y->node;
 }
 
-// Where two anchors could take the same addition, the one at the end of the longer path does: in a residual block that
-// is the main branch, so that blocks with and without a convolution in the shortcut are made of the same tasks.
+// Where two anchors could take the same addition, the one at the end of the longer path does: in a
+// residual block that is the main branch, so that blocks with and without a convolution in the
+// shortcut are made of the same tasks.
 static void grow_anchors(fuser *f, seer_arena *arena) {
   const seer_graph *graph = f->graph;
   uint32_t *depth = SEER_NEW_ARRAY(arena, uint32_t, graph->n_node);
@@ -226,16 +236,17 @@ static void grow_anchors(fuser *f, seer_arena *arena) {
   for (uint32_t g = 0; g < f->n_group; g++) {
     uint32_t anchor = f->group[g].anchor;
     seer_val only;
-    bool can_grow = f->group[g].kind == SEER_STEP_KERNEL && kind_of(f, anchor) != SEER_FUSE_OPAQUE &&
-                    used_outputs(f, anchor, &only) == 1 && only.i == graph->node[anchor].out[0].i;
+    bool can_grow = f->group[g].kind == SEER_STEP_KERNEL &&
+        kind_of(f, anchor) != SEER_FUSE_OPAQUE && used_outputs(f, anchor, &only) == 1 &&
+        only.i == graph->node[anchor].out[0].i;
     if (can_grow) order[n++] = (candidate){g, depth[anchor], anchor};
   }
   qsort(order, n, sizeof *order, deepest_first);
   for (size_t k = 0; k < n; k++) grow(f, order[k].group);
 }
 
-seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena *arena, seer_group **out_groups,
-    size_t *out_n) {
+seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena *arena,
+    seer_group **out_groups, size_t *out_n) {
   (void)context;
   fuser f = {.graph = graph, .uses = seer_graph_index_uses(graph, arena)};
   uint32_t n_node = (uint32_t)graph->n_node;
@@ -250,16 +261,18 @@ seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena
   for (uint32_t k = 1; k < n_node; k++) {
     const seer_node *node = &graph->node[k];
     f.group_of[k] = NO_GROUP;
-    if (node->is_dead || !node->op) return SEER_FAIL(INTERNAL, "%s is dead or not resolved", node->name);
+    if (node->is_dead || !node->op)
+      return SEER_FAIL(INTERNAL, "%s is dead or not resolved", node->name);
     if (node->n_in > MAX_OPERANDS) {
-      return SEER_FAIL(UNSUPPORTED, "node '%s' (%s): %u inputs, at most %d are supported", node->name, node->op_type,
-          node->n_in, MAX_OPERANDS);
+      return SEER_FAIL(UNSUPPORTED, "node '%s' (%s): %u inputs, at most %d are supported",
+          node->name, node->op_type, node->n_in, MAX_OPERANDS);
     }
   }
   // Views first: they end groups on both sides.
   for (uint32_t k = 1; k < n_node; k++) {
     bool is_view = make_view(&f, k, root, has_io);
-    if (is_view || kind_of(&f, k) == SEER_FUSE_VIEW) new_group(&f, is_view ? SEER_STEP_VIEW : SEER_STEP_COPY, k);
+    if (is_view || kind_of(&f, k) == SEER_FUSE_VIEW)
+      new_group(&f, is_view ? SEER_STEP_VIEW : SEER_STEP_COPY, k);
   }
   for (uint32_t k = 1; k < n_node; k++) {
     seer_fuse_kind kind = kind_of(&f, k);
@@ -281,7 +294,7 @@ seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena
     seer_group *group = &f.group[g];
     settle_inner_values(&f, group);
     bool is_movement = group->kind == SEER_STEP_KERNEL && group->n == 1 &&
-                       graph->node[group->anchor].op->fuse == SEER_FUSE_INJECTIVE;
+        graph->node[group->anchor].op->fuse == SEER_FUSE_INJECTIVE;
     if (is_movement) group->kind = SEER_STEP_COPY;
   }
   *out_groups = f.group;

@@ -1,4 +1,5 @@
-// fuse.h - GRAPH -> GROUPS of nodes, each of which becomes one step of the network. Private to src/front.
+// fuse.h - GRAPH -> GROUPS of nodes, each of which becomes one step of the network. Private to
+// src/front.
 #ifndef SEER_FRONT_FUSE_H
 #define SEER_FRONT_FUSE_H
 
@@ -8,16 +9,16 @@
 
 typedef struct {
   seer_step_kind kind;  // KERNEL, VIEW or COPY
-  uint32_t anchor;      // the node that the group was made for
+  uint32_t anchor;  // the node that the group was made for
   uint32_t n;
-  uint32_t node[SEER_GROUP_MAX_NODES];      // in topological order; the last one makes the output
-  bool is_prologue[SEER_GROUP_MAX_NODES];   // computed on the way into the anchor
+  uint32_t node[SEER_GROUP_MAX_NODES];  // in topological order; the last one makes the output
+  bool is_prologue[SEER_GROUP_MAX_NODES];  // computed on the way into the anchor
 } seer_group;
 
-// Every live node is in exactly one group; the groups are in execution order. Values inside a group lose their pitch and
-// take the order of the group's output, so the graph changes.
+// Every live node is in exactly one group; the groups are in execution order. Values inside a group
+// lose their pitch and take the order of the group's output, so the graph changes.
 // requires: sorted, resolved, laid out.
-SEER_MUST_USE seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena *arena,
-    seer_group **out_groups, size_t *out_n);
+SEER_MUST_USE seer_status seer_fuse(const seer_context *context, seer_graph *graph,
+    seer_arena *arena, seer_group **out_groups, size_t *out_n);
 
 #endif

@@ -1,6 +1,7 @@
 // graph.c - the graph's data structure: adding, replacing, sorting, verifying.
-// Values and nodes live in two arrays that grow in the model's arena; ids are indices. A pass changes nodes in place and
-// marks dead ones; seer_graph_sort brings the array back into topological order and drops them.
+// Values and nodes live in two arrays that grow in the model's arena; ids are indices. A pass
+// changes nodes in place and marks dead ones; seer_graph_sort brings the array back into
+// topological order and drops them.
 #include "front/graph.h"
 
 #include <string.h>
@@ -24,13 +25,15 @@ void seer_graph_close(seer_graph *graph) {
 }
 
 static seer_val add_value(seer_graph *graph, const char *name) {
-  graph->value = SEER_GROW(graph->arena, seer_value, graph->value, graph->n_value, &graph->cap_value);
+  graph->value =
+      SEER_GROW(graph->arena, seer_value, graph->value, graph->n_value, &graph->cap_value);
   seer_val v = {(uint32_t)graph->n_value++};
   graph->value[v.i] = (seer_value){.name = seer_arena_strdup(graph->arena, name)};
   return v;
 }
 
-seer_val seer_graph_add_value(seer_graph *graph, const char *name, seer_dtype dtype, const int64_t *dim, int32_t rank) {
+seer_val seer_graph_add_value(
+    seer_graph *graph, const char *name, seer_dtype dtype, const int64_t *dim, int32_t rank) {
   SEER_ASSERT(rank <= SEER_MAX_RANK, "rank %d of %s", rank, name);
   seer_val v = add_value(graph, name);
   seer_value *value = &graph->value[v.i];
@@ -65,14 +68,15 @@ void seer_graph_mark_input(seer_graph *graph, seer_val value) {
 }
 
 void seer_graph_mark_output(seer_graph *graph, seer_val value) {
-  graph->output = SEER_GROW(graph->arena, seer_val, graph->output, graph->n_output, &graph->cap_output);
+  graph->output =
+      SEER_GROW(graph->arena, seer_val, graph->output, graph->n_output, &graph->cap_output);
   graph->output[graph->n_output++] = value;
   graph->value[value.i].is_output = true;
 }
 
-seer_node_id seer_graph_add_node(seer_graph *graph, const char *name, const char *domain, const char *op_type,
-    int32_t opset, const seer_val *in, uint32_t n_in, const seer_val *out, uint32_t n_out, const seer_attr *attr,
-    uint32_t n_attr) {
+seer_node_id seer_graph_add_node(seer_graph *graph, const char *name, const char *domain,
+    const char *op_type, int32_t opset, const seer_val *in, uint32_t n_in, const seer_val *out,
+    uint32_t n_out, const seer_attr *attr, uint32_t n_attr) {
   seer_arena *arena = graph->arena;
   graph->node = SEER_GROW(arena, seer_node, graph->node, graph->n_node, &graph->cap_node);
   seer_node_id id = {(uint32_t)graph->n_node++};
@@ -83,7 +87,8 @@ seer_node_id seer_graph_add_node(seer_graph *graph, const char *name, const char
       .n_in = n_in,
       .n_out = n_out,
       .n_attr = n_attr};
-  node->name = name && name[0] ? seer_arena_strdup(arena, name) : seer_arena_printf(arena, "%s_%u", op_type, id.i);
+  node->name = name && name[0] ? seer_arena_strdup(arena, name)
+                               : seer_arena_printf(arena, "%s_%u", op_type, id.i);
   if (n_in) node->in = seer_arena_memdup(arena, in, n_in * sizeof *in);
   if (n_out) node->out = seer_arena_memdup(arena, out, n_out * sizeof *out);
   if (n_attr) node->attr = seer_arena_memdup(arena, attr, n_attr * sizeof *attr);
@@ -127,7 +132,8 @@ const char *seer_graph_fresh_name(const seer_graph *graph, const char *base) {
   const char *name = base;
   for (uint32_t n = 1;; n++) {
     bool is_taken = false;
-    for (size_t v = 1; v < graph->n_value && !is_taken; v++) is_taken = strcmp(graph->value[v].name, name) == 0;
+    for (size_t v = 1; v < graph->n_value && !is_taken; v++)
+      is_taken = strcmp(graph->value[v].name, name) == 0;
     if (!is_taken) return name == base ? seer_arena_strdup(graph->arena, base) : name;
     name = seer_arena_printf(graph->arena, "%s.%u", base, n);
   }
@@ -181,8 +187,8 @@ seer_status seer_graph_sort(seer_graph *graph) {
       uint32_t producer = graph->value[node->in[next_in[k]++].i].producer.i;
       if (producer == 0 || state[producer] == DONE) continue;
       if (state[producer] == OPEN) {
-        status = SEER_FAIL(INVALID, "node '%s' (%s) is part of a cycle: it needs its own output", node->name,
-            node->op_type);
+        status = SEER_FAIL(INVALID, "node '%s' (%s) is part of a cycle: it needs its own output",
+            node->name, node->op_type);
         break;
       }
       state[producer] = OPEN;
@@ -209,35 +215,45 @@ seer_status seer_graph_sort(seer_graph *graph) {
 static seer_status verify_value(const seer_graph *graph, uint32_t v) {
   const seer_value *value = &graph->value[v];
   if (!value->name || !value->name[0]) return SEER_FAIL(INTERNAL, "value %u has no name", v);
-  if (value->dtype >= SEER_DTYPE_COUNT) return SEER_FAIL(INTERNAL, "%s: dtype %d", value->name, (int)value->dtype);
-  if (value->rank > SEER_MAX_RANK) return SEER_FAIL(INTERNAL, "%s: rank %u", value->name, value->rank);
+  if (value->dtype >= SEER_DTYPE_COUNT)
+    return SEER_FAIL(INTERNAL, "%s: dtype %d", value->name, (int)value->dtype);
+  if (value->rank > SEER_MAX_RANK)
+    return SEER_FAIL(INTERNAL, "%s: rank %u", value->name, value->rank);
   if (value->producer.i >= graph->n_node) {
-    return SEER_FAIL(INTERNAL, "%s: producer %u of %zu", value->name, value->producer.i, graph->n_node);
+    return SEER_FAIL(
+        INTERNAL, "%s: producer %u of %zu", value->name, value->producer.i, graph->n_node);
   }
   for (uint32_t k = 0; k < value->rank; k++) {
-    if (value->dim[k] < -1) return SEER_FAIL(INTERNAL, "%s: dimension %u is %" PRId64, value->name, k, value->dim[k]);
+    if (value->dim[k] < -1)
+      return SEER_FAIL(INTERNAL, "%s: dimension %u is %" PRId64, value->name, k, value->dim[k]);
   }
   if (value->constant) {
     const seer_tensor *tensor = value->constant;
     if (value->producer.i || value->is_input) {
-      return SEER_FAIL(INTERNAL, "%s: a constant that is also made by a node or an input", value->name);
+      return SEER_FAIL(
+          INTERNAL, "%s: a constant that is also made by a node or an input", value->name);
     }
     if (tensor->dtype != value->dtype || tensor->rank != value->rank ||
         memcmp(tensor->dim, value->dim, tensor->rank * sizeof tensor->dim[0]) != 0) {
       return SEER_FAIL(INTERNAL, "%s: constant of another type than its value", value->name);
     }
     int64_t n = seer_tensor_elems(tensor);
-    if (n < 0 || (size_t)n * seer_dtype_bytes(tensor->dtype) != tensor->n_bytes || (n > 0 && !tensor->data)) {
-      return SEER_FAIL(INTERNAL, "%s: %" PRId64 " elements in %zu bytes", value->name, n, tensor->n_bytes);
+    if (n < 0 || (size_t)n * seer_dtype_bytes(tensor->dtype) != tensor->n_bytes ||
+        (n > 0 && !tensor->data)) {
+      return SEER_FAIL(
+          INTERNAL, "%s: %" PRId64 " elements in %zu bytes", value->name, n, tensor->n_bytes);
     }
   }
   if (value->has_layout) {
     uint32_t seen = 0;
     for (uint32_t k = 0; k < value->rank; k++) seen |= 1u << value->order[k];
-    if (seen != (1u << value->rank) - 1) return SEER_FAIL(INTERNAL, "%s: order is no permutation", value->name);
+    if (seen != (1u << value->rank) - 1)
+      return SEER_FAIL(INTERNAL, "%s: order is no permutation", value->name);
   }
   if (value->pitch) {
-    uint32_t last = value->rank == 0 ? 0 : value->has_layout ? value->order[value->rank - 1] : value->rank - 1u;
+    uint32_t last = value->rank == 0 ? 0
+        : value->has_layout          ? value->order[value->rank - 1]
+                                     : value->rank - 1u;
     if (value->rank == 0 || value->pitch < value->dim[last]) {
       return SEER_FAIL(INTERNAL, "%s: pitch %" PRId64 " below its row", value->name, value->pitch);
     }
@@ -250,7 +266,8 @@ static seer_status verify_node(const seer_graph *graph, uint32_t k) {
   if (!node->name || !node->name[0]) return SEER_FAIL(INTERNAL, "node %u has no name", k);
   for (uint32_t i = 0; i < node->n_in; i++) {
     uint32_t v = node->in[i].i;
-    if (v >= graph->n_value) return SEER_FAIL(INTERNAL, "%s: input %u is value %u", node->name, i, v);
+    if (v >= graph->n_value)
+      return SEER_FAIL(INTERNAL, "%s: input %u is value %u", node->name, i, v);
     if (v == 0) continue;
     const seer_value *value = &graph->value[v];
     if (value->producer.i >= k) {
@@ -258,16 +275,18 @@ static seer_status verify_node(const seer_graph *graph, uint32_t k) {
           graph->node[value->producer.i].name);
     }
     if (!value->producer.i && !value->is_input && !value->constant) {
-      return SEER_FAIL(INVALID, "node '%s' (%s): input '%s' is made by no node and is no input or constant", node->name,
+      return SEER_FAIL(INVALID,
+          "node '%s' (%s): input '%s' is made by no node and is no input or constant", node->name,
           node->op_type, value->name);
     }
   }
   for (uint32_t i = 0; i < node->n_out; i++) {
     uint32_t v = node->out[i].i;
-    if (v >= graph->n_value) return SEER_FAIL(INTERNAL, "%s: output %u is value %u", node->name, i, v);
+    if (v >= graph->n_value)
+      return SEER_FAIL(INTERNAL, "%s: output %u is value %u", node->name, i, v);
     if (v && graph->value[v].producer.i != k) {
-      return SEER_FAIL(INTERNAL, "%s: output '%s' has another producer (%u)", node->name, graph->value[v].name,
-          graph->value[v].producer.i);
+      return SEER_FAIL(INTERNAL, "%s: output '%s' has another producer (%u)", node->name,
+          graph->value[v].name, graph->value[v].producer.i);
     }
   }
   return SEER_OK;
@@ -339,7 +358,9 @@ int64_t seer_dims_elems(const int64_t *dim, uint32_t rank) {
   return is_empty ? 0 : n;
 }
 
-int64_t seer_tensor_elems(const seer_tensor *tensor) { return seer_dims_elems(tensor->dim, tensor->rank); }
+int64_t seer_tensor_elems(const seer_tensor *tensor) {
+  return seer_dims_elems(tensor->dim, tensor->rank);
+}
 
 int64_t seer_value_elems(const seer_value *value) {
   return value->has_shape ? seer_dims_elems(value->dim, value->rank) : -1;

@@ -1,6 +1,6 @@
-// graph.h - a network as ONNX operators over values. Shapes, axes and attributes stay ONNX's (NCHW) for ever; a
-// value's physical layout (order of dimensions, pitch) is an attribute that the layout pass assigns.
-// Values and nodes are ids; nodes are kept in topological order (seer_graph_verify).
+// graph.h - a network as ONNX operators over values. Shapes, axes and attributes stay ONNX's (NCHW)
+// for ever; a value's physical layout (order of dimensions, pitch) is an attribute that the layout
+// pass assigns. Values and nodes are ids; nodes are kept in topological order (seer_graph_verify).
 #ifndef SEER_FRONT_GRAPH_H
 #define SEER_FRONT_GRAPH_H
 
@@ -17,12 +17,21 @@ typedef struct {
   uint32_t i;
 } seer_node_id;  // 0 = none
 
-typedef enum { SEER_ATTR_INT, SEER_ATTR_FLOAT, SEER_ATTR_STRING, SEER_ATTR_INTS, SEER_ATTR_FLOATS, SEER_ATTR_STRINGS,
-  SEER_ATTR_TENSOR, SEER_ATTR_GRAPH } seer_attr_kind;
+typedef enum {
+  SEER_ATTR_INT,
+  SEER_ATTR_FLOAT,
+  SEER_ATTR_STRING,
+  SEER_ATTR_INTS,
+  SEER_ATTR_FLOATS,
+  SEER_ATTR_STRINGS,
+  SEER_ATTR_TENSOR,
+  SEER_ATTR_GRAPH
+} seer_attr_kind;
 
 struct seer_graph;
 
-// Constant data. `data` is row-major, dense, in the value's dtype; borrowed from the mapped file or in the arena.
+// Constant data. `data` is row-major, dense, in the value's dtype; borrowed from the mapped file or
+// in the arena.
 typedef struct {
   seer_dtype dtype;
   uint8_t rank;
@@ -47,27 +56,28 @@ typedef struct {
 
 typedef struct {
   const char *name;
-  seer_dtype dtype;          // NONE: not yet inferred
+  seer_dtype dtype;  // NONE: not yet inferred
   uint8_t rank;
   bool has_shape;
   int64_t dim[SEER_MAX_RANK];  // -1: symbolic, not yet fixed
   const seer_tensor *constant;  // not NULL: its content is known (initialiser or folded)
-  seer_node_id producer;        // 0: input or constant
+  seer_node_id producer;  // 0: input or constant
   bool is_input, is_output;
-  // Physical layout: dimension order (order[k] = logical dimension that is k-th outermost), pitch in elements.
+  // Physical layout: dimension order (order[k] = logical dimension that is k-th outermost), pitch
+  // in elements.
   uint8_t order[SEER_MAX_RANK];
-  bool has_layout;   // false: order is 0,1,2,...
-  int64_t pitch;     // 0: dense
+  bool has_layout;  // false: order is 0,1,2,...
+  int64_t pitch;  // 0: dense
 } seer_value;
 
 typedef struct {
-  const char *name;     // never empty (made up when the file has none)
+  const char *name;  // never empty (made up when the file has none)
   const char *op_type;  // "Conv"
-  const char *domain;   // "" for ai.onnx
+  const char *domain;  // "" for ai.onnx
   const struct seer_op_desc *op;  // NULL until resolved
-  int32_t opset;        // version of its domain
+  int32_t opset;  // version of its domain
   uint32_t n_in, n_out;
-  seer_val *in;   // 0 for absent
+  seer_val *in;  // 0 for absent
   seer_val *out;
   uint32_t n_attr;
   seer_attr *attr;
@@ -75,9 +85,10 @@ typedef struct {
 } seer_node;
 
 struct seer_dag;
-// Folds what is too big for the interpreter, through compiled code: input[b] is the data of each input buffer of `dag`,
-// out_data the (dense) bytes of its only output.
-typedef seer_status (*seer_fold_hook)(void *user, const struct seer_dag *dag, const void *const *input, void *out_data);
+// Folds what is too big for the interpreter, through compiled code: input[b] is the data of each
+// input buffer of `dag`, out_data the (dense) bytes of its only output.
+typedef seer_status (*seer_fold_hook)(
+    void *user, const struct seer_dag *dag, const void *const *input, void *out_data);
 
 typedef struct seer_graph {
   seer_arena *arena;  // model
@@ -85,58 +96,73 @@ typedef struct seer_graph {
   size_t n_value, cap_value;
   seer_value *value;  // [0] unused: ids are 1 .. n_value-1. Adding a value may move the array.
   size_t n_node, cap_node;
-  seer_node *node;  // [0] unused: ids are 1 .. n_node-1; dead ones are skipped. Adding a node may move the array.
+  seer_node *
+      // [0] unused: ids are 1 .. n_node-1; dead ones are skipped. Adding a node may move the array.
+      node;
   uint32_t n_input, n_output;
   size_t cap_input, cap_output;
   seer_val *input, *output;
   size_t n_map, cap_map;
   seer_os_map *map;  // files that constants are borrowed from; unmapped by seer_graph_close
-  int64_t opset;     // of ai.onnx, as the file says (0: not from a file)
+  int64_t opset;  // of ai.onnx, as the file says (0: not from a file)
   const char *producer;
   seer_fold_hook fold_hook;  // NULL: what is too big for the interpreter stays unfolded
   void *fold_user;
 } seer_graph;
 
 seer_graph *seer_graph_create(seer_arena *arena, const char *name);
-// Unmaps the files that constants are borrowed from. To be called once, when nothing reads constants any more; the rest
-// of the graph lives as long as its arena.
+// Unmaps the files that constants are borrowed from. To be called once, when nothing reads
+// constants any more; the rest of the graph lives as long as its arena.
 void seer_graph_close(seer_graph *graph);
-seer_val seer_graph_add_value(seer_graph *graph, const char *name, seer_dtype dtype, const int64_t *dim, int32_t rank); // rank -1: unknown
-seer_val seer_graph_add_constant(seer_graph *graph, const char *name, const seer_tensor *tensor);  // tensor header copied, data kept
+seer_val seer_graph_add_value(seer_graph *graph, const char *name, seer_dtype dtype,
+    const int64_t *dim, int32_t rank);  // rank -1: unknown
+seer_val seer_graph_add_constant(seer_graph *graph, const char *name,
+    const seer_tensor *tensor);  // tensor header copied, data kept
 void seer_graph_mark_input(seer_graph *graph, seer_val value);
 void seer_graph_mark_output(seer_graph *graph, seer_val value);
 // in/out/attr arrays are copied.
-seer_node_id seer_graph_add_node(seer_graph *graph, const char *name, const char *domain, const char *op_type,
-    int32_t opset, const seer_val *in, uint32_t n_in, const seer_val *out, uint32_t n_out, const seer_attr *attr,
-    uint32_t n_attr);
-static inline seer_value *seer_graph_value(const seer_graph *graph, seer_val v) { return &graph->value[v.i]; }
-static inline seer_node *seer_graph_node(const seer_graph *graph, seer_node_id n) { return &graph->node[n.i]; }
-uint32_t seer_graph_n_uses(const seer_graph *graph, seer_val value);  // by live nodes and as model output
-void seer_graph_replace_uses(seer_graph *graph, seer_val from, seer_val to);  // by nodes; model outputs stay
-void seer_graph_kill_node(seer_graph *graph, seer_node_id node);  // dead; its outputs have no producer
-void seer_graph_set_constant(seer_graph *graph, seer_val value, const seer_tensor *tensor);  // as add_constant
+seer_node_id seer_graph_add_node(seer_graph *graph, const char *name, const char *domain,
+    const char *op_type, int32_t opset, const seer_val *in, uint32_t n_in, const seer_val *out,
+    uint32_t n_out, const seer_attr *attr, uint32_t n_attr);
+static inline seer_value *seer_graph_value(const seer_graph *graph, seer_val v) {
+  return &graph->value[v.i];
+}
+static inline seer_node *seer_graph_node(const seer_graph *graph, seer_node_id n) {
+  return &graph->node[n.i];
+}
+uint32_t seer_graph_n_uses(
+    const seer_graph *graph, seer_val value);  // by live nodes and as model output
+void seer_graph_replace_uses(
+    seer_graph *graph, seer_val from, seer_val to);  // by nodes; model outputs stay
+void seer_graph_kill_node(
+    seer_graph *graph, seer_node_id node);  // dead; its outputs have no producer
+void seer_graph_set_constant(
+    seer_graph *graph, seer_val value, const seer_tensor *tensor);  // as add_constant
 // A name that no value has: `base`, or `base` with a number after it. In the graph's arena.
 const char *seer_graph_fresh_name(const seer_graph *graph, const char *base);
-// Who reads what, for passes: the consumers of value v are node[first[v] .. first[v + 1]), a node once per operand.
+// Who reads what, for passes: the consumers of value v are node[first[v] .. first[v + 1]), a node
+// once per operand.
 typedef struct {
   uint32_t *first, *node;
 } seer_graph_uses;
 seer_graph_uses seer_graph_index_uses(const seer_graph *graph, seer_arena *arena);
-// Topological, keeping the given order where it can; drops dead nodes, so node ids change. A cycle is INVALID, naming
-// a node on it.
+// Topological, keeping the given order where it can; drops dead nodes, so node ids change. A cycle
+// is INVALID, naming a node on it.
 SEER_MUST_USE seer_status seer_graph_sort(seer_graph *graph);
 SEER_MUST_USE seer_status seer_graph_verify(const seer_graph *graph);
-// Text form: doc/ir/graph.md. Constants of more than 64 elements that are not all equal are printed as hex; brief: elided
-// (such a text is for people, it cannot be parsed).
+// Text form: doc/ir/graph.md. Constants of more than 64 elements that are not all equal are printed
+// as hex; brief: elided (such a text is for people, it cannot be parsed).
 const char *seer_graph_print(const seer_graph *graph, seer_arena *arena);
 const char *seer_graph_print_brief(const seer_graph *graph, seer_arena *arena);
-SEER_MUST_USE seer_status seer_graph_parse(const char *source, const char *text, size_t n_bytes, seer_arena *arena, seer_graph **out_graph);
+SEER_MUST_USE seer_status seer_graph_parse(const char *source, const char *text, size_t n_bytes,
+    seer_arena *arena, seer_graph **out_graph);
 
 const seer_attr *seer_node_attr(const seer_node *node, const char *name);  // NULL when absent
 int64_t seer_node_attr_i(const seer_node *node, const char *name, int64_t otherwise);
 double seer_node_attr_f(const seer_node *node, const char *name, double otherwise);
 const char *seer_node_attr_s(const seer_node *node, const char *name, const char *otherwise);
-const seer_attr *seer_node_attr_ints(const seer_node *node, const char *name);  // NULL when absent or another kind
+const seer_attr *seer_node_attr_ints(
+    const seer_node *node, const char *name);  // NULL when absent or another kind
 // Product of the dimensions; -1 when one is unknown or the product does not fit.
 int64_t seer_dims_elems(const int64_t *dim, uint32_t rank);
 int64_t seer_tensor_elems(const seer_tensor *tensor);

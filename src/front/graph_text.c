@@ -5,8 +5,8 @@
 //     %y f32[1,32] = Gemm "dense 1" v13 (%x, $w, _) {alpha=float 1, transB=1}
 //     output %y
 //   }
-// Names that are not plain words stand in quotes (%"a/b:0"); absent operands are "_". A value's layout follows its
-// type: order(0,2,3,1) pitch 80.
+// Names that are not plain words stand in quotes (%"a/b:0"); absent operands are "_". A value's
+// layout follows its type: order(0,2,3,1) pitch 80.
 #include <math.h>
 #include <string.h>
 
@@ -18,10 +18,11 @@ enum { MAX_INLINE_ELEMS = 64 };
 // ---- printing
 
 static bool is_plain(const char *name) {
-  if (!name[0] || (name[0] >= '0' && name[0] <= '9') || name[0] == '.' || strcmp(name, "_") == 0) return false;
+  if (!name[0] || (name[0] >= '0' && name[0] <= '9') || name[0] == '.' || strcmp(name, "_") == 0)
+    return false;
   for (const char *c = name; *c; c++) {
-    bool is_ok = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_' ||
-                 *c == '.';
+    bool is_ok = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+        *c == '_' || *c == '.';
     if (!is_ok) return false;
   }
   return true;
@@ -69,9 +70,12 @@ static void put_element(seer_text *text, seer_dtype dtype, const void *data, int
 
 static bool is_splat(const seer_tensor *tensor) {
   size_t size = seer_dtype_bytes(tensor->dtype);
-  // All elements equal: the data equals itself moved by one element. A NaN's bits would not survive a text.
+  // All elements equal: the data equals itself moved by one element. A NaN's bits would not survive
+  // a text.
   if (tensor->n_bytes < 2 * size) return false;
-  if (seer_dtype_is_float(tensor->dtype) && isnan(seer_dtype_load_f64(tensor->dtype, tensor->data, 0))) return false;
+  if (seer_dtype_is_float(tensor->dtype) &&
+      isnan(seer_dtype_load_f64(tensor->dtype, tensor->data, 0)))
+    return false;
   return memcmp(tensor->data, (const char *)tensor->data + size, tensor->n_bytes - size) == 0;
 }
 
@@ -88,7 +92,8 @@ static void put_tensor_data(seer_text *text, const seer_tensor *tensor, bool is_
     }
     seer_text_put(text, "]");
   } else if (is_brief) {
-    seer_text_printf(text, "elided 0x%016" PRIx64, seer_hash_bytes(tensor->data, tensor->n_bytes, 0));
+    seer_text_printf(
+        text, "elided 0x%016" PRIx64, seer_hash_bytes(tensor->data, tensor->n_bytes, 0));
   } else {
     static const char digits[] = "0123456789abcdef";
     seer_text_put(text, "hex \"");
@@ -111,7 +116,8 @@ static void put_type(seer_text *text, const seer_value *value, seer_arena *arena
   seer_text_put(text, seer_value_type_text(value, arena));
   if (value->has_layout && value->rank) {
     seer_text_put(text, " order(");
-    for (uint32_t k = 0; k < value->rank; k++) seer_text_printf(text, "%s%u", k ? "," : "", value->order[k]);
+    for (uint32_t k = 0; k < value->rank; k++)
+      seer_text_printf(text, "%s%u", k ? "," : "", value->order[k]);
     seer_text_put(text, ")");
   }
   if (value->pitch) seer_text_printf(text, " pitch %" PRId64, value->pitch);
@@ -127,15 +133,20 @@ static void put_attr(seer_text *text, const seer_attr *attr, seer_arena *arena, 
   put_word(text, attr->name);
   seer_text_put(text, "=");
   switch (attr->kind) {
-    case SEER_ATTR_INT: seer_text_printf(text, "%" PRId64, attr->i); break;
+    case SEER_ATTR_INT:
+      seer_text_printf(text, "%" PRId64, attr->i);
+      break;
     case SEER_ATTR_FLOAT:
       seer_text_put(text, "float ");
       seer_text_put_f64(text, attr->f);
       break;
-    case SEER_ATTR_STRING: put_quoted(text, attr->s); break;
+    case SEER_ATTR_STRING:
+      put_quoted(text, attr->s);
+      break;
     case SEER_ATTR_INTS:
       seer_text_put(text, "[");
-      for (size_t k = 0; k < attr->n; k++) seer_text_printf(text, "%s%" PRId64, k ? "," : "", attr->ints[k]);
+      for (size_t k = 0; k < attr->n; k++)
+        seer_text_printf(text, "%s%" PRId64, k ? "," : "", attr->ints[k]);
       seer_text_put(text, "]");
       break;
     case SEER_ATTR_FLOATS:
@@ -160,7 +171,9 @@ static void put_attr(seer_text *text, const seer_attr *attr, seer_arena *arena, 
       seer_text_put(text, " ");
       put_tensor_data(text, attr->tensor, is_brief);
       break;
-    case SEER_ATTR_GRAPH: seer_text_put(text, "graph"); break;
+    case SEER_ATTR_GRAPH:
+      seer_text_put(text, "graph");
+      break;
   }
 }
 
@@ -231,8 +244,12 @@ static const char *print(const seer_graph *graph, seer_arena *arena, bool is_bri
   return text.data;
 }
 
-const char *seer_graph_print(const seer_graph *graph, seer_arena *arena) { return print(graph, arena, false); }
-const char *seer_graph_print_brief(const seer_graph *graph, seer_arena *arena) { return print(graph, arena, true); }
+const char *seer_graph_print(const seer_graph *graph, seer_arena *arena) {
+  return print(graph, arena, false);
+}
+const char *seer_graph_print_brief(const seer_graph *graph, seer_arena *arena) {
+  return print(graph, arena, true);
+}
 
 // ---- parsing
 
@@ -254,12 +271,14 @@ static seer_status parse_type(parser *p, seer_value *out_value) {
   if (!seer_scan_try(scan, "?")) {
     const char *name;
     SEER_TRY(seer_scan_name(scan, p->arena, &name));
-    if (!seer_dtype_parse(name, &out_value->dtype)) return seer_scan_fail(scan, "'%s' is no element type", name);
+    if (!seer_dtype_parse(name, &out_value->dtype))
+      return seer_scan_fail(scan, "'%s' is no element type", name);
   }
   if (!seer_scan_try(scan, "[")) return SEER_OK;
   out_value->has_shape = true;
   while (!seer_scan_try(scan, "]")) {
-    if (out_value->rank == SEER_MAX_RANK) return seer_scan_fail(scan, "more than %d dimensions", SEER_MAX_RANK);
+    if (out_value->rank == SEER_MAX_RANK)
+      return seer_scan_fail(scan, "more than %d dimensions", SEER_MAX_RANK);
     if (out_value->rank) SEER_TRY(seer_scan_expect(scan, ","));
     int64_t *dim = &out_value->dim[out_value->rank++];
     *dim = -1;
@@ -300,20 +319,26 @@ static seer_status parse_element(parser *p, seer_dtype dtype, void *data, int64_
   return SEER_OK;
 }
 
-static int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+static int hex_digit(char c) {
+  return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
 
 static seer_status parse_tensor(parser *p, const seer_value *type, seer_tensor *out_tensor) {
   seer_scan *scan = &p->scan;
   *out_tensor = (seer_tensor){.dtype = type->dtype, .rank = type->rank};
   memcpy(out_tensor->dim, type->dim, sizeof type->dim);
   int64_t n = seer_value_elems(type);
-  if (type->dtype == SEER_DTYPE_NONE || n < 0) return seer_scan_fail(scan, "a constant needs a fixed type");
+  if (type->dtype == SEER_DTYPE_NONE || n < 0)
+    return seer_scan_fail(scan, "a constant needs a fixed type");
   uint32_t size = seer_dtype_bytes(type->dtype);
-  // A text cannot ask for more memory than a splat of 2^28 elements; hex and lists are as long as their text.
-  if (n > INT64_C(1) << 28) return seer_scan_fail(scan, "constant of %" PRId64 " elements is too large for a text", n);
+  // A text cannot ask for more memory than a splat of 2^28 elements; hex and lists are as long as
+  // their text.
+  if (n > INT64_C(1) << 28)
+    return seer_scan_fail(scan, "constant of %" PRId64 " elements is too large for a text", n);
   out_tensor->n_bytes = (size_t)n * size;
   if (seer_scan_try(scan, "splat")) {
-    unsigned char *data = seer_arena_alloc(p->arena, out_tensor->n_bytes ? out_tensor->n_bytes : 1, 64);
+    unsigned char *data =
+        seer_arena_alloc(p->arena, out_tensor->n_bytes ? out_tensor->n_bytes : 1, 64);
     out_tensor->data = data;
     if (n == 0) return seer_scan_fail(scan, "splat of no elements");
     SEER_TRY(parse_element(p, type->dtype, data, 0));
@@ -322,18 +347,22 @@ static seer_status parse_tensor(parser *p, const seer_value *type, seer_tensor *
   }
   if (seer_scan_try(scan, "hex")) {
     SEER_TRY(seer_scan_expect(scan, "\""));
-    if ((size_t)(scan->end - scan->at) / 2 < out_tensor->n_bytes) return seer_scan_fail(scan, "hex data is too short");
-    unsigned char *data = seer_arena_alloc(p->arena, out_tensor->n_bytes ? out_tensor->n_bytes : 1, 64);
+    if ((size_t)(scan->end - scan->at) / 2 < out_tensor->n_bytes)
+      return seer_scan_fail(scan, "hex data is too short");
+    unsigned char *data =
+        seer_arena_alloc(p->arena, out_tensor->n_bytes ? out_tensor->n_bytes : 1, 64);
     for (size_t k = 0; k < out_tensor->n_bytes; k++) {
       int high = hex_digit(scan->at[0]), low = hex_digit(scan->at[1]);
-      if (high < 0 || low < 0) return seer_scan_fail(scan, "expected %zu bytes in hex", out_tensor->n_bytes);
+      if (high < 0 || low < 0)
+        return seer_scan_fail(scan, "expected %zu bytes in hex", out_tensor->n_bytes);
       data[k] = (unsigned char)(high * 16 + low);
       scan->at += 2;
     }
     out_tensor->data = data;
     return seer_scan_expect(scan, "\"");
   }
-  if (seer_scan_try(scan, "elided")) return seer_scan_fail(scan, "the data is elided; print the graph in full");
+  if (seer_scan_try(scan, "elided"))
+    return seer_scan_fail(scan, "the data is elided; print the graph in full");
   SEER_TRY(seer_scan_expect(scan, "["));
   if ((scan->end - scan->at) < n) return seer_scan_fail(scan, "expected %" PRId64 " elements", n);
   void *data = seer_arena_alloc(p->arena, out_tensor->n_bytes ? out_tensor->n_bytes : 1, 64);
@@ -398,7 +427,8 @@ static seer_status parse_attr(parser *p, seer_attr *out_attr) {
     out_attr->tensor = tensor;
     return parse_tensor(p, &type, tensor);
   }
-  if (seer_scan_peek(scan, "graph")) return seer_scan_fail(scan, "graphs as attributes have no text form");
+  if (seer_scan_peek(scan, "graph"))
+    return seer_scan_fail(scan, "graphs as attributes have no text form");
   out_attr->kind = SEER_ATTR_INT;
   return seer_scan_i64(scan, &out_attr->i);
 }
@@ -413,21 +443,24 @@ static seer_status parse_ref(parser *p, seer_val *out_value) {
   const char *name;
   SEER_TRY(parse_word(p, &name));
   uint64_t id;
-  if (!seer_map_get_str(p->by_name, name, &id)) return seer_scan_fail(&p->scan, "no value is named '%s' so far", name);
+  if (!seer_map_get_str(p->by_name, name, &id))
+    return seer_scan_fail(&p->scan, "no value is named '%s' so far", name);
   *out_value = (seer_val){(uint32_t)id};
   return SEER_OK;
 }
 
-static seer_status parse_new_value(parser *p, const char *sigil, seer_val *out_value, seer_value *out_type) {
+static seer_status parse_new_value(
+    parser *p, const char *sigil, seer_val *out_value, seer_value *out_type) {
   const char *name;
   SEER_TRY(seer_scan_expect(&p->scan, sigil));
   SEER_TRY(parse_word(p, &name));
   if (!name[0]) return seer_scan_fail(&p->scan, "a value needs a name");
-  if (seer_map_get_str(p->by_name, name, NULL)) return seer_scan_fail(&p->scan, "two values are named '%s'", name);
+  if (seer_map_get_str(p->by_name, name, NULL))
+    return seer_scan_fail(&p->scan, "two values are named '%s'", name);
   *out_type = (seer_value){0};
   SEER_TRY(parse_type(p, out_type));
-  *out_value = seer_graph_add_value(p->graph, name, out_type->dtype, out_type->dim,
-      out_type->has_shape ? out_type->rank : -1);
+  *out_value = seer_graph_add_value(
+      p->graph, name, out_type->dtype, out_type->dim, out_type->has_shape ? out_type->rank : -1);
   seer_value *value = seer_graph_value(p->graph, *out_value);
   value->has_layout = out_type->has_layout;
   memcpy(value->order, out_type->order, sizeof value->order);
@@ -454,10 +487,12 @@ static seer_status parse_node(parser *p) {
   SEER_TRY(seer_scan_string(scan, p->arena, &name));
   SEER_TRY(seer_scan_name(scan, p->arena, &version));
   int64_t opset = 0;
-  for (const char *c = version + 1; version[0] == 'v' && *c >= '0' && *c <= '9' && opset < 10000; c++) {
+  for (const char *c = version + 1; version[0] == 'v' && *c >= '0' && *c <= '9' && opset < 10000;
+       c++) {
     opset = opset * 10 + (*c - '0');
   }
-  if (version[0] != 'v') return seer_scan_fail(scan, "expected the version of the operator set, like v13");
+  if (version[0] != 'v')
+    return seer_scan_fail(scan, "expected the version of the operator set, like v13");
   if (seer_scan_try(scan, "domain")) SEER_TRY(seer_scan_string(scan, p->arena, &domain));
   SEER_TRY(seer_scan_expect(scan, "("));
   while (!seer_scan_try(scan, ")")) {
@@ -474,13 +509,13 @@ static seer_status parse_node(parser *p) {
     } while (seer_scan_try(scan, ","));
     SEER_TRY(seer_scan_expect(scan, "}"));
   }
-  seer_graph_add_node(p->graph, name, domain, op_type, (int32_t)opset, in, (uint32_t)n_in, out, (uint32_t)n_out, attr,
-      (uint32_t)n_attr);
+  seer_graph_add_node(p->graph, name, domain, op_type, (int32_t)opset, in, (uint32_t)n_in, out,
+      (uint32_t)n_out, attr, (uint32_t)n_attr);
   return SEER_OK;
 }
 
-seer_status seer_graph_parse(const char *source, const char *text, size_t n_bytes, seer_arena *arena,
-    seer_graph **out_graph) {
+seer_status seer_graph_parse(const char *source, const char *text, size_t n_bytes,
+    seer_arena *arena, seer_graph **out_graph) {
   *out_graph = NULL;
   parser p = {.arena = arena, .by_name = seer_map_create(arena)};
   seer_scan_init(&p.scan, source, text, n_bytes);

@@ -16,26 +16,30 @@ static seer_status read_text(const char *path, seer_arena *arena, seer_graph **o
   return seer_graph_sort(*out_graph);
 }
 
-seer_status seer_front_read(const seer_context *context, const char *model, seer_builtin_model builtin,
-    seer_arena *arena, seer_graph **out_graph) {
+seer_status seer_front_read(const seer_context *context, const char *model,
+    seer_builtin_model builtin, seer_arena *arena, seer_graph **out_graph) {
   *out_graph = NULL;
   if (seer_os_exists(model)) {
-    if (seer_os_is_dir(model)) return SEER_FAIL(INVALID, "%s is a folder, must be a model file", model);
+    if (seer_os_is_dir(model))
+      return SEER_FAIL(INVALID, "%s is a folder, must be a model file", model);
     if (has_suffix(model, ".graph")) return read_text(model, arena, out_graph);
     return seer_onnx_read(model, arena, out_graph);
   }
-  // "resnet18:batch=4,size=192": what stands behind the colon is the built-in network's, and so are input shapes.
+  // "resnet18:batch=4,size=192": what stands behind the colon is the built-in network's, and so are
+  // input shapes.
   size_t n_name = strcspn(model, ":");
   const char *options = model[n_name] ? model + n_name + 1 : "";
   const char *shapes = seer_context_str(context, SEER_OPT_INPUT_SHAPES);
   if (shapes[0]) options = options[0] ? seer_arena_printf(arena, "%s,%s", options, shapes) : shapes;
-  if (builtin) SEER_TRY(builtin(seer_arena_strndup(arena, model, n_name), options, arena, out_graph));
+  if (builtin)
+    SEER_TRY(builtin(seer_arena_strndup(arena, model, n_name), options, arena, out_graph));
   if (*out_graph) return SEER_OK;
-  return SEER_FAIL(NOT_FOUND, "'%s' is neither a file nor a built-in network (`familyseer models` lists those)", model);
+  return SEER_FAIL(NOT_FOUND,
+      "'%s' is neither a file nor a built-in network (`familyseer models` lists those)", model);
 }
 
-static seer_status resolve_and_build(const seer_context *context, seer_graph *graph, seer_arena *arena,
-    seer_network **out_network) {
+static seer_status resolve_and_build(
+    const seer_context *context, seer_graph *graph, seer_arena *arena, seer_network **out_network) {
   const char *notice;
   SEER_TRY(seer_front_resolve(graph, seer_context_str(context, SEER_OPT_INPUT_SHAPES), &notice));
   SEER_TRY(seer_front_run_passes(context, graph));
@@ -44,8 +48,8 @@ static seer_status resolve_and_build(const seer_context *context, seer_graph *gr
   return SEER_OK;
 }
 
-seer_status seer_front_load(const seer_context *context, const char *model, seer_builtin_model builtin,
-    seer_arena *arena, seer_network **out_network) {
+seer_status seer_front_load(const seer_context *context, const char *model,
+    seer_builtin_model builtin, seer_arena *arena, seer_network **out_network) {
   *out_network = NULL;
   seer_graph *graph;
   SEER_TRY(seer_front_read(context, model, builtin, arena, &graph));

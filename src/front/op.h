@@ -60,7 +60,8 @@ typedef struct seer_emit {
   seer_dag *dag;
   seer_arena *arena;
   uint32_t *buf_of_value;  // by value id; buffer id + 1, 0 = not in the DAG yet
-  const char *node_name;  // set by seer_emit_node: the operator's, in lower case; base of its stages' names
+  // Set by seer_emit_node: the operator's, in lower case; base of its stages' names.
+  const char *node_name;
   // of stages of elementwise and injective nodes: EPILOGUE (also if ANCHOR) or PROLOGUE
   seer_stage_role default_role;
   uint8_t temp_order[SEER_DAG_MAX_STAGES][SEER_MAX_RANK];  // of helper stages, by stage index

@@ -1,6 +1,6 @@
-// resolve.c - a graph as read -> operators looked up, input shapes fixed, all types known, shape arithmetic folded.
-// Inference and folding go hand in hand, node by node in topological order: a Reshape takes its shape from constants
-// that Shape, Gather and Concat before it compute.
+// resolve.c - a graph as read -> operators looked up, input shapes fixed, all types known, shape
+// arithmetic folded. Inference and folding go hand in hand, node by node in topological order: a
+// Reshape takes its shape from constants that Shape, Gather and Concat before it compute.
 #include <string.h>
 
 #include "front/pass/pass.h"
@@ -19,7 +19,8 @@ static bool is_listed(const char *list, const char *word) {
 }
 
 static const char *full_type(const seer_node *node, seer_arena *arena) {
-  return node->domain[0] ? seer_arena_printf(arena, "%s.%s", node->domain, node->op_type) : node->op_type;
+  return node->domain[0] ? seer_arena_printf(arena, "%s.%s", node->domain, node->op_type)
+                         : node->op_type;
 }
 
 // All operators without support in one message: a user who sees them one by one gives up.
@@ -33,7 +34,8 @@ static seer_status look_up_operators(seer_graph *graph, seer_arena *scratch) {
     node->op = seer_op_find(node->domain, node->op_type, node->opset);
     if (node->op) continue;
     n_missing++;
-    seer_text_printf(&list, "\n  node '%s': %s (opset %d)", node->name, full_type(node, scratch), node->opset);
+    seer_text_printf(
+        &list, "\n  node '%s': %s (opset %d)", node->name, full_type(node, scratch), node->opset);
   }
   if (n_missing == 0) return SEER_OK;
   return SEER_FAIL(UNSUPPORTED, "%u node%s operators that are not supported:%s", n_missing,
@@ -44,18 +46,20 @@ static seer_status check_operands(const seer_node *node) {
   const seer_op_desc *op = node->op;
   enum { ANY = 255 };
   if (node->n_in < op->n_in_min || (op->n_in_max != ANY && node->n_in > op->n_in_max)) {
-    return SEER_FAIL(INVALID, "%u inputs, must be %u to %u", node->n_in, op->n_in_min, op->n_in_max);
+    return SEER_FAIL(
+        INVALID, "%u inputs, must be %u to %u", node->n_in, op->n_in_min, op->n_in_max);
   }
   if (node->n_out < op->n_out_min || (op->n_out_max != ANY && node->n_out > op->n_out_max)) {
-    return SEER_FAIL(INVALID, "%u outputs, must be %u to %u", node->n_out, op->n_out_min, op->n_out_max);
+    return SEER_FAIL(
+        INVALID, "%u outputs, must be %u to %u", node->n_out, op->n_out_min, op->n_out_max);
   }
   for (uint32_t k = 0; k < op->n_in_min; k++) {
     if (node->in[k].i == 0) return SEER_FAIL(INVALID, "input %u is absent and may not be", k);
   }
   for (uint32_t k = 0; k < node->n_attr; k++) {
     if (!is_listed(op->attrs ? op->attrs : "", node->attr[k].name)) {
-      return SEER_FAIL(INVALID, "attribute '%s' is unknown; %s knows: %s", node->attr[k].name, op->name,
-          op->attrs && op->attrs[0] ? op->attrs : "none");
+      return SEER_FAIL(INVALID, "attribute '%s' is unknown; %s knows: %s", node->attr[k].name,
+          op->name, op->attrs && op->attrs[0] ? op->attrs : "none");
     }
   }
   return SEER_OK;
@@ -68,8 +72,8 @@ static const char *inputs_text(const seer_graph *graph, seer_arena *scratch) {
   seer_text_init(&text, scratch);
   for (uint32_t k = 0; k < graph->n_input; k++) {
     const seer_value *value = seer_graph_value(graph, graph->input[k]);
-    seer_text_printf(&text, "%s%s %s%s", k ? ", " : "", value->name, seer_value_type_text(value, scratch),
-        value->has_shape ? "" : " (no shape)");
+    seer_text_printf(&text, "%s%s %s%s", k ? ", " : "", value->name,
+        seer_value_type_text(value, scratch), value->has_shape ? "" : " (no shape)");
   }
   return text.data;
 }
@@ -84,10 +88,12 @@ static seer_status set_input_shape(seer_graph *graph, const char *part, seer_are
   const char *name = seer_arena_strndup(scratch, part, (size_t)(colon - part));
   seer_value *value = NULL;
   for (uint32_t k = 0; k < graph->n_input && !value; k++) {
-    if (strcmp(seer_graph_value(graph, graph->input[k])->name, name) == 0) value = seer_graph_value(graph, graph->input[k]);
+    if (strcmp(seer_graph_value(graph, graph->input[k])->name, name) == 0)
+      value = seer_graph_value(graph, graph->input[k]);
   }
   if (!value) {
-    return SEER_FAIL(INVALID, "--input-shapes: no input is named '%s'; inputs are %s", name, inputs_text(graph, scratch));
+    return SEER_FAIL(INVALID, "--input-shapes: no input is named '%s'; inputs are %s", name,
+        inputs_text(graph, scratch));
   }
   int64_t dim[SEER_MAX_RANK];
   uint32_t rank = 0;
@@ -95,19 +101,23 @@ static seer_status set_input_shape(seer_graph *graph, const char *part, seer_are
     int64_t size = 0;
     const char *start = at;
     while (*at >= '0' && *at <= '9' && size < INT64_C(1) << 40) size = size * 10 + (*at++ - '0');
-    bool is_last = *at == '\0', is_ok = at > start && size > 0 && (is_last || *at == 'x') && rank < SEER_MAX_RANK;
+    bool is_last = *at == '\0',
+         is_ok = at > start && size > 0 && (is_last || *at == 'x') && rank < SEER_MAX_RANK;
     if (is_ok && *at == 'x') is_ok = at[1] != '\0';
-    if (!is_ok) return SEER_FAIL(INVALID, "--input-shapes: '%s' is no list of sizes like 1x3x224x224", colon + 1);
+    if (!is_ok)
+      return SEER_FAIL(
+          INVALID, "--input-shapes: '%s' is no list of sizes like 1x3x224x224", colon + 1);
     dim[rank++] = size;
     if (!is_last) at++;
   }
   if (value->has_shape && value->rank != rank) {
-    return SEER_FAIL(INVALID, "--input-shapes: input '%s' has %u dimensions (%s), '%s' gives %u", name, value->rank,
-        seer_value_type_text(value, scratch), colon + 1, rank);
+    return SEER_FAIL(INVALID, "--input-shapes: input '%s' has %u dimensions (%s), '%s' gives %u",
+        name, value->rank, seer_value_type_text(value, scratch), colon + 1, rank);
   }
   for (uint32_t k = 0; k < rank; k++) {
     if (value->has_shape && value->dim[k] >= 0 && value->dim[k] != dim[k]) {
-      return SEER_FAIL(INVALID, "--input-shapes: input '%s' is %s in the model, dimension %u cannot be %" PRId64, name,
+      return SEER_FAIL(INVALID,
+          "--input-shapes: input '%s' is %s in the model, dimension %u cannot be %" PRId64, name,
           seer_value_type_text(value, scratch), k, dim[k]);
     }
     value->dim[k] = dim[k];
@@ -117,8 +127,8 @@ static seer_status set_input_shape(seer_graph *graph, const char *part, seer_are
   return SEER_OK;
 }
 
-static seer_status fix_inputs(seer_graph *graph, const char *input_shapes, seer_arena *scratch,
-    const char **out_notice) {
+static seer_status fix_inputs(
+    seer_graph *graph, const char *input_shapes, seer_arena *scratch, const char **out_notice) {
   for (const char *at = input_shapes ? input_shapes : ""; *at;) {
     size_t n = strcspn(at, ",;");
     if (n) SEER_TRY(set_input_shape(graph, seer_arena_strndup(scratch, at, n), scratch));
@@ -135,7 +145,8 @@ static seer_status fix_inputs(seer_graph *graph, const char *input_shapes, seer_
     if (value->has_shape && n_symbolic == 0) continue;
     if (value->has_shape && n_symbolic == 1 && value->dim[0] < 0) {
       value->dim[0] = 1;
-      seer_text_printf(&notice, "%sinput '%s': unknown batch size taken as 1 (--input-shapes sets another)",
+      seer_text_printf(&notice,
+          "%sinput '%s': unknown batch size taken as 1 (--input-shapes sets another)",
           notice.n_bytes ? "; " : "", value->name);
       continue;
     }
@@ -152,8 +163,8 @@ static seer_status fix_inputs(seer_graph *graph, const char *input_shapes, seer_
   }
   if (out_notice) *out_notice = notice.data;
   if (n_unknown == 0) return SEER_OK;
-  return SEER_FAIL(INVALID, "sizes of inputs are unknown: %s; pass --input-shapes '%s'", inputs_text(graph, scratch),
-      suggestion.data);
+  return SEER_FAIL(INVALID, "sizes of inputs are unknown: %s; pass --input-shapes '%s'",
+      inputs_text(graph, scratch), suggestion.data);
 }
 
 // ---- types
@@ -162,7 +173,8 @@ static seer_status fix_inputs(seer_graph *graph, const char *input_shapes, seer_
 static bool is_sane(const seer_value *value) {
   int64_t n = value->has_shape ? seer_dims_elems(value->dim, value->rank) : -1, n_bytes;
   if (value->dtype == SEER_DTYPE_NONE || n < 0) return false;
-  return !__builtin_mul_overflow(n, (int64_t)seer_dtype_bytes(value->dtype), &n_bytes) && n_bytes <= INT64_C(1) << 50;
+  return !__builtin_mul_overflow(n, (int64_t)seer_dtype_bytes(value->dtype), &n_bytes) &&
+      n_bytes <= INT64_C(1) << 50;
 }
 
 static seer_status infer_node(seer_graph *graph, uint32_t k, seer_arena *scratch) {
@@ -177,7 +189,8 @@ static seer_status infer_node(seer_graph *graph, uint32_t k, seer_arena *scratch
     if (node->out[i].i == 0) continue;
     seer_value *value = seer_graph_value(graph, node->out[i]);
     if (!is_sane(&out[i])) {
-      return SEER_FAIL(INVALID, "output %u (%s) would be %s", i, value->name, seer_value_type_text(&out[i], scratch));
+      return SEER_FAIL(INVALID, "output %u (%s) would be %s", i, value->name,
+          seer_value_type_text(&out[i], scratch));
     }
     value->dtype = out[i].dtype;
     value->rank = out[i].rank;
@@ -188,7 +201,8 @@ static seer_status infer_node(seer_graph *graph, uint32_t k, seer_arena *scratch
 }
 
 // "a f32[1,3,8,8], b f32[4,4,3,3]"
-static const char *operands_text(const seer_graph *graph, const seer_node *node, seer_arena *scratch) {
+static const char *operands_text(
+    const seer_graph *graph, const seer_node *node, seer_arena *scratch) {
   seer_text text;
   seer_text_init(&text, scratch);
   for (uint32_t k = 0; k < node->n_in; k++) {
@@ -207,7 +221,8 @@ static seer_status check_inputs(const seer_graph *graph, seer_arena *scratch) {
   for (uint32_t k = 0; k < graph->n_input; k++) {
     const seer_value *value = seer_graph_value(graph, graph->input[k]);
     if (!is_sane(value)) {
-      return SEER_FAIL(INVALID, "input '%s' is too large: %s", value->name, seer_value_type_text(value, scratch));
+      return SEER_FAIL(INVALID, "input '%s' is too large: %s", value->name,
+          seer_value_type_text(value, scratch));
     }
   }
   return SEER_OK;
@@ -220,7 +235,8 @@ static seer_status resolve_node(seer_graph *graph, uint32_t k, seer_arena *scrat
   return seer_pass_fold_node(graph, (seer_node_id){k}, MAX_SHAPE_ELEMS, max_shape_ops, &did);
 }
 
-static seer_status resolve(seer_graph *graph, const char *input_shapes, seer_arena *scratch, const char **out_notice) {
+static seer_status resolve(
+    seer_graph *graph, const char *input_shapes, seer_arena *scratch, const char **out_notice) {
   seer_pass_remove_dead(graph);
   SEER_TRY(look_up_operators(graph, scratch));
   SEER_TRY(fix_inputs(graph, input_shapes, scratch, out_notice));
@@ -231,8 +247,8 @@ static seer_status resolve(seer_graph *graph, const char *input_shapes, seer_are
     seer_status status = resolve_node(graph, k, scratch);
     if (status) {
       const seer_node *node = &graph->node[k];
-      return seer_status_context(status, "resolving node '%s' (%s) with inputs %s", node->name, node->op_type,
-          operands_text(graph, node, scratch));
+      return seer_status_context(status, "resolving node '%s' (%s) with inputs %s", node->name,
+          node->op_type, operands_text(graph, node, scratch));
     }
     seer_arena_rewind(scratch, mark);
   }
@@ -241,7 +257,8 @@ static seer_status resolve(seer_graph *graph, const char *input_shapes, seer_are
   return seer_graph_verify(graph);
 }
 
-seer_status seer_front_resolve(seer_graph *graph, const char *input_shapes, const char **out_notice) {
+seer_status seer_front_resolve(
+    seer_graph *graph, const char *input_shapes, const char **out_notice) {
   seer_arena *scratch = seer_arena_create("resolve");
   if (out_notice) *out_notice = "";
   seer_status status = resolve(graph, input_shapes, scratch, out_notice);

@@ -1,7 +1,7 @@
 // task.c - groups of nodes -> DAGs, tasks and steps.
-// Each group is emitted, node by node, into one DAG; values that only the group knows become its stages. DAGs with equal
-// (structure, shape) keys are one task, tuned once; each step keeps its own DAG, because literals may differ, and the
-// values that its buffers stand for.
+// Each group is emitted, node by node, into one DAG; values that only the group knows become its
+// stages. DAGs with equal (structure, shape) keys are one task, tuned once; each step keeps its own
+// DAG, because literals may differ, and the values that its buffers stand for.
 #include <ctype.h>
 #include <string.h>
 
@@ -21,7 +21,8 @@ typedef struct {
 // ---- readable names: "conv 3x3 s2 112x112x32->64 +relu"
 
 static void put_spatial(seer_text *text, const seer_value *value) {
-  for (uint32_t k = 2; k < value->rank; k++) seer_text_printf(text, "%s%" PRId64, k > 2 ? "x" : "", value->dim[k]);
+  for (uint32_t k = 2; k < value->rank; k++)
+    seer_text_printf(text, "%s%" PRId64, k > 2 ? "x" : "", value->dim[k]);
 }
 
 static void put_dims(seer_text *text, const seer_value *value) {
@@ -41,9 +42,7 @@ static void put_lower(seer_text *text, const char *word) {
 static void put_window(seer_text *text, const seer_node *node, const int64_t *kernel, size_t n) {
   seer_text_put(text, " ");
   for (size_t k = 0; k < n; k++) seer_text_printf(text, "%s%" PRId64, k ? "x" : "", kernel[k]);
-  const struct {
-    const char *attr, *letter;
-  } extras[] = {{"strides", "s"}, {"dilations", "d"}};
+  const struct { const char *attr, *letter; } extras[] = {{"strides", "s"}, {"dilations", "d"}};
   for (size_t e = 0; e < SEER_COUNT_OF(extras); e++) {
     const seer_attr *attr = seer_node_attr_ints(node, extras[e].attr);
     bool is_one = true, is_equal = true;
@@ -52,14 +51,17 @@ static void put_window(seer_text *text, const seer_node *node, const int64_t *ke
       is_equal &= attr->ints[k] == attr->ints[0];
     }
     if (is_one && e > 0) continue;
-    seer_text_printf(text, " %s%" PRId64, extras[e].letter, attr && attr->n ? attr->ints[0] : (int64_t)1);
-    for (size_t k = 1; !is_equal && k < attr->n; k++) seer_text_printf(text, "x%" PRId64, attr->ints[k]);
+    seer_text_printf(
+        text, " %s%" PRId64, extras[e].letter, attr && attr->n ? attr->ints[0] : (int64_t)1);
+    for (size_t k = 1; !is_equal && k < attr->n; k++)
+      seer_text_printf(text, "x%" PRId64, attr->ints[k]);
   }
 }
 
 static void put_anchor(seer_text *text, const seer_graph *graph, const seer_node *node) {
   const seer_value *in = node->n_in && node->in[0].i ? seer_graph_value(graph, node->in[0]) : NULL;
-  const seer_value *second = node->n_in > 1 && node->in[1].i ? seer_graph_value(graph, node->in[1]) : NULL;
+  const seer_value *second =
+      node->n_in > 1 && node->in[1].i ? seer_graph_value(graph, node->in[1]) : NULL;
   const seer_value *out = seer_graph_value(graph, node->out[0]);
   bool is_transposed = seer_node_is(node, "ConvTranspose");
   if ((seer_node_is(node, "Conv") || is_transposed) && second && second->rank > 2) {
@@ -70,7 +72,8 @@ static void put_anchor(seer_text *text, const seer_graph *graph, const seer_node
     seer_text_put(text, " ");
     put_spatial(text, in);
     seer_text_printf(text, "x%" PRId64, in->dim[1]);
-    if (!is_depthwise || out->dim[1] != in->dim[1]) seer_text_printf(text, "->%" PRId64, out->dim[1]);
+    if (!is_depthwise || out->dim[1] != in->dim[1])
+      seer_text_printf(text, "->%" PRId64, out->dim[1]);
     if (group > 1 && !is_depthwise) seer_text_printf(text, " g%" PRId64, group);
   } else if ((seer_node_is(node, "Gemm") || seer_node_is(node, "MatMul")) && in && in->rank > 0) {
     bool is_gemm = seer_node_is(node, "Gemm");
@@ -80,7 +83,8 @@ static void put_anchor(seer_text *text, const seer_graph *graph, const seer_node
     for (uint32_t d = 0; d + 2 < out->rank; d++) {
       if (out->dim[d] != 1) seer_text_printf(text, "%" PRId64 "x", out->dim[d]);
     }
-    seer_text_printf(text, "%" PRId64 "x%" PRId64 "->%" PRId64, out->rank > 1 ? out->dim[out->rank - 2] : (int64_t)1, k,
+    seer_text_printf(text, "%" PRId64 "x%" PRId64 "->%" PRId64,
+        out->rank > 1 ? out->dim[out->rank - 2] : (int64_t)1, k,
         out->rank > 0 ? out->dim[out->rank - 1] : (int64_t)1);
   } else {
     put_lower(text, node->op_type);
@@ -135,7 +139,8 @@ static seer_status emit_group(builder *b, const seer_group *group, seer_step *st
   for (uint32_t k = 0; k < group->n && !status; k++) {
     const seer_node *node = &graph->node[group->node[k]];
     emit.default_role = group->is_prologue[k] ? SEER_STAGE_PROLOGUE : SEER_STAGE_EPILOGUE;
-    status = seer_status_context(seer_emit_node(&emit, node), "node '%s' (%s)", node->name, node->op_type);
+    status = seer_status_context(
+        seer_emit_node(&emit, node), "node '%s' (%s)", node->name, node->op_type);
   }
   // Outputs: what others read. Inputs are the values that were loaded and not made here.
   const seer_node *last = &graph->node[group->node[group->n - 1]];
@@ -143,7 +148,8 @@ static seer_status emit_group(builder *b, const seer_group *group, seer_step *st
     uint32_t v = last->out[k].i;
     if (v == 0) continue;
     if (emit.buf_of_value[v] == 0) {
-      status = SEER_FAIL(INTERNAL, "node '%s' (%s): output %u was not emitted", last->name, last->op_type, k);
+      status = SEER_FAIL(
+          INTERNAL, "node '%s' (%s): output %u was not emitted", last->name, last->op_type, k);
     } else {
       seer_dag_mark_output(dag, emit.buf_of_value[v] - 1, graph->value[v].pitch);
     }
@@ -185,8 +191,8 @@ static void find_task(builder *b, const seer_group *group, seer_step *step) {
   step->task = (uint32_t)id;
 }
 
-seer_status seer_network_build(const seer_context *context, seer_graph *graph, seer_arena *arena,
-    seer_network **out_network) {
+seer_status seer_network_build(
+    const seer_context *context, seer_graph *graph, seer_arena *arena, seer_network **out_network) {
   *out_network = NULL;
   seer_group *groups;
   size_t n_group;
@@ -195,7 +201,10 @@ seer_status seer_network_build(const seer_context *context, seer_graph *graph, s
   network->graph = graph;
   network->notice = "";
   network->step = SEER_NEW_ARRAY(arena, seer_step, n_group);
-  builder b = {.context = context, .graph = graph, .arena = arena, .network = network,
+  builder b = {.context = context,
+      .graph = graph,
+      .arena = arena,
+      .network = network,
       .task_of_key = seer_map_create(arena)};
   for (size_t g = 0; g < n_group; g++) {
     const seer_group *group = &groups[g];
@@ -206,7 +215,8 @@ seer_status seer_network_build(const seer_context *context, seer_graph *graph, s
       step->view_in = anchor->in[0];
       step->view_out = anchor->out[0];
     } else {
-      SEER_TRYF(emit_group(&b, group, step), "building the task of node '%s' (%s)", anchor->name, anchor->op_type);
+      SEER_TRYF(emit_group(&b, group, step), "building the task of node '%s' (%s)", anchor->name,
+          anchor->op_type);
       find_task(&b, group, step);
     }
     network->n_step++;

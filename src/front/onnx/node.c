@@ -1,5 +1,6 @@
-// node.c - NodeProto -> nodes of the graph: attributes, Constant nodes (which become constants at once) and calls of the
-// model's own functions, which are expanded in place, names prefixed by the call's.
+// node.c - NodeProto -> nodes of the graph: attributes, Constant nodes (which become constants at
+// once) and calls of the model's own functions, which are expanded in place, names prefixed by the
+// call's.
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,9 @@
 // A function may call others; a chain of calls that doubles at each step must not fill the memory.
 enum { MAX_CALL_DEPTH = 32, MAX_NODES = 1000000 };
 
-static const char *text_or(const char *text, const char *otherwise) { return text ? text : otherwise; }
+static const char *text_or(const char *text, const char *otherwise) {
+  return text ? text : otherwise;
+}
 
 static const char *domain_of(const char *domain) {
   return !domain || strcmp(domain, "ai.onnx") == 0 ? "" : domain;
@@ -24,15 +27,18 @@ static int32_t opset_of(const seer_onnx_scope *scope, const char *domain) {
   return scope->caller ? opset_of(scope->caller, domain) : 1;
 }
 
-static const char *prefixed(const seer_onnx_file *file, const seer_onnx_scope *scope, const char *name) {
-  return scope->prefix[0] ? seer_arena_printf(file->graph->arena, "%s%s", scope->prefix, name) : name;
+static const char *prefixed(
+    const seer_onnx_file *file, const seer_onnx_scope *scope, const char *name) {
+  return scope->prefix[0] ? seer_arena_printf(file->graph->arena, "%s%s", scope->prefix, name)
+                          : name;
 }
 
 seer_val seer_onnx_value(seer_onnx_file *file, seer_onnx_scope *scope, const char *name) {
   if (!name || !name[0]) return (seer_val){0};
   uint64_t id;
   if (seer_map_get_str(scope->names, name, &id)) return (seer_val){(uint32_t)id};
-  seer_val value = seer_graph_add_value(file->graph, prefixed(file, scope, name), SEER_DTYPE_NONE, NULL, -1);
+  seer_val value =
+      seer_graph_add_value(file->graph, prefixed(file, scope, name), SEER_DTYPE_NONE, NULL, -1);
   seer_map_set_str(scope->names, name, value.i);
   return value;
 }
@@ -40,7 +46,8 @@ seer_val seer_onnx_value(seer_onnx_file *file, seer_onnx_scope *scope, const cha
 // ---- attributes
 
 static Onnx__AttributeProto__AttributeType type_of(const Onnx__AttributeProto *proto) {
-  if (proto->has_type && proto->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED) return proto->type;
+  if (proto->has_type && proto->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED)
+    return proto->type;
   // Files before IR version 2 have no type: whatever is there.
   if (proto->has_f) return ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT;
   if (proto->has_i) return ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
@@ -56,8 +63,8 @@ static const char *bytes_text(seer_arena *arena, ProtobufCBinaryData bytes) {
   return seer_arena_strndup(arena, bytes.data ? (const char *)bytes.data : "", bytes.len);
 }
 
-static seer_status read_attr(seer_onnx_file *file, const Onnx__AttributeProto *proto, const char *name,
-    seer_attr *out_attr) {
+static seer_status read_attr(seer_onnx_file *file, const Onnx__AttributeProto *proto,
+    const char *name, seer_attr *out_attr) {
   seer_arena *arena = file->graph->arena;
   *out_attr = (seer_attr){.name = seer_arena_strdup(arena, name)};
   Onnx__AttributeProto__AttributeType type = type_of(proto);
@@ -90,14 +97,16 @@ static seer_status read_attr(seer_onnx_file *file, const Onnx__AttributeProto *p
     }
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS: {
       const char **strings = SEER_NEW_ARRAY(arena, const char *, proto->n_strings);
-      for (size_t k = 0; k < proto->n_strings; k++) strings[k] = bytes_text(arena, proto->strings[k]);
+      for (size_t k = 0; k < proto->n_strings; k++)
+        strings[k] = bytes_text(arena, proto->strings[k]);
       out_attr->kind = SEER_ATTR_STRINGS;
       out_attr->n = proto->n_strings;
       out_attr->strings = strings;
       return SEER_OK;
     }
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR: {
-      if (!proto->t) return SEER_FAIL(INVALID, "attribute '%s' should be a tensor and has none", name);
+      if (!proto->t)
+        return SEER_FAIL(INVALID, "attribute '%s' should be a tensor and has none", name);
       seer_tensor *tensor = SEER_NEW(arena, seer_tensor);
       SEER_TRYF(seer_onnx_tensor(file, proto->t, tensor), "attribute '%s'", name);
       out_attr->kind = SEER_ATTR_TENSOR;
@@ -105,18 +114,21 @@ static seer_status read_attr(seer_onnx_file *file, const Onnx__AttributeProto *p
       return SEER_OK;
     }
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH:
-      // If, Loop, Scan: not built yet. Kept by name, so that resolving lists the node with all others.
+      // If, Loop, Scan: not built yet. Kept by name, so that resolving lists the node with all
+      // others.
       out_attr->kind = SEER_ATTR_GRAPH;
       return SEER_OK;
-    default: break;
+    default:
+      break;
   }
-  return SEER_FAIL(UNSUPPORTED, "attribute '%s' is of kind %d, which is not supported", name, (int)type);
+  return SEER_FAIL(
+      UNSUPPORTED, "attribute '%s' is of kind %d, which is not supported", name, (int)type);
 }
 
-// The default of a function's attribute. Field 11, attribute_proto, is newer than the packaged onnx.proto: it arrives
-// as an unknown field, undecoded, with its length in front.
-static const Onnx__AttributeProto *default_of(seer_onnx_file *file, const Onnx__FunctionProto *function,
-    const char *name) {
+// The default of a function's attribute. Field 11, attribute_proto, is newer than the packaged
+// onnx.proto: it arrives as an unknown field, undecoded, with its length in front.
+static const Onnx__AttributeProto *default_of(
+    seer_onnx_file *file, const Onnx__FunctionProto *function, const char *name) {
   for (unsigned k = 0; k < function->base.n_unknown_fields; k++) {
     const ProtobufCMessageUnknownField *field = &function->base.unknown_fields[k];
     uint64_t at = 0, n;
@@ -124,7 +136,8 @@ static const Onnx__AttributeProto *default_of(seer_onnx_file *file, const Onnx__
     if (!seer_onnx_varint(field->data, field->len, &at, &n) || n != field->len - at) continue;
     Onnx__AttributeProto *value = onnx__attribute_proto__unpack(NULL, (size_t)n, field->data + at);
     if (value && value->name && strcmp(value->name, name) == 0) {
-      file->owned = SEER_GROW(file->graph->arena, Onnx__AttributeProto *, file->owned, file->n_owned, &file->cap_owned);
+      file->owned = SEER_GROW(
+          file->graph->arena, Onnx__AttributeProto *, file->owned, file->n_owned, &file->cap_owned);
       file->owned[file->n_owned++] = value;
       return value->ref_attr_name && value->ref_attr_name[0] ? NULL : value;
     }
@@ -133,7 +146,8 @@ static const Onnx__AttributeProto *default_of(seer_onnx_file *file, const Onnx__
   return NULL;
 }
 
-// In a function's body an attribute may stand for one of the call's; then the call's, the function's default, or none.
+// In a function's body an attribute may stand for one of the call's; then the call's, the
+// function's default, or none.
 static const Onnx__AttributeProto *referred(seer_onnx_file *file, const seer_onnx_scope *scope,
     const Onnx__AttributeProto *proto, const seer_onnx_scope **out_scope) {
   *out_scope = scope;
@@ -143,7 +157,8 @@ static const Onnx__AttributeProto *referred(seer_onnx_file *file, const seer_onn
     if (!(*out_scope)->call) return NULL;
     const Onnx__NodeProto *call = (*out_scope)->call;
     for (size_t k = 0; k < call->n_attribute && !proto; k++) {
-      if (call->attribute[k]->name && strcmp(call->attribute[k]->name, name) == 0) proto = call->attribute[k];
+      if (call->attribute[k]->name && strcmp(call->attribute[k]->name, name) == 0)
+        proto = call->attribute[k];
     }
     // A default that refers on would have nothing to refer to.
     if (!proto) return default_of(file, (*out_scope)->function, name);
@@ -152,15 +167,16 @@ static const Onnx__AttributeProto *referred(seer_onnx_file *file, const seer_onn
   return proto;
 }
 
-static seer_status read_attrs(seer_onnx_file *file, const seer_onnx_scope *scope, const Onnx__NodeProto *proto,
-    seer_attr **out_attr, uint32_t *out_n) {
+static seer_status read_attrs(seer_onnx_file *file, const seer_onnx_scope *scope,
+    const Onnx__NodeProto *proto, seer_attr **out_attr, uint32_t *out_n) {
   *out_attr = SEER_NEW_ARRAY(file->graph->arena, seer_attr, proto->n_attribute);
   *out_n = 0;
   for (size_t k = 0; k < proto->n_attribute; k++) {
     const char *name = text_or(proto->attribute[k]->name, "");
     if (!name[0]) return SEER_FAIL(INVALID, "attribute %zu has no name", k);
     for (uint32_t j = 0; j < *out_n; j++) {
-      if (strcmp((*out_attr)[j].name, name) == 0) return SEER_FAIL(INVALID, "two attributes are named '%s'", name);
+      if (strcmp((*out_attr)[j].name, name) == 0)
+        return SEER_FAIL(INVALID, "two attributes are named '%s'", name);
     }
     const seer_onnx_scope *at;
     const Onnx__AttributeProto *value = referred(file, scope, proto->attribute[k], &at);
@@ -171,7 +187,8 @@ static seer_status read_attrs(seer_onnx_file *file, const seer_onnx_scope *scope
 
 // ---- Constant: a node without inputs whose attribute is its value
 
-static seer_status constant_node(seer_onnx_file *file, const seer_attr *attr, uint32_t n_attr, seer_val out) {
+static seer_status constant_node(
+    seer_onnx_file *file, const seer_attr *attr, uint32_t n_attr, seer_val out) {
   seer_arena *arena = file->graph->arena;
   if (n_attr != 1) return SEER_FAIL(INVALID, "%u attributes, must be exactly one value", n_attr);
   seer_tensor tensor = {0};
@@ -183,16 +200,21 @@ static seer_status constant_node(seer_onnx_file *file, const seer_attr *attr, ui
     tensor = *attr->tensor;
   } else if (is_int || is_ints) {
     size_t n = is_int ? 1 : attr->n;
-    tensor = (seer_tensor){.dtype = SEER_DTYPE_I64, .rank = is_ints, .dim = {(int64_t)n}, .n_bytes = n * 8};
+    tensor = (seer_tensor){
+        .dtype = SEER_DTYPE_I64, .rank = is_ints, .dim = {(int64_t)n}, .n_bytes = n * 8};
     tensor.data = seer_arena_memdup(arena, is_int ? &attr->i : attr->ints, n * 8);
   } else if (is_float || is_floats) {
     size_t n = is_float ? 1 : attr->n;
     float *data = SEER_NEW_ARRAY(arena, float, n);
     for (size_t k = 0; k < n; k++) data[k] = (float)(is_float ? attr->f : attr->floats[k]);
-    tensor = (seer_tensor){.dtype = SEER_DTYPE_F32, .rank = is_floats, .dim = {(int64_t)n}, .data = data, .n_bytes = n * 4};
+    tensor = (seer_tensor){.dtype = SEER_DTYPE_F32,
+        .rank = is_floats,
+        .dim = {(int64_t)n},
+        .data = data,
+        .n_bytes = n * 4};
   } else {
-    return SEER_FAIL(UNSUPPORTED, "attribute '%s' is not supported; value, value_int(s) and value_float(s) are",
-        attr->name);
+    return SEER_FAIL(UNSUPPORTED,
+        "attribute '%s' is not supported; value, value_int(s) and value_float(s) are", attr->name);
   }
   seer_graph_set_constant(file->graph, out, &tensor);
   return SEER_OK;
@@ -200,7 +222,8 @@ static seer_status constant_node(seer_onnx_file *file, const seer_attr *attr, ui
 
 // ---- functions
 
-static const Onnx__FunctionProto *find_function(const seer_onnx_file *file, const Onnx__NodeProto *proto) {
+static const Onnx__FunctionProto *find_function(
+    const seer_onnx_file *file, const Onnx__NodeProto *proto) {
   for (size_t k = 0; k < file->model->n_functions; k++) {
     const Onnx__FunctionProto *function = file->model->functions[k];
     if (function->name && strcmp(function->name, text_or(proto->op_type, "")) == 0 &&
@@ -211,12 +234,13 @@ static const Onnx__FunctionProto *find_function(const seer_onnx_file *file, cons
   return NULL;
 }
 
-static seer_status expand(seer_onnx_file *file, seer_onnx_scope *scope, const Onnx__NodeProto *proto,
-    const Onnx__FunctionProto *function, const char *name) {
-  if (scope->depth >= MAX_CALL_DEPTH) return SEER_FAIL(INVALID, "functions call each other deeper than %d", MAX_CALL_DEPTH);
+static seer_status expand(seer_onnx_file *file, seer_onnx_scope *scope,
+    const Onnx__NodeProto *proto, const Onnx__FunctionProto *function, const char *name) {
+  if (scope->depth >= MAX_CALL_DEPTH)
+    return SEER_FAIL(INVALID, "functions call each other deeper than %d", MAX_CALL_DEPTH);
   if (proto->n_input > function->n_input || proto->n_output > function->n_output) {
-    return SEER_FAIL(INVALID, "%zu inputs and %zu outputs, the function has %zu and %zu", proto->n_input,
-        proto->n_output, function->n_input, function->n_output);
+    return SEER_FAIL(INVALID, "%zu inputs and %zu outputs, the function has %zu and %zu",
+        proto->n_input, proto->n_output, function->n_input, function->n_output);
   }
   seer_arena *arena = file->graph->arena;
   seer_onnx_scope inner = {.names = seer_map_create(arena),
@@ -228,12 +252,14 @@ static seer_status expand(seer_onnx_file *file, seer_onnx_scope *scope, const On
       .function = function,
       .depth = scope->depth + 1};
   for (size_t k = 0; k < function->n_input; k++) {
-    seer_val value = k < proto->n_input ? seer_onnx_value(file, scope, proto->input[k]) : (seer_val){0};
+    seer_val value =
+        k < proto->n_input ? seer_onnx_value(file, scope, proto->input[k]) : (seer_val){0};
     seer_map_set_str(inner.names, function->input[k], value.i);
   }
   for (size_t k = 0; k < proto->n_output; k++) {
     if (seer_map_get_str(inner.names, function->output[k], NULL)) {
-      return SEER_FAIL(UNSUPPORTED, "function output '%s' is also one of its inputs", function->output[k]);
+      return SEER_FAIL(
+          UNSUPPORTED, "function output '%s' is also one of its inputs", function->output[k]);
     }
     seer_val value = seer_onnx_value(file, scope, proto->output[k]);
     if (value.i) seer_map_set_str(inner.names, function->output[k], value.i);
@@ -243,18 +269,20 @@ static seer_status expand(seer_onnx_file *file, seer_onnx_scope *scope, const On
 
 // ---- nodes
 
-static seer_status read_node(seer_onnx_file *file, seer_onnx_scope *scope, const Onnx__NodeProto *proto,
-    const char *name) {
+static seer_status read_node(
+    seer_onnx_file *file, seer_onnx_scope *scope, const Onnx__NodeProto *proto, const char *name) {
   seer_graph *graph = file->graph;
   if (!proto->op_type || !proto->op_type[0]) return SEER_FAIL(INVALID, "it has no operator");
   const Onnx__FunctionProto *function = find_function(file, proto);
   if (function) return expand(file, scope, proto, function, name);
-  if (proto->n_input > UINT16_MAX || proto->n_output > UINT16_MAX) return SEER_FAIL(INVALID, "too many operands");
+  if (proto->n_input > UINT16_MAX || proto->n_output > UINT16_MAX)
+    return SEER_FAIL(INVALID, "too many operands");
 
   seer_attr *attr;
   uint32_t n_attr, n_in = (uint32_t)proto->n_input, n_out = (uint32_t)proto->n_output;
   SEER_TRY(read_attrs(file, scope, proto, &attr, &n_attr));
-  seer_val *in = SEER_NEW_ARRAY(graph->arena, seer_val, n_in), *out = SEER_NEW_ARRAY(graph->arena, seer_val, n_out);
+  seer_val *in = SEER_NEW_ARRAY(graph->arena, seer_val, n_in),
+           *out = SEER_NEW_ARRAY(graph->arena, seer_val, n_out);
   for (uint32_t k = 0; k < n_in; k++) in[k] = seer_onnx_value(file, scope, proto->input[k]);
   for (uint32_t k = 0; k < n_out; k++) {
     out[k] = seer_onnx_value(file, scope, proto->output[k]);
@@ -267,11 +295,12 @@ static seer_status read_node(seer_onnx_file *file, seer_onnx_scope *scope, const
   while (n_out > 0 && out[n_out - 1].i == 0) n_out--;
   const char *domain = domain_of(proto->domain);
   if (strcmp(proto->op_type, "Constant") == 0 && !domain[0]) {
-    if (n_out != 1 || n_in != 0) return SEER_FAIL(INVALID, "%u inputs and %u outputs, must be 0 and 1", n_in, n_out);
+    if (n_out != 1 || n_in != 0)
+      return SEER_FAIL(INVALID, "%u inputs and %u outputs, must be 0 and 1", n_in, n_out);
     return constant_node(file, attr, n_attr, out[0]);
   }
-  seer_graph_add_node(graph, prefixed(file, scope, name), domain, proto->op_type, opset_of(scope, domain), in, n_in,
-      out, n_out, attr, n_attr);
+  seer_graph_add_node(graph, prefixed(file, scope, name), domain, proto->op_type,
+      opset_of(scope, domain), in, n_in, out, n_out, attr, n_attr);
   return SEER_OK;
 }
 
@@ -284,12 +313,14 @@ static const char *name_of(const seer_onnx_file *file, const Onnx__NodeProto *pr
   return seer_arena_printf(file->graph->arena, "node%zu", index);
 }
 
-seer_status seer_onnx_nodes(seer_onnx_file *file, seer_onnx_scope *scope, size_t n, Onnx__NodeProto *const *nodes) {
+seer_status seer_onnx_nodes(
+    seer_onnx_file *file, seer_onnx_scope *scope, size_t n, Onnx__NodeProto *const *nodes) {
   for (size_t k = 0; k < n; k++) {
-    if (file->n_nodes++ >= MAX_NODES) return SEER_FAIL(UNSUPPORTED, "more than %d nodes", MAX_NODES);
+    if (file->n_nodes++ >= MAX_NODES)
+      return SEER_FAIL(UNSUPPORTED, "more than %d nodes", MAX_NODES);
     const char *name = name_of(file, nodes[k], k);
-    SEER_TRYF(read_node(file, scope, nodes[k], name), "reading node '%s' (%s)", prefixed(file, scope, name),
-        text_or(nodes[k]->op_type, ""));
+    SEER_TRYF(read_node(file, scope, nodes[k], name), "reading node '%s' (%s)",
+        prefixed(file, scope, name), text_or(nodes[k]->op_type, ""));
   }
   return SEER_OK;
 }

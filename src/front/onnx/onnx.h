@@ -12,15 +12,15 @@
 
 // One file being read.
 typedef struct {
-  const char *source;   // for messages
-  const char *folder;   // where external data must lie; NULL: there is none
+  const char *source;  // for messages
+  const char *folder;  // where external data must lie; NULL: there is none
   const uint8_t *data;  // mapped
   size_t n_bytes;
   seer_onnx_wire wire;
   seer_graph *graph;
   seer_map *external;  // location -> index into graph->map
   const Onnx__ModelProto *model;
-  uint32_t n_nodes;    // made so far, functions expanded
+  uint32_t n_nodes;  // made so far, functions expanded
   Onnx__AttributeProto **owned;  // decoded beside `model`; freed with it
   size_t n_owned, cap_owned;
 } seer_onnx_file;
@@ -29,27 +29,28 @@ typedef struct {
 // ONNX's number of an element type; NONE when we have no such type.
 seer_dtype seer_onnx_dtype(int32_t onnx_dtype);
 int32_t seer_onnx_dtype_number(seer_dtype dtype);
-const char *seer_onnx_dtype_name(int32_t onnx_dtype);  // "float16", "string"; "?" for a number that nobody knows
-// Checks dimensions against payload and gives the data: borrowed from the file where it is aligned, else in the graph's
-// arena.
-SEER_MUST_USE seer_status seer_onnx_tensor(seer_onnx_file *file, const Onnx__TensorProto *proto,
-    seer_tensor *out_tensor);
+const char *seer_onnx_dtype_name(
+    int32_t onnx_dtype);  // "float16", "string"; "?" for a number that nobody knows
+// Checks dimensions against payload and gives the data: borrowed from the file where it is aligned,
+// else in the graph's arena.
+SEER_MUST_USE seer_status seer_onnx_tensor(
+    seer_onnx_file *file, const Onnx__TensorProto *proto, seer_tensor *out_tensor);
 
 // ---- node.c
 // Names of one graph or of one call of a function.
 typedef struct seer_onnx_scope {
-  seer_map *names;     // name in the file -> value id
+  seer_map *names;  // name in the file -> value id
   const char *prefix;  // of values and nodes that a call makes; "" for the model's graph
   size_t n_opset;
   Onnx__OperatorSetIdProto **opset;
   const struct seer_onnx_scope *caller;
-  const Onnx__NodeProto *call;          // the node whose function this is; NULL for the model's graph
+  const Onnx__NodeProto *call;  // the node whose function this is; NULL for the model's graph
   const Onnx__FunctionProto *function;  // likewise
   uint32_t depth;
 } seer_onnx_scope;
 
-SEER_MUST_USE seer_status seer_onnx_nodes(seer_onnx_file *file, seer_onnx_scope *scope, size_t n,
-    Onnx__NodeProto *const *nodes);
+SEER_MUST_USE seer_status seer_onnx_nodes(
+    seer_onnx_file *file, seer_onnx_scope *scope, size_t n, Onnx__NodeProto *const *nodes);
 // The value that a name stands for; made when it is new (a node further down may make it).
 seer_val seer_onnx_value(seer_onnx_file *file, seer_onnx_scope *scope, const char *name);
 

@@ -1,5 +1,6 @@
-// read.c - ONNX file -> graph: the model's header, its inputs, constants and outputs, in the order in which names must
-// be known. Nodes are read by node.c, payloads by tensor.c, after wire.c has been over the bytes.
+// read.c - ONNX file -> graph: the model's header, its inputs, constants and outputs, in the order
+// in which names must be known. Nodes are read by node.c, payloads by tensor.c, after wire.c has
+// been over the bytes.
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,14 +9,15 @@
 
 static seer_status check_opset(const seer_onnx_file *file, int64_t *out_opset) {
   const Onnx__ModelProto *model = file->model;
-  if (!model->graph) return SEER_FAIL(INVALID, "%s is no ONNX model: it has no graph", file->source);
+  if (!model->graph)
+    return SEER_FAIL(INVALID, "%s is no ONNX model: it has no graph", file->source);
   for (size_t k = 0; k < model->n_opset_import; k++) {
     const char *domain = model->opset_import[k]->domain;
     if (domain && domain[0] && strcmp(domain, "ai.onnx") != 0) continue;
     int64_t version = model->opset_import[k]->version;
     if (version < SEER_ONNX_OPSET_MIN || version > SEER_ONNX_OPSET_MAX) {
-      return SEER_FAIL(UNSUPPORTED, "%s: opset %" PRId64 ", supported are %d to %d", file->source, version,
-          SEER_ONNX_OPSET_MIN, SEER_ONNX_OPSET_MAX);
+      return SEER_FAIL(UNSUPPORTED, "%s: opset %" PRId64 ", supported are %d to %d", file->source,
+          version, SEER_ONNX_OPSET_MIN, SEER_ONNX_OPSET_MAX);
     }
     *out_opset = version;
     return SEER_OK;
@@ -25,10 +27,12 @@ static seer_status check_opset(const seer_onnx_file *file, int64_t *out_opset) {
 
 static seer_status read_initializers(seer_onnx_file *file, seer_onnx_scope *scope) {
   const Onnx__GraphProto *graph = file->model->graph;
-  if (graph->n_sparse_initializer) return SEER_FAIL(UNSUPPORTED, "%s: sparse initialisers are not supported", file->source);
+  if (graph->n_sparse_initializer)
+    return SEER_FAIL(UNSUPPORTED, "%s: sparse initialisers are not supported", file->source);
   for (size_t k = 0; k < graph->n_initializer; k++) {
     const Onnx__TensorProto *proto = graph->initializer[k];
-    if (!proto->name || !proto->name[0]) return SEER_FAIL(INVALID, "%s: initialiser %zu has no name", file->source, k);
+    if (!proto->name || !proto->name[0])
+      return SEER_FAIL(INVALID, "%s: initialiser %zu has no name", file->source, k);
     if (seer_map_get_str(scope->names, proto->name, NULL)) {
       return SEER_FAIL(INVALID, "%s: two initialisers are named '%s'", file->source, proto->name);
     }
@@ -41,9 +45,11 @@ static seer_status read_initializers(seer_onnx_file *file, seer_onnx_scope *scop
 }
 
 static seer_status read_type(const Onnx__TypeProto *type, seer_value *out_value) {
-  if (!type || type->value_case == ONNX__TYPE_PROTO__VALUE__NOT_SET) return SEER_FAIL(INVALID, "it has no type");
+  if (!type || type->value_case == ONNX__TYPE_PROTO__VALUE__NOT_SET)
+    return SEER_FAIL(INVALID, "it has no type");
   if (type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE) {
-    return SEER_FAIL(UNSUPPORTED, "sequences, maps, optionals and sparse tensors are not supported");
+    return SEER_FAIL(
+        UNSUPPORTED, "sequences, maps, optionals and sparse tensors are not supported");
   }
   const Onnx__TypeProto__Tensor *tensor = type->tensor_type;
   out_value->dtype = seer_onnx_dtype(tensor->elem_type);
@@ -54,13 +60,16 @@ static seer_status read_type(const Onnx__TypeProto *type, seer_value *out_value)
   out_value->has_shape = tensor->shape != NULL;
   if (!tensor->shape) return SEER_OK;
   if (tensor->shape->n_dim > SEER_MAX_RANK) {
-    return SEER_FAIL(UNSUPPORTED, "%zu dimensions, at most %d are supported", tensor->shape->n_dim, SEER_MAX_RANK);
+    return SEER_FAIL(UNSUPPORTED, "%zu dimensions, at most %d are supported", tensor->shape->n_dim,
+        SEER_MAX_RANK);
   }
   out_value->rank = (uint8_t)tensor->shape->n_dim;
   for (size_t k = 0; k < tensor->shape->n_dim; k++) {
     const Onnx__TensorShapeProto__Dimension *dim = tensor->shape->dim[k];
-    bool is_fixed = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && dim->dim_value > 0;
-    out_value->dim[k] = is_fixed ? dim->dim_value : -1;  // old exporters write an unknown size as 0 or -1
+    bool is_fixed = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
+        dim->dim_value > 0;
+    out_value->dim[k] =
+        is_fixed ? dim->dim_value : -1;  // old exporters write an unknown size as 0 or -1
   }
   return SEER_OK;
 }
@@ -72,13 +81,16 @@ static seer_status read_inputs(seer_onnx_file *file, seer_onnx_scope *scope) {
     if (!name || !name[0]) return SEER_FAIL(INVALID, "%s: input %zu has no name", file->source, k);
     uint64_t id;
     if (seer_map_get_str(scope->names, name, &id)) {
-      // Up to IR version 3 every initialiser had to be an input, too: a default that nobody overrides here.
+      // Up to IR version 3 every initialiser had to be an input, too: a default that nobody
+      // overrides here.
       if (file->graph->value[id].constant) continue;
       return SEER_FAIL(INVALID, "%s: two inputs are named '%s'", file->source, name);
     }
     seer_value type = {0};
-    SEER_TRYF(read_type(graph->input[k]->type, &type), "reading input '%s' of %s", name, file->source);
-    seer_val value = seer_graph_add_value(file->graph, name, type.dtype, type.dim, type.has_shape ? type.rank : -1);
+    SEER_TRYF(
+        read_type(graph->input[k]->type, &type), "reading input '%s' of %s", name, file->source);
+    seer_val value = seer_graph_add_value(
+        file->graph, name, type.dtype, type.dim, type.has_shape ? type.rank : -1);
     seer_map_set_str(scope->names, name, value.i);
     seer_graph_mark_input(file->graph, value);
   }
@@ -92,9 +104,11 @@ static seer_status read_outputs(seer_onnx_file *file, seer_onnx_scope *scope) {
     const char *name = graph->output[k]->name;
     uint64_t id;
     if (!name || !seer_map_get_str(scope->names, name, &id)) {
-      return SEER_FAIL(INVALID, "%s: output '%s' is made by no node", file->source, name ? name : "");
+      return SEER_FAIL(
+          INVALID, "%s: output '%s' is made by no node", file->source, name ? name : "");
     }
-    if (file->graph->value[id].is_output) return SEER_FAIL(INVALID, "%s: two outputs are named '%s'", file->source, name);
+    if (file->graph->value[id].is_output)
+      return SEER_FAIL(INVALID, "%s: two outputs are named '%s'", file->source, name);
     seer_graph_mark_output(file->graph, (seer_val){(uint32_t)id});
   }
   return SEER_OK;
@@ -105,22 +119,24 @@ static seer_status read_model(seer_onnx_file *file) {
   const Onnx__ModelProto *model = file->model;
   seer_graph *graph = file->graph;
   graph->name = seer_arena_strdup(graph->arena, model->graph->name ? model->graph->name : "");
-  graph->producer = seer_arena_strdup(graph->arena, model->producer_name ? model->producer_name : "");
+  graph->producer =
+      seer_arena_strdup(graph->arena, model->producer_name ? model->producer_name : "");
   seer_onnx_scope scope = {.names = seer_map_create(graph->arena),
       .prefix = "",
       .n_opset = model->n_opset_import,
       .opset = model->opset_import};
   SEER_TRY(read_initializers(file, &scope));
   SEER_TRY(read_inputs(file, &scope));
-  SEER_TRYF(seer_onnx_nodes(file, &scope, model->graph->n_node, model->graph->node), "reading %s", file->source);
+  SEER_TRYF(seer_onnx_nodes(file, &scope, model->graph->n_node, model->graph->node), "reading %s",
+      file->source);
   SEER_TRY(read_outputs(file, &scope));
   SEER_TRYF(seer_graph_sort(graph), "reading %s", file->source);
   SEER_TRYF(seer_graph_verify(graph), "reading %s", file->source);
   return SEER_OK;
 }
 
-seer_status seer_onnx_read_bytes(const char *source, const void *data, size_t n_bytes, const char *folder,
-    seer_graph *graph) {
+seer_status seer_onnx_read_bytes(
+    const char *source, const void *data, size_t n_bytes, const char *folder, seer_graph *graph) {
   seer_onnx_file file = {.source = source,
       .folder = folder,
       .data = data,
@@ -133,10 +149,12 @@ seer_status seer_onnx_read_bytes(const char *source, const void *data, size_t n_
   if (model) {
     file.model = model;
     status = read_model(&file);
-    for (size_t k = 0; k < file.n_owned; k++) onnx__attribute_proto__free_unpacked(file.owned[k], NULL);
+    for (size_t k = 0; k < file.n_owned; k++)
+      onnx__attribute_proto__free_unpacked(file.owned[k], NULL);
     onnx__model_proto__free_unpacked(model, NULL);
   } else {
-    status = SEER_FAIL(INVALID, "%s is no ONNX file, or damaged: its messages do not decode", source);
+    status =
+        SEER_FAIL(INVALID, "%s is no ONNX file, or damaged: its messages do not decode", source);
   }
   seer_onnx_wire_clear(&file.wire);
   return status;
@@ -149,7 +167,8 @@ seer_status seer_onnx_read(const char *path, seer_arena *arena, seer_graph **out
   seer_graph *graph = seer_graph_create(arena, "");
   graph->map = SEER_GROW(arena, seer_os_map, graph->map, 0, &graph->cap_map);
   graph->map[graph->n_map++] = map;
-  seer_status status = seer_onnx_read_bytes(path, map.data, map.n_bytes, seer_os_path_dir(arena, path), graph);
+  seer_status status =
+      seer_onnx_read_bytes(path, map.data, map.n_bytes, seer_os_path_dir(arena, path), graph);
   if (status) {
     seer_graph_close(graph);
     return status;

@@ -1,5 +1,6 @@
-// tensor.c - TensorProto -> constant: element types, dimensions, and where the bytes are (in the file, typed or raw, or
-// in a file beside it). Lengths are compared with what the dimensions ask for before anything is allocated.
+// tensor.c - TensorProto -> constant: element types, dimensions, and where the bytes are (in the
+// file, typed or raw, or in a file beside it). Lengths are compared with what the dimensions ask
+// for before anything is allocated.
 #include <string.h>
 
 #include "front/onnx/onnx.h"
@@ -9,14 +10,30 @@ static const struct {
   const char *name;
   seer_dtype dtype;
 } dtypes[] = {
-    {"undefined", SEER_DTYPE_NONE}, {"float", SEER_DTYPE_F32},        {"uint8", SEER_DTYPE_U8},
-    {"int8", SEER_DTYPE_I8},        {"uint16", SEER_DTYPE_U16},       {"int16", SEER_DTYPE_I16},
-    {"int32", SEER_DTYPE_I32},      {"int64", SEER_DTYPE_I64},        {"string", SEER_DTYPE_NONE},
-    {"bool", SEER_DTYPE_BOOL},      {"float16", SEER_DTYPE_F16},      {"double", SEER_DTYPE_F64},
-    {"uint32", SEER_DTYPE_U32},     {"uint64", SEER_DTYPE_U64},       {"complex64", SEER_DTYPE_NONE},
-    {"complex128", SEER_DTYPE_NONE}, {"bfloat16", SEER_DTYPE_BF16},   {"float8e4m3fn", SEER_DTYPE_NONE},
-    {"float8e4m3fnuz", SEER_DTYPE_NONE}, {"float8e5m2", SEER_DTYPE_NONE}, {"float8e5m2fnuz", SEER_DTYPE_NONE},
-    {"uint4", SEER_DTYPE_NONE},     {"int4", SEER_DTYPE_NONE},        {"float4e2m1", SEER_DTYPE_NONE},
+    {"undefined", SEER_DTYPE_NONE},
+    {"float", SEER_DTYPE_F32},
+    {"uint8", SEER_DTYPE_U8},
+    {"int8", SEER_DTYPE_I8},
+    {"uint16", SEER_DTYPE_U16},
+    {"int16", SEER_DTYPE_I16},
+    {"int32", SEER_DTYPE_I32},
+    {"int64", SEER_DTYPE_I64},
+    {"string", SEER_DTYPE_NONE},
+    {"bool", SEER_DTYPE_BOOL},
+    {"float16", SEER_DTYPE_F16},
+    {"double", SEER_DTYPE_F64},
+    {"uint32", SEER_DTYPE_U32},
+    {"uint64", SEER_DTYPE_U64},
+    {"complex64", SEER_DTYPE_NONE},
+    {"complex128", SEER_DTYPE_NONE},
+    {"bfloat16", SEER_DTYPE_BF16},
+    {"float8e4m3fn", SEER_DTYPE_NONE},
+    {"float8e4m3fnuz", SEER_DTYPE_NONE},
+    {"float8e5m2", SEER_DTYPE_NONE},
+    {"float8e5m2fnuz", SEER_DTYPE_NONE},
+    {"uint4", SEER_DTYPE_NONE},
+    {"int4", SEER_DTYPE_NONE},
+    {"float4e2m1", SEER_DTYPE_NONE},
 };
 
 seer_dtype seer_onnx_dtype(int32_t onnx_dtype) {
@@ -36,12 +53,16 @@ const char *seer_onnx_dtype_name(int32_t onnx_dtype) {
   return dtypes[onnx_dtype].name;
 }
 
-static seer_status fail(const seer_onnx_file *file, const Onnx__TensorProto *proto, seer_status status) {
-  return seer_status_context(status, "reading tensor '%s' of %s", proto->name ? proto->name : "", file->source);
+static seer_status fail(
+    const seer_onnx_file *file, const Onnx__TensorProto *proto, seer_status status) {
+  return seer_status_context(
+      status, "reading tensor '%s' of %s", proto->name ? proto->name : "", file->source);
 }
 
-// Bytes from a mapped file: in place when aligned for their type (a vectorised loop over misaligned floats may fault).
-static const void *borrow_or_copy(seer_onnx_file *file, const uint8_t *bytes, size_t n_bytes, seer_dtype dtype) {
+// Bytes from a mapped file: in place when aligned for their type (a vectorised loop over misaligned
+// floats may fault).
+static const void *borrow_or_copy(
+    seer_onnx_file *file, const uint8_t *bytes, size_t n_bytes, seer_dtype dtype) {
   if (n_bytes == 0) return NULL;
   if ((uintptr_t)bytes % seer_dtype_bytes(dtype) == 0 && dtype != SEER_DTYPE_BOOL) return bytes;
   uint8_t *copy = seer_arena_alloc(file->graph->arena, n_bytes, 64);
@@ -76,7 +97,8 @@ static bool parse_u64(const char *text, uint64_t *out_value) {
   return true;
 }
 
-static seer_status external_data(seer_onnx_file *file, const Onnx__TensorProto *proto, seer_tensor *tensor) {
+static seer_status external_data(
+    seer_onnx_file *file, const Onnx__TensorProto *proto, seer_tensor *tensor) {
   const char *location = NULL;
   uint64_t offset = 0, length = tensor->n_bytes;
   for (size_t k = 0; k < proto->n_external_data; k++) {
@@ -92,19 +114,24 @@ static seer_status external_data(seer_onnx_file *file, const Onnx__TensorProto *
   }
   if (!location) return SEER_FAIL(INVALID, "external data without a location");
   if (!is_inside_folder(location)) {
-    return SEER_FAIL(INVALID, "external data '%s' leaves the model's folder; only files beside the model are read",
+    return SEER_FAIL(INVALID,
+        "external data '%s' leaves the model's folder; only files beside the model are read",
         location);
   }
-  if (!file->folder) return SEER_FAIL(INVALID, "external data '%s', but the model does not come from a file", location);
+  if (!file->folder)
+    return SEER_FAIL(
+        INVALID, "external data '%s', but the model does not come from a file", location);
   if (length != tensor->n_bytes) {
-    return SEER_FAIL(INVALID, "external data '%s': length %" PRIu64 ", the dimensions need %zu bytes", location, length,
+    return SEER_FAIL(INVALID,
+        "external data '%s': length %" PRIu64 ", the dimensions need %zu bytes", location, length,
         tensor->n_bytes);
   }
   seer_graph *graph = file->graph;
   uint64_t index;
   if (!seer_map_get_str(file->external, location, &index)) {
     seer_os_map map;
-    SEER_TRYF(seer_os_map_file(seer_os_path_join(graph->arena, file->folder, location), &map), "opening external data");
+    SEER_TRYF(seer_os_map_file(seer_os_path_join(graph->arena, file->folder, location), &map),
+        "opening external data");
     graph->map = SEER_GROW(graph->arena, seer_os_map, graph->map, graph->n_map, &graph->cap_map);
     index = graph->n_map++;
     graph->map[index] = map;
@@ -112,7 +139,8 @@ static seer_status external_data(seer_onnx_file *file, const Onnx__TensorProto *
   }
   const seer_os_map *map = &graph->map[index];
   if (offset > map->n_bytes || length > map->n_bytes - offset) {
-    return SEER_FAIL(INVALID, "external data '%s': bytes %" PRIu64 " to %" PRIu64 " of a file of %zu", location, offset,
+    return SEER_FAIL(INVALID,
+        "external data '%s': bytes %" PRIu64 " to %" PRIu64 " of a file of %zu", location, offset,
         offset + length, map->n_bytes);
   }
   tensor->data = borrow_or_copy(file, map->data + offset, tensor->n_bytes, tensor->dtype);
@@ -124,11 +152,15 @@ static seer_status external_data(seer_onnx_file *file, const Onnx__TensorProto *
 // Which list an element type is stored in when it is not raw_data.
 static uint8_t list_field(seer_dtype dtype) {
   switch (dtype) {
-    case SEER_DTYPE_F32: return 4;
-    case SEER_DTYPE_F64: return 10;
-    case SEER_DTYPE_I64: return 7;
+    case SEER_DTYPE_F32:
+      return 4;
+    case SEER_DTYPE_F64:
+      return 10;
+    case SEER_DTYPE_I64:
+      return 7;
     case SEER_DTYPE_U32:
-    case SEER_DTYPE_U64: return 11;
+    case SEER_DTYPE_U64:
+      return 11;
     case SEER_DTYPE_I8:
     case SEER_DTYPE_I16:
     case SEER_DTYPE_I32:
@@ -136,30 +168,37 @@ static uint8_t list_field(seer_dtype dtype) {
     case SEER_DTYPE_U16:
     case SEER_DTYPE_BOOL:
     case SEER_DTYPE_F16:
-    case SEER_DTYPE_BF16: return 5;
+    case SEER_DTYPE_BF16:
+      return 5;
     case SEER_DTYPE_NONE:
-    case SEER_DTYPE_COUNT: break;
+    case SEER_DTYPE_COUNT:
+      break;
   }
   return 0;
 }
 
-// One chunk of a list; *n_done elements are already there. Counts on when the list is too long, for the message.
-static seer_status list_chunk(const seer_onnx_file *file, const seer_onnx_chunk *chunk, seer_dtype dtype, int64_t n,
-    uint8_t *data, int64_t *n_done) {
+// One chunk of a list; *n_done elements are already there. Counts on when the list is too long, for
+// the message.
+static seer_status list_chunk(const seer_onnx_file *file, const seer_onnx_chunk *chunk,
+    seer_dtype dtype, int64_t n, uint8_t *data, int64_t *n_done) {
   uint32_t size = seer_dtype_bytes(dtype);
   const uint8_t *bytes = file->data + chunk->offset;
   if (chunk->field == 4 || chunk->field == 10) {  // floats and doubles have a fixed width
-    if (chunk->wire_type == 0 || chunk->n_bytes % size != 0) return SEER_FAIL(INVALID, "a cut-off list of floats");
+    if (chunk->wire_type == 0 || chunk->n_bytes % size != 0)
+      return SEER_FAIL(INVALID, "a cut-off list of floats");
     uint64_t n_here = chunk->n_bytes / size;
-    if (n_here <= (uint64_t)(n - *n_done)) memcpy(data + (size_t)*n_done * size, bytes, chunk->n_bytes);
+    if (n_here <= (uint64_t)(n - *n_done))
+      memcpy(data + (size_t)*n_done * size, bytes, chunk->n_bytes);
     *n_done += (int64_t)n_here;
     return SEER_OK;
   }
-  if (chunk->wire_type != 0 && chunk->wire_type != 2) return SEER_FAIL(INVALID, "a list of the wrong wire type");
+  if (chunk->wire_type != 0 && chunk->wire_type != 2)
+    return SEER_FAIL(INVALID, "a list of the wrong wire type");
   uint64_t at = 0;
   while (at < chunk->n_bytes) {
     uint64_t value;
-    if (!seer_onnx_varint(bytes, chunk->n_bytes, &at, &value)) return SEER_FAIL(INVALID, "a cut-off list of integers");
+    if (!seer_onnx_varint(bytes, chunk->n_bytes, &at, &value))
+      return SEER_FAIL(INVALID, "a cut-off list of integers");
     if (*n_done < n) {
       uint8_t *to = data + (size_t)*n_done * size;
       if (dtype == SEER_DTYPE_BOOL) value = value != 0;
@@ -170,7 +209,8 @@ static seer_status list_chunk(const seer_onnx_file *file, const seer_onnx_chunk 
   return SEER_OK;
 }
 
-static seer_status file_data(seer_onnx_file *file, const Onnx__TensorProto *proto, seer_tensor *tensor, int64_t n) {
+static seer_status file_data(
+    seer_onnx_file *file, const Onnx__TensorProto *proto, seer_tensor *tensor, int64_t n) {
   seer_onnx_payload payload = {0, 0};
   if (proto->has_raw_data && proto->raw_data.len == sizeof payload) {
     memcpy(&payload, proto->raw_data.data, sizeof payload);
@@ -185,41 +225,47 @@ static seer_status file_data(seer_onnx_file *file, const Onnx__TensorProto *prot
   for (uint32_t k = 0; k < payload.n; k++) {
     if (chunk[k].field == 9) {
       if (chunk[k].wire_type != 2 || chunk[k].n_bytes != tensor->n_bytes) {
-        return SEER_FAIL(INVALID, "%" PRIu64 " bytes of data, the dimensions need %zu", chunk[k].n_bytes,
-            tensor->n_bytes);
+        return SEER_FAIL(INVALID, "%" PRIu64 " bytes of data, the dimensions need %zu",
+            chunk[k].n_bytes, tensor->n_bytes);
       }
-      tensor->data = borrow_or_copy(file, file->data + chunk[k].offset, tensor->n_bytes, tensor->dtype);
+      tensor->data =
+          borrow_or_copy(file, file->data + chunk[k].offset, tensor->n_bytes, tensor->dtype);
       return SEER_OK;
     }
     n_other += chunk[k].field != field;
   }
   if (n == 0) return SEER_OK;
   if (n_other == (int64_t)payload.n) {
-    return payload.n ? SEER_FAIL(INVALID, "its data is in a list of another type than '%s'",
-                           seer_onnx_dtype_name(proto->data_type))
-                     : SEER_FAIL(INVALID, "it has no data, the dimensions need %zu bytes", tensor->n_bytes);
+    return payload.n
+        ? SEER_FAIL(INVALID, "its data is in a list of another type than '%s'",
+              seer_onnx_dtype_name(proto->data_type))
+        : SEER_FAIL(INVALID, "it has no data, the dimensions need %zu bytes", tensor->n_bytes);
   }
   // A list has at least a byte per element, so no file of a few bytes can ask for much memory.
   uint64_t n_bytes = 0;
-  for (uint32_t k = 0; k < payload.n; k++) n_bytes += chunk[k].field == field ? chunk[k].n_bytes : 0;
+  for (uint32_t k = 0; k < payload.n; k++)
+    n_bytes += chunk[k].field == field ? chunk[k].n_bytes : 0;
   if (n_bytes < (uint64_t)n) {
-    return SEER_FAIL(INVALID, "at most %" PRIu64 " elements of data, the dimensions need %" PRId64, n_bytes, n);
+    return SEER_FAIL(
+        INVALID, "at most %" PRIu64 " elements of data, the dimensions need %" PRId64, n_bytes, n);
   }
   uint8_t *data = seer_arena_alloc(file->graph->arena, tensor->n_bytes, 64);
   int64_t n_done = 0;
   for (uint32_t k = 0; k < payload.n; k++) {
-    if (chunk[k].field == field) SEER_TRY(list_chunk(file, &chunk[k], tensor->dtype, n, data, &n_done));
+    if (chunk[k].field == field)
+      SEER_TRY(list_chunk(file, &chunk[k], tensor->dtype, n, data, &n_done));
     if (n_done > n) break;
   }
   if (n_done != n) {
-    return SEER_FAIL(INVALID, "%" PRId64 "%s elements of data, the dimensions need %" PRId64, n_done,
-        n_done > n ? " or more" : "", n);
+    return SEER_FAIL(INVALID, "%" PRId64 "%s elements of data, the dimensions need %" PRId64,
+        n_done, n_done > n ? " or more" : "", n);
   }
   tensor->data = data;
   return SEER_OK;
 }
 
-static seer_status read_tensor(seer_onnx_file *file, const Onnx__TensorProto *proto, seer_tensor *tensor) {
+static seer_status read_tensor(
+    seer_onnx_file *file, const Onnx__TensorProto *proto, seer_tensor *tensor) {
   *tensor = (seer_tensor){.dtype = seer_onnx_dtype(proto->data_type)};
   if (tensor->dtype == SEER_DTYPE_NONE) {
     return SEER_FAIL(UNSUPPORTED, "element type %d (%s) is not supported", proto->data_type,
@@ -227,11 +273,13 @@ static seer_status read_tensor(seer_onnx_file *file, const Onnx__TensorProto *pr
   }
   if (proto->segment) return SEER_FAIL(UNSUPPORTED, "tensors in segments are not supported");
   if (proto->n_dims > SEER_MAX_RANK) {
-    return SEER_FAIL(UNSUPPORTED, "%zu dimensions, at most %d are supported", proto->n_dims, SEER_MAX_RANK);
+    return SEER_FAIL(
+        UNSUPPORTED, "%zu dimensions, at most %d are supported", proto->n_dims, SEER_MAX_RANK);
   }
   tensor->rank = (uint8_t)proto->n_dims;
   for (size_t k = 0; k < proto->n_dims; k++) {
-    if (proto->dims[k] < 0) return SEER_FAIL(INVALID, "dimension %zu is %" PRId64, k, proto->dims[k]);
+    if (proto->dims[k] < 0)
+      return SEER_FAIL(INVALID, "dimension %zu is %" PRId64, k, proto->dims[k]);
     tensor->dim[k] = proto->dims[k];
   }
   int64_t n = seer_tensor_elems(tensor), n_bytes;
@@ -239,13 +287,15 @@ static seer_status read_tensor(seer_onnx_file *file, const Onnx__TensorProto *pr
     return SEER_FAIL(INVALID, "its dimensions multiply to more than 2^63 bytes");
   }
   tensor->n_bytes = (size_t)n_bytes;
-  if (proto->has_data_location && proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) {
+  if (proto->has_data_location &&
+      proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) {
     return external_data(file, proto, tensor);
   }
   return file_data(file, proto, tensor, n);
 }
 
-seer_status seer_onnx_tensor(seer_onnx_file *file, const Onnx__TensorProto *proto, seer_tensor *out_tensor) {
+seer_status seer_onnx_tensor(
+    seer_onnx_file *file, const Onnx__TensorProto *proto, seer_tensor *out_tensor) {
   seer_status status = read_tensor(file, proto, out_tensor);
   return status ? fail(file, proto, status) : SEER_OK;
 }

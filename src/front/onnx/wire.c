@@ -1,9 +1,10 @@
 // wire.c - ONNX bytes -> skeleton + table of payloads.
-// A decoder that is generated trusts its input with memory and stack: it recurses as deep as messages nest and copies
-// every payload. So the file is walked first, along a table of the fields that we read: nested messages are descended
-// with a depth limit, payloads of tensors are noted by offset and left out, what we do not read is checked for size and
-// dropped. What is left is small and of known depth, and 2 GB of weights stay where they are, in the mapped file.
-// Format: protocol buffers' encoding (varint tags; wire types 0, 1, 2 and 5).
+// A decoder that is generated trusts its input with memory and stack: it recurses as deep as
+// messages nest and copies every payload. So the file is walked first, along a table of the fields
+// that we read: nested messages are descended with a depth limit, payloads of tensors are noted by
+// offset and left out, what we do not read is checked for size and dropped. What is left is small
+// and of known depth, and 2 GB of weights stay where they are, in the mapped file. Format: protocol
+// buffers' encoding (varint tags; wire types 0, 1, 2 and 5).
 #include "front/onnx/wire.h"
 
 #include <stdlib.h>
@@ -12,8 +13,22 @@
 enum { MAX_DEPTH = 64, LENGTH_BYTES = 5 };
 
 typedef enum {
-  NONE, MODEL, OPSET, GRAPH, NODE, ATTRIBUTE, TENSOR, SPARSE, ENTRY, VALUE_INFO, TYPE, TENSOR_TYPE, SHAPE, DIMENSION,
-  OPAQUE_TYPE, FUNCTION
+  NONE,
+  MODEL,
+  OPSET,
+  GRAPH,
+  NODE,
+  ATTRIBUTE,
+  TENSOR,
+  SPARSE,
+  ENTRY,
+  VALUE_INFO,
+  TYPE,
+  TENSOR_TYPE,
+  SHAPE,
+  DIMENSION,
+  OPAQUE_TYPE,
+  FUNCTION
 } message_kind;
 
 typedef enum { COPY, DESCEND, PAYLOAD } action;
@@ -25,71 +40,71 @@ static const struct {
   uint8_t action;
   uint8_t child;
 } fields[] = {
-    {MODEL, 1, COPY, NONE},            // ir_version
-    {MODEL, 2, COPY, NONE},            // producer_name
-    {MODEL, 7, DESCEND, GRAPH},        // graph
-    {MODEL, 8, DESCEND, OPSET},        // opset_import
-    {MODEL, 25, DESCEND, FUNCTION},    // functions
-    {OPSET, 1, COPY, NONE},            // domain
-    {OPSET, 2, COPY, NONE},            // version
-    {GRAPH, 1, DESCEND, NODE},         // node
-    {GRAPH, 2, COPY, NONE},            // name
-    {GRAPH, 5, DESCEND, TENSOR},       // initializer
+    {MODEL, 1, COPY, NONE},  // ir_version
+    {MODEL, 2, COPY, NONE},  // producer_name
+    {MODEL, 7, DESCEND, GRAPH},  // graph
+    {MODEL, 8, DESCEND, OPSET},  // opset_import
+    {MODEL, 25, DESCEND, FUNCTION},  // functions
+    {OPSET, 1, COPY, NONE},  // domain
+    {OPSET, 2, COPY, NONE},  // version
+    {GRAPH, 1, DESCEND, NODE},  // node
+    {GRAPH, 2, COPY, NONE},  // name
+    {GRAPH, 5, DESCEND, TENSOR},  // initializer
     {GRAPH, 11, DESCEND, VALUE_INFO},  // input
     {GRAPH, 12, DESCEND, VALUE_INFO},  // output
-    {GRAPH, 15, DESCEND, SPARSE},      // sparse_initializer
-    {NODE, 1, COPY, NONE},             // input
-    {NODE, 2, COPY, NONE},             // output
-    {NODE, 3, COPY, NONE},             // name
-    {NODE, 4, COPY, NONE},             // op_type
-    {NODE, 5, DESCEND, ATTRIBUTE},     // attribute
-    {NODE, 7, COPY, NONE},             // domain
-    {ATTRIBUTE, 1, COPY, NONE},        // name
-    {ATTRIBUTE, 2, COPY, NONE},        // f
-    {ATTRIBUTE, 3, COPY, NONE},        // i
-    {ATTRIBUTE, 4, COPY, NONE},        // s
-    {ATTRIBUTE, 5, DESCEND, TENSOR},   // t
-    {ATTRIBUTE, 6, DESCEND, GRAPH},    // g
-    {ATTRIBUTE, 7, COPY, NONE},        // floats
-    {ATTRIBUTE, 8, COPY, NONE},        // ints
-    {ATTRIBUTE, 9, COPY, NONE},        // strings
-    {ATTRIBUTE, 20, COPY, NONE},       // type
-    {ATTRIBUTE, 21, COPY, NONE},       // ref_attr_name
-    {TENSOR, 1, COPY, NONE},           // dims
-    {TENSOR, 2, COPY, NONE},           // data_type
-    {TENSOR, 3, COPY, NONE},           // segment
-    {TENSOR, 4, PAYLOAD, NONE},        // float_data
-    {TENSOR, 5, PAYLOAD, NONE},        // int32_data
-    {TENSOR, 6, PAYLOAD, NONE},        // string_data
-    {TENSOR, 7, PAYLOAD, NONE},        // int64_data
-    {TENSOR, 8, COPY, NONE},           // name
-    {TENSOR, 9, PAYLOAD, NONE},        // raw_data
-    {TENSOR, 10, PAYLOAD, NONE},       // double_data
-    {TENSOR, 11, PAYLOAD, NONE},       // uint64_data
-    {TENSOR, 13, DESCEND, ENTRY},      // external_data
-    {TENSOR, 14, COPY, NONE},          // data_location
-    {SPARSE, 1, DESCEND, TENSOR},      // values
-    {ENTRY, 1, COPY, NONE},            // key
-    {ENTRY, 2, COPY, NONE},            // value
-    {VALUE_INFO, 1, COPY, NONE},       // name
-    {VALUE_INFO, 2, DESCEND, TYPE},    // type
-    {TYPE, 1, DESCEND, TENSOR_TYPE},   // tensor_type
-    {TYPE, 4, DESCEND, OPAQUE_TYPE},   // sequence_type
-    {TYPE, 5, DESCEND, OPAQUE_TYPE},   // map_type
-    {TYPE, 8, DESCEND, OPAQUE_TYPE},   // sparse_tensor_type
-    {TYPE, 9, DESCEND, OPAQUE_TYPE},   // optional_type
-    {TENSOR_TYPE, 1, COPY, NONE},      // elem_type
+    {GRAPH, 15, DESCEND, SPARSE},  // sparse_initializer
+    {NODE, 1, COPY, NONE},  // input
+    {NODE, 2, COPY, NONE},  // output
+    {NODE, 3, COPY, NONE},  // name
+    {NODE, 4, COPY, NONE},  // op_type
+    {NODE, 5, DESCEND, ATTRIBUTE},  // attribute
+    {NODE, 7, COPY, NONE},  // domain
+    {ATTRIBUTE, 1, COPY, NONE},  // name
+    {ATTRIBUTE, 2, COPY, NONE},  // f
+    {ATTRIBUTE, 3, COPY, NONE},  // i
+    {ATTRIBUTE, 4, COPY, NONE},  // s
+    {ATTRIBUTE, 5, DESCEND, TENSOR},  // t
+    {ATTRIBUTE, 6, DESCEND, GRAPH},  // g
+    {ATTRIBUTE, 7, COPY, NONE},  // floats
+    {ATTRIBUTE, 8, COPY, NONE},  // ints
+    {ATTRIBUTE, 9, COPY, NONE},  // strings
+    {ATTRIBUTE, 20, COPY, NONE},  // type
+    {ATTRIBUTE, 21, COPY, NONE},  // ref_attr_name
+    {TENSOR, 1, COPY, NONE},  // dims
+    {TENSOR, 2, COPY, NONE},  // data_type
+    {TENSOR, 3, COPY, NONE},  // segment
+    {TENSOR, 4, PAYLOAD, NONE},  // float_data
+    {TENSOR, 5, PAYLOAD, NONE},  // int32_data
+    {TENSOR, 6, PAYLOAD, NONE},  // string_data
+    {TENSOR, 7, PAYLOAD, NONE},  // int64_data
+    {TENSOR, 8, COPY, NONE},  // name
+    {TENSOR, 9, PAYLOAD, NONE},  // raw_data
+    {TENSOR, 10, PAYLOAD, NONE},  // double_data
+    {TENSOR, 11, PAYLOAD, NONE},  // uint64_data
+    {TENSOR, 13, DESCEND, ENTRY},  // external_data
+    {TENSOR, 14, COPY, NONE},  // data_location
+    {SPARSE, 1, DESCEND, TENSOR},  // values
+    {ENTRY, 1, COPY, NONE},  // key
+    {ENTRY, 2, COPY, NONE},  // value
+    {VALUE_INFO, 1, COPY, NONE},  // name
+    {VALUE_INFO, 2, DESCEND, TYPE},  // type
+    {TYPE, 1, DESCEND, TENSOR_TYPE},  // tensor_type
+    {TYPE, 4, DESCEND, OPAQUE_TYPE},  // sequence_type
+    {TYPE, 5, DESCEND, OPAQUE_TYPE},  // map_type
+    {TYPE, 8, DESCEND, OPAQUE_TYPE},  // sparse_tensor_type
+    {TYPE, 9, DESCEND, OPAQUE_TYPE},  // optional_type
+    {TENSOR_TYPE, 1, COPY, NONE},  // elem_type
     {TENSOR_TYPE, 2, DESCEND, SHAPE},  // shape
-    {SHAPE, 1, DESCEND, DIMENSION},    // dim
-    {DIMENSION, 1, COPY, NONE},        // dim_value
-    {DIMENSION, 2, COPY, NONE},        // dim_param
-    {FUNCTION, 1, COPY, NONE},         // name
-    {FUNCTION, 4, COPY, NONE},         // input
-    {FUNCTION, 5, COPY, NONE},         // output
-    {FUNCTION, 6, COPY, NONE},         // attribute
-    {FUNCTION, 7, DESCEND, NODE},      // node
-    {FUNCTION, 9, DESCEND, OPSET},     // opset_import
-    {FUNCTION, 10, COPY, NONE},        // domain
+    {SHAPE, 1, DESCEND, DIMENSION},  // dim
+    {DIMENSION, 1, COPY, NONE},  // dim_value
+    {DIMENSION, 2, COPY, NONE},  // dim_param
+    {FUNCTION, 1, COPY, NONE},  // name
+    {FUNCTION, 4, COPY, NONE},  // input
+    {FUNCTION, 5, COPY, NONE},  // output
+    {FUNCTION, 6, COPY, NONE},  // attribute
+    {FUNCTION, 7, DESCEND, NODE},  // node
+    {FUNCTION, 9, DESCEND, OPSET},  // opset_import
+    {FUNCTION, 10, COPY, NONE},  // domain
     {FUNCTION, 11, DESCEND, ATTRIBUTE},  // attribute_proto
 };
 
@@ -114,7 +129,8 @@ bool seer_onnx_varint(const uint8_t *data, uint64_t end, uint64_t *at, uint64_t 
 }
 
 static seer_status damaged(const walker *w, uint64_t at, const char *what) {
-  return SEER_FAIL(INVALID, "%s is no ONNX file, or damaged: %s at byte %" PRIu64, w->source, what, at);
+  return SEER_FAIL(
+      INVALID, "%s is no ONNX file, or damaged: %s at byte %" PRIu64, w->source, what, at);
 }
 
 static seer_status reserve(walker *w, uint64_t n_more) {
@@ -154,9 +170,10 @@ static seer_status put_chunk(walker *w, seer_onnx_chunk chunk) {
 
 static seer_status walk(walker *w, message_kind kind, uint64_t at, uint64_t end, uint32_t depth);
 
-// A nested message gets its length once it is known, as a varint of fixed width (legal, if not the shortest).
-static seer_status walk_child(walker *w, message_kind child, uint64_t tag_at, uint64_t tag_end, uint64_t at,
-    uint64_t end, uint32_t depth) {
+// A nested message gets its length once it is known, as a varint of fixed width (legal, if not the
+// shortest).
+static seer_status walk_child(walker *w, message_kind child, uint64_t tag_at, uint64_t tag_end,
+    uint64_t at, uint64_t end, uint32_t depth) {
   SEER_TRY(put_copy(w, tag_at, tag_end));
   SEER_TRY(reserve(w, LENGTH_BYTES));
   size_t length_at = w->out->n_bytes;
@@ -175,7 +192,8 @@ static seer_status walk_child(walker *w, message_kind child, uint64_t tag_at, ui
   }
   uint64_t length = w->out->n_bytes - length_at - LENGTH_BYTES;
   for (int k = 0; k < LENGTH_BYTES; k++) {
-    w->out->skeleton[length_at + (size_t)k] = (uint8_t)((length >> (7 * k) & 0x7f) | (k + 1 < LENGTH_BYTES ? 0x80 : 0));
+    w->out->skeleton[length_at + (size_t)k] =
+        (uint8_t)((length >> (7 * k) & 0x7f) | (k + 1 < LENGTH_BYTES ? 0x80 : 0));
   }
   return SEER_OK;
 }
@@ -187,7 +205,8 @@ static seer_status walk(walker *w, message_kind kind, uint64_t at, uint64_t end,
     if (!seer_onnx_varint(w->data, end, &at, &tag)) return damaged(w, tag_at, "a cut-off tag");
     uint64_t tag_end = at, number = tag >> 3, value_at = at, value_end;
     uint8_t wire_type = tag & 7;
-    if (number == 0 || number > 0x1fffffff) return damaged(w, tag_at, "a field number out of range");
+    if (number == 0 || number > 0x1fffffff)
+      return damaged(w, tag_at, "a field number out of range");
     uint64_t n;
     switch (wire_type) {
       case 0:
@@ -206,26 +225,33 @@ static seer_status walk(walker *w, message_kind kind, uint64_t at, uint64_t end,
         value_at = at;
         value_end = at += n;
         break;
-      default: return damaged(w, tag_at, "an unknown wire type");
+      default:
+        return damaged(w, tag_at, "an unknown wire type");
     }
     size_t f = 0;
-    while (f < SEER_COUNT_OF(fields) && (fields[f].message != kind || fields[f].field != number)) f++;
+    while (f < SEER_COUNT_OF(fields) && (fields[f].message != kind || fields[f].field != number))
+      f++;
     if (f == SEER_COUNT_OF(fields)) continue;
     switch ((action)fields[f].action) {
-      case COPY: SEER_TRY(put_copy(w, tag_at, value_end)); break;
+      case COPY:
+        SEER_TRY(put_copy(w, tag_at, value_end));
+        break;
       case PAYLOAD:
-        SEER_TRY(put_chunk(w, (seer_onnx_chunk){value_at, value_end - value_at, (uint8_t)number, wire_type}));
+        SEER_TRY(put_chunk(
+            w, (seer_onnx_chunk){value_at, value_end - value_at, (uint8_t)number, wire_type}));
         break;
       case DESCEND:
         if (wire_type != 2) return damaged(w, tag_at, "a message of the wrong wire type");
-        SEER_TRY(walk_child(w, (message_kind)fields[f].child, tag_at, tag_end, value_at, value_end, depth));
+        SEER_TRY(walk_child(
+            w, (message_kind)fields[f].child, tag_at, tag_end, value_at, value_end, depth));
         break;
     }
   }
   return SEER_OK;
 }
 
-seer_status seer_onnx_walk(const char *source, const uint8_t *data, size_t n_bytes, seer_onnx_wire *out_wire) {
+seer_status seer_onnx_walk(
+    const char *source, const uint8_t *data, size_t n_bytes, seer_onnx_wire *out_wire) {
   *out_wire = (seer_onnx_wire){0};
   walker w = {.source = source, .data = data, .out = out_wire};
   seer_status status = walk(&w, MODEL, 0, n_bytes, 0);

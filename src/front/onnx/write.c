@@ -1,5 +1,6 @@
-// write.c - graph -> ONNX file. Messages are laid out in an arena, pointing at the constants' data, and packed once.
-// Weights go into the file; when that would pass protocol buffers' 2 GB they go into FILE.data beside it.
+// write.c - graph -> ONNX file. Messages are laid out in an arena, pointing at the constants' data,
+// and packed once. Weights go into the file; when that would pass protocol buffers' 2 GB they go
+// into FILE.data beside it.
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,14 +29,17 @@ static ProtobufCBinaryData bytes_of(const void *data, size_t n) {
   return (ProtobufCBinaryData){n, (uint8_t *)(uintptr_t)data};
 }
 
-static void add_entry(const writer *w, Onnx__TensorProto *proto, const char *key, const char *value) {
-  Onnx__StringStringEntryProto *entry = new_message(w->arena, &onnx__string_string_entry_proto__descriptor);
+static void add_entry(
+    const writer *w, Onnx__TensorProto *proto, const char *key, const char *value) {
+  Onnx__StringStringEntryProto *entry =
+      new_message(w->arena, &onnx__string_string_entry_proto__descriptor);
   entry->key = own(w, key);
   entry->value = own(w, value);
   proto->external_data[proto->n_external_data++] = entry;
 }
 
-static Onnx__TensorProto *write_tensor(writer *w, const seer_tensor *tensor, const char *name, bool can_be_external) {
+static Onnx__TensorProto *write_tensor(
+    writer *w, const seer_tensor *tensor, const char *name, bool can_be_external) {
   Onnx__TensorProto *proto = new_message(w->arena, &onnx__tensor_proto__descriptor);
   proto->name = own(w, name);
   proto->has_data_type = true;
@@ -94,13 +98,16 @@ static seer_status write_attr(writer *w, const seer_attr *attr, Onnx__AttributeP
       proto->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS;
       proto->n_strings = attr->n;
       proto->strings = SEER_NEW_ARRAY(w->arena, ProtobufCBinaryData, attr->n);
-      for (size_t k = 0; k < attr->n; k++) proto->strings[k] = bytes_of(attr->strings[k], strlen(attr->strings[k]));
+      for (size_t k = 0; k < attr->n; k++)
+        proto->strings[k] = bytes_of(attr->strings[k], strlen(attr->strings[k]));
       break;
     case SEER_ATTR_TENSOR:
       proto->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR;
       proto->t = write_tensor(w, attr->tensor, "", false);
       break;
-    case SEER_ATTR_GRAPH: return SEER_FAIL(UNSUPPORTED, "attribute '%s' is a graph, which cannot be written", attr->name);
+    case SEER_ATTR_GRAPH:
+      return SEER_FAIL(
+          UNSUPPORTED, "attribute '%s' is a graph, which cannot be written", attr->name);
   }
   return SEER_OK;
 }
@@ -123,7 +130,8 @@ static seer_status write_node(writer *w, const seer_node *node, Onnx__NodeProto 
   for (uint32_t k = 0; k < node->n_out; k++) proto->output[k] = value_name(w, node->out[k]);
   proto->attribute = SEER_NEW_ARRAY(w->arena, Onnx__AttributeProto *, node->n_attr);
   for (uint32_t k = 0; k < node->n_attr; k++) {
-    SEER_TRYF(write_attr(w, &node->attr[k], &proto->attribute[proto->n_attribute++]), "node '%s'", node->name);
+    SEER_TRYF(write_attr(w, &node->attr[k], &proto->attribute[proto->n_attribute++]), "node '%s'",
+        node->name);
   }
   return SEER_OK;
 }
@@ -143,7 +151,8 @@ static Onnx__ValueInfoProto *write_value(const writer *w, const seer_value *valu
   tensor->shape = new_message(w->arena, &onnx__tensor_shape_proto__descriptor);
   tensor->shape->dim = SEER_NEW_ARRAY(w->arena, Onnx__TensorShapeProto__Dimension *, value->rank);
   for (uint32_t k = 0; k < value->rank; k++) {
-    Onnx__TensorShapeProto__Dimension *dim = new_message(w->arena, &onnx__tensor_shape_proto__dimension__descriptor);
+    Onnx__TensorShapeProto__Dimension *dim =
+        new_message(w->arena, &onnx__tensor_shape_proto__dimension__descriptor);
     tensor->shape->dim[tensor->shape->n_dim++] = dim;
     if (value->dim[k] >= 0) {
       dim->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
@@ -174,7 +183,8 @@ static seer_status write_opsets(writer *w, Onnx__ModelProto *model) {
     size_t at = 0;
     while (at < model->n_opset_import && strcmp(model->opset_import[at]->domain, domain) != 0) at++;
     if (at == model->n_opset_import) {
-      Onnx__OperatorSetIdProto *opset = new_message(w->arena, &onnx__operator_set_id_proto__descriptor);
+      Onnx__OperatorSetIdProto *opset =
+          new_message(w->arena, &onnx__operator_set_id_proto__descriptor);
       opset->domain = own(w, domain);
       opset->has_version = true;
       opset->version = wanted;
@@ -183,8 +193,8 @@ static seer_status write_opsets(writer *w, Onnx__ModelProto *model) {
       int32_t other = (int32_t)model->opset_import[at]->version;
       const seer_op_desc *op = seer_op_find(domain, node->op_type, node->opset);
       if (!op || seer_op_find(domain, node->op_type, other) != op) {
-        return SEER_FAIL(UNSUPPORTED, "node '%s' (%s) is of opset %d, the file would be of %d", node->name, node->op_type,
-            node->opset, other);
+        return SEER_FAIL(UNSUPPORTED, "node '%s' (%s) is of opset %d, the file would be of %d",
+            node->name, node->op_type, node->opset, other);
       }
     }
   }
@@ -198,12 +208,15 @@ static seer_status write_graph(writer *w, Onnx__GraphProto **out_proto) {
   proto->name = own(w, graph->name[0] ? graph->name : "graph");
   proto->node = SEER_NEW_ARRAY(w->arena, Onnx__NodeProto *, graph->n_node);
   for (size_t k = 1; k < graph->n_node; k++) {
-    if (!graph->node[k].is_dead) SEER_TRY(write_node(w, &graph->node[k], &proto->node[proto->n_node++]));
+    if (!graph->node[k].is_dead)
+      SEER_TRY(write_node(w, &graph->node[k], &proto->node[proto->n_node++]));
   }
   proto->initializer = SEER_NEW_ARRAY(w->arena, Onnx__TensorProto *, graph->n_value);
   for (size_t v = 1; v < graph->n_value; v++) {
     const seer_value *value = &graph->value[v];
-    if (value->constant) proto->initializer[proto->n_initializer++] = write_tensor(w, value->constant, value->name, true);
+    if (value->constant)
+      proto->initializer[proto->n_initializer++] =
+          write_tensor(w, value->constant, value->name, true);
   }
   proto->input = SEER_NEW_ARRAY(w->arena, Onnx__ValueInfoProto *, graph->n_input);
   for (uint32_t k = 0; k < graph->n_input; k++) {
@@ -218,7 +231,8 @@ static seer_status write_graph(writer *w, Onnx__GraphProto **out_proto) {
 
 static seer_status write_external(writer *w, const char *path) {
   uint8_t *bytes = calloc(1, w->n_external_bytes ? w->n_external_bytes : 1);
-  if (!bytes) return SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of weights", w->n_external_bytes);
+  if (!bytes)
+    return SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of weights", w->n_external_bytes);
   uint64_t at = 0;
   for (size_t v = 1; v < w->graph->n_value; v++) {
     const seer_tensor *tensor = w->graph->value[v].constant;
@@ -227,8 +241,9 @@ static seer_status write_external(writer *w, const char *path) {
     if (tensor->n_bytes) memcpy(bytes + at, tensor->data, tensor->n_bytes);
     at += tensor->n_bytes;
   }
-  seer_status status = seer_os_write_file(seer_os_path_join(w->arena, seer_os_path_dir(w->arena, path), w->location),
-      bytes, w->n_external_bytes);
+  seer_status status =
+      seer_os_write_file(seer_os_path_join(w->arena, seer_os_path_dir(w->arena, path), w->location),
+          bytes, w->n_external_bytes);
   free(bytes);
   return status;
 }
@@ -238,7 +253,8 @@ static seer_status write_model(writer *w, const char *path) {
   for (size_t v = 1; v < w->graph->n_value; v++) {
     if (w->graph->value[v].constant) n_weight_bytes += w->graph->value[v].constant->n_bytes;
   }
-  if (n_weight_bytes > max_inline_bytes) w->location = seer_arena_printf(w->arena, "%s.data", seer_os_path_base(path));
+  if (n_weight_bytes > max_inline_bytes)
+    w->location = seer_arena_printf(w->arena, "%s.data", seer_os_path_base(path));
   Onnx__ModelProto *model = new_message(w->arena, &onnx__model_proto__descriptor);
   model->has_ir_version = true;
   model->ir_version = IR_VERSION;

@@ -1,7 +1,7 @@
 // affine.c - per-channel scale and shift: BatchNormalization and its like.
-// A chain of BatchNormalization and of Mul, Add, Sub, Div by per-channel constants is y = scale[c] * x + shift[c]. Behind
-// a Conv whose only reader it is, it goes into the weights and the bias, computed in f64; elsewhere it becomes one Mul
-// and one Add.
+// A chain of BatchNormalization and of Mul, Add, Sub, Div by per-channel constants is y = scale[c]
+// * x + shift[c]. Behind a Conv whose only reader it is, it goes into the weights and the bias,
+// computed in f64; elsewhere it becomes one Mul and one Add.
 // requires: sorted, resolved, folded. provides: no BatchNormalization with constant statistics.
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,8 @@ typedef struct {
   double *scale, *shift;
 } affine;
 
-// Element of channel c of a constant that broadcasts per channel over a value of rank `rank`; false when it does not.
+// Element of channel c of a constant that broadcasts per channel over a value of rank `rank`; false
+// when it does not.
 static bool is_per_channel(const seer_tensor *tensor, uint32_t rank, int64_t n_channels) {
   if (!tensor || tensor->dtype != SEER_DTYPE_F32 || tensor->rank > rank) return false;
   for (uint32_t k = 0; k < tensor->rank; k++) {
@@ -28,24 +29,28 @@ static double channel_at(const seer_tensor *tensor, int64_t c) {
 }
 
 static bool is_batch_norm(const seer_graph *graph, const seer_node *node, int64_t n_channels) {
-  if (!seer_node_is(node, "BatchNormalization") || node->n_in != 5 || node->n_out != 1) return false;
+  if (!seer_node_is(node, "BatchNormalization") || node->n_in != 5 || node->n_out != 1)
+    return false;
   if (seer_node_attr_i(node, "training_mode", 0) != 0) return false;
   for (uint32_t k = 1; k < 5; k++) {
     const seer_tensor *tensor = seer_node_constant(graph, node, k);
-    if (!tensor || tensor->dtype != SEER_DTYPE_F32 || seer_tensor_elems(tensor) != n_channels) return false;
+    if (!tensor || tensor->dtype != SEER_DTYPE_F32 || seer_tensor_elems(tensor) != n_channels)
+      return false;
   }
   return true;
 }
 
-// Applies `node` to *a when it is affine in its (only) variable operand; false otherwise. *out_data: that operand.
+// Applies `node` to *a when it is affine in its (only) variable operand; false otherwise.
+// *out_data: that operand.
 static bool apply(const seer_graph *graph, const seer_node *node, affine *a, seer_val *out_data) {
   if (node->n_in == 0 || node->n_out != 1 || node->in[0].i == 0) return false;
   const seer_value *out = seer_graph_value(graph, node->out[0]);
   if (out->dtype != SEER_DTYPE_F32 || out->rank < 2) return false;
   int64_t n = out->dim[1];
   if (a->n && a->n != n) return false;
-  bool is_mul = seer_node_is(node, "Mul"), is_add = seer_node_is(node, "Add"), is_sub = seer_node_is(node, "Sub"),
-       is_div = seer_node_is(node, "Div"), is_norm = is_batch_norm(graph, node, n);
+  bool is_mul = seer_node_is(node, "Mul"), is_add = seer_node_is(node, "Add"),
+       is_sub = seer_node_is(node, "Sub"), is_div = seer_node_is(node, "Div"),
+       is_norm = is_batch_norm(graph, node, n);
   uint32_t data = 0;
   if (is_mul || is_add || is_sub || is_div) {
     if (node->n_in != 2 || node->in[1].i == 0) return false;
@@ -56,13 +61,17 @@ static bool apply(const seer_graph *graph, const seer_node *node, affine *a, see
     return false;
   }
   const seer_value *in = seer_graph_value(graph, node->in[data]);
-  if (in->constant || in->rank != out->rank || memcmp(in->dim, out->dim, in->rank * sizeof in->dim[0]) != 0) return false;
+  if (in->constant || in->rank != out->rank ||
+      memcmp(in->dim, out->dim, in->rank * sizeof in->dim[0]) != 0)
+    return false;
   double epsilon = seer_node_attr_f(node, "epsilon", 1e-5);
   for (int64_t c = 0; c < n; c++) {
     double scale = 1, shift = 0;
     if (is_norm) {
-      scale = channel_at(seer_node_constant(graph, node, 1), c) / sqrt(channel_at(seer_node_constant(graph, node, 4), c) + epsilon);
-      shift = channel_at(seer_node_constant(graph, node, 2), c) - scale * channel_at(seer_node_constant(graph, node, 3), c);
+      scale = channel_at(seer_node_constant(graph, node, 1), c) /
+          sqrt(channel_at(seer_node_constant(graph, node, 4), c) + epsilon);
+      shift = channel_at(seer_node_constant(graph, node, 2), c) -
+          scale * channel_at(seer_node_constant(graph, node, 3), c);
     } else {
       double value = channel_at(seer_node_constant(graph, node, 1 - data), c);
       if (is_mul) scale = value;
@@ -79,7 +88,8 @@ static bool apply(const seer_graph *graph, const seer_node *node, affine *a, see
   return true;
 }
 
-static bool can_apply(const seer_graph *graph, const seer_node *node, int64_t *out_n, seer_val *out_data) {
+static bool can_apply(
+    const seer_graph *graph, const seer_node *node, int64_t *out_n, seer_val *out_data) {
   affine nothing = {0};
   if (!apply(graph, node, &nothing, out_data)) return false;
   *out_n = seer_graph_value(graph, node->out[0])->dim[1];
@@ -88,22 +98,27 @@ static bool can_apply(const seer_graph *graph, const seer_node *node, int64_t *o
 
 static bool can_take(const seer_graph *graph, const seer_node *conv) {
   if (!seer_node_is(conv, "Conv") || conv->n_out != 1) return false;
-  const seer_tensor *weight = seer_node_constant(graph, conv, 1), *bias = seer_node_constant(graph, conv, 2);
+  const seer_tensor *weight = seer_node_constant(graph, conv, 1),
+                    *bias = seer_node_constant(graph, conv, 2);
   bool has_bias = conv->n_in > 2 && conv->in[2].i != 0;
-  return weight && weight->dtype == SEER_DTYPE_F32 && (!has_bias || (bias && bias->dtype == SEER_DTYPE_F32));
+  return weight && weight->dtype == SEER_DTYPE_F32 &&
+      (!has_bias || (bias && bias->dtype == SEER_DTYPE_F32));
 }
 
 static void into_conv(seer_graph *graph, seer_node *conv, const affine *a) {
   seer_arena *arena = graph->arena;
-  const seer_tensor *weight = seer_node_constant(graph, conv, 1), *bias = seer_node_constant(graph, conv, 2);
-  SEER_ASSERT(weight->dim[0] == a->n, "%s: %" PRId64 " outputs, %" PRId64 " channels", conv->name, weight->dim[0], a->n);
+  const seer_tensor *weight = seer_node_constant(graph, conv, 1),
+                    *bias = seer_node_constant(graph, conv, 2);
+  SEER_ASSERT(weight->dim[0] == a->n, "%s: %" PRId64 " outputs, %" PRId64 " channels", conv->name,
+      weight->dim[0], a->n);
   size_t n = (size_t)seer_tensor_elems(weight);
   int64_t per_channel = (int64_t)n / a->n;
   float *scaled = seer_arena_alloc(arena, n * sizeof *scaled, 64);
   float *shifted = seer_arena_alloc(arena, (size_t)a->n * sizeof *shifted, 64);
   const float *from = weight->data;
   for (int64_t c = 0; c < a->n; c++) {
-    for (int64_t k = c * per_channel; k < (c + 1) * per_channel; k++) scaled[k] = (float)((double)from[k] * a->scale[c]);
+    for (int64_t k = c * per_channel; k < (c + 1) * per_channel; k++)
+      scaled[k] = (float)((double)from[k] * a->scale[c]);
     double old = bias ? seer_dtype_load_f64(SEER_DTYPE_F32, bias->data, c) : 0;
     shifted[c] = (float)(old * a->scale[c] + a->shift[c]);
   }
@@ -123,16 +138,20 @@ static bool is_all(const double *values, int64_t n, double value) {
 }
 
 // One node `op` of `x` and a per-channel constant, making `out` (0: a new value like `like`).
-static seer_val add_binary(seer_graph *graph, const char *op, const char *name, seer_val x, const double *values,
-    int64_t n, seer_val like, seer_val out) {
+static seer_val add_binary(seer_graph *graph, const char *op, const char *name, seer_val x,
+    const double *values, int64_t n, seer_val like, seer_val out) {
   seer_value type = *seer_graph_value(graph, like);
   int64_t dim[SEER_MAX_RANK] = {n};
   for (uint32_t k = 1; k + 1 < type.rank; k++) dim[k] = 1;
   float *data = seer_arena_alloc(graph->arena, (size_t)n * sizeof *data, 64);
   for (int64_t c = 0; c < n; c++) data[c] = (float)values[c];
   const char *base = seer_arena_printf(graph->arena, "%s.%s", name, op);
-  seer_val in[2] = {x, seer_pass_add_f32(graph, seer_arena_printf(graph->arena, "%s.const", base), data, dim, type.rank - 1u)};
-  if (out.i == 0) out = seer_graph_add_value(graph, seer_graph_fresh_name(graph, base), type.dtype, type.dim, type.rank);
+  seer_val in[2] = {x,
+      seer_pass_add_f32(
+          graph, seer_arena_printf(graph->arena, "%s.const", base), data, dim, type.rank - 1u)};
+  if (out.i == 0)
+    out = seer_graph_add_value(
+        graph, seer_graph_fresh_name(graph, base), type.dtype, type.dim, type.rank);
   enum { OPSET = 13 };
   seer_node_id id = seer_graph_add_node(graph, base, "", op, OPSET, in, 2, &out, 1, NULL, 0);
   seer_graph_node(graph, id)->op = seer_op_find("", op, OPSET);
@@ -140,7 +159,8 @@ static seer_val add_binary(seer_graph *graph, const char *op, const char *name, 
   return out;
 }
 
-static void into_mul_add(seer_graph *graph, const char *name, seer_val x, seer_val out, const affine *a) {
+static void into_mul_add(
+    seer_graph *graph, const char *name, seer_val x, seer_val out, const affine *a) {
   bool has_scale = !is_all(a->scale, a->n, 1), has_shift = !is_all(a->shift, a->n, 0);
   if (has_scale || !has_shift) {
     x = add_binary(graph, "Mul", name, x, a->scale, a->n, out, has_shift ? (seer_val){0} : out);
@@ -165,14 +185,16 @@ void seer_pass_affine(seer_graph *graph) {
     bool has_norm = false;
     for (uint32_t j = k; j != 0;) {
       affine nothing = {0};  // apply must not stop half way
-      if (!apply(graph, &graph->node[j], &nothing, &at) || !apply(graph, &graph->node[j], &a, &at)) break;
+      if (!apply(graph, &graph->node[j], &nothing, &at) || !apply(graph, &graph->node[j], &a, &at))
+        break;
       has_norm |= seer_node_is(&graph->node[j], "BatchNormalization");
       last = j;
       n_chain++;
       j = seer_pass_only_reader(graph, &uses, graph->node[j].out[0]);
     }
     seer_node_id producer = seer_graph_value(graph, x)->producer;
-    bool into_weights = producer.i && seer_pass_only_reader(graph, &uses, x) == k && can_take(graph, &graph->node[producer.i]);
+    bool into_weights = producer.i && seer_pass_only_reader(graph, &uses, x) == k &&
+        can_take(graph, &graph->node[producer.i]);
     if (into_weights || has_norm || n_chain > 1) {
       seer_val out = graph->node[last].out[0];
       const char *name = graph->node[k].name;

@@ -1,8 +1,9 @@
 // fold.c - nodes whose inputs are all constant become constants.
-// An operator's own `fold` is asked first (shape arithmetic, copies); else its DAG is evaluated by the interpreter, which
-// is the reference, up to a budget of scalar operations; what is larger goes through the graph's fold_hook (compiled
-// code, installed by the session) or stays a task of the network.
-// requires: sorted, resolved. provides: no node that could be a constant (within the budget).
+// An operator's own `fold` is asked first (shape arithmetic, copies); else its DAG is evaluated by
+// the interpreter, which is the reference, up to a budget of scalar operations; what is larger goes
+// through the graph's fold_hook (compiled code, installed by the session) or stays a task of the
+// network. requires: sorted, resolved. provides: no node that could be a constant (within the
+// budget).
 #include <string.h>
 
 #include "front/pass/pass.h"
@@ -23,8 +24,8 @@ static bool can_fold(const seer_graph *graph, const seer_node *node) {
 }
 
 // Evaluates all outputs of a node through its DAG.
-static seer_status eval_node(seer_graph *graph, const seer_node *node, double budget, seer_arena *scratch,
-    seer_tensor *out_tensors, bool *out_did) {
+static seer_status eval_node(seer_graph *graph, const seer_node *node, double budget,
+    seer_arena *scratch, seer_tensor *out_tensors, bool *out_did) {
   seer_dag *dag = seer_dag_create(scratch, "fold");
   seer_emit emit;
   seer_emit_init(&emit, graph, dag, scratch);
@@ -62,7 +63,8 @@ static seer_status eval_node(seer_graph *graph, const seer_node *node, double bu
   for (uint32_t k = 0; k < node->n_out; k++) {
     if (node->out[k].i == 0) continue;
     uint32_t buf = emit.buf_of_value[node->out[k].i];
-    if (buf == 0) return SEER_FAIL(UNSUPPORTED, "output %u of %s cannot be folded", k, node->op_type);
+    if (buf == 0)
+      return SEER_FAIL(UNSUPPORTED, "output %u of %s cannot be folded", k, node->op_type);
     const seer_value *value = seer_graph_value(graph, node->out[k]);
     size_t n_bytes = (size_t)seer_value_elems(value) * seer_dtype_bytes(value->dtype);
     void *data = seer_arena_alloc(graph->arena, n_bytes, 64);
@@ -71,17 +73,20 @@ static seer_status eval_node(seer_graph *graph, const seer_node *node, double bu
     } else {
       seer_dag_eval_all(eval, buf - 1, data);
     }
-    out_tensors[k] = (seer_tensor){.dtype = value->dtype, .rank = value->rank, .data = data, .n_bytes = n_bytes};
+    out_tensors[k] =
+        (seer_tensor){.dtype = value->dtype, .rank = value->rank, .data = data, .n_bytes = n_bytes};
     memcpy(out_tensors[k].dim, value->dim, sizeof value->dim);
   }
   *out_did = true;
   return SEER_OK;
 }
 
-static seer_status fold_node(seer_graph *graph, seer_node_id id, double budget, seer_arena *scratch, bool *out_did) {
+static seer_status fold_node(
+    seer_graph *graph, seer_node_id id, double budget, seer_arena *scratch, bool *out_did) {
   seer_node *node = &graph->node[id.i];
   seer_tensor *tensors = SEER_NEW_ARRAY(scratch, seer_tensor, node->n_out);
-  const seer_value *first = node->n_in && node->in[0].i ? seer_graph_value(graph, node->in[0]) : NULL;
+  const seer_value *first =
+      node->n_in && node->in[0].i ? seer_graph_value(graph, node->in[0]) : NULL;
   if (node->op->fold) {
     SEER_TRY(node->op->fold(graph, node, graph->arena, tensors));
     *out_did = true;
@@ -102,8 +107,9 @@ static seer_status fold_node(seer_graph *graph, seer_node_id id, double budget, 
     if (node->out[k].i == 0) continue;
     const seer_value *value = seer_graph_value(graph, node->out[k]);
     bool is_as_inferred = tensors[k].dtype == value->dtype && tensors[k].rank == value->rank &&
-                          memcmp(tensors[k].dim, value->dim, value->rank * sizeof value->dim[0]) == 0;
-    if (!is_as_inferred) return SEER_FAIL(INTERNAL, "output %u folds to another type than inferred", k);
+        memcmp(tensors[k].dim, value->dim, value->rank * sizeof value->dim[0]) == 0;
+    if (!is_as_inferred)
+      return SEER_FAIL(INTERNAL, "output %u folds to another type than inferred", k);
   }
   seer_graph_kill_node(graph, id);
   for (uint32_t k = 0; k < node->n_out; k++) {
@@ -112,7 +118,8 @@ static seer_status fold_node(seer_graph *graph, seer_node_id id, double budget, 
   return SEER_OK;
 }
 
-seer_status seer_pass_fold_node(seer_graph *graph, seer_node_id id, int64_t limit_elems, double budget, bool *out_did) {
+seer_status seer_pass_fold_node(
+    seer_graph *graph, seer_node_id id, int64_t limit_elems, double budget, bool *out_did) {
   *out_did = false;
   const seer_node *node = &graph->node[id.i];
   if (!can_fold(graph, node)) return SEER_OK;
@@ -134,10 +141,11 @@ static seer_status run(const seer_context *context, seer_graph *graph) {
   for (uint32_t k = 1; k < graph->n_node; k++) {
     if (graph->node[k].is_dead) continue;
     bool did;
-    SEER_TRYF(seer_pass_fold_node(graph, (seer_node_id){k}, max_elems, max_ops, &did), "folding node '%s' (%s)",
-        graph->node[k].name, graph->node[k].op_type);
+    SEER_TRYF(seer_pass_fold_node(graph, (seer_node_id){k}, max_elems, max_ops, &did),
+        "folding node '%s' (%s)", graph->node[k].name, graph->node[k].op_type);
   }
   return SEER_OK;
 }
 
-const seer_pass_desc seer_pass_fold = {"fold", "nodes that read only constants become constants", run};
+const seer_pass_desc seer_pass_fold = {
+    "fold", "nodes that read only constants become constants", run};

@@ -1,18 +1,30 @@
 // layout.c - assigns a physical order of dimensions, and a pitch, to the values inside the network.
-// Values of convolutional operators get channels last ([0,2,3,1]): a vector then runs over channels, for any kernel size
-// and stride. The order spreads from them through operators that do not care (elementwise, concat, pad, ...), and through
-// reshapes and transposes where the permuted memory is what they would make (view.c), to a fixpoint. Inputs, outputs and
-// constants keep ONNX's dense order. Where a Flatten feeds a dense layer, the layer's constant weights are permuted
-// instead of the activations.
-// requires: sorted, resolved, simplified. provides: final shapes in memory; axes and attributes stay ONNX's.
+// Values of convolutional operators get channels last ([0,2,3,1]): a vector then runs over
+// channels, for any kernel size and stride. The order spreads from them through operators that do
+// not care (elementwise, concat, pad, ...), and through reshapes and transposes where the permuted
+// memory is what they would make (view.c), to a fixpoint. Inputs, outputs and constants keep ONNX's
+// dense order. Where a Flatten feeds a dense layer, the layer's constant weights are permuted
+// instead of the activations. requires: sorted, resolved, simplified. provides: final shapes in
+// memory; axes and attributes stay ONNX's.
 #include <string.h>
 
 #include "front/pass/pass.h"
 
 // Operators that want channels last, on their first input and their outputs.
 static const char *const channel_operators[] = {
-    "Conv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool", "LRN",
-    "BatchNormalization", "InstanceNormalization", "GroupNormalization", "Resize", "Upsample",
+    "Conv",
+    "ConvTranspose",
+    "MaxPool",
+    "AveragePool",
+    "LpPool",
+    "GlobalAveragePool",
+    "GlobalMaxPool",
+    "LRN",
+    "BatchNormalization",
+    "InstanceNormalization",
+    "GroupNormalization",
+    "Resize",
+    "Upsample",
 };
 
 static bool is_channel_operator(const seer_node *node) {
@@ -23,7 +35,8 @@ static bool is_channel_operator(const seer_node *node) {
 }
 
 static bool may_choose(const seer_value *value) {
-  return value->has_shape && !value->constant && !value->is_input && !value->is_output && !value->has_layout;
+  return value->has_shape && !value->constant && !value->is_input && !value->is_output &&
+      !value->has_layout;
 }
 
 static bool assign(seer_value *value, const uint8_t *order) {
@@ -65,10 +78,13 @@ static bool share_order(seer_graph *graph, const seer_node *node, bool forward_o
 // Through a reshape or transpose, when both sides can be the same memory.
 static bool share_view(seer_graph *graph, const seer_node *node) {
   if (node->n_out != 1 || node->in[0].i == 0) return false;
-  seer_value *in = seer_graph_value(graph, node->in[0]), *out = seer_graph_value(graph, node->out[0]);
+  seer_value *in = seer_graph_value(graph, node->in[0]),
+             *out = seer_graph_value(graph, node->out[0]);
   uint8_t order[SEER_MAX_RANK];
-  if (in->has_layout && may_choose(out) && seer_pass_view_order(graph, node, false, order)) return assign(out, order);
-  if (out->has_layout && may_choose(in) && seer_pass_view_order(graph, node, true, order)) return assign(in, order);
+  if (in->has_layout && may_choose(out) && seer_pass_view_order(graph, node, false, order))
+    return assign(out, order);
+  if (out->has_layout && may_choose(in) && seer_pass_view_order(graph, node, true, order))
+    return assign(in, order);
   return false;
 }
 
@@ -76,27 +92,34 @@ static bool propagate(seer_graph *graph, const seer_node *node) {
   if (!node->op) return false;
   if (seer_node_is(node, "Transpose")) return share_view(graph, node);
   switch (node->op->fuse) {
-    case SEER_FUSE_VIEW: return share_view(graph, node);
+    case SEER_FUSE_VIEW:
+      return share_view(graph, node);
     case SEER_FUSE_ELEMENTWISE:
-    case SEER_FUSE_INJECTIVE: return share_order(graph, node, false);
-    case SEER_FUSE_REDUCTION: return share_order(graph, node, true);
+    case SEER_FUSE_INJECTIVE:
+      return share_order(graph, node, false);
+    case SEER_FUSE_REDUCTION:
+      return share_order(graph, node, true);
     case SEER_FUSE_ANCHOR:
-    case SEER_FUSE_OPAQUE: break;
+    case SEER_FUSE_OPAQUE:
+      break;
   }
   return false;
 }
 
 // ---- Flatten before a dense layer
 
-// Rows of [n_rows, n_cols] (columns of [n_cols, n_rows] when `by_column`) in the order that memory has: row r of the
-// result is the row of the r-th element of `in` in physical order.
-static const void *permute_weights(seer_arena *arena, const seer_tensor *weight, const seer_value *in, bool by_column) {
+// Rows of [n_rows, n_cols] (columns of [n_cols, n_rows] when `by_column`) in the order that memory
+// has: row r of the result is the row of the r-th element of `in` in physical order.
+static const void *permute_weights(
+    seer_arena *arena, const seer_tensor *weight, const seer_value *in, bool by_column) {
   size_t size = seer_dtype_bytes(weight->dtype);
   const char *from = weight->data;
-  if (memcmp(from, from + size, weight->n_bytes - size) == 0) return from;  // all equal: any order is the same
+  if (memcmp(from, from + size, weight->n_bytes - size) == 0)
+    return from;  // all equal: any order is the same
   char *to = seer_arena_alloc(arena, weight->n_bytes, 64);
   int64_t n_rows = weight->dim[by_column ? 1 : 0], n_cols = weight->dim[by_column ? 0 : 1];
-  int64_t stride[SEER_MAX_RANK], at[SEER_MAX_RANK] = {0}, row = 0;  // over dimensions 1..rank, in memory's sequence
+  int64_t stride[SEER_MAX_RANK], at[SEER_MAX_RANK] = {0},
+                                 row = 0;  // over dimensions 1..rank, in memory's sequence
   uint32_t n = in->rank - 1u;
   int64_t logical = 1;
   for (uint32_t d = in->rank; d-- > 1;) {
@@ -108,10 +131,12 @@ static const void *permute_weights(seer_arena *arena, const seer_tensor *weight,
   for (int64_t r = 0; r < n_rows; r++) {
     if (by_column) {
       for (int64_t c = 0; c < n_cols; c++) {
-        memcpy(to + (size_t)(c * n_rows + r) * size, from + (size_t)(c * n_rows + row) * size, size);
+        memcpy(
+            to + (size_t)(c * n_rows + r) * size, from + (size_t)(c * n_rows + row) * size, size);
       }
     } else {
-      memcpy(to + (size_t)(r * n_cols) * size, from + (size_t)(row * n_cols) * size, (size_t)n_cols * size);
+      memcpy(to + (size_t)(r * n_cols) * size, from + (size_t)(row * n_cols) * size,
+          (size_t)n_cols * size);
     }
     for (uint32_t k = n; k-- > 0;) {
       row += stride[k];
@@ -124,24 +149,28 @@ static const void *permute_weights(seer_arena *arena, const seer_tensor *weight,
 }
 
 // The dense layer reads `v` as its rows, with weights that are constant and its own to permute.
-static bool is_dense_layer(const seer_graph *graph, const seer_node *node, seer_val v, bool *out_by_column) {
+static bool is_dense_layer(
+    const seer_graph *graph, const seer_node *node, seer_val v, bool *out_by_column) {
   bool is_gemm = seer_node_is(node, "Gemm");
-  if ((!is_gemm && !seer_node_is(node, "MatMul")) || node->in[0].i != v.i || node->in[1].i == v.i) return false;
-  if (is_gemm && (seer_node_attr_i(node, "transA", 0) || (node->n_in > 2 && node->in[2].i == v.i))) return false;
+  if ((!is_gemm && !seer_node_is(node, "MatMul")) || node->in[0].i != v.i || node->in[1].i == v.i)
+    return false;
+  if (is_gemm && (seer_node_attr_i(node, "transA", 0) || (node->n_in > 2 && node->in[2].i == v.i)))
+    return false;
   const seer_tensor *weight = seer_node_constant(graph, node, 1);
   *out_by_column = is_gemm && seer_node_attr_i(node, "transB", 0);
   return weight && weight->rank == 2;
 }
 
-// [N,C,H,W] in another order -> [N, C*H*W]: when only dense layers read the result, it is taken in memory's order, and
-// their weights are permuted to match.
+// [N,C,H,W] in another order -> [N, C*H*W]: when only dense layers read the result, it is taken in
+// memory's order, and their weights are permuted to match.
 static void flatten_into_weights(seer_graph *graph, const seer_graph_uses *uses, uint32_t flatten) {
   seer_node *node = &graph->node[flatten];
   if (node->op->fuse != SEER_FUSE_VIEW || node->n_out != 1 || node->in[0].i == 0) return;
   seer_val out = node->out[0];
   const seer_value in = *seer_graph_value(graph, node->in[0]);
   const seer_value *flat = seer_graph_value(graph, out);
-  bool is_flat = in.has_layout && in.rank > 2 && flat->rank == 2 && flat->dim[0] == in.dim[0] && in.order[0] == 0;
+  bool is_flat = in.has_layout && in.rank > 2 && flat->rank == 2 && flat->dim[0] == in.dim[0] &&
+      in.order[0] == 0;
   if (!is_flat || flat->is_output || seer_pass_is_view(graph, node)) return;
   bool by_column;
   for (uint32_t u = uses->first[out.i]; u < uses->first[out.i + 1]; u++) {
@@ -163,20 +192,22 @@ static void flatten_into_weights(seer_graph *graph, const seer_graph_uses *uses,
     dim[k] = in.dim[perm[k]];
   }
   const char *name = seer_arena_printf(graph->arena, "%s.in_memory_order", node->name);
-  seer_val moved = seer_graph_add_value(graph, seer_graph_fresh_name(graph, name), in.dtype, dim, in.rank);
+  seer_val moved =
+      seer_graph_add_value(graph, seer_graph_fresh_name(graph, name), in.dtype, dim, in.rank);
   seer_attr attr = {.name = "perm", .kind = SEER_ATTR_INTS, .n = in.rank};
   attr.ints = seer_arena_memdup(graph->arena, perm, in.rank * sizeof *perm);
   seer_val from = node->in[0];
   enum { OPSET = 13 };
-  seer_node_id id = seer_graph_add_node(graph, name, "", "Transpose", OPSET, &from, 1, &moved, 1, &attr, 1);
+  seer_node_id id =
+      seer_graph_add_node(graph, name, "", "Transpose", OPSET, &from, 1, &moved, 1, &attr, 1);
   seer_graph_node(graph, id)->op = seer_op_find("", "Transpose", OPSET);
   graph->node[flatten].in[0] = moved;
 }
 
 // ---- pitches
 
-// Rows whose distance is a large power of two share cache sets: from 2 KiB, multiples of 1 KiB get 64 bytes more
-// (measured: a 14-row tile at 71-77 GFLOP/s instead of 98-106).
+// Rows whose distance is a large power of two share cache sets: from 2 KiB, multiples of 1 KiB get
+// 64 bytes more (measured: a 14-row tile at 71-77 GFLOP/s instead of 98-106).
 static void assign_pitches(seer_graph *graph, const seer_graph_uses *uses) {
   enum { MIN_ROW_BYTES = 2048, MULTIPLE_BYTES = 1024, EXTRA_BYTES = 64 };
   for (uint32_t v = 1; v < graph->n_value; v++) {
@@ -188,9 +219,10 @@ static void assign_pitches(seer_graph *graph, const seer_graph_uses *uses) {
     // Reshapes and transposes may be views of dense memory.
     bool is_viewed = false;
     for (uint32_t u = uses->first[v]; u <= uses->first[v + 1]; u++) {
-      const seer_node *node = &graph->node[u < uses->first[v + 1] ? uses->node[u] : value->producer.i];
-      is_viewed |= !node->op || node->op->fuse == SEER_FUSE_VIEW || node->op->fuse == SEER_FUSE_OPAQUE ||
-                   seer_node_is(node, "Transpose");
+      const seer_node *node =
+          &graph->node[u < uses->first[v + 1] ? uses->node[u] : value->producer.i];
+      is_viewed |= !node->op || node->op->fuse == SEER_FUSE_VIEW ||
+          node->op->fuse == SEER_FUSE_OPAQUE || seer_node_is(node, "Transpose");
     }
     if (!is_viewed) value->pitch = row + EXTRA_BYTES / size;
   }
@@ -206,11 +238,13 @@ static seer_status run(const seer_context *context, seer_graph *graph) {
       if (node->out[i].i) assign_channels_last(seer_graph_value(graph, node->out[i]));
     }
   }
-  // Each round assigns at least one value; forwards and backwards in turn, so that chains take one round each way.
+  // Each round assigns at least one value; forwards and backwards in turn, so that chains take one
+  // round each way.
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
     for (uint32_t k = 1; k < graph->n_node; k++) is_changed |= propagate(graph, &graph->node[k]);
-    for (uint32_t k = (uint32_t)graph->n_node; k-- > 1;) is_changed |= propagate(graph, &graph->node[k]);
+    for (uint32_t k = (uint32_t)graph->n_node; k-- > 1;)
+      is_changed |= propagate(graph, &graph->node[k]);
   }
   seer_arena *scratch = seer_arena_create("layout");
   seer_graph_uses uses = seer_graph_index_uses(graph, scratch);
@@ -224,4 +258,5 @@ static seer_status run(const seer_context *context, seer_graph *graph) {
   return SEER_OK;
 }
 
-const seer_pass_desc seer_pass_layout = {"layout", "physical order of dimensions and pitch of each value", run};
+const seer_pass_desc seer_pass_layout = {
+    "layout", "physical order of dimensions and pitch of each value", run};

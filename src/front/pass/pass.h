@@ -1,36 +1,37 @@
 // pass.h - what the graph passes share. Private to src/front.
-// A pass gets a sorted, verified, resolved graph and leaves one; seer_front_run_passes verifies after each (SEER_VERIFY=1)
-// and drops what became dead.
+// A pass gets a sorted, verified, resolved graph and leaves one; seer_front_run_passes verifies
+// after each (SEER_VERIFY=1) and drops what became dead.
 #ifndef SEER_FRONT_PASS_PASS_H
 #define SEER_FRONT_PASS_PASS_H
 
 #include "front/front.h"
 
-// Marks nodes dead whose outputs nobody needs, and clears optional outputs that nobody reads (out[k] = 0; the first
-// output stays, operators are emitted by it).
+// Marks nodes dead whose outputs nobody needs, and clears optional outputs that nobody reads
+// (out[k] = 0; the first output stays, operators are emitted by it).
 void seer_pass_remove_dead(seer_graph *graph);
 
-// Folds `node` when all that it reads is constant (or only shapes matter and they are fixed) and neither the result is
-// larger than `max_elems` nor the work more than `max_ops` scalar operations (beyond that: graph->fold_hook).
-// *out_did false: not foldable, or too large; the node stays.
-SEER_MUST_USE seer_status seer_pass_fold_node(seer_graph *graph, seer_node_id node, int64_t max_elems, double max_ops,
-    bool *out_did);
+// Folds `node` when all that it reads is constant (or only shapes matter and they are fixed) and
+// neither the result is larger than `max_elems` nor the work more than `max_ops` scalar operations
+// (beyond that: graph->fold_hook). *out_did false: not foldable, or too large; the node stays.
+SEER_MUST_USE seer_status seer_pass_fold_node(
+    seer_graph *graph, seer_node_id node, int64_t max_elems, double max_ops, bool *out_did);
 
 // True if `node` is this operator of ai.onnx.
 bool seer_node_is(const seer_node *node, const char *op_type);
 // ---- view.c: nodes that move no memory
-// `node` is reshape-like or a Transpose, and its output's elements, in the output's physical order, are its input's
-// in the input's physical order: both are the same bytes.
+// `node` is reshape-like or a Transpose, and its output's elements, in the output's physical order,
+// are its input's in the input's physical order: both are the same bytes.
 bool seer_pass_is_view(const seer_graph *graph, const seer_node *node);
-// The physical order for node's output (input, when backward) that would make it such a view, given the order of the
-// other side. False when there is none.
-bool seer_pass_view_order(const seer_graph *graph, const seer_node *node, bool backward, uint8_t *out_order);
+// The physical order for node's output (input, when backward) that would make it such a view, given
+// the order of the other side. False when there is none.
+bool seer_pass_view_order(
+    const seer_graph *graph, const seer_node *node, bool backward, uint8_t *out_order);
 // Physical order of a value: its own, or 0,1,2,...
 void seer_pass_order(const seer_value *value, uint8_t *out_order);
 
 // Appends a constant of f32 numbers.
-seer_val seer_pass_add_f32(seer_graph *graph, const char *base_name, const float *data, const int64_t *dim,
-    uint32_t rank);
+seer_val seer_pass_add_f32(
+    seer_graph *graph, const char *base_name, const float *data, const int64_t *dim, uint32_t rank);
 
 // affine.c, a part of simplify: per-channel scales and shifts, BatchNormalization among them.
 void seer_pass_affine(seer_graph *graph);

@@ -1,18 +1,19 @@
-// simplify.c - local rewrites that make the graph smaller without changing what it computes: nodes that change nothing
-// go, consecutive transposes become one, zero padding joins the convolution behind it, per-channel arithmetic joins the
-// convolution before it (affine.c).
-// requires: sorted, resolved, folded. provides: every model output is made by a node; no Dropout, no BatchNormalization
-// with constant statistics.
+// simplify.c - local rewrites that make the graph smaller without changing what it computes: nodes
+// that change nothing go, consecutive transposes become one, zero padding joins the convolution
+// behind it, per-channel arithmetic joins the convolution before it (affine.c).
+// requires: sorted, resolved, folded. provides: every model output is made by a node; no Dropout,
+// no BatchNormalization with constant statistics.
 #include <string.h>
 
 #include "front/pass/pass.h"
 
 static bool same_type(const seer_value *a, const seer_value *b) {
-  return a->dtype == b->dtype && a->rank == b->rank && memcmp(a->dim, b->dim, a->rank * sizeof a->dim[0]) == 0;
+  return a->dtype == b->dtype && a->rank == b->rank &&
+      memcmp(a->dim, b->dim, a->rank * sizeof a->dim[0]) == 0;
 }
 
-// y = x: readers of y read x. A model output that is y keeps its name: x's producer makes it instead, when nothing
-// else stands in the way; else the node stays, as a copy.
+// y = x: readers of y read x. A model output that is y keeps its name: x's producer makes it
+// instead, when nothing else stands in the way; else the node stays, as a copy.
 static void bypass(seer_graph *graph, uint32_t k) {
   seer_val in = graph->node[k].in[0], out = graph->node[k].out[0];
   seer_value *from = seer_graph_value(graph, in), *to = seer_graph_value(graph, out);
@@ -61,16 +62,18 @@ static bool has_only_ones(const seer_graph *graph, const seer_node *node, uint32
 // Its first output is its first input.
 static bool changes_nothing(const seer_graph *graph, const seer_node *node) {
   if (node->n_out != 1 || node->n_in == 0 || node->in[0].i == 0) return false;
-  const seer_value *in = seer_graph_value(graph, node->in[0]), *out = seer_graph_value(graph, node->out[0]);
+  const seer_value *in = seer_graph_value(graph, node->in[0]),
+                   *out = seer_graph_value(graph, node->out[0]);
   if (!same_type(in, out)) return false;
   if (seer_node_is(node, "Identity") || is_dropout(graph, node)) return true;
   if (node->op->fuse == SEER_FUSE_VIEW) return true;  // a reshape to the same shape
   if (seer_node_is(node, "Transpose")) return is_identity_perm(node, in);
-  if (seer_node_is(node, "Cast") || seer_node_is(node, "Expand") || seer_node_is(node, "Tile")) return true;
+  if (seer_node_is(node, "Cast") || seer_node_is(node, "Expand") || seer_node_is(node, "Tile"))
+    return true;
   // A slice that keeps every element, and does not turn them around.
   if (seer_node_is(node, "Slice")) return has_only_ones(graph, node, 4);
-  bool is_list = seer_node_is(node, "Concat") || seer_node_is(node, "Sum") || seer_node_is(node, "Mean") ||
-                 seer_node_is(node, "Max") || seer_node_is(node, "Min");
+  bool is_list = seer_node_is(node, "Concat") || seer_node_is(node, "Sum") ||
+      seer_node_is(node, "Mean") || seer_node_is(node, "Max") || seer_node_is(node, "Min");
   return is_list && node->n_in == 1;
 }
 
@@ -85,7 +88,8 @@ static seer_attr *add_attr(seer_graph *graph, seer_node *node, const char *name)
   return &attr[node->n_attr++];
 }
 
-static void set_ints(seer_graph *graph, seer_node *node, const char *name, const int64_t *ints, size_t n) {
+static void set_ints(
+    seer_graph *graph, seer_node *node, const char *name, const int64_t *ints, size_t n) {
   seer_attr *attr = add_attr(graph, node, name);
   *attr = (seer_attr){.name = attr->name, .kind = SEER_ATTR_INTS, .n = n};
   attr->ints = seer_arena_memdup(graph->arena, ints, n * sizeof *ints);
@@ -98,7 +102,8 @@ static void merge_transposes(seer_graph *graph, seer_node *second) {
   if (!between->producer.i) return;
   const seer_node *first = seer_graph_node(graph, between->producer);
   if (!seer_node_is(first, "Transpose")) return;
-  const seer_attr *p1 = seer_node_attr_ints(first, "perm"), *p2 = seer_node_attr_ints(second, "perm");
+  const seer_attr *p1 = seer_node_attr_ints(first, "perm"),
+                  *p2 = seer_node_attr_ints(second, "perm");
   int64_t perm[SEER_MAX_RANK];
   uint32_t rank = between->rank;
   for (uint32_t k = 0; k < rank; k++) {
@@ -111,9 +116,13 @@ static void merge_transposes(seer_graph *graph, seer_node *second) {
 
 // ---- zero padding before a convolution
 
-// Pads of a constant zero Pad by dimension: begins, then ends. False when it is another kind of padding.
-static bool read_zero_pads(const seer_graph *graph, const seer_node *node, uint32_t rank, int64_t *out_pads) {
-  if (!seer_node_is(node, "Pad") || strcmp(seer_node_attr_s(node, "mode", "constant"), "constant") != 0) return false;
+// Pads of a constant zero Pad by dimension: begins, then ends. False when it is another kind of
+// padding.
+static bool read_zero_pads(
+    const seer_graph *graph, const seer_node *node, uint32_t rank, int64_t *out_pads) {
+  if (!seer_node_is(node, "Pad") ||
+      strcmp(seer_node_attr_s(node, "mode", "constant"), "constant") != 0)
+    return false;
   const seer_attr *attr = seer_node_attr_ints(node, "pads");
   const seer_tensor *input = seer_node_constant(graph, node, 1);
   if (attr) {
@@ -121,12 +130,16 @@ static bool read_zero_pads(const seer_graph *graph, const seer_node *node, uint3
     memcpy(out_pads, attr->ints, 2 * rank * sizeof *out_pads);
     return true;
   }
-  if (!input || seer_tensor_elems(input) != 2 * (int64_t)rank || (node->n_in > 3 && node->in[3].i)) return false;
+  if (!input || seer_tensor_elems(input) != 2 * (int64_t)rank || (node->n_in > 3 && node->in[3].i))
+    return false;
   const seer_tensor *value = seer_node_constant(graph, node, 2);
   if (node->n_in > 2 && node->in[2].i) {
-    if (!value || seer_tensor_elems(value) != 1 || seer_dtype_load_f64(value->dtype, value->data, 0) != 0) return false;
+    if (!value || seer_tensor_elems(value) != 1 ||
+        seer_dtype_load_f64(value->dtype, value->data, 0) != 0)
+      return false;
   }
-  for (uint32_t k = 0; k < 2 * rank; k++) out_pads[k] = seer_dtype_load_i64(input->dtype, input->data, k);
+  for (uint32_t k = 0; k < 2 * rank; k++)
+    out_pads[k] = seer_dtype_load_i64(input->dtype, input->data, k);
   return true;
 }
 
@@ -163,7 +176,8 @@ static void pad_into_conv(seer_graph *graph, const seer_graph_uses *uses, uint32
 
 // ---- outputs that no node makes
 
-// A model output that is an input or a constant: a copy of it, under the output's name where that is free.
+// A model output that is an input or a constant: a copy of it, under the output's name where that
+// is free.
 static void make_outputs(seer_graph *graph) {
   for (uint32_t k = 0; k < graph->n_output; k++) {
     seer_val v = graph->output[k];
@@ -171,7 +185,8 @@ static void make_outputs(seer_graph *graph) {
     seer_value type = *seer_graph_value(graph, v);
     const char *name = type.name;
     if (type.constant) {
-      seer_graph_value(graph, v)->name = seer_graph_fresh_name(graph, seer_arena_printf(graph->arena, "%s.const", name));
+      seer_graph_value(graph, v)->name =
+          seer_graph_fresh_name(graph, seer_arena_printf(graph->arena, "%s.const", name));
     } else {
       name = seer_graph_fresh_name(graph, seer_arena_printf(graph->arena, "%s.out", name));
     }
@@ -180,8 +195,8 @@ static void make_outputs(seer_graph *graph) {
     seer_graph_value(graph, out)->is_output = true;
     graph->output[k] = out;
     enum { OPSET = 13 };
-    seer_node_id id = seer_graph_add_node(graph, seer_arena_printf(graph->arena, "copy %s", name), "", "Identity", OPSET,
-        &v, 1, &out, 1, NULL, 0);
+    seer_node_id id = seer_graph_add_node(graph, seer_arena_printf(graph->arena, "copy %s", name),
+        "", "Identity", OPSET, &v, 1, &out, 1, NULL, 0);
     seer_graph_node(graph, id)->op = seer_op_find("", "Identity", OPSET);
   }
 }
@@ -206,4 +221,5 @@ static seer_status run(const seer_context *context, seer_graph *graph) {
   return SEER_OK;
 }
 
-const seer_pass_desc seer_pass_simplify = {"simplify", "local rewrites: identities, transposes, Pad, BatchNormalization", run};
+const seer_pass_desc seer_pass_simplify = {
+    "simplify", "local rewrites: identities, transposes, Pad, BatchNormalization", run};

@@ -1,13 +1,14 @@
-// table.c - the graph passes in their order. To add one: write pass/<name>.c with its entry, declare it in pass.h, add a
-// line here (its place says what it may rely on), and a golden test named after it.
+// table.c - the graph passes in their order. To add one: write pass/<name>.c with its entry,
+// declare it in pass.h, add a line here (its place says what it may rely on), and a golden test
+// named after it.
 #include <string.h>
 
 #include "front/pass/pass.h"
 
 const seer_pass_desc *const seer_pass_table[] = {
-    &seer_pass_fold,      // first: simplify asks for constants
+    &seer_pass_fold,  // first: simplify asks for constants
     &seer_pass_simplify,  // weights are rescaled here, so before anything looks at them
-    &seer_pass_layout,    // last: orders hold for the nodes that remain
+    &seer_pass_layout,  // last: orders hold for the nodes that remain
 };
 const size_t seer_pass_table_count = SEER_COUNT_OF(seer_pass_table);
 
@@ -21,16 +22,18 @@ const seer_tensor *seer_node_constant(const seer_graph *graph, const seer_node *
 }
 
 uint32_t seer_pass_only_reader(const seer_graph *graph, const seer_graph_uses *uses, seer_val v) {
-  if (seer_graph_value(graph, v)->is_output || uses->first[v.i + 1] - uses->first[v.i] != 1) return 0;
+  if (seer_graph_value(graph, v)->is_output || uses->first[v.i + 1] - uses->first[v.i] != 1)
+    return 0;
   return uses->node[uses->first[v.i]];
 }
 
 void seer_pass_order(const seer_value *value, uint8_t *out_order) {
-  for (uint32_t k = 0; k < value->rank; k++) out_order[k] = value->has_layout ? value->order[k] : (uint8_t)k;
+  for (uint32_t k = 0; k < value->rank; k++)
+    out_order[k] = value->has_layout ? value->order[k] : (uint8_t)k;
 }
 
-seer_val seer_pass_add_f32(seer_graph *graph, const char *base_name, const float *data, const int64_t *dim,
-    uint32_t rank) {
+seer_val seer_pass_add_f32(seer_graph *graph, const char *base_name, const float *data,
+    const int64_t *dim, uint32_t rank) {
   seer_tensor tensor = {.dtype = SEER_DTYPE_F32, .rank = (uint8_t)rank, .data = data};
   for (uint32_t k = 0; k < rank; k++) tensor.dim[k] = dim[k];
   tensor.n_bytes = (size_t)seer_tensor_elems(&tensor) * sizeof *data;
@@ -59,8 +62,10 @@ void seer_pass_remove_dead(seer_graph *graph) {
     seer_graph_kill_node(graph, (seer_node_id){k});
     for (uint32_t i = 0; i < node->n_in; i++) {
       uint32_t v = node->in[i].i;
-      // The producer has left the stack's part above it only if it was looked at before: look again.
-      if (v && --n_uses[v] == 0 && graph->value[v].producer.i) stack[depth++] = graph->value[v].producer.i;
+      // The producer has left the stack's part above it only if it was looked at before: look
+      // again.
+      if (v && --n_uses[v] == 0 && graph->value[v].producer.i)
+        stack[depth++] = graph->value[v].producer.i;
     }
   }
   for (uint32_t k = 1; k < graph->n_node; k++) {
@@ -90,14 +95,17 @@ static seer_status verify_after(const seer_context *context, seer_graph *graph, 
   return status;
 }
 
-seer_status seer_front_run_pass(const seer_context *context, seer_graph *graph, const seer_pass_desc *pass) {
+seer_status seer_front_run_pass(
+    const seer_context *context, seer_graph *graph, const seer_pass_desc *pass) {
   SEER_TRYF(pass->run(context, graph), "pass %s", pass->name);
   seer_pass_remove_dead(graph);
   SEER_TRYF(seer_graph_sort(graph), "pass %s", pass->name);
-  return seer_context_i64(context, SEER_OPT_VERIFY) >= 1 ? verify_after(context, graph, pass->name) : SEER_OK;
+  return seer_context_i64(context, SEER_OPT_VERIFY) >= 1 ? verify_after(context, graph, pass->name)
+                                                         : SEER_OK;
 }
 
 seer_status seer_front_run_passes(const seer_context *context, seer_graph *graph) {
-  for (size_t k = 0; k < seer_pass_table_count; k++) SEER_TRY(seer_front_run_pass(context, graph, seer_pass_table[k]));
+  for (size_t k = 0; k < seer_pass_table_count; k++)
+    SEER_TRY(seer_front_run_pass(context, graph, seer_pass_table[k]));
   return seer_graph_verify(graph);
 }

@@ -1,7 +1,8 @@
 // view.c - which reshapes and transposes are free, given physical orders.
-// Both sides are cut into atoms: the coarsest pieces that are whole dimensions, or whole parts of dimensions, of either
-// side. [1,C,H,W] -> [1,g,C/g,H*W] has the atoms g, C/g, and (H,W) together. Memory is the same on both sides iff the
-// atoms lie in the same sequence. Dimensions of extent 1 have no place in memory and are left out.
+// Both sides are cut into atoms: the coarsest pieces that are whole dimensions, or whole parts of
+// dimensions, of either side. [1,C,H,W] -> [1,g,C/g,H*W] has the atoms g, C/g, and (H,W) together.
+// Memory is the same on both sides iff the atoms lie in the same sequence. Dimensions of extent 1
+// have no place in memory and are left out.
 #include <string.h>
 
 #include "front/pass/pass.h"
@@ -10,8 +11,8 @@ enum { MAX_ATOMS = 2 * SEER_MAX_RANK };
 
 typedef struct {
   uint32_t n;
-  // Dimensions [in0, in1) of the input as one piece, likewise of the output; where a dimension is cut into several atoms
-  // they stand in the list from outer to inner.
+  // Dimensions [in0, in1) of the input as one piece, likewise of the output; where a dimension is
+  // cut into several atoms they stand in the list from outer to inner.
   struct {
     uint32_t in0, in1, out0, out1;
   } atom[MAX_ATOMS];
@@ -27,8 +28,8 @@ static bool add_atom(atom_list *atoms, uint32_t in0, uint32_t in1, uint32_t out0
 }
 
 // One group of dimensions with equal products on both sides, cut as finely as the extents divide.
-static bool cut_group(atom_list *atoms, const seer_value *in, uint32_t i0, uint32_t i1, const seer_value *out,
-    uint32_t j0, uint32_t j1) {
+static bool cut_group(atom_list *atoms, const seer_value *in, uint32_t i0, uint32_t i1,
+    const seer_value *out, uint32_t j0, uint32_t j1) {
   uint32_t n_before = atoms->n;
   uint32_t i = i0, j = j0;
   int64_t left_in = 1, left_out = 1;
@@ -88,14 +89,21 @@ static bool transpose_atoms(const seer_node *node, const seer_value *in, atom_li
 static bool find_atoms(const seer_graph *graph, const seer_node *node, atom_list *atoms) {
   *atoms = (atom_list){0};
   bool is_transpose = seer_node_is(node, "Transpose");
-  if (!node->op || (node->op->fuse != SEER_FUSE_VIEW && !is_transpose) || node->n_in < 1 || node->n_out != 1) return false;
-  const seer_value *in = seer_graph_value(graph, node->in[0]), *out = seer_graph_value(graph, node->out[0]);
-  if (in->dtype != out->dtype || seer_value_elems(in) != seer_value_elems(out) || seer_value_elems(in) <= 0) return false;
+  if (!node->op || (node->op->fuse != SEER_FUSE_VIEW && !is_transpose) || node->n_in < 1 ||
+      node->n_out != 1)
+    return false;
+  const seer_value *in = seer_graph_value(graph, node->in[0]),
+                   *out = seer_graph_value(graph, node->out[0]);
+  if (in->dtype != out->dtype || seer_value_elems(in) != seer_value_elems(out) ||
+      seer_value_elems(in) <= 0)
+    return false;
   return is_transpose ? transpose_atoms(node, in, atoms) : reshape_atoms(in, out, atoms);
 }
 
-// The atoms' numbers in the physical sequence of one side; false when an atom of several dimensions is not in one piece.
-static bool sequence(const atom_list *atoms, const seer_value *value, bool is_out, uint32_t *out_sequence) {
+// The atoms' numbers in the physical sequence of one side; false when an atom of several dimensions
+// is not in one piece.
+static bool sequence(
+    const atom_list *atoms, const seer_value *value, bool is_out, uint32_t *out_sequence) {
   uint8_t order[SEER_MAX_RANK];
   seer_pass_order(value, order);
   uint32_t n = 0;
@@ -116,21 +124,24 @@ static bool sequence(const atom_list *atoms, const seer_value *value, bool is_ou
 bool seer_pass_is_view(const seer_graph *graph, const seer_node *node) {
   atom_list atoms;
   if (!find_atoms(graph, node, &atoms)) return false;
-  const seer_value *in = seer_graph_value(graph, node->in[0]), *out = seer_graph_value(graph, node->out[0]);
+  const seer_value *in = seer_graph_value(graph, node->in[0]),
+                   *out = seer_graph_value(graph, node->out[0]);
   if (in->pitch || out->pitch) return false;
   uint32_t from[MAX_ATOMS], to[MAX_ATOMS];
   if (!sequence(&atoms, in, false, from) || !sequence(&atoms, out, true, to)) return false;
   return memcmp(from, to, atoms.n * sizeof *from) == 0;
 }
 
-bool seer_pass_view_order(const seer_graph *graph, const seer_node *node, bool backward, uint8_t *out_order) {
+bool seer_pass_view_order(
+    const seer_graph *graph, const seer_node *node, bool backward, uint8_t *out_order) {
   atom_list atoms;
   if (!find_atoms(graph, node, &atoms)) return false;
   const seer_value *given = seer_graph_value(graph, backward ? node->out[0] : node->in[0]);
   const seer_value *wanted = seer_graph_value(graph, backward ? node->in[0] : node->out[0]);
   uint32_t seq[MAX_ATOMS];
   if (!sequence(&atoms, given, backward, seq)) return false;
-  // Dimensions of extent 1 first; then the others as their atoms come. A dimension's atoms must come in one run.
+  // Dimensions of extent 1 first; then the others as their atoms come. A dimension's atoms must
+  // come in one run.
   bool is_placed[SEER_MAX_RANK] = {false};
   uint32_t n = 0;
   for (uint32_t d = 0; d < wanted->rank; d++) {

@@ -1,10 +1,10 @@
 #include "net_eval.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,8 @@ const void *net_input(const seer_value *value, uint32_t k, uint64_t seed, seer_a
 }
 
 // Runs one DAG; data[value id] is what its buffers stand for.
-static void eval_dag(const seer_dag *dag, const seer_val *value_of_buf, const void **data, seer_arena *arena) {
+static void eval_dag(
+    const seer_dag *dag, const seer_val *value_of_buf, const void **data, seer_arena *arena) {
   seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
   for (uint32_t b = 0; b < dag->n_buf; b++) {
     if (dag->buf[b].kind == SEER_BUF_STAGE) continue;
@@ -103,17 +104,20 @@ const void **net_eval_steps(const seer_network *network, uint64_t seed, seer_are
   return outputs(network->graph, data, arena);
 }
 
-double net_difference(const seer_graph *a, const void **out_a, const seer_graph *b, const void **out_b) {
+double net_difference(
+    const seer_graph *a, const void **out_a, const seer_graph *b, const void **out_b) {
   double worst = 0;
   assert_int_equal(a->n_output, b->n_output);
   for (uint32_t k = 0; k < a->n_output; k++) {
-    const seer_value *va = seer_graph_value(a, a->output[k]), *vb = seer_graph_value(b, b->output[k]);
+    const seer_value *va = seer_graph_value(a, a->output[k]),
+                     *vb = seer_graph_value(b, b->output[k]);
     assert_int_equal(va->dtype, vb->dtype);
     assert_int_equal(va->rank, vb->rank);
     assert_memory_equal(va->dim, vb->dim, va->rank * sizeof va->dim[0]);
     assert_string_equal(va->name, vb->name);
     for (int64_t i = 0; i < seer_value_elems(va); i++) {
-      double x = seer_dtype_load_f64(va->dtype, out_a[k], i), y = seer_dtype_load_f64(vb->dtype, out_b[k], i);
+      double x = seer_dtype_load_f64(va->dtype, out_a[k], i),
+             y = seer_dtype_load_f64(vb->dtype, out_b[k], i);
       double d = fabs(x - y) / (1 + fabs(y));
       if (!(d <= worst)) worst = d;
     }
@@ -138,7 +142,8 @@ seer_network *net_check_text(const char *text, double tolerance, seer_arena *are
   must(seer_front_run_passes(context, graph));
   seer_network *network;
   must(seer_network_build(context, graph, arena, &network));
-  const void **expected = net_eval_nodes(plain, SEED, arena), **found = net_eval_steps(network, SEED, arena);
+  const void **expected = net_eval_nodes(plain, SEED, arena),
+             **found = net_eval_steps(network, SEED, arena);
   double difference = net_difference(graph, found, plain, expected);
   if (!(difference <= tolerance)) {
     fail_msg("differs by %g\n%s\n%s", difference, text, seer_graph_print_brief(graph, arena));

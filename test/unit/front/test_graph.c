@@ -1,5 +1,5 @@
-// The graph's data structure and its text form: a text that is parsed, printed and parsed again stays the same; damage
-// is named.
+// The graph's data structure and its text form: a text that is parsed, printed and parsed again
+// stays the same; damage is named.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,8 @@ static const char mlp[] =
     "  const $w f32[4,3] = splat 0.5\n"
     "  const $b f32[3] = [0.25,-1,inf]\n"
     "  const $\"a/b:0\" i64[2] = [-1,9223372036854775807]\n"
-    "  %h f32[1,3] = Gemm \"dense 1\" v13 ($w, $b, _) {alpha=float 1.5, transB=1, axes=[1,2], mode=\"con\\\"st\", "
+    "  %h f32[1,3] = Gemm \"dense 1\" v13 ($w, $b, _) {alpha=float 1.5, transB=1, axes=[1,2], "
+    "mode=\"con\\\"st\", "
     "s=strings [\"a\",\"\"], f=floats [0.1,2], t=tensor f32[2] [1,2]}\n"
     "  %y f32[1,3] order(1,0) pitch 19, _ = Relu \"relu\" v14 domain \"my.ops\" (%h)\n"
     "  %\"odd name\" ?[?,3] = \"strange op\" \"n\" v1 (%y, $\"a/b:0\")\n"
@@ -60,7 +61,8 @@ static void refuses(const char *text, const char *why) {
   seer_graph *graph;
   seer_status status = seer_graph_parse("test", text, strlen(text), arena, &graph);
   if (!status) fail_msg("accepted: %s", text);
-  if (!strstr(seer_status_message(status), why)) fail_msg("'%s' lacks '%s'", seer_status_message(status), why);
+  if (!strstr(seer_status_message(status), why))
+    fail_msg("'%s' lacks '%s'", seer_status_message(status), why);
   seer_status_free(status);
   seer_arena_destroy(arena);
 }
@@ -98,7 +100,8 @@ static void sorting_orders_and_finds_cycles(void **state) {
   for (int k = 0; k < 4; k++) v[k] = seer_graph_add_value(graph, names[k], SEER_DTYPE_F32, dim, 1);
   seer_graph_mark_input(graph, v[0]);
   seer_graph_mark_output(graph, v[3]);
-  for (int k = 3; k > 0; k--) seer_graph_add_node(graph, names[k], "", "Relu", 13, &v[k - 1], 1, &v[k], 1, NULL, 0);
+  for (int k = 3; k > 0; k--)
+    seer_graph_add_node(graph, names[k], "", "Relu", 13, &v[k - 1], 1, &v[k], 1, NULL, 0);
   seer_status status = seer_graph_verify(graph);
   assert_non_null(status);
   seer_status_free(status);

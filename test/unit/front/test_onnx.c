@@ -1,5 +1,6 @@
-// The ONNX reader and writer: round trips, everything that a tensor or an attribute can be, functions, external data; and
-// hundreds of damaged files, each of which must be an error and nothing worse.
+// The ONNX reader and writer: round trips, everything that a tensor or an attribute can be,
+// functions, external data; and hundreds of damaged files, each of which must be an error and
+// nothing worse.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +48,8 @@ static const char conv_text[] =
     "  const $shape i64[2] = [1,-1]\n"
     "  const $d f32[16,3] = splat 0.125\n"
     "  %c ? = Conv \"conv\" v13 (%x, $w, $b) {group=1, pads=[1,1,1,1], strides=[1,1]}\n"
-    "  %n ? = BatchNormalization \"norm\" v13 (%c, $s, $b, $s, $s) {epsilon=float 0.0010000000474974513}\n"
+    "  %n ? = BatchNormalization \"norm\" v13 (%c, $s, $b, $s, $s) {epsilon=float "
+    "0.0010000000474974513}\n"
     "  %r ? = Relu \"relu\" v13 (%n)\n"
     "  %p ? = MaxPool \"pool\" v13 (%r) {kernel_shape=[3,3], strides=[3,3]}\n"
     "  %k ? = Concat \"cat\" v13 (%p, %p) {axis=1}\n"
@@ -88,7 +90,8 @@ static void round_trip(void **state) {
   assert_int_equal(graph->opset, 13);
   seer_network *network;
   must(load(bytes, n, arena, &network));
-  assert_int_equal(network->n_step, 7);  // conv, 2 pools, concat, 2 views (memory's order, flat), gemm
+  assert_int_equal(
+      network->n_step, 7);  // conv, 2 pools, concat, 2 views (memory's order, flat), gemm
 }
 
 // ---- building messages by hand
@@ -117,7 +120,8 @@ static Onnx__ModelProto *unpack(const char *text) {
   return model;
 }
 
-static seer_status load_model(const Onnx__ModelProto *model, seer_arena *into, seer_network **out_network) {
+static seer_status load_model(
+    const Onnx__ModelProto *model, seer_arena *into, seer_network **out_network) {
   size_t n = onnx__model_proto__get_packed_size(model);
   uint8_t *bytes = malloc(n + 1);
   assert_non_null(bytes);
@@ -195,8 +199,8 @@ static void tensors_of_every_kind(void **state) {
   t->uint64_data = ulongs;
   assert_int_equal(((const uint32_t *)read_tensor(t)->data)[1], UINT32_MAX);
   static const int32_t int_types[] = {2, 3, 4, 5, 6, 9, 10, 16};
-  static const seer_dtype dtypes[] = {SEER_DTYPE_U8, SEER_DTYPE_I8, SEER_DTYPE_U16, SEER_DTYPE_I16, SEER_DTYPE_I32,
-      SEER_DTYPE_BOOL, SEER_DTYPE_F16, SEER_DTYPE_BF16};
+  static const seer_dtype dtypes[] = {SEER_DTYPE_U8, SEER_DTYPE_I8, SEER_DTYPE_U16, SEER_DTYPE_I16,
+      SEER_DTYPE_I32, SEER_DTYPE_BOOL, SEER_DTYPE_F16, SEER_DTYPE_BF16};
   for (size_t k = 0; k < SEER_COUNT_OF(int_types); k++) {
     t = tensor_of(int_types[k], 3);
     t->n_int32_data = 3;
@@ -227,7 +231,8 @@ static void external_data_stays_in_the_folder(void **state) {
   t->external_data = SEER_NEW_ARRAY(arena, Onnx__StringStringEntryProto *, 3);
   const char *keys[] = {"location", "offset", "length"};
   for (t->n_external_data = 0; t->n_external_data < 3; t->n_external_data++) {
-    t->external_data[t->n_external_data] = new_message(&onnx__string_string_entry_proto__descriptor);
+    t->external_data[t->n_external_data] =
+        new_message(&onnx__string_string_entry_proto__descriptor);
     t->external_data[t->n_external_data]->key = seer_arena_strdup(arena, keys[t->n_external_data]);
   }
   const struct {
@@ -274,7 +279,8 @@ static void external_data_stays_in_the_folder(void **state) {
 }
 
 // twice(x) {scale} = x * scale + x * scale, with a default scale; four(x) = twice(twice(x)).
-static Onnx__NodeProto *make_node(const char *op, const char *domain, size_t n_in, const char *const *in, const char *out) {
+static Onnx__NodeProto *make_node(
+    const char *op, const char *domain, size_t n_in, const char *const *in, const char *out) {
   Onnx__NodeProto *node = new_message(&onnx__node_proto__descriptor);
   node->op_type = seer_arena_strdup(arena, op);
   node->domain = seer_arena_strdup(arena, domain);
@@ -297,7 +303,8 @@ static Onnx__AttributeProto *make_attr(const char *name, float value) {
   return attr;
 }
 
-static Onnx__FunctionProto *make_function(const char *name, size_t n_node, Onnx__NodeProto *const *nodes) {
+static Onnx__FunctionProto *make_function(
+    const char *name, size_t n_node, Onnx__NodeProto *const *nodes) {
   Onnx__FunctionProto *function = new_message(&onnx__function_proto__descriptor);
   function->name = seer_arena_strdup(arena, name);
   function->domain = seer_arena_strdup(arena, "local");
@@ -312,7 +319,8 @@ static Onnx__FunctionProto *make_function(const char *name, size_t n_node, Onnx_
 }
 
 static Onnx__ModelProto *function_model(void) {
-  Onnx__ModelProto *model = unpack("graph \"f\" { input %x f32[2] %y f32 = four \"call\" v1 domain \"local\" (%x) output %y }");
+  Onnx__ModelProto *model = unpack(
+      "graph \"f\" { input %x f32[2] %y f32 = four \"call\" v1 domain \"local\" (%x) output %y }");
   Onnx__NodeProto *scale = make_node("Constant", "", 0, NULL, "s");
   scale->attribute[0] = make_attr("value_float", 0);
   scale->attribute[0]->ref_attr_name = seer_arena_strdup(arena, "scale");
@@ -384,81 +392,85 @@ static Onnx__TensorProto *weight(Onnx__ModelProto *m, size_t k) { return m->grap
 static char *word(const char *text) { return seer_arena_strdup(arena, text); }
 
 // Each breaks one thing and says what the error must mention.
-#define DAMAGES(X)                                                                                                   \
-  X("no graph", m->graph = NULL)                                                                                     \
-  X("imports no operator set", m->n_opset_import = 0)                                                                \
-  X("opset 6", m->opset_import[0]->version = 6)                                                                      \
-  X("opset 22", m->opset_import[0]->version = 22)                                                                    \
-  X("opset -1", m->opset_import[0]->version = -1)                                                                    \
-  X("no outputs", m->graph->n_output = 0)                                                                            \
-  X("made by no node", m->graph->output[0]->name = word("nothing"))                                                  \
-  X("input '", m->graph->n_input = 0)                                                                                \
-  X("has no type", m->graph->input[0]->type = NULL)                                                                  \
-  X("string", m->graph->input[0]->type->tensor_type->elem_type = 8)                                                  \
-  X("?", m->graph->input[0]->type->tensor_type->elem_type = 77)                                                      \
-  X("pass --input-shapes 'x:", m->graph->input[0]->type->tensor_type->shape = NULL)                                  \
-  X("pass --input-shapes 'x:1x3xSIZEx6'", m->graph->input[0]->type->tensor_type->shape->dim[2]->dim_value = 0)       \
-  X("conv", m->graph->input[0]->type->tensor_type->shape->dim[1]->dim_value = 5)                                     \
-  X("conv", m->graph->input[0]->type->tensor_type->shape->n_dim = 2)                                                 \
-  X("", m->graph->input[0]->type->tensor_type->shape->dim[2]->dim_value = INT64_MAX)                                 \
-  X("", m->graph->input[0]->type->tensor_type->shape->dim[0]->dim_value = INT64_C(1) << 40)                          \
-  X("complex64", weight(m, 0)->data_type = 14)                                                                       \
-  X("float8e5m2)", (weight(m, 0)->data_type = 19))                                                                   \
-  X("undefined", weight(m, 0)->data_type = 0)                                                                        \
-  X("-7", weight(m, 0)->data_type = -7)                                                                              \
-  X("432 bytes of data", weight(m, 0)->data_type = 11)                                                               \
-  X("dimension 0 is -4", weight(m, 0)->dims[0] = -4)                                                                 \
-  X("432 bytes of data", weight(m, 0)->dims[0] = 1000000)                                                            \
-  X("2^63", weight(m, 0)->dims[0] = INT64_MAX)                                                                       \
-  X("16 bytes of data", weight(m, 1)->n_dims = 0)                                                                    \
-  X("it has no data", weight(m, 0)->has_raw_data = false)                                                            \
-  X("431 bytes", weight(m, 0)->raw_data.len = 431)                                                                   \
-  X("has no name", weight(m, 0)->name = word(""))                                                                    \
-  X("two initialisers are named 'w'", weight(m, 1)->name = word("w"))                                                \
-  X("made by no node", m->graph->n_initializer = 4)                                                                  \
-  X("also made elsewhere", weight(m, 1)->name = word("c"))                                                           \
-  X("cycle", node_named(m, "conv")->input[0] = word("p"))                                                            \
-  X("cycle", node_named(m, "relu")->input[0] = word("r"))                                                            \
-  X("also made elsewhere", node_named(m, "relu")->output[0] = word("c"))                                             \
-  X("also made elsewhere", node_named(m, "relu")->output[0] = word("x"))                                             \
-  X("no operator", node_named(m, "relu")->op_type = word(""))                                                        \
-  X("node 'relu': Frobnicate", node_named(m, "relu")->op_type = word("Frobnicate"))                                  \
-  X("node 'relu': my.domain.Relu", node_named(m, "relu")->domain = word("my.domain"))                                \
-  X("'conv'", node_named(m, "conv")->n_input = 1)                                                                    \
-  X("'conv'", node_named(m, "conv")->n_input = 0)                                                                    \
-  X("'conv'", node_named(m, "conv")->input[1] = word(""))                                                            \
-  X("'r' is made by no node", node_named(m, "relu")->n_output = 0)                                                                 \
-  X("'pool'", node_named(m, "pool")->n_attribute = 0)                                                                \
-  X("attribute 'grupp' is unknown", attr_named(m, "conv", "group")->name = word("grupp"))                            \
-  X("has no name", attr_named(m, "conv", "group")->name = word(""))                                                  \
-  X("two attributes are named 'pads'", attr_named(m, "conv", "group")->name = word("pads"))                          \
-  X("'conv'", attr_named(m, "conv", "group")->i = 2)                                                                 \
-  X("'conv'", attr_named(m, "conv", "group")->i = 0)                                                                 \
-  X("'conv'", attr_named(m, "conv", "group")->i = INT64_MIN)                                                         \
-  X("'conv'", attr_named(m, "conv", "strides")->ints[0] = 0)                                                         \
-  X("'conv'", attr_named(m, "conv", "strides")->ints[0] = -1)                                                        \
-  X("'conv'", attr_named(m, "conv", "strides")->n_ints = 1)                                                          \
-  X("'conv'", attr_named(m, "conv", "pads")->n_ints = 3)                                                             \
-  X("'conv'", attr_named(m, "conv", "pads")->ints[1] = -100)                                                         \
-  X("", attr_named(m, "conv", "pads")->ints[1] = INT64_MAX)                                                          \
-  X("is of kind 99", attr_named(m, "conv", "pads")->type = 99)                                                       \
-  X("should be a tensor", attr_named(m, "conv", "pads")->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR)        \
-  X("not supported", attr_named(m, "conv", "pads")->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__SPARSE_TENSOR)      \
-  X("'pool'", attr_named(m, "pool", "kernel_shape")->ints[0] = 0)                                                    \
-  X("'pool'", attr_named(m, "pool", "kernel_shape")->ints[0] = 100)                                                  \
-  X("'pool'", attr_named(m, "pool", "kernel_shape")->n_ints = 1)                                                     \
-  X("'pool'", attr_named(m, "pool", "kernel_shape")->n_ints = 0)                                                     \
-  X("'cat'", attr_named(m, "cat", "axis")->i = 4)                                                                    \
-  X("'cat'", attr_named(m, "cat", "axis")->i = -5)                                                                   \
-  X("'cat'", node_named(m, "cat")->input[1] = word("x"))                                                             \
-  X("'mean'", attr_named(m, "mean", "auto_pad")->s = ((ProtobufCBinaryData){3, (uint8_t *)word("ODD")}))             \
-  X("'gemm'", attr_named(m, "gemm", "transB")->i = 1)                                                                \
-  X("'norm'", node_named(m, "norm")->input[1] = word("d"))                                                           \
-  X("'norm'", node_named(m, "norm")->n_input = 4)                                                                    \
-  X("'reshape'", memset(weight(m, 3)->raw_data.data, 7, 8))                                                          \
-  X("'reshape'", memset(weight(m, 3)->raw_data.data, 0x80, 16))                                                      \
-  X("'reshape'", node_named(m, "reshape")->input[1] = word("b"))                                                     \
-  X("'reshape'", node_named(m, "reshape")->input[1] = word("q"))                                                     \
+#define DAMAGES(X)                                                                                \
+  X("no graph", m->graph = NULL)                                                                  \
+  X("imports no operator set", m->n_opset_import = 0)                                             \
+  X("opset 6", m->opset_import[0]->version = 6)                                                   \
+  X("opset 22", m->opset_import[0]->version = 22)                                                 \
+  X("opset -1", m->opset_import[0]->version = -1)                                                 \
+  X("no outputs", m->graph->n_output = 0)                                                         \
+  X("made by no node", m->graph->output[0]->name = word("nothing"))                               \
+  X("input '", m->graph->n_input = 0)                                                             \
+  X("has no type", m->graph->input[0]->type = NULL)                                               \
+  X("string", m->graph->input[0]->type->tensor_type->elem_type = 8)                               \
+  X("?", m->graph->input[0]->type->tensor_type->elem_type = 77)                                   \
+  X("pass --input-shapes 'x:", m->graph->input[0]->type->tensor_type->shape = NULL)               \
+  X("pass --input-shapes 'x:1x3xSIZEx6'",                                                         \
+      m->graph->input[0]->type->tensor_type->shape->dim[2]->dim_value = 0)                        \
+  X("conv", m->graph->input[0]->type->tensor_type->shape->dim[1]->dim_value = 5)                  \
+  X("conv", m->graph->input[0]->type->tensor_type->shape->n_dim = 2)                              \
+  X("", m->graph->input[0]->type->tensor_type->shape->dim[2]->dim_value = INT64_MAX)              \
+  X("", m->graph->input[0]->type->tensor_type->shape->dim[0]->dim_value = INT64_C(1) << 40)       \
+  X("complex64", weight(m, 0)->data_type = 14)                                                    \
+  X("float8e5m2)", (weight(m, 0)->data_type = 19))                                                \
+  X("undefined", weight(m, 0)->data_type = 0)                                                     \
+  X("-7", weight(m, 0)->data_type = -7)                                                           \
+  X("432 bytes of data", weight(m, 0)->data_type = 11)                                            \
+  X("dimension 0 is -4", weight(m, 0)->dims[0] = -4)                                              \
+  X("432 bytes of data", weight(m, 0)->dims[0] = 1000000)                                         \
+  X("2^63", weight(m, 0)->dims[0] = INT64_MAX)                                                    \
+  X("16 bytes of data", weight(m, 1)->n_dims = 0)                                                 \
+  X("it has no data", weight(m, 0)->has_raw_data = false)                                         \
+  X("431 bytes", weight(m, 0)->raw_data.len = 431)                                                \
+  X("has no name", weight(m, 0)->name = word(""))                                                 \
+  X("two initialisers are named 'w'", weight(m, 1)->name = word("w"))                             \
+  X("made by no node", m->graph->n_initializer = 4)                                               \
+  X("also made elsewhere", weight(m, 1)->name = word("c"))                                        \
+  X("cycle", node_named(m, "conv")->input[0] = word("p"))                                         \
+  X("cycle", node_named(m, "relu")->input[0] = word("r"))                                         \
+  X("also made elsewhere", node_named(m, "relu")->output[0] = word("c"))                          \
+  X("also made elsewhere", node_named(m, "relu")->output[0] = word("x"))                          \
+  X("no operator", node_named(m, "relu")->op_type = word(""))                                     \
+  X("node 'relu': Frobnicate", node_named(m, "relu")->op_type = word("Frobnicate"))               \
+  X("node 'relu': my.domain.Relu", node_named(m, "relu")->domain = word("my.domain"))             \
+  X("'conv'", node_named(m, "conv")->n_input = 1)                                                 \
+  X("'conv'", node_named(m, "conv")->n_input = 0)                                                 \
+  X("'conv'", node_named(m, "conv")->input[1] = word(""))                                         \
+  X("'r' is made by no node", node_named(m, "relu")->n_output = 0)                                \
+  X("'pool'", node_named(m, "pool")->n_attribute = 0)                                             \
+  X("attribute 'grupp' is unknown", attr_named(m, "conv", "group")->name = word("grupp"))         \
+  X("has no name", attr_named(m, "conv", "group")->name = word(""))                               \
+  X("two attributes are named 'pads'", attr_named(m, "conv", "group")->name = word("pads"))       \
+  X("'conv'", attr_named(m, "conv", "group")->i = 2)                                              \
+  X("'conv'", attr_named(m, "conv", "group")->i = 0)                                              \
+  X("'conv'", attr_named(m, "conv", "group")->i = INT64_MIN)                                      \
+  X("'conv'", attr_named(m, "conv", "strides")->ints[0] = 0)                                      \
+  X("'conv'", attr_named(m, "conv", "strides")->ints[0] = -1)                                     \
+  X("'conv'", attr_named(m, "conv", "strides")->n_ints = 1)                                       \
+  X("'conv'", attr_named(m, "conv", "pads")->n_ints = 3)                                          \
+  X("'conv'", attr_named(m, "conv", "pads")->ints[1] = -100)                                      \
+  X("", attr_named(m, "conv", "pads")->ints[1] = INT64_MAX)                                       \
+  X("is of kind 99", attr_named(m, "conv", "pads")->type = 99)                                    \
+  X("should be a tensor",                                                                         \
+      attr_named(m, "conv", "pads")->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR)        \
+  X("not supported",                                                                              \
+      attr_named(m, "conv", "pads")->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__SPARSE_TENSOR) \
+  X("'pool'", attr_named(m, "pool", "kernel_shape")->ints[0] = 0)                                 \
+  X("'pool'", attr_named(m, "pool", "kernel_shape")->ints[0] = 100)                               \
+  X("'pool'", attr_named(m, "pool", "kernel_shape")->n_ints = 1)                                  \
+  X("'pool'", attr_named(m, "pool", "kernel_shape")->n_ints = 0)                                  \
+  X("'cat'", attr_named(m, "cat", "axis")->i = 4)                                                 \
+  X("'cat'", attr_named(m, "cat", "axis")->i = -5)                                                \
+  X("'cat'", node_named(m, "cat")->input[1] = word("x"))                                          \
+  X("'mean'",                                                                                     \
+      attr_named(m, "mean", "auto_pad")->s = ((ProtobufCBinaryData){3, (uint8_t *)word("ODD")}))  \
+  X("'gemm'", attr_named(m, "gemm", "transB")->i = 1)                                             \
+  X("'norm'", node_named(m, "norm")->input[1] = word("d"))                                        \
+  X("'norm'", node_named(m, "norm")->n_input = 4)                                                 \
+  X("'reshape'", memset(weight(m, 3)->raw_data.data, 7, 8))                                       \
+  X("'reshape'", memset(weight(m, 3)->raw_data.data, 0x80, 16))                                   \
+  X("'reshape'", node_named(m, "reshape")->input[1] = word("b"))                                  \
+  X("'reshape'", node_named(m, "reshape")->input[1] = word("q"))                                  \
   X("segments", weight(m, 0)->segment = new_message(&onnx__tensor_proto__segment__descriptor))
 
 static void broken(const char *what, const char *wanted, seer_status status) {
@@ -477,10 +489,10 @@ static void damage_is_named(void **state) {
   seer_arena *into = seer_arena_create("load");
   seer_network *network;
   Onnx__ModelProto *m;
-#define X(wanted, ...)                                                        \
-  m = unpack(conv_text);                                                      \
-  (void)(__VA_ARGS__);                                                        \
-  broken(#__VA_ARGS__, wanted, load_model(m, into, &network));                \
+#define X(wanted, ...)                                         \
+  m = unpack(conv_text);                                       \
+  (void)(__VA_ARGS__);                                         \
+  broken(#__VA_ARGS__, wanted, load_model(m, into, &network)); \
   seer_arena_reset(into);
   DAMAGES(X)
 #undef X
@@ -576,7 +588,8 @@ static void deep_nesting_is_refused(void **state) {
   }
   *--at = (uint8_t)(n & 0x7f) | 0x80;
   (void)at;
-  uint8_t head[] = {7 << 3 | 2, (uint8_t)((n & 0x7f) | 0x80), (uint8_t)((n >> 7 & 0x7f) | 0x80), (uint8_t)(n >> 14)};
+  uint8_t head[] = {7 << 3 | 2, (uint8_t)((n & 0x7f) | 0x80), (uint8_t)((n >> 7 & 0x7f) | 0x80),
+      (uint8_t)(n >> 14)};
   uint8_t *full = seer_arena_alloc(arena, n + sizeof head, 1);
   memcpy(full, head, sizeof head);
   memcpy(full + sizeof head, bytes + CAP - n, n);
@@ -588,7 +601,8 @@ static void deep_nesting_is_refused(void **state) {
 static void input_shapes_fix_symbolic_dimensions(void **state) {
   (void)state;
   const char *text =
-      "graph \"g\" { input %x f32[?,3,?,?] input %\"y:0\" f32[?,4] %a f32 = Relu \"a\" v13 (%x) %b f32 = Relu \"b\" v13 "
+      "graph \"g\" { input %x f32[?,3,?,?] input %\"y:0\" f32[?,4] %a f32 = Relu \"a\" v13 (%x) %b "
+      "f32 = Relu \"b\" v13 "
       "(%\"y:0\") output %a output %b }";
   const struct {
     const char *shapes, *error;
@@ -615,8 +629,10 @@ static void input_shapes_fix_symbolic_dimensions(void **state) {
       continue;
     }
     must(status);
-    assert_string_equal(seer_value_type_text(seer_graph_value(graph, graph->output[0]), arena), "f32[2,3,5,6]");
-    assert_string_equal(seer_value_type_text(seer_graph_value(graph, graph->output[1]), arena), k ? "f32[7,4]" : "f32[1,4]");
+    assert_string_equal(
+        seer_value_type_text(seer_graph_value(graph, graph->output[0]), arena), "f32[2,3,5,6]");
+    assert_string_equal(seer_value_type_text(seer_graph_value(graph, graph->output[1]), arena),
+        k ? "f32[7,4]" : "f32[1,4]");
     assert_int_equal(strstr(notice, "taken as 1") != NULL, k == 0);
   }
   assert_int_equal(n_wrong, 0);

@@ -1,5 +1,5 @@
-// The passes and the fusion: what they do to small networks that show each rewrite, and that what comes out computes
-// the same, on those and on random ones.
+// The passes and the fusion: what they do to small networks that show each rewrite, and that what
+// comes out computes the same, on those and on random ones.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,8 @@ static int teardown(void **state) {
 
 static uint32_t count_op(const seer_network *network, const char *op) {
   uint32_t n = 0;
-  for (uint32_t k = 1; k < network->graph->n_node; k++) n += strcmp(network->graph->node[k].op_type, op) == 0;
+  for (uint32_t k = 1; k < network->graph->n_node; k++)
+    n += strcmp(network->graph->node[k].op_type, op) == 0;
   return n;
 }
 
@@ -41,7 +42,8 @@ static uint32_t count_steps(const seer_network *network, seer_step_kind kind) {
 static void mlp_is_one_task_per_layer(void **state) {
   (void)state;
   seer_network *network = net_check_text(
-      "graph \"mlp\" { input %x f32[1,4] const $w f32[4,8] = splat 0.5 const $b f32[8] = splat 0.125\n"
+      "graph \"mlp\" { input %x f32[1,4] const $w f32[4,8] = splat 0.5 const $b f32[8] = splat "
+      "0.125\n"
       "const $w2 f32[8,8] = splat 0.25 const $w3 f32[8,3] = splat 0.25 const $b3 f32[3] = [1,2,3]\n"
       "%h f32 = Gemm \"d1\" v13 (%x, $w, $b)  %r f32 = Relu \"r1\" v13 (%h)\n"
       "%h2 f32 = MatMul \"d2\" v13 (%r, $w2)  %h2b f32 = Add \"d2b\" v13 (%h2, $b)\n"
@@ -59,13 +61,16 @@ static void batch_norm_goes_into_the_convolution(void **state) {
   (void)state;
   seer_network *network = net_check_text(
       "graph \"g\" { input %x f32[1,3,5,5]\n"
-      "const $w f32[2,3,3,3] = [1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,9,8,7,6,5,4,3,2,1,9,8,7,6,5,4,3,2,"
+      "const $w f32[2,3,3,3] = "
+      "[1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,9,8,7,6,5,4,3,2,1,9,8,7,6,5,4,3,2,"
       "1,9,8,7,6,5,4,3,2,1]\n"
-      "const $s f32[2] = [0.5,2] const $b f32[2] = [1,-1] const $m f32[2] = [3,4] const $v f32[2] = [4,9]\n"
+      "const $s f32[2] = [0.5,2] const $b f32[2] = [1,-1] const $m f32[2] = [3,4] const $v f32[2] "
+      "= [4,9]\n"
       "const $m2 f32[2,1,1] = [2,3] const $a2 f32[1,2,1,1] = [5,6]\n"
       "%c f32 = Conv \"c\" v13 (%x, $w) {pads=[1,1,1,1]}\n"
       "%n f32 = BatchNormalization \"n\" v13 (%c, $s, $b, $m, $v) {epsilon=float 0.001}\n"
-      "%p f32 = Mul \"p\" v13 ($m2, %n)  %q f32 = Add \"q\" v13 (%p, $a2)  %r f32 = Relu \"r\" v13 (%q) output %r }",
+      "%p f32 = Mul \"p\" v13 ($m2, %n)  %q f32 = Add \"q\" v13 (%p, $a2)  %r f32 = Relu \"r\" v13 "
+      "(%q) output %r }",
       1e-5, arena);
   assert_int_equal(network->n_step, 1);
   assert_int_equal(network->graph->n_node, 3);
@@ -77,7 +82,8 @@ static void batch_norm_elsewhere_becomes_mul_and_add(void **state) {
   (void)state;
   seer_network *network = net_check_text(
       "graph \"g\" { input %x f32[1,2,4,4] const $w f32[2,2,1,1] = [1,2,3,4]\n"
-      "const $s f32[2] = [0.5,2] const $b f32[2] = [1,-1] const $m f32[2] = [3,4] const $v f32[2] = [4,9]\n"
+      "const $s f32[2] = [0.5,2] const $b f32[2] = [1,-1] const $m f32[2] = [3,4] const $v f32[2] "
+      "= [4,9]\n"
       "%c f32 = Conv \"c\" v13 (%x, $w)\n"
       "%n f32 = BatchNormalization \"n\" v13 (%c, $s, $b, $m, $v)\n"
       "%y f32 = Add \"y\" v13 (%n, %c) output %y }",
@@ -90,7 +96,8 @@ static void batch_norm_elsewhere_becomes_mul_and_add(void **state) {
 static void zero_pad_goes_into_the_convolution(void **state) {
   (void)state;
   const char *text =
-      "graph \"g\" { input %%x f32[1,2,4,5] const $w f32[2,2,3,3] = splat 0.5 const $p i64[8] = [0,0,1,2,0,0,0,1]\n"
+      "graph \"g\" { input %%x f32[1,2,4,5] const $w f32[2,2,3,3] = splat 0.5 const $p i64[8] = "
+      "[0,0,1,2,0,0,0,1]\n"
       "const $v f32[] = [%s]\n"
       "%%q f32 = Pad \"pad\" v13 (%%x, $p, $v)\n"
       "%%y f32 = Conv \"c\" v13 (%%q, $w) {pads=[1,0,1,0]} output %%y }";
@@ -108,15 +115,19 @@ static void flatten_costs_nothing(void **state) {
   (void)state;
   char text[8000];
   int n = snprintf(text, sizeof text,
-      "graph \"g\" { input %%x f32[2,3,6,6] const $w f32[4,3,3,3] = splat 0.25 const $d f32[16,5] = [");
-  for (int k = 0; k < 80; k++) n += snprintf(text + n, sizeof text - (size_t)n, "%s%d", k ? "," : "", (k * 37) % 11 - 5);
+      "graph \"g\" { input %%x f32[2,3,6,6] const $w f32[4,3,3,3] = splat 0.25 const $d f32[16,5] "
+      "= [");
+  for (int k = 0; k < 80; k++)
+    n += snprintf(text + n, sizeof text - (size_t)n, "%s%d", k ? "," : "", (k * 37) % 11 - 5);
   // 80 elements are too many for a printed list, but not for a parsed one
   n += snprintf(text + n, sizeof text - (size_t)n, "] const $e f32[5,16] = [");
-  for (int k = 0; k < 80; k++) n += snprintf(text + n, sizeof text - (size_t)n, "%s%d", k ? "," : "", (k * 29) % 13 - 6);
+  for (int k = 0; k < 80; k++)
+    n += snprintf(text + n, sizeof text - (size_t)n, "%s%d", k ? "," : "", (k * 29) % 13 - 6);
   const char *rest =
       "] const $b f32[4] = [1,2,3,4] %c f32 = Conv \"c\" v13 (%x, $w, $b) {strides=[1,1]}\n"
       "%p f32 = MaxPool \"p\" v12 (%c) {kernel_shape=[2,2], strides=[2,2]}\n"
-      "%f f32 = Flatten \"f\" v13 (%p)  %g f32 = Gemm \"g\" v13 (%f, $d)  %h f32 = Gemm \"h\" v13 (%f, $e) {transB=1}\n"
+      "%f f32 = Flatten \"f\" v13 (%p)  %g f32 = Gemm \"g\" v13 (%f, $d)  %h f32 = Gemm \"h\" v13 "
+      "(%f, $e) {transB=1}\n"
       "%y f32 = Sub \"y\" v13 (%g, %h) output %y }";
   memcpy(text + n, rest, strlen(rest) + 1);
   seer_network *network = net_check_text(text, 1e-5, arena);
@@ -124,13 +135,17 @@ static void flatten_costs_nothing(void **state) {
   assert_int_equal(count_steps(network, SEER_STEP_VIEW), 2);
 }
 
-// A channel shuffle: the reshapes are free in channels last, the transpose is folded into its reader.
+// A channel shuffle: the reshapes are free in channels last, the transpose is folded into its
+// reader.
 static void shuffle_needs_no_copy_of_its_own(void **state) {
   (void)state;
   seer_network *network = net_check_text(
-      "graph \"g\" { input %x f32[1,4,3,3] const $w f32[6,4,1,1] = splat 0.5 const $w2 f32[6,1,3,3] = splat 0.25\n"
-      "const $s f32[6,1,1] = [1,2,3,4,5,6] const $s1 i64[5] = [1,2,3,3,3] const $s2 i64[4] = [1,6,3,3]\n"
-      "%c f32 = Conv \"c\" v13 (%x, $w) %m f32 = Mul \"m\" v13 (%c, $s) %r f32 = Reshape \"r\" v13 (%m, $s1)\n"
+      "graph \"g\" { input %x f32[1,4,3,3] const $w f32[6,4,1,1] = splat 0.5 const $w2 "
+      "f32[6,1,3,3] = splat 0.25\n"
+      "const $s f32[6,1,1] = [1,2,3,4,5,6] const $s1 i64[5] = [1,2,3,3,3] const $s2 i64[4] = "
+      "[1,6,3,3]\n"
+      "%c f32 = Conv \"c\" v13 (%x, $w) %m f32 = Mul \"m\" v13 (%c, $s) %r f32 = Reshape \"r\" v13 "
+      "(%m, $s1)\n"
       "%t f32 = Transpose \"t\" v13 (%r) {perm=[0,2,1,3,4]} %q f32 = Reshape \"q\" v13 (%t, $s2)\n"
       "%d f32 = Conv \"d\" v13 (%q, $w2) {group=6, pads=[1,1,1,1]} output %d }",
       1e-5, arena);
@@ -142,7 +157,8 @@ static void outputs_keep_their_names(void **state) {
   // An output that is an input, a constant, the reshape of an input, the reshape of another output.
   net_check_text(
       "graph \"g\" { input %x f32[2,3] const $k f32[2] = [1,2] const $s i64[1] = [6]\n"
-      "%v f32 = Reshape \"v\" v13 (%x, $s) %r f32 = Relu \"r\" v13 (%x) %w f32 = Reshape \"w\" v13 (%r, $s)\n"
+      "%v f32 = Reshape \"v\" v13 (%x, $s) %r f32 = Relu \"r\" v13 (%x) %w f32 = Reshape \"w\" v13 "
+      "(%r, $s)\n"
       "%c f32 = Identity \"i\" v13 ($k) output %c output %v output %r output %w }",
       0, arena);
 }
@@ -150,7 +166,8 @@ static void outputs_keep_their_names(void **state) {
 static void equal_subgraphs_are_one_task(void **state) {
   (void)state;
   seer_network *network = net_check_text(
-      "graph \"g\" { input %x f32[1,8] const $w f32[8,8] = splat 0.5 const $v f32[8,8] = splat 0.25\n"
+      "graph \"g\" { input %x f32[1,8] const $w f32[8,8] = splat 0.5 const $v f32[8,8] = splat "
+      "0.25\n"
       "const $z f32[] = [0] const $six f32[] = [6] const $one f32[] = [1]\n"
       "%a f32 = Gemm \"a\" v13 (%x, $w) %b f32 = Clip \"b\" v13 (%a, $z, $six)\n"
       "%c f32 = Gemm \"c\" v13 (%b, $v) %d f32 = Clip \"d\" v13 (%c, $z, $one) output %d }",
@@ -163,8 +180,10 @@ static void equal_subgraphs_are_one_task(void **state) {
 static void rows_of_large_powers_of_two_get_a_pitch(void **state) {
   (void)state;
   seer_network *network = net_check_text(
-      "graph \"g\" { input %x f32[3,4] const $w f32[4,1024] = splat 0.5 const $v f32[1024,2] = splat 0.25\n"
-      "%a f32 = MatMul \"a\" v13 (%x, $w) %b f32 = Relu \"b\" v13 (%a) %c f32 = MatMul \"c\" v13 (%b, $v) output %c }",
+      "graph \"g\" { input %x f32[3,4] const $w f32[4,1024] = splat 0.5 const $v f32[1024,2] = "
+      "splat 0.25\n"
+      "%a f32 = MatMul \"a\" v13 (%x, $w) %b f32 = Relu \"b\" v13 (%a) %c f32 = MatMul \"c\" v13 "
+      "(%b, $v) output %c }",
       1e-5, arena);
   assert_int_equal(network->n_step, 2);
   const seer_dag *dag = network->step[0].dag;
@@ -176,7 +195,8 @@ static void rows_of_large_powers_of_two_get_a_pitch(void **state) {
 static void residual_addition_joins_the_longer_branch(void **state) {
   (void)state;
   seer_network *network = net_check_text(
-      "graph \"g\" { input %x f32[1,4,5,5] const $w f32[4,4,3,3] = splat 0.1 const $k f32[4,4,1,1] = splat 0.5\n"
+      "graph \"g\" { input %x f32[1,4,5,5] const $w f32[4,4,3,3] = splat 0.1 const $k f32[4,4,1,1] "
+      "= splat 0.5\n"
       "%a f32 = Conv \"a\" v13 (%x, $w) {pads=[1,1,1,1]} %r f32 = Relu \"r\" v13 (%a)\n"
       "%b f32 = Conv \"b\" v13 (%r, $w) {pads=[1,1,1,1]} %s f32 = Conv \"s\" v13 (%x, $k)\n"
       "%y f32 = Add \"y\" v13 (%b, %s) %z f32 = Relu \"z\" v13 (%y) output %z }",
@@ -205,9 +225,12 @@ __attribute__((format(printf, 2, 3))) static void put(maker *m, const char *form
   va_end(args);
 }
 
-static int64_t draw(maker *m, int64_t low, int64_t high) { return seer_rng_range(&m->rng, low, high); }
+static int64_t draw(maker *m, int64_t low, int64_t high) {
+  return seer_rng_range(&m->rng, low, high);
+}
 
-static void put_const(maker *m, const char *name, int id, const int64_t *dim, int rank, bool is_positive) {
+static void put_const(
+    maker *m, const char *name, int id, const int64_t *dim, int rank, bool is_positive) {
   int64_t n = 1;
   put(m, "const $%s%d f32[", name, id);
   for (int k = 0; k < rank; k++) {
@@ -215,7 +238,8 @@ static void put_const(maker *m, const char *name, int id, const int64_t *dim, in
     n *= dim[k];
   }
   put(m, "] = [");
-  for (int64_t k = 0; k < n; k++) put(m, "%s%g", k ? "," : "", (double)draw(m, is_positive ? 1 : -8, 8) / 8);
+  for (int64_t k = 0; k < n; k++)
+    put(m, "%s%g", k ? "," : "", (double)draw(m, is_positive ? 1 : -8, 8) / 8);
   put(m, "]\n");
 }
 
@@ -242,13 +266,15 @@ static void add_random_node(maker *m, int step) {
   int64_t dim[5];
   memcpy(dim, m->value[x].dim, sizeof dim);
   if (kind <= 2) {  // convolution, maybe grouped, maybe strided
-    int64_t group = draw(m, 0, 2) == 0 ? dim[1] : 1, k = draw(m, 0, 1) ? 3 : 1, stride = draw(m, 1, 2);
+    int64_t group = draw(m, 0, 2) == 0 ? dim[1] : 1, k = draw(m, 0, 1) ? 3 : 1,
+            stride = draw(m, 1, 2);
     int64_t out = group > 1 ? group : draw(m, 1, 5);
     if (dim[2] + 2 < k || dim[3] + 2 < k) return;
     int64_t w[4] = {out, dim[1] / group, k, k};
     put_const(m, "w", step, w, 4, false);
-    put(m, "%%v%d f32 = Conv \"n%d\" v13 (%%v%d, $w%d) {group=%d, strides=[%d,%d], pads=[1,1,1,1]}\n", m->n_value, step, x,
-        step, (int)group, (int)stride, (int)stride);
+    put(m,
+        "%%v%d f32 = Conv \"n%d\" v13 (%%v%d, $w%d) {group=%d, strides=[%d,%d], pads=[1,1,1,1]}\n",
+        m->n_value, step, x, step, (int)group, (int)stride, (int)stride);
     dim[1] = out;
     for (int d = 2; d < 4; d++) dim[d] = (dim[d] + 2 - k) / stride + 1;
     new_value(m, dim, 4);
@@ -258,17 +284,20 @@ static void add_random_node(maker *m, int step) {
     put_const(m, "b", step, c, 1, false);
     put_const(m, "m", step, c, 1, false);
     put_const(m, "q", step, c, 1, true);
-    put(m, "%%v%d f32 = BatchNormalization \"n%d\" v13 (%%v%d, $s%d, $b%d, $m%d, $q%d)\n", m->n_value, step, x, step, step,
-        step, step);
+    put(m, "%%v%d f32 = BatchNormalization \"n%d\" v13 (%%v%d, $s%d, $b%d, $m%d, $q%d)\n",
+        m->n_value, step, x, step, step, step, step);
     new_value(m, dim, 4);
   } else if (kind == 4) {
     int64_t c[4] = {1, dim[1], 1, 1};
     put_const(m, "s", step, c, 4, false);
-    put(m, "%%v%d f32 = %s \"n%d\" v13 (%%v%d, $s%d)\n", m->n_value, draw(m, 0, 1) ? "Mul" : "Add", step, x, step);
+    put(m, "%%v%d f32 = %s \"n%d\" v13 (%%v%d, $s%d)\n", m->n_value, draw(m, 0, 1) ? "Mul" : "Add",
+        step, x, step);
     new_value(m, dim, 4);
   } else if (kind == 5) {  // gate: a reduced value scales the whole
-    put(m, "%%g%d f32 = GlobalAveragePool \"g%d\" v13 (%%v%d) %%h%d f32 = Sigmoid \"h%d\" v13 (%%g%d)\n", step, step, x, step,
-        step, step);
+    put(m,
+        "%%g%d f32 = GlobalAveragePool \"g%d\" v13 (%%v%d) %%h%d f32 = Sigmoid \"h%d\" v13 "
+        "(%%g%d)\n",
+        step, step, x, step, step, step);
     put(m, "%%v%d f32 = Mul \"n%d\" v13 (%%v%d, %%h%d)\n", m->n_value, step, x, step);
     new_value(m, dim, 4);
   } else if (kind == 6) {
@@ -279,7 +308,8 @@ static void add_random_node(maker *m, int step) {
     dim[3] = (dim[3] - 2) / 2 + 1;
     new_value(m, dim, 4);
   } else if (kind == 7) {  // channels split and joined
-    put(m, "const $d%d i64[4] = [%d,%d,%d,%d]\n", step, (int)dim[0], (int)(dim[2] * dim[3]), (int)dim[1], 1);
+    put(m, "const $d%d i64[4] = [%d,%d,%d,%d]\n", step, (int)dim[0], (int)(dim[2] * dim[3]),
+        (int)dim[1], 1);
     if (draw(m, 0, 1)) {
       put(m, "%%t%d f32 = Transpose \"t%d\" v13 (%%v%d) {perm=[0,2,3,1]}\n", step, step, x);
       put(m, "%%v%d f32 = Reshape \"n%d\" v13 (%%t%d, $d%d)\n", m->n_value, step, step, step);
@@ -294,14 +324,18 @@ static void add_random_node(maker *m, int step) {
     new_value(m, dim, rank);
   } else if (kind == 10) {  // two values of one shape
     for (int y = m->n_value - 1; y >= 0; y--) {
-      if (y == x || m->value[y].rank != rank || memcmp(m->value[y].dim, dim, (size_t)rank * sizeof *dim) != 0) continue;
-      put(m, "%%v%d f32 = %s \"n%d\" v13 (%%v%d, %%v%d)\n", m->n_value, draw(m, 0, 1) ? "Add" : "Mul", step, x, y);
+      if (y == x || m->value[y].rank != rank ||
+          memcmp(m->value[y].dim, dim, (size_t)rank * sizeof *dim) != 0)
+        continue;
+      put(m, "%%v%d f32 = %s \"n%d\" v13 (%%v%d, %%v%d)\n", m->n_value,
+          draw(m, 0, 1) ? "Add" : "Mul", step, x, y);
       new_value(m, dim, rank);
       return;
     }
   } else if (kind == 11) {
     for (int y = m->n_value - 1; y >= 0; y--) {
-      if (m->value[y].rank != 4 || m->value[y].dim[2] != dim[2] || m->value[y].dim[3] != dim[3]) continue;
+      if (m->value[y].rank != 4 || m->value[y].dim[2] != dim[2] || m->value[y].dim[3] != dim[3])
+        continue;
       put(m, "%%v%d f32 = Concat \"n%d\" v13 (%%v%d, %%v%d) {axis=1}\n", m->n_value, step, x, y);
       dim[1] += m->value[y].dim[1];
       new_value(m, dim, 4);
@@ -313,8 +347,8 @@ static void add_random_node(maker *m, int step) {
     int64_t w[2] = {n, draw(m, 1, 4)}, d2[2] = {dim[0], w[1]};
     if (n > 60 || rank < 2) return;
     put_const(m, "w", step, w, 2, false);
-    put(m, "%%f%d f32 = Flatten \"f%d\" v13 (%%v%d) %%v%d f32 = MatMul \"n%d\" v13 (%%f%d, $w%d)\n", step, step, x,
-        m->n_value, step, step, step);
+    put(m, "%%f%d f32 = Flatten \"f%d\" v13 (%%v%d) %%v%d f32 = MatMul \"n%d\" v13 (%%f%d, $w%d)\n",
+        step, step, x, m->n_value, step, step, step);
     new_value(m, d2, 2);
   } else {
     if (rank != 4) return;
@@ -333,8 +367,8 @@ static void random_networks_compute_the_same(void **state) {
     m.n_value = 0;
     seer_rng_init(&m.rng, seed);
     int64_t dim[4] = {draw(&m, 1, 2), draw(&m, 1, 4), draw(&m, 1, 7), draw(&m, 1, 7)};
-    put(&m, "# seed %d\ngraph \"random\" { input %%v0 f32[%d,%d,%d,%d]\n", (int)seed, (int)dim[0], (int)dim[1], (int)dim[2],
-        (int)dim[3]);
+    put(&m, "# seed %d\ngraph \"random\" { input %%v0 f32[%d,%d,%d,%d]\n", (int)seed, (int)dim[0],
+        (int)dim[1], (int)dim[2], (int)dim[3]);
     new_value(&m, dim, 4);
     int n_steps = (int)draw(&m, 2, 14);
     for (int step = 0; step < n_steps; step++) add_random_node(&m, step);
