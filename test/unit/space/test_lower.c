@@ -29,7 +29,7 @@ static const seer_target target = {.kind = SEER_TARGET_CPU,
 
 static const seer_sketch_list *sketches(const char *text, seer_arena *arena) {
   seer_dag *dag;
-  seer_sketch_list *list;
+  seer_sketch_list *list = NULL;
   seer_status status = seer_dag_parse("test", text, strlen(text), arena, &dag);
   if (!status) status = seer_dag_verify(dag);
   if (!status) status = seer_sketch_generate(dag, &target, SEER_SPACE_FULL, arena, &list);
