@@ -1,11 +1,13 @@
-// app.c - a program that runs a tuned network. Nothing of the compiler is needed, only the folder that compile wrote:
+// app.c - a program that runs a tuned network. Nothing of the compiler is needed, only the folder
+// that compile wrote:
 //
 //   familyseer compile mobilenet_v2 -o out
 //   cc app.c $(pkg-config --cflags --libs familyseer-runtime) -o app      (installed)
 //   cc app.c -Iinclude build/libseer_runtime.a -ldl -lm -lpthread -o app  (from the source tree)
 //   ./app out/model.so
 //
-// A program can also link model.so itself, like any library, and call seer_model_v1() instead of seer_model_load().
+// A program can also link model.so itself, like any library, and call seer_model_v1() instead of
+// seer_model_load().
 #include <seer/runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +30,8 @@ int main(int argc, char **argv) {
     return 2;
   }
 
-  // The model is immutable and may be shared by threads; a session belongs to one thread at a time; the pool of worker
-  // threads may be shared by models and sessions.
+  // The model is immutable and may be shared by threads; a session belongs to one thread at a time;
+  // the pool of worker threads may be shared by models and sessions.
   if (seer_model_load(argv[1], &library, &api, message, sizeof message) != SEER_RT_OK ||
       api->open(NULL, NULL, 0, 0, &model, message, sizeof message) != SEER_RT_OK) {
     fprintf(stderr, "%s\n", message);
@@ -60,7 +62,8 @@ int main(int argc, char **argv) {
   double before = now_ms();
   if (api->run(session) != SEER_RT_OK) return 1;
   double ms = now_ms() - before;
-  printf("%.3f ms on %u threads; '%s' begins with %g\n", ms, api->pool_threads(pool), api->output(model, 0)->name, first[0]);
+  printf("%.3f ms on %u threads; '%s' begins with %g\n", ms, api->pool_threads(pool),
+      api->output(model, 0)->name, first[0]);
 
   api->session_destroy(session);
   api->pool_destroy(pool);

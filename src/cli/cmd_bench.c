@@ -1,5 +1,6 @@
-// cmd_bench.c - familyseer bench: latency of a compiled model. Single runs are timed; the profile comes from runs of its
-// own; --compare alternates two models on the same threads, so that the machine's drift falls on both.
+// cmd_bench.c - familyseer bench: latency of a compiled model. Single runs are timed; the profile
+// comes from runs of its own; --compare alternates two models on the same threads, so that the
+// machine's drift falls on both.
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -52,15 +53,16 @@ static void add(samples *s, double ms, seer_arena *arena, size_t *cap) {
 }
 
 static json_t *to_json(const samples *s, uint32_t threads, const char *model) {
-  return json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:i, s:f}", "model", model, "min_ms", s->min,
-      "median_ms", s->median, "mean_ms", s->mean, "p90_ms", s->p90, "p95_ms", s->p95, "p99_ms", s->p99, "stddev_ms",
-      s->stddev, "n", (json_int_t)s->n, "threads", (int)threads, "throughput_per_s", 1000 / s->mean);
+  return json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:i, s:f}", "model", model,
+      "min_ms", s->min, "median_ms", s->median, "mean_ms", s->mean, "p90_ms", s->p90, "p95_ms",
+      s->p95, "p99_ms", s->p99, "stddev_ms", s->stddev, "n", (json_int_t)s->n, "threads",
+      (int)threads, "throughput_per_s", 1000 / s->mean);
 }
 
 static void print_samples(const samples *s, uint32_t threads, const char *model) {
   printf("%s, %u thread%s, %zu runs\n", model, threads, threads == 1 ? "" : "s", s->n);
-  printf("  min %.4f ms   median %.4f   mean %.4f   P90 %.4f   P95 %.4f   P99 %.4f   stddev %.4f\n", s->min, s->median,
-      s->mean, s->p90, s->p95, s->p99, s->stddev);
+  printf("  min %.4f ms   median %.4f   mean %.4f   P90 %.4f   P95 %.4f   P99 %.4f   stddev %.4f\n",
+      s->min, s->median, s->mean, s->p90, s->p95, s->p99, s->stddev);
   printf("  throughput %.2f inferences/s\n", 1000 / s->mean);
 }
 
@@ -82,16 +84,19 @@ static int by_seconds(const void *a, const void *b) {
 static seer_status profile(seer_use *use, json_t *object) {
   int32_t n = use->api->n_steps(use->model);
   seer_step_info *steps = SEER_NEW_ARRAY(use->arena, seer_step_info, n + 1);
-  SEER_TRY(seer_rt_to_status(use->api->session_profile(use->session, 20, steps), use->path, "profiling failed"));
+  SEER_TRY(seer_rt_to_status(
+      use->api->session_profile(use->session, 20, steps), use->path, "profiling failed"));
   qsort(steps, (size_t)n, sizeof *steps, by_seconds);
   double total = 0;
   for (int32_t i = 0; i < n; i++) total += steps[i].seconds;
   if (object) {
     json_t *list = json_array();
     for (int32_t i = 0; i < n; i++)
-      json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f}", "name", steps[i].name, "kind", steps[i].kind,
-          "source", steps[i].source, "ms", steps[i].seconds * 1e3, "share", total > 0 ? steps[i].seconds / total : 0,
-          "gflops", steps[i].seconds > 0 ? steps[i].flops / steps[i].seconds * 1e-9 : 0));
+      json_array_append_new(list,
+          json_pack("{s:s, s:s, s:s, s:f, s:f, s:f}", "name", steps[i].name, "kind", steps[i].kind,
+              "source", steps[i].source, "ms", steps[i].seconds * 1e3, "share",
+              total > 0 ? steps[i].seconds / total : 0, "gflops",
+              steps[i].seconds > 0 ? steps[i].flops / steps[i].seconds * 1e-9 : 0));
     json_object_set_new(object, "profile", list);
     return SEER_OK;
   }
@@ -100,8 +105,9 @@ static seer_status profile(seer_use *use, json_t *object) {
   for (int32_t i = 0; i < n; i++) {
     if (strcmp(steps[i].kind, "view") == 0) continue;
     sum += steps[i].seconds;
-    printf("%9.4f %6.1f%% %6.1f%% %9.1f  %-8s %s\n", steps[i].seconds * 1e3, 100 * steps[i].seconds / total,
-        100 * sum / total, steps[i].seconds > 0 ? steps[i].flops / steps[i].seconds * 1e-9 : 0,
+    printf("%9.4f %6.1f%% %6.1f%% %9.1f  %-8s %s\n", steps[i].seconds * 1e3,
+        100 * steps[i].seconds / total, 100 * sum / total,
+        steps[i].seconds > 0 ? steps[i].flops / steps[i].seconds * 1e-9 : 0,
         strcmp(steps[i].kind, "kernel") == 0 ? steps[i].source : steps[i].kind, steps[i].name);
   }
   printf("%9.4f  sum of the steps' best times\n", total * 1e3);
@@ -109,15 +115,16 @@ static seer_status profile(seer_use *use, json_t *object) {
 }
 
 // ---- one model, or two in turns
-static seer_status measure(const seer_context *context, seer_use *a, seer_use *b, samples *of_a, samples *of_b,
-    double *out_ratio) {
+static seer_status measure(const seer_context *context, seer_use *a, seer_use *b, samples *of_a,
+    samples *of_b, double *out_ratio) {
   seer_status status = SEER_OK;
   for (int64_t i = seer_context_i64(context, SEER_OPT_WARMUP); i > 0 && !status; i--) {
     timed_run(a, &status);
     if (b) timed_run(b, &status);
   }
   int64_t least = seer_context_i64(context, SEER_OPT_ITERATIONS);
-  uint64_t until = seer_os_now_ns() + (uint64_t)(seer_context_f64(context, SEER_OPT_DURATION) * 1e9);
+  uint64_t until =
+      seer_os_now_ns() + (uint64_t)(seer_context_f64(context, SEER_OPT_DURATION) * 1e9);
   size_t cap_a = 0, cap_b = 0, cap_ratio = 0;
   samples ratio = {0};
   for (int64_t i = 0; !status && (i < least || seer_os_now_ns() < until); i++) {
@@ -163,8 +170,8 @@ static seer_status bench_two(seer_context *context, seer_use *a, seer_use *b) {
   }
   print_samples(&of_a, threads, a->path);
   print_samples(&of_b, threads, b->path);
-  printf("ratio %.4f (median of %s / %s over %zu pairs): the %s is %.2f times as fast\n", ratio, a->path, b->path, of_a.n,
-      ratio <= 1 ? "first" : "second", ratio <= 1 ? 1 / ratio : ratio);
+  printf("ratio %.4f (median of %s / %s over %zu pairs): the %s is %.2f times as fast\n", ratio,
+      a->path, b->path, of_a.n, ratio <= 1 ? "first" : "second", ratio <= 1 ? 1 / ratio : ratio);
   return SEER_OK;
 }
 
@@ -173,7 +180,8 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   seer_arena *arena = seer_context_arena(context);
   const char *other = seer_context_str(context, SEER_OPT_COMPARE);
   seer_use a = {0}, b = {0};
-  seer_status status = seer_use_open(context, argv[0], NULL, seer_context_bool(context, SEER_OPT_PIN), arena, &a);
+  seer_status status =
+      seer_use_open(context, argv[0], NULL, seer_context_bool(context, SEER_OPT_PIN), arena, &a);
   if (!status) status = seer_use_fill(context, &a);
   if (!status && *other) status = seer_use_open(context, other, a.pool, false, arena, &b);
   if (!status && *other) status = seer_use_fill(context, &b);
@@ -185,8 +193,12 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 
 const seer_command seer_command_bench = {
     .name = "bench",
-    .args = "MODEL.so [--threads N] [--iterations N] [--duration 2s] [--profile] [--compare OTHER.so] [--json]",
-    .doc = "latency of a compiled model: minimum, median, percentiles, time of each step; two models in turns",
+    .args =
+        "MODEL.so [--threads N] [--iterations N] [--duration 2s] [--profile] [--compare OTHER.so] "
+        "[--json]",
+    .doc =
+        "latency of a compiled model: minimum, median, percentiles, time of each step; two models "
+        "in turns",
     .min_args = 1,
     .max_args = 1,
     .run = run,

@@ -15,7 +15,8 @@ static void print_values(const json_t *values, const char *title) {
         json_string_value(json_object_get(v, "dtype")));
     const json_t *shape = json_object_get(v, "shape"), *dim;
     size_t k;
-    json_array_foreach(shape, k, dim) printf("%s%lld", k > 0 ? "," : "", (long long)json_integer_value(dim));
+    json_array_foreach(shape, k, dim)
+        printf("%s%lld", k > 0 ? "," : "", (long long)json_integer_value(dim));
     printf("]\n");
   }
 }
@@ -56,10 +57,11 @@ seer_status seer_info_library(seer_context *context, const char *path) {
   void *library = NULL;
   const seer_model_api *api = NULL;
   seer_model *model = NULL;
-  SEER_TRY(seer_rt_to_status(seer_model_load(path, &library, &api, message, sizeof message), path, message));
+  SEER_TRY(seer_rt_to_status(
+      seer_model_load(path, &library, &api, message, sizeof message), path, message));
   const char *weights = seer_context_str(context, SEER_OPT_WEIGHTS);
-  seer_rt_code code = api->open(*weights ? weights : NULL, NULL, 0, seer_context_i64(context, SEER_OPT_VERIFY) > 0, &model,
-      message, sizeof message);
+  seer_rt_code code = api->open(*weights ? weights : NULL, NULL, 0,
+      seer_context_i64(context, SEER_OPT_VERIFY) > 0, &model, message, sizeof message);
   seer_status status = seer_rt_to_status(code, path, message);
   const char *text = status ? NULL : seer_arena_strdup(arena, api->info_json(model));
   if (model) api->close(model);
@@ -94,7 +96,11 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   if (seer_os_exists(path)) {
     seer_os_map map;
     SEER_TRY(seer_os_map_file(path, &map));
-    is_elf = map.n_bytes >= 4 && memcmp(map.data, "\x7f" "ELF", 4) == 0;
+    is_elf = map.n_bytes >= 4 &&
+        memcmp(map.data,
+            "\x7f"
+            "ELF",
+            4) == 0;
     seer_os_unmap(&map);
   }
   return is_elf ? seer_info_library(context, path) : seer_info_network(context, argv[0]);
@@ -103,7 +109,9 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 const seer_command seer_command_info = {
     .name = "info",
     .args = "MODEL | MODEL.so [--json]",
-    .doc = "inputs, outputs, operators and what is unsupported; of a compiled model also schedules and what it needs",
+    .doc =
+        "inputs, outputs, operators and what is unsupported; of a compiled model also schedules "
+        "and what it needs",
     .min_args = 1,
     .max_args = 1,
     .run = run,

@@ -1,4 +1,5 @@
-// cmd_run.c - familyseer run: one inference, outputs as .npy files or as a summary, compared with expected ones.
+// cmd_run.c - familyseer run: one inference, outputs as .npy files or as a summary, compared with
+// expected ones.
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,20 +14,24 @@
 static const char *safe_name(const char *name, int32_t index, seer_map *taken, seer_arena *arena) {
   char *safe = seer_arena_strdup(arena, name);
   for (char *s = safe; *s; s++) {
-    bool is_kept = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || *s == '-' ||
-                   *s == '_' || (*s == '.' && s != safe);
+    bool is_kept = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
+        (*s >= '0' && *s <= '9') || *s == '-' || *s == '_' || (*s == '.' && s != safe);
     if (!is_kept) *s = '_';
   }
   if (strlen(safe) > 200) safe[200] = 0;
   const char *unique = *safe ? safe : "output";
-  if (seer_map_get_str(taken, unique, NULL)) unique = seer_arena_printf(arena, "%s_%d", unique, index);
+  if (seer_map_get_str(taken, unique, NULL))
+    unique = seer_arena_printf(arena, "%s_%d", unique, index);
   seer_map_set_str(taken, unique, 1);
   return unique;
 }
 
 static seer_npy output_array(const seer_use *use, int32_t i) {
   const seer_io_info *io = use->api->output(use->model, i);
-  seer_npy npy = {.onnx_dtype = io->onnx_dtype, .rank = io->rank, .n_bytes = io->n_bytes, .data = use->output[i]};
+  seer_npy npy = {.onnx_dtype = io->onnx_dtype,
+      .rank = io->rank,
+      .n_bytes = io->n_bytes,
+      .data = use->output[i]};
   memcpy(npy.dim, io->dim, sizeof npy.dim);
   return npy;
 }
@@ -58,26 +63,30 @@ static void summarise(const seer_use *use, int32_t i, bool is_json, json_t *list
   double mean = n > n_bad ? sum / (double)(n - n_bad) : 0;
   if (n == n_bad) low = high = 0;
   if (is_json) {
-    json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:I, s:I}", "name", io->name, "dtype",
-        seer_npy_dtype_name(io->onnx_dtype), "shape", shape, "min", low, "max", high, "mean", mean, "argmax",
-        (json_int_t)at_high, "not_finite", (json_int_t)n_bad));
+    json_array_append_new(list,
+        json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:I, s:I}", "name", io->name, "dtype",
+            seer_npy_dtype_name(io->onnx_dtype), "shape", shape, "min", low, "max", high, "mean",
+            mean, "argmax", (json_int_t)at_high, "not_finite", (json_int_t)n_bad));
     return;
   }
-  printf("%-24s %s %s  min %g  max %g (at %llu)  mean %g", io->name, seer_npy_dtype_name(io->onnx_dtype), shape, low, high,
-      (unsigned long long)at_high, mean);
+  printf("%-24s %s %s  min %g  max %g (at %llu)  mean %g", io->name,
+      seer_npy_dtype_name(io->onnx_dtype), shape, low, high, (unsigned long long)at_high, mean);
   if (n_bad > 0) printf("  NOT FINITE: %llu", (unsigned long long)n_bad);
   printf("\n");
 }
 
-static seer_status check_expected(const seer_context *context, seer_use *use, bool is_json, json_t *list, bool *out_ok) {
+static seer_status check_expected(
+    const seer_context *context, seer_use *use, bool is_json, json_t *list, bool *out_ok) {
   for (size_t e = 0; e < seer_context_n_values(context, SEER_OPT_EXPECT); e++) {
     const char *name, *file;
-    SEER_TRY(seer_cli_split_pair(seer_context_value(context, SEER_OPT_EXPECT, e), "--expect", use->arena, &name, &file));
+    SEER_TRY(seer_cli_split_pair(
+        seer_context_value(context, SEER_OPT_EXPECT, e), "--expect", use->arena, &name, &file));
     int32_t i = seer_use_find_output(use, name);
     if (i < 0) {
       seer_text names;
       seer_text_init(&names, use->arena);
-      for (int32_t k = 0; k < use->n_outputs; k++) seer_text_printf(&names, " '%s'", use->api->output(use->model, k)->name);
+      for (int32_t k = 0; k < use->n_outputs; k++)
+        seer_text_printf(&names, " '%s'", use->api->output(use->model, k)->name);
       return SEER_FAIL(INVALID, "%s has no output '%s'; it has%s", use->path, name, names.data);
     }
     const seer_io_info *io = use->api->output(use->model, i);
@@ -93,12 +102,16 @@ static seer_status check_expected(const seer_context *context, seer_use *use, bo
     *out_ok = *out_ok && d.is_ok;
     double relative = d.max_expected > 0 ? d.max_error / d.max_expected : d.max_error;
     if (is_json)
-      json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:f, s:b}", "name", name, "max_error",
-          isfinite(d.max_error) ? d.max_error : 1e308, "relative_error", isfinite(relative) ? relative : 1e308, "allowed",
-          d.allowed, "ok", d.is_ok));
+      json_array_append_new(list,
+          json_pack("{s:s, s:f, s:f, s:f, s:b}", "name", name, "max_error",
+              isfinite(d.max_error) ? d.max_error : 1e308, "relative_error",
+              isfinite(relative) ? relative : 1e308, "allowed", d.allowed, "ok", d.is_ok));
     else
-      printf("%-24s max error %.3g at element %llu (%.3g of the largest expected, %g); allowed %.3g: %s\n", name,
-          d.max_error, (unsigned long long)d.worst, relative, d.max_expected, d.allowed, d.is_ok ? "ok" : "DIFFERS");
+      printf(
+          "%-24s max error %.3g at element %llu (%.3g of the largest expected, %g); allowed %.3g: "
+          "%s\n",
+          name, d.max_error, (unsigned long long)d.worst, relative, d.max_expected, d.allowed,
+          d.is_ok ? "ok" : "DIFFERS");
   }
   return SEER_OK;
 }
@@ -109,7 +122,9 @@ static seer_status write_outputs(seer_use *use, const char *folder) {
   for (int32_t i = 0; i < use->n_outputs; i++) {
     seer_npy npy = output_array(use, i);
     const char *name = safe_name(use->api->output(use->model, i)->name, i, taken, use->arena);
-    SEER_TRY(seer_npy_write(seer_os_path_join(use->arena, folder, seer_arena_printf(use->arena, "%s.npy", name)), &npy));
+    SEER_TRY(seer_npy_write(
+        seer_os_path_join(use->arena, folder, seer_arena_printf(use->arena, "%s.npy", name)),
+        &npy));
   }
   return SEER_OK;
 }
@@ -136,14 +151,16 @@ static seer_status run_and_show(seer_context *context, seer_use *use) {
   }
   json_decref(outputs);
   json_decref(checks);
-  if (!status && !is_ok) status = SEER_FAIL(INVALID, "%s: outputs differ from what was expected", use->path);
+  if (!status && !is_ok)
+    status = SEER_FAIL(INVALID, "%s: outputs differ from what was expected", use->path);
   return status;
 }
 
 static seer_status run(seer_context *context, int argc, char **argv) {
   (void)argc;
   seer_use use;
-  seer_status status = seer_use_open(context, argv[0], NULL, false, seer_context_arena(context), &use);
+  seer_status status =
+      seer_use_open(context, argv[0], NULL, false, seer_context_arena(context), &use);
   if (!status) status = run_and_show(context, &use);
   seer_use_close(&use);
   return status;
@@ -151,8 +168,12 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 
 const seer_command seer_command_run = {
     .name = "run",
-    .args = "MODEL.so [-i NAME=x.npy]... [--fill random|zeros|ones] [--seed N] [-o DIR] [--expect NAME=y.npy --rtol R]",
-    .doc = "runs a compiled model once; outputs as .npy files, a summary, or compared with expected ones",
+    .args =
+        "MODEL.so [-i NAME=x.npy]... [--fill random|zeros|ones] [--seed N] [-o DIR] [--expect "
+        "NAME=y.npy --rtol R]",
+    .doc =
+        "runs a compiled model once; outputs as .npy files, a summary, or compared with expected "
+        "ones",
     .min_args = 1,
     .max_args = 1,
     .run = run,

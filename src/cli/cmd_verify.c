@@ -1,6 +1,6 @@
-// cmd_verify.c - familyseer verify: a compiled model against untiled code of the same network, on the same inputs. No
-// other runtime is needed: the plainest code is simple enough to be the reference, and differs from tuned code in
-// everything that tuning changes.
+// cmd_verify.c - familyseer verify: a compiled model against untiled code of the same network, on
+// the same inputs. No other runtime is needed: the plainest code is simple enough to be the
+// reference, and differs from tuned code in everything that tuning changes.
 #include <math.h>
 #include <stdio.h>
 
@@ -9,7 +9,8 @@
 #include "code/choice.h"
 #include "models/models.h"
 
-static seer_status build_reference(seer_context *context, const char *model, const char *dir, seer_arena *arena) {
+static seer_status build_reference(
+    seer_context *context, const char *model, const char *dir, seer_arena *arena) {
   SEER_TRY(seer_context_find_target(context));
   seer_network *network = NULL;
   SEER_TRY(seer_front_load(context, model, seer_model_build, arena, &network));
@@ -27,10 +28,12 @@ static seer_status same_shapes(const seer_use *a, const seer_use *b, const char 
   for (int32_t i = 0; i < a->n_outputs && is_same; i++)
     is_same = a->api->output(a->model, i)->n_bytes == b->api->output(b->model, i)->n_bytes;
   if (is_same) return SEER_OK;
-  return SEER_FAIL(INVALID, "%s was not made from %s, or with other --input-shapes", a->path, model);
+  return SEER_FAIL(
+      INVALID, "%s was not made from %s, or with other --input-shapes", a->path, model);
 }
 
-static seer_status compare(seer_context *context, seer_use *tuned, seer_use *reference, const char *model) {
+static seer_status compare(
+    seer_context *context, seer_use *tuned, seer_use *reference, const char *model) {
   SEER_TRY(same_shapes(tuned, reference, model));
   SEER_TRY(seer_use_fill(context, tuned));
   SEER_TRY(seer_use_fill(context, reference));
@@ -44,10 +47,13 @@ static seer_status compare(seer_context *context, seer_use *tuned, seer_use *ref
     seer_difference d = seer_compare(io->onnx_dtype, tuned->output[i], reference->output[i], n,
         seer_context_f64(context, SEER_OPT_RTOL), seer_context_f64(context, SEER_OPT_ATOL));
     printf("%-24s max error %.3g (%.3g of the largest, %g): %s\n", io->name, d.max_error,
-        d.max_expected > 0 ? d.max_error / d.max_expected : d.max_error, d.max_expected, d.is_ok ? "ok" : "DIFFERS");
+        d.max_expected > 0 ? d.max_error / d.max_expected : d.max_error, d.max_expected,
+        d.is_ok ? "ok" : "DIFFERS");
     is_ok = is_ok && d.is_ok;
   }
-  return is_ok ? SEER_OK : SEER_FAIL(INVALID, "%s: outputs differ from untiled code of %s", tuned->path, model);
+  return is_ok
+      ? SEER_OK
+      : SEER_FAIL(INVALID, "%s: outputs differ from untiled code of %s", tuned->path, model);
 }
 
 static seer_status run(seer_context *context, int argc, char **argv) {

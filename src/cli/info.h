@@ -1,10 +1,12 @@
-// info.h - the two halves of `familyseer info`. Both print to stdout, as text or with --json as one object.
+// info.h - the two halves of `familyseer info`. Both print to stdout, as text or with --json as one
+// object.
 #ifndef SEER_CLI_INFO_H
 #define SEER_CLI_INFO_H
 
 #include "cli/command.h"
 
 SEER_MUST_USE seer_status seer_info_library(seer_context *context, const char *path);  // model.so
-SEER_MUST_USE seer_status seer_info_network(seer_context *context, const char *model); // a file or a built-in network
+// a file or a built-in network
+SEER_MUST_USE seer_status seer_info_network(seer_context *context, const char *model);
 
 #endif

@@ -1,12 +1,13 @@
-// info_network.c - familyseer info for a network: what goes in and out, which operators it has, whether it can be built.
+// info_network.c - familyseer info for a network: what goes in and out, which operators it has,
+// whether it can be built.
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/info.h"
-#include "models/models.h"
 #include "front/front.h"
+#include "models/models.h"
 
 typedef struct {
   const char *name;
@@ -38,7 +39,8 @@ static const char *shape_text(const seer_value *v, seer_arena *arena) {
   seer_text text;
   seer_text_init(&text, arena);
   seer_text_put(&text, seer_dtype_name(v->dtype));
-  if (!v->has_shape) return seer_arena_printf(arena, "%s of unknown shape", seer_dtype_name(v->dtype));
+  if (!v->has_shape)
+    return seer_arena_printf(arena, "%s of unknown shape", seer_dtype_name(v->dtype));
   seer_text_put(&text, "[");
   for (uint32_t k = 0; k < v->rank; k++) {
     if (v->dim[k] < 0)
@@ -50,16 +52,19 @@ static const char *shape_text(const seer_value *v, seer_arena *arena) {
   return text.data;
 }
 
-static json_t *values_json(const seer_graph *graph, const seer_val *values, uint32_t n, seer_arena *arena) {
+static json_t *values_json(
+    const seer_graph *graph, const seer_val *values, uint32_t n, seer_arena *arena) {
   json_t *list = json_array();
   for (uint32_t i = 0; i < n; i++) {
     const seer_value *v = seer_graph_value(graph, values[i]);
-    json_array_append_new(list, json_pack("{s:s, s:s}", "name", v->name, "type", shape_text(v, arena)));
+    json_array_append_new(
+        list, json_pack("{s:s, s:s}", "name", v->name, "type", shape_text(v, arena)));
   }
   return list;
 }
 
-static void print_values(const seer_graph *graph, const seer_val *values, uint32_t n, const char *title, seer_arena *arena) {
+static void print_values(const seer_graph *graph, const seer_val *values, uint32_t n,
+    const char *title, seer_arena *arena) {
   for (uint32_t i = 0; i < n; i++) {
     const seer_value *v = seer_graph_value(graph, values[i]);
     printf("%-12s%s %s\n", i == 0 ? title : "", v->name, shape_text(v, arena));
@@ -74,15 +79,18 @@ static seer_status show(seer_context *context, seer_graph *graph, seer_arena *ar
   for (size_t i = 1; i < graph->n_value; i++)
     if (graph->value[i].constant) weight_bytes += graph->value[i].constant->n_bytes;
   const char *notice = "";
-  seer_status cannot = seer_front_resolve(graph, seer_context_str(context, SEER_OPT_INPUT_SHAPES), &notice);
+  seer_status cannot =
+      seer_front_resolve(graph, seer_context_str(context, SEER_OPT_INPUT_SHAPES), &notice);
   seer_status status = SEER_OK;
   if (seer_context_bool(context, SEER_OPT_JSON)) {
     json_t *by_op = json_object();
-    for (size_t i = 0; i < n_op; i++) json_object_set_new(by_op, ops[i].name, json_integer(ops[i].count));
-    json_t *info = json_pack("{s:s, s:i, s:o, s:o, s:o, s:I, s:s}", "model", graph->name, "opset", (int)opset, "inputs",
-        values_json(graph, graph->input, graph->n_input, arena), "outputs",
-        values_json(graph, graph->output, graph->n_output, arena), "operators", by_op, "weight_bytes",
-        (json_int_t)weight_bytes, "problem", cannot ? seer_status_message(cannot) : "");
+    for (size_t i = 0; i < n_op; i++)
+      json_object_set_new(by_op, ops[i].name, json_integer(ops[i].count));
+    json_t *info = json_pack("{s:s, s:i, s:o, s:o, s:o, s:I, s:s}", "model", graph->name, "opset",
+        (int)opset, "inputs", values_json(graph, graph->input, graph->n_input, arena), "outputs",
+        values_json(graph, graph->output, graph->n_output, arena), "operators", by_op,
+        "weight_bytes", (json_int_t)weight_bytes, "problem",
+        cannot ? seer_status_message(cannot) : "");
     char *dump = info ? json_dumps(info, JSON_COMPACT) : NULL;
     if (dump)
       puts(dump);
@@ -96,7 +104,8 @@ static seer_status show(seer_context *context, seer_graph *graph, seer_arena *ar
     print_values(graph, graph->input, graph->n_input, "inputs", arena);
     print_values(graph, graph->output, graph->n_output, "outputs", arena);
     printf("%-12s%.1f MiB\n", "weights", (double)weight_bytes / 1048576);
-    for (size_t i = 0; i < n_op; i++) printf("%-12s%u %s\n", i == 0 ? "operators" : "", ops[i].count, ops[i].name);
+    for (size_t i = 0; i < n_op; i++)
+      printf("%-12s%u %s\n", i == 0 ? "operators" : "", ops[i].count, ops[i].name);
     if (*notice) printf("%-12s%s\n", "note", notice);
     if (cannot) printf("%-12s%s\n", "problem", seer_status_message(cannot));
   }

@@ -12,20 +12,28 @@
 seer_status seer_rt_to_status(seer_rt_code code, const char *path, const char *message) {
   const char *text = message && *message ? message : "failed";
   switch (code) {
-    case SEER_RT_OK: return SEER_OK;
-    case SEER_RT_INVALID: return SEER_FAIL(INVALID, "%s: %s", path, text);
-    case SEER_RT_UNSUPPORTED: return SEER_FAIL(UNSUPPORTED, "%s: %s", path, text);
-    case SEER_RT_NOT_FOUND: return SEER_FAIL(NOT_FOUND, "%s: %s", path, text);
-    case SEER_RT_IO: return SEER_FAIL(IO, "%s: %s", path, text);
-    case SEER_RT_CORRUPT: return SEER_FAIL(CORRUPT, "%s: %s", path, text);
-    case SEER_RT_RESOURCE: return SEER_FAIL(RESOURCE, "%s: %s", path, text);
-    case SEER_RT_INTERNAL: break;
+    case SEER_RT_OK:
+      return SEER_OK;
+    case SEER_RT_INVALID:
+      return SEER_FAIL(INVALID, "%s: %s", path, text);
+    case SEER_RT_UNSUPPORTED:
+      return SEER_FAIL(UNSUPPORTED, "%s: %s", path, text);
+    case SEER_RT_NOT_FOUND:
+      return SEER_FAIL(NOT_FOUND, "%s: %s", path, text);
+    case SEER_RT_IO:
+      return SEER_FAIL(IO, "%s: %s", path, text);
+    case SEER_RT_CORRUPT:
+      return SEER_FAIL(CORRUPT, "%s: %s", path, text);
+    case SEER_RT_RESOURCE:
+      return SEER_FAIL(RESOURCE, "%s: %s", path, text);
+    case SEER_RT_INTERNAL:
+      break;
   }
   return SEER_FAIL(INTERNAL, "%s: %s", path, text);
 }
 
-seer_status seer_cli_split_pair(const char *text, const char *flag, seer_arena *arena, const char **out_name,
-    const char **out_file) {
+seer_status seer_cli_split_pair(const char *text, const char *flag, seer_arena *arena,
+    const char **out_name, const char **out_file) {
   const char *equals = strchr(text, '=');
   if (!equals || equals == text || !equals[1])
     return seer_cli_usage_error("%s '%s' must be NAME=FILE.npy", flag, text);
@@ -38,15 +46,18 @@ const char *seer_use_path(const char *path, seer_arena *arena) {
   return seer_os_is_dir(path) ? seer_os_path_join(arena, path, "model.so") : path;
 }
 
-seer_status seer_use_open(seer_context *context, const char *path, seer_pool *pool, bool pin, seer_arena *arena,
-    seer_use *use) {
+seer_status seer_use_open(seer_context *context, const char *path, seer_pool *pool, bool pin,
+    seer_arena *arena, seer_use *use) {
   *use = (seer_use){.path = seer_use_path(path, arena), .arena = arena};
   char message[1024] = "";
-  if (!seer_os_exists(use->path)) return SEER_FAIL(NOT_FOUND, "%s: there is no such file", use->path);
-  SEER_TRY(seer_rt_to_status(seer_model_load(use->path, &use->library, &use->api, message, sizeof message), use->path,
+  if (!seer_os_exists(use->path))
+    return SEER_FAIL(NOT_FOUND, "%s: there is no such file", use->path);
+  SEER_TRY(seer_rt_to_status(
+      seer_model_load(use->path, &use->library, &use->api, message, sizeof message), use->path,
       message));
   const char *weights = seer_context_str(context, SEER_OPT_WEIGHTS);
-  SEER_TRY(seer_rt_to_status(use->api->open(*weights ? weights : NULL, NULL, 0, 0, &use->model, message, sizeof message),
+  SEER_TRY(seer_rt_to_status(
+      use->api->open(*weights ? weights : NULL, NULL, 0, 0, &use->model, message, sizeof message),
       use->path, message));
   use->pool = pool;
   if (!pool) {
@@ -54,7 +65,8 @@ seer_status seer_use_open(seer_context *context, const char *path, seer_pool *po
     if (!use->pool) return SEER_FAIL(RESOURCE, "%s: threads cannot be made", use->path);
     use->owns_pool = true;
   }
-  SEER_TRY(seer_rt_to_status(use->api->session_create(use->model, use->pool, &use->session, message, sizeof message),
+  SEER_TRY(seer_rt_to_status(
+      use->api->session_create(use->model, use->pool, &use->session, message, sizeof message),
       use->path, message));
   use->n_inputs = use->api->n_inputs(use->model);
   use->n_outputs = use->api->n_outputs(use->model);
@@ -62,11 +74,13 @@ seer_status seer_use_open(seer_context *context, const char *path, seer_pool *po
   use->output = SEER_NEW_ARRAY(arena, void *, use->n_outputs + 1);
   for (int32_t i = 0; i < use->n_inputs; i++) {
     use->input[i] = seer_arena_alloc(arena, use->api->input(use->model, i)->n_bytes + 64, 64);
-    SEER_TRY(seer_rt_to_status(use->api->bind_input(use->session, i, use->input[i]), use->path, "an input cannot be bound"));
+    SEER_TRY(seer_rt_to_status(use->api->bind_input(use->session, i, use->input[i]), use->path,
+        "an input cannot be bound"));
   }
   for (int32_t i = 0; i < use->n_outputs; i++) {
     use->output[i] = seer_arena_alloc(arena, use->api->output(use->model, i)->n_bytes + 64, 64);
-    SEER_TRY(seer_rt_to_status(use->api->bind_output(use->session, i, use->output[i]), use->path, "an output cannot be bound"));
+    SEER_TRY(seer_rt_to_status(use->api->bind_output(use->session, i, use->output[i]), use->path,
+        "an output cannot be bound"));
   }
   return SEER_OK;
 }
@@ -81,9 +95,10 @@ void seer_use_close(seer_use *use) {
 }
 
 static seer_dtype from_onnx(int32_t onnx_dtype) {
-  static const seer_dtype table[] = {SEER_DTYPE_NONE, SEER_DTYPE_F32, SEER_DTYPE_U8, SEER_DTYPE_I8, SEER_DTYPE_U16,
-      SEER_DTYPE_I16, SEER_DTYPE_I32, SEER_DTYPE_I64, SEER_DTYPE_NONE, SEER_DTYPE_BOOL, SEER_DTYPE_F16, SEER_DTYPE_F64,
-      SEER_DTYPE_U32, SEER_DTYPE_U64, SEER_DTYPE_NONE, SEER_DTYPE_NONE, SEER_DTYPE_BF16};
+  static const seer_dtype table[] = {SEER_DTYPE_NONE, SEER_DTYPE_F32, SEER_DTYPE_U8, SEER_DTYPE_I8,
+      SEER_DTYPE_U16, SEER_DTYPE_I16, SEER_DTYPE_I32, SEER_DTYPE_I64, SEER_DTYPE_NONE,
+      SEER_DTYPE_BOOL, SEER_DTYPE_F16, SEER_DTYPE_F64, SEER_DTYPE_U32, SEER_DTYPE_U64,
+      SEER_DTYPE_NONE, SEER_DTYPE_NONE, SEER_DTYPE_BF16};
   bool is_known = onnx_dtype > 0 && onnx_dtype < (int32_t)SEER_COUNT_OF(table);
   return is_known ? table[onnx_dtype] : SEER_DTYPE_NONE;
 }
@@ -93,7 +108,8 @@ double seer_element_f64(int32_t onnx_dtype, const void *data, uint64_t i) {
 }
 
 // Normal for floats; small whole numbers for integers: what networks see, and no denormals.
-static void fill(const char *how, uint64_t seed, int32_t index, const seer_io_info *io, void *data) {
+static void fill(
+    const char *how, uint64_t seed, int32_t index, const seer_io_info *io, void *data) {
   seer_dtype dtype = from_onnx(io->onnx_dtype);
   uint32_t elem_bytes = seer_dtype_bytes(dtype);
   uint64_t n = elem_bytes > 0 ? io->n_bytes / elem_bytes : 0;
@@ -105,8 +121,9 @@ static void fill(const char *how, uint64_t seed, int32_t index, const seer_io_in
   seer_rng rng;
   seer_rng_init_stream(&rng, seed, (uint64_t)index);
   for (uint64_t i = 0; i < n; i++) {
-    double value = seer_dtype_is_float(dtype) ? seer_rng_normal(&rng)
-                                              : (double)seer_rng_below(&rng, dtype == SEER_DTYPE_BOOL ? 2 : 10);
+    double value = seer_dtype_is_float(dtype)
+        ? seer_rng_normal(&rng)
+        : (double)seer_rng_below(&rng, dtype == SEER_DTYPE_BOOL ? 2 : 10);
     seer_dtype_store_f64(dtype, data, (int64_t)i, value);
   }
 }
@@ -131,8 +148,10 @@ static seer_status read_input(seer_use *use, const char *pair, bool *is_given) {
   }
   seer_text names;
   seer_text_init(&names, use->arena);
-  for (int32_t i = 0; i < use->n_inputs; i++) seer_text_printf(&names, " '%s'", use->api->input(use->model, i)->name);
-  return SEER_FAIL(INVALID, "%s has no input '%s'; it has%s", use->path, name, use->n_inputs > 0 ? names.data : " none");
+  for (int32_t i = 0; i < use->n_inputs; i++)
+    seer_text_printf(&names, " '%s'", use->api->input(use->model, i)->name);
+  return SEER_FAIL(INVALID, "%s has no input '%s'; it has%s", use->path, name,
+      use->n_inputs > 0 ? names.data : " none");
 }
 
 seer_status seer_use_fill(const seer_context *context, seer_use *use) {
@@ -141,8 +160,9 @@ seer_status seer_use_fill(const seer_context *context, seer_use *use) {
     SEER_TRY(read_input(use, seer_context_value(context, SEER_OPT_INPUT, i), is_given));
   for (int32_t i = 0; i < use->n_inputs; i++)
     if (!is_given[i])
-      fill(seer_context_str(context, SEER_OPT_FILL), (uint64_t)seer_context_i64(context, SEER_OPT_SEED), i,
-          use->api->input(use->model, i), use->input[i]);
+      fill(seer_context_str(context, SEER_OPT_FILL),
+          (uint64_t)seer_context_i64(context, SEER_OPT_SEED), i, use->api->input(use->model, i),
+          use->input[i]);
   return SEER_OK;
 }
 
@@ -156,11 +176,12 @@ int32_t seer_use_find_output(const seer_use *use, const char *name) {
   return -1;
 }
 
-seer_difference seer_compare(int32_t onnx_dtype, const void *found, const void *expected, uint64_t n_elems, double rtol,
-    double atol) {
+seer_difference seer_compare(int32_t onnx_dtype, const void *found, const void *expected,
+    uint64_t n_elems, double rtol, double atol) {
   seer_difference d = {0};
   for (uint64_t i = 0; i < n_elems; i++) {
-    double a = seer_element_f64(onnx_dtype, found, i), b = seer_element_f64(onnx_dtype, expected, i);
+    double a = seer_element_f64(onnx_dtype, found, i),
+           b = seer_element_f64(onnx_dtype, expected, i);
     double error = a == b || (isnan(a) && isnan(b)) ? 0 : fabs(a - b);
     if (isnan(error)) error = INFINITY;
     if (error > d.max_error) {

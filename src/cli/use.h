@@ -1,4 +1,5 @@
-// use.h - what the commands that run a model.so share: loading it, its threads, inputs from files or made up, outputs.
+// use.h - what the commands that run a model.so share: loading it, its threads, inputs from files
+// or made up, outputs.
 #ifndef SEER_CLI_USE_H
 #define SEER_CLI_USE_H
 
@@ -21,33 +22,36 @@ typedef struct {
 
 // "model.so", or the folder that compile -o wrote.
 const char *seer_use_path(const char *path, seer_arena *arena);
-// Loads and opens (weights by --weights), makes a session on `pool`, or on threads of its own (--threads, pinned if
-// `pin`) when that is NULL. `use` is filled even on failure: always seer_use_close.
-SEER_MUST_USE seer_status seer_use_open(seer_context *context, const char *path, seer_pool *pool, bool pin, seer_arena *arena,
-    seer_use *use);
+// Loads and opens (weights by --weights), makes a session on `pool`, or on threads of its own
+// (--threads, pinned if `pin`) when that is NULL. `use` is filled even on failure: always
+// seer_use_close.
+SEER_MUST_USE seer_status seer_use_open(seer_context *context, const char *path, seer_pool *pool,
+    bool pin, seer_arena *arena, seer_use *use);
 void seer_use_close(seer_use *use);
-// Fills all inputs: -i NAME=x.npy, the others by --fill and --seed (the numbers depend on seed, position and shape only).
+// Fills all inputs: -i NAME=x.npy, the others by --fill and --seed (the numbers depend on seed,
+// position and shape only).
 SEER_MUST_USE seer_status seer_use_fill(const seer_context *context, seer_use *use);
 SEER_MUST_USE seer_status seer_use_run(seer_use *use);
 // Output of that name; -1 if none. A lone output may be called by any name that is "".
 int32_t seer_use_find_output(const seer_use *use, const char *name);
 
-SEER_MUST_USE seer_status seer_rt_to_status(seer_rt_code code, const char *path, const char *message);
+SEER_MUST_USE seer_status seer_rt_to_status(
+    seer_rt_code code, const char *path, const char *message);
 // "name=file" -> both parts; a usage error when there is no =.
-SEER_MUST_USE seer_status seer_cli_split_pair(const char *text, const char *flag, seer_arena *arena, const char **out_name,
-    const char **out_file);
+SEER_MUST_USE seer_status seer_cli_split_pair(const char *text, const char *flag, seer_arena *arena,
+    const char **out_name, const char **out_file);
 
 // Element `i` as a number, for every type that has one.
 double seer_element_f64(int32_t onnx_dtype, const void *data, uint64_t i);
 
 typedef struct {
-  double max_error;       // largest |a - b|; infinity where only one is a number
-  double max_expected;    // largest |b|
-  double allowed;         // atol + rtol * max_expected
-  uint64_t worst;         // index of the largest error
+  double max_error;  // largest |a - b|; infinity where only one is a number
+  double max_expected;  // largest |b|
+  double allowed;  // atol + rtol * max_expected
+  uint64_t worst;  // index of the largest error
   bool is_ok;
 } seer_difference;
-seer_difference seer_compare(int32_t onnx_dtype, const void *found, const void *expected, uint64_t n_elems, double rtol,
-    double atol);
+seer_difference seer_compare(int32_t onnx_dtype, const void *found, const void *expected,
+    uint64_t n_elems, double rtol, double atol);
 
 #endif

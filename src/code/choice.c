@@ -1,11 +1,12 @@
-// choice.c - schedules without any search: the first sketch (the list is sorted by what is likely to be good) with its
-// default knobs; for -O0 a plain one.
+// choice.c - schedules without any search: the first sketch (the list is sorted by what is likely
+// to be good) with its default knobs; for -O0 a plain one.
 #include "code/choice.h"
 
 #include <string.h>
 
-// The plain schedule: no tiles (all factors 1 but the vector's), nothing computed inside another stage's loops, no unrolling.
-// It differs from tuned code in everything that tuning changes, which is what makes it a check.
+// The plain schedule: no tiles (all factors 1 but the vector's), nothing computed inside another
+// stage's loops, no unrolling. It differs from tuned code in everything that tuning changes, which
+// is what makes it a check.
 static void make_plain(const seer_sketch_list *list, uint32_t sketch, seer_schedule *out) {
   seer_schedule_default(list, sketch, out);
   const seer_schedule usual = *out;
@@ -14,7 +15,8 @@ static void make_plain(const seer_sketch_list *list, uint32_t sketch, seer_sched
     const seer_knob *knob = &s->knob[k];
     switch (knob->kind) {
       case SEER_KNOB_FACTOR:
-        out->knob[k] = knob->is_vector ? (uint16_t)seer_max_i64(1, s->stage[knob->stage].vector_lanes) : 1;
+        out->knob[k] =
+            knob->is_vector ? (uint16_t)seer_max_i64(1, s->stage[knob->stage].vector_lanes) : 1;
         break;
       case SEER_KNOB_LOCATION:
         out->knob[k] = (uint16_t)(knob->n_values - 1);  // the root comes last
@@ -37,7 +39,8 @@ static uint32_t plain_sketch(const seer_sketch_list *list) {
   for (uint32_t i = 0; i < list->n; i++) {
     const seer_sketch *sketch = list->sketch[i];
     bool is_tiled = false;
-    for (uint32_t s = 0; s < sketch->dag->n_stage; s++) is_tiled = is_tiled || sketch->stage[s].role == SEER_ROLE_TILED;
+    for (uint32_t s = 0; s < sketch->dag->n_stage; s++)
+      is_tiled = is_tiled || sketch->stage[s].role == SEER_ROLE_TILED;
     if (strcmp(sketch->formulation, "direct") != 0) continue;
     if (!is_tiled) return i;
     if (best == UINT32_MAX) best = i;
@@ -45,12 +48,13 @@ static uint32_t plain_sketch(const seer_sketch_list *list) {
   return best != UINT32_MAX ? best : 0;
 }
 
-seer_status seer_default_choice(const seer_context *context, const seer_dag *dag, int64_t opt_level, seer_arena *arena,
-    seer_choice *out_choice) {
+seer_status seer_default_choice(const seer_context *context, const seer_dag *dag, int64_t opt_level,
+    seer_arena *arena, seer_choice *out_choice) {
   const seer_target *target = seer_context_target(context);
   bool is_ansor = strcmp(seer_context_str(context, SEER_OPT_SPACE), "ansor") == 0;
   seer_sketch_list *list = NULL;
-  SEER_TRYF(seer_sketch_generate(dag, target, is_ansor ? SEER_SPACE_ANSOR : SEER_SPACE_FULL, arena, &list),
+  SEER_TRYF(seer_sketch_generate(
+                dag, target, is_ansor ? SEER_SPACE_ANSOR : SEER_SPACE_FULL, arena, &list),
       "making sketches of %s", dag->name);
   *out_choice = (seer_choice){.sketches = list, .source = opt_level == 0 ? "naive" : "default"};
   if (opt_level == 0)
@@ -60,12 +64,12 @@ seer_status seer_default_choice(const seer_context *context, const seer_dag *dag
   return SEER_OK;
 }
 
-seer_status seer_default_choices(const seer_context *context, const seer_network *network, int64_t opt_level,
-    seer_arena *arena, seer_choice **out_choices) {
+seer_status seer_default_choices(const seer_context *context, const seer_network *network,
+    int64_t opt_level, seer_arena *arena, seer_choice **out_choices) {
   seer_choice *choices = SEER_NEW_ARRAY(arena, seer_choice, network->n_task + 1);
   for (uint32_t t = 0; t < network->n_task; t++)
-    SEER_TRYF(seer_default_choice(context, network->task[t].dag, opt_level, arena, &choices[t]), "task %u (%s)", t,
-        network->task[t].name);
+    SEER_TRYF(seer_default_choice(context, network->task[t].dag, opt_level, arena, &choices[t]),
+        "task %u (%s)", t, network->task[t].name);
   *out_choices = choices;
   return SEER_OK;
 }

@@ -1,5 +1,6 @@
-// api.c - the one symbol that a model.so exports: runtime.h's table over the plan and the kernels that are linked in
-// beside this code. Only in the archive for model.so (the compiler's own copy of the runtime has no plan).
+// api.c - the one symbol that a model.so exports: runtime.h's table over the plan and the kernels
+// that are linked in beside this code. Only in the archive for model.so (the compiler's own copy of
+// the runtime has no plan).
 #include "runtime/exec.h"
 
 typedef int seer_rt_not_empty;
@@ -15,7 +16,8 @@ typedef int seer_rt_not_empty;
 static seer_rt_code beside(char *out, size_t n_out, char *message, size_t message_bytes) {
   Dl_info info;
   if (!dladdr((const void *)seer_plan_blob, &info) || !info.dli_fname)
-    return seer_rt_fail(SEER_RT_NOT_FOUND, message, message_bytes, "cannot tell where this library lies; pass a path");
+    return seer_rt_fail(SEER_RT_NOT_FOUND, message, message_bytes,
+        "cannot tell where this library lies; pass a path");
   const char *slash = strrchr(info.dli_fname, '/');
   int folder = slash ? (int)(slash - info.dli_fname + 1) : 0;
   int n = snprintf(out, n_out, "%.*sweights.bin", folder, info.dli_fname);
@@ -24,8 +26,8 @@ static seer_rt_code beside(char *out, size_t n_out, char *message, size_t messag
   return SEER_RT_OK;
 }
 
-static seer_rt_code api_open(const char *weights_path, const void *weights, uint64_t n_weight_bytes, int verify_hash,
-    seer_model **out_model, char *message, size_t message_bytes) {
+static seer_rt_code api_open(const char *weights_path, const void *weights, uint64_t n_weight_bytes,
+    int verify_hash, seer_model **out_model, char *message, size_t message_bytes) {
   char path[PATH_MAX];
   seer_model_source source = {
       .blob = seer_plan_blob,

@@ -1,5 +1,6 @@
 // cpu.c - allowed processors and instruction sets, straight from the kernel and from cpuid.
-// cpuid rather than __builtin_cpu_supports: that needs libgcc, and the archive stands on libc alone.
+// cpuid rather than __builtin_cpu_supports: that needs libgcc, and the archive stands on libc
+// alone.
 #include "runtime/cpu.h"
 
 #include <fcntl.h>
@@ -25,7 +26,8 @@ static bool read_small(const char *path, char *out, size_t n_out) {
 // Whole processors of a CPU bandwidth quota, 0 when there is none.
 static uint32_t quota(void) {
   char text[128];
-  if (read_small("/sys/fs/cgroup/cpu.max", text, sizeof text)) {  // version 2: "<quota>|max <period>"
+  // version 2: "<quota>|max <period>"
+  if (read_small("/sys/fs/cgroup/cpu.max", text, sizeof text)) {
     char *end = NULL;
     long long limit = strtoll(text, &end, 10);
     if (end == text) return 0;
@@ -58,7 +60,8 @@ uint32_t seer_cpu_allowed(void) {
 #if defined(__x86_64__)
 
 enum { R_EAX, R_EBX, R_ECX, R_EDX };
-// What the OS must save for a feature to be usable: nothing beyond SSE, the ymm halves, or the zmm registers too.
+// What the OS must save for a feature to be usable: nothing beyond SSE, the ymm halves, or the zmm
+// registers too.
 enum { OS_NONE, OS_YMM, OS_ZMM };
 
 typedef struct {
@@ -67,28 +70,49 @@ typedef struct {
   uint8_t reg, bit, os;
 } feature;
 
-// Only what changes the code that a compiler may emit for us; a list that is passed in is cut to these when building.
+// Only what changes the code that a compiler may emit for us; a list that is passed in is cut to
+// these when building.
 static const feature table[] = {
-    {"sse3", 1, 0, R_ECX, 0, OS_NONE},        {"pclmul", 1, 0, R_ECX, 1, OS_NONE},
-    {"ssse3", 1, 0, R_ECX, 9, OS_NONE},       {"fma", 1, 0, R_ECX, 12, OS_YMM},
-    {"cx16", 1, 0, R_ECX, 13, OS_NONE},       {"sse4.1", 1, 0, R_ECX, 19, OS_NONE},
-    {"sse4.2", 1, 0, R_ECX, 20, OS_NONE},     {"movbe", 1, 0, R_ECX, 22, OS_NONE},
-    {"popcnt", 1, 0, R_ECX, 23, OS_NONE},     {"aes", 1, 0, R_ECX, 25, OS_NONE},
-    {"avx", 1, 0, R_ECX, 28, OS_YMM},         {"f16c", 1, 0, R_ECX, 29, OS_YMM},
-    {"bmi", 7, 0, R_EBX, 3, OS_NONE},         {"avx2", 7, 0, R_EBX, 5, OS_YMM},
-    {"bmi2", 7, 0, R_EBX, 8, OS_NONE},        {"avx512f", 7, 0, R_EBX, 16, OS_ZMM},
-    {"avx512dq", 7, 0, R_EBX, 17, OS_ZMM},    {"adx", 7, 0, R_EBX, 19, OS_NONE},
-    {"avx512ifma", 7, 0, R_EBX, 21, OS_ZMM},  {"avx512cd", 7, 0, R_EBX, 28, OS_ZMM},
-    {"avx512bw", 7, 0, R_EBX, 30, OS_ZMM},    {"avx512vl", 7, 0, R_EBX, 31, OS_ZMM},
-    {"avx512vbmi", 7, 0, R_ECX, 1, OS_ZMM},   {"avx512vbmi2", 7, 0, R_ECX, 6, OS_ZMM},
-    {"gfni", 7, 0, R_ECX, 8, OS_NONE},        {"vaes", 7, 0, R_ECX, 9, OS_YMM},
-    {"vpclmulqdq", 7, 0, R_ECX, 10, OS_YMM},  {"avx512vnni", 7, 0, R_ECX, 11, OS_ZMM},
-    {"avx512bitalg", 7, 0, R_ECX, 12, OS_ZMM}, {"avx512vpopcntdq", 7, 0, R_ECX, 14, OS_ZMM},
-    {"amx-bf16", 7, 0, R_EDX, 22, OS_ZMM},    {"avx512fp16", 7, 0, R_EDX, 23, OS_ZMM},
-    {"amx-tile", 7, 0, R_EDX, 24, OS_ZMM},    {"amx-int8", 7, 0, R_EDX, 25, OS_ZMM},
-    {"avxvnni", 7, 1, R_EAX, 4, OS_YMM},      {"avx512bf16", 7, 1, R_EAX, 5, OS_ZMM},
-    {"lzcnt", 0x80000001u, 0, R_ECX, 5, OS_NONE}, {"sse4a", 0x80000001u, 0, R_ECX, 6, OS_NONE},
-    {"xop", 0x80000001u, 0, R_ECX, 11, OS_YMM},   {"fma4", 0x80000001u, 0, R_ECX, 16, OS_YMM},
+    {"sse3", 1, 0, R_ECX, 0, OS_NONE},
+    {"pclmul", 1, 0, R_ECX, 1, OS_NONE},
+    {"ssse3", 1, 0, R_ECX, 9, OS_NONE},
+    {"fma", 1, 0, R_ECX, 12, OS_YMM},
+    {"cx16", 1, 0, R_ECX, 13, OS_NONE},
+    {"sse4.1", 1, 0, R_ECX, 19, OS_NONE},
+    {"sse4.2", 1, 0, R_ECX, 20, OS_NONE},
+    {"movbe", 1, 0, R_ECX, 22, OS_NONE},
+    {"popcnt", 1, 0, R_ECX, 23, OS_NONE},
+    {"aes", 1, 0, R_ECX, 25, OS_NONE},
+    {"avx", 1, 0, R_ECX, 28, OS_YMM},
+    {"f16c", 1, 0, R_ECX, 29, OS_YMM},
+    {"bmi", 7, 0, R_EBX, 3, OS_NONE},
+    {"avx2", 7, 0, R_EBX, 5, OS_YMM},
+    {"bmi2", 7, 0, R_EBX, 8, OS_NONE},
+    {"avx512f", 7, 0, R_EBX, 16, OS_ZMM},
+    {"avx512dq", 7, 0, R_EBX, 17, OS_ZMM},
+    {"adx", 7, 0, R_EBX, 19, OS_NONE},
+    {"avx512ifma", 7, 0, R_EBX, 21, OS_ZMM},
+    {"avx512cd", 7, 0, R_EBX, 28, OS_ZMM},
+    {"avx512bw", 7, 0, R_EBX, 30, OS_ZMM},
+    {"avx512vl", 7, 0, R_EBX, 31, OS_ZMM},
+    {"avx512vbmi", 7, 0, R_ECX, 1, OS_ZMM},
+    {"avx512vbmi2", 7, 0, R_ECX, 6, OS_ZMM},
+    {"gfni", 7, 0, R_ECX, 8, OS_NONE},
+    {"vaes", 7, 0, R_ECX, 9, OS_YMM},
+    {"vpclmulqdq", 7, 0, R_ECX, 10, OS_YMM},
+    {"avx512vnni", 7, 0, R_ECX, 11, OS_ZMM},
+    {"avx512bitalg", 7, 0, R_ECX, 12, OS_ZMM},
+    {"avx512vpopcntdq", 7, 0, R_ECX, 14, OS_ZMM},
+    {"amx-bf16", 7, 0, R_EDX, 22, OS_ZMM},
+    {"avx512fp16", 7, 0, R_EDX, 23, OS_ZMM},
+    {"amx-tile", 7, 0, R_EDX, 24, OS_ZMM},
+    {"amx-int8", 7, 0, R_EDX, 25, OS_ZMM},
+    {"avxvnni", 7, 1, R_EAX, 4, OS_YMM},
+    {"avx512bf16", 7, 1, R_EAX, 5, OS_ZMM},
+    {"lzcnt", 0x80000001u, 0, R_ECX, 5, OS_NONE},
+    {"sse4a", 0x80000001u, 0, R_ECX, 6, OS_NONE},
+    {"xop", 0x80000001u, 0, R_ECX, 11, OS_YMM},
+    {"fma4", 0x80000001u, 0, R_ECX, 16, OS_YMM},
     {"tbm", 0x80000001u, 0, R_ECX, 21, OS_NONE},
 };
 
@@ -106,7 +130,8 @@ static bool has(const feature *f) {
   if (!__get_cpuid_count(f->leaf, f->subleaf, &r[0], &r[1], &r[2], &r[3])) return false;
   if (!((r[f->reg] >> f->bit) & 1)) return false;
   if (f->os == OS_NONE) return true;
-  if (!__get_cpuid(1, &r[0], &r[1], &r[2], &r[3]) || !((r[R_ECX] >> 27) & 1)) return false;  // OSXSAVE
+  // OSXSAVE
+  if (!__get_cpuid(1, &r[0], &r[1], &r[2], &r[3]) || !((r[R_ECX] >> 27) & 1)) return false;
   uint32_t low, high;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   (void)high;
@@ -116,7 +141,8 @@ static bool has(const feature *f) {
 
 #else
 
-// Other machines: the baseline of the triple is all that is used so far, so no list is ever written for them.
+// Other machines: the baseline of the triple is all that is used so far, so no list is ever written
+// for them.
 typedef struct {
   int unused;
 } feature;

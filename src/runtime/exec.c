@@ -1,5 +1,6 @@
-// exec.c - runs a plan: step by step, on buffers whose addresses were worked out when the session was made. What
-// changes between runs is only where the caller's inputs and outputs lie; binding patches those entries.
+// exec.c - runs a plan: step by step, on buffers whose addresses were worked out when the session
+// was made. What changes between runs is only where the caller's inputs and outputs lie; binding
+// patches those entries.
 #include "runtime/exec.h"
 
 #include <stdbool.h>
@@ -7,8 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-// Threads' scratches end up on different pages, and a few lines apart from a page's multiple: equal offsets in them
-// must not share cache sets where threads share a core.
+// Threads' scratches end up on different pages, and a few lines apart from a page's multiple: equal
+// offsets in them must not share cache sets where threads share a core.
 #define SCRATCH_ALIGN 4096u
 #define SCRATCH_SKEW 256u
 
@@ -19,16 +20,16 @@ struct seer_session {
   uint64_t n_memory_bytes;
   uint8_t *scratch;
   uint64_t scratch_stride;
-  void **buffer;      // by plan argument
+  void **buffer;  // by plan argument
   uint32_t *n_parts;  // by plan phase
   uint32_t n_unbound;
-  bool *is_bound;     // inputs, then outputs
+  bool *is_bound;  // inputs, then outputs
 };
 
 static uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
-seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool, seer_session **out_session, char *message,
-    size_t message_bytes) {
+seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool,
+    seer_session **out_session, char *message, size_t message_bytes) {
   *out_session = NULL;
   const seer_plan_header *plan = model->plan;
   uint32_t n_io = plan->n_input + plan->n_output;
@@ -47,15 +48,16 @@ seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool, se
   session->n_unbound = n_io;
   uint64_t arena = round_up(plan->arena_bytes, SCRATCH_ALIGN);
   uint64_t shared = round_up(plan->shared_bytes, SCRATCH_ALIGN);
-  session->scratch_stride = plan->scratch_bytes > 0 ? round_up(plan->scratch_bytes, SCRATCH_ALIGN) + SCRATCH_SKEW : 0;
+  session->scratch_stride =
+      plan->scratch_bytes > 0 ? round_up(plan->scratch_bytes, SCRATCH_ALIGN) + SCRATCH_SKEW : 0;
   session->n_memory_bytes = arena + shared + session->scratch_stride * seer_pool_threads(pool);
   if (session->n_memory_bytes > 0) {
     session->memory = seer_rt_pages_alloc(session->n_memory_bytes);
     if (!session->memory) {
       uint64_t n = session->n_memory_bytes;
       seer_rt_session_destroy(session);
-      return seer_rt_fail(SEER_RT_RESOURCE, message, message_bytes, "no memory for a session: %llu bytes",
-          (unsigned long long)n);
+      return seer_rt_fail(SEER_RT_RESOURCE, message, message_bytes,
+          "no memory for a session: %llu bytes", (unsigned long long)n);
     }
     session->scratch = plan->scratch_bytes > 0 ? session->memory + arena + shared : NULL;
   }
@@ -70,7 +72,8 @@ seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool, se
         session->buffer[i] = session->memory + arena + arg->offset;
         break;
       case SEER_ARG_WEIGHT:
-        session->buffer[i] = (void *)(uintptr_t)(model->weights + arg->offset);  // kernels only read it
+        // kernels only read it
+        session->buffer[i] = (void *)(uintptr_t)(model->weights + arg->offset);
         break;
       case SEER_ARG_INPUT:
       case SEER_ARG_OUTPUT:
@@ -90,15 +93,18 @@ void seer_rt_session_destroy(seer_session *session) {
   free(session);
 }
 
-static seer_rt_code bind(seer_session *session, seer_plan_arg_kind kind, int32_t index, void *data) {
+static seer_rt_code bind(
+    seer_session *session, seer_plan_arg_kind kind, int32_t index, void *data) {
   const seer_model *model = session->model;
   const seer_plan_header *plan = model->plan;
   uint32_t n = kind == SEER_ARG_INPUT ? plan->n_input : plan->n_output;
   if (index < 0 || (uint32_t)index >= n || !data) return SEER_RT_INVALID;
   uint32_t slot = (kind == SEER_ARG_INPUT ? 0 : plan->n_input) + (uint32_t)index;
-  if ((uintptr_t)data % seer_onnx_dtype_bytes(model->io[slot].onnx_dtype) != 0) return SEER_RT_INVALID;
+  if ((uintptr_t)data % seer_onnx_dtype_bytes(model->io[slot].onnx_dtype) != 0)
+    return SEER_RT_INVALID;
   for (uint32_t i = 0; i < plan->n_arg; i++)
-    if (model->arg[i].kind == (uint32_t)kind && model->arg[i].offset == (uint64_t)index) session->buffer[i] = data;
+    if (model->arg[i].kind == (uint32_t)kind && model->arg[i].offset == (uint64_t)index)
+      session->buffer[i] = data;
   if (!session->is_bound[slot]) session->n_unbound--;
   session->is_bound[slot] = true;
   return SEER_RT_OK;
@@ -117,8 +123,8 @@ static void run_step(seer_session *session, const seer_plan_step *step) {
   switch ((seer_plan_step_kind)step->kind) {
     case SEER_PLAN_KERNEL:
       seer_pool_run_kernel(session->pool, session->model->kernels + step->first_phase,
-          session->n_parts + step->first_phase, step->n_phase, buffer, step->n_arg, session->scratch,
-          session->scratch_stride);
+          session->n_parts + step->first_phase, step->n_phase, buffer, step->n_arg,
+          session->scratch, session->scratch_stride);
       break;
     case SEER_PLAN_COPY_BYTES:
       memmove(buffer[1], buffer[0], step->n_bytes);
@@ -151,7 +157,9 @@ seer_rt_code seer_rt_profile(seer_session *session, uint32_t n_runs, seer_step_i
     const seer_plan_step *step = &model->step[i];
     steps[i].name = model->strings + step->name_string;
     steps[i].source = model->strings + step->source_string;
-    steps[i].kind = step->kind == SEER_PLAN_KERNEL ? "kernel" : step->kind == SEER_PLAN_VIEW ? "view" : "copy";
+    steps[i].kind = step->kind == SEER_PLAN_KERNEL ? "kernel"
+        : step->kind == SEER_PLAN_VIEW             ? "view"
+                                                   : "copy";
     steps[i].flops = step->flops;
     steps[i].seconds = 0;
   }

@@ -1,4 +1,5 @@
-// exec.h - models and sessions inside the runtime; api.c makes runtime.h's table of it, tests call it directly.
+// exec.h - models and sessions inside the runtime; api.c makes runtime.h's table of it, tests call
+// it directly.
 //
 //   session memory, one allocation, 64-byte aligned:
 //   [arena: activations by the plan][shared: intermediates of the running kernel][scratch of thread 0][thread 1]...
@@ -18,19 +19,20 @@ typedef struct {
   const void *blob;  // kept
   uint64_t n_blob_bytes;
   const seer_phase_function *kernels;  // kept; one per phase of the plan
-  const char *weights_path;            // NULL: `weights`
-  const void *weights;                 // kept; a whole weights.bin
+  const char *weights_path;  // NULL: `weights`
+  const void *weights;  // kept; a whole weights.bin
   uint64_t n_weight_bytes;
   int verify_hash;
 } seer_model_source;
 
 // Writes "what" into message (if any) and returns `code`.
-__attribute__((format(printf, 4, 5))) seer_rt_code seer_rt_fail(seer_rt_code code, char *message, size_t message_bytes,
-    const char *format, ...);
+__attribute__((format(printf, 4, 5))) seer_rt_code seer_rt_fail(
+    seer_rt_code code, char *message, size_t message_bytes, const char *format, ...);
 
-// Errors: CORRUPT for a plan or weights that are damaged or of another model; UNSUPPORTED names the instruction set
-// that this machine lacks; NOT_FOUND, IO for the file; RESOURCE.
-seer_rt_code seer_rt_open(const seer_model_source *source, seer_model **out_model, char *message, size_t message_bytes);
+// Errors: CORRUPT for a plan or weights that are damaged or of another model; UNSUPPORTED names the
+// instruction set that this machine lacks; NOT_FOUND, IO for the file; RESOURCE.
+seer_rt_code seer_rt_open(
+    const seer_model_source *source, seer_model **out_model, char *message, size_t message_bytes);
 void seer_rt_close(seer_model *model);
 int32_t seer_rt_n_inputs(const seer_model *model);
 int32_t seer_rt_n_outputs(const seer_model *model);
@@ -40,8 +42,8 @@ const char *seer_rt_info_json(const seer_model *model);
 int32_t seer_rt_n_steps(const seer_model *model);
 
 // `pool` NULL: the caller's thread alone. Both are kept until the session is destroyed.
-seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool, seer_session **out_session, char *message,
-    size_t message_bytes);
+seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool,
+    seer_session **out_session, char *message, size_t message_bytes);
 void seer_rt_session_destroy(seer_session *session);
 seer_rt_code seer_rt_bind_input(seer_session *session, int32_t index, const void *data);
 seer_rt_code seer_rt_bind_output(seer_session *session, int32_t index, void *data);
@@ -57,9 +59,9 @@ struct seer_model {
   const char *strings;
   const seer_phase_function *kernels;
   const uint8_t *weights;  // payload
-  void *map;               // what close unmaps, or NULL
+  void *map;  // what close unmaps, or NULL
   uint64_t n_map_bytes;
-  seer_io_info *io;        // inputs, then outputs
+  seer_io_info *io;  // inputs, then outputs
 };
 
 // Zeroed memory from the OS, in huge pages where it gives them; NULL when there is none.

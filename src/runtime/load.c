@@ -1,5 +1,5 @@
-// load.c - model.so -> its table of functions, for programs that find models while running. Not in the archive that is
-// linked into model.so.
+// load.c - model.so -> its table of functions, for programs that find models while running. Not in
+// the archive that is linked into model.so.
 #include "runtime/exec.h"
 
 typedef int seer_rt_not_empty;
@@ -10,8 +10,8 @@ typedef int seer_rt_not_empty;
 #include <stdio.h>
 #include <string.h>
 
-seer_rt_code seer_model_load(const char *so_path, void **out_library, const seer_model_api **out_api, char *message,
-    size_t message_bytes) {
+seer_rt_code seer_model_load(const char *so_path, void **out_library,
+    const seer_model_api **out_api, char *message, size_t message_bytes) {
   *out_library = NULL;
   *out_api = NULL;
   // dlopen searches the system's folders for a name without a slash.

@@ -1,5 +1,5 @@
-// open.c - plan blob + weights.bin -> model. Everything that can be wrong with the two is found here, once, so that
-// running needs no checks.
+// open.c - plan blob + weights.bin -> model. Everything that can be wrong with the two is found
+// here, once, so that running needs no checks.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -21,7 +21,8 @@
 
 #define HUGE_PAGE ((uint64_t)2 << 20)
 
-seer_rt_code seer_rt_fail(seer_rt_code code, char *message, size_t message_bytes, const char *format, ...) {
+seer_rt_code seer_rt_fail(
+    seer_rt_code code, char *message, size_t message_bytes, const char *format, ...) {
   if (message && message_bytes > 0) {
     va_list args;
     va_start(args, format);
@@ -54,8 +55,8 @@ void seer_rt_pages_free(void *pages, uint64_t n_bytes) {
 }
 
 // ---- weights
-static seer_rt_code read_weights(const char *path, const void **out_data, uint64_t *out_bytes, seer_model *model,
-    char *message, size_t message_bytes) {
+static seer_rt_code read_weights(const char *path, const void **out_data, uint64_t *out_bytes,
+    seer_model *model, char *message, size_t message_bytes) {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return seer_rt_fail(errno == ENOENT ? SEER_RT_NOT_FOUND : SEER_RT_IO, message, message_bytes,
@@ -69,7 +70,8 @@ static seer_rt_code read_weights(const char *path, const void **out_data, uint64
   void *map = n > 0 ? mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
   close(fd);
   if (map == MAP_FAILED)
-    return seer_rt_fail(SEER_RT_RESOURCE, message, message_bytes, "%s: cannot be mapped: %s", path, strerror(errno));
+    return seer_rt_fail(SEER_RT_RESOURCE, message, message_bytes, "%s: cannot be mapped: %s", path,
+        strerror(errno));
   model->map = map;
   model->n_map_bytes = n;
   *out_data = map;
@@ -77,8 +79,8 @@ static seer_rt_code read_weights(const char *path, const void **out_data, uint64
   return SEER_RT_OK;
 }
 
-static seer_rt_code set_weights(seer_model *model, const seer_model_source *source, char *message,
-    size_t message_bytes) {
+static seer_rt_code set_weights(
+    seer_model *model, const seer_model_source *source, char *message, size_t message_bytes) {
   const seer_plan_header *plan = model->plan;
   if (plan->weight_bytes == 0) return SEER_RT_OK;
   const void *data = source->weights;
@@ -91,30 +93,36 @@ static seer_rt_code set_weights(seer_model *model, const seer_model_source *sour
   }
   seer_weights_header header;
   if (!data || n < SEER_PLAN_ALIGN || n < sizeof header)
-    return seer_rt_fail(SEER_RT_CORRUPT, message, message_bytes, "%s: %llu bytes, too short for weights", name,
-        (unsigned long long)n);
+    return seer_rt_fail(SEER_RT_CORRUPT, message, message_bytes,
+        "%s: %llu bytes, too short for weights", name, (unsigned long long)n);
   memcpy(&header, data, sizeof header);
   if (header.magic != SEER_WEIGHTS_MAGIC || header.version != SEER_PLAN_VERSION ||
       header.header_bytes != SEER_PLAN_ALIGN)
-    return seer_rt_fail(SEER_RT_CORRUPT, message, message_bytes, "%s: not a weights file of this version", name);
+    return seer_rt_fail(
+        SEER_RT_CORRUPT, message, message_bytes, "%s: not a weights file of this version", name);
   if (header.n_bytes != plan->weight_bytes || header.hash != plan->weight_hash)
     return seer_rt_fail(SEER_RT_CORRUPT, message, message_bytes,
-        "%s: weights of another model (%llu bytes, hash %016llx; the model has %llu, %016llx)", name,
-        (unsigned long long)header.n_bytes, (unsigned long long)header.hash, (unsigned long long)plan->weight_bytes,
-        (unsigned long long)plan->weight_hash);
+        "%s: weights of another model (%llu bytes, hash %016llx; the model has %llu, %016llx)",
+        name, (unsigned long long)header.n_bytes, (unsigned long long)header.hash,
+        (unsigned long long)plan->weight_bytes, (unsigned long long)plan->weight_hash);
   if (n - SEER_PLAN_ALIGN < header.n_bytes)
-    return seer_rt_fail(SEER_RT_CORRUPT, message, message_bytes, "%s: cut short: %llu bytes of %llu", name,
-        (unsigned long long)n, (unsigned long long)(header.n_bytes + SEER_PLAN_ALIGN));
+    return seer_rt_fail(SEER_RT_CORRUPT, message, message_bytes,
+        "%s: cut short: %llu bytes of %llu", name, (unsigned long long)n,
+        (unsigned long long)(header.n_bytes + SEER_PLAN_ALIGN));
   const uint8_t *payload = (const uint8_t *)data + SEER_PLAN_ALIGN;
   if (source->verify_hash) {
     uint64_t hash = XXH3_64bits(payload, header.n_bytes);
     if (hash != header.hash)
-      return seer_rt_fail(SEER_RT_CORRUPT, message, message_bytes, "%s: damaged: hash %016llx, should be %016llx", name,
-          (unsigned long long)hash, (unsigned long long)header.hash);
+      return seer_rt_fail(SEER_RT_CORRUPT, message, message_bytes,
+          "%s: damaged: hash %016llx, should be %016llx", name, (unsigned long long)hash,
+          (unsigned long long)header.hash);
   }
-  if ((uintptr_t)payload % SEER_PLAN_ALIGN != 0) {  // only memory that was passed in: kernels rely on the alignment
+  // only memory that was passed in: kernels rely on the alignment
+  if ((uintptr_t)payload % SEER_PLAN_ALIGN != 0) {
     void *copy = seer_rt_pages_alloc(header.n_bytes);
-    if (!copy) return seer_rt_fail(SEER_RT_RESOURCE, message, message_bytes, "no memory for aligned weights");
+    if (!copy)
+      return seer_rt_fail(
+          SEER_RT_RESOURCE, message, message_bytes, "no memory for aligned weights");
     memcpy(copy, payload, header.n_bytes);
     model->map = copy;
     model->n_map_bytes = header.n_bytes;
@@ -125,11 +133,14 @@ static seer_rt_code set_weights(seer_model *model, const seer_model_source *sour
 }
 
 // ---- open
-seer_rt_code seer_rt_open(const seer_model_source *source, seer_model **out_model, char *message, size_t message_bytes) {
+seer_rt_code seer_rt_open(
+    const seer_model_source *source, seer_model **out_model, char *message, size_t message_bytes) {
   *out_model = NULL;
   if (message && message_bytes > 0) message[0] = 0;
   const char *wrong = seer_plan_check(source->blob, source->n_blob_bytes);
-  if (wrong) return seer_rt_fail(SEER_RT_CORRUPT, message, message_bytes, "the model's plan is damaged: %s", wrong);
+  if (wrong)
+    return seer_rt_fail(
+        SEER_RT_CORRUPT, message, message_bytes, "the model's plan is damaged: %s", wrong);
   const uint8_t *base = source->blob;
   const seer_plan_header *plan = source->blob;
   const char *strings = (const char *)base + plan->strings_offset;
@@ -137,8 +148,10 @@ seer_rt_code seer_rt_open(const seer_model_source *source, seer_model **out_mode
   char missing[64];
   if (seer_cpu_missing(strings + plan->features_string, missing, sizeof missing))
     return seer_rt_fail(SEER_RT_UNSUPPORTED, message, message_bytes,
-        "this model was compiled for processors with '%s', which this one lacks (needed: %s); compile it with "
-        "--target for this machine", missing, strings + plan->features_string);
+        "this model was compiled for processors with '%s', which this one lacks (needed: %s); "
+        "compile it with "
+        "--target for this machine",
+        missing, strings + plan->features_string);
 
   uint64_t n_io = (uint64_t)plan->n_input + plan->n_output;
   seer_model *model = calloc(1, sizeof *model);
@@ -187,7 +200,9 @@ const seer_io_info *seer_rt_input(const seer_model *model, int32_t index) {
 }
 
 const seer_io_info *seer_rt_output(const seer_model *model, int32_t index) {
-  return index >= 0 && index < seer_rt_n_outputs(model) ? &model->io[model->plan->n_input + (uint32_t)index] : NULL;
+  return index >= 0 && index < seer_rt_n_outputs(model)
+      ? &model->io[model->plan->n_input + (uint32_t)index]
+      : NULL;
 }
 
 const char *seer_rt_info_json(const seer_model *model) {

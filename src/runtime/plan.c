@@ -1,5 +1,5 @@
-// plan.c - judges a plan blob before anything is done with it: every offset, index, string and size, so that the
-// executor can follow them without looking.
+// plan.c - judges a plan blob before anything is done with it: every offset, index, string and
+// size, so that the executor can follow them without looking.
 #include "runtime/plan.h"
 
 #include <stdbool.h>
@@ -12,20 +12,20 @@
 
 uint32_t seer_onnx_dtype_bytes(int32_t onnx_dtype) {
   switch (onnx_dtype) {
-    case 2:   // uint8
-    case 3:   // int8
-    case 9:   // bool
+    case 2:  // uint8
+    case 3:  // int8
+    case 9:  // bool
       return 1;
-    case 4:   // uint16
-    case 5:   // int16
+    case 4:  // uint16
+    case 5:  // int16
     case 10:  // float16
     case 16:  // bfloat16
       return 2;
-    case 1:   // float
-    case 6:   // int32
+    case 1:  // float
+    case 6:  // int32
     case 12:  // uint32
       return 4;
-    case 7:   // int64
+    case 7:  // int64
     case 11:  // double
     case 13:  // uint64
       return 8;
@@ -34,9 +34,10 @@ uint32_t seer_onnx_dtype_bytes(int32_t onnx_dtype) {
   }
 }
 
-static bool section_ok(uint32_t offset, uint64_t n, uint64_t item_bytes, uint64_t align, uint64_t n_bytes) {
+static bool section_ok(
+    uint32_t offset, uint64_t n, uint64_t item_bytes, uint64_t align, uint64_t n_bytes) {
   return offset >= sizeof(seer_plan_header) && offset <= n_bytes && offset % align == 0 &&
-         n * item_bytes <= n_bytes - offset;
+      n * item_bytes <= n_bytes - offset;
 }
 
 static bool io_ok(const seer_plan_io *io) {
@@ -51,34 +52,46 @@ static bool io_ok(const seer_plan_io *io) {
   return bytes == io->n_bytes;
 }
 
-static bool inside(uint64_t offset, uint64_t n, uint64_t limit) { return offset <= limit && n <= limit - offset; }
+static bool inside(uint64_t offset, uint64_t n, uint64_t limit) {
+  return offset <= limit && n <= limit - offset;
+}
 
-static const char *check_arg(const seer_plan_header *h, const seer_plan_io *io, const seer_plan_arg *arg) {
+static const char *check_arg(
+    const seer_plan_header *h, const seer_plan_io *io, const seer_plan_arg *arg) {
   switch (arg->kind) {
     case SEER_ARG_ARENA:
       return arg->offset % SEER_PLAN_ALIGN == 0 && inside(arg->offset, arg->n_bytes, h->arena_bytes)
-                 ? NULL : "an argument lies outside the arena";
+          ? NULL
+          : "an argument lies outside the arena";
     case SEER_ARG_SHARED:
-      return arg->offset % SEER_PLAN_ALIGN == 0 && inside(arg->offset, arg->n_bytes, h->shared_bytes)
-                 ? NULL : "an argument lies outside the shared scratch";
+      return arg->offset % SEER_PLAN_ALIGN == 0 &&
+              inside(arg->offset, arg->n_bytes, h->shared_bytes)
+          ? NULL
+          : "an argument lies outside the shared scratch";
     case SEER_ARG_WEIGHT:
-      return arg->offset % SEER_PLAN_ALIGN == 0 && inside(arg->offset, arg->n_bytes, h->weight_bytes)
-                 ? NULL : "an argument lies outside the weights";
+      return arg->offset % SEER_PLAN_ALIGN == 0 &&
+              inside(arg->offset, arg->n_bytes, h->weight_bytes)
+          ? NULL
+          : "an argument lies outside the weights";
     case SEER_ARG_INPUT:
-      return arg->offset < h->n_input && arg->n_bytes <= io[arg->offset].n_bytes ? NULL
-                                                                                : "an argument is no input";
+      return arg->offset < h->n_input && arg->n_bytes <= io[arg->offset].n_bytes
+          ? NULL
+          : "an argument is no input";
     case SEER_ARG_OUTPUT:
       return arg->offset < h->n_output && arg->n_bytes <= io[h->n_input + arg->offset].n_bytes
-                 ? NULL : "an argument is no output";
+          ? NULL
+          : "an argument is no output";
     default:
       return "an argument has an unknown kind";
   }
 }
 
-static const char *check_step(const seer_plan_header *h, const seer_plan_step *step, const seer_plan_arg *args) {
+static const char *check_step(
+    const seer_plan_header *h, const seer_plan_step *step, const seer_plan_arg *args) {
   if (step->name_string >= h->strings_bytes || step->source_string >= h->strings_bytes)
     return "a step's name lies outside the strings";
-  if (!inside(step->first_arg, step->n_arg, h->n_arg)) return "a step's arguments lie outside the list";
+  if (!inside(step->first_arg, step->n_arg, h->n_arg))
+    return "a step's arguments lie outside the list";
   switch (step->kind) {
     case SEER_PLAN_KERNEL:
       if (step->n_phase == 0 || !inside(step->first_phase, step->n_phase, h->n_phase))
@@ -92,7 +105,9 @@ static const char *check_step(const seer_plan_header *h, const seer_plan_step *s
       const seer_plan_arg *to = &args[step->first_arg + 1];
       if (step->n_bytes > args[step->first_arg].n_bytes || step->n_bytes > to->n_bytes)
         return "a copy is longer than its arguments";
-      return to->kind == SEER_ARG_WEIGHT || to->kind == SEER_ARG_INPUT ? "a copy writes what may only be read" : NULL;
+      return to->kind == SEER_ARG_WEIGHT || to->kind == SEER_ARG_INPUT
+          ? "a copy writes what may only be read"
+          : NULL;
     }
     default:
       return "a step has an unknown kind";
@@ -107,11 +122,15 @@ const char *seer_plan_check(const void *blob, uint64_t n_bytes) {
   if (h->magic != SEER_PLAN_MAGIC) return "not a plan";
   if (h->version != SEER_PLAN_VERSION) return "made by another version";
   if (h->n_bytes != n_bytes) return "its size is wrong";
-  if (!section_ok(h->step_offset, h->n_step, sizeof(seer_plan_step), 8, n_bytes)) return "steps out of bounds";
-  if (!section_ok(h->arg_offset, h->n_arg, sizeof(seer_plan_arg), 8, n_bytes)) return "arguments out of bounds";
-  if (!section_ok(h->io_offset, (uint64_t)h->n_input + h->n_output, sizeof(seer_plan_io), 8, n_bytes))
+  if (!section_ok(h->step_offset, h->n_step, sizeof(seer_plan_step), 8, n_bytes))
+    return "steps out of bounds";
+  if (!section_ok(h->arg_offset, h->n_arg, sizeof(seer_plan_arg), 8, n_bytes))
+    return "arguments out of bounds";
+  if (!section_ok(
+          h->io_offset, (uint64_t)h->n_input + h->n_output, sizeof(seer_plan_io), 8, n_bytes))
     return "inputs and outputs out of bounds";
-  if (!section_ok(h->phase_offset, h->n_phase, sizeof(seer_plan_phase), 4, n_bytes)) return "phases out of bounds";
+  if (!section_ok(h->phase_offset, h->n_phase, sizeof(seer_plan_phase), 4, n_bytes))
+    return "phases out of bounds";
   if (!section_ok(h->strings_offset, h->strings_bytes, 1, 1, n_bytes) || h->strings_bytes == 0 ||
       base[h->strings_offset + h->strings_bytes - 1] != 0)
     return "strings out of bounds";
@@ -119,18 +138,21 @@ const char *seer_plan_check(const void *blob, uint64_t n_bytes) {
       base[h->json_offset + h->json_bytes - 1] != 0)
     return "json out of bounds";
   if (h->features_string >= h->strings_bytes) return "features out of bounds";
-  if (h->arena_bytes > MAX_BYTES || h->shared_bytes > MAX_BYTES || h->scratch_bytes > MAX_BYTES >> 16 ||
-      h->weight_bytes > MAX_BYTES || h->arena_bytes % SEER_PLAN_ALIGN != 0)
+  if (h->arena_bytes > MAX_BYTES || h->shared_bytes > MAX_BYTES ||
+      h->scratch_bytes > MAX_BYTES >> 16 || h->weight_bytes > MAX_BYTES ||
+      h->arena_bytes % SEER_PLAN_ALIGN != 0)
     return "absurd sizes";
 
   const seer_plan_io *io = (const void *)(base + h->io_offset);
   for (uint64_t i = 0; i < (uint64_t)h->n_input + h->n_output; i++) {
-    if (io[i].name_string >= h->strings_bytes) return "the name of an input or output lies outside the strings";
+    if (io[i].name_string >= h->strings_bytes)
+      return "the name of an input or output lies outside the strings";
     if (!io_ok(&io[i])) return "the shape of an input or output is wrong";
   }
   const seer_plan_phase *phases = (const void *)(base + h->phase_offset);
   for (uint32_t i = 0; i < h->n_phase; i++)
-    if (phases[i].n_parts == 0 || phases[i].n_parts > (uint32_t)INT32_MAX) return "a phase has no parts";
+    if (phases[i].n_parts == 0 || phases[i].n_parts > (uint32_t)INT32_MAX)
+      return "a phase has no parts";
   const seer_plan_arg *args = (const void *)(base + h->arg_offset);
   for (uint32_t i = 0; i < h->n_arg; i++) {
     const char *wrong = check_arg(h, io, &args[i]);

@@ -1,6 +1,6 @@
-// plan.h - the plan inside a model.so: what runs, on which buffers, in which order. Written by code/build, read by the
-// runtime. A flat blob of little-endian structs without pointers; strings are offsets into a string table.
-// The runtime trusts nothing: seer_plan_check bounds every offset.
+// plan.h - the plan inside a model.so: what runs, on which buffers, in which order. Written by
+// code/build, read by the runtime. A flat blob of little-endian structs without pointers; strings
+// are offsets into a string table. The runtime trusts nothing: seer_plan_check bounds every offset.
 //
 //   [seer_plan_header][steps][args][ios][values][strings][json]
 #ifndef SEER_RUNTIME_PLAN_H
@@ -19,25 +19,34 @@ typedef struct {
   uint32_t n_step, step_offset;
   uint32_t n_arg, arg_offset;
   uint32_t n_input, n_output, io_offset;  // inputs then outputs
-  uint32_t n_phase, phase_offset;         // seer_plan_phase, indexed by steps; phase i is entry i of the kernel table
+  // seer_plan_phase, indexed by steps; phase i is entry i of the kernel table
+  uint32_t n_phase, phase_offset;
   uint32_t strings_offset, strings_bytes;
   uint32_t json_offset, json_bytes;
-  uint32_t features_string;               // "+avx512f,..." that the kernels need; checked when opening
-  uint64_t arena_bytes;                   // activations of a session, all steps (static memory plan)
-  uint64_t shared_bytes;                  // kernels' shared scratch (max over steps), also in the arena: at arena_bytes
-  uint64_t scratch_bytes;                 // per thread (max over steps)
-  uint64_t weight_bytes;                  // payload of weights.bin
-  uint64_t weight_hash;                   // XXH3 of the payload
+  // "+avx512f,..." that the kernels need; checked when opening
+  uint32_t features_string;
+  // activations of a session, all steps (static memory plan)
+  uint64_t arena_bytes;
+  // kernels' shared scratch (max over steps), also in the arena: at arena_bytes
+  uint64_t shared_bytes;
+  uint64_t scratch_bytes;  // per thread (max over steps)
+  uint64_t weight_bytes;  // payload of weights.bin
+  uint64_t weight_hash;  // XXH3 of the payload
 } seer_plan_header;
 
-typedef enum { SEER_PLAN_KERNEL = 1, SEER_PLAN_VIEW = 2, SEER_PLAN_COPY_BYTES = 3 } seer_plan_step_kind;
+typedef enum {
+  SEER_PLAN_KERNEL = 1,
+  SEER_PLAN_VIEW = 2,
+  SEER_PLAN_COPY_BYTES = 3
+} seer_plan_step_kind;
 
 typedef struct {
   uint32_t kind;
   uint32_t name_string, source_string;
   uint32_t first_phase, n_phase;  // KERNEL
-  uint32_t first_arg, n_arg;      // KERNEL: arguments in kernel order (scratch is added by the runtime); COPY_BYTES: from, to
-  uint64_t n_bytes;               // COPY_BYTES
+  // KERNEL: arguments in kernel order (scratch is added by the runtime); COPY_BYTES: from, to
+  uint32_t first_arg, n_arg;
+  uint64_t n_bytes;  // COPY_BYTES
   double flops;
 } seer_plan_step;
 
@@ -47,11 +56,11 @@ typedef struct {
 } seer_plan_phase;
 
 typedef enum {
-  SEER_ARG_ARENA = 1,   // offset into the session's arena
+  SEER_ARG_ARENA = 1,  // offset into the session's arena
   SEER_ARG_WEIGHT = 2,  // offset into the payload of weights.bin
-  SEER_ARG_INPUT = 3,   // index of a model input
+  SEER_ARG_INPUT = 3,  // index of a model input
   SEER_ARG_OUTPUT = 4,  // index of a model output
-  SEER_ARG_SHARED = 5   // offset into the shared scratch
+  SEER_ARG_SHARED = 5  // offset into the shared scratch
 } seer_plan_arg_kind;
 
 typedef struct {
@@ -75,7 +84,7 @@ typedef struct {
   uint64_t magic;
   uint32_t version, header_bytes;
   uint64_t n_bytes;  // payload
-  uint64_t hash;     // of the payload
+  uint64_t hash;  // of the payload
 } seer_weights_header;
 
 // A model.so defines these two (made by code/build); the runtime archive linked into it reads them.

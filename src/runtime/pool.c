@@ -1,16 +1,19 @@
 // pool.c - the threads of a run.
 //
-// One word, `left`, is the whole hand-over: the number of parts that nobody has claimed. The caller writes the job,
-// then stores n_parts into `left` (release); whoever lowers `left` by one with compare-and-swap (acquire) owns the part
-// n_parts - left and may read the job, because the caller cannot write the next one before that part is reported in
-// `done`. A worker that sleeps through a phase is not waited for, only claimed parts are.
+// One word, `left`, is the whole hand-over: the number of parts that nobody has claimed. The caller
+// writes the job, then stores n_parts into `left` (release); whoever lowers `left` by one with
+// compare-and-swap (acquire) owns the part n_parts - left and may read the job, because the caller
+// cannot write the next one before that part is reported in `done`. A worker that sleeps through a
+// phase is not waited for, only claimed parts are.
 //
-// Parts are claimed one at a time rather than in fixed blocks: kernels have few, large parts (2 to a few hundred, at
-// 10 us and more), so a claim's ~50 ns does not show, and a disturbed core then costs one part, not half a phase.
+// Parts are claimed one at a time rather than in fixed blocks: kernels have few, large parts (2 to
+// a few hundred, at 10 us and more), so a claim's ~50 ns does not show, and a disturbed core then
+// costs one part, not half a phase.
 //
-// Workers sleep on `wake` (futex), which changes at each phase that is published and at the begin of a run. `n_asleep`
-// spares the system call when nobody sleeps: worker announces, then looks at `wake` again; caller changes `wake`, then
-// looks at `n_asleep`; both sequentially consistent, so one of them sees the other.
+// Workers sleep on `wake` (futex), which changes at each phase that is published and at the begin
+// of a run. `n_asleep` spares the system call when nobody sleeps: worker announces, then looks at
+// `wake` again; caller changes `wake`, then looks at `n_asleep`; both sequentially consistent, so
+// one of them sees the other.
 #include "runtime/pool.h"
 
 #include <linux/futex.h>
@@ -37,8 +40,8 @@ typedef struct {
   uint32_t index;
 } worker;
 
-// A pool may be made by one model.so and used by another, each with its own copy of this code: users reach it through
-// the functions stored in it.
+// A pool may be made by one model.so and used by another, each with its own copy of this code:
+// users reach it through the functions stored in it.
 struct seer_pool {
   uint32_t struct_size;
   uint32_t n_threads;
@@ -73,7 +76,9 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t value) {
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
 }
 
-static void futex_wake(_Atomic uint32_t *word, int n) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, n, NULL, NULL, 0); }
+static void futex_wake(_Atomic uint32_t *word, int n) {
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, n, NULL, NULL, 0);
+}
 
 static uint64_t now_ns(void) {
   struct timespec t;
@@ -94,14 +99,16 @@ static void work(seer_pool *pool, uint32_t thread) {
   uint32_t mine = 0;
   uint32_t left = atomic_load_explicit(&pool->left, memory_order_relaxed);
   while (left > 0) {
-    if (!atomic_compare_exchange_weak_explicit(&pool->left, &left, left - 1, memory_order_acquire, memory_order_relaxed))
+    if (!atomic_compare_exchange_weak_explicit(
+            &pool->left, &left, left - 1, memory_order_acquire, memory_order_relaxed))
       continue;
     pool->body(pool->arg, pool->n_parts - left, thread);
     mine++;
     left = atomic_load_explicit(&pool->left, memory_order_relaxed);
   }
   if (mine == 0) return;
-  // The caller sets caller_waits, then looks at `done`; we change `done`, then look at caller_waits.
+  // The caller sets caller_waits, then looks at `done`; we change `done`, then look at
+  // caller_waits.
   atomic_fetch_add(&pool->done, mine);
   if (thread != 0 && atomic_load(&pool->caller_waits)) futex_wake(&pool->done, 1);
 }
@@ -259,7 +266,8 @@ seer_pool *seer_pool_create(uint32_t n_threads, int pin) {
   if (pin && sched_getaffinity(0, sizeof pool->creator_set, &pool->creator_set) == 0) {
     pool->is_pinned = true;
     pool->creator = pthread_self();
-    for (uint32_t i = 0; i < pool->n_workers; i++) pin_to(pool->workers[i].thread, &pool->creator_set, i + 1);
+    for (uint32_t i = 0; i < pool->n_workers; i++)
+      pin_to(pool->workers[i].thread, &pool->creator_set, i + 1);
     pin_to(pool->creator, &pool->creator_set, 0);
   }
   return pool;
@@ -313,8 +321,9 @@ static void kernel_part(void *arg, uint32_t part, uint32_t thread) {
   job->phase(buffers, part);
 }
 
-void seer_pool_run_kernel(seer_pool *pool, const seer_phase_function *phase, const uint32_t *n_parts, uint32_t n_phase,
-    void *const *buffers, uint32_t n_arg, uint8_t *scratch, uint64_t scratch_stride) {
+void seer_pool_run_kernel(seer_pool *pool, const seer_phase_function *phase,
+    const uint32_t *n_parts, uint32_t n_phase, void *const *buffers, uint32_t n_arg,
+    uint8_t *scratch, uint64_t scratch_stride) {
   kernel_job job = {NULL, buffers, n_arg, scratch, scratch_stride};
   for (uint32_t i = 0; i < n_phase; i++) {
     job.phase = phase[i];

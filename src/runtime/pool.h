@@ -1,5 +1,6 @@
-// pool.h - threads that run the parts of a phase. The caller's thread works too (thread 0). Workers spin at most 50
-// microseconds between the phases of one run, then sleep; not at all when there are more threads than cores.
+// pool.h - threads that run the parts of a phase. The caller's thread works too (thread 0). Workers
+// spin at most 50 microseconds between the phases of one run, then sleep; not at all when there are
+// more threads than cores.
 #ifndef SEER_RUNTIME_POOL_H
 #define SEER_RUNTIME_POOL_H
 
@@ -17,10 +18,11 @@ void seer_pool_end(seer_pool *pool);
 // Calls body(arg, part, thread) for all parts; returns when all are done. One caller at a time.
 void seer_pool_run(seer_pool *pool, uint32_t n_parts, seer_parallel_body body, void *arg);
 
-// One kernel: all phases in order. buffers[n_arg] of the kernel without the scratch; scratch[thread] is added per thread
-// (scratch + thread * scratch_stride).
+// One kernel: all phases in order. buffers[n_arg] of the kernel without the scratch;
+// scratch[thread] is added per thread (scratch + thread * scratch_stride).
 typedef void (*seer_phase_function)(void *const *buffers, uint32_t part);
-void seer_pool_run_kernel(seer_pool *pool, const seer_phase_function *phase, const uint32_t *n_parts, uint32_t n_phase,
-    void *const *buffers, uint32_t n_arg, uint8_t *scratch, uint64_t scratch_stride);
+void seer_pool_run_kernel(seer_pool *pool, const seer_phase_function *phase,
+    const uint32_t *n_parts, uint32_t n_phase, void *const *buffers, uint32_t n_arg,
+    uint8_t *scratch, uint64_t scratch_stride);
 
 #endif

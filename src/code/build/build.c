@@ -1,6 +1,7 @@
-// build.c - the order of a build: kernels, then plan and weights (each needs the kernels' arguments), then the link, then
-// everything is renamed into place. Until the renames nothing in the destination changes; weights come first and
-// model.so last, and model.so refuses weights of another build.
+// build.c - the order of a build: kernels, then plan and weights (each needs the kernels'
+// arguments), then the link, then everything is renamed into place. Until the renames nothing in
+// the destination changes; weights come first and model.so last, and model.so refuses weights of
+// another build.
 #include <string.h>
 
 #include "code/build/internal.h"
@@ -11,9 +12,9 @@ static void log_phase(const seer_context *context, const char *what, uint64_t *s
   *start = now;
 }
 
-static seer_status build_into(const seer_context *context, const seer_network *network, const seer_choice *choice,
-    const char *out_dir, const char *work_dir, seer_built_kernels *kernels, seer_weight_file **weights,
-    seer_arena *arena) {
+static seer_status build_into(const seer_context *context, const seer_network *network,
+    const seer_choice *choice, const char *out_dir, const char *work_dir,
+    seer_built_kernels *kernels, seer_weight_file **weights, seer_arena *arena) {
   uint64_t start = seer_os_now_ns();
   SEER_TRY(seer_build_kernels(context, network, choice, arena, kernels));
   log_phase(context, "kernels", &start);
@@ -26,7 +27,8 @@ static seer_status build_into(const seer_context *context, const seer_network *n
   SEER_TRYF(seer_build_link(context, kernels, &plan, work_dir, so_path, arena), "linking model.so");
   log_phase(context, "link", &start);
 
-  const char *json = (const char *)plan.blob + ((const seer_plan_header *)(const void *)plan.blob)->json_offset;
+  const char *json =
+      (const char *)plan.blob + ((const seer_plan_header *)(const void *)plan.blob)->json_offset;
   const char *header = seer_build_header(network, arena);
   const char *json_path = seer_os_path_join(arena, work_dir, "model.json");
   const char *header_path = seer_os_path_join(arena, work_dir, "model.h");
@@ -38,11 +40,12 @@ static seer_status build_into(const seer_context *context, const seer_network *n
   return seer_os_rename(so_path, seer_os_path_join(arena, out_dir, "model.so"));
 }
 
-seer_status seer_build_model(const seer_context *context, const seer_network *network, const seer_choice *choice,
-    const char *out_dir) {
+seer_status seer_build_model(const seer_context *context, const seer_network *network,
+    const seer_choice *choice, const char *out_dir) {
   const seer_target *target = seer_context_target(context);
   if (target->kind != SEER_TARGET_CPU)
-    return SEER_FAIL(UNSUPPORTED, "a model for '%s': only CPU targets can be built", target->triple);
+    return SEER_FAIL(
+        UNSUPPORTED, "a model for '%s': only CPU targets can be built", target->triple);
   SEER_TRY(seer_os_make_dirs(out_dir));
   seer_arena *arena = seer_arena_create("build");
   const char *work_dir = NULL;

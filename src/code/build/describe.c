@@ -1,52 +1,78 @@
-// describe.c - what a person, or a program, wants to know of a built model: model.json (also inside model.so) and
-// model.h with a name for every input and output.
+// describe.c - what a person, or a program, wants to know of a built model: model.json (also inside
+// model.so) and model.h with a name for every input and output.
 #include <string.h>
 
 #include "code/build/internal.h"
 
 int32_t seer_dtype_to_onnx(seer_dtype dtype) {
   switch (dtype) {
-    case SEER_DTYPE_F32: return 1;
-    case SEER_DTYPE_U8: return 2;
-    case SEER_DTYPE_I8: return 3;
-    case SEER_DTYPE_U16: return 4;
-    case SEER_DTYPE_I16: return 5;
-    case SEER_DTYPE_I32: return 6;
-    case SEER_DTYPE_I64: return 7;
-    case SEER_DTYPE_BOOL: return 9;
-    case SEER_DTYPE_F16: return 10;
-    case SEER_DTYPE_F64: return 11;
-    case SEER_DTYPE_U32: return 12;
-    case SEER_DTYPE_U64: return 13;
-    case SEER_DTYPE_BF16: return 16;
+    case SEER_DTYPE_F32:
+      return 1;
+    case SEER_DTYPE_U8:
+      return 2;
+    case SEER_DTYPE_I8:
+      return 3;
+    case SEER_DTYPE_U16:
+      return 4;
+    case SEER_DTYPE_I16:
+      return 5;
+    case SEER_DTYPE_I32:
+      return 6;
+    case SEER_DTYPE_I64:
+      return 7;
+    case SEER_DTYPE_BOOL:
+      return 9;
+    case SEER_DTYPE_F16:
+      return 10;
+    case SEER_DTYPE_F64:
+      return 11;
+    case SEER_DTYPE_U32:
+      return 12;
+    case SEER_DTYPE_U64:
+      return 13;
+    case SEER_DTYPE_BF16:
+      return 16;
     case SEER_DTYPE_NONE:
-    case SEER_DTYPE_COUNT: return 0;
+    case SEER_DTYPE_COUNT:
+      return 0;
   }
   return 0;
 }
 
 static const char *c_type(seer_dtype dtype) {
   switch (dtype) {
-    case SEER_DTYPE_F32: return "float";
-    case SEER_DTYPE_F64: return "double";
-    case SEER_DTYPE_I8: return "int8_t";
-    case SEER_DTYPE_I16: return "int16_t";
-    case SEER_DTYPE_I32: return "int32_t";
-    case SEER_DTYPE_I64: return "int64_t";
+    case SEER_DTYPE_F32:
+      return "float";
+    case SEER_DTYPE_F64:
+      return "double";
+    case SEER_DTYPE_I8:
+      return "int8_t";
+    case SEER_DTYPE_I16:
+      return "int16_t";
+    case SEER_DTYPE_I32:
+      return "int32_t";
+    case SEER_DTYPE_I64:
+      return "int64_t";
     case SEER_DTYPE_U8:
-    case SEER_DTYPE_BOOL: return "uint8_t";
+    case SEER_DTYPE_BOOL:
+      return "uint8_t";
     case SEER_DTYPE_U16:
     case SEER_DTYPE_F16:
-    case SEER_DTYPE_BF16: return "uint16_t";
-    case SEER_DTYPE_U32: return "uint32_t";
-    case SEER_DTYPE_U64: return "uint64_t";
+    case SEER_DTYPE_BF16:
+      return "uint16_t";
+    case SEER_DTYPE_U32:
+      return "uint32_t";
+    case SEER_DTYPE_U64:
+      return "uint64_t";
     case SEER_DTYPE_NONE:
-    case SEER_DTYPE_COUNT: return "void";
+    case SEER_DTYPE_COUNT:
+      return "void";
   }
   return "void";
 }
 
-// ---- json. Names come from files: whatever is not printable ASCII or sound UTF-8 is escaped byte by byte.
+// ---- json. Names come from files: whatever is not printable ASCII or sound UTF-8 is escaped byte
+// by byte.
 static uint32_t utf8_length(const uint8_t *s) {
   uint32_t n = s[0] >= 0xF0 && s[0] < 0xF5 ? 4 : s[0] >= 0xE0 ? 3 : s[0] >= 0xC2 ? 2 : 0;
   if (s[0] >= 0xF5) return 0;
@@ -79,24 +105,28 @@ static void put_json(seer_text *text, const char *string) {
   seer_text_put(text, "\"");
 }
 
-static void put_values(seer_text *text, const char *key, const seer_graph *graph, const seer_val *values, uint32_t n) {
+static void put_values(
+    seer_text *text, const char *key, const seer_graph *graph, const seer_val *values, uint32_t n) {
   seer_text_printf(text, "  \"%s\": [", key);
   for (uint32_t i = 0; i < n; i++) {
     const seer_value *v = seer_graph_value(graph, values[i]);
     seer_text_put(text, i > 0 ? ",\n    {\"name\": " : "\n    {\"name\": ");
     put_json(text, v->name);
     seer_text_printf(text, ", \"dtype\": \"%s\", \"shape\": [", seer_dtype_name(v->dtype));
-    for (uint32_t k = 0; k < v->rank; k++) seer_text_printf(text, "%s%" PRId64, k > 0 ? ", " : "", v->dim[k]);
+    for (uint32_t k = 0; k < v->rank; k++)
+      seer_text_printf(text, "%s%" PRId64, k > 0 ? ", " : "", v->dim[k]);
     seer_text_put(text, "]}");
   }
   seer_text_put(text, n > 0 ? "\n  ],\n" : "],\n");
 }
 
-const char *seer_build_json(const seer_context *context, const seer_network *network, const seer_built_kernels *kernels,
-    const seer_choice *choice, const seer_build_sizes *sizes, seer_arena *arena) {
+const char *seer_build_json(const seer_context *context, const seer_network *network,
+    const seer_built_kernels *kernels, const seer_choice *choice, const seer_build_sizes *sizes,
+    seer_arena *arena) {
   seer_text text;
   seer_text_init(&text, arena);
-  seer_text_printf(&text, "{\n  \"format\": 1,\n  \"made_by\": \"familyseer %s\",\n  \"model\": ", SEER_VERSION);
+  seer_text_printf(
+      &text, "{\n  \"format\": 1,\n  \"made_by\": \"familyseer %s\",\n  \"model\": ", SEER_VERSION);
   put_json(&text, network->graph->name);
   seer_text_put(&text, ",\n  \"target\": ");
   put_json(&text, seer_target_print(seer_context_target(context), arena));
@@ -106,9 +136,12 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
   put_values(&text, "inputs", network->graph, network->graph->input, network->graph->n_input);
   put_values(&text, "outputs", network->graph, network->graph->output, network->graph->n_output);
   seer_text_printf(&text,
-      "  \"weights\": {\"bytes\": %" PRIu64 ", \"hash\": \"%016" PRIx64 "\"},\n"
-      "  \"memory\": {\"activations\": %" PRIu64 ", \"shared\": %" PRIu64 ", \"per_thread\": %" PRIu64 "},\n",
-      sizes->weight_bytes, sizes->weight_hash, sizes->arena_bytes, sizes->shared_bytes, sizes->scratch_bytes);
+      "  \"weights\": {\"bytes\": %" PRIu64 ", \"hash\": \"%016" PRIx64
+      "\"},\n"
+      "  \"memory\": {\"activations\": %" PRIu64 ", \"shared\": %" PRIu64
+      ", \"per_thread\": %" PRIu64 "},\n",
+      sizes->weight_bytes, sizes->weight_hash, sizes->arena_bytes, sizes->shared_bytes,
+      sizes->scratch_bytes);
   seer_text_put(&text, "  \"tasks\": [");
   for (uint32_t t = 0; t < network->n_task; t++) {
     const seer_task *task = &network->task[t];
@@ -116,7 +149,8 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
     seer_text_put(&text, t > 0 ? ",\n    {" : "\n    {");
     seer_text_printf(&text, "\"id\": %u, \"name\": ", task->id);
     put_json(&text, task->name);
-    seer_text_printf(&text, ", \"weight\": %u, \"flops\": %.0f, \"source\": ", task->weight, task->flops);
+    seer_text_printf(
+        &text, ", \"weight\": %u, \"flops\": %.0f, \"source\": ", task->weight, task->flops);
     put_json(&text, c->source);
     if (c->seconds > 0) seer_text_printf(&text, ", \"seconds\": %.9g", c->seconds);
     seer_text_put(&text, ", \"schedule\": ");
@@ -136,7 +170,8 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
     const seer_kernel *kernel = &kernels->kernel[kernels->of_step[s]].kernel;
     seer_text_printf(&text, ", \"kind\": \"%s\", \"task\": %u, \"symbol\": \"%s\", \"parts\": [",
         step->kind == SEER_STEP_COPY ? "copy" : "kernel", step->task, kernel->symbol);
-    for (uint32_t p = 0; p < kernel->n_phase; p++) seer_text_printf(&text, "%s%u", p > 0 ? ", " : "", kernel->n_parts[p]);
+    for (uint32_t p = 0; p < kernel->n_phase; p++)
+      seer_text_printf(&text, "%s%u", p > 0 ? ", " : "", kernel->n_parts[p]);
     seer_text_put(&text, "]}");
   }
   seer_text_put(&text, network->n_step > 0 ? "\n  ]\n}\n" : "]\n}\n");
@@ -144,8 +179,10 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
 }
 
 // ---- model.h
-// A C name in the given case; what C does not allow becomes _. Names made equal by this get a number.
-static const char *c_name(seer_map *taken, const char *prefix, const char *name, bool is_upper, seer_arena *arena) {
+// A C name in the given case; what C does not allow becomes _. Names made equal by this get a
+// number.
+static const char *c_name(
+    seer_map *taken, const char *prefix, const char *name, bool is_upper, seer_arena *arena) {
   seer_text text;
   seer_text_init(&text, arena);
   seer_text_put(&text, prefix);
@@ -173,8 +210,8 @@ typedef struct {
   const char *upper, *lower;
 } io_name;
 
-static void put_defines(seer_text *text, const seer_graph *graph, const char *upper, const char *kind,
-    const seer_val *values, const io_name *names, uint32_t n) {
+static void put_defines(seer_text *text, const seer_graph *graph, const char *upper,
+    const char *kind, const seer_val *values, const io_name *names, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
     const seer_value *v = seer_graph_value(graph, values[i]);
     int64_t n_elems = 1;
@@ -184,7 +221,8 @@ static void put_defines(seer_text *text, const seer_graph *graph, const char *up
       n_elems *= v->dim[k];
     }
     seer_text_printf(text, "]\n#define %s_%s_%s %u\n", upper, kind, names[i].upper, i);
-    seer_text_printf(text, "#define %s_%s_%s_ELEMS ((size_t)%" PRId64 ")\n", upper, kind, names[i].upper, n_elems);
+    seer_text_printf(text, "#define %s_%s_%s_ELEMS ((size_t)%" PRId64 ")\n", upper, kind,
+        names[i].upper, n_elems);
   }
 }
 
@@ -203,23 +241,30 @@ const char *seer_build_header(const seer_network *network, seer_arena *arena) {
   }
   seer_text text;
   seer_text_init(&text, arena);
-  seer_text_printf(&text, "// Made by familyseer %s. Inputs and outputs are dense, row-major, in ONNX's order of dimensions.\n",
+  seer_text_printf(&text,
+      "// Made by familyseer %s. Inputs and outputs are dense, row-major, in ONNX's order of "
+      "dimensions.\n",
       SEER_VERSION);
-  seer_text_printf(&text, "#ifndef SEER_MODEL_%s_H\n#define SEER_MODEL_%s_H\n\n#include <seer/runtime.h>\n", upper, upper);
+  seer_text_printf(&text,
+      "#ifndef SEER_MODEL_%s_H\n#define SEER_MODEL_%s_H\n\n#include <seer/runtime.h>\n", upper,
+      upper);
   put_defines(&text, graph, upper, "INPUT", graph->input, names, graph->n_input);
-  put_defines(&text, graph, upper, "OUTPUT", graph->output, names + graph->n_input, graph->n_output);
+  put_defines(
+      &text, graph, upper, "OUTPUT", graph->output, names + graph->n_input, graph->n_output);
   seer_text_put(&text, "\n// Binds everything; buffers stay in use until other ones are bound.\n");
-  seer_text_printf(&text, "static inline seer_rt_code %s_bind(const seer_model_api *api, seer_session *session", lower);
+  seer_text_printf(&text,
+      "static inline seer_rt_code %s_bind(const seer_model_api *api, seer_session *session", lower);
   for (uint32_t i = 0; i < n; i++) {
     bool is_input = i < graph->n_input;
     seer_val v = is_input ? graph->input[i] : graph->output[i - graph->n_input];
-    seer_text_printf(&text, ",\n    %s%s *%s", is_input ? "const " : "", c_type(seer_graph_value(graph, v)->dtype), names[i].lower);
+    seer_text_printf(&text, ",\n    %s%s *%s", is_input ? "const " : "",
+        c_type(seer_graph_value(graph, v)->dtype), names[i].lower);
   }
   seer_text_put(&text, ") {\n  seer_rt_code code = SEER_RT_OK;\n");
   for (uint32_t i = 0; i < n; i++) {
     bool is_input = i < graph->n_input;
-    seer_text_printf(&text, "  if (code == SEER_RT_OK) code = api->bind_%s(session, %u, %s);\n", is_input ? "input" : "output",
-        is_input ? i : i - graph->n_input, names[i].lower);
+    seer_text_printf(&text, "  if (code == SEER_RT_OK) code = api->bind_%s(session, %u, %s);\n",
+        is_input ? "input" : "output", is_input ? i : i - graph->n_input, names[i].lower);
   }
   seer_text_put(&text, "  return code;\n}\n\n#endif\n");
   return text.data;

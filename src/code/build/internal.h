@@ -16,12 +16,12 @@
 
 // ---- kernels.c
 typedef struct {
-  const seer_step *step;       // the first one that needs it
+  const seer_step *step;  // the first one that needs it
   const seer_choice *choice;
-  const seer_sketch *sketch;   // of the step's own DAG; kernel.arg's buffer ids are of its DAG
+  const seer_sketch *sketch;  // of the step's own DAG; kernel.arg's buffer ids are of its DAG
   const char *schedule_text;
   seer_kernel kernel;
-  uint32_t n_arg;              // without the thread's scratch
+  uint32_t n_arg;  // without the thread's scratch
 } seer_built_kernel;
 
 typedef struct {
@@ -33,31 +33,35 @@ typedef struct {
 } seer_built_kernels;
 
 // Errors: what lowering and code generation say, for the first kernel in step order.
-SEER_MUST_USE seer_status seer_build_kernels(const seer_context *context, const seer_network *network,
-    const seer_choice *choice, seer_arena *arena, seer_built_kernels *out);
+SEER_MUST_USE seer_status seer_build_kernels(const seer_context *context,
+    const seer_network *network, const seer_choice *choice, seer_arena *arena,
+    seer_built_kernels *out);
 void seer_build_kernels_clear(seer_built_kernels *kernels);  // its objects and texts end here
 
 // ---- weights.c
 typedef struct seer_weight_file seer_weight_file;
-SEER_MUST_USE seer_status seer_weight_file_create(const char *path, seer_arena *arena, seer_weight_file **out_file);
+SEER_MUST_USE seer_status seer_weight_file_create(
+    const char *path, seer_arena *arena, seer_weight_file **out_file);
 // Appends, or finds what is there already. The offset is a multiple of SEER_PLAN_ALIGN.
-SEER_MUST_USE seer_status seer_weight_file_add(seer_weight_file *file, const void *data, uint64_t n_bytes,
-    uint64_t *out_offset);
-SEER_MUST_USE seer_status seer_weight_file_finish(seer_weight_file *file, uint64_t *out_bytes, uint64_t *out_hash);
+SEER_MUST_USE seer_status seer_weight_file_add(
+    seer_weight_file *file, const void *data, uint64_t n_bytes, uint64_t *out_offset);
+SEER_MUST_USE seer_status seer_weight_file_finish(
+    seer_weight_file *file, uint64_t *out_bytes, uint64_t *out_hash);
 void seer_weight_file_close(seer_weight_file *file);  // NULL and finished ones are fine
 
 // Makes argument `arg` of `kernel` for `step` and adds it: raw constants and packed ones.
-SEER_MUST_USE seer_status seer_build_weight(seer_weight_file *file, const seer_graph *graph, const seer_step *step,
-    const seer_sketch *sketch, const seer_kernel_arg *arg, uint64_t *out_offset, uint64_t *out_bytes);
+SEER_MUST_USE seer_status seer_build_weight(seer_weight_file *file, const seer_graph *graph,
+    const seer_step *step, const seer_sketch *sketch, const seer_kernel_arg *arg,
+    uint64_t *out_offset, uint64_t *out_bytes);
 
 // ---- memory.c
 typedef struct {
-  uint64_t n_bytes;      // > 0
+  uint64_t n_bytes;  // > 0
   uint32_t first, last;  // steps during which it must be kept, both included
-  uint64_t offset;       // out
+  uint64_t offset;  // out
 } seer_memory_block;
-// Places blocks so that those alive together do not overlap, at multiples of SEER_PLAN_ALIGN: largest first, each into the
-// smallest gap that holds it. Returns the bytes needed. Deterministic.
+// Places blocks so that those alive together do not overlap, at multiples of SEER_PLAN_ALIGN:
+// largest first, each into the smallest gap that holds it. Returns the bytes needed. Deterministic.
 uint64_t seer_memory_place(seer_memory_block *blocks, uint32_t n, seer_arena *arena);
 
 // ---- plan.c
@@ -69,21 +73,24 @@ typedef struct {
   uint64_t arena_bytes, shared_bytes, scratch_bytes, weight_bytes, weight_hash;
 } seer_built_plan;
 SEER_MUST_USE seer_status seer_build_plan(const seer_context *context, const seer_network *network,
-    const seer_built_kernels *kernels, const seer_choice *choice, seer_weight_file *weights, seer_arena *arena,
-    seer_built_plan *out);
+    const seer_built_kernels *kernels, const seer_choice *choice, seer_weight_file *weights,
+    seer_arena *arena, seer_built_plan *out);
 
 // ---- link.c
-// The instruction sets that kernels for `target` may use, as the runtime can check them: "+avx2,+fma,...".
+// The instruction sets that kernels for `target` may use, as the runtime can check them:
+// "+avx2,+fma,...".
 const char *seer_build_features(const seer_target *target, seer_arena *arena);
-SEER_MUST_USE seer_status seer_build_link(const seer_context *context, const seer_built_kernels *kernels,
-    const seer_built_plan *plan, const char *work_dir, const char *so_path, seer_arena *arena);
+SEER_MUST_USE seer_status seer_build_link(const seer_context *context,
+    const seer_built_kernels *kernels, const seer_built_plan *plan, const char *work_dir,
+    const char *so_path, seer_arena *arena);
 
 // ---- describe.c
 typedef struct {
   uint64_t arena_bytes, shared_bytes, scratch_bytes, weight_bytes, weight_hash;
 } seer_build_sizes;
-const char *seer_build_json(const seer_context *context, const seer_network *network, const seer_built_kernels *kernels,
-    const seer_choice *choice, const seer_build_sizes *sizes, seer_arena *arena);
+const char *seer_build_json(const seer_context *context, const seer_network *network,
+    const seer_built_kernels *kernels, const seer_choice *choice, const seer_build_sizes *sizes,
+    seer_arena *arena);
 const char *seer_build_header(const seer_network *network, seer_arena *arena);
 int32_t seer_dtype_to_onnx(seer_dtype dtype);  // 0: none
 

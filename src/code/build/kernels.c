@@ -1,6 +1,7 @@
-// kernels.c - steps and choices -> distinct kernels. Equal (content, schedule) is one kernel, however many steps run it.
-// Compiling is spread over the machine's threads, each with its own LLVM context and arena; results lie in job order, so
-// the outcome does not depend on the number of threads.
+// kernels.c - steps and choices -> distinct kernels. Equal (content, schedule) is one kernel,
+// however many steps run it. Compiling is spread over the machine's threads, each with its own LLVM
+// context and arena; results lie in job order, so the outcome does not depend on the number of
+// threads.
 #include <stdatomic.h>
 #include <string.h>
 
@@ -24,12 +25,14 @@ static bool same_knobs(const seer_sketch *a, const seer_sketch *b) {
   bool is_same = a->n_knob == b->n_knob && a->dag->n_stage == b->dag->n_stage;
   for (uint32_t k = 0; is_same && k < a->n_knob; k++) {
     const seer_knob *x = &a->knob[k], *y = &b->knob[k];
-    is_same = x->kind == y->kind && x->stage == y->stage && x->axis == y->axis && x->level == y->level;
+    is_same =
+        x->kind == y->kind && x->stage == y->stage && x->axis == y->axis && x->level == y->level;
   }
   return is_same;
 }
 
-static seer_status build_one(const job_list *jobs, seer_codegen *codegen, seer_arena *arena, seer_built_kernel *k) {
+static seer_status build_one(
+    const job_list *jobs, seer_codegen *codegen, seer_arena *arena, seer_built_kernel *k) {
   const seer_step *step = k->step;
   const seer_task *task = &jobs->network->task[step->task];
   const seer_target *target = seer_context_target(jobs->context);
@@ -39,7 +42,8 @@ static seer_status build_one(const job_list *jobs, seer_codegen *codegen, seer_a
     // Same task, other literals: its own sketches, which are the same but for those.
     seer_sketch_list *own = NULL;
     SEER_TRY(seer_sketch_generate(step->dag, target, list->space, arena, &own));
-    SEER_ASSERT(own->n == list->n && same_knobs(own->sketch[schedule.sketch], list->sketch[schedule.sketch]),
+    SEER_ASSERT(own->n == list->n &&
+            same_knobs(own->sketch[schedule.sketch], list->sketch[schedule.sketch]),
         "%s: sketch %u of %u, task has %u", step->name, schedule.sketch, own->n, list->n);
     list = own;
   }
@@ -47,7 +51,8 @@ static seer_status build_one(const job_list *jobs, seer_codegen *codegen, seer_a
   k->schedule_text = seer_schedule_print(list, &schedule, arena);
   seer_loop *loop = NULL;
   SEER_TRY(seer_loop_lower(list, &schedule, arena, &loop));
-  const char *symbol = seer_arena_printf(arena, "k_%016" PRIx64 "_%016" PRIx64, step->content, seer_schedule_hash(&schedule));
+  const char *symbol = seer_arena_printf(
+      arena, "k_%016" PRIx64 "_%016" PRIx64, step->content, seer_schedule_hash(&schedule));
   SEER_TRY(seer_codegen_build(codegen, loop, symbol, arena, &k->kernel));
   k->n_arg = k->kernel.n_arg;
   if (k->n_arg > 0 && k->kernel.arg[k->n_arg - 1].storage == SEER_STORE_LOCAL) k->n_arg--;
@@ -58,7 +63,8 @@ static void work(void *arg) {
   worker *self = arg;
   job_list *jobs = self->jobs;
   seer_codegen *codegen = NULL;
-  seer_status status = seer_codegen_create(jobs->context, seer_context_target(jobs->context), &codegen);
+  seer_status status =
+      seer_codegen_create(jobs->context, seer_context_target(jobs->context), &codegen);
   for (;;) {
     uint32_t i = atomic_fetch_add(&jobs->next, 1);
     if (i >= jobs->kernels->n) break;
@@ -66,16 +72,18 @@ static void work(void *arg) {
     if (!status) {
       jobs->status[i] = build_one(jobs, codegen, self->arena, k);
     } else {  // no code generator: every job that falls to this thread says why
-      jobs->status[i] = seer_status_make(seer_status_code(status), __FILE__, __LINE__, "%s", seer_status_message(status));
+      jobs->status[i] = seer_status_make(
+          seer_status_code(status), __FILE__, __LINE__, "%s", seer_status_message(status));
     }
-    if (jobs->status[i]) jobs->status[i] = seer_status_context(jobs->status[i], "building %s", k->step->name);
+    if (jobs->status[i])
+      jobs->status[i] = seer_status_context(jobs->status[i], "building %s", k->step->name);
   }
   if (codegen) seer_codegen_destroy(codegen);
   seer_status_free(status);
 }
 
-seer_status seer_build_kernels(const seer_context *context, const seer_network *network, const seer_choice *choice,
-    seer_arena *arena, seer_built_kernels *out) {
+seer_status seer_build_kernels(const seer_context *context, const seer_network *network,
+    const seer_choice *choice, seer_arena *arena, seer_built_kernels *out) {
   *out = (seer_built_kernels){0};
   out->kernel = SEER_NEW_ARRAY(arena, seer_built_kernel, network->n_step + 1);
   out->of_step = SEER_NEW_ARRAY(arena, uint32_t, network->n_step + 1);
@@ -85,7 +93,8 @@ seer_status seer_build_kernels(const seer_context *context, const seer_network *
     out->of_step[s] = UINT32_MAX;
     if (step->kind == SEER_STEP_VIEW) continue;
     if (step->kind == SEER_STEP_HOST)
-      return SEER_FAIL(UNSUPPORTED, "%s: runs on the host, which the runtime cannot do yet", step->name);
+      return SEER_FAIL(
+          UNSUPPORTED, "%s: runs on the host, which the runtime cannot do yet", step->name);
     const seer_choice *c = &choice[step->task];
     uint64_t key = seer_hash_u64(step->content, seer_schedule_hash(&c->schedule)), index = 0;
     if (!seer_map_get(seen, key, &index)) {
@@ -94,8 +103,8 @@ seer_status seer_build_kernels(const seer_context *context, const seer_network *
       out->kernel[index].step = step;
       out->kernel[index].choice = c;
     }
-    SEER_ASSERT(out->kernel[index].step->content == step->content, "hash collision of steps %s and %s",
-        out->kernel[index].step->name, step->name);
+    SEER_ASSERT(out->kernel[index].step->content == step->content,
+        "hash collision of steps %s and %s", out->kernel[index].step->name, step->name);
     out->of_step[s] = (uint32_t)index;
   }
 

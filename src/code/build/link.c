@@ -1,5 +1,6 @@
-// link.c - plan blob, kernel objects, runtime archive -> model.so, by ld.lld: one linker for every target.
-// Bytes repeat: inputs in plan order, no paths, no build id, no debug sections. Only seer_model_v1 is exported.
+// link.c - plan blob, kernel objects, runtime archive -> model.so, by ld.lld: one linker for every
+// target. Bytes repeat: inputs in plan order, no paths, no build id, no debug sections. Only
+// seer_model_v1 is exported.
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
@@ -40,8 +41,8 @@ static seer_status llvm_fail(char *message, const char *what) {
 }
 
 // An object with the blob (in read-only data) and the table of kernels (relocated, then read-only).
-static seer_status emit_plan(const seer_target *target, const seer_built_plan *plan, seer_arena *arena,
-    const void **out_data, size_t *out_bytes) {
+static seer_status emit_plan(const seer_target *target, const seer_built_plan *plan,
+    seer_arena *arena, const void **out_data, size_t *out_bytes) {
   LLVMInitializeAllTargetInfos();
   LLVMInitializeAllTargets();
   LLVMInitializeAllTargetMCs();
@@ -53,7 +54,8 @@ static seer_status emit_plan(const seer_target *target, const seer_built_plan *p
   LLVMTypeRef pointer = LLVMPointerTypeInContext(context, 0);
 
   LLVMValueRef blob = LLVMAddGlobal(module, LLVMArrayType2(byte, plan->n_bytes), "seer_plan_blob");
-  LLVMSetInitializer(blob, LLVMConstStringInContext2(context, (const char *)plan->blob, plan->n_bytes, true));
+  LLVMSetInitializer(
+      blob, LLVMConstStringInContext2(context, (const char *)plan->blob, plan->n_bytes, true));
   LLVMSetGlobalConstant(blob, true);
   LLVMSetAlignment(blob, SEER_PLAN_ALIGN);
   LLVMSetVisibility(blob, LLVMHiddenVisibility);
@@ -80,12 +82,13 @@ static seer_status emit_plan(const seer_target *target, const seer_built_plan *p
   if (LLVMGetTargetFromTriple(target->triple, &llvm_target, &message)) {
     status = llvm_fail(message, target->triple);
   } else {
-    machine = LLVMCreateTargetMachine(llvm_target, target->triple, "", "", LLVMCodeGenLevelNone, LLVMRelocPIC,
-        LLVMCodeModelDefault);
+    machine = LLVMCreateTargetMachine(llvm_target, target->triple, "", "", LLVMCodeGenLevelNone,
+        LLVMRelocPIC, LLVMCodeModelDefault);
     if (!machine) status = llvm_fail(NULL, "no code generator for this target");
   }
   message = NULL;
-  if (!status && LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMObjectFile, &message, &object))
+  if (!status &&
+      LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMObjectFile, &message, &object))
     status = llvm_fail(message, "the plan's object");
   if (!status) {
     *out_bytes = LLVMGetBufferSize(object);
@@ -98,8 +101,8 @@ static seer_status emit_plan(const seer_target *target, const seer_built_plan *p
   return status;
 }
 
-// The archive: beside this program (a build folder), in the installation that this program is in, where the build or
-// the installation put it.
+// The archive: beside this program (a build folder), in the installation that this program is in,
+// where the build or the installation put it.
 static seer_status find_archive(seer_arena *arena, const char **out_path) {
   const char *self = NULL, *candidate[4] = {NULL};
   seer_status status = seer_os_self_path(arena, &self);
@@ -116,11 +119,13 @@ static seer_status find_archive(seer_arena *arena, const char **out_path) {
     *out_path = candidate[i];
     return SEER_OK;
   }
-  return SEER_FAIL(NOT_FOUND, "libseer_rt.a (the runtime for model.so) is neither beside this program nor in %s",
+  return SEER_FAIL(NOT_FOUND,
+      "libseer_rt.a (the runtime for model.so) is neither beside this program nor in %s",
       SEER_INSTALL_LIBDIR);
 }
 
-static seer_status find_first(const char *const *paths, uint32_t n, const char *what, const char **out_path) {
+static seer_status find_first(
+    const char *const *paths, uint32_t n, const char *what, const char **out_path) {
   for (uint32_t i = 0; i < n; i++) {
     if (!seer_os_exists(paths[i])) continue;
     *out_path = paths[i];
@@ -129,12 +134,12 @@ static seer_status find_first(const char *const *paths, uint32_t n, const char *
   return SEER_FAIL(NOT_FOUND, "%s is not installed", what);
 }
 
-static const char *const linkers[] = {SEER_LLD, "/usr/bin/ld.lld-19", "/usr/lib/llvm-19/bin/ld.lld", "/usr/bin/ld.lld",
-    "/usr/local/bin/ld.lld"};
-static const char *const libc_x86_64[] = {"/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/x86_64-linux-gnu/libc.so.6",
-    "/lib64/libc.so.6", "/usr/lib/libc.so.6"};
-static const char *const libc_aarch64[] = {"/lib/aarch64-linux-gnu/libc.so.6", "/usr/aarch64-linux-gnu/lib/libc.so.6",
-    "/lib64/libc.so.6"};
+static const char *const linkers[] = {SEER_LLD, "/usr/bin/ld.lld-19", "/usr/lib/llvm-19/bin/ld.lld",
+    "/usr/bin/ld.lld", "/usr/local/bin/ld.lld"};
+static const char *const libc_x86_64[] = {"/lib/x86_64-linux-gnu/libc.so.6",
+    "/usr/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6", "/usr/lib/libc.so.6"};
+static const char *const libc_aarch64[] = {
+    "/lib/aarch64-linux-gnu/libc.so.6", "/usr/aarch64-linux-gnu/lib/libc.so.6", "/lib64/libc.so.6"};
 
 static seer_status find_libc(const seer_target *target, const char **out_path) {
   if (strncmp(target->triple, "aarch64", 7) == 0)
@@ -160,8 +165,8 @@ static seer_status run_linker(const char *const *argv, const char *log_path, see
   return SEER_FAIL(INTERNAL, "%s ended with status %d: %s", argv[0], exit_status, log ? log : "");
 }
 
-seer_status seer_build_link(const seer_context *context, const seer_built_kernels *kernels, const seer_built_plan *plan,
-    const char *work_dir, const char *so_path, seer_arena *arena) {
+seer_status seer_build_link(const seer_context *context, const seer_built_kernels *kernels,
+    const seer_built_plan *plan, const char *work_dir, const char *so_path, seer_arena *arena) {
   const seer_target *target = seer_context_target(context);
   const char *archive = NULL, *linker = NULL, *libc = NULL;
   SEER_TRY(find_archive(arena, &archive));

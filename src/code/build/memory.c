@@ -1,6 +1,7 @@
-// memory.c - live intervals -> offsets in one arena. Greedy by size: the largest block is placed first, each into the
-// smallest gap between already placed blocks that are alive at the same time ("greedy by size for offset calculation",
-// Pisarchyk and Lee 2020; within a few per cent of the lower bound on convolutional networks).
+// memory.c - live intervals -> offsets in one arena. Greedy by size: the largest block is placed
+// first, each into the smallest gap between already placed blocks that are alive at the same time
+// ("greedy by size for offset calculation", Pisarchyk and Lee 2020; within a few per cent of the
+// lower bound on convolutional networks).
 #include <stdlib.h>
 
 #include "code/build/internal.h"
@@ -33,7 +34,8 @@ uint64_t seer_memory_place(seer_memory_block *blocks, uint32_t n, seer_arena *ar
         best = end;
         best_gap = other->offset - end;
       }
-      uint64_t other_end = other->offset + (other->n_bytes + SEER_PLAN_ALIGN - 1) / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN;
+      uint64_t other_end = other->offset +
+          (other->n_bytes + SEER_PLAN_ALIGN - 1) / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN;
       if (other_end > end) end = other_end;
     }
     block->offset = best != UINT64_MAX ? best : end;

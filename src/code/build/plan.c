@@ -1,9 +1,11 @@
-// plan.c - steps over graph values -> the plan blob: arguments with places, a static memory plan, strings.
+// plan.c - steps over graph values -> the plan blob: arguments with places, a static memory plan,
+// strings.
 //
-// Where a value lives. Values that views connect share one place (their root). A root that holds a model input lives in
-// the caller's input; one with a constant in the weights; else one with a model output in the caller's output; all others
-// in the arena, for the steps from the first writer to the last reader. A step's outputs thus never lie on its inputs.
-// Outputs that share a root with an input, a constant or another output get their bytes by a copy at the end.
+// Where a value lives. Values that views connect share one place (their root). A root that holds a
+// model input lives in the caller's input; one with a constant in the weights; else one with a
+// model output in the caller's output; all others in the arena, for the steps from the first writer
+// to the last reader. A step's outputs thus never lie on its inputs. Outputs that share a root with
+// an input, a constant or another output get their bytes by a copy at the end.
 #include <string.h>
 
 #include "code/build/internal.h"
@@ -22,8 +24,8 @@ typedef struct {
   const seer_built_kernels *kernels;
   seer_weight_file *weights;
   seer_arena *arena;
-  uint32_t *root;   // by value id
-  place *place;     // by root
+  uint32_t *root;  // by value id
+  place *place;  // by root
   seer_plan_arg *arg;
   size_t n_arg, cap_arg;
   seer_plan_step *step;
@@ -100,7 +102,8 @@ static seer_status place_values(builder *b, uint64_t *out_arena_bytes) {
   uint32_t n = 0;
   for (uint32_t v = 1; v < graph->n_value; v++) {
     const place *p = &b->place[v];
-    if (p->is_used && p->kind == 0) block[n++] = (seer_memory_block){p->n_bytes > 0 ? p->n_bytes : 1, p->first, p->last, 0};
+    if (p->is_used && p->kind == 0)
+      block[n++] = (seer_memory_block){p->n_bytes > 0 ? p->n_bytes : 1, p->first, p->last, 0};
   }
   *out_arena_bytes = seer_memory_place(block, n, b->arena);
   n = 0;
@@ -121,7 +124,8 @@ static void put_arg(builder *b, seer_plan_arg_kind kind, uint64_t offset, uint64
   arg->n_bytes = n_bytes;
 }
 
-static seer_plan_step *put_step(builder *b, seer_plan_step_kind kind, const char *name, const char *source) {
+static seer_plan_step *put_step(
+    builder *b, seer_plan_step_kind kind, const char *name, const char *source) {
   b->step = SEER_GROW(b->arena, seer_plan_step, b->step, b->n_step, &b->cap_step);
   seer_plan_step *step = &b->step[b->n_step++];
   step->kind = kind;
@@ -144,10 +148,11 @@ static uint32_t put_phases(builder *b, uint32_t k) {
   return b->first_phase[k];
 }
 
-static seer_status put_value_arg(builder *b, const seer_step *step, const seer_built_kernel *k,
-    const seer_kernel_arg *arg) {
+static seer_status put_value_arg(
+    builder *b, const seer_step *step, const seer_built_kernel *k, const seer_kernel_arg *arg) {
   seer_val v = arg->dag_buf < step->dag->n_buf ? step->value_of_buf[arg->dag_buf] : (seer_val){0};
-  SEER_ASSERT(v.i != 0, "%s: buffer %u of the kernel is no value of the graph", step->name, arg->dag_buf);
+  SEER_ASSERT(
+      v.i != 0, "%s: buffer %u of the kernel is no value of the graph", step->name, arg->dag_buf);
   const seer_value *value = seer_graph_value(b->graph, v);
   if (value->constant && arg->storage == SEER_STORE_INPUT) {
     uint64_t offset = 0, n_bytes = 0;
@@ -156,7 +161,8 @@ static seer_status put_value_arg(builder *b, const seer_step *step, const seer_b
     return SEER_OK;
   }
   const place *p = &b->place[find_root(b, v.i)];
-  SEER_ASSERT(p->kind != 0 && p->kind != SEER_ARG_WEIGHT, "%s: value '%s' has no place", step->name, value->name);
+  SEER_ASSERT(p->kind != 0 && p->kind != SEER_ARG_WEIGHT, "%s: value '%s' has no place", step->name,
+      value->name);
   const seer_dag_buf *buf = &step->dag->buf[arg->dag_buf];
   put_arg(b, p->kind, p->offset, (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype));
   return SEER_OK;
@@ -195,7 +201,8 @@ static seer_status put_kernel(builder *b, uint32_t s, const char *source) {
         SEER_ASSERT(false, "%s: argument %u is local", step->name, i);
     }
   }
-  SEER_ASSERT(b->n_arg - b->step[at].first_arg == k->n_arg, "%s: %zu arguments", step->name, b->n_arg);
+  SEER_ASSERT(
+      b->n_arg - b->step[at].first_arg == k->n_arg, "%s: %zu arguments", step->name, b->n_arg);
   if (shared > b->shared_bytes) b->shared_bytes = shared;
   if (k->kernel.scratch_bytes > b->scratch_bytes) b->scratch_bytes = k->kernel.scratch_bytes;
   return SEER_OK;
@@ -214,7 +221,8 @@ static seer_status put_output_copies(builder *b) {
       const seer_tensor *tensor = graph->value[root].constant;
       SEER_TRY(seer_weight_file_add(b->weights, tensor->data, tensor->n_bytes, &offset));
     }
-    seer_plan_step *step = put_step(b, SEER_PLAN_COPY_BYTES, seer_graph_value(graph, graph->output[i])->name, "");
+    seer_plan_step *step =
+        put_step(b, SEER_PLAN_COPY_BYTES, seer_graph_value(graph, graph->output[i])->name, "");
     step->n_arg = 2;
     step->n_bytes = n_bytes;
     put_arg(b, p->kind, offset, n_bytes);
@@ -241,10 +249,12 @@ static void put_section(seer_text *blob, const void *data, size_t n_bytes, uint3
   seer_text_put_n(blob, data, n_bytes);
 }
 
-seer_status seer_build_plan(const seer_context *context, const seer_network *network, const seer_built_kernels *kernels,
-    const seer_choice *choice, seer_weight_file *weights, seer_arena *arena, seer_built_plan *out) {
+seer_status seer_build_plan(const seer_context *context, const seer_network *network,
+    const seer_built_kernels *kernels, const seer_choice *choice, seer_weight_file *weights,
+    seer_arena *arena, seer_built_plan *out) {
   const seer_graph *graph = network->graph;
-  builder b = {.network = network, .graph = graph, .kernels = kernels, .weights = weights, .arena = arena};
+  builder b = {
+      .network = network, .graph = graph, .kernels = kernels, .weights = weights, .arena = arena};
   b.root = SEER_NEW_ARRAY(arena, uint32_t, graph->n_value + 1);
   b.place = SEER_NEW_ARRAY(arena, place, graph->n_value + 1);
   b.first_phase = SEER_NEW_ARRAY(arena, uint32_t, kernels->n + 1);
@@ -260,18 +270,21 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
     if (step->kind == SEER_STEP_VIEW)
       put_step(&b, SEER_PLAN_VIEW, step->name, "");
     else
-      SEER_TRYF(put_kernel(&b, s, choice[step->task].source), "packing the weights of %s", step->name);
+      SEER_TRYF(
+          put_kernel(&b, s, choice[step->task].source), "packing the weights of %s", step->name);
   }
   SEER_TRY(put_output_copies(&b));
   seer_plan_io *io = SEER_NEW_ARRAY(arena, seer_plan_io, graph->n_input + graph->n_output + 1);
   for (uint32_t i = 0; i < graph->n_input; i++) io[i] = describe(&b, graph->input[i]);
-  for (uint32_t i = 0; i < graph->n_output; i++) io[graph->n_input + i] = describe(&b, graph->output[i]);
+  for (uint32_t i = 0; i < graph->n_output; i++)
+    io[graph->n_input + i] = describe(&b, graph->output[i]);
   header.features_string = put_string(&b, seer_build_features(seer_context_target(context), arena));
   header.shared_bytes = b.shared_bytes;
   header.scratch_bytes = b.scratch_bytes;
   SEER_TRY(seer_weight_file_finish(weights, &header.weight_bytes, &header.weight_hash));
 
-  seer_build_sizes sizes = {header.arena_bytes, b.shared_bytes, b.scratch_bytes, header.weight_bytes, header.weight_hash};
+  seer_build_sizes sizes = {
+      header.arena_bytes, b.shared_bytes, b.scratch_bytes, header.weight_bytes, header.weight_hash};
   const char *json = seer_build_json(context, network, kernels, choice, &sizes, arena);
   seer_text blob;
   seer_text_init(&blob, arena);
@@ -282,7 +295,8 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
   put_section(&blob, b.arg, b.n_arg * sizeof *b.arg, &header.arg_offset);
   header.n_input = graph->n_input;
   header.n_output = graph->n_output;
-  put_section(&blob, io, (size_t)(graph->n_input + graph->n_output) * sizeof *io, &header.io_offset);
+  put_section(
+      &blob, io, (size_t)(graph->n_input + graph->n_output) * sizeof *io, &header.io_offset);
   header.n_phase = (uint32_t)b.n_phase;
   put_section(&blob, b.phase, b.n_phase * sizeof *b.phase, &header.phase_offset);
   header.strings_bytes = (uint32_t)b.strings.n_bytes;
@@ -290,13 +304,14 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
   header.json_bytes = (uint32_t)strlen(json) + 1;
   put_section(&blob, json, header.json_bytes, &header.json_offset);
   header.n_bytes = (uint32_t)blob.n_bytes;
-  if (blob.n_bytes > UINT32_MAX) return SEER_FAIL(UNSUPPORTED, "the plan has %zu bytes, at most 4 GiB", blob.n_bytes);
+  if (blob.n_bytes > UINT32_MAX)
+    return SEER_FAIL(UNSUPPORTED, "the plan has %zu bytes, at most 4 GiB", blob.n_bytes);
   uint8_t *bytes = seer_arena_alloc(arena, blob.n_bytes, SEER_PLAN_ALIGN);
   memcpy(bytes, blob.data, blob.n_bytes);
   memcpy(bytes, &header, sizeof header);
   const char *wrong = seer_plan_check(bytes, blob.n_bytes);
   SEER_ASSERT(!wrong, "our own plan: %s", wrong);
-  *out = (seer_built_plan){bytes, blob.n_bytes, header.n_phase, b.symbol, header.arena_bytes, b.shared_bytes,
-      b.scratch_bytes, header.weight_bytes, header.weight_hash};
+  *out = (seer_built_plan){bytes, blob.n_bytes, header.n_phase, b.symbol, header.arena_bytes,
+      b.shared_bytes, b.scratch_bytes, header.weight_bytes, header.weight_hash};
   return SEER_OK;
 }

@@ -1,5 +1,5 @@
-// weights.c - constants, packed as the kernels read them -> weights.bin. Payload is written as it is made; what was
-// written before (by two 64-bit hashes and the size) is not written again.
+// weights.c - constants, packed as the kernels read them -> weights.bin. Payload is written as it
+// is made; what was written before (by two 64-bit hashes and the size) is not written again.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,12 +21,13 @@ struct seer_weight_file {
   XXH3_state_t *state;
   uint64_t n_bytes;  // of the payload so far
   seer_arena *arena;
-  seer_map *seen;    // hash -> index + 1
+  seer_map *seen;  // hash -> index + 1
   seen_content *content;
   size_t n_content, cap_content;
 };
 
-seer_status seer_weight_file_create(const char *path, seer_arena *arena, seer_weight_file **out_file) {
+seer_status seer_weight_file_create(
+    const char *path, seer_arena *arena, seer_weight_file **out_file) {
   *out_file = NULL;
   FILE *stream = fopen(path, "wb");
   if (!stream) return SEER_FAIL(IO, "%s: cannot be written: %s", path, strerror(errno));
@@ -55,8 +56,10 @@ static seer_status put(seer_weight_file *file, const void *data, uint64_t n_byte
   return SEER_OK;
 }
 
-seer_status seer_weight_file_add(seer_weight_file *file, const void *data, uint64_t n_bytes, uint64_t *out_offset) {
-  uint64_t hash = seer_hash_bytes(data, n_bytes, 1), second = seer_hash_bytes(data, n_bytes, 2), found = 0;
+seer_status seer_weight_file_add(
+    seer_weight_file *file, const void *data, uint64_t n_bytes, uint64_t *out_offset) {
+  uint64_t hash = seer_hash_bytes(data, n_bytes, 1), second = seer_hash_bytes(data, n_bytes, 2),
+           found = 0;
   if (seer_map_get(file->seen, hash, &found)) {
     const seen_content *content = &file->content[found - 1];
     if (content->second_hash == second && content->n_bytes == n_bytes) {
@@ -66,25 +69,29 @@ seer_status seer_weight_file_add(seer_weight_file *file, const void *data, uint6
   }
   const uint8_t zeros[SEER_PLAN_ALIGN] = {0};
   SEER_TRY(put(file, zeros, (SEER_PLAN_ALIGN - file->n_bytes % SEER_PLAN_ALIGN) % SEER_PLAN_ALIGN));
-  file->content = SEER_GROW(file->arena, seen_content, file->content, file->n_content, &file->cap_content);
+  file->content =
+      SEER_GROW(file->arena, seen_content, file->content, file->n_content, &file->cap_content);
   file->content[file->n_content++] = (seen_content){hash, second, n_bytes, file->n_bytes};
   if (found == 0) seer_map_set(file->seen, hash, file->n_content);
   *out_offset = file->n_bytes;
   return put(file, data, n_bytes);
 }
 
-seer_status seer_weight_file_finish(seer_weight_file *file, uint64_t *out_bytes, uint64_t *out_hash) {
+seer_status seer_weight_file_finish(
+    seer_weight_file *file, uint64_t *out_bytes, uint64_t *out_hash) {
   const uint8_t zeros[SEER_PLAN_ALIGN] = {0};
   SEER_TRY(put(file, zeros, (SEER_PLAN_ALIGN - file->n_bytes % SEER_PLAN_ALIGN) % SEER_PLAN_ALIGN));
-  seer_weights_header header = {SEER_WEIGHTS_MAGIC, SEER_PLAN_VERSION, SEER_PLAN_ALIGN, file->n_bytes,
-      XXH3_64bits_digest(file->state)};
+  seer_weights_header header = {SEER_WEIGHTS_MAGIC, SEER_PLAN_VERSION, SEER_PLAN_ALIGN,
+      file->n_bytes, XXH3_64bits_digest(file->state)};
   *out_bytes = header.n_bytes;
   *out_hash = header.hash;
   FILE *stream = file->stream;
   file->stream = NULL;
-  bool is_written = fseek(stream, 0, SEEK_SET) == 0 && fwrite(&header, sizeof header, 1, stream) == 1;
+  bool is_written =
+      fseek(stream, 0, SEEK_SET) == 0 && fwrite(&header, sizeof header, 1, stream) == 1;
   is_written = fclose(stream) == 0 && is_written;
-  return is_written ? SEER_OK : SEER_FAIL(IO, "%s: cannot be written: %s", file->path, strerror(errno));
+  return is_written ? SEER_OK
+                    : SEER_FAIL(IO, "%s: cannot be written: %s", file->path, strerror(errno));
 }
 
 void seer_weight_file_close(seer_weight_file *file) {
@@ -92,35 +99,41 @@ void seer_weight_file_close(seer_weight_file *file) {
   if (file) file->stream = NULL;
 }
 
-// The content of constant `value`. A DAG reads constants dense, in ONNX's order of dimensions, whatever layouts
-// activations have; another order is the packing's business.
+// The content of constant `value`. A DAG reads constants dense, in ONNX's order of dimensions,
+// whatever layouts activations have; another order is the packing's business.
 static const void *constant_data(const seer_graph *graph, seer_val value, const seer_dag_buf *buf) {
   const seer_value *v = seer_graph_value(graph, value);
   SEER_ASSERT(v->constant, "%s is no constant", v->name);
   uint64_t n_bytes = (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
   SEER_ASSERT(v->constant->dtype == buf->dtype && v->constant->n_bytes == n_bytes,
-      "%s: tensor %s of %zu bytes, buffer %s of %" PRIu64, v->name, seer_dtype_name(v->constant->dtype),
-      v->constant->n_bytes, seer_dtype_name(buf->dtype), n_bytes);
+      "%s: tensor %s of %zu bytes, buffer %s of %" PRIu64, v->name,
+      seer_dtype_name(v->constant->dtype), v->constant->n_bytes, seer_dtype_name(buf->dtype),
+      n_bytes);
   return v->constant->data;
 }
 
 // A const stage's buffer (transformed weights).
-static seer_status evaluate(const seer_graph *graph, const seer_step *step, const seer_dag *dag, uint32_t buf,
-    void **out_owned) {
+static seer_status evaluate(const seer_graph *graph, const seer_step *step, const seer_dag *dag,
+    uint32_t buf, void **out_owned) {
   const void *input[SEER_DAG_MAX_BUFFERS] = {NULL};
   for (uint32_t b = 0; b < step->dag->n_buf; b++) {
     seer_val value = step->value_of_buf[b];
-    if (step->dag->buf[b].kind == SEER_BUF_STAGE || value.i == 0 || !seer_graph_value(graph, value)->constant) continue;
+    if (step->dag->buf[b].kind == SEER_BUF_STAGE || value.i == 0 ||
+        !seer_graph_value(graph, value)->constant)
+      continue;
     input[b] = constant_data(graph, value, &step->dag->buf[b]);
   }
-  uint64_t n_bytes = (uint64_t)seer_dag_buf_elems(&dag->buf[buf]) * seer_dtype_bytes(dag->buf[buf].dtype);
+  uint64_t n_bytes =
+      (uint64_t)seer_dag_buf_elems(&dag->buf[buf]) * seer_dtype_bytes(dag->buf[buf].dtype);
   *out_owned = calloc(1, n_bytes > 0 ? n_bytes : 1);
-  if (!*out_owned) return SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of weights", n_bytes);
+  if (!*out_owned)
+    return SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of weights", n_bytes);
   return seer_constant_eval(dag, buf, input, *out_owned);
 }
 
-seer_status seer_build_weight(seer_weight_file *file, const seer_graph *graph, const seer_step *step,
-    const seer_sketch *sketch, const seer_kernel_arg *arg, uint64_t *out_offset, uint64_t *out_bytes) {
+seer_status seer_build_weight(seer_weight_file *file, const seer_graph *graph,
+    const seer_step *step, const seer_sketch *sketch, const seer_kernel_arg *arg,
+    uint64_t *out_offset, uint64_t *out_bytes) {
   const seer_dag *dag = sketch->dag;
   uint32_t source = arg->storage == SEER_STORE_PACKED ? arg->pack->source_buf : arg->dag_buf;
   const seer_dag_buf *buf = &dag->buf[source];

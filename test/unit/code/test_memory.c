@@ -1,4 +1,5 @@
-// The static memory plan: blocks alive together never overlap, alignment, reuse, and close to the lower bound.
+// The static memory plan: blocks alive together never overlap, alignment, reuse, and close to the
+// lower bound.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,13 +19,14 @@ static uint64_t check(const seer_memory_block *blocks, uint32_t n, uint64_t tota
     for (uint32_t k = 0; k < i; k++) {
       if (blocks[i].last < blocks[k].first || blocks[i].first > blocks[k].last) continue;
       assert_true(blocks[i].offset + blocks[i].n_bytes <= blocks[k].offset ||
-                  blocks[k].offset + blocks[k].n_bytes <= blocks[i].offset);
+          blocks[k].offset + blocks[k].n_bytes <= blocks[i].offset);
     }
   }
   for (uint32_t step = 0; step < 300; step++) {
     uint64_t alive = 0;
     for (uint32_t i = 0; i < n; i++)
-      if (blocks[i].first <= step && step <= blocks[i].last) alive += (blocks[i].n_bytes + 63) / 64 * 64;
+      if (blocks[i].first <= step && step <= blocks[i].last)
+        alive += (blocks[i].n_bytes + 63) / 64 * 64;
     if (alive > lower) lower = alive;
   }
   return lower;
@@ -55,8 +57,11 @@ static void random_lives(void **state) {
     uint32_t n = (uint32_t)seer_rng_range(&rng, 1, 200);
     for (uint32_t i = 0; i < n; i++) {
       uint32_t first = (uint32_t)seer_rng_below(&rng, 200);
-      uint32_t last = first + (uint32_t)(seer_rng_chance(&rng, 0.8) ? 1 + seer_rng_below(&rng, 3) : seer_rng_below(&rng, 60));
-      blocks[i] = (seer_memory_block){(uint64_t)seer_rng_range(&rng, 1, 1 << seer_rng_range(&rng, 4, 20)), first, last, 0};
+      uint32_t last = first +
+          (uint32_t)(seer_rng_chance(&rng, 0.8) ? 1 + seer_rng_below(&rng, 3)
+                                                : seer_rng_below(&rng, 60));
+      blocks[i] = (seer_memory_block){
+          (uint64_t)seer_rng_range(&rng, 1, 1 << seer_rng_range(&rng, 4, 20)), first, last, 0};
     }
     memcpy(again, blocks, sizeof blocks);
     uint64_t total = seer_memory_place(blocks, n, arena);

@@ -44,8 +44,8 @@ void hand_plan_make(hand_plan *plan, hand_weights *weights) {
   memset(weights, 0, sizeof *weights);
   for (int i = 0; i < HAND_N; i++) weights->w[i] = (float)(i % 10);
   const uint64_t bytes = HAND_N * sizeof(float);
-  weights->header = (seer_weights_header){SEER_WEIGHTS_MAGIC, SEER_PLAN_VERSION, SEER_PLAN_ALIGN, bytes,
-      XXH3_64bits(weights->w, bytes)};
+  weights->header = (seer_weights_header){SEER_WEIGHTS_MAGIC, SEER_PLAN_VERSION, SEER_PLAN_ALIGN,
+      bytes, XXH3_64bits(weights->w, bytes)};
   seer_plan_header *h = &plan->header;
   h->magic = SEER_PLAN_MAGIC;
   h->version = SEER_PLAN_VERSION;
@@ -73,7 +73,8 @@ void hand_plan_make(hand_plan *plan, hand_weights *weights) {
   plan->step[0] = (seer_plan_step){SEER_PLAN_KERNEL, 7, 22, 0, 1, 0, 3, 0, 1000};
   plan->step[1] = (seer_plan_step){SEER_PLAN_KERNEL, 13, 22, 1, 2, 3, 4, 0, 2000};
   plan->step[2] = (seer_plan_step){SEER_PLAN_COPY_BYTES, 17, 22, 0, 0, 7, 2, bytes, 0};
-  for (uint32_t i = 0; i < 3; i++) plan->io[i] = (seer_plan_io){1 + 2 * i, 1, 2, 0, {8, HAND_N / 8}, bytes};
+  for (uint32_t i = 0; i < 3; i++)
+    plan->io[i] = (seer_plan_io){1 + 2 * i, 1, 2, 0, {8, HAND_N / 8}, bytes};
   plan->phase[0].n_parts = 7;
   plan->phase[1].n_parts = 1;
   plan->phase[2].n_parts = 5;

@@ -1,5 +1,6 @@
-// The runtime when memory runs out: the n-th allocation fails, for every n. RESOURCE each time, nothing leaks, and the next
-// try works. The runtime's files are compiled into this test with counted allocations.
+// The runtime when memory runs out: the n-th allocation fails, for every n. RESOURCE each time,
+// nothing leaks, and the next try works. The runtime's files are compiled into this test with
+// counted allocations.
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -23,8 +24,12 @@ static void *counted(void *p) {
   return p;
 }
 
-static void *test_calloc_(size_t n, size_t size) { return fails() ? NULL : counted(calloc(n, size)); }
-static void *test_aligned_alloc_(size_t align, size_t size) { return fails() ? NULL : counted(aligned_alloc(align, size)); }
+static void *test_calloc_(size_t n, size_t size) {
+  return fails() ? NULL : counted(calloc(n, size));
+}
+static void *test_aligned_alloc_(size_t align, size_t size) {
+  return fails() ? NULL : counted(aligned_alloc(align, size));
+}
 static void test_free_(void *p) {
   n_alive -= p != NULL;
   free(p);
@@ -33,7 +38,8 @@ static void *test_mmap_(void *at, size_t n, int prot, int flags, int fd, off_t o
   if (fails()) return MAP_FAILED;
   return mmap(at, n, prot, flags, fd, offset);
 }
-static int test_thread_(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg) {
+static int test_thread_(
+    pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg) {
   return fails() ? EAGAIN : pthread_create(thread, attr, run, arg);
 }
 

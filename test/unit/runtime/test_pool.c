@@ -1,4 +1,5 @@
-// The pool: every part exactly once, results visible when run returns, threads distinct, sleeping and waking.
+// The pool: every part exactly once, results visible when run returns, threads distinct, sleeping
+// and waking.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -17,7 +18,8 @@
 
 typedef struct {
   uint32_t n_threads;
-  uint32_t count[MAX_PARTS];  // plain on purpose: a part that ran twice at once is a race that TSan reports
+  // plain on purpose: a part that ran twice at once is a race that TSan reports
+  uint32_t count[MAX_PARTS];
   _Atomic uint32_t in_use[64];
   _Atomic uint32_t clashes;
   uint32_t busy;
@@ -25,7 +27,8 @@ typedef struct {
 
 static void body(void *arg, uint32_t part, uint32_t thread) {
   job *j = arg;
-  if (thread >= j->n_threads || atomic_fetch_add(&j->in_use[thread], 1) != 0) atomic_fetch_add(&j->clashes, 1);
+  if (thread >= j->n_threads || atomic_fetch_add(&j->in_use[thread], 1) != 0)
+    atomic_fetch_add(&j->clashes, 1);
   j->count[part]++;
   for (volatile uint32_t i = 0; i < j->busy; i++) continue;
   atomic_fetch_sub(&j->in_use[thread], 1);
@@ -43,7 +46,8 @@ static void rounds(seer_pool *pool, uint32_t n_rounds, uint32_t busy) {
     seer_pool_run(pool, n_parts, body, &j);
     for (uint32_t i = 0; i < n_parts; i++) expected[i]++;
     for (uint32_t i = 0; i < MAX_PARTS; i++)
-      if (j.count[i] != expected[i]) fail_msg("round %u part %u ran %u times, not %u", round, i, j.count[i], expected[i]);
+      if (j.count[i] != expected[i])
+        fail_msg("round %u part %u ran %u times, not %u", round, i, j.count[i], expected[i]);
     if (round % 50 == 49 || round == n_rounds - 1) seer_pool_end(pool);
   }
   assert_int_equal(atomic_load(&j.clashes), 0);
@@ -129,8 +133,11 @@ static void kernels(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_part_once),     cmocka_unit_test(pinned),  cmocka_unit_test(create_and_destroy),
-      cmocka_unit_test(sleeps_between_runs), cmocka_unit_test(kernels),
+      cmocka_unit_test(every_part_once),
+      cmocka_unit_test(pinned),
+      cmocka_unit_test(create_and_destroy),
+      cmocka_unit_test(sleeps_between_runs),
+      cmocka_unit_test(kernels),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
