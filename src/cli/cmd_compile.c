@@ -1,5 +1,5 @@
-// cmd_compile.c - familyseer compile: a network and the best schedules that are known -> model.so and what belongs to it.
-// Never measures.
+// cmd_compile.c - familyseer compile: a network and the best schedules that are known -> model.so
+// and what belongs to it. Never measures.
 #include <stdio.h>
 
 #include "base/os.h"
@@ -7,13 +7,14 @@
 #include "models/models.h"
 #include "tune/choose.h"
 
-static seer_status compile_network(seer_context *context, const seer_network *network, const char *out_dir,
-    seer_arena *arena) {
+static seer_status compile_network(
+    seer_context *context, const seer_network *network, const char *out_dir, seer_arena *arena) {
   uint64_t start = seer_os_now_ns();
   int64_t level = seer_context_i64(context, SEER_OPT_OPT_LEVEL);
   seer_records *records = NULL;
   bool has_records = level >= 2 && !seer_context_bool(context, SEER_OPT_IGNORE_RECORDS);
-  if (has_records) SEER_TRY(seer_records_open(context, seer_context_str(context, SEER_OPT_RECORDS), &records));
+  if (has_records)
+    SEER_TRY(seer_records_open(context, seer_context_str(context, SEER_OPT_RECORDS), &records));
   seer_choice *choices = NULL;
   seer_choose_counts counts;
   seer_status status = seer_choose(context, network, records, level, arena, &choices, &counts);
@@ -21,12 +22,13 @@ static seer_status compile_network(seer_context *context, const seer_network *ne
   SEER_TRY(status);
   bool is_strict = seer_context_bool(context, SEER_OPT_STRICT);
   if (is_strict && counts.n_record < network->n_task) {
-    return SEER_FAIL(NOT_FOUND, "%u of %u tasks have no accepted record (--strict)", network->n_task - counts.n_record,
-        network->n_task);
+    return SEER_FAIL(NOT_FOUND, "%u of %u tasks have no accepted record (--strict)",
+        network->n_task - counts.n_record, network->n_task);
   }
   SEER_TRY(seer_build_model(context, network, choices, out_dir));
-  fprintf(stderr, "%u of %u tasks tuned, %u from relatives; %u steps: %s/model.so in %.1f s\n", counts.n_record,
-      network->n_task, counts.n_sibling, network->n_step, out_dir, (double)(seer_os_now_ns() - start) * 1e-9);
+  fprintf(stderr, "%u of %u tasks tuned, %u from relatives; %u steps: %s/model.so in %.1f s\n",
+      counts.n_record, network->n_task, counts.n_sibling, network->n_step, out_dir,
+      (double)(seer_os_now_ns() - start) * 1e-9);
   return SEER_OK;
 }
 
@@ -50,7 +52,9 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 const seer_command seer_command_compile = {
     .name = "compile",
     .args = "MODEL -o DIR [-O0|-O1|-O2|-O3] [--input-shapes x:1x3x224x224] [--target TARGET]",
-    .doc = "writes model.so, model.h, weights.bin, model.json from the best schedules known; never measures",
+    .doc =
+        "writes model.so, model.h, weights.bin, model.json from the best schedules known; never "
+        "measures",
     .min_args = 1,
     .max_args = 1,
     .run = run,

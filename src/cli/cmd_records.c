@@ -1,4 +1,5 @@
-// cmd_records.c - familyseer records best|export|import|merge|check: what was measured, to look at and to hand on.
+// cmd_records.c - familyseer records best|export|import|merge|check: what was measured, to look at
+// and to hand on.
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +10,8 @@
 #include "models/models.h"
 #include "tune/record.h"
 
-static seer_status best(seer_context *context, seer_records *records, const char *model, seer_arena *arena) {
+static seer_status best(
+    seer_context *context, seer_records *records, const char *model, seer_arena *arena) {
   seer_network *network = NULL;
   SEER_TRY(seer_context_find_target(context));
   SEER_TRY(seer_front_load(context, model, seer_model_build, arena, &network));
@@ -21,12 +23,14 @@ static seer_status best(seer_context *context, seer_records *records, const char
     int64_t workload;
     seer_record record = {.id = 0};
     status = seer_records_workload(records, task->dag, task->key, task->name, &workload);
-    if (!status) status = seer_records_best(records, workload, target, SEER_RECORD_MEASURED, arena, &record);
+    if (!status)
+      status = seer_records_best(records, workload, target, SEER_RECORD_MEASURED, arena, &record);
     if (status) break;
     if (is_json) {
-      json_t *line = json_pack("{s:i, s:s, s:I, s:f, s:s, s:s}", "task", (int)t, "name", task->name, "record",
-          (json_int_t)record.id, "seconds", record.seconds, "state",
-          record.id ? seer_record_state_name(record.state) : "none", "schedule", record.id ? record.schedule : "");
+      json_t *line = json_pack("{s:i, s:s, s:I, s:f, s:s, s:s}", "task", (int)t, "name", task->name,
+          "record", (json_int_t)record.id, "seconds", record.seconds, "state",
+          record.id ? seer_record_state_name(record.state) : "none", "schedule",
+          record.id ? record.schedule : "");
       char *dump = json_dumps(line, JSON_COMPACT);
       puts(dump ? dump : "{}");
       free(dump);
@@ -53,11 +57,14 @@ static seer_status check(seer_records *records, seer_arena *arena) {
   return SEER_OK;
 }
 
-static seer_status act(seer_context *context, seer_records *records, int argc, char **argv, seer_arena *arena) {
+static seer_status act(
+    seer_context *context, seer_records *records, int argc, char **argv, seer_arena *arena) {
   uint32_t added = 0, skipped = 0;
   const char *verb = argv[0], *file = argc > 1 ? argv[1] : NULL;
   if (strcmp(verb, "check") == 0) return check(records, arena);
-  if (!file) return seer_cli_usage_error("records %s: a %s is missing", verb, strcmp(verb, "best") == 0 ? "MODEL" : "FILE");
+  if (!file)
+    return seer_cli_usage_error(
+        "records %s: a %s is missing", verb, strcmp(verb, "best") == 0 ? "MODEL" : "FILE");
   if (strcmp(verb, "best") == 0) return best(context, records, file, arena);
   if (strcmp(verb, "export") == 0) return seer_records_export(records, file);
   if (strcmp(verb, "merge") == 0) {
@@ -73,11 +80,15 @@ static seer_status act(seer_context *context, seer_records *records, int argc, c
 static seer_status run_records(seer_context *context, int argc, char **argv) {
   static const char *const verbs[] = {"best", "export", "import", "merge", "check"};
   bool is_known = false;
-  for (size_t i = 0; i < SEER_COUNT_OF(verbs); i++) is_known = is_known || strcmp(argv[0], verbs[i]) == 0;
-  if (!is_known) return seer_cli_usage_error("records: unknown '%s'; allowed: best, export, import, merge, check", argv[0]);
+  for (size_t i = 0; i < SEER_COUNT_OF(verbs); i++)
+    is_known = is_known || strcmp(argv[0], verbs[i]) == 0;
+  if (!is_known)
+    return seer_cli_usage_error(
+        "records: unknown '%s'; allowed: best, export, import, merge, check", argv[0]);
   seer_arena *arena = seer_arena_create("records");
   seer_records *records = NULL;
-  seer_status status = seer_records_open(context, seer_context_str(context, SEER_OPT_RECORDS), &records);
+  seer_status status =
+      seer_records_open(context, seer_context_str(context, SEER_OPT_RECORDS), &records);
   if (!status) status = act(context, records, argc, argv, arena);
   seer_records_close(records);
   seer_arena_destroy(arena);

@@ -1,5 +1,5 @@
-// cmd_tune.c - familyseer tune: MODEL -> tuned schedules in the records, and a library with them. Resumes by itself; Ctrl-C
-// ends the search and compiles what is known.
+// cmd_tune.c - familyseer tune: MODEL -> tuned schedules in the records, and a library with them.
+// Resumes by itself; Ctrl-C ends the search and compiles what is known.
 #include <signal.h>
 #include <stdio.h>
 
@@ -16,14 +16,15 @@ static void on_interrupt(int signal_number) {
   if (running) seer_session_stop(running);
 }
 
-static seer_status tune(seer_context *context, const seer_network *network, seer_records *records, const char *model,
-    seer_arena *arena) {
+static seer_status tune(seer_context *context, const seer_network *network, seer_records *records,
+    const char *model, seer_arena *arena) {
   seer_session *session = NULL;
   SEER_TRY(seer_session_create(context, network, records, model, &session));
   seer_progress progress;
   seer_progress_init(&progress, session, network);
   bool is_json = seer_context_bool(context, SEER_OPT_JSON);
-  if (is_json) seer_session_listen(session, seer_progress_on_event_json, (void *)(uintptr_t)network);
+  if (is_json)
+    seer_session_listen(session, seer_progress_on_event_json, (void *)(uintptr_t)network);
   seer_session_listen(session, seer_progress_on_event, &progress);
   seer_report *report = seer_report_create(model, arena);
   seer_session_listen(session, seer_report_on_event, report);
@@ -42,7 +43,8 @@ static seer_status tune(seer_context *context, const seer_network *network, seer
     if (!status) fprintf(stderr, "wrote %s/model.so\n", out_dir);
   }
   const char *report_path = seer_context_str(context, SEER_OPT_REPORT);
-  if (!status && report_path[0]) status = seer_report_write(report, context, session, network, report_path);
+  if (!status && report_path[0])
+    status = seer_report_write(report, context, session, network, report_path);
   seer_session_destroy(session);
   return status;
 }
@@ -58,7 +60,8 @@ static seer_status run_tune(seer_context *context, int argc, char **argv) {
   seer_records *records = NULL;
   seer_status status = seer_front_load(context, argv[0], seer_model_build, arena, &network);
   if (!status && *network->notice) fprintf(stderr, "%s\n", network->notice);
-  if (!status) status = seer_records_open(context, seer_context_str(context, SEER_OPT_RECORDS), &records);
+  if (!status)
+    status = seer_records_open(context, seer_context_str(context, SEER_OPT_RECORDS), &records);
   if (!status) status = tune(context, network, records, argv[0], arena);
   seer_records_close(records);
   if (network) seer_graph_close(network->graph);

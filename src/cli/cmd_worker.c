@@ -1,4 +1,5 @@
-// cmd_worker.c - familyseer worker: the process in which candidates are built or run. Started by `tune`.
+// cmd_worker.c - familyseer worker: the process in which candidates are built or run. Started by
+// `tune`.
 #include "cli/command.h"
 #include "tune/measure.h"
 

@@ -1,5 +1,5 @@
-// progress.c - what people see while a network is tuned. The table has Ansor's columns and those that tell why a task is
-// where it is: family, bound (the roofline), share of the network's time.
+// progress.c - what people see while a network is tuned. The table has Ansor's columns and those
+// that tell why a task is where it is: family, bound (the roofline), share of the network's time.
 #include "cli/progress.h"
 
 #include <jansson.h>
@@ -13,8 +13,10 @@
 #define LINE_PERIOD_S 10.0
 #define NAME_WIDTH 44
 
-void seer_progress_init(seer_progress *p, const seer_session *session, const seer_network *network) {
-  *p = (seer_progress){.session = session, .network = network, .is_terminal = isatty(STDERR_FILENO) == 1};
+void seer_progress_init(
+    seer_progress *p, const seer_session *session, const seer_network *network) {
+  *p = (seer_progress){
+      .session = session, .network = network, .is_terminal = isatty(STDERR_FILENO) == 1};
 }
 
 // ---- the table
@@ -38,17 +40,21 @@ static uint32_t print_table(const seer_progress *p, double total_s) {
     rows[t] = (row){t, state->task[t].weight * state->task[t].best_s};
   }
   qsort(rows, state->n_task, sizeof(row), by_share);
-  fprintf(stderr, "%4s  %-*s %-18s %3s %10s %9s %7s %6s %6s  %s\n", "ID", NAME_WIDTH, "Task", "Family", "x",
-      "Latency", "GFLOP/s", "% bound", "Share", "Trials", "State");
+  fprintf(stderr, "%4s  %-*s %-18s %3s %10s %9s %7s %6s %6s  %s\n", "ID", NAME_WIDTH, "Task",
+      "Family", "x", "Latency", "GFLOP/s", "% bound", "Share", "Trials", "State");
   uint32_t n = state->n_task < TABLE_ROWS ? state->n_task : TABLE_ROWS;
   for (uint32_t i = 0; i < n; i++) {
     const seer_task_state *task = &state->task[rows[i].task];
-    const char *what = task->is_dead ? "dead" : task->best_s <= 0 ? "-" : task->bound_s > 0.97 * task->best_s ? "at bound" : "";
+    const char *what = task->is_dead          ? "dead"
+        : task->best_s <= 0                   ? "-"
+        : task->bound_s > 0.97 * task->best_s ? "at bound"
+                                              : "";
     fprintf(stderr, "%4u  %-*.*s %-18.18s %3.0f ", rows[i].task, NAME_WIDTH, NAME_WIDTH,
         p->network->task[rows[i].task].name, families->name[task->family], task->weight);
     if (task->best_s > 0) {
-      fprintf(stderr, "%7.1f us %9.1f %7.0f %5.1f%% ", task->best_s * 1e6, task->flops / task->best_s * 1e-9,
-          100 * task->bound_s / task->best_s, 100 * rows[i].share_s / total_s);
+      fprintf(stderr, "%7.1f us %9.1f %7.0f %5.1f%% ", task->best_s * 1e6,
+          task->flops / task->best_s * 1e-9, 100 * task->bound_s / task->best_s,
+          100 * rows[i].share_s / total_s);
     } else {
       fprintf(stderr, "%10s %9s %7s %6s ", "-", "-", "-", "-");
     }
@@ -62,8 +68,8 @@ static uint32_t print_table(const seer_progress *p, double total_s) {
 static void print_status(const seer_progress *p, const seer_event *event) {
   const seer_budget *budget = seer_session_budget(p->session);
   const seer_schedule_state *state = seer_session_state(p->session);
-  fprintf(stderr, "Estimated total latency: %.3f ms  Trials: %u  Used time: %.0f s", event->estimated_s * 1e3,
-      event->trials, event->elapsed_s);
+  fprintf(stderr, "Estimated total latency: %.3f ms  Trials: %u  Used time: %.0f s",
+      event->estimated_s * 1e3, event->trials, event->elapsed_s);
   if (budget->time_s > 0) fprintf(stderr, " of %.0f s", budget->time_s);
   if (budget->trials) fprintf(stderr, "  of %u trials", budget->trials);
   fprintf(stderr, "  Last: task %u\n", state->last.task);
@@ -85,8 +91,10 @@ static void on_start(const seer_progress *p, const seer_event *event) {
   const seer_budget *budget = seer_session_budget(p->session);
   const seer_families *families = seer_session_families(p->session);
   fprintf(stderr, "%u tasks in %u families", p->network->n_task, families->n_family);
-  if (budget->time_s > 0) fprintf(stderr, ", about %.0f min %02.0f s", budget->time_s / 60 - 0.5 > 0 ? (double)(int)(budget->time_s / 60) : 0.0,
-      budget->time_s - 60.0 * (int)(budget->time_s / 60));
+  if (budget->time_s > 0)
+    fprintf(stderr, ", about %.0f min %02.0f s",
+        budget->time_s / 60 - 0.5 > 0 ? (double)(int)(budget->time_s / 60) : 0.0,
+        budget->time_s - 60.0 * (int)(budget->time_s / 60));
   if (budget->trials) fprintf(stderr, ", %u measurements", budget->trials);
   fprintf(stderr, "; before tuning: about %.3f ms\n", event->estimated_s * 1e3);
 }
@@ -94,15 +102,19 @@ static void on_start(const seer_progress *p, const seer_event *event) {
 static void on_accept(seer_progress *p, const seer_event *event) {
   if (event->is_accepted && p->is_terminal) return;
   if (p->n_lines) p->n_lines = 0;
-  fprintf(stderr, "task %u: %s (%.1f us, default %.1f us)\n", event->task, event->text, event->after_s * 1e6,
-      event->before_s * 1e6);
+  fprintf(stderr, "task %u: %s (%.1f us, default %.1f us)\n", event->task, event->text,
+      event->after_s * 1e6, event->before_s * 1e6);
 }
 
 void seer_progress_on_event(void *user, const seer_event *event) {
   seer_progress *p = user;
   switch (event->kind) {
-    case SEER_EVENT_START: on_start(p, event); break;
-    case SEER_EVENT_NOTE: on_note(p, event->text); break;
+    case SEER_EVENT_START:
+      on_start(p, event);
+      break;
+    case SEER_EVENT_NOTE:
+      on_note(p, event->text);
+      break;
     case SEER_EVENT_ROUND_END: {
       double period = p->is_terminal ? LIVE_PERIOD_S : LINE_PERIOD_S;
       if (event->elapsed_s - p->last_shown_s < period) break;
@@ -114,12 +126,17 @@ void seer_progress_on_event(void *user, const seer_event *event) {
       }
       break;
     }
-    case SEER_EVENT_ACCEPT: on_accept(p, event); break;
+    case SEER_EVENT_ACCEPT:
+      on_accept(p, event);
+      break;
     case SEER_EVENT_DONE:
       p->last_estimate_s = event->estimated_s;
       on_note(p, event->text);
       break;
-    case SEER_EVENT_ROUND: case SEER_EVENT_MEASUREMENT: case SEER_EVENT_BEST: case SEER_EVENT_KIND_COUNT:
+    case SEER_EVENT_ROUND:
+    case SEER_EVENT_MEASUREMENT:
+    case SEER_EVENT_BEST:
+    case SEER_EVENT_KIND_COUNT:
       break;
   }
 }
@@ -130,13 +147,17 @@ void seer_progress_summary(const seer_progress *p) {
   (void)print_table(p, totals.estimated_s);
   uint32_t n_failed = 0;
   for (uint32_t c = 1; c < SEER_MEASURED_COUNT; c++) n_failed += totals.failed[c];
-  fprintf(stderr, "%u measurements in %.0f s (%.1f a second), %u dropped early, %u twins, %u failed", totals.trials,
-      totals.elapsed_s, totals.trials / totals.elapsed_s, totals.raced_out, totals.twins, n_failed);
+  fprintf(stderr,
+      "%u measurements in %.0f s (%.1f a second), %u dropped early, %u twins, %u failed",
+      totals.trials, totals.elapsed_s, totals.trials / totals.elapsed_s, totals.raced_out,
+      totals.twins, n_failed);
   for (uint32_t c = 1; c < SEER_MEASURED_COUNT; c++) {
-    if (totals.failed[c]) fprintf(stderr, ", %s %u", seer_measured_class_name((seer_measured_class)c), totals.failed[c]);
+    if (totals.failed[c])
+      fprintf(
+          stderr, ", %s %u", seer_measured_class_name((seer_measured_class)c), totals.failed[c]);
   }
-  fprintf(stderr, "; search %.0f %%, learning %.0f %% of the time\n", 100 * totals.propose_s / totals.elapsed_s,
-      100 * totals.train_s / totals.elapsed_s);
+  fprintf(stderr, "; search %.0f %%, learning %.0f %% of the time\n",
+      100 * totals.propose_s / totals.elapsed_s, 100 * totals.train_s / totals.elapsed_s);
 }
 
 // ---- JSON lines
@@ -148,15 +169,18 @@ static void add_measurement(json_t *line, const seer_event *event) {
   json_object_set_new(line, "predicted", json_real((double)event->proposal->predicted));
   json_object_set_new(line, "origin", json_string(event->proposal->origin));
   json_object_set_new(line, "record", json_integer(event->record));
-  if (event->result->message[0]) json_object_set_new(line, "message", json_string(event->result->message));
+  if (event->result->message[0])
+    json_object_set_new(line, "message", json_string(event->result->message));
 }
 
 void seer_progress_on_event_json(void *user, const seer_event *event) {
   const seer_network *network = user;
-  json_t *line = json_pack("{s:s, s:f, s:i, s:f}", "event", seer_event_kind_name(event->kind), "elapsed_s",
-      event->elapsed_s, "trials", (int)event->trials, "estimated_ms", event->estimated_s * 1e3);
+  json_t *line =
+      json_pack("{s:s, s:f, s:i, s:f}", "event", seer_event_kind_name(event->kind), "elapsed_s",
+          event->elapsed_s, "trials", (int)event->trials, "estimated_ms", event->estimated_s * 1e3);
   if (!line) return;
-  bool has_task = event->kind != SEER_EVENT_START && event->kind != SEER_EVENT_NOTE && event->kind != SEER_EVENT_DONE;
+  bool has_task = event->kind != SEER_EVENT_START && event->kind != SEER_EVENT_NOTE &&
+      event->kind != SEER_EVENT_DONE;
   if (has_task) {
     json_object_set_new(line, "task", json_integer(event->task));
     json_object_set_new(line, "name", json_string(network->task[event->task].name));
@@ -171,7 +195,8 @@ void seer_progress_on_event_json(void *user, const seer_event *event) {
     json_object_set_new(line, "before_ms", json_real(event->before_s * 1e3));
     json_object_set_new(line, "after_ms", json_real(event->after_s * 1e3));
   }
-  if (event->kind == SEER_EVENT_ACCEPT) json_object_set_new(line, "accepted", json_boolean(event->is_accepted));
+  if (event->kind == SEER_EVENT_ACCEPT)
+    json_object_set_new(line, "accepted", json_boolean(event->is_accepted));
   if (event->text) json_object_set_new(line, "text", json_string(event->text));
   char *dump = json_dumps(line, JSON_COMPACT);
   if (dump) {

@@ -1,5 +1,5 @@
-// progress.h - readers of a session's events: a live table on a terminal, plain lines elsewhere (stderr); JSON lines
-// (stdout).
+// progress.h - readers of a session's events: a live table on a terminal, plain lines elsewhere
+// (stderr); JSON lines (stdout).
 #ifndef SEER_CLI_PROGRESS_H
 #define SEER_CLI_PROGRESS_H
 
@@ -9,14 +9,15 @@ typedef struct {
   const seer_session *session;
   const seer_network *network;
   bool is_terminal;
-  uint32_t n_lines;      // of the table that stands on the terminal
+  uint32_t n_lines;  // of the table that stands on the terminal
   double last_shown_s;
   double last_estimate_s;
 } seer_progress;
 
-void seer_progress_init(seer_progress *progress, const seer_session *session, const seer_network *network);
-void seer_progress_on_event(void *user, const seer_event *event);       // user: seer_progress
+void seer_progress_init(
+    seer_progress *progress, const seer_session *session, const seer_network *network);
+void seer_progress_on_event(void *user, const seer_event *event);  // user: seer_progress
 void seer_progress_on_event_json(void *user, const seer_event *event);  // user: seer_network
-void seer_progress_summary(const seer_progress *progress);              // the last table and totals, to stderr
+void seer_progress_summary(const seer_progress *progress);  // the last table and totals, to stderr
 
 #endif

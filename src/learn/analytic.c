@@ -1,21 +1,21 @@
 // analytic.c - the closed-form model: seconds of one run of a schedule, and a bound for a task.
-// A roofline by level of cache per statement: the larger of issue time and each level's transfer time, plus part of the
-// rest (they overlap, but not fully); divided over threads by whole parts.
+// A roofline by level of cache per statement: the larger of issue time and each level's transfer
+// time, plus part of the rest (they overlap, but not fully); divided over threads by whole parts.
 
 #include "learn/feature.h"
 #include "learn/profile.h"
 
 #include <math.h>
 
-#define OVERLAP_LOSS 0.25    // of the times that hide behind the largest one, what still shows
-#define PHASE_SECONDS 1.5e-6 // waking the pool and waiting for the last part
+#define OVERLAP_LOSS 0.25  // of the times that hide behind the largest one, what still shows
+#define PHASE_SECONDS 1.5e-6  // waking the pool and waiting for the last part
 #define PART_SECONDS 1.5e-7  // claiming one part
 
 static double statement_seconds(const seer_statement_profile *p, const seer_target *target) {
   // cycles/s from the peak: lanes * ports * 2 operations per cycle
   double hz = target->peak_gflops * 1e9 / (2.0 * seer_target_lanes(target) * target->n_fma_ports);
-  double time[4] = {p->cycles / hz, p->moved[0] / (target->l2_gbs * 1e9), p->moved[1] / (target->l3_gbs * 1e9),
-      p->moved[2] / (target->dram_gbs * 1e9)};
+  double time[4] = {p->cycles / hz, p->moved[0] / (target->l2_gbs * 1e9),
+      p->moved[1] / (target->l3_gbs * 1e9), p->moved[2] / (target->dram_gbs * 1e9)};
   double largest = 0, sum = 0;
   for (int i = 0; i < 4; i++) {
     sum += time[i];
@@ -43,7 +43,8 @@ double seer_roofline_seconds(const seer_dag *dag, const seer_target *target) {
   double compute = seer_dag_flops(dag) / (target->peak_gflops * 1e9 * target->threads);
   // What fits the shared cache may come from there.
   double bytes = seer_dag_io_bytes(dag);
-  double gbs = bytes <= 0.5 * (double)target->l3_bytes ? target->l3_gbs * target->threads : target->dram_gbs;
+  double gbs =
+      bytes <= 0.5 * (double)target->l3_bytes ? target->l3_gbs * target->threads : target->dram_gbs;
   double memory = bytes / (gbs * 1e9);
   return compute > memory ? compute : memory;
 }

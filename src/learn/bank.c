@@ -1,11 +1,12 @@
 // bank.c - samples -> labels -> a base over all families and a residual per family.
-// The base is two models, each fitted on every other sample: a sample's margin comes from the one that has not seen it.
-// (A base that had seen it would have learnt its label by heart, and the residual would find nothing left to learn: on two
-// families of 200 made-up samples whose taste differs in one column, 0.79 and 0.70 of all pairs came out in the right order;
-// crossed, as here, 0.85 and 0.84: test_bank.c.) A new candidate's margin is the mean of the two.
-// Labels are throughput relative to the task's best so far, so they change whenever a task improves: they are made anew
-// for each training. A tenth of the samples (every tenth of a family, by order of arrival) is held out; it decides the
-// number of trees and whether a residual helps at all.
+// The base is two models, each fitted on every other sample: a sample's margin comes from the one
+// that has not seen it. (A base that had seen it would have learnt its label by heart, and the
+// residual would find nothing left to learn: on two families of 200 made-up samples whose taste
+// differs in one column, 0.79 and 0.70 of all pairs came out in the right order; crossed, as here,
+// 0.85 and 0.84: test_bank.c.) A new candidate's margin is the mean of the two. Labels are
+// throughput relative to the task's best so far, so they change whenever a task improves: they are
+// made anew for each training. A tenth of the samples (every tenth of a family, by order of
+// arrival) is held out; it decides the number of trees and whether a residual helps at all.
 
 #include "learn/bank.h"
 
@@ -15,12 +16,13 @@
 
 #include "base/os.h"
 
-#define MAX_TREES 150        // of a model fitted anew
-#define CONTINUE_TREES 20    // of a residual between two fits of the base
-#define REFIT_GROWTH 1.2     // the base is fitted anew when the data grew by a fifth
-#define HELD_OUT 10          // every tenth
-#define FAILED_WEIGHT 0.1F   // failures are few and mostly say "not here": enough to steer away, not to dominate
-#define RACED_WEIGHT 0.3F    // few-run times of clear losers
+#define MAX_TREES 150  // of a model fitted anew
+#define CONTINUE_TREES 20  // of a residual between two fits of the base
+#define REFIT_GROWTH 1.2  // the base is fitted anew when the data grew by a fifth
+#define HELD_OUT 10  // every tenth
+#define FAILED_WEIGHT \
+  0.1F  // failures are few and mostly say "not here": enough to steer away, not to dominate
+#define RACED_WEIGHT 0.3F  // few-run times of clear losers
 #define BANK_MAGIC "seerbank"
 
 typedef struct {
@@ -36,16 +38,18 @@ struct seer_bank {
   size_t n_sample, cap_sample, n_row, cap_row;
   sample *samples;
   float *rows;
-  double *best;            // seconds, by task; 0: none
-  size_t *n_of_family;     // samples
+  double *best;  // seconds, by task; 0: none
+  size_t *n_of_family;  // samples
   seer_cost_model *base[2];
   seer_cost_model **family;  // residual (or the whole model without a base); NULL: none yet
-  bool *is_useless;        // the residual did not help on the held-out tenth
+  bool *is_useless;  // the residual did not help on the held-out tenth
   size_t n_at_base;
   uint64_t generation;
 };
 
-static seer_status no_memory(const char *what) { return SEER_FAIL(RESOURCE, "no memory for %s", what); }
+static seer_status no_memory(const char *what) {
+  return SEER_FAIL(RESOURCE, "no memory for %s", what);
+}
 
 void seer_bank_destroy(seer_bank *bank) {
   if (!bank) return;
@@ -103,12 +107,14 @@ seer_status seer_bank_add(seer_bank *bank, const seer_sample *samples, size_t n)
     SEER_ASSERT(in->task < bank->options.n_task, "task %u, n %u", in->task, bank->options.n_task);
     if (in->n_row == 0) continue;
     void *rows = bank->rows, *list = bank->samples;
-    bool is_ok = reserve(&rows, seer_feature_count * sizeof(float), bank->n_row + in->n_row, &bank->cap_row);
+    bool is_ok =
+        reserve(&rows, seer_feature_count * sizeof(float), bank->n_row + in->n_row, &bank->cap_row);
     bank->rows = rows;
     is_ok = reserve(&list, sizeof(sample), bank->n_sample + 1, &bank->cap_sample) && is_ok;
     bank->samples = list;
     if (!is_ok) return no_memory("a sample");
-    memcpy(bank->rows + bank->n_row * seer_feature_count, in->rows, in->n_row * seer_feature_count * sizeof(float));
+    memcpy(bank->rows + bank->n_row * seer_feature_count, in->rows,
+        in->n_row * seer_feature_count * sizeof(float));
     bank->samples[bank->n_sample++] =
         (sample){in->task, in->n_row, bank->n_row, in->seconds, in->is_raced_out};
     bank->n_row += in->n_row;
@@ -152,7 +158,8 @@ static void set_put(set *s, const seer_bank *bank, size_t index) {
   bool has_failed = in->seconds <= 0 || bank->best[in->task] <= 0;
   float label = has_failed ? 0 : (float)(bank->best[in->task] / in->seconds);
   s->label[s->n_sample] = label;
-  // Ansor weighs a sample by its label; the floor keeps slow programs from being forgotten altogether.
+  // Ansor weighs a sample by its label; the floor keeps slow programs from being forgotten
+  // altogether.
   float weight = has_failed ? FAILED_WEIGHT : fmaxf(label, FAILED_WEIGHT);
   s->weight[s->n_sample] = in->is_raced_out ? fminf(weight, RACED_WEIGHT) : weight;
   s->half[s->n_sample] = index % 2;
@@ -165,8 +172,9 @@ static void set_put(set *s, const seer_bank *bank, size_t index) {
 typedef enum { IN_NONE, IN_TRAIN, IN_HELD } part;
 
 // Splits the samples: `choose` says where each one goes.
-static bool make_sets(const seer_bank *bank, part (*choose)(const seer_bank *, uint32_t, size_t, size_t), uint32_t arg,
-    set *train, set *held) {
+static bool make_sets(const seer_bank *bank,
+    part (*choose)(const seer_bank *, uint32_t, size_t, size_t), uint32_t arg, set *train,
+    set *held) {
   size_t n_row = 0, n_sample = 0;
   for (size_t i = 0; i < bank->n_sample; i++) {
     if (choose(bank, arg, i, n_sample) == IN_NONE) continue;
@@ -209,7 +217,8 @@ static seer_status renew(seer_bank *bank, seer_cost_model **model, uint64_t stre
 
 static seer_status fit_base(seer_bank *bank, uint32_t half) {
   set train = {0}, held = {0};
-  seer_status status = make_sets(bank, choose_half, half, &train, &held) ? SEER_OK : no_memory("a training set");
+  seer_status status =
+      make_sets(bank, choose_half, half, &train, &held) ? SEER_OK : no_memory("a training set");
   if (!status) status = renew(bank, &bank->base[half], half);
   if (!status) {
     seer_cost_data t = data_of(&train, false), h = data_of(&held, false);
@@ -231,7 +240,8 @@ static seer_status fill_margins(seer_bank *bank, set *s) {
   }
   size_t row = 0;
   for (size_t i = 0; i < s->n_sample && !status; i++) {
-    for (uint32_t r = 0; r < s->n_rows[i]; r++, row++) s->margin[row] = by_base[1 - s->half[i]][row];
+    for (uint32_t r = 0; r < s->n_rows[i]; r++, row++)
+      s->margin[row] = by_base[1 - s->half[i]][row];
   }
   free(by_base[0]);
   free(by_base[1]);
@@ -254,14 +264,17 @@ static double margin_error(const seer_cost_data *data) {
 static seer_status fit_family(seer_bank *bank, uint32_t family, bool is_anew) {
   bool has_base = bank->options.has_base;
   set train = {0}, held = {0};
-  seer_status status = make_sets(bank, choose_family, family, &train, &held) ? SEER_OK : no_memory("a training set");
+  seer_status status =
+      make_sets(bank, choose_family, family, &train, &held) ? SEER_OK : no_memory("a training set");
   if (!status && has_base) status = fill_margins(bank, &train);
   if (!status && has_base) status = fill_margins(bank, &held);
-  if (!status && (is_anew || !bank->family[family])) status = renew(bank, &bank->family[family], family + 2);
+  if (!status && (is_anew || !bank->family[family]))
+    status = renew(bank, &bank->family[family], family + 2);
   if (!status) {
     seer_cost_data t = data_of(&train, has_base), h = data_of(&held, has_base);
     double error = 0;
-    status = bank->options.model->fit(bank->family[family], &t, &h, is_anew ? MAX_TREES : CONTINUE_TREES, &error);
+    status = bank->options.model->fit(
+        bank->family[family], &t, &h, is_anew ? MAX_TREES : CONTINUE_TREES, &error);
     bank->is_useless[family] = has_base && h.n_sample > 0 && error >= margin_error(&h);
   }
   set_free(&train);
@@ -273,7 +286,8 @@ seer_status seer_bank_train(seer_bank *bank, uint32_t family) {
   SEER_ASSERT(family < bank->options.n_family, "family %u, n %u", family, bank->options.n_family);
   if (bank->n_sample == 0) return SEER_OK;
   bank->generation++;
-  if (!bank->options.has_base) return bank->n_of_family[family] ? fit_family(bank, family, true) : SEER_OK;
+  if (!bank->options.has_base)
+    return bank->n_of_family[family] ? fit_family(bank, family, true) : SEER_OK;
   bool is_due = !bank->base[1] || (double)bank->n_sample >= REFIT_GROWTH * (double)bank->n_at_base;
   if (!is_due) return bank->n_of_family[family] ? fit_family(bank, family, false) : SEER_OK;
   for (uint32_t half = 0; half < 2; half++) SEER_TRY(fit_base(bank, half));
@@ -289,8 +303,8 @@ bool seer_bank_is_trained(const seer_bank *bank, uint32_t task) {
   return bank->family[family] && bank->n_of_family[family] >= bank->options.warm_up;
 }
 
-seer_status seer_bank_predict(seer_bank *bank, uint32_t task, const float *rows, const uint32_t *n_rows, size_t n,
-    float *scores) {
+seer_status seer_bank_predict(seer_bank *bank, uint32_t task, const float *rows,
+    const uint32_t *n_rows, size_t n, float *scores) {
   size_t n_row = 0;
   for (size_t i = 0; i < n; i++) n_row += n_rows[i];
   float *by_row = calloc(n_row + 1, sizeof(float));
@@ -298,7 +312,8 @@ seer_status seer_bank_predict(seer_bank *bank, uint32_t task, const float *rows,
   uint32_t family = bank->family_of[task];
   seer_status status = SEER_OK;
   if (bank->base[1]) {
-    for (int h = 0; h < 2 && !status; h++) status = bank->options.model->predict(bank->base[h], rows, n_row, by_row);
+    for (int h = 0; h < 2 && !status; h++)
+      status = bank->options.model->predict(bank->base[h], rows, n_row, by_row);
     for (size_t i = 0; i < n_row; i++) by_row[i] *= 0.5F;
   }
   if (!status && bank->family[family] && !bank->is_useless[family]) {
@@ -317,7 +332,8 @@ seer_status seer_bank_predict(seer_bank *bank, uint32_t task, const float *rows,
 uint64_t seer_bank_generation(const seer_bank *bank) { return bank->generation; }
 size_t seer_bank_n_samples(const seer_bank *bank) { return bank->n_sample; }
 
-// ---- file: magic, feature version, columns, families, then the two bases and the residuals as (length, bytes); length 0: none.
+// ---- file: magic, feature version, columns, families, then the two bases and the residuals as
+// (length, bytes); length 0: none.
 typedef struct {
   char magic[8];
   uint32_t feature_version, n_column, n_family, has_base;
@@ -329,8 +345,8 @@ static void put_model(seer_text *out, const void *bytes, uint64_t n_bytes) {
 }
 
 static seer_status save_into(const seer_bank *bank, seer_arena *arena, seer_text *out) {
-  bank_header header = {BANK_MAGIC, SEER_FEATURE_VERSION, (uint32_t)seer_feature_count, bank->options.n_family,
-      bank->options.has_base};
+  bank_header header = {BANK_MAGIC, SEER_FEATURE_VERSION, (uint32_t)seer_feature_count,
+      bank->options.n_family, bank->options.has_base};
   seer_text_put_n(out, (const char *)&header, sizeof header);
   for (uint32_t f = 0; f < bank->options.n_family + 2; f++) {
     seer_cost_model *model = f < 2 ? bank->base[f] : bank->family[f - 2];
@@ -360,17 +376,20 @@ static seer_status load_from(seer_bank *bank, const char *path, const char *data
   }
   memcpy(&header, data, sizeof header);
   if (header.feature_version != SEER_FEATURE_VERSION || header.n_column != seer_feature_count) {
-    return SEER_FAIL(INVALID, "%s: features version %u with %u columns, must be version %u with %zu", path,
+    return SEER_FAIL(INVALID,
+        "%s: features version %u with %u columns, must be version %u with %zu", path,
         header.feature_version, header.n_column, SEER_FEATURE_VERSION, seer_feature_count);
   }
   const char *at = data + sizeof header, *end = data + n_bytes;
   for (uint32_t f = 0; f < header.n_family + 2; f++) {
     uint64_t size = 0;
-    if ((size_t)(end - at) < sizeof size) return SEER_FAIL(CORRUPT, "%s: cut off at model %u", path, f);
+    if ((size_t)(end - at) < sizeof size)
+      return SEER_FAIL(CORRUPT, "%s: cut off at model %u", path, f);
     memcpy(&size, at, sizeof size);
     at += sizeof size;
-    if ((uint64_t)(end - at) < size) return SEER_FAIL(CORRUPT, "%s: model %u has %" PRIu64 " bytes, %zu are left",
-        path, f, size, (size_t)(end - at));
+    if ((uint64_t)(end - at) < size)
+      return SEER_FAIL(CORRUPT, "%s: model %u has %" PRIu64 " bytes, %zu are left", path, f, size,
+          (size_t)(end - at));
     // Another network has other families: only the base carries over then.
     bool is_wanted = f < 2 ? bank->options.has_base : header.n_family == bank->options.n_family;
     if (size && is_wanted) {

@@ -1,6 +1,7 @@
-// bank.h - the bank of cost models: one model per family, over a base that all families share (the base's prediction is
-// the family model's margin), so that a family with few samples starts from what everybody learnt.
-// Repeatable: same samples in the same order give the same models and scores, whatever the machine does.
+// bank.h - the bank of cost models: one model per family, over a base that all families share (the
+// base's prediction is the family model's margin), so that a family with few samples starts from
+// what everybody learnt. Repeatable: same samples in the same order give the same models and
+// scores, whatever the machine does.
 #ifndef SEER_LEARN_BANK_H
 #define SEER_LEARN_BANK_H
 
@@ -8,36 +9,39 @@
 
 // One measured schedule.
 typedef struct {
-  uint32_t task;       // labels are normalised by the task's best
+  uint32_t task;  // labels are normalised by the task's best
   uint32_t n_row;
-  const float *rows;   // n_row x seer_feature_count; copied
-  double seconds;      // relative to the session's drift reference; 0: failed
-  bool is_raced_out;   // few-run time
+  const float *rows;  // n_row x seer_feature_count; copied
+  double seconds;  // relative to the session's drift reference; 0: failed
+  bool is_raced_out;  // few-run time
 } seer_sample;
 
 typedef struct {
   uint32_t n_family, n_task;
   const uint32_t *family_of;  // by task; copied
-  bool has_base;              // false: plain separate models, trained from scratch (policies ansor and familyseer)
+  bool
+      // false: plain separate models, trained from scratch (policies ansor and familyseer)
+      has_base;
   const seer_cost_desc *model;
   uint64_t seed;
-  uint32_t warm_up;           // samples (of a family; with a base: of all) before predictions are used
+  uint32_t warm_up;  // samples (of a family; with a base: of all) before predictions are used
 } seer_bank_options;
 
 typedef struct seer_bank seer_bank;
 SEER_MUST_USE seer_status seer_bank_create(const seer_bank_options *options, seer_bank **out_bank);
 void seer_bank_destroy(seer_bank *bank);
 SEER_MUST_USE seer_status seer_bank_add(seer_bank *bank, const seer_sample *samples, size_t n);
-// Brings the models that `family` needs up to date with the samples: the base and all residuals anew when the data grew by
-// a fifth, else only this family's residual, continued.
+// Brings the models that `family` needs up to date with the samples: the base and all residuals
+// anew when the data grew by a fifth, else only this family's residual, continued.
 SEER_MUST_USE seer_status seer_bank_train(seer_bank *bank, uint32_t family);
 bool seer_bank_is_trained(const seer_bank *bank, uint32_t task);
 // scores[i] of candidate i with n_rows[i] rows, rows of all candidates one after another.
-SEER_MUST_USE seer_status seer_bank_predict(seer_bank *bank, uint32_t task, const float *rows, const uint32_t *n_rows,
-    size_t n, float *scores);
+SEER_MUST_USE seer_status seer_bank_predict(seer_bank *bank, uint32_t task, const float *rows,
+    const uint32_t *n_rows, size_t n, float *scores);
 uint64_t seer_bank_generation(const seer_bank *bank);  // rises whenever scores may have changed
 size_t seer_bank_n_samples(const seer_bank *bank);
-// One file with the version of the features; load replaces the models, not the samples. INVALID on another version.
+// One file with the version of the features; load replaces the models, not the samples. INVALID on
+// another version.
 SEER_MUST_USE seer_status seer_bank_save(const seer_bank *bank, const char *path);
 SEER_MUST_USE seer_status seer_bank_load(seer_bank *bank, const char *path);
 

@@ -1,6 +1,7 @@
-// cost.h - cost models: predict a schedule's throughput relative to its task's best (in (0, 1], higher is better) as the
-// sum over its statements' rows (pack-sum: squared error on the sum). A model sees rows only; what they mean, which task
-// they came from and how models build on each other is the bank's business (bank.h).
+// cost.h - cost models: predict a schedule's throughput relative to its task's best (in (0, 1],
+// higher is better) as the sum over its statements' rows (pack-sum: squared error on the sum). A
+// model sees rows only; what they mean, which task they came from and how models build on each
+// other is the bank's business (bank.h).
 #ifndef SEER_LEARN_COST_H
 #define SEER_LEARN_COST_H
 
@@ -8,13 +9,13 @@
 #include "learn/feature.h"
 
 typedef struct {
-  const float *rows;       // n_row x seer_feature_count, sample after sample
+  const float *rows;  // n_row x seer_feature_count, sample after sample
   size_t n_row;
   const uint32_t *n_rows;  // by sample
   size_t n_sample;
-  const float *label;      // by sample
-  const float *weight;     // by sample
-  const float *margin;     // by row: what a model underneath already predicts; NULL: 0
+  const float *label;  // by sample
+  const float *weight;  // by sample
+  const float *margin;  // by row: what a model underneath already predicts; NULL: 0
 } seer_cost_data;
 
 typedef struct seer_cost_model seer_cost_model;
@@ -23,13 +24,15 @@ typedef struct {
   const char *name, *doc;
   seer_status (*create)(uint64_t seed, seer_cost_model **out_model);
   void (*destroy)(seer_cost_model *model);
-  // Adds up to `max_trees` trees on `train`. Stops when `held_out` (may be empty) has not improved for 10 trees, and then
-  // keeps the best number. *out_error: mean squared error on held_out (train if that is empty).
-  seer_status (*fit)(seer_cost_model *model, const seer_cost_data *train, const seer_cost_data *held_out,
-      uint32_t max_trees, double *out_error);
+  // Adds up to `max_trees` trees on `train`. Stops when `held_out` (may be empty) has not improved
+  // for 10 trees, and then keeps the best number. *out_error: mean squared error on held_out (train
+  // if that is empty).
+  seer_status (*fit)(seer_cost_model *model, const seer_cost_data *train,
+      const seer_cost_data *held_out, uint32_t max_trees, double *out_error);
   // out[row] += prediction
   seer_status (*predict)(seer_cost_model *model, const float *rows, size_t n_row, float *out);
-  seer_status (*save)(const seer_cost_model *model, seer_arena *arena, const void **out_bytes, size_t *out_n_bytes);
+  seer_status (*save)(
+      const seer_cost_model *model, seer_arena *arena, const void **out_bytes, size_t *out_n_bytes);
   seer_status (*load)(seer_cost_model *model, const void *bytes, size_t n_bytes);
 } seer_cost_desc;
 

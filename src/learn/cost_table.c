@@ -27,17 +27,20 @@ static seer_status random_fit(seer_cost_model *model, const seer_cost_data *trai
   return SEER_OK;
 }
 
-// A number in (0, 1) per row that depends on the row and the seed alone: equal candidates score equally.
-static seer_status random_predict(seer_cost_model *model, const float *rows, size_t n_row, float *out) {
+// A number in (0, 1) per row that depends on the row and the seed alone: equal candidates score
+// equally.
+static seer_status random_predict(
+    seer_cost_model *model, const float *rows, size_t n_row, float *out) {
   for (size_t i = 0; i < n_row; i++) {
-    uint64_t hash = seer_hash_bytes(rows + i * seer_feature_count, seer_feature_count * sizeof(float), model->seed);
+    uint64_t hash = seer_hash_bytes(
+        rows + i * seer_feature_count, seer_feature_count * sizeof(float), model->seed);
     out[i] += (float)(hash >> 40) * 0x1p-24F;
   }
   return SEER_OK;
 }
 
-static seer_status random_save(const seer_cost_model *model, seer_arena *arena, const void **out_bytes,
-    size_t *out_n_bytes) {
+static seer_status random_save(
+    const seer_cost_model *model, seer_arena *arena, const void **out_bytes, size_t *out_n_bytes) {
   *out_bytes = seer_arena_memdup(arena, &model->seed, sizeof model->seed);
   *out_n_bytes = sizeof model->seed;
   return SEER_OK;
@@ -45,14 +48,15 @@ static seer_status random_save(const seer_cost_model *model, seer_arena *arena, 
 
 static seer_status random_load(seer_cost_model *model, const void *bytes, size_t n_bytes) {
   if (n_bytes != sizeof model->seed) {
-    return SEER_FAIL(CORRUPT, "a random model has %zu bytes, must have %zu", n_bytes, sizeof model->seed);
+    return SEER_FAIL(
+        CORRUPT, "a random model has %zu bytes, must have %zu", n_bytes, sizeof model->seed);
   }
   memcpy(&model->seed, bytes, n_bytes);
   return SEER_OK;
 }
 
-static const seer_cost_desc cost_random = {"random", "uniform random scores: the control", random_create,
-    random_destroy, random_fit, random_predict, random_save, random_load};
+static const seer_cost_desc cost_random = {"random", "uniform random scores: the control",
+    random_create, random_destroy, random_fit, random_predict, random_save, random_load};
 
 // To add a model: its file, its line. The first one is the default.
 const seer_cost_desc *const seer_cost_table[] = {&seer_cost_xgboost, &cost_random};

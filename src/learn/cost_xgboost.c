@@ -1,7 +1,8 @@
-// cost_xgboost.c - rows -> boosted trees, with the pack-sum objective (Ansor, OSDI'20, 5.2): the prediction of a program is
-// the sum over its statements, the loss is the weighted squared error of that sum. Every row of a program gets the same
-// gradient, (sum - label) * weight, and the hessian `weight`.
-// One thread: families are trained side by side, and results must not depend on the number of threads.
+// cost_xgboost.c - rows -> boosted trees, with the pack-sum objective (Ansor, OSDI'20, 5.2): the
+// prediction of a program is the sum over its statements, the loss is the weighted squared error of
+// that sum. Every row of a program gets the same gradient, (sum - label) * weight, and the hessian
+// `weight`. One thread: families are trained side by side, and results must not depend on the
+// number of threads.
 
 #include "learn/cost_xgboost.h"
 
@@ -12,7 +13,8 @@
 
 #include <xgboost/c_api.h>
 
-// Depth 8 and eta 0.2 with 64 bins: 60 rounds on 20,000 rows of 164 columns take about 2 s on one core (2026-10).
+// Depth 8 and eta 0.2 with 64 bins: 60 rounds on 20,000 rows of 164 columns take about 2 s on one
+// core (2026-10).
 #define MAX_DEPTH "8"
 #define ETA "0.2"
 #define MAX_BIN "64"
@@ -36,8 +38,8 @@ static seer_status configure(seer_cost_model *model) {
   (void)snprintf(seed, sizeof seed, "%u", (unsigned)(model->seed & 0x7fffffff));
   const char *const options[][2] = {{"tree_method", "hist"}, {"max_depth", MAX_DEPTH}, {"eta", ETA},
       {"max_bin", MAX_BIN}, {"min_child_weight", "0"}, {"gamma", "0.001"}, {"lambda", "1"},
-      {"nthread", "1"}, {"base_score", "0"}, {"verbosity", "0"}, {"disable_default_eval_metric", "1"},
-      {"num_feature", columns}, {"seed", seed}};
+      {"nthread", "1"}, {"base_score", "0"}, {"verbosity", "0"},
+      {"disable_default_eval_metric", "1"}, {"num_feature", columns}, {"seed", seed}};
   for (size_t i = 0; i < SEER_COUNT_OF(options); i++) {
     SEER_TRY(check(XGBoosterSetParam(model->booster, options[i][0], options[i][1]), options[i][0]));
   }
@@ -65,14 +67,16 @@ static seer_status xgb_create(uint64_t seed, seer_cost_model **out_model) {
   return SEER_OK;
 }
 
-static seer_status make_matrix(const float *rows, size_t n_row, const float *margin, DMatrixHandle *out) {
+static seer_status make_matrix(
+    const float *rows, size_t n_row, const float *margin, DMatrixHandle *out) {
   SEER_TRY(check(XGDMatrixCreateFromMat(rows, n_row, seer_feature_count, NAN, out), "matrix"));
   if (margin) return check(XGDMatrixSetFloatInfo(*out, "base_margin", margin, n_row), "margin");
   return SEER_OK;
 }
 
 // Mean weighted squared error of the pack sums; writes gradients when asked.
-static double pack_sum(const seer_cost_data *data, const float *prediction, float *grad, float *hess) {
+static double pack_sum(
+    const seer_cost_data *data, const float *prediction, float *grad, float *hess) {
   double loss = 0, total = 0;
   size_t row = 0;
   for (size_t s = 0; s < data->n_sample; s++) {
@@ -109,9 +113,9 @@ static seer_status cut(seer_cost_model *model, uint32_t n_tree) {
   return configure(model);
 }
 
-static seer_status grow(seer_cost_model *model, DMatrixHandle train_matrix, DMatrixHandle held_matrix,
-    const seer_cost_data *train, const seer_cost_data *held_out, uint32_t max_trees, float *grad,
-    double *out_error) {
+static seer_status grow(seer_cost_model *model, DMatrixHandle train_matrix,
+    DMatrixHandle held_matrix, const seer_cost_data *train, const seer_cost_data *held_out,
+    uint32_t max_trees, float *grad, double *out_error) {
   float *hess = grad + train->n_row;
   uint32_t start = model->n_tree, best = start;
   const float *prediction = NULL;
@@ -129,7 +133,8 @@ static seer_status grow(seer_cost_model *model, DMatrixHandle train_matrix, DMat
       best = model->n_tree;
     }
     if (t == max_trees || (held_matrix && model->n_tree >= best + PATIENCE)) break;
-    SEER_TRY(check(XGBoosterBoostOneIter(model->booster, train_matrix, grad, hess, train->n_row), "boost"));
+    SEER_TRY(check(
+        XGBoosterBoostOneIter(model->booster, train_matrix, grad, hess, train->n_row), "boost"));
     model->n_tree++;
   }
   *out_error = best_error;
@@ -137,25 +142,28 @@ static seer_status grow(seer_cost_model *model, DMatrixHandle train_matrix, DMat
   return SEER_OK;
 }
 
-static seer_status xgb_fit(seer_cost_model *model, const seer_cost_data *train, const seer_cost_data *held_out,
-    uint32_t max_trees, double *out_error) {
+static seer_status xgb_fit(seer_cost_model *model, const seer_cost_data *train,
+    const seer_cost_data *held_out, uint32_t max_trees, double *out_error) {
   *out_error = 0;
   if (train->n_row == 0) return SEER_OK;
   DMatrixHandle train_matrix = NULL, held_matrix = NULL;
   float *grad = malloc(2 * train->n_row * sizeof(float));
-  seer_status status = grad ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for %zu gradients", train->n_row);
+  seer_status status =
+      grad ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for %zu gradients", train->n_row);
   if (!status) status = make_matrix(train->rows, train->n_row, train->margin, &train_matrix);
   if (!status && held_out->n_row) {
     status = make_matrix(held_out->rows, held_out->n_row, held_out->margin, &held_matrix);
   }
-  if (!status) status = grow(model, train_matrix, held_matrix, train, held_out, max_trees, grad, out_error);
+  if (!status)
+    status = grow(model, train_matrix, held_matrix, train, held_out, max_trees, grad, out_error);
   if (train_matrix) XGDMatrixFree(train_matrix);
   if (held_matrix) XGDMatrixFree(held_matrix);
   free(grad);
   return status;
 }
 
-static seer_status xgb_predict(seer_cost_model *model, const float *rows, size_t n_row, float *out) {
+static seer_status xgb_predict(
+    seer_cost_model *model, const float *rows, size_t n_row, float *out) {
   if (n_row == 0 || model->n_tree == 0) return SEER_OK;
   DMatrixHandle matrix = NULL;
   const float *prediction = NULL;
@@ -166,11 +174,12 @@ static seer_status xgb_predict(seer_cost_model *model, const float *rows, size_t
   return status;
 }
 
-static seer_status xgb_save(const seer_cost_model *model, seer_arena *arena, const void **out_bytes,
-    size_t *out_n_bytes) {
+static seer_status xgb_save(
+    const seer_cost_model *model, seer_arena *arena, const void **out_bytes, size_t *out_n_bytes) {
   bst_ulong n = 0;
   const char *bytes = NULL;
-  SEER_TRY(check(XGBoosterSaveModelToBuffer(model->booster, "{\"format\":\"ubj\"}", &n, &bytes), "save"));
+  SEER_TRY(check(
+      XGBoosterSaveModelToBuffer(model->booster, "{\"format\":\"ubj\"}", &n, &bytes), "save"));
   uint8_t *copy = SEER_NEW_ARRAY(arena, uint8_t, n + sizeof(uint32_t));
   memcpy(copy, &model->n_tree, sizeof(uint32_t));
   memcpy(copy + sizeof(uint32_t), bytes, n);
@@ -180,12 +189,15 @@ static seer_status xgb_save(const seer_cost_model *model, seer_arena *arena, con
 }
 
 static seer_status xgb_load(seer_cost_model *model, const void *bytes, size_t n_bytes) {
-  if (n_bytes <= sizeof(uint32_t)) return SEER_FAIL(CORRUPT, "a boosted-tree model of %zu bytes", n_bytes);
+  if (n_bytes <= sizeof(uint32_t))
+    return SEER_FAIL(CORRUPT, "a boosted-tree model of %zu bytes", n_bytes);
   memcpy(&model->n_tree, bytes, sizeof(uint32_t));
-  SEER_TRY(check(XGBoosterLoadModelFromBuffer(model->booster, (const uint8_t *)bytes + sizeof(uint32_t),
-                     n_bytes - sizeof(uint32_t)), "load"));
+  SEER_TRY(check(XGBoosterLoadModelFromBuffer(model->booster,
+                     (const uint8_t *)bytes + sizeof(uint32_t), n_bytes - sizeof(uint32_t)),
+      "load"));
   return configure(model);
 }
 
-const seer_cost_desc seer_cost_xgboost = {"xgboost", "gradient-boosted trees (XGBoost), pack-sum objective",
-    xgb_create, xgb_destroy, xgb_fit, xgb_predict, xgb_save, xgb_load};
+const seer_cost_desc seer_cost_xgboost = {"xgboost",
+    "gradient-boosted trees (XGBoost), pack-sum objective", xgb_create, xgb_destroy, xgb_fit,
+    xgb_predict, xgb_save, xgb_load};

@@ -1,11 +1,11 @@
 // family.c - the grouping algorithms, and tasks grouped by one of them.
-// The default groups by the anchor operator's access pattern, found by analysis of the DAG; the others are the paper's
-// (FamilySeer, 2022, table of groupings) and the two extremes.
+// The default groups by the anchor operator's access pattern, found by analysis of the DAG; the
+// others are the paper's (FamilySeer, 2022, table of groupings) and the two extremes.
 
 #include "learn/family.h"
 
-#include <strings.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/map.h"
 
@@ -36,11 +36,12 @@ static const seer_family_desc family_anchor_op = {"anchor-op", "op sketch.xgb.fa
     "same access pattern of the anchor operator (paper: op)", key_anchor_op};
 static const seer_family_desc family_op_sequence = {"op-sequence", "hash sketch.xgb.family_hash",
     "same operators in the same order, shapes ignored (paper: hash)", key_op_sequence};
-static const seer_family_desc family_op_count = {"op-count", "count size",
-    "same number of operators (paper: count)", key_op_count};
-static const seer_family_desc family_single = {"single", "ind sketch.xgb.family_ind",
-    "every task alone (paper: ind)", key_single};
-static const seer_family_desc family_all = {"all", "none sketch.xgb", "one family: Ansor's single model", key_all};
+static const seer_family_desc family_op_count = {
+    "op-count", "count size", "same number of operators (paper: count)", key_op_count};
+static const seer_family_desc family_single = {
+    "single", "ind sketch.xgb.family_ind", "every task alone (paper: ind)", key_single};
+static const seer_family_desc family_all = {
+    "all", "none sketch.xgb", "one family: Ansor's single model", key_all};
 
 // To add a grouping: write its key function above, its entry here. The first one is the default.
 const seer_family_desc *const seer_family_table[] = {
@@ -65,7 +66,8 @@ seer_status seer_family_find(const char *name, const seer_family_desc **out_desc
       return SEER_OK;
     }
   }
-  return SEER_FAIL(INVALID, "unknown grouping '%s'; allowed: anchor-op, op-sequence, op-count, single, all", name);
+  return SEER_FAIL(INVALID,
+      "unknown grouping '%s'; allowed: anchor-op, op-sequence, op-count, single, all", name);
 }
 
 void seer_families_build(const seer_family_desc *desc, const seer_task *tasks, uint32_t n_task,

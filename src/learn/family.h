@@ -5,24 +5,26 @@
 #include "front/front.h"
 
 typedef struct {
-  const char *name;     // "anchor-op"
+  const char *name;  // "anchor-op"
   const char *aliases;  // space-separated foreign names: "op sketch.xgb.family_op"
   const char *doc;
-  const char *(*key)(const seer_task *task, seer_arena *arena);  // tasks with equal keys are one family
+  const char *(*key)(
+      const seer_task *task, seer_arena *arena);  // tasks with equal keys are one family
 } seer_family_desc;
 
 extern const seer_family_desc *const seer_family_table[];
 extern const size_t seer_family_table_count;
 
-SEER_MUST_USE seer_status seer_family_find(const char *name_or_alias, const seer_family_desc **out_desc);
+SEER_MUST_USE seer_status seer_family_find(
+    const char *name_or_alias, const seer_family_desc **out_desc);
 
 typedef struct {
   uint32_t n_family;
-  const char **name;      // by family, in first-seen order
-  uint32_t *family_of;    // by task
+  const char **name;  // by family, in first-seen order
+  uint32_t *family_of;  // by task
 } seer_families;
 
-void seer_families_build(const seer_family_desc *desc, const seer_task *tasks, uint32_t n_task, seer_arena *arena,
-    seer_families *out);
+void seer_families_build(const seer_family_desc *desc, const seer_task *tasks, uint32_t n_task,
+    seer_arena *arena, seer_families *out);
 
 #endif

@@ -1,7 +1,8 @@
 // feature.c - nest summary -> rows of named numbers for the cost model, one per statement.
-// The information of Ansor's 164 columns (OSDI'20, appendix) without its dead ones, with its known defects mended: every
-// store has a row of its own, strides and touched bytes are exact for affine indices, reuse is per access and not by the
-// innermost extent, and the packed layout is the one that is measured.
+// The information of Ansor's 164 columns (OSDI'20, appendix) without its dead ones, with its known
+// defects mended: every store has a row of its own, strides and touched bytes are exact for affine
+// indices, reuse is per access and not by the innermost extent, and the packed layout is the one
+// that is measured.
 
 #include "learn/feature.h"
 
@@ -27,7 +28,8 @@ const size_t seer_feature_count = N_COLUMN;
 
 static float slog(double x) { return (float)log2(1.0 + (x > 0 ? x : 0)); }
 
-static void fill_access(const seer_nest_statement *st, uint32_t a, const seer_statement_profile *p, float *out) {
+static void fill_access(
+    const seer_nest_statement *st, uint32_t a, const seer_statement_profile *p, float *out) {
   const seer_nest_access *access = &st->access[a];
   const seer_access_profile *ap = &p->access[a];
   out[0] = (float)access->storage + 1.0F;
@@ -42,13 +44,15 @@ static void fill_access(const seer_nest_statement *st, uint32_t a, const seer_st
   out[10] = has_rows && access->row_pitch * access->elem_bytes % 1024 == 0;
 }
 
-static void fill_accesses(const seer_nest_statement *st, const seer_statement_profile *p, float *row) {
+static void fill_accesses(
+    const seer_nest_statement *st, const seer_statement_profile *p, float *row) {
   bool is_used[SEER_NEST_MAX_ACCESSES] = {false};
   for (uint32_t slot = 0; slot < 4; slot++) {
     uint32_t best = SEER_NEST_MAX_ACCESSES;
     for (uint32_t a = 0; a < st->n_access; a++) {
       if (is_used[a] || (slot == 0) != st->access[a].is_write) continue;
-      if (best == SEER_NEST_MAX_ACCESSES || p->access[a].moved[0] > p->access[best].moved[0]) best = a;
+      if (best == SEER_NEST_MAX_ACCESSES || p->access[a].moved[0] > p->access[best].moved[0])
+        best = a;
     }
     if (best == SEER_NEST_MAX_ACCESSES) continue;
     is_used[best] = true;
@@ -56,8 +60,8 @@ static void fill_accesses(const seer_nest_statement *st, const seer_statement_pr
   }
 }
 
-static void fill_row(const seer_nest *nest, const seer_nest_statement *st, const seer_target *target, double seconds,
-    float *row) {
+static void fill_row(const seer_nest *nest, const seer_nest_statement *st,
+    const seer_target *target, double seconds, float *row) {
   seer_statement_profile p;
   seer_profile_statement(st, target, &p);
   for (uint32_t c = 0; c < N_COLUMN; c++) row[c] = 0;
@@ -79,14 +83,16 @@ static void fill_row(const seer_nest *nest, const seer_nest_statement *st, const
   double outer = 1, reduce = 1, inexact = 0;
   for (uint32_t l = 0; l < st->first_own; l++) outer *= (double)st->loop[l].extent;
   for (uint32_t l = 0; l < st->n_loop; l++) inexact += !st->loop[l].is_exact;
-  for (uint32_t l = st->first_tile; l-- > 0 && st->loop[l].is_reduce;) reduce *= (double)st->loop[l].extent;
+  for (uint32_t l = st->first_tile; l-- > 0 && st->loop[l].is_reduce;)
+    reduce *= (double)st->loop[l].extent;
   row[COLUMN_n_loops] = (float)st->n_loop;
   row[COLUMN_outer_iterations] = slog(outer);
   row[COLUMN_tile_rows] = slog(p.rows);
   row[COLUMN_tile_vectors] = slog(p.vectors);
   row[COLUMN_vector_lanes] = (float)(p.lanes / seer_target_lanes(target));
   row[COLUMN_registers] = (float)(p.registers / target->n_vector_registers);
-  row[COLUMN_innermost_extent] = st->first_tile ? slog((double)st->loop[st->first_tile - 1].extent) : 0;
+  row[COLUMN_innermost_extent] =
+      st->first_tile ? slog((double)st->loop[st->first_tile - 1].extent) : 0;
   row[COLUMN_reduce_inside] = slog(reduce);
   row[COLUMN_max_unroll] = slog(st->max_unroll);
   row[COLUMN_inexact_loops] = (float)inexact;
@@ -98,7 +104,8 @@ static void fill_row(const seer_nest *nest, const seer_nest_statement *st, const
   row[COLUMN_load_cycles] = slog(p.load_cycles);
   row[COLUMN_issue_share] = (float)(p.issue_cycles / (p.issue_cycles + p.load_cycles + 1e-9));
   row[COLUMN_cycles] = slog(p.cycles);
-  double ops = n * (double)(2 * st->n_fma + st->n_add + st->n_mul + st->n_div + st->n_cmp + 8 * st->n_special);
+  double ops = n *
+      (double)(2 * st->n_fma + st->n_add + st->n_mul + st->n_div + st->n_cmp + 8 * st->n_special);
   for (int l = 0; l < 3; l++) {
     row[COLUMN_to_l1_bytes + l] = slog(p.moved[l]);
     row[COLUMN_intensity_l1 + l] = slog(16 * ops / (p.moved[l] + 1));

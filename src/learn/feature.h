@@ -12,13 +12,15 @@ extern const char *const seer_feature_name[];
 extern const size_t seer_feature_count;
 #define SEER_FEATURE_MAX 128
 
-// Writes n rows of seer_feature_count floats; returns the number of rows (at most SEER_NEST_MAX_STATEMENTS).
+// Writes n rows of seer_feature_count floats; returns the number of rows (at most
+// SEER_NEST_MAX_STATEMENTS).
 uint32_t seer_feature_extract(const seer_nest *nest, const seer_target *target, float *out_rows);
 
-// The closed-form model: estimated seconds of one run (roofline by cache level, register pressure, vector efficiency,
-// parallel balance). Filters drafts and gives the zero-trial choice.
+// The closed-form model: estimated seconds of one run (roofline by cache level, register pressure,
+// vector efficiency, parallel balance). Filters drafts and gives the zero-trial choice.
 double seer_analytic_seconds(const seer_nest *nest, const seer_target *target);
-// A bound that no schedule of the DAG can beat: operations at peak on all threads, bytes at memory bandwidth.
+// A bound that no schedule of the DAG can beat: operations at peak on all threads, bytes at memory
+// bandwidth.
 double seer_roofline_seconds(const seer_dag *dag, const seer_target *target);
 
 #endif

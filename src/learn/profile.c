@@ -1,34 +1,36 @@
 // profile.c - nest summary -> issue cycles and bytes by level of cache, in closed form.
-// Issue: a tile of rows x vectors needs rows * vectors operations per term of the body on `n_fma_ports`, and the loads of
-// its distinct operands on two load ports; fewer independent accumulators than latency * ports leave ports idle; more
-// than the register file spills.
-// Caches: the loops from depth d inwards touch a working set; the outermost d whose set fits a cache is where that cache
-// is filled once per iteration of the loops outside (decisions 4: `touched`, so tails and windows are priced once).
+// Issue: a tile of rows x vectors needs rows * vectors operations per term of the body on
+// `n_fma_ports`, and the loads of its distinct operands on two load ports; fewer independent
+// accumulators than latency * ports leave ports idle; more than the register file spills.
+// Caches: the loops from depth d inwards touch a working set; the outermost d whose set fits a
+// cache is where that cache is filled once per iteration of the loops outside (decisions 4:
+// `touched`, so tails and windows are priced once).
 
 #include "learn/profile.h"
 
 #include <math.h>
 
 #define LOADS_PER_CYCLE 2.0
-#define DIV_CYCLES 8.0      // a vector of divisions or square roots
-#define SPECIAL_CYCLES 14.0 // a vector of exp or tanh as polynomials
-#define LOOP_CYCLES 1.5     // counter, compare, branch of a loop that is not unrolled
-#define SPILL_CYCLES 2.0    // store and reload of a register that does not fit
-#define CACHE_SHARE 0.75    // of a cache, what one working set may fill
+#define DIV_CYCLES 8.0  // a vector of divisions or square roots
+#define SPECIAL_CYCLES 14.0  // a vector of exp or tanh as polynomials
+#define LOOP_CYCLES 1.5  // counter, compare, branch of a loop that is not unrolled
+#define SPILL_CYCLES 2.0  // store and reload of a register that does not fit
+#define CACHE_SHARE 0.75  // of a cache, what one working set may fill
 
 static double min_d(double a, double b) { return a < b ? a : b; }
 static double max_d(double a, double b) { return a > b ? a : b; }
 
 // Bytes of whole cache lines that the touched region covers.
-static double line_bytes(const seer_nest_statement *st, const seer_nest_access *access, uint32_t depth,
-    const seer_target *target) {
+static double line_bytes(const seer_nest_statement *st, const seer_nest_access *access,
+    uint32_t depth, const seer_target *target) {
   double elems = seer_nest_touched(st, access, depth), bytes = elems * access->elem_bytes;
   if (access->rank == 0) return bytes;
   double run = 1;
   uint8_t last = (uint8_t)(access->rank - 1);
   if (access->storage == SEER_NEST_PACKED || access->is_whole) return bytes;
   for (uint32_t l = depth; l < st->n_loop; l++) {
-    if (access->loop_dim[l] == last) run += fabs((double)access->loop_coef[l]) * (double)(st->loop[l].extent - 1);
+    if (access->loop_dim[l] == last)
+      run += fabs((double)access->loop_coef[l]) * (double)(st->loop[l].extent - 1);
   }
   run = min_d(run, (double)access->dim[last]);
   double run_bytes = run * access->elem_bytes, line = target->cache_line_bytes;
@@ -37,10 +39,12 @@ static double line_bytes(const seer_nest_statement *st, const seer_nest_access *
   return bytes * max_d(1, max_d(fetched, line) / max_d(run_bytes, 1));
 }
 
-static void profile_caches(const seer_nest_statement *st, const seer_target *target, seer_statement_profile *out) {
-  double size[3] = {(double)target->l1_bytes, (double)target->l2_bytes, (double)target->l3_bytes / target->threads};
+static void profile_caches(
+    const seer_nest_statement *st, const seer_target *target, seer_statement_profile *out) {
+  double size[3] = {(double)target->l1_bytes, (double)target->l2_bytes,
+      (double)target->l3_bytes / target->threads};
   double outer = 1;  // iterations of the loops outside of `depth`
-  int level = 2;     // filled from the largest cache inwards
+  int level = 2;  // filled from the largest cache inwards
   double all[SEER_NEST_MAX_ACCESSES];
   for (uint32_t depth = 0; depth <= st->n_loop && level >= 0; depth++) {
     double set = 0;
@@ -51,11 +55,13 @@ static void profile_caches(const seer_nest_statement *st, const seer_target *tar
     }
     while (level >= 0 && (set <= CACHE_SHARE * size[level] || depth == st->n_loop)) {
       for (uint32_t a = 0; a < st->n_access; a++) {
-        // Loops outside that do not move the access bring nothing new while it fits; the whole set was taken to fit,
-        // so only loops that move something evict: the access is fetched again in each of their iterations.
+        // Loops outside that do not move the access bring nothing new while it fits; the whole set
+        // was taken to fit, so only loops that move something evict: the access is fetched again in
+        // each of their iterations.
         double times = outer;
         double first = line_bytes(st, &st->access[a], 0, target);
-        if (all[a] >= first * 0.999 && all[a] <= 0.25 * size[level]) times = 1;  // small and whole: stays
+        if (all[a] >= first * 0.999 && all[a] <= 0.25 * size[level])
+          times = 1;  // small and whole: stays
         out->access[a].moved[level] = all[a] * times;
         out->moved[level] += all[a] * times;
       }
@@ -64,11 +70,13 @@ static void profile_caches(const seer_nest_statement *st, const seer_target *tar
     if (depth < st->n_loop) outer *= (double)st->loop[depth].extent;
   }
   for (uint32_t a = 0; a < st->n_access; a++) {
-    if (st->access[a].storage != SEER_NEST_REGISTER) out->access[a].bytes = line_bytes(st, &st->access[a], 0, target);
+    if (st->access[a].storage != SEER_NEST_REGISTER)
+      out->access[a].bytes = line_bytes(st, &st->access[a], 0, target);
   }
 }
 
-static void profile_tile(const seer_nest_statement *st, const seer_target *target, seer_statement_profile *out) {
+static void profile_tile(
+    const seer_nest_statement *st, const seer_target *target, seer_statement_profile *out) {
   double lanes_max = seer_target_lanes(target), extent = 1;
   bool is_vector = st->n_loop > 0 && st->loop[st->n_loop - 1].ann == SEER_LOOP_VECTOR;
   if (is_vector) extent = (double)st->loop[st->n_loop - 1].extent;
@@ -80,8 +88,10 @@ static void profile_tile(const seer_nest_statement *st, const seer_target *targe
   }
   double ops = out->rows * out->vectors, ports = target->n_fma_ports;
   out->tile_runs = st->padded_iterations / max_d(1, out->rows * extent);
-  double arithmetic = ops * ((double)(st->n_fma + st->n_add + st->n_mul + st->n_cmp) / ports
-      + (double)st->n_div * DIV_CYCLES + (double)st->n_special * SPECIAL_CYCLES + 0.25 * (double)st->n_int);
+  double arithmetic = ops *
+      ((double)(st->n_fma + st->n_add + st->n_mul + st->n_cmp) / ports +
+          (double)st->n_div * DIV_CYCLES + (double)st->n_special * SPECIAL_CYCLES +
+          0.25 * (double)st->n_int);
   double independent = ops;
   if (st->is_reduction) {
     double busy = independent / (ports * target->fma_latency_cycles);
@@ -93,10 +103,10 @@ static void profile_tile(const seer_nest_statement *st, const seer_target *targe
     double elems = seer_nest_touched(st, access, st->first_tile);
     bool moves_with_vector = is_vector && access->loop_dim[st->n_loop - 1] != SEER_NEST_NO_DIM;
     double loads = moves_with_vector ? ceil(elems / out->lanes) : elems;
-    bool is_strided = moves_with_vector && access->storage != SEER_NEST_PACKED && access->rank > 0
-        && access->loop_dim[st->n_loop - 1] != access->rank - 1;
+    bool is_strided = moves_with_vector && access->storage != SEER_NEST_PACKED &&
+        access->rank > 0 && access->loop_dim[st->n_loop - 1] != access->rank - 1;
     if (is_strided) loads = elems * 1.5;  // gather: one load and an insert per lane
-    if (access->is_guarded) loads *= 2;   // the test, and the choice of address
+    if (access->is_guarded) loads *= 2;  // the test, and the choice of address
     if (access->is_write && st->is_reduction) {
       target_moves += 2 * loads;  // loaded and stored once per run of the loops that do not move it
       continue;
@@ -106,7 +116,8 @@ static void profile_tile(const seer_nest_statement *st, const seer_target *targe
   }
   // The reduction loops right around the tile keep the accumulators in registers.
   double kept = 1;
-  for (uint32_t l = st->first_tile; l-- > 0 && st->loop[l].is_reduce;) kept *= (double)st->loop[l].extent;
+  for (uint32_t l = st->first_tile; l-- > 0 && st->loop[l].is_reduce;)
+    kept *= (double)st->loop[l].extent;
   out->registers = st->is_reduction ? ops + out->vectors + 1 : min_d(ops, 8) + 2;
   double spills = max_d(0, out->registers - target->n_vector_registers) * SPILL_CYCLES;
   out->issue_cycles = arithmetic + spills;
@@ -118,7 +129,8 @@ static void profile_tile(const seer_nest_statement *st, const seer_target *targe
   out->cycles = out->tile_runs * (body + overhead);
 }
 
-void seer_profile_statement(const seer_nest_statement *st, const seer_target *target, seer_statement_profile *out) {
+void seer_profile_statement(
+    const seer_nest_statement *st, const seer_target *target, seer_statement_profile *out) {
   *out = (seer_statement_profile){.n_access = st->n_access, .parts = 1};
   for (uint32_t l = 0; l < st->n_loop; l++) {
     if (st->loop[l].ann == SEER_LOOP_PARALLEL) out->parts *= (double)st->loop[l].extent;
@@ -133,14 +145,16 @@ void seer_profile_statement(const seer_nest_statement *st, const seer_target *ta
     for (uint32_t l = st->first_tile; l-- > 0;) {
       if (access->loop_dim[l] == SEER_NEST_NO_DIM) continue;
       double stride = fabs((double)access->loop_coef[l]);
-      for (uint32_t d = access->loop_dim[l] + 1u; d < access->rank; d++) stride *= (double)access->dim[d];
+      for (uint32_t d = access->loop_dim[l] + 1u; d < access->rank; d++)
+        stride *= (double)access->dim[d];
       p->innermost_stride = access->storage == SEER_NEST_PACKED ? 1 : stride;
       break;
     }
     p->run_bytes = 1;
     for (uint32_t l = st->first_tile ? st->first_tile - 1 : 0; l < st->n_loop; l++) {
       bool is_last = access->rank > 0 && access->loop_dim[l] == access->rank - 1;
-      if (is_last) p->run_bytes += fabs((double)access->loop_coef[l]) * (double)(st->loop[l].extent - 1);
+      if (is_last)
+        p->run_bytes += fabs((double)access->loop_coef[l]) * (double)(st->loop[l].extent - 1);
     }
     p->run_bytes *= access->elem_bytes;
   }

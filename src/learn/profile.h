@@ -1,5 +1,6 @@
-// profile.h - what one statement of a nest summary asks of the machine: issue cycles of its register tile, bytes that move
-// into each level of cache. Shared by the features and by the analytic model.
+// profile.h - what one statement of a nest summary asks of the machine: issue cycles of its
+// register tile, bytes that move into each level of cache. Shared by the features and by the
+// analytic model.
 #ifndef SEER_LEARN_PROFILE_H
 #define SEER_LEARN_PROFILE_H
 
@@ -7,29 +8,31 @@
 #include "space/nest.h"
 
 typedef struct {
-  double bytes;         // touched over all iterations (footprint)
-  double moved[3];      // bytes that come into L1, L2, L3 over the whole statement
-  double run_bytes;     // longest contiguous piece touched by the tile and the innermost loop
-  double innermost_stride;  // elements between iterations of the innermost loop that is not part of the tile
-  double reuse;         // iterations of the outermost-to-innermost loop nest per distinct element
+  double bytes;  // touched over all iterations (footprint)
+  double moved[3];  // bytes that come into L1, L2, L3 over the whole statement
+  double run_bytes;  // longest contiguous piece touched by the tile and the innermost loop
+  double
+      // elements between iterations of the innermost loop that is not part of the tile
+      innermost_stride;
+  double reuse;  // iterations of the outermost-to-innermost loop nest per distinct element
 } seer_access_profile;
 
 typedef struct {
-  double lanes;         // vector lanes in use per vector (1: scalar)
-  double vectors;       // vectors along the vectorised axis in one tile
-  double rows;          // product of the tile's other loops
-  double registers;     // accumulators + operands
-  double tile_runs;     // how often the tile's body is executed (padded)
+  double lanes;  // vector lanes in use per vector (1: scalar)
+  double vectors;  // vectors along the vectorised axis in one tile
+  double rows;  // product of the tile's other loops
+  double registers;  // accumulators + operands
+  double tile_runs;  // how often the tile's body is executed (padded)
   double issue_cycles;  // of one execution of the tile's body: arithmetic
-  double load_cycles;   // of one execution: loads and stores that hit L1
-  double cycles;        // of the whole statement, one thread, data in L1
-  double moved[3];      // sum over accesses
+  double load_cycles;  // of one execution: loads and stores that hit L1
+  double cycles;  // of the whole statement, one thread, data in L1
+  double moved[3];  // sum over accesses
   double parts;
   uint32_t n_access;
   seer_access_profile access[SEER_NEST_MAX_ACCESSES];
 } seer_statement_profile;
 
-void seer_profile_statement(const seer_nest_statement *statement, const seer_target *target,
-    seer_statement_profile *out);
+void seer_profile_statement(
+    const seer_nest_statement *statement, const seer_target *target, seer_statement_profile *out);
 
 #endif

@@ -1,7 +1,8 @@
 // nest.c - (frame of a schedule) -> nest summary, by arithmetic alone.
-// What does not depend on knobs (operation counts, affine accesses over a stage's own axes) is made once per sketch list.
-// Per candidate, stages are visited consumers first: an inlined stage's accesses are composed into its consumer's, and the
-// way an attached stage moves with the loops around it is read off its consumer's access to it.
+// What does not depend on knobs (operation counts, affine accesses over a stage's own axes) is made
+// once per sketch list. Per candidate, stages are visited consumers first: an inlined stage's
+// accesses are composed into its consumer's, and the way an attached stage moves with the loops
+// around it is read off its consumer's access to it.
 
 #include "space/nest.h"
 
@@ -45,26 +46,58 @@ typedef struct {
 static void count_op(stage_fact *fact, const seer_expr_node *node) {
   bool is_real = seer_dtype_is_float((seer_dtype)node->dtype);
   switch ((seer_expr_op)node->op) {
-    case SEER_EXPR_ADD: case SEER_EXPR_SUB: case SEER_EXPR_NEG: case SEER_EXPR_ABS: case SEER_EXPR_SIGN:
+    case SEER_EXPR_ADD:
+    case SEER_EXPR_SUB:
+    case SEER_EXPR_NEG:
+    case SEER_EXPR_ABS:
+    case SEER_EXPR_SIGN:
       *(is_real ? &fact->n_add : &fact->n_int) += 1;
       break;
     case SEER_EXPR_MUL:
       *(is_real ? &fact->n_mul : &fact->n_int) += 1;
       break;
-    case SEER_EXPR_DIV: case SEER_EXPR_MOD: case SEER_EXPR_SQRT:
+    case SEER_EXPR_DIV:
+    case SEER_EXPR_MOD:
+    case SEER_EXPR_SQRT:
       *(is_real ? &fact->n_div : &fact->n_int) += 1;
       break;
-    case SEER_EXPR_MIN: case SEER_EXPR_MAX: case SEER_EXPR_LT: case SEER_EXPR_LE: case SEER_EXPR_GT:
-    case SEER_EXPR_GE: case SEER_EXPR_EQ: case SEER_EXPR_NE: case SEER_EXPR_SELECT: case SEER_EXPR_FLOOR:
-    case SEER_EXPR_CEIL: case SEER_EXPR_ROUND: case SEER_EXPR_ISNAN: case SEER_EXPR_AND: case SEER_EXPR_OR:
-    case SEER_EXPR_XOR: case SEER_EXPR_NOT: case SEER_EXPR_SHL: case SEER_EXPR_SHR: case SEER_EXPR_CAST:
+    case SEER_EXPR_MIN:
+    case SEER_EXPR_MAX:
+    case SEER_EXPR_LT:
+    case SEER_EXPR_LE:
+    case SEER_EXPR_GT:
+    case SEER_EXPR_GE:
+    case SEER_EXPR_EQ:
+    case SEER_EXPR_NE:
+    case SEER_EXPR_SELECT:
+    case SEER_EXPR_FLOOR:
+    case SEER_EXPR_CEIL:
+    case SEER_EXPR_ROUND:
+    case SEER_EXPR_ISNAN:
+    case SEER_EXPR_AND:
+    case SEER_EXPR_OR:
+    case SEER_EXPR_XOR:
+    case SEER_EXPR_NOT:
+    case SEER_EXPR_SHL:
+    case SEER_EXPR_SHR:
+    case SEER_EXPR_CAST:
       fact->n_cmp += 1;
       break;
-    case SEER_EXPR_EXP: case SEER_EXPR_LOG: case SEER_EXPR_SIN: case SEER_EXPR_COS: case SEER_EXPR_TANH:
-    case SEER_EXPR_ERF: case SEER_EXPR_SIGMOID: case SEER_EXPR_POW:
+    case SEER_EXPR_EXP:
+    case SEER_EXPR_LOG:
+    case SEER_EXPR_SIN:
+    case SEER_EXPR_COS:
+    case SEER_EXPR_TANH:
+    case SEER_EXPR_ERF:
+    case SEER_EXPR_SIGMOID:
+    case SEER_EXPR_POW:
       fact->n_special += 1;
       break;
-    case SEER_EXPR_NONE: case SEER_EXPR_CONST_F: case SEER_EXPR_CONST_I: case SEER_EXPR_VAR: case SEER_EXPR_LOAD:
+    case SEER_EXPR_NONE:
+    case SEER_EXPR_CONST_F:
+    case SEER_EXPR_CONST_I:
+    case SEER_EXPR_VAR:
+    case SEER_EXPR_LOAD:
     case SEER_EXPR_COUNT:
       break;
   }
@@ -91,15 +124,18 @@ static void collect(collector *c, seer_expr e, bool is_addressing) {
       load->buf = node->ref;
       load->is_guarded = node->arg[0].i != 0;
       load->rank = node->n_index;
-      for (uint32_t d = 0; d < node->n_index; d++) fill_index(c, seer_expr_index(&c->dag->expr, e, d), &load->index[d]);
+      for (uint32_t d = 0; d < node->n_index; d++)
+        fill_index(c, seer_expr_index(&c->dag->expr, e, d), &load->index[d]);
     }
-    for (uint32_t d = 0; d < node->n_index; d++) collect(c, seer_expr_index(&c->dag->expr, e, d), true);
+    for (uint32_t d = 0; d < node->n_index; d++)
+      collect(c, seer_expr_index(&c->dag->expr, e, d), true);
     collect(c, node->arg[0], true);
     collect(c, node->arg[1], is_addressing);
     return;
   }
   if (!is_addressing) count_op(c->fact, node);
-  for (uint32_t a = 0; a < seer_expr_arity((seer_expr_op)node->op); a++) collect(c, node->arg[a], is_addressing);
+  for (uint32_t a = 0; a < seer_expr_arity((seer_expr_op)node->op); a++)
+    collect(c, node->arg[a], is_addressing);
 }
 
 static void fill_stage(const seer_dag *dag, uint32_t s, stage_fact *fact) {
@@ -136,7 +172,8 @@ typedef struct {
 } maker;
 
 // The loops around and of stage s. Loops of extent 1 are left out.
-static void add_path(const maker *m, uint32_t s, uint32_t depth, uint32_t leaf, seer_nest_statement *out) {
+static void add_path(
+    const maker *m, uint32_t s, uint32_t depth, uint32_t leaf, seer_nest_statement *out) {
   const seer_frame_stage *stage = &m->frame->stage[s];
   if (stage->place == SEER_PLACE_AT) add_path(m, stage->at, stage->depth, leaf, out);
   if (s == leaf) out->first_own = out->n_loop;
@@ -152,8 +189,8 @@ static void add_path(const maker *m, uint32_t s, uint32_t depth, uint32_t leaf, 
         : loop->is_tile           ? SEER_LOOP_UNROLL
         : loop->is_parallel       ? SEER_LOOP_PARALLEL
                                   : SEER_LOOP_SERIAL;
-    out->loop[out->n_loop++] = (seer_nest_loop){loop->extent, ann, loop->is_reduce, loop->is_exact, (uint8_t)s,
-        loop->axis, loop->level};
+    out->loop[out->n_loop++] = (seer_nest_loop){
+        loop->extent, ann, loop->is_reduce, loop->is_exact, (uint8_t)s, loop->axis, loop->level};
   }
   if (s == leaf && !has_tile) out->first_tile = out->n_loop;
 }
@@ -163,7 +200,8 @@ typedef struct {
   int32_t by_loop[MAX_AXES][SEER_NEST_MAX_LOOPS];
 } movement;
 
-static void fill_movement(const maker *m, uint32_t s, const seer_nest_statement *st, movement *out) {
+static void fill_movement(
+    const maker *m, uint32_t s, const seer_nest_statement *st, movement *out) {
   const seer_frame_stage *stage = &m->frame->stage[s];
   const seer_dag_stage *dag_stage = &m->dag->stage[s];
   uint32_t n_axis = (uint32_t)dag_stage->n_space + dag_stage->n_reduce;
@@ -183,7 +221,8 @@ static void fill_movement(const maker *m, uint32_t s, const seer_nest_statement 
       const seer_dag_buf *buf = &m->dag->buf[access->buf];
       if (access->is_write || buf->kind != SEER_BUF_STAGE || buf->stage != s) continue;
       for (uint32_t l = 0; l < st->first_own && l < consumer->n_loop; l++) {
-        if (access->loop_dim[l] != SEER_NEST_NO_DIM) out->by_loop[access->loop_dim[l]][l] = access->loop_coef[l];
+        if (access->loop_dim[l] != SEER_NEST_NO_DIM)
+          out->by_loop[access->loop_dim[l]][l] = access->loop_coef[l];
       }
       return;
     }
@@ -205,13 +244,17 @@ static seer_nest_storage storage_of(const maker *m, uint32_t b) {
   return SEER_NEST_REGISTER;
 }
 
-static void add_access(const maker *m, seer_nest_statement *st, const movement *move, const load_fact *load,
-    const index_fact *index, bool is_write, bool packs) {
+static void add_access(const maker *m, seer_nest_statement *st, const movement *move,
+    const load_fact *load, const index_fact *index, bool is_write, bool packs) {
   if (st->n_access == SEER_NEST_MAX_ACCESSES) return;
   seer_nest_access *out = &st->access[st->n_access++];
   const seer_dag_buf *buf = &m->dag->buf[load->buf];
-  *out = (seer_nest_access){.buf = load->buf, .storage = storage_of(m, load->buf), .is_write = is_write,
-      .is_guarded = load->is_guarded, .elem_bytes = (uint8_t)seer_dtype_bytes(buf->dtype), .rank = buf->rank,
+  *out = (seer_nest_access){.buf = load->buf,
+      .storage = storage_of(m, load->buf),
+      .is_write = is_write,
+      .is_guarded = load->is_guarded,
+      .elem_bytes = (uint8_t)seer_dtype_bytes(buf->dtype),
+      .rank = buf->rank,
       .row_pitch = buf->pitch};
   memset(out->loop_dim, SEER_NEST_NO_DIM, st->n_loop);
   memset(out->loop_coef, 0, st->n_loop * sizeof(out->loop_coef[0]));
@@ -239,7 +282,8 @@ static void add_access(const maker *m, seer_nest_statement *st, const movement *
     }
     if (n_axis > 1) is_plain = false;
   }
-  if (packs && is_plain && buf->kind == SEER_BUF_WEIGHT && buf->rank > 1) out->storage = SEER_NEST_PACKED;
+  if (packs && is_plain && buf->kind == SEER_BUF_WEIGHT && buf->rank > 1)
+    out->storage = SEER_NEST_PACKED;
 }
 
 // Loads of stage `s`, whose axis k is map[k] in the axes of the statement's stage.
@@ -278,7 +322,8 @@ static void add_loads(const maker *m, seer_nest_statement *st, const movement *m
       index = composed;
     }
     const seer_dag_buf *buf = &m->dag->buf[load->buf];
-    bool is_inline = buf->kind == SEER_BUF_STAGE && m->frame->stage[buf->stage].place == SEER_PLACE_INLINE;
+    bool is_inline =
+        buf->kind == SEER_BUF_STAGE && m->frame->stage[buf->stage].place == SEER_PLACE_INLINE;
     if (is_inline && level < SEER_DAG_MAX_STAGES) {
       index_fact next[SEER_MAX_RANK];
       memcpy(next, index, load->rank * sizeof(next[0]));
@@ -340,11 +385,13 @@ static void localise(maker *m) {
 }
 
 static void total_bytes(maker *m) {
-  uint64_t counted = 0;  // weights counted once, by buffer (first 64 are enough to tell tasks' weights apart)
+  uint64_t counted =
+      0;  // weights counted once, by buffer (first 64 are enough to tell tasks' weights apart)
   for (uint32_t s = 0; s < m->dag->n_stage; s++) {
     if (m->frame->stage[s].place != SEER_PLACE_AT) continue;
     uint64_t elems = 1;
-    for (uint32_t d = 0; d < m->dag->stage[s].n_space; d++) elems *= (uint64_t)m->frame->stage[s].region[d];
+    for (uint32_t d = 0; d < m->dag->stage[s].n_space; d++)
+      elems *= (uint64_t)m->frame->stage[s].region[d];
     const seer_dag_buf *buf = &m->dag->buf[m->dag->stage[s].out[0]];
     if (storage_of(m, m->dag->stage[s].out[0]) == SEER_NEST_LOCAL) {
       m->nest->local_bytes += elems * seer_dtype_bytes(buf->dtype);
@@ -354,7 +401,8 @@ static void total_bytes(maker *m) {
     const seer_nest_statement *st = &m->nest->statement[i];
     for (uint32_t a = 0; a < st->n_access; a++) {
       const seer_nest_access *access = &st->access[a];
-      if (access->storage != SEER_NEST_PACKED || (access->buf < 64 && (counted >> access->buf & 1))) continue;
+      if (access->storage != SEER_NEST_PACKED || (access->buf < 64 && (counted >> access->buf & 1)))
+        continue;
       if (access->buf < 64) counted |= (uint64_t)1 << access->buf;
       m->nest->packed_bytes += (uint64_t)(seer_nest_touched(st, access, 0) * access->elem_bytes);
     }
@@ -364,7 +412,8 @@ static void total_bytes(maker *m) {
 void seer_nest_make(const seer_nest_facts *facts, const seer_frame *frame, seer_nest *out) {
   uint32_t k = 0;
   while (k < facts->list->n && facts->list->sketch[k] != frame->sketch) k++;
-  SEER_ASSERT(k < facts->list->n, "sketch %s is not in the list of %u", frame->sketch->signature, facts->list->n);
+  SEER_ASSERT(k < facts->list->n, "sketch %s is not in the list of %u", frame->sketch->signature,
+      facts->list->n);
   maker m = {frame, frame->sketch->dag, facts->of_sketch[k], out, {0}};
   memset(m.statement_of, -1, sizeof m.statement_of);
   out->n_statement = out->n_phase = 0;
@@ -383,7 +432,8 @@ void seer_nest_make(const seer_nest_facts *facts, const seer_frame *frame, seer_
   }
 }
 
-double seer_nest_touched(const seer_nest_statement *st, const seer_nest_access *access, uint32_t depth) {
+double seer_nest_touched(
+    const seer_nest_statement *st, const seer_nest_access *access, uint32_t depth) {
   if (access->storage == SEER_NEST_PACKED) {
     double n = 1;  // every loop that moves it is a dimension of its own
     for (uint32_t l = depth; l < st->n_loop; l++) {

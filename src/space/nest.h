@@ -1,7 +1,8 @@
-// nest.h - the nest summary: what features and the analytic model read of a schedule, without any tree.
-// Statements; per statement its loops from outermost to innermost over the whole path from the root (the loops of the
-// stages that it is attached in come first), and its accesses. Two producers: arithmetic from a frame (nest.c: no
-// allocation, about a microsecond), and a walk over loop IR (nest_walk.c); a test holds them against each other.
+// nest.h - the nest summary: what features and the analytic model read of a schedule, without any
+// tree. Statements; per statement its loops from outermost to innermost over the whole path from
+// the root (the loops of the stages that it is attached in come first), and its accesses. Two
+// producers: arithmetic from a frame (nest.c: no allocation, about a microsecond), and a walk over
+// loop IR (nest_walk.c); a test holds them against each other.
 #ifndef SEER_SPACE_NEST_H
 #define SEER_SPACE_NEST_H
 
@@ -14,45 +15,47 @@
 #define SEER_NEST_NO_DIM 0xFF
 
 typedef enum {
-  SEER_NEST_ARG,       // DAG input or output in its own layout
-  SEER_NEST_PACKED,    // weight in read order
-  SEER_NEST_SHARED,    // whole intermediate between phases
-  SEER_NEST_LOCAL,     // per-thread region buffer in memory
-  SEER_NEST_REGISTER   // region buffer of at most a register tile, read and written at constant addresses
+  SEER_NEST_ARG,  // DAG input or output in its own layout
+  SEER_NEST_PACKED,  // weight in read order
+  SEER_NEST_SHARED,  // whole intermediate between phases
+  SEER_NEST_LOCAL,  // per-thread region buffer in memory
+  // region buffer of at most a register tile, read and written at constant addresses
+  SEER_NEST_REGISTER
 } seer_nest_storage;
 
 typedef struct {
-  int64_t extent;     // nominal trip count
-  uint8_t ann;        // seer_loop_ann
+  int64_t extent;  // nominal trip count
+  uint8_t ann;  // seer_loop_ann
   bool is_reduce;
-  bool is_exact;      // never shorter than `extent`
+  bool is_exact;  // never shorter than `extent`
   uint8_t stage, axis, level;
 } seer_nest_loop;
 
 typedef struct {
-  uint32_t buf;       // buffer of the sketch's DAG
+  uint32_t buf;  // buffer of the sketch's DAG
   seer_nest_storage storage;
-  bool is_write;      // the statement's own target (reductions: read and written)
+  bool is_write;  // the statement's own target (reductions: read and written)
   bool is_guarded;
-  bool is_whole;      // some index is not affine: the whole buffer counts as touched
+  bool is_whole;  // some index is not affine: the whole buffer counts as touched
   uint8_t elem_bytes;
   uint8_t rank;
-  int64_t dim[SEER_MAX_RANK];               // extents of the buffer (of the region, when LOCAL or REGISTER)
-  uint8_t loop_dim[SEER_NEST_MAX_LOOPS];    // dimension that loop l moves in; NO_DIM: none
-  int32_t loop_coef[SEER_NEST_MAX_LOOPS];   // elements of that dimension per iteration
-  int64_t row_pitch;                        // elements between rows (last dimension's neighbours)
+  int64_t dim[SEER_MAX_RANK];  // extents of the buffer (of the region, when LOCAL or REGISTER)
+  uint8_t loop_dim[SEER_NEST_MAX_LOOPS];  // dimension that loop l moves in; NO_DIM: none
+  int32_t loop_coef[SEER_NEST_MAX_LOOPS];  // elements of that dimension per iteration
+  int64_t row_pitch;  // elements between rows (last dimension's neighbours)
 } seer_nest_access;
 
 typedef struct {
   uint8_t stage;
-  bool is_reduction;   // update of a reduction
+  bool is_reduction;  // update of a reduction
   uint8_t n_loop;
-  uint8_t first_own;   // loops before it belong to the stages that this one is attached in
+  uint8_t first_own;  // loops before it belong to the stages that this one is attached in
   uint8_t first_tile;  // loops from here on are the register tile
   uint8_t n_access;
   uint16_t max_unroll;
-  double iterations;   // exact total number of innermost iterations (tails counted once)
-  double padded_iterations;  // product of nominal extents: what runs when tails are masked or clamped
+  double iterations;  // exact total number of innermost iterations (tails counted once)
+  double
+      padded_iterations;  // product of nominal extents: what runs when tails are masked or clamped
   float n_fma, n_add, n_mul, n_div, n_cmp, n_special, n_int;  // per iteration
   seer_nest_loop loop[SEER_NEST_MAX_LOOPS];
   seer_nest_access access[SEER_NEST_MAX_ACCESSES];
@@ -60,24 +63,27 @@ typedef struct {
 
 typedef struct {
   uint32_t n_statement;
-  uint64_t local_bytes;     // of LOCAL buffers, per thread
-  uint64_t packed_bytes;    // of packed weights
+  uint64_t local_bytes;  // of LOCAL buffers, per thread
+  uint64_t packed_bytes;  // of packed weights
   double n_parts[SEER_DAG_MAX_STAGES];  // by phase
   uint32_t n_phase;
   seer_nest_statement statement[SEER_NEST_MAX_STATEMENTS];
 } seer_nest;
 
-// Facts of a sketch's DAG that do not depend on knobs (operation counts, affine accesses); made once per sketch list.
+// Facts of a sketch's DAG that do not depend on knobs (operation counts, affine accesses); made
+// once per sketch list.
 typedef struct seer_nest_facts seer_nest_facts;
 seer_nest_facts *seer_nest_facts_build(const seer_sketch_list *list, seer_arena *arena);
 
 // From arithmetic. `frame` of `schedule`.
 void seer_nest_make(const seer_nest_facts *facts, const seer_frame *frame, seer_nest *out);
 // From loop IR (the second producer).
-SEER_MUST_USE seer_status seer_nest_walk(const seer_loop *loop, const seer_dag *dag, seer_nest *out);
+SEER_MUST_USE seer_status seer_nest_walk(
+    const seer_loop *loop, const seer_dag *dag, seer_nest *out);
 
-// Distinct elements that access `a` touches in the loops [depth, n_loop) for one iteration of the outer ones (decisions 4:
-// "touched"), capped by the buffer.
-double seer_nest_touched(const seer_nest_statement *statement, const seer_nest_access *access, uint32_t depth);
+// Distinct elements that access `a` touches in the loops [depth, n_loop) for one iteration of the
+// outer ones (decisions 4: "touched"), capped by the buffer.
+double seer_nest_touched(
+    const seer_nest_statement *statement, const seer_nest_access *access, uint32_t depth);
 
 #endif

@@ -9,9 +9,10 @@
 #define DRAFTS 400
 #define MAX_NEAR 4
 
-seer_status seer_choose_untuned(const seer_target *target, const seer_sketch_list *sketches, uint32_t task, uint64_t seed,
-    seer_schedule *out_schedule, double *out_seconds) {
-  seer_search_options options = {.task = task, .sketches = sketches, .target = target, .seed = seed};
+seer_status seer_choose_untuned(const seer_target *target, const seer_sketch_list *sketches,
+    uint32_t task, uint64_t seed, seer_schedule *out_schedule, double *out_seconds) {
+  seer_search_options options = {
+      .task = task, .sketches = sketches, .target = target, .seed = seed};
   seer_search *search;
   SEER_TRY(seer_search_create(&options, &search));
   seer_search_zero_trial(search, DRAFTS, out_schedule);
@@ -20,8 +21,8 @@ seer_status seer_choose_untuned(const seer_target *target, const seer_sketch_lis
   return SEER_OK;
 }
 
-static double analytic(const seer_target *target, const seer_sketch_list *sketches, const seer_schedule *schedule,
-    seer_status *status) {
+static double analytic(const seer_target *target, const seer_sketch_list *sketches,
+    const seer_schedule *schedule, seer_status *status) {
   seer_search_options options = {.sketches = sketches, .target = target};
   seer_search *search;
   *status = seer_search_create(&options, &search);
@@ -41,18 +42,21 @@ typedef struct {
 } chooser;
 
 // True if an accepted record of exactly this task was taken.
-static seer_status from_record(chooser *c, const seer_task *task, seer_choice *choice, bool *out_found) {
+static seer_status from_record(
+    chooser *c, const seer_task *task, seer_choice *choice, bool *out_found) {
   int64_t workload;
   seer_record record;
   *out_found = false;
   SEER_TRY(seer_records_workload(c->records, task->dag, task->key, task->name, &workload));
-  SEER_TRY(seer_records_best(c->records, workload, c->target_id, SEER_RECORD_ACCEPTED, c->arena, &record));
+  SEER_TRY(seer_records_best(
+      c->records, workload, c->target_id, SEER_RECORD_ACCEPTED, c->arena, &record));
   if (record.id == 0) return SEER_OK;
   seer_schedule schedule;
-  seer_status status = seer_schedule_parse(choice->sketches, "record", record.schedule, strlen(record.schedule), &schedule);
+  seer_status status = seer_schedule_parse(
+      choice->sketches, "record", record.schedule, strlen(record.schedule), &schedule);
   if (status) {  // made by other rules: `records check` names it
-    seer_log(c->context, "record", 1, "task %u: record %" PRId64 " does not parse: %s", task->id, record.id,
-        seer_status_message(status));
+    seer_log(c->context, "record", 1, "task %u: record %" PRId64 " does not parse: %s", task->id,
+        record.id, seer_status_message(status));
     seer_status_free(status);
     return SEER_OK;
   }
@@ -63,26 +67,32 @@ static seer_status from_record(chooser *c, const seer_task *task, seer_choice *c
   return SEER_OK;
 }
 
-// The best accepted schedule of the nearest shapes of the same structure, re-fitted, if its estimate beats the default's.
-static seer_status from_sibling(chooser *c, const seer_task *task, double default_s, seer_choice *choice, bool *out_found) {
+// The best accepted schedule of the nearest shapes of the same structure, re-fitted, if its
+// estimate beats the default's.
+static seer_status from_sibling(
+    chooser *c, const seer_task *task, double default_s, seer_choice *choice, bool *out_found) {
   seer_record_near near[MAX_NEAR];
   uint32_t n = 0;
   *out_found = false;
-  SEER_TRY(seer_records_nearest(c->records, task->dag, task->key, c->target_id, c->arena, near, MAX_NEAR, &n));
+  SEER_TRY(seer_records_nearest(
+      c->records, task->dag, task->key, c->target_id, c->arena, near, MAX_NEAR, &n));
   for (uint32_t i = 0; i < n; i++) {
     seer_dag *dag = NULL;
     seer_sketch_list *sketches = NULL;
     seer_schedule schedule, fitted;
-    seer_status status = seer_dag_parse("record", near[i].dag_text, strlen(near[i].dag_text), c->arena, &dag);
+    seer_status status =
+        seer_dag_parse("record", near[i].dag_text, strlen(near[i].dag_text), c->arena, &dag);
     if (!status) status = seer_sketch_generate(dag, c->target, c->space, c->arena, &sketches);
     if (!status) {
-      status = seer_schedule_parse(sketches, "record", near[i].record.schedule, strlen(near[i].record.schedule), &schedule);
+      status = seer_schedule_parse(
+          sketches, "record", near[i].record.schedule, strlen(near[i].record.schedule), &schedule);
     }
     if (status) {
       seer_status_free(status);
       continue;
     }
-    if (seer_schedule_refit(sketches, &schedule, choice->sketches, &fitted) != SEER_REJECT_NONE) continue;
+    if (seer_schedule_refit(sketches, &schedule, choice->sketches, &fitted) != SEER_REJECT_NONE)
+      continue;
     double seconds = analytic(c->target, choice->sketches, &fitted, &status);
     SEER_TRY(status);
     if (seconds > default_s) continue;
@@ -94,33 +104,40 @@ static seer_status from_sibling(chooser *c, const seer_task *task, double defaul
   return SEER_OK;
 }
 
-static seer_status choose_task(chooser *c, const seer_task *task, int64_t opt_level, seer_choice *choice,
-    seer_choose_counts *counts) {
-  SEER_TRY(seer_sketch_generate(task->dag, c->target, c->space, c->arena, (seer_sketch_list **)&choice->sketches));
+static seer_status choose_task(chooser *c, const seer_task *task, int64_t opt_level,
+    seer_choice *choice, seer_choose_counts *counts) {
+  SEER_TRY(seer_sketch_generate(
+      task->dag, c->target, c->space, c->arena, (seer_sketch_list **)&choice->sketches));
   bool is_found = false;
   if (c->records && opt_level >= 2) SEER_TRY(from_record(c, task, choice, &is_found));
   counts->n_record += is_found;
   if (is_found) return SEER_OK;
   double seconds;
   uint64_t seed = (uint64_t)seer_context_i64(c->context, SEER_OPT_SEED);
-  SEER_TRY(seer_choose_untuned(c->target, choice->sketches, task->id, seed, &choice->schedule, &seconds));
+  SEER_TRY(seer_choose_untuned(
+      c->target, choice->sketches, task->id, seed, &choice->schedule, &seconds));
   choice->source = "default";
   if (c->records && opt_level >= 3) SEER_TRY(from_sibling(c, task, seconds, choice, &is_found));
   *(is_found ? &counts->n_sibling : &counts->n_default) += 1;
   return SEER_OK;
 }
 
-seer_status seer_choose(const seer_context *context, const seer_network *network, seer_records *records,
-    int64_t opt_level, seer_arena *arena, seer_choice **out_choices, seer_choose_counts *out_counts) {
+seer_status seer_choose(const seer_context *context, const seer_network *network,
+    seer_records *records, int64_t opt_level, seer_arena *arena, seer_choice **out_choices,
+    seer_choose_counts *out_counts) {
   *out_counts = (seer_choose_counts){0, 0, 0};
   if (opt_level == 0) return seer_default_choices(context, network, 0, arena, out_choices);
-  chooser c = {.context = context, .target = seer_context_target(context), .records = records, .arena = arena};
-  c.space = strcmp(seer_context_str(context, SEER_OPT_SPACE), "ansor") == 0 ? SEER_SPACE_ANSOR : SEER_SPACE_FULL;
+  chooser c = {.context = context,
+      .target = seer_context_target(context),
+      .records = records,
+      .arena = arena};
+  c.space = strcmp(seer_context_str(context, SEER_OPT_SPACE), "ansor") == 0 ? SEER_SPACE_ANSOR
+                                                                            : SEER_SPACE_FULL;
   if (records) SEER_TRY(seer_records_target(records, c.target, &c.target_id));
   seer_choice *choices = SEER_NEW_ARRAY(arena, seer_choice, network->n_task + 1);
   for (uint32_t t = 0; t < network->n_task; t++) {
-    SEER_TRYF(choose_task(&c, &network->task[t], opt_level, &choices[t], out_counts), "task %u, %s", t,
-        network->task[t].name);
+    SEER_TRYF(choose_task(&c, &network->task[t], opt_level, &choices[t], out_counts), "task %u, %s",
+        t, network->task[t].name);
   }
   *out_choices = choices;
   return SEER_OK;

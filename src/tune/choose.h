@@ -14,10 +14,12 @@ typedef struct {
 } seer_choose_counts;
 
 // `records` may be NULL (level 2 and 3 are then as 1). choice[task id], in `arena`.
-SEER_MUST_USE seer_status seer_choose(const seer_context *context, const seer_network *network, seer_records *records,
-    int64_t opt_level, seer_arena *arena, seer_choice **out_choices, seer_choose_counts *out_counts);
+SEER_MUST_USE seer_status seer_choose(const seer_context *context, const seer_network *network,
+    seer_records *records, int64_t opt_level, seer_arena *arena, seer_choice **out_choices,
+    seer_choose_counts *out_counts);
 // The zero-trial choice for one task; the session's default is the same.
-SEER_MUST_USE seer_status seer_choose_untuned(const seer_target *target, const seer_sketch_list *sketches, uint32_t task,
-    uint64_t seed, seer_schedule *out_schedule, double *out_seconds);
+SEER_MUST_USE seer_status seer_choose_untuned(const seer_target *target,
+    const seer_sketch_list *sketches, uint32_t task, uint64_t seed, seer_schedule *out_schedule,
+    double *out_seconds);
 
 #endif

@@ -1,5 +1,6 @@
 // measure.h - times of schedules on real hardware (or from the fake machine), with errors as data.
-// Parent + builder processes + one runner per device; a crash, hang or wrong answer costs one candidate.
+// Parent + builder processes + one runner per device; a crash, hang or wrong answer costs one
+// candidate.
 #ifndef SEER_TUNE_MEASURE_H
 #define SEER_TUNE_MEASURE_H
 
@@ -10,42 +11,49 @@
 #define SEER_MEASURE_MAX_SAMPLES 32
 
 typedef enum {
-  SEER_MEASURED_OK, SEER_MEASURED_BUILD_ERROR, SEER_MEASURED_BUILD_TIMEOUT, SEER_MEASURED_RUN_CRASH,
-  SEER_MEASURED_RUN_TIMEOUT, SEER_MEASURED_WRONG_RESULT, SEER_MEASURED_DEVICE_LOST, SEER_MEASURED_COUNT
+  SEER_MEASURED_OK,
+  SEER_MEASURED_BUILD_ERROR,
+  SEER_MEASURED_BUILD_TIMEOUT,
+  SEER_MEASURED_RUN_CRASH,
+  SEER_MEASURED_RUN_TIMEOUT,
+  SEER_MEASURED_WRONG_RESULT,
+  SEER_MEASURED_DEVICE_LOST,
+  SEER_MEASURED_COUNT
 } seer_measured_class;
 const char *seer_measured_class_name(seer_measured_class cls);  // "ok", "build-error", ...
 
-// A task as the measurer sees it. `id` is the caller's; all pointers kept until the measurer is closed.
+// A task as the measurer sees it. `id` is the caller's; all pointers kept until the measurer is
+// closed.
 typedef struct {
   uint32_t id;
   const seer_dag *dag;
   const seer_sketch_list *sketches;
-  seer_space_kind space;          // that `sketches` were made in: workers make them again
+  seer_space_kind space;  // that `sketches` were made in: workers make them again
   uint64_t network_weight_bytes;  // decides whether weights are timed cold (decisions 6)
 } seer_measure_task;
 
 typedef struct {
   uint32_t task;  // id
   seer_schedule schedule;
-  double best_seconds;   // incumbent for racing and limits; 0: none
+  double best_seconds;  // incumbent for racing and limits; 0: none
 } seer_measure_request;
 
 typedef struct {
   seer_measured_class cls;
-  bool is_raced_out;     // dropped after a few runs: clearly slower than the incumbent
-  bool is_twin;          // equal code bytes as an earlier candidate of this task: its time is shared
-  double seconds;        // median
+  bool is_raced_out;  // dropped after a few runs: clearly slower than the incumbent
+  bool is_twin;  // equal code bytes as an earlier candidate of this task: its time is shared
+  double seconds;  // median
   uint32_t n_samples;
   double sample[SEER_MEASURE_MAX_SAMPLES];
-  double build_s, run_s; // wall time spent
-  char message[200];     // of a failure
+  double build_s, run_s;  // wall time spent
+  char message[200];  // of a failure
 } seer_measure_result;
 
 typedef struct seer_measurer seer_measurer;
 
 typedef struct {
-  double speedup;      // median of per-pair ratios baseline / candidate
-  double p_value;      // sign test
+  double speedup;  // median of per-pair ratios baseline / candidate
+  double p_value;  // sign test
   uint32_t n_pairs;
   double seconds, baseline_seconds;  // medians
 } seer_measure_ab;
@@ -53,18 +61,20 @@ typedef struct {
 typedef struct {
   const char *name;  // "local", "fake"
   const char *doc;
-  seer_status (*open)(const seer_context *context, const seer_target *target, seer_measurer **out_measurer);
+  seer_status (*open)(
+      const seer_context *context, const seer_target *target, seer_measurer **out_measurer);
   void (*close)(seer_measurer *measurer);
   seer_status (*add_task)(seer_measurer *measurer, const seer_measure_task *task);
   // Builds and times; results[i] for requests[i]. A status only when the measurer itself is lost.
   seer_status (*measure)(seer_measurer *measurer, const seer_measure_request *requests, uint32_t n,
       seer_measure_result *results);
-  // Is the answer right? Against DAG eval on sampled elements and against the default schedule in full.
-  seer_status (*check)(seer_measurer *measurer, const seer_measure_request *request, seer_measured_class *out_class,
-      char *message, size_t message_bytes);
+  // Is the answer right? Against DAG eval on sampled elements and against the default schedule in
+  // full.
+  seer_status (*check)(seer_measurer *measurer, const seer_measure_request *request,
+      seer_measured_class *out_class, char *message, size_t message_bytes);
   // Interleaved pairs against the baseline.
-  seer_status (*compare)(seer_measurer *measurer, const seer_measure_request *request, const seer_schedule *baseline,
-      uint32_t n_pairs, seer_measure_ab *out_ab);
+  seer_status (*compare)(seer_measurer *measurer, const seer_measure_request *request,
+      const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab);
 } seer_measure_desc;
 
 extern const seer_measure_desc *const seer_measure_table[];

@@ -48,11 +48,20 @@ void seer_report_on_event(void *user, const seer_event *event) {
 static void escape(seer_text *out, const char *text) {
   for (; *text; text++) {
     switch (*text) {
-      case '<': seer_text_put(out, "&lt;"); break;
-      case '>': seer_text_put(out, "&gt;"); break;
-      case '&': seer_text_put(out, "&amp;"); break;
-      case '"': seer_text_put(out, "&quot;"); break;
-      default: seer_text_put_n(out, text, 1);
+      case '<':
+        seer_text_put(out, "&lt;");
+        break;
+      case '>':
+        seer_text_put(out, "&gt;");
+        break;
+      case '&':
+        seer_text_put(out, "&amp;");
+        break;
+      case '"':
+        seer_text_put(out, "&quot;");
+        break;
+      default:
+        seer_text_put_n(out, text, 1);
     }
   }
 }
@@ -62,12 +71,17 @@ static double x_of(const point *p, bool by_trials) { return by_trials ? p->trial
 
 static void put_axes(seer_text *out, double x_max, double y_max, const char *x_label) {
   for (int i = 0; i <= 4; i++) {
-    double y = HEIGHT - BOTTOM - (HEIGHT - BOTTOM - 10) * i / 4, x = LEFT + (WIDTH - LEFT - 10) * i / 4;
-    seer_text_printf(out, "<line x1='%g' y1='%.1f' x2='%g' y2='%.1f' class='grid'/><text x='%g' y='%.1f' class='num'>%.3g</text>"
-        "<text x='%.1f' y='%g' class='mid'>%.4g</text>\n", LEFT, y, WIDTH - 10, y, LEFT - 6, y + 4, y_max * i / 4, x,
-        HEIGHT - BOTTOM + 16, x_max * i / 4);
+    double y = HEIGHT - BOTTOM - (HEIGHT - BOTTOM - 10) * i / 4,
+           x = LEFT + (WIDTH - LEFT - 10) * i / 4;
+    seer_text_printf(out,
+        "<line x1='%g' y1='%.1f' x2='%g' y2='%.1f' class='grid'/><text x='%g' y='%.1f' "
+        "class='num'>%.3g</text>"
+        "<text x='%.1f' y='%g' class='mid'>%.4g</text>\n",
+        LEFT, y, WIDTH - 10, y, LEFT - 6, y + 4, y_max * i / 4, x, HEIGHT - BOTTOM + 16,
+        x_max * i / 4);
   }
-  seer_text_printf(out, "<text x='%g' y='%g' class='mid'>%s</text>\n", (WIDTH + LEFT) / 2, HEIGHT - 4, x_label);
+  seer_text_printf(
+      out, "<text x='%g' y='%g' class='mid'>%s</text>\n", (WIDTH + LEFT) / 2, HEIGHT - 4, x_label);
 }
 
 static void put_curve(seer_text *out, const seer_report *r, bool by_trials) {
@@ -77,23 +91,27 @@ static void put_curve(seer_text *out, const seer_report *r, bool by_trials) {
     y_max = fmax(y_max, r->points[i].estimate_ms);
   }
   y_max *= 1.05;
-  seer_text_printf(out, "<svg viewBox='0 0 %g %g' role='img' aria-label='latency over %s'>\n", WIDTH, HEIGHT,
-      by_trials ? "trials" : "time");
+  seer_text_printf(out, "<svg viewBox='0 0 %g %g' role='img' aria-label='latency over %s'>\n",
+      WIDTH, HEIGHT, by_trials ? "trials" : "time");
   put_axes(out, x_max, y_max, by_trials ? "measurements" : "seconds of tuning");
   seer_text_put(out, "<polyline class='curve' points='");
   size_t step = r->n / MAX_POINTS + 1;
   for (size_t i = 0; i < r->n; i += step) {
-    seer_text_printf(out, "%.1f,%.1f ", LEFT + (WIDTH - LEFT - 10) * x_of(&r->points[i], by_trials) / x_max,
+    seer_text_printf(out, "%.1f,%.1f ",
+        LEFT + (WIDTH - LEFT - 10) * x_of(&r->points[i], by_trials) / x_max,
         HEIGHT - BOTTOM - (HEIGHT - BOTTOM - 10) * r->points[i].estimate_ms / y_max);
   }
   seer_text_put(out, "'/></svg>\n");
 }
 
 // ---- tables
-static void put_tasks(seer_text *out, const seer_session *session, const seer_network *network, double total_s) {
+static void put_tasks(
+    seer_text *out, const seer_session *session, const seer_network *network, double total_s) {
   const seer_schedule_state *state = seer_session_state(session);
   const seer_families *families = seer_session_families(session);
-  seer_text_put(out, "<table><tr><th>ID<th>Task<th>Family<th>times<th>MFLOP<th>Trials<th>Default<th>Best<th>GFLOP/s"
+  seer_text_put(out,
+      "<table><tr><th>ID<th>Task<th>Family<th>times<th>MFLOP<th>Trials<th>Default<th>Best<th>GFLOP/"
+      "s"
       "<th>% of bound<th>Share<th>State</tr>\n");
   for (uint32_t t = 0; t < network->n_task; t++) {
     const seer_task_state *task = &state->task[t];
@@ -101,15 +119,19 @@ static void put_tasks(seer_text *out, const seer_session *session, const seer_ne
     escape(out, network->task[t].name);
     seer_text_put(out, "<td class='l'>");
     escape(out, families->name[task->family]);
-    seer_text_printf(out, "<td>%.0f<td>%.2f<td>%u", task->weight, task->flops * 1e-6, task->n_trial);
+    seer_text_printf(
+        out, "<td>%.0f<td>%.2f<td>%u", task->weight, task->flops * 1e-6, task->n_trial);
     if (task->best_s > 0) {
-      seer_text_printf(out, "<td>%.1f us<td>%.1f us<td>%.1f<td>%.0f<td>%.1f %%", task->default_s * 1e6,
-          task->best_s * 1e6, task->flops / task->best_s * 1e-9, 100 * task->bound_s / task->best_s,
-          100 * task->weight * task->best_s / total_s);
+      seer_text_printf(out, "<td>%.1f us<td>%.1f us<td>%.1f<td>%.0f<td>%.1f %%",
+          task->default_s * 1e6, task->best_s * 1e6, task->flops / task->best_s * 1e-9,
+          100 * task->bound_s / task->best_s, 100 * task->weight * task->best_s / total_s);
     } else {
       seer_text_put(out, "<td>-<td>-<td>-<td>-<td>-");
     }
-    seer_text_printf(out, "<td>%s</tr>\n", task->is_dead ? "dead" : task->bound_s > 0.97 * task->best_s && task->best_s > 0 ? "at its bound" : "");
+    seer_text_printf(out, "<td>%s</tr>\n",
+        task->is_dead                                                 ? "dead"
+            : task->bound_s > 0.97 * task->best_s && task->best_s > 0 ? "at its bound"
+                                                                      : "");
   }
   seer_text_put(out, "</table>\n");
 }
@@ -120,7 +142,8 @@ static void put_settings(seer_text *out, const seer_context *context) {
     if (!seer_context_is_set(context, (seer_option)o)) continue;
     // Folders and files say nothing about the search, and the report is handed on.
     const char *name = seer_option_table[o].name;
-    if (strcmp(name, "output") == 0 || strcmp(name, "report") == 0 || strcmp(name, "records") == 0) continue;
+    if (strcmp(name, "output") == 0 || strcmp(name, "report") == 0 || strcmp(name, "records") == 0)
+      continue;
     seer_text_printf(out, "<tr><td class='l'>%s<td class='l'>", name);
     escape(out, seer_context_str(context, (seer_option)o));
     seer_text_put(out, "</tr>\n");
@@ -128,31 +151,41 @@ static void put_settings(seer_text *out, const seer_context *context) {
   const seer_target *target = seer_context_target(context);
   seer_text_put(out, "<tr><td class='l'>machine<td class='l'>");
   escape(out, target->model_name);
-  seer_text_printf(out, ", %u threads, %.1f GFLOP/s a thread, memory %.1f GB/s</tr></table>\n", target->threads,
-      target->peak_gflops, target->dram_gbs);
+  seer_text_printf(out, ", %u threads, %.1f GFLOP/s a thread, memory %.1f GB/s</tr></table>\n",
+      target->threads, target->peak_gflops, target->dram_gbs);
 }
 
 static void put_counts(seer_text *out, const seer_session_totals *t) {
-  seer_text_printf(out, "<h2>Measurements</h2><table><tr><td class='l'>measured<td>%u</tr><tr><td class='l'>from the records<td>%u</tr>"
-      "<tr><td class='l'>dropped early<td>%u</tr><tr><td class='l'>twins<td>%u</tr>\n", t->trials, t->restored,
-      t->raced_out, t->twins);
+  seer_text_printf(out,
+      "<h2>Measurements</h2><table><tr><td class='l'>measured<td>%u</tr><tr><td class='l'>from the "
+      "records<td>%u</tr>"
+      "<tr><td class='l'>dropped early<td>%u</tr><tr><td class='l'>twins<td>%u</tr>\n",
+      t->trials, t->restored, t->raced_out, t->twins);
   for (uint32_t c = 1; c < SEER_MEASURED_COUNT; c++) {
-    seer_text_printf(out, "<tr><td class='l'>%s<td>%u</tr>\n", seer_measured_class_name((seer_measured_class)c), t->failed[c]);
+    seer_text_printf(out, "<tr><td class='l'>%s<td>%u</tr>\n",
+        seer_measured_class_name((seer_measured_class)c), t->failed[c]);
   }
-  seer_text_printf(out, "<tr><td class='l'>drafted / scored<td>%" PRIu64 " / %" PRIu64 "</tr>"
-      "<tr><td class='l'>seconds: search, learning, checks<td>%.1f, %.1f, %.1f of %.1f</tr></table>\n", t->drafted,
-      t->scored, t->propose_s, t->train_s, t->check_s, t->elapsed_s);
+  seer_text_printf(out,
+      "<tr><td class='l'>drafted / scored<td>%" PRIu64 " / %" PRIu64
+      "</tr>"
+      "<tr><td class='l'>seconds: search, learning, checks<td>%.1f, %.1f, %.1f of "
+      "%.1f</tr></table>\n",
+      t->drafted, t->scored, t->propose_s, t->train_s, t->check_s, t->elapsed_s);
 }
 
 static const char style[] =
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:72em;margin:2em auto;padding:0 1em;color:#1a1a1a}"
-    "table{border-collapse:collapse;font-size:13px}td,th{padding:2px 9px;border-bottom:1px solid #ddd;text-align:right}"
-    ".l{text-align:left}svg{max-width:640px;width:48%;font-size:11px}.grid{stroke:#ddd}.num{text-anchor:end}"
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:72em;margin:2em auto;padding:0 "
+    "1em;color:#1a1a1a}"
+    "table{border-collapse:collapse;font-size:13px}td,th{padding:2px 9px;border-bottom:1px solid "
+    "#ddd;text-align:right}"
+    ".l{text-align:left}svg{max-width:640px;width:48%;font-size:11px}.grid{stroke:#ddd}.num{text-"
+    "anchor:end}"
     ".mid{text-anchor:middle}.curve{fill:none;stroke:#1668b8;stroke-width:2}"
-    "@media(prefers-color-scheme:dark){body{background:#161616;color:#ddd}td,th{border-color:#333}.grid{stroke:#333}text{fill:#bbb}}";
+    "@media(prefers-color-scheme:dark){body{background:#161616;color:#ddd}td,th{border-color:#333}."
+    "grid{stroke:#333}text{fill:#bbb}}";
 
-seer_status seer_report_write(seer_report *r, const seer_context *context, const seer_session *session,
-    const seer_network *network, const char *path) {
+seer_status seer_report_write(seer_report *r, const seer_context *context,
+    const seer_session *session, const seer_network *network, const char *path) {
   seer_session_totals totals;
   seer_session_get_totals(session, &totals);
   seer_text out;
@@ -161,7 +194,9 @@ seer_status seer_report_write(seer_report *r, const seer_context *context, const
   escape(&out, r->model_name);
   seer_text_printf(&out, "</title><style>%s</style>\n<h1>", style);
   escape(&out, r->model_name);
-  seer_text_printf(&out, "</h1>\n<p>Sum of tasks: <b>%.3f ms</b>, before tuning %.3f ms; %u measurements in %.0f s (%.1f a second).</p>\n",
+  seer_text_printf(&out,
+      "</h1>\n<p>Sum of tasks: <b>%.3f ms</b>, before tuning %.3f ms; %u measurements in %.0f s "
+      "(%.1f a second).</p>\n",
       totals.estimated_s * 1e3, totals.default_s * 1e3, totals.trials, totals.elapsed_s,
       totals.trials / totals.elapsed_s);
   put_curve(&out, r, false);

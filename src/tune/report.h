@@ -1,5 +1,6 @@
-// report.h - a session as one self-contained HTML file: latency over time and over trials, a table of tasks, settings,
-// errors by class. Pictures are inline SVG; nothing is fetched and no script is needed.
+// report.h - a session as one self-contained HTML file: latency over time and over trials, a table
+// of tasks, settings, errors by class. Pictures are inline SVG; nothing is fetched and no script is
+// needed.
 #ifndef SEER_TUNE_REPORT_H
 #define SEER_TUNE_REPORT_H
 
@@ -8,9 +9,9 @@
 typedef struct seer_report seer_report;
 
 seer_report *seer_report_create(const char *model_name, seer_arena *arena);  // in `arena`
-void seer_report_on_event(void *user, const seer_event *event);              // a listener; user: seer_report
+void seer_report_on_event(void *user, const seer_event *event);  // a listener; user: seer_report
 // After the session's end.
-SEER_MUST_USE seer_status seer_report_write(seer_report *report, const seer_context *context, const seer_session *session,
-    const seer_network *network, const char *path);
+SEER_MUST_USE seer_status seer_report_write(seer_report *report, const seer_context *context,
+    const seer_session *session, const seer_network *network, const char *path);
 
 #endif

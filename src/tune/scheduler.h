@@ -1,5 +1,5 @@
-// scheduler.h - which task gets the next round, and how many measurements: a table of policies. Policies see counts and
-// times, never schedules; every choice has a reason in words.
+// scheduler.h - which task gets the next round, and how many measurements: a table of policies.
+// Policies see counts and times, never schedules; every choice has a reason in words.
 #ifndef SEER_TUNE_SCHEDULER_H
 #define SEER_TUNE_SCHEDULER_H
 
@@ -8,25 +8,25 @@
 
 // A task as a policy sees it. History entries are made after each round.
 typedef struct {
-  double weight;        // how often the network runs it
+  double weight;  // how often the network runs it
   double flops;
-  double bound_s;       // no schedule is faster (roofline)
-  double default_s;     // first known time; 0: none yet
-  double best_s;        // 0: none yet
+  double bound_s;  // no schedule is faster (roofline)
+  double default_s;  // first known time; 0: none yet
+  double best_s;  // 0: none yet
   uint32_t family;
   uint32_t n_trial, n_round;
-  uint32_t n_queued;    // transplanted winners that wait to be measured
-  bool is_dead;         // its space is exhausted, or everything failed
-  bool is_done;         // its own patience ran out
-  double spent_s;       // wall time of its rounds
+  uint32_t n_queued;  // transplanted winners that wait to be measured
+  bool is_dead;  // its space is exhausted, or everything failed
+  bool is_done;  // its own patience ran out
+  double spent_s;  // wall time of its rounds
   uint32_t n_history, cap_history;
-  double *history;      // best_s after each round
+  double *history;  // best_s after each round
 } seer_task_state;
 
 typedef struct {
   uint32_t task;
-  uint32_t n;           // measurements
-  bool is_foreseen;     // a relative's round after a bottleneck's
+  uint32_t n;  // measurements
+  bool is_foreseen;  // a relative's round after a bottleneck's
   char reason[120];
 } seer_pick;
 
@@ -34,27 +34,30 @@ typedef struct {
   uint32_t n_task;
   seer_task_state *task;
   uint32_t round_size;
-  double foresee;       // share of a round that a relative gets
-  uint32_t n_pick;      // rounds so far, foreseen ones included
+  double foresee;  // share of a round that a relative gets
+  uint32_t n_pick;  // rounds so far, foreseen ones included
   seer_pick last;
   seer_rng rng;
 } seer_schedule_state;
 
 typedef struct {
   const char *name, *aliases, *doc;
-  bool is_faithful;      // plain separate models, no base, no racing, Ansor's search loop
+  bool is_faithful;  // plain separate models, no base, no racing, Ansor's search loop
   const char *grouping;  // NULL: the option --family decides
   bool (*next)(seer_schedule_state *state, seer_pick *out_pick);  // false: nothing is left to do
 } seer_scheduler_desc;
 
 extern const seer_scheduler_desc *const seer_scheduler_table[];
 extern const size_t seer_scheduler_table_count;
-SEER_MUST_USE seer_status seer_scheduler_find(const char *name_or_alias, const seer_scheduler_desc **out_desc);
+SEER_MUST_USE seer_status seer_scheduler_find(
+    const char *name_or_alias, const seer_scheduler_desc **out_desc);
 
-extern const seer_scheduler_desc seer_scheduler_ansor, seer_scheduler_familyseer, seer_scheduler_round_robin,
-    seer_scheduler_seer;
+extern const seer_scheduler_desc seer_scheduler_ansor, seer_scheduler_familyseer,
+    seer_scheduler_round_robin, seer_scheduler_seer;
 
-static inline bool seer_task_is_open(const seer_task_state *task) { return !task->is_dead && !task->is_done; }
+static inline bool seer_task_is_open(const seer_task_state *task) {
+  return !task->is_dead && !task->is_done;
+}
 // Ansor's gradient of the end-to-end latency (<= 0; the smallest is the bottleneck): gradient.c
 double seer_ansor_gradient(const seer_task_state *task);
 

@@ -1,7 +1,8 @@
 // search.c - drafts, evolution and selection over knobs.
-// A pool of candidates is drafted: the kept population, children of the best measured schedules, and fresh samples, with
-// more samples for sketches that have done well. The analytic model cuts the pool; the learned model, once it knows
-// something, scores it and breeds a few generations. What is proposed is the top of the ranking and a few random drafts.
+// A pool of candidates is drafted: the kept population, children of the best measured schedules,
+// and fresh samples, with more samples for sketches that have done well. The analytic model cuts
+// the pool; the learned model, once it knows something, scores it and breeds a few generations.
+// What is proposed is the top of the ranking and a few random drafts.
 
 #include "tune/search.h"
 
@@ -12,7 +13,8 @@
 #include "base/map.h"
 #include "base/os.h"
 
-// Sizes of one proposal. Chosen so that a proposal costs well under a tenth of building and timing what it proposes.
+// Sizes of one proposal. Chosen so that a proposal costs well under a tenth of building and timing
+// what it proposes.
 #define POOL 512
 #define FRESH_UNTRAINED 320
 #define FRESH_TRAINED 96
@@ -23,10 +25,11 @@
 #define ANSOR_POPULATION 2048
 #define ANSOR_GENERATIONS 4
 #define N_ELITE 48
-#define MAX_TRIES 6           // of a sampler or mutator that refuses
-#define SKETCH_FLOOR 0.08     // share of a uniform draw that a bad sketch keeps
+#define MAX_TRIES 6  // of a sampler or mutator that refuses
+#define SKETCH_FLOOR 0.08  // share of a uniform draw that a bad sketch keeps
 #define CROSS_SHARE 0.15
-#define ANALYTIC_SLACK 6.0    // drafts estimated slower than the best by this factor are not scored by the model
+#define ANALYTIC_SLACK \
+  6.0  // drafts estimated slower than the best by this factor are not scored by the model
 
 typedef struct {
   seer_schedule schedule;
@@ -116,7 +119,8 @@ double seer_search_analytic(const seer_search *s, const seer_schedule *schedule)
   return seer_analytic_seconds(summarise(s, schedule), s->options.target);
 }
 
-uint32_t seer_search_features(const seer_search *s, const seer_schedule *schedule, float *out_rows) {
+uint32_t seer_search_features(
+    const seer_search *s, const seer_schedule *schedule, float *out_rows) {
   return seer_feature_extract(summarise(s, schedule), s->options.target, out_rows);
 }
 
@@ -124,7 +128,9 @@ bool seer_search_knows(const seer_search *s, const seer_schedule *schedule) {
   return seer_map_get(s->measured, seer_schedule_hash(schedule), NULL);
 }
 
-uint32_t seer_search_n_measured(const seer_search *s) { return (uint32_t)seer_map_count(s->measured); }
+uint32_t seer_search_n_measured(const seer_search *s) {
+  return (uint32_t)seer_map_count(s->measured);
+}
 const seer_search_counts *seer_search_get_counts(const seer_search *s) { return &s->counts; }
 
 // ---- results
@@ -143,7 +149,8 @@ static void add_elite(seer_search *s, const seer_schedule *schedule, double seco
   s->elites[at] = (elite){*schedule, seconds};
 }
 
-void seer_search_report(seer_search *s, const seer_schedule *schedule, double seconds, bool is_raced_out) {
+void seer_search_report(
+    seer_search *s, const seer_schedule *schedule, double seconds, bool is_raced_out) {
   uint64_t bits;
   memcpy(&bits, &seconds, sizeof bits);
   uint64_t hash = seer_schedule_hash(schedule);
@@ -162,7 +169,8 @@ double seer_search_best(const seer_search *s, seer_schedule *out_schedule) {
   return s->elites[0].seconds;
 }
 
-uint32_t seer_search_top(const seer_search *s, uint32_t k, seer_schedule *out, double *out_seconds) {
+uint32_t seer_search_top(
+    const seer_search *s, uint32_t k, seer_schedule *out, double *out_seconds) {
   uint32_t n = k < s->n_elite ? k : s->n_elite;
   for (uint32_t i = 0; i < n; i++) {
     out[i] = s->elites[i].schedule;
@@ -175,7 +183,9 @@ uint32_t seer_search_top(const seer_search *s, uint32_t k, seer_schedule *out, d
 void seer_search_queue(seer_search *s, const seer_schedule *schedule, const char *origin) {
   seer_schedule normal = *schedule;
   seer_schedule_normalise(s->options.sketches, &normal);
-  if (seer_schedule_check(s->options.sketches, &normal) != SEER_REJECT_NONE || seer_search_knows(s, &normal)) return;
+  if (seer_schedule_check(s->options.sketches, &normal) != SEER_REJECT_NONE ||
+      seer_search_knows(s, &normal))
+    return;
   for (size_t i = s->queue_at; i < s->n_queue; i++) {
     if (seer_schedule_equal(&s->queue[i].schedule, &normal)) return;
   }
@@ -193,7 +203,8 @@ static void clear_pool(seer_search *s) {
 
 static bool see(seer_search *s, uint64_t hash) {
   hash |= hash == 0;
-  for (uint32_t at = (uint32_t)hash & (s->n_seen_slots - 1);; at = (at + 1) & (s->n_seen_slots - 1)) {
+  for (uint32_t at = (uint32_t)hash & (s->n_seen_slots - 1);;
+       at = (at + 1) & (s->n_seen_slots - 1)) {
     if (s->seen[at] == hash) return false;
     if (s->seen[at] == 0) {
       s->seen[at] = hash;
@@ -255,10 +266,11 @@ static void draft_fresh(seer_search *s, seer_rng *rng, uint32_t n) {
   }
 }
 
-static void draft_child(seer_search *s, seer_rng *rng, const seer_schedule *a, const seer_schedule *b) {
+static void draft_child(
+    seer_search *s, seer_rng *rng, const seer_schedule *a, const seer_schedule *b) {
   seer_schedule child = *a, next;
-  bool is_crossed = b && seer_rng_chance(rng, CROSS_SHARE)
-      && seer_schedule_cross(s->options.sketches, rng, a, b, &child) == SEER_REJECT_NONE;
+  bool is_crossed = b && seer_rng_chance(rng, CROSS_SHARE) &&
+      seer_schedule_cross(s->options.sketches, rng, a, b, &child) == SEER_REJECT_NONE;
   // Several small steps now and then: neighbours of the best are soon all known.
   uint64_t steps = is_crossed ? seer_rng_below(rng, 2) : 1 + seer_rng_below(rng, 3);
   for (uint64_t i = 0; i < steps; i++) {
@@ -303,7 +315,9 @@ static void cut_by_analytic(seer_search *s, uint32_t keep) {
   if (s->n_pool == 0) return;
   qsort(s->pool, s->n_pool, sizeof(candidate), by_analytic);
   uint32_t n = 0;
-  while (n < s->n_pool && n < keep && s->pool[n].analytic_s <= ANALYTIC_SLACK * s->pool[0].analytic_s) n++;
+  while (
+      n < s->n_pool && n < keep && s->pool[n].analytic_s <= ANALYTIC_SLACK * s->pool[0].analytic_s)
+    n++;
   s->n_pool = n;
 }
 
@@ -313,10 +327,12 @@ static seer_status score(seer_search *s, seer_bank *bank, uint32_t first) {
   uint32_t *n_rows = malloc(n * sizeof(uint32_t));
   float *scores = malloc(n * sizeof(float));
   float *rows = malloc((size_t)n * SEER_NEST_MAX_STATEMENTS * seer_feature_count * sizeof(float));
-  seer_status status = n_rows && scores && rows ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for features");
+  seer_status status =
+      n_rows && scores && rows ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for features");
   size_t n_row = 0;
   for (uint32_t i = 0; i < n && !status; i++) {
-    n_rows[i] = seer_search_features(s, &s->pool[first + i].schedule, rows + n_row * seer_feature_count);
+    n_rows[i] =
+        seer_search_features(s, &s->pool[first + i].schedule, rows + n_row * seer_feature_count);
     n_row += n_rows[i];
   }
   if (!status) status = seer_bank_predict(bank, s->options.task, rows, n_rows, n, scores);
@@ -329,14 +345,15 @@ static seer_status score(seer_search *s, seer_bank *bank, uint32_t first) {
 }
 
 // Parents are the pool, best first; children join it.
-static seer_status evolve(seer_search *s, seer_bank *bank, seer_rng *rng, uint32_t generations, uint32_t children,
-    uint32_t keep) {
+static seer_status evolve(seer_search *s, seer_bank *bank, seer_rng *rng, uint32_t generations,
+    uint32_t children, uint32_t keep) {
   SEER_TRY(score(s, bank, 0));
   qsort(s->pool, s->n_pool, sizeof(candidate), by_score);
   for (uint32_t g = 0; g < generations; g++) {
     uint32_t n = s->n_pool, parents = n < keep / 2 ? n : keep / 2;
     for (uint32_t i = 0; i < children && parents; i++) {
-      seer_schedule a = s->pool[draw_rank(rng, parents)].schedule, b = s->pool[draw_rank(rng, parents)].schedule;
+      seer_schedule a = s->pool[draw_rank(rng, parents)].schedule,
+                    b = s->pool[draw_rank(rng, parents)].schedule;
       draft_child(s, rng, &a, &b);
     }
     SEER_TRY(score(s, bank, n));
@@ -352,23 +369,28 @@ static uint32_t take_queue(seer_search *s, uint32_t n, seer_proposal *out) {
   while (taken < n && s->queue_at < s->n_queue) {
     const queued *q = &s->queue[s->queue_at++];
     if (seer_search_knows(s, &q->schedule) || !see(s, seer_schedule_hash(&q->schedule))) continue;
-    out[taken++] = (seer_proposal){q->schedule, 0, seer_search_analytic(s, &q->schedule), q->origin};
+    out[taken++] =
+        (seer_proposal){q->schedule, 0, seer_search_analytic(s, &q->schedule), q->origin};
   }
   return taken;
 }
 
-static void pick(seer_search *s, seer_rng *rng, bool is_trained, uint32_t n, seer_proposal *out, uint32_t *n_out) {
-  uint32_t n_random = (uint32_t)((double)(n - *n_out) * (is_trained ? s->options.random_share : 0.5));
+static void pick(seer_search *s, seer_rng *rng, bool is_trained, uint32_t n, seer_proposal *out,
+    uint32_t *n_out) {
+  uint32_t n_random =
+      (uint32_t)((double)(n - *n_out) * (is_trained ? s->options.random_share : 0.5));
   uint32_t n_top = n - *n_out - n_random, at = 0;
   for (; at < s->n_pool && n_top > 0; at++, n_top--) {
     const candidate *c = &s->pool[at];
-    out[(*n_out)++] = (seer_proposal){c->schedule, c->score, c->analytic_s, is_trained ? "model" : "analytic"};
+    out[(*n_out)++] =
+        (seer_proposal){c->schedule, c->score, c->analytic_s, is_trained ? "model" : "analytic"};
   }
   // The rest at random from what is left, so that the models also learn what is not at the top.
   uint32_t left = s->n_pool - at;
   while (*n_out < n && left > 0) {
     uint32_t k = at + (uint32_t)seer_rng_below(rng, left);
-    out[(*n_out)++] = (seer_proposal){s->pool[k].schedule, s->pool[k].score, s->pool[k].analytic_s, "random"};
+    out[(*n_out)++] =
+        (seer_proposal){s->pool[k].schedule, s->pool[k].score, s->pool[k].analytic_s, "random"};
     s->pool[k] = s->pool[at + left - 1];
     left--;
   }
@@ -379,7 +401,8 @@ static void keep_population(seer_search *s) {
   for (uint32_t i = 0; i < s->n_kept; i++) s->kept[i] = s->pool[i].schedule;
 }
 
-seer_status seer_search_propose(seer_search *s, seer_bank *bank, uint32_t n, seer_proposal *out, uint32_t *out_n) {
+seer_status seer_search_propose(
+    seer_search *s, seer_bank *bank, uint32_t n, seer_proposal *out, uint32_t *out_n) {
   uint64_t start = seer_os_now_ns();
   *out_n = 0;
   clear_pool(s);
@@ -401,7 +424,8 @@ seer_status seer_search_propose(seer_search *s, seer_bank *bank, uint32_t n, see
     if (is_trained) {
       uint32_t generations = s->options.is_ansor ? ANSOR_GENERATIONS : GENERATIONS;
       uint32_t size = s->options.is_ansor ? ANSOR_POPULATION : CHILDREN;
-      status = evolve(s, bank, &rng, generations, size, s->options.is_ansor ? ANSOR_POPULATION : POOL / 2);
+      status = evolve(
+          s, bank, &rng, generations, size, s->options.is_ansor ? ANSOR_POPULATION : POOL / 2);
     } else if (s->options.is_ansor) {  // Ansor's untrained model scores at random
       for (uint32_t i = 0; i < s->n_pool; i++) s->pool[i].score = (float)seer_rng_f64(&rng);
       qsort(s->pool, s->n_pool, sizeof(candidate), by_score);

@@ -1,7 +1,7 @@
 // search.h - one task's search: what has been measured, what looks promising, what to measure next.
-// Draft, then verify: cheap analytic scores filter many drafts; the learned model ranks what is left and guides a few
-// generations of evolution. The population is kept between rounds. Repeatable: the same results and models give the same
-// proposals.
+// Draft, then verify: cheap analytic scores filter many drafts; the learned model ranks what is
+// left and guides a few generations of evolution. The population is kept between rounds.
+// Repeatable: the same results and models give the same proposals.
 #ifndef SEER_TUNE_SEARCH_H
 #define SEER_TUNE_SEARCH_H
 
@@ -13,10 +13,10 @@
 typedef struct {
   uint32_t task;
   const seer_sketch_list *sketches;  // kept
-  const seer_target *target;         // kept
+  const seer_target *target;  // kept
   uint64_t seed;
-  bool is_ansor;       // Ansor's loop: no analytic filter, no queue, 2,048 individuals, 4 generations
-  double random_share; // of a proposal: explores (Ansor: 0.05)
+  bool is_ansor;  // Ansor's loop: no analytic filter, no queue, 2,048 individuals, 4 generations
+  double random_share;  // of a proposal: explores (Ansor: 0.05)
 } seer_search_options;
 
 typedef struct {
@@ -27,31 +27,37 @@ typedef struct {
 
 typedef struct {
   seer_schedule schedule;
-  float predicted;   // relative throughput by the learned model; 0 when it was not asked
+  float predicted;  // relative throughput by the learned model; 0 when it was not asked
   double analytic_s;
   const char *origin;  // "default", "sibling", "model", "analytic", "random"
 } seer_proposal;
 
 typedef struct seer_search seer_search;
-SEER_MUST_USE seer_status seer_search_create(const seer_search_options *options, seer_search **out_search);
+SEER_MUST_USE seer_status seer_search_create(
+    const seer_search_options *options, seer_search **out_search);
 void seer_search_destroy(seer_search *search);
 
-// To be measured before anything else: the default, transplanted winners. Known or invalid ones are left out.
+// To be measured before anything else: the default, transplanted winners. Known or invalid ones are
+// left out.
 void seer_search_queue(seer_search *search, const seer_schedule *schedule, const char *origin);
 uint32_t seer_search_queued(const seer_search *search);
 // At most n new schedules; fewer, or none, when the space is exhausted.
-SEER_MUST_USE seer_status seer_search_propose(seer_search *search, seer_bank *bank, uint32_t n, seer_proposal *out,
-    uint32_t *out_n);
+SEER_MUST_USE seer_status seer_search_propose(
+    seer_search *search, seer_bank *bank, uint32_t n, seer_proposal *out, uint32_t *out_n);
 // What came of one. seconds 0: failed. Also used to restore from records.
-void seer_search_report(seer_search *search, const seer_schedule *schedule, double seconds, bool is_raced_out);
+void seer_search_report(
+    seer_search *search, const seer_schedule *schedule, double seconds, bool is_raced_out);
 bool seer_search_knows(const seer_search *search, const seer_schedule *schedule);
-double seer_search_best(const seer_search *search, seer_schedule *out_schedule);  // seconds; 0: none
+double seer_search_best(
+    const seer_search *search, seer_schedule *out_schedule);  // seconds; 0: none
 // The k best measured ones, best first.
-uint32_t seer_search_top(const seer_search *search, uint32_t k, seer_schedule *out, double *out_seconds);
+uint32_t seer_search_top(
+    const seer_search *search, uint32_t k, seer_schedule *out, double *out_seconds);
 uint32_t seer_search_n_measured(const seer_search *search);
 const seer_search_counts *seer_search_get_counts(const seer_search *search);
 // Feature rows of a schedule: at most SEER_NEST_MAX_STATEMENTS x seer_feature_count floats.
-uint32_t seer_search_features(const seer_search *search, const seer_schedule *schedule, float *out_rows);
+uint32_t seer_search_features(
+    const seer_search *search, const seer_schedule *schedule, float *out_rows);
 double seer_search_analytic(const seer_search *search, const seer_schedule *schedule);
 // The best of many drafts by the analytic model alone: the zero-trial choice.
 void seer_search_zero_trial(seer_search *search, uint32_t n_drafts, seer_schedule *out);

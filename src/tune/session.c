@@ -1,6 +1,6 @@
-// session.c - the loop: pick a task, propose schedules, measure them, store, learn; at the end hold the winners against the
-// default. Decisions are made between rounds, from all results so far in candidate order, so that a session with the fake
-// machine repeats to the byte.
+// session.c - the loop: pick a task, propose schedules, measure them, store, learn; at the end hold
+// the winners against the default. Decisions are made between rounds, from all results so far in
+// candidate order, so that a session with the fake machine repeats to the byte.
 
 #include "tune/session.h"
 
@@ -16,15 +16,15 @@
 #include "tune/session_internal.h"
 
 #define MAX_ROUND 256
-#define TRANSPLANTS 3         // winners of a round that are re-fitted to relatives
+#define TRANSPLANTS 3  // winners of a round that are re-fitted to relatives
 #define MAX_RELATIVES 24
 #define DRIFT_PERIOD_S 300.0
 #define DRIFT_PAIRS 5
-#define ACCEPT_S_PER_TASK 0.4 // reserved at the end of a time budget
+#define ACCEPT_S_PER_TASK 0.4  // reserved at the end of a time budget
 #define ACCEPT_SHARE 0.2
 
-static const char *const kind_names[SEER_EVENT_KIND_COUNT] = {"start", "round", "measurement", "round-end", "best",
-    "accept", "note", "done"};
+static const char *const kind_names[SEER_EVENT_KIND_COUNT] = {
+    "start", "round", "measurement", "round-end", "best", "accept", "note", "done"};
 const char *seer_event_kind_name(seer_event_kind kind) { return kind_names[kind]; }
 
 void seer_session_emit(seer_session *s, seer_event *event) {
@@ -49,8 +49,12 @@ void seer_session_stop(seer_session *s) { s->is_stopped = 1; }
 const seer_budget *seer_session_budget(const seer_session *s) { return &s->budget; }
 const seer_families *seer_session_families(const seer_session *s) { return &s->families; }
 const seer_schedule_state *seer_session_state(const seer_session *s) { return &s->state; }
-const seer_search *seer_session_search(const seer_session *s, uint32_t task) { return s->task[task].search; }
-const seer_sketch_list *seer_session_sketches(const seer_session *s, uint32_t task) { return s->task[task].sketches; }
+const seer_search *seer_session_search(const seer_session *s, uint32_t task) {
+  return s->task[task].search;
+}
+const seer_sketch_list *seer_session_sketches(const seer_session *s, uint32_t task) {
+  return s->task[task].sketches;
+}
 void seer_session_get_totals(const seer_session *s, seer_session_totals *out) {
   *out = s->totals;
   out->elapsed_s = (double)(seer_os_now_ns() - s->start_ns) * 1e-9;
@@ -64,9 +68,12 @@ void seer_session_get_totals(const seer_session *s, seer_session_totals *out) {
 static void fill_budget(seer_session *s) {
   const seer_context *c = s->context;
   seer_budget *b = &s->budget;
-  if (seer_context_is_set(c, SEER_OPT_TRIALS)) b->trials = (uint32_t)seer_context_i64(c, SEER_OPT_TRIALS);
-  if (seer_context_is_set(c, SEER_OPT_TIME_BUDGET)) b->time_s = seer_context_f64(c, SEER_OPT_TIME_BUDGET);
-  if (seer_context_is_set(c, SEER_OPT_TARGET_LATENCY)) b->target_latency_s = seer_context_f64(c, SEER_OPT_TARGET_LATENCY);
+  if (seer_context_is_set(c, SEER_OPT_TRIALS))
+    b->trials = (uint32_t)seer_context_i64(c, SEER_OPT_TRIALS);
+  if (seer_context_is_set(c, SEER_OPT_TIME_BUDGET))
+    b->time_s = seer_context_f64(c, SEER_OPT_TIME_BUDGET);
+  if (seer_context_is_set(c, SEER_OPT_TARGET_LATENCY))
+    b->target_latency_s = seer_context_f64(c, SEER_OPT_TARGET_LATENCY);
   if (seer_context_is_set(c, SEER_OPT_EARLY_STOPPING)) {
     b->early_stopping = (uint32_t)seer_context_i64(c, SEER_OPT_EARLY_STOPPING);
   }
@@ -82,13 +89,17 @@ static seer_status add_task(seer_session *s, uint32_t t) {
   const seer_task *task = &s->network->task[t];
   seer_session_task *own = &s->task[t];
   seer_session_space(s->context, &s->space);
-  SEER_TRYF(seer_sketch_generate(task->dag, s->target, s->space, s->arena, &own->sketches), "task %u, %s", t,
-      task->name);
-  seer_search_options options = {.task = t, .sketches = own->sketches, .target = s->target,
-      .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED), .is_ansor = s->policy->is_faithful,
+  SEER_TRYF(seer_sketch_generate(task->dag, s->target, s->space, s->arena, &own->sketches),
+      "task %u, %s", t, task->name);
+  seer_search_options options = {.task = t,
+      .sketches = own->sketches,
+      .target = s->target,
+      .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
+      .is_ansor = s->policy->is_faithful,
       .random_share = s->policy->is_faithful ? 0.05 : 0.1};
   SEER_TRY(seer_search_create(&options, &own->search));
-  SEER_TRY(seer_choose_untuned(s->target, own->sketches, t, options.seed, &own->fallback, &own->estimate_s));
+  SEER_TRY(seer_choose_untuned(
+      s->target, own->sketches, t, options.seed, &own->fallback, &own->estimate_s));
   seer_task_state *state = &s->state.task[t];
   state->weight = task->weight;
   state->flops = task->flops;
@@ -100,7 +111,8 @@ static seer_status add_task(seer_session *s, uint32_t t) {
 }
 
 void seer_session_space(const seer_context *context, seer_space_kind *out) {
-  *out = strcmp(seer_context_str(context, SEER_OPT_SPACE), "ansor") == 0 ? SEER_SPACE_ANSOR : SEER_SPACE_FULL;
+  *out = strcmp(seer_context_str(context, SEER_OPT_SPACE), "ansor") == 0 ? SEER_SPACE_ANSOR
+                                                                         : SEER_SPACE_FULL;
 }
 
 static uint64_t network_weight_bytes(const seer_network *network) {
@@ -109,8 +121,8 @@ static uint64_t network_weight_bytes(const seer_network *network) {
     const seer_dag *dag = network->task[t].dag;
     for (uint32_t b = 0; b < dag->n_buf; b++) {
       if (dag->buf[b].kind != SEER_BUF_WEIGHT) continue;
-      total += (uint64_t)seer_dag_buf_elems(&dag->buf[b]) * seer_dtype_bytes(dag->buf[b].dtype)
-          * network->task[t].weight;
+      total += (uint64_t)seer_dag_buf_elems(&dag->buf[b]) * seer_dtype_bytes(dag->buf[b].dtype) *
+          network->task[t].weight;
     }
   }
   return total;
@@ -130,7 +142,8 @@ static seer_status select_tasks(seer_session *s) {
     last = first;
     if (seer_scan_try(&scan, "-")) SEER_TRY(seer_scan_i64(&scan, &last));
     if (first < 0 || last < first || last >= n) {
-      return SEER_FAIL(INVALID, "--tasks '%s': %" PRId64 "-%" PRId64 " is not within 0-%u", text, first, last, n - 1);
+      return SEER_FAIL(INVALID, "--tasks '%s': %" PRId64 "-%" PRId64 " is not within 0-%u", text,
+          first, last, n - 1);
     }
     for (int64_t t = first; t <= last; t++) s->state.task[t].is_done = false;
   } while (seer_scan_try(&scan, ","));
@@ -142,9 +155,13 @@ static seer_status create_bank(seer_session *s) {
   const seer_cost_desc *model;
   SEER_TRY(seer_cost_find(seer_context_str(s->context, SEER_OPT_COST_MODEL), &model));
   uint32_t warm_up = s->policy->is_faithful ? s->state.round_size : 32;
-  seer_bank_options options = {.n_family = s->families.n_family, .n_task = s->network->n_task,
-      .family_of = s->families.family_of, .has_base = !s->policy->is_faithful, .model = model,
-      .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED), .warm_up = warm_up};
+  seer_bank_options options = {.n_family = s->families.n_family,
+      .n_task = s->network->n_task,
+      .family_of = s->families.family_of,
+      .has_base = !s->policy->is_faithful,
+      .model = model,
+      .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
+      .warm_up = warm_up};
   SEER_TRY(seer_bank_create(&options, &s->bank));
   const char *path = seer_context_str(s->context, SEER_OPT_LOAD_MODEL);
   return path[0] ? seer_bank_load(s->bank, path) : SEER_OK;
@@ -155,7 +172,8 @@ static seer_status set_up(seer_session *s, const char *model_name) {
   uint32_t n = s->network->n_task;
   SEER_TRY(seer_scheduler_find(seer_context_str(c, SEER_OPT_SEARCH_POLICY), &s->policy));
   const seer_family_desc *grouping;
-  const char *name = s->policy->grouping ? s->policy->grouping : seer_context_str(c, SEER_OPT_FAMILY);
+  const char *name =
+      s->policy->grouping ? s->policy->grouping : seer_context_str(c, SEER_OPT_FAMILY);
   SEER_TRY(seer_family_find(name, &grouping));
   seer_families_build(grouping, s->network->task, n, s->arena, &s->families);
   fill_budget(s);
@@ -165,7 +183,8 @@ static seer_status set_up(seer_session *s, const char *model_name) {
   s->state.n_task = n;
   s->state.foresee = seer_context_f64(c, SEER_OPT_FORESEE);
   s->state.round_size = s->policy->is_faithful ? 64 : 16;
-  if (seer_context_is_set(c, SEER_OPT_ROUND_SIZE)) s->state.round_size = (uint32_t)seer_context_i64(c, SEER_OPT_ROUND_SIZE);
+  if (seer_context_is_set(c, SEER_OPT_ROUND_SIZE))
+    s->state.round_size = (uint32_t)seer_context_i64(c, SEER_OPT_ROUND_SIZE);
   if (s->state.round_size > MAX_ROUND) s->state.round_size = MAX_ROUND;
   if (s->budget.trials && n && s->state.round_size > s->budget.trials / n) {
     s->state.round_size = s->budget.trials / n ? s->budget.trials / n : 1;
@@ -185,14 +204,15 @@ static seer_status set_up(seer_session *s, const char *model_name) {
   SEER_TRY(s->measure->open(c, s->target, &s->measurer));
   uint64_t weight_bytes = network_weight_bytes(s->network);
   for (uint32_t t = 0; t < n; t++) {
-    seer_measure_task task = {t, s->network->task[t].dag, s->task[t].sketches, s->space, weight_bytes};
+    seer_measure_task task = {
+        t, s->network->task[t].dag, s->task[t].sketches, s->space, weight_bytes};
     SEER_TRY(s->measure->add_task(s->measurer, &task));
   }
   return SEER_OK;
 }
 
-seer_status seer_session_create(seer_context *context, const seer_network *network, seer_records *records,
-    const char *model_name, seer_session **out_session) {
+seer_status seer_session_create(seer_context *context, const seer_network *network,
+    seer_records *records, const char *model_name, seer_session **out_session) {
   *out_session = NULL;
   seer_session *s = calloc(1, sizeof(*s));
   if (!s) return SEER_FAIL(RESOURCE, "no memory for a session");
@@ -215,19 +235,22 @@ void seer_session_destroy(seer_session *s) {
   if (!s) return;
   if (s->measurer) s->measure->close(s->measurer);
   seer_bank_destroy(s->bank);
-  for (uint32_t t = 0; s->task && t < s->network->n_task; t++) seer_search_destroy(s->task[t].search);
+  for (uint32_t t = 0; s->task && t < s->network->n_task; t++)
+    seer_search_destroy(s->task[t].search);
   seer_arena_destroy(s->round);
   seer_arena_destroy(s->arena);
   free(s);
 }
 
 // ---- learning from a result
-static seer_status learn(seer_session *s, uint32_t t, const seer_schedule *schedule, double seconds, bool is_raced_out) {
+static seer_status learn(
+    seer_session *s, uint32_t t, const seer_schedule *schedule, double seconds, bool is_raced_out) {
   seer_search_report(s->task[t].search, schedule, seconds, is_raced_out);
   seer_task_state *state = &s->state.task[t];
   state->n_trial++;
-  if (seconds > 0 && !is_raced_out && (state->best_s <= 0 || seconds < state->best_s)) state->best_s = seconds;
-  float *rows = SEER_NEW_ARRAY(s->round, float, SEER_NEST_MAX_STATEMENTS * seer_feature_count);
+  if (seconds > 0 && !is_raced_out && (state->best_s <= 0 || seconds < state->best_s))
+    state->best_s = seconds;
+  float *rows = SEER_NEW_ARRAY(s->round, float, SEER_NEST_MAX_STATEMENTS *seer_feature_count);
   seer_sample sample = {.task = t, .rows = rows, .seconds = seconds, .is_raced_out = is_raced_out};
   sample.n_row = seer_search_features(s->task[t].search, schedule, rows);
   return seer_bank_add(s->bank, &sample, 1);
@@ -255,8 +278,8 @@ static seer_status restore_one(void *user, const seer_record *record) {
   restorer *r = user;
   seer_session *s = r->s;
   seer_schedule schedule;
-  seer_status status = seer_schedule_parse(s->task[r->task].sketches, "record", record->schedule,
-      strlen(record->schedule), &schedule);
+  seer_status status = seer_schedule_parse(
+      s->task[r->task].sketches, "record", record->schedule, strlen(record->schedule), &schedule);
   if (status) {  // of another version of the rules: `records check` counts them
     seer_status_free(status);
     return SEER_OK;
@@ -264,13 +287,14 @@ static seer_status restore_one(void *user, const seer_record *record) {
   if (seer_search_knows(s->task[r->task].search, &schedule)) return SEER_OK;
   double seconds = record->cls == SEER_MEASURED_OK ? record->seconds : 0;
   s->totals.restored++;
-  if (seer_schedule_equal(&schedule, &s->task[r->task].fallback)) s->state.task[r->task].default_s = seconds;
+  if (seer_schedule_equal(&schedule, &s->task[r->task].fallback))
+    s->state.task[r->task].default_s = seconds;
   return learn(s, r->task, &schedule, seconds, record->is_raced_out);
 }
 
 static seer_status restore(seer_session *s) {
-  if (!s->records || seer_context_bool(s->context, SEER_OPT_NO_RESUME)
-      || seer_context_bool(s->context, SEER_OPT_IGNORE_RECORDS)) {
+  if (!s->records || seer_context_bool(s->context, SEER_OPT_NO_RESUME) ||
+      seer_context_bool(s->context, SEER_OPT_IGNORE_RECORDS)) {
     return SEER_OK;
   }
   for (uint32_t t = 0; t < s->network->n_task; t++) {
@@ -279,24 +303,34 @@ static seer_status restore(seer_session *s) {
     seer_task_state *state = &s->state.task[t];
     if (state->n_trial == 0) continue;
     state->n_round = (state->n_trial + s->state.round_size - 1) / s->state.round_size;
-    state->history = SEER_GROW(s->arena, double, state->history, (size_t)state->n_history, &s->task[t].cap_history);
+    state->history = SEER_GROW(
+        s->arena, double, state->history, (size_t)state->n_history, &s->task[t].cap_history);
     state->history[state->n_history++] = state->best_s;
   }
   if (s->totals.restored == 0) return SEER_OK;
   for (uint32_t f = 0; f < s->families.n_family; f++) SEER_TRY(seer_bank_train(s->bank, f));
-  seer_session_note(s, seer_arena_printf(s->arena, "%u measurements from the records", s->totals.restored));
+  seer_session_note(
+      s, seer_arena_printf(s->arena, "%u measurements from the records", s->totals.restored));
   return SEER_OK;
 }
 
-static seer_status store(seer_session *s, uint32_t t, const seer_proposal *proposal, const seer_measure_result *result,
-    int64_t *out_id) {
+static seer_status store(seer_session *s, uint32_t t, const seer_proposal *proposal,
+    const seer_measure_result *result, int64_t *out_id) {
   *out_id = 0;
   if (!s->records) return SEER_OK;
-  seer_record record = {.session = s->session_id, .workload = s->task[t].workload, .target = s->target_id,
-      .schedule = seer_schedule_print(s->task[t].sketches, &proposal->schedule, s->round), .cls = result->cls,
-      .is_raced_out = result->is_raced_out, .is_twin = result->is_twin, .seconds = result->seconds,
-      .reference_s = s->reference_s, .n_samples = result->n_samples, .predicted = (double)proposal->predicted,
-      .round = s->state.n_pick, .message = result->message};
+  seer_record record = {.session = s->session_id,
+      .workload = s->task[t].workload,
+      .target = s->target_id,
+      .schedule = seer_schedule_print(s->task[t].sketches, &proposal->schedule, s->round),
+      .cls = result->cls,
+      .is_raced_out = result->is_raced_out,
+      .is_twin = result->is_twin,
+      .seconds = result->seconds,
+      .reference_s = s->reference_s,
+      .n_samples = result->n_samples,
+      .predicted = (double)proposal->predicted,
+      .round = s->state.n_pick,
+      .message = result->message};
   memcpy(record.sample, result->sample, sizeof record.sample);
   SEER_TRY(seer_records_add(s->records, &record));
   *out_id = record.id;
@@ -314,7 +348,9 @@ static void transplant(seer_session *s, uint32_t t) {
     if (!seer_task_is_open(&s->state.task[r])) continue;
     n_relative++;
     for (uint32_t k = 0; k < n; k++) {
-      if (seer_schedule_refit(s->task[t].sketches, &top[k], s->task[r].sketches, &fitted) != SEER_REJECT_NONE) continue;
+      if (seer_schedule_refit(s->task[t].sketches, &top[k], s->task[r].sketches, &fitted) !=
+          SEER_REJECT_NONE)
+        continue;
       // Only what the analytic model does not think hopeless for the relative.
       double best = s->state.task[r].best_s > 0 ? s->state.task[r].best_s : s->task[r].estimate_s;
       if (seer_search_analytic(s->task[r].search, &fitted) > 4 * best) continue;
@@ -324,8 +360,8 @@ static void transplant(seer_session *s, uint32_t t) {
   }
 }
 
-static seer_status take_results(seer_session *s, const seer_pick *pick, const seer_proposal *proposals, uint32_t n,
-    const seer_measure_result *results) {
+static seer_status take_results(seer_session *s, const seer_pick *pick,
+    const seer_proposal *proposals, uint32_t n, const seer_measure_result *results) {
   uint32_t t = pick->task;
   seer_task_state *state = &s->state.task[t];
   int64_t ids[MAX_ROUND + 64];
@@ -346,7 +382,10 @@ static seer_status take_results(seer_session *s, const seer_pick *pick, const se
     bool is_default = seer_schedule_equal(&proposals[i].schedule, &s->task[t].fallback);
     if (is_default && is_ok && state->default_s <= 0) state->default_s = seconds;
     SEER_TRY(learn(s, t, &proposals[i].schedule, seconds, result->is_raced_out));
-    seer_event event = {.kind = SEER_EVENT_MEASUREMENT, .task = t, .proposal = &proposals[i], .result = result,
+    seer_event event = {.kind = SEER_EVENT_MEASUREMENT,
+        .task = t,
+        .proposal = &proposals[i],
+        .result = result,
         .record = ids[i]};
     seer_session_emit(s, &event);
   }
@@ -358,10 +397,12 @@ static seer_status run_round(seer_session *s, seer_pick *pick) {
   seer_task_state *state = &s->state.task[t];
   seer_arena_reset(s->round);
   if (pick->n > MAX_ROUND) pick->n = MAX_ROUND;
-  if (s->budget.trials && s->totals.trials + pick->n > s->budget.trials) pick->n = s->budget.trials - s->totals.trials;
+  if (s->budget.trials && s->totals.trials + pick->n > s->budget.trials)
+    pick->n = s->budget.trials - s->totals.trials;
   seer_event event = {.kind = SEER_EVENT_ROUND, .task = t, .pick = pick};
   seer_session_emit(s, &event);
-  if (!s->policy->is_faithful && state->n_trial == 0) seer_search_queue(s->task[t].search, &s->task[t].fallback, "default");
+  if (!s->policy->is_faithful && state->n_trial == 0)
+    seer_search_queue(s->task[t].search, &s->task[t].fallback, "default");
   seer_proposal *proposals = SEER_NEW_ARRAY(s->round, seer_proposal, pick->n);
   uint64_t start = seer_os_now_ns();
   SEER_TRY(seer_search_propose(s->task[t].search, s->bank, pick->n, proposals, &n));
@@ -379,27 +420,31 @@ static seer_status run_round(seer_session *s, seer_pick *pick) {
   seer_measure_result *results = SEER_NEW_ARRAY(s->round, seer_measure_result, n);
   double before = state->best_s;
   for (uint32_t i = 0; i < n; i++) {
-    requests[i] = (seer_measure_request){t, proposals[i].schedule, s->policy->is_faithful ? 0 : before * s->drift};
+    requests[i] = (seer_measure_request){
+        t, proposals[i].schedule, s->policy->is_faithful ? 0 : before * s->drift};
   }
   SEER_TRY(s->measure->measure(s->measurer, requests, n, results));
   SEER_TRY(take_results(s, pick, proposals, n, results));
   start = seer_os_now_ns();
   SEER_TRY(seer_bank_train(s->bank, s->families.family_of[t]));
   s->totals.train_s += (double)(seer_os_now_ns() - start) * 1e-9;
-  state->history = SEER_GROW(s->arena, double, state->history, (size_t)state->n_history, &s->task[t].cap_history);
+  state->history = SEER_GROW(
+      s->arena, double, state->history, (size_t)state->n_history, &s->task[t].cap_history);
   state->history[state->n_history++] = state->best_s;
   if (state->n_trial >= 64 && state->best_s <= 0) {
     state->is_dead = true;
-    seer_session_note(s, seer_arena_printf(s->arena, "task %u: all of %u schedules failed", t, state->n_trial));
+    seer_session_note(
+        s, seer_arena_printf(s->arena, "task %u: all of %u schedules failed", t, state->n_trial));
   }
   update_estimate(s);
   if (state->best_s > 0 && (before <= 0 || state->best_s < before)) {
     s->task[t].trial_of_best = state->n_trial;
-    event = (seer_event){.kind = SEER_EVENT_BEST, .task = t, .before_s = before, .after_s = state->best_s};
+    event = (seer_event){
+        .kind = SEER_EVENT_BEST, .task = t, .before_s = before, .after_s = state->best_s};
     seer_session_emit(s, &event);
     transplant(s, t);
-  } else if (s->budget.task_early_stopping
-             && state->n_trial - s->task[t].trial_of_best >= s->budget.task_early_stopping) {
+  } else if (s->budget.task_early_stopping &&
+      state->n_trial - s->task[t].trial_of_best >= s->budget.task_early_stopping) {
     state->is_done = true;
   }
   event = (seer_event){.kind = SEER_EVENT_ROUND_END, .task = t, .pick = pick};
@@ -416,14 +461,16 @@ static seer_status measure_drift(seer_session *s, bool is_first) {
   }
   seer_measure_request request = {heaviest, s->task[heaviest].fallback, 0};
   seer_measure_ab ab;
-  SEER_TRY(s->measure->compare(s->measurer, &request, &s->task[heaviest].fallback, DRIFT_PAIRS, &ab));
+  SEER_TRY(
+      s->measure->compare(s->measurer, &request, &s->task[heaviest].fallback, DRIFT_PAIRS, &ab));
   double now = fmin(ab.seconds, ab.baseline_seconds);
   if (is_first) s->reference_s = now;
   s->drift = s->reference_s > 0 ? now / s->reference_s : 1;
   s->drift_ns = seer_os_now_ns();
   if (!is_first && fabs(s->drift - 1) > 0.1) {
-    seer_session_note(s, seer_arena_printf(s->arena, "the machine's speed moved by %.0f %% since the start",
-        (s->drift - 1) * 100));
+    seer_session_note(s,
+        seer_arena_printf(s->arena, "the machine's speed moved by %.0f %% since the start",
+            (s->drift - 1) * 100));
   }
   return SEER_OK;
 }
@@ -435,8 +482,10 @@ static const char *why_end(seer_session *s, double reserve_s) {
   if (s->is_stopped) return "stopped by the user";
   if (b->trials && s->totals.trials >= b->trials) return "the budget of trials is used up";
   if (b->time_s > 0 && elapsed + reserve_s >= b->time_s) return "the time budget is used up";
-  if (b->target_latency_s > 0 && s->totals.estimated_s <= b->target_latency_s) return "the target latency is reached";
-  if (b->early_stopping && s->totals.trials - s->trials_of_best >= b->early_stopping) return "no progress any more";
+  if (b->target_latency_s > 0 && s->totals.estimated_s <= b->target_latency_s)
+    return "the target latency is reached";
+  if (b->early_stopping && s->totals.trials - s->trials_of_best >= b->early_stopping)
+    return "no progress any more";
   return NULL;
 }
 
@@ -447,7 +496,8 @@ static seer_status tune(seer_session *s, const char **out_why) {
   for (;;) {
     *out_why = why_end(s, reserve_s);
     if (*out_why) return SEER_OK;
-    if ((double)(seer_os_now_ns() - s->drift_ns) * 1e-9 > DRIFT_PERIOD_S && !s->policy->is_faithful) {
+    if ((double)(seer_os_now_ns() - s->drift_ns) * 1e-9 > DRIFT_PERIOD_S &&
+        !s->policy->is_faithful) {
       SEER_TRY(measure_drift(s, false));
     }
     seer_pick pick;
@@ -488,7 +538,9 @@ seer_status seer_session_run(seer_session *s) {
 void seer_session_choices(const seer_session *s, seer_choice *out) {
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     const seer_session_task *task = &s->task[t];
-    out[t] = (seer_choice){.sketches = task->sketches, .schedule = task->fallback, .source = "default",
+    out[t] = (seer_choice){.sketches = task->sketches,
+        .schedule = task->fallback,
+        .source = "default",
         .seconds = s->state.task[t].default_s};
     if (task->is_accepted) {
       out[t].schedule = task->winner;

@@ -1,5 +1,5 @@
-// session.h - a tuning session: SEARCH -> SCHEDULER -> MEASURE -> RECORDS, as a stream of events. The terminal, the JSON
-// log, the report are readers of that stream.
+// session.h - a tuning session: SEARCH -> SCHEDULER -> MEASURE -> RECORDS, as a stream of events.
+// The terminal, the JSON log, the report are readers of that stream.
 #ifndef SEER_TUNE_SESSION_H
 #define SEER_TUNE_SESSION_H
 
@@ -10,13 +10,13 @@
 #include "tune/search.h"
 
 typedef enum {
-  SEER_EVENT_START,        // tasks, families, budget are known
-  SEER_EVENT_ROUND,        // a choice was made: pick, reason
+  SEER_EVENT_START,  // tasks, families, budget are known
+  SEER_EVENT_ROUND,  // a choice was made: pick, reason
   SEER_EVENT_MEASUREMENT,  // one result, stored
-  SEER_EVENT_ROUND_END,    // counts, estimate
-  SEER_EVENT_BEST,         // a task has a new best
-  SEER_EVENT_ACCEPT,       // a task's winner was checked and compared with the default
-  SEER_EVENT_NOTE,         // something worth a line: drift, dead tasks, waiting
+  SEER_EVENT_ROUND_END,  // counts, estimate
+  SEER_EVENT_BEST,  // a task has a new best
+  SEER_EVENT_ACCEPT,  // a task's winner was checked and compared with the default
+  SEER_EVENT_NOTE,  // something worth a line: drift, dead tasks, waiting
   SEER_EVENT_DONE,
   SEER_EVENT_KIND_COUNT
 } seer_event_kind;
@@ -25,23 +25,25 @@ const char *seer_event_kind_name(seer_event_kind kind);
 typedef struct {
   seer_event_kind kind;
   double elapsed_s;
-  uint32_t trials;          // measurements of this session so far
-  double estimated_s;       // sum over tasks of weight * best known (default's estimate where nothing is known)
-  uint32_t task;            // MEASUREMENT, ROUND*, BEST, ACCEPT
-  const seer_pick *pick;    // ROUND
-  const seer_proposal *proposal;      // MEASUREMENT
+  uint32_t trials;  // measurements of this session so far
+  double
+      // sum over tasks of weight * best known (default's estimate where nothing is known)
+      estimated_s;
+  uint32_t task;  // MEASUREMENT, ROUND*, BEST, ACCEPT
+  const seer_pick *pick;  // ROUND
+  const seer_proposal *proposal;  // MEASUREMENT
   const seer_measure_result *result;  // MEASUREMENT
-  int64_t record;           // MEASUREMENT: its id
-  double before_s, after_s; // BEST, ACCEPT (default, winner)
-  bool is_accepted;         // ACCEPT
-  const char *text;         // NOTE, ACCEPT, DONE (why it ended)
+  int64_t record;  // MEASUREMENT: its id
+  double before_s, after_s;  // BEST, ACCEPT (default, winner)
+  bool is_accepted;  // ACCEPT
+  const char *text;  // NOTE, ACCEPT, DONE (why it ended)
 } seer_event;
 
 typedef void (*seer_listener)(void *user, const seer_event *event);
 
 typedef struct {
-  uint32_t trials;          // 0: no limit
-  double time_s;            // 0: no limit
+  uint32_t trials;  // 0: no limit
+  double time_s;  // 0: no limit
   double target_latency_s;  // 0: none
   uint32_t early_stopping;  // trials without a better estimate; 0: never
   uint32_t task_early_stopping;
@@ -49,9 +51,10 @@ typedef struct {
 
 typedef struct seer_session seer_session;
 
-// All kept until the session is destroyed. `records` may be NULL (nothing is stored, nothing is resumed).
-SEER_MUST_USE seer_status seer_session_create(seer_context *context, const seer_network *network, seer_records *records,
-    const char *model_name, seer_session **out_session);
+// All kept until the session is destroyed. `records` may be NULL (nothing is stored, nothing is
+// resumed).
+SEER_MUST_USE seer_status seer_session_create(seer_context *context, const seer_network *network,
+    seer_records *records, const char *model_name, seer_session **out_session);
 void seer_session_destroy(seer_session *session);
 void seer_session_listen(seer_session *session, seer_listener listener, void *user);
 const seer_budget *seer_session_budget(const seer_session *session);
@@ -59,8 +62,8 @@ const seer_families *seer_session_families(const seer_session *session);
 const seer_schedule_state *seer_session_state(const seer_session *session);
 const seer_search *seer_session_search(const seer_session *session, uint32_t task);
 const seer_sketch_list *seer_session_sketches(const seer_session *session, uint32_t task);
-// Restores from the records, tunes until the budget is used up or seer_session_stop was called (also from a signal
-// handler), then checks winners against the default.
+// Restores from the records, tunes until the budget is used up or seer_session_stop was called
+// (also from a signal handler), then checks winners against the default.
 SEER_MUST_USE seer_status seer_session_run(seer_session *session);
 void seer_session_stop(seer_session *session);  // async-signal-safe
 // What to compile: the accepted winners, else the default. choice[n_task].
@@ -69,7 +72,7 @@ void seer_session_choices(const seer_session *session, seer_choice *out_choices)
 // Figures for the closing summary.
 typedef struct {
   double elapsed_s, propose_s, build_s, run_s, train_s, check_s;
-  double default_s, estimated_s;     // sums over tasks
+  double default_s, estimated_s;  // sums over tasks
   uint32_t trials, failed[SEER_MEASURED_COUNT], twins, raced_out, restored;
   uint64_t drafted, scored;
 } seer_session_totals;

@@ -10,7 +10,7 @@ typedef struct {
   seer_sketch_list *sketches;
   seer_search *search;
   seer_schedule fallback;  // the default: what ships if nothing beats it
-  double estimate_s;       // of the fallback, analytic
+  double estimate_s;  // of the fallback, analytic
   int64_t workload;
   uint32_t trial_of_best;
   size_t cap_history;

@@ -1,6 +1,7 @@
-// ansor.c - Ansor's task scheduler: one warm-up round each, then the task with the steepest gradient of the end-to-end
-// latency. Source: Ansor (OSDI'20) 6.2; constants of TVM's implementation (alpha 0.2, window 3). Similarity groups do not
-// exist there in practice, so the second forward estimate is infinite.
+// ansor.c - Ansor's task scheduler: one warm-up round each, then the task with the steepest
+// gradient of the end-to-end latency. Source: Ansor (OSDI'20) 6.2; constants of TVM's
+// implementation (alpha 0.2, window 3). Similarity groups do not exist there in practice, so the
+// second forward estimate is infinite.
 
 #include <stdio.h>
 
@@ -14,7 +15,8 @@ double seer_ansor_gradient(const seer_task_state *task) {
   double g = task->best_s > 0 ? task->best_s : 1e10;
   double backward = 0;
   if (task->n_history > WINDOW) {
-    backward = (task->history[task->n_history - 1] - task->history[task->n_history - 1 - WINDOW]) / WINDOW;
+    backward =
+        (task->history[task->n_history - 1] - task->history[task->n_history - 1 - WINDOW]) / WINDOW;
   }
   double rounds = task->n_round ? task->n_round : 1;
   double forward = -g / rounds;  // the optimistic next value g - g/t, less g
@@ -40,15 +42,17 @@ static bool pick_bottleneck(seer_schedule_state *state, seer_pick *out) {
   }
   if (best == UINT32_MAX) return false;
   *out = (seer_pick){.task = best, .n = state->round_size};
-  (void)snprintf(out->reason, sizeof out->reason, "steepest gradient: %.4g ms a round", -steepest * 1e3);
+  (void)snprintf(
+      out->reason, sizeof out->reason, "steepest gradient: %.4g ms a round", -steepest * 1e3);
   return true;
 }
 
-const seer_scheduler_desc seer_scheduler_ansor = {"ansor", "sketch.xgb", "Ansor: one model, gradient of the end-to-end latency",
-    true, "all", pick_bottleneck};
+const seer_scheduler_desc seer_scheduler_ansor = {"ansor", "sketch.xgb",
+    "Ansor: one model, gradient of the end-to-end latency", true, "all", pick_bottleneck};
 
-// FamilySeer's Algorithm 1: after a bottleneck's round, the bottleneck among the *other* members of its family gets a round
-// of p * n, searched with the model that was just updated. Gradients are fresh for both picks, both rounds count.
+// FamilySeer's Algorithm 1: after a bottleneck's round, the bottleneck among the *other* members of
+// its family gets a round of p * n, searched with the model that was just updated. Gradients are
+// fresh for both picks, both rounds count.
 static bool pick_familyseer(seer_schedule_state *state, seer_pick *out) {
   const seer_pick *last = &state->last;
   bool was_main = state->n_pick > 0 && !last->is_foreseen;
@@ -62,7 +66,9 @@ static bool pick_familyseer(seer_schedule_state *state, seer_pick *out) {
     double steepest = 0;
     for (uint32_t t = 0; t < state->n_task; t++) {
       const seer_task_state *task = &state->task[t];
-      if (t == last->task || task->family != state->task[last->task].family || !seer_task_is_open(task)) continue;
+      if (t == last->task || task->family != state->task[last->task].family ||
+          !seer_task_is_open(task))
+        continue;
       double gradient = seer_ansor_gradient(task);
       if (best == UINT32_MAX || gradient < steepest) {
         best = t;
@@ -71,12 +77,15 @@ static bool pick_familyseer(seer_schedule_state *state, seer_pick *out) {
     }
     if (best != UINT32_MAX && n > 0) {
       *out = (seer_pick){.task = best, .n = n, .is_foreseen = true};
-      (void)snprintf(out->reason, sizeof out->reason, "foreseen: bottleneck of task %u's relatives", last->task);
+      (void)snprintf(out->reason, sizeof out->reason, "foreseen: bottleneck of task %u's relatives",
+          last->task);
       return true;
     }
   }
   return pick_bottleneck(state, out);
 }
 
-const seer_scheduler_desc seer_scheduler_familyseer = {"familyseer", "sketch.xgb.family_op sketch.xgb.family_hash sketch.xgb.family_ind",
-    "FamilySeer, Algorithm 1: a bottleneck, then the bottleneck among its relatives", true, NULL, pick_familyseer};
+const seer_scheduler_desc seer_scheduler_familyseer = {"familyseer",
+    "sketch.xgb.family_op sketch.xgb.family_hash sketch.xgb.family_ind",
+    "FamilySeer, Algorithm 1: a bottleneck, then the bottleneck among its relatives", true, NULL,
+    pick_familyseer};

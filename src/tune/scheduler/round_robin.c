@@ -12,4 +12,5 @@ static bool next(seer_schedule_state *state, seer_pick *out) {
   return false;
 }
 
-const seer_scheduler_desc seer_scheduler_round_robin = {"round-robin", "", "every task in turn", false, NULL, next};
+const seer_scheduler_desc seer_scheduler_round_robin = {
+    "round-robin", "", "every task in turn", false, NULL, next};

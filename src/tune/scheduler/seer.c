@@ -1,20 +1,22 @@
 // seer.c - the default policy: expected gain in end-to-end latency per second of tuning.
-// What a task can still gain is bounded by its roofline and by its own learning curve; tasks within 3 % of their bound get
-// nothing. A winner that was re-fitted to relatives waits in their queues and is measured before anything else, a few at a
-// time, in the order of what the relatives weigh.
+// What a task can still gain is bounded by its roofline and by its own learning curve; tasks within
+// 3 % of their bound get nothing. A winner that was re-fitted to relatives waits in their queues
+// and is measured before anything else, a few at a time, in the order of what the relatives weigh.
 
 #include <math.h>
 #include <stdio.h>
 
 #include "tune/scheduler.h"
 
-#define NEAR_BOUND 1.03      // saturated
-#define FIRST_ROUND 8        // measurements of a task that has none: the default, transplants, the analytic best
+#define NEAR_BOUND 1.03  // saturated
+#define FIRST_ROUND \
+  8  // measurements of a task that has none: the default, transplants, the analytic best
 #define MIN_ROUND 4
-#define CURVE_WINDOW 3       // rounds over which progress is observed
-#define PRIOR_GAIN 0.35      // share of the distance to the bound expected of the second round; falls with 1 / rounds
-#define PRIOR_WEIGHT 1.5     // rounds that the prior counts for
-#define OVERHEAD_TRIALS 4    // a round's fixed cost, in measurements
+#define CURVE_WINDOW 3  // rounds over which progress is observed
+#define PRIOR_GAIN \
+  0.35  // share of the distance to the bound expected of the second round; falls with 1 / rounds
+#define PRIOR_WEIGHT 1.5  // rounds that the prior counts for
+#define OVERHEAD_TRIALS 4  // a round's fixed cost, in measurements
 
 // Relative gain that one more round is expected to bring.
 static double expected_gain(const seer_task_state *task) {
@@ -63,20 +65,23 @@ static bool next(seer_schedule_state *state, seer_pick *out) {
   }
   if (fresh != UINT32_MAX) {
     const seer_task_state *task = &state->task[fresh];
-    uint32_t n = task->n_queued + MIN_ROUND > FIRST_ROUND ? task->n_queued + MIN_ROUND : FIRST_ROUND;
+    uint32_t n =
+        task->n_queued + MIN_ROUND > FIRST_ROUND ? task->n_queued + MIN_ROUND : FIRST_ROUND;
     *out = (seer_pick){.task = fresh, .n = n};
-    (void)snprintf(out->reason, sizeof out->reason, "first look, %u schedules from relatives", task->n_queued);
+    (void)snprintf(
+        out->reason, sizeof out->reason, "first look, %u schedules from relatives", task->n_queued);
     return true;
   }
   if (queued != UINT32_MAX && (best == UINT32_MAX || queued_share > best_gain)) {
     *out = (seer_pick){.task = queued, .n = state->task[queued].n_queued, .is_foreseen = true};
-    (void)snprintf(out->reason, sizeof out->reason, "%u winners of relatives to try", state->task[queued].n_queued);
+    (void)snprintf(out->reason, sizeof out->reason, "%u winners of relatives to try",
+        state->task[queued].n_queued);
     return true;
   }
   if (best != UINT32_MAX) {
     *out = (seer_pick){.task = best, .n = state->round_size};
-    (void)snprintf(out->reason, sizeof out->reason, "expected gain %.3g us, %.3g us per second", best_gain * 1e6,
-        best_rate * 1e6);
+    (void)snprintf(out->reason, sizeof out->reason, "expected gain %.3g us, %.3g us per second",
+        best_gain * 1e6, best_rate * 1e6);
     return true;
   }
   // Everything measured is at its bound: what has never worked gets another try.
@@ -88,5 +93,5 @@ static bool next(seer_schedule_state *state, seer_pick *out) {
   return false;
 }
 
-const seer_scheduler_desc seer_scheduler_seer = {"seer", "default", "expected gain in latency per second of tuning, with a bound",
-    false, NULL, next};
+const seer_scheduler_desc seer_scheduler_seer = {"seer", "default",
+    "expected gain in latency per second of tuning, with a bound", false, NULL, next};

@@ -5,8 +5,8 @@
 #include "tune/scheduler.h"
 
 // To add a policy: its file, its line. The first one is the default.
-const seer_scheduler_desc *const seer_scheduler_table[] = {&seer_scheduler_seer, &seer_scheduler_familyseer,
-    &seer_scheduler_ansor, &seer_scheduler_round_robin};
+const seer_scheduler_desc *const seer_scheduler_table[] = {&seer_scheduler_seer,
+    &seer_scheduler_familyseer, &seer_scheduler_ansor, &seer_scheduler_round_robin};
 const size_t seer_scheduler_table_count = SEER_COUNT_OF(seer_scheduler_table);
 
 static bool is_alias(const char *aliases, const char *name) {
@@ -26,5 +26,6 @@ seer_status seer_scheduler_find(const char *name, const seer_scheduler_desc **ou
       return SEER_OK;
     }
   }
-  return SEER_FAIL(INVALID, "unknown search policy '%s'; allowed: seer, familyseer, ansor, round-robin", name);
+  return SEER_FAIL(
+      INVALID, "unknown search policy '%s'; allowed: seer, familyseer, ansor, round-robin", name);
 }

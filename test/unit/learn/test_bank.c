@@ -1,4 +1,5 @@
-// Cost models: they rank what they have seen, a family with few samples leans on the base, files carry over.
+// Cost models: they rank what they have seen, a family with few samples leans on the base, files
+// carry over.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +18,8 @@ static void ok(seer_status status) {
   if (status) fail_msg("%s", seer_status_message(status));
 }
 
-// A made-up machine: seconds depend on three columns; family 1's tasks like the third one the other way round.
+// A made-up machine: seconds depend on three columns; family 1's tasks like the third one the other
+// way round.
 static double seconds_of(const float *row, uint32_t family) {
   double x = (double)row[3], y = (double)row[7], z = (double)row[11];
   return 1e-4 * (1 + 0.2 * x + (family ? 0.3 * z : 0.3 * (8 - z)) + 0.05 * y);
@@ -31,7 +33,8 @@ static void feed(seer_bank *bank, seer_rng *rng, uint32_t task, uint32_t family,
   float row[SEER_FEATURE_MAX];
   for (uint32_t i = 0; i < n; i++) {
     make_row(rng, row);
-    seer_sample sample = {.task = task, .n_row = 1, .rows = row, .seconds = seconds_of(row, family)};
+    seer_sample sample = {
+        .task = task, .n_row = 1, .rows = row, .seconds = seconds_of(row, family)};
     ok(seer_bank_add(bank, &sample, 1));
   }
 }
@@ -48,7 +51,8 @@ static double pair_accuracy(seer_bank *bank, seer_rng *rng, uint32_t task, uint3
   ok(seer_bank_predict(bank, task, rows, n_rows, N, scores));
   for (uint32_t i = 0; i < N; i++) {
     for (uint32_t j = 0; j < i; j++) {
-      bool is_faster = seconds_of(rows + i * N_COLUMNS, family) < seconds_of(rows + j * N_COLUMNS, family);
+      bool is_faster =
+          seconds_of(rows + i * N_COLUMNS, family) < seconds_of(rows + j * N_COLUMNS, family);
       right += is_faster == (scores[i] > scores[j]);
       total++;
     }
@@ -61,8 +65,13 @@ static seer_bank *make_bank(bool has_base) {
   static const uint32_t family_of[] = {0, 0, 1};
   const seer_cost_desc *model;
   ok(seer_cost_find("xgboost", &model));
-  seer_bank_options options = {.n_family = 2, .n_task = 3, .family_of = family_of, .has_base = has_base,
-      .model = model, .seed = 3, .warm_up = 32};
+  seer_bank_options options = {.n_family = 2,
+      .n_task = 3,
+      .family_of = family_of,
+      .has_base = has_base,
+      .model = model,
+      .seed = 3,
+      .warm_up = 32};
   seer_bank *bank;
   ok(seer_bank_create(&options, &bank));
   return bank;
@@ -168,7 +177,8 @@ static void test_files_carry_over_and_bad_ones_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_families_learn_what_differs),
-      cmocka_unit_test(test_a_small_family_leans_on_the_base), cmocka_unit_test(test_failures_are_learnt_as_bad),
+      cmocka_unit_test(test_a_small_family_leans_on_the_base),
+      cmocka_unit_test(test_failures_are_learnt_as_bad),
       cmocka_unit_test(test_files_carry_over_and_bad_ones_are_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-// Records: what goes in comes out; states, best, export and import; hostile lines and files are refused.
+// Records: what goes in comes out; states, best, export and import; hostile lines and files are
+// refused.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,7 +33,8 @@ static seer_dag *gemm(seer_arena *arena, int64_t m) {
   uint32_t s = seer_dag_add_stage(dag, "c", SEER_STAGE_ANCHOR, axes, 2, 1);
   seer_expr am[] = {seer_dag_var(dag, s, 0), seer_dag_var(dag, s, 2)};
   seer_expr bn[] = {seer_dag_var(dag, s, 2), seer_dag_var(dag, s, 1)};
-  seer_expr body = seer_expr_binary(&dag->expr, SEER_EXPR_MUL, seer_dag_load(dag, a, am), seer_dag_load(dag, b, bn));
+  seer_expr body = seer_expr_binary(
+      &dag->expr, SEER_EXPR_MUL, seer_dag_load(dag, a, am), seer_dag_load(dag, b, bn));
   seer_dag_mark_output(dag, seer_dag_set_body(dag, s, SEER_COMBINE_SUM, &body, 1), 0);
   seer_dag_finish(dag);
   return dag;
@@ -43,7 +45,8 @@ static void open_world(world *w) {
   ok(seer_context_find_target(w->context));
   w->arena = seer_arena_create("test");
   ok(seer_os_temp_dir("seer-test", w->arena, &w->folder));
-  ok(seer_records_open(w->context, seer_os_path_join(w->arena, w->folder, "r.sqlite"), &w->records));
+  ok(seer_records_open(
+      w->context, seer_os_path_join(w->arena, w->folder, "r.sqlite"), &w->records));
   w->dag = gemm(w->arena, 126);
   ok(seer_records_target(w->records, seer_context_target(w->context), &w->target));
   ok(seer_records_workload(w->records, w->dag, seer_dag_hash(w->dag), "gemm", &w->workload));
@@ -58,8 +61,15 @@ static void close_world(world *w) {
 }
 
 static int64_t add(world *w, const char *schedule, double seconds, seer_measured_class cls) {
-  seer_record record = {.session = w->session, .workload = w->workload, .target = w->target, .schedule = schedule,
-      .cls = cls, .seconds = seconds, .n_samples = 2, .sample = {seconds, seconds * 1.5}, .message = "here"};
+  seer_record record = {.session = w->session,
+      .workload = w->workload,
+      .target = w->target,
+      .schedule = schedule,
+      .cls = cls,
+      .seconds = seconds,
+      .n_samples = 2,
+      .sample = {seconds, seconds * 1.5},
+      .message = "here"};
   ok(seer_records_add(w->records, &record));
   return record.id;
 }
@@ -133,7 +143,8 @@ static void test_export_and_import(void **state) {
   ok(seer_records_import(other, lines, &added, &skipped));
   assert_int_equal(added, 0);
   assert_int_equal(skipped, 2);
-  // Damaged lines: every prefix of the first line, and each of its bytes changed; sound lines after them still come in.
+  // Damaged lines: every prefix of the first line, and each of its bytes changed; sound lines after
+  // them still come in.
   seer_records *third;
   ok(seer_records_open(w.context, seer_os_path_join(w.arena, w.folder, "t.sqlite"), &third));
   size_t line = strcspn(data, "\n");
@@ -166,7 +177,8 @@ static void test_what_is_no_database_is_refused(void **state) {
   world w;
   open_world(&w);
   const char *path = seer_os_path_join(w.arena, w.folder, "bad.sqlite");
-  static const char junk[] = "this is not a database, it is a text that is long enough to look like a header .....";
+  static const char junk[] =
+      "this is not a database, it is a text that is long enough to look like a header .....";
   ok(seer_os_write_file(path, junk, sizeof junk));
   seer_records *records;
   seer_status status = seer_records_open(w.context, path, &records);
@@ -179,7 +191,8 @@ static void test_what_is_no_database_is_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_best_is_the_fastest_of_at_least_a_state),
-      cmocka_unit_test(test_nearest_shape_of_the_same_structure), cmocka_unit_test(test_export_and_import),
+      cmocka_unit_test(test_nearest_shape_of_the_same_structure),
+      cmocka_unit_test(test_export_and_import),
       cmocka_unit_test(test_what_is_no_database_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,8 +17,17 @@ static seer_schedule_state state_of;
 static seer_schedule_state *fresh(void) {
   memset(tasks, 0, sizeof tasks);
   for (uint32_t t = 0; t < N; t++) {
-    tasks[t] = (seer_task_state){.weight = 1, .flops = 1e6, .bound_s = 1e-6, .default_s = 1e-3, .best_s = 1e-3,
-        .family = t / 2, .n_trial = 64, .n_round = 1, .spent_s = 6.4, .n_history = 1, .cap_history = 8,
+    tasks[t] = (seer_task_state){.weight = 1,
+        .flops = 1e6,
+        .bound_s = 1e-6,
+        .default_s = 1e-3,
+        .best_s = 1e-3,
+        .family = t / 2,
+        .n_trial = 64,
+        .n_round = 1,
+        .spent_s = 6.4,
+        .n_history = 1,
+        .cap_history = 8,
         .history = history[t]};
     history[t][0] = 1e-3;
   }
@@ -49,7 +58,8 @@ static void test_ansor_warms_up_then_takes_the_heaviest(void **state) {
   assert_int_not_equal(next(&seer_scheduler_ansor).task, 1);
 }
 
-// Algorithm 1: bottleneck, then the bottleneck among its relatives with p * n, then the bottleneck of all again.
+// Algorithm 1: bottleneck, then the bottleneck among its relatives with p * n, then the bottleneck
+// of all again.
 static void test_familyseer_foresees(void **state) {
   (void)state;
   fresh();
@@ -92,8 +102,8 @@ static void test_seer_tries_relatives_winners_first(void **state) {
 
 static void test_nothing_left(void **state) {
   (void)state;
-  static const seer_scheduler_desc *const policies[] = {&seer_scheduler_ansor, &seer_scheduler_familyseer,
-      &seer_scheduler_round_robin, &seer_scheduler_seer};
+  static const seer_scheduler_desc *const policies[] = {&seer_scheduler_ansor,
+      &seer_scheduler_familyseer, &seer_scheduler_round_robin, &seer_scheduler_seer};
   for (size_t i = 0; i < SEER_COUNT_OF(policies); i++) {
     fresh();
     for (uint32_t t = 0; t < N; t++) tasks[t].is_dead = true;
@@ -107,13 +117,15 @@ static void test_round_robin_takes_turns(void **state) {
   fresh();
   tasks[1].is_done = true;
   uint32_t want[] = {0, 2, 3, 0};
-  for (size_t i = 0; i < SEER_COUNT_OF(want); i++) assert_int_equal(next(&seer_scheduler_round_robin).task, want[i]);
+  for (size_t i = 0; i < SEER_COUNT_OF(want); i++)
+    assert_int_equal(next(&seer_scheduler_round_robin).task, want[i]);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_ansor_warms_up_then_takes_the_heaviest),
-      cmocka_unit_test(test_familyseer_foresees), cmocka_unit_test(test_seer_leaves_saturated_tasks_alone),
-      cmocka_unit_test(test_seer_tries_relatives_winners_first), cmocka_unit_test(test_nothing_left),
-      cmocka_unit_test(test_round_robin_takes_turns)};
+      cmocka_unit_test(test_familyseer_foresees),
+      cmocka_unit_test(test_seer_leaves_saturated_tasks_alone),
+      cmocka_unit_test(test_seer_tries_relatives_winners_first),
+      cmocka_unit_test(test_nothing_left), cmocka_unit_test(test_round_robin_takes_turns)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

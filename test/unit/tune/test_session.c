@@ -1,4 +1,5 @@
-// Sessions on the fake machine: every policy makes progress, repeats to the byte, resumes without measuring twice.
+// Sessions on the fake machine: every policy makes progress, repeats to the byte, resumes without
+// measuring twice.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,7 +22,8 @@ typedef struct {
   seer_network *network;
 } world;
 
-static seer_status builtin(const char *name, const char *options, seer_arena *arena, seer_graph **out_graph) {
+static seer_status builtin(
+    const char *name, const char *options, seer_arena *arena, seer_graph **out_graph) {
   (void)options;
   return seer_model_build(name, "", arena, out_graph);
 }
@@ -46,10 +48,12 @@ static void close_world(world *w) {
 // Everything but the clock.
 static void write_event(void *user, const seer_event *event) {
   seer_text *text = user;
-  seer_text_printf(text, "%s trials %u estimate %.9g task %u", seer_event_kind_name(event->kind), event->trials,
-      event->estimated_s, event->task);
+  seer_text_printf(text, "%s trials %u estimate %.9g task %u", seer_event_kind_name(event->kind),
+      event->trials, event->estimated_s, event->task);
   if (event->pick) seer_text_printf(text, " n %u %s", event->pick->n, event->pick->reason);
-  if (event->result) seer_text_printf(text, " %s %.9g %s", seer_measured_class_name(event->result->cls), event->result->seconds, event->proposal->origin);
+  if (event->result)
+    seer_text_printf(text, " %s %.9g %s", seer_measured_class_name(event->result->cls),
+        event->result->seconds, event->proposal->origin);
   seer_text_put(text, "\n");
 }
 
@@ -82,10 +86,12 @@ static void test_policies_make_progress(void **state) {
     open_world(&w, "mlp", policies[i], "160");
     outcome out = run(&w, NULL);
     if (getenv("SHOW")) {
-      printf("%s: %.3g -> %.3g us, %u trials, %u failed, drafted %g scored %g, propose %.2f train %.2f s\n", policies[i],
-          out.totals.default_s * 1e6, out.totals.estimated_s * 1e6, out.totals.trials,
-          out.totals.failed[SEER_MEASURED_RUN_CRASH], (double)out.totals.drafted, (double)out.totals.scored,
-          out.totals.propose_s, out.totals.train_s);
+      printf(
+          "%s: %.3g -> %.3g us, %u trials, %u failed, drafted %g scored %g, propose %.2f train "
+          "%.2f s\n",
+          policies[i], out.totals.default_s * 1e6, out.totals.estimated_s * 1e6, out.totals.trials,
+          out.totals.failed[SEER_MEASURED_RUN_CRASH], (double)out.totals.drafted,
+          (double)out.totals.scored, out.totals.propose_s, out.totals.train_s);
     }
     assert_true(out.totals.trials > 0 && out.totals.trials <= 160);
     assert_true(out.totals.estimated_s < out.totals.default_s);
@@ -131,6 +137,7 @@ static void test_a_finished_tuning_measures_nothing_twice(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_policies_make_progress),
-      cmocka_unit_test(test_sessions_repeat), cmocka_unit_test(test_a_finished_tuning_measures_nothing_twice)};
+      cmocka_unit_test(test_sessions_repeat),
+      cmocka_unit_test(test_a_finished_tuning_measures_nothing_twice)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

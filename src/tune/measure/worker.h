@@ -1,16 +1,19 @@
-// worker.h - the worker process: one program, two jobs. A builder turns schedules into objects; a runner loads objects,
-// times them, checks their answers and compares two of them. `familyseer worker <builder|runner> <in fd> <out fd>`.
+// worker.h - the worker process: one program, two jobs. A builder turns schedules into objects; a
+// runner loads objects, times them, checks their answers and compares two of them. `familyseer
+// worker <builder|runner> <in fd> <out fd>`.
 #ifndef SEER_TUNE_WORKER_H
 #define SEER_TUNE_WORKER_H
 
 #include "tune/measure.h"
-#include "tune/wire.h"
+#include "tune/measure/wire.h"
 
 // Payload of TASK: this, then the DAG's text.
 typedef struct {
   uint32_t id;
-  uint32_t space;                 // seer_space_kind
-  uint64_t network_weight_bytes;  // of the network's packed weights: timed cold above the last-level cache
+  uint32_t space;  // seer_space_kind
+  uint64_t
+      // of the network's packed weights: timed cold above the last-level cache
+      network_weight_bytes;
   uint64_t n_text;
 } seer_worker_task;
 
@@ -26,8 +29,9 @@ typedef struct {
   char message[200];
 } seer_worker_built;
 
-// RUN: this, then the kernel. RAN: seer_measure_result. CHECK: this, the kernel, the default kernel. CHECKED: result.
-// COMPARE: this (n_pairs), candidate kernel, baseline kernel; COMPARED: seer_measure_ab.
+// RUN: this, then the kernel. RAN: seer_measure_result. CHECK: this, the kernel, the default
+// kernel. CHECKED: result. COMPARE: this (n_pairs), candidate kernel, baseline kernel; COMPARED:
+// seer_measure_ab.
 typedef struct {
   uint32_t task, n_pairs;
   double best_seconds, min_repeat_s;

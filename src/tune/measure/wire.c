@@ -1,11 +1,11 @@
 // wire.c - framing, and kernels as payload.
 
-#include "tune/wire.h"
+#include "tune/measure/wire.h"
 
 #include <string.h>
 
-seer_status seer_wire_send(const seer_wire *wire, seer_wire_type type, uint32_t seq, const void *payload,
-    size_t n_bytes) {
+seer_status seer_wire_send(
+    const seer_wire *wire, seer_wire_type type, uint32_t seq, const void *payload, size_t n_bytes) {
   seer_wire_header header = {(uint32_t)type, seq, n_bytes};
   SEER_TRY(seer_os_write_all(wire->out_fd, &header, sizeof header));
   return n_bytes ? seer_os_write_all(wire->out_fd, payload, n_bytes) : SEER_OK;
@@ -14,12 +14,14 @@ seer_status seer_wire_send(const seer_wire *wire, seer_wire_type type, uint32_t 
 seer_status seer_wire_receive(const seer_wire *wire, seer_arena *arena, uint64_t timeout_ns,
     seer_wire_header *out_header, const void **out_payload) {
   SEER_TRY(seer_os_read_all(wire->in_fd, out_header, sizeof(*out_header), timeout_ns));
-  if (out_header->type < SEER_WIRE_HELLO || out_header->type > SEER_WIRE_COMPARED
-      || out_header->n_bytes > SEER_WIRE_MAX_BYTES) {
-    return SEER_FAIL(CORRUPT, "message of type %u with %" PRIu64 " bytes", out_header->type, out_header->n_bytes);
+  if (out_header->type < SEER_WIRE_HELLO || out_header->type > SEER_WIRE_COMPARED ||
+      out_header->n_bytes > SEER_WIRE_MAX_BYTES) {
+    return SEER_FAIL(CORRUPT, "message of type %u with %" PRIu64 " bytes", out_header->type,
+        out_header->n_bytes);
   }
   uint8_t *data = SEER_NEW_ARRAY(arena, uint8_t, out_header->n_bytes + 1);
-  if (out_header->n_bytes) SEER_TRY(seer_os_read_all(wire->in_fd, data, out_header->n_bytes, timeout_ns));
+  if (out_header->n_bytes)
+    SEER_TRY(seer_os_read_all(wire->in_fd, data, out_header->n_bytes, timeout_ns));
   *out_payload = data;
   return SEER_OK;
 }
@@ -64,13 +66,16 @@ void seer_wire_put_kernel(seer_text *out, const seer_kernel *kernel) {
   seer_wire_put(out, kernel->object, n_object);
 }
 
-seer_status seer_wire_get_kernel(seer_wire_reader *reader, seer_arena *arena, seer_kernel *out_kernel) {
+seer_status seer_wire_get_kernel(
+    seer_wire_reader *reader, seer_arena *arena, seer_kernel *out_kernel) {
   memset(out_kernel, 0, sizeof(*out_kernel));
   SEER_WIRE_GET(reader, out_kernel->n_phase);
-  if (out_kernel->n_phase > SEER_DAG_MAX_STAGES) return SEER_FAIL(CORRUPT, "kernel with %u phases", out_kernel->n_phase);
+  if (out_kernel->n_phase > SEER_DAG_MAX_STAGES)
+    return SEER_FAIL(CORRUPT, "kernel with %u phases", out_kernel->n_phase);
   seer_wire_get(reader, out_kernel->n_parts, out_kernel->n_phase * sizeof(uint32_t));
   SEER_WIRE_GET(reader, out_kernel->n_arg);
-  if (out_kernel->n_arg > SEER_DAG_MAX_BUFFERS) return SEER_FAIL(CORRUPT, "kernel with %u arguments", out_kernel->n_arg);
+  if (out_kernel->n_arg > SEER_DAG_MAX_BUFFERS)
+    return SEER_FAIL(CORRUPT, "kernel with %u arguments", out_kernel->n_arg);
   for (uint32_t a = 0; a < out_kernel->n_arg; a++) {
     seer_kernel_arg *arg = &out_kernel->arg[a];
     SEER_WIRE_GET(reader, *arg);

@@ -1,18 +1,18 @@
-// measure_table.c - the measurers, and the names of what can go wrong.
+// table.c - the measurers, and the names of what can go wrong.
 
 #include <string.h>
 
 #include "tune/measure.h"
-#include "tune/measure_backends.h"
+#include "tune/measure/backends.h"
 
-static const char *const class_names[SEER_MEASURED_COUNT] = {"ok", "build-error", "build-timeout", "run-crash",
-    "run-timeout", "wrong-result", "device-lost"};
+static const char *const class_names[SEER_MEASURED_COUNT] = {"ok", "build-error", "build-timeout",
+    "run-crash", "run-timeout", "wrong-result", "device-lost"};
 
 const char *seer_measured_class_name(seer_measured_class cls) {
   return cls < SEER_MEASURED_COUNT ? class_names[cls] : "unknown";
 }
 
-// To add a measurer: its file, its line here and in measure_backends.h.
+// To add a measurer: its file, its line here and in backends.h.
 const seer_measure_desc *const seer_measure_table[] = {&seer_measure_local, &seer_measure_fake};
 const size_t seer_measure_table_count = SEER_COUNT_OF(seer_measure_table);
 

@@ -1,6 +1,7 @@
-// measure_local.c - requests -> builder processes -> objects -> the runner process -> times.
-// Building and timing alternate: while the runner times, the builders wait, since their cores are the ones that are timed.
-// Workers live as long as the session; one that crashes or hangs is replaced, at the cost of the candidate it had.
+// local.c - requests -> builder processes -> objects -> the runner process -> times.
+// Building and timing alternate: while the runner times, the builders wait, since their cores are
+// the ones that are timed. Workers live as long as the session; one that crashes or hangs is
+// replaced, at the cost of the candidate it had.
 
 #include <math.h>
 #include <stdio.h>
@@ -8,13 +9,13 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "tune/measure_backends.h"
-#include "tune/worker.h"
+#include "tune/measure/backends.h"
+#include "tune/measure/worker.h"
 
 #define MAX_BUILDERS 32
 #define HELLO_TIMEOUT_NS 20000000000u
-#define MAX_RESTARTS 5       // of a worker in a row without an answer: then the device counts as lost
-#define RUN_LIMIT_FACTOR 500 // of the best known time, plus RUN_LIMIT_SLACK_S
+#define MAX_RESTARTS 5  // of a worker in a row without an answer: then the device counts as lost
+#define RUN_LIMIT_FACTOR 500  // of the best known time, plus RUN_LIMIT_SLACK_S
 #define RUN_LIMIT_SLACK_S 2.0
 #define NO_REQUEST UINT32_MAX
 
@@ -22,9 +23,9 @@ typedef struct {
   const char *job;
   seer_os_process process;
   seer_wire wire;
-  uint8_t *knows;     // by task index: announced to this process
+  uint8_t *knows;  // by task index: announced to this process
   size_t cap_knows;
-  uint32_t request;   // index in the batch at hand
+  uint32_t request;  // index in the batch at hand
   uint64_t deadline_ns;
   uint32_t n_failed;  // restarts in a row
 } child;
@@ -51,7 +52,10 @@ struct seer_measurer {
   uint32_t n_builder;
   child builder[MAX_BUILDERS], runner;
   int lock_fd;
-  seer_map *kept;   // hash of (task, schedule) -> index: what checks and comparisons built, most often the default
+  seer_map *
+      // hash of (task, schedule) -> index: what checks and comparisons built, most often the
+      // default
+      kept;
   size_t n_kept, cap_kept;
   built *kept_builds;
   seer_map *twins;  // hash of (task, object) -> index of first result
@@ -76,7 +80,8 @@ static seer_status spawn(seer_measurer *m, child *c, int to_child[2], int from_c
   (void)snprintf(threads, sizeof threads, "--threads=%u", seer_context_target(m->context)->threads);
   (void)snprintf(pin, sizeof pin, "--pin=%d", seer_context_bool(m->context, SEER_OPT_PIN) ? 1 : 0);
   const char *target = seer_arena_printf(m->arena, "--target=%s", m->target_text);
-  const char *argv[] = {m->program, "worker", c->job, in_text, out_text, target, threads, pin, NULL};
+  const char *argv[] = {
+      m->program, "worker", c->job, in_text, out_text, target, threads, pin, NULL};
   int keep[] = {to_child[0], from_child[1]};
   seer_os_spawn_options options = {.argv = argv, .keep_fds = keep, .n_keep_fds = 2};
   options.max_memory_bytes = (uint64_t)(seer_context_f64(m->context, SEER_OPT_MAX_MEMORY) * 0x1p30);
@@ -97,7 +102,8 @@ static seer_status start_child(seer_measurer *m, child *c) {
     seer_wire_header header;
     const void *payload;
     status = seer_wire_receive(&c->wire, m->batch, HELLO_TIMEOUT_NS, &header, &payload);
-    if (!status && header.type != SEER_WIRE_HELLO) status = SEER_FAIL(CORRUPT, "expected hello, got %u", header.type);
+    if (!status && header.type != SEER_WIRE_HELLO)
+      status = SEER_FAIL(CORRUPT, "expected hello, got %u", header.type);
   }
   if (status) {
     stop_child(c);
@@ -148,7 +154,8 @@ static void refuse(seer_measure_result *result, seer_measured_class cls, const c
   (void)snprintf(result->message, sizeof result->message, "%s", message);
 }
 
-static seer_status send_build(seer_measurer *m, child *c, const seer_measure_request *request, uint32_t nth) {
+static seer_status send_build(
+    seer_measurer *m, child *c, const seer_measure_request *request, uint32_t nth) {
   uint64_t index;
   SEER_TRY(index_of(m, request->task, &index));
   SEER_TRY(announce(m, c, index));
@@ -162,12 +169,15 @@ static seer_status send_build(seer_measurer *m, child *c, const seer_measure_req
   return SEER_OK;
 }
 
-static seer_status receive_build(seer_measurer *m, child *c, built *out, seer_measure_result *result) {
+static seer_status receive_build(
+    seer_measurer *m, child *c, built *out, seer_measure_result *result) {
   seer_wire_header header;
   const void *payload;
-  SEER_TRY(seer_wire_receive(&c->wire, m->batch, (uint64_t)(m->build_timeout_s * 1e9), &header, &payload));
+  SEER_TRY(seer_wire_receive(
+      &c->wire, m->batch, (uint64_t)(m->build_timeout_s * 1e9), &header, &payload));
   if (header.type != SEER_WIRE_BUILT || header.seq != c->request) {
-    return SEER_FAIL(CORRUPT, "answer %u to %u, expected to %u", header.type, header.seq, c->request);
+    return SEER_FAIL(
+        CORRUPT, "answer %u to %u, expected to %u", header.type, header.seq, c->request);
   }
   seer_wire_reader reader = {payload, header.n_bytes, false};
   seer_worker_built answer;
@@ -220,8 +230,8 @@ static seer_status await_builder(seer_measurer *m, built *builds, seer_measure_r
   return SEER_OK;
 }
 
-static seer_status build_all(seer_measurer *m, const seer_measure_request *requests, uint32_t n, built *builds,
-    seer_measure_result *results) {
+static seer_status build_all(seer_measurer *m, const seer_measure_request *requests, uint32_t n,
+    built *builds, seer_measure_result *results) {
   uint32_t next = 0, busy = 0;
   do {
     for (uint32_t b = 0; b < m->n_builder && next < n; b++) {
@@ -243,9 +253,11 @@ static seer_status build_all(seer_measurer *m, const seer_measure_request *reque
 }
 
 // ---- running
-// Sends to the runner and waits for the answer. *out_class is not OK when the runner crashed or hung (it is restarted).
-static seer_status ask_runner(seer_measurer *m, uint32_t task, seer_wire_type type, const seer_text *message,
-    double limit_s, void *answer, size_t n_answer, seer_measured_class *out_class) {
+// Sends to the runner and waits for the answer. *out_class is not OK when the runner crashed or
+// hung (it is restarted).
+static seer_status ask_runner(seer_measurer *m, uint32_t task, seer_wire_type type,
+    const seer_text *message, double limit_s, void *answer, size_t n_answer,
+    seer_measured_class *out_class) {
   child *c = &m->runner;
   uint64_t index;
   SEER_TRY(index_of(m, task, &index));
@@ -253,9 +265,11 @@ static seer_status ask_runner(seer_measurer *m, uint32_t task, seer_wire_type ty
   if (!status) status = seer_wire_send(&c->wire, type, 1, message->data, message->n_bytes);
   seer_wire_header header = {0};
   const void *payload = NULL;
-  if (!status) status = seer_wire_receive(&c->wire, m->batch, (uint64_t)(limit_s * 1e9), &header, &payload);
+  if (!status)
+    status = seer_wire_receive(&c->wire, m->batch, (uint64_t)(limit_s * 1e9), &header, &payload);
   if (!status && (header.type != (uint32_t)type + 1 || header.n_bytes != n_answer)) {
-    status = SEER_FAIL(CORRUPT, "answer of type %u with %" PRIu64 " bytes", header.type, header.n_bytes);
+    status =
+        SEER_FAIL(CORRUPT, "answer of type %u with %" PRIu64 " bytes", header.type, header.n_bytes);
   }
   *out_class = SEER_MEASURED_OK;
   if (!status) {
@@ -263,15 +277,18 @@ static seer_status ask_runner(seer_measurer *m, uint32_t task, seer_wire_type ty
     c->n_failed = 0;
     return SEER_OK;
   }
-  *out_class = seer_status_code(status) == SEER_CODE_TIMEOUT ? SEER_MEASURED_RUN_TIMEOUT : SEER_MEASURED_RUN_CRASH;
+  *out_class = seer_status_code(status) == SEER_CODE_TIMEOUT ? SEER_MEASURED_RUN_TIMEOUT
+                                                             : SEER_MEASURED_RUN_CRASH;
   seer_status_free(status);
   return restart(m, c);
 }
 
-static uint64_t twin_key(uint32_t task, uint64_t object_hash) { return seer_hash_u64(object_hash, task + 1); }
+static uint64_t twin_key(uint32_t task, uint64_t object_hash) {
+  return seer_hash_u64(object_hash, task + 1);
+}
 
-static seer_status run_one(seer_measurer *m, const seer_measure_request *request, const built *build,
-    seer_measure_result *result) {
+static seer_status run_one(seer_measurer *m, const seer_measure_request *request,
+    const built *build, seer_measure_result *result) {
   uint64_t key = twin_key(request->task, build->object_hash), known;
   if (seer_map_get(m->twins, key, &known)) {
     *result = m->twin[known];
@@ -284,14 +301,16 @@ static seer_status run_one(seer_measurer *m, const seer_measure_request *request
   SEER_WIRE_PUT(&out, message);
   seer_wire_put_kernel(&out, build->kernel);
   double limit = m->run_timeout_s;
-  if (request->best_seconds > 0) limit = fmin(limit, RUN_LIMIT_SLACK_S + RUN_LIMIT_FACTOR * request->best_seconds);
+  if (request->best_seconds > 0)
+    limit = fmin(limit, RUN_LIMIT_SLACK_S + RUN_LIMIT_FACTOR * request->best_seconds);
   seer_measured_class cls;
   seer_measure_result answer = {0};
   SEER_TRY(ask_runner(m, request->task, SEER_WIRE_RUN, &out, limit, &answer, sizeof answer, &cls));
   if (cls == SEER_MEASURED_OK) {
     *result = answer;
   } else {
-    refuse(result, cls, cls == SEER_MEASURED_RUN_TIMEOUT ? "the run took too long" : "the runner crashed");
+    refuse(result, cls,
+        cls == SEER_MEASURED_RUN_TIMEOUT ? "the run took too long" : "the runner crashed");
   }
   result->build_s = build->build_s;
   m->twin = SEER_GROW(m->arena, seer_measure_result, m->twin, m->n_twin, &m->cap_twin);
@@ -333,8 +352,8 @@ static void keep(seer_measurer *m, uint64_t key, built *build) {
   m->kept_builds[m->n_kept++] = *build;
 }
 
-static seer_status build_pair(seer_measurer *m, const seer_measure_request *request, const seer_schedule *other,
-    built out_builds[2], seer_measure_result out_results[2]) {
+static seer_status build_pair(seer_measurer *m, const seer_measure_request *request,
+    const seer_schedule *other, built out_builds[2], seer_measure_result out_results[2]) {
   seer_arena_reset(m->batch);
   seer_measure_request pair[2] = {*request, *request}, missing[2];
   uint32_t n_missing = 0, at[2] = {0, 0};
@@ -364,8 +383,8 @@ static seer_status build_pair(seer_measurer *m, const seer_measure_request *requ
   return SEER_OK;
 }
 
-static seer_status local_check(seer_measurer *m, const seer_measure_request *request, seer_measured_class *out_class,
-    char *message, size_t message_bytes) {
+static seer_status local_check(seer_measurer *m, const seer_measure_request *request,
+    seer_measured_class *out_class, char *message, size_t message_bytes) {
   uint64_t index;
   SEER_TRY(index_of(m, request->task, &index));
   seer_schedule reference;
@@ -391,20 +410,22 @@ static seer_status local_check(seer_measurer *m, const seer_measure_request *req
   SEER_WIRE_PUT(&out, base);
   seer_wire_put_kernel(&out, builds[0].kernel);
   seer_wire_put_kernel(&out, builds[1].kernel);
-  SEER_TRY(ask_runner(m, request->task, SEER_WIRE_CHECK, &out, m->run_timeout_s * 6, &answer, sizeof answer, out_class));
+  SEER_TRY(ask_runner(m, request->task, SEER_WIRE_CHECK, &out, m->run_timeout_s * 6, &answer,
+      sizeof answer, out_class));
   if (*out_class == SEER_MEASURED_OK) *out_class = answer.cls;
   (void)snprintf(message, message_bytes, "%s", answer.message);
   return SEER_OK;
 }
 
-static seer_status local_compare(seer_measurer *m, const seer_measure_request *request, const seer_schedule *baseline,
-    uint32_t n_pairs, seer_measure_ab *out_ab) {
+static seer_status local_compare(seer_measurer *m, const seer_measure_request *request,
+    const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab) {
   memset(out_ab, 0, sizeof(*out_ab));
   built builds[2];
   seer_measure_result results[2];
   SEER_TRY(build_pair(m, request, baseline, builds, results));
   for (int i = 0; i < 2; i++) {
-    if (!builds[i].is_built) return SEER_FAIL(DEVICE, "building for a comparison: %s", results[i].message);
+    if (!builds[i].is_built)
+      return SEER_FAIL(DEVICE, "building for a comparison: %s", results[i].message);
   }
   seer_worker_run message = {request->task, n_pairs, 0, m->min_repeat_s};
   seer_text out;
@@ -413,8 +434,10 @@ static seer_status local_compare(seer_measurer *m, const seer_measure_request *r
   seer_wire_put_kernel(&out, builds[0].kernel);
   seer_wire_put_kernel(&out, builds[1].kernel);
   seer_measured_class cls;
-  SEER_TRY(ask_runner(m, request->task, SEER_WIRE_COMPARE, &out, m->run_timeout_s * 4, out_ab, sizeof(*out_ab), &cls));
-  if (cls != SEER_MEASURED_OK) return SEER_FAIL(DEVICE, "comparing two kernels: %s", seer_measured_class_name(cls));
+  SEER_TRY(ask_runner(m, request->task, SEER_WIRE_COMPARE, &out, m->run_timeout_s * 4, out_ab,
+      sizeof(*out_ab), &cls));
+  if (cls != SEER_MEASURED_OK)
+    return SEER_FAIL(DEVICE, "comparing two kernels: %s", seer_measured_class_name(cls));
   return SEER_OK;
 }
 
@@ -449,11 +472,13 @@ static seer_status take_device(seer_measurer *m) {
   const char *path = seer_os_path_join(m->arena, folder, "cpu.lock");
   SEER_TRY(seer_os_lock_file(path, false, &m->lock_fd));
   if (m->lock_fd >= 0) return SEER_OK;
-  seer_log(m->context, "measure", 0, "another tuner is measuring on this machine; waiting for it to end");
+  seer_log(m->context, "measure", 0,
+      "another tuner is measuring on this machine; waiting for it to end");
   return seer_os_lock_file(path, true, &m->lock_fd);
 }
 
-static seer_status local_open(const seer_context *context, const seer_target *target, seer_measurer **out_measurer) {
+static seer_status local_open(
+    const seer_context *context, const seer_target *target, seer_measurer **out_measurer) {
   *out_measurer = NULL;
   seer_measurer *m = calloc(1, sizeof(*m));
   if (!m) return SEER_FAIL(RESOURCE, "no memory for a measurer");
@@ -493,5 +518,5 @@ static seer_status local_add_task(seer_measurer *m, const seer_measure_task *tas
   return SEER_OK;
 }
 
-const seer_measure_desc seer_measure_local = {"local", "worker processes on this machine", local_open, local_close,
-    local_add_task, local_measure, local_check, local_compare};
+const seer_measure_desc seer_measure_local = {"local", "worker processes on this machine",
+    local_open, local_close, local_add_task, local_measure, local_check, local_compare};

@@ -1,10 +1,11 @@
-// measure_backends.h - the entries of the table of measurers.
+// backends.h - the entries of the table of measurers.
 #ifndef SEER_TUNE_MEASURE_BACKENDS_H
 #define SEER_TUNE_MEASURE_BACKENDS_H
 
 #include "tune/measure.h"
 
 extern const seer_measure_desc seer_measure_local;  // worker processes on this machine
-extern const seer_measure_desc seer_measure_fake;   // an analytic formula and seeded noise: tests without hardware
+extern const seer_measure_desc
+    seer_measure_fake;  // an analytic formula and seeded noise: tests without hardware
 
 #endif

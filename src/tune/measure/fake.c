@@ -1,6 +1,6 @@
-// measure_fake.c - a machine made of arithmetic: seconds from the analytic model, bent by a seeded factor per schedule, and
-// failures for a seeded few. The same schedule always takes the same time, whatever was measured before: sessions on it are
-// repeatable to the byte and need no hardware.
+// fake.c - a machine made of arithmetic: seconds from the analytic model, bent by a seeded factor
+// per schedule, and failures for a seeded few. The same schedule always takes the same time,
+// whatever was measured before: sessions on it are repeatable to the byte and need no hardware.
 
 #include <math.h>
 #include <stdio.h>
@@ -9,10 +9,10 @@
 
 #include "base/map.h"
 #include "learn/feature.h"
-#include "tune/measure_backends.h"
+#include "tune/measure/backends.h"
 
-#define NOISE 0.15         // the factor is in [1 - NOISE, 1 + NOISE]
-#define FAILURE_SHARE 64   // one in so many fails
+#define NOISE 0.15  // the factor is in [1 - NOISE, 1 + NOISE]
+#define FAILURE_SHARE 64  // one in so many fails
 
 typedef struct {
   seer_measure_task task;
@@ -28,7 +28,8 @@ struct seer_measurer {
   fake_task *task;
 };
 
-static seer_status fake_open(const seer_context *context, const seer_target *target, seer_measurer **out_measurer) {
+static seer_status fake_open(
+    const seer_context *context, const seer_target *target, seer_measurer **out_measurer) {
   seer_measurer *m = calloc(1, sizeof(*m));
   if (!m) return SEER_FAIL(RESOURCE, "no memory for a measurer");
   m->target = target;
@@ -52,8 +53,8 @@ static seer_status fake_add_task(seer_measurer *m, const seer_measure_task *task
   return SEER_OK;
 }
 
-static double fake_seconds(const seer_measurer *m, const fake_task *task, const seer_schedule *schedule,
-    uint64_t *out_hash) {
+static double fake_seconds(const seer_measurer *m, const fake_task *task,
+    const seer_schedule *schedule, uint64_t *out_hash) {
   seer_frame *frame = malloc(sizeof(*frame));
   seer_nest *nest = malloc(sizeof(*nest));
   double seconds = 1;
@@ -86,23 +87,25 @@ static seer_status fake_measure(seer_measurer *m, const seer_measure_request *re
     results[i].seconds = seconds;
     results[i].n_samples = 3;
     for (uint32_t s = 0; s < 3; s++) results[i].sample[s] = seconds;
-    results[i].is_raced_out = requests[i].best_seconds > 0 && seconds > 1.5 * requests[i].best_seconds;
+    results[i].is_raced_out =
+        requests[i].best_seconds > 0 && seconds > 1.5 * requests[i].best_seconds;
   }
   return SEER_OK;
 }
 
-static seer_status fake_check(seer_measurer *m, const seer_measure_request *request, seer_measured_class *out_class,
-    char *message, size_t message_bytes) {
+static seer_status fake_check(seer_measurer *m, const seer_measure_request *request,
+    seer_measured_class *out_class, char *message, size_t message_bytes) {
   (void)m, (void)request;
   *out_class = SEER_MEASURED_OK;
   if (message_bytes) message[0] = 0;
   return SEER_OK;
 }
 
-static seer_status fake_compare(seer_measurer *m, const seer_measure_request *request, const seer_schedule *baseline,
-    uint32_t n_pairs, seer_measure_ab *out_ab) {
+static seer_status fake_compare(seer_measurer *m, const seer_measure_request *request,
+    const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab) {
   uint64_t index = 0, hash;
-  if (!seer_map_get(m->by_id, request->task, &index)) return SEER_FAIL(INTERNAL, "task %u was never announced", request->task);
+  if (!seer_map_get(m->by_id, request->task, &index))
+    return SEER_FAIL(INTERNAL, "task %u was never announced", request->task);
   out_ab->seconds = fake_seconds(m, &m->task[index], &request->schedule, &hash);
   out_ab->baseline_seconds = fake_seconds(m, &m->task[index], baseline, &hash);
   out_ab->n_pairs = n_pairs;
@@ -111,5 +114,6 @@ static seer_status fake_compare(seer_measurer *m, const seer_measure_request *re
   return SEER_OK;
 }
 
-const seer_measure_desc seer_measure_fake = {"fake", "times from the analytic model and seeded noise, for tests", fake_open,
-    fake_close, fake_add_task, fake_measure, fake_check, fake_compare};
+const seer_measure_desc seer_measure_fake = {"fake",
+    "times from the analytic model and seeded noise, for tests", fake_open, fake_close,
+    fake_add_task, fake_measure, fake_check, fake_compare};

@@ -1,6 +1,6 @@
-// record_io.c - records as JSON lines, for merging and for people. A line is self-contained: target, workload (with its
-// DAG), schedule, times. Paths, host names and messages are not written. Import treats the file as hostile: a line that is
-// not sound is skipped and counted, never half-stored.
+// lines.c - records as JSON lines, for merging and for people. A line is self-contained: target,
+// workload (with its DAG), schedule, times. Paths, host names and messages are not written. Import
+// treats the file as hostile: a line that is not sound is skipped and counted, never half-stored.
 
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "base/map.h"
 #include "base/os.h"
-#include "tune/record_internal.h"
+#include "tune/record/internal.h"
 
 #define FORMAT_VERSION 1
 #define MAX_FILE_BYTES ((size_t)1 << 31)
@@ -19,8 +19,10 @@
 
 // ---- export
 static const char export_sql[] =
-    "SELECT t.key, t.feature_key, t.text, w.structure, w.shape, w.name, w.dag, s.model, s.policy, s.version, s.rules,"
-    " s.seed, m.schedule, m.class, m.state, m.seconds, m.reference, m.samples, m.raced, m.twin, m.predicted, m.round"
+    "SELECT t.key, t.feature_key, t.text, w.structure, w.shape, w.name, w.dag, s.model, s.policy, "
+    "s.version, s.rules,"
+    " s.seed, m.schedule, m.class, m.state, m.seconds, m.reference, m.samples, m.raced, m.twin, "
+    "m.predicted, m.round"
     " FROM measurement m JOIN target t ON t.id = m.target JOIN workload w ON w.id = m.workload"
     " JOIN session s ON s.id = m.session ORDER BY m.id";
 
@@ -44,16 +46,20 @@ static seer_status put_line(sqlite3_stmt *row, seer_text *out) {
     memcpy(&value, bytes + i * sizeof value, sizeof value);
     json_array_append_new(samples, json_real(value));
   }
-  json_t *line = json_pack("{s:i, s:{s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:I, s:I}, s:s, s:s, s:s,"
+  json_t *line = json_pack(
+      "{s:i, s:{s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:I, s:I}, s:s, s:s, s:s,"
       " s:f, s:f, s:o, s:b, s:b, s:f, s:I}",
-      "v", FORMAT_VERSION, "target", "key", column_text(row, 0), "features", column_text(row, 1), "text",
-      column_text(row, 2), "workload", "structure", column_text(row, 3), "shape", column_text(row, 4), "name",
-      column_text(row, 5), "dag", column_text(row, 6), "session", "model", base_name(column_text(row, 7)), "policy",
-      column_text(row, 8), "version", column_text(row, 9), "rules", (json_int_t)sqlite3_column_int64(row, 10), "seed",
-      (json_int_t)sqlite3_column_int64(row, 11), "schedule", column_text(row, 12), "class", column_text(row, 13), "state",
-      column_text(row, 14), "seconds", sqlite3_column_double(row, 15), "reference", sqlite3_column_double(row, 16),
-      "samples", samples, "raced", sqlite3_column_int(row, 18), "twin", sqlite3_column_int(row, 19), "predicted",
-      sqlite3_column_double(row, 20), "round", (json_int_t)sqlite3_column_int64(row, 21));
+      "v", FORMAT_VERSION, "target", "key", column_text(row, 0), "features", column_text(row, 1),
+      "text", column_text(row, 2), "workload", "structure", column_text(row, 3), "shape",
+      column_text(row, 4), "name", column_text(row, 5), "dag", column_text(row, 6), "session",
+      "model", base_name(column_text(row, 7)), "policy", column_text(row, 8), "version",
+      column_text(row, 9), "rules", (json_int_t)sqlite3_column_int64(row, 10), "seed",
+      (json_int_t)sqlite3_column_int64(row, 11), "schedule", column_text(row, 12), "class",
+      column_text(row, 13), "state", column_text(row, 14), "seconds",
+      sqlite3_column_double(row, 15), "reference", sqlite3_column_double(row, 16), "samples",
+      samples, "raced", sqlite3_column_int(row, 18), "twin", sqlite3_column_int(row, 19),
+      "predicted", sqlite3_column_double(row, 20), "round",
+      (json_int_t)sqlite3_column_int64(row, 21));
   char *dump = line ? json_dumps(line, JSON_COMPACT) : NULL;
   json_decref(line);
   if (!dump) return SEER_FAIL(CORRUPT, "a record that is not valid UTF-8");
@@ -81,7 +87,8 @@ seer_status seer_records_export(seer_records *r, const char *path) {
 
 // ---- import
 typedef struct {
-  const char *target_key, *features, *target_text, *structure, *shape, *name, *dag, *model, *policy, *version;
+  const char *target_key, *features, *target_text, *structure, *shape, *name, *dag, *model, *policy,
+      *version;
   const char *schedule, *cls, *state;
   json_int_t rules, seed, round;
   double seconds, reference, predicted;
@@ -91,13 +98,18 @@ typedef struct {
 
 static bool read_line(json_t *line, line_fields *f) {
   int version = 0;
-  return json_unpack(line, "{s:i, s:{s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:I, s:I}, s:s, s:s, s:s,"
-      " s:F, s:F, s:o, s:b, s:b, s:F, s:I}", "v", &version, "target", "key", &f->target_key, "features", &f->features,
-      "text", &f->target_text, "workload", "structure", &f->structure, "shape", &f->shape, "name", &f->name, "dag",
-      &f->dag, "session", "model", &f->model, "policy", &f->policy, "version", &f->version, "rules", &f->rules, "seed",
-      &f->seed, "schedule", &f->schedule, "class", &f->cls, "state", &f->state, "seconds", &f->seconds, "reference",
-      &f->reference, "samples", &f->samples, "raced", &f->is_raced, "twin", &f->is_twin, "predicted", &f->predicted,
-      "round", &f->round) == 0 && version == FORMAT_VERSION;
+  return json_unpack(line,
+             "{s:i, s:{s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:I, s:I}, s:s, "
+             "s:s, s:s,"
+             " s:F, s:F, s:o, s:b, s:b, s:F, s:I}",
+             "v", &version, "target", "key", &f->target_key, "features", &f->features, "text",
+             &f->target_text, "workload", "structure", &f->structure, "shape", &f->shape, "name",
+             &f->name, "dag", &f->dag, "session", "model", &f->model, "policy", &f->policy,
+             "version", &f->version, "rules", &f->rules, "seed", &f->seed, "schedule", &f->schedule,
+             "class", &f->cls, "state", &f->state, "seconds", &f->seconds, "reference",
+             &f->reference, "samples", &f->samples, "raced", &f->is_raced, "twin", &f->is_twin,
+             "predicted", &f->predicted, "round", &f->round) == 0 &&
+      version == FORMAT_VERSION;
 }
 
 // The DAG must be sound and have the key that the line claims.
@@ -112,7 +124,8 @@ static bool is_sound(const line_fields *f, seer_arena *arena) {
   char structure[24], shape[24];
   (void)snprintf(structure, sizeof structure, "%016" PRIx64, key.structure);
   (void)snprintf(shape, sizeof shape, "%016" PRIx64, key.shape);
-  return strcmp(structure, f->structure) == 0 && strcmp(shape, f->shape) == 0 && isfinite(f->seconds) && f->seconds >= 0;
+  return strcmp(structure, f->structure) == 0 && strcmp(shape, f->shape) == 0 &&
+      isfinite(f->seconds) && f->seconds >= 0;
 }
 
 typedef struct {
@@ -122,14 +135,15 @@ typedef struct {
 } importer;
 
 static seer_status session_of(importer *im, const line_fields *f, int64_t *out_id) {
-  const char *key = seer_arena_printf(im->arena, "%s|%s|%s|%lld|%lld", f->model, f->policy, f->version,
-      (long long)f->rules, (long long)f->seed);
+  const char *key = seer_arena_printf(im->arena, "%s|%s|%s|%lld|%lld", f->model, f->policy,
+      f->version, (long long)f->rules, (long long)f->seed);
   uint64_t id;
   if (seer_map_get_str(im->sessions, key, &id)) {
     *out_id = (int64_t)id;
     return SEER_OK;
   }
-  SEER_TRY(seer_records_add_session(im->r, f->model, f->policy, f->version, f->rules, f->seed, out_id));
+  SEER_TRY(
+      seer_records_add_session(im->r, f->model, f->policy, f->version, f->rules, f->seed, out_id));
   seer_map_set_str(im->sessions, key, (uint64_t)*out_id);
   return SEER_OK;
 }
@@ -142,7 +156,8 @@ typedef struct {
 
 static seer_status seek(void *user, const seer_record *record) {
   seeker *s = user;
-  s->is_there = s->is_there || (record->seconds == s->seconds && strcmp(record->schedule, s->schedule) == 0);
+  s->is_there =
+      s->is_there || (record->seconds == s->seconds && strcmp(record->schedule, s->schedule) == 0);
   return SEER_OK;
 }
 
@@ -150,8 +165,8 @@ static seer_status import_line(importer *im, json_t *line, bool *out_added) {
   line_fields f;
   seer_record record = {.id = 0};
   *out_added = false;
-  if (!read_line(line, &f) || !seer_measured_class_parse(f.cls, &record.cls)
-      || !seer_record_state_parse(f.state, &record.state) || !is_sound(&f, im->arena)) {
+  if (!read_line(line, &f) || !seer_measured_class_parse(f.cls, &record.cls) ||
+      !seer_record_state_parse(f.state, &record.state) || !is_sound(&f, im->arena)) {
     return SEER_OK;
   }
   SEER_TRY(seer_records_add_target(im->r, f.target_key, f.features, f.target_text, &record.target));
@@ -169,13 +184,15 @@ static seer_status import_line(importer *im, json_t *line, bool *out_added) {
   record.round = (uint32_t)f.round;
   size_t n = json_array_size(f.samples);
   record.n_samples = n > SEER_MEASURE_MAX_SAMPLES ? SEER_MEASURE_MAX_SAMPLES : (uint32_t)n;
-  for (uint32_t i = 0; i < record.n_samples; i++) record.sample[i] = json_number_value(json_array_get(f.samples, i));
+  for (uint32_t i = 0; i < record.n_samples; i++)
+    record.sample[i] = json_number_value(json_array_get(f.samples, i));
   SEER_TRY(seer_records_add(im->r, &record));
   *out_added = true;
   return SEER_OK;
 }
 
-static seer_status import_all(importer *im, const char *data, size_t n_bytes, uint32_t *out_added, uint32_t *out_skipped) {
+static seer_status import_all(
+    importer *im, const char *data, size_t n_bytes, uint32_t *out_added, uint32_t *out_skipped) {
   const char *end = data + n_bytes;
   for (const char *at = data; at < end;) {
     const char *stop = memchr(at, '\n', (size_t)(end - at));
@@ -195,13 +212,15 @@ static seer_status import_all(importer *im, const char *data, size_t n_bytes, ui
   return SEER_OK;
 }
 
-seer_status seer_records_import(seer_records *r, const char *path, uint32_t *out_added, uint32_t *out_skipped) {
+seer_status seer_records_import(
+    seer_records *r, const char *path, uint32_t *out_added, uint32_t *out_skipped) {
   *out_added = *out_skipped = 0;
   importer im = {r, seer_arena_create("import"), NULL};
   im.sessions = seer_map_create(im.arena);
   seer_os_map map = {NULL, 0};
   seer_status status = seer_os_map_file(path, &map);
-  if (!status && map.n_bytes > MAX_FILE_BYTES) status = SEER_FAIL(INVALID, "%s: %zu bytes, at most 2 GiB", path, map.n_bytes);
+  if (!status && map.n_bytes > MAX_FILE_BYTES)
+    status = SEER_FAIL(INVALID, "%s: %zu bytes, at most 2 GiB", path, map.n_bytes);
   if (!status) status = seer_records_begin(r);
   if (!status) {
     status = import_all(&im, (const char *)map.data, map.n_bytes, out_added, out_skipped);
@@ -246,17 +265,21 @@ typedef struct {
 static seer_status check_one(void *user, const seer_record *record) {
   checker *c = user;
   seer_schedule schedule;
-  seer_status status = seer_schedule_parse(c->sketches, "record", record->schedule, strlen(record->schedule), &schedule);
+  seer_status status = seer_schedule_parse(
+      c->sketches, "record", record->schedule, strlen(record->schedule), &schedule);
   if (!status) return SEER_OK;
   *c->bad += 1;
-  seer_text_printf(c->text, "record %" PRId64 " of '%s': %s\n", record->id, c->name, seer_status_message(status));
+  seer_text_printf(c->text, "record %" PRId64 " of '%s': %s\n", record->id, c->name,
+      seer_status_message(status));
   seer_status_free(status);
   return SEER_OK;
 }
 
-static seer_status check_workload(seer_records *r, sqlite3_stmt *row, seer_arena *arena, seer_text *text, uint32_t *bad) {
+static seer_status check_workload(
+    seer_records *r, sqlite3_stmt *row, seer_arena *arena, seer_text *text, uint32_t *bad) {
   int64_t id = sqlite3_column_int64(row, 0), target_id = sqlite3_column_int64(row, 3);
-  const char *name = column_text(row, 1), *dag_text = column_text(row, 2), *target_text = column_text(row, 4);
+  const char *name = column_text(row, 1), *dag_text = column_text(row, 2),
+             *target_text = column_text(row, 4);
   seer_dag *dag = NULL;
   seer_target target;
   seer_sketch_list *sketches = NULL;
@@ -264,7 +287,8 @@ static seer_status check_workload(seer_records *r, sqlite3_stmt *row, seer_arena
   if (!status) status = seer_target_parse(target_text, arena, &target);
   if (!status) status = seer_sketch_generate(dag, &target, SEER_SPACE_FULL, arena, &sketches);
   if (status) {
-    seer_text_printf(text, "workload %" PRId64 " '%s': %s\n", id, name, seer_status_message(status));
+    seer_text_printf(
+        text, "workload %" PRId64 " '%s': %s\n", id, name, seer_status_message(status));
     *bad += 1;
     seer_status_free(status);
     return SEER_OK;
@@ -276,8 +300,10 @@ static seer_status check_workload(seer_records *r, sqlite3_stmt *row, seer_arena
 seer_status seer_records_check(seer_records *r, seer_text *text, uint32_t *out_bad) {
   *out_bad = 0;
   sqlite3_stmt *row = NULL;
-  SEER_TRY(seer_records_prepare(r, "SELECT DISTINCT w.id, w.name, w.dag, t.id, t.text FROM measurement m"
-      " JOIN workload w ON w.id = m.workload JOIN target t ON t.id = m.target ORDER BY w.id, t.id", &row));
+  SEER_TRY(seer_records_prepare(r,
+      "SELECT DISTINCT w.id, w.name, w.dag, t.id, t.text FROM measurement m"
+      " JOIN workload w ON w.id = m.workload JOIN target t ON t.id = m.target ORDER BY w.id, t.id",
+      &row));
   seer_arena *arena = seer_arena_create("check");
   seer_status status = SEER_OK;
   while (!status && sqlite3_step(row) == SQLITE_ROW) {

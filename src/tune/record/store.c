@@ -1,6 +1,7 @@
-// record.c - the store of measurements: one SQLite file.
-// Writes are prepared statements in short transactions; a measurement is announced only after its commit. The schema has a
-// version (user_version); a file of another version is refused, never converted in place.
+// store.c - the store of measurements: one SQLite file.
+// Writes are prepared statements in short transactions; a measurement is announced only after its
+// commit. The schema has a version (user_version); a file of another version is refused, never
+// converted in place.
 
 #include "tune/record.h"
 
@@ -12,20 +13,23 @@
 #include <sqlite3.h>
 
 #include "base/os.h"
-#include "tune/record_internal.h"
+#include "tune/record/internal.h"
 
 #define BUSY_TIMEOUT_MS 10000
 #define MAX_SCHEDULE_BYTES 65536
 
 static const char schema[] =
-    "CREATE TABLE target(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, feature_key TEXT NOT NULL,"
+    "CREATE TABLE target(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, feature_key TEXT NOT "
+    "NULL,"
     " text TEXT NOT NULL);"
     "CREATE TABLE workload(id INTEGER PRIMARY KEY, structure TEXT NOT NULL, shape TEXT NOT NULL,"
     " name TEXT NOT NULL, dag TEXT NOT NULL, UNIQUE(structure, shape));"
     "CREATE TABLE session(id INTEGER PRIMARY KEY, model TEXT NOT NULL, policy TEXT NOT NULL,"
     " version TEXT NOT NULL, rules INTEGER NOT NULL, seed INTEGER NOT NULL);"
-    "CREATE TABLE measurement(id INTEGER PRIMARY KEY, session INTEGER NOT NULL REFERENCES session(id),"
-    " workload INTEGER NOT NULL REFERENCES workload(id), target INTEGER NOT NULL REFERENCES target(id),"
+    "CREATE TABLE measurement(id INTEGER PRIMARY KEY, session INTEGER NOT NULL REFERENCES "
+    "session(id),"
+    " workload INTEGER NOT NULL REFERENCES workload(id), target INTEGER NOT NULL REFERENCES "
+    "target(id),"
     " schedule TEXT NOT NULL, class TEXT NOT NULL, state TEXT NOT NULL, seconds REAL NOT NULL,"
     " reference REAL NOT NULL, samples BLOB, raced INTEGER NOT NULL, twin INTEGER NOT NULL,"
     " predicted REAL NOT NULL, round INTEGER NOT NULL, message TEXT NOT NULL);"
@@ -34,11 +38,14 @@ static const char schema[] =
 seer_status seer_sql_fail(sqlite3 *db, const char *path, int rc, const char *doing) {
   const char *why = db ? sqlite3_errmsg(db) : sqlite3_errstr(rc);
   switch (rc & 0xFF) {
-    case SQLITE_CORRUPT: case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
       return SEER_FAIL(CORRUPT, "%s: not a sound database (%s): %s", path, doing, why);
-    case SQLITE_BUSY: case SQLITE_LOCKED:
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
       return SEER_FAIL(TIMEOUT, "%s: busy for %d s (%s)", path, BUSY_TIMEOUT_MS / 1000, doing);
-    case SQLITE_NOMEM: case SQLITE_FULL:
+    case SQLITE_NOMEM:
+    case SQLITE_FULL:
       return SEER_FAIL(RESOURCE, "%s: %s: %s", path, doing, why);
     default:
       return SEER_FAIL(IO, "%s: %s: %s", path, doing, why);
@@ -72,12 +79,14 @@ static seer_status set_up(seer_records *r) {
   SEER_TRY(seer_records_prepare(r, "PRAGMA journal_mode = WAL", &statement));
   bool has_row;
   seer_status status = step(r, statement, &has_row);
-  bool is_wal = !status && has_row && strcmp((const char *)sqlite3_column_text(statement, 0), "wal") == 0;
+  bool is_wal =
+      !status && has_row && strcmp((const char *)sqlite3_column_text(statement, 0), "wal") == 0;
   sqlite3_finalize(statement);
   SEER_TRY(status);
   if (!is_wal) {
     SEER_TRY(run(r, "PRAGMA journal_mode = DELETE"));
-    seer_log(r->context, "record", 0, "%s: no shared memory on this file system; journal mode DELETE", r->path);
+    seer_log(r->context, "record", 0,
+        "%s: no shared memory on this file system; journal mode DELETE", r->path);
   }
   SEER_TRY(run(r, "PRAGMA synchronous = NORMAL"));
   SEER_TRY(seer_records_prepare(r, "PRAGMA user_version", &statement));
@@ -87,8 +96,8 @@ static seer_status set_up(seer_records *r) {
   SEER_TRY(status);
   if (version == SEER_RECORD_SCHEMA) return SEER_OK;
   if (version != 0) {
-    return SEER_FAIL(INVALID, "%s: records of version %d, this program reads version %d", r->path, version,
-        SEER_RECORD_SCHEMA);
+    return SEER_FAIL(INVALID, "%s: records of version %d, this program reads version %d", r->path,
+        version, SEER_RECORD_SCHEMA);
   }
   // Two processes may come here at once: the second finds the version set once it holds the lock.
   SEER_TRY(run(r, "BEGIN IMMEDIATE"));
@@ -105,7 +114,8 @@ static seer_status set_up(seer_records *r) {
   return seer_status_join(status, run(r, status ? "ROLLBACK" : "COMMIT"));
 }
 
-seer_status seer_records_open(const seer_context *context, const char *path, seer_records **out_records) {
+seer_status seer_records_open(
+    const seer_context *context, const char *path, seer_records **out_records) {
   *out_records = NULL;
   seer_records *r = calloc(1, sizeof(*r));
   if (!r) return SEER_FAIL(RESOURCE, "no memory for the records");
@@ -127,8 +137,10 @@ seer_status seer_records_open(const seer_context *context, const char *path, see
   if (!status) status = set_up(r);
   if (!status) {
     status = seer_records_prepare(r,
-        "INSERT INTO measurement(session, workload, target, schedule, class, state, seconds, reference, samples,"
-        " raced, twin, predicted, round, message) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &r->add);
+        "INSERT INTO measurement(session, workload, target, schedule, class, state, seconds, "
+        "reference, samples,"
+        " raced, twin, predicted, round, message) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        &r->add);
   }
   if (status) {
     seer_records_close(r);
@@ -153,26 +165,29 @@ seer_status seer_records_commit(seer_records *r) { return run(r, "COMMIT"); }
 static void hex(uint64_t value, char out[24]) { (void)snprintf(out, 24, "%016" PRIx64, value); }
 
 // Runs `insert` (OR IGNORE) then `select`, both with the same `n` text parameters first.
-static seer_status get_or_add(seer_records *r, const char *insert, const char *select, const char *const *values,
-    int n_insert, int n_select, int64_t *out_id) {
+static seer_status get_or_add(seer_records *r, const char *insert, const char *select,
+    const char *const *values, int n_insert, int n_select, int64_t *out_id) {
   sqlite3_stmt *statement = NULL;
   bool has_row = false;
   SEER_TRY(seer_records_prepare(r, insert, &statement));
-  for (int i = 0; i < n_insert; i++) sqlite3_bind_text(statement, i + 1, values[i], -1, SQLITE_TRANSIENT);
+  for (int i = 0; i < n_insert; i++)
+    sqlite3_bind_text(statement, i + 1, values[i], -1, SQLITE_TRANSIENT);
   seer_status status = step(r, statement, &has_row);
   sqlite3_finalize(statement);
   SEER_TRY(status);
   SEER_TRY(seer_records_prepare(r, select, &statement));
-  for (int i = 0; i < n_select; i++) sqlite3_bind_text(statement, i + 1, values[i], -1, SQLITE_TRANSIENT);
+  for (int i = 0; i < n_select; i++)
+    sqlite3_bind_text(statement, i + 1, values[i], -1, SQLITE_TRANSIENT);
   status = step(r, statement, &has_row);
-  if (!status && !has_row) status = SEER_FAIL(INTERNAL, "%s: a row that was just added is missing", r->path);
+  if (!status && !has_row)
+    status = SEER_FAIL(INTERNAL, "%s: a row that was just added is missing", r->path);
   if (!status) *out_id = sqlite3_column_int64(statement, 0);
   sqlite3_finalize(statement);
   return status;
 }
 
-seer_status seer_records_add_target(seer_records *r, const char *key, const char *feature_key, const char *text,
-    int64_t *out_id) {
+seer_status seer_records_add_target(
+    seer_records *r, const char *key, const char *feature_key, const char *text, int64_t *out_id) {
   const char *values[] = {key, feature_key, text};
   return get_or_add(r, "INSERT OR IGNORE INTO target(key, feature_key, text) VALUES(?,?,?)",
       "SELECT id FROM target WHERE key = ?", values, 3, 1, out_id);
@@ -183,35 +198,38 @@ seer_status seer_records_target(seer_records *r, const seer_target *target, int6
   hex(seer_target_key(target), key);
   hex(seer_target_feature_key(target), feature_key);
   seer_arena_mark mark = seer_arena_save(r->arena);
-  seer_status status = seer_records_add_target(r, key, feature_key, seer_target_print(target, r->arena), out_id);
+  seer_status status =
+      seer_records_add_target(r, key, feature_key, seer_target_print(target, r->arena), out_id);
   seer_arena_rewind(r->arena, mark);
   return status;
 }
 
-seer_status seer_records_add_workload(seer_records *r, const char *structure, const char *shape, const char *name,
-    const char *dag_text, int64_t *out_id) {
+seer_status seer_records_add_workload(seer_records *r, const char *structure, const char *shape,
+    const char *name, const char *dag_text, int64_t *out_id) {
   const char *values[] = {structure, shape, name, dag_text};
-  return get_or_add(r, "INSERT OR IGNORE INTO workload(structure, shape, name, dag) VALUES(?,?,?,?)",
+  return get_or_add(r,
+      "INSERT OR IGNORE INTO workload(structure, shape, name, dag) VALUES(?,?,?,?)",
       "SELECT id FROM workload WHERE structure = ? AND shape = ?", values, 4, 2, out_id);
 }
 
-seer_status seer_records_workload(seer_records *r, const seer_dag *dag, seer_dag_key key, const char *name,
-    int64_t *out_id) {
+seer_status seer_records_workload(
+    seer_records *r, const seer_dag *dag, seer_dag_key key, const char *name, int64_t *out_id) {
   char structure[24], shape[24];
   hex(key.structure, structure);
   hex(key.shape, shape);
   seer_arena_mark mark = seer_arena_save(r->arena);
-  seer_status status = seer_records_add_workload(r, structure, shape, name, seer_dag_print(dag, r->arena), out_id);
+  seer_status status =
+      seer_records_add_workload(r, structure, shape, name, seer_dag_print(dag, r->arena), out_id);
   seer_arena_rewind(r->arena, mark);
   return status;
 }
 
-seer_status seer_records_add_session(seer_records *r, const char *model, const char *policy, const char *version,
-    int64_t rules, int64_t seed, int64_t *out_id) {
+seer_status seer_records_add_session(seer_records *r, const char *model, const char *policy,
+    const char *version, int64_t rules, int64_t seed, int64_t *out_id) {
   sqlite3_stmt *statement = NULL;
   bool has_row;
-  SEER_TRY(seer_records_prepare(r, "INSERT INTO session(model, policy, version, rules, seed) VALUES(?,?,?,?,?)",
-      &statement));
+  SEER_TRY(seer_records_prepare(
+      r, "INSERT INTO session(model, policy, version, rules, seed) VALUES(?,?,?,?,?)", &statement));
   sqlite3_bind_text(statement, 1, model, -1, SQLITE_TRANSIENT);
   sqlite3_bind_text(statement, 2, policy, -1, SQLITE_TRANSIENT);
   sqlite3_bind_text(statement, 3, version, -1, SQLITE_TRANSIENT);
@@ -223,8 +241,8 @@ seer_status seer_records_add_session(seer_records *r, const char *model, const c
   return status;
 }
 
-seer_status seer_records_session(seer_records *r, const seer_context *context, const char *model, const char *policy,
-    int64_t *out_id) {
+seer_status seer_records_session(seer_records *r, const seer_context *context, const char *model,
+    const char *policy, int64_t *out_id) {
   return seer_records_add_session(r, model, policy, SEER_VERSION, SEER_RULE_SET_VERSION,
       seer_context_i64(context, SEER_OPT_SEED), out_id);
 }
@@ -265,7 +283,8 @@ seer_status seer_records_add(seer_records *r, seer_record *record) {
   sqlite3_bind_text(add, 6, seer_record_state_name(record->state), -1, SQLITE_STATIC);
   sqlite3_bind_double(add, 7, record->seconds);
   sqlite3_bind_double(add, 8, record->reference_s);
-  sqlite3_bind_blob(add, 9, record->sample, (int)(record->n_samples * sizeof(double)), SQLITE_TRANSIENT);
+  sqlite3_bind_blob(
+      add, 9, record->sample, (int)(record->n_samples * sizeof(double)), SQLITE_TRANSIENT);
   sqlite3_bind_int(add, 10, record->is_raced_out);
   sqlite3_bind_int(add, 11, record->is_twin);
   sqlite3_bind_double(add, 12, record->predicted);
@@ -308,7 +327,8 @@ bool seer_record_read(sqlite3_stmt *statement, seer_record *out) {
   size_t n_bytes = (size_t)sqlite3_column_bytes(statement, 9);
   if (n_bytes > sizeof out->sample) n_bytes = sizeof out->sample;
   out->n_samples = (uint32_t)(n_bytes / sizeof(double));
-  if (n_bytes) memcpy(out->sample, sqlite3_column_blob(statement, 9), out->n_samples * sizeof(double));
+  if (n_bytes)
+    memcpy(out->sample, sqlite3_column_blob(statement, 9), out->n_samples * sizeof(double));
   out->is_raced_out = sqlite3_column_int(statement, 10) != 0;
   out->is_twin = sqlite3_column_int(statement, 11) != 0;
   out->predicted = sqlite3_column_double(statement, 12);
@@ -317,10 +337,13 @@ bool seer_record_read(sqlite3_stmt *statement, seer_record *out) {
   return isfinite(out->seconds) && out->seconds >= 0 && strlen(out->schedule) < MAX_SCHEDULE_BYTES;
 }
 
-seer_status seer_records_each(seer_records *r, int64_t workload, int64_t target, seer_record_visit visit, void *user) {
+seer_status seer_records_each(
+    seer_records *r, int64_t workload, int64_t target, seer_record_visit visit, void *user) {
   sqlite3_stmt *statement = NULL;
-  SEER_TRY(seer_records_prepare(r, "SELECT " SEER_RECORD_COLUMNS
-      " FROM measurement WHERE workload = ? AND target = ? ORDER BY id", &statement));
+  SEER_TRY(seer_records_prepare(r,
+      "SELECT " SEER_RECORD_COLUMNS
+      " FROM measurement WHERE workload = ? AND target = ? ORDER BY id",
+      &statement));
   sqlite3_bind_int64(statement, 1, workload);
   sqlite3_bind_int64(statement, 2, target);
   bool has_row = true;
@@ -339,13 +362,16 @@ static void keep_strings(seer_record *record, seer_arena *arena) {
   record->message = seer_arena_strdup(arena, record->message);
 }
 
-seer_status seer_records_best(seer_records *r, int64_t workload, int64_t target, seer_record_state state,
-    seer_arena *arena, seer_record *out) {
+seer_status seer_records_best(seer_records *r, int64_t workload, int64_t target,
+    seer_record_state state, seer_arena *arena, seer_record *out) {
   memset(out, 0, sizeof(*out));
   sqlite3_stmt *statement = NULL;
-  SEER_TRY(seer_records_prepare(r, "SELECT " SEER_RECORD_COLUMNS " FROM measurement WHERE workload = ? AND target = ?"
+  SEER_TRY(seer_records_prepare(r,
+      "SELECT " SEER_RECORD_COLUMNS
+      " FROM measurement WHERE workload = ? AND target = ?"
       " AND class = 'ok' AND raced = 0 AND (state = 'accepted' OR (?3 < 2 AND state = 'checked')"
-      " OR (?3 < 1 AND state = 'measured')) ORDER BY seconds, id LIMIT 1", &statement));
+      " OR (?3 < 1 AND state = 'measured')) ORDER BY seconds, id LIMIT 1",
+      &statement));
   sqlite3_bind_int64(statement, 1, workload);
   sqlite3_bind_int64(statement, 2, target);
   sqlite3_bind_int(statement, 3, (int)state);
@@ -362,7 +388,8 @@ seer_status seer_records_best(seer_records *r, int64_t workload, int64_t target,
   return status;
 }
 
-// Sum over buffers and dimensions of |log2(a / b)|: shapes of one structure are compared factor by factor.
+// Sum over buffers and dimensions of |log2(a / b)|: shapes of one structure are compared factor by
+// factor.
 static double distance(const seer_dag *a, const seer_dag *b) {
   double sum = 0;
   if (a->n_stage != b->n_stage) return INFINITY;
@@ -382,14 +409,15 @@ static int by_distance(const void *a, const void *b) {
   return (x->record.id > y->record.id) - (x->record.id < y->record.id);
 }
 
-seer_status seer_records_nearest(seer_records *r, const seer_dag *dag, seer_dag_key key, int64_t target,
-    seer_arena *arena, seer_record_near *out, uint32_t max, uint32_t *out_n) {
+seer_status seer_records_nearest(seer_records *r, const seer_dag *dag, seer_dag_key key,
+    int64_t target, seer_arena *arena, seer_record_near *out, uint32_t max, uint32_t *out_n) {
   *out_n = 0;
   char structure[24], shape[24];
   hex(key.structure, structure);
   hex(key.shape, shape);
   sqlite3_stmt *statement = NULL;
-  SEER_TRY(seer_records_prepare(r, "SELECT id, dag FROM workload WHERE structure = ? AND shape != ? ORDER BY id LIMIT 64",
+  SEER_TRY(seer_records_prepare(r,
+      "SELECT id, dag FROM workload WHERE structure = ? AND shape != ? ORDER BY id LIMIT 64",
       &statement));
   sqlite3_bind_text(statement, 1, structure, -1, SQLITE_TRANSIENT);
   sqlite3_bind_text(statement, 2, shape, -1, SQLITE_TRANSIENT);
@@ -403,11 +431,13 @@ seer_status seer_records_nearest(seer_records *r, const seer_dag *dag, seer_dag_
     seer_record_near *near = &all[n];
     near->dag_text = seer_arena_strdup(arena, text_of(statement, 1));
     seer_dag *other = NULL;
-    seer_status parsed = seer_dag_parse("record", near->dag_text, strlen(near->dag_text), arena, &other);
+    seer_status parsed =
+        seer_dag_parse("record", near->dag_text, strlen(near->dag_text), arena, &other);
     seer_status_free(parsed);
     if (!other) continue;
     near->distance = distance(dag, other);
-    status = seer_records_best(r, sqlite3_column_int64(statement, 0), target, SEER_RECORD_ACCEPTED, arena, &near->record);
+    status = seer_records_best(
+        r, sqlite3_column_int64(statement, 0), target, SEER_RECORD_ACCEPTED, arena, &near->record);
     n += !status && near->record.id != 0 && isfinite(near->distance);
   }
   sqlite3_finalize(statement);

@@ -1,6 +1,7 @@
-// operands.c - allocation and contents of what kernels read and write while they are timed or checked.
+// operands.c - allocation and contents of what kernels read and write while they are timed or
+// checked.
 
-#include "tune/operands.h"
+#include "tune/measure/operands.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,18 +10,20 @@
 #include "base/rng.h"
 
 static seer_status allocate(uint64_t n_bytes, const char *what, void *out) {
-  void *data = aligned_alloc(SEER_OPERAND_ALIGN, (size_t)seer_round_up((int64_t)n_bytes + 1, SEER_OPERAND_ALIGN));
+  void *data = aligned_alloc(
+      SEER_OPERAND_ALIGN, (size_t)seer_round_up((int64_t)n_bytes + 1, SEER_OPERAND_ALIGN));
   if (!data) return SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of %s", n_bytes, what);
   memcpy(out, &data, sizeof data);
   return SEER_OK;
 }
 
-// Reals: uniform in [-1, 1] for activations, scaled by the fan-in for weights, so that sums stay near 1. Integers: 0 or 1
-// (valid as indices of everything that has two elements, and as flags).
+// Reals: uniform in [-1, 1] for activations, scaled by the fan-in for weights, so that sums stay
+// near 1. Integers: 0 or 1 (valid as indices of everything that has two elements, and as flags).
 static void fill(const seer_dag_buf *buf, seer_rng *rng, void *data) {
   int64_t n = seer_dag_buf_elems(buf);
   double scale = 1;
-  if (buf->kind == SEER_BUF_WEIGHT && buf->rank > 1) scale = sqrt(3.0 / (double)seer_max_i64(1, n / buf->dim[0]));
+  if (buf->kind == SEER_BUF_WEIGHT && buf->rank > 1)
+    scale = sqrt(3.0 / (double)seer_max_i64(1, n / buf->dim[0]));
   bool is_real = seer_dtype_is_float(buf->dtype);
   bool is_flag = !is_real;
   for (int64_t i = 0; i < n; i++) {
@@ -39,7 +42,8 @@ void seer_task_memory_clear(seer_task_memory *memory) {
   memset(memory, 0, sizeof(*memory));
 }
 
-seer_status seer_task_memory_create(const seer_worker_task_state *task, uint64_t seed, seer_task_memory *out) {
+seer_status seer_task_memory_create(
+    const seer_worker_task_state *task, uint64_t seed, seer_task_memory *out) {
   memset(out, 0, sizeof(*out));
   out->task = task;
   seer_status status = SEER_OK;
@@ -77,7 +81,8 @@ seer_status seer_weight_pool_reserve(seer_weight_pool *pool, uint64_t n_bytes) {
   return SEER_OK;
 }
 
-static seer_status prepare_common(const seer_task_memory *memory, const seer_kernel *kernel, seer_call *out) {
+static seer_status prepare_common(
+    const seer_task_memory *memory, const seer_kernel *kernel, seer_call *out) {
   memset(out, 0, sizeof(*out));
   uint64_t shared_bytes = 0, shared_at[SEER_DAG_MAX_BUFFERS] = {0};
   for (uint32_t a = 0; a < kernel->n_arg; a++) {
@@ -87,7 +92,8 @@ static seer_status prepare_common(const seer_task_memory *memory, const seer_ker
       case SEER_STORE_INPUT:
       case SEER_STORE_OUTPUT:
         if (arg->dag_buf >= SEER_DAG_MAX_BUFFERS || !memory->buf[arg->dag_buf]) {
-          return SEER_FAIL(INTERNAL, "kernel argument %u names buffer %u, which the task does not have", a, arg->dag_buf);
+          return SEER_FAIL(INTERNAL,
+              "kernel argument %u names buffer %u, which the task does not have", a, arg->dag_buf);
         }
         out->buffers[a] = memory->buf[arg->dag_buf];
         break;
@@ -110,10 +116,11 @@ static seer_status prepare_common(const seer_task_memory *memory, const seer_ker
   return SEER_OK;
 }
 
-seer_status seer_call_prepare(const seer_task_memory *memory, const seer_kernel *kernel, seer_weight_pool *pool,
-    uint64_t pool_bytes, seer_call *out) {
+seer_status seer_call_prepare(const seer_task_memory *memory, const seer_kernel *kernel,
+    seer_weight_pool *pool, uint64_t pool_bytes, seer_call *out) {
   SEER_TRY(prepare_common(memory, kernel, out));
-  seer_status status = seer_weight_pool_reserve(pool, pool_bytes + out->packed_bytes + SEER_OPERAND_ALIGN);
+  seer_status status =
+      seer_weight_pool_reserve(pool, pool_bytes + out->packed_bytes + SEER_OPERAND_ALIGN);
   if (status) {
     seer_call_clear(out);
     return status;
@@ -122,19 +129,21 @@ seer_status seer_call_prepare(const seer_task_memory *memory, const seer_kernel 
   return SEER_OK;
 }
 
-void seer_call_rotate(seer_call *call, const seer_kernel *kernel, const seer_weight_pool *pool, uint64_t nth) {
+void seer_call_rotate(
+    seer_call *call, const seer_kernel *kernel, const seer_weight_pool *pool, uint64_t nth) {
   uint64_t room = pool->n_bytes - call->packed_bytes, base = 0;
   if (call->packed_bytes) {
     uint64_t copies = room / call->packed_bytes + 1;
     base = nth % copies * call->packed_bytes;
   }
   for (uint32_t a = 0; a < kernel->n_arg; a++) {
-    if (kernel->arg[a].storage == SEER_STORE_PACKED) call->buffers[a] = pool->data + base + call->pack_offset[a];
+    if (kernel->arg[a].storage == SEER_STORE_PACKED)
+      call->buffers[a] = pool->data + base + call->pack_offset[a];
   }
 }
 
-static seer_status pack_one(const seer_task_memory *memory, const seer_kernel_arg *arg, const seer_sketch *sketch,
-    seer_arena *arena, void *out) {
+static seer_status pack_one(const seer_task_memory *memory, const seer_kernel_arg *arg,
+    const seer_sketch *sketch, seer_arena *arena, void *out) {
   const seer_dag_buf *source = &sketch->dag->buf[arg->pack->source_buf];
   if (source->kind != SEER_BUF_STAGE) {
     seer_pack_fill(arg->pack, source, memory->buf[arg->pack->source_buf], out);

@@ -1,9 +1,9 @@
-// runner.h - times, checks and compares kernels in this process. Used by the runner process; a crash here costs one
-// candidate, since the parent starts another runner.
+// runner.h - times, checks and compares kernels in this process. Used by the runner process; a
+// crash here costs one candidate, since the parent starts another runner.
 #ifndef SEER_TUNE_RUNNER_H
 #define SEER_TUNE_RUNNER_H
 
-#include "tune/operands.h"
+#include "tune/measure/operands.h"
 
 typedef struct seer_runner seer_runner;
 
@@ -11,13 +11,14 @@ SEER_MUST_USE seer_status seer_runner_create(const seer_context *context, seer_r
 void seer_runner_destroy(seer_runner *runner);
 // `task` is kept while the runner uses it.
 SEER_MUST_USE seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *task,
-    const seer_kernel *kernel, double best_seconds, double min_repeat_s, seer_measure_result *out_result);
+    const seer_kernel *kernel, double best_seconds, double min_repeat_s,
+    seer_measure_result *out_result);
 // WRONG_RESULT with a message that says where, or OK.
 SEER_MUST_USE seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state *task,
     const seer_kernel *kernel, const seer_schedule *schedule, const seer_kernel *reference,
     const seer_schedule *reference_schedule, seer_arena *arena, seer_measure_result *out_result);
-SEER_MUST_USE seer_status seer_runner_compare(seer_runner *runner, const seer_worker_task_state *task,
-    const seer_kernel *candidate, const seer_kernel *baseline, uint32_t n_pairs, double min_repeat_s,
-    seer_measure_ab *out_ab);
+SEER_MUST_USE seer_status seer_runner_compare(seer_runner *runner,
+    const seer_worker_task_state *task, const seer_kernel *candidate, const seer_kernel *baseline,
+    uint32_t n_pairs, double min_repeat_s, seer_measure_ab *out_ab);
 
 #endif

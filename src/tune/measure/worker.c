@@ -1,14 +1,15 @@
-// worker.c - the loop of a worker process: receive a message, do the job, answer. Builders and runners share it.
-// A job that fails answers with a message; a job that crashes ends the process, which the parent notices.
+// worker.c - the loop of a worker process: receive a message, do the job, answer. Builders and
+// runners share it. A job that fails answers with a message; a job that crashes ends the process,
+// which the parent notices.
 
-#include "tune/worker.h"
+#include "tune/measure/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
-#include "tune/runner.h"
+#include "tune/measure/runner.h"
 
 typedef struct {
   seer_context *context;
@@ -18,7 +19,7 @@ typedef struct {
   size_t n_task, cap_task;
   seer_worker_task_state **task;
   seer_codegen *codegen;  // builder
-  seer_runner *runner;    // runner
+  seer_runner *runner;  // runner
 } worker;
 
 static seer_status add_task(worker *w, seer_wire_reader *reader) {
@@ -30,8 +31,8 @@ static seer_status add_task(worker *w, seer_wire_reader *reader) {
   task->id = header.id;
   task->network_weight_bytes = header.network_weight_bytes;
   SEER_TRY(seer_dag_parse("task", text, header.n_text, w->tasks_arena, &task->dag));
-  SEER_TRY(seer_sketch_generate(task->dag, seer_context_target(w->context), (seer_space_kind)header.space,
-      w->tasks_arena, &task->sketches));
+  SEER_TRY(seer_sketch_generate(task->dag, seer_context_target(w->context),
+      (seer_space_kind)header.space, w->tasks_arena, &task->sketches));
   seer_map_set(w->task_by_id, header.id, w->n_task);
   w->task = SEER_GROW(w->tasks_arena, seer_worker_task_state *, w->task, w->n_task, &w->cap_task);
   w->task[w->n_task++] = task;
@@ -40,7 +41,8 @@ static seer_status add_task(worker *w, seer_wire_reader *reader) {
 
 static seer_status find_task(worker *w, uint32_t id, const seer_worker_task_state **out) {
   uint64_t index;
-  if (!seer_map_get(w->task_by_id, id, &index)) return SEER_FAIL(INTERNAL, "task %u was never announced", id);
+  if (!seer_map_get(w->task_by_id, id, &index))
+    return SEER_FAIL(INTERNAL, "task %u was never announced", id);
   *out = w->task[index];
   return SEER_OK;
 }
@@ -80,7 +82,8 @@ static seer_status answer_build(worker *w, uint32_t seq, seer_wire_reader *reade
 
 static void failed(seer_status status, seer_measure_result *result) {
   if (!status) return;
-  result->cls = seer_status_code(status) == SEER_CODE_RESOURCE ? SEER_MEASURED_RUN_CRASH : SEER_MEASURED_BUILD_ERROR;
+  result->cls = seer_status_code(status) == SEER_CODE_RESOURCE ? SEER_MEASURED_RUN_CRASH
+                                                               : SEER_MEASURED_BUILD_ERROR;
   (void)snprintf(result->message, sizeof result->message, "%s", seer_status_message(status));
   seer_status_free(status);
 }
@@ -94,7 +97,8 @@ static seer_status answer_run(worker *w, uint32_t seq, seer_wire_reader *reader)
   seer_status status = find_task(w, request.task, &task);
   if (!status) status = seer_wire_get_kernel(reader, w->job, &kernel);
   if (!status) {
-    status = seer_runner_time(w->runner, task, &kernel, request.best_seconds, request.min_repeat_s, &result);
+    status = seer_runner_time(
+        w->runner, task, &kernel, request.best_seconds, request.min_repeat_s, &result);
   }
   failed(status, &result);
   return seer_wire_send(&w->wire, SEER_WIRE_RAN, seq, &result, sizeof result);
@@ -111,8 +115,8 @@ static seer_status answer_check(worker *w, uint32_t seq, seer_wire_reader *reade
   if (!status) status = seer_wire_get_kernel(reader, w->job, &kernel);
   if (!status) status = seer_wire_get_kernel(reader, w->job, &reference_kernel);
   if (!status) {
-    status = seer_runner_check(w->runner, task, &kernel, &candidate.schedule, &reference_kernel, &reference.schedule,
-        w->job, &result);
+    status = seer_runner_check(w->runner, task, &kernel, &candidate.schedule, &reference_kernel,
+        &reference.schedule, w->job, &result);
   }
   failed(status, &result);
   return seer_wire_send(&w->wire, SEER_WIRE_CHECKED, seq, &result, sizeof result);
@@ -127,19 +131,29 @@ static seer_status answer_compare(worker *w, uint32_t seq, seer_wire_reader *rea
   SEER_TRY(find_task(w, request.task, &task));
   SEER_TRY(seer_wire_get_kernel(reader, w->job, &candidate));
   SEER_TRY(seer_wire_get_kernel(reader, w->job, &baseline));
-  SEER_TRY(seer_runner_compare(w->runner, task, &candidate, &baseline, request.n_pairs, request.min_repeat_s, &ab));
+  SEER_TRY(seer_runner_compare(
+      w->runner, task, &candidate, &baseline, request.n_pairs, request.min_repeat_s, &ab));
   return seer_wire_send(&w->wire, SEER_WIRE_COMPARED, seq, &ab, sizeof ab);
 }
 
 static seer_status handle(worker *w, const seer_wire_header *header, const void *payload) {
   seer_wire_reader reader = {payload, header->n_bytes, false};
   switch ((seer_wire_type)header->type) {
-    case SEER_WIRE_TASK: return add_task(w, &reader);
-    case SEER_WIRE_BUILD: return answer_build(w, header->seq, &reader);
-    case SEER_WIRE_RUN: return answer_run(w, header->seq, &reader);
-    case SEER_WIRE_CHECK: return answer_check(w, header->seq, &reader);
-    case SEER_WIRE_COMPARE: return answer_compare(w, header->seq, &reader);
-    case SEER_WIRE_HELLO: case SEER_WIRE_BUILT: case SEER_WIRE_RAN: case SEER_WIRE_CHECKED: case SEER_WIRE_COMPARED:
+    case SEER_WIRE_TASK:
+      return add_task(w, &reader);
+    case SEER_WIRE_BUILD:
+      return answer_build(w, header->seq, &reader);
+    case SEER_WIRE_RUN:
+      return answer_run(w, header->seq, &reader);
+    case SEER_WIRE_CHECK:
+      return answer_check(w, header->seq, &reader);
+    case SEER_WIRE_COMPARE:
+      return answer_compare(w, header->seq, &reader);
+    case SEER_WIRE_HELLO:
+    case SEER_WIRE_BUILT:
+    case SEER_WIRE_RAN:
+    case SEER_WIRE_CHECKED:
+    case SEER_WIRE_COMPARED:
       break;
   }
   return SEER_FAIL(CORRUPT, "a worker got message type %u", header->type);
@@ -162,7 +176,9 @@ static seer_status serve(worker *w) {
 }
 
 seer_status seer_worker_main(seer_context *context, int argc, char **argv) {
-  if (argc != 3) return SEER_FAIL(INVALID, "worker: expected <builder|runner> <in fd> <out fd>; it is started by `tune`");
+  if (argc != 3)
+    return SEER_FAIL(
+        INVALID, "worker: expected <builder|runner> <in fd> <out fd>; it is started by `tune`");
   bool is_builder = strcmp(argv[0], "builder") == 0;
   if (!is_builder && strcmp(argv[0], "runner") != 0) {
     return SEER_FAIL(INVALID, "worker: unknown job '%s'; allowed: builder, runner", argv[0]);
@@ -171,8 +187,9 @@ seer_status seer_worker_main(seer_context *context, int argc, char **argv) {
   w.tasks_arena = seer_arena_create("worker tasks");
   w.job = seer_arena_create("worker job");
   w.task_by_id = seer_map_create(w.tasks_arena);
-  seer_status status = is_builder ? seer_codegen_create(context, seer_context_target(context), &w.codegen)
-                                  : seer_runner_create(context, &w.runner);
+  seer_status status = is_builder
+      ? seer_codegen_create(context, seer_context_target(context), &w.codegen)
+      : seer_runner_create(context, &w.runner);
   if (!status) status = serve(&w);
   if (w.codegen) seer_codegen_destroy(w.codegen);
   seer_runner_destroy(w.runner);

@@ -1,10 +1,11 @@
 // runner.c - how long does this kernel take, and is its answer right?
-// Timing: one warm-up call, then samples of at least MIN_SAMPLE_NS each (short kernels are called several times per
-// sample). Racing: a candidate that is clearly slower than the incumbent is dropped after the warm-up or the first sample.
-// Weights are as cold as in the network: when the network's packed weights exceed the last-level cache, calls cycle through
-// copies that exceed it too (decisions 6). Activations stay warm.
+// Timing: one warm-up call, then samples of at least MIN_SAMPLE_NS each (short kernels are called
+// several times per sample). Racing: a candidate that is clearly slower than the incumbent is
+// dropped after the warm-up or the first sample. Weights are as cold as in the network: when the
+// network's packed weights exceed the last-level cache, calls cycle through copies that exceed it
+// too (decisions 6). Activations stay warm.
 
-#include "tune/runner.h"
+#include "tune/measure/runner.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,15 +14,17 @@
 
 #include "runtime/pool.h"
 
-#define MIN_SAMPLE_NS 60000u    // below this, the clock and the pool's wake-up show (measured 2026-11: about 1 us each)
+#define MIN_SAMPLE_NS \
+  60000u  // below this, the clock and the pool's wake-up show (measured 2026-11: about 1 us each)
 #define MIN_SAMPLES 3
 #define MAX_SAMPLES 15
 #define MAX_CALLS_PER_SAMPLE 200u
-#define RACE_WARM_UP 2.5        // dropped when the first, cold call is this much slower than the incumbent
-#define RACE_SAMPLE 1.25        // dropped when the first sample is
-#define COLD_FACTOR 1.5         // copies of the weights must exceed the last-level cache by this
-#define N_CHECKED 256           // elements held against the DAG interpreter
-#define CHECK_BUDGET 4e7        // scalar operations that the interpreter may take for one check
+#define RACE_WARM_UP \
+  2.5  // dropped when the first, cold call is this much slower than the incumbent
+#define RACE_SAMPLE 1.25  // dropped when the first sample is
+#define COLD_FACTOR 1.5  // copies of the weights must exceed the last-level cache by this
+#define N_CHECKED 256  // elements held against the DAG interpreter
+#define CHECK_BUDGET 4e7  // scalar operations that the interpreter may take for one check
 
 struct seer_runner {
   const seer_context *context;
@@ -39,8 +42,10 @@ seer_status seer_runner_create(const seer_context *context, seer_runner **out_ru
   seer_runner *runner = calloc(1, sizeof(*runner));
   if (!runner) return SEER_FAIL(RESOURCE, "no memory for a runner");
   runner->context = context;
-  runner->pool = seer_pool_create(seer_context_target(context)->threads, seer_context_bool(context, SEER_OPT_PIN));
-  seer_status status = runner->pool ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for a pool of threads");
+  runner->pool = seer_pool_create(
+      seer_context_target(context)->threads, seer_context_bool(context, SEER_OPT_PIN));
+  seer_status status =
+      runner->pool ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for a pool of threads");
   if (!status) status = seer_jit_create(&runner->jit);
   if (status) {
     seer_runner_destroy(runner);
@@ -84,7 +89,8 @@ static seer_status load(seer_runner *runner, const seer_kernel *kernel, loaded *
     free(runner->scratch);
     runner->scratch_stride = 0;
     runner->scratch = aligned_alloc(4096, stride * seer_pool_threads(runner->pool));
-    if (!runner->scratch) return SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of scratch", stride);
+    if (!runner->scratch)
+      return SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of scratch", stride);
     memset(runner->scratch, 0, stride * seer_pool_threads(runner->pool));
     runner->scratch_stride = stride;
   }
@@ -100,12 +106,13 @@ static void unload(seer_runner *runner, loaded *l) {
 
 static void call(seer_runner *runner, const loaded *l, const seer_call *c) {
   // The last argument is the thread's scratch, which the pool adds.
-  seer_pool_run_kernel(runner->pool, l->phase, l->kernel->n_parts, l->kernel->n_phase, c->buffers, l->kernel->n_arg - 1,
-      runner->scratch, runner->scratch_stride);
+  seer_pool_run_kernel(runner->pool, l->phase, l->kernel->n_parts, l->kernel->n_phase, c->buffers,
+      l->kernel->n_arg - 1, runner->scratch, runner->scratch_stride);
 }
 
 // One sample: nanoseconds per call over `n_calls` calls.
-static double sample_ns(seer_runner *runner, const loaded *l, seer_call *c, uint32_t n_calls, uint64_t *nth) {
+static double sample_ns(
+    seer_runner *runner, const loaded *l, seer_call *c, uint32_t n_calls, uint64_t *nth) {
   seer_pool_begin(runner->pool);
   uint64_t start = seer_os_now_ns();
   for (uint32_t i = 0; i < n_calls; i++) {
@@ -142,14 +149,15 @@ static uint32_t calls_for(double ns) {
   return n > MAX_CALLS_PER_SAMPLE ? MAX_CALLS_PER_SAMPLE : (uint32_t)n;
 }
 
-static void take_samples(seer_runner *runner, const loaded *l, seer_call *c, double best_seconds, double min_repeat_s,
-    seer_measure_result *out) {
+static void take_samples(seer_runner *runner, const loaded *l, seer_call *c, double best_seconds,
+    double min_repeat_s, seer_measure_result *out) {
   uint64_t nth = 0;
   double ns = sample_ns(runner, l, c, 1, &nth);
   double best_ns = best_seconds * 1e9;
   out->n_samples = 1;
   out->sample[0] = ns * 1e-9;
-  // The warm-up call also pays for pages and caches that no later call pays for: only a gross loser is dropped on it.
+  // The warm-up call also pays for pages and caches that no later call pays for: only a gross loser
+  // is dropped on it.
   if (best_ns > 0 && ns > RACE_WARM_UP * best_ns + 50000) {
     out->is_raced_out = true;
     return;
@@ -173,15 +181,17 @@ static void take_samples(seer_runner *runner, const loaded *l, seer_call *c, dou
   }
 }
 
-seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *task, const seer_kernel *kernel,
-    double best_seconds, double min_repeat_s, seer_measure_result *out) {
+seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *task,
+    const seer_kernel *kernel, double best_seconds, double min_repeat_s, seer_measure_result *out) {
   memset(out, 0, sizeof(*out));
   uint64_t start = seer_os_now_ns();
   SEER_TRY(use_task(runner, task));
   loaded l;
   seer_call c = {.shared = NULL};
   seer_status status = load(runner, kernel, &l);
-  if (!status) status = seer_call_prepare(&runner->memory, kernel, &runner->weights, cold_bytes(runner, task), &c);
+  if (!status)
+    status =
+        seer_call_prepare(&runner->memory, kernel, &runner->weights, cold_bytes(runner, task), &c);
   if (!status) {
     take_samples(runner, &l, &c, best_seconds, min_repeat_s, out);
     out->seconds = median(out->sample, out->n_samples);
@@ -193,14 +203,16 @@ seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *
 }
 
 // ---- checking
-static void describe(const seer_dag_buf *buf, int64_t at, double got, double want, seer_measure_result *out) {
+static void describe(
+    const seer_dag_buf *buf, int64_t at, double got, double want, seer_measure_result *out) {
   out->cls = SEER_MEASURED_WRONG_RESULT;
-  (void)snprintf(out->message, sizeof out->message, "%s[%" PRId64 "] is %g, must be %g", buf->name, at, got, want);
+  (void)snprintf(out->message, sizeof out->message, "%s[%" PRId64 "] is %g, must be %g", buf->name,
+      at, got, want);
 }
 
 // Full compare; `scale` is the reference's largest magnitude.
-static void compare_full(const seer_dag_buf *buf, const void *got, const void *want, double tolerance,
-    seer_measure_result *out) {
+static void compare_full(const seer_dag_buf *buf, const void *got, const void *want,
+    double tolerance, seer_measure_result *out) {
   int64_t n = seer_dag_buf_elems(buf), row = buf->rank ? buf->dim[buf->rank - 1] : 1;
   double scale = 0;
   for (int64_t i = 0; i < n; i++) {
@@ -210,14 +222,15 @@ static void compare_full(const seer_dag_buf *buf, const void *got, const void *w
   }
   for (int64_t i = 0; i < n && out->cls == SEER_MEASURED_OK; i++) {
     if (buf->rank && i % buf->pitch >= row) continue;
-    double g = seer_dtype_load_f64(buf->dtype, got, i), w = seer_dtype_load_f64(buf->dtype, want, i);
+    double g = seer_dtype_load_f64(buf->dtype, got, i),
+           w = seer_dtype_load_f64(buf->dtype, want, i);
     if (!(fabs(g - w) <= tolerance * scale) && !(g == w)) describe(buf, i, g, w, out);
   }
 }
 
 // Sampled elements against the interpreter: corners, then seeded ones.
-static void compare_eval(const seer_task_memory *memory, uint32_t b, const void *got, double tolerance, double scale,
-    seer_arena *arena, seer_measure_result *out) {
+static void compare_eval(const seer_task_memory *memory, uint32_t b, const void *got,
+    double tolerance, double scale, seer_arena *arena, seer_measure_result *out) {
   const seer_dag *dag = memory->task->dag;
   const seer_dag_buf *buf = &dag->buf[b];
   seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
@@ -232,10 +245,12 @@ static void compare_eval(const seer_task_memory *memory, uint32_t b, const void 
     int64_t index[SEER_MAX_RANK] = {0}, at = 0;
     for (uint32_t d = 0; d < buf->rank; d++) {
       bool is_corner = k < 16;
-      index[d] = is_corner ? ((k >> (d % 4)) & 1 ? buf->dim[d] - 1 : 0) : seer_rng_range(&rng, 0, buf->dim[d] - 1);
+      index[d] = is_corner ? ((k >> (d % 4)) & 1 ? buf->dim[d] - 1 : 0)
+                           : seer_rng_range(&rng, 0, buf->dim[d] - 1);
       at = d + 1 == buf->rank ? at * buf->pitch + index[d] : at * buf->dim[d] + index[d];
     }
-    double want = seer_dag_eval_at(eval, b, index), value = seer_dtype_load_f64(buf->dtype, got, at);
+    double want = seer_dag_eval_at(eval, b, index),
+           value = seer_dtype_load_f64(buf->dtype, got, at);
     if (!(fabs(value - want) <= tolerance * fmax(scale, fabs(want))) && !(value == want)) {
       describe(buf, at, value, want, out);
     }
@@ -251,9 +266,9 @@ static double largest(const seer_dag_buf *buf, const void *data) {
   return scale;
 }
 
-seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state *task, const seer_kernel *kernel,
-    const seer_schedule *schedule, const seer_kernel *reference, const seer_schedule *reference_schedule,
-    seer_arena *arena, seer_measure_result *out) {
+seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state *task,
+    const seer_kernel *kernel, const seer_schedule *schedule, const seer_kernel *reference,
+    const seer_schedule *reference_schedule, seer_arena *arena, seer_measure_result *out) {
   memset(out, 0, sizeof(*out));
   SEER_TRY(use_task(runner, task));
   const seer_sketch *sketch = task->sketches->sketch[schedule->sketch];
@@ -261,7 +276,8 @@ seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state 
   loaded l = {0}, r = {0};
   seer_call c = {.shared = NULL}, d = {.shared = NULL};
   seer_status status = load(runner, reference, &r);
-  if (!status) status = seer_call_prepare_checked(&runner->memory, reference, reference_sketch, arena, &d);
+  if (!status)
+    status = seer_call_prepare_checked(&runner->memory, reference, reference_sketch, arena, &d);
   if (!status) call(runner, &r, &d);
   if (!status) status = load(runner, kernel, &l);
   if (!status) status = seer_call_prepare_checked(&runner->memory, kernel, sketch, arena, &c);
@@ -294,8 +310,9 @@ static double sign_test(uint32_t wins, uint32_t n) {
   return p;
 }
 
-seer_status seer_runner_compare(seer_runner *runner, const seer_worker_task_state *task, const seer_kernel *candidate,
-    const seer_kernel *baseline, uint32_t n_pairs, double min_repeat_s, seer_measure_ab *out) {
+seer_status seer_runner_compare(seer_runner *runner, const seer_worker_task_state *task,
+    const seer_kernel *candidate, const seer_kernel *baseline, uint32_t n_pairs,
+    double min_repeat_s, seer_measure_ab *out) {
   (void)min_repeat_s;
   memset(out, 0, sizeof(*out));
   SEER_TRY(use_task(runner, task));
@@ -312,7 +329,8 @@ seer_status seer_runner_compare(seer_runner *runner, const seer_worker_task_stat
     n_pairs = n_pairs > 64 ? 64 : n_pairs;
     (void)sample_ns(runner, &l, &c, 1, &nth);
     (void)sample_ns(runner, &r, &d, 1, &nth);
-    uint32_t n_a = calls_for(sample_ns(runner, &l, &c, 1, &nth)), n_b = calls_for(sample_ns(runner, &r, &d, 1, &nth));
+    uint32_t n_a = calls_for(sample_ns(runner, &l, &c, 1, &nth)),
+             n_b = calls_for(sample_ns(runner, &r, &d, 1, &nth));
     uint32_t wins = 0;
     for (uint32_t i = 0; i < n_pairs; i++) {
       bool is_a_first = i % 2 == 0;  // so that neither profits from the other's caches

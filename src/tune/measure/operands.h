@@ -1,0 +1,50 @@
+// operands.h - the memory that a runner gives to kernels: inputs and outputs of a task, packed
+// weights, scratch. Timing uses random contents of sane magnitude (no denormals); checking packs
+// real ones.
+#ifndef SEER_TUNE_OPERANDS_H
+#define SEER_TUNE_OPERANDS_H
+
+#include "tune/measure/worker.h"
+
+#define SEER_OPERAND_ALIGN 64
+
+// Memory of one task: every input and output buffer of its DAG.
+typedef struct {
+  const seer_worker_task_state *task;
+  void *buf[SEER_DAG_MAX_BUFFERS];  // by buffer id of the canonical DAG; NULL for inner stages
+} seer_task_memory;
+
+// What one kernel is called with. `buffers` are its arguments but for the scratch.
+typedef struct {
+  void *buffers[SEER_DAG_MAX_BUFFERS];
+  uint64_t pack_offset
+      [SEER_DAG_MAX_BUFFERS];  // PACKED arguments: offset in one copy of the packed weights
+  uint64_t packed_bytes;  // of one copy
+  uint8_t *shared;  // SHARED arguments (owned)
+  uint8_t *packed;  // NULL: taken from the pool of random weights
+  void *out[SEER_DAG_MAX_BUFFERS];  // own outputs by canonical buffer id, when checking
+} seer_call;
+
+SEER_MUST_USE seer_status seer_task_memory_create(
+    const seer_worker_task_state *task, uint64_t seed, seer_task_memory *out);
+void seer_task_memory_clear(seer_task_memory *memory);
+
+// The pool: random f32 to be read as packed weights of any kernel; grows on demand.
+typedef struct {
+  uint8_t *data;
+  uint64_t n_bytes;
+} seer_weight_pool;
+SEER_MUST_USE seer_status seer_weight_pool_reserve(seer_weight_pool *pool, uint64_t n_bytes);
+
+// For timing: packed weights point into `pool` (seer_call_rotate moves them on).
+SEER_MUST_USE seer_status seer_call_prepare(const seer_task_memory *memory,
+    const seer_kernel *kernel, seer_weight_pool *pool, uint64_t pool_bytes, seer_call *out);
+void seer_call_rotate(
+    seer_call *call, const seer_kernel *kernel, const seer_weight_pool *pool, uint64_t nth);
+// For checking: packs the task's weights, evaluates const stages, gives the call outputs of its
+// own, filled with NaN.
+SEER_MUST_USE seer_status seer_call_prepare_checked(const seer_task_memory *memory,
+    const seer_kernel *kernel, const seer_sketch *sketch, seer_arena *arena, seer_call *out);
+void seer_call_clear(seer_call *call);
+
+#endif
