@@ -239,6 +239,7 @@ static seer_status resolve(
     seer_graph *graph, const char *input_shapes, seer_arena *scratch, const char **out_notice) {
   seer_pass_remove_dead(graph);
   SEER_TRY(look_up_operators(graph, scratch));
+  seer_pass_remove_dead(graph);  // now that it is known which outputs are optional
   SEER_TRY(fix_inputs(graph, input_shapes, scratch, out_notice));
   SEER_TRY(check_inputs(graph, scratch));
   for (uint32_t k = 1; k < graph->n_node; k++) {

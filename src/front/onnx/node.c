@@ -292,7 +292,6 @@ static seer_status read_node(
     if (is_twice) return SEER_FAIL(INVALID, "output '%s' is also made elsewhere", proto->output[k]);
   }
   while (n_in > 0 && in[n_in - 1].i == 0) n_in--;  // trailing absent operands say nothing
-  while (n_out > 0 && out[n_out - 1].i == 0) n_out--;
   const char *domain = domain_of(proto->domain);
   if (strcmp(proto->op_type, "Constant") == 0 && !domain[0]) {
     if (n_out != 1 || n_in != 0)

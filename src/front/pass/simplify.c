@@ -174,6 +174,55 @@ static void pad_into_conv(seer_graph *graph, const seer_graph_uses *uses, uint32
   conv->in[0] = pad->in[0];
 }
 
+// ---- Split
+
+static seer_val add_index(seer_graph *graph, const char *name, int64_t value) {
+  seer_tensor tensor = {.dtype = SEER_DTYPE_I64, .rank = 1, .dim = {1}, .n_bytes = sizeof value};
+  tensor.data = seer_arena_memdup(graph->arena, &value, sizeof value);
+  return seer_graph_add_constant(graph, seer_graph_fresh_name(graph, name), &tensor);
+}
+
+// How much of the axis output i takes: listed, or equal parts of which the last may be smaller.
+static int64_t split_size(
+    const seer_graph *graph, const seer_node *split, uint32_t i, int64_t extent) {
+  const seer_attr *attr = seer_node_attr_ints(split, "split");
+  const seer_tensor *sizes = seer_node_constant(graph, split, 1);
+  if (attr) return attr->ints[i];
+  if (sizes) return seer_dtype_load_i64(sizes->dtype, sizes->data, i);
+  int64_t part = seer_ceil_div(extent, split->n_out);
+  return seer_min_i64(part, extent - part * i);
+}
+
+// A Split becomes a Slice for each output: an index map that joins whoever reads it.
+static void split_into_slices(seer_graph *graph, uint32_t k) {
+  if (!seer_node_is(&graph->node[k], "Split") || graph->node[k].in[0].i == 0) return;
+  seer_node split = graph->node[k];
+  const seer_value *in = seer_graph_value(graph, split.in[0]);
+  int64_t axis = seer_node_attr_i(&split, "axis", 0), at = 0;
+  if (axis < 0) axis += in->rank;
+  int64_t extent = in->dim[axis];
+  seer_graph_kill_node(graph, (seer_node_id){k});
+  for (uint32_t i = 0; i < split.n_out; i++) {
+    int64_t size = split_size(graph, &split, i, extent);
+    if (split.out[i].i == 0) {
+      at += size;
+      continue;
+    }
+    SEER_ASSERT(size == seer_graph_value(graph, split.out[i])->dim[axis],
+        "%s: output %u takes %" PRId64, split.name, i, size);
+    const char *name = seer_arena_printf(graph->arena, "%s.%u", split.name, i);
+    seer_val operands[4] = {split.in[0],
+        add_index(graph, seer_arena_printf(graph->arena, "%s.from", name), at),
+        add_index(graph, seer_arena_printf(graph->arena, "%s.to", name), at + size),
+        add_index(graph, seer_arena_printf(graph->arena, "%s.axis", name), axis)};
+    enum { OPSET = 13 };
+    seer_node_id id = seer_graph_add_node(
+        graph, name, "", "Slice", OPSET, operands, 4, &split.out[i], 1, NULL, 0);
+    seer_graph_node(graph, id)->op = seer_op_find("", "Slice", OPSET);
+    at += size;
+  }
+}
+
 // ---- outputs that no node makes
 
 // A model output that is an input or a constant: a copy of it, under the output's name where that
@@ -207,6 +256,10 @@ static seer_status run(const seer_context *context, seer_graph *graph) {
     if (graph->node[k].is_dead) continue;
     merge_transposes(graph, &graph->node[k]);
     if (changes_nothing(graph, &graph->node[k])) bypass(graph, k);
+  }
+  uint32_t n_node = (uint32_t)graph->n_node;
+  for (uint32_t k = 1; k < n_node; k++) {
+    if (!graph->node[k].is_dead) split_into_slices(graph, k);
   }
   seer_pass_remove_dead(graph);
   seer_arena *scratch = seer_arena_create("simplify");

@@ -76,7 +76,12 @@ void seer_pass_remove_dead(seer_graph *graph) {
         node->out[i] = (seer_val){0};
       }
     }
-    while (!node->is_dead && node->n_out > 1 && node->out[node->n_out - 1].i == 0) node->n_out--;
+    // Optional outputs at the end go; of a list of outputs (Split) their number matters.
+    enum { ANY_NUMBER = 255 };
+    bool is_list = !node->op || node->op->n_out_max == ANY_NUMBER;
+    while (!node->is_dead && !is_list && node->n_out > 1 && node->out[node->n_out - 1].i == 0) {
+      node->n_out--;
+    }
   }
   seer_arena_destroy(scratch);
 }

@@ -152,6 +152,23 @@ static void shuffle_needs_no_copy_of_its_own(void **state) {
   assert_int_equal(count_steps(network, SEER_STEP_VIEW), 2);
 }
 
+// Unused outputs count: four equal parts, of which the second is read; listed parts, of which the
+// last is.
+static void split_becomes_slices(void **state) {
+  (void)state;
+  seer_network *network = net_check_text(
+      "graph \"g\" { input %x f32[1,8,2,2] const $w f32[3,2,1,1] = [1,2,3,4,5,6] const $n i64[3] = "
+      "[3,1,4]\n"
+      "_, %b f32, _, _ = Split \"s\" v13 (%x) {axis=1} %c f32 = Conv \"c\" v13 (%b, $w)\n"
+      "_, %d f32, %e f32 = Split \"t\" v13 (%x, $n) {axis=1} %f f32 = Relu \"f\" v13 (%e)\n"
+      "output %c output %d output %f }",
+      1e-5, arena);
+  assert_int_equal(count_op(network, "Split"), 0);
+  assert_int_equal(count_op(network, "Slice"), 3);
+  assert_int_equal(network->n_step, 3);
+  assert_string_equal(network->task[network->step[0].task].name, "slice+ conv 1x1 s1 2x2x2->3");
+}
+
 static void outputs_keep_their_names(void **state) {
   (void)state;
   // An output that is an input, a constant, the reshape of an input, the reshape of another output.
@@ -259,7 +276,7 @@ static int pick(maker *m, int rank) {
 }
 
 static void add_random_node(maker *m, int step) {
-  int kind = (int)draw(m, 0, 13);
+  int kind = (int)draw(m, 0, 14);
   int x = pick(m, kind <= 7 || kind == 11 ? 4 : 0);
   if (x < 0) return;
   int rank = m->value[x].rank;
@@ -350,6 +367,16 @@ static void add_random_node(maker *m, int step) {
     put(m, "%%f%d f32 = Flatten \"f%d\" v13 (%%v%d) %%v%d f32 = MatMul \"n%d\" v13 (%%f%d, $w%d)\n",
         step, step, x, m->n_value, step, step, step);
     new_value(m, d2, 2);
+  } else if (kind == 14) {
+    if (rank != 4 || dim[1] < 2) return;
+    int64_t first = draw(m, 1, dim[1] - 1);
+    put(m, "const $n%d i64[2] = [%d,%d]\n", step, (int)first, (int)(dim[1] - first));
+    put(m, "%%v%d f32, %%v%d f32 = Split \"n%d\" v13 (%%v%d, $n%d) {axis=1}\n", m->n_value,
+        m->n_value + 1, step, x, step);
+    dim[1] -= first;
+    int64_t d4[4] = {dim[0], first, dim[2], dim[3]};
+    new_value(m, d4, 4);
+    new_value(m, dim, 4);
   } else {
     if (rank != 4) return;
     put(m, "%%v%d f32 = Transpose \"n%d\" v13 (%%v%d) {perm=[0,1,3,2]}\n", m->n_value, step, x);
@@ -390,6 +417,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(zero_pad_goes_into_the_convolution, setup, teardown),
       cmocka_unit_test_setup_teardown(flatten_costs_nothing, setup, teardown),
       cmocka_unit_test_setup_teardown(shuffle_needs_no_copy_of_its_own, setup, teardown),
+      cmocka_unit_test_setup_teardown(split_becomes_slices, setup, teardown),
       cmocka_unit_test_setup_teardown(outputs_keep_their_names, setup, teardown),
       cmocka_unit_test_setup_teardown(equal_subgraphs_are_one_task, setup, teardown),
       cmocka_unit_test_setup_teardown(rows_of_large_powers_of_two_get_a_pitch, setup, teardown),
