@@ -63,6 +63,30 @@ static bool atom_range(
   return seer_expr_range(&lower->dag->expr, atom, low, high, from, to);
 }
 
+static bool is_division(const seer_expr_pool *pool, seer_expr e) {
+  const seer_expr_node *node = seer_expr_at(pool, e);
+  if (node->op != SEER_EXPR_DIV || node->dtype != SEER_DTYPE_I64) return false;
+  const seer_expr_node *by = seer_expr_at(pool, node->arg[1]);
+  return by->op == SEER_EXPR_CONST_I && by->value.i > 0;
+}
+
+// floor(x / c): without a division where c divides the coefficients.
+static bool divide(seer_lower *lower, const seer_linear *x, int64_t c, seer_linear *out) {
+  seer_linear rest = {.constant = seer_floor_mod(x->constant, c)};
+  *out = (seer_linear){.constant = seer_floor_div(x->constant, c)};
+  for (uint32_t t = 0; t < x->n; t++) {
+    bool divides = x->term[t].coef % c == 0;
+    if (!seer_linear_add_term(divides ? out : &rest, x->term[t].atom,
+            divides ? x->term[t].coef / c : x->term[t].coef))
+      return false;
+  }
+  if (rest.n == 0) return true;
+  seer_expr_pool *pool = pool_of(lower);
+  seer_expr quotient =
+      seer_expr_binary(pool, SEER_EXPR_DIV, seer_linear_emit(pool, &rest), seer_expr_i(pool, c));
+  return seer_linear_add_term(out, quotient, 1);
+}
+
 // The least value of index `e` (in a body of `reader`) at this place.
 static bool least_index(seer_lower *lower, uint32_t reader, seer_expr e, seer_linear *out) {
   const seer_dag_stage *stage = &lower->dag->stage[reader];
@@ -72,6 +96,14 @@ static bool least_index(seer_lower *lower, uint32_t reader, seer_expr e, seer_li
   for (uint32_t t = 0; t < form.n; t++) {
     const seer_expr_node *node = seer_expr_at(&lower->dag->expr, form.term[t].atom);
     int64_t coef = form.term[t].coef;
+    if (coef > 0 && is_division(&lower->dag->expr, form.term[t].atom)) {
+      seer_linear inner, quotient;
+      int64_t by = seer_expr_at(&lower->dag->expr, node->arg[1])->value.i;
+      if (!least_index(lower, reader, node->arg[0], &inner)) return false;
+      if (!divide(lower, &inner, by, &quotient) || !seer_linear_add(out, &quotient, coef))
+        return false;
+      continue;
+    }
     if (node->op != SEER_EXPR_VAR) {
       int64_t from, to;
       if (!atom_range(lower, reader, form.term[t].atom, &from, &to)) return false;
@@ -168,6 +200,7 @@ static bool start_form(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear
 typedef struct {
   uint32_t n;
   seer_linear form[SEER_LOWER_MAX_ENDS];  // the value is at most each of them
+  bool is_merged;  // else form[0] is the end without any tail
 } bounds;
 
 static bool greatest_needed(seer_lower *lower, uint32_t p, uint32_t axis, bounds *out);
@@ -182,6 +215,7 @@ static bool greatest_axis(seer_lower *lower, uint32_t stage, uint32_t axis, boun
     return true;
   }
   out->n = 1;
+  out->is_merged = false;
   if (!seer_lower_axis(lower, stage, axis, &out->form[0])) return false;
   out->form[0].constant += axis_span(lower, stage, axis);
   bool is_region =
@@ -203,13 +237,22 @@ static bool greatest_index(seer_lower *lower, uint32_t reader, seer_expr e, boun
   seer_linear form;
   if (!seer_linear_from(&lower->dag->expr, e, &form)) return false;
   out->n = 1;
+  out->is_merged = false;
   out->form[0] = (seer_linear){.constant = form.constant};
   for (uint32_t t = 0; t < form.n; t++) {
     const seer_expr_node *node = seer_expr_at(&lower->dag->expr, form.term[t].atom);
     int64_t coef = form.term[t].coef;
     bounds *term = SEER_NEW(lower->scratch, bounds), before = *out;
     term->n = 1;
-    if (node->op != SEER_EXPR_VAR) {
+    if (coef > 0 && is_division(&lower->dag->expr, form.term[t].atom)) {
+      int64_t by = seer_expr_at(&lower->dag->expr, node->arg[1])->value.i;
+      bounds *inner = SEER_NEW(lower->scratch, bounds);
+      if (!greatest_index(lower, reader, node->arg[0], inner)) return false;
+      *term = *inner;
+      for (uint32_t k = 0; k < inner->n; k++) {
+        if (!divide(lower, &inner->form[k], by, &term->form[k])) return false;
+      }
+    } else if (node->op != SEER_EXPR_VAR) {
       int64_t from, to;
       if (!atom_range(lower, reader, form.term[t].atom, &from, &to)) return false;
       term->form[0].constant = coef > 0 ? to : from;
@@ -220,6 +263,7 @@ static bool greatest_index(seer_lower *lower, uint32_t reader, seer_expr e, boun
       return false;
     }
     out->n = 0;
+    out->is_merged |= term->is_merged;
     for (uint32_t i = 0; i < before.n; i++) {
       for (uint32_t j = 0; j < term->n && out->n < SEER_LOWER_MAX_ENDS; j++) {
         out->form[out->n] = before.form[i];
@@ -264,8 +308,10 @@ static bool greatest_needed(seer_lower *lower, uint32_t p, uint32_t axis, bounds
         seer_expr greatest = seer_expr_binary(
             pool_of(lower), SEER_EXPR_MAX, least_of(lower, out), least_of(lower, mine));
         out->n = 1;
+        out->is_merged = true;
         if (!seer_linear_from(pool_of(lower), greatest, &out->form[0])) return false;
       }
+      out->is_merged |= has_any && mine->is_merged;
       has_any = true;
     }
   }
@@ -312,7 +358,8 @@ static void add_ends(
   if (is_cut) add_end(lower, state, axis, &(seer_linear){.constant = extent});
   bounds needed;
   if (!greatest_needed(lower, p, axis, &needed)) return;
-  for (uint32_t k = 0; k < needed.n; k++) {
+  // The end without tails is start + length, where the start is not clamped; where it is, whole regions are computed.
+  for (uint32_t k = needed.is_merged ? 0 : 1; k < needed.n; k++) {
     needed.form[k].constant++;
     add_end(lower, state, axis, &needed.form[k]);
   }
