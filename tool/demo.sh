@@ -14,7 +14,7 @@ $seer tune $model --time-budget "${DEMO_BUDGET:-240s}" -o $out/tuned --report $o
 echo "== $model: is the tuned answer right?" >&2
 $seer verify $out/tuned/model.so $model
 echo "== $model: interleaved with the untuned network and with ONNX Runtime" >&2
-$seer models --export $out $model
+$seer models --export $model -o $out
 tool/python.sh bench/peers.py --onnx $out/$model.onnx --ours tuned=$out/tuned/model.so \
   --ours untuned=$out/untuned/model.so --peer onnxruntime --json > $out/peers.json
 tool/python.sh - $out <<'PY'
