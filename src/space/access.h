@@ -16,6 +16,7 @@ typedef struct {
   uint8_t n;
   uint16_t first;  // into term[]
   int64_t constant;
+  int64_t div;  // the index is the sum divided by this, rounded down
 } seer_access_dim;
 
 // One distinct way in which stage `reader` reads stage `maker`.

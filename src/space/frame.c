@@ -26,11 +26,29 @@ static void set_whole(seer_region *r, int64_t extent) {
   r->is_exact = true;
   r->n = 0;
   r->constant = 0;
+  r->div = 1;
+  r->step = 0;
+}
+
+static int64_t gcd(int64_t a, int64_t b) {
+  a = a < 0 ? -a : a;
+  b = b < 0 ? -b : b;
+  while (b) {
+    int64_t r = a % b;
+    a = b;
+    b = r;
+  }
+  return a;
 }
 
 // to.start += coef * (start of the interval `from`, or its end when coef < 0)
 static bool add_start(seer_region *to, const seer_region *from, int64_t coef) {
   to->constant += coef * (coef > 0 ? from->constant : from->constant + from->length - 1);
+  if (from->n > 0) {
+    if (to->n > 0 && to->div != from->div) return false;
+    to->div = from->div;
+    to->step = gcd(to->step, coef * from->step);
+  }
   for (uint32_t t = 0; t < from->n; t++) {
     uint32_t k = 0;
     while (k < to->n && to->axis[k] < from->axis[t]) k++;
@@ -68,6 +86,8 @@ static void read_region(const seer_access_table *table, const seer_access *acces
   out->is_exact = !access->is_guarded;
   out->n = 0;
   out->constant = dim->constant;
+  out->div = 1;
+  out->step = 0;
   const seer_access_term *term = &table->term[dim->first];
   for (uint32_t t = 0; t < dim->n; t++) {
     const seer_region *axis = &reader[term[t].axis];
@@ -79,12 +99,23 @@ static void read_region(const seer_access_table *table, const seer_access *acces
     out->length += (coef > 0 ? coef : -coef) * (axis->length - 1);
     out->is_exact &= axis->is_exact;
   }
+  if (dim->div > 1) {
+    if (out->step % dim->div != 0) {  // where the region starts within a step is not known
+      set_whole(out, extent);
+      return;
+    }
+    int64_t first = seer_floor_div(out->constant, dim->div);
+    out->length = seer_floor_div(out->constant + out->length - 1, dim->div) - first + 1;
+    out->constant = first;
+    out->div *= dim->div;
+    out->step /= dim->div;
+  }
   if (out->length >= extent) set_whole(out, extent);
 }
 
 static void merge(seer_region *to, const seer_region *from, int64_t extent) {
   if (to->is_whole) return;
-  bool same = !from->is_whole && to->n == from->n;
+  bool same = !from->is_whole && to->n == from->n && to->div == from->div;
   for (uint32_t t = 0; same && t < to->n; t++) {
     same = to->axis[t] == from->axis[t] && to->coef[t] == from->coef[t];
   }
@@ -116,6 +147,8 @@ static void own_axes(const query *q, seer_region *out) {
     r->n = is_moved;
     r->axis[0] = (uint8_t)a;
     r->coef[0] = 1;
+    r->div = 1;
+    r->step = is_moved;
   }
   for (uint32_t l = 0; l < q->depth; l++) {
     const seer_frame_loop *loop = &at->loop[l];
@@ -124,6 +157,7 @@ static void own_axes(const query *q, seer_region *out) {
     r->length = seer_min_i64(r->length, loop->coef);
     r->is_exact &= at->region[loop->axis] % loop->coef == 0;
     r->n = 1;
+    r->step = r->step == 1 ? 1 : loop->coef;  // coefficients of outer loops are multiples
   }
 }
 
@@ -283,6 +317,8 @@ static void fill_loops(filler *f, uint32_t stage) {
         extent *= clamp_knob(use(f, from->knob2), (left + extent - 1) / extent);
         extent = seer_min_i64(extent, left);
       }
+    } else if (from->fixed > 0) {
+      extent = seer_min_i64(from->fixed, left);
     }
     loop->axis = (uint8_t)a;
     loop->level = from->level;

@@ -59,7 +59,7 @@ seer_reject seer_frame_check(const seer_sketch_list *list, const seer_frame *fra
 void seer_frame_region(const seer_frame *frame, uint32_t producer_stage, uint32_t at,
     uint32_t depth, int64_t *out_extent);
 
-// The same with its start. Start of dimension d = constant + sum coef[k] * S(axis[k]), where S(a)
+// The same with its start. Start of dimension d = constant + sum coef[k] * S(axis[k]) / div, where S(a)
 // is the start of axis `a` of stage `at` at that depth: region start of `at` + sum coef*var over
 // its loops of `a` outside. A whole dimension starts at 0. Not yet cut to the buffer: start may lie
 // below 0 or start + length beyond the dimension.
@@ -72,6 +72,8 @@ typedef struct {
   uint8_t axis[SEER_REGION_MAX_TERMS];  // of `at`, ascending
   int64_t coef[SEER_REGION_MAX_TERMS];
   int64_t constant;
+  int64_t div;  // the sum is always a multiple of it
+  int64_t step;  // sum / div is always a multiple of it; 0 where it is 0
 } seer_region;
 void seer_frame_region_start(const seer_frame *frame, uint32_t producer_stage, uint32_t at,
     uint32_t depth, seer_region *out_dim);

@@ -57,6 +57,7 @@ typedef struct {
   uint16_t knob;  // factor; SEER_NO_KNOB for the implied outermost part
   // the extent is the product of both factors (a FOLLOW stage's T0 at level 1); else SEER_NO_KNOB
   uint16_t knob2;
+  uint8_t fixed;  // a given extent in place of a knob (a transform's tile); 0: none
 } seer_sketch_loop;
 #define SEER_NO_STAGE 0xFF
 
@@ -89,6 +90,9 @@ typedef struct {
   uint16_t vector_lanes;  // elements of a full vector of its values
   uint8_t max_parallel;  // leading loops that may be parallel
   uint8_t block_depth;  // leading loops in which blocks of other stages are computed
+  uint8_t
+      step[SEER_DAG_MAX_AXES];  // by axis: extent of its fixed loop (knobs count these); 1: none
+  uint16_t tile_copies;  // product of the extents of the tile's loops without knobs
   // knob of (axis, level as in its name); SEER_NO_KNOB
   uint16_t factor[SEER_DAG_MAX_AXES][4];
   // draw.h; of the axis's extent, NULL where it is 1

@@ -9,6 +9,7 @@
 #define MAX_REDUCE_PANEL 2304  // products of reduction extents up to this are done whole (3x3x256)
 #define REDUCE_BLOCK 256  // longer ones: blocks of about this many steps of the innermost axis
 #define PARTS_PER_THREAD 2
+#define BLOCK_STEPS 14  // tiles of a transform in a block: rows of the products inside it
 #define BLOCK_TILES 8  // register tiles along a row axis that share one weight panel
 
 typedef struct {
@@ -155,9 +156,7 @@ static void fill_simple(const maker *m, uint32_t stage) {
   // a transform's index axes
   int64_t fixed_rows = 1, registers = (int64_t)m->list->target->n_vector_registers;
   for (uint32_t l = sketch->first_tile_loop; l < sketch->n_loop; l++) {
-    const seer_sketch_loop *loop = &sketch->loop[l];
-    if (loop->knob == SEER_NO_KNOB && loop->axis < s->n_space)
-      fixed_rows *= s->axis[loop->axis].extent;
+    fixed_rows *= sketch->loop[l].fixed ? sketch->loop[l].fixed : 1;
   }
   while (vectors > 1 && (fixed_rows + 1) * vectors >= registers) vectors--;
   set(m, stage, v, 1, vectors * lanes);
@@ -169,6 +168,13 @@ static void fill_simple(const maker *m, uint32_t stage) {
     break;
   }
   if (find(m, stage, v, 0) != SEER_NO_KNOB) set(m, stage, v, 0, SEER_MAX_FACTOR);
+  int64_t left = BLOCK_STEPS;  // of a transform's tiles, in one block
+  for (uint32_t a = v; a-- > 0;) {
+    if (sketch->step[a] == 1) continue;
+    int64_t tiles = near_divisor(seer_ceil_div(s->axis[a].extent, sketch->step[a]), left);
+    set(m, stage, a, 0, tiles);
+    left = seer_max_i64(1, left / tiles);
+  }
 }
 
 // ---- locations and parallel loops, on frames

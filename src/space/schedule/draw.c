@@ -113,6 +113,7 @@ void seer_draw_tile(const seer_draw *draw, uint32_t stage) {
   if (s->factor[v][level] == SEER_NO_KNOB) return;
   int64_t registers = (int64_t)draw->list->target->n_vector_registers;
   int64_t max_vectors = seer_max_i64(1, seer_min_i64(MAX_VECTORS, (registers - 1) / 2));
+  max_vectors = seer_max_i64(1, seer_min_i64(max_vectors, MAX_TILE_VECTORS / s->tile_copies));
   int64_t width = draw_vector(draw, stage, dag->axis[v].extent, max_vectors);
   set(draw, s->factor[v][level], width);
   int64_t vectors = ceil_div(width, s->vector_lanes);
@@ -157,6 +158,7 @@ void seer_draw_axis(const seer_draw *draw, uint32_t stage, uint32_t axis) {
   }
   uint32_t tile_level = s->role == SEER_ROLE_TILED ? 3 : 1;
   uint16_t tile = s->factor[axis][tile_level];
+  extent = ceil_div(extent, s->step[axis]);
   int64_t left =
       tile == SEER_NO_KNOB ? extent : ceil_div(extent, draw->knob[tile] > 0 ? draw->knob[tile] : 1);
   // one coin for the axis: else hardly any schedule would divide everywhere

@@ -20,9 +20,18 @@ typedef struct {
 
 static seer_access_dim read_dim(builder *b, seer_expr index) {
   const seer_dag_stage *reader = &b->dag->stage[b->reader];
-  seer_access_dim dim = {.first = (uint16_t)b->n_term};
+  seer_access_dim dim = {.first = (uint16_t)b->n_term, .div = 1};
+  const seer_expr_pool *pool = &b->dag->expr;
+  const seer_expr_node *node = seer_expr_at(pool, index);
   seer_affine affine;
-  bool is_affine = seer_expr_affine(&b->dag->expr, index, &affine) && affine.n <= MAX_TERMS;
+  bool is_division = node->op == SEER_EXPR_DIV && !seer_expr_affine(pool, index, &affine) &&
+      seer_expr_at(pool, node->arg[1])->op == SEER_EXPR_CONST_I &&
+      seer_expr_at(pool, node->arg[1])->value.i > 0;
+  if (is_division) {
+    dim.div = seer_expr_at(pool, node->arg[1])->value.i;
+    index = node->arg[0];
+  }
+  bool is_affine = seer_expr_affine(pool, index, &affine) && affine.n <= MAX_TERMS;
   for (uint32_t t = 0; is_affine && t < affine.n; t++) {
     if (affine.term[t].coef > INT32_MAX || affine.term[t].coef < -INT32_MAX) is_affine = false;
   }
@@ -47,7 +56,9 @@ static seer_access_dim read_dim(builder *b, seer_expr index) {
 static bool same_dims(const builder *b, const seer_access *x, const seer_access *y) {
   for (uint32_t d = 0; d < x->rank; d++) {
     const seer_access_dim *p = &b->dim[x->first + d], *q = &b->dim[y->first + d];
-    if (p->is_whole != q->is_whole || p->n != q->n || p->constant != q->constant) return false;
+    if (p->is_whole != q->is_whole || p->n != q->n || p->constant != q->constant ||
+        p->div != q->div)
+      return false;
     for (uint32_t t = 0; t < p->n; t++) {
       const seer_access_term *u = &b->term[p->first + t], *v = &b->term[q->first + t];
       if (u->axis != v->axis || u->coef != v->coef) return false;
@@ -127,7 +138,7 @@ bool seer_access_is_elementwise(
     if (access->is_guarded) return false;
     for (uint32_t d = 0; d < access->rank; d++) {
       const seer_access_dim *dim = &table->dim[access->first + d];
-      if (dim->is_whole || dim->constant != 0) return false;
+      if (dim->is_whole || dim->constant != 0 || dim->div != 1) return false;
       if (from->axis[d].extent == 1) {
         if (dim->n != 0) return false;
         continue;

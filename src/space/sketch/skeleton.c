@@ -4,6 +4,7 @@
 //   FOLLOW   S0.. [S1..] | T0.. T1..              its tiled stage: the rest (rule/fuse.c)
 //   SIMPLE   a.. u0 v0 | R.. | u1 v1              v the last axis, u the one before it
 //            a.. v0 | R.. small.. v1              a transform: reductions and small index axes are unrolled
+//            a.. v0 | y1 x1 v1                    a transform's tiles y1 x1 are put together: unrolled
 // Block loops B.. come before these in a stage that others are computed in (S0 where there are S0
 // and S1). Axes of extent 1 have no loops.
 #include <string.h>
@@ -56,7 +57,7 @@ static void add_loop(builder *b, uint32_t stage, uint32_t axis, uint16_t knob, u
   seer_sketch_stage *s = &b->sketch->stage[stage];
   uint8_t level = 0;
   for (uint32_t l = 0; l < s->n_loop; l++) level = (uint8_t)(level + (s->loop[l].axis == axis));
-  s->loop[s->n_loop++] = (seer_sketch_loop){(uint8_t)axis, level, knob, knob2};
+  s->loop[s->n_loop++] = (seer_sketch_loop){(uint8_t)axis, level, knob, knob2, 0};
 }
 
 // The spatial or reduction axes that have loops.
@@ -171,16 +172,16 @@ static void build_tiled(builder *b, uint32_t stage) {
 }
 
 // The index axes of a transform that are unrolled: from the last one on, as many as leave registers
-// for vectors.
+// for vectors where they accumulate, else all (within reason).
 static uint32_t take_small(
     const seer_dag_stage *s, uint8_t *space, uint32_t *n, uint8_t *out_small) {
+  int64_t limit = s->n_reduce > 0 ? SEER_PLAN_SMALL : SEER_PLAN_SMALL * SEER_PLAN_SMALL;
   uint8_t kept[SEER_DAG_MAX_AXES];
   uint32_t n_kept = 0, n_small = 0;
   int64_t product = 1;
   for (uint32_t k = *n; k-- > 0;) {
     const seer_dag_axis *axis = &s->axis[space[k]];
-    bool is_small =
-        k + 1 < *n && axis->role == SEER_AXIS_OTHER && product * axis->extent <= SEER_PLAN_SMALL;
+    bool is_small = k + 1 < *n && axis->role == SEER_AXIS_OTHER && product * axis->extent <= limit;
     if (is_small) product *= axis->extent;
     if (is_small) {
       out_small[n_small++] = space[k];
@@ -193,6 +194,51 @@ static uint32_t take_small(
   return n_small;
 }
 
+typedef struct {
+  const seer_dag *dag;
+  const seer_dag_stage *stage;
+  uint8_t *step;
+} step_walk;
+
+// axis / c, a constant: the axis counts through tiles of c.
+static void note_step(void *user, seer_expr e) {
+  step_walk *walk = user;
+  const seer_expr_node *node = seer_expr_at(&walk->dag->expr, e);
+  if (node->op != SEER_EXPR_DIV || node->dtype != SEER_DTYPE_I64) return;
+  const seer_expr_node *axis = seer_expr_at(&walk->dag->expr, node->arg[0]),
+                       *c = seer_expr_at(&walk->dag->expr, node->arg[1]);
+  if (axis->op != SEER_EXPR_VAR || c->op != SEER_EXPR_CONST_I) return;
+  if (c->value.i > 1 && c->value.i <= SEER_PLAN_SMALL) {
+    walk->step[axis->ref - walk->stage->var0] = (uint8_t)c->value.i;
+  }
+}
+
+// The tiles of output transforms that `stage` is or that are inlined into it element by element.
+static void find_steps(const builder *b, uint32_t stage, uint8_t *step) {
+  const seer_dag *dag = b->plan->dag;
+  const seer_dag_stage *s = &dag->stage[stage];
+  if (s->role == SEER_STAGE_TRANSFORM_OUT && s->n_reduce == 0) {
+    step_walk walk = {dag, s, step};
+    for (uint32_t v = 0; v < s->n_values; v++)
+      seer_expr_visit(&dag->expr, s->body[v], note_step, &walk);
+    return;
+  }
+  for (uint32_t p = 0; p < stage; p++) {
+    bool is_inline = (b->plan->access->readers[p] >> stage & 1) &&
+        b->plan->stage[p].role == SEER_ROLE_INLINE &&
+        seer_access_is_elementwise(b->plan->access, dag, p, stage);
+    if (is_inline) find_steps(b, p, step);
+  }
+}
+
+// Adds the loops of a transform that have a given extent.
+static void add_given(builder *b, uint32_t stage, uint32_t axis, int64_t extent) {
+  seer_sketch_stage *mine = &b->sketch->stage[stage];
+  add_loop(b, stage, axis, SEER_NO_KNOB, SEER_NO_KNOB);
+  mine->loop[mine->n_loop - 1].fixed = (uint8_t)extent;
+  mine->tile_copies = (uint16_t)(mine->tile_copies * extent);
+}
+
 static void build_simple(builder *b, uint32_t stage, bool is_cut) {
   const seer_dag_stage *s = &b->plan->dag->stage[stage];
   seer_sketch_stage *mine = &b->sketch->stage[stage];
@@ -201,7 +247,10 @@ static void build_simple(builder *b, uint32_t stage, bool is_cut) {
   uint32_t n = list_axes(s, false, space), n_reduce = list_axes(s, true, reduce), n_small = 0;
   bool unrolls = b->plan->stage[stage].unrolls_small && n > 0;
   if (unrolls) n_small = take_small(s, space, &n, small);
-  uint32_t n_split = n < 2 ? n : unrolls ? 1 : 2;
+  bool has_steps = false;
+  if (s->n_reduce == 0) find_steps(b, stage, mine->step);
+  for (uint32_t k = 0; k < n; k++) has_steps |= mine->step[space[k]] > 1;
+  uint32_t n_split = n < 2 ? n : unrolls || has_steps ? 1 : 2;
   if (is_cut) n_split = 0;
   add_block(b, stage, n, space, outer);
   add_level(b, stage, n, space, outer, NULL);
@@ -209,7 +258,10 @@ static void build_simple(builder *b, uint32_t stage, bool is_cut) {
   if (unrolls) mine->first_tile_loop = mine->n_loop;
   add_level(b, stage, n_reduce, reduce, NULL, NULL);
   if (!unrolls) mine->first_tile_loop = mine->n_loop;
-  for (uint32_t k = n_small; k-- > 0;) add_loop(b, stage, small[k], SEER_NO_KNOB, SEER_NO_KNOB);
+  for (uint32_t k = n_small; k-- > 0;) add_given(b, stage, small[k], s->axis[small[k]].extent);
+  for (uint32_t k = 0; k < n; k++) {
+    if (mine->step[space[k]] > 1) add_given(b, stage, space[k], mine->step[space[k]]);
+  }
   for (uint32_t k = n - n_split; k < n; k++) {
     uint16_t knob = add_factor(b, stage, space[k], 1);
     mark_tile(b, knob, k + 1 == n);
@@ -290,6 +342,12 @@ static void build_locations(builder *b, const uint64_t *postdominators, uint32_t
     for (; t >= 0; t = nearest_postdominator(postdominators, (uint32_t)t)) {
       const seer_plan_stage *target = &b->plan->stage[t];
       if (target->role == SEER_ROLE_INLINE) continue;
+      // Inside a product's loops over a transform's elements it would not be computed as a whole.
+      bool is_whole = plan->unrolls_small && b->plan->dag->stage[stage].n_reduce == 0;
+      if (is_whole && !seer_plan_is_output(b->plan, (uint32_t)t)) {
+        if (target->place == SEER_PLAN_ROOT) break;
+        continue;
+      }
       for (uint32_t d = deepest(b, (uint32_t)t); d >= 1 && s->n_location < cap; d--) {
         s->location[s->n_location++] = (seer_location){.at = (uint8_t)t, .depth = (uint8_t)d};
       }
@@ -324,6 +382,8 @@ seer_sketch *seer_skeleton_build(
     stage->prefix = plan->stage[s].prefix;
     stage->location_knob = stage->parallel_knob = stage->unroll_knob = SEER_NO_KNOB;
     stage->vector_lanes = lanes_of(b, s);
+    stage->tile_copies = 1;
+    memset(stage->step, 1, sizeof stage->step);
     for (uint32_t a = 0; a < (uint32_t)dag->stage[s].n_space + dag->stage[s].n_reduce; a++) {
       for (uint32_t level = 0; level < 4; level++) stage->factor[a][level] = SEER_NO_KNOB;
       if (dag->stage[s].axis[a].extent > 1)

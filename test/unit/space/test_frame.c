@@ -191,9 +191,11 @@ static void check_regions(
       if (!is_inside || !random_read(&frame, s->at, value, stage, rng, index)) continue;
       n_reads++;
       for (uint32_t d = 0; d < dag->stage[stage].n_space; d++) {
-        int64_t start = region[d].constant;
+        int64_t sum = 0;
         for (uint32_t t = 0; t < region[d].n; t++)
-          start += region[d].coef[t] * base[region[d].axis[t]];
+          sum += region[d].coef[t] * base[region[d].axis[t]];
+        assert_int_equal(sum % region[d].div, 0);
+        int64_t start = region[d].constant + sum / region[d].div;
         assert_int_equal(region[d].length, s->region[d]);
         if (!region[d].is_whole && region[d].length > 1) n_halo++;
         if (index[d] < start || index[d] >= start + region[d].length) {
