@@ -160,9 +160,9 @@ static void take_prologues(fuser *f) {
     for (uint32_t u = f->uses.first[v.i]; u < f->uses.first[v.i + 1]; u++) {
       if (f->group_of[f->uses.node[u]] != g) g = NO_GROUP;
     }
-    if (g == NO_GROUP || f->group[g].kind != SEER_STEP_KERNEL ||
-        f->group[g].n == SEER_GROUP_MAX_NODES)
-      continue;
+    if (g == NO_GROUP || f->group[g].kind != SEER_STEP_KERNEL) continue;
+    if (f->group[g].n == SEER_GROUP_MAX_NODES) continue;
+    if (kind_of(f, f->group[g].anchor) == SEER_FUSE_OPAQUE) continue;  // stands alone
     if (n_operands(f, f->group[g].node, f->group[g].n) + node->n_in > MAX_OPERANDS) continue;
     // What it reads must not depend on the group itself: it does not, as the group's only output
     // comes last.
@@ -277,9 +277,10 @@ seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena
   for (uint32_t k = 1; k < n_node; k++) {
     seer_fuse_kind kind = kind_of(&f, k);
     if (f.group_of[k] != NO_GROUP) continue;
-    if (kind == SEER_FUSE_ANCHOR || kind == SEER_FUSE_REDUCTION || kind == SEER_FUSE_OPAQUE) {
-      new_group(&f, SEER_STEP_KERNEL, k);
-    }
+    // A Concat is where its operands meet: index maps before it join it, elementwise nodes too.
+    bool is_anchor = kind == SEER_FUSE_ANCHOR || kind == SEER_FUSE_REDUCTION ||
+        kind == SEER_FUSE_OPAQUE || seer_node_is(&graph->node[k], "Concat");
+    if (is_anchor) new_group(&f, SEER_STEP_KERNEL, k);
   }
   grow_anchors(&f, arena);
   take_prologues(&f);
