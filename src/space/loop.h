@@ -107,6 +107,9 @@ uint32_t seer_loop_add_node(seer_loop *loop, const seer_loop_node *node);
 // Row-major flat element offset of a LOAD or STORE's indices, as an expression of loop->expr.
 seer_expr seer_loop_offset(seer_loop *loop, uint32_t buf, const seer_expr *index);
 
+// Elements from row to row of a LOCAL buffer whose rows have `row_elems`: whole vectors, and no power-of-two strides.
+int64_t seer_loop_local_pitch(seer_dtype dtype, int64_t row_elems, uint32_t vector_bytes);
+
 const char *seer_loop_print(const seer_loop *loop, seer_arena *arena);
 SEER_MUST_USE seer_status seer_loop_parse(const char *source, const char *text, size_t n_bytes, seer_arena *arena,
     seer_loop **out_loop);

@@ -262,7 +262,9 @@ static void add_access(const maker *m, seer_nest_statement *st, const movement *
   bool is_plain = true;
   for (uint32_t d = 0; d < buf->rank; d++) {
     out->dim[d] = is_region ? m->frame->stage[buf->stage].region[d] : buf->dim[d];
-    if (is_region && d + 1 == buf->rank) out->row_pitch = out->dim[d];
+    if (is_region && d + 1 == buf->rank) {
+      out->row_pitch = seer_loop_local_pitch(buf->dtype, out->dim[d], m->vector_bytes);
+    }
     if (!index[d].is_affine) {
       out->is_whole = true;
       is_plain = false;

@@ -109,19 +109,10 @@ static void row_major(seer_loop_buf *buf, int64_t pitch) {
   if (buf->rank == 1) buf->n_elems = seer_max_i64(buf->dim[0], pitch);
 }
 
-// A row that is a multiple of this many bytes maps all rows to few cache sets: rows get 64 bytes more (the design's
-// section 4: 14-row tiles fall from 109 to 71-77 GFLOP/s at strides of 4 and 16 KiB).
-#define POISON_ROW_BYTES 1024
-
 static void local_layout(seer_lower *lower, uint32_t stage, seer_loop_buf *buf) {
   for (uint32_t k = 0; k < buf->rank; k++) buf->dim[k] = lower->frame->stage[stage].region[k];
-  int64_t elem_bytes = seer_dtype_bytes(buf->dtype);
-  int64_t pitch = buf->rank ? buf->dim[buf->rank - 1] : 1;
-  int64_t lanes = (int64_t)lower->list->target->vector_bytes / elem_bytes;
-  if (lanes > 1 && pitch > lanes) pitch = seer_round_up(pitch, lanes);
-  if (pitch * elem_bytes >= POISON_ROW_BYTES && pitch * elem_bytes % POISON_ROW_BYTES == 0)
-    pitch += 64 / elem_bytes;
-  row_major(buf, pitch);
+  int64_t row = buf->rank ? buf->dim[buf->rank - 1] : 1;
+  row_major(buf, seer_loop_local_pitch(buf->dtype, row, lower->list->target->vector_bytes));
 }
 
 // A constant stage's value that is not read in loop order: as it is, dense.
