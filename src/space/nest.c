@@ -168,6 +168,7 @@ typedef struct {
   const seer_dag *dag;
   const stage_fact *facts;
   seer_nest *nest;
+  uint32_t vector_bytes;
   int8_t statement_of[SEER_DAG_MAX_STAGES];  // -1: none
 } maker;
 
@@ -416,7 +417,8 @@ void seer_nest_make(const seer_nest_facts *facts, const seer_frame *frame, seer_
   while (k < facts->list->n && facts->list->sketch[k] != frame->sketch) k++;
   SEER_ASSERT(k < facts->list->n, "sketch %s is not in the list of %u", frame->sketch->signature,
       facts->list->n);
-  maker m = {frame, frame->sketch->dag, facts->of_sketch[k], out, {0}};
+  maker m = {frame, frame->sketch->dag, facts->of_sketch[k], out,
+      facts->list->target->vector_bytes, {0}};
   memset(m.statement_of, -1, sizeof m.statement_of);
   out->n_statement = out->n_phase = 0;
   out->local_bytes = out->packed_bytes = 0;
