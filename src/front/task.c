@@ -12,9 +12,9 @@
 typedef struct {
   const seer_context *context;
   seer_graph *graph;
-  seer_arena *arena;
+  seer_arena *arena, *scratch;
   seer_network *network;
-  seer_map *task_of_key;
+  seer_map *task_of_key;  // in `scratch`; grows between two groups only
   size_t cap_task;
 } builder;
 
@@ -130,45 +130,53 @@ static const char *dag_name(const seer_node *node, seer_arena *arena) {
 
 // ---- emission
 
+// The graph values that the DAG's inputs and outputs stand for. Only the group's operands can be.
+static void bind_values(
+    const builder *b, const seer_group *group, const seer_emit *emit, seer_step *step) {
+  const seer_dag *dag = emit->dag;
+  step->value_of_buf = SEER_NEW_ARRAY(b->arena, seer_val, dag->n_buf);
+  for (uint32_t k = 0; k < group->n; k++) {
+    const seer_node *node = &b->graph->node[group->node[k]];
+    for (uint32_t i = 0; i < node->n_in + node->n_out; i++) {
+      seer_val v = i < node->n_in ? node->in[i] : node->out[i - node->n_in];
+      uint32_t buf = emit->buf_of_value[v.i];
+      if (v.i == 0 || buf == 0) continue;
+      bool is_bound = dag->buf[buf - 1].kind != SEER_BUF_STAGE || dag->buf[buf - 1].is_output;
+      if (is_bound) step->value_of_buf[buf - 1] = v;
+    }
+  }
+}
+
 static seer_status emit_group(builder *b, const seer_group *group, seer_step *step) {
   const seer_graph *graph = b->graph;
   seer_dag *dag = seer_dag_create(b->arena, dag_name(&graph->node[group->anchor], b->arena));
   seer_emit emit;
-  seer_emit_init(&emit, graph, dag, b->arena);
-  seer_status status = SEER_OK;
-  for (uint32_t k = 0; k < group->n && !status; k++) {
+  // The table of buffers is as long as the graph has values: not one for each group.
+  seer_arena_mark mark = seer_arena_save(b->scratch);
+  seer_emit_init(&emit, graph, dag, b->scratch);
+  emit.arena = b->arena;
+  for (uint32_t k = 0; k < group->n; k++) {
     const seer_node *node = &graph->node[group->node[k]];
     emit.default_role = group->is_prologue[k] ? SEER_STAGE_PROLOGUE : SEER_STAGE_EPILOGUE;
-    status = seer_status_context(
-        seer_emit_node(&emit, node), "node '%s' (%s)", node->name, node->op_type);
+    SEER_TRYF(seer_emit_node(&emit, node), "node '%s' (%s)", node->name, node->op_type);
   }
   // Outputs: what others read. Inputs are the values that were loaded and not made here.
   const seer_node *last = &graph->node[group->node[group->n - 1]];
-  for (uint32_t k = 0; k < last->n_out && !status; k++) {
+  for (uint32_t k = 0; k < last->n_out; k++) {
     uint32_t v = last->out[k].i;
     if (v == 0) continue;
     if (emit.buf_of_value[v] == 0) {
-      status = SEER_FAIL(
+      return SEER_FAIL(
           INTERNAL, "node '%s' (%s): output %u was not emitted", last->name, last->op_type, k);
-    } else {
-      seer_dag_mark_output(dag, emit.buf_of_value[v] - 1, graph->value[v].pitch);
     }
+    seer_dag_mark_output(dag, emit.buf_of_value[v] - 1, graph->value[v].pitch);
   }
-  if (!status) {
-    seer_dag_finish(dag);
-    status = seer_dag_verify(dag);
-  }
-  if (!status) {
-    step->value_of_buf = SEER_NEW_ARRAY(b->arena, seer_val, dag->n_buf);
-    for (uint32_t v = 1; v < graph->n_value; v++) {
-      uint32_t buf = emit.buf_of_value[v];
-      if (buf && (dag->buf[buf - 1].kind != SEER_BUF_STAGE || dag->buf[buf - 1].is_output)) {
-        step->value_of_buf[buf - 1] = (seer_val){v};
-      }
-    }
-    step->dag = dag;
-  }
-  return status;
+  seer_dag_finish(dag);
+  SEER_TRY(seer_dag_verify(dag));
+  bind_values(b, group, &emit, step);
+  step->dag = dag;
+  seer_arena_rewind(b->scratch, mark);
+  return SEER_OK;
 }
 
 static void find_task(builder *b, const seer_group *group, seer_step *step) {
@@ -191,36 +199,42 @@ static void find_task(builder *b, const seer_group *group, seer_step *step) {
   step->task = (uint32_t)id;
 }
 
-seer_status seer_network_build(
-    const seer_context *context, seer_graph *graph, seer_arena *arena, seer_network **out_network) {
-  *out_network = NULL;
-  seer_group *groups;
-  size_t n_group;
-  SEER_TRY(seer_fuse(context, graph, arena, &groups, &n_group));
-  seer_network *network = SEER_NEW(arena, seer_network);
-  network->graph = graph;
-  network->notice = "";
-  network->step = SEER_NEW_ARRAY(arena, seer_step, n_group);
-  builder b = {.context = context,
-      .graph = graph,
-      .arena = arena,
-      .network = network,
-      .task_of_key = seer_map_create(arena)};
+static seer_status build_steps(builder *b, const seer_group *groups, size_t n_group) {
   for (size_t g = 0; g < n_group; g++) {
     const seer_group *group = &groups[g];
-    const seer_node *anchor = &graph->node[group->anchor];
-    seer_step *step = &network->step[network->n_step];
+    const seer_node *anchor = &b->graph->node[group->anchor];
+    seer_step *step = &b->network->step[b->network->n_step];
     *step = (seer_step){.kind = group->kind, .name = anchor->name};
     if (group->kind == SEER_STEP_VIEW) {
       step->view_in = anchor->in[0];
       step->view_out = anchor->out[0];
     } else {
-      SEER_TRYF(emit_group(&b, group, step), "building the task of node '%s' (%s)", anchor->name,
+      SEER_TRYF(emit_group(b, group, step), "building the task of node '%s' (%s)", anchor->name,
           anchor->op_type);
-      find_task(&b, group, step);
+      find_task(b, group, step);
     }
-    network->n_step++;
+    b->network->n_step++;
   }
-  *out_network = network;
   return SEER_OK;
+}
+
+seer_status seer_network_build(
+    const seer_context *context, seer_graph *graph, seer_arena *arena, seer_network **out_network) {
+  *out_network = NULL;
+  builder b = {.context = context, .graph = graph, .arena = arena};
+  b.scratch = seer_arena_create("network");
+  seer_group *groups;
+  size_t n_group;
+  seer_status status = seer_fuse(context, graph, b.scratch, &groups, &n_group);
+  if (!status) {
+    b.task_of_key = seer_map_create(b.scratch);
+    b.network = SEER_NEW(arena, seer_network);
+    b.network->graph = graph;
+    b.network->notice = "";
+    b.network->step = SEER_NEW_ARRAY(arena, seer_step, n_group);
+    status = build_steps(&b, groups, n_group);
+  }
+  seer_arena_destroy(b.scratch);
+  if (!status) *out_network = b.network;
+  return status;
 }

@@ -12,17 +12,23 @@ static bool same_type(const seer_value *a, const seer_value *b) {
       memcmp(a->dim, b->dim, a->rank * sizeof a->dim[0]) == 0;
 }
 
-// y = x: readers of y read x. A model output that is y keeps its name: x's producer makes it
-// instead, when nothing else stands in the way; else the node stays, as a copy.
-static void bypass(seer_graph *graph, uint32_t k) {
+// What reads value v reads alias[v] instead, if that is not 0; applied to all nodes at the end, so that a long chain of
+// identities costs no more than its length.
+static seer_val resolved(const seer_val *alias, seer_val v) {
+  while (alias[v.i].i) v = alias[v.i];
+  return v;
+}
+
+// y = x: readers of y read x. A model output that is y keeps its name: x's producer makes it instead, when nothing
+// else stands in the way; else the node stays, as a copy.
+static void bypass(seer_graph *graph, uint32_t k, seer_val *alias) {
   seer_val in = graph->node[k].in[0], out = graph->node[k].out[0];
   seer_value *from = seer_graph_value(graph, in), *to = seer_graph_value(graph, out);
-  seer_graph_replace_uses(graph, out, in);
-  if (!to->is_output) {
-    seer_graph_kill_node(graph, (seer_node_id){k});
+  if (!to->is_output || !from->producer.i || from->is_output) {
+    alias[out.i] = in;
+    if (!to->is_output) seer_graph_kill_node(graph, (seer_node_id){k});
     return;
   }
-  if (!from->producer.i || from->is_output) return;
   seer_node_id producer = from->producer;
   seer_graph_kill_node(graph, (seer_node_id){k});
   for (uint32_t i = 0; i < graph->node[producer.i].n_out; i++) {
@@ -30,7 +36,7 @@ static void bypass(seer_graph *graph, uint32_t k) {
   }
   from->producer = (seer_node_id){0};
   to->producer = producer;
-  seer_graph_replace_uses(graph, in, out);
+  alias[in.i] = out;
 }
 
 static bool is_dropout(const seer_graph *graph, const seer_node *node) {
@@ -252,17 +258,25 @@ static void make_outputs(seer_graph *graph) {
 
 static seer_status run(const seer_context *context, seer_graph *graph) {
   (void)context;
+  seer_arena *scratch = seer_arena_create("simplify");
+  seer_val *alias = SEER_NEW_ARRAY(scratch, seer_val, graph->n_value);
   for (uint32_t k = 1; k < graph->n_node; k++) {
-    if (graph->node[k].is_dead) continue;
-    merge_transposes(graph, &graph->node[k]);
-    if (changes_nothing(graph, &graph->node[k])) bypass(graph, k);
+    seer_node *node = &graph->node[k];
+    if (node->is_dead) continue;
+    for (uint32_t i = 0; i < node->n_in; i++) node->in[i] = resolved(alias, node->in[i]);
+    merge_transposes(graph, node);
+    if (changes_nothing(graph, node)) bypass(graph, k, alias);
+  }
+  for (uint32_t k = 1; k < graph->n_node;
+       k++) {  // a value may have got its output's name after it was read
+    seer_node *node = &graph->node[k];
+    for (uint32_t i = 0; i < node->n_in; i++) node->in[i] = resolved(alias, node->in[i]);
   }
   uint32_t n_node = (uint32_t)graph->n_node;
   for (uint32_t k = 1; k < n_node; k++) {
     if (!graph->node[k].is_dead) split_into_slices(graph, k);
   }
   seer_pass_remove_dead(graph);
-  seer_arena *scratch = seer_arena_create("simplify");
   seer_graph_uses uses = seer_graph_index_uses(graph, scratch);
   for (uint32_t k = 1; k < graph->n_node; k++) {
     if (!graph->node[k].is_dead) pad_into_conv(graph, &uses, k);
