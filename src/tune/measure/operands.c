@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "code/constant.h"
 
 static seer_status allocate(uint64_t n_bytes, const char *what, void *out) {
   void *data = aligned_alloc(
@@ -150,15 +151,13 @@ static seer_status pack_one(const seer_task_memory *memory, const seer_kernel_ar
     return SEER_OK;
   }
   // A const stage: evaluated as the compiler would.
-  seer_dag_eval *eval = seer_dag_eval_create(sketch->dag, arena);
+  const void *input[SEER_DAG_MAX_BUFFERS] = {NULL};
   for (uint32_t b = 0; b < memory->task->dag->n_buf; b++) {
-    if (memory->buf[b] && memory->task->dag->buf[b].kind != SEER_BUF_STAGE) {
-      seer_dag_eval_set_input(eval, b, memory->buf[b]);
-    }
+    if (memory->task->dag->buf[b].kind == SEER_BUF_WEIGHT) input[b] = memory->buf[b];
   }
   size_t n_bytes = (size_t)seer_dag_buf_elems(source) * seer_dtype_bytes(source->dtype);
   void *data = seer_arena_alloc(arena, n_bytes, SEER_OPERAND_ALIGN);
-  seer_dag_eval_all(eval, arg->pack->source_buf, data);
+  SEER_TRY(seer_constant_eval(sketch->dag, arg->pack->source_buf, input, data));
   seer_pack_fill(arg->pack, source, data, out);
   return SEER_OK;
 }

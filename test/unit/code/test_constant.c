@@ -1,0 +1,93 @@
+// test_constant.c - constant stages by compiled code are what the interpreter says, to the bit: few and
+// many elements, both layouts of weights, chains of stages.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "code/constant.h"
+#include "space/formulation.h"
+#include "support/winograd_net.h"
+
+extern const seer_formulation seer_formulation_winograd2, seer_formulation_winograd4;
+
+static void compare(const seer_dag *dag, uint32_t buf, seer_arena *arena) {
+  const void *input[SEER_DAG_MAX_BUFFERS] = {NULL};
+  seer_rng rng;
+  seer_rng_init(&rng, 3);
+  seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
+  for (uint32_t b = 0; b < dag->n_buf; b++) {
+    if (dag->buf[b].kind != SEER_BUF_WEIGHT) continue;
+    int64_t n = seer_dag_buf_elems(&dag->buf[b]);
+    float *data = SEER_NEW_ARRAY(arena, float, (size_t)n);
+    for (int64_t k = 0; k < n; k++) data[k] = (float)(2 * seer_rng_f64(&rng) - 1);
+    seer_dag_eval_set_input(eval, b, data);
+    input[b] = data;
+  }
+  size_t n_bytes = (size_t)seer_dag_buf_elems(&dag->buf[buf]) * sizeof(float);
+  void *want = seer_arena_alloc(arena, n_bytes, 64), *got = seer_arena_alloc(arena, n_bytes, 64);
+  memset(got, 0xFF, n_bytes);
+  seer_dag_eval_all(eval, buf, want);
+  seer_status status = seer_constant_eval(dag, buf, input, got);
+  if (status) fail_msg("%s", seer_status_message(status));
+#if defined(__x86_64__)
+  assert_memory_equal(want, got, n_bytes);
+#else
+  for (size_t k = 0; k < n_bytes / sizeof(float); k++) {
+    float w = ((const float *)want)[k], g = ((const float *)got)[k];
+    assert_true(w - g <= 1e-5f && g - w <= 1e-5f);
+  }
+#endif
+}
+
+static void test_transformed_weights(void **state) {
+  (void)state;
+  winograd_net nets[] = {{.n = 1, .h = 8, .w = 8, .ic = 8, .oc = 9, .pad = 1},
+      {.n = 1, .h = 8, .w = 8, .ic = 40, .oc = 37, .pad = 1},
+      {.n = 1, .h = 8, .w = 8, .ic = 33, .oc = 48, .pad = 0, .is_hwio = true}};
+  const seer_formulation *formulations[2] = {
+      &seer_formulation_winograd2, &seer_formulation_winograd4};
+  for (size_t k = 0; k < 2 * SEER_COUNT_OF(nets); k++) {
+    seer_arena *arena = seer_arena_create("test");
+    seer_target target = {.vector_bytes = 16, .threads = 1};
+    double tolerance;
+    const seer_dag *dag = formulations[k % 2]->make(
+        winograd_net_build(&nets[k / 2], arena), &target, arena, &tolerance);
+    assert_non_null(dag);
+    uint32_t buf = 0;
+    while (strcmp(dag->buf[buf].name, "wu") != 0) buf++;
+    compare(dag, buf, arena);
+    seer_arena_destroy(arena);
+  }
+}
+
+// Two constant stages, the second reads the first twice.
+static void test_chain(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  seer_dag *dag = seer_dag_create(arena, "chain");
+  const int64_t dim[2] = {200, 190};
+  uint32_t w = seer_dag_add_input(dag, "w", SEER_BUF_WEIGHT, SEER_DTYPE_F32, dim, 2, 0);
+  seer_dag_axis axes[2] = {{"i", 200, SEER_AXIS_OTHER}, {"j", 190, SEER_AXIS_OTHER}};
+  for (int k = 0; k < 2; k++) {
+    uint32_t stage = seer_dag_add_stage(dag, "s", SEER_STAGE_PACK, axes, 2, 0);
+    seer_expr at[2] = {seer_dag_var(dag, stage, 0), seer_dag_var(dag, stage, 1)},
+              first[2] = {seer_expr_i(&dag->expr, 0), at[1]};
+    seer_expr body = seer_expr_binary(
+        &dag->expr, SEER_EXPR_SUB, seer_dag_load(dag, w, at), seer_dag_load(dag, w, first));
+    w = seer_dag_set_body(dag, stage, SEER_COMBINE_NONE, &body, 1);
+  }
+  seer_dag_mark_output(dag, w, 0);
+  seer_dag_finish(dag);
+  compare(dag, w, arena);
+  seer_arena_destroy(arena);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_transformed_weights), cmocka_unit_test(test_chain)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
