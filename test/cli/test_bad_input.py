@@ -1,0 +1,133 @@
+"""Damaged and odd files given to the program: exit status 1, one message, within 2 s and 200 MB each, nothing written.
+
+SEER_TEST: timeout=300
+"""
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+FAMILYSEER = os.environ.get("FAMILYSEER", "build/familyseer")
+SOURCE = os.environ.get("SEER_SOURCE_DIR", os.path.join(os.path.dirname(__file__), "..", ".."))
+SECONDS, MEGABYTES = 2.0, 200
+
+
+def varint(n):
+    out = b""
+    while n > 127:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
+
+
+def field(number, content):
+    if isinstance(content, int):
+        return varint(number << 3) + varint(content)
+    content = content.encode() if isinstance(content, str) else content
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def value(name, dims, elem=1):
+    shape = b"".join(field(1, field(1, d)) for d in dims)
+    return field(1, name) + field(2, field(1, field(1, elem) + field(2, shape)))
+
+
+def node(op, ins, outs, *attributes):
+    return b"".join(field(1, i) for i in ins) + b"".join(field(2, o) for o in outs) + field(4, op) + b"".join(
+        field(5, a) for a in attributes)
+
+
+def model(nodes, inputs, outputs, tensors=(), opset=13):
+    graph = b"".join(field(1, n) for n in nodes) + field(2, "g") + b"".join(field(5, t) for t in tensors)
+    graph += b"".join(field(11, i) for i in inputs) + b"".join(field(12, o) for o in outputs)
+    return field(1, 8) + field(7, graph) + field(8, field(2, opset))
+
+
+def external(location, dims=(4,)):
+    entry = field(1, "location") + field(2, location)
+    return b"".join(field(1, d) for d in dims) + field(2, 1) + field(8, "w") + field(13, entry) + field(14, 1)
+
+
+def ints(name, *values):
+    return field(1, name) + b"".join(field(8, v & (1 << 64) - 1) for v in values) + field(20, 7)
+
+
+def odd_files():
+    x, y = value("x", [1, 4]), value("y", [1, 4])
+    relu = node("Relu", ["x"], ["y"])
+    yield "empty", b""
+    yield "text", b"this is not a model\n" * 10
+    yield "elf", b"\x7fELF" + bytes(100)
+    yield "zeros", bytes(1000)
+    yield "ones", b"\xff" * 1000
+    yield "no nodes", model([], [x], [y])
+    yield "no inputs", model([relu], [], [y])
+    yield "no outputs", model([relu], [x], [])
+    yield "cycle", model([node("Add", ["x", "b"], ["a"]), node("Relu", ["a"], ["b"]), node("Relu", ["b"], ["y"])], [x], [y])
+    yield "opset 3", model([relu], [x], [y], opset=3)
+    yield "opset 99", model([relu], [x], [y], opset=99)
+    yield "unknown operator", model([node("Foo", ["x"], ["y"])], [x], [y])
+    yield "huge input", model([relu], [value("x", [1 << 40, 1 << 40])], [y])
+    yield "huge weight", model([node("Add", ["x", "w"], ["y"])], [x], [y], [field(1, 1 << 60) + field(2, 1) + field(8, "w")])
+    huge = field(1, 2) + field(2, 7) + field(8, "s") + field(9, (1 << 31).to_bytes(8, "little") * 2)
+    yield "huge fill", model([node("ConstantOfShape", ["s"], ["w"]), node("Add", ["x", "w"], ["y"])], [x], [y], [huge])
+    yield "huge expand", model([node("Expand", ["x", "s"], ["z"]), node("Relu", ["z"], ["y"])], [x], [y], [huge])
+    yield "huge pad", model([node("Pad", ["x", "p"], ["y"])], [x], [y],
+                            [field(1, 4) + field(2, 7) + field(8, "p") + field(9, b"\x7f" * 32)])
+    yield "odd window", model([node("MaxPool", ["x"], ["y"], ints("kernel_shape", -1, 1 << 62))], [value("x", [1, 1, 4, 4])], [y])
+    yield "string input", model([relu], [value("x", [4], 8)], [y])
+    for place in "../w", "/etc/passwd", "a/../../w", "..", ".", "", "missing":
+        yield f"external {place}", model([node("Add", ["x", "w"], ["y"])], [x], [y], [external(place)])
+    deep = b""
+    for _ in range(3000):
+        deep = field(5, field(1, "g") + field(6, field(1, deep)) + field(20, 5))
+    yield "deep", field(8, field(2, 13)) + field(7, field(1, deep))
+    call = node("F", ["x"], ["y"]) + field(7, "d")
+    twice = [node("F", ["a"], ["b"]) + field(7, "d"), node("F", ["b"], ["z"]) + field(7, "d")]
+    function = field(1, "F") + field(4, "a") + field(5, "z") + b"".join(field(7, n) for n in twice) + field(10, "d")
+    yield "function that calls itself twice", model([call], [x], [y]) + field(25, function)
+
+
+def truncated(rng):
+    for name in sorted(os.listdir(os.path.join(SOURCE, "test", "fuzz", "corpus", "onnx"))):
+        with open(os.path.join(SOURCE, "test", "fuzz", "corpus", "onnx", name), "rb") as file:
+            whole = file.read()
+        for at in sorted(rng.sample(range(len(whole)), 50)):
+            yield f"{name} cut at {at}", whole[:at]
+
+
+def main():
+    failed, count, slowest = 0, 0, 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        path, out = os.path.join(folder, "bad.onnx"), os.path.join(folder, "out")
+        for name, content in [*odd_files(), *truncated(random.Random(1))]:
+            with open(path, "wb") as file:
+                file.write(content)
+            start = time.monotonic()
+            done = subprocess.run([FAMILYSEER, "compile", path, "-o", out], capture_output=True, text=True, timeout=60)
+            seconds = time.monotonic() - start
+            slowest = max(slowest, seconds)
+            megabytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+            wrong = []
+            if done.returncode != 1:
+                wrong.append(f"exit status {done.returncode}")
+            if not done.stderr.strip() or done.stdout:
+                wrong.append("no message on stderr, or something on stdout")
+            if seconds > SECONDS:
+                wrong.append(f"{seconds:.1f} s")
+            if megabytes > MEGABYTES:
+                wrong.append(f"{megabytes:.0f} MB")
+            if sorted(os.listdir(folder)) != ["bad.onnx"]:
+                wrong.append(f"left {os.listdir(folder)}")
+            if wrong:
+                print(f"{name}: {', '.join(wrong)}\n{done.stderr}")
+                failed += 1
+            count += 1
+    print(f"{count} files, {failed} failed, slowest {slowest:.2f} s, at most {megabytes:.0f} MB")
+    return 1 if failed or count < 200 else 0
+
+
+sys.exit(main())
