@@ -12,15 +12,15 @@ static bool same_type(const seer_value *a, const seer_value *b) {
       memcmp(a->dim, b->dim, a->rank * sizeof a->dim[0]) == 0;
 }
 
-// What reads value v reads alias[v] instead, if that is not 0; applied to all nodes at the end, so that a long chain of
-// identities costs no more than its length.
+// What reads value v reads alias[v] instead, if that is not 0; applied to all nodes at the end, so
+// that a long chain of identities costs no more than its length.
 static seer_val resolved(const seer_val *alias, seer_val v) {
   while (alias[v.i].i) v = alias[v.i];
   return v;
 }
 
-// y = x: readers of y read x. A model output that is y keeps its name: x's producer makes it instead, when nothing
-// else stands in the way; else the node stays, as a copy.
+// y = x: readers of y read x. A model output that is y keeps its name: x's producer makes it
+// instead, when nothing else stands in the way; else the node stays, as a copy.
 static void bypass(seer_graph *graph, uint32_t k, seer_val *alias) {
   seer_val in = graph->node[k].in[0], out = graph->node[k].out[0];
   seer_value *from = seer_graph_value(graph, in), *to = seer_graph_value(graph, out);
