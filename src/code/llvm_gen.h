@@ -76,6 +76,7 @@ typedef struct {
   bool is_full;        // while a FULL version is emitted: the bound was tested to be at least the extent
   uint16_t step;       // LOOP: copies of the body per iteration (partial unrolling)
   uint16_t lanes;      // LANES: of a full vector
+  bool is_register_choice;  // COPIES of a SERIAL loop: copies in the GENERAL version too
   bool is_chunk_loop;  // LANES: so many vectors that they are a loop at run time
   int64_t bound_low;   // static lower end of the bound
 } seer_gen_node;
@@ -104,6 +105,19 @@ typedef struct {
   uint32_t n;
   seer_gen_slot slot[SEER_GEN_MAX_SLOTS];
 } seer_gen_hoist;
+
+// Multiples of an innermost loop's counter that are counted up beside it (LLVM's own strength reduction is off: it took
+// half of the time of code generation and gave the same loops).
+#define SEER_GEN_MAX_STRIDES 6
+typedef struct {
+  LLVMBasicBlockRef block;  // NULL: not in an innermost loop
+  LLVMValueRef i;
+  uint32_t n;
+  struct {
+    LLVMValueRef phi;
+    int64_t step;
+  } stride[SEER_GEN_MAX_STRIDES];
+} seer_gen_counter;
 
 typedef struct seer_gen_memo seer_gen_memo;
 
@@ -138,8 +152,9 @@ typedef struct {
   LLVMValueRef lane_mask;  // <lanes x i1>, NULL: all
   uint32_t n_pred;
   seer_gen_pred pred[SEER_GEN_MAX_PREDS];
-  bool in_version, is_planning;
+  bool in_version, is_general, is_planning;
   seer_gen_hoist *hoist;
+  seer_gen_counter counter;
   // expressions of the current copy
   uint32_t tick;
   uint32_t *memo_tick;

@@ -93,9 +93,32 @@ LLVMValueRef seer_gen_add_i64(seer_gen *g, LLVMValueRef a, LLVMValueRef b) {
   return v;
 }
 
+// a * b as one more counter of the innermost loop, if `a` is its counter or a multiple of it.
+static LLVMValueRef strided(seer_gen *g, LLVMValueRef a, int64_t b) {
+  seer_gen_counter *c = &g->counter;
+  int64_t step = c->block && a == c->i ? b : 0;
+  for (uint32_t k = 0; k < c->n && step == 0; k++) {
+    if (c->stride[k].phi == a) step = c->stride[k].step * b;
+  }
+  if (step == 0) return NULL;
+  for (uint32_t k = 0; k < c->n; k++) {
+    if (c->stride[k].step == step) return c->stride[k].phi;
+  }
+  if (c->n == SEER_GEN_MAX_STRIDES) return NULL;
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(g->b);
+  LLVMPositionBuilderBefore(g->b, LLVMGetFirstInstruction(c->block));
+  LLVMValueRef phi = LLVMBuildPhi(g->b, g->i64, "");
+  LLVMPositionBuilderAtEnd(g->b, here);
+  c->stride[c->n].phi = phi;
+  c->stride[c->n++].step = step;
+  return phi;
+}
+
 LLVMValueRef seer_gen_mul_i64(seer_gen *g, LLVMValueRef a, int64_t b) {
   if (b == 1) return a;
   LLVMValueRef v = seer_gen_memo_find(g, TAG_MUL, a, NULL, b);
+  if (v) return v;
+  v = strided(g, a, b);
   if (v) return v;
   v = LLVMBuildNSWMul(g->b, a, seer_gen_const_i64(g, b), "");
   seer_gen_memo_add(g, TAG_MUL, a, NULL, b, v);

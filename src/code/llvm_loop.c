@@ -24,10 +24,8 @@ bool seer_gen_cuts(const seer_gen *g, uint32_t node) { return !g->node[node].is_
 seer_gen_mode seer_gen_mode_of(const seer_gen *g, uint32_t node) {
   const seer_gen_node *plan = &g->node[node];
   bool is_serial = g->loop->node[node].ann == SEER_LOOP_SERIAL;
-  if (plan->mode == SEER_GEN_COPIES && is_serial && g->loop->node[node].extent > 1 && seer_gen_cuts(g, node)) {
-    return SEER_GEN_LOOP;
-  }
-  return plan->mode;
+  if (plan->mode != SEER_GEN_COPIES || !is_serial || plan->is_register_choice) return plan->mode;
+  return g->is_general || seer_gen_cuts(g, node) ? SEER_GEN_LOOP : SEER_GEN_COPIES;
 }
 
 static void push_pred(seer_gen *g, LLVMValueRef cond, uint32_t depth, uint32_t var) {
@@ -42,15 +40,26 @@ static void bind(seer_gen *g, uint32_t var, seer_gen_bind kind, int64_t c, LLVMV
 
 // ---- loops
 
-// Opens `for (i = 0; i < n_trips; i++)`; returns i. With `may_be_empty` the first test comes before the body.
+static bool has_loop(const seer_gen *g, uint32_t id) {
+  for (; id != 0; id = g->loop->node[id].next) {
+    const seer_loop_node *node = &g->loop->node[id];
+    if (node->kind != SEER_NODE_FOR) continue;
+    if (seer_gen_mode_of(g, id) == SEER_GEN_LOOP || g->node[id].is_chunk_loop || has_loop(g, node->body)) return true;
+  }
+  return false;
+}
+
+// An open `for (i = 0; i < trips; i++)`.
 typedef struct {
-  LLVMBasicBlockRef body, done;
+  LLVMBasicBlockRef before, body, done;
   LLVMValueRef i, trips;
+  seer_gen_counter outer;
 } open_loop;
 
-static open_loop begin_loop(seer_gen *g, LLVMValueRef trips, bool may_be_empty) {
-  open_loop loop = {.body = new_block(g), .done = new_block(g), .trips = trips};
-  LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
+// With `may_be_empty` the first test comes before the body.
+static open_loop begin_loop(seer_gen *g, LLVMValueRef trips, bool may_be_empty, bool is_innermost) {
+  open_loop loop = {.before = LLVMGetInsertBlock(g->b), .body = new_block(g), .done = new_block(g), .trips = trips,
+      .outer = g->counter};
   LLVMValueRef zero = seer_gen_const_i64(g, 0);
   if (may_be_empty) {
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSGT, trips, zero, ""), loop.body, loop.done);
@@ -59,17 +68,29 @@ static open_loop begin_loop(seer_gen *g, LLVMValueRef trips, bool may_be_empty) 
   }
   LLVMPositionBuilderAtEnd(g->b, loop.body);
   loop.i = LLVMBuildPhi(g->b, g->i64, "");
-  LLVMAddIncoming(loop.i, &zero, &from, 1);
+  LLVMAddIncoming(loop.i, &zero, &loop.before, 1);
+  g->counter = (seer_gen_counter){.block = is_innermost ? loop.body : NULL, .i = loop.i};
   seer_gen_memo_push(g);
   g->depth++;
   return loop;
 }
 
-static void end_loop(seer_gen *g, open_loop *loop) {
-  LLVMValueRef next = LLVMBuildNSWAdd(g->b, loop->i, seer_gen_const_i64(g, 1), "");
-  LLVMSetNUW(next, true);
+static LLVMValueRef count_up(seer_gen *g, LLVMValueRef phi, int64_t step) {
+  LLVMValueRef next = LLVMBuildNSWAdd(g->b, phi, seer_gen_const_i64(g, step), "");
+  if (step > 0) LLVMSetNUW(next, true);
   LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
-  LLVMAddIncoming(loop->i, &next, &from, 1);
+  LLVMAddIncoming(phi, &next, &from, 1);
+  return next;
+}
+
+static void end_loop(seer_gen *g, open_loop *loop) {
+  LLVMValueRef zero = seer_gen_const_i64(g, 0);
+  for (uint32_t k = 0; k < g->counter.n; k++) {
+    LLVMAddIncoming(g->counter.stride[k].phi, &zero, &loop->before, 1);
+    count_up(g, g->counter.stride[k].phi, g->counter.stride[k].step);
+  }
+  g->counter = loop->outer;
+  LLVMValueRef next = count_up(g, loop->i, 1);
   LLVMValueRef more = LLVMBuildICmp(g->b, LLVMIntULT, next, loop->trips, "");
   LLVMBuildCondBr(g->b, more, loop->body, loop->done);
   LLVMPositionBuilderAtEnd(g->b, loop->done);
@@ -81,6 +102,7 @@ static void emit_serial(seer_gen *g, uint32_t id) {
   const seer_loop_node *node = &g->loop->node[id];
   const seer_gen_node *plan = &g->node[id];
   int64_t step = plan->step;
+  if (g->is_general && g->node[id].is_exact) step = 1;
   LLVMValueRef trips = seer_gen_const_i64(g, node->extent / step);
   bool may_be_empty = false;
   if (seer_gen_cuts(g, id)) {
@@ -90,7 +112,7 @@ static void emit_serial(seer_gen *g, uint32_t id) {
     trips = seer_gen_call(g, "llvm.smin", &g->i64, 1, args, 2);
     may_be_empty = plan->bound_low < 1;
   }
-  open_loop loop = begin_loop(g, trips, may_be_empty);
+  open_loop loop = begin_loop(g, trips, may_be_empty, !has_loop(g, node->body));
   LLVMValueRef first = step == 1 ? loop.i : seer_gen_mul_i64(g, loop.i, step);
   for (int64_t k = 0; k < step; k++) {
     bind(g, node->var, SEER_GEN_VALUE, k, first);
@@ -145,7 +167,7 @@ static void for_lanes(seer_gen *g, uint32_t id, LLVMValueRef bound, void (*each)
       LLVMValueRef args[2] = {LLVMBuildSDiv(g->b, up, seer_gen_const_i64(g, plan->lanes), ""), n};
       n = seer_gen_call(g, "llvm.smin", &g->i64, 1, args, 2);
     }
-    open_loop loop = begin_loop(g, n, bound && plan->bound_low < 1);
+    open_loop loop = begin_loop(g, n, bound && plan->bound_low < 1, true);
     lanes_copy(g, id, 0, seer_gen_mul_i64(g, loop.i, plan->lanes), plan->lanes, bound, each, user);
     end_loop(g, &loop);
     at = trips * plan->lanes;
@@ -507,12 +529,13 @@ static void emit_versions(seer_gen *g, uint32_t id, bool is_alone) {
     LLVMPositionBuilderAtEnd(g->b, is_general ? general : full);
     seer_gen_memo_push(g);
     mark_full(g, t, !is_general);
+    g->is_general = is_general;
     emit_nodes(g, id, is_alone);
     LLVMBuildBr(g->b, join);
     seer_gen_memo_pop(g);
   }
   LLVMPositionBuilderAtEnd(g->b, join);
-  g->in_version = false;
+  g->in_version = g->is_general = false;
 }
 
 // ---- blocks

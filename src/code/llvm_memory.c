@@ -262,10 +262,17 @@ static seer_gen_value load_reg(seer_gen *g, const seer_gen_addr *addr) {
   bool is_vec = addr->at.lane != 0;
   int64_t width = is_vec ? (int64_t)g->lanes : 1;
   LLVMTypeRef type = is_vec ? LLVMVectorType(elem, g->lanes) : elem;
-  LLVMValueRef v = LLVMConstNull(type);
+  LLVMValueRef v = LLVMConstNull(type), base = g->buf[addr->buf].base;
+  uint32_t align = seer_dtype_bytes(decl->dtype);
   if (addr->at.c >= 0 && addr->at.c + width <= decl->n_elems) {
-    v = plain_load(g, addr, type, seer_gen_gep_const(g, elem, g->buf[addr->buf].base, addr->at.c),
-        seer_dtype_bytes(decl->dtype));
+    v = plain_load(g, addr, type, seer_gen_gep_const(g, elem, base, addr->at.c), align);
+  } else {  // a guard's lanes that are inside
+    for (int64_t l = 0; l < width && is_vec; l++) {
+      int64_t at = addr->at.c + l;
+      if (at < 0 || at >= decl->n_elems) continue;
+      LLVMValueRef one = plain_load(g, addr, elem, seer_gen_gep_const(g, elem, base, at), align);
+      v = LLVMBuildInsertElement(g->b, v, one, LLVMConstInt(g->i32, (unsigned long long)l, false), "");
+    }
   }
   return (seer_gen_value){.v = seer_gen_from_memory(g, decl->dtype, v), .is_vec = is_vec};
 }

@@ -8,9 +8,11 @@
 
 #include "code/llvm_gen.h"
 
-// More copies of statements than this in one nest: the outer loops stay loops. A 14x2 tile in a 3x3 window is 252.
+// More copies of statements than this in one nest: the outer loops stay loops. LLVM's time grows faster than the code
+// (measured: 64 copies of a 14x1 tile's init, 0.9 s). A 14x2 tile in a 3x3 window is 252.
 #define MAX_COPIES 1024
-#define MAX_PARTIAL_COPIES 256
+#define MAX_SERIAL_COPIES 256
+#define MAX_PARTIAL_COPIES 64
 // More vectors than this in one VECTOR loop: a loop over vectors.
 #define MAX_CHUNKS 16
 // Registers: at most so many vectors are kept in one local buffer (LLVM spills what is too much).
@@ -66,8 +68,10 @@ uint32_t seer_gen_chunk_lanes(const seer_gen_node *node, int64_t rest) {
 // ---- loops
 
 typedef struct {
-  int64_t copies;  // of statements
-  int64_t serial;  // of bodies, by unrolled SERIAL loops
+  int64_t copies;    // of statements
+  int64_t serial;    // of bodies, by unrolled SERIAL loops
+  bool has_loop;     // a loop that stays
+  bool has_reduction;
 } size;
 
 typedef struct {
@@ -132,9 +136,10 @@ static size plan_for(seer_gen *g, uint32_t id) {
       break;
     }
     case SEER_LOOP_SERIAL: {
-      int64_t limit = node->max_unroll ? node->max_unroll : 1;
+      // Around a loop that stays, or of plain stores, copies gain nothing.
+      int64_t limit = node->max_unroll && !inner.has_loop && inner.has_reduction ? node->max_unroll : 1;
       if (node->extent == 1 ||
-          (node->extent * inner.serial <= limit && node->extent * inner.copies <= MAX_COPIES)) {
+          (node->extent * inner.serial <= limit && node->extent * inner.copies <= MAX_SERIAL_COPIES)) {
         plan->mode = SEER_GEN_COPIES;
         all.serial *= node->extent;
         break;
@@ -151,15 +156,20 @@ static size plan_for(seer_gen *g, uint32_t id) {
     }
   }
   if (plan->mode == SEER_GEN_COPIES) all.copies *= node->extent;
+  if (plan->mode == SEER_GEN_LOOP || plan->is_chunk_loop) all.has_loop = true;
   return all;
 }
 
 static size plan_block(seer_gen *g, uint32_t id) {
   size sum = {.copies = 0, .serial = 1};
   for (; id != 0; id = g->loop->node[id].next) {
+    const seer_loop_node *node = &g->loop->node[id];
     size one = {.copies = 1, .serial = 1};
-    if (g->loop->node[id].kind == SEER_NODE_FOR) one = plan_for(g, id);
+    if (node->kind == SEER_NODE_STORE && node->combiner != SEER_COMBINE_NONE) one.has_reduction = true;
+    if (node->kind == SEER_NODE_FOR) one = plan_for(g, id);
     sum.copies += one.copies;
+    sum.has_loop = sum.has_loop || one.has_loop;
+    sum.has_reduction = sum.has_reduction || one.has_reduction;
     sum.serial = seer_max_i64(sum.serial, one.serial);
   }
   if (sum.copies == 0) sum.copies = 1;
@@ -236,6 +246,36 @@ static void plan_buffers(seer_gen *g, uint32_t id, uint32_t *writer) {
   }
 }
 
+typedef struct {
+  seer_gen *g;
+  uint32_t var;
+  bool found;
+} reg_search;
+
+static void find_reg(void *user, seer_expr load) {
+  reg_search *s = user;
+  const seer_expr_node *node = seer_gen_at(s->g, load);
+  if (!s->g->buf[node->ref].is_reg) return;
+  if (seer_gen_index_depends(s->g, &s->g->loop->expr.index[node->index0], node->n_index, s->var)) s->found = true;
+}
+
+// The loop `var` around block `id` must be copies, because it chooses between registers.
+static bool chooses_register(seer_gen *g, uint32_t id, uint32_t var) {
+  reg_search search = {.g = g, .var = var};
+  for (; id != 0 && !search.found; id = g->loop->node[id].next) {
+    const seer_loop_node *node = &g->loop->node[id];
+    if (node->kind == SEER_NODE_FOR) search.found = chooses_register(g, node->body, var);
+    if (node->kind == SEER_NODE_LET) seer_gen_visit_loads(g, node->value[0], find_reg, &search);
+    if (node->kind != SEER_NODE_STORE) continue;
+    for (uint32_t k = 0; k < node->n_values && !search.found; k++) {
+      seer_gen_visit_loads(g, node->value[k], find_reg, &search);
+      bool is_reg = g->buf[node->buf[k]].is_reg;
+      if (is_reg && seer_gen_index_depends(g, node->index, node->n_index, var)) search.found = true;
+    }
+  }
+  return search.found;
+}
+
 static bool any_cut(const seer_gen *g) {
   for (uint32_t id = 1; id < g->loop->n_node; id++) {
     if (g->loop->node[id].kind == SEER_NODE_FOR && !g->node[id].is_exact) return true;
@@ -288,6 +328,11 @@ void seer_gen_plan(seer_gen *g) {
   for (uint32_t p = 0; p < loop->n_phase; p++) plan_buffers(g, loop->phase[p], writer);
   for (uint32_t v = 0; v < loop->n_var; v++) g->var[v].kind = SEER_GEN_UNBOUND;
   g->is_planning = false;
+  for (uint32_t id = 1; id < loop->n_node; id++) {
+    const seer_loop_node *node = &loop->node[id];
+    if (node->kind != SEER_NODE_FOR || node->ann != SEER_LOOP_SERIAL || g->node[id].mode != SEER_GEN_COPIES) continue;
+    g->node[id].is_register_choice = node->extent == 1 || chooses_register(g, node->body, node->var);
+  }
   g->needs_sink = any_cut(g);
   for (uint32_t p = 0; p < loop->n_phase; p++) {
     uint64_t top = g->needs_sink ? SINK_BYTES : 0;
