@@ -1,0 +1,215 @@
+// kernel.c - what one kernel reaches: GFLOP/s of one thread against the machine's measured FMA peak.
+//   kernel conv ROWS CHANNELS OUT_CHANNELS KERNEL [STRIDE]     channels last, "same" padding, bias and relu
+//   kernel gemm M N K
+//   kernel dag FILE
+// then: --schedule FILE (as --print prints it; default: the sketch's default), --sketch I, --search N (best of N random
+// schedules), --seed S, --print, --loops, --ir, --asm (show and do not run), --target TEXT (to show other targets' code)
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/os.h"
+#include "code/kernel.h"
+#include "space/frame.h"
+
+static double now_s(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);  // whatever else runs
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void die(seer_status status) {
+  if (!status) return;
+  fprintf(stderr, "kernel: %s\n", seer_status_message(status));
+  exit(1);
+}
+
+typedef struct {
+  seer_arena *arena;
+  seer_target target;
+  const seer_sketch_list *list;
+  seer_codegen *codegen;
+  seer_jit *jit;
+  double flops;
+} bench;
+
+static const char *conv_text(seer_arena *arena, int64_t h, int64_t c, int64_t o, int64_t k, int64_t s) {
+  int64_t pad = k / 2, out = (h + 2 * pad - k) / s + 1;
+  const char *load = seer_arena_printf(arena, "$x[n, y * %" PRId64 " + ky, x * %" PRId64 " + kx, ic]", s, s), *stage = "";
+  if (pad > 0) {
+    stage = seer_arena_printf(arena,
+        "  stage pad role pad [n:batch<1, y:y<%" PRId64 ", x:x<%" PRId64 ", c:in_channel<%" PRId64 "] = "
+        "$x[n, y - %" PRId64 ", x - %" PRId64 ", c] if (y >= %" PRId64 ") & (y < %" PRId64 ") & "
+        "((x >= %" PRId64 ") & (x < %" PRId64 ")) else 0.0\n",
+        h + 2 * pad, h + 2 * pad, c, pad, pad, pad, h + pad, pad, h + pad);
+    load = seer_arena_printf(arena, "$pad[n, y * %" PRId64 " + ky, x * %" PRId64 " + kx, ic]", s, s);
+  }
+  const char *axes = seer_arena_printf(arena,
+      "[n:batch<1, y:y<%" PRId64 ", x:x<%" PRId64 ", oc:out_channel<%" PRId64 "]", out, out, o);
+  return seer_arena_printf(arena,
+      "dag conv {\n  input $x f32[1, %" PRId64 ", %" PRId64 ", %" PRId64 "]\n"
+      "  weight $w f32[%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "]\n  weight $b f32[%" PRId64 "]\n%s"
+      "  stage conv role anchor %s sum[ky:ky<%" PRId64 ", kx:kx<%" PRId64 ", ic:in_channel<%" PRId64 "] = "
+      "%s * $w[oc, ky, kx, ic]\n"
+      "  stage relu role epilogue %s = max($conv[n, y, x, oc] + $b[oc], 0.0)\n  output $relu\n}\n",
+      h, h, c, o, k, k, c, o, stage, axes, k, k, c, load, axes);
+}
+
+static const char *gemm_text(seer_arena *arena, int64_t m, int64_t n, int64_t k) {
+  return seer_arena_printf(arena,
+      "dag gemm {\n  input $A f32[%" PRId64 ", %" PRId64 "]\n  weight $B f32[%" PRId64 ", %" PRId64 "]\n"
+      "  stage C role anchor [m:m<%" PRId64 ", n:n<%" PRId64 "] sum[k:k<%" PRId64 "] = $A[m, k] * $B[k, n]\n"
+      "  output $C\n}\n",
+      m, k, k, n, m, n, k);
+}
+
+// Seconds of one run (the best of many), or 0 when the schedule has no code.
+static double time_schedule(bench *b, const seer_schedule *schedule, double budget_s, seer_kernel *kernel,
+    double *out_build_s) {
+  seer_arena *arena = seer_arena_create("candidate");
+  seer_loop *loop;
+  seer_kernel_phase phase[SEER_DAG_MAX_STAGES];
+  uint64_t handle;
+  die(seer_loop_lower(b->list, schedule, arena, &loop));
+  double start = now_s();
+  die(seer_codegen_build(b->codegen, loop, "kernel", arena, kernel));
+  *out_build_s = now_s() - start;
+  die(seer_jit_load(b->jit, kernel, phase, &handle));
+  void *buffers[SEER_DAG_MAX_BUFFERS];
+  for (uint32_t k = 0; k < kernel->n_arg; k++) {
+    size_t n = (kernel->arg[k].n_bytes + 127) & ~(size_t)63;
+    float *data = aligned_alloc(64, n);
+    for (size_t i = 0; i < n / 4; i++) data[i] = (float)((i * 37 + k) % 17) * 0.125f - 1.0f;
+    buffers[k] = data;
+  }
+  double best = 1e30, total = 0;
+  for (int run = 0; run < 3 || (total < budget_s && run < 2000); run++) {
+    start = now_s();
+    for (uint32_t p = 0; p < kernel->n_phase; p++) {
+      for (uint32_t part = 0; part < kernel->n_parts[p]; part++) phase[p](buffers, part);
+    }
+    double t = now_s() - start;
+    total += t;
+    if (t < best) best = t;
+  }
+  for (uint32_t k = 0; k < kernel->n_arg; k++) free(buffers[k]);
+  seer_jit_unload(b->jit, handle);
+  kernel->object = NULL;
+  seer_arena_destroy(arena);
+  return best;
+}
+
+static void report(bench *b, const seer_schedule *schedule, const char *what) {
+  seer_kernel *kernel = SEER_NEW(b->arena, seer_kernel);
+  double build_s, seconds = time_schedule(b, schedule, 0.5, kernel, &build_s);
+  printf("%s: %.1f GFLOP/s, %.0f %% of %.1f   %.3f ms   build %.1f ms, %u bytes of code, %u phases\n", what,
+      b->flops / seconds / 1e9, 100 * b->flops / seconds / 1e9 / b->target.peak_gflops, b->target.peak_gflops,
+      seconds * 1e3, build_s * 1e3, kernel->code_bytes, kernel->n_phase);
+}
+
+static void search(bench *b, uint32_t n, uint64_t seed, int sketch, seer_schedule *out_best) {
+  seer_rng rng;
+  seer_rng_init(&rng, seed);
+  double best = 1e30, builds = 0;
+  uint32_t n_done = 0;
+  seer_kernel *kernel = SEER_NEW(b->arena, seer_kernel);
+  for (uint32_t k = 0; n_done < n && k < n * 100; k++) {
+    seer_schedule s;
+    uint32_t which = sketch >= 0 ? (uint32_t)sketch : k % b->list->n;
+    if (seer_schedule_sample(b->list, which, &rng, &s) != SEER_REJECT_NONE) continue;
+    double build_s, seconds = time_schedule(b, &s, 0.005, kernel, &build_s);
+    builds += build_s;
+    n_done++;
+    if (seconds >= best) continue;
+    best = seconds;
+    *out_best = s;
+    fprintf(stderr, "%u: %.1f GFLOP/s\n", n_done, b->flops / best / 1e9);
+  }
+  printf("%u candidates, %.1f ms a build\n", n_done, builds / n_done * 1e3);
+}
+
+int main(int argc, char **argv) {
+  bench b = {.arena = seer_arena_create("bench")};
+  const char *text = NULL, *file = NULL;
+  bool print = false, loops = false, ir = false, assembly = false;
+  int n_search = 0, sketch = -1;
+  uint64_t seed = 1;
+  int64_t number[8] = {0};
+  int n_number = 0;
+  die(seer_target_detect(b.arena, &b.target));
+  bool is_native = true;
+  for (int k = 2; k < argc; k++) {
+    if (strcmp(argv[k], "--schedule") == 0) {
+      file = argv[++k];
+    } else if (strcmp(argv[k], "--search") == 0) {
+      n_search = atoi(argv[++k]);
+    } else if (strcmp(argv[k], "--sketch") == 0) {
+      sketch = atoi(argv[++k]);
+    } else if (strcmp(argv[k], "--seed") == 0) {
+      seed = strtoull(argv[++k], NULL, 10);
+    } else if (strcmp(argv[k], "--target") == 0) {
+      die(seer_target_parse(argv[++k], b.arena, &b.target));
+      is_native = false;
+    } else if (strcmp(argv[k], "--print") == 0) {
+      print = true;
+    } else if (strcmp(argv[k], "--loops") == 0) {
+      loops = true;
+    } else if (strcmp(argv[k], "--ir") == 0) {
+      ir = true;
+    } else if (strcmp(argv[k], "--asm") == 0) {
+      assembly = true;
+    } else if (n_number < 8) {
+      number[n_number++] = strtoll(argv[k], NULL, 10);
+    }
+  }
+  if (argc > 1 && strcmp(argv[1], "conv") == 0 && n_number >= 4) {
+    text = conv_text(b.arena, number[0], number[1], number[2], number[3], n_number > 4 ? number[4] : 1);
+  } else if (argc > 1 && strcmp(argv[1], "gemm") == 0 && n_number == 3) {
+    text = gemm_text(b.arena, number[0], number[1], number[2]);
+  } else if (argc > 2 && strcmp(argv[1], "dag") == 0) {
+    char *bytes;
+    size_t n;
+    die(seer_os_read_file(argv[2], b.arena, 1 << 20, &bytes, &n));
+    text = bytes;
+  } else {
+    fprintf(stderr, "usage: kernel conv ROWS CHANNELS OUT_CHANNELS KERNEL [STRIDE] | gemm M N K | dag FILE  [options]\n");
+    return 2;
+  }
+  seer_dag *dag;
+  seer_sketch_list *list;
+  die(seer_dag_parse("bench", text, strlen(text), b.arena, &dag));
+  die(seer_dag_verify(dag));
+  die(seer_sketch_generate(dag, &b.target, SEER_SPACE_FULL, b.arena, &list));
+  b.list = list;
+  b.flops = seer_dag_flops(dag);
+  die(seer_codegen_create(NULL, &b.target, &b.codegen));
+  seer_schedule schedule;
+  seer_schedule_default(list, sketch >= 0 ? (uint32_t)sketch : 0, &schedule);
+  if (file) {
+    char *bytes;
+    size_t n;
+    die(seer_os_read_file(file, b.arena, 1 << 20, &bytes, &n));
+    die(seer_schedule_parse(list, file, bytes, n, &schedule));
+  }
+  if (is_native && !ir && !assembly && !loops) {
+    die(seer_jit_create(&b.jit));
+    die(seer_target_measure(&b.target));
+    if (n_search > 0) search(&b, (uint32_t)n_search, seed, sketch, &schedule);
+    report(&b, &schedule, argv[1]);
+  }
+  if (print) {
+    for (uint32_t s = 0; s < list->n; s++) printf("# sketch %u: %s\n", s, list->sketch[s]->signature);
+    puts(seer_schedule_print(list, &schedule, b.arena));
+  }
+  if (ir || assembly || loops) {
+    seer_loop *loop;
+    die(seer_loop_lower(list, &schedule, b.arena, &loop));
+    if (loops) puts(seer_loop_print(loop, b.arena));
+    if (ir || assembly) puts(seer_codegen_print(b.codegen, loop, assembly, b.arena));
+  }
+  seer_jit_destroy(b.jit);
+  seer_codegen_destroy(b.codegen);
+  seer_arena_destroy(b.arena);
+  return 0;
+}
