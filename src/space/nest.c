@@ -6,14 +6,16 @@
 
 #include "space/nest.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MAX_FACT_LOADS 24
 #define MAX_AXES SEER_DAG_MAX_AXES
 
-// An index: constant dropped, coefficient per axis of the stage that holds the load.
+// An index: constant dropped, coefficient per axis of the stage that holds the load, the sum divided.
 typedef struct {
   bool is_affine;
+  int32_t div;
   int32_t coef[MAX_AXES];
 } index_fact;
 
@@ -41,6 +43,10 @@ typedef struct {
   const seer_dag *dag;
   const seer_dag_stage *stage;
   stage_fact *fact;
+  // Of a transform whose index axes are unrolled: what its copies share is counted once.
+  bool is_transform;
+  uint8_t *is_counted;  // by expression
+  uint32_t n_unique_load;
 } collector;
 
 static void count_op(stage_fact *fact, const seer_expr_node *node) {
@@ -106,7 +112,16 @@ static void count_op(stage_fact *fact, const seer_expr_node *node) {
 static void fill_index(const collector *c, seer_expr index, index_fact *out) {
   memset(out, 0, sizeof(*out));
   seer_affine affine;
+  out->div = 1;
   out->is_affine = seer_expr_affine(&c->dag->expr, index, &affine);
+  const seer_expr_node *node = seer_expr_at(&c->dag->expr, index);
+  if (!out->is_affine && c->is_transform && node->op == SEER_EXPR_DIV) {
+    // Its axes are walked in tiles of the divisor (skeleton.c): outer loops move by multiples of it.
+    const seer_expr_node *by = seer_expr_at(&c->dag->expr, node->arg[1]);
+    out->is_affine = by->op == SEER_EXPR_CONST_I && by->value.i > 0 && by->value.i <= INT32_MAX &&
+        seer_expr_affine(&c->dag->expr, node->arg[0], &affine);
+    if (out->is_affine) out->div = (int32_t)by->value.i;
+  }
   if (!out->is_affine) return;
   for (uint32_t t = 0; t < affine.n; t++) {
     uint32_t axis = affine.term[t].var - c->stage->var0;
@@ -118,7 +133,12 @@ static void fill_index(const collector *c, seer_expr index, index_fact *out) {
 static void collect(collector *c, seer_expr e, bool is_addressing) {
   if (e.i == 0) return;
   const seer_expr_node *node = seer_expr_at(&c->dag->expr, e);
+  if (c->is_transform && !is_addressing) {
+    if (c->is_counted[e.i]) return;
+    c->is_counted[e.i] = 1;
+  }
   if (node->op == SEER_EXPR_LOAD) {
+    c->n_unique_load += !is_addressing;
     if (c->fact->n_load < MAX_FACT_LOADS) {
       load_fact *load = &c->fact->load[c->fact->n_load++];
       load->buf = node->ref;
@@ -133,15 +153,42 @@ static void collect(collector *c, seer_expr e, bool is_addressing) {
     collect(c, node->arg[1], is_addressing);
     return;
   }
-  if (!is_addressing) count_op(c->fact, node);
-  for (uint32_t a = 0; a < seer_expr_arity((seer_expr_op)node->op); a++)
-    collect(c, node->arg[a], is_addressing);
+  bool is_choice = c->is_transform && (node->op == SEER_EXPR_SELECT || node->op == SEER_EXPR_EQ);
+  if (!is_addressing && !is_choice) count_op(c->fact, node);
+  for (uint32_t a = 0; a < seer_expr_arity((seer_expr_op)node->op); a++) {
+    // What chooses is known when the copies are made.
+    bool chooses = c->is_transform && node->op == SEER_EXPR_SELECT && a == 0;
+    collect(c, node->arg[a], is_addressing || chooses);
+  }
 }
 
-static void fill_stage(const seer_dag *dag, uint32_t s, stage_fact *fact) {
+// Operations of one copy of a two-dimensional transform. The body names the sums of its first step
+// for each of the n columns of the input, those of the second once; n and m of them are computed for
+// m * m copies.
+static void share(collector *c) {
+  double copies = 1;
+  const seer_dag_stage *stage = c->stage;
+  if (stage->role == SEER_STAGE_TRANSFORM_OUT) {
+    for (uint32_t d = 0; d < c->fact->load[0].rank; d++) copies *= c->fact->load[0].index[d].div;
+  } else {
+    for (uint32_t a = 0; a < stage->n_space; a++) {
+      if (stage->axis[a].role == SEER_AXIS_OTHER) copies *= (double)stage->axis[a].extent;
+    }
+  }
+  double n = sqrt((double)c->n_unique_load), m = sqrt(copies);
+  float factor = (float)((n + m) / (n + 1) / copies);
+  c->fact->n_add *= factor;
+  c->fact->n_mul *= factor;
+}
+
+static void fill_stage(const seer_dag *dag, uint32_t s, stage_fact *fact, seer_arena *arena) {
   const seer_dag_stage *stage = &dag->stage[s];
-  collector c = {dag, stage, fact};
+  collector c = {dag, stage, fact, false, NULL, 0};
+  bool has_role = stage->role == SEER_STAGE_TRANSFORM_IN || stage->role == SEER_STAGE_TRANSFORM_OUT;
+  c.is_transform = has_role && stage->n_reduce == 0;
+  if (c.is_transform) c.is_counted = SEER_NEW_ARRAY(arena, uint8_t, dag->expr.n);
   for (uint32_t v = 0; v < stage->n_values; v++) collect(&c, stage->body[v], false);
+  if (c.is_transform && c.n_unique_load > 0) share(&c);
   const seer_expr_node *top = seer_expr_at(&dag->expr, stage->body[0]);
   fact->is_product_sum = stage->combiner == SEER_COMBINE_SUM && top->op == SEER_EXPR_MUL;
 }
@@ -157,7 +204,7 @@ seer_nest_facts *seer_nest_facts_build(const seer_sketch_list *list, seer_arena 
     }
     if (facts->of_sketch[k]) continue;
     facts->of_sketch[k] = SEER_NEW_ARRAY(arena, stage_fact, dag->n_stage);
-    for (uint32_t s = 0; s < dag->n_stage; s++) fill_stage(dag, s, &facts->of_sketch[k][s]);
+    for (uint32_t s = 0; s < dag->n_stage; s++) fill_stage(dag, s, &facts->of_sketch[k][s], arena);
   }
   return facts;
 }
@@ -284,6 +331,12 @@ static void add_access(const maker *m, seer_nest_statement *st, const movement *
       }
     }
     if (n_axis > 1) is_plain = false;
+    for (uint32_t l = 0; index[d].div > 1 && l < st->n_loop; l++) {
+      is_plain = false;
+      if (out->loop_dim[l] != d) continue;
+      out->loop_coef[l] /= index[d].div;
+      if (out->loop_coef[l] == 0) out->loop_dim[l] = SEER_NEST_NO_DIM;
+    }
   }
   if (packs && is_plain && buf->kind == SEER_BUF_WEIGHT && buf->rank > 1)
     out->storage = SEER_NEST_PACKED;
@@ -314,11 +367,12 @@ static void add_loads(const maker *m, seer_nest_statement *st, const movement *m
     const index_fact *index = load->index;
     if (map) {
       for (uint32_t d = 0; d < load->rank; d++) {
-        composed[d] = (index_fact){.is_affine = load->index[d].is_affine};
+        composed[d] =
+            (index_fact){.is_affine = load->index[d].is_affine, .div = load->index[d].div};
         for (uint32_t a = 0; a < (uint32_t)stage->n_space; a++) {
           int32_t coef = load->index[d].coef[a];
           if (coef == 0) continue;
-          if (!map[a].is_affine) composed[d].is_affine = false;
+          if (!map[a].is_affine || map[a].div > 1) composed[d].is_affine = false;
           for (uint32_t b = 0; b < MAX_AXES; b++) composed[d].coef[b] += coef * map[a].coef[b];
         }
       }
@@ -363,6 +417,7 @@ static void add_statement(maker *m, uint32_t s) {
     load_fact target = {.buf = stage->out[v], .rank = stage->n_space};
     for (uint32_t d = 0; d < stage->n_space; d++) {
       target.index[d].is_affine = true;
+      target.index[d].div = 1;
       target.index[d].coef[d] = 1;
     }
     add_access(m, st, &move, &target, target.index, true, false);
@@ -417,8 +472,8 @@ void seer_nest_make(const seer_nest_facts *facts, const seer_frame *frame, seer_
   while (k < facts->list->n && facts->list->sketch[k] != frame->sketch) k++;
   SEER_ASSERT(k < facts->list->n, "sketch %s is not in the list of %u", frame->sketch->signature,
       facts->list->n);
-  maker m = {frame, frame->sketch->dag, facts->of_sketch[k], out,
-      facts->list->target->vector_bytes, {0}};
+  maker m = {
+      frame, frame->sketch->dag, facts->of_sketch[k], out, facts->list->target->vector_bytes, {0}};
   memset(m.statement_of, -1, sizeof m.statement_of);
   out->n_statement = out->n_phase = 0;
   out->local_bytes = out->packed_bytes = 0;
