@@ -23,8 +23,7 @@ static seer_status tune(seer_context *context, const seer_network *network, seer
   seer_progress progress;
   seer_progress_init(&progress, session, network);
   bool is_json = seer_context_bool(context, SEER_OPT_JSON);
-  if (is_json)
-    seer_session_listen(session, seer_progress_on_event_json, (void *)(uintptr_t)network);
+  if (is_json) seer_session_listen(session, seer_progress_on_event_json, &progress);
   seer_session_listen(session, seer_progress_on_event, &progress);
   seer_report *report = seer_report_create(model, arena);
   seer_session_listen(session, seer_report_on_event, report);

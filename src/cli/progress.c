@@ -173,8 +173,25 @@ static void add_measurement(json_t *line, const seer_event *event) {
     json_object_set_new(line, "message", json_string(event->result->message));
 }
 
+static void add_totals(json_t *line, const seer_session *session) {
+  seer_session_totals t;
+  seer_session_get_totals(session, &t);
+  double busy_s = t.measure_s + t.check_s;
+  json_object_set_new(line, "default_ms", json_real(t.default_s * 1e3));
+  json_object_set_new(line, "trials_per_s", json_real(t.trials / t.elapsed_s));
+  json_object_set_new(line, "idle_share", json_real(1 - busy_s / t.elapsed_s));
+  json_object_set_new(line, "search_s", json_real(t.propose_s));
+  json_object_set_new(line, "learn_s", json_real(t.train_s));
+  json_object_set_new(line, "check_s", json_real(t.check_s));
+  json_object_set_new(line, "drafted", json_integer((json_int_t)t.drafted));
+  json_object_set_new(line, "scored", json_integer((json_int_t)t.scored));
+  json_object_set_new(line, "raced_out", json_integer(t.raced_out));
+  json_object_set_new(line, "twins", json_integer(t.twins));
+}
+
 void seer_progress_on_event_json(void *user, const seer_event *event) {
-  const seer_network *network = user;
+  const seer_progress *p = user;
+  const seer_network *network = p->network;
   json_t *line =
       json_pack("{s:s, s:f, s:i, s:f}", "event", seer_event_kind_name(event->kind), "elapsed_s",
           event->elapsed_s, "trials", (int)event->trials, "estimated_ms", event->estimated_s * 1e3);
@@ -198,6 +215,7 @@ void seer_progress_on_event_json(void *user, const seer_event *event) {
   if (event->kind == SEER_EVENT_ACCEPT)
     json_object_set_new(line, "accepted", json_boolean(event->is_accepted));
   if (event->text) json_object_set_new(line, "text", json_string(event->text));
+  if (event->kind == SEER_EVENT_DONE) add_totals(line, p->session);
   char *dump = json_dumps(line, JSON_COMPACT);
   if (dump) {
     puts(dump);

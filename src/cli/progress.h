@@ -17,7 +17,7 @@ typedef struct {
 void seer_progress_init(
     seer_progress *progress, const seer_session *session, const seer_network *network);
 void seer_progress_on_event(void *user, const seer_event *event);  // user: seer_progress
-void seer_progress_on_event_json(void *user, const seer_event *event);  // user: seer_network
+void seer_progress_on_event_json(void *user, const seer_event *event);  // user: seer_progress
 void seer_progress_summary(const seer_progress *progress);  // the last table and totals, to stderr
 
 #endif

@@ -423,7 +423,9 @@ static seer_status run_round(seer_session *s, seer_pick *pick) {
     requests[i] = (seer_measure_request){
         t, proposals[i].schedule, s->policy->is_faithful ? 0 : before * s->drift};
   }
+  start = seer_os_now_ns();
   SEER_TRY(s->measure->measure(s->measurer, requests, n, results));
+  s->totals.measure_s += (double)(seer_os_now_ns() - start) * 1e-9;
   SEER_TRY(take_results(s, pick, proposals, n, results));
   start = seer_os_now_ns();
   SEER_TRY(seer_bank_train(s->bank, s->families.family_of[t]));

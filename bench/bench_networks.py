@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""The built-in networks after a tuning, against ONNX Runtime and OpenVINO with the same threads (bench/peers.py).
+
+    BENCH_BUDGET=300s BENCH_NETWORKS=resnet18,mobilenet_v2 bench/bench_networks.py
+
+Tunes each one from nothing (records in a folder of its own), then interleaves tuned, untuned and peers. A bar is met if the
+upper end of the ratio's interval meets it.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+SEER = os.path.join(ROOT, "build", "familyseer")
+BUDGET = os.environ.get("BENCH_BUDGET", "300s")
+# tuned / ONNX Runtime, untuned / ONNX Runtime
+BARS = {"resnet18": (0.8, 2.5), "resnet50_v1": (1.0, 2.5), "mobilenet_v2": (1.15, 2.5), "mobilenet": (None, 2.5)}
+
+
+def run(*command):
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def tune(name, folder):
+    done = None
+    command = [SEER, "tune", name, "--time-budget", BUDGET, "--records", f"{folder}/records.sqlite", "-o",
+               f"{folder}/tuned", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as tuner:
+        for line in tuner.stdout:
+            event = json.loads(line)
+            if event["event"] == "done":
+                done = event
+    if done is None:
+        sys.exit(f"{name}: tuning failed")
+    return done
+
+
+def verdict(bar, entry):
+    if bar is None:
+        return ""
+    return f"bar {bar}: {'met' if entry['ratio_high'] <= bar else 'MISSED'}"
+
+
+
+def main():
+    names = os.environ.get("BENCH_NETWORKS", ",".join(BARS)).split(",")
+    peers = os.environ.get("BENCH_PEERS", "onnxruntime,openvino").split(",")
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder:
+            run(SEER, "models", "--export", name, "-o", folder)
+            run(SEER, "compile", name, "-O1", "-o", f"{folder}/untuned")
+            done = tune(name, folder)
+            run(SEER, "verify", f"{folder}/tuned/model.so", name)
+            for ours, bar in zip(("tuned", "untuned"), BARS.get(name, (None, None))):
+                command = [sys.executable, os.path.join(ROOT, "bench", "peers.py"), "--onnx", f"{folder}/{name}.onnx",
+                           "--ours", f"{ours}={folder}/{ours}/model.so", "--json"]
+                for peer in peers if ours == "tuned" else peers[:1]:
+                    command += ["--peer", peer]
+                result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+                table = result["contenders"]
+                for peer in [p for p in table if p != ours]:
+                    e = table[peer]
+                    mark = verdict(bar, e) if peer == "onnxruntime" else ""
+                    print(f"{name:14s} {ours:8s} {table[ours]['median_ms']:8.3f} ms  {peer:12s} {e['median_ms']:8.3f} ms  "
+                          f"ratio {e['ratio']:.3f} [{e['ratio_low']:.3f}, {e['ratio_high']:.3f}]  {mark}", flush=True)
+            print(f"{name:14s} search   {done['trials']} measurements, {done['trials_per_s']:.1f} a second, idle "
+                  f"{100 * done['idle_share']:.1f} %, drafted {done['drafted']}, scored {done['scored']}, sum of tasks "
+                  f"{done['estimated_ms']:.3f} ms", flush=True)
+
+
+if __name__ == "__main__":
+    main()
