@@ -254,7 +254,7 @@ static seer_expr on_load(void *user, seer_expr_pool *to, const seer_expr_node *l
   seer_lower *lower = em->lower;
   const seer_dag_buf *from = &lower->dag->buf[load->ref];
   seer_expr at[SEER_MAX_RANK];
-  for (uint32_t k = 0; k < load->n_index; k++) at[k] = seer_linear_normal(to, index[k]);
+  for (uint32_t k = 0; k < load->n_index; k++) at[k] = seer_lower_simplify(lower, index[k]);
   if (predicate.i != 0) {
     predicate = fault_guard(lower, predicate);
     if (seer_lower_is_faulty(lower, SEER_LOWER_FAULT_NO_GUARD)) predicate.i = 0;
@@ -274,7 +274,8 @@ static seer_expr on_load(void *user, seer_expr_pool *to, const seer_expr_node *l
   if (place == SEER_PLACE_AT) {
     const seer_lower_stage *maker = &lower->stage[from->stage];
     for (uint32_t k = 0; k < load->n_index; k++) {
-      at[k] = seer_linear_normal(to, seer_expr_binary(to, SEER_EXPR_SUB, at[k], maker->start[k]));
+      at[k] =
+          seer_lower_simplify(lower, seer_expr_binary(to, SEER_EXPR_SUB, at[k], maker->start[k]));
     }
   }
   return seer_expr_load_guarded(to, (seer_dtype)load->dtype, seer_lower_buf(lower, load->ref), at,
@@ -286,6 +287,7 @@ seer_expr seer_lower_expr(seer_lower *lower, uint32_t stage, seer_expr e, const 
   seer_expr *var_map = SEER_NEW_ARRAY(lower->scratch, seer_expr, lower->dag->n_var + 1);
   for (uint32_t k = 0; k < (uint32_t)s->n_space + s->n_reduce; k++) var_map[s->var0 + k] = axis[k];
   emitter em = {.lower = lower, .stage = stage};
-  return seer_expr_copy(
-      &lower->loop->expr, &lower->flat, e, var_map, lower->dag->n_var, on_load, &em);
+  seer_expr made =
+      seer_expr_copy(&lower->loop->expr, &lower->flat, e, var_map, lower->dag->n_var, on_load, &em);
+  return seer_lower_simplify(lower, made);
 }

@@ -1,7 +1,8 @@
 // lower.h - the inside of lowering, shared by its files and by the tests of tests. Internal to space.
 //   lower.c         stages to loops, phases, buffers
-//   region.c  where an attached stage's region starts, which loops need a bound
-//   expr.c      inlining, loads of DAG buffers to loads of loop buffers, packed weights
+//   region.c        where an attached stage's region starts, which loops need a bound
+//   expr.c          inlining, loads of DAG buffers to loads of loop buffers, packed weights
+//   simplify.c      integer expressions made smaller by the ranges of their variables
 #ifndef SEER_SPACE_LOWER_H
 #define SEER_SPACE_LOWER_H
 
@@ -70,6 +71,8 @@ typedef struct {
       scope[256];  // loop variables that enclose the place in hand, outermost first (FORs only)
   uint32_t n_for;
   uint32_t place_at, place_depth;  // the place of the regions that are being decided
+  seer_expr *simple;  // by expression of the loop IR: what it simplifies to, 0: not seen yet
+  uint32_t cap_simple;
   seer_prover prover;
   seer_lower_stage stage[SEER_DAG_MAX_STAGES];
 } seer_lower;
@@ -92,6 +95,9 @@ seer_status seer_lower_start(seer_lower *lower, uint32_t p, seer_lower_block *bl
 // The bound that loop `k` of `stage` needs where the first loops of its axis are open; 0: it is exact.
 seer_expr seer_lower_bound(
     seer_lower *lower, uint32_t stage, uint32_t k, const seer_linear *before);
+
+// ---- simplify.c
+seer_expr seer_lower_simplify(seer_lower *lower, seer_expr e);
 
 // ---- lower.c
 uint32_t seer_lower_append(seer_lower *lower, seer_lower_block *block, const seer_loop_node *node);
