@@ -440,6 +440,17 @@ seer_status seer_search_propose(
   return status;
 }
 
+// What adds an error of its own (Winograd) is for measurements to choose, and for checks to see: the
+// schedule without trials is also the reference that winners are compared with.
+static void keep_exact(seer_search *s) {
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < s->n_pool; k++) {
+    const seer_sketch *sketch = s->options.sketches->sketch[s->pool[k].schedule.sketch];
+    if (sketch->tolerance == 0) s->pool[n++] = s->pool[k];
+  }
+  s->n_pool = n;
+}
+
 void seer_search_zero_trial(seer_search *s, uint32_t n_drafts, seer_schedule *out) {
   clear_pool(s);
   seer_rng rng;
@@ -452,6 +463,7 @@ void seer_search_zero_trial(seer_search *s, uint32_t n_drafts, seer_schedule *ou
   uint32_t n_fresh = n_drafts < s->cap_pool / 2 ? n_drafts : s->cap_pool / 2;
   draft_fresh(s, &rng, n_fresh);
   for (int g = 0; g < 4; g++) {  // climb by the estimate
+    keep_exact(s);
     cut_by_analytic(s, POOL / 4);
     uint32_t n = s->n_pool;
     for (uint32_t i = 0; i < n_fresh / 4 && n; i++) {
@@ -459,6 +471,7 @@ void seer_search_zero_trial(seer_search *s, uint32_t n_drafts, seer_schedule *ou
       draft_child(s, &rng, &a, NULL);
     }
   }
+  keep_exact(s);
   cut_by_analytic(s, 1);
   if (s->n_pool) {
     *out = s->pool[0].schedule;
