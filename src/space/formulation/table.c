@@ -3,9 +3,12 @@
 // buffers (start from seer_dag_clone and append), because arguments are bound by them.
 #include "space/formulation.h"
 
-extern const seer_formulation seer_formulation_direct;
+extern const seer_formulation seer_formulation_direct, seer_formulation_winograd2,
+    seer_formulation_winograd4;
 
 const seer_formulation *const seer_formulation_table[] = {
     &seer_formulation_direct,  // the canonical DAG itself: first, so that sketch 0 is always exact
+    &seer_formulation_winograd4,  // before F(2x2,3x3): it saves more, which costs accuracy
+    &seer_formulation_winograd2,
 };
 const size_t seer_formulation_table_count = SEER_COUNT_OF(seer_formulation_table);

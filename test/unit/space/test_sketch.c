@@ -38,7 +38,11 @@ static void test_golden(void **state) {
       "direct/simple(relu)/cacheread(A)/tile(C)");
   EXPECT("conv", SEER_SPACE_FULL, "direct/simple(relu)/inline(bias)/fuse@2(conv)/simple(pad)",
       "direct/simple(relu)/inline(bias)/fuse@1(conv)/simple(pad)",
-      "direct/simple(relu)/inline(bias)/tile(conv)/simple(pad)");
+      "direct/simple(relu)/inline(bias)/tile(conv)/simple(pad)",
+      "winograd4/simple(relu)/inline(bias)/inline(conv)/tile(wm)/transform(wv)",
+      "winograd4/simple(relu)/inline(bias)/inline(conv)/block(wm)/transform(wv)",
+      "winograd2/simple(relu)/inline(bias)/inline(conv)/tile(wm)/transform(wv)",
+      "winograd2/simple(relu)/inline(bias)/inline(conv)/block(wm)/transform(wv)");
   EXPECT("depthwise", SEER_SPACE_FULL, "direct/simple(act)/fuse@2(dw)/simple(pad)",
       "direct/simple(act)/fuse@1(dw)/simple(pad)", "direct/simple(act)/tile(dw)/simple(pad)");
   EXPECT("pool", SEER_SPACE_FULL, "direct/simple(max)");

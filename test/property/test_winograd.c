@@ -1,0 +1,99 @@
+// Random schedules of the Winograd sketches: the loops and the compiled code give what the direct DAG
+// gives, at odd extents; stages in blocks were met; the transforms are straight-line code.
+// SEER_TEST: timeout=300
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "support/jit_check.h"
+#include "support/loop_check.h"
+#include "support/winograd_net.h"
+
+#define N_SAMPLES 10
+
+static const winograd_net nets[] = {
+    {.n = 1, .h = 13, .w = 11, .ic = 9, .oc = 10, .pad = 1, .has_epilogue = true},
+    {.n = 2, .h = 7, .w = 7, .ic = 8, .oc = 16, .pad = 1},
+    {.n = 1, .h = 12, .w = 16, .ic = 16, .oc = 8, .pad = 1, .has_epilogue = true, .is_hwio = true},
+    {.n = 1, .h = 10, .w = 9, .ic = 8, .oc = 8, .pad = 0},
+};
+
+typedef struct {
+  uint32_t n_sketches, n_in_block, n_at_root;
+} coverage;
+
+static void note(coverage *c, const seer_sketch_list *list, const seer_schedule *schedule) {
+  seer_frame frame;
+  seer_frame_make(list, schedule, &frame);
+  const seer_dag *dag = frame.sketch->dag;
+  for (uint32_t s = 0; s < dag->n_stage; s++) {
+    if (strcmp(dag->stage[s].name, "wm") != 0) continue;
+    if (frame.stage[s].place == SEER_PLACE_AT) c->n_in_block++;
+    if (frame.stage[s].place == SEER_PLACE_ROOT) c->n_at_root++;
+  }
+}
+
+static void check(jit_runner *runner, const loop_expect *expect, const seer_schedule *schedule,
+    uint64_t seed, bool interprets) {
+  seer_arena *arena = seer_arena_create("candidate");
+  const char *wrong = NULL;
+  if (interprets) wrong = loop_check(expect, schedule, SEER_LOWER_FAULT_NONE, seed, arena, NULL);
+  if (!wrong) {
+    const seer_sketch *sketch = expect->list->sketch[schedule->sketch];
+    seer_loop *loop = NULL;
+    seer_status status = seer_loop_lower(expect->list, schedule, arena, &loop);
+    if (status) fail_msg("%s", seer_status_message(status));
+    void **data = loop_expect_data(expect, sketch, loop, arena);
+    wrong = jit_run(runner, loop, data, seed, arena);
+    if (!wrong) wrong = loop_expect_compare(expect, sketch, loop, data, arena);
+  }
+  if (wrong) {
+    fail_msg("%.2000s\n%s", seer_schedule_print(expect->list, schedule, arena), wrong);
+  }
+  seer_arena_destroy(arena);
+}
+
+static void test_schedules(void **state) {
+  (void)state;
+  jit_runner *runner = jit_runner_create(NULL);
+  coverage c = {0};
+  for (size_t k = 0; k < SEER_COUNT_OF(nets); k++) {
+    seer_arena *arena = seer_arena_create("net");
+    seer_dag *dag = winograd_net_build(&nets[k], arena);
+    seer_sketch_list *list;
+    seer_status status =
+        seer_sketch_generate(dag, jit_runner_target(runner), SEER_SPACE_FULL, arena, &list);
+    if (status) fail_msg("%s", seer_status_message(status));
+    const loop_expect *expect = loop_expect_make(list, k + 1, arena);
+    seer_rng rng;
+    seer_rng_init(&rng, k + 1);
+    for (uint32_t s = 0; s < list->n; s++) {
+      if (strncmp(list->sketch[s]->formulation, "winograd", 8) != 0) continue;
+      c.n_sketches++;
+      seer_schedule schedule;
+      seer_schedule_default(list, s, &schedule);
+      note(&c, list, &schedule);
+      check(runner, expect, &schedule, s, true);
+      for (uint32_t n = 0; n < N_SAMPLES; n++) {
+        if (seer_schedule_sample(list, s, &rng, &schedule) != SEER_REJECT_NONE) continue;
+        note(&c, list, &schedule);
+        check(runner, expect, &schedule, s * 100 + n, n < 3);
+      }
+    }
+    seer_arena_destroy(arena);
+  }
+  jit_runner_destroy(runner);
+  assert_true(c.n_sketches >= 8);
+  assert_true(c.n_in_block >= 20);
+  assert_true(c.n_at_root >= 20);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_schedules)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
