@@ -81,7 +81,7 @@ expect_text stderr "weights.bin"
 if command -v cc > /dev/null && [ -f "${TEST_BUILD_DIR:-}/libseer_runtime.a" ]; then
   printf '#include "model.h"\nint main(void){return MLP_INPUT_INPUT_ELEMS == 784 ? 0 : 1;}\n' > t.c
   cc -Wall -Wextra -Werror -I"$SOURCE/include" -Ia t.c -o t && ./t || fail "model.h"
-  cc -O1 -I"$SOURCE/include" "$SOURCE/examples/app.c" "$TEST_BUILD_DIR/libseer_runtime.a" -ldl -lpthread -lm -o app
+  cc -O1 ${TEST_CFLAGS:-} -I"$SOURCE/include" "$SOURCE/examples/app.c" "$TEST_BUILD_DIR/libseer_runtime.a" -ldl -lpthread -lm -o app
   expect_status 0 ./app a/model.so
   expect_text stdout "'output' begins with"
   # A program that links the model itself.
