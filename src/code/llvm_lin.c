@@ -256,7 +256,10 @@ static bool opaque_value(LLVMValueRef v, uint32_t depth, int64_t low, int64_t hi
 
 static bool opaque(seer_gen *g, seer_expr e, seer_gen_lin *out) {
   if (g->is_planning || uses_hull(g, e)) return false;
-  seer_gen_value v = seer_gen_expr_raw(g, e);
+  int op = seer_gen_at(g, e)->op;  // sums and products came from here and would come back
+  bool is_sum = op == SEER_EXPR_ADD || op == SEER_EXPR_SUB || op == SEER_EXPR_MUL || op == SEER_EXPR_NEG ||
+      op == SEER_EXPR_DIV || op == SEER_EXPR_MOD;
+  seer_gen_value v = is_sum ? seer_gen_expr_raw(g, e) : seer_gen_expr(g, e);
   if (v.is_vec) return false;
   int64_t low = INT64_MIN, high = INT64_MAX;
   if (!seer_expr_range(&g->loop->expr, e, g->low, g->high, &low, &high)) {
