@@ -44,17 +44,21 @@ int main(int argc, char **argv) {
   }
 
   // Buffers are the caller's and are used where they lie.
-  for (int32_t i = 0; i < api->n_inputs(model); i++) {
+  int32_t n_inputs = api->n_inputs(model), n_outputs = api->n_outputs(model);
+  void **buffers = calloc((size_t)(n_inputs + n_outputs), sizeof *buffers);
+  if (!buffers) return 1;
+  for (int32_t i = 0; i < n_inputs; i++) {
     const seer_io_info *io = api->input(model, i);
-    void *data = calloc(1, io->n_bytes);
+    void *data = buffers[i] = calloc(1, io->n_bytes);
+    if (!data) return 1;
     if (io->onnx_dtype == 1)  // f32
       for (uint64_t k = 0; k < io->n_bytes / 4; k++) ((float *)data)[k] = (float)(k % 17) / 17.0f;
     if (api->bind_input(session, i, data) != SEER_RT_OK) return 1;
   }
   const float *first = NULL;
-  for (int32_t i = 0; i < api->n_outputs(model); i++) {
-    void *data = calloc(1, api->output(model, i)->n_bytes);
-    if (api->bind_output(session, i, data) != SEER_RT_OK) return 1;
+  for (int32_t i = 0; i < n_outputs; i++) {
+    void *data = buffers[n_inputs + i] = calloc(1, api->output(model, i)->n_bytes);
+    if (!data || api->bind_output(session, i, data) != SEER_RT_OK) return 1;
     if (i == 0) first = data;
   }
 
@@ -69,5 +73,7 @@ int main(int argc, char **argv) {
   api->pool_destroy(pool);
   api->close(model);
   seer_model_unload(library);
+  for (int32_t i = 0; i < n_inputs + n_outputs; i++) free(buffers[i]);
+  free(buffers);
   return 0;
 }
