@@ -1,6 +1,6 @@
 // constant.c - a constant stage and those that it reads -> a DAG of their own -> its values, by the interpreter or by the
 // default schedule of that DAG, compiled into this process. (A 3x3 convolution of 512 channels has 9.4 million
-// transformed weights: 0.1 s instead of minutes.)
+// transformed weights: 30 ms instead of minutes.)
 #include "code/constant.h"
 
 #include <stdlib.h>
