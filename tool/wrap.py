@@ -81,6 +81,14 @@ def wrap(lines):
                     lines[i + 1] = match[1] + '// ' + rest + ' ' + COMMENT.match(lines[i + 1])[3]
                 else:
                     lines.insert(i + 1, match[1] + '// ' + rest)
+        hanging = re.match(r'(\s*//\s{2,}(?:[-*] )?)(\S.*)$', line)
+        if len(line) > 120 and hanging and 'clang-format' not in line:  # an entry of a list goes on below itself
+            cut = line.rfind(' ', 0, WIDTH + 1)
+            lead = len(hanging[1])
+            if cut > lead:
+                indent = hanging[1][:hanging[1].index('//') + 2].ljust(lead)
+                lines.insert(i + 1, indent + line[cut + 1:])
+                line = line[:cut]
         out.append(line)
         i += 1
     return out
