@@ -3,9 +3,9 @@
 // multiply-adds. Errors below were measured against libm over the stated ranges by test/unit/code/test_math.c, with FMA
 // in hardware; without it they are about half an ulp larger.
 //
-//   exp      1.5 ulp; below 2^-125 the result is 0        tanh     2 ulp
-//   log      1.5 ulp, denormals included                  erf      2 ulp
-//   sigmoid  3 ulp                                        sin, cos absolute 1e-7 for |x| < 1e4; worse beyond
+//   exp      1.2 ulp; 0 for x < -86.9                     tanh     1.5 ulp
+//   log      1 ulp, denormals included                    erf      1.5 ulp
+//   sigmoid  2.5 ulp                                      sin, cos absolute 1e-7 for |x| < 1e4; worse beyond
 //   pow      1 ulp (computed in f64)
 #include <math.h>
 

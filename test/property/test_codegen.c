@@ -1,5 +1,5 @@
 // For random DAGs and random schedules, compiled code gives what the interpreter of the DAG gives, to the bit; it never
-// touches memory outside of its buffers. Vector lengths of 4, 8 and, where the machine has them, 16 lanes.
+// touches memory outside of its buffers. Vector lengths of 4, 8 and 16 lanes.
 // SEER_PROPERTY_SEED=n starts elsewhere, SEER_PROPERTY_PAIRS=n tries more.
 // SEER_TEST: timeout=300
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include "support/jit_check.h"
 #include "support/loop_check.h"
 
-#define N_PAIRS 700
+#define N_PAIRS 500
 #define SAMPLES_PER_SKETCH 2
 
 static uint64_t number(const char *name, uint64_t otherwise) {
@@ -91,7 +91,7 @@ static void run(uint32_t vector_bytes) {
   seer_target target;
   seer_status status = seer_target_detect(arena, &target);
   if (status) fail_msg("%s", seer_status_message(status));
-  if (vector_bytes > target.vector_bytes) skip();
+  if (vector_bytes == 64 && target.vector_bytes == 16) skip();  // twice the machine's: LLVM splits them
   target.vector_bytes = vector_bytes;
   uint64_t seed = number("SEER_PROPERTY_SEED", vector_bytes), pairs = number("SEER_PROPERTY_PAIRS", N_PAIRS);
   trial t = {.runner = jit_runner_create(&target), .arena = arena};

@@ -1,0 +1,178 @@
+// The elementary functions of compiled code against libm in double: largest error in units of the last place, over dense
+// and random arguments; special values exactly.
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "support/jit_check.h"
+
+#define N 4096
+
+static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+
+typedef struct {
+  const char *name;
+  double (*want)(double x);
+  double low, high, max_ulp;
+  double max_abs;  // > 0: an error below this is fine too
+} function;
+
+static const function functions[] = {
+    {"exp", exp, -86.5, 88.7, 1.2, 0},
+    {"exp", exp, -1, 1, 1.2, 0},
+    {"log", log, 1e-44, 1e-37, 1, 0},
+    {"log", log, 0.4, 2.5, 1, 0},
+    {"log", log, 1e-30, 3e38, 1, 0},
+    {"sigmoid", sigmoid, -80, 80, 2.5, 0},
+    {"sigmoid", sigmoid, -3, 3, 2.5, 0},
+    {"tanh", tanh, -1.5, 1.5, 1.5, 0},
+    {"tanh", tanh, -12, 12, 1.5, 0},
+    {"erf", erf, -2, 2, 1.5, 0},
+    {"erf", erf, -6, 6, 1.5, 0},
+    {"sin", sin, -10, 10, 2, 1e-7},
+    {"sin", sin, -1e4, 1e4, 2, 1e-7},
+    {"cos", cos, -10, 10, 2, 1e-7},
+    {"cos", cos, -1e4, 1e4, 2, 1e-7},
+};
+
+// y = f(x) for N floats.
+static void apply(jit_runner *runner, const char *body, const float *x, const float *e, float *y, seer_arena *arena) {
+  const char *text = seer_arena_printf(arena,
+      "loop math {\n  input $x f32[%d] of 0\n  input $e f32[%d] of 1\n  output $y f32[%d] of 2\n  phase {\n    for @o < %d stage 0 {\n"
+      "      vector @i < 16 stage 0 {\n        store $y[@o * 16 + @i] stage 0 = %s\n      }\n    }\n  }\n}\n", N, N, N, N / 16, body);
+  seer_loop *loop;
+  seer_status status = seer_loop_parse("math", text, strlen(text), arena, &loop);
+  if (status) fail_msg("%s", seer_status_message(status));
+  void *data[3] = {0};
+  float copy[2][N];
+  memcpy(copy[0], x, sizeof(copy[0]));
+  memcpy(copy[1], e, sizeof(copy[1]));
+  data[0] = copy[0];
+  data[1] = copy[1];
+  data[2] = y;
+  const char *wrong = jit_run(runner, loop, data, 1, arena);
+  if (wrong) fail_msg("%s", wrong);
+}
+
+static double ulps(double want, float got) {
+  if (isnan(want)) return isnan(got) ? 0 : INFINITY;
+  float near = (float)want;
+  if (isinf(near) || isinf(got)) return near == got ? 0 : INFINITY;
+  double unit = fabs((double)nextafterf(fabsf(near), INFINITY) - (double)fabsf(near));
+  return fabs((double)got - want) / unit;
+}
+
+static void errors_are_as_stated(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  jit_runner *runner = jit_runner_create(NULL);
+  seer_rng rng;
+  seer_rng_init(&rng, 3);
+  static float x[N], y[N];
+  for (size_t f = 0; f < SEER_COUNT_OF(functions); f++) {
+    const function *fn = &functions[f];
+    double worst = 0;
+    float at = 0, got = 0;
+    for (int round = 0; round < 8; round++) {
+      for (int k = 0; k < N; k++) {
+        double t = ((double)k + seer_rng_f64(&rng)) / N;
+        bool by_exponent = fn->low > 0 && fn->high / fn->low > 1e3;
+        double v = by_exponent ? fn->low * pow(fn->high / fn->low, t) : fn->low + (fn->high - fn->low) * t;
+        x[k] = (float)v;
+      }
+      apply(runner, seer_arena_printf(arena, "%s($x[@o * 16 + @i])", fn->name), x, x, y, arena);
+      for (int k = 0; k < N; k++) {
+        double want = fn->want((double)x[k]), error = ulps(want, y[k]);
+        if (fabs((double)y[k] - want) <= fn->max_abs) continue;
+        if (error <= worst) continue;
+        worst = error;
+        at = x[k];
+        got = y[k];
+      }
+    }
+    print_message("%-8s [%g, %g]: %.2f ulp at %.9g\n", fn->name, fn->low, fn->high, worst, (double)at);
+    if (worst > fn->max_ulp) {
+      fail_msg("%s(%.9g) is %.9g, expected %.9g: %.2f ulp", fn->name, (double)at, (double)got, fn->want((double)at), worst);
+    }
+  }
+  jit_runner_destroy(runner);
+  seer_arena_destroy(arena);
+}
+
+static void special_values(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  jit_runner *runner = jit_runner_create(NULL);
+  static const float cases[] = {0.0f, -0.0f, 1.0f, -1.0f, INFINITY, -INFINITY, NAN, 100.0f, -100.0f, 1e30f, -1e30f,
+      FLT_MIN, FLT_MAX, -FLT_MAX};
+  static float x[N], y[N];
+  for (int k = 0; k < N; k++) x[k] = cases[(size_t)k % SEER_COUNT_OF(cases)];
+  for (size_t f = 0; f < SEER_COUNT_OF(functions); f++) {
+    const function *fn = &functions[f];
+    bool is_wave = fn->want == sin || fn->want == cos;
+    apply(runner, seer_arena_printf(arena, "%s($x[@o * 16 + @i])", fn->name), x, x, y, arena);
+    for (size_t k = 0; k < SEER_COUNT_OF(cases); k++) {
+      if (is_wave && fabsf(x[k]) > 1e5f && !isnan(x[k])) continue;
+      double want = fn->want((double)x[k]);
+      bool is_tiny = fabs(want) < 2.5e-38 && fabsf(y[k]) < 2.5e-38f;  // exp gives 0 there
+      if (is_tiny || ulps(want, y[k]) <= 3 || fabs((double)y[k] - want) < 1e-7) continue;
+      fail_msg("%s(%g) is %g, expected %g", fn->name, (double)x[k], (double)y[k], want);
+    }
+  }
+  jit_runner_destroy(runner);
+  seer_arena_destroy(arena);
+}
+
+static void powers(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  jit_runner *runner = jit_runner_create(NULL);
+  seer_rng rng;
+  seer_rng_init(&rng, 5);
+  static float x[N], e[N], y[N];
+  static const float special[] = {0.0f, 1.0f, -1.0f, 2.0f, -2.0f, 3.0f, -3.0f, 0.5f, -0.5f, 8.0f, INFINITY, -INFINITY, NAN};
+  size_t n = SEER_COUNT_OF(special);
+  for (int k = 0; k < N; k++) {
+    x[k] = (float)exp(seer_rng_f64(&rng) * 20 - 10);
+    e[k] = (float)(seer_rng_f64(&rng) * 8 - 4);
+  }
+  for (size_t k = 0; k < n * n; k++) {
+    x[k] = special[k / n];
+    e[k] = special[k % n];
+  }
+  apply(runner, "pow($x[@o * 16 + @i], $e[@o * 16 + @i])", x, e, y, arena);
+  for (int k = 0; k < N; k++) {
+    bool both_odd = (size_t)k < n * n && (isinf(x[k]) || isinf(e[k]));
+    double want = pow((double)x[k], (double)e[k]), error = ulps(want, y[k]);
+    if (both_odd && (isnan(y[k]) || error <= 1)) continue;  // powers of and to infinity are not what networks compute
+    if (error > 1) fail_msg("pow(%g, %g) is %.9g, expected %.9g", (double)x[k], (double)e[k], (double)y[k], want);
+  }
+  static const float constants[] = {2, 3, -1, 0.5f, -0.5f, 0.75f, 1, 1.25f};
+  for (size_t c = 0; c < SEER_COUNT_OF(constants); c++) {
+    for (int k = 0; k < N; k++) x[k] = (float)exp(seer_rng_f64(&rng) * 10 - 5);
+    apply(runner, seer_arena_printf(arena, "pow($x[@o * 16 + @i], %g%s)", (double)constants[c],
+        constants[c] == (float)(int)constants[c] ? ".0" : ""), x, e, y, arena);
+    for (int k = 0; k < N; k++) {
+      double want = pow((double)x[k], (double)constants[c]);
+      if (ulps(want, y[k]) > 2) fail_msg("pow(%.9g, %g) is %.9g, expected %.9g", (double)x[k], (double)constants[c], (double)y[k], want);
+    }
+  }
+  jit_runner_destroy(runner);
+  seer_arena_destroy(arena);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(errors_are_as_stated),
+      cmocka_unit_test(special_values),
+      cmocka_unit_test(powers),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
