@@ -176,6 +176,11 @@ static const seer_region *axes_of(query *q, uint32_t stage, seer_region *own) {
   } else {
     needed(q, stage, out);
     const seer_dag_stage *dag = &q->frame->sketch->dag->stage[stage];
+    // A stage that is placed and computes a whole axis at each visit needs it whole.
+    const seer_frame_stage *placed = &q->frame->stage[stage];
+    for (uint32_t a = 0; placed->place == SEER_PLACE_AT && a < dag->n_space; a++) {
+      if (placed->region[a] >= dag->axis[a].extent) set_whole(&out[a], dag->axis[a].extent);
+    }
     for (uint32_t a = dag->n_space; a < (uint32_t)dag->n_space + dag->n_reduce; a++) {
       set_whole(&out[a], dag->axis[a].extent);
     }
