@@ -1,24 +1,27 @@
 // nest.c - (frame of a schedule) -> nest summary, by arithmetic alone.
-// What does not depend on knobs (operation counts, affine accesses over a stage's own axes) is made
-// once per sketch list. Per candidate, stages are visited consumers first: an inlined stage's
-// accesses are composed into its consumer's, and the way an attached stage moves with the loops
-// around it is read off its consumer's access to it.
-
+// What does not depend on knobs (operation counts, affine accesses over a stage's own axes) is made once per sketch list.
+// Per candidate, stages are visited consumers first: an inlined stage's accesses are composed into its consumer's, and the
+// way an attached stage moves with the loops around it is read off its consumer's access to it. Trips are sums over the
+// lengths that a region has at the tiles of its consumer: few different ones, kept with how often each occurs.
 #include "space/nest.h"
 
-#include <math.h>
 #include <string.h>
+
+#include "space/access.h"
 
 #define MAX_FACT_LOADS 24
 #define MAX_AXES SEER_DAG_MAX_AXES
 
-// An index: constant dropped, coefficient per axis of the stage that holds the load, the sum divided.
+// An index: (constant + sum coef * axis) / div, for `span` neighbouring elements.
 typedef struct {
   bool is_affine;
+  uint16_t span;
   int32_t div;
+  int64_t constant;
   int32_t coef[MAX_AXES];
 } index_fact;
 
+// Loads of one buffer that differ by constants only are one.
 typedef struct {
   uint32_t buf;
   bool is_guarded;
@@ -27,7 +30,11 @@ typedef struct {
 } load_fact;
 
 typedef struct {
-  float n_mul, n_add, n_div, n_cmp, n_special, n_int;
+  float mul, add, div, cmp, special, integer;
+} op_count;
+
+typedef struct {
+  op_count ops;
   bool is_product_sum;  // SUM over a product: each term is one fused multiply-add
   uint32_t n_load;
   load_fact load[MAX_FACT_LOADS];
@@ -39,17 +46,14 @@ struct seer_nest_facts {
 };
 
 // ---- facts
+
 typedef struct {
   const seer_dag *dag;
   const seer_dag_stage *stage;
   stage_fact *fact;
-  // Of a transform whose index axes are unrolled: what its copies share is counted once.
-  bool is_transform;
-  uint8_t *is_counted;  // by expression
-  uint32_t n_unique_load;
 } collector;
 
-static void count_op(stage_fact *fact, const seer_expr_node *node) {
+static void count_op(op_count *ops, const seer_expr_node *node) {
   bool is_real = seer_dtype_is_float((seer_dtype)node->dtype);
   switch ((seer_expr_op)node->op) {
     case SEER_EXPR_ADD:
@@ -57,15 +61,15 @@ static void count_op(stage_fact *fact, const seer_expr_node *node) {
     case SEER_EXPR_NEG:
     case SEER_EXPR_ABS:
     case SEER_EXPR_SIGN:
-      *(is_real ? &fact->n_add : &fact->n_int) += 1;
+      *(is_real ? &ops->add : &ops->integer) += 1;
       break;
     case SEER_EXPR_MUL:
-      *(is_real ? &fact->n_mul : &fact->n_int) += 1;
+      *(is_real ? &ops->mul : &ops->integer) += 1;
       break;
     case SEER_EXPR_DIV:
     case SEER_EXPR_MOD:
     case SEER_EXPR_SQRT:
-      *(is_real ? &fact->n_div : &fact->n_int) += 1;
+      *(is_real ? &ops->div : &ops->integer) += 1;
       break;
     case SEER_EXPR_MIN:
     case SEER_EXPR_MAX:
@@ -87,7 +91,7 @@ static void count_op(stage_fact *fact, const seer_expr_node *node) {
     case SEER_EXPR_SHL:
     case SEER_EXPR_SHR:
     case SEER_EXPR_CAST:
-      fact->n_cmp += 1;
+      ops->cmp += 1;
       break;
     case SEER_EXPR_EXP:
     case SEER_EXPR_LOG:
@@ -97,7 +101,7 @@ static void count_op(stage_fact *fact, const seer_expr_node *node) {
     case SEER_EXPR_ERF:
     case SEER_EXPR_SIGMOID:
     case SEER_EXPR_POW:
-      fact->n_special += 1;
+      ops->special += 1;
       break;
     case SEER_EXPR_NONE:
     case SEER_EXPR_CONST_F:
@@ -109,86 +113,124 @@ static void count_op(stage_fact *fact, const seer_expr_node *node) {
   }
 }
 
-static void fill_index(const collector *c, seer_expr index, index_fact *out) {
-  memset(out, 0, sizeof(*out));
-  seer_affine affine;
-  out->div = 1;
-  out->is_affine = seer_expr_affine(&c->dag->expr, index, &affine);
-  const seer_expr_node *node = seer_expr_at(&c->dag->expr, index);
-  if (!out->is_affine && c->is_transform && node->op == SEER_EXPR_DIV) {
-    // Its axes are walked in tiles of the divisor (skeleton.c): outer loops move by multiples of it.
-    const seer_expr_node *by = seer_expr_at(&c->dag->expr, node->arg[1]);
-    out->is_affine = by->op == SEER_EXPR_CONST_I && by->value.i > 0 && by->value.i <= INT32_MAX &&
-        seer_expr_affine(&c->dag->expr, node->arg[0], &affine);
-    if (out->is_affine) out->div = (int32_t)by->value.i;
+static void add_ops(op_count *to, const op_count *from, float weight) {
+  to->mul += weight * from->mul;
+  to->add += weight * from->add;
+  to->div += weight * from->div;
+  to->cmp += weight * from->cmp;
+  to->special += weight * from->special;
+  to->integer += weight * from->integer;
+}
+
+static bool loads_nothing(const seer_expr_pool *pool, seer_expr e) {
+  const seer_expr_node *node = seer_expr_at(pool, e);
+  if (node->op == SEER_EXPR_LOAD) return false;
+  for (uint32_t a = 0; a < seer_expr_arity((seer_expr_op)node->op); a++) {
+    if (!loads_nothing(pool, node->arg[a])) return false;
   }
-  if (!out->is_affine) return;
+  return true;
+}
+
+static void fill_index(const collector *c, seer_expr index, index_fact *out) {
+  const seer_expr_pool *pool = &c->dag->expr;
+  *out = (index_fact){.div = 1, .span = 1};
+  const seer_expr_node *node = seer_expr_at(pool, index);
+  bool divides =
+      node->op == SEER_EXPR_DIV && seer_expr_at(pool, node->arg[1])->op == SEER_EXPR_CONST_I;
+  if (divides) {
+    int64_t by = seer_expr_at(pool, node->arg[1])->value.i;
+    if (by <= 0 || by > INT32_MAX) return;
+    out->div = (int32_t)by;
+    index = node->arg[0];
+  }
+  seer_affine affine;
+  if (!seer_expr_affine(pool, index, &affine)) return;
+  out->constant = affine.constant;
   for (uint32_t t = 0; t < affine.n; t++) {
     uint32_t axis = affine.term[t].var - c->stage->var0;
-    if (axis < MAX_AXES) out->coef[axis] = (int32_t)affine.term[t].coef;
+    if (axis >= MAX_AXES || c->stage->axis[axis].extent == 1) continue;  // always 0
+    if (affine.term[t].coef > INT32_MAX || affine.term[t].coef < -INT32_MAX) return;
+    out->coef[axis] = (int32_t)affine.term[t].coef;
   }
+  out->is_affine = true;
 }
 
-// Index and predicate expressions are addressing, not work: only loads inside them are followed.
-static void collect(collector *c, seer_expr e, bool is_addressing) {
-  if (e.i == 0) return;
-  const seer_expr_node *node = seer_expr_at(&c->dag->expr, e);
-  if (c->is_transform && !is_addressing) {
-    if (c->is_counted[e.i]) return;
-    c->is_counted[e.i] = 1;
+// Takes `more` into `load` where they differ by constants only.
+static bool merge_load(load_fact *load, const load_fact *more) {
+  if (load->buf != more->buf) return false;
+  for (uint32_t d = 0; d < load->rank; d++) {
+    const index_fact *a = &load->index[d], *b = &more->index[d];
+    bool same = a->is_affine && b->is_affine && a->div == b->div &&
+        memcmp(a->coef, b->coef, sizeof(a->coef)) == 0;
+    if (!same) return false;
+    int64_t low = seer_min_i64(a->constant, b->constant);
+    int64_t high = seer_max_i64(a->constant + a->span, b->constant + b->span);
+    if (high - low > UINT16_MAX || (a->div > 1 && high - low > 1)) return false;
   }
+  for (uint32_t d = 0; d < load->rank; d++) {
+    index_fact *a = &load->index[d];
+    const index_fact *b = &more->index[d];
+    int64_t high = seer_max_i64(a->constant + a->span, b->constant + b->span);
+    a->constant = seer_min_i64(a->constant, b->constant);
+    a->span = (uint16_t)(high - a->constant);
+  }
+  load->is_guarded |= more->is_guarded;
+  return true;
+}
+
+static void add_load(collector *c, seer_expr e) {
+  const seer_expr_node *node = seer_expr_at(&c->dag->expr, e);
+  load_fact load = {.buf = node->ref, .is_guarded = node->arg[0].i != 0, .rank = node->n_index};
+  for (uint32_t d = 0; d < node->n_index; d++) {
+    fill_index(c, seer_expr_index(&c->dag->expr, e, d), &load.index[d]);
+  }
+  for (uint32_t k = 0; k < c->fact->n_load; k++) {
+    if (merge_load(&c->fact->load[k], &load)) return;
+  }
+  if (c->fact->n_load < MAX_FACT_LOADS) c->fact->load[c->fact->n_load++] = load;
+}
+
+// Index and predicate expressions are addressing, not work: only loads inside them are followed. A choice by indices
+// only (the rows of a transform) costs what its branches cost on average; *out_leaves counts them.
+static void collect(
+    collector *c, seer_expr e, bool is_addressing, op_count *ops, float *out_leaves) {
+  *out_leaves = 1;
+  if (e.i == 0) return;
+  const seer_expr_pool *pool = &c->dag->expr;
+  const seer_expr_node *node = seer_expr_at(pool, e);
+  float leaves;
   if (node->op == SEER_EXPR_LOAD) {
-    c->n_unique_load += !is_addressing;
-    if (c->fact->n_load < MAX_FACT_LOADS) {
-      load_fact *load = &c->fact->load[c->fact->n_load++];
-      load->buf = node->ref;
-      load->is_guarded = node->arg[0].i != 0;
-      load->rank = node->n_index;
-      for (uint32_t d = 0; d < node->n_index; d++)
-        fill_index(c, seer_expr_index(&c->dag->expr, e, d), &load->index[d]);
+    add_load(c, e);
+    for (uint32_t d = 0; d < node->n_index; d++) {
+      collect(c, seer_expr_index(pool, e, d), true, ops, &leaves);
     }
-    for (uint32_t d = 0; d < node->n_index; d++)
-      collect(c, seer_expr_index(&c->dag->expr, e, d), true);
-    collect(c, node->arg[0], true);
-    collect(c, node->arg[1], is_addressing);
+    collect(c, node->arg[0], true, ops, &leaves);
+    collect(c, node->arg[1], is_addressing, ops, &leaves);
     return;
   }
-  bool is_choice = c->is_transform && (node->op == SEER_EXPR_SELECT || node->op == SEER_EXPR_EQ);
-  if (!is_addressing && !is_choice) count_op(c->fact, node);
+  if (node->op == SEER_EXPR_SELECT && loads_nothing(pool, node->arg[0])) {
+    op_count then = {0}, otherwise = {0};
+    float n_then, n_otherwise;
+    collect(c, node->arg[1], is_addressing, &then, &n_then);
+    collect(c, node->arg[2], is_addressing, &otherwise, &n_otherwise);
+    *out_leaves = n_then + n_otherwise;
+    add_ops(ops, &then, n_then / *out_leaves);
+    add_ops(ops, &otherwise, n_otherwise / *out_leaves);
+    return;
+  }
+  if (!is_addressing) count_op(ops, node);
   for (uint32_t a = 0; a < seer_expr_arity((seer_expr_op)node->op); a++) {
-    // What chooses is known when the copies are made.
-    bool chooses = c->is_transform && node->op == SEER_EXPR_SELECT && a == 0;
-    collect(c, node->arg[a], is_addressing || chooses);
+    collect(c, node->arg[a], is_addressing, ops, &leaves);
   }
 }
 
-// Operations of one copy of a two-dimensional transform. The body names the sums of its first step
-// for each of the n columns of the input, those of the second once; n and m of them are computed for
-// m * m copies.
-static void share(collector *c) {
-  double copies = 1;
-  const seer_dag_stage *stage = c->stage;
-  if (stage->role == SEER_STAGE_TRANSFORM_OUT) {
-    for (uint32_t d = 0; d < c->fact->load[0].rank; d++) copies *= c->fact->load[0].index[d].div;
-  } else {
-    for (uint32_t a = 0; a < stage->n_space; a++) {
-      if (stage->axis[a].role == SEER_AXIS_OTHER) copies *= (double)stage->axis[a].extent;
-    }
-  }
-  double n = sqrt((double)c->n_unique_load), m = sqrt(copies);
-  float factor = (float)((n + m) / (n + 1) / copies);
-  c->fact->n_add *= factor;
-  c->fact->n_mul *= factor;
-}
-
-static void fill_stage(const seer_dag *dag, uint32_t s, stage_fact *fact, seer_arena *arena) {
+static void fill_stage(const seer_dag *dag, uint32_t s, stage_fact *fact) {
   const seer_dag_stage *stage = &dag->stage[s];
-  collector c = {dag, stage, fact, false, NULL, 0};
-  bool has_role = stage->role == SEER_STAGE_TRANSFORM_IN || stage->role == SEER_STAGE_TRANSFORM_OUT;
-  c.is_transform = has_role && stage->n_reduce == 0;
-  if (c.is_transform) c.is_counted = SEER_NEW_ARRAY(arena, uint8_t, dag->expr.n);
-  for (uint32_t v = 0; v < stage->n_values; v++) collect(&c, stage->body[v], false);
-  if (c.is_transform && c.n_unique_load > 0) share(&c);
+  collector c = {dag, stage, fact};
+  float leaves;
+  for (uint32_t v = 0; v < stage->n_values; v++) {
+    collect(&c, stage->body[v], false, &fact->ops, &leaves);
+  }
   const seer_expr_node *top = seer_expr_at(&dag->expr, stage->body[0]);
   fact->is_product_sum = stage->combiner == SEER_COMBINE_SUM && top->op == SEER_EXPR_MUL;
 }
@@ -204,12 +246,34 @@ seer_nest_facts *seer_nest_facts_build(const seer_sketch_list *list, seer_arena 
     }
     if (facts->of_sketch[k]) continue;
     facts->of_sketch[k] = SEER_NEW_ARRAY(arena, stage_fact, dag->n_stage);
-    for (uint32_t s = 0; s < dag->n_stage; s++) fill_stage(dag, s, &facts->of_sketch[k][s], arena);
+    for (uint32_t s = 0; s < dag->n_stage; s++) fill_stage(dag, s, &facts->of_sketch[k][s]);
   }
   return facts;
 }
 
 // ---- per candidate
+
+#define MAX_LENGTHS 6
+
+// The lengths that an axis has at the visits of its stage, and how often.
+typedef struct {
+  uint32_t n;
+  int64_t length[MAX_LENGTHS];
+  double count[MAX_LENGTHS];
+} lengths;
+
+// What is remembered of a stage that has been visited. Filled as far as it is used, never cleared.
+typedef struct {
+  double visits_apart;  // product of the visits that none of its axes' lengths speak of
+  lengths axis[MAX_AXES];
+  int32_t start[SEER_MAX_RANK]
+               [SEER_NEST_MAX_LOOPS];  // AT: how its region starts move with the loops around it
+  bool is_known;  // its lengths are right at every visit: no padding shifts or cuts its region
+  uint64_t is_exact;  // bit l: its loop l (of the frame) never runs shorter
+  uint32_t
+      is_offset;  // bit d: the start of dimension d is no plain sum of loops (clamped, or with a constant)
+} stage_state;
+
 typedef struct {
   const seer_frame *frame;
   const seer_dag *dag;
@@ -217,7 +281,139 @@ typedef struct {
   seer_nest *nest;
   uint32_t vector_bytes;
   int8_t statement_of[SEER_DAG_MAX_STAGES];  // -1: none
+  int64_t base[SEER_NEST_MAX_ACCESSES]
+              [SEER_MAX_RANK];  // constants of the accesses of the statement in hand
+  stage_state state[SEER_NEST_MAX_STATEMENTS];  // by statement
 } maker;
+
+// ---- trips
+
+static void add_length(lengths *to, int64_t length, double count) {
+  if (count <= 0) return;
+  uint32_t k = 0;
+  while (k < to->n && to->length[k] != length) k++;
+  if (k == MAX_LENGTHS) {  // the last one stands for the average
+    k--;
+    double sum = to->count[k] + count;
+    to->length[k] =
+        (int64_t)((to->count[k] * (double)to->length[k] + count * (double)length) / sum + 0.5);
+    to->count[k] = sum;
+    return;
+  }
+  if (k == to->n) {
+    to->length[to->n] = length;
+    to->count[to->n++] = 0;
+  }
+  to->count[k] += count;
+}
+
+// The pieces that the first `depth` loops of a stage cut its axis into; *out_full: a whole piece.
+static void cut(const seer_frame_stage *stage, uint32_t axis, uint32_t depth, const lengths *whole,
+    lengths *out, int64_t *out_full) {
+  int64_t piece = stage->region[axis];
+  bool is_cut = false;
+  for (uint32_t l = 0; l < depth; l++) {
+    const seer_frame_loop *loop = &stage->loop[l];
+    if (loop->axis != axis || loop->extent <= 1) continue;
+    piece = seer_min_i64(piece, loop->coef);
+    is_cut = true;
+  }
+  *out_full = piece;
+  if (!is_cut) {
+    *out = *whole;
+    return;
+  }
+  out->n = 0;
+  for (uint32_t k = 0; k < whole->n; k++) {
+    int64_t n = seer_ceil_div(whole->length[k], piece);
+    if (n <= 0) continue;
+    if (n > 1) add_length(out, piece, whole->count[k] * (double)(n - 1));
+    add_length(out, whole->length[k] - (n - 1) * piece, whole->count[k]);
+  }
+}
+
+static double total(const lengths *x, bool by_length) {
+  double sum = 0;
+  for (uint32_t k = 0; k < x->n; k++) sum += x->count[k] * (by_length ? (double)x->length[k] : 1);
+  return sum;
+}
+
+// The lengths of stage `s`, attached at `at`, over the visits.
+static void fill_attached(maker *m, uint32_t s, const seer_region *region, stage_state *state,
+    const stage_state *at_state) {
+  const seer_frame_stage *stage = &m->frame->stage[s], *at = &m->frame->stage[stage->at];
+  const seer_dag_stage *dag = &m->dag->stage[s], *at_dag = &m->dag->stage[stage->at];
+  uint32_t n_at_axis = (uint32_t)at_dag->n_space + at_dag->n_reduce, used = 0;
+  lengths piece[MAX_AXES];
+  int64_t full[MAX_AXES];
+  for (uint32_t a = 0; a < n_at_axis; a++) {
+    cut(at, a, stage->depth, &at_state->axis[a], &piece[a], &full[a]);
+  }
+  for (uint32_t d = 0; d < dag->n_space; d++) {
+    lengths *out = &state->axis[d];
+    out->n = 1;
+    out->length[0] = stage->region[d];
+    out->count[0] = 1;
+    if (region[d].is_whole) continue;
+    for (uint32_t t = 0; t < region[d].n; t++) {
+      uint32_t a = region[d].axis[t];
+      int64_t coef = region[d].coef[t] < 0 ? -region[d].coef[t] : region[d].coef[t];
+      lengths before = *out;
+      bool is_first = !(used >> a & 1);
+      double all = is_first ? 1 : total(&piece[a], false);
+      used |= 1u << a;
+      out->n = 0;
+      for (uint32_t i = 0; i < before.n; i++) {
+        for (uint32_t j = 0; j < piece[a].n; j++) {
+          int64_t less = coef * (full[a] - piece[a].length[j]) / region[d].div;
+          add_length(out, seer_max_i64(before.length[i] - less, 0),
+              before.count[i] * piece[a].count[j] / all);
+        }
+      }
+    }
+  }
+  state->visits_apart = at_state->visits_apart;
+  for (uint32_t a = 0; a < n_at_axis; a++) {
+    if (!(used >> a & 1)) state->visits_apart *= total(&piece[a], false);
+  }
+}
+
+// True if nothing between stage `s` and the root reads it under a guard or by quotients.
+static bool is_known(const maker *m, uint32_t s) {
+  const seer_frame_stage *stage = &m->frame->stage[s];
+  if (stage->place == SEER_PLACE_ROOT) return true;
+  const seer_access_table *table = m->frame->sketch->access;
+  for (uint32_t k = table->first_of[s]; k < table->first_of[s + 1]; k++) {
+    const seer_access *access = &table->access[k];
+    if (access->is_guarded) return false;
+    for (uint32_t d = 0; d < access->rank; d++) {
+      if (table->dim[access->first + d].div > 1) return false;
+    }
+    int8_t reader = m->statement_of[access->reader];
+    if (reader >= 0 ? !m->state[reader].is_known : !is_known(m, access->reader)) return false;
+  }
+  return stage->place != SEER_PLACE_AT || m->state[m->statement_of[stage->at]].is_known;
+}
+
+// Which loops of stage `s` run their extent whenever they run.
+static void fill_exact(const maker *m, uint32_t s, stage_state *state) {
+  const seer_frame_stage *stage = &m->frame->stage[s];
+  state->is_exact = 0;
+  for (uint32_t l = 0; l < stage->n_loop; l++) {
+    const seer_frame_loop *loop = &stage->loop[l];
+    bool is_exact = loop->is_exact;
+    if (!is_exact && state->is_known) {
+      lengths piece;
+      int64_t full;
+      cut(stage, loop->axis, l, &state->axis[loop->axis], &piece, &full);
+      is_exact = true;
+      for (uint32_t k = 0; k < piece.n; k++) {
+        is_exact &= seer_ceil_div(piece.length[k], loop->coef) == loop->extent;
+      }
+    }
+    if (is_exact) state->is_exact |= (uint64_t)1 << l;
+  }
+}
 
 // The loops around and of stage s. Loops of extent 1 are left out.
 static void add_path(
@@ -233,49 +429,71 @@ static void add_path(
       out->first_tile = out->n_loop;
       has_tile = true;
     }
-    uint8_t ann = loop->is_vector ? SEER_LOOP_VECTOR
-        : loop->is_tile           ? SEER_LOOP_UNROLL
-        : loop->is_parallel       ? SEER_LOOP_PARALLEL
-                                  : SEER_LOOP_SERIAL;
+    uint8_t ann = loop->is_parallel ? SEER_LOOP_PARALLEL
+        : loop->is_vector           ? SEER_LOOP_VECTOR
+        : loop->is_tile             ? SEER_LOOP_UNROLL
+                                    : SEER_LOOP_SERIAL;
+    bool is_exact = m->statement_of[s] >= 0 && m->state[m->statement_of[s]].is_exact >> l & 1;
     out->loop[out->n_loop++] = (seer_nest_loop){
-        loop->extent, ann, loop->is_reduce, loop->is_exact, (uint8_t)s, loop->axis, loop->level};
+        loop->extent, ann, loop->is_reduce, is_exact, (uint8_t)s, loop->axis, loop->level};
   }
   if (s == leaf && !has_tile) out->first_tile = out->n_loop;
 }
+
+// ---- movement
 
 // Elements by which each axis of stage s moves per iteration of loop l of its statement.
 typedef struct {
   int32_t by_loop[MAX_AXES][SEER_NEST_MAX_LOOPS];
 } movement;
 
-static void fill_movement(
-    const maker *m, uint32_t s, const seer_nest_statement *st, movement *out) {
+static void fill_movement(const maker *m, uint32_t s, const seer_nest_statement *st,
+    const stage_state *state, movement *out) {
   const seer_frame_stage *stage = &m->frame->stage[s];
   const seer_dag_stage *dag_stage = &m->dag->stage[s];
   uint32_t n_axis = (uint32_t)dag_stage->n_space + dag_stage->n_reduce;
-  memset(out->by_loop, 0, n_axis * sizeof(out->by_loop[0]));
+  for (uint32_t a = 0; a < n_axis; a++) {
+    memset(out->by_loop[a], 0, st->n_loop * sizeof(out->by_loop[0][0]));
+  }
+  for (uint32_t d = 0; st->first_own > 0 && d < dag_stage->n_space; d++) {
+    memcpy(out->by_loop[d], state->start[d], st->first_own * sizeof(state->start[0][0]));
+  }
   uint32_t own = st->first_own;
   for (uint32_t l = 0; l < stage->n_loop; l++) {
     if (stage->loop[l].extent == 1 || own >= st->n_loop) continue;
     out->by_loop[stage->loop[l].axis][own++] = (int32_t)stage->loop[l].coef;
   }
-  if (st->first_own == 0) return;
-  // Moves with the loops around it as its consumer's access does.
-  for (uint32_t i = 0; i < m->nest->n_statement; i++) {
-    const seer_nest_statement *consumer = &m->nest->statement[i];
-    if (consumer == st) continue;
-    for (uint32_t a = 0; a < consumer->n_access; a++) {
-      const seer_nest_access *access = &consumer->access[a];
-      const seer_dag_buf *buf = &m->dag->buf[access->buf];
-      if (access->is_write || buf->kind != SEER_BUF_STAGE || buf->stage != s) continue;
-      for (uint32_t l = 0; l < st->first_own && l < consumer->n_loop; l++) {
-        if (access->loop_dim[l] != SEER_NEST_NO_DIM)
-          out->by_loop[access->loop_dim[l]][l] = access->loop_coef[l];
+}
+
+// How the starts of the regions of `s` move with the loops around it: with those of the stage that it is attached in.
+static void fill_start(const maker *m, uint32_t s, const seer_nest_statement *st,
+    const seer_region *region, stage_state *state) {
+  const seer_frame_stage *stage = &m->frame->stage[s], *at = &m->frame->stage[stage->at];
+  int8_t at_index = m->statement_of[stage->at];
+  const stage_state *at_state = &m->state[at_index];
+  uint32_t at_own = m->nest->statement[at_index].first_own;
+  for (uint32_t d = 0; d < m->dag->stage[s].n_space; d++) {
+    int32_t *start = state->start[d];
+    memset(start, 0, st->first_own * sizeof(*start));
+    if (region[d].is_whole) continue;
+    for (uint32_t t = 0; t < region[d].n; t++) {
+      uint32_t axis = region[d].axis[t], own = at_own;
+      int64_t coef = region[d].coef[t];
+      bool is_space = axis < m->dag->stage[stage->at].n_space;
+      for (uint32_t l = 0; is_space && l < at_own && l < st->first_own; l++) {
+        start[l] += (int32_t)(coef * at_state->start[axis][l] / region[d].div);
       }
-      return;
+      for (uint32_t l = 0; l < stage->depth && own < st->first_own; l++) {
+        if (at->loop[l].extent == 1) continue;
+        if (at->loop[l].axis == axis)
+          start[own] += (int32_t)(coef * at->loop[l].coef / region[d].div);
+        own++;
+      }
     }
   }
 }
+
+// ---- accesses
 
 static seer_nest_storage storage_of(const maker *m, uint32_t b) {
   const seer_dag_buf *buf = &m->dag->buf[b];
@@ -292,62 +510,139 @@ static seer_nest_storage storage_of(const maker *m, uint32_t b) {
   return SEER_NEST_REGISTER;
 }
 
-static void add_access(const maker *m, seer_nest_statement *st, const movement *move,
-    const load_fact *load, const index_fact *index, bool is_write, bool packs) {
+// Adds dimension `d` of an access; false if it is not a plain sum of loops, each of which moves no other dimension.
+static bool add_dim(const seer_nest_statement *st, const movement *move, const index_fact *index,
+    uint32_t n_axis, uint32_t d, seer_nest_access *out) {
+  bool is_plain = index->constant == 0 && index->div == 1 && index->span == 1;
+  int64_t by_loop[SEER_NEST_MAX_LOOPS], inside = seer_floor_mod(index->constant, index->div);
+  memset(by_loop, 0, st->n_loop * sizeof(by_loop[0]));
+  for (uint32_t a = 0; a < n_axis; a++) {
+    int32_t coef = index->coef[a];
+    if (coef == 0) continue;
+    for (uint32_t l = 0; l < st->n_loop; l++) by_loop[l] += (int64_t)coef * move->by_loop[a][l];
+  }
+  if (index->div > 1) {  // (c q + r) / c is q where r stays in [0, c)
+    for (uint32_t l = 0; l < st->n_loop; l++) {
+      int64_t rest = seer_floor_mod(by_loop[l], index->div);
+      inside += rest * (st->loop[l].extent - 1);
+      by_loop[l] = (by_loop[l] - rest) / index->div;
+    }
+    if (inside >= index->div) {
+      out->is_whole = true;
+      return false;
+    }
+  }
+  for (uint32_t l = 0; l < st->n_loop; l++) {
+    if (by_loop[l] == 0) continue;
+    if (by_loop[l] < 0 || out->loop_dim[l] != SEER_NEST_NO_DIM) is_plain = false;
+    out->loop_dim[l] = (uint8_t)d;
+    out->loop_coef[l] += (int32_t)by_loop[l];
+  }
+  return is_plain;
+}
+
+static bool moves_alike(
+    const seer_nest_statement *st, const seer_nest_access *a, const seer_nest_access *b) {
+  if (a->buf != b->buf || a->is_whole != b->is_whole || a->storage != b->storage) return false;
+  if (a->is_whole) return true;
+  return memcmp(a->loop_dim, b->loop_dim, st->n_loop) == 0 &&
+      memcmp(a->loop_coef, b->loop_coef, st->n_loop * sizeof(a->loop_coef[0])) == 0;
+}
+
+// The last access may differ from an earlier one by constants only: then it is the same access, over more neighbours.
+static void merge_access(maker *m, seer_nest_statement *st) {
+  uint32_t last = st->n_access - 1u;
+  const seer_nest_access *more = &st->access[last];
+  for (uint32_t k = 0; k < last; k++) {
+    seer_nest_access *into = &st->access[k];
+    if (into->is_write || !moves_alike(st, into, more)) continue;
+    for (uint32_t d = 0; d < into->rank; d++) {
+      int64_t low = seer_min_i64(m->base[k][d], m->base[last][d]);
+      int64_t high = seer_max_i64(m->base[k][d] + into->span[d], m->base[last][d] + more->span[d]);
+      m->base[k][d] = low;
+      into->span[d] = (uint16_t)seer_min_i64(high - low, UINT16_MAX);
+    }
+    into->is_guarded |= more->is_guarded;
+    st->n_access--;
+    return;
+  }
+}
+
+static void add_access(maker *m, seer_nest_statement *st, const movement *move,
+    const load_fact *load, const index_fact *index, bool is_guarded, bool is_write, bool packs) {
   if (st->n_access == SEER_NEST_MAX_ACCESSES) return;
   seer_nest_access *out = &st->access[st->n_access++];
   const seer_dag_buf *buf = &m->dag->buf[load->buf];
-  *out = (seer_nest_access){.buf = load->buf,
-      .storage = storage_of(m, load->buf),
-      .is_write = is_write,
-      .is_guarded = load->is_guarded,
-      .elem_bytes = (uint8_t)seer_dtype_bytes(buf->dtype),
-      .rank = buf->rank,
-      .row_pitch = buf->pitch};
+  const seer_dag_stage *stage = &m->dag->stage[st->stage];
+  uint32_t n_axis = (uint32_t)stage->n_space + stage->n_reduce;
+  memset(out, 0, offsetof(seer_nest_access, loop_dim));
+  out->buf = load->buf;
+  out->storage = storage_of(m, load->buf);
+  out->is_write = is_write;
+  out->is_guarded = is_guarded;
+  out->elem_bytes = (uint8_t)seer_dtype_bytes(buf->dtype);
+  out->rank = buf->rank;
+  out->row_pitch = buf->pitch;
   memset(out->loop_dim, SEER_NEST_NO_DIM, st->n_loop);
   memset(out->loop_coef, 0, st->n_loop * sizeof(out->loop_coef[0]));
   bool is_region = out->storage == SEER_NEST_LOCAL || out->storage == SEER_NEST_REGISTER;
   bool is_plain = true;
   for (uint32_t d = 0; d < buf->rank; d++) {
     out->dim[d] = is_region ? m->frame->stage[buf->stage].region[d] : buf->dim[d];
+    out->span[d] = index[d].span;
+    m->base[st->n_access - 1][d] = seer_floor_div(index[d].constant, index[d].div);
     if (is_region && d + 1 == buf->rank) {
       out->row_pitch = seer_loop_local_pitch(buf->dtype, out->dim[d], m->vector_bytes);
+    }
+    if (buf->dim[d] == 1) {  // whatever the index says, it is 0
+      m->base[st->n_access - 1][d] = 0;
+      out->span[d] = 1;
+      continue;
     }
     if (!index[d].is_affine) {
       out->is_whole = true;
       is_plain = false;
       continue;
     }
-    uint32_t n_axis = 0;
-    for (uint32_t a = 0; a < MAX_AXES; a++) {
-      int32_t coef = index[d].coef[a];
-      if (coef == 0) continue;
-      n_axis++;
-      if (coef != 1) is_plain = false;
-      for (uint32_t l = 0; l < st->n_loop; l++) {
-        if (move->by_loop[a][l] == 0) continue;
-        out->loop_dim[l] = (uint8_t)d;
-        out->loop_coef[l] += coef * move->by_loop[a][l];
-      }
-    }
-    if (n_axis > 1) is_plain = false;
-    for (uint32_t l = 0; index[d].div > 1 && l < st->n_loop; l++) {
-      is_plain = false;
-      if (out->loop_dim[l] != d) continue;
-      out->loop_coef[l] /= index[d].div;
-      if (out->loop_coef[l] == 0) out->loop_dim[l] = SEER_NEST_NO_DIM;
+    is_plain &= add_dim(st, move, &index[d], n_axis, d, out);
+    const stage_state *state = &m->state[m->statement_of[st->stage]];
+    for (uint32_t a = 0; a < stage->n_space; a++) {
+      if (index[d].coef[a] != 0 && (state->is_offset >> a & 1)) is_plain = false;
     }
   }
-  if (packs && is_plain && buf->kind == SEER_BUF_WEIGHT && buf->rank > 1)
-    out->storage = SEER_NEST_PACKED;
+  if (packs && is_plain && buf->kind == SEER_BUF_WEIGHT) out->storage = SEER_NEST_PACKED;
+  if (!is_write) merge_access(m, st);
 }
 
-// Loads of stage `s`, whose axis k is map[k] in the axes of the statement's stage.
-static void add_loads(const maker *m, seer_nest_statement *st, const movement *move, uint32_t s,
-    const index_fact *map, bool packs, uint32_t level) {
+// Index `in` over the axes of an inlined stage whose axis a is map[a]; false: not affine.
+static bool compose(const index_fact *in, const index_fact *map, uint32_t n_axis, index_fact *out) {
+  *out = (index_fact){.is_affine = in->is_affine, .div = in->div, .constant = in->constant};
+  int64_t span = in->span;
+  uint32_t n = 0;
+  for (uint32_t a = 0; a < n_axis && out->is_affine; a++) {
+    int32_t coef = in->coef[a];
+    if (coef == 0) continue;
+    n++;
+    if (!map[a].is_affine) return out->is_affine = false;
+    if (map[a].div > 1) {  // a quotient may only be handed on as it is
+      if (coef != 1 || in->div > 1 || in->constant != 0 || n > 1) return out->is_affine = false;
+      out->div = map[a].div;
+    }
+    out->constant += coef * map[a].constant;
+    span += (int64_t)(coef < 0 ? -coef : coef) * (map[a].span - 1);
+    for (uint32_t b = 0; b < MAX_AXES; b++) out->coef[b] += coef * map[a].coef[b];
+  }
+  if (n > 1 && out->div > 1 && in->div == 1) return out->is_affine = false;
+  out->span = (uint16_t)seer_min_i64(span, UINT16_MAX);
+  return out->is_affine;
+}
+
+// Loads of stage `s`, whose axis k is map[k] in the axes of the statement's stage (NULL: itself).
+static void add_loads(maker *m, seer_nest_statement *st, const movement *move, uint32_t s,
+    const index_fact *map, bool is_guarded, bool packs) {
   const stage_fact *fact = &m->facts[s];
-  float n_mul = fact->n_mul, n_add = fact->n_add;
   const seer_dag_stage *stage = &m->dag->stage[s];
+  float n_mul = fact->ops.mul, n_add = fact->ops.add;
   if (fact->is_product_sum) {
     st->n_fma += 1;
     n_mul -= 1;
@@ -357,75 +652,93 @@ static void add_loads(const maker *m, seer_nest_statement *st, const movement *m
   }
   st->n_mul += n_mul;
   st->n_add += n_add;
-  st->n_div += fact->n_div;
-  st->n_cmp += fact->n_cmp;
-  st->n_special += fact->n_special;
-  st->n_int += fact->n_int;
+  st->n_div += fact->ops.div;
+  st->n_cmp += fact->ops.cmp;
+  st->n_special += fact->ops.special;
+  st->n_int += fact->ops.integer;
   for (uint32_t k = 0; k < fact->n_load; k++) {
     const load_fact *load = &fact->load[k];
     index_fact composed[SEER_MAX_RANK];
     const index_fact *index = load->index;
     if (map) {
       for (uint32_t d = 0; d < load->rank; d++) {
-        composed[d] =
-            (index_fact){.is_affine = load->index[d].is_affine, .div = load->index[d].div};
-        for (uint32_t a = 0; a < (uint32_t)stage->n_space; a++) {
-          int32_t coef = load->index[d].coef[a];
-          if (coef == 0) continue;
-          if (!map[a].is_affine || map[a].div > 1) composed[d].is_affine = false;
-          for (uint32_t b = 0; b < MAX_AXES; b++) composed[d].coef[b] += coef * map[a].coef[b];
-        }
+        compose(&load->index[d], map, stage->n_space, &composed[d]);
       }
       index = composed;
     }
+    bool guarded = is_guarded || load->is_guarded;
     const seer_dag_buf *buf = &m->dag->buf[load->buf];
     bool is_inline =
         buf->kind == SEER_BUF_STAGE && m->frame->stage[buf->stage].place == SEER_PLACE_INLINE;
-    if (is_inline && level < SEER_DAG_MAX_STAGES) {
-      index_fact next[SEER_MAX_RANK];
-      memcpy(next, index, load->rank * sizeof(next[0]));
-      add_loads(m, st, move, buf->stage, next, packs, level + 1);
+    if (is_inline) {
+      add_loads(m, st, move, buf->stage, index, guarded, packs);
     } else {
-      add_access(m, st, move, load, index, false, packs);
+      add_access(m, st, move, load, index, guarded, false, packs);
     }
   }
 }
+
+// ---- statements
 
 static void add_statement(maker *m, uint32_t s) {
   if (m->nest->n_statement == SEER_NEST_MAX_STATEMENTS) return;
   const seer_dag_stage *stage = &m->dag->stage[s];
   const seer_frame_stage *frame_stage = &m->frame->stage[s];
+  uint32_t n_axis = (uint32_t)stage->n_space + stage->n_reduce;
   m->statement_of[s] = (int8_t)m->nest->n_statement;
+  stage_state *state = &m->state[m->nest->n_statement];
   seer_nest_statement *st = &m->nest->statement[m->nest->n_statement++];
   memset(st, 0, offsetof(seer_nest_statement, loop));
   st->stage = (uint8_t)s;
   st->is_reduction = stage->n_reduce > 0;
   st->max_unroll = frame_stage->max_unroll;
+  state->visits_apart = 1;
+  state->is_offset = 0;
+  for (uint32_t a = 0; a < n_axis; a++) {
+    state->axis[a].n = 1;
+    state->axis[a].length[0] = frame_stage->region[a];
+    state->axis[a].count[0] = 1;
+  }
+  bool is_attached = frame_stage->place == SEER_PLACE_AT && m->statement_of[frame_stage->at] >= 0;
+  seer_region region[SEER_DAG_MAX_AXES];
+  if (is_attached) {
+    const stage_state *at_state = &m->state[m->statement_of[frame_stage->at]];
+    seer_frame_region_start(m->frame, s, frame_stage->at, frame_stage->depth, region);
+    fill_attached(m, s, region, state, at_state);
+    for (uint32_t d = 0; d < stage->n_space; d++) {
+      if (region[d].is_whole) continue;
+      bool is_offset = region[d].constant != 0;
+      for (uint32_t t = 0; t < region[d].n; t++)
+        is_offset |= at_state->is_offset >> region[d].axis[t] & 1;
+      if (is_offset) state->is_offset |= 1u << d;
+    }
+  }
+  state->is_known = is_known(m, s);
+  fill_exact(m, s, state);
   add_path(m, s, frame_stage->n_loop, s, st);
+  if (is_attached) fill_start(m, s, st, region, state);
   movement move;
-  fill_movement(m, s, st, &move);
-  st->iterations = st->padded_iterations = 1;
-  for (uint32_t l = 0; l < st->n_loop; l++) {
-    st->padded_iterations *= (double)st->loop[l].extent;
-    if (l < st->first_own) st->iterations *= (double)st->loop[l].extent;
-  }
-  for (uint32_t a = 0; a < (uint32_t)stage->n_space + stage->n_reduce; a++) {
-    st->iterations *= (double)frame_stage->region[a];
-  }
+  fill_movement(m, s, st, state, &move);
+  st->padded_iterations = 1;
+  for (uint32_t l = 0; l < st->n_loop; l++) st->padded_iterations *= (double)st->loop[l].extent;
+  st->iterations = state->visits_apart;
+  for (uint32_t a = 0; a < n_axis; a++) st->iterations *= total(&state->axis[a], true);
+
   // The target: dimension d is axis d.
   for (uint32_t v = 0; v < stage->n_values; v++) {
-    load_fact target = {.buf = stage->out[v], .rank = stage->n_space};
+    load_fact target;
+    target.buf = stage->out[v];
     for (uint32_t d = 0; d < stage->n_space; d++) {
-      target.index[d].is_affine = true;
-      target.index[d].div = 1;
+      target.index[d] = (index_fact){.is_affine = true, .div = 1, .span = 1};
       target.index[d].coef[d] = 1;
     }
-    add_access(m, st, &move, &target, target.index, true, false);
+    add_access(m, st, &move, &target, target.index, false, true, false);
   }
-  add_loads(m, st, &move, s, NULL, m->frame->sketch->stage[s].pack_weights, 0);
+  const seer_sketch_stage *sketch = &m->frame->sketch->stage[s];
+  add_loads(m, st, &move, s, NULL, false, sketch->role == SEER_ROLE_TILED && sketch->pack_weights);
 }
 
-// A region buffer's address does not depend on the loops around its allocation.
+// A region buffer's address is relative to its region's start.
 static void localise(maker *m) {
   for (uint32_t i = 0; i < m->nest->n_statement; i++) {
     seer_nest_statement *st = &m->nest->statement[i];
@@ -433,35 +746,37 @@ static void localise(maker *m) {
       seer_nest_access *access = &st->access[a];
       if (access->storage != SEER_NEST_LOCAL && access->storage != SEER_NEST_REGISTER) continue;
       int8_t maker_index = m->statement_of[m->dag->buf[access->buf].stage];
-      uint32_t n = maker_index < 0 ? 0 : m->nest->statement[maker_index].first_own;
+      if (maker_index < 0) continue;
+      const stage_state *state = &m->state[maker_index];
+      uint32_t n = m->nest->statement[maker_index].first_own;
       for (uint32_t l = 0; l < n && l < st->n_loop; l++) {
-        access->loop_dim[l] = SEER_NEST_NO_DIM;
-        access->loop_coef[l] = 0;
+        if (access->loop_dim[l] == SEER_NEST_NO_DIM) continue;
+        access->loop_coef[l] -= state->start[access->loop_dim[l]][l];
+        if (access->loop_coef[l] == 0) access->loop_dim[l] = SEER_NEST_NO_DIM;
       }
     }
   }
 }
 
 static void total_bytes(maker *m) {
-  uint64_t counted =
-      0;  // weights counted once, by buffer (first 64 are enough to tell tasks' weights apart)
   for (uint32_t s = 0; s < m->dag->n_stage; s++) {
+    const seer_dag_stage *stage = &m->dag->stage[s];
     if (m->frame->stage[s].place != SEER_PLACE_AT) continue;
+    if (storage_of(m, stage->out[0]) != SEER_NEST_LOCAL) continue;
     uint64_t elems = 1;
-    for (uint32_t d = 0; d < m->dag->stage[s].n_space; d++)
-      elems *= (uint64_t)m->frame->stage[s].region[d];
-    const seer_dag_buf *buf = &m->dag->buf[m->dag->stage[s].out[0]];
-    if (storage_of(m, m->dag->stage[s].out[0]) == SEER_NEST_LOCAL) {
-      m->nest->local_bytes += elems * seer_dtype_bytes(buf->dtype);
+    for (uint32_t d = 0; d < stage->n_space; d++) elems *= (uint64_t)m->frame->stage[s].region[d];
+    for (uint32_t v = 0; v < stage->n_values; v++) {
+      m->nest->local_bytes += elems * seer_dtype_bytes(m->dag->buf[stage->out[v]].dtype);
     }
   }
+  uint64_t counted[2] = {0, 0};  // each weight once, by buffer
   for (uint32_t i = 0; i < m->nest->n_statement; i++) {
     const seer_nest_statement *st = &m->nest->statement[i];
     for (uint32_t a = 0; a < st->n_access; a++) {
       const seer_nest_access *access = &st->access[a];
-      if (access->storage != SEER_NEST_PACKED || (access->buf < 64 && (counted >> access->buf & 1)))
-        continue;
-      if (access->buf < 64) counted |= (uint64_t)1 << access->buf;
+      if (access->storage != SEER_NEST_PACKED) continue;
+      if (counted[access->buf >> 6] >> (access->buf & 63) & 1) continue;
+      counted[access->buf >> 6] |= (uint64_t)1 << (access->buf & 63);
       m->nest->packed_bytes += (uint64_t)(seer_nest_touched(st, access, 0) * access->elem_bytes);
     }
   }
@@ -472,8 +787,12 @@ void seer_nest_make(const seer_nest_facts *facts, const seer_frame *frame, seer_
   while (k < facts->list->n && facts->list->sketch[k] != frame->sketch) k++;
   SEER_ASSERT(k < facts->list->n, "sketch %s is not in the list of %u", frame->sketch->signature,
       facts->list->n);
-  maker m = {
-      frame, frame->sketch->dag, facts->of_sketch[k], out, facts->list->target->vector_bytes, {0}};
+  maker m;  // its states are filled as they are used
+  m.frame = frame;
+  m.dag = frame->sketch->dag;
+  m.facts = facts->of_sketch[k];
+  m.nest = out;
+  m.vector_bytes = facts->list->target->vector_bytes;
   memset(m.statement_of, -1, sizeof m.statement_of);
   out->n_statement = out->n_phase = 0;
   out->local_bytes = out->packed_bytes = 0;
@@ -506,8 +825,9 @@ double seer_nest_touched(
       touched *= (double)access->dim[d];
       continue;
     }
-    double product = 1, span = 1;
-    int64_t gcd = 0;
+    // Elements at constant distances count as a loop over neighbours.
+    double product = access->span[d], span = 1;
+    int64_t gcd = access->span[d] > 1;
     for (uint32_t l = depth; l < st->n_loop; l++) {
       if (access->loop_dim[l] != d || access->loop_coef[l] == 0) continue;
       int64_t a = access->loop_coef[l] < 0 ? -(int64_t)access->loop_coef[l] : access->loop_coef[l];
@@ -523,6 +843,7 @@ double seer_nest_touched(
       int64_t c = access->loop_coef[l] < 0 ? -(int64_t)access->loop_coef[l] : access->loop_coef[l];
       span += (double)(c / gcd) * (double)(st->loop[l].extent - 1);
     }
+    span += (double)(access->span[d] - 1);
     double n = product < span ? product : span;
     touched *= n < (double)access->dim[d] ? n : (double)access->dim[d];
   }

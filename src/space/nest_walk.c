@@ -14,6 +14,8 @@ typedef struct {
   uint32_t n_path, n_skipped;  // n_skipped: loops that did not fit
   int64_t *var;
   double *trips;  // by node: how often a STORE ran
+  int64_t base[SEER_NEST_MAX_ACCESSES]
+              [SEER_MAX_RANK];  // constants of the accesses of the statement in hand
   const uint32_t *let_of;  // by variable: its LET node, 0: none
 } walker;
 
@@ -80,11 +82,13 @@ static void count(walker *w, uint32_t id, double times) {
 
 // ---- accesses
 
-// The form of `e` with LETs replaced by what they clamp: the least (min) and greatest (max) of something and a constant.
+// The form of `e` with LETs replaced by what they clamp: the first operand of minima and maxima, the others stand for
+// the buffer's ends and for tails.
 static bool movement_of(const walker *w, seer_expr e, int64_t scale, seer_linear *out) {
   seer_linear form;
   const seer_expr_pool *pool = &w->loop->expr;
   if (!seer_linear_from(pool, e, &form)) return false;
+  out->constant += scale * form.constant;
   for (uint32_t t = 0; t < form.n; t++) {
     const seer_expr_node *atom = seer_expr_at(pool, form.term[t].atom);
     int64_t coef = form.term[t].coef * scale;
@@ -93,8 +97,7 @@ static bool movement_of(const walker *w, seer_expr e, int64_t scale, seer_linear
       if (!movement_of(w, let->value[0], coef, out)) return false;
     } else if (atom->op == SEER_EXPR_VAR) {
       if (!seer_linear_add_term(out, form.term[t].atom, coef)) return false;
-    } else if ((atom->op == SEER_EXPR_MIN || atom->op == SEER_EXPR_MAX) &&
-        seer_expr_at(pool, atom->arg[1])->op == SEER_EXPR_CONST_I) {
+    } else if (atom->op == SEER_EXPR_MIN || atom->op == SEER_EXPR_MAX) {
       if (!movement_of(w, atom->arg[0], coef, out)) return false;
     } else {
       return false;
@@ -132,19 +135,25 @@ static void add_access(walker *w, seer_nest_statement *st, uint32_t buf, const s
       .rank = from->rank,
       .row_pitch = from->pitch};
   bool is_region = b->storage == SEER_STORE_LOCAL;
-  for (uint32_t d = 0; d < from->rank; d++) out->dim[d] = is_region ? b->dim[d] : from->dim[d];
+  for (uint32_t d = 0; d < from->rank; d++) {
+    out->dim[d] = is_region ? b->dim[d] : from->dim[d];
+    out->span[d] = 1;
+    w->base[st->n_access - 1][d] = 0;
+  }
   if (is_region && from->rank > 0)
     out->row_pitch = from->rank > 1 ? b->stride[from->rank - 2] : b->dim[0];
   memset(out->loop_dim, SEER_NEST_NO_DIM, st->n_loop);
   memset(out->loop_coef, 0, st->n_loop * sizeof(out->loop_coef[0]));
   for (uint32_t k = 0; k < b->rank; k++) {
     seer_linear form = {.constant = 0};
+    if (!b->pack && from->dim[k] == 1) continue;  // whatever the index says, it is 0
     if (!movement_of(w, index[k], 1, &form)) {
       out->is_whole = true;
       continue;
     }
     uint32_t dim = b->pack ? b->pack->dim[k].source_dim : k;
     int64_t stride = b->pack ? b->pack->dim[k].stride : 1;
+    if (!b->pack) w->base[st->n_access - 1][k] = form.constant;
     for (uint32_t t = 0; t < form.n; t++) {
       uint32_t var = seer_expr_at(&w->loop->expr, form.term[t].atom)->ref;
       for (uint32_t l = 0; l < st->n_loop; l++) {
@@ -156,12 +165,44 @@ static void add_access(walker *w, seer_nest_statement *st, uint32_t buf, const s
   }
 }
 
+static bool moves_alike(
+    const seer_nest_statement *st, const seer_nest_access *a, const seer_nest_access *b) {
+  if (a->buf != b->buf || a->is_whole != b->is_whole || a->storage != b->storage) return false;
+  if (a->is_whole) return true;
+  for (uint32_t l = 0; l < st->n_loop; l++) {
+    if (a->loop_coef[l] != b->loop_coef[l]) return false;
+    if (a->loop_coef[l] != 0 && a->loop_dim[l] != b->loop_dim[l]) return false;
+  }
+  return true;
+}
+
+// Accesses that differ by constants only are one.
+static void merge_access(walker *w, seer_nest_statement *st) {
+  uint32_t last = st->n_access - 1u;
+  const seer_nest_access *more = &st->access[last];
+  for (uint32_t k = 0; k < last; k++) {
+    seer_nest_access *into = &st->access[k];
+    if (into->is_write || !moves_alike(st, into, more)) continue;
+    for (uint32_t d = 0; d < into->rank; d++) {
+      int64_t low = seer_min_i64(w->base[k][d], w->base[last][d]);
+      int64_t high = seer_max_i64(w->base[k][d] + into->span[d], w->base[last][d] + 1);
+      w->base[k][d] = low;
+      into->span[d] = (uint16_t)(high - low);
+    }
+    into->is_guarded |= more->is_guarded;
+    st->n_access--;
+    return;
+  }
+}
+
 // Index and predicate expressions are addressing, not work: only the loads in them are followed.
 static void collect(walker *w, seer_nest_statement *st, seer_expr e) {
   if (e.i == 0) return;
   const seer_expr_node *node = seer_expr_at(&w->loop->expr, e);
   if (node->op == SEER_EXPR_LOAD) {
+    bool has_room = st->n_access < SEER_NEST_MAX_ACCESSES;
     add_access(w, st, node->ref, &w->loop->expr.index[node->index0], false, node->arg[0].i != 0);
+    if (has_room) merge_access(w, st);
     for (uint32_t d = 0; d < node->n_index; d++)
       collect(w, st, seer_expr_index(&w->loop->expr, e, d));
     collect(w, st, node->arg[0]);

@@ -40,7 +40,8 @@ static seer_expr on_flat_load(void *user, seer_expr_pool *to, const seer_expr_no
   seer_expr kept[SEER_DAG_MAX_AXES];
   for (uint32_t k = 0; k < stage->n_space; k++) {
     kept[k] = in->var_map[stage->var0 + k];
-    in->var_map[stage->var0 + k] = index[k];
+    // Whatever the index of an axis of extent 1 says, it is 0.
+    in->var_map[stage->var0 + k] = stage->axis[k].extent == 1 ? seer_expr_i(to, 0) : index[k];
   }
   seer_expr body = flat_copy(lower, stage->body[buf->value], in->var_map, guard);
   for (uint32_t k = 0; k < stage->n_space; k++) in->var_map[stage->var0 + k] = kept[k];
@@ -254,7 +255,9 @@ static seer_expr on_load(void *user, seer_expr_pool *to, const seer_expr_node *l
   seer_lower *lower = em->lower;
   const seer_dag_buf *from = &lower->dag->buf[load->ref];
   seer_expr at[SEER_MAX_RANK];
-  for (uint32_t k = 0; k < load->n_index; k++) at[k] = seer_lower_simplify(lower, index[k]);
+  for (uint32_t k = 0; k < load->n_index; k++) {
+    at[k] = from->dim[k] == 1 ? seer_expr_i(to, 0) : seer_lower_simplify(lower, index[k]);
+  }
   if (predicate.i != 0) {
     predicate = fault_guard(lower, predicate);
     if (seer_lower_is_faulty(lower, SEER_LOWER_FAULT_NO_GUARD)) predicate.i = 0;

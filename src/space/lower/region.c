@@ -166,13 +166,14 @@ static bool proves(seer_lower *lower, const seer_linear *x) {
   return seer_prove_not_positive(&lower->prover, x);
 }
 
-// The start of `p`'s region on `axis` as this place sees it; *out_is_cut: the region may leave the axis's end.
-static bool region_start(
-    seer_lower *lower, uint32_t p, uint32_t axis, seer_linear *out, bool *out_is_cut) {
+// The start of `p`'s region on `axis` as this place sees it. *out_is_cut: the region may leave the axis's end;
+// *out_is_whole_piece: the start was clamped, and tails do not move it.
+static bool region_start(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear *out,
+    bool *out_is_cut, bool *out_is_whole_piece) {
   int64_t extent = lower->dag->stage[p].axis[axis].extent,
           length = lower->frame->stage[p].region[axis];
   *out = (seer_linear){.constant = 0};
-  *out_is_cut = false;
+  *out_is_cut = *out_is_whole_piece = false;
   if (length >= extent) return true;
   if (!raw_start(lower, p, axis, out)) return false;
   seer_linear negated = {.constant = 0}, over = *out;
@@ -182,6 +183,7 @@ static bool region_start(
     *out_is_cut = !proves(lower, &over);
     return true;
   }
+  *out_is_whole_piece = seer_linear_is_affine(pool_of(lower), out);
   seer_expr_pool *pool = pool_of(lower);
   seer_expr last = seer_expr_i(pool, extent - length);
   seer_expr start = seer_expr_binary(pool, SEER_EXPR_MIN, seer_linear_emit(pool, out), last);
@@ -190,8 +192,8 @@ static bool region_start(
 }
 
 static bool start_form(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear *out) {
-  bool is_cut;
-  return region_start(lower, p, axis, out, &is_cut);
+  bool is_cut, is_whole_piece;
+  return region_start(lower, p, axis, out, &is_cut, &is_whole_piece);
 }
 
 // ---- ends: a region need not be computed further than its consumers, which may be at a tail of their own, ask for. It
@@ -210,7 +212,12 @@ static bool greatest_axis(seer_lower *lower, uint32_t stage, uint32_t axis, boun
   const seer_lower_stage *state = &lower->stage[stage];
   int64_t extent = lower->dag->stage[stage].axis[axis].extent;
   if (is_unstarted(lower, stage, axis)) {
-    if (!greatest_needed(lower, stage, axis, out)) out->n = 0;
+    int64_t length[SEER_DAG_MAX_AXES];
+    seer_frame_region(lower->frame, stage, lower->place_at, lower->place_depth, length);
+    out->n = 0;
+    out->is_merged = false;
+    bool is_whole = length[axis] >= extent;  // then the frame counts on all of it
+    if (!is_whole && !greatest_needed(lower, stage, axis, out)) out->n = 0;
     if (out->n < SEER_LOWER_MAX_ENDS) out->form[out->n++] = (seer_linear){.constant = extent - 1};
     return true;
   }
@@ -345,8 +352,8 @@ static void add_end(
   state->end[axis][state->n_end[axis]++] = seer_linear_emit(pool_of(lower), end);
 }
 
-static void add_ends(
-    seer_lower *lower, uint32_t p, uint32_t axis, const seer_linear *start, bool is_cut) {
+static void add_ends(seer_lower *lower, uint32_t p, uint32_t axis, const seer_linear *start,
+    bool is_cut, bool is_whole_piece) {
   seer_lower_stage *state = &lower->stage[p];
   int64_t extent = lower->dag->stage[p].axis[axis].extent,
           length = lower->frame->stage[p].region[axis];
@@ -358,8 +365,8 @@ static void add_ends(
   if (is_cut) add_end(lower, state, axis, &(seer_linear){.constant = extent});
   bounds needed;
   if (!greatest_needed(lower, p, axis, &needed)) return;
-  // The end without tails is start + length, where the start is not clamped; where it is, whole regions are computed.
-  for (uint32_t k = needed.is_merged ? 0 : 1; k < needed.n; k++) {
+  // The first is the end without tails. Where the start was clamped, the region is computed whole all the same.
+  for (uint32_t k = is_whole_piece && !needed.is_merged; k < needed.n; k++) {
     needed.form[k].constant++;
     add_end(lower, state, axis, &needed.form[k]);
   }
@@ -378,8 +385,8 @@ seer_status seer_lower_start(seer_lower *lower, uint32_t p, seer_lower_block *bl
   lower->place_depth = lower->frame->stage[p].depth;
   for (uint32_t axis = 0; axis < stage->n_space; axis++) {
     seer_linear start;
-    bool is_cut;
-    if (!region_start(lower, p, axis, &start, &is_cut)) {
+    bool is_cut, is_whole_piece;
+    if (!region_start(lower, p, axis, &start, &is_cut, &is_whole_piece)) {
       return SEER_FAIL(UNSUPPORTED, "stage %s: where its region on axis %s starts cannot be told",
           stage->name, stage->axis[axis].name);
     }
@@ -414,7 +421,7 @@ seer_status seer_lower_start(seer_lower *lower, uint32_t p, seer_lower_block *bl
     state->start[axis] = value;
     SEER_ASSERT(seer_linear_from(pool_of(lower), value, &start),
         "stage %s: its start has too many terms", stage->name);
-    add_ends(lower, p, axis, &start, is_cut);
+    add_ends(lower, p, axis, &start, is_cut, is_whole_piece);
   }
   state->has_start = true;
   return SEER_OK;
