@@ -1,10 +1,12 @@
-// runtime.h - loading and running a tuned network (model.so + weights.bin). Needs no compiler, no database.
+// runtime.h - loading and running a tuned network (model.so + weights.bin). Needs no compiler, no
+// database.
 //
 //   model    immutable, shareable between threads          seer_model_open / seer_model_close
 //   session  activations; one thread at a time uses it     api->session_create / session_destroy
 //   pool     threads; passed in, shared by models          api->pool_create / pool_destroy
 //
-// Inputs and outputs are bound by pointer, without copies: dense, row-major, in ONNX's order of dimensions.
+// Inputs and outputs are bound by pointer, without copies: dense, row-major, in ONNX's order of
+// dimensions.
 #ifndef SEER_RUNTIME_H
 #define SEER_RUNTIME_H
 
@@ -40,38 +42,40 @@ typedef struct {
 } seer_io_info;
 
 typedef struct {
-  const char *name;    // of the step
-  const char *kind;    // "kernel", "copy", "view"
+  const char *name;  // of the step
+  const char *kind;  // "kernel", "copy", "view"
   const char *source;  // where its schedule comes from: "default", "record", "sibling"
   double flops;
-  double seconds;      // filled by session_profile: best of the runs
+  double seconds;  // filled by session_profile: best of the runs
 } seer_step_info;
 
-// The caller's own parallel-for: calls body(arg, part) for part in [0, n_parts), on at most `n_threads` threads at a
-// time, `thread` in [0, n_threads) distinct among the concurrent calls.
+// The caller's own parallel-for: calls body(arg, part) for part in [0, n_parts), on at most
+// `n_threads` threads at a time, `thread` in [0, n_threads) distinct among the concurrent calls.
 typedef void (*seer_parallel_body)(void *arg, uint32_t part, uint32_t thread);
 typedef void (*seer_parallel_for)(void *user, uint32_t n_parts, seer_parallel_body body, void *arg);
 
-// Append only; check struct_size before using a later member. Functions that return a code write a message (NUL-terminated)
-// into message[message_bytes] when it is not 0.
+// Append only; check struct_size before using a later member. Functions that return a code write a
+// message (NUL-terminated) into message[message_bytes] when it is not 0.
 typedef struct {
   uint32_t struct_size;
   uint32_t abi_version;  // 1
-  // weights_path NULL: weights.bin beside the library. weights != NULL: memory instead of a file (kept).
-  seer_rt_code (*open)(const char *weights_path, const void *weights, uint64_t n_weight_bytes, int verify_hash,
-      seer_model **out_model, char *message, size_t message_bytes);
+  // weights_path NULL: weights.bin beside the library. weights != NULL: memory instead of a file
+  // (kept).
+  seer_rt_code (*open)(const char *weights_path, const void *weights, uint64_t n_weight_bytes,
+      int verify_hash, seer_model **out_model, char *message, size_t message_bytes);
   void (*close)(seer_model *model);
   int32_t (*n_inputs)(const seer_model *model);
   int32_t (*n_outputs)(const seer_model *model);
   const seer_io_info *(*input)(const seer_model *model, int32_t index);
   const seer_io_info *(*output)(const seer_model *model, int32_t index);
   const char *(*info_json)(const seer_model *model);
-  seer_pool *(*pool_create)(uint32_t n_threads, int pin);  // 0 threads: what the machine allows; NULL when out of memory
+  // 0 threads: what the machine allows; NULL when out of memory
+  seer_pool *(*pool_create)(uint32_t n_threads, int pin);
   seer_pool *(*pool_wrap)(seer_parallel_for parallel_for, void *user, uint32_t n_threads);
   void (*pool_destroy)(seer_pool *pool);
   uint32_t (*pool_threads)(const seer_pool *pool);
-  seer_rt_code (*session_create)(const seer_model *model, seer_pool *pool, seer_session **out_session, char *message,
-      size_t message_bytes);
+  seer_rt_code (*session_create)(const seer_model *model, seer_pool *pool,
+      seer_session **out_session, char *message, size_t message_bytes);
   void (*session_destroy)(seer_session *session);
   seer_rt_code (*bind_input)(seer_session *session, int32_t index, const void *data);
   seer_rt_code (*bind_output)(seer_session *session, int32_t index, void *data);
@@ -84,9 +88,10 @@ typedef struct {
 // What a model.so exports.
 const seer_model_api *seer_model_v1(void);
 
-// dlopen + the table. *out_library is closed with seer_model_unload (after all models of it are closed).
-seer_rt_code seer_model_load(const char *so_path, void **out_library, const seer_model_api **out_api, char *message,
-    size_t message_bytes);
+// dlopen + the table. *out_library is closed with seer_model_unload (after all models of it are
+// closed).
+seer_rt_code seer_model_load(const char *so_path, void **out_library,
+    const seer_model_api **out_api, char *message, size_t message_bytes);
 void seer_model_unload(void *library);
 
 #ifdef __cplusplus

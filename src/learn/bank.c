@@ -16,9 +16,9 @@
 
 #include "base/os.h"
 
-#define MAX_TREES 80         // of a model fitted anew
-#define CONTINUE_TREES 10    // of a residual between two fits of the base
-#define REFIT_GROWTH 1.25    // the base is fitted anew when the data grew by a quarter
+#define MAX_TREES 80  // of a model fitted anew
+#define CONTINUE_TREES 10  // of a residual between two fits of the base
+#define REFIT_GROWTH 1.25  // the base is fitted anew when the data grew by a quarter
 #define HELD_OUT 10  // every tenth
 #define FAILED_WEIGHT \
   0.1F  // failures are few and mostly say "not here": enough to steer away, not to dominate

@@ -59,10 +59,10 @@ seer_reject seer_frame_check(const seer_sketch_list *list, const seer_frame *fra
 void seer_frame_region(const seer_frame *frame, uint32_t producer_stage, uint32_t at,
     uint32_t depth, int64_t *out_extent);
 
-// The same with its start. Start of dimension d = constant + sum coef[k] * S(axis[k]) / div, where S(a)
-// is the start of axis `a` of stage `at` at that depth: region start of `at` + sum coef*var over
-// its loops of `a` outside. A whole dimension starts at 0. Not yet cut to the buffer: start may lie
-// below 0 or start + length beyond the dimension.
+// The same with its start. Start of dimension d = constant + sum coef[k] * S(axis[k]) / div, where
+// S(a) is the start of axis `a` of stage `at` at that depth: region start of `at` + sum coef*var
+// over its loops of `a` outside. A whole dimension starts at 0. Not yet cut to the buffer: start
+// may lie below 0 or start + length beyond the dimension.
 #define SEER_REGION_MAX_TERMS 4
 typedef struct {
   int64_t length;  // at most the dimension

@@ -1,10 +1,10 @@
 // loop.h - loop IR: a schedule made explicit, the last form before code.
-// In: a DAG (after its sketch has rewritten it) and a complete schedule.  Out: phases of loops over flat buffers.
-// Loop IR does not peel: an inexact split is a loop whose trip count is min(extent, bound). Peeling, masking, guard
-// hoisting and scalar replacement happen in code/.
-// Invariants: extents > 0; every access in bounds (seer_loop_verify); PARALLEL loops are the outermost chain of a phase;
-// at most one VECTOR loop encloses a statement and it is the innermost loop.
-// Text form: doc/ir/loop.md.
+// In: a DAG (after its sketch has rewritten it) and a complete schedule.  Out: phases of loops over
+// flat buffers. Loop IR does not peel: an inexact split is a loop whose trip count is min(extent,
+// bound). Peeling, masking, guard hoisting and scalar replacement happen in code/.
+// Invariants: extents > 0; every access in bounds (seer_loop_verify); PARALLEL loops are the
+// outermost chain of a phase; at most one VECTOR loop encloses a statement and it is the innermost
+// loop. Text form: doc/ir/loop.md.
 #ifndef SEER_SPACE_LOOP_H
 #define SEER_SPACE_LOOP_H
 
@@ -14,15 +14,16 @@
 #include "dag/dag.h"
 
 typedef enum {
-  SEER_STORE_INPUT,   // argument: DAG input, read only (activation, or weight in its own layout)
-  SEER_STORE_PACKED,  // argument: a weight (or const stage) re-ordered at compile time; see `pack`; read only
+  SEER_STORE_INPUT,  // argument: DAG input, read only (activation, or weight in its own layout)
+  // argument: a weight (or const stage) re-ordered at compile time; see `pack`; read only
+  SEER_STORE_PACKED,
   SEER_STORE_OUTPUT,  // argument: DAG output
   SEER_STORE_SHARED,  // an intermediate between phases, whole; lives in the kernel's shared scratch
-  SEER_STORE_LOCAL    // per thread, allocated at its `alloc` node; codegen may keep it in registers
+  SEER_STORE_LOCAL  // per thread, allocated at its `alloc` node; codegen may keep it in registers
 } seer_loop_storage;
 
-// How a packed weight is made. Element at pack index (p0, p1, ...) = source at index_d = sum over dims with
-// source_dim == d of stride * p; 0 where any index_d is outside the source.
+// How a packed weight is made. Element at pack index (p0, p1, ...) = source at index_d = sum over
+// dims with source_dim == d of stride * p; 0 where any index_d is outside the source.
 typedef struct {
   uint8_t source_dim;
   int64_t stride;
@@ -42,30 +43,37 @@ typedef struct {
   uint8_t rank;
   int64_t dim[SEER_MAX_RANK];
   int64_t stride[SEER_MAX_RANK];  // elements
-  int64_t n_elems;                // to allocate
-  const seer_pack *pack;          // PACKED only
+  int64_t n_elems;  // to allocate
+  const seer_pack *pack;  // PACKED only
 } seer_loop_buf;
 
-typedef enum { SEER_LOOP_SERIAL, SEER_LOOP_PARALLEL, SEER_LOOP_UNROLL, SEER_LOOP_VECTOR } seer_loop_ann;
+typedef enum {
+  SEER_LOOP_SERIAL,
+  SEER_LOOP_PARALLEL,
+  SEER_LOOP_UNROLL,
+  SEER_LOOP_VECTOR
+} seer_loop_ann;
 
 typedef enum {
-  SEER_NODE_FOR,    // for var < min(extent, bound)
-  SEER_NODE_LET,    // var = value, visible in the rest of the block
-  SEER_NODE_ALLOC,  // buffer `buf` (LOCAL) begins its life here, contents undefined; ends with the block
-  SEER_NODE_STORE   // buf[k][index] = value[k], or combine(buf[index], value) for combiner != NONE
+  SEER_NODE_FOR,  // for var < min(extent, bound)
+  SEER_NODE_LET,  // var = value, visible in the rest of the block
+  // buffer `buf` (LOCAL) begins its life here, contents undefined; ends with the block
+  SEER_NODE_ALLOC,
+  SEER_NODE_STORE  // buf[k][index] = value[k], or combine(buf[index], value) for combiner != NONE
 } seer_node_kind;
 
 typedef struct seer_loop_node {
   seer_node_kind kind;
-  uint32_t next;   // node id of the next in the block, 0 = last
+  uint32_t next;  // node id of the next in the block, 0 = last
   // FOR, LET
   uint32_t var;
   int64_t extent;
-  seer_expr bound;       // 0: exact. Integer over outer variables; may be <= 0 (no iterations)
+  seer_expr bound;  // 0: exact. Integer over outer variables; may be <= 0 (no iterations)
   seer_loop_ann ann;
-  bool is_reduce;        // FOR: a reduction axis's loop (iterations update the same targets)
-  uint16_t max_unroll;   // FOR, SERIAL: code may unroll this loop while the body's copies stay within this number
-  uint32_t body;         // FOR: first node of the block
+  bool is_reduce;  // FOR: a reduction axis's loop (iterations update the same targets)
+  // FOR, SERIAL: code may unroll this loop while the body's copies stay within this number
+  uint16_t max_unroll;
+  uint32_t body;  // FOR: first node of the block
   seer_expr value[SEER_DAG_MAX_VALUES];  // LET value[0]; STORE
   // ALLOC, STORE
   uint32_t n_values;
@@ -74,7 +82,7 @@ typedef struct seer_loop_node {
   uint8_t n_index;
   seer_expr index[SEER_MAX_RANK];  // equal for all values
   uint32_t stage;  // STORE, FOR: DAG stage that it computes (for dumps, features)
-  bool is_init;    // STORE: the identity of a reduction
+  bool is_init;  // STORE: the identity of a reduction
 } seer_loop_node;
 
 typedef struct {
@@ -85,19 +93,20 @@ typedef struct {
 typedef struct seer_loop {
   seer_arena *arena;
   const char *name;
-  seer_expr_pool expr;      // VAR = loop variable, LOAD = loop buffer
+  seer_expr_pool expr;  // VAR = loop variable, LOAD = loop buffer
   uint32_t n_var, cap_var;
   seer_loop_var *var;
   uint32_t n_buf, cap_buf;
   seer_loop_buf *buf;
   uint32_t n_node, cap_node;
-  seer_loop_node *node;     // [0] unused
+  seer_loop_node *node;  // [0] unused
   uint32_t n_phase;
   uint32_t phase[SEER_DAG_MAX_STAGES];  // first node of each phase's block
 } seer_loop;
 
-// Number of parts of a phase: product of the extents of its leading PARALLEL loops (1 if none). A part index is the
-// mixed-radix number of these loop variables, outermost most significant; iterations beyond a bound do nothing.
+// Number of parts of a phase: product of the extents of its leading PARALLEL loops (1 if none). A
+// part index is the mixed-radix number of these loop variables, outermost most significant;
+// iterations beyond a bound do nothing.
 int64_t seer_loop_phase_parts(const seer_loop *loop, uint32_t phase);
 
 seer_loop *seer_loop_create(seer_arena *arena, const char *name);
@@ -107,19 +116,23 @@ uint32_t seer_loop_add_node(seer_loop *loop, const seer_loop_node *node);
 // Row-major flat element offset of a LOAD or STORE's indices, as an expression of loop->expr.
 seer_expr seer_loop_offset(seer_loop *loop, uint32_t buf, const seer_expr *index);
 
-// Elements from row to row of a LOCAL buffer whose rows have `row_elems`: whole vectors, and no power-of-two strides.
+// Elements from row to row of a LOCAL buffer whose rows have `row_elems`: whole vectors, and no
+// power-of-two strides.
 int64_t seer_loop_local_pitch(seer_dtype dtype, int64_t row_elems, uint32_t vector_bytes);
 
 const char *seer_loop_print(const seer_loop *loop, seer_arena *arena);
-SEER_MUST_USE seer_status seer_loop_parse(const char *source, const char *text, size_t n_bytes, seer_arena *arena,
-    seer_loop **out_loop);
+SEER_MUST_USE seer_status seer_loop_parse(
+    const char *source, const char *text, size_t n_bytes, seer_arena *arena, seer_loop **out_loop);
 SEER_MUST_USE seer_status seer_loop_verify(const seer_loop *loop);
 
-// Interpreter: data[b] for INPUT, PACKED, OUTPUT, SHARED buffers (others may be NULL). Phases in order, parts in order
-// (shuffled by `part_shuffle` if not NULL: parts must be independent).
-SEER_MUST_USE seer_status seer_loop_eval(const seer_loop *loop, void *const *data, seer_rng *part_shuffle);
-// Fills `out` (n elements of the pack's dtype) from the source data (dense row-major, or with the source's pitch).
-void seer_pack_fill(const seer_pack *pack, const seer_dag_buf *source, const void *source_data, void *out);
+// Interpreter: data[b] for INPUT, PACKED, OUTPUT, SHARED buffers (others may be NULL). Phases in
+// order, parts in order (shuffled by `part_shuffle` if not NULL: parts must be independent).
+SEER_MUST_USE seer_status seer_loop_eval(
+    const seer_loop *loop, void *const *data, seer_rng *part_shuffle);
+// Fills `out` (n elements of the pack's dtype) from the source data (dense row-major, or with the
+// source's pitch).
+void seer_pack_fill(
+    const seer_pack *pack, const seer_dag_buf *source, const void *source_data, void *out);
 int64_t seer_pack_elems(const seer_pack *pack);
 
 #endif

@@ -1,8 +1,9 @@
 // nest.c - (frame of a schedule) -> nest summary, by arithmetic alone.
-// What does not depend on knobs (operation counts, affine accesses over a stage's own axes) is made once per sketch list.
-// Per candidate, stages are visited consumers first: an inlined stage's accesses are composed into its consumer's, and the
-// way an attached stage moves with the loops around it is read off its consumer's access to it. Trips are sums over the
-// lengths that a region has at the tiles of its consumer: few different ones, kept with how often each occurs.
+// What does not depend on knobs (operation counts, affine accesses over a stage's own axes) is made
+// once per sketch list. Per candidate, stages are visited consumers first: an inlined stage's
+// accesses are composed into its consumer's, and the way an attached stage moves with the loops
+// around it is read off its consumer's access to it. Trips are sums over the lengths that a region
+// has at the tiles of its consumer: few different ones, kept with how often each occurs.
 #include "space/nest.h"
 
 #include <string.h>
@@ -190,8 +191,9 @@ static void add_load(collector *c, seer_expr e) {
   if (c->fact->n_load < MAX_FACT_LOADS) c->fact->load[c->fact->n_load++] = load;
 }
 
-// Index and predicate expressions are addressing, not work: only loads inside them are followed. A choice by indices
-// only (the rows of a transform) costs what its branches cost on average; *out_leaves counts them.
+// Index and predicate expressions are addressing, not work: only loads inside them are followed. A
+// choice by indices only (the rows of a transform) costs what its branches cost on average;
+// *out_leaves counts them.
 static void collect(
     collector *c, seer_expr e, bool is_addressing, op_count *ops, float *out_leaves) {
   *out_leaves = 1;
@@ -271,7 +273,8 @@ typedef struct {
   bool is_known;  // its lengths are right at every visit: no padding shifts or cuts its region
   uint64_t is_exact;  // bit l: its loop l (of the frame) never runs shorter
   uint32_t
-      is_offset;  // bit d: the start of dimension d is no plain sum of loops (clamped, or with a constant)
+      // bit d: the start of dimension d is no plain sum of loops (clamped, or with a constant)
+      is_offset;
 } stage_state;
 
 typedef struct {
@@ -465,7 +468,8 @@ static void fill_movement(const maker *m, uint32_t s, const seer_nest_statement 
   }
 }
 
-// How the starts of the regions of `s` move with the loops around it: with those of the stage that it is attached in.
+// How the starts of the regions of `s` move with the loops around it: with those of the stage that
+// it is attached in.
 static void fill_start(const maker *m, uint32_t s, const seer_nest_statement *st,
     const seer_region *region, stage_state *state) {
   const seer_frame_stage *stage = &m->frame->stage[s], *at = &m->frame->stage[stage->at];
@@ -510,10 +514,11 @@ static seer_nest_storage storage_of(const maker *m, uint32_t b) {
   return SEER_NEST_REGISTER;
 }
 
-// Adds dimension `d` of an access; false if it is not a plain sum of loops, each of which moves no other dimension.
+// Adds dimension `d` of an access; false if it is not a plain sum of loops, each of which moves no
+// other dimension.
 static bool add_dim(const seer_nest_statement *st, const movement *move, const index_fact *index,
     uint32_t n_axis, uint32_t d, seer_nest_access *out) {
-  bool is_plain = index->constant == 0 && index->div == 1 && index->span == 1;
+  bool is_plain = seer_floor_div(index->constant, index->div) == 0 && index->span == 1;
   int64_t by_loop[SEER_NEST_MAX_LOOPS], inside = seer_floor_mod(index->constant, index->div);
   memset(by_loop, 0, st->n_loop * sizeof(by_loop[0]));
   for (uint32_t a = 0; a < n_axis; a++) {
@@ -549,7 +554,8 @@ static bool moves_alike(
       memcmp(a->loop_coef, b->loop_coef, st->n_loop * sizeof(a->loop_coef[0])) == 0;
 }
 
-// The last access may differ from an earlier one by constants only: then it is the same access, over more neighbours.
+// The last access may differ from an earlier one by constants only: then it is the same access,
+// over more neighbours.
 static void merge_access(maker *m, seer_nest_statement *st) {
   uint32_t last = st->n_access - 1u;
   const seer_nest_access *more = &st->access[last];

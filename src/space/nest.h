@@ -43,8 +43,8 @@ typedef struct {
   uint8_t loop_dim[SEER_NEST_MAX_LOOPS];  // dimension that loop l moves in; NO_DIM: none
   int32_t loop_coef[SEER_NEST_MAX_LOOPS];  // elements of that dimension per iteration
   int64_t row_pitch;  // elements between rows (last dimension's neighbours)
-  // Elements along each dimension that one iteration reads at constant distances (a transform reads a
-  // window of its own): 1 where it is a single one.
+  // Elements along each dimension that one iteration reads at constant distances (a transform reads
+  // a window of its own): 1 where it is a single one.
   uint16_t span[SEER_MAX_RANK];
 } seer_nest_access;
 

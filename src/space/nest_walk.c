@@ -1,6 +1,7 @@
-// nest_walk.c - loop IR -> nest summary, by walking the tree: the second opinion on nest.c, for tests.
-// One statement per STORE that is no init, last stage first. Which way an index moves is read off its linear form, with
-// LETs replaced by what they clamp; trips are counted by running the loops without their bodies.
+// nest_walk.c - loop IR -> nest summary, by walking the tree: the second opinion on nest.c, for
+// tests. One statement per STORE that is no init, last stage first. Which way an index moves is
+// read off its linear form, with LETs replaced by what they clamp; trips are counted by running the
+// loops without their bodies.
 #include <string.h>
 
 #include "space/loop/linear.h"
@@ -82,8 +83,8 @@ static void count(walker *w, uint32_t id, double times) {
 
 // ---- accesses
 
-// The form of `e` with LETs replaced by what they clamp: the first operand of minima and maxima, the others stand for
-// the buffer's ends and for tails.
+// The form of `e` with LETs replaced by what they clamp: the first operand of minima and maxima,
+// the others stand for the buffer's ends and for tails.
 static bool movement_of(const walker *w, seer_expr e, int64_t scale, seer_linear *out) {
   seer_linear form;
   const seer_expr_pool *pool = &w->loop->expr;

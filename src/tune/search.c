@@ -440,8 +440,8 @@ seer_status seer_search_propose(
   return status;
 }
 
-// What adds an error of its own (Winograd) is for measurements to choose, and for checks to see: the
-// schedule without trials is also the reference that winners are compared with.
+// What adds an error of its own (Winograd) is for measurements to choose, and for checks to see:
+// the schedule without trials is also the reference that winners are compared with.
 static void keep_exact(seer_search *s) {
   uint32_t n = 0;
   for (uint32_t k = 0; k < s->n_pool; k++) {

@@ -71,7 +71,8 @@ void seer_session_choices(const seer_session *session, seer_choice *out_choices)
 
 // Figures for the closing summary.
 typedef struct {
-  // Wall time. measure_s: a build or a timing was in progress; build_s and run_s: summed over workers.
+  // Wall time. measure_s: a build or a timing was in progress; build_s and run_s: summed over
+  // workers.
   double elapsed_s, propose_s, measure_s, build_s, run_s, train_s, check_s;
   double default_s, estimated_s;  // sums over tasks
   uint32_t trials, failed[SEER_MEASURED_COUNT], twins, raced_out, restored;

@@ -1,5 +1,5 @@
-// The text form of schedules of one DAG: any text is refused, or gives a schedule that is normal, prints and parses to
-// itself, and has a frame.
+// The text form of schedules of one DAG: any text is refused, or gives a schedule that is normal,
+// prints and parses to itself, and has a frame.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-// For random DAGs and random schedules, compiled code gives what the interpreter of the DAG gives, to the bit; it never
-// touches memory outside of its buffers. Vector lengths of 4, 8 and 16 lanes.
+// For random DAGs and random schedules, compiled code gives what the interpreter of the DAG gives,
+// to the bit; it never touches memory outside of its buffers. Vector lengths of 4, 8 and 16 lanes.
 // SEER_PROPERTY_SEED=n starts elsewhere, SEER_PROPERTY_PAIRS=n tries more.
 // SEER_TEST: timeout=300
 #include <setjmp.h>
@@ -31,8 +31,8 @@ typedef struct {
 } trial;
 
 // Compiles and runs one schedule of the list's DAG.
-static const char *check(trial *t, const loop_expect *expect, const seer_schedule *schedule, uint64_t seed,
-    seer_arena *arena) {
+static const char *check(trial *t, const loop_expect *expect, const seer_schedule *schedule,
+    uint64_t seed, seer_arena *arena) {
   const seer_sketch_list *list = expect->list;
   const seer_sketch *sketch = list->sketch[schedule->sketch];
   seer_loop *loop;
@@ -48,8 +48,8 @@ static const char *check(trial *t, const loop_expect *expect, const seer_schedul
   return wrong ? seer_arena_printf(arena, "%s\n%s", wrong, seer_loop_print(loop, arena)) : NULL;
 }
 
-static bool try_schedule(trial *t, const loop_expect *expect, const seer_schedule *schedule, uint64_t seed,
-    seer_arena *scratch) {
+static bool try_schedule(trial *t, const loop_expect *expect, const seer_schedule *schedule,
+    uint64_t seed, seer_arena *scratch) {
   t->n_pairs++;
   const char *wrong = check(t, expect, schedule, seed, scratch);
   if (wrong) t->wrong = seer_arena_strdup(t->arena, wrong);
@@ -61,7 +61,8 @@ static bool try_recipe(trial *t, const seer_dag_recipe *recipe) {
   seer_arena *arena = seer_arena_create("dag"), *scratch = seer_arena_create("scratch");
   seer_dag *dag = seer_dag_random_build(recipe, arena, NULL);
   seer_sketch_list *list;
-  seer_status status = seer_sketch_generate(dag, jit_runner_target(t->runner), SEER_SPACE_FULL, arena, &list);
+  seer_status status =
+      seer_sketch_generate(dag, jit_runner_target(t->runner), SEER_SPACE_FULL, arena, &list);
   if (status) fail_msg("%s", seer_status_message(status));
   const loop_expect *expect = loop_expect_make(list, recipe->seed, arena);
   seer_rng rng;
@@ -91,9 +92,11 @@ static void run(uint32_t vector_bytes) {
   seer_target target;
   seer_status status = seer_target_detect(arena, &target);
   if (status) fail_msg("%s", seer_status_message(status));
-  if (vector_bytes == 64 && target.vector_bytes == 16) skip();  // twice the machine's: LLVM splits them
+  // twice the machine's: LLVM splits them
+  if (vector_bytes == 64 && target.vector_bytes == 16) skip();
   target.vector_bytes = vector_bytes;
-  uint64_t seed = number("SEER_PROPERTY_SEED", vector_bytes), pairs = number("SEER_PROPERTY_PAIRS", N_PAIRS);
+  uint64_t seed = number("SEER_PROPERTY_SEED", vector_bytes),
+           pairs = number("SEER_PROPERTY_PAIRS", N_PAIRS);
   trial t = {.runner = jit_runner_create(&target), .arena = arena};
   for (; t.n_pairs < pairs; seed++) {
     seer_dag_recipe recipe = seer_dag_random_recipe(seed);
@@ -105,8 +108,8 @@ static void run(uint32_t vector_bytes) {
     fprintf(stderr, "seed %" PRIu64 ": %s\n", seed, still ? again.wrong : t.wrong);
     fail_msg("seed %" PRIu64, seed);
   }
-  print_message("%u bytes: %" PRIu64 " pairs, %" PRIu64 " could not be lowered\n", vector_bytes, t.n_pairs,
-      t.n_skipped);
+  print_message("%u bytes: %" PRIu64 " pairs, %" PRIu64 " could not be lowered\n", vector_bytes,
+      t.n_pairs, t.n_skipped);
   assert_true(t.n_skipped * 10 < t.n_pairs);
   jit_runner_destroy(t.runner);
   seer_arena_destroy(arena);

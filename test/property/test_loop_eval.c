@@ -1,7 +1,7 @@
-// The main property: for random DAGs and random schedules, running the loops gives what the interpreter of the DAG
-// gives, to the bit. Also: verify holds, print -> parse -> print is a fixpoint, every rule, knob kind, tail, location
-// and DAG kind was met often enough, and every planted fault is caught.
-// SEER_PROPERTY_SEED=n starts elsewhere, SEER_PROPERTY_PAIRS=n tries more.
+// The main property: for random DAGs and random schedules, running the loops gives what the
+// interpreter of the DAG gives, to the bit. Also: verify holds, print -> parse -> print is a
+// fixpoint, every rule, knob kind, tail, location and DAG kind was met often enough, and every
+// planted fault is caught. SEER_PROPERTY_SEED=n starts elsewhere, SEER_PROPERTY_PAIRS=n tries more.
 // SEER_TEST: timeout=300
 #include <setjmp.h>
 #include <stdarg.h>
@@ -177,7 +177,8 @@ static bool try_schedule(trial *t, const loop_expect *expect, const seer_schedul
   return wrong != NULL;
 }
 
-// Some sketches of the recipe's DAG: default, samples, a mutation and a crossover of them. True if something is wrong.
+// Some sketches of the recipe's DAG: default, samples, a mutation and a crossover of them. True if
+// something is wrong.
 static bool try_recipe(trial *t, const seer_dag_recipe *recipe) {
   seer_arena *arena = seer_arena_create("dag"), *scratch = seer_arena_create("scratch");
   uint32_t kinds;

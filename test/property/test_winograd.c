@@ -1,5 +1,5 @@
-// Random schedules of the Winograd sketches: the loops and the compiled code give what the direct DAG
-// gives, at odd extents; stages in blocks were met; the transforms are straight-line code.
+// Random schedules of the Winograd sketches: the loops and the compiled code give what the direct
+// DAG gives, at odd extents; stages in blocks were met; the transforms are straight-line code.
 // SEER_TEST: timeout=300
 #include <setjmp.h>
 #include <stdarg.h>

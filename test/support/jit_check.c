@@ -59,7 +59,8 @@ typedef struct {
 #define CANARY 0x5A
 
 static guarded guarded_new(size_t n_bytes, size_t align, bool at_end) {
-  size_t page = (size_t)sysconf(_SC_PAGESIZE), n_pages = (n_bytes + page - 1) / page + (n_bytes == 0);
+  size_t page = (size_t)sysconf(_SC_PAGESIZE),
+         n_pages = (n_bytes + page - 1) / page + (n_bytes == 0);
   guarded g = {.n_map = (n_pages + 2) * page, .n_data = n_bytes};
   g.map = mmap(NULL, g.n_map, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   SEER_ASSERT(g.map != MAP_FAILED, "mmap of %zu bytes", g.n_map);
@@ -81,8 +82,8 @@ static bool is_intact(const guarded *g) {
   return true;
 }
 
-static const char *call(const seer_kernel *kernel, const seer_kernel_phase *phase, void *const *buffers,
-    seer_rng *rng, seer_arena *arena) {
+static const char *call(const seer_kernel *kernel, const seer_kernel_phase *phase,
+    void *const *buffers, seer_rng *rng, seer_arena *arena) {
   struct sigaction action = {.sa_handler = on_crash}, old[3];
   static const int signals[3] = {SIGSEGV, SIGBUS, SIGFPE};
   for (int k = 0; k < 3; k++) sigaction(signals[k], &action, &old[k]);
@@ -101,7 +102,8 @@ static const char *call(const seer_kernel *kernel, const seer_kernel_phase *phas
   return wrong;
 }
 
-const char *jit_run(jit_runner *runner, const seer_loop *loop, void *const *data, uint64_t seed, seer_arena *arena) {
+const char *jit_run(jit_runner *runner, const seer_loop *loop, void *const *data, uint64_t seed,
+    seer_arena *arena) {
   seer_kernel *kernel = SEER_NEW(arena, seer_kernel);
   seer_kernel_phase phase[SEER_DAG_MAX_STAGES];
   uint64_t handle = 0;
@@ -119,7 +121,8 @@ const char *jit_run(jit_runner *runner, const seer_loop *loop, void *const *data
     const seer_loop_buf *decl = &loop->buf[b];
     if (decl->storage == SEER_STORE_LOCAL) continue;
     bool is_packed = decl->storage == SEER_STORE_PACKED;
-    g[n] = guarded_new(kernel->arg[n].n_bytes, is_packed ? 64 : seer_dtype_bytes(decl->dtype), seed & 1);
+    g[n] = guarded_new(
+        kernel->arg[n].n_bytes, is_packed ? 64 : seer_dtype_bytes(decl->dtype), seed & 1);
     if (decl->storage == SEER_STORE_INPUT || is_packed) {
       memcpy(g[n].data, data[b], g[n].n_data);
     } else {
@@ -138,7 +141,8 @@ const char *jit_run(jit_runner *runner, const seer_loop *loop, void *const *data
   for (uint32_t b = 0; b < loop->n_buf; b++) {
     const seer_loop_buf *decl = &loop->buf[b];
     if (decl->storage == SEER_STORE_LOCAL) continue;
-    if (!wrong && !is_intact(&g[n])) wrong = seer_arena_printf(arena, "wrote outside of $%s", decl->name);
+    if (!wrong && !is_intact(&g[n]))
+      wrong = seer_arena_printf(arena, "wrote outside of $%s", decl->name);
     if (decl->storage == SEER_STORE_INPUT || decl->storage == SEER_STORE_PACKED) {
       if (!wrong && memcmp(g[n].data, data[b], g[n].n_data) != 0) {
         wrong = seer_arena_printf(arena, "wrote to $%s", decl->name);

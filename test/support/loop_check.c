@@ -107,8 +107,8 @@ static const char *check_text(const seer_loop *loop, seer_arena *arena) {
   return NULL;
 }
 
-void **loop_expect_data(
-    const loop_expect *expect, const seer_sketch *sketch, const seer_loop *loop, seer_arena *arena) {
+void **loop_expect_data(const loop_expect *expect, const seer_sketch *sketch, const seer_loop *loop,
+    seer_arena *arena) {
   const seer_dag *dag = sketch->dag;
   void **data = SEER_NEW_ARRAY(arena, void *, loop->n_buf + 1);
   seer_dag_eval *eval = NULL;
@@ -145,8 +145,7 @@ const char *loop_expect_compare(const loop_expect *expect, const seer_sketch *sk
         !(loop->buf[at].storage == SEER_STORE_OUTPUT && loop->buf[at].dag_buf == b))
       at++;
     if (at == loop->n_buf) {
-      return seer_arena_printf(
-          arena, "no buffer for output $%s", expect->list->dag->buf[b].name);
+      return seer_arena_printf(arena, "no buffer for output $%s", expect->list->dag->buf[b].name);
     }
     double tolerance = is_exact ? 0 : sketch->tolerance > 1e-5 ? sketch->tolerance : 1e-5;
     const char *wrong =

@@ -1,4 +1,5 @@
-// winograd_net.h - a 3x3 convolution, channels last, as the operators write it: [pad,] anchor [, bias and relu].
+// winograd_net.h - a 3x3 convolution, channels last, as the operators write it: [pad,] anchor [,
+// bias and relu].
 #ifndef SEER_TEST_WINOGRAD_NET_H
 #define SEER_TEST_WINOGRAD_NET_H
 

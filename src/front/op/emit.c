@@ -44,8 +44,8 @@ static const char *make_name(seer_emit *emit, const char *base, const char *suff
   return name;
 }
 
-// "Conv" -> "conv". Names inside a DAG say what is computed, not which node of which network does: schedules are stored,
-// and carried to other tasks, by the names of stages.
+// "Conv" -> "conv". Names inside a DAG say what is computed, not which node of which network does:
+// schedules are stored, and carried to other tasks, by the names of stages.
 static const char *class_name(const seer_emit *emit, const seer_node *node) {
   char *name = seer_arena_strdup(emit->arena, node->op_type);
   for (char *c = name; *c; c++) {
@@ -214,8 +214,8 @@ uint32_t seer_emit_stage(seer_emit *emit, const seer_node *node, uint32_t k, see
   for (uint32_t d = 0; d < value->rank; d++) {
     dims[d] = (seer_dag_axis){NULL, value->dim[d], roles ? roles[d] : SEER_AXIS_OTHER};
   }
-  return start_stage(emit, make_name(emit, class_name(emit, node), NULL), role, dims, value->rank, order,
-      reduce, n_reduce, out_index, out_reduce);
+  return start_stage(emit, make_name(emit, class_name(emit, node), NULL), role, dims, value->rank,
+      order, reduce, n_reduce, out_index, out_reduce);
 }
 
 void seer_emit_body(seer_emit *emit, const seer_node *node, uint32_t k, uint32_t stage,

@@ -1,5 +1,6 @@
-// build.c - making loop IR: variables, buffers and nodes are appended to arrays and named by their index.
-// Names are made unique as they are added (".1", ".2" behind), because the text form refers to things by name.
+// build.c - making loop IR: variables, buffers and nodes are appended to arrays and named by their
+// index. Names are made unique as they are added (".1", ".2" behind), because the text form refers
+// to things by name.
 #include <string.h>
 
 #include "space/loop.h"
@@ -89,13 +90,16 @@ int64_t seer_loop_phase_parts(const seer_loop *loop, uint32_t phase) {
   return parts;
 }
 
-// A row that is a multiple of this many bytes maps all rows to few cache sets: rows get 64 bytes more (the design's
-// section 4: 14-row tiles fall from 109 to 71-77 GFLOP/s at strides of 4 and 16 KiB).
+// A row that is a multiple of this many bytes maps all rows to few cache sets: rows get 64 bytes
+// more (the design's section 4: 14-row tiles fall from 109 to 71-77 GFLOP/s at strides of 4 and 16
+// KiB).
 #define POISON_ROW_BYTES 1024
 
 int64_t seer_loop_local_pitch(seer_dtype dtype, int64_t row_elems, uint32_t vector_bytes) {
-  int64_t elem_bytes = seer_dtype_bytes(dtype), lanes = vector_bytes / elem_bytes, pitch = row_elems;
+  int64_t elem_bytes = seer_dtype_bytes(dtype), lanes = vector_bytes / elem_bytes,
+          pitch = row_elems;
   if (lanes > 1 && pitch > lanes) pitch = seer_round_up(pitch, lanes);
-  bool is_poison = pitch * elem_bytes >= POISON_ROW_BYTES && pitch * elem_bytes % POISON_ROW_BYTES == 0;
+  bool is_poison =
+      pitch * elem_bytes >= POISON_ROW_BYTES && pitch * elem_bytes % POISON_ROW_BYTES == 0;
   return is_poison ? pitch + 64 / elem_bytes : pitch;
 }

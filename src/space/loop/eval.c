@@ -1,6 +1,7 @@
-// eval.c - the interpreter of loop IR: the same scalar operators as the interpreter of the DAG, in the order that
-// the loops say. Contents of LOCAL buffers are NaN (or a pattern) at their ALLOC, so that reading what was never
-// written shows. Accesses are checked against the buffers' extents: outside is INVALID, not undefined.
+// eval.c - the interpreter of loop IR: the same scalar operators as the interpreter of the DAG, in
+// the order that the loops say. Contents of LOCAL buffers are NaN (or a pattern) at their ALLOC, so
+// that reading what was never written shows. Accesses are checked against the buffers' extents:
+// outside is INVALID, not undefined.
 #include <math.h>
 #include <string.h>
 

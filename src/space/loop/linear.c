@@ -1,7 +1,8 @@
-// linear.c - sums of integer atoms, and a small prover: to show x <= 0, innermost variables are replaced one by one by
-// what bounds them (a loop's bound or extent, a LET's value), minima and maxima by their cases, divisions by their
-// inequalities, until a constant remains. Every replacement is a true inequality, so a proof is sound; one that is
-// not found means nothing. (Fourier-Motzkin elimination, one inequality at a time.)
+// linear.c - sums of integer atoms, and a small prover: to show x <= 0, innermost variables are
+// replaced one by one by what bounds them (a loop's bound or extent, a LET's value), minima and
+// maxima by their cases, divisions by their inequalities, until a constant remains. Every
+// replacement is a true inequality, so a proof is sound; one that is not found means nothing.
+// (Fourier-Motzkin elimination, one inequality at a time.)
 #include "space/loop/linear.h"
 
 #include <string.h>
@@ -178,7 +179,8 @@ void seer_prover_assume(seer_prover *prover, seer_expr predicate) {
 
 static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used);
 
-// Proves x with term `k` replaced by `with` (of the same or a greater value where its coefficient says so).
+// Proves x with term `k` replaced by `with` (of the same or a greater value where its coefficient
+// says so).
 static bool prove_replaced(seer_prover *p, const seer_linear *x, uint32_t k,
     const seer_linear *with, uint32_t facts_used) {
   seer_linear y = *x;
@@ -203,7 +205,8 @@ static bool prove_with_expr(
       prove_replaced(p, x, k, &with, facts_used);
 }
 
-// Largest or smallest value of a sum of variables by their static ranges; false if it has other atoms.
+// Largest or smallest value of a sum of variables by their static ranges; false if it has other
+// atoms.
 static bool range_end(const seer_prover *p, const seer_linear *x, bool is_high, int64_t *out_end) {
   int64_t end = x->constant;
   for (uint32_t t = 0; t < x->n; t++) {
@@ -219,7 +222,8 @@ static bool range_end(const seer_prover *p, const seer_linear *x, bool is_high, 
   return true;
 }
 
-// floor(e / c): the part of e that c divides comes out exactly; the rest is bounded by its inequality.
+// floor(e / c): the part of e that c divides comes out exactly; the rest is bounded by its
+// inequality.
 static bool prove_division(
     seer_prover *p, const seer_linear *x, uint32_t k, seer_expr e, int64_t c, uint32_t facts_used) {
   seer_linear inner, whole = {.constant = 0}, rest = {.constant = 0};
@@ -238,8 +242,8 @@ static bool prove_division(
   seer_linear y = *x;
   if (!seer_linear_add_term(&y, x->term[k].atom, -coef) || !seer_linear_add(&y, &whole, coef))
     return false;
-  // Where k divides all of y: y + k * floor(r / c) <= 0 iff r + c * (y / k) <= c - 1 for k > 0, and iff
-  // c * (y / -k) - r <= 0 for k < 0 (constants rounded the way that keeps whole numbers whole).
+  // Where k divides all of y: y + k * floor(r / c) <= 0 iff r + c * (y / k) <= c - 1 for k > 0, and
+  // iff c * (y / -k) - r <= 0 for k < 0 (constants rounded the way that keeps whole numbers whole).
   int64_t size = coef > 0 ? coef : -coef;
   bool divides = true;
   for (uint32_t t = 0; t < y.n; t++) divides &= y.term[t].coef % size == 0;
@@ -251,14 +255,16 @@ static bool prove_division(
       return false;
     return prove(p, &exact, facts_used);
   }
-  // By the ends of r's range: exact where r's variables are independent of the rest (a group's channels).
+  // By the ends of r's range: exact where r's variables are independent of the rest (a group's
+  // channels).
   int64_t end;
   if (range_end(p, &rest, coef > 0, &end)) {
     seer_linear by_range = whole;
     by_range.constant += seer_floor_div(end, c);
     if (prove_replaced(p, x, k, &by_range, facts_used)) return true;
   }
-  // k * floor(r / c) <= k * r / c for k > 0, and <= k * (r - c + 1) / c for k < 0; the whole form times c.
+  // k * floor(r / c) <= k * r / c for k > 0, and <= k * (r - c + 1) / c for k < 0; the whole form
+  // times c.
   y = (seer_linear){.constant = 0};
   if (!seer_linear_add(&y, x, c)) return false;
   if (!seer_linear_add_term(&y, x->term[k].atom, -coef * c)) return false;
@@ -268,7 +274,8 @@ static bool prove_division(
   return prove(p, &y, facts_used);
 }
 
-// k * max(a, b) - k * max(c, d): enough that both pairs hold, a against c and b against d (or crosswise); min likewise.
+// k * max(a, b) - k * max(c, d): enough that both pairs hold, a against c and b against d (or
+// crosswise); min likewise.
 static bool prove_pair(seer_prover *p, const seer_linear *x, uint32_t k, uint32_t facts_used) {
   const seer_expr_pool *pool = &p->loop->expr;
   const seer_expr_node *mine = seer_expr_at(pool, x->term[k].atom);
@@ -355,7 +362,8 @@ static bool prove_without_fact(seer_prover *p, const seer_linear *x, uint32_t fa
   return prove_with_constant(p, x, k, up ? range->high : range->low, facts_used);
 }
 
-// x = m * fact + rest, fact <= 0, m > 0: the rest must be <= 0. `is_quick`: only where the rest is a constant.
+// x = m * fact + rest, fact <= 0, m > 0: the rest must be <= 0. `is_quick`: only where the rest is
+// a constant.
 static bool prove_by_fact(
     seer_prover *p, const seer_linear *x, uint32_t facts_used, bool is_quick) {
   for (uint32_t f = 0; f < p->n_fact; f++) {
@@ -435,8 +443,8 @@ static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used) {
   x = &expanded;
   if (x->n == 0) return x->constant <= 0;
   if (prove_by_fact(p, x, facts_used, true)) return true;
-  // First what loses nothing: cases that must all hold. Then atoms of which one alternative is taken (the last one built,
-  // it may have others inside), then variables by their bounds.
+  // First what loses nothing: cases that must all hold. Then atoms of which one alternative is
+  // taken (the last one built, it may have others inside), then variables by their bounds.
   uint32_t other = UINT32_MAX;
   for (uint32_t k = 0; k < x->n; k++) {
     const seer_expr_node *atom = seer_expr_at(&p->loop->expr, x->term[k].atom);
@@ -446,11 +454,20 @@ static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used) {
     if (is_cases && !is_hidden(p, x, k)) {
       return prove_by_tied_bound(p, x, facts_used) || prove_atom(p, x, k, facts_used);
     }
-    if (atom->op != SEER_EXPR_VAR) other = k;
+    if (atom->op != SEER_EXPR_VAR) {
+      p->met_pair |= other != UINT32_MAX;
+      other = k;
+    }
     if (atom->op == SEER_EXPR_VAR && p->depth[atom->ref] == 0) return false;
   }
   if (other != UINT32_MAX) {
-    return prove_by_tied_bound(p, x, facts_used) || prove_atom(p, x, other, facts_used);
+    if (prove_by_tied_bound(p, x, facts_used) || prove_atom(p, x, other, facts_used)) return true;
+    for (uint32_t k = other;
+         p->use_pairs && k-- > 0;) {  // another one may bring the partner of a pair
+      bool is_var = seer_expr_at(&p->loop->expr, x->term[k].atom)->op == SEER_EXPR_VAR;
+      if (!is_var && prove_atom(p, x, k, facts_used)) return true;
+    }
+    return false;
   }
   return prove_without_fact(p, x, facts_used) || prove_by_fact(p, x, facts_used, false);
 }

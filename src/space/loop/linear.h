@@ -1,7 +1,8 @@
-// linear.h - integer expressions of the loop IR as sums, and a prover of inequalities between them. Internal to space:
-// lowering decides with it which clamps and bounds are needed, verify proves accesses in bounds.
-// A linear form is constant + sum coef * atom; an atom is a VAR or any other expression that is no sum (a division, a
-// minimum, a load): expressions are interned, so equal atoms have equal ids.
+// linear.h - integer expressions of the loop IR as sums, and a prover of inequalities between them.
+// Internal to space: lowering decides with it which clamps and bounds are needed, verify proves
+// accesses in bounds. A linear form is constant + sum coef * atom; an atom is a VAR or any other
+// expression that is no sum (a division, a minimum, a load): expressions are interned, so equal
+// atoms have equal ids.
 #ifndef SEER_SPACE_LINEAR_H
 #define SEER_SPACE_LINEAR_H
 
@@ -30,7 +31,8 @@ bool seer_linear_is_affine(const seer_expr_pool *pool, const seer_linear *x);
 // The canonical form of an integer expression (as it is when it has too many terms).
 seer_expr seer_linear_normal(seer_expr_pool *pool, seer_expr e);
 
-// What is known at a place in the loop IR: the loops and LETs that enclose it, and a predicate that holds.
+// What is known at a place in the loop IR: the loops and LETs that enclose it, and a predicate that
+// holds.
 #define SEER_PROVER_MAX_FACTS 16
 typedef struct {
   const seer_loop *loop;

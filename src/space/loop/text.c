@@ -1,6 +1,7 @@
-// text.c - the text form of loop IR (doc/ir/loop.md), printed and parsed. Buffers are printed in their order, so ids
-// survive a round trip; variables are numbered again in the order in which the text defines them. The parser checks
-// the spelling and what the builders assert; the rest is seer_loop_verify's business.
+// text.c - the text form of loop IR (doc/ir/loop.md), printed and parsed. Buffers are printed in
+// their order, so ids survive a round trip; variables are numbered again in the order in which the
+// text defines them. The parser checks the spelling and what the builders assert; the rest is
+// seer_loop_verify's business.
 #include <string.h>
 
 #include "dag/expr_text.h"

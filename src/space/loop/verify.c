@@ -1,9 +1,10 @@
-// verify.c - judges loop IR: its form (names in scope, annotations in their places, types) and, by the prover of
-// linear.h, that every access lies inside its buffer on every iteration that reaches it.
+// verify.c - judges loop IR: its form (names in scope, annotations in their places, types) and, by
+// the prover of linear.h, that every access lies inside its buffer on every iteration that reaches
+// it.
 #include <string.h>
 
-#include "space/loop/linear.h"
 #include "space/loop/internal.h"
+#include "space/loop/linear.h"
 
 typedef struct {
   const seer_loop *loop;

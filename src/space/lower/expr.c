@@ -1,6 +1,7 @@
-// expr.c - bodies of stages to expressions of the loop IR. Inlined stages are substituted first, over axes (the
-// flat bodies); then axes become sums of loop variables and buffers of the DAG become buffers of the loop IR: a region
-// buffer is addressed relative to its start, a weight that is read by plain axes is addressed by the loops themselves.
+// expr.c - bodies of stages to expressions of the loop IR. Inlined stages are substituted first,
+// over axes (the flat bodies); then axes become sums of loop variables and buffers of the DAG
+// become buffers of the loop IR: a region buffer is addressed relative to its start, a weight that
+// is read by plain axes is addressed by the loops themselves.
 #include <string.h>
 
 #include "space/lower/lower.h"
@@ -160,7 +161,8 @@ static const seer_loop_node *loop_of(const seer_lower *lower, uint32_t var) {
   return &lower->loop->node[lower->def[var]];
 }
 
-// Describes the order in which the loops around this place read weight `dag_buf` at `index`; false: not by plain axes.
+// Describes the order in which the loops around this place read weight `dag_buf` at `index`; false:
+// not by plain axes.
 static bool pack_of(seer_lower *lower, uint32_t dag_buf, const seer_expr *index, uint32_t n_index,
     seer_pack *out, seer_expr *out_index) {
   seer_expr_pool *pool = &lower->loop->expr;

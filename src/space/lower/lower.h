@@ -1,4 +1,5 @@
-// lower.h - the inside of lowering, shared by its files and by the tests of tests. Internal to space.
+// lower.h - the inside of lowering, shared by its files and by the tests of tests. Internal to
+// space.
 //   lower.c         stages to loops, phases, buffers
 //   region.c        where an attached stage's region starts, which loops need a bound
 //   expr.c          inlining, loads of DAG buffers to loads of loop buffers, packed weights
@@ -9,7 +10,8 @@
 #include "space/frame.h"
 #include "space/loop/linear.h"
 
-// Planted faults: what lowering gets wrong on purpose, so that tests can show that they would see it.
+// Planted faults: what lowering gets wrong on purpose, so that tests can show that they would see
+// it.
 typedef enum {
   SEER_LOWER_FAULT_NONE,
   SEER_LOWER_FAULT_TAIL_BOUND,  // a bound is one too large
@@ -92,7 +94,8 @@ uint32_t seer_lower_buf(
 bool seer_lower_axis(seer_lower *lower, uint32_t stage, uint32_t axis, seer_linear *out);
 // Decides where the region of stage `p`, attached here, starts; LETs go to `block`.
 seer_status seer_lower_start(seer_lower *lower, uint32_t p, seer_lower_block *block);
-// The bound that loop `k` of `stage` needs where the first loops of its axis are open; 0: it is exact.
+// The bound that loop `k` of `stage` needs where the first loops of its axis are open; 0: it is
+// exact.
 seer_expr seer_lower_bound(
     seer_lower *lower, uint32_t stage, uint32_t k, const seer_linear *before);
 

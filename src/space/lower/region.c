@@ -1,8 +1,9 @@
 // region.c - where an attached stage's region starts, and which loops need a bound.
-// The frame says how long a region is; here its start becomes an expression of the loops around it: the least index that
-// the consumers inside ask for, their own inner loops at 0. A start that may be negative (padding: the guard keeps those
-// elements from being used) is clamped to [0, N - length], the whole region then lies inside. A start that is never
-// negative stays a plain sum, so that addresses relative to it are constants, and the loops stop at the axis's end.
+// The frame says how long a region is; here its start becomes an expression of the loops around it:
+// the least index that the consumers inside ask for, their own inner loops at 0. A start that may
+// be negative (padding: the guard keeps those elements from being used) is clamped to [0, N -
+// length], the whole region then lies inside. A start that is never negative stays a plain sum, so
+// that addresses relative to it are constants, and the loops stop at the axis's end.
 #include <string.h>
 
 #include "space/lower/lower.h"
@@ -33,7 +34,8 @@ bool seer_lower_axis(seer_lower *lower, uint32_t stage, uint32_t axis, seer_line
   return true;
 }
 
-// How much more than seer_lower_axis's value the axis's index can be by the loops that are not open.
+// How much more than seer_lower_axis's value the axis's index can be by the loops that are not
+// open.
 static int64_t axis_span(const seer_lower *lower, uint32_t stage, uint32_t axis) {
   const seer_frame_stage *frame = &lower->frame->stage[stage];
   int64_t length = frame->region[axis];
@@ -44,7 +46,8 @@ static int64_t axis_span(const seer_lower *lower, uint32_t stage, uint32_t axis)
   return length - 1;
 }
 
-// Its region starts somewhere inside this place: where is not decided yet, or, inlined, never will be.
+// Its region starts somewhere inside this place: where is not decided yet, or, inlined, never will
+// be.
 static bool is_unstarted(const seer_lower *lower, uint32_t stage, uint32_t axis) {
   seer_place place = lower->frame->stage[stage].place;
   bool is_region = place == SEER_PLACE_AT && !lower->stage[stage].has_start;
@@ -151,7 +154,8 @@ static bool raw_start(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear 
   return has_any;
 }
 
-// The least index of an inlined stage that this place asks for; the whole axis counts from 0, as in the frame.
+// The least index of an inlined stage that this place asks for; the whole axis counts from 0, as in
+// the frame.
 static bool inline_start(seer_lower *lower, uint32_t stage, uint32_t axis, seer_linear *out) {
   int64_t length[SEER_DAG_MAX_AXES];
   *out = (seer_linear){.constant = 0};
@@ -166,8 +170,8 @@ static bool proves(seer_lower *lower, const seer_linear *x) {
   return seer_prove_not_positive(&lower->prover, x);
 }
 
-// The start of `p`'s region on `axis` as this place sees it. *out_is_cut: the region may leave the axis's end;
-// *out_is_whole_piece: the start was clamped, and tails do not move it.
+// The start of `p`'s region on `axis` as this place sees it. *out_is_cut: the region may leave the
+// axis's end; *out_is_whole_piece: the start was clamped, and tails do not move it.
 static bool region_start(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear *out,
     bool *out_is_cut, bool *out_is_whole_piece) {
   int64_t extent = lower->dag->stage[p].axis[axis].extent,
@@ -196,8 +200,9 @@ static bool start_form(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear
   return region_start(lower, p, axis, out, &is_cut, &is_whole_piece);
 }
 
-// ---- ends: a region need not be computed further than its consumers, which may be at a tail of their own, ask for. It
-// must not be either: what its own producers offer was computed from that need.
+// ---- ends: a region need not be computed further than its consumers, which may be at a tail of
+// their own, ask for. It must not be either: what its own producers offer was computed from that
+// need.
 
 typedef struct {
   uint32_t n;
@@ -365,7 +370,8 @@ static void add_ends(seer_lower *lower, uint32_t p, uint32_t axis, const seer_li
   if (is_cut) add_end(lower, state, axis, &(seer_linear){.constant = extent});
   bounds needed;
   if (!greatest_needed(lower, p, axis, &needed)) return;
-  // The first is the end without tails. Where the start was clamped, the region is computed whole all the same.
+  // The first is the end without tails. Where the start was clamped, the region is computed whole
+  // all the same.
   for (uint32_t k = is_whole_piece && !needed.is_merged; k < needed.n; k++) {
     needed.form[k].constant++;
     add_end(lower, state, axis, &needed.form[k]);

@@ -1,6 +1,7 @@
-// simplify.c - integer expressions of the loop IR made smaller by what is known of their variables: sums in canonical
-// form, (4 i + j) / 4 with j in [0, 3] is i and (4 i + j) % 4 is j, comparisons that always or never hold are constants
-// (and with them guards and selects). Floats are left as they are.
+// simplify.c - integer expressions of the loop IR made smaller by what is known of their variables:
+// sums in canonical form, (4 i + j) / 4 with j in [0, 3] is i and (4 i + j) % 4 is j, comparisons
+// that always or never hold are constants (and with them guards and selects). Floats are left as
+// they are.
 #include <string.h>
 
 #include "space/lower/lower.h"

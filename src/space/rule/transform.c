@@ -1,7 +1,7 @@
-// transform.c - a transform that is written out as sums (formulation/winograd.c), chosen by its index
-// axes: these loops are unrolled whole, so that the choices fold and equal parts of neighbouring
-// elements are computed once; its last axis in lanes. It is never computed inside its reader's inner
-// loops: there it would be repeated.
+// transform.c - a transform that is written out as sums (formulation/winograd.c), chosen by its
+// index axes: these loops are unrolled whole, so that the choices fold and equal parts of
+// neighbouring elements are computed once; its last axis in lanes. It is never computed inside its
+// reader's inner loops: there it would be repeated.
 #include "space/rule.h"
 
 static seer_rule_answer apply(

@@ -1,5 +1,5 @@
-// test_constant.c - constant stages by compiled code are what the interpreter says, to the bit: few and
-// many elements, both layouts of weights, chains of stages.
+// test_constant.c - constant stages by compiled code are what the interpreter says, to the bit: few
+// and many elements, both layouts of weights, chains of stages.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

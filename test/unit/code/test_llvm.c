@@ -1,5 +1,6 @@
-// Compiled loops against the interpreter of loop IR: each way that the code generator treats loops, tails, guards,
-// accumulators and types, on hand-written loops. Buffers end or begin at inaccessible pages.
+// Compiled loops against the interpreter of loop IR: each way that the code generator treats loops,
+// tails, guards, accumulators and types, on hand-written loops. Buffers end or begin at
+// inaccessible pages.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,9 +26,9 @@ static seer_loop *parse(seer_arena *arena, const char *text) {
 static void fill(const seer_loop_buf *buf, void *data, seer_rng *rng) {
   for (int64_t k = 0; k < buf->n_elems; k++) {
     double value = strncmp(buf->name, "index", 5) == 0 ? (double)seer_rng_range(rng, 0, 6)
-        : buf->dtype == SEER_DTYPE_BOOL               ? (double)seer_rng_range(rng, 0, 1)
-        : seer_dtype_is_signed(buf->dtype)            ? (double)seer_rng_range(rng, -5, 5)
-                                                      : (double)seer_rng_range(rng, 0, 200);
+        : buf->dtype == SEER_DTYPE_BOOL                ? (double)seer_rng_range(rng, 0, 1)
+        : seer_dtype_is_signed(buf->dtype)             ? (double)seer_rng_range(rng, -5, 5)
+                                                       : (double)seer_rng_range(rng, 0, 200);
     seer_dtype_store_f64(buf->dtype, data, k, value);
   }
 }
@@ -38,19 +39,23 @@ static void compare(const seer_loop *loop, void *const *want, void *const *got, 
     const seer_loop_buf *buf = &loop->buf[b];
     if (buf->storage != SEER_STORE_OUTPUT && buf->storage != SEER_STORE_SHARED) continue;
     for (int64_t k = 0; k < buf->n_elems; k++) {
-      double x = seer_dtype_load_f64(buf->dtype, want[b], k), y = seer_dtype_load_f64(buf->dtype, got[b], k);
+      double x = seer_dtype_load_f64(buf->dtype, want[b], k),
+             y = seer_dtype_load_f64(buf->dtype, got[b], k);
       bool same = x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= tolerance * (1 + fabs(x));
       if (same) continue;
-      fail_msg("%s, %u bytes: $%s[%" PRId64 "] is %.9g, expected %.9g", loop->name, vector_bytes, buf->name, k, y, x);
+      fail_msg("%s, %u bytes: $%s[%" PRId64 "] is %.9g, expected %.9g", loop->name, vector_bytes,
+          buf->name, k, y, x);
     }
   }
 }
 
-// Runs the loop compiled for vectors of 16, 32 and 64 bytes (wider than the machine's: LLVM splits them).
+// Runs the loop compiled for vectors of 16, 32 and 64 bytes (wider than the machine's: LLVM splits
+// them).
 static void check_within(const char *text, double tolerance) {
   seer_arena *arena = seer_arena_create("test");
   seer_loop *loop = parse(arena, text);
-  void **want = SEER_NEW_ARRAY(arena, void *, loop->n_buf + 1), **got = SEER_NEW_ARRAY(arena, void *, loop->n_buf + 1);
+  void **want = SEER_NEW_ARRAY(arena, void *, loop->n_buf + 1),
+       **got = SEER_NEW_ARRAY(arena, void *, loop->n_buf + 1);
   seer_rng rng;
   seer_rng_init(&rng, 7);
   for (uint32_t b = 0; b < loop->n_buf; b++) {
@@ -88,77 +93,101 @@ static void check(const char *text) { check_within(text, 0); }
 // Registers, tails of rows and lanes in one tile, packed weights read unmasked.
 static void gemm_with_tails(void **state) {
   (void)state;
-  check("loop gemm {\n"
-        "  input $a f32[13, 9] of 0\n  packed $b f32[2, 9, 16] of 1 pack [1 * 16, 0 * 1, 1 * 1]\n"
-        "  output $c f32[13, 27] of 2\n  local $acc f32[4, 16] of 3\n"
-        "  phase {\n    parallel @i < 4 stage 1 {\n      for @j < 2 stage 1 {\n        alloc $acc stage 0\n"
-        "        unroll @p < 4 stage 0 bound @i * -4 + 13 {\n          vector @q < 16 stage 0 {\n"
-        "            init $acc[@p, @q] stage 0 = 0.0\n          }\n        }\n"
-        "        for @k < 9 stage 0 reduce {\n          unroll @r < 4 stage 0 bound @i * -4 + 13 {\n"
-        "            vector @s < 16 stage 0 {\n"
-        "              sum $acc[@r, @s] stage 0 = $a[@i * 4 + @r, @k] * $b[@j, @k, @s]\n            }\n          }\n        }\n"
-        "        unroll @u < 4 stage 1 bound @i * -4 + 13 {\n          vector @v < 16 stage 1 bound @j * -16 + 27 {\n"
-        "            store $c[@i * 4 + @u, @j * 16 + @v] stage 1 = max($acc[@u, @v], 0.0)\n"
-        "          }\n        }\n      }\n    }\n  }\n}\n");
+  check(
+      "loop gemm {\n"
+      "  input $a f32[13, 9] of 0\n  packed $b f32[2, 9, 16] of 1 pack [1 * 16, 0 * 1, 1 * 1]\n"
+      "  output $c f32[13, 27] of 2\n  local $acc f32[4, 16] of 3\n"
+      "  phase {\n    parallel @i < 4 stage 1 {\n      for @j < 2 stage 1 {\n        alloc $acc "
+      "stage 0\n"
+      "        unroll @p < 4 stage 0 bound @i * -4 + 13 {\n          vector @q < 16 stage 0 {\n"
+      "            init $acc[@p, @q] stage 0 = 0.0\n          }\n        }\n"
+      "        for @k < 9 stage 0 reduce {\n          unroll @r < 4 stage 0 bound @i * -4 + 13 {\n"
+      "            vector @s < 16 stage 0 {\n"
+      "              sum $acc[@r, @s] stage 0 = $a[@i * 4 + @r, @k] * $b[@j, @k, @s]\n            "
+      "}\n          }\n        }\n"
+      "        unroll @u < 4 stage 1 bound @i * -4 + 13 {\n          vector @v < 16 stage 1 bound "
+      "@j * -16 + 27 {\n"
+      "            store $c[@i * 4 + @u, @j * 16 + @v] stage 1 = max($acc[@u, @v], 0.0)\n"
+      "          }\n        }\n      }\n    }\n  }\n}\n");
 }
 
 // The target in memory, split reduction with a tail, the tile hoisted into registers.
 static void gemm_in_memory(void **state) {
   (void)state;
-  check("loop gemm2 {\n"
-        "  input $a f32[7, 11] of 0\n  input $b f32[11, 21] of 1\n  output $c f32[7, 21] of 2\n"
-        "  phase {\n    for @i < 3 stage 0 {\n      for @j < 3 stage 0 {\n"
-        "        unroll @p < 3 stage 0 bound @i * -3 + 7 {\n          vector @q < 8 stage 0 bound @j * -8 + 21 {\n"
-        "            init $c[@i * 3 + @p, @j * 8 + @q] stage 0 = 0.0\n          }\n        }\n"
-        "        for @ko < 3 stage 0 reduce {\n          for @ki < 4 stage 0 reduce copies 4 bound @ko * -4 + 11 {\n"
-        "            unroll @r < 3 stage 0 bound @i * -3 + 7 {\n              vector @s < 8 stage 0 bound @j * -8 + 21 {\n"
-        "                sum $c[@i * 3 + @r, @j * 8 + @s] stage 0 = $a[@i * 3 + @r, @ko * 4 + @ki] * $b[@ko * 4 + @ki, @j * 8 + @s]\n"
-        "              }\n            }\n          }\n        }\n      }\n    }\n  }\n}\n");
+  check(
+      "loop gemm2 {\n"
+      "  input $a f32[7, 11] of 0\n  input $b f32[11, 21] of 1\n  output $c f32[7, 21] of 2\n"
+      "  phase {\n    for @i < 3 stage 0 {\n      for @j < 3 stage 0 {\n"
+      "        unroll @p < 3 stage 0 bound @i * -3 + 7 {\n          vector @q < 8 stage 0 bound @j "
+      "* -8 + 21 {\n"
+      "            init $c[@i * 3 + @p, @j * 8 + @q] stage 0 = 0.0\n          }\n        }\n"
+      "        for @ko < 3 stage 0 reduce {\n          for @ki < 4 stage 0 reduce copies 4 bound "
+      "@ko * -4 + 11 {\n"
+      "            unroll @r < 3 stage 0 bound @i * -3 + 7 {\n              vector @s < 8 stage 0 "
+      "bound @j * -8 + 21 {\n"
+      "                sum $c[@i * 3 + @r, @j * 8 + @s] stage 0 = $a[@i * 3 + @r, @ko * 4 + @ki] * "
+      "$b[@ko * 4 + @ki, @j * 8 + @s]\n"
+      "              }\n            }\n          }\n        }\n      }\n    }\n  }\n}\n");
 }
 
 // Padding as a guard: rows chosen by pointer, channels in lanes; stride 2.
 static void guarded_conv(void **state) {
   (void)state;
-  check("loop conv {\n"
-        "  input $x f32[7, 7, 6] of 0\n  packed $w f32[3, 3, 6, 8] of 1 pack [1 * 1, 2 * 1, 3 * 1, 0 * 1]\n"
-        "  output $y f32[4, 4, 8] of 2\n  local $acc f32[4, 8] of 3\n"
-        "  phase {\n    parallel @y < 4 stage 1 {\n      alloc $acc stage 0\n"
-        "      unroll @p < 4 stage 0 {\n        vector @q < 8 stage 0 {\n          init $acc[@p, @q] stage 0 = 0.0\n        }\n      }\n"
-        "      for @ky < 3 stage 0 reduce copies 64 {\n        for @kx < 3 stage 0 reduce copies 64 {\n          for @c < 6 stage 0 reduce {\n"
-        "            unroll @r < 4 stage 0 {\n              vector @s < 8 stage 0 {\n"
-        "                sum $acc[@r, @s] stage 0 = ($x[@y * 2 + @ky - 1, @r * 2 + @kx - 1, @c] if (@y * 2 + @ky >= 1) & (@y * 2 + @ky < 8) & "
-        "((@r * 2 + @kx >= 1) & (@r * 2 + @kx < 8)) else 0.0) * $w[@ky, @kx, @c, @s]\n"
-        "              }\n            }\n          }\n        }\n      }\n"
-        "      unroll @u < 4 stage 1 {\n        vector @v < 8 stage 1 {\n"
-        "          store $y[@y, @u, @v] stage 1 = $acc[@u, @v]\n        }\n      }\n    }\n  }\n}\n");
+  check(
+      "loop conv {\n"
+      "  input $x f32[7, 7, 6] of 0\n  packed $w f32[3, 3, 6, 8] of 1 pack [1 * 1, 2 * 1, 3 * 1, 0 "
+      "* 1]\n"
+      "  output $y f32[4, 4, 8] of 2\n  local $acc f32[4, 8] of 3\n"
+      "  phase {\n    parallel @y < 4 stage 1 {\n      alloc $acc stage 0\n"
+      "      unroll @p < 4 stage 0 {\n        vector @q < 8 stage 0 {\n          init $acc[@p, @q] "
+      "stage 0 = 0.0\n        }\n      }\n"
+      "      for @ky < 3 stage 0 reduce copies 64 {\n        for @kx < 3 stage 0 reduce copies 64 "
+      "{\n          for @c < 6 stage 0 reduce {\n"
+      "            unroll @r < 4 stage 0 {\n              vector @s < 8 stage 0 {\n"
+      "                sum $acc[@r, @s] stage 0 = ($x[@y * 2 + @ky - 1, @r * 2 + @kx - 1, @c] if "
+      "(@y * 2 + @ky >= 1) & (@y * 2 + @ky < 8) & "
+      "((@r * 2 + @kx >= 1) & (@r * 2 + @kx < 8)) else 0.0) * $w[@ky, @kx, @c, @s]\n"
+      "              }\n            }\n          }\n        }\n      }\n"
+      "      unroll @u < 4 stage 1 {\n        vector @v < 8 stage 1 {\n"
+      "          store $y[@y, @u, @v] stage 1 = $acc[@u, @v]\n        }\n      }\n    }\n  }\n}\n");
 }
 
 // Lanes along x: the guard differs between lanes; the value outside is not zero; a row's end.
 static void pool_along_lanes(void **state) {
   (void)state;
-  check("loop pool {\n"
-        "  input $x f32[3, 9, 13] of 0\n  output $y f32[3, 9, 13] of 1\n"
-        "  phase {\n    parallel @c < 3 stage 0 {\n      for @y < 9 stage 0 {\n        for @xo < 2 stage 0 {\n"
-        "          vector @i < 8 stage 0 bound @xo * -8 + 13 {\n            init $y[@c, @y, @xo * 8 + @i] stage 0 = -inf\n          }\n"
-        "          for @ky < 3 stage 0 reduce {\n            for @kx < 3 stage 0 reduce {\n"
-        "              vector @j < 8 stage 0 bound @xo * -8 + 13 {\n"
-        "                max $y[@c, @y, @xo * 8 + @j] stage 0 = $x[@c, @y + @ky - 1, @xo * 8 + @j + @kx - 1] if (@y + @ky >= 1) & (@y + @ky < 10) & "
-        "((@xo * 8 + @j + @kx >= 1) & (@xo * 8 + @j + @kx < 14)) else -1000.0\n"
-        "              }\n            }\n          }\n        }\n      }\n    }\n  }\n}\n");
+  check(
+      "loop pool {\n"
+      "  input $x f32[3, 9, 13] of 0\n  output $y f32[3, 9, 13] of 1\n"
+      "  phase {\n    parallel @c < 3 stage 0 {\n      for @y < 9 stage 0 {\n        for @xo < 2 "
+      "stage 0 {\n"
+      "          vector @i < 8 stage 0 bound @xo * -8 + 13 {\n            init $y[@c, @y, @xo * 8 "
+      "+ @i] stage 0 = -inf\n          }\n"
+      "          for @ky < 3 stage 0 reduce {\n            for @kx < 3 stage 0 reduce {\n"
+      "              vector @j < 8 stage 0 bound @xo * -8 + 13 {\n"
+      "                max $y[@c, @y, @xo * 8 + @j] stage 0 = $x[@c, @y + @ky - 1, @xo * 8 + @j + "
+      "@kx - 1] if (@y + @ky >= 1) & (@y + @ky < 10) & "
+      "((@xo * 8 + @j + @kx >= 1) & (@xo * 8 + @j + @kx < 14)) else -1000.0\n"
+      "              }\n            }\n          }\n        }\n      }\n    }\n  }\n}\n");
 }
 
 // Reductions across lanes: sum, max, a tail of lanes, a hoisted and an unhoisted one, and exp.
 static void softmax(void **state) {
   (void)state;
-  check_within("loop softmax {\n"
-        "  input $x f32[5, 19] of 0\n  output $y f32[5, 19] of 1\n  local $m f32[1] of 2\n  local $s f32[1] of 3\n"
-        "  phase {\n    parallel @i < 5 stage 2 {\n      alloc $m stage 0\n      alloc $s stage 1\n"
-        "      init $m[0] stage 0 = -inf\n      for @ko < 3 stage 0 reduce {\n        vector @ki < 8 stage 0 reduce bound @ko * -8 + 19 {\n"
-        "          max $m[0] stage 0 = $x[@i, @ko * 8 + @ki]\n        }\n      }\n"
-        "      init $s[0] stage 1 = 0.0\n      for @lo < 3 stage 1 reduce {\n        vector @li < 8 stage 1 reduce bound @lo * -8 + 19 {\n"
-        "          sum $s[0] stage 1 = exp($x[@i, @lo * 8 + @li] - $m[0])\n        }\n      }\n"
-        "      vector @v < 19 stage 2 {\n        store $y[@i, @v] stage 2 = exp($x[@i, @v] - $m[0]) / $s[0]\n      }\n"
-        "    }\n  }\n}\n", 3e-7);
+  check_within(
+      "loop softmax {\n"
+      "  input $x f32[5, 19] of 0\n  output $y f32[5, 19] of 1\n  local $m f32[1] of 2\n  local $s "
+      "f32[1] of 3\n"
+      "  phase {\n    parallel @i < 5 stage 2 {\n      alloc $m stage 0\n      alloc $s stage 1\n"
+      "      init $m[0] stage 0 = -inf\n      for @ko < 3 stage 0 reduce {\n        vector @ki < 8 "
+      "stage 0 reduce bound @ko * -8 + 19 {\n"
+      "          max $m[0] stage 0 = $x[@i, @ko * 8 + @ki]\n        }\n      }\n"
+      "      init $s[0] stage 1 = 0.0\n      for @lo < 3 stage 1 reduce {\n        vector @li < 8 "
+      "stage 1 reduce bound @lo * -8 + 19 {\n"
+      "          sum $s[0] stage 1 = exp($x[@i, @lo * 8 + @li] - $m[0])\n        }\n      }\n"
+      "      vector @v < 19 stage 2 {\n        store $y[@i, @v] stage 2 = exp($x[@i, @v] - $m[0]) "
+      "/ $s[0]\n      }\n"
+      "    }\n  }\n}\n",
+      3e-7);
 }
 
 // First index of the extreme, across lanes, with ties.
@@ -167,50 +196,75 @@ static void argmax_across_lanes(void **state) {
   for (int k = 0; k < 2; k++) {
     char text[2048];
     const char *op = k ? "argmin" : "argmax";
-    snprintf(text, sizeof(text), "loop arg {\n"
+    snprintf(text, sizeof(text),
+        "loop arg {\n"
         "  input $x f32[6, 37] of 0\n  output $v f32[6] of 1\n  output $i i64[6] of 2\n"
-        "  phase {\n    for @r < 6 stage 0 {\n      init ($v, $i)[@r] stage 0 = (%s, 9223372036854775807)\n"
-        "      for @ko < 5 stage 0 reduce {\n        vector @ki < 8 stage 0 reduce bound @ko * -8 + 37 {\n"
+        "  phase {\n    for @r < 6 stage 0 {\n      init ($v, $i)[@r] stage 0 = (%s, "
+        "9223372036854775807)\n"
+        "      for @ko < 5 stage 0 reduce {\n        vector @ki < 8 stage 0 reduce bound @ko * -8 "
+        "+ 37 {\n"
         "          %s ($v, $i)[@r] stage 0 = ($x[@r, @ko * 8 + @ki], @ko * 8 + @ki)\n"
-        "        }\n      }\n    }\n  }\n}\n", k ? "inf" : "-inf", op);
+        "        }\n      }\n    }\n  }\n}\n",
+        k ? "inf" : "-inf", op);
     check(text);
   }
 }
 
-// A vector of everything else: gather, transpose (strides), reverse, a broadcast, a long VECTOR loop.
+// A vector of everything else: gather, transpose (strides), reverse, a broadcast, a long VECTOR
+// loop.
 static void movement(void **state) {
   (void)state;
-  check("loop gather {\n  input $x f32[7, 10] of 0\n  input $index i64[11] of 1\n  output $y f32[11, 10] of 2\n  output $z f32[10, 11] of 3\n"
-        "  phase {\n    for @i < 11 stage 0 {\n      vector @j < 10 stage 0 {\n        store $y[@i, @j] stage 0 = $x[max(min($index[@i], 6), 0), @j]\n      }\n    }\n"
-        "    for @j2 < 10 stage 1 {\n      vector @i2 < 16 stage 1 bound 11 {\n        store $z[@j2, @i2] stage 1 = $x[max(min($index[@i2], 6), 0), @j2]\n      }\n    }\n  }\n}\n");
-  check("loop move {\n  input $x f32[12, 9] of 0\n  output $t f32[9, 12] of 1\n  output $r f32[12, 9] of 2\n  output $m f32[108] of 3\n"
-        "  phase {\n    for @i < 9 stage 0 {\n      vector @j < 12 stage 0 {\n        store $t[@i, @j] stage 0 = $x[@j, @i]\n      }\n    }\n"
-        "    for @k < 12 stage 1 {\n      vector @l < 9 stage 1 {\n        store $r[@k, 8 - @l] stage 1 = $x[11 - @k, @l] + $x[@k, 0]\n      }\n    }\n"
-        "    for @p < 7 stage 2 {\n      vector @q < 16 stage 2 bound @p * -16 + 108 {\n"
-        "        store $m[@p * 16 + @q] stage 2 = $x[(@p * 16 + @q) / 9, (@p * 16 + @q) % 9]\n      }\n    }\n  }\n}\n");
-  check("loop long {\n  input $x f32[3, 1000] of 0\n  output $y f32[3, 1000] of 1\n  output $s f32[3] of 2\n"
-        "  phase {\n    parallel @i < 3 stage 0 {\n      vector @j < 1000 stage 0 {\n        store $y[@i, @j] stage 0 = $x[@i, @j] * 2.0\n      }\n"
-        "      init $s[@i] stage 1 = 0.0\n      vector @k < 1024 stage 1 reduce bound 997 {\n        sum $s[@i] stage 1 = $x[@i, @k]\n      }\n    }\n  }\n}\n");
+  check(
+      "loop gather {\n  input $x f32[7, 10] of 0\n  input $index i64[11] of 1\n  output $y f32[11, "
+      "10] of 2\n  output $z f32[10, 11] of 3\n"
+      "  phase {\n    for @i < 11 stage 0 {\n      vector @j < 10 stage 0 {\n        store $y[@i, "
+      "@j] stage 0 = $x[max(min($index[@i], 6), 0), @j]\n      }\n    }\n"
+      "    for @j2 < 10 stage 1 {\n      vector @i2 < 16 stage 1 bound 11 {\n        store $z[@j2, "
+      "@i2] stage 1 = $x[max(min($index[@i2], 6), 0), @j2]\n      }\n    }\n  }\n}\n");
+  check(
+      "loop move {\n  input $x f32[12, 9] of 0\n  output $t f32[9, 12] of 1\n  output $r f32[12, "
+      "9] of 2\n  output $m f32[108] of 3\n"
+      "  phase {\n    for @i < 9 stage 0 {\n      vector @j < 12 stage 0 {\n        store $t[@i, "
+      "@j] stage 0 = $x[@j, @i]\n      }\n    }\n"
+      "    for @k < 12 stage 1 {\n      vector @l < 9 stage 1 {\n        store $r[@k, 8 - @l] "
+      "stage 1 = $x[11 - @k, @l] + $x[@k, 0]\n      }\n    }\n"
+      "    for @p < 7 stage 2 {\n      vector @q < 16 stage 2 bound @p * -16 + 108 {\n"
+      "        store $m[@p * 16 + @q] stage 2 = $x[(@p * 16 + @q) / 9, (@p * 16 + @q) % 9]\n      "
+      "}\n    }\n  }\n}\n");
+  check(
+      "loop long {\n  input $x f32[3, 1000] of 0\n  output $y f32[3, 1000] of 1\n  output $s "
+      "f32[3] of 2\n"
+      "  phase {\n    parallel @i < 3 stage 0 {\n      vector @j < 1000 stage 0 {\n        store "
+      "$y[@i, @j] stage 0 = $x[@i, @j] * 2.0\n      }\n"
+      "      init $s[@i] stage 1 = 0.0\n      vector @k < 1024 stage 1 reduce bound 997 {\n        "
+      "sum $s[@i] stage 1 = $x[@i, @k]\n      }\n    }\n  }\n}\n");
 }
 
 // Element types in memory and in arithmetic; floor division; saturating casts; logic.
 static void element_types(void **state) {
   (void)state;
-  static const char *const types[] = {"f32", "f64", "f16", "bf16", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"};
+  static const char *const types[] = {
+      "f32", "f64", "f16", "bf16", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"};
   for (size_t k = 0; k < SEER_COUNT_OF(types); k++) {
     char text[2048];
     bool is_float = k < 4;
     const char *t = types[k];
-    snprintf(text, sizeof(text), "loop %s {\n  input $x %s[37] of 0\n  input $y %s[37] of 1\n  output $a %s[37] of 2\n  output $b %s[37] of 3\n"
-        "  output $c f32[37] of 4\n  output $d i32[37] of 5\n  output $e bool[37] of 6\n  phase {\n    for @o < 3 stage 0 {\n"
+    snprintf(text, sizeof(text),
+        "loop %s {\n  input $x %s[37] of 0\n  input $y %s[37] of 1\n  output $a %s[37] of 2\n  "
+        "output $b %s[37] of 3\n"
+        "  output $c f32[37] of 4\n  output $d i32[37] of 5\n  output $e bool[37] of 6\n  phase "
+        "{\n    for @o < 3 stage 0 {\n"
         "      vector @i < 16 stage 0 bound @o * -16 + 37 {\n"
-        "        store $a[@o * 16 + @i] stage 0 = max($x[@o * 16 + @i] + $y[@o * 16 + @i], abs($x[@o * 16 + @i]))\n"
+        "        store $a[@o * 16 + @i] stage 0 = max($x[@o * 16 + @i] + $y[@o * 16 + @i], "
+        "abs($x[@o * 16 + @i]))\n"
         "        store $b[@o * 16 + @i] stage 0 = %s\n"
         "        store $c[@o * 16 + @i] stage 0 = cast.f32($x[@o * 16 + @i])\n"
         "        store $d[@o * 16 + @i] stage 0 = cast.i32($y[@o * 16 + @i])\n"
         "        store $e[@o * 16 + @i] stage 0 = $x[@o * 16 + @i] < $y[@o * 16 + @i]\n"
-        "      }\n    }\n  }\n}\n", t, t, t, t, t,
-        is_float ? "select($x[@o * 16 + @i] == $y[@o * 16 + @i], floor($x[@o * 16 + @i]), min($x[@o * 16 + @i], $y[@o * 16 + @i]))"
+        "      }\n    }\n  }\n}\n",
+        t, t, t, t, t,
+        is_float ? "select($x[@o * 16 + @i] == $y[@o * 16 + @i], floor($x[@o * 16 + @i]), "
+                   "min($x[@o * 16 + @i], $y[@o * 16 + @i]))"
                  : "$x[@o * 16 + @i] / 3:@ + $y[@o * 16 + @i] % 5:@");
     for (char *at; (at = strstr(text, ":@")) != NULL;) {  // constants carry their type
       char rest[2048];
@@ -224,34 +278,49 @@ static void element_types(void **state) {
 // A reduction of rows whose bound cuts the reduction itself: copies beyond it must not count.
 static void cut_reduction_in_copies(void **state) {
   (void)state;
-  check("loop cut {\n  input $x f32[10, 8] of 0\n  output $y f32[8] of 1\n  local $acc f32[8] of 2\n"
-        "  phase {\n    alloc $acc stage 0\n    vector @i < 8 stage 0 {\n      init $acc[@i] stage 0 = 0.0\n    }\n"
-        "    for @ro < 3 stage 0 reduce {\n      unroll @ri < 4 stage 0 reduce bound @ro * -4 + 10 {\n        vector @j < 8 stage 0 {\n"
-        "          sum $acc[@j] stage 0 = $x[@ro * 4 + @ri, @j]\n        }\n      }\n    }\n"
-        "    vector @k < 8 stage 1 {\n      store $y[@k] stage 1 = $acc[@k]\n    }\n  }\n}\n");
+  check(
+      "loop cut {\n  input $x f32[10, 8] of 0\n  output $y f32[8] of 1\n  local $acc f32[8] of 2\n"
+      "  phase {\n    alloc $acc stage 0\n    vector @i < 8 stage 0 {\n      init $acc[@i] stage 0 "
+      "= 0.0\n    }\n"
+      "    for @ro < 3 stage 0 reduce {\n      unroll @ri < 4 stage 0 reduce bound @ro * -4 + 10 "
+      "{\n        vector @j < 8 stage 0 {\n"
+      "          sum $acc[@j] stage 0 = $x[@ro * 4 + @ri, @j]\n        }\n      }\n    }\n"
+      "    vector @k < 8 stage 1 {\n      store $y[@k] stage 1 = $acc[@k]\n    }\n  }\n}\n");
 }
 
-// A producer attached inside: a local panel in memory whose region is cut, LETs, bounds that may be empty.
+// A producer attached inside: a local panel in memory whose region is cut, LETs, bounds that may be
+// empty.
 static void attached_producer(void **state) {
   (void)state;
-  check("loop attached {\n  input $x f32[21] of 0\n  output $y f32[19] of 1\n  local $p f32[10] of 2\n"
-        "  phase {\n    for @o < 4 stage 1 {\n      let @start in [0, 24] stage 1 = @o * 8\n      alloc $p stage 0\n"
-        "      for @i < 2 stage 0 {\n        vector @j < 5 stage 0 bound 21 - @start - @i * 5 {\n"
-        "          store $p[@i * 5 + @j] stage 0 = $x[@start + @i * 5 + @j] * 2.0\n        }\n      }\n"
-        "      vector @k < 8 stage 1 bound 19 - @start {\n"
-        "        store $y[@start + @k] stage 1 = $p[@k] + $p[@k + 1] + $p[@k + 2]\n      }\n    }\n  }\n}\n");
+  check(
+      "loop attached {\n  input $x f32[21] of 0\n  output $y f32[19] of 1\n  local $p f32[10] of "
+      "2\n"
+      "  phase {\n    for @o < 4 stage 1 {\n      let @start in [0, 24] stage 1 = @o * 8\n      "
+      "alloc $p stage 0\n"
+      "      for @i < 2 stage 0 {\n        vector @j < 5 stage 0 bound 21 - @start - @i * 5 {\n"
+      "          store $p[@i * 5 + @j] stage 0 = $x[@start + @i * 5 + @j] * 2.0\n        }\n      "
+      "}\n"
+      "      vector @k < 8 stage 1 bound 19 - @start {\n"
+      "        store $y[@start + @k] stage 1 = $p[@k] + $p[@k + 1] + $p[@k + 2]\n      }\n    }\n  "
+      "}\n}\n");
 }
 
 // Two phases through a shared buffer; parts beyond a parallel loop's bound do nothing.
 static void phases(void **state) {
   (void)state;
-  check("loop phases {\n  input $x f32[6, 5] of 0\n  shared $t f32[5, 6] of 1\n  output $y f32[5, 6] of 2\n"
-        "  phase {\n    parallel @a < 2 stage 0 {\n      parallel @b < 4 stage 0 bound @a * -4 + 6 {\n        for @c < 5 stage 0 {\n"
-        "          store $t[@c, @a * 4 + @b] stage 0 = $x[@a * 4 + @b, @c]\n        }\n      }\n    }\n  }\n"
-        "  phase {\n    parallel @d < 5 stage 1 {\n      vector @e < 6 stage 1 {\n        store $y[@d, @e] stage 1 = $t[@d, @e] - $t[@d, 5 - @e]\n      }\n    }\n  }\n}\n");
+  check(
+      "loop phases {\n  input $x f32[6, 5] of 0\n  shared $t f32[5, 6] of 1\n  output $y f32[5, 6] "
+      "of 2\n"
+      "  phase {\n    parallel @a < 2 stage 0 {\n      parallel @b < 4 stage 0 bound @a * -4 + 6 "
+      "{\n        for @c < 5 stage 0 {\n"
+      "          store $t[@c, @a * 4 + @b] stage 0 = $x[@a * 4 + @b, @c]\n        }\n      }\n    "
+      "}\n  }\n"
+      "  phase {\n    parallel @d < 5 stage 1 {\n      vector @e < 6 stage 1 {\n        store "
+      "$y[@d, @e] stage 1 = $t[@d, @e] - $t[@d, 5 - @e]\n      }\n    }\n  }\n}\n");
 }
 
-static const char small[] = "loop small {\n  input $x f32[40] of 0\n  output $y f32[40] of 1\n"
+static const char small[] =
+    "loop small {\n  input $x f32[40] of 0\n  output $y f32[40] of 1\n"
     "  phase {\n    for @o < 3 stage 0 {\n      vector @i < 16 stage 0 bound @o * -16 + 40 {\n"
     "        store $y[@o * 16 + @i] stage 0 = $x[@o * 16 + @i] + 1.0\n      }\n    }\n  }\n}\n";
 
@@ -261,8 +330,11 @@ static void bytes_repeat(void **state) {
   jit_runner *a = jit_runner_create(NULL), *b = jit_runner_create(NULL);
   seer_kernel *first = SEER_NEW(arena, seer_kernel), *second = SEER_NEW(arena, seer_kernel);
   for (int round = 0; round < 3; round++) {
-    seer_status status = seer_codegen_build(jit_runner_codegen(a), parse(arena, small), "same", arena, first);
-    if (!status) status = seer_codegen_build(jit_runner_codegen(b), parse(arena, small), "same", arena, second);
+    seer_status status =
+        seer_codegen_build(jit_runner_codegen(a), parse(arena, small), "same", arena, first);
+    if (!status)
+      status =
+          seer_codegen_build(jit_runner_codegen(b), parse(arena, small), "same", arena, second);
     if (status) fail_msg("%s", seer_status_message(status));
     assert_int_equal(first->n_object_bytes, second->n_object_bytes);
     assert_memory_equal(first->object, second->object, first->n_object_bytes);
@@ -287,8 +359,10 @@ static void same_symbols_side_by_side(void **state) {
   seer_kernel *k = SEER_NEW(arena, seer_kernel), *l = SEER_NEW(arena, seer_kernel);
   seer_jit *jit;
   seer_status status = seer_jit_create(&jit);
-  if (!status) status = seer_codegen_build(jit_runner_codegen(runner), parse(arena, small), "same", arena, k);
-  if (!status) status = seer_codegen_build(jit_runner_codegen(runner), parse(arena, other), "same", arena, l);
+  if (!status)
+    status = seer_codegen_build(jit_runner_codegen(runner), parse(arena, small), "same", arena, k);
+  if (!status)
+    status = seer_codegen_build(jit_runner_codegen(runner), parse(arena, other), "same", arena, l);
   if (status) fail_msg("%s", seer_status_message(status));
   float x[40] = {0}, y[40];
   float scratch[128];
@@ -318,7 +392,9 @@ static void cross_targets(void **state) {
   static const struct {
     const char *target, *word;
   } cases[] = {
-      {"x86_64-linux-gnu -cpu=znver4 -features=+avx,+avx2,+avx512bw,+avx512dq,+avx512f,+avx512vl,+fma -lanes=16 -registers=32", "zmm"},
+      {"x86_64-linux-gnu -cpu=znver4 "
+       "-features=+avx,+avx2,+avx512bw,+avx512dq,+avx512f,+avx512vl,+fma -lanes=16 -registers=32",
+          "zmm"},
       {"x86_64-linux-gnu -cpu=x86-64 -features=+sse2 -lanes=4 -registers=16", "xmm"},
       {"aarch64-linux-gnu -cpu=cortex-a72 -features=+neon -lanes=4 -registers=32", ".4s"},
   };
@@ -332,8 +408,10 @@ static void cross_targets(void **state) {
     status = seer_codegen_build(codegen, parse(arena, small), "cross", arena, kernel);
     if (status) fail_msg("%s", seer_status_message(status));
     const char *text = seer_codegen_print(codegen, parse(arena, small), true, arena);
-    if (!strstr(text, cases[k].word)) fail_msg("%s: no %s in\n%s", cases[k].target, cases[k].word, text);
-    assert_non_null(strstr(seer_codegen_print(codegen, parse(arena, small), false, arena), "define void @kernel_p0"));
+    if (!strstr(text, cases[k].word))
+      fail_msg("%s: no %s in\n%s", cases[k].target, cases[k].word, text);
+    assert_non_null(strstr(
+        seer_codegen_print(codegen, parse(arena, small), false, arena), "define void @kernel_p0"));
     seer_codegen_destroy(codegen);
   }
   seer_target target;
@@ -352,7 +430,9 @@ static void refusals(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
   jit_runner *runner = jit_runner_create(NULL);
-  seer_loop *loop = parse(arena, "loop no {\n  input $x f64[4] of 0\n  output $y f64[4] of 1\n  phase {\n    for @i < 4 stage 0 {\n"
+  seer_loop *loop = parse(arena,
+      "loop no {\n  input $x f64[4] of 0\n  output $y f64[4] of 1\n  phase {\n    for @i < 4 stage "
+      "0 {\n"
       "      store $y[@i] stage 0 = erf($x[@i])\n    }\n  }\n}\n");
   seer_kernel *kernel = SEER_NEW(arena, seer_kernel);
   seer_status status = seer_codegen_build(jit_runner_codegen(runner), loop, "no", arena, kernel);

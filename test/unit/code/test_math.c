@@ -1,5 +1,5 @@
-// The elementary functions of compiled code against libm in double: largest error in units of the last place, over dense
-// and random arguments; special values exactly.
+// The elementary functions of compiled code against libm in double: largest error in units of the
+// last place, over dense and random arguments; special values exactly.
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -43,10 +43,14 @@ static const function functions[] = {
 };
 
 // y = f(x) for N floats.
-static void apply(jit_runner *runner, const char *body, const float *x, const float *e, float *y, seer_arena *arena) {
+static void apply(jit_runner *runner, const char *body, const float *x, const float *e, float *y,
+    seer_arena *arena) {
   const char *text = seer_arena_printf(arena,
-      "loop math {\n  input $x f32[%d] of 0\n  input $e f32[%d] of 1\n  output $y f32[%d] of 2\n  phase {\n    for @o < %d stage 0 {\n"
-      "      vector @i < 16 stage 0 {\n        store $y[@o * 16 + @i] stage 0 = %s\n      }\n    }\n  }\n}\n", N, N, N, N / 16, body);
+      "loop math {\n  input $x f32[%d] of 0\n  input $e f32[%d] of 1\n  output $y f32[%d] of 2\n  "
+      "phase {\n    for @o < %d stage 0 {\n"
+      "      vector @i < 16 stage 0 {\n        store $y[@o * 16 + @i] stage 0 = %s\n      }\n    "
+      "}\n  }\n}\n",
+      N, N, N, N / 16, body);
   seer_loop *loop;
   seer_status status = seer_loop_parse("math", text, strlen(text), arena, &loop);
   if (status) fail_msg("%s", seer_status_message(status));
@@ -84,7 +88,8 @@ static void errors_are_as_stated(void **state) {
       for (int k = 0; k < N; k++) {
         double t = ((double)k + seer_rng_f64(&rng)) / N;
         bool by_exponent = fn->low > 0 && fn->high / fn->low > 1e3;
-        double v = by_exponent ? fn->low * pow(fn->high / fn->low, t) : fn->low + (fn->high - fn->low) * t;
+        double v =
+            by_exponent ? fn->low * pow(fn->high / fn->low, t) : fn->low + (fn->high - fn->low) * t;
         x[k] = (float)v;
       }
       apply(runner, seer_arena_printf(arena, "%s($x[@o * 16 + @i])", fn->name), x, x, y, arena);
@@ -97,9 +102,11 @@ static void errors_are_as_stated(void **state) {
         got = y[k];
       }
     }
-    print_message("%-8s [%g, %g]: %.2f ulp at %.9g\n", fn->name, fn->low, fn->high, worst, (double)at);
+    print_message(
+        "%-8s [%g, %g]: %.2f ulp at %.9g\n", fn->name, fn->low, fn->high, worst, (double)at);
     if (worst > fn->max_ulp) {
-      fail_msg("%s(%.9g) is %.9g, expected %.9g: %.2f ulp", fn->name, (double)at, (double)got, fn->want((double)at), worst);
+      fail_msg("%s(%.9g) is %.9g, expected %.9g: %.2f ulp", fn->name, (double)at, (double)got,
+          fn->want((double)at), worst);
     }
   }
   jit_runner_destroy(runner);
@@ -110,8 +117,8 @@ static void special_values(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
   jit_runner *runner = jit_runner_create(NULL);
-  static const float cases[] = {0.0f, -0.0f, 1.0f, -1.0f, INFINITY, -INFINITY, NAN, 100.0f, -100.0f, 1e30f, -1e30f,
-      FLT_MIN, FLT_MAX, -FLT_MAX};
+  static const float cases[] = {0.0f, -0.0f, 1.0f, -1.0f, INFINITY, -INFINITY, NAN, 100.0f, -100.0f,
+      1e30f, -1e30f, FLT_MIN, FLT_MAX, -FLT_MAX};
   static float x[N], y[N];
   for (int k = 0; k < N; k++) x[k] = cases[(size_t)k % SEER_COUNT_OF(cases)];
   for (size_t f = 0; f < SEER_COUNT_OF(functions); f++) {
@@ -137,7 +144,8 @@ static void powers(void **state) {
   seer_rng rng;
   seer_rng_init(&rng, 5);
   static float x[N], e[N], y[N];
-  static const float special[] = {0.0f, 1.0f, -1.0f, 2.0f, -2.0f, 3.0f, -3.0f, 0.5f, -0.5f, 8.0f, INFINITY, -INFINITY, NAN};
+  static const float special[] = {
+      0.0f, 1.0f, -1.0f, 2.0f, -2.0f, 3.0f, -3.0f, 0.5f, -0.5f, 8.0f, INFINITY, -INFINITY, NAN};
   size_t n = SEER_COUNT_OF(special);
   for (int k = 0; k < N; k++) {
     x[k] = (float)exp(seer_rng_f64(&rng) * 20 - 10);
@@ -151,17 +159,24 @@ static void powers(void **state) {
   for (int k = 0; k < N; k++) {
     bool both_odd = (size_t)k < n * n && (isinf(x[k]) || isinf(e[k]));
     double want = pow((double)x[k], (double)e[k]), error = ulps(want, y[k]);
-    if (both_odd && (isnan(y[k]) || error <= 1)) continue;  // powers of and to infinity are not what networks compute
-    if (error > 1) fail_msg("pow(%g, %g) is %.9g, expected %.9g", (double)x[k], (double)e[k], (double)y[k], want);
+    // powers of and to infinity are not what networks compute
+    if (both_odd && (isnan(y[k]) || error <= 1)) continue;
+    if (error > 1)
+      fail_msg(
+          "pow(%g, %g) is %.9g, expected %.9g", (double)x[k], (double)e[k], (double)y[k], want);
   }
   static const float constants[] = {2, 3, -1, 0.5f, -0.5f, 0.75f, 1, 1.25f};
   for (size_t c = 0; c < SEER_COUNT_OF(constants); c++) {
     for (int k = 0; k < N; k++) x[k] = (float)exp(seer_rng_f64(&rng) * 10 - 5);
-    apply(runner, seer_arena_printf(arena, "pow($x[@o * 16 + @i], %g%s)", (double)constants[c],
-        constants[c] == (float)(int)constants[c] ? ".0" : ""), x, e, y, arena);
+    apply(runner,
+        seer_arena_printf(arena, "pow($x[@o * 16 + @i], %g%s)", (double)constants[c],
+            constants[c] == (float)(int)constants[c] ? ".0" : ""),
+        x, e, y, arena);
     for (int k = 0; k < N; k++) {
       double want = pow((double)x[k], (double)constants[c]);
-      if (ulps(want, y[k]) > 2) fail_msg("pow(%.9g, %g) is %.9g, expected %.9g", (double)x[k], (double)constants[c], (double)y[k], want);
+      if (ulps(want, y[k]) > 2)
+        fail_msg("pow(%.9g, %g) is %.9g, expected %.9g", (double)x[k], (double)constants[c],
+            (double)y[k], want);
     }
   }
   jit_runner_destroy(runner);

@@ -156,7 +156,8 @@ static void text_refuses(void **state) {
   }
 }
 
-// A guarded load with a clamped start: what padding by a region needs; verify has to see through both.
+// A guarded load with a clamped start: what padding by a region needs; verify has to see through
+// both.
 static void guards_and_lets(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");

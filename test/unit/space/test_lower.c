@@ -1,4 +1,5 @@
-// Lowering: every sketch of small operators, default and random schedules, equals the interpreter of the DAG.
+// Lowering: every sketch of small operators, default and random schedules, equals the interpreter
+// of the DAG.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

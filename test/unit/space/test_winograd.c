@@ -1,5 +1,6 @@
-// test_winograd.c - the Winograd formulations compute what the direct DAG computes: odd extents, hanging tiles, all
-// paddings; F(2x2,3x3) to the bit on small integers; what is no such convolution is left alone.
+// test_winograd.c - the Winograd formulations compute what the direct DAG computes: odd extents,
+// hanging tiles, all paddings; F(2x2,3x3) to the bit on small integers; what is no such convolution
+// is left alone.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
