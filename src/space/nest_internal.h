@@ -1,0 +1,53 @@
+// nest_internal.h - the facts of a sketch's stages that no knob changes, shared by nest_facts.c (makes
+// them) and nest.c (reads them).
+#ifndef SEER_SPACE_NEST_INTERNAL_H
+#define SEER_SPACE_NEST_INTERNAL_H
+
+#include "space/nest.h"
+
+#define MAX_FACT_LOADS 24
+#define MAX_AXES SEER_DAG_MAX_AXES
+
+// An index: (constant + sum coef * axis) / div, for `span` neighbouring elements.
+typedef struct {
+  bool is_affine;
+  uint16_t span;
+  int32_t div;
+  int64_t constant;
+  int32_t coef[MAX_AXES];
+} index_fact;
+
+// Loads of one buffer that differ by constants only are one.
+typedef struct {
+  uint32_t buf;
+  bool is_guarded;
+  uint8_t rank;
+  index_fact index[SEER_MAX_RANK];
+} load_fact;
+
+typedef struct {
+  float mul, add, div, cmp, special, integer;
+} op_count;
+
+typedef struct {
+  op_count ops;
+  bool is_product_sum;  // SUM over a product: each term is one fused multiply-add
+  uint32_t n_load;
+  load_fact load[MAX_FACT_LOADS];
+} stage_fact;
+
+struct seer_nest_facts {
+  const seer_sketch_list *list;
+  stage_fact **of_sketch;  // by sketch, by stage; sketches of one DAG share them
+};
+
+static inline void add_ops(op_count *to, const op_count *from, float weight) {
+  to->mul += weight * from->mul;
+  to->add += weight * from->add;
+  to->div += weight * from->div;
+  to->cmp += weight * from->cmp;
+  to->special += weight * from->special;
+  to->integer += weight * from->integer;
+}
+
+#endif
