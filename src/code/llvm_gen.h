@@ -1,13 +1,15 @@
 // llvm_gen.h - what the files of the LLVM code generator share. Internal to code/.
 //
-// The generator runs the loop IR at compile time ("SPMD by evaluation"): an environment binds every loop variable to a
-// constant (UNROLL copies), to an LLVM integer (loops that stay loops) or to a row of lanes (VECTOR). An expression then
-// comes out as a uniform scalar or as a vector of lanes, an address as a linear form over what is known at run time.
+// The generator runs the loop IR at compile time ("SPMD by evaluation"): an environment binds every
+// loop variable to a constant (UNROLL copies), to an LLVM integer (loops that stay loops) or to a
+// row of lanes (VECTOR). An expression then comes out as a uniform scalar or as a vector of lanes,
+// an address as a linear form over what is known at run time.
 //
 //   llvm.c         module, passes, object            llvm_lin.c     linear forms, value numbering
 //   llvm_plan.c    what becomes of each loop/buffer  llvm_expr.c    expressions
-//   llvm_loop.c    blocks, loops, versions, stores   llvm_memory.c  loads, stores, guards
-//   llvm_hoist.c   accumulators kept in registers    llvm_math.c    exp, log, erf, ... as vector code
+//   llvm_loop.c    phases, blocks, loops, stores     llvm_memory.c  loads, stores, guards
+//   llvm_version.c versions of a tile                llvm_math.c    exp, log, erf, ... as vector code
+//   llvm_hoist.c   accumulators kept in registers
 #ifndef SEER_CODE_LLVM_GEN_H
 #define SEER_CODE_LLVM_GEN_H
 
@@ -20,7 +22,8 @@
 #define SEER_GEN_MAX_SLOTS 128
 #define SEER_GEN_NO_VAR UINT32_MAX
 
-// ---- values. A value of <vl x T> is a vector of the current lanes, else it is the same for all lanes.
+// ---- values. A value of <vl x T> is a vector of the current lanes, else it is the same for all
+// lanes.
 typedef struct {
   LLVMValueRef v;
   bool is_vec;
@@ -30,9 +33,9 @@ typedef enum {
   SEER_GEN_UNBOUND,
   SEER_GEN_CONST,  // c
   SEER_GEN_VALUE,  // value + c
-  SEER_GEN_LANE,   // lane l is value + c + l (value may be NULL)
-  SEER_GEN_LET,    // the expression `let`
-  SEER_GEN_HULL    // anything in the variable's range (while versions are being decided)
+  SEER_GEN_LANE,  // lane l is value + c + l (value may be NULL)
+  SEER_GEN_LET,  // the expression `let`
+  SEER_GEN_HULL  // anything in the variable's range (while versions are being decided)
 } seer_gen_bind;
 
 typedef struct {
@@ -47,7 +50,7 @@ typedef struct {
   int64_t coef;
   LLVMValueRef value;  // NULL: the HULL variable `hull`
   uint32_t hull, depth;
-  int64_t low, high;   // INT64_MIN / INT64_MAX: unknown
+  int64_t low, high;  // INT64_MIN / INT64_MAX: unknown
 } seer_gen_term;
 
 // c + lane * l + sum coef * value
@@ -61,33 +64,37 @@ typedef struct {
 typedef struct {
   LLVMValueRef cond;  // i1
   uint32_t depth;
-  uint32_t var;       // the unrolled loop that it comes from; SEER_GEN_NO_VAR: concerns every access
+  // the unrolled loop that it comes from; SEER_GEN_NO_VAR: concerns every access
+  uint32_t var;
 } seer_gen_pred;
 
 typedef enum {
-  SEER_GEN_LOOP,    // stays a loop
+  SEER_GEN_LOOP,  // stays a loop
   SEER_GEN_COPIES,  // one copy of the body per value
-  SEER_GEN_LANES    // vectors
+  SEER_GEN_LANES  // vectors
 } seer_gen_mode;
 
 typedef struct {
   seer_gen_mode mode;
-  bool is_exact;       // the bound never cuts
-  bool is_full;        // while a FULL version is emitted: the bound was tested to be at least the extent
-  uint16_t step;       // LOOP: copies of the body per iteration (partial unrolling)
-  uint16_t lanes;      // LANES: of a full vector
+  bool is_exact;  // the bound never cuts
+  bool is_full;  // in the version that is being emitted the loop runs exactly `trip` times
+  int64_t trip;  // at most so many iterations; the extent but in the version of a known tail
+  uint16_t step;  // LOOP: copies of the body per iteration (partial unrolling)
+  uint16_t lanes;  // LANES: of a full vector
   bool is_register_choice;  // COPIES of a SERIAL loop: copies in the GENERAL version too
   bool is_chunk_loop;  // LANES: so many vectors that they are a loop at run time
-  int64_t bound_low;   // static lower end of the bound
+  int64_t bound_low;  // static lower end of the bound
 } seer_gen_node;
 
 typedef struct {
-  bool is_reg;         // LOCAL whose every address is a constant: an alloca that LLVM turns into registers
-  bool is_written;     // in this phase
+  // LOCAL whose every address is a constant: an alloca that LLVM turns into registers
+  bool is_reg;
+  bool is_written;  // in this phase
+  bool is_in_version;  // its ALLOC is inside of the versions that are being decided
   bool is_one_writer;  // only one stage stores to it
   uint64_t scratch_offset;  // LOCAL in memory
-  LLVMValueRef base;   // pointer, in the current function
-  uint32_t align;      // of `base`
+  LLVMValueRef base;  // pointer, in the current function
+  uint32_t align;  // of `base`
   LLVMValueRef scope, noalias;  // alias metadata
 } seer_gen_buf;
 
@@ -98,16 +105,16 @@ typedef struct {
 } seer_gen_slot;
 
 typedef struct {
-  uint32_t store;     // node; 0: no hoist is active
-  bool is_partial;    // lanes hold partial results, combined after the loops
+  uint32_t store;  // node; 0: no hoist is active
+  bool is_partial;  // lanes hold partial results, combined after the loops
   uint32_t n_loop;
   uint32_t loop[32];  // the loops on the way to the store that tell slots apart
   uint32_t n;
   seer_gen_slot slot[SEER_GEN_MAX_SLOTS];
 } seer_gen_hoist;
 
-// Multiples of an innermost loop's counter that are counted up beside it (LLVM's own strength reduction is off: it took
-// half of the time of code generation and gave the same loops).
+// Multiples of an innermost loop's counter that are counted up beside it (LLVM's own strength
+// reduction is off: it took half of the time of code generation and gave the same loops).
 #define SEER_GEN_MAX_STRIDES 6
 typedef struct {
   LLVMBasicBlockRef block;  // NULL: not in an innermost loop
@@ -126,8 +133,9 @@ typedef struct {
   seer_arena *arena;
   seer_status status;  // first failure
   uint32_t vector_bytes;
-  bool is_x86, has_half;       // half <-> float in hardware
-  uint32_t masked_bytes;       // masked loads and stores exist for elements of at least this many bytes
+  bool is_x86, has_half;  // half <-> float in hardware
+  // masked loads and stores exist for elements of at least this many bytes
+  uint32_t masked_bytes;
   // LLVM
   LLVMContextRef context;
   LLVMModuleRef module;
@@ -138,12 +146,12 @@ typedef struct {
   // plan
   seer_gen_node *node;
   seer_gen_buf *buf;
-  uint8_t *proof;       // by expression: what seer_gen_is_true found
-  bool *full_proof;     // by expression: true in the FULL version that is being emitted
+  uint8_t *proof;  // by expression: what seer_gen_is_true found
+  bool *full_proof;  // by expression: true in the FULL version that is being emitted
   uint64_t scratch_bytes;
-  bool needs_sink;      // a store without a valid place goes to the first bytes of the scratch
+  bool needs_sink;  // a store without a valid place goes to the first bytes of the scratch
   int64_t *low, *high;  // by variable
-  seer_expr *let_of;    // by variable: its LET's value, 0 for loop variables
+  seer_expr *let_of;  // by variable: its LET's value, 0 for loop variables
   uint32_t *stamp, stamp_now;  // by expression: visited
   // environment
   seer_gen_var *var;
@@ -162,12 +170,14 @@ typedef struct {
   seer_gen_memo *memo;  // values by content, scoped like the control flow
 } seer_gen;
 
-#define SEER_GEN_FAIL(g, code, ...)                                      \
-  do {                                                                   \
-    if (!(g)->status) (g)->status = SEER_FAIL(code, __VA_ARGS__);        \
+#define SEER_GEN_FAIL(g, code, ...)                               \
+  do {                                                            \
+    if (!(g)->status) (g)->status = SEER_FAIL(code, __VA_ARGS__); \
   } while (0)
 
-static inline const seer_expr_node *seer_gen_at(const seer_gen *g, seer_expr e) { return &g->loop->expr.node[e.i]; }
+static inline const seer_expr_node *seer_gen_at(const seer_gen *g, seer_expr e) {
+  return &g->loop->expr.node[e.i];
+}
 
 // ---- llvm_plan.c
 void seer_gen_plan(seer_gen *g);
@@ -175,7 +185,8 @@ void seer_gen_plan(seer_gen *g);
 bool seer_gen_depends(const seer_gen *g, seer_expr e, uint32_t var);
 bool seer_gen_index_depends(const seer_gen *g, const seer_expr *index, uint32_t n, uint32_t var);
 // Calls visit for each load below `e`.
-void seer_gen_visit_loads(seer_gen *g, seer_expr e, void (*visit)(void *user, seer_expr load), void *user);
+void seer_gen_visit_loads(
+    seer_gen *g, seer_expr e, void (*visit)(void *user, seer_expr load), void *user);
 // Lanes of the next vector when `rest` elements are left.
 uint32_t seer_gen_chunk_lanes(const seer_gen_node *node, int64_t rest);
 
@@ -184,97 +195,116 @@ uint32_t seer_gen_chunk_lanes(const seer_gen_node *node, int64_t rest);
 bool seer_gen_lin_of(seer_gen *g, seer_expr e, seer_gen_lin *out);
 bool seer_gen_lin_add(seer_gen_lin *a, const seer_gen_lin *b, int64_t scale);
 // Range over all lanes and over everything the run-time values can be; false: unknown.
-bool seer_gen_lin_range(const seer_gen *g, const seer_gen_lin *x, int64_t *out_low, int64_t *out_high);
+bool seer_gen_lin_range(
+    const seer_gen *g, const seer_gen_lin *x, int64_t *out_low, int64_t *out_high);
 LLVMValueRef seer_gen_lin_value(seer_gen *g, const seer_gen_lin *x);  // of lane 0, i64
 seer_gen_value seer_gen_lin_lanes(seer_gen *g, const seer_gen_lin *x);
-uint32_t seer_gen_expr_depth(const seer_gen *g, seer_expr e);  // innermost run-time loop that it depends on
+// innermost run-time loop that it depends on
+uint32_t seer_gen_expr_depth(const seer_gen *g, seer_expr e);
 
 // Scoped value numbering: what was built in a scope that is still open is used again.
 void seer_gen_memo_init(seer_gen *g);
 void seer_gen_memo_push(seer_gen *g);
 void seer_gen_memo_pop(seer_gen *g);
 LLVMValueRef seer_gen_memo_find(seer_gen *g, uint32_t tag, const void *a, const void *b, int64_t c);
-void seer_gen_memo_add(seer_gen *g, uint32_t tag, const void *a, const void *b, int64_t c, LLVMValueRef v);
+void seer_gen_memo_add(
+    seer_gen *g, uint32_t tag, const void *a, const void *b, int64_t c, LLVMValueRef v);
 LLVMValueRef seer_gen_add_i64(seer_gen *g, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef seer_gen_mul_i64(seer_gen *g, LLVMValueRef a, int64_t b);
 LLVMValueRef seer_gen_gep(seer_gen *g, LLVMTypeRef elem, LLVMValueRef p, LLVMValueRef index);
 LLVMValueRef seer_gen_gep_const(seer_gen *g, LLVMTypeRef elem, LLVMValueRef p, int64_t index);
 
 // ---- llvm_expr.c
-LLVMTypeRef seer_gen_type(const seer_gen *g, seer_dtype dtype);         // in registers
+LLVMTypeRef seer_gen_type(const seer_gen *g, seer_dtype dtype);  // in registers
 LLVMTypeRef seer_gen_memory_type(const seer_gen *g, seer_dtype dtype);  // in memory
-LLVMTypeRef seer_gen_lanes_type(LLVMTypeRef elem, uint32_t lanes);      // elem itself for 1 lane
+LLVMTypeRef seer_gen_lanes_type(LLVMTypeRef elem, uint32_t lanes);  // elem itself for 1 lane
 LLVMValueRef seer_gen_splat(seer_gen *g, LLVMValueRef scalar, uint32_t lanes);
-LLVMValueRef seer_gen_widen(seer_gen *g, seer_gen_value v);             // to the current lanes
-LLVMValueRef seer_gen_and(seer_gen *g, LLVMValueRef a, LLVMValueRef b); // NULL = true
+LLVMValueRef seer_gen_widen(seer_gen *g, seer_gen_value v);  // to the current lanes
+LLVMValueRef seer_gen_and(seer_gen *g, LLVMValueRef a, LLVMValueRef b);  // NULL = true
 LLVMValueRef seer_gen_const_i64(const seer_gen *g, int64_t v);
 LLVMValueRef seer_gen_const(seer_gen *g, seer_dtype dtype, double f, int64_t i, uint32_t lanes);
 LLVMValueRef seer_gen_call(seer_gen *g, const char *intrinsic, LLVMTypeRef *types, uint32_t n_types,
     LLVMValueRef *args, uint32_t n_args);
 LLVMValueRef seer_gen_select(seer_gen *g, LLVMValueRef cond, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef seer_gen_float_op(seer_gen *g, LLVMValueRef v);  // marks contract
-bool seer_gen_const_bool(LLVMValueRef v, bool *out);          // v is a constant i1
+bool seer_gen_const_bool(LLVMValueRef v, bool *out);  // v is a constant i1
 seer_gen_value seer_gen_expr(seer_gen *g, seer_expr e);
-seer_gen_value seer_gen_expr_raw(seer_gen *g, seer_expr e);   // the operator on its operands, without linear forms
+// the operator on its operands, without linear forms
+seer_gen_value seer_gen_expr_raw(seer_gen *g, seer_expr e);
 bool seer_gen_is_true(seer_gen *g, seer_expr predicate);
 // <lanes x i1>: lane < limit (i64).
 LLVMValueRef seer_gen_lanes_below(seer_gen *g, LLVMValueRef limit);
 // One operator on values of equal width (scalars or vectors).
-LLVMValueRef seer_gen_apply(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_dtype arg_dtype, LLVMValueRef a,
-    LLVMValueRef b, LLVMValueRef c);
+LLVMValueRef seer_gen_apply(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_dtype arg_dtype,
+    LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 LLVMValueRef seer_gen_to_memory(seer_gen *g, seer_dtype dtype, LLVMValueRef v);
 LLVMValueRef seer_gen_from_memory(seer_gen *g, seer_dtype dtype, LLVMValueRef v);
 // acc[k] = combine(acc[k], value[k]); all of equal width.
-void seer_gen_combine(seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n, LLVMValueRef *acc,
-    const LLVMValueRef *value);
-LLVMValueRef seer_gen_identity(seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t k,
-    uint32_t lanes);
+void seer_gen_combine(seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n,
+    LLVMValueRef *acc, const LLVMValueRef *value);
+LLVMValueRef seer_gen_identity(
+    seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t k, uint32_t lanes);
 uint32_t seer_gen_width(LLVMValueRef v);  // lanes of a value's type
 
 // ---- llvm_memory.c
 typedef struct {
   uint32_t buf;
-  bool is_regular;      // `at` holds; else `lanes` has one i64 element offset per lane
-  bool is_inside;       // every dimension's index is inside the buffer whatever the variables are
+  bool is_regular;  // `at` holds; else `lanes` has one i64 element offset per lane
+  bool is_inside;  // every dimension's index is inside the buffer whatever the variables are
   seer_gen_lin at;
   LLVMValueRef lanes;
 } seer_gen_addr;
 
-void seer_gen_address(seer_gen *g, uint32_t buf, const seer_expr *index, uint32_t n_index, seer_gen_addr *out);
+void seer_gen_address(
+    seer_gen *g, uint32_t buf, const seer_expr *index, uint32_t n_index, seer_gen_addr *out);
 seer_gen_value seer_gen_load(seer_gen *g, seer_expr e);
-// For targets of stores: `uniform` (i1) and `mask` (<lanes x i1>) say what may be touched; NULL = all.
-seer_gen_value seer_gen_load_target(seer_gen *g, const seer_gen_addr *addr, LLVMValueRef uniform, LLVMValueRef mask);
-void seer_gen_store_target(seer_gen *g, const seer_gen_addr *addr, seer_gen_value value, LLVMValueRef uniform,
-    LLVMValueRef mask);
+// For targets of stores: `uniform` (i1) and `mask` (<lanes x i1>) say what may be touched; NULL =
+// all.
+seer_gen_value seer_gen_load_target(
+    seer_gen *g, const seer_gen_addr *addr, LLVMValueRef uniform, LLVMValueRef mask);
+void seer_gen_store_target(seer_gen *g, const seer_gen_addr *addr, seer_gen_value value,
+    LLVMValueRef uniform, LLVMValueRef mask);
 
 // ---- llvm_loop.c
 LLVMValueRef seer_gen_phase(seer_gen *g, uint32_t phase, const char *name);
-// Binds the loop's variable to each copy or chunk of lanes in turn (with predicates and masks) and calls `each`.
+// Binds the loop's variable to each copy or chunk of lanes in turn (with predicates and masks) and
+// calls `each`.
 void seer_gen_for_copies(seer_gen *g, uint32_t node, void (*each)(void *user), void *user);
 seer_gen_mode seer_gen_mode_of(const seer_gen *g, uint32_t node);  // in the current version
-bool seer_gen_cuts(const seer_gen *g, uint32_t node);              // the bound has to be looked at
+bool seer_gen_cuts(const seer_gen *g, uint32_t node);  // the bound has to be looked at
 LLVMValueRef seer_gen_alloca(seer_gen *g, LLVMTypeRef type, uint32_t align);
-// What the current copy's store may touch: for memory, and (out_reduce_*) what concerns only loops that are not in
-// the address.
+// What the current copy's store may touch: for memory, and (out_reduce_*) what concerns only loops
+// that are not in the address.
 typedef struct {
-  LLVMValueRef uniform, mask;              // of all enclosing copies
-  LLVMValueRef reduce_uniform, reduce_mask;  // of those whose variable the address does not depend on
+  LLVMValueRef uniform, mask;  // of all enclosing copies
+  // of those whose variable the address does not depend on
+  LLVMValueRef reduce_uniform, reduce_mask;
 } seer_gen_active;
-void seer_gen_active_of(seer_gen *g, const seer_loop_node *store, bool is_lane_in_address, seer_gen_active *out);
+void seer_gen_active_of(
+    seer_gen *g, const seer_loop_node *store, bool is_lane_in_address, seer_gen_active *out);
+
+// Emits one node (is_alone), or it and all that follow it in its block.
+void seer_gen_nodes(seer_gen *g, uint32_t id, bool is_alone);
+
+// ---- llvm_version.c
+bool seer_gen_needs_versions(seer_gen *g, uint32_t id, bool is_alone);
+void seer_gen_versions(seer_gen *g, uint32_t id, bool is_alone);
 
 // ---- llvm_hoist.c
-// Starts keeping the targets of the reduction below `root` (a FOR) in registers; false if it cannot be done.
+// Starts keeping the targets of the reduction below `root` (a FOR) in registers; false if it cannot
+// be done.
 bool seer_gen_hoist_begin(seer_gen *g, uint32_t root);
 void seer_gen_hoist_end(seer_gen *g, uint32_t root);  // writes them back
 // Combines the store's values into the active hoist's accumulators of the current copy.
 void seer_gen_hoist_update(seer_gen *g, const seer_loop_node *store, const seer_gen_addr *addr,
     const seer_gen_active *active);
-// acc[k] = combine(acc[k], the store's value k), over `lanes` lanes, where `cond` (i1, or one per lane, or NULL: always)
-// holds. SUM of a product becomes one multiply-add.
-void seer_gen_accumulate(seer_gen *g, const seer_loop_node *store, uint32_t lanes, LLVMValueRef cond,
-    LLVMValueRef *acc);
+// acc[k] = combine(acc[k], the store's value k), over `lanes` lanes, where `cond` (i1, or one per
+// lane, or NULL: always) holds. SUM of a product becomes one multiply-add.
+void seer_gen_accumulate(
+    seer_gen *g, const seer_loop_node *store, uint32_t lanes, LLVMValueRef cond, LLVMValueRef *acc);
 // Combines the lanes of acc[] into scalars.
-void seer_gen_horizontal(seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n, LLVMValueRef *acc);
+void seer_gen_horizontal(
+    seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n, LLVMValueRef *acc);
 
 // ---- llvm_math.c: f32 only; each function states its error.
 LLVMValueRef seer_gen_math(seer_gen *g, seer_expr_op op, LLVMValueRef x);

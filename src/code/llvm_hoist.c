@@ -1,10 +1,10 @@
-// llvm_hoist.c - accumulators: the targets of a reduction are loaded before its outermost loop, stay in registers over
-// all of its loops and are stored once behind them.
+// llvm_hoist.c - accumulators: the targets of a reduction are loaded before its outermost loop,
+// stay in registers over all of its loops and are stored once behind them.
 //
-// From a loop that the target's address does not depend on, the way down to the one store must be a chain; the loops on
-// it whose variables are in the address must be copies or lanes: they give the slots, one alloca each. A VECTOR loop
-// that is not in the address gives lane-wise partial results, which start at the combiner's identity and are combined
-// across the lanes behind the loops.
+// From a loop that the target's address does not depend on, the way down to the one store must be a
+// chain; the loops on it whose variables are in the address must be copies or lanes: they give the
+// slots, one alloca each. A VECTOR loop that is not in the address gives lane-wise partial results,
+// which start at the combiner's identity and are combined across the lanes behind the loops.
 #include <string.h>
 
 #include "code/llvm_gen.h"
@@ -33,11 +33,12 @@ static void step_copy(void *user) {
   w->id = id;
 }
 
-// The partial results of a VECTOR loop: one slot for each vector of its body (a loop of vectors shares one).
+// The partial results of a VECTOR loop: one slot for each vector of its body (a loop of vectors
+// shares one).
 static void step_partial(walk *w, uint32_t id) {
   seer_gen *g = w->g;
   const seer_gen_node *plan = &g->node[id];
-  int64_t at = 0, extent = g->loop->node[id].extent;
+  int64_t at = 0, extent = plan->trip;
   uint32_t old_lanes = g->lanes;
   g->chunk = 0;
   if (plan->is_chunk_loop) {
@@ -79,7 +80,8 @@ static void step_into(walk *w) {
   }
 }
 
-static void run_walk(seer_gen *g, seer_gen_hoist *hoist, uint32_t root, void (*at_store)(walk *w), walk *w) {
+static void run_walk(
+    seer_gen *g, seer_gen_hoist *hoist, uint32_t root, void (*at_store)(walk *w), walk *w) {
   seer_gen_var *saved = SEER_NEW_ARRAY(g->arena, seer_gen_var, g->loop->n_var + 1);
   memcpy(saved, g->var, g->loop->n_var * sizeof(*saved));
   w->g = g;
@@ -92,12 +94,14 @@ static void run_walk(seer_gen *g, seer_gen_hoist *hoist, uint32_t root, void (*a
   g->tick++;
 }
 
-// Slots are told apart by copy, not by address: a copy beyond its bound may have the address of another's element.
+// Slots are told apart by copy, not by address: a copy beyond its bound may have the address of
+// another's element.
 static int64_t key_of(const seer_gen *g, const seer_gen_hoist *hoist) {
   int64_t key = 0;
   for (uint32_t k = 0; k < hoist->n_loop; k++) {
     const seer_loop_node *node = &g->loop->node[hoist->loop[k]];
-    key = key * node->extent + (node->ann == SEER_LOOP_VECTOR ? (int64_t)g->chunk : g->var[node->var].c);
+    key = key * node->extent +
+        (node->ann == SEER_LOOP_VECTOR ? (int64_t)g->chunk : g->var[node->var].c);
   }
   return key;
 }
@@ -136,7 +140,8 @@ static uint32_t chain_end(const seer_gen *g, uint32_t root) {
   }
 }
 
-static bool is_legal_chain(seer_gen *g, uint32_t root, const seer_loop_node *store, seer_gen_hoist *out) {
+static bool is_legal_chain(
+    seer_gen *g, uint32_t root, const seer_loop_node *store, seer_gen_hoist *out) {
   uint32_t skipped[64], n_skipped = 0;
   for (uint32_t id = root; g->loop->node[id].kind != SEER_NODE_STORE;) {
     const seer_loop_node *node = &g->loop->node[id];
@@ -150,7 +155,8 @@ static bool is_legal_chain(seer_gen *g, uint32_t root, const seer_loop_node *sto
       if (n_skipped == SEER_COUNT_OF(skipped)) return false;
       skipped[n_skipped++] = node->var;
     } else {
-      if (seer_gen_mode_of(g, id) == SEER_GEN_LOOP || g->node[id].is_chunk_loop || node->is_reduce) return false;
+      if (seer_gen_mode_of(g, id) == SEER_GEN_LOOP || g->node[id].is_chunk_loop || node->is_reduce)
+        return false;
       for (uint32_t k = 0; k < n_skipped && seer_gen_cuts(g, id); k++) {
         if (seer_gen_depends(g, node->bound, skipped[k])) return false;
       }
@@ -162,7 +168,8 @@ static bool is_legal_chain(seer_gen *g, uint32_t root, const seer_loop_node *sto
     id = node->body;
   }
   target_search search = {.g = g, .store = store};
-  for (uint32_t k = 0; k < store->n_values; k++) seer_gen_visit_loads(g, store->value[k], find_target, &search);
+  for (uint32_t k = 0; k < store->n_values; k++)
+    seer_gen_visit_loads(g, store->value[k], find_target, &search);
   return !search.found;
 }
 
@@ -200,8 +207,9 @@ static void begin_slot(walk *w) {
   seer_gen_slot *slot = find_slot(g, w->hoist);
   if (!slot || slot->cell[0]) return;
   for (uint32_t k = 0; k < w->store->n_values; k++) {
-    LLVMValueRef v = w->hoist->is_partial ? seer_gen_identity(g, w->store->combiner, dtype, k, slot->lanes)
-                                          : seer_gen_load_target(g, &addr[k], active.uniform, active.mask).v;
+    LLVMValueRef v = w->hoist->is_partial
+        ? seer_gen_identity(g, w->store->combiner, dtype, k, slot->lanes)
+        : seer_gen_load_target(g, &addr[k], active.uniform, active.mask).v;
     slot->cell[k] = seer_gen_alloca(g, LLVMTypeOf(v), 64);
     LLVMBuildStore(g->b, v, slot->cell[k]);
   }
@@ -225,13 +233,15 @@ static void end_slot(walk *w) {
   bool is_lane = addr[0].at.lane != 0;
   if (w->hoist->is_partial) {
     seer_gen_horizontal(g, w->store->combiner, dtype, n, value);
-    for (uint32_t k = 0; k < n; k++) acc[k] = seer_gen_load_target(g, &addr[k], active.uniform, NULL).v;
+    for (uint32_t k = 0; k < n; k++)
+      acc[k] = seer_gen_load_target(g, &addr[k], active.uniform, NULL).v;
     seer_gen_combine(g, w->store->combiner, dtype, n, acc, value);
     memcpy(value, acc, sizeof(value));
   }
   for (uint32_t k = 0; k < n; k++) {
     seer_gen_value v = {.v = value[k], .is_vec = is_lane && slot->lanes > 1};
-    seer_gen_store_target(g, &addr[k], v, active.uniform, w->hoist->is_partial ? NULL : active.mask);
+    seer_gen_store_target(
+        g, &addr[k], v, active.uniform, w->hoist->is_partial ? NULL : active.mask);
   }
   slot->cell[0] = NULL;  // once
 }
@@ -241,7 +251,8 @@ bool seer_gen_hoist_begin(seer_gen *g, uint32_t root) {
   uint32_t end = chain_end(g, root);
   if (end == 0) return false;
   const seer_loop_node *store = &g->loop->node[end];
-  if (store->combiner == SEER_COMBINE_NONE || in_address(g, store, g->loop->node[root].var)) return false;
+  if (store->combiner == SEER_COMBINE_NONE || in_address(g, store, g->loop->node[root].var))
+    return false;
   seer_gen_hoist *hoist = SEER_NEW(g->arena, seer_gen_hoist);
   hoist->store = end;
   if (!is_legal_chain(g, root, store, hoist)) return false;
@@ -265,7 +276,8 @@ void seer_gen_hoist_end(seer_gen *g, uint32_t root) {
 void seer_gen_hoist_update(seer_gen *g, const seer_loop_node *store, const seer_gen_addr *addr,
     const seer_gen_active *active) {
   seer_gen_slot *slot = find_slot(g, g->hoist);
-  SEER_ASSERT(slot, "no accumulator for copy %" PRId64 " of %s", key_of(g, g->hoist), g->loop->buf[addr[0].buf].name);
+  SEER_ASSERT(slot, "no accumulator for copy %" PRId64 " of %s", key_of(g, g->hoist),
+      g->loop->buf[addr[0].buf].name);
   LLVMValueRef acc[SEER_DAG_MAX_VALUES] = {0}, cond = active->reduce_mask;
   if (active->reduce_uniform) {
     cond = cond ? seer_gen_and(g, cond, seer_gen_splat(g, active->reduce_uniform, slot->lanes))
@@ -276,8 +288,8 @@ void seer_gen_hoist_update(seer_gen *g, const seer_loop_node *store, const seer_
   for (uint32_t k = 0; k < store->n_values; k++) LLVMBuildStore(g->b, acc[k], slot->cell[k]);
 }
 
-void seer_gen_horizontal(seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n,
-    LLVMValueRef *acc) {
+void seer_gen_horizontal(
+    seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n, LLVMValueRef *acc) {
   for (uint32_t width = seer_gen_width(acc[0]); width > 1; width /= 2) {
     LLVMValueRef low[256], high[256], half[SEER_DAG_MAX_VALUES];
     for (uint32_t l = 0; l < width / 2; l++) {

@@ -1,17 +1,14 @@
-// llvm_loop.c - blocks, loops, the two versions of a tile, and stores.
-//
-// A block whose loops are all copies, lanes or reductions is a tile. Where bounds or guards inside a tile cannot be
-// decided when compiling, it is emitted twice under one run-time test made in front of it: FULL, when every bound is at
-// least its extent and every guard holds over the whole hull of the tile (interval arithmetic on its linear form), has
-// no checks; GENERAL has predicates (rows), masks (lanes) and chosen pointers (guards). Iterations beyond a bound
-// compute with whatever their safe loads give; their stores do not reach memory.
+// llvm_loop.c - phases, blocks, loops and stores. Iterations of unrolled loops and lanes beyond a bound compute with
+// whatever their safe loads give; their stores do not reach memory.
 #include <string.h>
 
 #include "code/llvm_gen.h"
 
 static void emit_block(seer_gen *g, uint32_t id);
 
-static LLVMBasicBlockRef new_block(seer_gen *g) { return LLVMAppendBasicBlockInContext(g->context, g->fn, ""); }
+static LLVMBasicBlockRef new_block(seer_gen *g) {
+  return LLVMAppendBasicBlockInContext(g->context, g->fn, "");
+}
 
 LLVMValueRef seer_gen_alloca(seer_gen *g, LLVMTypeRef type, uint32_t align) {
   LLVMValueRef v = LLVMBuildAlloca(g->at_entry, type, "");
@@ -19,7 +16,9 @@ LLVMValueRef seer_gen_alloca(seer_gen *g, LLVMTypeRef type, uint32_t align) {
   return v;
 }
 
-bool seer_gen_cuts(const seer_gen *g, uint32_t node) { return !g->node[node].is_exact && !g->node[node].is_full; }
+bool seer_gen_cuts(const seer_gen *g, uint32_t node) {
+  return !g->node[node].is_exact && !g->node[node].is_full;
+}
 
 seer_gen_mode seer_gen_mode_of(const seer_gen *g, uint32_t node) {
   const seer_gen_node *plan = &g->node[node];
@@ -44,7 +43,9 @@ static bool has_loop(const seer_gen *g, uint32_t id) {
   for (; id != 0; id = g->loop->node[id].next) {
     const seer_loop_node *node = &g->loop->node[id];
     if (node->kind != SEER_NODE_FOR) continue;
-    if (seer_gen_mode_of(g, id) == SEER_GEN_LOOP || g->node[id].is_chunk_loop || has_loop(g, node->body)) return true;
+    if (seer_gen_mode_of(g, id) == SEER_GEN_LOOP || g->node[id].is_chunk_loop ||
+        has_loop(g, node->body))
+      return true;
   }
   return false;
 }
@@ -58,7 +59,10 @@ typedef struct {
 
 // With `may_be_empty` the first test comes before the body.
 static open_loop begin_loop(seer_gen *g, LLVMValueRef trips, bool may_be_empty, bool is_innermost) {
-  open_loop loop = {.before = LLVMGetInsertBlock(g->b), .body = new_block(g), .done = new_block(g), .trips = trips,
+  open_loop loop = {.before = LLVMGetInsertBlock(g->b),
+      .body = new_block(g),
+      .done = new_block(g),
+      .trips = trips,
       .outer = g->counter};
   LLVMValueRef zero = seer_gen_const_i64(g, 0);
   if (may_be_empty) {
@@ -103,7 +107,7 @@ static void emit_serial(seer_gen *g, uint32_t id) {
   const seer_gen_node *plan = &g->node[id];
   int64_t step = plan->step;
   if (g->is_general && g->node[id].is_exact) step = 1;
-  LLVMValueRef trips = seer_gen_const_i64(g, node->extent / step);
+  LLVMValueRef trips = seer_gen_const_i64(g, plan->trip / step);
   bool may_be_empty = false;
   if (seer_gen_cuts(g, id)) {
     SEER_ASSERT(step == 1, "a cut loop is not unrolled in part");
@@ -123,9 +127,10 @@ static void emit_serial(seer_gen *g, uint32_t id) {
   g->tick++;
 }
 
-// One vector of `lanes` lanes whose first is `base` (a constant, plus `value`), cut by `bound` (NULL: not).
-static void lanes_copy(seer_gen *g, uint32_t id, int64_t base, LLVMValueRef value, uint32_t lanes, LLVMValueRef bound,
-    void (*each)(void *user), void *user) {
+// One vector of `lanes` lanes whose first is `base` (a constant, plus `value`), cut by `bound`
+// (NULL: not).
+static void lanes_copy(seer_gen *g, uint32_t id, int64_t base, LLVMValueRef value, uint32_t lanes,
+    LLVMValueRef bound, void (*each)(void *user), void *user) {
   const seer_loop_node *node = &g->loop->node[id];
   uint32_t old_var = g->lane_var, old_lanes = g->lanes, n_pred = g->n_pred;
   LLVMValueRef old_mask = g->lane_mask;
@@ -154,13 +159,13 @@ static void lanes_copy(seer_gen *g, uint32_t id, int64_t base, LLVMValueRef valu
   g->tick++;
 }
 
-static void for_lanes(seer_gen *g, uint32_t id, LLVMValueRef bound, void (*each)(void *user), void *user) {
-  const seer_loop_node *node = &g->loop->node[id];
+static void for_lanes(
+    seer_gen *g, uint32_t id, LLVMValueRef bound, void (*each)(void *user), void *user) {
   const seer_gen_node *plan = &g->node[id];
   int64_t at = 0;
   g->chunk = 0;
   if (plan->is_chunk_loop) {
-    int64_t trips = node->extent / plan->lanes;
+    int64_t trips = plan->trip / plan->lanes;
     LLVMValueRef n = seer_gen_const_i64(g, trips);
     if (bound) {  // only vectors that begin before the bound
       LLVMValueRef up = LLVMBuildNSWAdd(g->b, bound, seer_gen_const_i64(g, plan->lanes - 1), "");
@@ -173,8 +178,8 @@ static void for_lanes(seer_gen *g, uint32_t id, LLVMValueRef bound, void (*each)
     at = trips * plan->lanes;
     g->chunk = 1;
   }
-  for (; at < node->extent; g->chunk++) {
-    uint32_t lanes = seer_gen_chunk_lanes(plan, node->extent - at);
+  for (; at < plan->trip; g->chunk++) {
+    uint32_t lanes = seer_gen_chunk_lanes(plan, plan->trip - at);
     lanes_copy(g, id, at, NULL, lanes, at + lanes <= plan->bound_low ? NULL : bound, each, user);
     at += lanes;
   }
@@ -198,11 +203,12 @@ void seer_gen_for_copies(seer_gen *g, uint32_t id, void (*each)(void *user), voi
   if (seer_gen_mode_of(g, id) == SEER_GEN_LANES) {
     for_lanes(g, id, bound, each, user);
   } else {
-    for (int64_t i = 0; i < node->extent; i++) {
+    for (int64_t i = 0; i < plan->trip; i++) {
       uint32_t keep = g->n_pred;
       bind(g, node->var, SEER_GEN_CONST, i, NULL);
       if (bound && i >= plan->bound_low) {
-        push_pred(g, LLVMBuildICmp(g->b, LLVMIntSGT, bound, seer_gen_const_i64(g, i), ""), depth, node->var);
+        push_pred(g, LLVMBuildICmp(g->b, LLVMIntSGT, bound, seer_gen_const_i64(g, i), ""), depth,
+            node->var);
       }
       each(user);
       g->n_pred = keep;
@@ -237,12 +243,14 @@ static void emit_for(seer_gen *g, uint32_t id) {
 
 // ---- stores
 
-void seer_gen_active_of(seer_gen *g, const seer_loop_node *store, bool is_lane_in_address, seer_gen_active *out) {
+void seer_gen_active_of(
+    seer_gen *g, const seer_loop_node *store, bool is_lane_in_address, seer_gen_active *out) {
   memset(out, 0, sizeof(*out));
   for (uint32_t k = 0; k < g->n_pred; k++) {
     const seer_gen_pred *p = &g->pred[k];
     out->uniform = seer_gen_and(g, out->uniform, p->cond);
-    if (p->var == SEER_GEN_NO_VAR || !seer_gen_index_depends(g, store->index, store->n_index, p->var)) {
+    if (p->var == SEER_GEN_NO_VAR ||
+        !seer_gen_index_depends(g, store->index, store->n_index, p->var)) {
       out->reduce_uniform = seer_gen_and(g, out->reduce_uniform, p->cond);
     }
   }
@@ -250,17 +258,18 @@ void seer_gen_active_of(seer_gen *g, const seer_loop_node *store, bool is_lane_i
   if (!is_lane_in_address) out->reduce_mask = g->lane_mask;
 }
 
-void seer_gen_accumulate(seer_gen *g, const seer_loop_node *store, uint32_t lanes, LLVMValueRef cond,
-    LLVMValueRef *acc) {
+void seer_gen_accumulate(seer_gen *g, const seer_loop_node *store, uint32_t lanes,
+    LLVMValueRef cond, LLVMValueRef *acc) {
   LLVMValueRef value[SEER_DAG_MAX_VALUES], old[SEER_DAG_MAX_VALUES];
   seer_dtype dtype[SEER_DAG_MAX_VALUES];
   memcpy(old, acc, sizeof(old));
   for (uint32_t k = 0; k < store->n_values; k++) dtype[k] = g->loop->buf[store->buf[k]].dtype;
   const seer_expr_node *product = seer_gen_at(g, store->value[0]);
-  if (store->combiner == SEER_COMBINE_SUM && product->op == SEER_EXPR_MUL && seer_dtype_is_float(dtype[0]) &&
-      store->n_values == 1) {
+  if (store->combiner == SEER_COMBINE_SUM && product->op == SEER_EXPR_MUL &&
+      seer_dtype_is_float(dtype[0]) && store->n_values == 1) {
     LLVMTypeRef type = LLVMTypeOf(acc[0]);
-    LLVMValueRef args[3] = {seer_gen_expr(g, product->arg[0]).v, seer_gen_expr(g, product->arg[1]).v, acc[0]};
+    LLVMValueRef args[3] = {
+        seer_gen_expr(g, product->arg[0]).v, seer_gen_expr(g, product->arg[1]).v, acc[0]};
     for (uint32_t k = 0; k < 2; k++) {
       if (seer_gen_width(args[k]) != lanes) args[k] = seer_gen_splat(g, args[k], lanes);
     }
@@ -284,17 +293,20 @@ static void store_across_lanes(seer_gen *g, const seer_loop_node *node, const se
   for (uint32_t k = 0; k < node->n_values; k++) {
     dtype[k] = g->loop->buf[node->buf[k]].dtype;
   }
-  for (uint32_t k = 0; k < node->n_values; k++) part[k] = seer_gen_identity(g, node->combiner, dtype, k, g->lanes);
+  for (uint32_t k = 0; k < node->n_values; k++)
+    part[k] = seer_gen_identity(g, node->combiner, dtype, k, g->lanes);
   seer_gen_accumulate(g, node, g->lanes, g->lane_mask, part);
   seer_gen_horizontal(g, node->combiner, dtype, node->n_values, part);
   bool is_reg = g->buf[node->buf[0]].is_reg;
   LLVMValueRef uniform = is_reg ? NULL : active->uniform;
-  for (uint32_t k = 0; k < node->n_values; k++) acc[k] = seer_gen_load_target(g, &addr[k], uniform, NULL).v;
+  for (uint32_t k = 0; k < node->n_values; k++)
+    acc[k] = seer_gen_load_target(g, &addr[k], uniform, NULL).v;
   LLVMValueRef old[SEER_DAG_MAX_VALUES];
   memcpy(old, acc, sizeof(old));
   seer_gen_combine(g, node->combiner, dtype, node->n_values, acc, part);
   for (uint32_t k = 0; k < node->n_values; k++) {
-    if (is_reg && active->reduce_uniform) acc[k] = seer_gen_select(g, active->reduce_uniform, acc[k], old[k]);
+    if (is_reg && active->reduce_uniform)
+      acc[k] = seer_gen_select(g, active->reduce_uniform, acc[k], old[k]);
     seer_gen_store_target(g, &addr[k], (seer_gen_value){.v = acc[k]}, uniform, NULL);
   }
 }
@@ -349,193 +361,11 @@ static void emit_store(seer_gen *g, const seer_loop_node *node) {
       if (uniform && !cond) cond = uniform;
     }
     seer_gen_accumulate(g, node, lanes, cond, acc);
-    for (uint32_t k = 0; k < node->n_values; k++) value[k] = (seer_gen_value){.v = acc[k], .is_vec = is_lane};
+    for (uint32_t k = 0; k < node->n_values; k++)
+      value[k] = (seer_gen_value){.v = acc[k], .is_vec = is_lane};
   }
-  for (uint32_t k = 0; k < node->n_values; k++) seer_gen_store_target(g, &addr[k], value[k], uniform, mask);
-}
-
-// ---- versions
-
-typedef struct {
-  bool is_open;  // contains a loop that stays and is no reduction: versions are made further in
-  bool has_checks;
-} tile_facts;
-
-typedef struct {
-  seer_gen *g;
-  bool found;
-} guard_search;
-
-static void find_guard(void *user, seer_expr load) {
-  guard_search *s = user;
-  const seer_expr_node *node = seer_gen_at(s->g, load);
-  if (node->arg[0].i != 0 && !seer_gen_is_true(s->g, node->arg[0])) s->found = true;
-}
-
-static void look_at(seer_gen *g, uint32_t id, bool is_alone, tile_facts *facts) {
-  for (; id != 0; id = is_alone ? 0 : g->loop->node[id].next) {
-    const seer_loop_node *node = &g->loop->node[id];
-    guard_search search = {.g = g};
-    switch (node->kind) {
-      case SEER_NODE_FOR: {
-        const seer_gen_node *plan = &g->node[id];
-        if (plan->mode == SEER_GEN_LOOP || plan->is_chunk_loop) {
-          if (!node->is_reduce) facts->is_open = true;
-        } else if (!plan->is_exact) {
-          facts->has_checks = true;
-        }
-        look_at(g, node->body, false, facts);
-        break;
-      }
-      case SEER_NODE_LET: seer_gen_visit_loads(g, node->value[0], find_guard, &search); break;
-      case SEER_NODE_ALLOC: break;
-      case SEER_NODE_STORE:
-        for (uint32_t k = 0; k < node->n_values; k++) seer_gen_visit_loads(g, node->value[k], find_guard, &search);
-        break;
-    }
-    facts->has_checks = facts->has_checks || search.found;
-  }
-}
-
-#define MAX_PROVED 256
-
-typedef struct {
-  seer_gen *g;
-  LLVMValueRef all;  // conjunction so far
-  uint32_t n_node, n_expr;
-  uint32_t node[MAX_PROVED];
-  uint32_t expr[MAX_PROVED];
-} version_test;
-
-// x >= 0 for all values of the hull variables: the test on what is known in front of the tile. NULL: cannot be had.
-static LLVMValueRef never_negative(seer_gen *g, seer_gen_lin *x) {
-  for (uint32_t k = 0; k < x->n;) {
-    seer_gen_term *t = &x->term[k];
-    if (t->value) {
-      k++;
-      continue;
-    }
-    x->c += seer_min_i64(t->coef * t->low, t->coef * t->high);
-    x->n--;
-    memmove(t, t + 1, (x->n - k) * sizeof(*t));
-  }
-  if (x->lane != 0) return NULL;
-  LLVMValueRef v = seer_gen_lin_value(g, x);
-  return LLVMBuildICmp(g->b, LLVMIntSGE, v, seer_gen_const_i64(g, 0), "");
-}
-
-// Adds a condition unless it can never hold; then the check stays in the FULL version.
-static bool require(version_test *t, seer_gen_lin *x) {
-  int64_t low, high;
-  if (seer_gen_lin_range(t->g, x, &low, &high) && high < 0) return false;
-  LLVMValueRef cond = never_negative(t->g, x);
-  bool is_true;
-  if (!cond || (seer_gen_const_bool(cond, &is_true) && !is_true)) return false;
-  int64_t rest_low, rest_high;
-  if (seer_gen_lin_range(t->g, x, &rest_low, &rest_high) && rest_high < 0) return false;
-  t->all = seer_gen_and(t->g, t->all, cond);
-  return true;
-}
-
-static void prove(version_test *t, seer_expr e) {
-  seer_gen *g = t->g;
-  const seer_expr_node *node = seer_gen_at(g, e);
-  if (node->op == SEER_EXPR_AND && node->dtype == SEER_DTYPE_BOOL) {
-    prove(t, node->arg[0]);
-    prove(t, node->arg[1]);
-    return;
-  }
-  if (seer_gen_is_true(g, e) || t->n_expr == MAX_PROVED) return;
-  for (uint32_t k = 0; k < t->n_expr; k++) {
-    if (t->expr[k] == e.i) return;
-  }
-  int op = node->op;
-  if (op != SEER_EXPR_LT && op != SEER_EXPR_LE && op != SEER_EXPR_GT && op != SEER_EXPR_GE) return;
-  if (seer_gen_at(g, node->arg[0])->dtype != SEER_DTYPE_I64) return;
-  bool flip = op == SEER_EXPR_LT || op == SEER_EXPR_LE;
-  seer_gen_lin x, b;
-  if (!seer_gen_lin_of(g, node->arg[flip ? 1 : 0], &x) || !seer_gen_lin_of(g, node->arg[flip ? 0 : 1], &b)) return;
-  if (!seer_gen_lin_add(&x, &b, -1)) return;
-  if (op == SEER_EXPR_LT || op == SEER_EXPR_GT) x.c -= 1;
-  if (require(t, &x)) t->expr[t->n_expr++] = e.i;
-}
-
-static void prove_guard(void *user, seer_expr load) {
-  version_test *t = user;
-  const seer_expr_node *node = seer_gen_at(t->g, load);
-  if (node->arg[0].i != 0) prove(t, node->arg[0]);
-}
-
-static void collect(version_test *t, uint32_t id, bool is_alone) {
-  seer_gen *g = t->g;
-  for (; id != 0; id = is_alone ? 0 : g->loop->node[id].next) {
-    const seer_loop_node *node = &g->loop->node[id];
-    switch (node->kind) {
-      case SEER_NODE_FOR: {
-        const seer_gen_node *plan = &g->node[id];
-        seer_gen_lin bound;
-        if (plan->mode != SEER_GEN_LOOP && !plan->is_exact && t->n_node < MAX_PROVED &&
-            seer_gen_lin_of(g, node->bound, &bound)) {
-          bound.c -= node->extent;
-          if (require(t, &bound)) t->node[t->n_node++] = id;
-        }
-        bind(g, node->var, SEER_GEN_HULL, 0, NULL);
-        collect(t, node->body, false);
-        g->var[node->var].kind = SEER_GEN_UNBOUND;
-        break;
-      }
-      case SEER_NODE_LET:
-        g->var[node->var] = (seer_gen_var){.kind = SEER_GEN_LET, .let = node->value[0]};
-        seer_gen_visit_loads(g, node->value[0], prove_guard, t);
-        break;
-      case SEER_NODE_ALLOC: break;
-      case SEER_NODE_STORE:
-        for (uint32_t k = 0; k < node->n_values; k++) seer_gen_visit_loads(g, node->value[k], prove_guard, t);
-        break;
-    }
-  }
-  g->tick++;
-}
-
-static void emit_node(seer_gen *g, uint32_t id);
-
-static void emit_nodes(seer_gen *g, uint32_t id, bool is_alone) {
-  for (; id != 0; id = is_alone ? 0 : g->loop->node[id].next) emit_node(g, id);
-}
-
-static void mark_full(seer_gen *g, const version_test *t, bool is_full) {
-  for (uint32_t k = 0; k < t->n_node; k++) g->node[t->node[k]].is_full = is_full;
-  for (uint32_t k = 0; k < t->n_expr; k++) g->full_proof[t->expr[k]] = is_full;
-  g->tick++;
-}
-
-// One node, or it and all that follow it.
-static void emit_versions(seer_gen *g, uint32_t id, bool is_alone) {
-  version_test *t = SEER_NEW(g->arena, version_test);
-  t->g = g;
-  collect(t, id, is_alone);
-  bool has_full = t->n_node + t->n_expr > 0;
-  g->in_version = true;
-  if (!has_full || !t->all) {  // nothing to test, or known to hold
-    mark_full(g, t, has_full);
-    emit_nodes(g, id, is_alone);
-    mark_full(g, t, false);
-    g->in_version = false;
-    return;
-  }
-  LLVMBasicBlockRef full = new_block(g), general = new_block(g), join = new_block(g);
-  LLVMBuildCondBr(g->b, t->all, full, general);
-  for (uint32_t is_general = 0; is_general < 2; is_general++) {
-    LLVMPositionBuilderAtEnd(g->b, is_general ? general : full);
-    seer_gen_memo_push(g);
-    mark_full(g, t, !is_general);
-    g->is_general = is_general;
-    emit_nodes(g, id, is_alone);
-    LLVMBuildBr(g->b, join);
-    seer_gen_memo_pop(g);
-  }
-  LLVMPositionBuilderAtEnd(g->b, join);
-  g->in_version = g->is_general = false;
+  for (uint32_t k = 0; k < node->n_values; k++)
+    seer_gen_store_target(g, &addr[k], value[k], uniform, mask);
 }
 
 // ---- blocks
@@ -556,35 +386,35 @@ static void emit_node(seer_gen *g, uint32_t id) {
   if (g->status) return;
   switch (node->kind) {
     case SEER_NODE_FOR:
-      if (!g->in_version) {
-        tile_facts facts = {0};
-        look_at(g, id, true, &facts);
-        if (facts.has_checks && !facts.is_open) {
-          emit_versions(g, id, true);
-          return;
-        }
+      if (seer_gen_needs_versions(g, id, true)) {
+        seer_gen_versions(g, id, true);
+      } else {
+        emit_for(g, id);
       }
-      emit_for(g, id);
       break;
     case SEER_NODE_LET:
       g->var[node->var] = (seer_gen_var){.kind = SEER_GEN_LET, .let = node->value[0]};
       g->tick++;
       break;
-    case SEER_NODE_ALLOC: emit_alloc(g, node->buf[0]); break;
-    case SEER_NODE_STORE: emit_store(g, node); break;
+    case SEER_NODE_ALLOC:
+      emit_alloc(g, node->buf[0]);
+      break;
+    case SEER_NODE_STORE:
+      emit_store(g, node);
+      break;
   }
 }
 
+void seer_gen_nodes(seer_gen *g, uint32_t id, bool is_alone) {
+  for (; id != 0; id = is_alone ? 0 : g->loop->node[id].next) emit_node(g, id);
+}
+
 static void emit_block(seer_gen *g, uint32_t id) {
-  if (!g->in_version) {
-    tile_facts facts = {0};
-    look_at(g, id, false, &facts);
-    if (facts.has_checks && !facts.is_open) {
-      emit_versions(g, id, false);
-      return;
-    }
+  if (seer_gen_needs_versions(g, id, false)) {
+    seer_gen_versions(g, id, false);
+  } else {
+    seer_gen_nodes(g, id, false);
   }
-  emit_nodes(g, id, false);
 }
 
 // ---- phases
@@ -598,7 +428,9 @@ static void find_written(seer_gen *g, uint32_t id) {
   }
 }
 
-static LLVMValueRef as_value(const seer_gen *g, LLVMMetadataRef md) { return LLVMMetadataAsValue(g->context, md); }
+static LLVMValueRef as_value(const seer_gen *g, LLVMMetadataRef md) {
+  return LLVMMetadataAsValue(g->context, md);
+}
 
 static LLVMMetadataRef md_text(const seer_gen *g, const char *text) {
   return LLVMMDStringInContext2(g->context, text, strlen(text));
@@ -621,7 +453,8 @@ static void make_scopes(seer_gen *g, const char *name) {
       if (k != b) others[n_others++] = scope[k];
     }
     g->buf[b].scope = as_value(g, LLVMMDNodeInContext2(g->context, &scope[b], 1));
-    g->buf[b].noalias = n_others ? as_value(g, LLVMMDNodeInContext2(g->context, others, n_others)) : NULL;
+    g->buf[b].noalias =
+        n_others ? as_value(g, LLVMMDNodeInContext2(g->context, others, n_others)) : NULL;
   }
 }
 
@@ -631,14 +464,17 @@ static void load_arguments(seer_gen *g) {
   for (uint32_t b = 0; b <= g->loop->n_buf; b++) {
     bool is_scratch = b == g->loop->n_buf;
     if (!is_scratch && g->loop->buf[b].storage == SEER_STORE_LOCAL) continue;
-    LLVMValueRef p = LLVMBuildLoad2(g->b, g->ptr, seer_gen_gep_const(g, g->ptr, table, n_arg++), "");
+    LLVMValueRef p =
+        LLVMBuildLoad2(g->b, g->ptr, seer_gen_gep_const(g, g->ptr, table, n_arg++), "");
     LLVMSetAlignment(p, 8);
     LLVMSetMetadata(p, g->md_invariant, as_value(g, LLVMMDNodeInContext2(g->context, NULL, 0)));
     if (is_scratch) {
       g->scratch = p;
     } else {
       g->buf[b].base = p;
-      g->buf[b].align = g->loop->buf[b].storage == SEER_STORE_PACKED ? 64 : seer_dtype_bytes(g->loop->buf[b].dtype);
+      g->buf[b].align = g->loop->buf[b].storage == SEER_STORE_PACKED
+          ? 64
+          : seer_dtype_bytes(g->loop->buf[b].dtype);
     }
   }
   for (uint32_t b = 0; b < g->loop->n_buf; b++) {
@@ -653,7 +489,8 @@ static uint32_t emit_parts(seer_gen *g, uint32_t phase, LLVMBasicBlockRef exit) 
   int64_t rest = seer_loop_phase_parts(loop, phase);
   uint32_t id = loop->phase[phase];
   bool is_outermost = true;
-  while (id != 0 && loop->node[id].kind == SEER_NODE_FOR && loop->node[id].ann == SEER_LOOP_PARALLEL) {
+  while (
+      id != 0 && loop->node[id].kind == SEER_NODE_FOR && loop->node[id].ann == SEER_LOOP_PARALLEL) {
     const seer_loop_node *node = &loop->node[id];
     rest /= node->extent;
     LLVMValueRef i = LLVMBuildUDiv(g->b, part, seer_gen_const_i64(g, rest), "");

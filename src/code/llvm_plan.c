@@ -1,15 +1,18 @@
-// llvm_plan.c - what becomes of each loop and each local buffer, decided before any code is emitted.
+// llvm_plan.c - what becomes of each loop and each local buffer, decided before any code is
+// emitted.
 //
-// Loops: UNROLL and short SERIAL loops become copies, VECTOR loops lanes, the rest stays loops (unrolled in part where
-// the schedule allows). Buffers: a LOCAL buffer whose address is a constant in every copy becomes an alloca, which
-// LLVM's SROA turns into registers; the others get a place in the thread's scratch. Places are never shared, not even
-// by buffers that live one after the other: the alias metadata says that different buffers do not overlap.
+// Loops: UNROLL and short SERIAL loops become copies, VECTOR loops lanes, the rest stays loops
+// (unrolled in part where the schedule allows). Buffers: a LOCAL buffer whose address is a constant
+// in every copy becomes an alloca, which LLVM's SROA turns into registers; the others get a place
+// in the thread's scratch. Places are never shared, not even by buffers that live one after the
+// other: the alias metadata says that different buffers do not overlap.
 #include <string.h>
 
 #include "code/llvm_gen.h"
 
-// More copies of statements than this in one nest: the outer loops stay loops. LLVM's time grows faster than the code
-// (measured: 64 copies of a 14x1 tile's init, 0.9 s). A 14x2 tile in a 3x3 window is 252.
+// More copies of statements than this in one nest: the outer loops stay loops. LLVM's time grows
+// faster than the code (measured: 64 copies of a 14x1 tile's init, 0.9 s). A 14x2 tile in a 3x3
+// window is 252.
 #define MAX_COPIES 1024
 #define MAX_SERIAL_COPIES 256
 #define MAX_PARTIAL_COPIES 64
@@ -39,14 +42,16 @@ bool seer_gen_index_depends(const seer_gen *g, const seer_expr *index, uint32_t 
   return false;
 }
 
-static void visit_loads(seer_gen *g, seer_expr e, void (*visit)(void *user, seer_expr load), void *user) {
+static void visit_loads(
+    seer_gen *g, seer_expr e, void (*visit)(void *user, seer_expr load), void *user) {
   if (g->stamp[e.i] == g->stamp_now) return;
   g->stamp[e.i] = g->stamp_now;
   const seer_expr_node *node = seer_gen_at(g, e);
   for (uint32_t k = 0; k < 3; k++) {
     if (node->arg[k].i != 0) visit_loads(g, node->arg[k], visit, user);
   }
-  if (node->op == SEER_EXPR_VAR && g->let_of[node->ref].i != 0) visit_loads(g, g->let_of[node->ref], visit, user);
+  if (node->op == SEER_EXPR_VAR && g->let_of[node->ref].i != 0)
+    visit_loads(g, g->let_of[node->ref], visit, user);
   if (node->op != SEER_EXPR_LOAD) return;
   for (uint32_t k = 0; k < node->n_index; k++) {
     visit_loads(g, g->loop->expr.index[node->index0 + k], visit, user);
@@ -54,7 +59,8 @@ static void visit_loads(seer_gen *g, seer_expr e, void (*visit)(void *user, seer
   visit(user, e);
 }
 
-void seer_gen_visit_loads(seer_gen *g, seer_expr e, void (*visit)(void *user, seer_expr load), void *user) {
+void seer_gen_visit_loads(
+    seer_gen *g, seer_expr e, void (*visit)(void *user, seer_expr load), void *user) {
   g->stamp_now++;
   visit_loads(g, e, visit, user);
 }
@@ -68,9 +74,9 @@ uint32_t seer_gen_chunk_lanes(const seer_gen_node *node, int64_t rest) {
 // ---- loops
 
 typedef struct {
-  int64_t copies;    // of statements
-  int64_t serial;    // of bodies, by unrolled SERIAL loops
-  bool has_loop;     // a loop that stays
+  int64_t copies;  // of statements
+  int64_t serial;  // of bodies, by unrolled SERIAL loops
+  bool has_loop;  // a loop that stays
   bool has_reduction;
 } size;
 
@@ -108,16 +114,19 @@ static size plan_for(seer_gen *g, uint32_t id) {
   size inner = plan_block(g, node->body), all = inner;
   plan->is_exact = true;
   plan->step = 1;
+  plan->trip = node->extent;
   plan->mode = SEER_GEN_LOOP;
   plan->bound_low = node->extent;
   if (node->bound.i != 0) {
     int64_t low, high;
-    if (!seer_expr_range(&g->loop->expr, node->bound, g->low, g->high, &low, &high)) low = INT64_MIN;
+    if (!seer_expr_range(&g->loop->expr, node->bound, g->low, g->high, &low, &high))
+      low = INT64_MIN;
     plan->bound_low = low;
     plan->is_exact = low >= node->extent;
   }
   switch (node->ann) {
-    case SEER_LOOP_PARALLEL: break;
+    case SEER_LOOP_PARALLEL:
+      break;
     case SEER_LOOP_UNROLL:
       if (node->extent * inner.copies <= MAX_COPIES) plan->mode = SEER_GEN_COPIES;
       break;
@@ -137,9 +146,11 @@ static size plan_for(seer_gen *g, uint32_t id) {
     }
     case SEER_LOOP_SERIAL: {
       // Around a loop that stays, or of plain stores, copies gain nothing.
-      int64_t limit = node->max_unroll && !inner.has_loop && inner.has_reduction ? node->max_unroll : 1;
+      int64_t limit =
+          node->max_unroll && !inner.has_loop && inner.has_reduction ? node->max_unroll : 1;
       if (node->extent == 1 ||
-          (node->extent * inner.serial <= limit && node->extent * inner.copies <= MAX_SERIAL_COPIES)) {
+          (node->extent * inner.serial <= limit &&
+              node->extent * inner.copies <= MAX_SERIAL_COPIES)) {
         plan->mode = SEER_GEN_COPIES;
         all.serial *= node->extent;
         break;
@@ -165,7 +176,8 @@ static size plan_block(seer_gen *g, uint32_t id) {
   for (; id != 0; id = g->loop->node[id].next) {
     const seer_loop_node *node = &g->loop->node[id];
     size one = {.copies = 1, .serial = 1};
-    if (node->kind == SEER_NODE_STORE && node->combiner != SEER_COMBINE_NONE) one.has_reduction = true;
+    if (node->kind == SEER_NODE_STORE && node->combiner != SEER_COMBINE_NONE)
+      one.has_reduction = true;
     if (node->kind == SEER_NODE_FOR) one = plan_for(g, id);
     sum.copies += one.copies;
     sum.has_loop = sum.has_loop || one.has_loop;
@@ -193,7 +205,8 @@ static void look_at(seer_gen *g, uint32_t buf, const seer_expr *index, bool is_s
       return;
     }
     // A store outside of its dimension (a cut region) would hit another element.
-    if (is_store && (!seer_gen_lin_range(g, &at, &low, &high) || low < 0 || high >= decl->dim[k])) refuse(g, buf);
+    if (is_store && (!seer_gen_lin_range(g, &at, &low, &high) || low < 0 || high >= decl->dim[k]))
+      refuse(g, buf);
   }
   for (uint32_t k = 0; k < flat.n; k++) {
     if (flat.term[k].value) refuse(g, buf);
@@ -211,7 +224,8 @@ static void plan_buffers(seer_gen *g, uint32_t id, uint32_t *writer) {
   for (; id != 0; id = g->loop->node[id].next) {
     const seer_loop_node *node = &g->loop->node[id];
     switch (node->kind) {
-      case SEER_NODE_ALLOC: break;
+      case SEER_NODE_ALLOC:
+        break;
       case SEER_NODE_LET:
         seer_gen_visit_loads(g, node->value[0], look_at_load, g);
         g->var[node->var] = (seer_gen_var){.kind = SEER_GEN_LET, .let = node->value[0]};
@@ -238,7 +252,8 @@ static void plan_buffers(seer_gen *g, uint32_t id, uint32_t *writer) {
           seer_gen_buf *buf = &g->buf[node->buf[k]];
           seer_gen_visit_loads(g, node->value[k], look_at_load, g);
           look_at(g, node->buf[k], node->index, true);
-          if (writer[node->buf[k]] != 0 && writer[node->buf[k]] != node->stage + 1) buf->is_one_writer = false;
+          if (writer[node->buf[k]] != 0 && writer[node->buf[k]] != node->stage + 1)
+            buf->is_one_writer = false;
           writer[node->buf[k]] = node->stage + 1;
         }
         break;
@@ -256,7 +271,8 @@ static void find_reg(void *user, seer_expr load) {
   reg_search *s = user;
   const seer_expr_node *node = seer_gen_at(s->g, load);
   if (!s->g->buf[node->ref].is_reg) return;
-  if (seer_gen_index_depends(s->g, &s->g->loop->expr.index[node->index0], node->n_index, s->var)) s->found = true;
+  if (seer_gen_index_depends(s->g, &s->g->loop->expr.index[node->index0], node->n_index, s->var))
+    s->found = true;
 }
 
 // The loop `var` around block `id` must be copies, because it chooses between registers.
@@ -314,7 +330,8 @@ void seer_gen_plan(seer_gen *g) {
     g->high[v] = loop->var[v].high;
   }
   for (uint32_t id = 1; id < loop->n_node; id++) {
-    if (loop->node[id].kind == SEER_NODE_LET) g->let_of[loop->node[id].var] = loop->node[id].value[0];
+    if (loop->node[id].kind == SEER_NODE_LET)
+      g->let_of[loop->node[id].var] = loop->node[id].value[0];
   }
   g->is_planning = true;
   for (uint32_t p = 0; p < loop->n_phase; p++) plan_block(g, loop->phase[p]);
@@ -330,8 +347,11 @@ void seer_gen_plan(seer_gen *g) {
   g->is_planning = false;
   for (uint32_t id = 1; id < loop->n_node; id++) {
     const seer_loop_node *node = &loop->node[id];
-    if (node->kind != SEER_NODE_FOR || node->ann != SEER_LOOP_SERIAL || g->node[id].mode != SEER_GEN_COPIES) continue;
-    g->node[id].is_register_choice = node->extent == 1 || chooses_register(g, node->body, node->var);
+    if (node->kind != SEER_NODE_FOR || node->ann != SEER_LOOP_SERIAL ||
+        g->node[id].mode != SEER_GEN_COPIES)
+      continue;
+    g->node[id].is_register_choice =
+        node->extent == 1 || chooses_register(g, node->body, node->var);
   }
   g->needs_sink = any_cut(g);
   for (uint32_t p = 0; p < loop->n_phase; p++) {

@@ -1,0 +1,347 @@
+// llvm_version.c - the versions of a tile.
+//
+// A block whose loops are all copies, lanes or reductions is a tile. Where bounds or guards inside it cannot be decided
+// when compiling, it is emitted several times under run-time tests made in front of it:
+//   FULL     every bound is at least its extent and every guard holds over the whole hull of the tile (interval
+//            arithmetic on its linear form): no checks at all;
+//   TAIL     a bound that is a constant plus multiples of the extent is below it: then it is the constant modulo the
+//            extent, and the tile is emitted for exactly so many rows (or lanes), without predicates;
+//   GENERAL  everything else: predicates (rows), masks (lanes) and chosen pointers (guards).
+#include <string.h>
+
+#include "code/llvm_gen.h"
+
+typedef struct {
+  bool is_open;  // contains a loop that stays and is no reduction: versions are made further in
+  bool has_checks;
+} tile_facts;
+
+typedef struct {
+  seer_gen *g;
+  bool found;
+} guard_search;
+
+static void find_guard(void *user, seer_expr load) {
+  guard_search *s = user;
+  const seer_expr_node *node = seer_gen_at(s->g, load);
+  if (node->arg[0].i != 0 && !seer_gen_is_true(s->g, node->arg[0])) s->found = true;
+}
+
+static void look_at(seer_gen *g, uint32_t id, bool is_alone, tile_facts *facts) {
+  for (; id != 0; id = is_alone ? 0 : g->loop->node[id].next) {
+    const seer_loop_node *node = &g->loop->node[id];
+    guard_search search = {.g = g};
+    switch (node->kind) {
+      case SEER_NODE_FOR: {
+        const seer_gen_node *plan = &g->node[id];
+        if (plan->mode == SEER_GEN_LOOP || plan->is_chunk_loop) {
+          if (!node->is_reduce) facts->is_open = true;
+        } else if (!plan->is_exact) {
+          facts->has_checks = true;
+        }
+        look_at(g, node->body, false, facts);
+        break;
+      }
+      case SEER_NODE_LET:
+        seer_gen_visit_loads(g, node->value[0], find_guard, &search);
+        break;
+      case SEER_NODE_ALLOC:
+        break;
+      case SEER_NODE_STORE:
+        for (uint32_t k = 0; k < node->n_values; k++)
+          seer_gen_visit_loads(g, node->value[k], find_guard, &search);
+        break;
+    }
+    facts->has_checks = facts->has_checks || search.found;
+  }
+}
+
+#define MAX_PROVED 256
+#define MAX_TAILS 2
+// Copies of statements in all versions that tails may lead to; beyond that tails are predicated.
+#define MAX_TAIL_COPIES 400
+
+// Loops with the same bound, which is the extent or more, or else `tail`.
+typedef struct {
+  seer_gen_lin bound;
+  int64_t extent, tail;
+  uint32_t n;
+  uint32_t node[64];
+} tail_group;
+
+typedef struct {
+  seer_gen *g;
+  LLVMValueRef all;  // conjunction so far
+  uint32_t n_node, n_expr;
+  uint32_t node[MAX_PROVED];
+  uint32_t expr[MAX_PROVED];
+  uint32_t n_tail;
+  tail_group tail[MAX_TAILS];
+  bool no_tails;
+} version_test;
+
+// x >= 0 for all values of the hull variables: the test on what is known in front of the tile.
+// NULL: cannot be had.
+static LLVMValueRef never_negative(seer_gen *g, seer_gen_lin *x) {
+  for (uint32_t k = 0; k < x->n;) {
+    seer_gen_term *t = &x->term[k];
+    if (t->value) {
+      k++;
+      continue;
+    }
+    x->c += seer_min_i64(t->coef * t->low, t->coef * t->high);
+    x->n--;
+    memmove(t, t + 1, (x->n - k) * sizeof(*t));
+  }
+  if (x->lane != 0) return NULL;
+  LLVMValueRef v = seer_gen_lin_value(g, x);
+  return LLVMBuildICmp(g->b, LLVMIntSGE, v, seer_gen_const_i64(g, 0), "");
+}
+
+// Adds a condition unless it can never hold; then the check stays in the FULL version.
+static bool require(version_test *t, seer_gen_lin *x) {
+  int64_t low, high;
+  if (seer_gen_lin_range(t->g, x, &low, &high) && high < 0) return false;
+  LLVMValueRef cond = never_negative(t->g, x);
+  bool is_true;
+  if (!cond || (seer_gen_const_bool(cond, &is_true) && !is_true)) return false;
+  int64_t rest_low, rest_high;
+  if (seer_gen_lin_range(t->g, x, &rest_low, &rest_high) && rest_high < 0) return false;
+  t->all = seer_gen_and(t->g, t->all, cond);
+  return true;
+}
+
+static void prove(version_test *t, seer_expr e) {
+  seer_gen *g = t->g;
+  const seer_expr_node *node = seer_gen_at(g, e);
+  if (node->op == SEER_EXPR_AND && node->dtype == SEER_DTYPE_BOOL) {
+    prove(t, node->arg[0]);
+    prove(t, node->arg[1]);
+    return;
+  }
+  if (seer_gen_is_true(g, e) || t->n_expr == MAX_PROVED) return;
+  for (uint32_t k = 0; k < t->n_expr; k++) {
+    if (t->expr[k] == e.i) return;
+  }
+  int op = node->op;
+  if (op != SEER_EXPR_LT && op != SEER_EXPR_LE && op != SEER_EXPR_GT && op != SEER_EXPR_GE) return;
+  if (seer_gen_at(g, node->arg[0])->dtype != SEER_DTYPE_I64) return;
+  bool flip = op == SEER_EXPR_LT || op == SEER_EXPR_LE;
+  seer_gen_lin x, b;
+  if (!seer_gen_lin_of(g, node->arg[flip ? 1 : 0], &x) ||
+      !seer_gen_lin_of(g, node->arg[flip ? 0 : 1], &b))
+    return;
+  if (!seer_gen_lin_add(&x, &b, -1)) return;
+  if (op == SEER_EXPR_LT || op == SEER_EXPR_GT) x.c -= 1;
+  if (require(t, &x)) t->expr[t->n_expr++] = e.i;
+}
+
+static void prove_guard(void *user, seer_expr load) {
+  version_test *t = user;
+  const seer_expr_node *node = seer_gen_at(t->g, load);
+  if (node->arg[0].i != 0) prove(t, node->arg[0]);
+}
+
+// ---- tails
+
+// Lanes in registers must be cut into vectors alike wherever a register lives.
+static bool has_outer_register(seer_gen *g, uint32_t id);
+
+typedef struct {
+  seer_gen *g;
+  bool found;
+} register_search;
+
+static void find_register(void *user, seer_expr load) {
+  register_search *s = user;
+  const seer_gen_buf *buf = &s->g->buf[seer_gen_at(s->g, load)->ref];
+  if (buf->is_reg && !buf->is_in_version) s->found = true;
+}
+
+static bool has_outer_register(seer_gen *g, uint32_t id) {
+  register_search search = {.g = g};
+  for (; id != 0 && !search.found; id = g->loop->node[id].next) {
+    const seer_loop_node *node = &g->loop->node[id];
+    if (node->kind == SEER_NODE_FOR) search.found = has_outer_register(g, node->body);
+    if (node->kind != SEER_NODE_STORE) continue;
+    for (uint32_t k = 0; k < node->n_values; k++) {
+      const seer_gen_buf *buf = &g->buf[node->buf[k]];
+      if (buf->is_reg && !buf->is_in_version) search.found = true;
+      seer_gen_visit_loads(g, node->value[k], find_register, &search);
+    }
+  }
+  return search.found;
+}
+
+// Adds a loop to the group of its bound if it has a constant tail.
+static bool add_tail(version_test *t, uint32_t id, const seer_gen_lin *bound) {
+  seer_gen *g = t->g;
+  const seer_loop_node *node = &g->loop->node[id];
+  const seer_gen_node *plan = &g->node[id];
+  int64_t tail = seer_floor_mod(bound->c, node->extent);
+  if (t->no_tails || plan->bound_low < 1 || tail == 0 || bound->lane != 0 || bound->n == 0) return false;
+  for (uint32_t k = 0; k < bound->n; k++) {
+    if (!bound->term[k].value || bound->term[k].coef % node->extent != 0) return false;
+  }
+  if (plan->mode == SEER_GEN_LANES) {
+    uint32_t first = seer_gen_chunk_lanes(plan, tail);
+    bool is_short = tail == first || (tail < plan->lanes * 2 && tail - first == seer_gen_chunk_lanes(plan, tail - first));
+    bool is_whole = tail % plan->lanes == 0;
+    if (plan->is_chunk_loop || first < 4 || (!is_short && !is_whole) || has_outer_register(g, node->body)) return false;
+  }
+  for (uint32_t k = 0; k < t->n_tail; k++) {
+    tail_group *group = &t->tail[k];
+    bool same = group->extent == node->extent && group->bound.c == bound->c && group->bound.n == bound->n;
+    for (uint32_t i = 0; same && i < bound->n; i++) {
+      same = group->bound.term[i].value == bound->term[i].value && group->bound.term[i].coef == bound->term[i].coef;
+    }
+    if (!same || group->n == SEER_COUNT_OF(group->node)) continue;
+    group->node[group->n++] = id;
+    return true;
+  }
+  if (t->n_tail == MAX_TAILS) return false;
+  t->tail[t->n_tail++] = (tail_group){.bound = *bound, .extent = node->extent, .tail = tail, .n = 1, .node = {id}};
+  return true;
+}
+
+static int64_t count_copies(const seer_gen *g, uint32_t id, bool is_alone) {
+  int64_t sum = 0;
+  for (; id != 0; id = is_alone ? 0 : g->loop->node[id].next) {
+    const seer_loop_node *node = &g->loop->node[id];
+    const seer_gen_node *plan = &g->node[id];
+    if (node->kind == SEER_NODE_STORE) sum++;
+    if (node->kind != SEER_NODE_FOR) continue;
+    int64_t times = plan->mode == SEER_GEN_COPIES ? plan->trip
+        : plan->mode == SEER_GEN_LANES           ? (plan->trip + plan->lanes - 1) / plan->lanes
+                                                 : plan->step;
+    sum += times * count_copies(g, node->body, false);
+  }
+  return sum;
+}
+
+// ---- deciding
+
+static void collect(version_test *t, uint32_t id, bool is_alone) {
+  seer_gen *g = t->g;
+  for (; id != 0; id = is_alone ? 0 : g->loop->node[id].next) {
+    const seer_loop_node *node = &g->loop->node[id];
+    switch (node->kind) {
+      case SEER_NODE_FOR: {
+        const seer_gen_node *plan = &g->node[id];
+        seer_gen_lin bound;
+        if (plan->mode != SEER_GEN_LOOP && !plan->is_exact && t->n_node < MAX_PROVED &&
+            seer_gen_lin_of(g, node->bound, &bound) && !add_tail(t, id, &bound)) {
+          bound.c -= node->extent;
+          if (require(t, &bound)) t->node[t->n_node++] = id;
+        }
+        g->var[node->var] = (seer_gen_var){.kind = SEER_GEN_HULL};
+        g->tick++;
+        collect(t, node->body, false);
+        g->var[node->var].kind = SEER_GEN_UNBOUND;
+        break;
+      }
+      case SEER_NODE_LET:
+        g->var[node->var] = (seer_gen_var){.kind = SEER_GEN_LET, .let = node->value[0]};
+        seer_gen_visit_loads(g, node->value[0], prove_guard, t);
+        break;
+      case SEER_NODE_ALLOC:
+        break;
+      case SEER_NODE_STORE:
+        for (uint32_t k = 0; k < node->n_values; k++)
+          seer_gen_visit_loads(g, node->value[k], prove_guard, t);
+        break;
+    }
+  }
+  g->tick++;
+}
+
+// ---- emitting
+
+static void mark_full(version_test *t, bool is_full) {
+  for (uint32_t k = 0; k < t->n_node; k++) t->g->node[t->node[k]].is_full = is_full;
+  for (uint32_t k = 0; k < t->n_expr; k++) t->g->full_proof[t->expr[k]] = is_full;
+  t->g->tick++;
+}
+
+static LLVMBasicBlockRef new_block(seer_gen *g) { return LLVMAppendBasicBlockInContext(g->context, g->fn, ""); }
+
+// FULL and GENERAL, or the one of them that is needed.
+static void emit_full_or_general(version_test *t, uint32_t id, bool is_alone) {
+  seer_gen *g = t->g;
+  bool has_full = t->n_node + t->n_expr > 0;
+  if (!has_full || !t->all) {  // nothing to test, or known to hold
+    mark_full(t, has_full);
+    seer_gen_nodes(g, id, is_alone);
+    mark_full(t, false);
+    return;
+  }
+  LLVMBasicBlockRef full = new_block(g), general = new_block(g), join = new_block(g);
+  LLVMBuildCondBr(g->b, t->all, full, general);
+  for (uint32_t is_general = 0; is_general < 2; is_general++) {
+    LLVMPositionBuilderAtEnd(g->b, is_general ? general : full);
+    seer_gen_memo_push(g);
+    mark_full(t, !is_general);
+    g->is_general = is_general;
+    seer_gen_nodes(g, id, is_alone);
+    LLVMBuildBr(g->b, join);
+    seer_gen_memo_pop(g);
+  }
+  LLVMPositionBuilderAtEnd(g->b, join);
+  g->is_general = false;
+}
+
+static void mark_tail(seer_gen *g, const tail_group *group, bool is_full, int64_t trip) {
+  for (uint32_t k = 0; k < group->n; k++) {
+    g->node[group->node[k]].is_full = is_full;
+    g->node[group->node[k]].trip = trip;
+  }
+  g->tick++;
+}
+
+// Branches on one group of tails after the other.
+static void emit_tree(version_test *t, uint32_t k, bool is_tail, uint32_t id, bool is_alone) {
+  seer_gen *g = t->g;
+  if (k == t->n_tail) {
+    if (is_tail) {
+      g->is_general = true;
+      seer_gen_nodes(g, id, is_alone);
+      g->is_general = false;
+    } else {
+      emit_full_or_general(t, id, is_alone);
+    }
+    return;
+  }
+  const tail_group *group = &t->tail[k];
+  LLVMBasicBlockRef block[2] = {new_block(g), new_block(g)}, join = new_block(g);
+  LLVMValueRef bound = seer_gen_lin_value(g, &group->bound);
+  LLVMValueRef is_whole = LLVMBuildICmp(g->b, LLVMIntSGE, bound, seer_gen_const_i64(g, group->extent), "");
+  LLVMBuildCondBr(g->b, is_whole, block[0], block[1]);
+  for (uint32_t side = 0; side < 2; side++) {
+    LLVMPositionBuilderAtEnd(g->b, block[side]);
+    seer_gen_memo_push(g);
+    mark_tail(g, group, true, side == 0 ? group->extent : group->tail);
+    emit_tree(t, k + 1, is_tail || side == 1, id, is_alone);
+    mark_tail(g, group, false, group->extent);
+    LLVMBuildBr(g->b, join);
+    seer_gen_memo_pop(g);
+  }
+  LLVMPositionBuilderAtEnd(g->b, join);
+}
+
+bool seer_gen_needs_versions(seer_gen *g, uint32_t id, bool is_alone) {
+  tile_facts facts = {0};
+  if (g->in_version) return false;
+  look_at(g, id, is_alone, &facts);
+  return facts.has_checks && !facts.is_open;
+}
+
+void seer_gen_versions(seer_gen *g, uint32_t id, bool is_alone) {
+  version_test *t = SEER_NEW(g->arena, version_test);
+  t->g = g;
+  for (uint32_t b = 0; b < g->loop->n_buf; b++) g->buf[b].is_in_version = false;
+  t->no_tails = count_copies(g, id, is_alone) * 3 > MAX_TAIL_COPIES;
+  collect(t, id, is_alone);
+  g->in_version = true;
+  emit_tree(t, 0, false, id, is_alone);
+  g->in_version = false;
+}
