@@ -19,6 +19,7 @@
 #define MAX_TREES 80  // of a model fitted anew
 #define CONTINUE_TREES 10  // of a residual between two fits of the base
 #define REFIT_GROWTH 1.25  // the base is fitted anew when the data grew by a quarter
+#define FAMILY_GROWTH 1.1  // a residual is continued when its family has a tenth more samples
 #define HELD_OUT 10  // every tenth
 #define FAILED_WEIGHT \
   0.1F  // failures are few and mostly say "not here": enough to steer away, not to dominate
@@ -44,6 +45,7 @@ struct seer_bank {
   seer_cost_model **family;  // residual (or the whole model without a base); NULL: none yet
   bool *is_useless;  // the residual did not help on the held-out tenth
   size_t n_at_base;
+  size_t *n_at_family;  // samples of a family when its residual was last fitted
   uint64_t generation;
 };
 
@@ -65,6 +67,7 @@ void seer_bank_destroy(seer_bank *bank) {
   free(bank->rows);
   free(bank->best);
   free(bank->n_of_family);
+  free(bank->n_at_family);
   free(bank->family);
   free(bank->is_useless);
   free(bank);
@@ -78,9 +81,11 @@ seer_status seer_bank_create(const seer_bank_options *options, seer_bank **out_b
   bank->family_of = calloc(options->n_task + 1, sizeof(uint32_t));
   bank->best = calloc(options->n_task + 1, sizeof(double));
   bank->n_of_family = calloc(options->n_family + 1, sizeof(size_t));
+  bank->n_at_family = calloc(options->n_family + 1, sizeof(size_t));
   bank->family = calloc(options->n_family + 1, sizeof(seer_cost_model *));
   bank->is_useless = calloc(options->n_family + 1, sizeof(bool));
-  if (!bank->family_of || !bank->best || !bank->n_of_family || !bank->family || !bank->is_useless) {
+  if (!bank->family_of || !bank->best || !bank->n_of_family || !bank->n_at_family ||
+      !bank->family || !bank->is_useless) {
     seer_bank_destroy(bank);
     return no_memory("the cost models");
   }
@@ -262,6 +267,7 @@ static double margin_error(const seer_cost_data *data) {
 }
 
 static seer_status fit_family(seer_bank *bank, uint32_t family, bool is_anew) {
+  bank->n_at_family[family] = bank->n_of_family[family];
   bool has_base = bank->options.has_base;
   set train = {0}, held = {0};
   seer_status status =
@@ -285,10 +291,14 @@ static seer_status fit_family(seer_bank *bank, uint32_t family, bool is_anew) {
 seer_status seer_bank_train(seer_bank *bank, uint32_t family) {
   SEER_ASSERT(family < bank->options.n_family, "family %u, n %u", family, bank->options.n_family);
   if (bank->n_sample == 0) return SEER_OK;
-  bank->generation++;
+  if (!bank->options.has_base) bank->generation++;
   if (!bank->options.has_base)
     return bank->n_of_family[family] ? fit_family(bank, family, true) : SEER_OK;
   bool is_due = !bank->base[1] || (double)bank->n_sample >= REFIT_GROWTH * (double)bank->n_at_base;
+  bool has_news =
+      (double)bank->n_of_family[family] >= FAMILY_GROWTH * (double)bank->n_at_family[family];
+  if (!is_due && !has_news) return SEER_OK;
+  bank->generation++;
   if (!is_due) return bank->n_of_family[family] ? fit_family(bank, family, false) : SEER_OK;
   for (uint32_t half = 0; half < 2; half++) SEER_TRY(fit_base(bank, half));
   for (uint32_t f = 0; f < bank->options.n_family; f++) {

@@ -31,8 +31,9 @@ typedef struct seer_bank seer_bank;
 SEER_MUST_USE seer_status seer_bank_create(const seer_bank_options *options, seer_bank **out_bank);
 void seer_bank_destroy(seer_bank *bank);
 SEER_MUST_USE seer_status seer_bank_add(seer_bank *bank, const seer_sample *samples, size_t n);
-// Brings the models that `family` needs up to date with the samples: the base and all residuals
-// anew when the data grew by a fifth, else only this family's residual, continued.
+// Brings the models that `family` needs up to date with the samples. With a base: base and all
+// residuals anew when the data grew by a quarter, else this family's residual, continued, when its
+// samples grew by a tenth. Without: the family's model from scratch.
 SEER_MUST_USE seer_status seer_bank_train(seer_bank *bank, uint32_t family);
 bool seer_bank_is_trained(const seer_bank *bank, uint32_t task);
 // scores[i] of candidate i with n_rows[i] rows, rows of all candidates one after another.
