@@ -100,6 +100,18 @@ static bool movement_of(const walker *w, seer_expr e, int64_t scale, seer_linear
       if (!seer_linear_add_term(out, form.term[t].atom, coef)) return false;
     } else if (atom->op == SEER_EXPR_MIN || atom->op == SEER_EXPR_MAX) {
       if (!movement_of(w, atom->arg[0], coef, out)) return false;
+    } else if (atom->op == SEER_EXPR_DIV &&
+        seer_expr_at(pool, atom->arg[1])->op == SEER_EXPR_CONST_I) {
+      int64_t by = seer_expr_at(pool, atom->arg[1])->value.i;  // exact where it moves by multiples
+      seer_linear inner = {.constant = 0}, quotient = {.constant = 0};
+      if (by <= 0 || !movement_of(w, atom->arg[0], 1, &inner)) return false;
+      quotient.constant = seer_floor_div(inner.constant, by);
+      for (uint32_t k = 0; k < inner.n; k++) {
+        if (inner.term[k].coef % by != 0) return false;
+        if (!seer_linear_add_term(&quotient, inner.term[k].atom, inner.term[k].coef / by))
+          return false;
+      }
+      if (!seer_linear_add(out, &quotient, coef)) return false;
     } else {
       return false;
     }

@@ -124,7 +124,7 @@ void seer_prover_init(
   prover->loop = loop;
   prover->def = def;
   prover->depth = depth;
-  prover->n_fact = 0;
+  prover->n_fact = prover->n_quotient = 0;
   prover->steps_left = 0;
 }
 
@@ -147,6 +147,34 @@ static bool expand_lets(const seer_prover *p, seer_linear *x) {
   return true;
 }
 
+// From g * f + r <= 0, r >= low: f <= floor(-low / g). For a quotient whose guard speaks of the dividend.
+static void assume_quotients(seer_prover *p, seer_linear fact) {
+  for (uint32_t k = 0; k < fact.n; k++) {
+    int64_t g = fact.term[k].coef > 0 ? fact.term[k].coef : -fact.term[k].coef;
+    bool is_seen = g == 1 || p->n_quotient == SEER_PROVER_MAX_QUOTIENTS;
+    for (uint32_t t = 0; t < k; t++) is_seen |= fact.term[t].coef == g || fact.term[t].coef == -g;
+    if (is_seen) continue;
+    seer_linear *out = &p->quotient[p->n_quotient];
+    *out = (seer_linear){.constant = fact.constant};
+    bool holds = true;
+    for (uint32_t t = 0; t < fact.n && holds; t++) {
+      int64_t coef = fact.term[t].coef, low;
+      if (coef % g == 0) {
+        holds = seer_linear_add_term(out, fact.term[t].atom, coef / g);
+        continue;
+      }
+      const seer_expr_node *atom = seer_expr_at(&p->loop->expr, fact.term[t].atom);
+      holds = atom->op == SEER_EXPR_VAR;
+      if (!holds) break;
+      const seer_loop_var *var = &p->loop->var[atom->ref];
+      holds = !__builtin_mul_overflow(coef, coef > 0 ? var->low : var->high, &low) &&
+          !__builtin_add_overflow(out->constant, low, &out->constant);
+    }
+    out->constant = seer_ceil_div(out->constant, g);
+    if (holds) p->n_quotient++;
+  }
+}
+
 static void assume_le(
     seer_prover *prover, seer_expr a, seer_expr b, int64_t slack) {  // a - b + slack <= 0
   if (prover->n_fact == SEER_PROVER_MAX_FACTS) return;
@@ -155,7 +183,34 @@ static void assume_le(
   if (!seer_linear_from(pool, a, fact) || !seer_linear_from(pool, b, &right)) return;
   if (!seer_linear_add(fact, &right, -1)) return;
   fact->constant += slack;
-  if (expand_lets(prover, fact)) prover->n_fact++;
+  if (!expand_lets(prover, fact)) return;
+  prover->n_fact++;
+  assume_quotients(prover, *fact);
+}
+
+// bound >= 1, which a loop's variable implies.
+static void assume_runs(seer_prover *p, seer_expr bound) {
+  const seer_expr_node *node = seer_expr_at(&p->loop->expr, bound);
+  if (node->op == SEER_EXPR_MIN) {
+    assume_runs(p, node->arg[0]);
+    assume_runs(p, node->arg[1]);
+    return;
+  }
+  seer_linear value, fact = {.constant = 1};
+  if (p->n_quotient == SEER_PROVER_MAX_QUOTIENTS) return;
+  if (!seer_linear_from(&p->loop->expr, bound, &value) || !seer_linear_add(&fact, &value, -1))
+    return;
+  if (!expand_lets(p, &fact) || fact.n == 0) return;
+  p->quotient[p->n_quotient++] = fact;
+  assume_quotients(p, fact);
+}
+
+void seer_prover_assume_loops(seer_prover *prover) {
+  for (uint32_t v = prover->loop->n_var; v-- > 0;) {
+    if (prover->depth[v] == 0) continue;
+    const seer_loop_node *node = &prover->loop->node[prover->def[v]];
+    if (node->kind == SEER_NODE_FOR && node->bound.i != 0) assume_runs(prover, node->bound);
+  }
 }
 
 void seer_prover_assume(seer_prover *prover, seer_expr predicate) {
@@ -366,9 +421,10 @@ static bool prove_without_fact(seer_prover *p, const seer_linear *x, uint32_t fa
 // a constant.
 static bool prove_by_fact(
     seer_prover *p, const seer_linear *x, uint32_t facts_used, bool is_quick) {
-  for (uint32_t f = 0; f < p->n_fact; f++) {
-    if (facts_used >> f & 1) continue;
-    const seer_linear *fact = &p->fact[f];
+  uint32_t n = p->n_fact + (is_quick ? p->n_quotient : 0);
+  for (uint32_t f = 0; f < n; f++) {
+    if (f < p->n_fact && facts_used >> f & 1) continue;
+    const seer_linear *fact = f < p->n_fact ? &p->fact[f] : &p->quotient[f - p->n_fact];
     int64_t scale = 0;
     for (uint32_t k = 0; k < x->n && scale == 0; k++) {
       for (uint32_t t = 0; t < fact->n; t++) {
@@ -380,7 +436,11 @@ static bool prove_by_fact(
     }
     if (scale <= 0) continue;
     seer_linear rest = *x;
-    if (!seer_linear_add(&rest, fact, -scale) || (is_quick && rest.n > 0)) continue;
+    if (!seer_linear_add(&rest, fact, -scale)) continue;
+    if (is_quick) {
+      if (rest.n == 0 && rest.constant <= 0) return true;
+      continue;
+    }
     if (prove(p, &rest, facts_used | (uint32_t)1 << f)) return true;
   }
   return false;

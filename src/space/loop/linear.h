@@ -34,11 +34,14 @@ seer_expr seer_linear_normal(seer_expr_pool *pool, seer_expr e);
 // What is known at a place in the loop IR: the loops and LETs that enclose it, and a predicate that
 // holds.
 #define SEER_PROVER_MAX_FACTS 16
+#define SEER_PROVER_MAX_QUOTIENTS 32
 typedef struct {
   const seer_loop *loop;
   const uint32_t *def;  // by variable: its FOR or LET node
   const uint32_t *depth;  // by variable: 1 = outermost, 0 = not in scope
-  uint32_t n_fact;
+  uint32_t n_fact, n_quotient;
+  // What facts say of quotients, and loops of what is outside; only tried as they are.
+  seer_linear quotient[SEER_PROVER_MAX_QUOTIENTS];
   seer_linear fact[SEER_PROVER_MAX_FACTS];  // each <= 0
   bool use_tied, use_pairs, met_tied, met_pair;  // the prover's own
   uint32_t steps_left;  // proofs that take too long are not found
@@ -48,6 +51,8 @@ void seer_prover_init(
     seer_prover *prover, const seer_loop *loop, const uint32_t *def, const uint32_t *depth);
 // Adds the affine comparisons of a conjunction (0: nothing). Other parts are ignored.
 void seer_prover_assume(seer_prover *prover, seer_expr predicate);
+// Adds that the enclosing loops run at all: their bounds are at least 1.
+void seer_prover_assume_loops(seer_prover *prover);
 // True if x <= 0 for every iteration that reaches this place; false: not proven.
 bool seer_prove_not_positive(seer_prover *prover, const seer_linear *x);
 

@@ -90,8 +90,9 @@ static seer_status check_indices(verifier *v, uint32_t buf, const seer_expr *ind
   if (b->storage == SEER_STORE_LOCAL && !v->buf_live[buf]) {
     return SEER_FAIL(INVALID, "%s $%s: not allocated here", what, b->name);
   }
-  v->prover.n_fact = 0;
+  v->prover.n_fact = v->prover.n_quotient = 0;
   seer_prover_assume(&v->prover, predicate);
+  seer_prover_assume_loops(&v->prover);
   for (uint32_t k = 0; k < n; k++) SEER_TRY(check_index(v, buf, k, index[k], what));
   return SEER_OK;
 }
@@ -167,7 +168,7 @@ static seer_status define(verifier *v, uint32_t id) {
         seer_linear_add(&below, &above, -1);
     above.constant -= var->high;
     below.constant += var->low;
-    v->prover.n_fact = 0;
+    v->prover.n_fact = v->prover.n_quotient = 0;
     if (!is_form || !seer_prove_not_positive(&v->prover, &above) ||
         !seer_prove_not_positive(&v->prover, &below)) {
       return SEER_FAIL(INVALID, "let @%s: %s may leave [%" PRId64 ", %" PRId64 "]", var->name,

@@ -32,7 +32,7 @@ const char *seer_lower_fault_name(seer_lower_fault fault);
 
 #define SEER_LOWER_MAX_LOOPS (SEER_DAG_MAX_AXES * 4)
 
-#define SEER_LOWER_MAX_ENDS 8
+#define SEER_LOWER_MAX_ENDS 12
 
 // A block that is being filled.
 typedef struct {

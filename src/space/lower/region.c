@@ -212,6 +212,13 @@ typedef struct {
 
 static bool greatest_needed(seer_lower *lower, uint32_t p, uint32_t axis, bounds *out);
 
+static void push(bounds *out, const seer_linear *form) {
+  for (uint32_t k = 0; k < out->n; k++) {
+    if (out->form[k].constant == form->constant && same_atoms(&out->form[k], form)) return;
+  }
+  if (out->n < SEER_LOWER_MAX_ENDS) out->form[out->n++] = *form;
+}
+
 // What the index of axis `axis` of `stage` is at most, at this place.
 static bool greatest_axis(seer_lower *lower, uint32_t stage, uint32_t axis, bounds *out) {
   const seer_lower_stage *state = &lower->stage[stage];
@@ -223,7 +230,7 @@ static bool greatest_axis(seer_lower *lower, uint32_t stage, uint32_t axis, boun
     out->is_merged = false;
     bool is_whole = length[axis] >= extent;  // then the frame counts on all of it
     if (!is_whole && !greatest_needed(lower, stage, axis, out)) out->n = 0;
-    if (out->n < SEER_LOWER_MAX_ENDS) out->form[out->n++] = (seer_linear){.constant = extent - 1};
+    push(out, &(seer_linear){.constant = extent - 1});
     return true;
   }
   out->n = 1;
@@ -233,12 +240,14 @@ static bool greatest_axis(seer_lower *lower, uint32_t stage, uint32_t axis, boun
   bool is_region =
       lower->frame->stage[stage].place == SEER_PLACE_AT && axis < lower->dag->stage[stage].n_space;
   if (!is_region) {
-    out->form[out->n++] = (seer_linear){.constant = extent - 1};
+    push(out, &(seer_linear){.constant = extent - 1});
     return true;
   }
-  for (uint32_t k = 0; k < state->n_end[axis] && out->n < SEER_LOWER_MAX_ENDS; k++) {
-    if (!seer_linear_from(pool_of(lower), state->end[axis][k], &out->form[out->n])) continue;
-    out->form[out->n++].constant--;
+  for (uint32_t k = 0; k < state->n_end[axis]; k++) {
+    seer_linear end;
+    if (!seer_linear_from(pool_of(lower), state->end[axis][k], &end)) continue;
+    end.constant--;
+    push(out, &end);
   }
   return true;
 }
@@ -277,9 +286,10 @@ static bool greatest_index(seer_lower *lower, uint32_t reader, seer_expr e, boun
     out->n = 0;
     out->is_merged |= term->is_merged;
     for (uint32_t i = 0; i < before.n; i++) {
-      for (uint32_t j = 0; j < term->n && out->n < SEER_LOWER_MAX_ENDS; j++) {
-        out->form[out->n] = before.form[i];
-        if (!seer_linear_add(&out->form[out->n++], &term->form[j], coef)) return false;
+      for (uint32_t j = 0; j < term->n; j++) {
+        seer_linear sum = before.form[i];
+        if (!seer_linear_add(&sum, &term->form[j], coef)) return false;
+        push(out, &sum);
       }
     }
   }

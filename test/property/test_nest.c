@@ -1,0 +1,274 @@
+// The two producers of the nest summary agree: arithmetic from (sketch, knobs) against a walk over
+// the loop IR, on random DAGs and random schedules, field by field.
+// SEER_PROPERTY_SEED=n starts elsewhere, SEER_PROPERTY_PAIRS=n tries more.
+// SEER_TEST: timeout=300
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "dag/random.h"
+#include "space/access.h"
+#include "space/nest.h"
+
+#define N_PAIRS 3000
+#define MAX_SKETCHES 4
+#define SAMPLES_PER_SKETCH 4
+
+static const seer_target target = {.kind = SEER_TARGET_CPU,
+    .triple = "x86_64-linux-gnu",
+    .cpu = "test",
+    .features = "",
+    .model_name = "test",
+    .threads = 2,
+    .vector_bytes = 16,
+    .n_vector_registers = 16,
+    .n_fma_ports = 2,
+    .fma_latency_cycles = 4,
+    .cache_line_bytes = 64,
+    .l1_bytes = 32768,
+    .l2_bytes = 1 << 20,
+    .l3_bytes = 32 << 20,
+    .peak_gflops = 100,
+    .dram_gbs = 10,
+    .l2_gbs = 100,
+    .l3_gbs = 50};
+
+typedef struct {
+  uint64_t pairs, statements, accesses, loops;
+  uint64_t lost_accesses;
+  uint64_t loose_bounds;  // loops with a bound that is never reached
+  uint64_t exact_trips;  // statements whose trips are held to be equal
+} totals;
+
+#define DIFFERS(format, ...) return seer_arena_printf(arena, format, __VA_ARGS__)
+
+// `a` from arithmetic, `b` from the walk. Simplification can only make `b` more exact: a guard that
+// always holds, a quotient that folds.
+static const char *compare_access(
+    const seer_nest_access *a, const seer_nest_access *b, uint32_t n_loop, seer_arena *arena) {
+  if (a->buf != b->buf) DIFFERS("buffer %u, %u", a->buf, b->buf);
+  if (a->storage != b->storage) DIFFERS("storage %d, %d", (int)a->storage, (int)b->storage);
+  if (a->is_write != b->is_write) DIFFERS("write %d, %d", a->is_write, b->is_write);
+  if (b->is_guarded && !a->is_guarded) DIFFERS("guarded %d, %d", a->is_guarded, b->is_guarded);
+  if (b->is_whole && !a->is_whole) DIFFERS("whole %d, %d", a->is_whole, b->is_whole);
+  if (a->elem_bytes != b->elem_bytes || a->rank != b->rank)
+    DIFFERS("rank %u, %u", a->rank, b->rank);
+  for (uint32_t d = 0; d < a->rank; d++) {
+    if (a->dim[d] != b->dim[d]) DIFFERS("dim %u %" PRId64 ", %" PRId64, d, a->dim[d], b->dim[d]);
+  }
+  if (a->rank > 1 && a->row_pitch != b->row_pitch) {
+    DIFFERS("pitch %" PRId64 ", %" PRId64, a->row_pitch, b->row_pitch);
+  }
+  if (a->is_whole) return NULL;
+  for (uint32_t d = 0; d < a->rank; d++) {
+    if (a->span[d] != b->span[d]) DIFFERS("span %u %u, %u", d, a->span[d], b->span[d]);
+  }
+  for (uint32_t l = 0; l < n_loop; l++) {
+    if (a->loop_coef[l] != b->loop_coef[l]) {
+      DIFFERS("loop %u: coefficient %d, %d", l, a->loop_coef[l], b->loop_coef[l]);
+    }
+    if (a->loop_coef[l] != 0 && a->loop_dim[l] != b->loop_dim[l]) {
+      DIFFERS("loop %u: dimension %u, %u", l, a->loop_dim[l], b->loop_dim[l]);
+    }
+  }
+  return NULL;
+}
+
+// True if every region between stage `s` and the root is read without guards and divisions: its
+// trips are known exactly. (Padding shifts and cuts regions at the edges, which arithmetic counts
+// as whole ones.)
+static bool trips_known(const seer_frame *frame, uint32_t s) {
+  const seer_frame_stage *stage = &frame->stage[s];
+  const seer_access_table *table = frame->sketch->access;
+  if (stage->place != SEER_PLACE_AT && stage->place != SEER_PLACE_INLINE) return true;
+  for (uint32_t k = table->first_of[s]; k < table->first_of[s + 1]; k++) {
+    const seer_access *access = &table->access[k];
+    if (access->is_guarded || !trips_known(frame, access->reader)) return false;
+    for (uint32_t d = 0; d < access->rank; d++) {
+      if (table->dim[access->first + d].div > 1) return false;
+    }
+  }
+  return stage->place == SEER_PLACE_INLINE || trips_known(frame, stage->at);
+}
+
+static const char *compare_statement(const seer_nest_statement *a, const seer_nest_statement *b,
+    bool trips_are_exact, totals *t, seer_arena *arena) {
+  t->statements++;
+  if (a->stage != b->stage) DIFFERS("stage %u, %u", a->stage, b->stage);
+  if (a->is_reduction != b->is_reduction)
+    DIFFERS("stage %u: reduction %d", a->stage, a->is_reduction);
+  if (a->n_loop != b->n_loop) DIFFERS("stage %u: loops %u, %u", a->stage, a->n_loop, b->n_loop);
+  if (a->first_own != b->first_own)
+    DIFFERS("stage %u: own %u, %u", a->stage, a->first_own, b->first_own);
+  if (a->first_tile != b->first_tile) {
+    DIFFERS("stage %u: tile %u, %u", a->stage, a->first_tile, b->first_tile);
+  }
+  if (b->max_unroll != 0 && a->max_unroll != b->max_unroll) {
+    DIFFERS("stage %u: unroll %u, %u", a->stage, a->max_unroll, b->max_unroll);
+  }
+  if (a->padded_iterations != b->padded_iterations) {
+    DIFFERS("stage %u: padded %g, %g", a->stage, a->padded_iterations, b->padded_iterations);
+  }
+  for (uint32_t l = 0; l < a->n_loop; l++) {
+    const seer_nest_loop *x = &a->loop[l], *y = &b->loop[l];
+    t->loops++;
+    if (x->extent != y->extent || x->ann != y->ann || x->is_reduce != y->is_reduce ||
+        x->stage != y->stage) {
+      DIFFERS("stage %u: loop %u: extent %" PRId64 ", %" PRId64 ", annotation %d, %d", a->stage, l,
+          x->extent, y->extent, x->ann, y->ann);
+    }
+    // Lowering keeps a bound that it cannot prove away; arithmetic must not see a tail where none is, nor claim that
+    // there is none where padding is not followed.
+    bool is_wrong = trips_are_exact ? !x->is_exact && y->is_exact : x->is_exact && !y->is_exact;
+    if (is_wrong) {
+      DIFFERS("stage %u: loop %u: exact %d, %d", a->stage, l, x->is_exact, y->is_exact);
+    }
+    t->loose_bounds += x->is_exact && !y->is_exact;
+  }
+  if (trips_are_exact ? a->iterations != b->iterations : a->iterations < 0.5 * b->iterations) {
+    DIFFERS("stage %u: trips %g, %g", a->stage, a->iterations, b->iterations);
+  }
+  t->exact_trips += trips_are_exact;
+  if (a->n_access == SEER_NEST_MAX_ACCESSES || b->n_access == SEER_NEST_MAX_ACCESSES) return NULL;
+  // Loads that simplification removed are missing in `b`; what is there must be in `a`.
+  bool used[SEER_NEST_MAX_ACCESSES] = {false};
+  for (uint32_t k = 0; k < b->n_access; k++) {
+    t->accesses++;
+    const char *nearest = "is not there";
+    uint32_t at = 0;
+    for (; at < a->n_access; at++) {
+      if (used[at] || a->access[at].buf != b->access[k].buf) continue;
+      const char *wrong = compare_access(&a->access[at], &b->access[k], a->n_loop, arena);
+      if (!wrong) break;
+      nearest = wrong;
+    }
+    if (at == a->n_access) {
+      DIFFERS("stage %u: access %u of buffer %u: %s", a->stage, k, b->access[k].buf, nearest);
+    }
+    used[at] = true;
+  }
+  t->lost_accesses += a->n_access - b->n_access;
+  return NULL;
+}
+
+static const char *compare(
+    const seer_frame *frame, const seer_nest *a, const seer_nest *b, totals *t, seer_arena *arena) {
+  if (a->n_statement != b->n_statement)
+    DIFFERS("statements %u, %u", a->n_statement, b->n_statement);
+  if (a->n_phase != b->n_phase) DIFFERS("phases %u, %u", a->n_phase, b->n_phase);
+  for (uint32_t k = 0; k < a->n_phase; k++) {
+    if (a->n_parts[k] != b->n_parts[k])
+      DIFFERS("phase %u: parts %g, %g", k, a->n_parts[k], b->n_parts[k]);
+  }
+  for (uint32_t k = 0; k < a->n_statement; k++) {
+    const char *wrong = compare_statement(
+        &a->statement[k], &b->statement[k], trips_known(frame, a->statement[k].stage), t, arena);
+    if (wrong) return wrong;
+  }
+  if (a->local_bytes != b->local_bytes) {
+    DIFFERS("local bytes %" PRIu64 ", %" PRIu64, a->local_bytes, b->local_bytes);
+  }
+  if (a->packed_bytes != b->packed_bytes) {
+    DIFFERS("packed bytes %" PRIu64 ", %" PRIu64, a->packed_bytes, b->packed_bytes);
+  }
+  return NULL;
+}
+
+// NULL, or what is wrong (in `arena`).
+static const char *try_schedule(const seer_sketch_list *list, const seer_nest_facts *facts,
+    const seer_schedule *schedule, totals *t, seer_arena *arena) {
+  t->pairs++;
+  seer_frame *frame = SEER_NEW(arena, seer_frame);
+  seer_frame_make(list, schedule, frame);
+  seer_loop *loop;
+  seer_status status = seer_loop_lower(list, schedule, arena, &loop);
+  if (status) {
+    const char *wrong = seer_arena_printf(arena, "%s\n%s%s", seer_status_message(status),
+        seer_schedule_print(list, schedule, arena), seer_dag_print(frame->sketch->dag, arena));
+    seer_status_free(status);
+    return wrong;
+  }
+  seer_nest *made = SEER_NEW(arena, seer_nest), *walked = SEER_NEW(arena, seer_nest);
+  seer_nest_make(facts, frame, made);
+  status = seer_nest_walk(loop, frame->sketch->dag, walked);
+  if (status) {  // too deep for the summary
+    seer_status_free(status);
+    return NULL;
+  }
+  const char *wrong = compare(frame, made, walked, t, arena);
+  if (!wrong) return NULL;
+  return seer_arena_printf(arena, "%s\n%s%s%s", wrong, seer_loop_print(loop, arena),
+      seer_schedule_print(list, schedule, arena), seer_dag_print(frame->sketch->dag, arena));
+}
+
+static const char *try_recipe(const seer_dag_recipe *recipe, totals *t, seer_arena *keep) {
+  seer_arena *arena = seer_arena_create("dag"), *scratch = seer_arena_create("scratch");
+  seer_dag *dag = seer_dag_random_build(recipe, arena, NULL);
+  seer_sketch_list *list;
+  seer_status status = seer_sketch_generate(dag, &target, SEER_SPACE_FULL, arena, &list);
+  if (status) fail_msg("%s", seer_status_message(status));
+  const seer_nest_facts *facts = seer_nest_facts_build(list, arena);
+  seer_rng rng;
+  seer_rng_init(&rng, recipe->seed);
+  const char *wrong = NULL;
+  for (uint32_t k = 0; k < list->n && k < MAX_SKETCHES && !wrong; k++) {
+    uint32_t s = (uint32_t)seer_rng_below(&rng, list->n);
+    for (int sample = 0; sample < SAMPLES_PER_SKETCH && !wrong; sample++) {
+      seer_schedule schedule;
+      if (seer_schedule_sample(list, s, &rng, &schedule) != SEER_REJECT_NONE) continue;
+      wrong = try_schedule(list, facts, &schedule, t, scratch);
+      if (wrong) wrong = seer_arena_strdup(keep, wrong);
+      seer_arena_reset(scratch);
+    }
+  }
+  seer_arena_destroy(scratch);
+  seer_arena_destroy(arena);
+  return wrong;
+}
+
+static bool still_fails(void *user, const seer_dag_recipe *recipe) {
+  totals t = {0};
+  return try_recipe(recipe, &t, user) != NULL;
+}
+
+static uint64_t number(const char *name, uint64_t otherwise) {
+  const char *value = getenv(name);
+  return value ? strtoull(value, NULL, 10) : otherwise;
+}
+
+static void producers_agree(void **state) {
+  (void)state;
+  uint64_t seed = number("SEER_PROPERTY_SEED", 1), pairs = number("SEER_PROPERTY_PAIRS", N_PAIRS);
+  print_message("seed %" PRIu64 "\n", seed);
+  seer_arena *arena = seer_arena_create("test");
+  totals t = {0};
+  for (; t.pairs < pairs; seed++) {
+    seer_dag_recipe recipe = seer_dag_random_recipe(seed);
+    const char *wrong = try_recipe(&recipe, &t, arena);
+    if (!wrong) continue;
+    recipe = seer_dag_random_shrink(recipe, still_fails, arena, 200);
+    const char *smaller = try_recipe(&recipe, &t, arena);
+    fprintf(stderr, "seed %" PRIu64 ": %s\n", seed, smaller ? smaller : wrong);
+    fail_msg("seed %" PRIu64, seed);
+  }
+  print_message("%" PRIu64 " pairs, %" PRIu64 " statements (trips of %" PRIu64 " exact), %" PRIu64
+                " loops (%" PRIu64 " with idle bounds), %" PRIu64 " accesses, %" PRIu64
+                " folded away\n",
+      t.pairs, t.statements, t.exact_trips, t.loops, t.loose_bounds, t.accesses, t.lost_accesses);
+  assert_true(t.exact_trips > t.statements / 2);
+  assert_true(t.loose_bounds < t.loops / 200);
+  assert_true(t.lost_accesses < t.accesses / 20);
+  seer_arena_destroy(arena);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(producers_agree),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
