@@ -1,5 +1,6 @@
-// build.h - NETWORK + SCHEDULES -> ARTEFACT: kernels, packed weights, memory plan, model.so, model.h, weights.bin,
-// model.json. Reproducible to the byte: nothing in the output depends on time, paths or addresses.
+// build.h - NETWORK + SCHEDULES -> ARTEFACT: kernels, packed weights, memory plan, model.so,
+// model.h, weights.bin, model.json. Reproducible to the byte: nothing in the output depends on
+// time, paths or addresses.
 #ifndef SEER_CODE_BUILD_H
 #define SEER_CODE_BUILD_H
 
@@ -10,8 +11,8 @@
 typedef struct {
   const seer_sketch_list *sketches;  // of the task
   seer_schedule schedule;
-  const char *source;                // "default", "record", "sibling", "naive"
-  double seconds;                    // best known, 0: never measured
+  const char *source;  // "default", "record", "sibling", "naive"
+  double seconds;  // best known, 0: never measured
 } seer_choice;
 
 // choice[task id]. Writes into `out_dir` (made if missing) through temporary names, all or nothing.

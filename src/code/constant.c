@@ -1,6 +1,6 @@
-// constant.c - a constant stage and those that it reads -> a DAG of their own -> its values, by the interpreter or by the
-// default schedule of that DAG, compiled into this process. (A 3x3 convolution of 512 channels has 9.4 million
-// transformed weights: 30 ms instead of minutes.)
+// constant.c - a constant stage and those that it reads -> a DAG of their own -> its values, by the
+// interpreter or by the default schedule of that DAG, compiled into this process. (A 3x3
+// convolution of 512 channels has 9.4 million transformed weights: 30 ms instead of minutes.)
 #include "code/constant.h"
 
 #include <stdlib.h>
@@ -9,11 +9,12 @@
 #include "code/kernel.h"
 #include "space/frame.h"
 
-// Below this many elements code generation would cost more than it saves. (An estimate: code for the
-// 9.4 million took 30 ms in all; the interpreter was not timed against it.)
+// Below this many elements code generation would cost more than it saves. (An estimate: code for
+// the 9.4 million took 30 ms in all; the interpreter was not timed against it.)
 #define MAX_INTERPRETED 20000
 
-// ---- the stages that are needed, as a DAG. Its inputs are no weights: then nothing in it is constant.
+// ---- the stages that are needed, as a DAG. Its inputs are no weights: then nothing in it is
+// constant.
 
 typedef struct {
   const seer_dag *from;

@@ -1,5 +1,5 @@
-// jit.c - object bytes -> callable functions in this process, through LLVM's ORC. Every object gets a dylib of its own,
-// so that two kernels may have the same symbols; emptied dylibs are used again.
+// jit.c - object bytes -> callable functions in this process, through LLVM's ORC. Every object gets
+// a dylib of its own, so that two kernels may have the same symbols; emptied dylibs are used again.
 #include <llvm-c/Core.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/LLJIT.h>
@@ -72,22 +72,24 @@ typedef struct {
   uint64_t *address;  // by phase
 } lookup;
 
-static void keep_addresses(LLVMErrorRef error, LLVMOrcCSymbolMapPairs result, size_t n, void *user) {
+static void keep_addresses(
+    LLVMErrorRef error, LLVMOrcCSymbolMapPairs result, size_t n, void *user) {
   lookup *l = user;
   l->error = error;
   for (size_t k = 0; !error && k < n; k++) {
     const char *name = LLVMOrcSymbolStringPoolEntryStr(result[k].Name);
     uint32_t phase = 0;
-    if (sscanf(strrchr(name, '_'), "_p%" SCNu32, &phase) == 1) l->address[phase] = result[k].Sym.Address;
+    if (sscanf(strrchr(name, '_'), "_p%" SCNu32, &phase) == 1)
+      l->address[phase] = result[k].Sym.Address;
   }
 }
 
-seer_status seer_jit_load(seer_jit *jit, const seer_kernel *kernel, seer_kernel_phase *out_phase,
-    uint64_t *out_handle) {
+seer_status seer_jit_load(
+    seer_jit *jit, const seer_kernel *kernel, seer_kernel_phase *out_phase, uint64_t *out_handle) {
   size_t at = free_slot(jit);
   LLVMOrcJITDylibRef dylib = jit->slots[at].dylib;
-  LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(kernel->object, kernel->n_object_bytes,
-      kernel->symbol);
+  LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(
+      kernel->object, kernel->n_object_bytes, kernel->symbol);
   SEER_TRY(from_llvm(LLVMOrcLLJITAddObjectFile(jit->lljit, dylib, buffer), "ORC: adding a kernel"));
   jit->slots[at].is_used = true;
   *out_handle = at + 1;
@@ -102,13 +104,16 @@ seer_status seer_jit_load(seer_jit *jit, const seer_kernel *kernel, seer_kernel_
     wanted[p].LookupFlags = LLVMOrcSymbolLookupFlagsRequiredSymbol;
   }
   seer_arena_rewind(jit->arena, mark);
-  LLVMOrcCJITDylibSearchOrderElement order = {.JD = dylib, .JDLookupFlags = LLVMOrcJITDylibLookupFlagsMatchAllSymbols};
+  LLVMOrcCJITDylibSearchOrderElement order = {
+      .JD = dylib, .JDLookupFlags = LLVMOrcJITDylibLookupFlagsMatchAllSymbols};
   lookup result = {.address = address};
-  LLVMOrcExecutionSessionLookup(session, LLVMOrcLookupKindStatic, &order, 1, wanted, kernel->n_phase, keep_addresses,
+  LLVMOrcExecutionSessionLookup(session, LLVMOrcLookupKindStatic, &order, 1, wanted,
+      kernel->n_phase, keep_addresses,
       &result);  // in place: no dispatcher was set
   seer_status status = from_llvm(result.error, "ORC: loading a kernel");
   for (uint32_t p = 0; p < kernel->n_phase && !status; p++) {
-    if (address[p] == 0) status = SEER_FAIL(INTERNAL, "ORC: kernel %s has no phase %u", kernel->symbol, p);
+    if (address[p] == 0)
+      status = SEER_FAIL(INTERNAL, "ORC: kernel %s has no phase %u", kernel->symbol, p);
     memcpy(&out_phase[p], &address[p], sizeof(out_phase[p]));
   }
   if (status) seer_jit_unload(jit, *out_handle);

@@ -1,7 +1,9 @@
-// kernel.h - LOOPS -> OBJECT CODE: one loop IR becomes one object with one function per phase, through LLVM 19.
+// kernel.h - LOOPS -> OBJECT CODE: one loop IR becomes one object with one function per phase,
+// through LLVM 19.
 //   void <symbol>_p<phase>(void *const *buffers, uint32_t part)
-// buffers[k] is argument k of seer_kernel.arg; the last one is the calling thread's scratch. No libc, no libm, no calls,
-// no writable globals: the object is position-independent and self-contained.
+// buffers[k] is argument k of seer_kernel.arg; the last one is the calling thread's scratch. No
+// libc, no libm, no calls, no writable globals: the object is position-independent and
+// self-contained.
 #ifndef SEER_CODE_KERNEL_H
 #define SEER_CODE_KERNEL_H
 
@@ -9,10 +11,11 @@
 #include "space/loop.h"
 
 typedef struct {
-  seer_loop_storage storage;  // INPUT, PACKED, OUTPUT, SHARED; LOCAL = the per-thread scratch (the last argument)
+  // INPUT, PACKED, OUTPUT, SHARED; LOCAL = the per-thread scratch (the last argument)
+  seer_loop_storage storage;
   uint32_t dag_buf;
   uint64_t n_bytes;
-  const seer_pack *pack;      // PACKED
+  const seer_pack *pack;  // PACKED
   seer_dtype dtype;
 } seer_kernel_arg;
 
@@ -22,23 +25,27 @@ typedef struct {
   uint32_t n_parts[SEER_DAG_MAX_STAGES];
   uint32_t n_arg;
   seer_kernel_arg arg[SEER_DAG_MAX_BUFFERS];
-  uint64_t scratch_bytes;     // per thread
+  uint64_t scratch_bytes;  // per thread
   // Facts for reports and for the analytic model's test
   uint32_t code_bytes;
-  const void *object;         // ELF bytes, in the arena
+  const void *object;  // ELF bytes, in the arena
   size_t n_object_bytes;
 } seer_kernel;
 
 typedef struct seer_codegen seer_codegen;  // an LLVM context and target machine; one per thread
 
-SEER_MUST_USE seer_status seer_codegen_create(const seer_context *context, const seer_target *target, seer_codegen **out);
+SEER_MUST_USE seer_status seer_codegen_create(
+    const seer_context *context, const seer_target *target, seer_codegen **out);
 void seer_codegen_destroy(seer_codegen *codegen);
 
 // Compiles. `symbol` names the functions; equal loops and symbols give equal bytes.
-// Errors: UNSUPPORTED for an expression or type without code; INTERNAL when LLVM refuses the module.
-SEER_MUST_USE seer_status seer_codegen_build(seer_codegen *codegen, const seer_loop *loop, const char *symbol,
-    seer_arena *arena, seer_kernel *out_kernel);
-const char *seer_codegen_print(seer_codegen *codegen, const seer_loop *loop, bool assembly, seer_arena *arena);  // IR or assembly text
+// Errors: UNSUPPORTED for an expression or type without code; INTERNAL when LLVM refuses the
+// module.
+SEER_MUST_USE seer_status seer_codegen_build(seer_codegen *codegen, const seer_loop *loop,
+    const char *symbol, seer_arena *arena, seer_kernel *out_kernel);
+// IR or assembly text
+const char *seer_codegen_print(
+    seer_codegen *codegen, const seer_loop *loop, bool assembly, seer_arena *arena);
 
 // ---- in-process loading (ORC), for measuring and tests
 typedef void (*seer_kernel_phase)(void *const *buffers, uint32_t part);
@@ -46,8 +53,8 @@ typedef struct seer_jit seer_jit;
 SEER_MUST_USE seer_status seer_jit_create(seer_jit **out_jit);
 void seer_jit_destroy(seer_jit *jit);
 // Loads an object; the functions live until seer_jit_unload(handle).
-SEER_MUST_USE seer_status seer_jit_load(seer_jit *jit, const seer_kernel *kernel, seer_kernel_phase *out_phase,
-    uint64_t *out_handle);
+SEER_MUST_USE seer_status seer_jit_load(
+    seer_jit *jit, const seer_kernel *kernel, seer_kernel_phase *out_phase, uint64_t *out_handle);
 void seer_jit_unload(seer_jit *jit, uint64_t handle);
 
 #endif

@@ -1,20 +1,22 @@
 // llvm.c - loop IR -> LLVM module -> passes -> ELF object.
-// The loop and SLP vectorisers and the unroller do not run: what the schedule says is what the code does. The passes are
-// those that clean up after the generator: allocas to registers, common subexpressions, loop invariants.
+// The loop and SLP vectorisers and the unroller do not run: what the schedule says is what the code
+// does. The passes are those that clean up after the generator: allocas to registers, common
+// subexpressions, loop invariants.
+#include <elf.h>
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
-#include <elf.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "code/llvm_gen.h"
 
-#define PASSES "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,loop-mssa(licm),early-cse)"
+#define PASSES \
+  "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,loop-mssa(licm),early-cse)"
 
 struct seer_codegen {
   seer_arena *arena;  // holds this struct
@@ -30,13 +32,15 @@ static void init_targets(void) {
   LLVMInitializeAllTargets();
   LLVMInitializeAllTargetMCs();
   LLVMInitializeAllAsmPrinters();
-  // Half of the time of code generation, for loops that llvm_lin.c has reduced already (measured on 60 schedules of a
-  // 56x56x64 convolution: 23.7 ms a kernel with it, 15.3 without). There is no other way to say so than for the process.
+  // Half of the time of code generation, for loops that llvm_lin.c has reduced already (measured on
+  // 60 schedules of a 56x56x64 convolution: 23.7 ms a kernel with it, 15.3 without). There is no
+  // other way to say so than for the process.
   const char *arguments[] = {"familyseer", "-disable-lsr"};
   LLVMParseCommandLineOptions((int)SEER_COUNT_OF(arguments), arguments, "");
 }
 
-seer_status seer_codegen_create(const seer_context *context, const seer_target *target, seer_codegen **out) {
+seer_status seer_codegen_create(
+    const seer_context *context, const seer_target *target, seer_codegen **out) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, init_targets);
   *out = NULL;
@@ -50,12 +54,15 @@ seer_status seer_codegen_create(const seer_context *context, const seer_target *
     LLVMDisposeMessage(message);
     return status;
   }
-  LLVMTargetMachineRef machine = LLVMCreateTargetMachine(llvm, target->triple, target->cpu, target->features,
-      LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
-  if (!machine) return SEER_FAIL(INVALID, "target '%s -mcpu=%s': LLVM has no such machine", target->triple, target->cpu);
+  LLVMTargetMachineRef machine = LLVMCreateTargetMachine(llvm, target->triple, target->cpu,
+      target->features, LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
+  if (!machine)
+    return SEER_FAIL(
+        INVALID, "target '%s -mcpu=%s': LLVM has no such machine", target->triple, target->cpu);
   seer_arena *arena = seer_arena_create("codegen");
   seer_codegen *codegen = SEER_NEW(arena, seer_codegen);
-  *codegen = (seer_codegen){.arena = arena, .context = context, .target = target, .machine = machine};
+  *codegen =
+      (seer_codegen){.arena = arena, .context = context, .target = target, .machine = machine};
   codegen->layout = LLVMCreateTargetDataLayout(machine);
   codegen->options = LLVMCreatePassBuilderOptions();
   *out = codegen;
@@ -81,8 +88,8 @@ static bool has_feature(const seer_target *target, const char *name) {
 }
 
 static void attribute(seer_gen *g, LLVMValueRef fn, const char *key, const char *value) {
-  LLVMAttributeRef a = LLVMCreateStringAttribute(g->context, key, (unsigned)strlen(key), value,
-      (unsigned)strlen(value));
+  LLVMAttributeRef a = LLVMCreateStringAttribute(
+      g->context, key, (unsigned)strlen(key), value, (unsigned)strlen(value));
   LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, a);
 }
 
@@ -153,7 +160,8 @@ static seer_status fill_module(seer_gen *g, const seer_codegen *codegen, const c
   char *message = NULL;
   bool is_broken = LLVMVerifyModule(g->module, LLVMReturnStatusAction, &message);
   seer_status status = SEER_OK;
-  if (is_broken) status = SEER_FAIL(INTERNAL, "loop %s: LLVM refuses the module: %s", g->loop->name, message);
+  if (is_broken)
+    status = SEER_FAIL(INTERNAL, "loop %s: LLVM refuses the module: %s", g->loop->name, message);
   LLVMDisposeMessage(message);
   return status;
 }
@@ -170,12 +178,14 @@ static seer_status run_passes(seer_gen *g, const seer_codegen *codegen) {
 // ---- the object
 
 // Counts the bytes of code and finds undefined symbols: a kernel must not call anything.
-static seer_status inspect_object(const seer_loop *loop, const void *bytes, size_t n_bytes, uint32_t *out_code) {
+static seer_status inspect_object(
+    const seer_loop *loop, const void *bytes, size_t n_bytes, uint32_t *out_code) {
   const Elf64_Ehdr *header = bytes;
   *out_code = 0;
   bool is_elf64 = n_bytes > sizeof(*header) && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
       header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELFDATA2LSB;
-  if (!is_elf64) return SEER_FAIL(UNSUPPORTED, "loop %s: the target's objects are not 64-bit ELF", loop->name);
+  if (!is_elf64)
+    return SEER_FAIL(UNSUPPORTED, "loop %s: the target's objects are not 64-bit ELF", loop->name);
   const char *base = bytes;
   const Elf64_Shdr *section = (const void *)(base + header->e_shoff);
   for (uint32_t k = 0; k < header->e_shnum; k++) {
@@ -193,10 +203,12 @@ static seer_status inspect_object(const seer_loop *loop, const void *bytes, size
   return SEER_OK;
 }
 
-static seer_status emit_object(seer_gen *g, const seer_codegen *codegen, seer_arena *arena, seer_kernel *out) {
+static seer_status emit_object(
+    seer_gen *g, const seer_codegen *codegen, seer_arena *arena, seer_kernel *out) {
   LLVMMemoryBufferRef buffer;
   char *message = NULL;
-  if (LLVMTargetMachineEmitToMemoryBuffer(codegen->machine, g->module, LLVMObjectFile, &message, &buffer)) {
+  if (LLVMTargetMachineEmitToMemoryBuffer(
+          codegen->machine, g->module, LLVMObjectFile, &message, &buffer)) {
     seer_status status = SEER_FAIL(INTERNAL, "loop %s: LLVM: %s", g->loop->name, message);
     LLVMDisposeMessage(message);
     return status;
@@ -213,21 +225,25 @@ static void describe(const seer_gen *g, const char *symbol, seer_arena *arena, s
   const seer_loop *loop = g->loop;
   out->symbol = seer_arena_strdup(arena, symbol);
   out->n_phase = loop->n_phase;
-  for (uint32_t p = 0; p < loop->n_phase; p++) out->n_parts[p] = (uint32_t)seer_loop_phase_parts(loop, p);
+  for (uint32_t p = 0; p < loop->n_phase; p++)
+    out->n_parts[p] = (uint32_t)seer_loop_phase_parts(loop, p);
   for (uint32_t b = 0; b < loop->n_buf; b++) {
     const seer_loop_buf *decl = &loop->buf[b];
     if (decl->storage == SEER_STORE_LOCAL) continue;
     SEER_ASSERT(out->n_arg < SEER_DAG_MAX_BUFFERS - 1, "%u arguments", out->n_arg);
-    out->arg[out->n_arg++] = (seer_kernel_arg){.storage = decl->storage, .dag_buf = decl->dag_buf,
-        .n_bytes = (uint64_t)decl->n_elems * seer_dtype_bytes(decl->dtype), .pack = decl->pack,
+    out->arg[out->n_arg++] = (seer_kernel_arg){.storage = decl->storage,
+        .dag_buf = decl->dag_buf,
+        .n_bytes = (uint64_t)decl->n_elems * seer_dtype_bytes(decl->dtype),
+        .pack = decl->pack,
         .dtype = decl->dtype};
   }
   out->scratch_bytes = g->scratch_bytes;
-  out->arg[out->n_arg++] = (seer_kernel_arg){.storage = SEER_STORE_LOCAL, .n_bytes = g->scratch_bytes};
+  out->arg[out->n_arg++] =
+      (seer_kernel_arg){.storage = SEER_STORE_LOCAL, .n_bytes = g->scratch_bytes};
 }
 
-seer_status seer_codegen_build(seer_codegen *codegen, const seer_loop *loop, const char *symbol, seer_arena *arena,
-    seer_kernel *out_kernel) {
+seer_status seer_codegen_build(seer_codegen *codegen, const seer_loop *loop, const char *symbol,
+    seer_arena *arena, seer_kernel *out_kernel) {
   memset(out_kernel, 0, sizeof(*out_kernel));
   seer_arena *work = seer_arena_create("codegen work");
   seer_gen *g = SEER_NEW(work, seer_gen);
@@ -243,7 +259,8 @@ seer_status seer_codegen_build(seer_codegen *codegen, const seer_loop *loop, con
   return status;
 }
 
-const char *seer_codegen_print(seer_codegen *codegen, const seer_loop *loop, bool assembly, seer_arena *arena) {
+const char *seer_codegen_print(
+    seer_codegen *codegen, const seer_loop *loop, bool assembly, seer_arena *arena) {
   seer_arena *work = seer_arena_create("codegen work");
   seer_gen *g = SEER_NEW(work, seer_gen);
   g->loop = loop;
@@ -265,7 +282,8 @@ const char *seer_codegen_print(seer_codegen *codegen, const seer_loop *loop, boo
   } else {
     LLVMMemoryBufferRef buffer;
     char *message = NULL;
-    if (LLVMTargetMachineEmitToMemoryBuffer(codegen->machine, g->module, LLVMAssemblyFile, &message, &buffer)) {
+    if (LLVMTargetMachineEmitToMemoryBuffer(
+            codegen->machine, g->module, LLVMAssemblyFile, &message, &buffer)) {
       text = seer_arena_printf(arena, "# %s\n", message);
       LLVMDisposeMessage(message);
     } else {

@@ -1,8 +1,9 @@
-// llvm_expr.c - expressions -> LLVM values: uniform scalars stay scalars and are spread over the lanes only where they
-// meet a vector. f16 and bf16 are computed in f32. Integer indices go through linear forms (llvm_lin.c).
+// llvm_expr.c - expressions -> LLVM values: uniform scalars stay scalars and are spread over the
+// lanes only where they meet a vector. f16 and bf16 are computed in f32. Integer indices go through
+// linear forms (llvm_lin.c).
 //
-// Floating-point: only `contract` is allowed (a*b+c may be one rounding); nothing is reordered. MIN and MAX let NaN
-// through, which costs nothing when one side is a constant.
+// Floating-point: only `contract` is allowed (a*b+c may be one rounding); nothing is reordered. MIN
+// and MAX let NaN through, which costs nothing when one side is a constant.
 #include <math.h>
 #include <string.h>
 
@@ -14,19 +15,27 @@ LLVMTypeRef seer_gen_type(const seer_gen *g, seer_dtype dtype) {
   switch (dtype) {
     case SEER_DTYPE_F32:
     case SEER_DTYPE_F16:
-    case SEER_DTYPE_BF16: return g->f32;
-    case SEER_DTYPE_F64: return g->f64;
+    case SEER_DTYPE_BF16:
+      return g->f32;
+    case SEER_DTYPE_F64:
+      return g->f64;
     case SEER_DTYPE_I8:
-    case SEER_DTYPE_U8: return g->i8;
+    case SEER_DTYPE_U8:
+      return g->i8;
     case SEER_DTYPE_I16:
-    case SEER_DTYPE_U16: return g->i16;
+    case SEER_DTYPE_U16:
+      return g->i16;
     case SEER_DTYPE_I32:
-    case SEER_DTYPE_U32: return g->i32;
+    case SEER_DTYPE_U32:
+      return g->i32;
     case SEER_DTYPE_I64:
-    case SEER_DTYPE_U64: return g->i64;
-    case SEER_DTYPE_BOOL: return g->i1;
+    case SEER_DTYPE_U64:
+      return g->i64;
+    case SEER_DTYPE_BOOL:
+      return g->i1;
     case SEER_DTYPE_NONE:
-    case SEER_DTYPE_COUNT: break;
+    case SEER_DTYPE_COUNT:
+      break;
   }
   SEER_ASSERT(false, "dtype %d", (int)dtype);
 }
@@ -45,9 +54,13 @@ uint32_t seer_gen_width(LLVMValueRef v) {
   return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetVectorSize(type) : 1;
 }
 
-static LLVMTypeRef like(LLVMTypeRef elem, LLVMValueRef v) { return seer_gen_lanes_type(elem, seer_gen_width(v)); }
+static LLVMTypeRef like(LLVMTypeRef elem, LLVMValueRef v) {
+  return seer_gen_lanes_type(elem, seer_gen_width(v));
+}
 
-LLVMValueRef seer_gen_const_i64(const seer_gen *g, int64_t v) { return LLVMConstInt(g->i64, (uint64_t)v, true); }
+LLVMValueRef seer_gen_const_i64(const seer_gen *g, int64_t v) {
+  return LLVMConstInt(g->i64, (uint64_t)v, true);
+}
 
 static LLVMValueRef splat_const(LLVMValueRef c, uint32_t lanes) {
   LLVMValueRef all[256];
@@ -84,7 +97,8 @@ LLVMValueRef seer_gen_splat(seer_gen *g, LLVMValueRef scalar, uint32_t lanes) {
   if (v) return v;
   LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), lanes);
   v = LLVMBuildInsertElement(g->b, LLVMGetPoison(type), scalar, LLVMConstInt(g->i32, 0, false), "");
-  v = LLVMBuildShuffleVector(g->b, v, LLVMGetPoison(type), LLVMConstNull(LLVMVectorType(g->i32, lanes)), "");
+  v = LLVMBuildShuffleVector(
+      g->b, v, LLVMGetPoison(type), LLVMConstNull(LLVMVectorType(g->i32, lanes)), "");
   seer_gen_memo_add(g, TAG_SPLAT, scalar, NULL, lanes, v);
   return v;
 }
@@ -115,7 +129,8 @@ LLVMValueRef seer_gen_select(seer_gen *g, LLVMValueRef cond, LLVMValueRef a, LLV
 
 LLVMValueRef seer_gen_float_op(seer_gen *g, LLVMValueRef v) {
   (void)g;
-  if (LLVMIsAInstruction(v) && LLVMCanValueUseFastMathFlags(v)) LLVMSetFastMathFlags(v, LLVMFastMathAllowContract);
+  if (LLVMIsAInstruction(v) && LLVMCanValueUseFastMathFlags(v))
+    LLVMSetFastMathFlags(v, LLVMFastMathAllowContract);
   return v;
 }
 
@@ -151,8 +166,12 @@ static LLVMValueRef masked(seer_gen *g, LLVMValueRef v, uint32_t bits) {
 static LLVMValueRef plus(seer_gen *g, LLVMValueRef v, uint32_t c) {
   return LLVMBuildAdd(g->b, v, int_like(v, g->i32, (int64_t)(int32_t)c), "");
 }
-static LLVMValueRef bits_of(seer_gen *g, LLVMValueRef f) { return LLVMBuildBitCast(g->b, f, like(g->i32, f), ""); }
-static LLVMValueRef float_of(seer_gen *g, LLVMValueRef b) { return LLVMBuildBitCast(g->b, b, like(g->f32, b), ""); }
+static LLVMValueRef bits_of(seer_gen *g, LLVMValueRef f) {
+  return LLVMBuildBitCast(g->b, f, like(g->i32, f), "");
+}
+static LLVMValueRef float_of(seer_gen *g, LLVMValueRef b) {
+  return LLVMBuildBitCast(g->b, b, like(g->f32, b), "");
+}
 static LLVMValueRef is_above(seer_gen *g, LLVMValueRef v, uint32_t c) {  // v > c, unsigned
   return LLVMBuildICmp(g->b, LLVMIntUGT, v, int_like(v, g->i32, (int64_t)(int32_t)c), "");
 }
@@ -164,7 +183,8 @@ static LLVMValueRef half_to_float(seer_gen *g, LLVMValueRef h) {
   LLVMValueRef scale = splat_const(LLVMConstReal(g->f32, 0x1p112), seer_gen_width(h));
   LLVMValueRef scaled = bits_of(g, LLVMBuildFMul(g->b, float_of(g, magnitude), scale, ""));
   LLVMValueRef special = LLVMBuildOr(g->b, magnitude, int_like(w, g->i32, 0x7F800000), "");
-  LLVMValueRef r = LLVMBuildSelect(g->b, is_above(g, magnitude, (0x7C00u << 13) - 1), special, scaled, "");
+  LLVMValueRef r =
+      LLVMBuildSelect(g->b, is_above(g, magnitude, (0x7C00u << 13) - 1), special, scaled, "");
   return float_of(g, LLVMBuildOr(g->b, r, shifted(g, masked(g, w, 0x8000), 16), ""));
 }
 
@@ -172,9 +192,11 @@ static LLVMValueRef half_to_float(seer_gen *g, LLVMValueRef h) {
 static LLVMValueRef float_to_half(seer_gen *g, LLVMValueRef f) {
   LLVMValueRef w = bits_of(g, f), magnitude = masked(g, w, 0x7FFFFFFF);
   LLVMValueRef half = splat_const(LLVMConstReal(g->f32, 0.5), seer_gen_width(f));
-  LLVMValueRef small = plus(g, bits_of(g, LLVMBuildFAdd(g->b, float_of(g, magnitude), half, "")), 0u - 0x3F000000u);
+  LLVMValueRef small =
+      plus(g, bits_of(g, LLVMBuildFAdd(g->b, float_of(g, magnitude), half, "")), 0u - 0x3F000000u);
   LLVMValueRef odd = masked(g, shifted(g, magnitude, -13), 1);
-  LLVMValueRef normal = shifted(g, LLVMBuildAdd(g->b, plus(g, magnitude, 0xC8000FFFu), odd, ""), -13);
+  LLVMValueRef normal =
+      shifted(g, LLVMBuildAdd(g->b, plus(g, magnitude, 0xC8000FFFu), odd, ""), -13);
   LLVMValueRef r = LLVMBuildSelect(g->b, is_above(g, magnitude, 0x387FFFFF), normal, small, "");
   r = LLVMBuildSelect(g->b, is_above(g, magnitude, 0x477FFFFF), int_like(w, g->i32, 0x7C00), r, "");
   r = LLVMBuildSelect(g->b, is_above(g, magnitude, 0x7F800000), int_like(w, g->i32, 0x7E00), r, "");
@@ -184,9 +206,11 @@ static LLVMValueRef float_to_half(seer_gen *g, LLVMValueRef f) {
 
 static LLVMValueRef float_to_bf16(seer_gen *g, LLVMValueRef f) {
   LLVMValueRef w = bits_of(g, f), high = shifted(g, w, -16);
-  LLVMValueRef rounded = shifted(g, LLVMBuildAdd(g->b, plus(g, w, 0x7FFF), masked(g, high, 1), ""), -16);
+  LLVMValueRef rounded =
+      shifted(g, LLVMBuildAdd(g->b, plus(g, w, 0x7FFF), masked(g, high, 1), ""), -16);
   LLVMValueRef nan = LLVMBuildOr(g->b, high, int_like(w, g->i32, 0x40), "");
-  LLVMValueRef r = LLVMBuildSelect(g->b, is_above(g, masked(g, w, 0x7FFFFFFF), 0x7F800000), nan, rounded, "");
+  LLVMValueRef r =
+      LLVMBuildSelect(g->b, is_above(g, masked(g, w, 0x7FFFFFFF), 0x7F800000), nan, rounded, "");
   return LLVMBuildTrunc(g->b, r, like(g->i16, f), "");
 }
 
@@ -203,7 +227,8 @@ LLVMValueRef seer_gen_from_memory(seer_gen *g, seer_dtype dtype, LLVMValueRef v)
   if (dtype == SEER_DTYPE_BOOL) {
     return LLVMBuildICmp(g->b, LLVMIntNE, v, LLVMConstNull(LLVMTypeOf(v)), "");
   }
-  if (dtype == SEER_DTYPE_BF16) return float_of(g, shifted(g, LLVMBuildZExt(g->b, v, like(g->i32, v), ""), 16));
+  if (dtype == SEER_DTYPE_BF16)
+    return float_of(g, shifted(g, LLVMBuildZExt(g->b, v, like(g->i32, v), ""), 16));
   if (dtype != SEER_DTYPE_F16) return v;
   if (!g->has_half) return half_to_float(g, v);
   LLVMTypeRef half = like(LLVMHalfTypeInContext(g->context), v);
@@ -228,36 +253,45 @@ static LLVMValueRef cast(seer_gen *g, seer_dtype to, seer_dtype from, LLVMValueR
   if (to_float) {
     bool is_signed = from != SEER_DTYPE_BOOL && seer_dtype_is_signed(from);
     v = is_signed ? LLVMBuildSIToFP(g->b, v, type, "") : LLVMBuildUIToFP(g->b, v, type, "");
-    return to == SEER_DTYPE_F16 || to == SEER_DTYPE_BF16 ? seer_gen_from_memory(g, to, seer_gen_to_memory(g, to, v))
-                                                         : v;
+    return to == SEER_DTYPE_F16 || to == SEER_DTYPE_BF16
+        ? seer_gen_from_memory(g, to, seer_gen_to_memory(g, to, v))
+        : v;
   }
   if (from_float) {
-    if (to == SEER_DTYPE_BOOL) return LLVMBuildFCmp(g->b, LLVMRealUNE, v, LLVMConstNull(LLVMTypeOf(v)), "");
+    if (to == SEER_DTYPE_BOOL)
+      return LLVMBuildFCmp(g->b, LLVMRealUNE, v, LLVMConstNull(LLVMTypeOf(v)), "");
     LLVMTypeRef types[2] = {type, LLVMTypeOf(v)};
-    return seer_gen_call(g, seer_dtype_is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", types, 2, &v, 1);
+    return seer_gen_call(
+        g, seer_dtype_is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", types, 2, &v, 1);
   }
-  if (to == SEER_DTYPE_BOOL) return LLVMBuildICmp(g->b, LLVMIntNE, v, LLVMConstNull(LLVMTypeOf(v)), "");
+  if (to == SEER_DTYPE_BOOL)
+    return LLVMBuildICmp(g->b, LLVMIntNE, v, LLVMConstNull(LLVMTypeOf(v)), "");
   if (LLVMTypeOf(v) == type) return v;
   if (from == SEER_DTYPE_BOOL || !seer_dtype_is_signed(from)) {
-    return seer_dtype_bytes(to) > seer_dtype_bytes(from) || from == SEER_DTYPE_BOOL ? LLVMBuildZExt(g->b, v, type, "")
-                                                                                    : LLVMBuildTrunc(g->b, v, type, "");
+    return seer_dtype_bytes(to) > seer_dtype_bytes(from) || from == SEER_DTYPE_BOOL
+        ? LLVMBuildZExt(g->b, v, type, "")
+        : LLVMBuildTrunc(g->b, v, type, "");
   }
   return seer_dtype_bytes(to) > seer_dtype_bytes(from) ? LLVMBuildSExt(g->b, v, type, "")
                                                        : LLVMBuildTrunc(g->b, v, type, "");
 }
 
-static LLVMValueRef compare(seer_gen *g, seer_expr_op op, seer_dtype dtype, LLVMValueRef a, LLVMValueRef b) {
-  static const LLVMRealPredicate real[6] = {LLVMRealOLT, LLVMRealOLE, LLVMRealOGT, LLVMRealOGE, LLVMRealOEQ,
-      LLVMRealUNE};
-  static const LLVMIntPredicate with_sign[6] = {LLVMIntSLT, LLVMIntSLE, LLVMIntSGT, LLVMIntSGE, LLVMIntEQ, LLVMIntNE};
-  static const LLVMIntPredicate without[6] = {LLVMIntULT, LLVMIntULE, LLVMIntUGT, LLVMIntUGE, LLVMIntEQ, LLVMIntNE};
+static LLVMValueRef compare(
+    seer_gen *g, seer_expr_op op, seer_dtype dtype, LLVMValueRef a, LLVMValueRef b) {
+  static const LLVMRealPredicate real[6] = {
+      LLVMRealOLT, LLVMRealOLE, LLVMRealOGT, LLVMRealOGE, LLVMRealOEQ, LLVMRealUNE};
+  static const LLVMIntPredicate with_sign[6] = {
+      LLVMIntSLT, LLVMIntSLE, LLVMIntSGT, LLVMIntSGE, LLVMIntEQ, LLVMIntNE};
+  static const LLVMIntPredicate without[6] = {
+      LLVMIntULT, LLVMIntULE, LLVMIntUGT, LLVMIntUGE, LLVMIntEQ, LLVMIntNE};
   int k = (int)op - SEER_EXPR_LT;
   if (seer_dtype_is_float(dtype)) return LLVMBuildFCmp(g->b, real[k], a, b, "");
   bool is_signed = dtype != SEER_DTYPE_BOOL && seer_dtype_is_signed(dtype);
   return LLVMBuildICmp(g->b, is_signed ? with_sign[k] : without[k], a, b, "");
 }
 
-// MAXPS(a, b) is a > b ? a : b, so b when either is NaN: a constant goes left and NaN survives for free.
+// MAXPS(a, b) is a > b ? a : b, so b when either is NaN: a constant goes left and NaN survives for
+// free.
 static LLVMValueRef float_extreme(seer_gen *g, bool is_max, LLVMValueRef a, LLVMValueRef b) {
   if (!g->is_x86) return call2(g, is_max ? "llvm.maximum" : "llvm.minimum", a, b);
   if (LLVMIsConstant(b)) {
@@ -272,7 +306,8 @@ static LLVMValueRef float_extreme(seer_gen *g, bool is_max, LLVMValueRef a, LLVM
 }
 
 // Floor division and modulus; a divisor of 0 (or -1 of the smallest number) must not trap.
-static LLVMValueRef int_divide(seer_gen *g, bool is_mod, bool is_signed, LLVMValueRef a, LLVMValueRef b) {
+static LLVMValueRef int_divide(
+    seer_gen *g, bool is_mod, bool is_signed, LLVMValueRef a, LLVMValueRef b) {
   LLVMTypeRef elem = elem_type(a);
   LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(a)), one = int_like(a, elem, 1);
   if (!LLVMIsConstant(b) || LLVMIsNull(b)) {
@@ -285,16 +320,16 @@ static LLVMValueRef int_divide(seer_gen *g, bool is_mod, bool is_signed, LLVMVal
   LLVMValueRef differ = LLVMBuildICmp(g->b, LLVMIntSLT, LLVMBuildXor(g->b, rest, by, ""), zero, "");
   LLVMValueRef fix = LLVMBuildAnd(g->b, differ, LLVMBuildICmp(g->b, LLVMIntNE, rest, zero, ""), "");
   if (is_mod) {
-    return LLVMBuildSelect(g->b, is_minus, zero, LLVMBuildSelect(g->b, fix, LLVMBuildAdd(g->b, rest, by, ""), rest, ""),
-        "");
+    return LLVMBuildSelect(g->b, is_minus, zero,
+        LLVMBuildSelect(g->b, fix, LLVMBuildAdd(g->b, rest, by, ""), rest, ""), "");
   }
   LLVMValueRef q = LLVMBuildSDiv(g->b, a, by, "");
   q = LLVMBuildSelect(g->b, fix, LLVMBuildSub(g->b, q, one, ""), q, "");
   return LLVMBuildSelect(g->b, is_minus, LLVMBuildSub(g->b, zero, a, ""), q, "");
 }
 
-static LLVMValueRef int_shift(seer_gen *g, bool is_left, bool is_signed, seer_dtype dtype, LLVMValueRef a,
-    LLVMValueRef by) {
+static LLVMValueRef int_shift(
+    seer_gen *g, bool is_left, bool is_signed, seer_dtype dtype, LLVMValueRef a, LLVMValueRef by) {
   int64_t bits = (int64_t)seer_dtype_bytes(dtype) * 8;
   LLVMTypeRef elem = elem_type(a);
   LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(a));
@@ -308,18 +343,27 @@ static LLVMValueRef int_shift(seer_gen *g, bool is_left, bool is_signed, seer_dt
   return LLVMBuildSelect(g->b, is_far, zero, r, "");
 }
 
-static LLVMValueRef apply_int(seer_gen *g, seer_expr_op op, seer_dtype dtype, LLVMValueRef a, LLVMValueRef b) {
+static LLVMValueRef apply_int(
+    seer_gen *g, seer_expr_op op, seer_dtype dtype, LLVMValueRef a, LLVMValueRef b) {
   bool is_bool = dtype == SEER_DTYPE_BOOL, is_signed = !is_bool && seer_dtype_is_signed(dtype);
   LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(a));
   switch ((int)op) {
-    case SEER_EXPR_ADD: return is_bool ? LLVMBuildOr(g->b, a, b, "") : LLVMBuildAdd(g->b, a, b, "");
-    case SEER_EXPR_SUB: return is_bool ? LLVMBuildXor(g->b, a, b, "") : LLVMBuildSub(g->b, a, b, "");
-    case SEER_EXPR_MUL: return is_bool ? LLVMBuildAnd(g->b, a, b, "") : LLVMBuildMul(g->b, a, b, "");
-    case SEER_EXPR_DIV: return is_bool ? LLVMBuildAnd(g->b, a, b, "") : int_divide(g, false, is_signed, a, b);
-    case SEER_EXPR_MOD: return is_bool ? zero : int_divide(g, true, is_signed, a, b);
-    case SEER_EXPR_MIN: return call2(g, is_signed ? "llvm.smin" : "llvm.umin", a, b);
-    case SEER_EXPR_MAX: return call2(g, is_signed ? "llvm.smax" : "llvm.umax", a, b);
-    case SEER_EXPR_NEG: return is_bool ? a : LLVMBuildNeg(g->b, a, "");
+    case SEER_EXPR_ADD:
+      return is_bool ? LLVMBuildOr(g->b, a, b, "") : LLVMBuildAdd(g->b, a, b, "");
+    case SEER_EXPR_SUB:
+      return is_bool ? LLVMBuildXor(g->b, a, b, "") : LLVMBuildSub(g->b, a, b, "");
+    case SEER_EXPR_MUL:
+      return is_bool ? LLVMBuildAnd(g->b, a, b, "") : LLVMBuildMul(g->b, a, b, "");
+    case SEER_EXPR_DIV:
+      return is_bool ? LLVMBuildAnd(g->b, a, b, "") : int_divide(g, false, is_signed, a, b);
+    case SEER_EXPR_MOD:
+      return is_bool ? zero : int_divide(g, true, is_signed, a, b);
+    case SEER_EXPR_MIN:
+      return call2(g, is_signed ? "llvm.smin" : "llvm.umin", a, b);
+    case SEER_EXPR_MAX:
+      return call2(g, is_signed ? "llvm.smax" : "llvm.umax", a, b);
+    case SEER_EXPR_NEG:
+      return is_bool ? a : LLVMBuildNeg(g->b, a, "");
     case SEER_EXPR_ABS: {
       if (!is_signed) return a;
       LLVMTypeRef type = LLVMTypeOf(a);
@@ -329,20 +373,30 @@ static LLVMValueRef apply_int(seer_gen *g, seer_expr_op op, seer_dtype dtype, LL
     case SEER_EXPR_SIGN: {
       LLVMTypeRef elem = elem_type(a);
       LLVMValueRef one = int_like(a, elem, 1);
-      LLVMValueRef r = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntNE, a, zero, ""), one, zero, "");
+      LLVMValueRef r =
+          LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntNE, a, zero, ""), one, zero, "");
       if (!is_signed) return r;
-      return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, a, zero, ""), int_like(a, elem, -1), r, "");
+      return LLVMBuildSelect(
+          g->b, LLVMBuildICmp(g->b, LLVMIntSLT, a, zero, ""), int_like(a, elem, -1), r, "");
     }
     case SEER_EXPR_FLOOR:
     case SEER_EXPR_CEIL:
-    case SEER_EXPR_ROUND: return a;
-    case SEER_EXPR_AND: return LLVMBuildAnd(g->b, a, b, "");
-    case SEER_EXPR_OR: return LLVMBuildOr(g->b, a, b, "");
-    case SEER_EXPR_XOR: return LLVMBuildXor(g->b, a, b, "");
-    case SEER_EXPR_NOT: return LLVMBuildNot(g->b, a, "");
-    case SEER_EXPR_SHL: return int_shift(g, true, is_signed, dtype, a, b);
-    case SEER_EXPR_SHR: return int_shift(g, false, is_signed, dtype, a, b);
-    case SEER_EXPR_ISNAN: return LLVMConstNull(like(g->i1, a));
+    case SEER_EXPR_ROUND:
+      return a;
+    case SEER_EXPR_AND:
+      return LLVMBuildAnd(g->b, a, b, "");
+    case SEER_EXPR_OR:
+      return LLVMBuildOr(g->b, a, b, "");
+    case SEER_EXPR_XOR:
+      return LLVMBuildXor(g->b, a, b, "");
+    case SEER_EXPR_NOT:
+      return LLVMBuildNot(g->b, a, "");
+    case SEER_EXPR_SHL:
+      return int_shift(g, true, is_signed, dtype, a, b);
+    case SEER_EXPR_SHR:
+      return int_shift(g, false, is_signed, dtype, a, b);
+    case SEER_EXPR_ISNAN:
+      return LLVMConstNull(like(g->i1, a));
     case SEER_EXPR_POW:
       if (seer_gen_width(b) == 1 && LLVMIsAConstantInt(b)) {
         int64_t n = LLVMConstIntGetSExtValue(b);
@@ -351,86 +405,121 @@ static LLVMValueRef apply_int(seer_gen *g, seer_expr_op op, seer_dtype dtype, LL
         if (n >= 0 && n <= 8) return r;
       }
       break;
-    default: break;
+    default:
+      break;
   }
-  SEER_GEN_FAIL(g, UNSUPPORTED, "loop %s: operator %s on %s has no code", g->loop->name, seer_expr_op_text(op),
-      seer_dtype_name(dtype));
+  SEER_GEN_FAIL(g, UNSUPPORTED, "loop %s: operator %s on %s has no code", g->loop->name,
+      seer_expr_op_text(op), seer_dtype_name(dtype));
   return zero;
 }
 
-static LLVMValueRef apply_float(seer_gen *g, seer_expr_op op, seer_dtype dtype, LLVMValueRef a, LLVMValueRef b) {
+static LLVMValueRef apply_float(
+    seer_gen *g, seer_expr_op op, seer_dtype dtype, LLVMValueRef a, LLVMValueRef b) {
   LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(a));
   switch ((int)op) {
-    case SEER_EXPR_ADD: return seer_gen_float_op(g, LLVMBuildFAdd(g->b, a, b, ""));
-    case SEER_EXPR_SUB: return seer_gen_float_op(g, LLVMBuildFSub(g->b, a, b, ""));
-    case SEER_EXPR_MUL: return seer_gen_float_op(g, LLVMBuildFMul(g->b, a, b, ""));
-    case SEER_EXPR_DIV: return LLVMBuildFDiv(g->b, a, b, "");
+    case SEER_EXPR_ADD:
+      return seer_gen_float_op(g, LLVMBuildFAdd(g->b, a, b, ""));
+    case SEER_EXPR_SUB:
+      return seer_gen_float_op(g, LLVMBuildFSub(g->b, a, b, ""));
+    case SEER_EXPR_MUL:
+      return seer_gen_float_op(g, LLVMBuildFMul(g->b, a, b, ""));
+    case SEER_EXPR_DIV:
+      return LLVMBuildFDiv(g->b, a, b, "");
     case SEER_EXPR_MOD: {  // without fmod's exactness for huge quotients: no loop in vector code
       LLVMValueRef q = call1(g, "llvm.trunc", LLVMBuildFDiv(g->b, a, b, ""));
       LLVMTypeRef type = LLVMTypeOf(a);
       LLVMValueRef args[3] = {LLVMBuildFNeg(g->b, q, ""), b, a};
       return seer_gen_call(g, "llvm.fmuladd", &type, 1, args, 3);
     }
-    case SEER_EXPR_MIN: return float_extreme(g, false, a, b);
-    case SEER_EXPR_MAX: return float_extreme(g, true, a, b);
-    case SEER_EXPR_NEG: return LLVMBuildFNeg(g->b, a, "");
-    case SEER_EXPR_ABS: return call1(g, "llvm.fabs", a);
+    case SEER_EXPR_MIN:
+      return float_extreme(g, false, a, b);
+    case SEER_EXPR_MAX:
+      return float_extreme(g, true, a, b);
+    case SEER_EXPR_NEG:
+      return LLVMBuildFNeg(g->b, a, "");
+    case SEER_EXPR_ABS:
+      return call1(g, "llvm.fabs", a);
     case SEER_EXPR_SIGN: {
       LLVMValueRef one = splat_const(LLVMConstReal(elem_type(a), 1.0), seer_gen_width(a));
       LLVMValueRef minus = splat_const(LLVMConstReal(elem_type(a), -1.0), seer_gen_width(a));
-      LLVMValueRef r = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOGT, a, zero, ""), one, a, "");
+      LLVMValueRef r =
+          LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOGT, a, zero, ""), one, a, "");
       return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, a, zero, ""), minus, r, "");
     }
-    case SEER_EXPR_FLOOR: return call1(g, "llvm.floor", a);
-    case SEER_EXPR_CEIL: return call1(g, "llvm.ceil", a);
-    case SEER_EXPR_ROUND: return call1(g, "llvm.roundeven", a);
-    case SEER_EXPR_SQRT: return call1(g, "llvm.sqrt", a);
-    case SEER_EXPR_ISNAN: return LLVMBuildFCmp(g->b, LLVMRealUNO, a, a, "");
-    case SEER_EXPR_EXP: case SEER_EXPR_LOG: case SEER_EXPR_SIN: case SEER_EXPR_COS: case SEER_EXPR_TANH:
-    case SEER_EXPR_ERF: case SEER_EXPR_SIGMOID:
+    case SEER_EXPR_FLOOR:
+      return call1(g, "llvm.floor", a);
+    case SEER_EXPR_CEIL:
+      return call1(g, "llvm.ceil", a);
+    case SEER_EXPR_ROUND:
+      return call1(g, "llvm.roundeven", a);
+    case SEER_EXPR_SQRT:
+      return call1(g, "llvm.sqrt", a);
+    case SEER_EXPR_ISNAN:
+      return LLVMBuildFCmp(g->b, LLVMRealUNO, a, a, "");
+    case SEER_EXPR_EXP:
+    case SEER_EXPR_LOG:
+    case SEER_EXPR_SIN:
+    case SEER_EXPR_COS:
+    case SEER_EXPR_TANH:
+    case SEER_EXPR_ERF:
+    case SEER_EXPR_SIGMOID:
       if (dtype != SEER_DTYPE_F64) return seer_gen_math(g, op, a);
       break;
     case SEER_EXPR_POW:
       if (dtype != SEER_DTYPE_F64) return seer_gen_math_pow(g, a, b);
       break;
-    default: break;
+    default:
+      break;
   }
-  SEER_GEN_FAIL(g, UNSUPPORTED, "loop %s: operator %s on %s has no code", g->loop->name, seer_expr_op_text(op),
-      seer_dtype_name(dtype));
+  SEER_GEN_FAIL(g, UNSUPPORTED, "loop %s: operator %s on %s has no code", g->loop->name,
+      seer_expr_op_text(op), seer_dtype_name(dtype));
   return zero;
 }
 
-LLVMValueRef seer_gen_apply(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_dtype arg_dtype, LLVMValueRef a,
-    LLVMValueRef b, LLVMValueRef c) {
+LLVMValueRef seer_gen_apply(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_dtype arg_dtype,
+    LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
   if (op == SEER_EXPR_SELECT) return seer_gen_select(g, a, b, c);
   if (op == SEER_EXPR_CAST) return cast(g, dtype, arg_dtype, a);
   if (op >= SEER_EXPR_LT && op <= SEER_EXPR_NE) return compare(g, op, arg_dtype, a, b);
-  return seer_dtype_is_float(arg_dtype) ? apply_float(g, op, arg_dtype, a, b) : apply_int(g, op, arg_dtype, a, b);
+  return seer_dtype_is_float(arg_dtype) ? apply_float(g, op, arg_dtype, a, b)
+                                        : apply_int(g, op, arg_dtype, a, b);
 }
 
 // ---- combiners
 
-LLVMValueRef seer_gen_identity(seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t k,
-    uint32_t lanes) {
+LLVMValueRef seer_gen_identity(
+    seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t k, uint32_t lanes) {
   bool is_index = k == 1 && (combiner == SEER_COMBINE_ARGMAX || combiner == SEER_COMBINE_ARGMIN);
   double identity = seer_combiner_identity(is_index ? SEER_COMBINE_MIN : combiner, dtype[k]);
-  int64_t i = seer_dtype_is_float(dtype[k]) ? 0
+  int64_t i = seer_dtype_is_float(dtype[k])              ? 0
       : dtype[k] == SEER_DTYPE_I64 && identity >= 0x1p63 ? INT64_MAX
       : dtype[k] == SEER_DTYPE_U64 && identity >= 0x1p64 ? -1
                                                          : (int64_t)identity;
   return seer_gen_const(g, dtype[k], identity, i, lanes);
 }
 
-void seer_gen_combine(seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n, LLVMValueRef *acc,
-    const LLVMValueRef *value) {
+void seer_gen_combine(seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n,
+    LLVMValueRef *acc, const LLVMValueRef *value) {
   seer_expr_op op = SEER_EXPR_NONE;
   switch (combiner) {
-    case SEER_COMBINE_SUM: op = SEER_EXPR_ADD; break;
-    case SEER_COMBINE_PROD: op = SEER_EXPR_MUL; break;
-    case SEER_COMBINE_MAX: op = SEER_EXPR_MAX; break;
-    case SEER_COMBINE_MIN: op = SEER_EXPR_MIN; break;
-    case SEER_COMBINE_AND: op = SEER_EXPR_AND; break;
-    case SEER_COMBINE_OR: op = SEER_EXPR_OR; break;
+    case SEER_COMBINE_SUM:
+      op = SEER_EXPR_ADD;
+      break;
+    case SEER_COMBINE_PROD:
+      op = SEER_EXPR_MUL;
+      break;
+    case SEER_COMBINE_MAX:
+      op = SEER_EXPR_MAX;
+      break;
+    case SEER_COMBINE_MIN:
+      op = SEER_EXPR_MIN;
+      break;
+    case SEER_COMBINE_AND:
+      op = SEER_EXPR_AND;
+      break;
+    case SEER_COMBINE_OR:
+      op = SEER_EXPR_OR;
+      break;
     case SEER_COMBINE_ARGMAX:
     case SEER_COMBINE_ARGMIN: {
       seer_expr_op order = combiner == SEER_COMBINE_ARGMAX ? SEER_EXPR_GT : SEER_EXPR_LT;
@@ -442,9 +531,11 @@ void seer_gen_combine(seer_gen *g, seer_combiner combiner, const seer_dtype *dty
       return;
     }
     case SEER_COMBINE_NONE:
-    case SEER_COMBINE_COUNT: SEER_ASSERT(false, "combiner %d", (int)combiner);
+    case SEER_COMBINE_COUNT:
+      SEER_ASSERT(false, "combiner %d", (int)combiner);
   }
-  for (uint32_t k = 0; k < n; k++) acc[k] = seer_gen_apply(g, op, dtype[k], dtype[k], acc[k], value[k], NULL);
+  for (uint32_t k = 0; k < n; k++)
+    acc[k] = seer_gen_apply(g, op, dtype[k], dtype[k], acc[k], value[k], NULL);
 }
 
 // ---- expressions
@@ -456,12 +547,14 @@ LLVMValueRef seer_gen_lanes_below(seer_gen *g, LLVMValueRef limit) {
   for (uint32_t l = 0; l < g->lanes; l++) iota[l] = LLVMConstInt(g->i32, l, false);
   LLVMValueRef at = call2(g, "llvm.smin", limit, seer_gen_const_i64(g, g->lanes));
   at = LLVMBuildTrunc(g->b, call2(g, "llvm.smax", at, seer_gen_const_i64(g, 0)), g->i32, "");
-  v = LLVMBuildICmp(g->b, LLVMIntSLT, LLVMConstVector(iota, g->lanes), seer_gen_splat(g, at, g->lanes), "");
+  v = LLVMBuildICmp(
+      g->b, LLVMIntSLT, LLVMConstVector(iota, g->lanes), seer_gen_splat(g, at, g->lanes), "");
   seer_gen_memo_add(g, TAG_BELOW, limit, NULL, g->lanes, v);
   return v;
 }
 
-// a `op` b of indices. Along unit-stride lanes the answer changes at one lane: i32 lane numbers against a limit.
+// a `op` b of indices. Along unit-stride lanes the answer changes at one lane: i32 lane numbers
+// against a limit.
 static bool compare_lin(seer_gen *g, const seer_expr_node *node, seer_gen_value *out) {
   seer_gen_lin d, b;
   if (!seer_gen_lin_of(g, node->arg[0], &d) || !seer_gen_lin_of(g, node->arg[1], &b)) return false;
@@ -475,7 +568,9 @@ static bool compare_lin(seer_gen *g, const seer_expr_node *node, seer_gen_value 
     if (op == SEER_EXPR_GT) known = low > 0 ? 1 : high <= 0 ? 0 : -1;
     if (op == SEER_EXPR_GE) known = low >= 0 ? 1 : high < 0 ? 0 : -1;
     if (op == SEER_EXPR_EQ || op == SEER_EXPR_NE) {
-      known = low > 0 || high < 0 ? op == SEER_EXPR_NE : low == 0 && high == 0 ? op == SEER_EXPR_EQ : -1;
+      known = low > 0 || high < 0 ? op == SEER_EXPR_NE
+          : low == 0 && high == 0 ? op == SEER_EXPR_EQ
+                                  : -1;
     }
     if (known >= 0) {
       *out = (seer_gen_value){.v = LLVMConstInt(g->i1, (unsigned)known, false)};
@@ -484,12 +579,15 @@ static bool compare_lin(seer_gen *g, const seer_expr_node *node, seer_gen_value 
   }
   if (d.lane == 0) {
     LLVMValueRef zero = seer_gen_const_i64(g, 0);
-    *out = (seer_gen_value){.v = compare(g, (seer_expr_op)op, SEER_DTYPE_I64, seer_gen_lin_value(g, &d), zero)};
+    *out = (seer_gen_value){
+        .v = compare(g, (seer_expr_op)op, SEER_DTYPE_I64, seer_gen_lin_value(g, &d), zero)};
     return true;
   }
-  bool is_order = op == SEER_EXPR_LT || op == SEER_EXPR_LE || op == SEER_EXPR_GT || op == SEER_EXPR_GE;
+  bool is_order =
+      op == SEER_EXPR_LT || op == SEER_EXPR_LE || op == SEER_EXPR_GT || op == SEER_EXPR_GE;
   if (is_order && (d.lane == 1 || d.lane == -1)) {
-    // d = base + l < 0 iff l < -base; base - l < 0 iff not l < base + 1; the other two by complement
+    // d = base + l < 0 iff l < -base; base - l < 0 iff not l < base + 1; the other two by
+    // complement
     bool is_less = op == SEER_EXPR_LT || op == SEER_EXPR_LE;
     if (op == SEER_EXPR_LE || op == SEER_EXPR_GT) d.c -= 1;  // d <= 0 iff d - 1 < 0
     seer_gen_lin limit;
@@ -504,7 +602,8 @@ static bool compare_lin(seer_gen *g, const seer_expr_node *node, seer_gen_value 
   }
   seer_gen_value v = seer_gen_lin_lanes(g, &d);
   LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(v.v));
-  *out = (seer_gen_value){.v = compare(g, (seer_expr_op)op, SEER_DTYPE_I64, v.v, zero), .is_vec = true};
+  *out = (seer_gen_value){
+      .v = compare(g, (seer_expr_op)op, SEER_DTYPE_I64, v.v, zero), .is_vec = true};
   return true;
 }
 
@@ -537,7 +636,8 @@ seer_gen_value seer_gen_expr_raw(seer_gen *g, seer_expr e) {
   bool keep = op == SEER_EXPR_SELECT && !arg[0].is_vec;  // a uniform choice between vectors
   for (uint32_t k = keep ? 1 : 0; is_vec && k < n; k++) arg[k].v = seer_gen_widen(g, arg[k]);
   seer_dtype arg_dtype = (seer_dtype)seer_gen_at(g, node->arg[0])->dtype;
-  LLVMValueRef v = seer_gen_apply(g, op, (seer_dtype)node->dtype, arg_dtype, arg[0].v, arg[1].v, arg[2].v);
+  LLVMValueRef v =
+      seer_gen_apply(g, op, (seer_dtype)node->dtype, arg_dtype, arg[0].v, arg[1].v, arg[2].v);
   return (seer_gen_value){.v = v, .is_vec = is_vec};
 }
 
@@ -545,17 +645,31 @@ static seer_gen_value build(seer_gen *g, seer_expr e) {
   const seer_expr_node *node = seer_gen_at(g, e);
   seer_dtype dtype = (seer_dtype)node->dtype;
   switch ((int)node->op) {
-    case SEER_EXPR_CONST_F: return (seer_gen_value){.v = seer_gen_const(g, dtype, node->value.f, 0, 1)};
-    case SEER_EXPR_CONST_I: return (seer_gen_value){.v = seer_gen_const(g, dtype, 0, node->value.i, 1)};
-    case SEER_EXPR_LOAD: return seer_gen_load(g, e);
-    case SEER_EXPR_LT: case SEER_EXPR_LE: case SEER_EXPR_GT: case SEER_EXPR_GE: case SEER_EXPR_EQ: case SEER_EXPR_NE: {
+    case SEER_EXPR_CONST_F:
+      return (seer_gen_value){.v = seer_gen_const(g, dtype, node->value.f, 0, 1)};
+    case SEER_EXPR_CONST_I:
+      return (seer_gen_value){.v = seer_gen_const(g, dtype, 0, node->value.i, 1)};
+    case SEER_EXPR_LOAD:
+      return seer_gen_load(g, e);
+    case SEER_EXPR_LT:
+    case SEER_EXPR_LE:
+    case SEER_EXPR_GT:
+    case SEER_EXPR_GE:
+    case SEER_EXPR_EQ:
+    case SEER_EXPR_NE: {
       seer_gen_value v;
       if (seer_gen_is_true(g, e)) return (seer_gen_value){.v = LLVMConstInt(g->i1, 1, false)};
-      if (seer_gen_at(g, node->arg[0])->dtype == SEER_DTYPE_I64 && compare_lin(g, node, &v)) return v;
+      if (seer_gen_at(g, node->arg[0])->dtype == SEER_DTYPE_I64 && compare_lin(g, node, &v))
+        return v;
       break;
     }
-    case SEER_EXPR_VAR: case SEER_EXPR_ADD: case SEER_EXPR_SUB: case SEER_EXPR_MUL: case SEER_EXPR_NEG:
-    case SEER_EXPR_DIV: case SEER_EXPR_MOD: {
+    case SEER_EXPR_VAR:
+    case SEER_EXPR_ADD:
+    case SEER_EXPR_SUB:
+    case SEER_EXPR_MUL:
+    case SEER_EXPR_NEG:
+    case SEER_EXPR_DIV:
+    case SEER_EXPR_MOD: {
       seer_gen_lin x;
       if (dtype == SEER_DTYPE_I64 && seer_gen_lin_of(g, e, &x)) return seer_gen_lin_lanes(g, &x);
       break;
@@ -563,10 +677,12 @@ static seer_gen_value build(seer_gen *g, seer_expr e) {
     case SEER_EXPR_SELECT: {  // a condition that is known decides before the other side is built
       seer_gen_value cond = seer_gen_expr(g, node->arg[0]);
       bool is_true;
-      if (!cond.is_vec && seer_gen_const_bool(cond.v, &is_true)) return seer_gen_expr(g, node->arg[is_true ? 1 : 2]);
+      if (!cond.is_vec && seer_gen_const_bool(cond.v, &is_true))
+        return seer_gen_expr(g, node->arg[is_true ? 1 : 2]);
       break;
     }
-    default: break;
+    default:
+      break;
   }
   return seer_gen_expr_raw(g, e);
 }

@@ -157,6 +157,8 @@ typedef struct {
   seer_gen_var *var;
   uint32_t depth;
   uint32_t lane_var, lanes, chunk;
+  uint32_t outer_lanes;  // VECTOR node whose vectors are a run-time loop further out; 0: none
+  LLVMValueRef outer_first;  // its first lane now
   LLVMValueRef lane_mask;  // <lanes x i1>, NULL: all
   uint32_t n_pred;
   seer_gen_pred pred[SEER_GEN_MAX_PREDS];
@@ -189,6 +191,8 @@ void seer_gen_visit_loads(
     seer_gen *g, seer_expr e, void (*visit)(void *user, seer_expr load), void *user);
 // Lanes of the next vector when `rest` elements are left.
 uint32_t seer_gen_chunk_lanes(const seer_gen_node *node, int64_t rest);
+// Whether the loop `var` around block `id` chooses between registers.
+bool seer_gen_chooses_register(seer_gen *g, uint32_t id, uint32_t var);
 
 // ---- llvm_lin.c
 // False when `e` is not linear in the lanes (or unknown while versions are decided).

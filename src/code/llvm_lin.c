@@ -1,9 +1,10 @@
-// llvm_lin.c - integer expressions -> linear forms c + lane*l + sum coef*value over run-time values, and the scoped
-// value numbering under everything that computes addresses.
+// llvm_lin.c - integer expressions -> linear forms c + lane*l + sum coef*value over run-time
+// values, and the scoped value numbering under everything that computes addresses.
 //
-// Division and modulus: x = d*A + r, where A takes the terms whose coefficients d divides. When r is within [0, d) for
-// every lane and iteration, x/d = A and x%d = r without any arithmetic (this is what fused reshapes come down to);
-// otherwise only r is divided. Terms are added outermost loop first, so that LLVM can hoist every prefix of the sum.
+// Division and modulus: x = d*A + r, where A takes the terms whose coefficients d divides. When r
+// is within [0, d) for every lane and iteration, x/d = A and x%d = r without any arithmetic (this
+// is what fused reshapes come down to); otherwise only r is divided. Terms are added outermost loop
+// first, so that LLVM can hoist every prefix of the sum.
 #include <string.h>
 
 #include "code/llvm_gen.h"
@@ -65,7 +66,8 @@ void seer_gen_memo_pop(seer_gen *g) {
   g->tick++;
 }
 
-LLVMValueRef seer_gen_memo_find(seer_gen *g, uint32_t tag, const void *a, const void *b, int64_t c) {
+LLVMValueRef seer_gen_memo_find(
+    seer_gen *g, uint32_t tag, const void *a, const void *b, int64_t c) {
   const seer_gen_memo *m = g->memo;
   for (uint32_t k = m->bucket[bucket_of(tag, a, b, c)]; k != 0; k = m->entry[k].next) {
     const entry *e = &m->entry[k];
@@ -74,7 +76,8 @@ LLVMValueRef seer_gen_memo_find(seer_gen *g, uint32_t tag, const void *a, const 
   return NULL;
 }
 
-void seer_gen_memo_add(seer_gen *g, uint32_t tag, const void *a, const void *b, int64_t c, LLVMValueRef v) {
+void seer_gen_memo_add(
+    seer_gen *g, uint32_t tag, const void *a, const void *b, int64_t c, LLVMValueRef v) {
   seer_gen_memo *m = g->memo;
   m->entry = SEER_GROW(g->arena, entry, m->entry, m->n, &m->cap);
   uint32_t at = bucket_of(tag, a, b, c);
@@ -147,7 +150,8 @@ uint32_t seer_gen_expr_depth(const seer_gen *g, seer_expr e) {
   if (node->op == SEER_EXPR_VAR) {
     const seer_gen_var *var = &g->var[node->ref];
     if (var->kind == SEER_GEN_LET) return seer_gen_expr_depth(g, var->let);
-    return var->kind == SEER_GEN_VALUE || (var->kind == SEER_GEN_LANE && var->value) ? var->depth : 0;
+    return var->kind == SEER_GEN_VALUE || (var->kind == SEER_GEN_LANE && var->value) ? var->depth
+                                                                                     : 0;
   }
   for (uint32_t k = 0; k < 3; k++) {
     if (node->arg[k].i == 0) continue;
@@ -205,14 +209,17 @@ bool seer_gen_lin_add(seer_gen_lin *a, const seer_gen_lin *b, int64_t scale) {
   return true;
 }
 
-bool seer_gen_lin_range(const seer_gen *g, const seer_gen_lin *x, int64_t *out_low, int64_t *out_high) {
+bool seer_gen_lin_range(
+    const seer_gen *g, const seer_gen_lin *x, int64_t *out_low, int64_t *out_high) {
   int64_t lanes = (int64_t)g->lanes - 1;
-  int64_t low = x->c + seer_min_i64(0, x->lane * lanes), high = x->c + seer_max_i64(0, x->lane * lanes);
+  int64_t low = x->c + seer_min_i64(0, x->lane * lanes),
+          high = x->c + seer_max_i64(0, x->lane * lanes);
   for (uint32_t k = 0; k < x->n; k++) {
     const seer_gen_term *t = &x->term[k];
     if (t->low == INT64_MIN || t->high == INT64_MAX) return false;
     int64_t at_low, at_high;
-    if (__builtin_mul_overflow(t->coef, t->low, &at_low) || __builtin_mul_overflow(t->coef, t->high, &at_high) ||
+    if (__builtin_mul_overflow(t->coef, t->low, &at_low) ||
+        __builtin_mul_overflow(t->coef, t->high, &at_high) ||
         __builtin_add_overflow(low, seer_min_i64(at_low, at_high), &low) ||
         __builtin_add_overflow(high, seer_max_i64(at_low, at_high), &high)) {
       return false;
@@ -238,12 +245,14 @@ seer_gen_value seer_gen_lin_lanes(seer_gen *g, const seer_gen_lin *x) {
   LLVMValueRef step[256];
   SEER_ASSERT(g->lanes <= SEER_COUNT_OF(step), "%u lanes", g->lanes);
   for (uint32_t l = 0; l < g->lanes; l++) step[l] = seer_gen_const_i64(g, x->lane * (int64_t)l);
-  LLVMValueRef v = LLVMBuildNSWAdd(g->b, seer_gen_splat(g, base.v, g->lanes), LLVMConstVector(step, g->lanes), "");
+  LLVMValueRef v = LLVMBuildNSWAdd(
+      g->b, seer_gen_splat(g, base.v, g->lanes), LLVMConstVector(step, g->lanes), "");
   return (seer_gen_value){.v = v, .is_vec = true};
 }
 
 // A part that stays opaque: one term, or a constant if that is what comes out.
-static bool opaque_value(LLVMValueRef v, uint32_t depth, int64_t low, int64_t high, seer_gen_lin *out) {
+static bool opaque_value(
+    LLVMValueRef v, uint32_t depth, int64_t low, int64_t high, seer_gen_lin *out) {
   memset(out, 0, sizeof(*out));
   if (LLVMIsAConstantInt(v)) {
     out->c = LLVMConstIntGetSExtValue(v);
@@ -257,8 +266,8 @@ static bool opaque_value(LLVMValueRef v, uint32_t depth, int64_t low, int64_t hi
 static bool opaque(seer_gen *g, seer_expr e, seer_gen_lin *out) {
   if (g->is_planning || uses_hull(g, e)) return false;
   int op = seer_gen_at(g, e)->op;  // sums and products came from here and would come back
-  bool is_sum = op == SEER_EXPR_ADD || op == SEER_EXPR_SUB || op == SEER_EXPR_MUL || op == SEER_EXPR_NEG ||
-      op == SEER_EXPR_DIV || op == SEER_EXPR_MOD;
+  bool is_sum = op == SEER_EXPR_ADD || op == SEER_EXPR_SUB || op == SEER_EXPR_MUL ||
+      op == SEER_EXPR_NEG || op == SEER_EXPR_DIV || op == SEER_EXPR_MOD;
   seer_gen_value v = is_sum ? seer_gen_expr_raw(g, e) : seer_gen_expr(g, e);
   if (v.is_vec) return false;
   int64_t low = INT64_MIN, high = INT64_MAX;
@@ -277,7 +286,8 @@ static LLVMValueRef divide(seer_gen *g, LLVMValueRef v, int64_t d, bool is_mod, 
   LLVMValueRef is_negative = LLVMBuildICmp(g->b, LLVMIntSLT, rest, seer_gen_const_i64(g, 0), "");
   if (is_mod) return seer_gen_select(g, is_negative, LLVMBuildAdd(g->b, rest, by, ""), rest);
   LLVMValueRef quotient = LLVMBuildSDiv(g->b, v, by, "");
-  return seer_gen_select(g, is_negative, LLVMBuildSub(g->b, quotient, seer_gen_const_i64(g, 1), ""), quotient);
+  return seer_gen_select(
+      g, is_negative, LLVMBuildSub(g->b, quotient, seer_gen_const_i64(g, 1), ""), quotient);
 }
 
 static bool split(seer_gen *g, const seer_gen_lin *x, int64_t d, bool is_mod, seer_gen_lin *out) {
@@ -323,7 +333,8 @@ static bool split(seer_gen *g, const seer_gen_lin *x, int64_t d, bool is_mod, se
   uint32_t depth = rest.n ? rest.term[rest.n - 1].depth : 0;
   LLVMValueRef v = divide(g, seer_gen_lin_value(g, &rest), d, is_mod, is_known && low >= 0);
   seer_gen_lin part;
-  int64_t q_low = is_known ? seer_floor_div(low, d) : INT64_MIN, q_high = is_known ? seer_floor_div(high, d) : INT64_MAX;
+  int64_t q_low = is_known ? seer_floor_div(low, d) : INT64_MIN,
+          q_high = is_known ? seer_floor_div(high, d) : INT64_MAX;
   if (is_mod) return opaque_value(v, depth, 0, d - 1, out);
   opaque_value(v, depth, q_low, q_high, &part);
   *out = whole;
@@ -335,12 +346,17 @@ static bool lin_of_var(seer_gen *g, uint32_t ref, seer_gen_lin *out) {
   const seer_loop_var *decl = &g->loop->var[ref];
   memset(out, 0, sizeof(*out));
   switch (var->kind) {
-    case SEER_GEN_UNBOUND: return false;
-    case SEER_GEN_CONST: out->c = var->c; return true;
-    case SEER_GEN_LET: return seer_gen_lin_of(g, var->let, out);
+    case SEER_GEN_UNBOUND:
+      return false;
+    case SEER_GEN_CONST:
+      out->c = var->c;
+      return true;
+    case SEER_GEN_LET:
+      return seer_gen_lin_of(g, var->let, out);
     case SEER_GEN_HULL:
       out->n = 1;
-      out->term[0] = (seer_gen_term){.coef = 1, .hull = ref + 1, .low = decl->low, .high = decl->high};
+      out->term[0] =
+          (seer_gen_term){.coef = 1, .hull = ref + 1, .low = decl->low, .high = decl->high};
       return true;
     case SEER_GEN_VALUE:
     case SEER_GEN_LANE:
@@ -348,8 +364,11 @@ static bool lin_of_var(seer_gen *g, uint32_t ref, seer_gen_lin *out) {
       out->lane = var->kind == SEER_GEN_LANE;
       if (var->value) {
         out->n = 1;
-        out->term[0] = (seer_gen_term){
-            .coef = 1, .value = var->value, .depth = var->depth, .low = decl->low, .high = decl->high - var->c};
+        out->term[0] = (seer_gen_term){.coef = 1,
+            .value = var->value,
+            .depth = var->depth,
+            .low = decl->low,
+            .high = decl->high - var->c};
         if (out->lane) out->term[0].high -= (int64_t)g->lanes - 1;
       }
       return true;
@@ -365,11 +384,13 @@ bool seer_gen_lin_of(seer_gen *g, seer_expr e, seer_gen_lin *out) {
       memset(out, 0, sizeof(*out));
       out->c = node->value.i;
       return true;
-    case SEER_EXPR_VAR: return lin_of_var(g, node->ref, out);
+    case SEER_EXPR_VAR:
+      return lin_of_var(g, node->ref, out);
     case SEER_EXPR_ADD:
     case SEER_EXPR_SUB:
       if (node->dtype != SEER_DTYPE_I64) break;
-      if (!seer_gen_lin_of(g, node->arg[0], out) || !seer_gen_lin_of(g, node->arg[1], &b)) return false;
+      if (!seer_gen_lin_of(g, node->arg[0], out) || !seer_gen_lin_of(g, node->arg[1], &b))
+        return false;
       if (seer_gen_lin_add(out, &b, node->op == SEER_EXPR_ADD ? 1 : -1)) return true;
       return opaque(g, e, out);
     case SEER_EXPR_NEG:
@@ -380,7 +401,8 @@ bool seer_gen_lin_of(seer_gen *g, seer_expr e, seer_gen_lin *out) {
     case SEER_EXPR_MUL: {
       if (node->dtype != SEER_DTYPE_I64) break;
       seer_gen_lin a;
-      if (!seer_gen_lin_of(g, node->arg[0], &a) || !seer_gen_lin_of(g, node->arg[1], &b)) return false;
+      if (!seer_gen_lin_of(g, node->arg[0], &a) || !seer_gen_lin_of(g, node->arg[1], &b))
+        return false;
       memset(out, 0, sizeof(*out));
       if (b.n == 0 && b.lane == 0) return seer_gen_lin_add(out, &a, b.c);
       if (a.n == 0 && a.lane == 0) return seer_gen_lin_add(out, &b, a.c);
@@ -395,7 +417,8 @@ bool seer_gen_lin_of(seer_gen *g, seer_expr e, seer_gen_lin *out) {
         if (!seer_gen_lin_of(g, node->arg[0], &a)) return false;
         return split(g, &a, b.c, node->op == SEER_EXPR_MOD, out);
       }
-    default: break;
+    default:
+      break;
   }
   return opaque(g, e, out);
 }

@@ -1,5 +1,5 @@
-// llvm_loop.c - phases, blocks, loops and stores. Iterations of unrolled loops and lanes beyond a bound compute with
-// whatever their safe loads give; their stores do not reach memory.
+// llvm_loop.c - phases, blocks, loops and stores. Iterations of unrolled loops and lanes beyond a
+// bound compute with whatever their safe loads give; their stores do not reach memory.
 #include <string.h>
 
 #include "code/llvm_gen.h"
@@ -164,6 +164,10 @@ static void for_lanes(
   const seer_gen_node *plan = &g->node[id];
   int64_t at = 0;
   g->chunk = 0;
+  if (g->outer_lanes == id) {
+    lanes_copy(g, id, 0, g->outer_first, plan->lanes, NULL, each, user);
+    return;
+  }
   if (plan->is_chunk_loop) {
     int64_t trips = plan->trip / plan->lanes;
     LLVMValueRef n = seer_gen_const_i64(g, trips);
@@ -229,13 +233,52 @@ static void emit_copy(void *user) {
   emit_block(b->g, b->body);
 }
 
+// The VECTOR loop at the end of a chain of UNROLL loops around plain stores, if its vectors can be
+// a run-time loop around them all: far less is alive at a time, and less is compiled (a Winograd
+// transform: 4x4 elements of 4 vectors).
+#define MIN_COPIES_TO_TURN 8
+static uint32_t turnable_lanes(seer_gen *g, uint32_t root) {
+  int64_t copies = 1;
+  uint32_t id = root;
+  for (; g->loop->node[id].ann == SEER_LOOP_UNROLL; id = g->loop->node[id].body) {
+    const seer_loop_node *body = &g->loop->node[g->loop->node[id].body];
+    if (seer_gen_mode_of(g, id) != SEER_GEN_COPIES || body->kind != SEER_NODE_FOR ||
+        body->next != 0)
+      return 0;
+    copies *= g->node[id].trip;
+  }
+  const seer_loop_node *node = &g->loop->node[id];
+  const seer_gen_node *plan = &g->node[id];
+  if (node->ann != SEER_LOOP_VECTOR || copies < MIN_COPIES_TO_TURN || plan->is_chunk_loop ||
+      plan->lanes < 2)
+    return 0;
+  if (plan->trip <= plan->lanes || plan->trip % plan->lanes != 0 || seer_gen_cuts(g, id)) return 0;
+  for (uint32_t at = node->body; at != 0; at = g->loop->node[at].next) {
+    const seer_loop_node *store = &g->loop->node[at];
+    if (store->kind != SEER_NODE_STORE || store->combiner != SEER_COMBINE_NONE) return 0;
+  }
+  return seer_gen_chooses_register(g, node->body, node->var) ? 0 : id;
+}
+
 static void emit_for(seer_gen *g, uint32_t id) {
   const seer_loop_node *node = &g->loop->node[id];
+  block_of b = {.g = g, .body = node->body};
+  uint32_t turned =
+      node->ann == SEER_LOOP_UNROLL && g->outer_lanes == 0 ? turnable_lanes(g, id) : 0;
+  if (turned != 0) {
+    const seer_gen_node *plan = &g->node[turned];
+    open_loop loop = begin_loop(g, seer_gen_const_i64(g, plan->trip / plan->lanes), false, true);
+    g->outer_lanes = turned;
+    g->outer_first = seer_gen_mul_i64(g, loop.i, plan->lanes);
+    seer_gen_for_copies(g, id, emit_copy, &b);
+    g->outer_lanes = 0;
+    end_loop(g, &loop);
+    return;
+  }
   bool is_hoisted = seer_gen_hoist_begin(g, id);
   if (seer_gen_mode_of(g, id) == SEER_GEN_LOOP) {
     emit_serial(g, id);
   } else {
-    block_of b = {.g = g, .body = node->body};
     seer_gen_for_copies(g, id, emit_copy, &b);
   }
   if (is_hoisted) seer_gen_hoist_end(g, id);

@@ -1,7 +1,7 @@
 // llvm_math.c - elementary functions as vector code on f32: kernels have no libm.
-// Range reduction, then a minimax polynomial (coefficients: tool/fit_math.py) evaluated by Horner's rule with
-// multiply-adds. Errors below were measured against libm over the stated ranges by test/unit/code/test_math.c, with FMA
-// in hardware; without it they are about half an ulp larger.
+// Range reduction, then a minimax polynomial (coefficients: tool/fit_math.py) evaluated by Horner's
+// rule with multiply-adds. Errors below were measured against libm over the stated ranges by
+// test/unit/code/test_math.c, with FMA in hardware; without it they are about half an ulp larger.
 //
 //   exp      1.2 ulp; 0 for x < -86.9                     tanh     1.5 ulp
 //   log      1 ulp, denormals included                    erf      1.5 ulp
@@ -34,9 +34,15 @@ static LLVMValueRef ic(seer_gen *g, LLVMValueRef like, uint32_t v) {
   return spread(LLVMConstInt(g->i32, v, false), like);
 }
 
-static LLVMValueRef add(seer_gen *g, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFAdd(g->b, a, b, ""); }
-static LLVMValueRef sub(seer_gen *g, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFSub(g->b, a, b, ""); }
-static LLVMValueRef mul(seer_gen *g, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildFMul(g->b, a, b, ""); }
+static LLVMValueRef add(seer_gen *g, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildFAdd(g->b, a, b, "");
+}
+static LLVMValueRef sub(seer_gen *g, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildFSub(g->b, a, b, "");
+}
+static LLVMValueRef mul(seer_gen *g, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildFMul(g->b, a, b, "");
+}
 
 static LLVMValueRef fma3(seer_gen *g, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
   LLVMTypeRef type = LLVMTypeOf(a);
@@ -62,8 +68,12 @@ static LLVMValueRef compare(seer_gen *g, LLVMRealPredicate op, LLVMValueRef x, d
 static LLVMValueRef pick(seer_gen *g, LLVMValueRef cond, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildSelect(g->b, cond, a, b, "");
 }
-static LLVMValueRef bits(seer_gen *g, LLVMValueRef x) { return LLVMBuildBitCast(g->b, x, shape(g->i32, x), ""); }
-static LLVMValueRef real(seer_gen *g, LLVMValueRef x) { return LLVMBuildBitCast(g->b, x, shape(g->f32, x), ""); }
+static LLVMValueRef bits(seer_gen *g, LLVMValueRef x) {
+  return LLVMBuildBitCast(g->b, x, shape(g->i32, x), "");
+}
+static LLVMValueRef real(seer_gen *g, LLVMValueRef x) {
+  return LLVMBuildBitCast(g->b, x, shape(g->f32, x), "");
+}
 
 static LLVMValueRef copy_sign(seer_gen *g, LLVMValueRef magnitude, LLVMValueRef sign) {
   LLVMTypeRef type = LLVMTypeOf(sign);
@@ -74,9 +84,11 @@ static LLVMValueRef copy_sign(seer_gen *g, LLVMValueRef magnitude, LLVMValueRef 
 // 1.5 * 2^23: adding it rounds to an integer, which then stands in the low bits.
 #define ROUNDER 12582912.0
 
-// exp(x) = 2^n exp(r), |r| <= log(2)/2. The factor is made as 2^(n-1) * 2, so that n = 128 is no special case.
+// exp(x) = 2^n exp(r), |r| <= log(2)/2. The factor is made as 2^(n-1) * 2, so that n = 128 is no
+// special case.
 static LLVMValueRef exp_of(seer_gen *g, LLVMValueRef x) {
-  static const double c[] = {0.5000000096, 0.1666651838, 0.04166620445, 0.008368946722, 0.001395058688};
+  static const double c[] = {
+      0.5000000096, 0.1666651838, 0.04166620445, 0.008368946722, 0.001395058688};
   LLVMValueRef z = fma3(g, x, fc(g, x, 1.4426950408889634), fc(g, x, ROUNDER));
   LLVMValueRef n = sub(g, z, fc(g, x, ROUNDER));
   LLVMValueRef r = fma3(g, n, fc(g, x, -0.693145751953125), x);
@@ -92,8 +104,8 @@ static LLVMValueRef exp_of(seer_gen *g, LLVMValueRef x) {
 
 // log(x) = e log 2 + log(m), m in [sqrt(1/2), sqrt 2).
 static LLVMValueRef log_of(seer_gen *g, LLVMValueRef x) {
-  static const double c[] = {-0.4999998924, 0.3333330843, -0.2500151712, 0.2000300463, -0.1661122891, 0.1416371216,
-      -0.1320855484, 0.1300326356, -0.07821767375};
+  static const double c[] = {-0.4999998924, 0.3333330843, -0.2500151712, 0.2000300463,
+      -0.1661122891, 0.1416371216, -0.1320855484, 0.1300326356, -0.07821767375};
   LLVMValueRef is_small = compare(g, LLVMRealOLT, x, 0x1p-126);
   LLVMValueRef y = pick(g, is_small, mul(g, x, fc(g, x, 0x1p23)), x);
   LLVMValueRef b = LLVMBuildSub(g->b, bits(g, y), ic(g, x, 0x3F3504F3), "");
@@ -107,8 +119,8 @@ static LLVMValueRef log_of(seer_gen *g, LLVMValueRef x) {
   r = fma3(g, ef, fc(g, x, 0.693145751953125), add(g, f, r));
   r = pick(g, compare(g, LLVMRealOEQ, x, (double)INFINITY), x, r);
   r = pick(g, compare(g, LLVMRealOEQ, x, 0.0), fc(g, x, -(double)INFINITY), r);
-  return pick(g, compare(g, LLVMRealUGE, x, 0.0), pick(g, LLVMBuildFCmp(g->b, LLVMRealUNO, x, x, ""), x, r),
-      fc(g, x, (double)NAN));
+  return pick(g, compare(g, LLVMRealUGE, x, 0.0),
+      pick(g, LLVMBuildFCmp(g->b, LLVMRealUNO, x, x, ""), x, r), fc(g, x, (double)NAN));
 }
 
 static LLVMValueRef sigmoid_of(seer_gen *g, LLVMValueRef x) {
@@ -118,7 +130,8 @@ static LLVMValueRef sigmoid_of(seer_gen *g, LLVMValueRef x) {
 
 // 1 - 2 / (exp(2|x|) + 1), and an odd polynomial where that would cancel.
 static LLVMValueRef tanh_of(seer_gen *g, LLVMValueRef x) {
-  static const double c[] = {-0.3333328486, 0.133315087, -0.05374456529, 0.02065321578, -0.005719278055};
+  static const double c[] = {
+      -0.3333328486, 0.133315087, -0.05374456529, 0.02065321578, -0.005719278055};
   LLVMValueRef a = call1(g, "llvm.fabs", x);
   LLVMValueRef e = add(g, exp_of(g, add(g, a, a)), fc(g, x, 1.0));
   LLVMValueRef large = sub(g, fc(g, x, 1.0), LLVMBuildFDiv(g->b, fc(g, x, 2.0), e, ""));
@@ -129,10 +142,10 @@ static LLVMValueRef tanh_of(seer_gen *g, LLVMValueRef x) {
 
 // x + x P(x^2) below 1, 1 - exp(Q(|x|)) above; 1 from 3.95 on.
 static LLVMValueRef erf_of(seer_gen *g, LLVMValueRef x) {
-  static const double near[] = {0.1283791659, -0.37612627, 0.1128359841, -0.02685435933, 0.005189352125,
-      -0.000801904614, 7.88258161e-05};
-  static const double far[] = {0.0002032838572, -1.12965575, -0.6330512939, -0.108624832, 0.02536301514,
-      -0.004277456978, 0.0004623769318, -2.508830694e-05, 2.357342151e-07};
+  static const double near[] = {0.1283791659, -0.37612627, 0.1128359841, -0.02685435933,
+      0.005189352125, -0.000801904614, 7.88258161e-05};
+  static const double far[] = {0.0002032838572, -1.12965575, -0.6330512939, -0.108624832,
+      0.02536301514, -0.004277456978, 0.0004623769318, -2.508830694e-05, 2.357342151e-07};
   LLVMValueRef a = call1(g, "llvm.fabs", x), u = mul(g, x, x);
   LLVMValueRef small = fma3(g, a, horner(g, u, near, SEER_COUNT_OF(near)), a);
   LLVMValueRef b = pick(g, compare(g, LLVMRealOGT, a, 3.95), fc(g, x, 3.95), a);
@@ -140,7 +153,8 @@ static LLVMValueRef erf_of(seer_gen *g, LLVMValueRef x) {
   return copy_sign(g, pick(g, compare(g, LLVMRealOLT, a, 1.0), small, large), x);
 }
 
-// Quadrants: x = n pi/2 + r. pi/2 in three parts, the first two with few bits, so that n times them is exact.
+// Quadrants: x = n pi/2 + r. pi/2 in three parts, the first two with few bits, so that n times them
+// is exact.
 static LLVMValueRef sin_or_cos(seer_gen *g, LLVMValueRef x, bool is_cos) {
   static const double s[] = {-0.1666666664, 0.008333329386, -0.0001983933457, 2.718308101e-06};
   static const double c[] = {0.04166664688, -0.001388736793, 2.443848104e-05};
@@ -164,14 +178,22 @@ static LLVMValueRef sin_or_cos(seer_gen *g, LLVMValueRef x, bool is_cos) {
 
 LLVMValueRef seer_gen_math(seer_gen *g, seer_expr_op op, LLVMValueRef x) {
   switch ((int)op) {
-    case SEER_EXPR_EXP: return exp_of(g, x);
-    case SEER_EXPR_LOG: return log_of(g, x);
-    case SEER_EXPR_SIGMOID: return sigmoid_of(g, x);
-    case SEER_EXPR_TANH: return tanh_of(g, x);
-    case SEER_EXPR_ERF: return erf_of(g, x);
-    case SEER_EXPR_SIN: return sin_or_cos(g, x, false);
-    case SEER_EXPR_COS: return sin_or_cos(g, x, true);
-    default: break;
+    case SEER_EXPR_EXP:
+      return exp_of(g, x);
+    case SEER_EXPR_LOG:
+      return log_of(g, x);
+    case SEER_EXPR_SIGMOID:
+      return sigmoid_of(g, x);
+    case SEER_EXPR_TANH:
+      return tanh_of(g, x);
+    case SEER_EXPR_ERF:
+      return erf_of(g, x);
+    case SEER_EXPR_SIN:
+      return sin_or_cos(g, x, false);
+    case SEER_EXPR_COS:
+      return sin_or_cos(g, x, true);
+    default:
+      break;
   }
   SEER_ASSERT(false, "operator %d", (int)op);
 }
@@ -185,7 +207,8 @@ static LLVMValueRef log_f64(seer_gen *g, LLVMValueRef x) {
   LLVMValueRef d = LLVMBuildSub(g->b, b, spread(seer_gen_const_i64(g, 0x3FE6A09E667F3BCD), x), "");
   LLVMValueRef shift = spread(seer_gen_const_i64(g, 52), x);
   LLVMValueRef e = LLVMBuildAShr(g->b, d, shift, "");
-  LLVMValueRef m = LLVMBuildBitCast(g->b, LLVMBuildSub(g->b, b, LLVMBuildShl(g->b, e, shift, ""), ""), f64, "");
+  LLVMValueRef m =
+      LLVMBuildBitCast(g->b, LLVMBuildSub(g->b, b, LLVMBuildShl(g->b, e, shift, ""), ""), f64, "");
   LLVMValueRef s = LLVMBuildFDiv(g->b, sub(g, m, fc(g, x, 1.0)), add(g, m, fc(g, x, 1.0)), "");
   LLVMValueRef p = mul(g, s, horner(g, mul(g, s, s), c, SEER_COUNT_OF(c)));
   LLVMValueRef e32 = LLVMBuildTrunc(g->b, e, shape(g->i32, x), "");
@@ -195,8 +218,8 @@ static LLVMValueRef log_f64(seer_gen *g, LLVMValueRef x) {
 }
 
 static LLVMValueRef exp_f64(seer_gen *g, LLVMValueRef x) {
-  static const double c[] = {1.0, 1.0, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320,
-      1.0 / 362880};
+  static const double c[] = {1.0, 1.0, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040,
+      1.0 / 40320, 1.0 / 362880};
   const double rounder = 6755399441055744.0;  // 1.5 * 2^52
   x = pick(g, compare(g, LLVMRealOGT, x, 700.0), fc(g, x, 700.0), x);
   x = pick(g, compare(g, LLVMRealOLT, x, -700.0), fc(g, x, -700.0), x);
@@ -237,7 +260,8 @@ LLVMValueRef seer_gen_math_pow(seer_gen *g, LLVMValueRef x, LLVMValueRef y) {
   LLVMTypeRef f64 = shape(g->f64, x), f32 = shape(g->f32, x);
   LLVMValueRef a = call1(g, "llvm.fabs", x);
   LLVMValueRef log = log_f64(g, LLVMBuildFPExt(g->b, a, f64, ""));
-  LLVMValueRef r = LLVMBuildFPTrunc(g->b, exp_f64(g, mul(g, log, LLVMBuildFPExt(g->b, y, f64, ""))), f32, "");
+  LLVMValueRef r =
+      LLVMBuildFPTrunc(g->b, exp_f64(g, mul(g, log, LLVMBuildFPExt(g->b, y, f64, ""))), f32, "");
   // x < 0: real only for integers y, negative for odd ones
   LLVMValueRef half = mul(g, y, fc(g, y, 0.5));
   LLVMValueRef is_integer = LLVMBuildFCmp(g->b, LLVMRealOEQ, call1(g, "llvm.floor", y), y, "");
@@ -248,6 +272,7 @@ LLVMValueRef seer_gen_math_pow(seer_gen *g, LLVMValueRef x, LLVMValueRef y) {
   r = pick(g, is_real, r, fc(g, x, (double)NAN));
   LLVMValueRef is_nan = LLVMBuildFCmp(g->b, LLVMRealUNO, x, y, "");
   r = pick(g, is_nan, fc(g, x, (double)NAN), r);
-  LLVMValueRef is_one = LLVMBuildOr(g->b, compare(g, LLVMRealOEQ, x, 1.0), compare(g, LLVMRealOEQ, y, 0.0), "");
+  LLVMValueRef is_one =
+      LLVMBuildOr(g->b, compare(g, LLVMRealOEQ, x, 1.0), compare(g, LLVMRealOEQ, y, 0.0), "");
   return pick(g, is_one, fc(g, x, 1.0), r);
 }

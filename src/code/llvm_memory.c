@@ -1,33 +1,40 @@
-// llvm_memory.c - loads and stores. Nothing outside a buffer is ever touched, and no statement branches:
-// - a uniform condition (a row beyond its bound, a padding guard) selects between the pointer and a private constant
+// llvm_memory.c - loads and stores. Nothing outside a buffer is ever touched, and no statement
+// branches:
+// - a uniform condition (a row beyond its bound, a padding guard) selects between the pointer and a
+// private constant
 //   that is filled with the value to be read instead. Loops further in, which the condition does not depend on, advance
 //   the selected pointer, so the constant is as long as they reach and the choice is made outside of them;
 // - stores that must not happen go to the first bytes of the thread's scratch (the sink);
-// - conditions that differ between lanes become masks of masked loads and stores, or a choice per lane.
+// - conditions that differ between lanes become masks of masked loads and stores, or a choice per
+// lane.
 #include <stdio.h>
 #include <string.h>
 
 #include "code/llvm_gen.h"
 
-// Longest constant that stands for a row of padding; beyond that the choice is made at every step. 2048 channels.
+// Longest constant that stands for a row of padding; beyond that the choice is made at every step.
+// 2048 channels.
 #define MAX_FILL_BYTES 16384
 
 enum { TAG_CHOOSE = 200, TAG_LOAD, TAG_FILL, TAG_LOAD_MASKED };
 
-void seer_gen_address(seer_gen *g, uint32_t buf, const seer_expr *index, uint32_t n_index, seer_gen_addr *out) {
+void seer_gen_address(
+    seer_gen *g, uint32_t buf, const seer_expr *index, uint32_t n_index, seer_gen_addr *out) {
   const seer_loop_buf *decl = &g->loop->buf[buf];
   memset(out, 0, sizeof(*out));
   out->buf = buf;
   out->is_regular = true;
   out->is_inside = true;
-  SEER_ASSERT(n_index == decl->rank, "buffer %s: %u indices, rank %u", decl->name, n_index, decl->rank);
+  SEER_ASSERT(
+      n_index == decl->rank, "buffer %s: %u indices, rank %u", decl->name, n_index, decl->rank);
   for (uint32_t k = 0; k < n_index && out->is_regular; k++) {
     seer_gen_lin at;
     int64_t low, high;
     if (!seer_gen_lin_of(g, index[k], &at)) {
       out->is_regular = false;
     } else {
-      if (!seer_gen_lin_range(g, &at, &low, &high) || low < 0 || high >= decl->dim[k]) out->is_inside = false;
+      if (!seer_gen_lin_range(g, &at, &low, &high) || low < 0 || high >= decl->dim[k])
+        out->is_inside = false;
       if (!seer_gen_lin_add(&out->at, &at, decl->stride[k])) out->is_regular = false;
     }
   }
@@ -36,7 +43,8 @@ void seer_gen_address(seer_gen *g, uint32_t buf, const seer_expr *index, uint32_
   for (uint32_t k = 0; k < n_index; k++) {
     LLVMValueRef at = seer_gen_widen(g, seer_gen_expr(g, index[k]));
     if (decl->stride[k] != 1) {
-      at = LLVMBuildMul(g->b, at, seer_gen_splat(g, seer_gen_const_i64(g, decl->stride[k]), g->lanes), "");
+      at = LLVMBuildMul(
+          g->b, at, seer_gen_splat(g, seer_gen_const_i64(g, decl->stride[k]), g->lanes), "");
     }
     out->lanes = out->lanes ? LLVMBuildAdd(g->b, out->lanes, at, "") : at;
   }
@@ -56,7 +64,8 @@ static void mark(seer_gen *g, LLVMValueRef access, uint32_t buf, bool is_load) {
   LLVMSetMetadata(access, g->md_scope, b->scope);
   if (b->noalias) LLVMSetMetadata(access, g->md_noalias, b->noalias);
   if (is_load && !b->is_written) {
-    LLVMSetMetadata(access, g->md_invariant, LLVMMetadataAsValue(g->context, LLVMMDNodeInContext2(g->context, NULL, 0)));
+    LLVMSetMetadata(access, g->md_invariant,
+        LLVMMetadataAsValue(g->context, LLVMMDNodeInContext2(g->context, NULL, 0)));
   }
 }
 
@@ -72,7 +81,8 @@ static uint32_t alignment(const seer_gen *g, const seer_gen_addr *addr, bool is_
 }
 
 // A private constant of at least `n_bytes`, filled with `value` (a constant of memory type).
-static LLVMValueRef fill_cell(seer_gen *g, LLVMValueRef value, int64_t n_bytes, uint32_t elem_bytes) {
+static LLVMValueRef fill_cell(
+    seer_gen *g, LLVMValueRef value, int64_t n_bytes, uint32_t elem_bytes) {
   int64_t size = 64;
   while (size < n_bytes) size *= 2;
   char name[64];
@@ -109,10 +119,10 @@ static LLVMValueRef choose(seer_gen *g, LLVMValueRef cond, LLVMValueRef p, LLVMV
   return v;
 }
 
-// Pointer to lane 0 of a regular address; where `cond` (or NULL) is false, to something else with room for `width`
-// elements: the sink, or a constant full of `fill`.
-static LLVMValueRef pointer(seer_gen *g, const seer_gen_addr *addr, LLVMValueRef cond, uint32_t cond_depth,
-    LLVMValueRef fill, int64_t width) {
+// Pointer to lane 0 of a regular address; where `cond` (or NULL) is false, to something else with
+// room for `width` elements: the sink, or a constant full of `fill`.
+static LLVMValueRef pointer(seer_gen *g, const seer_gen_addr *addr, LLVMValueRef cond,
+    uint32_t cond_depth, LLVMValueRef fill, int64_t width) {
   const seer_gen_lin *at = &addr->at;
   seer_dtype dtype = g->loop->buf[addr->buf].dtype;
   LLVMTypeRef elem = seer_gen_memory_type(g, dtype);
@@ -125,7 +135,8 @@ static LLVMValueRef pointer(seer_gen *g, const seer_gen_addr *addr, LLVMValueRef
     for (uint32_t k = n_outer; k < at->n && n_outer < at->n; k++) {
       const seer_gen_term *t = &at->term[k];
       int64_t reach, coef = t->coef < 0 ? -t->coef : t->coef;
-      if (t->low == INT64_MIN || t->high == INT64_MAX || __builtin_mul_overflow(coef, t->high - t->low, &reach) ||
+      if (t->low == INT64_MIN || t->high == INT64_MAX ||
+          __builtin_mul_overflow(coef, t->high - t->low, &reach) ||
           (span + reach + width) * elem_bytes > MAX_FILL_BYTES) {
         n_outer = at->n;  // too far: choose at every step
         span = bias = 0;
@@ -141,7 +152,9 @@ static LLVMValueRef pointer(seer_gen *g, const seer_gen_addr *addr, LLVMValueRef
   if (!cond) return seer_gen_gep_const(g, elem, p, at->c);
   p = seer_gen_gep_const(g, elem, p, at->c);
   LLVMValueRef other = g->scratch;
-  if (fill) other = seer_gen_gep_const(g, elem, fill_cell(g, fill, (span + width) * elem_bytes, elem_bytes), -bias);
+  if (fill)
+    other = seer_gen_gep_const(
+        g, elem, fill_cell(g, fill, (span + width) * elem_bytes, elem_bytes), -bias);
   p = choose(g, cond, p, other);
   for (uint32_t k = n_outer; k < at->n; k++) {
     p = seer_gen_gep(g, elem, p, seer_gen_mul_i64(g, at->term[k].value, at->term[k].coef));
@@ -153,8 +166,8 @@ static LLVMValueRef lane_of(seer_gen *g, LLVMValueRef v, uint32_t lane) {
   return LLVMBuildExtractElement(g->b, v, LLVMConstInt(g->i32, lane, false), "");
 }
 
-static LLVMValueRef plain_load(seer_gen *g, const seer_gen_addr *addr, LLVMTypeRef type, LLVMValueRef p,
-    uint32_t align) {
+static LLVMValueRef plain_load(
+    seer_gen *g, const seer_gen_addr *addr, LLVMTypeRef type, LLVMValueRef p, uint32_t align) {
   bool is_fixed = !g->buf[addr->buf].is_written && !g->buf[addr->buf].is_reg;
   if (is_fixed) {
     LLVMValueRef v = seer_gen_memo_find(g, TAG_LOAD, p, type, 0);
@@ -168,14 +181,14 @@ static LLVMValueRef plain_load(seer_gen *g, const seer_gen_addr *addr, LLVMTypeR
 }
 
 // Pointer of one lane of any address.
-static LLVMValueRef lane_pointer(seer_gen *g, const seer_gen_addr *addr, LLVMTypeRef elem, LLVMValueRef base,
-    uint32_t lane) {
+static LLVMValueRef lane_pointer(
+    seer_gen *g, const seer_gen_addr *addr, LLVMTypeRef elem, LLVMValueRef base, uint32_t lane) {
   if (addr->is_regular) return seer_gen_gep_const(g, elem, base, addr->at.lane * (int64_t)lane);
   return seer_gen_gep(g, elem, g->buf[addr->buf].base, lane_of(g, addr->lanes, lane));
 }
 
-static LLVMValueRef masked_load(seer_gen *g, const seer_gen_addr *addr, LLVMTypeRef elem, LLVMValueRef p,
-    LLVMValueRef mask, LLVMValueRef passthru) {
+static LLVMValueRef masked_load(seer_gen *g, const seer_gen_addr *addr, LLVMTypeRef elem,
+    LLVMValueRef p, LLVMValueRef mask, LLVMValueRef passthru) {
   bool is_fixed = !g->buf[addr->buf].is_written;
   if (is_fixed) {
     LLVMValueRef v = seer_gen_memo_find(g, TAG_LOAD_MASKED, p, mask, (int64_t)(intptr_t)passthru);
@@ -191,14 +204,15 @@ static LLVMValueRef masked_load(seer_gen *g, const seer_gen_addr *addr, LLVMType
 }
 
 // Lanes one by one: strides other than 1, gathers, masks that the target has no instruction for.
-static LLVMValueRef load_lanes(seer_gen *g, const seer_gen_addr *addr, LLVMTypeRef elem, LLVMValueRef uniform,
-    uint32_t depth, LLVMValueRef mask, LLVMValueRef fill) {
+static LLVMValueRef load_lanes(seer_gen *g, const seer_gen_addr *addr, LLVMTypeRef elem,
+    LLVMValueRef uniform, uint32_t depth, LLVMValueRef mask, LLVMValueRef fill) {
   LLVMValueRef v = LLVMGetPoison(LLVMVectorType(elem, g->lanes)), base = NULL, cell = NULL;
   uint32_t elem_bytes = seer_dtype_bytes(g->loop->buf[addr->buf].dtype);
   bool at_base = addr->is_regular && addr->at.lane > 0 && !mask &&
       (addr->at.lane * (int64_t)g->lanes) * elem_bytes <= MAX_FILL_BYTES;
   if (addr->is_regular) {
-    base = pointer(g, addr, at_base ? uniform : NULL, depth, fill, addr->at.lane * (int64_t)(g->lanes - 1) + 1);
+    base = pointer(g, addr, at_base ? uniform : NULL, depth, fill,
+        addr->at.lane * (int64_t)(g->lanes - 1) + 1);
   }
   if (!at_base && (uniform || mask)) cell = fill_cell(g, fill, 64, elem_bytes);
   for (uint32_t l = 0; l < g->lanes; l++) {
@@ -217,7 +231,7 @@ static LLVMValueRef load_lanes(seer_gen *g, const seer_gen_addr *addr, LLVMTypeR
 
 typedef struct {
   LLVMValueRef uniform, mask;  // NULL: true
-  uint32_t depth;              // of `uniform`
+  uint32_t depth;  // of `uniform`
 } condition;
 
 static void and_uniform(seer_gen *g, condition *c, LLVMValueRef v, uint32_t depth) {
@@ -254,7 +268,8 @@ static LLVMValueRef any_lane(seer_gen *g, LLVMValueRef mask) {
   return seer_gen_call(g, "llvm.vector.reduce.or", &type, 1, &mask, 1);
 }
 
-// A LOCAL buffer in registers: the address is a constant. What the conditions exclude is read as it is, or 0.
+// A LOCAL buffer in registers: the address is a constant. What the conditions exclude is read as it
+// is, or 0.
 static seer_gen_value load_reg(seer_gen *g, const seer_gen_addr *addr) {
   const seer_loop_buf *decl = &g->loop->buf[addr->buf];
   LLVMTypeRef elem = seer_gen_memory_type(g, decl->dtype);
@@ -271,7 +286,8 @@ static seer_gen_value load_reg(seer_gen *g, const seer_gen_addr *addr) {
       int64_t at = addr->at.c + l;
       if (at < 0 || at >= decl->n_elems) continue;
       LLVMValueRef one = plain_load(g, addr, elem, seer_gen_gep_const(g, elem, base, at), align);
-      v = LLVMBuildInsertElement(g->b, v, one, LLVMConstInt(g->i32, (unsigned long long)l, false), "");
+      v = LLVMBuildInsertElement(
+          g->b, v, one, LLVMConstInt(g->i32, (unsigned long long)l, false), "");
     }
   }
   return (seer_gen_value){.v = seer_gen_from_memory(g, decl->dtype, v), .is_vec = is_vec};
@@ -316,7 +332,8 @@ seer_gen_value seer_gen_load(seer_gen *g, seer_expr e) {
     uint32_t elem_bytes = seer_dtype_bytes(dtype);
     if (!is_lane) {
       if (c.mask) {  // the same address for all lanes, read if any lane means it
-        LLVMValueRef any = any_lane(g, g->lane_mask ? seer_gen_and(g, c.mask, g->lane_mask) : c.mask);
+        LLVMValueRef any =
+            any_lane(g, g->lane_mask ? seer_gen_and(g, c.mask, g->lane_mask) : c.mask);
         and_uniform(g, &c, any, g->depth);
         is_filled = false;
       }
@@ -327,7 +344,8 @@ seer_gen_value seer_gen_load(seer_gen *g, seer_expr e) {
       loaded.is_vec = true;
       if (addr.is_regular && addr.at.lane == 1 && !c.mask) {
         LLVMValueRef p = pointer(g, &addr, c.uniform, c.depth, fill, g->lanes);
-        loaded.v = plain_load(g, &addr, LLVMVectorType(elem, g->lanes), p, alignment(g, &addr, c.uniform != NULL));
+        loaded.v = plain_load(
+            g, &addr, LLVMVectorType(elem, g->lanes), p, alignment(g, &addr, c.uniform != NULL));
       } else if (addr.is_regular && addr.at.lane == 1 && elem_bytes >= g->masked_bytes) {
         LLVMValueRef mask = c.mask;
         if (c.uniform) mask = seer_gen_and(g, mask, seer_gen_splat(g, c.uniform, g->lanes));
@@ -351,7 +369,8 @@ seer_gen_value seer_gen_load(seer_gen *g, seer_expr e) {
 
 // ---- targets of stores
 
-seer_gen_value seer_gen_load_target(seer_gen *g, const seer_gen_addr *addr, LLVMValueRef uniform, LLVMValueRef mask) {
+seer_gen_value seer_gen_load_target(
+    seer_gen *g, const seer_gen_addr *addr, LLVMValueRef uniform, LLVMValueRef mask) {
   seer_dtype dtype = g->loop->buf[addr->buf].dtype;
   LLVMTypeRef elem = seer_gen_memory_type(g, dtype);
   if (g->buf[addr->buf].is_reg) return load_reg(g, addr);
@@ -361,7 +380,8 @@ seer_gen_value seer_gen_load_target(seer_gen *g, const seer_gen_addr *addr, LLVM
     v.v = plain_load(g, addr, elem, p, alignment(g, addr, uniform != NULL));
   } else if (addr->is_regular && addr->at.lane == 1 && !mask) {
     LLVMValueRef p = pointer(g, addr, uniform, 0, NULL, g->lanes);
-    v.v = plain_load(g, addr, LLVMVectorType(elem, g->lanes), p, alignment(g, addr, uniform != NULL));
+    v.v =
+        plain_load(g, addr, LLVMVectorType(elem, g->lanes), p, alignment(g, addr, uniform != NULL));
   } else if (addr->is_regular && addr->at.lane == 1 && seer_dtype_bytes(dtype) >= g->masked_bytes) {
     if (uniform) mask = seer_gen_and(g, mask, seer_gen_splat(g, uniform, g->lanes));
     LLVMValueRef p = pointer(g, addr, NULL, 0, NULL, g->lanes);
@@ -373,14 +393,15 @@ seer_gen_value seer_gen_load_target(seer_gen *g, const seer_gen_addr *addr, LLVM
   return v;
 }
 
-static void plain_store(seer_gen *g, const seer_gen_addr *addr, LLVMValueRef v, LLVMValueRef p, uint32_t align) {
+static void plain_store(
+    seer_gen *g, const seer_gen_addr *addr, LLVMValueRef v, LLVMValueRef p, uint32_t align) {
   LLVMValueRef s = LLVMBuildStore(g->b, v, p);
   LLVMSetAlignment(s, align);
   mark(g, s, addr->buf, false);
 }
 
-void seer_gen_store_target(seer_gen *g, const seer_gen_addr *addr, seer_gen_value value, LLVMValueRef uniform,
-    LLVMValueRef mask) {
+void seer_gen_store_target(seer_gen *g, const seer_gen_addr *addr, seer_gen_value value,
+    LLVMValueRef uniform, LLVMValueRef mask) {
   const seer_loop_buf *decl = &g->loop->buf[addr->buf];
   LLVMTypeRef elem = seer_gen_memory_type(g, decl->dtype);
   uint32_t elem_bytes = seer_dtype_bytes(decl->dtype);
@@ -395,12 +416,14 @@ void seer_gen_store_target(seer_gen *g, const seer_gen_addr *addr, seer_gen_valu
     if (!is_lane && value.is_vec) v = lane_of(g, v, g->lanes - 1);
     int64_t width = is_lane ? (int64_t)g->lanes : 1;
     if (addr->at.c < 0 || addr->at.c + width > decl->n_elems) return;
-    plain_store(g, addr, v, seer_gen_gep_const(g, elem, g->buf[addr->buf].base, addr->at.c), elem_bytes);
+    plain_store(
+        g, addr, v, seer_gen_gep_const(g, elem, g->buf[addr->buf].base, addr->at.c), elem_bytes);
     return;
   }
   if (!is_lane && !value.is_vec) {
     if (mask) uniform = seer_gen_and(g, uniform, lane_of(g, mask, 0));
-    plain_store(g, addr, v, pointer(g, addr, uniform, 0, NULL, 1), alignment(g, addr, uniform != NULL));
+    plain_store(
+        g, addr, v, pointer(g, addr, uniform, 0, NULL, 1), alignment(g, addr, uniform != NULL));
   } else if (addr->is_regular && addr->at.lane == 1 && !mask) {
     LLVMValueRef p = pointer(g, addr, uniform, 0, NULL, g->lanes);
     plain_store(g, addr, v, p, alignment(g, addr, uniform != NULL));

@@ -275,12 +275,12 @@ static void find_reg(void *user, seer_expr load) {
     s->found = true;
 }
 
-// The loop `var` around block `id` must be copies, because it chooses between registers.
-static bool chooses_register(seer_gen *g, uint32_t id, uint32_t var) {
+// Then the loop must be copies.
+bool seer_gen_chooses_register(seer_gen *g, uint32_t id, uint32_t var) {
   reg_search search = {.g = g, .var = var};
   for (; id != 0 && !search.found; id = g->loop->node[id].next) {
     const seer_loop_node *node = &g->loop->node[id];
-    if (node->kind == SEER_NODE_FOR) search.found = chooses_register(g, node->body, var);
+    if (node->kind == SEER_NODE_FOR) search.found = seer_gen_chooses_register(g, node->body, var);
     if (node->kind == SEER_NODE_LET) seer_gen_visit_loads(g, node->value[0], find_reg, &search);
     if (node->kind != SEER_NODE_STORE) continue;
     for (uint32_t k = 0; k < node->n_values && !search.found; k++) {
@@ -351,7 +351,7 @@ void seer_gen_plan(seer_gen *g) {
         g->node[id].mode != SEER_GEN_COPIES)
       continue;
     g->node[id].is_register_choice =
-        node->extent == 1 || chooses_register(g, node->body, node->var);
+        node->extent == 1 || seer_gen_chooses_register(g, node->body, node->var);
   }
   g->needs_sink = any_cut(g);
   for (uint32_t p = 0; p < loop->n_phase; p++) {

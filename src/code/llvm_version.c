@@ -1,7 +1,8 @@
 // llvm_version.c - the versions of a tile.
 //
-// A block whose loops are all copies, lanes or reductions is a tile. Where bounds or guards inside it cannot be decided
-// when compiling, it is emitted several times under run-time tests made in front of it:
+// A block whose loops are all copies, lanes or reductions is a tile. Where bounds or guards inside
+// it cannot be decided when compiling, it is emitted several times under run-time tests made in
+// front of it:
 //   FULL     every bound is at least its extent and every guard holds over the whole hull of the tile (interval
 //            arithmetic on its linear form): no checks at all;
 //   TAIL     a bound that is a constant plus multiples of the extent is below it: then it is the constant modulo the
@@ -179,28 +180,35 @@ static bool add_tail(version_test *t, uint32_t id, const seer_gen_lin *bound) {
   const seer_loop_node *node = &g->loop->node[id];
   const seer_gen_node *plan = &g->node[id];
   int64_t tail = seer_floor_mod(bound->c, node->extent);
-  if (t->no_tails || plan->bound_low < 1 || tail == 0 || bound->lane != 0 || bound->n == 0) return false;
+  if (t->no_tails || plan->bound_low < 1 || tail == 0 || bound->lane != 0 || bound->n == 0)
+    return false;
   for (uint32_t k = 0; k < bound->n; k++) {
     if (!bound->term[k].value || bound->term[k].coef % node->extent != 0) return false;
   }
   if (plan->mode == SEER_GEN_LANES) {
     uint32_t first = seer_gen_chunk_lanes(plan, tail);
-    bool is_short = tail == first || (tail < plan->lanes * 2 && tail - first == seer_gen_chunk_lanes(plan, tail - first));
+    bool is_short = tail == first ||
+        (tail < plan->lanes * 2 && tail - first == seer_gen_chunk_lanes(plan, tail - first));
     bool is_whole = tail % plan->lanes == 0;
-    if (plan->is_chunk_loop || first < 4 || (!is_short && !is_whole) || has_outer_register(g, node->body)) return false;
+    if (plan->is_chunk_loop || first < 4 || (!is_short && !is_whole) ||
+        has_outer_register(g, node->body))
+      return false;
   }
   for (uint32_t k = 0; k < t->n_tail; k++) {
     tail_group *group = &t->tail[k];
-    bool same = group->extent == node->extent && group->bound.c == bound->c && group->bound.n == bound->n;
+    bool same =
+        group->extent == node->extent && group->bound.c == bound->c && group->bound.n == bound->n;
     for (uint32_t i = 0; same && i < bound->n; i++) {
-      same = group->bound.term[i].value == bound->term[i].value && group->bound.term[i].coef == bound->term[i].coef;
+      same = group->bound.term[i].value == bound->term[i].value &&
+          group->bound.term[i].coef == bound->term[i].coef;
     }
     if (!same || group->n == SEER_COUNT_OF(group->node)) continue;
     group->node[group->n++] = id;
     return true;
   }
   if (t->n_tail == MAX_TAILS) return false;
-  t->tail[t->n_tail++] = (tail_group){.bound = *bound, .extent = node->extent, .tail = tail, .n = 1, .node = {id}};
+  t->tail[t->n_tail++] =
+      (tail_group){.bound = *bound, .extent = node->extent, .tail = tail, .n = 1, .node = {id}};
   return true;
 }
 
@@ -212,8 +220,8 @@ static int64_t count_copies(const seer_gen *g, uint32_t id, bool is_alone) {
     if (node->kind == SEER_NODE_STORE) sum++;
     if (node->kind != SEER_NODE_FOR) continue;
     int64_t times = plan->mode == SEER_GEN_COPIES ? plan->trip
-        : plan->mode == SEER_GEN_LANES           ? (plan->trip + plan->lanes - 1) / plan->lanes
-                                                 : plan->step;
+        : plan->mode == SEER_GEN_LANES            ? (plan->trip + plan->lanes - 1) / plan->lanes
+                                                  : plan->step;
     sum += times * count_copies(g, node->body, false);
   }
   return sum;
@@ -263,7 +271,9 @@ static void mark_full(version_test *t, bool is_full) {
   t->g->tick++;
 }
 
-static LLVMBasicBlockRef new_block(seer_gen *g) { return LLVMAppendBasicBlockInContext(g->context, g->fn, ""); }
+static LLVMBasicBlockRef new_block(seer_gen *g) {
+  return LLVMAppendBasicBlockInContext(g->context, g->fn, "");
+}
 
 // FULL and GENERAL, or the one of them that is needed.
 static void emit_full_or_general(version_test *t, uint32_t id, bool is_alone) {
@@ -314,7 +324,8 @@ static void emit_tree(version_test *t, uint32_t k, bool is_tail, uint32_t id, bo
   const tail_group *group = &t->tail[k];
   LLVMBasicBlockRef block[2] = {new_block(g), new_block(g)}, join = new_block(g);
   LLVMValueRef bound = seer_gen_lin_value(g, &group->bound);
-  LLVMValueRef is_whole = LLVMBuildICmp(g->b, LLVMIntSGE, bound, seer_gen_const_i64(g, group->extent), "");
+  LLVMValueRef is_whole =
+      LLVMBuildICmp(g->b, LLVMIntSGE, bound, seer_gen_const_i64(g, group->extent), "");
   LLVMBuildCondBr(g->b, is_whole, block[0], block[1]);
   for (uint32_t side = 0; side < 2; side++) {
     LLVMPositionBuilderAtEnd(g->b, block[side]);

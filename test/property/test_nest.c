@@ -122,8 +122,8 @@ static const char *compare_statement(const seer_nest_statement *a, const seer_ne
       DIFFERS("stage %u: loop %u: extent %" PRId64 ", %" PRId64 ", annotation %d, %d", a->stage, l,
           x->extent, y->extent, x->ann, y->ann);
     }
-    // Lowering keeps a bound that it cannot prove away; arithmetic must not see a tail where none is, nor claim that
-    // there is none where padding is not followed.
+    // Lowering keeps a bound that it cannot prove away; arithmetic must not see a tail where none
+    // is, nor claim that there is none where padding is not followed.
     bool is_wrong = trips_are_exact ? !x->is_exact && y->is_exact : x->is_exact && !y->is_exact;
     if (is_wrong) {
       DIFFERS("stage %u: loop %u: exact %d, %d", a->stage, l, x->is_exact, y->is_exact);
