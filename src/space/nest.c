@@ -29,9 +29,9 @@ typedef struct {
                [SEER_NEST_MAX_LOOPS];  // AT: how its region starts move with the loops around it
   bool is_known;  // its lengths are right at every visit: no padding shifts or cuts its region
   uint64_t is_exact;  // bit l: its loop l (of the frame) never runs shorter
-  uint32_t
-      // bit d: the start of dimension d is no plain sum of loops (clamped, or with a constant)
-      is_offset;
+  // Bit d: the start of dimension d is clamped. Else its constant is base[d].
+  uint32_t is_clamped;
+  int64_t base[SEER_MAX_RANK];
 } stage_state;
 
 typedef struct {
@@ -271,25 +271,36 @@ static seer_nest_storage storage_of(const maker *m, uint32_t b) {
   return SEER_NEST_REGISTER;
 }
 
+// The constant of an index behind its division.
+static int64_t base_of(const index_fact *index) {
+  return index->is_mod ? seer_floor_mod(index->constant, index->div)
+                       : seer_floor_div(index->constant, index->div);
+}
+
 // Adds dimension `d` of an access; false if it is not a plain sum of loops, each of which moves no
 // other dimension.
-static bool add_dim(const seer_nest_statement *st, const movement *move, const index_fact *index,
-    uint32_t n_axis, uint32_t d, seer_nest_access *out) {
-  bool is_plain = seer_floor_div(index->constant, index->div) == 0 && index->span == 1;
-  int64_t by_loop[SEER_NEST_MAX_LOOPS], inside = seer_floor_mod(index->constant, index->div);
+static bool add_dim(const seer_nest_statement *st, const movement *move, const stage_state *state,
+    const index_fact *index, uint32_t n_space, uint32_t n_axis, uint32_t d, seer_nest_access *out) {
+  bool is_plain = index->span == 1, is_clamped = false;
+  int64_t by_loop[SEER_NEST_MAX_LOOPS], constant = index->constant;
   memset(by_loop, 0, st->n_loop * sizeof(by_loop[0]));
   for (uint32_t a = 0; a < n_axis; a++) {
     int32_t coef = index->coef[a];
     if (coef == 0) continue;
     for (uint32_t l = 0; l < st->n_loop; l++) by_loop[l] += (int64_t)coef * move->by_loop[a][l];
+    if (a >= n_space) continue;
+    is_clamped |= state->is_clamped >> a & 1;
+    constant += coef * state->base[a];
   }
-  if (index->div > 1) {  // (c q + r) / c is q where r stays in [0, c)
+  int64_t inside = seer_floor_mod(constant, index->div);
+  if (is_clamped || constant - inside != 0 || (index->div == 1 && constant != 0)) is_plain = false;
+  if (index->div > 1) {  // (c q + r) / c is q, % c is r, where r stays in [0, c)
     for (uint32_t l = 0; l < st->n_loop; l++) {
       int64_t rest = seer_floor_mod(by_loop[l], index->div);
       inside += rest * (st->loop[l].extent - 1);
-      by_loop[l] = (by_loop[l] - rest) / index->div;
+      by_loop[l] = index->is_mod ? rest : (by_loop[l] - rest) / index->div;
     }
-    if (inside >= index->div) {
+    if (inside >= index->div || is_clamped) {
       out->is_whole = true;
       return false;
     }
@@ -348,12 +359,13 @@ static void add_access(maker *m, seer_nest_statement *st, const movement *move,
   out->row_pitch = buf->pitch;
   memset(out->loop_dim, SEER_NEST_NO_DIM, st->n_loop);
   memset(out->loop_coef, 0, st->n_loop * sizeof(out->loop_coef[0]));
+  const stage_state *state = &m->state[m->statement_of[st->stage]];
   bool is_region = out->storage == SEER_NEST_LOCAL || out->storage == SEER_NEST_REGISTER;
   bool is_plain = true;
   for (uint32_t d = 0; d < buf->rank; d++) {
     out->dim[d] = is_region ? m->frame->stage[buf->stage].region[d] : buf->dim[d];
     out->span[d] = index[d].span;
-    m->base[st->n_access - 1][d] = seer_floor_div(index[d].constant, index[d].div);
+    m->base[st->n_access - 1][d] = base_of(&index[d]);
     if (is_region && d + 1 == buf->rank) {
       out->row_pitch = seer_loop_local_pitch(buf->dtype, out->dim[d], m->vector_bytes);
     }
@@ -367,11 +379,7 @@ static void add_access(maker *m, seer_nest_statement *st, const movement *move,
       is_plain = false;
       continue;
     }
-    is_plain &= add_dim(st, move, &index[d], n_axis, d, out);
-    const stage_state *state = &m->state[m->statement_of[st->stage]];
-    for (uint32_t a = 0; a < stage->n_space; a++) {
-      if (index[d].coef[a] != 0 && (state->is_offset >> a & 1)) is_plain = false;
-    }
+    is_plain &= add_dim(st, move, state, &index[d], stage->n_space, n_axis, d, out);
   }
   if (packs && is_plain && buf->kind == SEER_BUF_WEIGHT) out->storage = SEER_NEST_PACKED;
   if (!is_write) merge_access(m, st);
@@ -379,7 +387,8 @@ static void add_access(maker *m, seer_nest_statement *st, const movement *move,
 
 // Index `in` over the axes of an inlined stage whose axis a is map[a]; false: not affine.
 static bool compose(const index_fact *in, const index_fact *map, uint32_t n_axis, index_fact *out) {
-  *out = (index_fact){.is_affine = in->is_affine, .div = in->div, .constant = in->constant};
+  *out = (index_fact){
+      .is_affine = in->is_affine, .is_mod = in->is_mod, .div = in->div, .constant = in->constant};
   int64_t span = in->span;
   uint32_t n = 0;
   for (uint32_t a = 0; a < n_axis && out->is_affine; a++) {
@@ -390,6 +399,7 @@ static bool compose(const index_fact *in, const index_fact *map, uint32_t n_axis
     if (map[a].div > 1) {  // a quotient may only be handed on as it is
       if (coef != 1 || in->div > 1 || in->constant != 0 || n > 1) return out->is_affine = false;
       out->div = map[a].div;
+      out->is_mod = map[a].is_mod;
     }
     out->constant += coef * map[a].constant;
     span += (int64_t)(coef < 0 ? -coef : coef) * (map[a].span - 1);
@@ -456,7 +466,8 @@ static void add_statement(maker *m, uint32_t s) {
   st->is_reduction = stage->n_reduce > 0;
   st->max_unroll = frame_stage->max_unroll;
   state->visits_apart = 1;
-  state->is_offset = 0;
+  state->is_clamped = 0;
+  memset(state->base, 0, sizeof(state->base));
   for (uint32_t a = 0; a < n_axis; a++) {
     state->axis[a].n = 1;
     state->axis[a].length[0] = frame_stage->region[a];
@@ -470,10 +481,15 @@ static void add_statement(maker *m, uint32_t s) {
     fill_attached(m, s, region, state, at_state);
     for (uint32_t d = 0; d < stage->n_space; d++) {
       if (region[d].is_whole) continue;
-      bool is_offset = region[d].constant != 0;
-      for (uint32_t t = 0; t < region[d].n; t++)
-        is_offset |= at_state->is_offset >> region[d].axis[t] & 1;
-      if (is_offset) state->is_offset |= 1u << d;
+      bool is_clamped = region[d].constant < 0;
+      state->base[d] = region[d].constant;
+      for (uint32_t t = 0; t < region[d].n; t++) {
+        uint32_t a = region[d].axis[t];
+        if (a >= m->dag->stage[frame_stage->at].n_space) continue;
+        is_clamped |= at_state->is_clamped >> a & 1;
+        state->base[d] += region[d].coef[t] * at_state->base[a] / region[d].div;
+      }
+      if (is_clamped) state->is_clamped |= 1u << d;
     }
   }
   state->is_known = is_known(m, s);

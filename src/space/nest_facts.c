@@ -84,12 +84,14 @@ static void fill_index(const collector *c, seer_expr index, index_fact *out) {
   const seer_expr_pool *pool = &c->dag->expr;
   *out = (index_fact){.div = 1, .span = 1};
   const seer_expr_node *node = seer_expr_at(pool, index);
-  bool divides =
-      node->op == SEER_EXPR_DIV && seer_expr_at(pool, node->arg[1])->op == SEER_EXPR_CONST_I;
+  bool is_mod = node->op == SEER_EXPR_MOD;
+  bool divides = (node->op == SEER_EXPR_DIV || is_mod) &&
+      seer_expr_at(pool, node->arg[1])->op == SEER_EXPR_CONST_I;
   if (divides) {
     int64_t by = seer_expr_at(pool, node->arg[1])->value.i;
     if (by <= 0 || by > INT32_MAX) return;
     out->div = (int32_t)by;
+    out->is_mod = is_mod;
     index = node->arg[0];
   }
   seer_affine affine;
@@ -109,7 +111,7 @@ static bool merge_load(load_fact *load, const load_fact *more) {
   if (load->buf != more->buf) return false;
   for (uint32_t d = 0; d < load->rank; d++) {
     const index_fact *a = &load->index[d], *b = &more->index[d];
-    bool same = a->is_affine && b->is_affine && a->div == b->div &&
+    bool same = a->is_affine && b->is_affine && a->div == b->div && a->is_mod == b->is_mod &&
         memcmp(a->coef, b->coef, sizeof(a->coef)) == 0;
     if (!same) return false;
     int64_t low = seer_min_i64(a->constant, b->constant);

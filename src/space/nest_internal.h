@@ -1,5 +1,5 @@
-// nest_internal.h - the facts of a sketch's stages that no knob changes, shared by nest_facts.c (makes
-// them) and nest.c (reads them).
+// nest_internal.h - the facts of a sketch's stages that no knob changes, shared by nest_facts.c
+// (makes them) and nest.c (reads them).
 #ifndef SEER_SPACE_NEST_INTERNAL_H
 #define SEER_SPACE_NEST_INTERNAL_H
 
@@ -8,11 +8,11 @@
 #define MAX_FACT_LOADS 24
 #define MAX_AXES SEER_DAG_MAX_AXES
 
-// An index: (constant + sum coef * axis) / div, for `span` neighbouring elements.
+// An index: (constant + sum coef * axis) / div, or % div, for `span` neighbouring elements.
 typedef struct {
-  bool is_affine;
+  bool is_affine, is_mod;
   uint16_t span;
-  int32_t div;
+  int32_t div;  // 1: neither
   int64_t constant;
   int32_t coef[MAX_AXES];
 } index_fact;
