@@ -33,9 +33,10 @@ static void init_targets(void) {
   LLVMInitializeAllTargetMCs();
   LLVMInitializeAllAsmPrinters();
   // Half of the time of code generation, for loops that llvm_lin.c has reduced already (measured on
-  // 60 schedules of a 56x56x64 convolution: 23.7 ms a kernel with it, 15.3 without). There is no
-  // other way to say so than for the process.
-  const char *arguments[] = {"familyseer", "-disable-lsr"};
+  // 60 schedules of a 56x56x64 convolution: 23.7 ms a kernel with it, 15.3 without), and the second
+  // instruction scheduler, 7 % for nothing on processors that reorder. There is no other way to say
+  // so than for the process.
+  const char *arguments[] = {"familyseer", "-disable-lsr", "-disable-post-ra"};
   LLVMParseCommandLineOptions((int)SEER_COUNT_OF(arguments), arguments, "");
 }
 
