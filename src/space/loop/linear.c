@@ -117,7 +117,8 @@ seer_expr seer_linear_normal(seer_expr_pool *pool, seer_expr e) {
 
 // ---- the prover
 
-#define PROVER_STEPS 20000
+#define PROVER_STEPS 2000
+#define PROVER_THOROUGH_STEPS 400000
 
 void seer_prover_init(
     seer_prover *prover, const seer_loop *loop, const uint32_t *def, const uint32_t *depth) {
@@ -125,6 +126,7 @@ void seer_prover_init(
   prover->def = def;
   prover->depth = depth;
   prover->n_fact = prover->n_quotient = 0;
+  prover->is_thorough = false;
   prover->steps_left = 0;
 }
 
@@ -147,7 +149,8 @@ static bool expand_lets(const seer_prover *p, seer_linear *x) {
   return true;
 }
 
-// From g * f + r <= 0, r >= low: f <= floor(-low / g). For a quotient whose guard speaks of the dividend.
+// From g * f + r <= 0, r >= low: f <= floor(-low / g). For a quotient whose guard speaks of the
+// dividend.
 static void assume_quotients(seer_prover *p, seer_linear fact) {
   for (uint32_t k = 0; k < fact.n; k++) {
     int64_t g = fact.term[k].coef > 0 ? fact.term[k].coef : -fact.term[k].coef;
@@ -505,27 +508,28 @@ static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used) {
   if (prove_by_fact(p, x, facts_used, true)) return true;
   // First what loses nothing: cases that must all hold. Then atoms of which one alternative is
   // taken (the last one built, it may have others inside), then variables by their bounds.
-  uint32_t other = UINT32_MAX;
+  uint32_t first = UINT32_MAX, n_atom = 0;
+  bool has_cases = false;
   for (uint32_t k = 0; k < x->n; k++) {
     const seer_expr_node *atom = seer_expr_at(&p->loop->expr, x->term[k].atom);
+    if (atom->op == SEER_EXPR_VAR) {
+      if (p->depth[atom->ref] == 0) return false;
+      continue;
+    }
+    n_atom++;
+    if (has_cases) continue;
     bool up = x->term[k].coef > 0;
-    bool is_cases = atom->op == SEER_EXPR_SELECT || (atom->op == SEER_EXPR_MAX && up) ||
-        (atom->op == SEER_EXPR_MIN && !up);
-    if (is_cases && !is_hidden(p, x, k)) {
-      return prove_by_tied_bound(p, x, facts_used) || prove_atom(p, x, k, facts_used);
-    }
-    if (atom->op != SEER_EXPR_VAR) {
-      p->met_pair |= other != UINT32_MAX;
-      other = k;
-    }
-    if (atom->op == SEER_EXPR_VAR && p->depth[atom->ref] == 0) return false;
+    has_cases = (atom->op == SEER_EXPR_SELECT || (atom->op == SEER_EXPR_MAX && up) ||
+                    (atom->op == SEER_EXPR_MIN && !up)) &&
+        !is_hidden(p, x, k);
+    first = k;
   }
-  if (other != UINT32_MAX) {
-    if (prove_by_tied_bound(p, x, facts_used) || prove_atom(p, x, other, facts_used)) return true;
-    for (uint32_t k = other;
-         p->use_pairs && k-- > 0;) {  // another one may bring the partner of a pair
+  if (first != UINT32_MAX) {
+    p->met_pair |= n_atom > 1;
+    if (prove_by_tied_bound(p, x, facts_used) || prove_atom(p, x, first, facts_used)) return true;
+    for (uint32_t k = x->n; p->use_pairs && k-- > 0;) {  // another order may keep a pair together
       bool is_var = seer_expr_at(&p->loop->expr, x->term[k].atom)->op == SEER_EXPR_VAR;
-      if (!is_var && prove_atom(p, x, k, facts_used)) return true;
+      if (!is_var && k != first && prove_atom(p, x, k, facts_used)) return true;
     }
     return false;
   }
@@ -543,7 +547,8 @@ bool seer_prove_not_positive(seer_prover *prover, const seer_linear *x) {
     prover->use_tied = ways[k].tied;
     prover->use_pairs = ways[k].pairs;
     prover->met_tied = prover->met_pair = false;
-    prover->steps_left = PROVER_STEPS;
+    if (k > 1 && !prover->is_thorough) break;
+    prover->steps_left = k == 3 ? PROVER_THOROUGH_STEPS : PROVER_STEPS;
     if (prove(prover, x, 0)) return true;
     if (k == 0) {
       could_tie = prover->met_tied;

@@ -43,6 +43,9 @@ typedef struct {
   // What facts say of quotients, and loops of what is outside; only tried as they are.
   seer_linear quotient[SEER_PROVER_MAX_QUOTIENTS];
   seer_linear fact[SEER_PROVER_MAX_FACTS];  // each <= 0
+  bool
+      // verify: a proof that is there should be found; else it is one question of many
+      is_thorough;
   bool use_tied, use_pairs, met_tied, met_pair;  // the prover's own
   uint32_t steps_left;  // proofs that take too long are not found
 } seer_prover;

@@ -284,6 +284,7 @@ seer_status seer_loop_verify(const seer_loop *loop) {
   v.buf_live = SEER_NEW_ARRAY(scratch, bool, loop->n_buf + 1);
   v.expr_checked = SEER_NEW_ARRAY(scratch, bool, loop->expr.n + 1);
   seer_prover_init(&v.prover, loop, v.def, v.depth);
+  v.prover.is_thorough = true;
   seer_status status = SEER_OK;
   for (uint32_t phase = 0; phase < loop->n_phase && !status; phase++) {
     status = check_block(&v, loop->phase[phase], true);

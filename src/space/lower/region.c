@@ -154,6 +154,12 @@ static bool raw_start(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear 
   return has_any;
 }
 
+// x <= 0 at this place?
+static bool proves(seer_lower *lower, const seer_linear *x) {
+  seer_prover_init(&lower->prover, lower->loop, lower->def, lower->depth);
+  return seer_prove_not_positive(&lower->prover, x);
+}
+
 // The least index of an inlined stage that this place asks for; the whole axis counts from 0, as in
 // the frame.
 static bool inline_start(seer_lower *lower, uint32_t stage, uint32_t axis, seer_linear *out) {
@@ -161,13 +167,14 @@ static bool inline_start(seer_lower *lower, uint32_t stage, uint32_t axis, seer_
   *out = (seer_linear){.constant = 0};
   seer_frame_region(lower->frame, stage, lower->place_at, lower->place_depth, length);
   if (length[axis] >= lower->dag->stage[stage].axis[axis].extent) return true;
-  return raw_start(lower, stage, axis, out);
-}
-
-// x <= 0 at this place?
-static bool proves(seer_lower *lower, const seer_linear *x) {
-  seer_prover_init(&lower->prover, lower->loop, lower->def, lower->depth);
-  return seer_prove_not_positive(&lower->prover, x);
+  if (!raw_start(lower, stage, axis, out)) return false;
+  seer_linear negated = {.constant = 0};
+  if (!seer_linear_add(&negated, out, -1)) return false;
+  if (proves(lower, &negated)) return true;
+  // Where a guard reads it from below 0 on, only what is inside is asked for.
+  seer_expr start = seer_expr_binary(pool_of(lower), SEER_EXPR_MAX,
+      seer_linear_emit(pool_of(lower), out), seer_expr_i(pool_of(lower), 0));
+  return seer_linear_from(pool_of(lower), start, out);
 }
 
 // The start of `p`'s region on `axis` as this place sees it. *out_is_cut: the region may leave the
