@@ -127,20 +127,32 @@ void seer_prover_init(
   prover->depth = depth;
   prover->n_fact = prover->n_quotient = 0;
   prover->is_thorough = false;
+  prover->n_case = 0;
+  prover->use_cases = false;
   prover->steps_left = 0;
+}
+
+// What an atom stands for: a LET's value, the side of a minimum or maximum that is taken; 0:
+// itself.
+static seer_expr meaning_of(const seer_prover *p, seer_expr atom) {
+  for (uint32_t k = 0; k < p->n_case; k++) {
+    if (p->cases[k].atom.i == atom.i) return p->cases[k].value;
+  }
+  const seer_expr_node *node = seer_expr_at(&p->loop->expr, atom);
+  if (node->op != SEER_EXPR_VAR || p->depth[node->ref] == 0) return (seer_expr){0};
+  const seer_loop_node *def = &p->loop->node[p->def[node->ref]];
+  return def->kind == SEER_NODE_LET ? def->value[0] : (seer_expr){0};
 }
 
 // Puts the values of LETs in their places, so that equal values meet as equal atoms.
 static bool expand_lets(const seer_prover *p, seer_linear *x) {
   const seer_expr_pool *pool = &p->loop->expr;
   for (uint32_t k = 0; k < x->n; k++) {
-    const seer_expr_node *atom = seer_expr_at(pool, x->term[k].atom);
-    if (atom->op != SEER_EXPR_VAR || p->depth[atom->ref] == 0) continue;
-    const seer_loop_node *def = &p->loop->node[p->def[atom->ref]];
-    if (def->kind != SEER_NODE_LET) continue;
+    seer_expr known = meaning_of(p, x->term[k].atom);
+    if (known.i == 0) continue;
     seer_linear value;
     int64_t coef = x->term[k].coef;
-    if (!seer_linear_from(pool, def->value[0], &value)) return false;
+    if (!seer_linear_from(pool, known, &value)) return false;
     if (!seer_linear_add_term(x, x->term[k].atom, -coef) || !seer_linear_add(x, &value, coef)) {
       return false;
     }
@@ -286,6 +298,7 @@ static bool prove_division(
     seer_prover *p, const seer_linear *x, uint32_t k, seer_expr e, int64_t c, uint32_t facts_used) {
   seer_linear inner, whole = {.constant = 0}, rest = {.constant = 0};
   if (!seer_linear_from(&p->loop->expr, e, &inner)) return false;
+  if (p->use_cases && !expand_lets(p, &inner)) return false;
   whole.constant = seer_floor_div(inner.constant, c);
   rest.constant = seer_floor_mod(inner.constant, c);
   for (uint32_t t = 0; t < inner.n; t++) {
@@ -427,7 +440,13 @@ static bool prove_by_fact(
   uint32_t n = p->n_fact + (is_quick ? p->n_quotient : 0);
   for (uint32_t f = 0; f < n; f++) {
     if (f < p->n_fact && facts_used >> f & 1) continue;
+    seer_linear in_case;
     const seer_linear *fact = f < p->n_fact ? &p->fact[f] : &p->quotient[f - p->n_fact];
+    if (p->n_case > 0) {
+      in_case = *fact;
+      if (!expand_lets(p, &in_case)) continue;
+      fact = &in_case;
+    }
     int64_t scale = 0;
     for (uint32_t k = 0; k < x->n && scale == 0; k++) {
       for (uint32_t t = 0; t < fact->n; t++) {
@@ -497,6 +516,47 @@ static bool prove_by_tied_bound(seer_prover *p, const seer_linear *x, uint32_t f
   return false;
 }
 
+// A minimum or maximum inside `e` (of a division) that no case speaks of yet; 0: none.
+static seer_expr open_case(const seer_prover *p, seer_expr e) {
+  if (e.i == 0) return e;
+  seer_expr known = meaning_of(p, e);
+  if (known.i != 0) return open_case(p, known);
+  const seer_expr_node *node = seer_expr_at(&p->loop->expr, e);
+  if (node->op == SEER_EXPR_MIN || node->op == SEER_EXPR_MAX) return e;
+  if (node->op == SEER_EXPR_LOAD || node->op == SEER_EXPR_SELECT) return (seer_expr){0};
+  for (int k = 0; k < 2; k++) {
+    seer_expr found = open_case(p, node->arg[k]);
+    if (found.i != 0) return found;
+  }
+  return (seer_expr){0};
+}
+
+// Of x: an atom of which both sides must hold, or one that is hidden in a quotient.
+static seer_expr case_of(const seer_prover *p, const seer_linear *x) {
+  for (uint32_t k = 0; k < x->n; k++) {
+    const seer_expr_node *atom = seer_expr_at(&p->loop->expr, x->term[k].atom);
+    bool up = x->term[k].coef > 0;
+    if (atom->op == (up ? SEER_EXPR_MAX : SEER_EXPR_MIN)) return x->term[k].atom;
+    if (atom->op != SEER_EXPR_DIV && atom->op != SEER_EXPR_MOD) continue;
+    seer_expr found = open_case(p, atom->arg[0]);
+    if (found.i != 0) return found;
+  }
+  return (seer_expr){0};
+}
+
+// Proves x with the atom equal to one of its sides and then to the other, wherever it stands.
+static bool prove_cases(seer_prover *p, const seer_linear *x, seer_expr atom, uint32_t facts_used) {
+  const seer_expr_node *node = seer_expr_at(&p->loop->expr, atom);
+  for (int side = 0; side < 2; side++) {
+    p->cases[p->n_case].atom = atom;
+    p->cases[p->n_case++].value = node->arg[side];
+    bool holds = prove(p, x, facts_used);
+    p->n_case--;
+    if (!holds) return false;
+  }
+  return true;
+}
+
 static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used) {
   if (x->n == 0) return x->constant <= 0;
   if (p->steps_left == 0) return false;
@@ -506,6 +566,10 @@ static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used) {
   x = &expanded;
   if (x->n == 0) return x->constant <= 0;
   if (prove_by_fact(p, x, facts_used, true)) return true;
+  if (p->use_cases && p->n_case < SEER_PROVER_MAX_CASES) {
+    seer_expr atom = case_of(p, x);
+    if (atom.i != 0) return prove_cases(p, x, atom, facts_used);
+  }
   // First what loses nothing: cases that must all hold. Then atoms of which one alternative is
   // taken (the last one built, it may have others inside), then variables by their bounds.
   uint32_t first = UINT32_MAX, n_atom = 0;
@@ -539,16 +603,19 @@ static bool prove(seer_prover *p, const seer_linear *x, uint32_t facts_used) {
 // What costs search is tried only where the plain way fails and it would have applied.
 bool seer_prove_not_positive(seer_prover *prover, const seer_linear *x) {
   static const struct {
-    bool tied, pairs;
-  } ways[] = {{false, false}, {true, false}, {false, true}, {true, true}};
+    bool tied, pairs, cases;
+  } ways[] = {{false, false, false}, {true, false, false}, {false, false, true},
+      {false, true, false}, {true, true, false}};
   bool could_tie = true, could_pair = true;
   for (size_t k = 0; k < SEER_COUNT_OF(ways); k++) {
     if ((ways[k].tied && !could_tie) || (ways[k].pairs && !could_pair)) continue;
     prover->use_tied = ways[k].tied;
     prover->use_pairs = ways[k].pairs;
+    prover->use_cases = ways[k].cases;
+    prover->n_case = 0;
     prover->met_tied = prover->met_pair = false;
     if (k > 1 && !prover->is_thorough) break;
-    prover->steps_left = k == 3 ? PROVER_THOROUGH_STEPS : PROVER_STEPS;
+    prover->steps_left = k == 4 ? PROVER_THOROUGH_STEPS : PROVER_STEPS;
     if (prove(prover, x, 0)) return true;
     if (k == 0) {
       could_tie = prover->met_tied;

@@ -35,6 +35,7 @@ seer_expr seer_linear_normal(seer_expr_pool *pool, seer_expr e);
 // holds.
 #define SEER_PROVER_MAX_FACTS 16
 #define SEER_PROVER_MAX_QUOTIENTS 32
+#define SEER_PROVER_MAX_CASES 8
 typedef struct {
   const seer_loop *loop;
   const uint32_t *def;  // by variable: its FOR or LET node
@@ -46,7 +47,13 @@ typedef struct {
   bool
       // verify: a proof that is there should be found; else it is one question of many
       is_thorough;
-  bool use_tied, use_pairs, met_tied, met_pair;  // the prover's own
+  // The prover's own: which ways are in use and would have been, minima and maxima that are taken
+  // to be one of theirs.
+  bool use_tied, use_pairs, use_cases, met_tied, met_pair;
+  uint32_t n_case;
+  struct {
+    seer_expr atom, value;
+  } cases[SEER_PROVER_MAX_CASES];
   uint32_t steps_left;  // proofs that take too long are not found
 } seer_prover;
 
