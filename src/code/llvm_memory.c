@@ -347,10 +347,8 @@ seer_gen_value seer_gen_load(seer_gen *g, seer_expr e) {
         loaded.v = plain_load(
             g, &addr, LLVMVectorType(elem, g->lanes), p, alignment(g, &addr, c.uniform != NULL));
       } else if (addr.is_regular && addr.at.lane == 1 && elem_bytes >= g->masked_bytes) {
-        LLVMValueRef mask = c.mask;
-        if (c.uniform) mask = seer_gen_and(g, mask, seer_gen_splat(g, c.uniform, g->lanes));
-        LLVMValueRef p = pointer(g, &addr, NULL, 0, NULL, g->lanes);
-        loaded.v = masked_load(g, &addr, elem, p, mask, seer_gen_splat(g, fill, g->lanes));
+        LLVMValueRef p = pointer(g, &addr, c.uniform, c.depth, fill, g->lanes);
+        loaded.v = masked_load(g, &addr, elem, p, c.mask, seer_gen_splat(g, fill, g->lanes));
       } else {
         loaded.v = load_lanes(g, &addr, elem, c.uniform, c.depth, c.mask, fill);
       }
@@ -383,8 +381,7 @@ seer_gen_value seer_gen_load_target(
     v.v =
         plain_load(g, addr, LLVMVectorType(elem, g->lanes), p, alignment(g, addr, uniform != NULL));
   } else if (addr->is_regular && addr->at.lane == 1 && seer_dtype_bytes(dtype) >= g->masked_bytes) {
-    if (uniform) mask = seer_gen_and(g, mask, seer_gen_splat(g, uniform, g->lanes));
-    LLVMValueRef p = pointer(g, addr, NULL, 0, NULL, g->lanes);
+    LLVMValueRef p = pointer(g, addr, uniform, 0, NULL, g->lanes);
     v.v = masked_load(g, addr, elem, p, mask, LLVMConstNull(LLVMVectorType(elem, g->lanes)));
   } else {
     v.v = load_lanes(g, addr, elem, uniform, 0, mask, LLVMConstNull(elem));
@@ -428,9 +425,8 @@ void seer_gen_store_target(seer_gen *g, const seer_gen_addr *addr, seer_gen_valu
     LLVMValueRef p = pointer(g, addr, uniform, 0, NULL, g->lanes);
     plain_store(g, addr, v, p, alignment(g, addr, uniform != NULL));
   } else if (addr->is_regular && addr->at.lane == 1 && elem_bytes >= g->masked_bytes) {
-    if (uniform) mask = seer_gen_and(g, mask, seer_gen_splat(g, uniform, g->lanes));
     LLVMTypeRef types[2] = {LLVMTypeOf(v), g->ptr};
-    LLVMValueRef p = pointer(g, addr, NULL, 0, NULL, g->lanes);
+    LLVMValueRef p = pointer(g, addr, uniform, 0, NULL, g->lanes);
     LLVMValueRef args[4] = {v, p, LLVMConstInt(g->i32, elem_bytes, false), mask};
     mark(g, seer_gen_call(g, "llvm.masked.store", types, 2, args, 4), addr->buf, false);
   } else {  // lane by lane; of several lanes with one address the last one wins
