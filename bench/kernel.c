@@ -34,23 +34,33 @@ typedef struct {
   double flops;
 } bench;
 
-static const char *conv_text(seer_arena *arena, int64_t h, int64_t c, int64_t o, int64_t k, int64_t s) {
+static const char *conv_text(
+    seer_arena *arena, int64_t h, int64_t c, int64_t o, int64_t k, int64_t s) {
   int64_t pad = k / 2, out = (h + 2 * pad - k) / s + 1;
-  const char *load = seer_arena_printf(arena, "$x[n, y * %" PRId64 " + ky, x * %" PRId64 " + kx, ic]", s, s), *stage = "";
+  const char *load = seer_arena_printf(
+                 arena, "$x[n, y * %" PRId64 " + ky, x * %" PRId64 " + kx, ic]", s, s),
+             *stage = "";
   if (pad > 0) {
     stage = seer_arena_printf(arena,
-        "  stage pad role pad [n:batch<1, y:y<%" PRId64 ", x:x<%" PRId64 ", c:in_channel<%" PRId64 "] = "
-        "$x[n, y - %" PRId64 ", x - %" PRId64 ", c] if (y >= %" PRId64 ") & (y < %" PRId64 ") & "
+        "  stage pad role pad [n:batch<1, y:y<%" PRId64 ", x:x<%" PRId64 ", c:in_channel<%" PRId64
+        "] = "
+        "$x[n, y - %" PRId64 ", x - %" PRId64 ", c] if (y >= %" PRId64 ") & (y < %" PRId64
+        ") & "
         "((x >= %" PRId64 ") & (x < %" PRId64 ")) else 0.0\n",
         h + 2 * pad, h + 2 * pad, c, pad, pad, pad, h + pad, pad, h + pad);
-    load = seer_arena_printf(arena, "$pad[n, y * %" PRId64 " + ky, x * %" PRId64 " + kx, ic]", s, s);
+    load =
+        seer_arena_printf(arena, "$pad[n, y * %" PRId64 " + ky, x * %" PRId64 " + kx, ic]", s, s);
   }
   const char *axes = seer_arena_printf(arena,
       "[n:batch<1, y:y<%" PRId64 ", x:x<%" PRId64 ", oc:out_channel<%" PRId64 "]", out, out, o);
   return seer_arena_printf(arena,
-      "dag conv {\n  input $x f32[1, %" PRId64 ", %" PRId64 ", %" PRId64 "]\n"
-      "  weight $w f32[%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "]\n  weight $b f32[%" PRId64 "]\n%s"
-      "  stage conv role anchor %s sum[ky:ky<%" PRId64 ", kx:kx<%" PRId64 ", ic:in_channel<%" PRId64 "] = "
+      "dag conv {\n  input $x f32[1, %" PRId64 ", %" PRId64 ", %" PRId64
+      "]\n"
+      "  weight $w f32[%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+      "]\n  weight $b f32[%" PRId64
+      "]\n%s"
+      "  stage conv role anchor %s sum[ky:ky<%" PRId64 ", kx:kx<%" PRId64 ", ic:in_channel<%" PRId64
+      "] = "
       "%s * $w[oc, ky, kx, ic]\n"
       "  stage relu role epilogue %s = max($conv[n, y, x, oc] + $b[oc], 0.0)\n  output $relu\n}\n",
       h, h, c, o, k, k, c, o, stage, axes, k, k, c, load, axes);
@@ -58,15 +68,17 @@ static const char *conv_text(seer_arena *arena, int64_t h, int64_t c, int64_t o,
 
 static const char *gemm_text(seer_arena *arena, int64_t m, int64_t n, int64_t k) {
   return seer_arena_printf(arena,
-      "dag gemm {\n  input $A f32[%" PRId64 ", %" PRId64 "]\n  weight $B f32[%" PRId64 ", %" PRId64 "]\n"
-      "  stage C role anchor [m:m<%" PRId64 ", n:n<%" PRId64 "] sum[k:k<%" PRId64 "] = $A[m, k] * $B[k, n]\n"
+      "dag gemm {\n  input $A f32[%" PRId64 ", %" PRId64 "]\n  weight $B f32[%" PRId64 ", %" PRId64
+      "]\n"
+      "  stage C role anchor [m:m<%" PRId64 ", n:n<%" PRId64 "] sum[k:k<%" PRId64
+      "] = $A[m, k] * $B[k, n]\n"
       "  output $C\n}\n",
       m, k, k, n, m, n, k);
 }
 
 // Seconds of one run (the best of many), or 0 when the schedule has no code.
-static double time_schedule(bench *b, const seer_schedule *schedule, double budget_s, seer_kernel *kernel,
-    double *out_build_s) {
+static double time_schedule(bench *b, const seer_schedule *schedule, double budget_s,
+    seer_kernel *kernel, double *out_build_s) {
   seer_arena *arena = seer_arena_create("candidate");
   seer_loop *loop;
   seer_kernel_phase phase[SEER_DAG_MAX_STAGES];
@@ -103,9 +115,10 @@ static double time_schedule(bench *b, const seer_schedule *schedule, double budg
 static void report(bench *b, const seer_schedule *schedule, const char *what) {
   seer_kernel *kernel = SEER_NEW(b->arena, seer_kernel);
   double build_s, seconds = time_schedule(b, schedule, 0.5, kernel, &build_s);
-  printf("%s: %.1f GFLOP/s, %.0f %% of %.1f   %.3f ms   build %.1f ms, %u bytes of code, %u phases\n", what,
-      b->flops / seconds / 1e9, 100 * b->flops / seconds / 1e9 / b->target.peak_gflops, b->target.peak_gflops,
-      seconds * 1e3, build_s * 1e3, kernel->code_bytes, kernel->n_phase);
+  printf(
+      "%s: %.1f GFLOP/s, %.0f %% of %.1f   %.3f ms   build %.1f ms, %u bytes of code, %u phases\n",
+      what, b->flops / seconds / 1e9, 100 * b->flops / seconds / 1e9 / b->target.peak_gflops,
+      b->target.peak_gflops, seconds * 1e3, build_s * 1e3, kernel->code_bytes, kernel->n_phase);
 }
 
 static void search(bench *b, uint32_t n, uint64_t seed, int sketch, seer_schedule *out_best) {
@@ -164,7 +177,8 @@ int main(int argc, char **argv) {
     }
   }
   if (argc > 1 && strcmp(argv[1], "conv") == 0 && n_number >= 4) {
-    text = conv_text(b.arena, number[0], number[1], number[2], number[3], n_number > 4 ? number[4] : 1);
+    text = conv_text(
+        b.arena, number[0], number[1], number[2], number[3], n_number > 4 ? number[4] : 1);
   } else if (argc > 1 && strcmp(argv[1], "gemm") == 0 && n_number == 3) {
     text = gemm_text(b.arena, number[0], number[1], number[2]);
   } else if (argc > 2 && strcmp(argv[1], "dag") == 0) {
@@ -173,7 +187,9 @@ int main(int argc, char **argv) {
     die(seer_os_read_file(argv[2], b.arena, 1 << 20, &bytes, &n));
     text = bytes;
   } else {
-    fprintf(stderr, "usage: kernel conv ROWS CHANNELS OUT_CHANNELS KERNEL [STRIDE] | gemm M N K | dag FILE  [options]\n");
+    fprintf(stderr,
+        "usage: kernel conv ROWS CHANNELS OUT_CHANNELS KERNEL [STRIDE] | gemm M N K | dag FILE  "
+        "[options]\n");
     return 2;
   }
   seer_dag *dag;
@@ -199,7 +215,8 @@ int main(int argc, char **argv) {
     report(&b, &schedule, argv[1]);
   }
   if (print) {
-    for (uint32_t s = 0; s < list->n; s++) printf("# sketch %u: %s\n", s, list->sketch[s]->signature);
+    for (uint32_t s = 0; s < list->n; s++)
+      printf("# sketch %u: %s\n", s, list->sketch[s]->signature);
     puts(seer_schedule_print(list, &schedule, b.arena));
   }
   if (ir || assembly || loops) {

@@ -4,12 +4,10 @@
 #include <llvm-c/Error.h>
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
-#include <llvm-c/Target.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "code/kernel.h"
+#include "code/llvm_gen.h"
 
 typedef struct {
   LLVMOrcJITDylibRef dylib;
@@ -31,14 +29,8 @@ static seer_status from_llvm(LLVMErrorRef error, const char *what) {
   return status;
 }
 
-static void init_native(void) {
-  LLVMInitializeNativeTarget();
-  LLVMInitializeNativeAsmPrinter();
-}
-
 seer_status seer_jit_create(seer_jit **out_jit) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, init_native);
+  seer_gen_init_llvm();
   *out_jit = NULL;
   LLVMOrcLLJITRef lljit;
   SEER_TRY(from_llvm(LLVMOrcCreateLLJIT(&lljit, NULL), "ORC"));

@@ -40,10 +40,14 @@ static void init_targets(void) {
   LLVMParseCommandLineOptions((int)SEER_COUNT_OF(arguments), arguments, "");
 }
 
-seer_status seer_codegen_create(
-    const seer_context *context, const seer_target *target, seer_codegen **out) {
+void seer_gen_init_llvm(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, init_targets);
+}
+
+seer_status seer_codegen_create(
+    const seer_context *context, const seer_target *target, seer_codegen **out) {
+  seer_gen_init_llvm();
   *out = NULL;
   if (target->kind != SEER_TARGET_CPU) {
     return SEER_FAIL(UNSUPPORTED, "LLVM code generation is for CPU targets only");

@@ -181,6 +181,9 @@ static inline const seer_expr_node *seer_gen_at(const seer_gen *g, seer_expr e) 
   return &g->loop->expr.node[e.i];
 }
 
+// ---- llvm.c
+void seer_gen_init_llvm(void);  // targets and options of LLVM, once per process
+
 // ---- llvm_plan.c
 void seer_gen_plan(seer_gen *g);
 // The value of `e` may differ between iterations of the loop `var` (LETs are looked through).
