@@ -15,7 +15,7 @@
 #include "support/jit_check.h"
 #include "support/loop_check.h"
 
-#define N_PAIRS 500
+#define N_PAIRS 300
 #define SAMPLES_PER_SKETCH 2
 
 static uint64_t number(const char *name, uint64_t otherwise) {

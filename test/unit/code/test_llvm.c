@@ -425,6 +425,31 @@ static void cross_targets(void **state) {
   seer_arena_destroy(arena);
 }
 
+// The checker itself: code that leaves its buffers is seen, at either end, reading or writing.
+static void checker_sees_faults(void **state) {
+  (void)state;
+  static const char *const index[][2] = {
+      {"@i", "@i + 1"}, {"@i", "@i - 1"}, {"@i + 5000", "@i"}, {"@i - 5000", "@i"}};
+  for (size_t k = 0; k < SEER_COUNT_OF(index); k++) {
+    seer_arena *arena = seer_arena_create("test");
+    const char *text = seer_arena_printf(arena,
+        "loop bad {\n  input $x f32[40] of 0\n  output $y f32[40] of 1\n  phase {\n"
+        "    for @i < 40 stage 0 {\n      store $y[%s] stage 0 = $x[%s]\n    }\n  }\n}\n",
+        index[k][1], index[k][0]);
+    seer_loop *loop;
+    seer_status status = seer_loop_parse("bad", text, strlen(text), arena, &loop);
+    if (status) fail_msg("%s", seer_status_message(status));
+    float x[40] = {0}, y[40];
+    void *data[2] = {x, y};
+    jit_runner *runner = jit_runner_create(NULL);
+    const char *begin = jit_run(runner, loop, data, 0, arena);
+    const char *end = jit_run(runner, loop, data, 1, arena);
+    if (!begin && !end) fail_msg("not seen:\n%s", text);
+    jit_runner_destroy(runner);
+    seer_arena_destroy(arena);
+  }
+}
+
 // What has no code says so.
 static void refusals(void **state) {
   (void)state;
@@ -459,6 +484,7 @@ int main(void) {
       cmocka_unit_test(bytes_repeat),
       cmocka_unit_test(same_symbols_side_by_side),
       cmocka_unit_test(cross_targets),
+      cmocka_unit_test(checker_sees_faults),
       cmocka_unit_test(refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
