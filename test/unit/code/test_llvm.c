@@ -429,7 +429,7 @@ static void cross_targets(void **state) {
 static void checker_sees_faults(void **state) {
   (void)state;
   static const char *const index[][2] = {
-      {"@i", "@i + 1"}, {"@i", "@i - 1"}, {"@i + 5000", "@i"}, {"@i - 5000", "@i"}};
+      {"@i", "@i + 1"}, {"@i", "@i - 1"}, {"@i + 900", "@i"}, {"@i - 900", "@i"}};
   for (size_t k = 0; k < SEER_COUNT_OF(index); k++) {
     seer_arena *arena = seer_arena_create("test");
     const char *text = seer_arena_printf(arena,
