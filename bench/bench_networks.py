@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The built-in networks after a tuning, against ONNX Runtime and OpenVINO with the same threads (bench/peers.py).
 
-    BENCH_BUDGET=300s BENCH_NETWORKS=resnet18,mobilenet_v2 bench/bench_networks.py
+    BENCH_BUDGET=300s BENCH_NETWORKS=resnet18,mobilenet_v2 BENCH_KEEP=folder bench/bench_networks.py
 
-Tunes each one from nothing (records in a folder of its own), then interleaves tuned, untuned and peers. A bar is met if the
+BENCH_KEEP keeps records, libraries and reports in a folder. Tunes each one from nothing (records in a folder of its own), then interleaves tuned, untuned and peers. A bar is met if the
 upper end of the ratio's interval meets it.
 """
+import contextlib
 import json
 import os
 import subprocess
@@ -37,18 +38,26 @@ def tune(name, folder):
     return done
 
 
+def workplace(name):
+    """The folder of one network: a new one, kept if BENCH_KEEP says where."""
+    keep = os.environ.get("BENCH_KEEP")
+    if keep is None:
+        return tempfile.TemporaryDirectory()
+    os.makedirs(keep, exist_ok=True)
+    return contextlib.nullcontext(tempfile.mkdtemp(prefix=f"{name}-", dir=keep))
+
+
 def verdict(bar, entry):
     if bar is None:
         return ""
     return f"bar {bar}: {'met' if entry['ratio_high'] <= bar else 'MISSED'}"
 
 
-
 def main():
     names = os.environ.get("BENCH_NETWORKS", ",".join(BARS)).split(",")
     peers = os.environ.get("BENCH_PEERS", "onnxruntime,openvino").split(",")
     for name in names:
-        with tempfile.TemporaryDirectory() as folder:
+        with workplace(name) as folder:
             run(SEER, "models", "--export", name, "-o", folder)
             run(SEER, "compile", name, "-O1", "-o", f"{folder}/untuned")
             done = tune(name, folder)
@@ -58,7 +67,7 @@ def main():
                            "--ours", f"{ours}={folder}/{ours}/model.so", "--json"]
                 for peer in peers if ours == "tuned" else peers[:1]:
                     command += ["--peer", peer]
-                result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+                result = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
                 table = result["contenders"]
                 for peer in [p for p in table if p != ours]:
                     e = table[peer]

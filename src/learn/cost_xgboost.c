@@ -6,6 +6,7 @@
 
 #include "learn/cost_xgboost.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,16 +163,27 @@ static seer_status xgb_fit(seer_cost_model *model, const seer_cost_data *train,
   return status;
 }
 
+// In place: a matrix of its own would copy and scan every row for each model that predicts.
 static seer_status xgb_predict(
     seer_cost_model *model, const float *rows, size_t n_row, float *out) {
   if (n_row == 0 || model->n_tree == 0) return SEER_OK;
-  DMatrixHandle matrix = NULL;
+  char array[160];
+  (void)snprintf(array, sizeof array,
+      "{\"data\": [%" PRIuPTR
+      ", true], \"shape\": [%zu, %zu], \"typestr\": \"<f4\", "
+      "\"version\": 3}",
+      (uintptr_t)rows, n_row, seer_feature_count);
+  static const char config[] =
+      "{\"type\": 1, \"missing\": NaN, \"iteration_begin\": 0, \"iteration_end\": 0, "
+      "\"strict_shape\": false, \"cache_id\": 0}";
+  const bst_ulong *shape = NULL;
+  bst_ulong rank = 0;
   const float *prediction = NULL;
-  seer_status status = make_matrix(rows, n_row, NULL, &matrix);
-  if (!status) status = margin_of(model, matrix, &prediction);
-  for (size_t i = 0; !status && i < n_row; i++) out[i] += prediction[i];
-  if (matrix) XGDMatrixFree(matrix);
-  return status;
+  SEER_TRY(check(
+      XGBoosterPredictFromDense(model->booster, array, config, NULL, &shape, &rank, &prediction),
+      "predict"));
+  for (size_t i = 0; i < n_row; i++) out[i] += prediction[i];
+  return SEER_OK;
 }
 
 static seer_status xgb_save(

@@ -9,6 +9,7 @@
 #include "space/frame.h"
 
 #define SEER_MEASURE_MAX_SAMPLES 32
+#define SEER_MEASURE_MAX_CONTENDERS 8
 
 typedef enum {
   SEER_MEASURED_OK,
@@ -36,6 +37,9 @@ typedef struct {
   uint32_t task;  // id
   seer_schedule schedule;
   double best_seconds;  // incumbent for racing and limits; 0: none
+  // The incumbent itself, measured again among its challengers: never a twin, never raced out, and
+  // later requests of the same call race against what it takes now, not against best_seconds.
+  bool is_witness;
 } seer_measure_request;
 
 typedef struct {
@@ -48,6 +52,13 @@ typedef struct {
   double build_s, run_s;  // wall time spent
   char message[200];  // of a failure
 } seer_measure_result;
+
+// Work of the caller's that fits beside building: done once, over before anything is timed.
+typedef struct {
+  void (*run)(void *user);
+  void *user;
+  double waited_s;  // out: how long it went on when nothing was being built any more
+} seer_meanwhile;
 
 typedef struct seer_measurer seer_measurer;
 
@@ -66,15 +77,18 @@ typedef struct {
   void (*close)(seer_measurer *measurer);
   seer_status (*add_task)(seer_measurer *measurer, const seer_measure_task *task);
   // Builds and times; results[i] for requests[i]. A status only when the measurer itself is lost.
+  // `meanwhile` (may be NULL) is done in any case.
   seer_status (*measure)(seer_measurer *measurer, const seer_measure_request *requests, uint32_t n,
-      seer_measure_result *results);
+      seer_meanwhile *meanwhile, seer_measure_result *results);
   // Is the answer right? Against DAG eval on sampled elements and against the default schedule in
   // full.
   seer_status (*check)(seer_measurer *measurer, const seer_measure_request *request,
       seer_measured_class *out_class, char *message, size_t message_bytes);
-  // Interleaved pairs against the baseline.
-  seer_status (*compare)(seer_measurer *measurer, const seer_measure_request *request,
-      const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab);
+  // Contenders (at most SEER_MEASURE_MAX_CONTENDERS) and a baseline take turns, n_pairs times.
+  // out_ab[i] of contender i; n_pairs 0 where that one has no code or, all of them, when one
+  // crashed.
+  seer_status (*compare)(seer_measurer *measurer, uint32_t task, const seer_schedule *contenders,
+      uint32_t n, const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab);
 } seer_measure_desc;
 
 extern const seer_measure_desc *const seer_measure_table[];

@@ -25,6 +25,7 @@
 #define ANSOR_POPULATION 2048
 #define ANSOR_GENERATIONS 4
 #define N_ELITE 48
+#define N_TIMES 9  // of a schedule that was measured again
 #define MAX_TRIES 6  // of a sampler or mutator that refuses
 #define SKETCH_FLOOR 0.08  // share of a uniform draw that a bad sketch keeps
 #define CROSS_SHARE 0.15
@@ -40,7 +41,9 @@ typedef struct {
 
 typedef struct {
   seer_schedule schedule;
-  double seconds;
+  double seconds;  // median of its times
+  uint32_t n_time;
+  double time[N_TIMES];  // the latest
 } elite;
 
 typedef struct {
@@ -134,23 +137,56 @@ uint32_t seer_search_n_measured(const seer_search *s) {
 const seer_search_counts *seer_search_get_counts(const seer_search *s) { return &s->counts; }
 
 // ---- results
-static void add_elite(seer_search *s, const seer_schedule *schedule, double seconds) {
+static void insert_elite(seer_search *s, elite e) {
   uint32_t at = s->n_elite;
   if (at == N_ELITE) {
-    if (seconds >= s->elites[N_ELITE - 1].seconds) return;
+    if (e.seconds >= s->elites[N_ELITE - 1].seconds) return;
     at = N_ELITE - 1;
   } else {
     s->n_elite++;
   }
-  while (at > 0 && s->elites[at - 1].seconds > seconds) {
+  while (at > 0 && s->elites[at - 1].seconds > e.seconds) {
     s->elites[at] = s->elites[at - 1];
     at--;
   }
-  s->elites[at] = (elite){*schedule, seconds};
+  s->elites[at] = e;
+}
+
+static uint32_t find_elite(const seer_search *s, const seer_schedule *schedule) {
+  uint32_t at = 0;
+  while (at < s->n_elite && !seer_schedule_equal(&s->elites[at].schedule, schedule)) at++;
+  return at;
+}
+
+double seer_search_seconds(const seer_search *s, const seer_schedule *schedule) {
+  uint32_t at = find_elite(s, schedule);
+  return at < s->n_elite ? s->elites[at].seconds : 0;
+}
+
+static int compare_f64(const void *a, const void *b) {
+  double x, y;
+  memcpy(&x, a, sizeof x);
+  memcpy(&y, b, sizeof y);
+  return (x > y) - (x < y);
+}
+
+void seer_search_witness(seer_search *s, const seer_schedule *schedule, double seconds) {
+  uint32_t at = find_elite(s, schedule);
+  if (at == s->n_elite) return;
+  elite e = s->elites[at];
+  e.time[e.n_time++ % N_TIMES] = seconds;
+  uint32_t n = e.n_time < N_TIMES ? e.n_time : N_TIMES;
+  double sorted[N_TIMES];
+  memcpy(sorted, e.time, n * sizeof(double));
+  qsort(sorted, n, sizeof(double), compare_f64);
+  e.seconds = n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
+  memmove(&s->elites[at], &s->elites[at + 1], (s->n_elite - at - 1) * sizeof(elite));
+  s->n_elite--;
+  insert_elite(s, e);
 }
 
 void seer_search_report(
-    seer_search *s, const seer_schedule *schedule, double seconds, bool is_raced_out) {
+    seer_search *s, const seer_schedule *schedule, double seconds, bool is_full) {
   uint64_t bits;
   memcpy(&bits, &seconds, sizeof bits);
   uint64_t hash = seer_schedule_hash(schedule);
@@ -160,7 +196,9 @@ void seer_search_report(
   if (seconds <= 0) return;
   double *best = &s->sketch_best[schedule->sketch];
   if (*best <= 0 || seconds < *best) *best = seconds;
-  if (!is_raced_out && !was_known) add_elite(s, schedule, seconds);
+  if (is_full && !was_known)
+    insert_elite(
+        s, (elite){.schedule = *schedule, .seconds = seconds, .n_time = 1, .time = {seconds}});
 }
 
 double seer_search_best(const seer_search *s, seer_schedule *out_schedule) {

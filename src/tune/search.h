@@ -44,9 +44,14 @@ uint32_t seer_search_queued(const seer_search *search);
 // At most n new schedules; fewer, or none, when the space is exhausted.
 SEER_MUST_USE seer_status seer_search_propose(
     seer_search *search, seer_bank *bank, uint32_t n, seer_proposal *out, uint32_t *out_n);
-// What came of one. seconds 0: failed. Also used to restore from records.
+// What came of one. seconds 0: failed; only a full measurement may become the best. Also used to
+// restore from records.
 void seer_search_report(
-    seer_search *search, const seer_schedule *schedule, double seconds, bool is_raced_out);
+    seer_search *search, const seer_schedule *schedule, double seconds, bool is_full);
+// One of the best was measured again: its time is now the median of all its times.
+void seer_search_witness(seer_search *search, const seer_schedule *schedule, double seconds);
+// Of one of the best; 0: it is not among them.
+double seer_search_seconds(const seer_search *search, const seer_schedule *schedule);
 bool seer_search_knows(const seer_search *search, const seer_schedule *schedule);
 double seer_search_best(
     const seer_search *search, seer_schedule *out_schedule);  // seconds; 0: none

@@ -1,6 +1,6 @@
-// session.c - the loop: pick a task, propose schedules, measure them, store, learn; at the end hold
-// the winners against the default. Decisions are made between rounds, from all results so far in
-// candidate order, so that a session with the fake machine repeats to the byte.
+// session.c - the loop: pick a task, give it a round (round.c); at the end hold the winners against
+// the default (accept.c). Decisions are made between rounds, from all results so far in candidate
+// order, so that a session with the fake machine repeats to the byte.
 
 #include "tune/session.h"
 
@@ -15,12 +15,12 @@
 #include "tune/choose.h"
 #include "tune/session_internal.h"
 
-#define MAX_ROUND 256
-#define TRANSPLANTS 3  // winners of a round that are re-fitted to relatives
-#define MAX_RELATIVES 24
 #define DRIFT_PERIOD_S 300.0
 #define DRIFT_PAIRS 5
-#define ACCEPT_S_PER_TASK 0.4  // reserved at the end of a time budget
+// Reserved at the end of a time budget for holding winners against defaults: builds and checks of a
+// task, and the runs of all contenders; at most a share of the budget.
+#define ACCEPT_S_PER_TASK 0.1
+#define ACCEPT_RUNS 120
 #define ACCEPT_SHARE 0.2
 
 static const char *const kind_names[SEER_EVENT_KIND_COUNT] = {
@@ -190,7 +190,7 @@ static seer_status set_up(seer_session *s, const char *model_name) {
   s->state.round_size = s->policy->is_faithful ? 64 : 16;
   if (seer_context_is_set(c, SEER_OPT_ROUND_SIZE))
     s->state.round_size = (uint32_t)seer_context_i64(c, SEER_OPT_ROUND_SIZE);
-  if (s->state.round_size > MAX_ROUND) s->state.round_size = MAX_ROUND;
+  if (s->state.round_size > SEER_SESSION_MAX_ROUND) s->state.round_size = SEER_SESSION_MAX_ROUND;
   if (s->budget.trials && n && s->state.round_size > s->budget.trials / n) {
     s->state.round_size = s->budget.trials / n ? s->budget.trials / n : 1;
   }
@@ -247,21 +247,7 @@ void seer_session_destroy(seer_session *s) {
   free(s);
 }
 
-// ---- learning from a result
-static seer_status learn(
-    seer_session *s, uint32_t t, const seer_schedule *schedule, double seconds, bool is_raced_out) {
-  seer_search_report(s->task[t].search, schedule, seconds, is_raced_out);
-  seer_task_state *state = &s->state.task[t];
-  state->n_trial++;
-  if (seconds > 0 && !is_raced_out && (state->best_s <= 0 || seconds < state->best_s))
-    state->best_s = seconds;
-  float *rows = SEER_NEW_ARRAY(s->round, float, SEER_NEST_MAX_STATEMENTS *seer_feature_count);
-  seer_sample sample = {.task = t, .rows = rows, .seconds = seconds, .is_raced_out = is_raced_out};
-  sample.n_row = seer_search_features(s->task[t].search, schedule, rows);
-  return seer_bank_add(s->bank, &sample, 1);
-}
-
-static void update_estimate(seer_session *s) {
+void seer_session_update_estimate(seer_session *s) {
   double total = 0, start = 0;
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     const seer_task_state *state = &s->state.task[t];
@@ -294,7 +280,7 @@ static seer_status restore_one(void *user, const seer_record *record) {
   s->totals.restored++;
   if (seer_schedule_equal(&schedule, &s->task[r->task].fallback))
     s->state.task[r->task].default_s = seconds;
-  return learn(s, r->task, &schedule, seconds, record->is_raced_out);
+  return seer_session_learn(s, r->task, &schedule, seconds, !record->is_raced_out);
 }
 
 static seer_status restore(seer_session *s) {
@@ -319,146 +305,6 @@ static seer_status restore(seer_session *s) {
   return SEER_OK;
 }
 
-static seer_status store(seer_session *s, uint32_t t, const seer_proposal *proposal,
-    const seer_measure_result *result, int64_t *out_id) {
-  *out_id = 0;
-  if (!s->records) return SEER_OK;
-  seer_record record = {.session = s->session_id,
-      .workload = s->task[t].workload,
-      .target = s->target_id,
-      .schedule = seer_schedule_print(s->task[t].sketches, &proposal->schedule, s->round),
-      .cls = result->cls,
-      .is_raced_out = result->is_raced_out,
-      .is_twin = result->is_twin,
-      .seconds = result->seconds,
-      .reference_s = s->reference_s,
-      .n_samples = result->n_samples,
-      .predicted = (double)proposal->predicted,
-      .round = s->state.n_pick,
-      .message = result->message};
-  memcpy(record.sample, result->sample, sizeof record.sample);
-  SEER_TRY(seer_records_add(s->records, &record));
-  *out_id = record.id;
-  return SEER_OK;
-}
-
-// ---- a round
-// Winners of task t go to the relatives' queues, re-fitted to their extents.
-static void transplant(seer_session *s, uint32_t t) {
-  if (s->policy->is_faithful) return;
-  seer_schedule top[TRANSPLANTS], fitted;
-  uint32_t n = seer_search_top(s->task[t].search, TRANSPLANTS, top, NULL), n_relative = 0;
-  for (uint32_t r = 0; r < s->network->n_task && n_relative < MAX_RELATIVES; r++) {
-    if (r == t || s->families.family_of[r] != s->families.family_of[t]) continue;
-    if (!seer_task_is_open(&s->state.task[r])) continue;
-    n_relative++;
-    for (uint32_t k = 0; k < n; k++) {
-      if (seer_schedule_refit(s->task[t].sketches, &top[k], s->task[r].sketches, &fitted) !=
-          SEER_REJECT_NONE)
-        continue;
-      // Only what the analytic model does not think hopeless for the relative.
-      double best = s->state.task[r].best_s > 0 ? s->state.task[r].best_s : s->task[r].estimate_s;
-      if (seer_search_analytic(s->task[r].search, &fitted) > 4 * best) continue;
-      seer_search_queue(s->task[r].search, &fitted, "sibling");
-    }
-    s->state.task[r].n_queued = seer_search_queued(s->task[r].search);
-  }
-}
-
-static seer_status take_results(seer_session *s, const seer_pick *pick,
-    const seer_proposal *proposals, uint32_t n, const seer_measure_result *results) {
-  uint32_t t = pick->task;
-  seer_task_state *state = &s->state.task[t];
-  int64_t ids[MAX_ROUND + 64];
-  if (s->records) SEER_TRY(seer_records_begin(s->records));
-  for (uint32_t i = 0; i < n; i++) SEER_TRY(store(s, t, &proposals[i], &results[i], &ids[i]));
-  if (s->records) SEER_TRY(seer_records_commit(s->records));
-  for (uint32_t i = 0; i < n; i++) {
-    const seer_measure_result *result = &results[i];
-    bool is_ok = result->cls == SEER_MEASURED_OK;
-    double seconds = is_ok ? result->seconds / s->drift : 0;
-    s->totals.failed[result->cls] += !is_ok;
-    s->totals.twins += result->is_twin;
-    s->totals.raced_out += result->is_raced_out;
-    if (is_ok && !result->is_twin) s->totals.trials++;
-    s->totals.build_s += result->build_s;
-    s->totals.run_s += result->run_s;
-    state->spent_s += result->build_s / s->target->threads + result->run_s;
-    bool is_default = seer_schedule_equal(&proposals[i].schedule, &s->task[t].fallback);
-    if (is_default && is_ok && state->default_s <= 0) state->default_s = seconds;
-    SEER_TRY(learn(s, t, &proposals[i].schedule, seconds, result->is_raced_out));
-    seer_event event = {.kind = SEER_EVENT_MEASUREMENT,
-        .task = t,
-        .proposal = &proposals[i],
-        .result = result,
-        .record = ids[i]};
-    seer_session_emit(s, &event);
-  }
-  return SEER_OK;
-}
-
-static seer_status run_round(seer_session *s, seer_pick *pick) {
-  uint32_t t = pick->task, n = 0;
-  seer_task_state *state = &s->state.task[t];
-  seer_arena_reset(s->round);
-  if (pick->n > MAX_ROUND) pick->n = MAX_ROUND;
-  if (s->budget.trials && s->totals.trials + pick->n > s->budget.trials)
-    pick->n = s->budget.trials - s->totals.trials;
-  seer_event event = {.kind = SEER_EVENT_ROUND, .task = t, .pick = pick};
-  seer_session_emit(s, &event);
-  if (!s->policy->is_faithful && state->n_trial == 0)
-    seer_search_queue(s->task[t].search, &s->task[t].fallback, "default");
-  seer_proposal *proposals = SEER_NEW_ARRAY(s->round, seer_proposal, pick->n);
-  uint64_t start = seer_os_now_ns();
-  SEER_TRY(seer_search_propose(s->task[t].search, s->bank, pick->n, proposals, &n));
-  s->totals.propose_s += (double)(seer_os_now_ns() - start) * 1e-9;
-  state->n_queued = seer_search_queued(s->task[t].search);
-  state->n_round++;
-  s->state.n_pick++;
-  s->state.last = *pick;
-  if (n == 0) {
-    state->is_dead = true;
-    seer_session_note(s, seer_arena_printf(s->arena, "task %u has no new schedules left", t));
-    return SEER_OK;
-  }
-  seer_measure_request *requests = SEER_NEW_ARRAY(s->round, seer_measure_request, n);
-  seer_measure_result *results = SEER_NEW_ARRAY(s->round, seer_measure_result, n);
-  double before = state->best_s;
-  for (uint32_t i = 0; i < n; i++) {
-    requests[i] = (seer_measure_request){
-        t, proposals[i].schedule, s->policy->is_faithful ? 0 : before * s->drift};
-  }
-  start = seer_os_now_ns();
-  SEER_TRY(s->measure->measure(s->measurer, requests, n, results));
-  s->totals.measure_s += (double)(seer_os_now_ns() - start) * 1e-9;
-  SEER_TRY(take_results(s, pick, proposals, n, results));
-  start = seer_os_now_ns();
-  SEER_TRY(seer_bank_train(s->bank, s->families.family_of[t]));
-  s->totals.train_s += (double)(seer_os_now_ns() - start) * 1e-9;
-  state->history = SEER_GROW(
-      s->arena, double, state->history, (size_t)state->n_history, &s->task[t].cap_history);
-  state->history[state->n_history++] = state->best_s;
-  if (state->n_trial >= 64 && state->best_s <= 0) {
-    state->is_dead = true;
-    seer_session_note(
-        s, seer_arena_printf(s->arena, "task %u: all of %u schedules failed", t, state->n_trial));
-  }
-  update_estimate(s);
-  if (state->best_s > 0 && (before <= 0 || state->best_s < before)) {
-    s->task[t].trial_of_best = state->n_trial;
-    event = (seer_event){
-        .kind = SEER_EVENT_BEST, .task = t, .before_s = before, .after_s = state->best_s};
-    seer_session_emit(s, &event);
-    transplant(s, t);
-  } else if (s->budget.task_early_stopping &&
-      state->n_trial - s->task[t].trial_of_best >= s->budget.task_early_stopping) {
-    state->is_done = true;
-  }
-  event = (seer_event){.kind = SEER_EVENT_ROUND_END, .task = t, .pick = pick};
-  seer_session_emit(s, &event);
-  return SEER_OK;
-}
-
 // ---- drift: the default schedule of the heaviest task, again and again.
 static seer_status measure_drift(seer_session *s, bool is_first) {
   uint32_t heaviest = 0;
@@ -466,10 +312,11 @@ static seer_status measure_drift(seer_session *s, bool is_first) {
     const seer_task_state *a = &s->state.task[t], *b = &s->state.task[heaviest];
     if (a->weight * a->flops > b->weight * b->flops) heaviest = t;
   }
-  seer_measure_request request = {heaviest, s->task[heaviest].fallback, 0};
   seer_measure_ab ab;
-  SEER_TRY(
-      s->measure->compare(s->measurer, &request, &s->task[heaviest].fallback, DRIFT_PAIRS, &ab));
+  const seer_schedule *fallback = &s->task[heaviest].fallback;
+  SEER_TRY(s->measure->compare(s->measurer, heaviest, fallback, 1, fallback, DRIFT_PAIRS, &ab));
+  if (ab.n_pairs == 0)
+    return SEER_FAIL(DEVICE, "the default schedule of task %u crashes", heaviest);
   double now = fmin(ab.seconds, ab.baseline_seconds);
   if (is_first) s->reference_s = now;
   s->drift = s->reference_s > 0 ? now / s->reference_s : 1;
@@ -496,12 +343,17 @@ static const char *why_end(seer_session *s, double reserve_s) {
   return NULL;
 }
 
+static double acceptance_s(const seer_session *s) {
+  double total = 0;
+  for (uint32_t t = 0; t < s->network->n_task; t++)
+    total += ACCEPT_S_PER_TASK + ACCEPT_RUNS * s->state.task[t].best_s;
+  return fmin(total, ACCEPT_SHARE * s->budget.time_s);
+}
+
 static seer_status tune(seer_session *s, const char **out_why) {
-  double reserve_s = ACCEPT_S_PER_TASK * s->network->n_task;
-  if (reserve_s > ACCEPT_SHARE * s->budget.time_s) reserve_s = ACCEPT_SHARE * s->budget.time_s;
   double best_estimate = s->totals.estimated_s;
   for (;;) {
-    *out_why = why_end(s, reserve_s);
+    *out_why = why_end(s, acceptance_s(s));
     if (*out_why) return SEER_OK;
     if ((double)(seer_os_now_ns() - s->drift_ns) * 1e-9 > DRIFT_PERIOD_S &&
         !s->policy->is_faithful) {
@@ -512,7 +364,8 @@ static seer_status tune(seer_session *s, const char **out_why) {
       *out_why = "nothing is left to gain";
       return SEER_OK;
     }
-    SEER_TRYF(run_round(s, &pick), "task %u, %s", pick.task, s->network->task[pick.task].name);
+    SEER_TRYF(
+        seer_session_round(s, &pick), "task %u, %s", pick.task, s->network->task[pick.task].name);
     if (s->totals.estimated_s < best_estimate * 0.999) {
       best_estimate = s->totals.estimated_s;
       s->trials_of_best = s->totals.trials;
@@ -524,7 +377,7 @@ seer_status seer_session_run(seer_session *s) {
   s->drift = 1;
   s->start_ns = seer_os_now_ns();
   SEER_TRY(restore(s));
-  update_estimate(s);
+  seer_session_update_estimate(s);
   seer_event event = {.kind = SEER_EVENT_START};
   seer_session_emit(s, &event);
   const char *why = "";

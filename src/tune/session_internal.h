@@ -1,10 +1,12 @@
-// session_internal.h - a session's inside, shared by session.c and accept.c only.
+// session_internal.h - a session's inside, shared by session.c, round.c and accept.c only.
 #ifndef SEER_TUNE_SESSION_INTERNAL_H
 #define SEER_TUNE_SESSION_INTERNAL_H
 
 #include <signal.h>
 
 #include "tune/session.h"
+
+#define SEER_SESSION_MAX_ROUND 256
 
 typedef struct {
   seer_sketch_list *sketches;
@@ -32,6 +34,7 @@ struct seer_session {
   seer_session_task *task;
   seer_schedule_state state;
   seer_bank *bank;
+  uint32_t family_to_study;  // of the last round
   const seer_measure_desc *measure;
   seer_measurer *measurer;
   int64_t target_id, session_id;
@@ -47,6 +50,12 @@ struct seer_session {
   } listener[8];
 };
 
+// One round of pick->task (pick->n is cut to what the budget leaves).
+SEER_MUST_USE seer_status seer_session_round(seer_session *session, seer_pick *pick);
+// seconds 0: failed; is_full: neither raced out nor a twin, so it may be the task's best.
+SEER_MUST_USE seer_status seer_session_learn(seer_session *session, uint32_t task,
+    const seer_schedule *schedule, double seconds, bool is_full);
+void seer_session_update_estimate(seer_session *session);
 void seer_session_emit(seer_session *session, seer_event *event);
 void seer_session_note(seer_session *session, const char *text);
 void seer_session_space(const seer_context *context, seer_space_kind *out);

@@ -71,7 +71,8 @@ static double fake_seconds(const seer_measurer *m, const fake_task *task,
 }
 
 static seer_status fake_measure(seer_measurer *m, const seer_measure_request *requests, uint32_t n,
-    seer_measure_result *results) {
+    seer_meanwhile *meanwhile, seer_measure_result *results) {
+  if (meanwhile) meanwhile->run(meanwhile->user);
   for (uint32_t i = 0; i < n; i++) {
     uint64_t index = 0, hash;
     memset(&results[i], 0, sizeof results[i]);
@@ -101,16 +102,19 @@ static seer_status fake_check(seer_measurer *m, const seer_measure_request *requ
   return SEER_OK;
 }
 
-static seer_status fake_compare(seer_measurer *m, const seer_measure_request *request,
-    const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab) {
+static seer_status fake_compare(seer_measurer *m, uint32_t task, const seer_schedule *contenders,
+    uint32_t n, const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab) {
   uint64_t index = 0, hash;
-  if (!seer_map_get(m->by_id, request->task, &index))
-    return SEER_FAIL(INTERNAL, "task %u was never announced", request->task);
-  out_ab->seconds = fake_seconds(m, &m->task[index], &request->schedule, &hash);
-  out_ab->baseline_seconds = fake_seconds(m, &m->task[index], baseline, &hash);
-  out_ab->n_pairs = n_pairs;
-  out_ab->speedup = out_ab->baseline_seconds / out_ab->seconds;
-  out_ab->p_value = out_ab->speedup > 1 ? pow(0.5, n_pairs) : 1;
+  if (!seer_map_get(m->by_id, task, &index))
+    return SEER_FAIL(INTERNAL, "task %u was never announced", task);
+  for (uint32_t i = 0; i < n; i++) {
+    seer_measure_ab *ab = &out_ab[i];
+    ab->seconds = fake_seconds(m, &m->task[index], &contenders[i], &hash);
+    ab->baseline_seconds = fake_seconds(m, &m->task[index], baseline, &hash);
+    ab->n_pairs = n_pairs;
+    ab->speedup = ab->baseline_seconds / ab->seconds;
+    ab->p_value = ab->speedup > 1 ? pow(0.5, n_pairs) : 1;
+  }
   return SEER_OK;
 }
 

@@ -234,8 +234,10 @@ static seer_status build_all(seer_measurer *m, const seer_measure_request *reque
     built *builds, seer_measure_result *results) {
   uint32_t next = 0, busy = 0;
   do {
-    for (uint32_t b = 0; b < m->n_builder && next < n; b++) {
+    for (uint32_t b = 0; b < m->n_builder; b++) {
       child *c = &m->builder[b];
+      while (next < n && builds[next].is_built) next++;  // kept from an earlier batch
+      if (next == n) break;
       if (c->request != NO_REQUEST) continue;
       seer_status status = send_build(m, c, &requests[next], next);
       if (status) {  // it died while idle
@@ -245,9 +247,10 @@ static seer_status build_all(seer_measurer *m, const seer_measure_request *reque
       }
       next++;
     }
-    SEER_TRY(await_builder(m, builds, results));
     busy = 0;
     for (uint32_t b = 0; b < m->n_builder; b++) busy += m->builder[b].request != NO_REQUEST;
+    if (busy == 0) break;
+    SEER_TRY(await_builder(m, builds, results));
   } while (next < n || busy);
   return SEER_OK;
 }
@@ -290,12 +293,14 @@ static uint64_t twin_key(uint32_t task, uint64_t object_hash) {
 static seer_status run_one(seer_measurer *m, const seer_measure_request *request,
     const built *build, seer_measure_result *result) {
   uint64_t key = twin_key(request->task, build->object_hash), known;
-  if (seer_map_get(m->twins, key, &known)) {
+  if (!request->is_witness && seer_map_get(m->twins, key, &known)) {
     *result = m->twin[known];
     result->is_twin = true;
     return SEER_OK;
   }
-  seer_worker_run message = {request->task, 0, request->best_seconds, m->min_repeat_s};
+  seer_worker_run message = {.task = request->task,
+      .best_seconds = request->best_seconds,
+      .min_repeat_s = m->min_repeat_s};
   seer_text out;
   seer_text_init(&out, m->batch);
   SEER_WIRE_PUT(&out, message);
@@ -313,31 +318,18 @@ static seer_status run_one(seer_measurer *m, const seer_measure_request *request
         cls == SEER_MEASURED_RUN_TIMEOUT ? "the run took too long" : "the runner crashed");
   }
   result->build_s = build->build_s;
+  if (request->is_witness) return SEER_OK;
   m->twin = SEER_GROW(m->arena, seer_measure_result, m->twin, m->n_twin, &m->cap_twin);
   seer_map_set(m->twins, key, m->n_twin);
   m->twin[m->n_twin++] = *result;
   return SEER_OK;
 }
 
-static seer_status local_measure(seer_measurer *m, const seer_measure_request *requests, uint32_t n,
-    seer_measure_result *results) {
-  seer_arena_reset(m->batch);
-  built *builds = SEER_NEW_ARRAY(m->batch, built, n);
-  memset(results, 0, n * sizeof(*results));
-  if (n == 0) return SEER_OK;
-  SEER_TRY(build_all(m, requests, n, builds, results));
-  for (uint32_t i = 0; i < n; i++) {
-    if (builds[i].is_built) SEER_TRY(run_one(m, &requests[i], &builds[i], &results[i]));
-  }
-  return SEER_OK;
+// ---- kernels that outlive the batch: witnesses, contenders, what they are compared with
+static uint64_t kept_key(uint32_t task, const seer_schedule *schedule) {
+  return seer_hash_u64(seer_schedule_hash(schedule), task + 1);
 }
 
-// ---- checking and comparing
-static uint64_t kept_key(const seer_measure_request *request) {
-  return seer_hash_u64(seer_schedule_hash(&request->schedule), request->task + 1);
-}
-
-// A kernel that outlives the batch.
 static void keep(seer_measurer *m, uint64_t key, built *build) {
   seer_kernel *kernel = seer_arena_memdup(m->arena, build->kernel, sizeof(*kernel));
   kernel->symbol = seer_arena_strdup(m->arena, kernel->symbol);
@@ -352,37 +344,61 @@ static void keep(seer_measurer *m, uint64_t key, built *build) {
   m->kept_builds[m->n_kept++] = *build;
 }
 
-static seer_status build_pair(seer_measurer *m, const seer_measure_request *request,
-    const seer_schedule *other, built out_builds[2], seer_measure_result out_results[2]) {
+// Builds all of n schedules of a task, or takes what was kept; builds anew are kept.
+static seer_status build_kept(seer_measurer *m, uint32_t task, const seer_schedule *schedules,
+    uint32_t n, built *out_builds, seer_measure_result *out_results) {
   seer_arena_reset(m->batch);
-  seer_measure_request pair[2] = {*request, *request}, missing[2];
-  uint32_t n_missing = 0, at[2] = {0, 0};
-  pair[1].schedule = *other;
-  memset(out_builds, 0, 2 * sizeof(*out_builds));
-  memset(out_results, 0, 2 * sizeof(*out_results));
-  for (uint32_t i = 0; i < 2; i++) {
+  memset(out_builds, 0, n * sizeof(*out_builds));
+  memset(out_results, 0, n * sizeof(*out_results));
+  seer_measure_request requests[SEER_MEASURE_MAX_CONTENDERS + 1] = {0};
+  bool is_new[SEER_MEASURE_MAX_CONTENDERS + 1];
+  for (uint32_t i = 0; i < n; i++) {
     uint64_t index;
-    if (seer_map_get(m->kept, kept_key(&pair[i]), &index)) {
-      out_builds[i] = m->kept_builds[index];
-    } else {
-      at[n_missing] = i;
-      missing[n_missing++] = pair[i];
-    }
+    requests[i] = (seer_measure_request){.task = task, .schedule = schedules[i]};
+    is_new[i] = !seer_map_get(m->kept, kept_key(task, &schedules[i]), &index);
+    if (!is_new[i]) out_builds[i] = m->kept_builds[index];
   }
-  if (n_missing == 0) return SEER_OK;
-  built builds[2];
-  seer_measure_result results[2];
-  memset(builds, 0, sizeof builds);
-  memset(results, 0, sizeof results);
-  SEER_TRY(build_all(m, missing, n_missing, builds, results));
-  for (uint32_t i = 0; i < n_missing; i++) {
-    if (builds[i].is_built) keep(m, kept_key(&missing[i]), &builds[i]);
-    out_builds[at[i]] = builds[i];
-    out_results[at[i]] = results[i];
+  SEER_TRY(build_all(m, requests, n, out_builds, out_results));
+  for (uint32_t i = 0; i < n; i++) {
+    if (is_new[i] && out_builds[i].is_built) keep(m, kept_key(task, &schedules[i]), &out_builds[i]);
   }
   return SEER_OK;
 }
 
+// ---- measuring
+static seer_status local_measure(seer_measurer *m, const seer_measure_request *requests, uint32_t n,
+    seer_meanwhile *meanwhile, seer_measure_result *results) {
+  seer_arena_reset(m->batch);
+  built *builds = SEER_NEW_ARRAY(m->batch, built, n);
+  memset(results, 0, n * sizeof(*results));
+  for (uint32_t i = 0; i < n; i++) {
+    uint64_t index, key = kept_key(requests[i].task, &requests[i].schedule);
+    if (requests[i].is_witness && seer_map_get(m->kept, key, &index))
+      builds[i] = m->kept_builds[index];
+  }
+  seer_os_thread *beside = NULL;
+  if (meanwhile) SEER_TRY(seer_os_thread_create(meanwhile->run, meanwhile->user, &beside));
+  seer_status status = n ? build_all(m, requests, n, builds, results) : SEER_OK;
+  uint64_t built_ns = seer_os_now_ns();
+  if (beside) {
+    seer_os_thread_join(beside);
+    meanwhile->waited_s = (double)(seer_os_now_ns() - built_ns) * 1e-9;
+  }
+  SEER_TRY(status);
+  double witness_s = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    if (!builds[i].is_built) continue;
+    seer_measure_request request = requests[i];
+    uint64_t key = kept_key(request.task, &request.schedule);
+    if (request.is_witness && !seer_map_get(m->kept, key, NULL)) keep(m, key, &builds[i]);
+    if (!request.is_witness && witness_s > 0) request.best_seconds = witness_s;
+    SEER_TRY(run_one(m, &request, &builds[i], &results[i]));
+    if (request.is_witness && results[i].cls == SEER_MEASURED_OK) witness_s = results[i].seconds;
+  }
+  return SEER_OK;
+}
+
+// ---- checking and comparing
 static seer_status local_check(seer_measurer *m, const seer_measure_request *request,
     seer_measured_class *out_class, char *message, size_t message_bytes) {
   uint64_t index;
@@ -391,7 +407,8 @@ static seer_status local_check(seer_measurer *m, const seer_measure_request *req
   seer_schedule_default(m->task[index].task.sketches, 0, &reference);
   built builds[2];
   seer_measure_result results[2], answer = {0};
-  SEER_TRY(build_pair(m, request, &reference, builds, results));
+  const seer_schedule schedules[2] = {request->schedule, reference};
+  SEER_TRY(build_kept(m, request->task, schedules, 2, builds, results));
   for (int i = 0; i < 2; i++) {
     if (builds[i].is_built) continue;
     *out_class = results[i].cls;
@@ -417,27 +434,35 @@ static seer_status local_check(seer_measurer *m, const seer_measure_request *req
   return SEER_OK;
 }
 
-static seer_status local_compare(seer_measurer *m, const seer_measure_request *request,
-    const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab) {
-  memset(out_ab, 0, sizeof(*out_ab));
-  built builds[2];
-  seer_measure_result results[2];
-  SEER_TRY(build_pair(m, request, baseline, builds, results));
-  for (int i = 0; i < 2; i++) {
-    if (!builds[i].is_built)
-      return SEER_FAIL(DEVICE, "building for a comparison: %s", results[i].message);
-  }
-  seer_worker_run message = {request->task, n_pairs, 0, m->min_repeat_s};
+static seer_status local_compare(seer_measurer *m, uint32_t task, const seer_schedule *contenders,
+    uint32_t n, const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab) {
+  SEER_ASSERT(n <= SEER_MEASURE_MAX_CONTENDERS, "%u contenders", n);
+  memset(out_ab, 0, n * sizeof(*out_ab));
+  seer_schedule schedules[SEER_MEASURE_MAX_CONTENDERS + 1];
+  built builds[SEER_MEASURE_MAX_CONTENDERS + 1];
+  seer_measure_result results[SEER_MEASURE_MAX_CONTENDERS + 1];
+  memcpy(schedules, contenders, n * sizeof(*schedules));
+  schedules[n] = *baseline;
+  SEER_TRY(build_kept(m, task, schedules, n + 1, builds, results));
+  if (!builds[n].is_built)
+    return SEER_FAIL(DEVICE, "building for a comparison: %s", results[n].message);
+  seer_worker_run message = {.task = task, .n_pairs = n_pairs};
+  for (uint32_t i = 0; i < n; i++) message.n_candidate += builds[i].is_built;
+  if (message.n_candidate == 0) return SEER_OK;
   seer_text out;
   seer_text_init(&out, m->batch);
   SEER_WIRE_PUT(&out, message);
-  seer_wire_put_kernel(&out, builds[0].kernel);
-  seer_wire_put_kernel(&out, builds[1].kernel);
+  for (uint32_t i = 0; i <= n; i++) {
+    if (builds[i].is_built) seer_wire_put_kernel(&out, builds[i].kernel);
+  }
   seer_measured_class cls;
-  SEER_TRY(ask_runner(m, request->task, SEER_WIRE_COMPARE, &out, m->run_timeout_s * 4, out_ab,
-      sizeof(*out_ab), &cls));
-  if (cls != SEER_MEASURED_OK)
-    return SEER_FAIL(DEVICE, "comparing two kernels: %s", seer_measured_class_name(cls));
+  seer_measure_ab answer[SEER_MEASURE_MAX_CONTENDERS];
+  SEER_TRY(ask_runner(
+      m, task, SEER_WIRE_COMPARE, &out, m->run_timeout_s * 4, answer, sizeof answer, &cls));
+  if (cls != SEER_MEASURED_OK) return SEER_OK;
+  for (uint32_t i = 0, k = 0; i < n; i++) {
+    if (builds[i].is_built) out_ab[i] = answer[k++];
+  }
   return SEER_OK;
 }
 

@@ -125,15 +125,16 @@ static seer_status answer_check(worker *w, uint32_t seq, seer_wire_reader *reade
 static seer_status answer_compare(worker *w, uint32_t seq, seer_wire_reader *reader) {
   seer_worker_run request;
   SEER_WIRE_GET(reader, request);
-  seer_measure_ab ab = {0};
+  seer_measure_ab ab[SEER_MEASURE_MAX_CONTENDERS] = {{0}};
   const seer_worker_task_state *task = NULL;
-  seer_kernel candidate, baseline;
+  seer_kernel *kernels = SEER_NEW_ARRAY(w->job, seer_kernel, SEER_MEASURE_MAX_CONTENDERS + 1);
   SEER_TRY(find_task(w, request.task, &task));
-  SEER_TRY(seer_wire_get_kernel(reader, w->job, &candidate));
-  SEER_TRY(seer_wire_get_kernel(reader, w->job, &baseline));
-  SEER_TRY(seer_runner_compare(
-      w->runner, task, &candidate, &baseline, request.n_pairs, request.min_repeat_s, &ab));
-  return seer_wire_send(&w->wire, SEER_WIRE_COMPARED, seq, &ab, sizeof ab);
+  if (request.n_candidate > SEER_MEASURE_MAX_CONTENDERS)
+    return SEER_FAIL(CORRUPT, "%u candidates to compare", request.n_candidate);
+  for (uint32_t k = 0; k <= request.n_candidate; k++)
+    SEER_TRY(seer_wire_get_kernel(reader, w->job, &kernels[k]));
+  SEER_TRY(seer_runner_compare(w->runner, task, kernels, request.n_candidate, request.n_pairs, ab));
+  return seer_wire_send(&w->wire, SEER_WIRE_COMPARED, seq, ab, sizeof ab);
 }
 
 static seer_status handle(worker *w, const seer_wire_header *header, const void *payload) {

@@ -30,10 +30,10 @@ typedef struct {
 } seer_worker_built;
 
 // RUN: this, then the kernel. RAN: seer_measure_result. CHECK: this, the kernel, the default
-// kernel. CHECKED: result. COMPARE: this (n_pairs), candidate kernel, baseline kernel; COMPARED:
-// seer_measure_ab.
+// kernel. CHECKED: result. COMPARE: this, candidate kernels, baseline kernel; COMPARED:
+// seer_measure_ab of each candidate.
 typedef struct {
-  uint32_t task, n_pairs;
+  uint32_t task, n_pairs, n_candidate;
   double best_seconds, min_repeat_s;
 } seer_worker_run;
 

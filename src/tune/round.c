@@ -1,0 +1,271 @@
+// round.c - one round of one task: propose, build, time, store, learn.
+// The best schedule so far is measured again among its challengers (the witness): what the machine
+// does to all of them at that moment cancels out, and a best that was only lucky is found out.
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "tune/session_internal.h"
+
+#define TRANSPLANTS 3  // winners of a round that are re-fitted to relatives
+#define MAX_RELATIVES 24
+#define WITNESSES 2  // per round: first, and in the middle
+
+// ---- learning from a result
+seer_status seer_session_learn(
+    seer_session *s, uint32_t t, const seer_schedule *schedule, double seconds, bool is_full) {
+  seer_search *search = s->task[t].search;
+  seer_search_report(search, schedule, seconds, is_full);
+  seer_task_state *state = &s->state.task[t];
+  state->n_trial++;
+  state->best_s = seer_search_best(search, NULL);
+  float *rows = SEER_NEW_ARRAY(s->round, float, SEER_NEST_MAX_STATEMENTS *seer_feature_count);
+  seer_sample sample = {.task = t, .rows = rows, .seconds = seconds, .is_raced_out = !is_full};
+  sample.n_row = seer_search_features(search, schedule, rows);
+  return seer_bank_add(s->bank, &sample, 1);
+}
+
+// The models learn from a round's results while the next round's candidates are built: proposals
+// are one round behind, and no time is spent on learning alone.
+typedef struct {
+  seer_session *s;
+  uint32_t family;
+  seer_status status;
+} lesson;
+
+static void study(void *user) {
+  lesson *l = user;
+  uint64_t start = seer_os_now_ns();
+  l->status = seer_bank_train(l->s->bank, l->family);
+  l->s->totals.train_s += (double)(seer_os_now_ns() - start) * 1e-9;
+}
+
+// ---- records
+static seer_status store(seer_session *s, uint32_t t, const seer_proposal *proposal,
+    const seer_measure_result *result, int64_t *out_id) {
+  *out_id = 0;
+  if (!s->records) return SEER_OK;
+  seer_record record = {.session = s->session_id,
+      .workload = s->task[t].workload,
+      .target = s->target_id,
+      .schedule = seer_schedule_print(s->task[t].sketches, &proposal->schedule, s->round),
+      .cls = result->cls,
+      .is_raced_out = result->is_raced_out,
+      .is_twin = result->is_twin,
+      .seconds = result->seconds,
+      .reference_s = s->reference_s,
+      .n_samples = result->n_samples,
+      .predicted = (double)proposal->predicted,
+      .round = s->state.n_pick,
+      .message = result->message};
+  memcpy(record.sample, result->sample, sizeof record.sample);
+  SEER_TRY(seer_records_add(s->records, &record));
+  *out_id = record.id;
+  return SEER_OK;
+}
+
+// ---- transplants
+// Winners of task t go to the relatives' queues, re-fitted to their extents.
+static void transplant(seer_session *s, uint32_t t) {
+  if (s->policy->is_faithful) return;
+  seer_schedule top[TRANSPLANTS], fitted;
+  uint32_t n = seer_search_top(s->task[t].search, TRANSPLANTS, top, NULL), n_relative = 0;
+  for (uint32_t r = 0; r < s->network->n_task && n_relative < MAX_RELATIVES; r++) {
+    if (r == t || s->families.family_of[r] != s->families.family_of[t]) continue;
+    if (!seer_task_is_open(&s->state.task[r])) continue;
+    n_relative++;
+    for (uint32_t k = 0; k < n; k++) {
+      if (seer_schedule_refit(s->task[t].sketches, &top[k], s->task[r].sketches, &fitted) !=
+          SEER_REJECT_NONE)
+        continue;
+      // Only what the analytic model does not think hopeless for the relative.
+      double best = s->state.task[r].best_s > 0 ? s->state.task[r].best_s : s->task[r].estimate_s;
+      if (seer_search_analytic(s->task[r].search, &fitted) > 4 * best) continue;
+      seer_search_queue(s->task[r].search, &fitted, "sibling");
+    }
+    s->state.task[r].n_queued = seer_search_queued(s->task[r].search);
+  }
+}
+
+// ---- a round
+typedef struct {
+  uint32_t n;  // witnesses included
+  seer_proposal *proposals;
+  seer_measure_request *requests;
+  seer_measure_result *results;
+} batch;
+
+static bool is_fine(const batch *b, uint32_t i) { return b->results[i].cls == SEER_MEASURED_OK; }
+
+// n_new proposals are in place from index 0; witnesses go in front and in the middle.
+static void add_witnesses(seer_session *s, uint32_t t, uint32_t n_new, batch *b) {
+  seer_schedule best;
+  double best_s = seer_search_best(s->task[t].search, &best);
+  b->n = n_new;
+  if (s->policy->is_faithful || best_s <= 0 || n_new == 0) return;
+  const seer_proposal witness = {.schedule = best, .origin = "witness"};
+  const uint32_t at[WITNESSES] = {0, n_new / 2 + 1};
+  for (uint32_t w = 0; w < WITNESSES; w++) {
+    memmove(&b->proposals[at[w] + 1], &b->proposals[at[w]], (b->n - at[w]) * sizeof(seer_proposal));
+    b->proposals[at[w]] = witness;
+    b->n++;
+  }
+  for (uint32_t w = 0; w < WITNESSES; w++) b->requests[at[w]].is_witness = true;
+}
+
+static seer_status measure(seer_session *s, uint32_t t, batch *b) {
+  double best_s = s->policy->is_faithful ? 0 : s->state.task[t].best_s * s->drift;
+  for (uint32_t i = 0; i < b->n; i++) {
+    b->requests[i].task = t;
+    b->requests[i].schedule = b->proposals[i].schedule;
+    b->requests[i].best_seconds = b->requests[i].is_witness ? 0 : best_s;
+  }
+  lesson l = {s, s->family_to_study, SEER_OK};
+  seer_meanwhile meanwhile = {study, &l, 0};
+  bool is_sequential = s->policy->is_faithful;
+  uint64_t start = seer_os_now_ns();
+  seer_status status = s->measure->measure(
+      s->measurer, b->requests, b->n, is_sequential ? NULL : &meanwhile, b->results);
+  s->totals.measure_s += (double)(seer_os_now_ns() - start) * 1e-9 - meanwhile.waited_s;
+  if (!status) return l.status;
+  seer_status_free(l.status);
+  return status;
+}
+
+// What the task's times of this round are to be divided by: how much slower than usual the machine
+// is, by the witness if there was one, else by the last drift measurement.
+static double slowness(seer_session *s, uint32_t t, const batch *b) {
+  double sum = 0, n = 0;
+  for (uint32_t i = 0; i < b->n; i++) {
+    if (!b->requests[i].is_witness || !is_fine(b, i)) continue;
+    seer_search_witness(
+        s->task[t].search, &b->requests[i].schedule, b->results[i].seconds / s->drift);
+    sum += b->results[i].seconds;
+    n++;
+  }
+  if (n == 0) return s->drift;
+  for (uint32_t i = 0; i < b->n; i++) {
+    if (!b->requests[i].is_witness) continue;
+    double usual = seer_search_seconds(s->task[t].search, &b->requests[i].schedule);
+    if (usual > 0) return sum / n / usual;
+  }
+  return s->drift;
+}
+
+static seer_status take_result(
+    seer_session *s, uint32_t t, const batch *b, uint32_t i, double slow, int64_t record) {
+  seer_task_state *state = &s->state.task[t];
+  const seer_measure_result *result = &b->results[i];
+  bool is_ok = is_fine(b, i), is_witness = b->requests[i].is_witness;
+  double seconds = is_ok ? result->seconds / slow : 0;
+  s->totals.failed[result->cls] += !is_ok;
+  s->totals.twins += result->is_twin;
+  s->totals.raced_out += result->is_raced_out;
+  if (is_ok && !result->is_twin && !is_witness) s->totals.trials++;
+  s->totals.build_s += result->build_s;
+  s->totals.run_s += result->run_s;
+  state->spent_s += result->build_s / s->target->threads + result->run_s;
+  const seer_schedule *schedule = &b->proposals[i].schedule;
+  if (is_ok && state->default_s <= 0 && seer_schedule_equal(schedule, &s->task[t].fallback))
+    state->default_s = seconds;
+  // A twin's time is that of another moment: it tells the models something, but is no new best.
+  if (!is_witness) {
+    bool is_full = !result->is_raced_out && !result->is_twin;
+    SEER_TRY(seer_session_learn(s, t, schedule, seconds, is_full));
+  }
+  seer_event event = {.kind = SEER_EVENT_MEASUREMENT,
+      .task = t,
+      .proposal = &b->proposals[i],
+      .result = result,
+      .record = record};
+  seer_session_emit(s, &event);
+  return SEER_OK;
+}
+
+static seer_status take_results(seer_session *s, uint32_t t, const batch *b) {
+  int64_t *ids = SEER_NEW_ARRAY(s->round, int64_t, b->n);
+  if (s->records) SEER_TRY(seer_records_begin(s->records));
+  for (uint32_t i = 0; i < b->n; i++)
+    SEER_TRY(store(s, t, &b->proposals[i], &b->results[i], &ids[i]));
+  if (s->records) SEER_TRY(seer_records_commit(s->records));
+  double slow = slowness(s, t, b);
+  for (uint32_t i = 0; i < b->n; i++) SEER_TRY(take_result(s, t, b, i, slow, ids[i]));
+  s->state.task[t].best_s = seer_search_best(s->task[t].search, NULL);
+  return SEER_OK;
+}
+
+static seer_status propose(seer_session *s, seer_pick *pick, batch *b) {
+  uint32_t t = pick->task, n = 0;
+  seer_task_state *state = &s->state.task[t];
+  if (pick->n > SEER_SESSION_MAX_ROUND) pick->n = SEER_SESSION_MAX_ROUND;
+  if (s->budget.trials && s->totals.trials + pick->n > s->budget.trials)
+    pick->n = s->budget.trials - s->totals.trials;
+  seer_event event = {.kind = SEER_EVENT_ROUND, .task = t, .pick = pick};
+  seer_session_emit(s, &event);
+  if (!s->policy->is_faithful && state->n_trial == 0)
+    seer_search_queue(s->task[t].search, &s->task[t].fallback, "default");
+  b->proposals = SEER_NEW_ARRAY(s->round, seer_proposal, pick->n + WITNESSES);
+  b->requests = SEER_NEW_ARRAY(s->round, seer_measure_request, pick->n + WITNESSES);
+  b->results = SEER_NEW_ARRAY(s->round, seer_measure_result, pick->n + WITNESSES);
+  uint64_t start = seer_os_now_ns();
+  SEER_TRY(seer_search_propose(s->task[t].search, s->bank, pick->n, b->proposals, &n));
+  s->totals.propose_s += (double)(seer_os_now_ns() - start) * 1e-9;
+  state->n_queued = seer_search_queued(s->task[t].search);
+  state->n_round++;
+  s->state.n_pick++;
+  s->state.last = *pick;
+  add_witnesses(s, t, n, b);
+  return SEER_OK;
+}
+
+// What a round's end means for the task: a new best goes to its relatives, patience runs out.
+static void conclude(seer_session *s, const seer_pick *pick, double before) {
+  uint32_t t = pick->task;
+  seer_task_state *state = &s->state.task[t];
+  state->history = SEER_GROW(
+      s->arena, double, state->history, (size_t)state->n_history, &s->task[t].cap_history);
+  state->history[state->n_history++] = state->best_s;
+  if (state->n_trial >= 64 && state->best_s <= 0) {
+    state->is_dead = true;
+    seer_session_note(
+        s, seer_arena_printf(s->arena, "task %u: all of %u schedules failed", t, state->n_trial));
+  }
+  seer_session_update_estimate(s);
+  seer_event event;
+  if (state->best_s > 0 && (before <= 0 || state->best_s < before)) {
+    s->task[t].trial_of_best = state->n_trial;
+    event = (seer_event){
+        .kind = SEER_EVENT_BEST, .task = t, .before_s = before, .after_s = state->best_s};
+    seer_session_emit(s, &event);
+    transplant(s, t);
+  } else if (s->budget.task_early_stopping &&
+      state->n_trial - s->task[t].trial_of_best >= s->budget.task_early_stopping) {
+    state->is_done = true;
+  }
+  event = (seer_event){.kind = SEER_EVENT_ROUND_END, .task = t, .pick = pick};
+  seer_session_emit(s, &event);
+}
+
+seer_status seer_session_round(seer_session *s, seer_pick *pick) {
+  uint32_t t = pick->task;
+  seer_arena_reset(s->round);
+  batch b = {0};
+  SEER_TRY(propose(s, pick, &b));
+  if (b.n == 0) {
+    s->state.task[t].is_dead = true;
+    seer_session_note(s, seer_arena_printf(s->arena, "task %u has no new schedules left", t));
+    return SEER_OK;
+  }
+  double before = s->state.task[t].best_s;
+  SEER_TRY(measure(s, t, &b));
+  SEER_TRY(take_results(s, t, &b));
+  s->family_to_study = s->families.family_of[t];
+  if (s->policy->is_faithful) {
+    lesson l = {s, s->family_to_study, SEER_OK};
+    study(&l);
+    SEER_TRY(l.status);
+  }
+  conclude(s, pick, before);
+  return SEER_OK;
+}
