@@ -1,10 +1,13 @@
-// draft.c - how many candidates a second one core drafts: sampled (knobs drawn, normalised, frame,
-// checked), and framed alone (normalise + frame + check of drawn schedules). Usage: draft [file.dag
-// ...]; without files, built-in examples.
+// draft.c - candidates a second on one core: sampled (knobs drawn, normalised, checked), normalised
+// alone, mutated, drafted (sampled, summarised, estimated by the analytic model: what the search
+// calls a draft), scored (features and the learned models). Usage: draft [file.dag ...]; without
+// files, built-in examples.
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "learn/bank.h"
+#include "setup/context.h"
 #include "space/frame.h"
 
 static const char conv_text[] =
@@ -39,83 +42,158 @@ static double now_s(void) {
 
 #define N_KEPT 512
 
-static seer_status run(const char *name, const char *text, size_t n_bytes) {
+typedef struct {
+  const seer_sketch_list *list;
+  const seer_target *target;
+  seer_nest_facts *facts;
+  seer_frame frame;
+  seer_nest nest;
+  seer_rng rng;
+  uint64_t n_kept;
+  seer_schedule kept[N_KEPT];
+  float *rows;  // of all kept ones
+  uint32_t n_rows[N_KEPT];
+  double seconds[N_KEPT];
+  size_t n_row;
+} bench;
+
+static const seer_nest *summarise(bench *b, const seer_schedule *schedule) {
+  seer_frame_make(b->list, schedule, &b->frame);
+  seer_nest_make(b->facts, &b->frame, &b->nest);
+  return &b->nest;
+}
+
+// A kind of work, done with kept schedule k (or a new one): false if nothing came of it.
+typedef bool (*work)(bench *b, uint64_t k);
+
+static bool sample(bench *b, uint64_t k) {
+  seer_schedule s;
+  if (seer_schedule_sample(b->list, (uint32_t)(k % b->list->n), &b->rng, &s) != SEER_REJECT_NONE)
+    return false;
+  b->kept[b->n_kept++ % N_KEPT] = s;
+  return true;
+}
+
+static bool normalise(bench *b, uint64_t k) {
+  seer_frame_normalise(b->list, &b->kept[k % N_KEPT], &b->frame);
+  return seer_frame_check(b->list, &b->frame) == SEER_REJECT_NONE;
+}
+
+static bool mutate(bench *b, uint64_t k) {
+  seer_schedule child;
+  return seer_schedule_mutate(b->list, &b->rng, &b->kept[k % N_KEPT], &child) == SEER_REJECT_NONE;
+}
+
+// As the search does: drawn, normalised, verified, summarised, estimated.
+static bool draft(bench *b, uint64_t k) {
+  seer_schedule s;
+  if (seer_schedule_sample(b->list, (uint32_t)(k % b->list->n), &b->rng, &s) != SEER_REJECT_NONE)
+    return false;
+  seer_frame_make(b->list, &s, &b->frame);
+  if (seer_frame_check(b->list, &b->frame) != SEER_REJECT_NONE) return false;
+  seer_nest_make(b->facts, &b->frame, &b->nest);
+  return seer_analytic_seconds(&b->nest, b->target) > 0;
+}
+
+static void measure(bench *b, const char *what, work one) {
+  uint64_t n = 0, n_good = 0;
+  double start = now_s(), seconds;
+  while ((seconds = now_s() - start) < 0.5) {
+    for (int k = 0; k < 256; k++, n++) n_good += one(b, n);
+  }
+  printf("  %s %8.0f/s", what, (double)n_good / seconds);
+}
+
+static void extract(bench *b) {
+  b->n_row = 0;
+  for (uint32_t k = 0; k < N_KEPT; k++) {
+    const seer_nest *nest = summarise(b, &b->kept[k]);
+    b->n_rows[k] =
+        seer_feature_extract(nest, b->target, b->rows + b->n_row * seer_feature_count);
+    b->n_row += b->n_rows[k];
+  }
+}
+
+// Features and the learned model (two half bases and a residual), 512 candidates at a time.
+static seer_status measure_scoring(bench *b) {
+  static const uint32_t family_of[1] = {0};
+  seer_bank_options options = {.n_family = 1, .n_task = 1, .family_of = family_of, .has_base = true,
+      .model = seer_cost_table[0], .warm_up = 32};
+  seer_bank *bank = NULL;
+  SEER_TRY(seer_bank_create(&options, &bank));
+  extract(b);
+  const float *row = b->rows;
+  seer_status status = SEER_OK;
+  for (uint32_t k = 0; k < N_KEPT && !status; k++) {
+    seer_sample one = {.n_row = b->n_rows[k], .rows = row};
+    one.seconds = seer_analytic_seconds(summarise(b, &b->kept[k]), b->target);
+    status = seer_bank_add(bank, &one, 1);
+    row += b->n_rows[k] * seer_feature_count;
+  }
+  double start = now_s(), seconds = 0;
+  if (!status) status = seer_bank_train(bank, 0);
+  double train_s = now_s() - start;
+  uint64_t n = 0;
+  static float scores[N_KEPT];
+  start = now_s();
+  while (!status && (seconds = now_s() - start) < 0.5) {
+    extract(b);
+    status = seer_bank_predict(bank, 0, b->rows, b->n_rows, N_KEPT, scores);
+    n += N_KEPT;
+  }
+  printf("  scored %8.0f/s  trained on %u in %.0f ms\n", (double)n / seconds, N_KEPT, train_s * 1e3);
+  seer_bank_destroy(bank);
+  return status;
+}
+
+static seer_status run(
+    const seer_target *target, const char *name, const char *text, size_t n_bytes) {
   seer_arena *arena = seer_arena_create("draft");
   seer_dag *dag;
   seer_sketch_list *list;
-  seer_target target = {.kind = SEER_TARGET_CPU,
-      .threads = 2,
-      .vector_bytes = 64,
-      .n_vector_registers = 32,
-      .n_fma_ports = 1,
-      .fma_latency_cycles = 4,
-      .l1_bytes = 32 << 10,
-      .l2_bytes = 1 << 20,
-      .l3_bytes = 32 << 20};
   seer_status status = seer_dag_parse(name, text, n_bytes, arena, &dag);
-  if (!status) status = seer_sketch_generate(dag, &target, SEER_SPACE_FULL, arena, &list);
-  if (status) {
-    seer_arena_destroy(arena);
-    return status;
-  }
-  static seer_schedule kept[N_KEPT];
-  seer_rng rng;
-  seer_rng_init(&rng, 1);
-  uint64_t n = 0, n_good = 0, rejects[SEER_REJECT_COUNT] = {0}, n_kept = 0;
-  double start = now_s(), seconds;
-  while ((seconds = now_s() - start) < 0.5) {
-    for (int k = 0; k < 256; k++, n++) {
-      seer_schedule s;
-      seer_reject reject = seer_schedule_sample(list, (uint32_t)(n % list->n), &rng, &s);
-      rejects[reject]++;
-      if (reject != SEER_REJECT_NONE) continue;
-      n_good++;
-      kept[n_kept++ % N_KEPT] = s;
+  if (!status) status = seer_sketch_generate(dag, target, SEER_SPACE_FULL, arena, &list);
+  if (!status) {
+    bench *b = SEER_NEW(arena, bench);
+    b->list = list;
+    b->target = target;
+    b->facts = seer_nest_facts_build(list, arena);
+    b->rows = SEER_NEW_ARRAY(arena, float, (size_t)N_KEPT *SEER_NEST_MAX_STATEMENTS *seer_feature_count);
+    seer_rng_init(&b->rng, 1);
+    printf("%-12s sketches %2u", name, list->n);
+    measure(b, "sampled", sample);
+    if (b->n_kept >= N_KEPT) {
+      measure(b, "normalised", normalise);
+      measure(b, "mutated", mutate);
+      measure(b, "drafted", draft);
+      status = measure_scoring(b);
     }
   }
-  printf("%-12s sketches %2u   sampled %8.0f/s (%.1f %% valid)", name, list->n,
-      (double)n_good / seconds, 100.0 * (double)n_good / (double)n);
-  uint64_t n_framed = 0;
-  if (n_kept > N_KEPT) n_kept = N_KEPT;
-  start = now_s();
-  while (n_kept > 0 && (seconds = now_s() - start) < 0.5) {
-    for (uint64_t k = 0; k < n_kept; k++, n_framed++) {
-      seer_frame frame;
-      seer_frame_normalise(list, &kept[k], &frame);
-      rejects[seer_frame_check(list, &frame)]++;
-    }
-  }
-  printf("   normalised, framed, checked %9.0f/s (%.2f us)", (double)n_framed / seconds,
-      1e6 * seconds / (double)n_framed);
-  uint64_t n_mutated = 0;
-  start = now_s();
-  while (n_kept > 0 && (seconds = now_s() - start) < 0.5) {
-    for (uint64_t k = 0; k < n_kept; k++) {
-      seer_schedule child;
-      n_mutated += seer_schedule_mutate(list, &rng, &kept[k], &child) == SEER_REJECT_NONE;
-    }
-  }
-  printf("   mutated %8.0f/s\n", (double)n_mutated / seconds);
   seer_arena_destroy(arena);
-  return SEER_OK;
+  return status;
 }
 
-static seer_status run_file(const char *path) {
+static seer_status run_file(const seer_target *target, const char *path) {
   static char text[1 << 20];
   FILE *file = fopen(path, "rb");
   if (!file) return SEER_FAIL(IO, "%s cannot be read", path);
   size_t n = fread(text, 1, sizeof text, file);
   fclose(file);
-  return run(path, text, n);
+  return run(target, path, text, n);
 }
 
 int main(int argc, char **argv) {
-  seer_status status = SEER_OK;
-  if (argc < 2) {
-    status = run("conv 3x3", conv_text, sizeof conv_text - 1);
-    status = seer_status_join(status, run("gemm", gemm_text, sizeof gemm_text - 1));
+  seer_context *context = NULL;
+  seer_status status = seer_context_create(&context);
+  if (!status) status = seer_context_find_target(context);
+  const seer_target *target = status ? NULL : seer_context_target(context);
+  if (!status && argc < 2) {
+    status = run(target, "conv 3x3", conv_text, sizeof conv_text - 1);
+    status = seer_status_join(status, run(target, "gemm", gemm_text, sizeof gemm_text - 1));
   }
-  for (int k = 1; k < argc; k++) status = seer_status_join(status, run_file(argv[k]));
+  for (int k = 1; target && k < argc; k++)
+    status = seer_status_join(status, run_file(target, argv[k]));
+  seer_context_destroy(context);
   if (!status) return 0;
   fprintf(stderr, "draft: %s\n", seer_status_message(status));
   seer_status_free(status);

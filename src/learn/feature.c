@@ -39,7 +39,7 @@ static void fill_access(
   out[6] = slog(ap->run_bytes);
   out[7] = slog(ap->innermost_stride);
   out[8] = slog(ap->reuse);
-  out[9] = slog(seer_nest_touched(st, access, st->first_tile));
+  out[9] = slog(ap->tile_elems);
   bool has_rows = access->rank > 1 && access->storage != SEER_NEST_PACKED;
   out[10] = has_rows && access->row_pitch * access->elem_bytes % 1024 == 0;
 }

@@ -20,27 +20,33 @@
 static double min_d(double a, double b) { return a < b ? a : b; }
 static double max_d(double a, double b) { return a > b ? a : b; }
 
-// Bytes of whole cache lines that the touched region covers.
-static double line_bytes(const seer_nest_statement *st, const seer_nest_access *access,
-    uint32_t depth, const seer_target *target) {
-  double elems = seer_nest_touched(st, access, depth), bytes = elems * access->elem_bytes;
-  if (access->rank == 0) return bytes;
-  double run = 1;
+// Of each access, for each depth: what the loops from there inwards touch.
+typedef struct {
+  double elems[SEER_NEST_MAX_ACCESSES][SEER_NEST_MAX_LOOPS + 1];
+  double bytes[SEER_NEST_MAX_ACCESSES][SEER_NEST_MAX_LOOPS + 1];  // of whole cache lines
+} footprint;
+
+static void measure_access(const seer_nest_statement *st, uint32_t a, double line, footprint *out) {
+  const seer_nest_access *access = &st->access[a];
+  double *elems = out->elems[a], *bytes = out->bytes[a];
+  seer_nest_touched_by_depth(st, access, elems);
+  bool is_dense = access->rank == 0 || access->storage == SEER_NEST_PACKED || access->is_whole;
   uint8_t last = (uint8_t)(access->rank - 1);
-  if (access->storage == SEER_NEST_PACKED || access->is_whole) return bytes;
-  for (uint32_t l = depth; l < st->n_loop; l++) {
-    if (access->loop_dim[l] == last)
+  double run = 1, row = is_dense ? 0 : (double)access->dim[last];
+  for (uint32_t l = st->n_loop + 1u; l-- > 0;) {
+    bytes[l] = elems[l] * access->elem_bytes;
+    if (is_dense) continue;
+    if (l < st->n_loop && access->loop_dim[l] == last)
       run += fabs((double)access->loop_coef[l]) * (double)(st->loop[l].extent - 1);
+    double length = min_d(run, row), run_bytes = length * access->elem_bytes;
+    // A short run still brings a whole line; on average half a line hangs over at its ends.
+    double fetched = run_bytes + (row > length ? line / 2 : 0);
+    bytes[l] *= max_d(1, max_d(fetched, line) / max_d(run_bytes, 1));
   }
-  run = min_d(run, (double)access->dim[last]);
-  double run_bytes = run * access->elem_bytes, line = target->cache_line_bytes;
-  // A short run still brings a whole line; on average half a line hangs over at its ends.
-  double fetched = run_bytes + ((double)access->dim[last] > run ? line / 2 : 0);
-  return bytes * max_d(1, max_d(fetched, line) / max_d(run_bytes, 1));
 }
 
-static void profile_caches(
-    const seer_nest_statement *st, const seer_target *target, seer_statement_profile *out) {
+static void profile_caches(const seer_nest_statement *st, const seer_target *target,
+    const footprint *feet, seer_statement_profile *out) {
   double size[3] = {(double)target->l1_bytes, (double)target->l2_bytes,
       (double)target->l3_bytes / target->threads};
   double outer = 1;  // iterations of the loops outside of `depth`
@@ -50,7 +56,7 @@ static void profile_caches(
     double set = 0;
     for (uint32_t a = 0; a < st->n_access; a++) {
       bool is_free = st->access[a].storage == SEER_NEST_REGISTER;
-      all[a] = is_free ? 0 : line_bytes(st, &st->access[a], depth, target);
+      all[a] = is_free ? 0 : feet->bytes[a][depth];
       set += all[a];
     }
     while (level >= 0 && (set <= CACHE_SHARE * size[level] || depth == st->n_loop)) {
@@ -59,8 +65,7 @@ static void profile_caches(
         // was taken to fit, so only loops that move something evict: the access is fetched again in
         // each of their iterations.
         double times = outer;
-        double first = line_bytes(st, &st->access[a], 0, target);
-        if (all[a] >= first * 0.999 && all[a] <= 0.25 * size[level])
+        if (all[a] >= feet->bytes[a][0] * 0.999 && all[a] <= 0.25 * size[level])
           times = 1;  // small and whole: stays
         out->access[a].moved[level] = all[a] * times;
         out->moved[level] += all[a] * times;
@@ -70,13 +75,12 @@ static void profile_caches(
     if (depth < st->n_loop) outer *= (double)st->loop[depth].extent;
   }
   for (uint32_t a = 0; a < st->n_access; a++) {
-    if (st->access[a].storage != SEER_NEST_REGISTER)
-      out->access[a].bytes = line_bytes(st, &st->access[a], 0, target);
+    if (st->access[a].storage != SEER_NEST_REGISTER) out->access[a].bytes = feet->bytes[a][0];
   }
 }
 
-static void profile_tile(
-    const seer_nest_statement *st, const seer_target *target, seer_statement_profile *out) {
+static void profile_tile(const seer_nest_statement *st, const seer_target *target,
+    const footprint *feet, seer_statement_profile *out) {
   double lanes_max = seer_target_lanes(target), extent = 1;
   bool is_vector = st->n_loop > 0 && st->loop[st->n_loop - 1].ann == SEER_LOOP_VECTOR;
   if (is_vector) extent = (double)st->loop[st->n_loop - 1].extent;
@@ -100,7 +104,7 @@ static void profile_tile(
   double operands = 0, target_moves = 0;
   for (uint32_t a = 0; a < st->n_access; a++) {
     const seer_nest_access *access = &st->access[a];
-    double elems = seer_nest_touched(st, access, st->first_tile);
+    double elems = feet->elems[a][st->first_tile];
     bool moves_with_vector = is_vector && access->loop_dim[st->n_loop - 1] != SEER_NEST_NO_DIM;
     double loads = moves_with_vector ? ceil(elems / out->lanes) : elems;
     bool is_strided = moves_with_vector && access->storage != SEER_NEST_PACKED &&
@@ -135,13 +139,16 @@ void seer_profile_statement(
   for (uint32_t l = 0; l < st->n_loop; l++) {
     if (st->loop[l].ann == SEER_LOOP_PARALLEL) out->parts *= (double)st->loop[l].extent;
   }
-  profile_tile(st, target, out);
-  profile_caches(st, target, out);
+  footprint feet;
+  for (uint32_t a = 0; a < st->n_access; a++)
+    measure_access(st, a, target->cache_line_bytes, &feet);
+  profile_tile(st, target, &feet, out);
+  profile_caches(st, target, &feet, out);
   for (uint32_t a = 0; a < st->n_access; a++) {
     const seer_nest_access *access = &st->access[a];
     seer_access_profile *p = &out->access[a];
-    double distinct = seer_nest_touched(st, access, 0);
-    p->reuse = st->padded_iterations / max_d(1, distinct);
+    p->reuse = st->padded_iterations / max_d(1, feet.elems[a][0]);
+    p->tile_elems = feet.elems[a][st->first_tile];
     for (uint32_t l = st->first_tile; l-- > 0;) {
       if (access->loop_dim[l] == SEER_NEST_NO_DIM) continue;
       double stride = fabs((double)access->loop_coef[l]);

@@ -14,6 +14,7 @@ typedef struct {
   double
       // elements between iterations of the innermost loop that is not part of the tile
       innermost_stride;
+  double tile_elems;  // distinct elements of one register tile
   double reuse;  // iterations of the outermost-to-innermost loop nest per distinct element
 } seer_access_profile;
 

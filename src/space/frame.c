@@ -386,11 +386,10 @@ static void fill_stage(filler *f, uint32_t stage) {
     s->place = SEER_PLACE_AT;
     s->at = location->at;
     s->depth = location->depth;
-    seer_region dim[SEER_DAG_MAX_AXES];
-    seer_frame_region_start(frame, stage, s->at, s->depth, dim);
+    seer_frame_region_start(frame, stage, s->at, s->depth, s->start);
     for (uint32_t d = 0; d < dag->n_space; d++) {
-      s->region[d] = dim[d].length;
-      s->is_region_exact[d] = dim[d].is_exact;
+      s->region[d] = s->start[d].length;
+      s->is_region_exact[d] = s->start[d].is_exact;
     }
   }
   fill_loops(f, stage);

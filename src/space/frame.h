@@ -25,6 +25,23 @@ typedef enum {
   SEER_PLACE_CONST
 } seer_place;
 
+// What is needed of one dimension of a stage that is AT, at one visit. Its start = constant + sum
+// coef[k] * S(axis[k]) / div, where S(a) is the start of axis `a` of stage `at` at that depth:
+// region start of `at` + sum coef*var over its loops of `a` outside. A whole dimension starts at 0.
+// Not yet cut to the buffer: start may lie below 0 or start + length beyond the dimension.
+#define SEER_REGION_MAX_TERMS 4
+typedef struct {
+  int64_t length;  // at most the dimension
+  bool is_whole;
+  bool is_exact;  // inside the buffer at every visit without cutting
+  uint8_t n;
+  uint8_t axis[SEER_REGION_MAX_TERMS];  // of `at`, ascending
+  int64_t coef[SEER_REGION_MAX_TERMS];
+  int64_t constant;
+  int64_t div;  // the sum is always a multiple of it
+  int64_t step;  // sum / div is always a multiple of it; 0 where it is 0
+} seer_region;
+
 typedef struct {
   seer_place place;
   uint8_t at, depth;  // AT: inside the first `depth` loops of stage `at`
@@ -35,6 +52,7 @@ typedef struct {
   // the consumers need (hull, cut to the buffer) when attached; reduction axes whole.
   int64_t region[SEER_DAG_MAX_AXES];
   bool is_region_exact[SEER_DAG_MAX_AXES];  // never shorter than region[] at any visit
+  seer_region start[SEER_DAG_MAX_AXES];  // AT: where it lies; not set otherwise
   seer_frame_loop loop[SEER_DAG_MAX_AXES * 4];
 } seer_frame_stage;
 
@@ -59,22 +77,7 @@ seer_reject seer_frame_check(const seer_sketch_list *list, const seer_frame *fra
 void seer_frame_region(const seer_frame *frame, uint32_t producer_stage, uint32_t at,
     uint32_t depth, int64_t *out_extent);
 
-// The same with its start. Start of dimension d = constant + sum coef[k] * S(axis[k]) / div, where
-// S(a) is the start of axis `a` of stage `at` at that depth: region start of `at` + sum coef*var
-// over its loops of `a` outside. A whole dimension starts at 0. Not yet cut to the buffer: start
-// may lie below 0 or start + length beyond the dimension.
-#define SEER_REGION_MAX_TERMS 4
-typedef struct {
-  int64_t length;  // at most the dimension
-  bool is_whole;
-  bool is_exact;  // inside the buffer at every visit without cutting
-  uint8_t n;
-  uint8_t axis[SEER_REGION_MAX_TERMS];  // of `at`, ascending
-  int64_t coef[SEER_REGION_MAX_TERMS];
-  int64_t constant;
-  int64_t div;  // the sum is always a multiple of it
-  int64_t step;  // sum / div is always a multiple of it; 0 where it is 0
-} seer_region;
+// The same with its start.
 void seer_frame_region_start(const seer_frame *frame, uint32_t producer_stage, uint32_t at,
     uint32_t depth, seer_region *out_dim);
 

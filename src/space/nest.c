@@ -474,10 +474,9 @@ static void add_statement(maker *m, uint32_t s) {
     state->axis[a].count[0] = 1;
   }
   bool is_attached = frame_stage->place == SEER_PLACE_AT && m->statement_of[frame_stage->at] >= 0;
-  seer_region region[SEER_DAG_MAX_AXES];
+  const seer_region *region = frame_stage->start;
   if (is_attached) {
     const stage_state *at_state = &m->state[m->statement_of[frame_stage->at]];
-    seer_frame_region_start(m->frame, s, frame_stage->at, frame_stage->depth, region);
     fill_attached(m, s, region, state, at_state);
     for (uint32_t d = 0; d < stage->n_space; d++) {
       if (region[d].is_whole) continue;
@@ -589,42 +588,61 @@ void seer_nest_make(const seer_nest_facts *facts, const seer_frame *frame, seer_
   }
 }
 
+// ---- touched elements
+// One dimension: what the loops so far, from the innermost outwards, touch of it.
+typedef struct {
+  double product, steps;  // of extents; sum of |coefficient| (extent - 1)
+  int64_t gcd;
+} reach;
+
+static double reached(const seer_nest_access *access, uint32_t d, const reach *r) {
+  double span = 1 + (double)(access->span[d] - 1);
+  if (r->gcd) span += r->steps / (double)r->gcd;
+  double n = r->product < span ? r->product : span;
+  return n < (double)access->dim[d] ? n : (double)access->dim[d];
+}
+
+static void reach_by(reach *r, int64_t coef, int64_t extent) {
+  int64_t c = coef < 0 ? -coef : coef, a = c;
+  while (a && r->gcd != 1) {
+    int64_t rest = r->gcd % a;
+    r->gcd = a;
+    a = rest;
+  }
+  r->product *= (double)extent;
+  r->steps += (double)c * (double)(extent - 1);
+}
+
+void seer_nest_touched_by_depth(
+    const seer_nest_statement *st, const seer_nest_access *access, double *out) {
+  reach dims[SEER_MAX_RANK];
+  double of_dim[SEER_MAX_RANK], touched = 1;
+  bool is_packed = access->storage == SEER_NEST_PACKED;
+  uint32_t rank = is_packed ? 0 : access->rank;
+  for (uint32_t d = 0; d < rank; d++) {
+    // Elements at constant distances count as a loop over neighbours.
+    dims[d] = (reach){access->span[d], 0, access->span[d] > 1};
+    of_dim[d] = access->is_whole ? (double)access->dim[d] : reached(access, d, &dims[d]);
+    touched *= of_dim[d];
+  }
+  out[st->n_loop] = touched;
+  for (uint32_t l = st->n_loop; l-- > 0;) {
+    uint8_t d = access->loop_dim[l];
+    if (is_packed) {  // every loop that moves it is a dimension of its own
+      if (d != SEER_NEST_NO_DIM) touched *= (double)st->loop[l].extent;
+    } else if (d < rank && !access->is_whole && access->loop_coef[l] != 0) {
+      reach_by(&dims[d], access->loop_coef[l], st->loop[l].extent);
+      of_dim[d] = reached(access, d, &dims[d]);
+      touched = 1;
+      for (uint32_t k = 0; k < rank; k++) touched *= of_dim[k];
+    }
+    out[l] = touched;
+  }
+}
+
 double seer_nest_touched(
     const seer_nest_statement *st, const seer_nest_access *access, uint32_t depth) {
-  if (access->storage == SEER_NEST_PACKED) {
-    double n = 1;  // every loop that moves it is a dimension of its own
-    for (uint32_t l = depth; l < st->n_loop; l++) {
-      if (access->loop_dim[l] != SEER_NEST_NO_DIM) n *= (double)st->loop[l].extent;
-    }
-    return n;
-  }
-  double touched = 1;
-  for (uint32_t d = 0; d < access->rank; d++) {
-    if (access->is_whole) {
-      touched *= (double)access->dim[d];
-      continue;
-    }
-    // Elements at constant distances count as a loop over neighbours.
-    double product = access->span[d], span = 1;
-    int64_t gcd = access->span[d] > 1;
-    for (uint32_t l = depth; l < st->n_loop; l++) {
-      if (access->loop_dim[l] != d || access->loop_coef[l] == 0) continue;
-      int64_t a = access->loop_coef[l] < 0 ? -(int64_t)access->loop_coef[l] : access->loop_coef[l];
-      while (a) {
-        int64_t r = gcd % a;
-        gcd = a;
-        a = r;
-      }
-      product *= (double)st->loop[l].extent;
-    }
-    for (uint32_t l = depth; gcd && l < st->n_loop; l++) {
-      if (access->loop_dim[l] != d) continue;
-      int64_t c = access->loop_coef[l] < 0 ? -(int64_t)access->loop_coef[l] : access->loop_coef[l];
-      span += (double)(c / gcd) * (double)(st->loop[l].extent - 1);
-    }
-    span += (double)(access->span[d] - 1);
-    double n = product < span ? product : span;
-    touched *= n < (double)access->dim[d] ? n : (double)access->dim[d];
-  }
-  return touched;
+  double by_depth[SEER_NEST_MAX_LOOPS + 1];
+  seer_nest_touched_by_depth(st, access, by_depth);
+  return by_depth[depth];
 }

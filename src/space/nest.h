@@ -88,5 +88,8 @@ SEER_MUST_USE seer_status seer_nest_walk(
 // outer ones (decisions 4: "touched"), capped by the buffer.
 double seer_nest_touched(
     const seer_nest_statement *statement, const seer_nest_access *access, uint32_t depth);
+// For every depth at once: out[0 .. n_loop].
+void seer_nest_touched_by_depth(
+    const seer_nest_statement *statement, const seer_nest_access *access, double *out);
 
 #endif

@@ -37,6 +37,7 @@ typedef struct {
   uint64_t hash;
   double analytic_s;
   float score;
+  uint32_t n_rows;  // of features, in the order of drafting (search.rows)
 } candidate;
 
 typedef struct {
@@ -71,7 +72,8 @@ struct seer_search {
   uint32_t n_pool, cap_pool;
   uint64_t *seen;  // open-addressing set of hashes of the pool
   uint32_t n_seen_slots;
-  float *rows;
+  float *rows;  // features of drafts that are not scored yet; NULL while there is no model
+  size_t n_row;
   seer_search_counts counts;
 };
 
@@ -82,7 +84,6 @@ void seer_search_destroy(seer_search *search) {
   free(search->nest);
   free(search->pool);
   free(search->seen);
-  free(search->rows);
   free(search);
 }
 
@@ -259,16 +260,24 @@ static void add_draft(seer_search *s, const seer_schedule *schedule) {
     s->counts.rejected[SEER_REJECT_DUPLICATE]++;
     return;
   }
-  seer_reject reject = seer_schedule_check(s->options.sketches, schedule);
+  seer_frame_make(s->options.sketches, schedule, s->frame);
+  seer_reject reject = seer_frame_check(s->options.sketches, s->frame);
   if (reject != SEER_REJECT_NONE) {
     s->counts.rejected[reject]++;
     return;
   }
+  seer_nest_make(s->facts, s->frame, s->nest);
   candidate *c = &s->pool[s->n_pool++];
   c->schedule = *schedule;
   c->hash = hash;
   c->score = 0;
-  c->analytic_s = seer_search_analytic(s, schedule);
+  c->analytic_s = seer_analytic_seconds(s->nest, s->options.target);
+  c->n_rows = 0;
+  if (s->rows) {
+    c->n_rows =
+        seer_feature_extract(s->nest, s->options.target, s->rows + s->n_row * seer_feature_count);
+    s->n_row += c->n_rows;
+  }
   s->counts.drafted++;
 }
 
@@ -359,33 +368,27 @@ static void cut_by_analytic(seer_search *s, uint32_t keep) {
   s->n_pool = n;
 }
 
+// Scores what was drafted since the last time: the pool from `first` on, still in that order.
 static seer_status score(seer_search *s, seer_bank *bank, uint32_t first) {
   uint32_t n = s->n_pool - first;
   if (n == 0) return SEER_OK;
   uint32_t *n_rows = malloc(n * sizeof(uint32_t));
   float *scores = malloc(n * sizeof(float));
-  float *rows = malloc((size_t)n * SEER_NEST_MAX_STATEMENTS * seer_feature_count * sizeof(float));
   seer_status status =
-      n_rows && scores && rows ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for features");
-  size_t n_row = 0;
-  for (uint32_t i = 0; i < n && !status; i++) {
-    n_rows[i] =
-        seer_search_features(s, &s->pool[first + i].schedule, rows + n_row * seer_feature_count);
-    n_row += n_rows[i];
-  }
-  if (!status) status = seer_bank_predict(bank, s->options.task, rows, n_rows, n, scores);
+      n_rows && scores ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for %u scores", n);
+  for (uint32_t i = 0; i < n && !status; i++) n_rows[i] = s->pool[first + i].n_rows;
+  if (!status) status = seer_bank_predict(bank, s->options.task, s->rows, n_rows, n, scores);
   for (uint32_t i = 0; i < n && !status; i++) s->pool[first + i].score = scores[i];
   s->counts.scored += n;
+  s->n_row = 0;
   free(n_rows);
   free(scores);
-  free(rows);
   return status;
 }
 
 // Parents are the pool, best first; children join it.
 static seer_status evolve(seer_search *s, seer_bank *bank, seer_rng *rng, uint32_t generations,
     uint32_t children, uint32_t keep) {
-  SEER_TRY(score(s, bank, 0));
   qsort(s->pool, s->n_pool, sizeof(candidate), by_score);
   for (uint32_t g = 0; g < generations; g++) {
     uint32_t n = s->n_pool, parents = n < keep / 2 ? n : keep / 2;
@@ -450,6 +453,11 @@ seer_status seer_search_propose(
   seer_status status = SEER_OK;
   if (*out_n < n) {
     bool is_trained = bank && seer_bank_is_trained(bank, s->options.task);
+    if (is_trained) {
+      s->rows = malloc(
+          (size_t)s->cap_pool * SEER_NEST_MAX_STATEMENTS * seer_feature_count * sizeof(float));
+      if (!s->rows) return SEER_FAIL(RESOURCE, "no memory for features");
+    }
     for (uint32_t i = 0; i < s->n_kept; i++) add_draft(s, &s->kept[i]);
     if (s->options.is_ansor) {
       draft_from_elites(s, &rng, s->n_elite);
@@ -457,9 +465,10 @@ seer_status seer_search_propose(
     } else {
       draft_from_elites(s, &rng, FROM_ELITES);
       draft_fresh(s, &rng, is_trained ? FRESH_TRAINED : FRESH_UNTRAINED);
-      cut_by_analytic(s, POOL);
     }
-    if (is_trained) {
+    if (is_trained) status = score(s, bank, 0);
+    if (!s->options.is_ansor) cut_by_analytic(s, POOL);
+    if (is_trained && !status) {
       uint32_t generations = s->options.is_ansor ? ANSOR_GENERATIONS : GENERATIONS;
       uint32_t size = s->options.is_ansor ? ANSOR_POPULATION : CHILDREN;
       status = evolve(
@@ -472,6 +481,9 @@ seer_status seer_search_propose(
       pick(s, &rng, is_trained, n, out, out_n);
       keep_population(s);
     }
+    free(s->rows);
+    s->rows = NULL;
+    s->n_row = 0;
   }
   s->counts.proposed += *out_n;
   s->counts.seconds += (double)(seer_os_now_ns() - start) * 1e-9;
