@@ -11,6 +11,7 @@
 
 #include "base/os.h"
 #include "code/kernel.h"
+#include "dags.h"
 #include "space/frame.h"
 
 static double now_s(void) {
@@ -34,48 +35,6 @@ typedef struct {
   double flops;
   double phase_s[SEER_DAG_MAX_STAGES];  // best of each phase of the last kernel
 } bench;
-
-static const char *conv_text(
-    seer_arena *arena, int64_t h, int64_t c, int64_t o, int64_t k, int64_t s) {
-  int64_t pad = k / 2, out = (h + 2 * pad - k) / s + 1;
-  const char *load = seer_arena_printf(
-                 arena, "$x[n, y * %" PRId64 " + ky, x * %" PRId64 " + kx, ic]", s, s),
-             *stage = "";
-  if (pad > 0) {
-    stage = seer_arena_printf(arena,
-        "  stage pad role pad [n:batch<1, y:y<%" PRId64 ", x:x<%" PRId64 ", c:in_channel<%" PRId64
-        "] = "
-        "$x[n, y - %" PRId64 ", x - %" PRId64 ", c] if (y >= %" PRId64 ") & (y < %" PRId64
-        ") & "
-        "((x >= %" PRId64 ") & (x < %" PRId64 ")) else 0.0\n",
-        h + 2 * pad, h + 2 * pad, c, pad, pad, pad, h + pad, pad, h + pad);
-    load =
-        seer_arena_printf(arena, "$pad[n, y * %" PRId64 " + ky, x * %" PRId64 " + kx, ic]", s, s);
-  }
-  const char *axes = seer_arena_printf(arena,
-      "[n:batch<1, y:y<%" PRId64 ", x:x<%" PRId64 ", oc:out_channel<%" PRId64 "]", out, out, o);
-  return seer_arena_printf(arena,
-      "dag conv {\n  input $x f32[1, %" PRId64 ", %" PRId64 ", %" PRId64
-      "]\n"
-      "  weight $w f32[%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
-      "]\n  weight $b f32[%" PRId64
-      "]\n%s"
-      "  stage conv role anchor %s sum[ky:ky<%" PRId64 ", kx:kx<%" PRId64 ", ic:in_channel<%" PRId64
-      "] = "
-      "%s * $w[oc, ky, kx, ic]\n"
-      "  stage relu role epilogue %s = max($conv[n, y, x, oc] + $b[oc], 0.0)\n  output $relu\n}\n",
-      h, h, c, o, k, k, c, o, stage, axes, k, k, c, load, axes);
-}
-
-static const char *gemm_text(seer_arena *arena, int64_t m, int64_t n, int64_t k) {
-  return seer_arena_printf(arena,
-      "dag gemm {\n  input $A f32[%" PRId64 ", %" PRId64 "]\n  weight $B f32[%" PRId64 ", %" PRId64
-      "]\n"
-      "  stage C role anchor [m:m<%" PRId64 ", n:n<%" PRId64 "] sum[k:k<%" PRId64
-      "] = $A[m, k] * $B[k, n]\n"
-      "  output $C\n}\n",
-      m, k, k, n, m, n, k);
-}
 
 // Seconds of one run (the best of many), or 0 when the schedule has no code.
 static double time_schedule(bench *b, const seer_schedule *schedule, double budget_s,
@@ -185,10 +144,10 @@ int main(int argc, char **argv) {
     }
   }
   if (argc > 1 && strcmp(argv[1], "conv") == 0 && n_number >= 4) {
-    text = conv_text(
+    text = bench_conv(
         b.arena, number[0], number[1], number[2], number[3], n_number > 4 ? number[4] : 1);
   } else if (argc > 1 && strcmp(argv[1], "gemm") == 0 && n_number == 3) {
-    text = gemm_text(b.arena, number[0], number[1], number[2]);
+    text = bench_gemm(b.arena, number[0], number[1], number[2]);
   } else if (argc > 2 && strcmp(argv[1], "dag") == 0) {
     char *bytes;
     size_t n;

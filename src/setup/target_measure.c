@@ -76,19 +76,19 @@ IN_AVX512 READ_KERNEL(read_64, u64x8)
 }
 
 // Best of several short stretches: an interruption makes one slow, nothing makes one fast.
-static double measure_gflops(fma_kernel kernel, uint32_t lanes) {
+static double measure_gflops(fma_kernel kernel, uint32_t lanes, double budget_s) {
   static const float in[2] = {0.5f, 1.0f};
   float out[16];
   uint64_t n = 1 << 16, begin = seer_os_now_ns();
   double best = 0;
   kernel(in, out, n);
-  while (seconds_since(begin) < 0.1) {
+  while (seconds_since(begin) < budget_s) {
     uint64_t start = seer_os_now_ns();
     kernel(in, out, n);
     double seconds = seconds_since(start);
     double gflops = 2.0 * N_CHAINS * lanes * (double)n / seconds * 1e-9;
     if (gflops > best) best = gflops;
-    if (seconds < 2e-3) n *= 2;
+    if (seconds < 2e-3 && seconds < 0.25 * budget_s) n *= 2;
   }
   return best;
 }
@@ -134,6 +134,38 @@ static seer_status choose(const seer_target *target, fma_kernel *out_fma, read_k
   return SEER_OK;
 }
 
+enum { GRANULE = N_STREAMS * 64 };  // bytes
+
+static seer_status take_pages(size_t n_bytes, void **out_data) {
+  *out_data = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (*out_data == MAP_FAILED)
+    return SEER_FAIL(RESOURCE, "no %zu bytes to measure the memory's speed", n_bytes);
+  madvise(*out_data, n_bytes, MADV_HUGEPAGE);
+  memset(*out_data, 1, n_bytes);  // real pages: untouched ones are all the same page of zeros
+  return SEER_OK;
+}
+
+seer_status seer_target_peak_now(const seer_target *target, double budget_s, double *out_gflops) {
+  fma_kernel fma;
+  read_kernel read;
+  SEER_TRY(choose(target, &fma, &read));
+  *out_gflops = measure_gflops(fma, seer_target_lanes(target), budget_s);
+  return SEER_OK;
+}
+
+seer_status seer_target_read_now(
+    const seer_target *target, uint64_t n_bytes, double budget_s, double *out_gbs) {
+  fma_kernel fma;
+  read_kernel read;
+  void *data;
+  SEER_TRY(choose(target, &fma, &read));
+  size_t n = (size_t)((n_bytes + GRANULE - 1) / GRANULE * GRANULE);
+  SEER_TRY(take_pages(n, &data));
+  *out_gbs = measure_gbs(read, data, n, budget_s);
+  munmap(data, n);
+  return SEER_OK;
+}
+
 seer_status seer_target_measure(seer_target *target) {
   fma_kernel fma;
   read_kernel read;
@@ -146,14 +178,11 @@ seer_status seer_target_measure(seer_target *target) {
   uint64_t dram = target->l3_bytes * 4;
   if (dram < 64u << 20) dram = 64u << 20;
   if (dram > 256u << 20) dram = 256u << 20;
-  const uint64_t granule = (uint64_t)N_STREAMS * 64;
+  const uint64_t granule = GRANULE;
   size_t n_bytes = (size_t)(dram > l3 ? dram : l3);
-  void *data = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED)
-    return SEER_FAIL(RESOURCE, "no %zu bytes to measure the memory's speed", n_bytes);
-  madvise(data, n_bytes, MADV_HUGEPAGE);
-  memset(data, 1, n_bytes);  // real pages: untouched ones are all the same page of zeros
-  target->peak_gflops = measure_gflops(fma, seer_target_lanes(target));
+  void *data;
+  SEER_TRY(take_pages(n_bytes, &data));
+  target->peak_gflops = measure_gflops(fma, seer_target_lanes(target), 0.1);
   target->l2_gbs = measure_gbs(read, data, (size_t)(l2 / granule * granule), 0.03);
   target->dram_gbs = measure_gbs(read, data, (size_t)(dram / granule * granule), 0.06);
   target->l3_gbs =

@@ -8,6 +8,7 @@
 
 #define DRAFTS 400
 #define MAX_NEAR 4
+#define RANDOM_TRIES 200
 
 seer_status seer_choose_untuned(const seer_target *target, const seer_sketch_list *sketches,
     uint32_t task, uint64_t seed, seer_schedule *out_schedule, double *out_seconds) {
@@ -104,10 +105,29 @@ static seer_status from_sibling(
   return SEER_OK;
 }
 
+// Harder on code than any winner: whatever the space allows, of any formulation.
+static seer_status draw_schedule(
+    const chooser *c, const seer_task *task, seer_choice *choice) {
+  seer_rng rng;
+  seer_rng_init_stream(
+      &rng, (uint64_t)seer_context_i64(c->context, SEER_OPT_RANDOM_SCHEDULES), task->id);
+  choice->source = "random";
+  for (int i = 0; i < RANDOM_TRIES; i++) {
+    uint32_t sketch = (uint32_t)seer_rng_below(&rng, choice->sketches->n);
+    if (seer_schedule_sample(choice->sketches, sketch, &rng, &choice->schedule) == SEER_REJECT_NONE)
+      return SEER_OK;
+  }
+  return SEER_FAIL(INTERNAL, "no valid schedule in %d draws", RANDOM_TRIES);
+}
+
 static seer_status choose_task(chooser *c, const seer_task *task, int64_t opt_level,
     seer_choice *choice, seer_choose_counts *counts) {
   SEER_TRY(seer_sketch_generate(
       task->dag, c->target, c->space, c->arena, (seer_sketch_list **)&choice->sketches));
+  if (seer_context_is_set(c->context, SEER_OPT_RANDOM_SCHEDULES)) {
+    counts->n_default++;
+    return draw_schedule(c, task, choice);
+  }
   bool is_found = false;
   if (c->records && opt_level >= 2) SEER_TRY(from_record(c, task, choice, &is_found));
   counts->n_record += is_found;

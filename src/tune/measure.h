@@ -30,7 +30,7 @@ typedef struct {
   const seer_dag *dag;
   const seer_sketch_list *sketches;
   seer_space_kind space;  // that `sketches` were made in: workers make them again
-  uint64_t network_weight_bytes;  // decides whether weights are timed cold (decisions 6)
+  uint64_t network_weight_bytes;  // decides how cold weights are timed
 } seer_measure_task;
 
 typedef struct {

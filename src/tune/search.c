@@ -26,6 +26,10 @@
 #define ANSOR_GENERATIONS 4
 #define N_ELITE 48
 #define N_TIMES 9  // of a schedule that was measured again
+// Of a task's first trials, each formulation gets at least this share before it may be dropped.
+#define EARLY_TRIALS 64
+#define FORMULATION_SHARE 0.1
+#define FORMULATION_DRAFTS 24  // when the pool has none of it
 #define MAX_TRIES 6  // of a sampler or mutator that refuses
 #define SKETCH_FLOOR 0.08  // share of a uniform draw that a bad sketch keeps
 #define CROSS_SHARE 0.15
@@ -63,6 +67,7 @@ struct seer_search {
   elite elites[N_ELITE];
   double *sketch_best;  // seconds by sketch; 0: none
   uint32_t *sketch_n;
+  uint32_t n_formulation, *formulation_of;  // by sketch
   size_t n_queue, cap_queue, queue_at;
   queued *queue;
   uint32_t n_kept;
@@ -87,6 +92,16 @@ void seer_search_destroy(seer_search *search) {
   free(search);
 }
 
+static void number_formulations(seer_search *s) {
+  const seer_sketch_list *list = s->options.sketches;
+  s->formulation_of = SEER_NEW_ARRAY(s->arena, uint32_t, list->n);
+  for (uint32_t k = 0; k < list->n; k++) {
+    uint32_t j = 0;
+    while (strcmp(list->sketch[j]->formulation, list->sketch[k]->formulation) != 0) j++;
+    s->formulation_of[k] = j < k ? s->formulation_of[j] : s->n_formulation++;
+  }
+}
+
 seer_status seer_search_create(const seer_search_options *options, seer_search **out_search) {
   *out_search = NULL;
   seer_search *s = calloc(1, sizeof(*s));
@@ -97,6 +112,7 @@ seer_status seer_search_create(const seer_search_options *options, seer_search *
   s->measured = seer_map_create(s->arena);
   s->sketch_best = SEER_NEW_ARRAY(s->arena, double, options->sketches->n);
   s->sketch_n = SEER_NEW_ARRAY(s->arena, uint32_t, options->sketches->n);
+  number_formulations(s);
   s->cap_pool = options->is_ansor ? 2 * ANSOR_POPULATION : 2 * POOL;
   s->n_seen_slots = 1;
   while (s->n_seen_slots < 8 * s->cap_pool) s->n_seen_slots *= 2;
@@ -416,6 +432,53 @@ static uint32_t take_queue(seer_search *s, uint32_t n, seer_proposal *out) {
   return taken;
 }
 
+static void take_from_pool(
+    seer_search *s, uint32_t at, const char *origin, seer_proposal *out, uint32_t *n_out) {
+  const candidate *c = &s->pool[at];
+  out[(*n_out)++] = (seer_proposal){c->schedule, c->score, c->analytic_s, origin};
+  memmove(&s->pool[at], &s->pool[at + 1], (s->n_pool - at - 1) * sizeof(candidate));
+  s->n_pool--;
+}
+
+// Index in the pool of the best candidate of formulation f; drafts some when there is none.
+static uint32_t best_of_formulation(seer_search *s, seer_rng *rng, uint32_t f) {
+  for (uint32_t i = 0; i < s->n_pool; i++) {
+    if (s->formulation_of[s->pool[i].schedule.sketch] == f) return i;
+  }
+  uint32_t best = s->n_pool;
+  for (uint32_t i = 0; i < FORMULATION_DRAFTS; i++) {
+    uint32_t sketch = (uint32_t)seer_rng_below(rng, s->options.sketches->n);
+    while (s->formulation_of[sketch] != f) sketch = (sketch + 1) % s->options.sketches->n;
+    seer_schedule schedule;
+    if (seer_schedule_sample(s->options.sketches, sketch, rng, &schedule) != SEER_REJECT_NONE)
+      continue;
+    uint32_t at = s->n_pool;
+    add_draft(s, &schedule);
+    if (s->n_pool > at && s->pool[at].analytic_s < s->pool[best].analytic_s) best = at;
+  }
+  return best;
+}
+
+// The models know little of a formulation that was hardly measured: they must not drop it unseen.
+static void fill_quotas(
+    seer_search *s, seer_rng *rng, uint32_t n, seer_proposal *out, uint32_t *n_out) {
+  uint32_t measured = seer_search_n_measured(s);
+  if (s->options.is_ansor || s->n_formulation < 2 || measured >= EARLY_TRIALS) return;
+  uint32_t quota = (uint32_t)ceil(FORMULATION_SHARE * (measured + n));
+  for (uint32_t f = 0; f < s->n_formulation; f++) {
+    uint32_t have = 0;
+    for (uint32_t k = 0; k < s->options.sketches->n; k++)
+      have += s->formulation_of[k] == f ? s->sketch_n[k] : 0;
+    for (uint32_t i = 0; i < *n_out; i++)
+      have += s->formulation_of[out[i].schedule.sketch] == f;
+    for (; have < quota && *n_out < n; have++) {
+      uint32_t at = best_of_formulation(s, rng, f);
+      if (at >= s->n_pool) break;
+      take_from_pool(s, at, "formulation", out, n_out);
+    }
+  }
+}
+
 static void pick(seer_search *s, seer_rng *rng, bool is_trained, uint32_t n, seer_proposal *out,
     uint32_t *n_out) {
   uint32_t n_random =
@@ -478,6 +541,7 @@ seer_status seer_search_propose(
       qsort(s->pool, s->n_pool, sizeof(candidate), by_score);
     }
     if (!status) {
+      fill_quotas(s, &rng, n, out, out_n);
       pick(s, &rng, is_trained, n, out, out_n);
       keep_population(s);
     }

@@ -29,7 +29,7 @@ typedef struct {
   seer_schedule schedule;
   float predicted;  // relative throughput by the learned model; 0 when it was not asked
   double analytic_s;
-  const char *origin;  // "default", "sibling", "model", "analytic", "random"
+  const char *origin;  // "default", "sibling", "formulation", "model", "analytic", "random"
 } seer_proposal;
 
 typedef struct seer_search seer_search;

@@ -15,6 +15,7 @@ import onnxruntime
 SKIP = 77
 FAMILYSEER = os.environ.get("FAMILYSEER", "build/familyseer")
 RTOL = 1e-3
+FULL = os.environ.get("SEER_FULL") == "1"  # check-full: every planted fault, three seeds
 
 
 def familyseer(*args, check=True):
@@ -81,7 +82,45 @@ def compare(label, ours, theirs, discriminate=True, rtol=RTOL):
         assert ok, f"{label}: '{name}' differs"
 
 
-def check_model(label, model, feeds=None, levels=("-O1",), threads=(1, 2), flags=(), discriminate=True, rtol=RTOL):
+def _weights(model):
+    """Initialisers that a Conv, Gemm or MatMul multiplies with, and the axis of their output channels."""
+    initial = {i.name: i for i in model.graph.initializer}
+    found = []
+    for node in model.graph.node:
+        if node.op_type not in ("Conv", "Gemm", "MatMul") or node.input[1] not in initial:
+            continue
+        transposed = any(a.name == "transB" and a.i for a in node.attribute)
+        axis = 0 if node.op_type == "Conv" or transposed else -1
+        if initial[node.input[1]].dims[axis] > 1:
+            found.append((initial[node.input[1]], axis))
+    return found
+
+
+def assert_discriminates(label, model, feeds, theirs, rtol=RTOL):
+    """A planted fault must show: with the output channels of any one weight in reverse order, the reference's own answer
+    differs by more than the tolerance. All weights in check-full, a seeded few otherwise."""
+    weights = _weights(model)
+    few = 1 if model.ByteSize() > 1 << 28 else 3
+    if not FULL and len(weights) > few:
+        weights = [weights[k] for k in sorted(np.random.default_rng(3).choice(len(weights), few, replace=False))]
+    for initial, axis in weights:
+        kept = onnx.TensorProto()
+        kept.CopyFrom(initial)
+        faulty = np.flip(onnx.numpy_helper.to_array(initial), axis)
+        initial.CopyFrom(onnx.numpy_helper.from_array(np.ascontiguousarray(faulty), initial.name))
+        answer = reference(model, feeds)
+        initial.CopyFrom(kept)
+        worst = max(np.abs(answer[n].astype(np.float64) - w).max() / max(np.abs(w).max(), 1e-30) for n, w in theirs.items())
+        assert worst > rtol, f"{label}: reversing the channels of '{initial.name}' changes the answer by {worst:.1e} only"
+    print(f"{label:42s} {len(weights)} planted faults seen", flush=True)
+
+
+# Random valid schedules are harder on the compiler than winners of a tuning: whatever the space allows is used.
+def schedules():
+    return ["-O1"] + [f"--random-schedules={seed}" for seed in ((1, 2, 3) if FULL else (1,))]
+
+
+def check_model(label, model, feeds=None, levels=None, threads=(1, 2), flags=(), discriminate=True, rtol=RTOL):
     """Compiles, runs, compares. `model`: a ModelProto, or a path."""
     if isinstance(model, str):
         path, proto = model, onnx.load(model)
@@ -90,17 +129,19 @@ def check_model(label, model, feeds=None, levels=("-O1",), threads=(1, 2), flags
         onnx.checker.check_model(proto)
     feeds = feeds or random_feeds(proto)
     theirs = reference(path or proto, feeds)
+    if discriminate:
+        assert_discriminates(label, proto, feeds, theirs, rtol)
     with tempfile.TemporaryDirectory() as tmp:
         if path is None:
             path = os.path.join(tmp, "model.onnx")
             onnx.save(proto, path)
-        for level in levels:
+        for level in levels or schedules():
             folder = os.path.join(tmp, "out" + level)
             familyseer("compile", path, "-o", folder, level, *flags)
             for n in threads:
                 out = os.path.join(tmp, f"run{level}{n}")
                 os.mkdir(out)
-                compare(f"{label} {level} threads={n}", run_ours(folder, feeds, out, n), theirs, discriminate, rtol)
+                compare(f"{label} {level.lstrip('-')} threads={n}", run_ours(folder, feeds, out, n), theirs, discriminate, rtol)
 
 
 def run_tests(tests):

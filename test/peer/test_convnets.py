@@ -2,7 +2,7 @@
 import numpy as np
 
 from build_onnx import Net
-from peer import check_model, run_tests
+from peer import check_model, run_tests, schedules
 
 
 def plain():
@@ -90,5 +90,5 @@ def batch():
     return net.model()
 
 
-run_tests([(f.__name__, lambda f=f: check_model(f.__name__, f(), levels=("-O0", "-O1"), discriminate=f is not batch))
+run_tests([(f.__name__, lambda f=f: check_model(f.__name__, f(), levels=["-O0", *schedules()], discriminate=f is not batch))
            for f in (plain, residual, inverted, odd, groups, concat, batch)])

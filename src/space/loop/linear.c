@@ -119,6 +119,7 @@ seer_expr seer_linear_normal(seer_expr_pool *pool, seer_expr e) {
 
 #define PROVER_STEPS 2000
 #define PROVER_THOROUGH_STEPS 400000
+#define MAX_TIGHTENED 3  // multiples by which the range of a dividend is tried to be cut
 
 void seer_prover_init(
     seer_prover *prover, const seer_loop *loop, const uint32_t *def, const uint32_t *depth) {
@@ -333,6 +334,16 @@ static bool prove_division(
     seer_linear by_range = whole;
     by_range.constant += seer_floor_div(end, c);
     if (prove_replaced(p, x, k, &by_range, facts_used)) return true;
+    // The ranges ignore that loops end early in the last block: ask for one multiple less.
+    int64_t quotient = seer_floor_div(end, c), tightened = quotient, sign = coef > 0 ? 1 : -1;
+    while (p->is_thorough && tightened - quotient < MAX_TIGHTENED &&
+        quotient - tightened < MAX_TIGHTENED) {
+      seer_linear claim = {.constant = coef > 0 ? 1 - c * tightened : c * (tightened + 1)};
+      if (!seer_linear_add(&claim, &rest, sign) || !prove(p, &claim, facts_used)) break;
+      tightened -= sign;
+    }
+    by_range.constant = whole.constant + tightened;
+    if (tightened != quotient && prove_replaced(p, x, k, &by_range, facts_used)) return true;
   }
   // k * floor(r / c) <= k * r / c for k > 0, and <= k * (r - c + 1) / c for k < 0; the whole form
   // times c.

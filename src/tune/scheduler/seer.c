@@ -28,7 +28,8 @@ static double expected_gain(const seer_task_state *task) {
   if (n >= 2) {
     double before = task->history[task->n_history - n], now = task->history[task->n_history - 1];
     rounds = n - 1;
-    seen = before > 0 ? (1 - now / before) / rounds : 0;
+    // A best that turns out to have been lucky rises again: that is no loss to come.
+    seen = before > now ? (1 - now / before) / rounds : 0;
   }
   double gain = (PRIOR_WEIGHT * prior + rounds * seen) / (PRIOR_WEIGHT + rounds);
   return gain < headroom ? gain : headroom;

@@ -1,0 +1,296 @@
+// rungs.c - what the search reaches on single kernels: with 1 and 2 threads, against what the machine
+// gives at that moment (FMA peak, or for depthwise kernels the bandwidth of the cache that holds the
+// operands), and Winograd against direct convolution.
+//   rungs [--seconds S] [--threads 1,2] [--only TEXT]
+// Each formulation is searched for S seconds (default 20); then the best kernels and the machine's
+// own figures take turns. A bar is met if the lower end of the median ratio's interval meets it.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "code/kernel.h"
+#include "dags.h"
+#include "learn/bank.h"
+#include "runtime/pool.h"
+#include "setup/context.h"
+#include "tune/measure/runner.h"
+#include "tune/search.h"
+
+#define TURNS 31
+#define ROUND 12
+#define MAX_THREADS 64
+
+typedef enum { OF_PEAK, OF_CACHE, OF_DIRECT } goal;
+
+static const struct {
+  const char *name;
+  enum { CONV, DEPTHWISE, GEMM } kind;
+  int64_t size[5];  // conv: rows, channels, out channels, kernel, stride; gemm: m, n, k
+  const char *formulation;
+  goal goal;
+  double bar;
+} rungs[] = {
+    {"conv 56x56x64 3x3", CONV, {56, 64, 64, 3, 1}, "direct", OF_PEAK, 0.85},
+    {"conv 28x28x128 3x3", CONV, {28, 128, 128, 3, 1}, "direct", OF_PEAK, 0.85},
+    {"conv 14x14x256 3x3", CONV, {14, 256, 256, 3, 1}, "direct", OF_PEAK, 0.85},
+    {"conv 28x28 128->512 1x1", CONV, {28, 128, 512, 1, 1}, "direct", OF_PEAK, 0.85},
+    {"gemm 126x1024x1024", GEMM, {126, 1024, 1024}, "direct", OF_PEAK, 0.85},
+    {"gemm 126x1024x4096", GEMM, {126, 4096, 1024}, "direct", OF_PEAK, 0.85},
+    {"depthwise 112x112x32 3x3", DEPTHWISE, {112, 32, 0, 3, 1}, "direct", OF_CACHE, 0.6},
+    {"depthwise 56x56x144 3x3", DEPTHWISE, {56, 144, 0, 3, 1}, "direct", OF_CACHE, 0.6},
+    {"depthwise 14x14x384 3x3", DEPTHWISE, {14, 384, 0, 3, 1}, "direct", OF_CACHE, 0.6},
+    {"F(4x4) 56x56x64", CONV, {56, 64, 64, 3, 1}, "winograd4", OF_DIRECT, 2},
+    {"F(4x4) 28x28x128", CONV, {28, 128, 128, 3, 1}, "winograd4", OF_DIRECT, 2},
+};
+
+static void die(seer_status status) {
+  if (!status) return;
+  fprintf(stderr, "rungs: %s\n", seer_status_message(status));
+  exit(1);
+}
+
+static double now_s(void) { return (double)seer_os_now_ns() * 1e-9; }
+
+static int compare_f64(const void *a, const void *b) {
+  double x, y;
+  memcpy(&x, a, sizeof x);
+  memcpy(&y, b, sizeof y);
+  return (x > y) - (x < y);
+}
+
+static double median(double *values, uint32_t n) {
+  qsort(values, n, sizeof(double), compare_f64);
+  return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
+}
+
+// 95 % interval of the median, by resampling.
+static void interval(const double *values, uint32_t n, double *out_low, double *out_high) {
+  static double medians[1000];
+  double drawn[TURNS];
+  seer_rng rng;
+  seer_rng_init(&rng, 1);
+  for (uint32_t i = 0; i < SEER_COUNT_OF(medians); i++) {
+    for (uint32_t k = 0; k < n; k++) drawn[k] = values[seer_rng_below(&rng, n)];
+    medians[i] = median(drawn, n);
+  }
+  qsort(medians, SEER_COUNT_OF(medians), sizeof(double), compare_f64);
+  *out_low = medians[25];
+  *out_high = medians[975];
+}
+
+// ---- the machine, all threads at once
+typedef struct {
+  const seer_target *target;
+  uint64_t n_bytes;  // 0: the peak
+  double figure[MAX_THREADS];
+} machine;
+
+static void ask(void *arg, uint32_t part, uint32_t thread) {
+  (void)thread;
+  machine *m = arg;
+  die(m->n_bytes ? seer_target_read_now(m->target, m->n_bytes, 0.004, &m->figure[part])
+                 : seer_target_peak_now(m->target, 0.004, &m->figure[part]));
+}
+
+static double machine_now(seer_pool *pool, const seer_target *target, uint64_t n_bytes) {
+  uint32_t n = seer_pool_threads(pool);
+  machine m = {.target = target, .n_bytes = n_bytes / n};
+  seer_pool_begin(pool);
+  seer_pool_run(pool, n, ask, &m);
+  seer_pool_end(pool);
+  double sum = 0;
+  for (uint32_t i = 0; i < n; i++) sum += m.figure[i];
+  return sum;
+}
+
+// ---- the search
+typedef struct {
+  seer_context *context;
+  seer_runner *runner;
+  seer_codegen *codegen;
+  seer_arena *arena;
+  seer_worker_task_state task;
+  seer_kernel best;
+  uint32_t n;  // candidates
+} bench;
+
+static bool build(
+    bench *b, const seer_schedule *schedule, seer_arena *arena, seer_kernel *out_kernel) {
+  seer_loop *loop;
+  seer_status status = seer_loop_lower(b->task.sketches, schedule, arena, &loop);
+  if (!status) status = seer_codegen_build(b->codegen, loop, "rung", arena, out_kernel);
+  bool is_ok = status == NULL;
+  seer_status_free(status);
+  return is_ok;
+}
+
+static double time_kernel(bench *b, const seer_kernel *kernel, double best_s) {
+  seer_measure_result result;
+  die(seer_runner_time(b->runner, &b->task, kernel, best_s, 0.004, &result));
+  double least = result.sample[0];  // as the machine's own figures are the best of a few stretches
+  for (uint32_t i = 1; i < result.n_samples; i++)
+    least = result.sample[i] < least ? result.sample[i] : least;
+  return least;
+}
+
+static void one_round(bench *b, seer_search *search, seer_bank *bank) {
+  seer_proposal proposals[ROUND];
+  seer_schedule best;
+  uint32_t n;
+  double best_s = seer_search_best(search, &best);
+  die(seer_search_propose(search, bank, ROUND, proposals, &n));
+  for (uint32_t i = 0; i < n; i++) {
+    seer_arena *arena = seer_arena_create("candidate");
+    seer_kernel kernel;
+    seer_measure_result result = {.cls = SEER_MEASURED_BUILD_ERROR};
+    if (build(b, &proposals[i].schedule, arena, &kernel))
+      die(seer_runner_time(b->runner, &b->task, &kernel, best_s, 0.004, &result));
+    seer_search_report(search, &proposals[i].schedule, result.seconds, !result.is_raced_out);
+    float *rows =
+        SEER_NEW_ARRAY(arena, float, (size_t)SEER_NEST_MAX_STATEMENTS *seer_feature_count);
+    seer_sample sample = {
+        .rows = rows, .seconds = result.seconds, .is_raced_out = result.is_raced_out};
+    sample.n_row = seer_search_features(search, &proposals[i].schedule, rows);
+    die(seer_bank_add(bank, &sample, 1));
+    b->n++;
+    seer_arena_destroy(arena);
+  }
+  die(seer_bank_train(bank, 0));
+}
+
+// The best kernel that `seconds` of search find among the sketches of one formulation.
+static void find_best(bench *b, const char *formulation, double seconds) {
+  const seer_target *target = seer_context_target(b->context);
+  const seer_sketch_list *all = b->task.sketches;
+  seer_sketch_list *list = SEER_NEW(b->arena, seer_sketch_list);
+  *list = *all;
+  list->sketch = SEER_NEW_ARRAY(b->arena, const seer_sketch *, all->n);
+  list->n = 0;
+  for (uint32_t k = 0; k < all->n; k++) {
+    if (strcmp(all->sketch[k]->formulation, formulation) == 0)
+      list->sketch[list->n++] = all->sketch[k];
+  }
+  if (list->n == 0) {
+    fprintf(stderr, "rungs: no sketch of formulation %s\n", formulation);
+    exit(1);
+  }
+  b->task.sketches = list;
+  static const uint32_t family_of[1] = {0};
+  seer_search_options options = {
+      .sketches = list, .target = target, .seed = 1, .random_share = 0.1};
+  seer_bank_options bank_options = {.n_family = 1, .n_task = 1, .family_of = family_of,
+      .has_base = true, .model = seer_cost_table[0], .seed = 1, .warm_up = 32};
+  seer_search *search;
+  seer_bank *bank;
+  die(seer_search_create(&options, &search));
+  die(seer_bank_create(&bank_options, &bank));
+  seer_schedule schedule;
+  for (uint32_t k = 0; k < list->n; k++) {
+    seer_schedule_default(list, k, &schedule);
+    seer_search_queue(search, &schedule, "default");
+  }
+  double end = now_s() + seconds;
+  while (now_s() < end) one_round(b, search, bank);
+  // The best few once more, in turns: a single time may have been lucky.
+  seer_schedule top[6];
+  seer_kernel kernels[6];
+  double least[6] = {0};
+  uint32_t n = seer_search_top(search, 6, top, NULL), best = 0;
+  for (uint32_t k = 0; k < n; k++) {
+    if (!build(b, &top[k], b->arena, &kernels[k])) die(SEER_FAIL(INTERNAL, "built once, not twice"));
+  }
+  for (uint32_t turn = 0; turn < 15; turn++) {
+    for (uint32_t k = 0; k < n; k++) {
+      double t = time_kernel(b, &kernels[k], 0);
+      least[k] = turn == 0 || t < least[k] ? t : least[k];
+    }
+  }
+  for (uint32_t k = 1; k < n; k++) best = least[k] < least[best] ? k : best;
+  b->best = kernels[best];
+  if (getenv("RUNGS_PRINT")) puts(seer_schedule_print(list, &top[best], b->arena));
+  seer_search_destroy(search);
+  seer_bank_destroy(bank);
+}
+
+static bool run(size_t which, const char *threads, double seconds) {
+  bench b = {.arena = seer_arena_create("rung")};
+  die(seer_context_create(&b.context));
+  die(seer_context_set(b.context, "threads", threads));
+  die(seer_context_find_target(b.context));
+  const seer_target *target = seer_context_target(b.context);
+  die(seer_codegen_create(b.context, target, &b.codegen));
+  die(seer_runner_create(b.context, &b.runner));
+  const int64_t *s = rungs[which].size;
+  const char *text = rungs[which].kind == CONV ? bench_conv(b.arena, s[0], s[1], s[2], s[3], s[4])
+      : rungs[which].kind == DEPTHWISE         ? bench_depthwise(b.arena, s[0], s[1], s[3], s[4])
+                                               : bench_gemm(b.arena, s[0], s[1], s[2]);
+  die(seer_dag_parse("rung", text, strlen(text), b.arena, &b.task.dag));
+  die(seer_dag_verify(b.task.dag));
+  die(seer_sketch_generate(b.task.dag, target, SEER_SPACE_FULL, b.arena, &b.task.sketches));
+  seer_sketch_list *all = b.task.sketches;
+  seer_kernel direct = {0};
+  bool is_pair = rungs[which].goal == OF_DIRECT;
+  if (is_pair) {
+    find_best(&b, "direct", seconds);
+    direct = b.best;
+    b.task.sketches = all;
+  }
+  find_best(&b, rungs[which].formulation, seconds);
+  seer_pool *pool = seer_pool_create(target->threads, 1);
+  double ratio[TURNS], gflops[TURNS], flops = seer_dag_flops(b.task.dag);
+  uint64_t bytes = (uint64_t)seer_dag_io_bytes(b.task.dag);
+  for (uint32_t i = 0; i < TURNS; i++) {
+    double t = time_kernel(&b, &b.best, 0);
+    gflops[i] = flops / t * 1e-9;
+    if (is_pair) {
+      ratio[i] = time_kernel(&b, &direct, 0) / t;
+    } else if (rungs[which].goal == OF_CACHE) {
+      ratio[i] = (double)bytes / t * 1e-9 / machine_now(pool, target, bytes);
+    } else {
+      ratio[i] = gflops[i] / machine_now(pool, target, 0);
+    }
+  }
+  double low, high;
+  interval(ratio, TURNS, &low, &high);
+  static const char *const of[] = {"of the FMA peak", "of the cache's bandwidth", "x direct"};
+  bool is_met = low >= rungs[which].bar;
+  printf("%-26s %-10s %s thread%s %8.1f GFLOP/s  %5.2f [%.2f, %.2f] %-24s bar %.2f: %s  (%u candidates)\n",
+      rungs[which].name, rungs[which].formulation, threads, threads[0] == '1' ? " " : "s",
+      median(gflops, TURNS), median(ratio, TURNS), low, high,
+      of[rungs[which].goal], rungs[which].bar, is_met ? "met" : "MISSED", b.n);
+  fflush(stdout);
+  seer_pool_destroy(pool);
+  seer_runner_destroy(b.runner);
+  seer_codegen_destroy(b.codegen);
+  seer_context_destroy(b.context);
+  seer_arena_destroy(b.arena);
+  return is_met;
+}
+
+int main(int argc, char **argv) {
+  double seconds = 20;
+  const char *threads = "1,2", *only = "";
+  for (int k = 1; k + 1 < argc; k += 2) {
+    if (strcmp(argv[k], "--seconds") == 0) {
+      seconds = atof(argv[k + 1]);
+    } else if (strcmp(argv[k], "--threads") == 0) {
+      threads = argv[k + 1];
+    } else if (strcmp(argv[k], "--only") == 0) {
+      only = argv[k + 1];
+    } else {
+      fprintf(stderr, "usage: rungs [--seconds S] [--threads 1,2] [--only TEXT]\n");
+      return 2;
+    }
+  }
+  bool is_met = true;
+  for (size_t i = 0; i < SEER_COUNT_OF(rungs); i++) {
+    if (!strstr(rungs[i].name, only)) continue;
+    for (const char *at = threads; *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
+      char n[8] = "";
+      snprintf(n, sizeof n, "%.*s", (int)strcspn(at, ","), at);
+      is_met = run(i, n, seconds) && is_met;
+    }
+  }
+  return is_met ? 0 : 1;
+}
