@@ -18,6 +18,7 @@
 #include "tune/search.h"
 
 #define TURNS 31
+#define TURN_S 0.012  // of one contender: longer than most bursts of what else the machine does
 #define ROUND 12
 #define MAX_THREADS 64
 
@@ -89,8 +90,8 @@ typedef struct {
 static void ask(void *arg, uint32_t part, uint32_t thread) {
   (void)thread;
   machine *m = arg;
-  die(m->n_bytes ? seer_target_read_now(m->target, m->n_bytes, 0.004, &m->figure[part])
-                 : seer_target_peak_now(m->target, 0.004, &m->figure[part]));
+  die(m->n_bytes ? seer_target_read_now(m->target, m->n_bytes, TURN_S, &m->figure[part])
+                 : seer_target_peak_now(m->target, TURN_S, &m->figure[part]));
 }
 
 static double machine_now(seer_pool *pool, const seer_target *target, uint64_t n_bytes) {
@@ -125,9 +126,9 @@ static bool build(
   return is_ok;
 }
 
-static double time_kernel(bench *b, const seer_kernel *kernel, double best_s) {
+static double time_kernel(bench *b, const seer_kernel *kernel) {
   seer_measure_result result;
-  die(seer_runner_time(b->runner, &b->task, kernel, best_s, 0.004, &result));
+  die(seer_runner_time(b->runner, &b->task, kernel, 0, TURN_S, &result));
   double least = result.sample[0];  // as the machine's own figures are the best of a few stretches
   for (uint32_t i = 1; i < result.n_samples; i++)
     least = result.sample[i] < least ? result.sample[i] : least;
@@ -140,12 +141,25 @@ static void one_round(bench *b, seer_search *search, seer_bank *bank) {
   uint32_t n;
   double best_s = seer_search_best(search, &best);
   die(seer_search_propose(search, bank, ROUND, proposals, &n));
+  // As the tuner does: times are relative to what the best so far takes now.
+  double slow = 1;
+  if (best_s > 0) {
+    seer_arena *arena = seer_arena_create("witness");
+    seer_kernel kernel;
+    if (!build(b, &best, arena, &kernel)) die(SEER_FAIL(INTERNAL, "built once, not twice"));
+    double now = time_kernel(b, &kernel);
+    seer_search_witness(search, &best, now);
+    slow = now / seer_search_seconds(search, &best);
+    best_s = now;
+    seer_arena_destroy(arena);
+  }
   for (uint32_t i = 0; i < n; i++) {
     seer_arena *arena = seer_arena_create("candidate");
     seer_kernel kernel;
     seer_measure_result result = {.cls = SEER_MEASURED_BUILD_ERROR};
     if (build(b, &proposals[i].schedule, arena, &kernel))
       die(seer_runner_time(b->runner, &b->task, &kernel, best_s, 0.004, &result));
+    result.seconds /= slow;
     seer_search_report(search, &proposals[i].schedule, result.seconds, !result.is_raced_out);
     float *rows =
         SEER_NEW_ARRAY(arena, float, (size_t)SEER_NEST_MAX_STATEMENTS *seer_feature_count);
@@ -202,7 +216,7 @@ static void find_best(bench *b, const char *formulation, double seconds) {
   }
   for (uint32_t turn = 0; turn < 15; turn++) {
     for (uint32_t k = 0; k < n; k++) {
-      double t = time_kernel(b, &kernels[k], 0);
+      double t = time_kernel(b, &kernels[k]);
       least[k] = turn == 0 || t < least[k] ? t : least[k];
     }
   }
@@ -241,10 +255,10 @@ static bool run(size_t which, const char *threads, double seconds) {
   double ratio[TURNS], gflops[TURNS], flops = seer_dag_flops(b.task.dag);
   uint64_t bytes = (uint64_t)seer_dag_io_bytes(b.task.dag);
   for (uint32_t i = 0; i < TURNS; i++) {
-    double t = time_kernel(&b, &b.best, 0);
+    double t = time_kernel(&b, &b.best);
     gflops[i] = flops / t * 1e-9;
     if (is_pair) {
-      ratio[i] = time_kernel(&b, &direct, 0) / t;
+      ratio[i] = time_kernel(&b, &direct) / t;
     } else if (rungs[which].goal == OF_CACHE) {
       ratio[i] = (double)bytes / t * 1e-9 / machine_now(pool, target, bytes);
     } else {

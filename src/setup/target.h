@@ -45,8 +45,8 @@ SEER_MUST_USE seer_status seer_target_parse(
 const char *seer_target_print(const seer_target *target, seer_arena *arena);
 // Measures peak_gflops and the bandwidths (about 0.3 s, one thread).
 SEER_MUST_USE seer_status seer_target_measure(seer_target *target);
-// This thread's FMA peak at this moment, and what it reads per second over and over from n_bytes: to
-// hold a kernel against, in turns.
+// This thread's FMA peak at this moment, and what it reads per second over and over from n_bytes:
+// to hold a kernel against, in turns.
 SEER_MUST_USE seer_status seer_target_peak_now(
     const seer_target *target, double budget_s, double *out_gflops);
 SEER_MUST_USE seer_status seer_target_read_now(

@@ -9,6 +9,7 @@
 #define DRAFTS 400
 #define MAX_NEAR 4
 #define RANDOM_TRIES 200
+#define SMALL_BYTES 65536
 
 seer_status seer_choose_untuned(const seer_target *target, const seer_sketch_list *sketches,
     uint32_t task, uint64_t seed, seer_schedule *out_schedule, double *out_seconds) {
@@ -18,6 +19,26 @@ seer_status seer_choose_untuned(const seer_target *target, const seer_sketch_lis
   SEER_TRY(seer_search_create(&options, &search));
   seer_search_zero_trial(search, DRAFTS, out_schedule);
   *out_seconds = seer_search_analytic(search, out_schedule);
+  seer_search_destroy(search);
+  return SEER_OK;
+}
+
+uint64_t seer_choose_max_packed_bytes(const seer_context *context, const seer_dag *dag) {
+  double bytes = 0;
+  for (uint32_t b = 0; b < dag->n_buf; b++) {
+    const seer_dag_buf *buf = &dag->buf[b];
+    if (buf->kind == SEER_BUF_WEIGHT)
+      bytes += (double)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
+  }
+  return (uint64_t)(seer_context_f64(context, SEER_OPT_MAX_WEIGHTS) * bytes) + SMALL_BYTES;
+}
+
+static seer_status packed_bytes(const seer_target *target, const seer_sketch_list *sketches,
+    const seer_schedule *schedule, uint64_t *out) {
+  seer_search_options options = {.sketches = sketches, .target = target};
+  seer_search *search;
+  SEER_TRY(seer_search_create(&options, &search));
+  *out = seer_search_packed_bytes(search, schedule);
   seer_search_destroy(search);
   return SEER_OK;
 }
@@ -59,6 +80,16 @@ static seer_status from_record(
     seer_log(c->context, "record", 1, "task %u: record %" PRId64 " does not parse: %s", task->id,
         record.id, seer_status_message(status));
     seer_status_free(status);
+    return SEER_OK;
+  }
+  uint64_t bytes, most = seer_choose_max_packed_bytes(c->context, task->dag);
+  SEER_TRY(packed_bytes(c->target, choice->sketches, &schedule, &bytes));
+  if (bytes > most) {
+    seer_log(c->context, "record", 0,
+        "task %u, %s: the best record packs its weights into %" PRIu64
+        " bytes, --max-weights "
+        "allows %" PRIu64 ": not used",
+        task->id, task->name, bytes, most);
     return SEER_OK;
   }
   choice->schedule = schedule;
@@ -106,8 +137,7 @@ static seer_status from_sibling(
 }
 
 // Harder on code than any winner: whatever the space allows, of any formulation.
-static seer_status draw_schedule(
-    const chooser *c, const seer_task *task, seer_choice *choice) {
+static seer_status draw_schedule(const chooser *c, const seer_task *task, seer_choice *choice) {
   seer_rng rng;
   seer_rng_init_stream(
       &rng, (uint64_t)seer_context_i64(c->context, SEER_OPT_RANDOM_SCHEDULES), task->id);

@@ -17,6 +17,9 @@ typedef struct {
 SEER_MUST_USE seer_status seer_choose(const seer_context *context, const seer_network *network,
     seer_records *records, int64_t opt_level, seer_arena *arena, seer_choice **out_choices,
     seer_choose_counts *out_counts);
+// What the option --max-weights leaves a task's packed weights, small ones rounded up to whole
+// pages.
+uint64_t seer_choose_max_packed_bytes(const seer_context *context, const seer_dag *dag);
 // The zero-trial choice for one task; the session's default is the same.
 SEER_MUST_USE seer_status seer_choose_untuned(const seer_target *target,
     const seer_sketch_list *sketches, uint32_t task, uint64_t seed, seer_schedule *out_schedule,

@@ -46,7 +46,7 @@ typedef struct {
   seer_measured_class cls;
   bool is_raced_out;  // dropped after a few runs: clearly slower than the incumbent
   bool is_twin;  // equal code bytes as an earlier candidate of this task: its time is shared
-  double seconds;  // median
+  double seconds;  // lower quartile of the samples
   uint32_t n_samples;
   double sample[SEER_MEASURE_MAX_SAMPLES];
   double build_s, run_s;  // wall time spent

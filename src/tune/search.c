@@ -139,6 +139,14 @@ double seer_search_analytic(const seer_search *s, const seer_schedule *schedule)
   return seer_analytic_seconds(summarise(s, schedule), s->options.target);
 }
 
+uint64_t seer_search_packed_bytes(const seer_search *s, const seer_schedule *schedule) {
+  return summarise(s, schedule)->packed_bytes;
+}
+
+static bool may_pack(const seer_search *s, uint64_t packed_bytes) {
+  return s->options.max_packed_bytes == 0 || packed_bytes <= s->options.max_packed_bytes;
+}
+
 uint32_t seer_search_features(
     const seer_search *s, const seer_schedule *schedule, float *out_rows) {
   return seer_feature_extract(summarise(s, schedule), s->options.target, out_rows);
@@ -239,7 +247,7 @@ void seer_search_queue(seer_search *s, const seer_schedule *schedule, const char
   seer_schedule normal = *schedule;
   seer_schedule_normalise(s->options.sketches, &normal);
   if (seer_schedule_check(s->options.sketches, &normal) != SEER_REJECT_NONE ||
-      seer_search_knows(s, &normal))
+      seer_search_knows(s, &normal) || !may_pack(s, seer_search_packed_bytes(s, &normal)))
     return;
   for (size_t i = s->queue_at; i < s->n_queue; i++) {
     if (seer_schedule_equal(&s->queue[i].schedule, &normal)) return;
@@ -283,6 +291,10 @@ static void add_draft(seer_search *s, const seer_schedule *schedule) {
     return;
   }
   seer_nest_make(s->facts, s->frame, s->nest);
+  if (!may_pack(s, s->nest->packed_bytes)) {
+    s->counts.rejected[SEER_REJECT_WEIGHTS]++;
+    return;
+  }
   candidate *c = &s->pool[s->n_pool++];
   c->schedule = *schedule;
   c->hash = hash;
@@ -469,8 +481,7 @@ static void fill_quotas(
     uint32_t have = 0;
     for (uint32_t k = 0; k < s->options.sketches->n; k++)
       have += s->formulation_of[k] == f ? s->sketch_n[k] : 0;
-    for (uint32_t i = 0; i < *n_out; i++)
-      have += s->formulation_of[out[i].schedule.sketch] == f;
+    for (uint32_t i = 0; i < *n_out; i++) have += s->formulation_of[out[i].schedule.sketch] == f;
     for (; have < quota && *n_out < n; have++) {
       uint32_t at = best_of_formulation(s, rng, f);
       if (at >= s->n_pool) break;

@@ -17,6 +17,7 @@ typedef struct {
   uint64_t seed;
   bool is_ansor;  // Ansor's loop: no analytic filter, no queue, 2,048 individuals, 4 generations
   double random_share;  // of a proposal: explores (Ansor: 0.05)
+  uint64_t max_packed_bytes;  // packed weights of a schedule; 0: any number
 } seer_search_options;
 
 typedef struct {
@@ -63,6 +64,7 @@ const seer_search_counts *seer_search_get_counts(const seer_search *search);
 // Feature rows of a schedule: at most SEER_NEST_MAX_STATEMENTS x seer_feature_count floats.
 uint32_t seer_search_features(
     const seer_search *search, const seer_schedule *schedule, float *out_rows);
+uint64_t seer_search_packed_bytes(const seer_search *search, const seer_schedule *schedule);
 double seer_search_analytic(const seer_search *search, const seer_schedule *schedule);
 // The best of many drafts by the analytic model alone: the zero-trial choice.
 void seer_search_zero_trial(seer_search *search, uint32_t n_drafts, seer_schedule *out);

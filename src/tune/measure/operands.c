@@ -126,17 +126,14 @@ seer_status seer_call_prepare(const seer_task_memory *memory, const seer_kernel 
     seer_call_clear(out);
     return status;
   }
+  out->n_copies = out->packed_bytes ? pool_bytes / out->packed_bytes + 1 : 1;
   seer_call_rotate(out, kernel, pool, 0);
   return SEER_OK;
 }
 
 void seer_call_rotate(
     seer_call *call, const seer_kernel *kernel, const seer_weight_pool *pool, uint64_t nth) {
-  uint64_t room = pool->n_bytes - call->packed_bytes, base = 0;
-  if (call->packed_bytes) {
-    uint64_t copies = room / call->packed_bytes + 1;
-    base = nth % copies * call->packed_bytes;
-  }
+  uint64_t base = nth % call->n_copies * call->packed_bytes;
   for (uint32_t a = 0; a < kernel->n_arg; a++) {
     if (kernel->arg[a].storage == SEER_STORE_PACKED)
       call->buffers[a] = pool->data + base + call->pack_offset[a];

@@ -20,6 +20,7 @@ typedef struct {
   uint64_t pack_offset
       [SEER_DAG_MAX_BUFFERS];  // PACKED arguments: offset in one copy of the packed weights
   uint64_t packed_bytes;  // of one copy
+  uint64_t n_copies;  // that calls cycle through
   uint8_t *shared;  // SHARED arguments (owned)
   uint8_t *packed;  // NULL: taken from the pool of random weights
   void *out[SEER_DAG_MAX_BUFFERS];  // own outputs by canonical buffer id, when checking
@@ -36,7 +37,8 @@ typedef struct {
 } seer_weight_pool;
 SEER_MUST_USE seer_status seer_weight_pool_reserve(seer_weight_pool *pool, uint64_t n_bytes);
 
-// For timing: packed weights point into `pool` (seer_call_rotate moves them on).
+// For timing: packed weights point into `pool`; calls cycle through copies of pool_bytes in all
+// (seer_call_rotate moves them on), or always use the first when that is 0.
 SEER_MUST_USE seer_status seer_call_prepare(const seer_task_memory *memory,
     const seer_kernel *kernel, seer_weight_pool *pool, uint64_t pool_bytes, seer_call *out);
 void seer_call_rotate(

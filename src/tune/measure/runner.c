@@ -1,10 +1,10 @@
 // runner.c - how long does this kernel take, and is its answer right?
 // Timing: one warm-up call, then samples of at least MIN_SAMPLE_NS each (short kernels are called
 // several times per sample). Racing: a candidate that is clearly slower than the incumbent is
-// dropped after the warm-up or the first samples. Weights are as cold as in the network: between two
-// calls of a kernel the network reads all its other weights, so calls cycle through copies of as
-// many bytes as the network's, or of what exceeds the last-level cache for sure (doc/decisions, 8).
-// Activations stay warm.
+// dropped after the warm-up or the first samples. Weights are as cold as in the network: between
+// two calls of a kernel the network reads all its other weights, so calls cycle through copies of
+// as many bytes as the network's, or of what exceeds the last-level cache for sure (doc/decisions,
+// 8). Activations stay warm.
 
 #include "tune/measure/runner.h"
 
@@ -115,7 +115,9 @@ static void call(seer_runner *runner, const loaded *l, const seer_call *c) {
       l->kernel->n_arg - 1, runner->scratch, runner->scratch_stride);
 }
 
-static void nothing(void *arg, uint32_t part, uint32_t thread) { (void)arg, (void)part, (void)thread; }
+static void nothing(void *arg, uint32_t part, uint32_t thread) {
+  (void)arg, (void)part, (void)thread;
+}
 
 // One sample: nanoseconds per call over `n_calls` calls. Waking the workers costs up to 50 us on a
 // virtual machine; a network pays it once a run, not once a kernel, so it comes before the clock.
@@ -140,12 +142,23 @@ static int compare_f64(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static double median(const double *values, uint32_t n) {
-  double sorted[256];
-  n = n > 256 ? 256 : n;
+static void sort_into(double *sorted, const double *values, uint32_t n) {
   memcpy(sorted, values, n * sizeof(double));
   qsort(sorted, n, sizeof(double), compare_f64);
+}
+
+static double median(const double *values, uint32_t n) {
+  double sorted[MAX_PAIRS];
+  sort_into(sorted, values, n);
   return n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
+}
+
+// What disturbs a shared machine only ever slows a kernel down, in bursts of a few milliseconds:
+// the lower quartile outlives them, and is no single lucky sample.
+static double quartile(const double *values, uint32_t n) {
+  double sorted[SEER_MEASURE_MAX_SAMPLES];
+  sort_into(sorted, values, n);
+  return sorted[n / 4];
 }
 
 static uint64_t cold_bytes(const seer_runner *runner, const seer_worker_task_state *task) {
@@ -206,7 +219,7 @@ seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *
         seer_call_prepare(&runner->memory, kernel, &runner->weights, cold_bytes(runner, task), &c);
   if (!status) {
     take_samples(runner, &l, &c, best_seconds, min_repeat_s, out);
-    out->seconds = median(out->sample, out->n_samples);
+    out->seconds = quartile(out->sample, out->n_samples);
   }
   seer_call_clear(&c);
   unload(runner, &l);
