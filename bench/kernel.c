@@ -12,6 +12,7 @@
 #include "base/os.h"
 #include "code/kernel.h"
 #include "dags.h"
+#include "learn/feature.h"
 #include "space/frame.h"
 
 static double now_s(void) {
@@ -76,13 +77,24 @@ static double time_schedule(bench *b, const seer_schedule *schedule, double budg
   return best;
 }
 
+// By the analytic model, for one thread.
+static double estimate(bench *b, const seer_schedule *schedule) {
+  seer_frame *frame = SEER_NEW(b->arena, seer_frame);
+  seer_nest *nest = SEER_NEW(b->arena, seer_nest);
+  seer_target alone = b->target;
+  alone.threads = 1;
+  seer_frame_make(b->list, schedule, frame);
+  seer_nest_make(seer_nest_facts_build(b->list, b->arena), frame, nest);
+  return seer_analytic_seconds(nest, &alone);
+}
+
 static void report(bench *b, const seer_schedule *schedule, const char *what) {
   seer_kernel *kernel = SEER_NEW(b->arena, seer_kernel);
   double build_s, seconds = time_schedule(b, schedule, 0.5, kernel, &build_s);
   printf(
-      "%s: %.1f GFLOP/s, %.0f %% of %.1f   %.3f ms   build %.1f ms, %u bytes of code, %u phases\n",
+      "%s: %.1f GFLOP/s, %.0f %% of %.1f   %.3f ms (model %.3f)   build %.1f ms, %u bytes of code, %u phases\n",
       what, b->flops / seconds / 1e9, 100 * b->flops / seconds / 1e9 / b->target.peak_gflops,
-      b->target.peak_gflops, seconds * 1e3, build_s * 1e3, kernel->code_bytes, kernel->n_phase);
+      b->target.peak_gflops, seconds * 1e3, estimate(b, schedule) * 1e3, build_s * 1e3, kernel->code_bytes, kernel->n_phase);
   for (uint32_t p = 0; p < kernel->n_phase && kernel->n_phase > 1; p++) {
     printf("  phase %u: %.3f ms\n", p, b->phase_s[p] * 1e3);
   }

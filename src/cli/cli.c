@@ -152,7 +152,9 @@ static seer_status run_command(const seer_command *command, int argc, char **arg
       status = seer_cli_usage_error("'%s' is one argument too many", argv[command->max_args]);
   }
   if (!status) status = command->run(context, argc, argv);
-  if (!status && fflush(stdout) != 0) status = SEER_FAIL(IO, "cannot write to standard output");
+  // A failed write may have emptied the buffer: then there is nothing left for fflush to fail on.
+  bool is_lost = fflush(stdout) != 0 || ferror(stdout);
+  if (!status && is_lost) status = SEER_FAIL(IO, "cannot write to standard output");
   seer_context_destroy(context);
   return status;
 }

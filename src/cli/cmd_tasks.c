@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "front/front.h"
 #include "models/models.h"
+#include "tune/choose.h"
 
 static double total_flops(const seer_network *network) {
   double total = 0;
@@ -15,8 +16,7 @@ static double total_flops(const seer_network *network) {
   return total;
 }
 
-// Bytes of the constants that the task's kernel reads, as they are in the model; packing may widen
-// them.
+// Bytes of the constants that the task's kernel reads, as they are in the model.
 static double weight_bytes(const seer_task *task) {
   double bytes = 0;
   for (uint32_t b = 0; b < task->dag->n_buf; b++) {
@@ -33,31 +33,50 @@ static uint32_t n_steps(const seer_network *network, seer_step_kind kind) {
   return n;
 }
 
-static void print_table(const seer_network *network, double total) {
-  printf("%4s %-20s %6s %9s %6s %10s  %s\n", "id", "family", "weight", "GFLOP", "share", "weights",
-      "task");
+// The same as -O1 packs them, in the order in which its kernels read them: by task.
+static seer_status pack_bytes(
+    seer_context *context, const seer_network *network, seer_arena *arena, uint64_t **out_bytes) {
+  SEER_TRY(seer_context_find_target(context));
+  const seer_target *target = seer_context_target(context);
+  seer_choice *choices;
+  seer_choose_counts counts;
+  SEER_TRY(seer_choose(context, network, NULL, 1, arena, &choices, &counts));
+  uint64_t *bytes = SEER_NEW_ARRAY(arena, uint64_t, network->n_task + 1);
+  for (uint32_t t = 0; t < network->n_task; t++) {
+    SEER_TRY(
+        seer_choose_packed_bytes(target, choices[t].sketches, &choices[t].schedule, &bytes[t]));
+  }
+  *out_bytes = bytes;
+  return SEER_OK;
+}
+
+static void print_table(const seer_network *network, double total, const uint64_t *packed) {
+  printf("%4s %-20s %6s %9s %6s %10s %10s  %s\n", "id", "family", "weight", "GFLOP", "share",
+      "weights", "packed", "task");
   for (uint32_t k = 0; k < network->n_task; k++) {
     const seer_task *task = &network->task[k];
     double share = total > 0 ? 100 * task->flops * task->weight / total : 0;
-    printf("%4u %-20s %6u %9.4f %5.1f%% %6.2f MiB  %s\n", task->id, task->anchor_class,
-        task->weight, task->flops / 1e9, share, weight_bytes(task) / 1048576, task->name);
+    printf("%4u %-20s %6u %9.4f %5.1f%% %6.2f MiB %6.2f MiB  %s\n", task->id, task->anchor_class,
+        task->weight, task->flops / 1e9, share, weight_bytes(task) / 1048576,
+        (double)packed[k] / 1048576, task->name);
   }
   printf("%u tasks in %u steps (%u kernels, %u copies, %u views), %.3f GFLOP\n", network->n_task,
       network->n_step, n_steps(network, SEER_STEP_KERNEL), n_steps(network, SEER_STEP_COPY),
       n_steps(network, SEER_STEP_VIEW), total / 1e9);
 }
 
-static seer_status print_json(const seer_network *network, double total) {
+static seer_status print_json(const seer_network *network, double total, const uint64_t *packed) {
   json_t *tasks = json_array();
   for (uint32_t k = 0; k < network->n_task; k++) {
     const seer_task *task = &network->task[k];
     char key[40];
     snprintf(key, sizeof key, "%016" PRIx64 "-%016" PRIx64, task->key.structure, task->key.shape);
     json_array_append_new(tasks,
-        json_pack("{s:i, s:s, s:i, s:f, s:f, s:f, s:s, s:s}", "id", (int)task->id, "family",
+        json_pack("{s:i, s:s, s:i, s:f, s:f, s:f, s:I, s:s, s:s}", "id", (int)task->id, "family",
             task->anchor_class, "weight", (int)task->weight, "gflop", task->flops / 1e9, "share",
             total > 0 ? task->flops * task->weight / total : 0.0, "weight_bytes",
-            weight_bytes(task), "name", task->name, "key", key));
+            weight_bytes(task), "packed_bytes", (json_int_t)packed[k], "name", task->name, "key",
+            key));
   }
   json_t *all = json_pack("{s:s, s:f, s:i, s:i, s:i, s:o}", "model", network->graph->name, "gflop",
       total / 1e9, "kernels", (int)n_steps(network, SEER_STEP_KERNEL), "copies",
@@ -79,10 +98,12 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   if (!status) {
     if (network->notice[0]) fprintf(stderr, "%s\n", network->notice);
     double total = total_flops(network);
-    if (seer_context_bool(context, SEER_OPT_JSON)) {
-      status = print_json(network, total);
-    } else {
-      print_table(network, total);
+    uint64_t *packed = NULL;
+    status = pack_bytes(context, network, arena, &packed);
+    if (!status && seer_context_bool(context, SEER_OPT_JSON)) {
+      status = print_json(network, total, packed);
+    } else if (!status) {
+      print_table(network, total, packed);
     }
     seer_graph_close(network->graph);
   }
@@ -93,7 +114,9 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 const seer_command seer_command_tasks = {
     .name = "tasks",
     .args = "MODEL [--input-shapes x:1x3x224x224] [--json]",
-    .doc = "the subgraphs that are tuned: id, family, weight (how often it occurs), GFLOP, share",
+    .doc =
+        "the subgraphs that are tuned: id, family, weight (how often it occurs), GFLOP, share, "
+        "weights",
     .min_args = 1,
     .max_args = 1,
     .run = run,

@@ -2,8 +2,10 @@
 // Resumes by itself; Ctrl-C ends the search and compiles what is known.
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/command.h"
+#include "cli/gap.h"
 #include "cli/progress.h"
 #include "models/models.h"
 #include "tune/report.h"
@@ -40,6 +42,9 @@ static seer_status tune(seer_context *context, const seer_network *network, seer
     seer_session_choices(session, choices);
     status = seer_build_model(context, network, choices, out_dir);
     if (!status) fprintf(stderr, "wrote %s/model.so\n", out_dir);
+    seer_gap gap;
+    bool is_fake = strcmp(seer_context_str(context, SEER_OPT_MEASURE), "fake") == 0;
+    if (!status && !is_fake) status = seer_cli_gap(context, network, choices, out_dir, &gap);
   }
   const char *report_path = seer_context_str(context, SEER_OPT_REPORT);
   if (!status && report_path[0])

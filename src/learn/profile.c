@@ -13,6 +13,7 @@
 #define LOADS_PER_CYCLE 2.0
 #define DIV_CYCLES 8.0  // a vector of divisions or square roots
 #define SPECIAL_CYCLES 14.0  // a vector of exp or tanh as polynomials
+#define GUARD_LOADS 1.15  // of a guarded load: border tiles choose an address first
 #define LOOP_CYCLES 1.5  // counter, compare, branch of a loop that is not unrolled
 #define SPILL_CYCLES 2.0  // store and reload of a register that does not fit
 #define CACHE_SHARE 0.75  // of a cache, what one working set may fill
@@ -79,6 +80,19 @@ static void profile_caches(const seer_nest_statement *st, const seer_target *tar
   }
 }
 
+// A reduction loop whose iterations read some of the same elements.
+static bool is_window(const seer_nest_statement *st, const footprint *feet, uint32_t l) {
+  if (!st->loop[l].is_reduce) return false;
+  double extent = (double)st->loop[l].extent;
+  for (uint32_t a = 0; a < st->n_access; a++) {
+    const double *elems = feet->elems[a];
+    if (!st->access[a].is_write && st->access[a].loop_dim[l] != SEER_NEST_NO_DIM &&
+        elems[l] < 0.9 * extent * elems[l + 1])
+      return true;
+  }
+  return extent == 1;
+}
+
 static void profile_tile(const seer_nest_statement *st, const seer_target *target,
     const footprint *feet, seer_statement_profile *out) {
   double lanes_max = seer_target_lanes(target), extent = 1;
@@ -101,16 +115,25 @@ static void profile_tile(const seer_nest_statement *st, const seer_target *targe
     double busy = independent / (ports * target->fma_latency_cycles);
     if (busy < 1) arithmetic /= busy;
   }
+  // Window loops that are unrolled whole right around the tile: what their iterations share is
+  // loaded once. (Not with a loop over channels in between: the registers would have to hold them
+  // all.)
+  uint32_t unrolled = st->first_tile;
+  double bodies = 1;
+  while (unrolled > 0 && is_window(st, feet, unrolled - 1) &&
+      bodies * (double)st->loop[unrolled - 1].extent <= st->max_unroll)
+    bodies *= (double)st->loop[--unrolled].extent;
   double operands = 0, target_moves = 0;
   for (uint32_t a = 0; a < st->n_access; a++) {
     const seer_nest_access *access = &st->access[a];
-    double elems = feet->elems[a][st->first_tile];
+    double elems = feet->elems[a][unrolled] / bodies;
+    if (access->is_write) elems = feet->elems[a][st->first_tile];
     bool moves_with_vector = is_vector && access->loop_dim[st->n_loop - 1] != SEER_NEST_NO_DIM;
-    double loads = moves_with_vector ? ceil(elems / out->lanes) : elems;
+    double loads = moves_with_vector ? elems / out->lanes : elems;
     bool is_strided = moves_with_vector && access->storage != SEER_NEST_PACKED &&
         access->rank > 0 && access->loop_dim[st->n_loop - 1] != access->rank - 1;
     if (is_strided) loads = elems * 1.5;  // gather: one load and an insert per lane
-    if (access->is_guarded) loads *= 2;  // the test, and the choice of address
+    if (access->is_guarded) loads *= GUARD_LOADS;
     if (access->is_write && st->is_reduction) {
       target_moves += 2 * loads;  // loaded and stored once per run of the loops that do not move it
       continue;
@@ -127,9 +150,9 @@ static void profile_tile(const seer_nest_statement *st, const seer_target *targe
   out->issue_cycles = arithmetic + spills;
   out->load_cycles = (operands + (st->is_reduction ? target_moves / kept : 0)) / LOADS_PER_CYCLE;
   double body = max_d(out->issue_cycles, out->load_cycles);
-  double innermost = st->first_tile > 0 ? (double)st->loop[st->first_tile - 1].extent : 1;
-  double copies = max_d(1, min_d(innermost, st->max_unroll));
-  double overhead = LOOP_CYCLES / copies + 4 / max_d(1, innermost);
+  double innermost = unrolled > 0 ? (double)st->loop[unrolled - 1].extent : 1;
+  double copies = bodies * max_d(1, min_d(innermost, floor(st->max_unroll / bodies)));
+  double overhead = LOOP_CYCLES / copies + 4 / (bodies * max_d(1, innermost));
   out->cycles = out->tile_runs * (body + overhead);
 }
 

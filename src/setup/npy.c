@@ -195,6 +195,7 @@ seer_status seer_npy_parse(
   header h = {
       .source = source, .at = (const char *)b + fixed, .end = (const char *)b + fixed + n_header};
   SEER_TRY(read_header(&h, out));
+  SEER_ASSERT(h.element, "%s: a header without an element type was accepted", source);
   uint32_t elem_bytes = h.element->n_bytes;
   uint64_t n_elems = 1, have = n_bytes - fixed - n_header;
   bool is_empty = false;

@@ -45,12 +45,9 @@ SEER_MUST_USE seer_status seer_target_parse(
 const char *seer_target_print(const seer_target *target, seer_arena *arena);
 // Measures peak_gflops and the bandwidths (about 0.3 s, one thread).
 SEER_MUST_USE seer_status seer_target_measure(seer_target *target);
-// This thread's FMA peak at this moment, and what it reads per second over and over from n_bytes:
-// to hold a kernel against, in turns.
+// This thread's FMA peak at this moment: to hold a kernel against, in turns.
 SEER_MUST_USE seer_status seer_target_peak_now(
     const seer_target *target, double budget_s, double *out_gflops);
-SEER_MUST_USE seer_status seer_target_read_now(
-    const seer_target *target, uint64_t n_bytes, double budget_s, double *out_gbs);
 // The part that records are keyed by: instruction set, CPU model, threads, cache sizes; and the
 // part that must match for a record to be usable at all: features and threads.
 uint64_t seer_target_key(const seer_target *target);

@@ -153,19 +153,6 @@ seer_status seer_target_peak_now(const seer_target *target, double budget_s, dou
   return SEER_OK;
 }
 
-seer_status seer_target_read_now(
-    const seer_target *target, uint64_t n_bytes, double budget_s, double *out_gbs) {
-  fma_kernel fma;
-  read_kernel read;
-  void *data;
-  SEER_TRY(choose(target, &fma, &read));
-  size_t n = (size_t)((n_bytes + GRANULE - 1) / GRANULE * GRANULE);
-  SEER_TRY(take_pages(n, &data));
-  *out_gbs = measure_gbs(read, data, n, budget_s);
-  munmap(data, n);
-  return SEER_OK;
-}
-
 seer_status seer_target_measure(seer_target *target) {
   fma_kernel fma;
   read_kernel read;

@@ -33,7 +33,7 @@ uint64_t seer_choose_max_packed_bytes(const seer_context *context, const seer_da
   return (uint64_t)(seer_context_f64(context, SEER_OPT_MAX_WEIGHTS) * bytes) + SMALL_BYTES;
 }
 
-static seer_status packed_bytes(const seer_target *target, const seer_sketch_list *sketches,
+seer_status seer_choose_packed_bytes(const seer_target *target, const seer_sketch_list *sketches,
     const seer_schedule *schedule, uint64_t *out) {
   seer_search_options options = {.sketches = sketches, .target = target};
   seer_search *search;
@@ -83,7 +83,7 @@ static seer_status from_record(
     return SEER_OK;
   }
   uint64_t bytes, most = seer_choose_max_packed_bytes(c->context, task->dag);
-  SEER_TRY(packed_bytes(c->target, choice->sketches, &schedule, &bytes));
+  SEER_TRY(seer_choose_packed_bytes(c->target, choice->sketches, &schedule, &bytes));
   if (bytes > most) {
     seer_log(c->context, "record", 0,
         "task %u, %s: the best record packs its weights into %" PRIu64

@@ -20,6 +20,9 @@ SEER_MUST_USE seer_status seer_choose(const seer_context *context, const seer_ne
 // What the option --max-weights leaves a task's packed weights, small ones rounded up to whole
 // pages.
 uint64_t seer_choose_max_packed_bytes(const seer_context *context, const seer_dag *dag);
+// Bytes of a schedule's packed weights.
+SEER_MUST_USE seer_status seer_choose_packed_bytes(const seer_target *target,
+    const seer_sketch_list *sketches, const seer_schedule *schedule, uint64_t *out_bytes);
 // The zero-trial choice for one task; the session's default is the same.
 SEER_MUST_USE seer_status seer_choose_untuned(const seer_target *target,
     const seer_sketch_list *sketches, uint32_t task, uint64_t seed, seer_schedule *out_schedule,

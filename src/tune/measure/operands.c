@@ -9,6 +9,25 @@
 
 #include "base/rng.h"
 #include "code/constant.h"
+#include "runtime/exec.h"
+
+#define HUGE_PAGE (2u << 20)
+
+void seer_pages_clear(seer_pages *pages) {
+  seer_rt_pages_free(pages->data, pages->n_bytes);
+  *pages = (seer_pages){NULL, 0};
+}
+
+seer_status seer_pages_reserve(seer_pages *pages, uint64_t n_bytes, const char *what) {
+  if (pages->n_bytes >= n_bytes) return SEER_OK;
+  seer_pages_clear(pages);
+  n_bytes = (uint64_t)seer_round_up((int64_t)n_bytes, HUGE_PAGE);
+  pages->data = seer_rt_pages_alloc(n_bytes);
+  if (!pages->data)
+    return SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of %s", n_bytes, what);
+  pages->n_bytes = n_bytes;
+  return SEER_OK;
+}
 
 static seer_status allocate(uint64_t n_bytes, const char *what, void *out) {
   void *data = aligned_alloc(
@@ -39,40 +58,50 @@ static void fill(const seer_dag_buf *buf, seer_rng *rng, void *data) {
 }
 
 void seer_task_memory_clear(seer_task_memory *memory) {
-  for (uint32_t b = 0; b < SEER_DAG_MAX_BUFFERS; b++) free(memory->buf[b]);
+  seer_pages_clear(&memory->pages);
+  seer_pages_clear(&memory->shared);
   memset(memory, 0, sizeof(*memory));
+}
+
+static uint64_t padded_bytes(uint64_t n_bytes) {
+  return (uint64_t)seer_round_up((int64_t)n_bytes, SEER_OPERAND_ALIGN);
+}
+
+static bool is_operand(const seer_dag_buf *buf) {
+  return buf->kind != SEER_BUF_STAGE || buf->is_output;
+}
+
+static uint64_t operand_bytes(const seer_dag_buf *buf) {
+  if (!is_operand(buf)) return 0;
+  return (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
 }
 
 seer_status seer_task_memory_create(
     const seer_worker_task_state *task, uint64_t seed, seer_task_memory *out) {
   memset(out, 0, sizeof(*out));
   out->task = task;
-  seer_status status = SEER_OK;
-  for (uint32_t b = 0; b < task->dag->n_buf && !status; b++) {
-    const seer_dag_buf *buf = &task->dag->buf[b];
-    if (buf->kind == SEER_BUF_STAGE && !buf->is_output) continue;
-    uint64_t n_bytes = (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
-    status = allocate(n_bytes, "operands", &out->buf[b]);
-    if (status) break;
+  const seer_dag *dag = task->dag;
+  uint64_t total = 0;
+  for (uint32_t b = 0; b < dag->n_buf; b++) total += padded_bytes(operand_bytes(&dag->buf[b]));
+  SEER_TRY(seer_pages_reserve(&out->pages, total + 1, "operands"));
+  uint8_t *at = out->pages.data;
+  for (uint32_t b = 0; b < dag->n_buf; b++) {
+    const seer_dag_buf *buf = &dag->buf[b];
+    uint64_t n_bytes = operand_bytes(buf);
+    if (!is_operand(buf)) continue;
+    out->buf[b] = at;
+    at += padded_bytes(n_bytes);
     seer_rng rng;
     seer_rng_init_stream(&rng, seed, b);
-    if (buf->kind == SEER_BUF_STAGE) {
-      memset(out->buf[b], 0, n_bytes);
-    } else {
-      fill(buf, &rng, out->buf[b]);
-    }
+    if (buf->kind != SEER_BUF_STAGE) fill(buf, &rng, out->buf[b]);  // else zeros
   }
-  if (status) seer_task_memory_clear(out);
-  return status;
+  return SEER_OK;
 }
 
 seer_status seer_weight_pool_reserve(seer_weight_pool *pool, uint64_t n_bytes) {
   if (pool->n_bytes >= n_bytes) return SEER_OK;
-  free(pool->data);
-  pool->data = NULL;
-  pool->n_bytes = 0;
-  SEER_TRY(allocate(n_bytes, "packed weights", &pool->data));
-  pool->n_bytes = n_bytes;
+  SEER_TRY(seer_pages_reserve(pool, n_bytes, "packed weights"));
+  n_bytes = pool->n_bytes;
   float *values = (float *)(void *)pool->data;
   uint64_t state = 1;
   for (uint64_t i = 0; i < n_bytes / 4; i++) {  // a cheap generator: only the magnitude matters
@@ -82,13 +111,21 @@ seer_status seer_weight_pool_reserve(seer_weight_pool *pool, uint64_t n_bytes) {
   return SEER_OK;
 }
 
+seer_status seer_task_memory_share(seer_task_memory *memory, const seer_kernel *kernel) {
+  uint64_t n_bytes = 0;
+  for (uint32_t a = 0; a < kernel->n_arg; a++)
+    n_bytes +=
+        kernel->arg[a].storage == SEER_STORE_SHARED ? padded_bytes(kernel->arg[a].n_bytes) : 0;
+  return n_bytes ? seer_pages_reserve(&memory->shared, n_bytes, "intermediates") : SEER_OK;
+}
+
 static seer_status prepare_common(
-    const seer_task_memory *memory, const seer_kernel *kernel, seer_call *out) {
+    seer_task_memory *memory, const seer_kernel *kernel, seer_call *out) {
   memset(out, 0, sizeof(*out));
-  uint64_t shared_bytes = 0, shared_at[SEER_DAG_MAX_BUFFERS] = {0};
+  uint64_t shared_at[SEER_DAG_MAX_BUFFERS] = {0}, shared_bytes = 0;
   for (uint32_t a = 0; a < kernel->n_arg; a++) {
     const seer_kernel_arg *arg = &kernel->arg[a];
-    uint64_t padded = (uint64_t)seer_round_up((int64_t)arg->n_bytes, SEER_OPERAND_ALIGN);
+    uint64_t padded = padded_bytes(arg->n_bytes);
     switch (arg->storage) {
       case SEER_STORE_INPUT:
       case SEER_STORE_OUTPUT:
@@ -110,14 +147,15 @@ static seer_status prepare_common(
         break;
     }
   }
-  if (shared_bytes) SEER_TRY(allocate(shared_bytes, "intermediates", &out->shared));
+  SEER_TRY(seer_task_memory_share(memory, kernel));
   for (uint32_t a = 0; a < kernel->n_arg; a++) {
-    if (kernel->arg[a].storage == SEER_STORE_SHARED) out->buffers[a] = out->shared + shared_at[a];
+    if (kernel->arg[a].storage == SEER_STORE_SHARED)
+      out->buffers[a] = memory->shared.data + shared_at[a];
   }
   return SEER_OK;
 }
 
-seer_status seer_call_prepare(const seer_task_memory *memory, const seer_kernel *kernel,
+seer_status seer_call_prepare(seer_task_memory *memory, const seer_kernel *kernel,
     seer_weight_pool *pool, uint64_t pool_bytes, seer_call *out) {
   SEER_TRY(prepare_common(memory, kernel, out));
   seer_status status =
@@ -159,7 +197,7 @@ static seer_status pack_one(const seer_task_memory *memory, const seer_kernel_ar
   return SEER_OK;
 }
 
-seer_status seer_call_prepare_checked(const seer_task_memory *memory, const seer_kernel *kernel,
+seer_status seer_call_prepare_checked(seer_task_memory *memory, const seer_kernel *kernel,
     const seer_sketch *sketch, seer_arena *arena, seer_call *out) {
   SEER_TRY(prepare_common(memory, kernel, out));
   seer_status status = SEER_OK;
@@ -181,7 +219,6 @@ seer_status seer_call_prepare_checked(const seer_task_memory *memory, const seer
 }
 
 void seer_call_clear(seer_call *call) {
-  free(call->shared);
   free(call->packed);
   for (uint32_t b = 0; b < SEER_DAG_MAX_BUFFERS; b++) free(call->out[b]);
   memset(call, 0, sizeof(*call));

@@ -36,7 +36,7 @@ struct seer_runner {
   seer_pool *pool;
   seer_jit *jit;
   seer_weight_pool weights;
-  uint8_t *scratch;
+  seer_pages scratch;
   uint64_t scratch_stride;
   seer_task_memory memory;  // of the task at hand
   bool has_memory;
@@ -65,8 +65,8 @@ void seer_runner_destroy(seer_runner *runner) {
   if (runner->has_memory) seer_task_memory_clear(&runner->memory);
   if (runner->jit) seer_jit_destroy(runner->jit);
   if (runner->pool) seer_pool_destroy(runner->pool);
-  free(runner->weights.data);
-  free(runner->scratch);
+  seer_pages_clear(&runner->weights);
+  seer_pages_clear(&runner->scratch);
   free(runner);
 }
 
@@ -91,12 +91,9 @@ static seer_status load(seer_runner *runner, const seer_kernel *kernel, loaded *
   *out = (loaded){.kernel = kernel};
   uint64_t stride = (uint64_t)seer_round_up((int64_t)kernel->scratch_bytes + 64, 4096);
   if (stride > runner->scratch_stride) {
-    free(runner->scratch);
     runner->scratch_stride = 0;
-    runner->scratch = aligned_alloc(4096, stride * seer_pool_threads(runner->pool));
-    if (!runner->scratch)
-      return SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of scratch", stride);
-    memset(runner->scratch, 0, stride * seer_pool_threads(runner->pool));
+    SEER_TRY(
+        seer_pages_reserve(&runner->scratch, stride * seer_pool_threads(runner->pool), "scratch"));
     runner->scratch_stride = stride;
   }
   SEER_TRY(seer_jit_load(runner->jit, kernel, out->phase, &out->handle));
@@ -112,7 +109,7 @@ static void unload(seer_runner *runner, loaded *l) {
 static void call(seer_runner *runner, const loaded *l, const seer_call *c) {
   // The last argument is the thread's scratch, which the pool adds.
   seer_pool_run_kernel(runner->pool, l->phase, l->kernel->n_parts, l->kernel->n_phase, c->buffers,
-      l->kernel->n_arg - 1, runner->scratch, runner->scratch_stride);
+      l->kernel->n_arg - 1, runner->scratch.data, runner->scratch_stride);
 }
 
 static void nothing(void *arg, uint32_t part, uint32_t thread) {
@@ -212,7 +209,7 @@ seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *
   uint64_t start = seer_os_now_ns();
   SEER_TRY(use_task(runner, task));
   loaded l;
-  seer_call c = {.shared = NULL};
+  seer_call c = {.packed = NULL};
   seer_status status = load(runner, kernel, &l);
   if (!status)
     status =
@@ -299,7 +296,9 @@ seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state 
   const seer_sketch *sketch = task->sketches->sketch[schedule->sketch];
   const seer_sketch *reference_sketch = task->sketches->sketch[reference_schedule->sketch];
   loaded l = {0}, r = {0};
-  seer_call c = {.shared = NULL}, d = {.shared = NULL};
+  seer_call c = {.packed = NULL}, d = {.packed = NULL};
+  SEER_TRY(seer_task_memory_share(&runner->memory, reference));
+  SEER_TRY(seer_task_memory_share(&runner->memory, kernel));
   seer_status status = load(runner, reference, &r);
   if (!status)
     status = seer_call_prepare_checked(&runner->memory, reference, reference_sketch, arena, &d);
@@ -383,6 +382,8 @@ seer_status seer_runner_compare(seer_runner *runner, const seer_worker_task_stat
   uint64_t cold = cold_bytes(runner, task);
   n_pairs = n_pairs > MAX_PAIRS ? MAX_PAIRS : n_pairs;
   seer_status status = SEER_OK;
+  for (uint32_t k = 0; k <= n && !status; k++)
+    status = seer_task_memory_share(&runner->memory, &kernels[k]);
   for (uint32_t k = 0; k <= n && !status; k++) status = load(runner, &kernels[k], &turns[k].code);
   for (uint32_t k = 0; k <= n && !status; k++) {
     status =

@@ -1,0 +1,102 @@
+// gap.c - a compiled library -> whole runs and a profile -> held against the tasks' own times.
+
+#include "cli/gap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "cli/use.h"
+
+#define MAX_RUNS 200
+#define MIN_RUNS 8
+#define BUDGET_NS 500000000u
+#define PROFILE_RUNS 8
+#define WORTH_A_WORD 1.1
+#define N_NAMED 5
+
+typedef struct {
+  const char *name;
+  double expected_s, found_s;
+} step_gap;
+
+static int by_value(const void *a, const void *b) {
+  double x, y;
+  memcpy(&x, a, sizeof x);
+  memcpy(&y, b, sizeof y);
+  return (x > y) - (x < y);
+}
+
+static int by_loss(const void *a, const void *b) {
+  const step_gap *x = a, *y = b;
+  double of_x = x->found_s - x->expected_s, of_y = y->found_s - y->expected_s;
+  return of_x < of_y ? 1 : of_x > of_y ? -1 : 0;
+}
+
+static seer_status time_runs(seer_use *use, double *out_s) {
+  double seconds[MAX_RUNS];
+  uint32_t n = 0;
+  for (int k = 0; k < 3; k++) SEER_TRY(seer_use_run(use));
+  uint64_t until = seer_os_now_ns() + BUDGET_NS;
+  while (n < MIN_RUNS || (n < MAX_RUNS && seer_os_now_ns() < until)) {
+    uint64_t start = seer_os_now_ns();
+    SEER_TRY(seer_use_run(use));
+    seconds[n++] = (double)(seer_os_now_ns() - start) * 1e-9;
+  }
+  qsort(seconds, n, sizeof(double), by_value);
+  *out_s = seconds[n / 4];
+  return SEER_OK;
+}
+
+static double task_seconds(
+    const seer_network *network, const seer_choice *choices, const char *step) {
+  for (uint32_t k = 0; k < network->n_step; k++) {
+    bool has_task =
+        network->step[k].kind == SEER_STEP_KERNEL || network->step[k].kind == SEER_STEP_COPY;
+    if (has_task && strcmp(network->step[k].name, step) == 0)
+      return choices[network->step[k].task].seconds;
+  }
+  return 0;
+}
+
+static seer_status look(
+    seer_use *use, const seer_network *network, const seer_choice *choices, seer_gap *out) {
+  SEER_TRY(time_runs(use, &out->network_s));
+  int32_t n = use->api->n_steps(use->model);
+  seer_step_info *info = SEER_NEW_ARRAY(use->arena, seer_step_info, n + 1);
+  step_gap *steps = SEER_NEW_ARRAY(use->arena, step_gap, n + 1);
+  SEER_TRY(seer_rt_to_status(
+      use->api->session_profile(use->session, PROFILE_RUNS, info), use->path, "profiling failed"));
+  out->tasks_s = 0;
+  for (int32_t i = 0; i < n; i++) {
+    double expected = task_seconds(network, choices, info[i].name);
+    steps[i] = (step_gap){info[i].name, expected, info[i].seconds};
+    if (expected <= 0) steps[i].expected_s = info[i].seconds;
+    out->tasks_s += steps[i].expected_s;
+  }
+  if (out->network_s <= WORTH_A_WORD * out->tasks_s) return SEER_OK;
+  qsort(steps, (size_t)n, sizeof *steps, by_loss);
+  fprintf(stderr, "the network takes %.3f ms, its parts one by one %.3f ms; most is lost in",
+      out->network_s * 1e3, out->tasks_s * 1e3);
+  for (int32_t i = 0; i < n && i < N_NAMED && steps[i].found_s > steps[i].expected_s; i++) {
+    fprintf(stderr, "%s %s (%.0f us, alone %.0f us)", i ? "," : "", steps[i].name,
+        steps[i].found_s * 1e6, steps[i].expected_s * 1e6);
+  }
+  fprintf(stderr, "\n");
+  return SEER_OK;
+}
+
+seer_status seer_cli_gap(seer_context *context, const seer_network *network,
+    const seer_choice *choices, const char *folder, seer_gap *out_gap) {
+  *out_gap = (seer_gap){0, 0};
+  seer_arena *arena = seer_arena_create("gap");
+  seer_use use;
+  seer_status status =
+      seer_use_open(context, seer_use_path(folder, arena), NULL, true, arena, &use);
+  if (!status) status = seer_use_fill(context, &use);
+  if (!status) status = look(&use, network, choices, out_gap);
+  seer_use_close(&use);
+  seer_arena_destroy(arena);
+  return status;
+}

@@ -1,0 +1,140 @@
+// One task's search: a lucky best is found out, every formulation gets its share of the first
+// trials, the user's limit on packed weights holds.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "setup/context.h"
+#include "tune/search.h"
+
+static const char conv_text[] =
+    "dag conv {\n"
+    "  input $x f32[1, 28, 28, 32]\n"
+    "  weight $w f32[32, 3, 3, 32]\n"
+    "  stage pad role pad [n:batch<1, y:y<30, x:x<30, c:in_channel<32] = "
+    "$x[n, y - 1, x - 1, c] if (y >= 1) & (y < 29) & ((x >= 1) & (x < 29)) else 0.0\n"
+    "  stage conv role anchor [n:batch<1, y:y<28, x:x<28, oc:out_channel<32] "
+    "sum[ky:ky<3, kx:kx<3, ic:in_channel<32] = $pad[n, y + ky, x + kx, ic] * $w[oc, ky, kx, ic]\n"
+    "  output $conv\n}\n";
+#define WEIGHT_BYTES (32 * 3 * 3 * 32 * 4)
+
+static void ok(seer_status status) {
+  if (status) fail_msg("%s", seer_status_message(status));
+}
+
+typedef struct {
+  seer_arena *arena;
+  seer_context *context;
+  seer_sketch_list *sketches;
+  seer_search *search;
+} world;
+
+static void open_world(world *w, uint64_t max_packed_bytes) {
+  seer_dag *dag;
+  w->arena = seer_arena_create("test");
+  ok(seer_context_create(&w->context));
+  ok(seer_context_set(w->context, "threads", "2"));
+  ok(seer_context_find_target(w->context));
+  ok(seer_dag_parse("test", conv_text, sizeof conv_text - 1, w->arena, &dag));
+  const seer_target *target = seer_context_target(w->context);
+  ok(seer_sketch_generate(dag, target, SEER_SPACE_FULL, w->arena, &w->sketches));
+  seer_search_options options = {.sketches = w->sketches,
+      .target = target,
+      .seed = 1,
+      .random_share = 0.1,
+      .max_packed_bytes = max_packed_bytes};
+  ok(seer_search_create(&options, &w->search));
+}
+
+static void close_world(world *w) {
+  seer_search_destroy(w->search);
+  seer_context_destroy(w->context);
+  seer_arena_destroy(w->arena);
+}
+
+static void test_a_lucky_best_is_found_out(void **state) {
+  (void)state;
+  world w;
+  open_world(&w, 0);
+  seer_proposal p[3];
+  uint32_t n;
+  ok(seer_search_propose(w.search, NULL, 3, p, &n));
+  assert_int_equal(n, 3);
+  seer_search_report(w.search, &p[0].schedule, 1.0, true);
+  seer_search_report(w.search, &p[1].schedule, 0.8, true);  // 1.1 in truth
+  seer_search_report(w.search, &p[2].schedule, 0.1, false);  // raced out or a twin: never the best
+  seer_schedule best;
+  assert_true(seer_search_best(w.search, &best) == 0.8);
+  assert_true(seer_schedule_equal(&best, &p[1].schedule));
+  seer_search_witness(w.search, &p[1].schedule, 1.1);
+  seer_search_witness(w.search, &p[1].schedule, 1.12);
+  assert_true(seer_search_best(w.search, &best) == 1.0);
+  assert_true(seer_schedule_equal(&best, &p[0].schedule));
+  assert_true(seer_search_seconds(w.search, &p[1].schedule) == 1.1);  // the median
+  assert_true(seer_search_seconds(w.search, &p[2].schedule) == 0);
+  // Unlucky once and vindicated: it comes back.
+  for (int i = 0; i < 4; i++) seer_search_witness(w.search, &p[1].schedule, 0.9);
+  assert_true(seer_search_best(w.search, &best) == 0.9);
+  close_world(&w);
+}
+
+// Direct convolution is reported fast and all others slow: without a quota nobody would ask for
+// them again.
+static void test_every_formulation_gets_a_tenth(void **state) {
+  (void)state;
+  world w;
+  open_world(&w, 0);
+  enum { ROUNDS = 4, ROUND = 16 };
+  const char *names[8];
+  uint32_t counts[8] = {0}, n_name = 0, total = 0;
+  for (int round = 0; round < ROUNDS; round++) {
+    seer_proposal p[ROUND];
+    uint32_t n;
+    ok(seer_search_propose(w.search, NULL, ROUND, p, &n));
+    for (uint32_t i = 0; i < n; i++) {
+      const char *name = w.sketches->sketch[p[i].schedule.sketch]->formulation;
+      uint32_t k = 0;
+      while (k < n_name && strcmp(names[k], name) != 0) k++;
+      if (k == n_name) names[n_name++] = name;
+      counts[k]++;
+      total++;
+      seer_search_report(w.search, &p[i].schedule, strcmp(name, "direct") == 0 ? 1e-3 : 1e-1, true);
+    }
+  }
+  assert_int_equal(n_name, 3);  // direct, winograd2, winograd4
+  for (uint32_t k = 0; k < n_name; k++) {
+    if (counts[k] * 10 < total) fail_msg("%s got %u of %u", names[k], counts[k], total);
+  }
+  close_world(&w);
+}
+
+static void test_packed_weights_stay_within_the_limit(void **state) {
+  (void)state;
+  // F(4x4,3x3) has 36 numbers for 9: four times the weights.
+  for (int is_limited = 0; is_limited < 2; is_limited++) {
+    world w;
+    open_world(&w, is_limited ? 2 * WEIGHT_BYTES : 0);
+    uint32_t n_large = 0;
+    for (int round = 0; round < 3; round++) {
+      seer_proposal p[16];
+      uint32_t n;
+      ok(seer_search_propose(w.search, NULL, 16, p, &n));
+      for (uint32_t i = 0; i < n; i++)
+        n_large += seer_search_packed_bytes(w.search, &p[i].schedule) > 2 * WEIGHT_BYTES;
+    }
+    if (is_limited)
+      assert_int_equal(n_large, 0);
+    else
+      assert_true(n_large > 0);
+    close_world(&w);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_lucky_best_is_found_out),
+      cmocka_unit_test(test_every_formulation_gets_a_tenth),
+      cmocka_unit_test(test_packed_weights_stay_within_the_limit)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
