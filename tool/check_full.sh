@@ -9,6 +9,8 @@ note() { echo; echo "== $1"; }
 
 note "long tests"
 ctest --test-dir build --output-on-failure -L full || failed="$failed long-tests"
+# Every planted fault in every weight, three seeds of random schedules.
+CHECK_FULL=1 ctest --test-dir build --output-on-failure -L peer --timeout 3600 || failed="$failed peers"
 
 note "clang-tidy"
 tool/sources.sh | grep '^src/.*\.c$' | xargs -P "$(nproc)" -n 4 clang-tidy-14 -p build --quiet 2>/dev/null || failed="$failed clang-tidy"

@@ -7,9 +7,9 @@
 
 #include <math.h>
 
-#define OVERLAP_LOSS 0.25  // of the times that hide behind the largest one, what still shows
-#define PHASE_SECONDS 1.5e-6  // waking the pool and waiting for the last part
-#define PART_SECONDS 1.5e-7  // claiming one part
+#define OVERLAP_LOSS 0.2  // of the times that hide behind the largest one, what still shows
+#define PHASE_SECONDS 2.7e-6  // waking the pool and waiting for the last part
+#define PART_SECONDS 1.25e-7  // claiming one part
 
 static double statement_seconds(const seer_statement_profile *p, const seer_target *target) {
   // cycles/s from the peak: lanes * ports * 2 operations per cycle

@@ -276,12 +276,18 @@ static seer_status restore_one(void *user, const seer_record *record) {
     seer_status_free(status);
     return SEER_OK;
   }
-  if (seer_search_knows(s->task[r->task].search, &schedule)) return SEER_OK;
   double seconds = record->cls == SEER_MEASURED_OK ? record->seconds : 0;
+  if (seer_search_knows(s->task[r->task].search, &schedule)) {  // measured again as a witness
+    if (seconds > 0 && !record->is_raced_out)
+      seer_search_witness(s->task[r->task].search, &schedule, seconds);
+    s->state.task[r->task].best_s = seer_search_best(s->task[r->task].search, NULL);
+    return SEER_OK;
+  }
   s->totals.restored++;
   if (seer_schedule_equal(&schedule, &s->task[r->task].fallback))
     s->state.task[r->task].default_s = seconds;
-  return seer_session_learn(s, r->task, &schedule, seconds, !record->is_raced_out);
+  bool is_full = !record->is_raced_out && !record->is_twin;
+  return seer_session_learn(s, r->task, &schedule, seconds, is_full);
 }
 
 static seer_status restore(seer_session *s) {

@@ -15,7 +15,7 @@ import onnxruntime
 SKIP = 77
 FAMILYSEER = os.environ.get("FAMILYSEER", "build/familyseer")
 RTOL = 1e-3
-FULL = os.environ.get("SEER_FULL") == "1"  # check-full: every planted fault, three seeds
+FULL = os.environ.get("CHECK_FULL") == "1"  # check-full: every planted fault, three seeds
 
 
 def familyseer(*args, check=True):
