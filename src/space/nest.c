@@ -480,15 +480,18 @@ static void add_statement(maker *m, uint32_t s) {
     fill_attached(m, s, region, state, at_state);
     for (uint32_t d = 0; d < stage->n_space; d++) {
       if (region[d].is_whole) continue;
-      bool is_clamped = region[d].constant < 0;
+      int64_t least = region[d].constant;  // start of the last visit where it runs backwards
+      bool is_clamped = false;
       state->base[d] = region[d].constant;
       for (uint32_t t = 0; t < region[d].n; t++) {
         uint32_t a = region[d].axis[t];
         if (a >= m->dag->stage[frame_stage->at].n_space) continue;
         is_clamped |= at_state->is_clamped >> a & 1;
+        int64_t last = m->dag->stage[frame_stage->at].axis[a].extent - 1;
+        if (region[d].coef[t] < 0) least += region[d].coef[t] * last / region[d].div;
         state->base[d] += region[d].coef[t] * at_state->base[a] / region[d].div;
       }
-      if (is_clamped) state->is_clamped |= 1u << d;
+      if (is_clamped || least < 0) state->is_clamped |= 1u << d;
     }
   }
   state->is_known = is_known(m, s);
