@@ -28,6 +28,7 @@ static double percentile(const samples *s, double share) {
 }
 
 static void finish(samples *s) {
+  SEER_ASSERT(s->n > 0, "%zu samples", s->n);
   qsort(s->ms, s->n, sizeof *s->ms, by_value);
   double sum = 0, squares = 0;
   for (size_t i = 0; i < s->n; i++) sum += s->ms[i];

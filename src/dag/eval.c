@@ -108,6 +108,12 @@ static void compile_load(compiler *c, seer_expr e, instr *in) {
   }
 }
 
+static const instr *at(const compiler *c, uint32_t reg) {
+  SEER_ASSERT(
+      c->code && reg < c->n, "stage %s: register %u of %zu", c->stage->name, reg, (size_t)c->n);
+  return &c->code[reg];
+}
+
 static uint32_t compile(compiler *c, seer_expr e) {
   seer_dag_eval *eval = c->eval;
   if (eval->reg_of[e.i] != 0) return eval->reg_of[e.i] - 1;
@@ -123,9 +129,9 @@ static uint32_t compile(compiler *c, seer_expr e) {
   } else {
     for (uint32_t k = 0; k < seer_expr_arity((seer_expr_op)node.op); k++) {
       in.arg[k] = compile(c, node.arg[k]);
-      in.axes |= c->code[in.arg[k]].axes;
+      in.axes |= at(c, in.arg[k])->axes;
+      if (k == 0) in.arg_dtype = at(c, in.arg[0])->dtype;
     }
-    if (seer_expr_arity((seer_expr_op)node.op) > 0) in.arg_dtype = c->code[in.arg[0]].dtype;
     // the bits
     if (node.op == SEER_EXPR_CONST_F || node.op == SEER_EXPR_CONST_I) in.base = node.value.i;
   }

@@ -64,7 +64,7 @@ static void put_anchor(seer_text *text, const seer_graph *graph, const seer_node
       node->n_in > 1 && node->in[1].i ? seer_graph_value(graph, node->in[1]) : NULL;
   const seer_value *out = seer_graph_value(graph, node->out[0]);
   bool is_transposed = seer_node_is(node, "ConvTranspose");
-  if ((seer_node_is(node, "Conv") || is_transposed) && second && second->rank > 2) {
+  if ((seer_node_is(node, "Conv") || is_transposed) && in && second && second->rank > 2) {
     int64_t group = seer_node_attr_i(node, "group", 1);
     bool is_depthwise = group > 1 && group == in->dim[1] && !is_transposed;
     seer_text_put(text, is_transposed ? "deconv" : is_depthwise ? "dwconv" : "conv");

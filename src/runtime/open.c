@@ -108,7 +108,7 @@ static seer_rt_code set_weights(
   if (n - SEER_PLAN_ALIGN < header.n_bytes)
     return seer_rt_fail(SEER_RT_CORRUPT, message, message_bytes,
         "%s: cut short: %llu bytes of %llu", name, (unsigned long long)n,
-        (unsigned long long)(header.n_bytes + SEER_PLAN_ALIGN));
+        (unsigned long long)header.n_bytes + SEER_PLAN_ALIGN);
   const uint8_t *payload = (const uint8_t *)data + SEER_PLAN_ALIGN;
   if (source->verify_hash) {
     uint64_t hash = XXH3_64bits(payload, header.n_bytes);

@@ -40,8 +40,10 @@ static int64_t eval(const walker *w, seer_expr e) {
     case SEER_EXPR_MAX:
       return seer_max_i64(a, b);
     case SEER_EXPR_DIV:
+      SEER_ASSERT(b > 0, "divided by %" PRId64, b);
       return seer_floor_div(a, b);
     case SEER_EXPR_MOD:
+      SEER_ASSERT(b > 0, "divided by %" PRId64, b);
       return seer_floor_mod(a, b);
     case SEER_EXPR_NEG:
       return -a;
