@@ -35,7 +35,7 @@ seer_feature seer_builder_relu(seer_builder *builder, const char *name, seer_fea
 // Clip 0, 6
 seer_feature seer_builder_relu6(seer_builder *builder, const char *name, seer_feature in);
 seer_feature seer_builder_add(
-    seer_builder *builder, const char *name, seer_feature a, seer_feature b);
+    seer_builder *builder, const char *name, seer_feature x, seer_feature y);
 seer_feature seer_builder_max_pool(seer_builder *builder, const char *name, seer_feature in,
     int64_t kernel, int64_t stride, int64_t pad);
 seer_feature seer_builder_global_average(seer_builder *builder, const char *name, seer_feature in);

@@ -348,9 +348,9 @@ seer_status seer_records_each(
   sqlite3_bind_int64(statement, 2, target);
   bool has_row = true;
   seer_status status = SEER_OK;
+  seer_record record;
   while (!status && has_row) {
     status = step(r, statement, &has_row);
-    seer_record record;
     if (!status && has_row && seer_record_read(statement, &record)) status = visit(user, &record);
   }
   sqlite3_finalize(statement);
