@@ -316,20 +316,26 @@ static bool prove_division(
     return false;
   // Where k divides all of y: y + k * floor(r / c) <= 0 iff r + c * (y / k) <= c - 1 for k > 0, and
   // iff c * (y / -k) - r <= 0 for k < 0 (constants rounded the way that keeps whole numbers whole).
-  int64_t size = coef > 0 ? coef : -coef;
-  bool divides = true;
-  for (uint32_t t = 0; t < y.n; t++) divides &= y.term[t].coef % size == 0;
-  if (divides) {
-    for (uint32_t t = 0; t < y.n; t++) y.term[t].coef /= size;
-    y.constant = seer_ceil_div(y.constant, size);
-    seer_linear exact = {.constant = coef > 0 ? 1 - c : 0};
-    if (!seer_linear_add(&exact, &rest, coef > 0 ? 1 : -1) || !seer_linear_add(&exact, &y, c))
+  // Terms that it does not divide count with the largest value of their range.
+  int64_t size = coef > 0 ? coef : -coef, end;
+  seer_linear exact = {.constant = coef > 0 ? 1 - c : 0}, even = {.constant = 0},
+              odd = {.constant = y.constant};
+  for (uint32_t t = 0; t < y.n; t++) {
+    bool divides = y.term[t].coef % size == 0;
+    if (!seer_linear_add_term(divides ? &even : &odd, y.term[t].atom,
+            divides ? y.term[t].coef / size : y.term[t].coef))
       return false;
-    return prove(p, &exact, facts_used);
+  }
+  bool is_exact = odd.n == 0;
+  if ((is_exact || p->is_thorough) && range_end(p, &odd, true, &end)) {
+    even.constant = seer_ceil_div(end, size);
+    if (!seer_linear_add(&exact, &rest, coef > 0 ? 1 : -1) || !seer_linear_add(&exact, &even, c))
+      return false;
+    if (prove(p, &exact, facts_used)) return true;
+    if (is_exact) return false;
   }
   // By the ends of r's range: exact where r's variables are independent of the rest (a group's
   // channels).
-  int64_t end;
   if (range_end(p, &rest, coef > 0, &end)) {
     seer_linear by_range = whole;
     by_range.constant += seer_floor_div(end, c);
