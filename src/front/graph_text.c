@@ -253,11 +253,14 @@ const char *seer_graph_print_brief(const seer_graph *graph, seer_arena *arena) {
 
 // ---- parsing
 
+#define MAX_TEXT_BYTES (1u << 30)
+
 typedef struct {
   seer_scan scan;
   seer_arena *arena;
   seer_graph *graph;
   seer_map *by_name;
+  uint64_t n_constant_bytes;  // of all constants so far
 } parser;
 
 static seer_status parse_word(parser *p, const char **out_word) {
@@ -331,11 +334,13 @@ static seer_status parse_tensor(parser *p, const seer_value *type, seer_tensor *
   if (type->dtype == SEER_DTYPE_NONE || n < 0)
     return seer_scan_fail(scan, "a constant needs a fixed type");
   uint32_t size = seer_dtype_bytes(type->dtype);
-  // A text cannot ask for more memory than a splat of 2^28 elements; hex and lists are as long as
-  // their text.
-  if (n > INT64_C(1) << 28)
-    return seer_scan_fail(scan, "constant of %" PRId64 " elements is too large for a text", n);
+  // A short text can ask for much memory by splats; hex and lists are as long as their text.
+  if (n > MAX_TEXT_BYTES || (uint64_t)n * size > MAX_TEXT_BYTES - p->n_constant_bytes)
+    return seer_scan_fail(scan,
+        "constant of %" PRId64 " elements: all constants of a text may take %u bytes", n,
+        MAX_TEXT_BYTES);
   out_tensor->n_bytes = (size_t)n * size;
+  p->n_constant_bytes += out_tensor->n_bytes;
   if (seer_scan_try(scan, "splat")) {
     unsigned char *data =
         seer_arena_alloc(p->arena, out_tensor->n_bytes ? out_tensor->n_bytes : 1, 64);

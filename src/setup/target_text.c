@@ -162,13 +162,16 @@ static int compare_words(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+#define FEATURE_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
+
 // "+fma,+avx2,+fma" -> "+avx2,+fma"; every entry must begin with + or -.
 static seer_status sort_features(const char *list, seer_arena *arena, const char **out_list) {
   const char *words[256];
   size_t n = 0;
   for (const char *at = list; *at; at += *at == ',') {
     size_t n_word = strcspn(at, ",");
-    if (n_word < 2 || (*at != '+' && *at != '-') || n == SEER_COUNT_OF(words))
+    bool is_name = n_word > 1 && strspn(at + 1, FEATURE_CHARACTERS) >= n_word - 1;
+    if (!is_name || (*at != '+' && *at != '-') || n == SEER_COUNT_OF(words))
       return SEER_FAIL(
           INVALID, "target: features '%s' must be a list such as +avx2,+fma,-avx512f", list);
     words[n++] = seer_arena_strndup(arena, at, n_word);

@@ -368,8 +368,8 @@ static void same_symbols_side_by_side(void **state) {
   float scratch[128];
   void *buffers[3] = {x, y, scratch};
   for (int round = 0; round < 3; round++) {
-    seer_kernel_phase one, two;
-    uint64_t handle_one, handle_two;
+    seer_kernel_phase one = NULL, two = NULL;
+    uint64_t handle_one = 0, handle_two = 0;
     status = seer_jit_load(jit, k, &one, &handle_one);
     if (!status) status = seer_jit_load(jit, l, &two, &handle_two);
     if (status) fail_msg("%s", seer_status_message(status));
@@ -400,7 +400,7 @@ static void cross_targets(void **state) {
   };
   for (size_t k = 0; k < SEER_COUNT_OF(cases); k++) {
     seer_target target;
-    seer_codegen *codegen;
+    seer_codegen *codegen = NULL;
     seer_status status = seer_target_parse(cases[k].target, arena, &target);
     if (!status) status = seer_codegen_create(NULL, &target, &codegen);
     if (status) fail_msg("%s", seer_status_message(status));
