@@ -2,7 +2,7 @@
 // gives at that moment (FMA peak; for depthwise kernels the slower one of that and a copy of the
 // input's bytes to the output's place, in whatever cache they lie), and Winograd against direct
 // convolution.
-//   rungs [--seconds S] [--threads 1,2] [--only TEXT]
+//   rungs [--seconds S] [--threads 1,2] [--only TEXT [--schedule FILE]]
 // Each formulation is searched for S seconds (default 20); then the best kernels and the machine's
 // own figures take turns. A bar is met if the lower end of the median ratio's interval meets it.
 #include <math.h>
@@ -176,6 +176,12 @@ static void one_round(bench *b, seer_search *search, seer_bank *bank) {
     seer_search_witness(search, &best, now);
     slow = now / seer_search_seconds(search, &best);
     best_s = now;
+    seer_schedule others[3];
+    uint32_t n_other = seer_search_unconfirmed(search, 3, others);
+    for (uint32_t i = 0; i < n_other; i++) {
+      if (!build(b, &others[i], arena, &kernel)) die(SEER_FAIL(INTERNAL, "built once, not twice"));
+      seer_search_witness(search, &others[i], time_kernel(b, &kernel) / slow);
+    }
     seer_arena_destroy(arena);
   }
   for (uint32_t i = 0; i < n; i++) {
@@ -252,7 +258,17 @@ static void find_best(bench *b, const char *formulation, double seconds) {
   seer_bank_destroy(bank);
 }
 
-static bool run(size_t which, const char *threads, double seconds) {
+// In place of a search: a schedule as `--print` and RUNGS_PRINT write it.
+static void take_schedule(bench *b, const char *path) {
+  char *text;
+  size_t n;
+  seer_schedule schedule;
+  die(seer_os_read_file(path, b->arena, 1 << 20, &text, &n));
+  die(seer_schedule_parse(b->task.sketches, path, text, n, &schedule));
+  if (!build(b, &schedule, b->arena, &b->best)) die(SEER_FAIL(INVALID, "%s has no code", path));
+}
+
+static bool run(size_t which, const char *threads, double seconds, const char *schedule) {
   bench b = {.arena = seer_arena_create("rung")};
   die(seer_context_create(&b.context));
   die(seer_context_set(b.context, "threads", threads));
@@ -275,7 +291,10 @@ static bool run(size_t which, const char *threads, double seconds) {
     direct = b.best;
     b.task.sketches = all;
   }
-  find_best(&b, rungs[which].formulation, seconds);
+  if (schedule)
+    take_schedule(&b, schedule);
+  else
+    find_best(&b, rungs[which].formulation, seconds);
   seer_pool *pool = seer_pool_create(target->threads, 1);
   double ratio[TURNS], gflops[TURNS], flops = seer_dag_flops(b.task.dag);
   copy c = {.n_bytes = (uint64_t)(seer_dag_io_bytes(b.task.dag) / 2) / target->threads};
@@ -314,16 +333,18 @@ static bool run(size_t which, const char *threads, double seconds) {
 
 int main(int argc, char **argv) {
   double seconds = 20;
-  const char *threads = "1,2", *only = "";
+  const char *threads = "1,2", *only = "", *schedule = NULL;
   for (int k = 1; k + 1 < argc; k += 2) {
     if (strcmp(argv[k], "--seconds") == 0) {
       seconds = atof(argv[k + 1]);
     } else if (strcmp(argv[k], "--threads") == 0) {
       threads = argv[k + 1];
+    } else if (strcmp(argv[k], "--schedule") == 0) {
+      schedule = argv[k + 1];
     } else if (strcmp(argv[k], "--only") == 0) {
       only = argv[k + 1];
     } else {
-      fprintf(stderr, "usage: rungs [--seconds S] [--threads 1,2] [--only TEXT]\n");
+      fprintf(stderr, "usage: rungs [--seconds S] [--threads 1,2] [--only TEXT [--schedule FILE]]\n");
       return 2;
     }
   }
@@ -333,7 +354,7 @@ int main(int argc, char **argv) {
     for (const char *at = threads; *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
       char n[8] = "";
       snprintf(n, sizeof n, "%.*s", (int)strcspn(at, ","), at);
-      is_met = run(i, n, seconds) && is_met;
+      is_met = run(i, n, seconds, schedule) && is_met;
     }
   }
   return is_met ? 0 : 1;

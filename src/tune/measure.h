@@ -37,8 +37,9 @@ typedef struct {
   uint32_t task;  // id
   seer_schedule schedule;
   double best_seconds;  // incumbent for racing and limits; 0: none
-  // The incumbent itself, measured again among its challengers: never a twin, never raced out, and
-  // later requests of the same call race against what it takes now, not against best_seconds.
+  // Measured again among its challengers: never a twin, never raced out. When the first request of
+  // a call is a witness, later ones race against what its schedule takes now, not against
+  // best_seconds.
   bool is_witness;
 } seer_measure_request;
 

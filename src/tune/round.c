@@ -1,6 +1,7 @@
 // round.c - one round of one task: propose, build, time, store, learn.
 // The best schedule so far is measured again among its challengers (the witness): what the machine
-// does to all of them at that moment cancels out, and a best that was only lucky is found out.
+// does to all of them at that moment cancels out, and a best that was only lucky is found out. So
+// are those that stand right behind it: among dozens of noisy times several are lucky.
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #define TRANSPLANTS 3  // winners of a round that are re-fitted to relatives
 #define MAX_RELATIVES 24
 #define WITNESSES 2  // per round: first, and in the middle
+#define CONFIRMATIONS 3  // per round: others near the top that were measured once or twice
 
 // ---- learning from a result
 seer_status seer_session_learn(
@@ -98,20 +100,26 @@ typedef struct {
 
 static bool is_fine(const batch *b, uint32_t i) { return b->results[i].cls == SEER_MEASURED_OK; }
 
-// n_new proposals are in place from index 0; witnesses go in front and in the middle.
+static void insert_witness(batch *b, uint32_t at, const seer_schedule *schedule) {
+  memmove(&b->proposals[at + 1], &b->proposals[at], (b->n - at) * sizeof(seer_proposal));
+  memmove(&b->requests[at + 1], &b->requests[at], (b->n - at) * sizeof(seer_measure_request));
+  b->proposals[at] = (seer_proposal){.schedule = *schedule, .origin = "witness"};
+  b->requests[at] = (seer_measure_request){.is_witness = true};
+  b->n++;
+}
+
+// n_new proposals are in place from index 0; the best goes in front and in the middle, others that
+// need another look behind it.
 static void add_witnesses(seer_session *s, uint32_t t, uint32_t n_new, batch *b) {
   seer_schedule best;
   double best_s = seer_search_best(s->task[t].search, &best);
   b->n = n_new;
   if (s->policy->is_faithful || best_s <= 0 || n_new == 0) return;
-  const seer_proposal witness = {.schedule = best, .origin = "witness"};
-  const uint32_t at[WITNESSES] = {0, n_new / 2 + 1};
-  for (uint32_t w = 0; w < WITNESSES; w++) {
-    memmove(&b->proposals[at[w] + 1], &b->proposals[at[w]], (b->n - at[w]) * sizeof(seer_proposal));
-    b->proposals[at[w]] = witness;
-    b->n++;
-  }
-  for (uint32_t w = 0; w < WITNESSES; w++) b->requests[at[w]].is_witness = true;
+  seer_schedule others[CONFIRMATIONS];
+  uint32_t n = seer_search_unconfirmed(s->task[t].search, CONFIRMATIONS, others);
+  insert_witness(b, 0, &best);
+  insert_witness(b, n_new / 2 + 1, &best);
+  for (uint32_t k = 0; k < n; k++) insert_witness(b, n_new / 2 + 2 + k, &others[k]);
 }
 
 static seer_status measure(seer_session *s, uint32_t t, batch *b) {
@@ -136,21 +144,26 @@ static seer_status measure(seer_session *s, uint32_t t, batch *b) {
 // What the task's times of this round are to be divided by: how much slower than usual the machine
 // is, by the witness if there was one, else by the last drift measurement.
 static double slowness(seer_session *s, uint32_t t, const batch *b) {
+  seer_search *search = s->task[t].search;
+  if (b->n == 0 || !b->requests[0].is_witness) return s->drift;
+  const seer_schedule *best = &b->requests[0].schedule;
   double sum = 0, n = 0;
   for (uint32_t i = 0; i < b->n; i++) {
-    if (!b->requests[i].is_witness || !is_fine(b, i)) continue;
-    seer_search_witness(
-        s->task[t].search, &b->requests[i].schedule, b->results[i].seconds / s->drift);
+    bool is_best = b->requests[i].is_witness && seer_schedule_equal(&b->requests[i].schedule, best);
+    if (!is_best || !is_fine(b, i)) continue;
+    seer_search_witness(search, best, b->results[i].seconds / s->drift);
     sum += b->results[i].seconds;
     n++;
   }
-  if (n == 0) return s->drift;
+  double usual = seer_search_seconds(search, best), slow = s->drift;
+  if (n > 0 && usual > 0) slow = sum / n / usual;
   for (uint32_t i = 0; i < b->n; i++) {
-    if (!b->requests[i].is_witness) continue;
-    double usual = seer_search_seconds(s->task[t].search, &b->requests[i].schedule);
-    if (usual > 0) return sum / n / usual;
+    bool is_other =
+        b->requests[i].is_witness && !seer_schedule_equal(&b->requests[i].schedule, best);
+    if (is_other && is_fine(b, i))
+      seer_search_witness(search, &b->requests[i].schedule, b->results[i].seconds / slow);
   }
-  return s->drift;
+  return slow;
 }
 
 static seer_status take_result(
@@ -205,9 +218,9 @@ static seer_status propose(seer_session *s, seer_pick *pick, batch *b) {
   seer_session_emit(s, &event);
   if (!s->policy->is_faithful && state->n_trial == 0)
     seer_search_queue(s->task[t].search, &s->task[t].fallback, "default");
-  b->proposals = SEER_NEW_ARRAY(s->round, seer_proposal, pick->n + WITNESSES);
-  b->requests = SEER_NEW_ARRAY(s->round, seer_measure_request, pick->n + WITNESSES);
-  b->results = SEER_NEW_ARRAY(s->round, seer_measure_result, pick->n + WITNESSES);
+  b->proposals = SEER_NEW_ARRAY(s->round, seer_proposal, pick->n + WITNESSES + CONFIRMATIONS);
+  b->requests = SEER_NEW_ARRAY(s->round, seer_measure_request, pick->n + WITNESSES + CONFIRMATIONS);
+  b->results = SEER_NEW_ARRAY(s->round, seer_measure_result, pick->n + WITNESSES + CONFIRMATIONS);
   uint64_t start = seer_os_now_ns();
   SEER_TRY(seer_search_propose(s->task[t].search, s->bank, pick->n, b->proposals, &n));
   s->totals.propose_s += (double)(seer_os_now_ns() - start) * 1e-9;

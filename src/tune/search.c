@@ -26,6 +26,8 @@
 #define ANSOR_GENERATIONS 4
 #define N_ELITE 48
 #define N_TIMES 9  // of a schedule that was measured again
+#define CONFIRMED 3  // times that make one trustworthy
+#define NEAR_TOP 6
 // Of a task's first trials, each formulation gets at least this share before it may be dropped.
 #define EARLY_TRIALS 64
 #define FORMULATION_SHARE 0.1
@@ -208,6 +210,14 @@ void seer_search_witness(seer_search *s, const seer_schedule *schedule, double s
   memmove(&s->elites[at], &s->elites[at + 1], (s->n_elite - at - 1) * sizeof(elite));
   s->n_elite--;
   insert_elite(s, e);
+}
+
+uint32_t seer_search_unconfirmed(const seer_search *s, uint32_t k, seer_schedule *out) {
+  uint32_t n = 0;
+  for (uint32_t i = 1; i < s->n_elite && i < NEAR_TOP && n < k; i++) {
+    if (s->elites[i].n_time < CONFIRMED) out[n++] = s->elites[i].schedule;
+  }
+  return n;
 }
 
 void seer_search_report(

@@ -51,6 +51,8 @@ void seer_search_report(
     seer_search *search, const seer_schedule *schedule, double seconds, bool is_full);
 // One of the best was measured again: its time is now the median of all its times.
 void seer_search_witness(seer_search *search, const seer_schedule *schedule, double seconds);
+// Those near the top that were measured too seldom to be trusted, best first; at most k.
+uint32_t seer_search_unconfirmed(const seer_search *search, uint32_t k, seer_schedule *out);
 // Of one of the best; 0: it is not among them.
 double seer_search_seconds(const seer_search *search, const seer_schedule *schedule);
 bool seer_search_knows(const seer_search *search, const seer_schedule *schedule);

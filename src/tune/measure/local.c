@@ -393,7 +393,9 @@ static seer_status local_measure(seer_measurer *m, const seer_measure_request *r
     if (request.is_witness && !seer_map_get(m->kept, key, NULL)) keep(m, key, &builds[i]);
     if (!request.is_witness && witness_s > 0) request.best_seconds = witness_s;
     SEER_TRY(run_one(m, &request, &builds[i], &results[i]));
-    if (request.is_witness && results[i].cls == SEER_MEASURED_OK) witness_s = results[i].seconds;
+    bool is_first =
+        request.is_witness && seer_schedule_equal(&request.schedule, &requests[0].schedule);
+    if (is_first && results[i].cls == SEER_MEASURED_OK) witness_s = results[i].seconds;
   }
   return SEER_OK;
 }
