@@ -205,6 +205,7 @@ static seer_status take_results(seer_session *s, uint32_t t, const batch *b) {
   double slow = slowness(s, t, b);
   for (uint32_t i = 0; i < b->n; i++) SEER_TRY(take_result(s, t, b, i, slow, ids[i]));
   s->state.task[t].best_s = seer_search_best(s->task[t].search, NULL);
+  s->state.task[t].is_confirmed = seer_search_is_confirmed(s->task[t].search);
   return SEER_OK;
 }
 

@@ -13,6 +13,7 @@ typedef struct {
   double bound_s;  // no schedule is faster (roofline)
   double default_s;  // first known time; 0: none yet
   double best_s;  // 0: none yet
+  bool is_confirmed;  // best_s was measured often enough to be believed
   uint32_t family;
   uint32_t n_trial, n_round;
   uint32_t n_queued;  // transplanted winners that wait to be measured

@@ -212,6 +212,10 @@ void seer_search_witness(seer_search *s, const seer_schedule *schedule, double s
   insert_elite(s, e);
 }
 
+bool seer_search_is_confirmed(const seer_search *s) {
+  return s->n_elite > 0 && s->elites[0].n_time >= CONFIRMED;
+}
+
 uint32_t seer_search_unconfirmed(const seer_search *s, uint32_t k, seer_schedule *out) {
   uint32_t n = 0;
   for (uint32_t i = 1; i < s->n_elite && i < NEAR_TOP && n < k; i++) {

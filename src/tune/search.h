@@ -53,6 +53,8 @@ void seer_search_report(
 void seer_search_witness(seer_search *search, const seer_schedule *schedule, double seconds);
 // Those near the top that were measured too seldom to be trusted, best first; at most k.
 uint32_t seer_search_unconfirmed(const seer_search *search, uint32_t k, seer_schedule *out);
+// The best was measured often enough for its time to be believed.
+bool seer_search_is_confirmed(const seer_search *search);
 // Of one of the best; 0: it is not among them.
 double seer_search_seconds(const seer_search *search, const seer_schedule *schedule);
 bool seer_search_knows(const seer_search *search, const seer_schedule *schedule);

@@ -300,6 +300,7 @@ static seer_status restore(seer_session *s) {
     SEER_TRY(seer_records_each(s->records, s->task[t].workload, s->target_id, restore_one, &r));
     seer_task_state *state = &s->state.task[t];
     if (state->n_trial == 0) continue;
+    state->is_confirmed = seer_search_is_confirmed(s->task[t].search);
     state->n_round = (state->n_trial + s->state.round_size - 1) / s->state.round_size;
     state->history = SEER_GROW(
         s->arena, double, state->history, (size_t)state->n_history, &s->task[t].cap_history);

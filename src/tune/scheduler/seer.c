@@ -9,6 +9,7 @@
 #include "tune/scheduler.h"
 
 #define NEAR_BOUND 1.03  // saturated
+#define UNCONFIRMED_GAIN 0.03
 #define FIRST_ROUND \
   8  // measurements of a task that has none: the default, transplants, the analytic best
 #define MIN_ROUND 4
@@ -21,7 +22,10 @@
 // Relative gain that one more round is expected to bring.
 static double expected_gain(const seer_task_state *task) {
   double headroom = 1 - task->bound_s / task->best_s;
-  if (headroom <= 1 - 1 / NEAR_BOUND) return 0;
+  // A time at or beyond the bound that was seen once or twice is more likely luck: another round
+  // tells.
+  if (headroom <= 1 - 1 / NEAR_BOUND && task->is_confirmed) return 0;
+  if (headroom < UNCONFIRMED_GAIN && !task->is_confirmed) headroom = UNCONFIRMED_GAIN;
   double prior = PRIOR_GAIN * headroom / (1 + 0.5 * task->n_round);
   uint32_t n = task->n_history < CURVE_WINDOW + 1 ? task->n_history : CURVE_WINDOW + 1;
   double seen = 0, rounds = 0;
