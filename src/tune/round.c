@@ -3,6 +3,7 @@
 // does to all of them at that moment cancels out, and a best that was only lucky is found out. So
 // are those that stand right behind it: among dozens of noisy times several are lucky.
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,6 +142,12 @@ static seer_status measure(seer_session *s, uint32_t t, batch *b) {
   return status;
 }
 
+// A time as it would have been at the usual speed. The machine's phase may have changed since the
+// witness: what would be faster than the task's bound is not believed.
+static double usual_time(const seer_session *s, uint32_t t, double seconds, double slow) {
+  return fmax(seconds / slow, fmin(seconds / s->drift, s->state.task[t].bound_s));
+}
+
 // What the task's times of this round are to be divided by: how much slower than usual the machine
 // is, by the witness if there was one, else by the last drift measurement.
 static double slowness(seer_session *s, uint32_t t, const batch *b) {
@@ -161,7 +168,8 @@ static double slowness(seer_session *s, uint32_t t, const batch *b) {
     bool is_other =
         b->requests[i].is_witness && !seer_schedule_equal(&b->requests[i].schedule, best);
     if (is_other && is_fine(b, i))
-      seer_search_witness(search, &b->requests[i].schedule, b->results[i].seconds / slow);
+      seer_search_witness(
+          search, &b->requests[i].schedule, usual_time(s, t, b->results[i].seconds, slow));
   }
   return slow;
 }
@@ -171,7 +179,7 @@ static seer_status take_result(
   seer_task_state *state = &s->state.task[t];
   const seer_measure_result *result = &b->results[i];
   bool is_ok = is_fine(b, i), is_witness = b->requests[i].is_witness;
-  double seconds = is_ok ? result->seconds / slow : 0;
+  double seconds = is_ok ? usual_time(s, t, result->seconds, slow) : 0;
   s->totals.failed[result->cls] += !is_ok;
   s->totals.twins += result->is_twin;
   s->totals.raced_out += result->is_raced_out;
