@@ -14,31 +14,13 @@
 
 #include "dag/random.h"
 #include "support/loop_check.h"
+#include "support/test_target.h"
 
 #define N_PAIRS 3000
 #define MAX_PAIRS_FOR_A_FAULT 1000
 #define QUOTA 20
 #define SAMPLES_PER_SKETCH 2
 #define MAX_SKETCHES 3  // of one DAG: more DAGs see more than more schedules of one
-
-static const seer_target target = {.kind = SEER_TARGET_CPU,
-    .triple = "x86_64-linux-gnu",
-    .cpu = "test",
-    .features = "",
-    .model_name = "test",
-    .threads = 2,
-    .vector_bytes = 16,
-    .n_vector_registers = 16,
-    .n_fma_ports = 2,
-    .fma_latency_cycles = 4,
-    .cache_line_bytes = 64,
-    .l1_bytes = 32768,
-    .l2_bytes = 1 << 20,
-    .l3_bytes = 32 << 20,
-    .peak_gflops = 100,
-    .dram_gbs = 10,
-    .l2_gbs = 100,
-    .l3_gbs = 50};
 
 static uint64_t number(const char *name, uint64_t otherwise) {
   const char *value = getenv(name);
@@ -184,7 +166,8 @@ static bool try_recipe(trial *t, const seer_dag_recipe *recipe) {
   uint32_t kinds;
   seer_dag *dag = seer_dag_random_build(recipe, arena, &kinds);
   seer_sketch_list *list;
-  seer_status status = seer_sketch_generate(dag, &target, SEER_SPACE_FULL, arena, &list);
+  seer_status status =
+      seer_sketch_generate(dag, &test_target_narrow, SEER_SPACE_FULL, arena, &list);
   if (status) fail_msg("%s", seer_status_message(status));
   const loop_expect *expect = loop_expect_make(list, recipe->seed, arena);
   for (uint32_t k = 0; t->coverage && k < SEER_DAG_RANDOM_KIND_COUNT; k++) {

@@ -14,29 +14,11 @@
 #include "dag/random.h"
 #include "space/access.h"
 #include "space/nest.h"
+#include "support/test_target.h"
 
 #define N_PAIRS 3000
 #define MAX_SKETCHES 4
 #define SAMPLES_PER_SKETCH 4
-
-static const seer_target target = {.kind = SEER_TARGET_CPU,
-    .triple = "x86_64-linux-gnu",
-    .cpu = "test",
-    .features = "",
-    .model_name = "test",
-    .threads = 2,
-    .vector_bytes = 16,
-    .n_vector_registers = 16,
-    .n_fma_ports = 2,
-    .fma_latency_cycles = 4,
-    .cache_line_bytes = 64,
-    .l1_bytes = 32768,
-    .l2_bytes = 1 << 20,
-    .l3_bytes = 32 << 20,
-    .peak_gflops = 100,
-    .dram_gbs = 10,
-    .l2_gbs = 100,
-    .l3_gbs = 50};
 
 typedef struct {
   uint64_t pairs, statements, accesses, loops;
@@ -210,7 +192,8 @@ static const char *try_recipe(const seer_dag_recipe *recipe, totals *t, seer_are
   seer_arena *arena = seer_arena_create("dag"), *scratch = seer_arena_create("scratch");
   seer_dag *dag = seer_dag_random_build(recipe, arena, NULL);
   seer_sketch_list *list;
-  seer_status status = seer_sketch_generate(dag, &target, SEER_SPACE_FULL, arena, &list);
+  seer_status status =
+      seer_sketch_generate(dag, &test_target_narrow, SEER_SPACE_FULL, arena, &list);
   if (status) fail_msg("%s", seer_status_message(status));
   const seer_nest_facts *facts = seer_nest_facts_build(list, arena);
   seer_rng rng;

@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "support/test_target.h"
+
 const space_net space_nets[] = {
     {"gemm_relu",
         "dag gemm_relu {\n"
@@ -226,20 +228,9 @@ seer_dag *space_parse(seer_arena *arena, const char *text) {
 }
 
 seer_target space_target(uint32_t threads) {
-  return (seer_target){.kind = SEER_TARGET_CPU,
-      .threads = threads,
-      .vector_bytes = 64,
-      .n_vector_registers = 32,
-      .n_fma_ports = 1,
-      .fma_latency_cycles = 4,
-      .cache_line_bytes = 64,
-      .l1_bytes = 32 << 10,
-      .l2_bytes = 1 << 20,
-      .l3_bytes = 32 << 20,
-      .peak_gflops = 117,
-      .dram_gbs = 20,
-      .l2_gbs = 100,
-      .l3_gbs = 50};
+  seer_target target = test_target_wide;
+  target.threads = threads;
+  return target;
 }
 
 seer_sketch_list *space_sketches(

@@ -8,32 +8,14 @@
 #include <cmocka.h>
 
 #include "support/loop_check.h"
-
-static const seer_target target = {.kind = SEER_TARGET_CPU,
-    .triple = "x86_64-linux-gnu",
-    .cpu = "znver4",
-    .features = "",
-    .model_name = "test",
-    .threads = 2,
-    .vector_bytes = 64,
-    .n_vector_registers = 32,
-    .n_fma_ports = 2,
-    .fma_latency_cycles = 4,
-    .cache_line_bytes = 64,
-    .l1_bytes = 32768,
-    .l2_bytes = 1 << 20,
-    .l3_bytes = 32 << 20,
-    .peak_gflops = 100,
-    .dram_gbs = 10,
-    .l2_gbs = 100,
-    .l3_gbs = 50};
+#include "support/test_target.h"
 
 static const seer_sketch_list *sketches(const char *text, seer_arena *arena) {
   seer_dag *dag;
   seer_sketch_list *list = NULL;
   seer_status status = seer_dag_parse("test", text, strlen(text), arena, &dag);
   if (!status) status = seer_dag_verify(dag);
-  if (!status) status = seer_sketch_generate(dag, &target, SEER_SPACE_FULL, arena, &list);
+  if (!status) status = seer_sketch_generate(dag, &test_target_wide, SEER_SPACE_FULL, arena, &list);
   if (status) fail_msg("%s", seer_status_message(status));
   return list;
 }
