@@ -489,7 +489,7 @@ LLVMValueRef seer_gen_apply(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer
 
 LLVMValueRef seer_gen_identity(
     seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t k, uint32_t lanes) {
-  bool is_index = k == 1 && (combiner == SEER_COMBINE_ARGMAX || combiner == SEER_COMBINE_ARGMIN);
+  bool is_index = k == 1 && seer_combiner_is_arg(combiner);
   double identity = seer_combiner_identity(is_index ? SEER_COMBINE_MIN : combiner, dtype[k]);
   int64_t i = seer_dtype_is_float(dtype[k])              ? 0
       : dtype[k] == SEER_DTYPE_I64 && identity >= 0x1p63 ? INT64_MAX
@@ -500,42 +500,17 @@ LLVMValueRef seer_gen_identity(
 
 void seer_gen_combine(seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n,
     LLVMValueRef *acc, const LLVMValueRef *value) {
-  seer_expr_op op = SEER_EXPR_NONE;
-  switch (combiner) {
-    case SEER_COMBINE_SUM:
-      op = SEER_EXPR_ADD;
-      break;
-    case SEER_COMBINE_PROD:
-      op = SEER_EXPR_MUL;
-      break;
-    case SEER_COMBINE_MAX:
-      op = SEER_EXPR_MAX;
-      break;
-    case SEER_COMBINE_MIN:
-      op = SEER_EXPR_MIN;
-      break;
-    case SEER_COMBINE_AND:
-      op = SEER_EXPR_AND;
-      break;
-    case SEER_COMBINE_OR:
-      op = SEER_EXPR_OR;
-      break;
-    case SEER_COMBINE_ARGMAX:
-    case SEER_COMBINE_ARGMIN: {
-      seer_expr_op order = combiner == SEER_COMBINE_ARGMAX ? SEER_EXPR_GT : SEER_EXPR_LT;
-      LLVMValueRef better = compare(g, order, dtype[0], value[0], acc[0]);
-      LLVMValueRef equal = compare(g, SEER_EXPR_EQ, dtype[0], value[0], acc[0]);
-      LLVMValueRef earlier = compare(g, SEER_EXPR_LT, dtype[1], value[1], acc[1]);
-      LLVMValueRef wins = LLVMBuildOr(g->b, better, LLVMBuildAnd(g->b, equal, earlier, ""), "");
-      for (uint32_t k = 0; k < n; k++) acc[k] = LLVMBuildSelect(g->b, wins, value[k], acc[k], "");
-      return;
-    }
-    case SEER_COMBINE_NONE:
-    case SEER_COMBINE_COUNT:
-      SEER_ASSERT(false, "combiner %d", (int)combiner);
+  seer_expr_op op = seer_combiner_op(combiner);
+  if (!seer_combiner_is_arg(combiner)) {
+    for (uint32_t k = 0; k < n; k++)
+      acc[k] = seer_gen_apply(g, op, dtype[k], dtype[k], acc[k], value[k], NULL);
+    return;
   }
-  for (uint32_t k = 0; k < n; k++)
-    acc[k] = seer_gen_apply(g, op, dtype[k], dtype[k], acc[k], value[k], NULL);
+  LLVMValueRef better = compare(g, op, dtype[0], value[0], acc[0]);
+  LLVMValueRef equal = compare(g, SEER_EXPR_EQ, dtype[0], value[0], acc[0]);
+  LLVMValueRef earlier = compare(g, SEER_EXPR_LT, dtype[1], value[1], acc[1]);
+  LLVMValueRef wins = LLVMBuildOr(g->b, better, LLVMBuildAnd(g->b, equal, earlier, ""), "");
+  for (uint32_t k = 0; k < n; k++) acc[k] = LLVMBuildSelect(g->b, wins, value[k], acc[k], "");
 }
 
 // ---- expressions

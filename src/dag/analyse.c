@@ -232,7 +232,7 @@ double seer_dag_stage_flops(const seer_dag *dag, uint32_t stage) {
   double points = 1, each = 0;
   for (uint32_t k = 0; k < (uint32_t)s->n_space + s->n_reduce; k++)
     points *= (double)s->axis[k].extent;
-  bool is_arg = s->combiner == SEER_COMBINE_ARGMAX || s->combiner == SEER_COMBINE_ARGMIN;
+  bool is_arg = seer_combiner_is_arg(s->combiner);
   for (uint32_t v = 0; v < s->n_values; v++) {
     each += cost_of(dag, s->body[v]).flops;
     if (s->n_reduce > 0 && !(is_arg && v > 0)) each += 1;
@@ -321,6 +321,16 @@ double seer_dag_io_bytes(const seer_dag *dag) {
     double bytes = (double)seer_dtype_bytes(buf->dtype);
     for (uint32_t k = 0; k < buf->rank; k++) bytes *= (double)buf->dim[k];
     sum += bytes;
+  }
+  return sum;
+}
+
+double seer_dag_weight_bytes(const seer_dag *dag) {
+  double sum = 0;
+  for (uint32_t b = 0; b < dag->n_buf; b++) {
+    const seer_dag_buf *buf = &dag->buf[b];
+    if (buf->kind == SEER_BUF_WEIGHT)
+      sum += (double)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
   }
   return sum;
 }

@@ -19,6 +19,10 @@ const char *seer_axis_role_name(seer_axis_role role) { return axis_roles[role]; 
 const char *seer_stage_role_name(seer_stage_role role) { return stage_roles[role]; }
 const char *seer_combiner_name(seer_combiner combiner) { return combiners[combiner]; }
 
+bool seer_combiner_is_arg(seer_combiner combiner) {
+  return combiner == SEER_COMBINE_ARGMAX || combiner == SEER_COMBINE_ARGMIN;
+}
+
 // ---- names
 
 static bool is_reserved(const char *name) {
@@ -157,7 +161,7 @@ uint32_t seer_dag_set_body(seer_dag *dag, uint32_t stage, seer_combiner combiner
       n_values >= 1 && n_values <= SEER_DAG_MAX_VALUES, "stage %s: %u values", s->name, n_values);
   SEER_ASSERT((combiner == SEER_COMBINE_NONE) == (s->n_reduce == 0),
       "stage %s: %u reduction axes, combiner %s", s->name, s->n_reduce, combiners[combiner]);
-  bool is_arg = combiner == SEER_COMBINE_ARGMAX || combiner == SEER_COMBINE_ARGMIN;
+  bool is_arg = seer_combiner_is_arg(combiner);
   SEER_ASSERT(!is_arg || n_values == 2, "stage %s: %s needs 2 values, has %u", s->name,
       combiners[combiner], n_values);
   s->combiner = combiner;
@@ -298,7 +302,7 @@ double seer_combiner_identity(seer_combiner combiner, seer_dtype dtype) {
 void seer_combiner_init(
     seer_combiner combiner, const seer_dtype *dtype, uint32_t n_values, seer_scalar *out_acc) {
   for (uint32_t v = 0; v < n_values; v++) {
-    bool is_index = v == 1 && (combiner == SEER_COMBINE_ARGMAX || combiner == SEER_COMBINE_ARGMIN);
+    bool is_index = v == 1 && seer_combiner_is_arg(combiner);
     double identity = seer_combiner_identity(is_index ? SEER_COMBINE_MIN : combiner, dtype[v]);
     if (seer_dtype_is_float(dtype[v])) {
       out_acc[v].f = identity;
@@ -314,44 +318,44 @@ static seer_scalar apply(
   return seer_scalar_apply(op, dtype, arg_dtype, a, b, none);
 }
 
-void seer_combiner_apply(seer_combiner combiner, const seer_dtype *dtype, uint32_t n_values,
-    seer_scalar *acc, const seer_scalar *value) {
-  seer_expr_op op = SEER_EXPR_NONE;
+seer_expr_op seer_combiner_op(seer_combiner combiner) {
   switch (combiner) {
     case SEER_COMBINE_SUM:
-      op = SEER_EXPR_ADD;
-      break;
+      return SEER_EXPR_ADD;
     case SEER_COMBINE_PROD:
-      op = SEER_EXPR_MUL;
-      break;
+      return SEER_EXPR_MUL;
     case SEER_COMBINE_MAX:
-      op = SEER_EXPR_MAX;
-      break;
+      return SEER_EXPR_MAX;
     case SEER_COMBINE_MIN:
-      op = SEER_EXPR_MIN;
-      break;
+      return SEER_EXPR_MIN;
     case SEER_COMBINE_AND:
-      op = SEER_EXPR_AND;
-      break;
+      return SEER_EXPR_AND;
     case SEER_COMBINE_OR:
-      op = SEER_EXPR_OR;
-      break;
+      return SEER_EXPR_OR;
     case SEER_COMBINE_ARGMAX:
-    case SEER_COMBINE_ARGMIN: {
-      seer_expr_op order = combiner == SEER_COMBINE_ARGMAX ? SEER_EXPR_GT : SEER_EXPR_LT;
-      bool better = apply(order, SEER_DTYPE_BOOL, dtype[0], value[0], acc[0]).i != 0;
-      bool equal = apply(SEER_EXPR_EQ, SEER_DTYPE_BOOL, dtype[0], value[0], acc[0]).i != 0;
-      bool earlier =
-          equal && apply(SEER_EXPR_LT, SEER_DTYPE_BOOL, dtype[1], value[1], acc[1]).i != 0;
-      if (better || earlier) {
-        acc[0] = value[0];
-        acc[1] = value[1];
-      }
-      return;
-    }
+      return SEER_EXPR_GT;
+    case SEER_COMBINE_ARGMIN:
+      return SEER_EXPR_LT;
     case SEER_COMBINE_NONE:
     case SEER_COMBINE_COUNT:
-      SEER_ASSERT(false, "combiner %d", (int)combiner);
+      break;
   }
-  for (uint32_t v = 0; v < n_values; v++) acc[v] = apply(op, dtype[v], dtype[v], acc[v], value[v]);
+  SEER_ASSERT(false, "combiner %d", (int)combiner);
+}
+
+void seer_combiner_apply(seer_combiner combiner, const seer_dtype *dtype, uint32_t n_values,
+    seer_scalar *acc, const seer_scalar *value) {
+  seer_expr_op op = seer_combiner_op(combiner);
+  if (!seer_combiner_is_arg(combiner)) {
+    for (uint32_t v = 0; v < n_values; v++)
+      acc[v] = apply(op, dtype[v], dtype[v], acc[v], value[v]);
+    return;
+  }
+  bool better = apply(op, SEER_DTYPE_BOOL, dtype[0], value[0], acc[0]).i != 0;
+  bool equal = apply(SEER_EXPR_EQ, SEER_DTYPE_BOOL, dtype[0], value[0], acc[0]).i != 0;
+  bool earlier = equal && apply(SEER_EXPR_LT, SEER_DTYPE_BOOL, dtype[1], value[1], acc[1]).i != 0;
+  if (better || earlier) {
+    acc[0] = value[0];
+    acc[1] = value[1];
+  }
 }

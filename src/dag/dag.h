@@ -141,6 +141,9 @@ void seer_combiner_init(
 void seer_combiner_apply(seer_combiner combiner, const seer_dtype *dtype, uint32_t n_values,
     seer_scalar *acc, const seer_scalar *value);
 const char *seer_combiner_name(seer_combiner combiner);
+bool seer_combiner_is_arg(seer_combiner combiner);  // argmax, argmin: two values
+// What joins accumulator and value; of argmax and argmin what a better value fulfils (> or <).
+seer_expr_op seer_combiner_op(seer_combiner combiner);
 const char *seer_axis_role_name(seer_axis_role role);
 const char *seer_stage_role_name(seer_stage_role role);
 
@@ -184,6 +187,7 @@ uint32_t seer_dag_anchor(const seer_dag *dag);  // stage index
 // "window.f32", "row-reduction.f32", "elementwise.f32", "movement.f32", "group-conv.f32"
 const char *seer_dag_anchor_class(const seer_dag *dag, seer_arena *arena);
 double seer_dag_io_bytes(const seer_dag *dag);  // inputs + outputs, each once
+double seer_dag_weight_bytes(const seer_dag *dag);  // as in the model: unpacked
 
 // ---- hashes (hash.c; decisions 1). Free of names; float literals only in the content hash.
 typedef struct {

@@ -290,7 +290,7 @@ static seer_status parse_bodies(parser *p, seer_expr *body, uint32_t *out_n) {
 static seer_status check_combiner(
     parser *p, seer_combiner combiner, const seer_expr *body, uint32_t n) {
   seer_dtype first = (seer_dtype)seer_expr_at(&p->dag->expr, body[0])->dtype;
-  if (combiner == SEER_COMBINE_ARGMAX || combiner == SEER_COMBINE_ARGMIN) {
+  if (seer_combiner_is_arg(combiner)) {
     if (n != 2)
       return seer_scan_fail(
           p->scan, "%s of %u values, must be (value, index)", seer_combiner_name(combiner), n);

@@ -126,7 +126,7 @@ static seer_status check_combiner(const checker *c) {
     return SEER_FAIL(INVALID, "stage %s: combiner %s over %u axes", s->name,
         seer_combiner_name(s->combiner), s->n_reduce);
   }
-  bool is_arg = s->combiner == SEER_COMBINE_ARGMAX || s->combiner == SEER_COMBINE_ARGMIN;
+  bool is_arg = seer_combiner_is_arg(s->combiner);
   if (is_arg && s->n_values != 2) {
     return SEER_FAIL(INVALID, "stage %s: %s of %u values, must be 2", s->name,
         seer_combiner_name(s->combiner), s->n_values);

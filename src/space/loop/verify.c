@@ -208,7 +208,7 @@ static seer_status check_store(verifier *v, const seer_loop_node *node) {
     SEER_TRY(
         check_indices(v, node->buf[k], node->index, node->n_index, (seer_expr){0}, "store to"));
   }
-  bool is_pair = node->combiner == SEER_COMBINE_ARGMAX || node->combiner == SEER_COMBINE_ARGMIN;
+  bool is_pair = seer_combiner_is_arg(node->combiner);
   if (is_pair && node->n_values != 2)
     return SEER_FAIL(INVALID, "%s of %u values", v->where, node->n_values);
   if (node->is_init && node->combiner != SEER_COMBINE_NONE) {
