@@ -45,9 +45,8 @@ static double now_s(void) {
 typedef struct {
   const seer_sketch_list *list;
   const seer_target *target;
-  seer_nest_facts *facts;
+  seer_summariser *summariser;
   seer_frame frame;
-  seer_nest nest;
   seer_rng rng;
   uint64_t n_kept;
   seer_schedule kept[N_KEPT];
@@ -56,12 +55,6 @@ typedef struct {
   double seconds[N_KEPT];
   size_t n_row;
 } bench;
-
-static const seer_nest *summarise(bench *b, const seer_schedule *schedule) {
-  seer_frame_make(b->list, schedule, &b->frame);
-  seer_nest_make(b->facts, &b->frame, &b->nest);
-  return &b->nest;
-}
 
 // A kind of work, done with kept schedule k (or a new one): false if nothing came of it.
 typedef bool (*work)(bench *b, uint64_t k);
@@ -89,10 +82,9 @@ static bool draft(bench *b, uint64_t k) {
   seer_schedule s;
   if (seer_schedule_sample(b->list, (uint32_t)(k % b->list->n), &b->rng, &s) != SEER_REJECT_NONE)
     return false;
-  seer_frame_make(b->list, &s, &b->frame);
-  if (seer_frame_check(b->list, &b->frame) != SEER_REJECT_NONE) return false;
-  seer_nest_make(b->facts, &b->frame, &b->nest);
-  return seer_analytic_seconds(&b->nest, b->target) > 0;
+  seer_reject reject;
+  const seer_nest *nest = seer_summarise_checked(b->summariser, &s, &reject);
+  return nest && seer_analytic_seconds(nest, b->target) > 0;
 }
 
 static void measure(bench *b, const char *what, work one) {
@@ -107,7 +99,7 @@ static void measure(bench *b, const char *what, work one) {
 static void extract(bench *b) {
   b->n_row = 0;
   for (uint32_t k = 0; k < N_KEPT; k++) {
-    const seer_nest *nest = summarise(b, &b->kept[k]);
+    const seer_nest *nest = seer_summarise(b->summariser, &b->kept[k]);
     b->n_rows[k] =
         seer_feature_extract(nest, b->target, b->rows + b->n_row * seer_feature_count);
     b->n_row += b->n_rows[k];
@@ -126,7 +118,7 @@ static seer_status measure_scoring(bench *b) {
   seer_status status = SEER_OK;
   for (uint32_t k = 0; k < N_KEPT && !status; k++) {
     seer_sample one = {.n_row = b->n_rows[k], .rows = row};
-    one.seconds = seer_analytic_seconds(summarise(b, &b->kept[k]), b->target);
+    one.seconds = seer_analytic_seconds(seer_summarise(b->summariser, &b->kept[k]), b->target);
     status = seer_bank_add(bank, &one, 1);
     row += b->n_rows[k] * seer_feature_count;
   }
@@ -157,7 +149,7 @@ static seer_status run(
     bench *b = SEER_NEW(arena, bench);
     b->list = list;
     b->target = target;
-    b->facts = seer_nest_facts_build(list, arena);
+    b->summariser = seer_summariser_create(list, arena);
     b->rows = SEER_NEW_ARRAY(arena, float, (size_t)N_KEPT *SEER_NEST_MAX_STATEMENTS *seer_feature_count);
     seer_rng_init(&b->rng, 1);
     printf("%-12s sketches %2u", name, list->n);

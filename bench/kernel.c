@@ -79,13 +79,10 @@ static double time_schedule(bench *b, const seer_schedule *schedule, double budg
 
 // By the analytic model, for one thread.
 static double estimate(bench *b, const seer_schedule *schedule) {
-  seer_frame *frame = SEER_NEW(b->arena, seer_frame);
-  seer_nest *nest = SEER_NEW(b->arena, seer_nest);
   seer_target alone = b->target;
   alone.threads = 1;
-  seer_frame_make(b->list, schedule, frame);
-  seer_nest_make(seer_nest_facts_build(b->list, b->arena), frame, nest);
-  return seer_analytic_seconds(nest, &alone);
+  return seer_analytic_seconds(
+      seer_summarise(seer_summariser_create(b->list, b->arena), schedule), &alone);
 }
 
 static void report(bench *b, const seer_schedule *schedule, const char *what) {

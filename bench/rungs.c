@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "base/stats.h"
 #include "code/kernel.h"
 #include "dags.h"
 #include "learn/bank.h"
@@ -55,16 +56,9 @@ static void die(seer_status status) {
 
 static double now_s(void) { return (double)seer_os_now_ns() * 1e-9; }
 
-static int compare_f64(const void *a, const void *b) {
-  double x, y;
-  memcpy(&x, a, sizeof x);
-  memcpy(&y, b, sizeof y);
-  return (x > y) - (x < y);
-}
-
 static double median(double *values, uint32_t n) {
-  qsort(values, n, sizeof(double), compare_f64);
-  return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
+  seer_sort_f64(values, n);
+  return seer_sorted_median(values, n);
 }
 
 // 95 % interval of the median, by resampling.
@@ -77,7 +71,7 @@ static void interval(const double *values, uint32_t n, double *out_low, double *
     for (uint32_t k = 0; k < n; k++) drawn[k] = values[seer_rng_below(&rng, n)];
     medians[i] = median(drawn, n);
   }
-  qsort(medians, SEER_COUNT_OF(medians), sizeof(double), compare_f64);
+  seer_sort_f64(medians, SEER_COUNT_OF(medians));
   *out_low = medians[25];
   *out_high = medians[975];
 }

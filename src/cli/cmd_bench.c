@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "base/stats.h"
 #include "cli/use.h"
 
 typedef struct {
@@ -15,11 +16,6 @@ typedef struct {
   size_t n;
   double min, median, mean, p90, p95, p99, stddev;
 } samples;
-
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
 
 // Nearest rank: the smallest value that at least this share of the samples does not exceed.
 static double percentile(const samples *s, double share) {
@@ -29,14 +25,14 @@ static double percentile(const samples *s, double share) {
 
 static void finish(samples *s) {
   SEER_ASSERT(s->n > 0, "%zu samples", s->n);
-  qsort(s->ms, s->n, sizeof *s->ms, by_value);
+  seer_sort_f64(s->ms, s->n);
   double sum = 0, squares = 0;
   for (size_t i = 0; i < s->n; i++) sum += s->ms[i];
   s->mean = sum / (double)s->n;
   for (size_t i = 0; i < s->n; i++) squares += (s->ms[i] - s->mean) * (s->ms[i] - s->mean);
   s->stddev = s->n > 1 ? sqrt(squares / (double)(s->n - 1)) : 0;
   s->min = s->ms[0];
-  s->median = (s->ms[(s->n - 1) / 2] + s->ms[s->n / 2]) / 2;
+  s->median = seer_sorted_median(s->ms, s->n);
   s->p90 = percentile(s, 0.90);
   s->p95 = percentile(s, 0.95);
   s->p99 = percentile(s, 0.99);

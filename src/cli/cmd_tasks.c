@@ -16,17 +16,6 @@ static double total_flops(const seer_network *network) {
   return total;
 }
 
-// Bytes of the constants that the task's kernel reads, as they are in the model.
-static double weight_bytes(const seer_task *task) {
-  double bytes = 0;
-  for (uint32_t b = 0; b < task->dag->n_buf; b++) {
-    const seer_dag_buf *buf = &task->dag->buf[b];
-    if (buf->kind == SEER_BUF_WEIGHT)
-      bytes += (double)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
-  }
-  return bytes;
-}
-
 static uint32_t n_steps(const seer_network *network, seer_step_kind kind) {
   uint32_t n = 0;
   for (uint32_t k = 0; k < network->n_step; k++) n += network->step[k].kind == kind;
@@ -42,10 +31,8 @@ static seer_status pack_bytes(
   seer_choose_counts counts;
   SEER_TRY(seer_choose(context, network, NULL, 1, arena, &choices, &counts));
   uint64_t *bytes = SEER_NEW_ARRAY(arena, uint64_t, network->n_task + 1);
-  for (uint32_t t = 0; t < network->n_task; t++) {
-    SEER_TRY(
-        seer_choose_packed_bytes(target, choices[t].sketches, &choices[t].schedule, &bytes[t]));
-  }
+  for (uint32_t t = 0; t < network->n_task; t++)
+    bytes[t] = seer_choose_estimate(target, choices[t].sketches, &choices[t].schedule).packed_bytes;
   *out_bytes = bytes;
   return SEER_OK;
 }
@@ -57,7 +44,7 @@ static void print_table(const seer_network *network, double total, const uint64_
     const seer_task *task = &network->task[k];
     double share = total > 0 ? 100 * task->flops * task->weight / total : 0;
     printf("%4u %-20s %6u %9.4f %5.1f%% %6.2f MiB %6.2f MiB  %s\n", task->id, task->anchor_class,
-        task->weight, task->flops / 1e9, share, weight_bytes(task) / 1048576,
+        task->weight, task->flops / 1e9, share, seer_dag_weight_bytes(task->dag) / 1048576,
         (double)packed[k] / 1048576, task->name);
   }
   printf("%u tasks in %u steps (%u kernels, %u copies, %u views), %.3f GFLOP\n", network->n_task,
@@ -75,8 +62,8 @@ static seer_status print_json(const seer_network *network, double total, const u
         json_pack("{s:i, s:s, s:i, s:f, s:f, s:f, s:I, s:s, s:s}", "id", (int)task->id, "family",
             task->anchor_class, "weight", (int)task->weight, "gflop", task->flops / 1e9, "share",
             total > 0 ? task->flops * task->weight / total : 0.0, "weight_bytes",
-            weight_bytes(task), "packed_bytes", (json_int_t)packed[k], "name", task->name, "key",
-            key));
+            seer_dag_weight_bytes(task->dag), "packed_bytes", (json_int_t)packed[k], "name",
+            task->name, "key", key));
   }
   json_t *all = json_pack("{s:s, s:f, s:i, s:i, s:i, s:o}", "model", network->graph->name, "gflop",
       total / 1e9, "kernels", (int)n_steps(network, SEER_STEP_KERNEL), "copies",

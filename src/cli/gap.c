@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "base/stats.h"
 #include "cli/use.h"
 
 #define MAX_RUNS 200
@@ -20,13 +21,6 @@ typedef struct {
   const char *name;
   double expected_s, found_s;
 } step_gap;
-
-static int by_value(const void *a, const void *b) {
-  double x, y;
-  memcpy(&x, a, sizeof x);
-  memcpy(&y, b, sizeof y);
-  return (x > y) - (x < y);
-}
 
 static int by_loss(const void *a, const void *b) {
   const step_gap *x = a, *y = b;
@@ -44,8 +38,8 @@ static seer_status time_runs(seer_use *use, double *out_s) {
     SEER_TRY(seer_use_run(use));
     seconds[n++] = (double)(seer_os_now_ns() - start) * 1e-9;
   }
-  qsort(seconds, n, sizeof(double), by_value);
-  *out_s = seconds[n / 4];
+  seer_sort_f64(seconds, n);
+  *out_s = seer_sorted_quartile(seconds, n);
   return SEER_OK;
 }
 

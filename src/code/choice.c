@@ -48,13 +48,16 @@ static uint32_t plain_sketch(const seer_sketch_list *list) {
   return best != UINT32_MAX ? best : 0;
 }
 
+seer_space_kind seer_choice_space(const seer_context *context) {
+  bool is_ansor = strcmp(seer_context_str(context, SEER_OPT_SPACE), "ansor") == 0;
+  return is_ansor ? SEER_SPACE_ANSOR : SEER_SPACE_FULL;
+}
+
 seer_status seer_default_choice(const seer_context *context, const seer_dag *dag, int64_t opt_level,
     seer_arena *arena, seer_choice *out_choice) {
   const seer_target *target = seer_context_target(context);
-  bool is_ansor = strcmp(seer_context_str(context, SEER_OPT_SPACE), "ansor") == 0;
   seer_sketch_list *list = NULL;
-  SEER_TRYF(seer_sketch_generate(
-                dag, target, is_ansor ? SEER_SPACE_ANSOR : SEER_SPACE_FULL, arena, &list),
+  SEER_TRYF(seer_sketch_generate(dag, target, seer_choice_space(context), arena, &list),
       "making sketches of %s", dag->name);
   *out_choice = (seer_choice){.sketches = list, .source = opt_level == 0 ? "naive" : "default"};
   if (opt_level == 0)

@@ -5,6 +5,9 @@
 
 #include "code/build.h"
 
+// The space that the option --space names.
+seer_space_kind seer_choice_space(const seer_context *context);
+
 // Sketches of `dag` and one schedule of them.
 //   opt_level  0: the plainest sketch (nothing tiled), for checking; 1 and more: the default schedule
 //   arena      sketches live here

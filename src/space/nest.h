@@ -80,6 +80,15 @@ seer_nest_facts *seer_nest_facts_build(const seer_sketch_list *list, seer_arena 
 
 // From arithmetic. `frame` of `schedule`.
 void seer_nest_make(const seer_nest_facts *facts, const seer_frame *frame, seer_nest *out);
+// The same from a schedule, with a place for frame and summary of its own: for many schedules of
+// one list, one after another.
+typedef struct seer_summariser seer_summariser;
+seer_summariser *seer_summariser_create(const seer_sketch_list *list, seer_arena *arena);
+// Valid until the next call. The checked one: NULL for a schedule that is not allowed, with why.
+const seer_nest *seer_summarise(seer_summariser *summariser, const seer_schedule *schedule);
+const seer_nest *seer_summarise_checked(
+    seer_summariser *summariser, const seer_schedule *schedule, seer_reject *out_reject);
+
 // From loop IR (the second producer).
 SEER_MUST_USE seer_status seer_nest_walk(
     const seer_loop *loop, const seer_dag *dag, seer_nest *out);

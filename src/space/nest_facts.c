@@ -202,3 +202,30 @@ seer_nest_facts *seer_nest_facts_build(const seer_sketch_list *list, seer_arena 
   }
   return facts;
 }
+
+struct seer_summariser {
+  seer_nest_facts *facts;
+  seer_frame frame;
+  seer_nest nest;
+};
+
+seer_summariser *seer_summariser_create(const seer_sketch_list *list, seer_arena *arena) {
+  seer_summariser *summariser = SEER_NEW(arena, seer_summariser);
+  summariser->facts = seer_nest_facts_build(list, arena);
+  return summariser;
+}
+
+const seer_nest *seer_summarise(seer_summariser *s, const seer_schedule *schedule) {
+  seer_frame_make(s->facts->list, schedule, &s->frame);
+  seer_nest_make(s->facts, &s->frame, &s->nest);
+  return &s->nest;
+}
+
+const seer_nest *seer_summarise_checked(
+    seer_summariser *s, const seer_schedule *schedule, seer_reject *out_reject) {
+  seer_frame_make(s->facts->list, schedule, &s->frame);
+  *out_reject = seer_frame_check(s->facts->list, &s->frame);
+  if (*out_reject != SEER_REJECT_NONE) return NULL;
+  seer_nest_make(s->facts, &s->frame, &s->nest);
+  return &s->nest;
+}

@@ -24,34 +24,17 @@ seer_status seer_choose_untuned(const seer_target *target, const seer_sketch_lis
 }
 
 uint64_t seer_choose_max_packed_bytes(const seer_context *context, const seer_dag *dag) {
-  double bytes = 0;
-  for (uint32_t b = 0; b < dag->n_buf; b++) {
-    const seer_dag_buf *buf = &dag->buf[b];
-    if (buf->kind == SEER_BUF_WEIGHT)
-      bytes += (double)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
-  }
-  return (uint64_t)(seer_context_f64(context, SEER_OPT_MAX_WEIGHTS) * bytes) + SMALL_BYTES;
+  double share = seer_context_f64(context, SEER_OPT_MAX_WEIGHTS);
+  return (uint64_t)(share * seer_dag_weight_bytes(dag)) + SMALL_BYTES;
 }
 
-seer_status seer_choose_packed_bytes(const seer_target *target, const seer_sketch_list *sketches,
-    const seer_schedule *schedule, uint64_t *out) {
-  seer_search_options options = {.sketches = sketches, .target = target};
-  seer_search *search;
-  SEER_TRY(seer_search_create(&options, &search));
-  *out = seer_search_packed_bytes(search, schedule);
-  seer_search_destroy(search);
-  return SEER_OK;
-}
-
-static double analytic(const seer_target *target, const seer_sketch_list *sketches,
-    const seer_schedule *schedule, seer_status *status) {
-  seer_search_options options = {.sketches = sketches, .target = target};
-  seer_search *search;
-  *status = seer_search_create(&options, &search);
-  if (*status) return 0;
-  double seconds = seer_search_analytic(search, schedule);
-  seer_search_destroy(search);
-  return seconds;
+seer_estimate seer_choose_estimate(
+    const seer_target *target, const seer_sketch_list *sketches, const seer_schedule *schedule) {
+  seer_arena *arena = seer_arena_create("estimate");
+  const seer_nest *nest = seer_summarise(seer_summariser_create(sketches, arena), schedule);
+  seer_estimate estimate = {seer_analytic_seconds(nest, target), nest->packed_bytes};
+  seer_arena_destroy(arena);
+  return estimate;
 }
 
 typedef struct {
@@ -82,8 +65,8 @@ static seer_status from_record(
     seer_status_free(status);
     return SEER_OK;
   }
-  uint64_t bytes, most = seer_choose_max_packed_bytes(c->context, task->dag);
-  SEER_TRY(seer_choose_packed_bytes(c->target, choice->sketches, &schedule, &bytes));
+  uint64_t bytes = seer_choose_estimate(c->target, choice->sketches, &schedule).packed_bytes,
+           most = seer_choose_max_packed_bytes(c->context, task->dag);
   if (bytes > most) {
     seer_log(c->context, "record", 0,
         "task %u, %s: the best record packs its weights into %" PRIu64
@@ -125,9 +108,7 @@ static seer_status from_sibling(
     }
     if (seer_schedule_refit(sketches, &schedule, choice->sketches, &fitted) != SEER_REJECT_NONE)
       continue;
-    double seconds = analytic(c->target, choice->sketches, &fitted, &status);
-    SEER_TRY(status);
-    if (seconds > default_s) continue;
+    if (seer_choose_estimate(c->target, choice->sketches, &fitted).seconds > default_s) continue;
     choice->schedule = fitted;
     choice->source = "sibling";
     *out_found = true;
@@ -180,9 +161,8 @@ seer_status seer_choose(const seer_context *context, const seer_network *network
   chooser c = {.context = context,
       .target = seer_context_target(context),
       .records = records,
-      .arena = arena};
-  c.space = strcmp(seer_context_str(context, SEER_OPT_SPACE), "ansor") == 0 ? SEER_SPACE_ANSOR
-                                                                            : SEER_SPACE_FULL;
+      .arena = arena,
+      .space = seer_choice_space(context)};
   if (records) SEER_TRY(seer_records_target(records, c.target, &c.target_id));
   seer_choice *choices = SEER_NEW_ARRAY(arena, seer_choice, network->n_task + 1);
   for (uint32_t t = 0; t < network->n_task; t++) {

@@ -13,6 +13,11 @@ typedef struct {
   uint32_t n_record, n_sibling, n_default;  // tasks by the source of their schedule
 } seer_choose_counts;
 
+typedef struct {
+  double seconds;  // by the analytic model
+  uint64_t packed_bytes;  // of its packed weights
+} seer_estimate;
+
 // `records` may be NULL (level 2 and 3 are then as 1). choice[task id], in `arena`.
 SEER_MUST_USE seer_status seer_choose(const seer_context *context, const seer_network *network,
     seer_records *records, int64_t opt_level, seer_arena *arena, seer_choice **out_choices,
@@ -20,9 +25,9 @@ SEER_MUST_USE seer_status seer_choose(const seer_context *context, const seer_ne
 // What the option --max-weights leaves a task's packed weights, small ones rounded up to whole
 // pages.
 uint64_t seer_choose_max_packed_bytes(const seer_context *context, const seer_dag *dag);
-// Bytes of a schedule's packed weights.
-SEER_MUST_USE seer_status seer_choose_packed_bytes(const seer_target *target,
-    const seer_sketch_list *sketches, const seer_schedule *schedule, uint64_t *out_bytes);
+// What can be said of a schedule without building it.
+seer_estimate seer_choose_estimate(
+    const seer_target *target, const seer_sketch_list *sketches, const seer_schedule *schedule);
 // The zero-trial choice for one task; the session's default is the same.
 SEER_MUST_USE seer_status seer_choose_untuned(const seer_target *target,
     const seer_sketch_list *sketches, uint32_t task, uint64_t seed, seer_schedule *out_schedule,

@@ -16,13 +16,17 @@
 #define CONFIRMATIONS 3  // per round: others near the top that were measured once or twice
 
 // ---- learning from a result
+void seer_session_refresh_best(seer_session *s, uint32_t t) {
+  s->state.task[t].best_s = seer_search_best(s->task[t].search, NULL);
+  s->state.task[t].is_confirmed = seer_search_is_confirmed(s->task[t].search);
+}
+
 seer_status seer_session_learn(
     seer_session *s, uint32_t t, const seer_schedule *schedule, double seconds, bool is_full) {
   seer_search *search = s->task[t].search;
   seer_search_report(search, schedule, seconds, is_full);
-  seer_task_state *state = &s->state.task[t];
-  state->n_trial++;
-  state->best_s = seer_search_best(search, NULL);
+  s->state.task[t].n_trial++;
+  seer_session_refresh_best(s, t);
   float *rows = SEER_NEW_ARRAY(s->round, float, SEER_NEST_MAX_STATEMENTS *seer_feature_count);
   seer_sample sample = {.task = t, .rows = rows, .seconds = seconds, .is_raced_out = !is_full};
   sample.n_row = seer_search_features(search, schedule, rows);
@@ -212,8 +216,7 @@ static seer_status take_results(seer_session *s, uint32_t t, const batch *b) {
   if (s->records) SEER_TRY(seer_records_commit(s->records));
   double slow = slowness(s, t, b);
   for (uint32_t i = 0; i < b->n; i++) SEER_TRY(take_result(s, t, b, i, slow, ids[i]));
-  s->state.task[t].best_s = seer_search_best(s->task[t].search, NULL);
-  s->state.task[t].is_confirmed = seer_search_is_confirmed(s->task[t].search);
+  seer_session_refresh_best(s, t);  // witnesses' times count, too
   return SEER_OK;
 }
 

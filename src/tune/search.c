@@ -12,6 +12,7 @@
 
 #include "base/map.h"
 #include "base/os.h"
+#include "base/stats.h"
 
 // Sizes of one proposal. Chosen so that a proposal costs well under a tenth of building and timing
 // what it proposes.
@@ -61,10 +62,8 @@ typedef struct {
 struct seer_search {
   seer_search_options options;
   seer_arena *arena;
-  seer_nest_facts *facts;
-  seer_frame *frame;
-  seer_nest *nest;
-  seer_map *measured;  // hash -> bits of seconds
+  seer_summariser *summariser;
+  seer_map *measured;  // a set of hashes
   uint32_t n_elite;
   elite elites[N_ELITE];
   double *sketch_best;  // seconds by sketch; 0: none
@@ -87,8 +86,6 @@ struct seer_search {
 void seer_search_destroy(seer_search *search) {
   if (!search) return;
   seer_arena_destroy(search->arena);
-  free(search->frame);
-  free(search->nest);
   free(search->pool);
   free(search->seen);
   free(search);
@@ -110,7 +107,7 @@ seer_status seer_search_create(const seer_search_options *options, seer_search *
   if (!s) return SEER_FAIL(RESOURCE, "no memory for a search");
   s->options = *options;
   s->arena = seer_arena_create("search");
-  s->facts = seer_nest_facts_build(options->sketches, s->arena);
+  s->summariser = seer_summariser_create(options->sketches, s->arena);
   s->measured = seer_map_create(s->arena);
   s->sketch_best = SEER_NEW_ARRAY(s->arena, double, options->sketches->n);
   s->sketch_n = SEER_NEW_ARRAY(s->arena, uint32_t, options->sketches->n);
@@ -118,11 +115,9 @@ seer_status seer_search_create(const seer_search_options *options, seer_search *
   s->cap_pool = options->is_ansor ? 2 * ANSOR_POPULATION : 2 * POOL;
   s->n_seen_slots = 1;
   while (s->n_seen_slots < 8 * s->cap_pool) s->n_seen_slots *= 2;
-  s->frame = malloc(sizeof(*s->frame));
-  s->nest = malloc(sizeof(*s->nest));
   s->pool = malloc(s->cap_pool * sizeof(candidate));
   s->seen = malloc(s->n_seen_slots * sizeof(uint64_t));
-  if (!s->frame || !s->nest || !s->pool || !s->seen) {
+  if (!s->pool || !s->seen) {
     seer_search_destroy(s);
     return SEER_FAIL(RESOURCE, "no memory for a search");
   }
@@ -131,18 +126,12 @@ seer_status seer_search_create(const seer_search_options *options, seer_search *
 }
 
 // ---- facts about one schedule
-static const seer_nest *summarise(const seer_search *s, const seer_schedule *schedule) {
-  seer_frame_make(s->options.sketches, schedule, s->frame);
-  seer_nest_make(s->facts, s->frame, s->nest);
-  return s->nest;
-}
-
 double seer_search_analytic(const seer_search *s, const seer_schedule *schedule) {
-  return seer_analytic_seconds(summarise(s, schedule), s->options.target);
+  return seer_analytic_seconds(seer_summarise(s->summariser, schedule), s->options.target);
 }
 
 uint64_t seer_search_packed_bytes(const seer_search *s, const seer_schedule *schedule) {
-  return summarise(s, schedule)->packed_bytes;
+  return seer_summarise(s->summariser, schedule)->packed_bytes;
 }
 
 static bool may_pack(const seer_search *s, uint64_t packed_bytes) {
@@ -151,7 +140,7 @@ static bool may_pack(const seer_search *s, uint64_t packed_bytes) {
 
 uint32_t seer_search_features(
     const seer_search *s, const seer_schedule *schedule, float *out_rows) {
-  return seer_feature_extract(summarise(s, schedule), s->options.target, out_rows);
+  return seer_feature_extract(seer_summarise(s->summariser, schedule), s->options.target, out_rows);
 }
 
 bool seer_search_knows(const seer_search *s, const seer_schedule *schedule) {
@@ -190,13 +179,6 @@ double seer_search_seconds(const seer_search *s, const seer_schedule *schedule) 
   return at < s->n_elite ? s->elites[at].seconds : 0;
 }
 
-static int compare_f64(const void *a, const void *b) {
-  double x, y;
-  memcpy(&x, a, sizeof x);
-  memcpy(&y, b, sizeof y);
-  return (x > y) - (x < y);
-}
-
 void seer_search_witness(seer_search *s, const seer_schedule *schedule, double seconds) {
   uint32_t at = find_elite(s, schedule);
   if (at == s->n_elite) return;
@@ -205,8 +187,8 @@ void seer_search_witness(seer_search *s, const seer_schedule *schedule, double s
   uint32_t n = e.n_time < N_TIMES ? e.n_time : N_TIMES;
   double sorted[N_TIMES];
   memcpy(sorted, e.time, n * sizeof(double));
-  qsort(sorted, n, sizeof(double), compare_f64);
-  e.seconds = n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
+  seer_sort_f64(sorted, n);
+  e.seconds = seer_sorted_median(sorted, n);
   memmove(&s->elites[at], &s->elites[at + 1], (s->n_elite - at - 1) * sizeof(elite));
   s->n_elite--;
   insert_elite(s, e);
@@ -226,11 +208,9 @@ uint32_t seer_search_unconfirmed(const seer_search *s, uint32_t k, seer_schedule
 
 void seer_search_report(
     seer_search *s, const seer_schedule *schedule, double seconds, bool is_full) {
-  uint64_t bits;
-  memcpy(&bits, &seconds, sizeof bits);
   uint64_t hash = seer_schedule_hash(schedule);
   bool was_known = seer_map_get(s->measured, hash, NULL);
-  seer_map_set(s->measured, hash, bits);
+  seer_map_set(s->measured, hash, 1);
   s->sketch_n[schedule->sketch]++;
   if (seconds <= 0) return;
   double *best = &s->sketch_best[schedule->sketch];
@@ -298,14 +278,13 @@ static void add_draft(seer_search *s, const seer_schedule *schedule) {
     s->counts.rejected[SEER_REJECT_DUPLICATE]++;
     return;
   }
-  seer_frame_make(s->options.sketches, schedule, s->frame);
-  seer_reject reject = seer_frame_check(s->options.sketches, s->frame);
-  if (reject != SEER_REJECT_NONE) {
+  seer_reject reject;
+  const seer_nest *nest = seer_summarise_checked(s->summariser, schedule, &reject);
+  if (!nest) {
     s->counts.rejected[reject]++;
     return;
   }
-  seer_nest_make(s->facts, s->frame, s->nest);
-  if (!may_pack(s, s->nest->packed_bytes)) {
+  if (!may_pack(s, nest->packed_bytes)) {
     s->counts.rejected[SEER_REJECT_WEIGHTS]++;
     return;
   }
@@ -313,11 +292,11 @@ static void add_draft(seer_search *s, const seer_schedule *schedule) {
   c->schedule = *schedule;
   c->hash = hash;
   c->score = 0;
-  c->analytic_s = seer_analytic_seconds(s->nest, s->options.target);
+  c->analytic_s = seer_analytic_seconds(nest, s->options.target);
   c->n_rows = 0;
   if (s->rows) {
     c->n_rows =
-        seer_feature_extract(s->nest, s->options.target, s->rows + s->n_row * seer_feature_count);
+        seer_feature_extract(nest, s->options.target, s->rows + s->n_row * seer_feature_count);
     s->n_row += c->n_rows;
   }
   s->counts.drafted++;

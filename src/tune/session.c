@@ -88,7 +88,7 @@ static void fill_budget(seer_session *s) {
 static seer_status add_task(seer_session *s, uint32_t t) {
   const seer_task *task = &s->network->task[t];
   seer_session_task *own = &s->task[t];
-  seer_session_space(s->context, &s->space);
+  s->space = seer_choice_space(s->context);
   SEER_TRYF(seer_sketch_generate(task->dag, s->target, s->space, s->arena, &own->sketches),
       "task %u, %s", t, task->name);
   seer_search_options options = {.task = t,
@@ -116,22 +116,11 @@ static seer_status add_task(seer_session *s, uint32_t t) {
   return SEER_OK;
 }
 
-void seer_session_space(const seer_context *context, seer_space_kind *out) {
-  *out = strcmp(seer_context_str(context, SEER_OPT_SPACE), "ansor") == 0 ? SEER_SPACE_ANSOR
-                                                                         : SEER_SPACE_FULL;
-}
-
 static uint64_t network_weight_bytes(const seer_network *network) {
-  uint64_t total = 0;
-  for (uint32_t t = 0; t < network->n_task; t++) {
-    const seer_dag *dag = network->task[t].dag;
-    for (uint32_t b = 0; b < dag->n_buf; b++) {
-      if (dag->buf[b].kind != SEER_BUF_WEIGHT) continue;
-      total += (uint64_t)seer_dag_buf_elems(&dag->buf[b]) * seer_dtype_bytes(dag->buf[b].dtype) *
-          network->task[t].weight;
-    }
-  }
-  return total;
+  double total = 0;
+  for (uint32_t t = 0; t < network->n_task; t++)
+    total += seer_dag_weight_bytes(network->task[t].dag) * network->task[t].weight;
+  return (uint64_t)total;
 }
 
 // "0,2,5-9" -> which tasks are open.
@@ -280,7 +269,7 @@ static seer_status restore_one(void *user, const seer_record *record) {
   if (seer_search_knows(s->task[r->task].search, &schedule)) {  // measured again as a witness
     if (seconds > 0 && !record->is_raced_out)
       seer_search_witness(s->task[r->task].search, &schedule, seconds);
-    s->state.task[r->task].best_s = seer_search_best(s->task[r->task].search, NULL);
+    seer_session_refresh_best(s, r->task);
     return SEER_OK;
   }
   s->totals.restored++;
@@ -300,7 +289,6 @@ static seer_status restore(seer_session *s) {
     SEER_TRY(seer_records_each(s->records, s->task[t].workload, s->target_id, restore_one, &r));
     seer_task_state *state = &s->state.task[t];
     if (state->n_trial == 0) continue;
-    state->is_confirmed = seer_search_is_confirmed(s->task[t].search);
     state->n_round = (state->n_trial + s->state.round_size - 1) / s->state.round_size;
     state->history = SEER_GROW(
         s->arena, double, state->history, (size_t)state->n_history, &s->task[t].cap_history);

@@ -55,9 +55,10 @@ SEER_MUST_USE seer_status seer_session_round(seer_session *session, seer_pick *p
 // seconds 0: failed; is_full: neither raced out nor a twin, so it may be the task's best.
 SEER_MUST_USE seer_status seer_session_learn(seer_session *session, uint32_t task,
     const seer_schedule *schedule, double seconds, bool is_full);
+// The task's best, as its search knows it now, into the state that the scheduler sees.
+void seer_session_refresh_best(seer_session *session, uint32_t task);
 void seer_session_update_estimate(seer_session *session);
 void seer_session_emit(seer_session *session, seer_event *event);
 void seer_session_note(seer_session *session, const char *text);
-void seer_session_space(const seer_context *context, seer_space_kind *out);
 
 #endif

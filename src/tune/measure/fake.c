@@ -16,7 +16,7 @@
 
 typedef struct {
   seer_measure_task task;
-  seer_nest_facts *facts;
+  seer_summariser *summariser;
 } fake_task;
 
 struct seer_measurer {
@@ -49,22 +49,13 @@ static void fake_close(seer_measurer *m) {
 static seer_status fake_add_task(seer_measurer *m, const seer_measure_task *task) {
   m->task = SEER_GROW(m->arena, fake_task, m->task, m->n, &m->cap);
   seer_map_set(m->by_id, task->id, m->n);
-  m->task[m->n++] = (fake_task){*task, seer_nest_facts_build(task->sketches, m->arena)};
+  m->task[m->n++] = (fake_task){*task, seer_summariser_create(task->sketches, m->arena)};
   return SEER_OK;
 }
 
 static double fake_seconds(const seer_measurer *m, const fake_task *task,
     const seer_schedule *schedule, uint64_t *out_hash) {
-  seer_frame *frame = malloc(sizeof(*frame));
-  seer_nest *nest = malloc(sizeof(*nest));
-  double seconds = 1;
-  if (frame && nest) {
-    seer_frame_make(task->task.sketches, schedule, frame);
-    seer_nest_make(task->facts, frame, nest);
-    seconds = seer_analytic_seconds(nest, m->target);
-  }
-  free(frame);
-  free(nest);
+  double seconds = seer_analytic_seconds(seer_summarise(task->summariser, schedule), m->target);
   *out_hash = seer_hash_u64(seer_schedule_hash(schedule), m->seed);
   double noise = (double)(*out_hash >> 40) * 0x1p-24;
   return seconds * (1 + NOISE * (2 * noise - 1));

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stats.h"
 #include "runtime/pool.h"
 
 #define MIN_SAMPLE_NS \
@@ -132,22 +133,15 @@ static double sample_ns(
   return (double)(end - start) / n_calls;
 }
 
-static int compare_f64(const void *a, const void *b) {
-  double x, y;
-  memcpy(&x, a, sizeof x);
-  memcpy(&y, b, sizeof y);
-  return (x > y) - (x < y);
-}
-
 static void sort_into(double *sorted, const double *values, uint32_t n) {
   memcpy(sorted, values, n * sizeof(double));
-  qsort(sorted, n, sizeof(double), compare_f64);
+  seer_sort_f64(sorted, n);
 }
 
 static double median(const double *values, uint32_t n) {
   double sorted[MAX_PAIRS];
   sort_into(sorted, values, n);
-  return n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
+  return seer_sorted_median(sorted, n);
 }
 
 // What disturbs a shared machine only ever slows a kernel down, in bursts of a few milliseconds:
@@ -155,7 +149,7 @@ static double median(const double *values, uint32_t n) {
 static double quartile(const double *values, uint32_t n) {
   double sorted[SEER_MEASURE_MAX_SAMPLES];
   sort_into(sorted, values, n);
-  return sorted[n / 4];
+  return seer_sorted_quartile(sorted, n);
 }
 
 static uint64_t cold_bytes(const seer_runner *runner, const seer_worker_task_state *task) {

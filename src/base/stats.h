@@ -1,0 +1,14 @@
+// stats.h - order statistics of small samples, times above all.
+#ifndef SEER_BASE_STATS_H
+#define SEER_BASE_STATS_H
+
+#include "base/base.h"
+
+// Ascending, in place. No value is NaN.
+void seer_sort_f64(double *values, size_t n);
+// Of sorted values, n > 0: the middle one, or the mean of the two in the middle.
+double seer_sorted_median(const double *sorted, size_t n);
+// Of sorted values, n > 0: the value that a quarter of them lie below.
+double seer_sorted_quartile(const double *sorted, size_t n);
+
+#endif
