@@ -82,6 +82,7 @@ typedef struct {
   uint16_t step;  // LOOP: copies of the body per iteration (partial unrolling)
   uint16_t lanes;  // LANES: of a full vector
   bool is_register_choice;  // COPIES of a SERIAL loop: copies in the GENERAL version too
+  bool is_tight;  // iterations must not share their loads
   bool is_chunk_loop;  // LANES: so many vectors that they are a loop at run time
   int64_t bound_low;  // static lower end of the bound
 } seer_gen_node;
@@ -132,7 +133,7 @@ typedef struct {
   const seer_loop *loop;
   seer_arena *arena;
   seer_status status;  // first failure
-  uint32_t vector_bytes;
+  uint32_t vector_bytes, n_vector_registers;
   bool is_x86, has_half;  // half <-> float in hardware
   // masked loads and stores exist for elements of at least this many bytes
   uint32_t masked_bytes;
@@ -164,6 +165,8 @@ typedef struct {
   seer_gen_pred pred[SEER_GEN_MAX_PREDS];
   bool in_version, is_general, is_planning;
   seer_gen_hoist *hoist;
+  uint32_t n_tight;  // open loops that are tight windows
+  int64_t fence;  // how many there were: loads before and after one are not the same
   seer_gen_counter counter;
   // expressions of the current copy
   uint32_t tick;
@@ -296,6 +299,12 @@ void seer_gen_nodes(seer_gen *g, uint32_t id, bool is_alone);
 // ---- llvm_version.c
 bool seer_gen_needs_versions(seer_gen *g, uint32_t id, bool is_alone);
 void seer_gen_versions(seer_gen *g, uint32_t id, bool is_alone);
+
+// ---- llvm_window.c
+// `id`: an unrolled reduction loop whose iterations read the same elements, around so many
+// accumulators that these cannot stay in registers.
+bool seer_gen_is_tight_window(seer_gen *g, uint32_t id);
+void seer_gen_fence(seer_gen *g);  // loads after it are not merged with loads before it
 
 // ---- llvm_hoist.c
 // Starts keeping the targets of the reduction below `root` (a FOR) in registers; false if it cannot

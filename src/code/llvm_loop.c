@@ -120,6 +120,7 @@ static void emit_serial(seer_gen *g, uint32_t id) {
   LLVMValueRef first = step == 1 ? loop.i : seer_gen_mul_i64(g, loop.i, step);
   for (int64_t k = 0; k < step; k++) {
     bind(g, node->var, SEER_GEN_VALUE, k, first);
+    if (plan->is_tight && k > 0) seer_gen_fence(g);
     emit_block(g, node->body);
   }
   end_loop(g, &loop);
@@ -210,6 +211,7 @@ void seer_gen_for_copies(seer_gen *g, uint32_t id, void (*each)(void *user), voi
     for (int64_t i = 0; i < plan->trip; i++) {
       uint32_t keep = g->n_pred;
       bind(g, node->var, SEER_GEN_CONST, i, NULL);
+      if (plan->is_tight && i > 0) seer_gen_fence(g);
       if (bound && i >= plan->bound_low) {
         push_pred(g, LLVMBuildICmp(g->b, LLVMIntSGT, bound, seer_gen_const_i64(g, i), ""), depth,
             node->var);
@@ -276,11 +278,13 @@ static void emit_for(seer_gen *g, uint32_t id) {
     return;
   }
   bool is_hoisted = seer_gen_hoist_begin(g, id);
+  g->n_tight += g->node[id].is_tight;
   if (seer_gen_mode_of(g, id) == SEER_GEN_LOOP) {
     emit_serial(g, id);
   } else {
     seer_gen_for_copies(g, id, emit_copy, &b);
   }
+  g->n_tight -= g->node[id].is_tight;
   if (is_hoisted) seer_gen_hoist_end(g, id);
 }
 

@@ -63,7 +63,7 @@ static void mark(seer_gen *g, LLVMValueRef access, uint32_t buf, bool is_load) {
   if (b->is_reg) return;
   LLVMSetMetadata(access, g->md_scope, b->scope);
   if (b->noalias) LLVMSetMetadata(access, g->md_noalias, b->noalias);
-  if (is_load && !b->is_written) {
+  if (is_load && !b->is_written && g->n_tight == 0) {
     LLVMSetMetadata(access, g->md_invariant,
         LLVMMetadataAsValue(g->context, LLVMMDNodeInContext2(g->context, NULL, 0)));
   }
@@ -170,13 +170,13 @@ static LLVMValueRef plain_load(
     seer_gen *g, const seer_gen_addr *addr, LLVMTypeRef type, LLVMValueRef p, uint32_t align) {
   bool is_fixed = !g->buf[addr->buf].is_written && !g->buf[addr->buf].is_reg;
   if (is_fixed) {
-    LLVMValueRef v = seer_gen_memo_find(g, TAG_LOAD, p, type, 0);
+    LLVMValueRef v = seer_gen_memo_find(g, TAG_LOAD, p, type, g->fence);
     if (v) return v;
   }
   LLVMValueRef v = LLVMBuildLoad2(g->b, type, p, "");
   LLVMSetAlignment(v, align);
   mark(g, v, addr->buf, true);
-  if (is_fixed) seer_gen_memo_add(g, TAG_LOAD, p, type, 0, v);
+  if (is_fixed) seer_gen_memo_add(g, TAG_LOAD, p, type, g->fence, v);
   return v;
 }
 

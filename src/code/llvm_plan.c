@@ -347,9 +347,9 @@ void seer_gen_plan(seer_gen *g) {
   g->is_planning = false;
   for (uint32_t id = 1; id < loop->n_node; id++) {
     const seer_loop_node *node = &loop->node[id];
-    if (node->kind != SEER_NODE_FOR || node->ann != SEER_LOOP_SERIAL ||
-        g->node[id].mode != SEER_GEN_COPIES)
-      continue;
+    if (node->kind != SEER_NODE_FOR || node->ann != SEER_LOOP_SERIAL) continue;
+    g->node[id].is_tight = seer_gen_is_tight_window(g, id);
+    if (g->node[id].mode != SEER_GEN_COPIES) continue;
     g->node[id].is_register_choice =
         node->extent == 1 || seer_gen_chooses_register(g, node->body, node->var);
   }

@@ -12,14 +12,15 @@
 
 // Fitted to 21,000 measured schedules of 46 tasks (ResNet-18 and MobileNetV2, AVX2, two threads),
 // by the time of what the model would choose; doc/decisions, 12.
-#define LOADS_PER_CYCLE 1.33  // two ports, and what else uses them
-#define TILE_OVERLAP 0.4  // of the shorter of arithmetic and loads, what still shows
-#define TARGET_MOVES 3.0  // loads, stores and waiting of an accumulator that leaves its register
-#define GUARD_CYCLES 0.14  // of a guarded tile, per row
+#define LOADS_PER_CYCLE 1.5  // two ports, and what else uses them
+#define TILE_OVERLAP 0.5  // of the shorter of arithmetic and loads, what still shows
+#define TARGET_MOVES 5.0  // loads, stores and waiting of an accumulator that leaves its register
+#define GUARD_CYCLES 0.05  // of a guarded tile, per row
 #define GUARDED_WINDOW \
-  3.4  // of guarded loads inside an unrolled window: each neighbour has a border of its own
-#define LOOP_CYCLES 1.8  // counter, compare, branch of a loop that is not unrolled
-#define LOOP_START_CYCLES 2.7
+  2.9  // of guarded loads inside an unrolled window: each neighbour has a border of its own
+#define LOOP_CYCLES 1.4  // counter, compare, branch of a loop that is not unrolled
+#define LOOP_START_CYCLES 3.2
+#define WARM_SHARE 0.75  // of a cache, what stays there until the next step
 #define CACHE_SHARE 0.5  // of a cache, what one working set may fill
 // By hand.
 #define DIV_CYCLES 8.0  // a vector of divisions or square roots
@@ -58,9 +59,14 @@ static void profile_caches(const seer_nest_statement *st, const seer_target *tar
     const footprint *feet, seer_statement_profile *out) {
   double size[3] = {(double)target->l1_bytes, (double)target->l2_bytes,
       (double)target->l3_bytes / target->threads};
-  double outer = 1;  // iterations of the loops outside of `depth`
+  double outer = 1, before = 1;  // iterations of the loops outside of `depth`, of `depth` - 1
   int level = 2;  // filled from the largest cache inwards
-  double all[SEER_NEST_MAX_ACCESSES];
+  double all[SEER_NEST_MAX_ACCESSES], activations = 0;
+  for (uint32_t a = 0; a < st->n_access; a++) {
+    seer_nest_storage storage = st->access[a].storage;
+    if (storage != SEER_NEST_REGISTER && storage != SEER_NEST_PACKED)
+      activations += feet->bytes[a][0];
+  }
   for (uint32_t depth = 0; depth <= st->n_loop && level >= 0; depth++) {
     double set = 0;
     for (uint32_t a = 0; a < st->n_access; a++) {
@@ -69,18 +75,24 @@ static void profile_caches(const seer_nest_statement *st, const seer_target *tar
       set += all[a];
     }
     while (level >= 0 && (set <= CACHE_SHARE * size[level] || depth == st->n_loop)) {
+      // What one iteration of the loop outside leaves behind is there for the next one, which then
+      // brings only what is new: one run of that loop moves what it touches, once.
+      uint32_t run = depth > 0 ? depth - 1 : 0;
       for (uint32_t a = 0; a < st->n_access; a++) {
-        // Loops outside that do not move the access bring nothing new while it fits; the whole set
-        // was taken to fit, so only loops that move something evict: the access is fetched again in
-        // each of their iterations.
-        double times = outer;
-        if (all[a] >= feet->bytes[a][0] * 0.999 && all[a] <= 0.25 * size[level])
+        double bytes = all[a] > 0 ? feet->bytes[a][run] : 0;
+        double times = before;
+        if (bytes >= feet->bytes[a][0] * 0.999 && bytes <= 0.25 * size[level])
           times = 1;  // small and whole: stays
-        out->access[a].moved[level] = all[a] * times;
-        out->moved[level] += all[a] * times;
+        // What the step before wrote is still in the cache that holds it all; weights were last
+        // read a whole run ago.
+        bool is_weight = st->access[a].storage == SEER_NEST_PACKED;
+        if (!is_weight && level > 0 && activations <= WARM_SHARE * size[level]) times = 0;
+        out->access[a].moved[level] = bytes * times;
+        out->moved[level] += bytes * times;
       }
       level--;
     }
+    before = outer;
     if (depth < st->n_loop) outer *= (double)st->loop[depth].extent;
   }
   for (uint32_t a = 0; a < st->n_access; a++) {
@@ -99,6 +111,31 @@ static bool is_window(const seer_nest_statement *st, const footprint *feet, uint
       return true;
   }
   return extent == 1;
+}
+
+// How much of the guarded access's tiles reach over its border, and so run with guards: code has a
+// version without any for the others. `block`: the first loop of what one test decides.
+static double border_share(
+    const seer_nest_statement *st, const seer_nest_access *access, uint32_t block) {
+  double inside = 1;
+  for (uint8_t d = 0; d < access->rank; d++) {
+    double reach = access->span[d], window = access->span[d], tiles = 1;
+    for (uint32_t l = 0; l < st->n_loop; l++) {
+      if (access->loop_dim[l] != d) continue;
+      double move = fabs((double)access->loop_coef[l]) * (double)(st->loop[l].extent - 1);
+      reach += move;
+      if (l >= block)
+        window += move;
+      else
+        tiles *= (double)st->loop[l].extent;
+    }
+    double over = reach - (double)access->dim[d];  // on both sides together
+    if (over <= 0) continue;
+    double step = tiles > 1 ? (reach - window) / (tiles - 1) : reach;
+    double at_border = min_d(over, 2) * ceil(max_d(over / 2, 1) / max_d(step, 1));
+    inside *= max_d(0, 1 - at_border / tiles);
+  }
+  return 1 - inside;
 }
 
 static void profile_tile(const seer_nest_statement *st, const seer_target *target,
@@ -128,11 +165,13 @@ static void profile_tile(const seer_nest_statement *st, const seer_target *targe
   // all.)
   uint32_t unrolled = st->first_tile;
   double bodies = 1;
-  while (unrolled > 0 && is_window(st, feet, unrolled - 1) &&
+  bool shares = 4 * ops < 3 * target->n_vector_registers;  // else each loads its own: llvm_window.c
+  while (shares && unrolled > 0 && is_window(st, feet, unrolled - 1) &&
       bodies * (double)st->loop[unrolled - 1].extent <= st->max_unroll)
     bodies *= (double)st->loop[--unrolled].extent;
-  double operands = 0, target_moves = 0;
-  bool is_guarded = false;
+  uint32_t block = st->first_tile;  // reductions right around the tile are in its tests
+  while (block > 0 && st->loop[block - 1].is_reduce) block--;
+  double operands = 0, target_moves = 0, border = 0;
   for (uint32_t a = 0; a < st->n_access; a++) {
     const seer_nest_access *access = &st->access[a];
     double elems = feet->elems[a][unrolled] / bodies;
@@ -142,8 +181,11 @@ static void profile_tile(const seer_nest_statement *st, const seer_target *targe
     bool is_strided = moves_with_vector && access->storage != SEER_NEST_PACKED &&
         access->rank > 0 && access->loop_dim[st->n_loop - 1] != access->rank - 1;
     if (is_strided) loads = elems * 1.5;  // gather: one load and an insert per lane
-    if (access->is_guarded && bodies > 1) loads *= GUARDED_WINDOW;
-    is_guarded = is_guarded || access->is_guarded;
+    if (access->is_guarded) {
+      double share = border_share(st, access, block);
+      if (bodies > 1) loads *= 1 + (GUARDED_WINDOW - 1) * share;
+      border = max_d(border, share);
+    }
     if (access->is_write && st->is_reduction) {
       // loaded and stored once per run of the loops that do not move it
       target_moves += TARGET_MOVES * loads;
@@ -161,8 +203,7 @@ static void profile_tile(const seer_nest_statement *st, const seer_target *targe
   out->issue_cycles = arithmetic + spills;
   out->load_cycles = (operands + (st->is_reduction ? target_moves / kept : 0)) / LOADS_PER_CYCLE;
   double body = max_d(out->issue_cycles, out->load_cycles) +
-      TILE_OVERLAP * min_d(out->issue_cycles, out->load_cycles) +
-      (is_guarded ? GUARD_CYCLES * out->rows : 0);
+      TILE_OVERLAP * min_d(out->issue_cycles, out->load_cycles) + GUARD_CYCLES * border * out->rows;
   double innermost = unrolled > 0 ? (double)st->loop[unrolled - 1].extent : 1;
   double copies = bodies * max_d(1, min_d(innermost, floor(st->max_unroll / bodies)));
   double overhead = LOOP_CYCLES / copies + LOOP_START_CYCLES / (bodies * max_d(1, innermost));
