@@ -130,7 +130,8 @@ static seer_status measure_scoring(bench *b) {
   start = now_s();
   while (!status && (seconds = now_s() - start) < 0.5) {
     extract(b);
-    status = seer_bank_predict(bank, 0, b->rows, b->n_rows, N_KEPT, scores);
+    status = seer_bank_predict(
+          bank, 0, &(seer_bank_candidates){N_KEPT, b->rows, b->n_rows, NULL}, scores);
     n += N_KEPT;
   }
   printf("  scored %8.0f/s  trained on %u in %.0f ms\n", (double)n / seconds, N_KEPT, train_s * 1e3);

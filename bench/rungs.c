@@ -166,7 +166,8 @@ static void one_round(bench *b, seer_search *search, seer_bank *bank) {
     seer_arena *arena = seer_arena_create("witness");
     seer_kernel kernel;
     if (!build(b, &best, arena, &kernel)) die(SEER_FAIL(INTERNAL, "built once, not twice"));
-    double now = time_kernel(b, &kernel);
+    double now = time_kernel(b, &kernel), again = time_kernel(b, &kernel);
+    now = fmin(now, again);
     seer_search_witness(search, &best, now);
     slow = now / seer_search_seconds(search, &best);
     best_s = now;
@@ -190,6 +191,7 @@ static void one_round(bench *b, seer_search *search, seer_bank *bank) {
         SEER_NEW_ARRAY(arena, float, (size_t)SEER_NEST_MAX_STATEMENTS *seer_feature_count);
     seer_sample sample = {
         .rows = rows, .seconds = result.seconds, .is_raced_out = result.is_raced_out};
+    sample.estimate_s = seer_search_analytic(search, &proposals[i].schedule);
     sample.n_row = seer_search_features(search, &proposals[i].schedule, rows);
     die(seer_bank_add(bank, &sample, 1));
     b->n++;

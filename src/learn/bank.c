@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "base/stats.h"
 
 #define MAX_TREES 80  // of a model fitted anew
 #define CONTINUE_TREES 10  // of a residual between two fits of the base
@@ -24,12 +25,14 @@
 #define FAILED_WEIGHT \
   0.1F  // failures are few and mostly say "not here": enough to steer away, not to dominate
 #define RACED_WEIGHT 0.3F  // few-run times of clear losers
+#define GOOD 2.0  // times the best: samples that say how estimates relate to times
+#define MAX_PRIOR 1.5F  // relative throughput that an estimate alone may promise
 #define BANK_MAGIC "seerbank"
 
 typedef struct {
   uint32_t task, n_row;
   size_t first_row;
-  double seconds;
+  double seconds, estimate_s;
   bool is_raced_out;
 } sample;
 
@@ -40,6 +43,7 @@ struct seer_bank {
   sample *samples;
   float *rows;
   double *best;  // seconds, by task; 0: none
+  double *pace;  // by task: what good schedules take, relative to their estimates; 0: unknown
   size_t *n_of_family;  // samples
   seer_cost_model *base[2];
   seer_cost_model **family;  // residual (or the whole model without a base); NULL: none yet
@@ -66,6 +70,7 @@ void seer_bank_destroy(seer_bank *bank) {
   free(bank->samples);
   free(bank->rows);
   free(bank->best);
+  free(bank->pace);
   free(bank->n_of_family);
   free(bank->n_at_family);
   free(bank->family);
@@ -80,11 +85,12 @@ seer_status seer_bank_create(const seer_bank_options *options, seer_bank **out_b
   bank->options = *options;
   bank->family_of = calloc(options->n_task + 1, sizeof(uint32_t));
   bank->best = calloc(options->n_task + 1, sizeof(double));
+  bank->pace = calloc(options->n_task + 1, sizeof(double));
   bank->n_of_family = calloc(options->n_family + 1, sizeof(size_t));
   bank->n_at_family = calloc(options->n_family + 1, sizeof(size_t));
   bank->family = calloc(options->n_family + 1, sizeof(seer_cost_model *));
   bank->is_useless = calloc(options->n_family + 1, sizeof(bool));
-  if (!bank->family_of || !bank->best || !bank->n_of_family || !bank->n_at_family ||
+  if (!bank->family_of || !bank->best || !bank->pace || !bank->n_of_family || !bank->n_at_family ||
       !bank->family || !bank->is_useless) {
     seer_bank_destroy(bank);
     return no_memory("the cost models");
@@ -121,7 +127,7 @@ seer_status seer_bank_add(seer_bank *bank, const seer_sample *samples, size_t n)
     memcpy(bank->rows + bank->n_row * seer_feature_count, in->rows,
         in->n_row * seer_feature_count * sizeof(float));
     bank->samples[bank->n_sample++] =
-        (sample){in->task, in->n_row, bank->n_row, in->seconds, in->is_raced_out};
+        (sample){in->task, in->n_row, bank->n_row, in->seconds, in->estimate_s, in->is_raced_out};
     bank->n_row += in->n_row;
     bank->n_of_family[bank->family_of[in->task]]++;
     double *best = &bank->best[in->task];
@@ -158,8 +164,33 @@ static bool set_alloc(set *s, size_t n_row, size_t n_sample) {
   return s->rows && s->label && s->weight && s->margin && s->n_rows && s->half;
 }
 
+// ---- the estimate underneath
+// Pace: the median of time to estimate over the task's good half of samples.
+static seer_status find_pace(seer_bank *bank, uint32_t task) {
+  double *ratio = malloc((bank->n_sample + 1) * sizeof(double));
+  if (!ratio) return no_memory("estimates");
+  size_t n = 0;
+  for (size_t i = 0; i < bank->n_sample; i++) {
+    const sample *in = &bank->samples[i];
+    if (in->task == task && in->seconds > 0 && in->estimate_s > 0 &&
+        in->seconds <= GOOD * bank->best[task])
+      ratio[n++] = in->seconds / in->estimate_s;
+  }
+  seer_sort_f64(ratio, n);
+  bank->pace[task] = n ? seer_sorted_median(ratio, n) : 0;
+  free(ratio);
+  return SEER_OK;
+}
+
+// Relative throughput as the estimate sees it.
+static float prior(double reference_s, double estimate_s) {
+  return estimate_s > 0 ? fminf(MAX_PRIOR, (float)(reference_s / estimate_s)) : 0;
+}
+
 static void set_put(set *s, const seer_bank *bank, size_t index) {
   const sample *in = &bank->samples[index];
+  double pace = bank->pace[in->task];
+  if (pace > 0) s->margin[s->n_row] = prior(bank->best[in->task] / pace, in->estimate_s);
   bool has_failed = in->seconds <= 0 || bank->best[in->task] <= 0;
   float label = has_failed ? 0 : (float)(bank->best[in->task] / in->seconds);
   s->label[s->n_sample] = label;
@@ -226,7 +257,7 @@ static seer_status fit_base(seer_bank *bank, uint32_t half) {
       make_sets(bank, choose_half, half, &train, &held) ? SEER_OK : no_memory("a training set");
   if (!status) status = renew(bank, &bank->base[half], half);
   if (!status) {
-    seer_cost_data t = data_of(&train, false), h = data_of(&held, false);
+    seer_cost_data t = data_of(&train, true), h = data_of(&held, true);
     double error;
     status = bank->options.model->fit(bank->base[half], &t, &h, MAX_TREES, &error);
   }
@@ -236,7 +267,7 @@ static seer_status fit_base(seer_bank *bank, uint32_t half) {
   return status;
 }
 
-// Margins from the base that has not seen the sample.
+// Adds to the margins what the base says that has not seen the sample.
 static seer_status fill_margins(seer_bank *bank, set *s) {
   float *by_base[2] = {calloc(s->n_row + 1, sizeof(float)), calloc(s->n_row + 1, sizeof(float))};
   seer_status status = by_base[0] && by_base[1] ? SEER_OK : no_memory("margins");
@@ -246,7 +277,7 @@ static seer_status fill_margins(seer_bank *bank, set *s) {
   size_t row = 0;
   for (size_t i = 0; i < s->n_sample && !status; i++) {
     for (uint32_t r = 0; r < s->n_rows[i]; r++, row++)
-      s->margin[row] = by_base[1 - s->half[i]][row];
+      s->margin[row] += by_base[1 - s->half[i]][row];
   }
   free(by_base[0]);
   free(by_base[1]);
@@ -299,6 +330,7 @@ seer_status seer_bank_train(seer_bank *bank, uint32_t family) {
       (double)bank->n_of_family[family] >= FAMILY_GROWTH * (double)bank->n_at_family[family];
   if (!is_due && !has_news) return SEER_OK;
   bank->generation++;
+  for (uint32_t t = 0; t < bank->options.n_task; t++) SEER_TRY(find_pace(bank, t));
   if (!is_due) return bank->n_of_family[family] ? fit_family(bank, family, false) : SEER_OK;
   for (uint32_t half = 0; half < 2; half++) SEER_TRY(fit_base(bank, half));
   for (uint32_t f = 0; f < bank->options.n_family; f++) {
@@ -313,26 +345,37 @@ bool seer_bank_is_trained(const seer_bank *bank, uint32_t task) {
   return bank->family[family] && bank->n_of_family[family] >= bank->options.warm_up;
 }
 
-seer_status seer_bank_predict(seer_bank *bank, uint32_t task, const float *rows,
-    const uint32_t *n_rows, size_t n, float *scores) {
+// What a throughput of 1 takes, as an estimate. Nothing of the task measured: the best candidate's.
+static double reference_estimate(
+    const seer_bank *bank, uint32_t task, const seer_bank_candidates *c) {
+  if (!bank->options.has_base || !c->estimates_s) return 0;
+  if (bank->pace[task] > 0) return bank->best[task] / bank->pace[task];
+  double least = INFINITY;
+  for (size_t i = 0; i < c->n; i++) least = fmin(least, c->estimates_s[i]);
+  return c->n ? least : 0;
+}
+
+seer_status seer_bank_predict(
+    seer_bank *bank, uint32_t task, const seer_bank_candidates *c, float *scores) {
   size_t n_row = 0;
-  for (size_t i = 0; i < n; i++) n_row += n_rows[i];
+  for (size_t i = 0; i < c->n; i++) n_row += c->n_rows[i];
   float *by_row = calloc(n_row + 1, sizeof(float));
   if (!by_row) return no_memory("predictions");
   uint32_t family = bank->family_of[task];
   seer_status status = SEER_OK;
   if (bank->base[1]) {
     for (int h = 0; h < 2 && !status; h++)
-      status = bank->options.model->predict(bank->base[h], rows, n_row, by_row);
+      status = bank->options.model->predict(bank->base[h], c->rows, n_row, by_row);
     for (size_t i = 0; i < n_row; i++) by_row[i] *= 0.5F;
   }
   if (!status && bank->family[family] && !bank->is_useless[family]) {
-    status = bank->options.model->predict(bank->family[family], rows, n_row, by_row);
+    status = bank->options.model->predict(bank->family[family], c->rows, n_row, by_row);
   }
+  double reference = reference_estimate(bank, task, c);
   size_t row = 0;
-  for (size_t i = 0; !status && i < n; i++) {
-    float sum = 0;
-    for (uint32_t r = 0; r < n_rows[i]; r++) sum += by_row[row++];
+  for (size_t i = 0; !status && i < c->n; i++) {
+    float sum = reference > 0 ? prior(reference, c->estimates_s[i]) : 0;
+    for (uint32_t r = 0; r < c->n_rows[i]; r++) sum += by_row[row++];
     scores[i] = sum;
   }
   free(by_row);

@@ -1,7 +1,8 @@
 // bank.h - the bank of cost models: one model per family, over a base that all families share (the
-// base's prediction is the family model's margin), so that a family with few samples starts from
-// what everybody learnt. Repeatable: same samples in the same order give the same models and
-// scores, whatever the machine does.
+// base's prediction is the family model's margin), over the analytic estimate: a family with few
+// samples starts from what everybody learnt, and the base learns only what the estimate gets wrong,
+// so that schedules unlike any measured one are ranked by more than a tree's last leaf. Repeatable:
+// same samples in the same order give the same models and scores, whatever the machine does.
 #ifndef SEER_LEARN_BANK_H
 #define SEER_LEARN_BANK_H
 
@@ -13,6 +14,7 @@ typedef struct {
   uint32_t n_row;
   const float *rows;  // n_row x seer_feature_count; copied
   double seconds;  // relative to the session's drift reference; 0: failed
+  double estimate_s;  // by the analytic model; 0: none
   bool is_raced_out;  // few-run time
 } seer_sample;
 
@@ -36,9 +38,16 @@ SEER_MUST_USE seer_status seer_bank_add(seer_bank *bank, const seer_sample *samp
 // samples grew by a tenth. Without: the family's model from scratch.
 SEER_MUST_USE seer_status seer_bank_train(seer_bank *bank, uint32_t family);
 bool seer_bank_is_trained(const seer_bank *bank, uint32_t task);
-// scores[i] of candidate i with n_rows[i] rows, rows of all candidates one after another.
-SEER_MUST_USE seer_status seer_bank_predict(seer_bank *bank, uint32_t task, const float *rows,
-    const uint32_t *n_rows, size_t n, float *scores);
+// n candidates: rows of all of them one after another, and their analytic estimates (NULL: none).
+typedef struct {
+  size_t n;
+  const float *rows;
+  const uint32_t *n_rows;
+  const double *estimates_s;
+} seer_bank_candidates;
+// scores[i]: relative throughput.
+SEER_MUST_USE seer_status seer_bank_predict(
+    seer_bank *bank, uint32_t task, const seer_bank_candidates *candidates, float *scores);
 uint64_t seer_bank_generation(const seer_bank *bank);  // rises whenever scores may have changed
 size_t seer_bank_n_samples(const seer_bank *bank);
 // One file with the version of the features; load replaces the models, not the samples. INVALID on

@@ -28,7 +28,11 @@ seer_status seer_session_learn(
   s->state.task[t].n_trial++;
   seer_session_refresh_best(s, t);
   float *rows = SEER_NEW_ARRAY(s->round, float, SEER_NEST_MAX_STATEMENTS *seer_feature_count);
-  seer_sample sample = {.task = t, .rows = rows, .seconds = seconds, .is_raced_out = !is_full};
+  seer_sample sample = {.task = t,
+      .rows = rows,
+      .seconds = seconds,
+      .estimate_s = seer_search_analytic(search, schedule),
+      .is_raced_out = !is_full};
   sample.n_row = seer_search_features(search, schedule, rows);
   return seer_bank_add(s->bank, &sample, 1);
 }
@@ -158,16 +162,15 @@ static double slowness(seer_session *s, uint32_t t, const batch *b) {
   seer_search *search = s->task[t].search;
   if (b->n == 0 || !b->requests[0].is_witness) return s->drift;
   const seer_schedule *best = &b->requests[0].schedule;
-  double sum = 0, n = 0;
+  double least = INFINITY;  // a disturbed witness would make its round look fast
   for (uint32_t i = 0; i < b->n; i++) {
     bool is_best = b->requests[i].is_witness && seer_schedule_equal(&b->requests[i].schedule, best);
     if (!is_best || !is_fine(b, i)) continue;
     seer_search_witness(search, best, b->results[i].seconds / s->drift);
-    sum += b->results[i].seconds;
-    n++;
+    least = fmin(least, b->results[i].seconds);
   }
   double usual = seer_search_seconds(search, best), slow = s->drift;
-  if (n > 0 && usual > 0) slow = sum / n / usual;
+  if (isfinite(least) && usual > 0) slow = least / usual;
   for (uint32_t i = 0; i < b->n; i++) {
     bool is_other =
         b->requests[i].is_witness && !seer_schedule_equal(&b->requests[i].schedule, best);

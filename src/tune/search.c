@@ -395,15 +395,23 @@ static seer_status score(seer_search *s, seer_bank *bank, uint32_t first) {
   if (n == 0) return SEER_OK;
   uint32_t *n_rows = malloc(n * sizeof(uint32_t));
   float *scores = malloc(n * sizeof(float));
+  double *estimates = malloc(n * sizeof(double));
   seer_status status =
-      n_rows && scores ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for %u scores", n);
-  for (uint32_t i = 0; i < n && !status; i++) n_rows[i] = s->pool[first + i].n_rows;
-  if (!status) status = seer_bank_predict(bank, s->options.task, s->rows, n_rows, n, scores);
+      n_rows && scores && estimates ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for %u scores", n);
+  for (uint32_t i = 0; i < n && !status; i++) {
+    n_rows[i] = s->pool[first + i].n_rows;
+    estimates[i] = s->pool[first + i].analytic_s;
+  }
+  if (!status) {
+    seer_bank_candidates candidates = {n, s->rows, n_rows, estimates};
+    status = seer_bank_predict(bank, s->options.task, &candidates, scores);
+  }
   for (uint32_t i = 0; i < n && !status; i++) s->pool[first + i].score = scores[i];
   s->counts.scored += n;
   s->n_row = 0;
   free(n_rows);
   free(scores);
+  free(estimates);
   return status;
 }
 

@@ -21,12 +21,18 @@
 #define MIN_SAMPLES 3
 #define MAX_SAMPLES 15
 #define MAX_CALLS_PER_SAMPLE 200u
-#define RACE_WARM_UP \
-  2.5  // dropped when the first, cold call is this much slower than the incumbent
-// Dropped when the first sample, or the least of two and more, is so much slower. One sample is not
-// enough for a narrow verdict: what disturbs a shared machine comes in bursts longer than a sample.
-#define RACE_FIRST 2.0
-#define RACE_LEAST 1.15
+// Dropped when the first call is so much slower, and what the call's memory costs when it is in no
+// cache and perhaps on no page: after a build nothing is warm, and a kernel of 0.1 ms that is as
+// fast as the best takes 0.5 to 1 ms then.
+#define RACE_WARM_UP 2.5
+#define COLD_NS_PER_BYTE 0.5
+// Dropped when the least sample so far is so much slower: grossly, after a first moment, or
+// narrowly, after two samples and a longer one. What disturbs a shared machine comes in bursts of a
+// millisecond and more; short kernels cost more to build than to time.
+#define RACE_GROSS 2.0
+#define RACE_GROSS_S 5e-4
+#define RACE_NARROW 1.15
+#define RACE_NARROW_S 1.5e-3
 #define MAX_PAIRS 64u
 #define COLD_FACTOR 1.5  // of the last-level cache: copies of this size are never found in it
 #define N_CHECKED 256  // elements held against the DAG interpreter
@@ -164,6 +170,12 @@ static uint32_t calls_for(double ns, double sample_ns) {
   return n > MAX_CALLS_PER_SAMPLE ? MAX_CALLS_PER_SAMPLE : (uint32_t)n;
 }
 
+static uint64_t memory_bytes(const seer_kernel *kernel) {
+  uint64_t sum = kernel->scratch_bytes;
+  for (uint32_t k = 0; k < kernel->n_arg; k++) sum += kernel->arg[k].n_bytes;
+  return sum;
+}
+
 static void take_samples(seer_runner *runner, const loaded *l, seer_call *c, double best_seconds,
     double min_repeat_s, seer_measure_result *out) {
   uint64_t nth = 0;
@@ -172,11 +184,13 @@ static void take_samples(seer_runner *runner, const loaded *l, seer_call *c, dou
   out->sample[0] = ns * 1e-9;
   // The warm-up call also pays for pages and caches that no later call pays for: only a gross loser
   // is dropped on it.
-  if (best_ns > 0 && ns > RACE_WARM_UP * best_ns + 50000) {
+  double cold_ns = 50000 + COLD_NS_PER_BYTE * (double)memory_bytes(l->kernel);
+  if (best_ns > 0 && ns > RACE_WARM_UP * best_ns + cold_ns) {
     out->is_raced_out = true;
     return;
   }
   double each_ns = fmax(MIN_SAMPLE_NS, min_repeat_s * 1e9 / MAX_SAMPLES);
+  if (ns < each_ns + cold_ns) ns = sample_ns(runner, l, c, 1, &nth);  // a warm one to go by
   uint32_t n_calls = calls_for(ns, each_ns);
   if (n_calls > 1) {
     ns = sample_ns(runner, l, c, n_calls / 4 + 1, &nth);
@@ -189,7 +203,9 @@ static void take_samples(seer_runner *runner, const loaded *l, seer_call *c, dou
     out->n_samples = i + 1;
     total_s += ns * n_calls * 1e-9;
     least_ns = fmin(least_ns, ns);
-    if (best_ns > 0 && least_ns > (i == 0 ? RACE_FIRST : RACE_LEAST) * best_ns) {
+    bool is_gross = total_s >= RACE_GROSS_S && least_ns > RACE_GROSS * best_ns;
+    bool is_narrow = i > 0 && total_s >= RACE_NARROW_S && least_ns > RACE_NARROW * best_ns;
+    if (best_ns > 0 && (is_gross || is_narrow)) {
       out->is_raced_out = true;
       return;
     }

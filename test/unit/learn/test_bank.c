@@ -48,7 +48,7 @@ static double pair_accuracy(seer_bank *bank, seer_rng *rng, uint32_t task, uint3
     make_row(rng, rows + i * N_COLUMNS);
     n_rows[i] = 1;
   }
-  ok(seer_bank_predict(bank, task, rows, n_rows, N, scores));
+  ok(seer_bank_predict(bank, task, &(seer_bank_candidates){N, rows, n_rows, NULL}, scores));
   for (uint32_t i = 0; i < N; i++) {
     for (uint32_t j = 0; j < i; j++) {
       bool is_faster =
@@ -128,7 +128,7 @@ static void test_failures_are_learnt_as_bad(void **state) {
   memcpy(both + N_COLUMNS, both, N_COLUMNS * sizeof(float));
   both[20] = 1;
   both[N_COLUMNS + 20] = 7;
-  ok(seer_bank_predict(bank, 0, both, n_rows, 2, scores));
+  ok(seer_bank_predict(bank, 0, &(seer_bank_candidates){2, both, n_rows, NULL}, scores));
   assert_true(scores[0] > scores[1] + 0.3F);
   seer_bank_destroy(bank);
 }
@@ -151,8 +151,8 @@ static void test_files_carry_over_and_bad_ones_are_refused(void **state) {
   float row[SEER_FEATURE_MAX], a, b;
   uint32_t one = 1;
   make_row(&rng, row);
-  ok(seer_bank_predict(bank, 2, row, &one, 1, &a));
-  ok(seer_bank_predict(other, 2, row, &one, 1, &b));
+  ok(seer_bank_predict(bank, 2, &(seer_bank_candidates){1, row, &one, NULL}, &a));
+  ok(seer_bank_predict(other, 2, &(seer_bank_candidates){1, row, &one, NULL}, &b));
   assert_true(a == b);
   char *data;
   size_t n_bytes;
