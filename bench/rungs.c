@@ -3,8 +3,9 @@
 // input's bytes to the output's place, in whatever cache they lie), and Winograd against direct
 // convolution.
 //   rungs [--seconds S] [--threads 1,2] [--only TEXT [--schedule FILE]]
-// Each formulation is searched for S seconds (default 20); then the best kernels and the machine's
-// own figures take turns. A bar is met if the lower end of the median ratio's interval meets it.
+// Each formulation is searched for S seconds (default 20); then, all rungs in each turn, the best
+// kernels and the machine's own figures are timed. A bar is met if the lower end of the median
+// ratio's interval meets it.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@
 #define TURN_S 0.012  // of one contender: longer than most bursts of what else the machine does
 #define ROUND 12
 #define MAX_THREADS 64
+#define MAX_ENTRIES 64
 
 typedef enum { OF_PEAK, OF_ROOF, OF_DIRECT } goal;
 
@@ -264,67 +266,93 @@ static void take_schedule(bench *b, const char *path) {
   if (!build(b, &schedule, b->arena, &b->best)) die(SEER_FAIL(INVALID, "%s has no code", path));
 }
 
-static bool run(size_t which, const char *threads, double seconds, const char *schedule) {
-  bench b = {.arena = seer_arena_create("rung")};
-  die(seer_context_create(&b.context));
-  die(seer_context_set(b.context, "threads", threads));
-  die(seer_context_find_target(b.context));
-  const seer_target *target = seer_context_target(b.context);
-  die(seer_codegen_create(b.context, target, &b.codegen));
-  die(seer_runner_create(b.context, &b.runner));
-  const int64_t *s = rungs[which].size;
-  const char *text = rungs[which].kind == CONV ? bench_conv(b.arena, s[0], s[1], s[2], s[3], s[4])
-      : rungs[which].kind == DEPTHWISE         ? bench_depthwise(b.arena, s[0], s[1], s[3], s[4])
-                                               : bench_gemm(b.arena, s[0], s[1], s[2]);
-  die(seer_dag_parse("rung", text, strlen(text), b.arena, &b.task.dag));
-  die(seer_dag_verify(b.task.dag));
-  die(seer_sketch_generate(b.task.dag, target, SEER_SPACE_FULL, b.arena, &b.task.sketches));
-  seer_sketch_list *all = b.task.sketches;
-  seer_kernel direct = {0};
-  bool is_pair = rungs[which].goal == OF_DIRECT;
-  if (is_pair) {
-    find_best(&b, "direct", seconds);
-    direct = b.best;
-    b.task.sketches = all;
+// One line of the table: what was found, and how it did in each turn.
+typedef struct {
+  size_t which;
+  char threads[8];
+  bench bench;
+  seer_kernel direct;  // what Winograd is compared with
+  seer_pool *pool;  // for the machine's own figures
+  copy copy;
+  double ratio[TURNS], gflops[TURNS];
+} entry;
+
+static void prepare(entry *e, double seconds, const char *schedule) {
+  bench *b = &e->bench;
+  b->arena = seer_arena_create("rung");
+  die(seer_context_create(&b->context));
+  die(seer_context_set(b->context, "threads", e->threads));
+  die(seer_context_find_target(b->context));
+  const seer_target *target = seer_context_target(b->context);
+  die(seer_codegen_create(b->context, target, &b->codegen));
+  die(seer_runner_create(b->context, &b->runner));
+  const int64_t *s = rungs[e->which].size;
+  const char *text = rungs[e->which].kind == CONV
+      ? bench_conv(b->arena, s[0], s[1], s[2], s[3], s[4])
+      : rungs[e->which].kind == DEPTHWISE ? bench_depthwise(b->arena, s[0], s[1], s[3], s[4])
+                                          : bench_gemm(b->arena, s[0], s[1], s[2]);
+  die(seer_dag_parse("rung", text, strlen(text), b->arena, &b->task.dag));
+  die(seer_dag_verify(b->task.dag));
+  die(seer_sketch_generate(b->task.dag, target, SEER_SPACE_FULL, b->arena, &b->task.sketches));
+  seer_sketch_list *all = b->task.sketches;
+  if (rungs[e->which].goal == OF_DIRECT) {
+    find_best(b, "direct", seconds);
+    e->direct = b->best;
+    b->task.sketches = all;
   }
   if (schedule)
-    take_schedule(&b, schedule);
+    take_schedule(b, schedule);
   else
-    find_best(&b, rungs[which].formulation, seconds);
-  seer_pool *pool = seer_pool_create(target->threads, 1);
-  double ratio[TURNS], gflops[TURNS], flops = seer_dag_flops(b.task.dag);
-  copy c = {.n_bytes = (uint64_t)(seer_dag_io_bytes(b.task.dag) / 2) / target->threads};
-  c.from = calloc(target->threads, c.n_bytes + 64);
-  c.to = calloc(target->threads, c.n_bytes + 64);
-  if (!c.from || !c.to) die(SEER_FAIL(RESOURCE, "no memory to copy"));
-  for (uint32_t i = 0; i < TURNS; i++) {
-    double t = time_kernel(&b, &b.best);
-    gflops[i] = flops / t * 1e-9;
-    if (is_pair) {
-      ratio[i] = time_kernel(&b, &direct) / t;
-    } else if (rungs[which].goal == OF_ROOF) {
-      ratio[i] = fmax(copy_now(pool, &c), flops * 1e-9 / peak_now(pool, target)) / t;
-    } else {
-      ratio[i] = gflops[i] / peak_now(pool, target);
-    }
+    find_best(b, rungs[e->which].formulation, seconds);
+  e->pool = seer_pool_create(target->threads, 1);
+  copy *c = &e->copy;
+  c->n_bytes = (uint64_t)(seer_dag_io_bytes(b->task.dag) / 2) / target->threads;
+  c->from = calloc(target->threads, c->n_bytes + 64);
+  c->to = calloc(target->threads, c->n_bytes + 64);
+  if (!c->from || !c->to) die(SEER_FAIL(RESOURCE, "no memory to copy"));
+}
+
+static void take_turn(entry *e, uint32_t turn) {
+  const seer_target *target = seer_context_target(e->bench.context);
+  double flops = seer_dag_flops(e->bench.task.dag);
+  double t = time_kernel(&e->bench, &e->bench.best);
+  e->gflops[turn] = flops / t * 1e-9;
+  switch (rungs[e->which].goal) {
+    case OF_DIRECT:
+      e->ratio[turn] = time_kernel(&e->bench, &e->direct) / t;
+      break;
+    case OF_ROOF:
+      e->ratio[turn] =
+          fmax(copy_now(e->pool, &e->copy), flops * 1e-9 / peak_now(e->pool, target)) / t;
+      break;
+    case OF_PEAK:
+      e->ratio[turn] = e->gflops[turn] / peak_now(e->pool, target);
+      break;
   }
+}
+
+static bool report(entry *e) {
   double low, high;
-  interval(ratio, TURNS, &low, &high);
+  interval(e->ratio, TURNS, &low, &high);
   static const char *const of[] = {"of the FMA peak", "of FMA peak or copy", "x direct"};
-  bool is_met = low >= rungs[which].bar;
-  printf("%-26s %-10s %s thread%s %8.1f GFLOP/s  %5.2f [%.2f, %.2f] %-24s bar %.2f: %s  (%u candidates)\n",
-      rungs[which].name, rungs[which].formulation, threads, threads[0] == '1' ? " " : "s",
-      median(gflops, TURNS), median(ratio, TURNS), low, high,
-      of[rungs[which].goal], rungs[which].bar, is_met ? "met" : "MISSED", b.n);
-  fflush(stdout);
-  free(c.from);
-  free(c.to);
-  seer_pool_destroy(pool);
-  seer_runner_destroy(b.runner);
-  seer_codegen_destroy(b.codegen);
-  seer_context_destroy(b.context);
-  seer_arena_destroy(b.arena);
+  bool is_met = low >= rungs[e->which].bar;
+  printf(
+      "%-26s %-10s %s thread%s %8.1f GFLOP/s  %5.2f [%.2f, %.2f] %-24s bar %.2f: %s  (%u "
+      "candidates)\n",
+      rungs[e->which].name, rungs[e->which].formulation, e->threads,
+      e->threads[0] == '1' ? " " : "s", median(e->gflops, TURNS), median(e->ratio, TURNS), low,
+      high, of[rungs[e->which].goal], rungs[e->which].bar, is_met ? "met" : "MISSED", e->bench.n);
   return is_met;
+}
+
+static void finish(entry *e) {
+  free(e->copy.from);
+  free(e->copy.to);
+  seer_pool_destroy(e->pool);
+  seer_runner_destroy(e->bench.runner);
+  seer_codegen_destroy(e->bench.codegen);
+  seer_context_destroy(e->bench.context);
+  seer_arena_destroy(e->bench.arena);
 }
 
 int main(int argc, char **argv) {
@@ -340,18 +368,32 @@ int main(int argc, char **argv) {
     } else if (strcmp(argv[k], "--only") == 0) {
       only = argv[k + 1];
     } else {
-      fprintf(stderr, "usage: rungs [--seconds S] [--threads 1,2] [--only TEXT [--schedule FILE]]\n");
+      fprintf(
+          stderr, "usage: rungs [--seconds S] [--threads 1,2] [--only TEXT [--schedule FILE]]\n");
       return 2;
     }
   }
-  bool is_met = true;
+  static entry entries[MAX_ENTRIES];
+  uint32_t n = 0;
   for (size_t i = 0; i < SEER_COUNT_OF(rungs); i++) {
     if (!strstr(rungs[i].name, only)) continue;
-    for (const char *at = threads; *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
-      char n[8] = "";
-      snprintf(n, sizeof n, "%.*s", (int)strcspn(at, ","), at);
-      is_met = run(i, n, seconds, schedule) && is_met;
+    for (const char *at = threads; *at && n < MAX_ENTRIES;
+         at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
+      entry *e = &entries[n++];
+      e->which = i;
+      (void)snprintf(e->threads, sizeof e->threads, "%.*s", (int)strcspn(at, ","), at);
+      prepare(e, seconds, schedule);
     }
+  }
+  // All rungs in each turn: a slow stretch of the machine falls on some turns of each, not on all of
+  // one.
+  for (uint32_t turn = 0; turn < TURNS; turn++) {
+    for (uint32_t i = 0; i < n; i++) take_turn(&entries[i], turn);
+  }
+  bool is_met = true;
+  for (uint32_t i = 0; i < n; i++) {
+    is_met = report(&entries[i]) && is_met;
+    finish(&entries[i]);
   }
   return is_met ? 0 : 1;
 }

@@ -43,12 +43,12 @@ static uint32_t quota(void) {
   return 0;
 }
 
-uint32_t seer_cpu_allowed(void) {
+uint32_t seer_cpu_allowed(uint32_t n_affine) {
   cpu_set_t set;
-  uint32_t n = 0;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
+  uint32_t n = n_affine;
+  if (n == 0 && sched_getaffinity(0, sizeof set, &set) == 0) {
     n = (uint32_t)CPU_COUNT(&set);
-  } else {
+  } else if (n == 0) {
     long online = sysconf(_SC_NPROCESSORS_ONLN);  // more than CPU_SETSIZE processors
     n = online > 0 ? (uint32_t)online : 1;
   }

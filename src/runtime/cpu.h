@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Processors that this process may use: its affinity mask, cut by the cgroup quota rounded down, at
-// least 1.
-uint32_t seer_cpu_allowed(void);
+// Processors that may be used: those of an affinity mask of n_affine (0: this thread's mask), cut
+// by the cgroup quota rounded down, at least 1.
+uint32_t seer_cpu_allowed(uint32_t n_affine);
 
 // True if `name` (LLVM's spelling, without + or -, `n` bytes) is a feature that seer_cpu_missing
 // can look up.

@@ -183,12 +183,38 @@ static void threads_run(seer_pool *pool, uint32_t n_parts, seer_parallel_body bo
   atomic_store_explicit(&pool->caller_waits, false, memory_order_relaxed);
 }
 
+// A pinned thread may use one processor only, and so may what it starts: the processors that were
+// there before the first pin are kept while any pool is pinned, for the pools that come after it.
+static struct {
+  pthread_mutex_t lock;
+  uint32_t n_pools;
+  cpu_set_t before;
+} pins = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+// False if the system does not say. `pin`: counts the pool as pinned.
+static bool processors(cpu_set_t *out, bool pin) {
+  pthread_mutex_lock(&pins.lock);
+  bool is_known = pins.n_pools > 0 || sched_getaffinity(0, sizeof pins.before, &pins.before) == 0;
+  if (is_known) *out = pins.before;
+  if (is_known && pin) pins.n_pools++;
+  pthread_mutex_unlock(&pins.lock);
+  return is_known;
+}
+
+static void unpin(seer_pool *pool) {
+  if (!pool->is_pinned) return;
+  if (pthread_equal(pool->creator, pthread_self()))
+    pthread_setaffinity_np(pool->creator, sizeof pool->creator_set, &pool->creator_set);
+  pthread_mutex_lock(&pins.lock);
+  pins.n_pools--;
+  pthread_mutex_unlock(&pins.lock);
+}
+
 static void threads_destroy(seer_pool *pool) {
   atomic_store(&pool->is_ending, true);
   call_workers(pool);
   for (uint32_t i = 0; i < pool->n_workers; i++) pthread_join(pool->workers[i].thread, NULL);
-  if (pool->is_pinned && pthread_equal(pool->creator, pthread_self()))
-    pthread_setaffinity_np(pool->creator, sizeof pool->creator_set, &pool->creator_set);
+  unpin(pool);
   pthread_mutex_destroy(&pool->one_run);
   free(pool->workers);
   free(pool);
@@ -232,7 +258,8 @@ static void pin_to(pthread_t thread, const cpu_set_t *allowed, uint32_t nth) {
 }
 
 seer_pool *seer_pool_create(uint32_t n_threads, int pin) {
-  uint32_t allowed = seer_cpu_allowed();
+  cpu_set_t set;
+  uint32_t allowed = seer_cpu_allowed(processors(&set, false) ? (uint32_t)CPU_COUNT(&set) : 0);
   if (n_threads == 0) n_threads = allowed;
   if (n_threads > MAX_THREADS) n_threads = MAX_THREADS;
   seer_pool *pool = pool_alloc(n_threads);
@@ -263,7 +290,7 @@ seer_pool *seer_pool_create(uint32_t n_threads, int pin) {
     }
     pool->n_workers = i;
   }
-  if (pin && sched_getaffinity(0, sizeof pool->creator_set, &pool->creator_set) == 0) {
+  if (pin && processors(&pool->creator_set, true)) {
     pool->is_pinned = true;
     pool->creator = pthread_self();
     for (uint32_t i = 0; i < pool->n_workers; i++)

@@ -133,6 +133,51 @@ static void test_failures_are_learnt_as_bad(void **state) {
   seer_bank_destroy(bank);
 }
 
+// What no column shows, the estimate does; the models learn the rest. Candidates whose estimates
+// are below all that was measured are told apart, too.
+static void test_models_build_on_the_estimate(void **state) {
+  (void)state;
+  enum { N = 60 };
+  seer_bank *bank = make_bank(true);
+  seer_rng rng;
+  seer_rng_init(&rng, 6);
+  float row[SEER_FEATURE_MAX];
+  for (uint32_t i = 0; i < 200; i++) {
+    make_row(&rng, row);
+    double estimate_s = 2e-4 * (1 + seer_rng_f64(&rng));
+    seer_sample sample = {.task = 0,
+        .n_row = 1,
+        .rows = row,
+        .estimate_s = estimate_s,
+        .seconds = 3 * estimate_s * (1 + 0.1 * (double)row[5])};
+    ok(seer_bank_add(bank, &sample, 1));
+  }
+  ok(seer_bank_train(bank, 0));
+  static float rows[N * SEER_FEATURE_MAX];
+  float with[N], without[N];
+  double estimates[N], seconds[N];
+  uint32_t n_rows[N], right_with = 0, right_without = 0, total = 0;
+  for (uint32_t i = 0; i < N; i++) {
+    make_row(&rng, rows + i * N_COLUMNS);
+    n_rows[i] = 1;
+    estimates[i] = 1.5e-4 * (1 + seer_rng_f64(&rng));
+    seconds[i] = 3 * estimates[i] * (1 + 0.1 * (double)rows[i * N_COLUMNS + 5]);
+  }
+  seer_bank_candidates candidates = {N, rows, n_rows, estimates};
+  ok(seer_bank_predict(bank, 0, &candidates, with));
+  candidates.estimates_s = NULL;
+  ok(seer_bank_predict(bank, 0, &candidates, without));
+  for (uint32_t i = 0; i < N; i++) {
+    for (uint32_t j = 0; j < i; j++, total++) {
+      right_with += (seconds[i] < seconds[j]) == (with[i] > with[j]);
+      right_without += (seconds[i] < seconds[j]) == (without[i] > without[j]);
+    }
+  }
+  assert_true(right_with > 0.9 * total);
+  assert_true(right_without < 0.85 * total);
+  seer_bank_destroy(bank);
+}
+
 static void test_files_carry_over_and_bad_ones_are_refused(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
@@ -179,6 +224,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_families_learn_what_differs),
       cmocka_unit_test(test_a_small_family_leans_on_the_base),
       cmocka_unit_test(test_failures_are_learnt_as_bad),
+      cmocka_unit_test(test_models_build_on_the_estimate),
       cmocka_unit_test(test_files_carry_over_and_bad_ones_are_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

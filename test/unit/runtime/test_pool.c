@@ -1,5 +1,6 @@
 // The pool: every part exactly once, results visible when run returns, threads distinct, sleeping
 // and waking.
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -72,6 +73,34 @@ static void pinned(void **state) {
   seer_pool_destroy(pool);
 }
 
+static void note_processor(void *arg, uint32_t part, uint32_t thread) {
+  (void)part;
+  _Atomic int *processor = arg;
+  atomic_store(&processor[thread], sched_getcpu() + 1);
+  for (volatile uint32_t i = 0; i < 2000; i++) continue;
+}
+
+// A pool made while another one has its maker pinned gets the same processors.
+static void pinned_beside_another(void **state) {
+  (void)state;
+  cpu_set_t before, after;
+  assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+  seer_pool *first = seer_pool_create(0, 1), *second = seer_pool_create(0, 1);
+  assert_int_equal(seer_pool_threads(first), seer_pool_threads(second));
+  _Atomic int processor[1024] = {0};
+  seer_pool_begin(second);
+  for (int i = 0; i < 200; i++) seer_pool_run(second, 64, note_processor, processor);
+  seer_pool_end(second);
+  for (uint32_t i = 0; i < seer_pool_threads(second); i++) {
+    for (uint32_t k = 0; k < i; k++)
+      assert_true(processor[i] == 0 || processor[i] != processor[k]);  // 0: did nothing
+  }
+  seer_pool_destroy(second);
+  seer_pool_destroy(first);
+  assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
+  assert_true(CPU_EQUAL(&before, &after));
+}
+
 static void create_and_destroy(void **state) {
   (void)state;
   for (int i = 0; i < 200; i++) {
@@ -135,6 +164,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_part_once),
       cmocka_unit_test(pinned),
+      cmocka_unit_test(pinned_beside_another),
       cmocka_unit_test(create_and_destroy),
       cmocka_unit_test(sleeps_between_runs),
       cmocka_unit_test(kernels),
