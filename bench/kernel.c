@@ -1,9 +1,11 @@
 // kernel.c - what one kernel reaches: GFLOP/s of one thread against the machine's measured FMA peak.
 //   kernel conv ROWS CHANNELS OUT_CHANNELS KERNEL [STRIDE]     channels last, "same" padding, bias and relu
+//   kernel depthwise ROWS CHANNELS KERNEL [STRIDE]
 //   kernel gemm M N K
 //   kernel dag FILE
-// then: --schedule FILE (as --print prints it; default: the sketch's default), --sketch I, --search N (best of N random
-// schedules), --seed S, --print, --loops, --ir, --asm (show and do not run), --target TEXT (to show other targets' code)
+// then: --schedule FILE (as --print prints it; default: the sketch's default), --sketch I, --search N (best of N
+// candidates, evolved on their times), --log FILE (all of them, for `rank`), --seed S, --print, --loops, --ir, --asm
+// (show and do not run), --target TEXT (to show other targets' code)
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,30 +99,74 @@ static void report(bench *b, const seer_schedule *schedule, const char *what) {
   }
 }
 
-static void search(bench *b, uint32_t n, uint64_t seed, int sketch, seer_schedule *out_best) {
+// An evolution on measured times alone, without any model: what the models must beat, and times to
+// hold them against (`rank`). A quarter of the candidates is drawn at random, the others are mutants
+// of the best so far.
+#define POPULATION 60
+
+typedef struct {
+  uint32_t n;
+  seer_schedule schedule[POPULATION];  // best first
+  double seconds[POPULATION];
+} population;
+
+static void join(population *p, const seer_schedule *schedule, double seconds) {
+  if (p->n == POPULATION && seconds >= p->seconds[p->n - 1]) return;
+  uint32_t at = p->n < POPULATION ? p->n++ : POPULATION - 1;
+  for (; at > 0 && p->seconds[at - 1] > seconds; at--) {
+    p->seconds[at] = p->seconds[at - 1];
+    p->schedule[at] = p->schedule[at - 1];
+  }
+  p->seconds[at] = seconds;
+  p->schedule[at] = *schedule;
+}
+
+static bool draw(bench *b, const population *p, seer_rng *rng, bool at_random, int sketch,
+    seer_schedule *out) {
+  if (at_random || p->n == 0) {
+    uint32_t which = sketch >= 0 ? (uint32_t)sketch : (uint32_t)seer_rng_below(rng, b->list->n);
+    return seer_schedule_sample(b->list, which, rng, out) == SEER_REJECT_NONE;
+  }
+  double u = seer_rng_f64(rng);
+  *out = p->schedule[(uint32_t)(u * u * p->n)];
+  for (uint64_t steps = 1 + seer_rng_below(rng, 2); steps > 0; steps--) {
+    seer_schedule parent = *out;
+    if (seer_schedule_mutate(b->list, rng, &parent, out) != SEER_REJECT_NONE) return false;
+  }
+  for (uint32_t i = 0; i < p->n; i++) {
+    if (seer_schedule_equal(&p->schedule[i], out)) return false;
+  }
+  return true;
+}
+
+static void search(bench *b, uint32_t n, uint64_t seed, int sketch, const char *dag, FILE *log,
+    seer_schedule *out_best) {
   seer_rng rng;
   seer_rng_init(&rng, seed);
-  double best = 1e30, builds = 0;
-  uint32_t n_done = 0;
+  population *p = SEER_NEW(b->arena, population);
   seer_kernel *kernel = SEER_NEW(b->arena, seer_kernel);
+  double builds = 0;
+  uint32_t n_done = 0;
+  if (log) fprintf(log, "%s---\n", dag);
   for (uint32_t k = 0; n_done < n && k < n * 100; k++) {
     seer_schedule s;
-    uint32_t which = sketch >= 0 ? (uint32_t)sketch : k % b->list->n;
-    if (seer_schedule_sample(b->list, which, &rng, &s) != SEER_REJECT_NONE) continue;
+    bool at_random = n_done < n / 8 || seer_rng_chance(&rng, 0.125);
+    if (!draw(b, p, &rng, at_random, sketch, &s)) continue;
     double build_s, seconds = time_schedule(b, &s, 0.005, kernel, &build_s);
     builds += build_s;
     n_done++;
-    if (seconds >= best) continue;
-    best = seconds;
-    *out_best = s;
-    fprintf(stderr, "%u: %.1f GFLOP/s\n", n_done, b->flops / best / 1e9);
+    if (log) fprintf(log, "%.9g\n%s---\n", seconds, seer_schedule_print(b->list, &s, b->arena));
+    if (p->n == 0 || seconds < p->seconds[0])
+      fprintf(stderr, "%u: %.1f GFLOP/s\n", n_done, b->flops / seconds / 1e9);
+    join(p, &s, seconds);
   }
+  if (p->n) *out_best = p->schedule[0];
   printf("%u candidates, %.1f ms a build\n", n_done, builds / n_done * 1e3);
 }
 
 int main(int argc, char **argv) {
   bench b = {.arena = seer_arena_create("bench")};
-  const char *text = NULL, *file = NULL;
+  const char *text = NULL, *file = NULL, *log_path = NULL;
   bool print = false, loops = false, ir = false, assembly = false;
   int n_search = 0, sketch = -1;
   uint64_t seed = 1;
@@ -133,6 +179,8 @@ int main(int argc, char **argv) {
       file = argv[++k];
     } else if (strcmp(argv[k], "--search") == 0) {
       n_search = atoi(argv[++k]);
+    } else if (strcmp(argv[k], "--log") == 0) {
+      log_path = argv[++k];
     } else if (strcmp(argv[k], "--sketch") == 0) {
       sketch = atoi(argv[++k]);
     } else if (strcmp(argv[k], "--seed") == 0) {
@@ -155,6 +203,8 @@ int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "conv") == 0 && n_number >= 4) {
     text = bench_conv(
         b.arena, number[0], number[1], number[2], number[3], n_number > 4 ? number[4] : 1);
+  } else if (argc > 1 && strcmp(argv[1], "depthwise") == 0 && n_number >= 3) {
+    text = bench_depthwise(b.arena, number[0], number[1], number[2], n_number > 3 ? number[3] : 1);
   } else if (argc > 1 && strcmp(argv[1], "gemm") == 0 && n_number == 3) {
     text = bench_gemm(b.arena, number[0], number[1], number[2]);
   } else if (argc > 2 && strcmp(argv[1], "dag") == 0) {
@@ -164,8 +214,8 @@ int main(int argc, char **argv) {
     text = bytes;
   } else {
     fprintf(stderr,
-        "usage: kernel conv ROWS CHANNELS OUT_CHANNELS KERNEL [STRIDE] | gemm M N K | dag FILE  "
-        "[options]\n");
+        "usage: kernel conv ROWS CHANNELS OUT_CHANNELS KERNEL [STRIDE] | depthwise ROWS CHANNELS "
+        "KERNEL [STRIDE] | gemm M N K | dag FILE  [options]\n");
     return 2;
   }
   seer_dag *dag;
@@ -187,7 +237,10 @@ int main(int argc, char **argv) {
   if (is_native && !ir && !assembly && !loops) {
     die(seer_jit_create(&b.jit));
     die(seer_target_measure(&b.target));
-    if (n_search > 0) search(&b, (uint32_t)n_search, seed, sketch, &schedule);
+    FILE *log = log_path ? fopen(log_path, "w") : NULL;
+    if (log_path && !log) die(SEER_FAIL(IO, "cannot write %s", log_path));
+    if (n_search > 0) search(&b, (uint32_t)n_search, seed, sketch, text, log, &schedule);
+    if (log && fclose(log) != 0) die(SEER_FAIL(IO, "cannot write %s", log_path));
     report(&b, &schedule, argv[1]);
   }
   if (print) {

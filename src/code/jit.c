@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "code/llvm_gen.h"
+#include "code/llvm/gen.h"
 
 typedef struct {
   LLVMOrcJITDylibRef dylib;

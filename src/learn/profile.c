@@ -165,7 +165,8 @@ static void profile_tile(const seer_nest_statement *st, const seer_target *targe
   // all.)
   uint32_t unrolled = st->first_tile;
   double bodies = 1;
-  bool shares = 4 * ops < 3 * target->n_vector_registers;  // else each loads its own: llvm_window.c
+  // else each loads its own: code/llvm/window.c
+  bool shares = 4 * ops < 3 * target->n_vector_registers;
   while (shares && unrolled > 0 && is_window(st, feet, unrolled - 1) &&
       bodies * (double)st->loop[unrolled - 1].extent <= st->max_unroll)
     bodies *= (double)st->loop[--unrolled].extent;

@@ -1,15 +1,15 @@
-// llvm_gen.h - what the files of the LLVM code generator share. Internal to code/.
+// gen.h - what the files of the LLVM code generator share. Internal to code/.
 //
 // The generator runs the loop IR at compile time ("SPMD by evaluation"): an environment binds every
 // loop variable to a constant (UNROLL copies), to an LLVM integer (loops that stay loops) or to a
 // row of lanes (VECTOR). An expression then comes out as a uniform scalar or as a vector of lanes,
 // an address as a linear form over what is known at run time.
 //
-//   llvm.c         module, passes, object            llvm_lin.c     linear forms, value numbering
-//   llvm_plan.c    what becomes of each loop/buffer  llvm_expr.c    expressions
-//   llvm_loop.c    phases, blocks, loops, stores     llvm_memory.c  loads, stores, guards
-//   llvm_version.c versions of a tile                llvm_math.c    exp, log, erf, ... as vector code
-//   llvm_hoist.c   accumulators kept in registers
+//   module.c   module, passes, object            lin.c      linear forms, value numbering
+//   plan.c     what becomes of each loop/buffer  expr.c     expressions
+//   loop.c     phases, blocks, loops, stores     memory.c   loads, stores, guards
+//   version.c  versions of a tile                math.c     exp, log, erf, ... as vector code
+//   hoist.c    accumulators kept in registers    window.c   windows that must not share loads
 #ifndef SEER_CODE_LLVM_GEN_H
 #define SEER_CODE_LLVM_GEN_H
 
@@ -184,10 +184,10 @@ static inline const seer_expr_node *seer_gen_at(const seer_gen *g, seer_expr e) 
   return &g->loop->expr.node[e.i];
 }
 
-// ---- llvm.c
+// ---- module.c
 void seer_gen_init_llvm(void);  // targets and options of LLVM, once per process
 
-// ---- llvm_plan.c
+// ---- plan.c
 void seer_gen_plan(seer_gen *g);
 // The value of `e` may differ between iterations of the loop `var` (LETs are looked through).
 bool seer_gen_depends(const seer_gen *g, seer_expr e, uint32_t var);
@@ -200,7 +200,7 @@ uint32_t seer_gen_chunk_lanes(const seer_gen_node *node, int64_t rest);
 // Whether the loop `var` around block `id` chooses between registers.
 bool seer_gen_chooses_register(seer_gen *g, uint32_t id, uint32_t var);
 
-// ---- llvm_lin.c
+// ---- lin.c
 // False when `e` is not linear in the lanes (or unknown while versions are decided).
 bool seer_gen_lin_of(seer_gen *g, seer_expr e, seer_gen_lin *out);
 bool seer_gen_lin_add(seer_gen_lin *a, const seer_gen_lin *b, int64_t scale);
@@ -224,7 +224,7 @@ LLVMValueRef seer_gen_mul_i64(seer_gen *g, LLVMValueRef a, int64_t b);
 LLVMValueRef seer_gen_gep(seer_gen *g, LLVMTypeRef elem, LLVMValueRef p, LLVMValueRef index);
 LLVMValueRef seer_gen_gep_const(seer_gen *g, LLVMTypeRef elem, LLVMValueRef p, int64_t index);
 
-// ---- llvm_expr.c
+// ---- expr.c
 LLVMTypeRef seer_gen_type(const seer_gen *g, seer_dtype dtype);  // in registers
 LLVMTypeRef seer_gen_memory_type(const seer_gen *g, seer_dtype dtype);  // in memory
 LLVMTypeRef seer_gen_lanes_type(LLVMTypeRef elem, uint32_t lanes);  // elem itself for 1 lane
@@ -256,7 +256,7 @@ LLVMValueRef seer_gen_identity(
     seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t k, uint32_t lanes);
 uint32_t seer_gen_width(LLVMValueRef v);  // lanes of a value's type
 
-// ---- llvm_memory.c
+// ---- memory.c
 typedef struct {
   uint32_t buf;
   bool is_regular;  // `at` holds; else `lanes` has one i64 element offset per lane
@@ -275,7 +275,7 @@ seer_gen_value seer_gen_load_target(
 void seer_gen_store_target(seer_gen *g, const seer_gen_addr *addr, seer_gen_value value,
     LLVMValueRef uniform, LLVMValueRef mask);
 
-// ---- llvm_loop.c
+// ---- loop.c
 LLVMValueRef seer_gen_phase(seer_gen *g, uint32_t phase, const char *name);
 // Binds the loop's variable to each copy or chunk of lanes in turn (with predicates and masks) and
 // calls `each`.
@@ -296,17 +296,17 @@ void seer_gen_active_of(
 // Emits one node (is_alone), or it and all that follow it in its block.
 void seer_gen_nodes(seer_gen *g, uint32_t id, bool is_alone);
 
-// ---- llvm_version.c
+// ---- version.c
 bool seer_gen_needs_versions(seer_gen *g, uint32_t id, bool is_alone);
 void seer_gen_versions(seer_gen *g, uint32_t id, bool is_alone);
 
-// ---- llvm_window.c
+// ---- window.c
 // `id`: an unrolled reduction loop whose iterations read the same elements, around so many
 // accumulators that these cannot stay in registers.
 bool seer_gen_is_tight_window(seer_gen *g, uint32_t id);
 void seer_gen_fence(seer_gen *g);  // loads after it are not merged with loads before it
 
-// ---- llvm_hoist.c
+// ---- hoist.c
 // Starts keeping the targets of the reduction below `root` (a FOR) in registers; false if it cannot
 // be done.
 bool seer_gen_hoist_begin(seer_gen *g, uint32_t root);
@@ -322,7 +322,7 @@ void seer_gen_accumulate(
 void seer_gen_horizontal(
     seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n, LLVMValueRef *acc);
 
-// ---- llvm_math.c: f32 only; each function states its error.
+// ---- math.c: f32 only; each function states its error.
 LLVMValueRef seer_gen_math(seer_gen *g, seer_expr_op op, LLVMValueRef x);
 LLVMValueRef seer_gen_math_pow(seer_gen *g, LLVMValueRef x, LLVMValueRef y);
 

@@ -1,4 +1,4 @@
-// llvm_window.c - unrolled windows that must not share their loads.
+// window.c - unrolled windows that must not share their loads.
 // Iterations of an unrolled window (3x3 neighbours) read some of the same elements. LLVM loads each
 // of them once and keeps it, which is right while registers last: when the accumulators fill most
 // of them, it stores the shared elements to the stack and loads them again from there. A
@@ -6,7 +6,7 @@
 // needs: a fence between the iterations keeps LLVM from seeing that these loads are the same.
 // Measured (AVX2, 16 registers, depthwise 3x3): with 12 and 14 accumulators 10 to 35 % faster, with
 // 10 the same, with 8 up to 10 % slower.
-#include "code/llvm_gen.h"
+#include "code/llvm/gen.h"
 
 typedef struct {
   seer_gen *g;

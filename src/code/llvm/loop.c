@@ -1,8 +1,8 @@
-// llvm_loop.c - phases, blocks, loops and stores. Iterations of unrolled loops and lanes beyond a
+// loop.c - phases, blocks, loops and stores. Iterations of unrolled loops and lanes beyond a
 // bound compute with whatever their safe loads give; their stores do not reach memory.
 #include <string.h>
 
-#include "code/llvm_gen.h"
+#include "code/llvm/gen.h"
 
 static void emit_block(seer_gen *g, uint32_t id);
 

@@ -1,4 +1,4 @@
-// llvm.c - loop IR -> LLVM module -> passes -> ELF object.
+// module.c - loop IR -> LLVM module -> passes -> ELF object.
 // The loop and SLP vectorisers and the unroller do not run: what the schedule says is what the code
 // does. The passes are those that clean up after the generator: allocas to registers, common
 // subexpressions, loop invariants.
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "code/llvm_gen.h"
+#include "code/llvm/gen.h"
 
 #define PASSES \
   "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,loop-mssa(licm),early-cse)"
@@ -32,7 +32,7 @@ static void init_targets(void) {
   LLVMInitializeAllTargets();
   LLVMInitializeAllTargetMCs();
   LLVMInitializeAllAsmPrinters();
-  // Half of the time of code generation, for loops that llvm_lin.c has reduced already (measured on
+  // Half of the time of code generation, for loops that lin.c has reduced already (measured on
   // 60 schedules of a 56x56x64 convolution: 23.7 ms a kernel with it, 15.3 without), and the second
   // instruction scheduler, 7 % for nothing on processors that reorder. There is no other way to say
   // so than for the process.

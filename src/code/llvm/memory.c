@@ -1,4 +1,4 @@
-// llvm_memory.c - loads and stores. Nothing outside a buffer is ever touched, and no statement
+// memory.c - loads and stores. Nothing outside a buffer is ever touched, and no statement
 // branches:
 // - a uniform condition (a row beyond its bound, a padding guard) selects between the pointer and a
 // private constant
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "code/llvm_gen.h"
+#include "code/llvm/gen.h"
 
 // Longest constant that stands for a row of padding; beyond that the choice is made at every step.
 // 2048 channels.

@@ -1,4 +1,4 @@
-// llvm_math.c - elementary functions as vector code on f32: kernels have no libm.
+// math.c - elementary functions as vector code on f32: kernels have no libm.
 // Range reduction, then a minimax polynomial (coefficients: tool/fit_math.py) evaluated by Horner's
 // rule with multiply-adds. Errors below were measured against libm over the stated ranges by
 // test/unit/code/test_math.c, with FMA in hardware; without it they are about half an ulp larger.
@@ -9,7 +9,7 @@
 //   pow      1 ulp (computed in f64)
 #include <math.h>
 
-#include "code/llvm_gen.h"
+#include "code/llvm/gen.h"
 
 static LLVMTypeRef shape(LLVMTypeRef elem, LLVMValueRef like) {
   return seer_gen_lanes_type(elem, seer_gen_width(like));

@@ -1,4 +1,4 @@
-// llvm_lin.c - integer expressions -> linear forms c + lane*l + sum coef*value over run-time
+// lin.c - integer expressions -> linear forms c + lane*l + sum coef*value over run-time
 // values, and the scoped value numbering under everything that computes addresses.
 //
 // Division and modulus: x = d*A + r, where A takes the terms whose coefficients d divides. When r
@@ -7,7 +7,7 @@
 // first, so that LLVM can hoist every prefix of the sum.
 #include <string.h>
 
-#include "code/llvm_gen.h"
+#include "code/llvm/gen.h"
 
 // ---- value numbering
 

@@ -1,4 +1,4 @@
-// llvm_plan.c - what becomes of each loop and each local buffer, decided before any code is
+// plan.c - what becomes of each loop and each local buffer, decided before any code is
 // emitted.
 //
 // Loops: UNROLL and short SERIAL loops become copies, VECTOR loops lanes, the rest stays loops
@@ -8,7 +8,7 @@
 // other: the alias metadata says that different buffers do not overlap.
 #include <string.h>
 
-#include "code/llvm_gen.h"
+#include "code/llvm/gen.h"
 
 // More copies of statements than this in one nest: the outer loops stay loops. LLVM's time grows
 // faster than the code (measured: 64 copies of a 14x1 tile's init, 0.9 s). A 14x2 tile in a 3x3

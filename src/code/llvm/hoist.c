@@ -1,4 +1,4 @@
-// llvm_hoist.c - accumulators: the targets of a reduction are loaded before its outermost loop,
+// hoist.c - accumulators: the targets of a reduction are loaded before its outermost loop,
 // stay in registers over all of its loops and are stored once behind them.
 //
 // From a loop that the target's address does not depend on, the way down to the one store must be a
@@ -7,7 +7,7 @@
 // which start at the combiner's identity and are combined across the lanes behind the loops.
 #include <string.h>
 
-#include "code/llvm_gen.h"
+#include "code/llvm/gen.h"
 
 typedef struct walk walk;
 struct walk {

@@ -1,4 +1,4 @@
-// llvm_version.c - the versions of a tile.
+// version.c - the versions of a tile.
 //
 // A block whose loops are all copies, lanes or reductions is a tile. Where bounds or guards inside
 // it cannot be decided when compiling, it is emitted several times under run-time tests made in
@@ -10,7 +10,7 @@
 //   GENERAL  everything else: predicates (rows), masks (lanes) and chosen pointers (guards).
 #include <string.h>
 
-#include "code/llvm_gen.h"
+#include "code/llvm/gen.h"
 
 typedef struct {
   bool is_open;  // contains a loop that stays and is no reduction: versions are made further in

@@ -1,13 +1,13 @@
-// llvm_expr.c - expressions -> LLVM values: uniform scalars stay scalars and are spread over the
+// expr.c - expressions -> LLVM values: uniform scalars stay scalars and are spread over the
 // lanes only where they meet a vector. f16 and bf16 are computed in f32. Integer indices go through
-// linear forms (llvm_lin.c).
+// linear forms (lin.c).
 //
 // Floating-point: only `contract` is allowed (a*b+c may be one rounding); nothing is reordered. MIN
 // and MAX let NaN through, which costs nothing when one side is a constant.
 #include <math.h>
 #include <string.h>
 
-#include "code/llvm_gen.h"
+#include "code/llvm/gen.h"
 
 // ---- types and constants
 
