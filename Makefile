@@ -3,6 +3,7 @@
 #   make check        installs what is missing, builds, lints, runs the tests; ends with ctest's summary
 #   make all          builds into build/          make quick    offline subset of the tests
 #   make check-full   also sanitizers, fuzzers, clang-tidy, cppcheck, the long tests
+#   make check-onnx   the ONNX project's own tests (test/conform); those known not to pass are listed there
 #   make lint | format | docs | bench | deps | install PREFIX=/usr/local
 # Variables: BUILD (folder), TYPE (RelWithDebInfo, Debug, Release), SANITIZER (address,undefined), CC, JOBS.
 BUILD ?= build
@@ -13,7 +14,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 CTEST := ctest --test-dir $(BUILD) --output-on-failure
 
-.PHONY: all deps demo quick check check-full lint format docs bench install configure clean
+.PHONY: all deps demo quick check check-full check-onnx lint format docs bench install configure clean
 .DEFAULT_GOAL := all
 # The recipes below depend on each other in order (deps before all before lint).
 .NOTPARALLEL:
@@ -39,6 +40,9 @@ check: deps all lint
 
 check-full: check
 	@tool/check_full.sh $(FUZZ_SECONDS)
+
+check-onnx: deps all
+	@tool/python.sh test/conform/conform.py --jobs $(JOBS)
 
 lint: all
 	@tool/lint.sh $(BUILD)

@@ -2,6 +2,7 @@
 // comparisons, logic, variadic Min / Max / Sum / Mean, Where, PRelu. One stage whose loads read
 // dimensions of extent 1 at index 0.
 #include <math.h>
+#include <string.h>
 
 #include "front/op/util.h"
 
@@ -102,6 +103,38 @@ DIRECT(greater_or_equal, "GreaterOrEqual", 12, SEER_EXPR_GE, 2, 2, infer_compare
 DIRECT(and, "And", 7, SEER_EXPR_AND, 2, 2, infer_logic)
 DIRECT(or, "Or", 7, SEER_EXPR_OR, 2, 2, infer_logic)
 DIRECT(xor, "Xor", 7, SEER_EXPR_XOR, 2, 2, infer_logic)
+
+// ---- bits
+
+static seer_status infer_bits(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  SEER_TRY(infer_same_type(graph, node, arena, out_values));
+  seer_dtype dtype = out_values[0].dtype;
+  if (!seer_dtype_is_float(dtype) && dtype != SEER_DTYPE_BOOL) return SEER_OK;
+  return SEER_FAIL(INVALID, "inputs are %s, must be an integer type", seer_dtype_name(dtype));
+}
+
+static seer_status infer_shift(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  const char *direction = seer_node_attr_s(node, "direction", "");
+  SEER_TRY(infer_bits(graph, node, arena, out_values));
+  if (seer_dtype_is_signed(out_values[0].dtype))
+    return SEER_FAIL(INVALID, "inputs are %s, must be an unsigned integer type",
+        seer_dtype_name(out_values[0].dtype));
+  if (strcmp(direction, "LEFT") == 0 || strcmp(direction, "RIGHT") == 0) return SEER_OK;
+  return SEER_FAIL(INVALID, "attribute 'direction' is '%s', must be LEFT or RIGHT", direction);
+}
+
+DIRECT(bitwise_and, "BitwiseAnd", 18, SEER_EXPR_AND, 2, 2, infer_bits)
+DIRECT(bitwise_or, "BitwiseOr", 18, SEER_EXPR_OR, 2, 2, infer_bits)
+DIRECT(bitwise_xor, "BitwiseXor", 18, SEER_EXPR_XOR, 2, 2, infer_bits)
+JOIN_FN(bit_shift) {
+  bool is_left = strcmp(seer_node_attr_s(node, "direction", ""), "LEFT") == 0;
+  return seer_op_2(emit, is_left ? SEER_EXPR_SHL : SEER_EXPR_SHR, a, b);
+}
+JOIN(bit_shift, "BitShift", 11, 2, 2, "direction", infer_shift)
+
+// ---- arithmetic that is more than one operator
 
 // ONNX's integer division truncates, the DAG's is floor: one more where they differ.
 JOIN_FN(div) {

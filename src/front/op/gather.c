@@ -167,8 +167,18 @@ static seer_status infer_gather(
   return seer_op_set(&out_values[0], x->dtype, dim, rank);
 }
 
-// The index is data: negative ones count from the end, and it is clamped so that no index leaves
+// An index that is data: negative ones count from the end, and it is clamped so that none leaves
 // the buffer.
+static seer_expr index_of(seer_emit *emit, seer_expr k, int64_t extent) {
+  if (seer_op_dtype(emit, k) != SEER_DTYPE_I64)
+    k = seer_expr_cast(&emit->dag->expr, SEER_DTYPE_I64, k);
+  seer_expr zero = seer_op_int(emit, 0), is_negative = seer_op_2(emit, SEER_EXPR_LT, k, zero);
+  k = seer_expr_select(&emit->dag->expr, is_negative,
+      seer_op_2(emit, SEER_EXPR_ADD, k, seer_op_int(emit, extent)), k);
+  return seer_op_2(
+      emit, SEER_EXPR_MIN, seer_op_2(emit, SEER_EXPR_MAX, k, zero), seer_op_int(emit, extent - 1));
+}
+
 static seer_status emit_gather(seer_emit *emit, const seer_node *node) {
   const seer_value *x = seer_emit_in(emit, node, 0), *index = seer_emit_in(emit, node, 1);
   uint32_t axis = 0;
@@ -177,15 +187,7 @@ static seer_status emit_gather(seer_emit *emit, const seer_node *node) {
   uint32_t stage = start_map(emit, node, at), after = axis + index->rank;
   for (uint32_t d = 0; d < axis; d++) from[d] = at[d];
   for (uint32_t d = axis + 1; d < x->rank; d++) from[d] = at[after + d - axis - 1];
-  seer_expr k = seer_emit_load(emit, node, 1, &at[axis]);
-  if (seer_op_dtype(emit, k) != SEER_DTYPE_I64)
-    k = seer_expr_cast(&emit->dag->expr, SEER_DTYPE_I64, k);
-  seer_expr zero = seer_op_int(emit, 0), is_negative = seer_op_2(emit, SEER_EXPR_LT, k, zero);
-  k = seer_expr_select(&emit->dag->expr, is_negative,
-      seer_op_2(emit, SEER_EXPR_ADD, k, seer_op_int(emit, x->dim[axis])), k);
-  k = seer_op_2(emit, SEER_EXPR_MIN, seer_op_2(emit, SEER_EXPR_MAX, k, zero),
-      seer_op_int(emit, x->dim[axis] - 1));
-  from[axis] = k;
+  from[axis] = index_of(emit, seer_emit_load(emit, node, 1, &at[axis]), x->dim[axis]);
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_emit_load(emit, node, 0, from));
   return SEER_OK;
 }
@@ -213,6 +215,38 @@ static seer_status fold_gather(
 }
 INJECTIVE(
     gather, "Gather", 1, 2, 2, "axis", fold_gather, "any rank; indices out of range are clamped")
+
+// ---- GatherElements: an index for each element of the output
+
+static seer_status infer_gather_elements(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  const seer_value *x = NULL, *index = NULL;
+  uint32_t axis;
+  SEER_TRY(seer_op_in(graph, node, 0, &x));
+  SEER_TRY(seer_op_in(graph, node, 1, &index));
+  SEER_TRY(seer_op_axis(seer_node_attr_i(node, "axis", 0), x->rank, "attribute 'axis'", &axis));
+  if (index->dtype != SEER_DTYPE_I32 && index->dtype != SEER_DTYPE_I64)
+    return SEER_FAIL(INVALID, "input 1 is %s, must be i32 or i64", seer_dtype_name(index->dtype));
+  bool fits = index->rank == x->rank && x->dim[axis] > 0;
+  for (uint32_t d = 0; d < x->rank && fits; d++) fits = d == axis || index->dim[d] <= x->dim[d];
+  if (!fits)
+    return SEER_FAIL(INVALID, "input 1 is %s, must fit input 0's %s but along axis %u",
+        seer_op_shape_text(index, arena), seer_op_shape_text(x, arena), axis);
+  return seer_op_set(&out_values[0], x->dtype, index->dim, index->rank);
+}
+
+static seer_status emit_gather_elements(seer_emit *emit, const seer_node *node) {
+  const seer_value *x = seer_emit_in(emit, node, 0);
+  uint32_t axis = 0;
+  SEER_TRY(seer_op_axis(seer_node_attr_i(node, "axis", 0), x->rank, "attribute 'axis'", &axis));
+  seer_expr at[SEER_MAX_RANK];
+  uint32_t stage = start_map(emit, node, at);
+  at[axis] = index_of(emit, seer_emit_load(emit, node, 1, at), x->dim[axis]);
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_emit_load(emit, node, 0, at));
+  return SEER_OK;
+}
+INJECTIVE(
+    gather_elements, "GatherElements", 11, 2, 2, "axis", NULL, "indices out of range are clamped")
 
 // ---- DepthToSpace, SpaceToDepth: blocks of pixels to channels and back
 

@@ -9,7 +9,9 @@ typedef enum {
   REDUCE_PROD,
   REDUCE_SQUARES,
   REDUCE_L1,
-  REDUCE_L2
+  REDUCE_L2,
+  REDUCE_LOG_SUM,
+  REDUCE_LOG_SUM_EXP
 } kind;
 
 // Axes: attribute before opset 18 (13 for ReduceSum), input since; none means all, or nothing at
@@ -81,6 +83,8 @@ static seer_combiner combiner_of(kind k) {
     case REDUCE_SQUARES:
     case REDUCE_L1:
     case REDUCE_L2:
+    case REDUCE_LOG_SUM:
+    case REDUCE_LOG_SUM_EXP:
       break;
   }
   return SEER_COMBINE_SUM;
@@ -101,15 +105,22 @@ static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
   if (out->rank + n_reduce > SEER_DAG_MAX_AXES) {
     return SEER_FAIL(UNSUPPORTED, "%u dimensions, %u of them reduced", x->rank, n_reduce);
   }
-  bool has_epilogue = n_reduce > 0 && (k == REDUCE_MEAN || k == REDUCE_L2);
+  bool has_epilogue = n_reduce > 0 &&
+      (k == REDUCE_MEAN || k == REDUCE_L2 || k == REDUCE_LOG_SUM || k == REDUCE_LOG_SUM_EXP);
   seer_expr at[SEER_MAX_RANK], var[SEER_MAX_RANK], index[SEER_MAX_RANK];
-  uint32_t stage;
+  uint32_t stage, max = 0;
   if (has_epilogue) {
     seer_dag_axis dims[SEER_MAX_RANK];
     uint8_t order[SEER_MAX_RANK];
     seer_op_order(out, order);
     for (uint32_t d = 0; d < out->rank; d++)
       dims[d] = (seer_dag_axis){NULL, out->dim[d], SEER_AXIS_OTHER};
+    if (k == REDUCE_LOG_SUM_EXP) {  // the largest is taken off, so that no power overflows
+      max = seer_emit_temp(
+          emit, "max", SEER_STAGE_ANCHOR, dims, out->rank, order, reduce, n_reduce, at, var);
+      reduced_index(emit, x, mask, keeps_dims, at, var, index);
+      seer_emit_temp_body(emit, max, SEER_COMBINE_MAX, seer_emit_load(emit, node, 0, index));
+    }
     stage = seer_emit_temp(
         emit, "sum", SEER_STAGE_ANCHOR, dims, out->rank, order, reduce, n_reduce, at, var);
   } else {
@@ -120,9 +131,13 @@ static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
   seer_expr body = seer_emit_load(emit, node, 0, index);
   if (k == REDUCE_SQUARES || k == REDUCE_L2) body = seer_op_2(emit, SEER_EXPR_MUL, body, body);
   if (k == REDUCE_L1) body = seer_op_1(emit, SEER_EXPR_ABS, body);
+  if (k == REDUCE_LOG_SUM_EXP && has_epilogue)
+    body = seer_op_1(emit, SEER_EXPR_EXP,
+        seer_op_2(emit, SEER_EXPR_SUB, body, seer_emit_load_temp(emit, max, at)));
   if (!has_epilogue) {
-    // over nothing: the root of the square
+    // over nothing: the root of the square, the logarithm (of the exponential: what was there)
     if (k == REDUCE_L2) body = seer_op_1(emit, SEER_EXPR_SQRT, body);
+    if (k == REDUCE_LOG_SUM) body = seer_op_1(emit, SEER_EXPR_LOG, body);
     seer_emit_body(emit, node, 0, stage, n_reduce ? combiner_of(k) : SEER_COMBINE_NONE, body);
     return SEER_OK;
   }
@@ -131,6 +146,10 @@ static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
   body = seer_emit_load_temp(emit, stage, at);
   if (k == REDUCE_L2) {
     body = seer_op_1(emit, SEER_EXPR_SQRT, body);
+  } else if (k != REDUCE_MEAN) {
+    body = seer_op_1(emit, SEER_EXPR_LOG, body);
+    if (k == REDUCE_LOG_SUM_EXP)
+      body = seer_op_2(emit, SEER_EXPR_ADD, body, seer_emit_load_temp(emit, max, at));
   } else {
     body = seer_op_2(emit, SEER_EXPR_MUL, body, seer_op_num(emit, out->dtype, 1.0 / (double)count));
   }
@@ -166,6 +185,8 @@ REDUCE(reduce_prod, "ReduceProd", REDUCE_PROD, infer_reduce)
 REDUCE(reduce_sum_square, "ReduceSumSquare", REDUCE_SQUARES, infer_reduce)
 REDUCE(reduce_l1, "ReduceL1", REDUCE_L1, infer_reduce)
 REDUCE(reduce_l2, "ReduceL2", REDUCE_L2, infer_reduce_float)
+REDUCE(reduce_log_sum, "ReduceLogSum", REDUCE_LOG_SUM, infer_reduce_float)
+REDUCE(reduce_log_sum_exp, "ReduceLogSumExp", REDUCE_LOG_SUM_EXP, infer_reduce_float)
 
 // ---- ArgMax, ArgMin: a stage of two values, the extreme and its first index
 

@@ -7,21 +7,26 @@
 
 // clang-format off
 #define OPS(X)                                                                                    \
-  X(conv) X(gemm) X(matmul)                                                                       \
+  X(conv) X(conv_transpose) X(gemm) X(matmul)                                                     \
   X(max_pool) X(average_pool) X(global_average_pool) X(global_max_pool)                           \
   X(batch_norm) X(lrn) X(softmax) X(log_softmax)                                                  \
+  X(layer_norm) X(instance_norm) X(group_norm) X(mvn) X(lp_norm)                                  \
   X(relu) X(leaky_relu) X(prelu) X(clip) X(sigmoid) X(hard_sigmoid) X(hard_swish) X(tanh) X(elu)  \
   X(selu) X(celu) X(softplus) X(softsign) X(mish) X(thresholded_relu) X(gelu)                     \
   X(exp) X(log) X(sqrt) X(erf) X(sin) X(cos) X(neg) X(abs) X(sign) X(floor) X(ceil) X(round)      \
-  X(reciprocal) X(is_nan) X(not) X(cast)                                                          \
+  X(reciprocal) X(is_nan) X(is_inf) X(shrink) X(not) X(cast) X(cast_like)                                      \
+  X(tan) X(cosh) X(sinh) X(asinh) X(acosh) X(atanh) X(atan) X(asin) X(acos)                       \
   X(add) X(sub) X(mul) X(div) X(mod) X(pow) X(min) X(max) X(sum) X(mean)                          \
   X(equal) X(less) X(greater) X(less_or_equal) X(greater_or_equal)                                \
   X(and) X(or) X(xor) X(where)                                                                    \
+  X(bitwise_and) X(bitwise_or) X(bitwise_xor) X(bitwise_not) X(bit_shift)                         \
   X(reduce_sum) X(reduce_mean) X(reduce_max) X(reduce_min) X(reduce_prod)                         \
-  X(reduce_sum_square) X(reduce_l1) X(reduce_l2) X(arg_max) X(arg_min)                            \
+  X(reduce_sum_square) X(reduce_l1) X(reduce_l2) X(reduce_log_sum) X(reduce_log_sum_exp)          \
+  X(arg_max) X(arg_min)                                                                           \
   X(reshape) X(flatten) X(squeeze) X(unsqueeze) X(identity) X(dropout)                            \
   X(transpose) X(concat) X(split) X(slice) X(expand) X(tile) X(pad)                               \
-  X(gather) X(depth_to_space) X(space_to_depth)                                                   \
+  X(gather) X(gather_elements) X(depth_to_space) X(space_to_depth)                                \
+  X(trilu) X(cum_sum) X(one_hot) X(einsum)                                                        \
   X(shape) X(size) X(constant) X(constant_of_shape) X(range)
 // clang-format on
 

@@ -88,9 +88,9 @@ DIRECT(not, "Not", 1, SEER_EXPR_NOT, infer_not)
 #define LT(a, b) seer_op_2(emit, SEER_EXPR_LT, (a), (b))
 #define FN(op, a) seer_op_1(emit, SEER_EXPR_##op, (a))
 #define SELECT(c, a, b) seer_expr_select(&emit->dag->expr, (c), (a), (b))
-#define MAP_FN(id)           \
-  static seer_expr map_##id( \
-      seer_emit *emit, SEER_UNUSED const seer_node *node, seer_dtype dtype, seer_expr x)
+#define MAP_FN(id)                                                              \
+  static seer_expr map_##id(seer_emit *emit, SEER_UNUSED const seer_node *node, \
+      SEER_UNUSED seer_dtype dtype, seer_expr x)
 
 MAP_FN(relu) { return MAX(x, NUM(0)); }
 MAP(relu, "Relu", 6, "", seer_op_infer_same, 1e-6, "")
@@ -283,6 +283,16 @@ static seer_status emit_cast(seer_emit *emit, const seer_node *node) {
   return emit_map(emit, node, map_cast);
 }
 
+// CastLike: to the type of input 1, whose content does not matter.
+static seer_status infer_cast_like(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  (void)arena;
+  const seer_value *in = NULL, *like = NULL;
+  SEER_TRY(seer_op_in(graph, node, 0, &in));
+  SEER_TRY(seer_op_in(graph, node, 1, &like));
+  return seer_op_set(&out_values[0], like->dtype, in->dim, in->rank);
+}
+
 // By element, so that int64 values beyond 2^53 and tensors without elements come through.
 static seer_status fold_cast(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors) {
@@ -329,6 +339,32 @@ const seer_op_desc seer_op_cast = {.name = "Cast",
     .emit = emit_cast,
     .fold = fold_cast,
     .doc = "between integers, floats and bool"};
+const seer_op_desc seer_op_cast_like = {.name = "CastLike",
+    .domain = "",
+    .opset_min = 15,
+    .opset_max = 25,
+    .n_in_min = 2,
+    .n_in_max = 2,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_ELEMENTWISE,
+    .attrs = "saturate",
+    .rtol = 1e-6,
+    .atol = 0,
+    .infer = infer_cast_like,
+    .emit = emit_cast,
+    .fold = fold_cast,
+    .doc = "between integers, floats and bool"};
+
+// The types differ by sign only in what they print: all bits are turned over.
+static seer_status infer_bitwise_not(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  SEER_TRY(seer_op_infer_same(graph, node, arena, out_values));
+  seer_dtype dtype = out_values[0].dtype;
+  if (!seer_dtype_is_float(dtype) && dtype != SEER_DTYPE_BOOL) return SEER_OK;
+  return SEER_FAIL(INVALID, "input 0 is %s, must be an integer type", seer_dtype_name(dtype));
+}
+DIRECT(bitwise_not, "BitwiseNot", 18, SEER_EXPR_NOT, infer_bitwise_not)
 
 static seer_status infer_is_nan(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
@@ -337,3 +373,69 @@ static seer_status infer_is_nan(
   return SEER_OK;
 }
 DIRECT(is_nan, "IsNaN", 9, SEER_EXPR_ISNAN, infer_is_nan)
+
+MAP_FN(is_inf) {
+  bool wants_negative = seer_node_attr_i(node, "detect_negative", 1) != 0;
+  bool wants_positive = seer_node_attr_i(node, "detect_positive", 1) != 0;
+  seer_expr positive = seer_op_2(emit, SEER_EXPR_EQ, x, NUM(INFINITY));
+  seer_expr negative = seer_op_2(emit, SEER_EXPR_EQ, x, NUM(-INFINITY));
+  if (wants_negative && wants_positive) return seer_op_2(emit, SEER_EXPR_OR, positive, negative);
+  if (wants_negative) return negative;
+  return wants_positive ? positive : seer_op_2(emit, SEER_EXPR_LT, x, x);
+}
+MAP(is_inf, "IsInf", 10, "detect_negative detect_positive", infer_is_nan, 0, "")
+
+MAP_FN(shrink) {
+  double lambda = seer_node_attr_f(node, "lambd", 0.5), bias = seer_node_attr_f(node, "bias", 0);
+  seer_expr above = SELECT(LT(NUM(lambda), x), SUB(x, NUM(bias)), NUM(0));
+  return SELECT(LT(x, NUM(-lambda)), ADD(x, NUM(bias)), above);
+}
+MAP(shrink, "Shrink", 9, "bias lambd", seer_op_infer_same_float, 1e-6, "")
+
+// ---- trigonometry and hyperbolas, out of exp, log, sqrt, sin, cos
+
+MAP_FN(tan) { return DIV(FN(SIN, x), FN(COS, x)); }
+MAP(tan, "Tan", 7, "", seer_op_infer_same_float, 1e-5, "")
+
+MAP_FN(cosh) { return MUL(ADD(FN(EXP, x), FN(EXP, FN(NEG, x))), NUM(0.5)); }
+MAP(cosh, "Cosh", 9, "", seer_op_infer_same_float, 1e-5, "")
+
+// tanh is exact near 0, where e^x - e^-x is not.
+MAP_FN(sinh) { return MUL(FN(TANH, x), map_cosh(emit, node, dtype, x)); }
+MAP(sinh, "Sinh", 9, "", seer_op_infer_same_float, 1e-5, "")
+
+MAP_FN(asinh) {
+  seer_expr size = FN(ABS, x);
+  return MUL(FN(SIGN, x), FN(LOG, ADD(size, FN(SQRT, ADD(MUL(x, x), NUM(1))))));
+}
+MAP(asinh, "Asinh", 9, "", seer_op_infer_same_float, 1e-5, "")
+
+MAP_FN(acosh) { return FN(LOG, ADD(x, MUL(FN(SQRT, ADD(x, NUM(1))), FN(SQRT, SUB(x, NUM(1)))))); }
+MAP(acosh, "Acosh", 9, "", seer_op_infer_same_float, 1e-5, "")
+
+MAP_FN(atanh) { return MUL(FN(LOG, DIV(ADD(NUM(1), x), SUB(NUM(1), x))), NUM(0.5)); }
+MAP(atanh, "Atanh", 9, "", seer_op_infer_same_float, 1e-5, "")
+
+// atan(x) = 2 atan(x / (1 + sqrt(1 + x^2))), twice: then |x| < 0.2, and five terms of the series
+// are exact to 1e-9. Beyond 1e9 it is pi / 2 to 1e-9, and squares do not overflow.
+MAP_FN(atan) {
+  x = MAX(NUM(-1e9), MIN(NUM(1e9), x));
+  for (int k = 0; k < 2; k++) x = DIV(x, ADD(NUM(1), FN(SQRT, ADD(MUL(x, x), NUM(1)))));
+  seer_expr square = MUL(x, x), series = NUM(1.0 / 9);
+  for (int k = 7; k >= 1; k -= 2) series = SUB(NUM(1.0 / k), MUL(series, square));
+  return MUL(MUL(x, series), NUM(4));
+}
+MAP(atan, "Atan", 7, "", seer_op_infer_same_float, 1e-5, "")
+
+MAP_FN(asin) {
+  seer_expr other = FN(SQRT, MUL(SUB(NUM(1), x), ADD(NUM(1), x)));
+  return map_atan(emit, node, dtype, DIV(x, other));
+}
+MAP(asin, "Asin", 7, "", seer_op_infer_same_float, 1e-5, "")
+
+// 2 atan(sqrt((1 - x) / (1 + x))): exact near 1, where pi / 2 - asin(x) is not.
+MAP_FN(acos) {
+  seer_expr ratio = DIV(SUB(NUM(1), x), ADD(NUM(1), x));
+  return MUL(map_atan(emit, node, dtype, FN(SQRT, ratio)), NUM(2));
+}
+MAP(acos, "Acos", 7, "", seer_op_infer_same_float, 1e-5, "")

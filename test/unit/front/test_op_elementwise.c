@@ -25,6 +25,7 @@ static double f_gelu(double x) { return 0.5 * x * (1 + erf(x / sqrt(2))); }
 static double f_neg(double x) { return -x; }
 static double f_sign(double x) { return (x > 0) - (x < 0); }
 static double f_inverse(double x) { return 1 / x; }
+static double f_shrink(double x) { return x < -0.75 ? x + 0.25 : x > 0.75 ? x - 0.25 : 0; }
 
 static void test_maps(void **state) {
   (void)state;
@@ -63,14 +64,26 @@ static void test_maps(void **state) {
       {"Reciprocal", 13, f_inverse, {0}, {0}},
       {"Sqrt", 13, sqrt, {0}, {0}},
       {"Log", 13, log, {0}, {0}},
+      {"Shrink", 9, f_shrink, {"lambd", "bias"}, {0.75, 0.25}},
+      {"Tan", 7, tan, {0}, {0}},
+      {"Sinh", 9, sinh, {0}, {0}},
+      {"Cosh", 9, cosh, {0}, {0}},
+      {"Asinh", 9, asinh, {0}, {0}},
+      {"Acosh", 9, acosh, {0}, {0}},
+      {"Atanh", 9, atanh, {0}, {0}},
+      {"Atan", 7, atan, {0}, {0}},
+      {"Asin", 7, asin, {0}, {0}},
+      {"Acos", 7, acos, {0}, {0}},
   };
   for (size_t k = 0; k < SEER_COUNT_OF(maps); k++) {
     op_case *c = case_open(maps[k].op, maps[k].opset);
     case_in(c, SEER_DTYPE_F32, DIMS(2, 3, 5, 7));
-    bool is_positive = maps[k].fn == sqrt || maps[k].fn == log;
+    bool is_positive = maps[k].fn == sqrt || maps[k].fn == log || maps[k].fn == acosh;
+    bool is_small = maps[k].fn == asin || maps[k].fn == acos || maps[k].fn == atanh;
     for (int64_t i = 0; i < 210; i++) {
-      if (is_positive) c->x[0].v[i] = fabs(c->x[0].v[i]) + 0.125;
-      if (i % 7 == 0 && !is_positive) c->x[0].v[i] *= 16;  // the tails too
+      if (is_positive) c->x[0].v[i] = fabs(c->x[0].v[i]) + (maps[k].fn == acosh ? 1.125 : 0.125);
+      if (is_small) c->x[0].v[i] /= 2.0625;
+      if (i % 7 == 0 && !is_positive && !is_small) c->x[0].v[i] *= 16;  // the tails too
     }
     for (int a = 0; a < 2; a++) {
       if (maps[k].name[a]) case_f(c, maps[k].name[a], maps[k].value[a]);
@@ -152,6 +165,9 @@ static double g_gt(double a, double b) { return a > b; }
 static double g_ge(double a, double b) { return a >= b; }
 static double g_and(double a, double b) { return a != 0 && b != 0; }
 static double g_or(double a, double b) { return a != 0 || b != 0; }
+static double g_bits_and(double a, double b) { return (double)((int64_t)a & (int64_t)b); }
+static double g_bits_or(double a, double b) { return (double)((int64_t)a | (int64_t)b); }
+static double g_bits_xor(double a, double b) { return (double)((int64_t)a ^ (int64_t)b); }
 static double g_xor(double a, double b) { return (a != 0) != (b != 0); }
 static double g_int_div(double a, double b) { return trunc(a / b); }
 static double g_int_mod(double a, double b) { return a - b * floor(a / b); }
@@ -159,7 +175,7 @@ static double g_pow(double a, double b) { return pow(a, b); }
 
 static void run_binary(const char *op, seer_dtype dtype, double (*fn)(double, double), uint32_t ra,
     const int64_t *a, uint32_t rb, const int64_t *b, bool second_is_const) {
-  op_case *c = case_open(op, 13);
+  op_case *c = case_open(op, strncmp(op, "Bitwise", 7) == 0 ? 18 : 13);
   case_in(c, dtype, ra, a);
   if (second_is_const)
     case_weight(c, dtype, rb, b);
@@ -200,7 +216,9 @@ static void test_binary(void **state) {
       {"And", SEER_DTYPE_BOOL, g_and}, {"Or", SEER_DTYPE_BOOL, g_or},
       {"Xor", SEER_DTYPE_BOOL, g_xor}, {"Div", SEER_DTYPE_I64, g_int_div},
       {"Div", SEER_DTYPE_I32, g_int_div}, {"Mod", SEER_DTYPE_I64, g_int_mod},
-      {"Mod", SEER_DTYPE_F32, fmod}, {"Pow", SEER_DTYPE_F32, g_pow}};
+      {"Mod", SEER_DTYPE_F32, fmod}, {"Pow", SEER_DTYPE_F32, g_pow},
+      {"BitwiseAnd", SEER_DTYPE_I32, g_bits_and}, {"BitwiseOr", SEER_DTYPE_I64, g_bits_or},
+      {"BitwiseXor", SEER_DTYPE_I32, g_bits_xor}};
   for (size_t k = 0; k < SEER_COUNT_OF(ops); k++) {
     run_binary(ops[k].op, ops[k].dtype, ops[k].fn, DIMS(2, 3, 5, 7), DIMS(2, 3, 5, 7), false);
     run_binary(ops[k].op, ops[k].dtype, ops[k].fn, DIMS(2, 3, 4, 5), DIMS(3, 1, 1), false);
@@ -314,6 +332,55 @@ static void test_where_pow_cast(void **state) {
   case_close(c);
 }
 
+static void test_bits_and_infinities(void **state) {
+  (void)state;
+  op_case *c = case_open("BitwiseNot", 18);
+  case_in(c, SEER_DTYPE_I32, DIMS(3));
+  memcpy(c->x[0].v, (double[]){0, 5, -7}, 3 * sizeof(double));
+  case_run(c);
+  expect_values(c, 0, (double[]){-1, -6, 6});
+  case_close(c);
+  for (int is_left = 0; is_left < 2; is_left++) {
+    c = case_open("BitShift", 11);
+    case_in(c, SEER_DTYPE_U32, DIMS(3));
+    case_in(c, SEER_DTYPE_U32, DIMS(3));
+    memcpy(c->x[0].v, (double[]){16, 5, 1}, 3 * sizeof(double));
+    memcpy(c->x[1].v, (double[]){1, 2, 3}, 3 * sizeof(double));
+    case_s(c, "direction", is_left ? "LEFT" : "RIGHT");
+    case_run(c);
+    expect_values(c, 0, is_left ? (double[]){32, 20, 8} : (double[]){8, 1, 0});
+    case_close(c);
+  }
+  c = case_open("BitShift", 11);
+  case_in(c, SEER_DTYPE_U32, DIMS(3));
+  case_in(c, SEER_DTYPE_U32, DIMS(3));
+  case_expect_error(c, "attribute 'direction' is '', must be LEFT or RIGHT");
+  case_close(c);
+  c = case_open("BitwiseAnd", 18);
+  case_in(c, SEER_DTYPE_F32, DIMS(3));
+  case_in(c, SEER_DTYPE_F32, DIMS(3));
+  case_expect_error(c, "inputs are f32, must be an integer type");
+  case_close(c);
+  for (int form = 0; form < 4; form++) {
+    c = case_open("IsInf", 20);
+    case_in(c, SEER_DTYPE_F32, DIMS(4));
+    memcpy(c->x[0].v, (double[]){INFINITY, -INFINITY, 1, NAN}, 4 * sizeof(double));
+    case_i(c, "detect_positive", form & 1);
+    case_i(c, "detect_negative", form >> 1);
+    case_run(c);
+    expect_values(c, 0, (double[]){form & 1, form >> 1, 0, 0});
+    case_close(c);
+  }
+  c = case_open("CastLike", 19);
+  case_in(c, SEER_DTYPE_F32, DIMS(3));
+  case_in(c, SEER_DTYPE_I8, DIMS(2));
+  memcpy(c->x[0].v, (double[]){1.75, -2.5, 300}, 3 * sizeof(double));
+  case_run(c);
+  expect_dims(&c->y[0], DIMS(3));
+  expect_values(c, 0, (double[]){1, -2, 127});
+  case_close(c);
+}
+
 // Every entry is complete and found under its own name.
 static void test_table(void **state) {
   (void)state;
@@ -341,6 +408,7 @@ int main(void) {
       cmocka_unit_test(test_binary_errors),
       cmocka_unit_test(test_variadic),
       cmocka_unit_test(test_where_pow_cast),
+      cmocka_unit_test(test_bits_and_infinities),
       cmocka_unit_test(test_table),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,6 +134,8 @@ static void run_reduce(
     case_ints(c, "axes", n_axes, axes);
   if (!keeps) case_i(c, "keepdims", 0);
   if (is_noop) case_i(c, "noop_with_empty_axes", 1);
+  for (int64_t k = 0; strcmp(op, "ReduceLogSum") == 0 && k < 120; k++)
+    c->x[0].v[k] = fabs(c->x[0].v[k]) + 0.25;
   case_run(c);
   int reduced = mask > 0 ? mask : is_noop ? 0 : 15;
   int64_t y_dim[4];
@@ -163,11 +165,14 @@ static void run_reduce(
       *y += x * x;
     else if (strcmp(op, "ReduceL1") == 0)
       *y += fabs(x);
+    else if (strcmp(op, "ReduceLogSumExp") == 0)
+      *y += exp(x);
     else
       *y += strcmp(op, "ReduceMean") == 0 ? x / (double)n : x;
   } while (next_index(index, dim, 4));
-  for (int64_t k = 0; strcmp(op, "ReduceL2") == 0 && k < tensor_elems(&c->y[0]); k++)
-    expected[k] = sqrt(expected[k]);
+  bool is_root = strcmp(op, "ReduceL2") == 0, is_log = strncmp(op, "ReduceLog", 9) == 0;
+  for (int64_t k = 0; (is_root || is_log) && k < tensor_elems(&c->y[0]); k++)
+    expected[k] = is_root ? sqrt(expected[k]) : log(expected[k]);
   expect_values(c, 0, expected);
   case_close(c);
 }
@@ -175,7 +180,7 @@ static void run_reduce(
 static void test_reduce(void **state) {
   (void)state;
   static const char *const ops[] = {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin",
-      "ReduceProd", "ReduceSumSquare", "ReduceL1", "ReduceL2"};
+      "ReduceProd", "ReduceSumSquare", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp"};
   for (size_t k = 0; k < SEER_COUNT_OF(ops); k++) {
     for (int mask = -1; mask < 16; mask += 3) {
       run_reduce(ops[k], 11, false, mask, mask & 1, false);

@@ -7,6 +7,8 @@
 
 #include "op_case.h"
 
+#define N_CASES 800  // of an operator
+
 static const uint64_t seed = 20240607;
 
 static int64_t odd_int(seer_rng *rng) {
@@ -36,13 +38,31 @@ static void random_attrs(op_case *c, const char *names, seer_rng *rng, uint32_t 
     size_t n = strcspn(names, " ");
     const char *name = seer_arena_strndup(c->arena, names, n);
     names += n + (names[n] == ' ');
-    bool is_strict = strcmp(c->op, "Conv") == 0 && is_in("group kernel_shape ", name);
+    bool is_strict = (strncmp(c->op, "Conv", 4) == 0 &&
+                         is_in("group kernel_shape output_shape output_padding ", name)) ||
+        strcmp(name, "p") == 0;
+    if (strcmp(name, "equation") == 0) {
+      static const char *const equations[] = {"...,...", "...", "ij,jk->ik", "bij,bjk", "...i->...",
+          "i...,i...->...", "ii", "ij,ij->j", "abcd,abcd->ac", "no->sense"};
+      case_s(c, name, equations[seer_rng_below(rng, SEER_COUNT_OF(equations))]);
+      continue;
+    }
+    if (strcmp(name, "direction") == 0) {
+      case_s(c, name, seer_rng_chance(rng, 0.5) ? "LEFT" : "RIGHT");
+      continue;
+    }
+    if (strcmp(name, "num_groups") == 0) {
+      case_i(c, name, seer_rng_range(rng, 0, 2));
+      continue;
+    }
     if (seer_rng_chance(rng, is_strict ? 0.9 : 0.5)) continue;
-    bool is_list =
-        is_in("pads axes dilations kernel_shape strides starts ends perm split shape ", name);
+    bool is_list = is_in(
+        "pads axes dilations kernel_shape strides starts ends perm split shape output_shape "
+        "output_padding ",
+        name);
     bool is_word = is_in("auto_pad mode approximate ", name);
-    bool is_float =
-        is_in("alpha beta gamma epsilon bias min max value momentum ratio value_float ", name);
+    bool is_float = is_in(
+        "alpha beta gamma epsilon bias min max value momentum ratio value_float lambd ", name);
     if (seer_rng_chance(rng, 0.03)) is_list = !is_list;  // of the wrong kind
     if (is_list) {
       int64_t list[12];
@@ -89,6 +109,7 @@ static void random_inputs(
     bool is_ints = k > 0 && n > 1 &&
         is_in("Reshape Slice Expand Tile Pad Split Gather Squeeze Unsqueeze ReduceSum ReduceMean ",
             op->name);
+    bool is_one_int = k == 1 && is_in("Trilu CumSum OneHot ", op->name);
     if (k >= op->n_in_min && seer_rng_chance(rng, 0.2)) {
       case_absent(c);
       continue;
@@ -98,9 +119,18 @@ static void random_inputs(
       for (uint32_t d = 0; d < r; d++) dim[d] = seer_rng_range(rng, 0, 3);
     }
     if (strcmp(op->name, "BatchNormalization") == 0 && k > 0) r = 1, dim[0] = base[1];
-    if (strcmp(op->name, "Conv") == 0 && k == 1)
+    if (is_in("Conv ConvTranspose ", op->name) && k == 1)
       r = rank, dim[0] = dim[1] = base[1], dim[2] = dim[3] = seer_rng_range(rng, 1, 3);
-    if (strcmp(op->name, "Conv") == 0 && k == 2) r = 1, dim[0] = base[1];
+    if (is_in("Conv ConvTranspose ", op->name) && k == 2) r = 1, dim[0] = base[1];
+    if (is_in("InstanceNormalization GroupNormalization ", op->name) && k > 0)
+      r = 1, dim[0] = base[1];
+    if (strcmp(op->name, "LayerNormalization") == 0 && k > 0 && rank > 0)
+      r = 1, dim[0] = base[rank - 1];
+    if (strcmp(op->name, "OneHot") == 0 && k == 2) r = 1, dim[0] = 2;
+    if (is_one_int) {
+      case_const(c, SEER_DTYPE_I64, 0, NULL, (double[]){(double)seer_rng_range(rng, -1, 3)});
+      continue;
+    }
     if (is_ints) {
       double values[12];
       uint32_t count = (uint32_t)seer_rng_range(rng, 0, 8);
@@ -114,6 +144,8 @@ static void random_inputs(
     bool is_const = all_const || seer_rng_chance(rng, 0.2);
     seer_dtype own = seer_rng_chance(rng, 0.97) ? dtype : random_dtype(rng);
     if (k == 0 && strcmp(op->name, "Where") == 0) own = SEER_DTYPE_BOOL;
+    if (k == 1 && strcmp(op->name, "GatherElements") == 0) own = SEER_DTYPE_I64;
+    if (strncmp(op->name, "Bit", 3) == 0 && seer_rng_chance(rng, 0.9)) own = SEER_DTYPE_U32;
     if (is_const)
       case_weight(c, own, r, dim);
     else
@@ -183,7 +215,7 @@ static void test_random(void **state) {
   (void)state;
   for (size_t i = 0; i < seer_op_table_count; i++) {
     uint32_t count[3] = {0};
-    for (uint64_t k = 0; k < 400; k++) {
+    for (uint64_t k = 0; k < N_CASES; k++) {
       bool folded = false;
       count[run_one(seer_op_table[i], i * 1000 + k, &folded)]++;
     }
@@ -191,8 +223,8 @@ static void test_random(void **state) {
     bool only_folds = strcmp(seer_op_table[i]->name, "ConstantOfShape") == 0 ||
         (!seer_op_table[i]->emit && seer_op_table[i]->fuse != SEER_FUSE_VIEW);
     if (!only_folds && count[2] < 8) {
-      fail_msg("%s: only %u of 400 cases evaluated (%u refused, %u not emitted)",
-          seer_op_table[i]->name, count[2], count[0], count[1]);
+      fail_msg("%s: only %u of %u cases evaluated (%u refused, %u not emitted)",
+          seer_op_table[i]->name, count[2], (unsigned)N_CASES, count[0], count[1]);
     }
   }
 }

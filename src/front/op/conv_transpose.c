@@ -1,0 +1,194 @@
+// conv_transpose.c - ConvTranspose in 1 to 3 spatial dimensions: each output element gathers from
+// the inputs whose windows cover it,
+//   out[n, g*M + m, y] = sum ic, ky: in[n, g*C/G + ic, (y + pad - ky*dilation) / stride] * w[g*C/G + ic, m, ky]
+// where the quotient is whole and inside the input.
+#include <string.h>
+
+#include "front/op/util.h"
+
+typedef struct {
+  uint32_t n;  // spatial dimensions
+  int64_t group, channels, out_channels;  // of the whole
+  int64_t in[3], kernel[3], stride[3], dilation[3], pad[3], out[3];
+} shape;
+
+static seer_status list_entry(const seer_node *node, const char *name, uint32_t n, uint32_t d,
+    int64_t low, int64_t otherwise, int64_t *out) {
+  const seer_attr *attr = seer_node_attr_ints(node, name);
+  *out = otherwise;
+  if (!attr) return SEER_OK;
+  if (attr->n != n)
+    return SEER_FAIL(INVALID, "attribute '%s' has %zu entries, must have %u", name, attr->n, n);
+  *out = attr->ints[d];
+  if (*out >= low && *out <= INT32_MAX) return SEER_OK;
+  return SEER_FAIL(
+      INVALID, "attribute '%s' has entry %" PRId64 ", must be at least %" PRId64, name, *out, low);
+}
+
+// Extent and first pad of spatial dimension d.
+static seer_status read_extent(const seer_node *node, uint32_t d, shape *s) {
+  int64_t extra, begin, end, wanted;
+  SEER_TRY(list_entry(node, "strides", s->n, d, 1, 1, &s->stride[d]));
+  SEER_TRY(list_entry(node, "dilations", s->n, d, 1, 1, &s->dilation[d]));
+  SEER_TRY(list_entry(node, "output_padding", s->n, d, 0, 0, &extra));
+  SEER_TRY(list_entry(node, "pads", 2 * s->n, d, 0, 0, &begin));
+  SEER_TRY(list_entry(node, "pads", 2 * s->n, d + s->n, 0, 0, &end));
+  SEER_TRY(list_entry(node, "output_shape", s->n, d, 1, 0, &wanted));
+  const char *auto_pad = seer_node_attr_s(node, "auto_pad", "NOTSET");
+  bool is_upper = strcmp(auto_pad, "SAME_UPPER") == 0,
+       is_lower = strcmp(auto_pad, "SAME_LOWER") == 0, is_valid = strcmp(auto_pad, "VALID") == 0;
+  if (!is_upper && !is_lower && !is_valid && auto_pad[0] && strcmp(auto_pad, "NOTSET") != 0)
+    return SEER_FAIL(INVALID,
+        "attribute 'auto_pad' is '%s', must be NOTSET, SAME_UPPER, SAME_LOWER or VALID", auto_pad);
+  int64_t whole = s->stride[d] * (s->in[d] - 1) + extra + (s->kernel[d] - 1) * s->dilation[d] + 1;
+  if ((is_upper || is_lower) && wanted == 0) wanted = s->in[d] * s->stride[d];
+  if (wanted > 0) {  // the pads follow from it
+    int64_t total = seer_max_i64(0, whole - wanted);
+    begin = is_upper ? total / 2 : total - total / 2;
+    end = whole - wanted - begin;
+  } else if (is_valid) {
+    begin = end = 0;
+  }
+  s->pad[d] = begin;
+  s->out[d] = whole - begin - end;
+  if (s->out[d] >= 1) return SEER_OK;
+  return SEER_FAIL(INVALID, "output extent %u is %" PRId64 ", must be at least 1", d, s->out[d]);
+}
+
+static seer_status read_shape(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, shape *s) {
+  const seer_value *x = NULL, *w = NULL;
+  SEER_TRY(seer_op_in(graph, node, 0, &x));
+  SEER_TRY(seer_op_in(graph, node, 1, &w));
+  SEER_TRY(seer_op_same_dtype(x, w, 1));
+  if (x->rank < 3 || x->rank > 5)
+    return SEER_FAIL(UNSUPPORTED, "input 0 is %s, must have 1 to 3 spatial dimensions",
+        seer_op_shape_text(x, arena));
+  s->n = x->rank - 2u;
+  s->group = seer_node_attr_i(node, "group", 1);
+  s->channels = x->dim[1];
+  if (w->rank != x->rank || w->dim[0] != s->channels)
+    return SEER_FAIL(INVALID,
+        "weights are %s, must have rank %u and dimension 0 like the %" PRId64 " channels",
+        seer_op_shape_text(w, arena), x->rank, s->channels);
+  if (s->channels == 0) return SEER_FAIL(UNSUPPORTED, "there are no input channels");
+  if (s->group < 1 || s->channels % s->group != 0)
+    return SEER_FAIL(INVALID, "attribute 'group' is %" PRId64 ", must divide channels %" PRId64,
+        s->group, s->channels);
+  s->out_channels = w->dim[1] * s->group;
+  const seer_attr *kernel = seer_node_attr_ints(node, "kernel_shape");
+  for (uint32_t d = 0; d < s->n; d++) {
+    s->in[d] = x->dim[d + 2];
+    s->kernel[d] = w->dim[d + 2];
+    if (s->in[d] < 1 || s->kernel[d] < 1)
+      return SEER_FAIL(UNSUPPORTED, "spatial dimension %u has no elements", d);
+    if (kernel && (kernel->n != s->n || kernel->ints[d] != s->kernel[d]))
+      return SEER_FAIL(INVALID, "attribute 'kernel_shape' does not match weights of shape %s",
+          seer_op_shape_text(w, arena));
+    SEER_TRY(read_extent(node, d, s));
+  }
+  return SEER_OK;
+}
+
+static seer_status infer_conv_transpose(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  shape s;
+  SEER_TRY(read_shape(graph, node, arena, &s));
+  const seer_value *x = seer_graph_value(graph, node->in[0]);
+  if (seer_op_has_in(node, 2)) {
+    const seer_value *bias = NULL;
+    SEER_TRY(seer_op_in(graph, node, 2, &bias));
+    SEER_TRY(seer_op_same_dtype(x, bias, 2));
+    if (bias->rank != 1 || bias->dim[0] != s.out_channels)
+      return SEER_FAIL(INVALID, "bias is %s, must be [%" PRId64 "]",
+          seer_op_shape_text(bias, arena), s.out_channels);
+  }
+  int64_t dim[5] = {x->dim[0], s.out_channels};
+  for (uint32_t d = 0; d < s.n; d++) dim[d + 2] = s.out[d];
+  return seer_op_set(&out_values[0], x->dtype, dim, x->rank);
+}
+
+// The input position that output position `y` and window position `k` of dimension d meet at, and
+// whether there is one (joined to `inside`).
+static seer_expr meet(
+    seer_emit *emit, const shape *s, uint32_t d, seer_expr y, seer_expr k, seer_expr *inside) {
+  int64_t low = s->pad[d] - (s->kernel[d] - 1) * s->dilation[d], high = s->out[d] - 1 + s->pad[d],
+          stride = s->stride[d];
+  seer_expr reach = seer_op_2(emit, SEER_EXPR_SUB,
+      seer_op_2(emit, SEER_EXPR_ADD, y, seer_op_int(emit, s->pad[d])),
+      seer_op_muladd(emit, k, s->dilation[d], 0));
+  *inside = seer_op_within(emit, *inside, reach, low, high, 0, stride * (s->in[d] - 1) + 1);
+  if (stride == 1) return reach;
+  seer_expr step = seer_op_int(emit, stride);
+  seer_expr is_whole = seer_op_2(
+      emit, SEER_EXPR_EQ, seer_op_2(emit, SEER_EXPR_MOD, reach, step), seer_op_int(emit, 0));
+  *inside = inside->i ? seer_op_2(emit, SEER_EXPR_AND, *inside, is_whole) : is_whole;
+  return seer_op_2(emit, SEER_EXPR_DIV, reach, step);
+}
+
+static seer_status emit_conv_transpose(seer_emit *emit, const seer_node *node) {
+  shape s;
+  SEER_TRY(read_shape(emit->graph, node, emit->arena, &s));
+  const seer_value *out = seer_emit_out(emit, node, 0);
+  int64_t per_group_in = s.channels / s.group, per_group_out = s.out_channels / s.group;
+  bool has_bias = seer_emit_has_in(emit, node, 2);
+  uint32_t rank = s.n + 2;
+  static const char *const names[3][3] = {{"kx"}, {"ky", "kx"}, {"kz", "ky", "kx"}};
+  seer_dag_axis reduce[4], dims[5];
+  for (uint32_t d = 0; d < s.n; d++)
+    reduce[d] = (seer_dag_axis){names[s.n - 1][d], s.kernel[d], SEER_AXIS_OTHER};
+  reduce[s.n] = (seer_dag_axis){"ic", per_group_in, SEER_AXIS_OTHER};
+  seer_expr at[5], var[4], x_at[5], w_at[5], inside = {0};
+  uint8_t order[SEER_MAX_RANK];
+  uint32_t stage;
+  seer_op_order(out, order);
+  for (uint32_t d = 0; d < rank; d++) dims[d] = (seer_dag_axis){NULL, out->dim[d], SEER_AXIS_OTHER};
+  if (has_bias)
+    stage =
+        seer_emit_temp(emit, "acc", SEER_STAGE_ANCHOR, dims, rank, order, reduce, s.n + 1, at, var);
+  else
+    stage = seer_emit_stage(emit, node, 0, SEER_STAGE_ANCHOR, NULL, reduce, s.n + 1, at, var);
+  seer_expr ic = var[s.n], m = at[1];
+  if (s.group > 1) {
+    seer_expr group = seer_op_2(emit, SEER_EXPR_DIV, at[1], seer_op_int(emit, per_group_out));
+    ic = seer_op_2(emit, SEER_EXPR_ADD, seer_op_muladd(emit, group, per_group_in, 0), ic);
+    m = seer_op_2(emit, SEER_EXPR_MOD, at[1], seer_op_int(emit, per_group_out));
+  }
+  x_at[0] = at[0];
+  x_at[1] = w_at[0] = ic;
+  w_at[1] = m;
+  for (uint32_t d = 0; d < s.n; d++) {
+    x_at[d + 2] = meet(emit, &s, d, at[d + 2], var[d], &inside);
+    w_at[d + 2] = var[d];
+  }
+  seer_expr x = inside.i
+      ? seer_emit_load_guarded(emit, node, 0, x_at, inside, seer_op_num(emit, out->dtype, 0))
+      : seer_emit_load(emit, node, 0, x_at);
+  seer_expr product = seer_op_2(emit, SEER_EXPR_MUL, x, seer_emit_load(emit, node, 1, w_at));
+  if (!has_bias) {
+    seer_emit_body(emit, node, 0, stage, SEER_COMBINE_SUM, product);
+    return SEER_OK;
+  }
+  seer_emit_temp_body(emit, stage, SEER_COMBINE_SUM, product);
+  uint32_t last = seer_emit_stage(emit, node, 0, SEER_STAGE_EPILOGUE, NULL, NULL, 0, at, NULL);
+  seer_emit_body(emit, node, 0, last, SEER_COMBINE_NONE,
+      seer_op_2(emit, SEER_EXPR_ADD, seer_emit_load_temp(emit, stage, at),
+          seer_emit_load(emit, node, 2, &at[1])));
+  return SEER_OK;
+}
+
+const seer_op_desc seer_op_conv_transpose = {.name = "ConvTranspose",
+    .domain = "",
+    .opset_min = 1,
+    .opset_max = 25,
+    .n_in_min = 2,
+    .n_in_max = 3,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_ANCHOR,
+    .attrs = "auto_pad dilations group kernel_shape output_padding output_shape pads strides",
+    .rtol = 1e-4,
+    .atol = 1e-5,
+    .infer = infer_conv_transpose,
+    .emit = emit_conv_transpose,
+    .doc = "1 to 3 spatial dimensions, groups, dilations, strides, all paddings, output_shape"};

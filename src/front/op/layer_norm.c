@@ -1,0 +1,326 @@
+// layer_norm.c - normalisations by statistics of the input itself: LayerNormalization,
+// InstanceNormalization, GroupNormalization, MeanVarianceNormalization, LpNormalization. Mean and
+// variance are two reductions into helper stages (of x, then of its squared distance from the mean:
+// stable for any mean); the last stage applies them.
+#include "front/op/util.h"
+
+// Which elements are normalised together: all along the dimensions in `mask`, and with `group` > 0
+// also `group` neighbours along dimension 1.
+typedef struct {
+  const seer_value *x;
+  uint32_t mask;
+  int64_t group, count;
+} rows;
+
+static rows rows_of(const seer_value *x, uint32_t mask, int64_t group) {
+  rows r = {.x = x, .mask = mask, .group = group, .count = group > 0 ? group : 1};
+  for (uint32_t d = 0; d < x->rank; d++) r.count *= (mask >> d) & 1u ? x->dim[d] : 1;
+  return r;
+}
+
+// A helper stage with one value per row. With `at`: a reduction, at[] are the indices of x;
+// without: elementwise over row[].
+static uint32_t row_stage(
+    seer_emit *emit, const rows *r, const char *suffix, seer_expr *at, seer_expr *out_row) {
+  seer_dag_axis dims[SEER_MAX_RANK], reduce[SEER_MAX_RANK + 1];
+  uint8_t order[SEER_MAX_RANK];
+  seer_expr row[SEER_MAX_RANK], var[SEER_MAX_RANK + 1];
+  uint32_t n_dim = 0, n_reduce = 0;
+  if (r->group > 0) reduce[n_reduce++] = (seer_dag_axis){NULL, r->group, SEER_AXIS_OTHER};
+  for (uint32_t d = 0; d < r->x->rank; d++) {
+    bool is_grouped = d == 1 && r->group > 0;
+    seer_dag_axis axis = {
+        NULL, is_grouped ? r->x->dim[d] / r->group : r->x->dim[d], SEER_AXIS_OTHER};
+    if ((r->mask >> d) & 1u)
+      reduce[n_reduce++] = axis;
+    else
+      dims[n_dim++] = axis;
+  }
+  seer_op_order_without(r->x, r->mask, order);
+  uint32_t stage = seer_emit_temp(emit, suffix, at ? SEER_STAGE_ANCHOR : SEER_STAGE_EPILOGUE, dims,
+      n_dim, order, reduce, at ? n_reduce : 0, row, var);
+  for (uint32_t d = 0; d < n_dim; d++) out_row[d] = row[d];
+  if (!at) return stage;
+  uint32_t n_row = 0, n_var = r->group > 0 ? 1 : 0;
+  for (uint32_t d = 0; d < r->x->rank; d++) {
+    at[d] = (r->mask >> d) & 1u ? var[n_var++] : row[n_row++];
+    if (d == 1 && r->group > 0)
+      at[d] = seer_op_2(emit, SEER_EXPR_ADD, seer_op_muladd(emit, at[d], r->group, 0), var[0]);
+  }
+  return stage;
+}
+
+// The row that x's element `at` belongs to.
+static void row_at(seer_emit *emit, const rows *r, const seer_expr *at, seer_expr *out_row) {
+  uint32_t n = 0;
+  for (uint32_t d = 0; d < r->x->rank; d++) {
+    if ((r->mask >> d) & 1u) continue;
+    bool is_grouped = d == 1 && r->group > 1;
+    out_row[n++] =
+        is_grouped ? seer_op_2(emit, SEER_EXPR_DIV, at[d], seer_op_int(emit, r->group)) : at[d];
+  }
+}
+
+typedef struct {
+  uint32_t mean, scale;  // stages: mean, and what the distance from it is multiplied with
+} statistics;
+
+// scale = 1 / sqrt(variance + epsilon)
+static statistics emit_statistics(
+    seer_emit *emit, const seer_node *node, const rows *r, double epsilon) {
+  seer_expr at[SEER_MAX_RANK], row[SEER_MAX_RANK];
+  seer_dtype dtype = r->x->dtype;
+  seer_expr share = seer_op_num(emit, dtype, 1.0 / (double)r->count);
+  statistics s;
+  uint32_t sum = row_stage(emit, r, "sum", at, row);
+  seer_emit_temp_body(emit, sum, SEER_COMBINE_SUM, seer_emit_load(emit, node, 0, at));
+  s.mean = row_stage(emit, r, "mean", NULL, row);
+  seer_emit_temp_body(emit, s.mean, SEER_COMBINE_NONE,
+      seer_op_2(emit, SEER_EXPR_MUL, seer_emit_load_temp(emit, sum, row), share));
+  uint32_t squares = row_stage(emit, r, "squares", at, row);
+  seer_expr distance = seer_op_2(emit, SEER_EXPR_SUB, seer_emit_load(emit, node, 0, at),
+      seer_emit_load_temp(emit, s.mean, row));
+  seer_emit_temp_body(
+      emit, squares, SEER_COMBINE_SUM, seer_op_2(emit, SEER_EXPR_MUL, distance, distance));
+  s.scale = row_stage(emit, r, "scale", NULL, row);
+  seer_expr variance =
+      seer_op_2(emit, SEER_EXPR_MUL, seer_emit_load_temp(emit, squares, row), share);
+  seer_expr deviation = seer_op_1(emit, SEER_EXPR_SQRT,
+      seer_op_2(emit, SEER_EXPR_ADD, variance, seer_op_num(emit, dtype, epsilon)));
+  seer_emit_temp_body(emit, s.scale, SEER_COMBINE_NONE,
+      seer_op_2(emit, SEER_EXPR_DIV, seer_op_num(emit, dtype, 1), deviation));
+  return s;
+}
+
+static seer_expr normalised(seer_emit *emit, const seer_node *node, const rows *r,
+    const statistics *s, const seer_expr *at) {
+  seer_expr row[SEER_MAX_RANK];
+  row_at(emit, r, at, row);
+  seer_expr distance = seer_op_2(emit, SEER_EXPR_SUB, seer_emit_load(emit, node, 0, at),
+      seer_emit_load_temp(emit, s->mean, row));
+  return seer_op_2(emit, SEER_EXPR_MUL, distance, seer_emit_load_temp(emit, s->scale, row));
+}
+
+static uint32_t start(seer_emit *emit, const seer_node *node, uint32_t k, seer_expr *at) {
+  return seer_emit_stage(emit, node, k, SEER_STAGE_EPILOGUE, NULL, NULL, 0, at, NULL);
+}
+
+// ---- LayerNormalization: over the dimensions from `axis` on
+
+static uint32_t mask_from(uint32_t axis, uint32_t rank) {
+  return ((1u << rank) - 1) & ~((1u << axis) - 1);
+}
+
+static seer_status layer_axis(const seer_node *node, uint32_t rank, uint32_t *out_axis) {
+  return seer_op_axis(seer_node_attr_i(node, "axis", -1), rank, "attribute 'axis'", out_axis);
+}
+
+static seer_status infer_layer_norm(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  const seer_value *x = NULL;
+  uint32_t axis = 0;
+  SEER_TRY(seer_op_infer_same_float(graph, node, arena, out_values));
+  SEER_TRY(seer_op_in(graph, node, 0, &x));
+  SEER_TRY(layer_axis(node, x->rank, &axis));
+  int64_t dim[SEER_MAX_RANK];
+  for (uint32_t k = 1; k < node->n_in; k++) {
+    const seer_value *factor = NULL;
+    if (!seer_op_has_in(node, k)) continue;
+    SEER_TRY(seer_op_in(graph, node, k, &factor));
+    SEER_TRY(seer_op_same_dtype(x, factor, k));
+    uint32_t rank = x->rank;
+    for (uint32_t d = 0; d < rank; d++) dim[d] = x->dim[d];
+    SEER_TRY(seer_op_broadcast(factor, k, dim, &rank));
+    bool is_same = rank == x->rank;
+    for (uint32_t d = 0; d < rank && is_same; d++) is_same = dim[d] == x->dim[d];
+    if (!is_same)
+      return SEER_FAIL(INVALID, "input %u is %s, must broadcast to input 0's %s", k,
+          seer_op_shape_text(factor, arena), seer_op_shape_text(x, arena));
+  }
+  for (uint32_t d = 0; d < x->rank; d++) dim[d] = d >= axis ? 1 : x->dim[d];
+  for (uint32_t k = 1; k < node->n_out; k++) {
+    if (node->out[k].i != 0) SEER_TRY(seer_op_set(&out_values[k], x->dtype, dim, x->rank));
+  }
+  return SEER_OK;
+}
+
+static seer_status emit_layer_norm(seer_emit *emit, const seer_node *node) {
+  const seer_value *x = seer_emit_in(emit, node, 0);
+  uint32_t axis = 0;
+  SEER_TRY(layer_axis(node, x->rank, &axis));
+  rows r = rows_of(x, mask_from(axis, x->rank), 0);
+  statistics s = emit_statistics(emit, node, &r, seer_node_attr_f(node, "epsilon", 1e-5));
+  seer_expr at[SEER_MAX_RANK], row[SEER_MAX_RANK];
+  uint32_t stage = start(emit, node, 0, at);
+  seer_expr body = normalised(emit, node, &r, &s, at);
+  body = seer_op_2(emit, SEER_EXPR_MUL, body, seer_op_load_broadcast(emit, node, 1, at, x->rank));
+  if (seer_emit_has_in(emit, node, 2))
+    body = seer_op_2(emit, SEER_EXPR_ADD, body, seer_op_load_broadcast(emit, node, 2, at, x->rank));
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, body);
+  for (uint32_t k = 1; k < node->n_out; k++) {  // Mean, InvStdDev
+    if (node->out[k].i == 0) continue;
+    stage = start(emit, node, k, at);
+    row_at(emit, &r, at, row);
+    seer_emit_body(emit, node, k, stage, SEER_COMBINE_NONE,
+        seer_emit_load_temp(emit, k == 1 ? s.mean : s.scale, row));
+  }
+  return SEER_OK;
+}
+
+// ---- InstanceNormalization, GroupNormalization: over the space of a channel or of some channels
+
+static seer_status infer_channel_norm(const seer_graph *graph, const seer_node *node,
+    seer_arena *arena, int64_t n_factor, seer_value *out_values) {
+  const seer_value *x = NULL;
+  SEER_TRY(seer_op_infer_same_float(graph, node, arena, out_values));
+  SEER_TRY(seer_op_in(graph, node, 0, &x));
+  for (uint32_t k = 1; k < 3; k++) {
+    const seer_value *factor = NULL;
+    SEER_TRY(seer_op_in(graph, node, k, &factor));
+    SEER_TRY(seer_op_same_dtype(x, factor, k));
+    if (factor->rank != 1 || factor->dim[0] != n_factor)
+      return SEER_FAIL(INVALID, "input %u is %s, must be [%" PRId64 "]", k,
+          seer_op_shape_text(factor, arena), n_factor);
+  }
+  return SEER_OK;
+}
+
+static seer_status want_channels(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, const seer_value **out_x) {
+  SEER_TRY(seer_op_in(graph, node, 0, out_x));
+  if ((*out_x)->rank >= 3) return SEER_OK;
+  return SEER_FAIL(
+      INVALID, "input 0 is %s, must have rank 3 or more", seer_op_shape_text(*out_x, arena));
+}
+
+static seer_status infer_instance_norm(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  const seer_value *x = NULL;
+  SEER_TRY(want_channels(graph, node, arena, &x));
+  return infer_channel_norm(graph, node, arena, x->dim[1], out_values);
+}
+
+static seer_status infer_group_norm(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  const seer_value *x = NULL;
+  SEER_TRY(want_channels(graph, node, arena, &x));
+  int64_t groups = seer_node_attr_i(node, "num_groups", 0);
+  if (groups < 1 || x->dim[1] % groups != 0)
+    return SEER_FAIL(INVALID,
+        "attribute 'num_groups' is %" PRId64 ", must divide the %" PRId64 " channels", groups,
+        x->dim[1]);
+  // Opset 18 has a factor per group, opset 21 one per channel.
+  return infer_channel_norm(graph, node, arena, node->opset < 21 ? groups : x->dim[1], out_values);
+}
+
+static seer_status emit_channel_norm(
+    seer_emit *emit, const seer_node *node, int64_t group, bool has_factor_per_group) {
+  const seer_value *x = seer_emit_in(emit, node, 0);
+  rows r = rows_of(x, mask_from(2, x->rank), group);
+  statistics s = emit_statistics(emit, node, &r, seer_node_attr_f(node, "epsilon", 1e-5));
+  seer_expr at[SEER_MAX_RANK], row[SEER_MAX_RANK];
+  uint32_t stage = start(emit, node, 0, at);
+  row_at(emit, &r, at, row);
+  seer_expr *factor_at = has_factor_per_group ? &row[1] : &at[1];
+  seer_expr body = normalised(emit, node, &r, &s, at);
+  body = seer_op_2(emit, SEER_EXPR_MUL, body, seer_emit_load(emit, node, 1, factor_at));
+  body = seer_op_2(emit, SEER_EXPR_ADD, body, seer_emit_load(emit, node, 2, factor_at));
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, body);
+  return SEER_OK;
+}
+
+static seer_status emit_instance_norm(seer_emit *emit, const seer_node *node) {
+  return emit_channel_norm(emit, node, 0, false);
+}
+
+static seer_status emit_group_norm(seer_emit *emit, const seer_node *node) {
+  int64_t groups = seer_node_attr_i(node, "num_groups", 1);
+  int64_t channels = seer_emit_in(emit, node, 0)->dim[1];
+  return emit_channel_norm(emit, node, channels / groups, node->opset < 21);
+}
+
+// ---- MeanVarianceNormalization: (x - mean) / deviation over `axes`
+
+static seer_status mvn_mask(const seer_node *node, uint32_t rank, uint32_t *out_mask) {
+  static const int64_t usual[3] = {0, 2, 3};
+  const seer_attr *attr = seer_node_attr_ints(node, "axes");
+  if (!attr) return seer_op_axes_mask(usual, 3, rank, out_mask);
+  if (attr->n == 0) return SEER_FAIL(INVALID, "attribute 'axes' is empty");
+  return seer_op_axes_mask(attr->ints, (uint32_t)attr->n, rank, out_mask);
+}
+
+static seer_status infer_mvn(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  uint32_t mask;
+  SEER_TRY(seer_op_infer_same_float(graph, node, arena, out_values));
+  return mvn_mask(node, out_values[0].rank, &mask);
+}
+
+#define MVN_EPSILON 1e-18  // the standard adds 1e-9 to the deviation
+
+static seer_status emit_mvn(seer_emit *emit, const seer_node *node) {
+  const seer_value *x = seer_emit_in(emit, node, 0);
+  uint32_t mask = 0;
+  SEER_TRY(mvn_mask(node, x->rank, &mask));
+  rows r = rows_of(x, mask, 0);
+  statistics s = emit_statistics(emit, node, &r, MVN_EPSILON);
+  seer_expr at[SEER_MAX_RANK];
+  uint32_t stage = start(emit, node, 0, at);
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, normalised(emit, node, &r, &s, at));
+  return SEER_OK;
+}
+
+// ---- LpNormalization: x / norm along `axis`
+
+static seer_status infer_lp_norm(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  uint32_t axis;
+  int64_t p = seer_node_attr_i(node, "p", 2);
+  SEER_TRY(seer_op_infer_same_float(graph, node, arena, out_values));
+  if (p != 1 && p != 2)
+    return SEER_FAIL(INVALID, "attribute 'p' is %" PRId64 ", must be 1 or 2", p);
+  return layer_axis(node, out_values[0].rank, &axis);
+}
+
+static seer_status emit_lp_norm(seer_emit *emit, const seer_node *node) {
+  const seer_value *x = seer_emit_in(emit, node, 0);
+  uint32_t axis = 0;
+  SEER_TRY(layer_axis(node, x->rank, &axis));
+  bool is_l1 = seer_node_attr_i(node, "p", 2) == 1;
+  rows r = rows_of(x, 1u << axis, 0);
+  seer_expr at[SEER_MAX_RANK], row[SEER_MAX_RANK];
+  uint32_t sum = row_stage(emit, &r, "sum", at, row);
+  seer_expr one = seer_emit_load(emit, node, 0, at);
+  seer_emit_temp_body(emit, sum, SEER_COMBINE_SUM,
+      is_l1 ? seer_op_1(emit, SEER_EXPR_ABS, one) : seer_op_2(emit, SEER_EXPR_MUL, one, one));
+  uint32_t stage = start(emit, node, 0, at);
+  row_at(emit, &r, at, row);
+  seer_expr norm = seer_emit_load_temp(emit, sum, row);
+  if (!is_l1) norm = seer_op_1(emit, SEER_EXPR_SQRT, norm);
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE,
+      seer_op_2(emit, SEER_EXPR_DIV, seer_emit_load(emit, node, 0, at), norm));
+  return SEER_OK;
+}
+
+#define NORM(id, onnx, from, n_in_, most_in, most_out, attributes, text) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                       \
+      .domain = "",                                                      \
+      .opset_min = from,                                                 \
+      .opset_max = 25,                                                   \
+      .n_in_min = n_in_,                                                 \
+      .n_in_max = most_in,                                               \
+      .n_out_min = 1,                                                    \
+      .n_out_max = most_out,                                             \
+      .fuse = SEER_FUSE_REDUCTION,                                       \
+      .attrs = attributes,                                               \
+      .rtol = 1e-4,                                                      \
+      .atol = 1e-5,                                                      \
+      .infer = infer_##id,                                               \
+      .emit = emit_##id,                                                 \
+      .doc = text};
+NORM(layer_norm, "LayerNormalization", 17, 2, 3, 3, "axis epsilon stash_type", "all of it")
+NORM(instance_norm, "InstanceNormalization", 6, 3, 3, 1, "epsilon", "all of it")
+NORM(group_norm, "GroupNormalization", 18, 3, 3, 1, "epsilon num_groups stash_type",
+    "factors per group (before opset 21) and per channel")
+NORM(mvn, "MeanVarianceNormalization", 9, 1, 1, 1, "axes", "all of it")
+NORM(lp_norm, "LpNormalization", 1, 1, 1, 1, "axis p", "all of it")

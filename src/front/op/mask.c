@@ -1,0 +1,153 @@
+// mask.c - operators that compare indices: Trilu, CumSum, OneHot.
+#include "front/op/util.h"
+
+#define MASK(id, onnx, from, in_min, in_max, kind, attributes, text) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                   \
+      .domain = "",                                                  \
+      .opset_min = from,                                             \
+      .opset_max = 25,                                               \
+      .n_in_min = in_min,                                            \
+      .n_in_max = in_max,                                            \
+      .n_out_min = 1,                                                \
+      .n_out_max = 1,                                                \
+      .fuse = kind,                                                  \
+      .attrs = attributes,                                           \
+      .rtol = 1e-5,                                                  \
+      .atol = 1e-5,                                                  \
+      .infer = infer_##id,                                           \
+      .emit = emit_##id,                                             \
+      .doc = text};
+
+// One constant integer: input k, or `otherwise` when it is absent.
+static seer_status const_int(const seer_graph *graph, const seer_node *node, uint32_t k,
+    const char *what, int64_t otherwise, seer_arena *arena, int64_t *out) {
+  int64_t *ints = NULL;
+  uint32_t n = 0;
+  *out = otherwise;
+  if (!seer_op_has_in(node, k)) return SEER_OK;
+  SEER_TRY(seer_op_const_ints(graph, node, k, what, arena, &ints, &n));
+  if (n != 1) return SEER_FAIL(INVALID, "'%s' has %u entries, must have 1", what, n);
+  *out = ints[0];
+  return SEER_OK;
+}
+
+// ---- Trilu: what lies on and above (below) diagonal k of the last two dimensions
+
+static seer_status infer_trilu(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  int64_t k;
+  SEER_TRY(const_int(graph, node, 1, "k", 0, arena, &k));
+  SEER_TRY(seer_op_infer_same(graph, node, arena, out_values));
+  if (out_values[0].rank >= 2) return SEER_OK;
+  return SEER_FAIL(INVALID, "input 0 has rank %u, must have 2 or more", out_values[0].rank);
+}
+
+static seer_status emit_trilu(seer_emit *emit, const seer_node *node) {
+  const seer_value *x = seer_emit_in(emit, node, 0);
+  int64_t k = 0, n_row = x->dim[x->rank - 2], n_column = x->dim[x->rank - 1];
+  SEER_TRY(const_int(emit->graph, node, 1, "k", 0, emit->arena, &k));
+  seer_expr at[SEER_MAX_RANK];
+  uint32_t stage =
+      seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
+  // k beyond the corners is as good as the corner's neighbour, and keeps sums of indices small.
+  k = seer_max_i64(-n_row, seer_min_i64(n_column, k));
+  seer_expr first = seer_op_2(emit, SEER_EXPR_ADD, at[x->rank - 2], seer_op_int(emit, k));
+  bool is_upper = seer_node_attr_i(node, "upper", 1) != 0;
+  seer_expr stays = seer_op_2(emit, is_upper ? SEER_EXPR_GE : SEER_EXPR_LE, at[x->rank - 1], first);
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE,
+      seer_expr_select(&emit->dag->expr, stays, seer_emit_load(emit, node, 0, at),
+          seer_op_num(emit, x->dtype, 0)));
+  return SEER_OK;
+}
+MASK(trilu, "Trilu", 14, 1, 2, SEER_FUSE_ELEMENTWISE, "upper", "constant k")
+
+// ---- CumSum: each element is the sum of those up to it, so work grows with the square of the axis
+
+static seer_status cum_axis(const seer_graph *graph, const seer_node *node, uint32_t rank,
+    seer_arena *arena, uint32_t *out_axis) {
+  int64_t axis;
+  SEER_TRY(const_int(graph, node, 1, "axis", 0, arena, &axis));
+  return seer_op_axis(axis, rank, "input 'axis'", out_axis);
+}
+
+static seer_status infer_cum_sum(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  uint32_t axis;
+  SEER_TRY(seer_op_infer_same(graph, node, arena, out_values));
+  return cum_axis(graph, node, out_values[0].rank, arena, &axis);
+}
+
+static seer_status emit_cum_sum(seer_emit *emit, const seer_node *node) {
+  const seer_value *x = seer_emit_in(emit, node, 0);
+  uint32_t axis = 0;
+  SEER_TRY(cum_axis(emit->graph, node, x->rank, emit->arena, &axis));
+  bool is_reverse = seer_node_attr_i(node, "reverse", 0) != 0;
+  bool is_exclusive = seer_node_attr_i(node, "exclusive", 0) != 0;
+  seer_dag_axis reduce = {"k", x->dim[axis], SEER_AXIS_OTHER};
+  seer_expr at[SEER_MAX_RANK], k;
+  uint32_t stage = seer_emit_stage(emit, node, 0, SEER_STAGE_ANCHOR, NULL, &reduce, 1, at, &k);
+  static const seer_expr_op compare[2][2] = {
+      {SEER_EXPR_LE, SEER_EXPR_LT}, {SEER_EXPR_GE, SEER_EXPR_GT}};
+  seer_expr counts = seer_op_2(emit, compare[is_reverse][is_exclusive], k, at[axis]);
+  at[axis] = k;
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_SUM,
+      seer_expr_select(&emit->dag->expr, counts, seer_emit_load(emit, node, 0, at),
+          seer_op_num(emit, x->dtype, 0)));
+  return SEER_OK;
+}
+MASK(cum_sum, "CumSum", 11, 2, 2, SEER_FUSE_REDUCTION, "exclusive reverse", "constant axis")
+
+// ---- OneHot: values[1] where the new dimension's index is the input's element, values[0]
+// elsewhere
+
+static seer_status one_hot_shape(const seer_graph *graph, const seer_node *node, seer_arena *arena,
+    uint32_t *out_axis, int64_t *out_depth) {
+  const seer_value *index = NULL;
+  SEER_TRY(seer_op_in(graph, node, 0, &index));
+  SEER_TRY(const_int(graph, node, 1, "depth", 0, arena, out_depth));
+  if (*out_depth < 1)
+    return SEER_FAIL(INVALID, "'depth' is %" PRId64 ", must be at least 1", *out_depth);
+  return seer_op_axis(
+      seer_node_attr_i(node, "axis", -1), index->rank + 1u, "attribute 'axis'", out_axis);
+}
+
+static seer_status infer_one_hot(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  const seer_value *index = NULL, *values = NULL;
+  uint32_t axis = 0, n = 0;
+  int64_t depth = 0, dim[SEER_MAX_RANK + 1];
+  SEER_TRY(seer_op_in(graph, node, 0, &index));
+  SEER_TRY(seer_op_in(graph, node, 2, &values));
+  SEER_TRY(one_hot_shape(graph, node, arena, &axis, &depth));
+  if (values->rank != 1 || values->dim[0] != 2)
+    return SEER_FAIL(INVALID, "input 2 is %s, must be [2]", seer_op_shape_text(values, arena));
+  for (uint32_t d = 0; d <= index->rank; d++) dim[d] = d == axis ? depth : index->dim[n++];
+  return seer_op_set(&out_values[0], values->dtype, dim, index->rank + 1u);
+}
+
+static seer_status emit_one_hot(seer_emit *emit, const seer_node *node) {
+  const seer_value *index = seer_emit_in(emit, node, 0);
+  uint32_t axis = 0, n = 0;
+  int64_t depth = 0;
+  SEER_TRY(one_hot_shape(emit->graph, node, emit->arena, &axis, &depth));
+  seer_expr at[SEER_MAX_RANK], from[SEER_MAX_RANK], value[2];
+  uint32_t stage =
+      seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
+  for (uint32_t d = 0; d <= index->rank; d++)
+    if (d != axis) from[n++] = at[d];
+  seer_expr k = seer_emit_load(emit, node, 0, from);
+  if (seer_op_dtype(emit, k) != SEER_DTYPE_I64)
+    k = seer_expr_cast(&emit->dag->expr, SEER_DTYPE_I64, k);
+  for (uint32_t v = 0; v < 2; v++) {
+    seer_expr which = seer_op_int(emit, v);
+    value[v] = seer_emit_load(emit, node, 2, &which);
+  }
+  // Negative indices count from the end: two positions may be meant, never both in range.
+  seer_expr is_it = seer_op_2(emit, SEER_EXPR_OR, seer_op_2(emit, SEER_EXPR_EQ, k, at[axis]),
+      seer_op_2(emit, SEER_EXPR_EQ, seer_op_2(emit, SEER_EXPR_ADD, k, seer_op_int(emit, depth)),
+          at[axis]));
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE,
+      seer_expr_select(&emit->dag->expr, is_it, value[1], value[0]));
+  return SEER_OK;
+}
+MASK(one_hot, "OneHot", 9, 3, 3, SEER_FUSE_INJECTIVE, "axis", "constant depth")
