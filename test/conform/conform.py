@@ -27,6 +27,7 @@ DATA = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data")
 KNOWN = os.path.join(HERE, "known.txt")
 MAX_OPSET = 21
 RTOL, ATOL = 1e-3, 1e-7  # those of onnx.backend.test
+MAX_BOUND = 64  # elements of an operand that is tried as a constant
 
 
 def is_plain(model):
@@ -52,18 +53,17 @@ def read(folder, what, values):
 
 
 def compiled(model, names, inputs):
-    """Compiles as it is; if an operand must be constant, with the whole numbers among the inputs bound. Returns the compiled
-    model and the inputs that are left."""
+    """Compiles as it is; if an operand must be constant, with the small ones after the first bound. Returns the compiled model
+    and the inputs that are left."""
+    shapes = {n: x.shape for n, x in zip(names, inputs)}
     try:
-        shapes = {n: x.shape for n, x in zip(names, inputs)}
         return backend.Compiled(model, shapes), inputs
-    except backend.Refused as why:
-        if "constant" not in str(why):
-            raise
-    # Which operands must be constant only the operator knows: whole numbers and single values are tried.
-    small = {n: x for n, x in zip(names, inputs) if x.dtype in (np.int64, np.int32, np.bool_) or x.size <= 1}
-    if not small:
-        raise backend.Refused(str(why))
+    except backend.Refused as refused:
+        why = refused
+    # Which operands must be constant only the operator knows: small ones are tried, the first only if it is whole numbers.
+    small = {n: x for k, (n, x) in enumerate(zip(names, inputs)) if x.size <= MAX_BOUND and (k > 0 or x.dtype.kind == "i")}
+    if "constant" not in str(why) or not small:
+        raise why
     left = [(n, x) for n, x in zip(names, inputs) if n not in small]
     return backend.Compiled(backend.bind(model, small), {n: x.shape for n, x in left}), [x for _, x in left]
 

@@ -197,21 +197,63 @@ static seer_status infer_arg(
   uint32_t axis = 0;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
   SEER_TRY(seer_op_axis(seer_node_attr_i(node, "axis", 0), x->rank, "attribute 'axis'", &axis));
-  if (seer_node_attr_i(node, "select_last_index", 0) != 0) {
-    return SEER_FAIL(UNSUPPORTED, "attribute 'select_last_index' is 1");
-  }
   return set_reduced(
       x, 1u << axis, seer_node_attr_i(node, "keepdims", 1) != 0, SEER_DTYPE_I64, &out_values[0]);
+}
+
+// A helper stage with the index of the extreme along `axis` for each row, rows as `out` has them
+// without that axis; the last one's, counted from the end, when `is_last`.
+static uint32_t arg_stage(
+    seer_emit *emit, const seer_node *node, uint32_t axis, seer_combiner combiner, bool is_last) {
+  const seer_value *x = seer_emit_in(emit, node, 0);
+  seer_dag_axis dims[SEER_MAX_RANK], reduce = {"k", x->dim[axis], SEER_AXIS_OTHER};
+  seer_expr row[SEER_MAX_RANK], var, at[SEER_MAX_RANK];
+  uint8_t order[SEER_MAX_RANK];
+  uint32_t n = 0;
+  for (uint32_t d = 0; d < x->rank; d++) {
+    if (d != axis) dims[n++] = (seer_dag_axis){NULL, x->dim[d], SEER_AXIS_OTHER};
+  }
+  seer_op_order_without(x, 1u << axis, order);
+  uint32_t stage =
+      seer_emit_temp(emit, "arg", SEER_STAGE_ANCHOR, dims, n, order, &reduce, 1, row, &var);
+  reduced_index(emit, x, 1u << axis, false, row, &var, at);
+  if (is_last) at[axis] = seer_op_2(emit, SEER_EXPR_SUB, seer_op_int(emit, x->dim[axis] - 1), var);
+  seer_expr body[2] = {seer_emit_load(emit, node, 0, at), var};
+  seer_dag_set_body(emit->dag, stage, combiner, body, 2);
+  return stage;
+}
+
+// The index of the row that element `at` of a value like x lies in.
+static seer_expr load_arg(
+    seer_emit *emit, uint32_t stage, uint32_t rank, uint32_t axis, const seer_expr *at) {
+  seer_expr row[SEER_MAX_RANK], physical[SEER_MAX_RANK];
+  uint32_t n = 0;
+  for (uint32_t d = 0; d < rank; d++) {
+    if (d != axis) row[n++] = at[d];
+  }
+  for (uint32_t k = 0; k < n; k++) physical[k] = row[emit->temp_order[stage][k]];
+  return seer_dag_load(emit->dag, emit->dag->stage[stage].out[1], physical);
 }
 
 static seer_status emit_arg(seer_emit *emit, const seer_node *node, seer_combiner combiner) {
   const seer_value *x = seer_emit_in(emit, node, 0);
   uint32_t axis = 0;
   SEER_TRY(seer_op_axis(seer_node_attr_i(node, "axis", 0), x->rank, "attribute 'axis'", &axis));
-  seer_dag_axis reduce = {"k", x->dim[axis], SEER_AXIS_OTHER};
+  bool keeps_dims = seer_node_attr_i(node, "keepdims", 1) != 0;
   seer_expr at[SEER_MAX_RANK], var, index[SEER_MAX_RANK];
+  if (seer_node_attr_i(node, "select_last_index", 0) != 0) {
+    uint32_t arg = arg_stage(emit, node, axis, combiner, true);
+    uint32_t last = seer_emit_stage(emit, node, 0, SEER_STAGE_EPILOGUE, NULL, NULL, 0, at, NULL);
+    seer_expr none = seer_op_int(emit, 0);
+    reduced_index(emit, x, 1u << axis, keeps_dims, at, &none, index);
+    seer_emit_body(emit, node, 0, last, SEER_COMBINE_NONE,
+        seer_op_2(emit, SEER_EXPR_SUB, seer_op_int(emit, x->dim[axis] - 1),
+            load_arg(emit, arg, x->rank, axis, index)));
+    return SEER_OK;
+  }
+  seer_dag_axis reduce = {"k", x->dim[axis], SEER_AXIS_OTHER};
   uint32_t stage = seer_emit_stage(emit, node, 0, SEER_STAGE_ANCHOR, NULL, &reduce, 1, at, &var);
-  reduced_index(emit, x, 1u << axis, seer_node_attr_i(node, "keepdims", 1) != 0, at, &var, index);
+  reduced_index(emit, x, 1u << axis, keeps_dims, at, &var, index);
   seer_expr body[2] = {seer_emit_load(emit, node, 0, index), var};
   seer_dag_set_body(emit->dag, stage, combiner, body, 2);
   emit->buf_of_value[node->out[0].i] = emit->dag->stage[stage].out[1] + 1;
@@ -240,6 +282,51 @@ static seer_status emit_arg_min(seer_emit *emit, const seer_node *node) {
       .atol = 0,                                   \
       .infer = infer_arg,                          \
       .emit = emit_##id,                           \
-      .doc = "first index of the extreme"};
+      .doc = "first or last index of the extreme"};
 ARG(arg_max, "ArgMax")
 ARG(arg_min, "ArgMin")
+
+// ---- Hardmax: 1 at the first of the largest along `axis`, 0 elsewhere
+
+static seer_status hardmax_axis(const seer_node *node, uint32_t rank, uint32_t *out_axis) {
+  int64_t usual = node->opset < 13 ? 1 : -1;
+  SEER_TRY(seer_op_axis(seer_node_attr_i(node, "axis", usual), rank, "attribute 'axis'", out_axis));
+  if (node->opset >= 13 || *out_axis + 1 == rank) return SEER_OK;
+  return SEER_FAIL(UNSUPPORTED, "before opset 13 over more than the last dimension");
+}
+
+static seer_status infer_hardmax(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  uint32_t axis;
+  SEER_TRY(seer_op_infer_same_float(graph, node, arena, out_values));
+  return hardmax_axis(node, out_values[0].rank, &axis);
+}
+
+static seer_status emit_hardmax(seer_emit *emit, const seer_node *node) {
+  const seer_value *x = seer_emit_in(emit, node, 0);
+  uint32_t axis = 0;
+  SEER_TRY(hardmax_axis(node, x->rank, &axis));
+  seer_expr at[SEER_MAX_RANK];
+  uint32_t arg = arg_stage(emit, node, axis, SEER_COMBINE_ARGMAX, false);
+  uint32_t stage = seer_emit_stage(emit, node, 0, SEER_STAGE_EPILOGUE, NULL, NULL, 0, at, NULL);
+  seer_expr is_it = seer_op_2(emit, SEER_EXPR_EQ, at[axis], load_arg(emit, arg, x->rank, axis, at));
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE,
+      seer_expr_select(
+          &emit->dag->expr, is_it, seer_op_num(emit, x->dtype, 1), seer_op_num(emit, x->dtype, 0)));
+  return SEER_OK;
+}
+const seer_op_desc seer_op_hardmax = {.name = "Hardmax",
+    .domain = "",
+    .opset_min = 1,
+    .opset_max = 25,
+    .n_in_min = 1,
+    .n_in_max = 1,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_REDUCTION,
+    .attrs = "axis",
+    .rtol = 0,
+    .atol = 0,
+    .infer = infer_hardmax,
+    .emit = emit_hardmax,
+    .doc = "along one dimension"};

@@ -22,11 +22,11 @@
   X(bitwise_and) X(bitwise_or) X(bitwise_xor) X(bitwise_not) X(bit_shift)                         \
   X(reduce_sum) X(reduce_mean) X(reduce_max) X(reduce_min) X(reduce_prod)                         \
   X(reduce_sum_square) X(reduce_l1) X(reduce_l2) X(reduce_log_sum) X(reduce_log_sum_exp)          \
-  X(arg_max) X(arg_min)                                                                           \
+  X(arg_max) X(arg_min) X(hardmax)                                                                           \
   X(reshape) X(flatten) X(squeeze) X(unsqueeze) X(identity) X(dropout)                            \
   X(transpose) X(concat) X(split) X(slice) X(expand) X(tile) X(pad)                               \
   X(gather) X(gather_elements) X(depth_to_space) X(space_to_depth)                                \
-  X(trilu) X(cum_sum) X(one_hot) X(einsum)                                                        \
+  X(trilu) X(cum_sum) X(one_hot) X(einsum) X(resize)                                                        \
   X(shape) X(size) X(constant) X(constant_of_shape) X(range)
 // clang-format on
 

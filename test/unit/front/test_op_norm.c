@@ -203,12 +203,13 @@ static void test_reduce(void **state) {
 
 static void test_arg(void **state) {
   (void)state;
-  for (int bits = 0; bits < 4; bits++) {
+  for (int bits = 0; bits < 8; bits++) {
     op_case *c = case_open(bits & 1 ? "ArgMax" : "ArgMin", 13);
     case_in(c, SEER_DTYPE_F32, DIMS(3, 5, 4));
     for (int i = 0; i < 60; i++) c->x[0].v[i] = floor(c->x[0].v[i]);  // with ties: the first wins
     case_i(c, "axis", 1);
-    case_i(c, "keepdims", bits >> 1);
+    case_i(c, "keepdims", bits >> 1 & 1);
+    if (bits & 4) case_i(c, "select_last_index", 1);
     case_run(c);
     assert_int_equal(c->y[0].dtype, SEER_DTYPE_I64);
     double *expected = new_values(c, 0);
@@ -218,12 +219,33 @@ static void test_arg(void **state) {
         double a = c->x[0].v[(i / 4 * 5 + k) * 4 + i % 4],
                b = c->x[0].v[(i / 4 * 5 + best) * 4 + i % 4];
         if (bits & 1 ? a > b : a < b) best = k;
+        if (bits & 4 && a == b) best = k;
       }
       expected[i] = (double)best;
     }
     expect_values(c, 0, expected);
     case_close(c);
   }
+}
+
+static void test_hardmax(void **state) {
+  (void)state;
+  op_case *c = case_open("Hardmax", 13);
+  case_in(c, SEER_DTYPE_F32, DIMS(3, 5, 4));
+  for (int i = 0; i < 60; i++) c->x[0].v[i] = floor(c->x[0].v[i]);
+  case_i(c, "axis", 1);
+  case_run(c);
+  double *expected = new_values(c, 0);
+  for (int64_t i = 0; i < 12; i++) {
+    int64_t best = 0;
+    for (int64_t k = 1; k < 5; k++) {
+      if (c->x[0].v[(i / 4 * 5 + k) * 4 + i % 4] > c->x[0].v[(i / 4 * 5 + best) * 4 + i % 4])
+        best = k;
+    }
+    expected[(i / 4 * 5 + best) * 4 + i % 4] = 1;
+  }
+  expect_values(c, 0, expected);
+  case_close(c);
 }
 
 int main(void) {
@@ -233,6 +255,7 @@ int main(void) {
       cmocka_unit_test(test_softmax),
       cmocka_unit_test(test_reduce),
       cmocka_unit_test(test_arg),
+      cmocka_unit_test(test_hardmax),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,6 +127,15 @@ static void random_inputs(
     if (strcmp(op->name, "LayerNormalization") == 0 && k > 0 && rank > 0)
       r = 1, dim[0] = base[rank - 1];
     if (strcmp(op->name, "OneHot") == 0 && k == 2) r = 1, dim[0] = 2;
+    if (strcmp(op->name, "Resize") == 0 && k > 0) {
+      double scales[6];
+      for (uint32_t d = 0; d < 6; d++) scales[d] = 0.5 * (double)seer_rng_range(rng, 1, 4);
+      if (k == (c->opset < 11 ? 1 : 2))
+        case_const(c, SEER_DTYPE_F32, 1, (int64_t[]){rank}, scales);
+      else
+        case_absent(c);
+      continue;
+    }
     if (is_one_int) {
       case_const(c, SEER_DTYPE_I64, 0, NULL, (double[]){(double)seer_rng_range(rng, -1, 3)});
       continue;

@@ -1,0 +1,303 @@
+// resize.c - Resize: nearest, linear and cubic interpolation. Every transformation of coordinates
+// is linear, x = scale * i + offset along each dimension; an output element is the sum over the
+// taps of all resized dimensions, weights multiplied. Neighbours outside are those at the edge.
+#include <math.h>
+#include <string.h>
+
+#include "front/op/util.h"
+
+#define MAX_RESIZED 3  // dimensions whose extents change, with more than one tap each
+
+typedef struct {
+  bool is_resized;
+  // x = (i + before) * factor / divisor + after, in this order: ties must fall as the standard's do
+  double scale, before, factor, divisor, after;
+  int64_t in, out;
+} dimension;
+
+typedef struct {
+  uint32_t rank, n_resized;
+  dimension dim[SEER_MAX_RANK];
+} plan;
+
+static seer_status read_scales(const seer_graph *graph, const seer_node *node, uint32_t k,
+    uint32_t n, double *out_scales, bool *out_found) {
+  *out_found = false;
+  if (!seer_op_has_in(node, k)) return SEER_OK;
+  const seer_tensor *scales = seer_op_const(graph, node, k);
+  if (!scales) return SEER_FAIL(UNSUPPORTED, "input %u (scales) must be constant", k);
+  if (seer_tensor_elems(scales) == 0) return SEER_OK;
+  if (seer_tensor_elems(scales) != n || !seer_dtype_is_float(scales->dtype))
+    return SEER_FAIL(INVALID, "input %u (scales) has %" PRId64 " entries, must have %u floats", k,
+        seer_tensor_elems(scales), n);
+  for (uint32_t i = 0; i < n; i++) {
+    out_scales[i] = seer_dtype_load_f64(scales->dtype, scales->data, i);
+    if (!(out_scales[i] > 0) || out_scales[i] > 1e6)
+      return SEER_FAIL(INVALID, "input %u (scales) has %g, must be positive", k, out_scales[i]);
+  }
+  *out_found = true;
+  return SEER_OK;
+}
+
+// Output extents from `sizes`: as given, or with the proportions kept.
+static seer_status fit_sizes(
+    const seer_node *node, const int64_t *sizes, const uint32_t *axes, uint32_t n, plan *p) {
+  const char *policy = seer_node_attr_s(node, "keep_aspect_ratio_policy", "stretch");
+  bool not_larger = strcmp(policy, "not_larger") == 0,
+       not_smaller = strcmp(policy, "not_smaller") == 0;
+  if (!not_larger && !not_smaller && strcmp(policy, "stretch") != 0)
+    return SEER_FAIL(INVALID,
+        "attribute 'keep_aspect_ratio_policy' is '%s', must be stretch, not_larger or not_smaller",
+        policy);
+  double common = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    double ratio = (double)sizes[i] / (double)p->dim[axes[i]].in;
+    if (i == 0 || (not_larger ? ratio < common : ratio > common)) common = ratio;
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    dimension *d = &p->dim[axes[i]];
+    bool is_free = !not_larger && !not_smaller;
+    d->scale = is_free ? (double)sizes[i] / (double)d->in : common;
+    d->out = is_free ? sizes[i] : (int64_t)floor(common * (double)d->in + 0.5);
+  }
+  return SEER_OK;
+}
+
+static seer_status set_coordinates(const seer_node *node, dimension *d) {
+  const char *mode = seer_node_attr_s(
+      node, "coordinate_transformation_mode", node->opset < 11 ? "asymmetric" : "half_pixel");
+  double in = (double)d->in, out = (double)d->out;
+  bool is_half = strcmp(mode, "half_pixel") == 0;
+  bool is_pytorch = strcmp(mode, "pytorch_half_pixel") == 0;
+  bool is_symmetric = strcmp(mode, "half_pixel_symmetric") == 0;
+  d->factor = 1;
+  d->divisor = d->scale;
+  if (is_half || is_pytorch || is_symmetric) {
+    d->before = 0.5;
+    d->after = -0.5;
+    if (is_symmetric) d->after += in / 2 * (1 - out / (d->scale * in));
+    if (is_pytorch && d->out <= 1) d->before = d->after = d->factor = 0;
+    return SEER_OK;
+  }
+  d->before = d->after = 0;
+  if (strcmp(mode, "asymmetric") == 0) return SEER_OK;
+  if (strcmp(mode, "align_corners") == 0) {
+    d->factor = d->out > 1 ? in - 1 : 0;
+    d->divisor = d->out > 1 ? out - 1 : 1;
+    return SEER_OK;
+  }
+  return SEER_FAIL(UNSUPPORTED, "attribute 'coordinate_transformation_mode' is '%s'", mode);
+}
+
+static seer_status make_plan(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, plan *p) {
+  const seer_value *x = NULL;
+  int64_t *axis_list = NULL, *sizes = NULL;
+  uint32_t n = 0, n_size = 0, axes[SEER_MAX_RANK];
+  double scales[SEER_MAX_RANK];
+  bool has_scales = false;
+  SEER_TRY(seer_op_in(graph, node, 0, &x));
+  p->rank = x->rank;
+  p->n_resized = 0;
+  for (uint32_t d = 0; d < x->rank; d++) {
+    if (x->dim[d] == 0) return SEER_FAIL(UNSUPPORTED, "dimension %u has no elements", d);
+    p->dim[d] = (dimension){.scale = 1, .in = x->dim[d], .out = x->dim[d]};
+  }
+  const seer_attr *attr = seer_node_attr_ints(node, "axes");
+  n = attr ? (uint32_t)attr->n : x->rank;
+  axis_list = attr ? (int64_t *)(uintptr_t)attr->ints : NULL;
+  if (n > x->rank) return SEER_FAIL(INVALID, "attribute 'axes' has %u entries", n);
+  for (uint32_t i = 0; i < n; i++) {
+    axes[i] = i;
+    if (attr) SEER_TRY(seer_op_axis(axis_list[i], x->rank, "an entry of 'axes'", &axes[i]));
+  }
+  // Opset 10: X, scales. Since 11: X, roi, scales, sizes.
+  SEER_TRY(read_scales(graph, node, node->opset < 11 ? 1 : 2, n, scales, &has_scales));
+  if (has_scales) {
+    for (uint32_t i = 0; i < n; i++) {
+      dimension *d = &p->dim[axes[i]];
+      d->scale = scales[i];
+      d->out = (int64_t)floor(scales[i] * (double)d->in);
+    }
+  } else {
+    if (!seer_op_has_in(node, 3)) return SEER_FAIL(INVALID, "neither 'scales' nor 'sizes'");
+    SEER_TRY(seer_op_const_ints(graph, node, 3, "sizes", arena, &sizes, &n_size));
+    if (n_size != n) return SEER_FAIL(INVALID, "'sizes' has %u entries, must have %u", n_size, n);
+    SEER_TRY(fit_sizes(node, sizes, axes, n, p));
+  }
+  for (uint32_t d = 0; d < p->rank; d++) {
+    dimension *one = &p->dim[d];
+    if (one->out < 1)
+      return SEER_FAIL(INVALID, "extent %u becomes %" PRId64 ", must be at least 1", d, one->out);
+    one->is_resized = one->out != one->in || one->scale != 1;
+    p->n_resized += one->is_resized;
+    SEER_TRY(set_coordinates(node, one));
+  }
+  return SEER_OK;
+}
+
+static seer_status check_modes(const seer_node *node, const plan *p) {
+  const char *mode = seer_node_attr_s(node, "mode", "nearest");
+  bool is_nearest = strcmp(mode, "nearest") == 0;
+  if (!is_nearest && strcmp(mode, "linear") != 0 && strcmp(mode, "cubic") != 0)
+    return SEER_FAIL(INVALID, "attribute 'mode' is '%s', must be nearest, linear or cubic", mode);
+  if (!is_nearest && p->n_resized > MAX_RESIZED)
+    return SEER_FAIL(UNSUPPORTED, "mode %s over %u dimensions", mode, p->n_resized);
+  if (seer_node_attr_i(node, "antialias", 0) != 0)
+    return SEER_FAIL(UNSUPPORTED, "attribute 'antialias' is 1");
+  return SEER_OK;
+}
+
+static seer_status infer_resize(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  plan p;
+  int64_t dim[SEER_MAX_RANK];
+  SEER_TRY(make_plan(graph, node, arena, &p));
+  SEER_TRY(check_modes(node, &p));
+  for (uint32_t d = 0; d < p.rank; d++) dim[d] = p.dim[d].out;
+  const seer_value *x = seer_graph_value(graph, node->in[0]);
+  if (strcmp(seer_node_attr_s(node, "mode", "nearest"), "nearest") != 0)
+    SEER_TRY(seer_op_want_float(x, 0));
+  return seer_op_set(&out_values[0], x->dtype, dim, p.rank);
+}
+
+// ---- taps of one dimension
+typedef struct {
+  uint32_t n;
+  seer_expr index[4], weight[4];  // weight 0: 1
+} taps;
+
+static seer_expr clamped(seer_emit *emit, seer_expr index, int64_t n) {
+  index = seer_op_2(emit, SEER_EXPR_MAX, index, seer_op_int(emit, 0));
+  return seer_op_2(emit, SEER_EXPR_MIN, index, seer_op_int(emit, n - 1));
+}
+
+static seer_expr with(seer_emit *emit, seer_expr_op op, seer_expr x, double value, double neutral) {
+  if (value == neutral) return x;
+  return seer_op_2(emit, op, x, seer_op_num(emit, SEER_DTYPE_F64, value));
+}
+
+static seer_expr coordinate(seer_emit *emit, const dimension *d, seer_expr i) {
+  seer_expr x = seer_expr_cast(&emit->dag->expr, SEER_DTYPE_F64, i);
+  x = with(emit, SEER_EXPR_ADD, x, d->before, 0);
+  x = with(emit, SEER_EXPR_MUL, x, d->factor, 1);
+  x = with(emit, SEER_EXPR_DIV, x, d->divisor, 1);
+  return with(emit, SEER_EXPR_ADD, x, d->after, 0);
+}
+
+static seer_expr whole(seer_emit *emit, seer_expr x) {
+  return seer_expr_cast(&emit->dag->expr, SEER_DTYPE_I64, x);
+}
+
+static seer_expr nearest(seer_emit *emit, const seer_node *node, seer_expr x) {
+  const char *usual = "round_prefer_floor";
+  const char *mode = seer_node_attr_s(node, "nearest_mode", node->opset < 11 ? "floor" : usual);
+  seer_expr half = seer_op_num(emit, SEER_DTYPE_F64, 0.5);
+  if (strcmp(mode, "floor") == 0) return whole(emit, seer_op_1(emit, SEER_EXPR_FLOOR, x));
+  if (strcmp(mode, "ceil") == 0) return whole(emit, seer_op_1(emit, SEER_EXPR_CEIL, x));
+  if (strcmp(mode, "round_prefer_ceil") == 0)
+    return whole(emit, seer_op_1(emit, SEER_EXPR_FLOOR, seer_op_2(emit, SEER_EXPR_ADD, x, half)));
+  return whole(emit, seer_op_1(emit, SEER_EXPR_CEIL, seer_op_2(emit, SEER_EXPR_SUB, x, half)));
+}
+
+// Keys' kernel at distance t of the first of the four neighbours, which is 1 + t away.
+static void cubic_weights(seer_emit *emit, double a, seer_expr t, seer_expr *out) {
+#define N(v) seer_op_num(emit, SEER_DTYPE_F64, (v))
+#define ADD(p, q) seer_op_2(emit, SEER_EXPR_ADD, (p), (q))
+#define MUL(p, q) seer_op_2(emit, SEER_EXPR_MUL, (p), (q))
+  for (int k = 0; k < 4; k++) {
+    // |distance| of neighbour k: 1 + t, t, 1 - t, 2 - t
+    seer_expr s = k == 0 ? ADD(t, N(1)) : k == 1 ? t : ADD(N(k - 1), MUL(t, N(-1)));
+    if (k == 1 || k == 2)  // ((a + 2) s - (a + 3)) s^2 + 1
+      out[k] = ADD(MUL(MUL(ADD(MUL(s, N(a + 2)), N(-(a + 3))), s), s), N(1));
+    else  // ((a s - 5a) s + 8a) s - 4a
+      out[k] = ADD(MUL(ADD(MUL(ADD(MUL(s, N(a)), N(-5 * a)), s), N(8 * a)), s), N(-4 * a));
+  }
+#undef N
+#undef ADD
+#undef MUL
+}
+
+static void make_taps(seer_emit *emit, const seer_node *node, const dimension *d, seer_expr i,
+    seer_dtype dtype, taps *out) {
+  const char *mode = seer_node_attr_s(node, "mode", "nearest");
+  seer_expr_pool *pool = &emit->dag->expr;
+  *out = (taps){.n = 1, .index = {i}};
+  if (!d->is_resized) return;
+  seer_expr x = coordinate(emit, d, i);
+  if (strcmp(mode, "nearest") == 0) {
+    out->index[0] = clamped(emit, nearest(emit, node, x), d->in);
+    return;
+  }
+  seer_expr floor = seer_op_1(emit, SEER_EXPR_FLOOR, x), first = whole(emit, floor);
+  seer_expr t = seer_op_2(emit, SEER_EXPR_SUB, x, floor);
+  bool is_cubic = strcmp(mode, "cubic") == 0;
+  seer_expr weight[4], sum = {0};
+  out->n = is_cubic ? 4 : 2;
+  if (is_cubic) {
+    cubic_weights(emit, seer_node_attr_f(node, "cubic_coeff_a", -0.75), t, weight);
+  } else {
+    weight[0] = seer_op_2(emit, SEER_EXPR_SUB, seer_op_num(emit, SEER_DTYPE_F64, 1), t);
+    weight[1] = t;
+  }
+  bool is_cut = seer_node_attr_i(node, "exclude_outside", 0) != 0;
+  for (uint32_t k = 0; k < out->n; k++) {
+    seer_expr at = seer_op_2(emit, SEER_EXPR_ADD, first, seer_op_int(emit, (int64_t)k - is_cubic));
+    if (is_cut) {
+      seer_expr inside =
+          seer_op_2(emit, SEER_EXPR_AND, seer_op_2(emit, SEER_EXPR_GE, at, seer_op_int(emit, 0)),
+              seer_op_2(emit, SEER_EXPR_LT, at, seer_op_int(emit, d->in)));
+      weight[k] = seer_expr_select(pool, inside, weight[k], seer_op_num(emit, SEER_DTYPE_F64, 0));
+      sum = k == 0 ? weight[k] : seer_op_2(emit, SEER_EXPR_ADD, sum, weight[k]);
+    }
+    out->index[k] = clamped(emit, at, d->in);
+  }
+  for (uint32_t k = 0; k < out->n; k++) {
+    if (is_cut) weight[k] = seer_op_2(emit, SEER_EXPR_DIV, weight[k], sum);
+    out->weight[k] = dtype == SEER_DTYPE_F64 ? weight[k] : seer_expr_cast(pool, dtype, weight[k]);
+  }
+}
+
+// Sum over the taps of dimensions d and on.
+static seer_expr gather(seer_emit *emit, const seer_node *node, const plan *p, const taps *all,
+    uint32_t d, seer_expr *index) {
+  if (d == p->rank) return seer_emit_load(emit, node, 0, index);
+  seer_expr sum = {0};
+  for (uint32_t k = 0; k < all[d].n; k++) {
+    index[d] = all[d].index[k];
+    seer_expr one = gather(emit, node, p, all, d + 1, index);
+    if (all[d].weight[k].i) one = seer_op_2(emit, SEER_EXPR_MUL, one, all[d].weight[k]);
+    sum = k == 0 ? one : seer_op_2(emit, SEER_EXPR_ADD, sum, one);
+  }
+  return sum;
+}
+
+static seer_status emit_resize(seer_emit *emit, const seer_node *node) {
+  plan p;
+  SEER_TRY(make_plan(emit->graph, node, emit->arena, &p));
+  seer_dtype dtype = seer_emit_out(emit, node, 0)->dtype;
+  seer_expr at[SEER_MAX_RANK], index[SEER_MAX_RANK];
+  taps all[SEER_MAX_RANK];
+  uint32_t stage = seer_emit_stage(emit, node, 0, SEER_STAGE_EPILOGUE, NULL, NULL, 0, at, NULL);
+  for (uint32_t d = 0; d < p.rank; d++) make_taps(emit, node, &p.dim[d], at[d], dtype, &all[d]);
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, gather(emit, node, &p, all, 0, index));
+  return SEER_OK;
+}
+
+const seer_op_desc seer_op_resize = {.name = "Resize",
+    .domain = "",
+    .opset_min = 10,
+    .opset_max = 25,
+    .n_in_min = 1,
+    .n_in_max = 4,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_OPAQUE,
+    .attrs =
+        "antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside "
+        "extrapolation_value keep_aspect_ratio_policy mode nearest_mode",
+    .rtol = 1e-4,
+    .atol = 1e-5,
+    .infer = infer_resize,
+    .emit = emit_resize,
+    .doc = "nearest, linear, cubic; constant scales or sizes; no antialias, no crop"};
