@@ -458,10 +458,11 @@ static uint32_t best_of_formulation(seer_search *s, seer_rng *rng, uint32_t f) {
   for (uint32_t i = 0; i < s->n_pool; i++) {
     if (s->formulation_of[s->pool[i].schedule.sketch] == f) return i;
   }
-  uint32_t best = s->n_pool;
+  uint32_t best = s->n_pool, n_sketch = s->options.sketches->n;
+  SEER_ASSERT(n_sketch > 0, "formulation %u without a sketch", f);
   for (uint32_t i = 0; i < FORMULATION_DRAFTS; i++) {
-    uint32_t sketch = (uint32_t)seer_rng_below(rng, s->options.sketches->n);
-    while (s->formulation_of[sketch] != f) sketch = (sketch + 1) % s->options.sketches->n;
+    uint32_t sketch = (uint32_t)seer_rng_below(rng, n_sketch);
+    while (s->formulation_of[sketch] != f) sketch = (sketch + 1) % n_sketch;
     seer_schedule schedule;
     if (seer_schedule_sample(s->options.sketches, sketch, rng, &schedule) != SEER_REJECT_NONE)
       continue;
