@@ -52,15 +52,7 @@ static seer_status infer_conv(
   conv_shape conv;
   SEER_TRY(read_conv(graph, node, arena, &conv));
   const seer_value *x = seer_graph_value(graph, node->in[0]);
-  if (seer_op_has_in(node, 2)) {
-    const seer_value *bias = NULL;
-    SEER_TRY(seer_op_in(graph, node, 2, &bias));
-    SEER_TRY(seer_op_same_dtype(x, bias, 2));
-    if (bias->rank != 1 || bias->dim[0] != conv.out_channels) {
-      return SEER_FAIL(INVALID, "bias is %s, must be [%" PRId64 "]",
-          seer_op_shape_text(bias, arena), conv.out_channels);
-    }
-  }
+  SEER_TRY(seer_op_check_bias(graph, node, 2, x, conv.out_channels, arena));
   int64_t dim[5] = {x->dim[0], conv.out_channels};
   for (uint32_t d = 0; d < conv.window.n; d++) dim[d + 2] = conv.window.out[d];
   return seer_op_set(&out_values[0], x->dtype, dim, x->rank);
@@ -128,10 +120,7 @@ static seer_status emit_conv(seer_emit *emit, const seer_node *node) {
     return SEER_OK;
   }
   seer_emit_temp_body(emit, stage, SEER_COMBINE_SUM, product);
-  uint32_t last = seer_emit_stage(emit, node, 0, SEER_STAGE_EPILOGUE, roles, NULL, 0, at, NULL);
-  seer_emit_body(emit, node, 0, last, SEER_COMBINE_NONE,
-      seer_op_2(emit, SEER_EXPR_ADD, seer_emit_load_temp(emit, stage, at),
-          seer_emit_load(emit, node, 2, &at[1])));
+  seer_op_add_bias(emit, node, 2, stage, roles);
   return SEER_OK;
 }
 

@@ -2,8 +2,6 @@
 // the inputs whose windows cover it,
 //   out[n, g*M + m, y] = sum ic, ky: in[n, g*C/G + ic, (y + pad - ky*dilation) / stride] * w[g*C/G + ic, m, ky]
 // where the quotient is whole and inside the input.
-#include <string.h>
-
 #include "front/op/util.h"
 
 typedef struct {
@@ -12,47 +10,36 @@ typedef struct {
   int64_t in[3], kernel[3], stride[3], dilation[3], pad[3], out[3];
 } shape;
 
-static seer_status list_entry(const seer_node *node, const char *name, uint32_t n, uint32_t d,
-    int64_t low, int64_t otherwise, int64_t *out) {
-  const seer_attr *attr = seer_node_attr_ints(node, name);
-  *out = otherwise;
-  if (!attr) return SEER_OK;
-  if (attr->n != n)
-    return SEER_FAIL(INVALID, "attribute '%s' has %zu entries, must have %u", name, attr->n, n);
-  *out = attr->ints[d];
-  if (*out >= low && *out <= INT32_MAX) return SEER_OK;
-  return SEER_FAIL(
-      INVALID, "attribute '%s' has entry %" PRId64 ", must be at least %" PRId64, name, *out, low);
-}
-
-// Extent and first pad of spatial dimension d.
-static seer_status read_extent(const seer_node *node, uint32_t d, shape *s) {
-  int64_t extra, begin, end, wanted;
-  SEER_TRY(list_entry(node, "strides", s->n, d, 1, 1, &s->stride[d]));
-  SEER_TRY(list_entry(node, "dilations", s->n, d, 1, 1, &s->dilation[d]));
-  SEER_TRY(list_entry(node, "output_padding", s->n, d, 0, 0, &extra));
-  SEER_TRY(list_entry(node, "pads", 2 * s->n, d, 0, 0, &begin));
-  SEER_TRY(list_entry(node, "pads", 2 * s->n, d + s->n, 0, 0, &end));
-  SEER_TRY(list_entry(node, "output_shape", s->n, d, 1, 0, &wanted));
-  const char *auto_pad = seer_node_attr_s(node, "auto_pad", "NOTSET");
-  bool is_upper = strcmp(auto_pad, "SAME_UPPER") == 0,
-       is_lower = strcmp(auto_pad, "SAME_LOWER") == 0, is_valid = strcmp(auto_pad, "VALID") == 0;
-  if (!is_upper && !is_lower && !is_valid && auto_pad[0] && strcmp(auto_pad, "NOTSET") != 0)
-    return SEER_FAIL(INVALID,
-        "attribute 'auto_pad' is '%s', must be NOTSET, SAME_UPPER, SAME_LOWER or VALID", auto_pad);
-  int64_t whole = s->stride[d] * (s->in[d] - 1) + extra + (s->kernel[d] - 1) * s->dilation[d] + 1;
-  if ((is_upper || is_lower) && wanted == 0) wanted = s->in[d] * s->stride[d];
-  if (wanted > 0) {  // the pads follow from it
-    int64_t total = seer_max_i64(0, whole - wanted);
-    begin = is_upper ? total / 2 : total - total / 2;
-    end = whole - wanted - begin;
-  } else if (is_valid) {
-    begin = end = 0;
+// Extents and first pads.
+static seer_status read_extents(const seer_node *node, shape *s) {
+  int64_t extra[3], pads[6], wanted[3];
+  seer_op_auto_pad auto_pad;
+  SEER_TRY(seer_op_int_list(node, "strides", s->n, 1, 1, s->stride));
+  SEER_TRY(seer_op_int_list(node, "dilations", s->n, 1, 1, s->dilation));
+  SEER_TRY(seer_op_int_list(node, "output_padding", s->n, 0, 0, extra));
+  SEER_TRY(seer_op_int_list(node, "pads", 2 * s->n, 0, 0, pads));
+  SEER_TRY(seer_op_int_list(node, "output_shape", s->n, 1, 0, wanted));
+  SEER_TRY(seer_op_read_auto_pad(node, &auto_pad));
+  bool is_upper = auto_pad == SEER_PAD_UPPER, is_lower = auto_pad == SEER_PAD_LOWER;
+  for (uint32_t d = 0; d < s->n; d++) {
+    int64_t begin = pads[d], end = pads[d + s->n], size = wanted[d];
+    int64_t whole =
+        s->stride[d] * (s->in[d] - 1) + extra[d] + (s->kernel[d] - 1) * s->dilation[d] + 1;
+    if ((is_upper || is_lower) && size == 0) size = s->in[d] * s->stride[d];
+    if (size > 0) {  // the pads follow from it
+      int64_t total = seer_max_i64(0, whole - size);
+      begin = is_upper ? total / 2 : total - total / 2;
+      end = whole - size - begin;
+    } else if (auto_pad == SEER_PAD_VALID) {
+      begin = end = 0;
+    }
+    s->pad[d] = begin;
+    s->out[d] = whole - begin - end;
+    if (s->out[d] < 1)
+      return SEER_FAIL(
+          INVALID, "output extent %u is %" PRId64 ", must be at least 1", d, s->out[d]);
   }
-  s->pad[d] = begin;
-  s->out[d] = whole - begin - end;
-  if (s->out[d] >= 1) return SEER_OK;
-  return SEER_FAIL(INVALID, "output extent %u is %" PRId64 ", must be at least 1", d, s->out[d]);
+  return SEER_OK;
 }
 
 static seer_status read_shape(
@@ -85,9 +72,8 @@ static seer_status read_shape(
     if (kernel && (kernel->n != s->n || kernel->ints[d] != s->kernel[d]))
       return SEER_FAIL(INVALID, "attribute 'kernel_shape' does not match weights of shape %s",
           seer_op_shape_text(w, arena));
-    SEER_TRY(read_extent(node, d, s));
   }
-  return SEER_OK;
+  return read_extents(node, s);
 }
 
 static seer_status infer_conv_transpose(
@@ -95,14 +81,7 @@ static seer_status infer_conv_transpose(
   shape s;
   SEER_TRY(read_shape(graph, node, arena, &s));
   const seer_value *x = seer_graph_value(graph, node->in[0]);
-  if (seer_op_has_in(node, 2)) {
-    const seer_value *bias = NULL;
-    SEER_TRY(seer_op_in(graph, node, 2, &bias));
-    SEER_TRY(seer_op_same_dtype(x, bias, 2));
-    if (bias->rank != 1 || bias->dim[0] != s.out_channels)
-      return SEER_FAIL(INVALID, "bias is %s, must be [%" PRId64 "]",
-          seer_op_shape_text(bias, arena), s.out_channels);
-  }
+  SEER_TRY(seer_op_check_bias(graph, node, 2, x, s.out_channels, arena));
   int64_t dim[5] = {x->dim[0], s.out_channels};
   for (uint32_t d = 0; d < s.n; d++) dim[d + 2] = s.out[d];
   return seer_op_set(&out_values[0], x->dtype, dim, x->rank);
@@ -170,10 +149,7 @@ static seer_status emit_conv_transpose(seer_emit *emit, const seer_node *node) {
     return SEER_OK;
   }
   seer_emit_temp_body(emit, stage, SEER_COMBINE_SUM, product);
-  uint32_t last = seer_emit_stage(emit, node, 0, SEER_STAGE_EPILOGUE, NULL, NULL, 0, at, NULL);
-  seer_emit_body(emit, node, 0, last, SEER_COMBINE_NONE,
-      seer_op_2(emit, SEER_EXPR_ADD, seer_emit_load_temp(emit, stage, at),
-          seer_emit_load(emit, node, 2, &at[1])));
+  seer_op_add_bias(emit, node, 2, stage, NULL);
   return SEER_OK;
 }
 

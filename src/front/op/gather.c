@@ -97,15 +97,13 @@ static seer_status infer_pad(
 // Source index for position `p` (may be outside) of a dimension of extent n. Clamped at last, so
 // that bounds are plain to see for every reader of the expression.
 static seer_expr mirrored(seer_emit *emit, pad_mode mode, seer_expr p, int64_t n) {
-  seer_expr last = seer_op_int(emit, n - 1);
   if (mode == PAD_WRAP) return seer_op_2(emit, SEER_EXPR_MOD, p, seer_op_int(emit, n));
   if (mode == PAD_REFLECT) {  // |p|, then (n-1) - |(n-1) - p|
     p = seer_op_2(emit, SEER_EXPR_MAX, p, seer_op_2(emit, SEER_EXPR_SUB, seer_op_int(emit, 0), p));
     p = seer_op_2(
         emit, SEER_EXPR_MIN, p, seer_op_2(emit, SEER_EXPR_SUB, seer_op_int(emit, 2 * (n - 1)), p));
   }
-  return seer_op_2(
-      emit, SEER_EXPR_MIN, seer_op_2(emit, SEER_EXPR_MAX, p, seer_op_int(emit, 0)), last);
+  return seer_op_clamp(emit, p, n);
 }
 
 static seer_status emit_pad(seer_emit *emit, const seer_node *node) {
@@ -170,13 +168,11 @@ static seer_status infer_gather(
 // An index that is data: negative ones count from the end, and it is clamped so that none leaves
 // the buffer.
 static seer_expr index_of(seer_emit *emit, seer_expr k, int64_t extent) {
-  if (seer_op_dtype(emit, k) != SEER_DTYPE_I64)
-    k = seer_expr_cast(&emit->dag->expr, SEER_DTYPE_I64, k);
+  k = seer_op_to_i64(emit, k);
   seer_expr zero = seer_op_int(emit, 0), is_negative = seer_op_2(emit, SEER_EXPR_LT, k, zero);
   k = seer_expr_select(&emit->dag->expr, is_negative,
       seer_op_2(emit, SEER_EXPR_ADD, k, seer_op_int(emit, extent)), k);
-  return seer_op_2(
-      emit, SEER_EXPR_MIN, seer_op_2(emit, SEER_EXPR_MAX, k, zero), seer_op_int(emit, extent - 1));
+  return seer_op_clamp(emit, k, extent);
 }
 
 static seer_status emit_gather(seer_emit *emit, const seer_node *node) {

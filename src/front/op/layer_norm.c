@@ -4,85 +4,28 @@
 // stable for any mean); the last stage applies them.
 #include "front/op/util.h"
 
-// Which elements are normalised together: all along the dimensions in `mask`, and with `group` > 0
-// also `group` neighbours along dimension 1.
-typedef struct {
-  const seer_value *x;
-  uint32_t mask;
-  int64_t group, count;
-} rows;
-
-static rows rows_of(const seer_value *x, uint32_t mask, int64_t group) {
-  rows r = {.x = x, .mask = mask, .group = group, .count = group > 0 ? group : 1};
-  for (uint32_t d = 0; d < x->rank; d++) r.count *= (mask >> d) & 1u ? x->dim[d] : 1;
-  return r;
-}
-
-// A helper stage with one value per row. With `at`: a reduction, at[] are the indices of x;
-// without: elementwise over row[].
-static uint32_t row_stage(
-    seer_emit *emit, const rows *r, const char *suffix, seer_expr *at, seer_expr *out_row) {
-  seer_dag_axis dims[SEER_MAX_RANK], reduce[SEER_MAX_RANK + 1];
-  uint8_t order[SEER_MAX_RANK];
-  seer_expr row[SEER_MAX_RANK], var[SEER_MAX_RANK + 1];
-  uint32_t n_dim = 0, n_reduce = 0;
-  if (r->group > 0) reduce[n_reduce++] = (seer_dag_axis){NULL, r->group, SEER_AXIS_OTHER};
-  for (uint32_t d = 0; d < r->x->rank; d++) {
-    bool is_grouped = d == 1 && r->group > 0;
-    seer_dag_axis axis = {
-        NULL, is_grouped ? r->x->dim[d] / r->group : r->x->dim[d], SEER_AXIS_OTHER};
-    if ((r->mask >> d) & 1u)
-      reduce[n_reduce++] = axis;
-    else
-      dims[n_dim++] = axis;
-  }
-  seer_op_order_without(r->x, r->mask, order);
-  uint32_t stage = seer_emit_temp(emit, suffix, at ? SEER_STAGE_ANCHOR : SEER_STAGE_EPILOGUE, dims,
-      n_dim, order, reduce, at ? n_reduce : 0, row, var);
-  for (uint32_t d = 0; d < n_dim; d++) out_row[d] = row[d];
-  if (!at) return stage;
-  uint32_t n_row = 0, n_var = r->group > 0 ? 1 : 0;
-  for (uint32_t d = 0; d < r->x->rank; d++) {
-    at[d] = (r->mask >> d) & 1u ? var[n_var++] : row[n_row++];
-    if (d == 1 && r->group > 0)
-      at[d] = seer_op_2(emit, SEER_EXPR_ADD, seer_op_muladd(emit, at[d], r->group, 0), var[0]);
-  }
-  return stage;
-}
-
-// The row that x's element `at` belongs to.
-static void row_at(seer_emit *emit, const rows *r, const seer_expr *at, seer_expr *out_row) {
-  uint32_t n = 0;
-  for (uint32_t d = 0; d < r->x->rank; d++) {
-    if ((r->mask >> d) & 1u) continue;
-    bool is_grouped = d == 1 && r->group > 1;
-    out_row[n++] =
-        is_grouped ? seer_op_2(emit, SEER_EXPR_DIV, at[d], seer_op_int(emit, r->group)) : at[d];
-  }
-}
-
 typedef struct {
   uint32_t mean, scale;  // stages: mean, and what the distance from it is multiplied with
 } statistics;
 
 // scale = 1 / sqrt(variance + epsilon)
 static statistics emit_statistics(
-    seer_emit *emit, const seer_node *node, const rows *r, double epsilon) {
+    seer_emit *emit, const seer_node *node, const seer_op_rows *r, double epsilon) {
   seer_expr at[SEER_MAX_RANK], row[SEER_MAX_RANK];
   seer_dtype dtype = r->x->dtype;
-  seer_expr share = seer_op_num(emit, dtype, 1.0 / (double)r->count);
+  seer_expr share = seer_op_num(emit, dtype, 1.0 / (double)seer_op_row_elems(r));
   statistics s;
-  uint32_t sum = row_stage(emit, r, "sum", at, row);
+  uint32_t sum = seer_op_row_stage(emit, r, "sum", at, row);
   seer_emit_temp_body(emit, sum, SEER_COMBINE_SUM, seer_emit_load(emit, node, 0, at));
-  s.mean = row_stage(emit, r, "mean", NULL, row);
+  s.mean = seer_op_row_stage(emit, r, "mean", NULL, row);
   seer_emit_temp_body(emit, s.mean, SEER_COMBINE_NONE,
       seer_op_2(emit, SEER_EXPR_MUL, seer_emit_load_temp(emit, sum, row), share));
-  uint32_t squares = row_stage(emit, r, "squares", at, row);
+  uint32_t squares = seer_op_row_stage(emit, r, "squares", at, row);
   seer_expr distance = seer_op_2(emit, SEER_EXPR_SUB, seer_emit_load(emit, node, 0, at),
       seer_emit_load_temp(emit, s.mean, row));
   seer_emit_temp_body(
       emit, squares, SEER_COMBINE_SUM, seer_op_2(emit, SEER_EXPR_MUL, distance, distance));
-  s.scale = row_stage(emit, r, "scale", NULL, row);
+  s.scale = seer_op_row_stage(emit, r, "scale", NULL, row);
   seer_expr variance =
       seer_op_2(emit, SEER_EXPR_MUL, seer_emit_load_temp(emit, squares, row), share);
   seer_expr deviation = seer_op_1(emit, SEER_EXPR_SQRT,
@@ -92,10 +35,10 @@ static statistics emit_statistics(
   return s;
 }
 
-static seer_expr normalised(seer_emit *emit, const seer_node *node, const rows *r,
+static seer_expr normalised(seer_emit *emit, const seer_node *node, const seer_op_rows *r,
     const statistics *s, const seer_expr *at) {
   seer_expr row[SEER_MAX_RANK];
-  row_at(emit, r, at, row);
+  seer_op_row_at(emit, r, at, row);
   seer_expr distance = seer_op_2(emit, SEER_EXPR_SUB, seer_emit_load(emit, node, 0, at),
       seer_emit_load_temp(emit, s->mean, row));
   return seer_op_2(emit, SEER_EXPR_MUL, distance, seer_emit_load_temp(emit, s->scale, row));
@@ -148,7 +91,7 @@ static seer_status emit_layer_norm(seer_emit *emit, const seer_node *node) {
   const seer_value *x = seer_emit_in(emit, node, 0);
   uint32_t axis = 0;
   SEER_TRY(layer_axis(node, x->rank, &axis));
-  rows r = rows_of(x, mask_from(axis, x->rank), 0);
+  seer_op_rows r = {x, mask_from(axis, x->rank), 0};
   statistics s = emit_statistics(emit, node, &r, seer_node_attr_f(node, "epsilon", 1e-5));
   seer_expr at[SEER_MAX_RANK], row[SEER_MAX_RANK];
   uint32_t stage = start(emit, node, 0, at);
@@ -160,7 +103,7 @@ static seer_status emit_layer_norm(seer_emit *emit, const seer_node *node) {
   for (uint32_t k = 1; k < node->n_out; k++) {  // Mean, InvStdDev
     if (node->out[k].i == 0) continue;
     stage = start(emit, node, k, at);
-    row_at(emit, &r, at, row);
+    seer_op_row_at(emit, &r, at, row);
     seer_emit_body(emit, node, k, stage, SEER_COMBINE_NONE,
         seer_emit_load_temp(emit, k == 1 ? s.mean : s.scale, row));
   }
@@ -216,11 +159,11 @@ static seer_status infer_group_norm(
 static seer_status emit_channel_norm(
     seer_emit *emit, const seer_node *node, int64_t group, bool has_factor_per_group) {
   const seer_value *x = seer_emit_in(emit, node, 0);
-  rows r = rows_of(x, mask_from(2, x->rank), group);
+  seer_op_rows r = {x, mask_from(2, x->rank), group};
   statistics s = emit_statistics(emit, node, &r, seer_node_attr_f(node, "epsilon", 1e-5));
   seer_expr at[SEER_MAX_RANK], row[SEER_MAX_RANK];
   uint32_t stage = start(emit, node, 0, at);
-  row_at(emit, &r, at, row);
+  seer_op_row_at(emit, &r, at, row);
   seer_expr *factor_at = has_factor_per_group ? &row[1] : &at[1];
   seer_expr body = normalised(emit, node, &r, &s, at);
   body = seer_op_2(emit, SEER_EXPR_MUL, body, seer_emit_load(emit, node, 1, factor_at));
@@ -262,7 +205,7 @@ static seer_status emit_mvn(seer_emit *emit, const seer_node *node) {
   const seer_value *x = seer_emit_in(emit, node, 0);
   uint32_t mask = 0;
   SEER_TRY(mvn_mask(node, x->rank, &mask));
-  rows r = rows_of(x, mask, 0);
+  seer_op_rows r = {x, mask, 0};
   statistics s = emit_statistics(emit, node, &r, MVN_EPSILON);
   seer_expr at[SEER_MAX_RANK];
   uint32_t stage = start(emit, node, 0, at);
@@ -287,14 +230,14 @@ static seer_status emit_lp_norm(seer_emit *emit, const seer_node *node) {
   uint32_t axis = 0;
   SEER_TRY(layer_axis(node, x->rank, &axis));
   bool is_l1 = seer_node_attr_i(node, "p", 2) == 1;
-  rows r = rows_of(x, 1u << axis, 0);
+  seer_op_rows r = {x, 1u << axis, 0};
   seer_expr at[SEER_MAX_RANK], row[SEER_MAX_RANK];
-  uint32_t sum = row_stage(emit, &r, "sum", at, row);
+  uint32_t sum = seer_op_row_stage(emit, &r, "sum", at, row);
   seer_expr one = seer_emit_load(emit, node, 0, at);
   seer_emit_temp_body(emit, sum, SEER_COMBINE_SUM,
       is_l1 ? seer_op_1(emit, SEER_EXPR_ABS, one) : seer_op_2(emit, SEER_EXPR_MUL, one, one));
   uint32_t stage = start(emit, node, 0, at);
-  row_at(emit, &r, at, row);
+  seer_op_row_at(emit, &r, at, row);
   seer_expr norm = seer_emit_load_temp(emit, sum, row);
   if (!is_l1) norm = seer_op_1(emit, SEER_EXPR_SQRT, norm);
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE,

@@ -135,9 +135,7 @@ static seer_status emit_one_hot(seer_emit *emit, const seer_node *node) {
       seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
   for (uint32_t d = 0; d <= index->rank; d++)
     if (d != axis) from[n++] = at[d];
-  seer_expr k = seer_emit_load(emit, node, 0, from);
-  if (seer_op_dtype(emit, k) != SEER_DTYPE_I64)
-    k = seer_expr_cast(&emit->dag->expr, SEER_DTYPE_I64, k);
+  seer_expr k = seer_op_to_i64(emit, seer_emit_load(emit, node, 0, from));
   for (uint32_t v = 0; v < 2; v++) {
     seer_expr which = seer_op_int(emit, v);
     value[v] = seer_emit_load(emit, node, 2, &which);

@@ -183,37 +183,10 @@ static seer_status infer_softmax(
   return softmax_dims(node, out_values[0].rank, &mask);
 }
 
-// Starts a helper stage with one value per row; at[] of the dimensions in `mask` are the reduction
-// variables.
-static uint32_t row_stage(
-    seer_emit *emit, const seer_value *like, uint32_t mask, const char *suffix, seer_expr *at) {
-  seer_dag_axis dims[SEER_MAX_RANK], reduce[SEER_MAX_RANK];
-  uint8_t order[SEER_MAX_RANK];
-  seer_expr space[SEER_MAX_RANK], var[SEER_MAX_RANK];
-  uint32_t n_dim = 0, n_reduce = 0;
-  for (uint32_t d = 0; d < like->rank; d++) {
-    seer_dag_axis axis = {NULL, like->dim[d], SEER_AXIS_OTHER};
-    if ((mask >> d) & 1u)
-      reduce[n_reduce++] = axis;
-    else
-      dims[n_dim++] = axis;
-  }
-  seer_op_order_without(like, mask, order);
-  uint32_t stage = seer_emit_temp(
-      emit, suffix, SEER_STAGE_ANCHOR, dims, n_dim, order, reduce, n_reduce, space, var);
-  n_dim = n_reduce = 0;
-  for (uint32_t d = 0; d < like->rank; d++)
-    at[d] = (mask >> d) & 1u ? var[n_reduce++] : space[n_dim++];
-  return stage;
-}
-
 static seer_expr load_row(
-    seer_emit *emit, uint32_t stage, uint32_t rank, uint32_t mask, const seer_expr *at) {
+    seer_emit *emit, uint32_t stage, const seer_op_rows *rows, const seer_expr *at) {
   seer_expr row[SEER_MAX_RANK];
-  uint32_t n = 0;
-  for (uint32_t d = 0; d < rank; d++) {
-    if (!((mask >> d) & 1u)) row[n++] = at[d];
-  }
+  seer_op_row_at(emit, rows, at, row);
   return seer_emit_load_temp(emit, stage, row);
 }
 
@@ -221,8 +194,9 @@ static seer_status emit_softmax_kind(seer_emit *emit, const seer_node *node, boo
   const seer_value *out = seer_emit_out(emit, node, 0);
   uint32_t mask = 0, rank = out->rank, exps = 0;
   SEER_TRY(softmax_dims(node, rank, &mask));
+  seer_op_rows rows = {out, mask, 0};
   seer_expr at[SEER_MAX_RANK];
-  uint32_t max = row_stage(emit, out, mask, "max", at);
+  uint32_t max = seer_op_row_stage(emit, &rows, "max", at, NULL);
   seer_emit_temp_body(emit, max, SEER_COMBINE_MAX, seer_emit_load(emit, node, 0, at));
 
   if (!is_log) {  // e^(x - max) is read twice: a stage of its own
@@ -232,23 +206,23 @@ static seer_status emit_softmax_kind(seer_emit *emit, const seer_node *node, boo
     for (uint32_t d = 0; d < rank; d++)
       dims[d] = (seer_dag_axis){NULL, out->dim[d], SEER_AXIS_OTHER};
     exps = seer_emit_temp(emit, "exp", SEER_STAGE_EPILOGUE, dims, rank, order, NULL, 0, at, NULL);
-    seer_expr shifted = seer_op_2(emit, SEER_EXPR_SUB, seer_emit_load(emit, node, 0, at),
-        load_row(emit, max, rank, mask, at));
+    seer_expr shifted = seer_op_2(
+        emit, SEER_EXPR_SUB, seer_emit_load(emit, node, 0, at), load_row(emit, max, &rows, at));
     seer_emit_temp_body(emit, exps, SEER_COMBINE_NONE, seer_op_1(emit, SEER_EXPR_EXP, shifted));
   }
-  uint32_t sum = row_stage(emit, out, mask, "sum", at);
+  uint32_t sum = seer_op_row_stage(emit, &rows, "sum", at, NULL);
   if (is_log) {
-    seer_expr shifted = seer_op_2(emit, SEER_EXPR_SUB, seer_emit_load(emit, node, 0, at),
-        load_row(emit, max, rank, mask, at));
+    seer_expr shifted = seer_op_2(
+        emit, SEER_EXPR_SUB, seer_emit_load(emit, node, 0, at), load_row(emit, max, &rows, at));
     seer_emit_temp_body(emit, sum, SEER_COMBINE_SUM, seer_op_1(emit, SEER_EXPR_EXP, shifted));
   } else {
     seer_emit_temp_body(emit, sum, SEER_COMBINE_SUM, seer_emit_load_temp(emit, exps, at));
   }
   uint32_t stage = seer_emit_stage(emit, node, 0, SEER_STAGE_EPILOGUE, NULL, NULL, 0, at, NULL);
-  seer_expr total = load_row(emit, sum, rank, mask, at), body;
+  seer_expr total = load_row(emit, sum, &rows, at), body;
   if (is_log) {
-    seer_expr shifted = seer_op_2(emit, SEER_EXPR_SUB, seer_emit_load(emit, node, 0, at),
-        load_row(emit, max, rank, mask, at));
+    seer_expr shifted = seer_op_2(
+        emit, SEER_EXPR_SUB, seer_emit_load(emit, node, 0, at), load_row(emit, max, &rows, at));
     body = seer_op_2(emit, SEER_EXPR_SUB, shifted, seer_op_1(emit, SEER_EXPR_LOG, total));
   } else {
     body = seer_op_2(emit, SEER_EXPR_DIV, seer_emit_load_temp(emit, exps, at), total);

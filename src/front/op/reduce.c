@@ -206,17 +206,10 @@ static seer_status infer_arg(
 static uint32_t arg_stage(
     seer_emit *emit, const seer_node *node, uint32_t axis, seer_combiner combiner, bool is_last) {
   const seer_value *x = seer_emit_in(emit, node, 0);
-  seer_dag_axis dims[SEER_MAX_RANK], reduce = {"k", x->dim[axis], SEER_AXIS_OTHER};
-  seer_expr row[SEER_MAX_RANK], var, at[SEER_MAX_RANK];
-  uint8_t order[SEER_MAX_RANK];
-  uint32_t n = 0;
-  for (uint32_t d = 0; d < x->rank; d++) {
-    if (d != axis) dims[n++] = (seer_dag_axis){NULL, x->dim[d], SEER_AXIS_OTHER};
-  }
-  seer_op_order_without(x, 1u << axis, order);
-  uint32_t stage =
-      seer_emit_temp(emit, "arg", SEER_STAGE_ANCHOR, dims, n, order, &reduce, 1, row, &var);
-  reduced_index(emit, x, 1u << axis, false, row, &var, at);
+  seer_op_rows rows = {x, 1u << axis, 0};
+  seer_expr at[SEER_MAX_RANK];
+  uint32_t stage = seer_op_row_stage(emit, &rows, "arg", at, NULL);
+  seer_expr var = at[axis];
   if (is_last) at[axis] = seer_op_2(emit, SEER_EXPR_SUB, seer_op_int(emit, x->dim[axis] - 1), var);
   seer_expr body[2] = {seer_emit_load(emit, node, 0, at), var};
   seer_dag_set_body(emit->dag, stage, combiner, body, 2);

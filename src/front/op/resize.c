@@ -167,11 +167,6 @@ typedef struct {
   seer_expr index[4], weight[4];  // weight 0: 1
 } taps;
 
-static seer_expr clamped(seer_emit *emit, seer_expr index, int64_t n) {
-  index = seer_op_2(emit, SEER_EXPR_MAX, index, seer_op_int(emit, 0));
-  return seer_op_2(emit, SEER_EXPR_MIN, index, seer_op_int(emit, n - 1));
-}
-
 static seer_expr with(seer_emit *emit, seer_expr_op op, seer_expr x, double value, double neutral) {
   if (value == neutral) return x;
   return seer_op_2(emit, op, x, seer_op_num(emit, SEER_DTYPE_F64, value));
@@ -185,19 +180,17 @@ static seer_expr coordinate(seer_emit *emit, const dimension *d, seer_expr i) {
   return with(emit, SEER_EXPR_ADD, x, d->after, 0);
 }
 
-static seer_expr whole(seer_emit *emit, seer_expr x) {
-  return seer_expr_cast(&emit->dag->expr, SEER_DTYPE_I64, x);
-}
-
 static seer_expr nearest(seer_emit *emit, const seer_node *node, seer_expr x) {
   const char *usual = "round_prefer_floor";
   const char *mode = seer_node_attr_s(node, "nearest_mode", node->opset < 11 ? "floor" : usual);
   seer_expr half = seer_op_num(emit, SEER_DTYPE_F64, 0.5);
-  if (strcmp(mode, "floor") == 0) return whole(emit, seer_op_1(emit, SEER_EXPR_FLOOR, x));
-  if (strcmp(mode, "ceil") == 0) return whole(emit, seer_op_1(emit, SEER_EXPR_CEIL, x));
+  if (strcmp(mode, "floor") == 0) return seer_op_to_i64(emit, seer_op_1(emit, SEER_EXPR_FLOOR, x));
+  if (strcmp(mode, "ceil") == 0) return seer_op_to_i64(emit, seer_op_1(emit, SEER_EXPR_CEIL, x));
   if (strcmp(mode, "round_prefer_ceil") == 0)
-    return whole(emit, seer_op_1(emit, SEER_EXPR_FLOOR, seer_op_2(emit, SEER_EXPR_ADD, x, half)));
-  return whole(emit, seer_op_1(emit, SEER_EXPR_CEIL, seer_op_2(emit, SEER_EXPR_SUB, x, half)));
+    return seer_op_to_i64(
+        emit, seer_op_1(emit, SEER_EXPR_FLOOR, seer_op_2(emit, SEER_EXPR_ADD, x, half)));
+  return seer_op_to_i64(
+      emit, seer_op_1(emit, SEER_EXPR_CEIL, seer_op_2(emit, SEER_EXPR_SUB, x, half)));
 }
 
 // Keys' kernel at distance t of the first of the four neighbours, which is 1 + t away.
@@ -226,10 +219,10 @@ static void make_taps(seer_emit *emit, const seer_node *node, const dimension *d
   if (!d->is_resized) return;
   seer_expr x = coordinate(emit, d, i);
   if (strcmp(mode, "nearest") == 0) {
-    out->index[0] = clamped(emit, nearest(emit, node, x), d->in);
+    out->index[0] = seer_op_clamp(emit, nearest(emit, node, x), d->in);
     return;
   }
-  seer_expr floor = seer_op_1(emit, SEER_EXPR_FLOOR, x), first = whole(emit, floor);
+  seer_expr floor = seer_op_1(emit, SEER_EXPR_FLOOR, x), first = seer_op_to_i64(emit, floor);
   seer_expr t = seer_op_2(emit, SEER_EXPR_SUB, x, floor);
   bool is_cubic = strcmp(mode, "cubic") == 0;
   seer_expr weight[4], sum = {0};
@@ -250,7 +243,7 @@ static void make_taps(seer_emit *emit, const seer_node *node, const dimension *d
       weight[k] = seer_expr_select(pool, inside, weight[k], seer_op_num(emit, SEER_DTYPE_F64, 0));
       sum = k == 0 ? weight[k] : seer_op_2(emit, SEER_EXPR_ADD, sum, weight[k]);
     }
-    out->index[k] = clamped(emit, at, d->in);
+    out->index[k] = seer_op_clamp(emit, at, d->in);
   }
   for (uint32_t k = 0; k < out->n; k++) {
     if (is_cut) weight[k] = seer_op_2(emit, SEER_EXPR_DIV, weight[k], sum);

@@ -253,6 +253,16 @@ uint32_t seer_op_order_without(const seer_value *value, uint32_t dropped, uint8_
   return n;
 }
 
+seer_expr seer_op_to_i64(seer_emit *emit, seer_expr e) {
+  if (seer_op_dtype(emit, e) == SEER_DTYPE_I64) return e;
+  return seer_expr_cast(&emit->dag->expr, SEER_DTYPE_I64, e);
+}
+
+seer_expr seer_op_clamp(seer_emit *emit, seer_expr index, int64_t n) {
+  index = seer_op_2(emit, SEER_EXPR_MAX, index, seer_op_int(emit, 0));
+  return seer_op_2(emit, SEER_EXPR_MIN, index, seer_op_int(emit, n - 1));
+}
+
 seer_expr seer_op_within(seer_emit *emit, seer_expr predicate, seer_expr index, int64_t index_low,
     int64_t index_high, int64_t low, int64_t high) {
   seer_expr_pool *pool = &emit->dag->expr;
@@ -265,4 +275,53 @@ seer_expr seer_op_within(seer_emit *emit, seer_expr predicate, seer_expr index, 
     predicate = predicate.i ? seer_expr_binary(pool, SEER_EXPR_AND, predicate, below) : below;
   }
   return predicate;
+}
+
+// ---- rows
+
+int64_t seer_op_row_elems(const seer_op_rows *r) {
+  int64_t n = r->group > 0 ? r->group : 1;
+  for (uint32_t d = 0; d < r->x->rank; d++) n *= (r->mask >> d) & 1u ? r->x->dim[d] : 1;
+  return n;
+}
+
+uint32_t seer_op_row_stage(
+    seer_emit *emit, const seer_op_rows *r, const char *suffix, seer_expr *at, seer_expr *out_row) {
+  seer_dag_axis dims[SEER_MAX_RANK], reduce[SEER_MAX_RANK + 1];
+  uint8_t order[SEER_MAX_RANK];
+  seer_expr row[SEER_MAX_RANK], var[SEER_MAX_RANK + 1];
+  uint32_t n_dim = 0, n_reduce = 0;
+  if (r->group > 0) reduce[n_reduce++] = (seer_dag_axis){NULL, r->group, SEER_AXIS_OTHER};
+  for (uint32_t d = 0; d < r->x->rank; d++) {
+    bool is_grouped = d == 1 && r->group > 0;
+    seer_dag_axis axis = {
+        NULL, is_grouped ? r->x->dim[d] / r->group : r->x->dim[d], SEER_AXIS_OTHER};
+    if ((r->mask >> d) & 1u)
+      reduce[n_reduce++] = axis;
+    else
+      dims[n_dim++] = axis;
+  }
+  seer_op_order_without(r->x, r->mask, order);
+  uint32_t stage = seer_emit_temp(emit, suffix, at ? SEER_STAGE_ANCHOR : SEER_STAGE_EPILOGUE, dims,
+      n_dim, order, reduce, at ? n_reduce : 0, row, var);
+  for (uint32_t d = 0; out_row && d < n_dim; d++) out_row[d] = row[d];
+  if (!at) return stage;
+  uint32_t n_row = 0, n_var = r->group > 0 ? 1 : 0;
+  for (uint32_t d = 0; d < r->x->rank; d++) {
+    at[d] = (r->mask >> d) & 1u ? var[n_var++] : row[n_row++];
+    if (d == 1 && r->group > 0)
+      at[d] = seer_op_2(emit, SEER_EXPR_ADD, seer_op_muladd(emit, at[d], r->group, 0), var[0]);
+  }
+  return stage;
+}
+
+void seer_op_row_at(
+    seer_emit *emit, const seer_op_rows *r, const seer_expr *at, seer_expr *out_row) {
+  uint32_t n = 0;
+  for (uint32_t d = 0; d < r->x->rank; d++) {
+    if ((r->mask >> d) & 1u) continue;
+    bool is_grouped = d == 1 && r->group > 1;
+    out_row[n++] =
+        is_grouped ? seer_op_2(emit, SEER_EXPR_DIV, at[d], seer_op_int(emit, r->group)) : at[d];
+  }
 }

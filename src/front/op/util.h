@@ -86,12 +86,43 @@ seer_dtype seer_op_dtype(const seer_emit *emit, seer_expr e);
 seer_expr seer_op_num(seer_emit *emit, seer_dtype dtype, double value);  // a literal of any dtype
 // index*factor + offset
 seer_expr seer_op_muladd(seer_emit *emit, seer_expr index, int64_t factor, int64_t offset);
+seer_expr seer_op_to_i64(seer_emit *emit, seer_expr e);
+// min(max(index, 0), n - 1): bounds are plain to see for every reader of the expression.
+seer_expr seer_op_clamp(seer_emit *emit, seer_expr index, int64_t n);
 // low <= index < high as a predicate; bounds that always hold (index in [index_low, index_high])
 // are left out; joined to `predicate` (0: none) by AND.
 seer_expr seer_op_within(seer_emit *emit, seer_expr predicate, seer_expr index, int64_t index_low,
     int64_t index_high, int64_t low, int64_t high);
 
+// ---- rows: elements of x that are reduced together, shared by normalisations, Softmax and ArgMax
+// All along the dimensions in `mask`, and with `group` > 0 also `group` neighbours along dimension
+// 1.
+typedef struct {
+  const seer_value *x;
+  uint32_t mask;
+  int64_t group;
+} seer_op_rows;
+int64_t seer_op_row_elems(const seer_op_rows *rows);
+// A helper stage with one value per row. With `at`: a reduction, at[] are the indices of x;
+// without: elementwise. out_row: the stage's indices (NULL: not needed).
+uint32_t seer_op_row_stage(seer_emit *emit, const seer_op_rows *rows, const char *suffix,
+    seer_expr *at, seer_expr *out_row);
+// The row that x's element `at` belongs to.
+void seer_op_row_at(
+    seer_emit *emit, const seer_op_rows *rows, const seer_expr *at, seer_expr *out_row);
+
 // ---- windows, shared by convolution and pooling
+// n entries of an integer attribute, each at least `low`; all `otherwise` when it is absent.
+SEER_MUST_USE seer_status seer_op_int_list(const seer_node *node, const char *name, uint32_t n,
+    int64_t low, int64_t otherwise, int64_t *out);
+typedef enum { SEER_PAD_GIVEN, SEER_PAD_UPPER, SEER_PAD_LOWER, SEER_PAD_VALID } seer_op_auto_pad;
+SEER_MUST_USE seer_status seer_op_read_auto_pad(const seer_node *node, seer_op_auto_pad *out);
+// Optional input k as a bias of n channels, of x's type.
+SEER_MUST_USE seer_status seer_op_check_bias(const seer_graph *graph, const seer_node *node,
+    uint32_t k, const seer_value *x, int64_t n, seer_arena *arena);
+// The stage after an accumulation `acc` of output 0 that adds bias input k along dimension 1.
+void seer_op_add_bias(
+    seer_emit *emit, const seer_node *node, uint32_t k, uint32_t acc, const seer_axis_role *roles);
 typedef struct {
   uint32_t n;  // spatial dimensions, 1 to 3
   int64_t kernel[3], stride[3], dilation[3], pad_begin[3], pad_end[3], in[3], out[3];

@@ -8,7 +8,7 @@
 // No network pads by more; without a limit a damaged file would ask for a padded copy of any size.
 enum { MAX_PAD = 65535 };
 
-static seer_status read_list(const seer_node *node, const char *name, uint32_t n, int64_t low,
+seer_status seer_op_int_list(const seer_node *node, const char *name, uint32_t n, int64_t low,
     int64_t otherwise, int64_t *out) {
   const seer_attr *attr = seer_node_attr_ints(node, name);
   if (!attr) {
@@ -29,22 +29,51 @@ static seer_status read_list(const seer_node *node, const char *name, uint32_t n
   return SEER_OK;
 }
 
+seer_status seer_op_read_auto_pad(const seer_node *node, seer_op_auto_pad *out) {
+  static const char *const names[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
+  const char *given = seer_node_attr_s(node, "auto_pad", "NOTSET");
+  *out = SEER_PAD_GIVEN;
+  if (given[0] == 0) return SEER_OK;
+  for (uint32_t k = 0; k < SEER_COUNT_OF(names); k++) {
+    *out = (seer_op_auto_pad)k;
+    if (strcmp(given, names[k]) == 0) return SEER_OK;
+  }
+  return SEER_FAIL(INVALID,
+      "attribute 'auto_pad' is '%s', must be NOTSET, SAME_UPPER, SAME_LOWER or VALID", given);
+}
+
+seer_status seer_op_check_bias(const seer_graph *graph, const seer_node *node, uint32_t k,
+    const seer_value *x, int64_t n, seer_arena *arena) {
+  const seer_value *bias = NULL;
+  if (!seer_op_has_in(node, k)) return SEER_OK;
+  SEER_TRY(seer_op_in(graph, node, k, &bias));
+  SEER_TRY(seer_op_same_dtype(x, bias, k));
+  if (bias->rank == 1 && bias->dim[0] == n) return SEER_OK;
+  return SEER_FAIL(
+      INVALID, "bias is %s, must be [%" PRId64 "]", seer_op_shape_text(bias, arena), n);
+}
+
+void seer_op_add_bias(
+    seer_emit *emit, const seer_node *node, uint32_t k, uint32_t acc, const seer_axis_role *roles) {
+  seer_expr at[SEER_MAX_RANK];
+  uint32_t last = seer_emit_stage(emit, node, 0, SEER_STAGE_EPILOGUE, roles, NULL, 0, at, NULL);
+  seer_emit_body(emit, node, 0, last, SEER_COMBINE_NONE,
+      seer_op_2(emit, SEER_EXPR_ADD, seer_emit_load_temp(emit, acc, at),
+          seer_emit_load(emit, node, k, &at[1])));
+}
+
 seer_status seer_op_window_read(const seer_node *node, const int64_t *kernel, const int64_t *in,
     uint32_t n, seer_op_window *out_window) {
   SEER_ASSERT(n >= 1 && n <= 3, "%u spatial dimensions", n);
   seer_op_window w = {.n = n};
   int64_t pads[6];
-  SEER_TRY(read_list(node, "strides", n, 1, 1, w.stride));
-  SEER_TRY(read_list(node, "dilations", n, 1, 1, w.dilation));
-  SEER_TRY(read_list(node, "pads", 2 * n, 0, 0, pads));
-  const char *auto_pad = seer_node_attr_s(node, "auto_pad", "NOTSET");
-  bool is_explicit = strcmp(auto_pad, "NOTSET") == 0 || auto_pad[0] == 0;
-  bool is_upper = strcmp(auto_pad, "SAME_UPPER") == 0,
-       is_lower = strcmp(auto_pad, "SAME_LOWER") == 0;
-  if (!is_explicit && !is_upper && !is_lower && strcmp(auto_pad, "VALID") != 0) {
-    return SEER_FAIL(INVALID,
-        "attribute 'auto_pad' is '%s', must be NOTSET, SAME_UPPER, SAME_LOWER or VALID", auto_pad);
-  }
+  SEER_TRY(seer_op_int_list(node, "strides", n, 1, 1, w.stride));
+  SEER_TRY(seer_op_int_list(node, "dilations", n, 1, 1, w.dilation));
+  SEER_TRY(seer_op_int_list(node, "pads", 2 * n, 0, 0, pads));
+  seer_op_auto_pad auto_pad;
+  SEER_TRY(seer_op_read_auto_pad(node, &auto_pad));
+  bool is_explicit = auto_pad == SEER_PAD_GIVEN, is_upper = auto_pad == SEER_PAD_UPPER,
+       is_lower = auto_pad == SEER_PAD_LOWER;
   bool is_ceil = seer_node_attr_i(node, "ceil_mode", 0) != 0;
   for (uint32_t d = 0; d < n; d++) {
     w.kernel[d] = kernel[d];
