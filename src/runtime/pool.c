@@ -1,14 +1,16 @@
 // pool.c - the threads of a run.
 //
-// One word, `left`, is the whole hand-over: the number of parts that nobody has claimed. The caller
-// writes the job, then stores n_parts into `left` (release); whoever lowers `left` by one with
-// compare-and-swap (acquire) owns the part n_parts - left and may read the job, because the caller
-// cannot write the next one before that part is reported in `done`. A worker that sleeps through a
-// phase is not waited for, only claimed parts are.
+// Each thread has a block of neighbouring parts of its own, so that from phase to phase and from
+// kernel to kernel the same thread reads and writes the same part of a tensor, which is then in its
+// own cache; a thread that has done its block takes parts, one at a time, from the ends of others'.
+// (Measured 2026-11, 2 threads, one schedule of a depthwise 56x56x144: 99 GFLOP/s, and 58 to 72 with
+// parts claimed in turn.)
 //
-// Parts are claimed one at a time rather than in fixed blocks: kernels have few, large parts (2 to
-// a few hundred, at 10 us and more), so a claim's ~50 ns does not show, and a disturbed core then
-// costs one part, not half a phase.
+// A block is one word, `first | end << 32`, and that word is the whole hand-over: the caller writes
+// the job, then stores the blocks (release); whoever shortens a block by compare-and-swap (acquire)
+// owns the part that he took and may read the job, because the caller cannot write the next one
+// before that part is reported in `done`. A word from an earlier job that is equal to the present
+// one is as good. A worker that sleeps through a phase is not waited for, only claimed parts are.
 //
 // Workers sleep on `wake` (futex), which changes at each phase that is published and at the begin
 // of a run. `n_asleep` spares the system call when nobody sleeps: worker announces, then looks at
@@ -40,6 +42,10 @@ typedef struct {
   uint32_t index;
 } worker;
 
+typedef struct {
+  _Alignas(LINE) _Atomic uint64_t range;  // first | end << 32
+} block;
+
 // A pool may be made by one model.so and used by another, each with its own copy of this code:
 // users reach it through the functions stored in it.
 struct seer_pool {
@@ -66,8 +72,7 @@ struct seer_pool {
   // the job; owned by the caller while done == n_parts
   seer_parallel_body body;
   void *arg;
-  uint32_t n_parts;
-  _Alignas(LINE) _Atomic uint32_t left;
+  block *blocks;  // one a thread
   _Alignas(LINE) _Atomic uint32_t done;
   _Atomic bool caller_waits;
 };
@@ -94,17 +99,31 @@ static inline void relax(void) {
 #endif
 }
 
+static inline uint64_t range_of(uint32_t first, uint32_t end) {
+  return first | (uint64_t)end << 32;
+}
+
+// One part of a block: its first for the block's own thread, its last for others.
+static bool claim(block *from, bool is_own, uint32_t *out_part) {
+  uint64_t range = atomic_load_explicit(&from->range, memory_order_relaxed);
+  for (;;) {
+    uint32_t first = (uint32_t)range, end = (uint32_t)(range >> 32);
+    if (first >= end) return false;
+    uint64_t rest = is_own ? range_of(first + 1, end) : range_of(first, end - 1);
+    if (atomic_compare_exchange_weak_explicit(
+            &from->range, &range, rest, memory_order_acquire, memory_order_relaxed)) {
+      *out_part = is_own ? first : end - 1;
+      return true;
+    }
+  }
+}
+
 // Works on whatever is unclaimed; returns when nothing is.
 static void work(seer_pool *pool, uint32_t thread) {
-  uint32_t mine = 0;
-  uint32_t left = atomic_load_explicit(&pool->left, memory_order_relaxed);
-  while (left > 0) {
-    if (!atomic_compare_exchange_weak_explicit(
-            &pool->left, &left, left - 1, memory_order_acquire, memory_order_relaxed))
-      continue;
-    pool->body(pool->arg, pool->n_parts - left, thread);
-    mine++;
-    left = atomic_load_explicit(&pool->left, memory_order_relaxed);
+  uint32_t mine = 0, part;
+  for (uint32_t k = 0; k < pool->n_threads; k++) {
+    block *from = &pool->blocks[(thread + k) % pool->n_threads];
+    for (; claim(from, k == 0, &part); mine++) pool->body(pool->arg, part, thread);
   }
   if (mine == 0) return;
   // The caller sets caller_waits, then looks at `done`; we change `done`, then look at
@@ -161,9 +180,13 @@ static void threads_run(seer_pool *pool, uint32_t n_parts, seer_parallel_body bo
   }
   pool->body = body;
   pool->arg = arg;
-  pool->n_parts = n_parts;
   atomic_store_explicit(&pool->done, 0, memory_order_relaxed);
-  atomic_store_explicit(&pool->left, n_parts, memory_order_release);
+  for (uint32_t t = 0; t < pool->n_threads; t++) {
+    uint64_t first = (uint64_t)n_parts * t / pool->n_threads,
+             end = (uint64_t)n_parts * (t + 1) / pool->n_threads;
+    atomic_store_explicit(
+        &pool->blocks[t].range, range_of((uint32_t)first, (uint32_t)end), memory_order_release);
+  }
   call_workers(pool);
   work(pool, 0);
 
@@ -217,6 +240,7 @@ static void threads_destroy(seer_pool *pool) {
   unpin(pool);
   pthread_mutex_destroy(&pool->one_run);
   free(pool->workers);
+  free(pool->blocks);
   free(pool);
 }
 
@@ -275,7 +299,9 @@ seer_pool *seer_pool_create(uint32_t n_threads, int pin) {
     pool->run = alone_run;
   } else {
     pool->workers = calloc(n_threads - 1, sizeof *pool->workers);
-    if (!pool->workers) {
+    pool->blocks = aligned_alloc(LINE, n_threads * sizeof *pool->blocks);
+    if (pool->blocks) memset(pool->blocks, 0, n_threads * sizeof *pool->blocks);
+    if (!pool->workers || !pool->blocks) {
       threads_destroy(pool);
       return NULL;
     }
