@@ -1,10 +1,17 @@
-// dags.h - the DAGs of single kernels that benches look at, as text.
+// dags.h - the DAGs of single kernels that benches look at, as text: as the graph passes make them
+// from a network's inner layers, with rows at the distance that the layout pass gives them.
 #ifndef BENCH_DAGS_H
 #define BENCH_DAGS_H
 
 #include <inttypes.h>
 
 #include "base/arena.h"
+#include "front/front.h"
+
+// " pitch P" for rows of f32.
+static inline const char *bench_pitch(seer_arena *arena, int64_t row) {
+  return seer_arena_printf(arena, " pitch %" PRId64, seer_front_pitch(row, 4));
+}
 
 // Channels last, "same" padding, bias and relu.
 static inline const char *bench_conv(
@@ -28,15 +35,17 @@ static inline const char *bench_conv(
       "[n:batch<1, y:y<%" PRId64 ", x:x<%" PRId64 ", oc:out_channel<%" PRId64 "]", out, out, o);
   return seer_arena_printf(arena,
       "dag conv {\n  input $x f32[1, %" PRId64 ", %" PRId64 ", %" PRId64
-      "]\n"
+      "]%s\n"
       "  weight $w f32[%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
       "]\n  weight $b f32[%" PRId64
       "]\n%s"
       "  stage conv role anchor %s sum[ky:ky<%" PRId64 ", kx:kx<%" PRId64 ", ic:in_channel<%" PRId64
       "] = "
       "%s * $w[oc, ky, kx, ic]\n"
-      "  stage relu role epilogue %s = max($conv[n, y, x, oc] + $b[oc], 0.0)\n  output $relu\n}\n",
-      h, h, c, o, k, k, c, o, stage, axes, k, k, c, load, axes);
+      "  stage relu role epilogue %s = max($conv[n, y, x, oc] + $b[oc], 0.0)\n"
+      "  output $relu%s\n}\n",
+      h, h, c, bench_pitch(arena, c), o, k, k, c, o, stage, axes, k, k, c, load, axes,
+      bench_pitch(arena, o));
 }
 
 // Depthwise: one filter a channel, "same" padding, bias and relu.
@@ -45,7 +54,7 @@ static inline const char *bench_depthwise(
   int64_t pad = k / 2, out = (h + 2 * pad - k) / s + 1;
   return seer_arena_printf(arena,
       "dag depthwise {\n  input $x f32[1, %" PRId64 ", %" PRId64 ", %" PRId64
-      "]\n  weight $w f32[%" PRId64 ", %" PRId64 ", %" PRId64 "]\n  weight $b f32[%" PRId64
+      "]%s\n  weight $w f32[%" PRId64 ", %" PRId64 ", %" PRId64 "]\n  weight $b f32[%" PRId64
       "]\n  stage pad role pad [n:batch<1, y:y<%" PRId64 ", x:x<%" PRId64 ", c:in_channel<%" PRId64
       "] = $x[n, y - %" PRId64 ", x - %" PRId64 ", c] if (y >= %" PRId64 ") & (y < %" PRId64
       ") & ((x >= %" PRId64 ") & (x < %" PRId64
@@ -54,19 +63,19 @@ static inline const char *bench_depthwise(
       "] = $pad[n, y * %" PRId64 " + ky, x * %" PRId64
       " + kx, c] * $w[ky, kx, c]\n  stage relu role epilogue [n:batch<1, y:y<%" PRId64
       ", x:x<%" PRId64 ", c:out_channel<%" PRId64
-      "] = max($conv[n, y, x, c] + $b[c], 0.0)\n  output $relu\n}\n",
-      h, h, c, k, k, c, c, h + 2 * pad, h + 2 * pad, c, pad, pad, pad, h + pad, pad, h + pad, out,
-      out, c, k, k, s, s, out, out, c);
+      "] = max($conv[n, y, x, c] + $b[c], 0.0)\n  output $relu%s\n}\n",
+      h, h, c, bench_pitch(arena, c), k, k, c, c, h + 2 * pad, h + 2 * pad, c, pad, pad, pad, h + pad, pad, h + pad, out,
+      out, c, k, k, s, s, out, out, c, bench_pitch(arena, c));
 }
 
 static inline const char *bench_gemm(seer_arena *arena, int64_t m, int64_t n, int64_t k) {
   return seer_arena_printf(arena,
-      "dag gemm {\n  input $A f32[%" PRId64 ", %" PRId64 "]\n  weight $B f32[%" PRId64 ", %" PRId64
+      "dag gemm {\n  input $A f32[%" PRId64 ", %" PRId64 "]%s\n  weight $B f32[%" PRId64 ", %" PRId64
       "]\n"
       "  stage C role anchor [m:m<%" PRId64 ", n:n<%" PRId64 "] sum[k:k<%" PRId64
       "] = $A[m, k] * $B[k, n]\n"
-      "  output $C\n}\n",
-      m, k, k, n, m, n, k);
+      "  output $C%s\n}\n",
+      m, k, bench_pitch(arena, k), k, n, m, n, k, bench_pitch(arena, n));
 }
 
 #endif

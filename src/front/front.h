@@ -37,6 +37,8 @@ extern const size_t seer_pass_table_count;
 SEER_MUST_USE seer_status seer_front_run_pass(
     const seer_context *context, seer_graph *graph, const seer_pass_desc *pass);
 SEER_MUST_USE seer_status seer_front_run_passes(const seer_context *context, seer_graph *graph);
+// The distance in elements that the layout pass gives to innermost rows of `row` elements.
+int64_t seer_front_pitch(int64_t row, size_t elem_bytes);
 
 // ---- tasks
 typedef enum { SEER_STEP_KERNEL, SEER_STEP_VIEW, SEER_STEP_COPY, SEER_STEP_HOST } seer_step_kind;
