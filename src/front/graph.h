@@ -51,6 +51,8 @@ typedef struct {
   const double *floats;
   const char *const *strings;
   const seer_tensor *tensor;
+  // The body of an If, Loop or Scan. Its last `n` inputs stand for what it reads from outside: the
+  // node's operands from `i` on.
   struct seer_graph *graph;
 } seer_attr;
 

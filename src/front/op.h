@@ -16,10 +16,12 @@ typedef enum {
   SEER_FUSE_ANCHOR,  // conv, gemm, matmul, ...: takes an epilogue
   SEER_FUSE_REDUCTION,  // pool, softmax, mean, LRN: takes an epilogue
   // reshape-like: same elements in row-major order (Reshape, Flatten, Squeeze, Unsqueeze, Identity)
-  SEER_FUSE_VIEW
+  SEER_FUSE_VIEW,
+  SEER_FUSE_COMPOSITE  // replaced by other operators before anything is fused
 } seer_fuse_kind;
 
 struct seer_emit;
+struct seer_expand;
 
 typedef struct seer_op_desc {
   const char *name;  // ONNX name
@@ -44,6 +46,8 @@ typedef struct seer_op_desc {
   seer_status (*fold)(
       const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors);
   bool folds_from_shape;
+  // A composite: replaces the node by simpler ones, in place of all the above (front/expand).
+  seer_status (*expand)(struct seer_expand *expand);
   const char *doc;  // one line: what is covered, for doc/operators.md
 } seer_op_desc;
 

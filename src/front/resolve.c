@@ -3,6 +3,7 @@
 // Reshape takes its shape from constants that Shape, Gather and Concat before it compute.
 #include <string.h>
 
+#include "front/expand/expand.h"
 #include "front/pass/pass.h"
 
 enum { MAX_SHAPE_ELEMS = 65536 };
@@ -23,20 +24,29 @@ static const char *full_type(const seer_node *node, seer_arena *arena) {
                          : node->op_type;
 }
 
-// All operators without support in one message: a user who sees them one by one gives up.
-static seer_status look_up_operators(seer_graph *graph, seer_arena *scratch) {
-  seer_text list;
-  seer_text_init(&list, scratch);
+static uint32_t list_missing(seer_graph *graph, seer_text *list, seer_arena *scratch) {
   uint32_t n_missing = 0;
   for (uint32_t k = 1; k < graph->n_node; k++) {
     seer_node *node = &graph->node[k];
     if (node->is_dead) continue;
+    for (uint32_t a = 0; a < node->n_attr; a++) {
+      if (node->attr[a].kind == SEER_ATTR_GRAPH)
+        n_missing += list_missing(node->attr[a].graph, list, scratch);
+    }
     node->op = seer_op_find(node->domain, node->op_type, node->opset);
     if (node->op) continue;
     n_missing++;
     seer_text_printf(
-        &list, "\n  node '%s': %s (opset %d)", node->name, full_type(node, scratch), node->opset);
+        list, "\n  node '%s': %s (opset %d)", node->name, full_type(node, scratch), node->opset);
   }
+  return n_missing;
+}
+
+// All operators without support in one message: a user who sees them one by one gives up.
+static seer_status look_up_operators(seer_graph *graph, seer_arena *scratch) {
+  seer_text list;
+  seer_text_init(&list, scratch);
+  uint32_t n_missing = list_missing(graph, &list, scratch);
   if (n_missing == 0) return SEER_OK;
   return SEER_FAIL(UNSUPPORTED, "%u node%s operators that are not supported:%s", n_missing,
       n_missing == 1 ? " uses" : "s use", list.data);
@@ -228,11 +238,53 @@ static seer_status check_inputs(const seer_graph *graph, seer_arena *scratch) {
   return SEER_OK;
 }
 
-static seer_status resolve_node(seer_graph *graph, uint32_t k, seer_arena *scratch) {
+static seer_status resolve_node(seer_graph *graph, uint32_t k, seer_arena *scratch);
+
+static seer_status resolve_added(seer_expand *e) {
+  seer_graph *graph = e->graph;
+  for (uint32_t end = (uint32_t)graph->n_node; e->next < end; e->next++) {
+    seer_node *node = &graph->node[e->next];
+    if (!node->op) node->op = seer_op_find(node->domain, node->op_type, node->opset);
+    if (!node->op) return SEER_FAIL(UNSUPPORTED, "its part %s is not supported", node->op_type);
+    SEER_TRY(resolve_node(graph, e->next, e->scratch));
+  }
+  e->next = (uint32_t)graph->n_node;  // those in between are parts of parts, and resolved
+  return SEER_OK;
+}
+
+// A composite operator gives way to the nodes that compute its outputs.
+static seer_status expand_node(seer_graph *graph, uint32_t k, seer_arena *scratch) {
+  uint32_t first = (uint32_t)graph->n_node;
+  seer_expand e = {.graph = graph,
+      .node = graph->node[k],
+      .scratch = scratch,
+      .resolve = resolve_added,
+      .next = first};
+  SEER_TRY(e.node.op->expand(&e));
+  SEER_TRY(resolve_added(&e));
+  for (uint32_t i = 0; i < e.node.n_out; i++) {
+    const seer_value *out = seer_graph_value(graph, e.node.out[i]);
+    if (e.node.out[i].i && !out->constant && out->producer.i < first)
+      return SEER_FAIL(INTERNAL, "output %u is made by none of its parts", i);
+  }
+  seer_graph_kill_node(graph, (seer_node_id){k});
+  return SEER_OK;
+}
+
+static seer_status resolve_parts(seer_graph *graph, uint32_t k, seer_arena *scratch) {
   SEER_TRY(check_operands(&graph->node[k]));
+  if (graph->node[k].op->expand) return expand_node(graph, k, scratch);
   SEER_TRY(infer_node(graph, k, scratch));
   bool did;
   return seer_pass_fold_node(graph, (seer_node_id){k}, MAX_SHAPE_ELEMS, max_shape_ops, &did);
+}
+
+static seer_status resolve_node(seer_graph *graph, uint32_t k, seer_arena *scratch) {
+  seer_status status = resolve_parts(graph, k, scratch);
+  if (!status) return SEER_OK;
+  const seer_node *node = &graph->node[k];
+  return seer_status_context(status, "resolving node '%s' (%s) with inputs %s", node->name,
+      node->op_type, operands_text(graph, node, scratch));
 }
 
 static seer_status resolve(
@@ -242,15 +294,11 @@ static seer_status resolve(
   seer_pass_remove_dead(graph);  // now that it is known which outputs are optional
   SEER_TRY(fix_inputs(graph, input_shapes, scratch, out_notice));
   SEER_TRY(check_inputs(graph, scratch));
-  for (uint32_t k = 1; k < graph->n_node; k++) {
+  uint32_t n_node = (uint32_t)graph->n_node;  // further ones are parts of composite operators
+  for (uint32_t k = 1; k < n_node; k++) {
     if (graph->node[k].is_dead) continue;
     seer_arena_mark mark = seer_arena_save(scratch);
-    seer_status status = resolve_node(graph, k, scratch);
-    if (status) {
-      const seer_node *node = &graph->node[k];
-      return seer_status_context(status, "resolving node '%s' (%s) with inputs %s", node->name,
-          node->op_type, operands_text(graph, node, scratch));
-    }
+    SEER_TRY(resolve_node(graph, k, scratch));
     seer_arena_rewind(scratch, mark);
   }
   seer_pass_remove_dead(graph);

@@ -464,10 +464,11 @@ static LLVMValueRef apply_float(
     case SEER_EXPR_ERF:
     case SEER_EXPR_SIGMOID:
       if (dtype != SEER_DTYPE_F64) return seer_gen_math(g, op, a);
+      a = seer_gen_math_f64(g, op, a);
+      if (a) return a;
       break;
     case SEER_EXPR_POW:
-      if (dtype != SEER_DTYPE_F64) return seer_gen_math_pow(g, a, b);
-      break;
+      return seer_gen_math_pow(g, a, b);
     default:
       break;
   }

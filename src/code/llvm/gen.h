@@ -324,6 +324,7 @@ void seer_gen_horizontal(
 
 // ---- math.c: f32 only; each function states its error.
 LLVMValueRef seer_gen_math(seer_gen *g, seer_expr_op op, LLVMValueRef x);
+LLVMValueRef seer_gen_math_f64(seer_gen *g, seer_expr_op op, LLVMValueRef x);  // NULL: has no code
 LLVMValueRef seer_gen_math_pow(seer_gen *g, LLVMValueRef x, LLVMValueRef y);
 
 #endif

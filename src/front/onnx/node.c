@@ -38,9 +38,30 @@ seer_val seer_onnx_value(seer_onnx_file *file, seer_onnx_scope *scope, const cha
   uint64_t id;
   if (seer_map_get_str(scope->names, name, &id)) return (seer_val){(uint32_t)id};
   seer_val value =
-      seer_graph_add_value(file->graph, prefixed(file, scope, name), SEER_DTYPE_NONE, NULL, -1);
+      seer_graph_add_value(scope->graph, prefixed(file, scope, name), SEER_DTYPE_NONE, NULL, -1);
   seer_map_set_str(scope->names, name, value.i);
   return value;
+}
+
+// A value that is known here or further out; 0 when there is none.
+static seer_val known(seer_onnx_scope *scope, const char *name) {
+  uint64_t id;
+  if (seer_map_get_str(scope->names, name, &id)) return (seer_val){(uint32_t)id};
+  seer_val from = scope->outer ? known(scope->outer, name) : (seer_val){0};
+  if (from.i == 0) return from;
+  seer_val here = seer_graph_add_value(scope->graph, name, SEER_DTYPE_NONE, NULL, -1);
+  seer_graph_mark_input(scope->graph, here);
+  scope->capture = SEER_GROW(
+      scope->graph->arena, seer_val, scope->capture, scope->n_capture, &scope->cap_capture);
+  scope->capture[scope->n_capture++] = from;
+  seer_map_set_str(scope->names, name, here.i);
+  return here;
+}
+
+seer_val seer_onnx_operand(seer_onnx_file *file, seer_onnx_scope *scope, const char *name) {
+  if (!name || !name[0]) return (seer_val){0};
+  seer_val value = known(scope, name);
+  return value.i ? value : seer_onnx_value(file, scope, name);
 }
 
 // ---- attributes
@@ -63,8 +84,8 @@ static const char *bytes_text(seer_arena *arena, ProtobufCBinaryData bytes) {
   return seer_arena_strndup(arena, bytes.data ? (const char *)bytes.data : "", bytes.len);
 }
 
-static seer_status read_attr(seer_onnx_file *file, const Onnx__AttributeProto *proto,
-    const char *name, seer_attr *out_attr) {
+static seer_status read_attr(seer_onnx_file *file, seer_onnx_scope *scope,
+    const Onnx__AttributeProto *proto, const char *name, seer_attr *out_attr) {
   seer_arena *arena = file->graph->arena;
   *out_attr = (seer_attr){.name = seer_arena_strdup(arena, name)};
   Onnx__AttributeProto__AttributeType type = type_of(proto);
@@ -114,9 +135,9 @@ static seer_status read_attr(seer_onnx_file *file, const Onnx__AttributeProto *p
       return SEER_OK;
     }
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH:
-      // If, Loop, Scan: not built yet. Kept by name, so that resolving lists the node with all
-      // others.
-      out_attr->kind = SEER_ATTR_GRAPH;
+      if (!proto->g)
+        return SEER_FAIL(INVALID, "attribute '%s' should be a graph and has none", name);
+      SEER_TRYF(seer_onnx_body(file, scope, proto->g, out_attr), "attribute '%s'", name);
       return SEER_OK;
     default:
       break;
@@ -167,7 +188,7 @@ static const Onnx__AttributeProto *referred(seer_onnx_file *file, const seer_onn
   return proto;
 }
 
-static seer_status read_attrs(seer_onnx_file *file, const seer_onnx_scope *scope,
+static seer_status read_attrs(seer_onnx_file *file, seer_onnx_scope *scope,
     const Onnx__NodeProto *proto, seer_attr **out_attr, uint32_t *out_n) {
   *out_attr = SEER_NEW_ARRAY(file->graph->arena, seer_attr, proto->n_attribute);
   *out_n = 0;
@@ -180,7 +201,7 @@ static seer_status read_attrs(seer_onnx_file *file, const seer_onnx_scope *scope
     }
     const seer_onnx_scope *at;
     const Onnx__AttributeProto *value = referred(file, scope, proto->attribute[k], &at);
-    if (value) SEER_TRY(read_attr(file, value, name, &(*out_attr)[(*out_n)++]));
+    if (value) SEER_TRY(read_attr(file, scope, value, name, &(*out_attr)[(*out_n)++]));
   }
   return SEER_OK;
 }
@@ -188,8 +209,8 @@ static seer_status read_attrs(seer_onnx_file *file, const seer_onnx_scope *scope
 // ---- Constant: a node without inputs whose attribute is its value
 
 static seer_status constant_node(
-    seer_onnx_file *file, const seer_attr *attr, uint32_t n_attr, seer_val out) {
-  seer_arena *arena = file->graph->arena;
+    seer_graph *graph, const seer_attr *attr, uint32_t n_attr, seer_val out) {
+  seer_arena *arena = graph->arena;
   if (n_attr != 1) return SEER_FAIL(INVALID, "%u attributes, must be exactly one value", n_attr);
   seer_tensor tensor = {0};
   bool is_int = strcmp(attr->name, "value_int") == 0 && attr->kind == SEER_ATTR_INT;
@@ -216,7 +237,7 @@ static seer_status constant_node(
     return SEER_FAIL(UNSUPPORTED,
         "attribute '%s' is not supported; value, value_int(s) and value_float(s) are", attr->name);
   }
-  seer_graph_set_constant(file->graph, out, &tensor);
+  seer_graph_set_constant(graph, out, &tensor);
   return SEER_OK;
 }
 
@@ -243,7 +264,8 @@ static seer_status expand(seer_onnx_file *file, seer_onnx_scope *scope,
         proto->n_input, proto->n_output, function->n_input, function->n_output);
   }
   seer_arena *arena = file->graph->arena;
-  seer_onnx_scope inner = {.names = seer_map_create(arena),
+  seer_onnx_scope inner = {.graph = scope->graph,
+      .names = seer_map_create(arena),
       .prefix = seer_arena_printf(arena, "%s%s/", scope->prefix, name),
       .n_opset = function->n_opset_import,
       .opset = function->opset_import,
@@ -253,7 +275,7 @@ static seer_status expand(seer_onnx_file *file, seer_onnx_scope *scope,
       .depth = scope->depth + 1};
   for (size_t k = 0; k < function->n_input; k++) {
     seer_val value =
-        k < proto->n_input ? seer_onnx_value(file, scope, proto->input[k]) : (seer_val){0};
+        k < proto->n_input ? seer_onnx_operand(file, scope, proto->input[k]) : (seer_val){0};
     seer_map_set_str(inner.names, function->input[k], value.i);
   }
   for (size_t k = 0; k < proto->n_output; k++) {
@@ -271,7 +293,7 @@ static seer_status expand(seer_onnx_file *file, seer_onnx_scope *scope,
 
 static seer_status read_node(
     seer_onnx_file *file, seer_onnx_scope *scope, const Onnx__NodeProto *proto, const char *name) {
-  seer_graph *graph = file->graph;
+  seer_graph *graph = scope->graph;
   if (!proto->op_type || !proto->op_type[0]) return SEER_FAIL(INVALID, "it has no operator");
   const Onnx__FunctionProto *function = find_function(file, proto);
   if (function) return expand(file, scope, proto, function, name);
@@ -281,9 +303,13 @@ static seer_status read_node(
   seer_attr *attr;
   uint32_t n_attr, n_in = (uint32_t)proto->n_input, n_out = (uint32_t)proto->n_output;
   SEER_TRY(read_attrs(file, scope, proto, &attr, &n_attr));
-  seer_val *in = SEER_NEW_ARRAY(graph->arena, seer_val, n_in),
+  size_t n_capture = 0;
+  for (uint32_t k = 0; k < n_attr; k++)
+    n_capture += attr[k].kind == SEER_ATTR_GRAPH ? attr[k].n : 0;
+  if (n_capture > UINT16_MAX) return SEER_FAIL(INVALID, "its bodies read too much from outside");
+  seer_val *in = SEER_NEW_ARRAY(graph->arena, seer_val, n_in + n_capture),
            *out = SEER_NEW_ARRAY(graph->arena, seer_val, n_out);
-  for (uint32_t k = 0; k < n_in; k++) in[k] = seer_onnx_value(file, scope, proto->input[k]);
+  for (uint32_t k = 0; k < n_in; k++) in[k] = seer_onnx_operand(file, scope, proto->input[k]);
   for (uint32_t k = 0; k < n_out; k++) {
     out[k] = seer_onnx_value(file, scope, proto->output[k]);
     const seer_value *value = seer_graph_value(graph, out[k]);
@@ -292,11 +318,17 @@ static seer_status read_node(
     if (is_twice) return SEER_FAIL(INVALID, "output '%s' is also made elsewhere", proto->output[k]);
   }
   while (n_in > 0 && in[n_in - 1].i == 0) n_in--;  // trailing absent operands say nothing
+  for (uint32_t k = 0; k < n_attr; k++) {
+    if (attr[k].kind != SEER_ATTR_GRAPH) continue;
+    attr[k].i = n_in;
+    for (size_t c = 0; c < attr[k].n; c++) in[n_in++] = (seer_val){(uint32_t)attr[k].ints[c]};
+    attr[k].ints = NULL;
+  }
   const char *domain = domain_of(proto->domain);
   if (strcmp(proto->op_type, "Constant") == 0 && !domain[0]) {
     if (n_out != 1 || n_in != 0)
       return SEER_FAIL(INVALID, "%u inputs and %u outputs, must be 0 and 1", n_in, n_out);
-    return constant_node(file, attr, n_attr, out[0]);
+    return constant_node(graph, attr, n_attr, out[0]);
   }
   seer_graph_add_node(graph, prefixed(file, scope, name), domain, proto->op_type,
       opset_of(scope, domain), in, n_in, out, n_out, attr, n_attr);

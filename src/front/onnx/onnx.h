@@ -4,10 +4,11 @@
 
 #include "base/map.h"
 #include "front/graph.h"
+#include "front/onnx/dtype.h"
 #include "front/onnx/wire.h"
 #include "onnx.pb-c.h"
 
-#define SEER_ONNX_OPSET_MIN 7
+#define SEER_ONNX_OPSET_MIN 1
 #define SEER_ONNX_OPSET_MAX 21
 
 // One file being read.
@@ -26,21 +27,23 @@ typedef struct {
 } seer_onnx_file;
 
 // ---- tensor.c
-// ONNX's number of an element type; NONE when we have no such type.
-seer_dtype seer_onnx_dtype(int32_t onnx_dtype);
-int32_t seer_onnx_dtype_number(seer_dtype dtype);
-const char *seer_onnx_dtype_name(
-    int32_t onnx_dtype);  // "float16", "string"; "?" for a number that nobody knows
 // Checks dimensions against payload and gives the data: borrowed from the file where it is aligned,
 // else in the graph's arena.
 SEER_MUST_USE seer_status seer_onnx_tensor(
     seer_onnx_file *file, const Onnx__TensorProto *proto, seer_tensor *out_tensor);
 
 // ---- node.c
-// Names of one graph or of one call of a function.
+// Names of one graph, of one call of a function, or of the body of an If, Loop or Scan.
 typedef struct seer_onnx_scope {
+  seer_graph *graph;  // that its values and nodes are added to
   seer_map *names;  // name in the file -> value id
   const char *prefix;  // of values and nodes that a call makes; "" for the model's graph
+  // Of a body: where the names are looked up that it does not make. What is found there becomes an
+  // input of the body, and capture[k] is the value of outer->graph that the k-th of these stands
+  // for.
+  struct seer_onnx_scope *outer;
+  seer_val *capture;
+  size_t n_capture, cap_capture;
   size_t n_opset;
   Onnx__OperatorSetIdProto **opset;
   const struct seer_onnx_scope *caller;
@@ -53,5 +56,12 @@ SEER_MUST_USE seer_status seer_onnx_nodes(
     seer_onnx_file *file, seer_onnx_scope *scope, size_t n, Onnx__NodeProto *const *nodes);
 // The value that a name stands for; made when it is new (a node further down may make it).
 seer_val seer_onnx_value(seer_onnx_file *file, seer_onnx_scope *scope, const char *name);
+// As above, for a name that is read: a body may find it outside.
+seer_val seer_onnx_operand(seer_onnx_file *file, seer_onnx_scope *scope, const char *name);
+
+// ---- read.c
+// A body as a graph of its own. out_attr->ints: the captured values' ids in scope->graph.
+SEER_MUST_USE seer_status seer_onnx_body(seer_onnx_file *file, seer_onnx_scope *scope,
+    const Onnx__GraphProto *proto, seer_attr *out_attr);
 
 #endif

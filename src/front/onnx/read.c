@@ -25,8 +25,8 @@ static seer_status check_opset(const seer_onnx_file *file, int64_t *out_opset) {
   return SEER_FAIL(INVALID, "%s: it imports no operator set of ai.onnx", file->source);
 }
 
-static seer_status read_initializers(seer_onnx_file *file, seer_onnx_scope *scope) {
-  const Onnx__GraphProto *graph = file->model->graph;
+static seer_status read_initializers(
+    seer_onnx_file *file, seer_onnx_scope *scope, const Onnx__GraphProto *graph) {
   if (graph->n_sparse_initializer)
     return SEER_FAIL(UNSUPPORTED, "%s: sparse initialisers are not supported", file->source);
   for (size_t k = 0; k < graph->n_initializer; k++) {
@@ -38,7 +38,7 @@ static seer_status read_initializers(seer_onnx_file *file, seer_onnx_scope *scop
     }
     seer_tensor tensor;
     SEER_TRY(seer_onnx_tensor(file, proto, &tensor));
-    seer_val value = seer_graph_add_constant(file->graph, proto->name, &tensor);
+    seer_val value = seer_graph_add_constant(scope->graph, proto->name, &tensor);
     seer_map_set_str(scope->names, proto->name, value.i);
   }
   return SEER_OK;
@@ -97,20 +97,55 @@ static seer_status read_inputs(seer_onnx_file *file, seer_onnx_scope *scope) {
   return SEER_OK;
 }
 
-static seer_status read_outputs(seer_onnx_file *file, seer_onnx_scope *scope) {
-  const Onnx__GraphProto *graph = file->model->graph;
+static seer_status read_outputs(
+    seer_onnx_file *file, seer_onnx_scope *scope, const Onnx__GraphProto *graph) {
   if (graph->n_output == 0) return SEER_FAIL(INVALID, "%s: it has no outputs", file->source);
   for (size_t k = 0; k < graph->n_output; k++) {
     const char *name = graph->output[k]->name;
-    uint64_t id;
-    if (!name || !seer_map_get_str(scope->names, name, &id)) {
+    seer_val value = {0};
+    if (name && (scope->outer || seer_map_get_str(scope->names, name, NULL)))
+      value = seer_onnx_operand(file, scope, name);
+    if (value.i == 0) {
       return SEER_FAIL(
           INVALID, "%s: output '%s' is made by no node", file->source, name ? name : "");
     }
-    if (file->graph->value[id].is_output)
+    // A body may give the same value twice, or an input back.
+    if (!scope->outer && scope->graph->value[value.i].is_output)
       return SEER_FAIL(INVALID, "%s: two outputs are named '%s'", file->source, name);
-    seer_graph_mark_output(file->graph, (seer_val){(uint32_t)id});
+    seer_graph_mark_output(scope->graph, value);
   }
+  return SEER_OK;
+}
+
+// ---- bodies
+
+seer_status seer_onnx_body(seer_onnx_file *file, seer_onnx_scope *scope,
+    const Onnx__GraphProto *proto, seer_attr *out_attr) {
+  seer_arena *arena = file->graph->arena;
+  seer_onnx_scope inner = *scope;  // of a function's body: its attributes are known here, too
+  inner.graph = seer_graph_create(arena, proto->name);
+  inner.names = seer_map_create(arena);
+  inner.prefix = "";
+  inner.outer = scope;
+  inner.capture = NULL;
+  inner.n_capture = inner.cap_capture = 0;
+  SEER_TRY(read_initializers(file, &inner, proto));
+  for (size_t k = 0; k < proto->n_input; k++) {
+    const char *name = proto->input[k]->name;
+    if (!name || !name[0] || seer_map_get_str(inner.names, name, NULL))
+      return SEER_FAIL(INVALID, "its input %zu has no name of its own", k);
+    seer_graph_mark_input(inner.graph, seer_onnx_value(file, &inner, name));
+  }
+  SEER_TRY(seer_onnx_nodes(file, &inner, proto->n_node, proto->node));
+  SEER_TRY(read_outputs(file, &inner, proto));
+  SEER_TRY(seer_graph_sort(inner.graph));
+  SEER_TRY(seer_graph_verify(inner.graph));
+  int64_t *ids = SEER_NEW_ARRAY(arena, int64_t, inner.n_capture);
+  for (size_t k = 0; k < inner.n_capture; k++) ids[k] = inner.capture[k].i;
+  out_attr->kind = SEER_ATTR_GRAPH;
+  out_attr->graph = inner.graph;
+  out_attr->n = inner.n_capture;
+  out_attr->ints = ids;
   return SEER_OK;
 }
 
@@ -121,15 +156,16 @@ static seer_status read_model(seer_onnx_file *file) {
   graph->name = seer_arena_strdup(graph->arena, model->graph->name ? model->graph->name : "");
   graph->producer =
       seer_arena_strdup(graph->arena, model->producer_name ? model->producer_name : "");
-  seer_onnx_scope scope = {.names = seer_map_create(graph->arena),
+  seer_onnx_scope scope = {.graph = graph,
+      .names = seer_map_create(graph->arena),
       .prefix = "",
       .n_opset = model->n_opset_import,
       .opset = model->opset_import};
-  SEER_TRY(read_initializers(file, &scope));
+  SEER_TRY(read_initializers(file, &scope, model->graph));
   SEER_TRY(read_inputs(file, &scope));
   SEER_TRYF(seer_onnx_nodes(file, &scope, model->graph->n_node, model->graph->node), "reading %s",
       file->source);
-  SEER_TRY(read_outputs(file, &scope));
+  SEER_TRY(read_outputs(file, &scope, model->graph));
   SEER_TRYF(seer_graph_sort(graph), "reading %s", file->source);
   SEER_TRYF(seer_graph_verify(graph), "reading %s", file->source);
   return SEER_OK;

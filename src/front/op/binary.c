@@ -252,7 +252,10 @@ static seer_status emit_pow(seer_emit *emit, const seer_node *node) {
     if (seer_op_dtype(emit, x) != wide) x = seer_expr_cast(pool, wide, x);
     if (seer_op_dtype(emit, y) != wide) y = seer_expr_cast(pool, wide, y);
     body = seer_op_2(emit, SEER_EXPR_POW, x, y);
-    if (wide != out->dtype) body = seer_expr_cast(pool, out->dtype, body);
+    if (wide != out->dtype) {  // 3^6 is not to be 728: powers are exact to 1e-14 or so, not more
+      body = seer_op_2(emit, SEER_EXPR_MUL, body, seer_op_num(emit, wide, 1 + 1e-13));
+      body = seer_expr_cast(pool, out->dtype, body);
+    }
   }
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, body);
   return SEER_OK;

@@ -165,16 +165,6 @@ static seer_status infer_gather(
   return seer_op_set(&out_values[0], x->dtype, dim, rank);
 }
 
-// An index that is data: negative ones count from the end, and it is clamped so that none leaves
-// the buffer.
-static seer_expr index_of(seer_emit *emit, seer_expr k, int64_t extent) {
-  k = seer_op_to_i64(emit, k);
-  seer_expr zero = seer_op_int(emit, 0), is_negative = seer_op_2(emit, SEER_EXPR_LT, k, zero);
-  k = seer_expr_select(&emit->dag->expr, is_negative,
-      seer_op_2(emit, SEER_EXPR_ADD, k, seer_op_int(emit, extent)), k);
-  return seer_op_clamp(emit, k, extent);
-}
-
 static seer_status emit_gather(seer_emit *emit, const seer_node *node) {
   const seer_value *x = seer_emit_in(emit, node, 0), *index = seer_emit_in(emit, node, 1);
   uint32_t axis = 0;
@@ -183,7 +173,7 @@ static seer_status emit_gather(seer_emit *emit, const seer_node *node) {
   uint32_t stage = start_map(emit, node, at), after = axis + index->rank;
   for (uint32_t d = 0; d < axis; d++) from[d] = at[d];
   for (uint32_t d = axis + 1; d < x->rank; d++) from[d] = at[after + d - axis - 1];
-  from[axis] = index_of(emit, seer_emit_load(emit, node, 1, &at[axis]), x->dim[axis]);
+  from[axis] = seer_op_data_index(emit, seer_emit_load(emit, node, 1, &at[axis]), x->dim[axis]);
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_emit_load(emit, node, 0, from));
   return SEER_OK;
 }
@@ -237,7 +227,7 @@ static seer_status emit_gather_elements(seer_emit *emit, const seer_node *node) 
   SEER_TRY(seer_op_axis(seer_node_attr_i(node, "axis", 0), x->rank, "attribute 'axis'", &axis));
   seer_expr at[SEER_MAX_RANK];
   uint32_t stage = start_map(emit, node, at);
-  at[axis] = index_of(emit, seer_emit_load(emit, node, 1, at), x->dim[axis]);
+  at[axis] = seer_op_data_index(emit, seer_emit_load(emit, node, 1, at), x->dim[axis]);
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_emit_load(emit, node, 0, at));
   return SEER_OK;
 }

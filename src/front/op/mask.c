@@ -1,4 +1,6 @@
 // mask.c - operators that compare indices: Trilu, CumSum, OneHot.
+#include <math.h>
+
 #include "front/op/util.h"
 
 #define MASK(id, onnx, from, in_min, in_max, kind, attributes, text) \
@@ -25,6 +27,11 @@ static seer_status const_int(const seer_graph *graph, const seer_node *node, uin
   uint32_t n = 0;
   *out = otherwise;
   if (!seer_op_has_in(node, k)) return SEER_OK;
+  const seer_tensor *tensor = seer_op_const(graph, node, k);
+  if (tensor && seer_dtype_is_float(tensor->dtype) && seer_tensor_elems(tensor) == 1) {
+    *out = (int64_t)fmax(-1e15, fmin(1e15, seer_dtype_load_f64(tensor->dtype, tensor->data, 0)));
+    return SEER_OK;  // OneHot's depth may be of any type
+  }
   SEER_TRY(seer_op_const_ints(graph, node, k, what, arena, &ints, &n));
   if (n != 1) return SEER_FAIL(INVALID, "'%s' has %u entries, must have 1", what, n);
   *out = ints[0];

@@ -24,7 +24,7 @@ static seer_status infer_batch_norm(
     }
   }
   if (seer_node_attr_i(node, "training_mode", 0) != 0 ||
-      seer_node_attr_i(node, "is_test", 1) == 0) {
+      seer_node_attr_i(node, "is_test", node->opset >= 7) == 0) {
     return SEER_FAIL(UNSUPPORTED, "training mode");
   }
   if (seer_node_attr_i(node, "spatial", 1) != 1)
@@ -58,14 +58,14 @@ static seer_status emit_batch_norm(seer_emit *emit, const seer_node *node) {
 
 const seer_op_desc seer_op_batch_norm = {.name = "BatchNormalization",
     .domain = "",
-    .opset_min = 7,
+    .opset_min = 1,
     .opset_max = 25,
     .n_in_min = 5,
     .n_in_max = 5,
     .n_out_min = 1,
     .n_out_max = 5,
     .fuse = SEER_FUSE_ELEMENTWISE,
-    .attrs = "epsilon momentum spatial training_mode is_test",
+    .attrs = "epsilon momentum spatial training_mode is_test consumed_inputs",
     .rtol = 1e-5,
     .atol = 1e-5,
     .infer = infer_batch_norm,

@@ -187,7 +187,7 @@ static seer_status emit_average_pool(seer_emit *emit, const seer_node *node) {
 
 const seer_op_desc seer_op_average_pool = {.name = "AveragePool",
     .domain = "",
-    .opset_min = 7,
+    .opset_min = 1,
     .opset_max = 25,
     .n_in_min = 1,
     .n_in_max = 1,

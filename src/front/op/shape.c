@@ -172,7 +172,7 @@ static seer_status fold_dropout(
 
 const seer_op_desc seer_op_dropout = {.name = "Dropout",
     .domain = "",
-    .opset_min = 7,
+    .opset_min = 1,
     .opset_max = 25,
     .n_in_min = 1,
     .n_in_max = 3,

@@ -27,28 +27,46 @@
   X(transpose) X(concat) X(split) X(slice) X(expand) X(tile) X(pad)                               \
   X(gather) X(gather_elements) X(depth_to_space) X(space_to_depth)                                \
   X(trilu) X(cum_sum) X(one_hot) X(einsum) X(resize)                                                        \
-  X(shape) X(size) X(constant) X(constant_of_shape) X(range)
+  X(scatter_elements) X(scatter) X(scatter_nd) X(gather_nd) X(top_k) X(reverse_sequence)          \
+  X(shape) X(size) X(constant) X(constant_of_shape) X(range)                                      \
+  X(quantize_linear) X(dequantize_linear) X(dynamic_quantize)                                     \
+  X(matmul_integer) X(conv_integer) X(qlinear_matmul) X(qlinear_conv)                             \
+  X(rnn) X(gru) X(lstm) X(if) X(loop) X(scan)                                                     \
+  X(nll_loss) X(cross_entropy)                                                                    \
+  X(hann_window) X(hamming_window) X(blackman_window) X(dft) X(stft)                              \
+  X(center_crop_pad) X(col2im) X(affine_grid) X(compress) X(upsample)
+// Forms that ended with an old opset, under the names of others above: no list shows them.
+#define OLD_OPS(X)                                                                                \
+  X(old_add) X(old_sub) X(old_mul) X(old_div) X(old_pow) X(old_equal) X(old_less) X(old_greater)  \
+  X(old_and) X(old_or) X(old_xor) X(old_prelu)
 // clang-format on
 
 #define DECLARE(id) extern const seer_op_desc seer_op_##id;
 OPS(DECLARE)
+OLD_OPS(DECLARE)
 #undef DECLARE
 
 const seer_op_desc *const seer_op_table[] = {
 #define ENTRY(id) &seer_op_##id,
-    OPS(ENTRY)
-#undef ENTRY
-};
+    OPS(ENTRY)};
 const size_t seer_op_table_count = SEER_COUNT_OF(seer_op_table);
+static const seer_op_desc *const old_table[] = {OLD_OPS(ENTRY)};
+#undef ENTRY
 
-const seer_op_desc *seer_op_find(const char *domain, const char *name, int32_t opset) {
-  if (!domain || strcmp(domain, "ai.onnx") == 0) domain = "";
-  for (size_t i = 0; i < seer_op_table_count; i++) {
-    const seer_op_desc *op = seer_op_table[i];
+static const seer_op_desc *find_in(const seer_op_desc *const *table, size_t n, const char *domain,
+    const char *name, int32_t opset) {
+  for (size_t i = 0; i < n; i++) {
+    const seer_op_desc *op = table[i];
     if (opset >= op->opset_min && opset <= op->opset_max && strcmp(op->name, name) == 0 &&
         strcmp(op->domain, domain) == 0) {
       return op;
     }
   }
   return NULL;
+}
+
+const seer_op_desc *seer_op_find(const char *domain, const char *name, int32_t opset) {
+  if (!domain || strcmp(domain, "ai.onnx") == 0) domain = "";
+  const seer_op_desc *op = find_in(seer_op_table, seer_op_table_count, domain, name, opset);
+  return op ? op : find_in(old_table, SEER_COUNT_OF(old_table), domain, name, opset);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dag/scalar.h"
+#include "front/onnx/dtype.h"
 #include "front/op/util.h"
 
 typedef seer_expr (*map_fn)(seer_emit *emit, const seer_node *node, seer_dtype dtype, seer_expr x);
@@ -225,47 +226,13 @@ const seer_op_desc seer_op_clip = {.name = "Clip",
 
 // ---- types
 
-// ONNX's numbers for element types (TensorProto.DataType); NONE for those that have no dtype here.
-static seer_dtype dtype_of_onnx(int64_t number) {
-  switch (number) {
-    case 1:
-      return SEER_DTYPE_F32;
-    case 2:
-      return SEER_DTYPE_U8;
-    case 3:
-      return SEER_DTYPE_I8;
-    case 4:
-      return SEER_DTYPE_U16;
-    case 5:
-      return SEER_DTYPE_I16;
-    case 6:
-      return SEER_DTYPE_I32;
-    case 7:
-      return SEER_DTYPE_I64;
-    case 9:
-      return SEER_DTYPE_BOOL;
-    case 10:
-      return SEER_DTYPE_F16;
-    case 11:
-      return SEER_DTYPE_F64;
-    case 12:
-      return SEER_DTYPE_U32;
-    case 13:
-      return SEER_DTYPE_U64;
-    case 16:
-      return SEER_DTYPE_BF16;
-    default:
-      return SEER_DTYPE_NONE;
-  }
-}
-
 static seer_status infer_cast(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   (void)arena;
   const seer_value *in = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &in));
   int64_t to = seer_node_attr_i(node, "to", 0);
-  seer_dtype dtype = dtype_of_onnx(to);
+  seer_dtype dtype = seer_onnx_dtype((int32_t)to);
   if (dtype == SEER_DTYPE_NONE) {
     return SEER_FAIL(
         UNSUPPORTED, "attribute 'to' is %" PRId64 ", must be an integer, float or bool type", to);

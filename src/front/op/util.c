@@ -263,6 +263,14 @@ seer_expr seer_op_clamp(seer_emit *emit, seer_expr index, int64_t n) {
   return seer_op_2(emit, SEER_EXPR_MIN, index, seer_op_int(emit, n - 1));
 }
 
+seer_expr seer_op_data_index(seer_emit *emit, seer_expr k, int64_t extent) {
+  k = seer_op_to_i64(emit, k);
+  seer_expr zero = seer_op_int(emit, 0), is_negative = seer_op_2(emit, SEER_EXPR_LT, k, zero);
+  k = seer_expr_select(&emit->dag->expr, is_negative,
+      seer_op_2(emit, SEER_EXPR_ADD, k, seer_op_int(emit, extent)), k);
+  return seer_op_clamp(emit, k, extent);
+}
+
 seer_expr seer_op_within(seer_emit *emit, seer_expr predicate, seer_expr index, int64_t index_low,
     int64_t index_high, int64_t low, int64_t high) {
   seer_expr_pool *pool = &emit->dag->expr;

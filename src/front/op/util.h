@@ -89,6 +89,9 @@ seer_expr seer_op_muladd(seer_emit *emit, seer_expr index, int64_t factor, int64
 seer_expr seer_op_to_i64(seer_emit *emit, seer_expr e);
 // min(max(index, 0), n - 1): bounds are plain to see for every reader of the expression.
 seer_expr seer_op_clamp(seer_emit *emit, seer_expr index, int64_t n);
+// An index that is data: negative ones count from the end, and it is clamped so that none leaves
+// the buffer.
+seer_expr seer_op_data_index(seer_emit *emit, seer_expr k, int64_t extent);
 // low <= index < high as a predicate; bounds that always hold (index in [index_low, index_high])
 // are left out; joined to `predicate` (0: none) by AND.
 seer_expr seer_op_within(seer_emit *emit, seer_expr predicate, seer_expr index, int64_t index_low,

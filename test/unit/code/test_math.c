@@ -42,27 +42,29 @@ static const function functions[] = {
     {"cos", cos, -1e4, 1e4, 2, 1e-7},
 };
 
-// y = f(x) for N floats.
-static void apply(jit_runner *runner, const char *body, const float *x, const float *e, float *y,
-    seer_arena *arena) {
+// y = f(x, e) for N numbers of a type.
+static void apply_typed(jit_runner *runner, const char *dtype, const char *body, const void *x,
+    const void *e, void *y, seer_arena *arena) {
   const char *text = seer_arena_printf(arena,
-      "loop math {\n  input $x f32[%d] of 0\n  input $e f32[%d] of 1\n  output $y f32[%d] of 2\n  "
+      "loop math {\n  input $x %s[%d] of 0\n  input $e %s[%d] of 1\n  output $y %s[%d] of 2\n  "
       "phase {\n    for @o < %d stage 0 {\n"
       "      vector @i < 16 stage 0 {\n        store $y[@o * 16 + @i] stage 0 = %s\n      }\n    "
       "}\n  }\n}\n",
-      N, N, N, N / 16, body);
+      dtype, N, dtype, N, dtype, N, N / 16, body);
   seer_loop *loop;
   seer_status status = seer_loop_parse("math", text, strlen(text), arena, &loop);
   if (status) fail_msg("%s", seer_status_message(status));
-  void *data[3] = {0};
-  float copy[2][N];
-  memcpy(copy[0], x, sizeof(copy[0]));
-  memcpy(copy[1], e, sizeof(copy[1]));
-  data[0] = copy[0];
-  data[1] = copy[1];
-  data[2] = y;
+  static double copy[2][N];
+  memcpy(copy[0], x, N * (strcmp(dtype, "f64") == 0 ? sizeof(double) : sizeof(float)));
+  memcpy(copy[1], e, N * (strcmp(dtype, "f64") == 0 ? sizeof(double) : sizeof(float)));
+  void *data[3] = {copy[0], copy[1], y};
   const char *wrong = jit_run(runner, loop, data, 1, arena);
   if (wrong) fail_msg("%s", wrong);
+}
+
+static void apply(jit_runner *runner, const char *body, const float *x, const float *e, float *y,
+    seer_arena *arena) {
+  apply_typed(runner, "f32", body, x, e, y, arena);
 }
 
 static double ulps(double want, float got) {
@@ -183,9 +185,75 @@ static void powers(void **state) {
   seer_arena_destroy(arena);
 }
 
+// ---- f64
+
+typedef struct {
+  const char *body;
+  double (*want)(double x, double e);
+  double low, high, max_relative, max_abs;
+} function64;
+
+static double exp2_of(double x, double e) { return exp(x) + 0 * e; }
+static double log2_of(double x, double e) { return log(x) + 0 * e; }
+static double tanh2_of(double x, double e) { return tanh(x) + 0 * e; }
+static double sigmoid2_of(double x, double e) { return sigmoid(x) + 0 * e; }
+static double sin2_of(double x, double e) { return sin(x) + 0 * e; }
+static double cos2_of(double x, double e) { return cos(x) + 0 * e; }
+
+static void doubles_are_as_stated(void **state) {
+  (void)state;
+  static const function64 cases[] = {
+      {"exp(X)", exp2_of, -700, 700, 6e-16, 0},
+      {"exp(X)", exp2_of, -1, 1, 4e-16, 0},
+      {"log(X)", log2_of, 1e-6, 4, 4e-16, 4e-16},
+      {"log(X)", log2_of, 1, 1e12, 4e-16, 0},
+      {"sigmoid(X)", sigmoid2_of, -50, 50, 6e-16, 0},
+      {"tanh(X)", tanh2_of, -2, 2, 1e-15, 0},
+      {"tanh(X)", tanh2_of, -30, 30, 1e-15, 0},
+      {"sin(X)", sin2_of, -10, 10, 0, 4e-16},
+      {"sin(X)", sin2_of, -1e5, 1e5, 0, 4e-16},
+      {"cos(X)", cos2_of, -1e5, 1e5, 0, 4e-16},
+      {"pow(X, $e[@o * 16 + @i])", pow, 0.01, 20, 2e-14, 0},
+  };
+  seer_arena *arena = seer_arena_create("test");
+  jit_runner *runner = jit_runner_create(NULL);
+  seer_rng rng;
+  seer_rng_init(&rng, 9);
+  static double x[N], e[N], y[N];
+  for (size_t f = 0; f < SEER_COUNT_OF(cases); f++) {
+    const function64 *fn = &cases[f];
+    for (int k = 0; k < N; k++) {
+      x[k] = fn->low + (fn->high - fn->low) * ((double)k + seer_rng_f64(&rng)) / N;
+      e[k] = seer_rng_f64(&rng) * 8 - 4;
+    }
+    char body[64] = "";
+    size_t n = 0;
+    for (const char *at = fn->body; *at; at++)
+      n += (size_t)snprintf(body + n, sizeof body - n, *at == 'X' ? "$x[@o * 16 + @i]" : "%c", *at);
+    apply_typed(runner, "f64", body, x, e, y, arena);
+    for (int k = 0; k < N; k++) {
+      double want = fn->want(x[k], e[k]), error = fabs(y[k] - want);
+      if (error <= fn->max_abs || error <= fn->max_relative * fabs(want)) continue;
+      fail_msg("%s of %.17g (%g) is %.17g, expected %.17g", fn->body, x[k], e[k], y[k], want);
+    }
+  }
+  // pow of negative numbers, and the ends of exp and log
+  memcpy(x, (double[]){-2, -2, -3, 0, 1000, -1000}, 6 * sizeof(double));
+  memcpy(e, (double[]){3, 0.5, -2, 2, 1, 1}, 6 * sizeof(double));
+  apply_typed(runner, "f64", "pow($x[@o * 16 + @i], $e[@o * 16 + @i])", x, e, y, arena);
+  assert_true(fabs(y[0] + 8) < 1e-13 && isnan(y[1]) && fabs(y[2] - 1.0 / 9) < 1e-15 && y[3] == 0);
+  apply_typed(runner, "f64", "exp($x[@o * 16 + @i])", x, e, y, arena);
+  assert_true(isinf(y[4]) && y[5] == 0);
+  apply_typed(runner, "f64", "log($x[@o * 16 + @i])", x, e, y, arena);
+  assert_true(isnan(y[0]) && isinf(y[3]) && y[3] < 0);
+  jit_runner_destroy(runner);
+  seer_arena_destroy(arena);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(errors_are_as_stated),
+      cmocka_unit_test(doubles_are_as_stated),
       cmocka_unit_test(special_values),
       cmocka_unit_test(powers),
   };

@@ -395,7 +395,7 @@ static char *word(const char *text) { return seer_arena_strdup(arena, text); }
 #define DAMAGES(X)                                                                                \
   X("no graph", m->graph = NULL)                                                                  \
   X("imports no operator set", m->n_opset_import = 0)                                             \
-  X("opset 6", m->opset_import[0]->version = 6)                                                   \
+  X("opset 0", m->opset_import[0]->version = 0)                                                   \
   X("opset 22", m->opset_import[0]->version = 22)                                                 \
   X("opset -1", m->opset_import[0]->version = -1)                                                 \
   X("no outputs", m->graph->n_output = 0)                                                         \

@@ -1,0 +1,230 @@
+// control.c - If, Loop and Scan. Sizes are fixed when a model is compiled, and so is control flow:
+// a condition that folds picks its branch; one that does not computes both branches and picks a
+// result; loops are unrolled. What is decided by data alone (how often a loop runs) is refused.
+#include "front/expand/expand.h"
+
+enum { MAX_ITERATIONS = 4096 };
+
+static seer_status body_of(const seer_expand *e, const char *name, const seer_attr **out_body) {
+  const seer_attr *attr = seer_node_attr(&e->node, name);
+  if (!attr || attr->kind != SEER_ATTR_GRAPH)
+    return SEER_FAIL(INVALID, "attribute '%s' must be a graph", name);
+  *out_body = attr;
+  return SEER_OK;
+}
+
+static seer_val *new_constants(const seer_expand *e, const seer_attr *body) {
+  return SEER_NEW_ARRAY(e->scratch, seer_val, body->graph->n_value);
+}
+
+// The one element of a constant; false when `v` is none.
+static bool constant_int(const seer_expand *e, seer_val v, int64_t *out) {
+  const seer_tensor *tensor = seer_graph_value(e->graph, v)->constant;
+  if (!tensor || seer_tensor_elems(tensor) != 1) return false;
+  *out = seer_dtype_load_i64(tensor->dtype, tensor->data, 0);
+  return true;
+}
+
+static bool same_type(const seer_value *a, const seer_value *b) {
+  bool is_same = a->dtype == b->dtype && a->rank == b->rank;
+  for (uint32_t d = 0; d < a->rank && is_same; d++) is_same = a->dim[d] == b->dim[d];
+  return is_same;
+}
+
+// ---- If
+
+static seer_status expand_if(seer_expand *e) {
+  static const char *const names[2] = {"else_branch", "then_branch"};
+  const seer_attr *body[2];
+  seer_val *out[2];
+  int64_t condition = 0;
+  bool is_known = constant_int(e, e->node.in[0], &condition);
+  if (seer_op_elems(seer_expand_in(e, 0)) != 1)
+    return SEER_FAIL(INVALID, "input 0 (cond) must have one element");
+  for (int b = 0; b < 2; b++) {
+    SEER_TRY(body_of(e, names[b], &body[b]));
+    if (body[b]->graph->n_output < e->node.n_out || seer_expand_n_formal(body[b]) != 0) {
+      return SEER_FAIL(INVALID, "attribute '%s' has %u outputs and %u inputs, must have %u and 0",
+          names[b], body[b]->graph->n_output, seer_expand_n_formal(body[b]), e->node.n_out);
+    }
+    if (is_known && (condition != 0) != b) continue;
+    out[b] = SEER_NEW_ARRAY(e->scratch, seer_val, body[b]->graph->n_output);
+    seer_expand_inline(e, body[b], NULL, new_constants(e, body[b]), out[b]);
+  }
+  for (uint32_t k = 0; is_known && k < e->node.n_out; k++)
+    seer_expand_output(e, k, out[condition != 0][k]);
+  if (is_known) return SEER_OK;
+  SEER_TRY(e->resolve(e));
+  for (uint32_t k = 0; k < e->node.n_out; k++) {
+    const seer_value *yes = seer_graph_value(e->graph, out[1][k]),
+                     *no = seer_graph_value(e->graph, out[0][k]);
+    if (!same_type(yes, no)) {
+      return SEER_FAIL(UNSUPPORTED,
+          "the condition is known only while running, and output %u is %s or %s", k,
+          seer_value_type_text(yes, e->scratch), seer_value_type_text(no, e->scratch));
+    }
+    seer_val condition_value = seer_expand_reshape(e, e->node.in[0], NULL, 0);
+    seer_expand_output(e, k, seer_expand_3(e, "Where", condition_value, out[1][k], out[0][k]));
+  }
+  return SEER_OK;
+}
+
+// ---- Loop
+
+// Parts of a scan output, one an iteration.
+typedef struct {
+  seer_val *part;
+  size_t cap;
+} scan;
+
+static void add_part(seer_expand *e, scan *s, uint32_t n, seer_val value, int64_t axis) {
+  s->part = SEER_GROW(e->scratch, seer_val, s->part, n, &s->cap);
+  s->part[n] = seer_expand_2(e, "Unsqueeze", value, seer_expand_ints(e, &axis, 1));
+}
+
+static seer_status expand_loop(seer_expand *e) {
+  const seer_attr *body;
+  SEER_TRY(body_of(e, "body", &body));
+  uint32_t n_formal = seer_expand_n_formal(body), n_out = body->graph->n_output;
+  if (n_formal < 2 || body->i > n_formal || n_out + 1 < n_formal || e->node.n_out > n_out - 1) {
+    return SEER_FAIL(INVALID,
+        "%" PRId64 " inputs and %u outputs do not fit a body of %u inputs and %u outputs", body->i,
+        e->node.n_out, n_formal, n_out);
+  }
+  uint32_t n_carried = n_formal - 2, n_scan = n_out - 1 - n_carried, n = 0;
+  int64_t n_trip = INT64_MAX, goes_on = 1;
+  seer_val *formal = SEER_NEW_ARRAY(e->scratch, seer_val, n_formal),
+           *out = SEER_NEW_ARRAY(e->scratch, seer_val, n_out), *constants = new_constants(e, body);
+  scan *scans = SEER_NEW_ARRAY(e->scratch, scan, n_scan);
+  for (uint32_t k = 0; k < n_formal; k++) {
+    if (k < body->i) formal[k] = e->node.in[k];  // behind them are those that the body captures
+    if (k > 1 && !formal[k].i) return SEER_FAIL(INVALID, "input %u is absent and may not be", k);
+  }
+  if (formal[0].i && !constant_int(e, formal[0], &n_trip))
+    return SEER_FAIL(UNSUPPORTED, "the number of iterations (input 0) is known only while running");
+  if (!formal[1].i) formal[1] = seer_expand_scalar(e, SEER_DTYPE_BOOL, 1);
+  for (; n < n_trip; n++) {
+    if (!constant_int(e, formal[1], &goes_on))
+      return SEER_FAIL(UNSUPPORTED, "whether iteration %u runs is known only while running", n);
+    if (!goes_on) break;
+    if (n == MAX_ITERATIONS)
+      return SEER_FAIL(UNSUPPORTED, "more than %d iterations", MAX_ITERATIONS);
+    formal[0] = seer_expand_scalar(e, SEER_DTYPE_I64, n);
+    seer_expand_inline(e, body, formal, constants, out);
+    for (uint32_t s = 0; s < n_scan; s++) add_part(e, &scans[s], n, out[1 + n_carried + s], 0);
+    SEER_TRY(e->resolve(e));
+    for (uint32_t k = 1; k < n_formal; k++) formal[k] = out[k - 1];
+  }
+  for (uint32_t k = 0; k < n_carried; k++) seer_expand_output(e, k, formal[2 + k]);
+  for (uint32_t s = 0; s < n_scan; s++) {
+    if (!seer_expand_wants(e, n_carried + s)) continue;
+    if (n == 0)
+      return SEER_FAIL(
+          UNSUPPORTED, "no iteration runs, and output %u has no elements", n_carried + s);
+    seer_expand_output(e, n_carried + s, seer_expand_concat(e, scans[s].part, n, 0));
+  }
+  return SEER_OK;
+}
+
+// ---- Scan
+
+// Entry k of a list of n integers, 0 when the list is absent.
+static seer_status entry(
+    const seer_expand *e, const char *name, uint32_t n, uint32_t k, int64_t *out_value) {
+  const seer_attr *attr = seer_node_attr_ints(&e->node, name);
+  *out_value = 0;
+  if (!attr) return SEER_OK;
+  if (attr->n != n)
+    return SEER_FAIL(INVALID, "attribute '%s' has %zu entries, must have %u", name, attr->n, n);
+  *out_value = attr->ints[k];
+  return SEER_OK;
+}
+
+static seer_status expand_scan(seer_expand *e) {
+  const seer_attr *body;
+  SEER_TRY(body_of(e, "body", &body));
+  uint32_t n_formal = seer_expand_n_formal(body), n_out = body->graph->n_output;
+  int64_t n_input = seer_node_attr_i(&e->node, "num_scan_inputs", 0), n_trip = -1;
+  bool fits = n_input >= 1 && n_input <= n_formal && body->i == n_formal &&
+      n_out + (uint32_t)n_input >= n_formal && e->node.n_out <= n_out;
+  if (!fits) {
+    return SEER_FAIL(INVALID,
+        "%" PRId64 " inputs (%" PRId64
+        " of them scanned) and %u outputs do not fit a body of %u "
+        "inputs and %u outputs",
+        body->i, n_input, e->node.n_out, n_formal, n_out);
+  }
+  uint32_t n_state = n_formal - (uint32_t)n_input, n_scan = n_out - n_state;
+  seer_val *formal = SEER_NEW_ARRAY(e->scratch, seer_val, n_formal),
+           *out = SEER_NEW_ARRAY(e->scratch, seer_val, n_out), *constants = new_constants(e, body);
+  uint32_t *axis = SEER_NEW_ARRAY(e->scratch, uint32_t, n_formal);
+  scan *scans = SEER_NEW_ARRAY(e->scratch, scan, n_scan);
+  for (uint32_t k = 0; k < n_state; k++) formal[k] = e->node.in[k];
+  for (uint32_t k = 0; k < n_input; k++) {
+    const seer_value *x = seer_expand_in(e, n_state + k);
+    int64_t at;
+    SEER_TRY(entry(e, "scan_input_axes", (uint32_t)n_input, k, &at));
+    SEER_TRY(seer_op_axis(at, x->rank, "an entry of 'scan_input_axes'", &axis[k]));
+    if (n_trip >= 0 && x->dim[axis[k]] != n_trip) {
+      return SEER_FAIL(INVALID, "input %u has %" PRId64 " elements to scan, input %u has %" PRId64,
+          n_state + k, x->dim[axis[k]], n_state, n_trip);
+    }
+    n_trip = x->dim[axis[k]];
+  }
+  if (n_trip < 1 || n_trip > MAX_ITERATIONS)
+    return SEER_FAIL(
+        UNSUPPORTED, "%" PRId64 " iterations, must be 1 to %d", n_trip, MAX_ITERATIONS);
+  for (int64_t t = 0; t < n_trip; t++) {
+    for (uint32_t k = 0; k < n_input; k++) {
+      int64_t is_reverse, along = axis[k];
+      SEER_TRY(entry(e, "scan_input_directions", (uint32_t)n_input, k, &is_reverse));
+      int64_t at = is_reverse ? n_trip - 1 - t : t;
+      seer_val slice = seer_expand_slice(e, e->node.in[n_state + k], along, at, at + 1);
+      formal[n_state + k] = seer_expand_2(e, "Squeeze", slice, seer_expand_ints(e, &along, 1));
+    }
+    seer_expand_inline(e, body, formal, constants, out);
+    for (uint32_t k = 0; k < n_state; k++) formal[k] = out[k];
+    for (uint32_t s = 0; s < n_scan; s++) {
+      int64_t along;
+      SEER_TRY(entry(e, "scan_output_axes", n_scan, s, &along));
+      add_part(e, &scans[s], (uint32_t)t, out[n_state + s], along);
+    }
+  }
+  for (uint32_t k = 0; k < n_state; k++) seer_expand_output(e, k, formal[k]);
+  for (uint32_t s = 0; s < n_scan; s++) {
+    int64_t along, is_reverse;
+    SEER_TRY(entry(e, "scan_output_axes", n_scan, s, &along));
+    SEER_TRY(entry(e, "scan_output_directions", n_scan, s, &is_reverse));
+    for (int64_t a = 0, b = n_trip - 1; is_reverse && a < b; a++, b--) {
+      seer_val other = scans[s].part[a];
+      scans[s].part[a] = scans[s].part[b];
+      scans[s].part[b] = other;
+    }
+    if (!seer_expand_wants(e, n_state + s)) continue;
+    seer_expand_output(
+        e, n_state + s, seer_expand_concat(e, scans[s].part, (uint32_t)n_trip, along));
+  }
+  return SEER_OK;
+}
+
+#define CONTROL(id, onnx, from, in_min, attributes, text) \
+  const seer_op_desc seer_op_##id = {.name = onnx,        \
+      .domain = "",                                       \
+      .opset_min = from,                                  \
+      .opset_max = 25,                                    \
+      .n_in_min = in_min,                                 \
+      .n_in_max = SEER_OP_ANY,                            \
+      .n_out_min = 1,                                     \
+      .n_out_max = SEER_OP_ANY,                           \
+      .fuse = SEER_FUSE_COMPOSITE,                        \
+      .attrs = attributes,                                \
+      .expand = expand_##id,                              \
+      .doc = text};
+
+CONTROL(if, "If", 1, 1, "then_branch else_branch",
+    "a condition that folds picks a branch; else both are computed, and must be of equal shapes")
+CONTROL(loop, "Loop", 1, 0, "body", "unrolled: the number of iterations must be constant")
+CONTROL(scan, "Scan", 9, 1,
+    "body num_scan_inputs scan_input_axes scan_input_directions scan_output_axes "
+    "scan_output_directions",
+    "unrolled")

@@ -1,0 +1,173 @@
+// expand.c - adding the nodes that stand for a composite operator.
+#include "front/expand/expand.h"
+
+#include "front/onnx/dtype.h"
+
+bool seer_expand_has_in(const seer_expand *e, uint32_t k) { return seer_op_has_in(&e->node, k); }
+
+bool seer_expand_wants(const seer_expand *e, uint32_t k) {
+  return k < e->node.n_out && e->node.out[k].i != 0;
+}
+
+const seer_value *seer_expand_in(const seer_expand *e, uint32_t k) {
+  SEER_ASSERT(seer_expand_has_in(e, k), "%s: no input %u", e->node.name, k);
+  return seer_graph_value(e->graph, e->node.in[k]);
+}
+
+// ---- nodes
+
+static seer_val new_value(seer_expand *e, const char *what) {
+  const char *name = seer_arena_printf(e->scratch, "%s/%s", e->node.name, what);
+  return seer_graph_add_value(
+      e->graph, seer_graph_fresh_name(e->graph, name), SEER_DTYPE_NONE, NULL, -1);
+}
+
+void seer_expand_add_outs(seer_expand *e, const char *op_type, const seer_val *in, uint32_t n_in,
+    const seer_attr *attr, uint32_t n_attr, seer_val *out, uint32_t n_out) {
+  for (uint32_t k = 0; k < n_out; k++) out[k] = new_value(e, op_type);
+  seer_attr *kept = SEER_NEW_ARRAY(e->graph->arena, seer_attr, n_attr);
+  for (uint32_t k = 0; k < n_attr; k++) {
+    kept[k] = attr[k];
+    if (attr[k].kind == SEER_ATTR_INTS)
+      kept[k].ints = seer_arena_memdup(e->graph->arena, attr[k].ints, attr[k].n * sizeof(int64_t));
+  }
+  while (n_in > 0 && in[n_in - 1].i == 0) n_in--;
+  seer_graph_add_node(e->graph, seer_arena_printf(e->scratch, "%s/%s", e->node.name, op_type), "",
+      op_type, SEER_EXPAND_OPSET, in, n_in, out, n_out, kept, n_attr);
+}
+
+seer_val seer_expand_add(seer_expand *e, const char *op_type, const seer_val *in, uint32_t n_in,
+    const seer_attr *attr, uint32_t n_attr) {
+  seer_val out;
+  seer_expand_add_outs(e, op_type, in, n_in, attr, n_attr, &out, 1);
+  return out;
+}
+
+seer_val seer_expand_1(seer_expand *e, const char *op_type, seer_val a) {
+  return seer_expand_add(e, op_type, &a, 1, NULL, 0);
+}
+
+seer_val seer_expand_2(seer_expand *e, const char *op_type, seer_val a, seer_val b) {
+  return seer_expand_add(e, op_type, (seer_val[]){a, b}, 2, NULL, 0);
+}
+
+seer_val seer_expand_3(seer_expand *e, const char *op_type, seer_val a, seer_val b, seer_val c) {
+  return seer_expand_add(e, op_type, (seer_val[]){a, b, c}, 3, NULL, 0);
+}
+
+seer_val seer_expand_1i(
+    seer_expand *e, const char *op_type, seer_val a, const char *name, int64_t value) {
+  seer_attr attr = seer_expand_int(name, value);
+  return seer_expand_add(e, op_type, &a, 1, &attr, 1);
+}
+
+seer_val seer_expand_2i(
+    seer_expand *e, const char *op_type, seer_val a, seer_val b, const char *name, int64_t value) {
+  seer_attr attr = seer_expand_int(name, value);
+  return seer_expand_add(e, op_type, (seer_val[]){a, b}, 2, &attr, 1);
+}
+
+seer_val seer_expand_cast(seer_expand *e, seer_val a, seer_dtype dtype) {
+  return seer_expand_1i(e, "Cast", a, "to", seer_onnx_dtype_number(dtype));
+}
+
+seer_val seer_expand_reshape(seer_expand *e, seer_val a, const int64_t *dim, uint32_t rank) {
+  return seer_expand_2i(e, "Reshape", a, seer_expand_ints(e, dim, rank), "allowzero", 1);
+}
+
+seer_val seer_expand_slice(seer_expand *e, seer_val a, int64_t axis, int64_t from, int64_t to) {
+  seer_val in[4] = {
+      a, seer_expand_ints(e, &from, 1), seer_expand_ints(e, &to, 1), seer_expand_ints(e, &axis, 1)};
+  return seer_expand_add(e, "Slice", in, 4, NULL, 0);
+}
+
+seer_val seer_expand_concat(seer_expand *e, const seer_val *part, uint32_t n, int64_t axis) {
+  enum { MOST = 32 };  // a task has room for about a hundred buffers
+  seer_attr attr = seer_expand_int("axis", axis);
+  if (n <= MOST) return n == 1 ? part[0] : seer_expand_add(e, "Concat", part, n, &attr, 1);
+  uint32_t n_group = (n + MOST - 1) / MOST;
+  seer_val *group = SEER_NEW_ARRAY(e->scratch, seer_val, n_group);
+  for (uint32_t k = 0; k < n_group; k++) {
+    uint32_t first = (uint32_t)((uint64_t)n * k / n_group);
+    uint32_t end = (uint32_t)((uint64_t)n * (k + 1) / n_group);
+    group[k] = seer_expand_concat(e, part + first, end - first, axis);
+  }
+  return seer_expand_concat(e, group, n_group, axis);
+}
+
+// ---- constants
+
+seer_val seer_expand_tensor(
+    seer_expand *e, seer_dtype dtype, const int64_t *dim, uint32_t rank, const double *data) {
+  seer_tensor tensor = {.dtype = dtype, .rank = (uint8_t)rank};
+  for (uint32_t d = 0; d < rank; d++) tensor.dim[d] = dim[d];
+  int64_t n = seer_dims_elems(dim, rank);
+  tensor.n_bytes = (size_t)n * seer_dtype_bytes(dtype);
+  void *bytes = seer_arena_alloc(e->graph->arena, tensor.n_bytes + 1, 64);
+  for (int64_t i = 0; i < n; i++) seer_dtype_store_f64(dtype, bytes, i, data[i]);
+  tensor.data = bytes;
+  const char *name = seer_arena_printf(e->scratch, "%s/constant", e->node.name);
+  return seer_graph_add_constant(e->graph, seer_graph_fresh_name(e->graph, name), &tensor);
+}
+
+seer_val seer_expand_scalar(seer_expand *e, seer_dtype dtype, double value) {
+  return seer_expand_tensor(e, dtype, NULL, 0, &value);
+}
+
+seer_val seer_expand_ints(seer_expand *e, const int64_t *ints, uint32_t n) {
+  seer_tensor tensor = {
+      .dtype = SEER_DTYPE_I64, .rank = 1, .dim = {n}, .n_bytes = n * sizeof *ints};
+  tensor.data = n ? seer_arena_memdup(e->graph->arena, ints, tensor.n_bytes) : "";
+  const char *name = seer_arena_printf(e->scratch, "%s/constant", e->node.name);
+  return seer_graph_add_constant(e->graph, seer_graph_fresh_name(e->graph, name), &tensor);
+}
+
+// ---- results
+
+void seer_expand_output(seer_expand *e, uint32_t k, seer_val value) {
+  if (!seer_expand_wants(e, k)) return;
+  seer_graph_add_node(e->graph, seer_arena_printf(e->scratch, "%s/out%u", e->node.name, k), "",
+      "Identity", SEER_EXPAND_OPSET, &value, 1, &e->node.out[k], 1, NULL, 0);
+}
+
+// ---- bodies
+
+uint32_t seer_expand_n_formal(const seer_attr *body) {
+  return body->graph->n_input - (uint32_t)body->n;
+}
+
+void seer_expand_inline(seer_expand *e, const seer_attr *body, const seer_val *formal,
+    seer_val *constants, seer_val *out) {
+  const seer_graph *from = body->graph;
+  seer_graph *to = e->graph;
+  seer_val *map = SEER_NEW_ARRAY(e->scratch, seer_val, from->n_value);
+  uint32_t n_formal = seer_expand_n_formal(body);
+  for (uint32_t k = 0; k < from->n_input; k++) {
+    map[from->input[k].i] = k < n_formal ? formal[k] : e->node.in[(uint32_t)body->i + k - n_formal];
+  }
+  for (uint32_t v = 1; v < from->n_value; v++) {
+    const seer_value *value = &from->value[v];
+    if (map[v].i) continue;
+    if (value->constant && constants[v].i) {
+      map[v] = constants[v];
+      continue;
+    }
+    const char *name = seer_graph_fresh_name(
+        to, seer_arena_printf(e->scratch, "%s/%s", e->node.name, value->name));
+    map[v] = value->constant ? seer_graph_add_constant(to, name, value->constant)
+                             : seer_graph_add_value(to, name, SEER_DTYPE_NONE, NULL, -1);
+    if (value->constant) constants[v] = map[v];
+  }
+  for (uint32_t k = 1; k < from->n_node; k++) {
+    const seer_node *node = &from->node[k];
+    if (node->is_dead) continue;
+    seer_val *in = SEER_NEW_ARRAY(e->scratch, seer_val, node->n_in);
+    seer_val *made = SEER_NEW_ARRAY(e->scratch, seer_val, node->n_out);
+    for (uint32_t i = 0; i < node->n_in; i++) in[i] = map[node->in[i].i];
+    for (uint32_t i = 0; i < node->n_out; i++) made[i] = map[node->out[i].i];
+    seer_graph_add_node(to, seer_arena_printf(e->scratch, "%s/%s", e->node.name, node->name),
+        node->domain, node->op_type, node->opset, in, node->n_in, made, node->n_out, node->attr,
+        node->n_attr);
+  }
+  for (uint32_t k = 0; k < from->n_output; k++) out[k] = map[from->output[k].i];
+}

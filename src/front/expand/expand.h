@@ -1,0 +1,80 @@
+// expand.h - composite operators, replaced by simpler ones while the graph is resolved.
+// An entry of the operator table with `expand` has neither shapes nor a DAG of its own: when the
+// types of its operands are known, it adds nodes that compute its outputs. Those are resolved at
+// once, in the order in which they were added (and may be composite themselves), so that what is
+// constant among them folds like any shape arithmetic, and the rest is fused and tuned like any
+// other node.
+// The nodes' names are the replaced node's with "/<operator>" behind; values are known by id, and a
+// node's pointer is good until the next node is added.
+#ifndef SEER_FRONT_EXPAND_EXPAND_H
+#define SEER_FRONT_EXPAND_EXPAND_H
+
+#include "front/op/util.h"
+
+typedef struct seer_expand seer_expand;
+struct seer_expand {
+  seer_graph *graph;
+  seer_node node;  // the one that is replaced: a copy, its lists stay where they are
+  seer_arena *scratch;
+  // Resolves what was added so far: its types are known then, and what is constant is folded.
+  seer_status (*resolve)(seer_expand *e);
+  uint32_t next;  // node that is resolved next
+};
+
+// ---- operands of the replaced node
+bool seer_expand_has_in(const seer_expand *e, uint32_t k);
+bool seer_expand_wants(const seer_expand *e, uint32_t k);  // output k is there, and used
+// Input k, which must be there and have a type. (Good until the next value is added.)
+const seer_value *seer_expand_in(const seer_expand *e, uint32_t k);
+
+// ---- new nodes of ai.onnx (in the version SEER_EXPAND_OPSET)
+#define SEER_EXPAND_OPSET 18
+seer_val seer_expand_add(seer_expand *e, const char *op_type, const seer_val *in, uint32_t n_in,
+    const seer_attr *attr, uint32_t n_attr);
+void seer_expand_add_outs(seer_expand *e, const char *op_type, const seer_val *in, uint32_t n_in,
+    const seer_attr *attr, uint32_t n_attr, seer_val *out, uint32_t n_out);
+seer_val seer_expand_1(seer_expand *e, const char *op_type, seer_val a);
+seer_val seer_expand_2(seer_expand *e, const char *op_type, seer_val a, seer_val b);
+seer_val seer_expand_3(seer_expand *e, const char *op_type, seer_val a, seer_val b, seer_val c);
+// With one integer attribute.
+seer_val seer_expand_1i(
+    seer_expand *e, const char *op_type, seer_val a, const char *name, int64_t value);
+seer_val seer_expand_2i(
+    seer_expand *e, const char *op_type, seer_val a, seer_val b, const char *name, int64_t value);
+seer_val seer_expand_cast(seer_expand *e, seer_val a, seer_dtype dtype);
+seer_val seer_expand_reshape(seer_expand *e, seer_val a, const int64_t *dim, uint32_t rank);
+// Elements [from, to) of one axis.
+seer_val seer_expand_slice(seer_expand *e, seer_val a, int64_t axis, int64_t from, int64_t to);
+// Any number of parts: Concat of Concats where there are many.
+seer_val seer_expand_concat(seer_expand *e, const seer_val *part, uint32_t n, int64_t axis);
+static inline seer_attr seer_expand_int(const char *name, int64_t value) {
+  return (seer_attr){.name = name, .kind = SEER_ATTR_INT, .i = value};
+}
+static inline seer_attr seer_expand_ints_attr(const char *name, const int64_t *ints, uint32_t n) {
+  return (seer_attr){.name = name, .kind = SEER_ATTR_INTS, .ints = ints, .n = n};
+}
+static inline seer_attr seer_expand_string(const char *name, const char *value) {
+  return (seer_attr){.name = name, .kind = SEER_ATTR_STRING, .s = value};
+}
+
+// ---- new constants
+seer_val seer_expand_tensor(
+    seer_expand *e, seer_dtype dtype, const int64_t *dim, uint32_t rank, const double *data);
+seer_val seer_expand_scalar(seer_expand *e, seer_dtype dtype, double value);
+seer_val seer_expand_ints(seer_expand *e, const int64_t *ints, uint32_t n);  // i64[n]
+
+// ---- results
+// Output k of the replaced node is `value`. Each output that is there must get one.
+void seer_expand_output(seer_expand *e, uint32_t k, seer_val value);
+
+// ---- bodies of If, Loop and Scan
+// A body is a graph of its own; its inputs are the formal ones, then what it reads from outside
+// (node->in[attr->i ...], attr->n of them).
+uint32_t seer_expand_n_formal(const seer_attr *body);
+// The body's nodes, copied for the operands `formal`; out[k]: what its output k is out here.
+// `constants` keeps its constants between copies of one body: body->graph->n_value ids, zero at
+// first.
+void seer_expand_inline(seer_expand *e, const seer_attr *body, const seer_val *formal,
+    seer_val *constants, seer_val *out);
+
+#endif

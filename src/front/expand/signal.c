@@ -1,0 +1,176 @@
+// signal.c - windows, DFT and STFT. A discrete Fourier transform is a product with constant
+// matrices of cosines and sines: quadratic, but a product like any other to the tuner.
+#include <math.h>
+
+#include "front/expand/expand.h"
+#include "front/onnx/dtype.h"
+
+// A constant integer operand, or `otherwise` when it is absent.
+static seer_status constant_of(const seer_expand *e, uint32_t k, int64_t otherwise, int64_t *out) {
+  *out = otherwise;
+  if (!seer_expand_has_in(e, k)) return SEER_OK;
+  const seer_tensor *tensor = seer_expand_in(e, k)->constant;
+  if (!tensor || seer_tensor_elems(tensor) != 1 || seer_dtype_is_float(tensor->dtype))
+    return SEER_FAIL(UNSUPPORTED, "input %u must be one constant integer after folding", k);
+  *out = seer_dtype_load_i64(tensor->dtype, tensor->data, 0);
+  return SEER_OK;
+}
+
+#define SIGNAL(id, onnx, in_min, in_max, attributes, text) \
+  const seer_op_desc seer_op_##id = {.name = onnx,         \
+      .domain = "",                                        \
+      .opset_min = 17,                                     \
+      .opset_max = 25,                                     \
+      .n_in_min = in_min,                                  \
+      .n_in_max = in_max,                                  \
+      .n_out_min = 1,                                      \
+      .n_out_max = 1,                                      \
+      .fuse = SEER_FUSE_COMPOSITE,                         \
+      .attrs = attributes,                                 \
+      .expand = expand_##id,                               \
+      .doc = text};
+
+// ---- windows: a sum of cosines c[0] - c[1] cos(2 pi i / n) + c[2] cos(4 pi i / n)
+
+static seer_status expand_window(seer_expand *e, const double *c) {
+  enum { MAX_SIZE = 1 << 24 };
+  int64_t size;
+  SEER_TRY(constant_of(e, 0, 0, &size));
+  if (size < 1 || size > MAX_SIZE)
+    return SEER_FAIL(INVALID, "the size is %" PRId64 ", must be 1 to %d", size, MAX_SIZE);
+  seer_dtype dtype = seer_onnx_dtype((int32_t)seer_node_attr_i(&e->node, "output_datatype", 1));
+  if (dtype == SEER_DTYPE_NONE)
+    return SEER_FAIL(UNSUPPORTED, "attribute 'output_datatype' is no type of numbers");
+  double period = (double)(seer_node_attr_i(&e->node, "periodic", 1) ? size : size - 1);
+  double *value = SEER_NEW_ARRAY(e->scratch, double, size);
+  for (int64_t i = 0; i < size; i++) {
+    double angle = period > 0 ? 2 * M_PI * (double)i / period : 0;
+    value[i] = c[0] - c[1] * cos(angle) + c[2] * cos(2 * angle);
+  }
+  seer_expand_output(e, 0, seer_expand_tensor(e, dtype, &size, 1, value));
+  return SEER_OK;
+}
+
+static seer_status expand_hann_window(seer_expand *e) {
+  return expand_window(e, (double[]){0.5, 0.5, 0});
+}
+static seer_status expand_hamming_window(seer_expand *e) {
+  return expand_window(e, (double[]){25.0 / 46, 21.0 / 46, 0});
+}
+static seer_status expand_blackman_window(seer_expand *e) {
+  return expand_window(e, (double[]){0.42, 0.5, 0.08});
+}
+SIGNAL(hann_window, "HannWindow", 1, 1, "output_datatype periodic", "constant size")
+SIGNAL(hamming_window, "HammingWindow", 1, 1, "output_datatype periodic", "constant size")
+SIGNAL(blackman_window, "BlackmanWindow", 1, 1, "output_datatype periodic", "constant size")
+
+// ---- DFT
+
+// x [..., n] (real; `imaginary` may be none) -> [..., m, 2]: the first m of the transform of
+// `length` points; what x has less is zero.
+static seer_val transform(seer_expand *e, seer_dtype dtype, seer_val real, seer_val imaginary,
+    int64_t n, int64_t length, int64_t m, bool is_inverse) {
+  if (n > length) n = length;
+  double *c = SEER_NEW_ARRAY(e->scratch, double, n *m),
+         *s = SEER_NEW_ARRAY(e->scratch, double, n *m);
+  double factor = is_inverse ? 1.0 / (double)length : 1;
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t k = 0; k < m; k++) {
+      double angle = 2 * M_PI * (double)(i * k % length) / (double)length;
+      c[i * m + k] = factor * cos(angle);
+      s[i * m + k] = factor * (is_inverse ? sin(angle) : -sin(angle));
+    }
+  }
+  const int64_t dim[2] = {n, m}, last = -1;
+  seer_val cosines = seer_expand_tensor(e, dtype, dim, 2, c),
+           sines = seer_expand_tensor(e, dtype, dim, 2, s), part[2];
+  real = seer_expand_slice(e, real, -1, 0, n);
+  part[0] = seer_expand_2(e, "MatMul", real, cosines);
+  part[1] = seer_expand_2(e, "MatMul", real, sines);
+  if (imaginary.i) {
+    imaginary = seer_expand_slice(e, imaginary, -1, 0, n);
+    part[0] = seer_expand_2(e, "Sub", part[0], seer_expand_2(e, "MatMul", imaginary, sines));
+    part[1] = seer_expand_2(e, "Add", part[1], seer_expand_2(e, "MatMul", imaginary, cosines));
+  }
+  for (int k = 0; k < 2; k++)
+    part[k] = seer_expand_2(e, "Unsqueeze", part[k], seer_expand_ints(e, &last, 1));
+  return seer_expand_concat(e, part, 2, -1);
+}
+
+// Part k (0 real, 1 imaginary) of [..., 1 or 2], without that dimension.
+static seer_val complex_part(seer_expand *e, seer_val x, int64_t k) {
+  const int64_t last = -1;
+  return seer_expand_2(
+      e, "Squeeze", seer_expand_slice(e, x, -1, k, k + 1), seer_expand_ints(e, &last, 1));
+}
+
+static seer_status expand_dft(seer_expand *e) {
+  seer_value x = *seer_expand_in(e, 0);
+  bool is_inverse = seer_node_attr_i(&e->node, "inverse", 0) != 0;
+  bool is_onesided = seer_node_attr_i(&e->node, "onesided", 0) != 0;
+  int64_t axis, length;
+  uint32_t d = 0;
+  SEER_TRY(seer_op_want_float(&x, 0));
+  if (x.rank < 2 || x.dim[x.rank - 1] < 1 || x.dim[x.rank - 1] > 2)
+    return SEER_FAIL(INVALID, "input 0 is %s, its last dimension must be 1 or 2",
+        seer_op_shape_text(&x, e->scratch));
+  SEER_TRY(constant_of(e, 2, e->node.opset >= 20 ? -2 : 1, &axis));
+  axis = seer_node_attr_i(&e->node, "axis", axis);
+  SEER_TRY(seer_op_axis(axis, x.rank, "'axis'", &d));
+  if (d == x.rank - 1u) return SEER_FAIL(INVALID, "'axis' is that of real and imaginary part");
+  SEER_TRY(constant_of(e, 1, x.dim[d], &length));
+  if (length < 1 || length > 1 << 14)
+    return SEER_FAIL(UNSUPPORTED, "%" PRId64 " points, must be 1 to %d", length, 1 << 14);
+  if (is_onesided && is_inverse) return SEER_FAIL(UNSUPPORTED, "onesided and inverse");
+  // The axis goes to the place before the last, and back afterwards.
+  int64_t perm[SEER_MAX_RANK];
+  uint32_t n = 0;
+  for (uint32_t k = 0; k + 1 < x.rank; k++) perm[k] = k;
+  perm[x.rank - 1u] = x.rank - 1;
+  perm[d] = x.rank - 2;
+  perm[x.rank - 2u] = d;
+  seer_attr swap = seer_expand_ints_attr("perm", perm, x.rank);
+  seer_val all = seer_expand_add(e, "Transpose", &e->node.in[0], 1, &swap, 1), imaginary = {0};
+  if (x.dim[x.rank - 1] == 2) imaginary = complex_part(e, all, 1);
+  n = (uint32_t)(is_onesided ? length / 2 + 1 : length);
+  seer_val y =
+      transform(e, x.dtype, complex_part(e, all, 0), imaginary, x.dim[d], length, n, is_inverse);
+  seer_expand_output(e, 0, seer_expand_add(e, "Transpose", &y, 1, &swap, 1));
+  return SEER_OK;
+}
+SIGNAL(dft, "DFT", 1, 3, "axis inverse onesided", "constant length and axis; work: its square")
+
+// ---- STFT: signal [batch, length, 1 or 2], frame step, window, frame length
+
+static seer_status expand_stft(seer_expand *e) {
+  seer_value x = *seer_expand_in(e, 0);
+  int64_t step, window = 0, length;
+  SEER_TRY(seer_op_want_float(&x, 0));
+  if (x.rank == 2) x.dim[x.rank++] = 1;
+  if (x.rank != 3 || x.dim[2] < 1 || x.dim[2] > 2)
+    return SEER_FAIL(INVALID, "input 0 is %s, must be [batch, length, 1 or 2]",
+        seer_op_shape_text(&x, e->scratch));
+  SEER_TRY(constant_of(e, 1, 0, &step));
+  if (seer_expand_has_in(e, 2)) window = seer_op_elems(seer_expand_in(e, 2));
+  SEER_TRY(constant_of(e, 3, window, &length));
+  if (step < 1 || length < 1 || length > x.dim[1] || (window && window != length)) {
+    return SEER_FAIL(INVALID,
+        "frames of %" PRId64 " every %" PRId64 ", a window of %" PRId64 ", %" PRId64 " samples",
+        length, step, window, x.dim[1]);
+  }
+  int64_t n_frame = (x.dim[1] - length) / step + 1, dim[2] = {n_frame, length};
+  int64_t bins = seer_node_attr_i(&e->node, "onesided", 1) ? length / 2 + 1 : length;
+  double *at = SEER_NEW_ARRAY(e->scratch, double, n_frame *length);
+  for (int64_t f = 0; f < n_frame; f++) {
+    for (int64_t i = 0; i < length; i++) at[f * length + i] = (double)(f * step + i);
+  }
+  seer_val signal = seer_expand_reshape(e, e->node.in[0], x.dim, 3), part[2] = {{0}};
+  seer_val index = seer_expand_tensor(e, SEER_DTYPE_I64, dim, 2, at);
+  for (int64_t k = 0; k < x.dim[2]; k++) {
+    part[k] = seer_expand_2i(e, "Gather", complex_part(e, signal, k), index, "axis", 1);
+    if (window) part[k] = seer_expand_2(e, "Mul", part[k], e->node.in[2]);
+  }
+  seer_expand_output(e, 0, transform(e, x.dtype, part[0], part[1], length, length, bins, false));
+  return SEER_OK;
+}
+SIGNAL(stft, "STFT", 2, 4, "onesided", "constant step and length")

@@ -1,0 +1,179 @@
+// quant.c - QuantizeLinear and DequantizeLinear: q = saturate(round(x / scale) + zero_point), x =
+// (q - zero_point) * scale, with one scale for all, one per element of an axis, or one per block
+// along it. Both are elementwise, so a dequantised operand is a prologue of what reads it, and a
+// quantised result an epilogue.
+#include "front/onnx/dtype.h"
+#include "front/op/util.h"
+
+#define QUANT(id, onnx, attributes)                \
+  const seer_op_desc seer_op_##id = {.name = onnx, \
+      .domain = "",                                \
+      .opset_min = 10,                             \
+      .opset_max = 25,                             \
+      .n_in_min = 2,                               \
+      .n_in_max = 3,                               \
+      .n_out_min = 1,                              \
+      .n_out_max = 1,                              \
+      .fuse = SEER_FUSE_ELEMENTWISE,               \
+      .attrs = attributes,                         \
+      .rtol = 1e-5,                                \
+      .atol = 1e-5,                                \
+      .infer = infer_##id,                         \
+      .emit = emit_##id,                           \
+      .doc = "8, 16 and 32-bit integers; a scale for all, per axis or per block"};
+
+// How scale (input 1) and zero point (input 2) lie over x.
+typedef struct {
+  enum { PER_TENSOR, PER_AXIS, PER_BLOCK } kind;
+  uint32_t axis;
+  int64_t block;
+} scales;
+
+static seer_status read_scales(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, scales *out) {
+  const seer_value *x = NULL, *scale = NULL, *zero = NULL;
+  SEER_TRY(seer_op_in(graph, node, 0, &x));
+  SEER_TRY(seer_op_in(graph, node, 1, &scale));
+  *out = (scales){.kind = PER_TENSOR, .block = seer_node_attr_i(node, "block_size", 0)};
+  if (seer_op_has_in(node, 2)) {
+    SEER_TRY(seer_op_in(graph, node, 2, &zero));
+    bool is_same = zero->rank == scale->rank;
+    for (uint32_t d = 0; d < scale->rank && is_same; d++) is_same = zero->dim[d] == scale->dim[d];
+    if (!is_same && !(seer_op_elems(zero) == 1 && seer_op_elems(scale) == 1)) {
+      return SEER_FAIL(INVALID, "input 2 is %s, must be %s like input 1",
+          seer_op_shape_text(zero, arena), seer_op_shape_text(scale, arena));
+    }
+  }
+  if (seer_op_elems(scale) == 1 && scale->rank <= 1) return SEER_OK;
+  SEER_TRY(
+      seer_op_axis(seer_node_attr_i(node, "axis", 1), x->rank, "attribute 'axis'", &out->axis));
+  if (scale->rank == 1 && x->rank >= 1) {
+    out->kind = PER_AXIS;
+    if (scale->dim[0] == x->dim[out->axis]) return SEER_OK;
+  } else if (scale->rank == x->rank && out->block > 0) {
+    out->kind = PER_BLOCK;
+    bool fits = true;
+    for (uint32_t d = 0; d < x->rank; d++) {
+      int64_t want = d == out->axis ? (x->dim[d] + out->block - 1) / out->block : x->dim[d];
+      fits &= scale->dim[d] == want;
+    }
+    if (fits) return SEER_OK;
+  }
+  return SEER_FAIL(INVALID,
+      "input 1 is %s, must be a scalar, or fit axis %u of input 0 (%s) one by one or by blocks of "
+      "attribute 'block_size' (%" PRId64 ")",
+      seer_op_shape_text(scale, arena), out->axis, seer_op_shape_text(x, arena), out->block);
+}
+
+// Input k (scale or zero point) at x's element `at`.
+static seer_expr load_scale(seer_emit *emit, const seer_node *node, uint32_t k, const scales *s,
+    const seer_expr *at, uint32_t rank) {
+  seer_expr from[SEER_MAX_RANK];
+  if (s->kind == PER_TENSOR) {
+    for (uint32_t d = 0; d < SEER_MAX_RANK; d++) from[d] = seer_op_int(emit, 0);
+  } else if (s->kind == PER_AXIS) {
+    from[0] = at[s->axis];
+  } else {
+    for (uint32_t d = 0; d < rank; d++) from[d] = at[d];
+    from[s->axis] = seer_op_2(emit, SEER_EXPR_DIV, at[s->axis], seer_op_int(emit, s->block));
+  }
+  return seer_emit_load(emit, node, k, from);
+}
+
+static seer_expr cast(seer_emit *emit, seer_dtype dtype, seer_expr e) {
+  if (seer_op_dtype(emit, e) == dtype) return e;
+  return seer_expr_cast(&emit->dag->expr, dtype, e);
+}
+
+static seer_status want_quantised(seer_dtype dtype, uint32_t k) {
+  static const seer_dtype known[] = {
+      SEER_DTYPE_I8, SEER_DTYPE_U8, SEER_DTYPE_I16, SEER_DTYPE_U16, SEER_DTYPE_I32};
+  for (size_t i = 0; i < SEER_COUNT_OF(known); i++)
+    if (dtype == known[i]) return SEER_OK;
+  return SEER_FAIL(
+      INVALID, "input %u is %s, must be i8, u8, i16, u16 or i32", k, seer_dtype_name(dtype));
+}
+
+static void range_of(seer_dtype dtype, double *out_low, double *out_high) {
+  bool is_signed = dtype == SEER_DTYPE_I8 || dtype == SEER_DTYPE_I16;
+  double n = seer_dtype_bytes(dtype) == 1 ? 256 : 65536;
+  *out_low = is_signed ? -n / 2 : 0;
+  *out_high = *out_low + n - 1;
+}
+
+// ---- QuantizeLinear
+
+static seer_status infer_quantize_linear(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  const seer_value *x = NULL, *zero = NULL;
+  scales s;
+  seer_dtype dtype = SEER_DTYPE_U8;
+  SEER_TRY(seer_op_in(graph, node, 0, &x));
+  SEER_TRY(read_scales(graph, node, arena, &s));
+  int64_t asked = seer_node_attr_i(node, "output_dtype", 0);
+  if (asked) dtype = seer_onnx_dtype((int32_t)asked);
+  if (seer_op_has_in(node, 2)) {
+    SEER_TRY(seer_op_in(graph, node, 2, &zero));
+    dtype = zero->dtype;
+  }
+  SEER_TRY(want_quantised(dtype, 2));
+  if (dtype == SEER_DTYPE_I32) return SEER_FAIL(INVALID, "results are i8, u8, i16 or u16");
+  return seer_op_set(&out_values[0], dtype, x->dim, x->rank);
+}
+
+static seer_status emit_quantize_linear(seer_emit *emit, const seer_node *node) {
+  const seer_value *x = seer_emit_in(emit, node, 0), *out = seer_emit_out(emit, node, 0);
+  scales s;
+  double low, high;
+  seer_expr at[SEER_MAX_RANK];
+  SEER_TRY(read_scales(emit->graph, node, emit->arena, &s));
+  uint32_t stage =
+      seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
+  seer_expr value = cast(emit, SEER_DTYPE_F32, seer_emit_load(emit, node, 0, at));
+  seer_expr scale = cast(emit, SEER_DTYPE_F32, load_scale(emit, node, 1, &s, at, x->rank));
+  seer_expr q = seer_op_1(emit, SEER_EXPR_ROUND, seer_op_2(emit, SEER_EXPR_DIV, value, scale));
+  if (seer_emit_has_in(emit, node, 2)) {
+    seer_expr zero = cast(emit, SEER_DTYPE_F32, load_scale(emit, node, 2, &s, at, x->rank));
+    q = seer_op_2(emit, SEER_EXPR_ADD, q, zero);
+  }
+  range_of(out->dtype, &low, &high);
+  q = seer_op_2(emit, SEER_EXPR_MAX, q, seer_op_num(emit, SEER_DTYPE_F32, low));
+  q = seer_op_2(emit, SEER_EXPR_MIN, q, seer_op_num(emit, SEER_DTYPE_F32, high));
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, cast(emit, out->dtype, q));
+  return SEER_OK;
+}
+QUANT(quantize_linear, "QuantizeLinear", "axis saturate block_size output_dtype")
+
+// ---- DequantizeLinear
+
+static seer_status infer_dequantize_linear(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  const seer_value *x = NULL, *scale = NULL;
+  scales s;
+  SEER_TRY(seer_op_in(graph, node, 0, &x));
+  SEER_TRY(seer_op_in(graph, node, 1, &scale));
+  SEER_TRY(want_quantised(x->dtype, 0));
+  SEER_TRY(seer_op_want_float(scale, 1));
+  SEER_TRY(read_scales(graph, node, arena, &s));
+  return seer_op_set(&out_values[0], scale->dtype, x->dim, x->rank);
+}
+
+static seer_status emit_dequantize_linear(seer_emit *emit, const seer_node *node) {
+  const seer_value *x = seer_emit_in(emit, node, 0), *out = seer_emit_out(emit, node, 0);
+  scales s;
+  seer_expr at[SEER_MAX_RANK];
+  SEER_TRY(read_scales(emit->graph, node, emit->arena, &s));
+  uint32_t stage =
+      seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
+  seer_expr q = cast(emit, SEER_DTYPE_I32, seer_emit_load(emit, node, 0, at));
+  if (seer_emit_has_in(emit, node, 2)) {
+    seer_expr zero = cast(emit, SEER_DTYPE_I32, load_scale(emit, node, 2, &s, at, x->rank));
+    q = seer_op_2(emit, SEER_EXPR_SUB, q, zero);
+  }
+  seer_expr value = cast(emit, SEER_DTYPE_F32, q);
+  seer_expr scale = cast(emit, SEER_DTYPE_F32, load_scale(emit, node, 1, &s, at, x->rank));
+  value = seer_op_2(emit, SEER_EXPR_MUL, value, scale);
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, cast(emit, out->dtype, value));
+  return SEER_OK;
+}
+QUANT(dequantize_linear, "DequantizeLinear", "axis block_size")
