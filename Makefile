@@ -4,6 +4,7 @@
 #   make all          builds into build/          make quick    offline subset of the tests
 #   make check-full   also sanitizers, fuzzers, clang-tidy, cppcheck, the long tests
 #   make check-onnx   the ONNX project's own tests (test/conform); those known not to pass are listed there
+#   make check-exports   networks exported from torchvision, timm and transformers (test/peer/exports.py)
 #   make lint | format | docs | bench | deps | install PREFIX=/usr/local
 # Variables: BUILD (folder), TYPE (RelWithDebInfo, Debug, Release), SANITIZER (address,undefined), CC, JOBS.
 BUILD ?= build
@@ -14,7 +15,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 CTEST := ctest --test-dir $(BUILD) --output-on-failure
 
-.PHONY: all deps demo quick check check-full check-onnx lint format docs bench install configure clean
+.PHONY: all deps demo quick check check-full check-onnx check-exports lint format docs bench install configure clean
 .DEFAULT_GOAL := all
 # The recipes below depend on each other in order (deps before all before lint).
 .NOTPARALLEL:
@@ -43,6 +44,10 @@ check-full: check
 
 check-onnx: deps all
 	@tool/python.sh test/conform/conform.py --jobs $(JOBS)
+
+check-exports: deps all
+	@tool/deps.sh exports
+	@cd test/peer && FAMILYSEER=$(abspath $(BUILD))/familyseer $(CURDIR)/tool/python.sh exports.py
 
 lint: all
 	@tool/lint.sh $(BUILD)

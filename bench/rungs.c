@@ -3,7 +3,7 @@
 // input's bytes to the output's place, in whatever cache they lie), and Winograd against direct
 // convolution.
 //   rungs [--seconds S] [--threads 1,2] [--only TEXT [--schedule FILE]]
-// Each formulation is searched for S seconds (default 20); then, all rungs in each turn, the best
+// Each formulation is searched for S seconds (default 40); then, all rungs in each turn, the best
 // kernels and the machine's own figures are timed. A bar is met if the lower end of the median
 // ratio's interval meets it.
 #include <math.h>
@@ -21,8 +21,11 @@
 #include "tune/measure/runner.h"
 #include "tune/search.h"
 
-#define TURNS 31
-#define TURN_S 0.012  // of one contender: longer than most bursts of what else the machine does
+// Of one contender: longer than most bursts of what else the machine does. There are so many turns
+// because caches that are shared with others' work are slower for seconds at a time: the median is
+// to be of all such stretches, not of one.
+#define TURNS 301
+#define TURN_S 0.012
 #define ROUND 12
 #define MAX_THREADS 64
 #define MAX_ENTRIES 64
@@ -356,7 +359,7 @@ static void finish(entry *e) {
 }
 
 int main(int argc, char **argv) {
-  double seconds = 20;
+  double seconds = 40;
   const char *threads = "1,2", *only = "", *schedule = NULL;
   for (int k = 1; k < argc; k += 2) {
     if (k + 1 < argc && strcmp(argv[k], "--seconds") == 0) {

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Installs what is missing: Debian packages by apt-get, Python oracles into .venv. When nothing is missing it is
-# fast and needs no network.   tool/deps.sh [bench]   (bench: also the peers that only benches need)
+# fast and needs no network.   tool/deps.sh [bench|exports]   (also the peers that only benches need, or
+# what networks are exported from)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -39,4 +40,4 @@ install_python() {
   cp "$list" "$stamp"
 }
 install_python tool/requirements.txt
-if [ "${1:-}" = bench ]; then install_python tool/requirements-bench.txt; fi
+case "${1:-}" in bench|exports) install_python "tool/requirements-$1.txt" ;; esac

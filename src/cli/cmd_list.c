@@ -25,6 +25,17 @@ static bool option_entry(size_t i, const char **out_name, const char **out_doc) 
   return true;
 }
 
+// With the domain where it is not ONNX's own. The name is good until the next call.
+static bool op_entry(size_t i, const char **out_name, const char **out_doc) {
+  static char name[96];
+  if (i >= seer_op_table_count) return false;
+  const seer_op_desc *op = seer_op_table[i];
+  (void)snprintf(name, sizeof name, "%s%s%s", op->domain, op->domain[0] ? "." : "", op->name);
+  *out_name = name;
+  *out_doc = op->doc;
+  return true;
+}
+
 // Tables of pointers to entries that have a name and a doc.
 #define LIST_ENTRY(table)                                                            \
   static bool table##_entry(size_t i, const char **out_name, const char **out_doc) { \
@@ -35,7 +46,6 @@ static bool option_entry(size_t i, const char **out_name, const char **out_doc) 
   }
 LIST_ENTRY(command)
 LIST_ENTRY(model)
-LIST_ENTRY(op)
 LIST_ENTRY(pass)
 LIST_ENTRY(rule)
 LIST_ENTRY(formulation)

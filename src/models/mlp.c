@@ -2,8 +2,9 @@
 // any test.
 #include "models/builder.h"
 
-static seer_status build(
-    const seer_model_options *options, seer_arena *arena, seer_graph **out_graph) {
+static seer_status build(const seer_model_desc *desc, const seer_model_options *options,
+    seer_arena *arena, seer_graph **out_graph) {
+  (void)desc;
   seer_builder b;
   seer_builder_init(&b, "mlp", options, arena);
   seer_feature x = seer_builder_vector(&b, 784);
@@ -13,6 +14,5 @@ static seer_status build(
   return SEER_OK;
 }
 
-const seer_model_desc seer_model_mlp = {"mlp",
-    "three dense layers, 784-256-128-10; 0.2 M parameters",
-    {.batch = 1, .size = 0, .classes = 10, .seed = 0}, build};
+const seer_model_desc seer_model_mlp = {"mlp", "three dense layers, 784-256-128-10",
+    {.batch = 1, .classes = 10, .seed = 0}, build, NULL};

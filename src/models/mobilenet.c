@@ -1,35 +1,40 @@
-// mobilenet.c - MobileNet v1 (arXiv 1704.04861, table 1, width 1.0) and v2 (arXiv 1801.04381, table
-// 2).
+// mobilenet.c - MobileNet v1 (arXiv 1704.04861, table 1) and v2 (arXiv 1801.04381, table 2), with
+// widths of 0.25 to 1.
 #include "models/builder.h"
 
+// Channels times width, to the nearest multiple of 8 that loses no more than a tenth.
+static int64_t scaled(int64_t channels, double width) {
+  double want = (double)channels * width;
+  int64_t n = (int64_t)(want + 4) / 8 * 8;
+  if (n < 8) n = 8;
+  return (double)n < 0.9 * want ? n + 8 : n;
+}
+
 // Depthwise 3x3 and pointwise 1x1, each with BatchNormalization and Relu.
-static seer_status build_v1(
-    const seer_model_options *options, seer_arena *arena, seer_graph **out_graph) {
+static seer_status build_v1(const seer_model_desc *desc, const seer_model_options *options,
+    seer_arena *arena, seer_graph **out_graph) {
+  double width = *(const double *)desc->config;
   static const struct {
     int64_t channels, stride;
   } blocks[13] = {{64, 1}, {128, 2}, {128, 1}, {256, 2}, {256, 1}, {512, 2}, {512, 1}, {512, 1},
       {512, 1}, {512, 1}, {512, 1}, {1024, 2}, {1024, 1}};
   seer_builder b;
-  seer_builder_init(&b, "mobilenet", options, arena);
+  seer_builder_init(&b, desc->name, options, arena);
   seer_feature x = seer_builder_image(&b, 3);
-  x = seer_builder_relu(
-      &b, "stem.relu", seer_builder_conv_norm(&b, "stem.conv", "stem.bn", x, 32, 3, 2, 1));
+  x = seer_builder_relu(&b, "stem.relu",
+      seer_builder_conv_norm(&b, "stem.conv", "stem.bn", x, scaled(32, width), 3, 2, 1));
   for (int k = 0; k < 13; k++) {
     x = seer_builder_conv_norm(&b, SEER_FMT(&b, "block%d.dw.conv", k),
         SEER_FMT(&b, "block%d.dw.bn", k), x, x.channels, 3, blocks[k].stride, x.channels);
     x = seer_builder_relu(&b, SEER_FMT(&b, "block%d.dw.relu", k), x);
     x = seer_builder_conv_norm(&b, SEER_FMT(&b, "block%d.pw.conv", k),
-        SEER_FMT(&b, "block%d.pw.bn", k), x, blocks[k].channels, 1, 1, 1);
+        SEER_FMT(&b, "block%d.pw.bn", k), x, scaled(blocks[k].channels, width), 1, 1, 1);
     x = seer_builder_relu(&b, SEER_FMT(&b, "block%d.pw.relu", k), x);
   }
   x = seer_builder_flatten(&b, "flatten", seer_builder_global_average(&b, "pool", x));
   *out_graph = seer_builder_finish(&b, seer_builder_dense(&b, "fc", x, options->classes));
   return SEER_OK;
 }
-
-const seer_model_desc seer_model_mobilenet = {"mobilenet",
-    "MobileNet v1, width 1.0; 4.23 M parameters",
-    {.batch = 1, .size = 224, .classes = 1000, .seed = 0}, build_v1};
 
 // Expand (1x1, Clip 0..6), depthwise 3x3 (Clip), project (1x1, linear); the input is added where
 // shapes allow.
@@ -52,22 +57,23 @@ static seer_feature inverted_residual(seer_builder *b, int index, seer_feature i
   return x;
 }
 
-static seer_status build_v2(
-    const seer_model_options *options, seer_arena *arena, seer_graph **out_graph) {
+static seer_status build_v2(const seer_model_desc *desc, const seer_model_options *options,
+    seer_arena *arena, seer_graph **out_graph) {
+  double width = *(const double *)desc->config;
   static const struct {
     int64_t expansion, channels, repeats, stride;
   } groups[7] = {{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1},
       {6, 160, 3, 2}, {6, 320, 1, 1}};
   seer_builder b;
-  seer_builder_init(&b, "mobilenet_v2", options, arena);
+  seer_builder_init(&b, desc->name, options, arena);
   seer_feature x = seer_builder_image(&b, 3);
-  x = seer_builder_relu6(
-      &b, "stem.clip", seer_builder_conv_norm(&b, "stem.conv", "stem.bn", x, 32, 3, 2, 1));
+  x = seer_builder_relu6(&b, "stem.clip",
+      seer_builder_conv_norm(&b, "stem.conv", "stem.bn", x, scaled(32, width), 3, 2, 1));
   int index = 0;
   for (int g = 0; g < 7; g++) {
     for (int64_t r = 0; r < groups[g].repeats; r++) {
-      x = inverted_residual(
-          &b, ++index, x, groups[g].channels, r == 0 ? groups[g].stride : 1, groups[g].expansion);
+      x = inverted_residual(&b, ++index, x, scaled(groups[g].channels, width),
+          r == 0 ? groups[g].stride : 1, groups[g].expansion);
     }
   }
   x = seer_builder_relu6(
@@ -77,6 +83,16 @@ static seer_status build_v2(
   return SEER_OK;
 }
 
-const seer_model_desc seer_model_mobilenet_v2 = {"mobilenet_v2",
-    "MobileNet v2, width 1.0; 3.50 M parameters",
-    {.batch = 1, .size = 224, .classes = 1000, .seed = 0}, build_v2};
+#define MOBILENET(id, name, text, build_fn, width) \
+  static const double width_##id = width;          \
+  const seer_model_desc seer_model_##id = {        \
+      name, text, {.batch = 1, .size = 224, .classes = 1000, .seed = 0}, build_fn, &width_##id};
+
+MOBILENET(mobilenet, "mobilenet", "MobileNet v1, width 1.0", build_v1, 1.0)
+MOBILENET(mobilenet_075, "mobilenet_0.75", "MobileNet v1, width 0.75", build_v1, 0.75)
+MOBILENET(mobilenet_050, "mobilenet_0.5", "MobileNet v1, width 0.5", build_v1, 0.5)
+MOBILENET(mobilenet_025, "mobilenet_0.25", "MobileNet v1, width 0.25", build_v1, 0.25)
+MOBILENET(mobilenet_v2, "mobilenet_v2", "MobileNet v2, width 1.0", build_v2, 1.0)
+MOBILENET(mobilenet_v2_075, "mobilenet_v2_0.75", "MobileNet v2, width 0.75", build_v2, 0.75)
+MOBILENET(mobilenet_v2_050, "mobilenet_v2_0.5", "MobileNet v2, width 0.5", build_v2, 0.5)
+MOBILENET(mobilenet_v2_025, "mobilenet_v2_0.25", "MobileNet v2, width 0.25", build_v2, 0.25)

@@ -1,4 +1,4 @@
-// resnet.c - ResNet v1 (arXiv 1512.03385, table 1): basic blocks (18) and bottlenecks (50). The
+// resnet.c - ResNet v1 (arXiv 1512.03385, table 1): basic blocks (18, 34) and bottlenecks. The
 // stride of a bottleneck is in its first 1x1 convolution, as in the paper (later variants move it
 // to the 3x3).
 #include "models/builder.h"
@@ -34,19 +34,26 @@ static seer_feature bottleneck(
   return seer_builder_relu(b, SEER_FMT(b, "%s.relu", at), x);
 }
 
-static seer_status build(const char *name, const int64_t *depth, bool has_bottlenecks,
-    const seer_model_options *options, seer_arena *arena, seer_graph **out_graph) {
+typedef struct {
+  const char *name;
+  int64_t depth[4];
+  bool has_bottlenecks;
+} resnet;
+
+static seer_status build_v1(const seer_model_desc *desc, const seer_model_options *options,
+    seer_arena *arena, seer_graph **out_graph) {
+  const resnet *net = desc->config;
   seer_builder b;
-  seer_builder_init(&b, name, options, arena);
+  seer_builder_init(&b, net->name, options, arena);
   seer_feature x = seer_builder_image(&b, 3);
   x = seer_builder_relu(&b, "relu1", seer_builder_conv_norm(&b, "conv1", "bn1", x, 64, 7, 2, 1));
   x = seer_builder_max_pool(&b, "maxpool", x, 3, 2, 1);
   for (int g = 0; g < 4; g++) {
-    for (int64_t k = 0; k < depth[g]; k++) {
+    for (int64_t k = 0; k < net->depth[g]; k++) {
       const char *at = SEER_FMT(&b, "layer%d.%" PRId64, g + 1, k);
       int64_t channels = INT64_C(64) << g, stride = k == 0 && g > 0 ? 2 : 1;
-      x = has_bottlenecks ? bottleneck(&b, at, x, channels, stride)
-                          : basic_block(&b, at, x, channels, stride);
+      x = net->has_bottlenecks ? bottleneck(&b, at, x, channels, stride)
+                               : basic_block(&b, at, x, channels, stride);
     }
   }
   x = seer_builder_flatten(&b, "flatten", seer_builder_global_average(&b, "avgpool", x));
@@ -54,19 +61,67 @@ static seer_status build(const char *name, const int64_t *depth, bool has_bottle
   return SEER_OK;
 }
 
-static seer_status build_18(
-    const seer_model_options *options, seer_arena *arena, seer_graph **out_graph) {
-  static const int64_t depth[4] = {2, 2, 2, 2};
-  return build("resnet18", depth, false, options, arena, out_graph);
+// ---- v2 (arXiv 1603.05027): normalisation and Relu come before each convolution, and the sums
+// stay as they are. The stride of a bottleneck is in its 3x3.
+
+static seer_feature norm_relu(seer_builder *b, const char *at, int k, seer_feature in) {
+  return seer_builder_relu(
+      b, SEER_FMT(b, "%s.relu%d", at, k), seer_builder_norm(b, SEER_FMT(b, "%s.bn%d", at, k), in));
 }
 
-static seer_status build_50(
-    const seer_model_options *options, seer_arena *arena, seer_graph **out_graph) {
-  static const int64_t depth[4] = {3, 4, 6, 3};
-  return build("resnet50_v1", depth, true, options, arena, out_graph);
+static seer_feature block_v2(seer_builder *b, const char *at, seer_feature in, int64_t channels,
+    int64_t stride, bool is_bottleneck) {
+  int64_t out = is_bottleneck ? 4 * channels : channels;
+  seer_feature x = norm_relu(b, at, 1, in), past = in;
+  if (stride != 1 || in.channels != out) {
+    past =
+        seer_builder_plain_conv(b, SEER_FMT(b, "%s.downsample", at), x, out, 1, stride, 1, false);
+  }
+  const char *conv[3] = {
+      SEER_FMT(b, "%s.conv1", at), SEER_FMT(b, "%s.conv2", at), SEER_FMT(b, "%s.conv3", at)};
+  if (is_bottleneck) {
+    x = seer_builder_plain_conv(b, conv[0], x, channels, 1, 1, 1, false);
+    x = seer_builder_plain_conv(b, conv[1], norm_relu(b, at, 2, x), channels, 3, stride, 1, false);
+    x = seer_builder_plain_conv(b, conv[2], norm_relu(b, at, 3, x), out, 1, 1, 1, false);
+  } else {
+    x = seer_builder_plain_conv(b, conv[0], x, channels, 3, stride, 1, false);
+    x = seer_builder_plain_conv(b, conv[1], norm_relu(b, at, 2, x), channels, 3, 1, 1, false);
+  }
+  return seer_builder_add(b, SEER_FMT(b, "%s.add", at), x, past);
 }
 
-const seer_model_desc seer_model_resnet18 = {"resnet18", "ResNet-18; 11.69 M parameters",
-    {.batch = 1, .size = 224, .classes = 1000, .seed = 0}, build_18};
-const seer_model_desc seer_model_resnet50_v1 = {"resnet50_v1", "ResNet-50 v1; 25.56 M parameters",
-    {.batch = 1, .size = 224, .classes = 1000, .seed = 0}, build_50};
+static seer_status build_v2(const seer_model_desc *desc, const seer_model_options *options,
+    seer_arena *arena, seer_graph **out_graph) {
+  const resnet *net = desc->config;
+  seer_builder b;
+  seer_builder_init(&b, net->name, options, arena);
+  seer_feature x = seer_builder_image(&b, 3);
+  x = seer_builder_relu(&b, "relu1", seer_builder_conv_norm(&b, "conv1", "bn1", x, 64, 7, 2, 1));
+  x = seer_builder_max_pool(&b, "maxpool", x, 3, 2, 1);
+  for (int g = 0; g < 4; g++) {
+    for (int64_t k = 0; k < net->depth[g]; k++) {
+      const char *at = SEER_FMT(&b, "layer%d.%" PRId64, g + 1, k);
+      x = block_v2(&b, at, x, INT64_C(64) << g, k == 0 && g > 0 ? 2 : 1, net->has_bottlenecks);
+    }
+  }
+  x = norm_relu(&b, "last", 1, x);
+  x = seer_builder_flatten(&b, "flatten", seer_builder_global_average(&b, "avgpool", x));
+  *out_graph = seer_builder_finish(&b, seer_builder_dense(&b, "fc", x, options->classes));
+  return SEER_OK;
+}
+
+#define RESNET(id, text, build_fn, is_bottleneck, ...)                \
+  static const resnet net_##id = {#id, {__VA_ARGS__}, is_bottleneck}; \
+  const seer_model_desc seer_model_##id = {                           \
+      #id, text, {.batch = 1, .size = 224, .classes = 1000, .seed = 0}, build_fn, &net_##id};
+
+RESNET(resnet18, "ResNet-18", build_v1, false, 2, 2, 2, 2)
+RESNET(resnet34, "ResNet-34", build_v1, false, 3, 4, 6, 3)
+RESNET(resnet50_v1, "ResNet-50 v1", build_v1, true, 3, 4, 6, 3)
+RESNET(resnet101_v1, "ResNet-101 v1", build_v1, true, 3, 4, 23, 3)
+RESNET(resnet152_v1, "ResNet-152 v1", build_v1, true, 3, 8, 36, 3)
+RESNET(resnet18_v2, "ResNet-18 v2", build_v2, false, 2, 2, 2, 2)
+RESNET(resnet34_v2, "ResNet-34 v2", build_v2, false, 3, 4, 6, 3)
+RESNET(resnet50_v2, "ResNet-50 v2", build_v2, true, 3, 4, 6, 3)
+RESNET(resnet101_v2, "ResNet-101 v2", build_v2, true, 3, 4, 23, 3)
+RESNET(resnet152_v2, "ResNet-152 v2", build_v2, true, 3, 8, 36, 3)

@@ -5,7 +5,18 @@
 
 #include "models/models.h"
 
-#define MODELS(X) X(mobilenet_v2) X(mobilenet) X(resnet18) X(resnet50_v1) X(mlp)
+// clang-format off
+#define MODELS(X)                                                                              \
+  X(mobilenet_v2) X(mobilenet) X(resnet18) X(resnet50_v1) X(mlp)                               \
+  X(resnet34) X(resnet101_v1) X(resnet152_v1)                                                  \
+  X(resnet18_v2) X(resnet34_v2) X(resnet50_v2) X(resnet101_v2) X(resnet152_v2)                 \
+  X(mobilenet_075) X(mobilenet_050) X(mobilenet_025)                                           \
+  X(mobilenet_v2_075) X(mobilenet_v2_050) X(mobilenet_v2_025)                                  \
+  X(vgg16) X(densenet121)                                                                      \
+  X(vit_base) X(vit_large) X(vit_huge)                                                         \
+  X(bert_base) X(bert_large) X(distilbert) X(roberta_base) X(roberta_large)                    \
+  X(gpt2_small) X(t5_small) X(llama_small)
+// clang-format on
 
 #define DECLARE(id) extern const seer_model_desc seer_model_##id;
 MODELS(DECLARE)
@@ -18,7 +29,28 @@ const seer_model_desc *const seer_model_table[] = {
 };
 const size_t seer_model_table_count = SEER_COUNT_OF(seer_model_table);
 
+// Names that FamilySeer's and other zoos' users know.
+static const struct {
+  const char *name, *is;
+} aliases[] = {
+    {"mobilenetv2", "mobilenet_v2"},
+    {"mobilenetv2_1.0", "mobilenet_v2"},
+    {"mobilenetv2_0.75", "mobilenet_v2_0.75"},
+    {"mobilenetv2_0.5", "mobilenet_v2_0.5"},
+    {"mobilenetv2_0.25", "mobilenet_v2_0.25"},
+    {"mobilenet_1.0", "mobilenet"},
+    {"mobilenet_v1", "mobilenet"},
+    {"resnet18_v1", "resnet18"},
+    {"resnet34_v1", "resnet34"},
+    {"resnet50", "resnet50_v1"},
+    {"resnet101", "resnet101_v1"},
+    {"resnet152", "resnet152_v1"},
+    {"gpt2", "gpt2_small"},
+};
+
 const seer_model_desc *seer_model_find(const char *name) {
+  for (size_t i = 0; i < SEER_COUNT_OF(aliases); i++)
+    if (strcmp(aliases[i].name, name) == 0) name = aliases[i].is;
   for (size_t i = 0; i < seer_model_table_count; i++) {
     if (strcmp(seer_model_table[i]->name, name) == 0) return seer_model_table[i];
   }
@@ -31,13 +63,16 @@ typedef struct {
   bool is_set;
 } known_option;
 
-// "input:4x3x192x192" as --input-shapes has it: batch and size.
+enum { BATCH, SIZE, SEQUENCE, CLASSES, SEED, N_OPTION };
+
+// "input:4x3x192x192" or "input_ids:4x384" as --input-shapes has it: batch, and size or sequence.
 static seer_status read_input_shape(
     const seer_model_desc *model, const char **text, seer_arena *arena, known_option *known) {
   size_t n = strcspn(*text, ",;");
-  const char *item = seer_arena_strndup(arena, *text, n), *at = item + strlen("input:");
+  const char *item = seer_arena_strndup(arena, *text, n), *at = strchr(item, ':') + 1;
   *text += n + ((*text)[n] != 0);
-  int64_t dim[4] = {0}, rank = 0, want = model->defaults.size ? 4 : 2;
+  bool is_image = model->defaults.size > 0, is_text = model->defaults.sequence > 0;
+  int64_t dim[4] = {0}, rank = 0;
   while (*at && rank < 4) {
     char *end = NULL;
     long long value = strtoll(at, &end, 10);
@@ -45,37 +80,57 @@ static seer_status read_input_shape(
     dim[rank++] = value;
     at = end + (*end == 'x');
   }
-  bool fits = *at == 0 && rank == want && dim[0] >= known[0].low && dim[0] <= known[0].high;
-  if (want == 4)
-    fits = fits && dim[1] == 3 && dim[2] == dim[3] && dim[2] >= known[1].low &&
-        dim[2] <= known[1].high;
+  bool fits = *at == 0 && rank == (is_image ? 4 : 2) && dim[0] >= known[BATCH].low &&
+      dim[0] <= known[BATCH].high;
+  const known_option *second = &known[is_image ? SIZE : SEQUENCE];
+  int64_t extent = dim[is_image ? 2 : 1];
+  if (is_image) fits = fits && dim[1] == 3 && dim[2] == dim[3];
+  if (is_image || is_text)
+    fits = fits && extent >= second->low && extent <= second->high;
   else
     fits = fits && dim[1] == 784;
+  fits = fits && (strncmp(item, "input_ids:", 10) == 0) == is_text;
   if (!fits) {
-    return SEER_FAIL(INVALID, "model %s: shape '%s', must be input:%s", model->name, item,
-        want == 4 ? "Nx3xSIZExSIZE with SIZE in [32, 4096]" : "Nx784");
+    return SEER_FAIL(INVALID, "model %s: shape '%s', must be %s", model->name, item,
+        is_image      ? "input:Nx3xSIZExSIZE with SIZE in [32, 4096]"
+            : is_text ? "input_ids:NxSEQUENCE with SEQUENCE in [1, 65536]"
+                      : "input:Nx784");
   }
-  if (known[0].is_set)
+  if (known[BATCH].is_set)
     return SEER_FAIL(INVALID, "model %s: the input's shape is given twice", model->name);
-  known[0].value = dim[0];
-  known[0].is_set = true;
-  if (want == 4) {
-    known[1].value = dim[2];
-    known[1].is_set = true;
+  known[BATCH].value = dim[0];
+  known[BATCH].is_set = true;
+  if (is_image || is_text) {
+    known[is_image ? SIZE : SEQUENCE].value = extent;
+    known[is_image ? SIZE : SEQUENCE].is_set = true;
   }
   return SEER_OK;
 }
 
+static bool has_option(const known_option *known, size_t k) {
+  return k == BATCH || k == SEED || known[k].value > 0;
+}
+
+static const char *options_text(const known_option *known, seer_arena *arena) {
+  seer_text text;
+  seer_text_init(&text, arena);
+  for (size_t k = 0; k < N_OPTION; k++)
+    if (has_option(known, k))
+      seer_text_printf(&text, "%s%s=N", text.n_bytes ? ", " : "", known[k].name);
+  return text.data;
+}
+
 static seer_status read_options(
     const seer_model_desc *model, const char *text, seer_arena *arena, seer_model_options *out) {
-  known_option known[4] = {
+  known_option known[N_OPTION] = {
       {"batch", 1, 1024, model->defaults.batch, false},
-      {"size", 32, 4096, model->defaults.size, model->defaults.size == 0},
+      {"size", 32, 4096, model->defaults.size, false},
+      {"sequence", 1, 65536, model->defaults.sequence, false},
       {"classes", 1, 1000000, model->defaults.classes, false},
       {"seed", 0, INT64_MAX, (int64_t)model->defaults.seed, false},
   };
   while (text && *text) {
-    if (strncmp(text, "input:", 6) == 0) {
+    if (strncmp(text, "input:", 6) == 0 || strncmp(text, "input_ids:", 10) == 0) {
       SEER_TRY(read_input_shape(model, &text, arena, known));
       continue;
     }
@@ -83,12 +138,12 @@ static seer_status read_options(
     const char *item = seer_arena_strndup(arena, text, n);
     text += n + (text[n] == ',');
     size_t k = 0;
-    while (k < 4 && !(strlen(known[k].name) == n_name && strncmp(item, known[k].name, n_name) == 0))
+    while (k < N_OPTION &&
+        !(strlen(known[k].name) == n_name && strncmp(item, known[k].name, n_name) == 0))
       k++;
-    if (k == 4 || n_name >= n || (k == 1 && model->defaults.size == 0)) {
-      return SEER_FAIL(INVALID,
-          "model %s: option '%s', must be one of batch=N, %sclasses=N, seed=N", model->name, item,
-          model->defaults.size ? "size=N, " : "");
+    if (k == N_OPTION || n_name >= n || !has_option(known, k)) {
+      return SEER_FAIL(INVALID, "model %s: option '%s', must be one of %s", model->name, item,
+          options_text(known, arena));
     }
     if (known[k].is_set)
       return SEER_FAIL(INVALID, "model %s: option '%s' given twice", model->name, known[k].name);
@@ -102,13 +157,16 @@ static seer_status read_options(
     known[k].value = value;
     known[k].is_set = true;
   }
-  *out = (seer_model_options){
-      known[0].value, known[1].value, known[2].value, (uint64_t)known[3].value};
+  *out = (seer_model_options){.batch = known[BATCH].value,
+      .size = known[SIZE].value,
+      .sequence = known[SEQUENCE].value,
+      .classes = known[CLASSES].value,
+      .seed = (uint64_t)known[SEED].value};
   return SEER_OK;
 }
 
-seer_status seer_model_build(
-    const char *name, const char *options, seer_arena *arena, seer_graph **out_graph) {
+static seer_status build(const char *name, const char *options, bool is_outline, seer_arena *arena,
+    seer_graph **out_graph) {
   seer_model_options chosen;
   *out_graph = NULL;
   const seer_model_desc *model = seer_model_find(name);
@@ -122,5 +180,16 @@ seer_status seer_model_build(
         name, text.data);
   }
   SEER_TRY(read_options(model, options, arena, &chosen));
-  return model->build(&chosen, arena, out_graph);
+  chosen.is_outline = is_outline;
+  return model->build(model, &chosen, arena, out_graph);
+}
+
+seer_status seer_model_build(
+    const char *name, const char *options, seer_arena *arena, seer_graph **out_graph) {
+  return build(name, options, false, arena, out_graph);
+}
+
+seer_status seer_model_outline(
+    const char *name, const char *options, seer_arena *arena, seer_graph **out_graph) {
+  return build(name, options, true, arena, out_graph);
 }

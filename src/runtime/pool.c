@@ -3,8 +3,8 @@
 // Each thread has a block of neighbouring parts of its own, so that from phase to phase and from
 // kernel to kernel the same thread reads and writes the same part of a tensor, which is then in its
 // own cache; a thread that has done its block takes parts, one at a time, from the ends of others'.
-// (Measured 2026-11, 2 threads, one schedule of a depthwise 56x56x144: 99 GFLOP/s, and 58 to 72 with
-// parts claimed in turn.)
+// (Measured 2026-11, 2 threads, one schedule of a depthwise 56x56x144: 99 GFLOP/s, and 58 to 72
+// with parts claimed in turn.)
 //
 // A block is one word, `first | end << 32`, and that word is the whole hand-over: the caller writes
 // the job, then stores the blocks (release); whoever shortens a block by compare-and-swap (acquire)

@@ -261,7 +261,7 @@ static seer_status emit_lp_norm(seer_emit *emit, const seer_node *node) {
       .infer = infer_##id,                                               \
       .emit = emit_##id,                                                 \
       .doc = text};
-NORM(layer_norm, "LayerNormalization", 17, 2, 3, 3, "axis epsilon stash_type", "all of it")
+NORM(layer_norm, "LayerNormalization", 1, 2, 3, 3, "axis epsilon stash_type", "all of it")
 NORM(instance_norm, "InstanceNormalization", 6, 3, 3, 1, "epsilon", "all of it")
 NORM(group_norm, "GroupNormalization", 18, 3, 3, 1, "epsilon num_groups stash_type",
     "factors per group (before opset 21) and per channel")

@@ -445,3 +445,53 @@ const seer_op_desc seer_op_range = {.name = "Range",
     .infer = infer_range,
     .fold = fold_range,
     .doc = "folded"};
+
+// ---- NonZero: the indices of a constant's elements that are not 0, one row a dimension
+
+static bool is_nonzero(const seer_tensor *tensor, int64_t i) {
+  return seer_dtype_is_float(tensor->dtype)
+      ? seer_dtype_load_f64(tensor->dtype, tensor->data, i) != 0
+      : seer_dtype_load_i64(tensor->dtype, tensor->data, i) != 0;
+}
+
+static seer_status infer_non_zero(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  (void)arena;
+  const seer_tensor *tensor = seer_op_const(graph, node, 0);
+  if (!tensor) {
+    return SEER_FAIL(
+        UNSUPPORTED, "input 0 must be constant after folding: the result's size depends on it");
+  }
+  int64_t dim[2] = {tensor->rank, 0};
+  for (int64_t i = 0, n = seer_tensor_elems(tensor); i < n; i++) dim[1] += is_nonzero(tensor, i);
+  return seer_op_set(&out_values[0], SEER_DTYPE_I64, dim, 2);
+}
+
+static seer_status fold_non_zero(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors) {
+  const seer_tensor *tensor = seer_op_const(graph, node, 0);
+  SEER_TRY(seer_op_fold_start(graph, node, 0, arena, &out_tensors[0]));
+  int64_t *out = (int64_t *)(uintptr_t)out_tensors[0].data, n_found = out_tensors[0].dim[1], at = 0;
+  for (int64_t i = 0, n = seer_tensor_elems(tensor); i < n; i++) {
+    if (!is_nonzero(tensor, i)) continue;
+    int64_t rest = i;
+    for (uint32_t d = tensor->rank; d-- > 0; rest /= tensor->dim[d])
+      out[d * n_found + at] = rest % tensor->dim[d];
+    at++;
+  }
+  return SEER_OK;
+}
+
+const seer_op_desc seer_op_non_zero = {.name = "NonZero",
+    .domain = "",
+    .opset_min = 9,
+    .opset_max = 25,
+    .n_in_min = 1,
+    .n_in_max = 1,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_OPAQUE,
+    .attrs = "",
+    .infer = infer_non_zero,
+    .fold = fold_non_zero,
+    .doc = "folded"};

@@ -28,13 +28,18 @@
   X(gather) X(gather_elements) X(depth_to_space) X(space_to_depth)                                \
   X(trilu) X(cum_sum) X(one_hot) X(einsum) X(resize)                                                        \
   X(scatter_elements) X(scatter) X(scatter_nd) X(gather_nd) X(top_k) X(reverse_sequence)          \
-  X(shape) X(size) X(constant) X(constant_of_shape) X(range)                                      \
+  X(shape) X(size) X(constant) X(constant_of_shape) X(range) X(non_zero)                          \
   X(quantize_linear) X(dequantize_linear) X(dynamic_quantize)                                     \
   X(matmul_integer) X(conv_integer) X(qlinear_matmul) X(qlinear_conv)                             \
   X(rnn) X(gru) X(lstm) X(if) X(loop) X(scan)                                                     \
   X(nll_loss) X(cross_entropy)                                                                    \
   X(hann_window) X(hamming_window) X(blackman_window) X(dft) X(stft)                              \
-  X(center_crop_pad) X(col2im) X(affine_grid) X(compress) X(upsample)
+  X(center_crop_pad) X(col2im) X(affine_grid) X(compress) X(upsample)                             \
+  X(simplified_layer_norm)                                                                        \
+  X(ms_fused_matmul) X(ms_dynamic_quantize_matmul) X(ms_gelu) X(ms_bias_gelu) X(ms_fast_gelu)     \
+  X(ms_quick_gelu) X(ms_skip_layer_norm) X(ms_skip_rms_norm) X(ms_attention)                      \
+  X(ms_multi_head_attention) X(ms_qlinear_add) X(ms_qlinear_mul) X(ms_qlinear_sigmoid)            \
+  X(ms_qlinear_global_average_pool) X(ms_nhwc_max_pool)
 // Forms that ended with an old opset, under the names of others above: no list shows them.
 #define OLD_OPS(X)                                                                                \
   X(old_add) X(old_sub) X(old_mul) X(old_div) X(old_pow) X(old_equal) X(old_less) X(old_greater)  \

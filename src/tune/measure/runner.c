@@ -27,12 +27,14 @@
 #define RACE_WARM_UP 2.5
 #define COLD_NS_PER_BYTE 0.5
 // Dropped when the least sample so far is so much slower: grossly, after a first moment, or
-// narrowly, after two samples and a longer one. What disturbs a shared machine comes in bursts of a
-// millisecond and more; short kernels cost more to build than to time.
+// narrowly, after two samples and a longer one, or after one that is longer than the bursts of a
+// millisecond and more in which a shared machine is disturbed. Short kernels cost more to build
+// than to time.
 #define RACE_GROSS 2.0
 #define RACE_GROSS_S 5e-4
 #define RACE_NARROW 1.15
 #define RACE_NARROW_S 1.5e-3
+#define RACE_SURE_S 5e-3
 #define MAX_PAIRS 64u
 #define COLD_FACTOR 1.5  // of the last-level cache: copies of this size are never found in it
 #define N_CHECKED 256  // elements held against the DAG interpreter
@@ -204,7 +206,8 @@ static void take_samples(seer_runner *runner, const loaded *l, seer_call *c, dou
     total_s += ns * n_calls * 1e-9;
     least_ns = fmin(least_ns, ns);
     bool is_gross = total_s >= RACE_GROSS_S && least_ns > RACE_GROSS * best_ns;
-    bool is_narrow = i > 0 && total_s >= RACE_NARROW_S && least_ns > RACE_NARROW * best_ns;
+    bool is_sure = (i > 0 && total_s >= RACE_NARROW_S) || total_s >= RACE_SURE_S;
+    bool is_narrow = is_sure && least_ns > RACE_NARROW * best_ns;
     if (best_ns > 0 && (is_gross || is_narrow)) {
       out->is_raced_out = true;
       return;

@@ -390,9 +390,10 @@ static void test_table(void **state) {
     assert_true(op->expand || op->infer);
     assert_non_null(op->attrs);
     assert_non_null(op->doc);
-    assert_ptr_equal(seer_op_find("", op->name, op->opset_min), op);
-    assert_ptr_equal(seer_op_find("ai.onnx", op->name, op->opset_max), op);
-    assert_ptr_not_equal(seer_op_find("", op->name, op->opset_max + 1), op);
+    assert_ptr_equal(seer_op_find(op->domain, op->name, op->opset_min), op);
+    assert_ptr_equal(
+        seer_op_find(op->domain[0] ? op->domain : "ai.onnx", op->name, op->opset_max), op);
+    assert_ptr_not_equal(seer_op_find(op->domain, op->name, op->opset_max + 1), op);
     assert_true(op->emit || op->fold || op->expand);
     assert_true(!op->folds_from_shape || op->fold);
   }

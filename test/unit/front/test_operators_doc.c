@@ -18,8 +18,9 @@ static const char *print(seer_arena *arena) {
   seer_text text;
   seer_text_init(&text, arena);
   seer_text_put(&text, "# Operators\n\n");
-  seer_text_printf(
-      &text, "%zu operators of ONNX's own domain, opsets 1 to 21. ", seer_op_table_count);
+  seer_text_printf(&text,
+      "%zu operators, of ONNX's own domain (opsets 1 to 21) if no other is named. ",
+      seer_op_table_count);
   seer_text_put(&text,
       "Generated from `src/front/op/table.c`\n(`test_front_operators_doc --print`). "
       "*Fusion*: an anchor takes the elementwise operators after it; a reduction too;\nindex maps "
@@ -30,7 +31,8 @@ static const char *print(seer_arena *arena) {
       &text, "| operator | since opset | fusion | attributes | covered |\n|---|---|---|---|---|\n");
   for (size_t i = 0; i < seer_op_table_count; i++) {
     const seer_op_desc *op = seer_op_table[i];
-    seer_text_printf(&text, "| %s | %d | %s | %s | %s |\n", op->name, op->opset_min, fuse[op->fuse],
+    seer_text_printf(&text, "| %s%s%s | %d | %s | %s | %s |\n", op->domain,
+        op->domain[0] ? "." : "", op->name, op->opset_min, fuse[op->fuse],
         op->attrs[0] ? op->attrs : "-", op->doc[0] ? op->doc : "all of it");
   }
   return text.data;

@@ -1,0 +1,522 @@
+// Composite operators against direct loops. All operands are constants, so that resolving a graph
+// expands the operator, folds every part of it, and leaves the answer as a constant.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "front/front.h"
+
+#define DIMS(...) (int64_t[]){__VA_ARGS__}, (uint32_t)(sizeof((int64_t[]){__VA_ARGS__}) / 8)
+
+typedef struct {
+  seer_arena *arena;
+  seer_graph *graph;
+  seer_val in[10], out[4];
+  uint32_t n_in;
+  seer_attr attr[8];
+  uint32_t n_attr;
+  double *x[10];
+} expand_case;
+
+static expand_case open_case(void) {
+  expand_case c = {.arena = seer_arena_create("test")};
+  c.graph = seer_graph_create(c.arena, "test");
+  return c;
+}
+
+static void close_case(expand_case *c) { seer_arena_destroy(c->arena); }
+
+static seer_val constant(seer_graph *graph, const char *name, seer_dtype dtype, const int64_t *dim,
+    uint32_t rank, const double *data) {
+  seer_tensor t = {.dtype = dtype, .rank = (uint8_t)rank};
+  for (uint32_t d = 0; d < rank; d++) t.dim[d] = dim[d];
+  int64_t n = seer_tensor_elems(&t);
+  t.n_bytes = (size_t)n * seer_dtype_bytes(dtype);
+  void *bytes = seer_arena_alloc(graph->arena, t.n_bytes + 1, 64);
+  for (int64_t i = 0; i < n; i++) seer_dtype_store_f64(dtype, bytes, i, data[i]);
+  t.data = bytes;
+  return seer_graph_add_constant(graph, name, &t);
+}
+
+// Values: NULL gives random ones.
+static double *operand(
+    expand_case *c, seer_dtype dtype, const double *values, const int64_t *dim, uint32_t rank) {
+  int64_t n = seer_dims_elems(dim, rank);
+  double *data = SEER_NEW_ARRAY(c->arena, double, n + 1);
+  seer_rng rng;
+  seer_rng_init_stream(&rng, 11, c->n_in);
+  for (int64_t i = 0; i < n; i++) {
+    data[i] = values ? values[i] : 2 * seer_rng_f64(&rng) - 1;
+    if (dtype == SEER_DTYPE_F32) data[i] = (double)(float)data[i];
+  }
+  c->x[c->n_in] = data;
+  c->in[c->n_in] =
+      constant(c->graph, seer_arena_printf(c->arena, "in%u", c->n_in), dtype, dim, rank, data);
+  return c->x[c->n_in++];
+}
+
+static void absent(expand_case *c) { c->n_in++; }
+
+static seer_status try_run(expand_case *c, const char *op, int32_t opset, uint32_t n_out) {
+  for (uint32_t k = 0; k < n_out; k++) {
+    c->out[k] = seer_graph_add_value(
+        c->graph, seer_arena_printf(c->arena, "out%u", k), SEER_DTYPE_NONE, NULL, -1);
+    seer_graph_mark_output(c->graph, c->out[k]);
+  }
+  seer_graph_add_node(
+      c->graph, "node", "", op, opset, c->in, c->n_in, c->out, n_out, c->attr, c->n_attr);
+  return seer_front_resolve(c->graph, "", NULL);
+}
+
+static void run(expand_case *c, const char *op, int32_t opset, uint32_t n_out) {
+  seer_status status = try_run(c, op, opset, n_out);
+  if (status) fail_msg("%s: %s", op, seer_status_message(status));
+}
+
+static void expect(const expand_case *c, uint32_t k, const double *want, const int64_t *dim,
+    uint32_t rank, double tolerance) {
+  const seer_value *out = seer_graph_value(c->graph, c->out[k]);
+  if (!out->constant) fail_msg("output %u did not fold", k);
+  assert_int_equal(out->rank, rank);
+  for (uint32_t d = 0; d < rank; d++) assert_int_equal(out->dim[d], dim[d]);
+  for (int64_t i = 0, n = seer_dims_elems(dim, rank); i < n; i++) {
+    double got = seer_dtype_load_f64(out->constant->dtype, out->constant->data, i);
+    if (!(fabs(got - want[i]) <= tolerance))
+      fail_msg("output %u[%d] is %g, expected %g", k, (int)i, got, want[i]);
+  }
+}
+
+static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+
+// ---- recurrences: T steps, N sequences, I inputs, H hidden
+
+enum { T = 3, N = 2, I = 3, H = 2 };
+
+// w[row] . x + r[row] . h + both biases, for one gate row of one direction.
+static double gate(const double *w, const double *r, const double *b, uint32_t n_gate, uint32_t row,
+    const double *x, const double *h) {
+  double sum = b ? b[row] + b[n_gate * H + row] : 0;
+  for (uint32_t i = 0; i < I; i++) sum += w[row * I + i] * x[i];
+  for (uint32_t i = 0; i < H; i++) sum += r[row * H + i] * h[i];
+  return sum;
+}
+
+static void lstm_goes_both_ways(void **state) {
+  (void)state;
+  expand_case c = open_case();
+  double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(T, N, I));
+  double *w = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 4 * H, I));
+  double *r = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 4 * H, H));
+  double *b = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 8 * H));
+  double *length = operand(&c, SEER_DTYPE_I32, (double[]){3, 2}, DIMS(N));
+  double *h0 = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, N, H));
+  double *c0 = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, N, H));
+  double *p = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3 * H));
+  c.attr[c.n_attr++] =
+      (seer_attr){.name = "direction", .kind = SEER_ATTR_STRING, .s = "bidirectional"};
+  c.attr[c.n_attr++] = (seer_attr){.name = "hidden_size", .kind = SEER_ATTR_INT, .i = H};
+  run(&c, "LSTM", 14, 3);
+  double y[T][2][N][H] = {0}, h[2][N][H], s[2][N][H];
+  for (int d = 0; d < 2; d++) {
+    const double *wd = w + d * 4 * H * I, *rd = r + d * 4 * H * H, *bd = b + d * 8 * H,
+                 *pd = p + d * 3 * H;
+    for (int n = 0; n < N; n++) {
+      memcpy(h[d][n], h0 + (d * N + n) * H, sizeof h[d][n]);
+      memcpy(s[d][n], c0 + (d * N + n) * H, sizeof s[d][n]);
+      for (int k = 0; k < (int)length[n]; k++) {
+        int t = d ? (int)length[n] - 1 - k : k;
+        const double *xt = x + (t * N + n) * I;
+        double before[H];
+        memcpy(before, h[d][n], sizeof before);
+        for (uint32_t j = 0; j < H; j++) {
+          double i = sigmoid(gate(wd, rd, bd, 4, j, xt, before) + pd[j] * s[d][n][j]);
+          double f =
+              sigmoid(gate(wd, rd, bd, 4, 2 * H + j, xt, before) + pd[2 * H + j] * s[d][n][j]);
+          s[d][n][j] = f * s[d][n][j] + i * tanh(gate(wd, rd, bd, 4, 3 * H + j, xt, before));
+          double o = sigmoid(gate(wd, rd, bd, 4, H + j, xt, before) + pd[H + j] * s[d][n][j]);
+          h[d][n][j] = y[t][d][n][j] = o * tanh(s[d][n][j]);
+        }
+      }
+    }
+  }
+  expect(&c, 0, &y[0][0][0][0], DIMS(T, 2, N, H), 1e-5);
+  expect(&c, 1, &h[0][0][0], DIMS(2, N, H), 1e-5);
+  expect(&c, 2, &s[0][0][0], DIMS(2, N, H), 1e-5);
+  close_case(&c);
+}
+
+static void gru(bool is_after, bool is_reverse) {
+  expand_case c = open_case();
+  double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(T, N, I));
+  double *w = operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, 3 * H, I));
+  double *r = operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, 3 * H, H));
+  double *b = operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, 6 * H));
+  c.attr[c.n_attr++] =
+      (seer_attr){.name = "linear_before_reset", .kind = SEER_ATTR_INT, .i = is_after};
+  c.attr[c.n_attr++] = (seer_attr){
+      .name = "direction", .kind = SEER_ATTR_STRING, .s = is_reverse ? "reverse" : "forward"};
+  run(&c, "GRU", 7, 2);
+  double y[T][1][N][H], h[1][N][H] = {0};
+  for (int n = 0; n < N; n++) {
+    for (int k = 0; k < T; k++) {
+      int t = is_reverse ? T - 1 - k : k;
+      const double *xt = x + (t * N + n) * I;
+      double before[H], reset[H], scaled[H];
+      memcpy(before, h[0][n], sizeof before);
+      for (uint32_t j = 0; j < H; j++) reset[j] = sigmoid(gate(w, r, b, 3, H + j, xt, before));
+      for (uint32_t j = 0; j < H; j++) scaled[j] = reset[j] * before[j];
+      for (uint32_t j = 0; j < H; j++) {
+        static const double zeros[H];
+        double z = sigmoid(gate(w, r, b, 3, j, xt, before)), recur = b[5 * H + j];
+        const double *from = is_after ? before : scaled;
+        for (int i = 0; i < H; i++) recur += r[(2 * H + (int)j) * H + i] * from[i];
+        double own = gate(w, r, NULL, 3, 2 * H + j, xt, zeros) + b[2 * H + j];
+        double new = tanh(own + (is_after ? reset[j] * recur : recur));
+        h[0][n][j] = y[t][0][n][j] = (1 - z) * new + z *before[j];
+      }
+    }
+  }
+  expect(&c, 0, &y[0][0][0][0], DIMS(T, 1, N, H), 1e-5);
+  expect(&c, 1, &h[0][0][0], DIMS(1, N, H), 1e-5);
+  close_case(&c);
+}
+
+static void gru_resets_before_and_after(void **state) {
+  (void)state;
+  for (int k = 0; k < 4; k++) gru(k & 1, k & 2);
+}
+
+static void rnn_takes_batch_first_and_activations(void **state) {
+  (void)state;
+  expand_case c = open_case();
+  double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(N, T, I));
+  double *w = operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, H, I));
+  double *r = operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, H, H));
+  c.attr[c.n_attr++] = (seer_attr){.name = "layout", .kind = SEER_ATTR_INT, .i = 1};
+  c.attr[c.n_attr++] = (seer_attr){.name = "activations",
+      .kind = SEER_ATTR_STRINGS,
+      .n = 1,
+      .strings = (const char *const[]){"Affine"}};
+  c.attr[c.n_attr++] = (seer_attr){
+      .name = "activation_alpha", .kind = SEER_ATTR_FLOATS, .n = 1, .floats = (double[]){0.5}};
+  run(&c, "RNN", 14, 2);
+  double y[N][T][1][H], h[N][1][H] = {0};
+  for (int n = 0; n < N; n++) {
+    for (int t = 0; t < T; t++) {
+      double before[H];
+      memcpy(before, h[n][0], sizeof before);
+      for (uint32_t j = 0; j < H; j++)
+        h[n][0][j] = y[n][t][0][j] = 0.5 * gate(w, r, NULL, 1, j, x + (n * T + t) * I, before);
+    }
+  }
+  expect(&c, 0, &y[0][0][0][0], DIMS(N, T, 1, H), 1e-5);
+  expect(&c, 1, &h[0][0][0], DIMS(N, 1, H), 1e-5);
+  close_case(&c);
+}
+
+// ---- control flow. A body: its own graph, whose last inputs are captured.
+
+static seer_val body_input(seer_graph *body, const char *name) {
+  seer_val v = seer_graph_add_value(body, name, SEER_DTYPE_NONE, NULL, -1);
+  seer_graph_mark_input(body, v);
+  return v;
+}
+
+static seer_val body_node(seer_graph *body, const char *op, seer_val a, seer_val b) {
+  seer_val in[2] = {a, b},
+           out = seer_graph_add_value(body,
+               seer_arena_printf(body->arena, "%s.%zu", op, body->n_node), SEER_DTYPE_NONE, NULL,
+               -1);
+  seer_graph_add_node(body, "", "", op, 13, in, b.i ? 2 : 1, &out, 1, NULL, 0);
+  return out;
+}
+
+// x op y, both captured: operands `first` and the next of the node.
+static seer_attr branch(expand_case *c, const char *name, const char *op, uint32_t first) {
+  seer_graph *body = seer_graph_create(c->arena, name);
+  seer_val x = body_input(body, "x"), y = body_input(body, "y");
+  seer_graph_mark_output(body, body_node(body, op, x, y));
+  return (seer_attr){.name = name, .kind = SEER_ATTR_GRAPH, .graph = body, .n = 2, .i = first};
+}
+
+static void if_picks_a_branch(void **state) {
+  (void)state;
+  for (int condition = 0; condition < 2; condition++) {
+    expand_case c = open_case();
+    operand(&c, SEER_DTYPE_BOOL, (double[]){condition}, DIMS(1));
+    double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(4)),
+           *y = operand(&c, SEER_DTYPE_F32, NULL, DIMS(4));
+    c.in[3] = c.in[1], c.in[4] = c.in[2], c.n_in = 5;
+    c.attr[c.n_attr++] = branch(&c, "then_branch", "Add", 1);
+    c.attr[c.n_attr++] = branch(&c, "else_branch", "Mul", 3);
+    run(&c, "If", 13, 1);
+    double want[4];
+    for (int i = 0; i < 4; i++) want[i] = condition ? x[i] + y[i] : x[i] * y[i];
+    expect(&c, 0, want, DIMS(4), 1e-6);
+    close_case(&c);
+  }
+}
+
+// A condition that is an input: both branches stay, and one of their results is chosen.
+static void if_of_data_computes_both(void **state) {
+  (void)state;
+  expand_case c = open_case();
+  c.in[0] = seer_graph_add_value(c.graph, "condition", SEER_DTYPE_BOOL, NULL, 0);
+  seer_graph_mark_input(c.graph, c.in[0]);
+  c.in[1] = seer_graph_add_value(c.graph, "x", SEER_DTYPE_F32, DIMS(4));
+  seer_graph_mark_input(c.graph, c.in[1]);
+  c.in[2] = c.in[3] = c.in[4] = c.in[1], c.n_in = 5;
+  c.attr[c.n_attr++] = branch(&c, "then_branch", "Add", 1);
+  c.attr[c.n_attr++] = branch(&c, "else_branch", "Mul", 3);
+  run(&c, "If", 13, 1);
+  uint32_t n_where = 0, n_if = 0;
+  for (uint32_t k = 1; k < c.graph->n_node; k++) {
+    n_where += strcmp(c.graph->node[k].op_type, "Where") == 0;
+    n_if += strcmp(c.graph->node[k].op_type, "If") == 0;
+  }
+  assert_int_equal(n_where, 1);
+  assert_int_equal(n_if, 0);
+  close_case(&c);
+}
+
+// carried = carried * k, while it is below `limit`; scanned: what it was before.
+static seer_attr multiply_body(expand_case *c, uint32_t first) {
+  seer_graph *body = seer_graph_create(c->arena, "body");
+  body_input(body, "iteration");
+  body_input(body, "condition");
+  seer_val carried = body_input(body, "carried"), by = body_input(body, "by"),
+           limit = body_input(body, "limit");
+  seer_val next = body_node(body, "Mul", carried, by);
+  seer_graph_mark_output(body, body_node(body, "Less", next, limit));
+  seer_graph_mark_output(body, next);
+  seer_graph_mark_output(body, body_node(body, "Identity", carried, (seer_val){0}));
+  return (seer_attr){.name = "body", .kind = SEER_ATTR_GRAPH, .graph = body, .n = 2, .i = first};
+}
+
+static void loop_runs_until_its_condition_ends(void **state) {
+  (void)state;
+  expand_case c = open_case();
+  operand(&c, SEER_DTYPE_I64, (double[]){10}, NULL, 0);
+  absent(&c);
+  operand(&c, SEER_DTYPE_F32, (double[]){1}, NULL, 0);
+  operand(&c, SEER_DTYPE_F32, (double[]){3}, NULL, 0);
+  operand(&c, SEER_DTYPE_F32, (double[]){50}, NULL, 0);
+  c.attr[c.n_attr++] = multiply_body(&c, 3);
+  run(&c, "Loop", 13, 2);
+  expect(&c, 0, (double[]){81}, NULL, 0, 0);
+  expect(&c, 1, (double[]){1, 3, 9, 27}, DIMS(4), 0);
+  close_case(&c);
+}
+
+static void loop_of_data_is_refused(void **state) {
+  (void)state;
+  expand_case c = open_case();
+  c.in[0] = seer_graph_add_value(c.graph, "trip", SEER_DTYPE_I64, NULL, 0);
+  seer_graph_mark_input(c.graph, c.in[0]);
+  c.n_in = 2;
+  for (int k = 0; k < 3; k++) operand(&c, SEER_DTYPE_F32, (double[]){2}, NULL, 0);
+  c.attr[c.n_attr++] = multiply_body(&c, 3);
+  seer_status status = try_run(&c, "Loop", 13, 2);
+  assert_non_null(status);
+  assert_non_null(strstr(seer_status_message(status), "known only while running"));
+  seer_status_free(status);
+  close_case(&c);
+}
+
+static void scan_sums(void **state) {
+  (void)state;
+  for (int is_reverse = 0; is_reverse < 2; is_reverse++) {
+    expand_case c = open_case();
+    operand(&c, SEER_DTYPE_F32, (double[]){0, 0}, DIMS(2));
+    double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(3, 2));
+    seer_graph *body = seer_graph_create(c.arena, "body");
+    seer_val sum = body_input(body, "sum"), one = body_input(body, "one");
+    seer_val next = body_node(body, "Add", sum, one);
+    seer_graph_mark_output(body, next);
+    seer_graph_mark_output(body, body_node(body, "Identity", next, (seer_val){0}));
+    c.attr[c.n_attr++] =
+        (seer_attr){.name = "body", .kind = SEER_ATTR_GRAPH, .graph = body, .i = 2};
+    c.attr[c.n_attr++] = (seer_attr){.name = "num_scan_inputs", .kind = SEER_ATTR_INT, .i = 1};
+    const int64_t directions[1] = {is_reverse};
+    c.attr[c.n_attr++] = (seer_attr){
+        .name = "scan_input_directions", .kind = SEER_ATTR_INTS, .n = 1, .ints = directions};
+    run(&c, "Scan", 9, 2);
+    double want[2] = {0}, scanned[3][2];
+    for (int k = 0; k < 3; k++) {
+      for (int i = 0; i < 2; i++) scanned[k][i] = want[i] += x[(is_reverse ? 2 - k : k) * 2 + i];
+    }
+    expect(&c, 0, want, DIMS(2), 1e-6);
+    expect(&c, 1, &scanned[0][0], DIMS(3, 2), 1e-6);
+    close_case(&c);
+  }
+}
+
+// ---- losses
+
+static void cross_entropy_weighs_and_ignores(void **state) {
+  (void)state;
+  expand_case c = open_case();
+  double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(3, 4, 2));
+  double *label = operand(&c, SEER_DTYPE_I64, (double[]){0, 3, 2, 1, 1, 0}, DIMS(3, 2));
+  double *weight = operand(&c, SEER_DTYPE_F32, (double[]){0.5, 1, 2, 0.25}, DIMS(4));
+  c.attr[c.n_attr++] = (seer_attr){.name = "ignore_index", .kind = SEER_ATTR_INT, .i = 1};
+  run(&c, "SoftmaxCrossEntropyLoss", 13, 2);
+  double log_prob[3][4][2], sum = 0, weights = 0;
+  for (int n = 0; n < 3; n++) {
+    for (int i = 0; i < 2; i++) {
+      double total = 0;
+      for (int k = 0; k < 4; k++) total += exp(x[(n * 4 + k) * 2 + i]);
+      for (int k = 0; k < 4; k++) log_prob[n][k][i] = x[(n * 4 + k) * 2 + i] - log(total);
+      int at = (int)label[n * 2 + i];
+      if (at == 1) continue;
+      sum -= weight[at] * log_prob[n][at][i];
+      weights += weight[at];
+    }
+  }
+  double mean = sum / weights;
+  expect(&c, 0, &mean, NULL, 0, 1e-5);
+  expect(&c, 1, &log_prob[0][0][0], DIMS(3, 4, 2), 1e-5);
+  close_case(&c);
+}
+
+// ---- quantised products
+
+static double saturated(double x) { return fmin(127, fmax(-128, nearbyint(x))); }
+
+static void qlinear_matmul_saturates(void **state) {
+  (void)state;
+  expand_case c = open_case();
+  double *a = operand(&c, SEER_DTYPE_U8, (double[]){0, 255, 17, 128, 3, 99}, DIMS(2, 3));
+  operand(&c, SEER_DTYPE_F32, (double[]){0.25}, NULL, 0);
+  operand(&c, SEER_DTYPE_U8, (double[]){120}, NULL, 0);
+  double *b = operand(&c, SEER_DTYPE_I8, (double[]){1, -128, 127, 5, -7, 40}, DIMS(3, 2));
+  double *scale = operand(&c, SEER_DTYPE_F32, (double[]){0.5, 0.125}, DIMS(2));
+  double *zero = operand(&c, SEER_DTYPE_I8, (double[]){3, -2}, DIMS(2));
+  operand(&c, SEER_DTYPE_F32, (double[]){4}, NULL, 0);
+  operand(&c, SEER_DTYPE_I8, (double[]){10}, NULL, 0);
+  run(&c, "QLinearMatMul", 10, 1);
+  double want[4];
+  for (int m = 0; m < 2; m++) {
+    for (int n = 0; n < 2; n++) {
+      double sum = 0;
+      for (int k = 0; k < 3; k++) sum += (a[m * 3 + k] - 120) * (b[k * 2 + n] - zero[n]);
+      want[m * 2 + n] = saturated(sum * 0.25 * scale[n] / 4 + 10);
+    }
+  }
+  expect(&c, 0, want, DIMS(2, 2), 0);
+  close_case(&c);
+}
+
+static void conv_integer_pads_with_its_zero_point(void **state) {
+  (void)state;
+  expand_case c = open_case();
+  double *x = operand(&c, SEER_DTYPE_U8, (double[]){2, 3, 4, 5, 6, 7, 8, 9, 10}, DIMS(1, 1, 3, 3));
+  operand(&c, SEER_DTYPE_U8, (double[]){1, 2, 3, 4}, DIMS(1, 1, 2, 2));
+  operand(&c, SEER_DTYPE_U8, (double[]){5}, NULL, 0);
+  const int64_t pads[4] = {1, 1, 0, 0};
+  c.attr[c.n_attr++] = (seer_attr){.name = "pads", .kind = SEER_ATTR_INTS, .n = 4, .ints = pads};
+  run(&c, "ConvInteger", 10, 1);
+  double want[9] = {0};
+  for (int i = 0; i < 9; i++) {
+    for (int k = 0; k < 4; k++) {
+      int row = i / 3 + k / 2 - 1, column = i % 3 + k % 2 - 1;
+      if (row >= 0 && column >= 0) want[i] += (x[row * 3 + column] - 5) * (k + 1);
+    }
+  }
+  expect(&c, 0, want, DIMS(1, 1, 3, 3), 0);
+  close_case(&c);
+}
+
+static void dynamic_quantisation_holds_zero(void **state) {
+  (void)state;
+  expand_case c = open_case();
+  double *x = operand(&c, SEER_DTYPE_F32, (double[]){0, 2, -3, -2.5, 1.34, 0.52}, DIMS(6));
+  run(&c, "DynamicQuantizeLinear", 11, 3);
+  double scale = (double)((2.0f + 3.0f) / 255.0f), zero = nearbyint(3 / scale), want[6];
+  for (int i = 0; i < 6; i++) want[i] = fmin(255, fmax(0, nearbyint(x[i] / scale) + zero));
+  expect(&c, 0, want, DIMS(6), 0);
+  expect(&c, 1, &scale, NULL, 0, 1e-8);
+  expect(&c, 2, &zero, NULL, 0, 0);
+  close_case(&c);
+}
+
+// ---- others
+
+static void old_broadcasting_has_an_axis(void **state) {
+  (void)state;
+  expand_case c = open_case();
+  double *a = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2)),
+         *b = operand(&c, SEER_DTYPE_F32, NULL, DIMS(3));
+  c.attr[c.n_attr++] = (seer_attr){.name = "broadcast", .kind = SEER_ATTR_INT, .i = 1};
+  c.attr[c.n_attr++] = (seer_attr){.name = "axis", .kind = SEER_ATTR_INT, .i = 1};
+  run(&c, "Add", 6, 1);
+  double want[12];
+  for (int i = 0; i < 12; i++) want[i] = a[i] + b[i / 2 % 3];
+  expect(&c, 0, want, DIMS(2, 3, 2), 1e-6);
+  close_case(&c);
+}
+
+static void dft_of_some_points(void **state) {
+  (void)state;
+  expand_case c = open_case();
+  double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 5, 1));
+  operand(&c, SEER_DTYPE_I64, (double[]){7}, NULL, 0);
+  c.attr[c.n_attr++] = (seer_attr){.name = "onesided", .kind = SEER_ATTR_INT, .i = 1};
+  run(&c, "DFT", 17, 1);
+  double want[2][4][2] = {0};
+  for (int n = 0; n < 2; n++) {
+    for (int k = 0; k < 4; k++) {
+      for (int i = 0; i < 5; i++) {
+        want[n][k][0] += x[n * 5 + i] * cos(2 * M_PI * i * k / 7);
+        want[n][k][1] -= x[n * 5 + i] * sin(2 * M_PI * i * k / 7);
+      }
+    }
+  }
+  expect(&c, 0, &want[0][0][0], DIMS(2, 4, 2), 1e-5);
+  close_case(&c);
+}
+
+static void col2im_adds_blocks(void **state) {
+  (void)state;
+  expand_case c = open_case();
+  double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, 2 * 4, 6));
+  operand(&c, SEER_DTYPE_I64, (double[]){3, 4}, DIMS(2));
+  operand(&c, SEER_DTYPE_I64, (double[]){2, 2}, DIMS(2));
+  run(&c, "Col2Im", 18, 1);
+  double want[2][3][4] = {0};
+  for (int ch = 0; ch < 2; ch++) {
+    for (int k = 0; k < 4; k++) {
+      for (int p = 0; p < 6; p++) want[ch][p / 3 + k / 2][p % 3 + k % 2] += x[(ch * 4 + k) * 6 + p];
+    }
+  }
+  expect(&c, 0, &want[0][0][0], DIMS(1, 2, 3, 4), 1e-5);
+  close_case(&c);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(lstm_goes_both_ways),
+      cmocka_unit_test(gru_resets_before_and_after),
+      cmocka_unit_test(rnn_takes_batch_first_and_activations),
+      cmocka_unit_test(if_picks_a_branch),
+      cmocka_unit_test(if_of_data_computes_both),
+      cmocka_unit_test(loop_runs_until_its_condition_ends),
+      cmocka_unit_test(loop_of_data_is_refused),
+      cmocka_unit_test(scan_sums),
+      cmocka_unit_test(cross_entropy_weighs_and_ignores),
+      cmocka_unit_test(qlinear_matmul_saturates),
+      cmocka_unit_test(conv_integer_pads_with_its_zero_point),
+      cmocka_unit_test(dynamic_quantisation_holds_zero),
+      cmocka_unit_test(old_broadcasting_has_an_axis),
+      cmocka_unit_test(dft_of_some_points),
+      cmocka_unit_test(col2im_adds_blocks),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
