@@ -49,6 +49,7 @@ def text(model, config, inputs=("input_ids", "attention_mask"), **kwargs):
         cfg = getattr(transformers, config)(**kwargs)
         cfg._attn_implementation = "eager"
         net = getattr(transformers, model)(cfg)
+        call = {"use_cache": False} if cfg.is_decoder or model.startswith(("GPT", "Llama", "OPT", "Bloom")) else {}
         ids = torch.randint(0, 1000, (2, 24))
         mask = torch.ones(2, 24, dtype=torch.int64)
         mask[1, 17:] = 0
@@ -60,10 +61,44 @@ def text(model, config, inputs=("input_ids", "attention_mask"), **kwargs):
                 self.net = net
 
             def forward(self, *args):
-                return self.net(**dict(zip(inputs, args)), return_dict=False, use_cache=False)[0] if "T5" not in model \
-                    else self.net(**dict(zip(inputs, args)), return_dict=False)[0]
+                return self.net(**dict(zip(inputs, args)), return_dict=False, **call)[0]
         return Plain(), tuple(given[i] for i in inputs)
     return make
+
+
+def picture(model, config, size=224, **kwargs):
+    """A transformer that reads images."""
+    def make():
+        cfg = getattr(transformers, config)(**kwargs)
+        cfg._attn_implementation = "eager"
+        net = getattr(transformers, model)(cfg)
+
+        class Plain(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = net
+
+            def forward(self, x):
+                return self.net(x, return_dict=False)[0]
+        return Plain(), (torch.randn(1, 3, size, size),)
+    return make
+
+
+def whisper():
+    """The encoder of a small Whisper: convolutions over a spectrum, then attention."""
+    cfg = transformers.WhisperConfig(encoder_layers=2, d_model=128, encoder_attention_heads=4, encoder_ffn_dim=256,
+                                     decoder_attention_heads=4)
+    cfg._attn_implementation = "eager"
+    net = transformers.WhisperModel(cfg).encoder
+
+    class Plain(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = net
+
+        def forward(self, x):
+            return self.net(x, return_dict=False)[0]
+    return Plain(), (torch.randn(1, 80, 3000),)
 
 
 class Recurrent(torch.nn.Module):
@@ -103,14 +138,34 @@ NETWORKS = {
     "transformers_t5_encoder": text("T5EncoderModel", "T5Config", num_layers=2),
     "transformers_llama": text("LlamaModel", "LlamaConfig", num_hidden_layers=2, hidden_size=256, intermediate_size=688,
                                num_attention_heads=4, vocab_size=1000),
+    "transformers_electra": text("ElectraModel", "ElectraConfig", num_hidden_layers=2),
+    "transformers_albert": text("AlbertModel", "AlbertConfig", num_hidden_layers=2, hidden_size=256, num_attention_heads=4,
+                                intermediate_size=512),
+    "transformers_opt": text("OPTModel", "OPTConfig", num_hidden_layers=2, hidden_size=256, ffn_dim=512, num_attention_heads=4),
+    "transformers_mobilebert": text("MobileBertModel", "MobileBertConfig", num_hidden_layers=2),
+    "transformers_clip_vision": picture("CLIPVisionModel", "CLIPVisionConfig", num_hidden_layers=2),
+    "transformers_segformer": picture("SegformerModel", "SegformerConfig", size=128),
+    "transformers_whisper_encoder": lambda: whisper(),
+    "torchvision_inception_v3": vision("inception_v3", 299, init_weights=False),
+    "torchvision_mnasnet": vision("mnasnet0_5"),
+    "torchvision_maxvit": vision("maxvit_t"),
+    "torchvision_deeplab": detector_head("deeplabv3_mobilenet_v3_large", 160),
+    "timm_convnextv2_atto": pytorch_image("convnextv2_atto"),
+    "timm_efficientformer_l1": pytorch_image("efficientformer_l1"),
+    "timm_poolformer_s12": pytorch_image("poolformer_s12"),
+    "timm_repvgg_a0": pytorch_image("repvgg_a0"),
+    "timm_hrnet_w18_small": pytorch_image("hrnet_w18_small"),
     "torch_lstm": lambda: (Recurrent("LSTM"), (torch.randint(0, 500, (2, 12)),)),
     "torch_gru": lambda: (Recurrent("GRU"), (torch.randint(0, 500, (2, 12)),)),
 }
 
 
 def spread(net):
-    """Random BatchNorm statistics and scales: a fresh network is close to the identity in places, and would hide faults."""
+    """Random BatchNorm statistics, and random weights where a fresh network has only zeros: these would hide faults."""
     generator = torch.Generator().manual_seed(5)
+    for parameter in net.parameters():
+        if parameter.dim() > 1 and not parameter.any():
+            parameter.copy_(torch.randn(parameter.shape, generator=generator) / parameter[0].numel() ** 0.5)
     for module in net.modules():
         if isinstance(module, torch.nn.BatchNorm2d) and module.running_mean is not None:
             module.running_mean.copy_(0.1 * torch.randn(module.running_mean.shape, generator=generator))

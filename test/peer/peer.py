@@ -74,7 +74,7 @@ def compare(label, ours, theirs, discriminate=True, rtol=RTOL):
         want64, got64 = want.astype(np.float64), got.astype(np.float64)
         largest = np.abs(want64).max()
         if discriminate:
-            assert want64.std() >= 1e-2 * largest, f"{label}: '{name}' does not discriminate: std {want64.std():.3g} of {largest:.3g}"
+            assert largest > 0 and want64.std() >= 1e-2 * largest, f"{label}: '{name}' does not discriminate: std {want64.std():.3g} of {largest:.3g}"
         error = np.abs(got64 - want64).max()
         ok = np.isfinite(got64).all() and error <= rtol * largest
         print(f"{label:42s} {name:24s} max error {error / max(largest, 1e-30):.2e} of {largest:.3g} {'ok' if ok else 'DIFFERS'}",
