@@ -8,6 +8,7 @@ in random order, at least --blocks of them; the ratio of two contenders is the m
 same round, with a 95 % bootstrap interval. Prints a table, or one JSON object with --json.
 """
 import argparse
+import atexit
 import json
 import os
 import random
@@ -17,22 +18,32 @@ import subprocess
 import sys
 import time
 
+import numpy as np
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 # ---- a contender: reads "<milliseconds>" lines, runs that long, answers the median latency [ms] of its runs
+KINDS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": bool, "tensor(double)": np.float64}
+
+
+def values(rng, shape, dtype):
+    """Random numbers; 0 and 1 for integers, which may be indices or flags."""
+    if np.issubdtype(dtype, np.floating):
+        return rng.standard_normal(shape).astype(dtype)
+    return rng.integers(0, 2, shape).astype(dtype)
+
+
 def make_ours(path, threads):
     sys.path.insert(0, os.path.join(HERE, "..", "python"))
     import familyseer
-    import numpy as np
     model = familyseer.Model(path, threads=threads, pin=True)
     rng = np.random.default_rng(1)
-    feeds = {v.name: rng.standard_normal(v.shape).astype(v.dtype) for v in model.inputs}
+    feeds = {v.name: values(rng, v.shape, v.dtype) for v in model.inputs}
     return lambda: model.run(feeds)
 
 
 def make_onnxruntime(path, threads):
-    import numpy as np
     import onnxruntime
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
@@ -43,19 +54,18 @@ def make_onnxruntime(path, threads):
     feeds = {}
     for value in session.get_inputs():
         shape = [d if isinstance(d, int) and d > 0 else 1 for d in value.shape]
-        feeds[value.name] = rng.standard_normal(shape).astype(np.float32)
+        feeds[value.name] = values(rng, shape, KINDS.get(value.type, np.float32))
     return lambda: session.run(None, feeds)
 
 
 def make_openvino(path, threads):
-    import numpy as np
     import openvino
     core = openvino.Core()
     compiled = core.compile_model(path, "CPU", {"INFERENCE_NUM_THREADS": str(threads), "NUM_STREAMS": "1",
                                                 "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"})
     request = compiled.create_infer_request()
     rng = np.random.default_rng(1)
-    feeds = {p.any_name: rng.standard_normal(list(p.shape)).astype(np.float32) for p in compiled.inputs}
+    feeds = {p.any_name: values(rng, list(p.shape), p.element_type.to_dtype()) for p in compiled.inputs}
     return lambda: request.infer(feeds)
 
 
@@ -83,6 +93,7 @@ class Contender:
         self.name = name
         command = [sys.executable, os.path.abspath(__file__), "--contend", kind, path, "--threads", str(threads)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        atexit.register(self.end)  # one that is stopped would outlive us
         if self.process.stdout.readline().strip() != "ready":
             sys.exit(f"{name}: does not start")
         self.stop()

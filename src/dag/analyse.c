@@ -1,6 +1,7 @@
 // analyse.c - facts about a DAG that the search, the families and the report ask for: Ansor's
 // access predicates (facts 1.2), scalar operations, the anchor and its class. All of it follows
 // from the loads of a stage: which axes occur in the indices on which producer.
+#include <math.h>
 #include <string.h>
 
 #include "dag/dag.h"
@@ -313,14 +314,36 @@ const char *seer_dag_anchor_class(const seer_dag *dag, seer_arena *arena) {
   return seer_arena_printf(arena, "%s.%s", class_of(dag, anchor), seer_dtype_name(dtype));
 }
 
+typedef struct {
+  const seer_dag *dag;
+  double n_iteration;  // of the stage at hand
+  double *n_load;  // by buffer
+} load_count;
+
+static void note_load(void *user, seer_expr e) {
+  load_count *c = user;
+  const seer_expr_node *node = seer_expr_at(&c->dag->expr, e);
+  if (node->op == SEER_EXPR_LOAD) c->n_load[node->ref] += c->n_iteration;
+}
+
 double seer_dag_io_bytes(const seer_dag *dag) {
-  double sum = 0;
+  double sum = 0, n_load[SEER_DAG_MAX_BUFFERS] = {0};
+  for (uint32_t s = 0; s < dag->n_stage; s++) {
+    const seer_dag_stage *stage = &dag->stage[s];
+    load_count count = {dag, 1, n_load};
+    for (uint32_t a = 0; a < (uint32_t)stage->n_space + stage->n_reduce; a++)
+      count.n_iteration *= (double)stage->axis[a].extent;
+    for (uint32_t v = 0; v < stage->n_values; v++)
+      seer_expr_visit(&dag->expr, stage->body[v], note_load, &count);
+  }
   for (uint32_t b = 0; b < dag->n_buf; b++) {
     const seer_dag_buf *buf = &dag->buf[b];
     if (buf->kind == SEER_BUF_STAGE && !buf->is_output) continue;
-    double bytes = (double)seer_dtype_bytes(buf->dtype);
-    for (uint32_t k = 0; k < buf->rank; k++) bytes *= (double)buf->dim[k];
-    sum += bytes;
+    double n = 1;
+    for (uint32_t k = 0; k < buf->rank; k++) n *= (double)buf->dim[k];
+    // No more than is asked for: a few rows of a large table.
+    if (buf->kind != SEER_BUF_STAGE) n = fmin(n, n_load[b]);
+    sum += n * seer_dtype_bytes(buf->dtype);
   }
   return sum;
 }

@@ -186,7 +186,8 @@ uint32_t seer_dag_anchor(const seer_dag *dag);  // stage index
 // Class of the anchor by access pattern and dtype: "conv.f32", "depthwise.f32", "contraction.f32",
 // "window.f32", "row-reduction.f32", "elementwise.f32", "movement.f32", "group-conv.f32"
 const char *seer_dag_anchor_class(const seer_dag *dag, seer_arena *arena);
-double seer_dag_io_bytes(const seer_dag *dag);  // inputs + outputs, each once
+// Inputs and outputs, each element once, and of inputs no more than there are loads.
+double seer_dag_io_bytes(const seer_dag *dag);
 double seer_dag_weight_bytes(const seer_dag *dag);  // as in the model: unpacked
 
 // ---- hashes (hash.c; decisions 1). Free of names; float literals only in the content hash.
