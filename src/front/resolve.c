@@ -6,7 +6,8 @@
 #include "front/expand/expand.h"
 #include "front/pass/pass.h"
 
-enum { MAX_SHAPE_ELEMS = 65536 };
+// Nodes: with those that composite operators make; loops in loops could fill any memory.
+enum { MAX_SHAPE_ELEMS = 65536, MAX_NODES = 200000 };
 static const double max_shape_ops = 1e6;
 
 // ---- operators
@@ -242,6 +243,8 @@ static seer_status resolve_node(seer_graph *graph, uint32_t k, seer_arena *scrat
 
 static seer_status resolve_added(seer_expand *e) {
   seer_graph *graph = e->graph;
+  if (graph->n_node > MAX_NODES)
+    return SEER_FAIL(UNSUPPORTED, "with its parts the network has more than %d nodes", MAX_NODES);
   for (uint32_t end = (uint32_t)graph->n_node; e->next < end; e->next++) {
     seer_node *node = &graph->node[e->next];
     if (!node->op) node->op = seer_op_find(node->domain, node->op_type, node->opset);

@@ -192,13 +192,14 @@ static seer_val split_heads(
 
 // q [batch, heads, n, d], k and v [batch, heads, m, d] -> [batch, n, heads * d]. mask: added to the
 // scores, may be none.
-static seer_val attend(seer_expand *e, const seer_val *qkv, const int64_t *q_dim, double scale,
-    seer_val mask, bool is_causal, int64_t m) {
+static seer_status attend(seer_expand *e, const seer_val *qkv, const int64_t *q_dim, double scale,
+    seer_val mask, bool is_causal, int64_t m, seer_val *out_y) {
   int64_t batch = q_dim[0], heads = q_dim[1], n = q_dim[2], d = q_dim[3];
   seer_val scores = seer_expand_2(e, "MatMul", qkv[0], turned(e, qkv[1], 4));
   scores = times(e, scores, scale);
   if (is_causal) {
-    double *hide = SEER_NEW_ARRAY(e->scratch, double, n *m);
+    double *hide = NULL;
+    SEER_TRY(seer_expand_table(e, n, m, &hide));
     for (int64_t i = 0; i < n; i++)
       for (int64_t j = m - n + i + 1; j < m; j++) hide[i * m + j] = -10000;
     seer_val table =
@@ -210,7 +211,8 @@ static seer_val attend(seer_expand *e, const seer_val *qkv, const int64_t *q_dim
   seer_val y = seer_expand_2(e, "MatMul", p, qkv[2]);
   seer_attr perm = seer_expand_ints_attr("perm", (int64_t[]){0, 2, 1, 3}, 4);
   y = seer_expand_add(e, "Transpose", &y, 1, &perm, 1);
-  return seer_expand_reshape(e, y, (int64_t[]){batch, n, heads * d}, 3);
+  *out_y = seer_expand_reshape(e, y, (int64_t[]){batch, n, heads * d}, 3);
+  return SEER_OK;
 }
 
 // 1 where a token counts, [batch, m] -> 0 and -10000, [batch, 1, 1, m].
@@ -256,9 +258,10 @@ static seer_status expand_attention(seer_expand *e) {
   }
   double scale = seer_node_attr_f(&e->node, "scale", 0);
   bool is_causal = seer_node_attr_i(&e->node, "unidirectional", 0) != 0;
-  seer_expand_output(e, 0,
-      attend(e, qkv, (int64_t[]){batch, heads, n, d}, scale > 0 ? scale : 1 / sqrt((double)d), mask,
-          is_causal, n));
+  seer_val y;
+  SEER_TRY(attend(e, qkv, (int64_t[]){batch, heads, n, d}, scale > 0 ? scale : 1 / sqrt((double)d),
+      mask, is_causal, n, &y));
+  seer_expand_output(e, 0, y);
   return SEER_OK;
 }
 CONTRIB(attention, "Attention", 2, 7, 2,
@@ -294,9 +297,10 @@ static seer_status expand_multi_head_attention(seer_expand *e) {
   }
   double scale = seer_node_attr_f(&e->node, "scale", 0);
   int64_t value_d = seer_expand_in(e, 2)->dim[2] / heads;
-  seer_val y =
-      attend(e, qkv, (int64_t[]){batch, heads, n, value_d}, scale > 0 ? scale : 1 / sqrt((double)d),
-          mask, seer_node_attr_i(&e->node, "unidirectional", 0) != 0, m);
+  seer_val y;
+  bool is_causal = seer_node_attr_i(&e->node, "unidirectional", 0) != 0;
+  SEER_TRY(attend(e, qkv, (int64_t[]){batch, heads, n, value_d},
+      scale > 0 ? scale : 1 / sqrt((double)d), mask, is_causal, m, &y));
   seer_expand_output(e, 0, y);
   return SEER_OK;
 }

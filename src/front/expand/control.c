@@ -189,6 +189,7 @@ static seer_status expand_scan(seer_expand *e) {
       SEER_TRY(entry(e, "scan_output_axes", n_scan, s, &along));
       add_part(e, &scans[s], (uint32_t)t, out[n_state + s], along);
     }
+    SEER_TRY(e->resolve(e));
   }
   for (uint32_t k = 0; k < n_state; k++) seer_expand_output(e, k, formal[k]);
   for (uint32_t s = 0; s < n_scan; s++) {

@@ -16,10 +16,13 @@ const seer_value *seer_expand_in(const seer_expand *e, uint32_t k) {
 
 // ---- nodes
 
+// Numbered by the value's id: looking for a free name would take as long as there are values.
+static const char *new_name(const seer_expand *e, const char *what) {
+  return seer_arena_printf(e->scratch, "%s/%s#%zu", e->node.name, what, e->graph->n_value);
+}
+
 static seer_val new_value(seer_expand *e, const char *what) {
-  const char *name = seer_arena_printf(e->scratch, "%s/%s", e->node.name, what);
-  return seer_graph_add_value(
-      e->graph, seer_graph_fresh_name(e->graph, name), SEER_DTYPE_NONE, NULL, -1);
+  return seer_graph_add_value(e->graph, new_name(e, what), SEER_DTYPE_NONE, NULL, -1);
 }
 
 void seer_expand_add_outs(seer_expand *e, const char *op_type, const seer_val *in, uint32_t n_in,
@@ -97,6 +100,15 @@ seer_val seer_expand_concat(seer_expand *e, const seer_val *part, uint32_t n, in
 
 // ---- constants
 
+seer_status seer_expand_table(const seer_expand *e, int64_t a, int64_t b, double **out_numbers) {
+  const int64_t most = 1 << 24;
+  if (a < 0 || b < 0 || (b > 0 && a > most / b))
+    return SEER_FAIL(UNSUPPORTED,
+        "a table of %" PRId64 " x %" PRId64 " numbers, at most %" PRId64 " in all", a, b, most);
+  *out_numbers = SEER_NEW_ARRAY(e->scratch, double, a *b + 1);
+  return SEER_OK;
+}
+
 seer_val seer_expand_tensor(
     seer_expand *e, seer_dtype dtype, const int64_t *dim, uint32_t rank, const double *data) {
   seer_tensor tensor = {.dtype = dtype, .rank = (uint8_t)rank};
@@ -106,8 +118,7 @@ seer_val seer_expand_tensor(
   void *bytes = seer_arena_alloc(e->graph->arena, tensor.n_bytes + 1, 64);
   for (int64_t i = 0; i < n; i++) seer_dtype_store_f64(dtype, bytes, i, data[i]);
   tensor.data = bytes;
-  const char *name = seer_arena_printf(e->scratch, "%s/constant", e->node.name);
-  return seer_graph_add_constant(e->graph, seer_graph_fresh_name(e->graph, name), &tensor);
+  return seer_graph_add_constant(e->graph, new_name(e, "constant"), &tensor);
 }
 
 seer_val seer_expand_scalar(seer_expand *e, seer_dtype dtype, double value) {
@@ -118,8 +129,7 @@ seer_val seer_expand_ints(seer_expand *e, const int64_t *ints, uint32_t n) {
   seer_tensor tensor = {
       .dtype = SEER_DTYPE_I64, .rank = 1, .dim = {n}, .n_bytes = n * sizeof *ints};
   tensor.data = n ? seer_arena_memdup(e->graph->arena, ints, tensor.n_bytes) : "";
-  const char *name = seer_arena_printf(e->scratch, "%s/constant", e->node.name);
-  return seer_graph_add_constant(e->graph, seer_graph_fresh_name(e->graph, name), &tensor);
+  return seer_graph_add_constant(e->graph, new_name(e, "constant"), &tensor);
 }
 
 // ---- results
@@ -152,8 +162,7 @@ void seer_expand_inline(seer_expand *e, const seer_attr *body, const seer_val *f
       map[v] = constants[v];
       continue;
     }
-    const char *name = seer_graph_fresh_name(
-        to, seer_arena_printf(e->scratch, "%s/%s", e->node.name, value->name));
+    const char *name = new_name(e, value->name);
     map[v] = value->constant ? seer_graph_add_constant(to, name, value->constant)
                              : seer_graph_add_value(to, name, SEER_DTYPE_NONE, NULL, -1);
     if (value->constant) constants[v] = map[v];

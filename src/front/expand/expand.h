@@ -58,6 +58,10 @@ static inline seer_attr seer_expand_string(const char *name, const char *value) 
 }
 
 // ---- new constants
+// Room for a table of a x b numbers (zeros) in `scratch`; UNSUPPORTED when it would be larger than
+// what a constant of a composite may be: sizes come from the file.
+SEER_MUST_USE seer_status seer_expand_table(
+    const seer_expand *e, int64_t a, int64_t b, double **out_numbers);
 seer_val seer_expand_tensor(
     seer_expand *e, seer_dtype dtype, const int64_t *dim, uint32_t rank, const double *data);
 seer_val seer_expand_scalar(seer_expand *e, seer_dtype dtype, double value);

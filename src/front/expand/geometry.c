@@ -53,7 +53,7 @@ GEOMETRY(center_crop_pad, "CenterCropPad", 18, 2, 2, "axes", "constant shape")
 // does with weights that pick one place each
 
 static seer_status expand_col2im(seer_expand *e) {
-  enum { MAX_SPATIAL = 3 };
+  enum { MAX_SPATIAL = 3, MAX_SIZE = 1 << 15 };
   seer_value x = *seer_expand_in(e, 0);
   int64_t *image = NULL, *block = NULL, stride[MAX_SPATIAL], dilation[MAX_SPATIAL],
           pads[2 * MAX_SPATIAL] = {0}, extra[MAX_SPATIAL];
@@ -69,9 +69,15 @@ static seer_status expand_col2im(seer_expand *e) {
   int64_t in_dim[2 + MAX_SPATIAL] = {x.dim[0], x.dim[1]}, n_place = 1, taps = 1;
   int64_t w_dim[2 + MAX_SPATIAL] = {x.dim[1], 1};
   for (uint32_t d = 0; d < n; d++) {
+    const int64_t all[] = {image[d], block[d], stride[d], dilation[d], pads[d], pads[n + d]};
+    for (size_t k = 0; k < SEER_COUNT_OF(all); k++) {
+      int64_t least = k < 4;  // pads may be 0
+      if (all[k] < least || all[k] > MAX_SIZE)
+        return SEER_FAIL(INVALID, "a size is %" PRId64 ", must be at most %d", all[k], MAX_SIZE);
+    }
     int64_t reach = dilation[d] * (block[d] - 1) + 1;
     int64_t room = image[d] + pads[d] + pads[n + d] - reach;
-    if (block[d] < 1 || room < 0)
+    if (room < 0)
       return SEER_FAIL(
           INVALID, "a block of %" PRId64 " in an image of %" PRId64, block[d], image[d]);
     in_dim[2 + d] = room / stride[d] + 1;
@@ -87,7 +93,8 @@ static seer_status expand_col2im(seer_expand *e) {
         "%" PRId64 " rows",
         seer_op_shape_text(&x, e->scratch), n_place, taps);
   }
-  double *pick = SEER_NEW_ARRAY(e->scratch, double, x.dim[1] * taps);
+  double *pick = NULL;
+  SEER_TRY(seer_expand_table(e, x.dim[1], taps, &pick));
   for (int64_t c = 0; c < x.dim[1]; c++) pick[c * taps + c % taps] = 1;
   seer_val in[2] = {seer_expand_reshape(e, e->node.in[0], in_dim, 2 + n),
       seer_expand_tensor(e, x.dtype, w_dim, 2 + n, pick)};
@@ -106,6 +113,7 @@ static seer_status expand_affine_grid(seer_expand *e) {
   seer_value theta = *seer_expand_in(e, 0);
   int64_t *size = NULL;
   uint32_t n = 0;
+  enum { MAX_SIZE = 1 << 15 };
   SEER_TRY(ints_of(e, 1, "size", &size, &n));
   uint32_t n_space = n - 2;
   bool fits = (n == 4 || n == 5) && theta.rank == 3 && theta.dim[0] == size[0] &&
@@ -115,9 +123,14 @@ static seer_status expand_affine_grid(seer_expand *e) {
         seer_op_shape_text(&theta, e->scratch), n);
   bool has_corners = seer_node_attr_i(&e->node, "align_corners", 0) != 0;
   int64_t n_point = 1;
-  for (uint32_t d = 0; d < n_space; d++) n_point *= size[2 + d];
+  for (uint32_t d = 0; d < n; d++) {
+    if (size[d] < 1 || size[d] > MAX_SIZE)
+      return SEER_FAIL(INVALID, "'size' has %" PRId64 ", must be 1 to %d", size[d], MAX_SIZE);
+    if (d >= 2) n_point *= size[d];
+  }
   // Points [x, y, (z,) 1]; the last dimension of the image is x.
-  double *grid = SEER_NEW_ARRAY(e->scratch, double, n_point *(n_space + 1));
+  double *grid = NULL;
+  SEER_TRY(seer_expand_table(e, n_point, n_space + 1, &grid));
   for (int64_t p = 0; p < n_point; p++) {
     int64_t rest = p;
     for (uint32_t k = 0; k < n_space; k++) {

@@ -161,15 +161,18 @@ static seer_val bias_of(cells *c, int64_t d, bool is_hidden, int64_t from, int64
   return part_of(c, B_IN, d, base + from * c->hidden, base + to * c->hidden);
 }
 
-static seer_val initial(cells *c, uint32_t k, int64_t d) {
+static seer_status initial(cells *c, uint32_t k, int64_t d, seer_val *out_state) {
   seer_expand *e = c->e;
   if (!seer_expand_has_in(e, k)) {
-    double *zeros = SEER_NEW_ARRAY(e->scratch, double, c->n_batch * c->hidden);
-    return seer_expand_tensor(e, c->dtype, (int64_t[]){c->n_batch, c->hidden}, 2, zeros);
+    double *zeros = NULL;
+    SEER_TRY(seer_expand_table(e, c->n_batch, c->hidden, &zeros));
+    *out_state = seer_expand_tensor(e, c->dtype, (int64_t[]){c->n_batch, c->hidden}, 2, zeros);
+    return SEER_OK;
   }
   const int64_t axis = c->is_batch_first ? 1 : 0;
   seer_val one = seer_expand_slice(e, e->node.in[k], axis, d, d + 1);
-  return seer_expand_2(e, "Squeeze", one, seer_expand_ints(e, &axis, 1));
+  *out_state = seer_expand_2(e, "Squeeze", one, seer_expand_ints(e, &axis, 1));
+  return SEER_OK;
 }
 
 // Gate g of a row of gates [batch, n * hidden].
@@ -326,8 +329,9 @@ static seer_status unroll(cells *c, uint32_t n_shared, uint32_t n_r, bool has_st
     bool is_reverse =
         d == 1 || strcmp(seer_node_attr_s(&e->node, "direction", "forward"), "reverse") == 0;
     seer_val all = input_part(c, d, n_shared);
-    *r = (run){.d = d, .h = initial(c, H_IN, d), .r = weights_of(c, R_IN, d, 0, n_r)};
-    if (has_state) r->c = initial(c, C_IN, d);
+    *r = (run){.d = d, .r = weights_of(c, R_IN, d, 0, n_r)};
+    SEER_TRY(initial(c, H_IN, d, &r->h));
+    if (has_state) SEER_TRY(initial(c, C_IN, d, &r->c));
     if (n_r < c->n_gate) r->r_hidden = weights_of(c, R_IN, d, n_r, c->n_gate);
     if (n_shared < c->n_gate && seer_expand_has_in(e, B_IN))
       r->b_hidden = bias_of(c, d, true, n_shared, c->n_gate);

@@ -68,11 +68,12 @@ SIGNAL(blackman_window, "BlackmanWindow", 1, 1, "output_datatype periodic", "con
 
 // x [..., n] (real; `imaginary` may be none) -> [..., m, 2]: the first m of the transform of
 // `length` points; what x has less is zero.
-static seer_val transform(seer_expand *e, seer_dtype dtype, seer_val real, seer_val imaginary,
-    int64_t n, int64_t length, int64_t m, bool is_inverse) {
+static seer_status transform(seer_expand *e, seer_dtype dtype, seer_val real, seer_val imaginary,
+    int64_t n, int64_t length, int64_t m, bool is_inverse, seer_val *out_y) {
   if (n > length) n = length;
-  double *c = SEER_NEW_ARRAY(e->scratch, double, n *m),
-         *s = SEER_NEW_ARRAY(e->scratch, double, n *m);
+  double *c = NULL, *s = NULL;
+  SEER_TRY(seer_expand_table(e, n, m, &c));
+  SEER_TRY(seer_expand_table(e, n, m, &s));
   double factor = is_inverse ? 1.0 / (double)length : 1;
   for (int64_t i = 0; i < n; i++) {
     for (int64_t k = 0; k < m; k++) {
@@ -94,7 +95,8 @@ static seer_val transform(seer_expand *e, seer_dtype dtype, seer_val real, seer_
   }
   for (int k = 0; k < 2; k++)
     part[k] = seer_expand_2(e, "Unsqueeze", part[k], seer_expand_ints(e, &last, 1));
-  return seer_expand_concat(e, part, 2, -1);
+  *out_y = seer_expand_concat(e, part, 2, -1);
+  return SEER_OK;
 }
 
 // Part k (0 real, 1 imaginary) of [..., 1 or 2], without that dimension.
@@ -133,8 +135,9 @@ static seer_status expand_dft(seer_expand *e) {
   seer_val all = seer_expand_add(e, "Transpose", &e->node.in[0], 1, &swap, 1), imaginary = {0};
   if (x.dim[x.rank - 1] == 2) imaginary = complex_part(e, all, 1);
   n = (uint32_t)(is_onesided ? length / 2 + 1 : length);
-  seer_val y =
-      transform(e, x.dtype, complex_part(e, all, 0), imaginary, x.dim[d], length, n, is_inverse);
+  seer_val y;
+  SEER_TRY(transform(
+      e, x.dtype, complex_part(e, all, 0), imaginary, x.dim[d], length, n, is_inverse, &y));
   seer_expand_output(e, 0, seer_expand_add(e, "Transpose", &y, 1, &swap, 1));
   return SEER_OK;
 }
@@ -160,7 +163,8 @@ static seer_status expand_stft(seer_expand *e) {
   }
   int64_t n_frame = (x.dim[1] - length) / step + 1, dim[2] = {n_frame, length};
   int64_t bins = seer_node_attr_i(&e->node, "onesided", 1) ? length / 2 + 1 : length;
-  double *at = SEER_NEW_ARRAY(e->scratch, double, n_frame *length);
+  double *at = NULL;
+  SEER_TRY(seer_expand_table(e, n_frame, length, &at));
   for (int64_t f = 0; f < n_frame; f++) {
     for (int64_t i = 0; i < length; i++) at[f * length + i] = (double)(f * step + i);
   }
@@ -170,7 +174,9 @@ static seer_status expand_stft(seer_expand *e) {
     part[k] = seer_expand_2i(e, "Gather", complex_part(e, signal, k), index, "axis", 1);
     if (window) part[k] = seer_expand_2(e, "Mul", part[k], e->node.in[2]);
   }
-  seer_expand_output(e, 0, transform(e, x.dtype, part[0], part[1], length, length, bins, false));
+  seer_val y;
+  SEER_TRY(transform(e, x.dtype, part[0], part[1], length, length, bins, false, &y));
+  seer_expand_output(e, 0, y);
   return SEER_OK;
 }
 SIGNAL(stft, "STFT", 2, 4, "onesided", "constant step and length")

@@ -1,0 +1,77 @@
+"""Writes the seeds of the ONNX fuzzer that hold control flow and composite operators: make_seeds.py FOLDER."""
+import os
+import sys
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+F, I, U, B = TensorProto.FLOAT, TensorProto.INT64, TensorProto.UINT8, TensorProto.BOOL
+
+
+def value(name, kind=F, shape=None):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def const(name, array, dtype=np.int64):
+    return numpy_helper.from_array(np.array(array, dtype), name)
+
+
+def model(name, nodes, inputs, outputs, constants=(), opset=18):
+    graph = helper.make_graph(nodes, name, inputs, [value(o, k) for o, k in outputs], list(constants))
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    with open(os.path.join(sys.argv[1], name + ".onnx"), "wb") as file:
+        file.write(made.SerializeToString())
+
+
+def single(name, op, inputs, constants=(), outputs=(("y", F),), opset=18, **attrs):
+    """One node; inputs: (name, kind, shape), constants: tensors; operands in that order, '' for absent ones in `order`."""
+    order = attrs.pop("order", [i[0] for i in inputs] + [c.name for c in constants])
+    node = helper.make_node(op, order, [o for o, _ in outputs], **attrs)
+    model(name, [node], [value(*i) for i in inputs], outputs, constants, opset)
+
+
+def body(nodes, inputs, outputs, constants=()):
+    return helper.make_graph(nodes, "body", inputs, [value(o, k) for o, k in outputs], list(constants))
+
+
+node = helper.make_node
+x = ("x", F, [2, 3])
+branches = {"then_branch": body([node("Add", ["x", "x"], ["a"])], [], [("a", F)]),
+            "else_branch": body([node("If", ["c"], ["b"], then_branch=body([node("Mul", ["x", "x"], ["m"])], [], [("m", F)]),
+                                      else_branch=body([node("Neg", ["x"], ["n"])], [], [("n", F)]))], [], [("b", F)])}
+single("if_constant", "If", [x], [const("c", True, bool)], order=["c"], **branches)
+single("if_data", "If", [("c", B, []), x], order=["c"], **branches)
+turn = body([node("Mul", ["v", "x"], ["w"]), node("Identity", ["go"], ["on"]), node("Identity", ["w"], ["s"])],
+            [value("k", I, []), value("go", B, []), value("v")], [("on", B), ("w", F), ("s", F)])
+single("loop", "Loop", [x, ("v0", F, [2, 3])], [const("n", 3)], order=["n", "", "v0"], outputs=(("y", F), ("z", F)), body=turn)
+scan = body([node("Add", ["s", "e"], ["t"]), node("Identity", ["t"], ["o"])], [value("s"), value("e")], [("t", F), ("o", F)])
+single("scan", "Scan", [("s0", F, [3]), x], outputs=(("y", F), ("z", F)), body=scan, num_scan_inputs=1, scan_input_directions=[1])
+rng = np.random.default_rng(1)
+for op, gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
+    single(op.lower(), op, [("x", F, [3, 2, 2])], [const("w", rng.normal(size=(2, gates * 2, 2)), np.float32),
+           const("r", rng.normal(size=(2, gates * 2, 2)), np.float32), const("b", rng.normal(size=(2, gates * 4)), np.float32)],
+           outputs=(("y", F), ("h", F)), direction="bidirectional", hidden_size=2)
+single("loss", "SoftmaxCrossEntropyLoss", [("x", F, [2, 3, 2]), ("l", I, [2, 2])], [const("w", [1, 2, 3], np.float32)],
+       ignore_index=1, reduction="mean")
+quantised = [const("s", 0.5, np.float32), const("z", 3, np.uint8)]
+single("quantize", "QuantizeLinear", [x], quantised, (("y", U),))
+single("dequantize", "DequantizeLinear", [("x", U, [2, 4])], [const("s", [[1, 2], [3, 4]], np.float32)], opset=21, block_size=2)
+single("qlinear_matmul", "QLinearMatMul", [("a", U, [2, 2]), ("b", U, [2, 2])], quantised, (("y", U),),
+       order=["a", "s", "z", "b", "s", "z", "s", "z"])
+single("qlinear_conv", "QLinearConv", [("a", U, [1, 2, 4, 4])], quantised + [const("w", np.ones((2, 2, 3, 3)), np.uint8)],
+       (("y", U),), order=["a", "s", "z", "w", "s", "z", "s", "z"], pads=[1, 1, 1, 1])
+single("dynamic_quantize", "DynamicQuantizeLinear", [x], outputs=(("y", U), ("s", F), ("z", U)))
+single("scatter_elements", "ScatterElements", [x, ("i", I, [1, 3]), ("u", F, [1, 3])], reduction="max")
+single("scatter_nd", "ScatterND", [x, ("i", I, [2, 1]), ("u", F, [2, 3])])
+single("gather_nd", "GatherND", [x, ("i", I, [2, 1])], batch_dims=1)
+single("top_k", "TopK", [x], [const("k", [2])], (("y", F), ("i", I)), largest=0)
+single("reverse_sequence", "ReverseSequence", [("x", F, [3, 2])], [const("n", [2, 3])], time_axis=0, batch_axis=1)
+single("dft", "DFT", [("x", F, [1, 4, 1])], [const("n", 6)], axis=1, onesided=1)
+single("stft", "STFT", [("x", F, [1, 8, 1])], [const("n", 2), const("w", [1, 1, 1, 1], np.float32)])
+single("col2im", "Col2Im", [("x", F, [1, 4, 6])], [const("i", [3, 4]), const("b", [2, 2])])
+single("affine_grid", "AffineGrid", [("x", F, [1, 2, 3])], [const("n", [1, 1, 2, 3])], opset=20)
+single("center_crop_pad", "CenterCropPad", [x], [const("n", [3, 2])])
+single("compress", "Compress", [x], [const("c", [1, 0, 1], bool)], axis=1)
+single("old_add", "Add", [("x", F, [2, 3, 2]), ("b", F, [3])], opset=6, broadcast=1, axis=1)
+single("upsample", "Upsample", [("x", F, [1, 1, 2, 2])], [const("s", [1, 1, 2, 2], np.float32)], opset=9)
+single("non_zero", "NonZero", [], [const("c", [[1, 0], [2, 3]])], (("y", I),))
