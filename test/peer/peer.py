@@ -122,14 +122,15 @@ def schedules():
 
 def check_model(label, model, feeds=None, levels=None, threads=(1, 2), flags=(), discriminate=True, rtol=RTOL):
     """Compiles, runs, compares. `model`: a ModelProto, or a path."""
+    is_huge = isinstance(model, str) and os.path.exists(model + ".data")  # beyond what one message may hold
     if isinstance(model, str):
-        path, proto = model, onnx.load(model)
+        path, proto = model, onnx.load(model, load_external_data=not is_huge)
     else:
         path, proto = None, model
         onnx.checker.check_model(proto)
     feeds = feeds or random_feeds(proto)
     theirs = reference(path or proto, feeds)
-    if discriminate:
+    if discriminate and not is_huge:
         assert_discriminates(label, proto, feeds, theirs, rtol)
     with tempfile.TemporaryDirectory() as tmp:
         if path is None:

@@ -38,6 +38,12 @@ static void add_entry(
   proto->external_data[proto->n_external_data++] = entry;
 }
 
+// Small tensors stay inside in any case: they are shapes and axes, which readers need at once.
+static bool goes_out(const writer *w, const seer_tensor *tensor) {
+  enum { MIN_BYTES = 1024 };
+  return w->location && tensor->n_bytes >= MIN_BYTES;
+}
+
 static Onnx__TensorProto *write_tensor(
     writer *w, const seer_tensor *tensor, const char *name, bool can_be_external) {
   Onnx__TensorProto *proto = new_message(w->arena, &onnx__tensor_proto__descriptor);
@@ -46,7 +52,7 @@ static Onnx__TensorProto *write_tensor(
   proto->data_type = seer_onnx_dtype_number(tensor->dtype);
   proto->n_dims = tensor->rank;
   proto->dims = seer_arena_memdup(w->arena, tensor->dim, tensor->rank * sizeof *tensor->dim);
-  if (w->location && can_be_external) {
+  if (can_be_external && goes_out(w, tensor)) {
     proto->has_data_location = true;
     proto->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
     proto->external_data = SEER_NEW_ARRAY(w->arena, Onnx__StringStringEntryProto *, 3);
@@ -236,9 +242,9 @@ static seer_status write_external(writer *w, const char *path) {
   uint64_t at = 0;
   for (size_t v = 1; v < w->graph->n_value; v++) {
     const seer_tensor *tensor = w->graph->value[v].constant;
-    if (!tensor) continue;
+    if (!tensor || !goes_out(w, tensor)) continue;
     at = (at + DATA_ALIGN - 1) / DATA_ALIGN * DATA_ALIGN;
-    if (tensor->n_bytes) memcpy(bytes + at, tensor->data, tensor->n_bytes);
+    memcpy(bytes + at, tensor->data, tensor->n_bytes);
     at += tensor->n_bytes;
   }
   seer_status status =
