@@ -3,7 +3,7 @@
 // input's bytes to the output's place, in whatever cache they lie), and Winograd against direct
 // convolution.
 //   rungs [--seconds S] [--threads 1,2] [--only TEXT [--schedule FILE]]
-// Each formulation is searched for S seconds (default 40); then, all rungs in each turn, the best
+// Each formulation is searched for S seconds (default 60); then, all rungs in each turn, the best
 // kernels and the machine's own figures are timed. A bar is met if the lower end of the median
 // ratio's interval meets it.
 #include <math.h>
@@ -359,7 +359,7 @@ static void finish(entry *e) {
 }
 
 int main(int argc, char **argv) {
-  double seconds = 40;
+  double seconds = 60;
   const char *threads = "1,2", *only = "", *schedule = NULL;
   for (int k = 1; k < argc; k += 2) {
     if (k + 1 < argc && strcmp(argv[k], "--seconds") == 0) {
