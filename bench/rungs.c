@@ -362,13 +362,14 @@ int main(int argc, char **argv) {
   double seconds = 60;
   const char *threads = "1,2", *only = "", *schedule = NULL;
   for (int k = 1; k < argc; k += 2) {
-    if (k + 1 < argc && strcmp(argv[k], "--seconds") == 0) {
+    bool has_value = k + 1 < argc;
+    if (has_value && strcmp(argv[k], "--seconds") == 0) {
       seconds = atof(argv[k + 1]);
-    } else if (k + 1 < argc && strcmp(argv[k], "--threads") == 0) {
+    } else if (has_value && strcmp(argv[k], "--threads") == 0) {
       threads = argv[k + 1];
-    } else if (k + 1 < argc && strcmp(argv[k], "--schedule") == 0) {
+    } else if (has_value && strcmp(argv[k], "--schedule") == 0) {
       schedule = argv[k + 1];
-    } else if (k + 1 < argc && strcmp(argv[k], "--only") == 0) {
+    } else if (has_value && strcmp(argv[k], "--only") == 0) {
       only = argv[k + 1];
     } else {
       fprintf(

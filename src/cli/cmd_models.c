@@ -37,9 +37,7 @@ static seer_status measure(
   SEER_TRY(seer_front_run_passes(context, graph));
   SEER_TRY(seer_network_build(context, graph, arena, &network));
   out->n_task = network->n_task;
-  out->gflop = 0;
-  for (uint32_t k = 0; k < network->n_task; k++)
-    out->gflop += network->task[k].flops * network->task[k].weight * 1e-9;
+  out->gflop = seer_network_flops(network) * 1e-9;
   return SEER_OK;
 }
 

@@ -9,13 +9,6 @@
 #include "models/models.h"
 #include "tune/choose.h"
 
-static double total_flops(const seer_network *network) {
-  double total = 0;
-  for (uint32_t k = 0; k < network->n_task; k++)
-    total += network->task[k].flops * network->task[k].weight;
-  return total;
-}
-
 static uint32_t n_steps(const seer_network *network, seer_step_kind kind) {
   uint32_t n = 0;
   for (uint32_t k = 0; k < network->n_step; k++) n += network->step[k].kind == kind;
@@ -84,7 +77,7 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   seer_status status = seer_front_load(context, argv[0], seer_model_build, arena, &network);
   if (!status) {
     if (network->notice[0]) fprintf(stderr, "%s\n", network->notice);
-    double total = total_flops(network);
+    double total = seer_network_flops(network);
     uint64_t *packed = NULL;
     status = pack_bytes(context, network, arena, &packed);
     if (!status && seer_context_bool(context, SEER_OPT_JSON)) {

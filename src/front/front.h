@@ -79,6 +79,7 @@ typedef struct {
 // The last front stage: fuses nodes into subgraphs, emits their DAGs, names, keys, deduplicates.
 SEER_MUST_USE seer_status seer_network_build(
     const seer_context *context, seer_graph *graph, seer_arena *arena, seer_network **out_network);
+double seer_network_flops(const seer_network *network);  // of one run
 // All of the above for a path or built-in name (models/ registers the built-in resolver through
 // this callback). out_graph NULL with SEER_OK: no built-in network has that name.
 typedef seer_status (*seer_builtin_model)(

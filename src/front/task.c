@@ -238,3 +238,10 @@ seer_status seer_network_build(
   if (!status) *out_network = b.network;
   return status;
 }
+
+double seer_network_flops(const seer_network *network) {
+  double total = 0;
+  for (uint32_t k = 0; k < network->n_task; k++)
+    total += network->task[k].flops * network->task[k].weight;
+  return total;
+}

@@ -34,33 +34,6 @@ static seer_feature bottleneck(
   return seer_builder_relu(b, SEER_FMT(b, "%s.relu", at), x);
 }
 
-typedef struct {
-  const char *name;
-  int64_t depth[4];
-  bool has_bottlenecks;
-} resnet;
-
-static seer_status build_v1(const seer_model_desc *desc, const seer_model_options *options,
-    seer_arena *arena, seer_graph **out_graph) {
-  const resnet *net = desc->config;
-  seer_builder b;
-  seer_builder_init(&b, net->name, options, arena);
-  seer_feature x = seer_builder_image(&b, 3);
-  x = seer_builder_relu(&b, "relu1", seer_builder_conv_norm(&b, "conv1", "bn1", x, 64, 7, 2, 1));
-  x = seer_builder_max_pool(&b, "maxpool", x, 3, 2, 1);
-  for (int g = 0; g < 4; g++) {
-    for (int64_t k = 0; k < net->depth[g]; k++) {
-      const char *at = SEER_FMT(&b, "layer%d.%" PRId64, g + 1, k);
-      int64_t channels = INT64_C(64) << g, stride = k == 0 && g > 0 ? 2 : 1;
-      x = net->has_bottlenecks ? bottleneck(&b, at, x, channels, stride)
-                               : basic_block(&b, at, x, channels, stride);
-    }
-  }
-  x = seer_builder_flatten(&b, "flatten", seer_builder_global_average(&b, "avgpool", x));
-  *out_graph = seer_builder_finish(&b, seer_builder_dense(&b, "fc", x, options->classes));
-  return SEER_OK;
-}
-
 // ---- v2 (arXiv 1603.05027): normalisation and Relu come before each convolution, and the sums
 // stay as they are. The stride of a bottleneck is in its 3x3.
 
@@ -90,38 +63,50 @@ static seer_feature block_v2(seer_builder *b, const char *at, seer_feature in, i
   return seer_builder_add(b, SEER_FMT(b, "%s.add", at), x, past);
 }
 
-static seer_status build_v2(const seer_model_desc *desc, const seer_model_options *options,
+// ---- networks
+
+typedef struct {
+  bool is_v2, has_bottlenecks;
+  int64_t depth[4];
+} resnet;
+
+static seer_status build(const seer_model_desc *desc, const seer_model_options *options,
     seer_arena *arena, seer_graph **out_graph) {
   const resnet *net = desc->config;
   seer_builder b;
-  seer_builder_init(&b, net->name, options, arena);
+  seer_builder_init(&b, desc->name, options, arena);
   seer_feature x = seer_builder_image(&b, 3);
   x = seer_builder_relu(&b, "relu1", seer_builder_conv_norm(&b, "conv1", "bn1", x, 64, 7, 2, 1));
   x = seer_builder_max_pool(&b, "maxpool", x, 3, 2, 1);
   for (int g = 0; g < 4; g++) {
     for (int64_t k = 0; k < net->depth[g]; k++) {
       const char *at = SEER_FMT(&b, "layer%d.%" PRId64, g + 1, k);
-      x = block_v2(&b, at, x, INT64_C(64) << g, k == 0 && g > 0 ? 2 : 1, net->has_bottlenecks);
+      int64_t channels = INT64_C(64) << g, stride = k == 0 && g > 0 ? 2 : 1;
+      if (net->is_v2)
+        x = block_v2(&b, at, x, channels, stride, net->has_bottlenecks);
+      else
+        x = net->has_bottlenecks ? bottleneck(&b, at, x, channels, stride)
+                                 : basic_block(&b, at, x, channels, stride);
     }
   }
-  x = norm_relu(&b, "last", 1, x);
+  if (net->is_v2) x = norm_relu(&b, "last", 1, x);
   x = seer_builder_flatten(&b, "flatten", seer_builder_global_average(&b, "avgpool", x));
   *out_graph = seer_builder_finish(&b, seer_builder_dense(&b, "fc", x, options->classes));
   return SEER_OK;
 }
 
-#define RESNET(id, text, build_fn, is_bottleneck, ...)                \
-  static const resnet net_##id = {#id, {__VA_ARGS__}, is_bottleneck}; \
-  const seer_model_desc seer_model_##id = {                           \
-      #id, text, {.batch = 1, .size = 224, .classes = 1000, .seed = 0}, build_fn, &net_##id};
+#define RESNET(id, text, is_second, is_bottleneck, ...)                     \
+  static const resnet net_##id = {is_second, is_bottleneck, {__VA_ARGS__}}; \
+  const seer_model_desc seer_model_##id = {                                 \
+      #id, text, {.batch = 1, .size = 224, .classes = 1000, .seed = 0}, build, &net_##id};
 
-RESNET(resnet18, "ResNet-18", build_v1, false, 2, 2, 2, 2)
-RESNET(resnet34, "ResNet-34", build_v1, false, 3, 4, 6, 3)
-RESNET(resnet50_v1, "ResNet-50 v1", build_v1, true, 3, 4, 6, 3)
-RESNET(resnet101_v1, "ResNet-101 v1", build_v1, true, 3, 4, 23, 3)
-RESNET(resnet152_v1, "ResNet-152 v1", build_v1, true, 3, 8, 36, 3)
-RESNET(resnet18_v2, "ResNet-18 v2", build_v2, false, 2, 2, 2, 2)
-RESNET(resnet34_v2, "ResNet-34 v2", build_v2, false, 3, 4, 6, 3)
-RESNET(resnet50_v2, "ResNet-50 v2", build_v2, true, 3, 4, 6, 3)
-RESNET(resnet101_v2, "ResNet-101 v2", build_v2, true, 3, 4, 23, 3)
-RESNET(resnet152_v2, "ResNet-152 v2", build_v2, true, 3, 8, 36, 3)
+RESNET(resnet18, "ResNet-18", false, false, 2, 2, 2, 2)
+RESNET(resnet34, "ResNet-34", false, false, 3, 4, 6, 3)
+RESNET(resnet50_v1, "ResNet-50 v1", false, true, 3, 4, 6, 3)
+RESNET(resnet101_v1, "ResNet-101 v1", false, true, 3, 4, 23, 3)
+RESNET(resnet152_v1, "ResNet-152 v1", false, true, 3, 8, 36, 3)
+RESNET(resnet18_v2, "ResNet-18 v2", true, false, 2, 2, 2, 2)
+RESNET(resnet34_v2, "ResNet-34 v2", true, false, 3, 4, 6, 3)
+RESNET(resnet50_v2, "ResNet-50 v2", true, true, 3, 4, 6, 3)
+RESNET(resnet101_v2, "ResNet-101 v2", true, true, 3, 4, 23, 3)
+RESNET(resnet152_v2, "ResNet-152 v2", true, true, 3, 8, 36, 3)

@@ -4,19 +4,9 @@
 
 #include "front/expand/expand.h"
 
-#define CONTRIB(id, onnx, in_min, in_max, out_max, attributes, text) \
-  const seer_op_desc seer_op_ms_##id = {.name = onnx,                \
-      .domain = "com.microsoft",                                     \
-      .opset_min = 1,                                                \
-      .opset_max = 1,                                                \
-      .n_in_min = in_min,                                            \
-      .n_in_max = in_max,                                            \
-      .n_out_min = 1,                                                \
-      .n_out_max = out_max,                                          \
-      .fuse = SEER_FUSE_COMPOSITE,                                   \
-      .attrs = attributes,                                           \
-      .expand = expand_##id,                                         \
-      .doc = text};
+#define CONTRIB(id, onnx, in_min, in_max, out_max, attributes, text)                           \
+  SEER_COMPOSITE(ms_##id, "com.microsoft", onnx, 1, 1, in_min, in_max, 1, out_max, attributes, \
+      expand_##id, text)
 
 static seer_val number(seer_expand *e, double value) {
   return seer_expand_scalar(e, seer_expand_in(e, 0)->dtype, value);
@@ -79,32 +69,22 @@ CONTRIB(dynamic_quantize_matmul, "DynamicQuantizeMatMul", 3, 5, 1, "", "")
 
 // ---- activations
 
-static seer_val gelu(seer_expand *e, seer_val x) {
-  seer_val y = seer_expand_1(e, "Erf", times(e, x, sqrt(0.5)));
-  y = seer_expand_2(e, "Mul", x, seer_expand_2(e, "Add", y, number(e, 1)));
-  return times(e, y, 0.5);
-}
-
 static seer_status expand_gelu(seer_expand *e) {
-  seer_expand_output(e, 0, gelu(e, e->node.in[0]));
+  seer_expand_output(e, 0, seer_expand_1(e, "Gelu", e->node.in[0]));
   return SEER_OK;
 }
 CONTRIB(gelu, "Gelu", 1, 1, 1, "", "")
 
 static seer_status expand_bias_gelu(seer_expand *e) {
-  seer_expand_output(e, 0, gelu(e, with_bias(e, e->node.in[0], 1)));
+  seer_expand_output(e, 0, seer_expand_1(e, "Gelu", with_bias(e, e->node.in[0], 1)));
   return SEER_OK;
 }
 CONTRIB(bias_gelu, "BiasGelu", 2, 2, 1, "", "")
 
-// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
 static seer_status expand_fast_gelu(seer_expand *e) {
   seer_val x = with_bias(e, e->node.in[0], 1);
-  seer_val cube = seer_expand_2(e, "Mul", seer_expand_2(e, "Mul", x, x), x);
-  seer_val inner = seer_expand_2(e, "Add", x, times(e, cube, 0.044715));
-  seer_val y = seer_expand_1(e, "Tanh", times(e, inner, sqrt(2 / M_PI)));
-  y = seer_expand_2(e, "Mul", times(e, x, 0.5), seer_expand_2(e, "Add", y, number(e, 1)));
-  seer_expand_output(e, 0, y);
+  seer_attr attr = seer_expand_string("approximate", "tanh");
+  seer_expand_output(e, 0, seer_expand_add(e, "Gelu", &x, 1, &attr, 1));
   return SEER_OK;
 }
 CONTRIB(fast_gelu, "FastGelu", 1, 2, 1, "", "")
@@ -167,18 +147,8 @@ static seer_status expand_simplified_layer_norm(seer_expand *e) {
   return SEER_OK;
 }
 // ONNX Runtime puts it into ONNX's own domain.
-const seer_op_desc seer_op_simplified_layer_norm = {.name = "SimplifiedLayerNormalization",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 25,
-    .n_in_min = 2,
-    .n_in_max = 2,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_COMPOSITE,
-    .attrs = "axis epsilon stash_type",
-    .expand = expand_simplified_layer_norm,
-    .doc = "the last dimension"};
+SEER_COMPOSITE(simplified_layer_norm, "", "SimplifiedLayerNormalization", 1, 25, 2, 2, 1, 1,
+    "axis epsilon stash_type", expand_simplified_layer_norm, "the last dimension")
 
 // ---- attention
 

@@ -209,18 +209,8 @@ static seer_status expand_scan(seer_expand *e) {
 }
 
 #define CONTROL(id, onnx, from, in_min, attributes, text) \
-  const seer_op_desc seer_op_##id = {.name = onnx,        \
-      .domain = "",                                       \
-      .opset_min = from,                                  \
-      .opset_max = 25,                                    \
-      .n_in_min = in_min,                                 \
-      .n_in_max = SEER_OP_ANY,                            \
-      .n_out_min = 1,                                     \
-      .n_out_max = SEER_OP_ANY,                           \
-      .fuse = SEER_FUSE_COMPOSITE,                        \
-      .attrs = attributes,                                \
-      .expand = expand_##id,                              \
-      .doc = text};
+  SEER_COMPOSITE(                                         \
+      id, "", onnx, from, 25, in_min, SEER_OP_ANY, 1, SEER_OP_ANY, attributes, expand_##id, text)
 
 CONTROL(if, "If", 1, 1, "then_branch else_branch",
     "a condition that folds picks a branch; else both are computed, and must be of equal shapes")

@@ -21,6 +21,22 @@ struct seer_expand {
   uint32_t next;  // node that is resolved next
 };
 
+// An entry of the operator table for opsets [from, to] of a domain.
+#define SEER_COMPOSITE(                                                                       \
+    id, space, onnx, from, to, in_min, in_max, out_min, out_max, attributes, expand_fn, text) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                                            \
+      .domain = space,                                                                        \
+      .opset_min = from,                                                                      \
+      .opset_max = to,                                                                        \
+      .n_in_min = in_min,                                                                     \
+      .n_in_max = in_max,                                                                     \
+      .n_out_min = out_min,                                                                   \
+      .n_out_max = out_max,                                                                   \
+      .fuse = SEER_FUSE_COMPOSITE,                                                            \
+      .attrs = attributes,                                                                    \
+      .expand = expand_fn,                                                                    \
+      .doc = text};
+
 // ---- operands of the replaced node
 bool seer_expand_has_in(const seer_expand *e, uint32_t k);
 bool seer_expand_wants(const seer_expand *e, uint32_t k);  // output k is there, and used
@@ -28,7 +44,7 @@ bool seer_expand_wants(const seer_expand *e, uint32_t k);  // output k is there,
 const seer_value *seer_expand_in(const seer_expand *e, uint32_t k);
 
 // ---- new nodes of ai.onnx (in the version SEER_EXPAND_OPSET)
-#define SEER_EXPAND_OPSET 18
+#define SEER_EXPAND_OPSET 20
 seer_val seer_expand_add(seer_expand *e, const char *op_type, const seer_val *in, uint32_t n_in,
     const seer_attr *attr, uint32_t n_attr);
 void seer_expand_add_outs(seer_expand *e, const char *op_type, const seer_val *in, uint32_t n_in,

@@ -3,18 +3,7 @@
 #include "front/expand/expand.h"
 
 #define GEOMETRY(id, onnx, from, in_min, in_max, attributes, text) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                 \
-      .domain = "",                                                \
-      .opset_min = from,                                           \
-      .opset_max = 25,                                             \
-      .n_in_min = in_min,                                          \
-      .n_in_max = in_max,                                          \
-      .n_out_min = 1,                                              \
-      .n_out_max = 1,                                              \
-      .fuse = SEER_FUSE_COMPOSITE,                                 \
-      .attrs = attributes,                                         \
-      .expand = expand_##id,                                       \
-      .doc = text};
+  SEER_COMPOSITE(id, "", onnx, from, 25, in_min, in_max, 1, 1, attributes, expand_##id, text)
 
 static seer_status ints_of(
     const seer_expand *e, uint32_t k, const char *what, int64_t **out_ints, uint32_t *out_n) {

@@ -24,19 +24,9 @@ static seer_status expand_old_binary(seer_expand *e) {
   return SEER_OK;
 }
 
-#define OLD_BINARY(id, onnx)                           \
-  const seer_op_desc seer_op_old_##id = {.name = onnx, \
-      .domain = "",                                    \
-      .opset_min = 1,                                  \
-      .opset_max = 6,                                  \
-      .n_in_min = 2,                                   \
-      .n_in_max = 2,                                   \
-      .n_out_min = 1,                                  \
-      .n_out_max = 1,                                  \
-      .fuse = SEER_FUSE_COMPOSITE,                     \
-      .attrs = "axis broadcast consumed_inputs",       \
-      .expand = expand_old_binary,                     \
-      .doc = "the form before opset 7"};
+#define OLD_BINARY(id, onnx)                                                             \
+  SEER_COMPOSITE(old_##id, "", onnx, 1, 6, 2, 2, 1, 1, "axis broadcast consumed_inputs", \
+      expand_old_binary, "the form before opset 7")
 
 OLD_BINARY(add, "Add")
 OLD_BINARY(sub, "Sub")
@@ -64,18 +54,8 @@ static seer_status expand_old_prelu(seer_expand *e) {
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_old_prelu = {.name = "PRelu",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 6,
-    .n_in_min = 2,
-    .n_in_max = 2,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_COMPOSITE,
-    .attrs = "consumed_inputs",
-    .expand = expand_old_prelu,
-    .doc = "the form before opset 7"};
+SEER_COMPOSITE(old_prelu, "", "PRelu", 1, 6, 2, 2, 1, 1, "consumed_inputs", expand_old_prelu,
+    "the form before opset 7")
 
 // ---- Upsample: a Resize whose output pixel i reads at i / scale
 
@@ -97,15 +77,5 @@ static seer_status expand_upsample(seer_expand *e) {
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_upsample = {.name = "Upsample",
-    .domain = "",
-    .opset_min = 7,
-    .opset_max = 9,
-    .n_in_min = 1,
-    .n_in_max = 2,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_COMPOSITE,
-    .attrs = "mode scales",
-    .expand = expand_upsample,
-    .doc = "constant scales"};
+SEER_COMPOSITE(
+    upsample, "", "Upsample", 7, 9, 1, 2, 1, 1, "mode scales", expand_upsample, "constant scales")

@@ -69,19 +69,8 @@ static seer_status expand_cross_entropy(seer_expand *e) {
   return SEER_OK;
 }
 
-#define LOSS(id, onnx, out_max)                    \
-  const seer_op_desc seer_op_##id = {.name = onnx, \
-      .domain = "",                                \
-      .opset_min = 12,                             \
-      .opset_max = 25,                             \
-      .n_in_min = 2,                               \
-      .n_in_max = 3,                               \
-      .n_out_min = 1,                              \
-      .n_out_max = out_max,                        \
-      .fuse = SEER_FUSE_COMPOSITE,                 \
-      .attrs = "ignore_index reduction",           \
-      .expand = expand_##id,                       \
-      .doc = ""};
+#define LOSS(id, onnx, out_max) \
+  SEER_COMPOSITE(id, "", onnx, 12, 25, 2, 3, 1, out_max, "ignore_index reduction", expand_##id, "")
 
 LOSS(nll_loss, "NegativeLogLikelihoodLoss", 1)
 LOSS(cross_entropy, "SoftmaxCrossEntropyLoss", 2)

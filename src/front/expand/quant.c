@@ -107,18 +107,7 @@ static seer_status expand_dynamic_quantize(seer_expand *e) {
 }
 
 #define QUANT(id, onnx, in_min, in_max, out, attributes, text) \
-  const seer_op_desc seer_op_##id = {.name = onnx,             \
-      .domain = "",                                            \
-      .opset_min = 10,                                         \
-      .opset_max = 25,                                         \
-      .n_in_min = in_min,                                      \
-      .n_in_max = in_max,                                      \
-      .n_out_min = out,                                        \
-      .n_out_max = out,                                        \
-      .fuse = SEER_FUSE_COMPOSITE,                             \
-      .attrs = attributes,                                     \
-      .expand = expand_##id,                                   \
-      .doc = text};
+  SEER_COMPOSITE(id, "", onnx, 10, 25, in_min, in_max, out, out, attributes, expand_##id, text)
 
 #define CONV_ATTRS "auto_pad dilations group kernel_shape pads strides"
 QUANT(matmul_integer, "MatMulInteger", 2, 4, 1, "", "in i32")

@@ -366,21 +366,10 @@ static seer_status expand_lstm(seer_expand *e) {
   return unroll(&c, 4, 4, true, lstm_step);
 }
 
-#define RECURRENT(id, onnx, in_max, out_max, attributes)                             \
-  const seer_op_desc seer_op_##id = {.name = onnx,                                   \
-      .domain = "",                                                                  \
-      .opset_min = 7,                                                                \
-      .opset_max = 25,                                                               \
-      .n_in_min = 3,                                                                 \
-      .n_in_max = in_max,                                                            \
-      .n_out_min = 0,                                                                \
-      .n_out_max = out_max,                                                          \
-      .fuse = SEER_FUSE_COMPOSITE,                                                   \
-      .attrs =                                                                       \
-          "activation_alpha activation_beta activations clip direction hidden_size " \
-          "layout" attributes,                                                       \
-      .expand = expand_##id,                                                         \
-      .doc = "unrolled; all directions and layouts, up to 4096 steps"};
+#define RECURRENT(id, onnx, in_max, out_max, attributes)                                           \
+  SEER_COMPOSITE(id, "", onnx, 7, 25, 3, in_max, 0, out_max,                                       \
+      "activation_alpha activation_beta activations clip direction hidden_size layout" attributes, \
+      expand_##id, "unrolled; all directions and layouts, up to 4096 steps")
 
 RECURRENT(rnn, "RNN", 6, 2, "")
 RECURRENT(gru, "GRU", 6, 2, " linear_before_reset")

@@ -17,18 +17,7 @@ static seer_status constant_of(const seer_expand *e, uint32_t k, int64_t otherwi
 }
 
 #define SIGNAL(id, onnx, in_min, in_max, attributes, text) \
-  const seer_op_desc seer_op_##id = {.name = onnx,         \
-      .domain = "",                                        \
-      .opset_min = 17,                                     \
-      .opset_max = 25,                                     \
-      .n_in_min = in_min,                                  \
-      .n_in_max = in_max,                                  \
-      .n_out_min = 1,                                      \
-      .n_out_max = 1,                                      \
-      .fuse = SEER_FUSE_COMPOSITE,                         \
-      .attrs = attributes,                                 \
-      .expand = expand_##id,                               \
-      .doc = text};
+  SEER_COMPOSITE(id, "", onnx, 17, 25, in_min, in_max, 1, 1, attributes, expand_##id, text)
 
 // ---- windows: a sum of cosines c[0] - c[1] cos(2 pi i / n) + c[2] cos(4 pi i / n)
 

@@ -27,11 +27,6 @@ static seer_status const_int(const seer_graph *graph, const seer_node *node, uin
   uint32_t n = 0;
   *out = otherwise;
   if (!seer_op_has_in(node, k)) return SEER_OK;
-  const seer_tensor *tensor = seer_op_const(graph, node, k);
-  if (tensor && seer_dtype_is_float(tensor->dtype) && seer_tensor_elems(tensor) == 1) {
-    *out = (int64_t)fmax(-1e15, fmin(1e15, seer_dtype_load_f64(tensor->dtype, tensor->data, 0)));
-    return SEER_OK;  // OneHot's depth may be of any type
-  }
   SEER_TRY(seer_op_const_ints(graph, node, k, what, arena, &ints, &n));
   if (n != 1) return SEER_FAIL(INVALID, "'%s' has %u entries, must have 1", what, n);
   *out = ints[0];
@@ -111,7 +106,11 @@ static seer_status one_hot_shape(const seer_graph *graph, const seer_node *node,
     uint32_t *out_axis, int64_t *out_depth) {
   const seer_value *index = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &index));
-  SEER_TRY(const_int(graph, node, 1, "depth", 0, arena, out_depth));
+  const seer_tensor *depth = seer_op_const(graph, node, 1);
+  if (depth && seer_dtype_is_float(depth->dtype) && seer_tensor_elems(depth) == 1)
+    *out_depth = (int64_t)fmax(-1, fmin(1e15, seer_dtype_load_f64(depth->dtype, depth->data, 0)));
+  else  // of any type here, of integers where an axis or a diagonal is meant
+    SEER_TRY(const_int(graph, node, 1, "depth", 0, arena, out_depth));
   if (*out_depth < 1)
     return SEER_FAIL(INVALID, "'depth' is %" PRId64 ", must be at least 1", *out_depth);
   return seer_op_axis(
