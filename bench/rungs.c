@@ -84,27 +84,32 @@ static void interval(const double *values, uint32_t n, double *out_low, double *
 // ---- the machine, all threads at once
 typedef struct {
   const seer_target *target;
-  double figure[MAX_THREADS];
+  double stretch_s, figure[MAX_THREADS];
 } machine;
 
 static void ask(void *arg, uint32_t part, uint32_t thread) {
   (void)thread;
   machine *m = arg;
-  die(seer_target_peak_now(m->target, TURN_S, &m->figure[part]));
+  die(seer_target_peak_now(m->target, m->stretch_s, 0, &m->figure[part]));
 }
 
-static double peak_now(seer_pool *pool, const seer_target *target) {
+// The best stretch of all threads together: a kernel needs them at the same time, too.
+static double peak_now(seer_pool *pool, const seer_target *target, double stretch_s) {
   uint32_t n = seer_pool_threads(pool);
-  machine m = {.target = target};
+  machine m = {.target = target, .stretch_s = stretch_s};
+  double best = 0, end = now_s() + TURN_S;
   seer_pool_begin(pool);
-  seer_pool_run(pool, n, ask, &m);
+  do {
+    seer_pool_run(pool, n, ask, &m);
+    double sum = 0;
+    for (uint32_t i = 0; i < n; i++) sum += m.figure[i];
+    best = fmax(best, sum);
+  } while (now_s() < end);
   seer_pool_end(pool);
-  double sum = 0;
-  for (uint32_t i = 0; i < n; i++) sum += m.figure[i];
-  return sum;
+  return best;
 }
 
-// Seconds of copying n_bytes, each thread its part: the best of a turn.
+// Seconds of copying n_bytes, each thread its part: the best stretch of a turn.
 typedef struct {
   uint8_t *from, *to;
   uint64_t n_bytes;  // of a part
@@ -116,14 +121,17 @@ static void copy_part(void *arg, uint32_t part, uint32_t thread) {
   memcpy(c->to + part * c->n_bytes, c->from + part * c->n_bytes, c->n_bytes);
 }
 
-static double copy_now(seer_pool *pool, copy *c) {
+static double copy_now(seer_pool *pool, copy *c, double stretch_s) {
   double least = 1, end = now_s() + TURN_S;
   seer_pool_begin(pool);
   do {
-    double start = now_s();
-    for (int i = 0; i < 4; i++) seer_pool_run(pool, seer_pool_threads(pool), copy_part, c);
-    double t = (now_s() - start) / 4;
-    if (t < least) least = t;
+    double start = now_s(), t = 0;
+    uint32_t n = 0;
+    for (; t < stretch_s; n++) {
+      seer_pool_run(pool, seer_pool_threads(pool), copy_part, c);
+      t = now_s() - start;
+    }
+    least = fmin(least, t / n);
   } while (now_s() < end);
   seer_pool_end(pool);
   return least;
@@ -150,59 +158,70 @@ static bool build(
   return is_ok;
 }
 
-static double time_kernel(bench *b, const seer_kernel *kernel) {
+static seer_measure_result measure(bench *b, const seer_kernel *kernel, double budget_s) {
   seer_measure_result result;
-  die(seer_runner_time(b->runner, &b->task, kernel, 0, TURN_S, &result));
-  double least = result.sample[0];  // as the machine's own figures are the best of a few stretches
+  die(seer_runner_time(b->runner, &b->task, kernel, 0, budget_s, &result));
+  return result;
+}
+
+// The best of the samples, each of TURN_S / 15 or one call, if that is longer. The machine's own
+// figures are the best of as long stretches.
+static double stretch_of(double kernel_s) { return fmax(TURN_S / 15, kernel_s); }
+
+static double time_kernel(bench *b, const seer_kernel *kernel) {
+  seer_measure_result result = measure(b, kernel, TURN_S);
+  double least = result.sample[0];
   for (uint32_t i = 1; i < result.n_samples; i++)
     least = result.sample[i] < least ? result.sample[i] : least;
   return least;
 }
 
+static void learn(bench *b, seer_search *search, seer_bank *bank, const seer_schedule *schedule,
+    double seconds, bool is_raced_out, seer_arena *arena) {
+  seer_search_report(search, schedule, seconds, !is_raced_out);
+  float *rows = SEER_NEW_ARRAY(arena, float, (size_t)SEER_NEST_MAX_STATEMENTS *seer_feature_count);
+  seer_sample sample = {.rows = rows, .seconds = seconds, .is_raced_out = is_raced_out};
+  sample.estimate_s = seer_search_analytic(search, schedule);
+  sample.n_row = seer_search_features(search, schedule, rows);
+  die(seer_bank_add(bank, &sample, 1));
+  b->n++;
+}
+
+// As the tuner does (tune/round.c): all take turns with the best so far, or with the first one.
 static void one_round(bench *b, seer_search *search, seer_bank *bank) {
   seer_proposal proposals[ROUND];
-  seer_schedule best;
-  uint32_t n;
-  double best_s = seer_search_best(search, &best);
+  seer_schedule best, others[3];
+  uint32_t n, first = 0;
+  double usual = seer_search_best(search, &best);
   die(seer_search_propose(search, bank, ROUND, proposals, &n));
-  // As the tuner does: times are relative to what the best so far takes now.
-  double slow = 1;
-  if (best_s > 0) {
-    seer_arena *arena = seer_arena_create("witness");
-    seer_kernel kernel;
-    if (!build(b, &best, arena, &kernel)) die(SEER_FAIL(INTERNAL, "built once, not twice"));
-    double now = time_kernel(b, &kernel), again = time_kernel(b, &kernel);
-    now = fmin(now, again);
-    seer_search_witness(search, &best, now);
-    slow = now / seer_search_seconds(search, &best);
-    best_s = now;
-    seer_schedule others[3];
-    uint32_t n_other = seer_search_unconfirmed(search, 3, others);
-    for (uint32_t i = 0; i < n_other; i++) {
-      if (!build(b, &others[i], arena, &kernel)) die(SEER_FAIL(INTERNAL, "built once, not twice"));
-      seer_search_witness(search, &others[i], time_kernel(b, &kernel) / slow);
-    }
-    seer_arena_destroy(arena);
+  seer_arena *arena = seer_arena_create("round");
+  seer_kernel kernel;
+  while (usual <= 0 && first < n) {
+    seer_arena_reset(arena);
+    best = proposals[first++].schedule;
+    if (build(b, &best, arena, &kernel)) usual = time_kernel(b, &kernel);
+    learn(b, search, bank, &best, usual, false, arena);
   }
-  for (uint32_t i = 0; i < n; i++) {
-    seer_arena *arena = seer_arena_create("candidate");
-    seer_kernel kernel;
+  if (!build(b, &best, arena, &kernel)) die(SEER_FAIL(INTERNAL, "built once, not twice"));
+  die(seer_runner_set_rival(b->runner, &b->task, &kernel));
+  uint32_t n_other = seer_search_unconfirmed(search, SEER_COUNT_OF(others), others);
+  for (uint32_t i = 0; i < n_other; i++) {
+    if (!build(b, &others[i], arena, &kernel)) die(SEER_FAIL(INTERNAL, "built once, not twice"));
+    double ratio = measure(b, &kernel, TURN_S).ratio, other = seer_search_seconds(search, &others[i]);
+    if (seer_search_n_times(search, &best) < seer_search_n_times(search, &others[i]))
+      seer_search_witness(search, &best, other / ratio);
+    else
+      seer_search_witness(search, &others[i], ratio * usual);
+  }
+  for (uint32_t i = first; i < n; i++) {
+    seer_arena_reset(arena);
     seer_measure_result result = {.cls = SEER_MEASURED_BUILD_ERROR};
-    if (build(b, &proposals[i].schedule, arena, &kernel))
-      die(seer_runner_time(b->runner, &b->task, &kernel, best_s, 0.004, &result));
-    result.seconds /= slow;
-    seer_search_report(search, &proposals[i].schedule, result.seconds, !result.is_raced_out);
-    float *rows =
-        SEER_NEW_ARRAY(arena, float, (size_t)SEER_NEST_MAX_STATEMENTS *seer_feature_count);
-    seer_sample sample = {
-        .rows = rows, .seconds = result.seconds, .is_raced_out = result.is_raced_out};
-    sample.estimate_s = seer_search_analytic(search, &proposals[i].schedule);
-    sample.n_row = seer_search_features(search, &proposals[i].schedule, rows);
-    die(seer_bank_add(bank, &sample, 1));
-    b->n++;
-    seer_arena_destroy(arena);
+    if (build(b, &proposals[i].schedule, arena, &kernel)) result = measure(b, &kernel, 0.004);
+    learn(b, search, bank, &proposals[i].schedule, result.ratio * usual, result.is_raced_out, arena);
   }
+  die(seer_runner_set_rival(b->runner, &b->task, NULL));
   die(seer_bank_train(bank, 0));
+  seer_arena_destroy(arena);
 }
 
 // The best kernel that `seconds` of search find among the sketches of one formulation.
@@ -326,10 +345,12 @@ static void take_turn(entry *e, uint32_t turn) {
       break;
     case OF_ROOF:
       e->ratio[turn] =
-          fmax(copy_now(e->pool, &e->copy), flops * 1e-9 / peak_now(e->pool, target)) / t;
+          fmax(copy_now(e->pool, &e->copy, stretch_of(t)),
+              flops * 1e-9 / peak_now(e->pool, target, stretch_of(t))) /
+          t;
       break;
     case OF_PEAK:
-      e->ratio[turn] = e->gflops[turn] / peak_now(e->pool, target);
+      e->ratio[turn] = e->gflops[turn] / peak_now(e->pool, target, stretch_of(t));
       break;
   }
 }

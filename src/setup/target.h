@@ -45,9 +45,12 @@ SEER_MUST_USE seer_status seer_target_parse(
 const char *seer_target_print(const seer_target *target, seer_arena *arena);
 // Measures peak_gflops and the bandwidths (about 0.3 s, one thread).
 SEER_MUST_USE seer_status seer_target_measure(seer_target *target);
-// This thread's FMA peak at this moment: to hold a kernel against, in turns.
+// This thread's FMA peak at this moment: to hold a kernel against, in turns. The best of stretches
+// of stretch_s each, which is to be as long as the kernel's own samples: in a phase in which others
+// use the core every other millisecond, a short stretch may see none of them, a long one never
+// does without.
 SEER_MUST_USE seer_status seer_target_peak_now(
-    const seer_target *target, double budget_s, double *out_gflops);
+    const seer_target *target, double stretch_s, double budget_s, double *out_gflops);
 // The part that records are keyed by: instruction set, CPU model, threads, cache sizes; and the
 // part that must match for a record to be usable at all: features and threads.
 uint64_t seer_target_key(const seer_target *target);

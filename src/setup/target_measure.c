@@ -18,6 +18,7 @@ typedef uint64_t u64x4 __attribute__((vector_size(32)));
 typedef uint64_t u64x8 __attribute__((vector_size(64)));
 
 enum { N_CHAINS = 12, N_STREAMS = 8 };
+#define PEAK_STRETCH_S 2e-4
 
 typedef void (*fma_kernel)(const float *in, float *out, uint64_t n);
 typedef uint64_t (*read_kernel)(const void *data, size_t n_bytes);
@@ -75,21 +76,26 @@ IN_AVX512 READ_KERNEL(read_64, u64x8)
   return (double)(seer_os_now_ns() - start) * 1e-9;
 }
 
-// Best of several short stretches: an interruption makes one slow, nothing makes one fast.
-static double measure_gflops(fma_kernel kernel, uint32_t lanes, double budget_s) {
+// Best of several stretches of about stretch_s: an interruption makes one slow, nothing makes one
+// fast.
+static double measure_gflops(fma_kernel kernel, uint32_t lanes, double stretch_s, double budget_s) {
   static const float in[2] = {0.5f, 1.0f};
   float out[16];
-  uint64_t n = 1 << 16, begin = seer_os_now_ns();
+  uint64_t n = 1 << 12, begin = seer_os_now_ns();
   double best = 0;
   kernel(in, out, n);
-  while (seconds_since(begin) < budget_s) {
+  do {
     uint64_t start = seer_os_now_ns();
     kernel(in, out, n);
     double seconds = seconds_since(start);
+    if (seconds < 0.8 * stretch_s) {
+      double factor = seconds > 0 ? stretch_s / seconds : 2;
+      n = (uint64_t)((double)n * (factor < 16 ? factor : 16)) + 1;
+      continue;
+    }
     double gflops = 2.0 * N_CHAINS * lanes * (double)n / seconds * 1e-9;
     if (gflops > best) best = gflops;
-    if (seconds < 2e-3 && seconds < 0.25 * budget_s) n *= 2;
-  }
+  } while (best <= 0 || seconds_since(begin) < budget_s);
   return best;
 }
 
@@ -145,11 +151,12 @@ static seer_status take_pages(size_t n_bytes, void **out_data) {
   return SEER_OK;
 }
 
-seer_status seer_target_peak_now(const seer_target *target, double budget_s, double *out_gflops) {
+seer_status seer_target_peak_now(
+    const seer_target *target, double stretch_s, double budget_s, double *out_gflops) {
   fma_kernel fma;
   read_kernel read;
   SEER_TRY(choose(target, &fma, &read));
-  *out_gflops = measure_gflops(fma, seer_target_lanes(target), budget_s);
+  *out_gflops = measure_gflops(fma, seer_target_lanes(target), stretch_s, budget_s);
   return SEER_OK;
 }
 
@@ -169,7 +176,7 @@ seer_status seer_target_measure(seer_target *target) {
   size_t n_bytes = (size_t)(dram > l3 ? dram : l3);
   void *data;
   SEER_TRY(take_pages(n_bytes, &data));
-  target->peak_gflops = measure_gflops(fma, seer_target_lanes(target), 0.1);
+  target->peak_gflops = measure_gflops(fma, seer_target_lanes(target), PEAK_STRETCH_S, 0.1);
   target->l2_gbs = measure_gbs(read, data, (size_t)(l2 / granule * granule), 0.03);
   target->dram_gbs = measure_gbs(read, data, (size_t)(dram / granule * granule), 0.06);
   target->l3_gbs =

@@ -13,7 +13,8 @@ const char *seer_measured_class_name(seer_measured_class cls) {
 }
 
 // To add a measurer: its file, its line here and in backends.h.
-const seer_measure_desc *const seer_measure_table[] = {&seer_measure_local, &seer_measure_fake};
+const seer_measure_desc *const seer_measure_table[] = {
+    &seer_measure_local, &seer_measure_fake, &seer_measure_fake_phases};
 const size_t seer_measure_table_count = SEER_COUNT_OF(seer_measure_table);
 
 seer_status seer_measure_find(const char *name, const seer_measure_desc **out_desc) {
@@ -23,5 +24,5 @@ seer_status seer_measure_find(const char *name, const seer_measure_desc **out_de
       return SEER_OK;
     }
   }
-  return SEER_FAIL(INVALID, "unknown measurer '%s'; allowed: local, fake", name);
+  return SEER_FAIL(INVALID, "unknown measurer '%s'; allowed: local, fake, fake-phases", name);
 }
