@@ -5,6 +5,8 @@
     y = model(x)                       # one input, one output: arrays in, array out
     out = model.run({"input": x})      # by name: a dict of outputs
 
+Types that NumPy lacks travel in those that carry their bits: bfloat16 in uint16, float8 in uint8; uint4 in uint8 (0..15)
+and int4 in int8 (-8..7), one a byte.
 A Model has one session and uses it from one thread at a time; clone() makes another one that shares the weights.
 """
 import ctypes
@@ -17,7 +19,8 @@ __all__ = ["Model", "Error"]
 
 _CODES = ["ok", "invalid", "unsupported", "not found", "io", "corrupt", "resource", "internal"]
 _DTYPES = {1: "<f4", 2: "|u1", 3: "|i1", 4: "<u2", 5: "<i2", 6: "<i4", 7: "<i8", 9: "|b1", 10: "<f2", 11: "<f8",
-           12: "<u4", 13: "<u8", 16: "<u2"}
+           12: "<u4", 13: "<u8",
+           16: "<u2", 17: "|u1", 18: "|u1", 19: "|u1", 20: "|u1", 21: "|u1", 22: "|i1"}
 
 
 class Error(RuntimeError):

@@ -28,7 +28,7 @@ static const char *safe_name(const char *name, int32_t index, seer_map *taken, s
 
 static seer_npy output_array(const seer_use *use, int32_t i) {
   const seer_io_info *io = use->api->output(use->model, i);
-  seer_npy npy = {.onnx_dtype = io->onnx_dtype,
+  seer_npy npy = {.onnx_dtype = seer_npy_carrier(io->onnx_dtype),
       .rank = io->rank,
       .n_bytes = io->n_bytes,
       .data = use->output[i]};
@@ -92,11 +92,12 @@ static seer_status check_expected(
     const seer_io_info *io = use->api->output(use->model, i);
     seer_npy npy;
     SEER_TRY(seer_npy_read(file, use->arena, &npy));
-    bool is_same = npy.onnx_dtype == io->onnx_dtype && npy.n_bytes == io->n_bytes;
+    bool is_same = npy.onnx_dtype == seer_npy_carrier(io->onnx_dtype) && npy.n_bytes == io->n_bytes;
     if (!is_same)
       return SEER_FAIL(INVALID, "%s: is %s of %s, output '%s' is %s of %s", file,
           seer_shape_text(npy.dim, npy.rank, use->arena), seer_npy_dtype_name(npy.onnx_dtype), name,
-          seer_shape_text(io->dim, io->rank, use->arena), seer_npy_dtype_name(io->onnx_dtype));
+          seer_shape_text(io->dim, io->rank, use->arena),
+          seer_npy_dtype_name(seer_npy_carrier(io->onnx_dtype)));
     seer_difference d = seer_compare(io->onnx_dtype, use->output[i], npy.data, n_elems(io),
         seer_context_f64(context, SEER_OPT_RTOL), seer_context_f64(context, SEER_OPT_ATOL));
     *out_ok = *out_ok && d.is_ok;

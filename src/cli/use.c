@@ -7,6 +7,7 @@
 #include "base/os.h"
 #include "base/rng.h"
 #include "dag/dtype.h"
+#include "front/onnx/dtype.h"
 #include "runtime/exec.h"
 
 seer_status seer_rt_to_status(seer_rt_code code, const char *path, const char *message) {
@@ -94,23 +95,14 @@ void seer_use_close(seer_use *use) {
   *use = (seer_use){0};
 }
 
-static seer_dtype from_onnx(int32_t onnx_dtype) {
-  static const seer_dtype table[] = {SEER_DTYPE_NONE, SEER_DTYPE_F32, SEER_DTYPE_U8, SEER_DTYPE_I8,
-      SEER_DTYPE_U16, SEER_DTYPE_I16, SEER_DTYPE_I32, SEER_DTYPE_I64, SEER_DTYPE_NONE,
-      SEER_DTYPE_BOOL, SEER_DTYPE_F16, SEER_DTYPE_F64, SEER_DTYPE_U32, SEER_DTYPE_U64,
-      SEER_DTYPE_NONE, SEER_DTYPE_NONE, SEER_DTYPE_BF16};
-  bool is_known = onnx_dtype > 0 && onnx_dtype < (int32_t)SEER_COUNT_OF(table);
-  return is_known ? table[onnx_dtype] : SEER_DTYPE_NONE;
-}
-
 double seer_element_f64(int32_t onnx_dtype, const void *data, uint64_t i) {
-  return seer_dtype_load_f64(from_onnx(onnx_dtype), data, (int64_t)i);
+  return seer_dtype_load_f64(seer_onnx_dtype(onnx_dtype), data, (int64_t)i);
 }
 
 // Normal for floats; small whole numbers for integers: what networks see, and no denormals.
 static void fill(
     const char *how, uint64_t seed, int32_t index, const seer_io_info *io, void *data) {
-  seer_dtype dtype = from_onnx(io->onnx_dtype);
+  seer_dtype dtype = seer_onnx_dtype(io->onnx_dtype);
   uint32_t elem_bytes = seer_dtype_bytes(dtype);
   uint64_t n = elem_bytes > 0 ? io->n_bytes / elem_bytes : 0;
   if (strcmp(how, "random") != 0) {
@@ -136,12 +128,13 @@ static seer_status read_input(seer_use *use, const char *pair, bool *is_given) {
     if (strcmp(io->name, name) != 0) continue;
     seer_npy npy;
     SEER_TRY(seer_npy_read(file, use->arena, &npy));
-    bool is_same = npy.onnx_dtype == io->onnx_dtype && npy.rank == io->rank;
+    bool is_same = npy.onnx_dtype == seer_npy_carrier(io->onnx_dtype) && npy.rank == io->rank;
     for (int32_t k = 0; k < io->rank && is_same; k++) is_same = npy.dim[k] == io->dim[k];
     if (!is_same)
       return SEER_FAIL(INVALID, "%s: is %s of %s, input '%s' must be %s of %s", file,
           seer_shape_text(npy.dim, npy.rank, use->arena), seer_npy_dtype_name(npy.onnx_dtype), name,
-          seer_shape_text(io->dim, io->rank, use->arena), seer_npy_dtype_name(io->onnx_dtype));
+          seer_shape_text(io->dim, io->rank, use->arena),
+          seer_npy_dtype_name(seer_npy_carrier(io->onnx_dtype)));
     memcpy(use->input[i], npy.data, npy.n_bytes);
     is_given[i] = true;
     return SEER_OK;

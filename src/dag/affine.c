@@ -180,7 +180,7 @@ static interval modulo(interval a, interval b) {
 
 static interval of_dtype(seer_dtype dtype) {
   if (dtype == SEER_DTYPE_BOOL) return make(0, 1);
-  uint32_t bits = seer_dtype_bytes(dtype) * 8;
+  uint32_t bits = seer_dtype_bits(dtype);
   if (bits >= 64) return everything;
   if (!seer_dtype_is_signed(dtype)) return make(0, ((int64_t)1 << bits) - 1);
   return make(-((int64_t)1 << (bits - 1)), ((int64_t)1 << (bits - 1)) - 1);

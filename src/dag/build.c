@@ -270,7 +270,7 @@ int64_t seer_dag_buf_elems(const seer_dag_buf *buf) {
 
 double seer_combiner_identity(seer_combiner combiner, seer_dtype dtype) {
   bool is_float = seer_dtype_is_float(dtype), is_signed = seer_dtype_is_signed(dtype);
-  int bits = (int)seer_dtype_bytes(dtype) * 8;
+  int bits = (int)seer_dtype_bits(dtype);
   double low = is_float                        ? (double)-INFINITY
       : dtype == SEER_DTYPE_BOOL || !is_signed ? 0
                                                : -ldexp(1.0, bits - 1);

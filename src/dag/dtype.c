@@ -9,28 +9,39 @@
 
 static const struct {
   const char *name;
-  uint8_t bytes;
+  uint8_t bytes, bits;
   bool is_float, is_signed;
 } kinds[SEER_DTYPE_COUNT] = {
-    [SEER_DTYPE_NONE] = {"none", 0, false, false},
-    [SEER_DTYPE_F32] = {"f32", 4, true, true},
-    [SEER_DTYPE_F64] = {"f64", 8, true, true},
-    [SEER_DTYPE_F16] = {"f16", 2, true, true},
-    [SEER_DTYPE_BF16] = {"bf16", 2, true, true},
-    [SEER_DTYPE_I8] = {"i8", 1, false, true},
-    [SEER_DTYPE_I16] = {"i16", 2, false, true},
-    [SEER_DTYPE_I32] = {"i32", 4, false, true},
-    [SEER_DTYPE_I64] = {"i64", 8, false, true},
-    [SEER_DTYPE_U8] = {"u8", 1, false, false},
-    [SEER_DTYPE_U16] = {"u16", 2, false, false},
-    [SEER_DTYPE_U32] = {"u32", 4, false, false},
-    [SEER_DTYPE_U64] = {"u64", 8, false, false},
-    [SEER_DTYPE_BOOL] = {"bool", 1, false, false},
+    [SEER_DTYPE_NONE] = {"none", 0, 0, false, false},
+    [SEER_DTYPE_F32] = {"f32", 4, 32, true, true},
+    [SEER_DTYPE_F64] = {"f64", 8, 64, true, true},
+    [SEER_DTYPE_F16] = {"f16", 2, 16, true, true},
+    [SEER_DTYPE_BF16] = {"bf16", 2, 16, true, true},
+    [SEER_DTYPE_I8] = {"i8", 1, 8, false, true},
+    [SEER_DTYPE_I16] = {"i16", 2, 16, false, true},
+    [SEER_DTYPE_I32] = {"i32", 4, 32, false, true},
+    [SEER_DTYPE_I64] = {"i64", 8, 64, false, true},
+    [SEER_DTYPE_U8] = {"u8", 1, 8, false, false},
+    [SEER_DTYPE_U16] = {"u16", 2, 16, false, false},
+    [SEER_DTYPE_U32] = {"u32", 4, 32, false, false},
+    [SEER_DTYPE_U64] = {"u64", 8, 64, false, false},
+    [SEER_DTYPE_BOOL] = {"bool", 1, 8, false, false},
+    [SEER_DTYPE_F8E4M3FN] = {"f8e4m3fn", 1, 8, true, true},
+    [SEER_DTYPE_F8E4M3FNUZ] = {"f8e4m3fnuz", 1, 8, true, true},
+    [SEER_DTYPE_F8E5M2] = {"f8e5m2", 1, 8, true, true},
+    [SEER_DTYPE_F8E5M2FNUZ] = {"f8e5m2fnuz", 1, 8, true, true},
+    [SEER_DTYPE_I4] = {"i4", 1, 4, false, true},
+    [SEER_DTYPE_U4] = {"u4", 1, 4, false, false},
 };
 
 uint32_t seer_dtype_bytes(seer_dtype dtype) {
   SEER_ASSERT(dtype < SEER_DTYPE_COUNT, "dtype %d", (int)dtype);
   return kinds[dtype].bytes;
+}
+
+uint32_t seer_dtype_bits(seer_dtype dtype) {
+  SEER_ASSERT(dtype < SEER_DTYPE_COUNT, "dtype %d", (int)dtype);
+  return kinds[dtype].bits;
 }
 
 const char *seer_dtype_name(seer_dtype dtype) {
@@ -51,56 +62,66 @@ bool seer_dtype_parse(const char *name, seer_dtype *out_dtype) {
 bool seer_dtype_is_float(seer_dtype dtype) { return kinds[dtype].is_float; }
 bool seer_dtype_is_signed(seer_dtype dtype) { return kinds[dtype].is_signed; }
 
-// ---- half formats: one rounding in double arithmetic, which is exact at these widths
+// ---- floats narrower than f32: one rounding in double arithmetic, which is exact at these widths
 
-static uint16_t small_from_f64(
-    double value, int mantissa_bits, int min_exponent, int max_exponent) {
-  int exponent_bits = 15 - mantissa_bits;
-  uint16_t sign = signbit(value) ? 0x8000u : 0u;
-  uint16_t inf = (uint16_t)(((1u << exponent_bits) - 1u) << mantissa_bits);
-  if (isnan(value)) return (uint16_t)(sign | inf | (1u << (mantissa_bits - 1)));
+static const seer_float_format formats[] = {
+    [SEER_DTYPE_F16] = {5, 10, 15, 0x7BFF, 0x7C00, 0x7E00, false},
+    [SEER_DTYPE_BF16] = {8, 7, 127, 0x7F7F, 0x7F80, 0x7FC0, false},
+    [SEER_DTYPE_F8E4M3FN] = {4, 3, 7, 0x7E, 0x7F, 0x7F, false},
+    [SEER_DTYPE_F8E4M3FNUZ] = {4, 3, 8, 0x7F, 0x80, 0x80, true},
+    [SEER_DTYPE_F8E5M2] = {5, 2, 15, 0x7B, 0x7C, 0x7F, false},
+    [SEER_DTYPE_F8E5M2FNUZ] = {5, 2, 16, 0x7F, 0x80, 0x80, true},
+};
+
+const seer_float_format *seer_dtype_format(seer_dtype dtype) {
+  bool has = (size_t)dtype < SEER_COUNT_OF(formats) && formats[dtype].exponent_bits > 0;
+  return has ? &formats[dtype] : NULL;
+}
+
+static uint16_t sign_of(const seer_float_format *f) {
+  return (uint16_t)(1u << (f->exponent_bits + f->mantissa_bits));
+}
+
+uint16_t seer_float_to_bits(const seer_float_format *f, double value) {
+  uint16_t sign = signbit(value) ? sign_of(f) : 0u;
+  uint16_t beyond = f->is_unsigned_zero ? f->overflow : (uint16_t)(sign | f->overflow);
+  if (isnan(value)) return f->is_unsigned_zero ? f->nan : (uint16_t)(sign | f->nan);
   double a = fabs(value);
-  if (isinf(a)) return sign | inf;
-  if (a == 0) return sign;
-  int e;
+  if (isinf(a)) return beyond;
+  if (a == 0) return f->is_unsigned_zero ? 0u : sign;
+  int e, min_exponent = 1 - f->bias;
   frexp(a, &e);
   e -= 1;  // a = m * 2^e, 1 <= m < 2
   if (e < min_exponent) e = min_exponent;
-  double steps = nearbyint(ldexp(a, mantissa_bits - e));  // a in units of the last place
-  if (steps >= ldexp(1.0, mantissa_bits + 1)) {
+  double steps = nearbyint(ldexp(a, f->mantissa_bits - e));  // a in units of the last place
+  if (steps >= ldexp(1.0, f->mantissa_bits + 1)) {
     steps /= 2;
     e += 1;
   }
-  if (e > max_exponent) return sign | inf;
-  uint32_t m = (uint32_t)steps;
-  uint32_t hidden = 1u << mantissa_bits;
-  if (m < hidden) return (uint16_t)(sign | m);  // subnormal
-  return (uint16_t)(sign | ((uint32_t)(e - min_exponent + 1) << mantissa_bits) | (m - hidden));
+  // The hidden bit of a normal number counts the exponent's bits up by one, as it should.
+  double code = ldexp((double)(e - min_exponent), f->mantissa_bits) + steps;
+  if (code > f->largest) return beyond;
+  return (uint16_t)(code == 0 && f->is_unsigned_zero ? 0u : sign | (uint32_t)code);
 }
 
-static double small_to_f64(uint16_t bits, int mantissa_bits, int min_exponent) {
-  uint32_t top = (1u << (15 - mantissa_bits)) - 1u;
-  uint32_t m = bits & ((1u << mantissa_bits) - 1u);
-  uint32_t e = ((uint32_t)bits >> mantissa_bits) & top;
+double seer_float_from_bits(const seer_float_format *f, uint16_t bits) {
+  uint16_t sign = sign_of(f), rest = bits & (uint16_t)(sign - 1u);
   double a;
-  if (e == top) {
-    a = m ? (double)NAN : (double)INFINITY;
-  } else if (e == 0) {
-    a = ldexp((double)m, min_exponent - mantissa_bits);
+  if (bits == sign && f->is_unsigned_zero) return (double)NAN;
+  if (rest > f->largest) {
+    a = rest == f->overflow && f->overflow != f->nan ? (double)INFINITY : (double)NAN;
   } else {
-    a = ldexp((double)(m + (1u << mantissa_bits)), (int)e - 1 + min_exponent - mantissa_bits);
+    uint32_t m = rest & ((1u << f->mantissa_bits) - 1u), e = (uint32_t)rest >> f->mantissa_bits;
+    if (e > 0) m += 1u << f->mantissa_bits;
+    a = ldexp((double)m, (e > 0 ? (int)e : 1) - f->bias - f->mantissa_bits);
   }
-  return bits & 0x8000u ? -a : a;
+  return bits & sign ? -a : a;
 }
 
-uint16_t seer_f16_from_f64(double value) { return small_from_f64(value, 10, -14, 15); }
-double seer_f16_to_f64(uint16_t bits) { return small_to_f64(bits, 10, -14); }
-uint16_t seer_bf16_from_f64(double value) { return small_from_f64(value, 7, -126, 127); }
-double seer_bf16_to_f64(uint16_t bits) {
-  uint32_t wide = (uint32_t)bits << 16;
-  float f;
-  memcpy(&f, &wide, sizeof f);
-  return (double)f;
+double seer_dtype_largest(seer_dtype dtype) {
+  const seer_float_format *f = seer_dtype_format(dtype);
+  SEER_ASSERT(f, "%s has no format", seer_dtype_name(dtype));
+  return seer_float_from_bits(f, f->largest);
 }
 
 // ---- one element
@@ -122,16 +143,27 @@ seer_scalar seer_scalar_load(seer_dtype dtype, const void *data, int64_t index) 
       r.f = x;
       break;
     }
-    case SEER_DTYPE_F16: {
-      uint16_t x;
-      ELEMENT(uint16_t);
-      r.f = seer_f16_to_f64(x);
-      break;
-    }
+    case SEER_DTYPE_F16:
     case SEER_DTYPE_BF16: {
       uint16_t x;
       ELEMENT(uint16_t);
-      r.f = seer_bf16_to_f64(x);
+      r.f = seer_float_from_bits(seer_dtype_format(dtype), x);
+      break;
+    }
+    case SEER_DTYPE_F8E4M3FN:
+    case SEER_DTYPE_F8E4M3FNUZ:
+    case SEER_DTYPE_F8E5M2:
+    case SEER_DTYPE_F8E5M2FNUZ: {
+      uint8_t x;
+      ELEMENT(uint8_t);
+      r.f = seer_float_from_bits(seer_dtype_format(dtype), x);
+      break;
+    }
+    case SEER_DTYPE_I4:
+    case SEER_DTYPE_U4: {
+      uint8_t x;
+      ELEMENT(uint8_t);
+      r.i = seer_scalar_wrap(dtype, x);
       break;
     }
     case SEER_DTYPE_I8: {
@@ -210,14 +242,24 @@ void seer_scalar_store(seer_dtype dtype, void *data, int64_t index, seer_scalar 
       ELEMENT(double);
       break;
     }
-    case SEER_DTYPE_F16: {
-      uint16_t x = seer_f16_from_f64(value.f);
+    case SEER_DTYPE_F16:
+    case SEER_DTYPE_BF16: {
+      uint16_t x = seer_float_to_bits(seer_dtype_format(dtype), value.f);
       ELEMENT(uint16_t);
       break;
     }
-    case SEER_DTYPE_BF16: {
-      uint16_t x = seer_bf16_from_f64(value.f);
-      ELEMENT(uint16_t);
+    case SEER_DTYPE_F8E4M3FN:
+    case SEER_DTYPE_F8E4M3FNUZ:
+    case SEER_DTYPE_F8E5M2:
+    case SEER_DTYPE_F8E5M2FNUZ: {
+      uint8_t x = (uint8_t)seer_float_to_bits(seer_dtype_format(dtype), value.f);
+      ELEMENT(uint8_t);
+      break;
+    }
+    case SEER_DTYPE_I4:
+    case SEER_DTYPE_U4: {
+      uint8_t x = (uint8_t)seer_scalar_wrap(dtype, value.i);
+      ELEMENT(uint8_t);
       break;
     }
     case SEER_DTYPE_I8:

@@ -1,4 +1,9 @@
 // dtype.h - element types.
+// An element takes a whole number of bytes everywhere. The 4-bit integers take one byte each (I4 as
+// int8 in -8..7, U4 as uint8 in 0..15; only the low four bits of a byte are read): they are two a
+// byte in ONNX files only. Floats narrower than f32 are types of storage: computed in f32, rounded
+// to nearest even at casts and stores, where overflow gives infinity, or NaN in a type that has
+// none.
 #ifndef SEER_DAG_DTYPE_H
 #define SEER_DAG_DTYPE_H
 
@@ -19,10 +24,18 @@ typedef enum {
   SEER_DTYPE_U32,
   SEER_DTYPE_U64,
   SEER_DTYPE_BOOL,  // one byte, 0 or 1
+  SEER_DTYPE_F8E4M3FN,  // 4 bits of exponent, 3 of mantissa; finite: no infinity, one NaN
+  // "unsigned zero": 0x80 is the only NaN, there is no -0
+  SEER_DTYPE_F8E4M3FNUZ,
+  SEER_DTYPE_F8E5M2,  // f16 without its low byte
+  SEER_DTYPE_F8E5M2FNUZ,
+  SEER_DTYPE_I4,
+  SEER_DTYPE_U4,
   SEER_DTYPE_COUNT
 } seer_dtype;
 
 uint32_t seer_dtype_bytes(seer_dtype dtype);
+uint32_t seer_dtype_bits(seer_dtype dtype);  // of a value: 4 for I4 and U4, else all of its bytes'
 const char *seer_dtype_name(seer_dtype dtype);  // "f32", "i64", "bool"
 bool seer_dtype_parse(const char *name, seer_dtype *out_dtype);
 bool seer_dtype_is_float(seer_dtype dtype);
@@ -35,10 +48,19 @@ void seer_dtype_store_f64(seer_dtype dtype, void *data, int64_t index, double va
 int64_t seer_dtype_load_i64(seer_dtype dtype, const void *data, int64_t index);
 void seer_dtype_store_i64(seer_dtype dtype, void *data, int64_t index, int64_t value);
 
-// Half formats to and from bits, round to nearest even.
-uint16_t seer_f16_from_f64(double value);
-double seer_f16_to_f64(uint16_t bits);
-uint16_t seer_bf16_from_f64(double value);
-double seer_bf16_to_f64(uint16_t bits);
+// What the bits of a float narrower than f32 mean: sign, exponent, mantissa from the top down.
+typedef struct {
+  uint8_t exponent_bits, mantissa_bits;
+  int16_t bias;
+  uint16_t largest;  // bits of the largest finite number
+  uint16_t overflow;  // bits of what is beyond it: infinity, or NaN
+  uint16_t nan;
+  bool is_unsigned_zero;  // no -0, and a NaN without sign in its place
+} seer_float_format;
+const seer_float_format *seer_dtype_format(seer_dtype dtype);  // NULL: not such a type
+uint16_t seer_float_to_bits(const seer_float_format *format, double value);  // to nearest even
+double seer_float_from_bits(const seer_float_format *format, uint16_t bits);
+// The largest finite number of a type with a format.
+double seer_dtype_largest(seer_dtype dtype);
 
 #endif

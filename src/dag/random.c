@@ -29,7 +29,7 @@ typedef struct {
 
 static const char *const kind_names[SEER_DAG_RANDOM_KIND_COUNT] = {"map", "broadcast", "pool",
     "depthwise", "conv", "matmul", "reduce", "argmax", "transpose", "split", "merge", "slice",
-    "concat", "gather", "pad-stage", "two-outputs", "pitch"};
+    "concat", "gather", "narrow", "pad-stage", "two-outputs", "pitch"};
 
 const char *seer_dag_random_kind_name(seer_dag_random_kind kind) { return kind_names[kind]; }
 
@@ -42,6 +42,9 @@ static seer_expr bin(generator *g, seer_expr_op op, seer_expr a, seer_expr b) {
 static seer_expr num(generator *g, int64_t value) { return seer_expr_i(pool(g), value); }
 static seer_expr real(generator *g, double value) {
   return seer_expr_f(pool(g), SEER_DTYPE_F32, value);
+}
+static seer_expr as_f32(generator *g, seer_expr e) {
+  return seer_expr_cast(pool(g), SEER_DTYPE_F32, e);
 }
 static int64_t pick(generator *g, int64_t low, int64_t high) {
   return seer_rng_range(&g->rng, low, high);
@@ -157,7 +160,7 @@ static bool rule_map(generator *g) {
     for (uint32_t k = 0; k + 1 < g->n_tensors; k++) {
       const tensor *e = &g->t[k];
       if (e->rank != t.rank || memcmp(e->dim, t.dim, sizeof t.dim) != 0) continue;
-      x = bin(g, SEER_EXPR_ADD, x, seer_dag_load(g->dag, e->buf, o.v));
+      x = bin(g, SEER_EXPR_ADD, x, as_f32(g, seer_dag_load(g->dag, e->buf, o.v)));
       bound += e->bound;
       break;
     }
@@ -547,6 +550,36 @@ static bool rule_gather(generator *g) {
   return true;
 }
 
+// The last tensor through a narrower type, or with an input of such a type added. Integers to 8 are
+// exact in all of them.
+static bool rule_narrow(generator *g) {
+  static const seer_dtype types[] = {SEER_DTYPE_F16, SEER_DTYPE_BF16, SEER_DTYPE_F8E4M3FN,
+      SEER_DTYPE_F8E4M3FNUZ, SEER_DTYPE_F8E5M2, SEER_DTYPE_F8E5M2FNUZ, SEER_DTYPE_I8, SEER_DTYPE_U8,
+      SEER_DTYPE_I4, SEER_DTYPE_U4};
+  seer_dtype dtype = types[pick(g, 0, (int64_t)SEER_COUNT_OF(types) - 1)];
+  bool is_input = chance(g, 0.5);
+  clamp_to(g, is_input ? 1e6 : 7);
+  tensor t = last(g), narrow;
+  seer_dag_axis ax[4];
+  plain_axes(&t, ax);
+  if (is_input) {
+    narrow = add_input(
+        g, "small", chance(g, 0.5) ? SEER_BUF_WEIGHT : SEER_BUF_ACTIVATION, dtype, t.dim, t.rank);
+    narrow.bound = 255;  // a negative integer wraps in an unsigned type
+  } else {
+    opened o = open_stage(g, "narrow", SEER_STAGE_EPILOGUE, ax, t.rank, 0);
+    seer_expr x = seer_dag_load(g->dag, t.buf, o.v);
+    if (!seer_dtype_is_signed(dtype)) x = seer_expr_unary(pool(g), SEER_EXPR_ABS, x);
+    close_stage(g, &o, SEER_COMBINE_NONE, seer_expr_cast(pool(g), dtype, x), t.bound);
+    narrow = last(g);
+  }
+  opened o = open_stage(g, "widen", SEER_STAGE_EPILOGUE, ax, t.rank, 0);
+  seer_expr x = as_f32(g, seer_dag_load(g->dag, narrow.buf, o.v));
+  if (is_input) x = bin(g, SEER_EXPR_ADD, x, seer_dag_load(g->dag, t.buf, o.v));
+  close_stage(g, &o, SEER_COMBINE_NONE, x, is_input ? t.bound + narrow.bound : t.bound);
+  return true;
+}
+
 static const struct {
   seer_dag_random_kind kind;
   bool (*apply)(generator *g);
@@ -566,6 +599,7 @@ static const struct {
     {SEER_DAG_RANDOM_SLICE, rule_slice, 1},
     {SEER_DAG_RANDOM_CONCAT, rule_concat, 1},
     {SEER_DAG_RANDOM_GATHER, rule_gather, 1},
+    {SEER_DAG_RANDOM_NARROW, rule_narrow, 1},
 };
 
 // ---- the interface

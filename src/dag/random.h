@@ -1,10 +1,11 @@
 // random.h - random DAGs from a grammar, for property tests here and below (schedules, loop IR,
 // code).
 // A recipe determines the DAG; shrinking edits the recipe. Everything is small-integer f32 (indices
-// i64 or i32): with the inputs of seer_dag_random_input every value and every partial sum is an
-// integer below 2^24, so that sums in any order are exact and results are equal to the bit. There
-// is no division and no exp. Grammar: 1 to 6 stages from the kinds below, one or two outputs,
-// extents 1 to 17 with primes twice as likely, some row pitches larger than the row.
+// i64 or i32; what is stored in between in a narrower type too): with the inputs of
+// seer_dag_random_input every value and every partial sum is an integer below 2^24, so that sums in
+// any order are exact and results are equal to the bit. There is no division and no exp. Grammar: 1
+// to 6 stages from the kinds below, one or two outputs, extents 1 to 17 with primes twice as
+// likely, some row pitches larger than the row.
 #ifndef SEER_DAG_RANDOM_H
 #define SEER_DAG_RANDOM_H
 
@@ -27,6 +28,8 @@ typedef enum {
   SEER_DAG_RANDOM_SLICE,
   SEER_DAG_RANDOM_CONCAT,
   SEER_DAG_RANDOM_GATHER,
+  // through f16, bf16, float8 or integers of 4 and 8 bits; or such an input
+  SEER_DAG_RANDOM_NARROW,
   // padding as a stage of its own (else the guard is in the window's loads)
   SEER_DAG_RANDOM_PAD_STAGE,
   SEER_DAG_RANDOM_TWO_OUTPUTS,

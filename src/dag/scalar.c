@@ -21,6 +21,10 @@ int64_t seer_scalar_wrap(seer_dtype dtype, int64_t value) {
       return (uint32_t)value;
     case SEER_DTYPE_BOOL:
       return value != 0;
+    case SEER_DTYPE_I4:
+      return ((value & 15) ^ 8) - 8;
+    case SEER_DTYPE_U4:
+      return value & 15;
     case SEER_DTYPE_I64:
     case SEER_DTYPE_U64:
       return value;
@@ -29,6 +33,10 @@ int64_t seer_scalar_wrap(seer_dtype dtype, int64_t value) {
     case SEER_DTYPE_F64:
     case SEER_DTYPE_F16:
     case SEER_DTYPE_BF16:
+    case SEER_DTYPE_F8E4M3FN:
+    case SEER_DTYPE_F8E4M3FNUZ:
+    case SEER_DTYPE_F8E5M2:
+    case SEER_DTYPE_F8E5M2FNUZ:
     case SEER_DTYPE_COUNT:
       break;
   }
@@ -38,7 +46,7 @@ int64_t seer_scalar_wrap(seer_dtype dtype, int64_t value) {
 int64_t seer_scalar_saturate(seer_dtype dtype, double value) {
   if (isnan(value)) return dtype == SEER_DTYPE_BOOL;
   if (dtype == SEER_DTYPE_BOOL) return value != 0;
-  int bits = (int)seer_dtype_bytes(dtype) * 8;
+  int bits = (int)seer_dtype_bits(dtype);
   if (dtype == SEER_DTYPE_U64) {
     if (value <= 0) return 0;
     return value >= 0x1p64 ? -1 : (int64_t)(uint64_t)value;
@@ -80,7 +88,7 @@ static int int_order(bool is_u64, int64_t a, int64_t b) {
 
 static int64_t apply_int(seer_expr_op op, seer_dtype dtype, int64_t a, int64_t b) {
   bool u64 = dtype == SEER_DTYPE_U64;
-  int64_t bits = (int64_t)seer_dtype_bytes(dtype) * 8;
+  int64_t bits = (int64_t)seer_dtype_bits(dtype);
   switch (op) {
     case SEER_EXPR_ADD:
       return wrap_add(a, b);
@@ -267,13 +275,9 @@ static seer_scalar apply_cast(seer_dtype to, seer_dtype from, seer_scalar a) {
     } else {  // straight to float: one rounding
       r.f = (double)(from == SEER_DTYPE_U64 ? (float)(uint64_t)a.i : (float)a.i);
     }
-    if (to == SEER_DTYPE_F16) {
-      r.f = seer_f16_to_f64(seer_f16_from_f64(r.f));
-    } else if (to == SEER_DTYPE_BF16) {
-      r.f = seer_bf16_to_f64(seer_bf16_from_f64(r.f));
-    } else {
-      r.f = seer_scalar_round(to, r.f);
-    }
+    const seer_float_format *format = seer_dtype_format(to);
+    r.f = format ? seer_float_from_bits(format, seer_float_to_bits(format, r.f))
+                 : seer_scalar_round(to, r.f);
   } else if (from_float) {
     r.i = seer_scalar_saturate(to, a.f);
   } else {

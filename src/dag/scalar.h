@@ -1,6 +1,7 @@
 // scalar.h - what one scalar operator computes: the single definition that constant folding, the
 // interpreter of the DAG and that of the loop IR share.
-// - f32 is rounded after each operator; f16 and bf16 are computed in f32 and rounded at casts and
+// - f32 is rounded after each operator; narrower floats are computed in f32 and rounded at casts
+// and
 //   stores only.
 // - Integers wrap to their width. x / 0 and x % 0 of integers are 0 (generated code may do
 //   anything).

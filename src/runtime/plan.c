@@ -15,6 +15,12 @@ uint32_t seer_onnx_dtype_bytes(int32_t onnx_dtype) {
     case 2:  // uint8
     case 3:  // int8
     case 9:  // bool
+    case 17:  // float8e4m3fn
+    case 18:  // float8e4m3fnuz
+    case 19:  // float8e5m2
+    case 20:  // float8e5m2fnuz
+    case 21:  // uint4, one a byte
+    case 22:  // int4, one a byte
       return 1;
     case 4:  // uint16
     case 5:  // int16

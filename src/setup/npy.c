@@ -34,10 +34,32 @@ static const element elements[] = {
     {"u8", 13, 8, "u64"},
 };
 
+// Types that NumPy lacks, and which of its own carries their elements.
+static const struct {
+  int32_t onnx_dtype, carrier;
+  const char *name;
+} carried[] = {
+    {16, 4, "bf16"},
+    {17, 2, "f8e4m3fn"},
+    {18, 2, "f8e4m3fnuz"},
+    {19, 2, "f8e5m2"},
+    {20, 2, "f8e5m2fnuz"},
+    {21, 2, "u4"},
+    {22, 3, "i4"},
+};
+
 const char *seer_npy_dtype_name(int32_t onnx_dtype) {
   for (size_t i = 0; i < SEER_COUNT_OF(elements); i++)
     if (elements[i].onnx_dtype == onnx_dtype) return elements[i].name;
-  return onnx_dtype == 16 ? "bf16" : "?";
+  for (size_t i = 0; i < SEER_COUNT_OF(carried); i++)
+    if (carried[i].onnx_dtype == onnx_dtype) return carried[i].name;
+  return "?";
+}
+
+int32_t seer_npy_carrier(int32_t onnx_dtype) {
+  for (size_t i = 0; i < SEER_COUNT_OF(carried); i++)
+    if (carried[i].onnx_dtype == onnx_dtype) return carried[i].carrier;
+  return onnx_dtype;
 }
 
 const char *seer_shape_text(const int64_t *dim, int32_t rank, seer_arena *arena) {

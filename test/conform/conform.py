@@ -48,8 +48,13 @@ def read(folder, what, values):
         tensor = onnx.TensorProto()
         with open(path, "rb") as file:
             tensor.ParseFromString(file.read())
-        arrays.append(numpy_helper.to_array(tensor))
+        arrays.append(plain(numpy_helper.to_array(tensor)))
     return arrays
+
+
+def plain(array):
+    """The array in the NumPy type that carries it: onnx marks float8 and 4-bit arrays by types of its own."""
+    return array if array.dtype.names is None else array.view(array.dtype[0])
 
 
 def compiled(model, names, inputs):

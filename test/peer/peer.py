@@ -67,7 +67,7 @@ def run_ours(folder, feeds, out, threads):
     return {f[:-4]: np.load(os.path.join(out, f)) for f in os.listdir(out) if f.endswith(".npy")}
 
 
-def compare(label, ours, theirs, discriminate=True, rtol=RTOL):
+def compare(label, ours, theirs, discriminate=True, rtol=RTOL, atol=0):
     for name, want in theirs.items():
         got = ours[safe(name)]
         assert got.shape == want.shape, f"{label}: '{name}' has shape {got.shape}, should be {want.shape}"
@@ -76,7 +76,7 @@ def compare(label, ours, theirs, discriminate=True, rtol=RTOL):
         if discriminate:
             assert largest > 0 and want64.std() >= 1e-2 * largest, f"{label}: '{name}' does not discriminate: std {want64.std():.3g} of {largest:.3g}"
         error = np.abs(got64 - want64).max()
-        ok = np.isfinite(got64).all() and error <= rtol * largest
+        ok = np.isfinite(got64).all() and error <= atol + rtol * largest
         print(f"{label:42s} {name:24s} max error {error / max(largest, 1e-30):.2e} of {largest:.3g} {'ok' if ok else 'DIFFERS'}",
               flush=True)
         assert ok, f"{label}: '{name}' differs"
@@ -120,7 +120,8 @@ def schedules():
     return ["-O1"] + [f"--random-schedules={seed}" for seed in ((1, 2, 3) if FULL else (1,))]
 
 
-def check_model(label, model, feeds=None, levels=None, threads=(1, 2), flags=(), discriminate=True, rtol=RTOL, check=True):
+def check_model(label, model, feeds=None, levels=None, threads=(1, 2), flags=(), discriminate=True, rtol=RTOL, check=True,
+                atol=0):
     """Compiles, runs, compares. `model`: a ModelProto, or a path."""
     is_huge = isinstance(model, str) and os.path.exists(model + ".data")  # beyond what one message may hold
     if isinstance(model, str):
@@ -143,7 +144,7 @@ def check_model(label, model, feeds=None, levels=None, threads=(1, 2), flags=(),
             for n in threads:
                 out = os.path.join(tmp, f"run{level}{n}")
                 os.mkdir(out)
-                compare(f"{label} {level.lstrip('-')} threads={n}", run_ours(folder, feeds, out, n), theirs, discriminate, rtol)
+                compare(f"{label} {level.lstrip('-')} threads={n}", run_ours(folder, feeds, out, n), theirs, discriminate, rtol, atol)
 
 
 def run_tests(tests):

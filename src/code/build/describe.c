@@ -4,41 +4,6 @@
 
 #include "code/build/internal.h"
 
-int32_t seer_dtype_to_onnx(seer_dtype dtype) {
-  switch (dtype) {
-    case SEER_DTYPE_F32:
-      return 1;
-    case SEER_DTYPE_U8:
-      return 2;
-    case SEER_DTYPE_I8:
-      return 3;
-    case SEER_DTYPE_U16:
-      return 4;
-    case SEER_DTYPE_I16:
-      return 5;
-    case SEER_DTYPE_I32:
-      return 6;
-    case SEER_DTYPE_I64:
-      return 7;
-    case SEER_DTYPE_BOOL:
-      return 9;
-    case SEER_DTYPE_F16:
-      return 10;
-    case SEER_DTYPE_F64:
-      return 11;
-    case SEER_DTYPE_U32:
-      return 12;
-    case SEER_DTYPE_U64:
-      return 13;
-    case SEER_DTYPE_BF16:
-      return 16;
-    case SEER_DTYPE_NONE:
-    case SEER_DTYPE_COUNT:
-      return 0;
-  }
-  return 0;
-}
-
 static const char *c_type(seer_dtype dtype) {
   switch (dtype) {
     case SEER_DTYPE_F32:
@@ -46,6 +11,7 @@ static const char *c_type(seer_dtype dtype) {
     case SEER_DTYPE_F64:
       return "double";
     case SEER_DTYPE_I8:
+    case SEER_DTYPE_I4:
       return "int8_t";
     case SEER_DTYPE_I16:
       return "int16_t";
@@ -55,6 +21,11 @@ static const char *c_type(seer_dtype dtype) {
       return "int64_t";
     case SEER_DTYPE_U8:
     case SEER_DTYPE_BOOL:
+    case SEER_DTYPE_U4:
+    case SEER_DTYPE_F8E4M3FN:
+    case SEER_DTYPE_F8E4M3FNUZ:
+    case SEER_DTYPE_F8E5M2:
+    case SEER_DTYPE_F8E5M2FNUZ:
       return "uint8_t";
     case SEER_DTYPE_U16:
     case SEER_DTYPE_F16:

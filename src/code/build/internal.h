@@ -92,6 +92,5 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
     const seer_built_kernels *kernels, const seer_choice *choice, const seer_build_sizes *sizes,
     seer_arena *arena);
 const char *seer_build_header(const seer_network *network, seer_arena *arena);
-int32_t seer_dtype_to_onnx(seer_dtype dtype);  // 0: none
 
 #endif

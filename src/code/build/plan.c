@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "code/build/internal.h"
+#include "front/onnx/dtype.h"
 
 typedef struct {
   seer_plan_arg_kind kind;  // 0: not placed
@@ -235,7 +236,7 @@ static seer_plan_io describe(builder *b, seer_val v) {
   const seer_value *value = seer_graph_value(b->graph, v);
   seer_plan_io io = {0};
   io.name_string = put_string(b, value->name);
-  io.onnx_dtype = seer_dtype_to_onnx(value->dtype);
+  io.onnx_dtype = seer_onnx_dtype_number(value->dtype);
   io.rank = value->rank;
   for (uint32_t k = 0; k < value->rank; k++) io.dim[k] = value->dim[k];
   io.n_bytes = value_bytes(b->graph, v);

@@ -1,6 +1,6 @@
 // expr.c - expressions -> LLVM values: uniform scalars stay scalars and are spread over the
-// lanes only where they meet a vector. f16 and bf16 are computed in f32. Integer indices go through
-// linear forms (lin.c).
+// lanes only where they meet a vector. Floats narrower than f32 are computed in f32. Integer
+// indices go through linear forms (lin.c).
 //
 // Floating-point: only `contract` is allowed (a*b+c may be one rounding); nothing is reordered. MIN
 // and MAX let NaN through, which costs nothing when one side is a constant.
@@ -16,11 +16,17 @@ LLVMTypeRef seer_gen_type(const seer_gen *g, seer_dtype dtype) {
     case SEER_DTYPE_F32:
     case SEER_DTYPE_F16:
     case SEER_DTYPE_BF16:
+    case SEER_DTYPE_F8E4M3FN:
+    case SEER_DTYPE_F8E4M3FNUZ:
+    case SEER_DTYPE_F8E5M2:
+    case SEER_DTYPE_F8E5M2FNUZ:
       return g->f32;
     case SEER_DTYPE_F64:
       return g->f64;
     case SEER_DTYPE_I8:
     case SEER_DTYPE_U8:
+    case SEER_DTYPE_I4:  // sign or zeros in the high bits
+    case SEER_DTYPE_U4:
       return g->i8;
     case SEER_DTYPE_I16:
     case SEER_DTYPE_U16:
@@ -41,7 +47,7 @@ LLVMTypeRef seer_gen_type(const seer_gen *g, seer_dtype dtype) {
 }
 
 LLVMTypeRef seer_gen_memory_type(const seer_gen *g, seer_dtype dtype) {
-  if (dtype == SEER_DTYPE_F16 || dtype == SEER_DTYPE_BF16) return g->i16;
+  if (seer_dtype_format(dtype)) return seer_dtype_bytes(dtype) == 1 ? g->i8 : g->i16;
   return dtype == SEER_DTYPE_BOOL ? g->i8 : seer_gen_type(g, dtype);
 }
 
@@ -154,7 +160,7 @@ static LLVMValueRef call2(seer_gen *g, const char *intrinsic, LLVMValueRef a, LL
   return seer_gen_call(g, intrinsic, &type, 1, args, 2);
 }
 
-// ---- half formats
+// ---- floats narrower than f32
 
 static LLVMValueRef shifted(seer_gen *g, LLVMValueRef v, int by) {  // > 0: left
   LLVMValueRef n = int_like(v, g->i32, by > 0 ? by : -by);
@@ -176,32 +182,60 @@ static LLVMValueRef is_above(seer_gen *g, LLVMValueRef v, uint32_t c) {  // v > 
   return LLVMBuildICmp(g->b, LLVMIntUGT, v, int_like(v, g->i32, (int64_t)(int32_t)c), "");
 }
 
-// i16 bits -> f32. Shifted into place a half is 2^-112 of its value, denormals included.
-static LLVMValueRef half_to_float(seer_gen *g, LLVMValueRef h) {
-  LLVMValueRef w = LLVMBuildZExt(g->b, h, like(g->i32, h), "");
-  LLVMValueRef magnitude = shifted(g, masked(g, w, 0x7FFF), 13);
-  LLVMValueRef scale = splat_const(LLVMConstReal(g->f32, 0x1p112), seer_gen_width(h));
-  LLVMValueRef scaled = bits_of(g, LLVMBuildFMul(g->b, float_of(g, magnitude), scale, ""));
-  LLVMValueRef special = LLVMBuildOr(g->b, magnitude, int_like(w, g->i32, 0x7F800000), "");
-  LLVMValueRef r =
-      LLVMBuildSelect(g->b, is_above(g, magnitude, (0x7C00u << 13) - 1), special, scaled, "");
-  return float_of(g, LLVMBuildOr(g->b, r, shifted(g, masked(g, w, 0x8000), 16), ""));
+static LLVMValueRef choose(seer_gen *g, LLVMValueRef cond, uint32_t c, LLVMValueRef otherwise) {
+  LLVMValueRef value = int_like(otherwise, g->i32, (int64_t)(int32_t)c);
+  return LLVMBuildSelect(g->b, cond, value, otherwise, "");
 }
 
-// f32 -> i16 bits, to nearest even. Below 2^-14 the addition of 0.5 does the rounding.
-static LLVMValueRef float_to_half(seer_gen *g, LLVMValueRef f) {
-  LLVMValueRef w = bits_of(g, f), magnitude = masked(g, w, 0x7FFFFFFF);
-  LLVMValueRef half = splat_const(LLVMConstReal(g->f32, 0.5), seer_gen_width(f));
-  LLVMValueRef small =
-      plus(g, bits_of(g, LLVMBuildFAdd(g->b, float_of(g, magnitude), half, "")), 0u - 0x3F000000u);
-  LLVMValueRef odd = masked(g, shifted(g, magnitude, -13), 1);
-  LLVMValueRef normal =
-      shifted(g, LLVMBuildAdd(g->b, plus(g, magnitude, 0xC8000FFFu), odd, ""), -13);
-  LLVMValueRef r = LLVMBuildSelect(g->b, is_above(g, magnitude, 0x387FFFFF), normal, small, "");
-  r = LLVMBuildSelect(g->b, is_above(g, magnitude, 0x477FFFFF), int_like(w, g->i32, 0x7C00), r, "");
-  r = LLVMBuildSelect(g->b, is_above(g, magnitude, 0x7F800000), int_like(w, g->i32, 0x7E00), r, "");
-  r = LLVMBuildOr(g->b, r, masked(g, shifted(g, w, -16), 0x8000), "");
-  return LLVMBuildTrunc(g->b, r, like(g->i16, f), "");
+// Bits -> f32. Shifted into place they are 2^(bias - 127) of their value, denormals included.
+static LLVMValueRef small_to_float(seer_gen *g, const seer_float_format *f, LLVMValueRef bits) {
+  int width = f->exponent_bits + f->mantissa_bits, up = 23 - f->mantissa_bits;
+  uint32_t sign = 1u << width;
+  LLVMValueRef w = LLVMBuildZExt(g->b, bits, like(g->i32, bits), "");
+  LLVMValueRef magnitude = shifted(g, masked(g, w, sign - 1), up);
+  LLVMValueRef scale =
+      splat_const(LLVMConstReal(g->f32, ldexp(1.0, 127 - f->bias)), seer_gen_width(bits));
+  LLVMValueRef r = bits_of(g, LLVMBuildFMul(g->b, float_of(g, magnitude), scale, ""));
+  if (f->is_unsigned_zero) {
+    LLVMValueRef is_nan = LLVMBuildICmp(g->b, LLVMIntEQ, w, int_like(w, g->i32, f->nan), "");
+    r = choose(g, is_nan, 0x7FC00000, r);
+  } else if (f->overflow == f->nan) {
+    r = choose(g, is_above(g, magnitude, (uint32_t)f->largest << up), 0x7FC00000, r);
+  } else {  // infinity and NaNs keep their mantissa
+    LLVMValueRef special = LLVMBuildOr(g->b, magnitude, int_like(w, g->i32, 0x7F800000), "");
+    LLVMValueRef is_special = is_above(g, magnitude, (uint32_t)f->largest << up);
+    r = LLVMBuildSelect(g->b, is_special, special, r, "");
+  }
+  return float_of(g, LLVMBuildOr(g->b, r, shifted(g, masked(g, w, sign), 31 - width), ""));
+}
+
+// f32 -> bits, to nearest even. Below the smallest normal number, adding a power of two whose last
+// place is that of the subnormals does the rounding.
+static LLVMValueRef float_to_small(seer_gen *g, const seer_float_format *f, LLVMValueRef v) {
+  int width = f->exponent_bits + f->mantissa_bits, down = 23 - f->mantissa_bits;
+  uint32_t first_normal = (uint32_t)(128 - f->bias) << 23;
+  uint32_t round = (1u << (down - 1)) - 1 - ((uint32_t)(127 - f->bias) << 23);
+  uint32_t unit_exponent = (uint32_t)(127 + 1 - f->bias - f->mantissa_bits + 23);
+  LLVMValueRef w = bits_of(g, v), magnitude = masked(g, w, 0x7FFFFFFF);
+  LLVMValueRef unit = float_of(g, int_like(w, g->i32, (int64_t)unit_exponent << 23));
+  LLVMValueRef small = LLVMBuildFAdd(g->b, float_of(g, magnitude), unit, "");
+  small = plus(g, bits_of(g, small), 0u - (unit_exponent << 23));
+  LLVMValueRef odd = masked(g, shifted(g, magnitude, -down), 1);
+  LLVMValueRef normal = shifted(g, LLVMBuildAdd(g->b, plus(g, magnitude, round), odd, ""), -down);
+  LLVMValueRef r =
+      LLVMBuildSelect(g->b, is_above(g, magnitude, first_normal - 1), normal, small, "");
+  LLVMValueRef sign = masked(g, shifted(g, w, width - 31), 1u << width);
+  LLVMValueRef is_beyond = is_above(g, r, f->largest);
+  LLVMValueRef is_nan = is_above(g, magnitude, 0x7F800000);
+  if (f->is_unsigned_zero) {
+    LLVMValueRef is_zero = LLVMBuildICmp(g->b, LLVMIntEQ, r, int_like(r, g->i32, 0), "");
+    r = choose(g, is_zero, 0, LLVMBuildOr(g->b, r, sign, ""));
+    r = choose(g, is_nan, f->nan, choose(g, is_beyond, f->overflow, r));
+  } else {
+    r = choose(g, is_nan, f->nan, choose(g, is_beyond, f->overflow, r));
+    r = LLVMBuildOr(g->b, r, sign, "");
+  }
+  return LLVMBuildTrunc(g->b, r, like(width == 7 ? g->i8 : g->i16, v), "");
 }
 
 static LLVMValueRef float_to_bf16(seer_gen *g, LLVMValueRef f) {
@@ -215,22 +249,32 @@ static LLVMValueRef float_to_bf16(seer_gen *g, LLVMValueRef f) {
 }
 
 LLVMValueRef seer_gen_to_memory(seer_gen *g, seer_dtype dtype, LLVMValueRef v) {
+  const seer_float_format *format = seer_dtype_format(dtype);
   if (dtype == SEER_DTYPE_BOOL) return LLVMBuildZExt(g->b, v, like(g->i8, v), "");
   if (dtype == SEER_DTYPE_BF16) return float_to_bf16(g, v);
-  if (dtype != SEER_DTYPE_F16) return v;
-  if (!g->has_half) return float_to_half(g, v);
+  if (!format) return v;
+  if (dtype != SEER_DTYPE_F16 || !g->has_half) return float_to_small(g, format, v);
   LLVMTypeRef half = like(LLVMHalfTypeInContext(g->context), v);
   return LLVMBuildBitCast(g->b, LLVMBuildFPTrunc(g->b, v, half, ""), like(g->i16, v), "");
 }
 
+// The low four bits of i8 lanes as a 4-bit integer in an i8.
+static LLVMValueRef wrap_4(seer_gen *g, seer_dtype dtype, LLVMValueRef v) {
+  if (dtype == SEER_DTYPE_U4) return LLVMBuildAnd(g->b, v, int_like(v, g->i8, 15), "");
+  LLVMValueRef by = int_like(v, g->i8, 4);
+  return LLVMBuildAShr(g->b, LLVMBuildShl(g->b, v, by, ""), by, "");
+}
+
 LLVMValueRef seer_gen_from_memory(seer_gen *g, seer_dtype dtype, LLVMValueRef v) {
+  const seer_float_format *format = seer_dtype_format(dtype);
   if (dtype == SEER_DTYPE_BOOL) {
     return LLVMBuildICmp(g->b, LLVMIntNE, v, LLVMConstNull(LLVMTypeOf(v)), "");
   }
   if (dtype == SEER_DTYPE_BF16)
     return float_of(g, shifted(g, LLVMBuildZExt(g->b, v, like(g->i32, v), ""), 16));
-  if (dtype != SEER_DTYPE_F16) return v;
-  if (!g->has_half) return half_to_float(g, v);
+  if (seer_dtype_bits(dtype) == 4) return wrap_4(g, dtype, v);  // whatever the caller passed
+  if (!format) return v;
+  if (dtype != SEER_DTYPE_F16 || !g->has_half) return small_to_float(g, format, v);
   LLVMTypeRef half = like(LLVMHalfTypeInContext(g->context), v);
   return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, half, ""), like(g->f32, v), "");
 }
@@ -241,7 +285,7 @@ static LLVMValueRef cast(seer_gen *g, seer_dtype to, seer_dtype from, LLVMValueR
   LLVMTypeRef type = like(seer_gen_type(g, to), v);
   bool to_float = seer_dtype_is_float(to), from_float = seer_dtype_is_float(from);
   if (to_float && from_float) {
-    if (to == SEER_DTYPE_F16 || to == SEER_DTYPE_BF16) {
+    if (seer_dtype_format(to)) {
       if (from == to) return v;
       if (from == SEER_DTYPE_F64) v = LLVMBuildFPTrunc(g->b, v, type, "");
       return seer_gen_from_memory(g, to, seer_gen_to_memory(g, to, v));
@@ -253,27 +297,29 @@ static LLVMValueRef cast(seer_gen *g, seer_dtype to, seer_dtype from, LLVMValueR
   if (to_float) {
     bool is_signed = from != SEER_DTYPE_BOOL && seer_dtype_is_signed(from);
     v = is_signed ? LLVMBuildSIToFP(g->b, v, type, "") : LLVMBuildUIToFP(g->b, v, type, "");
-    return to == SEER_DTYPE_F16 || to == SEER_DTYPE_BF16
-        ? seer_gen_from_memory(g, to, seer_gen_to_memory(g, to, v))
-        : v;
+    return seer_dtype_format(to) ? seer_gen_from_memory(g, to, seer_gen_to_memory(g, to, v)) : v;
   }
   if (from_float) {
     if (to == SEER_DTYPE_BOOL)
       return LLVMBuildFCmp(g->b, LLVMRealUNE, v, LLVMConstNull(LLVMTypeOf(v)), "");
+    bool is_signed = seer_dtype_is_signed(to);
     LLVMTypeRef types[2] = {type, LLVMTypeOf(v)};
-    return seer_gen_call(
-        g, seer_dtype_is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", types, 2, &v, 1);
+    v = seer_gen_call(g, is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat", types, 2, &v, 1);
+    if (seer_dtype_bits(to) != 4) return v;
+    if (is_signed) v = call2(g, "llvm.smax", v, int_like(v, g->i8, -8));
+    return call2(
+        g, is_signed ? "llvm.smin" : "llvm.umin", v, int_like(v, g->i8, is_signed ? 7 : 15));
   }
   if (to == SEER_DTYPE_BOOL)
     return LLVMBuildICmp(g->b, LLVMIntNE, v, LLVMConstNull(LLVMTypeOf(v)), "");
-  if (LLVMTypeOf(v) == type) return v;
-  if (from == SEER_DTYPE_BOOL || !seer_dtype_is_signed(from)) {
-    return seer_dtype_bytes(to) > seer_dtype_bytes(from) || from == SEER_DTYPE_BOOL
-        ? LLVMBuildZExt(g->b, v, type, "")
-        : LLVMBuildTrunc(g->b, v, type, "");
+  if (LLVMTypeOf(v) != type) {
+    bool is_signed = from != SEER_DTYPE_BOOL && seer_dtype_is_signed(from);
+    bool is_wider = from == SEER_DTYPE_BOOL || seer_dtype_bytes(to) > seer_dtype_bytes(from);
+    v = !is_wider   ? LLVMBuildTrunc(g->b, v, type, "")
+        : is_signed ? LLVMBuildSExt(g->b, v, type, "")
+                    : LLVMBuildZExt(g->b, v, type, "");
   }
-  return seer_dtype_bytes(to) > seer_dtype_bytes(from) ? LLVMBuildSExt(g->b, v, type, "")
-                                                       : LLVMBuildTrunc(g->b, v, type, "");
+  return seer_dtype_bits(to) == 4 ? wrap_4(g, to, v) : v;
 }
 
 static LLVMValueRef compare(
@@ -330,7 +376,7 @@ static LLVMValueRef int_divide(
 
 static LLVMValueRef int_shift(
     seer_gen *g, bool is_left, bool is_signed, seer_dtype dtype, LLVMValueRef a, LLVMValueRef by) {
-  int64_t bits = (int64_t)seer_dtype_bytes(dtype) * 8;
+  int64_t bits = (int64_t)seer_dtype_bits(dtype);
   LLVMTypeRef elem = elem_type(a);
   LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(a));
   LLVMValueRef is_far = LLVMBuildICmp(g->b, LLVMIntUGE, by, int_like(a, elem, bits), "");
@@ -482,8 +528,9 @@ LLVMValueRef seer_gen_apply(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer
   if (op == SEER_EXPR_SELECT) return seer_gen_select(g, a, b, c);
   if (op == SEER_EXPR_CAST) return cast(g, dtype, arg_dtype, a);
   if (op >= SEER_EXPR_LT && op <= SEER_EXPR_NE) return compare(g, op, arg_dtype, a, b);
-  return seer_dtype_is_float(arg_dtype) ? apply_float(g, op, arg_dtype, a, b)
-                                        : apply_int(g, op, arg_dtype, a, b);
+  if (seer_dtype_is_float(arg_dtype)) return apply_float(g, op, arg_dtype, a, b);
+  LLVMValueRef v = apply_int(g, op, arg_dtype, a, b);
+  return seer_dtype_bits(dtype) == 4 ? wrap_4(g, dtype, v) : v;
 }
 
 // ---- combiners

@@ -100,7 +100,7 @@ static void element_bytes(seer_gen *g, uint32_t id, widest *w) {
     if (node->kind != SEER_NODE_STORE) continue;
     seer_dtype dtype = g->loop->buf[node->buf[0]].dtype;
     uint32_t bytes = seer_dtype_bytes(dtype);
-    if (bytes == 2 && seer_dtype_is_float(dtype)) bytes = 4;  // computed in f32
+    if (seer_dtype_format(dtype)) bytes = 4;  // computed in f32
     if (bytes > w->bytes) w->bytes = bytes;
     seer_gen_visit_loads(g, node->value[0], widen_by, w);
   }

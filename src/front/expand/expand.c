@@ -14,6 +14,13 @@ const seer_value *seer_expand_in(const seer_expand *e, uint32_t k) {
   return seer_graph_value(e->graph, e->node.in[k]);
 }
 
+seer_status seer_expand_needs(const seer_expand *e, uint32_t from, uint32_t to) {
+  for (uint32_t k = from; k < to; k++)
+    if (!seer_expand_has_in(e, k))
+      return SEER_FAIL(INVALID, "input %u is absent and may not be", k);
+  return SEER_OK;
+}
+
 // ---- nodes
 
 // Numbered by the value's id: looking for a free name would take as long as there are values.
@@ -96,6 +103,38 @@ seer_val seer_expand_concat(seer_expand *e, const seer_val *part, uint32_t n, in
     group[k] = seer_expand_concat(e, part + first, end - first, axis);
   }
   return seer_expand_concat(e, group, n_group, axis);
+}
+
+static seer_val transpose(seer_expand *e, seer_val x, const int64_t *perm, uint32_t rank) {
+  seer_attr attr = seer_expand_ints_attr("perm", perm, rank);
+  return seer_expand_add(e, "Transpose", &x, 1, &attr, 1);
+}
+
+seer_val seer_expand_turned(seer_expand *e, seer_val x, uint32_t rank) {
+  int64_t perm[SEER_MAX_RANK];
+  for (uint32_t d = 0; d < rank; d++) perm[d] = d;
+  perm[rank - 2] = rank - 1;
+  perm[rank - 1] = rank - 2;
+  return transpose(e, x, perm, rank);
+}
+
+seer_val seer_expand_channels(seer_expand *e, seer_val x, uint32_t rank, bool to_last) {
+  int64_t perm[SEER_MAX_RANK] = {0};
+  for (uint32_t d = 2; d < rank; d++) perm[to_last ? d - 1 : d] = to_last ? d : d - 1;
+  perm[to_last ? rank - 1 : 1] = to_last ? 1 : rank - 1;
+  return transpose(e, x, perm, rank);
+}
+
+seer_val seer_expand_number(seer_expand *e, double value) {
+  return seer_expand_scalar(e, seer_expand_in(e, 0)->dtype, value);
+}
+
+seer_val seer_expand_times(seer_expand *e, seer_val x, double factor) {
+  return seer_expand_2(e, "Mul", x, seer_expand_number(e, factor));
+}
+
+seer_val seer_expand_biased(seer_expand *e, seer_val x, uint32_t k) {
+  return seer_expand_has_in(e, k) ? seer_expand_2(e, "Add", x, e->node.in[k]) : x;
 }
 
 // ---- constants

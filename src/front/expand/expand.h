@@ -37,9 +37,16 @@ struct seer_expand {
       .expand = expand_fn,                                                                    \
       .doc = text};
 
+// As above, for an operator of com.microsoft; its function is expand_<id>.
+#define SEER_CONTRIB(id, onnx, in_min, in_max, out_max, attributes, text)                      \
+  SEER_COMPOSITE(ms_##id, "com.microsoft", onnx, 1, 1, in_min, in_max, 1, out_max, attributes, \
+      expand_##id, text)
+
 // ---- operands of the replaced node
 bool seer_expand_has_in(const seer_expand *e, uint32_t k);
 bool seer_expand_wants(const seer_expand *e, uint32_t k);  // output k is there, and used
+// Inputs [from, to) are there; for those behind the first that may be absent.
+SEER_MUST_USE seer_status seer_expand_needs(const seer_expand *e, uint32_t from, uint32_t to);
 // Input k, which must be there and have a type. (Good until the next value is added.)
 const seer_value *seer_expand_in(const seer_expand *e, uint32_t k);
 
@@ -63,6 +70,15 @@ seer_val seer_expand_reshape(seer_expand *e, seer_val a, const int64_t *dim, uin
 seer_val seer_expand_slice(seer_expand *e, seer_val a, int64_t axis, int64_t from, int64_t to);
 // Any number of parts: Concat of Concats where there are many.
 seer_val seer_expand_concat(seer_expand *e, const seer_val *part, uint32_t n, int64_t axis);
+// x with its last two dimensions exchanged.
+seer_val seer_expand_turned(seer_expand *e, seer_val x, uint32_t rank);
+// [n, spatial..., c] -> [n, c, spatial...], or back.
+seer_val seer_expand_channels(seer_expand *e, seer_val x, uint32_t rank, bool to_last);
+// Of input 0's type: a constant, and x by a constant.
+seer_val seer_expand_number(seer_expand *e, double value);
+seer_val seer_expand_times(seer_expand *e, seer_val x, double factor);
+// x plus input k, if that is there.
+seer_val seer_expand_biased(seer_expand *e, seer_val x, uint32_t k);
 static inline seer_attr seer_expand_int(const char *name, int64_t value) {
   return (seer_attr){.name = name, .kind = SEER_ATTR_INT, .i = value};
 }

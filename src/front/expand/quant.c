@@ -1,6 +1,9 @@
-// quant.c - quantised products: operands less their zero points in i32, the product, and for the
-// QLinear forms the way back to 8 bits. What is put in front of and behind the product is
-// elementwise, and is fused with it.
+// quant.c - quantised operators. Products: operands less their zero points in i32, the product, and
+// for the QLinear forms the way back to 8 bits. The QLinear forms of com.microsoft that are no
+// products compute in f32 between dequantising and quantising. What is put in front and behind is
+// elementwise, and is fused with what is between.
+#include <string.h>
+
 #include "front/expand/expand.h"
 
 // Input k in i32 less its zero point (input `zero`, may be absent), which is one for all or one per
@@ -10,8 +13,8 @@ static seer_status centred(
   seer_val x = seer_expand_cast(e, e->node.in[k], SEER_DTYPE_I32);
   *out_value = x;
   if (!seer_expand_has_in(e, zero)) return SEER_OK;
-  const seer_value *value = seer_expand_in(e, k), *point = seer_expand_in(e, zero);
   seer_val centre = seer_expand_cast(e, e->node.in[zero], SEER_DTYPE_I32);
+  const seer_value *value = seer_expand_in(e, k), *point = seer_expand_in(e, zero);
   if (point->rank == 1 && point->dim[0] > 1) {
     if (axis < 0) axis += value->rank;
     if (axis < 0 || point->dim[0] != value->dim[axis]) {
@@ -55,8 +58,8 @@ static seer_status expand_conv_integer(seer_expand *e) {
 
 // A scale as f32 that broadcasts along `axis` of a result of rank `rank`.
 static seer_val scale_along(seer_expand *e, uint32_t k, int64_t axis, uint32_t rank) {
-  const seer_value *scale = seer_expand_in(e, k);
   seer_val value = seer_expand_cast(e, e->node.in[k], SEER_DTYPE_F32);
+  const seer_value *scale = seer_expand_in(e, k);
   int64_t n = seer_op_elems(scale), dim[SEER_MAX_RANK];
   if (n == 1) return seer_expand_reshape(e, value, NULL, 0);
   if (scale->rank != 1) return value;
@@ -115,3 +118,220 @@ QUANT(conv_integer, "ConvInteger", 2, 4, 1, CONV_ATTRS, "in i32")
 QUANT(qlinear_matmul, "QLinearMatMul", 8, 8, 1, "", "in i32, quantised by f32")
 QUANT(qlinear_conv, "QLinearConv", 8, 9, 1, CONV_ATTRS, "in i32, quantised by f32")
 QUANT(dynamic_quantize, "DynamicQuantizeLinear", 1, 1, 3, "", "")
+
+// ---- com.microsoft: products
+
+static seer_status expand_dynamic_quantize_matmul(seer_expand *e) {
+  seer_val quantised[3], in[4];
+  seer_expand_add_outs(e, "DynamicQuantizeLinear", &e->node.in[0], 1, NULL, 0, quantised, 3);
+  in[0] = quantised[0];
+  in[1] = e->node.in[1];
+  in[2] = quantised[2];
+  in[3] = seer_expand_has_in(e, 3) ? e->node.in[3] : (seer_val){0};
+  seer_val y =
+      seer_expand_cast(e, seer_expand_add(e, "MatMulInteger", in, 4, NULL, 0), SEER_DTYPE_F32);
+  seer_val scale = seer_expand_2(e, "Mul", quantised[1], e->node.in[2]);
+  seer_expand_output(e, 0, seer_expand_biased(e, seer_expand_2(e, "Mul", y, scale), 4));
+  return SEER_OK;
+}
+SEER_CONTRIB(dynamic_quantize_matmul, "DynamicQuantizeMatMul", 3, 5, 1, "", "")
+
+// The product of inputs a and b in i32 as f32, less their zero points, times both scales.
+typedef struct {
+  uint32_t a, b, a_scale, b_scale, a_zero, b_zero;
+  bool is_turned[2];  // a, b
+  uint32_t bias;  // i32, added to the product before it is scaled; 0: none
+} product;
+
+static seer_status scaled_product(
+    seer_expand *e, const product *p, double alpha, seer_val *out_value) {
+  seer_val x[2];
+  SEER_TRY(centred(e, p->a, p->a_zero, -2, &x[0]));
+  // A zero point of each column: the product's columns are rows of an operand that is turned.
+  SEER_TRY(centred(e, p->b, p->b_zero, p->is_turned[1] ? -2 : -1, &x[1]));
+  for (uint32_t k = 0; k < 2; k++) {
+    uint32_t rank = seer_expand_in(e, k ? p->b : p->a)->rank;
+    if (p->is_turned[k]) x[k] = seer_expand_turned(e, x[k], rank);
+  }
+  seer_val y = seer_expand_2(e, "MatMul", x[0], x[1]);
+  if (p->bias) y = seer_expand_biased(e, y, p->bias);
+  seer_val factor = seer_expand_2(e, "Mul", e->node.in[p->a_scale], e->node.in[p->b_scale]);
+  if (alpha != 1)
+    factor = seer_expand_2(e, "Mul", factor, seer_expand_scalar(e, SEER_DTYPE_F32, alpha));
+  *out_value = seer_expand_2(e, "Mul", seer_expand_cast(e, y, SEER_DTYPE_F32), factor);
+  return SEER_OK;
+}
+
+static seer_status expand_matmul_integer_to_float(seer_expand *e) {
+  const product p = {.a = 0, .b = 1, .a_scale = 2, .b_scale = 3, .a_zero = 4, .b_zero = 5};
+  seer_val y;
+  SEER_TRY(scaled_product(e, &p, 1, &y));
+  seer_expand_output(e, 0, seer_expand_biased(e, y, 6));
+  return SEER_OK;
+}
+SEER_CONTRIB(matmul_integer_to_float, "MatMulIntegerToFloat", 4, 7, 1, "", "in i32")
+
+static seer_status expand_qgemm(seer_expand *e) {
+  const product p = {.a = 0,
+      .a_scale = 1,
+      .a_zero = 2,
+      .b = 3,
+      .b_scale = 4,
+      .b_zero = 5,
+      .bias = 6,
+      .is_turned = {seer_node_attr_i(&e->node, "transA", 0) != 0,
+          seer_node_attr_i(&e->node, "transB", 0) != 0}};
+  if (seer_expand_in(e, 0)->rank != 2 || seer_expand_in(e, 3)->rank != 2)
+    return SEER_FAIL(INVALID, "inputs 0 and 3 are %s and %s, must be matrices",
+        seer_op_shape_text(seer_expand_in(e, 0), e->scratch),
+        seer_op_shape_text(seer_expand_in(e, 3), e->scratch));
+  seer_val y;
+  SEER_TRY(scaled_product(e, &p, seer_node_attr_f(&e->node, "alpha", 1), &y));
+  if (seer_expand_has_in(e, 7))
+    y = seer_expand_3(e, "QuantizeLinear", y, e->node.in[7],
+        seer_expand_has_in(e, 8) ? e->node.in[8] : (seer_val){0});
+  seer_expand_output(e, 0, y);
+  return SEER_OK;
+}
+SEER_CONTRIB(qgemm, "QGemm", 6, 9, 1, "transA transB alpha", "in i32, quantised by f32")
+
+// Weights [directions, in, gates] as LSTM takes them, [directions, gates, in], in f32. Their scale
+// and zero point are [directions] or [directions, gates].
+static seer_status lstm_weights(
+    seer_expand *e, uint32_t k, uint32_t scale, uint32_t zero, seer_val *out_value) {
+  const seer_value *w = seer_expand_in(e, k);
+  if (w->rank != 3)
+    return SEER_FAIL(INVALID, "input %u is %s, must be [directions, in, gates]", k,
+        seer_op_shape_text(w, e->scratch));
+  int64_t directions = w->dim[0], gates = w->dim[2];
+  seer_val x = seer_expand_cast(e, e->node.in[k], SEER_DTYPE_F32);
+  for (uint32_t i = 0; i < 2; i++) {
+    uint32_t of = i ? scale : zero;
+    const seer_value *value = seer_expand_in(e, of);
+    bool is_per_gate = value->rank == 2 && value->dim[0] == directions && value->dim[1] == gates;
+    if (!is_per_gate && !(value->rank == 1 && value->dim[0] == directions))
+      return SEER_FAIL(INVALID,
+          "input %u is %s, must be [%" PRId64 "] or [%" PRId64 ",%" PRId64 "]", of,
+          seer_op_shape_text(value, e->scratch), directions, directions, gates);
+    int64_t dim[3] = {directions, 1, is_per_gate ? gates : 1};
+    seer_val by = seer_expand_cast(e, e->node.in[of], SEER_DTYPE_F32);
+    x = seer_expand_2(e, i ? "Mul" : "Sub", x, seer_expand_reshape(e, by, dim, 3));
+  }
+  *out_value = seer_expand_turned(e, x, 3);
+  return SEER_OK;
+}
+
+static seer_status expand_dynamic_quantize_lstm(seer_expand *e) {
+  seer_val in[8], out[3];
+  for (uint32_t k = 0; k < 8; k++) in[k] = seer_expand_has_in(e, k) ? e->node.in[k] : (seer_val){0};
+  SEER_TRY(seer_expand_needs(e, 8, 12));
+  SEER_TRY(lstm_weights(e, 1, 8, 9, &in[1]));
+  SEER_TRY(lstm_weights(e, 2, 10, 11, &in[2]));
+  seer_expand_add_outs(e, "LSTM", in, 8, e->node.attr, e->node.n_attr, out, 3);
+  for (uint32_t k = 0; k < e->node.n_out; k++) seer_expand_output(e, k, out[k]);
+  return SEER_OK;
+}
+SEER_CONTRIB(dynamic_quantize_lstm, "DynamicQuantizeLSTM", 3, 12, 3,
+    "activation_alpha activation_beta activations clip direction hidden_size input_forget",
+    "weights dequantised; inputs and states stay in f32")
+
+// ---- com.microsoft: through f32
+
+// Input k in f32; its scale and zero point, which may be absent, stand behind it.
+static seer_status dequantised(seer_expand *e, uint32_t k, seer_val *out_x) {
+  SEER_TRY(seer_expand_needs(e, k, k + 2));
+  *out_x = seer_expand_3(e, "DequantizeLinear", e->node.in[k], e->node.in[k + 1],
+      seer_expand_has_in(e, k + 2) ? e->node.in[k + 2] : (seer_val){0});
+  return SEER_OK;
+}
+
+// Output 0 is x with scale and zero point, which may be absent, from input k on.
+static seer_status quantise(seer_expand *e, seer_val x, uint32_t k) {
+  SEER_TRY(seer_expand_needs(e, k, k + 1));
+  seer_val zero = seer_expand_has_in(e, k + 1) ? e->node.in[k + 1] : (seer_val){0};
+  seer_expand_output(e, 0, seer_expand_3(e, "QuantizeLinear", x, e->node.in[k], zero));
+  return SEER_OK;
+}
+
+static seer_status of_two(seer_expand *e, const char *op_type) {
+  seer_val a, b;
+  SEER_TRY(dequantised(e, 0, &a));
+  SEER_TRY(dequantised(e, 3, &b));
+  return quantise(e, seer_expand_2(e, op_type, a, b), 6);
+}
+
+static seer_status expand_qlinear_add(seer_expand *e) { return of_two(e, "Add"); }
+SEER_CONTRIB(qlinear_add, "QLinearAdd", 2, 8, 1, "", "through f32")
+
+static seer_status expand_qlinear_mul(seer_expand *e) { return of_two(e, "Mul"); }
+SEER_CONTRIB(qlinear_mul, "QLinearMul", 2, 8, 1, "", "through f32")
+
+// An operator of one operand, with the node's own attributes.
+static seer_status of_one(seer_expand *e, const char *op_type) {
+  seer_val x;
+  SEER_TRY(dequantised(e, 0, &x));
+  return quantise(e, seer_expand_add(e, op_type, &x, 1, e->node.attr, e->node.n_attr), 3);
+}
+
+static seer_status expand_qlinear_sigmoid(seer_expand *e) { return of_one(e, "Sigmoid"); }
+SEER_CONTRIB(qlinear_sigmoid, "QLinearSigmoid", 2, 5, 1, "", "through f32")
+
+static seer_status expand_qlinear_leaky_relu(seer_expand *e) { return of_one(e, "LeakyRelu"); }
+SEER_CONTRIB(qlinear_leaky_relu, "QLinearLeakyRelu", 2, 5, 1, "alpha", "through f32")
+
+// Before opset 13, which attribute 'opset' names, Softmax runs over all dimensions from the axis
+// on.
+static seer_status expand_qlinear_softmax(seer_expand *e) {
+  const seer_value *in = seer_expand_in(e, 0);
+  int64_t dim[SEER_MAX_RANK], opset = seer_node_attr_i(&e->node, "opset", 0);
+  uint32_t rank = in->rank, axis;
+  SEER_TRY(seer_op_axis(seer_node_attr_i(&e->node, "axis", -1), rank, "attribute 'axis'", &axis));
+  if (opset < 1) return SEER_FAIL(INVALID, "attribute 'opset' is %" PRId64, opset);
+  memcpy(dim, in->dim, sizeof dim);
+  seer_val x;
+  SEER_TRY(dequantised(e, 0, &x));
+  if (opset >= 13) return quantise(e, seer_expand_1i(e, "Softmax", x, "axis", axis), 3);
+  int64_t rows[2] = {seer_dims_elems(dim, axis), seer_dims_elems(dim + axis, rank - axis)};
+  x = seer_expand_1i(e, "Softmax", seer_expand_reshape(e, x, rows, 2), "axis", 1);
+  return quantise(e, seer_expand_reshape(e, x, dim, rank), 3);
+}
+SEER_CONTRIB(qlinear_softmax, "QLinearSoftmax", 2, 5, 1, "axis opset", "through f32")
+
+static seer_status expand_qlinear_concat(seer_expand *e) {
+  uint32_t n = (e->node.n_in - 2) / 3;
+  if (e->node.n_in != 2 + 3 * n)
+    return SEER_FAIL(INVALID, "%u inputs, must be 2 and 3 for each part", e->node.n_in);
+  seer_val *part = SEER_NEW_ARRAY(e->scratch, seer_val, n);
+  for (uint32_t k = 0; k < n; k++) SEER_TRY(dequantised(e, 2 + 3 * k, &part[k]));
+  return quantise(e, seer_expand_concat(e, part, n, seer_node_attr_i(&e->node, "axis", 0)), 0);
+}
+SEER_CONTRIB(qlinear_concat, "QLinearConcat", 5, 255, 1, "axis", "through f32")
+
+// A pooling operator on input 0 in f32; its channels may stand last.
+static seer_status pooled(seer_expand *e, const char *op_type) {
+  const seer_value *in = seer_expand_in(e, 0);
+  uint32_t rank = in->rank, n_attr = 0;
+  bool is_last = seer_node_attr_i(&e->node, "channels_last", 0) != 0;
+  if (rank < 3)
+    return SEER_FAIL(INVALID, "input 0 is %s, must have a batch, channels and more",
+        seer_op_shape_text(in, e->scratch));
+  seer_attr *attr = SEER_NEW_ARRAY(e->scratch, seer_attr, e->node.n_attr + 1);
+  for (uint32_t k = 0; k < e->node.n_attr; k++) {
+    if (strcmp(e->node.attr[k].name, "channels_last") != 0) attr[n_attr++] = e->node.attr[k];
+  }
+  seer_val x;
+  SEER_TRY(dequantised(e, 0, &x));
+  if (is_last) x = seer_expand_channels(e, x, rank, false);
+  x = seer_expand_add(e, op_type, &x, 1, attr, n_attr);
+  return quantise(e, is_last ? seer_expand_channels(e, x, rank, true) : x, 3);
+}
+
+static seer_status expand_qlinear_global_average_pool(seer_expand *e) {
+  return pooled(e, "GlobalAveragePool");
+}
+SEER_CONTRIB(qlinear_global_average_pool, "QLinearGlobalAveragePool", 2, 5, 1, "channels_last",
+    "through f32")
+
+static seer_status expand_qlinear_average_pool(seer_expand *e) { return pooled(e, "AveragePool"); }
+SEER_CONTRIB(qlinear_average_pool, "QLinearAveragePool", 2, 5, 1,
+    "auto_pad ceil_mode channels_last count_include_pad kernel_shape pads strides", "through f32")

@@ -27,12 +27,12 @@ static const struct {
     {"complex64", SEER_DTYPE_NONE},
     {"complex128", SEER_DTYPE_NONE},
     {"bfloat16", SEER_DTYPE_BF16},
-    {"float8e4m3fn", SEER_DTYPE_NONE},
-    {"float8e4m3fnuz", SEER_DTYPE_NONE},
-    {"float8e5m2", SEER_DTYPE_NONE},
-    {"float8e5m2fnuz", SEER_DTYPE_NONE},
-    {"uint4", SEER_DTYPE_NONE},
-    {"int4", SEER_DTYPE_NONE},
+    {"float8e4m3fn", SEER_DTYPE_F8E4M3FN},
+    {"float8e4m3fnuz", SEER_DTYPE_F8E4M3FNUZ},
+    {"float8e5m2", SEER_DTYPE_F8E5M2},
+    {"float8e5m2fnuz", SEER_DTYPE_F8E5M2FNUZ},
+    {"uint4", SEER_DTYPE_U4},
+    {"int4", SEER_DTYPE_I4},
     {"float4e2m1", SEER_DTYPE_NONE},
 };
 
@@ -53,6 +53,31 @@ const char *seer_onnx_dtype_name(int32_t onnx_dtype) {
   return dtypes[onnx_dtype].name;
 }
 
+bool seer_onnx_is_packed(const seer_tensor *tensor) { return seer_dtype_bits(tensor->dtype) == 4; }
+
+size_t seer_onnx_file_bytes(const seer_tensor *tensor) {
+  return seer_onnx_is_packed(tensor) ? tensor->n_bytes / 2 + tensor->n_bytes % 2 : tensor->n_bytes;
+}
+
+// Two 4-bit elements a byte, the first in the low bits -> one a byte.
+static void unpack(seer_dtype dtype, const uint8_t *packed, uint8_t *data, size_t n) {
+  for (size_t k = 0; k < n; k++) {
+    int64_t bits = k % 2 ? packed[k / 2] >> 4 : packed[k / 2] & 15;
+    seer_dtype_store_i64(dtype, data, (int64_t)k, bits);
+  }
+}
+
+const void *seer_onnx_file_data(const seer_tensor *tensor, seer_arena *arena) {
+  if (!seer_onnx_is_packed(tensor)) return tensor->data;
+  const uint8_t *data = tensor->data;
+  uint8_t *packed = seer_arena_alloc(arena, seer_onnx_file_bytes(tensor) + 1, 64);
+  for (size_t k = 0; k < tensor->n_bytes; k++) {
+    uint8_t bits = data[k] & 15;
+    packed[k / 2] = (uint8_t)(k % 2 ? packed[k / 2] | bits << 4 : bits);
+  }
+  return packed;
+}
+
 static seer_status fail(
     const seer_onnx_file *file, const Onnx__TensorProto *proto, seer_status status) {
   return seer_status_context(
@@ -62,10 +87,17 @@ static seer_status fail(
 // Bytes from a mapped file: in place when aligned for their type (a vectorised loop over misaligned
 // floats may fault).
 static const void *borrow_or_copy(
-    seer_onnx_file *file, const uint8_t *bytes, size_t n_bytes, seer_dtype dtype) {
+    seer_onnx_file *file, const uint8_t *bytes, const seer_tensor *tensor) {
+  size_t n_bytes = tensor->n_bytes;
+  seer_dtype dtype = tensor->dtype;
   if (n_bytes == 0) return NULL;
-  if ((uintptr_t)bytes % seer_dtype_bytes(dtype) == 0 && dtype != SEER_DTYPE_BOOL) return bytes;
+  bool is_ready = dtype != SEER_DTYPE_BOOL && !seer_onnx_is_packed(tensor);
+  if ((uintptr_t)bytes % seer_dtype_bytes(dtype) == 0 && is_ready) return bytes;
   uint8_t *copy = seer_arena_alloc(file->graph->arena, n_bytes, 64);
+  if (seer_onnx_is_packed(tensor)) {
+    unpack(dtype, bytes, copy, n_bytes);
+    return copy;
+  }
   memcpy(copy, bytes, n_bytes);
   // A bool is one byte, 0 or 1, whatever the file holds.
   for (size_t k = 0; dtype == SEER_DTYPE_BOOL && k < n_bytes; k++) copy[k] = copy[k] != 0;
@@ -100,7 +132,7 @@ static bool parse_u64(const char *text, uint64_t *out_value) {
 static seer_status external_data(
     seer_onnx_file *file, const Onnx__TensorProto *proto, seer_tensor *tensor) {
   const char *location = NULL;
-  uint64_t offset = 0, length = tensor->n_bytes;
+  uint64_t n_bytes = seer_onnx_file_bytes(tensor), offset = 0, length = n_bytes;
   for (size_t k = 0; k < proto->n_external_data; k++) {
     const char *key = proto->external_data[k]->key, *value = proto->external_data[k]->value;
     if (!key || !value) continue;
@@ -121,10 +153,10 @@ static seer_status external_data(
   if (!file->folder)
     return SEER_FAIL(
         INVALID, "external data '%s', but the model does not come from a file", location);
-  if (length != tensor->n_bytes) {
+  if (length != n_bytes) {
     return SEER_FAIL(INVALID,
-        "external data '%s': length %" PRIu64 ", the dimensions need %zu bytes", location, length,
-        tensor->n_bytes);
+        "external data '%s': length %" PRIu64 ", the dimensions need %" PRIu64 " bytes", location,
+        length, n_bytes);
   }
   seer_graph *graph = file->graph;
   uint64_t index;
@@ -143,7 +175,7 @@ static seer_status external_data(
         "external data '%s': bytes %" PRIu64 " to %" PRIu64 " of a file of %zu", location, offset,
         offset + length, map->n_bytes);
   }
-  tensor->data = borrow_or_copy(file, map->data + offset, tensor->n_bytes, tensor->dtype);
+  tensor->data = borrow_or_copy(file, map->data + offset, tensor);
   return SEER_OK;
 }
 
@@ -169,6 +201,12 @@ static uint8_t list_field(seer_dtype dtype) {
     case SEER_DTYPE_BOOL:
     case SEER_DTYPE_F16:
     case SEER_DTYPE_BF16:
+    case SEER_DTYPE_F8E4M3FN:
+    case SEER_DTYPE_F8E4M3FNUZ:
+    case SEER_DTYPE_F8E5M2:
+    case SEER_DTYPE_F8E5M2FNUZ:
+    case SEER_DTYPE_I4:
+    case SEER_DTYPE_U4:
       return 5;
     case SEER_DTYPE_NONE:
     case SEER_DTYPE_COUNT:
@@ -212,6 +250,7 @@ static seer_status list_chunk(const seer_onnx_file *file, const seer_onnx_chunk 
 static seer_status file_data(
     seer_onnx_file *file, const Onnx__TensorProto *proto, seer_tensor *tensor, int64_t n) {
   seer_onnx_payload payload = {0, 0};
+  size_t n_file_bytes = seer_onnx_file_bytes(tensor);
   if (proto->has_raw_data && proto->raw_data.len == sizeof payload) {
     memcpy(&payload, proto->raw_data.data, sizeof payload);
   }
@@ -224,12 +263,11 @@ static seer_status file_data(
   int64_t n_other = 0;
   for (uint32_t k = 0; k < payload.n; k++) {
     if (chunk[k].field == 9) {
-      if (chunk[k].wire_type != 2 || chunk[k].n_bytes != tensor->n_bytes) {
+      if (chunk[k].wire_type != 2 || chunk[k].n_bytes != n_file_bytes) {
         return SEER_FAIL(INVALID, "%" PRIu64 " bytes of data, the dimensions need %zu",
-            chunk[k].n_bytes, tensor->n_bytes);
+            chunk[k].n_bytes, n_file_bytes);
       }
-      tensor->data =
-          borrow_or_copy(file, file->data + chunk[k].offset, tensor->n_bytes, tensor->dtype);
+      tensor->data = borrow_or_copy(file, file->data + chunk[k].offset, tensor);
       return SEER_OK;
     }
     n_other += chunk[k].field != field;
@@ -239,9 +277,11 @@ static seer_status file_data(
     return payload.n
         ? SEER_FAIL(INVALID, "its data is in a list of another type than '%s'",
               seer_onnx_dtype_name(proto->data_type))
-        : SEER_FAIL(INVALID, "it has no data, the dimensions need %zu bytes", tensor->n_bytes);
+        : SEER_FAIL(INVALID, "it has no data, the dimensions need %zu bytes", n_file_bytes);
   }
-  // A list has at least a byte per element, so no file of a few bytes can ask for much memory.
+  // 4-bit integers: an entry is a byte with two of them.
+  if (seer_onnx_is_packed(tensor)) n = (int64_t)n_file_bytes;
+  // A list has at least a byte per entry, so no file of a few bytes can ask for much memory.
   uint64_t n_bytes = 0;
   for (uint32_t k = 0; k < payload.n; k++)
     n_bytes += chunk[k].field == field ? chunk[k].n_bytes : 0;
@@ -249,7 +289,7 @@ static seer_status file_data(
     return SEER_FAIL(
         INVALID, "at most %" PRIu64 " elements of data, the dimensions need %" PRId64, n_bytes, n);
   }
-  uint8_t *data = seer_arena_alloc(file->graph->arena, tensor->n_bytes, 64);
+  uint8_t *data = seer_arena_alloc(file->graph->arena, n_file_bytes, 64);
   int64_t n_done = 0;
   for (uint32_t k = 0; k < payload.n; k++) {
     if (chunk[k].field == field)
@@ -260,7 +300,7 @@ static seer_status file_data(
     return SEER_FAIL(INVALID, "%" PRId64 "%s elements of data, the dimensions need %" PRId64,
         n_done, n_done > n ? " or more" : "", n);
   }
-  tensor->data = data;
+  tensor->data = seer_onnx_is_packed(tensor) ? borrow_or_copy(file, data, tensor) : data;
   return SEER_OK;
 }
 

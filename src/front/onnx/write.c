@@ -41,7 +41,7 @@ static void add_entry(
 // Small tensors stay inside in any case: they are shapes and axes, which readers need at once.
 static bool goes_out(const writer *w, const seer_tensor *tensor) {
   enum { MIN_BYTES = 1024 };
-  return w->location && tensor->n_bytes >= MIN_BYTES;
+  return w->location && seer_onnx_file_bytes(tensor) >= MIN_BYTES;
 }
 
 static Onnx__TensorProto *write_tensor(
@@ -59,11 +59,12 @@ static Onnx__TensorProto *write_tensor(
     w->n_external_bytes = (w->n_external_bytes + DATA_ALIGN - 1) / DATA_ALIGN * DATA_ALIGN;
     add_entry(w, proto, "location", w->location);
     add_entry(w, proto, "offset", seer_arena_printf(w->arena, "%" PRIu64, w->n_external_bytes));
-    add_entry(w, proto, "length", seer_arena_printf(w->arena, "%zu", tensor->n_bytes));
-    w->n_external_bytes += tensor->n_bytes;
+    size_t n_bytes = seer_onnx_file_bytes(tensor);
+    add_entry(w, proto, "length", seer_arena_printf(w->arena, "%zu", n_bytes));
+    w->n_external_bytes += n_bytes;
   } else {
     proto->has_raw_data = true;
-    proto->raw_data = bytes_of(tensor->data, tensor->n_bytes);
+    proto->raw_data = bytes_of(seer_onnx_file_data(tensor, w->arena), seer_onnx_file_bytes(tensor));
   }
   return proto;
 }
@@ -244,8 +245,8 @@ static seer_status write_external(writer *w, const char *path) {
     const seer_tensor *tensor = w->graph->value[v].constant;
     if (!tensor || !goes_out(w, tensor)) continue;
     at = (at + DATA_ALIGN - 1) / DATA_ALIGN * DATA_ALIGN;
-    memcpy(bytes + at, tensor->data, tensor->n_bytes);
-    at += tensor->n_bytes;
+    memcpy(bytes + at, seer_onnx_file_data(tensor, w->arena), seer_onnx_file_bytes(tensor));
+    at += seer_onnx_file_bytes(tensor);
   }
   seer_status status =
       seer_os_write_file(seer_os_path_join(w->arena, seer_os_path_dir(w->arena, path), w->location),
@@ -257,7 +258,8 @@ static seer_status write_external(writer *w, const char *path) {
 static seer_status write_model(writer *w, const char *path) {
   uint64_t n_weight_bytes = 0;
   for (size_t v = 1; v < w->graph->n_value; v++) {
-    if (w->graph->value[v].constant) n_weight_bytes += w->graph->value[v].constant->n_bytes;
+    if (w->graph->value[v].constant)
+      n_weight_bytes += seer_onnx_file_bytes(w->graph->value[v].constant);
   }
   if (n_weight_bytes > max_inline_bytes)
     w->location = seer_arena_printf(w->arena, "%s.data", seer_os_path_base(path));

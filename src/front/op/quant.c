@@ -2,6 +2,8 @@
 // (q - zero_point) * scale, with one scale for all, one per element of an axis, or one per block
 // along it. Both are elementwise, so a dequantised operand is a prologue of what reads it, and a
 // quantised result an epilogue.
+#include <math.h>
+
 #include "front/onnx/dtype.h"
 #include "front/op/util.h"
 
@@ -20,7 +22,7 @@
       .atol = 1e-5,                                \
       .infer = infer_##id,                         \
       .emit = emit_##id,                           \
-      .doc = "8, 16 and 32-bit integers; a scale for all, per axis or per block"};
+      .doc = "4, 8, 16 and 32-bit integers, float8; a scale for all, per axis or per block"};
 
 // How scale (input 1) and zero point (input 2) lie over x.
 typedef struct {
@@ -86,18 +88,18 @@ static seer_expr cast(seer_emit *emit, seer_dtype dtype, seer_expr e) {
 }
 
 static seer_status want_quantised(seer_dtype dtype, uint32_t k) {
-  static const seer_dtype known[] = {
-      SEER_DTYPE_I8, SEER_DTYPE_U8, SEER_DTYPE_I16, SEER_DTYPE_U16, SEER_DTYPE_I32};
+  static const seer_dtype known[] = {SEER_DTYPE_I4, SEER_DTYPE_U4, SEER_DTYPE_I8, SEER_DTYPE_U8,
+      SEER_DTYPE_I16, SEER_DTYPE_U16, SEER_DTYPE_I32, SEER_DTYPE_F8E4M3FN, SEER_DTYPE_F8E4M3FNUZ,
+      SEER_DTYPE_F8E5M2, SEER_DTYPE_F8E5M2FNUZ};
   for (size_t i = 0; i < SEER_COUNT_OF(known); i++)
     if (dtype == known[i]) return SEER_OK;
-  return SEER_FAIL(
-      INVALID, "input %u is %s, must be i8, u8, i16, u16 or i32", k, seer_dtype_name(dtype));
+  return SEER_FAIL(INVALID, "input %u is %s, must be i4, u4, i8, u8, i16, u16, i32 or of float8", k,
+      seer_dtype_name(dtype));
 }
 
 static void range_of(seer_dtype dtype, double *out_low, double *out_high) {
-  bool is_signed = dtype == SEER_DTYPE_I8 || dtype == SEER_DTYPE_I16;
-  double n = seer_dtype_bytes(dtype) == 1 ? 256 : 65536;
-  *out_low = is_signed ? -n / 2 : 0;
+  double n = ldexp(1, (int)seer_dtype_bits(dtype));
+  *out_low = seer_dtype_is_signed(dtype) ? -n / 2 : 0;
   *out_high = *out_low + n - 1;
 }
 
@@ -117,7 +119,7 @@ static seer_status infer_quantize_linear(
     dtype = zero->dtype;
   }
   SEER_TRY(want_quantised(dtype, 2));
-  if (dtype == SEER_DTYPE_I32) return SEER_FAIL(INVALID, "results are i8, u8, i16 or u16");
+  if (dtype == SEER_DTYPE_I32) return SEER_FAIL(INVALID, "results are not i32");
   return seer_op_set(&out_values[0], dtype, x->dim, x->rank);
 }
 
@@ -131,10 +133,18 @@ static seer_status emit_quantize_linear(seer_emit *emit, const seer_node *node) 
       seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
   seer_expr value = cast(emit, SEER_DTYPE_F32, seer_emit_load(emit, node, 0, at));
   seer_expr scale = cast(emit, SEER_DTYPE_F32, load_scale(emit, node, 1, &s, at, x->rank));
-  seer_expr q = seer_op_1(emit, SEER_EXPR_ROUND, seer_op_2(emit, SEER_EXPR_DIV, value, scale));
+  seer_expr q = seer_op_2(emit, SEER_EXPR_DIV, value, scale);
+  bool is_float = seer_dtype_is_float(out->dtype);  // rounded by the cast alone
+  if (!is_float) q = seer_op_1(emit, SEER_EXPR_ROUND, q);
   if (seer_emit_has_in(emit, node, 2)) {
     seer_expr zero = cast(emit, SEER_DTYPE_F32, load_scale(emit, node, 2, &s, at, x->rank));
     q = seer_op_2(emit, SEER_EXPR_ADD, q, zero);
+  }
+  if (is_float) {
+    bool saturates = seer_node_attr_i(node, "saturate", 1) != 0;
+    q = saturates ? seer_op_saturate(emit, out->dtype, q) : cast(emit, out->dtype, q);
+    seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, q);
+    return SEER_OK;
   }
   range_of(out->dtype, &low, &high);
   q = seer_op_2(emit, SEER_EXPR_MAX, q, seer_op_num(emit, SEER_DTYPE_F32, low));
@@ -165,9 +175,10 @@ static seer_status emit_dequantize_linear(seer_emit *emit, const seer_node *node
   SEER_TRY(read_scales(emit->graph, node, emit->arena, &s));
   uint32_t stage =
       seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
-  seer_expr q = cast(emit, SEER_DTYPE_I32, seer_emit_load(emit, node, 0, at));
+  seer_dtype compute = seer_dtype_is_float(x->dtype) ? SEER_DTYPE_F32 : SEER_DTYPE_I32;
+  seer_expr q = cast(emit, compute, seer_emit_load(emit, node, 0, at));
   if (seer_emit_has_in(emit, node, 2)) {
-    seer_expr zero = cast(emit, SEER_DTYPE_I32, load_scale(emit, node, 2, &s, at, x->rank));
+    seer_expr zero = cast(emit, compute, load_scale(emit, node, 2, &s, at, x->rank));
     q = seer_op_2(emit, SEER_EXPR_SUB, q, zero);
   }
   seer_expr value = cast(emit, SEER_DTYPE_F32, q);

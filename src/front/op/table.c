@@ -38,8 +38,11 @@
   X(simplified_layer_norm)                                                                        \
   X(ms_fused_matmul) X(ms_dynamic_quantize_matmul) X(ms_gelu) X(ms_bias_gelu) X(ms_fast_gelu)     \
   X(ms_quick_gelu) X(ms_skip_layer_norm) X(ms_skip_rms_norm) X(ms_attention)                      \
-  X(ms_multi_head_attention) X(ms_qlinear_add) X(ms_qlinear_mul) X(ms_qlinear_sigmoid)            \
-  X(ms_qlinear_global_average_pool) X(ms_nhwc_max_pool)
+  X(ms_multi_head_attention) X(ms_embed_layer_norm) X(ms_nhwc_max_pool)                           \
+  X(ms_matmul_integer_to_float) X(ms_qgemm) X(ms_dynamic_quantize_lstm)                           \
+  X(ms_qlinear_add) X(ms_qlinear_mul) X(ms_qlinear_sigmoid) X(ms_qlinear_leaky_relu)              \
+  X(ms_qlinear_softmax) X(ms_qlinear_concat) X(ms_qlinear_average_pool)                           \
+  X(ms_qlinear_global_average_pool)
 // Forms that ended with an old opset, under the names of others above: no list shows them.
 #define OLD_OPS(X)                                                                                \
   X(old_add) X(old_sub) X(old_mul) X(old_div) X(old_pow) X(old_equal) X(old_less) X(old_greater)  \

@@ -240,11 +240,19 @@ static seer_status infer_cast(
   return seer_op_set(&out_values[0], dtype, in->dim, in->rank);
 }
 
+// To a float8 type: what is beyond the largest number becomes that number, unless the node says
+// that it shall be infinity or NaN.
+static bool saturates(const seer_node *node, seer_dtype to) {
+  return seer_dtype_bytes(to) == 1 && seer_dtype_is_float(to) &&
+      seer_node_attr_i(node, "saturate", 1) != 0;
+}
+
 MAP_FN(cast) {
   seer_dtype to = seer_emit_out(emit, node, 0)->dtype;
   if (to == dtype) return x;
   if (to == SEER_DTYPE_BOOL) return seer_op_2(emit, SEER_EXPR_NE, x, NUM(0));
-  return seer_expr_cast(&emit->dag->expr, to, x);
+  return saturates(node, to) ? seer_op_saturate(emit, to, x)
+                             : seer_expr_cast(&emit->dag->expr, to, x);
 }
 static seer_status emit_cast(seer_emit *emit, const seer_node *node) {
   return emit_map(emit, node, map_cast);
@@ -268,9 +276,11 @@ static seer_status fold_cast(
   void *to = (void *)(uintptr_t)out_tensors[0].data;
   seer_dtype dtype = out_tensors[0].dtype;
   int64_t n = seer_tensor_elems(in);
+  double limit = saturates(node, dtype) ? seer_dtype_largest(dtype) : (double)INFINITY;
   for (int64_t i = 0; i < n; i++) {
     if (seer_dtype_is_float(in->dtype)) {
       double x = seer_dtype_load_f64(in->dtype, in->data, i);
+      if (fabs(x) > limit && in->dtype != dtype) x = copysign(limit, x);
       if (dtype == SEER_DTYPE_BOOL) x = x != 0;
       if (seer_dtype_is_float(dtype) || dtype == SEER_DTYPE_BOOL) {
         seer_dtype_store_f64(dtype, to, i, x);
@@ -281,7 +291,7 @@ static seer_status fold_cast(
       int64_t x = seer_dtype_load_i64(in->dtype, in->data, i);
       if (dtype == SEER_DTYPE_BOOL) x = x != 0;
       if (seer_dtype_is_float(dtype)) {
-        seer_dtype_store_f64(dtype, to, i, (double)x);
+        seer_dtype_store_f64(dtype, to, i, fmax(-limit, fmin(limit, (double)x)));
       } else {
         seer_dtype_store_i64(dtype, to, i, x);
       }
@@ -305,7 +315,7 @@ const seer_op_desc seer_op_cast = {.name = "Cast",
     .infer = infer_cast,
     .emit = emit_cast,
     .fold = fold_cast,
-    .doc = "between integers, floats and bool"};
+    .doc = "between integers, floats and bool; float8 types saturate or not"};
 const seer_op_desc seer_op_cast_like = {.name = "CastLike",
     .domain = "",
     .opset_min = 15,
@@ -321,7 +331,7 @@ const seer_op_desc seer_op_cast_like = {.name = "CastLike",
     .infer = infer_cast_like,
     .emit = emit_cast,
     .fold = fold_cast,
-    .doc = "between integers, floats and bool"};
+    .doc = "between integers, floats and bool; float8 types saturate or not"};
 
 // The types differ by sign only in what they print: all bits are turned over.
 static seer_status infer_bitwise_not(

@@ -224,6 +224,18 @@ seer_expr seer_op_num(seer_emit *emit, seer_dtype dtype, double value) {
   return seer_expr_int(&emit->dag->expr, dtype, (int64_t)value);
 }
 
+seer_expr seer_op_saturate(seer_emit *emit, seer_dtype dtype, seer_expr e) {
+  double largest = seer_dtype_largest(dtype);
+  seer_dtype from = seer_op_dtype(emit, e);
+  if (!seer_dtype_is_float(from)) {
+    from = SEER_DTYPE_F32;
+    e = seer_expr_cast(&emit->dag->expr, from, e);
+  }
+  e = seer_op_2(emit, SEER_EXPR_MAX, e, seer_op_num(emit, from, -largest));
+  e = seer_op_2(emit, SEER_EXPR_MIN, e, seer_op_num(emit, from, largest));
+  return seer_expr_cast(&emit->dag->expr, dtype, e);
+}
+
 seer_expr seer_op_muladd(seer_emit *emit, seer_expr index, int64_t factor, int64_t offset) {
   seer_expr product = seer_op_2(emit, SEER_EXPR_MUL, index, seer_op_int(emit, factor));
   return seer_op_2(emit, SEER_EXPR_ADD, product, seer_op_int(emit, offset));

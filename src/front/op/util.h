@@ -84,6 +84,8 @@ static inline seer_expr seer_op_1(seer_emit *emit, seer_expr_op op, seer_expr a)
 }
 seer_dtype seer_op_dtype(const seer_emit *emit, seer_expr e);
 seer_expr seer_op_num(seer_emit *emit, seer_dtype dtype, double value);  // a literal of any dtype
+// `e` cast to a float8 type, at most its largest number in magnitude; NaN stays NaN.
+seer_expr seer_op_saturate(seer_emit *emit, seer_dtype dtype, seer_expr e);
 // index*factor + offset
 seer_expr seer_op_muladd(seer_emit *emit, seer_expr index, int64_t factor, int64_t offset);
 seer_expr seer_op_to_i64(seer_emit *emit, seer_expr e);

@@ -22,8 +22,20 @@ static seer_loop *parse(seer_arena *arena, const char *text) {
   return loop;
 }
 
-// Operands: small integers; for integer inputs whose name starts with "index", 0 to 6.
+// Operands: small integers; for integer inputs whose name starts with "index", 0 to 6; for inputs
+// of one byte called "codes" all bytes; for f32 called "near" all signs, exponents and first four
+// bits of the mantissa, with the numbers just below and above.
 static void fill(const seer_loop_buf *buf, void *data, seer_rng *rng) {
+  if (strcmp(buf->name, "codes") == 0 || strcmp(buf->name, "near") == 0) {
+    for (int64_t k = 0; k < buf->n_elems; k++) {
+      uint32_t bits = ((uint32_t)(k / 3) << 19) + (uint32_t)(k % 3) - 1;
+      if (buf->name[0] == 'c')
+        ((uint8_t *)data)[k] = (uint8_t)k;
+      else
+        ((uint32_t *)data)[k] = bits;
+    }
+    return;
+  }
   for (int64_t k = 0; k < buf->n_elems; k++) {
     double value = strncmp(buf->name, "index", 5) == 0 ? (double)seer_rng_range(rng, 0, 6)
         : buf->dtype == SEER_DTYPE_BOOL                ? (double)seer_rng_range(rng, 0, 1)
@@ -41,6 +53,8 @@ static void compare(const seer_loop *loop, void *const *want, void *const *got, 
     for (int64_t k = 0; k < buf->n_elems; k++) {
       double x = seer_dtype_load_f64(buf->dtype, want[b], k),
              y = seer_dtype_load_f64(buf->dtype, got[b], k);
+      bool is_float8 = seer_dtype_is_float(buf->dtype) && seer_dtype_bytes(buf->dtype) == 1;
+      if (is_float8 && !isnan(x) && signbit(x) != signbit(y)) y = NAN;  // the zero counts too
       bool same = x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= tolerance * (1 + fabs(x));
       if (same) continue;
       fail_msg("%s, %u bytes: $%s[%" PRId64 "] is %.9g, expected %.9g", loop->name, vector_bytes,
@@ -243,11 +257,11 @@ static void movement(void **state) {
 // Element types in memory and in arithmetic; floor division; saturating casts; logic.
 static void element_types(void **state) {
   (void)state;
-  static const char *const types[] = {
-      "f32", "f64", "f16", "bf16", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"};
+  static const char *const types[] = {"f32", "f64", "f16", "bf16", "f8e4m3fn", "f8e4m3fnuz",
+      "f8e5m2", "f8e5m2fnuz", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "i4", "u4"};
   for (size_t k = 0; k < SEER_COUNT_OF(types); k++) {
     char text[2048];
-    bool is_float = k < 4;
+    bool is_float = types[k][0] == 'f' || types[k][0] == 'b';
     const char *t = types[k];
     snprintf(text, sizeof(text),
         "loop %s {\n  input $x %s[37] of 0\n  input $y %s[37] of 1\n  output $a %s[37] of 2\n  "
@@ -271,6 +285,27 @@ static void element_types(void **state) {
       snprintf(rest, sizeof(rest), "%s", at + 2);
       snprintf(at, sizeof(text) - (size_t)(at - text), ":%s%s", t, rest);
     }
+    check(text);
+  }
+}
+
+// Every code of a type of one byte to f32, and f32 values around every tie to it.
+static void conversions_of_small_types(void **state) {
+  (void)state;
+  static const char *const types[] = {
+      "f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "i4", "u4", "i8", "u8"};
+  for (size_t k = 0; k < SEER_COUNT_OF(types); k++) {
+    char text[1024];
+    snprintf(text, sizeof(text),
+        "loop %s {\n  input $codes %s[256] of 0\n  input $near f32[24576] of 1\n"
+        "  output $a f32[256] of 2\n  output $b %s[24576] of 3\n  output $c i32[256] of 4\n"
+        "  phase {\n    for @p < 16 stage 0 {\n      vector @i < 16 stage 0 {\n"
+        "        store $a[@p * 16 + @i] stage 0 = cast.f32($codes[@p * 16 + @i])\n"
+        "        store $c[@p * 16 + @i] stage 0 = cast.i32($codes[@p * 16 + @i])\n"
+        "      }\n    }\n    for @q < 1536 stage 1 {\n      vector @j < 16 stage 1 {\n"
+        "        store $b[@q * 16 + @j] stage 1 = cast.%s($near[@q * 16 + @j])\n"
+        "      }\n    }\n  }\n}\n",
+        types[k], types[k], types[k], types[k]);
     check(text);
   }
 }
@@ -478,6 +513,7 @@ int main(void) {
       cmocka_unit_test(argmax_across_lanes),
       cmocka_unit_test(movement),
       cmocka_unit_test(element_types),
+      cmocka_unit_test(conversions_of_small_types),
       cmocka_unit_test(cut_reduction_in_copies),
       cmocka_unit_test(attached_producer),
       cmocka_unit_test(phases),

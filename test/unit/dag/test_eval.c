@@ -207,26 +207,103 @@ static void pitch_is_kept(void **state) {
   seer_arena_destroy(arena);
 }
 
+static uint32_t f16_bits(double x) {
+  return seer_float_to_bits(seer_dtype_format(SEER_DTYPE_F16), x);
+}
+static uint32_t bf16_bits(double x) {
+  return seer_float_to_bits(seer_dtype_format(SEER_DTYPE_BF16), x);
+}
+
 static void half_formats_round_once(void **state) {
   (void)state;
-  assert_int_equal(seer_f16_from_f64(1.0), 0x3C00);
-  assert_int_equal(seer_f16_from_f64(65504.0), 0x7BFF);
-  assert_int_equal(seer_f16_from_f64(65520.0), 0x7C00);
-  assert_int_equal(seer_f16_from_f64(-0.0), 0x8000);
-  assert_int_equal(seer_f16_from_f64(0x1p-24), 1);
-  assert_int_equal(seer_f16_from_f64(0x1p-25), 0);  // ties to even
-  assert_int_equal(seer_f16_from_f64(0x1.8p-24), 2);
-  assert_int_equal(seer_f16_from_f64(1 + 0x1p-11), 0x3C00);  // tie to even
-  assert_int_equal(seer_f16_from_f64(1 + 0x1p-11 + 0x1p-40), 0x3C01);
-  assert_int_equal(seer_bf16_from_f64(1.0), 0x3F80);
-  assert_int_equal(seer_bf16_from_f64(1 + 0x1p-8), 0x3F80);
-  assert_int_equal(seer_bf16_from_f64(3.4e38), 0x7F80);
+  assert_int_equal(f16_bits(1.0), 0x3C00);
+  assert_int_equal(f16_bits(65504.0), 0x7BFF);
+  assert_int_equal(f16_bits(65520.0), 0x7C00);
+  assert_int_equal(f16_bits(-0.0), 0x8000);
+  assert_int_equal(f16_bits(0x1p-24), 1);
+  assert_int_equal(f16_bits(0x1p-25), 0);  // ties to even
+  assert_int_equal(f16_bits(0x1.8p-24), 2);
+  assert_int_equal(f16_bits(1 + 0x1p-11), 0x3C00);  // tie to even
+  assert_int_equal(f16_bits(1 + 0x1p-11 + 0x1p-40), 0x3C01);
+  assert_int_equal(bf16_bits(1.0), 0x3F80);
+  assert_int_equal(bf16_bits(1 + 0x1p-8), 0x3F80);
+  assert_int_equal(bf16_bits(3.4e38), 0x7F80);
   for (uint32_t k = 0; k < 65536; k++) {
-    double x = seer_f16_to_f64((uint16_t)k);
-    if (!isnan(x)) assert_int_equal(seer_f16_from_f64(x), k);
-    double y = seer_bf16_to_f64((uint16_t)k);
-    if (!isnan(y)) assert_int_equal(seer_bf16_from_f64(y), k);
+    double x = seer_float_from_bits(seer_dtype_format(SEER_DTYPE_F16), (uint16_t)k);
+    if (!isnan(x)) assert_int_equal(f16_bits(x), k);
+    double y = seer_float_from_bits(seer_dtype_format(SEER_DTYPE_BF16), (uint16_t)k);
+    if (!isnan(y)) assert_int_equal(bf16_bits(y), k);
   }
+}
+
+// All codes of the 8-bit formats come back; what is between two numbers goes to the nearer, the
+// even one of two equally near; what is beyond the largest becomes infinity, or NaN.
+static void float8_rounds_once(void **state) {
+  (void)state;
+  for (int t = SEER_DTYPE_F8E4M3FN; t <= SEER_DTYPE_F8E5M2FNUZ; t++) {
+    const seer_float_format *f = seer_dtype_format((seer_dtype)t);
+    int n_nan = 0;
+    for (uint32_t k = 0; k < 256; k++) {
+      double x = seer_float_from_bits(f, (uint16_t)k);
+      n_nan += isnan(x);
+      if (!isnan(x)) assert_int_equal(seer_float_to_bits(f, x), k);
+      if ((k & 127) == f->largest || (k & 127) > f->largest) continue;
+      double next = seer_float_from_bits(f, (uint16_t)(k + 1)), tie = (x + next) / 2;
+      if (isnan(x)) continue;
+      assert_true(fabs(next) > fabs(x));
+      assert_int_equal(seer_float_to_bits(f, tie), k % 2 ? k + 1 : k);
+      assert_int_equal(seer_float_to_bits(f, tie * (1 + 0x1p-40)), k + 1);
+    }
+    assert_int_equal(n_nan, t == SEER_DTYPE_F8E4M3FN ? 2 : t == SEER_DTYPE_F8E5M2 ? 6 : 1);
+  }
+  static const struct {
+    seer_dtype dtype;
+    double value;
+    uint32_t bits;
+  } cases[] = {
+      {SEER_DTYPE_F8E4M3FN, 448, 0x7E},
+      {SEER_DTYPE_F8E4M3FN, 464, 0x7E},
+      {SEER_DTYPE_F8E4M3FN, 464.001, 0x7F},
+      {SEER_DTYPE_F8E4M3FN, -INFINITY, 0xFF},
+      {SEER_DTYPE_F8E4M3FN, 0x1p-9, 1},
+      {SEER_DTYPE_F8E4M3FNUZ, 240, 0x7F},
+      {SEER_DTYPE_F8E4M3FNUZ, 247.9, 0x7F},
+      {SEER_DTYPE_F8E4M3FNUZ, -248, 0x80},
+      {SEER_DTYPE_F8E4M3FNUZ, -0x1p-12, 0},
+      {SEER_DTYPE_F8E4M3FNUZ, -0.0, 0},
+      {SEER_DTYPE_F8E5M2, 61439, 0x7B},
+      {SEER_DTYPE_F8E5M2, -61440, 0xFC},
+      {SEER_DTYPE_F8E5M2, NAN, 0x7F},
+      {SEER_DTYPE_F8E5M2FNUZ, INFINITY, 0x80},
+      {SEER_DTYPE_F8E5M2FNUZ, 0x1p-17, 1},
+  };
+  for (size_t k = 0; k < SEER_COUNT_OF(cases); k++) {
+    const seer_float_format *f = seer_dtype_format(cases[k].dtype);
+    assert_int_equal(seer_float_to_bits(f, cases[k].value), cases[k].bits);
+  }
+  assert_true(seer_dtype_largest(SEER_DTYPE_F8E5M2FNUZ) == 57344);
+  assert_null(seer_dtype_format(SEER_DTYPE_F32));
+  assert_null(seer_dtype_format(SEER_DTYPE_I4));
+}
+
+// One value a byte, whose high bits do not count.
+static void four_bit_integers(void **state) {
+  (void)state;
+  uint8_t bytes[3] = {0x1F, 0xF8, 0x77};
+  assert_int_equal(seer_dtype_load_i64(SEER_DTYPE_I4, bytes, 0), -1);
+  assert_int_equal(seer_dtype_load_i64(SEER_DTYPE_I4, bytes, 1), -8);
+  assert_int_equal(seer_dtype_load_i64(SEER_DTYPE_I4, bytes, 2), 7);
+  assert_int_equal(seer_dtype_load_i64(SEER_DTYPE_U4, bytes, 1), 8);
+  seer_dtype_store_f64(SEER_DTYPE_I4, bytes, 0, -9.5);
+  assert_int_equal(bytes[0], 0xF8);
+  seer_dtype_store_f64(SEER_DTYPE_U4, bytes, 0, 99);
+  assert_int_equal(bytes[0], 15);
+  seer_dtype_store_i64(SEER_DTYPE_I4, bytes, 0, 9);
+  assert_int_equal(bytes[0], 0xF9);
+  assert_true(seer_combiner_identity(SEER_COMBINE_MAX, SEER_DTYPE_I4) == -8);
+  assert_true(seer_combiner_identity(SEER_COMBINE_MIN, SEER_DTYPE_U4) == 15);
+  assert_int_equal(seer_dtype_bits(SEER_DTYPE_I4), 4);
+  assert_int_equal(seer_dtype_bytes(SEER_DTYPE_I4), 1);
 }
 
 static void dtype_stores_saturate(void **state) {
@@ -283,6 +360,8 @@ int main(void) {
       cmocka_unit_test(on_demand_touches_only_the_cone),
       cmocka_unit_test(pitch_is_kept),
       cmocka_unit_test(half_formats_round_once),
+      cmocka_unit_test(float8_rounds_once),
+      cmocka_unit_test(four_bit_integers),
       cmocka_unit_test(dtype_stores_saturate),
       cmocka_unit_test(big_conv_is_fast_enough),
   };

@@ -22,11 +22,12 @@ typedef struct {
   uint32_t n_in;
   seer_attr attr[8];
   uint32_t n_attr;
+  const char *domain;
   double *x[10];
 } expand_case;
 
 static expand_case open_case(void) {
-  expand_case c = {.arena = seer_arena_create("test")};
+  expand_case c = {.arena = seer_arena_create("test"), .domain = ""};
   c.graph = seer_graph_create(c.arena, "test");
   return c;
 }
@@ -71,7 +72,7 @@ static seer_status try_run(expand_case *c, const char *op, int32_t opset, uint32
     seer_graph_mark_output(c->graph, c->out[k]);
   }
   seer_graph_add_node(
-      c->graph, "node", "", op, opset, c->in, c->n_in, c->out, n_out, c->attr, c->n_attr);
+      c->graph, "node", c->domain, op, opset, c->in, c->n_in, c->out, n_out, c->attr, c->n_attr);
   return seer_front_resolve(c->graph, "", NULL);
 }
 
@@ -447,6 +448,100 @@ static void dynamic_quantisation_holds_zero(void **state) {
   close_case(&c);
 }
 
+// ---- com.microsoft
+
+// One head of width 2: scores of n queries and m keys, keys [start, end) count.
+static void direct_attention(const double *q, const double *k, const double *v, int n, int m,
+    int start, int end, bool is_causal, double *out) {
+  for (int i = 0; i < n; i++) {
+    double sum = 0, y[2] = {0, 0};
+    for (int j = start; j < end; j++) {
+      if (is_causal && j > m - n + i) continue;
+      double p = exp((q[i * 2] * k[j * 2] + q[i * 2 + 1] * k[j * 2 + 1]) / sqrt(2));
+      sum += p;
+      for (int d = 0; d < 2; d++) y[d] += p * v[j * 2 + d];
+    }
+    for (int d = 0; d < 2; d++) out[i * 2 + d] = y[d] / sum;
+  }
+}
+
+// Two past tokens in front of three; ends and starts of the keys per sequence.
+static void attention_goes_on_from_the_past(void **state) {
+  (void)state;
+  expand_case c = open_case();
+  c.domain = "com.microsoft";
+  double *q = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2)),
+         *k = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2)),
+         *v = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2));
+  absent(&c);
+  operand(&c, SEER_DTYPE_I32, (double[]){5, 4, 0, 1}, DIMS(4));
+  absent(&c);
+  double *past[2] = {operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 1, 2, 2)),
+      operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 1, 2, 2))};
+  c.attr[c.n_attr++] = (seer_attr){.name = "num_heads", .kind = SEER_ATTR_INT, .i = 1};
+  c.attr[c.n_attr++] = (seer_attr){.name = "unidirectional", .kind = SEER_ATTR_INT, .i = 1};
+  run(&c, "MultiHeadAttention", 1, 3);
+  double keys[2][10], values[2][10], want[2][6];
+  for (int b = 0; b < 2; b++) {
+    for (int i = 0; i < 10; i++) {
+      keys[b][i] = i < 4 ? past[0][b * 4 + i] : k[b * 6 + i - 4];
+      values[b][i] = i < 4 ? past[1][b * 4 + i] : v[b * 6 + i - 4];
+    }
+    direct_attention(q + b * 6L, keys[b], values[b], 3, 5, b, 5 - b, true, want[b]);
+  }
+  expect(&c, 0, want[0], DIMS(2, 3, 2), 1e-5);
+  expect(&c, 1, keys[0], DIMS(2, 1, 5, 2), 1e-6);
+  expect(&c, 2, values[0], DIMS(2, 1, 5, 2), 1e-6);
+  close_case(&c);
+}
+
+static void refuses(expand_case *c, const char *op, uint32_t n_out, const char *why) {
+  c->domain = "com.microsoft";
+  seer_status status = try_run(c, op, 1, n_out);
+  assert_non_null(status);
+  if (!strstr(seer_status_message(status), why))
+    fail_msg("'%s' lacks '%s'", seer_status_message(status), why);
+  seer_status_free(status);
+  close_case(c);
+}
+
+static void contrib_operands_are_checked(void **state) {
+  (void)state;
+  expand_case c = open_case();  // a scale that is missing
+  operand(&c, SEER_DTYPE_U8, (double[]){1, 2}, DIMS(2));
+  operand(&c, SEER_DTYPE_F32, (double[]){1}, NULL, 0);
+  refuses(&c, "QLinearSigmoid", 1, "input 3 is absent and may not be");
+  c = open_case();
+  for (int k = 0; k < 6; k++) operand(&c, SEER_DTYPE_F32, (double[]){1}, NULL, 0);
+  refuses(&c, "QLinearConcat", 1, "6 inputs, must be 2 and 3 for each part");
+  c = open_case();  // a mask of the wrong size
+  operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2));
+  operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 6));
+  absent(&c);
+  operand(&c, SEER_DTYPE_I32, (double[]){1, 1, 1}, DIMS(3));
+  c.attr[c.n_attr++] = (seer_attr){.name = "num_heads", .kind = SEER_ATTR_INT, .i = 1};
+  refuses(&c, "Attention", 1, "input 3 is i32[3], a mask must be i32 [2,3], [2,3,3], [2] or [4]");
+  c = open_case();  // widths that are no query, key and value
+  operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2));
+  operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 7));
+  c.attr[c.n_attr++] = (seer_attr){.name = "num_heads", .kind = SEER_ATTR_INT, .i = 1};
+  refuses(&c, "Attention", 1, "7 columns of weights are no query, key and value of 1 heads");
+  c = open_case();  // a past of other heads
+  operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2));
+  operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 6));
+  absent(&c);
+  absent(&c);
+  operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 2, 3, 4, 2));
+  c.attr[c.n_attr++] = (seer_attr){.name = "num_heads", .kind = SEER_ATTR_INT, .i = 1};
+  refuses(&c, "Attention", 2, "input 4 is [2,2,3,4,2], must be [2,2,1,tokens,2]");
+  c = open_case();
+  operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, 3, 2));
+  for (int k = 0; k < 2; k++) operand(&c, SEER_DTYPE_I8, (double[8]){0}, DIMS(1, 2, 4));
+  for (int k = 0; k < 5; k++) absent(&c);
+  for (int k = 0; k < 2; k++) operand(&c, SEER_DTYPE_F32, (double[]){1, 1, 1}, DIMS(3));
+  refuses(&c, "DynamicQuantizeLSTM", 1, "input 10 is absent");
+}
+
 // ---- others
 
 static void old_broadcasting_has_an_axis(void **state) {
@@ -514,6 +609,8 @@ int main(void) {
       cmocka_unit_test(qlinear_matmul_saturates),
       cmocka_unit_test(conv_integer_pads_with_its_zero_point),
       cmocka_unit_test(dynamic_quantisation_holds_zero),
+      cmocka_unit_test(attention_goes_on_from_the_past),
+      cmocka_unit_test(contrib_operands_are_checked),
       cmocka_unit_test(old_broadcasting_has_an_axis),
       cmocka_unit_test(dft_of_some_points),
       cmocka_unit_test(col2im_adds_blocks),

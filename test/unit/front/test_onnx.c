@@ -412,7 +412,7 @@ static char *word(const char *text) { return seer_arena_strdup(arena, text); }
   X("", m->graph->input[0]->type->tensor_type->shape->dim[2]->dim_value = INT64_MAX)              \
   X("", m->graph->input[0]->type->tensor_type->shape->dim[0]->dim_value = INT64_C(1) << 40)       \
   X("complex64", weight(m, 0)->data_type = 14)                                                    \
-  X("float8e5m2)", (weight(m, 0)->data_type = 19))                                                \
+  X("float4e2m1)", (weight(m, 0)->data_type = 23))                                                \
   X("undefined", weight(m, 0)->data_type = 0)                                                     \
   X("-7", weight(m, 0)->data_type = -7)                                                           \
   X("432 bytes of data", weight(m, 0)->data_type = 11)                                            \
@@ -482,6 +482,61 @@ static void broken(const char *what, const char *wanted, seer_status status) {
     n_wrong++;
   }
   seer_status_free(status);
+}
+
+// 4-bit integers are two a byte in the file and one a byte here; the writer packs them again.
+static void four_bits_are_unpacked(void **state) {
+  (void)state;
+  static int32_t packed[] = {0x8F, 0xF7};  // the last four bits are nobody's
+  static uint8_t raw[] = {0x8F, 0xF7};
+  for (int is_raw = 0; is_raw < 2; is_raw++) {
+    for (int is_signed = 0; is_signed < 2; is_signed++) {
+      Onnx__TensorProto *t = tensor_of(is_signed ? 22 : 21, 3);
+      if (is_raw) {
+        t->has_raw_data = true;
+        t->raw_data = (ProtobufCBinaryData){sizeof raw, raw};
+      } else {
+        t->n_int32_data = 2;
+        t->int32_data = packed;
+      }
+      const seer_tensor *read = read_tensor(t);
+      assert_int_equal(read->dtype, is_signed ? SEER_DTYPE_I4 : SEER_DTYPE_U4);
+      assert_int_equal(read->n_bytes, 3);
+      assert_memory_equal(read->data, is_signed ? "\xFF\xF8\x07" : "\x0F\x08\x07", 3);
+    }
+  }
+  Onnx__TensorProto *t = tensor_of(22, 3);
+  t->has_raw_data = true;
+  t->raw_data = (ProtobufCBinaryData){1, raw};
+  seer_network *network;
+  broken("4-bit data", "1 bytes of data, the dimensions need 2",
+      load_model(constant_model(t), arena, &network));
+  t->raw_data.len = 0;
+  t->has_raw_data = false;
+  t->n_int32_data = 1;
+  t->int32_data = packed;
+  broken("4-bit list", "elements of data, the dimensions need 2",
+      load_model(constant_model(t), arena, &network));
+  assert_int_equal(n_wrong, 0);
+  static const char text[] =
+      "graph \"net\" {\n"
+      "  input %x f8e4m3fn[2]\n"
+      "  const $a i4[5] = [-8,7,0,-1,3]\n"
+      "  const $b u4[2,2] = [15,0,8,1]\n"
+      "  const $c f8e4m3fn[3] = [448,-0.001953125,nan]\n"
+      "  const $d f8e5m2fnuz[2] = [57344,0.5]\n"
+      "  %p ? = Cast \"p\" v21 ($a) {to=1}\n"
+      "  %q ? = Cast \"q\" v21 ($b) {to=1}\n"
+      "  %r ? = Cast \"r\" v21 ($c) {to=1}\n"
+      "  %s ? = Cast \"s\" v21 ($d) {to=1}\n"
+      "  %t ? = Cast \"t\" v21 (%x) {to=1}\n"
+      "  output %p\n  output %q\n  output %r\n  output %s\n  output %t\n"
+      "}\n";
+  size_t n;
+  const uint8_t *bytes = write_text(text, &n);
+  seer_graph *graph = seer_graph_create(arena, "");
+  must(seer_onnx_read_bytes("bytes", bytes, n, NULL, graph));
+  assert_string_equal(seer_graph_print(graph, arena), text);
 }
 
 static void damage_is_named(void **state) {
@@ -642,6 +697,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(round_trip, setup, teardown),
       cmocka_unit_test_setup_teardown(tensors_of_every_kind, setup, teardown),
+      cmocka_unit_test_setup_teardown(four_bits_are_unpacked, setup, teardown),
       cmocka_unit_test_setup_teardown(external_data_stays_in_the_folder, setup, teardown),
       cmocka_unit_test_setup_teardown(functions_are_expanded, setup, teardown),
       cmocka_unit_test_setup_teardown(damage_is_named, setup, teardown),

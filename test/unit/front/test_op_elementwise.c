@@ -381,6 +381,79 @@ static void test_bits_and_infinities(void **state) {
   case_close(c);
 }
 
+// Float8 saturates or becomes infinity or NaN; 4-bit integers saturate from floats and wrap from
+// integers. By the DAG and by folding.
+static void test_small_types(void **state) {
+  (void)state;
+  static const double x[6] = {0.3, -1000, 1e6, INFINITY, -0x1p-10, NAN};
+  static const struct {
+    int32_t onnx;
+    int64_t saturate;
+    double want[6];
+  } casts[] = {
+      {17, 1, {0.3125, -448, 448, 448, 0, NAN}},
+      {17, 0, {0.3125, NAN, NAN, NAN, 0, NAN}},
+      {18, 1, {0.3125, -240, 240, 240, -0x1p-10, NAN}},
+      {19, 1, {0.3125, -1024, 57344, 57344, -0x1p-10, NAN}},
+      {19, 0, {0.3125, -1024, INFINITY, INFINITY, -0x1p-10, NAN}},
+      {20, 0, {0.3125, -1024, NAN, NAN, -0x1p-10, NAN}},
+      {22, 1, {0, -8, 7, 7, 0, 0}},
+      {21, 1, {0, 0, 15, 15, 0, 0}},
+  };
+  for (size_t k = 0; k < SEER_COUNT_OF(casts); k++) {
+    op_case *c = case_open("Cast", 21);
+    case_in(c, SEER_DTYPE_F32, DIMS(6));
+    memcpy(c->x[0].v, x, sizeof x);
+    case_i(c, "to", casts[k].onnx);
+    case_i(c, "saturate", casts[k].saturate);
+    case_run(c);
+    expect_values(c, 0, casts[k].want);
+    case_close(c);
+    c = case_open("Cast", 21);
+    case_const(c, SEER_DTYPE_F32, DIMS(6), x);
+    case_i(c, "to", casts[k].onnx);
+    case_i(c, "saturate", casts[k].saturate);
+    case_fold(c);
+    expect_values(c, 0, casts[k].want);
+    case_close(c);
+  }
+  op_case *c = case_open("Cast", 21);  // integers lose their high bits
+  case_const(c, SEER_DTYPE_I32, DIMS(3), (double[]){8, -9, 255});
+  case_i(c, "to", 22);
+  case_fold(c);
+  expect_values(c, 0, (double[]){-8, 7, -1});
+  case_close(c);
+  for (int is_float = 0; is_float < 2; is_float++) {  // two blocks along the last axis
+    seer_dtype dtype = is_float ? SEER_DTYPE_F8E5M2 : SEER_DTYPE_I4;
+    c = case_open("QuantizeLinear", 21);
+    case_in(c, SEER_DTYPE_F32, DIMS(1, 4));
+    memcpy(c->x[0].v, (double[]){1.3, -90, 2.5, 100}, 4 * sizeof(double));
+    case_const(c, SEER_DTYPE_F32, DIMS(1, 2), (double[]){0.5, 2});
+    case_const(c, dtype, DIMS(1, 2), is_float ? (double[]){0, 0} : (double[]){1, -2});
+    case_i(c, "axis", 1);
+    case_i(c, "block_size", 2);
+    case_run(c);
+    expect_values(c, 0, is_float ? (double[]){2.5, -192, 1.25, 48} : (double[]){4, -8, -1, 7});
+    case_close(c);
+    c = case_open("DequantizeLinear", 21);
+    case_in(c, dtype, DIMS(1, 4));
+    memcpy(c->x[0].v, (double[]){1.5, -8, 3, 7}, 4 * sizeof(double));
+    if (!is_float) c->x[0].v[0] = 1;
+    case_const(c, SEER_DTYPE_F32, DIMS(1, 2), (double[]){0.5, 2});
+    case_const(c, dtype, DIMS(1, 2), (double[]){1, -2});
+    case_i(c, "axis", 1);
+    case_i(c, "block_size", 2);
+    case_run(c);
+    expect_values(c, 0, is_float ? (double[]){0.25, -4.5, 10, 18} : (double[]){0, -4.5, 10, 18});
+    case_close(c);
+  }
+  c = case_open("DequantizeLinear", 21);
+  case_in(c, SEER_DTYPE_F32, DIMS(2));
+  case_const(c, SEER_DTYPE_F32, DIMS(1), (double[]){0.5});
+  case_expect_error(c, "input 0 is f32, must be i4, u4, i8");
+  case_close(c);
+}
+
 // Every entry is complete and found under its own name.
 static void test_table(void **state) {
   (void)state;
@@ -411,6 +484,7 @@ int main(void) {
       cmocka_unit_test(test_variadic),
       cmocka_unit_test(test_where_pow_cast),
       cmocka_unit_test(test_bits_and_infinities),
+      cmocka_unit_test(test_small_types),
       cmocka_unit_test(test_table),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,117 @@
+"""Float8 and 4-bit types against ONNX Runtime, as weights and inside; as inputs and outputs through Python. SEER_TEST: timeout=300"""
+import os
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto as T
+from onnx import helper, numpy_helper
+
+sys.path.insert(0, os.path.join(os.environ.get("TEST_SOURCE_DIR", "."), "python"))
+sys.dont_write_bytecode = True
+import familyseer as fs  # noqa: E402
+
+from peer import check_model, familyseer, run_tests  # noqa: E402
+
+rng = np.random.default_rng(5)
+FLOAT8 = {"e4m3fn": T.FLOAT8E4M3FN, "e4m3fnuz": T.FLOAT8E4M3FNUZ, "e5m2": T.FLOAT8E5M2, "e5m2fnuz": T.FLOAT8E5M2FNUZ}
+
+
+def model_of(nodes, inputs, outputs, constants=()):
+    graph = helper.make_graph(nodes, "types", [helper.make_tensor_value_info(*i) for i in inputs],
+                              [helper.make_tensor_value_info(*o) for o in outputs], list(constants))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+def packed(name, kind, shape, values):
+    return helper.make_tensor(name, kind, shape, values)
+
+
+def scales(name, *shape):
+    return numpy_helper.from_array(rng.uniform(0.01, 0.1, shape).astype(np.float32), name)
+
+
+def four_bit_weights(kind, **how):
+    """Weights of 4 bits, a scale per column or per block of rows. No product of the latter: ONNX Runtime rounds its other operand."""
+    low, high = (-8, 8) if kind == T.INT4 else (0, 16)
+    blocked = "block_size" in how
+    shape = [3, 24] if blocked else [24]
+    constants = [packed("w", kind, [48, 24], rng.integers(low, high, 48 * 24).tolist()), scales("s", *shape),
+                 packed("z", kind, shape, rng.integers(low, high, int(np.prod(shape))).tolist())]
+    nodes = [helper.make_node("DequantizeLinear", ["w", "s", "z"], ["d"], **how),
+             helper.make_node("Mul" if blocked else "MatMul", ["x", "d"], ["y"])]
+    rows = 48 if blocked else 5
+    model = model_of(nodes, [("x", T.FLOAT, [rows, 24 if blocked else 48])], [("y", T.FLOAT, [rows, 24])], constants)
+    check_model(f"4 bits {how}", model, levels=["-O1"])
+
+
+def through(kind, label):
+    """x / scale, rounded to `kind`, and back; the values are spread over all exponents."""
+    zero = packed("z", kind, [], [0])
+    nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]), helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"]),
+             helper.make_node("Cast", ["x"], ["c"], to=kind), helper.make_node("Cast", ["c"], ["w"], to=T.FLOAT)]
+    model = model_of(nodes, [("x", T.FLOAT, [7, 33])], [("y", T.FLOAT, [7, 33]), ("w", T.FLOAT, [7, 33])],
+                     [numpy_helper.from_array(np.float32(0.75), "s"), zero])
+    x = (rng.standard_normal((7, 33)) * np.exp2(rng.uniform(-12, 8, (7, 33)))).astype(np.float32)
+    check_model(label, model, {"x": x}, levels=["-O1"], rtol=0)
+
+
+def quantised_to_four_bits(kind):
+    zero = packed("z", kind, [], [3])
+    nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]), helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"])]
+    model = model_of(nodes, [("x", T.FLOAT, [7, 33])], [("y", T.FLOAT, [7, 33])], [numpy_helper.from_array(np.float32(0.25), "s"), zero])
+    check_model("to 4 bits", model, levels=["-O1"], rtol=0)
+
+
+def float8_weights(kind):
+    constants = [packed("w", kind, [30, 20], rng.standard_normal(600).tolist()), scales("s", 20)]
+    nodes = [helper.make_node("DequantizeLinear", ["w", "s"], ["d"], axis=1), helper.make_node("MatMul", ["x", "d"], ["y"])]
+    check_model("float8 weights", model_of(nodes, [("x", T.FLOAT, [4, 30])], [("y", T.FLOAT, [4, 20])], constants), levels=["-O1"])
+
+
+def compiled(model):
+    folder = tempfile.mkdtemp(dir=tmp.name)
+    onnx.save(model, os.path.join(folder, "m.onnx"))
+    familyseer("compile", os.path.join(folder, "m.onnx"), "-o", folder, "-O1")
+    return folder
+
+
+def in_and_out(kind, carrier, given, want):
+    """An input of the type, passed in what carries it, to f32 and back, moved on the way."""
+    n = len(given)
+    nodes = [helper.make_node("Transpose", ["x"], ["t"]), helper.make_node("Cast", ["t"], ["f"], to=T.FLOAT),
+             helper.make_node("Cast", ["f"], ["y"], to=kind)]
+    folder = compiled(model_of(nodes, [("x", kind, [n, 1])], [("f", T.FLOAT, [1, n]), ("y", kind, [1, n])]))
+    x = np.array(given, carrier).reshape(n, 1)
+    model = fs.Model(folder, threads=1)
+    assert model.inputs[0].dtype == carrier, model.inputs[0]
+    f, y = model(x)
+    np.testing.assert_array_equal(f.ravel(), want)
+    np.testing.assert_array_equal(y.ravel(), x.ravel())
+    np.save(os.path.join(folder, "x.npy"), x)  # and through the command line
+    familyseer("run", os.path.join(folder, "model.so"), "-i", f"x={folder}/x.npy", "-o", folder)
+    np.testing.assert_array_equal(np.load(os.path.join(folder, "y.npy")).ravel(), x.ravel())
+    done = familyseer("run", os.path.join(folder, "model.so"), "-i", f"x={folder}/f.npy", check=False)
+    assert done.returncode == 1 and "input 'x' must be" in done.stderr, done.stderr
+
+
+tmp = tempfile.TemporaryDirectory()
+tests = [
+    ("int4 per axis", lambda: four_bit_weights(T.INT4, axis=1)),
+    ("uint4 per axis", lambda: four_bit_weights(T.UINT4, axis=1)),
+    ("int4 blocked", lambda: four_bit_weights(T.INT4, axis=0, block_size=16)),
+    ("uint4 blocked", lambda: four_bit_weights(T.UINT4, axis=0, block_size=16)),
+    ("to int4", lambda: quantised_to_four_bits(T.INT4)),
+    ("to uint4", lambda: quantised_to_four_bits(T.UINT4)),
+    ("int4 in and out", lambda: in_and_out(T.INT4, np.int8, [-8, -1, 0, 3, 7], [-8, -1, 0, 3, 7])),
+    ("uint4 in and out", lambda: in_and_out(T.UINT4, np.uint8, [0, 1, 8, 9, 15], [0, 1, 8, 9, 15])),
+    ("e4m3fn in and out", lambda: in_and_out(T.FLOAT8E4M3FN, np.uint8, [0x38, 0xB8, 0x7E, 0x01, 0x80], [1, -1, 448, 2**-9, 0])),
+    ("e4m3fnuz in and out", lambda: in_and_out(T.FLOAT8E4M3FNUZ, np.uint8, [0x40, 0xC0, 0x7F, 1], [1, -1, 240, 2**-10])),
+    ("e5m2 in and out", lambda: in_and_out(T.FLOAT8E5M2, np.uint8, [0x3C, 0xBC, 0x7B, 1], [1, -1, 57344, 2**-16])),
+    ("e5m2fnuz in and out", lambda: in_and_out(T.FLOAT8E5M2FNUZ, np.uint8, [0x40, 0xC0, 0x7F, 1], [1, -1, 57344, 2**-17])),
+    ("bfloat16 in and out", lambda: in_and_out(T.BFLOAT16, np.uint16, [0x3F80, 0xBF80, 0x4049], [1, -1, 3.140625])),
+]
+for short, number in FLOAT8.items():
+    tests += [(f"{short} through", lambda n=number, s=short: through(n, s)), (f"{short} weights", lambda n=number: float8_weights(n))]
+run_tests(tests)
