@@ -23,7 +23,9 @@ SEER_MUST_USE seer_status seer_onnx_write(
 // Looks every operator up, fixes the inputs' shapes, infers all others and folds shape arithmetic
 // on the way.
 //   input_shapes  "x:1x3x224x224,mask:1x128" or "": fixes symbolic dimensions. A first dimension that alone is symbolic
-//                 becomes 1, with a line in *out_notice (in the graph's arena; "" else; may be NULL)
+//                 becomes 1, with a line in *out_notice (in the graph's arena; "" else; may be NULL). 0 is a size like
+//                 any other here; in a file it means unknown, as old exporters write it.
+// Values without elements become constants; sequences and optional values disappear.
 // Errors: UNSUPPORTED lists all operators without support at once, by node; INVALID names node,
 // operator, what was found and what is allowed.
 SEER_MUST_USE seer_status seer_front_resolve(

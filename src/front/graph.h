@@ -30,6 +30,14 @@ typedef enum {
 
 struct seer_graph;
 
+// A sequence or an optional value, while operators are resolved: which values it is made of is
+// known then (front/expand/list.c), and afterwards nobody reads it any more.
+typedef struct {
+  bool is_optional;  // of 0 or 1 value, which may be a sequence; else a sequence of tensors
+  uint32_t n;
+  const seer_val *item;
+} seer_list;
+
 // Constant data. `data` is row-major, dense, in the value's dtype; borrowed from the mapped file or
 // in the arena.
 typedef struct {
@@ -63,6 +71,7 @@ typedef struct {
   bool has_shape;
   int64_t dim[SEER_MAX_RANK];  // -1: symbolic, not yet fixed
   const seer_tensor *constant;  // not NULL: its content is known (initialiser or folded)
+  const seer_list *list;  // not NULL: no tensor (dtype NONE, no shape)
   seer_node_id producer;  // 0: input or constant
   bool is_input, is_output;
   // Physical layout: dimension order (order[k] = logical dimension that is k-th outermost), pitch
@@ -106,6 +115,7 @@ typedef struct seer_graph {
   seer_val *input, *output;
   size_t n_map, cap_map;
   seer_os_map *map;  // files that constants are borrowed from; unmapped by seer_graph_close
+  size_t n_listed;  // items of all lists
   int64_t opset;  // of ai.onnx, as the file says (0: not from a file)
   const char *producer;
   seer_fold_hook fold_hook;  // NULL: what is too big for the interpreter stays unfolded

@@ -46,8 +46,11 @@ typedef struct seer_op_desc {
   seer_status (*fold)(
       const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors);
   bool folds_from_shape;
-  // A composite: replaces the node by simpler ones, in place of all the above (front/expand).
+  // A composite: replaces the node by simpler ones, in place of all the above (front/expand). With
+  // is_composite only the nodes that it names.
   seer_status (*expand)(struct seer_expand *expand);
+  bool (*is_composite)(const seer_graph *graph, const seer_node *node);
+  bool takes_lists;  // sequences and optional values, as operands
   const char *doc;  // one line: what is covered, for doc/operators.md
 } seer_op_desc;
 
@@ -69,14 +72,21 @@ typedef struct seer_emit {
   // of stages of elementwise and injective nodes: EPILOGUE (also if ANCHOR) or PROLOGUE
   seer_stage_role default_role;
   uint8_t temp_order[SEER_DAG_MAX_STAGES][SEER_MAX_RANK];  // of helper stages, by stage index
+  // Values without elements have no buffers. A stage that reduces over none of them (an axis of
+  // extent 0) becomes its combiner's identity, so what its body would load does not matter;
+  // elsewhere a load of such a value is the operator's error, its name kept here until the end.
+  bool is_over_nothing[SEER_DAG_MAX_STAGES];
+  uint32_t last_stage;
+  const char *empty;
 } seer_emit;
 
 // `graph`, `dag` and `arena` are kept. buf_of_value is made in `arena`; default_role is EPILOGUE.
 void seer_emit_init(seer_emit *emit, const seer_graph *graph, seer_dag *dag, seer_arena *arena);
 // Emits `node` (resolved: node->op is set) through its entry; a VIEW without an emitter becomes the
-// index map of its row-major order. UNSUPPORTED for what only folds and for outputs without
-// elements. Afterwards each output that is made has its buffer in buf_of_value; the caller marks
-// DAG outputs and calls seer_dag_finish.
+// index map of its row-major order. UNSUPPORTED for what only folds, for outputs without elements
+// (resolving makes them constants) and for reading from inputs without elements; a reduction over
+// nothing is its combiner's identity. Afterwards each output that is made has its buffer in
+// buf_of_value; the caller marks DAG outputs and calls seer_dag_finish.
 SEER_MUST_USE seer_status seer_emit_node(seer_emit *emit, const seer_node *node);
 // The buffer of a graph value, added as an input of the DAG (WEIGHT for constants, always dense and
 // in ONNX order) when it is not there yet.

@@ -53,7 +53,7 @@ static seer_status look_up_operators(seer_graph *graph, seer_arena *scratch) {
       n_missing == 1 ? " uses" : "s use", list.data);
 }
 
-static seer_status check_operands(const seer_node *node) {
+static seer_status check_operands(const seer_graph *graph, const seer_node *node) {
   const seer_op_desc *op = node->op;
   enum { ANY = 255 };
   if (node->n_in < op->n_in_min || (op->n_in_max != ANY && node->n_in > op->n_in_max)) {
@@ -63,6 +63,12 @@ static seer_status check_operands(const seer_node *node) {
   if (node->n_out < op->n_out_min || (op->n_out_max != ANY && node->n_out > op->n_out_max)) {
     return SEER_FAIL(
         INVALID, "%u outputs, must be %u to %u", node->n_out, op->n_out_min, op->n_out_max);
+  }
+  for (uint32_t k = 0; k < node->n_in && !op->takes_lists; k++) {
+    const seer_value *value = seer_graph_value(graph, node->in[k]);
+    if (node->in[k].i && value->list)
+      return SEER_FAIL(INVALID, "input %u ('%s') is %s, must be a tensor", k, value->name,
+          value->list->is_optional ? "an optional value" : "a sequence");
   }
   for (uint32_t k = 0; k < op->n_in_min; k++) {
     if (node->in[k].i == 0) return SEER_FAIL(INVALID, "input %u is absent and may not be", k);
@@ -113,7 +119,7 @@ static seer_status set_input_shape(seer_graph *graph, const char *part, seer_are
     const char *start = at;
     while (*at >= '0' && *at <= '9' && size < INT64_C(1) << 40) size = size * 10 + (*at++ - '0');
     bool is_last = *at == '\0',
-         is_ok = at > start && size > 0 && (is_last || *at == 'x') && rank < SEER_MAX_RANK;
+         is_ok = at > start && (is_last || *at == 'x') && rank < SEER_MAX_RANK;
     if (is_ok && *at == 'x') is_ok = at[1] != '\0';
     if (!is_ok)
       return SEER_FAIL(
@@ -176,6 +182,56 @@ static seer_status fix_inputs(
   if (n_unknown == 0) return SEER_OK;
   return SEER_FAIL(INVALID, "sizes of inputs are unknown: %s; pass --input-shapes '%s'",
       inputs_text(graph, scratch), suggestion.data);
+}
+
+// ---- values without elements: their content is known, whatever computes them
+
+static seer_tensor empty_tensor(const seer_value *value) {
+  seer_tensor tensor = {.dtype = value->dtype, .rank = value->rank, .data = ""};
+  memcpy(tensor.dim, value->dim, sizeof tensor.dim);
+  return tensor;
+}
+
+// What reads an empty input reads a constant instead.
+static void settle_empty_inputs(seer_graph *graph) {
+  for (uint32_t k = 0; k < graph->n_input; k++) {
+    seer_val input = graph->input[k];
+    const seer_value *value = seer_graph_value(graph, input);
+    if (seer_value_elems(value) != 0) continue;
+    seer_tensor tensor = empty_tensor(value);
+    const char *name =
+        seer_graph_fresh_name(graph, seer_arena_printf(graph->arena, "%s.empty", value->name));
+    seer_graph_replace_uses(graph, input, seer_graph_add_constant(graph, name, &tensor));
+  }
+}
+
+// Empty outputs become constants, and a node that has no others goes; Concat reads only what has
+// elements. (A node's other empty outputs read as absent, which no emitter minds.)
+static void settle_empty_node(seer_graph *graph, uint32_t k) {
+  seer_node *node = &graph->node[k];
+  uint32_t n_empty = 0, n_made = 0;
+  for (uint32_t i = 0; i < node->n_out; i++) {
+    if (node->out[i].i == 0) continue;
+    n_made++;
+    n_empty += seer_value_elems(seer_graph_value(graph, node->out[i])) == 0;
+  }
+  for (uint32_t i = 0; n_empty > 0 && i < node->n_out; i++) {
+    seer_value *value = seer_graph_value(graph, node->out[i]);
+    if (node->out[i].i == 0 || seer_value_elems(value) != 0) continue;
+    seer_tensor tensor = empty_tensor(value);
+    value->producer = (seer_node_id){0};
+    seer_graph_set_constant(graph, node->out[i], &tensor);
+    node->out[i] = (seer_val){0};
+  }
+  if (n_empty > 0 && n_empty == n_made) {
+    seer_graph_kill_node(graph, (seer_node_id){k});
+  } else if (strcmp(node->op_type, "Concat") == 0 && n_made > 0) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < node->n_in; i++) {
+      if (seer_value_elems(seer_graph_value(graph, node->in[i])) > 0) node->in[n++] = node->in[i];
+    }
+    node->n_in = n;
+  }
 }
 
 // ---- types
@@ -267,7 +323,7 @@ static seer_status expand_node(seer_graph *graph, uint32_t k, seer_arena *scratc
   SEER_TRY(resolve_added(&e));
   for (uint32_t i = 0; i < e.node.n_out; i++) {
     const seer_value *out = seer_graph_value(graph, e.node.out[i]);
-    if (e.node.out[i].i && !out->constant && out->producer.i < first)
+    if (e.node.out[i].i && !out->constant && !out->list && out->producer.i < first)
       return SEER_FAIL(INTERNAL, "output %u is made by none of its parts", i);
   }
   seer_graph_kill_node(graph, (seer_node_id){k});
@@ -275,9 +331,13 @@ static seer_status expand_node(seer_graph *graph, uint32_t k, seer_arena *scratc
 }
 
 static seer_status resolve_parts(seer_graph *graph, uint32_t k, seer_arena *scratch) {
-  SEER_TRY(check_operands(&graph->node[k]));
-  if (graph->node[k].op->expand) return expand_node(graph, k, scratch);
+  SEER_TRY(check_operands(graph, &graph->node[k]));
+  const seer_op_desc *op = graph->node[k].op;
+  if (op->expand && (!op->is_composite || op->is_composite(graph, &graph->node[k])))
+    return expand_node(graph, k, scratch);
   SEER_TRY(infer_node(graph, k, scratch));
+  settle_empty_node(graph, k);
+  if (graph->node[k].is_dead) return SEER_OK;
   bool did;
   return seer_pass_fold_node(graph, (seer_node_id){k}, MAX_SHAPE_ELEMS, max_shape_ops, &did);
 }
@@ -297,12 +357,19 @@ static seer_status resolve(
   seer_pass_remove_dead(graph);  // now that it is known which outputs are optional
   SEER_TRY(fix_inputs(graph, input_shapes, scratch, out_notice));
   SEER_TRY(check_inputs(graph, scratch));
+  settle_empty_inputs(graph);
   uint32_t n_node = (uint32_t)graph->n_node;  // further ones are parts of composite operators
   for (uint32_t k = 1; k < n_node; k++) {
     if (graph->node[k].is_dead) continue;
     seer_arena_mark mark = seer_arena_save(scratch);
     SEER_TRY(resolve_node(graph, k, scratch));
     seer_arena_rewind(scratch, mark);
+  }
+  for (uint32_t k = 0; k < graph->n_output; k++) {
+    const seer_value *value = seer_graph_value(graph, graph->output[k]);
+    if (value->list)
+      return SEER_FAIL(UNSUPPORTED, "output '%s' is %s, must be a tensor", value->name,
+          value->list->is_optional ? "an optional value" : "a sequence");
   }
   seer_pass_remove_dead(graph);
   SEER_TRY(seer_graph_sort(graph));

@@ -98,8 +98,9 @@ static seer_rt_code bind(
   const seer_model *model = session->model;
   const seer_plan_header *plan = model->plan;
   uint32_t n = kind == SEER_ARG_INPUT ? plan->n_input : plan->n_output;
-  if (index < 0 || (uint32_t)index >= n || !data) return SEER_RT_INVALID;
+  if (index < 0 || (uint32_t)index >= n) return SEER_RT_INVALID;
   uint32_t slot = (kind == SEER_ARG_INPUT ? 0 : plan->n_input) + (uint32_t)index;
+  if (!data && model->io[slot].n_bytes > 0) return SEER_RT_INVALID;
   if ((uintptr_t)data % seer_onnx_dtype_bytes(model->io[slot].onnx_dtype) != 0)
     return SEER_RT_INVALID;
   for (uint32_t i = 0; i < plan->n_arg; i++)

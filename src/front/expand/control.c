@@ -82,6 +82,20 @@ static void add_part(seer_expand *e, scan *s, uint32_t n, seer_val value, int64_
   s->part[n] = seer_expand_2(e, "Unsqueeze", value, seer_expand_ints(e, &axis, 1));
 }
 
+// The scan output of no iteration: of the type that `part`, made for that only, says.
+static seer_status output_nothing(seer_expand *e, uint32_t k, seer_val part, int64_t axis) {
+  const seer_value *value = seer_graph_value(e->graph, part);
+  int64_t dim[SEER_MAX_RANK];
+  uint32_t along, rank = 0;
+  if (value->rank == SEER_MAX_RANK)
+    return SEER_FAIL(
+        UNSUPPORTED, "output %u has rank %d, at most %d", k, value->rank + 1, SEER_MAX_RANK);
+  SEER_TRY(seer_op_axis(axis, value->rank + 1u, "an entry of 'scan_output_axes'", &along));
+  for (uint32_t d = 0; d <= value->rank; d++) dim[d] = d == along ? 0 : value->dim[rank++];
+  seer_expand_output(e, k, seer_expand_tensor(e, value->dtype, dim, value->rank + 1u, NULL));
+  return SEER_OK;
+}
+
 static seer_status expand_loop(seer_expand *e) {
   const seer_attr *body;
   SEER_TRY(body_of(e, "body", &body));
@@ -116,12 +130,18 @@ static seer_status expand_loop(seer_expand *e) {
     for (uint32_t k = 1; k < n_formal; k++) formal[k] = out[k - 1];
   }
   for (uint32_t k = 0; k < n_carried; k++) seer_expand_output(e, k, formal[2 + k]);
+  if (n == 0 && n_scan > 0) {
+    formal[0] = seer_expand_scalar(e, SEER_DTYPE_I64, 0);
+    seer_expand_inline(e, body, formal, constants, out);
+    SEER_TRY(e->resolve(e));
+  }
   for (uint32_t s = 0; s < n_scan; s++) {
-    if (!seer_expand_wants(e, n_carried + s)) continue;
+    uint32_t k = n_carried + s;
+    if (!seer_expand_wants(e, k)) continue;
     if (n == 0)
-      return SEER_FAIL(
-          UNSUPPORTED, "no iteration runs, and output %u has no elements", n_carried + s);
-    seer_expand_output(e, n_carried + s, seer_expand_concat(e, scans[s].part, n, 0));
+      SEER_TRY(output_nothing(e, k, out[1 + k], 0));
+    else
+      seer_expand_output(e, k, seer_expand_concat(e, scans[s].part, n, 0));
   }
   return SEER_OK;
 }
@@ -171,9 +191,23 @@ static seer_status expand_scan(seer_expand *e) {
     }
     n_trip = x->dim[axis[k]];
   }
-  if (n_trip < 1 || n_trip > MAX_ITERATIONS)
+  if (n_trip > MAX_ITERATIONS)
     return SEER_FAIL(
-        UNSUPPORTED, "%" PRId64 " iterations, must be 1 to %d", n_trip, MAX_ITERATIONS);
+        UNSUPPORTED, "%" PRId64 " iterations, must be at most %d", n_trip, MAX_ITERATIONS);
+  if (n_trip == 0) {  // once, for the types of its outputs
+    for (uint32_t k = 0; k < n_input; k++) {
+      seer_value x = *seer_expand_in(e, n_state + k);
+      double *zeros;
+      uint32_t rank = 0;
+      for (uint32_t d = 0; d < x.rank; d++) {
+        if (d != axis[k]) x.dim[rank++] = x.dim[d];
+      }
+      SEER_TRY(seer_expand_table(e, seer_dims_elems(x.dim, rank), 1, &zeros));
+      formal[n_state + k] = seer_expand_tensor(e, x.dtype, x.dim, rank, zeros);
+    }
+    seer_expand_inline(e, body, formal, constants, out);
+    SEER_TRY(e->resolve(e));
+  }
   for (int64_t t = 0; t < n_trip; t++) {
     for (uint32_t k = 0; k < n_input; k++) {
       int64_t is_reverse, along = axis[k];
@@ -202,6 +236,10 @@ static seer_status expand_scan(seer_expand *e) {
       scans[s].part[b] = other;
     }
     if (!seer_expand_wants(e, n_state + s)) continue;
+    if (n_trip == 0) {
+      SEER_TRY(output_nothing(e, n_state + s, out[n_state + s], along));
+      continue;
+    }
     seer_expand_output(
         e, n_state + s, seer_expand_concat(e, scans[s].part, (uint32_t)n_trip, along));
   }
@@ -209,8 +247,19 @@ static seer_status expand_scan(seer_expand *e) {
 }
 
 #define CONTROL(id, onnx, from, in_min, attributes, text) \
-  SEER_COMPOSITE(                                         \
-      id, "", onnx, from, 25, in_min, SEER_OP_ANY, 1, SEER_OP_ANY, attributes, expand_##id, text)
+  const seer_op_desc seer_op_##id = {.name = onnx,        \
+      .domain = "",                                       \
+      .opset_min = from,                                  \
+      .opset_max = 25,                                    \
+      .n_in_min = in_min,                                 \
+      .n_in_max = SEER_OP_ANY,                            \
+      .n_out_min = 1,                                     \
+      .n_out_max = SEER_OP_ANY,                           \
+      .fuse = SEER_FUSE_COMPOSITE,                        \
+      .attrs = attributes,                                \
+      .expand = expand_##id,                              \
+      .takes_lists = true,                                \
+      .doc = text};
 
 CONTROL(if, "If", 1, 1, "then_branch else_branch",
     "a condition that folds picks a branch; else both are computed, and must be of equal shapes")

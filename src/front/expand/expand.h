@@ -99,9 +99,23 @@ seer_val seer_expand_tensor(
 seer_val seer_expand_scalar(seer_expand *e, seer_dtype dtype, double value);
 seer_val seer_expand_ints(seer_expand *e, const int64_t *ints, uint32_t n);  // i64[n]
 
+// ---- sequences and optional values
+#define SEER_EXPAND_MAX_ITEMS 4096
+// Output k of the replaced node is a list of these values; UNSUPPORTED where it is too long.
+SEER_MUST_USE seer_status seer_expand_output_list(
+    seer_expand *e, uint32_t k, bool is_optional, const seer_val *item, uint32_t n);
+
 // ---- results
 // Output k of the replaced node is `value`. Each output that is there must get one.
 void seer_expand_output(seer_expand *e, uint32_t k, seer_val value);
+
+// ---- entries of front/op that are composite in one form: is_composite and expand
+// Identity of a sequence or optional value.
+bool seer_identity_is_of_list(const seer_graph *graph, const seer_node *node);
+seer_status seer_identity_expand(seer_expand *e);
+// BatchNormalization with the statistics of its own input.
+bool seer_batch_norm_is_training(const seer_graph *graph, const seer_node *node);
+seer_status seer_batch_norm_expand(seer_expand *e);
 
 // ---- bodies of If, Loop and Scan
 // A body is a graph of its own; its inputs are the formal ones, then what it reads from outside

@@ -1,6 +1,9 @@
 // geometry.c - operators that are others with computed operands: CenterCropPad, Col2Im, AffineGrid,
-// Compress.
-#include "front/expand/expand.h"
+// Compress, Resize with antialias.
+#include <math.h>
+#include <string.h>
+
+#include "front/op/resize.h"
 
 #define GEOMETRY(id, onnx, from, in_min, in_max, attributes, text) \
   SEER_COMPOSITE(id, "", onnx, from, 25, in_min, in_max, 1, 1, attributes, expand_##id, text)
@@ -166,3 +169,95 @@ static seer_status expand_compress(seer_expand *e) {
   return SEER_OK;
 }
 GEOMETRY(compress, "Compress", 9, 2, 2, "axis", "constant condition")
+
+// ---- Resize with antialias: along each dimension a sum of neighbours with weights that
+// depend on the output element alone. The kernel is as wide as an output element where the
+// dimension shrinks, so there are too many neighbours to write out: they are gathered ([.., out,
+// taps, ..]), multiplied by a table and summed, dimension after dimension; the three share a
+// kernel.
+
+// Triangle, or Keys' cubic.
+static double kernel(bool is_cubic, double a, double x) {
+  x = fabs(x);
+  if (!is_cubic) return x < 1 ? 1 - x : 0;
+  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+}
+
+typedef struct {
+  seer_val index, weight, inside;  // inside 0: every output element
+  int64_t n;  // of taps
+} taps;
+
+static seer_status make_taps(
+    seer_expand *e, const seer_resize_dimension *d, seer_dtype dtype, taps *out) {
+  const seer_node *node = &e->node;
+  bool is_cubic = strcmp(seer_node_attr_s(node, "mode", "nearest"), "cubic") == 0,
+       is_cut = seer_node_attr_i(node, "exclude_outside", 0) != 0, is_outside = false;
+  double a = seer_node_attr_f(node, "cubic_coeff_a", -0.75), scale = fmin(d->scale, 1);
+  double reach = ceil((is_cubic ? 2 : 1) / scale);  // taps on each side
+  double *index, *weight, *inside;
+  if (reach > 1e6) return SEER_FAIL(UNSUPPORTED, "a scale of %g with antialias", d->scale);
+  out->n = 2 * (int64_t)reach;
+  SEER_TRY(seer_expand_table(e, d->out, out->n, &index));
+  SEER_TRY(seer_expand_table(e, d->out, out->n, &weight));
+  SEER_TRY(seer_expand_table(e, d->out, 1, &inside));
+  for (int64_t i = 0; i < d->out; i++) {
+    double x = ((double)i + d->before) * d->factor / d->divisor + d->after, sum = 0;
+    double *w = weight + i * out->n, first = floor(x) - reach + 1;
+    inside[i] = !d->is_cropped || (x >= 0 && x <= (double)d->in - 1);
+    is_outside |= inside[i] == 0;
+    for (int64_t k = 0; k < out->n; k++) {
+      double at = first + (double)k, last = (double)d->in - 1;
+      w[k] = is_cut && (at < 0 || at > last) ? 0 : kernel(is_cubic, a, (at - x) * scale);
+      index[i * out->n + k] = fmin(fmax(at, 0), last);
+      sum += w[k];
+    }
+    for (int64_t k = 0; k < out->n; k++) w[k] = sum != 0 ? w[k] / sum : 0;
+  }
+  int64_t dim[2] = {d->out, out->n};
+  out->index = seer_expand_tensor(e, SEER_DTYPE_I64, dim, 2, index);
+  out->weight = seer_expand_tensor(e, dtype, dim, 2, weight);
+  out->inside = is_outside ? seer_expand_tensor(e, SEER_DTYPE_BOOL, dim, 1, inside) : (seer_val){0};
+  return SEER_OK;
+}
+
+// A vector along dimension d of `rank`.
+static seer_val along(seer_expand *e, seer_val v, int64_t n, uint32_t d, uint32_t rank) {
+  int64_t dim[SEER_MAX_RANK];
+  for (uint32_t k = 0; k < rank; k++) dim[k] = k == d ? n : 1;
+  return seer_expand_reshape(e, v, dim, rank);
+}
+
+seer_status seer_resize_expand(seer_expand *e) {
+  seer_resize_plan p;
+  const char *mode = seer_node_attr_s(&e->node, "mode", "nearest");
+  if (strcmp(mode, "linear") != 0 && strcmp(mode, "cubic") != 0)
+    return SEER_FAIL(
+        INVALID, "attribute 'mode' is '%s' with antialias, must be linear or cubic", mode);
+  SEER_TRY(seer_resize_read(e->graph, &e->node, e->scratch, &p));
+  SEER_TRY(seer_op_want_float(seer_expand_in(e, 0), 0));
+  seer_dtype dtype = seer_expand_in(e, 0)->dtype;
+  if (p.rank == SEER_MAX_RANK) return SEER_FAIL(UNSUPPORTED, "antialias over rank %u", p.rank);
+  seer_val y = e->node.in[0],
+           outside =
+               seer_expand_scalar(e, dtype, seer_node_attr_f(&e->node, "extrapolation_value", 0));
+  taps all[SEER_MAX_RANK];
+  for (uint32_t d = 0; d < p.rank; d++) {
+    if (!p.dim[d].is_resized) continue;
+    SEER_TRY(make_taps(e, &p.dim[d], dtype, &all[d]));
+    int64_t dim[SEER_MAX_RANK], axis = d + 1;
+    for (uint32_t k = 0; k <= p.rank; k++)
+      dim[k] = k == d ? p.dim[d].out : k == d + 1 ? all[d].n : 1;
+    seer_val near = seer_expand_2i(e, "Gather", y, all[d].index, "axis", d);
+    seer_val weighed =
+        seer_expand_2(e, "Mul", near, seer_expand_reshape(e, all[d].weight, dim, p.rank + 1));
+    y = seer_expand_2i(e, "ReduceSum", weighed, seer_expand_ints(e, &axis, 1), "keepdims", 0);
+  }
+  for (uint32_t d = 0; d < p.rank; d++) {
+    if (!p.dim[d].is_resized || !all[d].inside.i) continue;
+    y = seer_expand_3(e, "Where", along(e, all[d].inside, p.dim[d].out, d, p.rank), y, outside);
+  }
+  seer_expand_output(e, 0, y);
+  return SEER_OK;
+}

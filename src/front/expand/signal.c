@@ -169,3 +169,51 @@ static seer_status expand_stft(seer_expand *e) {
   return SEER_OK;
 }
 SIGNAL(stft, "STFT", 2, 4, "onesided", "constant step and length")
+
+// ---- MelWeightMatrix: triangles over the bins of a spectrum, equally far apart in mel
+
+static seer_status mel_number(const seer_expand *e, uint32_t k, double *out) {
+  const seer_tensor *tensor = seer_op_const(e->graph, &e->node, k);
+  if (!tensor) return SEER_FAIL(UNSUPPORTED, "input %u must be constant", k);
+  if (seer_tensor_elems(tensor) != 1)
+    return SEER_FAIL(
+        INVALID, "input %u has %" PRId64 " elements, must have 1", k, seer_tensor_elems(tensor));
+  *out = seer_dtype_load_f64(tensor->dtype, tensor->data, 0);
+  return SEER_OK;
+}
+
+static seer_status expand_mel_weights(seer_expand *e) {
+  double number[5], *weight, *point;
+  for (uint32_t k = 0; k < 5; k++) SEER_TRY(mel_number(e, k, &number[k]));
+  double dft = number[1], rate = number[2];
+  bool is_sane = number[0] >= 1 && number[0] <= 1e6 && dft >= 1 && dft <= 1e9 && rate > 0 &&
+      number[3] >= 0 && number[4] > number[3] && number[4] <= 1e9;
+  if (!is_sane)
+    return SEER_FAIL(INVALID, "%g bins of %g points at %g Hz from %g to %g Hz", number[0], dft,
+        rate, number[3], number[4]);
+  int64_t dim[2] = {(int64_t)dft / 2 + 1, (int64_t)number[0]};
+  seer_dtype dtype = seer_onnx_dtype((int32_t)seer_node_attr_i(&e->node, "output_datatype", 1));
+  if (dtype == SEER_DTYPE_NONE || dtype == SEER_DTYPE_BOOL)
+    return SEER_FAIL(INVALID, "attribute 'output_datatype' is %" PRId64 ", must be a number's type",
+        seer_node_attr_i(&e->node, "output_datatype", 1));
+  SEER_TRY(seer_expand_table(e, dim[0], dim[1], &weight));
+  SEER_TRY(seer_expand_table(e, dim[1] + 2, 1, &point));
+  double low = 2595 * log10(1 + number[3] / 700), high = 2595 * log10(1 + number[4] / 700);
+  for (int64_t k = 0; k < dim[1] + 2; k++) {
+    double mel = low + (double)k * (high - low) / (double)(dim[1] + 2);
+    point[k] = floor((dft + 1) * (700 * (pow(10, mel / 2595) - 1)) / rate);
+  }
+  for (int64_t k = 0; k < dim[1]; k++) {
+    double from = point[k], center = point[k + 1], to = point[k + 2];
+    for (int64_t j = 0; j < dim[0]; j++) {
+      double at = (double)j, *w = &weight[j * dim[1] + k];
+      if (at >= from && at <= center) *w = center > from ? (at - from) / (center - from) : 1;
+      if (at >= center && at < to) *w = (to - at) / (to - center);
+    }
+  }
+  seer_expand_output(e, 0, seer_expand_tensor(e, dtype, dim, 2, weight));
+  return SEER_OK;
+}
+
+SEER_COMPOSITE(mel_weights, "", "MelWeightMatrix", 17, 25, 5, 5, 1, 1, "output_datatype",
+    expand_mel_weights, "constant inputs")

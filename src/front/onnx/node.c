@@ -201,6 +201,8 @@ static seer_status read_attrs(seer_onnx_file *file, seer_onnx_scope *scope,
     }
     const seer_onnx_scope *at;
     const Onnx__AttributeProto *value = referred(file, scope, proto->attribute[k], &at);
+    // Optional's `type` says what is absent; nobody can read that.
+    if (value && type_of(value) == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TYPE_PROTO) continue;
     if (value) SEER_TRY(read_attr(file, scope, value, name, &(*out_attr)[(*out_n)++]));
   }
   return SEER_OK;

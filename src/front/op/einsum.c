@@ -10,6 +10,7 @@
 
 #define MAX_OPERANDS 8
 #define MAX_LABELS (52 + SEER_MAX_RANK)
+enum { UNSEEN = -1 };
 
 typedef struct {
   uint32_t n;
@@ -19,7 +20,7 @@ typedef struct {
 typedef struct {
   uint32_t n_in;
   term in[MAX_OPERANDS], out;
-  int64_t extent[MAX_LABELS];  // 0: does not occur
+  int64_t extent[MAX_LABELS];  // UNSEEN: does not occur
 } equation;
 
 static int label_of(char c) {
@@ -76,13 +77,12 @@ static void implicit_output(equation *e, uint32_t n_dots) {
 
 static seer_status set_extents(
     const seer_graph *graph, const seer_node *node, const char *text, equation *e) {
+  for (uint32_t label = 0; label < MAX_LABELS; label++) e->extent[label] = UNSEEN;
   for (uint32_t k = 0; k < e->n_in; k++) {
     const seer_value *x = seer_graph_value(graph, node->in[k]);
     for (uint32_t d = 0; d < x->rank; d++) {
       int64_t *extent = &e->extent[e->in[k].label[d]];
-      if (x->dim[d] == 0)
-        return SEER_FAIL(UNSUPPORTED, "dimension %u of input %u has no elements", d, k);
-      if (*extent == 0 || *extent == 1) *extent = x->dim[d];
+      if (*extent == UNSEEN || *extent == 1) *extent = x->dim[d];
       if (x->dim[d] != *extent && x->dim[d] != 1)
         return SEER_FAIL(INVALID,
             "'%s': dimension %u of input %u is %" PRId64 ", elsewhere it is %" PRId64, text, d, k,
@@ -92,7 +92,7 @@ static seer_status set_extents(
   for (uint32_t d = 0; d < e->out.n; d++) {
     bool is_twice = false;
     for (uint32_t i = 0; i < d; i++) is_twice = is_twice || e->out.label[i] == e->out.label[d];
-    if (is_twice || e->extent[e->out.label[d]] == 0)
+    if (is_twice || e->extent[e->out.label[d]] == UNSEEN)
       return SEER_FAIL(INVALID, "'%s': a label of the output is %s", text,
           is_twice ? "there twice" : "in no input");
   }
@@ -145,7 +145,7 @@ static seer_status emit_einsum(seer_emit *emit, const seer_node *node) {
   uint8_t reduced[MAX_LABELS];
   uint32_t n_reduce = 0;
   for (uint32_t label = 0; label < MAX_LABELS; label++) {
-    bool is_free = e.extent[label] == 0;
+    bool is_free = e.extent[label] == UNSEEN;
     for (uint32_t d = 0; d < e.out.n; d++) is_free = is_free || e.out.label[d] == label;
     if (is_free) continue;
     reduced[n_reduce] = (uint8_t)label;

@@ -6,6 +6,7 @@
 // business (packing), not the graph's.
 #include <string.h>
 
+#include "dag/scalar.h"
 #include "front/op.h"
 #include "front/op/util.h"
 
@@ -117,9 +118,17 @@ static void permute_index(const seer_value *value, const seer_expr *index, seer_
   for (uint32_t k = 0; k < value->rank; k++) out_index[k] = index[order[k]];
 }
 
+// There is nothing to load: fine where nothing is computed from it.
+static seer_expr load_nothing(seer_emit *emit, seer_val id) {
+  if (!emit->is_over_nothing[emit->last_stage])
+    emit->empty = seer_graph_value(emit->graph, id)->name;
+  return seer_op_num(emit, seer_graph_value(emit->graph, id)->dtype, 0);
+}
+
 seer_expr seer_emit_load(
     seer_emit *emit, const seer_node *node, uint32_t k, const seer_expr *index) {
   const seer_value *value = seer_emit_in(emit, node, k);
+  if (seer_op_elems(value) == 0) return load_nothing(emit, in_id(node, k));
   if (is_literal(value)) return literal_of(emit, value->constant);
   seer_expr physical[SEER_MAX_RANK];
   permute_index(value, index, physical);
@@ -130,6 +139,7 @@ seer_expr seer_emit_load_guarded(seer_emit *emit, const seer_node *node, uint32_
     const seer_expr *index, seer_expr predicate, seer_expr otherwise) {
   if (predicate.i == 0) return seer_emit_load(emit, node, k, index);
   const seer_value *value = seer_emit_in(emit, node, k);
+  if (seer_op_elems(value) == 0) return otherwise;  // no guard admits an element
   if (is_literal(value)) {
     return seer_expr_select(
         &emit->dag->expr, predicate, literal_of(emit, value->constant), otherwise);
@@ -182,7 +192,18 @@ static uint32_t start_stage(seer_emit *emit, const char *name, seer_stage_role r
     uint32_t n_reduce, seer_expr *out_index, seer_expr *out_reduce) {
   SEER_ASSERT(n_dim + n_reduce <= SEER_DAG_MAX_AXES, "%s: %u + %u axes", name, n_dim, n_reduce);
   seer_dag_axis axes[SEER_DAG_MAX_AXES];
-  for (uint32_t k = 0; k < n_dim; k++) axes[k] = dims[order ? order[k] : k];
+  bool is_over_nothing = false;
+  for (uint32_t k = 0; k < n_reduce; k++) is_over_nothing |= reduce[k].extent == 0;
+  if (is_over_nothing) {
+    for (uint32_t k = 0; k < n_reduce; k++) out_reduce[k] = seer_op_int(emit, 0);
+    n_reduce = 0;
+  }
+  for (uint32_t k = 0; k < n_dim; k++) {
+    axes[k] = dims[order ? order[k] : k];
+    if (axes[k].extent > 0) continue;
+    emit->empty = name;  // a helper stage, such as the padding around an empty input
+    axes[k].extent = 1;
+  }
   for (uint32_t k = 0; k < n_reduce; k++) axes[n_dim + k] = reduce[k];
   // Axis names: given, else by role, else by position; numbered where two would be equal.
   for (uint32_t k = 0; k < n_dim + n_reduce; k++) {
@@ -198,6 +219,8 @@ static uint32_t start_stage(seer_emit *emit, const char *name, seer_stage_role r
     }
   }
   uint32_t stage = seer_dag_add_stage(emit->dag, name, role, axes, n_dim, n_reduce);
+  emit->is_over_nothing[stage] = is_over_nothing;
+  emit->last_stage = stage;
   for (uint32_t k = 0; k < n_dim; k++)
     out_index[order ? order[k] : k] = seer_dag_var(emit->dag, stage, k);
   for (uint32_t k = 0; k < n_reduce; k++) out_reduce[k] = seer_dag_var(emit->dag, stage, n_dim + k);
@@ -218,13 +241,27 @@ uint32_t seer_emit_stage(seer_emit *emit, const seer_node *node, uint32_t k, see
       order, reduce, n_reduce, out_index, out_reduce);
 }
 
+static uint32_t set_body(
+    seer_emit *emit, uint32_t stage, seer_combiner combiner, const seer_expr *body, uint32_t n) {
+  if (!emit->is_over_nothing[stage]) return seer_dag_set_body(emit->dag, stage, combiner, body, n);
+  seer_expr identity[SEER_DAG_MAX_VALUES];
+  for (uint32_t v = 0; v < n; v++) {
+    seer_dtype dtype = (seer_dtype)seer_expr_at(&emit->dag->expr, body[v])->dtype;
+    double value = seer_combiner_identity(combiner, dtype);
+    identity[v] = seer_dtype_is_float(dtype)
+        ? seer_expr_f(&emit->dag->expr, dtype, value)
+        : seer_expr_int(&emit->dag->expr, dtype, seer_scalar_saturate(dtype, value));
+  }
+  return seer_dag_set_body(emit->dag, stage, SEER_COMBINE_NONE, identity, n);
+}
+
 void seer_emit_body(seer_emit *emit, const seer_node *node, uint32_t k, uint32_t stage,
     seer_combiner combiner, seer_expr body) {
   const seer_value *value = seer_emit_out(emit, node, k);
   uint8_t dtype = seer_expr_at(&emit->dag->expr, body)->dtype;
   SEER_ASSERT(dtype == value->dtype, "%s: body is %s, output is %s", node->name,
       seer_dtype_name((seer_dtype)dtype), seer_dtype_name(value->dtype));
-  uint32_t buf = seer_dag_set_body(emit->dag, stage, combiner, &body, 1);
+  uint32_t buf = set_body(emit, stage, combiner, &body, 1);
   emit->buf_of_value[node->out[k].i] = buf + 1;
 }
 
@@ -239,7 +276,7 @@ uint32_t seer_emit_temp(seer_emit *emit, const char *suffix, seer_stage_role rol
 
 uint32_t seer_emit_temp_body(
     seer_emit *emit, uint32_t stage, seer_combiner combiner, seer_expr body) {
-  return seer_dag_set_body(emit->dag, stage, combiner, &body, 1);
+  return set_body(emit, stage, combiner, &body, 1);
 }
 
 seer_expr seer_emit_load_temp(seer_emit *emit, uint32_t stage, const seer_expr *index) {
@@ -330,15 +367,15 @@ seer_status seer_emit_node(seer_emit *emit, const seer_node *node) {
     return SEER_FAIL(
         UNSUPPORTED, "%u inputs and %u outputs are too many for one task", node->n_in, node->n_out);
   }
-  // A buffer has elements. Concat reads around empty inputs; parameters (axes, pads) are not read.
-  for (uint32_t k = 0; k < node->n_in; k++) {
-    const seer_value *value = node->in[k].i ? seer_graph_value(emit->graph, node->in[k]) : NULL;
-    if (!value || node->op->n_in_max == SEER_OP_ANY || seer_op_elems(value) > 0) continue;
-    if (value->constant && k > 0) continue;
-    return SEER_FAIL(UNSUPPORTED, "input '%s' has no elements", value->name);
+  emit->empty = NULL;
+  if (node->op->emit) {
+    SEER_TRY(node->op->emit(emit, node));
+  } else if (node->op->fuse == SEER_FUSE_VIEW) {
+    SEER_TRY(emit_view(emit, node));
+  } else {
+    return SEER_FAIL(
+        UNSUPPORTED, "%s can only be folded away, and its inputs are not constant", node->op_type);
   }
-  if (node->op->emit) return node->op->emit(emit, node);
-  if (node->op->fuse == SEER_FUSE_VIEW) return emit_view(emit, node);
-  return SEER_FAIL(
-      UNSUPPORTED, "%s can only be folded away, and its inputs are not constant", node->op_type);
+  if (!emit->empty) return SEER_OK;
+  return SEER_FAIL(UNSUPPORTED, "it reads '%s', which has no elements", emit->empty);
 }

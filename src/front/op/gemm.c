@@ -49,7 +49,6 @@ static seer_status emit_gemm(seer_emit *emit, const seer_node *node) {
   bool has_c = seer_emit_has_in(emit, node, 2) && beta != 0.0;
   bool has_epilogue = has_c || alpha != 1.0;
   seer_dag_axis k_axis = {"k", a->dim[trans_a ? 0 : 1], SEER_AXIS_K};
-  if (k_axis.extent == 0) return SEER_FAIL(UNSUPPORTED, "the inner dimension is 0");
 
   seer_expr at[2], k;
   uint32_t stage;
@@ -149,7 +148,6 @@ static seer_status emit_matmul(seer_emit *emit, const seer_node *node) {
   const seer_value *a = seer_emit_in(emit, node, 0), *b = seer_emit_in(emit, node, 1);
   matmul_shape shape;
   SEER_TRY(read_matmul(a, b, emit->arena, &shape));
-  if (shape.k == 0) return SEER_FAIL(UNSUPPORTED, "the inner dimension is 0");
   seer_axis_role roles[SEER_MAX_RANK];
   uint32_t rank = 0;
   while (rank < shape.n_batch) roles[rank++] = SEER_AXIS_BATCH;

@@ -1,6 +1,6 @@
 // norm.c - normalisations: BatchNormalization (inference), LRN, Softmax and LogSoftmax. Row
 // statistics are reductions into helper stages; the last stage applies them.
-#include "front/op/util.h"
+#include "front/expand/expand.h"
 
 // ---- BatchNormalization: (x - mean) * (scale / sqrt(var + epsilon)) + bias, along dimension 1
 
@@ -23,16 +23,12 @@ static seer_status infer_batch_norm(
           seer_op_shape_text(stat, arena), x->dim[1]);
     }
   }
-  if (seer_node_attr_i(node, "training_mode", 0) != 0 ||
-      seer_node_attr_i(node, "is_test", node->opset >= 7) == 0) {
-    return SEER_FAIL(UNSUPPORTED, "training mode");
-  }
   if (seer_node_attr_i(node, "spatial", 1) != 1)
     return SEER_FAIL(UNSUPPORTED, "attribute 'spatial' is 0");
   for (uint32_t k = 1; k < node->n_out; k++) {
     if (node->out[k].i == 0) continue;
     if (seer_graph_n_uses(graph, node->out[k]) > 0)
-      return SEER_FAIL(UNSUPPORTED, "output %u (training) is used", k);
+      return SEER_FAIL(INVALID, "output %u is used, and only training mode has it", k);
     SEER_TRY(seer_op_set(&out_values[k], x->dtype, &x->dim[1], 1));
   }
   return seer_op_infer_same(graph, node, arena, out_values);
@@ -70,7 +66,9 @@ const seer_op_desc seer_op_batch_norm = {.name = "BatchNormalization",
     .atol = 1e-5,
     .infer = infer_batch_norm,
     .emit = emit_batch_norm,
-    .doc = "inference"};
+    .expand = seer_batch_norm_expand,
+    .is_composite = seer_batch_norm_is_training,
+    .doc = "training mode: statistics of the input"};
 
 // ---- LRN: x / (bias + alpha / size * sum of squares over `size` channels) ^ beta
 

@@ -35,7 +35,6 @@ static seer_status set_reduced(
   uint32_t rank = 0;
   for (uint32_t d = 0; d < x->rank; d++) {
     bool is_reduced = (mask >> d) & 1u;
-    if (is_reduced && x->dim[d] == 0) return SEER_FAIL(UNSUPPORTED, "dimension %u is 0", d);
     if (!is_reduced || keeps_dims) dim[rank++] = is_reduced ? 1 : x->dim[d];
   }
   return seer_op_set(out_value, dtype, dim, rank);
@@ -197,6 +196,8 @@ static seer_status infer_arg(
   uint32_t axis = 0;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
   SEER_TRY(seer_op_axis(seer_node_attr_i(node, "axis", 0), x->rank, "attribute 'axis'", &axis));
+  if (x->dim[axis] == 0)
+    return SEER_FAIL(INVALID, "dimension %u of input 0 has no elements to choose from", axis);
   return set_reduced(
       x, 1u << axis, seer_node_attr_i(node, "keepdims", 1) != 0, SEER_DTYPE_I64, &out_values[0]);
 }

@@ -4,21 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "front/op/util.h"
+#include "front/op/resize.h"
 
 #define MAX_RESIZED 3  // dimensions whose extents change, with more than one tap each
 
-typedef struct {
-  bool is_resized;
-  // x = (i + before) * factor / divisor + after, in this order: ties must fall as the standard's do
-  double scale, before, factor, divisor, after;
-  int64_t in, out;
-} dimension;
-
-typedef struct {
-  uint32_t rank, n_resized;
-  dimension dim[SEER_MAX_RANK];
-} plan;
+typedef seer_resize_dimension dimension;
+typedef seer_resize_plan plan;
 
 static seer_status read_scales(const seer_graph *graph, const seer_node *node, uint32_t k,
     uint32_t n, double *out_scales, bool *out_found) {
@@ -63,9 +54,45 @@ static seer_status fit_sizes(
   return SEER_OK;
 }
 
-static seer_status set_coordinates(const seer_node *node, dimension *d) {
-  const char *mode = seer_node_attr_s(
+static const char *coordinate_mode(const seer_node *node) {
+  return seer_node_attr_s(
       node, "coordinate_transformation_mode", node->opset < 11 ? "asymmetric" : "half_pixel");
+}
+
+static bool is_crop(const seer_node *node) {
+  return strcmp(coordinate_mode(node), "tf_crop_and_resize") == 0;
+}
+
+// The part of each dimension that is resized, as fractions of its first and last element; from
+// input 1: all starts, then all ends.
+static seer_status set_crop(
+    const seer_graph *graph, const seer_node *node, const uint32_t *axes, uint32_t n, plan *p) {
+  if (!seer_op_has_in(node, 1))
+    return SEER_FAIL(
+        INVALID, "coordinate_transformation_mode tf_crop_and_resize without input 1 (roi)");
+  const seer_tensor *roi = seer_op_const(graph, node, 1);
+  if (!roi) return SEER_FAIL(UNSUPPORTED, "input 1 (roi) must be constant");
+  if (seer_tensor_elems(roi) != 2 * (int64_t)n || !seer_dtype_is_float(roi->dtype))
+    return SEER_FAIL(INVALID, "input 1 (roi) has %" PRId64 " entries, must have %u floats",
+        seer_tensor_elems(roi), 2 * n);
+  for (uint32_t i = 0; i < n; i++) {
+    dimension *d = &p->dim[axes[i]];
+    double start = seer_dtype_load_f64(roi->dtype, roi->data, i),
+           end = seer_dtype_load_f64(roi->dtype, roi->data, i + n), last = (double)d->in - 1;
+    if (!(fabs(start) <= 1e6 && fabs(end) <= 1e6))
+      return SEER_FAIL(
+          INVALID, "input 1 (roi) has %g to %g, must be numbers up to 1e6", start, end);
+    d->factor = d->out > 1 ? (end - start) * last : 0;
+    d->divisor = d->out > 1 ? (double)d->out - 1 : 1;
+    d->after = d->out > 1 ? start * last : 0.5 * (start + end) * last;
+    d->is_cropped = start < 0 || start > 1 || end < 0 || end > 1;
+    d->is_resized |= start != 0 || end != 1;
+  }
+  return SEER_OK;
+}
+
+static seer_status set_coordinates(const seer_node *node, dimension *d) {
+  const char *mode = coordinate_mode(node);
   double in = (double)d->in, out = (double)d->out;
   bool is_half = strcmp(mode, "half_pixel") == 0;
   bool is_pytorch = strcmp(mode, "pytorch_half_pixel") == 0;
@@ -80,16 +107,16 @@ static seer_status set_coordinates(const seer_node *node, dimension *d) {
     return SEER_OK;
   }
   d->before = d->after = 0;
-  if (strcmp(mode, "asymmetric") == 0) return SEER_OK;
+  if (strcmp(mode, "asymmetric") == 0 || is_crop(node)) return SEER_OK;
   if (strcmp(mode, "align_corners") == 0) {
     d->factor = d->out > 1 ? in - 1 : 0;
     d->divisor = d->out > 1 ? out - 1 : 1;
     return SEER_OK;
   }
-  return SEER_FAIL(UNSUPPORTED, "attribute 'coordinate_transformation_mode' is '%s'", mode);
+  return SEER_FAIL(INVALID, "attribute 'coordinate_transformation_mode' is '%s'", mode);
 }
 
-static seer_status make_plan(
+seer_status seer_resize_read(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, plan *p) {
   const seer_value *x = NULL;
   int64_t *axis_list = NULL, *sizes = NULL;
@@ -130,10 +157,16 @@ static seer_status make_plan(
     if (one->out < 1)
       return SEER_FAIL(INVALID, "extent %u becomes %" PRId64 ", must be at least 1", d, one->out);
     one->is_resized = one->out != one->in || one->scale != 1;
-    p->n_resized += one->is_resized;
     SEER_TRY(set_coordinates(node, one));
   }
+  if (is_crop(node)) SEER_TRY(set_crop(graph, node, axes, n, p));
+  for (uint32_t d = 0; d < p->rank; d++) p->n_resized += p->dim[d].is_resized;
   return SEER_OK;
+}
+
+bool seer_resize_is_antialiased(const seer_graph *graph, const seer_node *node) {
+  (void)graph;
+  return seer_node_attr_i(node, "antialias", 0) != 0;
 }
 
 static seer_status check_modes(const seer_node *node, const plan *p) {
@@ -143,8 +176,6 @@ static seer_status check_modes(const seer_node *node, const plan *p) {
     return SEER_FAIL(INVALID, "attribute 'mode' is '%s', must be nearest, linear or cubic", mode);
   if (!is_nearest && p->n_resized > MAX_RESIZED)
     return SEER_FAIL(UNSUPPORTED, "mode %s over %u dimensions", mode, p->n_resized);
-  if (seer_node_attr_i(node, "antialias", 0) != 0)
-    return SEER_FAIL(UNSUPPORTED, "attribute 'antialias' is 1");
   return SEER_OK;
 }
 
@@ -152,7 +183,7 @@ static seer_status infer_resize(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   plan p;
   int64_t dim[SEER_MAX_RANK];
-  SEER_TRY(make_plan(graph, node, arena, &p));
+  SEER_TRY(seer_resize_read(graph, node, arena, &p));
   SEER_TRY(check_modes(node, &p));
   for (uint32_t d = 0; d < p.rank; d++) dim[d] = p.dim[d].out;
   const seer_value *x = seer_graph_value(graph, node->in[0]);
@@ -267,13 +298,26 @@ static seer_expr gather(seer_emit *emit, const seer_node *node, const plan *p, c
 
 static seer_status emit_resize(seer_emit *emit, const seer_node *node) {
   plan p;
-  SEER_TRY(make_plan(emit->graph, node, emit->arena, &p));
+  SEER_TRY(seer_resize_read(emit->graph, node, emit->arena, &p));
   seer_dtype dtype = seer_emit_out(emit, node, 0)->dtype;
   seer_expr at[SEER_MAX_RANK], index[SEER_MAX_RANK];
   taps all[SEER_MAX_RANK];
   uint32_t stage = seer_emit_stage(emit, node, 0, SEER_STAGE_EPILOGUE, NULL, NULL, 0, at, NULL);
   for (uint32_t d = 0; d < p.rank; d++) make_taps(emit, node, &p.dim[d], at[d], dtype, &all[d]);
-  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, gather(emit, node, &p, all, 0, index));
+  seer_expr body = gather(emit, node, &p, all, 0, index), inside = {0};
+  for (uint32_t d = 0; d < p.rank; d++) {
+    if (!p.dim[d].is_cropped) continue;
+    seer_expr x = coordinate(emit, &p.dim[d], at[d]);
+    seer_expr one = seer_op_2(emit, SEER_EXPR_AND,
+        seer_op_2(emit, SEER_EXPR_GE, x, seer_op_num(emit, SEER_DTYPE_F64, 0)),
+        seer_op_2(
+            emit, SEER_EXPR_LE, x, seer_op_num(emit, SEER_DTYPE_F64, (double)p.dim[d].in - 1)));
+    inside = inside.i ? seer_op_2(emit, SEER_EXPR_AND, inside, one) : one;
+  }
+  if (inside.i)
+    body = seer_expr_select(&emit->dag->expr, inside, body,
+        seer_op_num(emit, dtype, seer_node_attr_f(node, "extrapolation_value", 0)));
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, body);
   return SEER_OK;
 }
 
@@ -293,4 +337,6 @@ const seer_op_desc seer_op_resize = {.name = "Resize",
     .atol = 1e-5,
     .infer = infer_resize,
     .emit = emit_resize,
-    .doc = "nearest, linear, cubic; constant scales or sizes; no antialias, no crop"};
+    .expand = seer_resize_expand,
+    .is_composite = seer_resize_is_antialiased,
+    .doc = "nearest, linear, cubic; constant scales, sizes, roi"};

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "front/op/util.h"
+#include "front/expand/expand.h"
 
 #define VIEW(id, onnx, from, n_max, out_max, attributes, text) \
   const seer_op_desc seer_op_##id = {.name = onnx,             \
@@ -141,7 +141,22 @@ static seer_status infer_identity(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   return seer_op_infer_same(graph, node, arena, out_values);
 }
-VIEW(identity, "Identity", 1, 1, 1, "", "")
+const seer_op_desc seer_op_identity = {.name = "Identity",
+    .domain = "",
+    .opset_min = 1,
+    .opset_max = 25,
+    .n_in_min = 1,
+    .n_in_max = 1,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_VIEW,
+    .attrs = "",
+    .infer = infer_identity,
+    .fold = seer_op_fold_view,
+    .expand = seer_identity_expand,
+    .is_composite = seer_identity_is_of_list,
+    .takes_lists = true,
+    .doc = ""};
 
 static seer_status infer_dropout(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {

@@ -32,8 +32,11 @@
   X(quantize_linear) X(dequantize_linear) X(dynamic_quantize)                                     \
   X(matmul_integer) X(conv_integer) X(qlinear_matmul) X(qlinear_conv)                             \
   X(rnn) X(gru) X(lstm) X(if) X(loop) X(scan)                                                     \
+  X(sequence_construct) X(sequence_empty) X(sequence_length) X(sequence_at) X(sequence_insert)    \
+  X(sequence_erase) X(split_to_sequence) X(concat_from_sequence) X(sequence_map)                  \
+  X(optional) X(optional_has_element) X(optional_get_element)                                     \
   X(nll_loss) X(cross_entropy)                                                                    \
-  X(hann_window) X(hamming_window) X(blackman_window) X(dft) X(stft)                              \
+  X(hann_window) X(hamming_window) X(blackman_window) X(dft) X(stft) X(mel_weights) X(tf_idf)     \
   X(center_crop_pad) X(col2im) X(affine_grid) X(compress) X(upsample)                             \
   X(simplified_layer_norm)                                                                        \
   X(ms_fused_matmul) X(ms_dynamic_quantize_matmul) X(ms_gelu) X(ms_bias_gelu) X(ms_fast_gelu)     \

@@ -127,8 +127,6 @@ seer_status seer_pass_fold_node(
     if (node->out[k].i == 0) continue;
     int64_t n = seer_value_elems(seer_graph_value(graph, node->out[k]));
     if (n < 0 || n > limit_elems) return SEER_OK;
-    // Nothing to evaluate; an operator's own fold may still make the empty tensor.
-    if (n == 0 && !node->op->fold && node->op->fuse != SEER_FUSE_VIEW) return SEER_OK;
   }
   seer_arena *scratch = seer_arena_create("fold");
   seer_status status = fold_node(graph, id, budget, scratch, out_did);

@@ -239,6 +239,7 @@ static void make_outputs(seer_graph *graph) {
     if (seer_graph_value(graph, v)->producer.i) continue;
     seer_value type = *seer_graph_value(graph, v);
     const char *name = type.name;
+    if (seer_value_elems(&type) == 0) continue;  // nothing to copy
     if (type.constant) {
       seer_graph_value(graph, v)->name =
           seer_graph_fresh_name(graph, seer_arena_printf(graph->arena, "%s.const", name));

@@ -316,6 +316,21 @@ static void loop_runs_until_its_condition_ends(void **state) {
   close_case(&c);
 }
 
+static void loop_may_run_not_at_all(void **state) {
+  (void)state;
+  expand_case c = open_case();
+  operand(&c, SEER_DTYPE_I64, (double[]){0}, NULL, 0);
+  absent(&c);
+  operand(&c, SEER_DTYPE_F32, (double[]){1, 2}, DIMS(2));
+  operand(&c, SEER_DTYPE_F32, (double[]){3}, NULL, 0);
+  operand(&c, SEER_DTYPE_F32, (double[]){50, 50}, DIMS(2));
+  c.attr[c.n_attr++] = multiply_body(&c, 3);
+  run(&c, "Loop", 13, 2);
+  expect(&c, 0, (double[]){1, 2}, DIMS(2), 0);
+  expect(&c, 1, NULL, DIMS(0, 2), 0);
+  close_case(&c);
+}
+
 static void loop_of_data_is_refused(void **state) {
   (void)state;
   expand_case c = open_case();
@@ -595,6 +610,118 @@ static void col2im_adds_blocks(void **state) {
   close_case(&c);
 }
 
+static void batch_norm_trains(void **state) {
+  (void)state;
+  enum { NB = 3, C = 2, P = 4 };
+  for (int opset = 9; opset <= 15; opset += 6) {  // by its outputs, by its attribute
+    expand_case c = open_case();
+    double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(NB, C, P));
+    double *s[4];
+    for (int k = 0; k < 4; k++) s[k] = operand(&c, SEER_DTYPE_F32, NULL, DIMS(C));
+    if (opset == 15)
+      c.attr[c.n_attr++] = (seer_attr){.name = "training_mode", .kind = SEER_ATTR_INT, .i = 1};
+    c.attr[c.n_attr++] = (seer_attr){.name = "momentum", .kind = SEER_ATTR_FLOAT, .f = 0.7};
+    run(&c, "BatchNormalization", opset, 3);
+    double y[NB][C][P], mean[C] = {0}, var[C] = {0};
+    for (int ch = 0; ch < C; ch++) {
+      for (int i = 0; i < NB * P; i++) mean[ch] += x[(i / P * C + ch) * P + i % P] / (NB * P);
+      for (int i = 0; i < NB * P; i++)
+        var[ch] += pow(x[(i / P * C + ch) * P + i % P] - mean[ch], 2) / (NB * P);
+      for (int i = 0; i < NB * P; i++)
+        y[i / P][ch][i % P] =
+            (x[(i / P * C + ch) * P + i % P] - mean[ch]) / sqrt(var[ch] + 1e-5) * s[0][ch] +
+            s[1][ch];
+      mean[ch] = 0.7 * s[2][ch] + 0.3 * mean[ch];
+      var[ch] = 0.7 * s[3][ch] + 0.3 * var[ch];
+    }
+    expect(&c, 0, &y[0][0][0], DIMS(NB, C, P), 1e-5);
+    expect(&c, 1, mean, DIMS(C), 1e-6);
+    expect(&c, 2, var, DIMS(C), 1e-6);
+    close_case(&c);
+  }
+}
+
+// Each output pixel is the mean, weighted by a triangle over 1 / scale pixels on each side, of what
+// lies inside.
+static void antialias_cuts_what_lies_outside(void **state) {
+  (void)state;
+  enum { IN = 7, OUT = 3 };
+  expand_case c = open_case();
+  double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(2, IN));
+  absent(&c), absent(&c);
+  operand(&c, SEER_DTYPE_I64, (double[]){2, OUT}, DIMS(2));
+  c.attr[c.n_attr++] = (seer_attr){.name = "mode", .kind = SEER_ATTR_STRING, .s = "linear"};
+  c.attr[c.n_attr++] = (seer_attr){.name = "antialias", .kind = SEER_ATTR_INT, .i = 1};
+  c.attr[c.n_attr++] = (seer_attr){.name = "exclude_outside", .kind = SEER_ATTR_INT, .i = 1};
+  run(&c, "Resize", 19, 1);
+  double want[2][OUT], scale = (double)OUT / IN;
+  for (int r = 0; r < 2; r++) {
+    for (int i = 0; i < OUT; i++) {
+      double at = (i + 0.5) / scale - 0.5, sum = 0, weight = 0;
+      for (int k = 0; k < IN; k++) {
+        double w = fmax(0, 1 - fabs(k - at) * scale);
+        sum += w * x[r * IN + k];
+        weight += w;
+      }
+      want[r][i] = sum / weight;
+    }
+  }
+  expect(&c, 0, &want[0][0], DIMS(2, OUT), 1e-6);
+  close_case(&c);
+}
+
+static void crop_extrapolates(void **state) {
+  (void)state;
+  expand_case c = open_case();
+  operand(&c, SEER_DTYPE_F32, (double[]){0, 10, 20, 30, 40}, DIMS(5));
+  operand(&c, SEER_DTYPE_F32, (double[]){-0.25, 0.75}, DIMS(2));
+  absent(&c);
+  operand(&c, SEER_DTYPE_I64, (double[]){5}, DIMS(1));
+  c.attr[c.n_attr++] = (seer_attr){.name = "mode", .kind = SEER_ATTR_STRING, .s = "linear"};
+  c.attr[c.n_attr++] = (seer_attr){.name = "coordinate_transformation_mode",
+      .kind = SEER_ATTR_STRING,
+      .s = "tf_crop_and_resize"};
+  c.attr[c.n_attr++] = (seer_attr){.name = "extrapolation_value", .kind = SEER_ATTR_FLOAT, .f = -7};
+  run(&c, "Resize", 19, 1);
+  expect(&c, 0, (double[]){-7, 0, 10, 20, 30}, DIMS(5), 1e-5);
+  close_case(&c);
+}
+
+// Two rows of tokens against the 1-grams (5) (7) and the 2-grams (5,7) (7,5), which count in
+// columns 3, 0, 1 and 0; tokens are next to each other or one apart.
+static void tf_idf_counts(void **state) {
+  (void)state;
+  static const int64_t counts[] = {0, 2}, index[] = {3, 0, 1, 0}, pool[] = {5, 7, 5, 7, 7, 5};
+  static const double weights[] = {2, 3, 4, 5};
+  static const struct {
+    const char *mode;
+    double want[2][4];
+  } modes[] = {
+      {"TF", {{3, 1, 0, 3}, {0, 0, 0, 1}}},
+      {"IDF", {{2, 3, 0, 5}, {0, 0, 0, 5}}},
+      {"TFIDF", {{6, 3, 0, 15}, {0, 0, 0, 5}}},
+  };
+  for (size_t m = 0; m < SEER_COUNT_OF(modes); m++) {
+    expand_case c = open_case();
+    operand(&c, SEER_DTYPE_I32, (double[]){5, 7, 5, 5, 1, 5, 1, 2, 3, 4}, DIMS(2, 5));
+    seer_attr attrs[] = {
+        {.name = "mode", .kind = SEER_ATTR_STRING, .s = modes[m].mode},
+        {.name = "min_gram_length", .kind = SEER_ATTR_INT, .i = 1},
+        {.name = "max_gram_length", .kind = SEER_ATTR_INT, .i = 2},
+        {.name = "max_skip_count", .kind = SEER_ATTR_INT, .i = 1},
+        {.name = "ngram_counts", .kind = SEER_ATTR_INTS, .n = 2, .ints = counts},
+        {.name = "ngram_indexes", .kind = SEER_ATTR_INTS, .n = 4, .ints = index},
+        {.name = "pool_int64s", .kind = SEER_ATTR_INTS, .n = 6, .ints = pool},
+        {.name = "weights", .kind = SEER_ATTR_FLOATS, .n = 4, .floats = weights},
+    };
+    memcpy(c.attr, attrs, sizeof attrs);
+    c.n_attr = SEER_COUNT_OF(attrs);
+    run(&c, "TfIdfVectorizer", 9, 1);
+    expect(&c, 0, &modes[m].want[0][0], DIMS(2, 4), 0);
+    close_case(&c);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lstm_goes_both_ways),
@@ -603,6 +730,7 @@ int main(void) {
       cmocka_unit_test(if_picks_a_branch),
       cmocka_unit_test(if_of_data_computes_both),
       cmocka_unit_test(loop_runs_until_its_condition_ends),
+      cmocka_unit_test(loop_may_run_not_at_all),
       cmocka_unit_test(loop_of_data_is_refused),
       cmocka_unit_test(scan_sums),
       cmocka_unit_test(cross_entropy_weighs_and_ignores),
@@ -614,6 +742,10 @@ int main(void) {
       cmocka_unit_test(old_broadcasting_has_an_axis),
       cmocka_unit_test(dft_of_some_points),
       cmocka_unit_test(col2im_adds_blocks),
+      cmocka_unit_test(batch_norm_trains),
+      cmocka_unit_test(antialias_cuts_what_lies_outside),
+      cmocka_unit_test(crop_extrapolates),
+      cmocka_unit_test(tf_idf_counts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

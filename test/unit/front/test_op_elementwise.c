@@ -459,7 +459,7 @@ static void test_table(void **state) {
   (void)state;
   for (size_t i = 0; i < seer_op_table_count; i++) {
     const seer_op_desc *op = seer_op_table[i];
-    assert_true((op->fuse == SEER_FUSE_COMPOSITE) == (op->expand != NULL));
+    assert_true((op->fuse == SEER_FUSE_COMPOSITE) == (op->expand && !op->is_composite));
     assert_true(op->expand || op->infer);
     assert_non_null(op->attrs);
     assert_non_null(op->doc);

@@ -26,12 +26,6 @@ static void test_batch_norm(void **state) {
   for (int k = 0; k < 4; k++) case_weight(c, SEER_DTYPE_F32, DIMS(k == 2 ? 4 : 5));
   case_expect_error(c, "input 3 (mean) is [4], must be [5]");
   case_close(c);
-  c = case_open("BatchNormalization", 15);
-  case_in(c, SEER_DTYPE_F32, DIMS(2, 5));
-  for (int k = 0; k < 4; k++) case_weight(c, SEER_DTYPE_F32, DIMS(5));
-  case_i(c, "training_mode", 1);
-  case_expect_error(c, "training mode");
-  case_close(c);
 }
 
 static void test_lrn(void **state) {

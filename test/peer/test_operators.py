@@ -1,0 +1,115 @@
+"""Operators of ONNX's own domain in forms that built-in networks lack: Resize with crop and antialias, sequences, values without
+elements, training's BatchNormalization, TfIdfVectorizer; against ONNX Runtime. SEER_TEST: timeout=300"""
+import os
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from peer import familyseer, reference, run_ours, run_tests
+
+F, I32, I64 = TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64
+rng = np.random.default_rng(5)
+
+
+def const(name, value, dtype=np.int64):
+    return numpy_helper.from_array(np.asarray(value, dtype), name)
+
+
+def check(nodes, feeds, outputs, constants=(), opset=18, atol=1e-5, rtol=1e-4):
+    kinds = {np.float32: F, np.int32: I32, np.int64: I64}
+    inputs = [helper.make_tensor_value_info(n, kinds[x.dtype.type], [f"{n}{k}" for k in range(x.ndim)]) for n, x in feeds.items()]
+    graph = helper.make_graph(nodes, "g", inputs, [helper.make_tensor_value_info(n, k, None) for n, k in outputs.items()],
+                              list(constants))
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    want = reference(model, feeds)
+    sizes = ",".join(f"{n}:{'x'.join(map(str, x.shape))}" for n, x in feeds.items())
+    with tempfile.TemporaryDirectory() as tmp:
+        path, folder, out = (os.path.join(tmp, n) for n in ("m.onnx", "lib", "out"))
+        os.mkdir(out)
+        onnx.save(model, path)
+        familyseer("compile", path, "-o", folder, "-O1", "--input-shapes", sizes)
+        familyseer("verify", os.path.join(folder, "model.so"), path, "--input-shapes", sizes)
+        got = run_ours(folder, feeds, out, 2)
+    for name, y in want.items():
+        assert got[name].shape == y.shape and got[name].dtype == y.dtype, f"{name}: {got[name].dtype}{got[name].shape}, must be {y.dtype}{y.shape}"
+        np.testing.assert_allclose(got[name], y, rtol=rtol, atol=atol)
+
+
+def resize(sizes=None, scales=None, roi=None, shape=(1, 2, 7, 9), **attrs):
+    x = rng.standard_normal(shape).astype(np.float32)
+    given = [("roi", roi, np.float32), ("scales", scales, np.float32), ("sizes", sizes, np.int64)]
+    constants = [const(n, v, t) for n, v, t in given if v is not None]
+    node = helper.make_node("Resize", ["x", *(n if v is not None else "" for n, v, _ in given)], ["y"], **attrs)
+    check([node], {"x": x}, {"y": F}, constants)
+
+
+def crops():
+    for mode in ("nearest", "linear"):
+        for roi in ([0, 0, 0.2, 0.1, 1, 1, 0.9, 0.7], [0, 0, -0.3, 0.4, 1, 1, 0.6, 1.5]):
+            resize(sizes=[1, 2, 5, 6], roi=roi, mode=mode, coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=3.5)
+
+
+def antialias():
+    for mode in ("linear", "cubic"):
+        for sizes in ([1, 2, 3, 4], [1, 2, 2, 12], [1, 2, 5, 2]):
+            resize(sizes=sizes, mode=mode, antialias=1, exclude_outside=1)
+        resize(scales=[1, 1, 0.4, 0.6], mode=mode, antialias=1, exclude_outside=1)
+
+
+def policies():
+    for policy in ("not_larger", "not_smaller"):
+        resize(sizes=[12, 20], axes=[2, 3], mode="linear", keep_aspect_ratio_policy=policy)
+        resize(sizes=[3, 3], axes=[3, 2], mode="linear", antialias=1, keep_aspect_ratio_policy=policy)
+
+
+def sequences():
+    x = rng.standard_normal((6, 4)).astype(np.float32)
+    body = helper.make_graph([helper.make_node("Mul", ["e", "w"], ["s"]), helper.make_node("Add", ["s", "k"], ["r"])], "body",
+                             [helper.make_tensor_value_info(n, F, None) for n in ("e", "w")], [helper.make_tensor_value_info("r", F, None)])
+    nodes = [helper.make_node("SplitToSequence", ["x", "two"], ["parts"], axis=0),
+             helper.make_node("SequenceMap", ["parts", "w"], ["mapped"], body=body),
+             helper.make_node("SequenceInsert", ["mapped", "z", "one"], ["more"]),
+             helper.make_node("SequenceErase", ["more", "zero"], ["fewer"]),
+             helper.make_node("SequenceAt", ["fewer", "last"], ["a"]),
+             helper.make_node("SequenceLength", ["fewer"], ["n"]),
+             helper.make_node("ConcatFromSequence", ["fewer"], ["y"], axis=0)]
+    scalars = [const("two", 2), const("one", 1), const("zero", 0), const("last", -1), const("k", 0.5, np.float32)]
+    check(nodes, {"x": x, "w": np.float32([1, 2, 3, 4]), "z": np.zeros((1, 4), np.float32)}, {"y": F, "a": F, "n": I64}, scalars)
+
+
+def empty():
+    x, z = np.zeros((0, 4), np.float32), rng.standard_normal((3, 4)).astype(np.float32)
+    nodes = [helper.make_node("Concat", ["x", "z"], ["y"], axis=0), helper.make_node("Relu", ["x"], ["r"]),
+             helper.make_node("MatMul", ["a", "x"], ["m"]), helper.make_node("ReduceSum", ["x", "zero"], ["s"]),
+             helper.make_node("Split", ["z", "parts"], ["p", "q"], axis=0), helper.make_node("Neg", ["q"], ["t"])]
+    check(nodes, {"x": x, "z": z, "a": np.zeros((2, 0), np.float32)}, dict.fromkeys(["y", "r", "m", "s", "p", "t"], F),
+          [const("zero", [0]), const("parts", [0, 3])])
+
+
+def batch_norm():
+    feeds = {"x": rng.standard_normal((4, 3, 5)).astype(np.float32), **{n: rng.random(3).astype(np.float32) for n in "sbmv"}}
+    node = helper.make_node("BatchNormalization", ["x", *"sbmv"], ["y", "mean", "var"], training_mode=1, momentum=0.8)
+    check([node], feeds, {"y": F, "mean": F, "var": F})
+
+
+def tf_idf():
+    x = rng.integers(1, 5, (3, 12)).astype(np.int32)
+    for mode in ("TF", "IDF", "TFIDF"):
+        for low, high, skip in ((1, 1, 0), (1, 2, 3), (2, 3, 1), (3, 3, 5)):
+            node = helper.make_node("TfIdfVectorizer", ["x"], ["y"], mode=mode, min_gram_length=low, max_gram_length=high, max_skip_count=skip,
+                                    ngram_counts=[0, 3, 9], ngram_indexes=[4, 1, 0, 3, 2, 6, 5, 7], weights=[0.5, 2, 3, 4, 5, 6, 7, 8],
+                                    pool_int64s=[1, 2, 3, 1, 2, 3, 3, 4, 1, 2, 3, 4, 1, 1, 2])
+            check([node], {"x": x}, {"y": F})
+
+
+def mel():
+    node = helper.make_node("MelWeightMatrix", ["bins", "length", "rate", "low", "high"], ["w"])
+    scalars = [const("bins", 20), const("length", 128), const("rate", 8000), const("low", 20, np.float32), const("high", 3800, np.float32)]
+    x = rng.standard_normal((2, 65)).astype(np.float32)
+    check([node, helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": x}, {"y": F}, scalars)
+
+
+run_tests([("crops", crops), ("antialias", antialias), ("policies", policies), ("sequences", sequences), ("empty", empty),
+           ("batch norm", batch_norm), ("tf-idf", tf_idf), ("mel", mel)])
