@@ -278,11 +278,10 @@ static seer_feature pool(seer_builder *b, const char *name, const char *op, seer
 seer_feature seer_builder_max_pool(
     seer_builder *b, const char *name, seer_feature in, seer_window window) {
   seer_feature out = pool(b, name, "MaxPool", in, window, window.is_ceil ? "ceil_mode" : NULL);
-  // the largest of 9 neighbours, that are alike: about a deviation more
-  for (int64_t c = 0; c < out.channels; c++) {
-    out.mean[c] += sqrt(out.var[c]);
-    out.var[c] *= 0.7;
-  }
+  // The largest of n normal values is about sqrt(log n) deviations above their mean; the variance
+  // of what a Relu left stays.
+  double above = sqrt(log((double)(window.kernel * window.kernel)));
+  for (int64_t c = 0; c < out.channels; c++) out.mean[c] += above * sqrt(out.var[c]);
   return out;
 }
 
@@ -290,7 +289,8 @@ seer_feature seer_builder_average_pool(
     seer_builder *b, const char *name, seer_feature in, seer_window window) {
   seer_feature out =
       pool(b, name, "AveragePool", in, window, window.pad ? "count_include_pad" : NULL);
-  for (int64_t c = 0; c < out.channels; c++) out.var[c] /= (double)(window.kernel * window.kernel);
+  // Neighbours are alike: not so much as to be one value, more than n.
+  for (int64_t c = 0; c < out.channels; c++) out.var[c] /= (double)window.kernel;
   return out;
 }
 

@@ -46,8 +46,8 @@ static int64_t n_params(const seer_graph *graph) {
 
 // As torchvision, Keras (trainable ones) and the authors' repositories count them; the second
 // versions of ResNet differ between these in biases and a few normalisations. torchvision's, the
-// `num_params` of its weights: VGG, DenseNet, SqueezeNet, EfficientNet, ConvNeXt, Swin; Inception v3
-// is its 27161264 without the 3326696 of the auxiliary classifier (AuxLogits: 128 x 768 + 256,
+// `num_params` of its weights: VGG, DenseNet, SqueezeNet, EfficientNet, ConvNeXt, Swin; Inception
+// v3 is its 27161264 without the 3326696 of the auxiliary classifier (AuxLogits: 128 x 768 + 256,
 // 768 x 128 x 25 + 1536, 1000 x 768 + 1000). YOLOv8: the parameters that Ultralytics' yolov8.yaml
 // lists for 80 classes, before BatchNormalization is folded, with the 16 fixed weights of the
 // expectation over bins (3157184 of yolov8n have gradients).
