@@ -93,14 +93,19 @@ static seer_status run_models(seer_context *context, int argc, char **argv) {
     if (argc > 0) return seer_cli_usage_error("models takes a name only with --export");
     return print_list(context, seer_context_bool(context, SEER_OPT_JSON));
   }
-  if (argc > 0 && !seer_model_find(argv[0])) {
-    return seer_cli_usage_error("no built-in network '%s' (familyseer models lists them)", argv[0]);
+  if (argc == 0) {
+    return seer_cli_usage_error(
+        "models --export takes a name (familyseer models lists them), or 'all': more than 10 GB");
   }
+  bool is_all = strcmp(argv[0], "all") == 0;
+  const seer_model_desc *chosen = seer_model_find(argv[0]);
+  if (!chosen && !is_all)
+    return seer_cli_usage_error("no built-in network '%s' (familyseer models lists them)", argv[0]);
   const char *folder = seer_context_str(context, SEER_OPT_OUTPUT);
   if (!folder[0]) folder = ".";
   SEER_TRY(seer_os_make_dirs(folder));
   for (size_t i = 0; i < seer_model_table_count; i++) {
-    if (argc > 0 && seer_model_table[i] != seer_model_find(argv[0])) continue;
+    if (!is_all && seer_model_table[i] != chosen) continue;
     SEER_TRY(export_model(context, seer_model_table[i]->name, folder));
   }
   return SEER_OK;
@@ -108,10 +113,10 @@ static seer_status run_models(seer_context *context, int argc, char **argv) {
 
 const seer_command seer_command_models = {
     .name = "models",
-    .args = "[--export [NAME] [-o DIR] [--input-shapes input:1x3x224x224]] [--json]",
+    .args = "[--export NAME|all [-o DIR] [--input-shapes input:1x3x224x224]] [--json]",
     .doc =
-        "the built-in networks, their parameters, work and tasks; --export writes one or all as "
-        "ONNX",
+        "the built-in networks, their parameters, work and tasks; --export writes one, or all, "
+        "as ONNX",
     .min_args = 0,
     .max_args = 1,
     .run = run_models,

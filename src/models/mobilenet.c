@@ -2,14 +2,6 @@
 // widths of 0.25 to 1.
 #include "models/builder.h"
 
-// Channels times width, to the nearest multiple of 8 that loses no more than a tenth.
-static int64_t scaled(int64_t channels, double width) {
-  double want = (double)channels * width;
-  int64_t n = (int64_t)(want + 4) / 8 * 8;
-  if (n < 8) n = 8;
-  return (double)n < 0.9 * want ? n + 8 : n;
-}
-
 // Depthwise 3x3 and pointwise 1x1, each with BatchNormalization and Relu.
 static seer_status build_v1(const seer_model_desc *desc, const seer_model_options *options,
     seer_arena *arena, seer_graph **out_graph) {
@@ -21,18 +13,16 @@ static seer_status build_v1(const seer_model_desc *desc, const seer_model_option
   seer_builder b;
   seer_builder_init(&b, desc->name, options, arena);
   seer_feature x = seer_builder_image(&b, 3);
-  x = seer_builder_relu(&b, "stem.relu",
-      seer_builder_conv_norm(&b, "stem.conv", "stem.bn", x, scaled(32, width), 3, 2, 1));
+  const seer_conv stem = {.channels = seer_builder_scaled(32, width), .kernel = 3, .stride = 2};
+  x = seer_builder_unit(&b, "stem", x, stem, SEER_ACTIVATION_RELU);
   for (int k = 0; k < 13; k++) {
-    x = seer_builder_conv_norm(&b, SEER_FMT(&b, "block%d.dw.conv", k),
-        SEER_FMT(&b, "block%d.dw.bn", k), x, x.channels, 3, blocks[k].stride, x.channels);
-    x = seer_builder_relu(&b, SEER_FMT(&b, "block%d.dw.relu", k), x);
-    x = seer_builder_conv_norm(&b, SEER_FMT(&b, "block%d.pw.conv", k),
-        SEER_FMT(&b, "block%d.pw.bn", k), x, scaled(blocks[k].channels, width), 1, 1, 1);
-    x = seer_builder_relu(&b, SEER_FMT(&b, "block%d.pw.relu", k), x);
+    const seer_conv depthwise = {
+        .channels = x.channels, .kernel = 3, .stride = blocks[k].stride, .group = x.channels};
+    const seer_conv pointwise = {.channels = seer_builder_scaled(blocks[k].channels, width)};
+    x = seer_builder_unit(&b, SEER_FMT(&b, "block%d.dw", k), x, depthwise, SEER_ACTIVATION_RELU);
+    x = seer_builder_unit(&b, SEER_FMT(&b, "block%d.pw", k), x, pointwise, SEER_ACTIVATION_RELU);
   }
-  x = seer_builder_flatten(&b, "flatten", seer_builder_global_average(&b, "pool", x));
-  *out_graph = seer_builder_finish(&b, seer_builder_dense(&b, "fc", x, options->classes));
+  *out_graph = seer_builder_finish_classifier(&b, "pool", "fc", x);
   return SEER_OK;
 }
 
@@ -43,15 +33,14 @@ static seer_feature inverted_residual(seer_builder *b, int index, seer_feature i
   const char *at = SEER_FMT(b, "features.%d", index);
   seer_feature x = in;
   if (expansion != 1) {
-    x = seer_builder_conv_norm(b, SEER_FMT(b, "%s.expand.conv", at),
-        SEER_FMT(b, "%s.expand.bn", at), x, in.channels * expansion, 1, 1, 1);
-    x = seer_builder_relu6(b, SEER_FMT(b, "%s.expand.clip", at), x);
+    x = seer_builder_unit(b, SEER_FMT(b, "%s.expand", at), x,
+        (seer_conv){.channels = in.channels * expansion}, SEER_ACTIVATION_RELU6);
   }
-  x = seer_builder_conv_norm(b, SEER_FMT(b, "%s.dw.conv", at), SEER_FMT(b, "%s.dw.bn", at), x,
-      x.channels, 3, stride, x.channels);
-  x = seer_builder_relu6(b, SEER_FMT(b, "%s.dw.clip", at), x);
+  const seer_conv depthwise = {
+      .channels = x.channels, .kernel = 3, .stride = stride, .group = x.channels};
+  x = seer_builder_unit(b, SEER_FMT(b, "%s.dw", at), x, depthwise, SEER_ACTIVATION_RELU6);
   x = seer_builder_conv_norm(b, SEER_FMT(b, "%s.project.conv", at),
-      SEER_FMT(b, "%s.project.bn", at), x, channels, 1, 1, 1);
+      SEER_FMT(b, "%s.project.bn", at), x, (seer_conv){.channels = channels});
   if (stride == 1 && in.channels == channels)
     x = seer_builder_add(b, SEER_FMT(b, "%s.add", at), in, x);
   return x;
@@ -67,26 +56,23 @@ static seer_status build_v2(const seer_model_desc *desc, const seer_model_option
   seer_builder b;
   seer_builder_init(&b, desc->name, options, arena);
   seer_feature x = seer_builder_image(&b, 3);
-  x = seer_builder_relu6(&b, "stem.clip",
-      seer_builder_conv_norm(&b, "stem.conv", "stem.bn", x, scaled(32, width), 3, 2, 1));
+  const seer_conv stem = {.channels = seer_builder_scaled(32, width), .kernel = 3, .stride = 2};
+  x = seer_builder_unit(&b, "stem", x, stem, SEER_ACTIVATION_RELU6);
   int index = 0;
   for (int g = 0; g < 7; g++) {
     for (int64_t r = 0; r < groups[g].repeats; r++) {
-      x = inverted_residual(&b, ++index, x, scaled(groups[g].channels, width),
+      x = inverted_residual(&b, ++index, x, seer_builder_scaled(groups[g].channels, width),
           r == 0 ? groups[g].stride : 1, groups[g].expansion);
     }
   }
-  x = seer_builder_relu6(
-      &b, "head.clip", seer_builder_conv_norm(&b, "head.conv", "head.bn", x, 1280, 1, 1, 1));
-  x = seer_builder_flatten(&b, "flatten", seer_builder_global_average(&b, "pool", x));
-  *out_graph = seer_builder_finish(&b, seer_builder_dense(&b, "classifier", x, options->classes));
+  x = seer_builder_unit(&b, "head", x, (seer_conv){.channels = 1280}, SEER_ACTIVATION_RELU6);
+  *out_graph = seer_builder_finish_classifier(&b, "pool", "classifier", x);
   return SEER_OK;
 }
 
 #define MOBILENET(id, name, text, build_fn, width) \
   static const double width_##id = width;          \
-  const seer_model_desc seer_model_##id = {        \
-      name, text, {.batch = 1, .size = 224, .classes = 1000, .seed = 0}, build_fn, &width_##id};
+  SEER_IMAGE_MODEL(id, name, text, 224, build_fn, &width_##id)
 
 MOBILENET(mobilenet, "mobilenet", "MobileNet v1, width 1.0", build_v1, 1.0)
 MOBILENET(mobilenet_075, "mobilenet_0.75", "MobileNet v1, width 0.75", build_v1, 0.75)

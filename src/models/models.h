@@ -22,11 +22,12 @@ struct seer_model_desc {
   const char *name, *doc;
   // size, sequence, classes 0: the network has no such option
   seer_model_options defaults;
-  // Graph and weights in `arena`. Images come in as `input`, tokens as `input_ids`; logits or the
-  // last hidden state go out as `output`.
+  // Graph and weights in `arena`. Images come in as `input`, tokens as `input_ids`; logits the last
+  // hidden state or boxes go out as `output`.
   seer_status (*build)(const seer_model_desc *desc, const seer_model_options *options,
       seer_arena *arena, seer_graph **out_graph);
   const void *config;  // the family's own: depth, width
+  int64_t min_size, size_multiple;  // what `size` must be; 0: 32, 1
 };
 
 extern const seer_model_desc *const seer_model_table[];

@@ -12,7 +12,12 @@
   X(resnet18_v2) X(resnet34_v2) X(resnet50_v2) X(resnet101_v2) X(resnet152_v2)                 \
   X(mobilenet_075) X(mobilenet_050) X(mobilenet_025)                                           \
   X(mobilenet_v2_075) X(mobilenet_v2_050) X(mobilenet_v2_025)                                  \
-  X(vgg16) X(densenet121)                                                                      \
+  X(vgg16) X(densenet121) X(squeezenet1_0) X(squeezenet1_1) X(inception_v3)                    \
+  X(efficientnet_b0) X(efficientnet_b1) X(efficientnet_b2) X(efficientnet_b3)                  \
+  X(efficientnet_b4) X(efficientnet_b5) X(efficientnet_b6) X(efficientnet_b7)                  \
+  X(convnext_tiny) X(convnext_small) X(convnext_base) X(convnext_large)                        \
+  X(swin_t) X(swin_s) X(swin_b)                                                                \
+  X(yolov8n) X(yolov8s) X(yolov8m) X(yolov8l) X(yolov8x)                                       \
   X(vit_base) X(vit_large) X(vit_huge)                                                         \
   X(bert_base) X(bert_large) X(distilbert) X(roberta_base) X(roberta_large)                    \
   X(gpt2_small) X(t5_small) X(llama_small)
@@ -46,6 +51,22 @@ static const struct {
     {"resnet101", "resnet101_v1"},
     {"resnet152", "resnet152_v1"},
     {"gpt2", "gpt2_small"},
+    {"squeezenet", "squeezenet1_0"},
+    {"squeezenet1.0", "squeezenet1_0"},
+    {"squeezenet1.1", "squeezenet1_1"},
+    {"squeezenet_v1.0", "squeezenet1_0"},
+    {"squeezenet_v1.1", "squeezenet1_1"},
+    {"inceptionv3", "inception_v3"},
+    {"inception", "inception_v3"},
+    {"efficientnet", "efficientnet_b0"},
+    {"efficientnetb0", "efficientnet_b0"},
+    {"convnext", "convnext_tiny"},
+    {"swin_tiny", "swin_t"},
+    {"swin_small", "swin_s"},
+    {"swin_base", "swin_b"},
+    {"swin_transformer_small", "swin_s"},
+    {"swin_transformer_base", "swin_b"},
+    {"yolov8", "yolov8n"},
 };
 
 const seer_model_desc *seer_model_find(const char *name) {
@@ -92,7 +113,8 @@ static seer_status read_input_shape(
   fits = fits && (strncmp(item, "input_ids:", 10) == 0) == is_text;
   if (!fits) {
     return SEER_FAIL(INVALID, "model %s: shape '%s', must be %s", model->name, item,
-        is_image      ? "input:Nx3xSIZExSIZE with SIZE in [32, 4096]"
+        is_image ? seer_arena_printf(
+                       arena, "input:Nx3xSIZExSIZE with SIZE in [%" PRId64 ", 4096]", second->low)
             : is_text ? "input_ids:NxSEQUENCE with SEQUENCE in [1, 65536]"
                       : "input:Nx784");
   }
@@ -124,7 +146,7 @@ static seer_status read_options(
     const seer_model_desc *model, const char *text, seer_arena *arena, seer_model_options *out) {
   known_option known[N_OPTION] = {
       {"batch", 1, 1024, model->defaults.batch, false},
-      {"size", 32, 4096, model->defaults.size, false},
+      {"size", model->min_size ? model->min_size : 32, 4096, model->defaults.size, false},
       {"sequence", 1, 65536, model->defaults.sequence, false},
       {"classes", 1, 1000000, model->defaults.classes, false},
       {"seed", 0, INT64_MAX, (int64_t)model->defaults.seed, false},
@@ -157,6 +179,10 @@ static seer_status read_options(
     known[k].value = value;
     known[k].is_set = true;
   }
+  int64_t multiple = model->size_multiple;
+  if (multiple && known[SIZE].value % multiple)
+    return SEER_FAIL(INVALID, "model %s: size %" PRId64 ", must be a multiple of %" PRId64,
+        model->name, known[SIZE].value, multiple);
   *out = (seer_model_options){.batch = known[BATCH].value,
       .size = known[SIZE].value,
       .sequence = known[SEQUENCE].value,

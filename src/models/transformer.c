@@ -7,8 +7,6 @@
 
 #include "models/builder.h"
 
-#define OPSET 17
-
 typedef struct {
   const char *name;
   int64_t hidden, layers, heads, inner, vocabulary, positions;
@@ -24,53 +22,10 @@ typedef struct {
   int64_t batch, n;  // n: tokens
 } net;
 
-static seer_val node(net *t, const char *name, const char *op, seer_val a, seer_val b) {
-  return seer_builder_node(&t->b, name, op, (seer_val[]){a, b}, b.i ? 2 : 1, NULL, 0);
-}
-
-static seer_val node_int(net *t, const char *name, const char *op, seer_val a, seer_val b,
-    const char *attribute, int64_t value) {
-  seer_attr attr = {.name = attribute, .kind = SEER_ATTR_INT, .i = value};
-  return seer_builder_node(&t->b, name, op, (seer_val[]){a, b}, b.i ? 2 : 1, &attr, 1);
-}
-
-static seer_val scalar(net *t, const char *name, double value) {
-  return seer_builder_constant(&t->b, name, NULL, 0, value, 0);
-}
-
-static seer_val none(void) { return (seer_val){0}; }
-
-static seer_val reshape(net *t, const char *name, seer_val x, const int64_t *dim, uint32_t rank) {
-  return node(t, name, "Reshape", x,
-      seer_builder_ints(&t->b, SEER_FMT(&t->b, "%s.shape", name), dim, rank));
-}
-
-static seer_val transpose(net *t, const char *name, seer_val x, const int64_t *perm, uint32_t n) {
-  seer_attr attr = {.name = "perm", .kind = SEER_ATTR_INTS, .n = n};
-  attr.ints = seer_arena_memdup(t->b.arena, perm, n * sizeof *perm);
-  return seer_builder_node(&t->b, name, "Transpose", &x, 1, &attr, 1);
-}
-
-// x [..., in] -> [..., out]
-static seer_val linear(
-    net *t, const char *name, seer_val x, int64_t in, int64_t out, bool has_bias) {
-  int64_t dim[2] = {in, out};
-  seer_val w = seer_builder_constant(
-      &t->b, SEER_FMT(&t->b, "%s.weight", name), dim, 2, 0, sqrt(3.0 / (double)in));
-  seer_val y = node(t, SEER_FMT(&t->b, "%s.matmul", name), "MatMul", x, w);
-  if (!has_bias) return y;
-  seer_val bias = seer_builder_constant(&t->b, SEER_FMT(&t->b, "%s.bias", name), &out, 1, 0, 0.1);
-  return node(t, SEER_FMT(&t->b, "%s.add", name), "Add", y, bias);
-}
+#define NO_MASK ((seer_val){0})
 
 static seer_val layer_norm(net *t, const char *name, seer_val x, double epsilon) {
-  const int64_t n = t->shape->hidden;
-  seer_val in[3] = {x,
-      seer_builder_constant(&t->b, SEER_FMT(&t->b, "%s.weight", name), &n, 1, 1, 0.2),
-      seer_builder_constant(&t->b, SEER_FMT(&t->b, "%s.bias", name), &n, 1, 0, 0.2)};
-  seer_attr attr[2] = {{.name = "axis", .kind = SEER_ATTR_INT, .i = -1},
-      {.name = "epsilon", .kind = SEER_ATTR_FLOAT, .f = (double)(float)epsilon}};
-  return seer_builder_node(&t->b, name, "LayerNormalization", in, 3, attr, 2);
+  return seer_builder_layer_norm(&t->b, name, x, t->shape->hidden, epsilon);
 }
 
 // x / sqrt(mean(x^2) + epsilon) * weight, as exports write it.
@@ -79,48 +34,39 @@ static seer_val rms_norm(net *t, const char *name, seer_val x, double epsilon) {
   const int64_t n = t->shape->hidden, axis = -1;
   seer_attr axes = {.name = "axes", .kind = SEER_ATTR_INTS, .n = 1};
   axes.ints = seer_arena_memdup(b->arena, &axis, sizeof axis);
-  seer_val square =
-      node(t, SEER_FMT(b, "%s.square", name), "Pow", x, scalar(t, SEER_FMT(b, "%s.two", name), 2));
+  seer_val square = seer_builder_binary(b, SEER_FMT(b, "%s.square", name), "Pow", x,
+      seer_builder_scalar(b, SEER_FMT(b, "%s.two", name), 2));
   seer_val mean =
       seer_builder_node(b, SEER_FMT(b, "%s.mean", name), "ReduceMean", &square, 1, &axes, 1);
-  mean = node(t, SEER_FMT(b, "%s.eps", name), "Add", mean,
-      scalar(t, SEER_FMT(b, "%s.epsilon", name), epsilon));
-  seer_val root = node(t, SEER_FMT(b, "%s.sqrt", name), "Sqrt", mean, none());
-  seer_val y = node(t, SEER_FMT(b, "%s.div", name), "Div", x, root);
-  return node(
-      t, name, "Mul", seer_builder_constant(b, SEER_FMT(b, "%s.weight", name), &n, 1, 1, 0.2), y);
-}
-
-static seer_val gelu(net *t, const char *at, seer_val x) {
-  seer_builder *b = &t->b;
-  seer_val y =
-      node(t, SEER_FMT(b, "%s.div", at), "Div", x, scalar(t, SEER_FMT(b, "%s.sqrt2", at), M_SQRT2));
-  y = node(t, SEER_FMT(b, "%s.erf", at), "Erf", y, none());
-  y = node(t, SEER_FMT(b, "%s.plus", at), "Add", y, scalar(t, SEER_FMT(b, "%s.one", at), 1));
-  y = node(t, SEER_FMT(b, "%s.times", at), "Mul", x, y);
-  return node(
-      t, SEER_FMT(b, "%s.half", at), "Mul", y, scalar(t, SEER_FMT(b, "%s.point5", at), 0.5));
+  mean = seer_builder_binary(b, SEER_FMT(b, "%s.eps", name), "Add", mean,
+      seer_builder_scalar(b, SEER_FMT(b, "%s.epsilon", name), epsilon));
+  seer_val root = seer_builder_unary(b, SEER_FMT(b, "%s.sqrt", name), "Sqrt", mean);
+  seer_val y = seer_builder_binary(b, SEER_FMT(b, "%s.div", name), "Div", x, root);
+  return seer_builder_binary(
+      b, name, "Mul", seer_builder_constant(b, SEER_FMT(b, "%s.weight", name), &n, 1, 1, 0.2), y);
 }
 
 // 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
 static seer_val gelu_tanh(net *t, const char *at, seer_val x) {
   seer_builder *b = &t->b;
-  seer_val y =
-      node(t, SEER_FMT(b, "%s.cube", at), "Pow", x, scalar(t, SEER_FMT(b, "%s.three", at), 3));
-  y = node(t, SEER_FMT(b, "%s.scaled", at), "Mul", y, scalar(t, SEER_FMT(b, "%s.c", at), 0.044715));
-  y = node(t, SEER_FMT(b, "%s.plus", at), "Add", x, y);
-  y = node(t, SEER_FMT(b, "%s.inner", at), "Mul", y,
-      scalar(t, SEER_FMT(b, "%s.root", at), sqrt(M_2_PI)));
-  y = node(t, SEER_FMT(b, "%s.tanh", at), "Tanh", y, none());
-  y = node(t, SEER_FMT(b, "%s.one_more", at), "Add", y, scalar(t, SEER_FMT(b, "%s.one", at), 1));
-  seer_val half =
-      node(t, SEER_FMT(b, "%s.half", at), "Mul", x, scalar(t, SEER_FMT(b, "%s.point5", at), 0.5));
-  return node(t, SEER_FMT(b, "%s.out", at), "Mul", half, y);
+  seer_val y = seer_builder_binary(b, SEER_FMT(b, "%s.cube", at), "Pow", x,
+      seer_builder_scalar(b, SEER_FMT(b, "%s.three", at), 3));
+  y = seer_builder_binary(b, SEER_FMT(b, "%s.scaled", at), "Mul", y,
+      seer_builder_scalar(b, SEER_FMT(b, "%s.c", at), 0.044715));
+  y = seer_builder_binary(b, SEER_FMT(b, "%s.plus", at), "Add", x, y);
+  y = seer_builder_binary(b, SEER_FMT(b, "%s.inner", at), "Mul", y,
+      seer_builder_scalar(b, SEER_FMT(b, "%s.root", at), sqrt(M_2_PI)));
+  y = seer_builder_unary(b, SEER_FMT(b, "%s.tanh", at), "Tanh", y);
+  y = seer_builder_binary(b, SEER_FMT(b, "%s.one_more", at), "Add", y,
+      seer_builder_scalar(b, SEER_FMT(b, "%s.one", at), 1));
+  seer_val half = seer_builder_binary(b, SEER_FMT(b, "%s.half", at), "Mul", x,
+      seer_builder_scalar(b, SEER_FMT(b, "%s.point5", at), 0.5));
+  return seer_builder_binary(b, SEER_FMT(b, "%s.out", at), "Mul", half, y);
 }
 
 static seer_val swish(net *t, const char *at, seer_val x) {
-  seer_val s = node(t, SEER_FMT(&t->b, "%s.sigmoid", at), "Sigmoid", x, none());
-  return node(t, SEER_FMT(&t->b, "%s.swish", at), "Mul", x, s);
+  seer_val s = seer_builder_unary(&t->b, SEER_FMT(&t->b, "%s.sigmoid", at), "Sigmoid", x);
+  return seer_builder_binary(&t->b, SEER_FMT(&t->b, "%s.swish", at), "Mul", x, s);
 }
 
 // ---- attention
@@ -128,26 +74,28 @@ static seer_val swish(net *t, const char *at, seer_val x) {
 // [batch, n, hidden] -> [batch, heads, n, hidden / heads]
 static seer_val split_heads(net *t, const char *name, seer_val x, int64_t n) {
   int64_t heads = t->shape->heads;
-  x = reshape(t, SEER_FMT(&t->b, "%s.split", name), x,
+  x = seer_builder_reshape(&t->b, SEER_FMT(&t->b, "%s.split", name), x,
       (int64_t[]){t->batch, n, heads, t->shape->hidden / heads}, 4);
-  return transpose(t, SEER_FMT(&t->b, "%s.heads", name), x, (int64_t[]){0, 2, 1, 3}, 4);
+  return seer_builder_transpose(
+      &t->b, SEER_FMT(&t->b, "%s.heads", name), x, (int64_t[]){0, 2, 1, 3}, 4);
 }
 
 // Softmax(q k' * scale + mask) v, heads joined; q has n_q tokens. mask: 0 for none.
 static seer_val attend(net *t, const char *at, seer_val q, seer_val k, seer_val v, int64_t n_q,
     double scale, seer_val mask) {
   seer_builder *b = &t->b;
-  k = transpose(t, SEER_FMT(b, "%s.k.transposed", at), k, (int64_t[]){0, 1, 3, 2}, 4);
-  seer_val scores = node(t, SEER_FMT(b, "%s.scores", at), "MatMul", q, k);
+  k = seer_builder_transpose(b, SEER_FMT(b, "%s.k.transposed", at), k, (int64_t[]){0, 1, 3, 2}, 4);
+  seer_val scores = seer_builder_binary(b, SEER_FMT(b, "%s.scores", at), "MatMul", q, k);
   if (scale != 1)
-    scores = node(t, SEER_FMT(b, "%s.scaled", at), "Mul", scores,
-        scalar(t, SEER_FMT(b, "%s.scale", at), scale));
-  if (mask.i) scores = node(t, SEER_FMT(b, "%s.masked", at), "Add", scores, mask);
-  seer_val p = node_int(t, SEER_FMT(b, "%s.softmax", at), "Softmax", scores, none(), "axis", -1);
-  seer_val y = node(t, SEER_FMT(b, "%s.weighted", at), "MatMul", p, v);
-  y = transpose(t, SEER_FMT(b, "%s.back", at), y, (int64_t[]){0, 2, 1, 3}, 4);
-  return reshape(
-      t, SEER_FMT(b, "%s.joined", at), y, (int64_t[]){t->batch, n_q, t->shape->hidden}, 3);
+    scores = seer_builder_binary(b, SEER_FMT(b, "%s.scaled", at), "Mul", scores,
+        seer_builder_scalar(b, SEER_FMT(b, "%s.scale", at), scale));
+  if (mask.i) scores = seer_builder_binary(b, SEER_FMT(b, "%s.masked", at), "Add", scores, mask);
+  seer_val p = seer_builder_with_int(
+      b, SEER_FMT(b, "%s.softmax", at), "Softmax", (seer_val[]){scores}, 1, "axis", -1);
+  seer_val y = seer_builder_binary(b, SEER_FMT(b, "%s.weighted", at), "MatMul", p, v);
+  y = seer_builder_transpose(b, SEER_FMT(b, "%s.back", at), y, (int64_t[]){0, 2, 1, 3}, 4);
+  return seer_builder_reshape(
+      b, SEER_FMT(b, "%s.joined", at), y, (int64_t[]){t->batch, n_q, t->shape->hidden}, 3);
 }
 
 static seer_val self_attention(
@@ -157,10 +105,10 @@ static seer_val self_attention(
   seer_val part[3];
   for (int k = 0; k < 3; k++) {
     const char *name = SEER_FMT(&t->b, "%s.%s", at, parts[k]);
-    part[k] = split_heads(t, name, linear(t, name, x, h, h, has_bias), t->n);
+    part[k] = split_heads(t, name, seer_builder_linear(&t->b, name, x, h, h, has_bias), t->n);
   }
   seer_val y = attend(t, at, part[0], part[1], part[2], t->n, scale, mask);
-  return linear(t, SEER_FMT(&t->b, "%s.output", at), y, h, h, has_bias);
+  return seer_builder_linear(&t->b, SEER_FMT(&t->b, "%s.output", at), y, h, h, has_bias);
 }
 
 static double head_scale(const transformer *s) {
@@ -172,15 +120,14 @@ static double head_scale(const transformer *s) {
 static net start(const transformer *shape, const seer_model_options *options, seer_arena *arena) {
   net t = {.shape = shape, .batch = options->batch, .n = options->sequence};
   seer_builder_init(&t.b, shape->name, options, arena);
-  t.b.opset = OPSET;
-  t.b.graph->opset = OPSET;
+  seer_builder_set_opset(&t.b, 17);  // LayerNormalization
   return t;
 }
 
 static seer_val embedding(net *t, const char *name, int64_t rows, seer_val ids) {
   int64_t dim[2] = {rows, t->shape->hidden};
   seer_val table = seer_builder_constant(&t->b, SEER_FMT(&t->b, "%s.weight", name), dim, 2, 0, 1);
-  return node_int(t, name, "Gather", table, ids, "axis", 0);
+  return seer_builder_with_int(&t->b, name, "Gather", (seer_val[]){table, ids}, 2, "axis", 0);
 }
 
 // Rows [from, from + n) of a table of positions, as [1, n, hidden].
@@ -191,18 +138,19 @@ static seer_val positions(net *t, const char *name, int64_t rows, int64_t from) 
   seer_val table = seer_builder_constant(b, SEER_FMT(b, "%s.weight", name), dim, 2, 0, 0.5);
   seer_val index =
       seer_builder_ints_of(b, SEER_FMT(b, "%s.ids", name), at, (int64_t[]){1, t->n}, 2);
-  return node_int(t, name, "Gather", table, index, "axis", 0);
+  return seer_builder_with_int(b, name, "Gather", (seer_val[]){table, index}, 2, "axis", 0);
 }
 
 // 0 where a token counts, -10000 where it does not, as [batch, 1, 1, n].
 static seer_val mask_of(net *t, seer_val tokens) {
   seer_builder *b = &t->b;
   const int64_t axes[2] = {1, 2};
-  seer_val wide =
-      node(t, "mask.unsqueeze", "Unsqueeze", tokens, seer_builder_ints(b, "mask.axes", axes, 2));
-  wide = node_int(t, "mask.cast", "Cast", wide, none(), "to", 1);
-  wide = node(t, "mask.sub", "Sub", scalar(t, "mask.one", 1), wide);
-  return node(t, "mask.mul", "Mul", wide, scalar(t, "mask.low", -10000));
+  seer_val wide = seer_builder_binary(
+      b, "mask.unsqueeze", "Unsqueeze", tokens, seer_builder_ints(b, "mask.axes", axes, 2));
+  wide = seer_builder_with_int(b, "mask.cast", "Cast", (seer_val[]){wide}, 1, "to", 1);
+  wide = seer_builder_binary(b, "mask.sub", "Sub", seer_builder_scalar(b, "mask.one", 1), wide);
+  return seer_builder_binary(
+      b, "mask.mul", "Mul", wide, seer_builder_scalar(b, "mask.low", -10000));
 }
 
 // Position of an encoder as in BERT: normalisation behind each half.
@@ -217,24 +165,25 @@ static seer_status build_bert(const seer_model_desc *desc, const seer_model_opti
   seer_val x = embedding(&t, "embeddings.word", s->vocabulary, ids);
   if (s->types > 1) {
     seer_val types = seer_builder_input(b, "token_type_ids", SEER_DTYPE_I64, dim, 2);
-    x = node(&t, "embeddings.add1", "Add", x, embedding(&t, "embeddings.type", s->types, types));
+    x = seer_builder_binary(
+        b, "embeddings.add1", "Add", x, embedding(&t, "embeddings.type", s->types, types));
   } else if (s->types == 1) {  // RoBERTa: one type, added all the same
     seer_val type = seer_builder_constant(b, "embeddings.type.weight", (int64_t[]){1, h}, 2, 0, 1);
-    x = node(&t, "embeddings.add1", "Add", x, type);
+    x = seer_builder_binary(b, "embeddings.add1", "Add", x, type);
   }
-  x = node(&t, "embeddings.add2", "Add", x,
+  x = seer_builder_binary(b, "embeddings.add2", "Add", x,
       positions(&t, "embeddings.position", s->positions, s->first_position));
   x = layer_norm(&t, "embeddings.norm", x, 1e-12);
   for (int64_t l = 0; l < s->layers; l++) {
     const char *at = SEER_FMT(b, "layer.%" PRId64, l);
     seer_val y = self_attention(&t, SEER_FMT(b, "%s.attention", at), x, mask, true, head_scale(s));
     x = layer_norm(&t, SEER_FMT(b, "%s.attention.norm", at),
-        node(&t, SEER_FMT(b, "%s.add1", at), "Add", y, x), 1e-12);
-    y = linear(&t, SEER_FMT(b, "%s.intermediate", at), x, h, s->inner, true);
-    y = gelu(&t, SEER_FMT(b, "%s.gelu", at), y);
-    y = linear(&t, SEER_FMT(b, "%s.output", at), y, s->inner, h, true);
-    x = layer_norm(
-        &t, SEER_FMT(b, "%s.norm", at), node(&t, SEER_FMT(b, "%s.add2", at), "Add", y, x), 1e-12);
+        seer_builder_binary(b, SEER_FMT(b, "%s.add1", at), "Add", y, x), 1e-12);
+    y = seer_builder_linear(b, SEER_FMT(b, "%s.intermediate", at), x, h, s->inner, true);
+    y = seer_builder_gelu(b, SEER_FMT(b, "%s.gelu", at), y);
+    y = seer_builder_linear(b, SEER_FMT(b, "%s.output", at), y, s->inner, h, true);
+    x = layer_norm(&t, SEER_FMT(b, "%s.norm", at),
+        seer_builder_binary(b, SEER_FMT(b, "%s.add2", at), "Add", y, x), 1e-12);
   }
   seer_builder_output(b, x, "output", (int64_t[]){t.batch, t.n, h}, 3);
   if (s->has_pooler) {
@@ -242,8 +191,10 @@ static seer_status build_bert(const seer_model_desc *desc, const seer_model_opti
     seer_tensor first = {.dtype = SEER_DTYPE_I64, .n_bytes = 8};
     first.data = seer_arena_memdup(arena, &zero, 8);
     seer_val index = seer_graph_add_constant(b->graph, "pooler.first", &first);
-    seer_val y = node_int(&t, "pooler.token", "Gather", x, index, "axis", 1);
-    y = node(&t, "pooler.tanh", "Tanh", linear(&t, "pooler.dense", y, h, h, true), none());
+    seer_val y =
+        seer_builder_with_int(b, "pooler.token", "Gather", (seer_val[]){x, index}, 2, "axis", 1);
+    y = seer_builder_unary(
+        b, "pooler.tanh", "Tanh", seer_builder_linear(b, "pooler.dense", y, h, h, true));
     seer_builder_output(b, y, "pooled", (int64_t[]){t.batch, h}, 2);
   }
   *out_graph = b->graph;
@@ -266,29 +217,29 @@ static seer_status build_gpt2(const seer_model_desc *desc, const seer_model_opti
   const int64_t dim[2] = {t.batch, t.n}, table_dim[2] = {s->vocabulary, s->hidden}, h = s->hidden;
   seer_val ids = seer_builder_input(b, "input_ids", SEER_DTYPE_I64, dim, 2), mask = causal_mask(&t);
   seer_val table = seer_builder_constant(b, "wte.weight", table_dim, 2, 0, sqrt(3.0 / (double)h));
-  seer_val x = node_int(&t, "wte", "Gather", table, ids, "axis", 0);
-  x = node(&t, "embeddings.add", "Add", x, positions(&t, "wpe", s->positions, 0));
+  seer_val x = seer_builder_with_int(b, "wte", "Gather", (seer_val[]){table, ids}, 2, "axis", 0);
+  x = seer_builder_binary(b, "embeddings.add", "Add", x, positions(&t, "wpe", s->positions, 0));
   for (int64_t l = 0; l < s->layers; l++) {
     const char *at = SEER_FMT(b, "h.%" PRId64, l);
     seer_val y = layer_norm(&t, SEER_FMT(b, "%s.ln_1", at), x, 1e-5);
     // One product for query, key and value, as the original has it.
-    y = linear(&t, SEER_FMT(b, "%s.attn.c_attn", at), y, h, 3 * h, true);
+    y = seer_builder_linear(b, SEER_FMT(b, "%s.attn.c_attn", at), y, h, 3 * h, true);
     seer_val part[3] = {{0}};
-    seer_builder_split(b, SEER_FMT(b, "%s.attn.split", at), y, 2, h, 3, part);
+    seer_builder_split(b, SEER_FMT(b, "%s.attn.split", at), y, 2, (int64_t[]){h, h, h}, 3, part);
     for (int k = 0; k < 3; k++)
       part[k] = split_heads(&t, SEER_FMT(b, "%s.attn.%d", at, k), part[k], t.n);
     y = attend(&t, SEER_FMT(b, "%s.attn", at), part[0], part[1], part[2], t.n, head_scale(s), mask);
-    y = linear(&t, SEER_FMT(b, "%s.attn.c_proj", at), y, h, h, true);
-    x = node(&t, SEER_FMT(b, "%s.add1", at), "Add", y, x);
+    y = seer_builder_linear(b, SEER_FMT(b, "%s.attn.c_proj", at), y, h, h, true);
+    x = seer_builder_binary(b, SEER_FMT(b, "%s.add1", at), "Add", y, x);
     y = layer_norm(&t, SEER_FMT(b, "%s.ln_2", at), x, 1e-5);
-    y = linear(&t, SEER_FMT(b, "%s.mlp.c_fc", at), y, h, s->inner, true);
+    y = seer_builder_linear(b, SEER_FMT(b, "%s.mlp.c_fc", at), y, h, s->inner, true);
     y = gelu_tanh(&t, SEER_FMT(b, "%s.mlp.act", at), y);
-    y = linear(&t, SEER_FMT(b, "%s.mlp.c_proj", at), y, s->inner, h, true);
-    x = node(&t, SEER_FMT(b, "%s.add2", at), "Add", x, y);
+    y = seer_builder_linear(b, SEER_FMT(b, "%s.mlp.c_proj", at), y, s->inner, h, true);
+    x = seer_builder_binary(b, SEER_FMT(b, "%s.add2", at), "Add", x, y);
   }
   x = layer_norm(&t, "ln_f", x, 1e-5);
-  seer_val head = transpose(&t, "lm_head.transposed", table, (int64_t[]){1, 0}, 2);
-  seer_builder_output(b, node(&t, "lm_head", "MatMul", x, head), "output",
+  seer_val head = seer_builder_transpose(b, "lm_head.transposed", table, (int64_t[]){1, 0}, 2);
+  seer_builder_output(b, seer_builder_binary(b, "lm_head", "MatMul", x, head), "output",
       (int64_t[]){t.batch, t.n, s->vocabulary}, 3);
   *out_graph = b->graph;
   return SEER_OK;
@@ -300,40 +251,31 @@ static seer_status build_vit(const seer_model_desc *desc, const seer_model_optio
   net t = start(s, options, arena);
   seer_builder *b = &t.b;
   int64_t h = s->hidden, side = options->size / s->patch, patches = side * side;
-  if (side < 1)
-    return SEER_FAIL(INVALID, "model %s: size %" PRId64 ", must be at least %" PRId64, s->name,
-        options->size, s->patch);
   t.n = patches + 1;
-  seer_val x = seer_builder_input(
-      b, "input", SEER_DTYPE_F32, (int64_t[]){t.batch, 3, options->size, options->size}, 4);
-  x = seer_builder_conv(b, "patch_embed", x, 3, h, s->patch, s->patch);
-  x = reshape(&t, "patch_embed.flat", x, (int64_t[]){t.batch, h, patches}, 3);
-  x = transpose(&t, "patch_embed.tokens", x, (int64_t[]){0, 2, 1}, 3);
+  const seer_conv patches_of = {
+      .channels = h, .kernel = s->patch, .stride = s->patch, .is_valid = true, .has_bias = true};
+  seer_val x = seer_builder_conv(b, "patch_embed", seer_builder_image(b, 3), patches_of).value;
+  x = seer_builder_reshape(b, "patch_embed.flat", x, (int64_t[]){t.batch, h, patches}, 3);
+  x = seer_builder_transpose(b, "patch_embed.tokens", x, (int64_t[]){0, 2, 1}, 3);
   seer_val token = seer_builder_constant(b, "class_token", (int64_t[]){1, 1, h}, 3, 0, 1);
-  token = node(&t, "class_token.expand", "Expand", token,
+  token = seer_builder_binary(b, "class_token.expand", "Expand", token,
       seer_builder_ints(b, "class_token.shape", (int64_t[]){t.batch, 1, h}, 3));
-  x = node_int(&t, "tokens", "Concat", token, x, "axis", 1);
+  x = seer_builder_with_int(b, "tokens", "Concat", (seer_val[]){token, x}, 2, "axis", 1);
   seer_val position = seer_builder_constant(b, "pos_embed", (int64_t[]){1, t.n, h}, 3, 0, 0.5);
-  x = node(&t, "pos_embed.add", "Add", x, position);
+  x = seer_builder_binary(b, "pos_embed.add", "Add", x, position);
   for (int64_t l = 0; l < s->layers; l++) {
     const char *at = SEER_FMT(b, "blocks.%" PRId64, l);
     seer_val y = layer_norm(&t, SEER_FMT(b, "%s.norm1", at), x, 1e-6);
-    y = self_attention(&t, SEER_FMT(b, "%s.attn", at), y, none(), true, head_scale(s));
-    x = node(&t, SEER_FMT(b, "%s.add1", at), "Add", x, y);
+    y = self_attention(&t, SEER_FMT(b, "%s.attn", at), y, NO_MASK, true, head_scale(s));
+    x = seer_builder_binary(b, SEER_FMT(b, "%s.add1", at), "Add", x, y);
     y = layer_norm(&t, SEER_FMT(b, "%s.norm2", at), x, 1e-6);
-    y = linear(&t, SEER_FMT(b, "%s.mlp.fc1", at), y, h, s->inner, true);
-    y = gelu(&t, SEER_FMT(b, "%s.mlp.act", at), y);
-    y = linear(&t, SEER_FMT(b, "%s.mlp.fc2", at), y, s->inner, h, true);
-    x = node(&t, SEER_FMT(b, "%s.add2", at), "Add", x, y);
+    y = seer_builder_mlp(b, SEER_FMT(b, "%s.mlp", at), y, h, s->inner);
+    x = seer_builder_binary(b, SEER_FMT(b, "%s.add2", at), "Add", x, y);
   }
   x = layer_norm(&t, "norm", x, 1e-6);
-  const int64_t first[3] = {0, 1, 1};
-  seer_val slice[4] = {x, seer_builder_ints(b, "head.from", &first[0], 1),
-      seer_builder_ints(b, "head.to", &first[1], 1),
-      seer_builder_ints(b, "head.axis", &first[2], 1)};
-  x = seer_builder_node(b, "head.token", "Slice", slice, 4, NULL, 0);
-  x = reshape(&t, "head.flat", x, (int64_t[]){t.batch, h}, 2);
-  seer_builder_output(b, linear(&t, "head", x, h, options->classes, true), "output",
+  x = seer_builder_slice(b, "head.token", x, 1, 0, 1, 1);
+  x = seer_builder_reshape(b, "head.flat", x, (int64_t[]){t.batch, h}, 2);
+  seer_builder_output(b, seer_builder_linear(b, "head", x, h, options->classes, true), "output",
       (int64_t[]){t.batch, options->classes}, 2);
   *out_graph = b->graph;
   return SEER_OK;
@@ -364,22 +306,23 @@ static seer_status build_t5(const seer_model_desc *desc, const seer_model_option
       seer_builder_constant(b, "relative_bias.weight", (int64_t[]){BUCKETS, s->heads}, 2, 0, 1);
   seer_val index =
       seer_builder_ints_of(b, "relative_bias.buckets", bucket, (int64_t[]){t.n, t.n}, 2);
-  seer_val bias = node_int(&t, "relative_bias", "Gather", table, index, "axis", 0);
-  bias = transpose(&t, "relative_bias.heads", bias, (int64_t[]){2, 0, 1}, 3);
+  seer_val bias =
+      seer_builder_with_int(b, "relative_bias", "Gather", (seer_val[]){table, index}, 2, "axis", 0);
+  bias = seer_builder_transpose(b, "relative_bias.heads", bias, (int64_t[]){2, 0, 1}, 3);
   const int64_t zero = 0;
-  bias = node(&t, "relative_bias.batch", "Unsqueeze", bias,
+  bias = seer_builder_binary(b, "relative_bias.batch", "Unsqueeze", bias,
       seer_builder_ints(b, "relative_bias.axis", &zero, 1));
-  mask = node(&t, "mask.bias", "Add", bias, mask);
+  mask = seer_builder_binary(b, "mask.bias", "Add", bias, mask);
   for (int64_t l = 0; l < s->layers; l++) {
     const char *at = SEER_FMT(b, "block.%" PRId64, l);
     seer_val y = rms_norm(&t, SEER_FMT(b, "%s.norm1", at), x, 1e-6);
     y = self_attention(&t, SEER_FMT(b, "%s.attention", at), y, mask, false, 1);
-    x = node(&t, SEER_FMT(b, "%s.add1", at), "Add", x, y);
+    x = seer_builder_binary(b, SEER_FMT(b, "%s.add1", at), "Add", x, y);
     y = rms_norm(&t, SEER_FMT(b, "%s.norm2", at), x, 1e-6);
-    y = linear(&t, SEER_FMT(b, "%s.wi", at), y, h, s->inner, false);
-    y = node(&t, SEER_FMT(b, "%s.relu", at), "Relu", y, none());
-    y = linear(&t, SEER_FMT(b, "%s.wo", at), y, s->inner, h, false);
-    x = node(&t, SEER_FMT(b, "%s.add2", at), "Add", x, y);
+    y = seer_builder_linear(b, SEER_FMT(b, "%s.wi", at), y, h, s->inner, false);
+    y = seer_builder_unary(b, SEER_FMT(b, "%s.relu", at), "Relu", y);
+    y = seer_builder_linear(b, SEER_FMT(b, "%s.wo", at), y, s->inner, h, false);
+    x = seer_builder_binary(b, SEER_FMT(b, "%s.add2", at), "Add", x, y);
   }
   seer_builder_output(
       b, rms_norm(&t, "final_norm", x, 1e-6), "output", (int64_t[]){t.batch, t.n, h}, 3);
@@ -391,14 +334,14 @@ static seer_status build_t5(const seer_model_desc *desc, const seer_model_option
 static seer_val rotate(net *t, const char *at, seer_val x, seer_val cosine, seer_val sine) {
   seer_builder *b = &t->b;
   seer_val half[2] = {{0}};
-  seer_builder_split(
-      b, SEER_FMT(b, "%s.halves", at), x, 3, t->shape->hidden / t->shape->heads / 2, 2, half);
-  seer_val negative = node(t, SEER_FMT(b, "%s.neg", at), "Neg", half[1], none());
-  seer_val turned =
-      node_int(t, SEER_FMT(b, "%s.turned", at), "Concat", negative, half[0], "axis", -1);
-  seer_val a = node(t, SEER_FMT(b, "%s.cos", at), "Mul", x, cosine);
-  return node(t, SEER_FMT(b, "%s.out", at), "Add", a,
-      node(t, SEER_FMT(b, "%s.sin", at), "Mul", turned, sine));
+  const int64_t d = t->shape->hidden / t->shape->heads / 2, extent[2] = {d, d};
+  seer_builder_split(b, SEER_FMT(b, "%s.halves", at), x, 3, extent, 2, half);
+  seer_val negative = seer_builder_unary(b, SEER_FMT(b, "%s.neg", at), "Neg", half[1]);
+  seer_val turned = seer_builder_with_int(
+      b, SEER_FMT(b, "%s.turned", at), "Concat", (seer_val[]){negative, half[0]}, 2, "axis", -1);
+  seer_val a = seer_builder_binary(b, SEER_FMT(b, "%s.cos", at), "Mul", x, cosine);
+  return seer_builder_binary(b, SEER_FMT(b, "%s.out", at), "Add", a,
+      seer_builder_binary(b, SEER_FMT(b, "%s.sin", at), "Mul", turned, sine));
 }
 
 // One new token after `sequence` earlier ones, whose keys and values are inputs; those of all come
@@ -428,28 +371,29 @@ static seer_status build_llama(const seer_model_desc *desc, const seer_model_opt
     seer_val y = rms_norm(&t, SEER_FMT(b, "%s.norm1", at), x, 1e-6), part[3];
     for (int k = 0; k < 3; k++) {
       const char *name = SEER_FMT(b, "%s.%s", at, parts[k]);
-      part[k] = split_heads(&t, name, linear(&t, name, y, h, h, false), 1);
+      part[k] = split_heads(&t, name, seer_builder_linear(b, name, y, h, h, false), 1);
       if (k < 2) part[k] = rotate(&t, SEER_FMT(b, "%s.rotary", name), part[k], cosine, sine);
       if (k == 0) continue;
       seer_val before = seer_builder_input(
           b, SEER_FMT(b, "past_%s_%" PRId64, parts[k], l), SEER_DTYPE_F32, cache_dim, 4);
-      part[k] = node_int(&t, SEER_FMT(b, "%s.cache", name), "Concat", before, part[k], "axis", 2);
+      part[k] = seer_builder_with_int(
+          b, SEER_FMT(b, "%s.cache", name), "Concat", (seer_val[]){before, part[k]}, 2, "axis", 2);
       cache[2 * l + k - 1] = part[k];
     }
     y = attend(
-        &t, SEER_FMT(b, "%s.attention", at), part[0], part[1], part[2], 1, head_scale(s), none());
-    x = node(&t, SEER_FMT(b, "%s.add1", at), "Add", x,
-        linear(&t, SEER_FMT(b, "%s.attention.output", at), y, h, h, false));
+        &t, SEER_FMT(b, "%s.attention", at), part[0], part[1], part[2], 1, head_scale(s), NO_MASK);
+    x = seer_builder_binary(b, SEER_FMT(b, "%s.add1", at), "Add", x,
+        seer_builder_linear(b, SEER_FMT(b, "%s.attention.output", at), y, h, h, false));
     y = rms_norm(&t, SEER_FMT(b, "%s.norm2", at), x, 1e-6);
     seer_val gate = swish(&t, SEER_FMT(b, "%s.act", at),
-        linear(&t, SEER_FMT(b, "%s.gate", at), y, h, s->inner, false));
-    y = node(&t, SEER_FMT(b, "%s.gated", at), "Mul", gate,
-        linear(&t, SEER_FMT(b, "%s.up", at), y, h, s->inner, false));
-    x = node(&t, SEER_FMT(b, "%s.add2", at), "Add", x,
-        linear(&t, SEER_FMT(b, "%s.down", at), y, s->inner, h, false));
+        seer_builder_linear(b, SEER_FMT(b, "%s.gate", at), y, h, s->inner, false));
+    y = seer_builder_binary(b, SEER_FMT(b, "%s.gated", at), "Mul", gate,
+        seer_builder_linear(b, SEER_FMT(b, "%s.up", at), y, h, s->inner, false));
+    x = seer_builder_binary(b, SEER_FMT(b, "%s.add2", at), "Add", x,
+        seer_builder_linear(b, SEER_FMT(b, "%s.down", at), y, s->inner, h, false));
   }
   x = rms_norm(&t, "norm", x, 1e-6);
-  seer_builder_output(b, linear(&t, "lm_head", x, h, s->vocabulary, false), "output",
+  seer_builder_output(b, seer_builder_linear(b, "lm_head", x, h, s->vocabulary, false), "output",
       (int64_t[]){t.batch, 1, s->vocabulary}, 3);
   for (int64_t l = 0; l < 2 * s->layers; l++)
     seer_builder_output(b, cache[l],
@@ -461,12 +405,14 @@ static seer_status build_llama(const seer_model_desc *desc, const seer_model_opt
 
 #define TEXT_NETWORK(id, text, build_fn, ...)                       \
   static const transformer shape_##id = {.name = #id, __VA_ARGS__}; \
-  const seer_model_desc seer_model_##id = {                         \
-      #id, text, {.batch = 1, .sequence = 128, .seed = 0}, build_fn, &shape_##id};
+  const seer_model_desc seer_model_##id = {.name = #id,             \
+      .doc = text,                                                  \
+      .defaults = {.batch = 1, .sequence = 128, .seed = 0},         \
+      .build = build_fn,                                            \
+      .config = &shape_##id};
 #define IMAGE_NETWORK(id, text, ...)                                \
   static const transformer shape_##id = {.name = #id, __VA_ARGS__}; \
-  const seer_model_desc seer_model_##id = {                         \
-      #id, text, {.batch = 1, .size = 224, .classes = 1000, .seed = 0}, build_vit, &shape_##id};
+  SEER_IMAGE_MODEL(id, #id, text, 224, build_vit, &shape_##id)
 
 TEXT_NETWORK(bert_base, "BERT base", build_bert, .hidden = 768, .layers = 12, .heads = 12,
     .inner = 3072, .vocabulary = 30522, .positions = 512, .types = 2, .has_pooler = true)

@@ -11,19 +11,21 @@ static seer_status build(const seer_model_desc *desc, const seer_model_options *
   for (int g = 0; g < 5; g++) {
     for (int64_t k = 0; k < depth[g]; k++) {
       const char *at = SEER_FMT(&b, "features.%d.%" PRId64, g, k);
-      x = seer_builder_plain_conv(&b, SEER_FMT(&b, "%s.conv", at), x, channels[g], 3, 1, 1, true);
-      x = seer_builder_relu(&b, SEER_FMT(&b, "%s.relu", at), x);
+      x = seer_builder_conv(&b, SEER_FMT(&b, "%s.conv", at), x,
+          (seer_conv){.channels = channels[g], .kernel = 3, .has_bias = true});
+      x = seer_builder_activate(&b, SEER_FMT(&b, "%s.relu", at), x, SEER_ACTIVATION_RELU);
     }
-    x = seer_builder_max_pool(&b, SEER_FMT(&b, "features.%d.pool", g), x, 2, 2, 0);
+    x = seer_builder_max_pool(
+        &b, SEER_FMT(&b, "features.%d.pool", g), x, (seer_window){.kernel = 2, .stride = 2});
   }
   x = seer_builder_flatten(&b, "flatten", x);
   for (int k = 0; k < 2; k++) {
     const char *at = SEER_FMT(&b, "classifier.%d", k);
-    x = seer_builder_relu(&b, SEER_FMT(&b, "%s.relu", at), seer_builder_dense(&b, at, x, 4096));
+    x = seer_builder_activate(
+        &b, SEER_FMT(&b, "%s.relu", at), seer_builder_dense(&b, at, x, 4096), SEER_ACTIVATION_RELU);
   }
   *out_graph = seer_builder_finish(&b, seer_builder_dense(&b, "classifier.2", x, options->classes));
   return SEER_OK;
 }
 
-const seer_model_desc seer_model_vgg16 = {
-    "vgg16", "VGG-16", {.batch = 1, .size = 224, .classes = 1000, .seed = 0}, build, NULL};
+SEER_IMAGE_MODEL(vgg16, "vgg16", "VGG-16", 224, build, NULL)

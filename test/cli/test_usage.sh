@@ -27,6 +27,9 @@ expect 2 "'one-too-many'" list options one-too-many
 expect 2 "must be from 0 to 1" list options --foresee=2
 expect 0 '^trials ' list options -O2 --seed=3 --no-pin -o x
 expect 0 '"name": "devices"' list commands --json
+expect 2 "models --export takes a name (familyseer models lists them), or 'all'" models --export
+expect 2 "no built-in network 'resnet' (familyseer models lists them)" models --export resnet
+expect 2 "only with --export" models resnet18
 expect 1 "target 'nowhere'" devices --target nowhere
 SEER_TRAILS=1 expect 1 "SEER_TRAILS" list options
 SEER_JSON=1 expect 0 '"name": "devices"' list commands

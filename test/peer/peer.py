@@ -67,9 +67,20 @@ def run_ours(folder, feeds, out, threads):
     return {f[:-4]: np.load(os.path.join(out, f)) for f in os.listdir(out) if f.endswith(".npy")}
 
 
+def split_parts(answers, parts):
+    """Answers by name, those that `parts` names as several: {name: (axis, [where to cut])}. Boxes in pixels and
+    probabilities in one tensor are compared each on its own scale."""
+    out = {}
+    for name, value in answers.items():
+        axis, cuts = parts.get(name) or parts.get(safe(name)) or (0, [])
+        pieces = np.split(value, cuts, axis) if cuts else [value]
+        out |= {f"{name}[{k}]" if cuts else name: piece for k, piece in enumerate(pieces)}
+    return out
+
+
 def compare(label, ours, theirs, discriminate=True, rtol=RTOL, atol=0):
     for name, want in theirs.items():
-        got = ours[safe(name)]
+        got = ours[name if name in ours else safe(name)]
         assert got.shape == want.shape, f"{label}: '{name}' has shape {got.shape}, should be {want.shape}"
         want64, got64 = want.astype(np.float64), got.astype(np.float64)
         largest = np.abs(want64).max()
@@ -96,7 +107,7 @@ def _weights(model):
     return found
 
 
-def assert_discriminates(label, model, feeds, theirs, rtol=RTOL):
+def assert_discriminates(label, model, feeds, theirs, rtol=RTOL, parts={}):
     """A planted fault must show: with the output channels of any one weight in reverse order, the reference's own answer
     differs by more than the tolerance. All weights in check-full, a seeded few otherwise."""
     weights = _weights(model)
@@ -108,7 +119,7 @@ def assert_discriminates(label, model, feeds, theirs, rtol=RTOL):
         kept.CopyFrom(initial)
         faulty = np.flip(onnx.numpy_helper.to_array(initial), axis)
         initial.CopyFrom(onnx.numpy_helper.from_array(np.ascontiguousarray(faulty), initial.name))
-        answer = reference(model, feeds)
+        answer = split_parts(reference(model, feeds), parts)
         initial.CopyFrom(kept)
         worst = max(np.abs(answer[n].astype(np.float64) - w).max() / max(np.abs(w).max(), 1e-30) for n, w in theirs.items())
         assert worst > rtol, f"{label}: reversing the channels of '{initial.name}' changes the answer by {worst:.1e} only"
@@ -121,7 +132,7 @@ def schedules():
 
 
 def check_model(label, model, feeds=None, levels=None, threads=(1, 2), flags=(), discriminate=True, rtol=RTOL, check=True,
-                atol=0):
+                atol=0, parts={}):
     """Compiles, runs, compares. `model`: a ModelProto, or a path."""
     is_huge = isinstance(model, str) and os.path.exists(model + ".data")  # beyond what one message may hold
     if isinstance(model, str):
@@ -131,9 +142,9 @@ def check_model(label, model, feeds=None, levels=None, threads=(1, 2), flags=(),
         if check:  # the checker knows ONNX's own operators only
             onnx.checker.check_model(proto)
     feeds = feeds or random_feeds(proto)
-    theirs = reference(path or proto, feeds)
+    theirs = split_parts(reference(path or proto, feeds), parts)
     if discriminate and not is_huge:
-        assert_discriminates(label, proto, feeds, theirs, rtol)
+        assert_discriminates(label, proto, feeds, theirs, rtol, parts)
     with tempfile.TemporaryDirectory() as tmp:
         if path is None:
             path = os.path.join(tmp, "model.onnx")
@@ -144,7 +155,8 @@ def check_model(label, model, feeds=None, levels=None, threads=(1, 2), flags=(),
             for n in threads:
                 out = os.path.join(tmp, f"run{level}{n}")
                 os.mkdir(out)
-                compare(f"{label} {level.lstrip('-')} threads={n}", run_ours(folder, feeds, out, n), theirs, discriminate, rtol, atol)
+                ours = split_parts(run_ours(folder, feeds, out, n), parts)
+                compare(f"{label} {level.lstrip('-')} threads={n}", ours, theirs, discriminate, rtol, atol)
 
 
 def run_tests(tests):

@@ -27,7 +27,7 @@ static const char *const channel_operators[] = {
     "Upsample",
 };
 
-static bool is_channel_operator(const seer_node *node) {
+bool seer_pass_wants_channels_last(const seer_node *node) {
   for (size_t k = 0; k < SEER_COUNT_OF(channel_operators); k++) {
     if (seer_node_is(node, channel_operators[k])) return true;
   }
@@ -239,7 +239,7 @@ static seer_status run(const seer_context *context, seer_graph *graph) {
   (void)context;
   for (uint32_t k = 1; k < graph->n_node; k++) {
     const seer_node *node = &graph->node[k];
-    if (node->is_dead || !is_channel_operator(node)) continue;
+    if (node->is_dead || !seer_pass_wants_channels_last(node)) continue;
     if (node->in[0].i) assign_channels_last(seer_graph_value(graph, node->in[0]));
     for (uint32_t i = 0; i < node->n_out; i++) {
       if (node->out[i].i) assign_channels_last(seer_graph_value(graph, node->out[i]));

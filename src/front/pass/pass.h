@@ -29,6 +29,9 @@ bool seer_pass_view_order(
 // Physical order of a value: its own, or 0,1,2,...
 void seer_pass_order(const seer_value *value, uint8_t *out_order);
 
+// layout.c: it puts what `node` reads first and makes in the order [0, 2, 3, ..., 1].
+bool seer_pass_wants_channels_last(const seer_node *node);
+
 // Appends a constant of f32 numbers.
 seer_val seer_pass_add_f32(
     seer_graph *graph, const char *base_name, const float *data, const int64_t *dim, uint32_t rank);
@@ -40,6 +43,6 @@ const seer_tensor *seer_node_constant(const seer_graph *graph, const seer_node *
 // The node that alone reads `v`, once; 0 when there are others, or `v` is a model output.
 uint32_t seer_pass_only_reader(const seer_graph *graph, const seer_graph_uses *uses, seer_val v);
 
-extern const seer_pass_desc seer_pass_fold, seer_pass_simplify, seer_pass_layout;
+extern const seer_pass_desc seer_pass_fold, seer_pass_sink, seer_pass_simplify, seer_pass_layout;
 
 #endif

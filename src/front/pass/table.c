@@ -7,6 +7,7 @@
 
 const seer_pass_desc *const seer_pass_table[] = {
     &seer_pass_fold,  // first: simplify asks for constants
+    &seer_pass_sink,  // before simplify: what it leaves are pairs of transposes
     &seer_pass_simplify,  // weights are rescaled here, so before anything looks at them
     &seer_pass_layout,  // last: orders hold for the nodes that remain
 };

@@ -36,15 +36,21 @@ static int64_t n_params(const seer_graph *graph) {
   for (size_t v = 1; v < graph->n_value; v++) {
     const seer_value *value = &graph->value[v];
     if (!value->constant) continue;
-    bool is_trained = ends_with(value->name, ".weight") || ends_with(value->name, ".bias") ||
-        strcmp(value->name, "class_token") == 0 || strcmp(value->name, "pos_embed") == 0;
-    if (is_trained) n += seer_tensor_elems(value->constant);
+    static const char *const trained[] = {".weight", ".bias", "class_token", "pos_embed",
+        ".layer_scale", ".relative_position_bias_table"};
+    for (size_t k = 0; k < SEER_COUNT_OF(trained); k++)
+      if (ends_with(value->name, trained[k])) n += seer_tensor_elems(value->constant);
   }
   return n;
 }
 
 // As torchvision, Keras (trainable ones) and the authors' repositories count them; the second
-// versions of ResNet differ between these in biases and a few normalisations.
+// versions of ResNet differ between these in biases and a few normalisations. torchvision's, the
+// `num_params` of its weights: VGG, DenseNet, SqueezeNet, EfficientNet, ConvNeXt, Swin; Inception
+// v3 is its 27161264 without the 3326696 of the auxiliary classifier (AuxLogits: 128 x 768 + 256,
+// 768 x 128 x 25 + 1536, 1000 x 768 + 1000). YOLOv8: the parameters that Ultralytics' yolov8.yaml
+// lists for 80 classes, before BatchNormalization is folded, with the 16 fixed weights of the
+// expectation over bins (3157184 of yolov8n have gradients).
 static void test_params(void **state) {
   (void)state;
   static const struct {
@@ -58,7 +64,14 @@ static void test_params(void **state) {
       {"mobilenet_v2_0.5", 1968680}, {"vit_base", 86567656}, {"vit_large", 304326632},
       {"vit_huge", 632045800}, {"bert_base", 109482240}, {"bert_large", 335141888},
       {"distilbert", 66362880}, {"roberta_base", 124645632}, {"roberta_large", 355359744},
-      {"gpt2_small", 124439808}, {"t5_small", 35330816}};
+      {"gpt2_small", 124439808}, {"t5_small", 35330816}, {"squeezenet1_0", 1248424},
+      {"squeezenet1_1", 1235496}, {"inception_v3", 27161264 - 3326696},
+      {"efficientnet_b0", 5288548}, {"efficientnet_b1", 7794184}, {"efficientnet_b2", 9109994},
+      {"efficientnet_b3", 12233232}, {"efficientnet_b4", 19341616}, {"efficientnet_b5", 30389784},
+      {"efficientnet_b6", 43040704}, {"efficientnet_b7", 66347960}, {"convnext_tiny", 28589128},
+      {"convnext_small", 50223688}, {"convnext_base", 88591464}, {"convnext_large", 197767336},
+      {"swin_t", 28288354}, {"swin_s", 49606258}, {"swin_b", 87768224}, {"yolov8n", 3157200},
+      {"yolov8s", 11166560}, {"yolov8m", 25902640}, {"yolov8l", 43691520}, {"yolov8x", 68229648}};
   for (size_t k = 0; k < SEER_COUNT_OF(published); k++) {
     seer_arena *arena = seer_arena_create("test");
     int64_t n = n_params(outline(arena, published[k].name, ""));
@@ -75,6 +88,8 @@ static void test_aliases(void **state) {
   assert_ptr_equal(seer_model_find("mobilenetv2_0.5"), seer_model_find("mobilenet_v2_0.5"));
   assert_ptr_equal(seer_model_find("resnet50"), seer_model_find("resnet50_v1"));
   assert_non_null(seer_model_find("gpt2"));
+  assert_ptr_equal(seer_model_find("squeezenet1.1"), seer_model_find("squeezenet1_1"));
+  assert_ptr_equal(seer_model_find("swin_tiny"), seer_model_find("swin_t"));
   assert_null(seer_model_find("resnet"));
 }
 
@@ -95,6 +110,11 @@ static void test_shapes(void **state) {
     if (model->defaults.sequence) {
       assert_int_equal(out->rank, 3);
       assert_int_equal(out->dim[1], strcmp(model->name, "llama_small") == 0 ? 1 : 8);
+    } else if (model->size_multiple) {  // a detector: strides of 8, 16 and 32
+      int64_t side = model->defaults.size / 32;
+      assert_int_equal(out->rank, 3);
+      assert_int_equal(out->dim[1], 4 + model->defaults.classes);
+      assert_int_equal(out->dim[2], side * side * (1 + 4 + 16));
     } else {
       assert_int_equal(out->rank, 2);
       assert_int_equal(out->dim[1], model->defaults.classes);
@@ -166,6 +186,10 @@ static void test_options(void **state) {
   expect_error("resnet18", "input:1x3x224x192", "must be input:Nx3xSIZExSIZE");
   expect_error("mlp", "input:1x3", "must be input:Nx784");
   expect_error("mlp", "batch=2,input:1x784", "given twice");
+  expect_error("inception_v3", "size=74", "must be an integer in [75, 4096]");
+  expect_error("inception_v3", "input:1x3x64x64", "with SIZE in [75, 4096]");
+  expect_error("yolov8n", "size=100", "size 100, must be a multiple of 32");
+  expect_error("yolov8n", "input:1x3x100x100", "size 100, must be a multiple of 32");
   seer_arena *arena = seer_arena_create("test");
   seer_graph *graph = build(arena, "mobilenet", "input:2x3x96x96,classes=3");
   assert_int_equal(seer_graph_value(graph, graph->input[0])->dim[0], 2);
