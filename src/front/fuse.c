@@ -278,6 +278,10 @@ seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena
     seer_fuse_kind kind = kind_of(&f, k);
     if (f.group_of[k] != NO_GROUP) continue;
     // A Concat is where its operands meet: index maps before it join it, elementwise nodes too.
+    if (graph->node[k].op->host) {
+      new_group(&f, SEER_STEP_HOST, k);
+      continue;
+    }
     bool is_anchor = kind == SEER_FUSE_ANCHOR || kind == SEER_FUSE_REDUCTION ||
         kind == SEER_FUSE_OPAQUE || seer_node_is(&graph->node[k], "Concat");
     if (is_anchor) new_group(&f, SEER_STEP_KERNEL, k);

@@ -20,6 +20,9 @@ typedef enum {
   SEER_FUSE_COMPOSITE  // replaced by other operators before anything is fused
 } seer_fuse_kind;
 
+// Domain of operators that no file has: what composites are made of.
+#define SEER_INNER_DOMAIN "seer"
+
 struct seer_emit;
 struct seer_expand;
 
@@ -46,6 +49,11 @@ typedef struct seer_op_desc {
   seer_status (*fold)(
       const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors);
   bool folds_from_shape;
+  // Runs on the host: a seer_host_function (runtime/host.h), else 0. The first n_host_in inputs are
+  // its operands; others are sizes of those. The integer attributes `attrs`, in their order, are
+  // its parameters.
+  uint32_t host;
+  uint8_t n_host_in;
   // A composite: replaces the node by simpler ones, in place of all the above (front/expand).
   seer_status (*expand)(struct seer_expand *expand);
   const char *doc;  // one line: what is covered, for doc/operators.md

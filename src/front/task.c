@@ -208,6 +208,8 @@ static seer_status build_steps(builder *b, const seer_group *groups, size_t n_gr
     if (group->kind == SEER_STEP_VIEW) {
       step->view_in = anchor->in[0];
       step->view_out = anchor->out[0];
+    } else if (group->kind == SEER_STEP_HOST) {
+      step->host = (seer_node_id){group->anchor};
     } else {
       SEER_TRYF(emit_group(b, group, step), "building the task of node '%s' (%s)", anchor->name,
           anchor->op_type);

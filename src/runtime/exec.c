@@ -3,6 +3,8 @@
 // patches those entries.
 #include "runtime/exec.h"
 
+#include "runtime/host.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,7 @@ struct seer_session {
   uint32_t *n_parts;  // by plan phase
   uint32_t n_unbound;
   bool *is_bound;  // inputs, then outputs
+  bool has_run;
 };
 
 static uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
@@ -118,6 +121,30 @@ seer_rt_code seer_rt_bind_output(seer_session *session, int32_t index, void *dat
   return bind(session, SEER_ARG_OUTPUT, index, data);
 }
 
+static int64_t actual(const seer_session *session, uint32_t arg, int64_t bound) {
+  int64_t size = *(const int64_t *)session->buffer[arg];
+  return size < 0 ? 0 : size < bound ? size : bound;
+}
+
+static void run_host(seer_session *session, const seer_plan_host *host) {
+  seer_host_tensor tensor[SEER_HOST_MAX_TENSORS];
+  for (uint32_t i = 0; i < host->n_in + host->n_out; i++) {
+    const seer_plan_tensor *from = &session->model->tensor[host->first_tensor + i];
+    tensor[i] = (seer_host_tensor){.onnx_dtype = from->onnx_dtype, .rank = from->rank};
+    if (from->onnx_dtype == 0) continue;
+    tensor[i].data = session->buffer[from->arg];
+    bool is_in = i < host->n_in;  // the sizes of what is written may not be there yet
+    for (int32_t d = 0; d < from->rank; d++) {
+      tensor[i].bound[d] = tensor[i].dim[d] = from->dim[d];
+      if (is_in && from->size_arg[d])
+        tensor[i].dim[d] = actual(session, from->size_arg[d] - 1, from->dim[d]);
+    }
+  }
+  void *scratch = host->scratch_arg ? session->buffer[host->scratch_arg - 1] : NULL;
+  seer_host_run(
+      (seer_host_function)host->function, tensor, tensor + host->n_in, host->param, scratch);
+}
+
 static void run_step(seer_session *session, const seer_plan_step *step) {
   void *const *buffer = session->buffer + step->first_arg;
   switch ((seer_plan_step_kind)step->kind) {
@@ -128,6 +155,9 @@ static void run_step(seer_session *session, const seer_plan_step *step) {
       break;
     case SEER_PLAN_COPY_BYTES:
       memmove(buffer[1], buffer[0], step->n_bytes);
+      break;
+    case SEER_PLAN_HOST:
+      run_host(session, &session->model->host[step->first_phase]);
       break;
     case SEER_PLAN_VIEW:
       break;
@@ -140,6 +170,19 @@ seer_rt_code seer_rt_run(seer_session *session) {
   seer_pool_begin(session->pool);
   for (uint32_t i = 0; i < model->plan->n_step; i++) run_step(session, &model->step[i]);
   seer_pool_end(session->pool);
+  session->has_run = true;
+  return SEER_RT_OK;
+}
+
+seer_rt_code seer_rt_output_shape(const seer_session *session, int32_t index, int64_t out_dim[12]) {
+  const seer_io_info *info = seer_rt_output(session->model, index);
+  if (!info || !out_dim || (info->bounded && !session->has_run)) return SEER_RT_INVALID;
+  memcpy(out_dim, info->dim, sizeof info->dim);
+  for (uint32_t i = 0; i < session->model->plan->n_size; i++) {
+    const seer_plan_size *size = &session->model->size[i];
+    if (size->output == (uint32_t)index)
+      out_dim[size->dim] = actual(session, size->arg, info->dim[size->dim]);
+  }
   return SEER_RT_OK;
 }
 
@@ -159,6 +202,7 @@ seer_rt_code seer_rt_profile(seer_session *session, uint32_t n_runs, seer_step_i
     steps[i].source = model->strings + step->source_string;
     steps[i].kind = step->kind == SEER_PLAN_KERNEL ? "kernel"
         : step->kind == SEER_PLAN_VIEW             ? "view"
+        : step->kind == SEER_PLAN_HOST             ? "host"
                                                    : "copy";
     steps[i].flops = step->flops;
     steps[i].seconds = 0;
@@ -174,5 +218,6 @@ seer_rt_code seer_rt_profile(seer_session *session, uint32_t n_runs, seer_step_i
     }
     seer_pool_end(session->pool);
   }
+  session->has_run = session->has_run || n_runs > 0;
   return SEER_RT_OK;
 }

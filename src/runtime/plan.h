@@ -2,7 +2,7 @@
 // code/build, read by the runtime. A flat blob of little-endian structs without pointers; strings
 // are offsets into a string table. The runtime trusts nothing: seer_plan_check bounds every offset.
 //
-//   [seer_plan_header][steps][args][ios][values][strings][json]
+//   [seer_plan_header][steps][args][ios][phases][host calls][tensors][sizes][strings][json]
 #ifndef SEER_RUNTIME_PLAN_H
 #define SEER_RUNTIME_PLAN_H
 
@@ -32,18 +32,22 @@ typedef struct {
   uint64_t scratch_bytes;  // per thread (max over steps)
   uint64_t weight_bytes;  // payload of weights.bin
   uint64_t weight_hash;  // XXH3 of the payload
+  uint32_t n_host, host_offset;  // seer_plan_host, indexed by steps
+  uint32_t n_tensor, tensor_offset;  // seer_plan_tensor, indexed by host calls
+  uint32_t n_size, size_offset;  // seer_plan_size
 } seer_plan_header;
 
 typedef enum {
   SEER_PLAN_KERNEL = 1,
   SEER_PLAN_VIEW = 2,
-  SEER_PLAN_COPY_BYTES = 3
+  SEER_PLAN_COPY_BYTES = 3,
+  SEER_PLAN_HOST = 4
 } seer_plan_step_kind;
 
 typedef struct {
   uint32_t kind;
   uint32_t name_string, source_string;
-  uint32_t first_phase, n_phase;  // KERNEL
+  uint32_t first_phase, n_phase;  // KERNEL; HOST: its entry of the host calls, 0
   // KERNEL: arguments in kernel order (scratch is added by the runtime); COPY_BYTES: from, to
   uint32_t first_arg, n_arg;
   uint64_t n_bytes;  // COPY_BYTES
@@ -78,6 +82,32 @@ typedef struct {
   int64_t dim[12];
   uint64_t n_bytes;
 } seer_plan_io;
+
+// A value that a host call reads or writes: dense and row-major at its bounds. A dimension whose
+// size is known only while running names the argument that holds the size (i64, cut to the bound).
+typedef struct {
+  int32_t onnx_dtype;  // 0: absent
+  int32_t rank;
+  int64_t dim[12];
+  uint32_t size_arg[12];  // 0: dim is the size; else 1 + index of the argument
+  uint32_t arg;
+  uint32_t reserved;
+} seer_plan_tensor;
+
+typedef struct {
+  uint32_t function;  // seer_host_function
+  uint32_t n_in, n_out;  // tensors from first_tensor on
+  uint32_t first_tensor;
+  uint32_t scratch_arg;  // 0: none; else 1 + index of the argument
+  uint32_t reserved;
+  int64_t param[4];
+} seer_plan_host;
+
+// Output `output` has in dimension `dim` as many elements as argument `arg` says (i64).
+typedef struct {
+  uint32_t output, dim, arg;
+  uint32_t reserved;
+} seer_plan_size;
 
 // weights.bin: this header, then the payload at SEER_PLAN_ALIGN.
 typedef struct {
