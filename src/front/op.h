@@ -23,6 +23,11 @@ typedef enum {
 // Domain of operators that no file has: what composites are made of.
 #define SEER_INNER_DOMAIN "seer"
 
+// The ends of a Loop that is not unrolled, by their numbers as host operators. Between them stands
+// the body, once. LoopBegin(trip, condition, value...) -> number, condition, value...: what the
+// body reads. LoopEnd(condition, value..., part..., number) -> value..., scanned..., count.
+enum seer_op_loop { SEER_OP_LOOP_BEGIN = 1000, SEER_OP_LOOP_END };
+
 struct seer_emit;
 struct seer_expand;
 
@@ -52,7 +57,7 @@ typedef struct seer_op_desc {
   // Runs on the host: a seer_host_function (runtime/host.h), else 0. The first n_host_in inputs are
   // its operands; others are sizes of those. The integer attributes `attrs`, in their order, are
   // its parameters.
-  uint32_t host;
+  uint32_t host;  // or one of seer_op_loop
   uint8_t n_host_in;
   // A composite: replaces the node by simpler ones, in place of all the above (front/expand).
   seer_status (*expand)(struct seer_expand *expand);

@@ -60,6 +60,8 @@ struct seer_model {
   const seer_plan_host *host;
   const seer_plan_tensor *tensor;
   const seer_plan_size *size;
+  const seer_plan_loop *loop;
+  const seer_plan_move *move;
   const char *strings;
   const seer_phase_function *kernels;
   const uint8_t *weights;  // payload

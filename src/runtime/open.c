@@ -167,6 +167,8 @@ seer_rt_code seer_rt_open(
   model->host = (const void *)(base + plan->host_offset);
   model->tensor = (const void *)(base + plan->tensor_offset);
   model->size = (const void *)(base + plan->size_offset);
+  model->loop = (const void *)(base + plan->loop_offset);
+  model->move = (const void *)(base + plan->move_offset);
   model->strings = strings;
   model->kernels = source->kernels;
   const seer_plan_io *io = (const void *)(base + plan->io_offset);

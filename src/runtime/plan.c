@@ -115,6 +115,10 @@ static const char *check_step(
       return step->first_phase < h->n_host && step->n_phase == 0 && step->n_arg == 0
           ? NULL
           : "a host call lies outside the list";
+    case SEER_PLAN_LOOP:
+      return step->first_phase < h->n_loop && step->n_phase == 0 && step->n_arg == 0
+          ? NULL
+          : "a loop lies outside the list";
     default:
       return "a step has an unknown kind";
   }
@@ -159,6 +163,49 @@ static const char *check_host(const seer_plan_header *h, const seer_plan_arg *ar
   return seer_host_check(host, in, out, scratch ? scratch->n_bytes : 0);
 }
 
+// A number of an argument: there, with room for n_bytes, and to be written if it is.
+static bool arg_ok(const seer_plan_header *h, const seer_plan_arg *args, uint32_t arg,
+    uint64_t n_bytes, bool is_out) {
+  return arg > 0 && arg <= h->n_arg && args[arg - 1].n_bytes >= n_bytes &&
+      args[arg - 1].kind != SEER_ARG_SHARED && (!is_out || is_written(&args[arg - 1]));
+}
+
+static const char *check_loop(const seer_plan_header *h, const seer_plan_arg *args,
+    const seer_plan_move *moves, const seer_plan_loop *loop) {
+  if (!inside(loop->first_move, (uint64_t)loop->n_carried + loop->n_scan, h->n_move))
+    return "the values of a loop lie outside the list";
+  bool is_sound = (loop->trip_arg == 0 || arg_ok(h, args, loop->trip_arg, 8, false)) &&
+      (loop->start_arg == 0 || arg_ok(h, args, loop->start_arg, 1, false)) &&
+      arg_ok(h, args, loop->number_arg, 8, true) && arg_ok(h, args, loop->go_arg, 1, true) &&
+      arg_ok(h, args, loop->next_arg, 1, false) && arg_ok(h, args, loop->count_arg, 8, true);
+  for (uint32_t k = 0; is_sound && k < loop->n_carried + loop->n_scan; k++) {
+    const seer_plan_move *m = &moves[loop->first_move + k];
+    is_sound =
+        arg_ok(h, args, m->out_arg, m->n_bytes, false) && arg_ok(h, args, m->result_arg, 0, true);
+    if (k < loop->n_carried)
+      is_sound = is_sound && arg_ok(h, args, m->before_arg, m->n_bytes, false) &&
+          arg_ok(h, args, m->in_arg, m->n_bytes, true) &&
+          arg_ok(h, args, m->result_arg, m->n_bytes, true);
+  }
+  return is_sound ? NULL : "a value of a loop is damaged";
+}
+
+// Bodies lie whole inside each other, and not too deep: they are run by recursion.
+static const char *check_nesting(
+    const seer_plan_header *h, const seer_plan_step *steps, const seer_plan_loop *loops) {
+  uint32_t end[SEER_PLAN_MAX_DEPTH], depth = 0;
+  for (uint32_t i = 0; i < h->n_step; i++) {
+    while (depth > 0 && end[depth - 1] <= i) depth--;
+    if (steps[i].kind != SEER_PLAN_LOOP) continue;
+    uint32_t limit = depth > 0 ? end[depth - 1] : h->n_step;
+    uint32_t n_body = loops[steps[i].first_phase].n_body;
+    if (n_body > limit - i - 1) return "a loop is longer than what it is in";
+    if (depth == SEER_PLAN_MAX_DEPTH) return "loops are nested too deep";
+    end[depth++] = i + 1 + n_body;
+  }
+  return NULL;
+}
+
 const char *seer_plan_check(const void *blob, uint64_t n_bytes) {
   const uint8_t *base = blob;
   const seer_plan_header *h = blob;
@@ -185,7 +232,9 @@ const char *seer_plan_check(const void *blob, uint64_t n_bytes) {
   if ((h->n_host && !section_ok(h->host_offset, h->n_host, sizeof(seer_plan_host), 8, n_bytes)) ||
       (h->n_tensor &&
           !section_ok(h->tensor_offset, h->n_tensor, sizeof(seer_plan_tensor), 8, n_bytes)) ||
-      (h->n_size && !section_ok(h->size_offset, h->n_size, sizeof(seer_plan_size), 4, n_bytes)))
+      (h->n_size && !section_ok(h->size_offset, h->n_size, sizeof(seer_plan_size), 4, n_bytes)) ||
+      (h->n_loop && !section_ok(h->loop_offset, h->n_loop, sizeof(seer_plan_loop), 4, n_bytes)) ||
+      (h->n_move && !section_ok(h->move_offset, h->n_move, sizeof(seer_plan_move), 8, n_bytes)))
     return "host calls out of bounds";
   if (h->features_string >= h->strings_bytes) return "features out of bounds";
   if (h->arena_bytes > MAX_BYTES || h->shared_bytes > MAX_BYTES ||
@@ -223,6 +272,14 @@ const char *seer_plan_check(const void *blob, uint64_t n_bytes) {
     const char *wrong = check_host(h, args, tensors, &hosts[i]);
     if (wrong) return wrong;
   }
+  const seer_plan_loop *loops = (const void *)(base + h->loop_offset);
+  const seer_plan_move *moves = (const void *)(base + h->move_offset);
+  for (uint32_t i = 0; i < h->n_loop; i++) {
+    const char *wrong = check_loop(h, args, moves, &loops[i]);
+    if (wrong) return wrong;
+  }
+  const char *nesting = check_nesting(h, steps, loops);
+  if (nesting) return nesting;
   const seer_plan_size *sizes = (const void *)(base + h->size_offset);
   for (uint32_t i = 0; i < h->n_size; i++) {
     const seer_plan_size *size = &sizes[i];

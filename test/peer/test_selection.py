@@ -240,6 +240,86 @@ def chained():
     check(g.model((g.op("NonZero", some), I64), *[(o, I64) for o in out]), many[:2])
 
 
+# ---- loops that run as often as data says
+
+def loop(build, values, trip=None, go=None, scans=0, outer=(), part=F):
+    """build(g, number, *values) -> condition, values, parts: names of the body's graph `g`."""
+    g, b = Graph(), Graph()
+    b.n = 1000
+    for name, kind, shape in outer:
+        g.input(name, kind, shape)
+    kinds = [k for k, _ in values]
+    formal = [f"formal{k}" for k in range(len(values))]
+    ends = build(b, "number", *formal)
+    for k, end in enumerate(ends):  # each output of a body has a name of its own
+        b.nodes.append(helper.make_node("Identity", [end], [f"end{k}"]))
+    parts = [BOOL, *kinds, *[part] * scans]
+    body = helper.make_graph(b.nodes, "body", [helper.make_tensor_value_info("number", I64, []), helper.make_tensor_value_info("go", BOOL, []),
+                                               *[helper.make_tensor_value_info(f, k, s) for f, (k, s) in zip(formal, values)]],
+                             [helper.make_tensor_value_info(f"end{k}", kind, None) for k, kind in enumerate(parts)], b.constants)
+    first = [g.input(f"x{k}", kind, shape) for k, (kind, shape) in enumerate(values)]
+    trip = trip(g) if callable(trip) else trip or ""
+    go = go(g) if callable(go) else go or ""
+    out = g.op("Loop", trip, go, *first, outs=len(values) + scans, body=body)
+    out = [out] if isinstance(out, str) else out
+    return g.model(*zip(out, parts[1:]))
+
+
+def loops():
+    def fibonacci(b, number, x, y):  # what enters as one leaves as the other
+        return b.const(True, bool), y, b.op("Add", x, y)
+
+    model = loop(fibonacci, [(F, [2, 3])] * 2, trip=lambda g: g.input("n", I64, []))
+    x = {f"x{k}": rng.standard_normal((2, 3)).astype(np.float32) for k in range(2)}
+    check(model, [{**x, "n": np.array(n)} for n in (0, 1, 2, 7)], rtol=1e-4)
+
+    def halve(b, number, x):  # while the sum of squares is large
+        y = b.op("Mul", x, b.const(0.5, np.float32))
+        return b.op("Greater", b.op("ReduceSum", b.op("Mul", y, y), keepdims=0), b.const(0.3, np.float32)), y, b.op("ReduceMax", y, keepdims=0)
+
+    model = loop(halve, [(F, [4, 5])], trip=lambda g: g.const(20), go=lambda g: g.input("c", BOOL, []), scans=1)
+    shapes = check(model, [{"x0": rng.standard_normal((4, 5)).astype(np.float32) * size, "c": np.array(go)}
+                           for size, go in ((1, True), (100, True), (1e9, True), (0, True), (1, False))])
+    assert {(0,), (1,), (20,)} <= shapes, shapes
+
+    def step(b, number, x):  # a product with what is outside, its convolution hoisted
+        inner = b.op("Tanh", b.op("Add", b.op("MatMul", x, "w"), b.op("Relu", "outside")))
+        return b.const(True, bool), inner
+
+    def product(body):
+        made = loop(body, [(F, [3, 6])], trip=lambda g: g.input("n", I64, [1]), outer=[("w", F, [6, 6]), ("outside", F, [3, 6])])
+        check(made, [{"x0": rng.standard_normal((3, 6)).astype(np.float32), "w": rng.standard_normal((6, 6)).astype(np.float32),
+                      "outside": rng.standard_normal((3, 6)).astype(np.float32), "n": np.array([n])} for n in (0, 1, 5)], rtol=1e-4)
+
+    product(step)
+    product(lambda b, number, x: (b.const(True, bool), b.op("Mul", b.op("MatMul", "outside", "w"), x)))  # all but the last goes out
+
+    def nested(b, number, x):
+        c = Graph()
+        c.n = 5000
+        c.nodes.append(helper.make_node("Add", ["inner", "two"], ["sum"]))
+        c.nodes.append(helper.make_node("Less", ["sum", "most"], ["any"]))
+        c.nodes.append(helper.make_node("ReduceMax", ["sum"], ["top"], keepdims=0))
+        c.nodes.append(helper.make_node("Less", ["top", "most"], ["more"]))
+        inner = helper.make_graph(c.nodes, "inner", [helper.make_tensor_value_info("i", I64, []), helper.make_tensor_value_info("c", BOOL, []),
+                                                     helper.make_tensor_value_info("inner", F, [3])],
+                                  [helper.make_tensor_value_info("more", BOOL, None), helper.make_tensor_value_info("sum", F, None)],
+                                  [numpy_helper.from_array(np.array(2, np.float32), "two"), numpy_helper.from_array(np.array(9, np.float32), "most")])
+        y = b.op("Loop", "", b.const(True, bool), b.op("Mul", x, b.const(0.25, np.float32)), body=inner)
+        return b.const(True, bool), y, b.op("Add", y, b.op("Cast", number, to=F))
+
+    model = loop(nested, [(F, [3])], trip=lambda g: g.op("Min", g.input("n", I64, []), g.const(6)), scans=1)
+    check(model, [{"x0": rng.standard_normal(3).astype(np.float32), "n": np.array(n)} for n in (1, 3, 9)], rtol=1e-4)
+
+    long = loop(lambda b, number, x: (b.const(True, bool), b.op("Add", x, b.op("Cast", number, to=F))), [(F, [4])], trip=lambda g: g.const(10000))
+    check(long, [{"x0": np.zeros(4, np.float32)}])
+
+    grows = loop(lambda b, number, x: (b.const(True, bool), b.op("Concat", x, x, axis=0)), [(F, None)], trip=lambda g: g.input("n", I64, []))
+    grows.graph.input[0].CopyFrom(helper.make_tensor_value_info("x0", F, [2]))
+    refused(grows, "before and")
+    refused(loop(lambda b, number, x: (b.const(True, bool), x, x), [(F, [2])], trip=lambda g: g.input("n", I64, []), scans=1), "have a bound")
+
+
 def refusals():
     def compressed(g):
         return g.op("Compress", g.input("x", F, [8, 4]), g.input("c", BOOL, [8]), axis=0)
@@ -280,4 +360,4 @@ def commands():
 
 run_tests([("NonMaxSuppression", all_nms), ("NonZero", nonzero), ("Unique", unique), ("Compress", compress), ("Range", data_range),
            ("TopK", topk), ("detector", detector), ("heads", heads), ("from the end", from_the_end), ("chained", chained),
-           ("refusals", refusals), ("commands", commands)])
+           ("Loop", loops), ("refusals", refusals), ("commands", commands)])

@@ -92,3 +92,42 @@ seer_status seer_build_sizes_of(
   }
   return SEER_OK;
 }
+
+// ---- loops
+
+static seer_status put_number(const seer_value_args *args, seer_val v, uint32_t *out_number) {
+  *out_number = 0;
+  if (v.i == 0) return SEER_OK;
+  SEER_TRY(args->put(args->user, v, out_number));
+  ++*out_number;
+  return SEER_OK;
+}
+
+seer_status seer_build_loop(seer_host_list *list, const seer_value_args *args,
+    const seer_node *begin, const seer_node *end) {
+  uint32_t n_carried = begin->n_out - 2, n_all = end->n_out - 1;
+  seer_plan_loop loop = {
+      .first_move = (uint32_t)list->n_move, .n_carried = n_carried, .n_scan = n_all - n_carried};
+  SEER_TRY(put_number(args, begin->in[0], &loop.trip_arg));
+  SEER_TRY(put_number(args, begin->in[1], &loop.start_arg));
+  SEER_TRY(put_number(args, begin->out[0], &loop.number_arg));
+  SEER_TRY(put_number(args, begin->out[1], &loop.go_arg));
+  SEER_TRY(put_number(args, end->in[0], &loop.next_arg));
+  SEER_TRY(put_number(args, end->out[n_all], &loop.count_arg));
+  for (uint32_t k = 0; k < n_all; k++) {
+    seer_plan_move move = {0};
+    const seer_value *made = seer_graph_value(args->graph, end->in[k + 1]);
+    move.n_bytes = (uint64_t)seer_value_elems(made) * seer_dtype_bytes(made->dtype);
+    if (k < n_carried) {
+      SEER_TRY(put_number(args, begin->in[k + 2], &move.before_arg));
+      SEER_TRY(put_number(args, begin->out[k + 2], &move.in_arg));
+    }
+    SEER_TRY(put_number(args, end->in[k + 1], &move.out_arg));
+    SEER_TRY(put_number(args, end->out[k], &move.result_arg));
+    list->move = SEER_GROW(list->arena, seer_plan_move, list->move, list->n_move, &list->cap_move);
+    list->move[list->n_move++] = move;
+  }
+  list->loop = SEER_GROW(list->arena, seer_plan_loop, list->loop, list->n_loop, &list->cap_loop);
+  list->loop[list->n_loop++] = loop;
+  return SEER_OK;
+}

@@ -85,6 +85,10 @@ typedef struct {
   size_t n_tensor, cap_tensor;
   seer_plan_size *size;
   size_t n_size, cap_size;
+  seer_plan_loop *loop;
+  size_t n_loop, cap_loop;
+  seer_plan_move *move;
+  size_t n_move, cap_move;
   seer_arena *arena;
 } seer_host_list;
 // Puts an argument that stands for `value` into the plan, and returns its index.
@@ -104,6 +108,9 @@ SEER_MUST_USE seer_status seer_build_compact(
     seer_host_list *list, const seer_value_args *args, seer_val value, uint32_t from, uint32_t to);
 SEER_MUST_USE seer_status seer_build_sizes_of(
     seer_host_list *list, const seer_value_args *args, seer_val value, uint32_t output);
+// The loop between the nodes `begin` and `end`; its n_body is set by the caller.
+SEER_MUST_USE seer_status seer_build_loop(seer_host_list *list, const seer_value_args *args,
+    const seer_node *begin, const seer_node *end);
 // The elements in use do not stand at the start of the bound memory.
 bool seer_build_has_gaps(const seer_value *value);
 

@@ -38,6 +38,8 @@ typedef struct {
   seer_map *string_map;
   uint64_t shared_bytes, scratch_bytes;
   seer_host_list hosts;
+  uint32_t *open_loop;  // plan steps of loops that have not ended
+  size_t n_open, cap_open;
 } builder;
 
 static uint32_t find_root(builder *b, uint32_t v) {
@@ -68,6 +70,43 @@ static void use(builder *b, seer_val v, uint32_t step, uint64_t n_bytes) {
   if (!p->is_used || step > p->last) p->last = step;
   if (n_bytes > p->n_bytes) p->n_bytes = n_bytes;
   p->is_used = true;
+}
+
+// The step of the end of the loop that begins at step s; 0: no loop begins there.
+static uint32_t loop_end(const builder *b, uint32_t s) {
+  const seer_step *step = &b->network->step[s];
+  if (step->kind != SEER_STEP_HOST) return 0;
+  const seer_node *begin = seer_graph_node(b->graph, step->host);
+  if (begin->op->host != SEER_OP_LOOP_BEGIN) return 0;
+  for (uint32_t t = s + 1; t < b->network->n_step; t++) {
+    if (b->network->step[t].kind != SEER_STEP_HOST) continue;
+    const seer_node *end = seer_graph_node(b->graph, b->network->step[t].host);
+    if (end->op->host == SEER_OP_LOOP_END && end->in[end->n_in - 1].i == begin->out[0].i) return t;
+  }
+  SEER_ASSERT(false, "loop '%s' has no end", begin->name);
+  return 0;
+}
+
+// What a loop works on lives from its begin to its end, and so does what its body reads from
+// outside: the next iteration reads it again. Inner loops first.
+static void use_loop_values(builder *b) {
+  for (uint32_t s = b->network->n_step; s-- > 0;) {
+    uint32_t end = loop_end(b, s);
+    if (end == 0) continue;
+    for (uint32_t part = 0; part < 2; part++) {
+      const seer_node *node = seer_graph_node(b->graph, b->network->step[part == 0 ? s : end].host);
+      for (uint32_t k = 0; k < node->n_in + node->n_out; k++) {
+        seer_val v = k < node->n_in ? node->in[k] : node->out[k - node->n_in];
+        if (v.i == 0) continue;
+        if (part == 0 || k >= node->n_in) use(b, v, s, value_bytes(b->graph, v));
+        use(b, v, end, value_bytes(b->graph, v));
+      }
+    }
+    for (uint32_t v = 1; v < b->graph->n_value; v++) {
+      place *p = &b->place[v];
+      if (p->is_used && p->first < s && p->last > s && p->last < end) p->last = end;
+    }
+  }
 }
 
 // Values of host steps, and the sizes of the outputs, which are read when all is done.
@@ -110,6 +149,7 @@ static seer_status place_values(builder *b, uint64_t *out_arena_bytes) {
     }
   }
   use_host_values(b);
+  use_loop_values(b);
   for (uint32_t i = 0; i < graph->n_input; i++)
     b->place[find_root(b, graph->input[i].i)] = (place){SEER_ARG_INPUT, i, true, 0, 0, 0};
   for (uint32_t v = 1; v < graph->n_value; v++) {
@@ -269,6 +309,27 @@ static seer_status put_host(builder *b, const seer_step *step) {
   return SEER_OK;
 }
 
+// The begin of a loop becomes its step; the end says how many steps lie between.
+static seer_status put_host_or_loop(builder *b, uint32_t s) {
+  const seer_step *step = &b->network->step[s];
+  const seer_node *node = seer_graph_node(b->graph, step->host);
+  if (node->op->host < SEER_OP_LOOP_BEGIN) return put_host(b, step);
+  if (node->op->host == SEER_OP_LOOP_BEGIN) {
+    seer_value_args args = whole_values(b);
+    uint32_t index = (uint32_t)b->hosts.n_loop;
+    const seer_step *end = &b->network->step[loop_end(b, s)];
+    SEER_TRY(seer_build_loop(&b->hosts, &args, node, seer_graph_node(b->graph, end->host)));
+    put_step(b, SEER_PLAN_LOOP, step->name, "")->first_phase = index;
+    b->open_loop = SEER_GROW(b->arena, uint32_t, b->open_loop, b->n_open, &b->cap_open);
+    b->open_loop[b->n_open++] = (uint32_t)b->n_step - 1;
+    return SEER_OK;
+  }
+  SEER_ASSERT(b->n_open > 0, "'%s' ends no loop", step->name);
+  uint32_t first = b->open_loop[--b->n_open];
+  b->hosts.loop[b->step[first].first_phase].n_body = (uint32_t)b->n_step - 1 - first;
+  return SEER_OK;
+}
+
 static seer_status put_sizes(builder *b) {
   seer_value_args args = whole_values(b);
   for (uint32_t i = 0; i < b->graph->n_output; i++)
@@ -355,7 +416,7 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
     if (step->kind == SEER_STEP_VIEW)
       put_step(&b, SEER_PLAN_VIEW, step->name, "");
     else if (step->kind == SEER_STEP_HOST)
-      SEER_TRY(put_host(&b, step));
+      SEER_TRY(put_host_or_loop(&b, s));
     else
       SEER_TRYF(
           put_kernel(&b, s, choice[step->task].source), "packing the weights of %s", step->name);
@@ -394,6 +455,10 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
       &blob, b.hosts.tensor, b.hosts.n_tensor * sizeof *b.hosts.tensor, &header.tensor_offset);
   header.n_size = (uint32_t)b.hosts.n_size;
   put_section(&blob, b.hosts.size, b.hosts.n_size * sizeof *b.hosts.size, &header.size_offset);
+  header.n_loop = (uint32_t)b.hosts.n_loop;
+  put_section(&blob, b.hosts.loop, b.hosts.n_loop * sizeof *b.hosts.loop, &header.loop_offset);
+  header.n_move = (uint32_t)b.hosts.n_move;
+  put_section(&blob, b.hosts.move, b.hosts.n_move * sizeof *b.hosts.move, &header.move_offset);
   header.strings_bytes = (uint32_t)b.strings.n_bytes;
   put_section(&blob, b.strings.data, b.strings.n_bytes, &header.strings_offset);
   header.json_bytes = (uint32_t)strlen(json) + 1;

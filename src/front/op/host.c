@@ -168,3 +168,97 @@ static seer_status infer_at_bound(
       .doc = ""};
 SAME(sized, "Sized", "axes")
 SAME(at_bound, "AtBound", "")
+
+// ---- the ends of a loop
+
+static seer_status infer_loop_begin(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  if (node->n_out < 2 || node->n_in < node->n_out)
+    return SEER_FAIL(INVALID, "%u inputs do not fit %u outputs", node->n_in, node->n_out);
+  for (uint32_t k = 0; k < 2; k++) {
+    const seer_value *x = NULL;
+    seer_dtype dtype = k ? SEER_DTYPE_BOOL : SEER_DTYPE_I64;
+    if (seer_op_has_in(node, k)) SEER_TRY(seer_op_in(graph, node, k, &x));
+    if (x && (x->dtype != dtype || seer_op_elems(x) != 1 || seer_value_is_sized(x)))
+      return SEER_FAIL(INVALID, "input %u ('%s') is %s, must be one %s", k, x->name,
+          seer_value_type_text(x, arena), k ? "bool" : "i64");
+    SEER_TRY(seer_op_set(&out_values[k], dtype, NULL, 0));
+  }
+  for (uint32_t k = 2; k < node->n_out; k++) {
+    const seer_value *x = NULL;
+    SEER_TRY(seer_op_in(graph, node, k, &x));
+    if (seer_value_is_sized(x) || seer_op_elems(x) < 1)
+      return SEER_FAIL(UNSUPPORTED,
+          "value '%s' of a loop is %s, must have a size that is known, and elements", x->name,
+          seer_value_type_text(x, arena));
+    SEER_TRY(seer_op_set(&out_values[k], x->dtype, x->dim, x->rank));
+  }
+  for (uint32_t k = 0; k < node->n_out; k++)
+    if (node->out[k].i == 0) return SEER_FAIL(INVALID, "output %u is absent", k);
+  return SEER_OK;
+}
+
+static bool same_type(const seer_value *a, const seer_value *b) {
+  return a->dtype == b->dtype && a->rank == b->rank &&
+      memcmp(a->dim, b->dim, a->rank * sizeof a->dim[0]) == 0 && !seer_value_is_sized(a) &&
+      !seer_value_is_sized(b);
+}
+
+static seer_status infer_loop_end(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  int64_t n_carried = seer_node_attr_i(node, "n_carried", 0), one = 1;
+  int64_t bound = seer_node_attr_i(node, "bound", 0);
+  const seer_value *go = NULL, *x = NULL;
+  if (node->n_in < 2) return SEER_FAIL(INVALID, "%u inputs", node->n_in);
+  SEER_TRY(seer_op_in(graph, node, 0, &go));
+  SEER_TRY(seer_op_in(graph, node, node->n_in - 1, &x));
+  const seer_node *begin = x->producer.i ? seer_graph_node(graph, x->producer) : NULL;
+  if (!begin || !begin->op || begin->op->host != SEER_OP_LOOP_BEGIN ||
+      n_carried != (int64_t)begin->n_out - 2 || node->n_out != node->n_in - 1 ||
+      n_carried > (int64_t)node->n_out - 1 || bound < 1)
+    return SEER_FAIL(INVALID, "the last input is the number of no loop of such values");
+  if (go->dtype != SEER_DTYPE_BOOL || seer_op_elems(go) != 1 || seer_value_is_sized(go))
+    return SEER_FAIL(
+        INVALID, "the body's condition is %s, must be one bool", seer_value_type_text(go, arena));
+  for (uint32_t k = 0; k + 1 < node->n_out; k++) {
+    SEER_TRY(seer_op_in(graph, node, k + 1, &x));
+    if (k < n_carried) {
+      const seer_value *before = seer_graph_value(graph, begin->out[k + 2]);
+      if (!same_type(before, x))
+        return SEER_FAIL(UNSUPPORTED,
+            "how often the loop runs is known only while running, and value %u is %s before and %s "
+            "after an iteration",
+            k, seer_value_type_text(before, arena), seer_value_type_text(x, arena));
+      SEER_TRY(seer_op_set(&out_values[k], x->dtype, x->dim, x->rank));
+      continue;
+    }
+    int64_t dim[SEER_MAX_RANK] = {bound};
+    if (seer_value_is_sized(x) || seer_op_elems(x) < 1 || x->rank + 1 > SEER_MAX_RANK)
+      return SEER_FAIL(
+          UNSUPPORTED, "an iteration's part '%s' is %s", x->name, seer_value_type_text(x, arena));
+    memcpy(dim + 1, x->dim, x->rank * sizeof *dim);
+    SEER_TRY(seer_op_set(&out_values[k], x->dtype, dim, x->rank + 1u));
+    out_values[k].size[0] = node->out[node->n_out - 1];
+  }
+  SEER_TRY(seer_op_set(&out_values[node->n_out - 1], SEER_DTYPE_I64, &one, 1));
+  for (uint32_t k = 0; k < node->n_out; k++)
+    if (node->out[k].i == 0) return SEER_FAIL(INVALID, "output %u is absent", k);
+  return SEER_OK;
+}
+
+#define LOOP_PART(id, onnx, attributes, number)    \
+  const seer_op_desc seer_op_##id = {.name = onnx, \
+      .domain = SEER_INNER_DOMAIN,                 \
+      .opset_min = 1,                              \
+      .opset_max = 1,                              \
+      .n_in_min = 0,                               \
+      .n_in_max = SEER_OP_ANY,                     \
+      .n_out_min = 1,                              \
+      .n_out_max = SEER_OP_ANY,                    \
+      .fuse = SEER_FUSE_OPAQUE,                    \
+      .attrs = attributes,                         \
+      .infer = infer_##id,                         \
+      .host = number,                              \
+      .doc = ""};
+LOOP_PART(loop_begin, "LoopBegin", "", SEER_OP_LOOP_BEGIN)
+LOOP_PART(loop_end, "LoopEnd", "n_carried bound", SEER_OP_LOOP_END)
