@@ -33,7 +33,7 @@ class Error(RuntimeError):
 
 class _IoInfo(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("onnx_dtype", ctypes.c_int32), ("rank", ctypes.c_int32),
-                ("dim", ctypes.c_int64 * 12), ("n_bytes", ctypes.c_uint64)]
+                ("dim", ctypes.c_int64 * 12), ("n_bytes", ctypes.c_uint64), ("bounded", ctypes.c_uint32)]
 
 
 class _StepInfo(ctypes.Structure):
@@ -61,16 +61,19 @@ class _Api(ctypes.Structure):  # seer_model_api of seer/runtime.h
         ("run", _F(ctypes.c_int, _p)),
         ("n_steps", _F(_i32, _p)),
         ("session_profile", _F(ctypes.c_int, _p, _u32, ctypes.POINTER(_StepInfo))),
+        ("output_shape", _F(ctypes.c_int, _p, _i32, ctypes.POINTER(ctypes.c_int64))),
     ]
 
 
 class Value:
-    """Name, NumPy dtype and shape of an input or output."""
+    """Name, NumPy dtype and shape of an input or output; `bounded`: its dimensions whose size a run decides, for which
+    shape has the most that it can be."""
 
     def __init__(self, info):
         self.name = info.name.decode("utf-8", "replace")
         self.dtype = np.dtype(_DTYPES[info.onnx_dtype])
         self.shape = tuple(info.dim[: info.rank])
+        self.bounded = tuple(d for d in range(info.rank) if info.bounded >> d & 1)
 
     def __repr__(self):
         return f"{self.name}: {self.dtype.name}{list(self.shape)}"
@@ -177,7 +180,16 @@ class Model:
         kept, out = self._bind(inputs)
         self._check(self._api.run(self._session), "running failed")
         del kept
-        return {v.name: x for v, x in zip(self.outputs, out)}
+        return {v.name: self._cut(i, v, x) for i, (v, x) in enumerate(zip(self.outputs, out))}
+
+    def _cut(self, index, value, array):
+        """What the run left in the memory of output `index`, in the shape that it says."""
+        if not value.bounded:
+            return array
+        shape = (ctypes.c_int64 * 12)()
+        self._check(self._api.output_shape(self._session, index, shape), f"output {index} has no shape")
+        shape = tuple(shape[: len(value.shape)])
+        return array.reshape(-1)[: int(np.prod(shape))].reshape(shape).copy()
 
     def __call__(self, *inputs):
         """Arrays in order; returns the output, or a tuple of them when there are several."""

@@ -42,11 +42,14 @@ typedef struct {
   int32_t rank;
   int64_t dim[12];
   uint64_t n_bytes;
+  // Bit d: dim[d] is a bound. How large the dimension is, a run decides (output_shape); n_bytes is
+  // for the bounds.
+  uint32_t bounded;
 } seer_io_info;
 
 typedef struct {
   const char *name;  // of the step
-  const char *kind;  // "kernel", "copy", "view"
+  const char *kind;  // "kernel", "copy", "view", "host", "loop"
   const char *source;  // where its schedule comes from: "default", "record", "sibling"
   double flops;
   double seconds;  // filled by session_profile: best of the runs
@@ -87,6 +90,9 @@ typedef struct {
   int32_t (*n_steps)(const seer_model *model);
   // Runs `n_runs` times with a clock around every step; steps[n_steps] is filled.
   seer_rt_code (*session_profile)(seer_session *session, uint32_t n_runs, seer_step_info *steps);
+  // The dimensions that output `index` had in the last run: its elements lie dense at the start of
+  // the bound memory. Before the first run INVALID where dimensions are bounded.
+  seer_rt_code (*output_shape)(const seer_session *session, int32_t index, int64_t out_dim[12]);
 } seer_model_api;
 
 // What a model.so exports.

@@ -41,6 +41,14 @@ static void print_network(const seer_network *network, seer_arena *arena) {
       print_value(graph, step->view_in);
       printf(" ->");
       print_value(graph, step->view_out);
+    } else if (step->kind == SEER_STEP_HOST) {
+      const seer_node *node = seer_graph_node(graph, step->host);
+      printf(" %s:", node->op_type);
+      for (uint32_t i = 0; i < node->n_in; i++)
+        if (node->in[i].i) print_value(graph, node->in[i]);
+      printf(" ->");
+      for (uint32_t i = 0; i < node->n_out; i++)
+        if (node->out[i].i) print_value(graph, node->out[i]);
     } else {
       printf(" task %u:", step->task);
       for (uint32_t b = 0; b < step->dag->n_buf; b++) {

@@ -27,12 +27,12 @@ static const char *safe_name(const char *name, int32_t index, seer_map *taken, s
 }
 
 static seer_npy output_array(const seer_use *use, int32_t i) {
-  const seer_io_info *io = use->api->output(use->model, i);
-  seer_npy npy = {.onnx_dtype = seer_npy_carrier(io->onnx_dtype),
-      .rank = io->rank,
-      .n_bytes = io->n_bytes,
+  seer_io_info io = seer_use_output(use, i);
+  seer_npy npy = {.onnx_dtype = seer_npy_carrier(io.onnx_dtype),
+      .rank = io.rank,
+      .n_bytes = io.n_bytes,
       .data = use->output[i]};
-  memcpy(npy.dim, io->dim, sizeof npy.dim);
+  memcpy(npy.dim, io.dim, sizeof npy.dim);
   return npy;
 }
 
@@ -43,7 +43,7 @@ static uint64_t n_elems(const seer_io_info *io) {
 }
 
 static void summarise(const seer_use *use, int32_t i, bool is_json, json_t *list) {
-  const seer_io_info *io = use->api->output(use->model, i);
+  const seer_io_info now = seer_use_output(use, i), *io = &now;
   double low = INFINITY, high = -INFINITY, sum = 0;
   uint64_t n = n_elems(io), n_bad = 0, at_high = 0;
   for (uint64_t k = 0; k < n; k++) {
@@ -89,10 +89,12 @@ static seer_status check_expected(
         seer_text_printf(&names, " '%s'", use->api->output(use->model, k)->name);
       return SEER_FAIL(INVALID, "%s has no output '%s'; it has%s", use->path, name, names.data);
     }
-    const seer_io_info *io = use->api->output(use->model, i);
+    const seer_io_info now = seer_use_output(use, i), *io = &now;
     seer_npy npy;
     SEER_TRY(seer_npy_read(file, use->arena, &npy));
     bool is_same = npy.onnx_dtype == seer_npy_carrier(io->onnx_dtype) && npy.n_bytes == io->n_bytes;
+    for (int32_t k = 0; io->bounded && is_same && k < io->rank; k++)
+      is_same = npy.rank == io->rank && npy.dim[k] == io->dim[k];
     if (!is_same)
       return SEER_FAIL(INVALID, "%s: is %s of %s, output '%s' is %s of %s", file,
           seer_shape_text(npy.dim, npy.rank, use->arena), seer_npy_dtype_name(npy.onnx_dtype), name,

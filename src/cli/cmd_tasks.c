@@ -40,9 +40,10 @@ static void print_table(const seer_network *network, double total, const uint64_
         task->weight, task->flops / 1e9, share, seer_dag_weight_bytes(task->dag) / 1048576,
         (double)packed[k] / 1048576, task->name);
   }
-  printf("%u tasks in %u steps (%u kernels, %u copies, %u views), %.3f GFLOP\n", network->n_task,
-      network->n_step, n_steps(network, SEER_STEP_KERNEL), n_steps(network, SEER_STEP_COPY),
-      n_steps(network, SEER_STEP_VIEW), total / 1e9);
+  printf("%u tasks in %u steps (%u kernels, %u copies, %u views, %u on the host), %.3f GFLOP\n",
+      network->n_task, network->n_step, n_steps(network, SEER_STEP_KERNEL),
+      n_steps(network, SEER_STEP_COPY), n_steps(network, SEER_STEP_VIEW),
+      n_steps(network, SEER_STEP_HOST), total / 1e9);
 }
 
 static seer_status print_json(const seer_network *network, double total, const uint64_t *packed) {

@@ -3,6 +3,7 @@
 // reference, and differs from tuned code in everything that tuning changes.
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/os.h"
 #include "cli/use.h"
@@ -41,9 +42,17 @@ static seer_status compare(
   SEER_TRY(seer_use_run(reference));
   bool is_ok = true;
   for (int32_t i = 0; i < tuned->n_outputs; i++) {
-    const seer_io_info *io = tuned->api->output(tuned->model, i);
+    const seer_io_info now = seer_use_output(tuned, i), *io = &now;
+    const seer_io_info other = seer_use_output(reference, i);
     uint64_t n = 1;
     for (int32_t k = 0; k < io->rank; k++) n *= (uint64_t)io->dim[k];
+    if (memcmp(io->dim, other.dim, (size_t)io->rank * sizeof io->dim[0]) != 0) {
+      printf("%-24s is %s, untiled code says %s: DIFFERS\n", io->name,
+          seer_shape_text(io->dim, io->rank, tuned->arena),
+          seer_shape_text(other.dim, other.rank, tuned->arena));
+      is_ok = false;
+      continue;
+    }
     seer_difference d = seer_compare(io->onnx_dtype, tuned->output[i], reference->output[i], n,
         seer_context_f64(context, SEER_OPT_RTOL), seer_context_f64(context, SEER_OPT_ATOL));
     printf("%-24s max error %.3g (%.3g of the largest, %g): %s\n", io->name, d.max_error,

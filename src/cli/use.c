@@ -163,6 +163,14 @@ seer_status seer_use_run(seer_use *use) {
   return seer_rt_to_status(use->api->run(use->session), use->path, "running failed");
 }
 
+seer_io_info seer_use_output(const seer_use *use, int32_t i) {
+  seer_io_info io = *use->api->output(use->model, i);
+  if (io.bounded == 0 || use->api->output_shape(use->session, i, io.dim) != SEER_RT_OK) return io;
+  io.n_bytes = seer_onnx_dtype_bytes(io.onnx_dtype);
+  for (int32_t k = 0; k < io.rank; k++) io.n_bytes *= (uint64_t)io.dim[k];
+  return io;
+}
+
 int32_t seer_use_find_output(const seer_use *use, const char *name) {
   for (int32_t i = 0; i < use->n_outputs; i++)
     if (strcmp(use->api->output(use->model, i)->name, name) == 0) return i;

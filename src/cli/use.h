@@ -32,6 +32,8 @@ void seer_use_close(seer_use *use);
 // position and shape only).
 SEER_MUST_USE seer_status seer_use_fill(const seer_context *context, seer_use *use);
 SEER_MUST_USE seer_status seer_use_run(seer_use *use);
+// Output i as the last run left it: where dimensions are bounded, the sizes that it had.
+seer_io_info seer_use_output(const seer_use *use, int32_t i);
 // Output of that name; -1 if none. A lone output may be called by any name that is "".
 int32_t seer_use_find_output(const seer_use *use, const char *name);
 

@@ -68,6 +68,7 @@ typedef struct {
   // are not outputs)
   seer_val *value_of_buf;
   seer_val view_in, view_out;  // VIEW: same bytes
+  seer_node_id host;  // HOST: the node; no dag
 } seer_step;
 
 typedef struct {

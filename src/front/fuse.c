@@ -21,6 +21,7 @@ typedef struct {
   seer_group *group;
   size_t n_group;
   uint32_t *group_of;  // by node
+  uint8_t *depth;  // by node: loops that it runs in; a group stays in one of them
 } fuser;
 
 static seer_fuse_kind kind_of(const fuser *f, uint32_t node) {
@@ -100,6 +101,7 @@ static uint32_t next_candidate(
         const seer_node *consumer = &f->graph->node[c];
         if (c >= best || c <= after || in_set(set, n, c) || f->group_of[c] != NO_GROUP) continue;
         if (kind_of(f, c) != SEER_FUSE_ELEMENTWISE || consumer->n_out != 1) continue;
+        if (f->depth[c] != f->depth[set[0]]) continue;
         if (!same_dims(shape, &f->graph->value[consumer->out[0].i])) continue;
         // The operand that is read must not be broadcast: then elements are needed that this tile
         // does not have.
@@ -161,7 +163,8 @@ static void take_prologues(fuser *f) {
       if (f->group_of[f->uses.node[u]] != g) g = NO_GROUP;
     }
     if (g == NO_GROUP || f->group[g].kind != SEER_STEP_KERNEL) continue;
-    if (f->group[g].n == SEER_GROUP_MAX_NODES) continue;
+    if (f->group[g].n == SEER_GROUP_MAX_NODES || f->depth[k] != f->depth[f->group[g].anchor])
+      continue;
     if (kind_of(f, f->group[g].anchor) == SEER_FUSE_OPAQUE) continue;  // stands alone
     if (n_operands(f, f->group[g].node, f->group[g].n) + node->n_in > MAX_OPERANDS) continue;
     // What it reads must not depend on the group itself: it does not, as the group's only output
@@ -245,6 +248,23 @@ static void grow_anchors(fuser *f, seer_arena *arena) {
   for (size_t k = 0; k < n; k++) grow(f, order[k].group);
 }
 
+// What a loop's begin gives is read one loop deeper, and what its end gives one less deep.
+static void find_depths(fuser *f, seer_arena *arena) {
+  const seer_graph *graph = f->graph;
+  f->depth = SEER_NEW_ARRAY(arena, uint8_t, graph->n_node);
+  for (uint32_t k = 1; k < graph->n_node; k++) {
+    const seer_node *node = &graph->node[k];
+    for (uint32_t i = 0; i < node->n_in; i++) {
+      uint32_t producer = graph->value[node->in[i].i].producer.i;
+      if (node->in[i].i == 0 || producer == 0) continue;
+      uint8_t depth = f->depth[producer];
+      if (graph->node[producer].op->host == SEER_OP_LOOP_BEGIN) depth++;
+      if (graph->node[producer].op->host == SEER_OP_LOOP_END && depth > 0) depth--;
+      if (depth > f->depth[k]) f->depth[k] = depth;
+    }
+  }
+}
+
 seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena *arena,
     seer_group **out_groups, size_t *out_n) {
   (void)context;
@@ -268,6 +288,7 @@ seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena
           node->name, node->op_type, node->n_in, MAX_OPERANDS);
     }
   }
+  find_depths(&f, arena);
   // Views first: they end groups on both sides.
   for (uint32_t k = 1; k < n_node; k++) {
     bool is_view = make_view(&f, k, root, has_io);
@@ -278,6 +299,10 @@ seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena
     seer_fuse_kind kind = kind_of(&f, k);
     if (f.group_of[k] != NO_GROUP) continue;
     // A Concat is where its operands meet: index maps before it join it, elementwise nodes too.
+    if (graph->node[k].op->host) {
+      new_group(&f, SEER_STEP_HOST, k);
+      continue;
+    }
     bool is_anchor = kind == SEER_FUSE_ANCHOR || kind == SEER_FUSE_REDUCTION ||
         kind == SEER_FUSE_OPAQUE || seer_node_is(&graph->node[k], "Concat");
     if (is_anchor) new_group(&f, SEER_STEP_KERNEL, k);

@@ -51,6 +51,7 @@ void seer_graph_set_constant(seer_graph *graph, seer_val v, const seer_tensor *t
   value->has_shape = true;
   value->rank = tensor->rank;
   memcpy(value->dim, tensor->dim, sizeof value->dim);
+  memset(value->size, 0, sizeof value->size);
   value->has_layout = false;
   value->pitch = 0;
 }
@@ -362,6 +363,12 @@ int64_t seer_tensor_elems(const seer_tensor *tensor) {
   return seer_dims_elems(tensor->dim, tensor->rank);
 }
 
+bool seer_value_is_sized(const seer_value *value) {
+  for (uint32_t d = 0; d < value->rank; d++)
+    if (value->size[d].i) return true;
+  return false;
+}
+
 int64_t seer_value_elems(const seer_value *value) {
   return value->has_shape ? seer_dims_elems(value->dim, value->rank) : -1;
 }
@@ -377,7 +384,7 @@ const char *seer_value_type_text(const seer_value *value, seer_arena *arena) {
     if (value->dim[k] < 0) {
       seer_text_put(&text, "?");
     } else {
-      seer_text_printf(&text, "%" PRId64, value->dim[k]);
+      seer_text_printf(&text, "%s%" PRId64, value->size[k].i ? "<=" : "", value->dim[k]);
     }
   }
   seer_text_put(&text, "]");

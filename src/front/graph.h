@@ -70,9 +70,14 @@ typedef struct {
   uint8_t rank;
   bool has_shape;
   int64_t dim[SEER_MAX_RANK];  // -1: symbolic, not yet fixed
+  // A dimension whose size is known only while running: dim is its bound, and this value (i64[1])
+  // its size. Memory and code are those of the bound; elements beyond the size are any numbers.
+  seer_val size[SEER_MAX_RANK];
   const seer_tensor *constant;  // not NULL: its content is known (initialiser or folded)
   const seer_list *list;  // not NULL: no tensor (dtype NONE, no shape)
   seer_node_id producer;  // 0: input or constant
+  // is_output: the caller sees it, or it is the size of what the caller sees (then it is not in the
+  // graph's list of outputs).
   bool is_input, is_output;
   // Physical layout: dimension order (order[k] = logical dimension that is k-th outermost), pitch
   // in elements.
@@ -178,8 +183,9 @@ const seer_attr *seer_node_attr_ints(
 // Product of the dimensions; -1 when one is unknown or the product does not fit.
 int64_t seer_dims_elems(const int64_t *dim, uint32_t rank);
 int64_t seer_tensor_elems(const seer_tensor *tensor);
+bool seer_value_is_sized(const seer_value *value);  // some dimension is a bound
 int64_t seer_value_elems(const seer_value *value);  // -1 without a fixed shape
-// "f32[1,3,224,224]", "f32[?,3]", "f32" without a shape
+// "f32[1,3,224,224]", "f32[?,3]", "f32[<=100,4]", "f32" without a shape
 const char *seer_value_type_text(const seer_value *value, seer_arena *arena);
 
 #endif

@@ -20,6 +20,14 @@ typedef enum {
   SEER_FUSE_COMPOSITE  // replaced by other operators before anything is fused
 } seer_fuse_kind;
 
+// Domain of operators that no file has: what composites are made of.
+#define SEER_INNER_DOMAIN "seer"
+
+// The ends of a Loop that is not unrolled, by their numbers as host operators. Between them stands
+// the body, once. LoopBegin(trip, condition, value...) -> number, condition, value...: what the
+// body reads. LoopEnd(condition, value..., part..., number) -> value..., scanned..., count.
+enum seer_op_loop { SEER_OP_LOOP_BEGIN = 1000, SEER_OP_LOOP_END };
+
 struct seer_emit;
 struct seer_expand;
 
@@ -46,6 +54,11 @@ typedef struct seer_op_desc {
   seer_status (*fold)(
       const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors);
   bool folds_from_shape;
+  // Runs on the host: a seer_host_function (runtime/host.h), else 0. The first n_host_in inputs are
+  // its operands; others are sizes of those. The integer attributes `attrs`, in their order, are
+  // its parameters.
+  uint32_t host;  // or one of seer_op_loop
+  uint8_t n_host_in;
   // A composite: replaces the node by simpler ones, in place of all the above (front/expand). With
   // is_composite only the nodes that it names.
   seer_status (*expand)(struct seer_expand *expand);

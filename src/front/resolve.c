@@ -5,6 +5,7 @@
 
 #include "front/expand/expand.h"
 #include "front/pass/pass.h"
+#include "front/sized.h"
 
 // Nodes: with those that composite operators make; loops in loops could fill any memory.
 enum { MAX_SHAPE_ELEMS = 65536, MAX_NODES = 200000 };
@@ -249,6 +250,7 @@ static seer_status infer_node(seer_graph *graph, uint32_t k, seer_arena *scratch
   seer_value *out = SEER_NEW_ARRAY(scratch, seer_value, node->n_out + 1);
   for (uint32_t i = 0; i < node->n_out; i++) {
     if (node->out[i].i) out[i] = *seer_graph_value(graph, node->out[i]);
+    memset(out[i].size, 0, sizeof out[i].size);
   }
   if (!node->op->infer) return SEER_FAIL(INTERNAL, "%s has no shape rule", node->op_type);
   SEER_TRY(node->op->infer(graph, node, scratch, out));
@@ -263,6 +265,7 @@ static seer_status infer_node(seer_graph *graph, uint32_t k, seer_arena *scratch
     value->rank = out[i].rank;
     value->has_shape = true;
     memcpy(value->dim, out[i].dim, sizeof value->dim);
+    memcpy(value->size, out[i].size, sizeof value->size);
   }
   return SEER_OK;
 }
@@ -312,14 +315,15 @@ static seer_status resolve_added(seer_expand *e) {
 }
 
 // A composite operator gives way to the nodes that compute its outputs.
-static seer_status expand_node(seer_graph *graph, uint32_t k, seer_arena *scratch) {
+static seer_status expand_node(
+    seer_graph *graph, uint32_t k, seer_status (*expand)(seer_expand *), seer_arena *scratch) {
   uint32_t first = (uint32_t)graph->n_node;
   seer_expand e = {.graph = graph,
       .node = graph->node[k],
       .scratch = scratch,
       .resolve = resolve_added,
       .next = first};
-  SEER_TRY(e.node.op->expand(&e));
+  SEER_TRY(expand(&e));
   SEER_TRY(resolve_added(&e));
   for (uint32_t i = 0; i < e.node.n_out; i++) {
     const seer_value *out = seer_graph_value(graph, e.node.out[i]);
@@ -330,11 +334,29 @@ static seer_status expand_node(seer_graph *graph, uint32_t k, seer_arena *scratc
   return SEER_OK;
 }
 
+// A node that reads bounds: computed like any other, and told which sizes its outputs have.
+static seer_status carry_sizes(seer_graph *graph, uint32_t k, seer_arena *scratch) {
+  SEER_TRY(infer_node(graph, k, scratch));
+  seer_expand e = {.graph = graph,
+      .node = graph->node[k],
+      .scratch = scratch,
+      .resolve = resolve_added,
+      .next = (uint32_t)graph->n_node};
+  SEER_TRY(seer_sized_carry(&e));
+  return resolve_added(&e);
+}
+
 static seer_status resolve_parts(seer_graph *graph, uint32_t k, seer_arena *scratch) {
   SEER_TRY(check_operands(graph, &graph->node[k]));
   const seer_op_desc *op = graph->node[k].op;
-  if (op->expand && (!op->is_composite || op->is_composite(graph, &graph->node[k])))
-    return expand_node(graph, k, scratch);
+  bool is_composite = op->expand && (!op->is_composite || op->is_composite(graph, &graph->node[k]));
+  seer_status (*expand)(seer_expand *) =
+      is_composite ? op->expand : seer_sized_rewrite(graph, &graph->node[k]);
+  if (seer_sized_reads(graph, &graph->node[k])) {
+    if (is_composite) SEER_TRY(seer_sized_check_composite(graph, &graph->node[k]));
+    if (!expand) return carry_sizes(graph, k, scratch);
+  }
+  if (expand) return expand_node(graph, k, expand, scratch);
   SEER_TRY(infer_node(graph, k, scratch));
   settle_empty_node(graph, k);
   if (graph->node[k].is_dead) return SEER_OK;
@@ -371,6 +393,7 @@ static seer_status resolve(
       return SEER_FAIL(UNSUPPORTED, "output '%s' is %s, must be a tensor", value->name,
           value->list->is_optional ? "an optional value" : "a sequence");
   }
+  seer_sized_keep(graph);
   seer_pass_remove_dead(graph);
   SEER_TRY(seer_graph_sort(graph));
   return seer_graph_verify(graph);

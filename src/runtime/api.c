@@ -69,6 +69,7 @@ static const seer_model_api api = {
     .run = seer_rt_run,
     .n_steps = seer_rt_n_steps,
     .session_profile = seer_rt_profile,
+    .output_shape = seer_rt_output_shape,
 };
 
 __attribute__((visibility("default"))) const seer_model_api *seer_model_v1(void) { return &api; }

@@ -3,6 +3,8 @@
 // patches those entries.
 #include "runtime/exec.h"
 
+#include "runtime/host.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,7 @@ struct seer_session {
   uint32_t *n_parts;  // by plan phase
   uint32_t n_unbound;
   bool *is_bound;  // inputs, then outputs
+  bool has_run;
 };
 
 static uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
@@ -119,7 +122,67 @@ seer_rt_code seer_rt_bind_output(seer_session *session, int32_t index, void *dat
   return bind(session, SEER_ARG_OUTPUT, index, data);
 }
 
-static void run_step(seer_session *session, const seer_plan_step *step) {
+static int64_t actual(const seer_session *session, uint32_t arg, int64_t bound) {
+  int64_t size = *(const int64_t *)session->buffer[arg];
+  return size < 0 ? 0 : size < bound ? size : bound;
+}
+
+static void run_host(seer_session *session, const seer_plan_host *host) {
+  seer_host_tensor tensor[SEER_HOST_MAX_TENSORS];
+  for (uint32_t i = 0; i < host->n_in + host->n_out; i++) {
+    const seer_plan_tensor *from = &session->model->tensor[host->first_tensor + i];
+    tensor[i] = (seer_host_tensor){.onnx_dtype = from->onnx_dtype, .rank = from->rank};
+    if (from->onnx_dtype == 0) continue;
+    tensor[i].data = session->buffer[from->arg];
+    bool is_in = i < host->n_in;  // the sizes of what is written may not be there yet
+    for (int32_t d = 0; d < from->rank; d++) {
+      tensor[i].bound[d] = tensor[i].dim[d] = from->dim[d];
+      if (is_in && from->size_arg[d])
+        tensor[i].dim[d] = actual(session, from->size_arg[d] - 1, from->dim[d]);
+    }
+  }
+  void *scratch = host->scratch_arg ? session->buffer[host->scratch_arg - 1] : NULL;
+  seer_host_run(
+      (seer_host_function)host->function, tensor, tensor + host->n_in, host->param, scratch);
+}
+
+static void run_steps(seer_session *session, uint32_t from, uint32_t to);
+
+static void move(
+    const seer_session *session, uint32_t to_arg, uint64_t offset, uint32_t from_arg, uint64_t n) {
+  memmove((uint8_t *)session->buffer[to_arg - 1] + offset, session->buffer[from_arg - 1], n);
+}
+
+static void run_loop(seer_session *session, const seer_plan_loop *loop, uint32_t body) {
+  void *const *buffer = session->buffer;
+  const seer_plan_move *carried = &session->model->move[loop->first_move];
+  const seer_plan_move *scan = carried + loop->n_carried;
+  int64_t trip = loop->trip_arg ? *(const int64_t *)buffer[loop->trip_arg - 1] : INT64_MAX, n = 0;
+  bool go = loop->start_arg == 0 || *(const uint8_t *)buffer[loop->start_arg - 1];
+  for (uint32_t k = 0; k < loop->n_carried; k++)
+    move(session, carried[k].result_arg, 0, carried[k].before_arg, carried[k].n_bytes);
+  for (; go && n < trip; n++) {
+    // Through the results: what the body makes may be what another value enters it as.
+    for (uint32_t k = 0; k < loop->n_carried; k++)
+      move(session, carried[k].in_arg, 0, carried[k].result_arg, carried[k].n_bytes);
+    *(int64_t *)buffer[loop->number_arg - 1] = n;
+    *(uint8_t *)buffer[loop->go_arg - 1] = 1;
+    run_steps(session, body, body + loop->n_body);
+    for (uint32_t k = 0; k < loop->n_carried; k++)
+      move(session, carried[k].result_arg, 0, carried[k].out_arg, carried[k].n_bytes);
+    for (uint32_t k = 0; k < loop->n_scan; k++) {
+      uint64_t room = session->model->arg[scan[k].result_arg - 1].n_bytes;
+      uint64_t at = (uint64_t)n * scan[k].n_bytes;
+      if (at + scan[k].n_bytes <= room)
+        move(session, scan[k].result_arg, at, scan[k].out_arg, scan[k].n_bytes);
+    }
+    go = *(const uint8_t *)buffer[loop->next_arg - 1];
+  }
+  *(int64_t *)buffer[loop->count_arg - 1] = n;
+}
+
+static void run_step(seer_session *session, uint32_t i) {
+  const seer_plan_step *step = &session->model->step[i];
   void *const *buffer = session->buffer + step->first_arg;
   switch ((seer_plan_step_kind)step->kind) {
     case SEER_PLAN_KERNEL:
@@ -130,17 +193,46 @@ static void run_step(seer_session *session, const seer_plan_step *step) {
     case SEER_PLAN_COPY_BYTES:
       memmove(buffer[1], buffer[0], step->n_bytes);
       break;
+    case SEER_PLAN_HOST:
+      run_host(session, &session->model->host[step->first_phase]);
+      break;
+    case SEER_PLAN_LOOP:
+      run_loop(session, &session->model->loop[step->first_phase], i + 1);
+      break;
     case SEER_PLAN_VIEW:
       break;
   }
+}
+
+// The step after step i and all that it runs.
+static uint32_t step_after(const seer_model *model, uint32_t i) {
+  const seer_plan_step *step = &model->step[i];
+  return i + 1 + (step->kind == SEER_PLAN_LOOP ? model->loop[step->first_phase].n_body : 0);
+}
+
+static void run_steps(seer_session *session, uint32_t from, uint32_t to) {
+  for (uint32_t i = from; i < to; i = step_after(session->model, i)) run_step(session, i);
 }
 
 seer_rt_code seer_rt_run(seer_session *session) {
   if (session->n_unbound > 0) return SEER_RT_INVALID;
   const seer_model *model = session->model;
   seer_pool_begin(session->pool);
-  for (uint32_t i = 0; i < model->plan->n_step; i++) run_step(session, &model->step[i]);
+  run_steps(session, 0, model->plan->n_step);
   seer_pool_end(session->pool);
+  session->has_run = true;
+  return SEER_RT_OK;
+}
+
+seer_rt_code seer_rt_output_shape(const seer_session *session, int32_t index, int64_t out_dim[12]) {
+  const seer_io_info *info = seer_rt_output(session->model, index);
+  if (!info || !out_dim || (info->bounded && !session->has_run)) return SEER_RT_INVALID;
+  memcpy(out_dim, info->dim, sizeof info->dim);
+  for (uint32_t i = 0; i < session->model->plan->n_size; i++) {
+    const seer_plan_size *size = &session->model->size[i];
+    if (size->output == (uint32_t)index)
+      out_dim[size->dim] = actual(session, size->arg, info->dim[size->dim]);
+  }
   return SEER_RT_OK;
 }
 
@@ -160,6 +252,8 @@ seer_rt_code seer_rt_profile(seer_session *session, uint32_t n_runs, seer_step_i
     steps[i].source = model->strings + step->source_string;
     steps[i].kind = step->kind == SEER_PLAN_KERNEL ? "kernel"
         : step->kind == SEER_PLAN_VIEW             ? "view"
+        : step->kind == SEER_PLAN_HOST             ? "host"
+        : step->kind == SEER_PLAN_LOOP             ? "loop"
                                                    : "copy";
     steps[i].flops = step->flops;
     steps[i].seconds = 0;
@@ -167,13 +261,14 @@ seer_rt_code seer_rt_profile(seer_session *session, uint32_t n_runs, seer_step_i
   for (uint32_t run = 0; run < n_runs; run++) {
     seer_pool_begin(session->pool);
     double before = now_s();
-    for (uint32_t i = 0; i < n; i++) {
-      run_step(session, &model->step[i]);
+    for (uint32_t i = 0; i < n; i = step_after(model, i)) {
+      run_step(session, i);  // a loop's time holds its body's
       double after = now_s();
       if (run == 0 || after - before < steps[i].seconds) steps[i].seconds = after - before;
       before = after;
     }
     seer_pool_end(session->pool);
   }
+  session->has_run = session->has_run || n_runs > 0;
   return SEER_RT_OK;
 }

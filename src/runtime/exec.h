@@ -49,6 +49,7 @@ seer_rt_code seer_rt_bind_input(seer_session *session, int32_t index, const void
 seer_rt_code seer_rt_bind_output(seer_session *session, int32_t index, void *data);
 seer_rt_code seer_rt_run(seer_session *session);
 seer_rt_code seer_rt_profile(seer_session *session, uint32_t n_runs, seer_step_info *steps);
+seer_rt_code seer_rt_output_shape(const seer_session *session, int32_t index, int64_t out_dim[12]);
 
 // ---- shared by open.c and exec.c
 struct seer_model {
@@ -56,6 +57,11 @@ struct seer_model {
   const seer_plan_step *step;
   const seer_plan_arg *arg;
   const seer_plan_phase *phase;
+  const seer_plan_host *host;
+  const seer_plan_tensor *tensor;
+  const seer_plan_size *size;
+  const seer_plan_loop *loop;
+  const seer_plan_move *move;
   const char *strings;
   const seer_phase_function *kernels;
   const uint8_t *weights;  // payload

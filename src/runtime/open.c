@@ -164,6 +164,11 @@ seer_rt_code seer_rt_open(
   model->step = (const void *)(base + plan->step_offset);
   model->arg = (const void *)(base + plan->arg_offset);
   model->phase = (const void *)(base + plan->phase_offset);
+  model->host = (const void *)(base + plan->host_offset);
+  model->tensor = (const void *)(base + plan->tensor_offset);
+  model->size = (const void *)(base + plan->size_offset);
+  model->loop = (const void *)(base + plan->loop_offset);
+  model->move = (const void *)(base + plan->move_offset);
   model->strings = strings;
   model->kernels = source->kernels;
   const seer_plan_io *io = (const void *)(base + plan->io_offset);
@@ -175,6 +180,8 @@ seer_rt_code seer_rt_open(
     info->n_bytes = io[i].n_bytes;
     memcpy(info->dim, io[i].dim, sizeof info->dim);
   }
+  for (uint32_t i = 0; i < plan->n_size; i++)
+    model->io[plan->n_input + model->size[i].output].bounded |= 1u << model->size[i].dim;
   seer_rt_code code = set_weights(model, source, message, message_bytes);
   if (code != SEER_RT_OK) {
     seer_rt_close(model);

@@ -4,8 +4,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "runtime/exec.h"
+#include "runtime/host.h"
 
 // Sizes above this are refused: sums of a few of them cannot overflow.
 #define MAX_BYTES ((uint64_t)1 << 46)
@@ -115,9 +117,99 @@ static const char *check_step(
           ? "a copy writes what may only be read"
           : NULL;
     }
+    case SEER_PLAN_HOST:
+      return step->first_phase < h->n_host && step->n_phase == 0 && step->n_arg == 0
+          ? NULL
+          : "a host call lies outside the list";
+    case SEER_PLAN_LOOP:
+      return step->first_phase < h->n_loop && step->n_phase == 0 && step->n_arg == 0
+          ? NULL
+          : "a loop lies outside the list";
     default:
       return "a step has an unknown kind";
   }
+}
+
+static bool is_written(const seer_plan_arg *arg) {
+  return arg->kind == SEER_ARG_ARENA || arg->kind == SEER_ARG_OUTPUT ||
+      arg->kind == SEER_ARG_SHARED;
+}
+
+static bool holds_size(const seer_plan_header *h, const seer_plan_arg *args, uint32_t arg) {
+  return arg < h->n_arg && args[arg].n_bytes >= sizeof(int64_t) &&
+      args[arg].kind != SEER_ARG_SHARED;
+}
+
+static const char *check_tensor(
+    const seer_plan_header *h, const seer_plan_arg *args, const seer_plan_tensor *tensor) {
+  if (tensor->onnx_dtype == 0) return NULL;
+  seer_plan_io io = {.onnx_dtype = tensor->onnx_dtype, .rank = tensor->rank};
+  if (tensor->rank < 0 || tensor->rank > 12 || tensor->arg >= h->n_arg)
+    return "a tensor of a host call is damaged";
+  memcpy(io.dim, tensor->dim, sizeof io.dim);
+  io.n_bytes = args[tensor->arg].n_bytes;
+  if (!io_ok(&io)) return "a tensor of a host call has another size than its argument";
+  for (int32_t d = 0; d < tensor->rank; d++)
+    if (tensor->size_arg[d] && !holds_size(h, args, tensor->size_arg[d] - 1))
+      return "a size of a host call lies outside the list";
+  return NULL;
+}
+
+static const char *check_host(const seer_plan_header *h, const seer_plan_arg *args,
+    const seer_plan_tensor *tensors, const seer_plan_host *host) {
+  if (!inside(host->first_tensor, (uint64_t)host->n_in + host->n_out, h->n_tensor) ||
+      host->scratch_arg > h->n_arg)
+    return "the tensors of a host call lie outside the list";
+  const seer_plan_arg *scratch = host->scratch_arg ? &args[host->scratch_arg - 1] : NULL;
+  if (scratch && scratch->kind != SEER_ARG_SHARED) return "the scratch of a host call is none";
+  const seer_plan_tensor *in = &tensors[host->first_tensor], *out = in + host->n_in;
+  for (uint32_t i = 0; i < host->n_out; i++)
+    if (out[i].onnx_dtype && !is_written(&args[out[i].arg]))
+      return "a host call writes what may only be read";
+  return seer_host_check(host, in, out, scratch ? scratch->n_bytes : 0);
+}
+
+// A number of an argument: there, with room for n_bytes, and to be written if it is.
+static bool arg_ok(const seer_plan_header *h, const seer_plan_arg *args, uint32_t arg,
+    uint64_t n_bytes, bool is_out) {
+  return arg > 0 && arg <= h->n_arg && args[arg - 1].n_bytes >= n_bytes &&
+      args[arg - 1].kind != SEER_ARG_SHARED && (!is_out || is_written(&args[arg - 1]));
+}
+
+static const char *check_loop(const seer_plan_header *h, const seer_plan_arg *args,
+    const seer_plan_move *moves, const seer_plan_loop *loop) {
+  if (!inside(loop->first_move, (uint64_t)loop->n_carried + loop->n_scan, h->n_move))
+    return "the values of a loop lie outside the list";
+  bool is_sound = (loop->trip_arg == 0 || arg_ok(h, args, loop->trip_arg, 8, false)) &&
+      (loop->start_arg == 0 || arg_ok(h, args, loop->start_arg, 1, false)) &&
+      arg_ok(h, args, loop->number_arg, 8, true) && arg_ok(h, args, loop->go_arg, 1, true) &&
+      arg_ok(h, args, loop->next_arg, 1, false) && arg_ok(h, args, loop->count_arg, 8, true);
+  for (uint32_t k = 0; is_sound && k < loop->n_carried + loop->n_scan; k++) {
+    const seer_plan_move *m = &moves[loop->first_move + k];
+    is_sound =
+        arg_ok(h, args, m->out_arg, m->n_bytes, false) && arg_ok(h, args, m->result_arg, 0, true);
+    if (k < loop->n_carried)
+      is_sound = is_sound && arg_ok(h, args, m->before_arg, m->n_bytes, false) &&
+          arg_ok(h, args, m->in_arg, m->n_bytes, true) &&
+          arg_ok(h, args, m->result_arg, m->n_bytes, true);
+  }
+  return is_sound ? NULL : "a value of a loop is damaged";
+}
+
+// Bodies lie whole inside each other, and not too deep: they are run by recursion.
+static const char *check_nesting(
+    const seer_plan_header *h, const seer_plan_step *steps, const seer_plan_loop *loops) {
+  uint32_t end[SEER_PLAN_MAX_DEPTH], depth = 0;
+  for (uint32_t i = 0; i < h->n_step; i++) {
+    while (depth > 0 && end[depth - 1] <= i) depth--;
+    if (steps[i].kind != SEER_PLAN_LOOP) continue;
+    uint32_t limit = depth > 0 ? end[depth - 1] : h->n_step;
+    uint32_t n_body = loops[steps[i].first_phase].n_body;
+    if (n_body > limit - i - 1) return "a loop is longer than what it is in";
+    if (depth == SEER_PLAN_MAX_DEPTH) return "loops are nested too deep";
+    end[depth++] = i + 1 + n_body;
+  }
+  return NULL;
 }
 
 const char *seer_plan_check(const void *blob, uint64_t n_bytes) {
@@ -143,6 +235,13 @@ const char *seer_plan_check(const void *blob, uint64_t n_bytes) {
   if (!section_ok(h->json_offset, h->json_bytes, 1, 1, n_bytes) || h->json_bytes == 0 ||
       base[h->json_offset + h->json_bytes - 1] != 0)
     return "json out of bounds";
+  if ((h->n_host && !section_ok(h->host_offset, h->n_host, sizeof(seer_plan_host), 8, n_bytes)) ||
+      (h->n_tensor &&
+          !section_ok(h->tensor_offset, h->n_tensor, sizeof(seer_plan_tensor), 8, n_bytes)) ||
+      (h->n_size && !section_ok(h->size_offset, h->n_size, sizeof(seer_plan_size), 4, n_bytes)) ||
+      (h->n_loop && !section_ok(h->loop_offset, h->n_loop, sizeof(seer_plan_loop), 4, n_bytes)) ||
+      (h->n_move && !section_ok(h->move_offset, h->n_move, sizeof(seer_plan_move), 8, n_bytes)))
+    return "host calls out of bounds";
   if (h->features_string >= h->strings_bytes) return "features out of bounds";
   if (h->arena_bytes > MAX_BYTES || h->shared_bytes > MAX_BYTES ||
       h->scratch_bytes > MAX_BYTES >> 16 || h->weight_bytes > MAX_BYTES ||
@@ -168,6 +267,31 @@ const char *seer_plan_check(const void *blob, uint64_t n_bytes) {
   for (uint32_t i = 0; i < h->n_step; i++) {
     const char *wrong = check_step(h, &steps[i], args);
     if (wrong) return wrong;
+  }
+  const seer_plan_tensor *tensors = (const void *)(base + h->tensor_offset);
+  for (uint32_t i = 0; i < h->n_tensor; i++) {
+    const char *wrong = check_tensor(h, args, &tensors[i]);
+    if (wrong) return wrong;
+  }
+  const seer_plan_host *hosts = (const void *)(base + h->host_offset);
+  for (uint32_t i = 0; i < h->n_host; i++) {
+    const char *wrong = check_host(h, args, tensors, &hosts[i]);
+    if (wrong) return wrong;
+  }
+  const seer_plan_loop *loops = (const void *)(base + h->loop_offset);
+  const seer_plan_move *moves = (const void *)(base + h->move_offset);
+  for (uint32_t i = 0; i < h->n_loop; i++) {
+    const char *wrong = check_loop(h, args, moves, &loops[i]);
+    if (wrong) return wrong;
+  }
+  const char *nesting = check_nesting(h, steps, loops);
+  if (nesting) return nesting;
+  const seer_plan_size *sizes = (const void *)(base + h->size_offset);
+  for (uint32_t i = 0; i < h->n_size; i++) {
+    const seer_plan_size *size = &sizes[i];
+    if (size->output >= h->n_output || !holds_size(h, args, size->arg) ||
+        size->dim >= (uint32_t)io[h->n_input + size->output].rank)
+      return "a size of an output is damaged";
   }
   return NULL;
 }

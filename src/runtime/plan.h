@@ -2,7 +2,7 @@
 // code/build, read by the runtime. A flat blob of little-endian structs without pointers; strings
 // are offsets into a string table. The runtime trusts nothing: seer_plan_check bounds every offset.
 //
-//   [seer_plan_header][steps][args][ios][values][strings][json]
+//   [seer_plan_header][steps][args][ios][phases][host calls][tensors][sizes][loops][moves][strings][json]
 #ifndef SEER_RUNTIME_PLAN_H
 #define SEER_RUNTIME_PLAN_H
 
@@ -12,6 +12,7 @@
 #define SEER_PLAN_VERSION 1
 #define SEER_WEIGHTS_MAGIC 0x7374677772656573u
 #define SEER_PLAN_ALIGN 64
+#define SEER_PLAN_MAX_DEPTH 32  // of loops in loops
 
 typedef struct {
   uint64_t magic;
@@ -32,18 +33,26 @@ typedef struct {
   uint64_t scratch_bytes;  // per thread (max over steps)
   uint64_t weight_bytes;  // payload of weights.bin
   uint64_t weight_hash;  // XXH3 of the payload
+  uint32_t n_host, host_offset;  // seer_plan_host, indexed by steps
+  uint32_t n_tensor, tensor_offset;  // seer_plan_tensor, indexed by host calls
+  uint32_t n_size, size_offset;  // seer_plan_size
+  uint32_t n_loop, loop_offset;  // seer_plan_loop, indexed by steps
+  uint32_t n_move, move_offset;  // seer_plan_move, indexed by loops
 } seer_plan_header;
 
 typedef enum {
   SEER_PLAN_KERNEL = 1,
   SEER_PLAN_VIEW = 2,
-  SEER_PLAN_COPY_BYTES = 3
+  SEER_PLAN_COPY_BYTES = 3,
+  SEER_PLAN_HOST = 4,
+  SEER_PLAN_LOOP = 5  // its body are the steps behind it
 } seer_plan_step_kind;
 
 typedef struct {
   uint32_t kind;
   uint32_t name_string, source_string;
-  uint32_t first_phase, n_phase;  // KERNEL
+  // KERNEL; HOST: its entry of the host calls, 0; LOOP: of the loops, 0
+  uint32_t first_phase, n_phase;
   // KERNEL: arguments in kernel order (scratch is added by the runtime); COPY_BYTES: from, to
   uint32_t first_arg, n_arg;
   uint64_t n_bytes;  // COPY_BYTES
@@ -78,6 +87,50 @@ typedef struct {
   int64_t dim[12];
   uint64_t n_bytes;
 } seer_plan_io;
+
+// A value that a host call reads or writes: dense and row-major at its bounds. A dimension whose
+// size is known only while running names the argument that holds the size (i64, cut to the bound).
+typedef struct {
+  int32_t onnx_dtype;  // 0: absent
+  int32_t rank;
+  int64_t dim[12];
+  uint32_t size_arg[12];  // 0: dim is the size; else 1 + index of the argument
+  uint32_t arg;
+  uint32_t reserved;
+} seer_plan_tensor;
+
+typedef struct {
+  uint32_t function;  // seer_host_function
+  uint32_t n_in, n_out;  // tensors from first_tensor on
+  uint32_t first_tensor;
+  uint32_t scratch_arg;  // 0: none; else 1 + index of the argument
+  uint32_t reserved;
+  int64_t param[4];
+} seer_plan_host;
+
+// Output `output` has in dimension `dim` as many elements as argument `arg` says (i64).
+typedef struct {
+  uint32_t output, dim, arg;
+  uint32_t reserved;
+} seer_plan_size;
+
+// A loop runs while fewer than `trip` iterations are done and the condition holds. All numbers of
+// arguments are 1 + index; 0: absent (no limit; true).
+typedef struct {
+  uint32_t n_body;  // steps
+  uint32_t trip_arg, start_arg;  // i64; bool before the first iteration
+  uint32_t number_arg, go_arg;  // what the body reads: i64 number of the iteration, bool
+  uint32_t next_arg;  // bool that the body makes
+  uint32_t count_arg;  // i64: iterations that ran
+  uint32_t first_move, n_carried, n_scan;
+} seer_plan_loop;
+
+// A value from iteration to iteration: `before` the loop, `in` the body, made by it as `out`, and
+// as `result` after it. Scanned: `out` is row number so-and-so of `result`; before and in are 0.
+typedef struct {
+  uint32_t before_arg, in_arg, out_arg, result_arg;
+  uint64_t n_bytes;  // of one iteration
+} seer_plan_move;
 
 // weights.bin: this header, then the payload at SEER_PLAN_ALIGN.
 typedef struct {

@@ -75,3 +75,19 @@ single("compress", "Compress", [x], [const("c", [1, 0, 1], bool)], axis=1)
 single("old_add", "Add", [("x", F, [2, 3, 2]), ("b", F, [3])], opset=6, broadcast=1, axis=1)
 single("upsample", "Upsample", [("x", F, [1, 1, 2, 2])], [const("s", [1, 1, 2, 2], np.float32)], opset=9)
 single("non_zero", "NonZero", [], [const("c", [[1, 0], [2, 3]])], (("y", I),))
+boxes, scores = ("b", F, [1, 6, 4]), ("s", F, [1, 2, 6])
+limits = [const("n", [3]), const("o", [0.5], np.float32), const("p", [0.1], np.float32)]
+single("nms", "NonMaxSuppression", [boxes, scores], limits, (("y", I),), center_point_box=1)
+single("nms_data", "NonMaxSuppression", [boxes, scores, ("n", I, [1])], outputs=(("y", I),))
+single("unique", "Unique", [("x", F, [3, 4])], outputs=(("y", F), ("f", I), ("i", I), ("c", I)), axis=1)
+single("compress_data", "Compress", [x, ("c", B, [3])], axis=1)
+single("top_k_data", "TopK", [x, ("k", I, [1])], outputs=(("y", F), ("i", I)))
+single("loop_data", "Loop", [("n", I, []), ("go", B, []), ("v0", F, [2, 3]), x], order=["n", "go", "v0"],
+       body=body(turn.node[:2], turn.input, [("on", B), ("w", F)]))
+single("loop_scan", "Loop", [("go", B, []), ("v0", F, [2, 3]), x], [const("n", 9000)], order=["n", "go", "v0"],
+       outputs=(("y", F), ("z", F)), body=turn)
+model("tail", [node("NonZero", ["x"], ["i"]), node("Shape", ["i"], ["h"]), node("Gather", ["h", "1"], ["n"]),
+               node("Range", ["0", "n", "1"], ["r"]), node("Transpose", ["i"], ["t"]), node("GatherND", ["x", "t"], ["v"]),
+               node("Slice", ["v", "from", "to"], ["w"]), node("TopK", ["v", "k"], ["y", "z"])],
+      [value(*x)], [("y", F), ("z", I), ("w", F), ("r", I)],
+      [const("0", 0), const("1", 1), const("from", [1]), const("to", [-1]), const("k", [2])])

@@ -86,6 +86,15 @@ static void put_values(
     seer_text_printf(text, ", \"dtype\": \"%s\", \"shape\": [", seer_dtype_name(v->dtype));
     for (uint32_t k = 0; k < v->rank; k++)
       seer_text_printf(text, "%s%" PRId64, k > 0 ? ", " : "", v->dim[k]);
+    if (seer_value_is_sized(v)) {
+      // dimensions whose size a run decides: the shape says at most how much
+      const char *before = "], \"bounded\": [";
+      for (uint32_t k = 0; k < v->rank; k++) {
+        if (v->size[k].i == 0) continue;
+        seer_text_printf(text, "%s%u", before, k);
+        before = ", ";
+      }
+    }
     seer_text_put(text, "]}");
   }
   seer_text_put(text, n > 0 ? "\n  ],\n" : "],\n");
@@ -138,6 +147,11 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
       seer_text_put(&text, ", \"kind\": \"view\"}");
       continue;
     }
+    if (step->kind == SEER_STEP_HOST) {
+      const char *what = seer_graph_node(network->graph, step->host)->op_type;
+      seer_text_printf(&text, ", \"kind\": \"host\", \"function\": \"%s\"}", what);
+      continue;
+    }
     const seer_kernel *kernel = &kernels->kernel[kernels->of_step[s]].kernel;
     seer_text_printf(&text, ", \"kind\": \"%s\", \"task\": %u, \"symbol\": \"%s\", \"parts\": [",
         step->kind == SEER_STEP_COPY ? "copy" : "kernel", step->task, kernel->symbol);
@@ -188,7 +202,7 @@ static void put_defines(seer_text *text, const seer_graph *graph, const char *up
     int64_t n_elems = 1;
     seer_text_printf(text, "\n// %s: %s[", names[i].lower, seer_dtype_name(v->dtype));
     for (uint32_t k = 0; k < v->rank; k++) {
-      seer_text_printf(text, "%s%" PRId64, k > 0 ? "," : "", v->dim[k]);
+      seer_text_printf(text, "%s%s%" PRId64, k > 0 ? "," : "", v->size[k].i ? "<=" : "", v->dim[k]);
       n_elems *= v->dim[k];
     }
     seer_text_printf(text, "]\n#define %s_%s_%s %u\n", upper, kind, names[i].upper, i);

@@ -4,6 +4,7 @@
 //   weights.c  packed weights -> weights.bin, each content once
 //   memory.c   live intervals -> offsets
 //   plan.c     steps, buffers -> the plan blob
+//   host.c     host steps, sizes of outputs -> their parts of the plan
 //   link.c     plan + kernels + runtime archive -> model.so
 //   describe.c model.json, model.h
 #ifndef SEER_CODE_BUILD_INTERNAL_H
@@ -27,7 +28,7 @@ typedef struct {
 typedef struct {
   uint32_t n;
   seer_built_kernel *kernel;
-  uint32_t *of_step;  // by step; UINT32_MAX for views
+  uint32_t *of_step;  // by step; UINT32_MAX for views and host steps
   uint32_t n_arenas;
   seer_arena **arenas;  // hold the kernels
 } seer_built_kernels;
@@ -75,6 +76,43 @@ typedef struct {
 SEER_MUST_USE seer_status seer_build_plan(const seer_context *context, const seer_network *network,
     const seer_built_kernels *kernels, const seer_choice *choice, seer_weight_file *weights,
     seer_arena *arena, seer_built_plan *out);
+
+// ---- host.c: what the plan says of values whose sizes only a run knows
+typedef struct {
+  seer_plan_host *host;
+  size_t n_host, cap_host;
+  seer_plan_tensor *tensor;
+  size_t n_tensor, cap_tensor;
+  seer_plan_size *size;
+  size_t n_size, cap_size;
+  seer_plan_loop *loop;
+  size_t n_loop, cap_loop;
+  seer_plan_move *move;
+  size_t n_move, cap_move;
+  seer_arena *arena;
+} seer_host_list;
+// Puts an argument that stands for `value` into the plan, and returns its index.
+typedef seer_status (*seer_put_value)(void *user, seer_val value, uint32_t *out_arg);
+typedef struct {
+  const seer_graph *graph;
+  seer_put_value put;
+  void *user;
+} seer_value_args;
+// The call of host step `node`. *out_scratch_bytes: what it needs of shared scratch; if that is not
+// 0, seer_build_host_scratch is to be called with its argument.
+SEER_MUST_USE seer_status seer_build_host(seer_host_list *list, const seer_value_args *args,
+    const seer_node *node, uint64_t *out_scratch_bytes);
+void seer_build_host_scratch(seer_host_list *list, uint32_t arg);  // of the last one
+// Output `output`, whose elements argument `from` holds at the bounds, is made dense.
+SEER_MUST_USE seer_status seer_build_compact(
+    seer_host_list *list, const seer_value_args *args, seer_val value, uint32_t from, uint32_t to);
+SEER_MUST_USE seer_status seer_build_sizes_of(
+    seer_host_list *list, const seer_value_args *args, seer_val value, uint32_t output);
+// The loop between the nodes `begin` and `end`; its n_body is set by the caller.
+SEER_MUST_USE seer_status seer_build_loop(seer_host_list *list, const seer_value_args *args,
+    const seer_node *begin, const seer_node *end);
+// The elements in use do not stand at the start of the bound memory.
+bool seer_build_has_gaps(const seer_value *value);
 
 // ---- link.c
 // The instruction sets that kernels for `target` may use, as the runtime can check them:

@@ -91,10 +91,7 @@ seer_status seer_build_kernels(const seer_context *context, const seer_network *
   for (uint32_t s = 0; s < network->n_step; s++) {
     const seer_step *step = &network->step[s];
     out->of_step[s] = UINT32_MAX;
-    if (step->kind == SEER_STEP_VIEW) continue;
-    if (step->kind == SEER_STEP_HOST)
-      return SEER_FAIL(
-          UNSUPPORTED, "%s: runs on the host, which the runtime cannot do yet", step->name);
+    if (step->kind == SEER_STEP_VIEW || step->kind == SEER_STEP_HOST) continue;
     const seer_choice *c = &choice[step->task];
     uint64_t key = seer_hash_u64(step->content, seer_schedule_hash(&c->schedule)), index = 0;
     if (!seer_map_get(seen, key, &index)) {

@@ -38,6 +38,9 @@ typedef struct {
   seer_text strings;
   seer_map *string_map;
   uint64_t shared_bytes, scratch_bytes;
+  seer_host_list hosts;
+  uint32_t *open_loop;  // plan steps of loops that have not ended
+  size_t n_open, cap_open;
 } builder;
 
 static uint32_t find_root(builder *b, uint32_t v) {
@@ -70,6 +73,63 @@ static void use(builder *b, seer_val v, uint32_t step, uint64_t n_bytes) {
   p->is_used = true;
 }
 
+// The step of the end of the loop that begins at step s; 0: no loop begins there.
+static uint32_t loop_end(const builder *b, uint32_t s) {
+  const seer_step *step = &b->network->step[s];
+  if (step->kind != SEER_STEP_HOST) return 0;
+  const seer_node *begin = seer_graph_node(b->graph, step->host);
+  if (begin->op->host != SEER_OP_LOOP_BEGIN) return 0;
+  for (uint32_t t = s + 1; t < b->network->n_step; t++) {
+    if (b->network->step[t].kind != SEER_STEP_HOST) continue;
+    const seer_node *end = seer_graph_node(b->graph, b->network->step[t].host);
+    if (end->op->host == SEER_OP_LOOP_END && end->in[end->n_in - 1].i == begin->out[0].i) return t;
+  }
+  SEER_ASSERT(false, "loop '%s' has no end", begin->name);
+  return 0;
+}
+
+// What a loop works on lives from its begin to its end, and so does what its body reads from
+// outside: the next iteration reads it again. Inner loops first.
+static void use_loop_values(builder *b) {
+  for (uint32_t s = b->network->n_step; s-- > 0;) {
+    uint32_t end = loop_end(b, s);
+    if (end == 0) continue;
+    for (uint32_t part = 0; part < 2; part++) {
+      const seer_node *node = seer_graph_node(b->graph, b->network->step[part == 0 ? s : end].host);
+      for (uint32_t k = 0; k < node->n_in + node->n_out; k++) {
+        seer_val v = k < node->n_in ? node->in[k] : node->out[k - node->n_in];
+        if (v.i == 0) continue;
+        if (part == 0 || k >= node->n_in) use(b, v, s, value_bytes(b->graph, v));
+        use(b, v, end, value_bytes(b->graph, v));
+      }
+    }
+    for (uint32_t v = 1; v < b->graph->n_value; v++) {
+      place *p = &b->place[v];
+      if (p->is_used && p->first < s && p->last > s && p->last < end) p->last = end;
+    }
+  }
+}
+
+// Values of host steps, and the sizes of the outputs, which are read when all is done.
+static void use_host_values(builder *b) {
+  const seer_graph *graph = b->graph;
+  for (uint32_t s = 0; s < b->network->n_step; s++) {
+    if (b->network->step[s].kind != SEER_STEP_HOST) continue;
+    const seer_node *node = seer_graph_node(graph, b->network->step[s].host);
+    for (uint32_t k = 0; k < node->n_in + node->n_out; k++) {
+      seer_val v = k < node->n_in ? node->in[k] : node->out[k - node->n_in];
+      if (v.i) use(b, v, s, value_bytes(graph, v));
+    }
+  }
+  for (uint32_t i = 0; i < graph->n_output; i++) {
+    const seer_value *out = seer_graph_value(graph, graph->output[i]);
+    if (seer_build_has_gaps(out))
+      use(b, graph->output[i], b->network->n_step, value_bytes(graph, graph->output[i]));
+    for (uint32_t d = 0; d < out->rank; d++)
+      if (out->size[d].i) use(b, out->size[d], b->network->n_step, sizeof(int64_t));
+  }
+}
+
 // Views, then who is an input, an output, or in the arena and for how long.
 static seer_status place_values(builder *b, uint64_t *out_arena_bytes) {
   const seer_graph *graph = b->graph;
@@ -81,7 +141,7 @@ static seer_status place_values(builder *b, uint64_t *out_arena_bytes) {
   }
   for (uint32_t s = 0; s < b->network->n_step; s++) {
     const seer_step *step = &b->network->step[s];
-    if (step->kind == SEER_STEP_VIEW) continue;
+    if (step->kind == SEER_STEP_VIEW || step->kind == SEER_STEP_HOST) continue;
     for (uint32_t k = 0; k < step->dag->n_buf; k++) {
       seer_val v = step->value_of_buf[k];
       if (v.i == 0) continue;
@@ -89,6 +149,8 @@ static seer_status place_values(builder *b, uint64_t *out_arena_bytes) {
       use(b, v, s, (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype));
     }
   }
+  use_host_values(b);
+  use_loop_values(b);
   for (uint32_t i = 0; i < graph->n_input; i++)
     b->place[find_root(b, graph->input[i].i)] = (place){SEER_ARG_INPUT, i, true, 0, 0, 0};
   for (uint32_t v = 1; v < graph->n_value; v++) {
@@ -97,6 +159,7 @@ static seer_status place_values(builder *b, uint64_t *out_arena_bytes) {
   }
   for (uint32_t i = 0; i < graph->n_output; i++) {
     place *p = &b->place[find_root(b, graph->output[i].i)];
+    if (seer_build_has_gaps(seer_graph_value(graph, graph->output[i]))) continue;
     if (p->kind == 0) *p = (place){SEER_ARG_OUTPUT, i, true, 0, 0, 0};
   }
   seer_memory_block *block = SEER_NEW_ARRAY(b->arena, seer_memory_block, graph->n_value + 1);
@@ -209,6 +272,84 @@ static seer_status put_kernel(builder *b, uint32_t s, const char *source) {
   return SEER_OK;
 }
 
+// The argument for all of a value, wherever it lies.
+static seer_status put_whole(void *user, seer_val v, uint32_t *out_arg) {
+  builder *b = user;
+  uint32_t root = find_root(b, v.i);
+  uint64_t offset = b->place[root].offset;
+  if (b->graph->value[root].constant) {
+    const seer_tensor *tensor = b->graph->value[root].constant;
+    SEER_TRY(seer_weight_file_add(b->weights, tensor->data, tensor->n_bytes, &offset));
+    put_arg(b, SEER_ARG_WEIGHT, offset, tensor->n_bytes);
+  } else {
+    SEER_ASSERT(b->place[root].kind != 0, "value '%s' has no place", b->graph->value[v.i].name);
+    put_arg(b, b->place[root].kind, offset, value_bytes(b->graph, v));
+  }
+  *out_arg = (uint32_t)b->n_arg - 1;
+  return SEER_OK;
+}
+
+static seer_value_args whole_values(builder *b) {
+  return (seer_value_args){b->graph, put_whole, b};
+}
+
+static void put_host_step(builder *b, const char *name) {
+  put_step(b, SEER_PLAN_HOST, name, "")->first_phase = (uint32_t)b->hosts.n_host - 1;
+}
+
+static seer_status put_host(builder *b, const seer_step *step) {
+  seer_value_args args = whole_values(b);
+  uint64_t n_bytes;
+  SEER_TRY(seer_build_host(&b->hosts, &args, seer_graph_node(b->graph, step->host), &n_bytes));
+  put_host_step(b, step->name);
+  if (n_bytes == 0) return SEER_OK;
+  put_arg(b, SEER_ARG_SHARED, 0, n_bytes);
+  seer_build_host_scratch(&b->hosts, (uint32_t)b->n_arg - 1);
+  if (n_bytes > b->shared_bytes)
+    b->shared_bytes = (n_bytes + SEER_PLAN_ALIGN - 1) / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN;
+  return SEER_OK;
+}
+
+// The begin of a loop becomes its step; the end says how many steps lie between.
+static seer_status put_host_or_loop(builder *b, uint32_t s) {
+  const seer_step *step = &b->network->step[s];
+  const seer_node *node = seer_graph_node(b->graph, step->host);
+  if (node->op->host < SEER_OP_LOOP_BEGIN) return put_host(b, step);
+  if (node->op->host == SEER_OP_LOOP_BEGIN) {
+    seer_value_args args = whole_values(b);
+    uint32_t index = (uint32_t)b->hosts.n_loop;
+    const seer_step *end = &b->network->step[loop_end(b, s)];
+    SEER_TRY(seer_build_loop(&b->hosts, &args, node, seer_graph_node(b->graph, end->host)));
+    put_step(b, SEER_PLAN_LOOP, step->name, "")->first_phase = index;
+    b->open_loop = SEER_GROW(b->arena, uint32_t, b->open_loop, b->n_open, &b->cap_open);
+    b->open_loop[b->n_open++] = (uint32_t)b->n_step - 1;
+    return SEER_OK;
+  }
+  SEER_ASSERT(b->n_open > 0, "'%s' ends no loop", step->name);
+  uint32_t first = b->open_loop[--b->n_open];
+  b->hosts.loop[b->step[first].first_phase].n_body = (uint32_t)b->n_step - 1 - first;
+  return SEER_OK;
+}
+
+static seer_status put_sizes(builder *b) {
+  seer_value_args args = whole_values(b);
+  for (uint32_t i = 0; i < b->graph->n_output; i++)
+    SEER_TRY(seer_build_sizes_of(&b->hosts, &args, b->graph->output[i], i));
+  return SEER_OK;
+}
+
+// Elements of an output that lie apart are put together.
+static seer_status put_compact(builder *b, uint32_t i) {
+  seer_value_args args = whole_values(b);
+  seer_val v = b->graph->output[i];
+  uint32_t from;
+  SEER_TRY(put_whole(b, v, &from));
+  put_arg(b, SEER_ARG_OUTPUT, i, value_bytes(b->graph, v));
+  SEER_TRY(seer_build_compact(&b->hosts, &args, v, from, (uint32_t)b->n_arg - 1));
+  put_host_step(b, seer_graph_value(b->graph, v)->name);
+  return SEER_OK;
+}
+
 // Outputs whose bytes are somewhere else.
 static seer_status put_output_copies(builder *b) {
   const seer_graph *graph = b->graph;
@@ -218,6 +359,10 @@ static seer_status put_output_copies(builder *b) {
     if (p->kind == SEER_ARG_OUTPUT && p->offset == i) continue;
     uint64_t n_bytes = value_bytes(graph, graph->output[i]), offset = p->offset;
     if (n_bytes == 0) continue;
+    if (seer_build_has_gaps(seer_graph_value(graph, graph->output[i]))) {
+      SEER_TRY(put_compact(b, i));
+      continue;
+    }
     if (p->kind == SEER_ARG_WEIGHT) {
       const seer_tensor *tensor = graph->value[root].constant;
       SEER_TRY(seer_weight_file_add(b->weights, tensor->data, tensor->n_bytes, &offset));
@@ -260,6 +405,7 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
   b.place = SEER_NEW_ARRAY(arena, place, graph->n_value + 1);
   b.first_phase = SEER_NEW_ARRAY(arena, uint32_t, kernels->n + 1);
   for (uint32_t i = 0; i < kernels->n; i++) b.first_phase[i] = UINT32_MAX;
+  b.hosts.arena = arena;
   seer_text_init(&b.strings, arena);
   b.string_map = seer_map_create(arena);
   put_string(&b, "");
@@ -270,11 +416,14 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
     const seer_step *step = &network->step[s];
     if (step->kind == SEER_STEP_VIEW)
       put_step(&b, SEER_PLAN_VIEW, step->name, "");
+    else if (step->kind == SEER_STEP_HOST)
+      SEER_TRY(put_host_or_loop(&b, s));
     else
       SEER_TRYF(
           put_kernel(&b, s, choice[step->task].source), "packing the weights of %s", step->name);
   }
   SEER_TRY(put_output_copies(&b));
+  SEER_TRY(put_sizes(&b));
   seer_plan_io *io = SEER_NEW_ARRAY(arena, seer_plan_io, graph->n_input + graph->n_output + 1);
   for (uint32_t i = 0; i < graph->n_input; i++) io[i] = describe(&b, graph->input[i]);
   for (uint32_t i = 0; i < graph->n_output; i++)
@@ -300,6 +449,17 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
       &blob, io, (size_t)(graph->n_input + graph->n_output) * sizeof *io, &header.io_offset);
   header.n_phase = (uint32_t)b.n_phase;
   put_section(&blob, b.phase, b.n_phase * sizeof *b.phase, &header.phase_offset);
+  header.n_host = (uint32_t)b.hosts.n_host;
+  put_section(&blob, b.hosts.host, b.hosts.n_host * sizeof *b.hosts.host, &header.host_offset);
+  header.n_tensor = (uint32_t)b.hosts.n_tensor;
+  put_section(
+      &blob, b.hosts.tensor, b.hosts.n_tensor * sizeof *b.hosts.tensor, &header.tensor_offset);
+  header.n_size = (uint32_t)b.hosts.n_size;
+  put_section(&blob, b.hosts.size, b.hosts.n_size * sizeof *b.hosts.size, &header.size_offset);
+  header.n_loop = (uint32_t)b.hosts.n_loop;
+  put_section(&blob, b.hosts.loop, b.hosts.n_loop * sizeof *b.hosts.loop, &header.loop_offset);
+  header.n_move = (uint32_t)b.hosts.n_move;
+  put_section(&blob, b.hosts.move, b.hosts.n_move * sizeof *b.hosts.move, &header.move_offset);
   header.strings_bytes = (uint32_t)b.strings.n_bytes;
   put_section(&blob, b.strings.data, b.strings.n_bytes, &header.strings_offset);
   header.json_bytes = (uint32_t)strlen(json) + 1;

@@ -1,7 +1,8 @@
 // control.c - If, Loop and Scan. Sizes are fixed when a model is compiled, and so is control flow:
 // a condition that folds picks its branch; one that does not computes both branches and picks a
-// result; loops are unrolled. What is decided by data alone (how often a loop runs) is refused.
+// result; loops are unrolled. A loop that runs as often as data says is kept, with its body once.
 #include "front/expand/expand.h"
+#include "front/sized.h"
 
 enum { MAX_ITERATIONS = 4096 };
 
@@ -96,6 +97,54 @@ static seer_status output_nothing(seer_expand *e, uint32_t k, seer_val part, int
   return SEER_OK;
 }
 
+// A loop whose number of iterations only a run knows (or that is too long to unroll): its body
+// stands in the graph once, between the two ends. n_trip: -1 when it is data.
+static seer_status keep_loop(seer_expand *e, const seer_attr *body, int64_t n_trip) {
+  uint32_t n_formal = seer_expand_n_formal(body), n_out = body->graph->n_output, n = 0, n_scan = 0;
+  uint32_t n_carried = n_formal - 2;
+  seer_val *in = SEER_NEW_ARRAY(e->scratch, seer_val, n_formal + n_out + 2),
+           *formal = SEER_NEW_ARRAY(e->scratch, seer_val, n_formal),
+           *out = SEER_NEW_ARRAY(e->scratch, seer_val, n_out + 1);
+  for (uint32_t k = 0; k < n_formal; k++) {
+    in[k] = k < body->i ? e->node.in[k] : (seer_val){0};
+    if (in[k].i && seer_graph_value(e->graph, in[k])->list)
+      return SEER_FAIL(UNSUPPORTED,
+          "how often the loop runs is known only while running, and input %u is a sequence", k);
+  }
+  seer_expand_inner(e, "LoopBegin", in, n_formal, NULL, 0, formal, n_formal);
+  SEER_TRY(e->resolve(e));
+  seer_expand_inline(e, body, formal, new_constants(e, body), out);
+  SEER_TRY(e->resolve(e));
+  for (uint32_t k = 0; k <= n_carried; k++) in[n++] = out[k];
+  for (uint32_t k = n_carried; k + 1 < n_out; k++) {
+    if (!seer_expand_wants(e, k)) continue;
+    in[n++] = out[k + 1];
+    n_scan++;
+  }
+  for (uint32_t k = 0; k < n; k++) {
+    const seer_value *value = seer_graph_value(e->graph, in[k]);
+    if (value->list || seer_value_is_sized(value))
+      return SEER_FAIL(UNSUPPORTED,
+          "how often the loop runs is known only while running, and so is the size of what its "
+          "body makes: '%s', %s",
+          value->name, value->list ? "a sequence" : seer_value_type_text(value, e->scratch));
+  }
+  in[n++] = formal[0];
+  int64_t bound = n_trip >= 0 ? seer_max_i64(n_trip, 1) : 1;
+  bool is_bound =
+      n_trip >= 0 || (e->node.in[0].i && seer_sized_at_most(e->graph, e->node.in[0], &bound));
+  if (n_scan > 0 && (!is_bound || bound > INT32_MAX))
+    return SEER_FAIL(UNSUPPORTED,
+        "how often the loop runs is known only while running, and an output has a part for each "
+        "iteration: input 0 must then be constant after folding, or have a bound");
+  const seer_attr attrs[2] = {seer_expand_int("n_carried", n_carried),
+      seer_expand_int("bound", is_bound ? seer_max_i64(bound, 1) : 1)};
+  seer_expand_inner(e, "LoopEnd", in, n, attrs, 2, out, n - 1);
+  for (uint32_t k = 0, at = 0; k < e->node.n_out; k++)
+    if (k < n_carried || seer_expand_wants(e, k)) seer_expand_output(e, k, out[at++]);
+  return SEER_OK;
+}
+
 static seer_status expand_loop(seer_expand *e) {
   const seer_attr *body;
   SEER_TRY(body_of(e, "body", &body));
@@ -114,12 +163,12 @@ static seer_status expand_loop(seer_expand *e) {
     if (k < body->i) formal[k] = e->node.in[k];  // behind them are those that the body captures
     if (k > 1 && !formal[k].i) return SEER_FAIL(INVALID, "input %u is absent and may not be", k);
   }
-  if (formal[0].i && !constant_int(e, formal[0], &n_trip))
-    return SEER_FAIL(UNSUPPORTED, "the number of iterations (input 0) is known only while running");
+  if (formal[0].i && !constant_int(e, formal[0], &n_trip)) return keep_loop(e, body, -1);
+  if (n_trip > MAX_ITERATIONS && n_trip < INT64_MAX) return keep_loop(e, body, n_trip);
   if (!formal[1].i) formal[1] = seer_expand_scalar(e, SEER_DTYPE_BOOL, 1);
   for (; n < n_trip; n++) {
     if (!constant_int(e, formal[1], &goes_on))
-      return SEER_FAIL(UNSUPPORTED, "whether iteration %u runs is known only while running", n);
+      return keep_loop(e, body, n_trip < INT64_MAX ? n_trip : -1);
     if (!goes_on) break;
     if (n == MAX_ITERATIONS)
       return SEER_FAIL(UNSUPPORTED, "more than %d iterations", MAX_ITERATIONS);
@@ -263,7 +312,8 @@ static seer_status expand_scan(seer_expand *e) {
 
 CONTROL(if, "If", 1, 1, "then_branch else_branch",
     "a condition that folds picks a branch; else both are computed, and must be of equal shapes")
-CONTROL(loop, "Loop", 1, 0, "body", "unrolled: the number of iterations must be constant")
+CONTROL(loop, "Loop", 1, 0, "body",
+    "unrolled where the number of iterations folds; else values must keep their shapes")
 CONTROL(scan, "Scan", 9, 1,
     "body num_scan_inputs scan_input_axes scan_input_directions scan_output_axes "
     "scan_output_directions",

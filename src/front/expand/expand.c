@@ -32,8 +32,9 @@ static seer_val new_value(seer_expand *e, const char *what) {
   return seer_graph_add_value(e->graph, new_name(e, what), SEER_DTYPE_NONE, NULL, -1);
 }
 
-void seer_expand_add_outs(seer_expand *e, const char *op_type, const seer_val *in, uint32_t n_in,
-    const seer_attr *attr, uint32_t n_attr, seer_val *out, uint32_t n_out) {
+static void add_node(seer_expand *e, const char *domain, int32_t opset, const char *op_type,
+    const seer_val *in, uint32_t n_in, const seer_attr *attr, uint32_t n_attr, seer_val *out,
+    uint32_t n_out) {
   for (uint32_t k = 0; k < n_out; k++) out[k] = new_value(e, op_type);
   seer_attr *kept = SEER_NEW_ARRAY(e->graph->arena, seer_attr, n_attr);
   for (uint32_t k = 0; k < n_attr; k++) {
@@ -41,9 +42,36 @@ void seer_expand_add_outs(seer_expand *e, const char *op_type, const seer_val *i
     if (attr[k].kind == SEER_ATTR_INTS)
       kept[k].ints = seer_arena_memdup(e->graph->arena, attr[k].ints, attr[k].n * sizeof(int64_t));
   }
+  seer_graph_add_node(e->graph, seer_arena_printf(e->scratch, "%s/%s", e->node.name, op_type),
+      domain, op_type, opset, in, n_in, out, n_out, kept, n_attr);
+}
+
+void seer_expand_add_outs(seer_expand *e, const char *op_type, const seer_val *in, uint32_t n_in,
+    const seer_attr *attr, uint32_t n_attr, seer_val *out, uint32_t n_out) {
   while (n_in > 0 && in[n_in - 1].i == 0) n_in--;
-  seer_graph_add_node(e->graph, seer_arena_printf(e->scratch, "%s/%s", e->node.name, op_type), "",
-      op_type, SEER_EXPAND_OPSET, in, n_in, out, n_out, kept, n_attr);
+  add_node(e, "", SEER_EXPAND_OPSET, op_type, in, n_in, attr, n_attr, out, n_out);
+}
+
+void seer_expand_inner(seer_expand *e, const char *op_type, const seer_val *in, uint32_t n_in,
+    const seer_attr *attr, uint32_t n_attr, seer_val *out, uint32_t n_out) {
+  seer_val *all = SEER_NEW_ARRAY(e->scratch, seer_val, n_in * (SEER_MAX_RANK + 1u));
+  uint32_t n = n_in;
+  for (uint32_t k = 0; k < n_in; k++) {
+    all[k] = in[k];
+    const seer_value *value = in[k].i ? seer_graph_value(e->graph, in[k]) : NULL;
+    for (uint32_t d = 0; value && d < value->rank; d++)
+      if (value->size[d].i) all[n++] = value->size[d];
+  }
+  add_node(e, SEER_INNER_DOMAIN, 1, op_type, all, n, attr, n_attr, out, n_out);
+}
+
+seer_val seer_expand_sized(
+    seer_expand *e, seer_val x, const int64_t *axes, const seer_val *sizes, uint32_t n) {
+  seer_val in[SEER_MAX_RANK + 1] = {x}, out;
+  for (uint32_t k = 0; k < n; k++) in[k + 1] = sizes[k];
+  seer_attr attr = seer_expand_ints_attr("axes", axes, n);
+  seer_expand_inner(e, "Sized", in, n + 1, &attr, 1, &out, 1);
+  return out;
 }
 
 seer_val seer_expand_add(seer_expand *e, const char *op_type, const seer_val *in, uint32_t n_in,

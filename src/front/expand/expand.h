@@ -56,6 +56,13 @@ seer_val seer_expand_add(seer_expand *e, const char *op_type, const seer_val *in
     const seer_attr *attr, uint32_t n_attr);
 void seer_expand_add_outs(seer_expand *e, const char *op_type, const seer_val *in, uint32_t n_in,
     const seer_attr *attr, uint32_t n_attr, seer_val *out, uint32_t n_out);
+// One of the operators of SEER_INNER_DOMAIN. Behind its operands stand the sizes of those whose
+// sizes only a run knows; they are added here.
+void seer_expand_inner(seer_expand *e, const char *op_type, const seer_val *in, uint32_t n_in,
+    const seer_attr *attr, uint32_t n_attr, seer_val *out, uint32_t n_out);
+// `x` again, with sizes (i64[1]) for its dimensions `axes`.
+seer_val seer_expand_sized(
+    seer_expand *e, seer_val x, const int64_t *axes, const seer_val *sizes, uint32_t n);
 seer_val seer_expand_1(seer_expand *e, const char *op_type, seer_val a);
 seer_val seer_expand_2(seer_expand *e, const char *op_type, seer_val a, seer_val b);
 seer_val seer_expand_3(seer_expand *e, const char *op_type, seer_val a, seer_val b, seer_val c);
@@ -126,5 +133,10 @@ uint32_t seer_expand_n_formal(const seer_attr *body);
 // first.
 void seer_expand_inline(seer_expand *e, const seer_attr *body, const seer_val *formal,
     seer_val *constants, seer_val *out);
+
+// ---- select.c: what replaces NonZero, Range and TopK when their result's size is data
+seer_status seer_expand_non_zero(seer_expand *e);
+seer_status seer_expand_range(seer_expand *e);
+seer_status seer_expand_top_k(seer_expand *e);
 
 #endif

@@ -1,5 +1,5 @@
 // geometry.c - operators that are others with computed operands: CenterCropPad, Col2Im, AffineGrid,
-// Compress, Resize with antialias.
+// Resize with antialias.
 #include <math.h>
 #include <string.h>
 
@@ -145,30 +145,6 @@ static seer_status expand_affine_grid(seer_expand *e) {
   return SEER_OK;
 }
 GEOMETRY(affine_grid, "AffineGrid", 20, 2, 2, "align_corners", "constant size")
-
-// ---- Compress: the slices for which a constant condition holds
-
-static seer_status expand_compress(seer_expand *e) {
-  const seer_value *x = seer_expand_in(e, 0);
-  const seer_attr *axis_attr = seer_node_attr(&e->node, "axis");
-  int64_t *condition = NULL, n_elem = seer_op_elems(x), extent = n_elem;
-  uint32_t n = 0, n_kept = 0, axis = 0;
-  seer_val from = e->node.in[0];
-  SEER_TRY(ints_of(e, 1, "condition", &condition, &n));
-  if (axis_attr) {
-    SEER_TRY(seer_op_axis(axis_attr->i, x->rank, "attribute 'axis'", &axis));
-    extent = x->dim[axis];
-  } else {
-    from = seer_expand_reshape(e, from, &n_elem, 1);
-  }
-  int64_t *kept = SEER_NEW_ARRAY(e->scratch, int64_t, n);
-  for (uint32_t k = 0; k < n && k < extent; k++)
-    if (condition[k]) kept[n_kept++] = k;
-  seer_expand_output(
-      e, 0, seer_expand_2i(e, "Gather", from, seer_expand_ints(e, kept, n_kept), "axis", axis));
-  return SEER_OK;
-}
-GEOMETRY(compress, "Compress", 9, 2, 2, "axis", "constant condition")
 
 // ---- Resize with antialias: along each dimension a sum of neighbours with weights that
 // depend on the output element alone. The kernel is as wide as an output element where the

@@ -28,7 +28,8 @@
   X(gather) X(gather_elements) X(depth_to_space) X(space_to_depth)                                \
   X(trilu) X(cum_sum) X(one_hot) X(einsum) X(resize)                                                        \
   X(scatter_elements) X(scatter) X(scatter_nd) X(gather_nd) X(top_k) X(reverse_sequence)          \
-  X(shape) X(size) X(constant) X(constant_of_shape) X(range) X(non_zero)                          \
+  X(shape) X(size) X(constant) X(constant_of_shape) X(range) X(non_zero)          \
+  X(non_max_suppression) X(unique)                                                                \
   X(quantize_linear) X(dequantize_linear) X(dynamic_quantize)                                     \
   X(matmul_integer) X(conv_integer) X(qlinear_matmul) X(qlinear_conv)                             \
   X(rnn) X(gru) X(lstm) X(if) X(loop) X(scan)                                                     \
@@ -50,18 +51,22 @@
 #define OLD_OPS(X)                                                                                \
   X(old_add) X(old_sub) X(old_mul) X(old_div) X(old_pow) X(old_equal) X(old_less) X(old_greater)  \
   X(old_and) X(old_or) X(old_xor) X(old_prelu)
+// What composites are made of besides: runs on the host, or says what sizes are. No list shows
+// them.
+#define INNER_OPS(X) X(host_non_zero) X(host_nms) X(host_unique) X(sized) X(at_bound) X(loop_begin) X(loop_end)
 // clang-format on
 
 #define DECLARE(id) extern const seer_op_desc seer_op_##id;
 OPS(DECLARE)
 OLD_OPS(DECLARE)
+INNER_OPS(DECLARE)
 #undef DECLARE
 
 const seer_op_desc *const seer_op_table[] = {
 #define ENTRY(id) &seer_op_##id,
     OPS(ENTRY)};
 const size_t seer_op_table_count = SEER_COUNT_OF(seer_op_table);
-static const seer_op_desc *const old_table[] = {OLD_OPS(ENTRY)};
+static const seer_op_desc *const old_table[] = {OLD_OPS(ENTRY) INNER_OPS(ENTRY)};
 #undef ENTRY
 
 static const seer_op_desc *find_in(const seer_op_desc *const *table, size_t n, const char *domain,

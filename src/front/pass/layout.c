@@ -27,6 +27,17 @@ static const char *const channel_operators[] = {
     "Upsample",
 };
 
+// What runs on the host reads and writes ONNX's dense order.
+static void fix_host_orders(seer_graph *graph, const seer_node *node) {
+  for (uint32_t k = 0; k < node->n_in + node->n_out; k++) {
+    seer_val v = k < node->n_in ? node->in[k] : node->out[k - node->n_in];
+    if (v.i == 0 || !seer_graph_value(graph, v)->producer.i) continue;
+    seer_value *value = seer_graph_value(graph, v);
+    for (uint32_t d = 0; d < value->rank; d++) value->order[d] = (uint8_t)d;
+    value->has_layout = true;
+  }
+}
+
 bool seer_pass_wants_channels_last(const seer_node *node) {
   for (size_t k = 0; k < SEER_COUNT_OF(channel_operators); k++) {
     if (seer_node_is(node, channel_operators[k])) return true;
@@ -237,6 +248,10 @@ static void assign_pitches(seer_graph *graph, const seer_graph_uses *uses) {
 
 static seer_status run(const seer_context *context, seer_graph *graph) {
   (void)context;
+  for (uint32_t k = 1; k < graph->n_node; k++) {
+    const seer_node *node = &graph->node[k];
+    if (!node->is_dead && node->op && node->op->host) fix_host_orders(graph, node);
+  }
   for (uint32_t k = 1; k < graph->n_node; k++) {
     const seer_node *node = &graph->node[k];
     if (node->is_dead || !seer_pass_wants_channels_last(node)) continue;

@@ -9,7 +9,8 @@
 
 static bool same_type(const seer_value *a, const seer_value *b) {
   return a->dtype == b->dtype && a->rank == b->rank &&
-      memcmp(a->dim, b->dim, a->rank * sizeof a->dim[0]) == 0;
+      memcmp(a->dim, b->dim, a->rank * sizeof a->dim[0]) == 0 &&
+      memcmp(a->size, b->size, a->rank * sizeof a->size[0]) == 0;
 }
 
 // What reads value v reads alias[v] instead, if that is not 0; applied to all nodes at the end, so

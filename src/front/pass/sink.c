@@ -147,6 +147,7 @@ static void sink(seer_graph *graph, const seer_graph_uses *uses, uint32_t n_know
   for (uint32_t i = 0; i < node->n_in && !main.i; i++)
     if (node->in[i].i && can_join(graph, uses, n_known, k, node->in[i])) main = node->in[i];
   if (!main.i || !same_dims(seer_graph_value(graph, main), &shape)) return;
+  if (seer_value_is_sized(&shape)) return;  // sizes are values of their own (sized.h)
   uint8_t perm[SEER_MAX_RANK];
   read_perm(graph, main, perm);
   operand_kind kind[MAX_OPERANDS] = {STAYS};

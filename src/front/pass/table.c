@@ -54,6 +54,8 @@ void seer_pass_remove_dead(seer_graph *graph) {
   for (uint32_t k = 1; k < graph->n_node; k++) {
     if (!graph->node[k].is_dead) stack[depth++] = k;
   }
+  // Sizes of outputs: no node reads them.
+  for (uint32_t v = 1; v < graph->n_value; v++) n_uses[v] += graph->value[v].is_output;
   while (depth > 0) {
     uint32_t k = stack[--depth];
     seer_node *node = &graph->node[k];
@@ -71,6 +73,8 @@ void seer_pass_remove_dead(seer_graph *graph) {
   }
   for (uint32_t k = 1; k < graph->n_node; k++) {
     seer_node *node = &graph->node[k];
+    // its outputs say each other's size
+    if (strcmp(node->domain, SEER_INNER_DOMAIN) == 0) continue;
     for (uint32_t i = 1; !node->is_dead && i < node->n_out; i++) {
       if (node->out[i].i && n_uses[node->out[i].i] == 0) {
         graph->value[node->out[i].i].producer = (seer_node_id){0};
