@@ -27,7 +27,7 @@ static const char *safe_name(const char *name, int32_t index, seer_map *taken, s
 }
 
 static seer_npy output_array(const seer_use *use, int32_t i) {
-  const seer_io_info *io = use->api->output(use->model, i);
+  const seer_io_info *io = seer_use_output(use, i);
   seer_npy npy = {.onnx_dtype = io->onnx_dtype,
       .rank = io->rank,
       .n_bytes = io->n_bytes,
@@ -43,7 +43,7 @@ static uint64_t n_elems(const seer_io_info *io) {
 }
 
 static void summarise(const seer_use *use, int32_t i, bool is_json, json_t *list) {
-  const seer_io_info *io = use->api->output(use->model, i);
+  const seer_io_info *io = seer_use_output(use, i);
   double low = INFINITY, high = -INFINITY, sum = 0;
   uint64_t n = n_elems(io), n_bad = 0, at_high = 0;
   for (uint64_t k = 0; k < n; k++) {
@@ -86,10 +86,10 @@ static seer_status check_expected(
       seer_text names;
       seer_text_init(&names, use->arena);
       for (int32_t k = 0; k < use->n_outputs; k++)
-        seer_text_printf(&names, " '%s'", use->api->output(use->model, k)->name);
+        seer_text_printf(&names, " '%s'", seer_use_output(use, k)->name);
       return SEER_FAIL(INVALID, "%s has no output '%s'; it has%s", use->path, name, names.data);
     }
-    const seer_io_info *io = use->api->output(use->model, i);
+    const seer_io_info *io = seer_use_output(use, i);
     seer_npy npy;
     SEER_TRY(seer_npy_read(file, use->arena, &npy));
     bool is_same = npy.onnx_dtype == io->onnx_dtype && npy.n_bytes == io->n_bytes;
@@ -121,7 +121,7 @@ static seer_status write_outputs(seer_use *use, const char *folder) {
   seer_map *taken = seer_map_create(use->arena);
   for (int32_t i = 0; i < use->n_outputs; i++) {
     seer_npy npy = output_array(use, i);
-    const char *name = safe_name(use->api->output(use->model, i)->name, i, taken, use->arena);
+    const char *name = safe_name(seer_use_output(use, i)->name, i, taken, use->arena);
     SEER_TRY(seer_npy_write(
         seer_os_path_join(use->arena, folder, seer_arena_printf(use->arena, "%s.npy", name)),
         &npy));
@@ -161,6 +161,7 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   seer_use use;
   seer_status status =
       seer_use_open(context, argv[0], NULL, false, seer_context_arena(context), &use);
+  if (!status) status = seer_use_choose(context, &use);
   if (!status) status = run_and_show(context, &use);
   seer_use_close(&use);
   return status;
@@ -169,7 +170,8 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 const seer_command seer_command_run = {
     .name = "run",
     .args =
-        "MODEL.so [-i NAME=x.npy]... [--fill random|zeros|ones] [--seed N] [-o DIR] [--expect "
+        "MODEL.so [-i NAME=x.npy]... [--input-shapes x:1x8] [--fill random|zeros|ones] [--seed N] "
+        "[-o DIR] [--expect "
         "NAME=y.npy --rtol R]",
     .doc =
         "runs a compiled model once; outputs as .npy files, a summary, or compared with expected "

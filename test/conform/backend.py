@@ -42,10 +42,9 @@ class Compiled(onnx.backend.base.BackendRep):
         self._folder = tempfile.mkdtemp(prefix="seer-conform-")
         path = os.path.join(self._folder, "model.onnx")
         onnx.save(model, path)
-        flags = []
-        for name, shape in shapes.items():
-            if shape and 0 not in shape:
-                flags += ["--input-shapes", f"{name}:{'x'.join(map(str, shape))}"]
+        known = ",".join(f"{name}:{'x'.join(map(str, shape))}" for name, shape in shapes.items()
+                         if shape and 0 not in shape)
+        flags = ["--input-shapes", known] if known else []
         done = subprocess.run([SEER, "compile", path, "-O1", "-o", os.path.join(self._folder, "out"), *flags],
                               capture_output=True, text=True, check=False, timeout=120)
         if done.returncode != 0:
