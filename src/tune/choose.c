@@ -178,7 +178,7 @@ static seer_status of_form(void *user, const seer_record *record) {
     seer_status_free(status);
     return SEER_OK;
   }
-  SEER_TRY(seer_share_form(f->offer->own->sketches, &schedule, &form));
+  SEER_TRY(seer_share_form(f->offer->own->sketches, &schedule, f->offer->weights, &form));
   if (form != f->offer->form) return SEER_OK;
   f->best = schedule;
   f->best_s = record->seconds;

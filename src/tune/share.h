@@ -3,18 +3,26 @@
 #ifndef SEER_TUNE_SHARE_H
 #define SEER_TUNE_SHARE_H
 
+#include "base/map.h"
 #include "code/build.h"
 
 #define SEER_SHARE_OFFERS 4
 
-// The form in which a schedule reads its task's large weights: equal values, equal bytes in
-// weights.bin. Costs a lowering, well under a millisecond.
-SEER_MUST_USE seer_status seer_share_form(
-    const seer_sketch_list *sketches, const seer_schedule *schedule, uint64_t *out_form);
+// Which weights a group of tasks has in common.
+typedef struct {
+  const seer_map *shared;  // set of hashes of (group, extents)
+  uint32_t group;
+} seer_share_weight_list;
 
-// A task is asked to read the form that the heaviest of those has that read the same weights.
+// The form in which a schedule reads these weights: equal values, equal bytes in weights.bin.
+// Costs a lowering, well under a millisecond.
+SEER_MUST_USE seer_status seer_share_form(const seer_sketch_list *sketches,
+    const seer_schedule *schedule, const seer_share_weight_list *weights, uint64_t *out_form);
+
+// A task is asked to read the form that is best for all tasks that read the same weights.
 typedef struct {
   uint32_t task;
+  const seer_share_weight_list *weights;
   uint64_t form;
   const seer_choice *own;  // what it would be compiled with
   uint32_t n;  // may be 0
