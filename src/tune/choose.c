@@ -190,8 +190,7 @@ static seer_status judge_unmeasured(
     void *user, const seer_share_offer *offer, seer_choice *out_choice, double *out_ratio) {
   form_finder f = *(const form_finder *)user;
   f.offer = offer;
-  bool is_measured = strcmp(offer->own->source, "record") == 0;
-  if (is_measured) {
+  if (f.c->records) {
     const seer_task *task = &f.network->task[offer->task];
     int64_t workload;
     SEER_TRY(seer_records_workload(f.c->records, task->dag, task->key, task->name, &workload));
@@ -200,11 +199,14 @@ static seer_status judge_unmeasured(
   if (f.best_s > 0) {
     out_choice->schedule = f.best;
     out_choice->seconds = f.best_s;
-    *out_ratio = f.best_s / offer->own->seconds;
+    out_choice->source = "record";
+    // Without a time of its own the task has the default, and was recorded with that beside it.
+    *out_ratio = offer->own->seconds > 0 ? f.best_s / offer->own->seconds : 1;
   } else if (offer->n > 0) {
+    bool is_tuned = strcmp(offer->own->source, "default") != 0;
     out_choice->schedule = offer->schedule[0];
     out_choice->seconds = 0;
-    if (is_measured) out_choice->source = "sibling";
+    if (is_tuned) out_choice->source = "sibling";
     *out_ratio = offer->ratio[0];
   }
   return SEER_OK;

@@ -354,6 +354,7 @@ static double acceptance_s(const seer_session *s) {
   double total = 0;
   for (uint32_t t = 0; t < s->network->n_task; t++)
     total += ACCEPT_S_PER_TASK + ACCEPT_RUNS * s->state.task[t].best_s;
+  if (s->network->n_set > 1) total *= 2;  // and once more for weights that sets share
   return fmin(total, ACCEPT_SHARE * s->budget.time_s);
 }
 
@@ -393,6 +394,7 @@ seer_status seer_session_run(seer_session *s) {
     SEER_TRY(tune(s, &why));
     uint64_t start = seer_os_now_ns();
     SEER_TRY(seer_session_accept(s));
+    SEER_TRY(seer_session_accept_shared(s));
     s->totals.check_s = (double)(seer_os_now_ns() - start) * 1e-9;
   }
   const char *path = seer_context_str(s->context, SEER_OPT_SAVE_MODEL);
