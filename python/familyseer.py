@@ -62,6 +62,11 @@ class _Api(ctypes.Structure):  # seer_model_api of seer/runtime.h
         ("n_steps", _F(_i32, _p)),
         ("session_profile", _F(ctypes.c_int, _p, _u32, ctypes.POINTER(_StepInfo))),
         ("output_shape", _F(ctypes.c_int, _p, _i32, ctypes.POINTER(ctypes.c_int64))),
+        ("n_sets", _F(_i32, _p)),
+        ("set_input", _F(ctypes.POINTER(_IoInfo), _p, _i32, _i32)),
+        ("set_output", _F(ctypes.POINTER(_IoInfo), _p, _i32, _i32)),
+        ("set_n_steps", _F(_i32, _p, _i32)),
+        ("find_set", _p), ("select", _F(ctypes.c_int, _p, _i32)), ("selected", _F(_i32, _p)),
     ]
 
 
@@ -114,16 +119,29 @@ class _Shared:
             self.api.close(self.model)
 
 
+class _Set:
+    """Inputs and outputs of one set of input shapes."""
+
+    def __init__(self, api, model, index):
+        self.index = index
+        self.inputs = [Value(api.set_input(model, index, i).contents) for i in range(api.n_inputs(model))]
+        self.outputs = [Value(api.set_output(model, index, i).contents) for i in range(api.n_outputs(model))]
+        self.n_steps = api.set_n_steps(model, index)
+
+
 class Model:
-    """path: model.so or its folder; weights: a file other than weights.bin beside it; threads 0: what the machine allows."""
+    """path: model.so or its folder; weights: a file other than weights.bin beside it; threads 0: what the machine allows.
+
+    A library that was compiled for several sets of input shapes runs the one that the arrays have. `inputs` and `outputs`
+    are those of the first; `sets` has (inputs, outputs) of all."""
 
     def __init__(self, path, *, weights=None, threads=0, pin=False, verify=False, _shared=None):
         self._session = None
         self._shared = _shared or _Shared(path, weights, threads, pin, verify)
         api = self._api = self._shared.api
         model = self._shared.model
-        self.inputs = [Value(api.input(model, i).contents) for i in range(api.n_inputs(model))]
-        self.outputs = [Value(api.output(model, i).contents) for i in range(api.n_outputs(model))]
+        self._sets = [_Set(api, model, s) for s in range(api.n_sets(model))]
+        self.inputs, self.outputs = self._sets[0].inputs, self._sets[0].outputs
         session, message = _p(), ctypes.create_string_buffer(1024)
         code = api.session_create(model, self._shared.pool, ctypes.byref(session), message, len(message))
         if code:
@@ -147,10 +165,26 @@ class Model:
     def threads(self):
         return self._api.pool_threads(self._shared.pool)
 
-    def _input(self, value, given):
-        array = np.asarray(given)
-        if tuple(array.shape) != value.shape:
-            raise ValueError(f"input '{value.name}' has shape {array.shape}, must be {value.shape}")
+    @property
+    def sets(self):
+        """[(inputs, outputs)] for each set of input shapes."""
+        return [(s.inputs, s.outputs) for s in self._sets]
+
+    def _choose(self, arrays):
+        """The set that has the shapes of these arrays."""
+        shapes = [tuple(a.shape) for a in arrays]
+        for own in self._sets:
+            if shapes == [v.shape for v in own.inputs]:
+                return own
+        if len(self._sets) == 1:
+            value, shape = next((v, x) for v, x in zip(self.inputs, shapes) if x != v.shape)
+            raise ValueError(f"input '{value.name}' has shape {shape}, must be {value.shape}")
+        allowed = "; ".join(" ".join(f"{v.name}{list(v.shape)}" for v in s.inputs) for s in self._sets)
+        found = " ".join(f"{v.name}{list(x)}" for v, x in zip(self.inputs, shapes))
+        raise ValueError(f"inputs have shapes {found}; the model was compiled for {allowed}")
+
+    @staticmethod
+    def _input(value, array):
         if array.dtype != value.dtype:
             if not np.can_cast(array.dtype, value.dtype, "same_kind"):
                 raise TypeError(f"input '{value.name}' is {array.dtype}, must be {value.dtype}")
@@ -158,7 +192,7 @@ class Model:
         return np.ascontiguousarray(array).reshape(value.shape)
 
     def _bind(self, inputs):
-        """Returns arrays that must live until the run is over, and the outputs."""
+        """Returns the set, arrays that must live until the run is over, and the outputs."""
         if not isinstance(inputs, dict):
             if len(inputs) != len(self.inputs):
                 raise ValueError(f"{len(inputs)} inputs, must be {len(self.inputs)}")
@@ -167,20 +201,24 @@ class Model:
         missing = {v.name for v in self.inputs} - set(inputs)
         if unknown or missing:
             raise ValueError(f"unknown inputs {sorted(unknown)}, missing inputs {sorted(missing)}")
-        kept = [self._input(v, inputs[v.name]) for v in self.inputs]
-        out = [np.empty(v.shape, v.dtype) for v in self.outputs]
+        given = [np.asarray(inputs[v.name]) for v in self.inputs]
+        own = self._choose(given)
+        kept = [self._input(v, x) for v, x in zip(own.inputs, given)]
+        out = [np.empty(v.shape, v.dtype) for v in own.outputs]
+        if len(self._sets) > 1:
+            self._check(self._api.select(self._session, own.index), "a set of shapes cannot be selected")
         for i, array in enumerate(kept):
             self._check(self._api.bind_input(self._session, i, array.ctypes.data), f"input {i} cannot be bound")
         for i, array in enumerate(out):
             self._check(self._api.bind_output(self._session, i, array.ctypes.data), f"output {i} cannot be bound")
-        return kept, out
+        return own, kept, out
 
     def run(self, inputs):
         """inputs: dict by name, or a sequence in order. Returns a dict of new arrays by name."""
-        kept, out = self._bind(inputs)
+        own, kept, out = self._bind(inputs)
         self._check(self._api.run(self._session), "running failed")
         del kept
-        return {v.name: self._cut(i, v, x) for i, (v, x) in enumerate(zip(self.outputs, out))}
+        return {v.name: self._cut(i, v, x) for i, (v, x) in enumerate(zip(own.outputs, out))}
 
     def _cut(self, index, value, array):
         """What the run left in the memory of output `index`, in the shape that it says."""
@@ -198,12 +236,12 @@ class Model:
 
     def profile(self, inputs, runs=20):
         """[(name, kind, schedule's source, flops, seconds)] of every step, best of `runs` runs."""
-        kept, out = self._bind(inputs)
-        steps = (_StepInfo * max(1, self._api.n_steps(self._shared.model)))()
+        own, kept, out = self._bind(inputs)
+        steps = (_StepInfo * max(1, own.n_steps))()
         self._check(self._api.session_profile(self._session, runs, steps), "profiling failed")
         del kept, out
         return [(s.name.decode(), s.kind.decode(), s.source.decode(), s.flops, s.seconds)
-                for s in steps[: self._api.n_steps(self._shared.model)]]
+                for s in steps[: own.n_steps]]
 
     @staticmethod
     def _check(code, message):

@@ -93,6 +93,22 @@ typedef struct {
   // The dimensions that output `index` had in the last run: its elements lie dense at the start of
   // the bound memory. Before the first run INVALID where dimensions are bounded.
   seer_rt_code (*output_shape)(const seer_session *session, int32_t index, int64_t out_dim[12]);
+
+  // ---- several sets of input shapes in one library (compile --input-shapes, given several times).
+  // The functions above speak of the first set; a session starts with it. One session serves all
+  // sets, with memory for the largest.
+  int32_t (*n_sets)(const seer_model *model);  // at least 1
+  const seer_io_info *(*set_input)(const seer_model *model, int32_t set, int32_t index);
+  const seer_io_info *(*set_output)(const seer_model *model, int32_t set, int32_t index);
+  int32_t (*set_n_steps)(const seer_model *model, int32_t set);
+  // The first set whose input i has the shape dims[i][0 .. ranks[i]), for all inputs; dims[i] NULL:
+  // any. INVALID: there is none; the message lists those that there are.
+  seer_rt_code (*find_set)(const seer_model *model, const int64_t *const *dims,
+      const int32_t *ranks, int32_t *out_set, char *message, size_t message_bytes);
+  // What bind_input, bind_output, run and session_profile work on from now on. Each set has
+  // bindings of its own, which stay while another one is selected.
+  seer_rt_code (*select)(seer_session *session, int32_t set);
+  int32_t (*selected)(const seer_session *session);
 } seer_model_api;
 
 // What a model.so exports.

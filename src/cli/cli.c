@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "front/front.h"
 
 // A status has no room for "whose fault"; usage errors carry this mark in front, which is cut off
 // when printed.
@@ -15,6 +16,23 @@ seer_status seer_cli_usage_error(const char *format, ...) {
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
   return SEER_FAIL(INVALID, "%s%s", usage_mark, message);
+}
+
+seer_status seer_cli_one_shape(const seer_context *context, const char **out_shapes) {
+  size_t n = seer_context_n_values(context, SEER_OPT_INPUT_SHAPES);
+  *out_shapes = n > 0 ? seer_context_value(context, SEER_OPT_INPUT_SHAPES, 0) : "";
+  if (n <= 1) return SEER_OK;
+  return seer_cli_usage_error("--input-shapes is given %zu times; this command takes one set", n);
+}
+
+void seer_cli_print_notices(const seer_network *network) {
+  for (uint32_t s = 0; s < network->n_set; s++) {
+    const char *notice = network->set[s]->notice;
+    bool is_new = *notice;
+    for (uint32_t k = 0; k < s; k++)
+      is_new = is_new && strcmp(notice, network->set[k]->notice) != 0;
+    if (is_new) fprintf(stderr, "%s\n", notice);
+  }
 }
 
 // ---- flags

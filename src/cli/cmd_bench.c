@@ -49,15 +49,18 @@ static void add(samples *s, double ms, seer_arena *arena, size_t *cap) {
   s->ms[s->n++] = ms;
 }
 
-static json_t *to_json(const samples *s, uint32_t threads, const char *model) {
-  return json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:i, s:f}", "model", model,
-      "min_ms", s->min, "median_ms", s->median, "mean_ms", s->mean, "p90_ms", s->p90, "p95_ms",
-      s->p95, "p99_ms", s->p99, "stddev_ms", s->stddev, "n", (json_int_t)s->n, "threads",
-      (int)threads, "throughput_per_s", 1000 / s->mean);
+static json_t *to_json(const samples *s, uint32_t threads, const seer_use *use) {
+  return json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:i, s:f}", "model",
+      use->path, "inputs", seer_use_shapes(use, use->set), "min_ms", s->min, "median_ms", s->median,
+      "mean_ms", s->mean, "p90_ms", s->p90, "p95_ms", s->p95, "p99_ms", s->p99, "stddev_ms",
+      s->stddev, "n", (json_int_t)s->n, "threads", (int)threads, "throughput_per_s",
+      1000 / s->mean);
 }
 
-static void print_samples(const samples *s, uint32_t threads, const char *model) {
-  printf("%s, %u thread%s, %zu runs\n", model, threads, threads == 1 ? "" : "s", s->n);
+static void print_samples(const samples *s, uint32_t threads, const seer_use *use) {
+  printf("%s, %u thread%s, %zu runs", use->path, threads, threads == 1 ? "" : "s", s->n);
+  if (use->n_sets > 1) printf(", %s", seer_use_shapes(use, use->set));
+  printf("\n");
   printf("  min %.4f ms   median %.4f   mean %.4f   P90 %.4f   P95 %.4f   P99 %.4f   stddev %.4f\n",
       s->min, s->median, s->mean, s->p90, s->p95, s->p99, s->stddev);
   printf("  throughput %.2f inferences/s\n", 1000 / s->mean);
@@ -79,7 +82,7 @@ static int by_seconds(const void *a, const void *b) {
 }
 
 static seer_status profile(seer_use *use, json_t *object) {
-  int32_t n = use->api->n_steps(use->model);
+  int32_t n = seer_use_n_steps(use);
   seer_step_info *steps = SEER_NEW_ARRAY(use->arena, seer_step_info, n + 1);
   SEER_TRY(seer_rt_to_status(
       use->api->session_profile(use->session, 20, steps), use->path, "profiling failed"));
@@ -148,8 +151,8 @@ static seer_status bench_one(seer_context *context, seer_use *use) {
   bool is_json = seer_context_bool(context, SEER_OPT_JSON);
   SEER_TRY(measure(context, use, NULL, &s, NULL, NULL));
   uint32_t threads = use->api->pool_threads(use->pool);
-  json_t *object = is_json ? to_json(&s, threads, use->path) : NULL;
-  if (!is_json) print_samples(&s, threads, use->path);
+  json_t *object = is_json ? to_json(&s, threads, use) : NULL;
+  if (!is_json) print_samples(&s, threads, use);
   if (seer_context_bool(context, SEER_OPT_PROFILE)) SEER_TRY(profile(use, object));
   return is_json ? emit(object) : SEER_OK;
 }
@@ -160,13 +163,13 @@ static seer_status bench_two(seer_context *context, seer_use *a, seer_use *b) {
   SEER_TRY(measure(context, a, b, &of_a, &of_b, &ratio));
   uint32_t threads = a->api->pool_threads(a->pool);
   if (seer_context_bool(context, SEER_OPT_JSON)) {
-    json_t *object = to_json(&of_a, threads, a->path);
-    json_object_set_new(object, "other", to_json(&of_b, threads, b->path));
+    json_t *object = to_json(&of_a, threads, a);
+    json_object_set_new(object, "other", to_json(&of_b, threads, b));
     json_object_set_new(object, "ratio", json_real(ratio));
     return emit(object);
   }
-  print_samples(&of_a, threads, a->path);
-  print_samples(&of_b, threads, b->path);
+  print_samples(&of_a, threads, a);
+  print_samples(&of_b, threads, b);
   printf("ratio %.4f (median of %s / %s over %zu pairs): the %s is %.2f times as fast\n", ratio,
       a->path, b->path, of_a.n, ratio <= 1 ? "first" : "second", ratio <= 1 ? 1 / ratio : ratio);
   return SEER_OK;
@@ -179,8 +182,10 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   seer_use a = {0}, b = {0};
   seer_status status =
       seer_use_open(context, argv[0], NULL, seer_context_bool(context, SEER_OPT_PIN), arena, &a);
+  if (!status) status = seer_use_choose(context, &a);
   if (!status) status = seer_use_fill(context, &a);
   if (!status && *other) status = seer_use_open(context, other, a.pool, false, arena, &b);
+  if (!status && *other) status = seer_use_choose(context, &b);
   if (!status && *other) status = seer_use_fill(context, &b);
   if (!status) status = *other ? bench_two(context, &a, &b) : bench_one(context, &a);
   seer_use_close(&b);
@@ -191,7 +196,8 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 const seer_command seer_command_bench = {
     .name = "bench",
     .args =
-        "MODEL.so [--threads N] [--iterations N] [--duration 2s] [--profile] [--compare OTHER.so] "
+        "MODEL.so [--threads N] [--input-shapes x:1x8] [--iterations N] [--duration 2s] "
+        "[--profile] [--compare OTHER.so] "
         "[--json]",
     .doc =
         "latency of a compiled model: minimum, median, percentiles, time of each step; two models "

@@ -26,9 +26,14 @@ static seer_status compile_network(
         network->n_task - counts.n_record, network->n_task);
   }
   SEER_TRY(seer_build_model(context, network, choices, out_dir));
-  fprintf(stderr, "%u of %u tasks tuned, %u from relatives; %u steps: %s/model.so in %.1f s\n",
-      counts.n_record, network->n_task, counts.n_sibling, network->n_step, out_dir,
-      (double)(seer_os_now_ns() - start) * 1e-9);
+  uint32_t n_step = 0;
+  for (uint32_t s = 0; s < network->n_set; s++) n_step += network->set[s]->n_step;
+  fprintf(stderr, "%u of %u tasks tuned, %u from relatives; %u steps", counts.n_record,
+      network->n_task, counts.n_sibling, n_step);
+  if (network->n_set > 1) fprintf(stderr, " for %u sets of shapes", network->n_set);
+  if (counts.n_apart)
+    fprintf(stderr, ", %u tasks with weights packed for them alone", counts.n_apart);
+  fprintf(stderr, ": %s/model.so in %.1f s\n", out_dir, (double)(seer_os_now_ns() - start) * 1e-9);
   return SEER_OK;
 }
 
@@ -42,7 +47,7 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   seer_arena *arena = seer_arena_create("model");
   seer_network *network = NULL;
   seer_status status = seer_front_load(context, argv[0], seer_model_build, arena, &network);
-  if (!status && *network->notice) fprintf(stderr, "%s\n", network->notice);
+  if (!status) seer_cli_print_notices(network);
   if (!status) status = compile_network(context, network, out_dir, arena);
   if (network) seer_graph_close(network->graph);
   seer_arena_destroy(arena);
@@ -51,7 +56,7 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 
 const seer_command seer_command_compile = {
     .name = "compile",
-    .args = "MODEL -o DIR [-O0|-O1|-O2|-O3] [--input-shapes x:1x3x224x224] [--target TARGET]",
+    .args = "MODEL -o DIR [-O0|-O1|-O2|-O3] [--input-shapes x:1x3x224x224]... [--target TARGET]",
     .doc =
         "writes model.so, model.h, weights.bin, model.json from the best schedules known; never "
         "measures",

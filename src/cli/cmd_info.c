@@ -21,6 +21,31 @@ static void print_values(const json_t *values, const char *title) {
   }
 }
 
+// A library for one set of input shapes is described like a set.
+static void print_sets(const json_t *info) {
+  const json_t *sets = json_object_get(info, "sets"), *set;
+  size_t i;
+  if (!sets) {
+    print_values(json_object_get(info, "inputs"), "inputs");
+    print_values(json_object_get(info, "outputs"), "outputs");
+    return;
+  }
+  json_array_foreach(sets, i, set) {
+    printf("shapes %zu\n", i + 1);
+    print_values(json_object_get(set, "inputs"), "  inputs");
+    print_values(json_object_get(set, "outputs"), "  outputs");
+  }
+}
+
+// Of all sets.
+static size_t count_steps(const json_t *info) {
+  const json_t *sets = json_object_get(info, "sets"), *set;
+  size_t i, n = 0;
+  if (!sets) return json_array_size(json_object_get(info, "steps"));
+  json_array_foreach(sets, i, set) n += json_array_size(json_object_get(set, "steps"));
+  return n;
+}
+
 static double number(const json_t *object, const char *group, const char *key) {
   const json_t *inner = group ? json_object_get(object, group) : object;
   return json_number_value(json_object_get(inner, key));
@@ -75,13 +100,12 @@ seer_status seer_info_library(seer_context *context, const char *path) {
   json_t *info = json_loads(text, 0, &error);
   if (!info) return SEER_FAIL(CORRUPT, "%s: its description is damaged: %s", path, error.text);
   printf("%-12s%s (%s)\n", "model", string(info, "model"), string(info, "made_by"));
-  print_values(json_object_get(info, "inputs"), "inputs");
-  print_values(json_object_get(info, "outputs"), "outputs");
+  print_sets(info);
   printf("%-12s%.1f MiB\n", "weights", number(info, "weights", "bytes") / 1048576);
   printf("%-12s%.1f MiB activations, %.1f MiB shared, %.1f KiB a thread\n", "memory",
       number(info, "memory", "activations") / 1048576, number(info, "memory", "shared") / 1048576,
       number(info, "memory", "per_thread") / 1024);
-  printf("%-12s%zu\n", "steps", json_array_size(json_object_get(info, "steps")));
+  printf("%-12s%zu\n", "steps", count_steps(info));
   print_sources(json_object_get(info, "tasks"));
   printf("%-12s%s\n", "needs", string(info, "cpu_features"));
   printf("%-12s%s\n", "target", string(info, "target"));

@@ -74,9 +74,10 @@ static seer_status print_list(const seer_context *context, bool as_json) {
 }
 
 static seer_status export_model(seer_context *context, const char *name, const char *folder) {
+  const char *shapes;
+  SEER_TRY(seer_cli_one_shape(context, &shapes));
   seer_arena *arena = seer_arena_create("export");
   seer_graph *graph = NULL;
-  const char *shapes = seer_context_str(context, SEER_OPT_INPUT_SHAPES);
   seer_status status = seer_model_build(name, shapes, arena, &graph);
   if (!status) {
     const char *path = seer_os_path_join(arena, folder, seer_arena_printf(arena, "%s.onnx", name));

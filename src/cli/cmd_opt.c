@@ -75,9 +75,9 @@ static seer_status opt_graph(
           "unknown pass '%s' of a graph; known are resolve, fold, simplify, layout, task", name);
     }
     if (!is_resolved) {
-      const char *notice;
-      SEER_TRY(
-          seer_front_resolve(graph, seer_context_str(context, SEER_OPT_INPUT_SHAPES), &notice));
+      const char *notice, *shapes;
+      SEER_TRY(seer_cli_one_shape(context, &shapes));
+      SEER_TRY(seer_front_resolve(graph, shapes, &notice));
       if (notice[0]) fprintf(stderr, "%s\n", notice);
       is_resolved = true;
     }

@@ -86,7 +86,7 @@ static seer_status check_expected(
       seer_text names;
       seer_text_init(&names, use->arena);
       for (int32_t k = 0; k < use->n_outputs; k++)
-        seer_text_printf(&names, " '%s'", use->api->output(use->model, k)->name);
+        seer_text_printf(&names, " '%s'", seer_use_declared(use, k)->name);
       return SEER_FAIL(INVALID, "%s has no output '%s'; it has%s", use->path, name, names.data);
     }
     const seer_io_info now = seer_use_output(use, i), *io = &now;
@@ -124,7 +124,7 @@ static seer_status write_outputs(seer_use *use, const char *folder) {
   seer_map *taken = seer_map_create(use->arena);
   for (int32_t i = 0; i < use->n_outputs; i++) {
     seer_npy npy = output_array(use, i);
-    const char *name = safe_name(use->api->output(use->model, i)->name, i, taken, use->arena);
+    const char *name = safe_name(seer_use_declared(use, i)->name, i, taken, use->arena);
     SEER_TRY(seer_npy_write(
         seer_os_path_join(use->arena, folder, seer_arena_printf(use->arena, "%s.npy", name)),
         &npy));
@@ -164,6 +164,7 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   seer_use use;
   seer_status status =
       seer_use_open(context, argv[0], NULL, false, seer_context_arena(context), &use);
+  if (!status) status = seer_use_choose(context, &use);
   if (!status) status = run_and_show(context, &use);
   seer_use_close(&use);
   return status;
@@ -172,7 +173,8 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 const seer_command seer_command_run = {
     .name = "run",
     .args =
-        "MODEL.so [-i NAME=x.npy]... [--fill random|zeros|ones] [--seed N] [-o DIR] [--expect "
+        "MODEL.so [-i NAME=x.npy]... [--input-shapes x:1x8] [--fill random|zeros|ones] [--seed N] "
+        "[-o DIR] [--expect "
         "NAME=y.npy --rtol R]",
     .doc =
         "runs a compiled model once; outputs as .npy files, a summary, or compared with expected "

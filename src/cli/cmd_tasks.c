@@ -9,9 +9,12 @@
 #include "models/models.h"
 #include "tune/choose.h"
 
+// Of all sets of shapes.
 static uint32_t n_steps(const seer_network *network, seer_step_kind kind) {
   uint32_t n = 0;
-  for (uint32_t k = 0; k < network->n_step; k++) n += network->step[k].kind == kind;
+  for (uint32_t s = 0; s < network->n_set; s++)
+    for (uint32_t k = 0; k < network->set[s]->n_step; k++)
+      n += network->set[s]->step[k].kind == kind;
   return n;
 }
 
@@ -40,10 +43,15 @@ static void print_table(const seer_network *network, double total, const uint64_
         task->weight, task->flops / 1e9, share, seer_dag_weight_bytes(task->dag) / 1048576,
         (double)packed[k] / 1048576, task->name);
   }
-  printf("%u tasks in %u steps (%u kernels, %u copies, %u views, %u on the host), %.3f GFLOP\n",
-      network->n_task, network->n_step, n_steps(network, SEER_STEP_KERNEL),
-      n_steps(network, SEER_STEP_COPY), n_steps(network, SEER_STEP_VIEW),
-      n_steps(network, SEER_STEP_HOST), total / 1e9);
+  uint32_t n_kernel = n_steps(network, SEER_STEP_KERNEL), n_copy = n_steps(network, SEER_STEP_COPY),
+           n_view = n_steps(network, SEER_STEP_VIEW), n_host = n_steps(network, SEER_STEP_HOST);
+  printf("%u tasks in %u steps (%u kernels, %u copies, %u views, %u on the host), %.3f GFLOP",
+      network->n_task, n_kernel + n_copy + n_view + n_host, n_kernel, n_copy, n_view, n_host,
+      total / 1e9);
+  if (network->n_set > 1) printf(" in all, for %u sets of input shapes", network->n_set);
+  printf("\n");
+  for (uint32_t s = 0; s < network->n_set && network->n_set > 1; s++)
+    printf("  %s\n", network->set[s]->shapes);
 }
 
 static seer_status print_json(const seer_network *network, double total, const uint64_t *packed) {
@@ -59,10 +67,13 @@ static seer_status print_json(const seer_network *network, double total, const u
             seer_dag_weight_bytes(task->dag), "packed_bytes", (json_int_t)packed[k], "name",
             task->name, "key", key));
   }
-  json_t *all = json_pack("{s:s, s:f, s:i, s:i, s:i, s:o}", "model", network->graph->name, "gflop",
-      total / 1e9, "kernels", (int)n_steps(network, SEER_STEP_KERNEL), "copies",
-      (int)n_steps(network, SEER_STEP_COPY), "views", (int)n_steps(network, SEER_STEP_VIEW),
-      "tasks", tasks);
+  json_t *sets = json_array();
+  for (uint32_t s = 0; s < network->n_set; s++)
+    json_array_append_new(sets, json_string(network->set[s]->shapes));
+  json_t *all = json_pack("{s:s, s:o, s:f, s:i, s:i, s:i, s:o}", "model", network->graph->name,
+      "inputs", sets, "gflop", total / 1e9, "kernels", (int)n_steps(network, SEER_STEP_KERNEL),
+      "copies", (int)n_steps(network, SEER_STEP_COPY), "views",
+      (int)n_steps(network, SEER_STEP_VIEW), "tasks", tasks);
   char *dump = all ? json_dumps(all, JSON_COMPACT) : NULL;
   json_decref(all);
   if (!dump) return SEER_FAIL(RESOURCE, "out of memory for JSON");
@@ -77,7 +88,7 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   seer_network *network = NULL;
   seer_status status = seer_front_load(context, argv[0], seer_model_build, arena, &network);
   if (!status) {
-    if (network->notice[0]) fprintf(stderr, "%s\n", network->notice);
+    seer_cli_print_notices(network);
     double total = seer_network_flops(network);
     uint64_t *packed = NULL;
     status = pack_bytes(context, network, arena, &packed);
@@ -94,7 +105,7 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 
 const seer_command seer_command_tasks = {
     .name = "tasks",
-    .args = "MODEL [--input-shapes x:1x3x224x224] [--json]",
+    .args = "MODEL [--input-shapes x:1x3x224x224]... [--json]",
     .doc =
         "the subgraphs that are tuned: id, family, weight (how often it occurs), GFLOP, share, "
         "weights",

@@ -44,7 +44,8 @@ static seer_status tune(seer_context *context, const seer_network *network, seer
     if (!status) fprintf(stderr, "wrote %s/model.so\n", out_dir);
     seer_gap gap;
     bool is_fake = strcmp(seer_context_str(context, SEER_OPT_MEASURE), "local") != 0;
-    if (!status && !is_fake) status = seer_cli_gap(context, network, choices, out_dir, &gap);
+    for (uint32_t s = 0; s < network->n_set && !status && !is_fake; s++)
+      status = seer_cli_gap(context, network, s, choices, out_dir, &gap);
   }
   const char *report_path = seer_context_str(context, SEER_OPT_REPORT);
   if (!status && report_path[0])
@@ -63,7 +64,7 @@ static seer_status run_tune(seer_context *context, int argc, char **argv) {
   seer_network *network = NULL;
   seer_records *records = NULL;
   seer_status status = seer_front_load(context, argv[0], seer_model_build, arena, &network);
-  if (!status && *network->notice) fprintf(stderr, "%s\n", network->notice);
+  if (!status) seer_cli_print_notices(network);
   if (!status)
     status = seer_records_open(context, seer_context_str(context, SEER_OPT_RECORDS), &records);
   if (!status) status = tune(context, network, records, argv[0], arena);
@@ -75,7 +76,9 @@ static seer_status run_tune(seer_context *context, int argc, char **argv) {
 
 const seer_command seer_command_tune = {
     .name = "tune",
-    .args = "MODEL [-o DIR] [--preset quick|normal|thorough] [--time-budget T] [--trials N]",
+    .args =
+        "MODEL [-o DIR] [--input-shapes x:1x8]... [--preset quick|normal|thorough] [--time-budget "
+        "T] [--trials N]",
     .doc = "finds fast code for a network by measuring on this machine, then compiles it",
     .min_args = 1,
     .max_args = 1,

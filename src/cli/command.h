@@ -24,6 +24,14 @@ extern const size_t seer_command_table_count;
 // INVALID that ends the program with status 2.
 SEER_MUST_USE SEER_PRINTF(1, 2) seer_status seer_cli_usage_error(const char *format, ...);
 
+// --input-shapes of a command that works on one set of them; "" when not given. A usage error when
+// it was given several times.
+SEER_MUST_USE seer_status seer_cli_one_shape(const seer_context *context, const char **out_shapes);
+
+struct seer_network;
+// What was assumed about input shapes, to stderr; what was assumed for several sets of them once.
+void seer_cli_print_notices(const struct seer_network *network);
+
 // The whole program behind main(): 0 done, 1 the input or the world was at fault, 2 wrong usage.
 int seer_cli_main(int argc, char **argv);
 

@@ -57,7 +57,7 @@ static double task_seconds(
 static seer_status look(
     seer_use *use, const seer_network *network, const seer_choice *choices, seer_gap *out) {
   SEER_TRY(time_runs(use, &out->network_s));
-  int32_t n = use->api->n_steps(use->model);
+  int32_t n = seer_use_n_steps(use);
   seer_step_info *info = SEER_NEW_ARRAY(use->arena, seer_step_info, n + 1);
   step_gap *steps = SEER_NEW_ARRAY(use->arena, step_gap, n + 1);
   SEER_TRY(seer_rt_to_status(
@@ -71,6 +71,7 @@ static seer_status look(
   }
   if (out->network_s <= WORTH_A_WORD * out->tasks_s) return SEER_OK;
   qsort(steps, (size_t)n, sizeof *steps, by_loss);
+  if (network->n_set > 1) fprintf(stderr, "%s: ", network->shapes);
   fprintf(stderr, "the network takes %.3f ms, its parts one by one %.3f ms; most is lost in",
       out->network_s * 1e3, out->tasks_s * 1e3);
   for (int32_t i = 0; i < n && i < N_NAMED && steps[i].found_s > steps[i].expected_s; i++) {
@@ -81,15 +82,16 @@ static seer_status look(
   return SEER_OK;
 }
 
-seer_status seer_cli_gap(seer_context *context, const seer_network *network,
+seer_status seer_cli_gap(seer_context *context, const seer_network *network, uint32_t set,
     const seer_choice *choices, const char *folder, seer_gap *out_gap) {
   *out_gap = (seer_gap){0, 0};
   seer_arena *arena = seer_arena_create("gap");
   seer_use use;
   seer_status status =
       seer_use_open(context, seer_use_path(folder, arena), NULL, true, arena, &use);
+  if (!status) status = seer_use_select(&use, (int32_t)set);
   if (!status) status = seer_use_fill(context, &use);
-  if (!status) status = look(&use, network, choices, out_gap);
+  if (!status) status = look(&use, network->set[set], choices, out_gap);
   seer_use_close(&use);
   seer_arena_destroy(arena);
   return status;

@@ -12,10 +12,10 @@ typedef struct {
   double tasks_s;  // sum of weight * time of the task's schedule as it was last measured
 } seer_gap;
 
-// Runs the library in `folder` for about half a second. A gap of more than 10 % is printed to
-// stderr with the steps that cause most of it. choices[n_task] are what was compiled; tasks without
-// a time (never measured) count with what they take in the network.
+// Runs set `set` of the library in `folder` for about half a second. A gap of more than 10 % is
+// printed to stderr with the steps that cause most of it. choices[n_task] are what was compiled;
+// tasks without a time (never measured) count with what they take in the network.
 SEER_MUST_USE seer_status seer_cli_gap(seer_context *context, const seer_network *network,
-    const seer_choice *choices, const char *folder, seer_gap *out_gap);
+    uint32_t set, const seer_choice *choices, const char *folder, seer_gap *out_gap);
 
 #endif

@@ -71,7 +71,8 @@ static void print_values(const seer_graph *graph, const seer_val *values, uint32
   }
 }
 
-static seer_status show(seer_context *context, seer_graph *graph, seer_arena *arena) {
+static seer_status show(
+    seer_context *context, const char *shapes, seer_graph *graph, seer_arena *arena) {
   op_count *ops = SEER_NEW_ARRAY(arena, op_count, graph->n_node + 1);
   int32_t opset = 0;
   uint64_t weight_bytes = 0;
@@ -79,8 +80,7 @@ static seer_status show(seer_context *context, seer_graph *graph, seer_arena *ar
   for (size_t i = 1; i < graph->n_value; i++)
     if (graph->value[i].constant) weight_bytes += graph->value[i].constant->n_bytes;
   const char *notice = "";
-  seer_status cannot =
-      seer_front_resolve(graph, seer_context_str(context, SEER_OPT_INPUT_SHAPES), &notice);
+  seer_status cannot = seer_front_resolve(graph, shapes, &notice);
   seer_status status = SEER_OK;
   if (seer_context_bool(context, SEER_OPT_JSON)) {
     json_t *by_op = json_object();
@@ -114,10 +114,12 @@ static seer_status show(seer_context *context, seer_graph *graph, seer_arena *ar
 }
 
 seer_status seer_info_network(seer_context *context, const char *model) {
+  const char *shapes;
+  SEER_TRY(seer_cli_one_shape(context, &shapes));
   seer_arena *arena = seer_arena_create("info");
   seer_graph *graph = NULL;
   seer_status status = seer_front_read(context, model, seer_model_build, arena, &graph);
-  if (!status) status = show(context, graph, arena);
+  if (!status) status = show(context, shapes, graph, arena);
   if (graph) seer_graph_close(graph);
   seer_arena_destroy(arena);
   return status;

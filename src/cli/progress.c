@@ -50,7 +50,8 @@ static uint32_t print_table(const seer_progress *p, double total_s) {
         : task->bound_s > 0.97 * task->best_s ? "at bound"
                                               : "";
     fprintf(stderr, "%4u  %-*.*s %-18.18s %3.0f ", rows[i].task, NAME_WIDTH, NAME_WIDTH,
-        p->network->task[rows[i].task].name, families->name[task->family], task->weight);
+        p->network->task[rows[i].task].name, families->name[task->family],
+        (double)p->network->task[rows[i].task].weight);
     if (task->best_s > 0) {
       fprintf(stderr, "%7.1f us %9.1f %7.0f %5.1f%% ", task->best_s * 1e6,
           task->flops / task->best_s * 1e-9, 100 * task->bound_s / task->best_s,
@@ -96,7 +97,9 @@ static void on_start(const seer_progress *p, const seer_event *event) {
         budget->time_s / 60 - 0.5 > 0 ? (double)(int)(budget->time_s / 60) : 0.0,
         budget->time_s - 60.0 * (int)(budget->time_s / 60));
   if (budget->trials) fprintf(stderr, ", %u measurements", budget->trials);
-  fprintf(stderr, "; before tuning: about %.3f ms\n", event->estimated_s * 1e3);
+  fprintf(stderr, "; before tuning: about %.3f ms", event->estimated_s * 1e3);
+  if (p->network->n_set > 1) fprintf(stderr, ", mean of %u sets of shapes", p->network->n_set);
+  fprintf(stderr, "\n");
 }
 
 static void on_accept(seer_progress *p, const seer_event *event) {
@@ -145,6 +148,10 @@ void seer_progress_summary(const seer_progress *p) {
   seer_session_totals totals;
   seer_session_get_totals(p->session, &totals);
   (void)print_table(p, totals.estimated_s);
+  for (uint32_t s = 0; s < p->network->n_set && p->network->n_set > 1; s++)
+    fprintf(stderr, "%s: %.3f ms\n", p->network->set[s]->shapes,
+        seer_session_set_seconds(p->session, s) * 1e3);
+  if (p->network->n_set > 1) fprintf(stderr, "mean: %.3f ms\n", totals.estimated_s * 1e3);
   uint32_t n_failed = 0;
   for (uint32_t c = 1; c < SEER_MEASURED_COUNT; c++) n_failed += totals.failed[c];
   fprintf(stderr,
@@ -171,6 +178,16 @@ static void add_measurement(json_t *line, const seer_event *event) {
   json_object_set_new(line, "record", json_integer(event->record));
   if (event->result->message[0])
     json_object_set_new(line, "message", json_string(event->result->message));
+}
+
+static void add_sets(json_t *line, const seer_session *session, const seer_network *network) {
+  if (network->n_set == 1) return;
+  json_t *sets = json_array();
+  for (uint32_t s = 0; s < network->n_set; s++)
+    json_array_append_new(sets,
+        json_pack("{s:s, s:f}", "inputs", network->set[s]->shapes, "estimated_ms",
+            seer_session_set_seconds(session, s) * 1e3));
+  json_object_set_new(line, "sets", sets);
 }
 
 static void add_totals(json_t *line, const seer_session *session) {
@@ -215,7 +232,10 @@ void seer_progress_on_event_json(void *user, const seer_event *event) {
   if (event->kind == SEER_EVENT_ACCEPT)
     json_object_set_new(line, "accepted", json_boolean(event->is_accepted));
   if (event->text) json_object_set_new(line, "text", json_string(event->text));
-  if (event->kind == SEER_EVENT_DONE) add_totals(line, p->session);
+  if (event->kind == SEER_EVENT_DONE) {
+    add_totals(line, p->session);
+    add_sets(line, p->session, network);
+  }
   char *dump = json_dumps(line, JSON_COMPACT);
   if (dump) {
     puts(dump);

@@ -1,7 +1,9 @@
 // use.c - a model.so and its buffers, for the commands run, bench, verify and info.
 #include "cli/use.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/os.h"
@@ -71,19 +73,131 @@ seer_status seer_use_open(seer_context *context, const char *path, seer_pool *po
       use->path, message));
   use->n_inputs = use->api->n_inputs(use->model);
   use->n_outputs = use->api->n_outputs(use->model);
-  use->input = SEER_NEW_ARRAY(arena, void *, use->n_inputs + 1);
-  use->output = SEER_NEW_ARRAY(arena, void *, use->n_outputs + 1);
+  use->n_sets = use->api->n_sets(use->model);
+  return seer_use_select(use, 0);
+}
+
+const seer_io_info *seer_use_input(const seer_use *use, int32_t index) {
+  return use->api->set_input(use->model, use->set, index);
+}
+
+const seer_io_info *seer_use_declared(const seer_use *use, int32_t index) {
+  return use->api->set_output(use->model, use->set, index);
+}
+
+int32_t seer_use_n_steps(const seer_use *use) {
+  return use->api->set_n_steps(use->model, use->set);
+}
+
+seer_status seer_use_select(seer_use *use, int32_t set) {
+  use->set = set;
+  SEER_TRY(seer_rt_to_status(
+      use->api->select(use->session, set), use->path, "there is no such set of shapes"));
+  use->input = SEER_NEW_ARRAY(use->arena, void *, use->n_inputs + 1);
+  use->output = SEER_NEW_ARRAY(use->arena, void *, use->n_outputs + 1);
   for (int32_t i = 0; i < use->n_inputs; i++) {
-    use->input[i] = seer_arena_alloc(arena, use->api->input(use->model, i)->n_bytes + 64, 64);
+    use->input[i] = seer_arena_alloc(use->arena, seer_use_input(use, i)->n_bytes + 64, 64);
     SEER_TRY(seer_rt_to_status(use->api->bind_input(use->session, i, use->input[i]), use->path,
         "an input cannot be bound"));
   }
   for (int32_t i = 0; i < use->n_outputs; i++) {
-    use->output[i] = seer_arena_alloc(arena, use->api->output(use->model, i)->n_bytes + 64, 64);
+    use->output[i] = seer_arena_alloc(use->arena, seer_use_declared(use, i)->n_bytes + 64, 64);
     SEER_TRY(seer_rt_to_status(use->api->bind_output(use->session, i, use->output[i]), use->path,
         "an output cannot be bound"));
   }
   return SEER_OK;
+}
+
+const char *seer_use_shapes(const seer_use *use, int32_t set) {
+  seer_text text;
+  seer_text_init(&text, use->arena);
+  for (int32_t i = 0; i < use->n_inputs; i++) {
+    const seer_io_info *io = use->api->set_input(use->model, set, i);
+    seer_text_printf(&text, "%s%s[", i > 0 ? " " : "", io->name);
+    for (int32_t k = 0; k < io->rank; k++)
+      seer_text_printf(&text, "%s%" PRId64, k > 0 ? "," : "", io->dim[k]);
+    seer_text_put(&text, "]");
+  }
+  return text.n_bytes > 0 ? text.data : "no inputs";
+}
+
+// ---- choosing a set
+
+// What is known of the inputs' shapes.
+typedef struct {
+  const int64_t **dims;  // by input; NULL: nothing
+  int32_t *ranks;
+} known_shapes;
+
+static int32_t find_input(const seer_use *use, const char *name) {
+  for (int32_t i = 0; i < use->n_inputs; i++)
+    if (strcmp(seer_use_input(use, i)->name, name) == 0) return i;
+  return -1;
+}
+
+static seer_status no_input(const seer_use *use, const char *name) {
+  seer_text names;
+  seer_text_init(&names, use->arena);
+  for (int32_t i = 0; i < use->n_inputs; i++)
+    seer_text_printf(&names, " '%s'", seer_use_input(use, i)->name);
+  return SEER_FAIL(INVALID, "%s has no input '%s'; it has%s", use->path, name,
+      use->n_inputs > 0 ? names.data : " none");
+}
+
+// "x:1x3x224x224,mask:1x128": the compiler has checked its form where it made the library, a user
+// may still have mistyped it here.
+static seer_status know_from_option(seer_use *use, const char *shapes, known_shapes *known) {
+  for (const char *at = shapes; *at;) {
+    size_t n = strcspn(at, ",;");
+    char *part = seer_arena_strndup(use->arena, at, n), *colon = strrchr(part, ':');
+    at += n + (at[n] != '\0');
+    if (!colon) return seer_cli_usage_error("--input-shapes: '%s' must be NAME:1x3x224x224", part);
+    *colon = '\0';
+    int32_t i = find_input(use, part), rank = 0;
+    if (i < 0) return no_input(use, part);
+    int64_t *dim = SEER_NEW_ARRAY(use->arena, int64_t, 12);
+    for (const char *text = colon + 1; *text;) {
+      char *end = NULL;
+      errno = 0;
+      dim[rank++] = strtoll(text, &end, 10);
+      if (end == text || errno || (*end && (*end != 'x' || !end[1])) || rank == 12)
+        return seer_cli_usage_error(
+            "--input-shapes: '%s' is no list of sizes like 1x3x224x224", colon + 1);
+      text = end + (*end == 'x');
+    }
+    known->dims[i] = dim;
+    known->ranks[i] = rank;
+  }
+  return SEER_OK;
+}
+
+static seer_status know_from_file(seer_use *use, const char *pair, known_shapes *known) {
+  const char *name, *file;
+  SEER_TRY(seer_cli_split_pair(pair, "-i", use->arena, &name, &file));
+  int32_t i = find_input(use, name);
+  if (i < 0) return no_input(use, name);
+  seer_npy npy;
+  SEER_TRY(seer_npy_read(file, use->arena, &npy));
+  int64_t *dim = seer_arena_memdup(use->arena, npy.dim, sizeof npy.dim);
+  known->dims[i] = dim;
+  known->ranks[i] = npy.rank;
+  return SEER_OK;
+}
+
+seer_status seer_use_choose(const seer_context *context, seer_use *use) {
+  if (use->n_sets == 1) return SEER_OK;  // a wrong shape is found when the input is filled
+  known_shapes known = {SEER_NEW_ARRAY(use->arena, const int64_t *, use->n_inputs + 1),
+      SEER_NEW_ARRAY(use->arena, int32_t, use->n_inputs + 1)};
+  if (seer_context_n_values(context, SEER_OPT_INPUT_SHAPES) == 1)
+    SEER_TRY(know_from_option(use, seer_context_value(context, SEER_OPT_INPUT_SHAPES, 0), &known));
+  for (size_t i = 0; i < seer_context_n_values(context, SEER_OPT_INPUT); i++)
+    SEER_TRY(know_from_file(use, seer_context_value(context, SEER_OPT_INPUT, i), &known));
+  int32_t set = 0;
+  char message[2048];
+  SEER_TRY(seer_rt_to_status(
+      use->api->find_set(use->model, known.dims, known.ranks, &set, message, sizeof message),
+      use->path, message));
+  return seer_use_select(use, set);
 }
 
 void seer_use_close(seer_use *use) {
@@ -123,28 +237,21 @@ static void fill(
 static seer_status read_input(seer_use *use, const char *pair, bool *is_given) {
   const char *name, *file;
   SEER_TRY(seer_cli_split_pair(pair, "-i", use->arena, &name, &file));
-  for (int32_t i = 0; i < use->n_inputs; i++) {
-    const seer_io_info *io = use->api->input(use->model, i);
-    if (strcmp(io->name, name) != 0) continue;
-    seer_npy npy;
-    SEER_TRY(seer_npy_read(file, use->arena, &npy));
-    bool is_same = npy.onnx_dtype == seer_npy_carrier(io->onnx_dtype) && npy.rank == io->rank;
-    for (int32_t k = 0; k < io->rank && is_same; k++) is_same = npy.dim[k] == io->dim[k];
-    if (!is_same)
-      return SEER_FAIL(INVALID, "%s: is %s of %s, input '%s' must be %s of %s", file,
-          seer_shape_text(npy.dim, npy.rank, use->arena), seer_npy_dtype_name(npy.onnx_dtype), name,
-          seer_shape_text(io->dim, io->rank, use->arena),
-          seer_npy_dtype_name(seer_npy_carrier(io->onnx_dtype)));
-    memcpy(use->input[i], npy.data, npy.n_bytes);
-    is_given[i] = true;
-    return SEER_OK;
-  }
-  seer_text names;
-  seer_text_init(&names, use->arena);
-  for (int32_t i = 0; i < use->n_inputs; i++)
-    seer_text_printf(&names, " '%s'", use->api->input(use->model, i)->name);
-  return SEER_FAIL(INVALID, "%s has no input '%s'; it has%s", use->path, name,
-      use->n_inputs > 0 ? names.data : " none");
+  int32_t i = find_input(use, name);
+  if (i < 0) return no_input(use, name);
+  const seer_io_info *io = seer_use_input(use, i);
+  seer_npy npy;
+  SEER_TRY(seer_npy_read(file, use->arena, &npy));
+  bool is_same = npy.onnx_dtype == seer_npy_carrier(io->onnx_dtype) && npy.rank == io->rank;
+  for (int32_t k = 0; k < io->rank && is_same; k++) is_same = npy.dim[k] == io->dim[k];
+  if (!is_same)
+    return SEER_FAIL(INVALID, "%s: is %s of %s, input '%s' must be %s of %s", file,
+        seer_shape_text(npy.dim, npy.rank, use->arena), seer_npy_dtype_name(npy.onnx_dtype), name,
+        seer_shape_text(io->dim, io->rank, use->arena),
+        seer_npy_dtype_name(seer_npy_carrier(io->onnx_dtype)));
+  memcpy(use->input[i], npy.data, npy.n_bytes);
+  is_given[i] = true;
+  return SEER_OK;
 }
 
 seer_status seer_use_fill(const seer_context *context, seer_use *use) {
@@ -154,7 +261,7 @@ seer_status seer_use_fill(const seer_context *context, seer_use *use) {
   for (int32_t i = 0; i < use->n_inputs; i++)
     if (!is_given[i])
       fill(seer_context_str(context, SEER_OPT_FILL),
-          (uint64_t)seer_context_i64(context, SEER_OPT_SEED), i, use->api->input(use->model, i),
+          (uint64_t)seer_context_i64(context, SEER_OPT_SEED), i, seer_use_input(use, i),
           use->input[i]);
   return SEER_OK;
 }
@@ -164,7 +271,7 @@ seer_status seer_use_run(seer_use *use) {
 }
 
 seer_io_info seer_use_output(const seer_use *use, int32_t i) {
-  seer_io_info io = *use->api->output(use->model, i);
+  seer_io_info io = *seer_use_declared(use, i);
   if (io.bounded == 0 || use->api->output_shape(use->session, i, io.dim) != SEER_RT_OK) return io;
   io.n_bytes = seer_onnx_dtype_bytes(io.onnx_dtype);
   for (int32_t k = 0; k < io.rank; k++) io.n_bytes *= (uint64_t)io.dim[k];
@@ -173,7 +280,7 @@ seer_io_info seer_use_output(const seer_use *use, int32_t i) {
 
 int32_t seer_use_find_output(const seer_use *use, const char *name) {
   for (int32_t i = 0; i < use->n_outputs; i++)
-    if (strcmp(use->api->output(use->model, i)->name, name) == 0) return i;
+    if (strcmp(seer_use_declared(use, i)->name, name) == 0) return i;
   return -1;
 }
 

@@ -17,17 +17,29 @@ typedef struct {
   bool owns_pool;
   seer_session *session;
   int32_t n_inputs, n_outputs;
+  int32_t n_sets, set;  // sets of input shapes; the one that is selected
   void **input, **output;  // 64-byte aligned, bound
 } seer_use;
 
 // "model.so", or the folder that compile -o wrote.
 const char *seer_use_path(const char *path, seer_arena *arena);
 // Loads and opens (weights by --weights), makes a session on `pool`, or on threads of its own
-// (--threads, pinned if `pin`) when that is NULL. `use` is filled even on failure: always
-// seer_use_close.
+// (--threads, pinned if `pin`) when that is NULL. Selects the first set of input shapes. `use` is
+// filled even on failure: always seer_use_close.
 SEER_MUST_USE seer_status seer_use_open(seer_context *context, const char *path, seer_pool *pool,
     bool pin, seer_arena *arena, seer_use *use);
 void seer_use_close(seer_use *use);
+// Selects a set of input shapes and binds buffers for it.
+SEER_MUST_USE seer_status seer_use_select(seer_use *use, int32_t set);
+// Selects the set that -i files ask for and, when it was given once, --input-shapes; else the
+// first. Errors: INVALID lists the sets when there is none.
+SEER_MUST_USE seer_status seer_use_choose(const seer_context *context, seer_use *use);
+// Of the selected set.
+const seer_io_info *seer_use_input(const seer_use *use, int32_t index);
+const seer_io_info *seer_use_declared(const seer_use *use, int32_t index);  // output, bounds
+int32_t seer_use_n_steps(const seer_use *use);
+// "input_ids[1,128] mask[1,128]", in use->arena.
+const char *seer_use_shapes(const seer_use *use, int32_t set);
 // Fills all inputs: -i NAME=x.npy, the others by --fill and --seed (the numbers depend on seed,
 // position and shape only).
 SEER_MUST_USE seer_status seer_use_fill(const seer_context *context, seer_use *use);

@@ -16,6 +16,8 @@ typedef struct {
 } seer_choice;
 
 // choice[task id]. Writes into `out_dir` (made if missing) through temporary names, all or nothing.
+// A network for several sets of input shapes becomes one library: a plan for each set, over the
+// kernels that they share and one weights.bin.
 SEER_MUST_USE seer_status seer_build_model(const seer_context *context, const seer_network *network,
     const seer_choice *choice, const char *out_dir);
 

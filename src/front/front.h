@@ -51,7 +51,7 @@ typedef struct {
   const char *name;  // readable: "conv 3x3 s1 56x56x64->64 +add+relu"
   seer_dag *dag;
   seer_dag_key key;
-  uint32_t weight;  // how many subgraphs of the network share it
+  uint32_t weight;  // how many subgraphs of the network share it, over all sets of shapes
   double flops;  // of one instance
   const char *anchor_class;
 } seer_task;
@@ -71,29 +71,37 @@ typedef struct {
   seer_node_id host;  // HOST: the node; no dag
 } seer_step;
 
-typedef struct {
+typedef struct seer_network {
   seer_graph *graph;
   uint32_t n_task, n_step;
   seer_task *task;
   seer_step *step;  // in execution order
   const char *notice;  // "", or what was assumed about the input shapes: to be shown to the user
+  // Several sets of input shapes: each has a network of its own, with its graph and its steps, over
+  // one list of tasks that all have. set[0] is what seer_front_load returns.
+  uint32_t n_set;  // 1: no others
+  struct seer_network **set;
+  const char *shapes;  // of this set: "input_ids[1,128] mask[1,128]"
+  uint32_t *count;  // by task: how many steps of this set it has
 } seer_network;
 
 // The last front stage: fuses nodes into subgraphs, emits their DAGs, names, keys, deduplicates.
 SEER_MUST_USE seer_status seer_network_build(
     const seer_context *context, seer_graph *graph, seer_arena *arena, seer_network **out_network);
-double seer_network_flops(const seer_network *network);  // of one run
+double seer_network_flops(const seer_network *network);  // of one run; several sets: one of each
 // All of the above for a path or built-in name (models/ registers the built-in resolver through
 // this callback). out_graph NULL with SEER_OK: no built-in network has that name.
 typedef seer_status (*seer_builtin_model)(
     const char *name, const char *options, seer_arena *arena, seer_graph **out_graph);
 
 // `model`: a file that exists (ONNX, or a .graph text), else the name of a built-in network.
-// `builtin` may be NULL. The graph as read: nothing resolved.
+// `builtin` may be NULL. The graph as read: nothing resolved. A built-in network has the shapes of
+// the first --input-shapes.
 SEER_MUST_USE seer_status seer_front_read(const seer_context *context, const char *model,
     seer_builtin_model builtin, seer_arena *arena, seer_graph **out_graph);
-// Reads, resolves with --input-shapes, runs the passes, builds the network. After the last use of
-// constants: seer_graph_close(network->graph).
+// Reads, resolves with --input-shapes, runs the passes, builds the network; with several
+// --input-shapes for each of them, from one reading. After the last use of constants:
+// seer_graph_close(network->graph).
 SEER_MUST_USE seer_status seer_front_load(const seer_context *context, const char *model,
     seer_builtin_model builtin, seer_arena *arena, seer_network **out_network);
 

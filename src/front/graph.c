@@ -19,6 +19,30 @@ seer_graph *seer_graph_create(seer_arena *arena, const char *name) {
   return graph;
 }
 
+seer_graph *seer_graph_copy(const seer_graph *graph) {
+  seer_arena *arena = graph->arena;
+  seer_graph *copy = seer_arena_memdup(arena, graph, sizeof *graph);
+  copy->cap_value = copy->n_value;
+  copy->value = seer_arena_memdup(arena, graph->value, graph->n_value * sizeof *graph->value);
+  copy->cap_node = copy->n_node;
+  copy->node = seer_arena_memdup(arena, graph->node, graph->n_node * sizeof *graph->node);
+  for (size_t k = 1; k < copy->n_node; k++) {
+    seer_node *node = &copy->node[k];
+    node->in = seer_arena_memdup(arena, node->in, node->n_in * sizeof *node->in);
+    node->out = seer_arena_memdup(arena, node->out, node->n_out * sizeof *node->out);
+    node->attr = seer_arena_memdup(arena, node->attr, node->n_attr * sizeof *node->attr);
+    for (uint32_t a = 0; a < node->n_attr; a++)
+      if (node->attr[a].graph) node->attr[a].graph = seer_graph_copy(node->attr[a].graph);
+  }
+  copy->cap_input = copy->n_input;
+  copy->input = seer_arena_memdup(arena, graph->input, graph->n_input * sizeof *graph->input);
+  copy->cap_output = copy->n_output;
+  copy->output = seer_arena_memdup(arena, graph->output, graph->n_output * sizeof *graph->output);
+  copy->n_map = copy->cap_map = 0;
+  copy->map = NULL;
+  return copy;
+}
+
 void seer_graph_close(seer_graph *graph) {
   for (size_t k = 0; k < graph->n_map; k++) seer_os_unmap(&graph->map[k]);
   graph->n_map = 0;

@@ -128,6 +128,10 @@ typedef struct seer_graph {
 } seer_graph;
 
 seer_graph *seer_graph_create(seer_arena *arena, const char *name);
+// A copy whose values and nodes can be changed without changing the original's; in the same arena.
+// What nobody changes is shared: names, attributes' contents and above all constants. It borrows
+// the original's files: seer_graph_close of the copy does nothing.
+seer_graph *seer_graph_copy(const seer_graph *graph);
 // Unmaps the files that constants are borrowed from. To be called once, when nothing reads
 // constants any more; the rest of the graph lives as long as its arena.
 void seer_graph_close(seer_graph *graph);

@@ -1,7 +1,8 @@
-// load.c - a model's name -> network: reading, resolving, passes and tasks in one call.
+// load.c - a model's name -> network: reading, resolving, passes and tasks in one call, for each
+// set of input shapes.
 #include <string.h>
 
-#include "front/front.h"
+#include "front/sets.h"
 
 static bool has_suffix(const char *text, const char *suffix) {
   size_t n = strlen(text), m = strlen(suffix);
@@ -16,8 +17,15 @@ static seer_status read_text(const char *path, seer_arena *arena, seer_graph **o
   return seer_graph_sort(*out_graph);
 }
 
-seer_status seer_front_read(const seer_context *context, const char *model,
-    seer_builtin_model builtin, seer_arena *arena, seer_graph **out_graph) {
+// The n-th --input-shapes, "" when there is none.
+static const char *input_shapes(const seer_context *context, uint32_t n) {
+  return n < seer_context_n_values(context, SEER_OPT_INPUT_SHAPES)
+      ? seer_context_value(context, SEER_OPT_INPUT_SHAPES, n)
+      : "";
+}
+
+static seer_status read_model(const char *model, const char *shapes, seer_builtin_model builtin,
+    seer_arena *arena, seer_graph **out_graph) {
   *out_graph = NULL;
   if (seer_os_exists(model)) {
     if (seer_os_is_dir(model))
@@ -29,7 +37,6 @@ seer_status seer_front_read(const seer_context *context, const char *model,
   // input shapes.
   size_t n_name = strcspn(model, ":");
   const char *options = model[n_name] ? model + n_name + 1 : "";
-  const char *shapes = seer_context_str(context, SEER_OPT_INPUT_SHAPES);
   if (shapes[0]) options = options[0] ? seer_arena_printf(arena, "%s,%s", options, shapes) : shapes;
   if (builtin)
     SEER_TRY(builtin(seer_arena_strndup(arena, model, n_name), options, arena, out_graph));
@@ -38,14 +45,44 @@ seer_status seer_front_read(const seer_context *context, const char *model,
       "'%s' is neither a file nor a built-in network (`familyseer models` lists those)", model);
 }
 
-static seer_status resolve_and_build(
-    const seer_context *context, seer_graph *graph, seer_arena *arena, seer_network **out_network) {
+seer_status seer_front_read(const seer_context *context, const char *model,
+    seer_builtin_model builtin, seer_arena *arena, seer_graph **out_graph) {
+  return read_model(model, input_shapes(context, 0), builtin, arena, out_graph);
+}
+
+static seer_status resolve_and_build(const seer_context *context, const char *shapes,
+    seer_graph *graph, seer_arena *arena, seer_network **out_network) {
   const char *notice;
-  SEER_TRY(seer_front_resolve(graph, seer_context_str(context, SEER_OPT_INPUT_SHAPES), &notice));
+  SEER_TRY(seer_front_resolve(graph, shapes, &notice));
   SEER_TRY(seer_front_run_passes(context, graph));
   SEER_TRY(seer_network_build(context, graph, arena, out_network));
   (*out_network)->notice = notice;
   return SEER_OK;
+}
+
+// graph[0] is the model as read; the others are copies of it, or, of a built-in network, built for
+// their shapes. All before one is resolved, which changes it.
+static seer_status build_sets(const seer_context *context, const char *model,
+    seer_builtin_model builtin, seer_graph *first, uint32_t n, seer_arena *arena,
+    seer_network **network) {
+  seer_graph **graph = SEER_NEW_ARRAY(arena, seer_graph *, n);
+  const char **shapes = SEER_NEW_ARRAY(arena, const char *, n);
+  bool is_file = seer_os_exists(model);
+  for (uint32_t s = 0; s < n; s++) shapes[s] = input_shapes(context, s);
+  SEER_TRY(seer_sets_check(shapes, n));
+  graph[0] = first;
+  for (uint32_t s = 1; s < n; s++) {
+    if (is_file)
+      graph[s] = seer_graph_copy(first);
+    else
+      SEER_TRY(read_model(model, shapes[s], builtin, arena, &graph[s]));
+  }
+  for (uint32_t s = 0; s < n; s++) {
+    seer_status status = resolve_and_build(context, shapes[s], graph[s], arena, &network[s]);
+    if (status)
+      return n == 1 ? status : seer_status_context(status, "for input shapes '%s'", shapes[s]);
+  }
+  return seer_sets_join(network, n, arena);
 }
 
 seer_status seer_front_load(const seer_context *context, const char *model,
@@ -53,8 +90,14 @@ seer_status seer_front_load(const seer_context *context, const char *model,
   *out_network = NULL;
   seer_graph *graph;
   SEER_TRY(seer_front_read(context, model, builtin, arena, &graph));
-  seer_status status = resolve_and_build(context, graph, arena, out_network);
-  if (!status) return SEER_OK;
-  seer_graph_close(graph);
-  return seer_status_context(status, "loading %s", model);
+  size_t n = seer_context_n_values(context, SEER_OPT_INPUT_SHAPES);
+  if (n == 0) n = 1;
+  seer_network **network = SEER_NEW_ARRAY(arena, seer_network *, n);
+  seer_status status = build_sets(context, model, builtin, graph, (uint32_t)n, arena, network);
+  if (status) {
+    seer_graph_close(graph);
+    return seer_status_context(status, "loading %s", model);
+  }
+  *out_network = network[0];
+  return SEER_OK;
 }

@@ -308,9 +308,13 @@ seer_status seer_network_build(
     b.network = SEER_NEW(arena, seer_network);
     b.network->graph = graph;
     b.network->notice = "";
+    b.network->shapes = "";
     b.network->step = SEER_NEW_ARRAY(arena, seer_step, n_group);
     status = build_steps(&b, groups, n_group);
     if (!status) status = settle_loops(&b);
+    b.network->n_set = 1;
+    b.network->set = SEER_NEW(arena, seer_network *);
+    b.network->set[0] = b.network;
   }
   seer_arena_destroy(b.scratch);
   if (!status) *out_network = b.network;

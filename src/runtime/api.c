@@ -31,7 +31,7 @@ static seer_rt_code api_open(const char *weights_path, const void *weights, uint
   char path[PATH_MAX];
   seer_model_source source = {
       .blob = seer_plan_blob,
-      .n_blob_bytes = ((const seer_plan_header *)(const void *)seer_plan_blob)->n_bytes,
+      .n_blob_bytes = seer_plan_blob_bytes,
       .kernels = seer_plan_kernels,
       .weights_path = weights_path,
       .weights = weights,
@@ -70,6 +70,13 @@ static const seer_model_api api = {
     .n_steps = seer_rt_n_steps,
     .session_profile = seer_rt_profile,
     .output_shape = seer_rt_output_shape,
+    .n_sets = seer_rt_n_sets,
+    .set_input = seer_rt_set_input,
+    .set_output = seer_rt_set_output,
+    .set_n_steps = seer_rt_set_n_steps,
+    .find_set = seer_rt_find_set,
+    .select = seer_rt_select,
+    .selected = seer_rt_selected,
 };
 
 __attribute__((visibility("default"))) const seer_model_api *seer_model_v1(void) { return &api; }

@@ -16,9 +16,9 @@
 uint32_t seer_onnx_dtype_bytes(int32_t onnx_dtype);
 
 typedef struct {
-  const void *blob;  // kept
+  const void *blob;  // kept; the plans of a library
   uint64_t n_blob_bytes;
-  const seer_phase_function *kernels;  // kept; one per phase of the plan
+  const seer_phase_function *kernels;  // kept; one per phase of each plan
   const char *weights_path;  // NULL: `weights`
   const void *weights;  // kept; a whole weights.bin
   uint64_t n_weight_bytes;
@@ -40,6 +40,12 @@ const seer_io_info *seer_rt_input(const seer_model *model, int32_t index);
 const seer_io_info *seer_rt_output(const seer_model *model, int32_t index);
 const char *seer_rt_info_json(const seer_model *model);
 int32_t seer_rt_n_steps(const seer_model *model);
+int32_t seer_rt_n_sets(const seer_model *model);
+const seer_io_info *seer_rt_set_input(const seer_model *model, int32_t set, int32_t index);
+const seer_io_info *seer_rt_set_output(const seer_model *model, int32_t set, int32_t index);
+int32_t seer_rt_set_n_steps(const seer_model *model, int32_t set);
+seer_rt_code seer_rt_find_set(const seer_model *model, const int64_t *const *dims,
+    const int32_t *ranks, int32_t *out_set, char *message, size_t message_bytes);
 
 // `pool` NULL: the caller's thread alone. Both are kept until the session is destroyed.
 seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool,
@@ -47,12 +53,15 @@ seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool,
 void seer_rt_session_destroy(seer_session *session);
 seer_rt_code seer_rt_bind_input(seer_session *session, int32_t index, const void *data);
 seer_rt_code seer_rt_bind_output(seer_session *session, int32_t index, void *data);
+seer_rt_code seer_rt_select(seer_session *session, int32_t set);
+int32_t seer_rt_selected(const seer_session *session);
 seer_rt_code seer_rt_run(seer_session *session);
 seer_rt_code seer_rt_profile(seer_session *session, uint32_t n_runs, seer_step_info *steps);
 seer_rt_code seer_rt_output_shape(const seer_session *session, int32_t index, int64_t out_dim[12]);
 
 // ---- shared by open.c and exec.c
-struct seer_model {
+// What runs for one set of input shapes.
+typedef struct {
   const seer_plan_header *plan;
   const seer_plan_step *step;
   const seer_plan_arg *arg;
@@ -64,10 +73,15 @@ struct seer_model {
   const seer_plan_move *move;
   const char *strings;
   const seer_phase_function *kernels;
+  seer_io_info *io;  // inputs, then outputs
+} seer_rt_set;
+
+struct seer_model {
+  uint32_t n_set;
+  seer_rt_set *set;
   const uint8_t *weights;  // payload
   void *map;  // what close unmaps, or NULL
   uint64_t n_map_bytes;
-  seer_io_info *io;  // inputs, then outputs
 };
 
 // Zeroed memory from the OS, in huge pages where it gives them; NULL when there is none.

@@ -7,6 +7,7 @@ typedef int seer_rt_not_empty;
 #ifndef SEER_RT_EMBEDDED
 
 #include <dlfcn.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +26,8 @@ seer_rt_code seer_model_load(const char *so_path, void **out_library,
   void *symbol = dlsym(library, "seer_model_v1");
   memcpy(&get, &symbol, sizeof get);
   const seer_model_api *api = get ? get() : NULL;
-  if (!api || api->abi_version != 1 || api->struct_size < sizeof *api) {
+  // Libraries made before a member was appended can be used without it.
+  if (!api || api->abi_version != 1 || api->struct_size < sizeof(seer_model_api)) {
     dlclose(library);
     return seer_rt_fail(SEER_RT_INVALID, message, message_bytes, "%s: %s", so_path,
         get ? "a model of another version" : "a library, but no model (it lacks seer_model_v1)");

@@ -81,7 +81,7 @@ static seer_rt_code read_weights(const char *path, const void **out_data, uint64
 
 static seer_rt_code set_weights(
     seer_model *model, const seer_model_source *source, char *message, size_t message_bytes) {
-  const seer_plan_header *plan = model->plan;
+  const seer_plan_header *plan = model->set[0].plan;
   if (plan->weight_bytes == 0) return SEER_RT_OK;
   const void *data = source->weights;
   uint64_t n = source->n_weight_bytes;
@@ -133,55 +133,72 @@ static seer_rt_code set_weights(
 }
 
 // ---- open
-seer_rt_code seer_rt_open(
-    const seer_model_source *source, seer_model **out_model, char *message, size_t message_bytes) {
-  *out_model = NULL;
-  if (message && message_bytes > 0) message[0] = 0;
-  const char *wrong = seer_plan_check(source->blob, source->n_blob_bytes);
-  if (wrong)
-    return seer_rt_fail(
-        SEER_RT_CORRUPT, message, message_bytes, "the model's plan is damaged: %s", wrong);
-  const uint8_t *base = source->blob;
-  const seer_plan_header *plan = source->blob;
-  const char *strings = (const char *)base + plan->strings_offset;
-
-  char missing[64];
-  if (seer_cpu_missing(strings + plan->features_string, missing, sizeof missing))
-    return seer_rt_fail(SEER_RT_UNSUPPORTED, message, message_bytes,
-        "this model was compiled for processors with '%s', which this one lacks (needed: %s); "
-        "compile it with "
-        "--target for this machine",
-        missing, strings + plan->features_string);
-
+static bool set_plan(
+    const seer_model_source *source, uint64_t offset, uint32_t first_kernel, seer_rt_set *set) {
+  const uint8_t *base = (const uint8_t *)source->blob + offset;
+  const seer_plan_header *plan = set->plan = (const void *)base;
+  set->step = (const void *)(base + plan->step_offset);
+  set->arg = (const void *)(base + plan->arg_offset);
+  set->phase = (const void *)(base + plan->phase_offset);
+  set->host = (const void *)(base + plan->host_offset);
+  set->tensor = (const void *)(base + plan->tensor_offset);
+  set->size = (const void *)(base + plan->size_offset);
+  set->loop = (const void *)(base + plan->loop_offset);
+  set->move = (const void *)(base + plan->move_offset);
+  set->strings = (const char *)base + plan->strings_offset;
+  set->kernels = source->kernels + first_kernel;
   uint64_t n_io = (uint64_t)plan->n_input + plan->n_output;
-  seer_model *model = calloc(1, sizeof *model);
-  if (model) model->io = calloc(n_io + 1, sizeof *model->io);
-  if (!model || !model->io) {
-    seer_rt_close(model);
-    return seer_rt_fail(SEER_RT_RESOURCE, message, message_bytes, "no memory for the model");
-  }
-  model->plan = plan;
-  model->step = (const void *)(base + plan->step_offset);
-  model->arg = (const void *)(base + plan->arg_offset);
-  model->phase = (const void *)(base + plan->phase_offset);
-  model->host = (const void *)(base + plan->host_offset);
-  model->tensor = (const void *)(base + plan->tensor_offset);
-  model->size = (const void *)(base + plan->size_offset);
-  model->loop = (const void *)(base + plan->loop_offset);
-  model->move = (const void *)(base + plan->move_offset);
-  model->strings = strings;
-  model->kernels = source->kernels;
+  set->io = calloc(n_io + 1, sizeof *set->io);
+  if (!set->io) return false;
   const seer_plan_io *io = (const void *)(base + plan->io_offset);
   for (uint64_t i = 0; i < n_io; i++) {
-    seer_io_info *info = &model->io[i];
-    info->name = strings + io[i].name_string;
+    seer_io_info *info = &set->io[i];
+    info->name = set->strings + io[i].name_string;
     info->onnx_dtype = io[i].onnx_dtype;
     info->rank = io[i].rank;
     info->n_bytes = io[i].n_bytes;
     memcpy(info->dim, io[i].dim, sizeof info->dim);
   }
   for (uint32_t i = 0; i < plan->n_size; i++)
-    model->io[plan->n_input + model->size[i].output].bounded |= 1u << model->size[i].dim;
+    set->io[plan->n_input + set->size[i].output].bounded |= 1u << set->size[i].dim;
+  return true;
+}
+
+seer_rt_code seer_rt_open(
+    const seer_model_source *source, seer_model **out_model, char *message, size_t message_bytes) {
+  *out_model = NULL;
+  if (message && message_bytes > 0) message[0] = 0;
+  uint64_t offset[SEER_PLAN_MAX_SETS];
+  uint32_t n_set = 0;
+  const char *wrong = seer_library_check(source->blob, source->n_blob_bytes, offset, &n_set);
+  if (wrong)
+    return seer_rt_fail(
+        SEER_RT_CORRUPT, message, message_bytes, "the model's plan is damaged: %s", wrong);
+  for (uint32_t s = 0; s < n_set; s++) {
+    const uint8_t *base = (const uint8_t *)source->blob + offset[s];
+    const seer_plan_header *plan = (const void *)base;
+    const char *needed = (const char *)base + plan->strings_offset + plan->features_string;
+    char missing[64];
+    if (seer_cpu_missing(needed, missing, sizeof missing))
+      return seer_rt_fail(SEER_RT_UNSUPPORTED, message, message_bytes,
+          "this model was compiled for processors with '%s', which this one lacks (needed: %s); "
+          "compile it with "
+          "--target for this machine",
+          missing, needed);
+  }
+  seer_model *model = calloc(1, sizeof *model);
+  if (model) model->set = calloc(n_set, sizeof *model->set);
+  bool has_all = model && model->set;
+  uint32_t first_kernel = 0;
+  for (uint32_t s = 0; has_all && s < n_set; s++) {
+    model->n_set++;
+    has_all = set_plan(source, offset[s], first_kernel, &model->set[s]);
+    first_kernel += model->set[s].plan->n_phase;
+  }
+  if (!has_all) {
+    seer_rt_close(model);
+    return seer_rt_fail(SEER_RT_RESOURCE, message, message_bytes, "no memory for the model");
+  }
   seer_rt_code code = set_weights(model, source, message, message_bytes);
   if (code != SEER_RT_OK) {
     seer_rt_close(model);
@@ -194,24 +211,107 @@ seer_rt_code seer_rt_open(
 void seer_rt_close(seer_model *model) {
   if (!model) return;
   seer_rt_pages_free(model->map, model->n_map_bytes);
-  free(model->io);
+  for (uint32_t s = 0; s < model->n_set; s++) free(model->set[s].io);
+  free(model->set);
   free(model);
 }
 
-int32_t seer_rt_n_inputs(const seer_model *model) { return (int32_t)model->plan->n_input; }
-int32_t seer_rt_n_outputs(const seer_model *model) { return (int32_t)model->plan->n_output; }
-int32_t seer_rt_n_steps(const seer_model *model) { return (int32_t)model->plan->n_step; }
+int32_t seer_rt_n_inputs(const seer_model *model) { return (int32_t)model->set[0].plan->n_input; }
+int32_t seer_rt_n_outputs(const seer_model *model) { return (int32_t)model->set[0].plan->n_output; }
+int32_t seer_rt_n_steps(const seer_model *model) { return seer_rt_set_n_steps(model, 0); }
 
 const seer_io_info *seer_rt_input(const seer_model *model, int32_t index) {
-  return index >= 0 && index < seer_rt_n_inputs(model) ? &model->io[index] : NULL;
+  return seer_rt_set_input(model, 0, index);
 }
 
 const seer_io_info *seer_rt_output(const seer_model *model, int32_t index) {
-  return index >= 0 && index < seer_rt_n_outputs(model)
-      ? &model->io[model->plan->n_input + (uint32_t)index]
-      : NULL;
+  return seer_rt_set_output(model, 0, index);
 }
 
 const char *seer_rt_info_json(const seer_model *model) {
-  return (const char *)model->plan + model->plan->json_offset;
+  return (const char *)model->set[0].plan + model->set[0].plan->json_offset;
+}
+
+// ---- sets of shapes
+static const seer_rt_set *find(const seer_model *model, int32_t set) {
+  return set >= 0 && (uint32_t)set < model->n_set ? &model->set[set] : NULL;
+}
+
+int32_t seer_rt_n_sets(const seer_model *model) { return (int32_t)model->n_set; }
+
+int32_t seer_rt_set_n_steps(const seer_model *model, int32_t set) {
+  const seer_rt_set *s = find(model, set);
+  return s ? (int32_t)s->plan->n_step : 0;
+}
+
+const seer_io_info *seer_rt_set_input(const seer_model *model, int32_t set, int32_t index) {
+  const seer_rt_set *s = find(model, set);
+  return s && index >= 0 && (uint32_t)index < s->plan->n_input ? &s->io[index] : NULL;
+}
+
+const seer_io_info *seer_rt_set_output(const seer_model *model, int32_t set, int32_t index) {
+  const seer_rt_set *s = find(model, set);
+  return s && index >= 0 && (uint32_t)index < s->plan->n_output
+      ? &s->io[s->plan->n_input + (uint32_t)index]
+      : NULL;
+}
+
+static bool same_shape(const seer_io_info *io, const int64_t *dim, int32_t rank) {
+  if (io->rank != rank) return false;
+  for (int32_t k = 0; k < rank; k++)
+    if (io->dim[k] != dim[k]) return false;
+  return true;
+}
+
+// A message in pieces; what does not fit is left out.
+typedef struct {
+  char *text;
+  size_t n, cap;
+} line;
+
+__attribute__((format(printf, 2, 3))) static void put(line *out, const char *format, ...) {
+  if (!out->text || out->n + 1 >= out->cap) return;
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(out->text + out->n, out->cap - out->n, format, args);
+  va_end(args);
+  if (n > 0) out->n += (size_t)n;
+  if (out->n >= out->cap) out->n = out->cap - 1;
+}
+
+static void put_shape(line *out, const char *name, const int64_t *dim, int32_t rank) {
+  put(out, "%s[", name);
+  for (int32_t k = 0; k < rank; k++) put(out, "%s%lld", k > 0 ? "," : "", (long long)dim[k]);
+  put(out, "]");
+}
+
+seer_rt_code seer_rt_find_set(const seer_model *model, const int64_t *const *dims,
+    const int32_t *ranks, int32_t *out_set, char *message, size_t message_bytes) {
+  uint32_t n_input = model->set[0].plan->n_input;
+  *out_set = 0;
+  if (message && message_bytes > 0) message[0] = 0;
+  for (uint32_t s = 0; s < model->n_set; s++) {
+    uint32_t i = 0;
+    while (i < n_input && (!dims[i] || same_shape(&model->set[s].io[i], dims[i], ranks[i]))) i++;
+    *out_set = (int32_t)s;
+    if (i == n_input) return SEER_RT_OK;
+  }
+  *out_set = 0;
+  line out = {message, 0, message_bytes};
+  put(&out, "inputs");
+  for (uint32_t i = 0; i < n_input; i++) {
+    if (!dims[i]) continue;
+    put(&out, " ");
+    put_shape(&out, model->set[0].io[i].name, dims[i], ranks[i]);
+  }
+  put(&out, ": the model was compiled for");
+  for (uint32_t s = 0; s < model->n_set; s++) {
+    put(&out, s > 0 ? ";" : "");
+    for (uint32_t i = 0; i < n_input; i++) {
+      const seer_io_info *io = &model->set[s].io[i];
+      put(&out, " ");
+      put_shape(&out, io->name, io->dim, io->rank);
+    }
+  }
+  return SEER_RT_INVALID;
 }

@@ -295,3 +295,48 @@ const char *seer_plan_check(const void *blob, uint64_t n_bytes) {
   }
   return NULL;
 }
+
+// ---- several plans
+
+// The first plan of a library and another one: same inputs and outputs but for the shapes, same
+// weights.
+static const char *check_alike(const void *first, const void *other) {
+  const seer_plan_header *a = first, *b = other;
+  if (a->n_input != b->n_input || a->n_output != b->n_output)
+    return "plans differ in their number of inputs or outputs";
+  if (a->weight_bytes != b->weight_bytes || a->weight_hash != b->weight_hash)
+    return "plans are for different weights";
+  const seer_plan_io *x = (const void *)((const uint8_t *)first + a->io_offset),
+                     *y = (const void *)((const uint8_t *)other + b->io_offset);
+  const char *x_name = (const char *)first + a->strings_offset,
+             *y_name = (const char *)other + b->strings_offset;
+  for (uint64_t i = 0; i < (uint64_t)a->n_input + a->n_output; i++)
+    if (x[i].onnx_dtype != y[i].onnx_dtype ||
+        strcmp(x_name + x[i].name_string, y_name + y[i].name_string) != 0)
+      return "plans differ in the name or type of an input or output";
+  return NULL;
+}
+
+const char *seer_library_check(
+    const void *blob, uint64_t n_bytes, uint64_t *out_plan, uint32_t *out_n_plan) {
+  const uint8_t *base = blob;
+  uint64_t at = 0;
+  uint32_t n = 0;
+  do {
+    uint64_t left = n_bytes - at, n_own = left;
+    if (n == SEER_PLAN_MAX_SETS) return "too many plans";
+    // Where the next one begins is known once this one is known to be a plan.
+    if ((uintptr_t)(base + at) % _Alignof(seer_plan_header) == 0 &&
+        left >= sizeof(seer_plan_header)) {
+      const seer_plan_header *h = (const void *)(base + at);
+      if (h->magic == SEER_PLAN_MAGIC && h->n_bytes < left) n_own = h->n_bytes;
+    }
+    const char *wrong = seer_plan_check(base + at, n_own);
+    if (!wrong && n > 0) wrong = check_alike(blob, base + at);
+    if (wrong) return wrong;
+    out_plan[n++] = at;
+    at += (n_own + SEER_PLAN_ALIGN - 1) / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN;
+  } while (at < n_bytes);
+  *out_n_plan = n;
+  return NULL;
+}

@@ -3,6 +3,12 @@
 // are offsets into a string table. The runtime trusts nothing: seer_plan_check bounds every offset.
 //
 //   [seer_plan_header][steps][args][ios][phases][host calls][tensors][sizes][loops][moves][strings][json]
+//
+// A library has one plan for each set of input shapes that it was compiled for: their blobs lie one
+// after another, each at a multiple of SEER_PLAN_ALIGN. They have the same inputs and outputs, but
+// for the shapes, and read the same weights.bin. The kernel table has the phases of the first plan,
+// then those of the second, ...; what two plans have in common is linked once. The first one's json
+// speaks for the library.
 #ifndef SEER_RUNTIME_PLAN_H
 #define SEER_RUNTIME_PLAN_H
 
@@ -13,6 +19,7 @@
 #define SEER_WEIGHTS_MAGIC 0x7374677772656573u
 #define SEER_PLAN_ALIGN 64
 #define SEER_PLAN_MAX_DEPTH 32  // of loops in loops
+#define SEER_PLAN_MAX_SETS 64  // plans of a library
 
 typedef struct {
   uint64_t magic;
@@ -20,7 +27,7 @@ typedef struct {
   uint32_t n_step, step_offset;
   uint32_t n_arg, arg_offset;
   uint32_t n_input, n_output, io_offset;  // inputs then outputs
-  // seer_plan_phase, indexed by steps; phase i is entry i of the kernel table
+  // seer_plan_phase, indexed by steps; phase i is entry i of the plan's part of the kernel table
   uint32_t n_phase, phase_offset;
   uint32_t strings_offset, strings_bytes;
   uint32_t json_offset, json_bytes;
@@ -140,11 +147,16 @@ typedef struct {
   uint64_t hash;  // of the payload
 } seer_weights_header;
 
-// A model.so defines these two (made by code/build); the runtime archive linked into it reads them.
+// A model.so defines these (made by code/build); the runtime archive linked into it reads them.
 extern const uint8_t seer_plan_blob[];
+extern const uint64_t seer_plan_blob_bytes;
 extern void (*const seer_plan_kernels[])(void *const *buffers, uint32_t part);
 
 // Bounds of everything; returns NULL if sound, else what is wrong.
 const char *seer_plan_check(const void *blob, uint64_t n_bytes);
+// The same for all plans of a library, and that they fit together. out_plan[SEER_PLAN_MAX_SETS]:
+// where each begins.
+const char *seer_library_check(
+    const void *blob, uint64_t n_bytes, uint64_t *out_plan, uint32_t *out_n_plan);
 
 #endif

@@ -26,6 +26,7 @@ typedef struct {
   const char **values;  // LIST
   size_t n_values, cap_values;
   bool is_set;
+  bool is_inherited;  // by the environment: a flag takes its place, also of a LIST
 } option_value;
 
 struct seer_context {
@@ -253,6 +254,8 @@ seer_status seer_context_set(seer_context *context, const char *name, const char
   SEER_TRY(parse_value(desc, value, v));
   const char *kept = seer_arena_strdup(context->arena, value);
   if (desc->type == SEER_OPTION_LIST) {
+    if (v->is_inherited) v->n_values = 0;
+    v->is_inherited = false;
     v->values = SEER_GROW(context->arena, const char *, v->values, v->n_values, &v->cap_values);
     v->values[v->n_values++] = kept;
   }
@@ -270,6 +273,8 @@ static seer_status read_environment(seer_context *context) {
     SEER_TRYF(
         seer_context_set(context, name, equals + 1), "reading the environment variable %s", name);
   }
+  for (size_t i = 0; i < SEER_OPT_COUNT; i++)
+    context->value[i].is_inherited = context->value[i].is_set;
   return SEER_OK;
 }
 

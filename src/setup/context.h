@@ -44,7 +44,8 @@ void seer_context_destroy(seer_context *context);
 seer_arena *seer_context_arena(seer_context *context);
 
 // Sets by name ("time-budget" or "SEER_TIME_BUDGET"); INVALID names the option, the value and what
-// is allowed. A LIST is added to. BOOL takes 1/0, true/false, yes/no, on/off; "" is on.
+// is allowed. A LIST is added to, or, the first time after creation, replaces what the
+// environment said. BOOL takes 1/0, true/false, yes/no, on/off; "" is on.
 SEER_MUST_USE seer_status seer_context_set(
     seer_context *context, const char *name, const char *value);
 bool seer_context_has_option(const char *name, bool *out_takes_value);

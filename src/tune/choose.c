@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tune/search.h"
+#include "tune/share.h"
 
 #define DRAFTS 400
 #define MAX_NEAR 4
@@ -153,10 +154,68 @@ static seer_status choose_task(chooser *c, const seer_task *task, int64_t opt_le
   return SEER_OK;
 }
 
+// ---- several sets of shapes
+
+typedef struct {
+  const chooser *c;
+  const seer_network *network;
+  const seer_share_offer *offer;
+  seer_schedule best;
+  double best_s;  // 0: none
+} form_finder;
+
+static seer_status of_form(void *user, const seer_record *record) {
+  form_finder *f = user;
+  bool is_checked = record->state == SEER_RECORD_CHECKED || record->state == SEER_RECORD_ACCEPTED;
+  bool is_ok = is_checked && record->cls == SEER_MEASURED_OK && record->seconds > 0 &&
+      (f->best_s == 0 || record->seconds < f->best_s);
+  seer_schedule schedule;
+  uint64_t form;
+  if (!is_ok) return SEER_OK;
+  seer_status status = seer_schedule_parse(
+      f->offer->own->sketches, "record", record->schedule, strlen(record->schedule), &schedule);
+  if (status) {
+    seer_status_free(status);
+    return SEER_OK;
+  }
+  SEER_TRY(seer_share_form(f->offer->own->sketches, &schedule, f->offer->weights, &form));
+  if (form != f->offer->form) return SEER_OK;
+  f->best = schedule;
+  f->best_s = record->seconds;
+  return SEER_OK;
+}
+
+// A tuning has measured and checked one: its time counts. Else what the model likes best.
+static seer_status judge_unmeasured(
+    void *user, const seer_share_offer *offer, seer_choice *out_choice, double *out_ratio) {
+  form_finder f = *(const form_finder *)user;
+  f.offer = offer;
+  if (f.c->records) {
+    const seer_task *task = &f.network->task[offer->task];
+    int64_t workload;
+    SEER_TRY(seer_records_workload(f.c->records, task->dag, task->key, task->name, &workload));
+    SEER_TRY(seer_records_each(f.c->records, workload, f.c->target_id, of_form, &f));
+  }
+  if (f.best_s > 0) {
+    out_choice->schedule = f.best;
+    out_choice->seconds = f.best_s;
+    out_choice->source = "record";
+    // Without a time of its own the task has the default, and was recorded with that beside it.
+    *out_ratio = offer->own->seconds > 0 ? f.best_s / offer->own->seconds : 1;
+  } else if (offer->n > 0) {
+    bool is_tuned = strcmp(offer->own->source, "default") != 0;
+    out_choice->schedule = offer->schedule[0];
+    out_choice->seconds = 0;
+    if (is_tuned) out_choice->source = "sibling";
+    *out_ratio = offer->ratio[0];
+  }
+  return SEER_OK;
+}
+
 seer_status seer_choose(const seer_context *context, const seer_network *network,
     seer_records *records, int64_t opt_level, seer_arena *arena, seer_choice **out_choices,
     seer_choose_counts *out_counts) {
-  *out_counts = (seer_choose_counts){0, 0, 0};
+  *out_counts = (seer_choose_counts){0};
   if (opt_level == 0) return seer_default_choices(context, network, 0, arena, out_choices);
   chooser c = {.context = context,
       .target = seer_context_target(context),
@@ -170,5 +229,11 @@ seer_status seer_choose(const seer_context *context, const seer_network *network
         t, network->task[t].name);
   }
   *out_choices = choices;
+  if (seer_context_is_set(context, SEER_OPT_RANDOM_SCHEDULES)) return SEER_OK;
+  form_finder finder = {.c = &c, .network = network};
+  seer_share_counts shared;
+  SEER_TRY(seer_share_weights(network, c.target, seer_context_f64(context, SEER_OPT_SHARE_WEIGHTS),
+      judge_unmeasured, &finder, choices, &shared));
+  out_counts->n_apart = shared.n_apart;
   return SEER_OK;
 }

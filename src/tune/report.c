@@ -120,7 +120,7 @@ static void put_tasks(
     seer_text_put(out, "<td class='l'>");
     escape(out, families->name[task->family]);
     seer_text_printf(
-        out, "<td>%.0f<td>%.2f<td>%u", task->weight, task->flops * 1e-6, task->n_trial);
+        out, "<td>%u<td>%.2f<td>%u", network->task[t].weight, task->flops * 1e-6, task->n_trial);
     if (task->best_s > 0) {
       seer_text_printf(out, "<td>%.1f us<td>%.1f us<td>%.1f<td>%.0f<td>%.1f %%",
           task->default_s * 1e6, task->best_s * 1e6, task->flops / task->best_s * 1e-9,
@@ -136,6 +136,19 @@ static void put_tasks(
   seer_text_put(out, "</table>\n");
 }
 
+static void put_sets(seer_text *out, const seer_session *session, const seer_network *network) {
+  if (network->n_set == 1) return;
+  seer_text_put(out,
+      "<p>One library for several sets of input shapes; times above are the mean over them.</p>\n"
+      "<table><tr><th>Inputs<th>Sum of tasks</tr>\n");
+  for (uint32_t s = 0; s < network->n_set; s++) {
+    seer_text_put(out, "<tr><td class='l'>");
+    escape(out, network->set[s]->shapes);
+    seer_text_printf(out, "<td>%.3f ms</tr>\n", seer_session_set_seconds(session, s) * 1e3);
+  }
+  seer_text_put(out, "</table>\n");
+}
+
 static void put_settings(seer_text *out, const seer_context *context) {
   seer_text_put(out, "<h2>Settings</h2><table>\n");
   for (uint32_t o = 0; o < SEER_OPT_COUNT; o++) {
@@ -145,7 +158,12 @@ static void put_settings(seer_text *out, const seer_context *context) {
     if (strcmp(name, "output") == 0 || strcmp(name, "report") == 0 || strcmp(name, "records") == 0)
       continue;
     seer_text_printf(out, "<tr><td class='l'>%s<td class='l'>", name);
-    escape(out, seer_context_str(context, (seer_option)o));
+    size_t n = seer_context_n_values(context, (seer_option)o);
+    for (size_t k = 0; k < n; k++) {
+      if (k > 0) seer_text_put(out, "<br>");
+      escape(out, seer_context_value(context, (seer_option)o, k));
+    }
+    if (n == 0) escape(out, seer_context_str(context, (seer_option)o));
     seer_text_put(out, "</tr>\n");
   }
   const seer_target *target = seer_context_target(context);
@@ -199,6 +217,7 @@ seer_status seer_report_write(seer_report *r, const seer_context *context,
       "(%.1f a second).</p>\n",
       totals.estimated_s * 1e3, totals.default_s * 1e3, totals.trials, totals.elapsed_s,
       totals.trials / totals.elapsed_s);
+  put_sets(&out, session, network);
   put_curve(&out, r, false);
   put_curve(&out, r, true);
   seer_text_put(&out, "<h2>Tasks</h2>\n");

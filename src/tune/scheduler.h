@@ -8,7 +8,7 @@
 
 // A task as a policy sees it. History entries are made after each round.
 typedef struct {
-  double weight;  // how often the network runs it
+  double weight;  // how often the network runs it; with several sets of shapes: their mean
   double flops;
   double bound_s;  // no schedule is faster (roofline)
   double default_s;  // first known time; 0: none yet

@@ -102,7 +102,7 @@ static seer_status add_task(seer_session *s, uint32_t t) {
   SEER_TRY(seer_choose_untuned(
       s->target, own->sketches, t, options.seed, &own->fallback, &own->estimate_s));
   seer_task_state *state = &s->state.task[t];
-  state->weight = task->weight;
+  state->weight = (double)task->weight / s->network->n_set;
   state->flops = task->flops;
   // Another formulation may need less arithmetic than the task's own DAG.
   state->bound_s = seer_roofline_seconds(task->dag, s->target);
@@ -120,7 +120,7 @@ static uint64_t network_weight_bytes(const seer_network *network) {
   double total = 0;
   for (uint32_t t = 0; t < network->n_task; t++)
     total += seer_dag_weight_bytes(network->task[t].dag) * network->task[t].weight;
-  return (uint64_t)total;
+  return (uint64_t)(total / network->n_set);  // every set reads them all
 }
 
 // "0,2,5-9" -> which tasks are open.
@@ -249,6 +249,17 @@ void seer_session_update_estimate(seer_session *s) {
   s->totals.estimated_s = total;
 }
 
+double seer_session_set_seconds(const seer_session *s, uint32_t set) {
+  const seer_network *own = s->network->set[set];
+  double total = 0;
+  for (uint32_t t = 0; t < own->n_task; t++) {
+    const seer_task_state *state = &s->state.task[t];
+    double first = state->default_s > 0 ? state->default_s : s->task[t].estimate_s;
+    total += own->count[t] * (state->best_s > 0 ? state->best_s : first);
+  }
+  return total;
+}
+
 // ---- records
 typedef struct {
   seer_session *s;
@@ -343,6 +354,7 @@ static double acceptance_s(const seer_session *s) {
   double total = 0;
   for (uint32_t t = 0; t < s->network->n_task; t++)
     total += ACCEPT_S_PER_TASK + ACCEPT_RUNS * s->state.task[t].best_s;
+  if (s->network->n_set > 1) total *= 2;  // and once more for weights that sets share
   return fmin(total, ACCEPT_SHARE * s->budget.time_s);
 }
 
@@ -382,6 +394,7 @@ seer_status seer_session_run(seer_session *s) {
     SEER_TRY(tune(s, &why));
     uint64_t start = seer_os_now_ns();
     SEER_TRY(seer_session_accept(s));
+    SEER_TRY(seer_session_accept_shared(s));
     s->totals.check_s = (double)(seer_os_now_ns() - start) * 1e-9;
   }
   const char *path = seer_context_str(s->context, SEER_OPT_SAVE_MODEL);

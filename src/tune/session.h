@@ -27,7 +27,8 @@ typedef struct {
   double elapsed_s;
   uint32_t trials;  // measurements of this session so far
   double
-      // sum over tasks of weight * best known (default's estimate where nothing is known)
+      // sum over tasks of weight * best known (default's estimate where nothing is known); of
+      // several sets of input shapes: the mean, each counts the same
       estimated_s;
   uint32_t task;  // MEASUREMENT, ROUND*, BEST, ACCEPT
   const seer_pick *pick;  // ROUND
@@ -78,6 +79,8 @@ typedef struct {
   uint32_t trials, failed[SEER_MEASURED_COUNT], twins, raced_out, restored;
   uint64_t drafted, scored;
 } seer_session_totals;
+// The estimate of one set of input shapes.
+double seer_session_set_seconds(const seer_session *session, uint32_t set);
 void seer_session_get_totals(const seer_session *session, seer_session_totals *out);
 
 #endif

@@ -1,4 +1,4 @@
-// build.c - the order of a build: kernels, then plan and weights (each needs the kernels'
+// build.c - the order of a build: kernels, then plans and weights (each needs the kernels'
 // arguments), then the link, then everything is renamed into place. Until the renames nothing in
 // the destination changes; weights come first and model.so last, and model.so refuses weights of
 // another build.
@@ -20,15 +20,24 @@ static seer_status build_into(const seer_context *context, const seer_network *n
   log_phase(context, "kernels", &start);
   const char *weights_path = seer_os_path_join(arena, work_dir, "weights.bin");
   SEER_TRY(seer_weight_file_create(weights_path, arena, weights));
-  seer_built_plan plan;
-  SEER_TRY(seer_build_plan(context, network, kernels, choice, *weights, arena, &plan));
+  seer_built_plan *plan = SEER_NEW_ARRAY(arena, seer_built_plan, network->n_set);
+  for (uint32_t s = 0; s < network->n_set; s++)
+    SEER_TRY(seer_build_plan(context, network, s, kernels, choice, *weights, arena, &plan[s]));
+  uint64_t weight_bytes, weight_hash;
+  SEER_TRY(seer_weight_file_finish(*weights, &weight_bytes, &weight_hash));
+  for (uint32_t s = 0; s < network->n_set; s++) {
+    plan[s].header.weight_bytes = weight_bytes;
+    plan[s].header.weight_hash = weight_hash;
+  }
   log_phase(context, "weights", &start);
+  const char *json = seer_build_json(context, network, kernels, choice, plan, arena);
+  seer_built_library library;
+  SEER_TRY(seer_build_library(plan, network->n_set, json, arena, &library));
   const char *so_path = seer_os_path_join(arena, work_dir, "model.so");
-  SEER_TRYF(seer_build_link(context, kernels, &plan, work_dir, so_path, arena), "linking model.so");
+  SEER_TRYF(
+      seer_build_link(context, kernels, &library, work_dir, so_path, arena), "linking model.so");
   log_phase(context, "link", &start);
 
-  const char *json =
-      (const char *)plan.blob + ((const seer_plan_header *)(const void *)plan.blob)->json_offset;
   const char *header = seer_build_header(network, arena);
   const char *json_path = seer_os_path_join(arena, work_dir, "model.json");
   const char *header_path = seer_os_path_join(arena, work_dir, "model.h");

@@ -76,6 +76,7 @@ static void put_json(seer_text *text, const char *string) {
   seer_text_put(text, "\"");
 }
 
+// Inputs or outputs.
 static void put_values(
     seer_text *text, const char *key, const seer_graph *graph, const seer_val *values, uint32_t n) {
   seer_text_printf(text, "  \"%s\": [", key);
@@ -100,8 +101,60 @@ static void put_values(
   seer_text_put(text, n > 0 ? "\n  ],\n" : "],\n");
 }
 
+static void put_steps(seer_text *text, const seer_network *network,
+    const seer_built_kernels *kernels, const uint32_t *kernel_of_step) {
+  seer_text_put(text, "  \"steps\": [");
+  for (uint32_t s = 0; s < network->n_step; s++) {
+    const seer_step *step = &network->step[s];
+    seer_text_put(text, s > 0 ? ",\n    {\"name\": " : "\n    {\"name\": ");
+    put_json(text, step->name);
+    if (step->kind == SEER_STEP_VIEW) {
+      seer_text_put(text, ", \"kind\": \"view\"}");
+      continue;
+    }
+    if (step->kind == SEER_STEP_HOST) {
+      const char *what = seer_graph_node(network->graph, step->host)->op_type;
+      seer_text_printf(text, ", \"kind\": \"host\", \"function\": \"%s\"}", what);
+      continue;
+    }
+    const seer_kernel *kernel = &kernels->kernel[kernel_of_step[s]].kernel;
+    seer_text_printf(text, ", \"kind\": \"%s\", \"task\": %u, \"symbol\": \"%s\", \"parts\": [",
+        step->kind == SEER_STEP_COPY ? "copy" : "kernel", step->task, kernel->symbol);
+    for (uint32_t p = 0; p < kernel->n_phase; p++)
+      seer_text_printf(text, "%s%u", p > 0 ? ", " : "", kernel->n_parts[p]);
+    seer_text_put(text, "]}");
+  }
+  seer_text_put(text, network->n_step > 0 ? "\n  ]" : "]");
+}
+
+static void put_memory(
+    seer_text *text, uint64_t activations, uint64_t shared, uint64_t per_thread) {
+  seer_text_printf(text,
+      "  \"memory\": {\"activations\": %" PRIu64 ", \"shared\": %" PRIu64
+      ", \"per_thread\": %" PRIu64 "},\n",
+      activations, shared, per_thread);
+}
+
+// Inputs, outputs, memory and steps of each set, when there are several.
+static void put_sets(seer_text *text, const seer_network *network,
+    const seer_built_kernels *kernels, const seer_built_plan *plan) {
+  if (network->n_set == 1) return;
+  seer_text_put(text, ",\n  \"sets\": [");
+  for (uint32_t s = 0; s < network->n_set; s++) {
+    const seer_network *set = network->set[s];
+    seer_text_put(text, s > 0 ? ",\n  {\n" : "\n  {\n");
+    put_values(text, "inputs", set->graph, set->graph->input, set->graph->n_input);
+    put_values(text, "outputs", set->graph, set->graph->output, set->graph->n_output);
+    put_memory(text, plan[s].header.arena_bytes, plan[s].header.shared_bytes,
+        plan[s].header.scratch_bytes);
+    put_steps(text, set, kernels, kernels->of_step[s]);
+    seer_text_put(text, "\n  }");
+  }
+  seer_text_put(text, "\n  ]");
+}
+
 const char *seer_build_json(const seer_context *context, const seer_network *network,
-    const seer_built_kernels *kernels, const seer_choice *choice, const seer_build_sizes *sizes,
+    const seer_built_kernels *kernels, const seer_choice *choice, const seer_built_plan *plan,
     seer_arena *arena) {
   seer_text text;
   seer_text_init(&text, arena);
@@ -116,12 +169,16 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
   put_values(&text, "inputs", network->graph, network->graph->input, network->graph->n_input);
   put_values(&text, "outputs", network->graph, network->graph->output, network->graph->n_output);
   seer_text_printf(&text,
-      "  \"weights\": {\"bytes\": %" PRIu64 ", \"hash\": \"%016" PRIx64
-      "\"},\n"
-      "  \"memory\": {\"activations\": %" PRIu64 ", \"shared\": %" PRIu64
-      ", \"per_thread\": %" PRIu64 "},\n",
-      sizes->weight_bytes, sizes->weight_hash, sizes->arena_bytes, sizes->shared_bytes,
-      sizes->scratch_bytes);
+      "  \"weights\": {\"bytes\": %" PRIu64 ", \"hash\": \"%016" PRIx64 "\"},\n",
+      plan[0].header.weight_bytes, plan[0].header.weight_hash);
+  uint64_t most[3] = {0, 0, 0};  // a session has room for every set
+  for (uint32_t s = 0; s < network->n_set; s++) {
+    const seer_plan_header *h = &plan[s].header;
+    const uint64_t own[3] = {h->arena_bytes, h->shared_bytes, h->scratch_bytes};
+    for (int k = 0; k < 3; k++)
+      if (own[k] > most[k]) most[k] = own[k];
+  }
+  put_memory(&text, most[0], most[1], most[2]);
   seer_text_put(&text, "  \"tasks\": [");
   for (uint32_t t = 0; t < network->n_task; t++) {
     const seer_task *task = &network->task[t];
@@ -138,28 +195,9 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
     seer_text_put(&text, "}");
   }
   seer_text_put(&text, network->n_task > 0 ? "\n  ],\n" : "],\n");
-  seer_text_put(&text, "  \"steps\": [");
-  for (uint32_t s = 0; s < network->n_step; s++) {
-    const seer_step *step = &network->step[s];
-    seer_text_put(&text, s > 0 ? ",\n    {\"name\": " : "\n    {\"name\": ");
-    put_json(&text, step->name);
-    if (step->kind == SEER_STEP_VIEW) {
-      seer_text_put(&text, ", \"kind\": \"view\"}");
-      continue;
-    }
-    if (step->kind == SEER_STEP_HOST) {
-      const char *what = seer_graph_node(network->graph, step->host)->op_type;
-      seer_text_printf(&text, ", \"kind\": \"host\", \"function\": \"%s\"}", what);
-      continue;
-    }
-    const seer_kernel *kernel = &kernels->kernel[kernels->of_step[s]].kernel;
-    seer_text_printf(&text, ", \"kind\": \"%s\", \"task\": %u, \"symbol\": \"%s\", \"parts\": [",
-        step->kind == SEER_STEP_COPY ? "copy" : "kernel", step->task, kernel->symbol);
-    for (uint32_t p = 0; p < kernel->n_phase; p++)
-      seer_text_printf(&text, "%s%u", p > 0 ? ", " : "", kernel->n_parts[p]);
-    seer_text_put(&text, "]}");
-  }
-  seer_text_put(&text, network->n_step > 0 ? "\n  ]\n}\n" : "]\n}\n");
+  put_steps(&text, network, kernels, kernels->of_step[0]);
+  put_sets(&text, network, kernels, plan);
+  seer_text_put(&text, "\n}\n");
   return text.data;
 }
 
@@ -195,19 +233,33 @@ typedef struct {
   const char *upper, *lower;
 } io_name;
 
-static void put_defines(seer_text *text, const seer_graph *graph, const char *upper,
-    const char *kind, const seer_val *values, const io_name *names, uint32_t n) {
+static seer_val io_value(const seer_graph *graph, bool is_input, uint32_t i) {
+  return is_input ? graph->input[i] : graph->output[i];
+}
+
+// The number of elements is that of the largest set of shapes: a buffer for all.
+static void put_defines(seer_text *text, const seer_network *network, const char *upper,
+    bool is_input, const io_name *names, uint32_t n) {
+  const char *kind = is_input ? "INPUT" : "OUTPUT";
   for (uint32_t i = 0; i < n; i++) {
-    const seer_value *v = seer_graph_value(graph, values[i]);
-    int64_t n_elems = 1;
-    seer_text_printf(text, "\n// %s: %s[", names[i].lower, seer_dtype_name(v->dtype));
-    for (uint32_t k = 0; k < v->rank; k++) {
-      seer_text_printf(text, "%s%s%" PRId64, k > 0 ? "," : "", v->size[k].i ? "<=" : "", v->dim[k]);
-      n_elems *= v->dim[k];
+    int64_t most = 0;
+    seer_text_printf(text, "\n// %s: ", names[i].lower);
+    for (uint32_t s = 0; s < network->n_set; s++) {
+      const seer_graph *graph = network->set[s]->graph;
+      const seer_value *v = seer_graph_value(graph, io_value(graph, is_input, i));
+      int64_t n_elems = 1;
+      seer_text_printf(text, "%s%s[", s > 0 ? "; " : "", seer_dtype_name(v->dtype));
+      for (uint32_t k = 0; k < v->rank; k++) {
+        seer_text_printf(
+            text, "%s%s%" PRId64, k > 0 ? "," : "", v->size[k].i ? "<=" : "", v->dim[k]);
+        n_elems *= v->dim[k];
+      }
+      seer_text_put(text, "]");
+      most = seer_max_i64(most, n_elems);
     }
-    seer_text_printf(text, "]\n#define %s_%s_%s %u\n", upper, kind, names[i].upper, i);
-    seer_text_printf(text, "#define %s_%s_%s_ELEMS ((size_t)%" PRId64 ")\n", upper, kind,
-        names[i].upper, n_elems);
+    seer_text_printf(text, "\n#define %s_%s_%s %u\n", upper, kind, names[i].upper, i);
+    seer_text_printf(
+        text, "#define %s_%s_%s_ELEMS ((size_t)%" PRId64 ")\n", upper, kind, names[i].upper, most);
   }
 }
 
@@ -233,10 +285,18 @@ const char *seer_build_header(const seer_network *network, seer_arena *arena) {
   seer_text_printf(&text,
       "#ifndef SEER_MODEL_%s_H\n#define SEER_MODEL_%s_H\n\n#include <seer/runtime.h>\n", upper,
       upper);
-  put_defines(&text, graph, upper, "INPUT", graph->input, names, graph->n_input);
-  put_defines(
-      &text, graph, upper, "OUTPUT", graph->output, names + graph->n_input, graph->n_output);
-  seer_text_put(&text, "\n// Binds everything; buffers stay in use until other ones are bound.\n");
+  if (network->n_set > 1)
+    seer_text_printf(&text,
+        "\n// Sets of input shapes, in the order in which the shapes are listed below: api->select "
+        "takes 0 to %u,\n// api->find_set finds one by shapes. Sizes are those of the largest "
+        "set.\n"
+        "#define %s_SETS %u\n",
+        network->n_set - 1, upper, network->n_set);
+  put_defines(&text, network, upper, true, names, graph->n_input);
+  put_defines(&text, network, upper, false, names + graph->n_input, graph->n_output);
+  seer_text_printf(&text,
+      "\n// Binds everything%s; buffers stay in use until other ones are bound.\n",
+      network->n_set > 1 ? " for the selected set" : "");
   seer_text_printf(&text,
       "static inline seer_rt_code %s_bind(const seer_model_api *api, seer_session *session", lower);
   for (uint32_t i = 0; i < n; i++) {

@@ -3,7 +3,7 @@
 //   kernels.c  steps -> distinct kernels, lowered and compiled on all threads
 //   weights.c  packed weights -> weights.bin, each content once
 //   memory.c   live intervals -> offsets
-//   plan.c     steps, buffers -> the plan blob
+//   plan.c     steps, buffers -> the plan blob, one for each set of input shapes
 //   host.c     host steps, sizes of outputs -> their parts of the plan
 //   link.c     plan + kernels + runtime archive -> model.so
 //   describe.c model.json, model.h
@@ -28,7 +28,7 @@ typedef struct {
 typedef struct {
   uint32_t n;
   seer_built_kernel *kernel;
-  uint32_t *of_step;  // by step; UINT32_MAX for views and host steps
+  uint32_t **of_step;  // by set of shapes, then by step; UINT32_MAX for views and host steps
   uint32_t n_arenas;
   seer_arena **arenas;  // hold the kernels
 } seer_built_kernels;
@@ -67,15 +67,24 @@ uint64_t seer_memory_place(seer_memory_block *blocks, uint32_t n, seer_arena *ar
 
 // ---- plan.c
 typedef struct {
+  seer_plan_header header;  // sizes; weight_bytes and weight_hash are not known yet
+  seer_text body;  // the sections behind the header
+  const char **phase_symbol;  // header.n_phase of them
+} seer_built_plan;
+// Of set `set`: its steps, and its weights into `weights`.
+SEER_MUST_USE seer_status seer_build_plan(const seer_context *context, const seer_network *network,
+    uint32_t set, const seer_built_kernels *kernels, const seer_choice *choice,
+    seer_weight_file *weights, seer_arena *arena, seer_built_plan *out);
+
+// What is linked: the plans of all sets, with `json` in the first, and their kernels in order.
+typedef struct {
   const uint8_t *blob;
   uint64_t n_bytes;
   uint32_t n_phase;
   const char **phase_symbol;
-  uint64_t arena_bytes, shared_bytes, scratch_bytes, weight_bytes, weight_hash;
-} seer_built_plan;
-SEER_MUST_USE seer_status seer_build_plan(const seer_context *context, const seer_network *network,
-    const seer_built_kernels *kernels, const seer_choice *choice, seer_weight_file *weights,
-    seer_arena *arena, seer_built_plan *out);
+} seer_built_library;
+SEER_MUST_USE seer_status seer_build_library(seer_built_plan *plan, uint32_t n, const char *json,
+    seer_arena *arena, seer_built_library *out);
 
 // ---- host.c: what the plan says of values whose sizes only a run knows
 typedef struct {
@@ -119,15 +128,13 @@ bool seer_build_has_gaps(const seer_value *value);
 // "+avx2,+fma,...".
 const char *seer_build_features(const seer_target *target, seer_arena *arena);
 SEER_MUST_USE seer_status seer_build_link(const seer_context *context,
-    const seer_built_kernels *kernels, const seer_built_plan *plan, const char *work_dir,
+    const seer_built_kernels *kernels, const seer_built_library *library, const char *work_dir,
     const char *so_path, seer_arena *arena);
 
 // ---- describe.c
-typedef struct {
-  uint64_t arena_bytes, shared_bytes, scratch_bytes, weight_bytes, weight_hash;
-} seer_build_sizes;
+// plan[set], their headers complete.
 const char *seer_build_json(const seer_context *context, const seer_network *network,
-    const seer_built_kernels *kernels, const seer_choice *choice, const seer_build_sizes *sizes,
+    const seer_built_kernels *kernels, const seer_choice *choice, const seer_built_plan *plan,
     seer_arena *arena);
 const char *seer_build_header(const seer_network *network, seer_arena *arena);
 

@@ -82,15 +82,12 @@ static void work(void *arg) {
   seer_status_free(status);
 }
 
-seer_status seer_build_kernels(const seer_context *context, const seer_network *network,
-    const seer_choice *choice, seer_arena *arena, seer_built_kernels *out) {
-  *out = (seer_built_kernels){0};
-  out->kernel = SEER_NEW_ARRAY(arena, seer_built_kernel, network->n_step + 1);
-  out->of_step = SEER_NEW_ARRAY(arena, uint32_t, network->n_step + 1);
-  seer_map *seen = seer_map_create(arena);
+// The kernels of one set of shapes, less those that an earlier set or step has.
+static seer_status add_set(const seer_network *network, const seer_choice *choice, seer_map *seen,
+    seer_built_kernels *out, uint32_t *of_step) {
   for (uint32_t s = 0; s < network->n_step; s++) {
     const seer_step *step = &network->step[s];
-    out->of_step[s] = UINT32_MAX;
+    of_step[s] = UINT32_MAX;
     if (step->kind == SEER_STEP_VIEW || step->kind == SEER_STEP_HOST) continue;
     const seer_choice *c = &choice[step->task];
     uint64_t key = seer_hash_u64(step->content, seer_schedule_hash(&c->schedule)), index = 0;
@@ -102,7 +99,23 @@ seer_status seer_build_kernels(const seer_context *context, const seer_network *
     }
     SEER_ASSERT(out->kernel[index].step->content == step->content,
         "hash collision of steps %s and %s", out->kernel[index].step->name, step->name);
-    out->of_step[s] = (uint32_t)index;
+    of_step[s] = (uint32_t)index;
+  }
+  return SEER_OK;
+}
+
+seer_status seer_build_kernels(const seer_context *context, const seer_network *network,
+    const seer_choice *choice, seer_arena *arena, seer_built_kernels *out) {
+  *out = (seer_built_kernels){0};
+  size_t n_step = 0;
+  for (uint32_t k = 0; k < network->n_set; k++) n_step += network->set[k]->n_step;
+  out->kernel = SEER_NEW_ARRAY(arena, seer_built_kernel, n_step + 1);
+  out->of_step = SEER_NEW_ARRAY(arena, uint32_t *, network->n_set);
+  seer_map *seen = seer_map_create(arena);
+  for (uint32_t k = 0; k < network->n_set; k++) {
+    const seer_network *set = network->set[k];
+    out->of_step[k] = SEER_NEW_ARRAY(arena, uint32_t, set->n_step + 1);
+    SEER_TRY(add_set(set, choice, seen, out, out->of_step[k]));
   }
 
   job_list jobs = {context, network, out, SEER_NEW_ARRAY(arena, seer_status, out->n + 1), 0};

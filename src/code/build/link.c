@@ -41,7 +41,8 @@ static seer_status llvm_fail(char *message, const char *what) {
 }
 
 // An object with the blob (in read-only data) and the table of kernels (relocated, then read-only).
-static seer_status emit_plan(const seer_target *target, const seer_built_plan *plan,
+// A function may stand in the table several times: for each plan that runs it.
+static seer_status emit_plan(const seer_target *target, const seer_built_library *library,
     seer_arena *arena, const void **out_data, size_t *out_bytes) {
   LLVMInitializeAllTargetInfos();
   LLVMInitializeAllTargets();
@@ -53,21 +54,29 @@ static seer_status emit_plan(const seer_target *target, const seer_built_plan *p
   LLVMTypeRef byte = LLVMInt8TypeInContext(context);
   LLVMTypeRef pointer = LLVMPointerTypeInContext(context, 0);
 
-  LLVMValueRef blob = LLVMAddGlobal(module, LLVMArrayType2(byte, plan->n_bytes), "seer_plan_blob");
-  LLVMSetInitializer(
-      blob, LLVMConstStringInContext2(context, (const char *)plan->blob, plan->n_bytes, true));
+  LLVMValueRef blob =
+      LLVMAddGlobal(module, LLVMArrayType2(byte, library->n_bytes), "seer_plan_blob");
+  LLVMSetInitializer(blob,
+      LLVMConstStringInContext2(context, (const char *)library->blob, library->n_bytes, true));
   LLVMSetGlobalConstant(blob, true);
   LLVMSetAlignment(blob, SEER_PLAN_ALIGN);
   LLVMSetVisibility(blob, LLVMHiddenVisibility);
 
+  LLVMTypeRef wide = LLVMInt64TypeInContext(context);
+  LLVMValueRef n_bytes = LLVMAddGlobal(module, wide, "seer_plan_blob_bytes");
+  LLVMSetInitializer(n_bytes, LLVMConstInt(wide, library->n_bytes, false));
+  LLVMSetGlobalConstant(n_bytes, true);
+  LLVMSetVisibility(n_bytes, LLVMHiddenVisibility);
+
   LLVMTypeRef params[2] = {pointer, LLVMInt32TypeInContext(context)};
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(context), params, 2, false);
-  LLVMValueRef *entry = SEER_NEW_ARRAY(arena, LLVMValueRef, plan->n_phase + 1);
-  for (uint32_t i = 0; i < plan->n_phase; i++) {
-    entry[i] = LLVMAddFunction(module, plan->phase_symbol[i], type);
+  LLVMValueRef *entry = SEER_NEW_ARRAY(arena, LLVMValueRef, library->n_phase + 1);
+  for (uint32_t i = 0; i < library->n_phase; i++) {
+    entry[i] = LLVMGetNamedFunction(module, library->phase_symbol[i]);
+    if (!entry[i]) entry[i] = LLVMAddFunction(module, library->phase_symbol[i], type);
     LLVMSetVisibility(entry[i], LLVMHiddenVisibility);
   }
-  uint32_t n = plan->n_phase;
+  uint32_t n = library->n_phase;
   if (n == 0) entry[n++] = LLVMConstNull(pointer);
   LLVMValueRef table = LLVMAddGlobal(module, LLVMArrayType2(pointer, n), "seer_plan_kernels");
   LLVMSetInitializer(table, LLVMConstArray2(pointer, entry, n));
@@ -166,7 +175,8 @@ static seer_status run_linker(const char *const *argv, const char *log_path, see
 }
 
 seer_status seer_build_link(const seer_context *context, const seer_built_kernels *kernels,
-    const seer_built_plan *plan, const char *work_dir, const char *so_path, seer_arena *arena) {
+    const seer_built_library *library, const char *work_dir, const char *so_path,
+    seer_arena *arena) {
   const seer_target *target = seer_context_target(context);
   const char *archive = NULL, *linker = NULL, *libc = NULL;
   SEER_TRY(find_archive(arena, &archive));
@@ -175,7 +185,7 @@ seer_status seer_build_link(const seer_context *context, const seer_built_kernel
 
   const void *object = NULL;
   size_t n_bytes = 0;
-  SEER_TRY(emit_plan(target, plan, arena, &object, &n_bytes));
+  SEER_TRY(emit_plan(target, library, arena, &object, &n_bytes));
   const char **argv = SEER_NEW_ARRAY(arena, const char *, kernels->n + 32);
   uint32_t n = 0;
   argv[n++] = linker;

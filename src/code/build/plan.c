@@ -20,9 +20,10 @@ typedef struct {
 } place;
 
 typedef struct {
-  const seer_network *network;
+  const seer_network *network;  // of this set of shapes
   const seer_graph *graph;
   const seer_built_kernels *kernels;
+  const uint32_t *kernel_of_step;
   seer_weight_file *weights;
   seer_arena *arena;
   uint32_t *root;  // by value id
@@ -234,7 +235,7 @@ static seer_status put_value_arg(
 
 static seer_status put_kernel(builder *b, uint32_t s, const char *source) {
   const seer_step *step = &b->network->step[s];
-  uint32_t index = b->kernels->of_step[s];
+  uint32_t index = b->kernel_of_step[s];
   const seer_built_kernel *k = &b->kernels->kernel[index];
   uint32_t first_phase = put_phases(b, index);
   seer_plan_step *out = put_step(b, SEER_PLAN_KERNEL, step->name, source);
@@ -395,12 +396,17 @@ static void put_section(seer_text *blob, const void *data, size_t n_bytes, uint3
   seer_text_put_n(blob, data, n_bytes);
 }
 
-seer_status seer_build_plan(const seer_context *context, const seer_network *network,
+seer_status seer_build_plan(const seer_context *context, const seer_network *network, uint32_t set,
     const seer_built_kernels *kernels, const seer_choice *choice, seer_weight_file *weights,
     seer_arena *arena, seer_built_plan *out) {
+  network = network->set[set];
   const seer_graph *graph = network->graph;
-  builder b = {
-      .network = network, .graph = graph, .kernels = kernels, .weights = weights, .arena = arena};
+  builder b = {.network = network,
+      .graph = graph,
+      .kernels = kernels,
+      .kernel_of_step = kernels->of_step[set],
+      .weights = weights,
+      .arena = arena};
   b.root = SEER_NEW_ARRAY(arena, uint32_t, graph->n_value + 1);
   b.place = SEER_NEW_ARRAY(arena, place, graph->n_value + 1);
   b.first_phase = SEER_NEW_ARRAY(arena, uint32_t, kernels->n + 1);
@@ -431,11 +437,7 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
   header.features_string = put_string(&b, seer_build_features(seer_context_target(context), arena));
   header.shared_bytes = b.shared_bytes;
   header.scratch_bytes = b.scratch_bytes;
-  SEER_TRY(seer_weight_file_finish(weights, &header.weight_bytes, &header.weight_hash));
 
-  seer_build_sizes sizes = {
-      header.arena_bytes, b.shared_bytes, b.scratch_bytes, header.weight_bytes, header.weight_hash};
-  const char *json = seer_build_json(context, network, kernels, choice, &sizes, arena);
   seer_text blob;
   seer_text_init(&blob, arena);
   seer_text_put_n(&blob, (const char *)&header, sizeof header);
@@ -462,17 +464,43 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
   put_section(&blob, b.hosts.move, b.hosts.n_move * sizeof *b.hosts.move, &header.move_offset);
   header.strings_bytes = (uint32_t)b.strings.n_bytes;
   put_section(&blob, b.strings.data, b.strings.n_bytes, &header.strings_offset);
-  header.json_bytes = (uint32_t)strlen(json) + 1;
-  put_section(&blob, json, header.json_bytes, &header.json_offset);
-  header.n_bytes = (uint32_t)blob.n_bytes;
-  if (blob.n_bytes > UINT32_MAX)
-    return SEER_FAIL(UNSUPPORTED, "the plan has %zu bytes, at most 4 GiB", blob.n_bytes);
-  uint8_t *bytes = seer_arena_alloc(arena, blob.n_bytes, SEER_PLAN_ALIGN);
-  memcpy(bytes, blob.data, blob.n_bytes);
-  memcpy(bytes, &header, sizeof header);
-  const char *wrong = seer_plan_check(bytes, blob.n_bytes);
-  SEER_ASSERT(!wrong, "our own plan: %s", wrong);
-  *out = (seer_built_plan){bytes, blob.n_bytes, header.n_phase, b.symbol, header.arena_bytes,
-      b.shared_bytes, b.scratch_bytes, header.weight_bytes, header.weight_hash};
+  *out = (seer_built_plan){header, blob, b.symbol};
+  return SEER_OK;
+}
+
+seer_status seer_build_library(seer_built_plan *plan, uint32_t n, const char *json,
+    seer_arena *arena, seer_built_library *out) {
+  *out = (seer_built_library){0};
+  size_t n_bytes = 0;
+  for (uint32_t s = 0; s < n; s++) {
+    seer_plan_header *header = &plan[s].header;
+    const char *text = s == 0 ? json : "";
+    header->json_bytes = (uint32_t)strlen(text) + 1;
+    put_section(&plan[s].body, text, header->json_bytes, &header->json_offset);
+    header->n_bytes = (uint32_t)plan[s].body.n_bytes;
+    if (plan[s].body.n_bytes > UINT32_MAX)
+      return SEER_FAIL(UNSUPPORTED, "the plan has %zu bytes, at most 4 GiB", plan[s].body.n_bytes);
+    n_bytes = (n_bytes + SEER_PLAN_ALIGN - 1) / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN + header->n_bytes;
+    out->n_phase += header->n_phase;
+  }
+  uint8_t *bytes = seer_arena_alloc(arena, n_bytes, SEER_PLAN_ALIGN);
+  memset(bytes, 0, n_bytes);
+  out->phase_symbol = SEER_NEW_ARRAY(arena, const char *, out->n_phase + 1);
+  size_t at = 0;
+  uint32_t n_phase = 0;
+  for (uint32_t s = 0; s < n; s++) {
+    at = (at + SEER_PLAN_ALIGN - 1) / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN;
+    memcpy(bytes + at, plan[s].body.data, plan[s].body.n_bytes);
+    memcpy(bytes + at, &plan[s].header, sizeof plan[s].header);
+    at += plan[s].body.n_bytes;
+    for (uint32_t i = 0; i < plan[s].header.n_phase; i++)
+      out->phase_symbol[n_phase++] = plan[s].phase_symbol[i];
+  }
+  uint64_t begins[SEER_PLAN_MAX_SETS];
+  uint32_t n_found = 0;
+  const char *wrong = seer_library_check(bytes, n_bytes, begins, &n_found);
+  SEER_ASSERT(!wrong && n_found == n, "our own plan: %s, %u of %u", wrong, n_found, n);
+  out->blob = bytes;
+  out->n_bytes = n_bytes;
   return SEER_OK;
 }

@@ -81,6 +81,23 @@ static void values_are_typed(void **state) {
   assert_string_equal(seer_context_value(context, SEER_OPT_INPUT, 1), "b=2.npy");
 }
 
+// A set of input shapes by flag is not one more beside that of the environment.
+static void flags_replace_a_list_of_the_environment(void **state) {
+  (void)state;
+  setenv("SEER_INPUT_SHAPES", "x:1x2", 1);
+  seer_context *own = NULL;
+  ok(seer_context_create(&own));
+  unsetenv("SEER_INPUT_SHAPES");
+  assert_int_equal(seer_context_n_values(own, SEER_OPT_INPUT_SHAPES), 1);
+  assert_string_equal(seer_context_value(own, SEER_OPT_INPUT_SHAPES, 0), "x:1x2");
+  ok(seer_context_set(own, "input-shapes", "x:3x4,y:5"));
+  ok(seer_context_set(own, "input-shapes", "x:6x7,y:8"));
+  assert_int_equal(seer_context_n_values(own, SEER_OPT_INPUT_SHAPES), 2);
+  assert_string_equal(seer_context_value(own, SEER_OPT_INPUT_SHAPES, 0), "x:3x4,y:5");
+  assert_string_equal(seer_context_value(own, SEER_OPT_INPUT_SHAPES, 1), "x:6x7,y:8");
+  seer_context_destroy(own);
+}
+
 static void bad_values_say_what_is_allowed(void **state) {
   (void)state;
   fails(seer_context_set(context, "trials", "12x"),
@@ -171,6 +188,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(names_are_unique_and_defaults_allowed, setup, teardown),
       cmocka_unit_test_setup_teardown(values_are_typed, setup, teardown),
+      cmocka_unit_test_setup_teardown(flags_replace_a_list_of_the_environment, setup, teardown),
       cmocka_unit_test_setup_teardown(bad_values_say_what_is_allowed, setup, teardown),
       cmocka_unit_test_setup_teardown(unknown_names_get_a_suggestion, setup, teardown),
       cmocka_unit_test_setup_teardown(environment_is_read_and_checked, setup, teardown),

@@ -1,5 +1,6 @@
 // Sessions on the fake machine: every policy makes progress, repeats to the byte, resumes without
 // measuring twice.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "base/os.h"
 #include "models/models.h"
 #include "tune/session.h"
+#include "tune/share.h"
 
 static void ok(seer_status status) {
   if (status) fail_msg("%s", seer_status_message(status));
@@ -182,9 +184,56 @@ static void test_a_finished_tuning_measures_nothing_twice(void **state) {
   close_world(&w);
 }
 
+// Nobody is to be asked when all tasks read one form already.
+static seer_status no_judge(
+    void *user, const seer_share_offer *offer, seer_choice *out_choice, double *out_ratio) {
+  (void)user, (void)out_choice, (void)out_ratio;
+  fail_msg("task %u still packs its weights in a form of its own", offer->task);
+  return SEER_OK;
+}
+
+static void test_several_sets_of_shapes(void **state) {
+  (void)state;
+  world w = {0};
+  ok(seer_context_create(&w.context));
+  const char *const options[][2] = {{"threads", "2"}, {"measure", "fake"}, {"trials", "120"},
+      {"share-weights", "1000"}, {"input-shapes", "input:1x784"}, {"input-shapes", "input:8x784"}};
+  for (size_t i = 0; i < SEER_COUNT_OF(options); i++)
+    ok(seer_context_set(w.context, options[i][0], options[i][1]));
+  ok(seer_context_find_target(w.context));
+  w.arena = seer_arena_create("test");
+  ok(seer_front_load(w.context, "mlp", seer_model_build, w.arena, &w.network));
+  assert_int_equal(w.network->n_task, 6);
+  seer_session *session = NULL;
+  ok(seer_session_create(w.context, w.network, NULL, "mlp", &session));
+  ok(seer_session_run(session));
+  // The estimate is the mean of the sets, each the sum of its own tasks.
+  seer_session_totals totals;
+  seer_session_get_totals(session, &totals);
+  double first = seer_session_set_seconds(session, 0),
+         second = seer_session_set_seconds(session, 1);
+  assert_true(first > 0 && second > first);
+  assert_true(fabs(totals.estimated_s - (first + second) / 2) < 1e-6 * totals.estimated_s);
+  double sum = 0;
+  for (uint32_t t = 0; t < 6; t++)
+    sum += w.network->set[0]->count[t] * seer_session_state(session)->task[t].best_s;
+  assert_true(fabs(sum - first) < 1e-6 * first);
+  seer_choice choices[7];
+  seer_session_choices(session, choices);
+  seer_share_counts counts;
+  ok(seer_share_weights(
+      w.network, seer_context_target(w.context), 1000, no_judge, NULL, choices, &counts));
+  assert_int_equal(counts.n_adapted + counts.n_apart, 0);
+  seer_session_destroy(session);
+  seer_graph_close(w.network->graph);
+  seer_arena_destroy(w.arena);
+  seer_context_destroy(w.context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_policies_make_progress),
       cmocka_unit_test(test_sessions_repeat), cmocka_unit_test(test_slow_phases_change_nothing),
-      cmocka_unit_test(test_a_finished_tuning_measures_nothing_twice)};
+      cmocka_unit_test(test_a_finished_tuning_measures_nothing_twice),
+      cmocka_unit_test(test_several_sets_of_shapes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,126 @@
+// accept_shared.c - several sets of input shapes: the tasks whose winners pack the same weights
+// differently -> schedules that read one packed form (share.c), measured in turns with the winner,
+// checked and recorded, so that compiling from the records finds them.
+#include <stdlib.h>
+#include <string.h>
+
+#include "tune/accept.h"
+#include "tune/session_internal.h"
+#include "tune/share.h"
+
+#define FROM_SEARCH 16  // of the best measured schedules, those of the form take part
+#define PAIRS 15
+
+typedef struct {
+  seer_schedule schedule;
+  seer_measure_ab ab;
+} contender;
+
+static int by_speedup(const void *a, const void *b) {
+  const contender *x = a, *y = b;
+  if (x->ab.speedup != y->ab.speedup) return x->ab.speedup > y->ab.speedup ? -1 : 1;
+  return seer_schedule_hash(&x->schedule) > seer_schedule_hash(&y->schedule) ? 1 : -1;
+}
+
+static bool add(seer_schedule *list, uint32_t *n, const seer_schedule *schedule) {
+  for (uint32_t k = 0; k < *n; k++)
+    if (seer_schedule_equal(&list[k], schedule)) return true;
+  if (*n < SEER_MEASURE_MAX_CONTENDERS) list[(*n)++] = *schedule;
+  return *n < SEER_MEASURE_MAX_CONTENDERS;
+}
+
+// What the session has measured of this form, then what is offered.
+static seer_status line_up(
+    seer_session *s, const seer_share_offer *offer, seer_schedule *list, uint32_t *out_n) {
+  seer_schedule top[FROM_SEARCH];
+  double seconds[FROM_SEARCH];
+  const seer_session_task *task = &s->task[offer->task];
+  uint32_t n = seer_search_top(task->search, FROM_SEARCH, top, seconds);
+  *out_n = 0;
+  for (uint32_t k = 0; k < n && *out_n + offer->n < SEER_MEASURE_MAX_CONTENDERS; k++) {
+    uint64_t form;
+    SEER_TRY(seer_share_form(task->sketches, &top[k], offer->weights, &form));
+    if (form == offer->form) (void)add(list, out_n, &top[k]);
+  }
+  for (uint32_t k = 0; k < offer->n; k++) (void)add(list, out_n, &offer->schedule[k]);
+  return SEER_OK;
+}
+
+static seer_status store(seer_session *s, uint32_t t, const contender *c) {
+  if (!s->records) return SEER_OK;
+  seer_record record = {.session = s->session_id,
+      .workload = s->task[t].workload,
+      .target = s->target_id,
+      .schedule = seer_schedule_print(s->task[t].sketches, &c->schedule, s->round),
+      .cls = SEER_MEASURED_OK,
+      .state = SEER_RECORD_CHECKED,
+      .seconds = c->ab.seconds,
+      .reference_s = s->reference_s,
+      .n_samples = 1,
+      .sample = {c->ab.seconds},
+      .round = s->state.n_pick,
+      .message = ""};
+  return seer_records_add(s->records, &record);
+}
+
+static seer_status judge(
+    void *user, const seer_share_offer *offer, seer_choice *out_choice, double *out_ratio) {
+  seer_session *s = user;
+  uint32_t t = offer->task, n;
+  seer_schedule list[SEER_MEASURE_MAX_CONTENDERS];
+  seer_measure_ab ab[SEER_MEASURE_MAX_CONTENDERS];
+  contender contenders[SEER_MEASURE_MAX_CONTENDERS];
+  seer_arena_reset(s->round);
+  *out_ratio = 0;
+  SEER_TRY(line_up(s, offer, list, &n));
+  if (n == 0) return SEER_OK;
+  SEER_TRY(s->measure->compare(s->measurer, t, list, n, &offer->own->schedule, PAIRS, ab));
+  for (uint32_t k = 0; k < n; k++) {
+    contenders[k] = (contender){list[k], ab[k]};
+    if (ab[k].n_pairs == 0) contenders[k].ab.speedup = 0;
+  }
+  qsort(contenders, n, sizeof *contenders, by_speedup);
+  double max_loss = seer_context_f64(s->context, SEER_OPT_SHARE_WEIGHTS);
+  for (uint32_t k = 0; k < n && contenders[k].ab.speedup * (1 + max_loss) >= 1; k++) {
+    seer_measure_request request = {.task = t, .schedule = contenders[k].schedule};
+    seer_measured_class cls;
+    char message[200] = "";
+    SEER_TRY(s->measure->check(s->measurer, &request, &cls, message, sizeof message));
+    if (cls != SEER_MEASURED_OK) {
+      s->totals.failed[cls]++;
+      continue;
+    }
+    SEER_TRY(store(s, t, &contenders[k]));
+    out_choice->schedule = contenders[k].schedule;
+    out_choice->seconds = contenders[k].ab.seconds;
+    out_choice->source = "record";
+    *out_ratio = 1 / contenders[k].ab.speedup;
+    return SEER_OK;
+  }
+  return SEER_OK;
+}
+
+seer_status seer_session_accept_shared(seer_session *s) {
+  uint32_t n = s->network->n_task;
+  if (s->network->n_set == 1) return SEER_OK;
+  seer_choice *choice = SEER_NEW_ARRAY(s->arena, seer_choice, n + 1);
+  seer_session_choices(s, choice);
+  seer_share_counts counts;
+  SEER_TRY(seer_share_weights(s->network, s->target,
+      seer_context_f64(s->context, SEER_OPT_SHARE_WEIGHTS), judge, s, choice, &counts));
+  for (uint32_t t = 0; t < n; t++) {
+    seer_session_task *task = &s->task[t];
+    const seer_schedule *before = task->is_accepted ? &task->winner : &task->fallback;
+    if (seer_schedule_equal(&choice[t].schedule, before)) continue;
+    task->is_accepted = true;
+    task->winner = choice[t].schedule;
+    task->winner_s = choice[t].seconds;
+  }
+  if (counts.n_adapted + counts.n_apart > 0)
+    seer_session_note(s,
+        seer_arena_printf(s->arena,
+            "weights for all sets of shapes: %u tasks adapted to others' packing, %u keep their "
+            "own",
+            counts.n_adapted, counts.n_apart));
+  return SEER_OK;
+}
