@@ -2,7 +2,8 @@
 // Timing: one warm-up call, then samples of at least MIN_SAMPLE_NS each (short kernels are called
 // several times per sample). With a rival, each sample is followed or preceded by one of the
 // rival's: what a neighbour on the machine does for a tenth of a second or more falls on both, and
-// the ratio says what the times do not. Racing: a candidate that is clearly slower than the
+// the ratio says what the times do not. It is that of the lower quartiles: bursts of milliseconds
+// fall on one of two neighbouring samples, and would spoil a ratio of these. Racing: a candidate that is clearly slower than the
 // incumbent is dropped after the warm-up or the first samples. Weights are as cold as in the
 // network: between two calls of a kernel the network reads all its other weights, so calls cycle
 // through copies of as many bytes as the network's, or of what exceeds the last-level cache for
@@ -202,12 +203,6 @@ static void take_turn(
   }
 }
 
-static double least_ratio(const turn *a, const turn *b, uint32_t n) {
-  double least = INFINITY;
-  for (uint32_t i = 0; i < n; i++) least = fmin(least, a->ns[i] / b->ns[i]);
-  return least;
-}
-
 static double median_ratio(const turn *a, const turn *b, uint32_t n) {
   double ratio[MAX_PAIRS] = {0};
   for (uint32_t i = 0; i < n; i++) ratio[i] = a->ns[i] / b->ns[i];
@@ -245,22 +240,24 @@ static void take_samples(seer_runner *runner, turn *turns, uint32_t n_turn, doub
     ns = sample_ns(runner, t->code, &t->call, t->n_calls / 4 + 1, &nth);
     t->n_calls = calls_for(ns, each_ns);
   }
-  double total_s = 0, least = INFINITY;
+  double total_s = 0, least_ns = INFINITY, rival_ns = n_turn > 1 ? INFINITY : best_ns;
   uint32_t n = 0;
   while (n < MAX_SAMPLES && !out->is_raced_out && (n < MIN_SAMPLES || total_s < min_repeat_s)) {
     take_turn(runner, turns, n_turn, n, &nth);
     ns = t->ns[n++];
     total_s += ns * t->n_calls * 1e-9;
-    least = n_turn > 1 ? least_ratio(t, &turns[1], n) : fmin(least, ns / best_ns);
-    bool is_gross = total_s >= RACE_GROSS_S && least > RACE_GROSS;
+    least_ns = fmin(least_ns, ns);
+    if (n_turn > 1) rival_ns = fmin(rival_ns, turns[1].ns[n - 1]);
+    bool is_gross = total_s >= RACE_GROSS_S && least_ns > RACE_GROSS * rival_ns;
     bool is_sure = (n > 1 && total_s >= RACE_NARROW_S) || total_s >= RACE_SURE_S;
-    out->is_raced_out = best_ns > 0 && (is_gross || (is_sure && least > RACE_NARROW));
+    out->is_raced_out =
+        rival_ns > 0 && (is_gross || (is_sure && least_ns > RACE_NARROW * rival_ns));
   }
   out->n_samples = n;
   for (uint32_t i = 0; i < n; i++) out->sample[i] = t->ns[i] * 1e-9;
   if (n_turn > 1) {
     out->rival_s = quartile(turns[1].ns, n) * 1e-9;
-    out->ratio = median_ratio(t, &turns[1], n);
+    out->ratio = quartile(t->ns, n) / quartile(turns[1].ns, n);
   }
 }
 
