@@ -31,6 +31,8 @@ make BUILD=build-tsan SANITIZER=thread all && ctest --test-dir build-tsan --outp
 note "fuzzers, $seconds s each"
 cmake -G Ninja -S . -B build-fuzz -DCMAKE_C_COMPILER=clang -DFUZZ=ON -DSANITIZER=address,undefined >/dev/null &&
   ninja -C build-fuzz || failed="$failed fuzz-build"
+mkdir -p build-fuzz/corpus/fuzz_onnx
+tool/python.sh test/fuzz/make_seeds.py build-fuzz/corpus/fuzz_onnx || failed="$failed seeds"
 for fuzzer in build-fuzz/test/fuzz_*; do
   [ -x "$fuzzer" ] || continue
   name=$(basename "$fuzzer")
