@@ -48,7 +48,8 @@ typedef struct {
   bool is_raced_out;  // dropped after a few runs: clearly slower than the incumbent
   bool is_twin;  // equal code bytes as an earlier candidate of this task: its time is shared
   double seconds;  // lower quartile of the samples
-  // Against the rival: the lower quartile of the rival's times, and `seconds` by that. 0: it was timed alone, or is a twin.
+  // Against the rival: the lower quartile of the rival's times, and `seconds` by that. 0: it was
+  // timed alone, or is a twin.
   double ratio, rival_s;
   uint32_t n_samples;
   double sample[SEER_MEASURE_MAX_SAMPLES];

@@ -3,11 +3,11 @@
 // several times per sample). With a rival, each sample is followed or preceded by one of the
 // rival's: what a neighbour on the machine does for a tenth of a second or more falls on both, and
 // the ratio says what the times do not. It is that of the lower quartiles: bursts of milliseconds
-// fall on one of two neighbouring samples, and would spoil a ratio of these. Racing: a candidate that is clearly slower than the
-// incumbent is dropped after the warm-up or the first samples. Weights are as cold as in the
-// network: between two calls of a kernel the network reads all its other weights, so calls cycle
-// through copies of as many bytes as the network's, or of what exceeds the last-level cache for
-// sure (doc/decisions, 8). Activations stay warm.
+// fall on one of two neighbouring samples, and would spoil a ratio of these. Racing: a candidate
+// that is clearly slower than the incumbent is dropped after the warm-up or the first samples.
+// Weights are as cold as in the network: between two calls of a kernel the network reads all its
+// other weights, so calls cycle through copies of as many bytes as the network's, or of what
+// exceeds the last-level cache for sure (doc/decisions, 8). Activations stay warm.
 
 #include "tune/measure/runner.h"
 
