@@ -158,76 +158,63 @@ static bool build(
   return is_ok;
 }
 
-static seer_measure_result measure(bench *b, const seer_kernel *kernel, double budget_s) {
-  seer_measure_result result;
-  die(seer_runner_time(b->runner, &b->task, kernel, 0, budget_s, &result));
-  return result;
-}
-
 // The best of the samples, each of TURN_S / 15 or one call, if that is longer. The machine's own
 // figures are the best of as long stretches.
 static double stretch_of(double kernel_s) { return fmax(TURN_S / 15, kernel_s); }
 
 static double time_kernel(bench *b, const seer_kernel *kernel) {
-  seer_measure_result result = measure(b, kernel, TURN_S);
+  seer_measure_result result;
+  die(seer_runner_time(b->runner, &b->task, kernel, 0, TURN_S, &result));
   double least = result.sample[0];
   for (uint32_t i = 1; i < result.n_samples; i++)
     least = result.sample[i] < least ? result.sample[i] : least;
   return least;
 }
 
-static void learn(bench *b, seer_search *search, seer_bank *bank, const seer_schedule *schedule,
-    double seconds, bool is_raced_out, seer_arena *arena) {
-  seer_search_report(search, schedule, seconds, !is_raced_out);
-  float *rows = SEER_NEW_ARRAY(arena, float, (size_t)SEER_NEST_MAX_STATEMENTS *seer_feature_count);
-  seer_sample sample = {.rows = rows, .seconds = seconds, .is_raced_out = is_raced_out};
-  sample.estimate_s = seer_search_analytic(search, schedule);
-  sample.n_row = seer_search_features(search, schedule, rows);
-  die(seer_bank_add(bank, &sample, 1));
-  b->n++;
-}
-
-// As the tuner does (tune/round.c): all take turns with the best so far, or with the first one.
 static void one_round(bench *b, seer_search *search, seer_bank *bank) {
   seer_proposal proposals[ROUND];
-  seer_schedule best, others[3];
-  uint32_t n, first = 0;
-  double usual = seer_search_best(search, &best);
+  seer_schedule best;
+  uint32_t n;
+  double best_s = seer_search_best(search, &best);
   die(seer_search_propose(search, bank, ROUND, proposals, &n));
-  seer_arena *arena = seer_arena_create("round");
-  seer_kernel kernel;
-  while (usual <= 0 && first < n) {
-    seer_arena_reset(arena);
-    best = proposals[first++].schedule;
-    if (build(b, &best, arena, &kernel)) usual = time_kernel(b, &kernel);
-    learn(b, search, bank, &best, usual, false, arena);
+  // As the tuner does: times are relative to what the best so far takes now.
+  double slow = 1;
+  if (best_s > 0) {
+    seer_arena *arena = seer_arena_create("witness");
+    seer_kernel kernel;
+    if (!build(b, &best, arena, &kernel)) die(SEER_FAIL(INTERNAL, "built once, not twice"));
+    double now = time_kernel(b, &kernel), again = time_kernel(b, &kernel);
+    now = fmin(now, again);
+    seer_search_witness(search, &best, now);
+    slow = now / seer_search_seconds(search, &best);
+    best_s = now;
+    seer_schedule others[3];
+    uint32_t n_other = seer_search_unconfirmed(search, 3, others);
+    for (uint32_t i = 0; i < n_other; i++) {
+      if (!build(b, &others[i], arena, &kernel)) die(SEER_FAIL(INTERNAL, "built once, not twice"));
+      seer_search_witness(search, &others[i], time_kernel(b, &kernel) / slow);
+    }
+    seer_arena_destroy(arena);
   }
-  if (!build(b, &best, arena, &kernel)) die(SEER_FAIL(INTERNAL, "built once, not twice"));
-  die(seer_runner_set_rival(b->runner, &b->task, &kernel));
-  uint32_t n_other = seer_search_unconfirmed(search, SEER_COUNT_OF(others), others);
-  seer_schedule top[2];
-  if (n_other == 0 && !seer_search_is_confirmed(search) &&
-      seer_search_top(search, 2, top, NULL) > 1)
-    others[n_other++] = top[1];  // a new best is held against the one before it
-  for (uint32_t i = 0; i < n_other; i++) {
-    if (!build(b, &others[i], arena, &kernel)) die(SEER_FAIL(INTERNAL, "built once, not twice"));
-    double ratio = measure(b, &kernel, TURN_S).ratio,
-           other = seer_search_seconds(search, &others[i]);
-    if (seer_search_n_times(search, &best) < seer_search_n_times(search, &others[i]))
-      seer_search_witness(search, &best, other / ratio);
-    else
-      seer_search_witness(search, &others[i], ratio * usual);
-  }
-  for (uint32_t i = first; i < n; i++) {
-    seer_arena_reset(arena);
+  for (uint32_t i = 0; i < n; i++) {
+    seer_arena *arena = seer_arena_create("candidate");
+    seer_kernel kernel;
     seer_measure_result result = {.cls = SEER_MEASURED_BUILD_ERROR};
-    if (build(b, &proposals[i].schedule, arena, &kernel)) result = measure(b, &kernel, 0.004);
-    learn(
-        b, search, bank, &proposals[i].schedule, result.ratio * usual, result.is_raced_out, arena);
+    if (build(b, &proposals[i].schedule, arena, &kernel))
+      die(seer_runner_time(b->runner, &b->task, &kernel, best_s, 0.004, &result));
+    result.seconds /= slow;
+    seer_search_report(search, &proposals[i].schedule, result.seconds, !result.is_raced_out);
+    float *rows =
+        SEER_NEW_ARRAY(arena, float, (size_t)SEER_NEST_MAX_STATEMENTS *seer_feature_count);
+    seer_sample sample = {
+        .rows = rows, .seconds = result.seconds, .is_raced_out = result.is_raced_out};
+    sample.estimate_s = seer_search_analytic(search, &proposals[i].schedule);
+    sample.n_row = seer_search_features(search, &proposals[i].schedule, rows);
+    die(seer_bank_add(bank, &sample, 1));
+    b->n++;
+    seer_arena_destroy(arena);
   }
-  die(seer_runner_set_rival(b->runner, &b->task, NULL));
   die(seer_bank_train(bank, 0));
-  seer_arena_destroy(arena);
 }
 
 // The best kernel that `seconds` of search find among the sketches of one formulation.
@@ -250,13 +237,8 @@ static void find_best(bench *b, const char *formulation, double seconds) {
   static const uint32_t family_of[1] = {0};
   seer_search_options options = {
       .sketches = list, .target = target, .seed = 1, .random_share = 0.1};
-  seer_bank_options bank_options = {.n_family = 1,
-      .n_task = 1,
-      .family_of = family_of,
-      .has_base = true,
-      .model = seer_cost_table[0],
-      .seed = 1,
-      .warm_up = 32};
+  seer_bank_options bank_options = {.n_family = 1, .n_task = 1, .family_of = family_of,
+      .has_base = true, .model = seer_cost_table[0], .seed = 1, .warm_up = 32};
   seer_search *search;
   seer_bank *bank;
   die(seer_search_create(&options, &search));
@@ -274,8 +256,7 @@ static void find_best(bench *b, const char *formulation, double seconds) {
   double least[6] = {0};
   uint32_t n = seer_search_top(search, 6, top, NULL), best = 0;
   for (uint32_t k = 0; k < n; k++) {
-    if (!build(b, &top[k], b->arena, &kernels[k]))
-      die(SEER_FAIL(INTERNAL, "built once, not twice"));
+    if (!build(b, &top[k], b->arena, &kernels[k])) die(SEER_FAIL(INTERNAL, "built once, not twice"));
   }
   for (uint32_t turn = 0; turn < 15; turn++) {
     for (uint32_t k = 0; k < n; k++) {
@@ -356,8 +337,9 @@ static void take_turn(entry *e, uint32_t turn) {
       e->ratio[turn] = time_kernel(&e->bench, &e->direct) / t;
       break;
     case OF_ROOF:
-      e->ratio[turn] = fmax(copy_now(e->pool, &e->copy, stretch_of(t)),
-                           flops * 1e-9 / peak_now(e->pool, target, stretch_of(t))) /
+      e->ratio[turn] =
+          fmax(copy_now(e->pool, &e->copy, stretch_of(t)),
+              flops * 1e-9 / peak_now(e->pool, target, stretch_of(t))) /
           t;
       break;
     case OF_PEAK:

@@ -43,7 +43,7 @@ static seer_status tune(seer_context *context, const seer_network *network, seer
     status = seer_build_model(context, network, choices, out_dir);
     if (!status) fprintf(stderr, "wrote %s/model.so\n", out_dir);
     seer_gap gap;
-    bool is_fake = strcmp(seer_context_str(context, SEER_OPT_MEASURE), "local") != 0;
+    bool is_fake = strcmp(seer_context_str(context, SEER_OPT_MEASURE), "fake") == 0;
     for (uint32_t s = 0; s < network->n_set && !status && !is_fake; s++)
       status = seer_cli_gap(context, network, s, choices, out_dir, &gap);
   }

@@ -31,8 +31,6 @@ typedef struct {
   const void *object;  // ELF bytes, in the arena
   size_t n_object_bytes;
 } seer_kernel;
-// With everything that it points to.
-seer_kernel *seer_kernel_copy(const seer_kernel *kernel, seer_arena *arena);
 
 typedef struct seer_codegen seer_codegen;  // an LLVM context and target machine; one per thread
 

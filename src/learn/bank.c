@@ -136,13 +136,6 @@ seer_status seer_bank_add(seer_bank *bank, const seer_sample *samples, size_t n)
   return SEER_OK;
 }
 
-void seer_bank_rescale(seer_bank *bank, uint32_t task, double factor) {
-  for (size_t i = 0; i < bank->n_sample; i++) {
-    if (bank->samples[i].task == task) bank->samples[i].seconds *= factor;
-  }
-  bank->best[task] *= factor;
-}
-
 // ---- training sets
 typedef struct {
   float *rows, *label, *weight, *margin;

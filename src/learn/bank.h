@@ -33,8 +33,6 @@ typedef struct seer_bank seer_bank;
 SEER_MUST_USE seer_status seer_bank_create(const seer_bank_options *options, seer_bank **out_bank);
 void seer_bank_destroy(seer_bank *bank);
 SEER_MUST_USE seer_status seer_bank_add(seer_bank *bank, const seer_sample *samples, size_t n);
-// All times of `task` so far, times `factor`: they were taken in a slower currency.
-void seer_bank_rescale(seer_bank *bank, uint32_t task, double factor);
 // Brings the models that `family` needs up to date with the samples. With a base: base and all
 // residuals anew when the data grew by a quarter, else this family's residual, continued, when its
 // samples grew by a tenth. Without: the family's model from scratch.

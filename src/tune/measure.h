@@ -37,10 +37,10 @@ typedef struct {
   uint32_t task;  // id
   seer_schedule schedule;
   double best_seconds;  // incumbent for racing and limits; 0: none
-  bool is_witness;  // measured again among its challengers: never a twin
-  // At most the first of a call: timed alone, then in turns with all the others of the call, which
-  // race against it, not against best_seconds.
-  bool is_rival;
+  // Measured again among its challengers: never a twin, never raced out. When the first request of
+  // a call is a witness, later ones race against what its schedule takes now, not against
+  // best_seconds.
+  bool is_witness;
 } seer_measure_request;
 
 typedef struct {
@@ -48,9 +48,6 @@ typedef struct {
   bool is_raced_out;  // dropped after a few runs: clearly slower than the incumbent
   bool is_twin;  // equal code bytes as an earlier candidate of this task: its time is shared
   double seconds;  // lower quartile of the samples
-  // Against the rival: the lower quartile of the rival's times, and `seconds` by that. 0: it was
-  // timed alone, or is a twin.
-  double ratio, rival_s;
   uint32_t n_samples;
   double sample[SEER_MEASURE_MAX_SAMPLES];
   double build_s, run_s;  // wall time spent
@@ -74,7 +71,7 @@ typedef struct {
 } seer_measure_ab;
 
 typedef struct {
-  const char *name;  // "local", "fake", "fake-phases"
+  const char *name;  // "local", "fake"
   const char *doc;
   seer_status (*open)(
       const seer_context *context, const seer_target *target, seer_measurer **out_measurer);

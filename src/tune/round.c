@@ -1,24 +1,19 @@
 // round.c - one round of one task: propose, build, time, store, learn.
-// The best schedule so far (in the first round the default) is every candidate's rival: both take
-// turns, and the candidate's time is the ratio times what the rival usually takes. A neighbour on
-// the machine slows all that runs by up to 1.7, for a tenth of a second or for many; of times that
-// are not held against what ran beside them, the luckiest would win. Those that stand right behind
-// the best are measured again (witnesses): among dozens of ratios several are lucky, too.
+// The best schedule so far is measured again among its challengers (the witness): what the machine
+// does to all of them at that moment cancels out, and a best that was only lucky is found out. So
+// are those that stand right behind it: among dozens of noisy times several are lucky.
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/os.h"
-#include "base/stats.h"
 #include "tune/session_internal.h"
 
 #define TRANSPLANTS 3  // winners of a round that are re-fitted to relatives
 #define MAX_RELATIVES 24
+#define WITNESSES 2  // per round: first, and in the middle
 #define CONFIRMATIONS 3  // per round: others near the top that were measured once or twice
-// The task's times are restated when the rival takes less than so much of what it was believed to
-// take: what was measured before was measured in a slow phase.
-#define FASTER 0.97
 
 // ---- learning from a result
 void seer_session_refresh_best(seer_session *s, uint32_t t) {
@@ -107,7 +102,6 @@ static void transplant(seer_session *s, uint32_t t) {
 // ---- a round
 typedef struct {
   uint32_t n;  // witnesses included
-  uint32_t n_other;  // witnesses but for the rival
   seer_proposal *proposals;
   seer_measure_request *requests;
   seer_measure_result *results;
@@ -123,23 +117,18 @@ static void insert_witness(batch *b, uint32_t at, const seer_schedule *schedule)
   b->n++;
 }
 
-// n_new proposals are in place from index 0; the rival goes in front, others that need another look
-// into the middle.
+// n_new proposals are in place from index 0; the best goes in front and in the middle, others that
+// need another look behind it.
 static void add_witnesses(seer_session *s, uint32_t t, uint32_t n_new, batch *b) {
-  const seer_search *search = s->task[t].search;
-  seer_schedule top[2], others[CONFIRMATIONS];
+  seer_schedule best;
+  double best_s = seer_search_best(s->task[t].search, &best);
   b->n = n_new;
-  if (s->policy->is_faithful || n_new == 0) return;
-  uint32_t n_top = seer_search_top(search, 2, top, NULL);
-  if (n_top > 0) {
-    b->n_other = seer_search_unconfirmed(search, CONFIRMATIONS, others);
-    // A new best is held against the one before it.
-    if (b->n_other == 0 && n_top > 1 && !seer_search_is_confirmed(search))
-      others[b->n_other++] = top[1];
-    insert_witness(b, 0, &top[0]);
-    for (uint32_t k = 0; k < b->n_other; k++) insert_witness(b, n_new / 2 + 1 + k, &others[k]);
-  }
-  b->requests[0].is_rival = true;
+  if (s->policy->is_faithful || best_s <= 0 || n_new == 0) return;
+  seer_schedule others[CONFIRMATIONS];
+  uint32_t n = seer_search_unconfirmed(s->task[t].search, CONFIRMATIONS, others);
+  insert_witness(b, 0, &best);
+  insert_witness(b, n_new / 2 + 1, &best);
+  for (uint32_t k = 0; k < n; k++) insert_witness(b, n_new / 2 + 2 + k, &others[k]);
 }
 
 static seer_status measure(seer_session *s, uint32_t t, batch *b) {
@@ -161,73 +150,43 @@ static seer_status measure(seer_session *s, uint32_t t, batch *b) {
   return status;
 }
 
-// ---- what a time means
-// The rival of a round, and what its own times in all turns of the round say.
-typedef struct {
-  double usual_s;  // what it takes by what was known before the round; 0: no rival
-  double slow;  // how much slower than usual the machine is
-} pace;
+// A time as it would have been at the usual speed. The machine's phase may have changed since the
+// witness: what would be faster than the task's bound is not believed.
+static double usual_time(const seer_session *s, uint32_t t, double seconds, double slow) {
+  return fmax(seconds / slow, fmin(seconds / s->drift, s->state.task[t].bound_s));
+}
 
-static double rival_now(const batch *b, const seer_session *s) {
-  double *all = SEER_NEW_ARRAY(s->round, double, b->n);
-  uint32_t n = 0;
+// What the task's times of this round are to be divided by: how much slower than usual the machine
+// is, by the witness if there was one, else by the last drift measurement.
+static double slowness(seer_session *s, uint32_t t, const batch *b) {
+  seer_search *search = s->task[t].search;
+  if (b->n == 0 || !b->requests[0].is_witness) return s->drift;
+  const seer_schedule *best = &b->requests[0].schedule;
+  double least = INFINITY;  // a disturbed witness would make its round look fast
   for (uint32_t i = 0; i < b->n; i++) {
-    if (i == 0 ? is_fine(b, i) : b->results[i].rival_s > 0)
-      all[n++] = i == 0 ? b->results[i].seconds : b->results[i].rival_s;
+    bool is_best = b->requests[i].is_witness && seer_schedule_equal(&b->requests[i].schedule, best);
+    if (!is_best || !is_fine(b, i)) continue;
+    seer_search_witness(search, best, b->results[i].seconds / s->drift);
+    least = fmin(least, b->results[i].seconds);
   }
-  seer_sort_f64(all, n);
-  return n ? seer_sorted_quartile(all, n) : 0;
-}
-
-static pace find_pace(seer_session *s, uint32_t t, const batch *b) {
-  pace p = {0, s->drift};
-  if (b->n == 0 || !b->requests[0].is_rival || !is_fine(b, 0)) return p;
-  seer_search *search = s->task[t].search;
-  double now = rival_now(b, s), usual = seer_search_seconds(search, &b->proposals[0].schedule);
-  if (usual > 0 && now < FASTER * usual * s->drift) {
-    double factor = now / s->drift / usual;
-    seer_search_rescale(search, factor);
-    seer_bank_rescale(s->bank, t, factor);
-    s->state.task[t].default_s *= factor;
-    usual *= factor;
+  double usual = seer_search_seconds(search, best), slow = s->drift;
+  if (isfinite(least) && usual > 0) slow = least / usual;
+  for (uint32_t i = 0; i < b->n; i++) {
+    bool is_other =
+        b->requests[i].is_witness && !seer_schedule_equal(&b->requests[i].schedule, best);
+    if (is_other && is_fine(b, i))
+      seer_search_witness(
+          search, &b->requests[i].schedule, usual_time(s, t, b->results[i].seconds, slow));
   }
-  p.usual_s = usual > 0 ? usual : now / s->drift;
-  p.slow = now / p.usual_s;
-  return p;
-}
-
-// As it would have been at the usual speed. A twin was measured at another moment. What would be
-// faster than the task's bound is not believed.
-static double usual_time(
-    const seer_session *s, uint32_t t, const seer_measure_result *result, pace p) {
-  double seconds = result->seconds / (result->is_twin ? s->drift : p.slow);
-  if (result->ratio > 0 && p.usual_s > 0) seconds = result->ratio * p.usual_s;
-  return fmax(seconds, fmin(result->seconds / s->drift, s->state.task[t].bound_s));
-}
-
-// Of the rival and another one that was measured in turns with it, that which is known less learns
-// from the other: else each new best would keep the luck that made it the best.
-static void take_witness(seer_session *s, uint32_t t, const batch *b, uint32_t i, pace p) {
-  seer_search *search = s->task[t].search;
-  const seer_schedule *best = &b->proposals[0].schedule, *other = &b->proposals[i].schedule;
-  double ratio = b->results[i].ratio, usual = seer_search_seconds(search, other);
-  if (i == 0) {
-    if (b->n_other == 0) seer_search_witness(search, best, p.usual_s);
-  } else if (ratio > 0 && usual > 0 &&
-      seer_search_n_times(search, best) < seer_search_n_times(search, other)) {
-    seer_search_witness(search, best, usual / ratio);
-  } else {
-    seer_search_witness(search, other, usual_time(s, t, &b->results[i], p));
-  }
+  return slow;
 }
 
 static seer_status take_result(
-    seer_session *s, uint32_t t, const batch *b, uint32_t i, pace p, int64_t record) {
+    seer_session *s, uint32_t t, const batch *b, uint32_t i, double slow, int64_t record) {
   seer_task_state *state = &s->state.task[t];
   const seer_measure_result *result = &b->results[i];
   bool is_ok = is_fine(b, i), is_witness = b->requests[i].is_witness;
-  double seconds = is_ok ? usual_time(s, t, result, p) : 0;
-  if (is_ok && b->requests[i].is_rival) seconds = p.usual_s;
+  double seconds = is_ok ? usual_time(s, t, result->seconds, slow) : 0;
   s->totals.failed[result->cls] += !is_ok;
   s->totals.twins += result->is_twin;
   s->totals.raced_out += result->is_raced_out;
@@ -242,8 +201,6 @@ static seer_status take_result(
   if (!is_witness) {
     bool is_full = !result->is_raced_out && !result->is_twin;
     SEER_TRY(seer_session_learn(s, t, schedule, seconds, is_full));
-  } else if (is_ok) {
-    take_witness(s, t, b, i, p);
   }
   seer_event event = {.kind = SEER_EVENT_MEASUREMENT,
       .task = t,
@@ -260,8 +217,8 @@ static seer_status take_results(seer_session *s, uint32_t t, const batch *b) {
   for (uint32_t i = 0; i < b->n; i++)
     SEER_TRY(store(s, t, &b->proposals[i], &b->results[i], &ids[i]));
   if (s->records) SEER_TRY(seer_records_commit(s->records));
-  pace p = find_pace(s, t, b);
-  for (uint32_t i = 0; i < b->n; i++) SEER_TRY(take_result(s, t, b, i, p, ids[i]));
+  double slow = slowness(s, t, b);
+  for (uint32_t i = 0; i < b->n; i++) SEER_TRY(take_result(s, t, b, i, slow, ids[i]));
   seer_session_refresh_best(s, t);  // witnesses' times count, too
   return SEER_OK;
 }
@@ -276,9 +233,9 @@ static seer_status propose(seer_session *s, seer_pick *pick, batch *b) {
   seer_session_emit(s, &event);
   if (!s->policy->is_faithful && state->n_trial == 0)
     seer_search_queue(s->task[t].search, &s->task[t].fallback, "default");
-  b->proposals = SEER_NEW_ARRAY(s->round, seer_proposal, pick->n + 1 + CONFIRMATIONS);
-  b->requests = SEER_NEW_ARRAY(s->round, seer_measure_request, pick->n + 1 + CONFIRMATIONS);
-  b->results = SEER_NEW_ARRAY(s->round, seer_measure_result, pick->n + 1 + CONFIRMATIONS);
+  b->proposals = SEER_NEW_ARRAY(s->round, seer_proposal, pick->n + WITNESSES + CONFIRMATIONS);
+  b->requests = SEER_NEW_ARRAY(s->round, seer_measure_request, pick->n + WITNESSES + CONFIRMATIONS);
+  b->results = SEER_NEW_ARRAY(s->round, seer_measure_result, pick->n + WITNESSES + CONFIRMATIONS);
   uint64_t start = seer_os_now_ns();
   SEER_TRY(seer_search_propose(s->task[t].search, s->bank, pick->n, b->proposals, &n));
   s->totals.propose_s += (double)(seer_os_now_ns() - start) * 1e-9;

@@ -194,20 +194,6 @@ void seer_search_witness(seer_search *s, const seer_schedule *schedule, double s
   insert_elite(s, e);
 }
 
-void seer_search_rescale(seer_search *s, double factor) {
-  for (uint32_t i = 0; i < s->n_elite; i++) {
-    elite *e = &s->elites[i];
-    e->seconds *= factor;
-    for (uint32_t k = 0; k < e->n_time && k < N_TIMES; k++) e->time[k] *= factor;
-  }
-  for (uint32_t k = 0; k < s->options.sketches->n; k++) s->sketch_best[k] *= factor;
-}
-
-uint32_t seer_search_n_times(const seer_search *s, const seer_schedule *schedule) {
-  uint32_t at = find_elite(s, schedule);
-  return at < s->n_elite ? s->elites[at].n_time : 0;
-}
-
 bool seer_search_is_confirmed(const seer_search *s) {
   return s->n_elite > 0 && s->elites[0].n_time >= CONFIRMED;
 }

@@ -49,12 +49,8 @@ SEER_MUST_USE seer_status seer_search_propose(
 // restore from records.
 void seer_search_report(
     seer_search *search, const seer_schedule *schedule, double seconds, bool is_full);
-// One of the best was measured again: its time is now the median of its latest times.
+// One of the best was measured again: its time is now the median of all its times.
 void seer_search_witness(seer_search *search, const seer_schedule *schedule, double seconds);
-// All times so far, times `factor`: the machine proved to be faster than when they were taken.
-void seer_search_rescale(seer_search *search, double factor);
-// How often one of the best was measured; 0: it is not among them.
-uint32_t seer_search_n_times(const seer_search *search, const seer_schedule *schedule);
 // Those near the top that were measured too seldom to be trusted, best first; at most k.
 uint32_t seer_search_unconfirmed(const seer_search *search, uint32_t k, seer_schedule *out);
 // The best was measured often enough for its time to be believed.

@@ -5,7 +5,7 @@
 #include "tune/measure.h"
 
 extern const seer_measure_desc seer_measure_local;  // worker processes on this machine
-// An analytic formula and seeded noise: tests without hardware; with slow phases.
-extern const seer_measure_desc seer_measure_fake, seer_measure_fake_phases;
+extern const seer_measure_desc
+    seer_measure_fake;  // an analytic formula and seeded noise: tests without hardware
 
 #endif

@@ -1,8 +1,6 @@
 // fake.c - a machine made of arithmetic: seconds from the analytic model, bent by a seeded factor
 // per schedule, and failures for a seeded few. The same schedule always takes the same time,
 // whatever was measured before: sessions on it are repeatable to the byte and need no hardware.
-// `fake-phases` is the same machine shared with others, who slow all that runs for a few
-// measurements by up to PHASE: what is decided on it must not depend on them.
 
 #include <math.h>
 #include <stdio.h>
@@ -15,9 +13,6 @@
 
 #define NOISE 0.15  // the factor is in [1 - NOISE, 1 + NOISE]
 #define FAILURE_SHARE 64  // one in so many fails
-#define PHASE 0.7
-#define PHASE_LENGTH 5  // measurements
-#define RACE 1.5
 
 typedef struct {
   seer_measure_task task;
@@ -28,8 +23,6 @@ struct seer_measurer {
   const seer_target *target;
   seer_arena *arena;
   uint64_t seed;
-  bool has_phases;
-  uint64_t n_measured;
   seer_map *by_id;
   size_t n, cap;
   fake_task *task;
@@ -44,13 +37,6 @@ static seer_status fake_open(
   m->by_id = seer_map_create(m->arena);
   m->seed = (uint64_t)seer_context_i64(context, SEER_OPT_SEED);
   *out_measurer = m;
-  return SEER_OK;
-}
-
-static seer_status fake_phases_open(
-    const seer_context *context, const seer_target *target, seer_measurer **out_measurer) {
-  SEER_TRY(fake_open(context, target, out_measurer));
-  (*out_measurer)->has_phases = true;
   return SEER_OK;
 }
 
@@ -75,16 +61,9 @@ static double fake_seconds(const seer_measurer *m, const fake_task *task,
   return seconds * (1 + NOISE * (2 * noise - 1));
 }
 
-// What the machine does to everything at this moment.
-static double phase(seer_measurer *m) {
-  uint64_t nth = m->n_measured++ / PHASE_LENGTH;
-  return m->has_phases ? 1 + PHASE * (double)(seer_hash_u64(nth, m->seed) >> 40) * 0x1p-24 : 1;
-}
-
 static seer_status fake_measure(seer_measurer *m, const seer_measure_request *requests, uint32_t n,
     seer_meanwhile *meanwhile, seer_measure_result *results) {
   if (meanwhile) meanwhile->run(meanwhile->user);
-  double rival = 0;
   for (uint32_t i = 0; i < n; i++) {
     uint64_t index = 0, hash;
     memset(&results[i], 0, sizeof results[i]);
@@ -92,23 +71,16 @@ static seer_status fake_measure(seer_measurer *m, const seer_measure_request *re
       return SEER_FAIL(INTERNAL, "task %u was never announced", requests[i].task);
     }
     double seconds = fake_seconds(m, &m->task[index], &requests[i].schedule, &hash);
-    double slow = phase(m), against = requests[i].best_seconds;
     if (hash % FAILURE_SHARE == 0) {
       results[i].cls = SEER_MEASURED_RUN_CRASH;
       (void)snprintf(results[i].message, sizeof results[i].message, "made up");
       continue;
     }
-    if (requests[i].is_rival) rival = seconds;
-    if (i > 0 && rival > 0) {
-      results[i].rival_s = rival * slow;
-      results[i].ratio = seconds / rival;
-      against = rival * slow;
-    }
-    seconds *= slow;
     results[i].seconds = seconds;
     results[i].n_samples = 3;
     for (uint32_t s = 0; s < 3; s++) results[i].sample[s] = seconds;
-    results[i].is_raced_out = against > 0 && seconds > RACE * against;
+    results[i].is_raced_out =
+        requests[i].best_seconds > 0 && seconds > 1.5 * requests[i].best_seconds;
   }
   return SEER_OK;
 }
@@ -139,8 +111,4 @@ static seer_status fake_compare(seer_measurer *m, uint32_t task, const seer_sche
 
 const seer_measure_desc seer_measure_fake = {"fake",
     "times from the analytic model and seeded noise, for tests", fake_open, fake_close,
-    fake_add_task, fake_measure, fake_check, fake_compare};
-
-const seer_measure_desc seer_measure_fake_phases = {"fake-phases",
-    "as fake, on a machine that others slow down now and then", fake_phases_open, fake_close,
     fake_add_task, fake_measure, fake_check, fake_compare};

@@ -51,7 +51,6 @@ struct seer_measurer {
   local_task *task;
   uint32_t n_builder;
   child builder[MAX_BUILDERS], runner;
-  bool has_rival;  // the runner holds one for the task at hand
   int lock_fd;
   seer_map *
       // hash of (task, schedule) -> index: what checks and comparisons built, most often the
@@ -284,7 +283,6 @@ static seer_status ask_runner(seer_measurer *m, uint32_t task, seer_wire_type ty
   *out_class = seer_status_code(status) == SEER_CODE_TIMEOUT ? SEER_MEASURED_RUN_TIMEOUT
                                                              : SEER_MEASURED_RUN_CRASH;
   seer_status_free(status);
-  m->has_rival = false;
   return restart(m, c);
 }
 
@@ -295,15 +293,12 @@ static uint64_t twin_key(uint32_t task, uint64_t object_hash) {
 static seer_status run_one(seer_measurer *m, const seer_measure_request *request,
     const built *build, seer_measure_result *result) {
   uint64_t key = twin_key(request->task, build->object_hash), known;
-  if (!request->is_witness && !request->is_rival && seer_map_get(m->twins, key, &known)) {
+  if (!request->is_witness && seer_map_get(m->twins, key, &known)) {
     *result = m->twin[known];
     result->is_twin = true;
-    result->ratio = result->rival_s = 0;  // of another moment
     return SEER_OK;
   }
   seer_worker_run message = {.task = request->task,
-      .is_rival = request->is_rival,
-      .has_rival = m->has_rival,
       .best_seconds = request->best_seconds,
       .min_repeat_s = m->min_repeat_s};
   seer_text out;
@@ -336,7 +331,14 @@ static uint64_t kept_key(uint32_t task, const seer_schedule *schedule) {
 }
 
 static void keep(seer_measurer *m, uint64_t key, built *build) {
-  build->kernel = seer_kernel_copy(build->kernel, m->arena);
+  seer_kernel *kernel = seer_arena_memdup(m->arena, build->kernel, sizeof(*kernel));
+  kernel->symbol = seer_arena_strdup(m->arena, kernel->symbol);
+  kernel->object = seer_arena_memdup(m->arena, kernel->object, kernel->n_object_bytes);
+  for (uint32_t a = 0; a < kernel->n_arg; a++) {
+    const seer_pack *pack = kernel->arg[a].pack;
+    if (pack) kernel->arg[a].pack = seer_arena_memdup(m->arena, pack, sizeof(*pack));
+  }
+  build->kernel = kernel;
   m->kept_builds = SEER_GROW(m->arena, built, m->kept_builds, m->n_kept, &m->cap_kept);
   seer_map_set(m->kept, key, m->n_kept);
   m->kept_builds[m->n_kept++] = *build;
@@ -383,13 +385,17 @@ static seer_status local_measure(seer_measurer *m, const seer_measure_request *r
     meanwhile->waited_s = (double)(seer_os_now_ns() - built_ns) * 1e-9;
   }
   SEER_TRY(status);
-  m->has_rival = false;
+  double witness_s = 0;
   for (uint32_t i = 0; i < n; i++) {
     if (!builds[i].is_built) continue;
-    uint64_t key = kept_key(requests[i].task, &requests[i].schedule);
-    if (requests[i].is_witness && !seer_map_get(m->kept, key, NULL)) keep(m, key, &builds[i]);
-    SEER_TRY(run_one(m, &requests[i], &builds[i], &results[i]));
-    if (requests[i].is_rival) m->has_rival = results[i].cls == SEER_MEASURED_OK;
+    seer_measure_request request = requests[i];
+    uint64_t key = kept_key(request.task, &request.schedule);
+    if (request.is_witness && !seer_map_get(m->kept, key, NULL)) keep(m, key, &builds[i]);
+    if (!request.is_witness && witness_s > 0) request.best_seconds = witness_s;
+    SEER_TRY(run_one(m, &request, &builds[i], &results[i]));
+    bool is_first =
+        request.is_witness && seer_schedule_equal(&request.schedule, &requests[0].schedule);
+    if (is_first && results[i].cls == SEER_MEASURED_OK) witness_s = results[i].seconds;
   }
   return SEER_OK;
 }

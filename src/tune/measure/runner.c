@@ -1,13 +1,10 @@
 // runner.c - how long does this kernel take, and is its answer right?
 // Timing: one warm-up call, then samples of at least MIN_SAMPLE_NS each (short kernels are called
-// several times per sample). With a rival, each sample is followed or preceded by one of the
-// rival's: what a neighbour on the machine does for a tenth of a second or more falls on both, and
-// the ratio says what the times do not. It is that of the lower quartiles: bursts of milliseconds
-// fall on one of two neighbouring samples, and would spoil a ratio of these. Racing: a candidate
-// that is clearly slower than the incumbent is dropped after the warm-up or the first samples.
-// Weights are as cold as in the network: between two calls of a kernel the network reads all its
-// other weights, so calls cycle through copies of as many bytes as the network's, or of what
-// exceeds the last-level cache for sure (doc/decisions, 8). Activations stay warm.
+// several times per sample). Racing: a candidate that is clearly slower than the incumbent is
+// dropped after the warm-up or the first samples. Weights are as cold as in the network: between
+// two calls of a kernel the network reads all its other weights, so calls cycle through copies of
+// as many bytes as the network's, or of what exceeds the last-level cache for sure (doc/decisions,
+// 8). Activations stay warm.
 
 #include "tune/measure/runner.h"
 
@@ -43,14 +40,6 @@
 #define N_CHECKED 256  // elements held against the DAG interpreter
 #define CHECK_BUDGET 4e7  // scalar operations that the interpreter may take for one check
 
-// A loaded kernel with its scratch.
-typedef struct {
-  const seer_kernel *kernel;
-  seer_kernel_phase phase[SEER_DAG_MAX_STAGES];
-  uint64_t handle;
-  bool is_loaded;
-} loaded;
-
 struct seer_runner {
   const seer_context *context;
   seer_pool *pool;
@@ -60,9 +49,6 @@ struct seer_runner {
   uint64_t scratch_stride;
   seer_task_memory memory;  // of the task at hand
   bool has_memory;
-  const seer_worker_task_state *rival_task;  // NULL: no rival
-  seer_arena *rival_arena;  // holds rival.kernel
-  loaded rival;
 };
 
 seer_status seer_runner_create(const seer_context *context, seer_runner **out_runner) {
@@ -86,7 +72,6 @@ seer_status seer_runner_create(const seer_context *context, seer_runner **out_ru
 void seer_runner_destroy(seer_runner *runner) {
   if (!runner) return;
   if (runner->has_memory) seer_task_memory_clear(&runner->memory);
-  if (runner->rival_arena) seer_arena_destroy(runner->rival_arena);
   if (runner->jit) seer_jit_destroy(runner->jit);
   if (runner->pool) seer_pool_destroy(runner->pool);
   seer_pages_clear(&runner->weights);
@@ -102,6 +87,14 @@ static seer_status use_task(seer_runner *runner, const seer_worker_task_state *t
   runner->has_memory = true;
   return SEER_OK;
 }
+
+// A loaded kernel with its scratch.
+typedef struct {
+  const seer_kernel *kernel;
+  seer_kernel_phase phase[SEER_DAG_MAX_STAGES];
+  uint64_t handle;
+  bool is_loaded;
+} loaded;
 
 static seer_status load(seer_runner *runner, const seer_kernel *kernel, loaded *out) {
   *out = (loaded){.kernel = kernel};
@@ -185,115 +178,60 @@ static uint64_t memory_bytes(const seer_kernel *kernel) {
   return sum;
 }
 
-// One kernel among those that take turns.
-typedef struct {
-  const loaded *code;
-  seer_call call;
-  uint32_t n_calls;
-  double ns[MAX_PAIRS];
-} turn;
-
-// The i-th sample of each of n kernels. Forwards and backwards by turns, so that none always
-// profits from the same neighbour's caches.
-static void take_turn(
-    seer_runner *runner, turn *turns, uint32_t n_turn, uint32_t i, uint64_t *nth) {
-  for (uint32_t k = 0; k < n_turn; k++) {
-    turn *t = &turns[i % 2 ? n_turn - 1 - k : k];
-    t->ns[i] = sample_ns(runner, t->code, &t->call, t->n_calls, nth);
-  }
-}
-
-static double median_ratio(const turn *a, const turn *b, uint32_t n) {
-  double ratio[MAX_PAIRS] = {0};
-  for (uint32_t i = 0; i < n; i++) ratio[i] = a->ns[i] / b->ns[i];
-  return median(ratio, n);
-}
-
-// Turns 0: the candidate, 1: the rival, if there is one.
-static void take_samples(seer_runner *runner, turn *turns, uint32_t n_turn, double best_seconds,
+static void take_samples(seer_runner *runner, const loaded *l, seer_call *c, double best_seconds,
     double min_repeat_s, seer_measure_result *out) {
   uint64_t nth = 0;
-  turn *t = &turns[0];
-  double each_ns = fmax(MIN_SAMPLE_NS, min_repeat_s * 1e9 / MAX_SAMPLES);
-  double ns = sample_ns(runner, t->code, &t->call, 1, &nth), best_ns = best_seconds * 1e9;
+  double ns = sample_ns(runner, l, c, 1, &nth), best_ns = best_seconds * 1e9;
   out->n_samples = 1;
   out->sample[0] = ns * 1e-9;
-  if (n_turn > 1) {
-    best_ns = sample_ns(runner, turns[1].code, &turns[1].call, 1, &nth);
-    turns[1].n_calls = calls_for(best_ns, each_ns);
-  }
   // The warm-up call also pays for pages and caches that no later call pays for: only a gross loser
   // is dropped on it.
-  double cold_ns = 50000 + COLD_NS_PER_BYTE * (double)memory_bytes(t->code->kernel);
+  double cold_ns = 50000 + COLD_NS_PER_BYTE * (double)memory_bytes(l->kernel);
   if (best_ns > 0 && ns > RACE_WARM_UP * best_ns + cold_ns) {
-    if (n_turn > 1) {
-      out->rival_s = best_ns * 1e-9;
-      out->ratio = ns / best_ns;
-    }
     out->is_raced_out = true;
     return;
   }
-  if (ns < each_ns + cold_ns)
-    ns = sample_ns(runner, t->code, &t->call, 1, &nth);  // a warm one to go by
-  t->n_calls = calls_for(ns, each_ns);
-  if (t->n_calls > 1) {
-    ns = sample_ns(runner, t->code, &t->call, t->n_calls / 4 + 1, &nth);
-    t->n_calls = calls_for(ns, each_ns);
+  double each_ns = fmax(MIN_SAMPLE_NS, min_repeat_s * 1e9 / MAX_SAMPLES);
+  if (ns < each_ns + cold_ns) ns = sample_ns(runner, l, c, 1, &nth);  // a warm one to go by
+  uint32_t n_calls = calls_for(ns, each_ns);
+  if (n_calls > 1) {
+    ns = sample_ns(runner, l, c, n_calls / 4 + 1, &nth);
+    n_calls = calls_for(ns, each_ns);
   }
-  double total_s = 0, least_ns = INFINITY, rival_ns = n_turn > 1 ? INFINITY : best_ns;
-  uint32_t n = 0;
-  while (n < MAX_SAMPLES && !out->is_raced_out && (n < MIN_SAMPLES || total_s < min_repeat_s)) {
-    take_turn(runner, turns, n_turn, n, &nth);
-    ns = t->ns[n++];
-    total_s += ns * t->n_calls * 1e-9;
+  double total_s = 0, least_ns = INFINITY;
+  for (uint32_t i = 0; i < MAX_SAMPLES; i++) {
+    ns = sample_ns(runner, l, c, n_calls, &nth);
+    out->sample[i] = ns * 1e-9;
+    out->n_samples = i + 1;
+    total_s += ns * n_calls * 1e-9;
     least_ns = fmin(least_ns, ns);
-    if (n_turn > 1) rival_ns = fmin(rival_ns, turns[1].ns[n - 1]);
-    bool is_gross = total_s >= RACE_GROSS_S && least_ns > RACE_GROSS * rival_ns;
-    bool is_sure = (n > 1 && total_s >= RACE_NARROW_S) || total_s >= RACE_SURE_S;
-    out->is_raced_out =
-        rival_ns > 0 && (is_gross || (is_sure && least_ns > RACE_NARROW * rival_ns));
+    bool is_gross = total_s >= RACE_GROSS_S && least_ns > RACE_GROSS * best_ns;
+    bool is_sure = (i > 0 && total_s >= RACE_NARROW_S) || total_s >= RACE_SURE_S;
+    bool is_narrow = is_sure && least_ns > RACE_NARROW * best_ns;
+    if (best_ns > 0 && (is_gross || is_narrow)) {
+      out->is_raced_out = true;
+      return;
+    }
+    if (i + 1 >= MIN_SAMPLES && total_s >= min_repeat_s) return;
   }
-  out->n_samples = n;
-  for (uint32_t i = 0; i < n; i++) out->sample[i] = t->ns[i] * 1e-9;
-  if (n_turn > 1) {
-    out->rival_s = quartile(turns[1].ns, n) * 1e-9;
-    out->ratio = quartile(t->ns, n) / quartile(turns[1].ns, n);
-  }
-}
-
-seer_status seer_runner_set_rival(
-    seer_runner *runner, const seer_worker_task_state *task, const seer_kernel *kernel) {
-  unload(runner, &runner->rival);
-  runner->rival_task = NULL;
-  if (!kernel) return SEER_OK;
-  if (!runner->rival_arena) runner->rival_arena = seer_arena_create("rival");
-  seer_arena_reset(runner->rival_arena);
-  SEER_TRY(load(runner, seer_kernel_copy(kernel, runner->rival_arena), &runner->rival));
-  runner->rival_task = task;
-  return SEER_OK;
 }
 
 seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *task,
     const seer_kernel *kernel, double best_seconds, double min_repeat_s, seer_measure_result *out) {
   memset(out, 0, sizeof(*out));
-  uint64_t start = seer_os_now_ns(), cold = cold_bytes(runner, task);
+  uint64_t start = seer_os_now_ns();
   SEER_TRY(use_task(runner, task));
   loaded l;
-  turn turns[2] = {{.code = &l, .n_calls = 1}, {.code = &runner->rival, .n_calls = 1}};
-  uint32_t n_turn = runner->rival_task == task ? 2 : 1;
-  SEER_TRY(load(runner, kernel, &l));
-  seer_status status = SEER_OK;
-  for (uint32_t k = 0; k < n_turn && !status; k++)
-    status = seer_task_memory_share(&runner->memory, turns[k].code->kernel);
-  for (uint32_t k = 0; k < n_turn && !status; k++) {
-    status = seer_call_prepare(
-        &runner->memory, turns[k].code->kernel, &runner->weights, cold, &turns[k].call);
-  }
+  seer_call c = {.packed = NULL};
+  seer_status status = load(runner, kernel, &l);
+  if (!status)
+    status =
+        seer_call_prepare(&runner->memory, kernel, &runner->weights, cold_bytes(runner, task), &c);
   if (!status) {
-    take_samples(runner, turns, n_turn, best_seconds, min_repeat_s, out);
+    take_samples(runner, &l, &c, best_seconds, min_repeat_s, out);
     out->seconds = quartile(out->sample, out->n_samples);
   }
-  for (uint32_t k = 0; k < n_turn; k++) seer_call_clear(&turns[k].call);
+  seer_call_clear(&c);
   unload(runner, &l);
   out->run_s = (double)(seer_os_now_ns() - start) * 1e-9;
   return status;
@@ -409,21 +347,40 @@ static double sign_test(uint32_t wins, uint32_t n) {
   return p;
 }
 
+// One kernel among those that take turns.
+typedef struct {
+  loaded code;
+  seer_call call;
+  uint32_t n_calls;
+  double ns[MAX_PAIRS];
+} turn;
+
 static void take_turns(seer_runner *runner, turn *turns, uint32_t n_turn, uint32_t n_pairs) {
   uint64_t nth = 0;
   for (uint32_t k = 0; k < n_turn; k++) {
     turn *t = &turns[k];
-    (void)sample_ns(runner, t->code, &t->call, 1, &nth);
-    t->n_calls = calls_for(sample_ns(runner, t->code, &t->call, 1, &nth), MIN_SAMPLE_NS);
+    (void)sample_ns(runner, &t->code, &t->call, 1, &nth);
+    t->n_calls = calls_for(sample_ns(runner, &t->code, &t->call, 1, &nth), MIN_SAMPLE_NS);
   }
-  for (uint32_t i = 0; i < n_pairs; i++) take_turn(runner, turns, n_turn, i, &nth);
+  for (uint32_t i = 0; i < n_pairs; i++) {
+    // Forwards and backwards by turns, so that none always profits from the same neighbour's
+    // caches.
+    for (uint32_t k = 0; k < n_turn; k++) {
+      turn *t = &turns[i % 2 ? n_turn - 1 - k : k];
+      t->ns[i] = sample_ns(runner, &t->code, &t->call, t->n_calls, &nth);
+    }
+  }
 }
 
 static void summarise(const turn *a, const turn *b, uint32_t n_pairs, seer_measure_ab *out) {
+  double ratio[MAX_PAIRS] = {0};
   uint32_t wins = 0;
-  for (uint32_t i = 0; i < n_pairs; i++) wins += b->ns[i] > a->ns[i];
+  for (uint32_t i = 0; i < n_pairs; i++) {
+    ratio[i] = b->ns[i] / a->ns[i];
+    wins += ratio[i] > 1;
+  }
   *out = (seer_measure_ab){.n_pairs = n_pairs,
-      .speedup = median_ratio(b, a, n_pairs),
+      .speedup = median(ratio, n_pairs),
       .seconds = median(a->ns, n_pairs) * 1e-9,
       .baseline_seconds = median(b->ns, n_pairs) * 1e-9,
       .p_value = sign_test(wins, n_pairs)};
@@ -434,15 +391,14 @@ seer_status seer_runner_compare(seer_runner *runner, const seer_worker_task_stat
   memset(out, 0, n * sizeof(*out));
   SEER_TRY(use_task(runner, task));
   turn *turns = calloc(n + 1, sizeof(turn));
-  loaded *code = calloc(n + 1, sizeof(loaded));
-  seer_status status = turns && code ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for a comparison");
+  if (!turns) return SEER_FAIL(RESOURCE, "no memory for a comparison");
   uint64_t cold = cold_bytes(runner, task);
   n_pairs = n_pairs > MAX_PAIRS ? MAX_PAIRS : n_pairs;
+  seer_status status = SEER_OK;
   for (uint32_t k = 0; k <= n && !status; k++)
     status = seer_task_memory_share(&runner->memory, &kernels[k]);
-  for (uint32_t k = 0; k <= n && !status; k++) status = load(runner, &kernels[k], &code[k]);
+  for (uint32_t k = 0; k <= n && !status; k++) status = load(runner, &kernels[k], &turns[k].code);
   for (uint32_t k = 0; k <= n && !status; k++) {
-    turns[k].code = &code[k];
     status =
         seer_call_prepare(&runner->memory, &kernels[k], &runner->weights, cold, &turns[k].call);
   }
@@ -450,11 +406,10 @@ seer_status seer_runner_compare(seer_runner *runner, const seer_worker_task_stat
     take_turns(runner, turns, n + 1, n_pairs);
     for (uint32_t k = 0; k < n; k++) summarise(&turns[k], &turns[n], n_pairs, &out[k]);
   }
-  for (uint32_t k = 0; turns && code && k <= n; k++) {
+  for (uint32_t k = 0; k <= n; k++) {
     seer_call_clear(&turns[k].call);
-    unload(runner, &code[k]);
+    unload(runner, &turns[k].code);
   }
   free(turns);
-  free(code);
   return status;
 }

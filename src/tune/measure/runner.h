@@ -9,11 +9,7 @@ typedef struct seer_runner seer_runner;
 
 SEER_MUST_USE seer_status seer_runner_create(const seer_context *context, seer_runner **out_runner);
 void seer_runner_destroy(seer_runner *runner);
-// `kernel` (copied; NULL: none) takes turns with every kernel of `task` that is timed from now on.
-SEER_MUST_USE seer_status seer_runner_set_rival(
-    seer_runner *runner, const seer_worker_task_state *task, const seer_kernel *kernel);
-// `task` is kept while the runner uses it. best_seconds (0: none) is what the kernel races against
-// when it has no rival.
+// `task` is kept while the runner uses it.
 SEER_MUST_USE seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *task,
     const seer_kernel *kernel, double best_seconds, double min_repeat_s,
     seer_measure_result *out_result);

@@ -13,8 +13,7 @@ const char *seer_measured_class_name(seer_measured_class cls) {
 }
 
 // To add a measurer: its file, its line here and in backends.h.
-const seer_measure_desc *const seer_measure_table[] = {
-    &seer_measure_local, &seer_measure_fake, &seer_measure_fake_phases};
+const seer_measure_desc *const seer_measure_table[] = {&seer_measure_local, &seer_measure_fake};
 const size_t seer_measure_table_count = SEER_COUNT_OF(seer_measure_table);
 
 seer_status seer_measure_find(const char *name, const seer_measure_desc **out_desc) {
@@ -24,5 +23,5 @@ seer_status seer_measure_find(const char *name, const seer_measure_desc **out_de
       return SEER_OK;
     }
   }
-  return SEER_FAIL(INVALID, "unknown measurer '%s'; allowed: local, fake, fake-phases", name);
+  return SEER_FAIL(INVALID, "unknown measurer '%s'; allowed: local, fake", name);
 }

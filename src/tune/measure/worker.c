@@ -96,12 +96,10 @@ static seer_status answer_run(worker *w, uint32_t seq, seer_wire_reader *reader)
   seer_kernel kernel;
   seer_status status = find_task(w, request.task, &task);
   if (!status) status = seer_wire_get_kernel(reader, w->job, &kernel);
-  if (!status && !request.has_rival) status = seer_runner_set_rival(w->runner, task, NULL);
   if (!status) {
     status = seer_runner_time(
         w->runner, task, &kernel, request.best_seconds, request.min_repeat_s, &result);
   }
-  if (!status && request.is_rival) status = seer_runner_set_rival(w->runner, task, &kernel);
   failed(status, &result);
   return seer_wire_send(&w->wire, SEER_WIRE_RAN, seq, &result, sizeof result);
 }

@@ -34,8 +34,6 @@ typedef struct {
 // seer_measure_ab of each candidate.
 typedef struct {
   uint32_t task, n_pairs, n_candidate;
-  uint32_t is_rival;  // RUN: alone, and in turns with what comes next
-  uint32_t has_rival;  // RUN: in turns with it
   double best_seconds, min_repeat_s;
 } seer_worker_run;
 
