@@ -36,20 +36,15 @@ static seer_status mark(
   return seer_records_each(s->records, s->task[t].workload, s->target_id, mark_one, &m);
 }
 
-typedef struct {
-  seer_schedule schedule;
-  seer_measure_ab ab;
-} contender;
-
-static int by_speedup(const void *a, const void *b) {
-  const contender *x = a, *y = b;
+int seer_contender_by_speedup(const void *a, const void *b) {
+  const seer_contender *x = a, *y = b;
   if (x->ab.speedup != y->ab.speedup) return x->ab.speedup > y->ab.speedup ? -1 : 1;
   return seer_schedule_hash(&x->schedule) > seer_schedule_hash(&y->schedule) ? 1 : -1;
 }
 
 // The best recorded schedules take turns with the default: what looked best in a single measurement
 // has most often been lucky. Best first.
-static seer_status line_up(seer_session *s, uint32_t t, contender *out, uint32_t *out_n) {
+static seer_status line_up(seer_session *s, uint32_t t, seer_contender *out, uint32_t *out_n) {
   seer_schedule top[CONTENDERS];
   double seconds[CONTENDERS];
   seer_measure_ab ab[CONTENDERS];
@@ -66,13 +61,13 @@ static seer_status line_up(seer_session *s, uint32_t t, contender *out, uint32_t
   for (uint32_t k = 0; k < n_kept; k++) is_lost = is_lost && ab[k].n_pairs == 0;
   for (uint32_t k = 0; k < n_kept; k++) {
     if (is_lost) SEER_TRY(s->measure->compare(s->measurer, t, &top[k], 1, fallback, PAIRS, &ab[k]));
-    out[k] = (contender){top[k], ab[k]};
+    out[k] = (seer_contender){top[k], ab[k]};
   }
-  qsort(out, n_kept, sizeof(*out), by_speedup);
+  qsort(out, n_kept, sizeof(*out), seer_contender_by_speedup);
   return SEER_OK;
 }
 
-static seer_status finish(seer_session *s, uint32_t t, const contender *c, const char *text) {
+static seer_status finish(seer_session *s, uint32_t t, const seer_contender *c, const char *text) {
   bool is_ok = text == NULL;
   if (is_ok) {
     SEER_TRY(mark(s, t, &c->schedule, SEER_RECORD_ACCEPTED));
@@ -91,7 +86,7 @@ static seer_status finish(seer_session *s, uint32_t t, const contender *c, const
 }
 
 // *out_done: nobody after this one needs to be looked at.
-static seer_status try_one(seer_session *s, uint32_t t, contender *c, bool *out_done) {
+static seer_status try_one(seer_session *s, uint32_t t, seer_contender *c, bool *out_done) {
   *out_done = true;
   bool may_be_faster = c->ab.n_pairs > 0 && c->ab.speedup >= MIN_SPEEDUP;
   if (may_be_faster && c->ab.p_value > MAX_P) {
@@ -118,7 +113,7 @@ static seer_status try_one(seer_session *s, uint32_t t, contender *c, bool *out_
 }
 
 static seer_status accept_task(seer_session *s, uint32_t t) {
-  contender contenders[CONTENDERS];
+  seer_contender contenders[CONTENDERS];
   uint32_t n;
   seer_arena_reset(s->round);
   SEER_TRY(line_up(s, t, contenders, &n));

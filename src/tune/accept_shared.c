@@ -11,17 +11,6 @@
 #define FROM_SEARCH 16  // of the best measured schedules, those of the form take part
 #define PAIRS 15
 
-typedef struct {
-  seer_schedule schedule;
-  seer_measure_ab ab;
-} contender;
-
-static int by_speedup(const void *a, const void *b) {
-  const contender *x = a, *y = b;
-  if (x->ab.speedup != y->ab.speedup) return x->ab.speedup > y->ab.speedup ? -1 : 1;
-  return seer_schedule_hash(&x->schedule) > seer_schedule_hash(&y->schedule) ? 1 : -1;
-}
-
 static bool add(seer_schedule *list, uint32_t *n, const seer_schedule *schedule) {
   for (uint32_t k = 0; k < *n; k++)
     if (seer_schedule_equal(&list[k], schedule)) return true;
@@ -46,7 +35,7 @@ static seer_status line_up(
   return SEER_OK;
 }
 
-static seer_status store(seer_session *s, uint32_t t, const contender *c) {
+static seer_status store(seer_session *s, uint32_t t, const seer_contender *c) {
   if (!s->records) return SEER_OK;
   seer_record record = {.session = s->session_id,
       .workload = s->task[t].workload,
@@ -69,17 +58,17 @@ static seer_status judge(
   uint32_t t = offer->task, n;
   seer_schedule list[SEER_MEASURE_MAX_CONTENDERS];
   seer_measure_ab ab[SEER_MEASURE_MAX_CONTENDERS];
-  contender contenders[SEER_MEASURE_MAX_CONTENDERS];
+  seer_contender contenders[SEER_MEASURE_MAX_CONTENDERS];
   seer_arena_reset(s->round);
   *out_ratio = 0;
   SEER_TRY(line_up(s, offer, list, &n));
   if (n == 0) return SEER_OK;
   SEER_TRY(s->measure->compare(s->measurer, t, list, n, &offer->own->schedule, PAIRS, ab));
   for (uint32_t k = 0; k < n; k++) {
-    contenders[k] = (contender){list[k], ab[k]};
+    contenders[k] = (seer_contender){list[k], ab[k]};
     if (ab[k].n_pairs == 0) contenders[k].ab.speedup = 0;
   }
-  qsort(contenders, n, sizeof *contenders, by_speedup);
+  qsort(contenders, n, sizeof *contenders, seer_contender_by_speedup);
   double max_loss = seer_context_f64(s->context, SEER_OPT_SHARE_WEIGHTS);
   for (uint32_t k = 0; k < n && contenders[k].ab.speedup * (1 + max_loss) >= 1; k++) {
     seer_measure_request request = {.task = t, .schedule = contenders[k].schedule};

@@ -1,4 +1,5 @@
-// session_internal.h - a session's inside, shared by session.c, round.c and accept.c only.
+// session_internal.h - a session's inside, shared by session.c, round.c and the two accept files
+// only.
 #ifndef SEER_TUNE_SESSION_INTERNAL_H
 #define SEER_TUNE_SESSION_INTERNAL_H
 
@@ -49,6 +50,13 @@ struct seer_session {
     void *user;
   } listener[8];
 };
+
+// A schedule that took turns with others, and how it did.
+typedef struct {
+  seer_schedule schedule;
+  seer_measure_ab ab;
+} seer_contender;
+int seer_contender_by_speedup(const void *a, const void *b);  // for qsort: best first
 
 // One round of pick->task (pick->n is cut to what the budget leaves).
 SEER_MUST_USE seer_status seer_session_round(seer_session *session, seer_pick *pick);

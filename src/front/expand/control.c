@@ -296,19 +296,7 @@ static seer_status expand_scan(seer_expand *e) {
 }
 
 #define CONTROL(id, onnx, from, in_min, attributes, text) \
-  const seer_op_desc seer_op_##id = {.name = onnx,        \
-      .domain = "",                                       \
-      .opset_min = from,                                  \
-      .opset_max = 25,                                    \
-      .n_in_min = in_min,                                 \
-      .n_in_max = SEER_OP_ANY,                            \
-      .n_out_min = 1,                                     \
-      .n_out_max = SEER_OP_ANY,                           \
-      .fuse = SEER_FUSE_COMPOSITE,                        \
-      .attrs = attributes,                                \
-      .expand = expand_##id,                              \
-      .takes_lists = true,                                \
-      .doc = text};
+  SEER_LIST_COMPOSITE(id, onnx, from, in_min, SEER_OP_ANY, SEER_OP_ANY, attributes, text)
 
 CONTROL(if, "If", 1, 1, "then_branch else_branch",
     "a condition that folds picks a branch; else both are computed, and must be of equal shapes")

@@ -22,22 +22,33 @@ struct seer_expand {
 };
 
 // An entry of the operator table for opsets [from, to] of a domain.
-#define SEER_COMPOSITE(                                                                       \
-    id, space, onnx, from, to, in_min, in_max, out_min, out_max, attributes, expand_fn, text) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                                            \
-      .domain = space,                                                                        \
-      .opset_min = from,                                                                      \
-      .opset_max = to,                                                                        \
-      .n_in_min = in_min,                                                                     \
-      .n_in_max = in_max,                                                                     \
-      .n_out_min = out_min,                                                                   \
-      .n_out_max = out_max,                                                                   \
-      .fuse = SEER_FUSE_COMPOSITE,                                                            \
-      .attrs = attributes,                                                                    \
-      .expand = expand_fn,                                                                    \
+#define SEER_COMPOSITE_ENTRY(id, space, onnx, from, to, in_min, in_max, out_min, out_max, \
+    attributes, expand_fn, lists, text)                                                   \
+  const seer_op_desc seer_op_##id = {.name = onnx,                                        \
+      .domain = space,                                                                    \
+      .opset_min = from,                                                                  \
+      .opset_max = to,                                                                    \
+      .n_in_min = in_min,                                                                 \
+      .n_in_max = in_max,                                                                 \
+      .n_out_min = out_min,                                                               \
+      .n_out_max = out_max,                                                               \
+      .fuse = SEER_FUSE_COMPOSITE,                                                        \
+      .attrs = attributes,                                                                \
+      .expand = expand_fn,                                                                \
+      .takes_lists = lists,                                                               \
       .doc = text};
+#define SEER_COMPOSITE(                                                                         \
+    id, space, onnx, from, to, in_min, in_max, out_min, out_max, attributes, expand_fn, text)   \
+  SEER_COMPOSITE_ENTRY(id, space, onnx, from, to, in_min, in_max, out_min, out_max, attributes, \
+      expand_fn, false, text)
 
-// As above, for an operator of com.microsoft; its function is expand_<id>.
+// One of ONNX's own whose operands may be sequences and optional values; its function is
+// expand_<id>.
+#define SEER_LIST_COMPOSITE(id, onnx, from, in_min, in_max, out_max, attributes, text) \
+  SEER_COMPOSITE_ENTRY(                                                                \
+      id, "", onnx, from, 25, in_min, in_max, 1, out_max, attributes, expand_##id, true, text)
+
+// An operator of com.microsoft; its function is expand_<id>.
 #define SEER_CONTRIB(id, onnx, in_min, in_max, out_max, attributes, text)                      \
   SEER_COMPOSITE(ms_##id, "com.microsoft", onnx, 1, 1, in_min, in_max, 1, out_max, attributes, \
       expand_##id, text)

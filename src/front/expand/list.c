@@ -236,31 +236,17 @@ static seer_status expand_optional_get_element(seer_expand *e) {
   return SEER_OK;
 }
 
-#define LIST(id, onnx, from, in_min, in_max, out_max, attributes, text) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                      \
-      .domain = "",                                                     \
-      .opset_min = from,                                                \
-      .opset_max = 25,                                                  \
-      .n_in_min = in_min,                                               \
-      .n_in_max = in_max,                                               \
-      .n_out_min = 1,                                                   \
-      .n_out_max = out_max,                                             \
-      .fuse = SEER_FUSE_COMPOSITE,                                      \
-      .attrs = attributes,                                              \
-      .expand = expand_##id,                                            \
-      .takes_lists = true,                                              \
-      .doc = text};
-
-LIST(sequence_construct, "SequenceConstruct", 11, 1, SEER_OP_ANY, 1, "", "")
-LIST(sequence_empty, "SequenceEmpty", 11, 0, 0, 1, "dtype", "")
-LIST(sequence_length, "SequenceLength", 11, 1, 1, 1, "", "")
-LIST(sequence_at, "SequenceAt", 11, 2, 2, 1, "", "constant position")
-LIST(sequence_insert, "SequenceInsert", 11, 2, 3, 1, "", "constant position")
-LIST(sequence_erase, "SequenceErase", 11, 1, 2, 1, "", "constant position")
-LIST(concat_from_sequence, "ConcatFromSequence", 11, 1, 1, 1, "axis new_axis", "")
-LIST(sequence_map, "SequenceMap", 17, 1, SEER_OP_ANY, SEER_OP_ANY, "body", "unrolled")
-LIST(optional, "Optional", 15, 0, 1, 1, "type", "")
-LIST(optional_has_element, "OptionalHasElement", 15, 0, 1, 1, "", "")
-LIST(optional_get_element, "OptionalGetElement", 15, 1, 1, 1, "", "")
+SEER_LIST_COMPOSITE(sequence_construct, "SequenceConstruct", 11, 1, SEER_OP_ANY, 1, "", "")
+SEER_LIST_COMPOSITE(sequence_empty, "SequenceEmpty", 11, 0, 0, 1, "dtype", "")
+SEER_LIST_COMPOSITE(sequence_length, "SequenceLength", 11, 1, 1, 1, "", "")
+SEER_LIST_COMPOSITE(sequence_at, "SequenceAt", 11, 2, 2, 1, "", "constant position")
+SEER_LIST_COMPOSITE(sequence_insert, "SequenceInsert", 11, 2, 3, 1, "", "constant position")
+SEER_LIST_COMPOSITE(sequence_erase, "SequenceErase", 11, 1, 2, 1, "", "constant position")
+SEER_LIST_COMPOSITE(concat_from_sequence, "ConcatFromSequence", 11, 1, 1, 1, "axis new_axis", "")
+SEER_LIST_COMPOSITE(
+    sequence_map, "SequenceMap", 17, 1, SEER_OP_ANY, SEER_OP_ANY, "body", "unrolled")
+SEER_LIST_COMPOSITE(optional, "Optional", 15, 0, 1, 1, "type", "")
+SEER_LIST_COMPOSITE(optional_has_element, "OptionalHasElement", 15, 0, 1, 1, "", "")
+SEER_LIST_COMPOSITE(optional_get_element, "OptionalGetElement", 15, 1, 1, 1, "", "")
 SEER_COMPOSITE(split_to_sequence, "", "SplitToSequence", 11, 25, 1, 2, 1, 1, "axis keepdims",
     expand_split_to_sequence, "constant sizes")
