@@ -372,8 +372,29 @@ static seer_status resolve_node(seer_graph *graph, uint32_t k, seer_arena *scrat
       node->op_type, operands_text(graph, node, scratch));
 }
 
+// A text of a graph behind the pass "narrow" is resolved again: its constants are as wide as their
+// values, for operators that fold take their bytes.
+static void widen_constants(seer_graph *graph) {
+  for (uint32_t v = 1; v < graph->n_value; v++) {
+    seer_value *value = seer_graph_value(graph, (seer_val){v});
+    const seer_tensor *stored = value->constant;
+    if (!stored || stored->dtype == value->dtype) continue;
+    seer_tensor wide = *stored;
+    size_t n = (size_t)seer_tensor_elems(stored);
+    wide.dtype = value->dtype;
+    wide.n_bytes = n * seer_dtype_bytes(wide.dtype);
+    void *data = seer_arena_alloc(graph->arena, wide.n_bytes + 1, 64);
+    for (size_t i = 0; i < n; i++)
+      seer_dtype_store_i64(wide.dtype, data, (int64_t)i,
+          seer_dtype_load_i64(stored->dtype, stored->data, (int64_t)i));
+    wide.data = data;
+    value->constant = seer_arena_memdup(graph->arena, &wide, sizeof wide);
+  }
+}
+
 static seer_status resolve(
     seer_graph *graph, const char *input_shapes, seer_arena *scratch, const char **out_notice) {
+  widen_constants(graph);
   seer_pass_remove_dead(graph);
   SEER_TRY(look_up_operators(graph, scratch));
   seer_pass_remove_dead(graph);  // now that it is known which outputs are optional
