@@ -331,6 +331,12 @@ def refusals():
     for build, text in cases:
         g = Graph()
         refused(g.model((build(g, compressed(g)), F)), text)
+    for kind, name in ((TensorProto.FLOAT8E4M3FN, "f8e4m3fn"), (TensorProto.FLOAT8E5M2, "f8e5m2"), (TensorProto.INT4, "i4"), (TensorProto.UINT4, "u4")):
+        for op in ("NonZero", "Unique"):
+            g = Graph(opset=21)
+            refused(g.model((g.op(op, g.input("x", kind, [6])), I64 if op == "NonZero" else kind)), f"({op}) with inputs")
+            g = Graph(opset=21)
+            refused(g.model((g.op(op, g.op("Cast", g.const([1, 0]), to=kind)), I64 if op == "NonZero" else kind)), f"is {name}; float8")
 
 
 def commands():

@@ -45,6 +45,7 @@ static seer_status infer_host_non_zero(
   (void)arena;
   const seer_value *x = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
+  SEER_TRY(seer_op_want_compared(x, 0));
   if (x->rank == 0) return SEER_FAIL(UNSUPPORTED, "input 0 is a scalar");
   int64_t dim[2] = {x->rank, seer_max_i64(seer_op_elems(x), 1)};
   SEER_TRY(want_few(dim[1]));
@@ -108,6 +109,7 @@ static seer_status infer_host_unique(
   (void)arena;
   const seer_value *x = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
+  SEER_TRY(seer_op_want_compared(x, 0));
   int64_t axis = seer_node_attr_i(node, "axis", 0), n = seer_op_elems(x);
   if (axis < -1 || axis >= (int64_t)x->rank)
     return SEER_FAIL(INVALID, "attribute 'axis' is %" PRId64, axis);

@@ -477,6 +477,7 @@ static seer_status infer_non_zero(
     return SEER_FAIL(
         UNSUPPORTED, "input 0 must be constant after folding: the result's size depends on it");
   }
+  SEER_TRY(seer_op_want_compared(seer_graph_value(graph, node->in[0]), 0));
   int64_t dim[2] = {tensor->rank, 0};
   for (int64_t i = 0, n = seer_tensor_elems(tensor); i < n; i++) dim[1] += is_nonzero(tensor, i);
   return seer_op_set(&out_values[0], SEER_DTYPE_I64, dim, 2);

@@ -129,6 +129,14 @@ seer_status seer_op_broadcast(const seer_value *value, uint32_t k, int64_t *dim,
   return SEER_OK;
 }
 
+seer_status seer_op_want_compared(const seer_value *value, uint32_t k) {
+  bool is_float8 = value->dtype >= SEER_DTYPE_F8E4M3FN && value->dtype <= SEER_DTYPE_F8E5M2FNUZ;
+  if (!is_float8 && value->dtype != SEER_DTYPE_I4 && value->dtype != SEER_DTYPE_U4) return SEER_OK;
+  return SEER_FAIL(UNSUPPORTED,
+      "input %u ('%s') is %s; float8 and 4-bit integers are stored, moved and converted only", k,
+      value->name, seer_dtype_name(value->dtype));
+}
+
 seer_status seer_op_want_float(const seer_value *value, uint32_t k) {
   if (seer_dtype_is_float(value->dtype)) return SEER_OK;
   return SEER_FAIL(INVALID, "input %u ('%s') is %s, must be a float type", k, value->name,
