@@ -7,21 +7,26 @@
 #include "front/op/util.h"
 #include "runtime/host.h"
 
-#define HOST(id, onnx, n_in, n_out, attributes, function) \
-  const seer_op_desc seer_op_##id = {.name = onnx,        \
-      .domain = SEER_INNER_DOMAIN,                        \
-      .opset_min = 1,                                     \
-      .opset_max = 1,                                     \
-      .n_in_min = 1,                                      \
-      .n_in_max = SEER_OP_ANY,                            \
-      .n_out_min = n_out,                                 \
-      .n_out_max = n_out,                                 \
-      .fuse = SEER_FUSE_OPAQUE,                           \
-      .attrs = attributes,                                \
-      .infer = infer_##id,                                \
-      .host = function,                                   \
-      .n_host_in = n_in,                                  \
+#define INNER(id, onnx, in_min, out_min, out_max, kind, attributes, number, n_operand) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                                     \
+      .domain = SEER_INNER_DOMAIN,                                                     \
+      .opset_min = 1,                                                                  \
+      .opset_max = 1,                                                                  \
+      .n_in_min = in_min,                                                              \
+      .n_in_max = SEER_OP_ANY,                                                         \
+      .n_out_min = out_min,                                                            \
+      .n_out_max = out_max,                                                            \
+      .fuse = kind,                                                                    \
+      .attrs = attributes,                                                             \
+      .infer = infer_##id,                                                             \
+      .host = number,                                                                  \
+      .n_host_in = n_operand,                                                          \
       .doc = ""};
+#define HOST(id, onnx, n_in, n_out, attributes, function) \
+  INNER(id, onnx, 1, n_out, n_out, SEER_FUSE_OPAQUE, attributes, function, n_in)
+#define SAME(id, onnx, attributes) INNER(id, onnx, 1, 1, 1, SEER_FUSE_VIEW, attributes, 0, 0)
+#define LOOP_PART(id, onnx, attributes, number) \
+  INNER(id, onnx, 0, 1, SEER_OP_ANY, SEER_FUSE_OPAQUE, attributes, number, 0)
 
 enum { MAX_FOUND = 1 << 28 };
 
@@ -155,19 +160,6 @@ static seer_status infer_at_bound(
   return seer_op_infer_same(graph, node, arena, out_values);
 }
 
-#define SAME(id, onnx, attributes)                 \
-  const seer_op_desc seer_op_##id = {.name = onnx, \
-      .domain = SEER_INNER_DOMAIN,                 \
-      .opset_min = 1,                              \
-      .opset_max = 1,                              \
-      .n_in_min = 1,                               \
-      .n_in_max = SEER_OP_ANY,                     \
-      .n_out_min = 1,                              \
-      .n_out_max = 1,                              \
-      .fuse = SEER_FUSE_VIEW,                      \
-      .attrs = attributes,                         \
-      .infer = infer_##id,                         \
-      .doc = ""};
 SAME(sized, "Sized", "axes")
 SAME(at_bound, "AtBound", "")
 
@@ -248,19 +240,5 @@ static seer_status infer_loop_end(
   return SEER_OK;
 }
 
-#define LOOP_PART(id, onnx, attributes, number)    \
-  const seer_op_desc seer_op_##id = {.name = onnx, \
-      .domain = SEER_INNER_DOMAIN,                 \
-      .opset_min = 1,                              \
-      .opset_max = 1,                              \
-      .n_in_min = 0,                               \
-      .n_in_max = SEER_OP_ANY,                     \
-      .n_out_min = 1,                              \
-      .n_out_max = SEER_OP_ANY,                    \
-      .fuse = SEER_FUSE_OPAQUE,                    \
-      .attrs = attributes,                         \
-      .infer = infer_##id,                         \
-      .host = number,                              \
-      .doc = ""};
 LOOP_PART(loop_begin, "LoopBegin", "", SEER_OP_LOOP_BEGIN)
 LOOP_PART(loop_end, "LoopEnd", "n_carried bound", SEER_OP_LOOP_END)

@@ -23,6 +23,9 @@ SEER_MUST_USE seer_status seer_op_axis(
 // The int64 (or int32) content of constant input k, any rank. UNSUPPORTED when it is not constant.
 SEER_MUST_USE seer_status seer_op_const_ints(const seer_graph *graph, const seer_node *node,
     uint32_t k, const char *what, seer_arena *arena, int64_t **out_ints, uint32_t *out_n);
+// One of them; `otherwise` when input k is absent.
+SEER_MUST_USE seer_status seer_op_const_int(const seer_graph *graph, const seer_node *node,
+    uint32_t k, const char *what, int64_t otherwise, int64_t *out_int);
 // Integers from attribute `name` (older opsets) or else from constant input k (newer ones). *out_n
 // is UINT32_MAX when both are absent.
 SEER_MUST_USE seer_status seer_op_ints(const seer_graph *graph, const seer_node *node,
