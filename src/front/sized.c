@@ -415,10 +415,10 @@ static seer_status carry_gather_nd(seer_expand *e) {
 // ---- reductions and products
 
 // Input 0 is read with `neutral` beyond the sizes of its dimensions `mask`, where it has any.
-static seer_status mask_input(seer_expand *e, uint32_t mask, seer_val neutral) {
-  if (!(sized_dims(e->graph, &e->node, 0) & mask)) return SEER_OK;
+static void mask_input(seer_expand *e, uint32_t mask, seer_val neutral) {
   // The node's own list: it reads the new value from now on.
-  return seer_expand_masked(e, e->node.in[0], mask, neutral, &e->node.in[0]);
+  if (sized_dims(e->graph, &e->node, 0) & mask)
+    e->node.in[0] = seer_expand_masked(e, e->node.in[0], mask, neutral);
 }
 
 // What a reduction's result does not change by.
@@ -440,7 +440,8 @@ static seer_status carry_reduce(seer_expand *e) {
     uint32_t before = (uint32_t)__builtin_popcount(mask & ((1u << at.d) - 1));
     SEER_TRY(give(e, 0, at.d, 0, keeps ? at.d : at.d - before));
   }
-  return mask_input(e, mask, neutral_of(e));
+  mask_input(e, mask, neutral_of(e));
+  return SEER_OK;
 }
 
 static seer_status carry_arg_reduce(seer_expand *e) {
@@ -457,7 +458,8 @@ static seer_status carry_arg_reduce(seer_expand *e) {
   }
   // Equals of the least number come first, so that none beyond the size is chosen.
   bool is_largest = seer_node_is(&e->node, "ArgMin");
-  return mask_input(e, 1u << axis, seer_expand_extreme(e, in_of(e, 0)->dtype, is_largest));
+  mask_input(e, 1u << axis, seer_expand_extreme(e, in_of(e, 0)->dtype, is_largest));
+  return SEER_OK;
 }
 
 static seer_status carry_cum_sum(seer_expand *e) {
@@ -471,7 +473,8 @@ static seer_status carry_cum_sum(seer_expand *e) {
   uint32_t d = 0, rank = in_of(e, 0)->rank;
   SEER_TRY(seer_op_axis(
       axis ? seer_dtype_load_i64(axis->dtype, axis->data, 0) : 0, rank, "input 'axis'", &d));
-  return mask_input(e, 1u << d, seer_expand_scalar(e, in_of(e, 0)->dtype, 0));
+  mask_input(e, 1u << d, seer_expand_scalar(e, in_of(e, 0)->dtype, 0));
+  return SEER_OK;
 }
 
 // Dimensions that are normalised: the axis, or (is_from_axis) all from there on.
@@ -491,7 +494,8 @@ static seer_status carry_softmax(seer_expand *e) {
   uint32_t mask;
   SEER_TRY(normalised(e, is_old ? 1 : -1, is_old, &mask));
   SEER_TRY(carry_same(e));
-  return mask_input(e, mask, seer_expand_extreme(e, in_of(e, 0)->dtype, false));
+  mask_input(e, mask, seer_expand_extreme(e, in_of(e, 0)->dtype, false));
+  return SEER_OK;
 }
 
 static seer_status carry_layer_norm(seer_expand *e) {

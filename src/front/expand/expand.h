@@ -150,8 +150,7 @@ void seer_expand_inline(seer_expand *e, const seer_attr *body, const seer_val *f
 seer_val seer_expand_extreme(seer_expand *e, seer_dtype dtype, bool is_largest);
 // x (its type is known) with `neutral`, a scalar, beyond the sizes of its dimensions `mask` (bits;
 // at least one has such a size): those are as large as their bounds now, others keep their sizes.
-SEER_MUST_USE seer_status seer_expand_masked(
-    seer_expand *e, seer_val x, uint32_t mask, seer_val neutral, seer_val *out_value);
+seer_val seer_expand_masked(seer_expand *e, seer_val x, uint32_t mask, seer_val neutral);
 seer_status seer_expand_sized_mean(seer_expand *e);  // replaces ReduceMean
 seer_status seer_expand_sized_concat(seer_expand *e);  // replaces Concat along such a dimension
 

@@ -7,16 +7,13 @@
 #include "front/expand/expand.h"
 #include "front/sized.h"
 
-// 0, 1, 2, ... along dimension d of `rank`.
-static seer_status indices(
-    seer_expand *e, int64_t extent, uint32_t d, uint32_t rank, seer_val *out_value) {
-  double *numbers = NULL;
-  int64_t dim[SEER_MAX_RANK];
-  SEER_TRY(seer_expand_table(e, extent, 1, &numbers));
-  for (int64_t i = 0; i < extent; i++) numbers[i] = (double)i;
-  for (uint32_t k = 0; k < rank; k++) dim[k] = k == d ? extent : 1;
-  *out_value = seer_expand_tensor(e, SEER_DTYPE_I64, dim, rank, numbers);
-  return SEER_OK;
+// 0, 1, 2, ... along dimension d of `rank`; `size` is some size that is data.
+static seer_val indices(seer_expand *e, int64_t extent, uint32_t d, uint32_t rank, seer_val size) {
+  const seer_attr attr[3] = {
+      seer_expand_int("extent", extent), seer_expand_int("axis", d), seer_expand_int("rank", rank)};
+  seer_val index;
+  seer_expand_inner(e, "Index", &size, 1, attr, 3, &index, 1);
+  return index;
 }
 
 seer_val seer_expand_extreme(seer_expand *e, seer_dtype dtype, bool is_largest) {
@@ -35,8 +32,7 @@ seer_val seer_expand_extreme(seer_expand *e, seer_dtype dtype, bool is_largest) 
   return seer_graph_add_constant(e->graph, seer_graph_fresh_name(e->graph, "extreme"), &tensor);
 }
 
-seer_status seer_expand_masked(
-    seer_expand *e, seer_val v, uint32_t mask, seer_val neutral, seer_val *out_value) {
+seer_val seer_expand_masked(seer_expand *e, seer_val v, uint32_t mask, seer_val neutral) {
   const seer_value x = *seer_graph_value(e->graph, v);
   seer_val counts = {0}, plain, sizes[SEER_MAX_RANK];
   int64_t axes[SEER_MAX_RANK];
@@ -48,16 +44,14 @@ seer_status seer_expand_masked(
       sizes[n++] = x.size[d];
       continue;
     }
-    seer_val index;
-    SEER_TRY(indices(e, x.dim[d], d, x.rank, &index));
+    seer_val index = indices(e, x.dim[d], d, x.rank, x.size[d]);
     seer_val is_inside = seer_expand_2(e, "Less", index, x.size[d]);
     counts = counts.i ? seer_expand_2(e, "And", counts, is_inside) : is_inside;
   }
   SEER_ASSERT(counts.i, "%s: no dimension of %x has a size", x.name, mask);
   seer_expand_inner(e, "AtBound", &v, 1, NULL, 0, &plain, 1);
   seer_val masked = seer_expand_3(e, "Where", counts, plain, neutral);
-  *out_value = n ? seer_expand_sized(e, masked, axes, sizes, n) : masked;
-  return SEER_OK;
+  return n ? seer_expand_sized(e, masked, axes, sizes, n) : masked;
 }
 
 // ---- the mean: what the sum is divided by is data
@@ -106,7 +100,7 @@ seer_status seer_expand_sized_concat(seer_expand *e) {
   uint32_t axis, n = 0, n_other = 0, rank = seer_expand_in(e, 0)->rank, first = 0;
   SEER_TRY(seer_op_axis(seer_node_attr_i(&e->node, "axis", 1), rank, "attribute 'axis'", &axis));
   seer_val *part = SEER_NEW_ARRAY(e->scratch, seer_val, e->node.n_in);
-  seer_val *size = SEER_NEW_ARRAY(e->scratch, seer_val, e->node.n_in);
+  seer_val *size = SEER_NEW_ARRAY(e->scratch, seer_val, e->node.n_in), any_size = {0};
   int64_t *bound = SEER_NEW_ARRAY(e->scratch, int64_t, e->node.n_in), whole = 0;
   for (uint32_t k = 0; k < e->node.n_in; k++) {
     const seer_value x = *seer_expand_in(e, k);
@@ -117,14 +111,14 @@ seer_status seer_expand_sized_concat(seer_expand *e) {
     if (seer_value_is_sized(&x))
       seer_expand_inner(e, "AtBound", &e->node.in[k], 1, NULL, 0, &part[n], 1);
     size[n] = x.size[axis];
+    if (size[n].i) any_size = size[n];
     bound[n] = x.dim[axis];
     if (__builtin_add_overflow(whole, bound[n], &whole))
       return SEER_FAIL(UNSUPPORTED, "the result is too large");
     n++;
   }
-  seer_val index, zero = seer_expand_scalar(e, SEER_DTYPE_I64, 0), end = {0};
-  SEER_TRY(indices(e, whole, 0, 1, &index));
-  seer_val from = index;
+  seer_val zero = seer_expand_scalar(e, SEER_DTYPE_I64, 0), end = {0};
+  seer_val index = indices(e, whole, 0, 1, any_size), from = index;
   for (uint32_t k = 0; k < n; k++) {
     seer_val own = size[k].i ? size[k] : seer_expand_ints(e, &bound[k], 1);
     end = end.i ? seer_expand_2(e, "Add", end, own) : own;

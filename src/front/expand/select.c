@@ -171,8 +171,7 @@ seer_status seer_expand_top_k(seer_expand *e) {
   if (size.i) {
     // What is beyond the size comes last. (An integer's least number may tie; the lower index
     // wins.)
-    SEER_TRY(seer_expand_masked(
-        e, from, 1u << axis, seer_expand_extreme(e, x.dtype, !is_largest), &from));
+    from = seer_expand_masked(e, from, 1u << axis, seer_expand_extreme(e, x.dtype, !is_largest));
     k = seer_expand_2(e, "Min", k, size);
   }
   SEER_TRY(e->resolve(e));

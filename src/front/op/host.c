@@ -1,7 +1,7 @@
 // host.c - operators of the inner domain: what runs on the host because only data decides the size
-// of its result (NonZero, NonMaxSuppression, Unique; runtime/host.h), and the two that say what a
-// dimension's size is (Sized) or forget it (AtBound). The last output of a host operator is the
-// count that the others have as their size.
+// of its result (NonZero, NonMaxSuppression, Unique; runtime/host.h), and those that say what a
+// dimension's size is (Sized), forget it (AtBound), or are compared with it (Index). The last
+// output of a host operator is the count that the others have as their size.
 #include <string.h>
 
 #include "front/op/util.h"
@@ -162,6 +162,44 @@ static seer_status infer_at_bound(
 
 SAME(sized, "Sized", "axes")
 SAME(at_bound, "AtBound", "")
+
+// ---- Index: 0, 1, 2, ... along a dimension. Its operand, a size that is data, keeps it from being
+// folded into a table as long as the bound.
+
+static seer_status infer_index(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  (void)graph;
+  (void)arena;
+  int64_t extent = seer_node_attr_i(node, "extent", 0), rank = seer_node_attr_i(node, "rank", 1);
+  int64_t axis = seer_node_attr_i(node, "axis", 0), dim[SEER_MAX_RANK];
+  if (extent < 1 || rank < 1 || rank > SEER_MAX_RANK || axis < 0 || axis >= rank)
+    return SEER_FAIL(
+        INVALID, "%" PRId64 " indices along axis %" PRId64 " of %" PRId64, extent, axis, rank);
+  for (int64_t d = 0; d < rank; d++) dim[d] = d == axis ? extent : 1;
+  return seer_op_set(&out_values[0], SEER_DTYPE_I64, dim, (uint32_t)rank);
+}
+
+static seer_status emit_index(seer_emit *emit, const seer_node *node) {
+  seer_expr at[SEER_MAX_RANK];
+  uint32_t stage =
+      seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, at[seer_node_attr_i(node, "axis", 0)]);
+  return SEER_OK;
+}
+
+const seer_op_desc seer_op_index = {.name = "Index",
+    .domain = SEER_INNER_DOMAIN,
+    .opset_min = 1,
+    .opset_max = 1,
+    .n_in_min = 1,
+    .n_in_max = 1,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_ELEMENTWISE,
+    .attrs = "extent axis rank",
+    .infer = infer_index,
+    .emit = emit_index,
+    .doc = ""};
 
 // ---- the ends of a loop
 
