@@ -386,6 +386,7 @@ static void finish(entry *e) {
 }
 
 int main(int argc, char **argv) {
+  setvbuf(stdout, NULL, _IOLBF, 0);  // a line shows when it is known, also through a pipe
   double seconds = 60;
   const char *threads = "1,2", *only = "", *schedule = NULL;
   setvbuf(stdout, NULL, _IOLBF, 0);

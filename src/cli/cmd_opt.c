@@ -1,7 +1,8 @@
 // cmd_opt.c - familyseer opt --pass=a,b FILE: any piece of the compiler on a text form, for people
 // who work on it and for golden tests. The first word of the text says what it is; what is no text
 // is read as ONNX.
-//   graph: resolve, then passes of the pass table (fold, simplify, layout), then task; prints the graph, or the tasks
+//   graph: resolve, then passes of the pass table (fold, sink, simplify, layout, narrow), then
+//   task; prints the graph, or the tasks
 //   dag:   verify, key; prints the dag, or its key
 #include <stdio.h>
 #include <string.h>
@@ -72,7 +73,9 @@ static seer_status opt_graph(
     bool is_task = strcmp(name, "task") == 0;
     if (!pass && !is_task && strcmp(name, "resolve") != 0) {
       return seer_cli_usage_error(
-          "unknown pass '%s' of a graph; known are resolve, fold, simplify, layout, task", name);
+          "unknown pass '%s' of a graph; known are resolve, fold, sink, simplify, layout, narrow, "
+          "task",
+          name);
     }
     if (!is_resolved) {
       const char *notice, *shapes;
@@ -141,7 +144,7 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 
 const seer_command seer_command_opt = {
     .name = "opt",
-    .args = "[--pass=resolve,fold,simplify,layout,task] FILE",
+    .args = "[--pass=resolve,fold,sink,simplify,layout,narrow,task] FILE",
     .doc =
         "passes on a text form (.graph, .dag) or an ONNX file, for people who work on familyseer",
     .min_args = 1,

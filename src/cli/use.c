@@ -1,9 +1,7 @@
 // use.c - a model.so and its buffers, for the commands run, bench, verify and info.
 #include "cli/use.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/os.h"
@@ -11,6 +9,7 @@
 #include "dag/dtype.h"
 #include "front/onnx/dtype.h"
 #include "runtime/exec.h"
+#include "setup/shapes.h"
 
 seer_status seer_rt_to_status(seer_rt_code code, const char *path, const char *message) {
   const char *text = message && *message ? message : "failed";
@@ -144,43 +143,39 @@ static seer_status no_input(const seer_use *use, const char *name) {
       use->n_inputs > 0 ? names.data : " none");
 }
 
-// "x:1x3x224x224,mask:1x128": the compiler has checked its form where it made the library, a user
-// may still have mistyped it here.
-static seer_status know_from_option(seer_use *use, const char *shapes, known_shapes *known) {
-  for (const char *at = shapes; *at;) {
-    size_t n = strcspn(at, ",;");
-    char *part = seer_arena_strndup(use->arena, at, n), *colon = strrchr(part, ':');
-    at += n + (at[n] != '\0');
-    if (!colon) return seer_cli_usage_error("--input-shapes: '%s' must be NAME:1x3x224x224", part);
-    *colon = '\0';
-    int32_t i = find_input(use, part), rank = 0;
-    if (i < 0) return no_input(use, part);
-    int64_t *dim = SEER_NEW_ARRAY(use->arena, int64_t, 12);
-    for (const char *text = colon + 1; *text;) {
-      char *end = NULL;
-      errno = 0;
-      dim[rank++] = strtoll(text, &end, 10);
-      if (end == text || errno || (*end && (*end != 'x' || !end[1])) || rank == 12)
-        return seer_cli_usage_error(
-            "--input-shapes: '%s' is no list of sizes like 1x3x224x224", colon + 1);
-      text = end + (*end == 'x');
-    }
-    known->dims[i] = dim;
-    known->ranks[i] = rank;
+static seer_status know_from_option(seer_use *use, const char *text, known_shapes *known) {
+  seer_named_shape *shape;
+  uint32_t n;
+  seer_status status = seer_shapes_parse(text, use->arena, &shape, &n);
+  if (status) {
+    seer_status usage = seer_cli_usage_error("%s", seer_status_message(status));
+    seer_status_free(status);
+    return usage;
+  }
+  for (uint32_t k = 0; k < n; k++) {
+    int32_t i = find_input(use, shape[k].name);
+    if (i < 0) return no_input(use, shape[k].name);
+    known->dims[i] = shape[k].dim;
+    known->ranks[i] = (int32_t)shape[k].rank;
   }
   return SEER_OK;
 }
 
-static seer_status know_from_file(seer_use *use, const char *pair, known_shapes *known) {
-  const char *name, *file;
-  SEER_TRY(seer_cli_split_pair(pair, "-i", use->arena, &name, &file));
-  int32_t i = find_input(use, name);
-  if (i < 0) return no_input(use, name);
-  seer_npy npy;
-  SEER_TRY(seer_npy_read(file, use->arena, &npy));
-  int64_t *dim = seer_arena_memdup(use->arena, npy.dim, sizeof npy.dim);
-  known->dims[i] = dim;
-  known->ranks[i] = npy.rank;
+// The -i files, once: the shapes choose a set, the data fills its inputs.
+static seer_status read_given(const seer_context *context, seer_use *use) {
+  size_t n = seer_context_n_values(context, SEER_OPT_INPUT);
+  if (use->given) return SEER_OK;
+  use->given = SEER_NEW_ARRAY(use->arena, seer_given, n + 1);
+  for (size_t i = 0; i < n; i++) {
+    seer_given *given = &use->given[i];
+    const char *name;
+    SEER_TRY(seer_cli_split_pair(
+        seer_context_value(context, SEER_OPT_INPUT, i), "-i", use->arena, &name, &given->file));
+    given->input = find_input(use, name);
+    if (given->input < 0) return no_input(use, name);
+    SEER_TRY(seer_npy_read(given->file, use->arena, &given->npy));
+    use->n_given++;
+  }
   return SEER_OK;
 }
 
@@ -190,8 +185,11 @@ seer_status seer_use_choose(const seer_context *context, seer_use *use) {
       SEER_NEW_ARRAY(use->arena, int32_t, use->n_inputs + 1)};
   if (seer_context_n_values(context, SEER_OPT_INPUT_SHAPES) == 1)
     SEER_TRY(know_from_option(use, seer_context_value(context, SEER_OPT_INPUT_SHAPES, 0), &known));
-  for (size_t i = 0; i < seer_context_n_values(context, SEER_OPT_INPUT); i++)
-    SEER_TRY(know_from_file(use, seer_context_value(context, SEER_OPT_INPUT, i), &known));
+  SEER_TRY(read_given(context, use));
+  for (size_t i = 0; i < use->n_given; i++) {
+    known.dims[use->given[i].input] = use->given[i].npy.dim;
+    known.ranks[use->given[i].input] = use->given[i].npy.rank;
+  }
   int32_t set = 0;
   char message[2048];
   SEER_TRY(seer_rt_to_status(
@@ -234,30 +232,27 @@ static void fill(
   }
 }
 
-static seer_status read_input(seer_use *use, const char *pair, bool *is_given) {
-  const char *name, *file;
-  SEER_TRY(seer_cli_split_pair(pair, "-i", use->arena, &name, &file));
-  int32_t i = find_input(use, name);
-  if (i < 0) return no_input(use, name);
-  const seer_io_info *io = seer_use_input(use, i);
-  seer_npy npy;
-  SEER_TRY(seer_npy_read(file, use->arena, &npy));
-  bool is_same = npy.onnx_dtype == seer_npy_carrier(io->onnx_dtype) && npy.rank == io->rank;
-  for (int32_t k = 0; k < io->rank && is_same; k++) is_same = npy.dim[k] == io->dim[k];
+static seer_status copy_given(seer_use *use, const seer_given *given) {
+  const seer_io_info *io = seer_use_input(use, given->input);
+  const seer_npy *npy = &given->npy;
+  bool is_same = npy->onnx_dtype == seer_npy_carrier(io->onnx_dtype) && npy->rank == io->rank;
+  for (int32_t k = 0; k < io->rank && is_same; k++) is_same = npy->dim[k] == io->dim[k];
   if (!is_same)
-    return SEER_FAIL(INVALID, "%s: is %s of %s, input '%s' must be %s of %s", file,
-        seer_shape_text(npy.dim, npy.rank, use->arena), seer_npy_dtype_name(npy.onnx_dtype), name,
-        seer_shape_text(io->dim, io->rank, use->arena),
+    return SEER_FAIL(INVALID, "%s: is %s of %s, input '%s' must be %s of %s", given->file,
+        seer_shape_text(npy->dim, npy->rank, use->arena), seer_npy_dtype_name(npy->onnx_dtype),
+        io->name, seer_shape_text(io->dim, io->rank, use->arena),
         seer_npy_dtype_name(seer_npy_carrier(io->onnx_dtype)));
-  memcpy(use->input[i], npy.data, npy.n_bytes);
-  is_given[i] = true;
+  memcpy(use->input[given->input], npy->data, npy->n_bytes);
   return SEER_OK;
 }
 
 seer_status seer_use_fill(const seer_context *context, seer_use *use) {
   bool *is_given = SEER_NEW_ARRAY(use->arena, bool, use->n_inputs + 1);
-  for (size_t i = 0; i < seer_context_n_values(context, SEER_OPT_INPUT); i++)
-    SEER_TRY(read_input(use, seer_context_value(context, SEER_OPT_INPUT, i), is_given));
+  SEER_TRY(read_given(context, use));
+  for (size_t i = 0; i < use->n_given; i++) {
+    SEER_TRY(copy_given(use, &use->given[i]));
+    is_given[use->given[i].input] = true;
+  }
   for (int32_t i = 0; i < use->n_inputs; i++)
     if (!is_given[i])
       fill(seer_context_str(context, SEER_OPT_FILL),

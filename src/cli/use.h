@@ -7,6 +7,13 @@
 #include "seer/runtime.h"
 #include "setup/npy.h"
 
+// A -i NAME=x.npy.
+typedef struct {
+  const char *file;
+  int32_t input;
+  seer_npy npy;
+} seer_given;
+
 typedef struct {
   const char *path;
   seer_arena *arena;
@@ -19,6 +26,8 @@ typedef struct {
   int32_t n_inputs, n_outputs;
   int32_t n_sets, set;  // sets of input shapes; the one that is selected
   void **input, **output;  // 64-byte aligned, bound
+  seer_given *given;  // NULL: not read yet
+  size_t n_given;
 } seer_use;
 
 // "model.so", or the folder that compile -o wrote.

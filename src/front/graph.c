@@ -258,7 +258,7 @@ static seer_status verify_value(const seer_graph *graph, uint32_t v) {
       return SEER_FAIL(
           INTERNAL, "%s: a constant that is also made by a node or an input", value->name);
     }
-    if (tensor->dtype != value->dtype || tensor->rank != value->rank ||
+    if (!seer_tensor_widens_to(tensor, value->dtype) || tensor->rank != value->rank ||
         memcmp(tensor->dim, value->dim, tensor->rank * sizeof tensor->dim[0]) != 0) {
       return SEER_FAIL(INTERNAL, "%s: constant of another type than its value", value->name);
     }
@@ -385,6 +385,15 @@ int64_t seer_dims_elems(const int64_t *dim, uint32_t rank) {
 
 int64_t seer_tensor_elems(const seer_tensor *tensor) {
   return seer_dims_elems(tensor->dim, tensor->rank);
+}
+
+bool seer_tensor_widens_to(const seer_tensor *tensor, seer_dtype dtype) {
+  seer_dtype from = tensor->dtype;
+  if (from == dtype) return true;
+  if (seer_dtype_is_float(from) || seer_dtype_is_float(dtype)) return false;
+  uint32_t bits = seer_dtype_bits(from), wide_bits = seer_dtype_bits(dtype);
+  bool keeps_sign = seer_dtype_is_signed(dtype) || !seer_dtype_is_signed(from);
+  return bits < wide_bits && keeps_sign;
 }
 
 bool seer_value_is_sized(const seer_value *value) {

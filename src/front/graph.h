@@ -38,8 +38,9 @@ typedef struct {
   const seer_val *item;
 } seer_list;
 
-// Constant data. `data` is row-major, dense, in the value's dtype; borrowed from the mapped file or
-// in the arena.
+// Constant data. `data` is row-major, dense, in `dtype`; borrowed from the mapped file or in the
+// arena. A value's constant has the value's dtype; behind the pass "narrow" that of an integer
+// value may have a narrower integer type, and readers widen its numbers (seer_dtype_load_i64 does).
 typedef struct {
   seer_dtype dtype;
   uint8_t rank;
@@ -187,6 +188,8 @@ const seer_attr *seer_node_attr_ints(
 // Product of the dimensions; -1 when one is unknown or the product does not fit.
 int64_t seer_dims_elems(const int64_t *dim, uint32_t rank);
 int64_t seer_tensor_elems(const seer_tensor *tensor);
+// The tensor has this type, or it and `dtype` are integers and `dtype` holds all that it can have.
+bool seer_tensor_widens_to(const seer_tensor *tensor, seer_dtype dtype);
 bool seer_value_is_sized(const seer_value *value);  // some dimension is a bound
 int64_t seer_value_elems(const seer_value *value);  // -1 without a fixed shape
 // "f32[1,3,224,224]", "f32[?,3]", "f32[<=100,4]", "f32" without a shape

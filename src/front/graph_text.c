@@ -198,6 +198,8 @@ static const char *print(const seer_graph *graph, seer_arena *arena, bool is_bri
     put_ref(&text, graph, (seer_val){v});
     seer_text_put(&text, " ");
     put_type(&text, value, scratch);
+    if (value->constant->dtype != value->dtype)
+      seer_text_printf(&text, " as %s", seer_dtype_name(value->constant->dtype));
     seer_text_put(&text, " = ");
     put_tensor_data(&text, value->constant, is_brief);
     seer_text_put(&text, "\n");
@@ -326,27 +328,30 @@ static int hex_digit(char c) {
   return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static seer_status parse_tensor(parser *p, const seer_value *type, seer_tensor *out_tensor) {
+// Data of `type`, with numbers stored as `stored`.
+static seer_status parse_tensor(
+    parser *p, const seer_value *type, seer_dtype stored, seer_tensor *out_tensor) {
   seer_scan *scan = &p->scan;
-  *out_tensor = (seer_tensor){.dtype = type->dtype, .rank = type->rank};
+  *out_tensor = (seer_tensor){.dtype = stored, .rank = type->rank};
   memcpy(out_tensor->dim, type->dim, sizeof type->dim);
   int64_t n = seer_value_elems(type);
   if (type->dtype == SEER_DTYPE_NONE || n < 0)
     return seer_scan_fail(scan, "a constant needs a fixed type");
-  uint32_t size = seer_dtype_bytes(type->dtype);
+  uint32_t size = seer_dtype_bytes(stored), wide = seer_dtype_bytes(type->dtype);
   // A short text can ask for much memory by splats; hex and lists are as long as their text.
-  if (n > MAX_TEXT_BYTES || (uint64_t)n * size > MAX_TEXT_BYTES - p->n_constant_bytes)
+  if (n > MAX_TEXT_BYTES || (uint64_t)n * wide > MAX_TEXT_BYTES - p->n_constant_bytes)
     return seer_scan_fail(scan,
         "constant of %" PRId64 " elements: all constants of a text may take %u bytes", n,
         MAX_TEXT_BYTES);
   out_tensor->n_bytes = (size_t)n * size;
-  p->n_constant_bytes += out_tensor->n_bytes;
+  // Whoever resolves the graph again stores it as wide as the value.
+  p->n_constant_bytes += (uint64_t)n * wide;
   if (seer_scan_try(scan, "splat")) {
     unsigned char *data =
         seer_arena_alloc(p->arena, out_tensor->n_bytes ? out_tensor->n_bytes : 1, 64);
     out_tensor->data = data;
     if (n == 0) return seer_scan_fail(scan, "splat of no elements");
-    SEER_TRY(parse_element(p, type->dtype, data, 0));
+    SEER_TRY(parse_element(p, stored, data, 0));
     for (int64_t k = 1; k < n; k++) memcpy(data + (size_t)k * size, data, size);
     return SEER_OK;
   }
@@ -374,7 +379,7 @@ static seer_status parse_tensor(parser *p, const seer_value *type, seer_tensor *
   out_tensor->data = data;
   for (int64_t k = 0; k < n; k++) {
     if (k) SEER_TRY(seer_scan_expect(scan, ","));
-    SEER_TRY(parse_element(p, type->dtype, data, k));
+    SEER_TRY(parse_element(p, stored, data, k));
   }
   return seer_scan_expect(scan, "]");
 }
@@ -430,7 +435,7 @@ static seer_status parse_attr(parser *p, seer_attr *out_attr) {
     seer_tensor *tensor = SEER_NEW(p->arena, seer_tensor);
     out_attr->kind = SEER_ATTR_TENSOR;
     out_attr->tensor = tensor;
-    return parse_tensor(p, &type, tensor);
+    return parse_tensor(p, &type, type.dtype, tensor);
   }
   if (seer_scan_peek(scan, "graph"))
     return seer_scan_fail(scan, "graphs as attributes have no text form");
@@ -471,6 +476,22 @@ static seer_status parse_new_value(
   memcpy(value->order, out_type->order, sizeof value->order);
   value->pitch = out_type->pitch;
   seer_map_set_str(p->by_name, name, out_value->i);
+  return SEER_OK;
+}
+
+// The type that a constant's numbers are stored in.
+static seer_status parse_stored(parser *p, const seer_value *type, seer_dtype *out_stored) {
+  seer_scan *scan = &p->scan;
+  *out_stored = type->dtype;
+  if (!seer_scan_try(scan, "as")) return SEER_OK;
+  const char *name;
+  SEER_TRY(seer_scan_name(scan, p->arena, &name));
+  if (!seer_dtype_parse(name, out_stored))
+    return seer_scan_fail(scan, "'%s' is no element type", name);
+  seer_tensor tensor = {.dtype = *out_stored};
+  if (!seer_tensor_widens_to(&tensor, type->dtype))
+    return seer_scan_fail(
+        scan, "numbers of %s cannot be stored as %s", seer_dtype_name(type->dtype), name);
   return SEER_OK;
 }
 
@@ -537,10 +558,13 @@ seer_status seer_graph_parse(const char *source, const char *text, size_t n_byte
       seer_graph_mark_input(p.graph, value);
     } else if (seer_scan_try(&p.scan, "const")) {
       seer_tensor tensor;
+      seer_dtype stored;
       SEER_TRY(parse_new_value(&p, "$", &value, &type));
+      SEER_TRY(parse_stored(&p, &type, &stored));
       SEER_TRY(seer_scan_expect(&p.scan, "="));
-      SEER_TRY(parse_tensor(&p, &type, &tensor));
+      SEER_TRY(parse_tensor(&p, &type, stored, &tensor));
       seer_graph_set_constant(p.graph, value, &tensor);
+      seer_graph_value(p.graph, value)->dtype = type.dtype;
     } else if (seer_scan_try(&p.scan, "output")) {
       SEER_TRY(parse_ref(&p, &value));
       if (value.i == 0) return seer_scan_fail(&p.scan, "an output needs a value");

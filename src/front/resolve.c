@@ -6,6 +6,7 @@
 #include "front/expand/expand.h"
 #include "front/pass/pass.h"
 #include "front/sized.h"
+#include "setup/shapes.h"
 
 // Nodes: with those that composite operators make; loops in loops could fill any memory.
 enum { MAX_SHAPE_ELEMS = 65536, MAX_NODES = 200000 };
@@ -96,14 +97,11 @@ static const char *inputs_text(const seer_graph *graph, seer_arena *scratch) {
   return text.data;
 }
 
-// One "name:1x3x224x224"; the name may have colons itself.
-static seer_status set_input_shape(seer_graph *graph, const char *part, seer_arena *scratch) {
-  const char *colon = strrchr(part, ':');
-  if (!colon || colon == part) {
-    return SEER_FAIL(INVALID, "--input-shapes: '%s' must be NAME:1x3x224x224; inputs are %s", part,
-        inputs_text(graph, scratch));
-  }
-  const char *name = seer_arena_strndup(scratch, part, (size_t)(colon - part));
+static seer_status set_input_shape(
+    seer_graph *graph, const seer_named_shape *shape, seer_arena *scratch) {
+  const char *name = shape->name;
+  const int64_t *dim = shape->dim;
+  uint32_t rank = shape->rank;
   seer_value *value = NULL;
   for (uint32_t k = 0; k < graph->n_input && !value; k++) {
     if (strcmp(seer_graph_value(graph, graph->input[k])->name, name) == 0)
@@ -113,24 +111,9 @@ static seer_status set_input_shape(seer_graph *graph, const char *part, seer_are
     return SEER_FAIL(INVALID, "--input-shapes: no input is named '%s'; inputs are %s", name,
         inputs_text(graph, scratch));
   }
-  int64_t dim[SEER_MAX_RANK];
-  uint32_t rank = 0;
-  for (const char *at = colon + 1; *at;) {
-    int64_t size = 0;
-    const char *start = at;
-    while (*at >= '0' && *at <= '9' && size < INT64_C(1) << 40) size = size * 10 + (*at++ - '0');
-    bool is_last = *at == '\0',
-         is_ok = at > start && (is_last || *at == 'x') && rank < SEER_MAX_RANK;
-    if (is_ok && *at == 'x') is_ok = at[1] != '\0';
-    if (!is_ok)
-      return SEER_FAIL(
-          INVALID, "--input-shapes: '%s' is no list of sizes like 1x3x224x224", colon + 1);
-    dim[rank++] = size;
-    if (!is_last) at++;
-  }
   if (value->has_shape && value->rank != rank) {
     return SEER_FAIL(INVALID, "--input-shapes: input '%s' has %u dimensions (%s), '%s' gives %u",
-        name, value->rank, seer_value_type_text(value, scratch), colon + 1, rank);
+        name, value->rank, seer_value_type_text(value, scratch), shape->text, rank);
   }
   for (uint32_t k = 0; k < rank; k++) {
     if (value->has_shape && value->dim[k] >= 0 && value->dim[k] != dim[k]) {
@@ -147,11 +130,12 @@ static seer_status set_input_shape(seer_graph *graph, const char *part, seer_are
 
 static seer_status fix_inputs(
     seer_graph *graph, const char *input_shapes, seer_arena *scratch, const char **out_notice) {
-  for (const char *at = input_shapes ? input_shapes : ""; *at;) {
-    size_t n = strcspn(at, ",;");
-    if (n) SEER_TRY(set_input_shape(graph, seer_arena_strndup(scratch, at, n), scratch));
-    at += n + (at[n] != '\0');
-  }
+  seer_named_shape *shape;
+  uint32_t n_shape;
+  seer_status status =
+      seer_shapes_parse(input_shapes ? input_shapes : "", scratch, &shape, &n_shape);
+  if (status) return seer_status_context(status, "inputs are %s", inputs_text(graph, scratch));
+  for (uint32_t k = 0; k < n_shape; k++) SEER_TRY(set_input_shape(graph, &shape[k], scratch));
   uint32_t n_unknown = 0;
   seer_text notice, suggestion;
   seer_text_init(&notice, graph->arena);
@@ -372,8 +356,29 @@ static seer_status resolve_node(seer_graph *graph, uint32_t k, seer_arena *scrat
       node->op_type, operands_text(graph, node, scratch));
 }
 
+// A text of a graph behind the pass "narrow" is resolved again: its constants are as wide as their
+// values, for operators that fold take their bytes.
+static void widen_constants(seer_graph *graph) {
+  for (uint32_t v = 1; v < graph->n_value; v++) {
+    seer_value *value = seer_graph_value(graph, (seer_val){v});
+    const seer_tensor *stored = value->constant;
+    if (!stored || stored->dtype == value->dtype) continue;
+    seer_tensor wide = *stored;
+    size_t n = (size_t)seer_tensor_elems(stored);
+    wide.dtype = value->dtype;
+    wide.n_bytes = n * seer_dtype_bytes(wide.dtype);
+    void *data = seer_arena_alloc(graph->arena, wide.n_bytes + 1, 64);
+    for (size_t i = 0; i < n; i++)
+      seer_dtype_store_i64(wide.dtype, data, (int64_t)i,
+          seer_dtype_load_i64(stored->dtype, stored->data, (int64_t)i));
+    wide.data = data;
+    value->constant = seer_arena_memdup(graph->arena, &wide, sizeof wide);
+  }
+}
+
 static seer_status resolve(
     seer_graph *graph, const char *input_shapes, seer_arena *scratch, const char **out_notice) {
+  widen_constants(graph);
   seer_pass_remove_dead(graph);
   SEER_TRY(look_up_operators(graph, scratch));
   seer_pass_remove_dead(graph);  // now that it is known which outputs are optional

@@ -8,33 +8,38 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "setup/shapes.h"
 
-static size_t part_bytes(const char *at) { return strcspn(at, ",;"); }
+typedef struct {
+  const char *text;
+  seer_named_shape *shape;
+  uint32_t n;
+} given_set;
 
-// Does the set of shapes name this input? `name` is "x" of "x:1x3".
-static bool has_name(const char *shapes, const char *name, size_t n_name) {
-  for (const char *at = shapes; *at;) {
-    size_t n = part_bytes(at);
-    if (n > n_name && at[n_name] == ':' && memcmp(at, name, n_name) == 0 &&
-        !memchr(at + n_name + 1, ':', n - n_name - 1))
-      return true;
-    at += n + (at[n] != '\0');
+// Every input that set `b` names is named by set `a`, too.
+static seer_status check_names(const given_set *set, uint32_t a, uint32_t b) {
+  for (uint32_t k = 0; k < set[b].n; k++) {
+    bool is_named = false;
+    for (uint32_t i = 0; i < set[a].n && !is_named; i++)
+      is_named = strcmp(set[a].shape[i].name, set[b].shape[k].name) == 0;
+    if (!is_named)
+      return SEER_FAIL(INVALID,
+          "--input-shapes: set %u ('%s') does not name input '%s', set %u ('%s') does; all sets "
+          "name the same inputs",
+          a + 1, set[a].text, set[b].shape[k].name, b + 1, set[b].text);
   }
-  return false;
+  return SEER_OK;
 }
 
-// Every input that `other` names is named by `shapes`, too.
-static seer_status check_names(
-    const char *shapes, uint32_t set, const char *other, uint32_t other_set) {
-  for (const char *at = other; *at;) {
-    size_t n = part_bytes(at), n_name = n;
-    while (n_name > 0 && at[n_name - 1] != ':') n_name--;
-    if (n_name > 1 && !has_name(shapes, at, n_name - 1))
-      return SEER_FAIL(INVALID,
-          "--input-shapes: set %u ('%s') does not name input '%.*s', set %u ('%s') does; all sets "
-          "name the same inputs",
-          set + 1, shapes, (int)n_name - 1, at, other_set + 1, other);
-    at += n + (at[n] != '\0');
+static seer_status check_sets(const char *const *shapes, uint32_t n, seer_arena *scratch) {
+  given_set *set = SEER_NEW_ARRAY(scratch, given_set, n);
+  for (uint32_t s = 0; s < n; s++) {
+    set[s].text = shapes[s];
+    SEER_TRY(seer_shapes_parse(shapes[s], scratch, &set[s].shape, &set[s].n));
+  }
+  for (uint32_t s = 1; s < n; s++) {
+    SEER_TRY(check_names(set, s, 0));
+    SEER_TRY(check_names(set, 0, s));
   }
   return SEER_OK;
 }
@@ -42,11 +47,11 @@ static seer_status check_names(
 seer_status seer_sets_check(const char *const *shapes, uint32_t n) {
   if (n > SEER_FRONT_MAX_SETS)
     return SEER_FAIL(INVALID, "--input-shapes: given %u times, at most %d", n, SEER_FRONT_MAX_SETS);
-  for (uint32_t s = 1; s < n; s++) {
-    SEER_TRY(check_names(shapes[s], s, shapes[0], 0));
-    SEER_TRY(check_names(shapes[0], 0, shapes[s], s));
-  }
-  return SEER_OK;
+  if (n == 1) return SEER_OK;  // resolving says more about it
+  seer_arena *scratch = seer_arena_create("sets");
+  seer_status status = check_sets(shapes, n, scratch);
+  seer_arena_destroy(scratch);
+  return status;
 }
 
 // ---- what sets have in common

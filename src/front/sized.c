@@ -1,7 +1,9 @@
 // sized.c - which operators take dimensions whose size only a run knows, and what sizes come out.
 // Computing at the bound is right where each element of the result that counts depends on elements
 // that count only: elementwise operators, index maps, and reductions and products along other
-// dimensions. Indices that count from a dimension's end do not: the end is the size, not the bound.
+// dimensions. Reductions along such a dimension read what does not change them beyond its size, and
+// parts are put together by index (expand/masked.c). Indices that count from a dimension's end do
+// not: the end is the size, not the bound.
 #include "front/sized.h"
 
 #include <string.h>
@@ -71,6 +73,41 @@ static seer_status expand_shape(seer_expand *e) {
   return SEER_OK;
 }
 
+uint32_t seer_sized_reduced(const seer_graph *graph, const seer_node *node) {
+  const seer_attr *attr = seer_node_attr_ints(node, "axes");
+  const seer_tensor *tensor = attr ? NULL : seer_op_const(graph, node, 1);
+  int64_t rank = seer_graph_value(graph, node->in[0])->rank, n = 0;
+  if (attr) n = (int64_t)attr->n;
+  if (tensor) n = seer_tensor_elems(tensor);
+  if (n == 0) return seer_node_attr_i(node, "noop_with_empty_axes", 0) ? 0 : (1u << rank) - 1;
+  uint32_t mask = 0;
+  for (int64_t i = 0; i < n; i++) {
+    int64_t axis = attr ? attr->ints[i] : seer_dtype_load_i64(tensor->dtype, tensor->data, i);
+    if (axis < 0) axis += rank;
+    if (axis >= 0 && axis < rank) mask |= 1u << axis;
+  }
+  return mask;
+}
+
+// The dimensions of input k with such a size, as bits.
+static uint32_t sized_dims(const seer_graph *graph, const seer_node *node, uint32_t k) {
+  const seer_value *x = seer_graph_value(graph, node->in[k]);
+  uint32_t mask = 0;
+  for (uint32_t d = 0; d < x->rank; d++) mask |= (x->size[d].i ? 1u : 0u) << d;
+  return mask;
+}
+
+// Some part of a Concat has such a size along its axis.
+static bool joins_sized(const seer_graph *graph, const seer_node *node) {
+  int64_t axis = seer_node_attr_i(node, "axis", 1);
+  for (uint32_t k = 0; k < node->n_in; k++) {
+    const seer_value *x = seer_graph_value(graph, node->in[k]);
+    int64_t own = axis < 0 ? axis + x->rank : axis;
+    if (node->in[k].i && own >= 0 && own < x->rank && x->size[own].i) return true;
+  }
+  return false;
+}
+
 seer_sized_expand seer_sized_rewrite(const seer_graph *graph, const seer_node *node) {
   if (IS_ONE_OF(node, "Shape", "Size")) return seer_sized_reads(graph, node) ? expand_shape : NULL;
   if (seer_node_is(node, "NonZero"))
@@ -80,6 +117,11 @@ seer_sized_expand seer_sized_rewrite(const seer_graph *graph, const seer_node *n
       if (!seer_op_const(graph, node, k)) return seer_expand_range;
     return NULL;
   }
+  if (seer_node_is(node, "ReduceMean"))
+    return sized_dims(graph, node, 0) & seer_sized_reduced(graph, node) ? seer_expand_sized_mean
+                                                                        : NULL;
+  if (seer_node_is(node, "Concat"))
+    return joins_sized(graph, node) ? seer_expand_sized_concat : NULL;
   if (!seer_node_is(node, "TopK")) return NULL;
   const seer_value *x = seer_graph_value(graph, node->in[0]);
   int64_t axis = seer_node_attr_i(node, "axis", -1);
@@ -372,19 +414,33 @@ static seer_status carry_gather_nd(seer_expand *e) {
 
 // ---- reductions and products
 
+// Input 0 is read with `neutral` beyond the sizes of its dimensions `mask`, where it has any.
+static void mask_input(seer_expand *e, uint32_t mask, seer_val neutral) {
+  // The node's own list: it reads the new value from now on.
+  if (sized_dims(e->graph, &e->node, 0) & mask)
+    e->node.in[0] = seer_expand_masked(e, e->node.in[0], mask, neutral);
+}
+
+// What a reduction's result does not change by.
+static seer_val neutral_of(seer_expand *e) {
+  seer_dtype dtype = in_of(e, 0)->dtype;
+  if (IS_ONE_OF(&e->node, "ReduceMax", "ReduceLogSumExp"))
+    return seer_expand_extreme(e, dtype, false);
+  if (seer_node_is(&e->node, "ReduceMin")) return seer_expand_extreme(e, dtype, true);
+  return seer_expand_scalar(e, dtype, seer_node_is(&e->node, "ReduceProd"));
+}
+
 static seer_status carry_reduce(seer_expand *e) {
-  int64_t *axes = NULL;
-  uint32_t n = 0, mask = 0;
-  const char *why = "the operator reduces it";
-  SEER_TRY(seer_op_ints(e->graph, &e->node, "axes", 1, e->scratch, &axes, &n));
-  if (n == UINT32_MAX || n == 0) return refuse_any(e->graph, &e->node, why);
-  SEER_TRY(seer_op_axes_mask(axes, n, in_of(e, 0)->rank, &mask));
+  uint32_t mask = seer_sized_reduced(e->graph, &e->node);
   bool keeps = seer_node_attr_i(&e->node, "keepdims", 1) != 0;
   EACH_SIZED(e, at) {
-    if (at.k > 0 || (mask >> at.d) & 1u) return refuse(e->graph, &e->node, at.k, at.d, why);
+    if (at.k > 0)
+      return refuse(e->graph, &e->node, at.k, at.d, "this operand must have a known size");
+    if ((mask >> at.d) & 1u) continue;
     uint32_t before = (uint32_t)__builtin_popcount(mask & ((1u << at.d) - 1));
     SEER_TRY(give(e, 0, at.d, 0, keeps ? at.d : at.d - before));
   }
+  mask_input(e, mask, neutral_of(e));
   return SEER_OK;
 }
 
@@ -394,19 +450,59 @@ static seer_status carry_arg_reduce(seer_expand *e) {
       seer_node_attr_i(&e->node, "axis", 0), in_of(e, 0)->rank, "attribute 'axis'", &axis));
   bool keeps = seer_node_attr_i(&e->node, "keepdims", 1) != 0;
   EACH_SIZED(e, at) {
-    if (at.d == axis) return refuse(e->graph, &e->node, 0, at.d, "the operator reduces it");
-    SEER_TRY(give(e, 0, at.d, 0, keeps || at.d < axis ? at.d : at.d - 1));
+    if (at.d != axis) {
+      SEER_TRY(give(e, 0, at.d, 0, keeps || at.d < axis ? at.d : at.d - 1));
+    } else if (seer_node_attr_i(&e->node, "select_last_index", 0)) {
+      return refuse(e->graph, &e->node, 0, at.d, "'select_last_index' cannot tell its last");
+    }
   }
+  // Equals of the least number come first, so that none beyond the size is chosen.
+  bool is_largest = seer_node_is(&e->node, "ArgMin");
+  mask_input(e, 1u << axis, seer_expand_extreme(e, in_of(e, 0)->dtype, is_largest));
   return SEER_OK;
 }
 
-// Softmax and the like: of old they took all dimensions from 'axis' on as one.
-static seer_status carry_softmax(seer_expand *e, int64_t otherwise, bool is_from_axis) {
-  uint32_t axis;
-  SEER_TRY(seer_op_axis(
-      seer_node_attr_i(&e->node, "axis", otherwise), in_of(e, 0)->rank, "attribute 'axis'", &axis));
+static seer_status carry_cum_sum(seer_expand *e) {
   EACH_SIZED(e, at) {
-    if (at.k > 0 || at.d == axis || (is_from_axis && at.d > axis))
+    if (at.k > 0)
+      return refuse(e->graph, &e->node, at.k, at.d, "this operand must have a known size");
+    SEER_TRY(give(e, 0, at.d, 0, at.d));
+  }
+  if (!seer_node_attr_i(&e->node, "reverse", 0)) return SEER_OK;  // it looks back only
+  const seer_tensor *axis = seer_op_const(e->graph, &e->node, 1);
+  uint32_t d = 0, rank = in_of(e, 0)->rank;
+  SEER_TRY(seer_op_axis(
+      axis ? seer_dtype_load_i64(axis->dtype, axis->data, 0) : 0, rank, "input 'axis'", &d));
+  mask_input(e, 1u << d, seer_expand_scalar(e, in_of(e, 0)->dtype, 0));
+  return SEER_OK;
+}
+
+// Dimensions that are normalised: the axis, or (is_from_axis) all from there on.
+static seer_status normalised(
+    seer_expand *e, int64_t otherwise, bool is_from_axis, uint32_t *out_mask) {
+  uint32_t axis, rank = in_of(e, 0)->rank;
+  SEER_TRY(
+      seer_op_axis(seer_node_attr_i(&e->node, "axis", otherwise), rank, "attribute 'axis'", &axis));
+  *out_mask = is_from_axis ? (1u << rank) - (1u << axis) : 1u << axis;
+  return SEER_OK;
+}
+
+// Of old, 'axis' and all behind it were one dimension. What is beyond the size is no part of a
+// row's sum, and its own result does not count.
+static seer_status carry_softmax(seer_expand *e) {
+  bool is_old = e->node.opset < 13;
+  uint32_t mask;
+  SEER_TRY(normalised(e, is_old ? 1 : -1, is_old, &mask));
+  SEER_TRY(carry_same(e));
+  mask_input(e, mask, seer_expand_extreme(e, in_of(e, 0)->dtype, false));
+  return SEER_OK;
+}
+
+static seer_status carry_layer_norm(seer_expand *e) {
+  uint32_t mask;
+  SEER_TRY(normalised(e, -1, true, &mask));
+  EACH_SIZED(e, at) {
+    if (at.k > 0 || (mask >> at.d) & 1u)
       return refuse(e->graph, &e->node, at.k, at.d, "the operator reduces it");
     for (uint32_t k = 0; k < e->node.n_out; k++) SEER_TRY(give(e, 0, at.d, k, at.d));
   }
@@ -451,7 +547,8 @@ seer_status seer_sized_carry(seer_expand *e) {
   if (seer_node_is(node, "Transpose")) return carry_transpose(e);
   if (seer_node_is(node, "Slice")) return carry_slice(e);
   if (seer_node_is(node, "Concat"))
-    return carry_but(e, seer_node_attr_i(node, "axis", 1), false, "it cannot be concatenated");
+    return carry_but(
+        e, seer_node_attr_i(node, "axis", 1), false, "another input has another size there");
   if (seer_node_is(node, "Split"))
     return carry_but(e, seer_node_attr_i(node, "axis", 0), true, "it cannot be split");
   if (seer_node_is(node, "TopK"))
@@ -461,9 +558,9 @@ seer_status seer_sized_carry(seer_expand *e) {
   if (seer_node_is(node, "GatherND")) return carry_gather_nd(e);
   if (IS_ONE_OF(node, "ArgMax", "ArgMin")) return carry_arg_reduce(e);
   if (strncmp(node->op_type, "Reduce", 6) == 0) return carry_reduce(e);
-  if (IS_ONE_OF(node, "Softmax", "LogSoftmax", "Hardmax"))
-    return carry_softmax(e, node->opset < 13 ? 1 : -1, node->opset < 13);
-  if (seer_node_is(node, "LayerNormalization")) return carry_softmax(e, -1, true);
+  if (seer_node_is(node, "CumSum")) return carry_cum_sum(e);
+  if (IS_ONE_OF(node, "Softmax", "LogSoftmax", "Hardmax")) return carry_softmax(e);
+  if (seer_node_is(node, "LayerNormalization")) return carry_layer_norm(e);
   if (IS_ONE_OF(node, "MatMul", "Gemm")) return carry_rows(e);
   if (IS_ONE_OF(node, "Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool",
           "GlobalMaxPool"))

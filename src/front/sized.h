@@ -9,12 +9,15 @@
 // An operand of `node` has such a dimension.
 bool seer_sized_reads(const seer_graph *graph, const seer_node *node);
 // What replaces `node`, when sizes (or a count, k or limit that is data) make it something else
-// than its entry says: Shape, Size, NonZero, Range, TopK. NULL: nothing.
+// than its entry says: Shape, Size, NonZero, Range, TopK, and along such a dimension ReduceMean and
+// Concat. NULL: nothing.
 typedef seer_status (*seer_sized_expand)(seer_expand *e);
 seer_sized_expand seer_sized_rewrite(const seer_graph *graph, const seer_node *node);
 // UNSUPPORTED, by name, for composites that take their operands' dimensions as sizes.
 SEER_MUST_USE seer_status seer_sized_check_composite(
     const seer_graph *graph, const seer_node *node);
+// The dimensions that a Reduce operator reduces, as bits.
+uint32_t seer_sized_reduced(const seer_graph *graph, const seer_node *node);
 // Sets the sizes of the outputs of e->node (inferred at its bounds); new sizes are nodes, added by
 // `e`. UNSUPPORTED names the dimension.
 SEER_MUST_USE seer_status seer_sized_carry(seer_expand *e);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/models.h"
+#include "setup/shapes.h"
 
 // clang-format off
 #define MODELS(X)                                                                              \
@@ -90,18 +91,17 @@ enum { BATCH, SIZE, SEQUENCE, CLASSES, SEED, N_OPTION };
 static seer_status read_input_shape(
     const seer_model_desc *model, const char **text, seer_arena *arena, known_option *known) {
   size_t n = strcspn(*text, ",;");
-  const char *item = seer_arena_strndup(arena, *text, n), *at = strchr(item, ':') + 1;
+  const char *item = seer_arena_strndup(arena, *text, n);
   *text += n + ((*text)[n] != 0);
   bool is_image = model->defaults.size > 0, is_text = model->defaults.sequence > 0;
-  int64_t dim[4] = {0}, rank = 0;
-  while (*at && rank < 4) {
-    char *end = NULL;
-    long long value = strtoll(at, &end, 10);
-    if (end == at || (*end && *end != 'x')) break;
-    dim[rank++] = value;
-    at = end + (*end == 'x');
-  }
-  bool fits = *at == 0 && rank == (is_image ? 4 : 2) && dim[0] >= known[BATCH].low &&
+  seer_named_shape *shape = NULL;
+  uint32_t n_shape = 0;
+  seer_status status = seer_shapes_parse(item, arena, &shape, &n_shape);
+  bool fits = !status && n_shape == 1;
+  seer_status_free(status);
+  int64_t dim[4] = {0};
+  if (fits) memcpy(dim, shape->dim, sizeof dim);
+  fits = fits && shape->rank == (is_image ? 4 : 2) && dim[0] >= known[BATCH].low &&
       dim[0] <= known[BATCH].high;
   const known_option *second = &known[is_image ? SIZE : SEQUENCE];
   int64_t extent = dim[is_image ? 2 : 1];
@@ -110,7 +110,7 @@ static seer_status read_input_shape(
     fits = fits && extent >= second->low && extent <= second->high;
   else
     fits = fits && dim[1] == 784;
-  fits = fits && (strncmp(item, "input_ids:", 10) == 0) == is_text;
+  fits = fits && (strcmp(shape->name, "input_ids") == 0) == is_text;
   if (!fits) {
     return SEER_FAIL(INVALID, "model %s: shape '%s', must be %s", model->name, item,
         is_image ? seer_arena_printf(

@@ -80,6 +80,13 @@ static bool loads_nothing(const seer_expr_pool *pool, seer_expr e) {
   return true;
 }
 
+// An integer is widened by the instruction that loads it, once for all that reads it.
+static bool widens_load(const seer_expr_pool *pool, const seer_expr_node *node) {
+  if (node->op != SEER_EXPR_CAST || seer_dtype_is_float((seer_dtype)node->dtype)) return false;
+  const seer_expr_node *from = seer_expr_at(pool, node->arg[0]);
+  return from->op == SEER_EXPR_LOAD && !seer_dtype_is_float((seer_dtype)from->dtype);
+}
+
 static void fill_index(const collector *c, seer_expr index, index_fact *out) {
   const seer_expr_pool *pool = &c->dag->expr;
   *out = (index_fact){.div = 1, .span = 1};
@@ -170,7 +177,7 @@ static void collect(
     add_ops(ops, &otherwise, n_otherwise / *out_leaves);
     return;
   }
-  if (!is_addressing) count_op(ops, node);
+  if (!is_addressing && !widens_load(pool, node)) count_op(ops, node);
   for (uint32_t a = 0; a < seer_expr_arity((seer_expr_op)node->op); a++) {
     collect(c, node->arg[a], is_addressing, ops, &leaves);
   }

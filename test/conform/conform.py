@@ -13,7 +13,9 @@ import concurrent.futures
 import glob
 import os
 import re
+import signal
 import sys
+import tempfile
 
 import numpy as np
 import onnx
@@ -117,6 +119,15 @@ def reason(why):
     return re.sub(r"^Refused: status \d+: (familyseer: )?(error: )?", "", why)[:160]
 
 
+def try_all(folders, jobs):
+    with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+        try:
+            return [r for r in pool.map(try_one, folders, chunksize=4) if r]
+        except BaseException:  # interrupted, too: what has not begun does not begin
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--kind", default="node,simple,pytorch-operator,pytorch-converted")
@@ -127,8 +138,7 @@ def main():
     listed, found, unexpected = known(), {}, []
     for kind in args.kind.split(","):
         folders = [f for f in sorted(glob.glob(os.path.join(DATA, kind, "*"))) if args.only in os.path.basename(f)]
-        with concurrent.futures.ProcessPoolExecutor(args.jobs) as pool:
-            results = [r for r in pool.map(try_one, folders, chunksize=4) if r]
+        results = try_all(folders, args.jobs)
         failed = {f"{kind}/{name}": why for name, why in results if why}
         found.update(failed)
         passed = {f"{kind}/{name}" for name, why in results if not why}
@@ -150,5 +160,13 @@ def main():
     return 1 if unexpected else 0
 
 
+def stop(number, frame):
+    del frame
+    sys.exit(128 + number)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    signal.signal(signal.SIGTERM, stop)  # so that folders are removed
+    with tempfile.TemporaryDirectory(prefix="seer-conform-", ignore_cleanup_errors=True) as folder:
+        tempfile.tempdir = os.environ["TMPDIR"] = folder  # of the workers and of what they run
+        sys.exit(main())

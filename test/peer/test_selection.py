@@ -157,6 +157,8 @@ def data_range():
     check(g.model((y, I64), (z, I64), (g.op("Size", found), I64)), [{"x": (rng.random(30) < p).astype(np.float32)} for p in (0, 0.1, 0.5, 1)])
     g = Graph()
     refused(g.model((g.op("Range", g.const(0), g.input("n", I64, []), g.const(1)), I64)), "without a bound")
+    g = Graph()
+    refused(g.model((g.op("Range", g.const(0, np.float32), g.input("n", F, []), g.const(0.5, np.float32)), F)), "without a bound")
 
 
 def topk():
@@ -218,6 +220,87 @@ def heads():
     check(g.model((y, F), (best, I64), (g.op("MaxPool", some, kernel_shape=[2, 2]), F)),
           [{"x": rng.standard_normal((12, 3, 5, 5)).astype(np.float32), "mask": m} for m in
            (rng.random(12) < 0.5, np.zeros(12, bool), np.ones(12, bool))], rtol=1e-4)
+
+
+FLOATS = (np.random.default_rng(3).standard_normal((9, 7)) * 3).astype(np.float32)
+
+
+def masks(n):
+    """One, some, all and none of n."""
+    return [np.arange(n) == n // 2, (rng.random(n) < 0.5) | (np.arange(n) == 1), np.ones(n, bool), np.zeros(n, bool)]
+
+
+def reductions():
+    """Along the dimension whose size is data: what lies beyond it does not count."""
+    for kind in ("Sum", "Mean", "Max", "Min", "Prod", "SumSquare", "L1", "L2", "LogSum", "LogSumExp"):
+        for axes, keeps in (([0], 0), ([0, 1], 1), ([-1, 0], 0), (None, 0), ([1], 1)):
+            g = Graph()
+            some = g.op("Compress", g.input("x", F, [9, 7]), g.input("c", BOOL, [9]), axis=0)
+            attrs = {} if axes is None else {"axes": axes}
+            if kind == "Sum":
+                y = g.op("ReduceSum", some, *([] if axes is None else [g.const(axes)]), keepdims=keeps)
+            else:
+                y = g.op("Reduce" + kind, some, keepdims=keeps, **attrs)
+            x = np.abs(FLOATS) + np.float32(0.1) if kind == "LogSum" else FLOATS
+            # Of nothing: ONNX Runtime refuses, or NaN; and it gives another shape where axes count from the end.
+            full = axes != [-1, 0] and kind not in ("Max", "Min", "Mean")
+            check(g.model((y, F)), [{"x": x, "c": c} for c in masks(9)[:4 if full else 3]], rtol=1e-4)
+    for kind in (I64, I32):  # the least of nothing is not less than a number's
+        dtype = np.int64 if kind == I64 else np.int32
+        g = Graph()
+        some = g.op("Compress", g.input("x", kind, [6, 5]), g.input("c", BOOL, [5]), axis=1)
+        model = g.model(*[(g.op("Reduce" + k, some, axes=[1]), kind) for k in ("Max", "Min", "Prod")])
+        top = np.iinfo(dtype).max
+        x = np.where(rng.random((6, 5)) < 0.5, rng.integers(-9, 9, (6, 5)), rng.choice([top, -top], (6, 5))).astype(dtype)
+        check(model, [{"x": x, "c": c} for c in masks(5)[:3]])
+    g = Graph()  # both dimensions
+    some = g.op("Compress", g.op("Compress", g.input("x", F, [9, 7]), g.input("c", BOOL, [9]), axis=0), g.input("d", BOOL, [7]), axis=1)
+    model = g.model((g.op("ReduceMean", some, axes=[0, 1]), F), (g.op("ReduceMax", some, axes=[1], keepdims=0), F), (g.op("ReduceMean", some, axes=[0]), F))
+    check(model, [{"x": FLOATS, "c": c, "d": d} for c in masks(9)[:3] for d in masks(7)[:3]])
+
+
+def chosen_along():
+    """ArgMax, Softmax and running sums along it."""
+    for axis in (0, 1):
+        n = (9, 7)[axis]
+        g = Graph()
+        some = g.op("Compress", g.input("x", F, [9, 7]), g.input("c", BOOL, [n]), axis=axis)
+        outs = [(g.op("Softmax", some, axis=axis), F), (g.op("LogSoftmax", some, axis=axis), F)]
+        for reverse in (0, 1):
+            outs += [(g.op("CumSum", some, g.const(axis), reverse=reverse, exclusive=e), F) for e in (0, 1)]
+        outs += [(g.op("CumSum", some, g.const(1 - axis), reverse=1), F)]
+        check(g.model(*outs), [{"x": FLOATS, "c": c} for c in masks(n)], rtol=1e-4)
+        g = Graph()
+        some = g.op("Compress", g.input("x", F, [9, 7]), g.input("c", BOOL, [n]), axis=axis)
+        model = g.model((g.op("ArgMax", some, axis=axis, keepdims=0), I64), (g.op("ArgMin", some, axis=axis), I64), (g.op("Hardmax", some, axis=axis), F))
+        check(model, [{"x": FLOATS - shift, "c": c} for c in masks(n)[:3] for shift in (0, np.float32(50), np.float32(-50))])
+    g = Graph(opset=11)  # of old: all from the axis on are one
+    some = g.op("Compress", g.input("x", F, [4, 9, 7]), g.input("c", BOOL, [9]), axis=1)
+    check(g.model((g.op("Softmax", some, axis=1), F)), [{"x": rng.standard_normal((4, 9, 7)).astype(np.float32), "c": c} for c in masks(9)[:3]], rtol=1e-4)
+
+
+def joined():
+    """Concat along it: parts with sizes, and without, in any order."""
+    for order in ("ab", "ba", "aba", "bab", "aa", "cab"):
+        g = Graph()
+        x, b = g.input("x", F, [6, 5]), g.input("b", F, [3, 5])
+        parts = {"a": g.op("Compress", x, g.input("c", BOOL, [6]), axis=0), "b": b, "c": g.op("Compress", b, g.input("d", BOOL, [3]), axis=0)}
+        y = g.op("Concat", *[parts[p] for p in order], axis=0)
+        model = g.model((y, F), (g.op("Shape", y), I64), (g.op("ReduceSum", y, g.const([0])), F))
+        check(model, [{"x": rng.standard_normal((6, 5)).astype(np.float32), "b": rng.standard_normal((3, 5)).astype(np.float32), "c": c, "d": d}
+                      for c in masks(6) for d in masks(3)[1:]])
+    g = Graph()  # detections of two classes, and how many there are
+    found = [g.op("NonZero", g.op("Greater", g.input(n, F, [k]), g.const(0.3, np.float32))) for n, k in (("p", 20), ("q", 11))]
+    both = g.op("Concat", *found, axis=1)
+    count = g.op("Gather", g.op("Shape", both), g.const(1), axis=0)
+    scores = g.op("Concat", "p", "q", axis=0)
+    flat = g.op("Squeeze", both, g.const([0]))
+    model = g.model((both, I64), (g.op("Range", g.const(0), count, g.const(1)), I64), (g.op("Gather", scores, flat), F), (g.op("ReduceMax", flat, axes=[0]), I64))
+    check(model, [{"p": rng.random(20).astype(np.float32), "q": (rng.random(11) * s).astype(np.float32)} for s in (0, 1, 0.5)])
+    g = Graph()  # another dimension with a size, the same for all
+    a = g.op("Compress", g.op("Compress", g.input("x", F, [6, 5]), g.input("c", BOOL, [6]), axis=0), g.input("d", BOOL, [5]), axis=1)
+    check(g.model((g.op("Concat", a, g.op("Neg", a), axis=0), F), (g.op("Concat", a, a, axis=-1), F)),
+          [{"x": rng.standard_normal((6, 5)).astype(np.float32), "c": c, "d": d} for c in masks(6)[:3] for d in masks(5)[:3]])
 
 
 def from_the_end():
@@ -324,13 +407,20 @@ def refusals():
     def compressed(g):
         return g.op("Compress", g.input("x", F, [8, 4]), g.input("c", BOOL, [8]), axis=0)
 
-    cases = [(lambda g, s: g.op("ReduceSum", s, g.const([0])), "reduces it"), (lambda g, s: g.op("CumSum", s, g.const(0)), "known only while running"),
+    cases = [(lambda g, s: g.op("LayerNormalization", s, g.const(np.ones((8, 4)), np.float32), axis=0), "reduces it"),
+             (lambda g, s: g.op("ArgMax", s, axis=0, select_last_index=1), "select_last_index"),
              (lambda g, s: g.op("Add", s, g.const(np.ones((8, 4)), np.float32)), "another size"),
-             (lambda g, s: g.op("Concat", s, s, axis=0), "concatenated"), (lambda g, s: g.op("Gather", s, g.const([-1])), "0 or more"),
+             (lambda g, s: g.op("Concat", s, g.const(np.ones((8, 2)), np.float32), axis=1), "another size there"), (lambda g, s: g.op("Gather", s, g.const([-1])), "0 or more"),
              (lambda g, s: g.op("Reshape", s, g.const([4, 8])), "dimension of its own")]
     for build, text in cases:
         g = Graph()
         refused(g.model((build(g, compressed(g)), F)), text)
+    for kind, name in ((TensorProto.FLOAT8E4M3FN, "f8e4m3fn"), (TensorProto.FLOAT8E5M2, "f8e5m2"), (TensorProto.INT4, "i4"), (TensorProto.UINT4, "u4")):
+        for op in ("NonZero", "Unique"):
+            g = Graph(opset=21)
+            refused(g.model((g.op(op, g.input("x", kind, [6])), I64 if op == "NonZero" else kind)), f"({op}) with inputs")
+            g = Graph(opset=21)
+            refused(g.model((g.op(op, g.op("Cast", g.const([1, 0]), to=kind)), I64 if op == "NonZero" else kind)), f"is {name}; float8")
 
 
 def commands():
@@ -359,5 +449,6 @@ def commands():
 
 
 run_tests([("NonMaxSuppression", all_nms), ("NonZero", nonzero), ("Unique", unique), ("Compress", compress), ("Range", data_range),
-           ("TopK", topk), ("detector", detector), ("heads", heads), ("from the end", from_the_end), ("chained", chained),
+           ("TopK", topk), ("detector", detector), ("heads", heads), ("reductions", reductions),
+           ("chosen along", chosen_along), ("joined", joined), ("from the end", from_the_end), ("chained", chained),
            ("Loop", loops), ("refusals", refusals), ("commands", commands)])

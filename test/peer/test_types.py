@@ -1,4 +1,5 @@
-"""Float8 and 4-bit types against ONNX Runtime, as weights and inside; as inputs and outputs through Python. SEER_TEST: timeout=300"""
+"""Float8 and 4-bit types against ONNX Runtime, as weights and inside; as inputs and outputs through Python; and how narrow
+integer weights are stored. SEER_TEST: timeout=300"""
 import os
 import sys
 import tempfile
@@ -96,8 +97,67 @@ def in_and_out(kind, carrier, given, want):
     assert done.returncode == 1 and "input 'x' must be" in done.stderr, done.stderr
 
 
+def weight_bytes(model):
+    return os.path.getsize(os.path.join(compiled(model), "weights.bin"))
+
+
+# (Without VNNI, ONNX Runtime adds pairs of 8-bit products in 16 bits, saturating: weights that are compared have 7 bits.)
+def integers(name, shape, dtype, low, high):
+    return numpy_helper.from_array(rng.integers(low, high, shape).astype(dtype), name)
+
+
+def matmul_weights(with_zero_points, n_bytes):
+    """Weights less their zero points take one byte, or two where they need nine bits."""
+    constants = [integers("w", [256, 160], np.int8, -64, 64), integers("za", [], np.uint8, 3, 200)]
+    operands = ["x", "w", "za"]
+    if with_zero_points:
+        constants.append(integers("zb", [160], np.int8, -100, 100))
+        operands.append("zb")
+    model = model_of([helper.make_node("MatMulInteger", operands, ["y"])], [("x", T.UINT8, [7, 256])], [("y", T.INT32, [7, 160])], constants)
+    check_model("integer product", model, {"x": rng.integers(0, 256, (7, 256)).astype(np.uint8)}, rtol=0)
+    assert 256 * 160 * n_bytes <= weight_bytes(model) < 256 * 160 * n_bytes + 4096, weight_bytes(model)
+
+
+def conv_weights(group):
+    constants = [numpy_helper.from_array(np.float32(0.02), "xs"), integers("xz", [], np.uint8, 100, 101),
+                 integers("w", [128, 128 // group, 3, 3], np.int8, -64, 64), scales("ws", 128), numpy_helper.from_array(np.zeros(128, np.int8), "wz"),
+                 numpy_helper.from_array(np.float32(4.0), "ys"), integers("yz", [], np.uint8, 120, 121), integers("b", [128], np.int32, -2000, 2000)]
+    node = helper.make_node("QLinearConv", ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"], ["y"], pads=[1, 1, 1, 1], group=group)
+    model = model_of([node], [("x", T.UINT8, [1, 128, 12, 12])], [("y", T.UINT8, [1, 128, 12, 12])], constants)
+    check_model("integer convolution", model, {"x": rng.integers(0, 256, (1, 128, 12, 12)).astype(np.uint8)}, rtol=0, atol=1)
+    assert weight_bytes(model) < 128 * (128 // group) * 9 + 8192, weight_bytes(model)
+
+
+def moved_integers():
+    """Large integer constants that are indices, and parts of results between data."""
+    constants = [integers("index", [120, 90], np.int64, -40, 40), integers("part", [20000], np.int64, -300, 40000)]
+    nodes = [helper.make_node("Gather", ["x", "index"], ["y"]), helper.make_node("Concat", ["a", "part", "a"], ["z"], axis=0)]
+    model = model_of(nodes, [("x", T.FLOAT, [40]), ("a", T.INT64, [30])], [("y", T.FLOAT, [120, 90]), ("z", T.INT64, [20060])], constants)
+    feeds = {"x": rng.standard_normal(40).astype(np.float32), "a": rng.integers(-(1 << 40), 1 << 40, 30)}
+    check_model("integers that are moved", model, feeds, rtol=0)
+    assert weight_bytes(model) < 120 * 90 + 20000 * 4 + 4096, weight_bytes(model)
+
+
+def carried_integers():
+    """What a loop starts from is copied as bytes: it stays as wide as it is."""
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["c"], ["c2"]), helper.make_node("Add", ["v", "one"], ["v2"])], "body",
+        [helper.make_tensor_value_info("i", T.INT64, []), helper.make_tensor_value_info("c", T.BOOL, []),
+         helper.make_tensor_value_info("v", T.INT64, [10000])],
+        [helper.make_tensor_value_info("c2", T.BOOL, []), helper.make_tensor_value_info("v2", T.INT64, [10000])])
+    constants = [integers("start", [10000], np.int64, -100, 100), numpy_helper.from_array(np.int64(1), "one"), numpy_helper.from_array(np.array(True), "yes")]
+    model = model_of([helper.make_node("Loop", ["n", "yes", "start"], ["y"], body=body)], [("n", T.INT64, [])], [("y", T.INT64, [10000])], constants)
+    check_model("a loop's start", model, {"n": np.array(5)}, levels=["-O1"], rtol=0)
+
+
 tmp = tempfile.TemporaryDirectory()
 tests = [
+    ("weights of 8 bits", lambda: matmul_weights(False, 1)),
+    ("weights of 9 bits", lambda: matmul_weights(True, 2)),
+    ("convolution's weights", lambda: conv_weights(1)),
+    ("grouped weights", lambda: conv_weights(4)),
+    ("integers that are moved", moved_integers),
+    ("integers that are carried", carried_integers),
     ("int4 per axis", lambda: four_bit_weights(T.INT4, axis=1)),
     ("uint4 per axis", lambda: four_bit_weights(T.UINT4, axis=1)),
     ("int4 blocked", lambda: four_bit_weights(T.INT4, axis=0, block_size=16)),

@@ -145,6 +145,15 @@ uint32_t seer_expand_n_formal(const seer_attr *body);
 void seer_expand_inline(seer_expand *e, const seer_attr *body, const seer_val *formal,
     seer_val *constants, seer_val *out);
 
+// ---- masked.c: along dimensions whose sizes are data
+// The least or largest number of a type: infinite for floats.
+seer_val seer_expand_extreme(seer_expand *e, seer_dtype dtype, bool is_largest);
+// x (its type is known) with `neutral`, a scalar, beyond the sizes of its dimensions `mask` (bits;
+// at least one has such a size): those are as large as their bounds now, others keep their sizes.
+seer_val seer_expand_masked(seer_expand *e, seer_val x, uint32_t mask, seer_val neutral);
+seer_status seer_expand_sized_mean(seer_expand *e);  // replaces ReduceMean
+seer_status seer_expand_sized_concat(seer_expand *e);  // replaces Concat along such a dimension
+
 // ---- select.c: what replaces NonZero, Range and TopK when their result's size is data
 seer_status seer_expand_non_zero(seer_expand *e);
 seer_status seer_expand_range(seer_expand *e);

@@ -49,14 +49,8 @@ static seer_status tensor_in(const seer_expand *e, uint32_t k) {
 // Constant input k, counted from the end when negative; `otherwise` when it is absent.
 static seer_status position(
     seer_expand *e, uint32_t k, uint32_t n, int64_t otherwise, uint32_t *out_position) {
-  int64_t *ints, at = otherwise;
-  uint32_t n_int;
-  if (seer_expand_has_in(e, k)) {
-    SEER_TRY(seer_op_const_ints(e->graph, &e->node, k, "position", e->scratch, &ints, &n_int));
-    if (n_int != 1)
-      return SEER_FAIL(INVALID, "input %u (position) has %u elements, must have 1", k, n_int);
-    at = ints[0];
-  }
+  int64_t at;
+  SEER_TRY(seer_op_const_int(e->graph, &e->node, k, "position", otherwise, &at));
   return seer_op_axis(at, n, "the position", out_position);
 }
 
@@ -100,13 +94,10 @@ static seer_status expand_sequence_insert(seer_expand *e) {
   SEER_TRY(sequence_in(e, 0, &list));
   SEER_TRY(check_item(e, list->n > 0 ? list->item[0] : e->node.in[1], 1));
   // A negative position counts from the end, too: -1 is before the last one.
-  int64_t *ints = NULL;
-  uint32_t n_int = 0;
+  int64_t given;
   at = list->n;
-  if (seer_expand_has_in(e, 2)) {
-    SEER_TRY(seer_op_const_ints(e->graph, &e->node, 2, "position", e->scratch, &ints, &n_int));
-    if (n_int == 1 && ints[0] != (int64_t)list->n) SEER_TRY(position(e, 2, list->n, 0, &at));
-  }
+  SEER_TRY(seer_op_const_int(e->graph, &e->node, 2, "position", list->n, &given));
+  if (given != (int64_t)list->n) SEER_TRY(position(e, 2, list->n, 0, &at));
   seer_val *item = SEER_NEW_ARRAY(e->scratch, seer_val, list->n + 1);
   for (uint32_t k = 0; k <= list->n; k++) item[k] = k == at ? e->node.in[1] : list->item[n++];
   return seer_expand_output_list(e, 0, false, item, list->n + 1);

@@ -150,23 +150,13 @@ seer_status seer_expand_range(seer_expand *e) {
 
 // ---- TopK with a k that is data, or along a dimension whose size is: all are sorted
 
-static double lowest(seer_dtype dtype, bool is_largest) {
-  uint32_t bits = 8 * seer_dtype_bytes(dtype);
-  if (seer_dtype_is_float(dtype)) return is_largest ? -(double)INFINITY : (double)INFINITY;
-  bool is_signed = dtype == SEER_DTYPE_I8 || dtype == SEER_DTYPE_I16 || dtype == SEER_DTYPE_I32 ||
-      dtype == SEER_DTYPE_I64;
-  if (is_largest) return is_signed ? -ldexp(1, (int)bits - 1) : 0;
-  // As f64 knows them: of 64 bits, a little less.
-  return bits == 64 ? ldexp(1, 63) - 1024 : ldexp(1, (int)(is_signed ? bits - 1 : bits)) - 1;
-}
-
 seer_status seer_expand_top_k(seer_expand *e) {
   enum { MAX_SORTED = 1 << 14 };  // the work is the square of it
   seer_value x = *seer_expand_in(e, 0);
   uint32_t axis;
   SEER_TRY(seer_op_axis(seer_node_attr_i(&e->node, "axis", -1), x.rank, "attribute 'axis'", &axis));
   bool is_largest = seer_node_attr_i(&e->node, "largest", 1) != 0;
-  int64_t extent = x.dim[axis], dim[SEER_MAX_RANK], axes[SEER_MAX_RANK], k_given;
+  int64_t extent = x.dim[axis], k_given;
   if (extent < 1 || extent > MAX_SORTED)
     return SEER_FAIL(UNSUPPORTED,
         "'k' or the size of dimension %u is data, and its bound is %" PRId64 ", must be 1 to %d",
@@ -181,33 +171,18 @@ seer_status seer_expand_top_k(seer_expand *e) {
   if (size.i) {
     // What is beyond the size comes last. (An integer's least number may tie; the lower index
     // wins.)
-    double *numbers = NULL;
-    SEER_TRY(seer_expand_table(e, extent, 1, &numbers));
-    for (int64_t i = 0; i < extent; i++) numbers[i] = (double)i;
-    for (uint32_t d = 0; d < x.rank; d++) dim[d] = d == axis ? extent : 1;
-    seer_val index = seer_expand_tensor(e, SEER_DTYPE_I64, dim, x.rank, numbers);
-    seer_val all = seer_expand_add(e, "Less", (seer_val[]){index, size}, 2, NULL, 0);
-    seer_val plain;
-    seer_expand_inner(e, "AtBound", &from, 1, NULL, 0, &plain, 1);
-    from = seer_expand_3(
-        e, "Where", all, plain, seer_expand_scalar(e, x.dtype, lowest(x.dtype, is_largest)));
+    from = seer_expand_masked(e, from, 1u << axis, seer_expand_extreme(e, x.dtype, !is_largest));
     k = seer_expand_2(e, "Min", k, size);
   }
   SEER_TRY(e->resolve(e));
   seer_attr attrs[3] = {seer_expand_int("axis", axis), seer_expand_int("largest", is_largest),
       seer_expand_int("sorted", 1)};
-  seer_val in[2] = {from, seer_expand_ints(e, &k_given, 1)}, out[2], sizes[SEER_MAX_RANK];
+  seer_val in[2] = {from, seer_expand_ints(e, &k_given, 1)}, out[2];
   seer_expand_add_outs(e, "TopK", in, 2, attrs, 3, out, 2);
   SEER_TRY(e->resolve(e));
-  uint32_t n = 0;
-  for (uint32_t d = 0; d < x.rank; d++) {
-    // Without AtBound, TopK carries the others itself.
-    if (d != axis && (!size.i || !x.size[d].i)) continue;
-    axes[n] = d;
-    sizes[n++] = d == axis ? k : x.size[d];
-  }
+  const int64_t sorted = axis;
   for (uint32_t o = 0; o < 2; o++)
     if (seer_expand_wants(e, o))
-      seer_expand_output(e, o, seer_expand_sized(e, out[o], axes, sizes, n));
+      seer_expand_output(e, o, seer_expand_sized(e, out[o], &sorted, &k, 1));
   return SEER_OK;
 }

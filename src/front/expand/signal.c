@@ -5,17 +5,6 @@
 #include "front/expand/expand.h"
 #include "front/onnx/dtype.h"
 
-// A constant integer operand, or `otherwise` when it is absent.
-static seer_status constant_of(const seer_expand *e, uint32_t k, int64_t otherwise, int64_t *out) {
-  *out = otherwise;
-  if (!seer_expand_has_in(e, k)) return SEER_OK;
-  const seer_tensor *tensor = seer_expand_in(e, k)->constant;
-  if (!tensor || seer_tensor_elems(tensor) != 1 || seer_dtype_is_float(tensor->dtype))
-    return SEER_FAIL(UNSUPPORTED, "input %u must be one constant integer after folding", k);
-  *out = seer_dtype_load_i64(tensor->dtype, tensor->data, 0);
-  return SEER_OK;
-}
-
 #define SIGNAL(id, onnx, in_min, in_max, attributes, text) \
   SEER_COMPOSITE(id, "", onnx, 17, 25, in_min, in_max, 1, 1, attributes, expand_##id, text)
 
@@ -24,7 +13,7 @@ static seer_status constant_of(const seer_expand *e, uint32_t k, int64_t otherwi
 static seer_status expand_window(seer_expand *e, const double *c) {
   enum { MAX_SIZE = 1 << 24 };
   int64_t size;
-  SEER_TRY(constant_of(e, 0, 0, &size));
+  SEER_TRY(seer_op_const_int(e->graph, &e->node, 0, "size", 0, &size));
   if (size < 1 || size > MAX_SIZE)
     return SEER_FAIL(INVALID, "the size is %" PRId64 ", must be 1 to %d", size, MAX_SIZE);
   seer_dtype dtype = seer_onnx_dtype((int32_t)seer_node_attr_i(&e->node, "output_datatype", 1));
@@ -105,11 +94,11 @@ static seer_status expand_dft(seer_expand *e) {
   if (x.rank < 2 || x.dim[x.rank - 1] < 1 || x.dim[x.rank - 1] > 2)
     return SEER_FAIL(INVALID, "input 0 is %s, its last dimension must be 1 or 2",
         seer_op_shape_text(&x, e->scratch));
-  SEER_TRY(constant_of(e, 2, e->node.opset >= 20 ? -2 : 1, &axis));
+  SEER_TRY(seer_op_const_int(e->graph, &e->node, 2, "axis", e->node.opset >= 20 ? -2 : 1, &axis));
   axis = seer_node_attr_i(&e->node, "axis", axis);
   SEER_TRY(seer_op_axis(axis, x.rank, "'axis'", &d));
   if (d == x.rank - 1u) return SEER_FAIL(INVALID, "'axis' is that of real and imaginary part");
-  SEER_TRY(constant_of(e, 1, x.dim[d], &length));
+  SEER_TRY(seer_op_const_int(e->graph, &e->node, 1, "dft_length", x.dim[d], &length));
   if (length < 1 || length > 1 << 14)
     return SEER_FAIL(UNSUPPORTED, "%" PRId64 " points, must be 1 to %d", length, 1 << 14);
   if (is_onesided && is_inverse) return SEER_FAIL(UNSUPPORTED, "onesided and inverse");
@@ -142,9 +131,9 @@ static seer_status expand_stft(seer_expand *e) {
   if (x.rank != 3 || x.dim[2] < 1 || x.dim[2] > 2)
     return SEER_FAIL(INVALID, "input 0 is %s, must be [batch, length, 1 or 2]",
         seer_op_shape_text(&x, e->scratch));
-  SEER_TRY(constant_of(e, 1, 0, &step));
+  SEER_TRY(seer_op_const_int(e->graph, &e->node, 1, "frame_step", 0, &step));
   if (seer_expand_has_in(e, 2)) window = seer_op_elems(seer_expand_in(e, 2));
-  SEER_TRY(constant_of(e, 3, window, &length));
+  SEER_TRY(seer_op_const_int(e->graph, &e->node, 3, "frame_length", window, &length));
   if (step < 1 || length < 1 || length > x.dim[1] || (window && window != length)) {
     return SEER_FAIL(INVALID,
         "frames of %" PRId64 " every %" PRId64 ", a window of %" PRId64 ", %" PRId64 " samples",

@@ -92,7 +92,8 @@ uint32_t seer_emit_buf(seer_emit *emit, seer_val id) {
   seer_op_order(value, order);
   for (uint32_t k = 0; k < value->rank; k++) dim[k] = value->dim[order[k]];
   uint32_t buf = seer_dag_add_input(emit->dag, make_name(emit, value->constant ? "w" : "x", NULL),
-      value->constant ? SEER_BUF_WEIGHT : SEER_BUF_ACTIVATION, value->dtype, dim, value->rank,
+      value->constant ? SEER_BUF_WEIGHT : SEER_BUF_ACTIVATION,
+      value->constant ? value->constant->dtype : value->dtype, dim, value->rank,
       value->constant ? 0 : value->pitch);
   emit->buf_of_value[id.i] = buf + 1;
   return buf;
@@ -132,7 +133,8 @@ seer_expr seer_emit_load(
   if (is_literal(value)) return literal_of(emit, value->constant);
   seer_expr physical[SEER_MAX_RANK];
   permute_index(value, index, physical);
-  return seer_dag_load(emit->dag, seer_emit_buf(emit, in_id(node, k)), physical);
+  return seer_expr_cast(&emit->dag->expr, value->dtype,
+      seer_dag_load(emit->dag, seer_emit_buf(emit, in_id(node, k)), physical));
 }
 
 seer_expr seer_emit_load_guarded(seer_emit *emit, const seer_node *node, uint32_t k,
@@ -146,8 +148,14 @@ seer_expr seer_emit_load_guarded(seer_emit *emit, const seer_node *node, uint32_
   }
   seer_expr physical[SEER_MAX_RANK];
   permute_index(value, index, physical);
-  return seer_dag_load_guarded(
-      emit->dag, seer_emit_buf(emit, in_id(node, k)), physical, predicate, otherwise);
+  uint32_t buf = seer_emit_buf(emit, in_id(node, k));
+  seer_dtype stored = emit->dag->buf[buf].dtype;
+  if (stored == value->dtype)
+    return seer_dag_load_guarded(emit->dag, buf, physical, predicate, otherwise);
+  seer_expr loaded = seer_dag_load_guarded(
+      emit->dag, buf, physical, predicate, seer_expr_int(&emit->dag->expr, stored, 0));
+  return seer_expr_select(&emit->dag->expr, predicate,
+      seer_expr_cast(&emit->dag->expr, value->dtype, loaded), otherwise);
 }
 
 // ---- stages

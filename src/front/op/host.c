@@ -1,27 +1,32 @@
 // host.c - operators of the inner domain: what runs on the host because only data decides the size
-// of its result (NonZero, NonMaxSuppression, Unique; runtime/host.h), and the two that say what a
-// dimension's size is (Sized) or forget it (AtBound). The last output of a host operator is the
-// count that the others have as their size.
+// of its result (NonZero, NonMaxSuppression, Unique; runtime/host.h), and those that say what a
+// dimension's size is (Sized), forget it (AtBound), or are compared with it (Index). The last
+// output of a host operator is the count that the others have as their size.
 #include <string.h>
 
 #include "front/op/util.h"
 #include "runtime/host.h"
 
-#define HOST(id, onnx, n_in, n_out, attributes, function) \
-  const seer_op_desc seer_op_##id = {.name = onnx,        \
-      .domain = SEER_INNER_DOMAIN,                        \
-      .opset_min = 1,                                     \
-      .opset_max = 1,                                     \
-      .n_in_min = 1,                                      \
-      .n_in_max = SEER_OP_ANY,                            \
-      .n_out_min = n_out,                                 \
-      .n_out_max = n_out,                                 \
-      .fuse = SEER_FUSE_OPAQUE,                           \
-      .attrs = attributes,                                \
-      .infer = infer_##id,                                \
-      .host = function,                                   \
-      .n_host_in = n_in,                                  \
+#define INNER(id, onnx, in_min, out_min, out_max, kind, attributes, number, n_operand) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                                     \
+      .domain = SEER_INNER_DOMAIN,                                                     \
+      .opset_min = 1,                                                                  \
+      .opset_max = 1,                                                                  \
+      .n_in_min = in_min,                                                              \
+      .n_in_max = SEER_OP_ANY,                                                         \
+      .n_out_min = out_min,                                                            \
+      .n_out_max = out_max,                                                            \
+      .fuse = kind,                                                                    \
+      .attrs = attributes,                                                             \
+      .infer = infer_##id,                                                             \
+      .host = number,                                                                  \
+      .n_host_in = n_operand,                                                          \
       .doc = ""};
+#define HOST(id, onnx, n_in, n_out, attributes, function) \
+  INNER(id, onnx, 1, n_out, n_out, SEER_FUSE_OPAQUE, attributes, function, n_in)
+#define SAME(id, onnx, attributes) INNER(id, onnx, 1, 1, 1, SEER_FUSE_VIEW, attributes, 0, 0)
+#define LOOP_PART(id, onnx, attributes, number) \
+  INNER(id, onnx, 0, 1, SEER_OP_ANY, SEER_FUSE_OPAQUE, attributes, number, 0)
 
 enum { MAX_FOUND = 1 << 28 };
 
@@ -45,6 +50,7 @@ static seer_status infer_host_non_zero(
   (void)arena;
   const seer_value *x = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
+  SEER_TRY(seer_op_want_compared(x, 0));
   if (x->rank == 0) return SEER_FAIL(UNSUPPORTED, "input 0 is a scalar");
   int64_t dim[2] = {x->rank, seer_max_i64(seer_op_elems(x), 1)};
   SEER_TRY(want_few(dim[1]));
@@ -108,6 +114,7 @@ static seer_status infer_host_unique(
   (void)arena;
   const seer_value *x = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
+  SEER_TRY(seer_op_want_compared(x, 0));
   int64_t axis = seer_node_attr_i(node, "axis", 0), n = seer_op_elems(x);
   if (axis < -1 || axis >= (int64_t)x->rank)
     return SEER_FAIL(INVALID, "attribute 'axis' is %" PRId64, axis);
@@ -153,21 +160,46 @@ static seer_status infer_at_bound(
   return seer_op_infer_same(graph, node, arena, out_values);
 }
 
-#define SAME(id, onnx, attributes)                 \
-  const seer_op_desc seer_op_##id = {.name = onnx, \
-      .domain = SEER_INNER_DOMAIN,                 \
-      .opset_min = 1,                              \
-      .opset_max = 1,                              \
-      .n_in_min = 1,                               \
-      .n_in_max = SEER_OP_ANY,                     \
-      .n_out_min = 1,                              \
-      .n_out_max = 1,                              \
-      .fuse = SEER_FUSE_VIEW,                      \
-      .attrs = attributes,                         \
-      .infer = infer_##id,                         \
-      .doc = ""};
 SAME(sized, "Sized", "axes")
 SAME(at_bound, "AtBound", "")
+
+// ---- Index: 0, 1, 2, ... along a dimension. Its operand, a size that is data, keeps it from being
+// folded into a table as long as the bound.
+
+static seer_status infer_index(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  (void)graph;
+  (void)arena;
+  int64_t extent = seer_node_attr_i(node, "extent", 0), rank = seer_node_attr_i(node, "rank", 1);
+  int64_t axis = seer_node_attr_i(node, "axis", 0), dim[SEER_MAX_RANK];
+  if (extent < 1 || rank < 1 || rank > SEER_MAX_RANK || axis < 0 || axis >= rank)
+    return SEER_FAIL(
+        INVALID, "%" PRId64 " indices along axis %" PRId64 " of %" PRId64, extent, axis, rank);
+  for (int64_t d = 0; d < rank; d++) dim[d] = d == axis ? extent : 1;
+  return seer_op_set(&out_values[0], SEER_DTYPE_I64, dim, (uint32_t)rank);
+}
+
+static seer_status emit_index(seer_emit *emit, const seer_node *node) {
+  seer_expr at[SEER_MAX_RANK];
+  uint32_t stage =
+      seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, at[seer_node_attr_i(node, "axis", 0)]);
+  return SEER_OK;
+}
+
+const seer_op_desc seer_op_index = {.name = "Index",
+    .domain = SEER_INNER_DOMAIN,
+    .opset_min = 1,
+    .opset_max = 1,
+    .n_in_min = 1,
+    .n_in_max = 1,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_ELEMENTWISE,
+    .attrs = "extent axis rank",
+    .infer = infer_index,
+    .emit = emit_index,
+    .doc = ""};
 
 // ---- the ends of a loop
 
@@ -246,19 +278,5 @@ static seer_status infer_loop_end(
   return SEER_OK;
 }
 
-#define LOOP_PART(id, onnx, attributes, number)    \
-  const seer_op_desc seer_op_##id = {.name = onnx, \
-      .domain = SEER_INNER_DOMAIN,                 \
-      .opset_min = 1,                              \
-      .opset_max = 1,                              \
-      .n_in_min = 0,                               \
-      .n_in_max = SEER_OP_ANY,                     \
-      .n_out_min = 1,                              \
-      .n_out_max = SEER_OP_ANY,                    \
-      .fuse = SEER_FUSE_OPAQUE,                    \
-      .attrs = attributes,                         \
-      .infer = infer_##id,                         \
-      .host = number,                              \
-      .doc = ""};
 LOOP_PART(loop_begin, "LoopBegin", "", SEER_OP_LOOP_BEGIN)
 LOOP_PART(loop_end, "LoopEnd", "n_carried bound", SEER_OP_LOOP_END)

@@ -20,25 +20,12 @@
       .emit = emit_##id,                                             \
       .doc = text};
 
-// One constant integer: input k, or `otherwise` when it is absent.
-static seer_status const_int(const seer_graph *graph, const seer_node *node, uint32_t k,
-    const char *what, int64_t otherwise, seer_arena *arena, int64_t *out) {
-  int64_t *ints = NULL;
-  uint32_t n = 0;
-  *out = otherwise;
-  if (!seer_op_has_in(node, k)) return SEER_OK;
-  SEER_TRY(seer_op_const_ints(graph, node, k, what, arena, &ints, &n));
-  if (n != 1) return SEER_FAIL(INVALID, "'%s' has %u entries, must have 1", what, n);
-  *out = ints[0];
-  return SEER_OK;
-}
-
 // ---- Trilu: what lies on and above (below) diagonal k of the last two dimensions
 
 static seer_status infer_trilu(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   int64_t k;
-  SEER_TRY(const_int(graph, node, 1, "k", 0, arena, &k));
+  SEER_TRY(seer_op_const_int(graph, node, 1, "k", 0, &k));
   SEER_TRY(seer_op_infer_same(graph, node, arena, out_values));
   if (out_values[0].rank >= 2) return SEER_OK;
   return SEER_FAIL(INVALID, "input 0 has rank %u, must have 2 or more", out_values[0].rank);
@@ -47,7 +34,7 @@ static seer_status infer_trilu(
 static seer_status emit_trilu(seer_emit *emit, const seer_node *node) {
   const seer_value *x = seer_emit_in(emit, node, 0);
   int64_t k = 0, n_row = x->dim[x->rank - 2], n_column = x->dim[x->rank - 1];
-  SEER_TRY(const_int(emit->graph, node, 1, "k", 0, emit->arena, &k));
+  SEER_TRY(seer_op_const_int(emit->graph, node, 1, "k", 0, &k));
   seer_expr at[SEER_MAX_RANK];
   uint32_t stage =
       seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
@@ -65,10 +52,10 @@ MASK(trilu, "Trilu", 14, 1, 2, SEER_FUSE_ELEMENTWISE, "upper", "constant k")
 
 // ---- CumSum: each element is the sum of those up to it, so work grows with the square of the axis
 
-static seer_status cum_axis(const seer_graph *graph, const seer_node *node, uint32_t rank,
-    seer_arena *arena, uint32_t *out_axis) {
+static seer_status cum_axis(
+    const seer_graph *graph, const seer_node *node, uint32_t rank, uint32_t *out_axis) {
   int64_t axis;
-  SEER_TRY(const_int(graph, node, 1, "axis", 0, arena, &axis));
+  SEER_TRY(seer_op_const_int(graph, node, 1, "axis", 0, &axis));
   return seer_op_axis(axis, rank, "input 'axis'", out_axis);
 }
 
@@ -76,13 +63,13 @@ static seer_status infer_cum_sum(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   uint32_t axis;
   SEER_TRY(seer_op_infer_same(graph, node, arena, out_values));
-  return cum_axis(graph, node, out_values[0].rank, arena, &axis);
+  return cum_axis(graph, node, out_values[0].rank, &axis);
 }
 
 static seer_status emit_cum_sum(seer_emit *emit, const seer_node *node) {
   const seer_value *x = seer_emit_in(emit, node, 0);
   uint32_t axis = 0;
-  SEER_TRY(cum_axis(emit->graph, node, x->rank, emit->arena, &axis));
+  SEER_TRY(cum_axis(emit->graph, node, x->rank, &axis));
   bool is_reverse = seer_node_attr_i(node, "reverse", 0) != 0;
   bool is_exclusive = seer_node_attr_i(node, "exclusive", 0) != 0;
   seer_dag_axis reduce = {"k", x->dim[axis], SEER_AXIS_OTHER};
@@ -102,15 +89,15 @@ MASK(cum_sum, "CumSum", 11, 2, 2, SEER_FUSE_REDUCTION, "exclusive reverse", "con
 // ---- OneHot: values[1] where the new dimension's index is the input's element, values[0]
 // elsewhere
 
-static seer_status one_hot_shape(const seer_graph *graph, const seer_node *node, seer_arena *arena,
-    uint32_t *out_axis, int64_t *out_depth) {
+static seer_status one_hot_shape(
+    const seer_graph *graph, const seer_node *node, uint32_t *out_axis, int64_t *out_depth) {
   const seer_value *index = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &index));
   const seer_tensor *depth = seer_op_const(graph, node, 1);
   if (depth && seer_dtype_is_float(depth->dtype) && seer_tensor_elems(depth) == 1)
     *out_depth = (int64_t)fmax(-1, fmin(1e15, seer_dtype_load_f64(depth->dtype, depth->data, 0)));
   else  // of any type here, of integers where an axis or a diagonal is meant
-    SEER_TRY(const_int(graph, node, 1, "depth", 0, arena, out_depth));
+    SEER_TRY(seer_op_const_int(graph, node, 1, "depth", 0, out_depth));
   if (*out_depth < 1)
     return SEER_FAIL(INVALID, "'depth' is %" PRId64 ", must be at least 1", *out_depth);
   return seer_op_axis(
@@ -124,7 +111,7 @@ static seer_status infer_one_hot(
   int64_t depth = 0, dim[SEER_MAX_RANK + 1];
   SEER_TRY(seer_op_in(graph, node, 0, &index));
   SEER_TRY(seer_op_in(graph, node, 2, &values));
-  SEER_TRY(one_hot_shape(graph, node, arena, &axis, &depth));
+  SEER_TRY(one_hot_shape(graph, node, &axis, &depth));
   if (values->rank != 1 || values->dim[0] != 2)
     return SEER_FAIL(INVALID, "input 2 is %s, must be [2]", seer_op_shape_text(values, arena));
   for (uint32_t d = 0; d <= index->rank; d++) dim[d] = d == axis ? depth : index->dim[n++];
@@ -135,7 +122,7 @@ static seer_status emit_one_hot(seer_emit *emit, const seer_node *node) {
   const seer_value *index = seer_emit_in(emit, node, 0);
   uint32_t axis = 0, n = 0;
   int64_t depth = 0;
-  SEER_TRY(one_hot_shape(emit->graph, node, emit->arena, &axis, &depth));
+  SEER_TRY(one_hot_shape(emit->graph, node, &axis, &depth));
   seer_expr at[SEER_MAX_RANK], from[SEER_MAX_RANK], value[2];
   uint32_t stage =
       seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);

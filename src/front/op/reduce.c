@@ -1,4 +1,6 @@
 // reduce.c - reductions over named axes: sums, means, extremes, norms, ArgMax and ArgMin.
+#include <float.h>
+
 #include "front/op/util.h"
 
 typedef enum {
@@ -89,6 +91,16 @@ static seer_combiner combiner_of(kind k) {
   return SEER_COMBINE_SUM;
 }
 
+// Where all are -infinity, so is the logarithm of their sum: their differences must not be NaN.
+static seer_expr load_finite_max(
+    seer_emit *emit, uint32_t stage, seer_dtype dtype, const seer_expr *at) {
+  double largest = dtype == SEER_DTYPE_F64 ? DBL_MAX
+      : dtype == SEER_DTYPE_F32            ? (double)FLT_MAX
+                                           : seer_dtype_largest(dtype);
+  return seer_op_2(emit, SEER_EXPR_MAX, seer_emit_load_temp(emit, stage, at),
+      seer_op_num(emit, dtype, -largest));
+}
+
 static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
   const seer_value *x = seer_emit_in(emit, node, 0), *out = seer_emit_out(emit, node, 0);
   bool keeps_dims = seer_node_attr_i(node, "keepdims", 1) != 0;
@@ -132,7 +144,7 @@ static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
   if (k == REDUCE_L1) body = seer_op_1(emit, SEER_EXPR_ABS, body);
   if (k == REDUCE_LOG_SUM_EXP && has_epilogue)
     body = seer_op_1(emit, SEER_EXPR_EXP,
-        seer_op_2(emit, SEER_EXPR_SUB, body, seer_emit_load_temp(emit, max, at)));
+        seer_op_2(emit, SEER_EXPR_SUB, body, load_finite_max(emit, max, x->dtype, at)));
   if (!has_epilogue) {
     // over nothing: the root of the square, the logarithm (of the exponential: what was there)
     if (k == REDUCE_L2) body = seer_op_1(emit, SEER_EXPR_SQRT, body);
@@ -148,7 +160,7 @@ static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
   } else if (k != REDUCE_MEAN) {
     body = seer_op_1(emit, SEER_EXPR_LOG, body);
     if (k == REDUCE_LOG_SUM_EXP)
-      body = seer_op_2(emit, SEER_EXPR_ADD, body, seer_emit_load_temp(emit, max, at));
+      body = seer_op_2(emit, SEER_EXPR_ADD, body, load_finite_max(emit, max, x->dtype, at));
   } else {
     body = seer_op_2(emit, SEER_EXPR_MUL, body, seer_op_num(emit, out->dtype, 1.0 / (double)count));
   }

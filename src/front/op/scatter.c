@@ -257,18 +257,13 @@ SCATTER(gather_nd, gather_nd, "GatherND", 11, 2, 2, 1, SEER_FUSE_INJECTIVE, "bat
 
 // ---- TopK: an element's rank is the number of those that come before it
 
-static seer_status read_top_k(const seer_graph *graph, const seer_node *node, seer_arena *arena,
+static seer_status read_top_k(const seer_graph *graph, const seer_node *node,
     const seer_value **out_x, uint32_t *out_axis, int64_t *out_k) {
-  int64_t *ints = NULL;
-  uint32_t n = 0;
   SEER_TRY(seer_op_in(graph, node, 0, out_x));
   SEER_TRY(seer_op_axis(
       seer_node_attr_i(node, "axis", -1), (*out_x)->rank, "attribute 'axis'", out_axis));
-  *out_k = seer_node_attr_i(node, "k", -1);  // before opset 10
-  if (seer_op_has_in(node, 1)) {
-    SEER_TRY(seer_op_const_ints(graph, node, 1, "k", arena, &ints, &n));
-    if (n == 1) *out_k = ints[0];
-  }
+  // an attribute before opset 10
+  SEER_TRY(seer_op_const_int(graph, node, 1, "k", seer_node_attr_i(node, "k", -1), out_k));
   if (*out_k >= 1 && *out_k <= (*out_x)->dim[*out_axis]) return SEER_OK;
   return SEER_FAIL(
       INVALID, "'k' is %" PRId64 ", must be 1 to %" PRId64, *out_k, (*out_x)->dim[*out_axis]);
@@ -276,10 +271,11 @@ static seer_status read_top_k(const seer_graph *graph, const seer_node *node, se
 
 static seer_status infer_top_k(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  (void)arena;
   const seer_value *x = NULL;
   uint32_t axis = 0;
   int64_t k = 0, dim[SEER_MAX_RANK];
-  SEER_TRY(read_top_k(graph, node, arena, &x, &axis, &k));
+  SEER_TRY(read_top_k(graph, node, &x, &axis, &k));
   for (uint32_t d = 0; d < x->rank; d++) dim[d] = d == axis ? k : x->dim[d];
   SEER_TRY(seer_op_set(&out_values[0], x->dtype, dim, x->rank));
   return node->n_out > 1 && node->out[1].i
@@ -291,7 +287,7 @@ static seer_status emit_top_k(seer_emit *emit, const seer_node *node) {
   const seer_value *x = NULL;
   uint32_t axis = 0;
   int64_t k = 0;
-  SEER_TRY(read_top_k(emit->graph, node, emit->arena, &x, &axis, &k));
+  SEER_TRY(read_top_k(emit->graph, node, &x, &axis, &k));
   seer_expr_op better = seer_node_attr_i(node, "largest", 1) != 0 ? SEER_EXPR_GT : SEER_EXPR_LT;
   seer_dag_axis dims[SEER_MAX_RANK], reduce = {"j", x->dim[axis], SEER_AXIS_OTHER};
   uint8_t order[SEER_MAX_RANK];

@@ -6,22 +6,24 @@
 
 #include "front/expand/expand.h"
 
+// `...`: what else the entry says.
+#define VIEW_ENTRY(id, onnx, from, n_max, out_max, attributes, fold_fn, text, ...) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                                 \
+      .domain = "",                                                                \
+      .opset_min = from,                                                           \
+      .opset_max = 25,                                                             \
+      .n_in_min = 1,                                                               \
+      .n_in_max = n_max,                                                           \
+      .n_out_min = 1,                                                              \
+      .n_out_max = out_max,                                                        \
+      .fuse = SEER_FUSE_VIEW,                                                      \
+      .attrs = attributes,                                                         \
+      .infer = infer_##id,                                                         \
+      .fold = fold_fn,                                                             \
+      .doc = text,                                                                 \
+      __VA_ARGS__};
 #define VIEW(id, onnx, from, n_max, out_max, attributes, text) \
-  const seer_op_desc seer_op_##id = {.name = onnx,             \
-      .domain = "",                                            \
-      .opset_min = from,                                       \
-      .opset_max = 25,                                         \
-      .n_in_min = 1,                                           \
-      .n_in_max = n_max,                                       \
-      .n_out_min = 1,                                          \
-      .n_out_max = out_max,                                    \
-      .fuse = SEER_FUSE_VIEW,                                  \
-      .attrs = attributes,                                     \
-      .rtol = 0,                                               \
-      .atol = 0,                                               \
-      .infer = infer_##id,                                     \
-      .fold = seer_op_fold_view,                               \
-      .doc = text};
+  VIEW_ENTRY(id, onnx, from, n_max, out_max, attributes, seer_op_fold_view, text, .rtol = 0)
 
 // ---- Reshape
 
@@ -141,22 +143,8 @@ static seer_status infer_identity(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   return seer_op_infer_same(graph, node, arena, out_values);
 }
-const seer_op_desc seer_op_identity = {.name = "Identity",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 25,
-    .n_in_min = 1,
-    .n_in_max = 1,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_VIEW,
-    .attrs = "",
-    .infer = infer_identity,
-    .fold = seer_op_fold_view,
-    .expand = seer_identity_expand,
-    .is_composite = seer_identity_is_of_list,
-    .takes_lists = true,
-    .doc = ""};
+VIEW_ENTRY(identity, "Identity", 1, 1, 1, "", seer_op_fold_view, "", .takes_lists = true,
+    .expand = seer_identity_expand, .is_composite = seer_identity_is_of_list)
 
 static seer_status infer_dropout(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
@@ -185,19 +173,7 @@ static seer_status fold_dropout(
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_dropout = {.name = "Dropout",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 25,
-    .n_in_min = 1,
-    .n_in_max = 3,
-    .n_out_min = 1,
-    .n_out_max = 2,
-    .fuse = SEER_FUSE_VIEW,
-    .attrs = "ratio seed is_test",
-    .infer = infer_dropout,
-    .fold = fold_dropout,
-    .doc = "inference"};
+VIEW_ENTRY(dropout, "Dropout", 1, 3, 2, "ratio seed is_test", fold_dropout, "inference", .rtol = 0)
 
 // ---- Shape, Size: known as soon as the dimensions are
 
@@ -477,6 +453,7 @@ static seer_status infer_non_zero(
     return SEER_FAIL(
         UNSUPPORTED, "input 0 must be constant after folding: the result's size depends on it");
   }
+  SEER_TRY(seer_op_want_compared(seer_graph_value(graph, node->in[0]), 0));
   int64_t dim[2] = {tensor->rank, 0};
   for (int64_t i = 0, n = seer_tensor_elems(tensor); i < n; i++) dim[1] += is_nonzero(tensor, i);
   return seer_op_set(&out_values[0], SEER_DTYPE_I64, dim, 2);

@@ -58,8 +58,9 @@ seer_status seer_op_axis(int64_t axis, uint32_t rank, const char *what, uint32_t
   return SEER_OK;
 }
 
-seer_status seer_op_const_ints(const seer_graph *graph, const seer_node *node, uint32_t k,
-    const char *what, seer_arena *arena, int64_t **out_ints, uint32_t *out_n) {
+// The content of input k, which must be there and be constant integers.
+static seer_status const_integers(const seer_graph *graph, const seer_node *node, uint32_t k,
+    const char *what, const seer_tensor **out_tensor) {
   const seer_value *value = NULL;
   SEER_TRY(seer_op_in(graph, node, k, &value));
   const seer_tensor *tensor = value->constant;
@@ -71,12 +72,33 @@ seer_status seer_op_const_ints(const seer_graph *graph, const seer_node *node, u
     return SEER_FAIL(INVALID, "input %u ('%s', %s) is %s, must be an integer type", k, value->name,
         what, seer_dtype_name(tensor->dtype));
   }
+  *out_tensor = tensor;
+  return SEER_OK;
+}
+
+seer_status seer_op_const_ints(const seer_graph *graph, const seer_node *node, uint32_t k,
+    const char *what, seer_arena *arena, int64_t **out_ints, uint32_t *out_n) {
+  const seer_tensor *tensor = NULL;
+  SEER_TRY(const_integers(graph, node, k, what, &tensor));
   int64_t n = seer_tensor_elems(tensor);
   if (n > 1 << 20) return SEER_FAIL(INVALID, "input %u (%s) has %" PRId64 " elements", k, what, n);
   *out_ints = SEER_NEW_ARRAY(arena, int64_t, n + 1);
   for (int64_t i = 0; i < n; i++)
     (*out_ints)[i] = seer_dtype_load_i64(tensor->dtype, tensor->data, i);
   *out_n = (uint32_t)n;
+  return SEER_OK;
+}
+
+seer_status seer_op_const_int(const seer_graph *graph, const seer_node *node, uint32_t k,
+    const char *what, int64_t otherwise, int64_t *out_int) {
+  *out_int = otherwise;
+  if (!seer_op_has_in(node, k)) return SEER_OK;
+  const seer_tensor *tensor = NULL;
+  SEER_TRY(const_integers(graph, node, k, what, &tensor));
+  int64_t n = seer_tensor_elems(tensor);
+  if (n != 1)
+    return SEER_FAIL(INVALID, "input %u (%s) has %" PRId64 " elements, must have 1", k, what, n);
+  *out_int = seer_dtype_load_i64(tensor->dtype, tensor->data, 0);
   return SEER_OK;
 }
 
@@ -127,6 +149,14 @@ seer_status seer_op_broadcast(const seer_value *value, uint32_t k, int64_t *dim,
     }
   }
   return SEER_OK;
+}
+
+seer_status seer_op_want_compared(const seer_value *value, uint32_t k) {
+  bool is_float8 = value->dtype >= SEER_DTYPE_F8E4M3FN && value->dtype <= SEER_DTYPE_F8E5M2FNUZ;
+  if (!is_float8 && value->dtype != SEER_DTYPE_I4 && value->dtype != SEER_DTYPE_U4) return SEER_OK;
+  return SEER_FAIL(UNSUPPORTED,
+      "input %u ('%s') is %s; float8 and 4-bit integers are stored, moved and converted only", k,
+      value->name, seer_dtype_name(value->dtype));
 }
 
 seer_status seer_op_want_float(const seer_value *value, uint32_t k) {

@@ -23,6 +23,9 @@ SEER_MUST_USE seer_status seer_op_axis(
 // The int64 (or int32) content of constant input k, any rank. UNSUPPORTED when it is not constant.
 SEER_MUST_USE seer_status seer_op_const_ints(const seer_graph *graph, const seer_node *node,
     uint32_t k, const char *what, seer_arena *arena, int64_t **out_ints, uint32_t *out_n);
+// One of them; `otherwise` when input k is absent.
+SEER_MUST_USE seer_status seer_op_const_int(const seer_graph *graph, const seer_node *node,
+    uint32_t k, const char *what, int64_t otherwise, int64_t *out_int);
 // Integers from attribute `name` (older opsets) or else from constant input k (newer ones). *out_n
 // is UINT32_MAX when both are absent.
 SEER_MUST_USE seer_status seer_op_ints(const seer_graph *graph, const seer_node *node,
@@ -36,6 +39,8 @@ SEER_MUST_USE seer_status seer_op_axes_mask(
 SEER_MUST_USE seer_status seer_op_broadcast(
     const seer_value *value, uint32_t k, int64_t *dim, uint32_t *rank);
 SEER_MUST_USE seer_status seer_op_want_float(const seer_value *value, uint32_t k);
+// Not float8, and no 4-bit integer: ONNX gives operators that compare elements none of those.
+SEER_MUST_USE seer_status seer_op_want_compared(const seer_value *value, uint32_t k);
 SEER_MUST_USE seer_status seer_op_same_dtype(const seer_value *a, const seer_value *b, uint32_t k);
 const char *seer_op_shape_text(const seer_value *value, seer_arena *arena);  // "[1,3,224,224]"
 int64_t seer_op_elems(const seer_value *value);

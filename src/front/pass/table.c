@@ -9,7 +9,8 @@ const seer_pass_desc *const seer_pass_table[] = {
     &seer_pass_fold,  // first: simplify asks for constants
     &seer_pass_sink,  // before simplify: what it leaves are pairs of transposes
     &seer_pass_simplify,  // weights are rescaled here, so before anything looks at them
-    &seer_pass_layout,  // last: orders hold for the nodes that remain
+    &seer_pass_layout,  // orders hold for the nodes that remain; the last that may change weights
+    &seer_pass_narrow,  // last: how constants are stored is no other pass's business
 };
 const size_t seer_pass_table_count = SEER_COUNT_OF(seer_pass_table);
 

@@ -1,0 +1,22 @@
+// shapes.h - shapes of named inputs as --input-shapes gives them: "x:1x3x224x224,mask:1x128".
+#ifndef SEER_SETUP_SHAPES_H
+#define SEER_SETUP_SHAPES_H
+
+#include "base/arena.h"
+#include "base/status.h"
+
+#define SEER_SHAPES_MAX_RANK 12
+
+typedef struct {
+  const char *name;  // may have colons: the last one is the separator
+  const char *text;  // "1x3x224x224"
+  uint32_t rank;
+  int64_t dim[SEER_SHAPES_MAX_RANK];  // 0 and more
+} seer_named_shape;
+
+// Parts stand between , or ; and empty ones are left out. *out_shapes in `arena`.
+// Errors: INVALID quotes the part that is not NAME:1x3x224x224.
+SEER_MUST_USE seer_status seer_shapes_parse(
+    const char *text, seer_arena *arena, seer_named_shape **out_shapes, uint32_t *out_n);
+
+#endif
