@@ -49,7 +49,7 @@ typedef struct {
 
 typedef struct {
   const char *name;  // of the step
-  const char *kind;  // "kernel", "copy", "view", "host", "loop"
+  const char *kind;  // "kernel", "copy", "view", "host", "loop", "branch"
   const char *source;  // where its schedule comes from: "default", "record", "sibling"
   double flops;
   double seconds;  // filled by session_profile: best of the runs

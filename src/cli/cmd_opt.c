@@ -50,6 +50,8 @@ static void print_network(const seer_network *network, seer_arena *arena) {
       printf(" ->");
       for (uint32_t i = 0; i < node->n_out; i++)
         if (node->out[i].i) print_value(graph, node->out[i]);
+      if (node->op->host == SEER_OP_BRANCH)
+        printf(", then %u steps, else %u", step->n_then, step->n_else);
     } else {
       printf(" task %u:", step->task);
       for (uint32_t b = 0; b < step->dag->n_buf; b++) {

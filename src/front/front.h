@@ -69,6 +69,7 @@ typedef struct {
   seer_val *value_of_buf;
   seer_val view_in, view_out;  // VIEW: same bytes
   seer_node_id host;  // HOST: the node; no dag
+  uint32_t n_then, n_else;  // HOST, a branch: steps behind it, of which one or the other run
 } seer_step;
 
 typedef struct seer_network {

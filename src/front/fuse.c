@@ -283,7 +283,7 @@ seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena
     f.group_of[k] = NO_GROUP;
     if (node->is_dead || !node->op)
       return SEER_FAIL(INTERNAL, "%s is dead or not resolved", node->name);
-    if (node->n_in > MAX_OPERANDS) {
+    if (node->n_in > MAX_OPERANDS && !node->op->host) {
       return SEER_FAIL(UNSUPPORTED, "node '%s' (%s): %u inputs, at most %d are supported",
           node->name, node->op_type, node->n_in, MAX_OPERANDS);
     }

@@ -26,7 +26,9 @@ typedef enum {
 // The ends of a Loop that is not unrolled, by their numbers as host operators. Between them stands
 // the body, once. LoopBegin(trip, condition, value...) -> number, condition, value...: what the
 // body reads. LoopEnd(condition, value..., part..., number) -> value..., scanned..., count.
-enum seer_op_loop { SEER_OP_LOOP_BEGIN = 1000, SEER_OP_LOOP_END };
+// Branch(condition, then value..., else value...) -> value...: an If whose condition is data. What
+// only one side's values need is computed if that side is taken (front/order.h).
+enum seer_op_control { SEER_OP_LOOP_BEGIN = 1000, SEER_OP_LOOP_END, SEER_OP_BRANCH };
 
 struct seer_emit;
 struct seer_expand;
@@ -57,7 +59,7 @@ typedef struct seer_op_desc {
   // Runs on the host: a seer_host_function (runtime/host.h), else 0. The first n_host_in inputs are
   // its operands; others are sizes of those. The integer attributes `attrs`, in their order, are
   // its parameters.
-  uint32_t host;  // or one of seer_op_loop
+  uint32_t host;  // or one of seer_op_control
   uint8_t n_host_in;
   // A composite: replaces the node by simpler ones, in place of all the above (front/expand). With
   // is_composite only the nodes that it names.

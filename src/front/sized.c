@@ -581,11 +581,15 @@ bool seer_sized_at_most(const seer_graph *graph, seer_val v, int64_t *out_most) 
     if (!value->producer.i || seer_value_elems(value) != 1) return false;
     const seer_node *node = seer_graph_node(graph, value->producer);
     if (node->op && node->op->host) {
-      if (node->out[node->n_out - 1].i != v.i) return false;
-      const seer_value *found = seer_graph_value(graph, node->out[0]);
-      for (uint32_t d = 0; d < found->rank; d++)
-        if (found->size[d].i == v.i) *out_most = found->dim[d];
-      return true;
+      for (uint32_t k = 0; k < node->n_out; k++) {
+        const seer_value *found = seer_graph_value(graph, node->out[k]);
+        for (uint32_t d = 0; node->out[k].i && d < found->rank; d++) {
+          if (found->size[d].i != v.i) continue;
+          *out_most = found->dim[d];
+          return true;
+        }
+      }
+      return false;
     }
     bool is_moved = (node->op && node->op->fuse == SEER_FUSE_VIEW) ||
         IS_ONE_OF(node, "Cast", "Gather", "Slice");

@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "front/fuse.h"
+#include "front/order.h"
 #include "front/pass/pass.h"
 
 typedef struct {
@@ -220,81 +221,6 @@ static seer_status build_steps(builder *b, const seer_group *groups, size_t n_gr
   return SEER_OK;
 }
 
-// ---- loops
-
-// The steps between a loop's ends run again and again, or never. Those that do not depend on its
-// begin are moved in front of it.
-static void visit_values(
-    const seer_graph *graph, const seer_step *step, bool *marked, bool *out_reads, bool do_mark) {
-  const seer_node *host = step->kind == SEER_STEP_HOST ? seer_graph_node(graph, step->host) : NULL;
-  uint32_t n = host                  ? host->n_in + host->n_out
-      : step->kind == SEER_STEP_VIEW ? 2
-                                     : step->dag->n_buf;
-  for (uint32_t k = 0; k < n; k++) {
-    seer_val v;
-    bool is_out;
-    if (host) {
-      is_out = k >= host->n_in;
-      v = is_out ? host->out[k - host->n_in] : host->in[k];
-    } else if (step->kind == SEER_STEP_VIEW) {
-      is_out = k == 1;
-      v = is_out ? step->view_out : step->view_in;
-    } else {
-      is_out = step->dag->buf[k].is_output;
-      v = step->value_of_buf[k];
-    }
-    if (v.i == 0) continue;
-    if (is_out && do_mark) marked[v.i] = true;
-    if (!is_out && !do_mark && marked[v.i]) *out_reads = true;
-  }
-}
-
-static const seer_node *loop_part(const builder *b, uint32_t s, uint32_t part) {
-  const seer_step *step = &b->network->step[s];
-  if (step->kind != SEER_STEP_HOST) return NULL;
-  const seer_node *node = seer_graph_node(b->graph, step->host);
-  return node->op->host == part ? node : NULL;
-}
-
-static uint32_t end_of_loop(const builder *b, uint32_t begin, const seer_node *node) {
-  for (uint32_t s = begin + 1; s < b->network->n_step; s++) {
-    const seer_node *end = loop_part(b, s, SEER_OP_LOOP_END);
-    if (end && end->in[end->n_in - 1].i == node->out[0].i) return s;
-  }
-  return 0;
-}
-
-static seer_status settle_loops(builder *b) {
-  enum { MAX_LOOPS = 256 };
-  seer_network *network = b->network;
-  seer_step *moved = SEER_NEW_ARRAY(b->scratch, seer_step, network->n_step + 1);
-  bool *marked = SEER_NEW_ARRAY(b->scratch, bool, b->graph->n_value);
-  uint32_t n_loop = 0;
-  for (uint32_t s = 0; s < network->n_step; s++) {
-    const seer_node *node = loop_part(b, s, SEER_OP_LOOP_BEGIN);
-    if (!node) continue;
-    if (n_loop++ == MAX_LOOPS)
-      return SEER_FAIL(UNSUPPORTED, "more than %d loops that are not unrolled", MAX_LOOPS);
-    uint32_t end = end_of_loop(b, s, node), n_kept = 0, to = s;
-    if (end == 0) return SEER_FAIL(INTERNAL, "loop '%s' has no end", node->name);
-    memset(marked, 0, b->graph->n_value * sizeof *marked);
-    for (uint32_t t = s; t < end; t++) {
-      const seer_step step = network->step[t];
-      bool reads = t == s;
-      visit_values(b->graph, &step, marked, &reads, false);
-      if (reads) {
-        visit_values(b->graph, &step, marked, &reads, true);
-        moved[n_kept++] = step;
-      } else {
-        network->step[to++] = step;
-      }
-    }
-    memcpy(&network->step[to], moved, n_kept * sizeof *moved);
-    s = to;
-  }
-  return SEER_OK;
-}
-
 seer_status seer_network_build(
     const seer_context *context, seer_graph *graph, seer_arena *arena, seer_network **out_network) {
   *out_network = NULL;
@@ -311,7 +237,7 @@ seer_status seer_network_build(
     b.network->shapes = "";
     b.network->step = SEER_NEW_ARRAY(arena, seer_step, n_group);
     status = build_steps(&b, groups, n_group);
-    if (!status) status = settle_loops(&b);
+    if (!status) status = seer_order_steps(b.network, b.scratch);
     b.network->n_set = 1;
     b.network->set = SEER_NEW(arena, seer_network *);
     b.network->set[0] = b.network;

@@ -230,6 +230,21 @@ static void run_loop(seer_session *session, const seer_plan_loop *loop, uint32_t
   *(int64_t *)buffer[loop->count_arg - 1] = n;
 }
 
+static void run_branch(seer_session *session, const seer_plan_branch *branch, uint32_t sides) {
+  bool is_then = *(const uint8_t *)session->selected->buffer[branch->condition_arg - 1] != 0;
+  const seer_plan_move *moves = &session->selected->of->move[branch->first_move];
+  uint32_t middle = sides + branch->n_then, n = branch->n_then_move;
+  if (is_then) {
+    run_steps(session, sides, middle);
+  } else {
+    run_steps(session, middle, middle + branch->n_else);
+    moves += branch->n_then_move;
+    n = branch->n_else_move;
+  }
+  for (uint32_t k = 0; k < n; k++)
+    move(session, moves[k].result_arg, 0, moves[k].out_arg, moves[k].n_bytes);
+}
+
 static void run_step(seer_session *session, uint32_t i) {
   const bound_plan *at = session->selected;
   const seer_plan_step *step = &at->of->step[i];
@@ -249,6 +264,9 @@ static void run_step(seer_session *session, uint32_t i) {
     case SEER_PLAN_LOOP:
       run_loop(session, &at->of->loop[step->first_phase], i + 1);
       break;
+    case SEER_PLAN_BRANCH:
+      run_branch(session, &at->of->branch[step->first_phase], i + 1);
+      break;
     case SEER_PLAN_VIEW:
       break;
   }
@@ -257,7 +275,10 @@ static void run_step(seer_session *session, uint32_t i) {
 // The step after step i and all that it runs.
 static uint32_t step_after(const seer_rt_set *of, uint32_t i) {
   const seer_plan_step *step = &of->step[i];
-  return i + 1 + (step->kind == SEER_PLAN_LOOP ? of->loop[step->first_phase].n_body : 0);
+  if (step->kind == SEER_PLAN_LOOP) return i + 1 + of->loop[step->first_phase].n_body;
+  if (step->kind != SEER_PLAN_BRANCH) return i + 1;
+  const seer_plan_branch *branch = &of->branch[step->first_phase];
+  return i + 1 + branch->n_then + branch->n_else;
 }
 
 static void run_steps(seer_session *session, uint32_t from, uint32_t to) {
@@ -305,6 +326,7 @@ seer_rt_code seer_rt_profile(seer_session *session, uint32_t n_runs, seer_step_i
         : step->kind == SEER_PLAN_VIEW             ? "view"
         : step->kind == SEER_PLAN_HOST             ? "host"
         : step->kind == SEER_PLAN_LOOP             ? "loop"
+        : step->kind == SEER_PLAN_BRANCH           ? "branch"
                                                    : "copy";
     steps[i].flops = step->flops;
     steps[i].seconds = 0;
@@ -313,7 +335,7 @@ seer_rt_code seer_rt_profile(seer_session *session, uint32_t n_runs, seer_step_i
     seer_pool_begin(session->pool);
     double before = now_s();
     for (uint32_t i = 0; i < n; i = step_after(of, i)) {
-      run_step(session, i);  // a loop's time holds its body's
+      run_step(session, i);  // a loop's or branch's time holds that of what it runs
       double after = now_s();
       if (run == 0 || after - before < steps[i].seconds) steps[i].seconds = after - before;
       before = after;

@@ -70,6 +70,7 @@ typedef struct {
   const seer_plan_tensor *tensor;
   const seer_plan_size *size;
   const seer_plan_loop *loop;
+  const seer_plan_branch *branch;
   const seer_plan_move *move;
   const char *strings;
   const seer_phase_function *kernels;

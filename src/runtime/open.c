@@ -144,6 +144,7 @@ static bool set_plan(
   set->tensor = (const void *)(base + plan->tensor_offset);
   set->size = (const void *)(base + plan->size_offset);
   set->loop = (const void *)(base + plan->loop_offset);
+  set->branch = (const void *)(base + plan->branch_offset);
   set->move = (const void *)(base + plan->move_offset);
   set->strings = (const char *)base + plan->strings_offset;
   set->kernels = source->kernels + first_kernel;

@@ -125,6 +125,10 @@ static const char *check_step(
       return step->first_phase < h->n_loop && step->n_phase == 0 && step->n_arg == 0
           ? NULL
           : "a loop lies outside the list";
+    case SEER_PLAN_BRANCH:
+      return step->first_phase < h->n_branch && step->n_phase == 0 && step->n_arg == 0
+          ? NULL
+          : "a branch lies outside the list";
     default:
       return "a step has an unknown kind";
   }
@@ -196,18 +200,43 @@ static const char *check_loop(const seer_plan_header *h, const seer_plan_arg *ar
   return is_sound ? NULL : "a value of a loop is damaged";
 }
 
-// Bodies lie whole inside each other, and not too deep: they are run by recursion.
-static const char *check_nesting(
-    const seer_plan_header *h, const seer_plan_step *steps, const seer_plan_loop *loops) {
-  uint32_t end[SEER_PLAN_MAX_DEPTH], depth = 0;
-  for (uint32_t i = 0; i < h->n_step; i++) {
-    while (depth > 0 && end[depth - 1] <= i) depth--;
-    if (steps[i].kind != SEER_PLAN_LOOP) continue;
-    uint32_t limit = depth > 0 ? end[depth - 1] : h->n_step;
-    uint32_t n_body = loops[steps[i].first_phase].n_body;
-    if (n_body > limit - i - 1) return "a loop is longer than what it is in";
-    if (depth == SEER_PLAN_MAX_DEPTH) return "loops are nested too deep";
-    end[depth++] = i + 1 + n_body;
+static const char *check_branch(const seer_plan_header *h, const seer_plan_arg *args,
+    const seer_plan_move *moves, const seer_plan_branch *branch) {
+  uint64_t n_move = (uint64_t)branch->n_then_move + branch->n_else_move;
+  if (!inside(branch->first_move, n_move, h->n_move))
+    return "the values of a branch lie outside the list";
+  bool is_sound = arg_ok(h, args, branch->condition_arg, 1, false);
+  for (uint64_t k = 0; is_sound && k < n_move; k++) {
+    const seer_plan_move *m = &moves[branch->first_move + k];
+    is_sound = arg_ok(h, args, m->out_arg, m->n_bytes, false) &&
+        arg_ok(h, args, m->result_arg, m->n_bytes, true);
+  }
+  return is_sound ? NULL : "a value of a branch is damaged";
+}
+
+typedef struct {
+  const seer_plan_step *step;
+  const seer_plan_loop *loop;
+  const seer_plan_branch *branch;
+} nest;
+
+// Bodies and sides lie whole inside each other, and not too deep: they are run by recursion, and
+// checked by it.
+static const char *check_nesting(const nest *of, uint32_t from, uint32_t to, uint32_t depth) {
+  if (from < to && depth > SEER_PLAN_MAX_DEPTH) return "loops and branches are nested too deep";
+  for (uint32_t i = from; i < to; i++) {
+    const seer_plan_step *step = &of->step[i];
+    bool is_loop = step->kind == SEER_PLAN_LOOP;
+    if (!is_loop && step->kind != SEER_PLAN_BRANCH) continue;
+    const seer_plan_branch *branch = is_loop ? NULL : &of->branch[step->first_phase];
+    uint32_t part[2] = {is_loop ? of->loop[step->first_phase].n_body : branch->n_then,
+        is_loop ? 0 : branch->n_else};
+    for (uint32_t k = 0; k < 2; k++) {
+      if (part[k] > to - i - 1) return "a loop or branch is longer than what it is in";
+      const char *wrong = check_nesting(of, i + 1, i + 1 + part[k], depth + 1);
+      if (wrong) return wrong;
+      i += part[k];
+    }
   }
   return NULL;
 }
@@ -240,6 +269,8 @@ const char *seer_plan_check(const void *blob, uint64_t n_bytes) {
           !section_ok(h->tensor_offset, h->n_tensor, sizeof(seer_plan_tensor), 8, n_bytes)) ||
       (h->n_size && !section_ok(h->size_offset, h->n_size, sizeof(seer_plan_size), 4, n_bytes)) ||
       (h->n_loop && !section_ok(h->loop_offset, h->n_loop, sizeof(seer_plan_loop), 4, n_bytes)) ||
+      (h->n_branch &&
+          !section_ok(h->branch_offset, h->n_branch, sizeof(seer_plan_branch), 4, n_bytes)) ||
       (h->n_move && !section_ok(h->move_offset, h->n_move, sizeof(seer_plan_move), 8, n_bytes)))
     return "host calls out of bounds";
   if (h->features_string >= h->strings_bytes) return "features out of bounds";
@@ -284,7 +315,13 @@ const char *seer_plan_check(const void *blob, uint64_t n_bytes) {
     const char *wrong = check_loop(h, args, moves, &loops[i]);
     if (wrong) return wrong;
   }
-  const char *nesting = check_nesting(h, steps, loops);
+  const seer_plan_branch *branches = (const void *)(base + h->branch_offset);
+  for (uint32_t i = 0; i < h->n_branch; i++) {
+    const char *wrong = check_branch(h, args, moves, &branches[i]);
+    if (wrong) return wrong;
+  }
+  const nest all = {steps, loops, branches};
+  const char *nesting = check_nesting(&all, 0, h->n_step, 0);
   if (nesting) return nesting;
   const seer_plan_size *sizes = (const void *)(base + h->size_offset);
   for (uint32_t i = 0; i < h->n_size; i++) {

@@ -2,7 +2,7 @@
 // code/build, read by the runtime. A flat blob of little-endian structs without pointers; strings
 // are offsets into a string table. The runtime trusts nothing: seer_plan_check bounds every offset.
 //
-//   [seer_plan_header][steps][args][ios][phases][host calls][tensors][sizes][loops][moves][strings][json]
+//   [seer_plan_header][steps][args][ios][phases][host calls][tensors][sizes][loops][branches][moves][strings][json]
 //
 // A library has one plan for each set of input shapes that it was compiled for: their blobs lie one
 // after another, each at a multiple of SEER_PLAN_ALIGN. They have the same inputs and outputs, but
@@ -18,7 +18,7 @@
 #define SEER_PLAN_VERSION 1
 #define SEER_WEIGHTS_MAGIC 0x7374677772656573u
 #define SEER_PLAN_ALIGN 64
-#define SEER_PLAN_MAX_DEPTH 32  // of loops in loops
+#define SEER_PLAN_MAX_DEPTH 32  // of loops and branches in each other
 #define SEER_PLAN_MAX_SETS 64  // plans of a library
 
 typedef struct {
@@ -44,7 +44,8 @@ typedef struct {
   uint32_t n_tensor, tensor_offset;  // seer_plan_tensor, indexed by host calls
   uint32_t n_size, size_offset;  // seer_plan_size
   uint32_t n_loop, loop_offset;  // seer_plan_loop, indexed by steps
-  uint32_t n_move, move_offset;  // seer_plan_move, indexed by loops
+  uint32_t n_move, move_offset;  // seer_plan_move, indexed by loops and branches
+  uint32_t n_branch, branch_offset;  // seer_plan_branch, indexed by steps
 } seer_plan_header;
 
 typedef enum {
@@ -52,13 +53,14 @@ typedef enum {
   SEER_PLAN_VIEW = 2,
   SEER_PLAN_COPY_BYTES = 3,
   SEER_PLAN_HOST = 4,
-  SEER_PLAN_LOOP = 5  // its body are the steps behind it
+  SEER_PLAN_LOOP = 5,  // its body are the steps behind it
+  SEER_PLAN_BRANCH = 6  // its sides are the steps behind it: then, else
 } seer_plan_step_kind;
 
 typedef struct {
   uint32_t kind;
   uint32_t name_string, source_string;
-  // KERNEL; HOST: its entry of the host calls, 0; LOOP: of the loops, 0
+  // KERNEL; HOST: its entry of the host calls, 0; LOOP: of the loops, 0; BRANCH: of those, 0
   uint32_t first_phase, n_phase;
   // KERNEL: arguments in kernel order (scratch is added by the runtime); COPY_BYTES: from, to
   uint32_t first_arg, n_arg;
@@ -138,6 +140,14 @@ typedef struct {
   uint32_t before_arg, in_arg, out_arg, result_arg;
   uint64_t n_bytes;  // of one iteration
 } seer_plan_move;
+
+// One of two sides runs. What it has as a result is then moved to where both have it, unless it was
+// made there: moves of `out` to `result`, those of the then side first.
+typedef struct {
+  uint32_t condition_arg;  // bool; 1 + index of the argument
+  uint32_t n_then, n_else;  // steps
+  uint32_t first_move, n_then_move, n_else_move;
+} seer_plan_branch;
 
 // weights.bin: this header, then the payload at SEER_PLAN_ALIGN.
 typedef struct {

@@ -41,6 +41,11 @@ branches = {"then_branch": body([node("Add", ["x", "x"], ["a"])], [], [("a", F)]
                                       else_branch=body([node("Neg", ["x"], ["n"])], [], [("n", F)]))], [], [("b", F)])}
 single("if_constant", "If", [x], [const("c", True, bool)], order=["c"], **branches)
 single("if_data", "If", [("c", B, []), x], order=["c"], **branches)
+heavy = {"then_branch": body([node("MatMul", ["x", "w"], ["a"])], [], [("a", F)]),
+         "else_branch": body([node("If", ["d"], ["b"], then_branch=body([node("MatMul", ["x", "v"], ["m"])], [], [("m", F)]),
+                                   else_branch=body([node("NonZero", ["x"], ["i"]), node("Cast", ["i"], ["n"], to=F)], [], [("n", F)]))], [], [("b", F)])}
+single("if_branch", "If", [("c", B, []), ("d", B, []), x], [const("w", np.ones((3, 3)), np.float32), const("v", np.ones((3, 5)), np.float32)],
+       order=["c"], **heavy)
 turn = body([node("Mul", ["v", "x"], ["w"]), node("Identity", ["go"], ["on"]), node("Identity", ["w"], ["s"])],
             [value("k", I, []), value("go", B, []), value("v")], [("on", B), ("w", F), ("s", F)])
 single("loop", "Loop", [x, ("v0", F, [2, 3])], [const("n", 3)], order=["n", "", "v0"], outputs=(("y", F), ("z", F)), body=turn)

@@ -1,74 +1,15 @@
 """Operators whose result's size only data decides, and what detection networks do with it, against ONNX Runtime. SEER_TEST: timeout=600"""
 import os
-import sys
 import tempfile
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-sys.path.insert(0, os.path.join(os.environ.get("TEST_SOURCE_DIR", "."), "python"))
-sys.dont_write_bytecode = True
-import familyseer as fs  # noqa: E402
+from control import BOOL, F, I32, I64, Graph, check, refused
+from peer import familyseer, run_tests
 
-from peer import familyseer, reference, run_tests  # noqa: E402
-
-F, I64, BOOL, I32 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL, TensorProto.INT32
 rng = np.random.default_rng(11)
-
-
-class Graph:
-    """A model under construction: inputs with shapes, constants by value, nodes by operator."""
-
-    def __init__(self, opset=17):
-        self.inputs, self.constants, self.nodes, self.outputs, self.opset, self.n = [], [], [], [], opset, 0
-
-    def name(self):
-        self.n += 1
-        return f"v{self.n}"
-
-    def input(self, name, kind, shape):
-        self.inputs.append(helper.make_tensor_value_info(name, kind, shape))
-        return name
-
-    def const(self, value, dtype=np.int64):
-        name = self.name()
-        self.constants.append(numpy_helper.from_array(np.asarray(value, dtype), name))
-        return name
-
-    def op(self, kind, *operands, outs=1, **attrs):
-        made = [self.name() for _ in range(outs)]
-        self.nodes.append(helper.make_node(kind, list(operands), made, **attrs))
-        return made[0] if outs == 1 else made
-
-    def model(self, *outputs):
-        values = [helper.make_tensor_value_info(name, kind, None) for name, kind in outputs]
-        graph = helper.make_graph(self.nodes, "g", self.inputs, values, self.constants)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8)
-
-
-def check(model, many, rtol=1e-5):
-    """The same library for all inputs in `many`: shapes and values as ONNX Runtime's. Returns the shapes that came out."""
-    shapes = set()
-    with tempfile.TemporaryDirectory() as tmp:
-        onnx.save(model, os.path.join(tmp, "m.onnx"))
-        familyseer("compile", os.path.join(tmp, "m.onnx"), "-o", os.path.join(tmp, "out"), "-O1")
-        ours = fs.Model(os.path.join(tmp, "out"), threads=2)
-        for feeds in many:
-            want, got = reference(model, feeds), ours.run(feeds)
-            for name, x in want.items():
-                assert got[name].shape == x.shape, f"'{name}' has shape {got[name].shape}, should be {x.shape}"
-                assert got[name].dtype == x.dtype, f"'{name}' is {got[name].dtype}, should be {x.dtype}"
-                np.testing.assert_allclose(got[name], x, rtol=rtol, atol=1e-6, err_msg=name)
-                shapes.add(x.shape)
-    return shapes
-
-
-def refused(model, text):
-    with tempfile.TemporaryDirectory() as tmp:
-        onnx.save(model, os.path.join(tmp, "m.onnx"))
-        done = familyseer("compile", os.path.join(tmp, "m.onnx"), "-o", os.path.join(tmp, "out"), "-O1", check=False)
-    assert done.returncode == 1 and text in done.stderr, f"status {done.returncode}: {done.stderr}"
 
 
 def boxes(n, batch=1, center=False):

@@ -113,8 +113,12 @@ static void put_steps(seer_text *text, const seer_network *network,
       continue;
     }
     if (step->kind == SEER_STEP_HOST) {
-      const char *what = seer_graph_node(network->graph, step->host)->op_type;
-      seer_text_printf(text, ", \"kind\": \"host\", \"function\": \"%s\"}", what);
+      const seer_node *node = seer_graph_node(network->graph, step->host);
+      if (node->op->host == SEER_OP_BRANCH)
+        seer_text_printf(text, ", \"kind\": \"branch\", \"then\": %u, \"else\": %u}", step->n_then,
+            step->n_else);
+      else
+        seer_text_printf(text, ", \"kind\": \"host\", \"function\": \"%s\"}", node->op_type);
       continue;
     }
     const seer_kernel *kernel = &kernels->kernel[kernel_of_step[s]].kernel;

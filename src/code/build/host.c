@@ -94,13 +94,24 @@ seer_status seer_build_sizes_of(
   return SEER_OK;
 }
 
-// ---- loops
+// ---- loops and branches
 
 static seer_status put_number(const seer_value_args *args, seer_val v, uint32_t *out_number) {
   *out_number = 0;
   if (v.i == 0) return SEER_OK;
   SEER_TRY(args->put(args->user, v, out_number));
   ++*out_number;
+  return SEER_OK;
+}
+
+static seer_status put_move(seer_host_list *list, const seer_value_args *args, seer_val from,
+    seer_val to, seer_plan_move move) {
+  const seer_value *made = seer_graph_value(args->graph, from);
+  move.n_bytes = (uint64_t)seer_value_elems(made) * seer_dtype_bytes(made->dtype);
+  SEER_TRY(put_number(args, from, &move.out_arg));
+  SEER_TRY(put_number(args, to, &move.result_arg));
+  list->move = SEER_GROW(list->arena, seer_plan_move, list->move, list->n_move, &list->cap_move);
+  list->move[list->n_move++] = move;
   return SEER_OK;
 }
 
@@ -117,18 +128,29 @@ seer_status seer_build_loop(seer_host_list *list, const seer_value_args *args,
   SEER_TRY(put_number(args, end->out[n_all], &loop.count_arg));
   for (uint32_t k = 0; k < n_all; k++) {
     seer_plan_move move = {0};
-    const seer_value *made = seer_graph_value(args->graph, end->in[k + 1]);
-    move.n_bytes = (uint64_t)seer_value_elems(made) * seer_dtype_bytes(made->dtype);
     if (k < n_carried) {
       SEER_TRY(put_number(args, begin->in[k + 2], &move.before_arg));
       SEER_TRY(put_number(args, begin->out[k + 2], &move.in_arg));
     }
-    SEER_TRY(put_number(args, end->in[k + 1], &move.out_arg));
-    SEER_TRY(put_number(args, end->out[k], &move.result_arg));
-    list->move = SEER_GROW(list->arena, seer_plan_move, list->move, list->n_move, &list->cap_move);
-    list->move[list->n_move++] = move;
+    SEER_TRY(put_move(list, args, end->in[k + 1], end->out[k], move));
   }
   list->loop = SEER_GROW(list->arena, seer_plan_loop, list->loop, list->n_loop, &list->cap_loop);
   list->loop[list->n_loop++] = loop;
+  return SEER_OK;
+}
+
+seer_status seer_build_branch(seer_host_list *list, const seer_value_args *args,
+    const seer_node *node, const bool *is_there) {
+  seer_plan_branch branch = {.first_move = (uint32_t)list->n_move};
+  SEER_TRY(put_number(args, node->in[0], &branch.condition_arg));
+  for (uint32_t k = 0; k < 2 * node->n_out; k++) {
+    if (is_there[k]) continue;
+    SEER_TRY(
+        put_move(list, args, node->in[k + 1], node->out[k % node->n_out], (seer_plan_move){0}));
+    ++*(k < node->n_out ? &branch.n_then_move : &branch.n_else_move);
+  }
+  list->branch =
+      SEER_GROW(list->arena, seer_plan_branch, list->branch, list->n_branch, &list->cap_branch);
+  list->branch[list->n_branch++] = branch;
   return SEER_OK;
 }

@@ -96,6 +96,8 @@ typedef struct {
   size_t n_size, cap_size;
   seer_plan_loop *loop;
   size_t n_loop, cap_loop;
+  seer_plan_branch *branch;
+  size_t n_branch, cap_branch;
   seer_plan_move *move;
   size_t n_move, cap_move;
   seer_arena *arena;
@@ -120,6 +122,10 @@ SEER_MUST_USE seer_status seer_build_sizes_of(
 // The loop between the nodes `begin` and `end`; its n_body is set by the caller.
 SEER_MUST_USE seer_status seer_build_loop(seer_host_list *list, const seer_value_args *args,
     const seer_node *begin, const seer_node *end);
+// The branch that `node` is. is_there (by then results, then else results): it is made where the
+// result lies, or nobody wants it, so nothing moves. n_then and n_else are set by the caller.
+SEER_MUST_USE seer_status seer_build_branch(
+    seer_host_list *list, const seer_value_args *args, const seer_node *node, const bool *is_there);
 // The elements in use do not stand at the start of the bound memory.
 bool seer_build_has_gaps(const seer_value *value);
 

@@ -5,7 +5,9 @@
 // model input lives in the caller's input; one with a constant in the weights; else one with a
 // model output in the caller's output; all others in the arena, for the steps from the first writer
 // to the last reader. A step's outputs thus never lie on its inputs. Outputs that share a root with
-// an input, a constant or another output get their bytes by a copy at the end.
+// an input, a constant or another output get their bytes by a copy at the end. A branch's result
+// shares its root with what a side makes as it; a result that the side has from elsewhere is
+// copied.
 #include <string.h>
 
 #include "code/build/internal.h"
@@ -74,6 +76,13 @@ static void use(builder *b, seer_val v, uint32_t step, uint64_t n_bytes) {
   p->is_used = true;
 }
 
+static const seer_node *branch_node(const builder *b, uint32_t s) {
+  const seer_step *step = &b->network->step[s];
+  const seer_node *node =
+      step->kind == SEER_STEP_HOST ? seer_graph_node(b->graph, step->host) : NULL;
+  return node && node->op->host == SEER_OP_BRANCH ? node : NULL;
+}
+
 // The step of the end of the loop that begins at step s; 0: no loop begins there.
 static uint32_t loop_end(const builder *b, uint32_t s) {
   const seer_step *step = &b->network->step[s];
@@ -115,11 +124,14 @@ static void use_loop_values(builder *b) {
 static void use_host_values(builder *b) {
   const seer_graph *graph = b->graph;
   for (uint32_t s = 0; s < b->network->n_step; s++) {
-    if (b->network->step[s].kind != SEER_STEP_HOST) continue;
-    const seer_node *node = seer_graph_node(graph, b->network->step[s].host);
+    const seer_step *step = &b->network->step[s];
+    if (step->kind != SEER_STEP_HOST) continue;
+    const seer_node *node = seer_graph_node(graph, step->host);
     for (uint32_t k = 0; k < node->n_in + node->n_out; k++) {
       seer_val v = k < node->n_in ? node->in[k] : node->out[k - node->n_in];
-      if (v.i) use(b, v, s, value_bytes(graph, v));
+      uint32_t at = s;  // a branch moves its results behind its sides
+      if (k > 0 && node->op->host == SEER_OP_BRANCH) at += step->n_then + step->n_else;
+      if (v.i) use(b, v, at, value_bytes(graph, v));
     }
   }
   for (uint32_t i = 0; i < graph->n_output; i++) {
@@ -128,6 +140,46 @@ static void use_host_values(builder *b) {
       use(b, graph->output[i], b->network->n_step, value_bytes(graph, graph->output[i]));
     for (uint32_t d = 0; d < out->rank; d++)
       if (out->size[d].i) use(b, out->size[d], b->network->n_step, sizeof(int64_t));
+  }
+}
+
+// By value: the step whose memory it is in, whatever views are in between; UINT32_MAX: none.
+static uint32_t *find_makers(const builder *b) {
+  uint32_t *maker = SEER_NEW_ARRAY(b->arena, uint32_t, b->graph->n_value);
+  for (uint32_t v = 0; v < b->graph->n_value; v++) maker[v] = UINT32_MAX;
+  for (uint32_t s = 0; s < b->network->n_step; s++) {
+    const seer_step *step = &b->network->step[s];
+    if (step->kind == SEER_STEP_VIEW) {
+      maker[step->view_out.i] = maker[step->view_in.i];
+    } else if (step->kind == SEER_STEP_HOST) {
+      const seer_node *node = seer_graph_node(b->graph, step->host);
+      for (uint32_t k = 0; k < node->n_out; k++) maker[node->out[k].i] = s;
+    } else {
+      for (uint32_t k = 0; k < step->dag->n_buf; k++)
+        if (step->dag->buf[k].is_output) maker[step->value_of_buf[k].i] = s;
+    }
+  }
+  return maker;
+}
+
+// What a side makes as a result is made in the result's place, if it is not another result already.
+static void join_branches(builder *b) {
+  uint32_t *maker = NULL;
+  bool *is_joined = SEER_NEW_ARRAY(b->arena, bool, b->graph->n_value);  // by root
+  for (uint32_t s = 0; s < b->network->n_step; s++) {
+    const seer_node *node = branch_node(b, s);
+    if (!node) continue;
+    if (!maker) maker = find_makers(b);
+    const seer_step *step = &b->network->step[s];
+    const uint32_t from[2] = {s + 1, s + 1 + step->n_then}, n[2] = {step->n_then, step->n_else};
+    for (uint32_t k = 0; k < 2 * node->n_out; k++) {
+      uint32_t side = k / node->n_out, made = find_root(b, node->in[k + 1].i);
+      uint32_t at = maker[node->in[k + 1].i];
+      bool is_own = at >= from[side] && at - from[side] < n[side];
+      if (!is_own || is_joined[made] || node->out[k % node->n_out].i == 0) continue;
+      b->root[made] = find_root(b, node->out[k % node->n_out].i);
+      is_joined[find_root(b, made)] = true;
+    }
   }
 }
 
@@ -140,6 +192,7 @@ static seer_status place_values(builder *b, uint64_t *out_arena_bytes) {
     if (step->kind != SEER_STEP_VIEW) continue;
     b->root[find_root(b, step->view_out.i)] = find_root(b, step->view_in.i);
   }
+  join_branches(b);
   for (uint32_t s = 0; s < b->network->n_step; s++) {
     const seer_step *step = &b->network->step[s];
     if (step->kind == SEER_STEP_VIEW || step->kind == SEER_STEP_HOST) continue;
@@ -311,6 +364,19 @@ static seer_status put_host(builder *b, const seer_step *step) {
   return SEER_OK;
 }
 
+static seer_status put_branch(builder *b, const seer_step *step) {
+  const seer_node *node = seer_graph_node(b->graph, step->host);
+  seer_value_args args = whole_values(b);
+  bool *is_there = SEER_NEW_ARRAY(b->arena, bool, 2 * node->n_out + 1);
+  for (uint32_t k = 0; k < 2 * node->n_out; k++) {
+    seer_val to = node->out[k % node->n_out];
+    is_there[k] = to.i == 0 || find_root(b, node->in[k + 1].i) == find_root(b, to.i);
+  }
+  SEER_TRY(seer_build_branch(&b->hosts, &args, node, is_there));
+  put_step(b, SEER_PLAN_BRANCH, step->name, "")->first_phase = (uint32_t)b->hosts.n_branch - 1;
+  return SEER_OK;
+}
+
 // The begin of a loop becomes its step; the end says how many steps lie between.
 static seer_status put_host_or_loop(builder *b, uint32_t s) {
   const seer_step *step = &b->network->step[s];
@@ -329,6 +395,30 @@ static seer_status put_host_or_loop(builder *b, uint32_t s) {
   SEER_ASSERT(b->n_open > 0, "'%s' ends no loop", step->name);
   uint32_t first = b->open_loop[--b->n_open];
   b->hosts.loop[b->step[first].first_phase].n_body = (uint32_t)b->n_step - 1 - first;
+  return SEER_OK;
+}
+
+static seer_status put_steps(builder *b, const seer_choice *choice, uint32_t from, uint32_t to) {
+  for (uint32_t s = from; s < to; s++) {
+    const seer_step *step = &b->network->step[s];
+    if (step->kind == SEER_STEP_VIEW) {
+      put_step(b, SEER_PLAN_VIEW, step->name, "");
+    } else if (branch_node(b, s)) {
+      SEER_TRY(put_branch(b, step));
+      size_t first = b->n_step, index = b->hosts.n_branch - 1;
+      SEER_TRY(put_steps(b, choice, s + 1, s + 1 + step->n_then));
+      b->hosts.branch[index].n_then = (uint32_t)(b->n_step - first);
+      s += step->n_then;
+      SEER_TRY(put_steps(b, choice, s + 1, s + 1 + step->n_else));
+      b->hosts.branch[index].n_else = (uint32_t)(b->n_step - first) - b->hosts.branch[index].n_then;
+      s += step->n_else;
+    } else if (step->kind == SEER_STEP_HOST) {
+      SEER_TRY(put_host_or_loop(b, s));
+    } else {
+      SEER_TRYF(
+          put_kernel(b, s, choice[step->task].source), "packing the weights of %s", step->name);
+    }
+  }
   return SEER_OK;
 }
 
@@ -418,16 +508,7 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
 
   seer_plan_header header = {.magic = SEER_PLAN_MAGIC, .version = SEER_PLAN_VERSION};
   SEER_TRY(place_values(&b, &header.arena_bytes));
-  for (uint32_t s = 0; s < network->n_step; s++) {
-    const seer_step *step = &network->step[s];
-    if (step->kind == SEER_STEP_VIEW)
-      put_step(&b, SEER_PLAN_VIEW, step->name, "");
-    else if (step->kind == SEER_STEP_HOST)
-      SEER_TRY(put_host_or_loop(&b, s));
-    else
-      SEER_TRYF(
-          put_kernel(&b, s, choice[step->task].source), "packing the weights of %s", step->name);
-  }
+  SEER_TRY(put_steps(&b, choice, 0, network->n_step));
   SEER_TRY(put_output_copies(&b));
   SEER_TRY(put_sizes(&b));
   seer_plan_io *io = SEER_NEW_ARRAY(arena, seer_plan_io, graph->n_input + graph->n_output + 1);
@@ -460,6 +541,9 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
   put_section(&blob, b.hosts.size, b.hosts.n_size * sizeof *b.hosts.size, &header.size_offset);
   header.n_loop = (uint32_t)b.hosts.n_loop;
   put_section(&blob, b.hosts.loop, b.hosts.n_loop * sizeof *b.hosts.loop, &header.loop_offset);
+  header.n_branch = (uint32_t)b.hosts.n_branch;
+  put_section(
+      &blob, b.hosts.branch, b.hosts.n_branch * sizeof *b.hosts.branch, &header.branch_offset);
   header.n_move = (uint32_t)b.hosts.n_move;
   put_section(&blob, b.hosts.move, b.hosts.n_move * sizeof *b.hosts.move, &header.move_offset);
   header.strings_bytes = (uint32_t)b.strings.n_bytes;

@@ -1,6 +1,9 @@
 // control.c - If, Loop and Scan. Sizes are fixed when a model is compiled, and so is control flow:
-// a condition that folds picks its branch; one that does not computes both branches and picks a
-// result; loops are unrolled. A loop that runs as often as data says is kept, with its body once.
+// a condition that folds picks its branch, and loops are unrolled. A loop that runs as often as
+// data says is kept, with its body once; an If whose condition is data keeps both branches, and
+// runs one.
+#include <string.h>
+
 #include "front/expand/expand.h"
 #include "front/sized.h"
 
@@ -26,13 +29,144 @@ static bool constant_int(const seer_expand *e, seer_val v, int64_t *out) {
   return true;
 }
 
-static bool same_type(const seer_value *a, const seer_value *b) {
-  bool is_same = a->dtype == b->dtype && a->rank == b->rank;
-  for (uint32_t d = 0; d < a->rank && is_same; d++) is_same = a->dim[d] == b->dim[d];
-  return is_same;
+// ---- If
+
+// If the condition is data, both sides are computed, and a Where picks, when all that they need is
+// at most MAX_CHEAP operators that join the Where's kernel, or work on next to nothing: elementwise
+// ones, index maps, reductions of at most MAX_FEW elements. Views are free. Else only the side that
+// is taken is computed; that is a step of its own, and a place where kernels end.
+enum { MAX_CHEAP = 8, MAX_FEW = 1024, MAX_SEEN = 32 };
+
+// Operators of the sides that were looked at; those before node `first` stand outside.
+typedef struct {
+  uint32_t first, n_cheap, n, node[MAX_SEEN];
+} cheap_set;
+
+static bool is_cheap(const seer_expand *e, seer_val v, cheap_set *set) {
+  const seer_value *value = v.i ? seer_graph_value(e->graph, v) : NULL;
+  if (!value || value->constant || value->producer.i < set->first) return true;
+  for (uint32_t k = 0; k < set->n; k++)
+    if (set->node[k] == value->producer.i) return true;
+  const seer_node *node = seer_graph_node(e->graph, value->producer);
+  seer_fuse_kind fuse = node->op->fuse;
+  bool is_small = fuse == SEER_FUSE_REDUCTION &&
+      seer_value_elems(seer_graph_value(e->graph, node->in[0])) <= MAX_FEW;
+  bool is_view = fuse == SEER_FUSE_VIEW,
+       is_joined = fuse == SEER_FUSE_ELEMENTWISE || fuse == SEER_FUSE_INJECTIVE;
+  if ((!is_view && !is_joined && !is_small) || set->n == MAX_SEEN) return false;
+  if (!is_view && ++set->n_cheap > MAX_CHEAP) return false;
+  set->node[set->n++] = value->producer.i;
+  for (uint32_t k = 0; k < node->n_in; k++)
+    if (!is_cheap(e, node->in[k], set)) return false;
+  return true;
 }
 
-// ---- If
+// One of two values, as the condition says; out: the one.
+typedef struct {
+  seer_val side[2], out;  // else, then
+} choice;
+
+// An output of an If: a choice, and choices of its sizes where the sides differ.
+typedef struct {
+  uint32_t value, n_axes;  // indices of choices
+  uint32_t size[SEER_MAX_RANK];
+  int64_t axis[SEER_MAX_RANK];
+} if_output;
+
+// `v`, of known size, in the corner of something larger.
+static seer_val widened(seer_expand *e, seer_val v, const int64_t *bound) {
+  const seer_value value = *seer_graph_value(e->graph, v);
+  int64_t pads[2 * SEER_MAX_RANK] = {0};
+  if (seer_value_is_sized(&value)) seer_expand_inner(e, "AtBound", &v, 1, NULL, 0, &v, 1);
+  if (seer_value_elems(&value) == 0)
+    return seer_expand_2(
+        e, "Expand", seer_expand_scalar(e, value.dtype, 0), seer_expand_ints(e, bound, value.rank));
+  if (memcmp(value.dim, bound, value.rank * sizeof *bound) == 0) return v;
+  for (uint32_t d = 0; d < value.rank; d++) pads[value.rank + d] = bound[d] - value.dim[d];
+  return seer_expand_2(e, "Pad", v, seer_expand_ints(e, pads, 2u * value.rank));
+}
+
+// A dimension that is not the same on both sides becomes a bound, and its size a choice as well.
+static seer_status add_choices(
+    seer_expand *e, uint32_t k, const seer_val side[2], choice *all, uint32_t *n, if_output *out) {
+  const seer_value x[2] = {
+      *seer_graph_value(e->graph, side[0]), *seer_graph_value(e->graph, side[1])};
+  int64_t bound[SEER_MAX_RANK];
+  if (x[0].list || x[1].list)
+    return SEER_FAIL(
+        UNSUPPORTED, "the condition is known only while running, and output %u is a sequence", k);
+  if (x[0].dtype != x[1].dtype || x[0].rank != x[1].rank)
+    return SEER_FAIL(UNSUPPORTED,
+        "the condition is known only while running, and output %u is %s or %s", k,
+        seer_value_type_text(&x[1], e->scratch), seer_value_type_text(&x[0], e->scratch));
+  out->value = (*n)++;
+  for (uint32_t d = 0; d < x[0].rank; d++) {
+    bound[d] = seer_max_i64(x[0].dim[d], x[1].dim[d]);
+    if (x[0].dim[d] == x[1].dim[d] && !x[0].size[d].i && !x[1].size[d].i) continue;
+    for (int s = 0; s < 2; s++)
+      all[*n].side[s] = x[s].size[d].i ? x[s].size[d] : seer_expand_ints(e, &x[s].dim[d], 1);
+    out->axis[out->n_axes] = d;
+    out->size[out->n_axes++] = (*n)++;
+  }
+  for (int s = 0; s < 2; s++) all[out->value].side[s] = widened(e, side[s], bound);
+  return SEER_OK;
+}
+
+static void choose(seer_expand *e, bool by_where, choice *all, uint32_t n_all) {
+  seer_val *in = SEER_NEW_ARRAY(e->scratch, seer_val, 2 * n_all + 1),
+           *out = SEER_NEW_ARRAY(e->scratch, seer_val, n_all);
+  choice **open = SEER_NEW_ARRAY(e->scratch, choice *, n_all);
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < n_all; k++) {
+    all[k].out = all[k].side[0];
+    if (all[k].side[0].i != all[k].side[1].i) open[n++] = &all[k];
+  }
+  if (n == 0) return;
+  if (by_where) {
+    seer_val condition = seer_expand_reshape(e, e->node.in[0], NULL, 0);
+    for (uint32_t k = 0; k < n; k++)
+      open[k]->out = seer_expand_3(e, "Where", condition, open[k]->side[1], open[k]->side[0]);
+    return;
+  }
+  in[0] = e->node.in[0];
+  for (uint32_t k = 0; k < n; k++) {
+    in[1 + k] = open[k]->side[1];
+    in[1 + n + k] = open[k]->side[0];
+  }
+  seer_expand_inner(e, "Branch", in, 2 * n + 1, NULL, 0, out, n);
+  for (uint32_t k = 0; k < n; k++) open[k]->out = out[k];
+}
+
+// The condition is data, and the sides stand in the graph from node `first` on: out[0] is what else
+// gives, out[1] then.
+static seer_status expand_if_of_data(seer_expand *e, uint32_t first, seer_val *const out[2]) {
+  uint32_t n = 0, n_out = e->node.n_out;
+  choice *all = SEER_NEW_ARRAY(e->scratch, choice, n_out * (SEER_MAX_RANK + 1u));
+  if_output *outputs = SEER_NEW_ARRAY(e->scratch, if_output, n_out);
+  cheap_set cheap = {.first = first};
+  bool by_where = true;
+  SEER_TRY(e->resolve(e));
+  for (uint32_t k = 0; k < n_out; k++) {
+    const seer_val side[2] = {out[0][k], out[1][k]};
+    if (!seer_expand_wants(e, k) || side[0].i == side[1].i) continue;
+    for (int s = 0; s < 2; s++) by_where = by_where && is_cheap(e, side[s], &cheap);
+    SEER_TRY(add_choices(e, k, side, all, &n, &outputs[k]));
+  }
+  SEER_TRY(e->resolve(e));
+  choose(e, by_where, all, n);
+  SEER_TRY(e->resolve(e));
+  for (uint32_t k = 0; k < n_out; k++) {
+    seer_val value = out[0][k], sizes[SEER_MAX_RANK];
+    const if_output *o = &outputs[k];
+    if (seer_expand_wants(e, k) && value.i != out[1][k].i) {
+      value = all[o->value].out;
+      for (uint32_t i = 0; i < o->n_axes; i++) sizes[i] = all[o->size[i]].out;
+      if (o->n_axes > 0) value = seer_expand_sized(e, value, o->axis, sizes, o->n_axes);
+    }
+    seer_expand_output(e, k, value);
+  }
+  return SEER_OK;
+}
 
 static seer_status expand_if(seer_expand *e) {
   static const char *const names[2] = {"else_branch", "then_branch"};
@@ -40,6 +174,7 @@ static seer_status expand_if(seer_expand *e) {
   seer_val *out[2];
   int64_t condition = 0;
   bool is_known = constant_int(e, e->node.in[0], &condition);
+  uint32_t first = (uint32_t)e->graph->n_node;
   if (seer_op_elems(seer_expand_in(e, 0)) != 1)
     return SEER_FAIL(INVALID, "input 0 (cond) must have one element");
   for (int b = 0; b < 2; b++) {
@@ -52,21 +187,8 @@ static seer_status expand_if(seer_expand *e) {
     out[b] = SEER_NEW_ARRAY(e->scratch, seer_val, body[b]->graph->n_output);
     seer_expand_inline(e, body[b], NULL, new_constants(e, body[b]), out[b]);
   }
-  for (uint32_t k = 0; is_known && k < e->node.n_out; k++)
-    seer_expand_output(e, k, out[condition != 0][k]);
-  if (is_known) return SEER_OK;
-  SEER_TRY(e->resolve(e));
-  for (uint32_t k = 0; k < e->node.n_out; k++) {
-    const seer_value *yes = seer_graph_value(e->graph, out[1][k]),
-                     *no = seer_graph_value(e->graph, out[0][k]);
-    if (!same_type(yes, no)) {
-      return SEER_FAIL(UNSUPPORTED,
-          "the condition is known only while running, and output %u is %s or %s", k,
-          seer_value_type_text(yes, e->scratch), seer_value_type_text(no, e->scratch));
-    }
-    seer_val condition_value = seer_expand_reshape(e, e->node.in[0], NULL, 0);
-    seer_expand_output(e, k, seer_expand_3(e, "Where", condition_value, out[1][k], out[0][k]));
-  }
+  if (!is_known) return expand_if_of_data(e, first, out);
+  for (uint32_t k = 0; k < e->node.n_out; k++) seer_expand_output(e, k, out[condition != 0][k]);
   return SEER_OK;
 }
 
@@ -299,7 +421,8 @@ static seer_status expand_scan(seer_expand *e) {
   SEER_LIST_COMPOSITE(id, onnx, from, in_min, SEER_OP_ANY, SEER_OP_ANY, attributes, text)
 
 CONTROL(if, "If", 1, 1, "then_branch else_branch",
-    "a condition that folds picks a branch; else both are computed, and must be of equal shapes")
+    "a condition that folds picks a branch; else the plan branches, and values of two shapes get a "
+    "bound")
 CONTROL(loop, "Loop", 1, 0, "body",
     "unrolled where the number of iterations folds; else values must keep their shapes")
 CONTROL(scan, "Scan", 9, 1,

@@ -25,7 +25,7 @@
 #define HOST(id, onnx, n_in, n_out, attributes, function) \
   INNER(id, onnx, 1, n_out, n_out, SEER_FUSE_OPAQUE, attributes, function, n_in)
 #define SAME(id, onnx, attributes) INNER(id, onnx, 1, 1, 1, SEER_FUSE_VIEW, attributes, 0, 0)
-#define LOOP_PART(id, onnx, attributes, number) \
+#define CONTROL_PART(id, onnx, attributes, number) \
   INNER(id, onnx, 0, 1, SEER_OP_ANY, SEER_FUSE_OPAQUE, attributes, number, 0)
 
 enum { MAX_FOUND = 1 << 28 };
@@ -278,5 +278,29 @@ static seer_status infer_loop_end(
   return SEER_OK;
 }
 
-LOOP_PART(loop_begin, "LoopBegin", "", SEER_OP_LOOP_BEGIN)
-LOOP_PART(loop_end, "LoopEnd", "n_carried bound", SEER_OP_LOOP_END)
+// ---- the end of an If
+
+static seer_status infer_branch(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  const seer_value *condition = NULL, *yes = NULL, *no = NULL;
+  if (node->n_in != 2 * node->n_out + 1)
+    return SEER_FAIL(INVALID, "%u inputs do not fit %u outputs", node->n_in, node->n_out);
+  SEER_TRY(seer_op_in(graph, node, 0, &condition));
+  if (condition->dtype != SEER_DTYPE_BOOL || seer_op_elems(condition) != 1 ||
+      seer_value_is_sized(condition))
+    return SEER_FAIL(INVALID, "input 0 ('%s', the condition) is %s, must be one bool",
+        condition->name, seer_value_type_text(condition, arena));
+  for (uint32_t k = 0; k < node->n_out; k++) {
+    SEER_TRY(seer_op_in(graph, node, 1 + k, &yes));
+    SEER_TRY(seer_op_in(graph, node, 1 + node->n_out + k, &no));
+    if (!same_type(yes, no))
+      return SEER_FAIL(UNSUPPORTED, "value %u is %s in one branch and %s in the other", k,
+          seer_value_type_text(yes, arena), seer_value_type_text(no, arena));
+    SEER_TRY(seer_op_set(&out_values[k], yes->dtype, yes->dim, yes->rank));
+  }
+  return SEER_OK;
+}
+
+CONTROL_PART(loop_begin, "LoopBegin", "", SEER_OP_LOOP_BEGIN)
+CONTROL_PART(loop_end, "LoopEnd", "n_carried bound", SEER_OP_LOOP_END)
+CONTROL_PART(branch, "Branch", "", SEER_OP_BRANCH)

@@ -53,7 +53,9 @@
   X(old_and) X(old_or) X(old_xor) X(old_prelu)
 // What composites are made of besides: runs on the host, or says what sizes are. No list shows
 // them.
-#define INNER_OPS(X) X(host_non_zero) X(host_nms) X(host_unique) X(sized) X(at_bound) X(index) X(loop_begin) X(loop_end)
+#define INNER_OPS(X)                                                                              \
+  X(host_non_zero) X(host_nms) X(host_unique) X(sized) X(at_bound) X(index) X(loop_begin)         \
+  X(loop_end) X(branch)
 // clang-format on
 
 #define DECLARE(id) extern const seer_op_desc seer_op_##id;

@@ -27,14 +27,22 @@ static const char *const channel_operators[] = {
     "Upsample",
 };
 
+typedef struct {
+  seer_graph *graph;
+  uint32_t *alike;  // by value: the next one of a ring that has one order (branches' results)
+} layout;
+
+static void fix_order(seer_value *value) {
+  if (!value->producer.i) return;
+  for (uint32_t d = 0; d < value->rank; d++) value->order[d] = (uint8_t)d;
+  value->has_layout = true;
+}
+
 // What runs on the host reads and writes ONNX's dense order.
 static void fix_host_orders(seer_graph *graph, const seer_node *node) {
   for (uint32_t k = 0; k < node->n_in + node->n_out; k++) {
     seer_val v = k < node->n_in ? node->in[k] : node->out[k - node->n_in];
-    if (v.i == 0 || !seer_graph_value(graph, v)->producer.i) continue;
-    seer_value *value = seer_graph_value(graph, v);
-    for (uint32_t d = 0; d < value->rank; d++) value->order[d] = (uint8_t)d;
-    value->has_layout = true;
+    if (v.i) fix_order(seer_graph_value(graph, v));
   }
 }
 
@@ -50,26 +58,61 @@ static bool may_choose(const seer_value *value) {
       !value->has_layout;
 }
 
-static bool assign(seer_value *value, const uint8_t *order) {
+static uint32_t find_root(uint32_t *root, uint32_t v) {
+  while (root[v] != v) v = root[v] = root[root[v]];
+  return v;
+}
+
+// A branch moves bytes, or has its sides write to one place: where one of a ring is fixed, all are.
+static void settle_branches(const layout *l, seer_arena *scratch) {
+  seer_graph *graph = l->graph;
+  uint32_t *root = SEER_NEW_ARRAY(scratch, uint32_t, graph->n_value);
+  bool *is_fixed = SEER_NEW_ARRAY(scratch, bool, graph->n_value);
+  for (uint32_t v = 0; v < graph->n_value; v++) l->alike[v] = root[v] = v;
+  for (uint32_t k = 1; k < graph->n_node; k++) {
+    const seer_node *node = &graph->node[k];
+    if (node->is_dead || !node->op || node->op->host != SEER_OP_BRANCH) continue;
+    for (uint32_t i = 0; i < 2 * node->n_out; i++) {
+      uint32_t a = find_root(root, node->in[i + 1].i), out = node->out[i % node->n_out].i;
+      uint32_t b = out ? find_root(root, out) : a;
+      if (a == b) continue;
+      root[a] = b;
+      uint32_t next = l->alike[a];  // two rings become one
+      l->alike[a] = l->alike[b];
+      l->alike[b] = next;
+    }
+  }
+  for (uint32_t v = 1; v < graph->n_value; v++)
+    if (!may_choose(&graph->value[v])) is_fixed[find_root(root, v)] = true;
+  for (uint32_t v = 1; v < graph->n_value; v++)
+    if (l->alike[v] != v && is_fixed[find_root(root, v)]) fix_order(&graph->value[v]);
+}
+
+static bool assign(const layout *l, seer_value *value, const uint8_t *order) {
   if (!may_choose(value)) return false;
   bool is_default = true;
   for (uint32_t k = 0; k < value->rank; k++) is_default &= order[k] == k;
   if (is_default) return false;
-  memcpy(value->order, order, value->rank);
-  value->has_layout = true;
+  uint32_t first = (uint32_t)(value - l->graph->value), v = first;
+  do {
+    memcpy(l->graph->value[v].order, order, value->rank);
+    l->graph->value[v].has_layout = true;
+    v = l->alike[v];
+  } while (v != first);
   return true;
 }
 
-static bool assign_channels_last(seer_value *value) {
+static bool assign_channels_last(const layout *l, seer_value *value) {
   if (value->rank < 3) return false;
   uint8_t order[SEER_MAX_RANK] = {0};
   for (uint32_t k = 1; k + 1 < value->rank; k++) order[k] = (uint8_t)(k + 1);
   order[value->rank - 1] = 1;
-  return assign(value, order);
+  return assign(l, value, order);
 }
 
 // One operand's order for all operands of the same rank (outputs only, when `forward_only`).
-static bool share_order(seer_graph *graph, const seer_node *node, bool forward_only) {
+static bool share_order(const layout *l, const seer_node *node, bool forward_only) {
+  seer_graph *graph = l->graph;
   const seer_value *from = NULL;
   for (uint32_t k = 0; k < node->n_in + node->n_out && !from; k++) {
     if (forward_only && k >= node->n_in) break;
@@ -81,35 +124,36 @@ static bool share_order(seer_graph *graph, const seer_node *node, bool forward_o
   for (uint32_t k = forward_only ? node->n_in : 0; k < node->n_in + node->n_out; k++) {
     seer_val v = k < node->n_in ? node->in[k] : node->out[k - node->n_in];
     seer_value *to = v.i ? seer_graph_value(graph, v) : NULL;
-    if (to && to->rank == from->rank) is_changed |= assign(to, from->order);
+    if (to && to->rank == from->rank) is_changed |= assign(l, to, from->order);
   }
   return is_changed;
 }
 
 // Through a reshape or transpose, when both sides can be the same memory.
-static bool share_view(seer_graph *graph, const seer_node *node) {
+static bool share_view(const layout *l, const seer_node *node) {
+  seer_graph *graph = l->graph;
   if (node->n_out != 1 || node->in[0].i == 0) return false;
   seer_value *in = seer_graph_value(graph, node->in[0]),
              *out = seer_graph_value(graph, node->out[0]);
   uint8_t order[SEER_MAX_RANK];
   if (in->has_layout && may_choose(out) && seer_pass_view_order(graph, node, false, order))
-    return assign(out, order);
+    return assign(l, out, order);
   if (out->has_layout && may_choose(in) && seer_pass_view_order(graph, node, true, order))
-    return assign(in, order);
+    return assign(l, in, order);
   return false;
 }
 
-static bool propagate(seer_graph *graph, const seer_node *node) {
+static bool propagate(const layout *l, const seer_node *node) {
   if (!node->op) return false;
-  if (seer_node_is(node, "Transpose")) return share_view(graph, node);
+  if (seer_node_is(node, "Transpose")) return share_view(l, node);
   switch (node->op->fuse) {
     case SEER_FUSE_VIEW:
-      return share_view(graph, node);
+      return share_view(l, node);
     case SEER_FUSE_ELEMENTWISE:
     case SEER_FUSE_INJECTIVE:
-      return share_order(graph, node, false);
+      return share_order(l, node, false);
     case SEER_FUSE_REDUCTION:
-      return share_order(graph, node, true);
+      return share_order(l, node, true);
     case SEER_FUSE_ANCHOR:
     case SEER_FUSE_OPAQUE:
     case SEER_FUSE_COMPOSITE:
@@ -250,27 +294,30 @@ static void assign_pitches(seer_graph *graph, const seer_graph_uses *uses) {
 
 static seer_status run(const seer_context *context, seer_graph *graph) {
   (void)context;
+  seer_arena *scratch = seer_arena_create("layout");
+  layout l = {graph, SEER_NEW_ARRAY(scratch, uint32_t, graph->n_value)};
   for (uint32_t k = 1; k < graph->n_node; k++) {
     const seer_node *node = &graph->node[k];
-    if (!node->is_dead && node->op && node->op->host) fix_host_orders(graph, node);
+    if (!node->is_dead && node->op && node->op->host && node->op->host != SEER_OP_BRANCH)
+      fix_host_orders(graph, node);
   }
+  settle_branches(&l, scratch);
   for (uint32_t k = 1; k < graph->n_node; k++) {
     const seer_node *node = &graph->node[k];
     if (node->is_dead || !seer_pass_wants_channels_last(node)) continue;
-    if (node->in[0].i) assign_channels_last(seer_graph_value(graph, node->in[0]));
+    if (node->in[0].i) assign_channels_last(&l, seer_graph_value(graph, node->in[0]));
     for (uint32_t i = 0; i < node->n_out; i++) {
-      if (node->out[i].i) assign_channels_last(seer_graph_value(graph, node->out[i]));
+      if (node->out[i].i) assign_channels_last(&l, seer_graph_value(graph, node->out[i]));
     }
   }
   // Each round assigns at least one value; forwards and backwards in turn, so that chains take one
   // round each way.
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
-    for (uint32_t k = 1; k < graph->n_node; k++) is_changed |= propagate(graph, &graph->node[k]);
+    for (uint32_t k = 1; k < graph->n_node; k++) is_changed |= propagate(&l, &graph->node[k]);
     for (uint32_t k = (uint32_t)graph->n_node; k-- > 1;)
-      is_changed |= propagate(graph, &graph->node[k]);
+      is_changed |= propagate(&l, &graph->node[k]);
   }
-  seer_arena *scratch = seer_arena_create("layout");
   seer_graph_uses uses = seer_graph_index_uses(graph, scratch);
   uint32_t n_node = (uint32_t)graph->n_node;
   for (uint32_t k = 1; k < n_node; k++) {
