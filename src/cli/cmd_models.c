@@ -78,7 +78,7 @@ static seer_status export_model(seer_context *context, const char *name, const c
   SEER_TRY(seer_cli_one_shape(context, &shapes));
   seer_arena *arena = seer_arena_create("export");
   seer_graph *graph = NULL;
-  seer_status status = seer_model_build(name, shapes, arena, &graph);
+  seer_status status = seer_model_build(name, shapes, NULL, arena, &graph);
   if (!status) {
     const char *path = seer_os_path_join(arena, folder, seer_arena_printf(arena, "%s.onnx", name));
     status = seer_onnx_write(graph, path);

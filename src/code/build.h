@@ -17,7 +17,9 @@ typedef struct {
 
 // choice[task id]. Writes into `out_dir` (made if missing) through temporary names, all or nothing.
 // A network for several sets of input shapes becomes one library: a plan for each set, over the
-// kernels that they share and one weights.bin.
+// kernels that they share and one weights.bin. A large constant that some steps gather from and
+// others multiply with is stored once, in the form of the latter, where that costs little
+// (build/tie.c).
 SEER_MUST_USE seer_status seer_build_model(const seer_context *context, const seer_network *network,
     const seer_choice *choice, const char *out_dir);
 

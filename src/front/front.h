@@ -34,7 +34,8 @@ typedef struct {
   const char *name, *doc;
   seer_status (*run)(const seer_context *context, seer_graph *graph);
 } seer_pass_desc;
-extern const seer_pass_desc *const seer_pass_table[];  // fold, simplify, layout, fuse is in task.h
+// twin, fold, sink, simplify, layout; fuse is in task.h
+extern const seer_pass_desc *const seer_pass_table[];
 extern const size_t seer_pass_table_count;
 SEER_MUST_USE seer_status seer_front_run_pass(
     const seer_context *context, seer_graph *graph, const seer_pass_desc *pass);
@@ -92,8 +93,10 @@ SEER_MUST_USE seer_status seer_network_build(
 double seer_network_flops(const seer_network *network);  // of one run; several sets: one of each
 // All of the above for a path or built-in name (models/ registers the built-in resolver through
 // this callback). out_graph NULL with SEER_OK: no built-in network has that name.
-typedef seer_status (*seer_builtin_model)(
-    const char *name, const char *options, seer_arena *arena, seer_graph **out_graph);
+// `like`: NULL, or the same network with other options, whose constants it takes where they are
+// equal.
+typedef seer_status (*seer_builtin_model)(const char *name, const char *options,
+    const seer_graph *like, seer_arena *arena, seer_graph **out_graph);
 
 // `model`: a file that exists (ONNX, or a .graph text), else the name of a built-in network.
 // `builtin` may be NULL. The graph as read: nothing resolved. A built-in network has the shapes of

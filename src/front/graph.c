@@ -16,6 +16,7 @@ seer_graph *seer_graph_create(seer_arena *arena, const char *name) {
   graph->value = SEER_GROW(arena, seer_value, graph->value, 0, &graph->cap_value);
   graph->node = SEER_GROW(arena, seer_node, graph->node, 0, &graph->cap_node);
   graph->n_value = graph->n_node = 1;
+  graph->permuted = SEER_NEW(arena, seer_permuted_list);
   return graph;
 }
 
@@ -47,6 +48,44 @@ void seer_graph_close(seer_graph *graph) {
   for (size_t k = 0; k < graph->n_map; k++) seer_os_unmap(&graph->map[k]);
   graph->n_map = 0;
 }
+
+// ---- permuted constants
+
+static bool same_data(const seer_tensor *a, const seer_tensor *b) {
+  return a->data == b->data && a->dtype == b->dtype && a->rank == b->rank &&
+      memcmp(a->dim, b->dim, a->rank * sizeof a->dim[0]) == 0;
+}
+
+const seer_permuted *seer_graph_permuted(const seer_graph *graph, const seer_tensor *tensor) {
+  if (tensor->n_bytes < SEER_PERMUTED_MIN_BYTES) return NULL;
+  for (size_t k = 0; k < graph->permuted->n; k++)
+    if (same_data(&graph->permuted->item[k].tensor, tensor)) return &graph->permuted->item[k];
+  return NULL;
+}
+
+const seer_tensor *seer_graph_find_permuted(
+    const seer_graph *graph, const seer_tensor *of, const uint8_t *perm) {
+  for (size_t k = 0; k < graph->permuted->n; k++) {
+    const seer_permuted *p = &graph->permuted->item[k];
+    if (same_data(&p->of, of) && memcmp(p->perm, perm, of->rank) == 0) return &p->tensor;
+  }
+  return NULL;
+}
+
+void seer_graph_note_permuted(
+    seer_graph *graph, const seer_tensor *tensor, const seer_tensor *of, const uint8_t *perm) {
+  if (tensor->n_bytes < SEER_PERMUTED_MIN_BYTES || seer_graph_permuted(graph, tensor)) return;
+  seer_permuted p = {*tensor, *of, {0}};
+  // Of a permuted one: of what that is made of.
+  const seer_permuted *before = seer_graph_permuted(graph, of);
+  if (before) p.of = before->of;
+  for (uint32_t d = 0; d < tensor->rank; d++) p.perm[d] = before ? before->perm[perm[d]] : perm[d];
+  seer_permuted_list *list = graph->permuted;
+  list->item = SEER_GROW(graph->arena, seer_permuted, list->item, list->n, &list->cap);
+  list->item[list->n++] = p;
+}
+
+// ---- values
 
 static seer_val add_value(seer_graph *graph, const char *name) {
   graph->value =

@@ -101,6 +101,18 @@ typedef struct {
   bool is_dead;
 } seer_node;
 
+// Large constants that hold the elements of another one in another order of dimensions: a Transpose
+// that was folded, or a second copy in the file. Only from SEER_PERMUTED_MIN_BYTES on.
+#define SEER_PERMUTED_MIN_BYTES ((size_t)1 << 20)
+typedef struct {
+  seer_tensor tensor, of;
+  uint8_t perm[SEER_MAX_RANK];  // dimension d of `tensor` is dimension perm[d] of `of`
+} seer_permuted;
+typedef struct {
+  size_t n, cap;
+  seer_permuted *item;
+} seer_permuted_list;
+
 struct seer_dag;
 // Folds what is too big for the interpreter, through compiled code: input[b] is the data of each
 // input buffer of `dag`, out_data the (dense) bytes of its only output.
@@ -122,6 +134,7 @@ typedef struct seer_graph {
   size_t n_map, cap_map;
   seer_os_map *map;  // files that constants are borrowed from; unmapped by seer_graph_close
   size_t n_listed;  // items of all lists
+  seer_permuted_list *permuted;  // never NULL; shared with copies
   int64_t opset;  // of ai.onnx, as the file says (0: not from a file)
   const char *producer;
   seer_fold_hook fold_hook;  // NULL: what is too big for the interpreter stays unfolded
@@ -160,6 +173,15 @@ void seer_graph_kill_node(
     seer_graph *graph, seer_node_id node);  // dead; its outputs have no producer
 void seer_graph_set_constant(
     seer_graph *graph, seer_val value, const seer_tensor *tensor);  // as add_constant
+// Notes that dimension d of `tensor` is dimension perm[d] of `of`, all elements being the same.
+// Small tensors are left out, and so is what is known already.
+void seer_graph_note_permuted(
+    seer_graph *graph, const seer_tensor *tensor, const seer_tensor *of, const uint8_t *perm);
+// What is known of a constant with this content and these dimensions; NULL: it is no permuted one.
+const seer_permuted *seer_graph_permuted(const seer_graph *graph, const seer_tensor *tensor);
+// The one that was made of `of` in this way; NULL: none.
+const seer_tensor *seer_graph_find_permuted(
+    const seer_graph *graph, const seer_tensor *of, const uint8_t *perm);
 // A name that no value has: `base`, or `base` with a number after it. In the graph's arena.
 const char *seer_graph_fresh_name(const seer_graph *graph, const char *base);
 // Who reads what, for passes: the consumers of value v are node[first[v] .. first[v + 1]), a node

@@ -25,7 +25,7 @@ static const char *input_shapes(const seer_context *context, uint32_t n) {
 }
 
 static seer_status read_model(const char *model, const char *shapes, seer_builtin_model builtin,
-    seer_arena *arena, seer_graph **out_graph) {
+    const seer_graph *like, seer_arena *arena, seer_graph **out_graph) {
   *out_graph = NULL;
   if (seer_os_exists(model)) {
     if (seer_os_is_dir(model))
@@ -39,7 +39,7 @@ static seer_status read_model(const char *model, const char *shapes, seer_builti
   const char *options = model[n_name] ? model + n_name + 1 : "";
   if (shapes[0]) options = options[0] ? seer_arena_printf(arena, "%s,%s", options, shapes) : shapes;
   if (builtin)
-    SEER_TRY(builtin(seer_arena_strndup(arena, model, n_name), options, arena, out_graph));
+    SEER_TRY(builtin(seer_arena_strndup(arena, model, n_name), options, like, arena, out_graph));
   if (*out_graph) return SEER_OK;
   return SEER_FAIL(NOT_FOUND,
       "'%s' is neither a file nor a built-in network (`familyseer models` lists those)", model);
@@ -47,7 +47,7 @@ static seer_status read_model(const char *model, const char *shapes, seer_builti
 
 seer_status seer_front_read(const seer_context *context, const char *model,
     seer_builtin_model builtin, seer_arena *arena, seer_graph **out_graph) {
-  return read_model(model, input_shapes(context, 0), builtin, arena, out_graph);
+  return read_model(model, input_shapes(context, 0), builtin, NULL, arena, out_graph);
 }
 
 static seer_status resolve_and_build(const seer_context *context, const char *shapes,
@@ -61,7 +61,7 @@ static seer_status resolve_and_build(const seer_context *context, const char *sh
 }
 
 // graph[0] is the model as read; the others are copies of it, or, of a built-in network, built for
-// their shapes. All before one is resolved, which changes it.
+// their shapes with its constants. All before one is resolved, which changes it.
 static seer_status build_sets(const seer_context *context, const char *model,
     seer_builtin_model builtin, seer_graph *first, uint32_t n, seer_arena *arena,
     seer_network **network) {
@@ -72,10 +72,12 @@ static seer_status build_sets(const seer_context *context, const char *model,
   SEER_TRY(seer_sets_check(shapes, n));
   graph[0] = first;
   for (uint32_t s = 1; s < n; s++) {
-    if (is_file)
+    if (is_file) {
       graph[s] = seer_graph_copy(first);
-    else
-      SEER_TRY(read_model(model, shapes[s], builtin, arena, &graph[s]));
+    } else {
+      SEER_TRY(read_model(model, shapes[s], builtin, first, arena, &graph[s]));
+      graph[s]->permuted = first->permuted;
+    }
   }
   for (uint32_t s = 0; s < n; s++) {
     seer_status status = resolve_and_build(context, shapes[s], graph[s], arena, &network[s]);

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "base/map.h"
-
 void seer_builder_init(
     seer_builder *b, const char *name, const seer_model_options *options, seer_arena *arena) {
   *b = (seer_builder){.graph = seer_graph_create(arena, name),
@@ -12,6 +10,10 @@ void seer_builder_init(
       .options = *options,
       .norm_epsilon = 1e-5};
   b->graph->producer = "familyseer";
+  b->like = seer_map_create(arena);
+  for (size_t v = 1; options->like && v < options->like->n_value; v++)
+    if (options->like->value[v].constant)
+      seer_map_set_str(b->like, options->like->value[v].name, v);
   seer_builder_set_opset(b, 13);
 }
 
@@ -40,6 +42,25 @@ void seer_builder_output(
   seer_graph_mark_output(b->graph, v);
 }
 
+static float next_weight(seer_rng *rng, double center, double half) {
+  return (float)(center + half * (2 * seer_rng_f64(rng) - 1));
+}
+
+// The other network's weights of this name, if these would be equal.
+static const float *weights_like(
+    const seer_builder *b, const char *name, int64_t n, double center, double half) {
+  uint64_t found;
+  if (!seer_map_get_str(b->like, name, &found)) return NULL;
+  const seer_tensor *tensor = b->options.like->value[found].constant;
+  if (tensor->dtype != SEER_DTYPE_F32 || seer_tensor_elems(tensor) != n) return NULL;
+  const float *data = tensor->data;
+  seer_rng rng;
+  seer_rng_init_stream(&rng, b->options.seed, seer_hash_str(name, 0));
+  for (int64_t i = 0; i < n; i++)
+    if (data[i] != next_weight(&rng, center, half)) return NULL;
+  return data;
+}
+
 const float *seer_builder_weights(
     seer_builder *b, const char *name, int64_t n, double center, double half) {
   enum { LARGE = 65536 };
@@ -50,10 +71,12 @@ const float *seer_builder_weights(
     }
     return b->zeros;
   }
+  const float *same = weights_like(b, name, n, center, half);
+  if (same) return same;
   float *data = seer_arena_alloc(b->arena, (size_t)n * sizeof(float), 64);
   seer_rng rng;
   seer_rng_init_stream(&rng, b->options.seed, seer_hash_str(name, 0));
-  for (int64_t i = 0; i < n; i++) data[i] = (float)(center + half * (2 * seer_rng_f64(&rng) - 1));
+  for (int64_t i = 0; i < n; i++) data[i] = next_weight(&rng, center, half);
   return data;
 }
 

@@ -7,6 +7,7 @@
 #ifndef SEER_MODELS_BUILDER_H
 #define SEER_MODELS_BUILDER_H
 
+#include "base/map.h"
 #include "base/rng.h"
 #include "models/models.h"
 
@@ -24,6 +25,7 @@ typedef struct {
   double norm_epsilon;  // of BatchNormalization, 1e-5
   float *zeros;  // of an outline: what its large weights share
   int64_t n_zeros;
+  seer_map *like;  // name -> value of options.like
 } seer_builder;
 
 void seer_builder_init(

@@ -15,6 +15,7 @@ typedef struct {
   int64_t classes;  // 1000 (mlp: 10)
   uint64_t seed;  // of the weights, 0
   bool is_outline;  // large weights share one buffer of zeros: for what only shapes decide
+  const seer_graph *like;  // NULL, or another one of the network: equal weights are its (kept)
 } seer_model_options;
 
 typedef struct seer_model_desc seer_model_desc;
@@ -38,9 +39,10 @@ const seer_model_desc *seer_model_find(const char *name);  // NULL if none
 // most once; or the input's shape as --input-shapes has it, "input:4x3x192x192",
 // "input_ids:1x384".
 // NOT_FOUND names what there is; INVALID names the option, what was found and what is allowed.
-// Fits seer_builtin_model (front.h). Cost: one pass over the weights, about 10 ns each.
-SEER_MUST_USE seer_status seer_model_build(
-    const char *name, const char *options, seer_arena *arena, seer_graph **out_graph);
+// `like`: see seer_builtin_model (front.h), which this fits. Cost: one pass over the weights, about
+// 10 ns each.
+SEER_MUST_USE seer_status seer_model_build(const char *name, const char *options,
+    const seer_graph *like, seer_arena *arena, seer_graph **out_graph);
 // The same without weights (seer_model_options.is_outline).
 SEER_MUST_USE seer_status seer_model_outline(
     const char *name, const char *options, seer_arena *arena, seer_graph **out_graph);

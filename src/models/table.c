@@ -191,8 +191,8 @@ static seer_status read_options(
   return SEER_OK;
 }
 
-static seer_status build(const char *name, const char *options, bool is_outline, seer_arena *arena,
-    seer_graph **out_graph) {
+static seer_status build(const char *name, const char *options, bool is_outline,
+    const seer_graph *like, seer_arena *arena, seer_graph **out_graph) {
   seer_model_options chosen;
   *out_graph = NULL;
   const seer_model_desc *model = seer_model_find(name);
@@ -207,15 +207,16 @@ static seer_status build(const char *name, const char *options, bool is_outline,
   }
   SEER_TRY(read_options(model, options, arena, &chosen));
   chosen.is_outline = is_outline;
+  chosen.like = like;
   return model->build(model, &chosen, arena, out_graph);
 }
 
-seer_status seer_model_build(
-    const char *name, const char *options, seer_arena *arena, seer_graph **out_graph) {
-  return build(name, options, false, arena, out_graph);
+seer_status seer_model_build(const char *name, const char *options, const seer_graph *like,
+    seer_arena *arena, seer_graph **out_graph) {
+  return build(name, options, false, like, arena, out_graph);
 }
 
 seer_status seer_model_outline(
     const char *name, const char *options, seer_arena *arena, seer_graph **out_graph) {
-  return build(name, options, true, arena, out_graph);
+  return build(name, options, true, NULL, arena, out_graph);
 }

@@ -134,5 +134,13 @@ SEER_MUST_USE seer_status seer_loop_eval(
 void seer_pack_fill(
     const seer_pack *pack, const seer_dag_buf *source, const void *source_data, void *out);
 int64_t seer_pack_elems(const seer_pack *pack);
+// True if every element of a source of these dimensions has a place of its own in the pack, which
+// its indices give by quotients and remainders. (False for windows that overlap, and for a part.)
+bool seer_pack_is_radix(const seer_pack *pack, const int64_t *dim, uint32_t rank);
+// INPUT buffer `buf` of `loop` is read in the form of `pack` instead: it becomes PACKED, and the
+// indices of its loads quotients and remainders of those that they were.
+//   pack  borrowed; seer_pack_is_radix for the buffer, of which it is (source_buf: its dag_buf)
+// The result is as the loop was, but that seer_loop_verify may be unable to prove a bound.
+void seer_loop_repack(seer_loop *loop, uint32_t buf, const seer_pack *pack);
 
 #endif

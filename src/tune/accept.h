@@ -8,8 +8,9 @@
 // For every task with measurements: the best schedules in turn, until one gives the right answer
 // and beats the default in interleaved pairs (median ratio, sign test); heaviest tasks first.
 SEER_MUST_USE seer_status seer_session_accept(seer_session *session);
-// Several sets of input shapes, after that: tasks that would pack the same weights differently get
-// schedules that read one packed form, right and at most --share-weights slower.
+// After that: tasks that would pack the same weights differently (above all those of several sets
+// of input shapes) get schedules that read one packed form, right and at most --share-weights
+// slower.
 SEER_MUST_USE seer_status seer_session_accept_shared(seer_session *session);
 
 #endif

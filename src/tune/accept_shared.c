@@ -91,7 +91,6 @@ static seer_status judge(
 
 seer_status seer_session_accept_shared(seer_session *s) {
   uint32_t n = s->network->n_task;
-  if (s->network->n_set == 1) return SEER_OK;
   seer_choice *choice = SEER_NEW_ARRAY(s->arena, seer_choice, n + 1);
   seer_session_choices(s, choice);
   seer_share_counts counts;
@@ -108,7 +107,7 @@ seer_status seer_session_accept_shared(seer_session *s) {
   if (counts.n_adapted + counts.n_apart > 0)
     seer_session_note(s,
         seer_arena_printf(s->arena,
-            "weights for all sets of shapes: %u tasks adapted to others' packing, %u keep their "
+            "weights in common: %u tasks adapted to others' packing, %u keep their "
             "own",
             counts.n_adapted, counts.n_apart));
   return SEER_OK;

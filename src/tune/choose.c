@@ -154,7 +154,7 @@ static seer_status choose_task(chooser *c, const seer_task *task, int64_t opt_le
   return SEER_OK;
 }
 
-// ---- several sets of shapes
+// ---- weights that several tasks read
 
 typedef struct {
   const chooser *c;

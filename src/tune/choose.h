@@ -19,8 +19,8 @@ typedef struct {
   uint64_t packed_bytes;  // of its packed weights
 } seer_estimate;
 
-// `records` may be NULL (level 2 and 3 are then as 1). choice[task id], in `arena`. Several sets of
-// input shapes: schedules read one packed form of each weight where that costs little (share.h).
+// `records` may be NULL (level 2 and 3 are then as 1). choice[task id], in `arena`. Tasks
+// that share weights read one packed form of them where that costs little (share.h).
 SEER_MUST_USE seer_status seer_choose(const seer_context *context, const seer_network *network,
     seer_records *records, int64_t opt_level, seer_arena *arena, seer_choice **out_choices,
     seer_choose_counts *out_counts);

@@ -14,7 +14,10 @@
 #include "space/nest.h"
 #include "tune/choose.h"
 
-// Smaller weights (biases, scales) may lie there twice.
+// Smaller weights may lie there twice, once for each form: biases and scales of up to 1024
+// channels. They hardly ever do, being read by the axes of a larger weight of the same task, whose
+// form is made one; and a thousand of them are 4 MB. A task that has only such would be made slower
+// for nothing.
 #define MIN_BYTES 4096
 #define GENERATIONS 4
 #define MUTANTS 96
@@ -342,7 +345,6 @@ seer_status seer_share_weights(const seer_network *network, const seer_target *t
     double max_loss, seer_share_judge judge, void *user, seer_choice *choice,
     seer_share_counts *out_counts) {
   *out_counts = (seer_share_counts){0, 0};
-  if (network->n_set == 1) return SEER_OK;
   seer_arena *arena = seer_arena_create("groups");
   uint32_t n_task = network->n_task;
   grouping found;

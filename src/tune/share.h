@@ -1,5 +1,6 @@
-// share.h - weights that tasks of several sets of input shapes read are stored once: their
-// schedules are made to read one packed form.
+// share.h - weights that several tasks of a kind read (for several sets of input shapes, or for
+// another number of rows within one) are stored once: their schedules are made to read one packed
+// form. A weight that tasks of two kinds read is build/tie.c's business.
 #ifndef SEER_TUNE_SHARE_H
 #define SEER_TUNE_SHARE_H
 
@@ -40,7 +41,7 @@ typedef struct {
   uint32_t n_apart;  // tasks whose weights are stored once more: too slow otherwise
 } seer_share_counts;
 
-// Changes choice[task id] of a network with several sets of shapes (others are left as they are).
+// Changes choice[task id] of tasks that share weights (others are left as they are).
 //   max_loss  share of its time that a task may lose (option share-weights)
 SEER_MUST_USE seer_status seer_share_weights(const seer_network *network, const seer_target *target,
     double max_loss, seer_share_judge judge, void *user, seer_choice *choice,

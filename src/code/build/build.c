@@ -16,7 +16,9 @@ static seer_status build_into(const seer_context *context, const seer_network *n
     const seer_choice *choice, const char *out_dir, const char *work_dir,
     seer_built_kernels *kernels, seer_weight_file **weights, seer_arena *arena) {
   uint64_t start = seer_os_now_ns();
-  SEER_TRY(seer_build_kernels(context, network, choice, arena, kernels));
+  seer_built_ties **ties;
+  SEER_TRY(seer_build_find_ties(context, network, choice, arena, &ties));
+  SEER_TRY(seer_build_kernels(context, network, choice, ties, arena, kernels));
   log_phase(context, "kernels", &start);
   const char *weights_path = seer_os_path_join(arena, work_dir, "weights.bin");
   SEER_TRY(seer_weight_file_create(weights_path, arena, weights));

@@ -1,4 +1,4 @@
-// kernels.c - steps and choices -> distinct kernels. Equal (content, schedule) is one kernel,
+// kernels.c - steps and choices -> distinct kernels. Equal (content, schedule, ties) is one kernel,
 // however many steps run it. Compiling is spread over the machine's threads, each with its own LLVM
 // context and arena; results lie in job order, so the outcome does not depend on the number of
 // threads.
@@ -31,13 +31,13 @@ static bool same_knobs(const seer_sketch *a, const seer_sketch *b) {
   return is_same;
 }
 
-static seer_status build_one(
-    const job_list *jobs, seer_codegen *codegen, seer_arena *arena, seer_built_kernel *k) {
-  const seer_step *step = k->step;
-  const seer_task *task = &jobs->network->task[step->task];
-  const seer_target *target = seer_context_target(jobs->context);
-  const seer_sketch_list *list = k->choice->sketches;
-  seer_schedule schedule = k->choice->schedule;
+seer_status seer_build_lower(const seer_context *context, const seer_network *network,
+    const seer_step *step, const seer_choice *choice, seer_arena *arena,
+    const seer_sketch_list **out_list, seer_loop **out_loop) {
+  const seer_task *task = &network->task[step->task];
+  const seer_target *target = seer_context_target(context);
+  const seer_sketch_list *list = choice->sketches;
+  const seer_schedule schedule = choice->schedule;
   if (step->content != seer_dag_hash(task->dag).content) {
     // Same task, other literals: its own sketches, which are the same but for those.
     seer_sketch_list *own = NULL;
@@ -47,12 +47,50 @@ static seer_status build_one(
         "%s: sketch %u of %u, task has %u", step->name, schedule.sketch, own->n, list->n);
     list = own;
   }
-  k->sketch = list->sketch[schedule.sketch];
-  k->schedule_text = seer_schedule_print(list, &schedule, arena);
+  *out_list = list;
+  return seer_loop_lower(list, &schedule, arena, out_loop);
+}
+
+static seer_status repack(const seer_built_ties *ties, seer_loop *loop) {
+  for (uint32_t k = 0; k < ties->n; k++) {
+    uint32_t b = 0;
+    while (b < loop->n_buf &&
+        (loop->buf[b].storage != SEER_STORE_INPUT ||
+            loop->buf[b].dag_buf != ties->pack[k].source_buf))
+      b++;
+    SEER_ASSERT(b < loop->n_buf, "buffer %u is not read", ties->pack[k].source_buf);
+    seer_loop_repack(loop, b, &ties->pack[k]);
+  }
+  return ties->n > 0 ? seer_loop_verify(loop) : SEER_OK;
+}
+
+static uint64_t hash_ties(const seer_built_ties *ties) {
+  uint64_t hash = 0;
+  for (uint32_t k = 0; k < ties->n; k++) {
+    const seer_pack *pack = &ties->pack[k];
+    hash = seer_hash_u64(pack->n, seer_hash_u64(pack->source_buf + 1, hash));
+    for (uint32_t d = 0; d < pack->n; d++) {
+      hash = seer_hash_u64(pack->dim[d].source_dim, hash);
+      hash = seer_hash_u64((uint64_t)pack->dim[d].stride, hash);
+      hash = seer_hash_u64((uint64_t)pack->dim[d].extent, hash);
+    }
+  }
+  return hash;
+}
+
+static seer_status build_one(
+    const job_list *jobs, seer_codegen *codegen, seer_arena *arena, seer_built_kernel *k) {
+  const seer_schedule *schedule = &k->choice->schedule;
+  const seer_sketch_list *list;
   seer_loop *loop = NULL;
-  SEER_TRY(seer_loop_lower(list, &schedule, arena, &loop));
+  SEER_TRY(seer_build_lower(jobs->context, jobs->network, k->step, k->choice, arena, &list, &loop));
+  k->sketch = list->sketch[schedule->sketch];
+  k->schedule_text = seer_schedule_print(list, schedule, arena);
+  SEER_TRY(repack(k->ties, loop));
   const char *symbol = seer_arena_printf(
-      arena, "k_%016" PRIx64 "_%016" PRIx64, step->content, seer_schedule_hash(&schedule));
+      arena, "k_%016" PRIx64 "_%016" PRIx64, k->step->content, seer_schedule_hash(schedule));
+  if (k->ties->n > 0)
+    symbol = seer_arena_printf(arena, "%s_%016" PRIx64, symbol, hash_ties(k->ties));
   SEER_TRY(seer_codegen_build(codegen, loop, symbol, arena, &k->kernel));
   k->n_arg = k->kernel.n_arg;
   if (k->n_arg > 0 && k->kernel.arg[k->n_arg - 1].storage == SEER_STORE_LOCAL) k->n_arg--;
@@ -83,19 +121,21 @@ static void work(void *arg) {
 }
 
 // The kernels of one set of shapes, less those that an earlier set or step has.
-static seer_status add_set(const seer_network *network, const seer_choice *choice, seer_map *seen,
-    seer_built_kernels *out, uint32_t *of_step) {
+static seer_status add_set(const seer_network *network, const seer_choice *choice,
+    const seer_built_ties *ties, seer_map *seen, seer_built_kernels *out, uint32_t *of_step) {
   for (uint32_t s = 0; s < network->n_step; s++) {
     const seer_step *step = &network->step[s];
     of_step[s] = UINT32_MAX;
     if (step->kind == SEER_STEP_VIEW || step->kind == SEER_STEP_HOST) continue;
     const seer_choice *c = &choice[step->task];
     uint64_t key = seer_hash_u64(step->content, seer_schedule_hash(&c->schedule)), index = 0;
+    key = seer_hash_u64(hash_ties(&ties[s]), key);
     if (!seer_map_get(seen, key, &index)) {
       index = out->n++;
       seer_map_set(seen, key, index);
       out->kernel[index].step = step;
       out->kernel[index].choice = c;
+      out->kernel[index].ties = &ties[s];
     }
     SEER_ASSERT(out->kernel[index].step->content == step->content,
         "hash collision of steps %s and %s", out->kernel[index].step->name, step->name);
@@ -105,7 +145,8 @@ static seer_status add_set(const seer_network *network, const seer_choice *choic
 }
 
 seer_status seer_build_kernels(const seer_context *context, const seer_network *network,
-    const seer_choice *choice, seer_arena *arena, seer_built_kernels *out) {
+    const seer_choice *choice, seer_built_ties *const *ties, seer_arena *arena,
+    seer_built_kernels *out) {
   *out = (seer_built_kernels){0};
   size_t n_step = 0;
   for (uint32_t k = 0; k < network->n_set; k++) n_step += network->set[k]->n_step;
@@ -115,7 +156,7 @@ seer_status seer_build_kernels(const seer_context *context, const seer_network *
   for (uint32_t k = 0; k < network->n_set; k++) {
     const seer_network *set = network->set[k];
     out->of_step[k] = SEER_NEW_ARRAY(arena, uint32_t, set->n_step + 1);
-    SEER_TRY(add_set(set, choice, seen, out, out->of_step[k]));
+    SEER_TRY(add_set(set, choice, ties[k], seen, out, out->of_step[k]));
   }
 
   job_list jobs = {context, network, out, SEER_NEW_ARRAY(arena, seer_status, out->n + 1), 0};

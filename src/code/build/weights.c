@@ -1,5 +1,6 @@
 // weights.c - constants, packed as the kernels read them -> weights.bin. Payload is written as it
-// is made; what was written before (by two 64-bit hashes and the size) is not written again.
+// is made; what was written before (by two 64-bit hashes and the size) is not written again. A
+// packed constant that another step reads in the same form is not even made again.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,13 @@ typedef struct {
   uint64_t hash, second_hash, n_bytes, offset;
 } seen_content;
 
+// Where a packed constant lies.
+typedef struct {
+  seer_tensor of;
+  seer_pack pack;  // of its dimensions, whatever source_buf says
+  uint64_t offset, n_bytes;
+} packed_content;
+
 struct seer_weight_file {
   const char *path;
   FILE *stream;
@@ -24,6 +32,9 @@ struct seer_weight_file {
   seer_map *seen;  // hash -> index + 1
   seen_content *content;
   size_t n_content, cap_content;
+  seer_map *is_packed;  // hash -> index + 1
+  packed_content *packed;
+  size_t n_packed, cap_packed;
 };
 
 seer_status seer_weight_file_create(
@@ -36,6 +47,7 @@ seer_status seer_weight_file_create(
   file->stream = stream;
   file->arena = arena;
   file->seen = seer_map_create(arena);
+  file->is_packed = seer_map_create(arena);
   file->state = seer_arena_alloc(arena, sizeof *file->state, 64);
   XXH3_64bits_reset(file->state);
   const uint8_t header[SEER_PLAN_ALIGN] = {0};
@@ -131,35 +143,88 @@ static seer_status evaluate(const seer_graph *graph, const seer_step *step, cons
   return seer_constant_eval(dag, buf, input, *out_owned);
 }
 
+static bool same_packed(const packed_content *a, const packed_content *b) {
+  bool is_same = a->of.data == b->of.data && a->of.dtype == b->of.dtype &&
+      a->of.rank == b->of.rank &&
+      memcmp(a->of.dim, b->of.dim, a->of.rank * sizeof a->of.dim[0]) == 0 && a->pack.n == b->pack.n;
+  for (uint32_t k = 0; is_same && k < a->pack.n; k++) {
+    const seer_pack_dim *x = &a->pack.dim[k], *y = &b->pack.dim[k];
+    is_same = x->source_dim == y->source_dim && x->stride == y->stride && x->extent == y->extent;
+  }
+  return is_same;
+}
+
+static uint64_t hash_packed(const packed_content *p) {
+  uint64_t hash = seer_hash_u64((uintptr_t)p->of.data, p->pack.n);
+  for (uint32_t k = 0; k < p->pack.n; k++) {
+    hash = seer_hash_u64(p->pack.dim[k].source_dim, hash);
+    hash = seer_hash_u64((uint64_t)p->pack.dim[k].stride, hash);
+  }
+  return hash;
+}
+
+static seer_status add_packed(seer_weight_file *file, const seer_pack *pack,
+    const seer_dag_buf *buf, const void *data, uint64_t *out_offset, uint64_t *out_bytes) {
+  *out_bytes = (uint64_t)seer_pack_elems(pack) * seer_dtype_bytes(buf->dtype);
+  void *packed = calloc(1, *out_bytes > 0 ? *out_bytes : 1);
+  if (!packed)
+    return SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of packed weights", *out_bytes);
+  seer_pack_fill(pack, buf, data, packed);
+  seer_status status = seer_weight_file_add(file, packed, *out_bytes, out_offset);
+  free(packed);
+  return status;
+}
+
+// A constant of the graph: packed from the tensor that it may be a permuted copy of, so that all
+// copies are known to be one.
+static seer_status add_packed_constant(seer_weight_file *file, const seer_graph *graph,
+    seer_val value, const seer_dag_buf *buf, const seer_pack *pack, uint64_t *out_offset,
+    uint64_t *out_bytes) {
+  packed_content made = {.pack = *pack};
+  uint8_t perm[SEER_MAX_RANK];
+  if (!seer_build_view(graph, value, buf, &made.of, perm))
+    return add_packed(file, pack, buf, constant_data(graph, value, buf), out_offset, out_bytes);
+  for (uint32_t k = 0; k < pack->n; k++)
+    made.pack.dim[k].source_dim = perm[pack->dim[k].source_dim];
+  uint64_t key = hash_packed(&made), found;
+  if (seer_map_get(file->is_packed, key, &found) && same_packed(&file->packed[found - 1], &made)) {
+    *out_offset = file->packed[found - 1].offset;
+    *out_bytes = file->packed[found - 1].n_bytes;
+    return SEER_OK;
+  }
+  seer_dag_buf of = *buf;
+  of.pitch = of.rank > 0 ? made.of.dim[of.rank - 1] : 1;
+  memcpy(of.dim, made.of.dim, sizeof of.dim);
+  SEER_TRY(add_packed(file, &made.pack, &of, made.of.data, &made.offset, &made.n_bytes));
+  file->packed =
+      SEER_GROW(file->arena, packed_content, file->packed, file->n_packed, &file->cap_packed);
+  file->packed[file->n_packed++] = made;
+  seer_map_set(file->is_packed, key, file->n_packed);
+  *out_offset = made.offset;
+  *out_bytes = made.n_bytes;
+  return SEER_OK;
+}
+
 seer_status seer_build_weight(seer_weight_file *file, const seer_graph *graph,
     const seer_step *step, const seer_sketch *sketch, const seer_kernel_arg *arg,
     uint64_t *out_offset, uint64_t *out_bytes) {
   const seer_dag *dag = sketch->dag;
-  uint32_t source = arg->storage == SEER_STORE_PACKED ? arg->pack->source_buf : arg->dag_buf;
+  bool is_packed = arg->storage == SEER_STORE_PACKED;
+  uint32_t source = is_packed ? arg->pack->source_buf : arg->dag_buf;
   const seer_dag_buf *buf = &dag->buf[source];
-  const void *data = NULL;
-  void *owned = NULL;
-  seer_status status = SEER_OK;
-  if (buf->kind == SEER_BUF_STAGE) {
-    status = evaluate(graph, step, dag, source, &owned);
-    data = owned;
-  } else {
-    data = constant_data(graph, step->value_of_buf[source], buf);
-  }
-  uint64_t n_bytes = (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
-  void *packed = NULL;
-  if (!status && arg->storage == SEER_STORE_PACKED) {
-    n_bytes = (uint64_t)seer_pack_elems(arg->pack) * seer_dtype_bytes(arg->dtype);
-    packed = calloc(1, n_bytes > 0 ? n_bytes : 1);
-    if (packed)
-      seer_pack_fill(arg->pack, buf, data, packed);
-    else
-      status = SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of packed weights", n_bytes);
-    data = packed;
-  }
-  if (!status) status = seer_weight_file_add(file, data, n_bytes, out_offset);
-  *out_bytes = n_bytes;
-  free(packed);
-  free(owned);
+  *out_bytes = (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
+  if (buf->kind != SEER_BUF_STAGE && is_packed)
+    return add_packed_constant(
+        file, graph, step->value_of_buf[source], buf, arg->pack, out_offset, out_bytes);
+  if (buf->kind != SEER_BUF_STAGE)
+    return seer_weight_file_add(
+        file, constant_data(graph, step->value_of_buf[source], buf), *out_bytes, out_offset);
+  void *values = NULL;
+  seer_status status = evaluate(graph, step, dag, source, &values);
+  if (!status && is_packed)
+    status = add_packed(file, arg->pack, buf, values, out_offset, out_bytes);
+  else if (!status)
+    status = seer_weight_file_add(file, values, *out_bytes, out_offset);
+  free(values);
   return status;
 }

@@ -84,6 +84,38 @@ static seer_status eval_node(seer_graph *graph, const seer_node *node, double bu
   return SEER_OK;
 }
 
+// The dimension of its input that each dimension of a Transpose's output is; false for another node
+// and for a small one.
+static bool large_permutation(const seer_graph *graph, const seer_node *node, uint8_t *out_perm) {
+  const seer_tensor *x =
+      seer_node_is(node, "Transpose") ? seer_node_constant(graph, node, 0) : NULL;
+  if (!x || x->n_bytes < SEER_PERMUTED_MIN_BYTES) return false;
+  const seer_attr *perm = seer_node_attr_ints(node, "perm");
+  for (uint32_t d = 0; d < x->rank; d++) {
+    int64_t from = perm ? perm->ints[d] : x->rank - 1 - (int64_t)d;
+    out_perm[d] = (uint8_t)(from < 0 ? from + x->rank : from);
+  }
+  return true;
+}
+
+// The operator's own way. A large Transpose of the same constant is made once, also for several
+// sets of input shapes, and what it is made of is remembered.
+static seer_status fold_directly(
+    seer_graph *graph, const seer_node *node, seer_tensor *out_tensors) {
+  uint8_t perm[SEER_MAX_RANK];
+  if (!large_permutation(graph, node, perm))
+    return node->op->fold(graph, node, graph->arena, out_tensors);
+  const seer_tensor *of = seer_node_constant(graph, node, 0),
+                    *known = seer_graph_find_permuted(graph, of, perm);
+  if (known) {
+    out_tensors[0] = *known;
+    return SEER_OK;
+  }
+  SEER_TRY(node->op->fold(graph, node, graph->arena, out_tensors));
+  seer_graph_note_permuted(graph, &out_tensors[0], of, perm);
+  return SEER_OK;
+}
+
 static seer_status fold_node(
     seer_graph *graph, seer_node_id id, double budget, seer_arena *scratch, bool *out_did) {
   seer_node *node = &graph->node[id.i];
@@ -91,7 +123,7 @@ static seer_status fold_node(
   const seer_value *first =
       node->n_in && node->in[0].i ? seer_graph_value(graph, node->in[0]) : NULL;
   if (node->op->fold) {
-    SEER_TRY(node->op->fold(graph, node, graph->arena, tensors));
+    SEER_TRY(fold_directly(graph, node, tensors));
     *out_did = true;
   } else if (node->op->fuse == SEER_FUSE_VIEW && first && first->constant) {
     tensors[0] = *first->constant;  // same bytes, other dimensions

@@ -6,7 +6,8 @@
 #include "front/pass/pass.h"
 
 const seer_pass_desc *const seer_pass_table[] = {
-    &seer_pass_fold,  // first: simplify asks for constants
+    &seer_pass_twin,  // before fold: what is made of one constant is made once
+    &seer_pass_fold,  // before simplify, which asks for constants
     &seer_pass_sink,  // before simplify: what it leaves are pairs of transposes
     &seer_pass_simplify,  // weights are rescaled here, so before anything looks at them
     &seer_pass_layout,  // orders hold for the nodes that remain; the last that may change weights

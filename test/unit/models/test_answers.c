@@ -26,7 +26,7 @@ static void check(seer_status status) {
 
 static seer_graph *build(seer_arena *arena, const char *name, const char *options) {
   seer_graph *graph = NULL;
-  check(seer_model_build(name, options, arena, &graph));
+  check(seer_model_build(name, options, NULL, arena, &graph));
   check(seer_front_resolve(graph, "", NULL));
   return graph;
 }

@@ -13,7 +13,7 @@
 
 static seer_graph *build(seer_arena *arena, const char *name, const char *options) {
   seer_graph *graph = NULL;
-  seer_status status = seer_model_build(name, options, arena, &graph);
+  seer_status status = seer_model_build(name, options, NULL, arena, &graph);
   if (status) fail_msg("%s", seer_status_message(status));
   return graph;
 }
@@ -162,11 +162,34 @@ static void test_weights(void **state) {
 static void expect_error(const char *name, const char *options, const char *part) {
   seer_arena *arena = seer_arena_create("test");
   seer_graph *graph = NULL;
-  seer_status status = seer_model_build(name, options, arena, &graph);
+  seer_status status = seer_model_build(name, options, NULL, arena, &graph);
   assert_non_null(status);
   if (!strstr(seer_status_message(status), part)) fail_msg("%s", seer_status_message(status));
   assert_null(graph);
   seer_status_free(status);
+  seer_arena_destroy(arena);
+}
+
+// Built for other shapes it has the first one's weights, unless they differ.
+static void test_like(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  seer_graph *first = build(arena, "mobilenet_v2_0.25", ""), *other, *reseeded;
+  seer_status status =
+      seer_model_build("mobilenet_v2_0.25", "batch=3,size=96", first, arena, &other);
+  if (!status)
+    status = seer_model_build("mobilenet_v2_0.25", "batch=3,seed=5", first, arena, &reseeded);
+  if (status) fail_msg("%s", seer_status_message(status));
+  size_t n = 0;
+  for (size_t v = 1; v < other->n_value; v++) {
+    const seer_tensor *tensor = other->value[v].constant;
+    if (!tensor || strstr(other->value[v].name, ".conv.weight") == NULL) continue;
+    assert_string_equal(other->value[v].name, first->value[v].name);
+    assert_ptr_equal(tensor->data, first->value[v].constant->data);
+    assert_ptr_not_equal(reseeded->value[v].constant->data, tensor->data);
+    n++;
+  }
+  assert_true(n > 20);
   seer_arena_destroy(arena);
 }
 
@@ -208,6 +231,7 @@ int main(void) {
       cmocka_unit_test(test_aliases),
       cmocka_unit_test(test_shapes),
       cmocka_unit_test(test_weights),
+      cmocka_unit_test(test_like),
       cmocka_unit_test(test_options),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -218,10 +218,34 @@ static void unwritten_is_nan(void **state) {
   seer_arena_destroy(arena);
 }
 
+// What is a number system for the indices of a source, and what is not.
+static void packs_that_are_a_radix(void **state) {
+  (void)state;
+  const int64_t dim[2] = {7, 12};
+  const struct {
+    seer_pack pack;
+    bool is_radix;
+  } cases[] = {
+      {{0, 2, {{0, 1, 7}, {1, 1, 12}}}, true},
+      {{0, 2, {{1, 1, 12}, {0, 1, 7}}}, true},  // turned
+      {{0, 4, {{0, 4, 2}, {1, 3, 4}, {1, 1, 3}, {0, 1, 4}}}, true},  // with a tail
+      {{0, 4, {{0, 1, 7}, {1, 12, 1}, {1, 4, 3}, {1, 1, 4}}}, true},  // a loop that runs once
+      {{0, 3, {{0, 1, 7}, {1, 2, 6}, {1, 1, 3}}}, false},  // overlap
+      {{0, 3, {{0, 1, 7}, {1, 4, 3}, {1, 1, 3}}}, false},  // a gap
+      {{0, 2, {{0, 1, 6}, {1, 1, 12}}}, false},  // a part
+      {{0, 2, {{0, 2, 7}, {1, 1, 12}}}, false},
+      {{0, 2, {{0, 1, 7}, {2, 1, 12}}}, false},  // no such dimension
+      {{0, 3, {{0, 1, 7}, {1, 1, 12}, {1, 1, 12}}}, false},
+  };
+  for (size_t k = 0; k < SEER_COUNT_OF(cases); k++)
+    assert_int_equal(seer_pack_is_radix(&cases[k].pack, dim, 2), cases[k].is_radix);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(text_is_a_fixpoint),
       cmocka_unit_test(gemm_is_right),
+      cmocka_unit_test(packs_that_are_a_radix),
       cmocka_unit_test(verify_refuses),
       cmocka_unit_test(text_refuses),
       cmocka_unit_test(guards_and_lets),

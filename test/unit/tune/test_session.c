@@ -24,10 +24,10 @@ typedef struct {
   seer_network *network;
 } world;
 
-static seer_status builtin(
-    const char *name, const char *options, seer_arena *arena, seer_graph **out_graph) {
+static seer_status builtin(const char *name, const char *options, const seer_graph *like,
+    seer_arena *arena, seer_graph **out_graph) {
   (void)options;
-  return seer_model_build(name, "", arena, out_graph);
+  return seer_model_build(name, "", like, arena, out_graph);
 }
 
 static void open_world(world *w, const char *model, const char *policy, const char *trials) {
