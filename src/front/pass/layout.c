@@ -264,8 +264,8 @@ static void flatten_into_weights(seer_graph *graph, const seer_graph_uses *uses,
 
 // Rows whose distance is a multiple of a power of two share cache sets, in which a window's lines
 // then drive each other out. Measured: a 14-row tile of a product at 71-77 GFLOP/s instead of
-// 98-106; depthwise 3x3 with rows of 1,024 bytes 13 %, 1,536 bytes 20 % slower than a line apart, with
-// 768, 1,920 and 2,304 bytes 0 to 5 %.
+// 98-106; depthwise 3x3 with rows of 1,024 bytes 13 %, 1,536 bytes 20 % slower than a line apart,
+// with 768, 1,920 and 2,304 bytes 0 to 5 %.
 int64_t seer_front_pitch(int64_t row, size_t elem_bytes) {
   enum { MIN_ROW_BYTES = 1024, MULTIPLE_BYTES = 512, EXTRA_BYTES = 64 };
   int64_t size = (int64_t)elem_bytes;
