@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define SEER_PLAN_MAGIC 0x6E616C7072656573u  // "seerplan"
-#define SEER_PLAN_VERSION 1
+#define SEER_PLAN_VERSION 2
 #define SEER_WEIGHTS_MAGIC 0x7374677772656573u
 #define SEER_PLAN_ALIGN 64
 #define SEER_PLAN_MAX_DEPTH 32  // of loops and branches in each other

@@ -1,4 +1,4 @@
-// twin.c - large constants that a file holds twice become one tensor, and of those that are the
+// twin.c - constants that a file holds twice become one tensor, and of large ones that are the
 // transpose of another it is noted which (exporters write the transposed copy of a tied weight as
 // an initialiser of its own). Candidates are found by a hash of some elements, then compared in
 // full; each constant is compared with at most two others, so the work is that of reading them.
@@ -8,6 +8,9 @@
 #include "base/map.h"
 #include "front/pass/pass.h"
 
+// Tasks that read one tensor are made to read one packed form of it (tune/share.h, which leaves
+// smaller ones alone, too).
+#define MIN_BYTES 4096
 enum { SAMPLES = 64, BLOCK = 64 };
 
 // Extents of [rows, columns]; a constant that is no matrix is one row, and has no transpose.
@@ -71,7 +74,8 @@ static seer_status run(const seer_context *context, seer_graph *graph) {
   seer_map *seen = seer_map_create(scratch);
   for (size_t v = 1; v < graph->n_value; v++) {
     seer_value *value = &graph->value[v];
-    if (!value->constant || value->constant->n_bytes < SEER_PERMUTED_MIN_BYTES) continue;
+    if (!value->constant || value->constant->rank < 2 || value->constant->n_bytes < MIN_BYTES)
+      continue;
     matrix m = matrix_of(value->constant);
     uint64_t key = key_of(&m, false), other;
     if (seer_map_get(seen, key, &other)) {
@@ -80,8 +84,9 @@ static seer_status run(const seer_context *context, seer_graph *graph) {
       continue;
     }
     seer_map_set(seen, key, v);
-    if (m.tensor->rank != 2 || seer_graph_permuted(graph, m.tensor) ||
-        !seer_map_get(seen, key_of(&m, true), &other) || other == v)
+    if (m.tensor->rank != 2 || m.tensor->n_bytes < SEER_PERMUTED_MIN_BYTES ||
+        seer_graph_permuted(graph, m.tensor) || !seer_map_get(seen, key_of(&m, true), &other) ||
+        other == v)
       continue;
     matrix of = matrix_of(graph->value[other].constant);
     static const uint8_t turned[2] = {1, 0};
@@ -92,4 +97,4 @@ static seer_status run(const seer_context *context, seer_graph *graph) {
 }
 
 const seer_pass_desc seer_pass_twin = {
-    "twin", "large constants that are there twice, or transposed, become one", run};
+    "twin", "constants that are there twice, and large ones transposed, become one", run};
