@@ -40,9 +40,10 @@ static void measure_access(const seer_nest_statement *st, uint32_t a, double lin
   const seer_nest_access *access = &st->access[a];
   double *elems = out->elems[a], *bytes = out->bytes[a];
   seer_nest_touched_by_depth(st, access, elems);
-  bool is_dense = access->rank == 0 || access->storage == SEER_NEST_PACKED || access->is_whole;
+  bool is_dense = access->rank == 0 || access->storage == SEER_NEST_PACKED;
   uint8_t last = (uint8_t)(access->rank - 1);
-  double run = 1, row = is_dense ? 0 : (double)access->dim[last];
+  double run = 1, row = is_dense ? 0 : (double)access->dim[last], most = access->elem_bytes;
+  for (uint32_t d = 0; d < access->rank; d++) most *= (double)access->dim[d];
   for (uint32_t l = st->n_loop + 1u; l-- > 0;) {
     bytes[l] = elems[l] * access->elem_bytes;
     if (is_dense) continue;
@@ -52,6 +53,7 @@ static void measure_access(const seer_nest_statement *st, uint32_t a, double lin
     // A short run still brings a whole line; on average half a line hangs over at its ends.
     double fetched = run_bytes + (row > length ? line / 2 : 0);
     bytes[l] *= max_d(1, max_d(fetched, line) / max_d(run_bytes, 1));
+    if (access->is_whole) bytes[l] = min_d(bytes[l], most);
   }
 }
 

@@ -619,7 +619,7 @@ static void reach_by(reach *r, int64_t coef, int64_t extent) {
 void seer_nest_touched_by_depth(
     const seer_nest_statement *st, const seer_nest_access *access, double *out) {
   reach dims[SEER_MAX_RANK];
-  double of_dim[SEER_MAX_RANK], touched = 1;
+  double of_dim[SEER_MAX_RANK], touched = 1, iterations = 1;
   bool is_packed = access->storage == SEER_NEST_PACKED;
   uint32_t rank = is_packed ? 0 : access->rank;
   for (uint32_t d = 0; d < rank; d++) {
@@ -628,12 +628,18 @@ void seer_nest_touched_by_depth(
     of_dim[d] = access->is_whole ? (double)access->dim[d] : reached(access, d, &dims[d]);
     touched *= of_dim[d];
   }
-  out[st->n_loop] = touched;
+  out[st->n_loop] = access->is_whole && !is_packed ? 1 : touched;
   for (uint32_t l = st->n_loop; l-- > 0;) {
     uint8_t d = access->loop_dim[l];
+    // anywhere, but an element each time (rows that a gather chooses)
+    if (access->is_whole && !is_packed) {
+      iterations *= (double)st->loop[l].extent;
+      out[l] = iterations < touched ? iterations : touched;
+      continue;
+    }
     if (is_packed) {  // every loop that moves it is a dimension of its own
       if (d != SEER_NEST_NO_DIM) touched *= (double)st->loop[l].extent;
-    } else if (d < rank && !access->is_whole && access->loop_coef[l] != 0) {
+    } else if (d < rank && access->loop_coef[l] != 0) {
       reach_by(&dims[d], access->loop_coef[l], st->loop[l].extent);
       of_dim[d] = reached(access, d, &dims[d]);
       touched = 1;

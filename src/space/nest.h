@@ -36,7 +36,7 @@ typedef struct {
   seer_nest_storage storage;
   bool is_write;  // the statement's own target (reductions: read and written)
   bool is_guarded;
-  bool is_whole;  // some index is not affine: the whole buffer counts as touched
+  bool is_whole;  // some index is not affine: each iteration touches an element anywhere
   uint8_t elem_bytes;
   uint8_t rank;
   int64_t dim[SEER_MAX_RANK];  // extents of the buffer (of the region, when LOCAL or REGISTER)
@@ -94,7 +94,7 @@ SEER_MUST_USE seer_status seer_nest_walk(
     const seer_loop *loop, const seer_dag *dag, seer_nest *out);
 
 // Distinct elements that access `a` touches in the loops [depth, n_loop) for one iteration of the
-// outer ones (decisions 4: "touched"), capped by the buffer.
+// outer ones (decisions 4: "touched"), capped by the buffer; is_whole: an element each iteration.
 double seer_nest_touched(
     const seer_nest_statement *statement, const seer_nest_access *access, uint32_t depth);
 // For every depth at once: out[0 .. n_loop].

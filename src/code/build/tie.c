@@ -9,10 +9,8 @@
 #include "learn/feature.h"
 #include "space/nest.h"
 
-// Of the time that a set's steps take by their records, or by the analytic model; those that gather
-// from large constants are left out, because the model takes them to read such a constant whole for
-// each element (24 s for 300,000 rows). 128 rows of GPT-2's table: 0.6 ms by this price, 0.025 ms
-// measured, of 208 ms.
+// Of the time that a set's steps take by their records, or by the analytic model. 128 rows of
+// GPT-2's table: 0.6 ms by this price, 0.025 ms measured, of 208 ms.
 #define MAX_SHARE_OF_TIME 0.02
 
 // A constant's elements in memory: packed in terms of the tensor that all its copies are made of.
@@ -224,13 +222,6 @@ static double step_seconds(finder *f, uint32_t task) {
   return f->seconds[task];
 }
 
-static bool gathers(const finder *f, uint32_t set, uint32_t step) {
-  for (uint32_t k = 0; k < f->n_reader; k++)
-    if (f->reader[k].set == set && f->reader[k].step == step && f->reader[k].is_gathered)
-      return true;
-  return false;
-}
-
 static bool is_cheap(finder *f, const reader *const *gather, uint32_t n) {
   const seer_target *target = seer_context_target(f->context);
   double line_s = (double)target->cache_line_bytes / (target->dram_gbs * 1e9);
@@ -241,7 +232,7 @@ static bool is_cheap(finder *f, const reader *const *gather, uint32_t n) {
       if (gather[k]->set == s) more += gather[k]->elems * line_s;
     for (uint32_t k = 0; k < set->n_step; k++) {
       bool is_kernel = set->step[k].kind == SEER_STEP_KERNEL || set->step[k].kind == SEER_STEP_COPY;
-      if (is_kernel && !gathers(f, s, k)) all += step_seconds(f, set->step[k].task);
+      if (is_kernel) all += step_seconds(f, set->step[k].task);
     }
     seer_log(f->context, "build", 2, "set %u: gathering from a packed form may cost %.3g of %.3g s",
         s, more, all);

@@ -115,7 +115,9 @@ static void test_packed_and_whole(void **state) {
   assert_true(seer_nest_touched(&st, &access, 2) == 4);
   access.storage = SEER_NEST_ARG;
   access.is_whole = true;
-  assert_true(seer_nest_touched(&st, &access, 3) == 7);
+  assert_true(seer_nest_touched(&st, &access, 3) == 1);  // an element an iteration, anywhere
+  assert_true(seer_nest_touched(&st, &access, 2) == 4);
+  assert_true(seer_nest_touched(&st, &access, 0) == 7);  // of 24 iterations
 }
 
 int main(void) {
