@@ -101,6 +101,7 @@ static void add_tasks(
       all->task[id].id = (uint32_t)id;
       all->task[id].weight = 0;
     }
+    SEER_ASSERT(id < all->n_task && all->task, "no task %" PRIu64, id);
     all->task[id].weight += task->weight;
     id_of[t] = (uint32_t)id;
   }

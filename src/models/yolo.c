@@ -113,9 +113,11 @@ static void anchors(seer_builder *b, const char *at, const seer_feature *level, 
   int64_t k = 0;
   for (int l = 0; l < LEVELS; l++) {
     for (int64_t i = 0; i < level[l].size * level[l].size; i++, k++) {
-      center[k] = (float)(i % level[l].size) + 0.5f;
-      center[n + k] = (float)(i / level[l].size) + 0.5f;
-      stride[k] = (float)(b->options.size / level[l].size);
+      int64_t column = i % level[l].size, row = i / level[l].size;
+      int64_t pixels = b->options.size / level[l].size;
+      center[k] = (float)column + 0.5f;
+      center[n + k] = (float)row + 0.5f;
+      stride[k] = (float)pixels;
     }
   }
   *out_center = seer_builder_f32(b, SEER_FMT(b, "%s.centers", at), center, (int64_t[]){1, 2, n}, 3);

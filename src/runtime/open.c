@@ -172,6 +172,7 @@ seer_rt_code seer_rt_open(
   uint64_t offset[SEER_PLAN_MAX_SETS];
   uint32_t n_set = 0;
   const char *wrong = seer_library_check(source->blob, source->n_blob_bytes, offset, &n_set);
+  if (!wrong && n_set == 0) wrong = "it has no plan";
   if (wrong)
     return seer_rt_fail(
         SEER_RT_CORRUPT, message, message_bytes, "the model's plan is damaged: %s", wrong);

@@ -39,8 +39,8 @@ def _values(rng, shape, node, position):
     if node.op_type == "BatchNormalization":
         return {1: lambda: uniform(0.5, 1.0, shape), 2: lambda: normal(shape) * 0.2, 3: lambda: normal(shape) * 0.2,
                 4: lambda: uniform(0.7, 1.5, shape)}[position]()
-    if node.op_type == "Mul":
-        return uniform(0.5, 1.2, shape)
+    if node.op_type == "Mul":  # behind a BatchNormalization: together they keep the scale over many layers
+        return uniform(0.8, 1.8, shape)
     if node.op_type in ("Add", "Sum"):
         return normal(shape) * 0.2
     return None

@@ -143,11 +143,12 @@ seer_status seer_build_branch(seer_host_list *list, const seer_value_args *args,
     const seer_node *node, const bool *is_there) {
   seer_plan_branch branch = {.first_move = (uint32_t)list->n_move};
   SEER_TRY(put_number(args, node->in[0], &branch.condition_arg));
-  for (uint32_t k = 0; k < 2 * node->n_out; k++) {
-    if (is_there[k]) continue;
-    SEER_TRY(
-        put_move(list, args, node->in[k + 1], node->out[k % node->n_out], (seer_plan_move){0}));
-    ++*(k < node->n_out ? &branch.n_then_move : &branch.n_else_move);
+  for (uint32_t side = 0, at = 0; side < 2; side++) {
+    for (uint32_t k = 0; k < node->n_out; k++, at++) {
+      if (is_there[at]) continue;
+      SEER_TRY(put_move(list, args, node->in[at + 1], node->out[k], (seer_plan_move){0}));
+      ++*(side == 0 ? &branch.n_then_move : &branch.n_else_move);
+    }
   }
   list->branch =
       SEER_GROW(list->arena, seer_plan_branch, list->branch, list->n_branch, &list->cap_branch);
