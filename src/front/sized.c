@@ -93,7 +93,7 @@ uint32_t seer_sized_reduced(const seer_graph *graph, const seer_node *node) {
 static uint32_t sized_dims(const seer_graph *graph, const seer_node *node, uint32_t k) {
   const seer_value *x = seer_graph_value(graph, node->in[k]);
   uint32_t mask = 0;
-  for (uint32_t d = 0; d < x->rank; d++) mask |= (x->size[d].i ? 1u : 0u) << d;
+  for (uint32_t d = 0; d < SEER_MAX_RANK && d < x->rank; d++) mask |= (x->size[d].i ? 1u : 0u) << d;
   return mask;
 }
 
