@@ -389,7 +389,6 @@ int main(int argc, char **argv) {
   setvbuf(stdout, NULL, _IOLBF, 0);  // a line shows when it is known, also through a pipe
   double seconds = 60;
   const char *threads = "1,2", *only = "", *schedule = NULL;
-  setvbuf(stdout, NULL, _IOLBF, 0);
   for (int k = 1; k < argc; k += 2) {
     bool has_value = k + 1 < argc;
     if (has_value && strcmp(argv[k], "--seconds") == 0) {
