@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "base/rng.h"
+#include "base/roots.h"
 #include "learn/cost.h"
 #include "space/nest.h"
 #include "tune/choose.h"
@@ -82,11 +83,6 @@ seer_status seer_share_form(const seer_sketch_list *sketches, const seer_schedul
 
 // ---- groups
 
-static uint32_t find_root(uint32_t *root, uint32_t t) {
-  while (root[t] != t) t = root[t] = root[root[t]];
-  return t;
-}
-
 typedef void (*weight_visit)(void *user, uint32_t task, const seer_dag_buf *buf, uint64_t key);
 
 // Every large constant of every step. `key`: of the constant and the kind of the task. (Structures
@@ -122,7 +118,7 @@ static void join_readers(void *user, uint32_t task, const seer_dag_buf *buf, uin
   if (!seer_map_get(g->reader, key, &other)) {
     seer_map_set(g->reader, key, task);
   } else if (other != task) {
-    g->root[find_root(g->root, task)] = find_root(g->root, (uint32_t)other);
+    g->root[seer_root_of(g->root, task)] = seer_root_of(g->root, (uint32_t)other);
     seer_map_set(g->is_shared, key, 1);
   }
 }
@@ -130,7 +126,7 @@ static void join_readers(void *user, uint32_t task, const seer_dag_buf *buf, uin
 static void note_shared(void *user, uint32_t task, const seer_dag_buf *buf, uint64_t key) {
   grouping *g = user;
   if (seer_map_get(g->is_shared, key, NULL))
-    seer_map_set(g->shared, shared_key(find_root(g->root, task), buf), 1);
+    seer_map_set(g->shared, shared_key(seer_root_of(g->root, task), buf), 1);
 }
 
 static void find_groups(const seer_network *network, seer_arena *arena, grouping *g) {
@@ -141,7 +137,7 @@ static void find_groups(const seer_network *network, seer_arena *arena, grouping
   g->shared = seer_map_create(arena);
   each_weight(network, join_readers, g);
   each_weight(network, note_shared, g);
-  for (uint32_t t = 0; t < network->n_task; t++) g->root[t] = find_root(g->root, t);
+  for (uint32_t t = 0; t < network->n_task; t++) g->root[t] = seer_root_of(g->root, t);
 }
 
 // ---- schedules of a given form

@@ -10,6 +10,7 @@
 // copied.
 #include <string.h>
 
+#include "base/roots.h"
 #include "code/build/internal.h"
 #include "front/onnx/dtype.h"
 
@@ -46,10 +47,7 @@ typedef struct {
   size_t n_open, cap_open;
 } builder;
 
-static uint32_t find_root(builder *b, uint32_t v) {
-  while (b->root[v] != v) v = b->root[v] = b->root[b->root[v]];
-  return v;
-}
+static uint32_t find_root(builder *b, uint32_t v) { return seer_root_of(b->root, v); }
 
 static uint32_t put_string(builder *b, const char *text) {
   uint64_t at = 0;

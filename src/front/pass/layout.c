@@ -8,6 +8,7 @@
 // memory; axes and attributes stay ONNX's.
 #include <string.h>
 
+#include "base/roots.h"
 #include "front/pass/pass.h"
 
 // Operators that want channels last, on their first input and their outputs.
@@ -58,11 +59,6 @@ static bool may_choose(const seer_value *value) {
       !value->has_layout;
 }
 
-static uint32_t find_root(uint32_t *root, uint32_t v) {
-  while (root[v] != v) v = root[v] = root[root[v]];
-  return v;
-}
-
 // A branch moves bytes, or has its sides write to one place: where one of a ring is fixed, all are.
 static void settle_branches(const layout *l, seer_arena *scratch) {
   seer_graph *graph = l->graph;
@@ -73,8 +69,8 @@ static void settle_branches(const layout *l, seer_arena *scratch) {
     const seer_node *node = &graph->node[k];
     if (node->is_dead || !node->op || node->op->host != SEER_OP_BRANCH) continue;
     for (uint32_t i = 0; i < 2 * node->n_out; i++) {
-      uint32_t a = find_root(root, node->in[i + 1].i), out = node->out[i % node->n_out].i;
-      uint32_t b = out ? find_root(root, out) : a;
+      uint32_t a = seer_root_of(root, node->in[i + 1].i), out = node->out[i % node->n_out].i;
+      uint32_t b = out ? seer_root_of(root, out) : a;
       if (a == b) continue;
       root[a] = b;
       uint32_t next = l->alike[a];  // two rings become one
@@ -83,9 +79,9 @@ static void settle_branches(const layout *l, seer_arena *scratch) {
     }
   }
   for (uint32_t v = 1; v < graph->n_value; v++)
-    if (!may_choose(&graph->value[v])) is_fixed[find_root(root, v)] = true;
+    if (!may_choose(&graph->value[v])) is_fixed[seer_root_of(root, v)] = true;
   for (uint32_t v = 1; v < graph->n_value; v++)
-    if (l->alike[v] != v && is_fixed[find_root(root, v)]) fix_order(&graph->value[v]);
+    if (l->alike[v] != v && is_fixed[seer_root_of(root, v)]) fix_order(&graph->value[v]);
 }
 
 static bool assign(const layout *l, seer_value *value, const uint8_t *order) {
