@@ -352,7 +352,12 @@ static seer_status parse_tensor(
     out_tensor->data = data;
     if (n == 0) return seer_scan_fail(scan, "splat of no elements");
     SEER_TRY(parse_element(p, stored, data, 0));
-    for (int64_t k = 1; k < n; k++) memcpy(data + (size_t)k * size, data, size);
+    // What is filled doubles with each copy: a short text may ask for a gigabyte of bytes.
+    for (size_t filled = size; filled < out_tensor->n_bytes;) {
+      size_t more = out_tensor->n_bytes - filled < filled ? out_tensor->n_bytes - filled : filled;
+      memcpy(data + filled, data, more);
+      filled += more;
+    }
     return SEER_OK;
   }
   if (seer_scan_try(scan, "hex")) {

@@ -54,16 +54,16 @@ const char *seer_target_print(const seer_target *target, seer_arena *arena) {
       if (*(const bool *)at) seer_text_printf(&text, " -%s", fields[i].name);
       continue;
     }
-    if (fields[i].kind == TEXT && (!*(const char *const *)at || !**(const char *const *)at))
+    // No features is a statement: where it is left out, the triple's own are meant.
+    bool is_features = fields[i].offset == offsetof(seer_target, features);
+    if (fields[i].kind == TEXT && !is_features &&
+        (!*(const char *const *)at || !**(const char *const *)at))
       continue;
     seer_text_printf(&text, " -%s=", fields[i].name);
     switch (fields[i].kind) {
       case TEXT: {
         const char *value = *(const char *const *)at;
-        seer_text_printf(&text,
-            strpbrk(value, " ,") && fields[i].offset != offsetof(seer_target, features) ? "\"%s\""
-                                                                                        : "%s",
-            value);
+        seer_text_printf(&text, strpbrk(value, " ,") && !is_features ? "\"%s\"" : "%s", value);
         break;
       }
       case COUNT:

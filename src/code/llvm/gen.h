@@ -10,6 +10,7 @@
 //   loop.c     phases, blocks, loops, stores     memory.c   loads, stores, guards
 //   version.c  versions of a tile                math.c     exp, log, erf, ... as vector code
 //   hoist.c    accumulators kept in registers    window.c   windows that must not share loads
+//   prefetch.c packed weights, ahead of time
 #ifndef SEER_CODE_LLVM_GEN_H
 #define SEER_CODE_LLVM_GEN_H
 
@@ -20,6 +21,7 @@
 #define SEER_GEN_MAX_TERMS 16
 #define SEER_GEN_MAX_PREDS 48
 #define SEER_GEN_MAX_SLOTS 128
+#define SEER_GEN_MAX_OPEN 64
 #define SEER_GEN_NO_VAR UINT32_MAX
 
 // ---- values. A value of <vl x T> is a vector of the current lanes, else it is the same for all
@@ -127,6 +129,13 @@ typedef struct {
   } stride[SEER_GEN_MAX_STRIDES];
 } seer_gen_counter;
 
+// A loop whose body is being emitted.
+typedef struct {
+  uint32_t var;
+  int64_t trip;  // at most so many iterations
+  bool is_copies;  // one copy of the body per value; else it stays a loop (or numbers the parts)
+} seer_gen_open;
+
 typedef struct seer_gen_memo seer_gen_memo;
 
 typedef struct {
@@ -134,6 +143,7 @@ typedef struct {
   seer_arena *arena;
   seer_status status;  // first failure
   uint32_t vector_bytes, n_vector_registers;
+  uint64_t l2_bytes;
   bool is_x86, has_half;  // half <-> float in hardware
   // masked loads and stores exist for elements of at least this many bytes
   uint32_t masked_bytes;
@@ -161,6 +171,8 @@ typedef struct {
   uint32_t outer_lanes;  // VECTOR node whose vectors are a run-time loop further out; 0: none
   LLVMValueRef outer_first;  // its first lane now
   LLVMValueRef lane_mask;  // <lanes x i1>, NULL: all
+  uint32_t n_open;
+  seer_gen_open open[SEER_GEN_MAX_OPEN];  // outermost first
   uint32_t n_pred;
   seer_gen_pred pred[SEER_GEN_MAX_PREDS];
   bool in_version, is_general, is_planning;
@@ -305,6 +317,12 @@ void seer_gen_versions(seer_gen *g, uint32_t id, bool is_alone);
 // accumulators that these cannot stay in registers.
 bool seer_gen_is_tight_window(seer_gen *g, uint32_t id);
 void seer_gen_fence(seer_gen *g);  // loads after it are not merged with loads before it
+
+// ---- prefetch.c
+// After a load of a vector at pointer `p`: asks for what loads of the same stream need later, where
+// that is worth an instruction.
+void seer_gen_prefetch(seer_gen *g, const seer_expr *index, uint32_t n_index,
+    const seer_gen_addr *addr, LLVMValueRef p);
 
 // ---- hoist.c
 // Starts keeping the targets of the reduction below `root` (a FOR) in registers; false if it cannot

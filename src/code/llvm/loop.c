@@ -37,6 +37,11 @@ static void bind(seer_gen *g, uint32_t var, seer_gen_bind kind, int64_t c, LLVMV
   g->tick++;
 }
 
+static void push_open(seer_gen *g, uint32_t var, int64_t trip, bool is_copies) {
+  SEER_ASSERT(g->n_open < SEER_GEN_MAX_OPEN, "%u open loops", g->n_open);
+  g->open[g->n_open++] = (seer_gen_open){.var = var, .trip = trip, .is_copies = is_copies};
+}
+
 // ---- loops
 
 static bool has_loop(const seer_gen *g, uint32_t id) {
@@ -118,11 +123,13 @@ static void emit_serial(seer_gen *g, uint32_t id) {
   }
   open_loop loop = begin_loop(g, trips, may_be_empty, !has_loop(g, node->body));
   LLVMValueRef first = step == 1 ? loop.i : seer_gen_mul_i64(g, loop.i, step);
+  push_open(g, node->var, plan->trip, false);
   for (int64_t k = 0; k < step; k++) {
     bind(g, node->var, SEER_GEN_VALUE, k, first);
     if (plan->is_tight && k > 0) seer_gen_fence(g);
     emit_block(g, node->body);
   }
+  g->n_open--;
   end_loop(g, &loop);
   g->var[node->var].kind = SEER_GEN_UNBOUND;
   g->tick++;
@@ -208,6 +215,7 @@ void seer_gen_for_copies(seer_gen *g, uint32_t id, void (*each)(void *user), voi
   if (seer_gen_mode_of(g, id) == SEER_GEN_LANES) {
     for_lanes(g, id, bound, each, user);
   } else {
+    push_open(g, node->var, plan->trip, true);
     for (int64_t i = 0; i < plan->trip; i++) {
       uint32_t keep = g->n_pred;
       bind(g, node->var, SEER_GEN_CONST, i, NULL);
@@ -219,6 +227,7 @@ void seer_gen_for_copies(seer_gen *g, uint32_t id, void (*each)(void *user), voi
       each(user);
       g->n_pred = keep;
     }
+    g->n_open--;
   }
   g->var[node->var].kind = SEER_GEN_UNBOUND;
   g->n_pred = n_pred;
@@ -548,6 +557,7 @@ static uint32_t emit_parts(seer_gen *g, uint32_t phase, LLVMBasicBlockRef exit) 
     } else {
       bind(g, node->var, SEER_GEN_VALUE, 0, i);
     }
+    push_open(g, node->var, node->extent, false);
     if (!g->node[id].is_exact) {
       LLVMBasicBlockRef inside = new_block(g);
       LLVMValueRef bound = seer_gen_expr(g, node->bound).v;
@@ -571,6 +581,7 @@ LLVMValueRef seer_gen_phase(seer_gen *g, uint32_t phase, const char *name) {
   LLVMPositionBuilderAtEnd(g->b, start);
   seer_gen_memo_init(g);
   g->depth = 0;
+  g->n_open = 0;
   g->n_pred = 0;
   g->lanes = 1;
   g->lane_var = SEER_GEN_NO_VAR;

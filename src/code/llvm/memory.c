@@ -346,6 +346,7 @@ seer_gen_value seer_gen_load(seer_gen *g, seer_expr e) {
         LLVMValueRef p = pointer(g, &addr, c.uniform, c.depth, fill, g->lanes);
         loaded.v = plain_load(
             g, &addr, LLVMVectorType(elem, g->lanes), p, alignment(g, &addr, c.uniform != NULL));
+        if (!c.uniform) seer_gen_prefetch(g, index, node->n_index, &addr, p);
       } else if (addr.is_regular && addr.at.lane == 1 && elem_bytes >= g->masked_bytes) {
         LLVMValueRef p = pointer(g, &addr, c.uniform, c.depth, fill, g->lanes);
         loaded.v = masked_load(g, &addr, elem, p, c.mask, seer_gen_splat(g, fill, g->lanes));

@@ -143,6 +143,7 @@ static void open_module(seer_gen *g, const seer_codegen *codegen, const char *sy
   g->md_invariant = md_kind(g, "invariant.load");
   g->vector_bytes = target->vector_bytes ? target->vector_bytes : 16;
   g->n_vector_registers = target->n_vector_registers ? target->n_vector_registers : 16;
+  g->l2_bytes = target->l2_bytes;
   g->is_x86 = strncmp(target->triple, "x86_64", 6) == 0;
   bool is_arm = strncmp(target->triple, "aarch64", 7) == 0;
   g->has_half = is_arm || has_feature(target, "f16c") || has_feature(target, "avx512f");

@@ -485,6 +485,66 @@ static void checker_sees_faults(void **state) {
   }
 }
 
+static uint32_t count(const char *text, const char *what) {
+  uint32_t n = 0;
+  for (const char *at = text; (at = strstr(at, what)) != NULL; at++) n++;
+  return n;
+}
+
+// A product whose weights lie in panels of [k][32], read by `times` tiles of `rows` rows each.
+static const char *product_in_panels(
+    seer_arena *arena, int panels, int k, int times, int rows, const char *at) {
+  int m = times * rows, n = panels * 32;
+  return seer_arena_printf(arena,
+      "loop gemm {\n  output $C f32[%d, %d] of 2\n  input $A f32[%d, %d] of 0\n"
+      "  packed $B.pack f32[%d, %d, 32] of 1 pack [1 * 32, 0 * 1, 1 * 1]\n  phase {\n"
+      "    parallel @n < %d stage 0 {\n      for @m < %d stage 0 {\n"
+      "        for @k < %d stage 0 reduce {\n          unroll @r < %d stage 0 {\n"
+      "            vector @v < 32 stage 0 {\n"
+      "              sum $C[@m * %d + @r, @n * 32 + @v] stage 0 = $A[@m * %d + @r, @k] * "
+      "$B.pack[%s, @k, @v]\n            }\n          }\n        }\n      }\n    }\n  }\n}\n",
+      m, n, m, k, panels, k, panels, times, k, rows, rows, rows, at);
+}
+
+// Packed weights are asked for ahead of time: near where the same line is used often enough, far
+// where a panel is read again and there is a next one that the caches do not have.
+static void prefetches(void **state) {
+  (void)state;
+  static const struct {
+    const char *why;
+    int panels, k, times, rows;
+    const char *at;
+    uint32_t near, far;  // a vector is a cache line here, a row of a panel two
+  } cases[] = {
+      {"weights of 1 MB, each panel read five times", 32, 256, 5, 8, "@n", 2, 1},
+      {"each panel read once", 32, 256, 1, 8, "@n", 2, 0},
+      {"they fit half of the second-level cache", 4, 256, 5, 8, "@n", 2, 0},
+      {"they fit the first-level cache", 2, 32, 5, 8, "@n", 0, 0},
+      {"two multiply-adds for each load", 32, 256, 5, 2, "@n", 0, 0},
+      {"two panels do not fit the second-level cache", 2, 2048, 5, 8, "@n", 2, 0},
+      {"there is no next panel", 32, 256, 5, 8, "3", 2, 0},
+  };
+  seer_arena *arena = seer_arena_create("test");
+  seer_target target;
+  seer_codegen *codegen = NULL;
+  seer_status status = seer_target_parse(
+      "x86_64-linux-gnu -cpu=skylake-avx512 -features=+avx,+avx2,+avx512f,+fma -l2=400K", arena,
+      &target);
+  if (!status) status = seer_codegen_create(NULL, &target, &codegen);
+  if (status) fail_msg("%s", seer_status_message(status));
+  for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
+    seer_loop *loop = parse(arena,
+        product_in_panels(
+            arena, cases[i].panels, cases[i].k, cases[i].times, cases[i].rows, cases[i].at));
+    const char *text = seer_codegen_print(codegen, loop, true, arena);
+    uint32_t near = count(text, "prefetcht0"), far = count(text, "prefetcht1");
+    if (near != cases[i].near || far != cases[i].far)
+      fail_msg("%s: %u near, %u far\n%s", cases[i].why, near, far, text);
+  }
+  seer_codegen_destroy(codegen);
+  seer_arena_destroy(arena);
+}
+
 // What has no code says so.
 static void refusals(void **state) {
   (void)state;
@@ -521,6 +581,7 @@ int main(void) {
       cmocka_unit_test(same_symbols_side_by_side),
       cmocka_unit_test(cross_targets),
       cmocka_unit_test(checker_sees_faults),
+      cmocka_unit_test(prefetches),
       cmocka_unit_test(refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

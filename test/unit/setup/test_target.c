@@ -48,12 +48,13 @@ static void texts_round_trip(void **state) {
   static const char *const texts[] = {"x86_64-linux-gnu",
       "aarch64-linux-gnu -cpu=neoverse-n1 -threads=8", "riscv64-linux-gnu",
       "cpu -cpu=znver4 -l2=1M -l3=32M", "native -threads=3",
-      "x86_64-linux-gnu -model=\"A B, C\" -gflops=117.25 -measured"};
+      "arm64-linux-gnu -features=", "x86_64-linux-gnu -model=\"A B, C\" -gflops=117.25 -measured"};
   for (size_t i = 0; i < SEER_COUNT_OF(texts); i++) {
     seer_target t = parse(texts[i]);
     const char *text = seer_target_print(&t, arena);
     seer_target back = parse(text);
     assert_string_equal(seer_target_print(&back, arena), text);
+    assert_string_equal(back.features, t.features);
   }
 }
 

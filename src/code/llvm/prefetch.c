@@ -1,0 +1,126 @@
+// prefetch.c - packed weights are asked for before they are needed.
+// A kernel reads its packed weights in the order in which they lie, a panel at a time: the stream
+// of the reduction's loops, read again for each tile of rows, before the next own. Two requests:
+// - near: the line that the same load needs some iterations later, into the first-level cache. A
+//   processor that notices streams by itself stops at each page of 4 KB;
+// - far: one that does not fit a core's cache is memory's to bring. All iterations over a panel
+//   together ask for the next one, each for its share, so that memory works all the time and not
+//   only while a panel is read for the first time.
+// Neither changes what is computed; addresses may be beyond the end, where a request does nothing.
+#include "code/llvm/gen.h"
+
+#define LINE 64
+// A request takes a load's place in a cycle: below this many multiply-adds of a loaded vector there
+// is none to spare.
+#define MIN_USES 4
+// Vector multiply-adds from a near request to its load; two issue in a cycle.
+#define NEAR_USES 224
+// Packed weights that stay in the first-level cache.
+#define MIN_BYTES (16 << 10)
+
+enum { TAG_PREFETCH = 220 };
+enum { INTO_L2 = 2, INTO_L1 = 3 };  // of llvm.prefetch
+
+static void request(seer_gen *g, LLVMValueRef p, uint32_t where) {
+  LLVMValueRef args[4] = {p, LLVMConstInt(g->i32, 0, false), LLVMConstInt(g->i32, where, false),
+      LLVMConstInt(g->i32, 1, false)};
+  seer_gen_call(g, "llvm.prefetch", &g->ptr, 1, args, 4);
+}
+
+static const seer_gen_term *term_of(const seer_gen *g, const seer_gen_lin *at, uint32_t var) {
+  for (uint32_t k = 0; k < at->n; k++) {
+    if (at->term[k].value && at->term[k].value == g->var[var].value) return &at->term[k];
+  }
+  return NULL;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Open run-time loops, innermost first: those of the stream, those that read it again, and the one
+// that goes to the next own.
+typedef struct {
+  uint32_t stream, again, next;  // positions in g->open; stream > again > next
+  int64_t times;  // iterations of those that read it again
+  int64_t bytes;  // from panel to panel
+} panel;
+
+static bool find_panel(const seer_gen *g, const seer_gen_lin *at, int64_t elem, panel *out) {
+  int64_t reach = 0;
+  uint32_t k = g->n_open, n_term = 0;
+  *out = (panel){.times = 1};
+  for (; k > 0; k--) {
+    const seer_gen_open *loop = &g->open[k - 1];
+    if (loop->is_copies || loop->trip == 1) continue;
+    const seer_gen_term *term = term_of(g, at, loop->var);
+    if (!term) break;
+    if (term->coef < 0) return false;
+    reach += term->coef * (loop->trip - 1) * elem;
+    n_term++;
+  }
+  out->stream = k;
+  for (; k > 0; k--) {
+    const seer_gen_open *loop = &g->open[k - 1];
+    if (loop->is_copies || loop->trip == 1) continue;
+    const seer_gen_term *term = term_of(g, at, loop->var);
+    if (term) {
+      out->bytes = term->coef * elem;
+      out->next = k - 1;
+      break;
+    }
+    out->times *= loop->trip;
+  }
+  out->again = k;
+  // Anything else that moves the address further in (a sum of variables) is no stream.
+  for (uint32_t i = 0; i < at->n && k > 0; i++)
+    n_term -= at->term[i].depth > term_of(g, at, g->open[out->next].var)->depth;
+  return k > 0 && n_term == 0 && out->times > 1 && reach < out->bytes && 2 * reach >= out->bytes;
+}
+
+// The line of the next panel that is this iteration's to ask for.
+static void request_next_panel(seer_gen *g, const seer_gen_addr *addr, int64_t elem) {
+  const seer_gen_lin *at = &addr->at;
+  panel own;
+  if (!find_panel(g, at, elem, &own) || (uint64_t)own.bytes * 2 > g->l2_bytes) return;
+  int64_t within = at->c * elem % own.bytes;
+  if (within % (LINE * own.times) >= LINE) return;
+  uint32_t depth = term_of(g, at, g->open[own.next].var)->depth;
+  LLVMValueRef p = g->buf[addr->buf].base;
+  for (uint32_t k = 0; k < at->n; k++) {
+    if (at->term[k].depth > depth) continue;
+    p = seer_gen_gep(g, g->i8, p, seer_gen_mul_i64(g, at->term[k].value, at->term[k].coef * elem));
+  }
+  p = seer_gen_gep_const(g, g->i8, p, at->c * elem - within + own.bytes + within / own.times);
+  int64_t share = ceil_div(own.bytes, own.times), inner = own.times;
+  for (uint32_t k = own.next + 1; k < own.stream; k++) {
+    const seer_gen_open *loop = &g->open[k];
+    if (loop->is_copies || loop->trip == 1) continue;
+    inner /= loop->trip;
+    const seer_gen_var *i = &g->var[loop->var];
+    p = seer_gen_gep(g, g->i8, p, seer_gen_mul_i64(g, i->value, inner * share));
+    p = seer_gen_gep_const(g, g->i8, p, i->c * inner * share);
+  }
+  for (uint32_t k = 0; k < at->n; k++) {
+    const seer_gen_term *term = &at->term[k];
+    if (term->depth <= depth) continue;
+    int64_t step = ceil_div(term->coef * elem, own.times);
+    p = seer_gen_gep(g, g->i8, p, seer_gen_mul_i64(g, term->value, step));
+  }
+  request(g, p, INTO_L2);
+}
+
+void seer_gen_prefetch(seer_gen *g, const seer_expr *index, uint32_t n_index,
+    const seer_gen_addr *addr, LLVMValueRef p) {
+  const seer_loop_buf *decl = &g->loop->buf[addr->buf];
+  int64_t elem = seer_dtype_bytes(decl->dtype), width = elem * (int64_t)g->lanes, uses = 1;
+  if (decl->storage != SEER_STORE_PACKED || decl->n_elems * elem < MIN_BYTES) return;
+  if (!g->counter.block || addr->at.lane != 1 || addr->at.c * elem % LINE >= width) return;
+  for (uint32_t k = 0; k < g->n_open; k++) {
+    const seer_gen_open *loop = &g->open[k];
+    if (loop->is_copies && !seer_gen_index_depends(g, index, n_index, loop->var))
+      uses *= loop->trip;
+  }
+  if (uses < MIN_USES || seer_gen_memo_find(g, TAG_PREFETCH, p, NULL, 0)) return;
+  seer_gen_memo_add(g, TAG_PREFETCH, p, NULL, 0, p);
+  request(g, seer_gen_gep_const(g, g->i8, p, LINE * ceil_div(NEAR_USES, uses)), INTO_L1);
+  if ((uint64_t)(decl->n_elems * elem) > g->l2_bytes / 2) request_next_panel(g, addr, elem);
+}
