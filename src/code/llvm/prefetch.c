@@ -1,6 +1,6 @@
 // prefetch.c - packed weights are asked for before they are needed.
 // A kernel reads its packed weights in the order in which they lie, a panel at a time: the stream
-// of the reduction's loops, read again for each tile of rows, before the next own. Two requests:
+// of the reduction's loops, read again for each tile of rows, before the next panel. Two requests:
 // - near: the line that the same load needs some iterations later, into the first-level cache. A
 //   processor that notices streams by itself stops at each page of 4 KB;
 // - far: one that does not fit a core's cache is memory's to bring. All iterations over a panel
@@ -36,51 +36,49 @@ static const seer_gen_term *term_of(const seer_gen *g, const seer_gen_lin *at, u
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Open run-time loops, innermost first: those of the stream, those that read it again, and the one
-// that goes to the next own.
+// What lies between two steps of one of the open loops, `next`, and is read `times` times by the
+// iterations of the run-time loops inside it.
 typedef struct {
-  uint32_t stream, again, next;  // positions in g->open; stream > again > next
-  int64_t times;  // iterations of those that read it again
-  int64_t bytes;  // from panel to panel
+  uint32_t next;  // position in g->open
+  int64_t times, iterations, bytes;
 } panel;
 
+static bool is_run_time(const seer_gen_open *loop) { return !loop->is_copies && loop->trip > 1; }
+
+// The largest panel of which two fit the second-level cache. What is read again further out than
+// that comes from memory each time.
 static bool find_panel(const seer_gen *g, const seer_gen_lin *at, int64_t elem, panel *out) {
-  int64_t reach = 0;
-  uint32_t k = g->n_open, n_term = 0;
-  *out = (panel){.times = 1};
-  for (; k > 0; k--) {
+  int64_t times = 1, iterations = 1, reach = 0;
+  uint32_t n_inside = 0;
+  *out = (panel){0};
+  for (uint32_t k = g->n_open; k > 0; k--) {
     const seer_gen_open *loop = &g->open[k - 1];
-    if (loop->is_copies || loop->trip == 1) continue;
-    const seer_gen_term *term = term_of(g, at, loop->var);
-    if (!term) break;
-    if (term->coef < 0) return false;
-    reach += term->coef * (loop->trip - 1) * elem;
-    n_term++;
-  }
-  out->stream = k;
-  for (; k > 0; k--) {
-    const seer_gen_open *loop = &g->open[k - 1];
-    if (loop->is_copies || loop->trip == 1) continue;
+    if (!is_run_time(loop)) continue;
     const seer_gen_term *term = term_of(g, at, loop->var);
     if (term) {
-      out->bytes = term->coef * elem;
-      out->next = k - 1;
-      break;
+      int64_t bytes = term->coef * elem;
+      if (bytes <= 0 || 2 * (uint64_t)bytes > g->l2_bytes) break;
+      // Anything else that moves the address further in (a sum of variables) is no panel.
+      uint32_t n = 0;
+      for (uint32_t i = 0; i < at->n; i++) n += at->term[i].depth > term->depth;
+      if (times > 1 && n == n_inside && reach < bytes && 2 * reach >= bytes && iterations <= bytes)
+        *out = (panel){k - 1, times, iterations, bytes};
+      reach += bytes * (loop->trip - 1);
+      n_inside++;
+    } else {
+      times *= loop->trip;
     }
-    out->times *= loop->trip;
+    iterations *= loop->trip;
   }
-  out->again = k;
-  // Anything else that moves the address further in (a sum of variables) is no stream.
-  for (uint32_t i = 0; i < at->n && k > 0; i++)
-    n_term -= at->term[i].depth > term_of(g, at, g->open[out->next].var)->depth;
-  return k > 0 && n_term == 0 && out->times > 1 && reach < out->bytes && 2 * reach >= out->bytes;
+  return out->times > 0;
 }
 
 // The line of the next panel that is this iteration's to ask for.
 static void request_next_panel(seer_gen *g, const seer_gen_addr *addr, int64_t elem) {
   const seer_gen_lin *at = &addr->at;
   panel own;
-  if (!find_panel(g, at, elem, &own) || (uint64_t)own.bytes * 2 > g->l2_bytes) return;
+  if (!find_panel(g, at, elem, &own)) return;
+  // Of the loads of an iteration one in `times` asks.
   int64_t within = at->c * elem % own.bytes;
   if (within % (LINE * own.times) >= LINE) return;
   uint32_t depth = term_of(g, at, g->open[own.next].var)->depth;
@@ -90,20 +88,13 @@ static void request_next_panel(seer_gen *g, const seer_gen_addr *addr, int64_t e
     p = seer_gen_gep(g, g->i8, p, seer_gen_mul_i64(g, at->term[k].value, at->term[k].coef * elem));
   }
   p = seer_gen_gep_const(g, g->i8, p, at->c * elem - within + own.bytes + within / own.times);
-  int64_t share = ceil_div(own.bytes, own.times), inner = own.times;
-  for (uint32_t k = own.next + 1; k < own.stream; k++) {
+  int64_t inner = own.iterations;
+  for (uint32_t k = own.next + 1; k < g->n_open; k++) {
     const seer_gen_open *loop = &g->open[k];
-    if (loop->is_copies || loop->trip == 1) continue;
+    if (!is_run_time(loop)) continue;
     inner /= loop->trip;
-    const seer_gen_var *i = &g->var[loop->var];
-    p = seer_gen_gep(g, g->i8, p, seer_gen_mul_i64(g, i->value, inner * share));
-    p = seer_gen_gep_const(g, g->i8, p, i->c * inner * share);
-  }
-  for (uint32_t k = 0; k < at->n; k++) {
-    const seer_gen_term *term = &at->term[k];
-    if (term->depth <= depth) continue;
-    int64_t step = ceil_div(term->coef * elem, own.times);
-    p = seer_gen_gep(g, g->i8, p, seer_gen_mul_i64(g, term->value, step));
+    int64_t step = ceil_div(own.bytes * inner, own.iterations);
+    p = seer_gen_gep(g, g->i8, p, seer_gen_mul_i64(g, g->var[loop->var].value, step));
   }
   request(g, p, INTO_L2);
 }
