@@ -56,16 +56,13 @@ const char *seer_target_print(const seer_target *target, seer_arena *arena) {
     }
     // No features is a statement: where it is left out, the triple's own are meant.
     bool is_features = fields[i].offset == offsetof(seer_target, features);
-    if (fields[i].kind == TEXT && !is_features &&
-        (!*(const char *const *)at || !**(const char *const *)at))
-      continue;
+    const char *value = fields[i].kind == TEXT ? *(const char *const *)at : NULL;
+    if (fields[i].kind == TEXT && (!value || (!*value && !is_features))) continue;
     seer_text_printf(&text, " -%s=", fields[i].name);
     switch (fields[i].kind) {
-      case TEXT: {
-        const char *value = *(const char *const *)at;
+      case TEXT:
         seer_text_printf(&text, strpbrk(value, " ,") && !is_features ? "\"%s\"" : "%s", value);
         break;
-      }
       case COUNT:
         seer_text_printf(&text, "%u", *(const uint32_t *)at);
         break;

@@ -34,8 +34,6 @@ static const seer_gen_term *term_of(const seer_gen *g, const seer_gen_lin *at, u
   return NULL;
 }
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // What lies between two steps of one of the open loops, `next`, and is read `times` times by the
 // iterations of the run-time loops inside it.
 typedef struct {
@@ -93,7 +91,7 @@ static void request_next_panel(seer_gen *g, const seer_gen_addr *addr, int64_t e
     const seer_gen_open *loop = &g->open[k];
     if (!is_run_time(loop)) continue;
     inner /= loop->trip;
-    int64_t step = ceil_div(own.bytes * inner, own.iterations);
+    int64_t step = seer_ceil_div(own.bytes * inner, own.iterations);
     p = seer_gen_gep(g, g->i8, p, seer_gen_mul_i64(g, g->var[loop->var].value, step));
   }
   request(g, p, INTO_L2);
@@ -103,7 +101,8 @@ void seer_gen_prefetch(seer_gen *g, const seer_expr *index, uint32_t n_index,
     const seer_gen_addr *addr, LLVMValueRef p) {
   const seer_loop_buf *decl = &g->loop->buf[addr->buf];
   int64_t elem = seer_dtype_bytes(decl->dtype), width = elem * (int64_t)g->lanes, uses = 1;
-  if (decl->storage != SEER_STORE_PACKED || decl->n_elems * elem < MIN_BYTES) return;
+  int64_t n_bytes = decl->n_elems * elem;
+  if (decl->storage != SEER_STORE_PACKED || n_bytes < MIN_BYTES) return;
   if (!g->counter.block || addr->at.lane != 1 || addr->at.c * elem % LINE >= width) return;
   for (uint32_t k = 0; k < g->n_open; k++) {
     const seer_gen_open *loop = &g->open[k];
@@ -112,6 +111,6 @@ void seer_gen_prefetch(seer_gen *g, const seer_expr *index, uint32_t n_index,
   }
   if (uses < MIN_USES || seer_gen_memo_find(g, TAG_PREFETCH, p, NULL, 0)) return;
   seer_gen_memo_add(g, TAG_PREFETCH, p, NULL, 0, p);
-  request(g, seer_gen_gep_const(g, g->i8, p, LINE * ceil_div(NEAR_USES, uses)), INTO_L1);
-  if ((uint64_t)(decl->n_elems * elem) > g->l2_bytes / 2) request_next_panel(g, addr, elem);
+  request(g, seer_gen_gep_const(g, g->i8, p, LINE * seer_ceil_div(NEAR_USES, uses)), INTO_L1);
+  if ((uint64_t)n_bytes > g->l2_bytes / 2) request_next_panel(g, addr, elem);
 }
