@@ -61,7 +61,7 @@ typedef bool (*work)(bench *b, uint64_t k);
 
 static bool sample(bench *b, uint64_t k) {
   seer_schedule s;
-  if (seer_schedule_sample(b->list, (uint32_t)(k % b->list->n), &b->rng, &s) != SEER_REJECT_NONE)
+  if (seer_schedule_sample(b->list, (uint32_t)(k % b->list->n), &b->rng, &s, NULL) != SEER_REJECT_NONE)
     return false;
   b->kept[b->n_kept++ % N_KEPT] = s;
   return true;
@@ -74,17 +74,17 @@ static bool normalise(bench *b, uint64_t k) {
 
 static bool mutate(bench *b, uint64_t k) {
   seer_schedule child;
-  return seer_schedule_mutate(b->list, &b->rng, &b->kept[k % N_KEPT], &child) == SEER_REJECT_NONE;
+  return seer_schedule_mutate(b->list, &b->rng, &b->kept[k % N_KEPT], &child, NULL) == SEER_REJECT_NONE;
 }
 
-// As the search does: drawn, normalised, verified, summarised, estimated.
+// As the search does: drawn, normalised, checked, summarised, estimated.
 static bool draft(bench *b, uint64_t k) {
   seer_schedule s;
-  if (seer_schedule_sample(b->list, (uint32_t)(k % b->list->n), &b->rng, &s) != SEER_REJECT_NONE)
+  uint32_t sketch = (uint32_t)(k % b->list->n);
+  if (seer_schedule_sample(b->list, sketch, &b->rng, &s, &b->frame) != SEER_REJECT_NONE)
     return false;
-  seer_reject reject;
-  const seer_nest *nest = seer_summarise_checked(b->summariser, &s, &reject);
-  return nest && seer_analytic_seconds(nest, b->target) > 0;
+  const seer_nest *nest = seer_summarise_frame(b->summariser, &b->frame);
+  return seer_analytic_seconds(nest, b->target) > 0;
 }
 
 static void measure(bench *b, const char *what, work one) {
@@ -100,8 +100,9 @@ static void extract(bench *b) {
   b->n_row = 0;
   for (uint32_t k = 0; k < N_KEPT; k++) {
     const seer_nest *nest = seer_summarise(b->summariser, &b->kept[k]);
+    double seconds = seer_analytic_seconds(nest, b->target);
     b->n_rows[k] =
-        seer_feature_extract(nest, b->target, b->rows + b->n_row * seer_feature_count);
+        seer_feature_extract(nest, b->target, seconds, b->rows + b->n_row * seer_feature_count);
     b->n_row += b->n_rows[k];
   }
 }

@@ -125,13 +125,13 @@ static bool draw(bench *b, const population *p, seer_rng *rng, bool at_random, i
     seer_schedule *out) {
   if (at_random || p->n == 0) {
     uint32_t which = sketch >= 0 ? (uint32_t)sketch : (uint32_t)seer_rng_below(rng, b->list->n);
-    return seer_schedule_sample(b->list, which, rng, out) == SEER_REJECT_NONE;
+    return seer_schedule_sample(b->list, which, rng, out, NULL) == SEER_REJECT_NONE;
   }
   double u = seer_rng_f64(rng);
   *out = p->schedule[(uint32_t)(u * u * p->n)];
   for (uint64_t steps = 1 + seer_rng_below(rng, 2); steps > 0; steps--) {
     seer_schedule parent = *out;
-    if (seer_schedule_mutate(b->list, rng, &parent, out) != SEER_REJECT_NONE) return false;
+    if (seer_schedule_mutate(b->list, rng, &parent, out, NULL) != SEER_REJECT_NONE) return false;
   }
   for (uint32_t i = 0; i < p->n; i++) {
     if (seer_schedule_equal(&p->schedule[i], out)) return false;

@@ -22,44 +22,12 @@ void seer_rng_init_stream(seer_rng *rng, uint64_t seed, uint64_t stream) {
   seer_rng_init(rng, mixed ^ splitmix(&b));
 }
 
-static uint64_t rotl(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
-
-uint64_t seer_rng_u64(seer_rng *rng) {
-  uint64_t *s = rng->s;
-  uint64_t result = rotl(s[1] * 5, 7) * 9;
-  uint64_t t = s[1] << 17;
-  s[2] ^= s[0];
-  s[3] ^= s[1];
-  s[1] ^= s[2];
-  s[0] ^= s[3];
-  s[2] ^= t;
-  s[3] = rotl(s[3], 45);
-  return result;
-}
-
-// Multiply and reject (Lemire 2019): one multiplication, a division only in the rare low part.
-uint64_t seer_rng_below(seer_rng *rng, uint64_t n) {
-  SEER_ASSERT(n > 0, "n %" PRIu64, n);
-  unsigned __int128 m = (unsigned __int128)seer_rng_u64(rng) * n;
-  uint64_t low = (uint64_t)m;
-  if (low < n) {
-    uint64_t threshold = (0 - n) % n;
-    while (low < threshold) {
-      m = (unsigned __int128)seer_rng_u64(rng) * n;
-      low = (uint64_t)m;
-    }
-  }
-  return (uint64_t)(m >> 64);
-}
-
 int64_t seer_rng_range(seer_rng *rng, int64_t low, int64_t high) {
   SEER_ASSERT(low <= high, "[%" PRId64 ", %" PRId64 "]", low, high);
   uint64_t span = (uint64_t)high - (uint64_t)low + 1;
   uint64_t draw = span ? seer_rng_below(rng, span) : seer_rng_u64(rng);
   return (int64_t)((uint64_t)low + draw);
 }
-
-double seer_rng_f64(seer_rng *rng) { return (double)(seer_rng_u64(rng) >> 11) * 0x1p-53; }
 
 // Box-Muller. The second value is dropped: a generator without hidden state can be copied and
 // compared.
@@ -68,8 +36,6 @@ double seer_rng_normal(seer_rng *rng) {
   double v = seer_rng_f64(rng);
   return sqrt(-2.0 * log(u)) * cos(6.283185307179586477 * v);
 }
-
-bool seer_rng_chance(seer_rng *rng, double probability) { return seer_rng_f64(rng) < probability; }
 
 void seer_rng_shuffle_u32(seer_rng *rng, uint32_t *items, size_t n) {
   for (size_t i = n; i > 1; i--) {

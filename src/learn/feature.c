@@ -28,10 +28,7 @@ const size_t seer_feature_count = N_COLUMN;
 
 static float slog(double x) { return (float)log2(1.0 + (x > 0 ? x : 0)); }
 
-static void fill_access(
-    const seer_nest_statement *st, uint32_t a, const seer_statement_profile *p, float *out) {
-  const seer_nest_access *access = &st->access[a];
-  const seer_access_profile *ap = &p->access[a];
+static void fill_access(const seer_nest_access *access, const seer_access_profile *ap, float *out) {
   out[0] = (float)access->storage + 1.0F;
   out[1] = access->is_guarded;
   out[2] = slog(ap->bytes);
@@ -45,25 +42,26 @@ static void fill_access(
 }
 
 static void fill_accesses(
-    const seer_nest_statement *st, const seer_statement_profile *p, float *row) {
+    const seer_nest_statement *st, const seer_access_profile *profile, float *row) {
   bool is_used[SEER_NEST_MAX_ACCESSES] = {false};
   for (uint32_t slot = 0; slot < 4; slot++) {
     uint32_t best = SEER_NEST_MAX_ACCESSES;
     for (uint32_t a = 0; a < st->n_access; a++) {
       if (is_used[a] || (slot == 0) != st->access[a].is_write) continue;
-      if (best == SEER_NEST_MAX_ACCESSES || p->access[a].moved[0] > p->access[best].moved[0])
-        best = a;
+      if (best == SEER_NEST_MAX_ACCESSES || profile[a].moved[0] > profile[best].moved[0]) best = a;
     }
     if (best == SEER_NEST_MAX_ACCESSES) continue;
     is_used[best] = true;
-    fill_access(st, best, p, row + COLUMN_target_kind + slot * N_ACCESS_COLUMNS);
+    fill_access(
+        &st->access[best], &profile[best], row + COLUMN_target_kind + slot * N_ACCESS_COLUMNS);
   }
 }
 
 static void fill_row(const seer_nest *nest, const seer_nest_statement *st,
     const seer_target *target, double seconds, float *row) {
   seer_statement_profile p;
-  seer_profile_statement(st, target, &p);
+  seer_access_profile access[SEER_NEST_MAX_ACCESSES];
+  seer_profile_statement(st, target, &p, access);
   for (uint32_t c = 0; c < N_COLUMN; c++) row[c] = 0;
   row[COLUMN_program_log_seconds] = (float)-log2(seconds);
   row[COLUMN_program_statements] = (float)nest->n_statement;
@@ -110,12 +108,12 @@ static void fill_row(const seer_nest *nest, const seer_nest_statement *st,
     row[COLUMN_to_l1_bytes + l] = slog(p.moved[l]);
     row[COLUMN_intensity_l1 + l] = slog(16 * ops / (p.moved[l] + 1));
   }
-  fill_accesses(st, &p, row);
+  fill_accesses(st, access, row);
 }
 
-uint32_t seer_feature_extract(const seer_nest *nest, const seer_target *target, float *out_rows) {
+uint32_t seer_feature_extract(
+    const seer_nest *nest, const seer_target *target, double seconds, float *out_rows) {
   _Static_assert(N_COLUMN <= SEER_FEATURE_MAX, "more columns than callers make room for");
-  double seconds = seer_analytic_seconds(nest, target);
   for (uint32_t i = 0; i < nest->n_statement; i++) {
     fill_row(nest, &nest->statement[i], target, seconds, out_rows + i * N_COLUMN);
   }

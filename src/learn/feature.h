@@ -13,8 +13,9 @@ extern const size_t seer_feature_count;
 #define SEER_FEATURE_MAX 128
 
 // Writes n rows of seer_feature_count floats; returns the number of rows (at most
-// SEER_NEST_MAX_STATEMENTS).
-uint32_t seer_feature_extract(const seer_nest *nest, const seer_target *target, float *out_rows);
+// SEER_NEST_MAX_STATEMENTS). `seconds`: what seer_analytic_seconds says of the nest.
+uint32_t seer_feature_extract(
+    const seer_nest *nest, const seer_target *target, double seconds, float *out_rows);
 
 // The closed-form model: estimated seconds of one run (roofline by cache level, register pressure,
 // vector efficiency, parallel balance). Filters drafts and gives the zero-trial choice.

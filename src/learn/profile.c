@@ -9,6 +9,7 @@
 #include "learn/profile.h"
 
 #include <math.h>
+#include <string.h>
 
 // Fitted to 21,000 measured schedules of 46 tasks (ResNet-18 and MobileNetV2, AVX2, two threads),
 // by the time of what the model would choose; doc/decisions, 12.
@@ -36,6 +37,14 @@ typedef struct {
   double bytes[SEER_NEST_MAX_ACCESSES][SEER_NEST_MAX_LOOPS + 1];  // of whole cache lines
 } footprint;
 
+// Bytes of whole cache lines for an element of runs of `run` elements in rows of `row`.
+static double line_bytes(const seer_nest_access *access, double run, double row, double line) {
+  double length = min_d(run, row), bytes = length * access->elem_bytes;
+  // A short run still brings a whole line; on average half a line hangs over at its ends.
+  double fetched = bytes + (row > length ? line / 2 : 0);
+  return access->elem_bytes * max_d(1, max_d(fetched, line) / max_d(bytes, 1));
+}
+
 static void measure_access(const seer_nest_statement *st, uint32_t a, double line, footprint *out) {
   const seer_nest_access *access = &st->access[a];
   double *elems = out->elems[a], *bytes = out->bytes[a];
@@ -43,22 +52,25 @@ static void measure_access(const seer_nest_statement *st, uint32_t a, double lin
   bool is_dense = access->rank == 0 || access->storage == SEER_NEST_PACKED;
   uint8_t last = (uint8_t)(access->rank - 1);
   double run = 1, row = is_dense ? 0 : (double)access->dim[last], most = access->elem_bytes;
-  for (uint32_t d = 0; d < access->rank; d++) most *= (double)access->dim[d];
+  for (uint32_t d = 0; access->is_whole && d < access->rank; d++) most *= (double)access->dim[d];
+  if (is_dense) {
+    for (uint32_t l = 0; l <= st->n_loop; l++) bytes[l] = elems[l] * access->elem_bytes;
+    return;
+  }
+  double byte_per_elem = line_bytes(access, run, row, line);
   for (uint32_t l = st->n_loop + 1u; l-- > 0;) {
-    bytes[l] = elems[l] * access->elem_bytes;
-    if (is_dense) continue;
-    if (l < st->n_loop && access->loop_dim[l] == last)
+    if (l < st->n_loop && access->loop_dim[l] == last) {
       run += fabs((double)access->loop_coef[l]) * (double)(st->loop[l].extent - 1);
-    double length = min_d(run, row), run_bytes = length * access->elem_bytes;
-    // A short run still brings a whole line; on average half a line hangs over at its ends.
-    double fetched = run_bytes + (row > length ? line / 2 : 0);
-    bytes[l] *= max_d(1, max_d(fetched, line) / max_d(run_bytes, 1));
+      byte_per_elem = line_bytes(access, run, row, line);
+    }
+    bytes[l] = elems[l] * byte_per_elem;
     if (access->is_whole) bytes[l] = min_d(bytes[l], most);
   }
 }
 
+// Bytes of each access that come into L1, L2, L3.
 static void profile_caches(const seer_nest_statement *st, const seer_target *target,
-    const footprint *feet, seer_statement_profile *out) {
+    const footprint *feet, double out_moved[][3]) {
   double size[3] = {(double)target->l1_bytes, (double)target->l2_bytes,
       (double)target->l3_bytes / target->threads};
   double outer = 1, before = 1;  // iterations of the loops outside of `depth`, of `depth` - 1
@@ -89,16 +101,12 @@ static void profile_caches(const seer_nest_statement *st, const seer_target *tar
         // read a whole run ago.
         bool is_weight = st->access[a].storage == SEER_NEST_PACKED;
         if (!is_weight && level > 0 && activations <= WARM_SHARE * size[level]) times = 0;
-        out->access[a].moved[level] = bytes * times;
-        out->moved[level] += bytes * times;
+        out_moved[a][level] = bytes * times;
       }
       level--;
     }
     before = outer;
     if (depth < st->n_loop) outer *= (double)st->loop[depth].extent;
-  }
-  for (uint32_t a = 0; a < st->n_access; a++) {
-    if (st->access[a].storage != SEER_NEST_REGISTER) out->access[a].bytes = feet->bytes[a][0];
   }
 }
 
@@ -213,9 +221,33 @@ static void profile_tile(const seer_nest_statement *st, const seer_target *targe
   out->cycles = out->tile_runs * (body + overhead);
 }
 
-void seer_profile_statement(
-    const seer_nest_statement *st, const seer_target *target, seer_statement_profile *out) {
-  *out = (seer_statement_profile){.n_access = st->n_access, .parts = 1};
+static void profile_access(
+    const seer_nest_statement *st, uint32_t a, const footprint *feet, seer_access_profile *out) {
+  const seer_nest_access *access = &st->access[a];
+  out->bytes = access->storage == SEER_NEST_REGISTER ? 0 : feet->bytes[a][0];
+  out->reuse = st->padded_iterations / max_d(1, feet->elems[a][0]);
+  out->tile_elems = feet->elems[a][st->first_tile];
+  out->innermost_stride = 0;
+  for (uint32_t l = st->first_tile; l-- > 0;) {
+    if (access->loop_dim[l] == SEER_NEST_NO_DIM) continue;
+    double stride = fabs((double)access->loop_coef[l]);
+    for (uint32_t d = access->loop_dim[l] + 1u; d < access->rank; d++)
+      stride *= (double)access->dim[d];
+    out->innermost_stride = access->storage == SEER_NEST_PACKED ? 1 : stride;
+    break;
+  }
+  out->run_bytes = 1;
+  for (uint32_t l = st->first_tile ? st->first_tile - 1 : 0; l < st->n_loop; l++) {
+    bool is_last = access->rank > 0 && access->loop_dim[l] == access->rank - 1;
+    if (is_last)
+      out->run_bytes += fabs((double)access->loop_coef[l]) * (double)(st->loop[l].extent - 1);
+  }
+  out->run_bytes *= access->elem_bytes;
+}
+
+void seer_profile_statement(const seer_nest_statement *st, const seer_target *target,
+    seer_statement_profile *out, seer_access_profile *out_access) {
+  out->parts = 1;
   for (uint32_t l = 0; l < st->n_loop; l++) {
     if (st->loop[l].ann == SEER_LOOP_PARALLEL) out->parts *= (double)st->loop[l].extent;
   }
@@ -223,26 +255,14 @@ void seer_profile_statement(
   for (uint32_t a = 0; a < st->n_access; a++)
     measure_access(st, a, target->cache_line_bytes, &feet);
   profile_tile(st, target, &feet, out);
-  profile_caches(st, target, &feet, out);
-  for (uint32_t a = 0; a < st->n_access; a++) {
-    const seer_nest_access *access = &st->access[a];
-    seer_access_profile *p = &out->access[a];
-    p->reuse = st->padded_iterations / max_d(1, feet.elems[a][0]);
-    p->tile_elems = feet.elems[a][st->first_tile];
-    for (uint32_t l = st->first_tile; l-- > 0;) {
-      if (access->loop_dim[l] == SEER_NEST_NO_DIM) continue;
-      double stride = fabs((double)access->loop_coef[l]);
-      for (uint32_t d = access->loop_dim[l] + 1u; d < access->rank; d++)
-        stride *= (double)access->dim[d];
-      p->innermost_stride = access->storage == SEER_NEST_PACKED ? 1 : stride;
-      break;
-    }
-    p->run_bytes = 1;
-    for (uint32_t l = st->first_tile ? st->first_tile - 1 : 0; l < st->n_loop; l++) {
-      bool is_last = access->rank > 0 && access->loop_dim[l] == access->rank - 1;
-      if (is_last)
-        p->run_bytes += fabs((double)access->loop_coef[l]) * (double)(st->loop[l].extent - 1);
-    }
-    p->run_bytes *= access->elem_bytes;
+  double moved[SEER_NEST_MAX_ACCESSES][3];
+  profile_caches(st, target, &feet, moved);
+  for (int level = 0; level < 3; level++) {
+    out->moved[level] = 0;
+    for (uint32_t a = 0; a < st->n_access; a++) out->moved[level] += moved[a][level];
+  }
+  for (uint32_t a = 0; out_access && a < st->n_access; a++) {
+    memcpy(out_access[a].moved, moved[a], sizeof moved[a]);
+    profile_access(st, a, &feet, &out_access[a]);
   }
 }

@@ -27,13 +27,12 @@ typedef struct {
   double issue_cycles;  // of one execution of the tile's body: arithmetic
   double load_cycles;  // of one execution: loads and stores that hit L1
   double cycles;  // of the whole statement, one thread, data in L1
-  double moved[3];  // sum over accesses
+  double moved[3];  // bytes that come into L1, L2, L3, all accesses together
   double parts;
-  uint32_t n_access;
-  seer_access_profile access[SEER_NEST_MAX_ACCESSES];
 } seer_statement_profile;
 
-void seer_profile_statement(
-    const seer_nest_statement *statement, const seer_target *target, seer_statement_profile *out);
+// out_access: n_access of them, or NULL where nobody asks.
+void seer_profile_statement(const seer_nest_statement *statement, const seer_target *target,
+    seer_statement_profile *out, seer_access_profile *out_access);
 
 #endif

@@ -33,8 +33,9 @@ static void set_whole(seer_region *r, int64_t extent) {
 static int64_t gcd(int64_t a, int64_t b) {
   a = a < 0 ? -a : a;
   b = b < 0 ? -b : b;
+  if (a == 0 || b == 1) return b;  // nearly always
   while (b) {
-    int64_t r = a % b;
+    int64_t r = seer_divide(a, b).remainder;
     a = b;
     b = r;
   }
@@ -81,6 +82,15 @@ static void read_region(const seer_access_table *table, const seer_access *acces
     set_whole(out, extent);
     return;
   }
+  const seer_access_term *term = &table->term[dim->first];
+  bool is_axis = dim->n == 1 && term->coef == 1 && dim->constant == 0 && dim->div == 1;
+  if (is_axis) {  // most are: what the reader needs of its axis
+    *out = reader[term->axis];
+    out->is_whole = false;
+    out->is_exact &= !access->is_guarded;
+    if (out->length >= extent) set_whole(out, extent);
+    return;
+  }
   out->length = 1;
   out->is_whole = false;
   out->is_exact = !access->is_guarded;
@@ -88,7 +98,6 @@ static void read_region(const seer_access_table *table, const seer_access *acces
   out->constant = dim->constant;
   out->div = 1;
   out->step = 0;
-  const seer_access_term *term = &table->term[dim->first];
   for (uint32_t t = 0; t < dim->n; t++) {
     const seer_region *axis = &reader[term[t].axis];
     int64_t coef = term[t].coef;
@@ -100,7 +109,8 @@ static void read_region(const seer_access_table *table, const seer_access *acces
     out->is_exact &= axis->is_exact;
   }
   if (dim->div > 1) {
-    if (out->step % dim->div != 0) {  // where the region starts within a step is not known
+    seer_division step = seer_divide(out->step, dim->div);
+    if (step.remainder != 0) {  // where the region starts within a step is not known
       set_whole(out, extent);
       return;
     }
@@ -108,7 +118,7 @@ static void read_region(const seer_access_table *table, const seer_access *acces
     out->length = seer_floor_div(out->constant + out->length - 1, dim->div) - first + 1;
     out->constant = first;
     out->div *= dim->div;
-    out->step /= dim->div;
+    out->step = step.quotient;
   }
   if (out->length >= extent) set_whole(out, extent);
 }
@@ -155,7 +165,7 @@ static void own_axes(const query *q, seer_region *out) {
     if (loop->extent <= 1) continue;
     seer_region *r = &out[loop->axis];
     r->length = seer_min_i64(r->length, loop->coef);
-    r->is_exact &= at->region[loop->axis] % loop->coef == 0;
+    r->is_exact &= seer_divide(at->region[loop->axis], loop->coef).remainder == 0;
     r->n = 1;
     r->step = r->step == 1 ? 1 : loop->coef;  // coefficients of outer loops are multiples
   }
@@ -168,10 +178,14 @@ static const seer_region *axes_of(query *q, uint32_t stage, seer_region *own) {
   for (uint32_t k = 0; k < q->n_memo; k++) {
     if (q->memo_stage[k] == stage) return q->memo[k];
   }
-  seer_region *out = own;
   bool is_kept = q->n_memo < MEMO_STAGES;
+  uint32_t slot = q->n_memo;
+  if (is_kept) {  // taken now, known by its stage once it is filled
+    q->memo_stage[slot] = SEER_NO_STAGE;
+    q->n_memo++;
+  }
+  seer_region *out = is_kept ? q->memo[slot] : own;
   if (stage == q->at) {
-    if (is_kept) out = q->memo[q->n_memo];
     own_axes(q, out);
   } else {
     needed(q, stage, out);
@@ -184,13 +198,8 @@ static const seer_region *axes_of(query *q, uint32_t stage, seer_region *own) {
     for (uint32_t a = dag->n_space; a < (uint32_t)dag->n_space + dag->n_reduce; a++) {
       set_whole(&out[a], dag->axis[a].extent);
     }
-    is_kept = q->n_memo < MEMO_STAGES;
-    if (is_kept) {
-      memcpy(q->memo[q->n_memo], out, sizeof(seer_region) * ((size_t)dag->n_space + dag->n_reduce));
-      out = q->memo[q->n_memo];
-    }
   }
-  if (is_kept) q->memo_stage[q->n_memo++] = (uint8_t)stage;
+  if (is_kept) q->memo_stage[slot] = (uint8_t)stage;
   return out;
 }
 
@@ -278,10 +287,14 @@ static int64_t vector_factor(int64_t factor, int64_t extent, uint32_t lanes) {
   return seer_min_i64(factor, extent);
 }
 
-static uint16_t clamp_knob(uint16_t *knob, int64_t limit) {
+// At most as many trips of `span` elements as it takes to run through `region`.
+static int64_t clamp_trips(int64_t trips, int64_t region, int64_t span) {
+  return (trips - 1) * span < region ? trips : seer_ceil_div(region, span);
+}
+
+static uint16_t clamp_knob(uint16_t *knob, int64_t region, int64_t span) {
   int64_t value = *knob < 1 ? 1 : *knob > SEER_MAX_FACTOR ? SEER_MAX_FACTOR : *knob;
-  if (value > limit) value = limit;
-  return *knob = (uint16_t)value;
+  return *knob = (uint16_t)clamp_trips(value, region, span);
 }
 
 typedef struct {
@@ -310,20 +323,21 @@ static void fill_loops(filler *f, uint32_t stage) {
     seer_frame_loop *loop = &s->loop[l];
     uint32_t a = from->axis;
     bool is_vector = sketch->is_vectorised && l + 1 == sketch->n_loop;
-    int64_t left = span[a] == 1 ? s->region[a] : (s->region[a] + span[a] - 1) / span[a],
-            extent = left;
+    int64_t region = s->region[a], extent;
     if (from->knob != SEER_NO_KNOB) {
-      extent = clamp_knob(use(f, from->knob), left);
+      extent = clamp_knob(use(f, from->knob), region, span[a]);
       if (is_vector && f->list->space == SEER_SPACE_FULL) {
-        extent = vector_factor(extent, s->region[a], sketch->vector_lanes);
+        extent = vector_factor(extent, region, sketch->vector_lanes);
         f->knob[from->knob] = (uint16_t)extent;
       }
       if (from->knob2 != SEER_NO_KNOB) {
-        extent *= clamp_knob(use(f, from->knob2), (left + extent - 1) / extent);
-        extent = seer_min_i64(extent, left);
+        extent *= clamp_knob(use(f, from->knob2), region, span[a] * extent);
+        extent = clamp_trips(extent, region, span[a]);
       }
     } else if (from->fixed > 0) {
-      extent = seer_min_i64(from->fixed, left);
+      extent = clamp_trips(from->fixed, region, span[a]);
+    } else {
+      extent = seer_ceil_div(region, span[a]);
     }
     loop->axis = (uint8_t)a;
     loop->level = from->level;
@@ -345,7 +359,8 @@ static void fill_loops(filler *f, uint32_t stage) {
       loop->is_exact = s->is_region_exact[loop->axis] && r == loop->extent;
       rest[loop->axis] = 1;
     } else {
-      int64_t trips = (r + loop->coef - 1) / loop->coef;
+      bool is_full = r == loop->coef * loop->extent;  // no division for what divides
+      int64_t trips = is_full ? loop->extent : seer_ceil_div(r, loop->coef);
       loop->is_exact = s->is_region_exact[loop->axis] && trips == loop->extent;
       rest[loop->axis] = r - (trips - 1) * loop->coef;
     }
@@ -499,7 +514,7 @@ seer_frame_tile seer_frame_register_tile(const seer_frame *frame, uint32_t stage
     const seer_frame_loop *loop = &s->loop[l];
     if (loop->is_vector) {
       int64_t lanes = frame->sketch->stage[stage].vector_lanes;
-      tile.vectors = (loop->extent + lanes - 1) / lanes;
+      tile.vectors = seer_ceil_div(loop->extent, lanes);
     } else if (loop->is_reduce) {
       tile.steps *= loop->extent;
     } else {

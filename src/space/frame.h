@@ -56,7 +56,7 @@ typedef struct {
   seer_frame_loop loop[SEER_DAG_MAX_AXES * 4];
 } seer_frame_stage;
 
-typedef struct {
+typedef struct seer_frame {
   const seer_sketch *sketch;
   uint32_t n_root;  // root stages in execution order = phases
   uint8_t root[SEER_DAG_MAX_STAGES];

@@ -21,12 +21,18 @@ typedef struct {
   double count[MAX_LENGTHS];
 } lengths;
 
+// Elements by which something moves per iteration of each loop of its statement: by[l] where bit l
+// of `loops` is set, else none.
+typedef struct {
+  uint64_t loops;
+  int64_t by[SEER_NEST_MAX_LOOPS];
+} motion;
+
 // What is remembered of a stage that has been visited. Filled as far as it is used, never cleared.
 typedef struct {
   double visits_apart;  // product of the visits that none of its axes' lengths speak of
   lengths axis[MAX_AXES];
-  int32_t start[SEER_MAX_RANK]
-               [SEER_NEST_MAX_LOOPS];  // AT: how its region starts move with the loops around it
+  motion motion[MAX_AXES];  // of each axis
   bool is_known;  // its lengths are right at every visit: no padding shifts or cuts its region
   uint64_t is_exact;  // bit l: its loop l (of the frame) never runs shorter
   // Bit d: the start of dimension d is clamped. Else its constant is base[d].
@@ -125,7 +131,7 @@ static void fill_attached(maker *m, uint32_t s, const seer_region *region, stage
       out->n = 0;
       for (uint32_t i = 0; i < before.n; i++) {
         for (uint32_t j = 0; j < piece[a].n; j++) {
-          int64_t less = coef * (full[a] - piece[a].length[j]) / region[d].div;
+          int64_t less = seer_divide(coef * (full[a] - piece[a].length[j]), region[d].div).quotient;
           add_length(out, seer_max_i64(before.length[i] - less, 0),
               before.count[i] * piece[a].count[j] / all);
         }
@@ -175,82 +181,75 @@ static void fill_exact(const maker *m, uint32_t s, stage_state *state) {
   }
 }
 
-// The loops around and of stage s. Loops of extent 1 are left out.
+// The loops around and of stage s: those of the stage that it is attached in, as far as they are
+// around it, then its own. Loops of extent 1 are left out.
 static void add_path(
-    const maker *m, uint32_t s, uint32_t depth, uint32_t leaf, seer_nest_statement *out) {
+    const maker *m, uint32_t s, const stage_state *state, seer_nest_statement *out) {
   const seer_frame_stage *stage = &m->frame->stage[s];
-  if (stage->place == SEER_PLACE_AT) add_path(m, stage->at, stage->depth, leaf, out);
-  if (s == leaf) out->first_own = out->n_loop;
-  bool has_tile = false;
-  for (uint32_t l = 0; l < depth && l < stage->n_loop; l++) {
+  uint32_t n = 0;
+  if (stage->place == SEER_PLACE_AT && m->statement_of[stage->at] >= 0) {
+    const seer_nest_statement *at = &m->nest->statement[m->statement_of[stage->at]];
+    const seer_frame_stage *around = &m->frame->stage[stage->at];
+    n = at->first_own;
+    for (uint32_t l = 0; l < stage->depth && l < around->n_loop; l++)
+      n += around->loop[l].extent > 1;
+    n = n < at->n_loop ? n : at->n_loop;
+    memcpy(out->loop, at->loop, n * sizeof(out->loop[0]));
+  }
+  out->first_own = (uint8_t)n;
+  uint32_t first_tile = SEER_NEST_MAX_LOOPS;
+  for (uint32_t l = 0; l < stage->n_loop && n < SEER_NEST_MAX_LOOPS; l++) {
     const seer_frame_loop *loop = &stage->loop[l];
-    if (loop->extent == 1 || out->n_loop == SEER_NEST_MAX_LOOPS) continue;
-    if (s == leaf && loop->is_tile && !has_tile) {
-      out->first_tile = out->n_loop;
-      has_tile = true;
-    }
+    if (loop->extent == 1) continue;
+    if (loop->is_tile && n < first_tile) first_tile = n;
     uint8_t ann = loop->is_parallel ? SEER_LOOP_PARALLEL
         : loop->is_vector           ? SEER_LOOP_VECTOR
         : loop->is_tile             ? SEER_LOOP_UNROLL
                                     : SEER_LOOP_SERIAL;
-    bool is_exact = m->statement_of[s] >= 0 && m->state[m->statement_of[s]].is_exact >> l & 1;
-    out->loop[out->n_loop++] = (seer_nest_loop){
+    bool is_exact = state->is_exact >> l & 1;
+    out->loop[n++] = (seer_nest_loop){
         loop->extent, ann, loop->is_reduce, is_exact, (uint8_t)s, loop->axis, loop->level};
   }
-  if (s == leaf && !has_tile) out->first_tile = out->n_loop;
+  out->n_loop = (uint8_t)n;
+  out->first_tile = (uint8_t)(first_tile < n ? first_tile : n);
 }
 
 // ---- movement
 
-// Elements by which each axis of stage s moves per iteration of loop l of its statement.
-typedef struct {
-  int32_t by_loop[MAX_AXES][SEER_NEST_MAX_LOOPS];
-} movement;
-
-static void fill_movement(const maker *m, uint32_t s, const seer_nest_statement *st,
-    const stage_state *state, movement *out) {
-  const seer_frame_stage *stage = &m->frame->stage[s];
-  const seer_dag_stage *dag_stage = &m->dag->stage[s];
-  uint32_t n_axis = (uint32_t)dag_stage->n_space + dag_stage->n_reduce;
-  for (uint32_t a = 0; a < n_axis; a++) {
-    memset(out->by_loop[a], 0, st->n_loop * sizeof(out->by_loop[0][0]));
-  }
-  for (uint32_t d = 0; st->first_own > 0 && d < dag_stage->n_space; d++) {
-    memcpy(out->by_loop[d], state->start[d], st->first_own * sizeof(state->start[0][0]));
-  }
-  uint32_t own = st->first_own;
-  for (uint32_t l = 0; l < stage->n_loop; l++) {
-    if (stage->loop[l].extent == 1 || own >= st->n_loop) continue;
-    out->by_loop[stage->loop[l].axis][own++] = (int32_t)stage->loop[l].coef;
+// to += coef * from / div, of the loops in `loops`.
+static void add_motion(motion *to, const motion *from, uint64_t loops, int64_t coef, int64_t div) {
+  for (uint64_t left = from->loops & loops; left; left &= left - 1) {
+    uint32_t l = (uint32_t)__builtin_ctzll(left);
+    int64_t by = coef * from->by[l];
+    if (div != 1) by = seer_divide(by, div).quotient;
+    if (!(to->loops >> l & 1)) to->by[l] = 0;
+    to->by[l] += by;
+    to->loops |= (uint64_t)1 << l;
   }
 }
 
-// How the starts of the regions of `s` move with the loops around it: with those of the stage that
-// it is attached in.
-static void fill_start(const maker *m, uint32_t s, const seer_nest_statement *st,
-    const seer_region *region, stage_state *state) {
-  const seer_frame_stage *stage = &m->frame->stage[s], *at = &m->frame->stage[stage->at];
-  int8_t at_index = m->statement_of[stage->at];
-  const stage_state *at_state = &m->state[at_index];
-  uint32_t at_own = m->nest->statement[at_index].first_own;
-  for (uint32_t d = 0; d < m->dag->stage[s].n_space; d++) {
-    int32_t *start = state->start[d];
-    memset(start, 0, st->first_own * sizeof(*start));
-    if (region[d].is_whole) continue;
-    for (uint32_t t = 0; t < region[d].n; t++) {
-      uint32_t axis = region[d].axis[t], own = at_own;
-      int64_t coef = region[d].coef[t];
-      bool is_space = axis < m->dag->stage[stage->at].n_space;
-      for (uint32_t l = 0; is_space && l < at_own && l < st->first_own; l++) {
-        start[l] += (int32_t)(coef * at_state->start[axis][l] / region[d].div);
-      }
-      for (uint32_t l = 0; l < stage->depth && own < st->first_own; l++) {
-        if (at->loop[l].extent == 1) continue;
-        if (at->loop[l].axis == axis)
-          start[own] += (int32_t)(coef * at->loop[l].coef / region[d].div);
-        own++;
-      }
+// How each axis of stage s moves: where it is attached, its region starts with the axes of that
+// stage over the loops around; then by its own loops.
+static void fill_motion(
+    const maker *m, uint32_t s, const seer_nest_statement *st, stage_state *state) {
+  const seer_frame_stage *stage = &m->frame->stage[s];
+  const seer_dag_stage *dag = &m->dag->stage[s];
+  for (uint32_t a = 0; a < (uint32_t)dag->n_space + dag->n_reduce; a++) state->motion[a].loops = 0;
+  bool is_attached = stage->place == SEER_PLACE_AT && m->statement_of[stage->at] >= 0;
+  uint64_t around = ((uint64_t)1 << st->first_own) - 1;
+  for (uint32_t d = 0; is_attached && d < dag->n_space; d++) {
+    const seer_region *region = &stage->start[d];
+    const motion *at = m->state[m->statement_of[stage->at]].motion;
+    for (uint32_t t = 0; !region->is_whole && t < region->n; t++) {
+      add_motion(&state->motion[d], &at[region->axis[t]], around, region->coef[t], region->div);
     }
+  }
+  uint32_t own = st->first_own;
+  for (uint32_t l = 0; l < stage->n_loop && own < st->n_loop; l++) {
+    if (stage->loop[l].extent == 1) continue;
+    motion *axis = &state->motion[stage->loop[l].axis];
+    axis->by[own] = stage->loop[l].coef;
+    axis->loops |= (uint64_t)1 << own++;
   }
 }
 
@@ -279,15 +278,16 @@ static int64_t base_of(const index_fact *index) {
 
 // Adds dimension `d` of an access; false if it is not a plain sum of loops, each of which moves no
 // other dimension.
-static bool add_dim(const seer_nest_statement *st, const movement *move, const stage_state *state,
+static bool add_dim(const seer_nest_statement *st, const stage_state *state,
     const index_fact *index, uint32_t n_space, uint32_t n_axis, uint32_t d, seer_nest_access *out) {
   bool is_plain = index->span == 1, is_clamped = false;
-  int64_t by_loop[SEER_NEST_MAX_LOOPS], constant = index->constant;
-  memset(by_loop, 0, st->n_loop * sizeof(by_loop[0]));
+  int64_t constant = index->constant;
+  motion sum;
+  sum.loops = 0;
   for (uint32_t a = 0; a < n_axis; a++) {
     int32_t coef = index->coef[a];
     if (coef == 0) continue;
-    for (uint32_t l = 0; l < st->n_loop; l++) by_loop[l] += (int64_t)coef * move->by_loop[a][l];
+    add_motion(&sum, &state->motion[a], UINT64_MAX, coef, 1);
     if (a >= n_space) continue;
     is_clamped |= state->is_clamped >> a & 1;
     constant += coef * state->base[a];
@@ -295,21 +295,23 @@ static bool add_dim(const seer_nest_statement *st, const movement *move, const s
   int64_t inside = seer_floor_mod(constant, index->div);
   if (is_clamped || constant - inside != 0 || (index->div == 1 && constant != 0)) is_plain = false;
   if (index->div > 1) {  // (c q + r) / c is q, % c is r, where r stays in [0, c)
-    for (uint32_t l = 0; l < st->n_loop; l++) {
-      int64_t rest = seer_floor_mod(by_loop[l], index->div);
+    for (uint64_t left = sum.loops; left; left &= left - 1) {
+      uint32_t l = (uint32_t)__builtin_ctzll(left);
+      int64_t rest = seer_floor_mod(sum.by[l], index->div);
       inside += rest * (st->loop[l].extent - 1);
-      by_loop[l] = index->is_mod ? rest : (by_loop[l] - rest) / index->div;
+      sum.by[l] = index->is_mod ? rest : seer_divide(sum.by[l] - rest, index->div).quotient;
     }
     if (inside >= index->div || is_clamped) {
       out->is_whole = true;
       return false;
     }
   }
-  for (uint32_t l = 0; l < st->n_loop; l++) {
-    if (by_loop[l] == 0) continue;
-    if (by_loop[l] < 0 || out->loop_dim[l] != SEER_NEST_NO_DIM) is_plain = false;
+  for (uint64_t left = sum.loops; left; left &= left - 1) {
+    uint32_t l = (uint32_t)__builtin_ctzll(left);
+    if (sum.by[l] == 0) continue;
+    if (sum.by[l] < 0 || out->loop_dim[l] != SEER_NEST_NO_DIM) is_plain = false;
     out->loop_dim[l] = (uint8_t)d;
-    out->loop_coef[l] += (int32_t)by_loop[l];
+    out->loop_coef[l] += (int32_t)sum.by[l];
   }
   return is_plain;
 }
@@ -342,23 +344,23 @@ static void merge_access(maker *m, seer_nest_statement *st) {
   }
 }
 
-static void add_access(maker *m, seer_nest_statement *st, const movement *move,
-    const load_fact *load, const index_fact *index, bool is_guarded, bool is_write, bool packs) {
+static void add_access(maker *m, seer_nest_statement *st, const load_fact *load,
+    const index_fact *index, bool is_guarded, bool is_write, bool packs) {
   if (st->n_access == SEER_NEST_MAX_ACCESSES) return;
   seer_nest_access *out = &st->access[st->n_access++];
   const seer_dag_buf *buf = &m->dag->buf[load->buf];
   const seer_dag_stage *stage = &m->dag->stage[st->stage];
   uint32_t n_axis = (uint32_t)stage->n_space + stage->n_reduce;
-  memset(out, 0, offsetof(seer_nest_access, loop_dim));
   out->buf = load->buf;
   out->storage = storage_of(m, load->buf);
   out->is_write = is_write;
   out->is_guarded = is_guarded;
+  out->is_whole = false;
   out->elem_bytes = (uint8_t)seer_dtype_bytes(buf->dtype);
   out->rank = buf->rank;
   out->row_pitch = buf->pitch;
-  memset(out->loop_dim, SEER_NEST_NO_DIM, st->n_loop);
-  memset(out->loop_coef, 0, st->n_loop * sizeof(out->loop_coef[0]));
+  memset(out->loop_dim, SEER_NEST_NO_DIM, sizeof(out->loop_dim));  // a known size is no call
+  memset(out->loop_coef, 0, sizeof(out->loop_coef));
   const stage_state *state = &m->state[m->statement_of[st->stage]];
   bool is_region = out->storage == SEER_NEST_LOCAL || out->storage == SEER_NEST_REGISTER;
   bool is_plain = true;
@@ -379,7 +381,7 @@ static void add_access(maker *m, seer_nest_statement *st, const movement *move,
       is_plain = false;
       continue;
     }
-    is_plain &= add_dim(st, move, state, &index[d], stage->n_space, n_axis, d, out);
+    is_plain &= add_dim(st, state, &index[d], stage->n_space, n_axis, d, out);
   }
   if (packs && is_plain && buf->kind == SEER_BUF_WEIGHT) out->storage = SEER_NEST_PACKED;
   if (!is_write) merge_access(m, st);
@@ -411,8 +413,8 @@ static bool compose(const index_fact *in, const index_fact *map, uint32_t n_axis
 }
 
 // Loads of stage `s`, whose axis k is map[k] in the axes of the statement's stage (NULL: itself).
-static void add_loads(maker *m, seer_nest_statement *st, const movement *move, uint32_t s,
-    const index_fact *map, bool is_guarded, bool packs) {
+static void add_loads(maker *m, seer_nest_statement *st, uint32_t s, const index_fact *map,
+    bool is_guarded, bool packs) {
   const stage_fact *fact = &m->facts[s];
   const seer_dag_stage *stage = &m->dag->stage[s];
   float n_mul = fact->ops.mul, n_add = fact->ops.add;
@@ -444,9 +446,9 @@ static void add_loads(maker *m, seer_nest_statement *st, const movement *move, u
     bool is_inline =
         buf->kind == SEER_BUF_STAGE && m->frame->stage[buf->stage].place == SEER_PLACE_INLINE;
     if (is_inline) {
-      add_loads(m, st, move, buf->stage, index, guarded, packs);
+      add_loads(m, st, buf->stage, index, guarded, packs);
     } else {
-      add_access(m, st, move, load, index, guarded, false, packs);
+      add_access(m, st, load, index, guarded, false, packs);
     }
   }
 }
@@ -488,18 +490,18 @@ static void add_statement(maker *m, uint32_t s) {
         if (a >= m->dag->stage[frame_stage->at].n_space) continue;
         is_clamped |= at_state->is_clamped >> a & 1;
         int64_t last = m->dag->stage[frame_stage->at].axis[a].extent - 1;
-        if (region[d].coef[t] < 0) least += region[d].coef[t] * last / region[d].div;
-        state->base[d] += region[d].coef[t] * at_state->base[a] / region[d].div;
+        if (region[d].coef[t] < 0)
+          least += seer_divide(region[d].coef[t] * last, region[d].div).quotient;
+        state->base[d] +=
+            seer_divide(region[d].coef[t] * at_state->base[a], region[d].div).quotient;
       }
       if (is_clamped || least < 0) state->is_clamped |= 1u << d;
     }
   }
   state->is_known = is_known(m, s);
   fill_exact(m, s, state);
-  add_path(m, s, frame_stage->n_loop, s, st);
-  if (is_attached) fill_start(m, s, st, region, state);
-  movement move;
-  fill_movement(m, s, st, state, &move);
+  add_path(m, s, state, st);
+  fill_motion(m, s, st, state);
   st->padded_iterations = 1;
   for (uint32_t l = 0; l < st->n_loop; l++) st->padded_iterations *= (double)st->loop[l].extent;
   st->iterations = state->visits_apart;
@@ -513,10 +515,10 @@ static void add_statement(maker *m, uint32_t s) {
       target.index[d] = (index_fact){.is_affine = true, .div = 1, .span = 1};
       target.index[d].coef[d] = 1;
     }
-    add_access(m, st, &move, &target, target.index, false, true, false);
+    add_access(m, st, &target, target.index, false, true, false);
   }
   const seer_sketch_stage *sketch = &m->frame->sketch->stage[s];
-  add_loads(m, st, &move, s, NULL, false, sketch->role == SEER_ROLE_TILED && sketch->pack_weights);
+  add_loads(m, st, s, NULL, false, sketch->role == SEER_ROLE_TILED && sketch->pack_weights);
 }
 
 // A region buffer's address is relative to its region's start.
@@ -532,7 +534,8 @@ static void localise(maker *m) {
       uint32_t n = m->nest->statement[maker_index].first_own;
       for (uint32_t l = 0; l < n && l < st->n_loop; l++) {
         if (access->loop_dim[l] == SEER_NEST_NO_DIM) continue;
-        access->loop_coef[l] -= state->start[access->loop_dim[l]][l];
+        const motion *start = &state->motion[access->loop_dim[l]];
+        if (start->loops >> l & 1) access->loop_coef[l] -= (int32_t)start->by[l];
         if (access->loop_coef[l] == 0) access->loop_dim[l] = SEER_NEST_NO_DIM;
       }
     }
@@ -600,15 +603,19 @@ typedef struct {
 
 static double reached(const seer_nest_access *access, uint32_t d, const reach *r) {
   double span = 1 + (double)(access->span[d] - 1);
-  if (r->gcd) span += r->steps / (double)r->gcd;
+  if (r->gcd) span += r->gcd == 1 ? r->steps : r->steps / (double)r->gcd;
   double n = r->product < span ? r->product : span;
   return n < (double)access->dim[d] ? n : (double)access->dim[d];
 }
 
 static void reach_by(reach *r, int64_t coef, int64_t extent) {
   int64_t c = coef < 0 ? -coef : coef, a = c;
+  if (r->gcd == 0) {
+    r->gcd = c;
+    a = 0;
+  }
   while (a && r->gcd != 1) {
-    int64_t rest = r->gcd % a;
+    int64_t rest = seer_divide(r->gcd, a).remainder;
     r->gcd = a;
     a = rest;
   }
@@ -618,28 +625,36 @@ static void reach_by(reach *r, int64_t coef, int64_t extent) {
 
 void seer_nest_touched_by_depth(
     const seer_nest_statement *st, const seer_nest_access *access, double *out) {
+  double touched = out[st->n_loop] = 1;
+  if (access->storage == SEER_NEST_PACKED) {  // every loop that moves it is a dimension of its own
+    for (uint32_t l = st->n_loop; l-- > 0;) {
+      if (access->loop_dim[l] != SEER_NEST_NO_DIM) touched *= (double)st->loop[l].extent;
+      out[l] = touched;
+    }
+    return;
+  }
+  uint32_t rank = access->rank;
+  if (access->is_whole) {  // anywhere, but an element each time (rows that a gather chooses)
+    double most = 1;
+    for (uint32_t d = 0; d < rank; d++) most *= (double)access->dim[d];
+    for (uint32_t l = st->n_loop; l-- > 0;) {
+      touched *= (double)st->loop[l].extent;
+      out[l] = touched < most ? touched : most;
+    }
+    return;
+  }
   reach dims[SEER_MAX_RANK];
-  double of_dim[SEER_MAX_RANK], touched = 1, iterations = 1;
-  bool is_packed = access->storage == SEER_NEST_PACKED;
-  uint32_t rank = is_packed ? 0 : access->rank;
+  double of_dim[SEER_MAX_RANK];
   for (uint32_t d = 0; d < rank; d++) {
     // Elements at constant distances count as a loop over neighbours.
     dims[d] = (reach){access->span[d], 0, access->span[d] > 1};
-    of_dim[d] = access->is_whole ? (double)access->dim[d] : reached(access, d, &dims[d]);
+    of_dim[d] = reached(access, d, &dims[d]);
     touched *= of_dim[d];
   }
-  out[st->n_loop] = access->is_whole && !is_packed ? 1 : touched;
+  out[st->n_loop] = touched;
   for (uint32_t l = st->n_loop; l-- > 0;) {
     uint8_t d = access->loop_dim[l];
-    // anywhere, but an element each time (rows that a gather chooses)
-    if (access->is_whole && !is_packed) {
-      iterations *= (double)st->loop[l].extent;
-      out[l] = iterations < touched ? iterations : touched;
-      continue;
-    }
-    if (is_packed) {  // every loop that moves it is a dimension of its own
-      if (d != SEER_NEST_NO_DIM) touched *= (double)st->loop[l].extent;
-    } else if (d < rank && access->loop_coef[l] != 0) {
+    if (d < rank && access->loop_coef[l] != 0) {
       reach_by(&dims[d], access->loop_coef[l], st->loop[l].extent);
       of_dim[d] = reached(access, d, &dims[d]);
       touched = 1;

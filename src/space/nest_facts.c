@@ -228,6 +228,11 @@ const seer_nest *seer_summarise(seer_summariser *s, const seer_schedule *schedul
   return &s->nest;
 }
 
+const seer_nest *seer_summarise_frame(seer_summariser *s, const seer_frame *frame) {
+  seer_nest_make(s->facts, frame, &s->nest);
+  return &s->nest;
+}
+
 const seer_nest *seer_summarise_checked(
     seer_summariser *s, const seer_schedule *schedule, seer_reject *out_reject) {
   seer_frame_make(s->facts->list, schedule, &s->frame);

@@ -126,7 +126,8 @@ static seer_status draw_schedule(const chooser *c, const seer_task *task, seer_c
   choice->source = "random";
   for (int i = 0; i < RANDOM_TRIES; i++) {
     uint32_t sketch = (uint32_t)seer_rng_below(&rng, choice->sketches->n);
-    if (seer_schedule_sample(choice->sketches, sketch, &rng, &choice->schedule) == SEER_REJECT_NONE)
+    if (seer_schedule_sample(choice->sketches, sketch, &rng, &choice->schedule, NULL) ==
+        SEER_REJECT_NONE)
       return SEER_OK;
   }
   return SEER_FAIL(INTERNAL, "no valid schedule in %d draws", RANDOM_TRIES);

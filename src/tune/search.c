@@ -74,6 +74,7 @@ struct seer_search {
   uint32_t n_kept;
   seer_schedule kept[KEPT];
   uint32_t n_propose;
+  seer_frame frame[2];  // of the draft in hand, and of its next step
   candidate *pool;
   uint32_t n_pool, cap_pool;
   uint64_t *seen;  // open-addressing set of hashes of the pool
@@ -140,7 +141,9 @@ static bool may_pack(const seer_search *s, uint64_t packed_bytes) {
 
 uint32_t seer_search_features(
     const seer_search *s, const seer_schedule *schedule, float *out_rows) {
-  return seer_feature_extract(seer_summarise(s->summariser, schedule), s->options.target, out_rows);
+  const seer_nest *nest = seer_summarise(s->summariser, schedule);
+  double seconds = seer_analytic_seconds(nest, s->options.target);
+  return seer_feature_extract(nest, s->options.target, seconds, out_rows);
 }
 
 bool seer_search_knows(const seer_search *s, const seer_schedule *schedule) {
@@ -270,16 +273,18 @@ static bool see(seer_search *s, uint64_t hash) {
   }
 }
 
-// Normalised, new, valid, not measured: then it is in the pool with its analytic estimate.
-static void add_draft(seer_search *s, const seer_schedule *schedule) {
+// Normalised, new, valid, not measured: then it is in the pool with its analytic estimate. `frame`:
+// the schedule's, checked; NULL where nobody has made one.
+static void add_draft(seer_search *s, const seer_schedule *schedule, const seer_frame *frame) {
   if (s->n_pool == s->cap_pool) return;
   uint64_t hash = seer_schedule_hash(schedule);
   if (!see(s, hash) || seer_map_get(s->measured, hash, NULL)) {
     s->counts.rejected[SEER_REJECT_DUPLICATE]++;
     return;
   }
-  seer_reject reject;
-  const seer_nest *nest = seer_summarise_checked(s->summariser, schedule, &reject);
+  seer_reject reject = SEER_REJECT_NONE;
+  const seer_nest *nest = frame ? seer_summarise_frame(s->summariser, frame)
+                                : seer_summarise_checked(s->summariser, schedule, &reject);
   if (!nest) {
     s->counts.rejected[reject]++;
     return;
@@ -295,8 +300,8 @@ static void add_draft(seer_search *s, const seer_schedule *schedule) {
   c->analytic_s = seer_analytic_seconds(nest, s->options.target);
   c->n_rows = 0;
   if (s->rows) {
-    c->n_rows =
-        seer_feature_extract(nest, s->options.target, s->rows + s->n_row * seer_feature_count);
+    c->n_rows = seer_feature_extract(
+        nest, s->options.target, c->analytic_s, s->rows + s->n_row * seer_feature_count);
     s->n_row += c->n_rows;
   }
   s->counts.drafted++;
@@ -324,9 +329,10 @@ static void draft_fresh(seer_search *s, seer_rng *rng, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
     uint32_t sketch = draw_sketch(s, rng);
     for (int t = 0; t < MAX_TRIES; t++) {
-      seer_reject reject = seer_schedule_sample(s->options.sketches, sketch, rng, &schedule);
+      seer_reject reject =
+          seer_schedule_sample(s->options.sketches, sketch, rng, &schedule, &s->frame[0]);
       if (reject == SEER_REJECT_NONE) {
-        add_draft(s, &schedule);
+        add_draft(s, &schedule, &s->frame[0]);
         break;
       }
       s->counts.rejected[reject]++;
@@ -337,21 +343,28 @@ static void draft_fresh(seer_search *s, seer_rng *rng, uint32_t n) {
 static void draft_child(
     seer_search *s, seer_rng *rng, const seer_schedule *a, const seer_schedule *b) {
   seer_schedule child = *a, next;
+  seer_frame *frame = NULL, *spare = &s->frame[0];  // frame: of `child` once it is not `a` itself
   bool is_crossed = b && seer_rng_chance(rng, CROSS_SHARE) &&
-      seer_schedule_cross(s->options.sketches, rng, a, b, &child) == SEER_REJECT_NONE;
+      seer_schedule_cross(s->options.sketches, rng, a, b, &child, spare) == SEER_REJECT_NONE;
+  if (is_crossed) {
+    frame = spare;
+    spare = &s->frame[1];
+  }
   // Several small steps now and then: neighbours of the best are soon all known.
   uint64_t steps = is_crossed ? seer_rng_below(rng, 2) : 1 + seer_rng_below(rng, 3);
   for (uint64_t i = 0; i < steps; i++) {
     for (int t = 0; t < MAX_TRIES; t++) {
-      seer_reject reject = seer_schedule_mutate(s->options.sketches, rng, &child, &next);
+      seer_reject reject = seer_schedule_mutate(s->options.sketches, rng, &child, &next, spare);
       if (reject == SEER_REJECT_NONE) {
         child = next;
+        frame = spare;
+        spare = frame == &s->frame[0] ? &s->frame[1] : &s->frame[0];
         break;
       }
       s->counts.rejected[reject]++;
     }
   }
-  add_draft(s, &child);
+  add_draft(s, &child, frame);
 }
 
 // Better ranks are drawn more often: the smaller of two draws.
@@ -464,10 +477,11 @@ static uint32_t best_of_formulation(seer_search *s, seer_rng *rng, uint32_t f) {
     uint32_t sketch = (uint32_t)seer_rng_below(rng, n_sketch);
     while (s->formulation_of[sketch] != f) sketch = (sketch + 1) % n_sketch;
     seer_schedule schedule;
-    if (seer_schedule_sample(s->options.sketches, sketch, rng, &schedule) != SEER_REJECT_NONE)
+    if (seer_schedule_sample(s->options.sketches, sketch, rng, &schedule, &s->frame[0]) !=
+        SEER_REJECT_NONE)
       continue;
     uint32_t at = s->n_pool;
-    add_draft(s, &schedule);
+    add_draft(s, &schedule, &s->frame[0]);
     if (s->n_pool > at && s->pool[at].analytic_s < s->pool[best].analytic_s) best = at;
   }
   return best;
@@ -534,7 +548,7 @@ seer_status seer_search_propose(
           (size_t)s->cap_pool * SEER_NEST_MAX_STATEMENTS * seer_feature_count * sizeof(float));
       if (!s->rows) return SEER_FAIL(RESOURCE, "no memory for features");
     }
-    for (uint32_t i = 0; i < s->n_kept; i++) add_draft(s, &s->kept[i]);
+    for (uint32_t i = 0; i < s->n_kept; i++) add_draft(s, &s->kept[i], NULL);
     if (s->options.is_ansor) {
       draft_from_elites(s, &rng, s->n_elite);
       draft_fresh(s, &rng, ANSOR_POPULATION);
@@ -585,7 +599,7 @@ void seer_search_zero_trial(seer_search *s, uint32_t n_drafts, seer_schedule *ou
   seer_schedule schedule;
   for (uint32_t k = 0; k < s->options.sketches->n; k++) {
     seer_schedule_default(s->options.sketches, k, &schedule);
-    add_draft(s, &schedule);
+    add_draft(s, &schedule, NULL);
   }
   uint32_t n_fresh = n_drafts < s->cap_pool / 2 ? n_drafts : s->cap_pool / 2;
   draft_fresh(s, &rng, n_fresh);

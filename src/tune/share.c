@@ -195,7 +195,8 @@ static seer_status breed(breeder *b, seer_rng *rng) {
     for (int k = 0; k < MUTANTS; k++) {
       const seer_schedule *parent = &b->elite[seer_rng_below(rng, b->n_elite)].schedule;
       for (int i = 0; i < MAX_TRIES; i++) {
-        if (seer_schedule_mutate(b->sketches, rng, parent, &pool[n].schedule) != SEER_REJECT_NONE)
+        if (seer_schedule_mutate(b->sketches, rng, parent, &pool[n].schedule, NULL) !=
+            SEER_REJECT_NONE)
           continue;
         pool[n].seconds = model_seconds(b, &pool[n].schedule);
         n++;

@@ -73,7 +73,7 @@ static bool try_recipe(trial *t, const seer_dag_recipe *recipe) {
     seer_schedule_default(list, s, &schedule);
     is_wrong = try_schedule(t, expect, &schedule, recipe->seed, scratch);
     for (uint64_t k = 0; k < SAMPLES_PER_SKETCH && !is_wrong; k++) {
-      if (seer_schedule_sample(list, s, &rng, &schedule) != SEER_REJECT_NONE) continue;
+      if (seer_schedule_sample(list, s, &rng, &schedule, NULL) != SEER_REJECT_NONE) continue;
       is_wrong = try_schedule(t, expect, &schedule, recipe->seed + k, scratch);
     }
   }

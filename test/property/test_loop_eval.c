@@ -186,15 +186,17 @@ static bool try_recipe(trial *t, const seer_dag_recipe *recipe) {
     seer_schedule_default(list, s, &schedule);
     is_wrong = try_schedule(t, expect, &schedule, recipe->seed, scratch);
     for (int k = 0; k < SAMPLES_PER_SKETCH && !is_wrong; k++) {
-      if (seer_schedule_sample(list, s, &rng, &other) != SEER_REJECT_NONE) continue;
+      if (seer_schedule_sample(list, s, &rng, &other, NULL) != SEER_REJECT_NONE) continue;
       is_wrong = try_schedule(t, expect, &other, recipe->seed + (uint64_t)k, scratch);
     }
-    if (!is_wrong && seer_schedule_mutate(list, &rng, &schedule, &child) == SEER_REJECT_NONE) {
+    if (!is_wrong &&
+        seer_schedule_mutate(list, &rng, &schedule, &child, NULL) == SEER_REJECT_NONE) {
       if (t->coverage) t->coverage->mutated++;
       is_wrong = try_schedule(t, expect, &child, recipe->seed, scratch);
     }
-    if (is_wrong || seer_schedule_sample(list, s, &rng, &other) != SEER_REJECT_NONE) continue;
-    if (seer_schedule_cross(list, &rng, &schedule, &other, &child) != SEER_REJECT_NONE) continue;
+    if (is_wrong || seer_schedule_sample(list, s, &rng, &other, NULL) != SEER_REJECT_NONE) continue;
+    if (seer_schedule_cross(list, &rng, &schedule, &other, &child, NULL) != SEER_REJECT_NONE)
+      continue;
     if (t->coverage) t->coverage->crossed++;
     is_wrong = try_schedule(t, expect, &child, recipe->seed, scratch);
   }

@@ -203,7 +203,7 @@ static const char *try_recipe(const seer_dag_recipe *recipe, totals *t, seer_are
     uint32_t s = (uint32_t)seer_rng_below(&rng, list->n);
     for (int sample = 0; sample < SAMPLES_PER_SKETCH && !wrong; sample++) {
       seer_schedule schedule;
-      if (seer_schedule_sample(list, s, &rng, &schedule) != SEER_REJECT_NONE) continue;
+      if (seer_schedule_sample(list, s, &rng, &schedule, NULL) != SEER_REJECT_NONE) continue;
       wrong = try_schedule(list, facts, &schedule, t, scratch);
       if (wrong) wrong = seer_arena_strdup(keep, wrong);
       seer_arena_reset(scratch);

@@ -163,7 +163,7 @@ static bool try_recipe(trial *t, const seer_dag_recipe *recipe) {
   bool is_wrong = false;
   for (uint32_t s = 0; s < list->n && !is_wrong; s++) {
     seer_schedule schedule;
-    if (seer_schedule_sample(list, s, &rng, &schedule) != SEER_REJECT_NONE)
+    if (seer_schedule_sample(list, s, &rng, &schedule, NULL) != SEER_REJECT_NONE)
       seer_schedule_default(list, s, &schedule);
     const char *wrong = check(t, expect, &schedule, &rng, scratch);
     is_wrong = wrong != NULL;

@@ -80,7 +80,7 @@ static void test_schedules(void **state) {
       note(&c, list, &schedule);
       check(runner, expect, &schedule, s, true);
       for (uint32_t n = 0; n < N_SAMPLES; n++) {
-        if (seer_schedule_sample(list, s, &rng, &schedule) != SEER_REJECT_NONE) continue;
+        if (seer_schedule_sample(list, s, &rng, &schedule, NULL) != SEER_REJECT_NONE) continue;
         note(&c, list, &schedule);
         check(runner, expect, &schedule, s * 100 + n, n < 3);
       }

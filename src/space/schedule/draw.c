@@ -33,10 +33,8 @@ const seer_divisors *seer_divisors_build(int64_t extent, seer_arena *arena) {
   return made;
 }
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 static bool wastes_little(int64_t extent, int64_t factor) {
-  return (double)(ceil_div(extent, factor) * factor) <= MAX_WASTE * (double)extent;
+  return (double)(seer_ceil_div(extent, factor) * factor) <= MAX_WASTE * (double)extent;
 }
 
 // A uniform choice among the divisors of `extent` (itself a divisor, or a quotient, of the list's
@@ -45,9 +43,11 @@ static int64_t draw_divisor(
     seer_rng *rng, const seer_divisors *divisors, int64_t extent, int64_t limit) {
   uint16_t fit[64];
   uint32_t n = 0;
+  bool is_own = divisors->value[divisors->n - 1] == extent;  // all of them are divisors of it
   for (uint32_t k = 0; k < divisors->n && divisors->value[k] <= limit && n < SEER_COUNT_OF(fit);
        k++) {
-    if (extent % divisors->value[k] == 0) fit[n++] = divisors->value[k];
+    if (is_own || seer_divide(extent, divisors->value[k]).remainder == 0)
+      fit[n++] = divisors->value[k];
   }
   return n > 0 ? fit[seer_rng_below(rng, n)] : 1;
 }
@@ -96,10 +96,11 @@ static int64_t draw_vector(
     width = unit * (1 + (int64_t)seer_rng_below(draw->rng, (uint64_t)max_vectors));
     if (width >= extent) {
       width = extent;
-      if ((double)(ceil_div(extent, unit) * unit) <= MAX_WASTE * (double)extent) return width;
+      if ((double)(seer_ceil_div(extent, unit) * unit) <= MAX_WASTE * (double)extent) return width;
       continue;
     }
-    if (extent % width == 0 || (!must_divide && wastes_little(extent, width))) return width;
+    if (seer_divide(extent, width).remainder == 0 || (!must_divide && wastes_little(extent, width)))
+      return width;
   }
   return seer_min_i64(width, extent);
 }
@@ -113,13 +114,15 @@ void seer_draw_tile(const seer_draw *draw, uint32_t stage) {
   if (s->factor[v][level] == SEER_NO_KNOB) return;
   int64_t registers = (int64_t)draw->list->target->n_vector_registers;
   int64_t max_vectors = seer_max_i64(1, seer_min_i64(MAX_VECTORS, (registers - 1) / 2));
-  max_vectors = seer_max_i64(1, seer_min_i64(max_vectors, MAX_TILE_VECTORS / s->tile_copies));
+  max_vectors = seer_max_i64(
+      1, seer_min_i64(max_vectors, seer_divide(MAX_TILE_VECTORS, s->tile_copies).quotient));
   int64_t width = draw_vector(draw, stage, dag->axis[v].extent, max_vectors);
   set(draw, s->factor[v][level], width);
-  int64_t vectors = ceil_div(width, s->vector_lanes);
-  int64_t max_rows = (registers - 1 - vectors) / vectors;
+  int64_t vectors = seer_ceil_div(width, s->vector_lanes);
+  int64_t max_rows = seer_divide(registers - 1 - vectors, vectors).quotient;
   if (!is_tiled && max_rows > SIMPLE_ROWS) max_rows = SIMPLE_ROWS;
-  max_rows = seer_max_i64(1, seer_min_i64(max_rows, MAX_TILE_VECTORS / vectors));
+  max_rows =
+      seer_max_i64(1, seer_min_i64(max_rows, seer_divide(MAX_TILE_VECTORS, vectors).quotient));
   if (!seer_rng_chance(draw->rng, FULL_TILE_SHARE)) {
     max_rows = 1 + (int64_t)seer_rng_below(draw->rng, (uint64_t)max_rows);
   }
@@ -131,7 +134,7 @@ void seer_draw_tile(const seer_draw *draw, uint32_t stage) {
   if (n > 1 && seer_rng_chance(draw->rng, 0.3)) seer_rng_shuffle_u32(draw->rng, row, n);
   int64_t rows = 1;
   for (uint32_t k = 0; k < n; k++) {
-    int64_t left = max_rows / rows, extent = dag->axis[row[k]].extent;
+    int64_t left = seer_divide(max_rows, rows).quotient, extent = dag->axis[row[k]].extent;
     bool is_exact = draw_exact(draw);
     int64_t factor = draw_factor(draw, s->divisors[row[k]], extent, left, is_exact);
     int64_t other = draw_factor(draw, s->divisors[row[k]], extent, left, is_exact);
@@ -158,16 +161,17 @@ void seer_draw_axis(const seer_draw *draw, uint32_t stage, uint32_t axis) {
   }
   uint32_t tile_level = s->role == SEER_ROLE_TILED ? 3 : 1;
   uint16_t tile = s->factor[axis][tile_level];
-  extent = ceil_div(extent, s->step[axis]);
-  int64_t left =
-      tile == SEER_NO_KNOB ? extent : ceil_div(extent, draw->knob[tile] > 0 ? draw->knob[tile] : 1);
+  extent = seer_ceil_div(extent, s->step[axis]);
+  int64_t left = tile == SEER_NO_KNOB
+      ? extent
+      : seer_ceil_div(extent, draw->knob[tile] > 0 ? draw->knob[tile] : 1);
   // one coin for the axis: else hardly any schedule would divide everywhere
   bool is_exact = draw_exact(draw);
   for (uint32_t level = tile_level; level-- > 0;) {
     if (s->factor[axis][level] == SEER_NO_KNOB) continue;
     int64_t factor = draw_factor(draw, divisors, left, SEER_MAX_FACTOR, is_exact);
     set(draw, s->factor[axis][level], factor);
-    left = ceil_div(left, factor);
+    left = seer_ceil_div(left, factor);
   }
 }
 

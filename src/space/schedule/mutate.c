@@ -47,7 +47,7 @@ static int pick_stage(const seer_draw *draw) {
 
 static int64_t smallest_prime(int64_t n) {
   for (int64_t p = 2; p * p <= n; p++) {
-    if (n % p == 0) return p;
+    if (seer_divide(n, p).remainder == 0) return p;
   }
   return n;
 }
@@ -59,7 +59,11 @@ static int64_t random_prime(seer_rng *rng, int64_t n) {
   while (n > 1 && count < SEER_COUNT_OF(prime)) {
     int64_t p = smallest_prime(n);
     prime[count++] = p;
-    while (n % p == 0) n /= p;
+    seer_division by = {n, 0};
+    while (by.remainder == 0) {
+      n = by.quotient;
+      by = seer_divide(n, p);
+    }
   }
   return prime[seer_rng_below(rng, count)];
 }
@@ -138,30 +142,30 @@ static bool mutate_once(const seer_draw *draw) {
   return mutate_factor(draw);
 }
 
-static seer_reject finish(const seer_sketch_list *list, seer_schedule *out) {
-  seer_frame frame;
-  seer_frame_normalise(list, out, &frame);
-  return seer_frame_check(list, &frame);
+static seer_reject finish(const seer_sketch_list *list, seer_schedule *out, seer_frame *out_frame) {
+  seer_frame_normalise(list, out, out_frame);
+  return seer_frame_check(list, out_frame);
 }
 
-static seer_reject jump(
-    const seer_sketch_list *list, seer_rng *rng, const seer_schedule *parent, seer_schedule *out) {
+static seer_reject jump(const seer_sketch_list *list, seer_rng *rng, const seer_schedule *parent,
+    seer_schedule *out, seer_frame *out_frame) {
   uint32_t to = (uint32_t)seer_rng_below(rng, list->n - 1);
   if (to >= parent->sketch) to++;
-  return seer_schedule_refit_to(list, parent, list, to, out);
+  return seer_schedule_refit_to(list, parent, list, to, out, out_frame);
 }
 
-seer_reject seer_schedule_mutate(
-    const seer_sketch_list *list, seer_rng *rng, const seer_schedule *parent, seer_schedule *out) {
+seer_reject seer_schedule_mutate(const seer_sketch_list *list, seer_rng *rng,
+    const seer_schedule *parent, seer_schedule *out, seer_frame *out_frame) {
+  seer_frame own, *frame = out_frame ? out_frame : &own;
   seer_reject reject = SEER_REJECT_DUPLICATE;
   for (int tries = 0; tries < MAX_TRIES; tries++) {
     if (list->n > 1 && list->space == SEER_SPACE_FULL && seer_rng_chance(rng, JUMP_SHARE)) {
-      reject = jump(list, rng, parent, out);
+      reject = jump(list, rng, parent, out, frame);
     } else {
       *out = *parent;
       seer_draw draw = {list, list->sketch[parent->sketch], rng, out->knob};
       if (!mutate_once(&draw)) continue;
-      reject = finish(list, out);
+      reject = finish(list, out, frame);
     }
     if (reject != SEER_REJECT_NONE) continue;
     if (!seer_schedule_equal(parent, out)) return SEER_REJECT_NONE;
@@ -171,9 +175,10 @@ seer_reject seer_schedule_mutate(
 }
 
 seer_reject seer_schedule_cross(const seer_sketch_list *list, seer_rng *rng, const seer_schedule *a,
-    const seer_schedule *b, seer_schedule *out) {
+    const seer_schedule *b, seer_schedule *out, seer_frame *out_frame) {
   if (a->sketch != b->sketch) return SEER_REJECT_NO_MATCH;
   const seer_sketch *sketch = list->sketch[a->sketch];
+  seer_frame own, *frame = out_frame ? out_frame : &own;
   seer_reject reject = SEER_REJECT_DUPLICATE;
   for (int tries = 0; tries < MAX_TRIES; tries++) {
     *out = *a;
@@ -189,7 +194,7 @@ seer_reject seer_schedule_cross(const seer_sketch_list *list, seer_rng *rng, con
       if (knob->kind != SEER_KNOB_FACTOR) from_b = seer_rng_chance(rng, 0.5);
       if (from_b) out->knob[k] = b->knob[k];
     }
-    reject = finish(list, out);
+    reject = finish(list, out, frame);
     if (reject != SEER_REJECT_NONE) continue;
     if (!seer_schedule_equal(a, out) && !seer_schedule_equal(b, out)) return SEER_REJECT_NONE;
     reject = SEER_REJECT_DUPLICATE;

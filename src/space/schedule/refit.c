@@ -74,7 +74,7 @@ static void stretch(const seer_sketch *from, const seer_schedule *old, const see
 }
 
 seer_reject seer_schedule_refit_to(const seer_sketch_list *from, const seer_schedule *schedule,
-    const seer_sketch_list *to, uint32_t sketch, seer_schedule *out) {
+    const seer_sketch_list *to, uint32_t sketch, seer_schedule *out, seer_frame *out_frame) {
   const seer_sketch *a = from->sketch[schedule->sketch], *b = to->sketch[sketch];
   seer_schedule_default(to, sketch, out);
   seer_schedule fallback = *out;
@@ -98,15 +98,15 @@ seer_reject seer_schedule_refit_to(const seer_sketch_list *from, const seer_sche
     int old = is_outer ? find_knob(a, knob, k) : -1;
     if (old >= 0) stretch(a, schedule, &a->knob[old], b, knob, out);
   }
-  seer_frame frame;
-  seer_frame_normalise(to, out, &frame);
-  if (seer_frame_check(to, &frame) == SEER_REJECT_NONE) return SEER_REJECT_NONE;
+  seer_frame own, *frame = out_frame ? out_frame : &own;
+  seer_frame_normalise(to, out, frame);
+  if (seer_frame_check(to, frame) == SEER_REJECT_NONE) return SEER_REJECT_NONE;
   // Too large here: the default's register tiles and locations, the rest as carried.
   for (uint32_t k = 0; k < b->n_knob; k++) {
     if (b->knob[k].is_tile || b->knob[k].kind != SEER_KNOB_FACTOR) out->knob[k] = fallback.knob[k];
   }
-  seer_frame_normalise(to, out, &frame);
-  return seer_frame_check(to, &frame) == SEER_REJECT_NONE ? SEER_REJECT_NONE : SEER_REJECT_NO_MATCH;
+  seer_frame_normalise(to, out, frame);
+  return seer_frame_check(to, frame) == SEER_REJECT_NONE ? SEER_REJECT_NONE : SEER_REJECT_NO_MATCH;
 }
 
 seer_reject seer_schedule_refit(const seer_sketch_list *from, const seer_schedule *schedule,
@@ -114,7 +114,7 @@ seer_reject seer_schedule_refit(const seer_sketch_list *from, const seer_schedul
   const seer_sketch *a = from->sketch[schedule->sketch];
   uint16_t index;
   if (seer_names_sketch(to, a->signature, &index))
-    return seer_schedule_refit_to(from, schedule, to, index, out);
+    return seer_schedule_refit_to(from, schedule, to, index, out, NULL);
   uint32_t best = 0, best_score = 0;
   for (uint32_t k = 0; k < to->n; k++) {
     const seer_sketch *b = to->sketch[k];
@@ -125,5 +125,5 @@ seer_reject seer_schedule_refit(const seer_sketch_list *from, const seer_schedul
     }
   }
   return best_score < 2 ? SEER_REJECT_NO_MATCH
-                        : seer_schedule_refit_to(from, schedule, to, best, out);
+                        : seer_schedule_refit_to(from, schedule, to, best, out, NULL);
 }

@@ -7,12 +7,12 @@
 
 #define MAX_TRIES 8
 
-seer_reject seer_schedule_sample(
-    const seer_sketch_list *list, uint32_t sketch, seer_rng *rng, seer_schedule *out) {
+seer_reject seer_schedule_sample(const seer_sketch_list *list, uint32_t sketch, seer_rng *rng,
+    seer_schedule *out, seer_frame *out_frame) {
   SEER_ASSERT(sketch < list->n, "sketch %u of %u", sketch, list->n);
   const seer_sketch *s = list->sketch[sketch];
   seer_reject reject = SEER_REJECT_NONE;
-  seer_frame frame;
+  seer_frame own, *frame = out_frame ? out_frame : &own;
   for (int tries = 0; tries < MAX_TRIES; tries++) {
     memset(out, 0, sizeof *out);
     out->sketch = (uint16_t)sketch;
@@ -24,9 +24,9 @@ seer_reject seer_schedule_sample(
       uint16_t parallel = s->stage[stage].parallel_knob;
       if (parallel != SEER_NO_KNOB) out->knob[parallel] = s->stage[stage].max_parallel;
     }
-    seer_frame_normalise(list, out, &frame);
-    seer_draw_parallel(&draw, &frame);
-    reject = seer_frame_check(list, &frame);
+    seer_frame_normalise(list, out, frame);
+    seer_draw_parallel(&draw, frame);
+    reject = seer_frame_check(list, frame);
     if (reject == SEER_REJECT_NONE) return reject;
   }
   return reject;

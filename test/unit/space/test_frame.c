@@ -33,7 +33,7 @@ static void for_all(on_schedule visit, uint32_t per_sketch, uint32_t n_random) {
     for (uint32_t k = 0; k < list->n; k++) {
       for (uint32_t n = 0; n < per_sketch; n++) {
         seer_schedule schedule;
-        if (seer_schedule_sample(list, k, &rng, &schedule) == SEER_REJECT_NONE)
+        if (seer_schedule_sample(list, k, &rng, &schedule, NULL) == SEER_REJECT_NONE)
           visit(list, &schedule, &rng);
       }
     }

@@ -31,7 +31,7 @@ static void check_all(const char *text, int n_samples) {
       seer_schedule schedule;
       if (k == 0) {
         seer_schedule_default(list, s, &schedule);
-      } else if (seer_schedule_sample(list, s, &rng, &schedule) != SEER_REJECT_NONE) {
+      } else if (seer_schedule_sample(list, s, &rng, &schedule, NULL) != SEER_REJECT_NONE) {
         continue;
       }
       const char *wrong =

@@ -99,10 +99,39 @@ static void test_normalise_and_text(void **state) {
 
 static uint64_t n_sampled, n_rejected, n_mutated, n_crossed, n_jumped;
 
+// The frame that came with a drawn schedule is the one that the schedule makes.
+static void check_frame(
+    const seer_sketch_list *list, const seer_schedule *schedule, const seer_frame *drawn) {
+  static seer_frame made;
+  seer_frame_make(list, schedule, &made);
+  assert_ptr_equal(made.sketch, drawn->sketch);
+  assert_int_equal(made.n_root, drawn->n_root);
+  assert_memory_equal(made.root, drawn->root, made.n_root);
+  for (uint32_t k = 0; k < made.sketch->n_order; k++) {
+    uint32_t stage = made.sketch->order[k];
+    const seer_frame_stage *a = &made.stage[stage], *b = &drawn->stage[stage];
+    assert_int_equal(a->place, b->place);
+    assert_int_equal(a->n_loop, b->n_loop);
+    if (a->place == SEER_PLACE_AT) assert_true(a->at == b->at && a->depth == b->depth);
+    if (a->place != SEER_PLACE_AT && a->place != SEER_PLACE_ROOT) continue;
+    assert_int_equal(a->n_parallel, b->n_parallel);
+    assert_int_equal(a->max_unroll, b->max_unroll);
+    for (uint32_t l = 0; l < a->n_loop; l++) {
+      assert_int_equal(a->loop[l].extent, b->loop[l].extent);
+      assert_int_equal(a->loop[l].coef, b->loop[l].coef);
+      assert_int_equal(a->loop[l].is_parallel, b->loop[l].is_parallel);
+      assert_int_equal(a->loop[l].is_exact, b->loop[l].is_exact);
+    }
+    const seer_dag_stage *dag = &made.sketch->dag->stage[stage];
+    for (uint32_t x = 0; x < dag->n_space; x++) assert_int_equal(a->region[x], b->region[x]);
+  }
+}
+
 static void check_moves(const seer_sketch_list *list, seer_rng *rng, seer_arena *arena) {
   (void)arena;
   for (uint32_t k = 0; k < list->n; k++) {
     seer_schedule s, mother = {.n = 0}, child;
+    static seer_frame frame;
     seer_schedule_default(list, k, &s);
     assert_int_equal(s.sketch, k);
     assert_int_equal(seer_schedule_check(list, &s), SEER_REJECT_NONE);
@@ -110,17 +139,19 @@ static void check_moves(const seer_sketch_list *list, seer_rng *rng, seer_arena 
     seer_schedule_normalise(list, &normal);
     assert_true(seer_schedule_equal(&s, &normal));
     for (int n = 0; n < 6; n++) {
-      if (seer_schedule_sample(list, k, rng, &s) != SEER_REJECT_NONE) {
+      if (seer_schedule_sample(list, k, rng, &s, &frame) != SEER_REJECT_NONE) {
         n_rejected++;
         continue;
       }
       n_sampled++;
+      check_frame(list, &s, &frame);
       normal = s;
       seer_schedule_normalise(list, &normal);
       assert_memory_equal(&normal, &s, sizeof s);
       assert_int_equal(seer_schedule_check(list, &s), SEER_REJECT_NONE);
-      if (seer_schedule_mutate(list, rng, &s, &child) == SEER_REJECT_NONE) {
+      if (seer_schedule_mutate(list, rng, &s, &child, &frame) == SEER_REJECT_NONE) {
         n_mutated++;
+        check_frame(list, &child, &frame);
         n_jumped += child.sketch != s.sketch;
         assert_int_equal(seer_schedule_check(list, &child), SEER_REJECT_NONE);
         assert_false(seer_schedule_equal(&s, &child));
@@ -129,8 +160,10 @@ static void check_moves(const seer_sketch_list *list, seer_rng *rng, seer_arena 
         seer_schedule_normalise(list, &normal);
         assert_memory_equal(&normal, &child, sizeof child);
       }
-      if (mother.n > 0 && seer_schedule_cross(list, rng, &mother, &s, &child) == SEER_REJECT_NONE) {
+      if (mother.n > 0 &&
+          seer_schedule_cross(list, rng, &mother, &s, &child, &frame) == SEER_REJECT_NONE) {
         n_crossed++;
+        check_frame(list, &child, &frame);
         assert_int_equal(child.sketch, k);
         assert_int_equal(seer_schedule_check(list, &child), SEER_REJECT_NONE);
         assert_false(seer_schedule_equal(&s, &child) || seer_schedule_equal(&mother, &child));
@@ -165,7 +198,7 @@ static void test_sampling_is_diverse(void **state) {
   uint32_t n_tail = 0, n_whole = 0, n_inline = 0, n_root = 0, n_at = 0, n_full_tile = 0, n = 2000;
   for (uint32_t i = 0; i < n; i++) {
     seer_schedule s;
-    assert_int_equal(seer_schedule_sample(list, 0, &rng, &s), SEER_REJECT_NONE);
+    assert_int_equal(seer_schedule_sample(list, 0, &rng, &s, NULL), SEER_REJECT_NONE);
     for (uint32_t k = 0; k < s.n; k++) seen[k] |= (uint64_t)1 << (s.knob[k] & 63);
     seer_frame frame;
     seer_frame_make(list, &s, &frame);
@@ -195,7 +228,7 @@ static void check_exact(const seer_sketch_list *list, seer_rng *rng, seer_arena 
   for (uint32_t k = 0; k < list->n; k++) {
     for (int n = 0; n < 4; n++) {
       seer_schedule s;
-      if (seer_schedule_sample(list, k, rng, &s) != SEER_REJECT_NONE) continue;
+      if (seer_schedule_sample(list, k, rng, &s, NULL) != SEER_REJECT_NONE) continue;
       seer_frame frame;
       seer_frame_make(list, &s, &frame);
       for (uint32_t r = 0; r < frame.n_root; r++) {
@@ -226,7 +259,7 @@ static void test_refit_between_siblings(void **state) {
   for (uint32_t i = 0; i < 300; i++) {
     seer_sketch_list *from = i % 2 ? a : b, *to = i % 2 ? b : a;
     seer_schedule s, t, back;
-    assert_int_equal(seer_schedule_sample(from, i % from->n, &rng, &s), SEER_REJECT_NONE);
+    assert_int_equal(seer_schedule_sample(from, i % from->n, &rng, &s, NULL), SEER_REJECT_NONE);
     assert_int_equal(seer_schedule_refit(from, &s, to, &t), SEER_REJECT_NONE);
     // The sibling with stride 2 has no other formulation: the nearest is a direct one.
     bool is_direct = strcmp(from->sketch[s.sketch]->formulation, "direct") == 0;
@@ -267,7 +300,8 @@ static void test_refit_to_strangers(void **state) {
   for (size_t i = 0; i < space_nets_count; i++) {
     for (size_t j = 0; j < space_nets_count; j++) {
       seer_schedule s, t;
-      if (seer_schedule_sample(list[i], (uint32_t)(j % list[i]->n), &rng, &s) != SEER_REJECT_NONE)
+      if (seer_schedule_sample(list[i], (uint32_t)(j % list[i]->n), &rng, &s, NULL) !=
+          SEER_REJECT_NONE)
         continue;
       seer_reject reject = seer_schedule_refit(list[i], &s, list[j], &t);
       assert_true(reject == SEER_REJECT_NONE || reject == SEER_REJECT_NO_MATCH);

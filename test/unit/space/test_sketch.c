@@ -247,7 +247,7 @@ static void test_transform(void **state) {
       seer_schedule s;
       if (n == 0) {
         seer_schedule_default(list, k, &s);
-      } else if (seer_schedule_sample(list, k, &rng, &s) != SEER_REJECT_NONE) {
+      } else if (seer_schedule_sample(list, k, &rng, &s, NULL) != SEER_REJECT_NONE) {
         continue;
       }
       const char *wrong = loop_check(expect, &s, SEER_LOWER_FAULT_NONE, n, scratch, NULL);
