@@ -51,6 +51,12 @@ SEER_MUST_USE seer_status seer_target_measure(seer_target *target);
 // does without.
 SEER_MUST_USE seer_status seer_target_peak_now(
     const seer_target *target, double stretch_s, double budget_s, double *out_gflops);
+// The same with a load for every two FMAs, as in a kernel's register tile. On a core of one's own
+// it equals the peak. Somebody else's thread on the same core takes half of the instructions that
+// the core can start: the FMAs alone still fit the other half, this and every kernel does not. A
+// control for whether the core is one's own just now.
+SEER_MUST_USE seer_status seer_target_fed_now(
+    const seer_target *target, double stretch_s, double budget_s, double *out_gflops);
 // The part that records are keyed by: instruction set, CPU model, threads, cache sizes; and the
 // part that must match for a record to be usable at all: features and threads.
 uint64_t seer_target_key(const seer_target *target);

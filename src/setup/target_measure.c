@@ -1,6 +1,7 @@
 // target_measure.c - the peak and the bandwidths of one thread, by running loops that do nothing
 // else. Peak: twelve independent chains of vector FMAs (latency 4 to 5 x at most 2 pipes needs 10;
-// 16 registers hold 12 and the operands). Bandwidth: eight streams of vector loads, xor'd, over a
+// 16 registers hold 12 and the operands). Fed: the same with a load from the innermost cache for
+// every two FMAs. Bandwidth: eight streams of vector loads, xor'd, over a
 // buffer that sits in one level. The build compiles this file with -O2 and contraction on, whatever
 // the build type.
 #include <stdlib.h>
@@ -39,6 +40,38 @@ typedef uint64_t (*read_kernel)(const void *data, size_t n_bytes);
     memcpy(out, &sum, sizeof sum);                                                      \
   }
 
+// As a register tile of six rows and two vectors does: a load for every two FMAs, as an instruction
+// of its own. in[] holds six vectors of 0.5.
+#if defined(__x86_64__)
+#define IN_REGISTER(row) __asm__("" : "+x"(row))
+#elif defined(__aarch64__)
+#define IN_REGISTER(row) __asm__("" : "+w"(row))
+#endif
+#define LOAD_STEP(vec, i, j) \
+  {                          \
+    vec row = load[i / 2];   \
+    IN_REGISTER(row);        \
+    a##i = a##i * row + y;   \
+    a##j = a##j * row + y;   \
+  }
+#define FED_KERNEL(name, vec)                                                           \
+  __attribute__((noinline)) static void name(const float *in, float *out, uint64_t n) { \
+    const vec *load = (const void *)in;                                                 \
+    vec x = load[0], y = x + x;                                                         \
+    vec REPEAT_12(DECLARE) sum = y;                                                     \
+    for (uint64_t k = 0; k < n; k++) {                                                  \
+      __asm__ volatile("" : : : "memory");                                              \
+      LOAD_STEP(vec, 0, 1)                                                              \
+      LOAD_STEP(vec, 2, 3)                                                              \
+      LOAD_STEP(vec, 4, 5)                                                              \
+      LOAD_STEP(vec, 6, 7)                                                              \
+      LOAD_STEP(vec, 8, 9)                                                              \
+      LOAD_STEP(vec, 10, 11)                                                            \
+    }                                                                                   \
+    REPEAT_12(SUM)                                                                      \
+    memcpy(out, &sum, sizeof sum);                                                      \
+  }
+
 // n_bytes is a multiple of 8 vectors.
 #define READ_KERNEL(name, vec)                                                       \
   __attribute__((noinline)) static uint64_t name(const void *data, size_t n_bytes) { \
@@ -55,6 +88,7 @@ typedef uint64_t (*read_kernel)(const void *data, size_t n_bytes);
   }
 
 FMA_KERNEL(fma_16, f32x4)
+FED_KERNEL(fed_16, f32x4)
 READ_KERNEL(read_16, u64x2)
 #if defined(__x86_64__)
 #pragma GCC diagnostic push
@@ -62,12 +96,14 @@ READ_KERNEL(read_16, u64x2)
 #define IN_AVX2 __attribute__((target("avx2,fma")))
 #define IN_AVX512 __attribute__((target("avx512f,prefer-vector-width=512")))
 IN_AVX2 FMA_KERNEL(fma_32, f32x8)
+IN_AVX2 FED_KERNEL(fed_32, f32x8)
 IN_AVX2 READ_KERNEL(read_32, u64x4)
 #ifdef __clang__
 #undef IN_AVX512
 #define IN_AVX512 __attribute__((target("avx512f"), min_vector_width(512)))
 #endif
 IN_AVX512 FMA_KERNEL(fma_64, f32x16)
+IN_AVX512 FED_KERNEL(fed_64, f32x16)
 IN_AVX512 READ_KERNEL(read_64, u64x8)
 #pragma GCC diagnostic pop
 #endif
@@ -78,8 +114,8 @@ IN_AVX512 READ_KERNEL(read_64, u64x8)
 
 // Best of several stretches of about stretch_s: an interruption makes one slow, nothing makes one
 // fast.
-static double measure_gflops(fma_kernel kernel, uint32_t lanes, double stretch_s, double budget_s) {
-  static const float in[2] = {0.5f, 1.0f};
+static double measure_gflops(
+    fma_kernel kernel, const float *in, uint32_t lanes, double stretch_s, double budget_s) {
   float out[16];
   uint64_t n = 1 << 12, begin = seer_os_now_ns();
   double best = 0;
@@ -115,9 +151,13 @@ static double measure_gbs(read_kernel kernel, const void *data, size_t n_bytes, 
   return best;
 }
 
-static seer_status choose(const seer_target *target, fma_kernel *out_fma, read_kernel *out_read) {
-  *out_fma = fma_16;
-  *out_read = read_16;
+typedef struct {
+  fma_kernel fma, fed;
+  read_kernel read;
+} kernels;
+
+static seer_status choose(const seer_target *target, kernels *out) {
+  *out = (kernels){fma_16, fed_16, read_16};
 #if defined(__x86_64__)
   if (strncmp(target->triple, "x86_64-", 7) != 0)
     return SEER_FAIL(UNSUPPORTED, "target %s can't be measured on this machine, which is x86_64",
@@ -125,13 +165,11 @@ static seer_status choose(const seer_target *target, fma_kernel *out_fma, read_k
   if (target->vector_bytes == 64) {
     if (!__builtin_cpu_supports("avx512f"))
       return SEER_FAIL(UNSUPPORTED, "this machine has no AVX-512 to measure");
-    *out_fma = fma_64;
-    *out_read = read_64;
+    *out = (kernels){fma_64, fed_64, read_64};
   } else if (target->vector_bytes == 32) {
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
       return SEER_FAIL(UNSUPPORTED, "this machine has no AVX2 with FMA to measure");
-    *out_fma = fma_32;
-    *out_read = read_32;
+    *out = (kernels){fma_32, fed_32, read_32};
   }
 #else
   if (strncmp(target->triple, "aarch64-", 8) != 0)
@@ -151,19 +189,30 @@ static seer_status take_pages(size_t n_bytes, void **out_data) {
   return SEER_OK;
 }
 
+static const float in_registers[2] = {0.5f, 1.0f};
+
 seer_status seer_target_peak_now(
     const seer_target *target, double stretch_s, double budget_s, double *out_gflops) {
-  fma_kernel fma;
-  read_kernel read;
-  SEER_TRY(choose(target, &fma, &read));
-  *out_gflops = measure_gflops(fma, seer_target_lanes(target), stretch_s, budget_s);
+  kernels k;
+  SEER_TRY(choose(target, &k));
+  uint32_t lanes = seer_target_lanes(target);
+  *out_gflops = measure_gflops(k.fma, in_registers, lanes, stretch_s, budget_s);
+  return SEER_OK;
+}
+
+seer_status seer_target_fed_now(
+    const seer_target *target, double stretch_s, double budget_s, double *out_gflops) {
+  kernels k;
+  SEER_TRY(choose(target, &k));
+  _Alignas(64) float in_memory[N_CHAINS / 2 * 16];
+  for (size_t i = 0; i < SEER_COUNT_OF(in_memory); i++) in_memory[i] = 0.5f;
+  *out_gflops = measure_gflops(k.fed, in_memory, seer_target_lanes(target), stretch_s, budget_s);
   return SEER_OK;
 }
 
 seer_status seer_target_measure(seer_target *target) {
-  fma_kernel fma;
-  read_kernel read;
-  SEER_TRY(choose(target, &fma, &read));
+  kernels k;
+  SEER_TRY(choose(target, &k));
   // A level's buffer is twice the level above at least, and half of the level at most.
   uint64_t l2 = target->l2_bytes / 2;
   uint64_t l3 = target->l3_bytes ? target->l3_bytes / 2 : 0;
@@ -176,11 +225,12 @@ seer_status seer_target_measure(seer_target *target) {
   size_t n_bytes = (size_t)(dram > l3 ? dram : l3);
   void *data;
   SEER_TRY(take_pages(n_bytes, &data));
-  target->peak_gflops = measure_gflops(fma, seer_target_lanes(target), PEAK_STRETCH_S, 0.1);
-  target->l2_gbs = measure_gbs(read, data, (size_t)(l2 / granule * granule), 0.03);
-  target->dram_gbs = measure_gbs(read, data, (size_t)(dram / granule * granule), 0.06);
+  target->peak_gflops =
+      measure_gflops(k.fma, in_registers, seer_target_lanes(target), PEAK_STRETCH_S, 0.1);
+  target->l2_gbs = measure_gbs(k.read, data, (size_t)(l2 / granule * granule), 0.03);
+  target->dram_gbs = measure_gbs(k.read, data, (size_t)(dram / granule * granule), 0.06);
   target->l3_gbs =
-      l3 ? measure_gbs(read, data, (size_t)(l3 / granule * granule), 0.03) : target->dram_gbs;
+      l3 ? measure_gbs(k.read, data, (size_t)(l3 / granule * granule), 0.03) : target->dram_gbs;
   target->is_measured = true;
   munmap(data, n_bytes);
   return SEER_OK;
