@@ -61,7 +61,8 @@ typedef bool (*work)(bench *b, uint64_t k);
 
 static bool sample(bench *b, uint64_t k) {
   seer_schedule s;
-  if (seer_schedule_sample(b->list, (uint32_t)(k % b->list->n), &b->rng, &s, NULL) != SEER_REJECT_NONE)
+  if (seer_schedule_sample(b->list, (uint32_t)(k % b->list->n), &b->rng, &s, NULL) !=
+      SEER_REJECT_NONE)
     return false;
   b->kept[b->n_kept++ % N_KEPT] = s;
   return true;
@@ -74,7 +75,8 @@ static bool normalise(bench *b, uint64_t k) {
 
 static bool mutate(bench *b, uint64_t k) {
   seer_schedule child;
-  return seer_schedule_mutate(b->list, &b->rng, &b->kept[k % N_KEPT], &child, NULL) == SEER_REJECT_NONE;
+  return seer_schedule_mutate(b->list, &b->rng, &b->kept[k % N_KEPT], &child, NULL) ==
+      SEER_REJECT_NONE;
 }
 
 // As the search does: drawn, normalised, checked, summarised, estimated.
@@ -110,8 +112,12 @@ static void extract(bench *b) {
 // Features and the learned model (two half bases and a residual), 512 candidates at a time.
 static seer_status measure_scoring(bench *b) {
   static const uint32_t family_of[1] = {0};
-  seer_bank_options options = {.n_family = 1, .n_task = 1, .family_of = family_of, .has_base = true,
-      .model = seer_cost_table[0], .warm_up = 32};
+  seer_bank_options options = {.n_family = 1,
+      .n_task = 1,
+      .family_of = family_of,
+      .has_base = true,
+      .model = seer_cost_table[0],
+      .warm_up = 32};
   seer_bank *bank = NULL;
   SEER_TRY(seer_bank_create(&options, &bank));
   extract(b);
@@ -132,10 +138,11 @@ static seer_status measure_scoring(bench *b) {
   while (!status && (seconds = now_s() - start) < 0.5) {
     extract(b);
     status = seer_bank_predict(
-          bank, 0, &(seer_bank_candidates){N_KEPT, b->rows, b->n_rows, NULL}, scores);
+        bank, 0, &(seer_bank_candidates){N_KEPT, b->rows, b->n_rows, NULL}, scores);
     n += N_KEPT;
   }
-  printf("  scored %8.0f/s  trained on %u in %.0f ms\n", (double)n / seconds, N_KEPT, train_s * 1e3);
+  printf(
+      "  scored %8.0f/s  trained on %u in %.0f ms\n", (double)n / seconds, N_KEPT, train_s * 1e3);
   seer_bank_destroy(bank);
   return status;
 }
@@ -152,7 +159,8 @@ static seer_status run(
     b->list = list;
     b->target = target;
     b->summariser = seer_summariser_create(list, arena);
-    b->rows = SEER_NEW_ARRAY(arena, float, (size_t)N_KEPT *SEER_NEST_MAX_STATEMENTS *seer_feature_count);
+    b->rows =
+        SEER_NEW_ARRAY(arena, float, (size_t)N_KEPT *SEER_NEST_MAX_STATEMENTS *seer_feature_count);
     seer_rng_init(&b->rng, 1);
     printf("%-12s sketches %2u", name, list->n);
     measure(b, "sampled", sample);

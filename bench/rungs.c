@@ -265,8 +265,13 @@ static void find_best(bench *b, const char *formulation, double seconds) {
   static const uint32_t family_of[1] = {0};
   seer_search_options options = {
       .sketches = list, .target = target, .seed = 1, .random_share = 0.1};
-  seer_bank_options bank_options = {.n_family = 1, .n_task = 1, .family_of = family_of,
-      .has_base = true, .model = seer_cost_table[0], .seed = 1, .warm_up = 32};
+  seer_bank_options bank_options = {.n_family = 1,
+      .n_task = 1,
+      .family_of = family_of,
+      .has_base = true,
+      .model = seer_cost_table[0],
+      .seed = 1,
+      .warm_up = 32};
   seer_search *search;
   seer_bank *bank;
   die(seer_search_create(&options, &search));
@@ -284,7 +289,8 @@ static void find_best(bench *b, const char *formulation, double seconds) {
   double least[6] = {0};
   uint32_t n = seer_search_top(search, 6, top, NULL), best = 0;
   for (uint32_t k = 0; k < n; k++) {
-    if (!build(b, &top[k], b->arena, &kernels[k])) die(SEER_FAIL(INTERNAL, "built once, not twice"));
+    if (!build(b, &top[k], b->arena, &kernels[k]))
+      die(SEER_FAIL(INTERNAL, "built once, not twice"));
   }
   for (uint32_t turn = 0; turn < 15; turn++) {
     for (uint32_t k = 0; k < n; k++) {
@@ -395,20 +401,20 @@ static void take_turn(entry *e, double best_peak) {
   e->turn[e->n_turn++].ratio = ratio;
 }
 
-static uint32_t quiet_turns(
-    const entry *e, double best_peak, double *out_ratio, double *out_gflops) {
+static uint32_t count_quiet(const entry *e, double best_peak) {
   uint32_t n = 0;
-  for (uint32_t k = 0; k < e->n_turn; k++) {
-    if (e->turn[k].fed < QUIET * best_peak) continue;
-    out_ratio[n] = e->turn[k].ratio;
-    out_gflops[n++] = e->turn[k].gflops;
-  }
+  for (uint32_t k = 0; k < e->n_turn; k++) n += e->turn[k].fed >= QUIET * best_peak;
   return n;
 }
 
 static bool report(const entry *e, double best_peak) {
-  static double ratio[MAX_TURNS], gflops[MAX_TURNS];
-  uint32_t n = quiet_turns(e, best_peak, ratio, gflops);
+  double ratio[MAX_TURNS], gflops[MAX_TURNS];
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < e->n_turn; k++) {
+    if (e->turn[k].fed < QUIET * best_peak) continue;
+    ratio[n] = e->turn[k].ratio;
+    gflops[n++] = e->turn[k].gflops;
+  }
   printf("%-26s %-10s %s thread%s ", rungs[e->which].name, rungs[e->which].formulation, e->threads,
       e->threads[0] == '1' ? " " : "s");
   if (n < MIN_TURNS) {
@@ -420,10 +426,10 @@ static bool report(const entry *e, double best_peak) {
   static const char *const of[] = {"of the FMA peak", "of FMA peak or copy", "x direct"};
   bool is_met = low >= rungs[e->which].bar;
   printf(
-      "%8.1f GFLOP/s  %5.2f [%.2f, %.2f] %-24s bar %.2f: %s  (%u candidates, %u of %u turns quiet)\n",
-      median(gflops, n), median(ratio, n), low, high,
-      of[rungs[e->which].goal], rungs[e->which].bar, is_met ? "met" : "MISSED", e->bench.n,
-      n, e->n_try);
+      "%8.1f GFLOP/s  %5.2f [%.2f, %.2f] %-24s bar %.2f: %s  (%u candidates, %u of %u turns "
+      "quiet)\n",
+      median(gflops, n), median(ratio, n), low, high, of[rungs[e->which].goal], rungs[e->which].bar,
+      is_met ? "met" : "MISSED", e->bench.n, n, e->n_try);
   return is_met;
 }
 
@@ -476,10 +482,8 @@ int main(int argc, char **argv) {
     is_done = true;
     for (uint32_t i = 0; i < n; i++) {
       entry *e = &entries[i];
-      static double ratio[MAX_TURNS], gflops[MAX_TURNS];
       double best = best_peak(entries, n, e);
-      bool has_all = quiet_turns(e, best, ratio, gflops) >= TURNS;
-      if (has_all || e->n_turn == MAX_TURNS) continue;
+      if (count_quiet(e, best) >= TURNS || e->n_turn == MAX_TURNS) continue;
       take_turn(e, best);
       is_done = false;
     }

@@ -21,27 +21,15 @@ typedef uint64_t u64x8 __attribute__((vector_size(64)));
 enum { N_CHAINS = 12, N_STREAMS = 8 };
 #define PEAK_STRETCH_S 2e-4
 
-typedef void (*fma_kernel)(const float *in, float *out, uint64_t n);
+typedef void (*fma_kernel)(const float *data, float *out, uint64_t n);
 typedef uint64_t (*read_kernel)(const void *data, size_t n_bytes);
 
 #define REPEAT_12(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 #define DECLARE(i) a##i = x * (float)(i),
 #define STEP(i) a##i = a##i * x + y;
 #define SUM(i) sum += a##i;
-// in = {0.5, 1}: every chain tends to 2, so nothing overflows or becomes denormal.
-#define FMA_KERNEL(name, vec)                                                           \
-  __attribute__((noinline)) static void name(const float *in, float *out, uint64_t n) { \
-    vec x = (vec){0} + in[0], y = (vec){0} + in[1];                                     \
-    vec REPEAT_12(DECLARE) sum = y;                                                     \
-    for (uint64_t k = 0; k < n; k++) {                                                  \
-      REPEAT_12(STEP)                                                                   \
-    }                                                                                   \
-    REPEAT_12(SUM)                                                                      \
-    memcpy(out, &sum, sizeof sum);                                                      \
-  }
-
 // As a register tile of six rows and two vectors does: a load for every two FMAs, as an instruction
-// of its own. in[] holds six vectors of 0.5.
+// of its own.
 #if defined(__x86_64__)
 #define IN_REGISTER(row) __asm__("" : "+x"(row))
 #elif defined(__aarch64__)
@@ -49,27 +37,31 @@ typedef uint64_t (*read_kernel)(const void *data, size_t n_bytes);
 #endif
 #define LOAD_STEP(vec, i, j) \
   {                          \
-    vec row = load[i / 2];   \
+    vec row = in[i / 2];     \
     IN_REGISTER(row);        \
     a##i = a##i * row + y;   \
     a##j = a##j * row + y;   \
   }
-#define FED_KERNEL(name, vec)                                                           \
-  __attribute__((noinline)) static void name(const float *in, float *out, uint64_t n) { \
-    const vec *load = (const void *)in;                                                 \
-    vec x = load[0], y = x + x;                                                         \
-    vec REPEAT_12(DECLARE) sum = y;                                                     \
-    for (uint64_t k = 0; k < n; k++) {                                                  \
-      __asm__ volatile("" : : : "memory");                                              \
-      LOAD_STEP(vec, 0, 1)                                                              \
-      LOAD_STEP(vec, 2, 3)                                                              \
-      LOAD_STEP(vec, 4, 5)                                                              \
-      LOAD_STEP(vec, 6, 7)                                                              \
-      LOAD_STEP(vec, 8, 9)                                                              \
-      LOAD_STEP(vec, 10, 11)                                                            \
-    }                                                                                   \
-    REPEAT_12(SUM)                                                                      \
-    memcpy(out, &sum, sizeof sum);                                                      \
+#define FMA_STEPS(vec) REPEAT_12(STEP)
+#define FED_STEPS(vec)                 \
+  __asm__ volatile("" : : : "memory"); \
+  LOAD_STEP(vec, 0, 1)                 \
+  LOAD_STEP(vec, 2, 3)                 \
+  LOAD_STEP(vec, 4, 5)                 \
+  LOAD_STEP(vec, 6, 7)                 \
+  LOAD_STEP(vec, 8, 9)                 \
+  LOAD_STEP(vec, 10, 11)
+// data: six vectors of 0.5. Every chain tends to 2, so nothing overflows or becomes denormal.
+#define FMA_KERNEL(name, vec, STEPS)                                                      \
+  __attribute__((noinline)) static void name(const float *data, float *out, uint64_t n) { \
+    const vec *in = (const void *)data;                                                   \
+    vec x = in[0], y = x + x;                                                             \
+    vec REPEAT_12(DECLARE) sum = y;                                                       \
+    for (uint64_t k = 0; k < n; k++) {                                                    \
+      STEPS(vec)                                                                          \
+    }                                                                                     \
+    REPEAT_12(SUM)                                                                        \
+    memcpy(out, &sum, sizeof sum);                                                        \
   }
 
 // n_bytes is a multiple of 8 vectors.
@@ -87,23 +79,23 @@ typedef uint64_t (*read_kernel)(const void *data, size_t n_bytes);
     return a[0] ^ a[1];                                                              \
   }
 
-FMA_KERNEL(fma_16, f32x4)
-FED_KERNEL(fed_16, f32x4)
+FMA_KERNEL(fma_16, f32x4, FMA_STEPS)
+FMA_KERNEL(fed_16, f32x4, FED_STEPS)
 READ_KERNEL(read_16, u64x2)
 #if defined(__x86_64__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpsabi"
 #define IN_AVX2 __attribute__((target("avx2,fma")))
 #define IN_AVX512 __attribute__((target("avx512f,prefer-vector-width=512")))
-IN_AVX2 FMA_KERNEL(fma_32, f32x8)
-IN_AVX2 FED_KERNEL(fed_32, f32x8)
+IN_AVX2 FMA_KERNEL(fma_32, f32x8, FMA_STEPS)
+IN_AVX2 FMA_KERNEL(fed_32, f32x8, FED_STEPS)
 IN_AVX2 READ_KERNEL(read_32, u64x4)
 #ifdef __clang__
 #undef IN_AVX512
 #define IN_AVX512 __attribute__((target("avx512f"), min_vector_width(512)))
 #endif
-IN_AVX512 FMA_KERNEL(fma_64, f32x16)
-IN_AVX512 FED_KERNEL(fed_64, f32x16)
+IN_AVX512 FMA_KERNEL(fma_64, f32x16, FMA_STEPS)
+IN_AVX512 FMA_KERNEL(fed_64, f32x16, FED_STEPS)
 IN_AVX512 READ_KERNEL(read_64, u64x8)
 #pragma GCC diagnostic pop
 #endif
@@ -114,15 +106,16 @@ IN_AVX512 READ_KERNEL(read_64, u64x8)
 
 // Best of several stretches of about stretch_s: an interruption makes one slow, nothing makes one
 // fast.
-static double measure_gflops(
-    fma_kernel kernel, const float *in, uint32_t lanes, double stretch_s, double budget_s) {
+static double measure_gflops(fma_kernel kernel, uint32_t lanes, double stretch_s, double budget_s) {
+  _Alignas(64) float data[N_CHAINS / 2 * 16];
+  for (size_t i = 0; i < SEER_COUNT_OF(data); i++) data[i] = 0.5f;
   float out[16];
   uint64_t n = 1 << 12, begin = seer_os_now_ns();
   double best = 0;
-  kernel(in, out, n);
+  kernel(data, out, n);
   do {
     uint64_t start = seer_os_now_ns();
-    kernel(in, out, n);
+    kernel(data, out, n);
     double seconds = seconds_since(start);
     if (seconds < 0.8 * stretch_s) {
       double factor = seconds > 0 ? stretch_s / seconds : 2;
@@ -189,14 +182,11 @@ static seer_status take_pages(size_t n_bytes, void **out_data) {
   return SEER_OK;
 }
 
-static const float in_registers[2] = {0.5f, 1.0f};
-
 seer_status seer_target_peak_now(
     const seer_target *target, double stretch_s, double budget_s, double *out_gflops) {
   kernels k;
   SEER_TRY(choose(target, &k));
-  uint32_t lanes = seer_target_lanes(target);
-  *out_gflops = measure_gflops(k.fma, in_registers, lanes, stretch_s, budget_s);
+  *out_gflops = measure_gflops(k.fma, seer_target_lanes(target), stretch_s, budget_s);
   return SEER_OK;
 }
 
@@ -204,9 +194,7 @@ seer_status seer_target_fed_now(
     const seer_target *target, double stretch_s, double budget_s, double *out_gflops) {
   kernels k;
   SEER_TRY(choose(target, &k));
-  _Alignas(64) float in_memory[N_CHAINS / 2 * 16];
-  for (size_t i = 0; i < SEER_COUNT_OF(in_memory); i++) in_memory[i] = 0.5f;
-  *out_gflops = measure_gflops(k.fed, in_memory, seer_target_lanes(target), stretch_s, budget_s);
+  *out_gflops = measure_gflops(k.fed, seer_target_lanes(target), stretch_s, budget_s);
   return SEER_OK;
 }
 
@@ -225,8 +213,7 @@ seer_status seer_target_measure(seer_target *target) {
   size_t n_bytes = (size_t)(dram > l3 ? dram : l3);
   void *data;
   SEER_TRY(take_pages(n_bytes, &data));
-  target->peak_gflops =
-      measure_gflops(k.fma, in_registers, seer_target_lanes(target), PEAK_STRETCH_S, 0.1);
+  target->peak_gflops = measure_gflops(k.fma, seer_target_lanes(target), PEAK_STRETCH_S, 0.1);
   target->l2_gbs = measure_gbs(k.read, data, (size_t)(l2 / granule * granule), 0.03);
   target->dram_gbs = measure_gbs(k.read, data, (size_t)(dram / granule * granule), 0.06);
   target->l3_gbs =

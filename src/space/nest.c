@@ -52,6 +52,12 @@ typedef struct {
   stage_state state[SEER_NEST_MAX_STATEMENTS];  // by statement
 } maker;
 
+// The statement of the stage that `s` is attached in; -1: none.
+static int attached_in(const maker *m, uint32_t s) {
+  const seer_frame_stage *stage = &m->frame->stage[s];
+  return stage->place == SEER_PLACE_AT ? m->statement_of[stage->at] : -1;
+}
+
 // ---- trips
 
 static void add_length(lengths *to, int64_t length, double count) {
@@ -187,8 +193,9 @@ static void add_path(
     const maker *m, uint32_t s, const stage_state *state, seer_nest_statement *out) {
   const seer_frame_stage *stage = &m->frame->stage[s];
   uint32_t n = 0;
-  if (stage->place == SEER_PLACE_AT && m->statement_of[stage->at] >= 0) {
-    const seer_nest_statement *at = &m->nest->statement[m->statement_of[stage->at]];
+  int at_index = attached_in(m, s);
+  if (at_index >= 0) {
+    const seer_nest_statement *at = &m->nest->statement[at_index];
     const seer_frame_stage *around = &m->frame->stage[stage->at];
     n = at->first_own;
     for (uint32_t l = 0; l < stage->depth && l < around->n_loop; l++)
@@ -235,11 +242,11 @@ static void fill_motion(
   const seer_frame_stage *stage = &m->frame->stage[s];
   const seer_dag_stage *dag = &m->dag->stage[s];
   for (uint32_t a = 0; a < (uint32_t)dag->n_space + dag->n_reduce; a++) state->motion[a].loops = 0;
-  bool is_attached = stage->place == SEER_PLACE_AT && m->statement_of[stage->at] >= 0;
+  int at_index = attached_in(m, s);
   uint64_t around = ((uint64_t)1 << st->first_own) - 1;
-  for (uint32_t d = 0; is_attached && d < dag->n_space; d++) {
+  for (uint32_t d = 0; at_index >= 0 && d < dag->n_space; d++) {
     const seer_region *region = &stage->start[d];
-    const motion *at = m->state[m->statement_of[stage->at]].motion;
+    const motion *at = m->state[at_index].motion;
     for (uint32_t t = 0; !region->is_whole && t < region->n; t++) {
       add_motion(&state->motion[d], &at[region->axis[t]], around, region->coef[t], region->div);
     }
@@ -475,10 +482,10 @@ static void add_statement(maker *m, uint32_t s) {
     state->axis[a].length[0] = frame_stage->region[a];
     state->axis[a].count[0] = 1;
   }
-  bool is_attached = frame_stage->place == SEER_PLACE_AT && m->statement_of[frame_stage->at] >= 0;
-  const seer_region *region = frame_stage->start;
-  if (is_attached) {
-    const stage_state *at_state = &m->state[m->statement_of[frame_stage->at]];
+  int at_index = attached_in(m, s);
+  if (at_index >= 0) {
+    const seer_region *region = frame_stage->start;
+    const stage_state *at_state = &m->state[at_index];
     fill_attached(m, s, region, state, at_state);
     for (uint32_t d = 0; d < stage->n_space; d++) {
       if (region[d].is_whole) continue;

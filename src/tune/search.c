@@ -343,28 +343,31 @@ static void draft_fresh(seer_search *s, seer_rng *rng, uint32_t n) {
 static void draft_child(
     seer_search *s, seer_rng *rng, const seer_schedule *a, const seer_schedule *b) {
   seer_schedule child = *a, next;
-  seer_frame *frame = NULL, *spare = &s->frame[0];  // frame: of `child` once it is not `a` itself
+  bool has_frame = false;  // `child` is not `a` itself: its frame is the one that is not spare
+  uint32_t spare = 0;
   bool is_crossed = b && seer_rng_chance(rng, CROSS_SHARE) &&
-      seer_schedule_cross(s->options.sketches, rng, a, b, &child, spare) == SEER_REJECT_NONE;
+      seer_schedule_cross(s->options.sketches, rng, a, b, &child, &s->frame[spare]) ==
+          SEER_REJECT_NONE;
   if (is_crossed) {
-    frame = spare;
-    spare = &s->frame[1];
+    has_frame = true;
+    spare ^= 1;
   }
   // Several small steps now and then: neighbours of the best are soon all known.
   uint64_t steps = is_crossed ? seer_rng_below(rng, 2) : 1 + seer_rng_below(rng, 3);
   for (uint64_t i = 0; i < steps; i++) {
     for (int t = 0; t < MAX_TRIES; t++) {
-      seer_reject reject = seer_schedule_mutate(s->options.sketches, rng, &child, &next, spare);
+      seer_reject reject =
+          seer_schedule_mutate(s->options.sketches, rng, &child, &next, &s->frame[spare]);
       if (reject == SEER_REJECT_NONE) {
         child = next;
-        frame = spare;
-        spare = frame == &s->frame[0] ? &s->frame[1] : &s->frame[0];
+        has_frame = true;
+        spare ^= 1;
         break;
       }
       s->counts.rejected[reject]++;
     }
   }
-  add_draft(s, &child, frame);
+  add_draft(s, &child, has_frame ? &s->frame[spare ^ 1] : NULL);
 }
 
 // Better ranks are drawn more often: the smaller of two draws.
