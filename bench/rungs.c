@@ -34,6 +34,8 @@
 #define QUIET 0.9  // of the best peak of the run, what the control reaches in a quiet turn
 #define TURN_S 0.012
 #define ROUND 12
+#define FINALISTS 24
+#define FINAL_TURNS 8  // of each half
 #define MAX_THREADS 64
 #define MAX_ENTRIES 64
 // Longer pieces libc copies with string instructions, which do not read what they overwrite; the
@@ -245,6 +247,42 @@ static void one_round(bench *b, seer_search *search, seer_bank *bank) {
   die(seer_bank_train(bank, 0));
 }
 
+// The best once more, in turns, of which the slower half leaves: single times have been lucky, and
+// those of some good ones unlucky.
+static seer_kernel final(bench *b, const seer_search *search, const seer_sketch_list *list) {
+  typedef struct {
+    seer_kernel kernel;
+    double least_s;
+  } finalist;
+  seer_schedule top[FINALISTS];
+  finalist finalists[FINALISTS];
+  uint32_t n = seer_search_top(search, FINALISTS, top, NULL);
+  SEER_ASSERT(n > 0, "%u candidates, and none has a time", b->n);
+  uint32_t order[FINALISTS];
+  for (uint32_t k = 0; k < n; k++) {
+    order[k] = k;
+    finalists[k].least_s = INFINITY;
+    if (!build(b, &top[k], b->arena, &finalists[k].kernel))
+      die(SEER_FAIL(INTERNAL, "built once, not twice"));
+  }
+  for (; n > 1; n = (n + 1) / 2) {
+    for (uint32_t turn = 0; turn < FINAL_TURNS; turn++) {
+      for (uint32_t k = 0; k < n; k++) {
+        finalist *f = &finalists[order[k]];
+        f->least_s = fmin(f->least_s, time_kernel(b, &f->kernel));
+      }
+    }
+    for (uint32_t k = 1; k < n; k++) {  // by insertion
+      uint32_t at = k, mine = order[k];
+      for (; at > 0 && finalists[order[at - 1]].least_s > finalists[mine].least_s; at--)
+        order[at] = order[at - 1];
+      order[at] = mine;
+    }
+  }
+  if (getenv("RUNGS_PRINT")) puts(seer_schedule_print(list, &top[order[0]], b->arena));
+  return finalists[order[0]].kernel;
+}
+
 // The best kernel that `seconds` of search find among the sketches of one formulation.
 static void find_best(bench *b, const char *formulation, double seconds) {
   const seer_target *target = seer_context_target(b->context);
@@ -283,24 +321,7 @@ static void find_best(bench *b, const char *formulation, double seconds) {
   }
   double end = now_s() + seconds;
   while (now_s() < end) one_round(b, search, bank);
-  // The best few once more, in turns: a single time may have been lucky.
-  seer_schedule top[6];
-  seer_kernel kernels[6];
-  double least[6] = {0};
-  uint32_t n = seer_search_top(search, 6, top, NULL), best = 0;
-  for (uint32_t k = 0; k < n; k++) {
-    if (!build(b, &top[k], b->arena, &kernels[k]))
-      die(SEER_FAIL(INTERNAL, "built once, not twice"));
-  }
-  for (uint32_t turn = 0; turn < 15; turn++) {
-    for (uint32_t k = 0; k < n; k++) {
-      double t = time_kernel(b, &kernels[k]);
-      least[k] = turn == 0 || t < least[k] ? t : least[k];
-    }
-  }
-  for (uint32_t k = 1; k < n; k++) best = least[k] < least[best] ? k : best;
-  b->best = kernels[best];
-  if (getenv("RUNGS_PRINT")) puts(seer_schedule_print(list, &top[best], b->arena));
+  b->best = final(b, search, list);
   seer_search_destroy(search);
   seer_bank_destroy(bank);
 }

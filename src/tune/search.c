@@ -2,7 +2,7 @@
 // A pool of candidates is drafted: the kept population, children of the best measured schedules,
 // and fresh samples, with more samples for sketches that have done well. The analytic model cuts
 // the pool; the learned model, once it knows something, scores it and breeds a few generations.
-// What is proposed is the top of the ranking and a few random drafts.
+// What is proposed is the top of the ranking, look-alikes apart, and a few random drafts.
 
 #include "tune/search.h"
 
@@ -39,11 +39,18 @@
 #define ANALYTIC_SLACK \
   6.0  // drafts estimated slower than the best by this factor are not scored by the model
 
+// Schedules with the same estimate, to the last bit, differ in what hardly matters: the order of
+// two reductions, a loop of one iteration that stands elsewhere, what is unrolled. Two thirds of
+// what the models alone would have measured are such look-alikes (doc/decisions, 31).
+#define ALIKE_COST 0.04  // of relative throughput, each time that the known look-alikes double
+#define NEW_TRIES 8  // draws for a random candidate without known look-alikes
+
 typedef struct {
   seer_schedule schedule;
   uint64_t hash;
   double analytic_s;
   float score;
+  uint32_t n_alike;  // known look-alikes; set when candidates are picked
   uint32_t n_rows;  // of features, in the order of drafting (search.rows)
 } candidate;
 
@@ -64,6 +71,7 @@ struct seer_search {
   seer_arena *arena;
   seer_summariser *summariser;
   seer_map *measured;  // a set of hashes
+  seer_map *alike;  // number of measured schedules by estimate
   uint32_t n_elite;
   elite elites[N_ELITE];
   double *sketch_best;  // seconds by sketch; 0: none
@@ -110,6 +118,7 @@ seer_status seer_search_create(const seer_search_options *options, seer_search *
   s->arena = seer_arena_create("search");
   s->summariser = seer_summariser_create(options->sketches, s->arena);
   s->measured = seer_map_create(s->arena);
+  s->alike = seer_map_create(s->arena);
   s->sketch_best = SEER_NEW_ARRAY(s->arena, double, options->sketches->n);
   s->sketch_n = SEER_NEW_ARRAY(s->arena, uint32_t, options->sketches->n);
   number_formulations(s);
@@ -154,6 +163,23 @@ uint32_t seer_search_n_measured(const seer_search *s) {
   return (uint32_t)seer_map_count(s->measured);
 }
 const seer_search_counts *seer_search_get_counts(const seer_search *s) { return &s->counts; }
+
+// ---- look-alikes
+static uint64_t likeness(double analytic_s) {
+  uint64_t bits;
+  memcpy(&bits, &analytic_s, sizeof bits);
+  return bits;
+}
+
+static uint32_t n_alike(const seer_search *s, double analytic_s) {
+  uint64_t n = 0;
+  return seer_map_get(s->alike, likeness(analytic_s), &n) ? (uint32_t)n : 0;
+}
+
+static void count_alike(seer_search *s, const seer_schedule *schedule) {
+  double analytic_s = seer_search_analytic(s, schedule);
+  seer_map_set(s->alike, likeness(analytic_s), n_alike(s, analytic_s) + 1);
+}
 
 // ---- results
 static void insert_elite(seer_search *s, elite e) {
@@ -214,6 +240,7 @@ void seer_search_report(
   uint64_t hash = seer_schedule_hash(schedule);
   bool was_known = seer_map_get(s->measured, hash, NULL);
   seer_map_set(s->measured, hash, 1);
+  if (!was_known && !s->options.is_ansor) count_alike(s, schedule);
   s->sketch_n[schedule->sketch]++;
   if (seconds <= 0) return;
   double *best = &s->sketch_best[schedule->sketch];
@@ -298,6 +325,7 @@ static void add_draft(seer_search *s, const seer_schedule *schedule, const seer_
   c->hash = hash;
   c->score = 0;
   c->analytic_s = seer_analytic_seconds(nest, s->options.target);
+  c->n_alike = 0;
   c->n_rows = 0;
   if (s->rows) {
     c->n_rows = seer_feature_extract(
@@ -463,10 +491,13 @@ static uint32_t take_queue(seer_search *s, uint32_t n, seer_proposal *out) {
 
 static void take_from_pool(
     seer_search *s, uint32_t at, const char *origin, seer_proposal *out, uint32_t *n_out) {
-  const candidate *c = &s->pool[at];
-  out[(*n_out)++] = (seer_proposal){c->schedule, c->score, c->analytic_s, origin};
-  memmove(&s->pool[at], &s->pool[at + 1], (s->n_pool - at - 1) * sizeof(candidate));
+  candidate *c = &s->pool[at];
+  double analytic_s = c->analytic_s;
+  out[(*n_out)++] = (seer_proposal){c->schedule, c->score, analytic_s, origin};
   s->n_pool--;
+  memmove(c, c + 1, (s->n_pool - at) * sizeof(candidate));
+  for (uint32_t i = 0; i < s->n_pool; i++)
+    s->pool[i].n_alike += s->pool[i].analytic_s == analytic_s;
 }
 
 // Index in the pool of the best candidate of formulation f; drafts some when there is none.
@@ -509,24 +540,48 @@ static void fill_quotas(
   }
 }
 
+// Expected relative throughput, less for each look-alike that is known. Before there is a model the
+// estimates say what is expected, relative to the pool's least.
+static uint32_t most_promising(const seer_search *s, bool is_trained) {
+  double least_s = INFINITY, most = -INFINITY;
+  for (uint32_t i = 0; i < s->n_pool; i++) least_s = fmin(least_s, s->pool[i].analytic_s);
+  uint32_t best = 0;
+  for (uint32_t i = 0; i < s->n_pool; i++) {
+    const candidate *c = &s->pool[i];
+    bool has_score = is_trained || s->options.is_ansor;
+    double promise = has_score ? (double)c->score : least_s / c->analytic_s;
+    if (!s->options.is_ansor) promise -= ALIKE_COST * log2(1 + c->n_alike);
+    if (promise > most) {
+      most = promise;
+      best = i;
+    }
+  }
+  return best;
+}
+
+static uint32_t draw_random(const seer_search *s, seer_rng *rng) {
+  uint32_t at = (uint32_t)seer_rng_below(rng, s->n_pool);
+  for (int t = 1; t < NEW_TRIES && s->pool[at].n_alike > 0 && !s->options.is_ansor; t++)
+    at = (uint32_t)seer_rng_below(rng, s->n_pool);
+  return at;
+}
+
 static void pick(seer_search *s, seer_rng *rng, bool is_trained, uint32_t n, seer_proposal *out,
     uint32_t *n_out) {
   uint32_t n_random =
       (uint32_t)((double)(n - *n_out) * (is_trained ? s->options.random_share : 0.5));
-  uint32_t n_top = n - *n_out - n_random, at = 0;
-  for (; at < s->n_pool && n_top > 0; at++, n_top--) {
-    const candidate *c = &s->pool[at];
-    out[(*n_out)++] =
-        (seer_proposal){c->schedule, c->score, c->analytic_s, is_trained ? "model" : "analytic"};
-  }
+  while (*n_out < n - n_random && s->n_pool > 0)
+    take_from_pool(s, most_promising(s, is_trained), is_trained ? "model" : "analytic", out, n_out);
   // The rest at random from what is left, so that the models also learn what is not at the top.
-  uint32_t left = s->n_pool - at;
-  while (*n_out < n && left > 0) {
-    uint32_t k = at + (uint32_t)seer_rng_below(rng, left);
-    out[(*n_out)++] =
-        (seer_proposal){s->pool[k].schedule, s->pool[k].score, s->pool[k].analytic_s, "random"};
-    s->pool[k] = s->pool[at + left - 1];
-    left--;
+  while (*n_out < n && s->n_pool > 0) take_from_pool(s, draw_random(s, rng), "random", out, n_out);
+}
+
+// Of what is in the pool: measured, or taken from the queue.
+static void find_look_alikes(seer_search *s, const seer_proposal *taken, uint32_t n_taken) {
+  for (uint32_t i = 0; i < s->n_pool; i++) {
+    candidate *c = &s->pool[i];
+    c->n_alike = n_alike(s, c->analytic_s);
+    for (uint32_t k = 0; k < n_taken; k++) c->n_alike += taken[k].analytic_s == c->analytic_s;
   }
 }
 
@@ -571,6 +626,7 @@ seer_status seer_search_propose(
       qsort(s->pool, s->n_pool, sizeof(candidate), by_score);
     }
     if (!status) {
+      find_look_alikes(s, out, *out_n);
       fill_quotas(s, &rng, n, out, out_n);
       pick(s, &rng, is_trained, n, out, out_n);
       keep_population(s);
