@@ -166,7 +166,8 @@ static bool overlaps(const box *a, const box *b, float threshold) {
 
 static bool better_score(const void *context, uint32_t a, uint32_t b) {
   const float *score = context;
-  return score[a] > score[b] || (score[a] == score[b] && a < b);  // the best comes first
+  if (score[a] != score[b]) return score[a] > score[b];  // the best comes first
+  return a < b;
 }
 
 static void suppress(const seer_host_tensor *in, const seer_host_tensor *out, const int64_t *param,
@@ -336,6 +337,7 @@ static bool is_absent_or(const seer_plan_tensor *t, int32_t onnx_dtype, int64_t 
   return t->onnx_dtype == 0 || is_list(t, onnx_dtype, n);
 }
 
+// `but`: a dimension in which b may be larger; the rank: none.
 static bool same_bounds(const seer_plan_tensor *a, const seer_plan_tensor *b, int64_t but) {
   bool is_same = a->onnx_dtype == b->onnx_dtype && a->rank == b->rank;
   for (int32_t d = 0; d < a->rank && is_same; d++)
@@ -377,7 +379,7 @@ static bool is_sound(
           is_absent_or(&out[4], I64, 1);
     }
     case SEER_HOST_COMPACT:
-      return has_counts(host, 1, 1) && in[0].onnx_dtype && same_bounds(&in[0], &out[0], -1);
+      return has_counts(host, 1, 1) && in[0].onnx_dtype && same_bounds(&in[0], &out[0], in[0].rank);
     case SEER_HOST_NONE:
     case SEER_HOST_COUNT:
       break;

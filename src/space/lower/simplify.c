@@ -10,7 +10,7 @@ static seer_expr_pool *pool_of(seer_lower *lower) { return &lower->loop->expr; }
 
 // The interval of a sum; false if an atom has none.
 static bool range_of(seer_lower *lower, const seer_linear *x, int64_t *out_low, int64_t *out_high) {
-  int64_t low = x->constant, high = x->constant;
+  int64_t low = x->constant, high = low;
   for (uint32_t t = 0; t < x->n; t++) {
     const seer_expr_node *atom = seer_expr_at(pool_of(lower), x->term[t].atom);
     int64_t coef = x->term[t].coef, from = 0, to = 0;
