@@ -56,8 +56,11 @@ const char *seer_target_print(const seer_target *target, seer_arena *arena) {
     }
     // No features is a statement: where it is left out, the triple's own are meant.
     bool is_features = fields[i].offset == offsetof(seer_target, features);
-    const char *value = fields[i].kind == TEXT ? *(const char *const *)at : NULL;
-    if (fields[i].kind == TEXT && (!value || (!*value && !is_features))) continue;
+    const char *value = "";
+    if (fields[i].kind == TEXT) {
+      value = *(const char *const *)at;
+      if (!value || (!*value && !is_features)) continue;
+    }
     seer_text_printf(&text, " -%s=", fields[i].name);
     switch (fields[i].kind) {
       case TEXT:
