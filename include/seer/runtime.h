@@ -50,7 +50,7 @@ typedef struct {
 typedef struct {
   const char *name;  // of the step
   const char *kind;  // "kernel", "copy", "view", "host", "loop", "branch"
-  const char *source;  // where its schedule comes from: "default", "record", "sibling"
+  const char *source;  // where its schedule comes from: "default", "record", "similar", "sibling"
   double flops;
   double seconds;  // filled by session_profile: best of the runs
 } seer_step_info;

@@ -11,7 +11,7 @@
 typedef struct {
   const seer_sketch_list *sketches;  // of the task
   seer_schedule schedule;
-  const char *source;  // "default", "record", "sibling", "naive"
+  const char *source;  // "default", "record", "similar", "sibling", "naive"
   double seconds;  // best known, 0: never measured
 } seer_choice;
 

@@ -4,11 +4,11 @@
 
 #include <string.h>
 
+#include "tune/kin.h"
 #include "tune/search.h"
 #include "tune/share.h"
 
 #define DRAFTS 400
-#define MAX_NEAR 4
 #define RANDOM_TRIES 200
 #define SMALL_BYTES 65536
 
@@ -83,37 +83,22 @@ static seer_status from_record(
   return SEER_OK;
 }
 
-// The best accepted schedule of the nearest shapes of the same structure, re-fitted, if its
+// What was accepted on a similar machine; else the best of the nearest shapes, re-fitted, if its
 // estimate beats the default's.
-static seer_status from_sibling(
+static seer_status from_kin(
     chooser *c, const seer_task *task, double default_s, seer_choice *choice, bool *out_found) {
-  seer_record_near near[MAX_NEAR];
-  uint32_t n = 0;
+  seer_kin kin[SEER_KIN_MAX];
+  uint32_t n;
   *out_found = false;
-  SEER_TRY(seer_records_nearest(
-      c->records, task->dag, task->key, c->target_id, c->arena, near, MAX_NEAR, &n));
-  for (uint32_t i = 0; i < n; i++) {
-    seer_dag *dag = NULL;
-    seer_sketch_list *sketches = NULL;
-    seer_schedule schedule, fitted;
-    seer_status status =
-        seer_dag_parse("record", near[i].dag_text, strlen(near[i].dag_text), c->arena, &dag);
-    if (!status) status = seer_sketch_generate(dag, c->target, c->space, c->arena, &sketches);
-    if (!status) {
-      status = seer_schedule_parse(
-          sketches, "record", near[i].record.schedule, strlen(near[i].record.schedule), &schedule);
-    }
-    if (status) {
-      seer_status_free(status);
-      continue;
-    }
-    if (seer_schedule_refit(sketches, &schedule, choice->sketches, &fitted) != SEER_REJECT_NONE)
-      continue;
-    if (seer_choose_estimate(c->target, choice->sketches, &fitted).seconds > default_s) continue;
-    choice->schedule = fitted;
-    choice->source = "sibling";
+  SEER_TRY(seer_find_kin(c->records, c->target, c->space, task, choice->sketches, kin, &n));
+  uint64_t most = seer_choose_max_packed_bytes(c->context, task->dag);
+  for (uint32_t i = 0; i < n && !*out_found; i++) {
+    seer_estimate estimate = seer_choose_estimate(c->target, choice->sketches, &kin[i].schedule);
+    bool is_similar = kin[i].kind == SEER_KIN_SIMILAR_TARGET;
+    if (estimate.packed_bytes > most || (!is_similar && estimate.seconds > default_s)) continue;
+    choice->schedule = kin[i].schedule;
+    choice->source = is_similar ? "similar" : "sibling";
     *out_found = true;
-    return SEER_OK;
   }
   return SEER_OK;
 }
@@ -150,7 +135,7 @@ static seer_status choose_task(chooser *c, const seer_task *task, int64_t opt_le
   SEER_TRY(seer_choose_untuned(
       c->target, choice->sketches, task->id, seed, &choice->schedule, &seconds));
   choice->source = "default";
-  if (c->records && opt_level >= 3) SEER_TRY(from_sibling(c, task, seconds, choice, &is_found));
+  if (c->records && opt_level >= 3) SEER_TRY(from_kin(c, task, seconds, choice, &is_found));
   *(is_found ? &counts->n_sibling : &counts->n_default) += 1;
   return SEER_OK;
 }

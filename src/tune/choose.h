@@ -2,7 +2,8 @@
 //   -O0  untiled code, for checking
 //   -O1  the best of many drafts by the analytic model: zero trials
 //   -O2  accepted records of exactly this task on this target, else -O1
-//   -O3  and records of the nearest shapes and of relatives, where the analytic model prefers them to -O1's choice
+//   -O3  and records of machines with the same features and threads, then of the nearest shapes where
+//        the analytic model prefers them to -O1's choice
 #ifndef SEER_TUNE_CHOOSE_H
 #define SEER_TUNE_CHOOSE_H
 

@@ -45,6 +45,12 @@ SEER_MUST_USE seer_status seer_records_open(
 void seer_records_close(seer_records *records);
 SEER_MUST_USE seer_status seer_records_target(
     seer_records *records, const seer_target *target, int64_t *out_id);
+// Whose records may serve `target`: its own id first, then, oldest first, those of machines with
+// the same features and as many threads. Schedules of these are valid here; their times are not of
+// here.
+#define SEER_RECORD_MAX_TARGETS 8
+SEER_MUST_USE seer_status seer_records_targets(seer_records *records, const seer_target *target,
+    int64_t out_ids[SEER_RECORD_MAX_TARGETS], uint32_t *out_n);
 SEER_MUST_USE seer_status seer_records_workload(seer_records *records, const seer_dag *dag,
     seer_dag_key key, const char *name, int64_t *out_id);
 SEER_MUST_USE seer_status seer_records_session(seer_records *records, const seer_context *context,
@@ -55,7 +61,7 @@ SEER_MUST_USE seer_status seer_records_commit(seer_records *records);
 SEER_MUST_USE seer_status seer_records_add(seer_records *records, seer_record *record);  // sets id
 SEER_MUST_USE seer_status seer_records_set_state(
     seer_records *records, int64_t id, seer_record_state state);
-// All of a workload on a target (exact, or same features and threads if `any_cpu`), oldest first.
+// All of a workload on a target, oldest first.
 typedef seer_status (*seer_record_visit)(void *user, const seer_record *record);
 SEER_MUST_USE seer_status seer_records_each(
     seer_records *records, int64_t workload, int64_t target, seer_record_visit visit, void *user);
@@ -74,6 +80,7 @@ SEER_MUST_USE seer_status seer_records_nearest(seer_records *records, const seer
     uint32_t *out_n);
 // JSON lines.
 SEER_MUST_USE seer_status seer_records_export(seer_records *records, const char *path);
+// Adds what is sound and not known; the rest is skipped and counted. All of the file or nothing.
 SEER_MUST_USE seer_status seer_records_import(
     seer_records *records, const char *path, uint32_t *out_added, uint32_t *out_skipped);
 SEER_MUST_USE seer_status seer_records_merge(

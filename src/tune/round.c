@@ -12,6 +12,7 @@
 
 #define TRANSPLANTS 3  // winners of a round that are re-fitted to relatives
 #define MAX_RELATIVES 24
+#define HOPELESS 4  // times the best's time, by the analytic model
 #define WITNESSES 2  // per round: first, and in the middle
 #define CONFIRMATIONS 3  // per round: others near the top that were measured once or twice
 
@@ -77,6 +78,15 @@ static seer_status store(seer_session *s, uint32_t t, const seer_proposal *propo
 }
 
 // ---- transplants
+void seer_session_queue(
+    seer_session *s, uint32_t t, const seer_schedule *schedule, const char *origin) {
+  seer_search *search = s->task[t].search;
+  double best_s = s->state.task[t].best_s > 0 ? s->state.task[t].best_s : s->task[t].estimate_s;
+  if (seer_search_analytic(search, schedule) > HOPELESS * best_s) return;
+  seer_search_queue(search, schedule, origin);
+  s->state.task[t].n_queued = seer_search_queued(search);
+}
+
 // Winners of task t go to the relatives' queues, re-fitted to their extents.
 static void transplant(seer_session *s, uint32_t t) {
   if (s->policy->is_faithful) return;
@@ -90,12 +100,8 @@ static void transplant(seer_session *s, uint32_t t) {
       if (seer_schedule_refit(s->task[t].sketches, &top[k], s->task[r].sketches, &fitted) !=
           SEER_REJECT_NONE)
         continue;
-      // Only what the analytic model does not think hopeless for the relative.
-      double best = s->state.task[r].best_s > 0 ? s->state.task[r].best_s : s->task[r].estimate_s;
-      if (seer_search_analytic(s->task[r].search, &fitted) > 4 * best) continue;
-      seer_search_queue(s->task[r].search, &fitted, "sibling");
+      seer_session_queue(s, r, &fitted, "sibling");
     }
-    s->state.task[r].n_queued = seer_search_queued(s->task[r].search);
   }
 }
 

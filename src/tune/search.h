@@ -30,7 +30,8 @@ typedef struct {
   seer_schedule schedule;
   float predicted;  // relative throughput by the learned model; 0 when it was not asked
   double analytic_s;
-  const char *origin;  // "default", "sibling", "formulation", "model", "analytic", "random"
+  // "default", "sibling", "record", "formulation", "model", "analytic", "random"
+  const char *origin;
 } seer_proposal;
 
 typedef struct seer_search seer_search;

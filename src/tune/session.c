@@ -13,6 +13,7 @@
 #include "base/os.h"
 #include "tune/accept.h"
 #include "tune/choose.h"
+#include "tune/kin.h"
 #include "tune/session_internal.h"
 
 #define DRIFT_PERIOD_S 300.0
@@ -290,11 +291,13 @@ static seer_status restore_one(void *user, const seer_record *record) {
   return seer_session_learn(s, r->task, &schedule, seconds, is_full);
 }
 
+static bool starts_anew(const seer_session *s) {
+  return !s->records || seer_context_bool(s->context, SEER_OPT_NO_RESUME) ||
+      seer_context_bool(s->context, SEER_OPT_IGNORE_RECORDS);
+}
+
 static seer_status restore(seer_session *s) {
-  if (!s->records || seer_context_bool(s->context, SEER_OPT_NO_RESUME) ||
-      seer_context_bool(s->context, SEER_OPT_IGNORE_RECORDS)) {
-    return SEER_OK;
-  }
+  if (starts_anew(s)) return SEER_OK;
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     restorer r = {s, t};
     SEER_TRY(seer_records_each(s->records, s->task[t].workload, s->target_id, restore_one, &r));
@@ -309,6 +312,28 @@ static seer_status restore(seer_session *s) {
   for (uint32_t f = 0; f < s->families.n_family; f++) SEER_TRY(seer_bank_train(s->bank, f));
   seer_session_note(
       s, seer_arena_printf(s->arena, "%u measurements from the records", s->totals.restored));
+  return SEER_OK;
+}
+
+// What was found on similar machines and for other shapes is measured first.
+static seer_status queue_kin(seer_session *s) {
+  if (starts_anew(s) || s->policy->is_faithful) return SEER_OK;
+  uint32_t n_queued = 0;
+  for (uint32_t t = 0; t < s->network->n_task; t++) {
+    if (!seer_task_is_open(&s->state.task[t])) continue;
+    seer_kin kin[SEER_KIN_MAX];
+    uint32_t n;
+    SEER_TRY(seer_find_kin(
+        s->records, s->target, s->space, &s->network->task[t], s->task[t].sketches, kin, &n));
+    for (uint32_t i = 0; i < n; i++) seer_session_queue(s, t, &kin[i].schedule, "record");
+    n_queued += s->state.task[t].n_queued;
+  }
+  if (n_queued > 0) {
+    seer_session_note(s,
+        seer_arena_printf(s->arena,
+            "%u schedules from the records of similar machines and other shapes are tried first",
+            n_queued));
+  }
   return SEER_OK;
 }
 
@@ -385,6 +410,7 @@ seer_status seer_session_run(seer_session *s) {
   s->drift = 1;
   s->start_ns = seer_os_now_ns();
   SEER_TRY(restore(s));
+  SEER_TRY(queue_kin(s));
   seer_session_update_estimate(s);
   seer_event event = {.kind = SEER_EVENT_START};
   seer_session_emit(s, &event);

@@ -63,6 +63,9 @@ SEER_MUST_USE seer_status seer_session_round(seer_session *session, seer_pick *p
 // seconds 0: failed; is_full: neither raced out nor a twin, so it may be the task's best.
 SEER_MUST_USE seer_status seer_session_learn(seer_session *session, uint32_t task,
     const seer_schedule *schedule, double seconds, bool is_full);
+// A schedule of a relative waits to be measured, unless the analytic model thinks it hopeless.
+void seer_session_queue(
+    seer_session *session, uint32_t task, const seer_schedule *schedule, const char *origin);
 // The task's best, as its search knows it now, into the state that the scheduler sees.
 void seer_session_refresh_best(seer_session *session, uint32_t task);
 void seer_session_update_estimate(seer_session *session);

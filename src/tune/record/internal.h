@@ -27,6 +27,9 @@ SEER_MUST_USE seer_status seer_records_add_workload(seer_records *records, const
     const char *shape, const char *name, const char *dag_text, int64_t *out_id);
 SEER_MUST_USE seer_status seer_records_add_session(seer_records *records, const char *model,
     const char *policy, const char *version, int64_t rules, int64_t seed, int64_t *out_id);
+// 16 hexadecimal digits: how keys are stored.
+typedef char seer_hex[17];
+void seer_record_hex(uint64_t value, seer_hex out);
 bool seer_record_read(sqlite3_stmt *statement, seer_record *out);
 bool seer_record_state_parse(const char *text, seer_record_state *out);
 bool seer_measured_class_parse(const char *text, seer_measured_class *out);

@@ -2,7 +2,6 @@
 // workload (with its DAG), schedule, times. Paths, host names and messages are not written. Import
 // treats the file as hostile: a line that is not sound is skipped and counted, never half-stored.
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +85,10 @@ seer_status seer_records_export(seer_records *r, const char *path) {
 }
 
 // ---- import
+static const char known_sql[] =
+    "SELECT 1 FROM measurement WHERE workload = ? AND target = ? AND seconds = ? AND schedule = ?"
+    " LIMIT 1";
+
 typedef struct {
   const char *target_key, *features, *target_text, *structure, *shape, *name, *dag, *model, *policy,
       *version;
@@ -112,30 +115,75 @@ static bool read_line(json_t *line, line_fields *f) {
       version == FORMAT_VERSION;
 }
 
+typedef struct {
+  seer_records *r;
+  seer_arena *arena;
+  seer_arena *scratch;  // of one line
+  sqlite3_stmt *known;
+  // Texts of lines -> ids here, 0 where they are not sound: most lines share them.
+  seer_map *targets, *workloads, *sessions;
+} importer;
+
+// The text must be one that we print ("native" would be another machine here), with the keys that
+// the line claims.
+static bool is_sound_target(const line_fields *f, seer_arena *scratch) {
+  seer_target target;
+  seer_status status = seer_target_parse(f->target_text, scratch, &target);
+  bool is_ok = status == SEER_OK;
+  seer_status_free(status);
+  if (!is_ok || strcmp(seer_target_print(&target, scratch), f->target_text) != 0) return false;
+  seer_hex key, features;
+  seer_record_hex(seer_target_key(&target), key);
+  seer_record_hex(seer_target_feature_key(&target), features);
+  return strcmp(key, f->target_key) == 0 && strcmp(features, f->features) == 0;
+}
+
 // The DAG must be sound and have the key that the line claims.
-static bool is_sound(const line_fields *f, seer_arena *arena) {
+static bool is_sound_workload(const line_fields *f, seer_arena *scratch) {
   seer_dag *dag = NULL;
-  seer_status status = seer_dag_parse("import", f->dag, strlen(f->dag), arena, &dag);
+  seer_status status = seer_dag_parse("import", f->dag, strlen(f->dag), scratch, &dag);
   if (!status) status = seer_dag_verify(dag);
   bool is_ok = status == SEER_OK;
   seer_status_free(status);
   if (!is_ok) return false;
   seer_dag_key key = seer_dag_hash(dag);
-  char structure[24], shape[24];
-  (void)snprintf(structure, sizeof structure, "%016" PRIx64, key.structure);
-  (void)snprintf(shape, sizeof shape, "%016" PRIx64, key.shape);
-  return strcmp(structure, f->structure) == 0 && strcmp(shape, f->shape) == 0 &&
-      isfinite(f->seconds) && f->seconds >= 0;
+  seer_hex structure, shape;
+  seer_record_hex(key.structure, structure);
+  seer_record_hex(key.shape, shape);
+  return strcmp(structure, f->structure) == 0 && strcmp(shape, f->shape) == 0;
 }
 
-typedef struct {
-  seer_records *r;
-  seer_arena *arena;
-  seer_map *sessions;  // text of a session -> id here
-} importer;
+static seer_status target_of(importer *im, const line_fields *f, int64_t *out_id) {
+  const char *key =
+      seer_arena_printf(im->scratch, "%s|%s|%s", f->target_key, f->features, f->target_text);
+  uint64_t id = 0;
+  if (!seer_map_get_str(im->targets, key, &id)) {
+    int64_t added = 0;
+    if (is_sound_target(f, im->scratch))
+      SEER_TRY(seer_records_add_target(im->r, f->target_key, f->features, f->target_text, &added));
+    id = (uint64_t)added;
+    seer_map_set_str(im->targets, key, id);
+  }
+  *out_id = (int64_t)id;
+  return SEER_OK;
+}
+
+static seer_status workload_of(importer *im, const line_fields *f, int64_t *out_id) {
+  const char *key = seer_arena_printf(im->scratch, "%s|%s|%s", f->structure, f->shape, f->dag);
+  uint64_t id = 0;
+  if (!seer_map_get_str(im->workloads, key, &id)) {
+    int64_t added = 0;
+    if (is_sound_workload(f, im->scratch))
+      SEER_TRY(seer_records_add_workload(im->r, f->structure, f->shape, f->name, f->dag, &added));
+    id = (uint64_t)added;
+    seer_map_set_str(im->workloads, key, id);
+  }
+  *out_id = (int64_t)id;
+  return SEER_OK;
+}
 
 static seer_status session_of(importer *im, const line_fields *f, int64_t *out_id) {
-  const char *key = seer_arena_printf(im->arena, "%s|%s|%s|%lld|%lld", f->model, f->policy,
+  const char *key = seer_arena_printf(im->scratch, "%s|%s|%s|%lld|%lld", f->model, f->policy,
       f->version, (long long)f->rules, (long long)f->seed);
   uint64_t id;
   if (seer_map_get_str(im->sessions, key, &id)) {
@@ -148,44 +196,54 @@ static seer_status session_of(importer *im, const line_fields *f, int64_t *out_i
   return SEER_OK;
 }
 
-typedef struct {
-  const char *schedule;
-  double seconds;
-  bool is_there;
-} seeker;
+// Numbers as a measurement has them: what worked has taken time. Samples beyond our number of them
+// are left out.
+static bool read_record(const line_fields *f, seer_record *out) {
+  *out = (seer_record){.schedule = f->schedule,
+      .is_raced_out = f->is_raced != 0,
+      .is_twin = f->is_twin != 0,
+      .seconds = f->seconds,
+      .reference_s = f->reference,
+      .predicted = f->predicted,
+      .round = (uint32_t)f->round};
+  if (!seer_measured_class_parse(f->cls, &out->cls)) return false;
+  if (!seer_record_state_parse(f->state, &out->state)) return false;
+  bool is_time = f->seconds > 0 || (f->seconds == 0 && out->cls != SEER_MEASURED_OK);
+  if (!is_time || !(f->reference >= 0) || f->round < 0 || f->round > UINT32_MAX) return false;
+  size_t n = json_array_size(f->samples);
+  out->n_samples = n > SEER_MEASURE_MAX_SAMPLES ? SEER_MEASURE_MAX_SAMPLES : (uint32_t)n;
+  for (uint32_t i = 0; i < out->n_samples; i++) {
+    out->sample[i] = json_number_value(json_array_get(f->samples, i));
+    if (!(out->sample[i] >= 0)) return false;
+  }
+  return true;
+}
 
-static seer_status seek(void *user, const seer_record *record) {
-  seeker *s = user;
-  s->is_there =
-      s->is_there || (record->seconds == s->seconds && strcmp(record->schedule, s->schedule) == 0);
-  return SEER_OK;
+static seer_status is_known(importer *im, const seer_record *record, bool *out_known) {
+  sqlite3_bind_int64(im->known, 1, record->workload);
+  sqlite3_bind_int64(im->known, 2, record->target);
+  sqlite3_bind_double(im->known, 3, record->seconds);
+  sqlite3_bind_text(im->known, 4, record->schedule, -1, SQLITE_STATIC);
+  int rc = sqlite3_step(im->known);
+  *out_known = rc == SQLITE_ROW;
+  sqlite3_reset(im->known);
+  return rc == SQLITE_ROW || rc == SQLITE_DONE
+      ? SEER_OK
+      : seer_sql_fail(im->r->db, im->r->path, rc, "import");
 }
 
 static seer_status import_line(importer *im, json_t *line, bool *out_added) {
   line_fields f;
-  seer_record record = {.id = 0};
+  seer_record record;
   *out_added = false;
-  if (!read_line(line, &f) || !seer_measured_class_parse(f.cls, &record.cls) ||
-      !seer_record_state_parse(f.state, &record.state) || !is_sound(&f, im->arena)) {
-    return SEER_OK;
-  }
-  SEER_TRY(seer_records_add_target(im->r, f.target_key, f.features, f.target_text, &record.target));
-  SEER_TRY(seer_records_add_workload(im->r, f.structure, f.shape, f.name, f.dag, &record.workload));
-  seeker s = {f.schedule, f.seconds, false};
-  SEER_TRY(seer_records_each(im->r, record.workload, record.target, seek, &s));
-  if (s.is_there) return SEER_OK;
+  if (!read_line(line, &f) || !read_record(&f, &record)) return SEER_OK;
+  SEER_TRY(target_of(im, &f, &record.target));
+  SEER_TRY(workload_of(im, &f, &record.workload));
+  if (record.target == 0 || record.workload == 0) return SEER_OK;
+  bool known;
+  SEER_TRY(is_known(im, &record, &known));
+  if (known) return SEER_OK;
   SEER_TRY(session_of(im, &f, &record.session));
-  record.schedule = f.schedule;
-  record.is_raced_out = f.is_raced != 0;
-  record.is_twin = f.is_twin != 0;
-  record.seconds = f.seconds;
-  record.reference_s = f.reference;
-  record.predicted = f.predicted;
-  record.round = (uint32_t)f.round;
-  size_t n = json_array_size(f.samples);
-  record.n_samples = n > SEER_MEASURE_MAX_SAMPLES ? SEER_MEASURE_MAX_SAMPLES : (uint32_t)n;
-  for (uint32_t i = 0; i < record.n_samples; i++)
-    record.sample[i] = json_number_value(json_array_get(f.samples, i));
   SEER_TRY(seer_records_add(im->r, &record));
   *out_added = true;
   return SEER_OK;
@@ -193,21 +251,21 @@ static seer_status import_line(importer *im, json_t *line, bool *out_added) {
 
 static seer_status import_all(
     importer *im, const char *data, size_t n_bytes, uint32_t *out_added, uint32_t *out_skipped) {
-  const char *end = data + n_bytes;
-  for (const char *at = data; at < end;) {
-    const char *stop = memchr(at, '\n', (size_t)(end - at));
-    size_t n = (size_t)((stop ? stop : end) - at);
+  for (size_t begin = 0; begin < n_bytes;) {
+    const char *at = data + begin, *stop = memchr(at, '\n', n_bytes - begin);
+    size_t n = stop ? (size_t)(stop - at) : n_bytes - begin;
     if (n > 0 && n < MAX_LINE_BYTES) {
       json_t *line = json_loadb(at, n, JSON_REJECT_DUPLICATES, NULL);
       bool is_added = false;
       seer_status status = line ? import_line(im, line, &is_added) : SEER_OK;
+      seer_arena_reset(im->scratch);
       json_decref(line);
       SEER_TRY(status);
       *(is_added ? out_added : out_skipped) += 1;
     } else {
       *out_skipped += n > 0;
     }
-    at += n + 1;
+    begin += n + 1;
   }
   return SEER_OK;
 }
@@ -215,12 +273,16 @@ static seer_status import_all(
 seer_status seer_records_import(
     seer_records *r, const char *path, uint32_t *out_added, uint32_t *out_skipped) {
   *out_added = *out_skipped = 0;
-  importer im = {r, seer_arena_create("import"), NULL};
+  importer im = {
+      .r = r, .arena = seer_arena_create("import"), .scratch = seer_arena_create("import-line")};
+  im.targets = seer_map_create(im.arena);
+  im.workloads = seer_map_create(im.arena);
   im.sessions = seer_map_create(im.arena);
   seer_os_map map = {NULL, 0};
   seer_status status = seer_os_map_file(path, &map);
   if (!status && map.n_bytes > MAX_FILE_BYTES)
     status = SEER_FAIL(INVALID, "%s: %zu bytes, at most 2 GiB", path, map.n_bytes);
+  if (!status) status = seer_records_prepare(r, known_sql, &im.known);
   if (!status) status = seer_records_begin(r);
   if (!status) {
     status = import_all(&im, (const char *)map.data, map.n_bytes, out_added, out_skipped);
@@ -231,7 +293,9 @@ seer_status seer_records_import(
       status = seer_records_commit(r);
     }
   }
+  sqlite3_finalize(im.known);
   seer_os_unmap(&map);
+  seer_arena_destroy(im.scratch);
   seer_arena_destroy(im.arena);
   return status;
 }

@@ -34,6 +34,10 @@ static const char schema[] =
     " reference REAL NOT NULL, samples BLOB, raced INTEGER NOT NULL, twin INTEGER NOT NULL,"
     " predicted REAL NOT NULL, round INTEGER NOT NULL, message TEXT NOT NULL);"
     "CREATE INDEX measurement_by_task ON measurement(workload, target);";
+// The fastest of a task, and whether a measurement is known. Not in the first files of this
+// version.
+static const char by_time[] =
+    "CREATE INDEX IF NOT EXISTS measurement_by_time ON measurement(workload, target, seconds)";
 
 seer_status seer_sql_fail(sqlite3 *db, const char *path, int rc, const char *doing) {
   const char *why = db ? sqlite3_errmsg(db) : sqlite3_errstr(rc);
@@ -94,7 +98,7 @@ static seer_status set_up(seer_records *r) {
   int version = !status && has_row ? sqlite3_column_int(statement, 0) : -1;
   sqlite3_finalize(statement);
   SEER_TRY(status);
-  if (version == SEER_RECORD_SCHEMA) return SEER_OK;
+  if (version == SEER_RECORD_SCHEMA) return run(r, by_time);
   if (version != 0) {
     return SEER_FAIL(INVALID, "%s: records of version %d, this program reads version %d", r->path,
         version, SEER_RECORD_SCHEMA);
@@ -111,6 +115,7 @@ static seer_status set_up(seer_records *r) {
     (void)snprintf(set, sizeof set, "PRAGMA user_version = %d", SEER_RECORD_SCHEMA);
     status = run(r, set);
   }
+  if (!status) status = run(r, by_time);
   return seer_status_join(status, run(r, status ? "ROLLBACK" : "COMMIT"));
 }
 
@@ -162,7 +167,9 @@ seer_status seer_records_begin(seer_records *r) { return run(r, "BEGIN IMMEDIATE
 seer_status seer_records_commit(seer_records *r) { return run(r, "COMMIT"); }
 
 // ---- small tables
-static void hex(uint64_t value, char out[24]) { (void)snprintf(out, 24, "%016" PRIx64, value); }
+void seer_record_hex(uint64_t value, seer_hex out) {
+  (void)snprintf(out, sizeof(seer_hex), "%016" PRIx64, value);
+}
 
 // Runs `insert` (OR IGNORE) then `select`, both with the same `n` text parameters first.
 static seer_status get_or_add(seer_records *r, const char *insert, const char *select,
@@ -194,13 +201,34 @@ seer_status seer_records_add_target(
 }
 
 seer_status seer_records_target(seer_records *r, const seer_target *target, int64_t *out_id) {
-  char key[24], feature_key[24];
-  hex(seer_target_key(target), key);
-  hex(seer_target_feature_key(target), feature_key);
+  seer_hex key, feature_key;
+  seer_record_hex(seer_target_key(target), key);
+  seer_record_hex(seer_target_feature_key(target), feature_key);
   seer_arena_mark mark = seer_arena_save(r->arena);
   seer_status status =
       seer_records_add_target(r, key, feature_key, seer_target_print(target, r->arena), out_id);
   seer_arena_rewind(r->arena, mark);
+  return status;
+}
+
+seer_status seer_records_targets(seer_records *r, const seer_target *target,
+    int64_t out_ids[SEER_RECORD_MAX_TARGETS], uint32_t *out_n) {
+  SEER_TRY(seer_records_target(r, target, &out_ids[0]));
+  *out_n = 1;
+  seer_hex feature_key;
+  seer_record_hex(seer_target_feature_key(target), feature_key);
+  sqlite3_stmt *statement = NULL;
+  SEER_TRY(seer_records_prepare(
+      r, "SELECT id FROM target WHERE feature_key = ? AND id != ? ORDER BY id", &statement));
+  sqlite3_bind_text(statement, 1, feature_key, -1, SQLITE_TRANSIENT);
+  sqlite3_bind_int64(statement, 2, out_ids[0]);
+  bool has_row = true;
+  seer_status status = SEER_OK;
+  while (!status && has_row && *out_n < SEER_RECORD_MAX_TARGETS) {
+    status = step(r, statement, &has_row);
+    if (!status && has_row) out_ids[(*out_n)++] = sqlite3_column_int64(statement, 0);
+  }
+  sqlite3_finalize(statement);
   return status;
 }
 
@@ -214,9 +242,9 @@ seer_status seer_records_add_workload(seer_records *r, const char *structure, co
 
 seer_status seer_records_workload(
     seer_records *r, const seer_dag *dag, seer_dag_key key, const char *name, int64_t *out_id) {
-  char structure[24], shape[24];
-  hex(key.structure, structure);
-  hex(key.shape, shape);
+  seer_hex structure, shape;
+  seer_record_hex(key.structure, structure);
+  seer_record_hex(key.shape, shape);
   seer_arena_mark mark = seer_arena_save(r->arena);
   seer_status status =
       seer_records_add_workload(r, structure, shape, name, seer_dag_print(dag, r->arena), out_id);
@@ -412,22 +440,23 @@ static int by_distance(const void *a, const void *b) {
 seer_status seer_records_nearest(seer_records *r, const seer_dag *dag, seer_dag_key key,
     int64_t target, seer_arena *arena, seer_record_near *out, uint32_t max, uint32_t *out_n) {
   *out_n = 0;
-  char structure[24], shape[24];
-  hex(key.structure, structure);
-  hex(key.shape, shape);
+  seer_hex structure, shape;
+  seer_record_hex(key.structure, structure);
+  seer_record_hex(key.shape, shape);
   sqlite3_stmt *statement = NULL;
   SEER_TRY(seer_records_prepare(r,
-      "SELECT id, dag FROM workload WHERE structure = ? AND shape != ? ORDER BY id LIMIT 64",
-      &statement));
+      "SELECT id, dag FROM workload WHERE structure = ? AND shape != ? ORDER BY id", &statement));
   sqlite3_bind_text(statement, 1, structure, -1, SQLITE_TRANSIENT);
   sqlite3_bind_text(statement, 2, shape, -1, SQLITE_TRANSIENT);
-  seer_record_near all[64];
+  seer_record_near *all = NULL;
   uint32_t n = 0;
+  size_t cap = 0;
   bool has_row = true;
   seer_status status = SEER_OK;
-  while (!status && has_row && n < SEER_COUNT_OF(all)) {
+  while (!status && has_row) {
     status = step(r, statement, &has_row);
     if (status || !has_row) break;
+    all = SEER_GROW(arena, seer_record_near, all, n, &cap);
     seer_record_near *near = &all[n];
     near->dag_text = seer_arena_strdup(arena, text_of(statement, 1));
     seer_dag *other = NULL;
@@ -442,8 +471,8 @@ seer_status seer_records_nearest(seer_records *r, const seer_dag *dag, seer_dag_
   }
   sqlite3_finalize(statement);
   SEER_TRY(status);
-  qsort(all, n, sizeof(all[0]), by_distance);
+  if (n > 1) qsort(all, n, sizeof(all[0]), by_distance);
   *out_n = n < max ? n : max;
-  memcpy(out, all, *out_n * sizeof(all[0]));
+  for (uint32_t i = 0; i < *out_n; i++) out[i] = all[i];
   return SEER_OK;
 }

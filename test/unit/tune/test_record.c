@@ -117,6 +117,39 @@ static void test_nearest_shape_of_the_same_structure(void **state) {
   close_world(&w);
 }
 
+// Other caches and another model: similar. Other threads: not.
+static void test_similar_machines(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  seer_target other = *seer_context_target(w.context), apart = other;
+  other.model_name = "another";
+  other.l2_bytes *= 2;
+  apart.threads += 1;
+  int64_t other_id, apart_id, ids[SEER_RECORD_MAX_TARGETS];
+  uint32_t n;
+  ok(seer_records_target(w.records, &apart, &apart_id));
+  ok(seer_records_target(w.records, &other, &other_id));
+  ok(seer_records_targets(w.records, seer_context_target(w.context), ids, &n));
+  assert_int_equal(n, 2);
+  assert_int_equal(ids[0], w.target);
+  assert_int_equal(ids[1], other_id);
+  ok(seer_records_targets(w.records, &other, ids, &n));
+  assert_int_equal(n, 2);
+  assert_int_equal(ids[0], other_id);
+  assert_int_equal(ids[1], w.target);
+  // Never more than there is room for.
+  char name[16];
+  for (int i = 0; i < 2 * SEER_RECORD_MAX_TARGETS; i++) {
+    (void)snprintf(name, sizeof name, "model %d", i);
+    other.model_name = name;
+    ok(seer_records_target(w.records, &other, &other_id));
+  }
+  ok(seer_records_targets(w.records, seer_context_target(w.context), ids, &n));
+  assert_int_equal(n, SEER_RECORD_MAX_TARGETS);
+  close_world(&w);
+}
+
 static seer_status count(void *user, const seer_record *record) {
   (void)record;
   *(uint32_t *)user += 1;
@@ -172,6 +205,55 @@ static void test_export_and_import(void **state) {
   close_world(&w);
 }
 
+// `text` with the first `from` replaced by `to`.
+static const char *with(seer_arena *arena, const char *text, const char *from, const char *to) {
+  const char *at = strstr(text, from);
+  assert_non_null(at);
+  return seer_arena_printf(arena, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+}
+
+// Lines that are well-formed, but claim what cannot be.
+static void test_import_believes_nothing(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  add(&w, "a", 0.25, SEER_MEASURED_OK);
+  const char *lines = seer_os_path_join(w.arena, w.folder, "r.jsonl");
+  ok(seer_records_export(w.records, lines));
+  char *data;
+  size_t n_bytes;
+  ok(seer_os_read_file(lines, w.arena, 1 << 20, &data, &n_bytes));
+  const char *line = seer_arena_strndup(w.arena, data, n_bytes);
+  static const char *const lies[][2] = {
+      {"\"seconds\":0.25", "\"seconds\":0.0"},  // it took no time, and worked
+      {"\"seconds\":0.25", "\"seconds\":-1.0"},
+      {"[0.25", "[-0.25"},
+      {"\"reference\":0.0", "\"reference\":-1.0"},
+      {"\"round\":0", "\"round\":-1"},
+      {"\"round\":0", "\"round\":4294967296"},
+      {"\"class\":\"ok\"", "\"class\":\"fine\""},
+      {"\"state\":\"measured\"", "\"state\":\"believed\""},
+      {"m:m<126", "m:m<127"},  // another shape than its key says
+      {"\"text\":\"cpu ", "\"text\":\"cpu  "},  // not as we print it
+      {"-threads=", "-threads=1"},  // another machine than its key says
+      {"\"v\":1", "\"v\":2"},
+  };
+  seer_records *other;
+  ok(seer_records_open(w.context, seer_os_path_join(w.arena, w.folder, "o.sqlite"), &other));
+  uint32_t added, skipped;
+  for (size_t i = 0; i < SEER_COUNT_OF(lies); i++) {
+    const char *lie = with(w.arena, line, lies[i][0], lies[i][1]);
+    ok(seer_os_write_file(lines, lie, strlen(lie)));
+    ok(seer_records_import(other, lines, &added, &skipped));
+    if (added != 0 || skipped != 1) fail_msg("believed: %s", lies[i][1]);
+  }
+  ok(seer_os_write_file(lines, line, n_bytes));
+  ok(seer_records_import(other, lines, &added, &skipped));
+  assert_int_equal(added, 1);
+  seer_records_close(other);
+  close_world(&w);
+}
+
 static void test_what_is_no_database_is_refused(void **state) {
   (void)state;
   world w;
@@ -192,7 +274,8 @@ static void test_what_is_no_database_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_best_is_the_fastest_of_at_least_a_state),
       cmocka_unit_test(test_nearest_shape_of_the_same_structure),
-      cmocka_unit_test(test_export_and_import),
+      cmocka_unit_test(test_similar_machines), cmocka_unit_test(test_export_and_import),
+      cmocka_unit_test(test_import_believes_nothing),
       cmocka_unit_test(test_what_is_no_database_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 
 #include "base/os.h"
 #include "models/models.h"
+#include "tune/choose.h"
 #include "tune/session.h"
 #include "tune/share.h"
 
@@ -30,8 +31,10 @@ static seer_status builtin(const char *name, const char *options, const seer_gra
   return seer_model_build(name, "", like, arena, out_graph);
 }
 
-static void open_world(world *w, const char *model, const char *policy, const char *trials) {
+static void open_world_on(
+    world *w, const char *target, const char *model, const char *policy, const char *trials) {
   ok(seer_context_create(&w->context));
+  ok(seer_context_set(w->context, "target", target));
   ok(seer_context_set(w->context, "threads", "2"));
   ok(seer_context_set(w->context, "measure", "fake"));
   ok(seer_context_set(w->context, "search-policy", policy));
@@ -39,6 +42,10 @@ static void open_world(world *w, const char *model, const char *policy, const ch
   ok(seer_context_find_target(w->context));
   w->arena = seer_arena_create("test");
   ok(seer_front_load(w->context, model, builtin, w->arena, &w->network));
+}
+
+static void open_world(world *w, const char *model, const char *policy, const char *trials) {
+  open_world_on(w, "native", model, policy, trials);
 }
 
 static void close_world(world *w) {
@@ -137,6 +144,58 @@ static void test_a_finished_tuning_measures_nothing_twice(void **state) {
   close_world(&w);
 }
 
+static uint32_t count_of(const char *text, const char *what) {
+  uint32_t n = 0;
+  for (const char *at = text; (at = strstr(at, what)) != NULL; at += strlen(what)) n++;
+  return n;
+}
+
+// What was accepted on a similar machine is measured first here, and compiled where nothing else
+// is known; its times are not this machine's.
+static void test_records_of_a_similar_machine_come_first(void **state) {
+  (void)state;
+  world w;
+  open_world(&w, "mlp", "seer", "60");
+  const char *folder;
+  ok(seer_os_temp_dir("seer-test", w.arena, &folder));
+  const char *path = seer_os_path_join(w.arena, folder, "r.sqlite");
+  seer_records *records;
+  ok(seer_records_open(w.context, path, &records));
+  outcome one = run(&w, records);
+  assert_int_equal(count_of(one.events, " record\n"), 0);
+  seer_records_close(records);
+
+  world here;
+  open_world_on(&here, "native -model=\"another\" -threads=2", "mlp", "seer", "24");
+  ok(seer_records_open(here.context, path, &records));
+  seer_choice *choices;
+  seer_choose_counts counts;
+  ok(seer_choose(here.context, here.network, records, 2, here.arena, &choices, &counts));
+  assert_int_equal(counts.n_default, here.network->n_task);
+  ok(seer_choose(here.context, here.network, records, 3, here.arena, &choices, &counts));
+  assert_int_equal(counts.n_record, 0);
+  assert_true(counts.n_sibling > 0);
+  uint32_t n_similar = 0;
+  for (uint32_t t = 0; t < here.network->n_task; t++)
+    n_similar += strcmp(choices[t].source, "similar") == 0;
+  assert_int_equal(n_similar, counts.n_sibling);
+  ok(seer_context_set(here.context, "no-resume", "1"));
+  outcome alone = run(&here, NULL), anew = run(&here, records);
+  assert_string_equal(alone.events, anew.events);
+  seer_records_close(records);
+  close_world(&here);
+
+  open_world_on(&here, "native -model=\"a third\" -threads=2", "mlp", "seer", "24");
+  ok(seer_records_open(here.context, path, &records));
+  outcome two = run(&here, records);
+  assert_int_equal(two.totals.restored, 0);
+  assert_true(count_of(two.events, " record\n") >= n_similar);
+  seer_records_close(records);
+  close_world(&here);
+  ok(seer_os_remove_tree(folder));
+  close_world(&w);
+}
+
 // Nobody is to be asked when all tasks read one form already.
 static seer_status no_judge(
     void *user, const seer_share_offer *offer, seer_choice *out_choice, double *out_ratio) {
@@ -187,6 +246,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_policies_make_progress),
       cmocka_unit_test(test_sessions_repeat),
       cmocka_unit_test(test_a_finished_tuning_measures_nothing_twice),
+      cmocka_unit_test(test_records_of_a_similar_machine_come_first),
       cmocka_unit_test(test_several_sets_of_shapes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
