@@ -9,7 +9,7 @@ note() { echo; echo "== $1"; }
 
 note "long tests"
 ctest --test-dir build --output-on-failure -L full || failed="$failed long-tests"
-# Planted faults in all weights (of large networks in many), three seeds of random schedules.
+# Planted faults in all weights, three seeds of random schedules.
 CHECK_FULL=1 ctest --test-dir build --output-on-failure -L peer --timeout 3600 || failed="$failed peers"
 
 note "clang-tidy"

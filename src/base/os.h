@@ -37,8 +37,9 @@ SEER_MUST_USE seer_status seer_os_temp_dir_in(
 SEER_MUST_USE seer_status seer_os_rename(const char *from, const char *to);
 // <user cache>/familyseer, made
 SEER_MUST_USE seer_status seer_os_cache_dir(seer_arena *arena, const char **out_path);
-// this executable
-SEER_MUST_USE seer_status seer_os_self_path(seer_arena *arena, const char **out_path);
+// The file that this code was loaded from: the program, or the library that a program has loaded.
+SEER_MUST_USE seer_status seer_os_self_path(
+    seer_arena *arena, const char **out_path, bool *out_is_library);
 const char *seer_os_path_join(seer_arena *arena, const char *folder, const char *name);
 const char *seer_os_path_dir(seer_arena *arena, const char *path);
 const char *seer_os_path_base(const char *path);

@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <link.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -285,11 +287,17 @@ seer_status seer_os_cache_dir(seer_arena *arena, const char **out_path) {
   return SEER_OK;
 }
 
-seer_status seer_os_self_path(seer_arena *arena, const char **out_path) {
-  char path[4096];
-  ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-  if (n < 0) return seer_os_fail(errno, "cannot read", "/proc/self/exe");
-  *out_path = seer_arena_strndup(arena, path, (size_t)n);
+seer_status seer_os_self_path(seer_arena *arena, const char **out_path, bool *out_is_library) {
+  static const char here;
+  Dl_info info;
+  struct link_map *map = NULL;
+  if (!dladdr1(&here, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+    return SEER_FAIL(INTERNAL, "the file that this code was loaded from is unknown");
+  *out_is_library = map->l_name[0] != '\0';  // the program's own is ""
+  const char *from = *out_is_library ? map->l_name : "/proc/self/exe";
+  char path[PATH_MAX];
+  if (!realpath(from, path)) return seer_os_fail(errno, "cannot find", from);
+  *out_path = seer_arena_strdup(arena, path);
   return SEER_OK;
 }
 

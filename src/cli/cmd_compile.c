@@ -10,21 +10,9 @@
 static seer_status compile_network(
     seer_context *context, const seer_network *network, const char *out_dir, seer_arena *arena) {
   uint64_t start = seer_os_now_ns();
-  int64_t level = seer_context_i64(context, SEER_OPT_OPT_LEVEL);
-  seer_records *records = NULL;
-  bool has_records = level >= 2 && !seer_context_bool(context, SEER_OPT_IGNORE_RECORDS);
-  if (has_records)
-    SEER_TRY(seer_records_open(context, seer_context_str(context, SEER_OPT_RECORDS), &records));
   seer_choice *choices = NULL;
   seer_choose_counts counts;
-  seer_status status = seer_choose(context, network, records, level, arena, &choices, &counts);
-  seer_records_close(records);
-  SEER_TRY(status);
-  bool is_strict = seer_context_bool(context, SEER_OPT_STRICT);
-  if (is_strict && counts.n_record < network->n_task) {
-    return SEER_FAIL(NOT_FOUND, "%u of %u tasks have no accepted record (--strict)",
-        network->n_task - counts.n_record, network->n_task);
-  }
+  SEER_TRY(seer_choose_by_options(context, network, arena, &choices, &counts));
   SEER_TRY(seer_build_model(context, network, choices, out_dir));
   uint32_t n_step = 0;
   for (uint32_t s = 0; s < network->n_set; s++) n_step += network->set[s]->n_step;

@@ -1,9 +1,10 @@
 // cmd_tune.c - familyseer tune: MODEL -> tuned schedules in the records, and a library with them.
-// Resumes by itself; Ctrl-C ends the search and compiles what is known.
+// Resumes by itself; Ctrl-C (and SIGTERM) ends the search and compiles what is known.
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "cli/command.h"
 #include "cli/gap.h"
 #include "cli/progress.h"
@@ -30,10 +31,12 @@ static seer_status tune(seer_context *context, const seer_network *network, seer
   seer_report *report = seer_report_create(model, arena);
   seer_session_listen(session, seer_report_on_event, report);
   running = session;
-  struct sigaction action = {.sa_handler = on_interrupt}, before;
-  sigaction(SIGINT, &action, &before);
+  struct sigaction action = {.sa_handler = on_interrupt}, interrupt, terminate;
+  sigaction(SIGINT, &action, &interrupt);
+  sigaction(SIGTERM, &action, &terminate);
   seer_status status = seer_session_run(session);
-  sigaction(SIGINT, &before, NULL);
+  sigaction(SIGINT, &interrupt, NULL);
+  sigaction(SIGTERM, &terminate, NULL);
   running = NULL;
   const char *out_dir = seer_context_str(context, SEER_OPT_OUTPUT);
   if (!status) seer_progress_summary(&progress);
@@ -48,10 +51,19 @@ static seer_status tune(seer_context *context, const seer_network *network, seer
       status = seer_cli_gap(context, network, s, choices, out_dir, &gap);
   }
   const char *report_path = seer_context_str(context, SEER_OPT_REPORT);
+  if (!report_path[0] && out_dir[0]) report_path = seer_os_path_join(arena, out_dir, "report.html");
   if (!status && report_path[0])
     status = seer_report_write(report, context, session, network, report_path);
   seer_session_destroy(session);
   return status;
+}
+
+// What cannot be written in the end is said before the tuning.
+static seer_status check_folder(const char *folder, seer_arena *arena) {
+  const char *trial;
+  SEER_TRY(seer_os_make_dirs(folder));
+  SEER_TRY(seer_os_temp_dir_in(folder, ".familyseer", arena, &trial));
+  return seer_os_remove_tree(trial);
 }
 
 static seer_status run_tune(seer_context *context, int argc, char **argv) {
@@ -65,8 +77,9 @@ static seer_status run_tune(seer_context *context, int argc, char **argv) {
   seer_records *records = NULL;
   seer_status status = seer_front_load(context, argv[0], seer_model_build, arena, &network);
   if (!status) seer_cli_print_notices(network);
-  if (!status)
-    status = seer_records_open(context, seer_context_str(context, SEER_OPT_RECORDS), &records);
+  const char *out_dir = seer_context_str(context, SEER_OPT_OUTPUT);
+  if (!status && out_dir[0]) status = check_folder(out_dir, arena);
+  if (!status) status = seer_records_open_by_options(context, &records);
   if (!status) status = tune(context, network, records, argv[0], arena);
   seer_records_close(records);
   if (network) seer_graph_close(network->graph);

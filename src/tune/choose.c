@@ -223,3 +223,18 @@ seer_status seer_choose(const seer_context *context, const seer_network *network
   out_counts->n_apart = shared.n_apart;
   return SEER_OK;
 }
+
+seer_status seer_choose_by_options(const seer_context *context, const seer_network *network,
+    seer_arena *arena, seer_choice **out_choices, seer_choose_counts *out_counts) {
+  int64_t level = seer_context_i64(context, SEER_OPT_OPT_LEVEL);
+  seer_records *records = NULL;
+  if (level >= 2) SEER_TRY(seer_records_open_by_options(context, &records));
+  seer_status status =
+      seer_choose(context, network, records, level, arena, out_choices, out_counts);
+  seer_records_close(records);
+  SEER_TRY(status);
+  if (!seer_context_bool(context, SEER_OPT_STRICT) || out_counts->n_record == network->n_task)
+    return SEER_OK;
+  return SEER_FAIL(NOT_FOUND, "%u of %u tasks have no accepted record (--strict)",
+      network->n_task - out_counts->n_record, network->n_task);
+}

@@ -42,7 +42,10 @@ typedef struct {
 // which file).
 SEER_MUST_USE seer_status seer_records_open(
     const seer_context *context, const char *path, seer_records **out_records);
-void seer_records_close(seer_records *records);
+// The file that the options name; NULL with --ignore-records.
+SEER_MUST_USE seer_status seer_records_open_by_options(
+    const seer_context *context, seer_records **out_records);
+void seer_records_close(seer_records *records);  // NULL: nothing
 SEER_MUST_USE seer_status seer_records_target(
     seer_records *records, const seer_target *target, int64_t *out_id);
 // Whose records may serve `target`: its own id first, then, oldest first, those of machines with

@@ -29,7 +29,7 @@ struct seer_report {
 
 seer_report *seer_report_create(const char *model_name, seer_arena *arena) {
   seer_report *r = SEER_NEW(arena, seer_report);
-  r->model_name = seer_arena_strdup(arena, model_name);
+  r->model_name = seer_arena_strdup(arena, seer_os_path_base(model_name));
   r->arena = arena;
   return r;
 }
@@ -149,23 +149,36 @@ static void put_sets(seer_text *out, const seer_session *session, const seer_net
   seer_text_put(out, "</table>\n");
 }
 
-static void put_settings(seer_text *out, const seer_context *context) {
+static bool is_one_of(seer_option option, const seer_option *options, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (options[i] == option) return true;
+  }
+  return false;
+}
+
+// What was given, and what decides about the search also where it was not.
+static void put_settings(
+    seer_text *out, const seer_context *context, const seer_families *families) {
+  static const seer_option always[] = {SEER_OPT_SEARCH_POLICY, SEER_OPT_FAMILY, SEER_OPT_FORESEE,
+      SEER_OPT_SPACE, SEER_OPT_COST_MODEL, SEER_OPT_SEED};
+  // Folders and files say nothing about the search, and the report is handed on.
+  static const seer_option never[] = {SEER_OPT_OUTPUT, SEER_OPT_REPORT, SEER_OPT_RECORDS,
+      SEER_OPT_WORKER_PATH, SEER_OPT_LOAD_MODEL, SEER_OPT_SAVE_MODEL, SEER_OPT_DUMP_DIR};
   seer_text_put(out, "<h2>Settings</h2><table>\n");
-  for (uint32_t o = 0; o < SEER_OPT_COUNT; o++) {
-    if (!seer_context_is_set(context, (seer_option)o)) continue;
-    // Folders and files say nothing about the search, and the report is handed on.
-    const char *name = seer_option_table[o].name;
-    if (strcmp(name, "output") == 0 || strcmp(name, "report") == 0 || strcmp(name, "records") == 0)
-      continue;
-    seer_text_printf(out, "<tr><td class='l'>%s<td class='l'>", name);
-    size_t n = seer_context_n_values(context, (seer_option)o);
+  for (seer_option o = 0; o < SEER_OPT_COUNT; o++) {
+    bool is_set = seer_context_is_set(context, o);
+    if (is_one_of(o, never, SEER_COUNT_OF(never))) continue;
+    if (!is_set && !is_one_of(o, always, SEER_COUNT_OF(always))) continue;
+    seer_text_printf(out, "<tr><td class='l'>%s<td class='l'>", seer_option_table[o].name);
+    size_t n = seer_context_n_values(context, o);
     for (size_t k = 0; k < n; k++) {
       if (k > 0) seer_text_put(out, "<br>");
-      escape(out, seer_context_value(context, (seer_option)o, k));
+      escape(out, seer_context_value(context, o, k));
     }
-    if (n == 0) escape(out, seer_context_str(context, (seer_option)o));
-    seer_text_put(out, "</tr>\n");
+    if (n == 0) escape(out, is_set ? seer_context_str(context, o) : seer_option_table[o].fallback);
+    seer_text_put(out, is_set ? "</tr>\n" : " (default)</tr>\n");
   }
+  seer_text_printf(out, "<tr><td class='l'>families<td class='l'>%u</tr>\n", families->n_family);
   const seer_target *target = seer_context_target(context);
   seer_text_put(out, "<tr><td class='l'>machine<td class='l'>");
   escape(out, target->model_name);
@@ -223,7 +236,7 @@ seer_status seer_report_write(seer_report *r, const seer_context *context,
   seer_text_put(&out, "<h2>Tasks</h2>\n");
   put_tasks(&out, session, network, totals.estimated_s);
   put_counts(&out, &totals);
-  put_settings(&out, context);
+  put_settings(&out, context, seer_session_families(session));
   if (r->n_note) seer_text_put(&out, "<h2>Notes</h2><ul>\n");
   for (size_t i = 0; i < r->n_note; i++) {
     seer_text_put(&out, "<li>");

@@ -8,7 +8,8 @@
 
 typedef struct seer_report seer_report;
 
-seer_report *seer_report_create(const char *model_name, seer_arena *arena);  // in `arena`
+// In `arena`. Of a path only the last part is shown.
+seer_report *seer_report_create(const char *model_name, seer_arena *arena);
 void seer_report_on_event(void *user, const seer_event *event);  // a listener; user: seer_report
 // After the session's end.
 SEER_MUST_USE seer_status seer_report_write(seer_report *report, const seer_context *context,

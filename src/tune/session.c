@@ -292,8 +292,7 @@ static seer_status restore_one(void *user, const seer_record *record) {
 }
 
 static bool starts_anew(const seer_session *s) {
-  return !s->records || seer_context_bool(s->context, SEER_OPT_NO_RESUME) ||
-      seer_context_bool(s->context, SEER_OPT_IGNORE_RECORDS);
+  return !s->records || seer_context_bool(s->context, SEER_OPT_NO_RESUME);
 }
 
 static seer_status restore(seer_session *s) {

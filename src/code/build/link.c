@@ -110,15 +110,17 @@ static seer_status emit_plan(const seer_target *target, const seer_built_library
   return status;
 }
 
-// The archive: beside this program (a build folder), in the installation that this program is in,
-// where the build or the installation put it.
+// The archive: beside this program or library (a build folder), in the installation that it is in
+// (bin/familyseer, lib/libfamilyseer.so), where the build or the installation put it.
 static seer_status find_archive(seer_arena *arena, const char **out_path) {
   const char *self = NULL, *candidate[4] = {NULL};
-  seer_status status = seer_os_self_path(arena, &self);
+  bool is_library;
+  seer_status status = seer_os_self_path(arena, &self, &is_library);
   if (!status) {
     const char *folder = seer_os_path_dir(arena, self);
     candidate[0] = seer_os_path_join(arena, folder, "libseer_rt.a");
-    candidate[1] = seer_os_path_join(arena, folder, "../lib/familyseer/libseer_rt.a");
+    candidate[1] = seer_os_path_join(
+        arena, folder, is_library ? "familyseer/libseer_rt.a" : "../lib/familyseer/libseer_rt.a");
   }
   seer_status_free(status);
   candidate[2] = SEER_BUILD_DIR "/libseer_rt.a";

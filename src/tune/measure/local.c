@@ -483,13 +483,26 @@ static void local_close(seer_measurer *m) {
   free(m);
 }
 
+// The program that workers are: named by the option; else this one, or, in a library that somebody
+// else's program has loaded, the one beside the library or in the bin folder of its installation.
 static seer_status find_program(seer_measurer *m) {
   const char *path = seer_context_str(m->context, SEER_OPT_WORKER_PATH);
   if (path[0]) {
     m->program = seer_arena_strdup(m->arena, path);
     return SEER_OK;
   }
-  return seer_os_self_path(m->arena, &m->program);
+  bool is_library;
+  SEER_TRY(seer_os_self_path(m->arena, &m->program, &is_library));
+  if (!is_library) return SEER_OK;
+  const char *folder = seer_os_path_dir(m->arena, m->program);
+  static const char *const places[] = {"familyseer", "../bin/familyseer"};
+  for (size_t i = 0; i < SEER_COUNT_OF(places); i++) {
+    m->program = seer_os_path_join(m->arena, folder, places[i]);
+    if (seer_os_exists(m->program) && !seer_os_is_dir(m->program)) return SEER_OK;
+  }
+  return SEER_FAIL(NOT_FOUND,
+      "no program familyseer beside the library in %s or in ../bin of it; --worker-path names one",
+      folder);
 }
 
 // One tuner per device: a second one waits and says so.

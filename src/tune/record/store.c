@@ -155,6 +155,12 @@ seer_status seer_records_open(
   return SEER_OK;
 }
 
+seer_status seer_records_open_by_options(const seer_context *context, seer_records **out_records) {
+  *out_records = NULL;
+  if (seer_context_bool(context, SEER_OPT_IGNORE_RECORDS)) return SEER_OK;
+  return seer_records_open(context, seer_context_str(context, SEER_OPT_RECORDS), out_records);
+}
+
 void seer_records_close(seer_records *r) {
   if (!r) return;
   sqlite3_finalize(r->add);

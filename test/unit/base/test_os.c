@@ -153,7 +153,9 @@ static void paths(void **state) {
   assert_string_equal(seer_os_path_dir(arena, "a"), ".");
   assert_string_equal(seer_os_path_base("/a/b"), "b");
   const char *self;
-  ok(seer_os_self_path(arena, &self));
+  bool is_library;
+  ok(seer_os_self_path(arena, &self, &is_library));
+  assert_false(is_library);
   assert_string_equal(seer_os_path_base(self), "test_base_os");
 }
 

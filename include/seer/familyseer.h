@@ -1,0 +1,64 @@
+// familyseer.h - tuning and compiling networks from a program of one's own: what the commands
+// `tune` and `compile` do. Link with libfamilyseer (pkg-config familyseer). What comes out is run
+// with runtime.h, which needs nothing of this.
+//
+//   seer_tuner *tuner;
+//   int failed = seer_tuner_create(&tuner) || seer_tuner_set(tuner, "time-budget", "2m") ||
+//       seer_tuner_load(tuner, "my.onnx") || seer_tuner_tune(tuner) ||
+//       seer_tuner_compile(tuner, "out");
+//   if (failed) fprintf(stderr, "%s\n", seer_tuner_message(tuner));
+//   seer_tuner_destroy(tuner);
+//
+// What returns int returns 0, or 1 where something was at fault that seer_tuner_message tells.
+// Candidates are built and run by processes of the program `familyseer`, which is looked for beside
+// the library, then in the bin folder of its installation; the option worker-path names another.
+#ifndef SEER_FAMILYSEER_H
+#define SEER_FAMILYSEER_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// One network on its way from file to library. One thread at a time uses it; several may exist, but
+// only one at a time measures on a machine: a second one waits.
+typedef struct seer_tuner seer_tuner;
+
+// 1 if the environment holds an option (SEER_TIME_BUDGET=...) that cannot be; also then there is a
+// tuner to ask and to destroy. NULL only if memory is out.
+int seer_tuner_create(seer_tuner **out_tuner);
+void seer_tuner_destroy(seer_tuner *tuner);  // NULL: nothing
+// What was at fault in the last call that returned 1: one text, until the next call. "" if nothing.
+const char *seer_tuner_message(const seer_tuner *tuner);
+
+// Every flag of the command line, without its dashes: doc/options.md has them. Before load.
+int seer_tuner_set(seer_tuner *tuner, const char *option, const char *value);
+// An ONNX file, or the name of a built-in network. Once.
+int seer_tuner_load(seer_tuner *tuner, const char *model);
+
+typedef struct {
+  // "start", "round", "measurement", "round-end", "best", "accept", "note", "done"
+  const char *kind;
+  const char *text;  // note: what; done: why it ended; else ""
+  double elapsed_s;
+  double estimated_ms;  // of the network, from the times of its parts
+  uint32_t trials;  // measurements so far
+} seer_tuner_event;  // later versions may append to it
+// Called from within tune, in the thread that called tune; the event ends with the call.
+typedef void (*seer_tuner_listener)(void *user, const seer_tuner_event *event);
+void seer_tuner_listen(seer_tuner *tuner, seer_tuner_listener listener, void *user);
+
+// Continues from the records, tunes until the budget is used up or stop was called, and checks what
+// won. Once.
+int seer_tuner_tune(seer_tuner *tuner);
+// Ends tune soon, with all that is known kept. From a listener, another thread or a signal handler.
+void seer_tuner_stop(seer_tuner *tuner);
+// Writes model.so, model.h, weights.bin and model.json into `folder`, all or nothing: with the
+// schedules that tune has accepted, or, without tune, with the best that the records hold.
+int seer_tuner_compile(seer_tuner *tuner, const char *folder);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

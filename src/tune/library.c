@@ -1,0 +1,133 @@
+// library.c - include/seer/familyseer.h: the steps of the commands tune and compile, one by one.
+
+#include <seer/familyseer.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "code/build.h"
+#include "models/models.h"
+#include "tune/choose.h"
+#include "tune/session.h"
+
+#define MAX_MESSAGE 4096
+
+struct seer_tuner {
+  seer_context *context;
+  seer_arena *arena;
+  const char *model;
+  seer_network *network;
+  seer_records *records;
+  seer_session *session;
+  seer_tuner_listener listener;
+  void *user;
+  volatile sig_atomic_t is_stopped;  // perhaps before there was a session
+  bool is_tuned;
+  char message[MAX_MESSAGE];
+};
+
+// Keeps the message; what the public functions return.
+static int end(seer_tuner *t, seer_status status) {
+  t->message[0] = '\0';
+  if (!status) return 0;
+  (void)snprintf(t->message, sizeof t->message, "%s", seer_status_message(status));
+  seer_status_free(status);
+  return 1;
+}
+
+int seer_tuner_create(seer_tuner **out_tuner) {
+  seer_tuner *t = *out_tuner = calloc(1, sizeof(*t));
+  if (!t) return 1;
+  t->arena = seer_arena_create("tuner");
+  return end(t, seer_context_create(&t->context));
+}
+
+void seer_tuner_destroy(seer_tuner *t) {
+  if (!t) return;
+  seer_session_destroy(t->session);
+  seer_records_close(t->records);
+  if (t->network) seer_graph_close(t->network->graph);
+  seer_context_destroy(t->context);
+  seer_arena_destroy(t->arena);
+  free(t);
+}
+
+const char *seer_tuner_message(const seer_tuner *t) {
+  return t ? t->message : "no memory for a tuner";
+}
+
+static seer_status need(const seer_tuner *t, bool is_ready, const char *what) {
+  if (!t->context) return SEER_FAIL(INVALID, "the tuner was not created");
+  return is_ready ? SEER_OK : SEER_FAIL(INVALID, "%s", what);
+}
+
+static seer_status set(seer_tuner *t, const char *option, const char *value) {
+  SEER_TRY(need(t, !t->network, "options are set before a network is loaded"));
+  return seer_context_set(t->context, option, value);
+}
+
+int seer_tuner_set(seer_tuner *t, const char *option, const char *value) {
+  return end(t, set(t, option, value));
+}
+
+static seer_status load(seer_tuner *t, const char *model) {
+  SEER_TRY(need(t, !t->network, "a network is loaded already; one tuner is for one network"));
+  t->model = seer_arena_strdup(t->arena, model);
+  SEER_TRY(seer_context_find_target(t->context));
+  return seer_front_load(t->context, model, seer_model_build, t->arena, &t->network);
+}
+
+int seer_tuner_load(seer_tuner *t, const char *model) { return end(t, load(t, model)); }
+
+void seer_tuner_listen(seer_tuner *t, seer_tuner_listener listener, void *user) {
+  t->listener = listener;
+  t->user = user;
+}
+
+static void on_event(void *user, const seer_event *event) {
+  seer_tuner *t = user;
+  seer_tuner_event out = {.kind = seer_event_kind_name(event->kind),
+      .text = event->text ? event->text : "",
+      .elapsed_s = event->elapsed_s,
+      .estimated_ms = event->estimated_s * 1e3,
+      .trials = event->trials};
+  if (t->listener) t->listener(t->user, &out);
+}
+
+static seer_status tune(seer_tuner *t) {
+  SEER_TRY(need(t, t->network, "no network is loaded"));
+  SEER_TRY(need(t, !t->session, "tuned already; one tuner tunes once"));
+  seer_target target = *seer_context_target(t->context);
+  SEER_TRY(seer_target_measure(&target));
+  seer_context_set_target(t->context, &target);
+  SEER_TRY(seer_records_open_by_options(t->context, &t->records));
+  SEER_TRY(seer_session_create(t->context, t->network, t->records, t->model, &t->session));
+  if (t->is_stopped) seer_session_stop(t->session);
+  seer_session_listen(t->session, on_event, t);
+  SEER_TRY(seer_session_run(t->session));
+  t->is_tuned = true;
+  return SEER_OK;
+}
+
+int seer_tuner_tune(seer_tuner *t) { return end(t, tune(t)); }
+
+void seer_tuner_stop(seer_tuner *t) {
+  t->is_stopped = 1;
+  if (t->session) seer_session_stop(t->session);
+}
+
+static seer_status compile(seer_tuner *t, const char *folder) {
+  SEER_TRY(need(t, t->network, "no network is loaded"));
+  seer_choice *choices = NULL;
+  seer_choose_counts counts;
+  if (t->is_tuned) {
+    choices = SEER_NEW_ARRAY(t->arena, seer_choice, t->network->n_task + 1);
+    seer_session_choices(t->session, choices);
+  } else {
+    SEER_TRY(seer_choose_by_options(t->context, t->network, t->arena, &choices, &counts));
+  }
+  return seer_build_model(t->context, t->network, choices, folder);
+}
+
+int seer_tuner_compile(seer_tuner *t, const char *folder) { return end(t, compile(t, folder)); }

@@ -1,0 +1,49 @@
+# make install: a program that runs networks and one that tunes them, by pkg-config, from a folder that was named
+# only then; the libraries export their headers and nothing else.
+# SEER_TEST: timeout=120
+. "$(dirname "$0")/lib.sh"
+command -v pkg-config > /dev/null && command -v cc > /dev/null || exit 77
+
+prefix=$WORK/prefix
+cmake --install "$TEST_BUILD_DIR" --prefix "$prefix" > log || { cat log; fail "install"; }
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib XDG_CACHE_HOME=$WORK/cache
+mkdir cache
+build() { # NAME PACKAGE
+  # shellcheck disable=SC2046,SC2086
+  cc -std=c99 -D_GNU_SOURCE -Wall -Wextra -Werror ${TEST_CFLAGS:-} "$SOURCE/examples/$1.c" $(pkg-config --cflags --libs "$2") -o "$1" ||
+    fail "examples/$1.c does not build"
+}
+
+expect_status 0 "$prefix/bin/familyseer" compile mlp -o a -O1
+build app familyseer-runtime
+expect_status 0 ./app a/model.so
+expect_text stdout "'output' begins with"
+
+# Its workers are the installed program, its runtime archive the installed one.
+build tune familyseer
+expect_status 0 env SEER_LOG=all:1 ./tune mlp tuned 4s
+expect_text stdout "measurements"
+expect_text stdout "the time budget is used up"
+for f in model.so model.h model.json weights.bin; do [ -s "tuned/$f" ] || fail "tuned/$f is missing"; done
+expect_status 0 "$prefix/bin/familyseer" verify tuned/model.so mlp
+mv "$prefix/bin/familyseer" hidden
+expect_status 1 ./tune mlp tuned2 4s
+expect_text stderr "no program familyseer beside the library in $prefix/lib"
+[ ! -e tuned2 ] || fail "tuned2 was written"
+mv hidden "$prefix/bin/familyseer"
+expect_status 1 ./tune no-such-network tuned2 4s
+expect_text stderr "no-such-network"
+expect_status 1 ./tune mlp tuned2 soon
+expect_text stderr "time-budget"
+echo | cc -std=c99 -Wall -Wextra -Werror -pedantic -include seer/familyseer.h $(pkg-config --cflags familyseer) -fsyntax-only -x c - ||
+  fail "familyseer.h as C99"
+echo | c++ -Wall -Wextra -Werror -pedantic -include seer/familyseer.h $(pkg-config --cflags familyseer) -fsyntax-only -x c++ - ||
+  fail "familyseer.h as C++"
+
+exports() { nm -D --defined-only "$prefix/lib/$1" | awk '{print $3}' | sort; }
+exports libfamilyseer.so > got
+grep -oE '^(int|void|const char \*)\s*\*?seer_tuner_\w+' "$SOURCE/include/seer/familyseer.h" | grep -oE 'seer_\w+' | sort > want
+diff want got || fail "libfamilyseer.so exports something else than its header"
+[ "$(exports libfamilyseer_runtime.so | tr '\n' ' ')" = "seer_model_load seer_model_unload " ] ||
+  fail "libfamilyseer_runtime.so exports $(exports libfamilyseer_runtime.so)"
+echo passed

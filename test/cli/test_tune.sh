@@ -1,0 +1,57 @@
+# tune: what it writes and where, what is refused before the first measurement, how it is ended.
+# SEER_TEST: timeout=120
+. "$(dirname "$0")/lib.sh"
+
+fake() { "$FAMILYSEER" tune "$@" --measure fake --trials 40; }
+
+# The library with a report beside it. The report needs nothing from elsewhere, and no script.
+expect_status 0 fake mlp -o out --records a.sqlite
+for f in model.so model.h model.json weights.bin report.html; do [ -s "out/$f" ] || fail "out/$f is missing"; done
+[ "$(ls -A out | wc -l)" = 5 ] || fail "something else was left in out: $(ls -A out)"
+for text in "gemm 1x784-&gt;256 +relu" contraction.f32 search-policy "seer (default)" anchor-op trials \
+    build-error run-timeout wrong-result "% of bound" "the budget of trials is used up"; do
+  expect_text out/report.html "$text"
+done
+[ "$(grep -c '<polyline' out/report.html)" = 2 ] || fail "the report has not two curves"
+grep -qiE '<script|<link|<img|https?:|javascript|nan|[^a-z]inf[^a-z]' out/report.html && fail "the report: $(grep -iE '<script|<link|<img|https?:|javascript|nan|inf' out/report.html)"
+grep -qF "$WORK" out/report.html && fail "the report holds a path"
+
+# A network in a folder is called by its file's name; a report elsewhere; none where nothing says where.
+expect_status 0 "$FAMILYSEER" models --export mlp -o deep/er
+expect_status 0 fake deep/er/mlp.onnx -o out2 --report there.html --ignore-records
+[ -s there.html ] || fail "there.html is missing"
+expect_text there.html "<h1>mlp.onnx</h1>"
+grep -qF "deep/er" there.html && fail "the report holds the network's folder"
+[ ! -e out2/report.html ] || fail "a second report"
+mkdir alone
+(cd alone && fake mlp --records ../a.sqlite 2> ../stderr) || fail "tune without -o"
+[ -z "$(ls -A alone)" ] || fail "tune without -o wrote $(ls -A alone)"
+
+# --ignore-records neither reads nor writes.
+mkdir cache
+expect_status 0 env XDG_CACHE_HOME="$WORK/cache" "$FAMILYSEER" tune mlp --measure fake --trials 20 --ignore-records
+[ ! -e cache/familyseer/records.sqlite ] || fail "--ignore-records made a file of records"
+expect_status 0 env XDG_CACHE_HOME="$WORK/cache" "$FAMILYSEER" tune mlp --measure fake --trials 20
+[ -s cache/familyseer/records.sqlite ] || fail "no file of records"
+
+# What cannot be written is said before anything is measured.
+echo here > file
+for out in file file/below; do
+  expect_status 1 fake mlp -o "$out" --records b.sqlite
+  expect_text stderr "file"
+done
+[ "$(cat file)" = here ] || fail "the file is another one"
+[ ! -e b.sqlite ] || fail "records were opened for a tuning that could not end well"
+
+# SIGTERM ends the search as Ctrl-C does, and what is known is compiled.
+"$FAMILYSEER" tune mlp -o ended --records c.sqlite --time-budget 60s --json > events 2> stderr &
+tuner=$!
+for _ in $(seq 300); do
+  [ "$(grep -c '"measurement"' events || true)" -ge 20 ] && break
+  sleep 0.1
+done
+kill -TERM $tuner
+wait $tuner || { cat stderr; fail "status $? after SIGTERM"; }
+expect_text events "stopped by the user"
+[ -s ended/model.so ] || fail "no library after SIGTERM"
+expect_status 0 "$FAMILYSEER" verify ended/model.so mlp
