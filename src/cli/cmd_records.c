@@ -15,16 +15,19 @@ static seer_status best(
   seer_network *network = NULL;
   SEER_TRY(seer_context_find_target(context));
   SEER_TRY(seer_front_load(context, model, seer_model_build, arena, &network));
-  int64_t target;
-  seer_status status = seer_records_target(records, seer_context_target(context), &target);
+  int64_t targets[SEER_RECORD_MAX_TARGETS];
+  uint32_t n;
+  seer_status status =
+      seer_records_find_targets(records, seer_context_target(context), targets, &n);
   bool is_json = seer_context_bool(context, SEER_OPT_JSON);
   for (uint32_t t = 0; t < network->n_task && !status; t++) {
     const seer_task *task = &network->task[t];
     int64_t workload;
     seer_record record = {.id = 0};
-    status = seer_records_workload(records, task->dag, task->key, task->name, &workload);
+    status = seer_records_find_workload(records, task->key, &workload);
     if (!status)
-      status = seer_records_best(records, workload, target, SEER_RECORD_MEASURED, arena, &record);
+      status =
+          seer_records_best(records, workload, targets[0], SEER_RECORD_MEASURED, arena, &record);
     if (status) break;
     if (is_json) {
       json_t *line = json_pack("{s:i, s:s, s:I, s:f, s:s, s:s}", "task", (int)t, "name", task->name,

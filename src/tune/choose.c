@@ -53,7 +53,7 @@ static seer_status from_record(
   int64_t workload;
   seer_record record;
   *out_found = false;
-  SEER_TRY(seer_records_workload(c->records, task->dag, task->key, task->name, &workload));
+  SEER_TRY(seer_records_find_workload(c->records, task->key, &workload));
   SEER_TRY(seer_records_best(
       c->records, workload, c->target_id, SEER_RECORD_ACCEPTED, c->arena, &record));
   if (record.id == 0) return SEER_OK;
@@ -177,9 +177,8 @@ static seer_status judge_unmeasured(
   form_finder f = *(const form_finder *)user;
   f.offer = offer;
   if (f.c->records) {
-    const seer_task *task = &f.network->task[offer->task];
     int64_t workload;
-    SEER_TRY(seer_records_workload(f.c->records, task->dag, task->key, task->name, &workload));
+    SEER_TRY(seer_records_find_workload(f.c->records, f.network->task[offer->task].key, &workload));
     SEER_TRY(seer_records_each(f.c->records, workload, f.c->target_id, of_form, &f));
   }
   if (f.best_s > 0) {
@@ -208,7 +207,12 @@ seer_status seer_choose(const seer_context *context, const seer_network *network
       .records = records,
       .arena = arena,
       .space = seer_choice_space(context)};
-  if (records) SEER_TRY(seer_records_target(records, c.target, &c.target_id));
+  if (records) {
+    int64_t ids[SEER_RECORD_MAX_TARGETS];
+    uint32_t n;
+    SEER_TRY(seer_records_find_targets(records, c.target, ids, &n));
+    c.target_id = ids[0];
+  }
   seer_choice *choices = SEER_NEW_ARRAY(arena, seer_choice, network->n_task + 1);
   for (uint32_t t = 0; t < network->n_task; t++) {
     SEER_TRYF(choose_task(&c, &network->task[t], opt_level, &choices[t], out_counts), "task %u, %s",

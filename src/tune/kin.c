@@ -36,8 +36,8 @@ static seer_status find(seer_records *records, const seer_target *target, seer_s
   int64_t workload, ids[SEER_RECORD_MAX_TARGETS];
   uint32_t n = 0, n_target, n_near;
   seer_record record;
-  SEER_TRY(seer_records_workload(records, task->dag, task->key, task->name, &workload));
-  SEER_TRY(seer_records_targets(records, target, ids, &n_target));
+  SEER_TRY(seer_records_find_workload(records, task->key, &workload));
+  SEER_TRY(seer_records_find_targets(records, target, ids, &n_target));
   for (uint32_t i = 1; i < n_target; i++) {
     SEER_TRY(seer_records_best(records, workload, ids[i], SEER_RECORD_ACCEPTED, arena, &record));
     if (record.id != 0 && parse(sketches, &record, &out[n].schedule))

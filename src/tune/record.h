@@ -46,16 +46,20 @@ SEER_MUST_USE seer_status seer_records_open(
 SEER_MUST_USE seer_status seer_records_open_by_options(
     const seer_context *context, seer_records **out_records);
 void seer_records_close(seer_records *records);  // NULL: nothing
+// Ids of a target and of a workload, added if they are not there.
 SEER_MUST_USE seer_status seer_records_target(
     seer_records *records, const seer_target *target, int64_t *out_id);
-// Whose records may serve `target`: its own id first, then, oldest first, those of machines with
-// the same features and as many threads. Schedules of these are valid here; their times are not of
-// here.
-#define SEER_RECORD_MAX_TARGETS 8
-SEER_MUST_USE seer_status seer_records_targets(seer_records *records, const seer_target *target,
-    int64_t out_ids[SEER_RECORD_MAX_TARGETS], uint32_t *out_n);
 SEER_MUST_USE seer_status seer_records_workload(seer_records *records, const seer_dag *dag,
     seer_dag_key key, const char *name, int64_t *out_id);
+// The same for those who only read: 0 if it is not there, of which nothing is known.
+SEER_MUST_USE seer_status seer_records_find_workload(
+    seer_records *records, seer_dag_key key, int64_t *out_id);
+// Whose records may serve `target`: its own id (or 0) first, then, oldest first, those of machines
+// with the same features and as many threads. Schedules of these are valid here; their times are
+// not of here.
+#define SEER_RECORD_MAX_TARGETS 8
+SEER_MUST_USE seer_status seer_records_find_targets(seer_records *records,
+    const seer_target *target, int64_t out_ids[SEER_RECORD_MAX_TARGETS], uint32_t *out_n);
 SEER_MUST_USE seer_status seer_records_session(seer_records *records, const seer_context *context,
     const char *model, const char *policy, int64_t *out_id);
 // Committed when it returns (batched: begin/commit around a group of adds).

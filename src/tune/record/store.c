@@ -177,33 +177,37 @@ void seer_record_hex(uint64_t value, seer_hex out) {
   (void)snprintf(out, sizeof(seer_hex), "%016" PRIx64, value);
 }
 
-// Runs `insert` (OR IGNORE) then `select`, both with the same `n` text parameters first.
-static seer_status get_or_add(seer_records *r, const char *insert, const char *select,
-    const char *const *values, int n_insert, int n_select, int64_t *out_id) {
+// The id that `select` gives for its n text parameters; 0: no row.
+static seer_status find_id(
+    seer_records *r, const char *select, const char *const *values, int n, int64_t *out_id) {
   sqlite3_stmt *statement = NULL;
   bool has_row = false;
-  SEER_TRY(seer_records_prepare(r, insert, &statement));
-  for (int i = 0; i < n_insert; i++)
-    sqlite3_bind_text(statement, i + 1, values[i], -1, SQLITE_TRANSIENT);
-  seer_status status = step(r, statement, &has_row);
-  sqlite3_finalize(statement);
-  SEER_TRY(status);
   SEER_TRY(seer_records_prepare(r, select, &statement));
-  for (int i = 0; i < n_select; i++)
-    sqlite3_bind_text(statement, i + 1, values[i], -1, SQLITE_TRANSIENT);
-  status = step(r, statement, &has_row);
-  if (!status && !has_row)
-    status = SEER_FAIL(INTERNAL, "%s: a row that was just added is missing", r->path);
-  if (!status) *out_id = sqlite3_column_int64(statement, 0);
+  for (int i = 0; i < n; i++) sqlite3_bind_text(statement, i + 1, values[i], -1, SQLITE_TRANSIENT);
+  seer_status status = step(r, statement, &has_row);
+  *out_id = !status && has_row ? sqlite3_column_int64(statement, 0) : 0;
   sqlite3_finalize(statement);
   return status;
 }
+
+// Runs `insert` (OR IGNORE) then `select`, with the same text parameters first.
+static seer_status get_or_add(seer_records *r, const char *insert, const char *select,
+    const char *const *values, int n_insert, int n_select, int64_t *out_id) {
+  int64_t none;
+  SEER_TRY(find_id(r, insert, values, n_insert, &none));
+  SEER_TRY(find_id(r, select, values, n_select, out_id));
+  return *out_id ? SEER_OK
+                 : SEER_FAIL(INTERNAL, "%s: a row that was just added is missing", r->path);
+}
+
+static const char select_target[] = "SELECT id FROM target WHERE key = ?";
+static const char select_workload[] = "SELECT id FROM workload WHERE structure = ? AND shape = ?";
 
 seer_status seer_records_add_target(
     seer_records *r, const char *key, const char *feature_key, const char *text, int64_t *out_id) {
   const char *values[] = {key, feature_key, text};
   return get_or_add(r, "INSERT OR IGNORE INTO target(key, feature_key, text) VALUES(?,?,?)",
-      "SELECT id FROM target WHERE key = ?", values, 3, 1, out_id);
+      select_target, values, 3, 1, out_id);
 }
 
 seer_status seer_records_target(seer_records *r, const seer_target *target, int64_t *out_id) {
@@ -217,12 +221,13 @@ seer_status seer_records_target(seer_records *r, const seer_target *target, int6
   return status;
 }
 
-seer_status seer_records_targets(seer_records *r, const seer_target *target,
+seer_status seer_records_find_targets(seer_records *r, const seer_target *target,
     int64_t out_ids[SEER_RECORD_MAX_TARGETS], uint32_t *out_n) {
-  SEER_TRY(seer_records_target(r, target, &out_ids[0]));
-  *out_n = 1;
-  seer_hex feature_key;
+  seer_hex key, feature_key;
+  seer_record_hex(seer_target_key(target), key);
   seer_record_hex(seer_target_feature_key(target), feature_key);
+  SEER_TRY(find_id(r, select_target, (const char *[]){key}, 1, &out_ids[0]));
+  *out_n = 1;
   sqlite3_stmt *statement = NULL;
   SEER_TRY(seer_records_prepare(
       r, "SELECT id FROM target WHERE feature_key = ? AND id != ? ORDER BY id", &statement));
@@ -243,7 +248,7 @@ seer_status seer_records_add_workload(seer_records *r, const char *structure, co
   const char *values[] = {structure, shape, name, dag_text};
   return get_or_add(r,
       "INSERT OR IGNORE INTO workload(structure, shape, name, dag) VALUES(?,?,?,?)",
-      "SELECT id FROM workload WHERE structure = ? AND shape = ?", values, 4, 2, out_id);
+      select_workload, values, 4, 2, out_id);
 }
 
 seer_status seer_records_workload(
@@ -256,6 +261,13 @@ seer_status seer_records_workload(
       seer_records_add_workload(r, structure, shape, name, seer_dag_print(dag, r->arena), out_id);
   seer_arena_rewind(r->arena, mark);
   return status;
+}
+
+seer_status seer_records_find_workload(seer_records *r, seer_dag_key key, int64_t *out_id) {
+  seer_hex structure, shape;
+  seer_record_hex(key.structure, structure);
+  seer_record_hex(key.shape, shape);
+  return find_id(r, select_workload, (const char *[]){structure, shape}, 2, out_id);
 }
 
 seer_status seer_records_add_session(seer_records *r, const char *model, const char *policy,

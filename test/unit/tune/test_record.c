@@ -117,6 +117,31 @@ static void test_nearest_shape_of_the_same_structure(void **state) {
   close_world(&w);
 }
 
+// Who only asks adds nothing.
+static void test_asking_adds_nothing(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  seer_dag *dag = gemm(w.arena, 7);
+  seer_target other = *seer_context_target(w.context);
+  other.threads += 1;
+  int64_t id, ids[SEER_RECORD_MAX_TARGETS];
+  uint32_t n;
+  seer_record best;
+  for (int i = 0; i < 2; i++) {
+    ok(seer_records_find_workload(w.records, seer_dag_hash(dag), &id));
+    assert_int_equal(id, 0);
+    ok(seer_records_find_targets(w.records, &other, ids, &n));
+    assert_int_equal(n, 1);
+    assert_int_equal(ids[0], 0);
+  }
+  ok(seer_records_best(w.records, id, ids[0], SEER_RECORD_MEASURED, w.arena, &best));
+  assert_int_equal(best.id, 0);
+  ok(seer_records_find_workload(w.records, seer_dag_hash(w.dag), &id));
+  assert_int_equal(id, w.workload);
+  close_world(&w);
+}
+
 // Other caches and another model: similar. Other threads: not.
 static void test_similar_machines(void **state) {
   (void)state;
@@ -130,11 +155,11 @@ static void test_similar_machines(void **state) {
   uint32_t n;
   ok(seer_records_target(w.records, &apart, &apart_id));
   ok(seer_records_target(w.records, &other, &other_id));
-  ok(seer_records_targets(w.records, seer_context_target(w.context), ids, &n));
+  ok(seer_records_find_targets(w.records, seer_context_target(w.context), ids, &n));
   assert_int_equal(n, 2);
   assert_int_equal(ids[0], w.target);
   assert_int_equal(ids[1], other_id);
-  ok(seer_records_targets(w.records, &other, ids, &n));
+  ok(seer_records_find_targets(w.records, &other, ids, &n));
   assert_int_equal(n, 2);
   assert_int_equal(ids[0], other_id);
   assert_int_equal(ids[1], w.target);
@@ -145,7 +170,7 @@ static void test_similar_machines(void **state) {
     other.model_name = name;
     ok(seer_records_target(w.records, &other, &other_id));
   }
-  ok(seer_records_targets(w.records, seer_context_target(w.context), ids, &n));
+  ok(seer_records_find_targets(w.records, seer_context_target(w.context), ids, &n));
   assert_int_equal(n, SEER_RECORD_MAX_TARGETS);
   close_world(&w);
 }
@@ -274,8 +299,8 @@ static void test_what_is_no_database_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_best_is_the_fastest_of_at_least_a_state),
       cmocka_unit_test(test_nearest_shape_of_the_same_structure),
-      cmocka_unit_test(test_similar_machines), cmocka_unit_test(test_export_and_import),
-      cmocka_unit_test(test_import_believes_nothing),
+      cmocka_unit_test(test_asking_adds_nothing), cmocka_unit_test(test_similar_machines),
+      cmocka_unit_test(test_export_and_import), cmocka_unit_test(test_import_believes_nothing),
       cmocka_unit_test(test_what_is_no_database_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

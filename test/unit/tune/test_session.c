@@ -125,15 +125,20 @@ static void test_sessions_repeat(void **state) {
   free(first);
 }
 
+static seer_records *new_records(world *w, const char **out_folder, const char **out_path) {
+  seer_records *records;
+  ok(seer_os_temp_dir("seer-test", w->arena, out_folder));
+  *out_path = seer_os_path_join(w->arena, *out_folder, "r.sqlite");
+  ok(seer_records_open(w->context, *out_path, &records));
+  return records;
+}
+
 static void test_a_finished_tuning_measures_nothing_twice(void **state) {
   (void)state;
   world w;
   open_world(&w, "mlp", "round-robin", "60");
-  const char *folder;
-  ok(seer_os_temp_dir("seer-test", w.arena, &folder));
-  const char *path = seer_os_path_join(w.arena, folder, "r.sqlite");
-  seer_records *records;
-  ok(seer_records_open(w.context, path, &records));
+  const char *folder, *path;
+  seer_records *records = new_records(&w, &folder, &path);
   outcome one = run(&w, records);
   outcome two = run(&w, records);
   assert_true(two.totals.restored >= one.totals.trials);
@@ -156,11 +161,8 @@ static void test_records_of_a_similar_machine_come_first(void **state) {
   (void)state;
   world w;
   open_world(&w, "mlp", "seer", "60");
-  const char *folder;
-  ok(seer_os_temp_dir("seer-test", w.arena, &folder));
-  const char *path = seer_os_path_join(w.arena, folder, "r.sqlite");
-  seer_records *records;
-  ok(seer_records_open(w.context, path, &records));
+  const char *folder, *path;
+  seer_records *records = new_records(&w, &folder, &path);
   outcome one = run(&w, records);
   assert_int_equal(count_of(one.events, " record\n"), 0);
   seer_records_close(records);
