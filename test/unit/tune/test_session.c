@@ -155,6 +155,32 @@ static uint32_t count_of(const char *text, const char *what) {
   return n;
 }
 
+// Accepted schedules of other shapes are re-fitted and measured first; their times count for nothing.
+static void test_records_of_other_shapes_come_first(void **state) {
+  (void)state;
+  world w;
+  open_world(&w, "mlp", "seer", "60");
+  const char *folder, *path;
+  seer_records *records = new_records(&w, &folder, &path);
+  run(&w, records);
+  world wide;
+  ok(seer_context_create(&wide.context));
+  ok(seer_context_set(wide.context, "threads", "2"));
+  ok(seer_context_set(wide.context, "measure", "fake"));
+  ok(seer_context_set(wide.context, "trials", "24"));
+  ok(seer_context_set(wide.context, "input-shapes", "input:8x784"));
+  ok(seer_context_find_target(wide.context));
+  wide.arena = seer_arena_create("test");
+  ok(seer_front_load(wide.context, "mlp", seer_model_build, wide.arena, &wide.network));
+  outcome out = run(&wide, records);
+  assert_int_equal(out.totals.restored, 0);
+  assert_true(count_of(out.events, " record\n") > 0);
+  close_world(&wide);
+  seer_records_close(records);
+  ok(seer_os_remove_tree(folder));
+  close_world(&w);
+}
+
 // What was accepted on a similar machine is measured first here, and compiled where nothing else
 // is known; its times are not this machine's.
 static void test_records_of_a_similar_machine_come_first(void **state) {
@@ -249,6 +275,7 @@ int main(void) {
       cmocka_unit_test(test_sessions_repeat),
       cmocka_unit_test(test_a_finished_tuning_measures_nothing_twice),
       cmocka_unit_test(test_records_of_a_similar_machine_come_first),
+      cmocka_unit_test(test_records_of_other_shapes_come_first),
       cmocka_unit_test(test_several_sets_of_shapes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
