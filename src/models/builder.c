@@ -179,15 +179,20 @@ void seer_builder_split(seer_builder *b, const char *name, seer_val in, int64_t 
 
 // ---- layers
 
-seer_val seer_builder_linear(
-    seer_builder *b, const char *name, seer_val x, int64_t in, int64_t out, bool has_bias) {
+seer_val seer_builder_linear_of(seer_builder *b, const char *name, seer_val x, int64_t in,
+    int64_t out, bool has_bias, double gain) {
   int64_t dim[2] = {in, out};
-  seer_val w =
-      seer_builder_constant(b, SEER_FMT(b, "%s.weight", name), dim, 2, 0, sqrt(3.0 / (double)in));
+  seer_val w = seer_builder_constant(
+      b, SEER_FMT(b, "%s.weight", name), dim, 2, 0, gain * sqrt(3.0 / (double)in));
   seer_val y = seer_builder_binary(b, SEER_FMT(b, "%s.matmul", name), "MatMul", x, w);
   if (!has_bias) return y;
-  seer_val bias = seer_builder_constant(b, SEER_FMT(b, "%s.bias", name), &out, 1, 0, 0.1);
+  seer_val bias = seer_builder_constant(b, SEER_FMT(b, "%s.bias", name), &out, 1, 0, gain * 0.1);
   return seer_builder_binary(b, SEER_FMT(b, "%s.add", name), "Add", y, bias);
+}
+
+seer_val seer_builder_linear(
+    seer_builder *b, const char *name, seer_val x, int64_t in, int64_t out, bool has_bias) {
+  return seer_builder_linear_of(b, name, x, in, out, has_bias, 1);
 }
 
 seer_val seer_builder_layer_norm(

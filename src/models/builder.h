@@ -157,6 +157,9 @@ void seer_builder_split(seer_builder *builder, const char *name, seer_val in, in
 // x [..., in] -> [..., out], variance 1 / in of the weights: MatMul, and Add of a bias.
 seer_val seer_builder_linear(
     seer_builder *builder, const char *name, seer_val x, int64_t in, int64_t out, bool has_bias);
+// The same with weights and bias times `gain`.
+seer_val seer_builder_linear_of(seer_builder *builder, const char *name, seer_val x, int64_t in,
+    int64_t out, bool has_bias, double gain);
 // Over the last dimension, of extent n. Opset 17.
 seer_val seer_builder_layer_norm(
     seer_builder *builder, const char *name, seer_val x, int64_t n, double epsilon);

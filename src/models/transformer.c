@@ -98,17 +98,24 @@ static seer_val attend(net *t, const char *at, seer_val q, seer_val k, seer_val 
       b, SEER_FMT(b, "%s.joined", at), y, (int64_t[]){t->batch, n_q, t->shape->hidden}, 3);
 }
 
+typedef struct {
+  double scale;  // of the scores
+  bool has_bias;
+  double gain;  // of what comes out, which goes beside x
+} attention;
+
 static seer_val self_attention(
-    net *t, const char *at, seer_val x, seer_val mask, bool has_bias, double scale) {
+    net *t, const char *at, seer_val x, seer_val mask, const attention *a) {
   static const char *const parts[3] = {"query", "key", "value"};
   int64_t h = t->shape->hidden;
   seer_val part[3];
   for (int k = 0; k < 3; k++) {
     const char *name = SEER_FMT(&t->b, "%s.%s", at, parts[k]);
-    part[k] = split_heads(t, name, seer_builder_linear(&t->b, name, x, h, h, has_bias), t->n);
+    part[k] = split_heads(t, name, seer_builder_linear(&t->b, name, x, h, h, a->has_bias), t->n);
   }
-  seer_val y = attend(t, at, part[0], part[1], part[2], t->n, scale, mask);
-  return seer_builder_linear(&t->b, SEER_FMT(&t->b, "%s.output", at), y, h, h, has_bias);
+  seer_val y = attend(t, at, part[0], part[1], part[2], t->n, a->scale, mask);
+  return seer_builder_linear_of(
+      &t->b, SEER_FMT(&t->b, "%s.output", at), y, h, h, a->has_bias, a->gain);
 }
 
 static double head_scale(const transformer *s) {
@@ -174,14 +181,18 @@ static seer_status build_bert(const seer_model_desc *desc, const seer_model_opti
   x = seer_builder_binary(b, "embeddings.add2", "Add", x,
       positions(&t, "embeddings.position", s->positions, s->first_position));
   x = layer_norm(&t, "embeddings.norm", x, 1e-12);
+  // Two branches a layer, each this much of x, as trained networks begin: with 1, random attention
+  // makes all tokens one within ten layers, and a wrong query behind them would not show.
+  const double gain = 1 / sqrt(2 * (double)s->layers);
+  const attention form = {head_scale(s), true, gain};
   for (int64_t l = 0; l < s->layers; l++) {
     const char *at = SEER_FMT(b, "layer.%" PRId64, l);
-    seer_val y = self_attention(&t, SEER_FMT(b, "%s.attention", at), x, mask, true, head_scale(s));
+    seer_val y = self_attention(&t, SEER_FMT(b, "%s.attention", at), x, mask, &form);
     x = layer_norm(&t, SEER_FMT(b, "%s.attention.norm", at),
         seer_builder_binary(b, SEER_FMT(b, "%s.add1", at), "Add", y, x), 1e-12);
     y = seer_builder_linear(b, SEER_FMT(b, "%s.intermediate", at), x, h, s->inner, true);
     y = seer_builder_gelu(b, SEER_FMT(b, "%s.gelu", at), y);
-    y = seer_builder_linear(b, SEER_FMT(b, "%s.output", at), y, s->inner, h, true);
+    y = seer_builder_linear_of(b, SEER_FMT(b, "%s.output", at), y, s->inner, h, true, gain);
     x = layer_norm(&t, SEER_FMT(b, "%s.norm", at),
         seer_builder_binary(b, SEER_FMT(b, "%s.add2", at), "Add", y, x), 1e-12);
   }
@@ -263,10 +274,11 @@ static seer_status build_vit(const seer_model_desc *desc, const seer_model_optio
   x = seer_builder_with_int(b, "tokens", "Concat", (seer_val[]){token, x}, 2, "axis", 1);
   seer_val position = seer_builder_constant(b, "pos_embed", (int64_t[]){1, t.n, h}, 3, 0, 0.5);
   x = seer_builder_binary(b, "pos_embed.add", "Add", x, position);
+  const attention form = {head_scale(s), true, 1};
   for (int64_t l = 0; l < s->layers; l++) {
     const char *at = SEER_FMT(b, "blocks.%" PRId64, l);
     seer_val y = layer_norm(&t, SEER_FMT(b, "%s.norm1", at), x, 1e-6);
-    y = self_attention(&t, SEER_FMT(b, "%s.attn", at), y, NO_MASK, true, head_scale(s));
+    y = self_attention(&t, SEER_FMT(b, "%s.attn", at), y, NO_MASK, &form);
     x = seer_builder_binary(b, SEER_FMT(b, "%s.add1", at), "Add", x, y);
     y = layer_norm(&t, SEER_FMT(b, "%s.norm2", at), x, 1e-6);
     y = seer_builder_mlp(b, SEER_FMT(b, "%s.mlp", at), y, h, s->inner);
@@ -313,10 +325,11 @@ static seer_status build_t5(const seer_model_desc *desc, const seer_model_option
   bias = seer_builder_binary(b, "relative_bias.batch", "Unsqueeze", bias,
       seer_builder_ints(b, "relative_bias.axis", &zero, 1));
   mask = seer_builder_binary(b, "mask.bias", "Add", bias, mask);
+  const attention form = {1, false, 1};
   for (int64_t l = 0; l < s->layers; l++) {
     const char *at = SEER_FMT(b, "block.%" PRId64, l);
     seer_val y = rms_norm(&t, SEER_FMT(b, "%s.norm1", at), x, 1e-6);
-    y = self_attention(&t, SEER_FMT(b, "%s.attention", at), y, mask, false, 1);
+    y = self_attention(&t, SEER_FMT(b, "%s.attention", at), y, mask, &form);
     x = seer_builder_binary(b, SEER_FMT(b, "%s.add1", at), "Add", x, y);
     y = rms_norm(&t, SEER_FMT(b, "%s.norm2", at), x, 1e-6);
     y = seer_builder_linear(b, SEER_FMT(b, "%s.wi", at), y, h, s->inner, false);

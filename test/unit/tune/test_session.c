@@ -155,7 +155,8 @@ static uint32_t count_of(const char *text, const char *what) {
   return n;
 }
 
-// Accepted schedules of other shapes are re-fitted and measured first; their times count for nothing.
+// Accepted schedules of other shapes are re-fitted and measured first; their times count for
+// nothing.
 static void test_records_of_other_shapes_come_first(void **state) {
   (void)state;
   world w;
