@@ -40,7 +40,7 @@ int seer_tuner_load(seer_tuner *tuner, const char *model);
 typedef struct {
   // "start", "round", "measurement", "round-end", "best", "accept", "note", "done"
   const char *kind;
-  const char *text;  // note: what; done: why it ended; else ""
+  const char *text;  // note: what; accept: the verdict; done: why it ended; else ""
   double elapsed_s;
   double estimated_ms;  // of the network, from the times of its parts
   uint32_t trials;  // measurements so far

@@ -25,9 +25,8 @@ static seer_status print_json(const seer_target *t, const char *text) {
 static seer_status run_devices(seer_context *context, int argc, char **argv) {
   (void)argc;
   (void)argv;
-  SEER_TRY(seer_context_find_target(context));
-  seer_target target = *seer_context_target(context);
-  SEER_TRY(seer_target_measure(&target));
+  SEER_TRY(seer_context_measure_target(context));
+  const seer_target target = *seer_context_target(context);
   const char *text = seer_target_print(&target, seer_context_arena(context));
   if (seer_context_bool(context, SEER_OPT_JSON)) return print_json(&target, text);
   printf("device      cpu: %s (%s)\n", target.model_name, target.cpu);

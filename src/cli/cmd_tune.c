@@ -68,10 +68,7 @@ static seer_status check_folder(const char *folder, seer_arena *arena) {
 
 static seer_status run_tune(seer_context *context, int argc, char **argv) {
   (void)argc;
-  SEER_TRY(seer_context_find_target(context));
-  seer_target target = *seer_context_target(context);
-  SEER_TRY(seer_target_measure(&target));
-  seer_context_set_target(context, &target);
+  SEER_TRY(seer_context_measure_target(context));
   seer_arena *arena = seer_arena_create("model");
   seer_network *network = NULL;
   seer_records *records = NULL;

@@ -349,6 +349,11 @@ seer_status seer_context_find_target(seer_context *context) {
   return SEER_OK;
 }
 
+seer_status seer_context_measure_target(seer_context *context) {
+  SEER_TRY(seer_context_find_target(context));
+  return seer_target_measure(&context->target);
+}
+
 const seer_target *seer_context_target(const seer_context *context) {
   return context->has_target ? &context->target : NULL;
 }

@@ -98,9 +98,7 @@ static void on_event(void *user, const seer_event *event) {
 static seer_status tune(seer_tuner *t) {
   SEER_TRY(need(t, t->network, "no network is loaded"));
   SEER_TRY(need(t, !t->session, "tuned already; one tuner tunes once"));
-  seer_target target = *seer_context_target(t->context);
-  SEER_TRY(seer_target_measure(&target));
-  seer_context_set_target(t->context, &target);
+  SEER_TRY(seer_context_measure_target(t->context));
   SEER_TRY(seer_records_open_by_options(t->context, &t->records));
   SEER_TRY(seer_session_create(t->context, t->network, t->records, t->model, &t->session));
   if (t->is_stopped) seer_session_stop(t->session);

@@ -1,5 +1,5 @@
 // Bytes as a file of records to import: sound lines come in, the rest is skipped; what came in can
-// be checked and exported, and all of the export is known when it comes back.
+// be checked, and is known when the file comes again.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

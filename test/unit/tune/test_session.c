@@ -25,27 +25,22 @@ typedef struct {
   seer_network *network;
 } world;
 
-static seer_status builtin(const char *name, const char *options, const seer_graph *like,
-    seer_arena *arena, seer_graph **out_graph) {
-  (void)options;
-  return seer_model_build(name, "", like, arena, out_graph);
-}
-
-static void open_world_on(
-    world *w, const char *target, const char *model, const char *policy, const char *trials) {
+// With one option more.
+static void open_world_with(world *w, const char *option, const char *value, const char *model,
+    const char *policy, const char *trials) {
   ok(seer_context_create(&w->context));
-  ok(seer_context_set(w->context, "target", target));
+  ok(seer_context_set(w->context, option, value));
   ok(seer_context_set(w->context, "threads", "2"));
   ok(seer_context_set(w->context, "measure", "fake"));
   ok(seer_context_set(w->context, "search-policy", policy));
   ok(seer_context_set(w->context, "trials", trials));
   ok(seer_context_find_target(w->context));
   w->arena = seer_arena_create("test");
-  ok(seer_front_load(w->context, model, builtin, w->arena, &w->network));
+  ok(seer_front_load(w->context, model, seer_model_build, w->arena, &w->network));
 }
 
 static void open_world(world *w, const char *model, const char *policy, const char *trials) {
-  open_world_on(w, "native", model, policy, trials);
+  open_world_with(w, "target", "native", model, policy, trials);
 }
 
 static void close_world(world *w) {
@@ -165,14 +160,7 @@ static void test_records_of_other_shapes_come_first(void **state) {
   seer_records *records = new_records(&w, &folder, &path);
   run(&w, records);
   world wide;
-  ok(seer_context_create(&wide.context));
-  ok(seer_context_set(wide.context, "threads", "2"));
-  ok(seer_context_set(wide.context, "measure", "fake"));
-  ok(seer_context_set(wide.context, "trials", "24"));
-  ok(seer_context_set(wide.context, "input-shapes", "input:8x784"));
-  ok(seer_context_find_target(wide.context));
-  wide.arena = seer_arena_create("test");
-  ok(seer_front_load(wide.context, "mlp", seer_model_build, wide.arena, &wide.network));
+  open_world_with(&wide, "input-shapes", "input:8x784", "mlp", "seer", "24");
   outcome out = run(&wide, records);
   assert_int_equal(out.totals.restored, 0);
   assert_true(count_of(out.events, " record\n") > 0);
@@ -195,7 +183,7 @@ static void test_records_of_a_similar_machine_come_first(void **state) {
   seer_records_close(records);
 
   world here;
-  open_world_on(&here, "native -model=\"another\" -threads=2", "mlp", "seer", "24");
+  open_world_with(&here, "target", "native -model=\"another\" -threads=2", "mlp", "seer", "24");
   ok(seer_records_open(here.context, path, &records));
   seer_choice *choices;
   seer_choose_counts counts;
@@ -214,7 +202,7 @@ static void test_records_of_a_similar_machine_come_first(void **state) {
   seer_records_close(records);
   close_world(&here);
 
-  open_world_on(&here, "native -model=\"a third\" -threads=2", "mlp", "seer", "24");
+  open_world_with(&here, "target", "native -model=\"a third\" -threads=2", "mlp", "seer", "24");
   ok(seer_records_open(here.context, path, &records));
   outcome two = run(&here, records);
   assert_int_equal(two.totals.restored, 0);
