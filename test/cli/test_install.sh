@@ -21,9 +21,9 @@ expect_text stdout "'output' begins with"
 
 # Its workers are the installed program, its runtime archive the installed one.
 build tune familyseer
-expect_status 0 env SEER_LOG=all:1 ./tune mlp tuned 4s
+expect_status 0 env SEER_LOG=all:1 SEER_TRIALS=24 ./tune mlp tuned 60s
 expect_text stdout "measurements"
-expect_text stdout "the time budget is used up"
+expect_text stdout "the budget of trials is used up"
 for f in model.so model.h model.json weights.bin; do [ -s "tuned/$f" ] || fail "tuned/$f is missing"; done
 expect_status 0 "$prefix/bin/familyseer" verify tuned/model.so mlp
 mv "$prefix/bin/familyseer" hidden

@@ -44,7 +44,7 @@ done
 [ ! -e b.sqlite ] || fail "records were opened for a tuning that could not end well"
 
 # SIGTERM ends the search as Ctrl-C does, and what is known is compiled.
-"$FAMILYSEER" tune mlp -o ended --records c.sqlite --time-budget 60s --json > events 2> stderr &
+"$FAMILYSEER" tune mobilenet_v2_0.25 -o ended --records c.sqlite --time-budget 60s --json > events 2> stderr &
 tuner=$!
 for _ in $(seq 300); do
   [ "$(grep -c '"measurement"' events || true)" -ge 20 ] && break
@@ -54,4 +54,4 @@ kill -TERM $tuner
 wait $tuner || { cat stderr; fail "status $? after SIGTERM"; }
 expect_text events "stopped by the user"
 [ -s ended/model.so ] || fail "no library after SIGTERM"
-expect_status 0 "$FAMILYSEER" verify ended/model.so mlp
+expect_status 0 "$FAMILYSEER" verify ended/model.so mobilenet_v2_0.25
