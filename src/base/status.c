@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 struct seer_status_data {
   seer_code code;
   bool is_static;
@@ -54,12 +56,26 @@ const char *seer_code_name(seer_code code) {
   return (unsigned)code < SEER_CODE_COUNT ? code_names[code] : "unknown";
 }
 
+// Names from files are in nearly every message, so all messages are made safe to print here, once.
+// Returns < 0 when there is no memory.
+static int format_safe(char **out, const char *format, va_list args) {
+  char *raw = NULL;
+  int n = vasprintf(&raw, format, args);
+  if (n < 0) return n;
+  size_t cap =
+      (size_t)n < SEER_TEXT_SAFE_LINE_BYTES / 4 ? 4 * (size_t)n + 8 : SEER_TEXT_SAFE_LINE_BYTES;
+  *out = malloc(cap);
+  if (*out) seer_text_safe_copy(*out, cap, raw, (size_t)n, SEER_TEXT_INDENT);
+  free(raw);
+  return *out ? n : -1;
+}
+
 seer_status seer_status_make(seer_code code, const char *file, int line, const char *format, ...) {
   struct seer_status_data *status = malloc(sizeof *status);
   if (!status) return &static_status[code];
   va_list args;
   va_start(args, format);
-  int n = vasprintf(&status->message, format, args);
+  int n = format_safe(&status->message, format, args);
   va_end(args);
   if (n < 0) {
     free(status);
@@ -83,7 +99,7 @@ seer_status seer_status_context(seer_status status, const char *format, ...) {
   char *context = NULL, *joined = NULL;
   va_list args;
   va_start(args, format);
-  int n = vasprintf(&context, format, args);
+  int n = format_safe(&context, format, args);
   va_end(args);
   if (n < 0) return status;
   if (asprintf(&joined, "%s\n  while %s", status->message, context) >= 0) {

@@ -21,6 +21,33 @@ SEER_PRINTF(2, 3) void seer_text_printf(seer_text *text, const char *format, ...
 // locale.
 void seer_text_put_f64(seer_text *text, double value);
 
+// ---- texts from files
+// Names, messages and descriptions that come from a file, a record or another process hold whatever
+// their maker liked. Before one goes to a terminal, a log, a report or JSON it is made safe: sound
+// UTF-8 that can be seen stays; control characters and bytes that are no UTF-8 become \xNN, what
+// turns the direction of writing or has no width becomes \u{NNNN}. Making a safe text safe again
+// changes nothing. Two texts may become the same one: it is for reading, not for keys.
+enum {
+  SEER_TEXT_SAFE_BYTES = 256,  // a name longer than this is cut, and ends in "..." as one character
+  SEER_TEXT_SAFE_LINE_BYTES = 8192,  // the same for a whole message: a status, a line of a log
+};
+// The text itself when it is safe and short, else a copy in `arena`.
+const char *seer_text_safe(seer_arena *arena, const char *from_file);
+// The same, not cut: for programs that read it.
+const char *seer_text_safe_whole(seer_arena *arena, const char *from_file);
+void seer_text_put_safe(seer_text *text, const char *from_file);
+// The bytes of the character that stands at `at`, 1 to 4 of at most n_bytes > 0, when it is one
+// that stays; 0 when it has to be escaped.
+size_t seer_text_seen(const char *at, size_t n_bytes);
+typedef enum {
+  SEER_TEXT_ONE_LINE,  // a line break is a control character
+  SEER_TEXT_INDENT,  // line breaks stay, and the lines behind the first are indented by two blanks:
+  // nothing in a file looks like a line of ours
+} seer_text_lines;
+// Into `out`, NUL-terminated, cut at out_bytes >= 4. Returns the bytes written without the NUL.
+size_t seer_text_safe_copy(
+    char *out, size_t out_bytes, const char *from_file, size_t n_bytes, seer_text_lines lines);
+
 // A scanner over borrowed text. Blanks, newlines and comments (# to end of line) are skipped
 // between tokens. Functions named try_* consume nothing when they return false.
 typedef struct {

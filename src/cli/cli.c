@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/command.h"
 #include "front/front.h"
 
@@ -31,7 +32,9 @@ void seer_cli_print_notices(const seer_network *network) {
     bool is_new = *notice;
     for (uint32_t k = 0; k < s; k++)
       is_new = is_new && strcmp(notice, network->set[k]->notice) != 0;
-    if (is_new) fprintf(stderr, "%s\n", notice);
+    char safe[SEER_TEXT_SAFE_LINE_BYTES];
+    seer_text_safe_copy(safe, sizeof safe, notice, strlen(notice), SEER_TEXT_ONE_LINE);
+    if (is_new) fprintf(stderr, "%s\n", safe);
   }
 }
 
@@ -199,7 +202,9 @@ int seer_cli_main(int argc, char **argv) {
   }
   const seer_command *command = find_command(name);
   if (!command) {
-    fprintf(stderr, "familyseer: unknown command '%s'; commands are", name);
+    char safe[SEER_TEXT_SAFE_BYTES];
+    seer_text_safe_copy(safe, sizeof safe, name, strlen(name), SEER_TEXT_ONE_LINE);
+    fprintf(stderr, "familyseer: unknown command '%s'; commands are", safe);
     for (size_t i = 0; i < seer_command_table_count; i++)
       fprintf(stderr, " %s", seer_command_table[i]->name);
     fprintf(stderr, "\n");

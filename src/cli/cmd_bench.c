@@ -51,10 +51,10 @@ static void add(samples *s, double ms, seer_arena *arena, size_t *cap) {
 
 static json_t *to_json(const samples *s, uint32_t threads, const seer_use *use) {
   return json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:i, s:f}", "model",
-      use->path, "inputs", seer_use_shapes(use, use->set), "min_ms", s->min, "median_ms", s->median,
-      "mean_ms", s->mean, "p90_ms", s->p90, "p95_ms", s->p95, "p99_ms", s->p99, "stddev_ms",
-      s->stddev, "n", (json_int_t)s->n, "threads", (int)threads, "throughput_per_s",
-      1000 / s->mean);
+      seer_text_safe_whole(use->arena, use->path), "inputs", seer_use_shapes(use, use->set),
+      "min_ms", s->min, "median_ms", s->median, "mean_ms", s->mean, "p90_ms", s->p90, "p95_ms",
+      s->p95, "p99_ms", s->p99, "stddev_ms", s->stddev, "n", (json_int_t)s->n, "threads",
+      (int)threads, "throughput_per_s", 1000 / s->mean);
 }
 
 static void print_samples(const samples *s, uint32_t threads, const seer_use *use) {
@@ -93,8 +93,9 @@ static seer_status profile(seer_use *use, json_t *object) {
     json_t *list = json_array();
     for (int32_t i = 0; i < n; i++)
       json_array_append_new(list,
-          json_pack("{s:s, s:s, s:s, s:f, s:f, s:f}", "name", steps[i].name, "kind", steps[i].kind,
-              "source", steps[i].source, "ms", steps[i].seconds * 1e3, "share",
+          json_pack("{s:s, s:s, s:s, s:f, s:f, s:f}", "name",
+              seer_text_safe_whole(use->arena, steps[i].name), "kind", steps[i].kind, "source",
+              steps[i].source, "ms", steps[i].seconds * 1e3, "share",
               total > 0 ? steps[i].seconds / total : 0, "gflops",
               steps[i].seconds > 0 ? steps[i].flops / steps[i].seconds * 1e-9 : 0));
     json_object_set_new(object, "profile", list);
@@ -108,7 +109,8 @@ static seer_status profile(seer_use *use, json_t *object) {
     printf("%9.4f %6.1f%% %6.1f%% %9.1f  %-8s %s\n", steps[i].seconds * 1e3,
         100 * steps[i].seconds / total, 100 * sum / total,
         steps[i].seconds > 0 ? steps[i].flops / steps[i].seconds * 1e-9 : 0,
-        strcmp(steps[i].kind, "kernel") == 0 ? steps[i].source : steps[i].kind, steps[i].name);
+        strcmp(steps[i].kind, "kernel") == 0 ? steps[i].source : steps[i].kind,
+        seer_text_safe(use->arena, steps[i].name));
   }
   printf("%9.4f  sum of the steps' best times\n", total * 1e3);
   return SEER_OK;

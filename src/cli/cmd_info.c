@@ -4,15 +4,21 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "base/text.h"
 #include "cli/info.h"
 #include "cli/use.h"
 
-static void print_values(const json_t *values, const char *title) {
+// "" when the description has no such text.
+static const char *string(const json_t *object, const char *key, seer_arena *arena) {
+  const char *s = json_string_value(json_object_get(object, key));
+  return s ? seer_text_safe(arena, s) : "";
+}
+
+static void print_values(const json_t *values, const char *title, seer_arena *arena) {
   size_t i;
   const json_t *v;
   json_array_foreach(values, i, v) {
-    printf("%-12s%s %s[", i == 0 ? title : "", json_string_value(json_object_get(v, "name")),
-        json_string_value(json_object_get(v, "dtype")));
+    printf("%-12s%s %s[", i == 0 ? title : "", string(v, "name", arena), string(v, "dtype", arena));
     const json_t *shape = json_object_get(v, "shape"), *dim;
     size_t k;
     json_array_foreach(shape, k, dim)
@@ -22,18 +28,18 @@ static void print_values(const json_t *values, const char *title) {
 }
 
 // A library for one set of input shapes is described like a set.
-static void print_sets(const json_t *info) {
+static void print_sets(const json_t *info, seer_arena *arena) {
   const json_t *sets = json_object_get(info, "sets"), *set;
   size_t i;
   if (!sets) {
-    print_values(json_object_get(info, "inputs"), "inputs");
-    print_values(json_object_get(info, "outputs"), "outputs");
+    print_values(json_object_get(info, "inputs"), "inputs", arena);
+    print_values(json_object_get(info, "outputs"), "outputs", arena);
     return;
   }
   json_array_foreach(sets, i, set) {
     printf("shapes %zu\n", i + 1);
-    print_values(json_object_get(set, "inputs"), "  inputs");
-    print_values(json_object_get(set, "outputs"), "  outputs");
+    print_values(json_object_get(set, "inputs"), "  inputs", arena);
+    print_values(json_object_get(set, "outputs"), "  outputs", arena);
   }
 }
 
@@ -51,26 +57,22 @@ static double number(const json_t *object, const char *group, const char *key) {
   return json_number_value(json_object_get(inner, key));
 }
 
-static const char *string(const json_t *object, const char *key) {
-  const char *s = json_string_value(json_object_get(object, key));
-  return s ? s : "";
-}
-
 // Tasks by where their schedules come from.
-static void print_sources(const json_t *tasks) {
+static void print_sources(const json_t *tasks, seer_arena *arena) {
   const char *seen[16];
   size_t n_seen = 0, i;
   const json_t *task;
   printf("%-12s%zu:", "tasks", json_array_size(tasks));
   json_array_foreach(tasks, i, task) {
-    const char *source = string(task, "source");
+    const char *source = string(task, "source", arena);
     size_t k = 0;
     while (k < n_seen && strcmp(seen[k], source) != 0) k++;
     if (k < n_seen || n_seen == SEER_COUNT_OF(seen)) continue;
     seen[n_seen++] = source;
     size_t count = 0, j;
     const json_t *other;
-    json_array_foreach(tasks, j, other) count += strcmp(string(other, "source"), source) == 0;
+    json_array_foreach(tasks, j, other) count +=
+        strcmp(string(other, "source", arena), source) == 0;
     printf("%s %zu %s", n_seen > 1 ? "," : "", count, source);
   }
   printf("\n");
@@ -99,16 +101,16 @@ seer_status seer_info_library(seer_context *context, const char *path) {
   json_error_t error;
   json_t *info = json_loads(text, 0, &error);
   if (!info) return SEER_FAIL(CORRUPT, "%s: its description is damaged: %s", path, error.text);
-  printf("%-12s%s (%s)\n", "model", string(info, "model"), string(info, "made_by"));
-  print_sets(info);
+  printf("%-12s%s (%s)\n", "model", string(info, "model", arena), string(info, "made_by", arena));
+  print_sets(info, arena);
   printf("%-12s%.1f MiB\n", "weights", number(info, "weights", "bytes") / 1048576);
   printf("%-12s%.1f MiB activations, %.1f MiB shared, %.1f KiB a thread\n", "memory",
       number(info, "memory", "activations") / 1048576, number(info, "memory", "shared") / 1048576,
       number(info, "memory", "per_thread") / 1024);
   printf("%-12s%zu\n", "steps", count_steps(info));
-  print_sources(json_object_get(info, "tasks"));
-  printf("%-12s%s\n", "needs", string(info, "cpu_features"));
-  printf("%-12s%s\n", "target", string(info, "target"));
+  print_sources(json_object_get(info, "tasks"), arena);
+  printf("%-12s%s\n", "needs", string(info, "cpu_features", arena));
+  printf("%-12s%s\n", "target", string(info, "target", arena));
   json_decref(info);
   return SEER_OK;
 }

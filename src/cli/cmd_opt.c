@@ -19,9 +19,9 @@ static const seer_pass_desc *find_pass(const char *name) {
   return NULL;
 }
 
-static void print_value(const seer_graph *graph, seer_val v) {
-  printf(
-      " %s%s", seer_graph_value(graph, v)->constant ? "$" : "%", seer_graph_value(graph, v)->name);
+static void print_value(const seer_graph *graph, seer_val v, seer_arena *arena) {
+  const seer_value *value = seer_graph_value(graph, v);
+  printf(" %s%s", value->constant ? "$" : "%", seer_text_safe(arena, value->name));
 }
 
 static void print_network(const seer_network *network, seer_arena *arena) {
@@ -39,17 +39,17 @@ static void print_network(const seer_network *network, seer_arena *arena) {
     const seer_step *step = &network->step[k];
     printf("# step %u %s", k, kinds[step->kind]);
     if (step->kind == SEER_STEP_VIEW) {
-      print_value(graph, step->view_in);
+      print_value(graph, step->view_in, arena);
       printf(" ->");
-      print_value(graph, step->view_out);
+      print_value(graph, step->view_out, arena);
     } else if (step->kind == SEER_STEP_HOST) {
       const seer_node *node = seer_graph_node(graph, step->host);
       printf(" %s:", node->op_type);
       for (uint32_t i = 0; i < node->n_in; i++)
-        if (node->in[i].i) print_value(graph, node->in[i]);
+        if (node->in[i].i) print_value(graph, node->in[i], arena);
       printf(" ->");
       for (uint32_t i = 0; i < node->n_out; i++)
-        if (node->out[i].i) print_value(graph, node->out[i]);
+        if (node->out[i].i) print_value(graph, node->out[i], arena);
       if (node->op->host == SEER_OP_BRANCH)
         printf(", then %u steps, else %u", step->n_then, step->n_else);
     } else {
@@ -57,7 +57,7 @@ static void print_network(const seer_network *network, seer_arena *arena) {
       for (uint32_t b = 0; b < step->dag->n_buf; b++) {
         if (!step->value_of_buf[b].i) continue;
         if (step->dag->buf[b].is_output) printf(" ->");
-        print_value(graph, step->value_of_buf[b]);
+        print_value(graph, step->value_of_buf[b], arena);
       }
     }
     printf("\n");
@@ -83,7 +83,7 @@ static seer_status opt_graph(
       const char *notice, *shapes;
       SEER_TRY(seer_cli_one_shape(context, &shapes));
       SEER_TRY(seer_front_resolve(graph, shapes, &notice));
-      if (notice[0]) fprintf(stderr, "%s\n", notice);
+      if (notice[0]) fprintf(stderr, "%s\n", seer_text_safe_whole(arena, notice));
       is_resolved = true;
     }
     if (pass) SEER_TRY(seer_front_run_pass(context, graph, pass));

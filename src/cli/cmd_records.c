@@ -34,8 +34,10 @@ static seer_status best(
           "record", (json_int_t)record.id, "seconds", record.seconds, "state",
           record.id ? seer_record_state_name(record.state) : "none", "schedule",
           record.id ? record.schedule : "");
-      char *dump = json_dumps(line, JSON_COMPACT);
-      puts(dump ? dump : "{}");
+      char *dump = line ? json_dumps(line, JSON_COMPACT) : NULL;
+      if (!dump)
+        status = SEER_FAIL(CORRUPT, "record %" PRId64 ": its schedule is no UTF-8", record.id);
+      if (dump) puts(dump);
       free(dump);
       json_decref(line);
     } else if (record.id) {

@@ -64,12 +64,13 @@ static void summarise(const seer_use *use, int32_t i, bool is_json, json_t *list
   if (n == n_bad) low = high = 0;
   if (is_json) {
     json_array_append_new(list,
-        json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:I, s:I}", "name", io->name, "dtype",
+        json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:I, s:I}", "name",
+            seer_text_safe_whole(use->arena, io->name), "dtype",
             seer_npy_dtype_name(io->onnx_dtype), "shape", shape, "min", low, "max", high, "mean",
             mean, "argmax", (json_int_t)at_high, "not_finite", (json_int_t)n_bad));
     return;
   }
-  printf("%-24s %s %s  min %g  max %g (at %llu)  mean %g", io->name,
+  printf("%-24s %s %s  min %g  max %g (at %llu)  mean %g", seer_text_safe(use->arena, io->name),
       seer_npy_dtype_name(io->onnx_dtype), shape, low, high, (unsigned long long)at_high, mean);
   if (n_bad > 0) printf("  NOT FINITE: %llu", (unsigned long long)n_bad);
   printf("\n");
@@ -86,7 +87,8 @@ static seer_status check_expected(
       seer_text names;
       seer_text_init(&names, use->arena);
       for (int32_t k = 0; k < use->n_outputs; k++)
-        seer_text_printf(&names, " '%s'", seer_use_declared(use, k)->name);
+        seer_text_printf(
+            &names, " '%s'", seer_text_safe(use->arena, seer_use_declared(use, k)->name));
       return SEER_FAIL(INVALID, "%s has no output '%s'; it has%s", use->path, name, names.data);
     }
     const seer_io_info now = seer_use_output(use, i), *io = &now;
@@ -106,15 +108,15 @@ static seer_status check_expected(
     double relative = d.max_expected > 0 ? d.max_error / d.max_expected : d.max_error;
     if (is_json)
       json_array_append_new(list,
-          json_pack("{s:s, s:f, s:f, s:f, s:b}", "name", name, "max_error",
-              isfinite(d.max_error) ? d.max_error : 1e308, "relative_error",
+          json_pack("{s:s, s:f, s:f, s:f, s:b}", "name", seer_text_safe_whole(use->arena, name),
+              "max_error", isfinite(d.max_error) ? d.max_error : 1e308, "relative_error",
               isfinite(relative) ? relative : 1e308, "allowed", d.allowed, "ok", d.is_ok));
     else
       printf(
           "%-24s max error %.3g at element %llu (%.3g of the largest expected, %g); allowed %.3g: "
           "%s\n",
-          name, d.max_error, (unsigned long long)d.worst, relative, d.max_expected, d.allowed,
-          d.is_ok ? "ok" : "DIFFERS");
+          seer_text_safe(use->arena, name), d.max_error, (unsigned long long)d.worst, relative,
+          d.max_expected, d.allowed, d.is_ok ? "ok" : "DIFFERS");
   }
   return SEER_OK;
 }

@@ -54,7 +54,8 @@ static void print_table(const seer_network *network, double total, const uint64_
     printf("  %s\n", network->set[s]->shapes);
 }
 
-static seer_status print_json(const seer_network *network, double total, const uint64_t *packed) {
+static seer_status print_json(
+    const seer_network *network, double total, const uint64_t *packed, seer_arena *arena) {
   json_t *tasks = json_array();
   for (uint32_t k = 0; k < network->n_task; k++) {
     const seer_task *task = &network->task[k];
@@ -70,10 +71,11 @@ static seer_status print_json(const seer_network *network, double total, const u
   json_t *sets = json_array();
   for (uint32_t s = 0; s < network->n_set; s++)
     json_array_append_new(sets, json_string(network->set[s]->shapes));
-  json_t *all = json_pack("{s:s, s:o, s:f, s:i, s:i, s:i, s:o}", "model", network->graph->name,
-      "inputs", sets, "gflop", total / 1e9, "kernels", (int)n_steps(network, SEER_STEP_KERNEL),
-      "copies", (int)n_steps(network, SEER_STEP_COPY), "views",
-      (int)n_steps(network, SEER_STEP_VIEW), "tasks", tasks);
+  json_t *all = json_pack("{s:s, s:o, s:f, s:i, s:i, s:i, s:o}", "model",
+      seer_text_safe_whole(arena, network->graph->name), "inputs", sets, "gflop", total / 1e9,
+      "kernels", (int)n_steps(network, SEER_STEP_KERNEL), "copies",
+      (int)n_steps(network, SEER_STEP_COPY), "views", (int)n_steps(network, SEER_STEP_VIEW),
+      "tasks", tasks);
   char *dump = all ? json_dumps(all, JSON_COMPACT) : NULL;
   json_decref(all);
   if (!dump) return SEER_FAIL(RESOURCE, "out of memory for JSON");
@@ -93,7 +95,7 @@ static seer_status run(seer_context *context, int argc, char **argv) {
     uint64_t *packed = NULL;
     status = pack_bytes(context, network, arena, &packed);
     if (!status && seer_context_bool(context, SEER_OPT_JSON)) {
-      status = print_json(network, total, packed);
+      status = print_json(network, total, packed, arena);
     } else if (!status) {
       print_table(network, total, packed);
     }

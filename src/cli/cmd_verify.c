@@ -51,7 +51,7 @@ static seer_status compare(
     uint64_t n = 1;
     for (int32_t k = 0; k < io->rank; k++) n *= (uint64_t)io->dim[k];
     if (memcmp(io->dim, other.dim, (size_t)io->rank * sizeof io->dim[0]) != 0) {
-      printf("%-24s is %s, untiled code says %s: DIFFERS\n", io->name,
+      printf("%-24s is %s, untiled code says %s: DIFFERS\n", seer_text_safe(tuned->arena, io->name),
           seer_shape_text(io->dim, io->rank, tuned->arena),
           seer_shape_text(other.dim, other.rank, tuned->arena));
       *out_is_ok = false;
@@ -59,7 +59,8 @@ static seer_status compare(
     }
     seer_difference d = seer_compare(io->onnx_dtype, tuned->output[i], reference->output[i], n,
         seer_context_f64(context, SEER_OPT_RTOL), seer_context_f64(context, SEER_OPT_ATOL));
-    printf("%-24s max error %.3g (%.3g of the largest, %g): %s\n", io->name, d.max_error,
+    printf("%-24s max error %.3g (%.3g of the largest, %g): %s\n",
+        seer_text_safe(tuned->arena, io->name), d.max_error,
         d.max_expected > 0 ? d.max_error / d.max_expected : d.max_error, d.max_expected,
         d.is_ok ? "ok" : "DIFFERS");
     *out_is_ok = *out_is_ok && d.is_ok;

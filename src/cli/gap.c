@@ -75,8 +75,9 @@ static seer_status look(
   fprintf(stderr, "the network takes %.3f ms, its parts one by one %.3f ms; most is lost in",
       out->network_s * 1e3, out->tasks_s * 1e3);
   for (int32_t i = 0; i < n && i < N_NAMED && steps[i].found_s > steps[i].expected_s; i++) {
-    fprintf(stderr, "%s %s (%.0f us, alone %.0f us)", i ? "," : "", steps[i].name,
-        steps[i].found_s * 1e6, steps[i].expected_s * 1e6);
+    fprintf(stderr, "%s %s (%.0f us, alone %.0f us)", i ? "," : "",
+        seer_text_safe(use->arena, steps[i].name), steps[i].found_s * 1e6,
+        steps[i].expected_s * 1e6);
   }
   fprintf(stderr, "\n");
   return SEER_OK;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
+#include "base/text.h"
 #include "cli/info.h"
 #include "front/front.h"
 #include "models/models.h"
@@ -20,15 +22,19 @@ static int by_count(const void *a, const void *b) {
   return strcmp(x->name, y->name);
 }
 
-static size_t count_ops(const seer_graph *graph, op_count *ops, int32_t *out_opset) {
+static size_t count_ops(
+    const seer_graph *graph, op_count *ops, int32_t *out_opset, seer_arena *arena) {
+  seer_map *index = seer_map_create(arena);
   size_t n = 0;
   for (size_t i = 1; i < graph->n_node; i++) {
     const seer_node *node = &graph->node[i];
     if (node->is_dead) continue;
     if (!node->domain[0] && node->opset > *out_opset) *out_opset = node->opset;
-    size_t k = 0;
-    while (k < n && strcmp(ops[k].name, node->op_type) != 0) k++;
-    if (k == n) ops[n++] = (op_count){node->op_type, 0};
+    uint64_t k = n;
+    if (!seer_map_get_str(index, node->op_type, &k)) {
+      seer_map_set_str(index, node->op_type, n);
+      ops[n++] = (op_count){node->op_type, 0};
+    }
     ops[k].count++;
   }
   qsort(ops, n, sizeof *ops, by_count);
@@ -57,8 +63,9 @@ static json_t *values_json(
   json_t *list = json_array();
   for (uint32_t i = 0; i < n; i++) {
     const seer_value *v = seer_graph_value(graph, values[i]);
-    json_array_append_new(
-        list, json_pack("{s:s, s:s}", "name", v->name, "type", shape_text(v, arena)));
+    json_array_append_new(list,
+        json_pack("{s:s, s:s}", "name", seer_text_safe_whole(arena, v->name), "type",
+            shape_text(v, arena)));
   }
   return list;
 }
@@ -67,8 +74,18 @@ static void print_values(const seer_graph *graph, const seer_val *values, uint32
     const char *title, seer_arena *arena) {
   for (uint32_t i = 0; i < n; i++) {
     const seer_value *v = seer_graph_value(graph, values[i]);
-    printf("%-12s%s %s\n", i == 0 ? title : "", v->name, shape_text(v, arena));
+    printf(
+        "%-12s%s %s\n", i == 0 ? title : "", seer_text_safe(arena, v->name), shape_text(v, arena));
   }
+}
+
+// Names that look the same once they are safe to show keep keys of their own.
+static void add_count(json_t *by_op, const op_count *op, seer_arena *arena) {
+  const char *key = seer_text_safe_whole(arena, op->name);
+  const char *name = key;
+  for (size_t k = json_object_size(by_op); json_object_get(by_op, key); k++)
+    key = seer_arena_printf(arena, "%s#%zu", name, k);
+  json_object_set_new(by_op, key, json_integer(op->count));
 }
 
 static seer_status show(
@@ -76,7 +93,7 @@ static seer_status show(
   op_count *ops = SEER_NEW_ARRAY(arena, op_count, graph->n_node + 1);
   int32_t opset = 0;
   uint64_t weight_bytes = 0;
-  size_t n_op = count_ops(graph, ops, &opset);
+  size_t n_op = count_ops(graph, ops, &opset, arena);
   for (size_t i = 1; i < graph->n_value; i++)
     if (graph->value[i].constant) weight_bytes += graph->value[i].constant->n_bytes;
   const char *notice = "";
@@ -84,10 +101,10 @@ static seer_status show(
   seer_status status = SEER_OK;
   if (seer_context_bool(context, SEER_OPT_JSON)) {
     json_t *by_op = json_object();
-    for (size_t i = 0; i < n_op; i++)
-      json_object_set_new(by_op, ops[i].name, json_integer(ops[i].count));
-    json_t *info = json_pack("{s:s, s:i, s:o, s:o, s:o, s:I, s:s}", "model", graph->name, "opset",
-        (int)opset, "inputs", values_json(graph, graph->input, graph->n_input, arena), "outputs",
+    for (size_t i = 0; i < n_op; i++) add_count(by_op, &ops[i], arena);
+    json_t *info = json_pack("{s:s, s:i, s:o, s:o, s:o, s:I, s:s}", "model",
+        seer_text_safe_whole(arena, graph->name), "opset", (int)opset, "inputs",
+        values_json(graph, graph->input, graph->n_input, arena), "outputs",
         values_json(graph, graph->output, graph->n_output, arena), "operators", by_op,
         "weight_bytes", (json_int_t)weight_bytes, "problem",
         cannot ? seer_status_message(cannot) : "");
@@ -99,14 +116,15 @@ static seer_status show(
     free(dump);
     json_decref(info);
   } else {
-    printf("%-12s%s\n", "model", graph->name);
+    printf("%-12s%s\n", "model", seer_text_safe(arena, graph->name));
     if (opset > 0) printf("%-12s%d\n", "opset", opset);
     print_values(graph, graph->input, graph->n_input, "inputs", arena);
     print_values(graph, graph->output, graph->n_output, "outputs", arena);
     printf("%-12s%.1f MiB\n", "weights", (double)weight_bytes / 1048576);
     for (size_t i = 0; i < n_op; i++)
-      printf("%-12s%u %s\n", i == 0 ? "operators" : "", ops[i].count, ops[i].name);
-    if (*notice) printf("%-12s%s\n", "note", notice);
+      printf("%-12s%u %s\n", i == 0 ? "operators" : "", ops[i].count,
+          seer_text_safe(arena, ops[i].name));
+    if (*notice) printf("%-12s%s\n", "note", seer_text_safe_whole(arena, notice));
     if (cannot) printf("%-12s%s\n", "problem", seer_status_message(cannot));
   }
   seer_status_free(cannot);

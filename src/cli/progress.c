@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 #define TABLE_ROWS 16
 #define LIVE_PERIOD_S 0.25
 #define LINE_PERIOD_S 10.0
@@ -17,6 +19,22 @@ void seer_progress_init(
     seer_progress *p, const seer_session *session, const seer_network *network) {
   *p = (seer_progress){
       .session = session, .network = network, .is_terminal = isatty(STDERR_FILENO) == 1};
+}
+
+// ---- texts that may hold what files and other processes wrote
+typedef struct {
+  char text[SEER_TEXT_SAFE_LINE_BYTES];
+} safe_line;
+
+static const char *safe(const char *text, safe_line *into) {
+  seer_text_safe_copy(
+      into->text, sizeof into->text, text ? text : "", text ? strlen(text) : 0, SEER_TEXT_ONE_LINE);
+  return into->text;
+}
+
+static json_t *safe_json(const char *text) {
+  safe_line line;
+  return json_string(safe(text, &line));
 }
 
 // ---- the table
@@ -49,9 +67,10 @@ static uint32_t print_table(const seer_progress *p, double total_s) {
         : task->best_s <= 0                   ? "-"
         : task->bound_s > 0.97 * task->best_s ? "at bound"
                                               : "";
+    safe_line name, family;
     fprintf(stderr, "%4u  %-*.*s %-18.18s %3.0f ", rows[i].task, NAME_WIDTH, NAME_WIDTH,
-        p->network->task[rows[i].task].name, families->name[task->family],
-        (double)p->network->task[rows[i].task].weight);
+        safe(p->network->task[rows[i].task].name, &name),
+        safe(families->name[task->family], &family), (double)p->network->task[rows[i].task].weight);
     if (task->best_s > 0) {
       fprintf(stderr, "%7.1f us %9.1f %7.0f %5.1f%% ", task->best_s * 1e6,
           task->flops / task->best_s * 1e-9, 100 * task->bound_s / task->best_s,
@@ -83,9 +102,10 @@ static void show_live(seer_progress *p, const seer_event *event) {
 }
 
 static void on_note(seer_progress *p, const char *text) {
+  safe_line line;
   if (p->n_lines) fprintf(stderr, "\033[%uA\033[J", p->n_lines);
   p->n_lines = 0;
-  fprintf(stderr, "%s\n", text);
+  fprintf(stderr, "%s\n", safe(text, &line));
 }
 
 static void on_start(const seer_progress *p, const seer_event *event) {
@@ -105,7 +125,8 @@ static void on_start(const seer_progress *p, const seer_event *event) {
 static void on_accept(seer_progress *p, const seer_event *event) {
   if (event->is_accepted && p->is_terminal) return;
   if (p->n_lines) p->n_lines = 0;
-  fprintf(stderr, "task %u: %s (%.1f us, default %.1f us)\n", event->task, event->text,
+  safe_line line;
+  fprintf(stderr, "task %u: %s (%.1f us, default %.1f us)\n", event->task, safe(event->text, &line),
       event->after_s * 1e6, event->before_s * 1e6);
 }
 
@@ -174,10 +195,10 @@ static void add_measurement(json_t *line, const seer_event *event) {
   json_object_set_new(line, "raced_out", json_boolean(event->result->is_raced_out));
   json_object_set_new(line, "twin", json_boolean(event->result->is_twin));
   json_object_set_new(line, "predicted", json_real((double)event->proposal->predicted));
-  json_object_set_new(line, "origin", json_string(event->proposal->origin));
+  json_object_set_new(line, "origin", safe_json(event->proposal->origin));
   json_object_set_new(line, "record", json_integer(event->record));
   if (event->result->message[0])
-    json_object_set_new(line, "message", json_string(event->result->message));
+    json_object_set_new(line, "message", safe_json(event->result->message));
 }
 
 static void add_sets(json_t *line, const seer_session *session, const seer_network *network) {
@@ -217,12 +238,12 @@ void seer_progress_on_event_json(void *user, const seer_event *event) {
       event->kind != SEER_EVENT_DONE;
   if (has_task) {
     json_object_set_new(line, "task", json_integer(event->task));
-    json_object_set_new(line, "name", json_string(network->task[event->task].name));
+    json_object_set_new(line, "name", safe_json(network->task[event->task].name));
   }
   if (event->pick && event->kind == SEER_EVENT_ROUND) {
     json_object_set_new(line, "n", json_integer(event->pick->n));
     json_object_set_new(line, "foreseen", json_boolean(event->pick->is_foreseen));
-    json_object_set_new(line, "reason", json_string(event->pick->reason));
+    json_object_set_new(line, "reason", safe_json(event->pick->reason));
   }
   if (event->kind == SEER_EVENT_MEASUREMENT) add_measurement(line, event);
   if (event->kind == SEER_EVENT_BEST || event->kind == SEER_EVENT_ACCEPT) {
@@ -231,7 +252,7 @@ void seer_progress_on_event_json(void *user, const seer_event *event) {
   }
   if (event->kind == SEER_EVENT_ACCEPT)
     json_object_set_new(line, "accepted", json_boolean(event->is_accepted));
-  if (event->text) json_object_set_new(line, "text", json_string(event->text));
+  if (event->text) json_object_set_new(line, "text", safe_json(event->text));
   if (event->kind == SEER_EVENT_DONE) {
     add_totals(line, p->session);
     add_sets(line, p->session, network);

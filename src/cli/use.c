@@ -112,7 +112,9 @@ const char *seer_use_shapes(const seer_use *use, int32_t set) {
   seer_text_init(&text, use->arena);
   for (int32_t i = 0; i < use->n_inputs; i++) {
     const seer_io_info *io = use->api->set_input(use->model, set, i);
-    seer_text_printf(&text, "%s%s[", i > 0 ? " " : "", io->name);
+    if (i > 0) seer_text_put(&text, " ");
+    seer_text_put_safe(&text, io->name);
+    seer_text_put(&text, "[");
     for (int32_t k = 0; k < io->rank; k++)
       seer_text_printf(&text, "%s%" PRId64, k > 0 ? "," : "", io->dim[k]);
     seer_text_put(&text, "]");

@@ -47,7 +47,7 @@ SEER_MUST_USE seer_status seer_use_choose(const seer_context *context, seer_use 
 const seer_io_info *seer_use_input(const seer_use *use, int32_t index);
 const seer_io_info *seer_use_declared(const seer_use *use, int32_t index);  // output, bounds
 int32_t seer_use_n_steps(const seer_use *use);
-// "input_ids[1,128] mask[1,128]", in use->arena.
+// "input_ids[1,128] mask[1,128]", safe to show, in use->arena.
 const char *seer_use_shapes(const seer_use *use, int32_t set);
 // Fills all inputs: -i NAME=x.npy, the others by --fill and --seed (the numbers depend on seed,
 // position and shape only).

@@ -83,7 +83,7 @@ typedef struct seer_network {
   // one list of tasks that all have. set[0] is what seer_front_load returns.
   uint32_t n_set;  // 1: no others
   struct seer_network **set;
-  const char *shapes;  // of this set: "input_ids[1,128] mask[1,128]"
+  const char *shapes;  // of this set, safe to show: "input_ids[1,128] mask[1,128]"
   uint32_t *count;  // by task: how many steps of this set it has
 } seer_network;
 

@@ -30,14 +30,14 @@ static bool is_plain(const char *name) {
 
 static void put_quoted(seer_text *text, const char *string) {
   seer_text_put(text, "\"");
-  for (const unsigned char *c = (const unsigned char *)string; *c; c++) {
-    if (*c == '"' || *c == '\\') {
-      seer_text_printf(text, "\\%c", *c);
-    } else if (*c < 32 || *c == 127) {
-      seer_text_printf(text, "\\x%02x", *c);
-    } else {
-      seer_text_put_n(text, (const char *)c, 1);
-    }
+  for (size_t n = strlen(string), length = 1; n > 0; string += length, n -= length) {
+    size_t seen = seer_text_seen(string, n);
+    length = seen ? seen : 1;
+    if (*string == '"' || *string == '\\') seer_text_put(text, "\\");
+    if (seen)
+      seer_text_put_n(text, string, seen);
+    else
+      seer_text_printf(text, "\\x%02x", (unsigned char)*string);
   }
   seer_text_put(text, "\"");
 }

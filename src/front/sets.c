@@ -115,7 +115,9 @@ static const char *shapes_text(const seer_graph *graph, seer_arena *arena) {
   seer_text_init(&text, arena);
   for (uint32_t k = 0; k < graph->n_input; k++) {
     const seer_value *value = seer_graph_value(graph, graph->input[k]);
-    seer_text_printf(&text, "%s%s[", k > 0 ? " " : "", value->name);
+    if (k > 0) seer_text_put(&text, " ");
+    seer_text_put_safe(&text, value->name);
+    seer_text_put(&text, "[");
     for (uint32_t d = 0; d < value->rank; d++)
       seer_text_printf(&text, "%s%" PRId64, d > 0 ? "," : "", value->dim[d]);
     seer_text_put(&text, "]");

@@ -393,8 +393,10 @@ void seer_log(const seer_context *context, const char *topic, int level, const c
   int n = vasprintf(&line, format, args);
   va_end(args);
   if (n < 0) return;
-  fprintf(stderr, "[%s] %s\n", topic, line);  // one call: lines of several threads do not mix
+  char safe[SEER_TEXT_SAFE_LINE_BYTES];
+  seer_text_safe_copy(safe, sizeof safe, line, (size_t)n, SEER_TEXT_INDENT);
   free(line);
+  fprintf(stderr, "[%s] %s\n", topic, safe);  // one call: lines of several threads do not mix
 }
 
 bool seer_dump_on(const seer_context *context, const char *kind) {

@@ -45,8 +45,12 @@ void seer_report_on_event(void *user, const seer_event *event) {
   r->points[r->n++] = (point){event->elapsed_s, event->estimated_s * 1e3, event->trials};
 }
 
-static void escape(seer_text *out, const char *text) {
-  for (; *text; text++) {
+// Names and messages may hold anything: first made safe to show, then to stand in HTML.
+static void escape(seer_text *out, const char *from_file) {
+  seer_text safe;
+  seer_text_init(&safe, out->arena);
+  seer_text_put_safe(&safe, from_file);
+  for (const char *text = safe.data; *text; text++) {
     switch (*text) {
       case '<':
         seer_text_put(out, "&lt;");
@@ -59,6 +63,9 @@ static void escape(seer_text *out, const char *text) {
         break;
       case '"':
         seer_text_put(out, "&quot;");
+        break;
+      case '\'':
+        seer_text_put(out, "&#39;");
         break;
       default:
         seer_text_put_n(out, text, 1);

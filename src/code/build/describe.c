@@ -42,36 +42,25 @@ static const char *c_type(seer_dtype dtype) {
   return "void";
 }
 
-// ---- json. Names come from files: whatever is not printable ASCII or sound UTF-8 is escaped byte
-// by byte.
-static uint32_t utf8_length(const uint8_t *s) {
-  uint32_t n = s[0] >= 0xF0 && s[0] < 0xF5 ? 4 : s[0] >= 0xE0 ? 3 : s[0] >= 0xC2 ? 2 : 0;
-  if (s[0] >= 0xF5) return 0;
-  for (uint32_t i = 1; i < n; i++)
-    if ((s[i] & 0xC0) != 0x80) return 0;
-  if (n == 3 && ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] >= 0xA0))) return 0;
-  if (n == 4 && ((s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] >= 0x90))) return 0;
-  return n;
+// ---- json. Names come from files: they are made safe to show first.
+static void put_json_line(seer_text *text, const char *line) {
+  for (const char *s = seer_text_safe_whole(text->arena, line); *s; s++) {
+    if (*s == '"' || *s == '\\') seer_text_put(text, "\\");
+    seer_text_put_n(text, s, 1);
+  }
 }
 
+// Schedules have lines.
 static void put_json(seer_text *text, const char *string) {
+  const char *at = string ? string : "";
   seer_text_put(text, "\"");
-  for (const uint8_t *s = (const uint8_t *)(string ? string : ""); *s;) {
-    if (*s == '"' || *s == '\\') {
-      seer_text_printf(text, "\\%c", *s++);
-    } else if (*s == '\n') {
-      seer_text_put(text, "\\n");
-      s++;
-    } else if (*s >= 0x20 && *s < 0x7F) {
-      seer_text_put_n(text, (const char *)s++, 1);
-    } else {
-      uint32_t n = *s >= 0x80 ? utf8_length(s) : 0;
-      if (n > 0)
-        seer_text_put_n(text, (const char *)s, n);
-      else
-        seer_text_printf(text, "\\u%04x", *s);
-      s += n > 0 ? n : 1;
-    }
+  for (;;) {
+    size_t n = strcspn(at, "\n");
+    put_json_line(text, seer_arena_strndup(text->arena, at, n));
+    at += n;
+    if (!*at) break;
+    seer_text_put(text, "\\n");
+    at++;
   }
   seer_text_put(text, "\"");
 }
@@ -206,15 +195,29 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
 }
 
 // ---- model.h
-// A C name in the given case; what C does not allow becomes _. Names made equal by this get a
-// number.
+// `name`, or `name_<number>` when that is taken. `taken` holds, for each name, the number to try
+// next: thousands of equal names are no thousands of thousands of tries.
+static const char *unique_name(seer_map *taken, const char *name, seer_arena *arena) {
+  const char *unique = name;
+  uint64_t next = 2;
+  bool is_taken = seer_map_get_str(taken, name, &next);
+  while (is_taken && seer_map_get_str(taken, unique, NULL))
+    unique = seer_arena_printf(arena, "%s_%" PRIu64, name, next++);
+  seer_map_set_str(taken, unique, 2);
+  if (is_taken) seer_map_set_str(taken, name, next);
+  return unique;
+}
+
+// A C name in the given case, at most C_NAME_BYTES long; what C does not allow becomes _. Names
+// made equal by this get a number.
+enum { C_NAME_BYTES = 200 };
 static const char *c_name(
     seer_map *taken, const char *prefix, const char *name, bool is_upper, seer_arena *arena) {
   seer_text text;
   seer_text_init(&text, arena);
   seer_text_put(&text, prefix);
   if (!*prefix && (*name >= '0' && *name <= '9')) seer_text_put(&text, "m");
-  for (const char *s = name; *s; s++) {
+  for (const char *s = name; *s && s < name + C_NAME_BYTES; s++) {
     char c = *s;
     bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     if (is_letter)
@@ -224,13 +227,7 @@ static const char *c_name(
     seer_text_put_n(&text, &c, 1);
   }
   if (text.n_bytes == 0) seer_text_put(&text, is_upper ? "MODEL" : "model");
-  const char *unique = text.data;
-  if (taken) {
-    for (uint32_t n = 2; seer_map_get_str(taken, unique, NULL); n++)
-      unique = seer_arena_printf(arena, "%s_%u", text.data, n);
-    seer_map_set_str(taken, unique, 1);
-  }
-  return unique;
+  return taken ? unique_name(taken, text.data, arena) : text.data;
 }
 
 typedef struct {

@@ -171,6 +171,84 @@ static void messages_name_line_column_and_token(void **state) {
   }
 }
 
+static void check_safe(const char *from_file, const char *expected) {
+  assert_string_equal(seer_text_safe(arena, from_file), expected);
+  assert_string_equal(seer_text_safe_whole(arena, from_file), expected);
+  assert_string_equal(seer_text_safe(arena, expected), expected);
+}
+
+static void texts_from_files_are_made_safe_to_show(void **state) {
+  (void)state;
+  static const char *const kept[] = {"", "conv1/weight:0", "a\\b 'c' \"d\"",
+      "gr\xC3\xB6\xC3\x9F"
+      "e",
+      "\xE5\xB1\xA4", "\xF0\x9F\x98\x80", "\xEF\xBF\xBD", "\xED\x9F\xBF"};
+  for (size_t i = 0; i < SEER_COUNT_OF(kept); i++) {
+    assert_ptr_equal(seer_text_safe(arena, kept[i]), kept[i]);
+    check_safe(kept[i], kept[i]);
+  }
+  check_safe("a\x1b[31mred\x07", "a\\x1b[31mred\\x07");
+  check_safe("two\nlines\tand\x7f", "two\\x0alines\\x09and\\x7f");
+  check_safe("\xff\xfe", "\\xff\\xfe");
+  check_safe("\xC3", "\\xc3");  // cut off
+  check_safe("\xC3(", "\\xc3(");
+  check_safe("\xC0\xAF", "\\xc0\\xaf");  // overlong
+  check_safe("\xE0\x80\x80", "\\xe0\\x80\\x80");
+  check_safe("\xF0\x80\x80\x80", "\\xf0\\x80\\x80\\x80");
+  check_safe("\xED\xA0\x80", "\\xed\\xa0\\x80");  // a surrogate
+  check_safe("\xF4\x90\x80\x80", "\\xf4\\x90\\x80\\x80");  // above the last character
+  check_safe("\xC2\x9B", "\\u{009b}");  // what terminals take for escape [
+  check_safe(
+      "a\xE2\x80\xAE"
+      "b",
+      "a\\u{202e}b");  // right to left from here
+  check_safe(
+      "a\xE2\x80\x8B"
+      "b\xEF\xBB\xBF",
+      "a\\u{200b}b\\u{feff}");  // no width
+  check_safe("\xF3\xA0\x81\x81", "\\u{e0041}");  // a tag
+}
+
+static void long_texts_are_cut_between_characters(void **state) {
+  (void)state;
+  static const char *const parts[] = {"x", "\xC3\xA4", "\x01", "\xE2\x80\xAE"};
+  for (size_t p = 0; p < SEER_COUNT_OF(parts); p++) {
+    seer_text text;
+    seer_text_init(&text, arena);
+    for (size_t i = 0; i < 1000; i++) seer_text_put(&text, parts[p]);
+    const char *safe = seer_text_safe(arena, text.data);
+    size_t n = strlen(safe), length = strlen(seer_text_safe(arena, parts[p]));
+    assert_true(n < SEER_TEXT_SAFE_BYTES && n > SEER_TEXT_SAFE_BYTES - 16);
+    assert_string_equal(safe + n - 3, "\xE2\x80\xA6");
+    assert_int_equal((n - 3) % length, 0);
+    assert_int_equal(strlen(seer_text_safe_whole(arena, text.data)), 1000 * length);
+  }
+  char small[5];
+  assert_int_equal(seer_text_safe_copy(small, sizeof small, "abcd", 4, SEER_TEXT_ONE_LINE), 4);
+  assert_string_equal(small, "abcd");
+  seer_text_safe_copy(small, sizeof small, "abcde", 5, SEER_TEXT_ONE_LINE);
+  assert_string_equal(small, "a\xE2\x80\xA6");
+}
+
+static void messages_hold_no_lines_of_others(void **state) {
+  (void)state;
+  seer_status status = SEER_FAIL(INVALID, "node '%s' is bad", "a\nfamilyseer: all is well\x1b[2J");
+  assert_string_equal(
+      seer_status_message(status), "node 'a\n  familyseer: all is well\\x1b[2J' is bad");
+  status = seer_status_context(status, "reading '%s'", "\xff");
+  assert_string_equal(seer_status_message(status),
+      "node 'a\n  familyseer: all is well\\x1b[2J' is bad\n  while reading '\\xff'");
+  seer_status outer = SEER_FAIL(IO, "%s", seer_status_message(status));
+  assert_string_equal(seer_status_message(outer), seer_status_message(status));
+  seer_status_free(status);
+  seer_status_free(outer);
+  char *big = seer_arena_alloc(arena, 1 << 20, 1);
+  memset(big, 'n', (1 << 20) - 1);
+  status = SEER_FAIL(INVALID, "%s", big);
+  assert_int_equal(strlen(seer_status_message(status)), SEER_TEXT_SAFE_LINE_BYTES - 1);
+  seer_status_free(status);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(text_grows),
@@ -179,6 +257,9 @@ int main(void) {
       cmocka_unit_test(limits_of_integers),
       cmocka_unit_test(strings),
       cmocka_unit_test(messages_name_line_column_and_token),
+      cmocka_unit_test(texts_from_files_are_made_safe_to_show),
+      cmocka_unit_test(long_texts_are_cut_between_characters),
+      cmocka_unit_test(messages_hold_no_lines_of_others),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }
