@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 packages="ninja-build cmake gcc g++ make pkg-config python3 python3-venv
   llvm-19-dev lld-19 libxgboost-dev libprotobuf-c-dev protobuf-c-compiler libonnx-dev libsqlite3-dev
   libhiredis-dev libjansson-dev libxxhash-dev libcmocka-dev
-  clang clang-format-14 clang-tidy-14 cppcheck"
+  clang clang-format-14 clang-tidy-14 cppcheck musl-tools qemu-user"
 
 missing=""
 for package in $packages; do

@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,23 +22,34 @@ static bool read_small(const char *path, char *out, size_t n_out) {
   return true;
 }
 
+// The number that *at begins with, after blanks; 0 when there is none ("max", "-1"). Not strtoll:
+// the headers of glibc 2.38 rename that to a symbol that no older glibc has.
+static uint64_t number(const char **at) {
+  uint64_t n = 0;
+  while (**at == ' ') ++*at;
+  for (; **at >= '0' && **at <= '9' && n < UINT64_MAX / 16; ++*at)
+    n = n * 10 + (uint64_t)(**at - '0');
+  return n;
+}
+
+static uint32_t whole_processors(uint64_t limit, uint64_t period) {
+  if (limit == 0 || period == 0) return 0;
+  uint64_t n = limit / period;
+  return n == 0 ? 1 : n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
 // Whole processors of a CPU bandwidth quota, 0 when there is none.
 static uint32_t quota(void) {
-  char text[128];
+  char limit[128], period[128];
+  const char *at = limit, *of = period;
   // version 2: "<quota>|max <period>"
-  if (read_small("/sys/fs/cgroup/cpu.max", text, sizeof text)) {
-    char *end = NULL;
-    long long limit = strtoll(text, &end, 10);
-    if (end == text) return 0;
-    long long period = strtoll(end, NULL, 10);
-    return limit > 0 && period > 0 ? (uint32_t)(limit / period > 0 ? limit / period : 1) : 0;
+  if (read_small("/sys/fs/cgroup/cpu.max", limit, sizeof limit)) {
+    uint64_t n = number(&at);
+    return whole_processors(n, number(&at));
   }
-  char text2[128];
-  if (read_small("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", text, sizeof text) &&
-      read_small("/sys/fs/cgroup/cpu/cpu.cfs_period_us", text2, sizeof text2)) {
-    long long limit = strtoll(text, NULL, 10), period = strtoll(text2, NULL, 10);
-    return limit > 0 && period > 0 ? (uint32_t)(limit / period > 0 ? limit / period : 1) : 0;
-  }
+  if (read_small("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", limit, sizeof limit) &&
+      read_small("/sys/fs/cgroup/cpu/cpu.cfs_period_us", period, sizeof period))
+    return whole_processors(number(&at), number(&of));
   return 0;
 }
 

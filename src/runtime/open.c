@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include "runtime/cpu.h"
@@ -61,12 +61,14 @@ static seer_rt_code read_weights(const char *path, const void **out_data, uint64
   if (fd < 0)
     return seer_rt_fail(errno == ENOENT ? SEER_RT_NOT_FOUND : SEER_RT_IO, message, message_bytes,
         "%s: cannot be opened: %s", path, strerror(errno));
-  struct stat st;
-  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+  // Not fstat: before glibc 2.33 it was no symbol of libc.so.6. Pipes have no end, and folders
+  // cannot be read.
+  off_t end = lseek(fd, 0, SEEK_END);
+  if (end < 0 || read(fd, NULL, 0) != 0) {
     close(fd);
     return seer_rt_fail(SEER_RT_IO, message, message_bytes, "%s: not a regular file", path);
   }
-  uint64_t n = (uint64_t)st.st_size;
+  uint64_t n = (uint64_t)end;
   void *map = n > 0 ? mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
   close(fd);
   if (map == MAP_FAILED)

@@ -1,6 +1,6 @@
 // link.c - plan blob, kernel objects, runtime archive -> model.so, by ld.lld: one linker for every
 // target. Bytes repeat: inputs in plan order, no paths, no build id, no debug sections. Only
-// seer_model_v1 is exported.
+// seer_model_v1 is exported; what is asked of libc is in runtime/libc.inc, without versions.
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
@@ -147,15 +147,18 @@ static seer_status find_first(
 
 static const char *const linkers[] = {SEER_LLD, "/usr/bin/ld.lld-19", "/usr/lib/llvm-19/bin/ld.lld",
     "/usr/bin/ld.lld", "/usr/local/bin/ld.lld"};
-static const char *const libc_x86_64[] = {"/lib/x86_64-linux-gnu/libc.so.6",
-    "/usr/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6", "/usr/lib/libc.so.6"};
-static const char *const libc_aarch64[] = {
-    "/lib/aarch64-linux-gnu/libc.so.6", "/usr/aarch64-linux-gnu/lib/libc.so.6", "/lib64/libc.so.6"};
 
-static seer_status find_libc(const seer_target *target, const char **out_path) {
-  if (strncmp(target->triple, "aarch64", 7) == 0)
-    return find_first(libc_aarch64, SEER_COUNT_OF(libc_aarch64), "libc.so.6 for aarch64", out_path);
-  return find_first(libc_x86_64, SEER_COUNT_OF(libc_x86_64), "libc.so.6", out_path);
+// Libraries made of src/runtime/libc.inc, beside the archive: the names that the runtime may call,
+// without the symbol versions of the libc that this machine happens to have.
+static const char *const stubs[] = {
+    "libseer_stub_c.so", "libseer_stub_pthread.so", "libseer_stub_dl.so"};
+
+static seer_status find_stub(
+    const char *archive, const char *name, seer_arena *arena, const char **out_path) {
+  *out_path = seer_os_path_join(arena, seer_os_path_dir(arena, archive), name);
+  if (seer_os_exists(*out_path)) return SEER_OK;
+  return SEER_FAIL(
+      NOT_FOUND, "%s (what model.so is linked against) is not beside %s", name, archive);
 }
 
 static seer_status run_linker(const char *const *argv, const char *log_path, seer_arena *arena) {
@@ -180,10 +183,9 @@ seer_status seer_build_link(const seer_context *context, const seer_built_kernel
     const seer_built_library *library, const char *work_dir, const char *so_path,
     seer_arena *arena) {
   const seer_target *target = seer_context_target(context);
-  const char *archive = NULL, *linker = NULL, *libc = NULL;
+  const char *archive = NULL, *linker = NULL;
   SEER_TRY(find_archive(arena, &archive));
   SEER_TRY(find_first(linkers, SEER_COUNT_OF(linkers), "ld.lld (package lld-19)", &linker));
-  SEER_TRY(find_libc(target, &libc));
 
   const void *object = NULL;
   size_t n_bytes = 0;
@@ -223,6 +225,7 @@ seer_status seer_build_link(const seer_context *context, const seer_built_kernel
     argv[n++] = path;
   }
   argv[n++] = archive;
-  argv[n++] = libc;
+  for (uint32_t i = 0; i < SEER_COUNT_OF(stubs); i++)
+    SEER_TRY(find_stub(archive, stubs[i], arena, &argv[n++]));
   return run_linker(argv, seer_os_path_join(arena, work_dir, "log"), arena);
 }
