@@ -6,7 +6,26 @@
 //   pool     threads; passed in, shared by models          api->pool_create / pool_destroy
 //
 // Inputs and outputs are bound by pointer, without copies: dense, row-major, in ONNX's order of
-// dimensions.
+// dimensions, at a multiple of the bytes of their element (more helps nobody). Inputs may share
+// memory with each other; an output with nothing.
+//
+// What holds between versions. Programs and libraries are compiled at different times, and either
+// may be the older one:
+//   - A library's table begins with struct_size and abi_version, and is only ever appended to. The
+//     members up to `selected` are in every library; a later one is there if SEER_API_HAS says so.
+//   - seer_model_load refuses abi_version other than 1, and nothing else: smaller tables than its
+//     own, and larger ones, are as good.
+//   - seer_io_info stays as it is: what more there is to say will have a function of its own.
+//   - seer_step_info is only ever appended to; its bytes are passed along.
+//   - Codes are only ever appended to seer_rt_code: what is not SEER_RT_OK has failed.
+//   - A model, a session and what input() and the like return are of the library that made them. A
+//     pool may be made by one library and used by another, of whatever version.
+//
+// Processes. After fork, the child may go on with models, sessions and pools; a pool makes its
+// threads anew when the child first runs something. What another thread of the parent was doing at
+// that moment is not done in the child: its session is free. (Before Linux 4.14 it is still in
+// use.) A fork while another thread is in pool_create, pool_destroy or open is the program's
+// mistake.
 #ifndef SEER_RUNTIME_H
 #define SEER_RUNTIME_H
 
@@ -29,7 +48,8 @@ typedef enum {
   SEER_RT_IO = 4,
   SEER_RT_CORRUPT = 5,
   SEER_RT_RESOURCE = 6,
-  SEER_RT_INTERNAL = 7
+  SEER_RT_INTERNAL = 7,
+  SEER_RT_BUSY = 8  // another thread uses this session
 } seer_rt_code;
 
 // Element types by ONNX's numbers (1 = f32, 7 = i64, ...). float16 (10), bfloat16 (16) and the
@@ -49,18 +69,23 @@ typedef struct {
 
 typedef struct {
   const char *name;  // of the step
-  const char *kind;  // "kernel", "copy", "view", "host", "loop", "branch"
+  const char *kind;  // "kernel", "copy", "view", "host", "loop", "branch", "fail"
   const char *source;  // where its schedule comes from: "default", "record", "similar", "sibling"
   double flops;
-  double seconds;  // filled by session_profile: best of the runs
+  double seconds;  // best of the runs
 } seer_step_info;
 
 // The caller's own parallel-for: calls body(arg, part) for part in [0, n_parts), on at most
-// `n_threads` threads at a time, `thread` in [0, n_threads) distinct among the concurrent calls.
+// `n_threads` threads at a time, `thread` in [0, n_threads) distinct among the concurrent calls. A
+// part or thread that is none, and parts that are left out, are errors of the run.
 typedef void (*seer_parallel_body)(void *arg, uint32_t part, uint32_t thread);
 typedef void (*seer_parallel_for)(void *user, uint32_t n_parts, seer_parallel_body body, void *arg);
 
-// Append only; check struct_size before using a later member. Functions that return a code write a
+// True if a library has this member of the table.
+#define SEER_API_HAS(api, member) \
+  ((api)->struct_size >= offsetof(seer_model_api, member) + sizeof((api)->member))
+
+// Functions that return a code write a
 // message (NUL-terminated) into message[message_bytes] when it is not 0.
 typedef struct {
   uint32_t struct_size;
@@ -84,11 +109,14 @@ typedef struct {
   seer_rt_code (*session_create)(const seer_model *model, seer_pool *pool,
       seer_session **out_session, char *message, size_t message_bytes);
   void (*session_destroy)(seer_session *session);
+  // bind_*, run, session_profile, output_shape and select have followers below, which say what is
+  // wrong.
   seer_rt_code (*bind_input)(seer_session *session, int32_t index, const void *data);
   seer_rt_code (*bind_output)(seer_session *session, int32_t index, void *data);
   seer_rt_code (*run)(seer_session *session);  // all bound; never allocates
   int32_t (*n_steps)(const seer_model *model);
-  // Runs `n_runs` times with a clock around every step; steps[n_steps] is filled.
+  // Runs `n_runs` times with a clock around every step; steps[n_steps] is filled, elements as they
+  // were first, up to `seconds`.
   seer_rt_code (*session_profile)(seer_session *session, uint32_t n_runs, seer_step_info *steps);
   // The dimensions that output `index` had in the last run: its elements lie dense at the start of
   // the bound memory. Before the first run INVALID where dimensions are bounded.
@@ -109,13 +137,36 @@ typedef struct {
   // bindings of its own, which stay while another one is selected.
   seer_rt_code (*select)(seer_session *session, int32_t set);
   int32_t (*selected)(const seer_session *session);
+
+  // ---- from here on: SEER_API_HAS.
+  // `n_bytes` lie at `data`: at least as many as the set's seer_io_info says, and no more than
+  // those are read or written. INVALID: too few, not a multiple of an element's bytes, or in the
+  // session's memory or (an output) the model's weights. The binding stays until another one.
+  seer_rt_code (*session_bind_input)(seer_session *session, int32_t index, const void *data,
+      uint64_t n_bytes, char *message, size_t message_bytes);
+  seer_rt_code (*session_bind_output)(seer_session *session, int32_t index, void *data,
+      uint64_t n_bytes, char *message, size_t message_bytes);
+  // Never allocates, but for threads in a child (see above). INVALID: something is not bound, an
+  // output overlaps with what else is bound, or a wrapped parallel-for did wrong. UNSUPPORTED: the
+  // data led to a part of the network that could not be compiled. After a failure outputs hold
+  // anything. BUSY, from this and all other functions of sessions: another thread is inside one.
+  seer_rt_code (*session_run)(seer_session *session, char *message, size_t message_bytes);
+  // Runs `n_runs` times with a clock around every step. `steps`: n_steps elements, at least as many
+  // as set_n_steps, of step_bytes each: sizeof(seer_step_info) as the caller knows it. What a
+  // library does not know of is 0.
+  seer_rt_code (*session_time_steps)(seer_session *session, uint32_t n_runs, seer_step_info *steps,
+      size_t step_bytes, int32_t n_steps, char *message, size_t message_bytes);
+  seer_rt_code (*session_select)(
+      seer_session *session, int32_t set, char *message, size_t message_bytes);
+  seer_rt_code (*session_output_shape)(seer_session *session, int32_t index, int64_t out_dim[12],
+      char *message, size_t message_bytes);
 } seer_model_api;
 
 // What a model.so exports.
 const seer_model_api *seer_model_v1(void);
 
-// dlopen + the table. *out_library is closed with seer_model_unload (after all models of it are
-// closed).
+// dlopen + the table, which may have fewer members than this header. *out_library is closed with
+// seer_model_unload (after all models of it are closed).
 seer_rt_code seer_model_load(const char *so_path, void **out_library,
     const seer_model_api **out_api, char *message, size_t message_bytes);
 void seer_model_unload(void *library);

@@ -84,8 +84,7 @@ static int by_seconds(const void *a, const void *b) {
 static seer_status profile(seer_use *use, json_t *object) {
   int32_t n = seer_use_n_steps(use);
   seer_step_info *steps = SEER_NEW_ARRAY(use->arena, seer_step_info, n + 1);
-  SEER_TRY(seer_rt_to_status(
-      use->api->session_profile(use->session, 20, steps), use->path, "profiling failed"));
+  SEER_TRY(seer_use_time_steps(use, 20, steps, n));
   qsort(steps, (size_t)n, sizeof *steps, by_seconds);
   double total = 0;
   for (int32_t i = 0; i < n; i++) total += steps[i].seconds;

@@ -60,8 +60,7 @@ static seer_status look(
   int32_t n = seer_use_n_steps(use);
   seer_step_info *info = SEER_NEW_ARRAY(use->arena, seer_step_info, n + 1);
   step_gap *steps = SEER_NEW_ARRAY(use->arena, step_gap, n + 1);
-  SEER_TRY(seer_rt_to_status(
-      use->api->session_profile(use->session, PROFILE_RUNS, info), use->path, "profiling failed"));
+  SEER_TRY(seer_use_time_steps(use, PROFILE_RUNS, info, n));
   out->tasks_s = 0;
   for (int32_t i = 0; i < n; i++) {
     double expected = task_seconds(network, choices, info[i].name);

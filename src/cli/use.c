@@ -2,6 +2,7 @@
 #include "cli/use.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/os.h"
@@ -27,6 +28,8 @@ seer_status seer_rt_to_status(seer_rt_code code, const char *path, const char *m
     case SEER_RT_CORRUPT:
       return SEER_FAIL(CORRUPT, "%s: %s", path, text);
     case SEER_RT_RESOURCE:
+      return SEER_FAIL(RESOURCE, "%s: %s", path, text);
+    case SEER_RT_BUSY:
       return SEER_FAIL(RESOURCE, "%s: %s", path, text);
     case SEER_RT_INTERNAL:
       break;
@@ -88,6 +91,34 @@ int32_t seer_use_n_steps(const seer_use *use) {
   return use->api->set_n_steps(use->model, use->set);
 }
 
+// Libraries of the first version say no more than that something is wrong.
+static seer_status bind(
+    const seer_use *use, bool is_input, int32_t i, void *data, uint64_t n_bytes) {
+  const seer_model_api *api = use->api;
+  char message[1024] = "";
+  seer_rt_code code;
+  if (!SEER_API_HAS(api, session_bind_output))
+    code =
+        is_input ? api->bind_input(use->session, i, data) : api->bind_output(use->session, i, data);
+  else if (is_input)
+    code = api->session_bind_input(use->session, i, data, n_bytes, message, sizeof message);
+  else
+    code = api->session_bind_output(use->session, i, data, n_bytes, message, sizeof message);
+  if (code != SEER_RT_OK && !*message)
+    snprintf(message, sizeof message, "%s %d cannot be bound", is_input ? "input" : "output", i);
+  return seer_rt_to_status(code, use->path, message);
+}
+
+seer_status seer_use_time_steps(
+    seer_use *use, uint32_t n_runs, seer_step_info *steps, int32_t n_steps) {
+  char message[1024] = "profiling failed";
+  seer_rt_code code = SEER_API_HAS(use->api, session_time_steps)
+      ? use->api->session_time_steps(
+            use->session, n_runs, steps, sizeof *steps, n_steps, message, sizeof message)
+      : use->api->session_profile(use->session, n_runs, steps);
+  return seer_rt_to_status(code, use->path, message);
+}
+
 seer_status seer_use_select(seer_use *use, int32_t set) {
   use->set = set;
   SEER_TRY(seer_rt_to_status(
@@ -95,14 +126,14 @@ seer_status seer_use_select(seer_use *use, int32_t set) {
   use->input = SEER_NEW_ARRAY(use->arena, void *, use->n_inputs + 1);
   use->output = SEER_NEW_ARRAY(use->arena, void *, use->n_outputs + 1);
   for (int32_t i = 0; i < use->n_inputs; i++) {
-    use->input[i] = seer_arena_alloc(use->arena, seer_use_input(use, i)->n_bytes + 64, 64);
-    SEER_TRY(seer_rt_to_status(use->api->bind_input(use->session, i, use->input[i]), use->path,
-        "an input cannot be bound"));
+    uint64_t n_bytes = seer_use_input(use, i)->n_bytes;
+    use->input[i] = seer_arena_alloc(use->arena, n_bytes + 64, 64);
+    SEER_TRY(bind(use, true, i, use->input[i], n_bytes));
   }
   for (int32_t i = 0; i < use->n_outputs; i++) {
-    use->output[i] = seer_arena_alloc(use->arena, seer_use_declared(use, i)->n_bytes + 64, 64);
-    SEER_TRY(seer_rt_to_status(use->api->bind_output(use->session, i, use->output[i]), use->path,
-        "an output cannot be bound"));
+    uint64_t n_bytes = seer_use_declared(use, i)->n_bytes;
+    use->output[i] = seer_arena_alloc(use->arena, n_bytes + 64, 64);
+    SEER_TRY(bind(use, false, i, use->output[i], n_bytes));
   }
   return SEER_OK;
 }
@@ -264,7 +295,11 @@ seer_status seer_use_fill(const seer_context *context, seer_use *use) {
 }
 
 seer_status seer_use_run(seer_use *use) {
-  return seer_rt_to_status(use->api->run(use->session), use->path, "running failed");
+  char message[1024] = "running failed";
+  seer_rt_code code = SEER_API_HAS(use->api, session_run)
+      ? use->api->session_run(use->session, message, sizeof message)
+      : use->api->run(use->session);
+  return seer_rt_to_status(code, use->path, message);
 }
 
 seer_io_info seer_use_output(const seer_use *use, int32_t i) {

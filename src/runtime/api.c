@@ -77,6 +77,12 @@ static const seer_model_api api = {
     .find_set = seer_rt_find_set,
     .select = seer_rt_select,
     .selected = seer_rt_selected,
+    .session_bind_input = seer_rt_session_bind_input,
+    .session_bind_output = seer_rt_session_bind_output,
+    .session_run = seer_rt_session_run,
+    .session_time_steps = seer_rt_session_time_steps,
+    .session_select = seer_rt_session_select,
+    .session_output_shape = seer_rt_session_output_shape,
 };
 
 __attribute__((visibility("default"))) const seer_model_api *seer_model_v1(void) { return &api; }

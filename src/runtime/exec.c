@@ -1,42 +1,25 @@
 // exec.c - runs a plan: step by step, on buffers whose addresses were worked out when the session
-// was made. What changes between runs is only where the caller's inputs and outputs lie; binding
-// patches those entries. A library for several sets of shapes has a plan for each: selecting one is
+// was made. What changes between runs is only where the caller's inputs and outputs lie (bind.c). A
+// library for several sets of shapes has a plan for each: selecting one is
 // an assignment.
-#include "runtime/exec.h"
-
-#include "runtime/host.h"
-
-#include <stdbool.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "runtime/fork.h"
+#include "runtime/host.h"
+#include "runtime/session.h"
 
 // Threads' scratches end up on different pages, and a few lines apart from a page's multiple: equal
 // offsets in them must not share cache sets where threads share a core.
 #define SCRATCH_ALIGN 4096u
 #define SCRATCH_SKEW 256u
 
-// One plan's buffers: where its arguments lie.
-typedef struct {
-  const seer_rt_set *of;
-  void **buffer;  // by plan argument
-  uint32_t *n_parts;  // by plan phase
-  uint32_t n_unbound;
-  bool *is_bound;  // inputs, then outputs
-  bool has_run;
-  uint8_t *scratch;
-  uint64_t scratch_stride;
-} bound_plan;
-
-struct seer_session {
-  const seer_model *model;
-  seer_pool *pool;
-  uint8_t *memory;  // of the plan that needs most; they take turns
-  uint64_t n_memory_bytes;
-  bound_plan *plan;  // by set of shapes
-  uint32_t n_plan;
-  bound_plan *selected;
-};
+// seer_step_info as it was first: what an array without a size of its elements is made of.
+#define STEP_MIN_BYTES (offsetof(seer_step_info, seconds) + sizeof(double))
 
 static uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
@@ -49,18 +32,22 @@ static uint64_t memory_bytes(const seer_plan_header *plan, uint32_t n_threads) {
       scratch_stride(plan) * n_threads;
 }
 
-static bool make_tables(const seer_rt_set *of, bound_plan *out) {
+static bool make_tables(const seer_rt_set *of, seer_bound_plan *out) {
   const seer_plan_header *plan = of->plan;
   uint32_t n_io = plan->n_input + plan->n_output;
   out->of = of;
   out->buffer = calloc((size_t)plan->n_arg + 1, sizeof *out->buffer);
   out->n_parts = calloc((size_t)plan->n_phase + 1, sizeof *out->n_parts);
+  out->bound = calloc((size_t)n_io + 1, sizeof *out->bound);
   out->is_bound = calloc((size_t)n_io + 1, sizeof *out->is_bound);
-  out->n_unbound = n_io;
-  return out->buffer && out->n_parts && out->is_bound;
+  out->by_address = calloc((size_t)n_io + 1, sizeof *out->by_address);
+  if (!out->buffer || !out->n_parts || !out->bound || !out->is_bound || !out->by_address)
+    return false;
+  for (uint32_t i = 0; i < n_io; i++) out->by_address[i] = i;
+  return true;
 }
 
-static void place_buffers(const seer_session *session, bound_plan *out) {
+static void place_buffers(const seer_session *session, seer_bound_plan *out) {
   const seer_rt_set *of = out->of;
   const seer_plan_header *plan = of->plan;
   uint64_t arena = round_up(plan->arena_bytes, SCRATCH_ALIGN);
@@ -108,6 +95,8 @@ seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool,
   session->model = model;
   session->pool = pool;
   session->selected = session->plan;
+  session->in_use = seer_fork_word_create();
+  if (!session->in_use) session->in_use = &session->in_use_here;
   if (session->n_memory_bytes > 0) {
     session->memory = seer_rt_pages_alloc(session->n_memory_bytes);
     if (!session->memory) {
@@ -125,50 +114,51 @@ seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool,
 void seer_rt_session_destroy(seer_session *session) {
   if (!session) return;
   seer_rt_pages_free(session->memory, session->n_memory_bytes);
+  if (session->in_use != &session->in_use_here) seer_fork_word_destroy(session->in_use);
   for (uint32_t s = 0; s < session->n_plan; s++) {
     free(session->plan[s].buffer);
     free(session->plan[s].n_parts);
+    free(session->plan[s].bound);
     free(session->plan[s].is_bound);
+    free(session->plan[s].by_address);
   }
   free(session->plan);
   free(session);
 }
 
-seer_rt_code seer_rt_select(seer_session *session, int32_t set) {
-  if (set < 0 || (uint32_t)set >= session->n_plan) return SEER_RT_INVALID;
-  session->selected = &session->plan[set];
-  return SEER_RT_OK;
+// ---- one thread at a time
+
+bool seer_session_enter(seer_session *session, char *message, size_t message_bytes) {
+  uint32_t is_free = 0;
+  if (!atomic_compare_exchange_strong_explicit(
+          session->in_use, &is_free, 1, memory_order_acquire, memory_order_relaxed))
+    return false;
+  session->message = message;
+  session->message_bytes = message_bytes;
+  if (message && message_bytes > 0) message[0] = 0;
+  return true;
 }
 
-int32_t seer_rt_selected(const seer_session *session) {
-  return (int32_t)(session->selected - session->plan);
+void seer_session_leave(seer_session *session) {
+  atomic_store_explicit(session->in_use, 0, memory_order_release);
 }
 
-static seer_rt_code bind(
-    seer_session *session, seer_plan_arg_kind kind, int32_t index, void *data) {
-  bound_plan *at = session->selected;
-  const seer_plan_header *plan = at->of->plan;
-  uint32_t n = kind == SEER_ARG_INPUT ? plan->n_input : plan->n_output;
-  if (index < 0 || (uint32_t)index >= n) return SEER_RT_INVALID;
-  uint32_t slot = (kind == SEER_ARG_INPUT ? 0 : plan->n_input) + (uint32_t)index;
-  if (!data && at->of->io[slot].n_bytes > 0) return SEER_RT_INVALID;
-  if ((uintptr_t)data % seer_onnx_dtype_bytes(at->of->io[slot].onnx_dtype) != 0)
-    return SEER_RT_INVALID;
-  for (uint32_t i = 0; i < plan->n_arg; i++)
-    if (at->of->arg[i].kind == (uint32_t)kind && at->of->arg[i].offset == (uint64_t)index)
-      at->buffer[i] = data;
-  if (!at->is_bound[slot]) at->n_unbound--;
-  at->is_bound[slot] = true;
-  return SEER_RT_OK;
+seer_rt_code seer_session_busy(char *message, size_t message_bytes) {
+  return seer_rt_fail(SEER_RT_BUSY, message, message_bytes,
+      "the session is in use by another thread; every thread needs a session of its own");
 }
 
-seer_rt_code seer_rt_bind_input(seer_session *session, int32_t index, const void *data) {
-  return bind(session, SEER_ARG_INPUT, index, (void *)(uintptr_t)data);  // kernels only read it
+__attribute__((format(printf, 3, 4))) static seer_rt_code refuse(
+    const seer_session *session, seer_rt_code code, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  if (session->message && session->message_bytes > 0)
+    vsnprintf(session->message, session->message_bytes, format, args);
+  va_end(args);
+  return code;
 }
 
-seer_rt_code seer_rt_bind_output(seer_session *session, int32_t index, void *data) {
-  return bind(session, SEER_ARG_OUTPUT, index, data);
-}
+// ---- running
 
 static int64_t actual(const seer_session *session, uint32_t arg, int64_t bound) {
   int64_t size = *(const int64_t *)session->selected->buffer[arg];
@@ -194,7 +184,7 @@ static void run_host(seer_session *session, const seer_plan_host *host) {
       (seer_host_function)host->function, tensor, tensor + host->n_in, host->param, scratch);
 }
 
-static void run_steps(seer_session *session, uint32_t from, uint32_t to);
+static seer_rt_code run_steps(seer_session *session, uint32_t from, uint32_t to);
 
 static void move(
     const seer_session *session, uint32_t to_arg, uint64_t offset, uint32_t from_arg, uint64_t n) {
@@ -202,7 +192,7 @@ static void move(
       session->selected->buffer[from_arg - 1], n);
 }
 
-static void run_loop(seer_session *session, const seer_plan_loop *loop, uint32_t body) {
+static seer_rt_code run_loop(seer_session *session, const seer_plan_loop *loop, uint32_t body) {
   void *const *buffer = session->selected->buffer;
   const seer_plan_move *carried = &session->selected->of->move[loop->first_move];
   const seer_plan_move *scan = carried + loop->n_carried;
@@ -216,7 +206,8 @@ static void run_loop(seer_session *session, const seer_plan_loop *loop, uint32_t
       move(session, carried[k].in_arg, 0, carried[k].result_arg, carried[k].n_bytes);
     *(int64_t *)buffer[loop->number_arg - 1] = n;
     *(uint8_t *)buffer[loop->go_arg - 1] = 1;
-    run_steps(session, body, body + loop->n_body);
+    seer_rt_code code = run_steps(session, body, body + loop->n_body);
+    if (code != SEER_RT_OK) return code;
     for (uint32_t k = 0; k < loop->n_carried; k++)
       move(session, carried[k].result_arg, 0, carried[k].out_arg, carried[k].n_bytes);
     for (uint32_t k = 0; k < loop->n_scan; k++) {
@@ -228,33 +219,56 @@ static void run_loop(seer_session *session, const seer_plan_loop *loop, uint32_t
     go = *(const uint8_t *)buffer[loop->next_arg - 1];
   }
   *(int64_t *)buffer[loop->count_arg - 1] = n;
+  return SEER_RT_OK;
 }
 
-static void run_branch(seer_session *session, const seer_plan_branch *branch, uint32_t sides) {
+static seer_rt_code run_branch(
+    seer_session *session, const seer_plan_branch *branch, uint32_t sides) {
   bool is_then = *(const uint8_t *)session->selected->buffer[branch->condition_arg - 1] != 0;
   const seer_plan_move *moves = &session->selected->of->move[branch->first_move];
   uint32_t middle = sides + branch->n_then, n = branch->n_then_move;
-  if (is_then) {
-    run_steps(session, sides, middle);
-  } else {
-    run_steps(session, middle, middle + branch->n_else);
+  seer_rt_code code = is_then ? run_steps(session, sides, middle)
+                              : run_steps(session, middle, middle + branch->n_else);
+  if (code != SEER_RT_OK) return code;
+  if (!is_then) {
     moves += branch->n_then_move;
     n = branch->n_else_move;
   }
   for (uint32_t k = 0; k < n; k++)
     move(session, moves[k].result_arg, 0, moves[k].out_arg, moves[k].n_bytes);
+  return SEER_RT_OK;
 }
 
-static void run_step(seer_session *session, uint32_t i) {
-  const bound_plan *at = session->selected;
+static seer_rt_code run_kernel(const seer_session *session, const seer_plan_step *step) {
+  const seer_bound_plan *at = session->selected;
+  const seer_kernel_call call = {
+      .phase = at->of->kernels + step->first_phase,
+      .n_parts = at->n_parts + step->first_phase,
+      .n_phase = step->n_phase,
+      .buffers = at->buffer + step->first_arg,
+      .n_arg = step->n_arg,
+      .scratch = at->scratch,
+      .scratch_stride = at->scratch_stride,
+  };
+  seer_pool_fault fault;
+  if (seer_pool_run_kernel(session->pool, &call, &fault)) return SEER_RT_OK;
+  const char *name = at->of->strings + step->name_string;
+  if (fault.is_bad_call)
+    return refuse(session, SEER_RT_INVALID,
+        "step '%s': the caller's parallel-for called part %u of %u on thread %u of %u", name,
+        fault.part, fault.n_parts, fault.thread, fault.n_threads);
+  return refuse(session, SEER_RT_INVALID,
+      "step '%s': the caller's parallel-for made %u calls for %u parts", name, fault.n_calls,
+      fault.n_parts);
+}
+
+static seer_rt_code run_step(seer_session *session, uint32_t i) {
+  const seer_bound_plan *at = session->selected;
   const seer_plan_step *step = &at->of->step[i];
   void *const *buffer = at->buffer + step->first_arg;
   switch ((seer_plan_step_kind)step->kind) {
     case SEER_PLAN_KERNEL:
-      seer_pool_run_kernel(session->pool, at->of->kernels + step->first_phase,
-          at->n_parts + step->first_phase, step->n_phase, buffer, step->n_arg, at->scratch,
-          at->scratch_stride);
-      break;
+      return run_kernel(session, step);
     case SEER_PLAN_COPY_BYTES:
       memmove(buffer[1], buffer[0], step->n_bytes);
       break;
@@ -262,14 +276,16 @@ static void run_step(seer_session *session, uint32_t i) {
       run_host(session, &at->of->host[step->first_phase]);
       break;
     case SEER_PLAN_LOOP:
-      run_loop(session, &at->of->loop[step->first_phase], i + 1);
-      break;
+      return run_loop(session, &at->of->loop[step->first_phase], i + 1);
     case SEER_PLAN_BRANCH:
-      run_branch(session, &at->of->branch[step->first_phase], i + 1);
-      break;
+      return run_branch(session, &at->of->branch[step->first_phase], i + 1);
+    case SEER_PLAN_FAIL:
+      return refuse(session, SEER_RT_UNSUPPORTED, "step '%s': %s",
+          at->of->strings + step->name_string, at->of->strings + step->first_phase);
     case SEER_PLAN_VIEW:
       break;
   }
+  return SEER_RT_OK;
 }
 
 // The step after step i and all that it runs.
@@ -281,24 +297,62 @@ static uint32_t step_after(const seer_rt_set *of, uint32_t i) {
   return i + 1 + branch->n_then + branch->n_else;
 }
 
-static void run_steps(seer_session *session, uint32_t from, uint32_t to) {
-  for (uint32_t i = from; i < to; i = step_after(session->selected->of, i)) run_step(session, i);
+static seer_rt_code run_steps(seer_session *session, uint32_t from, uint32_t to) {
+  seer_rt_code code = SEER_RT_OK;
+  for (uint32_t i = from; i < to && code == SEER_RT_OK; i = step_after(session->selected->of, i))
+    code = run_step(session, i);
+  return code;
 }
 
-seer_rt_code seer_rt_run(seer_session *session) {
-  bound_plan *at = session->selected;
-  if (at->n_unbound > 0) return SEER_RT_INVALID;
+static seer_rt_code run_once(seer_session *session) {
+  seer_bound_plan *at = session->selected;
+  seer_rt_code code = seer_session_ready(session);
+  if (code != SEER_RT_OK) return code;
   seer_pool_begin(session->pool);
-  run_steps(session, 0, at->of->plan->n_step);
+  code = run_steps(session, 0, at->of->plan->n_step);
   seer_pool_end(session->pool);
-  at->has_run = true;
-  return SEER_RT_OK;
+  at->has_run = code == SEER_RT_OK;
+  return code;
 }
 
-seer_rt_code seer_rt_output_shape(const seer_session *session, int32_t index, int64_t out_dim[12]) {
-  const bound_plan *at = session->selected;
+seer_rt_code seer_rt_session_run(seer_session *session, char *message, size_t message_bytes) {
+  if (!seer_session_enter(session, message, message_bytes))
+    return seer_session_busy(message, message_bytes);
+  seer_rt_code code = run_once(session);
+  seer_session_leave(session);
+  return code;
+}
+
+// ---- sets of shapes, sizes that a run found
+
+seer_rt_code seer_rt_session_select(
+    seer_session *session, int32_t set, char *message, size_t message_bytes) {
+  if (!seer_session_enter(session, message, message_bytes))
+    return seer_session_busy(message, message_bytes);
+  seer_rt_code code = SEER_RT_OK;
+  if (set < 0 || (uint32_t)set >= session->n_plan)
+    code = refuse(session, SEER_RT_INVALID, "there is no set of shapes %d; the model has %u", set,
+        session->n_plan);
+  else
+    session->selected = &session->plan[set];
+  seer_session_leave(session);
+  return code;
+}
+
+int32_t seer_rt_selected(const seer_session *session) {
+  return (int32_t)(session->selected - session->plan);
+}
+
+static seer_rt_code output_shape(const seer_session *session, int32_t index, int64_t out_dim[12]) {
+  const seer_bound_plan *at = session->selected;
   const seer_io_info *info = seer_rt_set_output(session->model, seer_rt_selected(session), index);
-  if (!info || !out_dim || (info->bounded && !at->has_run)) return SEER_RT_INVALID;
+  if (!info)
+    return refuse(session, SEER_RT_INVALID, "there is no output %d; the model has %u outputs",
+        index, at->of->plan->n_output);
+  if (!out_dim) return refuse(session, SEER_RT_INVALID, "output '%s': out_dim is NULL", info->name);
+  if (info->bounded && !at->has_run)
+    return refuse(session, SEER_RT_INVALID,
+        "output '%s': its dimensions are known after a run, and none has ended well", info->name);
   memcpy(out_dim, info->dim, sizeof info->dim);
   for (uint32_t i = 0; i < at->of->plan->n_size; i++) {
     const seer_plan_size *size = &at->of->size[i];
@@ -308,40 +362,132 @@ seer_rt_code seer_rt_output_shape(const seer_session *session, int32_t index, in
   return SEER_RT_OK;
 }
 
+seer_rt_code seer_rt_session_output_shape(seer_session *session, int32_t index, int64_t out_dim[12],
+    char *message, size_t message_bytes) {
+  if (!seer_session_enter(session, message, message_bytes))
+    return seer_session_busy(message, message_bytes);
+  seer_rt_code code = output_shape(session, index, out_dim);
+  seer_session_leave(session);
+  return code;
+}
+
+// ---- timing steps
+
 static double now_s(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-seer_rt_code seer_rt_profile(seer_session *session, uint32_t n_runs, seer_step_info *steps) {
-  if (session->selected->n_unbound > 0) return SEER_RT_INVALID;
+static const char *kind_name(uint32_t kind) {
+  switch ((seer_plan_step_kind)kind) {
+    case SEER_PLAN_KERNEL:
+      return "kernel";
+    case SEER_PLAN_VIEW:
+      return "view";
+    case SEER_PLAN_COPY_BYTES:
+      return "copy";
+    case SEER_PLAN_HOST:
+      return "host";
+    case SEER_PLAN_LOOP:
+      return "loop";
+    case SEER_PLAN_BRANCH:
+      return "branch";
+    case SEER_PLAN_FAIL:
+      return "fail";
+  }
+  return "";
+}
+
+// The caller's array: its elements may be shorter or longer than ours.
+typedef struct {
+  uint8_t *data;
+  size_t step_bytes;
+} step_list;
+
+static void put_step(const step_list *list, uint32_t i, const seer_step_info *info) {
+  size_t n = list->step_bytes < sizeof *info ? list->step_bytes : sizeof *info;
+  uint8_t *at = list->data + i * list->step_bytes;
+  memcpy(at, info, n);
+  memset(at + n, 0, list->step_bytes - n);
+}
+
+static seer_step_info describe(const seer_rt_set *of, uint32_t i) {
+  const seer_plan_step *step = &of->step[i];
+  return (seer_step_info){
+      .name = of->strings + step->name_string,
+      .kind = kind_name(step->kind),
+      .source = of->strings + step->source_string,
+      .flops = step->flops,
+  };
+}
+
+static seer_rt_code time_once(seer_session *session, bool is_first, const step_list *list) {
   const seer_rt_set *of = session->selected->of;
-  uint32_t n = of->plan->n_step;
-  for (uint32_t i = 0; i < n; i++) {
-    const seer_plan_step *step = &of->step[i];
-    steps[i].name = of->strings + step->name_string;
-    steps[i].source = of->strings + step->source_string;
-    steps[i].kind = step->kind == SEER_PLAN_KERNEL ? "kernel"
-        : step->kind == SEER_PLAN_VIEW             ? "view"
-        : step->kind == SEER_PLAN_HOST             ? "host"
-        : step->kind == SEER_PLAN_LOOP             ? "loop"
-        : step->kind == SEER_PLAN_BRANCH           ? "branch"
-                                                   : "copy";
-    steps[i].flops = step->flops;
-    steps[i].seconds = 0;
+  seer_rt_code code = SEER_RT_OK;
+  seer_pool_begin(session->pool);
+  double before = now_s();
+  for (uint32_t i = 0; i < of->plan->n_step && code == SEER_RT_OK; i = step_after(of, i)) {
+    code = run_step(session, i);  // a loop's or branch's time holds that of what it runs
+    double after = now_s(), seconds;
+    uint8_t *at = list->data + i * list->step_bytes + offsetof(seer_step_info, seconds);
+    memcpy(&seconds, at, sizeof seconds);
+    if (is_first || after - before < seconds) seconds = after - before;
+    memcpy(at, &seconds, sizeof seconds);
+    before = after;
   }
-  for (uint32_t run = 0; run < n_runs; run++) {
-    seer_pool_begin(session->pool);
-    double before = now_s();
-    for (uint32_t i = 0; i < n; i = step_after(of, i)) {
-      run_step(session, i);  // a loop's or branch's time holds that of what it runs
-      double after = now_s();
-      if (run == 0 || after - before < steps[i].seconds) steps[i].seconds = after - before;
-      before = after;
-    }
-    seer_pool_end(session->pool);
+  seer_pool_end(session->pool);
+  return code;
+}
+
+static seer_rt_code time_steps(
+    seer_session *session, uint32_t n_runs, const step_list *list, int32_t n_steps) {
+  const seer_rt_set *of = session->selected->of;
+  seer_rt_code code = seer_session_ready(session);
+  if (code != SEER_RT_OK) return code;
+  if (list->step_bytes < STEP_MIN_BYTES)
+    return refuse(session, SEER_RT_INVALID,
+        "elements of %zu bytes for steps; seer_step_info has at least %zu", list->step_bytes,
+        STEP_MIN_BYTES);
+  if (n_steps < 0 || (uint32_t)n_steps < of->plan->n_step)
+    return refuse(session, SEER_RT_INVALID, "room for %d steps; the network has %u", n_steps,
+        of->plan->n_step);
+  if (!list->data && of->plan->n_step > 0)
+    return refuse(session, SEER_RT_INVALID, "no memory (NULL) for %u steps", of->plan->n_step);
+  for (uint32_t i = 0; i < of->plan->n_step; i++) {
+    seer_step_info info = describe(of, i);
+    put_step(list, i, &info);
   }
-  session->selected->has_run = session->selected->has_run || n_runs > 0;
-  return SEER_RT_OK;
+  for (uint32_t run = 0; run < n_runs && code == SEER_RT_OK; run++)
+    code = time_once(session, run == 0, list);
+  if (n_runs > 0) session->selected->has_run = code == SEER_RT_OK;
+  return code;
+}
+
+seer_rt_code seer_rt_session_time_steps(seer_session *session, uint32_t n_runs,
+    seer_step_info *steps, size_t step_bytes, int32_t n_steps, char *message,
+    size_t message_bytes) {
+  if (!seer_session_enter(session, message, message_bytes))
+    return seer_session_busy(message, message_bytes);
+  const step_list list = {(uint8_t *)steps, step_bytes};
+  seer_rt_code code = time_steps(session, n_runs, &list, n_steps);
+  seer_session_leave(session);
+  return code;
+}
+
+// ---- the calls of the first table: no messages, elements as they were then
+
+seer_rt_code seer_rt_select(seer_session *session, int32_t set) {
+  return seer_rt_session_select(session, set, NULL, 0);
+}
+
+seer_rt_code seer_rt_run(seer_session *session) { return seer_rt_session_run(session, NULL, 0); }
+
+seer_rt_code seer_rt_output_shape(const seer_session *session, int32_t index, int64_t out_dim[12]) {
+  // the session stays as it is, but for who uses it
+  return seer_rt_session_output_shape((seer_session *)(uintptr_t)session, index, out_dim, NULL, 0);
+}
+
+seer_rt_code seer_rt_profile(seer_session *session, uint32_t n_runs, seer_step_info *steps) {
+  return seer_rt_session_time_steps(session, n_runs, steps, STEP_MIN_BYTES, INT32_MAX, NULL, 0);
 }

@@ -51,6 +51,17 @@ seer_rt_code seer_rt_find_set(const seer_model *model, const int64_t *const *dim
 seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool,
     seer_session **out_session, char *message, size_t message_bytes);
 void seer_rt_session_destroy(seer_session *session);
+seer_rt_code seer_rt_session_bind_input(seer_session *session, int32_t index, const void *data,
+    uint64_t n_bytes, char *message, size_t message_bytes);
+seer_rt_code seer_rt_session_bind_output(seer_session *session, int32_t index, void *data,
+    uint64_t n_bytes, char *message, size_t message_bytes);
+seer_rt_code seer_rt_session_run(seer_session *session, char *message, size_t message_bytes);
+seer_rt_code seer_rt_session_time_steps(seer_session *session, uint32_t n_runs,
+    seer_step_info *steps, size_t step_bytes, int32_t n_steps, char *message, size_t message_bytes);
+seer_rt_code seer_rt_session_select(
+    seer_session *session, int32_t set, char *message, size_t message_bytes);
+seer_rt_code seer_rt_session_output_shape(
+    seer_session *session, int32_t index, int64_t out_dim[12], char *message, size_t message_bytes);
 seer_rt_code seer_rt_bind_input(seer_session *session, int32_t index, const void *data);
 seer_rt_code seer_rt_bind_output(seer_session *session, int32_t index, void *data);
 seer_rt_code seer_rt_select(seer_session *session, int32_t set);

@@ -11,6 +11,17 @@ typedef int seer_rt_not_empty;
 #include <stdio.h>
 #include <string.h>
 
+static seer_rt_code refuse(
+    const char *so_path, const seer_model_api *api, char *message, size_t message_bytes) {
+  if (!api)
+    return seer_rt_fail(SEER_RT_INVALID, message, message_bytes,
+        "%s: a library, but no model (it lacks seer_model_v1)", so_path);
+  return seer_rt_fail(SEER_RT_INVALID, message, message_bytes,
+      "%s: a model of another version: interface %u with a table of %u bytes, must be 1 with at "
+      "least %zu",
+      so_path, api->abi_version, api->struct_size, offsetof(seer_model_api, session_bind_input));
+}
+
 seer_rt_code seer_model_load(const char *so_path, void **out_library,
     const seer_model_api **out_api, char *message, size_t message_bytes) {
   *out_library = NULL;
@@ -26,11 +37,11 @@ seer_rt_code seer_model_load(const char *so_path, void **out_library,
   void *symbol = dlsym(library, "seer_model_v1");
   memcpy(&get, &symbol, sizeof get);
   const seer_model_api *api = get ? get() : NULL;
-  // Libraries made before a member was appended can be used without it.
-  if (!api || api->abi_version != 1 || api->struct_size < sizeof(seer_model_api)) {
+  // Libraries made before a member was appended are used without it.
+  if (!api || api->abi_version != 1 || !SEER_API_HAS(api, selected)) {
+    seer_rt_code code = refuse(so_path, api, message, message_bytes);
     dlclose(library);
-    return seer_rt_fail(SEER_RT_INVALID, message, message_bytes, "%s: %s", so_path,
-        get ? "a model of another version" : "a library, but no model (it lacks seer_model_v1)");
+    return code;
   }
   *out_library = library;
   *out_api = api;

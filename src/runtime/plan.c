@@ -129,6 +129,10 @@ static const char *check_step(
       return step->first_phase < h->n_branch && step->n_phase == 0 && step->n_arg == 0
           ? NULL
           : "a branch lies outside the list";
+    case SEER_PLAN_FAIL:
+      return step->first_phase < h->strings_bytes && step->n_phase == 0 && step->n_arg == 0
+          ? NULL
+          : "the message of a step lies outside the strings";
     default:
       return "a step has an unknown kind";
   }

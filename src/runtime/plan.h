@@ -54,13 +54,16 @@ typedef enum {
   SEER_PLAN_COPY_BYTES = 3,
   SEER_PLAN_HOST = 4,
   SEER_PLAN_LOOP = 5,  // its body are the steps behind it
-  SEER_PLAN_BRANCH = 6  // its sides are the steps behind it: then, else
+  SEER_PLAN_BRANCH = 6,  // its sides are the steps behind it: then, else
+  // ends the run with a message: what could not be built, but may never be taken
+  SEER_PLAN_FAIL = 7
 } seer_plan_step_kind;
 
 typedef struct {
   uint32_t kind;
   uint32_t name_string, source_string;
-  // KERNEL; HOST: its entry of the host calls, 0; LOOP: of the loops, 0; BRANCH: of those, 0
+  // KERNEL; HOST: its entry of the host calls, 0; LOOP: of the loops, 0; BRANCH: of those, 0;
+  // FAIL: offset of its message in the strings, 0
   uint32_t first_phase, n_phase;
   // KERNEL: arguments in kernel order (scratch is added by the runtime); COPY_BYTES: from, to
   uint32_t first_arg, n_arg;

@@ -31,10 +31,12 @@
 
 #include "runtime/cpu.h"
 #include "runtime/exec.h"
+#include "runtime/fork.h"
 
 #define SPIN_NS 50000u
 #define MAX_THREADS 1024u
 #define LINE 128  // two cache lines: neighbours are fetched in pairs
+enum { OURS = 1, MOVING = 2 };  // of seer_pool.home
 
 typedef struct {
   seer_pool *pool;
@@ -46,8 +48,9 @@ typedef struct {
   _Alignas(LINE) _Atomic uint64_t range;  // first | end << 32
 } block;
 
-// A pool may be made by one model.so and used by another, each with its own copy of this code:
-// users reach it through the functions stored in it.
+// A pool may be made by one model.so and used by another, each with its own copy of this code, of
+// this version or another: users reach it through the functions stored in it, and read nothing but
+// the members up to `user`, which stay as they are.
 struct seer_pool {
   uint32_t struct_size;
   uint32_t n_threads;
@@ -59,6 +62,10 @@ struct seer_pool {
   seer_parallel_for parallel_for;
   void *user;
   // ---- our own threads
+  // Ours in the process that made the threads; in a child, which has none of them, it is 0 until
+  // they are made anew. Without a page that children see wiped: the process's id.
+  _Atomic uint32_t *home;
+  _Atomic uint32_t home_here;
   bool may_spin, is_pinned;
   pthread_t creator;
   cpu_set_t creator_set;
@@ -162,7 +169,69 @@ static void call_workers(seer_pool *pool) {
   if (atomic_load(&pool->n_asleep) > 0) futex_wake(&pool->wake, INT32_MAX);
 }
 
+static void pin_to(pthread_t thread, const cpu_set_t *allowed, uint32_t nth) {
+  uint32_t n = (uint32_t)CPU_COUNT(allowed);
+  if (n == 0) return;
+  nth %= n;
+  for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+    if (!CPU_ISSET(cpu, allowed) || nth-- != 0) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    pthread_setaffinity_np(thread, sizeof one, &one);  // a refusal costs speed only
+    return;
+  }
+}
+
+// ---- after a fork
+
+static uint32_t home_now(const seer_pool *pool) {
+  return pool->home == &pool->home_here ? (uint32_t)getpid() << 2 | OURS : OURS;
+}
+
+static bool is_home(const seer_pool *pool) { return atomic_load(pool->home) == home_now(pool); }
+
+static void start_worker(seer_pool *pool, uint32_t i) {
+  worker *w = &pool->workers[i];
+  *w = (worker){.pool = pool, .index = i + 1};
+  if (pthread_create(&w->thread, NULL, worker_main, w) == 0) pool->n_workers = i + 1;
+}
+
+static void start_workers(seer_pool *pool) {
+  pool->n_workers = 0;
+  for (uint32_t i = 0; i < pool->n_threads - 1 && pool->n_workers == i; i++) start_worker(pool, i);
+}
+
+static void pin_workers(const seer_pool *pool) {
+  for (uint32_t i = 0; pool->is_pinned && i < pool->n_workers; i++)
+    pin_to(pool->workers[i].thread, &pool->creator_set, i + 1);
+}
+
+// The first thread of a child that comes here makes the pool as it was when new; others wait for
+// it. Threads that cannot be made are done without: the parts of all are taken by those that there
+// are.
+static void move_in(seer_pool *pool) {
+  uint32_t seen = atomic_load(pool->home), home = home_now(pool);
+  while (seen != home) {
+    if (seen == MOVING || !atomic_compare_exchange_strong(pool->home, &seen, MOVING)) {
+      sched_yield();
+      seen = atomic_load(pool->home);
+      continue;
+    }
+    pthread_mutex_init(&pool->one_run, NULL);  // held, perhaps, by a thread that is not here
+    memset(pool->blocks, 0, pool->n_threads * sizeof *pool->blocks);
+    atomic_store(&pool->n_asleep, 0);
+    atomic_store(&pool->is_running, false);
+    atomic_store(&pool->caller_waits, false);
+    start_workers(pool);
+    pin_workers(pool);
+    atomic_store(pool->home, home);
+    return;
+  }
+}
+
 static void threads_begin(seer_pool *pool) {
+  if (!is_home(pool)) move_in(pool);
   pthread_mutex_lock(&pool->one_run);
   atomic_store_explicit(&pool->is_running, true, memory_order_relaxed);
   if (pool->may_spin) call_workers(pool);  // they wake up while the caller prepares its first phase
@@ -233,11 +302,15 @@ static void unpin(seer_pool *pool) {
   pthread_mutex_unlock(&pins.lock);
 }
 
+// In a child that has not used the pool there is nobody to join.
 static void threads_destroy(seer_pool *pool) {
   atomic_store(&pool->is_ending, true);
-  call_workers(pool);
-  for (uint32_t i = 0; i < pool->n_workers; i++) pthread_join(pool->workers[i].thread, NULL);
+  if (pool->n_workers > 0 && is_home(pool)) {
+    call_workers(pool);
+    for (uint32_t i = 0; i < pool->n_workers; i++) pthread_join(pool->workers[i].thread, NULL);
+  }
   unpin(pool);
+  if (pool->home != &pool->home_here) seer_fork_word_destroy(pool->home);
   pthread_mutex_destroy(&pool->one_run);
   free(pool->workers);
   free(pool->blocks);
@@ -258,6 +331,12 @@ static void wrapped_run(seer_pool *pool, uint32_t n_parts, seer_parallel_body bo
 }
 static void wrapped_destroy(seer_pool *pool) { free(pool); }
 
+static void settle(seer_pool *pool) {
+  pool->home = seer_fork_word_create();
+  if (!pool->home) pool->home = &pool->home_here;
+  atomic_store(pool->home, home_now(pool));
+}
+
 static seer_pool *pool_alloc(uint32_t n_threads) {
   seer_pool *pool = aligned_alloc(LINE, (sizeof(seer_pool) + LINE - 1) / LINE * LINE);
   if (!pool) return NULL;
@@ -265,20 +344,6 @@ static seer_pool *pool_alloc(uint32_t n_threads) {
   pool->struct_size = sizeof *pool;
   pool->n_threads = n_threads;
   return pool;
-}
-
-static void pin_to(pthread_t thread, const cpu_set_t *allowed, uint32_t nth) {
-  uint32_t n = (uint32_t)CPU_COUNT(allowed);
-  if (n == 0) return;
-  nth %= n;
-  for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-    if (!CPU_ISSET(cpu, allowed) || nth-- != 0) continue;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    pthread_setaffinity_np(thread, sizeof one, &one);  // a refusal costs speed only
-    return;
-  }
 }
 
 seer_pool *seer_pool_create(uint32_t n_threads, int pin) {
@@ -298,6 +363,7 @@ seer_pool *seer_pool_create(uint32_t n_threads, int pin) {
     pool->begin = pool->end = alone_begin;
     pool->run = alone_run;
   } else {
+    settle(pool);
     pool->workers = calloc(n_threads - 1, sizeof *pool->workers);
     pool->blocks = aligned_alloc(LINE, n_threads * sizeof *pool->blocks);
     if (pool->blocks) memset(pool->blocks, 0, n_threads * sizeof *pool->blocks);
@@ -306,21 +372,15 @@ seer_pool *seer_pool_create(uint32_t n_threads, int pin) {
       return NULL;
     }
   }
-  for (uint32_t i = 1; i < n_threads; i++) {
-    worker *w = &pool->workers[i - 1];
-    w->pool = pool;
-    w->index = i;
-    if (pthread_create(&w->thread, NULL, worker_main, w) != 0) {
-      threads_destroy(pool);
-      return NULL;
-    }
-    pool->n_workers = i;
+  if (n_threads > 1) start_workers(pool);
+  if (pool->n_workers < n_threads - 1) {
+    threads_destroy(pool);
+    return NULL;
   }
   if (pin && processors(&pool->creator_set, true)) {
     pool->is_pinned = true;
     pool->creator = pthread_self();
-    for (uint32_t i = 0; i < pool->n_workers; i++)
-      pin_to(pool->workers[i].thread, &pool->creator_set, i + 1);
+    pin_workers(pool);
     pin_to(pool->creator, &pool->creator_set, 0);
   }
   return pool;
@@ -359,27 +419,53 @@ void seer_pool_run(seer_pool *pool, uint32_t n_parts, seer_parallel_body body, v
 }
 
 typedef struct {
-  seer_phase_function phase;
-  void *const *buffers;
-  uint32_t n_arg;
-  uint8_t *scratch;
-  uint64_t scratch_stride;
+  const seer_kernel_call *call;
+  uint32_t phase, n_threads;
+  bool is_counted;  // calls are: by who lent us threads, not by our own
+  _Atomic uint32_t n_calls;
+  _Atomic bool has_bad;
+  _Atomic uint64_t bad;  // a call that cannot be: thread << 32 | part
 } kernel_job;
 
 static void kernel_part(void *arg, uint32_t part, uint32_t thread) {
-  const kernel_job *job = arg;
+  kernel_job *job = arg;
+  const seer_kernel_call *call = job->call;
+  if (job->is_counted) atomic_fetch_add_explicit(&job->n_calls, 1, memory_order_relaxed);
+  if (thread >= job->n_threads || part >= call->n_parts[job->phase]) {
+    atomic_store(&job->bad, (uint64_t)thread << 32 | part);
+    atomic_store(&job->has_bad, true);
+    return;
+  }
   void *buffers[SEER_PLAN_MAX_ARGS + 1];
-  memcpy(buffers, job->buffers, job->n_arg * sizeof(void *));
-  buffers[job->n_arg] = job->scratch ? job->scratch + thread * job->scratch_stride : NULL;
-  job->phase(buffers, part);
+  memcpy(buffers, call->buffers, call->n_arg * sizeof(void *));
+  buffers[call->n_arg] = call->scratch ? call->scratch + thread * call->scratch_stride : NULL;
+  call->phase[job->phase](buffers, part);
 }
 
-void seer_pool_run_kernel(seer_pool *pool, const seer_phase_function *phase,
-    const uint32_t *n_parts, uint32_t n_phase, void *const *buffers, uint32_t n_arg,
-    uint8_t *scratch, uint64_t scratch_stride) {
-  kernel_job job = {NULL, buffers, n_arg, scratch, scratch_stride};
-  for (uint32_t i = 0; i < n_phase; i++) {
-    job.phase = phase[i];
-    seer_pool_run(pool, n_parts[i], kernel_part, &job);
+static seer_pool_fault fault_of(const kernel_job *job, uint32_t n_calls) {
+  uint64_t bad = atomic_load(&job->bad);
+  return (seer_pool_fault){
+      .is_bad_call = atomic_load(&job->has_bad),
+      .part = (uint32_t)bad,
+      .thread = (uint32_t)(bad >> 32),
+      .n_threads = job->n_threads,
+      .n_parts = job->call->n_parts[job->phase],
+      .n_calls = n_calls,
+  };
+}
+
+bool seer_pool_run_kernel(
+    seer_pool *pool, const seer_kernel_call *call, seer_pool_fault *out_fault) {
+  kernel_job job = {
+      .call = call, .n_threads = seer_pool_threads(pool), .is_counted = pool && pool->parallel_for};
+  for (; job.phase < call->n_phase; job.phase++) {
+    uint32_t n_parts = call->n_parts[job.phase];
+    atomic_store_explicit(&job.n_calls, 0, memory_order_relaxed);
+    seer_pool_run(pool, n_parts, kernel_part, &job);
+    uint32_t n_calls = job.is_counted ? atomic_load(&job.n_calls) : n_parts;
+    if (!atomic_load(&job.has_bad) && n_calls == n_parts) continue;
+    *out_fault = fault_of(&job, n_calls);
+    return false;
   }
+  return true;
 }

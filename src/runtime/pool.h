@@ -1,9 +1,11 @@
-// pool.h - threads that run the parts of a phase. The caller's thread works too (thread 0). Workers
-// spin at most 50 microseconds between the phases of one run, then sleep; not at all when there are
-// more threads than cores.
+// pool.h - threads that run the parts of a phase. The caller's thread works too (thread 0). A child
+// process that was forked makes the threads anew when it first runs something. Workers spin at most
+// 50 microseconds between the phases of one run, then sleep; not at all when there are more threads
+// than cores.
 #ifndef SEER_RUNTIME_POOL_H
 #define SEER_RUNTIME_POOL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "seer/runtime.h"
@@ -18,11 +20,30 @@ void seer_pool_end(seer_pool *pool);
 // Calls body(arg, part, thread) for all parts; returns when all are done. One caller at a time.
 void seer_pool_run(seer_pool *pool, uint32_t n_parts, seer_parallel_body body, void *arg);
 
-// One kernel: all phases in order. buffers[n_arg] of the kernel without the scratch;
-// scratch[thread] is added per thread (scratch + thread * scratch_stride).
+// One kernel: all phases in order. Each thread gets scratch of its own, scratch + thread *
+// scratch_stride, as the argument behind the others.
 typedef void (*seer_phase_function)(void *const *buffers, uint32_t part);
-void seer_pool_run_kernel(seer_pool *pool, const seer_phase_function *phase,
-    const uint32_t *n_parts, uint32_t n_phase, void *const *buffers, uint32_t n_arg,
-    uint8_t *scratch, uint64_t scratch_stride);
+typedef struct {
+  const seer_phase_function *phase;
+  const uint32_t *n_parts;  // of each phase
+  uint32_t n_phase;
+  void *const *buffers;  // n_arg, without the scratch
+  uint32_t n_arg;
+  uint8_t *scratch;  // NULL: none
+  uint64_t scratch_stride;
+} seer_kernel_call;
+
+// What a parallel-for that was wrapped did wrong in a phase: a part or a thread that is none, or
+// parts that it left out or called twice.
+typedef struct {
+  bool is_bad_call;  // with this part and thread; else n_calls is not n_parts
+  uint32_t part, thread;
+  uint32_t n_parts, n_threads, n_calls;
+} seer_pool_fault;
+
+// False: `out_fault` says why; a part of a thread that is none was not run, nor was any later
+// phase.
+bool seer_pool_run_kernel(
+    seer_pool *pool, const seer_kernel_call *call, seer_pool_fault *out_fault);
 
 #endif

@@ -117,8 +117,18 @@ static void unload(seer_runner *runner, loaded *l) {
 
 static void call(seer_runner *runner, const loaded *l, const seer_call *c) {
   // The last argument is the thread's scratch, which the pool adds.
-  seer_pool_run_kernel(runner->pool, l->phase, l->kernel->n_parts, l->kernel->n_phase, c->buffers,
-      l->kernel->n_arg - 1, runner->scratch.data, runner->scratch_stride);
+  const seer_kernel_call what = {
+      .phase = l->phase,
+      .n_parts = l->kernel->n_parts,
+      .n_phase = l->kernel->n_phase,
+      .buffers = c->buffers,
+      .n_arg = l->kernel->n_arg - 1,
+      .scratch = runner->scratch.data,
+      .scratch_stride = runner->scratch_stride,
+  };
+  seer_pool_fault fault;
+  bool is_run = seer_pool_run_kernel(runner->pool, &what, &fault);
+  SEER_ASSERT(is_run, "part %u of our own thread %u", fault.part, fault.thread);
 }
 
 static void nothing(void *arg, uint32_t part, uint32_t thread) {

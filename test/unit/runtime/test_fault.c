@@ -48,7 +48,9 @@ static int test_thread_(
 #define free test_free_
 #define mmap test_mmap_
 #define pthread_create test_thread_
+#include "../../../src/runtime/bind.c"
 #include "../../../src/runtime/exec.c"
+#include "../../../src/runtime/fork.c"
 #include "../../../src/runtime/open.c"
 #include "../../../src/runtime/pool.c"
 

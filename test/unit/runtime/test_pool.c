@@ -151,7 +151,9 @@ static void kernels(void **state) {
     for (int round = 0; round < 500; round++) {
       uint32_t data[64] = {0};
       void *buffers[1] = {data};
-      seer_pool_run_kernel(pool, phase, n_parts, 2, buffers, 1, scratch, 512);
+      const seer_kernel_call call = {phase, n_parts, 2, buffers, 1, scratch, 512};
+      seer_pool_fault fault;
+      assert_true(seer_pool_run_kernel(pool, &call, &fault));
       for (int i = 0; i < 64; i++) assert_int_equal(data[i], i % 2 ? 100 : 200);
     }
     seer_pool_end(pool);

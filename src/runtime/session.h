@@ -1,0 +1,53 @@
+// session.h - what a session holds: shared by bind.c (where the caller's data lie) and exec.c (what
+// is done with it).
+#ifndef SEER_RUNTIME_SESSION_H
+#define SEER_RUNTIME_SESSION_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "runtime/exec.h"
+
+// One plan's buffers: where its arguments lie.
+typedef struct {
+  const seer_rt_set *of;
+  void **buffer;  // by plan argument
+  uint32_t *n_parts;  // by plan phase
+  const void **bound;  // by input, then output: what the caller gave
+  bool *is_bound;
+  uint32_t *by_address;  // inputs and outputs, in the order of `bound` at the last check
+  bool is_checked;  // nothing was bound since the bindings were found to be sound
+  bool has_run;
+  uint8_t *scratch;
+  uint64_t scratch_stride;
+} seer_bound_plan;
+
+struct seer_session {
+  const seer_model *model;
+  seer_pool *pool;
+  uint8_t *memory;  // of the plan that needs most; they take turns
+  uint64_t n_memory_bytes;
+  seer_bound_plan *plan;  // by set of shapes
+  uint32_t n_plan;
+  seer_bound_plan *selected;
+  // 1 while a thread is inside. In a page of its own: what a thread of the parent was doing at a
+  // fork, nobody does in the child.
+  _Atomic uint32_t *in_use;
+  _Atomic uint32_t in_use_here;  // where there is no such page
+  // where the call that is inside says what is at fault
+  char *message;
+  size_t message_bytes;
+};
+
+// A session is one thread's at a time: true if it was free and is the caller's now, until it
+// leaves. False: seer_session_busy says so.
+bool seer_session_enter(seer_session *session, char *message, size_t message_bytes);
+void seer_session_leave(seer_session *session);
+seer_rt_code seer_session_busy(char *message, size_t message_bytes);
+
+// Whether the selected plan may run: everything is bound, and no output shares memory with an input
+// or another output. Says what is not so in the session's message. Cost: nothing, unless something
+// was bound since the last time; then about linear in the number of inputs and outputs.
+seer_rt_code seer_session_ready(seer_session *session);
+
+#endif
