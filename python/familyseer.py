@@ -7,28 +7,32 @@
 
 Types that NumPy lacks travel in those that carry their bits: bfloat16 in uint16, float8 in uint8; uint4 in uint8 (0..15)
 and int4 in int8 (-8..7), one a byte.
-A Model has one session and uses it from one thread at a time; clone() makes another one that shares the weights.
+A Model has one session and serves one thread at a time: a second one gets an Error that says "busy"; clone() makes
+another Model that shares the weights. After os.fork (or in a process that multiprocessing forked) the child may go on
+with the models of its parent. Libraries that were compiled by an earlier or a later version run, too.
 """
+import contextlib
 import ctypes
 import json
 import os
+import threading
 
 import numpy as np
 
 __all__ = ["Model", "Error"]
 
-_CODES = ["ok", "invalid", "unsupported", "not found", "io", "corrupt", "resource", "internal"]
+_CODES = ["ok", "invalid", "unsupported", "not found", "io", "corrupt", "resource", "internal", "busy"]
 _DTYPES = {1: "<f4", 2: "|u1", 3: "|i1", 4: "<u2", 5: "<i2", 6: "<i4", 7: "<i8", 9: "|b1", 10: "<f2", 11: "<f8",
            12: "<u4", 13: "<u8",
            16: "<u2", 17: "|u1", 18: "|u1", 19: "|u1", 20: "|u1", 21: "|u1", 22: "|i1"}
 
 
 class Error(RuntimeError):
-    """What the runtime says is wrong; `code` is one of its words ("invalid", "unsupported", ...)."""
+    """What the runtime says is wrong; `code` is one of its words ("invalid", "unsupported", "busy", ...)."""
 
     def __init__(self, code, message):
-        super().__init__(message or _CODES[code])
         self.code = _CODES[code] if 0 <= code < len(_CODES) else str(code)
+        super().__init__(message or self.code)
 
 
 class _IoInfo(ctypes.Structure):
@@ -45,7 +49,10 @@ _p, _i32, _u32, _u64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_uint32, ctypes.
 _F = ctypes.CFUNCTYPE
 
 
-class _Api(ctypes.Structure):  # seer_model_api of seer/runtime.h
+_say = (_p, ctypes.c_size_t)  # message, message_bytes
+
+
+class _Api(ctypes.Structure):  # seer_model_api of seer/runtime.h; a library may have only the first members
     _fields_ = [
         ("struct_size", _u32), ("abi_version", _u32),
         ("open", _F(ctypes.c_int, ctypes.c_char_p, _p, _u64, ctypes.c_int, ctypes.POINTER(_p), _p, ctypes.c_size_t)),
@@ -67,7 +74,76 @@ class _Api(ctypes.Structure):  # seer_model_api of seer/runtime.h
         ("set_output", _F(ctypes.POINTER(_IoInfo), _p, _i32, _i32)),
         ("set_n_steps", _F(_i32, _p, _i32)),
         ("find_set", _p), ("select", _F(ctypes.c_int, _p, _i32)), ("selected", _F(_i32, _p)),
+        # from here on: _has
+        ("session_bind_input", _F(ctypes.c_int, _p, _i32, _p, _u64, *_say)),
+        ("session_bind_output", _F(ctypes.c_int, _p, _i32, _p, _u64, *_say)),
+        ("session_run", _F(ctypes.c_int, _p, *_say)),
+        ("session_time_steps",
+         _F(ctypes.c_int, _p, _u32, ctypes.POINTER(_StepInfo), ctypes.c_size_t, _i32, *_say)),
+        ("session_select", _F(ctypes.c_int, _p, _i32, *_say)),
+        ("session_output_shape", _F(ctypes.c_int, _p, _i32, ctypes.POINTER(ctypes.c_int64), *_say)),
     ]
+
+
+def _has(api, member):
+    """What SEER_API_HAS of seer/runtime.h says."""
+    field = getattr(_Api, member)
+    return api.struct_size >= field.offset + field.size
+
+
+class _Session:
+    """The calls of a session, each raising Error with what the library says; the first libraries say nothing."""
+
+    def __init__(self, shared):
+        self.shared, self.api, self.session = shared, shared.api, None
+        api = self.api
+        self.tells = _has(api, "session_output_shape")
+        session, message = _p(), ctypes.create_string_buffer(1024)
+        code = api.session_create(shared.model, shared.pool, ctypes.byref(session), message, len(message))
+        self.check(code, message.value.decode("utf-8", "replace"))
+        self.session = session
+
+    def __del__(self):
+        if self.session:
+            self.api.session_destroy(self.session)
+
+    @staticmethod
+    def check(code, message):
+        if code:
+            raise Error(code, message)
+
+    def call(self, member, old, what, *args):
+        """`member` and its message, or in a first library `old`, a call of other arguments."""
+        if not self.tells:
+            return self.check(old(), what)
+        message = ctypes.create_string_buffer(1024)
+        code = getattr(self.api, member)(self.session, *args, message, len(message))
+        return self.check(code, message.value.decode("utf-8", "replace") or what)
+
+    def bind_input(self, i, array):
+        self.call("session_bind_input", lambda: self.api.bind_input(self.session, i, array.ctypes.data),
+                  f"input {i} cannot be bound", i, array.ctypes.data, array.nbytes)
+
+    def bind_output(self, i, array):
+        self.call("session_bind_output", lambda: self.api.bind_output(self.session, i, array.ctypes.data),
+                  f"output {i} cannot be bound", i, array.ctypes.data, array.nbytes)
+
+    def select(self, index):
+        self.call("session_select", lambda: self.api.select(self.session, index),
+                  "a set of shapes cannot be selected", index)
+
+    def run(self):
+        self.call("session_run", lambda: self.api.run(self.session), "running failed")
+
+    def time_steps(self, runs, steps):
+        self.call("session_time_steps", lambda: self.api.session_profile(self.session, runs, steps),
+                  "profiling failed", runs, steps, ctypes.sizeof(_StepInfo), len(steps))
+
+    def output_shape(self, i):
+        shape = (ctypes.c_int64 * 12)()
+        self.call("session_output_shape", lambda: self.api.output_shape(self.session, i, shape),
+                  f"output {i} has no shape", i, shape)
+        return shape
 
 
 class Value:
@@ -98,8 +174,10 @@ class _Shared:
             raise Error(1, f"{path}: a library, but no model (it lacks seer_model_v1)") from None
         entry.restype = ctypes.POINTER(_Api)
         self.api = entry().contents
-        if self.api.abi_version != 1 or self.api.struct_size < ctypes.sizeof(_Api):
-            raise Error(1, f"{path}: a model of another version")
+        if self.api.abi_version != 1 or not _has(self.api, "selected"):
+            raise Error(1, f"{path}: a model of another version: interface {self.api.abi_version} with a table of "
+                           f"{self.api.struct_size} bytes, must be 1 with at least "
+                           f"{_Api.session_bind_input.offset}")
         self.model = self.pool = None
         model, message = _p(), ctypes.create_string_buffer(1024)
         where = os.fsencode(weights) if weights is not None else None
@@ -136,25 +214,17 @@ class Model:
     are those of the first; `sets` has (inputs, outputs) of all."""
 
     def __init__(self, path, *, weights=None, threads=0, pin=False, verify=False, _shared=None):
-        self._session = None
         self._shared = _shared or _Shared(path, weights, threads, pin, verify)
         api = self._api = self._shared.api
         model = self._shared.model
         self._sets = [_Set(api, model, s) for s in range(api.n_sets(model))]
         self.inputs, self.outputs = self._sets[0].inputs, self._sets[0].outputs
-        session, message = _p(), ctypes.create_string_buffer(1024)
-        code = api.session_create(model, self._shared.pool, ctypes.byref(session), message, len(message))
-        if code:
-            raise Error(code, message.value.decode("utf-8", "replace"))
-        self._session = session
+        self._session = _Session(self._shared)
+        self._process, self._free = os.getpid(), threading.Lock()
 
     def clone(self):
         """Another session over the same weights and threads, for another thread of the caller."""
         return Model(None, _shared=self._shared)
-
-    def __del__(self):
-        if getattr(self, "_session", None):
-            self._api.session_destroy(self._session)
 
     @property
     def info(self):
@@ -183,13 +253,25 @@ class Model:
         found = " ".join(f"{v.name}{list(x)}" for v, x in zip(self.inputs, shapes))
         raise ValueError(f"inputs have shapes {found}; the model was compiled for {allowed}")
 
+    @contextlib.contextmanager
+    def _alone(self):
+        """From binding to the last look at a result, a session is one thread's."""
+        if self._process != os.getpid():  # who had it in the parent is not here
+            self._process, self._free = os.getpid(), threading.Lock()
+        if not self._free.acquire(blocking=False):
+            raise Error(8, "the model is in use by another thread; every thread needs a clone() of its own")
+        try:
+            yield
+        finally:
+            self._free.release()
+
     @staticmethod
     def _input(value, array):
         if array.dtype != value.dtype:
             if not np.can_cast(array.dtype, value.dtype, "same_kind"):
                 raise TypeError(f"input '{value.name}' is {array.dtype}, must be {value.dtype}")
             array = array.astype(value.dtype)
-        return np.ascontiguousarray(array).reshape(value.shape)
+        return np.require(array, requirements=["C", "A"]).reshape(value.shape)
 
     def _bind(self, inputs):
         """Returns the set, arrays that must live until the run is over, and the outputs."""
@@ -206,27 +288,26 @@ class Model:
         kept = [self._input(v, x) for v, x in zip(own.inputs, given)]
         out = [np.empty(v.shape, v.dtype) for v in own.outputs]
         if len(self._sets) > 1:
-            self._check(self._api.select(self._session, own.index), "a set of shapes cannot be selected")
+            self._session.select(own.index)
         for i, array in enumerate(kept):
-            self._check(self._api.bind_input(self._session, i, array.ctypes.data), f"input {i} cannot be bound")
+            self._session.bind_input(i, array)
         for i, array in enumerate(out):
-            self._check(self._api.bind_output(self._session, i, array.ctypes.data), f"output {i} cannot be bound")
+            self._session.bind_output(i, array)
         return own, kept, out
 
     def run(self, inputs):
         """inputs: dict by name, or a sequence in order. Returns a dict of new arrays by name."""
-        own, kept, out = self._bind(inputs)
-        self._check(self._api.run(self._session), "running failed")
-        del kept
-        return {v.name: self._cut(i, v, x) for i, (v, x) in enumerate(zip(own.outputs, out))}
+        with self._alone():
+            own, kept, out = self._bind(inputs)
+            self._session.run()
+            del kept
+            return {v.name: self._cut(i, v, x) for i, (v, x) in enumerate(zip(own.outputs, out))}
 
     def _cut(self, index, value, array):
         """What the run left in the memory of output `index`, in the shape that it says."""
         if not value.bounded:
             return array
-        shape = (ctypes.c_int64 * 12)()
-        self._check(self._api.output_shape(self._session, index, shape), f"output {index} has no shape")
-        shape = tuple(shape[: len(value.shape)])
+        shape = tuple(self._session.output_shape(index)[: len(value.shape)])
         return array.reshape(-1)[: int(np.prod(shape))].reshape(shape).copy()
 
     def __call__(self, *inputs):
@@ -236,14 +317,10 @@ class Model:
 
     def profile(self, inputs, runs=20):
         """[(name, kind, schedule's source, flops, seconds)] of every step, best of `runs` runs."""
-        own, kept, out = self._bind(inputs)
-        steps = (_StepInfo * max(1, own.n_steps))()
-        self._check(self._api.session_profile(self._session, runs, steps), "profiling failed")
-        del kept, out
+        with self._alone():
+            own, kept, out = self._bind(inputs)
+            steps = (_StepInfo * max(1, own.n_steps))()
+            self._session.time_steps(runs, steps)
+            del kept, out
         return [(s.name.decode(), s.kind.decode(), s.source.decode(), s.flops, s.seconds)
                 for s in steps[: own.n_steps]]
-
-    @staticmethod
-    def _check(code, message):
-        if code:
-            raise Error(code, message)

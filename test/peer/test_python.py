@@ -1,5 +1,9 @@
-"""python/familyseer.py: answers, shapes, errors, sessions on several threads. SEER_TEST: timeout=120"""
+"""python/familyseer.py: answers, shapes, errors, sessions on several threads, in children, of the first version.
+SEER_TEST: timeout=120"""
+import importlib.util
+import multiprocessing
 import os
+import platform
 import sys
 import tempfile
 import threading
@@ -46,6 +50,10 @@ def answers():
     close(dict(zip(want, model(x))))
     close(model.run({"x": x.astype(np.float64)}))  # same kind: converted
     close(model.run({"x": np.asfortranarray(x)}))
+    raw = np.zeros(x.nbytes + 1, np.uint8)
+    odd = raw[1:].view(np.float32).reshape(x.shape)  # between the multiples of 4
+    odd[...] = x
+    close(model.run({"x": odd}))
     assert [v.name for v in model.outputs] == list(want) and model.inputs[0].shape == (4, 20)
     assert model.threads == 2 and model.info["inputs"][0]["name"] == "x"
     steps = model.profile([x], runs=3)
@@ -58,6 +66,24 @@ def errors():
     raises(TypeError, "complex", lambda: model(x.astype(np.complex64)))
     raises(fs.Error, "weights", lambda: fs.Model(os.path.join(tmp.name, "out"), weights="/nonexistent/weights.bin"))
     raises(OSError, "", lambda: fs.Model("/nonexistent/model.so"))
+    # What the library says is what is raised.
+    session = model.clone()._session
+    short, room = np.zeros(79, np.float32), np.zeros(200, np.float32)
+    raises(fs.Error, "input 'x': 316 bytes were given, it needs 320", lambda: session.bind_input(0, short))
+    raises(fs.Error, "there is no output 2; the model has 2", lambda: session.bind_output(2, room))
+    raises(fs.Error, "there is no set of shapes 1", lambda: session.select(1))
+    raises(fs.Error, "'x' is not bound", session.run)
+    session.bind_input(0, room)
+    session.bind_output(0, room[79:])
+    session.bind_output(1, np.zeros(24, np.float32))
+    raises(fs.Error, f"input 'x' and output '{model.outputs[0].name}' overlap", session.run)
+    with model._alone():
+        try:
+            model(x)
+            raise AssertionError("two at a time")
+        except fs.Error as problem:
+            assert problem.code == "busy" and "clone()" in str(problem), problem
+    assert fs.Error(99, "").code == "99"
 
 
 def threads():
@@ -78,4 +104,57 @@ def threads():
     assert not wrong, wrong[0]
 
 
-run_tests([("answers", answers), ("errors", errors), ("threads", threads)])
+def in_child(results):
+    try:
+        for m in (model, model.clone()):
+            close(m.run({"x": x}))
+        close(fs.Model(os.path.join(tmp.name, "out"), threads=2).run({"x": x}))
+        results.put("well")
+    except BaseException as problem:  # noqa: B902 - whatever it is, the parent is told
+        results.put(repr(problem))
+
+
+def children():
+    """Forked processes go on with what the parent has, also while a thread of it runs, or has died running."""
+    close(model.run({"x": x}))
+    fork = multiprocessing.get_context("fork")
+    for is_in_use in (False, True):
+        if is_in_use:
+            model._free.acquire()
+        results = fork.Queue()
+        processes = [fork.Process(target=in_child, args=(results,)) for _ in range(3)]
+        for p in processes:
+            p.start()
+        assert [results.get(timeout=30) for _ in processes] == ["well"] * 3
+        for p in processes:
+            p.join(30)
+            assert p.exitcode == 0, p.exitcode
+        if is_in_use:
+            model._free.release()
+    close(model.run({"x": x}))
+
+
+def versions():
+    """The first version's library under today's module, and today's library under the first version's module."""
+    stored = os.path.join(os.environ.get("TEST_SOURCE_DIR", "."), "test", "data", "abi")
+    spec = importlib.util.spec_from_file_location("familyseer_first", os.path.join(stored, "familyseer.py"))
+    first = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(first)
+    close(first.Model(os.path.join(tmp.name, "out"), threads=2).run({"x": x}))
+    if platform.machine() != "x86_64":
+        return
+    old = onnx.load(os.path.join(stored, "model.onnx"))
+    m = fs.Model(stored, threads=2)
+    assert not fs._has(m._api, "session_run") and fs._has(model._api, "session_run")
+    for rows in (4, 2):
+        feeds = {"x": x[:rows]}
+        got, expected = m.run(feeds), reference(old, feeds)
+        for name, y in expected.items():
+            assert got[name].shape == y.shape, name
+            np.testing.assert_allclose(got[name], y, rtol=1e-4, atol=1e-4)
+    assert {s[1] for s in m.profile([x], runs=2)} == {"kernel", "host"}
+    raises(fs.Error, "input 1 cannot be bound", lambda: m._session.bind_input(1, x))
+
+
+run_tests([("answers", answers), ("errors", errors), ("threads", threads), ("children", children),
+           ("versions", versions)])

@@ -1,0 +1,79 @@
+// app.c - a program that runs a tuned network. Nothing of the compiler is needed, only the folder
+// that compile wrote:
+//
+//   familyseer compile mobilenet_v2 -o out
+//   cc app.c $(pkg-config --cflags --libs familyseer-runtime) -o app      (installed)
+//   cc app.c -Iinclude build/libseer_runtime.a -ldl -lm -lpthread -o app  (from the source tree)
+//   ./app out/model.so
+//
+// A program can also link model.so itself, like any library, and call seer_model_v1() instead of
+// seer_model_load().
+#include <seer/runtime.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+int main(int argc, char **argv) {
+  char message[512] = "";
+  void *library = NULL;
+  const seer_model_api *api = NULL;
+  seer_model *model = NULL;
+  seer_session *session = NULL;
+  if (argc != 2) {
+    fprintf(stderr, "usage: app model.so\n");
+    return 2;
+  }
+
+  // The model is immutable and may be shared by threads; a session belongs to one thread at a time;
+  // the pool of worker threads may be shared by models and sessions.
+  if (seer_model_load(argv[1], &library, &api, message, sizeof message) != SEER_RT_OK ||
+      api->open(NULL, NULL, 0, 0, &model, message, sizeof message) != SEER_RT_OK) {
+    fprintf(stderr, "%s\n", message);
+    return 1;
+  }
+  seer_pool *pool = api->pool_create(0, 0);
+  if (!pool || api->session_create(model, pool, &session, message, sizeof message) != SEER_RT_OK) {
+    fprintf(stderr, "%s\n", pool ? message : "threads cannot be made");
+    return 1;
+  }
+
+  // Buffers are the caller's and are used where they lie.
+  int32_t n_inputs = api->n_inputs(model), n_outputs = api->n_outputs(model);
+  void **buffers = calloc((size_t)(n_inputs + n_outputs), sizeof *buffers);
+  if (!buffers) return 1;
+  for (int32_t i = 0; i < n_inputs; i++) {
+    const seer_io_info *io = api->input(model, i);
+    void *data = buffers[i] = calloc(1, io->n_bytes);
+    if (!data) return 1;
+    if (io->onnx_dtype == 1)  // f32
+      for (uint64_t k = 0; k < io->n_bytes / 4; k++) ((float *)data)[k] = (float)(k % 17) / 17.0f;
+    if (api->bind_input(session, i, data) != SEER_RT_OK) return 1;
+  }
+  const float *first = NULL;
+  for (int32_t i = 0; i < n_outputs; i++) {
+    void *data = buffers[n_inputs + i] = calloc(1, api->output(model, i)->n_bytes);
+    if (!data || api->bind_output(session, i, data) != SEER_RT_OK) return 1;
+    if (i == 0) first = data;
+  }
+
+  if (api->run(session) != SEER_RT_OK) return 1;  // the first run touches all memory
+  double before = now_ms();
+  if (api->run(session) != SEER_RT_OK) return 1;
+  double ms = now_ms() - before;
+  printf("%.3f ms on %u threads; '%s' begins with %g\n", ms, api->pool_threads(pool),
+      api->output(model, 0)->name, first[0]);
+
+  api->session_destroy(session);
+  api->pool_destroy(pool);
+  api->close(model);
+  seer_model_unload(library);
+  for (int32_t i = 0; i < n_inputs + n_outputs; i++) free(buffers[i]);
+  free(buffers);
+  return 0;
+}
