@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The built-in networks after a tuning, against ONNX Runtime and OpenVINO with the same threads (bench/peers.py).
+"""The built-in networks after a tuning, against what people get for nothing, with the same threads (bench/peers.py).
 
-    BENCH_BUDGET=300s BENCH_NETWORKS=resnet18,mobilenet_v2 BENCH_KEEP=folder bench/bench_networks.py
+    BENCH_BUDGET=300s BENCH_NETWORKS=resnet18,mobilenet_v2 BENCH_PEERS=onnxruntime,ncnn BENCH_KEEP=folder bench/bench_networks.py
 
 BENCH_KEEP keeps records, libraries and reports in a folder. Tunes each one from nothing (records in a folder of its own), compares
 the answer with ONNX Runtime's, then interleaves tuned, untuned and peers. A bar is met if the
@@ -101,7 +101,7 @@ def verdict(bar, entry):
 
 def main():
     names = os.environ.get("BENCH_NETWORKS", ",".join(BARS)).split(",")
-    peers = os.environ.get("BENCH_PEERS", "onnxruntime,openvino").split(",")
+    peers = os.environ.get("BENCH_PEERS", "onnxruntime,openvino,ncnn,mnn,inductor").split(",")
     for name in names:
         with workplace(name) as folder:
             run(SEER, "models", "--export", name, "-o", folder)
@@ -121,6 +121,8 @@ def main():
                     mark = verdict(bar, e) if peer == "onnxruntime" else ""
                     print(f"{name:14s} {ours:8s} {table[ours]['median_ms']:8.3f} ms  {peer:12s} {e['median_ms']:8.3f} ms  "
                           f"ratio {e['ratio']:.3f} [{e['ratio_low']:.3f}, {e['ratio_high']:.3f}]  {mark}", flush=True)
+                for peer, reason in result["left_out"].items():
+                    print(f"{name:14s} {ours:8s} {'':11s}  {peer:12s} left out: {reason}", flush=True)
             weights = os.path.getsize(f"{folder}/{name}.onnx")
             print(f"{name:14s} memory   {done['peak_bytes'] / 2**20:.0f} MiB at most, {(done['peak_bytes'] - weights) / 2**20:.0f} MiB above the "
                   f"weights, packed weights {os.path.getsize(f'{folder}/tuned/weights.bin') / weights:.2f} times the model", flush=True)

@@ -5,78 +5,166 @@
 
 Each contender is a process of its own, stopped (SIGSTOP) while another one runs. Blocks of at least --block ms alternate
 in random order, at least --blocks of them; the ratio of two contenders is the median of the ratios of their blocks of the
-same round, with a 95 % bootstrap interval. Prints a table, or one JSON object with --json.
+same round, with a 95 % bootstrap interval. All get the same inputs, and before anything is timed each one's answer is held
+against the first peer's. A peer that does not take the network, or computes something else, is left out and named. Prints a
+table, or one JSON object with --json. What a contender says goes to stderr with --verbose.
 """
 import argparse
 import atexit
 import json
 import os
 import random
+import shutil
 import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 
 
 # ---- a contender: reads "<milliseconds>" lines, runs that long, answers the median latency [ms] of its runs
-KINDS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": bool, "tensor(double)": np.float64}
-
-
-def values(rng, shape, dtype):
-    """Random numbers; 0 and 1 for integers, which may be indices or flags."""
-    if np.issubdtype(dtype, np.floating):
-        return rng.standard_normal(shape).astype(dtype)
-    return rng.integers(0, 2, shape).astype(dtype)
-
-
-def make_ours(path, threads):
-    sys.path.insert(0, os.path.join(HERE, "..", "python"))
+# A maker: (file, feeds, threads, folder of its own) -> (run, outputs of the model in its order). f32 throughout: what
+# would compute in less is told not to.
+def make_ours(path, feeds, threads, folder):
+    sys.path.insert(0, os.path.join(ROOT, "python"))
     import familyseer
     model = familyseer.Model(path, threads=threads, pin=True)
-    rng = np.random.default_rng(1)
-    feeds = {v.name: values(rng, v.shape, v.dtype) for v in model.inputs}
-    return lambda: model.run(feeds)
+    return lambda: list(model.run(feeds).values())
 
 
-def make_onnxruntime(path, threads):
+def make_onnxruntime(path, feeds, threads, folder):
     import onnxruntime
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    rng = np.random.default_rng(1)
-    feeds = {}
-    for value in session.get_inputs():
-        shape = [d if isinstance(d, int) and d > 0 else 1 for d in value.shape]
-        feeds[value.name] = values(rng, shape, KINDS.get(value.type, np.float32))
     return lambda: session.run(None, feeds)
 
 
-def make_openvino(path, threads):
+def make_openvino(path, feeds, threads, folder):
     import openvino
     core = openvino.Core()
-    compiled = core.compile_model(path, "CPU", {"INFERENCE_NUM_THREADS": str(threads), "NUM_STREAMS": "1",
-                                                "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"})
+    model = core.read_model(path)
+    model.reshape({name: list(value.shape) for name, value in feeds.items()})
+    compiled = core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": str(threads), "NUM_STREAMS": "1",
+                                                 "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"})
     request = compiled.create_infer_request()
-    rng = np.random.default_rng(1)
-    feeds = {p.any_name: values(rng, list(p.shape), p.element_type.to_dtype()) for p in compiled.inputs}
-    return lambda: request.infer(feeds)
+
+    def run():
+        answer = request.infer(feeds)
+        return [answer[port] for port in compiled.outputs]
+
+    return run
 
 
-MAKERS = {"ours": make_ours, "onnxruntime": make_onnxruntime, "openvino": make_openvino}
+def shell(*command, cwd):
+    done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{os.path.basename(command[0])}: status {done.returncode}:\n{done.stdout[-2000:]}")
 
 
-def contend(kind, path, threads):
-    run = MAKERS[kind](path, threads)
+def beside_python(program):
+    """A program that a package has put beside the interpreter that we run in."""
+    return os.path.join(os.path.dirname(sys.executable), program)
+
+
+def make_ncnn(path, feeds, threads, folder):
+    """By pnnx, ncnn's own way from ONNX. A batch of one has no dimension in ncnn."""
+    import ncnn
+    shutil.copy(path, f"{folder}/net.onnx")
+    names = {"float32": "f32", "int64": "i64", "int32": "i32", "bool": "bool"}
+    shapes = ",".join("[" + ",".join(map(str, v.shape)) + "]" + names[v.dtype.name] for v in feeds.values())
+    shell(beside_python("pnnx"), "net.onnx", f"inputshape={shapes}", "fp16=0", cwd=folder)
+    net = ncnn.Net()
+    net.opt.num_threads = threads
+    net.opt.use_vulkan_compute = False
+    for reduced in ("fp16_packed", "fp16_storage", "fp16_arithmetic", "bf16_storage"):
+        setattr(net.opt, f"use_{reduced}", False)
+    if net.load_param(f"{folder}/net.ncnn.param") or net.load_model(f"{folder}/net.ncnn.bin"):
+        sys.exit("ncnn: does not load what pnnx wrote")
+    inputs = [ncnn.Mat(np.ascontiguousarray(v[0] if v.shape[0] == 1 else v)).clone() for v in feeds.values()]
+    names = net.output_names()
+
+    def run():
+        extractor = net.create_extractor()
+        for i, value in enumerate(inputs):
+            extractor.input(f"in{i}", value)
+        return [np.array(extractor.extract(name)[1]) for name in names]
+
+    return run
+
+
+def make_mnn(path, feeds, threads, folder):
+    import MNN
+    shell(beside_python("mnnconvert"), "-f", "ONNX", "--modelFile", os.path.abspath(path), "--MNNModel", "net.mnn",
+          "--bizCode", "MNN", cwd=folder)
+    net = MNN.Interpreter(f"{folder}/net.mnn")
+    session = net.createSession({"backend": "CPU", "numThread": threads, "precision": "high"})
+    kinds = {"float32": MNN.Halide_Type_Float, "int32": MNN.Halide_Type_Int, "int64": MNN.Halide_Type_Int}
+    into, given = net.getSessionInputAll(session), {}
+    for name, value in feeds.items():
+        if tuple(into[name].getShape()) != value.shape:
+            net.resizeTensor(into[name], value.shape)
+        value = value.astype(np.int32) if value.dtype == np.int64 else value
+        given[name] = MNN.Tensor(value.shape, kinds[value.dtype.name], value, MNN.Tensor_DimensionType_Caffe)
+    net.resizeSession(session)
+
+    def run():
+        for name, value in given.items():
+            into[name].copyFrom(value)
+        net.runSession(session)
+        answer = []
+        for tensor in net.getSessionOutputAll(session).values():
+            shape = tensor.getShape()
+            host = MNN.Tensor(shape, MNN.Halide_Type_Float, np.zeros(shape, np.float32), MNN.Tensor_DimensionType_Caffe)
+            tensor.copyToHostTensor(host)
+            answer.append(np.array(host.getNumpyData()).reshape(shape))
+        return answer
+
+    return run
+
+
+def make_inductor(path, feeds, threads, folder):
+    """PyTorch's compiler with everything that it offers for inference: frozen weights, autotuning, a C++ wrapper."""
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
+    import onnx2torch
+    import torch
+    import torch._inductor.config
+    torch.set_num_threads(threads)
+    torch._inductor.config.freezing = True
+    torch._inductor.config.cpp_wrapper = True
+    model = torch.compile(onnx2torch.convert(path).eval(), mode="max-autotune-no-cudagraphs")
+    inputs = [torch.from_numpy(v) for v in feeds.values()]
+
+    def run():
+        with torch.inference_mode():
+            answer = model(*inputs)
+        return [a.numpy() for a in (answer if isinstance(answer, (tuple, list)) else [answer])]
+
+    return run
+
+
+MAKERS = {"ours": make_ours, "onnxruntime": make_onnxruntime, "openvino": make_openvino, "ncnn": make_ncnn, "mnn": make_mnn,
+          "inductor": make_inductor}
+# PyTorch is 6 GB: an environment of its own, made by tool/deps.sh inductor.
+PYTHON = {"inductor": os.path.join(ROOT, ".venv-inductor", "bin", "python")}
+
+
+def contend(kind, path, threads, folder):
+    to_parent = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # libraries print as they like
+    feeds = dict(np.load(f"{folder}/../feeds.npz"))
+    run = MAKERS[kind](path, feeds, threads, folder)
     for _ in range(5):
-        run()
-    print("ready", flush=True)
+        answer = run()
+    np.savez(f"{folder}/answer.npz", *answer)
+    print("ready", file=to_parent, flush=True)
     for line in sys.stdin:
         budget, times = float(line) * 1e-3, []
         start = time.perf_counter()
@@ -84,19 +172,32 @@ def contend(kind, path, threads):
             before = time.perf_counter()
             run()
             times.append(time.perf_counter() - before)
-        print(repr(statistics.median(times) * 1e3), flush=True)
+        print(repr(statistics.median(times) * 1e3), file=to_parent, flush=True)
 
 
 # ---- the parent
+class Unfit(Exception):
+    """Why a contender cannot take part."""
+
+
 class Contender:
-    def __init__(self, name, kind, path, threads):
-        self.name = name
-        command = [sys.executable, os.path.abspath(__file__), "--contend", kind, path, "--threads", str(threads)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, name, kind, path, args, folder):
+        self.name, self.kind = name, kind
+        self.folder = tempfile.mkdtemp(prefix=f"{kind}-", dir=folder)
+        command = [PYTHON.get(kind, sys.executable), os.path.abspath(__file__), "--contend", kind, os.path.abspath(path), self.folder,
+                   "--threads", str(args.threads)]
+        if not os.path.exists(command[0]):
+            raise Unfit(f"not installed: run tool/deps.sh {kind}")
+        with open(f"{self.folder}/log", "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            stderr=None if args.verbose else log, text=True)
         atexit.register(self.end)  # one that is stopped would outlive us
         if self.process.stdout.readline().strip() != "ready":
-            sys.exit(f"{name}: does not start")
+            with open(f"{self.folder}/log", encoding="utf-8", errors="replace") as log:
+                raise Unfit(f"does not start\n{log.read()[-2000:]}".rstrip())
         self.stop()
+        with np.load(f"{self.folder}/answer.npz") as answer:
+            self.answer = [answer[key] for key in answer.files]
 
     def stop(self):
         os.kill(self.process.pid, signal.SIGSTOP)
@@ -114,6 +215,57 @@ class Contender:
         self.process.wait()
 
 
+KINDS = {1: np.float32, 6: np.int32, 7: np.int64, 9: bool, 11: np.float64}  # of onnx.TensorProto
+
+
+def random_feeds(path):
+    """Inputs of the network by name: random numbers; 0 and 1 for integers, which may be indices or flags; 1 for a symbolic size."""
+    import onnx
+    graph = onnx.load(path, load_external_data=False).graph
+    constant = {t.name for t in graph.initializer}
+    rng, feeds = np.random.default_rng(1), {}
+    for value in graph.input:
+        if value.name not in constant:
+            shape = [d.dim_value if d.dim_value > 0 else 1 for d in value.type.tensor_type.shape.dim]
+            dtype = np.dtype(KINDS[value.type.tensor_type.elem_type])
+            is_float = np.issubdtype(dtype, np.floating)
+            feeds[value.name] = (rng.standard_normal(shape) if is_float else rng.integers(0, 2, shape)).astype(dtype)
+    return feeds
+
+
+def check_answer(c, judge):
+    """Its outputs against those of another, by size (ncnn drops a batch of one): 1e-2 of the largest."""
+    if len(c.answer) != len(judge.answer):
+        raise Unfit(f"{len(c.answer)} outputs, {judge.name} has {len(judge.answer)}")
+    for got, want in zip(c.answer, judge.answer):
+        error = np.inf if got.size != want.size else np.abs(got.ravel() - want.ravel()).max() / max(np.abs(want).max(), 1e-30)
+        if not error <= 1e-2:
+            raise Unfit(f"an output differs from {judge.name}'s by {error:.2g} of its largest (shapes {got.shape}, {want.shape})")
+
+
+def start(args, folder):
+    """(contenders that compute the same, {peer: why it is left out}). Ours and the first peer must take part."""
+    wanted = []
+    for text in args.ours:
+        name, _, path = text.rpartition("=")
+        wanted.append((name or "familyseer", "ours", path))
+    wanted += [(peer, peer, args.onnx) for peer in args.peer]
+    must = [name for name, kind, _ in wanted if kind == "ours"] + args.peer[:1]
+    judge, ready, left_out = None, [], {}
+    for name, kind, path in sorted(wanted, key=lambda w: w[0] != (args.peer or must)[0]):  # the judge comes first
+        try:
+            contender = Contender(name, kind, path, args, folder)
+            judge = judge or contender
+            check_answer(contender, judge)
+            ready.append(contender)
+        except Unfit as reason:
+            if name in must:
+                sys.exit(f"{name}: {reason}")
+            left_out[name] = str(reason)
+    order = [name for name, _, _ in wanted]
+    return sorted(ready, key=lambda c: order.index(c.name)), left_out
+
+
 def interval(ratios, rng):
     """95 % bootstrap interval of the median."""
     medians = sorted(statistics.median(rng.choices(ratios, k=len(ratios))) for _ in range(1000))
@@ -122,24 +274,27 @@ def interval(ratios, rng):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--contend", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--contend", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--onnx", help="the network, for the peers")
     parser.add_argument("--ours", action="append", default=[], help="name=model.so; the first one is compared")
-    parser.add_argument("--peer", action="append", default=[], choices=["onnxruntime", "openvino"])
+    parser.add_argument("--peer", action="append", default=[], choices=[kind for kind in MAKERS if kind != "ours"])
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--block", type=float, default=300, help="ms")
     parser.add_argument("--blocks", type=int, default=15)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
     if args.contend:
-        contend(args.contend[0], args.contend[1], args.threads)
+        kind, path, folder = args.contend
+        contend(kind, path, args.threads, folder)
         return
-    contenders = []
-    for text in args.ours:
-        name, _, path = text.rpartition("=")
-        contenders.append(Contender(name or "familyseer", "ours", path, args.threads))
-    contenders += [Contender(peer, peer, args.onnx, args.threads) for peer in args.peer]
+    if not args.onnx:
+        parser.error("--onnx is needed: the network's inputs")
+    # Its removal is registered first, so that it comes after the end of those who use it.
+    work = tempfile.TemporaryDirectory(prefix="peers-")
+    np.savez(f"{work.name}/feeds.npz", **random_feeds(args.onnx))
+    contenders, left_out = start(args, work.name)
     rng = random.Random(args.seed)
     latency = {c.name: [] for c in contenders}
     for _ in range(args.blocks):
@@ -148,7 +303,7 @@ def main():
     for c in contenders:
         c.end()
     first = contenders[0].name
-    result = {"threads": args.threads, "blocks": args.blocks, "block_ms": args.block, "contenders": {}}
+    result = {"threads": args.threads, "blocks": args.blocks, "block_ms": args.block, "contenders": {}, "left_out": left_out}
     for name, values in latency.items():
         entry = {"median_ms": statistics.median(values), "min_ms": min(values)}
         if name != first:
@@ -163,6 +318,8 @@ def main():
     for name, entry in result["contenders"].items():
         ratio = f"{entry['ratio']:.3f} [{entry['ratio_low']:.3f}, {entry['ratio_high']:.3f}]" if "ratio" in entry else ""
         print(f"{name:16s} {entry['median_ms']:7.3f} ms {entry['min_ms']:7.3f} ms   {ratio}")
+    for name, reason in left_out.items():
+        print(f"{name:16s} left out: {reason}")
 
 
 if __name__ == "__main__":

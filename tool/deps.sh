@@ -1,7 +1,7 @@
 #!/bin/bash
 # Installs what is missing: Debian packages by apt-get, Python oracles into .venv. When nothing is missing it is
-# fast and needs no network.   tool/deps.sh [bench|exports]   (also the peers that only benches need, or
-# what networks are exported from)
+# fast and needs no network.   tool/deps.sh [bench|exports|inductor]   (also the peers that only benches need, what
+# networks are exported from, or PyTorch's compiler as a peer, 6 GB in .venv-inductor)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -31,13 +31,24 @@ if [ -n "$missing" ]; then
   }
 fi
 
-# The virtual environment: a stamp with the list that was installed.
+# A virtual environment (.venv by default): a stamp with the list that was installed.
 install_python() {
-  local list=$1 stamp=.venv/.installed-$(basename "$1")
+  local list=$1 venv=${2:-.venv} stamp
+  shift; shift || true
+  stamp=$venv/.installed-$(basename "$list")
   if [ -e "$stamp" ] && cmp -s "$list" "$stamp"; then return 0; fi
-  [ -x .venv/bin/python ] || python3 -m venv .venv
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$list"
+  [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@" -r "$list"
   cp "$list" "$stamp"
 }
 install_python tool/requirements.txt
-case "${1:-}" in bench|exports) install_python "tool/requirements-$1.txt" ;; esac
+case "${1:-}" in
+  bench)
+    install_python tool/requirements-bench.txt
+    install_python tool/requirements-pnnx.txt .venv --no-deps
+    ;;
+  exports) install_python tool/requirements-exports.txt ;;
+  inductor) install_python tool/requirements-inductor.txt .venv-inductor ;;
+  "") ;;
+  *) echo "tool/deps.sh: '$1' is not one of bench, exports, inductor" >&2; exit 2 ;;
+esac

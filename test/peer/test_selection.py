@@ -189,11 +189,14 @@ def reductions():
     for kind in (I64, I32):  # the least of nothing is not less than a number's
         dtype = np.int64 if kind == I64 else np.int32
         g = Graph()
-        some = g.op("Compress", g.input("x", kind, [6, 5]), g.input("c", BOOL, [5]), axis=1)
-        model = g.model(*[(g.op("Reduce" + k, some, axes=[1]), kind) for k in ("Max", "Min", "Prod")])
+        c = g.input("c", BOOL, [5])
+        some, small = (g.op("Compress", g.input(name, kind, [6, 5]), c, axis=1) for name in ("x", "small"))
+        # A product that does not fit is anything.
+        model = g.model(*[(g.op("Reduce" + k, of, axes=[1]), kind) for k, of in (("Max", some), ("Min", some), ("Prod", small))])
         top = np.iinfo(dtype).max
-        x = np.where(rng.random((6, 5)) < 0.5, rng.integers(-9, 9, (6, 5)), rng.choice([top, -top], (6, 5))).astype(dtype)
-        check(model, [{"x": x, "c": c} for c in masks(5)[:3]])
+        small = rng.integers(-9, 9, (6, 5)).astype(dtype)
+        x = np.where(rng.random((6, 5)) < 0.5, small, rng.choice([top, -top], (6, 5))).astype(dtype)
+        check(model, [{"x": x, "small": small, "c": c} for c in masks(5)[:3]])
     g = Graph()  # both dimensions
     some = g.op("Compress", g.op("Compress", g.input("x", F, [9, 7]), g.input("c", BOOL, [9]), axis=0), g.input("d", BOOL, [7]), axis=1)
     model = g.model((g.op("ReduceMean", some, axes=[0, 1]), F), (g.op("ReduceMax", some, axes=[1], keepdims=0), F), (g.op("ReduceMean", some, axes=[0]), F))

@@ -139,25 +139,52 @@ static seer_status to_columns(
   return SEER_OK;
 }
 
-// Weights are those of columns, as ONNX Runtime and ONNX's own implementation have it.
-static seer_status weigh(seer_expand *e, const vectorizer *v, seer_val *counts) {
-  const char *mode = seer_node_attr_s(&e->node, "mode", "");
+// Weight k is n-gram k's, as the specification and ONNX Runtime 1.32 have it; ONNX Runtime 1.20 and
+// ONNX's own implementation take it for column k's.
+static seer_status read_weights(const seer_expand *e, const vectorizer *v, double *out_weight) {
   const seer_attr *weights = seer_node_attr(&e->node, "weights");
+  if (weights && (weights->kind != SEER_ATTR_FLOATS || weights->n != v->n_gram))
+    return SEER_FAIL(INVALID, "attribute 'weights' must be a list of %zu floats", v->n_gram);
+  for (size_t k = 0; k < v->n_gram; k++) out_weight[k] = weights ? weights->floats[k] : 1;
+  return SEER_OK;
+}
+
+// A column's weight where anything of it was found. Which of several found last would decide
+// between them, so those of one column must be equal.
+static seer_status weigh_found(
+    seer_expand *e, const vectorizer *v, const double *weight, seer_val *columns) {
+  double *of_column;
+  SEER_TRY(seer_expand_table(e, v->n_out, 1, &of_column));
+  bool *is_set = SEER_NEW_ARRAY(e->scratch, bool, v->n_out);
+  for (size_t k = 0; k < v->n_gram; k++) {
+    int64_t c = v->column[k];
+    if (is_set[c] && of_column[c] != weight[k])
+      return SEER_FAIL(UNSUPPORTED,
+          "mode IDF with weights %g and %g in column %" PRId64 ", must be equal there",
+          of_column[c], weight[k], c);
+    of_column[c] = weight[k];
+    is_set[c] = true;
+  }
+  seer_val w = seer_expand_tensor(e, SEER_DTYPE_F32, &v->n_out, 1, of_column),
+           zero = seer_expand_scalar(e, SEER_DTYPE_F32, 0);
+  *columns = seer_expand_3(e, "Where", seer_expand_2(e, "Greater", *columns, zero), w, zero);
+  return SEER_OK;
+}
+
+// [rows, n-grams and a zero] -> [rows, columns], as `mode` says.
+static seer_status weigh(seer_expand *e, const vectorizer *v, seer_val counts, seer_val *out) {
+  const char *mode = seer_node_attr_s(&e->node, "mode", "");
   bool is_idf = strcmp(mode, "IDF") == 0, is_both = strcmp(mode, "TFIDF") == 0;
-  if (strcmp(mode, "TF") == 0) return SEER_OK;
-  if (!is_idf && !is_both)
+  if (!is_idf && !is_both && strcmp(mode, "TF") != 0)
     return SEER_FAIL(INVALID, "attribute 'mode' is '%s', must be TF, IDF or TFIDF", mode);
   double *weight;
-  if (weights && (weights->kind != SEER_ATTR_FLOATS || (int64_t)weights->n < v->n_out))
-    return SEER_FAIL(INVALID, "attribute 'weights' must be a list of %" PRId64 " floats", v->n_out);
-  SEER_TRY(seer_expand_table(e, v->n_out, 1, &weight));
-  for (int64_t c = 0; c < v->n_out; c++) weight[c] = weights ? weights->floats[c] : 1;
-  seer_val w = seer_expand_tensor(e, SEER_DTYPE_F32, &v->n_out, 1, weight),
-           zero = seer_expand_scalar(e, SEER_DTYPE_F32, 0);
-  *counts = is_both
-      ? seer_expand_2(e, "Mul", *counts, w)
-      : seer_expand_3(e, "Where", seer_expand_2(e, "Greater", *counts, zero), w, zero);
-  return SEER_OK;
+  int64_t n = (int64_t)v->n_gram + 1;
+  SEER_TRY(seer_expand_table(e, n, 1, &weight));
+  SEER_TRY(read_weights(e, v, weight));
+  if (is_both)
+    counts = seer_expand_2(e, "Mul", counts, seer_expand_tensor(e, SEER_DTYPE_F32, &n, 1, weight));
+  SEER_TRY(to_columns(e, v, counts, out));
+  return is_idf ? weigh_found(e, v, weight, out) : SEER_OK;
 }
 
 static seer_status expand_tf_idf(seer_expand *e) {
@@ -178,8 +205,7 @@ static seer_status expand_tf_idf(seer_expand *e) {
   SEER_TRY(seer_expand_table(e, v.n_row, 1, &none));
   part[n_part++] = seer_expand_tensor(e, SEER_DTYPE_F32, (int64_t[]){v.n_row, 1}, 2, none);
   counts = seer_expand_concat(e, part, n_part, 1);
-  SEER_TRY(to_columns(e, &v, counts, &columns));
-  SEER_TRY(weigh(e, &v, &columns));
+  SEER_TRY(weigh(e, &v, counts, &columns));
   if (v.rank == 1) columns = seer_expand_reshape(e, columns, &v.n_out, 1);
   seer_expand_output(e, 0, columns);
   return SEER_OK;

@@ -518,14 +518,18 @@ static void attention_goes_on_from_the_past(void **state) {
   close_case(&c);
 }
 
-static void refuses(expand_case *c, const char *op, uint32_t n_out, const char *why) {
-  c->domain = "com.microsoft";
-  seer_status status = try_run(c, op, 1, n_out);
+static void refuses_at(expand_case *c, const char *op, int opset, uint32_t n_out, const char *why) {
+  seer_status status = try_run(c, op, opset, n_out);
   assert_non_null(status);
   if (!strstr(seer_status_message(status), why))
     fail_msg("'%s' lacks '%s'", seer_status_message(status), why);
   seer_status_free(status);
   close_case(c);
+}
+
+static void refuses(expand_case *c, const char *op, uint32_t n_out, const char *why) {
+  c->domain = "com.microsoft";
+  refuses_at(c, op, 1, n_out, why);
 }
 
 static void contrib_operands_are_checked(void **state) {
@@ -696,18 +700,17 @@ static void crop_extrapolates(void **state) {
 }
 
 // Two rows of tokens against the 1-grams (5) (7) and the 2-grams (5,7) (7,5), which count in
-// columns 3, 0, 1 and 0; tokens are next to each other or one apart.
+// columns 3, 0, 1 and 0; tokens are next to each other or one apart. Each weight is its n-gram's.
 static void tf_idf_counts(void **state) {
   (void)state;
   static const int64_t counts[] = {0, 2}, index[] = {3, 0, 1, 0}, pool[] = {5, 7, 5, 7, 7, 5};
-  static const double weights[] = {2, 3, 4, 5};
   static const struct {
     const char *mode;
-    double want[2][4];
+    double weights[4], want[2][4];
   } modes[] = {
-      {"TF", {{3, 1, 0, 3}, {0, 0, 0, 1}}},
-      {"IDF", {{2, 3, 0, 5}, {0, 0, 0, 5}}},
-      {"TFIDF", {{6, 3, 0, 15}, {0, 0, 0, 5}}},
+      {"TF", {2, 3, 4, 5}, {{3, 1, 0, 3}, {0, 0, 0, 1}}},
+      {"IDF", {2, 3, 4, 3}, {{3, 4, 0, 2}, {0, 0, 0, 2}}},
+      {"TFIDF", {2, 3, 4, 5}, {{13, 4, 0, 6}, {0, 0, 0, 2}}},
   };
   for (size_t m = 0; m < SEER_COUNT_OF(modes); m++) {
     expand_case c = open_case();
@@ -720,7 +723,7 @@ static void tf_idf_counts(void **state) {
         {.name = "ngram_counts", .kind = SEER_ATTR_INTS, .n = 2, .ints = counts},
         {.name = "ngram_indexes", .kind = SEER_ATTR_INTS, .n = 4, .ints = index},
         {.name = "pool_int64s", .kind = SEER_ATTR_INTS, .n = 6, .ints = pool},
-        {.name = "weights", .kind = SEER_ATTR_FLOATS, .n = 4, .floats = weights},
+        {.name = "weights", .kind = SEER_ATTR_FLOATS, .n = 4, .floats = modes[m].weights},
     };
     memcpy(c.attr, attrs, sizeof attrs);
     c.n_attr = SEER_COUNT_OF(attrs);
@@ -728,6 +731,25 @@ static void tf_idf_counts(void **state) {
     expect(&c, 0, &modes[m].want[0][0], DIMS(2, 4), 0);
     close_case(&c);
   }
+}
+
+// Which weight a column of two n-grams gets would depend on which one was found last.
+static void tf_idf_of_unequal_weights(void **state) {
+  (void)state;
+  static const int64_t counts[] = {0}, index[] = {0, 0}, pool[] = {5, 7};
+  static const double weights[] = {2, 3};
+  expand_case c = open_case();
+  operand(&c, SEER_DTYPE_I32, (double[]){5, 7}, DIMS(2));
+  seer_attr attrs[] = {
+      {.name = "mode", .kind = SEER_ATTR_STRING, .s = "IDF"},
+      {.name = "ngram_counts", .kind = SEER_ATTR_INTS, .n = 1, .ints = counts},
+      {.name = "ngram_indexes", .kind = SEER_ATTR_INTS, .n = 2, .ints = index},
+      {.name = "pool_int64s", .kind = SEER_ATTR_INTS, .n = 2, .ints = pool},
+      {.name = "weights", .kind = SEER_ATTR_FLOATS, .n = 2, .floats = weights},
+  };
+  memcpy(c.attr, attrs, sizeof attrs);
+  c.n_attr = SEER_COUNT_OF(attrs);
+  refuses_at(&c, "TfIdfVectorizer", 9, 1, "weights 2 and 3 in column 0, must be equal there");
 }
 
 int main(void) {
@@ -754,6 +776,7 @@ int main(void) {
       cmocka_unit_test(antialias_cuts_what_lies_outside),
       cmocka_unit_test(crop_extrapolates),
       cmocka_unit_test(tf_idf_counts),
+      cmocka_unit_test(tf_idf_of_unequal_weights),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
