@@ -282,7 +282,9 @@ class Model:
         unknown = set(inputs) - {v.name for v in self.inputs}
         missing = {v.name for v in self.inputs} - set(inputs)
         if unknown or missing:
-            raise ValueError(f"unknown inputs {sorted(unknown)}, missing inputs {sorted(missing)}")
+            bound = sorted(unknown & {b["name"] for b in self.info.get("bound", [])})
+            why = f"; {bound} had values when the model was compiled" if bound else ""
+            raise ValueError(f"unknown inputs {sorted(unknown)}, missing inputs {sorted(missing)}{why}")
         given = [np.asarray(inputs[v.name]) for v in self.inputs]
         own = self._choose(given)
         kept = [self._input(v, x) for v, x in zip(own.inputs, given)]

@@ -44,7 +44,9 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 
 const seer_command seer_command_compile = {
     .name = "compile",
-    .args = "MODEL -o DIR [-O0|-O1|-O2|-O3] [--input-shapes x:1x3x224x224]... [--target TARGET]",
+    .args =
+        "MODEL -o DIR [-O0|-O1|-O2|-O3] [--input-shapes x:1x3x224x224]... [--bind NAME=x.npy]... "
+        "[--target TARGET]",
     .doc =
         "writes model.so, model.h, weights.bin, model.json from the best schedules known; never "
         "measures",

@@ -23,7 +23,8 @@ static void print_values(const json_t *values, const char *title, seer_arena *ar
     size_t k;
     json_array_foreach(shape, k, dim)
         printf("%s%lld", k > 0 ? "," : "", (long long)json_integer_value(dim));
-    printf("]\n");
+    const char *value = string(v, "value", arena);  // of a bound input
+    printf("]%s%s\n", *value ? " = " : "", value);
   }
 }
 
@@ -103,6 +104,7 @@ seer_status seer_info_library(seer_context *context, const char *path) {
   if (!info) return SEER_FAIL(CORRUPT, "%s: its description is damaged: %s", path, error.text);
   printf("%-12s%s (%s)\n", "model", string(info, "model", arena), string(info, "made_by", arena));
   print_sets(info, arena);
+  print_values(json_object_get(info, "bound"), "bound", arena);
   printf("%-12s%.1f MiB\n", "weights", number(info, "weights", "bytes") / 1048576);
   printf("%-12s%.1f MiB activations, %.1f MiB shared, %.1f KiB a thread\n", "memory",
       number(info, "memory", "activations") / 1048576, number(info, "memory", "shared") / 1048576,
@@ -134,7 +136,7 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 
 const seer_command seer_command_info = {
     .name = "info",
-    .args = "MODEL | MODEL.so [--json]",
+    .args = "MODEL [--input-shapes x:1x8] [--bind NAME=x.npy]... | MODEL.so [--json]",
     .doc =
         "inputs, outputs, operators and what is unsupported; of a compiled model also schedules "
         "and what it needs",

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "front/bind.h"
 #include "front/front.h"
 
 enum { MAX_TEXT_BYTES = 1 << 30 };
@@ -81,6 +82,7 @@ static seer_status opt_graph(
     }
     if (!is_resolved) {
       const char *notice, *shapes;
+      SEER_TRY(seer_graph_bind(context, graph));
       SEER_TRY(seer_cli_one_shape(context, &shapes));
       SEER_TRY(seer_front_resolve(graph, shapes, &notice));
       if (notice[0]) fprintf(stderr, "%s\n", seer_text_safe_whole(arena, notice));

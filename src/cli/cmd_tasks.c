@@ -107,7 +107,7 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 
 const seer_command seer_command_tasks = {
     .name = "tasks",
-    .args = "MODEL [--input-shapes x:1x3x224x224]... [--json]",
+    .args = "MODEL [--input-shapes x:1x3x224x224]... [--bind NAME=x.npy]... [--json]",
     .doc =
         "the subgraphs that are tuned: id, family, weight (how often it occurs), GFLOP, share, "
         "weights",

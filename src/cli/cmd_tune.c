@@ -87,7 +87,8 @@ static seer_status run_tune(seer_context *context, int argc, char **argv) {
 const seer_command seer_command_tune = {
     .name = "tune",
     .args =
-        "MODEL [-o DIR] [--input-shapes x:1x8]... [--preset quick|normal|thorough] [--time-budget "
+        "MODEL [-o DIR] [--input-shapes x:1x8]... [--bind NAME=x.npy]... [--preset "
+        "quick|normal|thorough] [--time-budget "
         "T] [--trials N]",
     .doc = "finds fast code for a network by measuring on this machine, then compiles it",
     .min_args = 1,

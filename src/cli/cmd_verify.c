@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "cli/bound.h"
 #include "cli/use.h"
 #include "code/choice.h"
 #include "models/models.h"
@@ -110,9 +111,11 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   const char *dir = NULL;
   seer_status status = seer_use_open(context, argv[0], NULL, false, arena, &tuned);
   if (!status) status = take_shapes(context, &tuned);
+  if (!status) status = seer_bound_take(context, &tuned);
   if (!status) status = seer_os_temp_dir("familyseer-verify", arena, &dir);
   if (!status) status = build_reference(context, argv[1], dir, arena);
   if (!status) status = seer_use_open(context, dir, tuned.pool, false, arena, &reference);
+  if (!status) status = seer_bound_compare(&tuned, &reference);
   if (!status) status = compare_sets(context, &tuned, &reference, argv[1]);
   seer_use_close(&reference);
   seer_use_close(&tuned);
@@ -123,7 +126,8 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 
 const seer_command seer_command_verify = {
     .name = "verify",
-    .args = "MODEL.so MODEL [--input-shapes ...] [-i NAME=x.npy]... [--rtol R]",
+    .args =
+        "MODEL.so MODEL [--input-shapes ...] [--bind NAME=x.npy]... [-i NAME=x.npy]... [--rtol R]",
     .doc = "compares a compiled model with untiled code of the same network",
     .min_args = 2,
     .max_args = 2,

@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "cli/info.h"
+#include "front/bind.h"
 #include "front/front.h"
 #include "models/models.h"
 
@@ -88,6 +89,13 @@ static void add_count(json_t *by_op, const op_count *op, seer_arena *arena) {
   json_object_set_new(by_op, key, json_integer(op->count));
 }
 
+static json_t *bound_json(const seer_graph *graph, seer_arena *arena) {
+  json_t *list = json_array();
+  for (uint32_t i = 0; i < graph->n_bound; i++)
+    json_array_append_new(list, json_string(seer_bound_text(&graph->bound[i], arena)));
+  return list;
+}
+
 static seer_status show(
     seer_context *context, const char *shapes, seer_graph *graph, seer_arena *arena) {
   op_count *ops = SEER_NEW_ARRAY(arena, op_count, graph->n_node + 1);
@@ -102,12 +110,12 @@ static seer_status show(
   if (seer_context_bool(context, SEER_OPT_JSON)) {
     json_t *by_op = json_object();
     for (size_t i = 0; i < n_op; i++) add_count(by_op, &ops[i], arena);
-    json_t *info = json_pack("{s:s, s:i, s:o, s:o, s:o, s:I, s:s}", "model",
+    json_t *info = json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:I, s:s}", "model",
         seer_text_safe_whole(arena, graph->name), "opset", (int)opset, "inputs",
         values_json(graph, graph->input, graph->n_input, arena), "outputs",
-        values_json(graph, graph->output, graph->n_output, arena), "operators", by_op,
-        "weight_bytes", (json_int_t)weight_bytes, "problem",
-        cannot ? seer_status_message(cannot) : "");
+        values_json(graph, graph->output, graph->n_output, arena), "bound",
+        bound_json(graph, arena), "operators", by_op, "weight_bytes", (json_int_t)weight_bytes,
+        "problem", cannot ? seer_status_message(cannot) : "");
     char *dump = info ? json_dumps(info, JSON_COMPACT) : NULL;
     if (dump)
       puts(dump);
@@ -120,6 +128,8 @@ static seer_status show(
     if (opset > 0) printf("%-12s%d\n", "opset", opset);
     print_values(graph, graph->input, graph->n_input, "inputs", arena);
     print_values(graph, graph->output, graph->n_output, "outputs", arena);
+    for (uint32_t i = 0; i < graph->n_bound; i++)
+      printf("%-12s%s\n", i == 0 ? "bound" : "", seer_bound_text(&graph->bound[i], arena));
     printf("%-12s%.1f MiB\n", "weights", (double)weight_bytes / 1048576);
     for (size_t i = 0; i < n_op; i++)
       printf("%-12s%u %s\n", i == 0 ? "operators" : "", ops[i].count,

@@ -7,6 +7,7 @@
 
 #include "base/os.h"
 #include "base/rng.h"
+#include "cli/bound.h"
 #include "dag/dtype.h"
 #include "front/onnx/dtype.h"
 #include "runtime/exec.h"
@@ -168,6 +169,7 @@ static int32_t find_input(const seer_use *use, const char *name) {
 }
 
 static seer_status no_input(const seer_use *use, const char *name) {
+  SEER_TRY(seer_bound_refuse(use, name));
   seer_text names;
   seer_text_init(&names, use->arena);
   for (int32_t i = 0; i < use->n_inputs; i++)

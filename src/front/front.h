@@ -24,7 +24,8 @@ SEER_MUST_USE seer_status seer_onnx_write(
 // on the way.
 //   input_shapes  "x:1x3x224x224,mask:1x128" or "": fixes symbolic dimensions. A first dimension that alone is symbolic
 //                 becomes 1, with a line in *out_notice (in the graph's arena; "" else; may be NULL). 0 is a size like
-//                 any other here; in a file it means unknown, as old exporters write it.
+//                 any other here; in a file it means unknown, as old exporters write it. Where the file gives
+//                 unknown sizes names, those of one name are one size.
 // Values without elements become constants; sequences and optional values disappear.
 // Errors: UNSUPPORTED lists all operators without support at once, by node; INVALID names node,
 // operator, what was found and what is allowed.
@@ -99,8 +100,8 @@ typedef seer_status (*seer_builtin_model)(const char *name, const char *options,
     const seer_graph *like, seer_arena *arena, seer_graph **out_graph);
 
 // `model`: a file that exists (ONNX, or a .graph text), else the name of a built-in network.
-// `builtin` may be NULL. The graph as read: nothing resolved. A built-in network has the shapes of
-// the first --input-shapes.
+// `builtin` may be NULL. The graph as read, with the inputs of --bind bound: nothing resolved. A
+// built-in network has the shapes of the first --input-shapes.
 SEER_MUST_USE seer_status seer_front_read(const seer_context *context, const char *model,
     seer_builtin_model builtin, seer_arena *arena, seer_graph **out_graph);
 // Reads, resolves with --input-shapes, runs the passes, builds the network; with several

@@ -39,6 +39,8 @@ seer_graph *seer_graph_copy(const seer_graph *graph) {
   copy->input = seer_arena_memdup(arena, graph->input, graph->n_input * sizeof *graph->input);
   copy->cap_output = copy->n_output;
   copy->output = seer_arena_memdup(arena, graph->output, graph->n_output * sizeof *graph->output);
+  copy->cap_bound = copy->n_bound;
+  copy->bound = seer_arena_memdup(arena, graph->bound, graph->n_bound * sizeof *graph->bound);
   copy->n_map = copy->cap_map = 0;
   copy->map = NULL;
   return copy;
@@ -136,6 +138,32 @@ void seer_graph_mark_output(seer_graph *graph, seer_val value) {
       SEER_GROW(graph->arena, seer_val, graph->output, graph->n_output, &graph->cap_output);
   graph->output[graph->n_output++] = value;
   graph->value[value.i].is_output = true;
+}
+
+void seer_graph_bind_input(seer_graph *graph, uint32_t index, const seer_tensor *tensor) {
+  seer_val input = graph->input[index];
+  seer_value *value = &graph->value[input.i];
+  graph->bound =
+      SEER_GROW(graph->arena, seer_bound, graph->bound, graph->n_bound, &graph->cap_bound);
+  graph->bound[graph->n_bound++] = (seer_bound){value->name, *tensor};
+  value->is_input = false;
+  seer_graph_set_constant(graph, input, tensor);
+  graph->n_input--;
+  memmove(&graph->input[index], &graph->input[index + 1],
+      (graph->n_input - index) * sizeof *graph->input);
+}
+
+const seer_bound *seer_graph_find_bound(const seer_graph *graph, const char *name) {
+  for (uint32_t k = 0; k < graph->n_bound; k++)
+    if (strcmp(graph->bound[k].name, name) == 0) return &graph->bound[k];
+  return NULL;
+}
+
+void seer_graph_name_dim(seer_graph *graph, seer_val input, uint32_t dim, const char *name) {
+  graph->dim_name = SEER_GROW(
+      graph->arena, seer_dim_name, graph->dim_name, graph->n_dim_name, &graph->cap_dim_name);
+  graph->dim_name[graph->n_dim_name++] =
+      (seer_dim_name){input, dim, seer_arena_strdup(graph->arena, name)};
 }
 
 seer_node_id seer_graph_add_node(seer_graph *graph, const char *name, const char *domain,
@@ -460,5 +488,16 @@ const char *seer_value_type_text(const seer_value *value, seer_arena *arena) {
     }
   }
   seer_text_put(&text, "]");
+  return text.data;
+}
+
+const char *seer_graph_inputs_text(const seer_graph *graph, seer_arena *arena) {
+  seer_text text;
+  seer_text_init(&text, arena);
+  for (uint32_t k = 0; k < graph->n_input; k++) {
+    const seer_value *value = seer_graph_value(graph, graph->input[k]);
+    seer_text_printf(&text, "%s%s %s%s", k ? ", " : "", value->name,
+        seer_value_type_text(value, arena), value->has_shape ? "" : " (no shape)");
+  }
   return text.data;
 }

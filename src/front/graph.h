@@ -113,6 +113,20 @@ typedef struct {
   seer_permuted *item;
 } seer_permuted_list;
 
+// An input that --bind has given a value: a constant since then, and no input any more. What passes
+// do to the value's constant does not show here.
+typedef struct {
+  const char *name;
+  seer_tensor tensor;
+} seer_bound;
+
+// What the file calls an unknown size of an input ("batch"): sizes of one name are one size.
+typedef struct {
+  seer_val input;
+  uint32_t dim;
+  const char *name;
+} seer_dim_name;
+
 struct seer_dag;
 // Folds what is too big for the interpreter, through compiled code: input[b] is the data of each
 // input buffer of `dag`, out_data the (dense) bytes of its only output.
@@ -131,6 +145,11 @@ typedef struct seer_graph {
   uint32_t n_input, n_output;
   size_t cap_input, cap_output;
   seer_val *input, *output;
+  uint32_t n_bound;
+  size_t cap_bound;
+  seer_bound *bound;
+  size_t n_dim_name, cap_dim_name;
+  seer_dim_name *dim_name;  // does not change once the file is read
   size_t n_map, cap_map;
   seer_os_map *map;  // files that constants are borrowed from; unmapped by seer_graph_close
   size_t n_listed;  // items of all lists
@@ -154,7 +173,13 @@ seer_val seer_graph_add_value(seer_graph *graph, const char *name, seer_dtype dt
 seer_val seer_graph_add_constant(seer_graph *graph, const char *name,
     const seer_tensor *tensor);  // tensor header copied, data kept
 void seer_graph_mark_input(seer_graph *graph, seer_val value);
+// "x f32[1,3,?,?], n i64[]", in `arena`: for messages.
+const char *seer_graph_inputs_text(const seer_graph *graph, seer_arena *arena);
 void seer_graph_mark_output(seer_graph *graph, seer_val value);
+// Input `index` becomes a constant; those behind it move up. tensor: header copied, data kept.
+void seer_graph_bind_input(seer_graph *graph, uint32_t index, const seer_tensor *tensor);
+const seer_bound *seer_graph_find_bound(const seer_graph *graph, const char *name);  // or NULL
+void seer_graph_name_dim(seer_graph *graph, seer_val input, uint32_t dim, const char *name);
 // in/out/attr arrays are copied.
 seer_node_id seer_graph_add_node(seer_graph *graph, const char *name, const char *domain,
     const char *op_type, int32_t opset, const seer_val *in, uint32_t n_in, const seer_val *out,

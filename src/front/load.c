@@ -2,6 +2,7 @@
 // set of input shapes.
 #include <string.h>
 
+#include "front/bind.h"
 #include "front/sets.h"
 
 static bool has_suffix(const char *text, const char *suffix) {
@@ -47,7 +48,12 @@ static seer_status read_model(const char *model, const char *shapes, seer_builti
 
 seer_status seer_front_read(const seer_context *context, const char *model,
     seer_builtin_model builtin, seer_arena *arena, seer_graph **out_graph) {
-  return read_model(model, input_shapes(context, 0), builtin, NULL, arena, out_graph);
+  SEER_TRY(read_model(model, input_shapes(context, 0), builtin, NULL, arena, out_graph));
+  seer_status status = seer_graph_bind(context, *out_graph);
+  if (!status) return SEER_OK;
+  seer_graph_close(*out_graph);
+  *out_graph = NULL;
+  return seer_status_context(status, "reading %s", model);
 }
 
 static seer_status resolve_and_build(const seer_context *context, const char *shapes,
@@ -77,6 +83,7 @@ static seer_status build_sets(const seer_context *context, const char *model,
     } else {
       SEER_TRY(read_model(model, shapes[s], builtin, first, arena, &graph[s]));
       graph[s]->permuted = first->permuted;
+      SEER_TRY(seer_graph_bind(context, graph[s]));
     }
   }
   for (uint32_t s = 0; s < n; s++) {

@@ -3,9 +3,11 @@
 // Reshape takes its shape from constants that Shape, Gather and Concat before it compute.
 #include <string.h>
 
+#include "base/map.h"
 #include "front/expand/expand.h"
 #include "front/pass/pass.h"
 #include "front/sized.h"
+#include "setup/npy.h"
 #include "setup/shapes.h"
 
 // Nodes: with those that composite operators make; loops in loops could fill any memory.
@@ -86,15 +88,16 @@ static seer_status check_operands(const seer_graph *graph, const seer_node *node
 
 // ---- inputs
 
-static const char *inputs_text(const seer_graph *graph, seer_arena *scratch) {
-  seer_text text;
-  seer_text_init(&text, scratch);
-  for (uint32_t k = 0; k < graph->n_input; k++) {
-    const seer_value *value = seer_graph_value(graph, graph->input[k]);
-    seer_text_printf(&text, "%s%s %s%s", k ? ", " : "", value->name,
-        seer_value_type_text(value, scratch), value->has_shape ? "" : " (no shape)");
-  }
-  return text.data;
+// A bound input may be named: its shape is known.
+static seer_status check_bound(
+    const seer_bound *bound, const seer_named_shape *shape, seer_arena *scratch) {
+  const seer_tensor *tensor = &bound->tensor;
+  bool is_same = tensor->rank == shape->rank;
+  for (uint32_t k = 0; is_same && k < shape->rank; k++) is_same = tensor->dim[k] == shape->dim[k];
+  if (is_same) return SEER_OK;
+  return SEER_FAIL(INVALID,
+      "--input-shapes: input '%s' is bound to %s by --bind, '%s' is another shape", bound->name,
+      seer_shape_text(tensor->dim, tensor->rank, scratch), shape->text);
 }
 
 static seer_status set_input_shape(
@@ -107,9 +110,11 @@ static seer_status set_input_shape(
     if (strcmp(seer_graph_value(graph, graph->input[k])->name, name) == 0)
       value = seer_graph_value(graph, graph->input[k]);
   }
+  if (!value && seer_graph_find_bound(graph, name))
+    return check_bound(seer_graph_find_bound(graph, name), shape, scratch);
   if (!value) {
     return SEER_FAIL(INVALID, "--input-shapes: no input is named '%s'; inputs are %s", name,
-        inputs_text(graph, scratch));
+        seer_graph_inputs_text(graph, scratch));
   }
   if (value->has_shape && value->rank != rank) {
     return SEER_FAIL(INVALID, "--input-shapes: input '%s' has %u dimensions (%s), '%s' gives %u",
@@ -128,14 +133,34 @@ static seer_status set_input_shape(
   return SEER_OK;
 }
 
+// An unknown size that another input has under the same name is as large there; of several sizes
+// of a name the first counts.
+static void spread_named_sizes(seer_graph *graph, seer_arena *scratch) {
+  seer_map *size_of_name = seer_map_create(scratch);
+  for (size_t k = 0; k < graph->n_dim_name; k++) {
+    const seer_dim_name *name = &graph->dim_name[k];
+    int64_t size = seer_graph_value(graph, name->input)->dim[name->dim];
+    if (size >= 0 && !seer_map_get_str(size_of_name, name->name, NULL))
+      seer_map_set_str(size_of_name, name->name, (uint64_t)size);
+  }
+  for (size_t k = 0; k < graph->n_dim_name; k++) {
+    const seer_dim_name *name = &graph->dim_name[k];
+    int64_t *size = &seer_graph_value(graph, name->input)->dim[name->dim];
+    uint64_t found;
+    if (*size < 0 && seer_map_get_str(size_of_name, name->name, &found)) *size = (int64_t)found;
+  }
+}
+
 static seer_status fix_inputs(
     seer_graph *graph, const char *input_shapes, seer_arena *scratch, const char **out_notice) {
   seer_named_shape *shape;
   uint32_t n_shape;
   seer_status status =
       seer_shapes_parse(input_shapes ? input_shapes : "", scratch, &shape, &n_shape);
-  if (status) return seer_status_context(status, "inputs are %s", inputs_text(graph, scratch));
+  if (status)
+    return seer_status_context(status, "inputs are %s", seer_graph_inputs_text(graph, scratch));
   for (uint32_t k = 0; k < n_shape; k++) SEER_TRY(set_input_shape(graph, &shape[k], scratch));
+  spread_named_sizes(graph, scratch);
   uint32_t n_unknown = 0;
   seer_text notice, suggestion;
   seer_text_init(&notice, graph->arena);
@@ -166,7 +191,7 @@ static seer_status fix_inputs(
   if (out_notice) *out_notice = notice.data;
   if (n_unknown == 0) return SEER_OK;
   return SEER_FAIL(INVALID, "sizes of inputs are unknown: %s; pass --input-shapes '%s'",
-      inputs_text(graph, scratch), suggestion.data);
+      seer_graph_inputs_text(graph, scratch), suggestion.data);
 }
 
 // ---- values without elements: their content is known, whatever computes them

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "base/os.h"
 
 const seer_option_desc seer_option_table[SEER_OPT_COUNT] = {
@@ -194,51 +195,10 @@ bool seer_context_has_option(const char *name, bool *out_takes_value) {
   return desc != NULL;
 }
 
-static char fold_letter(char c) { return c == '_' ? '-' : (char)tolower((unsigned char)c); }
-
-// Letters to insert, drop, replace, or swap with the next one (optimal string alignment), names up
-// to 63 letters.
-static size_t distance(const char *a, const char *b) {
-  enum { N = 64 };
-  size_t rows[3][N];
-  size_t n = strlen(b);
-  if (n >= N) return SIZE_MAX;
-  size_t *above2 = rows[0], *above = rows[1], *row = rows[2];
-  for (size_t j = 0; j <= n; j++) above[j] = above2[j] = j;
-  for (size_t i = 0; a[i]; i++) {
-    row[0] = i + 1;
-    for (size_t j = 0; j < n; j++) {
-      size_t best = above[j] + (fold_letter(a[i]) != b[j]);
-      if (row[j] + 1 < best) best = row[j] + 1;
-      if (above[j + 1] + 1 < best) best = above[j + 1] + 1;
-      bool is_swap =
-          i > 0 && j > 0 && fold_letter(a[i]) == b[j - 1] && fold_letter(a[i - 1]) == b[j];
-      if (is_swap && above2[j - 1] + 1 < best) best = above2[j - 1] + 1;
-      row[j + 1] = best;
-    }
-    size_t *oldest = above2;
-    above2 = above;
-    above = row;
-    row = oldest;
-  }
-  return above[n];
-}
-
 const char *seer_option_nearest(const char *name) {
-  if (strncmp(name, "SEER_", 5) == 0) name += 5;
-  const char *best = NULL;
-  size_t best_distance = strlen(name) / 3 + 1;
-  for (size_t i = 0; i < SEER_OPT_COUNT; i++) {
-    size_t d = distance(name, seer_option_table[i].name);
-    // What was typed as the beginning of a name ("time" for "time-budget") is near too.
-    if (strlen(name) >= 3 && strncmp(name, seer_option_table[i].name, strlen(name)) == 0 && d > 1)
-      d = 1;
-    if (d < best_distance) {
-      best_distance = d;
-      best = seer_option_table[i].name;
-    }
-  }
-  return best;
+  seer_near near = seer_near_to(strncmp(name, "SEER_", 5) == 0 ? name + 5 : name);
+  for (size_t i = 0; i < SEER_OPT_COUNT; i++) seer_near_offer(&near, seer_option_table[i].name);
+  return near.best;
 }
 
 // ---- the context

@@ -251,10 +251,17 @@ seer_status seer_npy_parse(
 }
 
 seer_status seer_npy_read(const char *path, seer_arena *arena, seer_npy *out) {
-  seer_os_map map;
-  SEER_TRY(seer_os_map_file(path, &map));
-  seer_status status = seer_npy_parse(path, map.data, map.n_bytes, arena, out);
-  seer_os_unmap(&map);
+  return seer_npy_read_at_most(path, MAX_FILE, arena, out);
+}
+
+seer_status seer_npy_read_at_most(
+    const char *path, size_t max_bytes, seer_arena *arena, seer_npy *out) {
+  seer_arena *scratch = seer_arena_create("npy");
+  char *bytes;
+  size_t n_bytes;
+  seer_status status = seer_os_read_file(path, scratch, max_bytes, &bytes, &n_bytes);
+  if (!status) status = seer_npy_parse(path, bytes, n_bytes, arena, out);
+  seer_arena_destroy(scratch);
   return status;
 }
 

@@ -23,6 +23,10 @@ SEER_MUST_USE seer_status seer_npy_parse(
     const char *source, const void *bytes, size_t n_bytes, seer_arena *arena, seer_npy *out);
 // data in `arena`
 SEER_MUST_USE seer_status seer_npy_read(const char *path, seer_arena *arena, seer_npy *out);
+// The same; INVALID for a file of more than max_bytes. The file is read, not mapped: it may change
+// meanwhile.
+SEER_MUST_USE seer_status seer_npy_read_at_most(
+    const char *path, size_t max_bytes, seer_arena *arena, seer_npy *out);
 // version 1.0, C order
 SEER_MUST_USE seer_status seer_npy_write(const char *path, const seer_npy *array);
 

@@ -1,7 +1,8 @@
 """familyseer as a backend of ONNX's own tests (onnx.backend.test): compiles without tuning, runs on the CPU.
 
 The shape of everything is known when familyseer compiles, so operands that decide shapes (Reshape's shape, Slice's starts,
-ReduceSum's axes, ...) must be constants. Where ONNX's tests feed them as inputs, compile() is given their values.
+ReduceSum's axes, ...) must be constants. Where ONNX's tests feed them as inputs, Compiled() binds them (--bind): the files
+are compiled as they are.
 """
 import os
 import shutil
@@ -24,26 +25,19 @@ class Refused(Exception):
     """What `familyseer compile` says."""
 
 
-def bind(model, values):
-    """A copy of the model in which the inputs of these names are constants."""
-    bound = onnx.ModelProto()
-    bound.CopyFrom(model)
-    kept = [i for i in bound.graph.input if i.name not in values]
-    del bound.graph.input[:]
-    bound.graph.input.extend(kept)
-    bound.graph.initializer.extend(onnx.numpy_helper.from_array(np.asarray(x), name) for name, x in values.items())
-    return bound
-
-
 class Compiled(onnx.backend.base.BackendRep):
-    """A model compiled with -O1; lives in a folder of its own."""
+    """A model compiled with -O1, the inputs `bound` to these values; lives in a folder of its own."""
 
-    def __init__(self, model, shapes):
+    def __init__(self, model, shapes, bound=None):
         self._folder = tempfile.mkdtemp(prefix="seer-conform-")
         path = os.path.join(self._folder, "model.onnx")
         onnx.save(model, path)
         sizes = [f"{name}:{'x'.join(map(str, shape))}" for name, shape in shapes.items() if shape]
         flags = ["--input-shapes", ",".join(sizes)] if sizes else []
+        for k, (name, x) in enumerate((bound or {}).items()):
+            file = os.path.join(self._folder, f"bound{k}.npy")
+            np.save(file, x)
+            flags.append(f"--bind={name}={file}")
         done = subprocess.run([SEER, "compile", path, "-O1", "-o", os.path.join(self._folder, "out"), *flags],
                               capture_output=True, text=True, check=False, timeout=120)
         if done.returncode != 0:

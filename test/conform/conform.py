@@ -60,8 +60,8 @@ def plain(array):
 
 
 def compiled(model, names, inputs):
-    """Compiles as it is; if an operand must be constant, with the small ones after the first bound. Returns the compiled model
-    and the inputs that are left."""
+    """Compiles without further ado; if an operand must be constant, with the small ones after the first bound. Returns the
+    compiled model and the inputs that are left."""
     shapes = {n: x.shape for n, x in zip(names, inputs)}
     try:
         return backend.Compiled(model, shapes), inputs
@@ -71,8 +71,7 @@ def compiled(model, names, inputs):
     small = {n: x for k, (n, x) in enumerate(zip(names, inputs)) if x.size <= MAX_BOUND and (k > 0 or x.dtype.kind == "i")}
     if "constant" not in str(why) or not small:
         raise why
-    left = [(n, x) for n, x in zip(names, inputs) if n not in small]
-    return backend.Compiled(backend.bind(model, small), {n: x.shape for n, x in left}), [x for _, x in left]
+    return backend.Compiled(model, shapes, small), [x for n, x in zip(names, inputs) if n not in small]
 
 
 def check(want, got):

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "code/build/internal.h"
+#include "front/bind.h"
+#include "front/literal.h"
 
 static const char *c_type(seer_dtype dtype) {
   switch (dtype) {
@@ -90,6 +92,27 @@ static void put_values(
   seer_text_put(text, n > 0 ? "\n  ],\n" : "],\n");
 }
 
+// Inputs that --bind has made constants: enough to make the same library again, or to see that
+// another one was given.
+static void put_bound(seer_text *text, const seer_graph *graph, seer_arena *arena) {
+  if (graph->n_bound == 0) return;
+  seer_text_put(text, "  \"bound\": [");
+  for (uint32_t i = 0; i < graph->n_bound; i++) {
+    const seer_tensor *tensor = &graph->bound[i].tensor;
+    const char *value = seer_literal_print(tensor, SEER_BOUND_SHOWN, arena);
+    seer_text_put(text, i > 0 ? ",\n    {\"name\": " : "\n    {\"name\": ");
+    put_json(text, graph->bound[i].name);
+    seer_text_printf(text, ", \"dtype\": \"%s\", \"shape\": [", seer_dtype_name(tensor->dtype));
+    for (uint32_t k = 0; k < tensor->rank; k++)
+      seer_text_printf(text, "%s%" PRId64, k > 0 ? ", " : "", tensor->dim[k]);
+    seer_text_printf(
+        text, "], \"hash\": \"%016" PRIx64 "\"", seer_hash_bytes(tensor->data, tensor->n_bytes, 0));
+    if (value) seer_text_printf(text, ", \"value\": \"%s\"", value);
+    seer_text_put(text, "}");
+  }
+  seer_text_put(text, "\n  ],\n");
+}
+
 static void put_steps(seer_text *text, const seer_network *network,
     const seer_built_kernels *kernels, const uint32_t *kernel_of_step) {
   seer_text_put(text, "  \"steps\": [");
@@ -161,6 +184,7 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
   seer_text_put(&text, ",\n");
   put_values(&text, "inputs", network->graph, network->graph->input, network->graph->n_input);
   put_values(&text, "outputs", network->graph, network->graph->output, network->graph->n_output);
+  put_bound(&text, network->graph, arena);
   seer_text_printf(&text,
       "  \"weights\": {\"bytes\": %" PRIu64 ", \"hash\": \"%016" PRIx64 "\"},\n",
       plan[0].header.weight_bytes, plan[0].header.weight_hash);

@@ -74,6 +74,15 @@ static seer_status read_type(const Onnx__TypeProto *type, seer_value *out_value)
   return SEER_OK;
 }
 
+static void name_dims(seer_graph *graph, seer_val input, const Onnx__TensorShapeProto *shape) {
+  for (uint32_t k = 0; shape && k < shape->n_dim; k++) {
+    const Onnx__TensorShapeProto__Dimension *dim = shape->dim[k];
+    bool is_named = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
+    if (is_named && dim->dim_param && dim->dim_param[0])
+      seer_graph_name_dim(graph, input, k, dim->dim_param);
+  }
+}
+
 static seer_status read_inputs(seer_onnx_file *file, seer_onnx_scope *scope) {
   const Onnx__GraphProto *graph = file->model->graph;
   for (size_t k = 0; k < graph->n_input; k++) {
@@ -93,6 +102,7 @@ static seer_status read_inputs(seer_onnx_file *file, seer_onnx_scope *scope) {
         file->graph, name, type.dtype, type.dim, type.has_shape ? type.rank : -1);
     seer_map_set_str(scope->names, name, value.i);
     seer_graph_mark_input(file->graph, value);
+    name_dims(file->graph, value, graph->input[k]->type->tensor_type->shape);
   }
   return SEER_OK;
 }

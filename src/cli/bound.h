@@ -1,0 +1,19 @@
+// bound.h - inputs that had a value when a library was compiled (--bind), as its description has
+// them: for the commands that would take them for inputs.
+#ifndef SEER_CLI_BOUND_H
+#define SEER_CLI_BOUND_H
+
+#include "cli/use.h"
+
+// INVALID if a bound input of the library is called `name`, and what it is bound to.
+SEER_MUST_USE seer_status seer_bound_refuse(const seer_use *use, const char *name);
+
+// Adds to --bind what the library was compiled with and the user has not given. INVALID names an
+// input whose value is too long to stand in the description: the user must give it.
+SEER_MUST_USE seer_status seer_bound_take(seer_context *context, const seer_use *use);
+
+// Both libraries have the same bound inputs, by name, type, shape and value; INVALID names the
+// first difference.
+SEER_MUST_USE seer_status seer_bound_compare(const seer_use *use, const seer_use *other);
+
+#endif
