@@ -90,8 +90,12 @@ typedef void (*seer_parallel_for)(void *user, uint32_t n_parts, seer_parallel_bo
 typedef struct {
   uint32_t struct_size;
   uint32_t abi_version;  // 1
-  // weights_path NULL: weights.bin beside the library. weights != NULL: memory instead of a file
-  // (kept).
+  // weights_path NULL: weights.bin beside the library. The file is read into memory of the model's
+  // own: what happens to it later is of no concern, and children of a fork share the pages. weights
+  // != NULL: memory instead of a file (kept; used where it lies if at a multiple of 64): for
+  // processes that share one map of the file, which then nobody may shorten. Other sizes and other
+  // models' weights are refused; that the numbers are those that were written is checked with
+  // verify_hash.
   seer_rt_code (*open)(const char *weights_path, const void *weights, uint64_t n_weight_bytes,
       int verify_hash, seer_model **out_model, char *message, size_t message_bytes);
   void (*close)(seer_model *model);

@@ -37,6 +37,7 @@ static seer_rt_code api_open(const char *weights_path, const void *weights, uint
       .weights = weights,
       .n_weight_bytes = n_weight_bytes,
       .verify_hash = verify_hash,
+      .blob_hash = &seer_plan_blob_hash,
   };
   if (!out_model) return SEER_RT_INVALID;
   *out_model = NULL;

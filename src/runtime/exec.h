@@ -23,6 +23,7 @@ typedef struct {
   const void *weights;  // kept; a whole weights.bin
   uint64_t n_weight_bytes;
   int verify_hash;
+  const uint64_t *blob_hash;  // XXH3 of the blob; NULL: not known
 } seer_model_source;
 
 // Writes "what" into message (if any) and returns `code`.
@@ -92,8 +93,8 @@ struct seer_model {
   uint32_t n_set;
   seer_rt_set *set;
   const uint8_t *weights;  // payload
-  void *map;  // what close unmaps, or NULL
-  uint64_t n_map_bytes;
+  void *owned;  // pages that close frees: a copy of the payload, or NULL
+  uint64_t n_owned_bytes;
 };
 
 // Zeroed memory from the OS, in huge pages where it gives them; NULL when there is none.

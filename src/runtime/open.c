@@ -1,20 +1,18 @@
 // open.c - plan blob + weights.bin -> model. Everything that can be wrong with the two is found
-// here, once, so that running needs no checks.
-#include <errno.h>
-#include <fcntl.h>
+// here and in weights.c, once, so that running needs no checks.
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 #include "runtime/cpu.h"
 #include "runtime/exec.h"
+#include "runtime/weights.h"
 
-// Header only: the archive links nothing but libc. Used when a full check is asked for.
+// Header only: the archive links nothing but libc.
 #define XXH_INLINE_ALL
 #define XXH_NO_STREAM
 #include <xxhash.h>
@@ -54,86 +52,6 @@ void seer_rt_pages_free(void *pages, uint64_t n_bytes) {
   munmap(pages, (n_bytes + page - 1) / page * page);
 }
 
-// ---- weights
-static seer_rt_code read_weights(const char *path, const void **out_data, uint64_t *out_bytes,
-    seer_model *model, char *message, size_t message_bytes) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return seer_rt_fail(errno == ENOENT ? SEER_RT_NOT_FOUND : SEER_RT_IO, message, message_bytes,
-        "%s: cannot be opened: %s", path, strerror(errno));
-  // Not fstat: before glibc 2.33 it was no symbol of libc.so.6. Pipes have no end, and folders
-  // cannot be read.
-  off_t end = lseek(fd, 0, SEEK_END);
-  if (end < 0 || read(fd, NULL, 0) != 0) {
-    close(fd);
-    return seer_rt_fail(SEER_RT_IO, message, message_bytes, "%s: not a regular file", path);
-  }
-  uint64_t n = (uint64_t)end;
-  void *map = n > 0 ? mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
-  close(fd);
-  if (map == MAP_FAILED)
-    return seer_rt_fail(SEER_RT_RESOURCE, message, message_bytes, "%s: cannot be mapped: %s", path,
-        strerror(errno));
-  model->map = map;
-  model->n_map_bytes = n;
-  *out_data = map;
-  *out_bytes = n;
-  return SEER_RT_OK;
-}
-
-static seer_rt_code set_weights(
-    seer_model *model, const seer_model_source *source, char *message, size_t message_bytes) {
-  const seer_plan_header *plan = model->set[0].plan;
-  if (plan->weight_bytes == 0) return SEER_RT_OK;
-  const void *data = source->weights;
-  uint64_t n = source->n_weight_bytes;
-  const char *name = "the weights in memory";
-  if (source->weights_path) {
-    name = source->weights_path;
-    seer_rt_code code = read_weights(name, &data, &n, model, message, message_bytes);
-    if (code != SEER_RT_OK) return code;
-  }
-  seer_weights_header header;
-  if (!data || n < SEER_PLAN_ALIGN || n < sizeof header)
-    return seer_rt_fail(SEER_RT_CORRUPT, message, message_bytes,
-        "%s: %llu bytes, too short for weights", name, (unsigned long long)n);
-  memcpy(&header, data, sizeof header);
-  if (header.magic != SEER_WEIGHTS_MAGIC || header.version != SEER_PLAN_VERSION ||
-      header.header_bytes != SEER_PLAN_ALIGN)
-    return seer_rt_fail(
-        SEER_RT_CORRUPT, message, message_bytes, "%s: not a weights file of this version", name);
-  if (header.n_bytes != plan->weight_bytes || header.hash != plan->weight_hash)
-    return seer_rt_fail(SEER_RT_CORRUPT, message, message_bytes,
-        "%s: weights of another model (%llu bytes, hash %016llx; the model has %llu, %016llx)",
-        name, (unsigned long long)header.n_bytes, (unsigned long long)header.hash,
-        (unsigned long long)plan->weight_bytes, (unsigned long long)plan->weight_hash);
-  if (n - SEER_PLAN_ALIGN < header.n_bytes)
-    return seer_rt_fail(SEER_RT_CORRUPT, message, message_bytes,
-        "%s: cut short: %llu bytes of %llu", name, (unsigned long long)n,
-        (unsigned long long)header.n_bytes + SEER_PLAN_ALIGN);
-  const uint8_t *payload = (const uint8_t *)data + SEER_PLAN_ALIGN;
-  if (source->verify_hash) {
-    uint64_t hash = XXH3_64bits(payload, header.n_bytes);
-    if (hash != header.hash)
-      return seer_rt_fail(SEER_RT_CORRUPT, message, message_bytes,
-          "%s: damaged: hash %016llx, should be %016llx", name, (unsigned long long)hash,
-          (unsigned long long)header.hash);
-  }
-  // only memory that was passed in: kernels rely on the alignment
-  if ((uintptr_t)payload % SEER_PLAN_ALIGN != 0) {
-    void *copy = seer_rt_pages_alloc(header.n_bytes);
-    if (!copy)
-      return seer_rt_fail(
-          SEER_RT_RESOURCE, message, message_bytes, "no memory for aligned weights");
-    memcpy(copy, payload, header.n_bytes);
-    model->map = copy;
-    model->n_map_bytes = header.n_bytes;
-    payload = copy;
-  }
-  model->weights = payload;
-  return SEER_RT_OK;
-}
-
 // ---- open
 static bool set_plan(
     const seer_model_source *source, uint64_t offset, uint32_t first_kernel, seer_rt_set *set) {
@@ -167,14 +85,23 @@ static bool set_plan(
   return true;
 }
 
+// A plan may be sound and yet not what was written: other kernels than it was made for would be
+// given its buffers. NULL, or what is wrong.
+static const char *check_plans(
+    const seer_model_source *source, uint64_t *offset, uint32_t *out_n_set) {
+  if (source->blob_hash && XXH3_64bits(source->blob, source->n_blob_bytes) != *source->blob_hash)
+    return "its bytes are not those that were written";
+  const char *wrong = seer_library_check(source->blob, source->n_blob_bytes, offset, out_n_set);
+  return !wrong && *out_n_set == 0 ? "it has no plan" : wrong;
+}
+
 seer_rt_code seer_rt_open(
     const seer_model_source *source, seer_model **out_model, char *message, size_t message_bytes) {
   *out_model = NULL;
   if (message && message_bytes > 0) message[0] = 0;
   uint64_t offset[SEER_PLAN_MAX_SETS];
   uint32_t n_set = 0;
-  const char *wrong = seer_library_check(source->blob, source->n_blob_bytes, offset, &n_set);
-  if (!wrong && n_set == 0) wrong = "it has no plan";
+  const char *wrong = check_plans(source, offset, &n_set);
   if (wrong)
     return seer_rt_fail(
         SEER_RT_CORRUPT, message, message_bytes, "the model's plan is damaged: %s", wrong);
@@ -203,7 +130,7 @@ seer_rt_code seer_rt_open(
     seer_rt_close(model);
     return seer_rt_fail(SEER_RT_RESOURCE, message, message_bytes, "no memory for the model");
   }
-  seer_rt_code code = set_weights(model, source, message, message_bytes);
+  seer_rt_code code = seer_weights_open(model, source, message, message_bytes);
   if (code != SEER_RT_OK) {
     seer_rt_close(model);
     return code;
@@ -214,7 +141,7 @@ seer_rt_code seer_rt_open(
 
 void seer_rt_close(seer_model *model) {
   if (!model) return;
-  seer_rt_pages_free(model->map, model->n_map_bytes);
+  seer_rt_pages_free(model->owned, model->n_owned_bytes);
   for (uint32_t s = 0; s < model->n_set; s++) free(model->set[s].io);
   free(model->set);
   free(model);

@@ -163,6 +163,7 @@ typedef struct {
 // A model.so defines these (made by code/build); the runtime archive linked into it reads them.
 extern const uint8_t seer_plan_blob[];
 extern const uint64_t seer_plan_blob_bytes;
+extern const uint64_t seer_plan_blob_hash;  // XXH3
 extern void (*const seer_plan_kernels[])(void *const *buffers, uint32_t part);
 
 // Bounds of everything; returns NULL if sound, else what is wrong.

@@ -5,6 +5,7 @@
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "code/build/internal.h"
 #include "runtime/cpu.h"
@@ -40,6 +41,14 @@ static seer_status llvm_fail(char *message, const char *what) {
   return status;
 }
 
+static void add_number(LLVMModuleRef module, const char *symbol, uint64_t number) {
+  LLVMTypeRef wide = LLVMInt64TypeInContext(LLVMGetModuleContext(module));
+  LLVMValueRef global = LLVMAddGlobal(module, wide, symbol);
+  LLVMSetInitializer(global, LLVMConstInt(wide, number, false));
+  LLVMSetGlobalConstant(global, true);
+  LLVMSetVisibility(global, LLVMHiddenVisibility);
+}
+
 // An object with the blob (in read-only data) and the table of kernels (relocated, then read-only).
 // A function may stand in the table several times: for each plan that runs it.
 static seer_status emit_plan(const seer_target *target, const seer_built_library *library,
@@ -62,11 +71,8 @@ static seer_status emit_plan(const seer_target *target, const seer_built_library
   LLVMSetAlignment(blob, SEER_PLAN_ALIGN);
   LLVMSetVisibility(blob, LLVMHiddenVisibility);
 
-  LLVMTypeRef wide = LLVMInt64TypeInContext(context);
-  LLVMValueRef n_bytes = LLVMAddGlobal(module, wide, "seer_plan_blob_bytes");
-  LLVMSetInitializer(n_bytes, LLVMConstInt(wide, library->n_bytes, false));
-  LLVMSetGlobalConstant(n_bytes, true);
-  LLVMSetVisibility(n_bytes, LLVMHiddenVisibility);
+  add_number(module, "seer_plan_blob_bytes", library->n_bytes);
+  add_number(module, "seer_plan_blob_hash", XXH3_64bits(library->blob, library->n_bytes));
 
   LLVMTypeRef params[2] = {pointer, LLVMInt32TypeInContext(context)};
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(context), params, 2, false);

@@ -18,7 +18,8 @@ static seer_model *model;
 static int setup(void **state) {
   (void)state;
   hand_plan_make(&plan, &weights);
-  seer_model_source source = {&plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, 1};
+  seer_model_source source = {
+      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, 1, NULL};
   return seer_rt_open(&source, &model, NULL, 0) != SEER_RT_OK;
 }
 

@@ -53,6 +53,7 @@ static int test_thread_(
 #include "../../../src/runtime/fork.c"
 #include "../../../src/runtime/open.c"
 #include "../../../src/runtime/pool.c"
+#include "../../../src/runtime/weights.c"
 
 static hand_plan plan;
 static hand_weights weights;
@@ -71,7 +72,8 @@ static void each_allocation(void **state) {
   // Unaligned weights, so that opening copies them.
   static uint8_t moved[sizeof weights + 8];
   memcpy(moved + 4, &weights, sizeof weights);
-  seer_model_source source = {&plan, sizeof plan, hand_kernels, NULL, moved + 4, sizeof weights, 0};
+  seer_model_source source = {
+      &plan, sizeof plan, hand_kernels, NULL, moved + 4, sizeof weights, 0, NULL};
   int n_failed = 0;
   for (int n = 1; n < 100; n++) {
     until_fault = n;
@@ -106,7 +108,8 @@ static void each_allocation(void **state) {
 static void no_allocation_in_a_run(void **state) {
   (void)state;
   hand_plan_make(&plan, &weights);
-  seer_model_source source = {&plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, 0};
+  seer_model_source source = {
+      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, 0, NULL};
   seer_model *model = NULL;
   seer_session *session = NULL;
   assert_int_equal(seer_rt_open(&source, &model, NULL, 0), SEER_RT_OK);

@@ -1,4 +1,5 @@
 // The plan check and opening: what is damaged is refused with a reason, and never followed.
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <cmocka.h>
 
@@ -25,7 +28,7 @@ static int setup(void **state) {
 
 static seer_rt_code open_with(int verify, char *message, size_t n, seer_model **out) {
   seer_model_source source = {
-      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, verify};
+      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, verify, NULL};
   return seer_rt_open(&source, out, message, n);
 }
 
@@ -141,7 +144,7 @@ static void weights_checked(void **state) {
   assert_int_equal(open_with(0, message, sizeof message, &model), SEER_RT_CORRUPT);
   hand_plan_make(&plan, &weights);
   seer_model_source source = {
-      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights - 4, 0};
+      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights - 4, 0, NULL};
   assert_int_equal(seer_rt_open(&source, &model, message, sizeof message), SEER_RT_CORRUPT);
   assert_non_null(strstr(message, "cut short"));
   source.weights_path = "/nonexistent/weights.bin";
@@ -158,14 +161,49 @@ static void weights_from_a_file(void **state) {
   assert_true(fd >= 0);
   assert_int_equal(write(fd, &weights, sizeof weights), (ssize_t)sizeof weights);
   close(fd);
-  seer_model_source source = {&plan, sizeof plan, hand_kernels, path, NULL, 0, 1};
+  seer_model_source source = {&plan, sizeof plan, hand_kernels, path, NULL, 0, 1, NULL};
   seer_model *model;
   char message[200];
   assert_int_equal(seer_rt_open(&source, &model, message, sizeof message), SEER_RT_OK);
+  // What happens to the file now is of no concern.
+  assert_int_equal(truncate(path, 0), 0);
+  assert_memory_equal(model->weights, weights.w, sizeof weights.w);
   seer_rt_close(model);
-  assert_int_equal(truncate(path, 100), 0);
-  assert_int_equal(seer_rt_open(&source, &model, message, sizeof message), SEER_RT_CORRUPT);
+  static const struct {
+    off_t n_bytes;
+    const char *text;
+  } sizes[] = {{0, "0 bytes, too short"}, {63, "63 bytes, too short"},
+      {64, "cut short: 64 bytes of 4064"}, {4063, "cut short: 4063 bytes of 4064"},
+      {4065, "too long: 4065 bytes, must be 4064"}, {(off_t)1 << 40, "too long"}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    fd = open(path, O_WRONLY | O_TRUNC);
+    assert_int_equal(write(fd, &weights, sizeof weights), (ssize_t)sizeof weights);
+    assert_int_equal(ftruncate(fd, sizes[i].n_bytes), 0);
+    close(fd);
+    assert_int_equal(seer_rt_open(&source, &model, message, sizeof message), SEER_RT_CORRUPT);
+    if (!strstr(message, sizes[i].text)) fail_msg("%s: not %s", message, sizes[i].text);
+  }
   unlink(path);
+  assert_int_equal(mkfifo(path, 0600), 0);  // nobody writes to it
+  assert_int_equal(seer_rt_open(&source, &model, message, sizeof message), SEER_RT_IO);
+  unlink(path);
+}
+
+// A plan that is sound, but not the one that was written.
+static void other_plan(void **state) {
+  (void)state;
+  char message[200];
+  seer_model *model;
+  uint64_t hash = XXH3_64bits(&plan, sizeof plan);
+  seer_model_source source = {
+      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, 0, NULL};
+  source.blob_hash = &hash;
+  assert_int_equal(seer_rt_open(&source, &model, message, sizeof message), SEER_RT_OK);
+  seer_rt_close(model);
+  plan.phase[0].n_parts++;
+  assert_null(seer_plan_check(&plan, sizeof plan));
+  assert_int_equal(seer_rt_open(&source, &model, message, sizeof message), SEER_RT_CORRUPT);
+  assert_non_null(strstr(message, "not those that were written"));
 }
 
 static void features(void **state) {
@@ -203,6 +241,7 @@ int main(void) {
       cmocka_unit_test_setup(random_damage, setup),
       cmocka_unit_test_setup(weights_checked, setup),
       cmocka_unit_test_setup(weights_from_a_file, setup),
+      cmocka_unit_test_setup(other_plan, setup),
       cmocka_unit_test_setup(features, setup),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
