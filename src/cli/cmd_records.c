@@ -7,8 +7,66 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
+#include "code/choice.h"
 #include "models/models.h"
-#include "tune/record.h"
+#include "tune/record/sound.h"
+
+static json_t *best_json(const seer_task *task, const seer_record *record) {
+  json_t *line = json_pack("{s:i, s:s, s:I, s:f, s:s, s:s}", "task", (int)task->id, "name",
+      task->name, "record", (json_int_t)record->id, "seconds", record->seconds, "state",
+      record->id ? seer_record_state_name(record->state) : "none", "schedule",
+      record->id ? record->schedule : "");
+  if (line && record->id)
+    json_object_set_new(line, "place", json_string(seer_record_place_name(record->place)));
+  if (line && record->ab.n_pairs > 0)
+    json_object_set_new(line, "pairs",
+        json_pack("{s:I, s:f, s:f, s:f, s:I}", "n", (json_int_t)record->ab.n_pairs, "speedup",
+            record->ab.speedup, "p_value", record->ab.p_value, "baseline_seconds",
+            record->ab.baseline_seconds, "judged", (json_int_t)record->judged));
+  return line;
+}
+
+static seer_status print_json(const seer_task *task, const seer_record *record) {
+  json_t *line = best_json(task, record);
+  char *dump = line ? json_dumps(line, JSON_COMPACT) : NULL;
+  json_decref(line);
+  if (!dump) return SEER_FAIL(CORRUPT, "record %" PRId64 ": no UTF-8", record->id);
+  puts(dump);
+  free(dump);
+  return SEER_OK;
+}
+
+static void print_best(const seer_task *task, const seer_record *record) {
+  printf("task %u  %s\n", task->id, task->name);
+  if (!record->id) {
+    printf("  no record\n");
+    return;
+  }
+  bool is_here = record->place == SEER_RECORD_HERE;
+  printf("  record %" PRId64 ", %s%s%s, %.2f us", record->id, seer_record_state_name(record->state),
+      is_here ? "" : " ", is_here ? "" : seer_record_place_name(record->place),
+      record->seconds * 1e6);
+  if (record->ab.n_pairs > 0)
+    printf("; in %u pairs %.2f times as fast as what took %.2f us", record->ab.n_pairs,
+        record->ab.speedup, record->ab.baseline_seconds * 1e6);
+  printf("\n%s\n", record->schedule);
+}
+
+static seer_status best_of_task(seer_context *context, seer_records *records, int64_t target,
+    const seer_task *task, seer_arena *arena) {
+  seer_sketch_list *sketches;
+  int64_t workload;
+  seer_record record;
+  SEER_TRY(seer_sketch_generate(
+      task->dag, seer_context_target(context), seer_choice_space(context), arena, &sketches));
+  seer_record_rule rule = seer_record_rule_of(sketches);
+  SEER_TRY(seer_records_find_workload(records, task->key, &workload));
+  SEER_TRY(seer_records_best(
+      records, workload, target, SEER_RECORD_MEASURED, &rule, arena, &record, NULL));
+  if (seer_context_bool(context, SEER_OPT_JSON)) return print_json(task, &record);
+  print_best(task, &record);
+  return SEER_OK;
+}
 
 static seer_status best(
     seer_context *context, seer_records *records, const char *model, seer_arena *arena) {
@@ -19,34 +77,8 @@ static seer_status best(
   uint32_t n;
   seer_status status =
       seer_records_find_targets(records, seer_context_target(context), targets, &n);
-  bool is_json = seer_context_bool(context, SEER_OPT_JSON);
-  for (uint32_t t = 0; t < network->n_task && !status; t++) {
-    const seer_task *task = &network->task[t];
-    int64_t workload;
-    seer_record record = {.id = 0};
-    status = seer_records_find_workload(records, task->key, &workload);
-    if (!status)
-      status =
-          seer_records_best(records, workload, targets[0], SEER_RECORD_MEASURED, arena, &record);
-    if (status) break;
-    if (is_json) {
-      json_t *line = json_pack("{s:i, s:s, s:I, s:f, s:s, s:s}", "task", (int)t, "name", task->name,
-          "record", (json_int_t)record.id, "seconds", record.seconds, "state",
-          record.id ? seer_record_state_name(record.state) : "none", "schedule",
-          record.id ? record.schedule : "");
-      char *dump = line ? json_dumps(line, JSON_COMPACT) : NULL;
-      if (!dump)
-        status = SEER_FAIL(CORRUPT, "record %" PRId64 ": its schedule is no UTF-8", record.id);
-      if (dump) puts(dump);
-      free(dump);
-      json_decref(line);
-    } else if (record.id) {
-      printf("task %u  %s\n  record %" PRId64 ", %s, %.2f us\n%s\n", t, task->name, record.id,
-          seer_record_state_name(record.state), record.seconds * 1e6, record.schedule);
-    } else {
-      printf("task %u  %s\n  no record\n", t, task->name);
-    }
-  }
+  for (uint32_t t = 0; t < network->n_task && !status; t++)
+    status = best_of_task(context, records, targets[0], &network->task[t], arena);
   seer_graph_close(network->graph);
   return status;
 }
@@ -54,47 +86,67 @@ static seer_status best(
 static seer_status check(seer_records *records, seer_arena *arena) {
   seer_text text;
   seer_text_init(&text, arena);
-  uint32_t bad;
-  SEER_TRY(seer_records_check(records, &text, &bad));
+  seer_record_counts counts;
+  SEER_TRY(seer_records_check(records, &text, &counts));
   fputs(text.data ? text.data : "", stdout);
-  if (bad) return SEER_FAIL(CORRUPT, "%u records do not fit this version", bad);
-  printf("all records fit\n");
+  uint32_t n_bad = seer_record_counts_bad(&counts);
+  if (n_bad)
+    return SEER_FAIL(CORRUPT, "%u of %u records are not used: %s", n_bad,
+        n_bad + counts.n[SEER_RECORD_SOUND], seer_record_counts_print(&counts, arena));
+  printf("all %u records fit\n", counts.n[SEER_RECORD_SOUND]);
   return SEER_OK;
 }
 
-static seer_status act(
-    seer_context *context, seer_records *records, int argc, char **argv, seer_arena *arena) {
-  uint32_t added = 0, skipped = 0;
-  const char *verb = argv[0], *file = argc > 1 ? argv[1] : NULL;
-  if (strcmp(verb, "check") == 0) return check(records, arena);
-  if (!file)
-    return seer_cli_usage_error(
-        "records %s: a %s is missing", verb, strcmp(verb, "best") == 0 ? "MODEL" : "FILE");
-  if (strcmp(verb, "best") == 0) return best(context, records, file, arena);
-  if (strcmp(verb, "export") == 0) return seer_records_export(records, file);
-  if (strcmp(verb, "merge") == 0) {
-    SEER_TRY(seer_records_merge(records, file, &added));
-    printf("%u records added\n", added);
-    return SEER_OK;
-  }
-  SEER_TRY(seer_records_import(records, file, &added, &skipped));
-  printf("%u records added, %u lines skipped (known already, or not sound)\n", added, skipped);
+static seer_status take(seer_context *context, seer_records *records, bool is_merge,
+    const char *file, seer_arena *arena) {
+  seer_record_counts counts;
+  bool is_trusted = seer_context_bool(context, SEER_OPT_TRUST_RECORDS);
+  SEER_TRY(is_merge ? seer_records_merge(records, file, is_trusted, &counts)
+                    : seer_records_import(records, file, is_trusted, &counts));
+  uint32_t n_added = counts.n[SEER_RECORD_SOUND],
+           n_skipped = seer_record_counts_bad(&counts) + counts.n[SEER_RECORD_KNOWN];
+  printf("%u records added%s, %u skipped%s%s\n", n_added,
+      n_added > 0 && !is_trusted ? " as from elsewhere" : "", n_skipped, n_skipped ? ": " : "",
+      seer_record_counts_print(&counts, arena));
   return SEER_OK;
+}
+
+typedef enum { BEST, EXPORT, IMPORT, MERGE, CHECK, N_VERBS } verb;
+static const char *const verbs[N_VERBS] = {"best", "export", "import", "merge", "check"};
+
+static seer_status act(
+    seer_context *context, seer_records *records, verb what, const char *file, seer_arena *arena) {
+  switch (what) {
+    case BEST:
+      return best(context, records, file, arena);
+    case EXPORT:
+      return seer_records_export(records, file);
+    case IMPORT:
+    case MERGE:
+      return take(context, records, what == MERGE, file, arena);
+    case CHECK:
+    case N_VERBS:
+      break;
+  }
+  return check(records, arena);
 }
 
 static seer_status run_records(seer_context *context, int argc, char **argv) {
-  static const char *const verbs[] = {"best", "export", "import", "merge", "check"};
-  bool is_known = false;
-  for (size_t i = 0; i < SEER_COUNT_OF(verbs); i++)
-    is_known = is_known || strcmp(argv[0], verbs[i]) == 0;
-  if (!is_known)
+  verb what = BEST;
+  while (what < N_VERBS && strcmp(argv[0], verbs[what]) != 0) what++;
+  if (what == N_VERBS)
     return seer_cli_usage_error(
         "records: unknown '%s'; allowed: best, export, import, merge, check", argv[0]);
+  if (what != CHECK && argc < 2)
+    return seer_cli_usage_error(
+        "records %s: a %s is missing", argv[0], what == BEST ? "MODEL" : "FILE");
   seer_arena *arena = seer_arena_create("records");
   seer_records *records = NULL;
-  seer_status status =
-      seer_records_open(context, seer_context_str(context, SEER_OPT_RECORDS), &records);
-  if (!status) status = act(context, records, argc, argv, arena);
+  const char *path = seer_context_str(context, SEER_OPT_RECORDS);
+  bool is_to_write = what == IMPORT || what == MERGE;
+  seer_status status = is_to_write ? seer_records_open(context, path, &records)
+                                   : seer_records_open_to_read(context, path, &records);
+  if (!status) status = act(context, records, what, argc > 1 ? argv[1] : NULL, arena);
   seer_records_close(records);
   seer_arena_destroy(arena);
   return status;
@@ -102,7 +154,9 @@ static seer_status run_records(seer_context *context, int argc, char **argv) {
 
 const seer_command seer_command_records = {
     .name = "records",
-    .args = "best MODEL | export FILE | import FILE | merge FILE | check [--records FILE]",
+    .args =
+        "best MODEL | export FILE | import FILE | merge FILE | check [--records FILE] "
+        "[--trust-records]",
     .doc = "what was measured: the best schedules, JSON lines in and out",
     .min_args = 1,
     .max_args = 2,

@@ -76,7 +76,7 @@ static seer_status run_tune(seer_context *context, int argc, char **argv) {
   if (!status) seer_cli_print_notices(network);
   const char *out_dir = seer_context_str(context, SEER_OPT_OUTPUT);
   if (!status && out_dir[0]) status = check_folder(out_dir, arena);
-  if (!status) status = seer_records_open_by_options(context, &records);
+  if (!status) status = seer_records_open_by_options(context, true, &records);
   if (!status) status = tune(context, network, records, argv[0], arena);
   seer_records_close(records);
   if (network) seer_graph_close(network->graph);

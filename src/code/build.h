@@ -11,8 +11,13 @@
 typedef struct {
   const seer_sketch_list *sketches;  // of the task
   seer_schedule schedule;
-  const char *source;  // "default", "record", "similar", "sibling", "naive"
+  // "default", "record", "elsewhere", "similar", "sibling", "naive", "random"
+  const char *source;
   double seconds;  // best known, 0: never measured
+  // Of pairs with the default schedule, which a tuned one was accepted by: what the default took in
+  // them, and the median of the pairs' ratios. 0: there were none.
+  double default_seconds, speedup;
+  uint32_t n_pairs;
 } seer_choice;
 
 // choice[task id]. Writes into `out_dir` (made if missing) through temporary names, all or nothing.

@@ -1,12 +1,26 @@
-// accept.h - a tuned schedule never ships if its answer is wrong or if it is slower than the
-// default.
+// accept.h - what ships: a schedule whose answer is right and that has beaten the default.
+//
+// The rule
+// 1. A task's contenders are the best few of its search and the winner that the records name, if
+//    there is one. All take turns with the default.
+// 2. A contender becomes the winner if it is at least 2 % faster than the default there (the median
+//    of the pairs' ratios; by a sign test at 5 %, with more pairs where only that is missing), if it
+//    beats the winner of the records in pairs with it (median and sign test), and if its answer is
+//    right. The fastest is asked first.
+// 3. The winner of the records keeps its place otherwise: noise at the end of one tuning takes
+//    nothing away. It loses it if its code does not run any more or its answer is wrong; if another
+//    has beaten it (2); or if pairs with the default, as many as it was accepted by at least, show a
+//    median that is no faster than the default. A winner of which no pairs are known (of a file of
+//    version 1) is a contender like any other.
+// 4. What its pairs showed is stored with the winner: its time, the default's, the ratio, how many,
+//    when. That is what `compile` takes and reports. One that keeps its place keeps its pairs, unless
+//    they are those of another machine that is trusted and it has won here, too.
 #ifndef SEER_TUNE_ACCEPT_H
 #define SEER_TUNE_ACCEPT_H
 
 #include "tune/session.h"
 
-// For every task with measurements: the best schedules in turn, until one gives the right answer
-// and beats the default in interleaved pairs (median ratio, sign test); heaviest tasks first.
+// For every task with measurements or a winner in the records, heaviest first.
 SEER_MUST_USE seer_status seer_session_accept(seer_session *session);
 // After that: tasks that would pack the same weights differently (above all those of several sets
 // of input shapes) get schedules that read one packed form, right and at most --share-weights

@@ -35,7 +35,9 @@ static seer_status line_up(
   return SEER_OK;
 }
 
-static seer_status store(seer_session *s, uint32_t t, const seer_contender *c) {
+// What it took turns with is what the task would have had.
+static seer_status store(
+    seer_session *s, uint32_t t, const seer_schedule *own, const seer_contender *c) {
   if (!s->records) return SEER_OK;
   seer_record record = {.session = s->session_id,
       .workload = s->task[t].workload,
@@ -43,12 +45,14 @@ static seer_status store(seer_session *s, uint32_t t, const seer_contender *c) {
       .schedule = seer_schedule_print(s->task[t].sketches, &c->schedule, s->round),
       .cls = SEER_MEASURED_OK,
       .state = SEER_RECORD_CHECKED,
+      .origin = "pairs",
       .seconds = c->ab.seconds,
       .reference_s = s->reference_s,
       .n_samples = 1,
       .sample = {c->ab.seconds},
       .round = s->state.n_pick,
-      .message = ""};
+      .ab = c->ab,
+      .baseline = seer_schedule_print(s->task[t].sketches, own, s->round)};
   return seer_records_add(s->records, &record);
 }
 
@@ -65,7 +69,7 @@ static seer_status judge(
   if (n == 0) return SEER_OK;
   SEER_TRY(s->measure->compare(s->measurer, t, list, n, &offer->own->schedule, PAIRS, ab));
   for (uint32_t k = 0; k < n; k++) {
-    contenders[k] = (seer_contender){list[k], ab[k]};
+    contenders[k] = (seer_contender){.schedule = list[k], .ab = ab[k]};
     if (ab[k].n_pairs == 0) contenders[k].ab.speedup = 0;
   }
   qsort(contenders, n, sizeof *contenders, seer_contender_by_speedup);
@@ -79,10 +83,12 @@ static seer_status judge(
       s->totals.failed[cls]++;
       continue;
     }
-    SEER_TRY(store(s, t, &contenders[k]));
+    SEER_TRY(store(s, t, &offer->own->schedule, &contenders[k]));
     out_choice->schedule = contenders[k].schedule;
     out_choice->seconds = contenders[k].ab.seconds;
     out_choice->source = "record";
+    out_choice->default_seconds = out_choice->speedup = 0;  // these pairs were with the winner
+    out_choice->n_pairs = 0;
     *out_ratio = 1 / contenders[k].ab.speedup;
     return SEER_OK;
   }
@@ -102,7 +108,7 @@ seer_status seer_session_accept_shared(seer_session *s) {
     if (seer_schedule_equal(&choice[t].schedule, before)) continue;
     task->is_accepted = true;
     task->winner = choice[t].schedule;
-    task->winner_s = choice[t].seconds;
+    task->winner_ab = (seer_measure_ab){.seconds = choice[t].seconds, .p_value = 1};
   }
   if (counts.n_adapted + counts.n_apart > 0)
     seer_session_note(s,

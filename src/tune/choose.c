@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tune/kin.h"
+#include "tune/record/sound.h"
 #include "tune/search.h"
 #include "tune/share.h"
 
@@ -47,57 +48,64 @@ typedef struct {
   seer_space_kind space;
 } chooser;
 
-// True if an accepted record of exactly this task was taken.
+static bool fits_weights(const chooser *c, const seer_task *task, const seer_sketch_list *sketches,
+    const seer_schedule *schedule, seer_estimate *out) {
+  *out = seer_choose_estimate(c->target, sketches, schedule);
+  return out->packed_bytes <= seer_choose_max_packed_bytes(c->context, task->dag);
+}
+
+static void take_winner(
+    seer_choice *choice, const seer_record *record, const seer_schedule *schedule) {
+  choice->schedule = *schedule;
+  choice->source = "record";
+  choice->seconds = record->seconds;
+  choice->default_seconds = record->ab.baseline_seconds;
+  choice->speedup = record->ab.speedup;
+  choice->n_pairs = record->ab.n_pairs;
+}
+
+// True if the winner of exactly this task was taken.
 static seer_status from_record(
     chooser *c, const seer_task *task, seer_choice *choice, bool *out_found) {
   int64_t workload;
   seer_record record;
+  seer_schedule schedule;
+  seer_estimate estimate;
+  seer_record_rule rule = seer_record_rule_of(choice->sketches);
   *out_found = false;
   SEER_TRY(seer_records_find_workload(c->records, task->key, &workload));
-  SEER_TRY(seer_records_best(
-      c->records, workload, c->target_id, SEER_RECORD_ACCEPTED, c->arena, &record));
+  SEER_TRY(
+      seer_records_winner(c->records, workload, c->target_id, &rule, c->arena, &record, &schedule));
   if (record.id == 0) return SEER_OK;
-  seer_schedule schedule;
-  seer_status status = seer_schedule_parse(
-      choice->sketches, "record", record.schedule, strlen(record.schedule), &schedule);
-  if (status) {  // made by other rules: `records check` names it
-    seer_log(c->context, "record", 1, "task %u: record %" PRId64 " does not parse: %s", task->id,
-        record.id, seer_status_message(status));
-    seer_status_free(status);
+  *out_found = fits_weights(c, task, choice->sketches, &schedule, &estimate);
+  if (*out_found) {
+    take_winner(choice, &record, &schedule);
     return SEER_OK;
   }
-  uint64_t bytes = seer_choose_estimate(c->target, choice->sketches, &schedule).packed_bytes,
-           most = seer_choose_max_packed_bytes(c->context, task->dag);
-  if (bytes > most) {
-    seer_log(c->context, "record", 0,
-        "task %u, %s: the best record packs its weights into %" PRIu64
-        " bytes, --max-weights "
-        "allows %" PRIu64 ": not used",
-        task->id, task->name, bytes, most);
-    return SEER_OK;
-  }
-  choice->schedule = schedule;
-  choice->seconds = record.seconds;
-  choice->source = "record";
-  *out_found = true;
+  seer_log(c->context, "record", 0,
+      "task %u, %s: the winner packs its weights into %" PRIu64
+      " bytes, --max-weights allows %" PRIu64 ": not used",
+      task->id, task->name, estimate.packed_bytes,
+      seer_choose_max_packed_bytes(c->context, task->dag));
   return SEER_OK;
 }
 
-// What was accepted on a similar machine; else the best of the nearest shapes, re-fitted, if its
+// The first of the kin that is believed: one that was measured on a similar machine, or any whose
 // estimate beats the default's.
 static seer_status from_kin(
     chooser *c, const seer_task *task, double default_s, seer_choice *choice, bool *out_found) {
+  static const char *const sources[] = {"elsewhere", "similar", "sibling"};
   seer_kin kin[SEER_KIN_MAX];
   uint32_t n;
   *out_found = false;
   SEER_TRY(seer_find_kin(c->records, c->target, c->space, task, choice->sketches, kin, &n));
-  uint64_t most = seer_choose_max_packed_bytes(c->context, task->dag);
   for (uint32_t i = 0; i < n && !*out_found; i++) {
-    seer_estimate estimate = seer_choose_estimate(c->target, choice->sketches, &kin[i].schedule);
-    bool is_similar = kin[i].kind == SEER_KIN_SIMILAR_TARGET;
-    if (estimate.packed_bytes > most || (!is_similar && estimate.seconds > default_s)) continue;
+    seer_estimate estimate;
+    bool is_measured = kin[i].kind == SEER_KIN_SIMILAR_TARGET && !kin[i].is_elsewhere;
+    if (!fits_weights(c, task, choice->sketches, &kin[i].schedule, &estimate)) continue;
+    if (!is_measured && estimate.seconds > default_s) continue;
     choice->schedule = kin[i].schedule;
-    choice->source = is_similar ? "similar" : "sibling";
+    choice->source = sources[kin[i].kind];
     *out_found = true;
   }
   return SEER_OK;
@@ -146,53 +154,72 @@ typedef struct {
   const chooser *c;
   const seer_network *network;
   const seer_share_offer *offer;
+  seer_record_rule rule;
+  const char *own_text;  // of the schedule that the task would be compiled with
   seer_schedule best;
-  double best_s;  // 0: none
+  double best_s, ratio;  // 0: none
 } form_finder;
+
+// Times of one moment are compared where there are pairs with the task's own choice; else medians
+// of two moments. Without a time of its own the task has the default, and was recorded with that
+// beside it.
+static double ratio_of(const form_finder *f, const seer_record *record) {
+  bool has_pairs = record->ab.n_pairs > 0 && strcmp(record->baseline, f->own_text) == 0;
+  if (has_pairs) return 1 / record->ab.speedup;
+  return f->offer->own->seconds > 0 ? record->seconds / f->offer->own->seconds : 1;
+}
 
 static seer_status of_form(void *user, const seer_record *record) {
   form_finder *f = user;
   bool is_checked = record->state == SEER_RECORD_CHECKED || record->state == SEER_RECORD_ACCEPTED;
-  bool is_ok = is_checked && record->cls == SEER_MEASURED_OK && record->seconds > 0 &&
-      (f->best_s == 0 || record->seconds < f->best_s);
+  bool is_ok = is_checked && record->cls == SEER_MEASURED_OK && !record->is_raced_out &&
+      record->place != SEER_RECORD_ELSEWHERE;
   seer_schedule schedule;
   uint64_t form;
-  if (!is_ok) return SEER_OK;
-  seer_status status = seer_schedule_parse(
-      f->offer->own->sketches, "record", record->schedule, strlen(record->schedule), &schedule);
-  if (status) {
-    seer_status_free(status);
+  if (!is_ok || seer_record_judge(&f->rule, record, &schedule, NULL) != SEER_RECORD_SOUND)
     return SEER_OK;
-  }
+  double ratio = ratio_of(f, record);
+  bool is_better =
+      f->ratio == 0 || ratio < f->ratio || (ratio == f->ratio && record->seconds < f->best_s);
+  if (!is_better) return SEER_OK;
   SEER_TRY(seer_share_form(f->offer->own->sketches, &schedule, f->offer->weights, &form));
   if (form != f->offer->form) return SEER_OK;
   f->best = schedule;
   f->best_s = record->seconds;
+  f->ratio = ratio;
   return SEER_OK;
+}
+
+static seer_status find_of_form(form_finder *f, const seer_share_offer *offer) {
+  int64_t workload;
+  f->offer = offer;
+  if (!f->c->records) return SEER_OK;
+  f->rule = seer_record_rule_of(offer->own->sketches);
+  f->own_text = seer_schedule_print(offer->own->sketches, &offer->own->schedule, f->c->arena);
+  SEER_TRY(seer_records_find_workload(f->c->records, f->network->task[offer->task].key, &workload));
+  return seer_records_each(f->c->records, workload, f->c->target_id, of_form, f);
 }
 
 // A tuning has measured and checked one: its time counts. Else what the model likes best.
 static seer_status judge_unmeasured(
     void *user, const seer_share_offer *offer, seer_choice *out_choice, double *out_ratio) {
   form_finder f = *(const form_finder *)user;
-  f.offer = offer;
-  if (f.c->records) {
-    int64_t workload;
-    SEER_TRY(seer_records_find_workload(f.c->records, f.network->task[offer->task].key, &workload));
-    SEER_TRY(seer_records_each(f.c->records, workload, f.c->target_id, of_form, &f));
-  }
-  if (f.best_s > 0) {
+  SEER_TRY(find_of_form(&f, offer));
+  if (f.ratio > 0) {
     out_choice->schedule = f.best;
-    out_choice->seconds = f.best_s;
     out_choice->source = "record";
-    // Without a time of its own the task has the default, and was recorded with that beside it.
-    *out_ratio = offer->own->seconds > 0 ? f.best_s / offer->own->seconds : 1;
+    out_choice->seconds = f.best_s;
+    *out_ratio = f.ratio;
   } else if (offer->n > 0) {
     bool is_tuned = strcmp(offer->own->source, "default") != 0;
     out_choice->schedule = offer->schedule[0];
     out_choice->seconds = 0;
     if (is_tuned) out_choice->source = "sibling";
     *out_ratio = offer->ratio[0];
+  }
+  if (f.ratio > 0 || offer->n > 0) {  // pairs were another schedule's
+    out_choice->default_seconds = out_choice->speedup = 0;
+    out_choice->n_pairs = 0;
   }
   return SEER_OK;
 }
@@ -232,7 +259,7 @@ seer_status seer_choose_by_options(const seer_context *context, const seer_netwo
     seer_arena *arena, seer_choice **out_choices, seer_choose_counts *out_counts) {
   int64_t level = seer_context_i64(context, SEER_OPT_OPT_LEVEL);
   seer_records *records = NULL;
-  if (level >= 2) SEER_TRY(seer_records_open_by_options(context, &records));
+  if (level >= 2) SEER_TRY(seer_records_open_by_options(context, false, &records));
   seer_status status =
       seer_choose(context, network, records, level, arena, out_choices, out_counts);
   seer_records_close(records);

@@ -1,9 +1,12 @@
 // choose.h - which schedule each task is compiled with, without measuring anything.
 //   -O0  untiled code, for checking
 //   -O1  the best of many drafts by the analytic model: zero trials
-//   -O2  accepted records of exactly this task on this target, else -O1
-//   -O3  and records of machines with the same features and threads, then of the nearest shapes where
-//        the analytic model prefers them to -O1's choice
+//   -O2  the winner of exactly this task on this target (record.h), else -O1
+//   -O3  and, where there is none: what was heard of this task and target from elsewhere, records of
+//        machines with the same features and threads, and those of the nearest shapes. What nobody
+//        whose word counts has measured for this task only where the analytic model prefers it to
+//        -O1's choice
+// Records that are not sound (record/sound.h) are passed over.
 #ifndef SEER_TUNE_CHOOSE_H
 #define SEER_TUNE_CHOOSE_H
 
@@ -11,7 +14,8 @@
 #include "tune/record.h"
 
 typedef struct {
-  uint32_t n_record, n_sibling, n_default;  // tasks by the source of their schedule
+  // Tasks by the source of their schedule; n_sibling: all that -O3 adds.
+  uint32_t n_record, n_sibling, n_default;
   uint32_t n_apart;  // tasks for whose sake weights are stored once more (share.h)
 } seer_choose_counts;
 

@@ -1,65 +1,92 @@
-// kin.c - records of similar machines and of other shapes, as schedules of a task.
+// kin.c - records from elsewhere, of similar machines and of other shapes, as schedules of a task.
 
 #include "tune/kin.h"
 
 #include <string.h>
 
-#define MAX_SHAPES (SEER_KIN_MAX - (SEER_RECORD_MAX_TARGETS - 1))
+#include "tune/record/sound.h"
 
-static bool parse(
-    const seer_sketch_list *sketches, const seer_record *record, seer_schedule *out_schedule) {
-  seer_status status = seer_schedule_parse(
-      sketches, "record", record->schedule, strlen(record->schedule), out_schedule);
-  bool is_ok = status == SEER_OK;
-  seer_status_free(status);  // made by other rules: `records check` names it
-  return is_ok;
+typedef struct {
+  seer_records *records;
+  const seer_target *target;
+  seer_space_kind space;
+  const seer_sketch_list *sketches;
+  seer_arena *arena;
+  uint32_t n;
+  seer_kin *out;
+} finder;
+
+static void add(finder *f, const seer_schedule *schedule, seer_kin_kind kind, bool is_elsewhere) {
+  f->out[f->n++] = (seer_kin){*schedule, kind, is_elsewhere};
 }
 
-// The record's schedule with its own shapes, re-fitted to the task's.
-static bool refit(const seer_record_near *near, const seer_target *target, seer_space_kind space,
-    const seer_sketch_list *sketches, seer_arena *arena, seer_schedule *out_schedule) {
+static seer_status add_heard(
+    finder *f, int64_t workload, int64_t target, const seer_record_rule *rule) {
+  seer_schedule heard[SEER_KIN_HEARD];
+  uint32_t n;
+  SEER_TRY(seer_records_heard(f->records, workload, target, rule, heard, SEER_KIN_HEARD, &n));
+  for (uint32_t i = 0; i < n; i++) add(f, &heard[i], SEER_KIN_HEARD_OF, true);
+  return SEER_OK;
+}
+
+static seer_status add_similar(
+    finder *f, int64_t workload, int64_t target, const seer_record_rule *rule) {
+  seer_record record;
+  seer_schedule schedule;
+  SEER_TRY(seer_records_best(
+      f->records, workload, target, SEER_RECORD_ACCEPTED, rule, f->arena, &record, &schedule));
+  if (record.id != 0)
+    add(f, &schedule, SEER_KIN_SIMILAR_TARGET, record.place == SEER_RECORD_ELSEWHERE);
+  return SEER_OK;
+}
+
+// The best record of another shape, judged as one of that shape, re-fitted to the task's.
+static seer_status add_shape(finder *f, const seer_record_near *near, int64_t target) {
   seer_dag *dag = NULL;
   seer_sketch_list *theirs = NULL;
-  seer_schedule schedule;
   seer_status status =
-      seer_dag_parse("record", near->dag_text, strlen(near->dag_text), arena, &dag);
-  if (!status) status = seer_sketch_generate(dag, target, space, arena, &theirs);
+      seer_dag_parse("record", near->dag_text, strlen(near->dag_text), f->arena, &dag);
+  if (!status) status = seer_sketch_generate(dag, f->target, f->space, f->arena, &theirs);
   bool is_ok = status == SEER_OK;
-  seer_status_free(status);
-  return is_ok && parse(theirs, &near->record, &schedule) &&
-      seer_schedule_refit(theirs, &schedule, sketches, out_schedule) == SEER_REJECT_NONE;
+  seer_status_free(status);  // `records check` names it
+  if (!is_ok) return SEER_OK;
+  seer_record_rule rule = seer_record_rule_of(theirs);
+  seer_record record;
+  seer_schedule schedule, fitted;
+  SEER_TRY(seer_records_best(f->records, near->workload, target, SEER_RECORD_ACCEPTED, &rule,
+      f->arena, &record, &schedule));
+  if (record.id == 0) return SEER_OK;
+  if (seer_schedule_refit(theirs, &schedule, f->sketches, &fitted) == SEER_REJECT_NONE)
+    add(f, &fitted, SEER_KIN_NEAR_SHAPE, record.place == SEER_RECORD_ELSEWHERE);
+  return SEER_OK;
 }
 
-static seer_status find(seer_records *records, const seer_target *target, seer_space_kind space,
-    const seer_task *task, const seer_sketch_list *sketches, seer_arena *arena,
-    seer_kin out[SEER_KIN_MAX], uint32_t *out_n) {
+static seer_status find(finder *f, const seer_task *task) {
   int64_t workload, ids[SEER_RECORD_MAX_TARGETS];
-  uint32_t n = 0, n_target, n_near;
-  seer_record record;
-  SEER_TRY(seer_records_find_workload(records, task->key, &workload));
-  SEER_TRY(seer_records_find_targets(records, target, ids, &n_target));
-  for (uint32_t i = 1; i < n_target; i++) {
-    SEER_TRY(seer_records_best(records, workload, ids[i], SEER_RECORD_ACCEPTED, arena, &record));
-    if (record.id != 0 && parse(sketches, &record, &out[n].schedule))
-      out[n++].kind = SEER_KIN_SIMILAR_TARGET;
-  }
-  seer_record_near near[MAX_SHAPES];
+  uint32_t n_target, n_near;
+  seer_record_rule rule = seer_record_rule_of(f->sketches);
+  SEER_TRY(seer_records_find_workload(f->records, task->key, &workload));
+  SEER_TRY(seer_records_find_targets(f->records, f->target, ids, &n_target));
+  SEER_TRY(add_heard(f, workload, ids[0], &rule));
+  for (uint32_t i = 1; i < n_target; i++) SEER_TRY(add_similar(f, workload, ids[i], &rule));
+  seer_record_near near[SEER_KIN_SHAPES];
   SEER_TRY(seer_records_nearest(
-      records, task->dag, task->key, ids[0], arena, near, MAX_SHAPES, &n_near));
-  for (uint32_t i = 0; i < n_near; i++) {
-    if (refit(&near[i], target, space, sketches, arena, &out[n].schedule))
-      out[n++].kind = SEER_KIN_NEAR_SHAPE;
-  }
-  *out_n = n;
+      f->records, task->dag, task->key, ids[0], f->arena, near, SEER_KIN_SHAPES, &n_near));
+  for (uint32_t i = 0; i < n_near; i++) SEER_TRY(add_shape(f, &near[i], ids[0]));
   return SEER_OK;
 }
 
 seer_status seer_find_kin(seer_records *records, const seer_target *target, seer_space_kind space,
     const seer_task *task, const seer_sketch_list *sketches, seer_kin out[SEER_KIN_MAX],
     uint32_t *out_n) {
-  *out_n = 0;
-  seer_arena *arena = seer_arena_create("kin");
-  seer_status status = find(records, target, space, task, sketches, arena, out, out_n);
-  seer_arena_destroy(arena);
+  finder f = {.records = records,
+      .target = target,
+      .space = space,
+      .sketches = sketches,
+      .arena = seer_arena_create("kin"),
+      .out = out};
+  seer_status status = find(&f, task);
+  *out_n = status ? 0 : f.n;
+  seer_arena_destroy(f.arena);
   return status;
 }

@@ -99,7 +99,7 @@ static seer_status tune(seer_tuner *t) {
   SEER_TRY(need(t, t->network, "no network is loaded"));
   SEER_TRY(need(t, !t->session, "tuned already; one tuner tunes once"));
   SEER_TRY(seer_context_measure_target(t->context));
-  SEER_TRY(seer_records_open_by_options(t->context, &t->records));
+  SEER_TRY(seer_records_open_by_options(t->context, true, &t->records));
   SEER_TRY(seer_session_create(t->context, t->network, t->records, t->model, &t->session));
   if (t->is_stopped) seer_session_stop(t->session);
   seer_session_listen(t->session, on_event, t);

@@ -1,14 +1,26 @@
 // record.h - what was measured, kept in one SQLite file (WAL). Keys are canonical and versioned, in
 // two parts (structure, shape); schedules are stored as text (signature, knobs by name), never by
 // index.
+//
+// Whose word counts
+// - A record says where it was measured (its place). What comes from another file, by import or by
+//   merge, is from elsewhere whatever it says of itself: its state is kept as what was found there,
+//   its times are nobody's here. A tuning measures such schedules first; `compile` takes one at -O3
+//   only, where the analytic model prefers it to the default. Who knows where a file comes from says
+//   so (--trust-records): then what was measured there counts as if it had been measured here.
+// - Each task has at most one winner on a target: the schedule that was accepted here, or by
+// somebody
+//   who is trusted. It is a record of its own with what its pairs with the default showed, and it is
+//   what `compile` takes. accept.h has the rule by which it is kept or loses its place.
+// - Every record is checked before it is used, from a file of lines or of ours (sound.h).
 #ifndef SEER_TUNE_RECORD_H
 #define SEER_TUNE_RECORD_H
 
 #include "front/front.h"
 #include "setup/context.h"
+#include "space/sketch.h"
 #include "tune/measure.h"
 
-#define SEER_RECORD_SCHEMA 1
 #define SEER_RULE_SET_VERSION 1
 
 typedef enum {
@@ -18,6 +30,33 @@ typedef enum {
   SEER_RECORD_REFUSED
 } seer_record_state;
 const char *seer_record_state_name(seer_record_state state);
+
+typedef enum {
+  SEER_RECORD_HERE,
+  SEER_RECORD_ELSEWHERE,  // imported
+  SEER_RECORD_TRUSTED,  // imported, and the user vouches for it
+} seer_record_place;
+const char *seer_record_place_name(seer_record_place place);
+
+typedef enum {
+  SEER_RECORD_SOUND,
+  SEER_RECORD_KNOWN,  // a line that was there already
+  SEER_RECORD_MALFORMED,
+  SEER_RECORD_BAD_TARGET,
+  SEER_RECORD_BAD_TASK,
+  SEER_RECORD_OTHER_RULES,  // its sketch or knobs are not of this version
+  SEER_RECORD_BEYOND_LIMITS,  // registers, local buffers, parts
+  SEER_RECORD_BAD_TIME,
+  SEER_RECORD_TOO_FAST,
+  SEER_RECORD_VERDICT_COUNT
+} seer_record_verdict;
+const char *seer_record_verdict_text(seer_record_verdict verdict);  // "made by other rules"
+typedef struct {
+  uint32_t n[SEER_RECORD_VERDICT_COUNT];
+} seer_record_counts;
+// "2 known already, 1 faster than the machine can be"; "" where all are sound. In `arena`.
+const char *seer_record_counts_print(const seer_record_counts *counts, seer_arena *arena);
+uint32_t seer_record_counts_bad(const seer_record_counts *counts);  // neither sound nor known
 
 typedef struct seer_records seer_records;
 
@@ -29,22 +68,34 @@ typedef struct {
   seer_measured_class cls;
   seer_record_state state;
   bool is_raced_out, is_twin;
-  double seconds;  // raw median
+  seer_record_place place;
+  // Where the candidate came from, as seer_proposal.origin; "pairs": measured in turns only.
+  const char *origin;
+  double seconds;  // lower quartile of its samples; of pairs: the median
   double reference_s;  // drift reference of the session at that time; 0: none
   uint32_t n_samples;
   double sample[SEER_MEASURE_MAX_SAMPLES];
   double predicted;  // score, or 0
   uint32_t round;
   const char *message;
+  // Of a record that took turns with another schedule (n_pairs > 0; its `seconds` are ab.seconds).
+  seer_measure_ab ab;
+  const char *baseline;  // that schedule, as text; "" : not known
+  int64_t judged;  // when: seconds since 1970; 0: now
 } seer_record;
 
-// `path` "" : <cache folder>/records.sqlite. Makes it, or checks its schema (CORRUPT / INVALID say
-// which file).
+// `path` "" : <cache folder>/records.sqlite. Makes it, or checks it before anything is written:
+// CORRUPT says that it is damaged, INVALID that it is something else or of a later version; the
+// file is unchanged then. A file of version 1 becomes one of version 2.
 SEER_MUST_USE seer_status seer_records_open(
     const seer_context *context, const char *path, seer_records **out_records);
-// The file that the options name; NULL with --ignore-records.
+// For who only asks: the file is never written to, and none is made (NOT_FOUND).
+SEER_MUST_USE seer_status seer_records_open_to_read(
+    const seer_context *context, const char *path, seer_records **out_records);
+// The file that the options name; NULL with --ignore-records, and where the user's own file is to
+// be read and there is none yet.
 SEER_MUST_USE seer_status seer_records_open_by_options(
-    const seer_context *context, seer_records **out_records);
+    const seer_context *context, bool is_to_write, seer_records **out_records);
 void seer_records_close(seer_records *records);  // NULL: nothing
 // Ids of a target and of a workload, added if they are not there.
 SEER_MUST_USE seer_status seer_records_target(
@@ -72,13 +123,32 @@ SEER_MUST_USE seer_status seer_records_set_state(
 typedef seer_status (*seer_record_visit)(void *user, const seer_record *record);
 SEER_MUST_USE seer_status seer_records_each(
     seer_records *records, int64_t workload, int64_t target, seer_record_visit visit, void *user);
-// Best of at least `state`: lower time, then older. out->id 0 if none. Strings in `arena`.
+// `rule` (sound.h) says which records of a task count; NULL: all that can be read. Strings in
+// `arena`; out_schedule (may be NULL) is set with a rule only; out->id 0 if there is none.
+struct seer_record_rule;
+// The winner: what was accepted here or by somebody who is trusted.
+SEER_MUST_USE seer_status seer_records_winner(seer_records *records, int64_t workload,
+    int64_t target, const struct seer_record_rule *rule, seer_arena *arena, seer_record *out,
+    seer_schedule *out_schedule);
+// Best of at least `state`: the winner, then what was measured here, then by time, then by age.
 SEER_MUST_USE seer_status seer_records_best(seer_records *records, int64_t workload, int64_t target,
-    seer_record_state state, seer_arena *arena, seer_record *out);
-// Same structure and target, other shapes: best record of each, nearest shape first (at most
-// `max`).
+    seer_record_state state, const struct seer_record_rule *rule, seer_arena *arena,
+    seer_record *out, seer_schedule *out_schedule);
+// What is known from elsewhere of exactly this task and target, what was accepted there first, then
+// by time: different schedules, at most `max`.
+SEER_MUST_USE seer_status seer_records_heard(seer_records *records, int64_t workload,
+    int64_t target, const struct seer_record_rule *rule, seer_schedule *out, uint32_t max,
+    uint32_t *out_n);
+// `record` (sets id) is the task's winner from now on, with the pairs in it; one that was is
+// "checked".
+SEER_MUST_USE seer_status seer_records_accept(seer_records *records, seer_record *record);
+// The task has no winner any more: its state becomes "checked" or "refused".
+SEER_MUST_USE seer_status seer_records_dethrone(
+    seer_records *records, int64_t workload, int64_t target, seer_record_state state);
+// Same structure and target, other shapes that have an accepted record: nearest shape first (at
+// most `max`).
 typedef struct {
-  seer_record record;
+  int64_t workload;
   const char *dag_text;
   double distance;
 } seer_record_near;
@@ -87,13 +157,17 @@ SEER_MUST_USE seer_status seer_records_nearest(seer_records *records, const seer
     uint32_t *out_n);
 // JSON lines.
 SEER_MUST_USE seer_status seer_records_export(seer_records *records, const char *path);
-// Adds what is sound and not known; the rest is skipped and counted. All of the file or nothing.
+// Adds what is sound and not known, as from elsewhere; is_trusted: as from here, but no winner of
+// this machine's loses its place. Lines by what became of them in out_counts. All of the file or
+// nothing.
 SEER_MUST_USE seer_status seer_records_import(
-    seer_records *records, const char *path, uint32_t *out_added, uint32_t *out_skipped);
+    seer_records *records, const char *path, bool is_trusted, seer_record_counts *out_counts);
+// The same from another file of records, which is read without trusting it and not changed. It
+// should not be written to meanwhile.
 SEER_MUST_USE seer_status seer_records_merge(
-    seer_records *records, const char *other_path, uint32_t *out_added);
-// Which records no longer parse, and why; printed to `text`.
+    seer_records *records, const char *other_path, bool is_trusted, seer_record_counts *out_counts);
+// Records by soundness; what is wrong with which, to `text`.
 SEER_MUST_USE seer_status seer_records_check(
-    seer_records *records, seer_text *text, uint32_t *out_bad);
+    seer_records *records, seer_text *text, seer_record_counts *out_counts);
 
 #endif

@@ -69,6 +69,7 @@ static seer_status store(seer_session *s, uint32_t t, const seer_proposal *propo
       .reference_s = s->reference_s,
       .n_samples = result->n_samples,
       .predicted = (double)proposal->predicted,
+      .origin = proposal->origin,
       .round = s->state.n_pick,
       .message = result->message};
   memcpy(record.sample, result->sample, sizeof record.sample);

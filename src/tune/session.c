@@ -14,6 +14,7 @@
 #include "tune/accept.h"
 #include "tune/choose.h"
 #include "tune/kin.h"
+#include "tune/record/sound.h"
 #include "tune/session_internal.h"
 
 #define DRIFT_PERIOD_S 300.0
@@ -265,19 +266,22 @@ double seer_session_set_seconds(const seer_session *s, uint32_t set) {
 typedef struct {
   seer_session *s;
   uint32_t task;
+  seer_record_rule rule;
+  seer_record_counts *counts;
 } restorer;
 
 static seer_status restore_one(void *user, const seer_record *record) {
   restorer *r = user;
   seer_session *s = r->s;
   seer_schedule schedule;
-  seer_status status = seer_schedule_parse(
-      s->task[r->task].sketches, "record", record->schedule, strlen(record->schedule), &schedule);
-  if (status) {  // of another version of the rules: `records check` counts them
-    seer_status_free(status);
-    return SEER_OK;
-  }
-  double seconds = record->cls == SEER_MEASURED_OK ? record->seconds : 0;
+  // What was measured elsewhere is measured here before it counts: it waits in the queue (kin.h).
+  if (record->place == SEER_RECORD_ELSEWHERE) return SEER_OK;
+  seer_record_verdict verdict = seer_record_judge(&r->rule, record, &schedule, NULL);
+  r->counts->n[verdict]++;
+  if (verdict != SEER_RECORD_SOUND) return SEER_OK;
+  // One whose answer was wrong has failed, however fast it was.
+  bool is_fine = record->cls == SEER_MEASURED_OK && record->state != SEER_RECORD_REFUSED;
+  double seconds = is_fine ? record->seconds : 0;
   if (seer_search_knows(s->task[r->task].search, &schedule)) {  // measured again as a witness
     if (seconds > 0 && !record->is_raced_out)
       seer_search_witness(s->task[r->task].search, &schedule, seconds);
@@ -295,10 +299,35 @@ static bool starts_anew(const seer_session *s) {
   return !s->records || seer_context_bool(s->context, SEER_OPT_NO_RESUME);
 }
 
+// The winner takes part in the end even when tuning starts anew: its pairs are measured then.
+static seer_status restore_holder(seer_session *s, uint32_t t) {
+  seer_session_task *task = &s->task[t];
+  seer_record_rule rule = seer_record_rule_of(task->sketches);
+  seer_record record;
+  seer_arena_reset(s->round);
+  SEER_TRY(seer_records_winner(
+      s->records, task->workload, s->target_id, &rule, s->round, &record, &task->holder));
+  task->has_holder = record.id != 0 &&
+      seer_search_packed_bytes(task->search, &task->holder) <=
+          seer_choose_max_packed_bytes(s->context, s->network->task[t].dag);
+  task->holder_ab = record.ab;
+  task->is_holder_trusted = record.place == SEER_RECORD_TRUSTED;
+  return SEER_OK;
+}
+
+static void note_unsound(seer_session *s, const seer_record_counts *counts) {
+  if (seer_record_counts_bad(counts) == 0) return;
+  seer_session_note(s,
+      seer_arena_printf(s->arena, "records of these tasks that are not used: %s",
+          seer_record_counts_print(counts, s->arena)));
+}
+
 static seer_status restore(seer_session *s) {
+  for (uint32_t t = 0; s->records && t < s->network->n_task; t++) SEER_TRY(restore_holder(s, t));
   if (starts_anew(s)) return SEER_OK;
+  seer_record_counts counts = {0};
   for (uint32_t t = 0; t < s->network->n_task; t++) {
-    restorer r = {s, t};
+    restorer r = {s, t, seer_record_rule_of(s->task[t].sketches), &counts};
     SEER_TRY(seer_records_each(s->records, s->task[t].workload, s->target_id, restore_one, &r));
     seer_task_state *state = &s->state.task[t];
     if (state->n_trial == 0) continue;
@@ -307,6 +336,7 @@ static seer_status restore(seer_session *s) {
         s->arena, double, state->history, (size_t)state->n_history, &s->task[t].cap_history);
     state->history[state->n_history++] = state->best_s;
   }
+  note_unsound(s, &counts);
   if (s->totals.restored == 0) return SEER_OK;
   for (uint32_t f = 0; f < s->families.n_family; f++) SEER_TRY(seer_bank_train(s->bank, f));
   seer_session_note(
@@ -314,7 +344,7 @@ static seer_status restore(seer_session *s) {
   return SEER_OK;
 }
 
-// What was found on similar machines and for other shapes is measured first.
+// What was found elsewhere, on similar machines and for other shapes is measured first.
 static seer_status queue_kin(seer_session *s) {
   if (starts_anew(s) || s->policy->is_faithful) return SEER_OK;
   uint32_t n_queued = 0;
@@ -330,7 +360,7 @@ static seer_status queue_kin(seer_session *s) {
   if (n_queued > 0) {
     seer_session_note(s,
         seer_arena_printf(s->arena,
-            "%u schedules from the records of similar machines and other shapes are tried first",
+            "%u schedules from records of other machines and other shapes are tried first",
             n_queued));
   }
   return SEER_OK;
@@ -439,7 +469,16 @@ void seer_session_choices(const seer_session *s, seer_choice *out) {
     if (task->is_accepted) {
       out[t].schedule = task->winner;
       out[t].source = "record";
-      out[t].seconds = task->winner_s;
+      out[t].seconds = task->winner_ab.seconds;
+    }
+    if (task->is_accepted && task->winner_ab.n_pairs > 0) {
+      out[t].default_seconds = task->winner_ab.baseline_seconds;
+      out[t].speedup = task->winner_ab.speedup;
+      out[t].n_pairs = task->winner_ab.n_pairs;
     }
   }
+}
+
+const seer_measure_ab *seer_session_winner(const seer_session *s, uint32_t task) {
+  return s->task[task].is_accepted ? &s->task[task].winner_ab : NULL;
 }

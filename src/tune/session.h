@@ -70,6 +70,10 @@ void seer_session_stop(seer_session *session);  // async-signal-safe
 // What to compile: the accepted winners, else the default. choice[n_task].
 void seer_session_choices(const seer_session *session, seer_choice *out_choices);
 
+// Of a task's accepted winner, what its pairs with the default showed (n_pairs 0: it took turns
+// with another schedule only); NULL: none was accepted, the default ships.
+const seer_measure_ab *seer_session_winner(const seer_session *session, uint32_t task);
+
 // Figures for the closing summary.
 typedef struct {
   // Wall time. measure_s: a build or a timing was in progress; build_s and run_s: summed over

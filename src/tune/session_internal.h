@@ -17,9 +17,13 @@ typedef struct {
   int64_t workload;
   uint32_t trial_of_best;
   size_t cap_history;
+  // The winner of the records, while it has not lost its place (accept.h).
+  bool has_holder, is_holder_trusted;  // trusted: its pairs are another machine's
+  seer_schedule holder;
+  seer_measure_ab holder_ab;
   bool is_accepted;
   seer_schedule winner;
-  double winner_s;
+  seer_measure_ab winner_ab;  // n_pairs 0: not against the default
 } seer_session_task;
 
 struct seer_session {
@@ -55,6 +59,7 @@ struct seer_session {
 typedef struct {
   seer_schedule schedule;
   seer_measure_ab ab;
+  bool is_holder;  // the winner of the records
 } seer_contender;
 int seer_contender_by_speedup(const void *a, const void *b);  // for qsort: best first
 

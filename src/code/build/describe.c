@@ -207,6 +207,9 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
         &text, ", \"weight\": %u, \"flops\": %.0f, \"source\": ", task->weight, task->flops);
     put_json(&text, c->source);
     if (c->seconds > 0) seer_text_printf(&text, ", \"seconds\": %.9g", c->seconds);
+    if (c->n_pairs > 0)
+      seer_text_printf(&text, ", \"default_seconds\": %.9g, \"speedup\": %.6g, \"pairs\": %u",
+          c->default_seconds, c->speedup, c->n_pairs);
     seer_text_put(&text, ", \"schedule\": ");
     put_json(&text, seer_schedule_print(c->sketches, &c->schedule, arena));
     seer_text_put(&text, "}");

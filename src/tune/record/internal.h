@@ -1,10 +1,11 @@
-// internal.h - the inside of the record store, shared by store.c and lines.c only.
+// internal.h - the inside of the record store, shared by its own files only.
 #ifndef SEER_TUNE_RECORD_INTERNAL_H
 #define SEER_TUNE_RECORD_INTERNAL_H
 
 #include <sqlite3.h>
 
 #include "tune/record.h"
+#include "tune/record/schema.h"
 
 struct seer_records {
   const seer_context *context;
@@ -16,9 +17,13 @@ struct seer_records {
 
 #define SEER_RECORD_COLUMNS                                                                     \
   "id, session, workload, target, schedule, class, state, seconds, reference, samples, raced, " \
-  "twin, predicted, round, message"
+  "twin, predicted, round, message, origin, place, pairs, speedup, p_value, baseline_seconds, " \
+  "baseline, judged"
 
-SEER_MUST_USE seer_status seer_sql_fail(sqlite3 *db, const char *path, int rc, const char *doing);
+// What is nobody's and reads nothing but what is already there: for merging.
+SEER_MUST_USE seer_status seer_records_open_foreign(
+    const seer_context *context, const char *path, seer_records **out_records);
+SEER_MUST_USE seer_status seer_records_prepare_add(seer_records *records);
 SEER_MUST_USE seer_status seer_records_prepare(
     seer_records *records, const char *sql, sqlite3_stmt **out);
 SEER_MUST_USE seer_status seer_records_add_target(seer_records *records, const char *key,
@@ -30,8 +35,22 @@ SEER_MUST_USE seer_status seer_records_add_session(seer_records *records, const 
 // 16 hexadecimal digits: how keys are stored.
 typedef char seer_hex[17];
 void seer_record_hex(uint64_t value, seer_hex out);
+// Columns as in SEER_RECORD_COLUMNS; texts live until the statement's next step. False: values that
+// no version of ours writes.
 bool seer_record_read(sqlite3_stmt *statement, seer_record *out);
+bool seer_record_place_parse(const char *text, seer_record_place *out);
 bool seer_record_state_parse(const char *text, seer_record_state *out);
 bool seer_measured_class_parse(const char *text, seer_measured_class *out);
+// Every record with an id above `after`, held against its own task and target (those that are
+// stored with it). `why` (borrowed, may be NULL): the parser's words. Tasks are looked at one by
+// one.
+typedef struct {
+  int64_t id;
+  seer_record_verdict verdict;
+  const char *task, *why;
+} seer_judged;
+typedef seer_status (*seer_judged_visit)(void *user, const seer_judged *judged);
+SEER_MUST_USE seer_status seer_records_judge_after(
+    seer_records *records, int64_t after, seer_judged_visit visit, void *user);
 
 #endif

@@ -1,6 +1,8 @@
 // lines.c - records as JSON lines, for merging and for people. A line is self-contained: target,
-// workload (with its DAG), schedule, times. Paths, host names and messages are not written. Import
-// treats the file as hostile: a line that is not sound is skipped and counted, never half-stored.
+// workload (with its DAG), schedule, times, pairs. Paths, host names and messages are not written.
+// Import treats the file as hostile: a line that is not sound is skipped and counted, never
+// half-stored. Schedules are judged in the end, task by task (check.c): sketches of all tasks of a
+// file at once would take gigabytes.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,17 +13,20 @@
 #include "base/map.h"
 #include "base/os.h"
 #include "tune/record/internal.h"
+#include "tune/record/sound.h"
 
-#define FORMAT_VERSION 1
+#define FORMAT_VERSION 2  // 1 had no origin, place and pairs
 #define MAX_FILE_BYTES ((size_t)1 << 31)
 #define MAX_LINE_BYTES ((size_t)1 << 22)
+#define MAX_NAME_BYTES 4096
 
 // ---- export
 static const char export_sql[] =
     "SELECT t.key, t.feature_key, t.text, w.structure, w.shape, w.name, w.dag, s.model, s.policy, "
     "s.version, s.rules,"
     " s.seed, m.schedule, m.class, m.state, m.seconds, m.reference, m.samples, m.raced, m.twin, "
-    "m.predicted, m.round"
+    "m.predicted, m.round, m.origin, m.place, m.pairs, m.speedup, m.p_value, m.baseline_seconds, "
+    "m.baseline, m.judged"
     " FROM measurement m JOIN target t ON t.id = m.target JOIN workload w ON w.id = m.workload"
     " JOIN session s ON s.id = m.session ORDER BY m.id";
 
@@ -36,18 +41,29 @@ static const char *base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-static seer_status put_line(sqlite3_stmt *row, seer_text *out) {
+static json_t *samples_of(sqlite3_stmt *row, int column) {
   json_t *samples = json_array();
-  size_t n = (size_t)sqlite3_column_bytes(row, 17) / sizeof(double);
-  const char *bytes = sqlite3_column_blob(row, 17);
-  for (size_t i = 0; i < n; i++) {
+  size_t n = (size_t)sqlite3_column_bytes(row, column) / sizeof(double);
+  const char *bytes = sqlite3_column_blob(row, column);
+  for (size_t i = 0; i < n && i < SEER_MEASURE_MAX_SAMPLES; i++) {
     double value;
     memcpy(&value, bytes + i * sizeof value, sizeof value);
     json_array_append_new(samples, json_real(value));
   }
+  return samples;
+}
+
+static json_t *pairs_of(sqlite3_stmt *row) {
+  return json_pack("{s:I, s:f, s:f, s:f, s:s, s:I}", "n", (json_int_t)sqlite3_column_int64(row, 24),
+      "speedup", sqlite3_column_double(row, 25), "p_value", sqlite3_column_double(row, 26),
+      "baseline_seconds", sqlite3_column_double(row, 27), "baseline", column_text(row, 28),
+      "judged", (json_int_t)sqlite3_column_int64(row, 29));
+}
+
+static seer_status put_line(sqlite3_stmt *row, seer_text *out) {
   json_t *line = json_pack(
       "{s:i, s:{s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:I, s:I}, s:s, s:s, s:s,"
-      " s:f, s:f, s:o, s:b, s:b, s:f, s:I}",
+      " s:f, s:f, s:o, s:b, s:b, s:f, s:I, s:s, s:s, s:o}",
       "v", FORMAT_VERSION, "target", "key", column_text(row, 0), "features", column_text(row, 1),
       "text", column_text(row, 2), "workload", "structure", column_text(row, 3), "shape",
       column_text(row, 4), "name", column_text(row, 5), "dag", column_text(row, 6), "session",
@@ -56,12 +72,13 @@ static seer_status put_line(sqlite3_stmt *row, seer_text *out) {
       (json_int_t)sqlite3_column_int64(row, 11), "schedule", column_text(row, 12), "class",
       column_text(row, 13), "state", column_text(row, 14), "seconds",
       sqlite3_column_double(row, 15), "reference", sqlite3_column_double(row, 16), "samples",
-      samples, "raced", sqlite3_column_int(row, 18), "twin", sqlite3_column_int(row, 19),
-      "predicted", sqlite3_column_double(row, 20), "round",
-      (json_int_t)sqlite3_column_int64(row, 21));
+      samples_of(row, 17), "raced", sqlite3_column_int(row, 18), "twin",
+      sqlite3_column_int(row, 19), "predicted", sqlite3_column_double(row, 20), "round",
+      (json_int_t)sqlite3_column_int64(row, 21), "origin", column_text(row, 22), "place",
+      column_text(row, 23), "pairs", pairs_of(row));
   char *dump = line ? json_dumps(line, JSON_COMPACT) : NULL;
   json_decref(line);
-  if (!dump) return SEER_FAIL(CORRUPT, "a record that is not valid UTF-8");
+  if (!dump) return SEER_OK;  // not valid UTF-8, or no number: nobody could import it
   seer_text_put(out, dump);
   seer_text_put(out, "\n");
   free(dump);
@@ -87,32 +104,49 @@ seer_status seer_records_export(seer_records *r, const char *path) {
 // ---- import
 static const char known_sql[] =
     "SELECT 1 FROM measurement WHERE workload = ? AND target = ? AND seconds = ? AND schedule = ?"
-    " LIMIT 1";
+    " AND pairs = ? AND judged = ? LIMIT 1";
 
 typedef struct {
   const char *target_key, *features, *target_text, *structure, *shape, *name, *dag, *model, *policy,
       *version;
-  const char *schedule, *cls, *state;
-  json_int_t rules, seed, round;
-  double seconds, reference, predicted;
+  const char *schedule, *cls, *state, *origin, *place, *baseline;
+  json_int_t rules, seed, round, n_pairs, judged;
+  double seconds, reference, predicted, speedup, p_value, baseline_s;
   int is_raced, is_twin;
   json_t *samples;
 } line_fields;
 
+static bool read_additions(json_t *line, line_fields *f) {
+  return json_unpack(line, "{s:s, s:s, s:{s:I, s:F, s:F, s:F, s:s, s:I}}", "origin", &f->origin,
+             "place", &f->place, "pairs", "n", &f->n_pairs, "speedup", &f->speedup, "p_value",
+             &f->p_value, "baseline_seconds", &f->baseline_s, "baseline", &f->baseline, "judged",
+             &f->judged) == 0;
+}
+
 static bool read_line(json_t *line, line_fields *f) {
   int version = 0;
-  return json_unpack(line,
-             "{s:i, s:{s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:I, s:I}, s:s, "
-             "s:s, s:s,"
-             " s:F, s:F, s:o, s:b, s:b, s:F, s:I}",
-             "v", &version, "target", "key", &f->target_key, "features", &f->features, "text",
-             &f->target_text, "workload", "structure", &f->structure, "shape", &f->shape, "name",
-             &f->name, "dag", &f->dag, "session", "model", &f->model, "policy", &f->policy,
-             "version", &f->version, "rules", &f->rules, "seed", &f->seed, "schedule", &f->schedule,
-             "class", &f->cls, "state", &f->state, "seconds", &f->seconds, "reference",
-             &f->reference, "samples", &f->samples, "raced", &f->is_raced, "twin", &f->is_twin,
-             "predicted", &f->predicted, "round", &f->round) == 0 &&
-      version == FORMAT_VERSION;
+  *f = (line_fields){.origin = "", .place = "here", .baseline = ""};
+  bool is_read =
+      json_unpack(line,
+          "{s:i, s:{s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:I, s:I},"
+          " s:s, s:s, s:s, s:F, s:F, s:o, s:b, s:b, s:F, s:I}",
+          "v", &version, "target", "key", &f->target_key, "features", &f->features, "text",
+          &f->target_text, "workload", "structure", &f->structure, "shape", &f->shape, "name",
+          &f->name, "dag", &f->dag, "session", "model", &f->model, "policy", &f->policy, "version",
+          &f->version, "rules", &f->rules, "seed", &f->seed, "schedule", &f->schedule, "class",
+          &f->cls, "state", &f->state, "seconds", &f->seconds, "reference", &f->reference,
+          "samples", &f->samples, "raced", &f->is_raced, "twin", &f->is_twin, "predicted",
+          &f->predicted, "round", &f->round) == 0;
+  if (!is_read || version < 1 || version > FORMAT_VERSION) return false;
+  return version == 1 || read_additions(line, f);
+}
+
+// Names are a network's own, and shown safely wherever they are shown; they only have to be short.
+static bool has_sound_texts(const line_fields *f) {
+  const char *const texts[] = {f->name, f->model, f->policy, f->version, f->target_text};
+  for (size_t i = 0; i < SEER_COUNT_OF(texts); i++)
+    if (strlen(texts[i]) > MAX_NAME_BYTES) return false;
+  return true;
 }
 
 typedef struct {
@@ -122,6 +156,11 @@ typedef struct {
   sqlite3_stmt *known;
   // Texts of lines -> ids here, 0 where they are not sound: most lines share them.
   seer_map *targets, *workloads, *sessions;
+  bool is_trusted;
+  // Ids of records that were accepted by somebody trusted: made winners when they are judged.
+  size_t n_accepted, cap_accepted;
+  int64_t *accepted;
+  seer_record_counts *counts;
 } importer;
 
 // The text must be one that we print ("native" would be another machine here), with the keys that
@@ -196,27 +235,34 @@ static seer_status session_of(importer *im, const line_fields *f, int64_t *out_i
   return SEER_OK;
 }
 
-// Numbers as a measurement has them: what worked has taken time. Samples beyond our number of them
-// are left out.
-static bool read_record(const line_fields *f, seer_record *out) {
+// Words and numbers as a measurement has them. Samples beyond our number of them are left out.
+static seer_record_verdict read_record(const line_fields *f, seer_record *out) {
   *out = (seer_record){.schedule = f->schedule,
       .is_raced_out = f->is_raced != 0,
       .is_twin = f->is_twin != 0,
       .seconds = f->seconds,
       .reference_s = f->reference,
       .predicted = f->predicted,
-      .round = (uint32_t)f->round};
-  if (!seer_measured_class_parse(f->cls, &out->cls)) return false;
-  if (!seer_record_state_parse(f->state, &out->state)) return false;
-  bool is_time = f->seconds > 0 || (f->seconds == 0 && out->cls != SEER_MEASURED_OK);
-  if (!is_time || !(f->reference >= 0) || f->round < 0 || f->round > UINT32_MAX) return false;
+      .round = (uint32_t)f->round,
+      .origin = f->origin,
+      .baseline = f->baseline,
+      .judged = f->judged};
+  bool is_form = seer_measured_class_parse(f->cls, &out->cls) &&
+      seer_record_state_parse(f->state, &out->state) &&
+      seer_record_place_parse(f->place, &out->place) && f->round >= 0 && f->round <= UINT32_MAX &&
+      f->n_pairs >= 0 && f->n_pairs <= UINT32_MAX && json_is_array(f->samples);
+  if (!is_form) return SEER_RECORD_MALFORMED;
+  if (f->n_pairs > 0)
+    out->ab =
+        (seer_measure_ab){f->speedup, f->p_value, (uint32_t)f->n_pairs, f->seconds, f->baseline_s};
   size_t n = json_array_size(f->samples);
   out->n_samples = n > SEER_MEASURE_MAX_SAMPLES ? SEER_MEASURE_MAX_SAMPLES : (uint32_t)n;
   for (uint32_t i = 0; i < out->n_samples; i++) {
-    out->sample[i] = json_number_value(json_array_get(f->samples, i));
-    if (!(out->sample[i] >= 0)) return false;
+    const json_t *sample = json_array_get(f->samples, i);
+    if (!json_is_number(sample)) return SEER_RECORD_MALFORMED;
+    out->sample[i] = json_number_value(sample);
   }
-  return true;
+  return seer_record_judge_numbers(out);
 }
 
 static seer_status is_known(importer *im, const seer_record *record, bool *out_known) {
@@ -224,6 +270,8 @@ static seer_status is_known(importer *im, const seer_record *record, bool *out_k
   sqlite3_bind_int64(im->known, 2, record->target);
   sqlite3_bind_double(im->known, 3, record->seconds);
   sqlite3_bind_text(im->known, 4, record->schedule, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(im->known, 5, record->ab.n_pairs);
+  sqlite3_bind_int64(im->known, 6, record->judged);
   int rc = sqlite3_step(im->known);
   *out_known = rc == SQLITE_ROW;
   sqlite3_reset(im->known);
@@ -232,49 +280,141 @@ static seer_status is_known(importer *im, const seer_record *record, bool *out_k
       : seer_sql_fail(im->r->db, im->r->path, rc, "import");
 }
 
-static seer_status import_line(importer *im, json_t *line, bool *out_added) {
-  line_fields f;
-  seer_record record;
-  *out_added = false;
-  if (!read_line(line, &f) || !read_record(&f, &record)) return SEER_OK;
-  SEER_TRY(target_of(im, &f, &record.target));
-  SEER_TRY(workload_of(im, &f, &record.workload));
-  if (record.target == 0 || record.workload == 0) return SEER_OK;
-  bool known;
-  SEER_TRY(is_known(im, &record, &known));
-  if (known) return SEER_OK;
-  SEER_TRY(session_of(im, &f, &record.session));
-  SEER_TRY(seer_records_add(im->r, &record));
-  *out_added = true;
+// Whose word it is: one step of trust, for what the other machine measured itself or trusted.
+static void settle_place(const importer *im, seer_record *record) {
+  bool is_own = record->place != SEER_RECORD_ELSEWHERE;
+  record->place = im->is_trusted && is_own ? SEER_RECORD_TRUSTED : SEER_RECORD_ELSEWHERE;
+}
+
+static seer_status add_record(importer *im, seer_record *record) {
+  settle_place(im, record);
+  bool may_win = record->place == SEER_RECORD_TRUSTED && record->state == SEER_RECORD_ACCEPTED;
+  if (may_win) record->state = SEER_RECORD_CHECKED;
+  SEER_TRY(seer_records_add(im->r, record));
+  if (!may_win) return SEER_OK;
+  im->accepted = SEER_GROW(im->arena, int64_t, im->accepted, im->n_accepted, &im->cap_accepted);
+  im->accepted[im->n_accepted++] = record->id;
   return SEER_OK;
 }
 
-static seer_status import_all(
-    importer *im, const char *data, size_t n_bytes, uint32_t *out_added, uint32_t *out_skipped) {
+static seer_status import_line(importer *im, json_t *line, seer_record_verdict *out_verdict) {
+  line_fields f;
+  seer_record record;
+  *out_verdict = SEER_RECORD_MALFORMED;
+  if (!read_line(line, &f) || !has_sound_texts(&f)) return SEER_OK;
+  *out_verdict = read_record(&f, &record);
+  if (*out_verdict != SEER_RECORD_SOUND) return SEER_OK;
+  SEER_TRY(target_of(im, &f, &record.target));
+  SEER_TRY(workload_of(im, &f, &record.workload));
+  if (record.target == 0) *out_verdict = SEER_RECORD_BAD_TARGET;
+  if (record.workload == 0) *out_verdict = SEER_RECORD_BAD_TASK;
+  if (*out_verdict != SEER_RECORD_SOUND) return SEER_OK;
+  bool known;
+  SEER_TRY(is_known(im, &record, &known));
+  if (known) *out_verdict = SEER_RECORD_KNOWN;
+  if (known) return SEER_OK;
+  SEER_TRY(session_of(im, &f, &record.session));
+  return add_record(im, &record);
+}
+
+static seer_status import_all(importer *im, const char *data, size_t n_bytes) {
   for (size_t begin = 0; begin < n_bytes;) {
     const char *at = data + begin, *stop = memchr(at, '\n', n_bytes - begin);
     size_t n = stop ? (size_t)(stop - at) : n_bytes - begin;
+    seer_record_verdict verdict = SEER_RECORD_MALFORMED;
     if (n > 0 && n < MAX_LINE_BYTES) {
       json_t *line = json_loadb(at, n, JSON_REJECT_DUPLICATES, NULL);
-      bool is_added = false;
-      seer_status status = line ? import_line(im, line, &is_added) : SEER_OK;
+      seer_status status = line ? import_line(im, line, &verdict) : SEER_OK;
       seer_arena_reset(im->scratch);
       json_decref(line);
       SEER_TRY(status);
-      *(is_added ? out_added : out_skipped) += 1;
-    } else {
-      *out_skipped += n > 0;
     }
+    im->counts->n[verdict] += n > 0;
     begin += n + 1;
   }
   return SEER_OK;
 }
 
+// ---- in the end
+static seer_status run_on(seer_records *r, const char *sql, int64_t id) {
+  sqlite3_stmt *statement = NULL;
+  bool has_row;
+  SEER_TRY(seer_records_prepare(r, sql, &statement));
+  sqlite3_bind_int64(statement, 1, id);
+  seer_status status = seer_sql_step(statement, r->path, &has_row);
+  sqlite3_finalize(statement);
+  return status;
+}
+
+static seer_status drop_unsound(void *user, const seer_judged *judged) {
+  importer *im = user;
+  if (judged->verdict == SEER_RECORD_SOUND) return SEER_OK;
+  im->counts->n[SEER_RECORD_SOUND]--;
+  im->counts->n[judged->verdict]++;
+  return run_on(im->r, "DELETE FROM measurement WHERE id = ?", judged->id);
+}
+
+// Winners of somebody trusted win where nobody has won yet; one that was measured here stays. Of
+// two trusted ones the one with pairs wins, then the faster.
+static const char crown_sql[] =
+    "SELECT ifnull((SELECT w.place = 'trusted' AND (w.pairs = 0, w.seconds) > (m.pairs = 0, "
+    "m.seconds) FROM measurement w WHERE w.workload = m.workload AND w.target = m.target AND "
+    "w.state = 'accepted' AND w.place <> 'elsewhere'), 1), m.workload, m.target FROM measurement m "
+    "WHERE m.id = ? AND m.class = 'ok' AND m.raced = 0";
+
+static seer_status crown(importer *im, int64_t id) {
+  sqlite3_stmt *statement = NULL;
+  bool has_row = false;
+  SEER_TRY(seer_records_prepare(im->r, crown_sql, &statement));
+  sqlite3_bind_int64(statement, 1, id);
+  seer_status status = seer_sql_step(statement, im->r->path, &has_row);
+  bool wins = !status && has_row && sqlite3_column_int(statement, 0) != 0;
+  int64_t workload = wins ? sqlite3_column_int64(statement, 1) : 0,
+          target = wins ? sqlite3_column_int64(statement, 2) : 0;
+  sqlite3_finalize(statement);
+  if (status || !wins) return status;
+  SEER_TRY(seer_records_dethrone(im->r, workload, target, SEER_RECORD_CHECKED));
+  return seer_records_set_state(im->r, id, SEER_RECORD_ACCEPTED);
+}
+
+static seer_status last_id(seer_records *r, int64_t *out_id) {
+  sqlite3_stmt *statement = NULL;
+  bool has_row;
+  SEER_TRY(seer_records_prepare(r, "SELECT ifnull(max(id), 0) FROM measurement", &statement));
+  seer_status status = seer_sql_step(statement, r->path, &has_row);
+  *out_id = status ? 0 : sqlite3_column_int64(statement, 0);
+  sqlite3_finalize(statement);
+  return status;
+}
+
+// Within a transaction.
+static seer_status take(importer *im, const seer_os_map *map) {
+  int64_t before;
+  SEER_TRY(last_id(im->r, &before));
+  SEER_TRY(import_all(im, (const char *)map->data, map->n_bytes));
+  SEER_TRY(seer_records_judge_after(im->r, before, drop_unsound, im));
+  for (size_t k = 0; k < im->n_accepted; k++) SEER_TRY(crown(im, im->accepted[k]));
+  return SEER_OK;
+}
+
+static seer_status import_mapped(importer *im, const seer_os_map *map) {
+  SEER_TRY(seer_records_prepare(im->r, known_sql, &im->known));
+  SEER_TRY(seer_records_begin(im->r));
+  seer_status status = take(im, map);
+  if (!status) return seer_records_commit(im->r);
+  sqlite3_exec(im->r->db, "ROLLBACK", NULL, NULL, NULL);
+  *im->counts = (seer_record_counts){0};
+  return status;
+}
+
 seer_status seer_records_import(
-    seer_records *r, const char *path, uint32_t *out_added, uint32_t *out_skipped) {
-  *out_added = *out_skipped = 0;
-  importer im = {
-      .r = r, .arena = seer_arena_create("import"), .scratch = seer_arena_create("import-line")};
+    seer_records *r, const char *path, bool is_trusted, seer_record_counts *out_counts) {
+  *out_counts = (seer_record_counts){0};
+  importer im = {.r = r,
+      .arena = seer_arena_create("import"),
+      .scratch = seer_arena_create("import-line"),
+      .is_trusted = is_trusted,
+      .counts = out_counts};
   im.targets = seer_map_create(im.arena);
   im.workloads = seer_map_create(im.arena);
   im.sessions = seer_map_create(im.arena);
@@ -282,17 +422,7 @@ seer_status seer_records_import(
   seer_status status = seer_os_map_file(path, &map);
   if (!status && map.n_bytes > MAX_FILE_BYTES)
     status = SEER_FAIL(INVALID, "%s: %zu bytes, at most 2 GiB", path, map.n_bytes);
-  if (!status) status = seer_records_prepare(r, known_sql, &im.known);
-  if (!status) status = seer_records_begin(r);
-  if (!status) {
-    status = import_all(&im, (const char *)map.data, map.n_bytes, out_added, out_skipped);
-    if (status) {
-      sqlite3_exec(r->db, "ROLLBACK", NULL, NULL, NULL);
-      *out_added = 0;
-    } else {
-      status = seer_records_commit(r);
-    }
-  }
+  if (!status) status = import_mapped(&im, &map);
   sqlite3_finalize(im.known);
   seer_os_unmap(&map);
   seer_arena_destroy(im.scratch);
@@ -300,81 +430,19 @@ seer_status seer_records_import(
   return status;
 }
 
-seer_status seer_records_merge(seer_records *r, const char *other_path, uint32_t *out_added) {
-  *out_added = 0;
-  if (!seer_os_exists(other_path)) return SEER_FAIL(NOT_FOUND, "%s: no such file", other_path);
+seer_status seer_records_merge(
+    seer_records *r, const char *other_path, bool is_trusted, seer_record_counts *out_counts) {
+  *out_counts = (seer_record_counts){0};
   seer_records *other = NULL;
   seer_arena *arena = seer_arena_create("merge");
   const char *folder = NULL;
-  uint32_t skipped;
-  seer_status status = seer_records_open(r->context, other_path, &other);
+  seer_status status = seer_records_open_foreign(r->context, other_path, &other);
   if (!status) status = seer_os_temp_dir("familyseer-merge", arena, &folder);
   const char *path = folder ? seer_os_path_join(arena, folder, "records.jsonl") : NULL;
   if (!status) status = seer_records_export(other, path);
-  if (!status) status = seer_records_import(r, path, out_added, &skipped);
+  if (!status) status = seer_records_import(r, path, is_trusted, out_counts);
   if (folder) status = seer_status_join(status, seer_os_remove_tree(folder));
   seer_records_close(other);
-  seer_arena_destroy(arena);
-  return status;
-}
-
-// ---- check
-typedef struct {
-  const seer_sketch_list *sketches;
-  seer_text *text;
-  uint32_t *bad;
-  const char *name;
-} checker;
-
-static seer_status check_one(void *user, const seer_record *record) {
-  checker *c = user;
-  seer_schedule schedule;
-  seer_status status = seer_schedule_parse(
-      c->sketches, "record", record->schedule, strlen(record->schedule), &schedule);
-  if (!status) return SEER_OK;
-  *c->bad += 1;
-  seer_text_printf(c->text, "record %" PRId64 " of '%s': %s\n", record->id, c->name,
-      seer_status_message(status));
-  seer_status_free(status);
-  return SEER_OK;
-}
-
-static seer_status check_workload(
-    seer_records *r, sqlite3_stmt *row, seer_arena *arena, seer_text *text, uint32_t *bad) {
-  int64_t id = sqlite3_column_int64(row, 0), target_id = sqlite3_column_int64(row, 3);
-  const char *name = column_text(row, 1), *dag_text = column_text(row, 2),
-             *target_text = column_text(row, 4);
-  seer_dag *dag = NULL;
-  seer_target target;
-  seer_sketch_list *sketches = NULL;
-  seer_status status = seer_dag_parse("records", dag_text, strlen(dag_text), arena, &dag);
-  if (!status) status = seer_target_parse(target_text, arena, &target);
-  if (!status) status = seer_sketch_generate(dag, &target, SEER_SPACE_FULL, arena, &sketches);
-  if (status) {
-    seer_text_printf(
-        text, "workload %" PRId64 " '%s': %s\n", id, name, seer_status_message(status));
-    *bad += 1;
-    seer_status_free(status);
-    return SEER_OK;
-  }
-  checker c = {sketches, text, bad, name};
-  return seer_records_each(r, id, target_id, check_one, &c);
-}
-
-seer_status seer_records_check(seer_records *r, seer_text *text, uint32_t *out_bad) {
-  *out_bad = 0;
-  sqlite3_stmt *row = NULL;
-  SEER_TRY(seer_records_prepare(r,
-      "SELECT DISTINCT w.id, w.name, w.dag, t.id, t.text FROM measurement m"
-      " JOIN workload w ON w.id = m.workload JOIN target t ON t.id = m.target ORDER BY w.id, t.id",
-      &row));
-  seer_arena *arena = seer_arena_create("check");
-  seer_status status = SEER_OK;
-  while (!status && sqlite3_step(row) == SQLITE_ROW) {
-    status = check_workload(r, row, arena, text, out_bad);
-    seer_arena_reset(arena);
-  }
-  sqlite3_finalize(row);
   seer_arena_destroy(arena);
   return status;
 }

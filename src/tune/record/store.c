@@ -1,7 +1,6 @@
-// store.c - the store of measurements: one SQLite file.
+// store.c - the store of measurements: rows of one SQLite file.
 // Writes are prepared statements in short transactions; a measurement is announced only after its
-// commit. The schema has a version (user_version); a file of another version is refused, never
-// converted in place.
+// commit.
 
 #include "tune/record.h"
 
@@ -10,163 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sqlite3.h>
-
-#include "base/os.h"
 #include "tune/record/internal.h"
-
-#define BUSY_TIMEOUT_MS 10000
-#define MAX_SCHEDULE_BYTES 65536
-
-static const char schema[] =
-    "CREATE TABLE target(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, feature_key TEXT NOT "
-    "NULL,"
-    " text TEXT NOT NULL);"
-    "CREATE TABLE workload(id INTEGER PRIMARY KEY, structure TEXT NOT NULL, shape TEXT NOT NULL,"
-    " name TEXT NOT NULL, dag TEXT NOT NULL, UNIQUE(structure, shape));"
-    "CREATE TABLE session(id INTEGER PRIMARY KEY, model TEXT NOT NULL, policy TEXT NOT NULL,"
-    " version TEXT NOT NULL, rules INTEGER NOT NULL, seed INTEGER NOT NULL);"
-    "CREATE TABLE measurement(id INTEGER PRIMARY KEY, session INTEGER NOT NULL REFERENCES "
-    "session(id),"
-    " workload INTEGER NOT NULL REFERENCES workload(id), target INTEGER NOT NULL REFERENCES "
-    "target(id),"
-    " schedule TEXT NOT NULL, class TEXT NOT NULL, state TEXT NOT NULL, seconds REAL NOT NULL,"
-    " reference REAL NOT NULL, samples BLOB, raced INTEGER NOT NULL, twin INTEGER NOT NULL,"
-    " predicted REAL NOT NULL, round INTEGER NOT NULL, message TEXT NOT NULL);"
-    "CREATE INDEX measurement_by_task ON measurement(workload, target);";
-// The fastest of a task, and whether a measurement is known. Not in the first files of this
-// version.
-static const char by_time[] =
-    "CREATE INDEX IF NOT EXISTS measurement_by_time ON measurement(workload, target, seconds)";
-
-seer_status seer_sql_fail(sqlite3 *db, const char *path, int rc, const char *doing) {
-  const char *why = db ? sqlite3_errmsg(db) : sqlite3_errstr(rc);
-  switch (rc & 0xFF) {
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      return SEER_FAIL(CORRUPT, "%s: not a sound database (%s): %s", path, doing, why);
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return SEER_FAIL(TIMEOUT, "%s: busy for %d s (%s)", path, BUSY_TIMEOUT_MS / 1000, doing);
-    case SQLITE_NOMEM:
-    case SQLITE_FULL:
-      return SEER_FAIL(RESOURCE, "%s: %s: %s", path, doing, why);
-    default:
-      return SEER_FAIL(IO, "%s: %s: %s", path, doing, why);
-  }
-}
-
-static seer_status fail(const seer_records *r, int rc, const char *doing) {
-  return seer_sql_fail(r->db, r->path, rc, doing);
-}
+#include "tune/record/sound.h"
 
 static seer_status run(seer_records *r, const char *sql) {
-  int rc = sqlite3_exec(r->db, sql, NULL, NULL, NULL);
-  return rc == SQLITE_OK ? SEER_OK : fail(r, rc, sql);
+  return seer_sql_run(r->db, r->path, sql);
 }
 
 seer_status seer_records_prepare(seer_records *r, const char *sql, sqlite3_stmt **out) {
-  int rc = sqlite3_prepare_v2(r->db, sql, -1, out, NULL);
-  return rc == SQLITE_OK ? SEER_OK : fail(r, rc, sql);
+  return seer_sql_prepare(r->db, r->path, sql, out);
 }
 
-static seer_status step(seer_records *r, sqlite3_stmt *statement, bool *out_row) {
-  int rc = sqlite3_step(statement);
-  *out_row = rc == SQLITE_ROW;
-  return rc == SQLITE_ROW || rc == SQLITE_DONE ? SEER_OK : fail(r, rc, sqlite3_sql(statement));
-}
-
-// ---- opening
-static seer_status set_up(seer_records *r) {
-  SEER_TRY(run(r, "PRAGMA foreign_keys = ON"));
-  sqlite3_stmt *statement = NULL;
-  SEER_TRY(seer_records_prepare(r, "PRAGMA journal_mode = WAL", &statement));
-  bool has_row;
-  seer_status status = step(r, statement, &has_row);
-  bool is_wal =
-      !status && has_row && strcmp((const char *)sqlite3_column_text(statement, 0), "wal") == 0;
-  sqlite3_finalize(statement);
-  SEER_TRY(status);
-  if (!is_wal) {
-    SEER_TRY(run(r, "PRAGMA journal_mode = DELETE"));
-    seer_log(r->context, "record", 0,
-        "%s: no shared memory on this file system; journal mode DELETE", r->path);
-  }
-  SEER_TRY(run(r, "PRAGMA synchronous = NORMAL"));
-  SEER_TRY(seer_records_prepare(r, "PRAGMA user_version", &statement));
-  status = step(r, statement, &has_row);
-  int version = !status && has_row ? sqlite3_column_int(statement, 0) : -1;
-  sqlite3_finalize(statement);
-  SEER_TRY(status);
-  if (version == SEER_RECORD_SCHEMA) return run(r, by_time);
-  if (version != 0) {
-    return SEER_FAIL(INVALID, "%s: records of version %d, this program reads version %d", r->path,
-        version, SEER_RECORD_SCHEMA);
-  }
-  // Two processes may come here at once: the second finds the version set once it holds the lock.
-  SEER_TRY(run(r, "BEGIN IMMEDIATE"));
-  SEER_TRY(seer_records_prepare(r, "PRAGMA user_version", &statement));
-  status = step(r, statement, &has_row);
-  version = !status && has_row ? sqlite3_column_int(statement, 0) : -1;
-  sqlite3_finalize(statement);
-  if (!status && version == 0) status = run(r, schema);
-  if (!status && version == 0) {
-    char set[48];
-    (void)snprintf(set, sizeof set, "PRAGMA user_version = %d", SEER_RECORD_SCHEMA);
-    status = run(r, set);
-  }
-  if (!status) status = run(r, by_time);
-  return seer_status_join(status, run(r, status ? "ROLLBACK" : "COMMIT"));
-}
-
-seer_status seer_records_open(
-    const seer_context *context, const char *path, seer_records **out_records) {
-  *out_records = NULL;
-  seer_records *r = calloc(1, sizeof(*r));
-  if (!r) return SEER_FAIL(RESOURCE, "no memory for the records");
-  r->context = context;
-  r->arena = seer_arena_create("records");
-  seer_status status = SEER_OK;
-  if (path[0]) {
-    r->path = seer_arena_strdup(r->arena, path);
-  } else {
-    const char *folder = "";
-    status = seer_os_cache_dir(r->arena, &folder);
-    if (!status) r->path = seer_os_path_join(r->arena, folder, "records.sqlite");
-  }
-  if (!status) {
-    int rc = sqlite3_open_v2(r->path, &r->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
-    if (rc != SQLITE_OK) status = fail(r, rc, "opening");
-  }
-  if (!status) sqlite3_busy_timeout(r->db, BUSY_TIMEOUT_MS);
-  if (!status) status = set_up(r);
-  if (!status) {
-    status = seer_records_prepare(r,
-        "INSERT INTO measurement(session, workload, target, schedule, class, state, seconds, "
-        "reference, samples,"
-        " raced, twin, predicted, round, message) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        &r->add);
-  }
-  if (status) {
-    seer_records_close(r);
-    return status;
-  }
-  *out_records = r;
-  return SEER_OK;
-}
-
-seer_status seer_records_open_by_options(const seer_context *context, seer_records **out_records) {
-  *out_records = NULL;
-  if (seer_context_bool(context, SEER_OPT_IGNORE_RECORDS)) return SEER_OK;
-  return seer_records_open(context, seer_context_str(context, SEER_OPT_RECORDS), out_records);
-}
-
-void seer_records_close(seer_records *r) {
-  if (!r) return;
-  sqlite3_finalize(r->add);
-  sqlite3_close(r->db);
-  seer_arena_destroy(r->arena);
-  free(r);
+static seer_status step(const seer_records *r, sqlite3_stmt *statement, bool *out_row) {
+  return seer_sql_step(statement, r->path, out_row);
 }
 
 seer_status seer_records_begin(seer_records *r) { return run(r, "BEGIN IMMEDIATE"); }
@@ -317,6 +172,43 @@ bool seer_measured_class_parse(const char *text, seer_measured_class *out) {
   return false;
 }
 
+static const char *const place_names[] = {"here", "elsewhere", "trusted"};
+const char *seer_record_place_name(seer_record_place place) { return place_names[place]; }
+
+bool seer_record_place_parse(const char *text, seer_record_place *out) {
+  for (uint32_t i = 0; i < SEER_COUNT_OF(place_names); i++) {
+    if (strcmp(text, place_names[i]) == 0) {
+      *out = (seer_record_place)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+// SQLite has the clock: pairs that were not judged before are judged now.
+seer_status seer_records_prepare_add(seer_records *r) {
+  return seer_records_prepare(r,
+      "INSERT INTO measurement(session, workload, target, schedule, class, state, seconds, "
+      "reference, samples, raced, twin, predicted, round, message, origin, place, pairs, speedup, "
+      "p_value, baseline_seconds, baseline, judged) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?17,?,?,"
+      "?,?,CASE WHEN ?17 > 0 AND ?22 = 0 THEN CAST(strftime('%s', 'now') AS INTEGER) ELSE ?22 END)",
+      &r->add);
+}
+
+static void bind_text(sqlite3_stmt *statement, int at, const char *text) {
+  sqlite3_bind_text(statement, at, text ? text : "", -1, SQLITE_TRANSIENT);
+}
+
+static void bind_pairs(sqlite3_stmt *add, const seer_record *record) {
+  bool has_pairs = record->ab.n_pairs > 0;
+  sqlite3_bind_int64(add, 17, record->ab.n_pairs);
+  sqlite3_bind_double(add, 18, has_pairs ? record->ab.speedup : 0);
+  sqlite3_bind_double(add, 19, has_pairs ? record->ab.p_value : 1);
+  sqlite3_bind_double(add, 20, has_pairs ? record->ab.baseline_seconds : 0);
+  bind_text(add, 21, record->baseline);
+  sqlite3_bind_int64(add, 22, record->judged);
+}
+
 seer_status seer_records_add(seer_records *r, seer_record *record) {
   sqlite3_stmt *add = r->add;
   bool has_row;
@@ -335,7 +227,10 @@ seer_status seer_records_add(seer_records *r, seer_record *record) {
   sqlite3_bind_int(add, 11, record->is_twin);
   sqlite3_bind_double(add, 12, record->predicted);
   sqlite3_bind_int64(add, 13, record->round);
-  sqlite3_bind_text(add, 14, record->message ? record->message : "", -1, SQLITE_TRANSIENT);
+  bind_text(add, 14, record->message);
+  bind_text(add, 15, record->origin);
+  sqlite3_bind_text(add, 16, seer_record_place_name(record->place), -1, SQLITE_STATIC);
+  bind_pairs(add, record);
   SEER_TRY(step(r, add, &has_row));
   record->id = sqlite3_last_insert_rowid(r->db);
   sqlite3_reset(add);
@@ -358,7 +253,21 @@ static const char *text_of(sqlite3_stmt *statement, int column) {
   return text ? (const char *)text : "";
 }
 
-// Columns as in `seer_record_columns`. False: a value that no version of ours writes.
+// What pairs have shown: a median of ratios, and how likely it is by chance.
+static bool read_pairs(sqlite3_stmt *statement, seer_record *out) {
+  int64_t n = sqlite3_column_int64(statement, 17);
+  out->baseline = text_of(statement, 21);
+  out->judged = sqlite3_column_int64(statement, 22);
+  if (n < 0 || n > UINT32_MAX) return false;
+  if (n == 0) return true;
+  out->ab = (seer_measure_ab){.n_pairs = (uint32_t)n,
+      .seconds = out->seconds,
+      .speedup = sqlite3_column_double(statement, 18),
+      .p_value = sqlite3_column_double(statement, 19),
+      .baseline_seconds = sqlite3_column_double(statement, 20)};
+  return true;
+}
+
 bool seer_record_read(sqlite3_stmt *statement, seer_record *out) {
   memset(out, 0, sizeof(*out));
   out->id = sqlite3_column_int64(statement, 0);
@@ -378,9 +287,13 @@ bool seer_record_read(sqlite3_stmt *statement, seer_record *out) {
   out->is_raced_out = sqlite3_column_int(statement, 10) != 0;
   out->is_twin = sqlite3_column_int(statement, 11) != 0;
   out->predicted = sqlite3_column_double(statement, 12);
-  out->round = (uint32_t)sqlite3_column_int64(statement, 13);
+  int64_t round = sqlite3_column_int64(statement, 13);
+  out->round = (uint32_t)round;
+  if (round < 0 || round > UINT32_MAX) return false;
   out->message = text_of(statement, 14);
-  return isfinite(out->seconds) && out->seconds >= 0 && strlen(out->schedule) < MAX_SCHEDULE_BYTES;
+  out->origin = text_of(statement, 15);
+  if (!seer_record_place_parse(text_of(statement, 16), &out->place)) return false;
+  return read_pairs(statement, out);
 }
 
 seer_status seer_records_each(
@@ -406,34 +319,114 @@ seer_status seer_records_each(
 static void keep_strings(seer_record *record, seer_arena *arena) {
   record->schedule = seer_arena_strdup(arena, record->schedule);
   record->message = seer_arena_strdup(arena, record->message);
+  record->origin = seer_arena_strdup(arena, record->origin);
+  record->baseline = seer_arena_strdup(arena, record->baseline);
 }
 
-seer_status seer_records_best(seer_records *r, int64_t workload, int64_t target,
-    seer_record_state state, seer_arena *arena, seer_record *out) {
-  memset(out, 0, sizeof(*out));
-  sqlite3_stmt *statement = NULL;
-  SEER_TRY(seer_records_prepare(r,
-      "SELECT " SEER_RECORD_COLUMNS
-      " FROM measurement WHERE workload = ? AND target = ?"
-      " AND class = 'ok' AND raced = 0 AND (state = 'accepted' OR (?3 < 2 AND state = 'checked')"
-      " OR (?3 < 1 AND state = 'measured')) ORDER BY seconds, id LIMIT 1",
-      &statement));
-  sqlite3_bind_int64(statement, 1, workload);
-  sqlite3_bind_int64(statement, 2, target);
-  sqlite3_bind_int(statement, 3, (int)state);
-  bool has_row;
-  seer_status status = step(r, statement, &has_row);
-  if (!status && has_row) {
-    if (seer_record_read(statement, out)) {
-      keep_strings(out, arena);
-    } else {
-      memset(out, 0, sizeof(*out));
-    }
+// The first row that can be read and, with a rule, is sound.
+static seer_status first_sound(const seer_records *r, sqlite3_stmt *statement,
+    const seer_record_rule *rule, seer_arena *arena, seer_record *out,
+    seer_schedule *out_schedule) {
+  seer_schedule schedule;
+  bool has_row = true;
+  seer_status status = SEER_OK;
+  for (memset(out, 0, sizeof(*out)); !status && has_row && out->id == 0;) {
+    seer_record record;
+    status = step(r, statement, &has_row);
+    if (status || !has_row || !seer_record_read(statement, &record)) continue;
+    if (rule && seer_record_judge(rule, &record, &schedule, NULL) != SEER_RECORD_SOUND) continue;
+    if (rule && out_schedule) *out_schedule = schedule;
+    *out = record;
+    keep_strings(out, arena);
   }
   sqlite3_finalize(statement);
   return status;
 }
 
+static seer_status prepare_task(
+    seer_records *r, const char *sql, int64_t workload, int64_t target, sqlite3_stmt **out) {
+  SEER_TRY(seer_records_prepare(r, sql, out));
+  sqlite3_bind_int64(*out, 1, workload);
+  sqlite3_bind_int64(*out, 2, target);
+  return SEER_OK;
+}
+
+#define OF_TASK                 \
+  "SELECT " SEER_RECORD_COLUMNS \
+  " FROM measurement WHERE workload = ?1 AND target = ?2 AND class = 'ok' AND raced = 0 AND "
+#define IS_WINNER "(state = 'accepted' AND place <> 'elsewhere')"
+
+seer_status seer_records_winner(seer_records *r, int64_t workload, int64_t target,
+    const seer_record_rule *rule, seer_arena *arena, seer_record *out,
+    seer_schedule *out_schedule) {
+  sqlite3_stmt *statement = NULL;
+  SEER_TRY(prepare_task(r, OF_TASK IS_WINNER, workload, target, &statement));
+  return first_sound(r, statement, rule, arena, out, out_schedule);
+}
+
+seer_status seer_records_best(seer_records *r, int64_t workload, int64_t target,
+    seer_record_state state, const seer_record_rule *rule, seer_arena *arena, seer_record *out,
+    seer_schedule *out_schedule) {
+  sqlite3_stmt *statement = NULL;
+  SEER_TRY(
+      prepare_task(r,
+          OF_TASK "(state = 'accepted' OR (?3 < 2 AND state = 'checked') OR (?3 < 1 AND state = "
+                  "'measured')) ORDER BY " IS_WINNER " DESC, place = 'elsewhere', seconds, id",
+          workload, target, &statement));
+  sqlite3_bind_int(statement, 3, (int)state);
+  return first_sound(r, statement, rule, arena, out, out_schedule);
+}
+
+seer_status seer_records_heard(seer_records *r, int64_t workload, int64_t target,
+    const seer_record_rule *rule, seer_schedule *out, uint32_t max, uint32_t *out_n) {
+  sqlite3_stmt *statement = NULL;
+  *out_n = 0;
+  SEER_TRY(
+      prepare_task(r,
+          OF_TASK "place = 'elsewhere' AND state <> 'refused' ORDER BY state = 'accepted' DESC, "
+                  "seconds, id",
+          workload, target, &statement));
+  bool has_row = true;
+  seer_status status = SEER_OK;
+  while (!status && has_row && *out_n < max) {
+    seer_record record;
+    status = step(r, statement, &has_row);
+    if (status || !has_row || !seer_record_read(statement, &record)) continue;
+    if (seer_record_judge(rule, &record, &out[*out_n], NULL) != SEER_RECORD_SOUND) continue;
+    bool is_new = true;
+    for (uint32_t k = 0; k < *out_n && is_new; k++)
+      is_new = !seer_schedule_equal(&out[k], &out[*out_n]);
+    *out_n += is_new;
+  }
+  sqlite3_finalize(statement);
+  return status;
+}
+
+// ---- winners
+seer_status seer_records_dethrone(
+    seer_records *r, int64_t workload, int64_t target, seer_record_state state) {
+  sqlite3_stmt *statement = NULL;
+  bool has_row;
+  SEER_TRY(prepare_task(r,
+      "UPDATE measurement SET state = ?3 WHERE workload = ?1 AND target = ?2 AND " IS_WINNER,
+      workload, target, &statement));
+  sqlite3_bind_text(statement, 3, seer_record_state_name(state), -1, SQLITE_STATIC);
+  seer_status status = step(r, statement, &has_row);
+  sqlite3_finalize(statement);
+  return status;
+}
+
+seer_status seer_records_accept(seer_records *r, seer_record *record) {
+  record->state = SEER_RECORD_ACCEPTED;
+  SEER_TRY(run(r, "SAVEPOINT accept"));
+  seer_status status =
+      seer_records_dethrone(r, record->workload, record->target, SEER_RECORD_CHECKED);
+  if (!status) status = seer_records_add(r, record);
+  if (status) sqlite3_exec(r->db, "ROLLBACK TO accept", NULL, NULL, NULL);
+  return seer_status_join(status, run(r, "RELEASE accept"));
+}
+
+// ---- near shapes
 // Sum over buffers and dimensions of |log2(a / b)|: shapes of one structure are compared factor by
 // factor.
 static double distance(const seer_dag *a, const seer_dag *b) {
@@ -452,7 +445,7 @@ static double distance(const seer_dag *a, const seer_dag *b) {
 static int by_distance(const void *a, const void *b) {
   const seer_record_near *x = a, *y = b;
   if (x->distance != y->distance) return x->distance < y->distance ? -1 : 1;
-  return (x->record.id > y->record.id) - (x->record.id < y->record.id);
+  return (x->workload > y->workload) - (x->workload < y->workload);
 }
 
 seer_status seer_records_nearest(seer_records *r, const seer_dag *dag, seer_dag_key key,
@@ -463,9 +456,13 @@ seer_status seer_records_nearest(seer_records *r, const seer_dag *dag, seer_dag_
   seer_record_hex(key.shape, shape);
   sqlite3_stmt *statement = NULL;
   SEER_TRY(seer_records_prepare(r,
-      "SELECT id, dag FROM workload WHERE structure = ? AND shape != ? ORDER BY id", &statement));
+      "SELECT id, dag FROM workload w WHERE structure = ?1 AND shape != ?2 AND EXISTS(SELECT 1 "
+      "FROM "
+      "measurement WHERE workload = w.id AND target = ?3 AND state = 'accepted') ORDER BY id",
+      &statement));
   sqlite3_bind_text(statement, 1, structure, -1, SQLITE_TRANSIENT);
   sqlite3_bind_text(statement, 2, shape, -1, SQLITE_TRANSIENT);
+  sqlite3_bind_int64(statement, 3, target);
   seer_record_near *all = NULL;
   uint32_t n = 0;
   size_t cap = 0;
@@ -476,16 +473,15 @@ seer_status seer_records_nearest(seer_records *r, const seer_dag *dag, seer_dag_
     if (status || !has_row) break;
     all = SEER_GROW(arena, seer_record_near, all, n, &cap);
     seer_record_near *near = &all[n];
+    near->workload = sqlite3_column_int64(statement, 0);
     near->dag_text = seer_arena_strdup(arena, text_of(statement, 1));
     seer_dag *other = NULL;
     seer_status parsed =
         seer_dag_parse("record", near->dag_text, strlen(near->dag_text), arena, &other);
+    if (!parsed) parsed = seer_dag_verify(other);
+    near->distance = parsed ? INFINITY : distance(dag, other);
     seer_status_free(parsed);
-    if (!other) continue;
-    near->distance = distance(dag, other);
-    status = seer_records_best(
-        r, sqlite3_column_int64(statement, 0), target, SEER_RECORD_ACCEPTED, arena, &near->record);
-    n += !status && near->record.id != 0 && isfinite(near->distance);
+    n += isfinite(near->distance);
   }
   sqlite3_finalize(statement);
   SEER_TRY(status);

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/os.h"
-#include "tune/record.h"
+#include "tune/record/sound.h"
 
 static void ok(seer_status status) {
   if (status) fail_msg("%s", seer_status_message(status));
@@ -42,6 +42,7 @@ static seer_dag *gemm(seer_arena *arena, int64_t m) {
 
 static void open_world(world *w) {
   ok(seer_context_create(&w->context));
+  ok(seer_context_set(w->context, "threads", "2"));
   ok(seer_context_find_target(w->context));
   w->arena = seer_arena_create("test");
   ok(seer_os_temp_dir("seer-test", w->arena, &w->folder));
@@ -60,6 +61,17 @@ static void close_world(world *w) {
   seer_context_destroy(w->context);
 }
 
+// The default schedule of a sketch, with a comment that tells it from others.
+static const char *schedule_of(world *w, const char *comment) {
+  seer_sketch_list *sketches;
+  seer_schedule schedule;
+  ok(seer_sketch_generate(
+      w->dag, seer_context_target(w->context), SEER_SPACE_FULL, w->arena, &sketches));
+  seer_schedule_default(sketches, 0, &schedule);
+  return seer_arena_printf(
+      w->arena, "# %s\n%s", comment, seer_schedule_print(sketches, &schedule, w->arena));
+}
+
 static int64_t add(world *w, const char *schedule, double seconds, seer_measured_class cls) {
   seer_record record = {.session = w->session,
       .workload = w->workload,
@@ -74,6 +86,10 @@ static int64_t add(world *w, const char *schedule, double seconds, seer_measured
   return record.id;
 }
 
+static seer_status best_of(world *w, seer_record_state state, seer_record *out) {
+  return seer_records_best(w->records, w->workload, w->target, state, NULL, w->arena, out, NULL);
+}
+
 static void test_best_is_the_fastest_of_at_least_a_state(void **state) {
   (void)state;
   world w;
@@ -83,17 +99,17 @@ static void test_best_is_the_fastest_of_at_least_a_state(void **state) {
   int64_t twin = add(&w, "as fast", 1e-4, SEER_MEASURED_OK);
   add(&w, "failed", 0, SEER_MEASURED_RUN_CRASH);
   seer_record best;
-  ok(seer_records_best(w.records, w.workload, w.target, SEER_RECORD_MEASURED, w.arena, &best));
+  ok(best_of(&w, SEER_RECORD_MEASURED, &best));
   assert_int_equal(best.id, fast);  // the older of two equals
   assert_string_equal(best.schedule, "fast");
   assert_int_equal(best.n_samples, 2);
-  ok(seer_records_best(w.records, w.workload, w.target, SEER_RECORD_ACCEPTED, w.arena, &best));
+  ok(best_of(&w, SEER_RECORD_ACCEPTED, &best));
   assert_int_equal(best.id, 0);
   ok(seer_records_set_state(w.records, twin, SEER_RECORD_ACCEPTED));
-  ok(seer_records_best(w.records, w.workload, w.target, SEER_RECORD_ACCEPTED, w.arena, &best));
+  ok(best_of(&w, SEER_RECORD_ACCEPTED, &best));
   assert_int_equal(best.id, twin);
   ok(seer_records_set_state(w.records, fast, SEER_RECORD_REFUSED));
-  ok(seer_records_best(w.records, w.workload, w.target, SEER_RECORD_MEASURED, w.arena, &best));
+  ok(best_of(&w, SEER_RECORD_MEASURED, &best));
   assert_int_equal(best.id, twin);
   close_world(&w);
 }
@@ -102,18 +118,19 @@ static void test_nearest_shape_of_the_same_structure(void **state) {
   (void)state;
   world w;
   open_world(&w);
-  int64_t ids[3], shapes[3] = {100, 64, 1000};
+  int64_t shapes[3] = {100, 64, 1000}, workloads[3];
   for (int i = 0; i < 3; i++) {
     seer_dag *dag = gemm(w.arena, shapes[i]);
     ok(seer_records_workload(w.records, dag, seer_dag_hash(dag), "gemm", &w.workload));
-    ids[i] = add(&w, "s", 1e-4, SEER_MEASURED_OK);
-    ok(seer_records_set_state(w.records, ids[i], SEER_RECORD_ACCEPTED));
+    int64_t id = add(&w, "s", 1e-4, SEER_MEASURED_OK);
+    ok(seer_records_set_state(w.records, id, SEER_RECORD_ACCEPTED));
+    workloads[i] = w.workload;
   }
   seer_record_near near[4];
   uint32_t n;
   ok(seer_records_nearest(w.records, w.dag, seer_dag_hash(w.dag), w.target, w.arena, near, 4, &n));
   assert_int_equal(n, 3);
-  for (int i = 0; i < 3; i++) assert_int_equal(near[i].record.id, ids[i]);
+  for (int i = 0; i < 3; i++) assert_int_equal(near[i].workload, workloads[i]);
   close_world(&w);
 }
 
@@ -135,7 +152,7 @@ static void test_asking_adds_nothing(void **state) {
     assert_int_equal(n, 1);
     assert_int_equal(ids[0], 0);
   }
-  ok(seer_records_best(w.records, id, ids[0], SEER_RECORD_MEASURED, w.arena, &best));
+  ok(seer_records_best(w.records, id, ids[0], SEER_RECORD_MEASURED, NULL, w.arena, &best, NULL));
   assert_int_equal(best.id, 0);
   ok(seer_records_find_workload(w.records, seer_dag_hash(w.dag), &id));
   assert_int_equal(id, w.workload);
@@ -185,8 +202,8 @@ static void test_export_and_import(void **state) {
   (void)state;
   world w;
   open_world(&w);
-  add(&w, "a", 1e-4, SEER_MEASURED_OK);
-  add(&w, "b", 0, SEER_MEASURED_BUILD_TIMEOUT);
+  add(&w, schedule_of(&w, "a"), 1e-4, SEER_MEASURED_OK);
+  add(&w, schedule_of(&w, "b"), 0, SEER_MEASURED_BUILD_TIMEOUT);
   const char *lines = seer_os_path_join(w.arena, w.folder, "r.jsonl");
   ok(seer_records_export(w.records, lines));
   char *data;
@@ -195,12 +212,12 @@ static void test_export_and_import(void **state) {
   assert_null(strstr(data, "/some/where"));  // no paths
   seer_records *other;
   ok(seer_records_open(w.context, seer_os_path_join(w.arena, w.folder, "o.sqlite"), &other));
-  uint32_t added, skipped;
-  ok(seer_records_import(other, lines, &added, &skipped));
-  assert_int_equal(added, 2);
-  ok(seer_records_import(other, lines, &added, &skipped));
-  assert_int_equal(added, 0);
-  assert_int_equal(skipped, 2);
+  seer_record_counts counts;
+  ok(seer_records_import(other, lines, false, &counts));
+  assert_int_equal(counts.n[SEER_RECORD_SOUND], 2);
+  ok(seer_records_import(other, lines, false, &counts));
+  assert_int_equal(counts.n[SEER_RECORD_SOUND], 0);
+  assert_int_equal(counts.n[SEER_RECORD_KNOWN], 2);
   // Damaged lines: every prefix of the first line, and each of its bytes changed; sound lines after
   // them still come in.
   seer_records *third;
@@ -215,16 +232,17 @@ static void test_export_and_import(void **state) {
   seer_text_put(&text, "[1,2]\n{}\n\x01\xff\n");
   seer_text_put_n(&text, data, n_bytes);
   ok(seer_os_write_file(lines, text.data, text.n_bytes));
-  ok(seer_records_import(third, lines, &added, &skipped));
-  assert_int_equal(added, 2);
+  ok(seer_records_import(third, lines, false, &counts));
+  assert_int_equal(counts.n[SEER_RECORD_SOUND], 2);
   int64_t workload, target;
   uint32_t n = 0;
   ok(seer_records_workload(third, w.dag, seer_dag_hash(w.dag), "gemm", &workload));
   ok(seer_records_target(third, seer_context_target(w.context), &target));
   ok(seer_records_each(third, workload, target, count, &n));
   assert_int_equal(n, 2);
-  ok(seer_records_merge(w.records, seer_os_path_join(w.arena, w.folder, "t.sqlite"), &added));
-  assert_int_equal(added, 0);
+  ok(seer_records_merge(
+      w.records, seer_os_path_join(w.arena, w.folder, "t.sqlite"), false, &counts));
+  assert_int_equal(counts.n[SEER_RECORD_SOUND], 0);
   seer_records_close(other);
   seer_records_close(third);
   close_world(&w);
@@ -242,39 +260,52 @@ static void test_import_believes_nothing(void **state) {
   (void)state;
   world w;
   open_world(&w);
-  add(&w, "a", 0.25, SEER_MEASURED_OK);
+  add(&w, schedule_of(&w, "a"), 0.25, SEER_MEASURED_OK);
   const char *lines = seer_os_path_join(w.arena, w.folder, "r.jsonl");
   ok(seer_records_export(w.records, lines));
   char *data;
   size_t n_bytes;
   ok(seer_os_read_file(lines, w.arena, 1 << 20, &data, &n_bytes));
   const char *line = seer_arena_strndup(w.arena, data, n_bytes);
-  static const char *const lies[][2] = {
-      {"\"seconds\":0.25", "\"seconds\":0.0"},  // it took no time, and worked
-      {"\"seconds\":0.25", "\"seconds\":-1.0"},
-      {"[0.25", "[-0.25"},
-      {"\"reference\":0.0", "\"reference\":-1.0"},
-      {"\"round\":0", "\"round\":-1"},
-      {"\"round\":0", "\"round\":4294967296"},
-      {"\"class\":\"ok\"", "\"class\":\"fine\""},
-      {"\"state\":\"measured\"", "\"state\":\"believed\""},
-      {"m:m<126", "m:m<127"},  // another shape than its key says
-      {"\"text\":\"cpu ", "\"text\":\"cpu  "},  // not as we print it
-      {"-threads=", "-threads=1"},  // another machine than its key says
-      {"\"v\":1", "\"v\":2"},
+  static const struct {
+    const char *from, *to;
+    seer_record_verdict verdict;
+  } lies[] = {
+      {"\"seconds\":0.25", "\"seconds\":0.0", SEER_RECORD_BAD_TIME},  // no time, and worked
+      {"\"seconds\":0.25", "\"seconds\":-1.0", SEER_RECORD_BAD_TIME},
+      {"\"seconds\":0.25", "\"seconds\":1e-300", SEER_RECORD_BAD_TIME},
+      {"\"seconds\":0.25", "\"seconds\":1e-9", SEER_RECORD_TOO_FAST},
+      {"\"seconds\":0.25", "\"seconds\":3601", SEER_RECORD_BAD_TIME},  // longer than any --timeout
+      {"[0.25", "[-0.25", SEER_RECORD_BAD_TIME},
+      {"[0.25", "[\"0.25\"", SEER_RECORD_MALFORMED},
+      {"\"reference\":0.0", "\"reference\":-1.0", SEER_RECORD_BAD_TIME},
+      {"\"round\":0", "\"round\":-1", SEER_RECORD_MALFORMED},
+      {"\"round\":0", "\"round\":4294967296", SEER_RECORD_MALFORMED},
+      {"\"class\":\"ok\"", "\"class\":\"fine\"", SEER_RECORD_MALFORMED},
+      {"\"state\":\"measured\"", "\"state\":\"believed\"", SEER_RECORD_MALFORMED},
+      {"\"place\":\"here\"", "\"place\":\"there\"", SEER_RECORD_MALFORMED},
+      {"\"origin\":\"\"", "\"origin\":\"\\u001b[2J\"", SEER_RECORD_MALFORMED},
+      {"# a", "# \\u001b[2J", SEER_RECORD_MALFORMED},
+      {"\"n\":0", "\"n\":5", SEER_RECORD_BAD_TIME},  // pairs that took no time
+      {"m:m<126", "m:m<127", SEER_RECORD_BAD_TASK},  // another shape than its key says
+      {"\"text\":\"cpu ", "\"text\":\"cpu  ", SEER_RECORD_BAD_TARGET},  // not as we print it
+      {"-threads=", "-threads=1", SEER_RECORD_BAD_TARGET},  // another machine than its key says
+      {"sched \\\"", "sched \\\"no-", SEER_RECORD_OTHER_RULES},
+      {"\"v\":2", "\"v\":3", SEER_RECORD_MALFORMED},
   };
   seer_records *other;
   ok(seer_records_open(w.context, seer_os_path_join(w.arena, w.folder, "o.sqlite"), &other));
-  uint32_t added, skipped;
+  seer_record_counts counts;
   for (size_t i = 0; i < SEER_COUNT_OF(lies); i++) {
-    const char *lie = with(w.arena, line, lies[i][0], lies[i][1]);
+    const char *lie = with(w.arena, line, lies[i].from, lies[i].to);
     ok(seer_os_write_file(lines, lie, strlen(lie)));
-    ok(seer_records_import(other, lines, &added, &skipped));
-    if (added != 0 || skipped != 1) fail_msg("believed: %s", lies[i][1]);
+    ok(seer_records_import(other, lines, false, &counts));
+    if (counts.n[lies[i].verdict] != 1 || counts.n[SEER_RECORD_SOUND] != 0)
+      fail_msg("%s: %s", lies[i].to, seer_record_counts_print(&counts, w.arena));
   }
   ok(seer_os_write_file(lines, line, n_bytes));
-  ok(seer_records_import(other, lines, &added, &skipped));
-  assert_int_equal(added, 1);
+  ok(seer_records_import(other, lines, false, &counts));
+  assert_int_equal(counts.n[SEER_RECORD_SOUND], 1);
   seer_records_close(other);
   close_world(&w);
 }
