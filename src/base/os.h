@@ -4,6 +4,8 @@
 #ifndef SEER_BASE_OS_H
 #define SEER_BASE_OS_H
 
+#include <signal.h>
+
 #include "base/arena.h"
 #include "base/status.h"
 
@@ -76,6 +78,20 @@ SEER_MUST_USE seer_status seer_os_write_all(int fd, const void *data, size_t n_b
 // Reads exactly n_bytes; TIMEOUT after timeout_ns without them, IO at end of file.
 SEER_MUST_USE seer_status seer_os_read_all(int fd, void *data, size_t n_bytes, uint64_t timeout_ns);
 void seer_os_close(int fd);  // -1 is fine
+// A connected pair for two processes, close-on-exec, numbered from 3 on.
+SEER_MUST_USE seer_status seer_os_socket_pair(int out_fds[2]);
+// Sends all of it, or says why not: RESOURCE or IO when the other end is gone (never SIGPIPE),
+// TIMEOUT when it does not read.
+SEER_MUST_USE seer_status seer_os_send_all(
+    int fd, const void *data, size_t n_bytes, uint64_t timeout_ns);
+// From hold to release a write of this thread to a pipe without a reader fails with an error and
+// raises no signal. For programs' own streams; nothing is changed for other threads.
+typedef struct {
+  sigset_t before;
+  bool was_pending;
+} seer_os_held_signal;
+void seer_os_hold_sigpipe(seer_os_held_signal *out_held);
+void seer_os_release_sigpipe(const seer_os_held_signal *held);
 // Waits until one of the descriptors can be read or has ended; out_ready[i] says which. False on
 // time-out.
 bool seer_os_poll_in(const int *fds, size_t n, uint64_t timeout_ns, bool *out_ready);

@@ -1,5 +1,5 @@
 // os_fault.h - faults that tests plant in the operating system's calls, and the one errno
-// converter. Not for use outside src/base and the tests.
+// converter. Planting is for tests alone; outside of src/base only seer_os_reach is called.
 #ifndef SEER_BASE_OS_FAULT_H
 #define SEER_BASE_OS_FAULT_H
 
@@ -9,6 +9,16 @@
 // fault only.
 void seer_os_plant_fault(uint64_t nth);
 bool seer_os_fault_hits(void);  // counts one call
+
+// ---- deaths: a process that kills itself (SIGKILL) at a named point
+// Points stand where a worker begins something ("run", "check", ...); nothing happens at them
+// unless a test's worker has planted a death there.
+//   nth   from 1 on: the nth time that this process comes to `point`
+//   once  a file: made at the death; where it is there already nobody dies any more. Kept.
+// At most SEER_OS_MAX_DEATHS, before the first point is reached.
+#define SEER_OS_MAX_DEATHS 16
+void seer_os_plant_death(const char *point, uint64_t nth, const char *once);
+void seer_os_reach(const char *point);
 
 // errno value -> status "<name>: <what>: <the system's words>".
 SEER_MUST_USE SEER_NEVER_NULL seer_status seer_os_fail(

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <link.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +21,9 @@
 #include "base/os.h"
 #include "base/os_fault.h"
 
-// ---- faults planted by tests
+// ---- faults and deaths planted by tests (os_fault.h), before anything that could fail runs
 
-// Calls that may still succeed before one fails; 0 = none planted. Only tests write it.
+// Calls that may still succeed before one fails; 0 = none planted.
 static _Atomic uint64_t calls_to_fault;
 
 void seer_os_plant_fault(uint64_t nth) { calls_to_fault = nth; }
@@ -40,10 +41,35 @@ seer_status seer_os_fail(int error, const char *what, const char *name) {
     case ENFILE:
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
     case EAGAIN:
       return SEER_FAIL(RESOURCE, "%s: %s: %s", name, what, why);
     default:
       return SEER_FAIL(IO, "%s: %s: %s", name, what, why);
+  }
+}
+
+typedef struct {
+  const char *point, *once;
+  uint64_t nth;
+} death;
+
+static death deaths[SEER_OS_MAX_DEATHS];
+static size_t n_deaths;
+
+void seer_os_plant_death(const char *point, uint64_t nth, const char *once) {
+  SEER_ASSERT(n_deaths < SEER_OS_MAX_DEATHS, "%zu deaths planted", n_deaths);
+  deaths[n_deaths++] = (death){point, once, nth};
+}
+
+void seer_os_reach(const char *point) {
+  for (size_t i = 0; i < n_deaths; i++) {
+    death *d = &deaths[i];
+    if (strcmp(d->point, point) != 0 || d->nth == 0 || --d->nth > 0) continue;
+    int fd = open(d->once, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) continue;  // somebody has died of this before
+    close(fd);
+    (void)raise(SIGKILL);
   }
 }
 

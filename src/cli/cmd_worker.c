@@ -10,9 +10,9 @@ static seer_status run_worker(seer_context *context, int argc, char **argv) {
 
 const seer_command seer_command_worker = {
     .name = "worker",
-    .args = "builder|runner IN_FD OUT_FD",
+    .args = "builder|runner SOCKET",
     .doc = "builds or runs candidates for `tune`, which starts it",
-    .min_args = 3,
-    .max_args = 3,
+    .min_args = 2,
+    .max_args = 2,
     .run = run_worker,
 };

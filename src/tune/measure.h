@@ -10,6 +10,8 @@
 
 #define SEER_MEASURE_MAX_SAMPLES 32
 #define SEER_MEASURE_MAX_CONTENDERS 8
+#define SEER_MEASURE_MAX_PAIRS 64  // that a comparison takes
+#define SEER_MEASURE_MESSAGE_BYTES 200
 
 typedef enum {
   SEER_MEASURED_OK,
@@ -51,7 +53,7 @@ typedef struct {
   uint32_t n_samples;
   double sample[SEER_MEASURE_MAX_SAMPLES];
   double build_s, run_s;  // wall time spent
-  char message[200];  // of a failure
+  char message[SEER_MEASURE_MESSAGE_BYTES];  // of a failure
 } seer_measure_result;
 
 // Work of the caller's that fits beside building: done once, over before anything is timed.
@@ -86,8 +88,8 @@ typedef struct {
   seer_status (*check)(seer_measurer *measurer, const seer_measure_request *request,
       seer_measured_class *out_class, char *message, size_t message_bytes);
   // Contenders (at most SEER_MEASURE_MAX_CONTENDERS) and a baseline take turns, n_pairs times.
-  // out_ab[i] of contender i; n_pairs 0 where that one has no code or, all of them, when one
-  // crashed.
+  // n_pairs is at most SEER_MEASURE_MAX_PAIRS. out_ab[i] of contender i; its n_pairs 0 where that
+  // one has no code or, all of them, when one crashed (twice) or the baseline has no code.
   seer_status (*compare)(seer_measurer *measurer, uint32_t task, const seer_schedule *contenders,
       uint32_t n, const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab);
 } seer_measure_desc;
@@ -96,7 +98,7 @@ extern const seer_measure_desc *const seer_measure_table[];
 extern const size_t seer_measure_table_count;
 SEER_MUST_USE seer_status seer_measure_find(const char *name, const seer_measure_desc **out_desc);
 
-// Entry of a worker process (`familyseer worker`): speaks over the descriptors named in argv.
+// Entry of a worker process (`familyseer worker`): speaks over the socket named in argv.
 SEER_MUST_USE seer_status seer_worker_main(seer_context *context, int argc, char **argv);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os_fault.h"
 #include "base/rng.h"
 #include "code/constant.h"
 #include "runtime/exec.h"
@@ -122,6 +123,7 @@ seer_status seer_task_memory_share(seer_task_memory *memory, const seer_kernel *
 static seer_status prepare_common(
     seer_task_memory *memory, const seer_kernel *kernel, seer_call *out) {
   memset(out, 0, sizeof(*out));
+  seer_os_reach("pack");
   uint64_t shared_at[SEER_DAG_MAX_BUFFERS] = {0}, shared_bytes = 0;
   for (uint32_t a = 0; a < kernel->n_arg; a++) {
     const seer_kernel_arg *arg = &kernel->arg[a];

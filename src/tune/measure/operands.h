@@ -4,6 +4,7 @@
 #ifndef SEER_TUNE_OPERANDS_H
 #define SEER_TUNE_OPERANDS_H
 
+#include "code/kernel.h"
 #include "tune/measure/worker.h"
 
 #define SEER_OPERAND_ALIGN 64

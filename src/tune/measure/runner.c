@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os.h"
+#include "base/os_fault.h"
 #include "base/stats.h"
 #include "runtime/pool.h"
 
@@ -35,7 +37,6 @@
 #define RACE_NARROW 1.15
 #define RACE_NARROW_S 1.5e-3
 #define RACE_SURE_S 5e-3
-#define MAX_PAIRS 64u
 #define COLD_FACTOR 1.5  // of the last-level cache: copies of this size are never found in it
 #define N_CHECKED 256  // elements held against the DAG interpreter
 #define CHECK_BUDGET 4e7  // scalar operations that the interpreter may take for one check
@@ -157,7 +158,7 @@ static void sort_into(double *sorted, const double *values, uint32_t n) {
 }
 
 static double median(const double *values, uint32_t n) {
-  double sorted[MAX_PAIRS];
+  double sorted[SEER_MEASURE_MAX_PAIRS];
   sort_into(sorted, values, n);
   return seer_sorted_median(sorted, n);
 }
@@ -230,6 +231,7 @@ seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *
     const seer_kernel *kernel, double best_seconds, double min_repeat_s, seer_measure_result *out) {
   memset(out, 0, sizeof(*out));
   uint64_t start = seer_os_now_ns();
+  seer_os_reach("run");
   SEER_TRY(use_task(runner, task));
   loaded l;
   seer_call c = {.packed = NULL};
@@ -238,6 +240,7 @@ seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *
     status =
         seer_call_prepare(&runner->memory, kernel, &runner->weights, cold_bytes(runner, task), &c);
   if (!status) {
+    seer_os_reach("time");
     take_samples(runner, &l, &c, best_seconds, min_repeat_s, out);
     out->seconds = quartile(out->sample, out->n_samples);
   }
@@ -328,6 +331,7 @@ seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state 
   if (!status) call(runner, &r, &d);
   if (!status) status = load(runner, kernel, &l);
   if (!status) status = seer_call_prepare_checked(&runner->memory, kernel, sketch, arena, &c);
+  seer_os_reach("check");
   if (!status) call(runner, &l, &c);
   double tolerance = sketch->tolerance > 0 ? sketch->tolerance : 1e-4;
   for (uint32_t b = 0; b < task->dag->n_buf && !status; b++) {
@@ -362,7 +366,7 @@ typedef struct {
   loaded code;
   seer_call call;
   uint32_t n_calls;
-  double ns[MAX_PAIRS];
+  double ns[SEER_MEASURE_MAX_PAIRS];
 } turn;
 
 static void take_turns(seer_runner *runner, turn *turns, uint32_t n_turn, uint32_t n_pairs) {
@@ -383,7 +387,7 @@ static void take_turns(seer_runner *runner, turn *turns, uint32_t n_turn, uint32
 }
 
 static void summarise(const turn *a, const turn *b, uint32_t n_pairs, seer_measure_ab *out) {
-  double ratio[MAX_PAIRS] = {0};
+  double ratio[SEER_MEASURE_MAX_PAIRS] = {0};
   uint32_t wins = 0;
   for (uint32_t i = 0; i < n_pairs; i++) {
     ratio[i] = b->ns[i] / a->ns[i];
@@ -403,7 +407,7 @@ seer_status seer_runner_compare(seer_runner *runner, const seer_worker_task_stat
   turn *turns = calloc(n + 1, sizeof(turn));
   if (!turns) return SEER_FAIL(RESOURCE, "no memory for a comparison");
   uint64_t cold = cold_bytes(runner, task);
-  n_pairs = n_pairs > MAX_PAIRS ? MAX_PAIRS : n_pairs;
+  n_pairs = n_pairs > SEER_MEASURE_MAX_PAIRS ? SEER_MEASURE_MAX_PAIRS : n_pairs;
   seer_status status = SEER_OK;
   for (uint32_t k = 0; k <= n && !status; k++)
     status = seer_task_memory_share(&runner->memory, &kernels[k]);
@@ -413,6 +417,7 @@ seer_status seer_runner_compare(seer_runner *runner, const seer_worker_task_stat
         seer_call_prepare(&runner->memory, &kernels[k], &runner->weights, cold, &turns[k].call);
   }
   if (!status) {
+    seer_os_reach("compare");
     take_turns(runner, turns, n + 1, n_pairs);
     for (uint32_t k = 0; k < n; k++) summarise(&turns[k], &turns[n], n_pairs, &out[k]);
   }

@@ -1,11 +1,21 @@
-// wire.h - messages between the tuner and its worker processes: a header, then a payload, over a
-// pair of pipes. Both ends are the same program; sizes are still checked, since a worker may die in
-// the middle of anything.
+// wire.h - messages between the tuner and its worker processes: a frame, then a payload, over one
+// socket. Both ends are this program, of one version; nothing is believed for that: a worker may
+// die in the middle of anything, be another program, or have had its memory written over by a
+// candidate. So sizes, type, version and a hash are checked for every message, and every field is
+// checked when it is read (message.h).
+//
+// A frame, 32 bytes, numbers little-endian:
+//   0 "SEER"   4 u16 version   6 u16 type   8 u32 seq   12 u32 zero   16 u64 n_bytes   24 u64 hash
+// of the payload.
 #ifndef SEER_TUNE_WIRE_H
 #define SEER_TUNE_WIRE_H
 
 #include "base/os.h"
-#include "code/kernel.h"
+#include "base/text.h"
+
+#define SEER_WIRE_VERSION 2
+#define SEER_WIRE_FRAME_BYTES 32
+#define SEER_WIRE_MAX_BYTES (1u << 28)
 
 typedef enum {
   SEER_WIRE_HELLO = 1,  // worker -> parent, when it is ready
@@ -16,44 +26,54 @@ typedef enum {
   SEER_WIRE_RAN,
   SEER_WIRE_CHECK,  // parent -> runner: is the answer right?
   SEER_WIRE_CHECKED,
-  SEER_WIRE_COMPARE,  // parent -> runner: interleaved pairs of two kernels
-  SEER_WIRE_COMPARED
+  SEER_WIRE_COMPARE,  // parent -> runner: kernels in turns
+  SEER_WIRE_COMPARED,
+  SEER_WIRE_END
 } seer_wire_type;
 
-#define SEER_WIRE_MAX_BYTES (1u << 28)
-
 typedef struct {
-  uint32_t type, seq;
-  uint64_t n_bytes;
+  seer_wire_type type;
+  uint32_t seq;  // of the request that it is, or answers
+  uint64_t n_bytes, hash;
 } seer_wire_header;
 
-typedef struct {
-  int in_fd, out_fd;
-} seer_wire;
+// CORRUPT says what of the frame is not as it must be.
+SEER_MUST_USE seer_status seer_wire_parse_frame(
+    const uint8_t bytes[SEER_WIRE_FRAME_BYTES], seer_wire_header *out);
 
+// TIMEOUT: the other end does not read; RESOURCE, IO: it is gone. Never a signal.
 SEER_MUST_USE seer_status seer_wire_send(
-    const seer_wire *wire, seer_wire_type type, uint32_t seq, const void *payload, size_t n_bytes);
+    int fd, seer_wire_type type, uint32_t seq, const seer_text *payload, uint64_t timeout_ns);
 // Payload in `arena`. TIMEOUT, IO (the other end is gone), CORRUPT.
-SEER_MUST_USE seer_status seer_wire_receive(const seer_wire *wire, seer_arena *arena,
-    uint64_t timeout_ns, seer_wire_header *out_header, const void **out_payload);
+SEER_MUST_USE seer_status seer_wire_receive(int fd, seer_arena *arena, uint64_t timeout_ns,
+    seer_wire_header *out_header, const void **out_payload);
 
-// Payloads are built and read field by field.
-static inline void seer_wire_put(seer_text *out, const void *data, size_t n_bytes) {
-  seer_text_put_n(out, data, n_bytes);
-}
-#define SEER_WIRE_PUT(out, value) seer_wire_put((out), &(value), sizeof(value))
+// ---- fields
+void seer_wire_put_u32(seer_text *out, uint32_t value);
+void seer_wire_put_u64(seer_text *out, uint64_t value);
+void seer_wire_put_f64(seer_text *out, double value);
+void seer_wire_put_bytes(seer_text *out, const void *data, size_t n_bytes);  // length, then data
 
+// Reads fields one after the other. The first one that is wrong is remembered and everything behind
+// it reads as zero, so that a reader of messages asks once, at its end.
 typedef struct {
   const uint8_t *at;
   size_t left;
-  bool is_short;  // a read went past the end: what was read is zero
+  const char *wrong;  // what; a literal. NULL: nothing so far
 } seer_wire_reader;
-void seer_wire_get(seer_wire_reader *reader, void *data, size_t n_bytes);
-const void *seer_wire_view(seer_wire_reader *reader, size_t n_bytes);  // NULL when too short
-#define SEER_WIRE_GET(reader, value) seer_wire_get((reader), &(value), sizeof(value))
-
-void seer_wire_put_kernel(seer_text *out, const seer_kernel *kernel);
-SEER_MUST_USE seer_status seer_wire_get_kernel(
-    seer_wire_reader *reader, seer_arena *arena, seer_kernel *out_kernel);
+uint32_t seer_wire_get_u32(seer_wire_reader *reader);
+uint64_t seer_wire_get_u64(seer_wire_reader *reader);
+// At most `max`; `what` is named if it is more.
+uint32_t seer_wire_get_max(seer_wire_reader *reader, uint32_t max, const char *what);
+double seer_wire_get_seconds(seer_wire_reader *reader, const char *what);  // finite, not negative
+// Borrowed from the payload; of at most max_bytes.
+const void *seer_wire_get_bytes(
+    seer_wire_reader *reader, size_t max_bytes, const char *what, size_t *out_n);
+// A copy without NUL within, in `arena`.
+const char *seer_wire_get_text(
+    seer_wire_reader *reader, size_t max_bytes, const char *what, seer_arena *arena);
+void seer_wire_refuse(seer_wire_reader *reader, const char *what);
+// CORRUPT if a field was wrong, or something is left.
+SEER_MUST_USE seer_status seer_wire_end(const seer_wire_reader *reader, const char *message);
 
 #endif

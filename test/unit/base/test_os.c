@@ -341,6 +341,31 @@ static void libraries(void **state) {
   fails_with(seer_os_dylib_open("/no/such.so", &library), SEER_CODE_NOT_FOUND);
 }
 
+// Sending to a process that is gone is an error and no signal; so is a write to a pipe without a
+// reader while SIGPIPE is held, and none is left for later.
+static void nobody_reads(void **state) {
+  (void)state;
+  struct sigaction before;
+  assert_int_equal(sigaction(SIGPIPE, NULL, &before), 0);
+  assert_true(before.sa_handler == SIG_DFL);
+  int fds[2];
+  ok(seer_os_socket_pair(fds));
+  assert_true(fds[0] > 2 && fds[1] > 2);
+  static char much[1 << 22];
+  fails_with(
+      seer_os_send_all(fds[0], much, sizeof much, 20000000), SEER_CODE_TIMEOUT);  // nobody reads
+  seer_os_close(fds[1]);
+  fails_with(seer_os_send_all(fds[0], "x", 1, 1000000000), SEER_CODE_IO);  // nobody is there
+  seer_os_close(fds[0]);
+  ok(seer_os_pipe(fds));
+  seer_os_close(fds[0]);
+  seer_os_held_signal held;
+  seer_os_hold_sigpipe(&held);
+  fails_with(seer_os_write_all(fds[1], "x", 1), SEER_CODE_IO);
+  seer_os_release_sigpipe(&held);
+  seer_os_close(fds[1]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(files_round_trip),
@@ -357,6 +382,7 @@ int main(void) {
       cmocka_unit_test(threads_run_and_join),
       cmocka_unit_test(locks_exclude),
       cmocka_unit_test(libraries),
+      cmocka_unit_test(nobody_reads),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,0 +1,279 @@
+// Workers that die: in each of their states, once or again and again. Each death costs at most one
+// trial and is told as what it is; the tuning goes on. This program is its own worker: it kills
+// itself at the points that TEST_DEATHS names ("build:2:FILE,..." as seer_os_plant_death).
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/os.h"
+#include "base/os_fault.h"
+#include "cli/command.h"
+#include "models/models.h"
+#include "tune/measure/backends.h"
+#include "tune/session.h"
+
+static void ok(seer_status status) {
+  if (status) fail_msg("%s", seer_status_message(status));
+}
+
+// ---- the worker
+static void plant(char *text) {
+  for (char *each = strtok(text, ","); each; each = strtok(NULL, ",")) {
+    char *nth = strchr(each, ':'), *file = nth ? strchr(nth + 1, ':') : NULL;
+    if (!file) abort();
+    *nth++ = *file++ = 0;
+    seer_os_plant_death(each, strtoull(nth, NULL, 10), file);
+  }
+}
+
+static int work(int argc, char **argv) {
+  char *deaths = getenv("TEST_DEATHS");
+  if (deaths) plant(strdup(deaths));
+  return seer_cli_main(argc, argv);
+}
+
+// ---- the tests
+typedef struct {
+  seer_context *context;
+  seer_arena *arena;
+  seer_network *network;
+  const char *folder, *once;
+  seer_sketch_list *sketches;
+  seer_measurer *measurer;
+} world;
+
+static void open_world(world *w, const char *deaths) {
+  memset(w, 0, sizeof(*w));
+  w->arena = seer_arena_create("test");
+  ok(seer_os_temp_dir("seer-test", w->arena, &w->folder));
+  w->once = seer_os_path_join(w->arena, w->folder, "died");
+  ok(seer_context_create(&w->context));
+  setenv("XDG_CACHE_HOME", w->folder, 1);
+  seer_text text;
+  seer_text_init(&text, w->arena);
+  for (const char *at = deaths; *at; at++)
+    *at == '@' ? seer_text_put(&text, w->once) : seer_text_put_n(&text, at, 1);
+  setenv("TEST_DEATHS", text.data ? text.data : "", 1);
+  const char *self;
+  bool is_library;
+  ok(seer_os_self_path(w->arena, &self, &is_library));
+  ok(seer_context_set(w->context, "worker-path", self));
+  ok(seer_context_set(w->context, "threads", "1"));
+  ok(seer_context_set(w->context, "builders", "1"));
+  ok(seer_context_find_target(w->context));
+  ok(seer_front_load(w->context, "mlp", seer_model_build, w->arena, &w->network));
+}
+
+static void open_measurer(world *w) {
+  const seer_measure_desc *local = &seer_measure_local;
+  const seer_target *target = seer_context_target(w->context);
+  const seer_task *task = &w->network->task[0];
+  ok(seer_sketch_generate(task->dag, target, SEER_SPACE_FULL, w->arena, &w->sketches));
+  ok(local->open(w->context, target, &w->measurer));
+  seer_measure_task announced = {0, task->dag, w->sketches, SEER_SPACE_FULL, 0};
+  ok(local->add_task(w->measurer, &announced));
+}
+
+static void close_world(world *w) {
+  if (w->measurer) seer_measure_local.close(w->measurer);
+  seer_graph_close(w->network->graph);
+  seer_context_destroy(w->context);
+  ok(seer_os_remove_tree(w->folder));
+  seer_arena_destroy(w->arena);
+}
+
+enum { N = 6 };
+
+static void draw(const world *w, seer_measure_request *requests) {
+  seer_rng rng;
+  seer_rng_init(&rng, 1);
+  memset(requests, 0, N * sizeof(*requests));
+  seer_schedule_default(w->sketches, 0, &requests[0].schedule);
+  for (int i = 1; i < N;) {
+    uint32_t sketch = (uint32_t)seer_rng_below(&rng, w->sketches->n);
+    if (seer_schedule_sample(w->sketches, sketch, &rng, &requests[i].schedule, NULL) ==
+        SEER_REJECT_NONE)
+      i++;
+  }
+}
+
+// Deaths during two rounds of measuring: at most one candidate is lost, with `cls`.
+static void measure_with(const char *deaths, seer_measured_class cls, uint32_t n_lost) {
+  world w;
+  open_world(&w, deaths);
+  open_measurer(&w);
+  seer_measure_request requests[N];
+  seer_measure_result results[N];
+  draw(&w, requests);
+  uint32_t n_failed = 0;
+  for (int round = 0; round < 2; round++) {
+    ok(seer_measure_local.measure(w.measurer, requests, N, NULL, results));
+    for (int i = 0; i < N; i++) {
+      if (results[i].cls == SEER_MEASURED_OK) continue;
+      n_failed++;
+      if (results[i].cls != cls) fail_msg("%s: class %d", deaths, (int)results[i].cls);
+      if (!strstr(results[i].message, "killed by signal 9") && !strstr(results[i].message, "equal"))
+        fail_msg("%s: '%s'", deaths, results[i].message);
+    }
+  }
+  if (n_failed != n_lost) fail_msg("%s: %u failed, not %u", deaths, n_failed, n_lost);
+  if (*deaths && !seer_os_exists(w.once)) fail_msg("%s: nobody died", deaths);
+  close_world(&w);
+}
+
+static void a_death_costs_one_trial(void **state) {
+  (void)state;
+  measure_with("", SEER_MEASURED_OK, 0);
+  measure_with("build:2:@", SEER_MEASURED_BUILD_ERROR, 1);
+  measure_with("run:2:@", SEER_MEASURED_RUN_CRASH, 1);
+  measure_with("pack:1:@", SEER_MEASURED_RUN_CRASH, 1);
+  measure_with("time:3:@", SEER_MEASURED_RUN_CRASH, 1);
+}
+
+// Killed after the last answer of a round: who sends to it next notices, and it costs nothing. (The
+// builder's hello is its first idle moment; the runner has one for each message.)
+static void an_idle_death_costs_nothing(void **state) {
+  (void)state;
+  world w;
+  open_world(&w, "idle:7:@");
+  open_measurer(&w);
+  seer_measure_request requests[N];
+  seer_measure_result results[N];
+  draw(&w, requests);
+  for (int round = 0; round < 3; round++) {
+    ok(seer_measure_local.measure(w.measurer, requests, N, NULL, results));
+    for (int i = 0; i < N; i++)
+      if (results[i].cls) fail_msg("round %d: %s", round, results[i].message);
+    seer_os_sleep_ns(100000000);  // time to die in
+  }
+  assert_true(seer_os_exists(w.once));
+  close_world(&w);
+}
+
+// What is checked or compared is asked again after a death.
+static void judge_with(const char *deaths, seer_measured_class want) {
+  world w;
+  open_world(&w, deaths);
+  open_measurer(&w);
+  seer_measure_request requests[N];
+  draw(&w, requests);
+  seer_measured_class cls;
+  char message[SEER_MEASURE_MESSAGE_BYTES] = "";
+  ok(seer_measure_local.check(w.measurer, &requests[1], &cls, message, sizeof message));
+  if (cls != want) fail_msg("%s: check: %d, %s", deaths, (int)cls, message);
+  seer_schedule contenders[2] = {requests[2].schedule, requests[3].schedule};
+  seer_measure_ab ab[2];
+  ok(seer_measure_local.compare(w.measurer, 0, contenders, 2, &requests[0].schedule, 3, ab));
+  for (int k = 0; k < 2; k++) assert_int_equal(ab[k].n_pairs, want ? 0 : 3);
+  close_world(&w);
+}
+
+static void judging_survives_a_death(void **state) {
+  (void)state;
+  judge_with("check:1:@", SEER_MEASURED_OK);
+  judge_with("compare:1:@", SEER_MEASURED_OK);
+  judge_with("build:1:@", SEER_MEASURED_OK);
+  judge_with("pack:2:@", SEER_MEASURED_OK);
+}
+
+// A candidate that takes every runner along is a candidate that crashes. More such than there once
+// were restarts.
+static void who_always_kills_is_refused(void **state) {
+  (void)state;
+  world w;
+  char deaths[1024] = "";
+  open_world(&w, "");
+  for (int i = 0; i < 14; i++) {
+    size_t n = strlen(deaths);
+    (void)snprintf(deaths + n, sizeof deaths - n, "%srun:1:%s.%d", i ? "," : "", w.once, i);
+  }
+  setenv("TEST_DEATHS", deaths, 1);
+  open_measurer(&w);
+  seer_measure_request requests[N];
+  seer_measure_result results[N];
+  draw(&w, requests);
+  uint32_t n_failed = 0;
+  for (int round = 0; round < 4; round++) {
+    ok(seer_measure_local.measure(w.measurer, requests, N, NULL, results));
+    for (int i = 0; i < N; i++) n_failed += results[i].cls == SEER_MEASURED_RUN_CRASH;
+  }
+  assert_int_equal(n_failed, 14);
+  for (int i = 0; i < N; i++) assert_int_equal(results[i].cls, SEER_MEASURED_OK);
+  close_world(&w);
+}
+
+// A whole tuning with a death in every state that it is sure to come to (who is checked depends on
+// what was fast): it ends, with a library.
+static void count_failed(void *user, const seer_event *event) {
+  uint32_t *n = user;
+  if (event->kind == SEER_EVENT_MEASUREMENT) n[event->result->cls]++;
+}
+
+static void a_tuning_survives_them_all(void **state) {
+  (void)state;
+  static const char *const points[] = {
+      "idle:5", "build:4", "run:6", "pack:9", "time:5", "compare:1"};
+  world w;
+  open_world(&w, "");
+  seer_text deaths;
+  seer_text_init(&deaths, w.arena);
+  for (size_t i = 0; i < SEER_COUNT_OF(points); i++)
+    seer_text_printf(&deaths, "%s%s:%s.%zu", i ? "," : "", points[i], w.once, i);
+  setenv("TEST_DEATHS", deaths.data, 1);
+  ok(seer_context_set(w.context, "trials", "48"));
+  seer_records *records;
+  ok(seer_records_open(w.context, seer_os_path_join(w.arena, w.folder, "r"), &records));
+  seer_session *session;
+  ok(seer_session_create(w.context, w.network, records, "mlp", &session));
+  uint32_t n[SEER_MEASURED_COUNT] = {0};
+  seer_session_listen(session, count_failed, n);
+  ok(seer_session_run(session));
+  for (size_t i = 0; i < SEER_COUNT_OF(points); i++) {
+    const char *once = seer_arena_printf(w.arena, "%s.%zu", w.once, i);
+    if (!seer_os_exists(once)) fail_msg("nobody died at %s", points[i]);
+  }
+  assert_true(n[SEER_MEASURED_OK] >= 48);
+  // One at "build"; one more if the next candidate was on its way when the idle builder died.
+  assert_in_range(n[SEER_MEASURED_BUILD_ERROR], 1, 2);
+  assert_in_range(n[SEER_MEASURED_RUN_CRASH], 1, 4);
+  seer_choice choices[8];
+  assert_true(w.network->n_task <= SEER_COUNT_OF(choices));
+  seer_session_choices(session, choices);
+  ok(seer_build_model(w.context, w.network, choices, seer_os_path_join(w.arena, w.folder, "out")));
+  seer_session_destroy(session);
+  seer_records_close(records);
+  close_world(&w);
+}
+
+// A worker that cannot be started at all, or is of another version, is said at once.
+static void what_is_no_worker_is_said(void **state) {
+  (void)state;
+  world w;
+  open_world(&w, "");
+  ok(seer_context_set(w.context, "worker-path", "/nowhere/familyseer"));
+  seer_status status =
+      seer_measure_local.open(w.context, seer_context_target(w.context), &w.measurer);
+  assert_non_null(status);
+  assert_non_null(strstr(seer_status_message(status), "/nowhere/familyseer"));
+  seer_status_free(status);
+  close_world(&w);
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "worker") == 0) return work(argc, argv);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_death_costs_one_trial),
+      cmocka_unit_test(an_idle_death_costs_nothing),
+      cmocka_unit_test(judging_survives_a_death),
+      cmocka_unit_test(who_always_kills_is_refused),
+      cmocka_unit_test(a_tuning_survives_them_all),
+      cmocka_unit_test(what_is_no_worker_is_said),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
