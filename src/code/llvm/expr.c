@@ -2,8 +2,11 @@
 // lanes only where they meet a vector. Floats narrower than f32 are computed in f32. Integer
 // indices go through linear forms (lin.c).
 //
-// Floating-point: only `contract` is allowed (a*b+c may be one rounding); nothing is reordered. MIN
-// and MAX let NaN through, which costs nothing when one side is a constant.
+// Floating-point: nothing is reordered, and a*b+c is one rounding in two places only: where a
+// reduction adds its products up (seer_gen_accumulate), and where the product is exact, which
+// changes nothing. Anywhere else it could turn a difference that is zero or more when both sides
+// are rounded alike, E[x^2] - E[x]^2, negative. MIN and MAX let NaN through, which costs nothing
+// when one side is a constant.
 #include <math.h>
 #include <string.h>
 
@@ -133,11 +136,34 @@ LLVMValueRef seer_gen_select(seer_gen *g, LLVMValueRef cond, LLVMValueRef a, LLV
   return a == b ? a : LLVMBuildSelect(g->b, cond, a, b, "");
 }
 
-LLVMValueRef seer_gen_float_op(seer_gen *g, LLVMValueRef v) {
-  (void)g;
+bool seer_gen_const_real(LLVMValueRef v, double *out) {
+  LLVMBool loses;
+  if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind) {
+    if (!LLVMIsConstant(v)) return false;
+    v = LLVMGetAggregateElement(v, 0);  // the only vector constants here are splats
+  }
+  if (!v || !LLVMIsAConstantFP(v)) return false;
+  *out = LLVMConstRealGetDouble(v, &loses);
+  return true;
+}
+
+// A sum or difference may be contracted with those of its operands that may be too.
+static LLVMValueRef may_contract(LLVMValueRef v) {
   if (LLVMIsAInstruction(v) && LLVMCanValueUseFastMathFlags(v))
     LLVMSetFastMathFlags(v, LLVMFastMathAllowContract);
   return v;
+}
+
+static bool is_power_of_two(LLVMValueRef v) {
+  double c;
+  int exponent;
+  return seer_gen_const_real(v, &c) && fabs(frexp(c, &exponent)) == 0.5;
+}
+
+// Products by a power of two are exact (but for underflow): Winograd's transforms are full of them.
+static LLVMValueRef float_product(seer_gen *g, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef v = LLVMBuildFMul(g->b, a, b, "");
+  return is_power_of_two(a) || is_power_of_two(b) ? may_contract(v) : v;
 }
 
 LLVMValueRef seer_gen_call(seer_gen *g, const char *intrinsic, LLVMTypeRef *types, uint32_t n_types,
@@ -464,11 +490,11 @@ static LLVMValueRef apply_float(
   LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(a));
   switch ((int)op) {
     case SEER_EXPR_ADD:
-      return seer_gen_float_op(g, LLVMBuildFAdd(g->b, a, b, ""));
+      return may_contract(LLVMBuildFAdd(g->b, a, b, ""));
     case SEER_EXPR_SUB:
-      return seer_gen_float_op(g, LLVMBuildFSub(g->b, a, b, ""));
+      return may_contract(LLVMBuildFSub(g->b, a, b, ""));
     case SEER_EXPR_MUL:
-      return seer_gen_float_op(g, LLVMBuildFMul(g->b, a, b, ""));
+      return float_product(g, a, b);
     case SEER_EXPR_DIV:
       return LLVMBuildFDiv(g->b, a, b, "");
     case SEER_EXPR_MOD: {  // without fmod's exactness for huge quotients: no loop in vector code

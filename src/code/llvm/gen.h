@@ -248,7 +248,7 @@ LLVMValueRef seer_gen_const(seer_gen *g, seer_dtype dtype, double f, int64_t i, 
 LLVMValueRef seer_gen_call(seer_gen *g, const char *intrinsic, LLVMTypeRef *types, uint32_t n_types,
     LLVMValueRef *args, uint32_t n_args);
 LLVMValueRef seer_gen_select(seer_gen *g, LLVMValueRef cond, LLVMValueRef a, LLVMValueRef b);
-LLVMValueRef seer_gen_float_op(seer_gen *g, LLVMValueRef v);  // marks contract
+bool seer_gen_const_real(LLVMValueRef v, double *out);  // a constant, or one in all lanes
 bool seer_gen_const_bool(LLVMValueRef v, bool *out);  // v is a constant i1
 seer_gen_value seer_gen_expr(seer_gen *g, seer_expr e);
 // the operator on its operands, without linear forms

@@ -314,21 +314,9 @@ LLVMValueRef seer_gen_math_f64(seer_gen *g, seer_expr_op op, LLVMValueRef x) {
 
 // ---- pow
 
-static bool const_value(LLVMValueRef v, double *out) {
-  if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind) {
-    if (!LLVMIsConstant(v)) return false;
-    v = LLVMGetAggregateElement(v, 0);  // the only vector constants here are splats
-    if (!v) return false;
-  }
-  LLVMBool loses;
-  if (!LLVMIsAConstantFP(v)) return false;
-  *out = LLVMConstRealGetDouble(v, &loses);
-  return true;
-}
-
 LLVMValueRef seer_gen_math_pow(seer_gen *g, LLVMValueRef x, LLVMValueRef y) {
   double by;
-  if (const_value(y, &by)) {  // what networks contain
+  if (seer_gen_const_real(y, &by)) {  // what networks contain
     if (by == 1.0) return x;
     if (by == 2.0) return mul(g, x, x);
     if (by == 3.0) return mul(g, mul(g, x, x), x);

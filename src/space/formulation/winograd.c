@@ -61,12 +61,14 @@ static seer_expr output2(seer_expr_pool *pool, uint32_t row, const seer_expr *x)
   return sub(pool, sub(pool, x[1], x[2]), x[3]);
 }
 
-// F(4,3): points 0, 1, -1, 2, -2, infinity
+// F(4,3): points 0, 1, -1, 2, -2, infinity. The rows for 0 and infinity, 4 -5 1, are written with
+// the differences that the rows for 2 and -2 need too: no factor is left that is no power of two,
+// so that every multiply-add of the transform is exact in its product.
 static seer_expr input4(seer_expr_pool *pool, uint32_t row, const seer_expr *x) {
-  seer_expr even, odd;
+  seer_expr even = sub(pool, x[4], x[2]), odd = sub(pool, x[3], x[1]);
   switch (row) {
     case 0:
-      return add(pool, scale(pool, 4, x[0]), sub(pool, x[4], scale(pool, 5, x[2])));
+      return add(pool, scale(pool, 4, sub(pool, x[0], x[2])), even);
     case 1:
     case 2:
       even = sub(pool, x[4], scale(pool, 4, x[2]));
@@ -74,11 +76,10 @@ static seer_expr input4(seer_expr_pool *pool, uint32_t row, const seer_expr *x) 
       return row == 1 ? add(pool, even, odd) : sub(pool, even, odd);
     case 3:
     case 4:
-      even = sub(pool, x[4], x[2]);
-      odd = scale(pool, 2, sub(pool, x[3], x[1]));
+      odd = scale(pool, 2, odd);
       return row == 3 ? add(pool, even, odd) : sub(pool, even, odd);
     default:
-      return add(pool, scale(pool, 4, x[1]), sub(pool, x[5], scale(pool, 5, x[3])));
+      return sub(pool, sub(pool, x[5], x[3]), scale(pool, 4, odd));
   }
 }
 
