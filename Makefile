@@ -59,6 +59,7 @@ format:
 # Text that is generated from tables; lint checks that it is up to date.
 docs: all
 	@$(BUILD)/tool_options > doc/options.md
+	@$(BUILD)/tool_isa > $(BUILD)/isa.inc && cp $(BUILD)/isa.inc src/setup/isa.inc
 
 bench: deps all
 	@tool/deps.sh bench

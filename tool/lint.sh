@@ -22,8 +22,12 @@ format() {
 options() {
   "$build/tool_options" | diff -u doc/options.md - || { echo "doc/options.md is stale: run make docs" >&2; return 1; }
 }
+isa() {
+  "$build/tool_isa" | diff -u src/setup/isa.inc - || { echo "src/setup/isa.inc is stale: run make docs" >&2; return 1; }
+}
 step layers tool/layers.sh
 step size tool/size.sh
 step format format
 step options options
+step isa isa
 exit $failed

@@ -111,7 +111,9 @@ seer_status seer_info_library(seer_context *context, const char *path) {
       number(info, "memory", "per_thread") / 1024);
   printf("%-12s%zu\n", "steps", count_steps(info));
   print_sources(json_object_get(info, "tasks"), arena);
-  printf("%-12s%s\n", "needs", string(info, "cpu_features", arena));
+  const char *needs = string(info, "cpu_features", arena);
+  printf("%-12s%s (compiled for %s)\n", "needs", *needs ? needs : "nothing beyond the architecture",
+      string(info, "cpu", arena));
   printf("%-12s%s\n", "target", string(info, "target", arena));
   json_decref(info);
   return SEER_OK;

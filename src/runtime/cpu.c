@@ -5,11 +5,16 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base.h"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
+#else
+#include <sys/auxv.h>
 #endif
 
 static bool read_small(const char *path, char *out, size_t n_out) {
@@ -67,123 +72,128 @@ uint32_t seer_cpu_allowed(uint32_t n_affine) {
   return n > 0 ? n : 1;
 }
 
-#if defined(__x86_64__)
+// ---- instruction sets
 
-enum { R_EAX, R_EBX, R_ECX, R_EDX };
-// What the OS must save for a feature to be usable: nothing beyond SSE, the ymm halves, or the zmm
-// registers too.
-enum { OS_NONE, OS_YMM, OS_ZMM };
+enum { LEAF1_ECX, LEAF7_EBX, LEAF7_ECX, LEAF7_EDX, LEAF7_1_EAX, EXTENDED_ECX, HWCAP, HWCAP2 };
+_Static_assert((int)HWCAP2 < (int)SEER_CPU_WORDS, "words of seer_cpu_facts");
+
+// Bits of XCR0: registers that the system saves. Without them an instruction of the processor
+// traps.
+enum { SSE = 0, AVX = 0x06, AVX512 = 0xE6, AMX = 0x60006 };
 
 typedef struct {
   const char *name;
-  uint32_t leaf, subleaf;
-  uint8_t reg, bit, os;
+  uint8_t word, bit;
+  uint32_t saved;
 } feature;
 
-// Only what changes the code that a compiler may emit for us; a list that is passed in is cut to
-// these when building.
-static const feature table[] = {
-    {"sse3", 1, 0, R_ECX, 0, OS_NONE},
-    {"pclmul", 1, 0, R_ECX, 1, OS_NONE},
-    {"ssse3", 1, 0, R_ECX, 9, OS_NONE},
-    {"fma", 1, 0, R_ECX, 12, OS_YMM},
-    {"cx16", 1, 0, R_ECX, 13, OS_NONE},
-    {"sse4.1", 1, 0, R_ECX, 19, OS_NONE},
-    {"sse4.2", 1, 0, R_ECX, 20, OS_NONE},
-    {"movbe", 1, 0, R_ECX, 22, OS_NONE},
-    {"popcnt", 1, 0, R_ECX, 23, OS_NONE},
-    {"aes", 1, 0, R_ECX, 25, OS_NONE},
-    {"avx", 1, 0, R_ECX, 28, OS_YMM},
-    {"f16c", 1, 0, R_ECX, 29, OS_YMM},
-    {"bmi", 7, 0, R_EBX, 3, OS_NONE},
-    {"avx2", 7, 0, R_EBX, 5, OS_YMM},
-    {"bmi2", 7, 0, R_EBX, 8, OS_NONE},
-    {"avx512f", 7, 0, R_EBX, 16, OS_ZMM},
-    {"avx512dq", 7, 0, R_EBX, 17, OS_ZMM},
-    {"adx", 7, 0, R_EBX, 19, OS_NONE},
-    {"avx512ifma", 7, 0, R_EBX, 21, OS_ZMM},
-    {"avx512cd", 7, 0, R_EBX, 28, OS_ZMM},
-    {"avx512bw", 7, 0, R_EBX, 30, OS_ZMM},
-    {"avx512vl", 7, 0, R_EBX, 31, OS_ZMM},
-    {"avx512vbmi", 7, 0, R_ECX, 1, OS_ZMM},
-    {"avx512vbmi2", 7, 0, R_ECX, 6, OS_ZMM},
-    {"gfni", 7, 0, R_ECX, 8, OS_NONE},
-    {"vaes", 7, 0, R_ECX, 9, OS_YMM},
-    {"vpclmulqdq", 7, 0, R_ECX, 10, OS_YMM},
-    {"avx512vnni", 7, 0, R_ECX, 11, OS_ZMM},
-    {"avx512bitalg", 7, 0, R_ECX, 12, OS_ZMM},
-    {"avx512vpopcntdq", 7, 0, R_ECX, 14, OS_ZMM},
-    {"amx-bf16", 7, 0, R_EDX, 22, OS_ZMM},
-    {"avx512fp16", 7, 0, R_EDX, 23, OS_ZMM},
-    {"amx-tile", 7, 0, R_EDX, 24, OS_ZMM},
-    {"amx-int8", 7, 0, R_EDX, 25, OS_ZMM},
-    {"avxvnni", 7, 1, R_EAX, 4, OS_YMM},
-    {"avx512bf16", 7, 1, R_EAX, 5, OS_ZMM},
-    {"lzcnt", 0x80000001u, 0, R_ECX, 5, OS_NONE},
-    {"sse4a", 0x80000001u, 0, R_ECX, 6, OS_NONE},
-    {"xop", 0x80000001u, 0, R_ECX, 11, OS_YMM},
-    {"fma4", 0x80000001u, 0, R_ECX, 16, OS_YMM},
-    {"tbm", 0x80000001u, 0, R_ECX, 21, OS_NONE},
+static const feature features_of_x86[] = {
+#define SEER_CPU_X86(name, word, bit, saved) {name, word, bit, saved},
+#define SEER_CPU_ARM(name, word, bit)
+#define SEER_CPU_RISCV(name)
+#include "runtime/cpu_features.inc"
+#undef SEER_CPU_X86
+#undef SEER_CPU_ARM
+#undef SEER_CPU_RISCV
+};
+static const feature features_of_arm[] = {
+#define SEER_CPU_X86(name, word, bit, saved)
+#define SEER_CPU_ARM(name, word, bit) {name, word, bit, 0},
+#define SEER_CPU_RISCV(name)
+#include "runtime/cpu_features.inc"
+#undef SEER_CPU_X86
+#undef SEER_CPU_ARM
+#undef SEER_CPU_RISCV
+};
+static const feature features_of_riscv[] = {
+#define SEER_CPU_X86(name, word, bit, saved)
+#define SEER_CPU_ARM(name, word, bit)
+#define SEER_CPU_RISCV(name) {name, HWCAP, name[0] - 'a', 0},
+#include "runtime/cpu_features.inc"
+#undef SEER_CPU_X86
+#undef SEER_CPU_ARM
+#undef SEER_CPU_RISCV
 };
 
-static const feature *find(const char *name, size_t n) {
-  for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-    if (strlen(table[i].name) == n && memcmp(table[i].name, name, n) == 0) return &table[i];
-  return NULL;
-}
+static const struct {
+  const char *name;
+  const feature *feature;
+  size_t n;
+} architectures[] = {
+#define TABLE(table) table, sizeof table / sizeof table[0]
+    {"x86_64", TABLE(features_of_x86)},
+    {"aarch64", TABLE(features_of_arm)},
+    {"riscv64", TABLE(features_of_riscv)},
+#undef TABLE
+};
 
-static bool has(const feature *f) {
-  uint32_t r[4] = {0, 0, 0, 0};
-  if (f->leaf == 7 && f->subleaf > 0) {
-    if (!__get_cpuid_count(7, 0, &r[0], &r[1], &r[2], &r[3]) || r[R_EAX] < f->subleaf) return false;
+void seer_cpu_read(seer_cpu_facts *out) {
+  memset(out, 0, sizeof *out);
+#if defined(__x86_64__)
+  out->architecture = "x86_64";
+  uint32_t a, b, c, d, *word = out->word;
+  if (__get_cpuid(1, &a, &b, &c, &d)) word[LEAF1_ECX] = c;
+  bool has_xgetbv = (word[LEAF1_ECX] >> 27) & 1;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
+    word[LEAF7_EBX] = b;
+    word[LEAF7_ECX] = c;
+    word[LEAF7_EDX] = d;
+    if (a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d)) word[LEAF7_1_EAX] = a;
   }
-  if (!__get_cpuid_count(f->leaf, f->subleaf, &r[0], &r[1], &r[2], &r[3])) return false;
-  if (!((r[f->reg] >> f->bit) & 1)) return false;
-  if (f->os == OS_NONE) return true;
-  // OSXSAVE
-  if (!__get_cpuid(1, &r[0], &r[1], &r[2], &r[3]) || !((r[R_ECX] >> 27) & 1)) return false;
-  uint32_t low, high;
-  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  (void)high;
-  uint32_t need = f->os == OS_ZMM ? 0xE6u : 0x06u;
-  return (low & need) == need;
-}
-
+  if (__get_cpuid(0x80000001u, &a, &b, &c, &d)) word[EXTENDED_ECX] = c;
+  if (has_xgetbv) {
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    out->saved = (uint64_t)high << 32 | low;
+  }
+#elif defined(__aarch64__) || defined(__riscv)
+  out->architecture = sizeof(void *) < 8 ? "" :
+#if defined(__aarch64__)
+                                         "aarch64";
 #else
-
-// Other machines: the baseline of the triple is all that is used so far, so no list is ever written
-// for them.
-typedef struct {
-  int unused;
-} feature;
-static const feature *find(const char *name, size_t n) {
-  (void)name;
-  (void)n;
-  return NULL;
-}
-static bool has(const feature *f) {
-  (void)f;
-  return false;
-}
-
+                                         "riscv64";
 #endif
+  out->word[HWCAP] = (uint32_t)getauxval(AT_HWCAP);
+  out->word[HWCAP2] = (uint32_t)getauxval(AT_HWCAP2);
+#else
+  out->architecture = "";
+#endif
+}
 
-bool seer_cpu_knows(const char *name, size_t n) { return find(name, n) != NULL; }
-
-const char *seer_cpu_missing(const char *features, char *out, size_t n_out) {
-  for (const char *at = features; *at;) {
-    size_t n = strcspn(at, ",");
-    if (n > 1 && at[0] == '+') {
-      const feature *f = find(at + 1, n - 1);
-      if (!f || !has(f)) {
-        size_t m = n - 1 < n_out - 1 ? n - 1 : n_out - 1;
-        memcpy(out, at + 1, m);
-        out[m] = 0;
-        return out;
-      }
+static const feature *find(const char *architecture, const char *name, size_t n) {
+  for (size_t a = 0; a < sizeof architectures / sizeof architectures[0]; a++) {
+    if (strcmp(architectures[a].name, architecture) != 0) continue;
+    for (size_t i = 0; i < architectures[a].n; i++) {
+      const feature *f = &architectures[a].feature[i];
+      if (strlen(f->name) == n && memcmp(f->name, name, n) == 0) return f;
     }
-    at += n;
-    if (*at == ',') at++;
   }
   return NULL;
+}
+
+bool seer_cpu_knows(const char *architecture, const char *name, size_t n) {
+  return find(architecture, name, n) != NULL;
+}
+
+const char *seer_cpu_missing(
+    const seer_cpu_facts *facts, const char *features, char *out, size_t n_out) {
+  size_t n_written = 0;
+  out[0] = 0;
+  for (const char *at = features; *at; at += *at == ',') {
+    size_t n = strcspn(at, ",");
+    const char *name = at + 1;
+    bool is_needed = n > 1 && at[0] == '+';
+    at += n;
+    if (!is_needed) continue;
+    const feature *f = find(facts->architecture, name, n - 1);
+    bool is_there = f && ((facts->word[f->word] >> f->bit) & 1);
+    bool is_saved = f && (facts->saved & f->saved) == f->saved;
+    if (is_there && is_saved) continue;
+    const char *why = is_there ? " (switched off by the system)" : "";
+    int m = snprintf(out + n_written, n_out - n_written, "%s%.*s%s", n_written ? ", " : "",
+        (int)(n - 1), name, why);
+    if (m < 0 || (size_t)m >= n_out - n_written) break;  // the first ones tell enough
+    n_written += (size_t)m;
+  }
+  return out[0] ? out : NULL;
 }

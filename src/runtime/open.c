@@ -95,6 +95,21 @@ static const char *check_plans(
   return !wrong && *out_n_set == 0 ? "it has no plan" : wrong;
 }
 
+// Before any kernel runs: an instruction that the processor lacks ends the program.
+static seer_rt_code check_cpu(const uint8_t *blob, char *message, size_t message_bytes) {
+  const seer_plan_header *plan = (const void *)blob;
+  const char *strings = (const char *)blob + plan->strings_offset;
+  const char *needed = strings + plan->features_string;
+  char missing[128];
+  seer_cpu_facts facts;
+  seer_cpu_read(&facts);
+  if (!seer_cpu_missing(&facts, needed, missing, sizeof missing)) return SEER_RT_OK;
+  return seer_rt_fail(SEER_RT_UNSUPPORTED, message, message_bytes,
+      "this model was compiled for %s; this processor lacks %s (needed: %s); compile it with "
+      "--target for this machine",
+      strings + plan->cpu_string, missing, needed);
+}
+
 seer_rt_code seer_rt_open(
     const seer_model_source *source, seer_model **out_model, char *message, size_t message_bytes) {
   *out_model = NULL;
@@ -106,16 +121,9 @@ seer_rt_code seer_rt_open(
     return seer_rt_fail(
         SEER_RT_CORRUPT, message, message_bytes, "the model's plan is damaged: %s", wrong);
   for (uint32_t s = 0; s < n_set; s++) {
-    const uint8_t *base = (const uint8_t *)source->blob + offset[s];
-    const seer_plan_header *plan = (const void *)base;
-    const char *needed = (const char *)base + plan->strings_offset + plan->features_string;
-    char missing[64];
-    if (seer_cpu_missing(needed, missing, sizeof missing))
-      return seer_rt_fail(SEER_RT_UNSUPPORTED, message, message_bytes,
-          "this model was compiled for processors with '%s', which this one lacks (needed: %s); "
-          "compile it with "
-          "--target for this machine",
-          missing, needed);
+    seer_rt_code code =
+        check_cpu((const uint8_t *)source->blob + offset[s], message, message_bytes);
+    if (code != SEER_RT_OK) return code;
   }
   seer_model *model = calloc(1, sizeof *model);
   if (model) model->set = calloc(n_set, sizeof *model->set);

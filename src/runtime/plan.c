@@ -277,7 +277,8 @@ const char *seer_plan_check(const void *blob, uint64_t n_bytes) {
           !section_ok(h->branch_offset, h->n_branch, sizeof(seer_plan_branch), 4, n_bytes)) ||
       (h->n_move && !section_ok(h->move_offset, h->n_move, sizeof(seer_plan_move), 8, n_bytes)))
     return "host calls out of bounds";
-  if (h->features_string >= h->strings_bytes) return "features out of bounds";
+  if (h->features_string >= h->strings_bytes || h->cpu_string >= h->strings_bytes)
+    return "features out of bounds";
   if (h->arena_bytes > MAX_BYTES || h->shared_bytes > MAX_BYTES ||
       h->scratch_bytes > MAX_BYTES >> 16 || h->weight_bytes > MAX_BYTES ||
       h->arena_bytes % SEER_PLAN_ALIGN != 0)

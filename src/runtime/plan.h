@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define SEER_PLAN_MAGIC 0x6E616C7072656573u  // "seerplan"
-#define SEER_PLAN_VERSION 2
+#define SEER_PLAN_VERSION 3
 #define SEER_WEIGHTS_MAGIC 0x7374677772656573u
 #define SEER_PLAN_ALIGN 64
 #define SEER_PLAN_MAX_DEPTH 32  // of loops and branches in each other
@@ -31,8 +31,10 @@ typedef struct {
   uint32_t n_phase, phase_offset;
   uint32_t strings_offset, strings_bytes;
   uint32_t json_offset, json_bytes;
-  // "+avx512f,..." that the kernels need; checked when opening
-  uint32_t features_string;
+  // "+avx512f,..." that the kernels need, checked when opening; and the processor that they were
+  // compiled for, for the message
+  uint32_t features_string, cpu_string;
+  uint32_t reserved;
   // activations of a session, all steps (static memory plan)
   uint64_t arena_bytes;
   // kernels' shared scratch (max over steps), also in the arena: at arena_bytes

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "setup/isa.h"
 #include "setup/target_table.h"
 
 #if defined(__x86_64__)
@@ -40,6 +41,7 @@ static const feature_name feature_names[] = {
 static const feature_name feature_names[] = {
     {"bf16", "bf16"},
     {"asimddp", "dotprod"},
+    {"fp", "fp-armv8"},
     {"asimdhp", "fullfp16"},
     {"i8mm", "i8mm"},
     {"atomics", "lse"},
@@ -75,14 +77,14 @@ static bool has_word(const char *words, const char *word) {
   return false;
 }
 
-static const char *list_features(const char *flags, seer_arena *arena) {
+static const char *list_features(seer_isa isa, const char *flags, seer_arena *arena) {
   seer_text text;
   seer_text_init(&text, arena);
   for (size_t i = 0; i < SEER_COUNT_OF(feature_names); i++) {
     if (has_word(flags, feature_names[i].os))
       seer_text_printf(&text, "%s+%s", text.n_bytes ? "," : "", feature_names[i].llvm);
   }
-  return text.data;
+  return seer_isa_usable(isa, text.n_bytes ? text.data : "", arena);
 }
 
 // ---- caches
@@ -187,7 +189,7 @@ seer_status seer_target_detect(seer_arena *arena, seer_target *out_target) {
   const seer_target_cpu *cpu;
 #if defined(__x86_64__)
   target.triple = "x86_64-linux-gnu";
-  target.features = list_features(cpuinfo_value(cpuinfo, "flags", arena), arena);
+  target.features = list_features(SEER_ISA_X86_64, cpuinfo_value(cpuinfo, "flags", arena), arena);
   target.model_name = cpuinfo_value(cpuinfo, "model name", arena);
   const char *vendor = cpuinfo_value(cpuinfo, "vendor_id", arena);
   uint32_t family = (uint32_t)strtoul(cpuinfo_value(cpuinfo, "cpu family", arena), NULL, 10);
@@ -201,7 +203,8 @@ seer_status seer_target_detect(seer_arena *arena, seer_target *out_target) {
   } parts[] = {{0xd08, "cortex-a72"}, {0xd0b, "cortex-a76"}, {0xd0c, "neoverse-n1"},
       {0xd49, "neoverse-n2"}, {0xd40, "neoverse-v1"}, {0xd4f, "neoverse-v2"}};
   target.triple = "aarch64-linux-gnu";
-  target.features = list_features(cpuinfo_value(cpuinfo, "Features", arena), arena);
+  target.features =
+      list_features(SEER_ISA_AARCH64, cpuinfo_value(cpuinfo, "Features", arena), arena);
   unsigned part = (unsigned)strtoul(cpuinfo_value(cpuinfo, "CPU part", arena), NULL, 16);
   const char *name = "generic";
   for (size_t i = 0; i < SEER_COUNT_OF(parts); i++) {

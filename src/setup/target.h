@@ -17,7 +17,7 @@ typedef struct {
   seer_target_kind kind;
   const char *triple;  // LLVM's
   const char *cpu;  // LLVM's name, e.g. "znver4"
-  const char *features;  // LLVM's, sorted, e.g. "+avx2,+avx512f,+fma"
+  const char *features;  // all that code may use, e.g. "+avx2,+avx512f,+fma"; see setup/isa.h
   const char *model_name;  // as the OS names it
   uint32_t threads;  // worker threads of one inference
   uint32_t vector_bytes;  // 64 for AVX-512, 32 for AVX2, 16 for SSE/NEON
@@ -38,8 +38,11 @@ static inline uint32_t seer_target_lanes(const seer_target *target) {
 
 // The machine that we run on; figures that must be measured are estimated. Strings in `arena`.
 SEER_MUST_USE seer_status seer_target_detect(seer_arena *arena, seer_target *out_target);
-// Parses the text form, or "native", or a bare triple with options ("aarch64-linux-gnu",
-// "-cpu=...").
+// Parses the text form, or "native", or a bare triple, each with options ("aarch64-linux-gnu
+// -cpu=neoverse-n1"). A bare triple is what every machine of it has: x86_64-linux-gnu is plain
+// x86-64. -cpu= brings its features, -features= adds and takes away ("+avx2,-fma"); only in the
+// text form, which begins with "cpu", it is the whole list. Lanes, registers and pipes that no
+// option states follow from the features. Errors name what there is in place of an unknown name.
 SEER_MUST_USE seer_status seer_target_parse(
     const char *text, seer_arena *arena, seer_target *out_target);
 const char *seer_target_print(const seer_target *target, seer_arena *arena);

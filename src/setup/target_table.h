@@ -7,7 +7,7 @@
 
 typedef struct {
   const char *name;  // LLVM's
-  uint32_t vector_bytes;  // widest that is worth using
+  uint32_t vector_bytes;  // its widest
   uint32_t n_fma_ports;  // for vectors of that width
   uint32_t fma_latency_cycles;
   // Features, LLVM's names, that code for this CPU may use and a hypervisor may have masked:

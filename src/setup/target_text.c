@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "setup/isa.h"
 #include "setup/target_table.h"
 
 typedef enum { TEXT, COUNT, BYTES, RATE, LANES, FLAG } field_kind;
@@ -105,17 +106,24 @@ static const char *next_word(const char **at, seer_arena *arena) {
   return *at == start ? NULL : seer_arena_strndup(arena, start, (size_t)(*at - start));
 }
 
-// Facts of an architecture before options are read; a cross target has no more to go by.
+// Facts of an architecture before options are read; a cross target has no more to go by. Its
+// processor is the plainest that the triple stands for.
 static seer_status begin_triple(const char *triple, seer_target *out) {
+  seer_isa isa;
   for (const char *c = triple; *c; c++) {
     if (!isalnum((unsigned char)*c) && !strchr("-_.", *c))
       return SEER_FAIL(INVALID, "target: a triple has letters, digits and - _ . only");
   }
+  if (!seer_isa_of(triple, &isa))
+    return SEER_FAIL(UNSUPPORTED,
+        "target '%s': known are native, cpu, and triples of x86_64, aarch64, riscv64", triple);
   *out = (seer_target){.kind = SEER_TARGET_CPU,
       .triple = triple,
-      .features = "",
+      .cpu = seer_isa_base_cpu(isa),
+      .features = seer_isa_base_features(isa),
       .model_name = "",
       .threads = 1,
+      .n_vector_registers = isa == SEER_ISA_X86_64 ? 16 : 32,
       .cache_line_bytes = 64,
       .l1_bytes = 32u << 10,
       .l2_bytes = 512u << 10,
@@ -123,20 +131,6 @@ static seer_status begin_triple(const char *triple, seer_target *out) {
       .dram_gbs = 10,
       .l2_gbs = 80,
       .l3_gbs = 20};
-  if (strncmp(triple, "x86_64-", 7) == 0) {
-    out->cpu = "x86-64-v3";
-    out->n_vector_registers = 16;
-  } else if (strncmp(triple, "aarch64-", 8) == 0 || strncmp(triple, "arm64-", 6) == 0) {
-    out->cpu = "generic";
-    out->features = "+neon";
-    out->n_vector_registers = 32;
-  } else if (strncmp(triple, "riscv64-", 8) == 0) {
-    out->cpu = "generic";
-    out->n_vector_registers = 32;
-  } else {
-    return SEER_FAIL(UNSUPPORTED,
-        "target '%s': known are native, cpu, and triples of x86_64, aarch64, riscv64", triple);
-  }
   return SEER_OK;
 }
 
@@ -158,55 +152,82 @@ static bool parse_number(const char *text, bool is_bytes, double *out) {
   return *end == '\0';
 }
 
-static int compare_words(const void *a, const void *b) {
-  return strcmp(*(const char *const *)a, *(const char *const *)b);
+static size_t field_of(const char *name) {
+  size_t i = 0;
+  while (strcmp(fields[i].name, name) != 0) i++;
+  return i;
 }
 
-#define FEATURE_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
-
-// "+fma,+avx2,+fma" -> "+avx2,+fma"; every entry must begin with + or -.
-static seer_status sort_features(const char *list, seer_arena *arena, const char **out_list) {
-  const char *words[256];
-  size_t n = 0;
-  for (const char *at = list; *at; at += *at == ',') {
-    size_t n_word = strcspn(at, ",");
-    bool is_name = n_word > 1 && strspn(at + 1, FEATURE_CHARACTERS) >= n_word - 1;
-    if (!is_name || (*at != '+' && *at != '-') || n == SEER_COUNT_OF(words))
-      return SEER_FAIL(
-          INVALID, "target: features '%s' must be a list such as +avx2,+fma,-avx512f", list);
-    words[n++] = seer_arena_strndup(arena, at, n_word);
-    at += n_word;
+// The instruction set. `before` is the list that the options began with (this machine's, or a
+// triple's); a processor that is named takes its place. -features= then adds and takes away; in the
+// form that is printed, "cpu ...", it is the whole list.
+static seer_status settle_features(seer_target *target, const char *before, const bool *given,
+    bool is_printed_form, seer_arena *arena) {
+  bool has_cpu = given[field_of("cpu")], has_features = given[field_of("features")];
+  const char *changes = has_features ? target->features : "", *brought = before;
+  seer_isa isa = SEER_ISA_X86_64;
+  bool is_known = seer_isa_of(target->triple, &isa);
+  SEER_ASSERT(is_known, "triple %s", target->triple);
+  if (has_cpu) SEER_TRY(seer_isa_cpu_features(isa, target->cpu, arena, &brought));
+  if (is_printed_form && has_features) {
+    if (changes[0] == '-' || strstr(changes, ",-"))
+      return SEER_FAIL(INVALID,
+          "target: after 'cpu', -features=%s must be a whole list, such as +avx2,+fma; behind a "
+          "triple or 'native' it adds and takes away",
+          changes);
+    brought = "";
   }
-  if (n > 1) qsort(words, n, sizeof *words, compare_words);
-  seer_text text;
-  seer_text_init(&text, arena);
-  for (size_t i = 0; i < n; i++) {
-    if (i > 0 && strcmp(words[i], words[i - 1]) == 0) continue;
-    seer_text_printf(&text, "%s%s", text.n_bytes ? "," : "", words[i]);
-  }
-  *out_list = text.data;
+  SEER_TRY(seer_isa_change(isa, brought, changes, arena, &target->features));
+  // Vectors and the calling convention of floats stand on these.
+  const char *least = isa == SEER_ISA_AARCH64 ? "neon" : isa == SEER_ISA_RISCV64 ? "d" : NULL;
+  if (least && !seer_target_has_feature(target->features, least))
+    return SEER_FAIL(UNSUPPORTED, "target: %s without +%s (processor %s, features '%s')",
+        seer_isa_name(isa), least, target->cpu, target->features);
   return SEER_OK;
 }
 
-// Width, registers and pipes that follow from CPU and features, where no option states them.
-static void derive(seer_target *target, const bool *given) {
-  const seer_target_cpu *cpu = seer_target_find_cpu(target->cpu);
-  bool is_x86 = strncmp(target->triple, "x86_64-", 7) == 0;
-  uint32_t bytes = cpu ? cpu->vector_bytes : 16;
-  if (is_x86 && *target->features) {
-    bytes = seer_target_has_feature(target->features, "avx512f") ? 64
-        : seer_target_has_feature(target->features, "avx")       ? 32
-                                                                 : 16;
-    if (cpu && cpu->vector_bytes < bytes) bytes = cpu->vector_bytes;
+static uint32_t vector_bytes_of(const seer_target *target, seer_isa isa) {
+  const char *features = target->features;
+  switch (isa) {
+    case SEER_ISA_X86_64:
+      return seer_target_has_feature(features, "avx512f") ? 64
+          : seer_target_has_feature(features, "avx")      ? 32
+                                                          : 16;
+    case SEER_ISA_AARCH64:
+      return 16;
+    case SEER_ISA_RISCV64:
+      return seer_target_has_feature(features, "v") ? 16 : 4;  // V has 128 bits at least
+    case SEER_ISA_COUNT:
+      break;
   }
+  SEER_ASSERT(false, "architecture %d", (int)isa);
+}
+
+// The entry whose pipes are the target's: the processor's own, if its vectors are as wide as the
+// features let them be and it may use FMAs; else what the features come to.
+static const seer_target_cpu *pipes_of(const seer_target *target, seer_isa isa, uint32_t bytes) {
+  const seer_target_cpu *cpu = seer_target_find_cpu(target->cpu);
+  if (isa != SEER_ISA_X86_64) return cpu ? cpu : seer_target_find_cpu("generic");
+  if (!seer_target_has_feature(target->features, "fma")) return seer_target_find_cpu("x86-64");
+  if (cpu && cpu->vector_bytes == bytes) return cpu;
+  return seer_target_find_cpu(bytes == 64 ? "x86-64-v4" : "x86-64-v3");
+}
+
+// Width, registers and pipes that follow from processor and features, where no option states them.
+static void derive(seer_target *target, const bool *given) {
+  seer_isa isa = SEER_ISA_X86_64;
+  bool is_known = seer_isa_of(target->triple, &isa);
+  SEER_ASSERT(is_known, "triple %s", target->triple);
+  uint32_t bytes = vector_bytes_of(target, isa);
+  const seer_target_cpu *cpu = pipes_of(target, isa, bytes);
   for (size_t i = 0; i < SEER_COUNT_OF(fields); i++) {
     if (given[i]) continue;
     if (strcmp(fields[i].name, "lanes") == 0) target->vector_bytes = bytes;
-    if (strcmp(fields[i].name, "registers") == 0 && is_x86)
+    if (strcmp(fields[i].name, "registers") == 0 && isa == SEER_ISA_X86_64)
       target->n_vector_registers = target->vector_bytes == 64 ? 32 : 16;
-    if (strcmp(fields[i].name, "fma-ports") == 0) target->n_fma_ports = cpu ? cpu->n_fma_ports : 1;
+    if (strcmp(fields[i].name, "fma-ports") == 0) target->n_fma_ports = cpu->n_fma_ports;
     if (strcmp(fields[i].name, "fma-latency") == 0)
-      target->fma_latency_cycles = cpu ? cpu->fma_latency_cycles : 4;
+      target->fma_latency_cycles = cpu->fma_latency_cycles;
     if (strcmp(fields[i].name, "gflops") == 0)
       target->peak_gflops = 2.5 * 2 * seer_target_lanes(target) * target->n_fma_ports;
   }
@@ -245,7 +266,6 @@ static seer_status set_field(
     bool may_be_empty = fields[i].offset == offsetof(seer_target, features);
     if (!*value && !may_be_empty)
       return SEER_FAIL(INVALID, "target: option -%s has no value", fields[i].name);
-    if (strcmp(fields[i].name, "features") == 0) SEER_TRY(sort_features(value, arena, &value));
     *(const char **)at = value;
     return SEER_OK;
   }
@@ -285,13 +305,13 @@ seer_status seer_target_parse(const char *text, seer_arena *arena, seer_target *
   }
   seer_target target;
   bool given[SEER_COUNT_OF(fields)] = {false};
-  bool is_native = strcmp(word, "native") == 0;
+  bool is_native = strcmp(word, "native") == 0, is_printed_form = strcmp(word, "cpu") == 0;
   const char *options = at;
   if (is_native) {
     SEER_TRY(seer_target_detect(arena, &target));
   } else {
     const char *triple = word;
-    if (strcmp(word, "cpu") == 0) {
+    if (is_printed_form) {
       // The triple is an option then; it must be known before the rest.
       triple = "x86_64-linux-gnu";
       for (const char *w, *ahead = at; (w = next_word(&ahead, arena)) != NULL;) {
@@ -300,6 +320,7 @@ seer_status seer_target_parse(const char *text, seer_arena *arena, seer_target *
     }
     SEER_TRY(begin_triple(triple, &target));
   }
+  const char *before = target.features;
   while ((word = next_word(&options, arena)) != NULL) {
     if (word[0] != '-')
       return SEER_FAIL(INVALID, "target: '%s' is not an option, options begin with '-'", word);
@@ -307,11 +328,9 @@ seer_status seer_target_parse(const char *text, seer_arena *arena, seer_target *
       return SEER_FAIL(INVALID, "target: '%s' contradicts the triple %s", word, target.triple);
     SEER_TRY(set_field(&target, word, given, arena));
   }
-  bool cpu_changed = false;
-  for (size_t i = 0; i < SEER_COUNT_OF(fields); i++)
-    cpu_changed |= given[i] &&
-        (strcmp(fields[i].name, "cpu") == 0 || strcmp(fields[i].name, "features") == 0 ||
-            strcmp(fields[i].name, "lanes") == 0);
+  SEER_TRY(settle_features(&target, before, given, is_printed_form, arena));
+  bool cpu_changed =
+      given[field_of("cpu")] || given[field_of("features")] || given[field_of("lanes")];
   if (!is_native || cpu_changed) derive(&target, given);
   if (target.vector_bytes & (target.vector_bytes - 1))
     return SEER_FAIL(

@@ -57,6 +57,7 @@ seer_status seer_build_model(const seer_context *context, const seer_network *ne
   if (target->kind != SEER_TARGET_CPU)
     return SEER_FAIL(
         UNSUPPORTED, "a model for '%s': only CPU targets can be built", target->triple);
+  SEER_TRY(seer_build_can_link(target));
   SEER_TRY(seer_os_make_dirs(out_dir));
   seer_arena *arena = seer_arena_create("build");
   const char *work_dir = NULL;

@@ -179,8 +179,10 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
   put_json(&text, network->graph->name);
   seer_text_put(&text, ",\n  \"target\": ");
   put_json(&text, seer_target_print(seer_context_target(context), arena));
+  seer_text_put(&text, ",\n  \"cpu\": ");
+  put_json(&text, seer_context_target(context)->cpu);
   seer_text_put(&text, ",\n  \"cpu_features\": ");
-  put_json(&text, seer_build_features(seer_context_target(context), arena));
+  put_json(&text, seer_context_target(context)->features);
   seer_text_put(&text, ",\n");
   put_values(&text, "inputs", network->graph, network->graph->input, network->graph->n_input);
   put_values(&text, "outputs", network->graph, network->graph->output, network->graph->n_output);

@@ -162,9 +162,8 @@ SEER_MUST_USE seer_status seer_build_branch(
 bool seer_build_has_gaps(const seer_value *value);
 
 // ---- link.c
-// The instruction sets that kernels for `target` may use, as the runtime can check them:
-// "+avx2,+fma,...".
-const char *seer_build_features(const seer_target *target, seer_arena *arena);
+// Errors: UNSUPPORTED the target is of another architecture than this machine.
+SEER_MUST_USE seer_status seer_build_can_link(const seer_target *target);
 SEER_MUST_USE seer_status seer_build_link(const seer_context *context,
     const seer_built_kernels *kernels, const seer_built_library *library, const char *work_dir,
     const char *so_path, seer_arena *arena);

@@ -9,6 +9,7 @@
 
 #include "code/build/internal.h"
 #include "runtime/cpu.h"
+#include "setup/isa.h"
 
 #ifndef SEER_BUILD_DIR
 #define SEER_BUILD_DIR "."
@@ -19,21 +20,6 @@
 #ifndef SEER_LLD
 #define SEER_LLD "/usr/bin/ld.lld-19"
 #endif
-
-const char *seer_build_features(const seer_target *target, seer_arena *arena) {
-  seer_text text;
-  seer_text_init(&text, arena);
-  for (const char *at = target->features ? target->features : ""; *at;) {
-    size_t n = strcspn(at, ",");
-    if (n > 1 && at[0] == '+' && seer_cpu_knows(at + 1, n - 1)) {
-      if (text.n_bytes > 0) seer_text_put(&text, ",");
-      seer_text_put_n(&text, at, n);
-    }
-    at += n;
-    if (*at == ',') at++;
-  }
-  return text.n_bytes > 0 ? text.data : "";
-}
 
 static seer_status llvm_fail(char *message, const char *what) {
   seer_status status = SEER_FAIL(INTERNAL, "%s: %s", what, message ? message : "unknown");
@@ -183,6 +169,19 @@ static seer_status run_linker(const char *const *argv, const char *log_path, see
   seer_status read = seer_os_read_file(log_path, arena, 1 << 20, &log, &n);
   seer_status_free(read);
   return SEER_FAIL(INTERNAL, "%s ended with status %d: %s", argv[0], exit_status, log ? log : "");
+}
+
+// The runtime's archive is of the machine that familyseer was built for.
+seer_status seer_build_can_link(const seer_target *target) {
+  seer_cpu_facts here;
+  seer_isa isa;
+  seer_cpu_read(&here);
+  if (seer_isa_of(target->triple, &isa) && strcmp(seer_isa_name(isa), here.architecture) == 0)
+    return SEER_OK;
+  return SEER_FAIL(UNSUPPORTED,
+      "no model.so can be linked for %s here: the runtime that goes into it (libseer_rt.a) is for "
+      "%s; compile on such a machine",
+      target->triple, here.architecture);
 }
 
 seer_status seer_build_link(const seer_context *context, const seer_built_kernels *kernels,

@@ -513,7 +513,9 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
   for (uint32_t i = 0; i < graph->n_input; i++) io[i] = describe(&b, graph->input[i]);
   for (uint32_t i = 0; i < graph->n_output; i++)
     io[graph->n_input + i] = describe(&b, graph->output[i]);
-  header.features_string = put_string(&b, seer_build_features(seer_context_target(context), arena));
+  const seer_target *target = seer_context_target(context);
+  header.features_string = put_string(&b, target->features);
+  header.cpu_string = put_string(&b, target->cpu);
   header.shared_bytes = b.shared_bytes;
   header.scratch_bytes = b.scratch_bytes;
 

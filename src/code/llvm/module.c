@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "code/llvm/gen.h"
+#include "setup/isa.h"
 
 #define PASSES \
   "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,loop-mssa(licm),early-cse)"
@@ -22,6 +23,7 @@ struct seer_codegen {
   seer_arena *arena;  // holds this struct
   const seer_context *context;
   const seer_target *target;
+  const char *base_cpu;
   LLVMTargetMachineRef machine;
   LLVMTargetDataRef layout;
   LLVMPassBuilderOptionsRef options;
@@ -59,15 +61,19 @@ seer_status seer_codegen_create(
     LLVMDisposeMessage(message);
     return status;
   }
-  LLVMTargetMachineRef machine = LLVMCreateTargetMachine(llvm, target->triple, target->cpu,
-      target->features, LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
-  if (!machine)
+  seer_isa isa;
+  if (!seer_isa_of(target->triple, &isa))
     return SEER_FAIL(
-        INVALID, "target '%s -mcpu=%s': LLVM has no such machine", target->triple, target->cpu);
+        UNSUPPORTED, "target triple '%s': no code is generated for it", target->triple);
+  LLVMTargetMachineRef machine =
+      LLVMCreateTargetMachine(llvm, target->triple, seer_isa_base_cpu(isa), target->features,
+          LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
+  if (!machine) return SEER_FAIL(INVALID, "target '%s': LLVM has no such machine", target->triple);
   seer_arena *arena = seer_arena_create("codegen");
   seer_codegen *codegen = SEER_NEW(arena, seer_codegen);
   *codegen =
       (seer_codegen){.arena = arena, .context = context, .target = target, .machine = machine};
+  codegen->base_cpu = seer_isa_base_cpu(isa);
   codegen->layout = LLVMCreateTargetDataLayout(machine);
   codegen->options = LLVMCreatePassBuilderOptions();
   *out = codegen;
@@ -103,10 +109,15 @@ static void flag(seer_gen *g, LLVMValueRef fn, LLVMAttributeIndex at, const char
   LLVMAddAttributeAtIndex(fn, at, LLVMCreateEnumAttribute(g->context, kind, 0));
 }
 
-static void set_attributes(seer_gen *g, const seer_target *target, LLVMValueRef fn) {
+// The instructions are the architecture's plain ones and those of the target's list, not whatever
+// the processor of that name has: the list is what is asked for where the code runs. The processor
+// decides on which of them are fast.
+static void set_attributes(seer_gen *g, const seer_codegen *codegen, LLVMValueRef fn) {
+  const seer_target *target = codegen->target;
   char width[16];
   snprintf(width, sizeof(width), "%u", target->vector_bytes * 8);
-  attribute(g, fn, "target-cpu", target->cpu);
+  attribute(g, fn, "target-cpu", codegen->base_cpu);
+  attribute(g, fn, "tune-cpu", target->cpu);
   attribute(g, fn, "target-features", target->features);
   attribute(g, fn, "prefer-vector-width", width);
   attribute(g, fn, "min-legal-vector-width", width);
@@ -161,7 +172,7 @@ static seer_status fill_module(seer_gen *g, const seer_codegen *codegen, const c
   seer_gen_plan(g);
   for (uint32_t p = 0; p < g->loop->n_phase && !g->status; p++) {
     const char *name = seer_arena_printf(g->arena, "%s_p%u", symbol, p);
-    set_attributes(g, codegen->target, seer_gen_phase(g, p, name));
+    set_attributes(g, codegen, seer_gen_phase(g, p, name));
   }
   if (g->status) return g->status;
   char *message = NULL;

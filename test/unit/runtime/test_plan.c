@@ -73,6 +73,7 @@ static void each_field(void **state) {
   EXPECT_BAD(memset(plan.strings, 'a', sizeof plan.strings));
   EXPECT_BAD(memset(plan.json, 'a', sizeof plan.json));
   EXPECT_BAD(plan.header.features_string = 64);
+  EXPECT_BAD(plan.header.cpu_string = 64);
   EXPECT_BAD(plan.header.arena_bytes = 3968);
   EXPECT_BAD(plan.header.arena_bytes = UINT64_MAX);
   EXPECT_BAD(plan.header.shared_bytes = 3);
@@ -212,26 +213,68 @@ static void features(void **state) {
   seer_model *model;
   plan.header.features_string = 40;
   memcpy(plan.strings + 40, "+quantum512", 12);
+  plan.header.cpu_string = 53;
+  memcpy(plan.strings + 53, "imaginary", 10);
   assert_int_equal(open_with(0, message, sizeof message, &model), SEER_RT_UNSUPPORTED);
   assert_non_null(strstr(message, "quantum512"));
-  assert_false(seer_cpu_knows("quantum512", 10));
+  assert_non_null(strstr(message, "compiled for imaginary"));
+  assert_false(seer_cpu_knows("x86_64", "quantum512", 10));
+  assert_true(seer_cpu_knows("x86_64", "avx2", 4));
+  assert_false(seer_cpu_knows("aarch64", "avx2", 4));
+  assert_true(seer_cpu_knows("aarch64", "dotprod", 7));
+  assert_false(seer_cpu_knows("x86_64", "avx", 2));
 #if defined(__x86_64__)
-  char out[32];
-  assert_true(seer_cpu_knows("avx2", 4));
-  assert_false(seer_cpu_knows("avx", 2));
-  assert_string_equal(seer_cpu_missing("+sse3,+xop,+tbm", out, sizeof out) ? "lacks" : "has",
-      __builtin_cpu_supports("xop") ? "has" : "lacks");
-  assert_int_equal(
-      seer_cpu_missing("+avx2", out, sizeof out) == NULL, __builtin_cpu_supports("avx2") != 0);
-  assert_int_equal(seer_cpu_missing("+avx512f", out, sizeof out) == NULL,
-      __builtin_cpu_supports("avx512f") != 0);
-  assert_int_equal(seer_cpu_missing("+avx512bf16", out, sizeof out) == NULL,
-      __builtin_cpu_supports("avx512bf16") != 0);
-  assert_int_equal(seer_cpu_missing("+fma,+f16c", out, sizeof out) == NULL,
-      __builtin_cpu_supports("fma") &&
-          __builtin_cpu_supports("avx"));  // clang can't ask for f16c: with AVX in practice
+  seer_cpu_facts here;
+  char out[64];
+  seer_cpu_read(&here);
+#define HERE(name) (seer_cpu_missing(&here, "+" name, out, sizeof out) == NULL)
+  assert_string_equal(here.architecture, "x86_64");
+  assert_int_equal(HERE("xop"), __builtin_cpu_supports("xop") != 0);
+  assert_int_equal(HERE("sse4.2"), __builtin_cpu_supports("sse4.2") != 0);
+  assert_int_equal(HERE("avx2"), __builtin_cpu_supports("avx2") != 0);
+  assert_int_equal(HERE("fma"), __builtin_cpu_supports("fma") != 0);
+  assert_int_equal(HERE("avx512f"), __builtin_cpu_supports("avx512f") != 0);
+  assert_int_equal(HERE("avx512bf16"), __builtin_cpu_supports("avx512bf16") != 0);
+#undef HERE
 #endif
   assert_true(seer_cpu_allowed(0) >= 1);
+}
+
+// Made-up processors: what each lacks of what a model needs.
+static void missing_features_are_named(void **state) {
+  (void)state;
+  enum { AVX_STATE = 0x7, AVX512_STATE = 0xE7 };
+  const seer_cpu_facts plain = {.architecture = "x86_64"};
+  seer_cpu_facts v3 = {.architecture = "x86_64", .saved = AVX_STATE};
+  v3.word[0] = 1u << 0 | 1u << 9 | 1u << 12 | 1u << 19 | 1u << 20 | 1u << 22 | 1u << 23 | 1u << 28 |
+      1u << 29;
+  v3.word[1] = 1u << 3 | 1u << 5 | 1u << 8;
+  v3.word[5] = 1u << 5;
+  seer_cpu_facts wide = v3;  // has AVX-512, and a system that knows only AVX
+  wide.word[1] |= 1u << 16;
+  const char *v3_needs = "+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+popcnt,+sse4.2";
+  char out[128];
+  assert_null(seer_cpu_missing(&plain, "", out, sizeof out));
+  assert_null(seer_cpu_missing(&v3, v3_needs, out, sizeof out));
+  assert_string_equal(seer_cpu_missing(&plain, "+avx2,+fma", out, sizeof out), "avx2, fma");
+  assert_string_equal(seer_cpu_missing(&v3, "+avx2,+avx512f", out, sizeof out), "avx512f");
+  assert_string_equal(
+      seer_cpu_missing(&wide, "+avx512f", out, sizeof out), "avx512f (switched off by the system)");
+  wide.saved = AVX512_STATE;
+  assert_null(seer_cpu_missing(&wide, "+avx512f,+avx2", out, sizeof out));
+  v3.saved = 0;
+  assert_string_equal(seer_cpu_missing(&v3, "+sse4.2,+fma,+avx2", out, sizeof out),
+      "fma (switched off by the system), avx2 (switched off by the system)");
+  assert_null(seer_cpu_missing(&v3, "+bmi,+lzcnt,+sse4.2", out, sizeof out));
+  char small[8];
+  assert_string_equal(seer_cpu_missing(&plain, "+avx2,+fma", small, sizeof small), "avx2, f");
+  const seer_cpu_facts arm = {.architecture = "aarch64", .word[6] = 1u << 0 | 1u << 1};
+  assert_null(seer_cpu_missing(&arm, "+fp-armv8,+neon", out, sizeof out));
+  assert_string_equal(
+      seer_cpu_missing(&arm, "+dotprod,+i8mm,+neon", out, sizeof out), "dotprod, i8mm");
+  const seer_cpu_facts riscv = {.architecture = "riscv64", .word[6] = 0x112D};  // rv64imafdc
+  assert_null(seer_cpu_missing(&riscv, "+a,+c,+d,+f,+m", out, sizeof out));
+  assert_string_equal(seer_cpu_missing(&riscv, "+d,+v", out, sizeof out), "v");
 }
 
 int main(void) {
@@ -243,6 +286,7 @@ int main(void) {
       cmocka_unit_test_setup(weights_from_a_file, setup),
       cmocka_unit_test_setup(other_plan, setup),
       cmocka_unit_test_setup(features, setup),
+      cmocka_unit_test_setup(missing_features_are_named, setup),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
