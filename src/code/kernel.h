@@ -32,7 +32,9 @@ typedef struct {
   size_t n_object_bytes;
 } seer_kernel;
 
-typedef struct seer_codegen seer_codegen;  // an LLVM context and target machine; one per thread
+// An LLVM context and target machine; one per thread. While one lives, two passes of LLVM are off
+// for the whole process (llvm/switches.c).
+typedef struct seer_codegen seer_codegen;
 
 SEER_MUST_USE seer_status seer_codegen_create(
     const seer_context *context, const seer_target *target, seer_codegen **out);

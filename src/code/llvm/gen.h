@@ -197,7 +197,12 @@ static inline const seer_expr_node *seer_gen_at(const seer_gen *g, seer_expr e) 
 }
 
 // ---- module.c
-void seer_gen_init_llvm(void);  // targets and options of LLVM, once per process
+void seer_gen_init_llvm(void);  // targets of LLVM, once per process
+
+// ---- switches.c
+// For the process, from the first switch_off to the last switch_on. Threads: any.
+void seer_gen_switch_off(void);
+void seer_gen_switch_on(void);
 
 // ---- plan.c
 void seer_gen_plan(seer_gen *g);

@@ -5,7 +5,6 @@
 #include <elf.h>
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>
-#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
@@ -34,12 +33,6 @@ static void init_targets(void) {
   LLVMInitializeAllTargets();
   LLVMInitializeAllTargetMCs();
   LLVMInitializeAllAsmPrinters();
-  // Half of the time of code generation, for loops that lin.c has reduced already (measured on
-  // 60 schedules of a 56x56x64 convolution: 23.7 ms a kernel with it, 15.3 without), and the second
-  // instruction scheduler, 7 % for nothing on processors that reorder. There is no other way to say
-  // so than for the process.
-  const char *arguments[] = {"familyseer", "-disable-lsr", "-disable-post-ra"};
-  LLVMParseCommandLineOptions((int)SEER_COUNT_OF(arguments), arguments, "");
 }
 
 void seer_gen_init_llvm(void) {
@@ -76,12 +69,14 @@ seer_status seer_codegen_create(
   codegen->base_cpu = seer_isa_base_cpu(isa);
   codegen->layout = LLVMCreateTargetDataLayout(machine);
   codegen->options = LLVMCreatePassBuilderOptions();
+  seer_gen_switch_off();
   *out = codegen;
   return SEER_OK;
 }
 
 void seer_codegen_destroy(seer_codegen *codegen) {
   if (!codegen) return;
+  seer_gen_switch_on();
   LLVMDisposePassBuilderOptions(codegen->options);
   LLVMDisposeTargetData(codegen->layout);
   LLVMDisposeTargetMachine(codegen->machine);
