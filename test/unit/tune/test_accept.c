@@ -1,0 +1,381 @@
+// What ships is what has won: winners and their pairs are stored, keep their place until they are
+// beaten, and are what is compiled; what comes from elsewhere is tried first, and believed only
+// when it is vouched for.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/os.h"
+#include "models/models.h"
+#include "tune/choose.h"
+#include "tune/record/sound.h"
+#include "tune/session.h"
+
+static void ok(seer_status status) {
+  if (status) fail_msg("%s", seer_status_message(status));
+}
+
+// mlp on a made-up machine, tuned with made-up times.
+static const char machine[] =
+    "cpu -triple=x86_64-linux-gnu -cpu=haswell -features=+avx,+avx2,+fma -model=\"made up\" "
+    "-threads=2 -lanes=8 -registers=16 -fma-ports=2 -fma-latency=5 -cache-line=64 -l1=32768 "
+    "-l2=262144 -l3=8388608 -gflops=50 -dram-gbs=10 -l2-gbs=80 -l3-gbs=30 -measured";
+
+typedef struct {
+  seer_context *context;
+  seer_arena *arena;
+  const char *folder;
+  seer_network *network;
+  seer_records *records;
+  seer_text events;  // of acceptance
+} world;
+
+static seer_records *new_records(world *w, const char *name) {
+  seer_records *records;
+  ok(seer_records_open(w->context, seer_os_path_join(w->arena, w->folder, name), &records));
+  return records;
+}
+
+static void open_world(world *w) {
+  static const char *const options[][2] = {
+      {"target", machine}, {"measure", "fake"}, {"trials", "60"}, {"search-policy", "round-robin"}};
+  ok(seer_context_create(&w->context));
+  for (size_t i = 0; i < SEER_COUNT_OF(options); i++)
+    ok(seer_context_set(w->context, options[i][0], options[i][1]));
+  ok(seer_context_find_target(w->context));
+  w->arena = seer_arena_create("test");
+  ok(seer_os_temp_dir("seer-test", w->arena, &w->folder));
+  ok(seer_front_load(w->context, "mlp", seer_model_build, w->arena, &w->network));
+  w->records = new_records(w, "r.sqlite");
+}
+
+static void close_world(world *w) {
+  seer_records_close(w->records);
+  seer_graph_close(w->network->graph);
+  ok(seer_os_remove_tree(w->folder));
+  seer_arena_destroy(w->arena);
+  seer_context_destroy(w->context);
+}
+
+static void listen(void *user, const seer_event *event) {
+  world *w = user;
+  if (event->kind == SEER_EVENT_ACCEPT)
+    seer_text_printf(&w->events, "%u: %s\n", event->task, event->text);
+  if (event->kind == SEER_EVENT_NOTE) seer_text_printf(&w->events, "%s\n", event->text);
+  if (event->kind == SEER_EVENT_MEASUREMENT && strcmp(event->proposal->origin, "record") == 0)
+    seer_text_put(&w->events, "tried\n");
+}
+
+// What the session would compile: choices[task], in w->arena.
+static seer_choice *tune(world *w, seer_records *records, const char *trials) {
+  seer_session *session;
+  ok(seer_context_set(w->context, "trials", trials));
+  seer_text_init(&w->events, w->arena);
+  seer_text_put(&w->events, "");
+  ok(seer_session_create(w->context, w->network, records, "mlp", &session));
+  seer_session_listen(session, listen, w);
+  ok(seer_session_run(session));
+  seer_choice *choices = SEER_NEW_ARRAY(w->arena, seer_choice, w->network->n_task + 1);
+  seer_session_choices(session, choices);
+  for (uint32_t t = 0; t < w->network->n_task; t++) {
+    const seer_measure_ab *ab = seer_session_winner(session, t);
+    assert_int_equal(ab != NULL, strcmp(choices[t].source, "record") == 0);
+    seer_sketch_list *own;  // the session's end with it
+    ok(seer_sketch_generate(
+        w->network->task[t].dag, seer_context_target(w->context), SEER_SPACE_FULL, w->arena, &own));
+    choices[t].sketches = own;
+  }
+  seer_session_destroy(session);
+  return choices;
+}
+
+static seer_choice *choose(world *w, seer_records *records, int level, seer_choose_counts *counts) {
+  seer_choice *choices;
+  ok(seer_choose(w->context, w->network, records, level, w->arena, &choices, counts));
+  return choices;
+}
+
+static void expect_same(const world *w, const seer_choice *a, const seer_choice *b) {
+  for (uint32_t t = 0; t < w->network->n_task; t++) {
+    assert_true(seer_schedule_equal(&a[t].schedule, &b[t].schedule));
+    assert_string_equal(a[t].source, b[t].source);
+    assert_int_equal(a[t].n_pairs, b[t].n_pairs);
+    assert_true(a[t].speedup == b[t].speedup && a[t].default_seconds == b[t].default_seconds);
+    if (a[t].n_pairs > 0) assert_true(a[t].seconds == b[t].seconds);
+  }
+}
+
+typedef struct {
+  int64_t target, workload;
+  seer_record_rule rule;
+  seer_record record;
+  seer_schedule schedule;
+} winner;
+
+static winner find_winner(world *w, seer_records *records, uint32_t t) {
+  winner f;
+  int64_t targets[SEER_RECORD_MAX_TARGETS];
+  uint32_t n;
+  seer_sketch_list *sketches;
+  const seer_task *task = &w->network->task[t];
+  const seer_target *target = seer_context_target(w->context);
+  ok(seer_sketch_generate(task->dag, target, SEER_SPACE_FULL, w->arena, &sketches));
+  f.rule = seer_record_rule_of(sketches);
+  ok(seer_records_find_targets(records, target, targets, &n));
+  f.target = targets[0];
+  ok(seer_records_find_workload(records, task->key, &f.workload));
+  ok(seer_records_winner(records, f.workload, f.target, &f.rule, w->arena, &f.record, &f.schedule));
+  return f;
+}
+
+static uint32_t n_winners(world *w, seer_records *records) {
+  uint32_t n = 0;
+  for (uint32_t t = 0; t < w->network->n_task; t++) n += find_winner(w, records, t).record.id != 0;
+  return n;
+}
+
+// ---- what is stored
+static void test_what_is_compiled_is_what_won(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  seer_choice *tuned = tune(&w, w.records, "60");
+  assert_true(n_winners(&w, w.records) > 0);
+  seer_choose_counts counts;
+  expect_same(&w, tuned, choose(&w, w.records, 2, &counts));
+  assert_int_equal(counts.n_record, n_winners(&w, w.records));
+  for (uint32_t t = 0; t < w.network->n_task; t++) {
+    winner f = find_winner(&w, w.records, t);
+    if (!f.record.id) continue;
+    assert_true(f.record.ab.n_pairs >= 15 && f.record.ab.speedup > 1.02);
+    assert_true(f.record.ab.p_value <= 0.05 && f.record.judged > 0);
+    assert_true(f.record.seconds == f.record.ab.seconds);
+    assert_string_equal(f.record.origin, "pairs");
+    assert_non_null(strstr(f.record.baseline, "sched \""));
+  }
+  close_world(&w);
+}
+
+// The lowest time of all is not what won: a measurement may have been lucky.
+static void test_a_lucky_time_is_not_compiled(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  seer_choice *tuned = tune(&w, w.records, "60");
+  for (uint32_t t = 0; t < w.network->n_task; t++) {
+    winner f = find_winner(&w, w.records, t);
+    if (!f.record.id) continue;
+    seer_record lucky = {.session = f.record.session,
+        .workload = f.workload,
+        .target = f.target,
+        .schedule = f.record.baseline,
+        .state = SEER_RECORD_CHECKED,
+        .seconds = f.record.seconds / 2};
+    ok(seer_records_add(w.records, &lucky));
+  }
+  seer_choose_counts counts;
+  expect_same(&w, tuned, choose(&w, w.records, 3, &counts));
+  close_world(&w);
+}
+
+// ---- keeping a place
+static winner put_winner(world *w, uint32_t t, const seer_schedule *schedule, seer_measure_ab ab) {
+  winner f = find_winner(w, w->records, t);
+  int64_t session;
+  ok(seer_records_session(w->records, w->context, "mlp", "seer", &session));
+  seer_record record = {.session = session,
+      .workload = f.workload,
+      .target = f.target,
+      .schedule = seer_schedule_print(f.rule.sketches, schedule, w->arena),
+      .seconds = ab.seconds,
+      .ab = ab,
+      .judged = 1234};
+  ok(seer_records_accept(w->records, &record));
+  return find_winner(w, w->records, t);
+}
+
+static const seer_measure_ab strong = {1.5, 1e-9, 200, 1e-5, 1.5e-5};
+
+// Nothing is measured any more, the winner is as good as any: it stays with the pairs that it has.
+static void test_a_winner_stays(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  seer_choice *tuned = tune(&w, w.records, "60");
+  winner before = find_winner(&w, w.records, 0);
+  assert_true(before.record.id != 0);
+  before = put_winner(&w, 0, &before.schedule, strong);
+  seer_choice *again = tune(&w, w.records, "1");
+  assert_non_null(strstr(w.events.data, "0: the winner of the records stays"));
+  winner after = find_winner(&w, w.records, 0);
+  assert_int_equal(after.record.id, before.record.id);
+  assert_int_equal(after.record.judged, 1234);
+  assert_true(seer_schedule_equal(&tuned[0].schedule, &again[0].schedule));
+  assert_int_equal(again[0].n_pairs, 200);
+  assert_true(again[0].seconds == strong.seconds);
+  close_world(&w);
+}
+
+// A default that is known as the winner is no faster than itself.
+static void test_a_winner_that_is_no_faster_than_the_default_goes(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  seer_choose_counts counts;
+  seer_choice *untuned = choose(&w, NULL, 1, &counts);
+  int64_t id;  // nothing was measured for it: it is there because it is the winner
+  ok(seer_records_target(w.records, seer_context_target(w.context), &id));
+  const seer_task *task = &w.network->task[1];
+  ok(seer_records_workload(w.records, task->dag, task->key, task->name, &id));
+  winner before = put_winner(&w, 1, &untuned[1].schedule, strong);
+  assert_true(before.record.id != 0);
+  seer_choice *tuned = tune(&w, w.records, "1");
+  assert_non_null(strstr(w.events.data, "1: the winner of the records is no faster"));
+  assert_string_equal(tuned[1].source, "default");
+  assert_int_equal(find_winner(&w, w.records, 1).record.id, 0);
+  close_world(&w);
+}
+
+// Another that beats it in pairs takes its place, and the records have one winner.
+static void test_a_winner_that_is_beaten_goes(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  seer_choice *tuned = tune(&w, w.records, "60");
+  winner best = find_winner(&w, w.records, 0);
+  assert_true(best.record.id != 0);
+  seer_choose_counts counts;
+  seer_choice *untuned = choose(&w, NULL, 1, &counts);
+  (void)put_winner(&w, 0, &untuned[0].schedule, strong);
+  seer_choice *again = tune(&w, w.records, "1");
+  assert_null(strstr(w.events.data, "0: the winner of the records"));
+  assert_non_null(strstr(w.events.data, "0: accepted"));
+  assert_true(seer_schedule_equal(&tuned[0].schedule, &again[0].schedule));
+  winner after = find_winner(&w, w.records, 0);
+  assert_true(seer_schedule_equal(&best.schedule, &after.schedule));
+  assert_true(after.record.ab.n_pairs > 0 && after.record.id != best.record.id);
+  close_world(&w);
+}
+
+// ---- from elsewhere
+static const char *export_tuned(world *w) {
+  const char *lines = seer_os_path_join(w->arena, w->folder, "r.jsonl");
+  (void)tune(w, w->records, "60");
+  ok(seer_records_export(w->records, lines));
+  return lines;
+}
+
+static void test_what_is_imported_is_not_compiled(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  seer_record_counts in;
+  seer_records *other = new_records(&w, "o.sqlite");
+  ok(seer_records_import(other, export_tuned(&w), false, &in));
+  assert_true(in.n[SEER_RECORD_SOUND] > 0);
+  assert_int_equal(n_winners(&w, other), 0);
+  seer_choose_counts counts;
+  (void)choose(&w, other, 2, &counts);
+  assert_int_equal(counts.n_default, w.network->n_task);
+  // At -O3 one that the model likes no less than the default, and nothing is said of its time.
+  seer_choice *choices = choose(&w, other, 3, &counts);
+  assert_int_equal(counts.n_record, 0);
+  seer_choice *untuned = choose(&w, NULL, 1, &counts);
+  for (uint32_t t = 0; t < w.network->n_task; t++) {
+    double estimate = seer_choose_estimate(
+        seer_context_target(w.context), choices[t].sketches, &choices[t].schedule)
+                          .seconds;
+    assert_true(estimate <= seer_choose_estimate(seer_context_target(w.context),
+                                untuned[t].sketches, &untuned[t].schedule)
+                                .seconds);
+    assert_true(choices[t].seconds == 0 && choices[t].n_pairs == 0);
+  }
+  seer_records_close(other);
+  close_world(&w);
+}
+
+static void test_what_is_imported_is_tried_first(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  seer_record_counts in;
+  seer_records *other = new_records(&w, "o.sqlite");
+  ok(seer_records_import(other, export_tuned(&w), false, &in));
+  seer_choice *tuned = tune(&w, other, "30");
+  assert_non_null(strstr(w.events.data, "from records of other machines"));
+  assert_non_null(strstr(w.events.data, "tried"));
+  assert_null(strstr(w.events.data, "measurements from the records"));
+  seer_choose_counts counts;
+  expect_same(&w, tuned, choose(&w, other, 2, &counts));
+  assert_true(n_winners(&w, other) > 0);
+  seer_records_close(other);
+  close_world(&w);
+}
+
+static void test_who_is_vouched_for_is_believed(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  const char *lines = export_tuned(&w);
+  seer_record_counts in;
+  seer_records *other = new_records(&w, "o.sqlite");
+  ok(seer_records_import(other, lines, true, &in));
+  assert_int_equal(n_winners(&w, other), n_winners(&w, w.records));
+  seer_choose_counts counts;
+  expect_same(&w, choose(&w, w.records, 2, &counts), choose(&w, other, 2, &counts));
+  assert_true(counts.n_record > 0);
+  // Handed on, it is hearsay of hearsay no more than once: who vouches for `other` has its word.
+  const char *more = seer_os_path_join(w.arena, w.folder, "more.jsonl");
+  seer_records *third = new_records(&w, "t.sqlite");
+  ok(seer_records_export(other, more));
+  ok(seer_records_import(third, more, false, &in));
+  ok(seer_records_export(third, more));
+  seer_records *fourth = new_records(&w, "f.sqlite");
+  ok(seer_records_import(fourth, more, true, &in));
+  assert_int_equal(n_winners(&w, third) + n_winners(&w, fourth), 0);
+  seer_records_close(fourth);
+  seer_records_close(third);
+  seer_records_close(other);
+  close_world(&w);
+}
+
+// A winner of this machine's does not give way to one of another's.
+static void test_own_winners_stay_beside_trusted_ones(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  const char *lines = export_tuned(&w);
+  winner best = find_winner(&w, w.records, 0);
+  seer_choose_counts counts;
+  seer_choice *untuned = choose(&w, NULL, 1, &counts);
+  winner own = put_winner(&w, 0, &untuned[0].schedule, strong);
+  ok(seer_records_set_state(w.records, best.record.id, SEER_RECORD_MEASURED));
+  seer_record_counts in;
+  char *data;
+  size_t n_bytes;
+  ok(seer_os_read_file(lines, w.arena, 1 << 24, &data, &n_bytes));
+  for (char *at = data; (at = strstr(at, "\"judged\":")) != NULL; at++)
+    if (at[9] != '0') at[9] = '1' + (at[9] == '1');  // other pairs than those known here
+  ok(seer_os_write_file(lines, data, n_bytes));
+  ok(seer_records_import(w.records, lines, true, &in));
+  assert_true(in.n[SEER_RECORD_SOUND] > 0);
+  assert_int_equal(find_winner(&w, w.records, 0).record.id, own.record.id);
+  close_world(&w);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_is_compiled_is_what_won),
+      cmocka_unit_test(test_a_lucky_time_is_not_compiled), cmocka_unit_test(test_a_winner_stays),
+      cmocka_unit_test(test_a_winner_that_is_no_faster_than_the_default_goes),
+      cmocka_unit_test(test_a_winner_that_is_beaten_goes),
+      cmocka_unit_test(test_what_is_imported_is_not_compiled),
+      cmocka_unit_test(test_what_is_imported_is_tried_first),
+      cmocka_unit_test(test_who_is_vouched_for_is_believed),
+      cmocka_unit_test(test_own_winners_stay_beside_trusted_ones)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
