@@ -8,6 +8,7 @@
 #include "front/front.h"
 #include "models/models.h"
 #include "tune/choose.h"
+#include "tune/record/sound.h"
 
 // Of all sets of shapes.
 static uint32_t n_steps(const seer_network *network, seer_step_kind kind) {
@@ -18,30 +19,66 @@ static uint32_t n_steps(const seer_network *network, seer_step_kind kind) {
   return n;
 }
 
-// The same as -O1 packs them, in the order in which its kernels read them: by task.
-static seer_status pack_bytes(
-    seer_context *context, const seer_network *network, seer_arena *arena, uint64_t **out_bytes) {
+// What there is to say of a task beside what it computes.
+typedef struct {
+  uint64_t packed_bytes;  // of its weights as -O1 packs them, in the order its kernels read them
+  seer_record winner;  // id 0: none is known
+} task_state;
+
+static seer_status find_winners(seer_context *context, const seer_network *network,
+    const seer_choice *choices, seer_arena *arena, task_state *out) {
+  seer_records *records = NULL;
+  int64_t targets[SEER_RECORD_MAX_TARGETS], workload;
+  uint32_t n;
+  SEER_TRY(seer_records_open_by_options(context, false, &records));
+  if (!records) return SEER_OK;
+  seer_status status =
+      seer_records_find_targets(records, seer_context_target(context), targets, &n);
+  for (uint32_t t = 0; t < network->n_task && !status; t++) {
+    seer_record_rule rule = seer_record_rule_of(choices[t].sketches);
+    status = seer_records_find_workload(records, network->task[t].key, &workload);
+    if (!status)
+      status =
+          seer_records_winner(records, workload, targets[0], &rule, arena, &out[t].winner, NULL);
+  }
+  seer_records_close(records);
+  return status;
+}
+
+static seer_status find_states(
+    seer_context *context, const seer_network *network, seer_arena *arena, task_state **out) {
   SEER_TRY(seer_context_find_target(context));
   const seer_target *target = seer_context_target(context);
   seer_choice *choices;
   seer_choose_counts counts;
   SEER_TRY(seer_choose(context, network, NULL, 1, arena, &choices, &counts));
-  uint64_t *bytes = SEER_NEW_ARRAY(arena, uint64_t, network->n_task + 1);
+  task_state *states = *out = SEER_NEW_ARRAY(arena, task_state, network->n_task + 1);
   for (uint32_t t = 0; t < network->n_task; t++)
-    bytes[t] = seer_choose_estimate(target, choices[t].sketches, &choices[t].schedule).packed_bytes;
-  *out_bytes = bytes;
-  return SEER_OK;
+    states[t].packed_bytes =
+        seer_choose_estimate(target, choices[t].sketches, &choices[t].schedule).packed_bytes;
+  return find_winners(context, network, choices, arena, states);
 }
 
-static void print_table(const seer_network *network, double total, const uint64_t *packed) {
-  printf("%4s %-20s %6s %9s %6s %10s %10s  %s\n", "id", "family", "weight", "GFLOP", "share",
-      "weights", "packed", "task");
+static void print_tuned(const seer_record *winner) {
+  if (winner->ab.n_pairs > 0)
+    printf("%8.1f us %5.2fx  ", winner->seconds * 1e6, winner->ab.speedup);
+  else if (winner->id)
+    printf("%8.1f us %6s  ", winner->seconds * 1e6, "");
+  else
+    printf("%11s %6s  ", "-", "");
+}
+
+static void print_table(const seer_network *network, double total, const task_state *states) {
+  printf("%4s %-20s %6s %9s %6s %10s %10s  %11s %6s  %s\n", "id", "family", "weight", "GFLOP",
+      "share", "weights", "packed", "tuned", "pairs", "task");
   for (uint32_t k = 0; k < network->n_task; k++) {
     const seer_task *task = &network->task[k];
     double share = total > 0 ? 100 * task->flops * task->weight / total : 0;
-    printf("%4u %-20s %6u %9.4f %5.1f%% %6.2f MiB %6.2f MiB  %s\n", task->id, task->anchor_class,
+    printf("%4u %-20s %6u %9.4f %5.1f%% %6.2f MiB %6.2f MiB  ", task->id, task->anchor_class,
         task->weight, task->flops / 1e9, share, seer_dag_weight_bytes(task->dag) / 1048576,
-        (double)packed[k] / 1048576, task->name);
+        (double)states[k].packed_bytes / 1048576);
+    print_tuned(&states[k].winner);
+    printf("%s\n", task->name);
   }
   uint32_t n_kernel = n_steps(network, SEER_STEP_KERNEL), n_copy = n_steps(network, SEER_STEP_COPY),
            n_view = n_steps(network, SEER_STEP_VIEW), n_host = n_steps(network, SEER_STEP_HOST);
@@ -54,19 +91,29 @@ static void print_table(const seer_network *network, double total, const uint64_
     printf("  %s\n", network->set[s]->shapes);
 }
 
+static void add_tuned(json_t *line, const seer_record *winner) {
+  if (!line || !winner->id) return;
+  json_object_set_new(line, "tuned_seconds", json_real(winner->seconds));
+  if (winner->ab.n_pairs == 0) return;
+  json_object_set_new(line, "default_seconds", json_real(winner->ab.baseline_seconds));
+  json_object_set_new(line, "speedup", json_real(winner->ab.speedup));
+  json_object_set_new(line, "pairs", json_integer(winner->ab.n_pairs));
+}
+
 static seer_status print_json(
-    const seer_network *network, double total, const uint64_t *packed, seer_arena *arena) {
+    const seer_network *network, double total, const task_state *states, seer_arena *arena) {
   json_t *tasks = json_array();
   for (uint32_t k = 0; k < network->n_task; k++) {
     const seer_task *task = &network->task[k];
     char key[40];
     snprintf(key, sizeof key, "%016" PRIx64 "-%016" PRIx64, task->key.structure, task->key.shape);
-    json_array_append_new(tasks,
-        json_pack("{s:i, s:s, s:i, s:f, s:f, s:f, s:I, s:s, s:s}", "id", (int)task->id, "family",
-            task->anchor_class, "weight", (int)task->weight, "gflop", task->flops / 1e9, "share",
-            total > 0 ? task->flops * task->weight / total : 0.0, "weight_bytes",
-            seer_dag_weight_bytes(task->dag), "packed_bytes", (json_int_t)packed[k], "name",
-            task->name, "key", key));
+    json_t *line = json_pack("{s:i, s:s, s:i, s:f, s:f, s:f, s:I, s:s, s:s}", "id", (int)task->id,
+        "family", task->anchor_class, "weight", (int)task->weight, "gflop", task->flops / 1e9,
+        "share", total > 0 ? task->flops * task->weight / total : 0.0, "weight_bytes",
+        seer_dag_weight_bytes(task->dag), "packed_bytes", (json_int_t)states[k].packed_bytes,
+        "name", task->name, "key", key);
+    add_tuned(line, &states[k].winner);
+    json_array_append_new(tasks, line);
   }
   json_t *sets = json_array();
   for (uint32_t s = 0; s < network->n_set; s++)
@@ -92,12 +139,12 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   if (!status) {
     seer_cli_print_notices(network);
     double total = seer_network_flops(network);
-    uint64_t *packed = NULL;
-    status = pack_bytes(context, network, arena, &packed);
+    task_state *states = NULL;
+    status = find_states(context, network, arena, &states);
     if (!status && seer_context_bool(context, SEER_OPT_JSON)) {
-      status = print_json(network, total, packed, arena);
+      status = print_json(network, total, states, arena);
     } else if (!status) {
-      print_table(network, total, packed);
+      print_table(network, total, states);
     }
     seer_graph_close(network->graph);
   }
@@ -110,7 +157,7 @@ const seer_command seer_command_tasks = {
     .args = "MODEL [--input-shapes x:1x3x224x224]... [--bind NAME=x.npy]... [--json]",
     .doc =
         "the subgraphs that are tuned: id, family, weight (how often it occurs), GFLOP, share, "
-        "weights",
+        "weights; the winner's time, and how much faster than the default it was in pairs",
     .min_args = 1,
     .max_args = 1,
     .run = run,

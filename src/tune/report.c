@@ -112,6 +112,15 @@ static void put_curve(seer_text *out, const seer_report *r, bool by_trials) {
 }
 
 // ---- tables
+// The times of one moment, by which the winner was accepted; what was not accepted has none.
+static void put_pairs(seer_text *out, const seer_measure_ab *winner) {
+  if (winner && winner->n_pairs > 0)
+    seer_text_printf(out, "<td>%.1f us<td>%.1f us<td>%.2f (%u)", winner->baseline_seconds * 1e6,
+        winner->seconds * 1e6, winner->speedup, winner->n_pairs);
+  else
+    seer_text_printf(out, "<td>-<td>-<td>%s", winner ? "shares weights" : "default");
+}
+
 static void put_tasks(
     seer_text *out, const seer_session *session, const seer_network *network, double total_s) {
   const seer_schedule_state *state = seer_session_state(session);
@@ -119,7 +128,8 @@ static void put_tasks(
   seer_text_put(out,
       "<table><tr><th>ID<th>Task<th>Family<th>times<th>MFLOP<th>Trials<th>Default<th>Best<th>GFLOP/"
       "s"
-      "<th>% of bound<th>Share<th>State</tr>\n");
+      "<th>% of bound<th>Share<th>Default in pairs<th>Winner in pairs<th>times as fast (pairs)"
+      "<th>State</tr>\n");
   for (uint32_t t = 0; t < network->n_task; t++) {
     const seer_task_state *task = &state->task[t];
     seer_text_printf(out, "<tr><td>%u<td class='l'>", t);
@@ -135,6 +145,7 @@ static void put_tasks(
     } else {
       seer_text_put(out, "<td>-<td>-<td>-<td>-<td>-");
     }
+    put_pairs(out, seer_session_winner(session, t));
     seer_text_printf(out, "<td>%s</tr>\n",
         task->is_dead                                                 ? "dead"
             : task->bound_s > 0.97 * task->best_s && task->best_s > 0 ? "at its bound"

@@ -234,6 +234,18 @@ static seer_status emit_object(
   return inspect_object(g->loop, out->object, out->n_object_bytes, &out->code_bytes);
 }
 
+// The runtime counts parts in 31 bits (runtime/plan.c).
+static seer_status check_parts(const seer_loop *loop) {
+  for (uint32_t p = 0; p < loop->n_phase; p++) {
+    int64_t n = seer_loop_phase_parts(loop, p);
+    if (n < 1 || n > INT32_MAX)
+      return SEER_FAIL(UNSUPPORTED,
+          "loop %s: phase %u has %" PRId64 " parts, at most %d can be run", loop->name, p, n,
+          INT32_MAX);
+  }
+  return SEER_OK;
+}
+
 static void describe(const seer_gen *g, const char *symbol, seer_arena *arena, seer_kernel *out) {
   const seer_loop *loop = g->loop;
   out->symbol = seer_arena_strdup(arena, symbol);
@@ -258,6 +270,7 @@ static void describe(const seer_gen *g, const char *symbol, seer_arena *arena, s
 seer_status seer_codegen_build(seer_codegen *codegen, const seer_loop *loop, const char *symbol,
     seer_arena *arena, seer_kernel *out_kernel) {
   memset(out_kernel, 0, sizeof(*out_kernel));
+  SEER_TRY(check_parts(loop));
   seer_arena *work = seer_arena_create("codegen work");
   seer_gen *g = SEER_NEW(work, seer_gen);
   g->loop = loop;
