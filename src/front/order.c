@@ -67,13 +67,38 @@ static uint32_t end_of_loop(const seer_network *network, uint32_t begin, const s
   return 0;
 }
 
+// Which of the steps s to end, the ends of a loop, are in it: those that depend on its begin. A
+// loop inside is in it as a whole, though its begin may not depend on the outer one.
+static void find_inside(
+    const seer_network *network, uint32_t s, uint32_t end, bool *is_inside, bool *marked) {
+  const seer_graph *graph = network->graph;
+  memset(marked, 0, graph->n_value * sizeof *marked);
+  memset(is_inside + s, 0, (end + 1 - s) * sizeof *is_inside);
+  is_inside[s] = is_inside[end] = true;
+  for (bool has_more = true; has_more;) {  // at most once for each level of loops inside
+    has_more = false;
+    for (uint32_t t = s; t <= end; t++) {
+      const seer_step *step = &network->step[t];
+      const seer_node *begin = control(network, t, SEER_OP_LOOP_BEGIN),
+                      *last = control(network, t, SEER_OP_LOOP_END);
+      is_inside[t] =
+          is_inside[t] || reads_marked(graph, step, marked) || (begin && marked[begin->out[0].i]);
+      if (is_inside[t]) mark_made(graph, step, marked);
+      seer_val number = last && is_inside[t] ? last->in[last->n_in - 1] : (seer_val){0};
+      if (number.i == 0 || marked[number.i]) continue;
+      marked[number.i] = has_more = true;
+    }
+  }
+}
+
 // The steps between a loop's ends run again and again, or never. Those that do not depend on its
 // begin are moved in front of it.
 static seer_status settle_loops(seer_network *network, seer_arena *scratch) {
   enum { MAX_LOOPS = 256 };
   const seer_graph *graph = network->graph;
   seer_step *moved = SEER_NEW_ARRAY(scratch, seer_step, network->n_step + 1);
-  bool *marked = SEER_NEW_ARRAY(scratch, bool, graph->n_value);
+  bool *marked = SEER_NEW_ARRAY(scratch, bool, graph->n_value),
+       *is_inside = SEER_NEW_ARRAY(scratch, bool, network->n_step + 1);
   uint32_t n_loop = 0;
   for (uint32_t s = 0; s < network->n_step; s++) {
     const seer_node *node = control(network, s, SEER_OP_LOOP_BEGIN);
@@ -82,15 +107,13 @@ static seer_status settle_loops(seer_network *network, seer_arena *scratch) {
       return SEER_FAIL(UNSUPPORTED, "more than %d loops that are not unrolled", MAX_LOOPS);
     uint32_t end = end_of_loop(network, s, node), n_kept = 0, to = s;
     if (end == 0) return SEER_FAIL(INTERNAL, "loop '%s' has no end", node->name);
-    memset(marked, 0, graph->n_value * sizeof *marked);
+    find_inside(network, s, end, is_inside, marked);
     for (uint32_t t = s; t < end; t++) {
       const seer_step step = network->step[t];
-      if (t == s || reads_marked(graph, &step, marked)) {
-        mark_made(graph, &step, marked);
+      if (is_inside[t])
         moved[n_kept++] = step;
-      } else {
+      else
         network->step[to++] = step;
-      }
     }
     memcpy(&network->step[to], moved, n_kept * sizeof *moved);
     s = to;

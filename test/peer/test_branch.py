@@ -188,6 +188,20 @@ def loop_inside():
     expect(g.model((y, F)), [{**f, "n": np.array(k)} for k in (0, 1, 4) for f in ends] + [{**does_not[0], "n": np.array(10 ** 13)}], 2)
 
 
+def nested_loops():
+    """A loop whose begin does not depend on the loop that it is in, though its body does."""
+    g = Graph()
+    n, m, x = g.input("n", I64, []), g.input("m", I64, []), g.input("x", F, [2, 2])
+    formals = [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in (("j", I64, []), ("on", BOOL, []), ("w", F, [2, 2]))]
+
+    def outer(b):
+        z = b.op("Loop", m, "", x, body=body(lambda i: (i.const(True, bool), i.op("Add", i.op("MatMul", "w", x), "v")), formals=formals))
+        return b.const(True, bool), b.op("Add", z, "v")
+
+    y = g.op("Loop", n, "", x, body=loop_body(outer, [2, 2]))
+    check(g.model((y, F)), [{"n": np.array(a), "m": np.array(b), "x": (rng.standard_normal((2, 2)) * 0.3).astype(np.float32)} for a in (0, 1, 3) for b in (0, 1, 2)], 1e-4, HOW[:1])
+
+
 def unrolled():
     """A loop of known length with an If in each turn."""
     g = Graph()
@@ -309,4 +323,4 @@ def commands():
 
 run_tests([("convolutions", convolutions), ("products", products), ("passed through", passed_through), ("captured directly", captured_directly),
            ("many values", many_values), ("nested", nested), ("chained", chained), ("in a loop", in_loop), ("a loop inside", loop_inside),
-           ("unrolled", unrolled), ("other shapes", other_shapes), ("random networks", random_networks), ("refusals", refusals), ("picked", picked), ("commands", commands)])
+           ("nested loops", nested_loops), ("unrolled", unrolled), ("other shapes", other_shapes), ("random networks", random_networks), ("refusals", refusals), ("picked", picked), ("commands", commands)])

@@ -56,7 +56,7 @@ static void write_steps(const seer_network *network, uint32_t from, uint32_t to,
 }
 
 // $w f32[3,3]; inputs c and d, conditions, n and x f32[3,3].
-static const char *order_of(const char *nodes) {
+static seer_status build(const char *nodes, seer_network **out_network) {
   const char *text = seer_arena_printf(arena,
       "graph \"g\" {\n  input %%c bool[]\n  input %%d bool[]\n  input %%n i64[]\n"
       "  input %%x f32[3,3]\n  const $w f32[3,3] = splat 0.5\n%s}\n",
@@ -65,8 +65,12 @@ static const char *order_of(const char *nodes) {
   must(seer_graph_parse("test", text, strlen(text), arena, &graph));
   must(seer_front_resolve(graph, "", NULL));
   must(seer_front_run_passes(context, graph));
+  return seer_network_build(context, graph, arena, out_network);
+}
+
+static const char *order_of(const char *nodes) {
   seer_network *network;
-  must(seer_network_build(context, graph, arena, &network));
+  must(build(nodes, &network));
   seer_text out;
   seer_text_init(&out, arena);
   write_steps(network, 0, network->n_step, &out);
@@ -126,6 +130,22 @@ static void loops(void **state) {
       "once k[ b( p | no )]");
 }
 
+// A loop whose begin does not depend on the loop that it is in stays there if its body does.
+static void loops_in_loops(void **state) {
+  (void)state;
+  assert_string_equal(order_of(LOOP("k", "v", "x") LOOP("j", "u", "x") MUL2("p", "u", "v") END(
+                          "z", "j", "p") MUL2("q", "z", "v") END("y", "k", "q") "  output %y\n"),
+      "k[ j[ p] q]");
+  assert_string_equal(order_of(LOOP("k", "v", "x") LOOP("j", "u", "x") LOOP("i", "t", "x") MUL2(
+                          "p", "t", "v") END("a", "i", "p") MUL2("b", "u", "a") END("z", "j", "b")
+                              MUL2("q", "z", "v") END("y", "k", "q") "  output %y\n"),
+      "k[ i[ p] j[ b] q]");
+  // One that depends on nothing inside runs once, in front.
+  assert_string_equal(order_of(LOOP("k", "v", "x") LOOP("j", "u", "x") MUL("p", "u") END(
+                          "z", "j", "p") MUL2("q", "z", "v") END("y", "k", "q") "  output %y\n"),
+      "j[ p] k[ q]");
+}
+
 // Deeper than plans may be: the first ones stand in front, and have no sides.
 static void deep(void **state) {
   (void)state;
@@ -155,6 +175,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(sides, setup, teardown),
       cmocka_unit_test_setup_teardown(nested, setup, teardown),
       cmocka_unit_test_setup_teardown(loops, setup, teardown),
+      cmocka_unit_test_setup_teardown(loops_in_loops, setup, teardown),
       cmocka_unit_test_setup_teardown(deep, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
