@@ -6,6 +6,7 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "cli/info.h"
+#include "cli/unbuilt.h"
 #include "cli/use.h"
 
 // "" when the description has no such text.
@@ -110,6 +111,7 @@ seer_status seer_info_library(seer_context *context, const char *path) {
       number(info, "memory", "activations") / 1048576, number(info, "memory", "shared") / 1048576,
       number(info, "memory", "per_thread") / 1024);
   printf("%-12s%zu\n", "steps", count_steps(info));
+  seer_unbuilt_print(info, arena);
   print_sources(json_object_get(info, "tasks"), arena);
   const char *needs = string(info, "cpu_features", arena);
   printf("%-12s%s (compiled for %s)\n", "needs", *needs ? needs : "nothing beyond the architecture",

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
+#include "cli/unbuilt.h"
 #include "front/front.h"
 #include "models/models.h"
 #include "tune/choose.h"
@@ -118,11 +119,14 @@ static seer_status print_json(
   json_t *sets = json_array();
   for (uint32_t s = 0; s < network->n_set; s++)
     json_array_append_new(sets, json_string(network->set[s]->shapes));
-  json_t *all = json_pack("{s:s, s:o, s:f, s:i, s:i, s:i, s:o}", "model",
+  json_t *unbuilt = json_array();
+  for (uint32_t s = 0; s < network->n_set; s++)
+    seer_unbuilt_list(network->set[s]->graph, unbuilt, arena);
+  json_t *all = json_pack("{s:s, s:o, s:f, s:i, s:i, s:i, s:o, s:o}", "model",
       seer_text_safe_whole(arena, network->graph->name), "inputs", sets, "gflop", total / 1e9,
       "kernels", (int)n_steps(network, SEER_STEP_KERNEL), "copies",
       (int)n_steps(network, SEER_STEP_COPY), "views", (int)n_steps(network, SEER_STEP_VIEW),
-      "tasks", tasks);
+      "not_built", unbuilt, "tasks", tasks);
   char *dump = all ? json_dumps(all, JSON_COMPACT) : NULL;
   json_decref(all);
   if (!dump) return SEER_FAIL(RESOURCE, "out of memory for JSON");

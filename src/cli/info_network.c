@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "cli/info.h"
+#include "cli/unbuilt.h"
 #include "front/bind.h"
 #include "front/front.h"
 #include "models/models.h"
@@ -108,14 +109,15 @@ static seer_status show(
   seer_status cannot = seer_front_resolve(graph, shapes, &notice);
   seer_status status = SEER_OK;
   if (seer_context_bool(context, SEER_OPT_JSON)) {
-    json_t *by_op = json_object();
+    json_t *by_op = json_object(), *unbuilt = json_array();
+    seer_unbuilt_list(graph, unbuilt, arena);
     for (size_t i = 0; i < n_op; i++) add_count(by_op, &ops[i], arena);
-    json_t *info = json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:I, s:s}", "model",
+    json_t *info = json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:I, s:o, s:s}", "model",
         seer_text_safe_whole(arena, graph->name), "opset", (int)opset, "inputs",
         values_json(graph, graph->input, graph->n_input, arena), "outputs",
         values_json(graph, graph->output, graph->n_output, arena), "bound",
         bound_json(graph, arena), "operators", by_op, "weight_bytes", (json_int_t)weight_bytes,
-        "problem", cannot ? seer_status_message(cannot) : "");
+        "not_built", unbuilt, "problem", cannot ? seer_status_message(cannot) : "");
     char *dump = info ? json_dumps(info, JSON_COMPACT) : NULL;
     if (dump)
       puts(dump);

@@ -26,11 +26,16 @@ SEER_MUST_USE seer_status seer_onnx_write(
 //                 becomes 1, with a line in *out_notice (in the graph's arena; "" else; may be NULL). 0 is a size like
 //                 any other here; in a file it means unknown, as old exporters write it. Where the file gives
 //                 unknown sizes names, those of one name are one size.
+// A side of an If whose condition is data may be unsupported, or not fit these shapes, if the other
+// can be built: *out_notice says so.
 // Values without elements become constants; sequences and optional values disappear.
 // Errors: UNSUPPORTED lists all operators without support at once, by node; INVALID names node,
 // operator, what was found and what is allowed.
 SEER_MUST_USE seer_status seer_front_resolve(
     seer_graph *graph, const char *input_shapes, const char **out_notice);
+// "the then side of If 'x' cannot be built, and a run that takes it fails: ...", in `arena`; NULL
+// for nodes that are no such If. Of a resolved graph.
+const char *seer_front_unbuilt_text(const seer_node *node, seer_arena *arena);
 typedef struct {
   const char *name, *doc;
   seer_status (*run)(const seer_context *context, seer_graph *graph);

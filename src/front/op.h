@@ -27,7 +27,9 @@ typedef enum {
 // the body, once. LoopBegin(trip, condition, value...) -> number, condition, value...: what the
 // body reads. LoopEnd(condition, value..., part..., number) -> value..., scanned..., count.
 // Branch(condition, then value..., else value...) -> value...: an If whose condition is data. What
-// only one side's values need is computed if that side is taken (front/order.h).
+// only one side's values need is computed if that side is taken (front/order.h). A side that cannot
+// be built has no values (all absent), and the attribute `why` says why: a run that takes it fails
+// with that. Further operands tie such a branch to the loops that it is in.
 enum seer_op_control { SEER_OP_LOOP_BEGIN = 1000, SEER_OP_LOOP_END, SEER_OP_BRANCH };
 
 struct seer_emit;
@@ -73,6 +75,10 @@ extern const seer_op_desc *const seer_op_table[];
 extern const size_t seer_op_table_count;
 // NULL if none
 const seer_op_desc *seer_op_find(const char *domain, const char *name, int32_t opset);
+
+// Of a Branch with a side that cannot be built: why, and which; NULL for all other nodes.
+const char *seer_branch_why(const seer_node *node);
+bool seer_branch_lacks_then(const seer_node *node);  // of such a Branch: then, not else
 
 // ---- emission. A group of nodes is emitted in order into one DAG. A value of the graph is, inside
 // the DAG, a buffer with dimensions in the value's physical order; emitters speak logical (ONNX)

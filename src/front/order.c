@@ -141,6 +141,7 @@ typedef struct {
   uint32_t *height;  // by step: loops in loops from this loop's end on; 0 for other steps
   uint32_t *inside;  // by step: body of a loop's begin, then side of a branch (else is the next)
   uint32_t *next;  // by step: in its place
+  const char *crowded;  // a step that stands further up than it could; NULL: none
 } orderer;
 
 static uint32_t add_place(orderer *o, uint32_t above, bool is_body) {
@@ -169,7 +170,7 @@ static void read_value(orderer *o, seer_val v, uint32_t at) {
 
 // Where step s belongs, which is in the loop whose body is `body` (or ROOT): so far up that it is
 // in no loop in that one, and that `height` more levels fit.
-static uint32_t place_of(const orderer *o, uint32_t s, uint32_t body, uint32_t height) {
+static uint32_t place_of(orderer *o, uint32_t s, uint32_t body, uint32_t height) {
   const seer_graph *graph = o->network->graph;
   const seer_step *step = &o->network->step[s];
   uint32_t at = NOWHERE;
@@ -182,8 +183,9 @@ static uint32_t place_of(const orderer *o, uint32_t s, uint32_t body, uint32_t h
   uint32_t found = at == NOWHERE ? body : at;
   for (uint32_t p = found; p != body; p = o->place[p].above) {
     SEER_ASSERT(p != ROOT, "%s: read outside of its loop", step->name);
-    if (o->place[p].is_body || o->place[p].depth + height > SEER_PLAN_MAX_DEPTH)
-      found = o->place[p].above;
+    bool is_too_deep = o->place[p].depth + height > SEER_PLAN_MAX_DEPTH;
+    if (is_too_deep) o->crowded = step->name;
+    if (o->place[p].is_body || is_too_deep) found = o->place[p].above;
   }
   return found;
 }
@@ -199,13 +201,16 @@ static void read_operands(orderer *o, uint32_t s, uint32_t at) {
 }
 
 static void read_results(orderer *o, uint32_t s, const seer_node *branch, uint32_t at) {
-  uint32_t n = (branch->n_in - 1) / 2, sides[2] = {at, at};
+  uint32_t n = branch->n_out, sides[2] = {at, at};
   if (o->place[at].depth < SEER_PLAN_MAX_DEPTH) {
     o->inside[s] = sides[0] = add_place(o, at, false);
     sides[1] = add_place(o, at, false);
+  } else {
+    o->crowded = branch->name;
   }
   read_value(o, branch->in[0], at);
   for (uint32_t k = 0; k < 2 * n; k++) read_value(o, branch->in[k + 1], sides[k / n]);
+  for (uint32_t k = 2 * n + 1; k < branch->n_in; k++) read_value(o, branch->in[k], at);
 }
 
 // The heights of loops, by their ends.
@@ -267,6 +272,21 @@ static uint32_t put_steps(const orderer *o, uint32_t at, seer_step *out, uint32_
   return n;
 }
 
+// What stands further up than it could is computed without need; but what may end the run must not
+// be.
+static seer_status check_failing(const orderer *o) {
+  for (uint32_t s = 0; o->crowded && s < o->network->n_step; s++) {
+    const seer_node *branch = control(o->network, s, SEER_OP_BRANCH);
+    if (branch && seer_branch_why(branch))
+      return SEER_FAIL(UNSUPPORTED,
+          "'%s' is in more than %d other loops and branches, where one side of '%s' cannot be "
+          "built: "
+          "%s",
+          o->crowded, SEER_PLAN_MAX_DEPTH, branch->name, seer_branch_why(branch));
+  }
+  return SEER_OK;
+}
+
 static seer_status settle_branches(seer_network *network, seer_arena *scratch) {
   uint32_t n_branch = 0, n = network->n_step;
   orderer o = {.network = network, .scratch = scratch};
@@ -280,6 +300,7 @@ static seer_status settle_branches(seer_network *network, seer_arena *scratch) {
   add_place(&o, NOWHERE, false);  // NOWHERE itself
   add_place(&o, NOWHERE, false);  // ROOT
   find_places(&o);
+  SEER_TRY(check_failing(&o));
   seer_step *ordered = SEER_NEW_ARRAY(scratch, seer_step, n);
   uint32_t n_put = put_steps(&o, ROOT, ordered, 0);
   SEER_ASSERT(n_put == n, "%u of %u steps", n_put, n);

@@ -29,32 +29,38 @@ static const char *full_type(const seer_node *node, seer_arena *arena) {
                          : node->op_type;
 }
 
-static uint32_t list_missing(seer_graph *graph, seer_text *list, seer_arena *scratch) {
-  uint32_t n_missing = 0;
+typedef struct {
+  seer_text text;
+  uint32_t n, n_needed;  // not needed: in a side of an If, which may never be taken
+} missing_list;
+
+static void list_missing(
+    seer_graph *graph, bool is_needed, missing_list *list, seer_arena *scratch) {
   for (uint32_t k = 1; k < graph->n_node; k++) {
     seer_node *node = &graph->node[k];
     if (node->is_dead) continue;
     for (uint32_t a = 0; a < node->n_attr; a++) {
       if (node->attr[a].kind == SEER_ATTR_GRAPH)
-        n_missing += list_missing(node->attr[a].graph, list, scratch);
+        list_missing(node->attr[a].graph, is_needed && !seer_node_is(node, "If"), list, scratch);
     }
     node->op = seer_op_find(node->domain, node->op_type, node->opset);
     if (node->op) continue;
-    n_missing++;
-    seer_text_printf(
-        list, "\n  node '%s': %s (opset %d)", node->name, full_type(node, scratch), node->opset);
+    list->n++;
+    list->n_needed += is_needed;
+    seer_text_printf(&list->text, "\n  node '%s': %s (opset %d)", node->name,
+        full_type(node, scratch), node->opset);
   }
-  return n_missing;
 }
 
-// All operators without support in one message: a user who sees them one by one gives up.
+// All operators without support in one message: a user who sees them one by one gives up. Where
+// only sides of Ifs have them, that is found when a side is built (expand/control.c).
 static seer_status look_up_operators(seer_graph *graph, seer_arena *scratch) {
-  seer_text list;
-  seer_text_init(&list, scratch);
-  uint32_t n_missing = list_missing(graph, &list, scratch);
-  if (n_missing == 0) return SEER_OK;
-  return SEER_FAIL(UNSUPPORTED, "%u node%s operators that are not supported:%s", n_missing,
-      n_missing == 1 ? " uses" : "s use", list.data);
+  missing_list list = {0};
+  seer_text_init(&list.text, scratch);
+  list_missing(graph, true, &list, scratch);
+  if (list.n_needed == 0) return SEER_OK;
+  return SEER_FAIL(UNSUPPORTED, "%u node%s operators that are not supported:%s", list.n,
+      list.n == 1 ? " uses" : "s use", list.text.data);
 }
 
 static seer_status check_operands(const seer_graph *graph, const seer_node *node) {
@@ -316,7 +322,9 @@ static seer_status resolve_added(seer_expand *e) {
   for (uint32_t end = (uint32_t)graph->n_node; e->next < end; e->next++) {
     seer_node *node = &graph->node[e->next];
     if (!node->op) node->op = seer_op_find(node->domain, node->op_type, node->opset);
-    if (!node->op) return SEER_FAIL(UNSUPPORTED, "its part %s is not supported", node->op_type);
+    if (!node->op)
+      return SEER_FAIL(UNSUPPORTED, "its part '%s', %s (opset %d), is not supported", node->name,
+          full_type(node, e->scratch), node->opset);
     SEER_TRY(resolve_node(graph, e->next, e->scratch));
   }
   e->next = (uint32_t)graph->n_node;  // those in between are parts of parts, and resolved
@@ -401,6 +409,22 @@ static void widen_constants(seer_graph *graph) {
   }
 }
 
+// Ifs of which a side is not built: the first of them, so that a notice can be read.
+static void note_unbuilt(const seer_graph *graph, const char **io_notice) {
+  enum { MAX_NOTED = 3 };
+  seer_text text;
+  uint32_t n = 0;
+  seer_text_init(&text, graph->arena);
+  seer_text_put(&text, *io_notice);
+  for (uint32_t k = 1; k < graph->n_node; k++) {
+    const char *unbuilt = seer_front_unbuilt_text(&graph->node[k], graph->arena);
+    if (!unbuilt || ++n > MAX_NOTED) continue;
+    seer_text_printf(&text, "%s%s", text.n_bytes > 0 ? "; " : "", unbuilt);
+  }
+  if (n > MAX_NOTED) seer_text_printf(&text, "; and %u more such Ifs", n - MAX_NOTED);
+  *io_notice = text.data;
+}
+
 static seer_status resolve(
     seer_graph *graph, const char *input_shapes, seer_arena *scratch, const char **out_notice) {
   widen_constants(graph);
@@ -426,7 +450,20 @@ static seer_status resolve(
   seer_sized_keep(graph);
   seer_pass_remove_dead(graph);
   SEER_TRY(seer_graph_sort(graph));
-  return seer_graph_verify(graph);
+  SEER_TRY(seer_graph_verify(graph));
+  if (out_notice) note_unbuilt(graph, out_notice);
+  return SEER_OK;
+}
+
+const char *seer_front_unbuilt_text(const seer_node *node, seer_arena *arena) {
+  static const char part[] = "/Branch";
+  const char *why = node->is_dead ? NULL : seer_branch_why(node);
+  if (!why) return NULL;
+  size_t n = strlen(node->name), n_part = sizeof part - 1;
+  if (n > n_part && strcmp(node->name + n - n_part, part) == 0) n -= n_part;
+  return seer_arena_printf(arena,
+      "the %s side of If '%.*s' cannot be built, and a run that takes it fails: %s",
+      seer_branch_lacks_then(node) ? "then" : "else", (int)n, node->name, why);
 }
 
 seer_status seer_front_resolve(

@@ -60,15 +60,16 @@ def plain(array):
 
 
 def compiled(model, names, inputs):
-    """Compiles without further ado; if an operand must be constant, with the small ones after the first bound. Returns the
-    compiled model and the inputs that are left."""
+    """Compiles without further ado; if an operand must be constant, with the small ones bound. Returns the compiled model and
+    the inputs that are left."""
     shapes = {n: x.shape for n, x in zip(names, inputs)}
     try:
         return backend.Compiled(model, shapes), inputs
     except backend.Refused as refused:
         why = refused
-    # Which operands must be constant only the operator knows: small ones are tried, the first only if it is whole numbers.
-    small = {n: x for k, (n, x) in enumerate(zip(names, inputs)) if x.size <= MAX_BOUND and (k > 0 or x.dtype.kind == "i")}
+    # Which operands must be constant only the operator knows: small ones are tried, the first only if it is whole numbers or
+    # one number.
+    small = {n: x for k, (n, x) in enumerate(zip(names, inputs)) if x.size <= MAX_BOUND and (k > 0 or x.dtype.kind == "i" or x.ndim == 0)}
     if "constant" not in str(why) or not small:
         raise why
     return backend.Compiled(model, shapes, small), [x for n, x in zip(names, inputs) if n not in small]

@@ -113,6 +113,17 @@ static void put_bound(seer_text *text, const seer_graph *graph, seer_arena *aren
   seer_text_put(text, "\n  ],\n");
 }
 
+static void put_branch(seer_text *text, const seer_step *step, const seer_node *node) {
+  seer_text_printf(
+      text, ", \"kind\": \"branch\", \"then\": %u, \"else\": %u", step->n_then, step->n_else);
+  if (seer_branch_why(node)) {
+    seer_text_printf(
+        text, ", \"not_built\": \"%s\", \"why\": ", seer_branch_lacks_then(node) ? "then" : "else");
+    put_json(text, seer_branch_why(node));
+  }
+  seer_text_put(text, "}");
+}
+
 static void put_steps(seer_text *text, const seer_network *network,
     const seer_built_kernels *kernels, const uint32_t *kernel_of_step) {
   seer_text_put(text, "  \"steps\": [");
@@ -127,8 +138,7 @@ static void put_steps(seer_text *text, const seer_network *network,
     if (step->kind == SEER_STEP_HOST) {
       const seer_node *node = seer_graph_node(network->graph, step->host);
       if (node->op->host == SEER_OP_BRANCH)
-        seer_text_printf(text, ", \"kind\": \"branch\", \"then\": %u, \"else\": %u}", step->n_then,
-            step->n_else);
+        put_branch(text, step, node);
       else
         seer_text_printf(text, ", \"kind\": \"host\", \"function\": \"%s\"}", node->op_type);
       continue;

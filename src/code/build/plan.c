@@ -171,6 +171,7 @@ static void join_branches(builder *b) {
     const seer_step *step = &b->network->step[s];
     const uint32_t from[2] = {s + 1, s + 1 + step->n_then}, n[2] = {step->n_then, step->n_else};
     for (uint32_t k = 0; k < 2 * node->n_out; k++) {
+      if (node->in[k + 1].i == 0) continue;  // of a side that is not built
       uint32_t side = k / node->n_out, made = find_root(b, node->in[k + 1].i);
       uint32_t at = maker[node->in[k + 1].i];
       bool is_own = at >= from[side] && at - from[side] < n[side];
@@ -368,7 +369,8 @@ static seer_status put_branch(builder *b, const seer_step *step) {
   bool *is_there = SEER_NEW_ARRAY(b->arena, bool, 2 * node->n_out + 1);
   for (uint32_t k = 0; k < 2 * node->n_out; k++) {
     seer_val to = node->out[k % node->n_out];
-    is_there[k] = to.i == 0 || find_root(b, node->in[k + 1].i) == find_root(b, to.i);
+    is_there[k] = to.i == 0 || node->in[k + 1].i == 0 ||
+        find_root(b, node->in[k + 1].i) == find_root(b, to.i);
   }
   SEER_TRY(seer_build_branch(&b->hosts, &args, node, is_there));
   put_step(b, SEER_PLAN_BRANCH, step->name, "")->first_phase = (uint32_t)b->hosts.n_branch - 1;
@@ -396,6 +398,33 @@ static seer_status put_host_or_loop(builder *b, uint32_t s) {
   return SEER_OK;
 }
 
+static seer_status put_steps(builder *b, const seer_choice *choice, uint32_t from, uint32_t to);
+
+// What a run that takes this side ends with.
+static void put_fail(builder *b, const seer_node *node) {
+  const char *side = seer_branch_lacks_then(node) ? "then" : "else";
+  uint32_t message = put_string(b,
+      seer_arena_printf(b->arena, "its condition led to the %s side, which could not be built: %s",
+          side, seer_branch_why(node)));
+  put_step(b, SEER_PLAN_FAIL, node->name, "")->first_phase = message;
+}
+
+// The sides of the branch of step s, which was put last.
+static seer_status put_sides(builder *b, const seer_choice *choice, uint32_t s) {
+  const seer_step *step = &b->network->step[s];
+  const seer_node *node = branch_node(b, s);
+  const uint32_t n[2] = {step->n_then, step->n_else};
+  size_t index = b->hosts.n_branch - 1;
+  for (uint32_t side = 0, from = s + 1; side < 2; from += n[side++]) {
+    size_t first = b->n_step;
+    SEER_TRY(put_steps(b, choice, from, from + n[side]));
+    if (seer_branch_why(node) && seer_branch_lacks_then(node) == (side == 0)) put_fail(b, node);
+    seer_plan_branch *branch = &b->hosts.branch[index];
+    *(side == 0 ? &branch->n_then : &branch->n_else) = (uint32_t)(b->n_step - first);
+  }
+  return SEER_OK;
+}
+
 static seer_status put_steps(builder *b, const seer_choice *choice, uint32_t from, uint32_t to) {
   for (uint32_t s = from; s < to; s++) {
     const seer_step *step = &b->network->step[s];
@@ -403,13 +432,8 @@ static seer_status put_steps(builder *b, const seer_choice *choice, uint32_t fro
       put_step(b, SEER_PLAN_VIEW, step->name, "");
     } else if (branch_node(b, s)) {
       SEER_TRY(put_branch(b, step));
-      size_t first = b->n_step, index = b->hosts.n_branch - 1;
-      SEER_TRY(put_steps(b, choice, s + 1, s + 1 + step->n_then));
-      b->hosts.branch[index].n_then = (uint32_t)(b->n_step - first);
-      s += step->n_then;
-      SEER_TRY(put_steps(b, choice, s + 1, s + 1 + step->n_else));
-      b->hosts.branch[index].n_else = (uint32_t)(b->n_step - first) - b->hosts.branch[index].n_then;
-      s += step->n_else;
+      SEER_TRY(put_sides(b, choice, s));
+      s += step->n_then + step->n_else;
     } else if (step->kind == SEER_STEP_HOST) {
       SEER_TRY(put_host_or_loop(b, s));
     } else {

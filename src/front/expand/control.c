@@ -61,7 +61,15 @@ static bool is_cheap(const seer_expand *e, seer_val v, cheap_set *set) {
   return true;
 }
 
-// One of two values, as the condition says; out: the one.
+// A side of an If whose condition is data: what it gives, or why it cannot be built for these
+// shapes. A run that takes it ends with that (SEER_OP_BRANCH).
+typedef struct {
+  seer_val *out;  // by output of its body
+  const char *why;  // NULL: it is built; else in the graph's arena
+  seer_code code;
+} side;
+
+// One of two values, as the condition says; out: the one. A side that is not built has none.
 typedef struct {
   seer_val side[2], out;  // else, then
 } choice;
@@ -87,10 +95,11 @@ static seer_val widened(seer_expand *e, seer_val v, const int64_t *bound) {
 }
 
 // A dimension that is not the same on both sides becomes a bound, and its size a choice as well.
+// value[s] absent: side s is not built, and the other says what type comes out.
 static seer_status add_choices(
-    seer_expand *e, uint32_t k, const seer_val side[2], choice *all, uint32_t *n, if_output *out) {
-  const seer_value x[2] = {
-      *seer_graph_value(e->graph, side[0]), *seer_graph_value(e->graph, side[1])};
+    seer_expand *e, uint32_t k, const seer_val value[2], choice *all, uint32_t *n, if_output *out) {
+  const seer_value x[2] = {*seer_graph_value(e->graph, value[value[0].i == 0]),
+      *seer_graph_value(e->graph, value[value[1].i != 0])};
   int64_t bound[SEER_MAX_RANK];
   if (x[0].list || x[1].list)
     return SEER_FAIL(
@@ -104,15 +113,18 @@ static seer_status add_choices(
     bound[d] = seer_max_i64(x[0].dim[d], x[1].dim[d]);
     if (x[0].dim[d] == x[1].dim[d] && !x[0].size[d].i && !x[1].size[d].i) continue;
     for (int s = 0; s < 2; s++)
-      all[*n].side[s] = x[s].size[d].i ? x[s].size[d] : seer_expand_ints(e, &x[s].dim[d], 1);
+      if (value[s].i)
+        all[*n].side[s] = x[s].size[d].i ? x[s].size[d] : seer_expand_ints(e, &x[s].dim[d], 1);
     out->axis[out->n_axes] = d;
     out->size[out->n_axes++] = (*n)++;
   }
-  for (int s = 0; s < 2; s++) all[out->value].side[s] = widened(e, side[s], bound);
+  for (int s = 0; s < 2; s++)
+    if (value[s].i) all[out->value].side[s] = widened(e, value[s], bound);
   return SEER_OK;
 }
 
-static void choose(seer_expand *e, bool by_where, choice *all, uint32_t n_all) {
+// why: of the side that is not built; NULL: both are.
+static void choose(seer_expand *e, bool by_where, const char *why, choice *all, uint32_t n_all) {
   seer_val *in = SEER_NEW_ARRAY(e->scratch, seer_val, 2 * n_all + 1),
            *out = SEER_NEW_ARRAY(e->scratch, seer_val, n_all);
   choice **open = SEER_NEW_ARRAY(e->scratch, choice *, n_all);
@@ -133,32 +145,87 @@ static void choose(seer_expand *e, bool by_where, choice *all, uint32_t n_all) {
     in[1 + k] = open[k]->side[1];
     in[1 + n + k] = open[k]->side[0];
   }
-  seer_expand_inner(e, "Branch", in, 2 * n + 1, NULL, 0, out, n);
+  const seer_attr attr = seer_expand_string("why", why);
+  seer_expand_inner(e, "Branch", in, 2 * n + 1, &attr, why ? 1 : 0, out, n);
   for (uint32_t k = 0; k < n; k++) open[k]->out = out[k];
 }
 
-// The condition is data, and the sides stand in the graph from node `first` on: out[0] is what else
-// gives, out[1] then.
-static seer_status expand_if_of_data(seer_expand *e, uint32_t first, seer_val *const out[2]) {
+// A status on one line, and not without end: sides in sides have reasons in reasons.
+static const char *reason_of(seer_status status, seer_arena *arena) {
+  char cut[1000];
+  seer_text text;
+  seer_text_init(&text, arena);
+  for (const char *at = seer_status_message(status); *at;) {
+    size_t n = strcspn(at, "\n");
+    seer_text_put_n(&text, at, n);
+    at += n;
+    at += strspn(at, "\n ");
+    if (*at) seer_text_put(&text, ", ");
+  }
+  seer_text_safe_copy(cut, sizeof cut, text.data, text.n_bytes, SEER_TEXT_ONE_LINE);
+  return seer_arena_strdup(arena, cut);
+}
+
+// Copies a side into the graph and resolves it. Where that fails for what the network is, nothing
+// of it stays but the reason: the other side may be all that is ever taken.
+static seer_status build_side(seer_expand *e, const seer_attr *body, side *out) {
+  uint32_t first = (uint32_t)e->graph->n_node;
+  seer_expand_inline(e, body, NULL, new_constants(e, body), out->out);
+  seer_status status = e->resolve(e);
+  if (!status) return SEER_OK;
+  out->code = seer_status_code(status);
+  if (out->code != SEER_CODE_INVALID && out->code != SEER_CODE_UNSUPPORTED) return status;
+  out->why = reason_of(status, e->graph->arena);
+  seer_status_free(status);
+  e->next = (uint32_t)e->graph->n_node;
+  for (uint32_t k = first; k < e->next; k++) seer_graph_kill_node(e->graph, (seer_node_id){k});
+  return SEER_OK;
+}
+
+static seer_status refuse_both(const side *sides) {
+  bool is_unsupported = false;
+  for (int s = 0; s < 2; s++) is_unsupported |= sides[s].code == SEER_CODE_UNSUPPORTED;
+  if (is_unsupported)
+    return SEER_FAIL(
+        UNSUPPORTED, "neither side can be built; then: %s; else: %s", sides[1].why, sides[0].why);
+  return SEER_FAIL(
+      INVALID, "neither side can be built; then: %s; else: %s", sides[1].why, sides[0].why);
+}
+
+// Outputs of which a branch would have nothing to do are constants already: it would be gone, and
+// nothing would end the run.
+static seer_status want_elements(const seer_expand *e, const side *good, const char *why) {
+  for (uint32_t k = 0; k < e->node.n_out; k++)
+    if (seer_value_elems(seer_graph_value(e->graph, good->out[k])) != 0) return SEER_OK;
+  return SEER_FAIL(
+      UNSUPPORTED, "one side gives nothing but values without elements, the other fails: %s", why);
+}
+
+static seer_status combine_sides(seer_expand *e, const side *sides, uint32_t first) {
   uint32_t n = 0, n_out = e->node.n_out;
   choice *all = SEER_NEW_ARRAY(e->scratch, choice, n_out * (SEER_MAX_RANK + 1u));
   if_output *outputs = SEER_NEW_ARRAY(e->scratch, if_output, n_out);
+  bool *is_chosen = SEER_NEW_ARRAY(e->scratch, bool, n_out);
   cheap_set cheap = {.first = first};
-  bool by_where = true;
-  SEER_TRY(e->resolve(e));
+  const char *why = sides[0].why ? sides[0].why : sides[1].why;
+  int good = sides[0].why ? 1 : 0;
+  bool by_where = !why;
+  if (why) SEER_TRY(want_elements(e, &sides[good], why));
   for (uint32_t k = 0; k < n_out; k++) {
-    const seer_val side[2] = {out[0][k], out[1][k]};
-    if (!seer_expand_wants(e, k) || side[0].i == side[1].i) continue;
-    for (int s = 0; s < 2; s++) by_where = by_where && is_cheap(e, side[s], &cheap);
-    SEER_TRY(add_choices(e, k, side, all, &n, &outputs[k]));
+    seer_val value[2];
+    for (int s = 0; s < 2; s++) value[s] = sides[s].why ? (seer_val){0} : sides[s].out[k];
+    is_chosen[k] = seer_expand_wants(e, k) && value[0].i != value[1].i;
+    if (!is_chosen[k]) continue;
+    for (int s = 0; s < 2; s++) by_where = by_where && is_cheap(e, value[s], &cheap);
+    SEER_TRY(add_choices(e, k, value, all, &n, &outputs[k]));
   }
   SEER_TRY(e->resolve(e));
-  choose(e, by_where, all, n);
+  choose(e, by_where, why, all, n);
   SEER_TRY(e->resolve(e));
   for (uint32_t k = 0; k < n_out; k++) {
-    seer_val value = out[0][k], sizes[SEER_MAX_RANK];
+    seer_val value = sides[good].out[k], sizes[SEER_MAX_RANK];
     const if_output *o = &outputs[k];
-    if (seer_expand_wants(e, k) && value.i != out[1][k].i) {
+    if (is_chosen[k]) {
       value = all[o->value].out;
       for (uint32_t i = 0; i < o->n_axes; i++) sizes[i] = all[o->size[i]].out;
       if (o->n_axes > 0) value = seer_expand_sized(e, value, o->axis, sizes, o->n_axes);
@@ -168,13 +235,27 @@ static seer_status expand_if_of_data(seer_expand *e, uint32_t first, seer_val *c
   return SEER_OK;
 }
 
+static seer_status expand_if_of_data(seer_expand *e, const seer_attr *const body[2]) {
+  side sides[2] = {0};
+  uint32_t first = (uint32_t)e->graph->n_node;
+  for (int s = 0; s < 2; s++) {
+    sides[s].out = SEER_NEW_ARRAY(e->scratch, seer_val, body[s]->graph->n_output);
+    SEER_TRY(build_side(e, body[s], &sides[s]));
+  }
+  return sides[0].why && sides[1].why ? refuse_both(sides) : combine_sides(e, sides, first);
+}
+
+// The side that is taken, as if there were no If; the other one is not looked at.
+static void expand_if_of_constant(seer_expand *e, const seer_attr *body) {
+  seer_val *out = SEER_NEW_ARRAY(e->scratch, seer_val, body->graph->n_output);
+  seer_expand_inline(e, body, NULL, new_constants(e, body), out);
+  for (uint32_t k = 0; k < e->node.n_out; k++) seer_expand_output(e, k, out[k]);
+}
+
 static seer_status expand_if(seer_expand *e) {
   static const char *const names[2] = {"else_branch", "then_branch"};
   const seer_attr *body[2];
-  seer_val *out[2];
   int64_t condition = 0;
-  bool is_known = constant_int(e, e->node.in[0], &condition);
-  uint32_t first = (uint32_t)e->graph->n_node;
   if (seer_op_elems(seer_expand_in(e, 0)) != 1)
     return SEER_FAIL(INVALID, "input 0 (cond) must have one element");
   for (int b = 0; b < 2; b++) {
@@ -183,12 +264,9 @@ static seer_status expand_if(seer_expand *e) {
       return SEER_FAIL(INVALID, "attribute '%s' has %u outputs and %u inputs, must have %u and 0",
           names[b], body[b]->graph->n_output, seer_expand_n_formal(body[b]), e->node.n_out);
     }
-    if (is_known && (condition != 0) != b) continue;
-    out[b] = SEER_NEW_ARRAY(e->scratch, seer_val, body[b]->graph->n_output);
-    seer_expand_inline(e, body[b], NULL, new_constants(e, body[b]), out[b]);
   }
-  if (!is_known) return expand_if_of_data(e, first, out);
-  for (uint32_t k = 0; k < e->node.n_out; k++) seer_expand_output(e, k, out[condition != 0][k]);
+  if (!constant_int(e, e->node.in[0], &condition)) return expand_if_of_data(e, body);
+  expand_if_of_constant(e, body[condition != 0]);
   return SEER_OK;
 }
 
@@ -219,6 +297,19 @@ static seer_status output_nothing(seer_expand *e, uint32_t k, seer_val part, int
   return SEER_OK;
 }
 
+// A branch that may end the run is no step that could as well be taken in front of the loop, which
+// may not run at all: it reads the number of the iteration.
+static void hold_in_loop(seer_expand *e, uint32_t first, seer_val number) {
+  for (uint32_t k = first; k < e->graph->n_node; k++) {
+    seer_node *node = &e->graph->node[k];
+    if (node->is_dead || !seer_branch_why(node)) continue;
+    seer_val *in = SEER_NEW_ARRAY(e->graph->arena, seer_val, node->n_in + 1);
+    memcpy(in, node->in, node->n_in * sizeof *in);
+    in[node->n_in++] = number;
+    node->in = in;
+  }
+}
+
 // A loop whose number of iterations only a run knows (or that is too long to unroll): its body
 // stands in the graph once, between the two ends. n_trip: -1 when it is data.
 static seer_status keep_loop(seer_expand *e, const seer_attr *body, int64_t n_trip) {
@@ -235,8 +326,10 @@ static seer_status keep_loop(seer_expand *e, const seer_attr *body, int64_t n_tr
   }
   seer_expand_inner(e, "LoopBegin", in, n_formal, NULL, 0, formal, n_formal);
   SEER_TRY(e->resolve(e));
+  uint32_t first = (uint32_t)e->graph->n_node;
   seer_expand_inline(e, body, formal, new_constants(e, body), out);
   SEER_TRY(e->resolve(e));
+  hold_in_loop(e, first, formal[0]);
   for (uint32_t k = 0; k <= n_carried; k++) in[n++] = out[k];
   for (uint32_t k = n_carried; k + 1 < n_out; k++) {
     if (!seer_expand_wants(e, k)) continue;

@@ -280,27 +280,52 @@ static seer_status infer_loop_end(
 
 // ---- the end of an If
 
+const char *seer_branch_why(const seer_node *node) {
+  bool is_branch = node->op && node->op->host == SEER_OP_BRANCH;
+  return is_branch ? seer_node_attr_s(node, "why", NULL) : NULL;
+}
+
+bool seer_branch_lacks_then(const seer_node *node) { return node->in[1].i == 0; }
+
+// Values of one side only: all of them, and then `why` is there.
+static seer_status check_sides(const seer_node *node) {
+  uint32_t n = node->n_out, n_absent[2] = {0, 0};
+  bool has_why = seer_branch_why(node) != NULL;
+  if (has_why ? node->n_in < 2 * n + 1 : node->n_in != 2 * n + 1)
+    return SEER_FAIL(INVALID, "%u inputs do not fit %u outputs", node->n_in, n);
+  for (uint32_t k = 0; k < 2 * n; k++) n_absent[k / n] += node->in[k + 1].i == 0;
+  bool is_sound = has_why ? n_absent[0] + n_absent[1] == n && n_absent[0] % n == 0
+                          : n_absent[0] + n_absent[1] == 0;
+  if (is_sound) return SEER_OK;
+  return SEER_FAIL(INVALID,
+      "%u values of one side are absent and %u of the other, of %u; attribute "
+      "'why' is %s",
+      n_absent[0], n_absent[1], n, has_why ? "there" : "absent");
+}
+
 static seer_status infer_branch(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
-  const seer_value *condition = NULL, *yes = NULL, *no = NULL;
-  if (node->n_in != 2 * node->n_out + 1)
-    return SEER_FAIL(INVALID, "%u inputs do not fit %u outputs", node->n_in, node->n_out);
+  const seer_value *condition = NULL;
+  SEER_TRY(check_sides(node));
   SEER_TRY(seer_op_in(graph, node, 0, &condition));
   if (condition->dtype != SEER_DTYPE_BOOL || seer_op_elems(condition) != 1 ||
       seer_value_is_sized(condition))
     return SEER_FAIL(INVALID, "input 0 ('%s', the condition) is %s, must be one bool",
         condition->name, seer_value_type_text(condition, arena));
   for (uint32_t k = 0; k < node->n_out; k++) {
-    SEER_TRY(seer_op_in(graph, node, 1 + k, &yes));
-    SEER_TRY(seer_op_in(graph, node, 1 + node->n_out + k, &no));
-    if (!same_type(yes, no))
+    const seer_value *side[2];
+    for (uint32_t s = 0; s < 2; s++) {
+      uint32_t own = 1 + s * node->n_out + k, other = 1 + (1 - s) * node->n_out + k;
+      SEER_TRY(seer_op_in(graph, node, node->in[own].i ? own : other, &side[s]));
+    }
+    if (!same_type(side[0], side[1]))
       return SEER_FAIL(UNSUPPORTED, "value %u is %s in one branch and %s in the other", k,
-          seer_value_type_text(yes, arena), seer_value_type_text(no, arena));
-    SEER_TRY(seer_op_set(&out_values[k], yes->dtype, yes->dim, yes->rank));
+          seer_value_type_text(side[0], arena), seer_value_type_text(side[1], arena));
+    SEER_TRY(seer_op_set(&out_values[k], side[0]->dtype, side[0]->dim, side[0]->rank));
   }
   return SEER_OK;
 }
 
 CONTROL_PART(loop_begin, "LoopBegin", "", SEER_OP_LOOP_BEGIN)
 CONTROL_PART(loop_end, "LoopEnd", "n_carried bound", SEER_OP_LOOP_END)
-CONTROL_PART(branch, "Branch", "", SEER_OP_BRANCH)
+CONTROL_PART(branch, "Branch", "why", SEER_OP_BRANCH)

@@ -69,6 +69,7 @@ static void settle_branches(const layout *l, seer_arena *scratch) {
     const seer_node *node = &graph->node[k];
     if (node->is_dead || !node->op || node->op->host != SEER_OP_BRANCH) continue;
     for (uint32_t i = 0; i < 2 * node->n_out; i++) {
+      if (node->in[i + 1].i == 0) continue;  // of a side that is not built
       uint32_t a = seer_root_of(root, node->in[i + 1].i), out = node->out[i % node->n_out].i;
       uint32_t b = out ? seer_root_of(root, out) : a;
       if (a == b) continue;

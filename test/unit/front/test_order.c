@@ -146,6 +146,44 @@ static void loops_in_loops(void **state) {
       "j[ p] k[ q]");
 }
 
+#define HALF(out, c, yes, tie)                                                      \
+  "  %" out " f32 = Branch \"" out "\" v1 domain \"seer\" (%" c ", %" yes ", _" tie \
+  ") {why = \"reasons\"}\n"
+
+// Of a branch with one side: in the loop that it is tied to, and nowhere but where its result is
+// read.
+static void half_branches(void **state) {
+  (void)state;
+  assert_string_equal(
+      order_of(MUL("yes", "x") HALF("y", "c", "yes", "") "  output %y\n"), "y( yes | )");
+  assert_string_equal(order_of(MUL("p", "x") HALF("i", "d", "p", "") MUL("yes", "i") MUL("no", "x")
+                              BRANCH("y", "c", "yes", "no") "  output %y\n"),
+      "y( i( p | ) yes | no )");
+  assert_string_equal(order_of(LOOP("k", "v", "x") MUL("p", "x") HALF("b", "c", "p", ", %k")
+                              MUL2("q", "b", "v") END("y", "k", "q") "  output %y\n"),
+      "p k[ b( | ) q]");
+}
+
+// What must not run without need is refused where it would.
+static void deep_half_branches(void **state) {
+  (void)state;
+  enum { N = SEER_PLAN_MAX_DEPTH + 3 };
+  seer_text text;
+  seer_network *network;
+  seer_text_init(&text, arena);
+  seer_text_put(&text, MUL("p", "x") HALF("y0", "d", "p", ""));
+  for (int k = 0; k < N; k++) {
+    seer_text_printf(&text, "  %%p%d f32 = MatMul \"p%d\" v13 (%%y%d, $w)\n", k, k, k);
+    seer_text_printf(&text, "  %%y%d f32 = Branch \"y%d\" v1 domain \"seer\" (%%c, %%p%d, %%x)\n",
+        k + 1, k + 1, k);
+  }
+  seer_text_printf(&text, "  output %%y%d\n", N);
+  seer_status status = build(text.data, &network);
+  assert_int_equal(seer_status_code(status), SEER_CODE_UNSUPPORTED);
+  assert_non_null(strstr(seer_status_message(status), "one side of 'y0' cannot be built: reasons"));
+  seer_status_free(status);
+}
+
 // Deeper than plans may be: the first ones stand in front, and have no sides.
 static void deep(void **state) {
   (void)state;
@@ -176,6 +214,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(nested, setup, teardown),
       cmocka_unit_test_setup_teardown(loops, setup, teardown),
       cmocka_unit_test_setup_teardown(loops_in_loops, setup, teardown),
+      cmocka_unit_test_setup_teardown(half_branches, setup, teardown),
+      cmocka_unit_test_setup_teardown(deep_half_branches, setup, teardown),
       cmocka_unit_test_setup_teardown(deep, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,35 @@
+// unbuilt.c - the same of a network and of a library: by the graph's nodes, and by model.json.
+#include "cli/unbuilt.h"
+
+#include <stdio.h>
+
+#include "base/text.h"
+
+void seer_unbuilt_list(const seer_graph *graph, json_t *list, seer_arena *arena) {
+  for (uint32_t k = 1; k < graph->n_node; k++) {
+    const char *text = seer_front_unbuilt_text(&graph->node[k], arena);
+    if (text) json_array_append_new(list, json_string(seer_text_safe_whole(arena, text)));
+  }
+}
+
+static const char *string(const json_t *object, const char *key, seer_arena *arena) {
+  const char *s = json_string_value(json_object_get(object, key));
+  return s ? seer_text_safe(arena, s) : "";
+}
+
+static void print_steps(const json_t *steps, seer_arena *arena) {
+  size_t i;
+  const json_t *step;
+  json_array_foreach(steps, i, step) {
+    if (!json_object_get(step, "not_built")) continue;
+    printf("%-12s'%s', %s side: %s\n", "not built", string(step, "name", arena),
+        string(step, "not_built", arena), string(step, "why", arena));
+  }
+}
+
+void seer_unbuilt_print(const json_t *info, seer_arena *arena) {
+  const json_t *sets = json_object_get(info, "sets"), *set;
+  size_t i;
+  if (!sets) print_steps(json_object_get(info, "steps"), arena);
+  json_array_foreach(sets, i, set) print_steps(json_object_get(set, "steps"), arena);
+}
