@@ -17,6 +17,7 @@
 // offsets in them must not share cache sets where threads share a core.
 #define SCRATCH_ALIGN 4096u
 #define SCRATCH_SKEW 256u
+#define LINES 128u  // two cache lines: neighbours are fetched in pairs
 
 // seer_step_info as it was first: what an array without a size of its elements is made of.
 #define STEP_MIN_BYTES (offsetof(seer_step_info, seconds) + sizeof(double))
@@ -30,6 +31,14 @@ static uint64_t scratch_stride(const seer_plan_header *plan) {
 static uint64_t memory_bytes(const seer_plan_header *plan, uint32_t n_threads) {
   return round_up(plan->arena_bytes, SCRATCH_ALIGN) + round_up(plan->shared_bytes, SCRATCH_ALIGN) +
       scratch_stride(plan) * n_threads;
+}
+
+// Zeroed, on cache lines of its own: a run writes to its session, and must not disturb that of
+// another thread.
+static void *lines_alloc(size_t n_bytes) {
+  size_t n = (size_t)round_up(n_bytes, LINES);
+  void *memory = aligned_alloc(LINES, n);
+  return memory ? memset(memory, 0, n) : NULL;
 }
 
 static bool make_tables(const seer_rt_set *of, seer_bound_plan *out) {
@@ -78,8 +87,8 @@ static void place_buffers(const seer_session *session, seer_bound_plan *out) {
 seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool,
     seer_session **out_session, char *message, size_t message_bytes) {
   *out_session = NULL;
-  seer_session *session = calloc(1, sizeof *session);
-  if (session) session->plan = calloc(model->n_set, sizeof *session->plan);
+  seer_session *session = lines_alloc(sizeof *session);
+  if (session) session->plan = lines_alloc(model->n_set * sizeof *session->plan);
   bool has_all = session && session->plan;
   for (uint32_t s = 0; has_all && s < model->n_set; s++) {
     session->n_plan++;

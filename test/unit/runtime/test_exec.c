@@ -113,7 +113,7 @@ static void bad_binding(void **state) {
   seer_rt_session_destroy(session);
 }
 
-// Sessions of several threads over one model and one pool.
+// Sessions of several threads over one model, and one pool or (NULL) one for each.
 typedef struct {
   seer_pool *pool;
   int seed, n_wrong;
@@ -122,8 +122,10 @@ typedef struct {
 static void use_shared(void *arg) {
   shared_user *user = arg;
   static _Thread_local float x[HAND_N], y[HAND_N], z[HAND_N];
+  seer_pool *own = user->pool ? NULL : seer_pool_create(2, 0);
   seer_session *session;
-  if (seer_rt_session_create(model, user->pool, &session, NULL, 0) != SEER_RT_OK) {
+  if (seer_rt_session_create(model, user->pool ? user->pool : own, &session, NULL, 0) !=
+      SEER_RT_OK) {
     user->n_wrong = 1000;
     return;
   }
@@ -138,12 +140,13 @@ static void use_shared(void *arg) {
     for (int i = 0; i < HAND_N; i++) user->n_wrong += y[i] != x[i] * (float)(i % 10) + sum;
   }
   seer_rt_session_destroy(session);
+  seer_pool_destroy(own);
 }
 
-static void shared_pool(void **state) {
+static void several_threads(void **state) {
   (void)state;
-  for (uint32_t n = 1; n <= 2; n++) {
-    seer_pool *pool = seer_pool_create(n, 0);
+  for (uint32_t n = 0; n <= 2; n++) {
+    seer_pool *pool = n > 0 ? seer_pool_create(n, 0) : NULL;
     shared_user user[3];
     seer_os_thread *thread[3];
     for (int i = 0; i < 3; i++) {
@@ -163,7 +166,7 @@ int main(void) {
       cmocka_unit_test(threads),
       cmocka_unit_test(wrapped),
       cmocka_unit_test(bad_binding),
-      cmocka_unit_test(shared_pool),
+      cmocka_unit_test(several_threads),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }
