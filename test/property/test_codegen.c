@@ -1,6 +1,9 @@
 // For random DAGs and random schedules, compiled code gives what the interpreter of the DAG gives,
-// to the bit; it never touches memory outside of its buffers. Vector lengths of 4, 8 and 16 lanes.
-// SEER_PROPERTY_SEED=n starts elsewhere, SEER_PROPERTY_PAIRS=n tries more.
+// to the bit; it never touches memory outside of its buffers, and has no instruction that its
+// target lacks. For plain x86-64, its levels 2 to 4 and this machine's own features, the last with
+// vectors of 16, 32 and 64 bytes. A level that this machine lacks is compiled and looked at, not
+// run, and the test says so. SEER_PROPERTY_SEED=n starts elsewhere, SEER_PROPERTY_PAIRS=n tries
+// more.
 // SEER_TEST: timeout=300
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,11 +15,16 @@
 #include <cmocka.h>
 
 #include "dag/random.h"
+#include "support/coverage.h"
+#include "support/isa_check.h"
 #include "support/jit_check.h"
+#include "support/levels.h"
 #include "support/loop_check.h"
 
-#define N_PAIRS 300
+#define N_PAIRS 150  // of each, and more while a quota is not met
 #define SAMPLES_PER_SKETCH 2
+#define MAX_SKETCHES 1  // of one DAG: more DAGs see more than more schedules of one
+#define QUOTA 3
 
 static uint64_t number(const char *name, uint64_t otherwise) {
   const char *value = getenv(name);
@@ -25,6 +33,8 @@ static uint64_t number(const char *name, uint64_t otherwise) {
 
 typedef struct {
   jit_runner *runner;
+  bool is_run;  // else compiled only
+  loop_coverage *coverage;  // may be NULL
   uint64_t n_pairs, n_skipped;
   const char *wrong;
   seer_arena *arena;
@@ -42,9 +52,11 @@ static const char *check(trial *t, const loop_expect *expect, const seer_schedul
     t->n_skipped++;
     return NULL;
   }
+  if (t->coverage) loop_coverage_note(t->coverage, list, schedule, arena);
   void **data = loop_expect_data(expect, sketch, loop, arena);
-  const char *wrong = jit_run(t->runner, loop, data, seed, arena);
-  if (!wrong) wrong = loop_expect_compare(expect, sketch, loop, data, arena);
+  const char *wrong =
+      t->is_run ? jit_run(t->runner, loop, data, seed, arena) : jit_compile(t->runner, loop, arena);
+  if (!wrong && t->is_run) wrong = loop_expect_compare(expect, sketch, loop, data, arena);
   return wrong ? seer_arena_printf(arena, "%s\n%s", wrong, seer_loop_print(loop, arena)) : NULL;
 }
 
@@ -59,16 +71,22 @@ static bool try_schedule(trial *t, const loop_expect *expect, const seer_schedul
 
 static bool try_recipe(trial *t, const seer_dag_recipe *recipe) {
   seer_arena *arena = seer_arena_create("dag"), *scratch = seer_arena_create("scratch");
-  seer_dag *dag = seer_dag_random_build(recipe, arena, NULL);
+  uint32_t kinds;
+  seer_dag *dag = seer_dag_random_build(recipe, arena, &kinds);
   seer_sketch_list *list;
   seer_status status =
       seer_sketch_generate(dag, jit_runner_target(t->runner), SEER_SPACE_FULL, arena, &list);
   if (status) fail_msg("%s", seer_status_message(status));
+  if (t->coverage) loop_coverage_note_kinds(t->coverage, kinds);
   const loop_expect *expect = loop_expect_make(list, recipe->seed, arena);
   seer_rng rng;
   seer_rng_init(&rng, recipe->seed);
   bool is_wrong = false;
-  for (uint32_t s = 0; s < list->n && !is_wrong; s++) {
+  uint32_t *order = SEER_NEW_ARRAY(arena, uint32_t, list->n);
+  for (uint32_t k = 0; k < list->n; k++) order[k] = k;
+  seer_rng_shuffle_u32(&rng, order, list->n);
+  for (uint32_t i = 0; i < list->n && i < MAX_SKETCHES && !is_wrong; i++) {
+    uint32_t s = order[i];
     seer_schedule schedule;
     seer_schedule_default(list, s, &schedule);
     is_wrong = try_schedule(t, expect, &schedule, recipe->seed, scratch);
@@ -84,46 +102,99 @@ static bool try_recipe(trial *t, const seer_dag_recipe *recipe) {
 
 static bool still_fails(void *user, const seer_dag_recipe *recipe) {
   trial t = *(trial *)user;
+  t.coverage = NULL;
   return try_recipe(&t, recipe);
 }
 
-static void run(uint32_t vector_bytes) {
-  seer_arena *arena = seer_arena_create("test");
-  seer_target target;
-  seer_status status = seer_target_detect(arena, &target);
-  if (status) fail_msg("%s", seer_status_message(status));
-  // twice the machine's: LLVM splits them
-  if (vector_bytes == 64 && target.vector_bytes == 16) skip();
-  target.vector_bytes = vector_bytes;
-  uint64_t seed = number("SEER_PROPERTY_SEED", vector_bytes),
+static void run(const test_level *level, seer_arena *arena) {
+  uint32_t vector_bytes = level->target.vector_bytes;
+  uint64_t seed = number("SEER_PROPERTY_SEED", 1000 * strlen(level->name) + vector_bytes),
            pairs = number("SEER_PROPERTY_PAIRS", N_PAIRS);
-  trial t = {.runner = jit_runner_create(&target), .arena = arena};
-  for (; t.n_pairs < pairs; seed++) {
+  loop_coverage *met = SEER_NEW(arena, loop_coverage);
+  trial t = {.runner = jit_runner_create(&level->target),
+      .is_run = level->runs_here,
+      .coverage = met,
+      .arena = arena};
+  // Which schedules a seed gives depends on the target: on this machine's for `native`.
+  uint64_t most = 10 * pairs;
+  for (; t.n_pairs < pairs || (t.n_pairs < most && loop_coverage_lack(met, QUOTA)); seed++) {
     seer_dag_recipe recipe = seer_dag_random_recipe(seed);
     if (!try_recipe(&t, &recipe)) continue;
-    fprintf(stderr, "seed %" PRIu64 ": %.200s\n", seed, t.wrong);
+    fprintf(stderr, "%s, seed %" PRIu64 ": %.200s\n", level->name, seed, t.wrong);
+    t.coverage = NULL;
     recipe = seer_dag_random_shrink(recipe, still_fails, &t, 200);
-    trial again = {.runner = t.runner, .arena = arena};
+    trial again = t;
+    again.wrong = NULL;
     bool still = try_recipe(&again, &recipe);
     fprintf(stderr, "seed %" PRIu64 ": %s\n", seed, still ? again.wrong : t.wrong);
-    fail_msg("seed %" PRIu64, seed);
+    fail_msg("%s, seed %" PRIu64, level->name, seed);
   }
-  print_message("%u bytes: %" PRIu64 " pairs, %" PRIu64 " could not be lowered\n", vector_bytes,
-      t.n_pairs, t.n_skipped);
+  print_message("%s, %u bytes: %" PRIu64 " pairs %s, %" PRIu64 " could not be lowered\n",
+      level->name, vector_bytes, t.n_pairs,
+      level->runs_here ? "run" : "compiled and NOT RUN (this machine lacks the level)",
+      t.n_skipped);
+  loop_coverage_check(met, QUOTA);
   assert_true(t.n_skipped * 10 < t.n_pairs);
   jit_runner_destroy(t.runner);
+}
+
+static void run_level(uint32_t which) {
+  seer_arena *arena = seer_arena_create("test");
+  test_level level = test_level_get(which, arena);
+  run(&level, arena);
   seer_arena_destroy(arena);
 }
 
-static void vectors_of_16_bytes(void **state) { (void)state, run(16); }
-static void vectors_of_32_bytes(void **state) { (void)state, run(32); }
-static void vectors_of_64_bytes(void **state) { (void)state, run(64); }
+static void plain_x86_64(void **state) { (void)state, run_level(0); }
+static void level_2(void **state) { (void)state, run_level(1); }
+static void level_3(void **state) { (void)state, run_level(2); }
+static void level_4(void **state) { (void)state, run_level(3); }
+
+// Twice the machine's width: LLVM splits the vectors.
+static void native(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  test_level level = test_level_get(TEST_LEVEL_NATIVE, arena);
+  uint32_t own = level.target.vector_bytes;
+  for (uint32_t bytes = 16; bytes <= 64 && bytes <= 2 * own; bytes *= 2) {
+    level.target.vector_bytes = bytes;
+    run(&level, arena);
+  }
+  seer_arena_destroy(arena);
+}
+
+// The check of instructions: code of one level is not code of the one below.
+static void instructions_are_told_apart(void **state) {
+  (void)state;
+  static const struct {
+    const char *instruction, *feature;
+  } cases[] = {{"\taddps\t%xmm0, %xmm1", ""}, {"\tmovaps\t(%rdi), %xmm15", ""},
+      {"\tpcmpeqd\t%xmm0, %xmm1", ""}, {"\tpextrw\t$1, %xmm0, %eax", ""},
+      {"\thaddps\t%xmm0, %xmm1", "sse3"}, {"\tpshufb\t%xmm0, %xmm1", "ssse3"},
+      {"\troundps\t$9, %xmm0, %xmm1", "sse4.1"}, {"\tpmulld\t%xmm0, %xmm1", "sse4.1"},
+      {"\tpcmpgtq\t%xmm0, %xmm1", "sse4.2"}, {"\tpopcntq\t%rax, %rcx", "popcnt"},
+      {"\tvaddps\t%ymm0, %ymm1, %ymm2", "avx"}, {"\tvpaddd\t%xmm0, %xmm1, %xmm2", "avx"},
+      {"\tvpaddd\t%ymm0, %ymm1, %ymm2", "avx2"}, {"\tvpermilps\t$1, %ymm0, %ymm1", "avx"},
+      {"\tvpbroadcastd\t%xmm0, %xmm1", "avx2"}, {"\tvfmadd231ps\t%xmm0, %xmm1, %xmm2", "fma"},
+      {"\tvcvtph2ps\t%xmm0, %ymm1", "f16c"}, {"\tandnps\t%xmm0, %xmm1", ""},
+      {"\tandnq\t%rax, %rcx, %rdx", "bmi"}, {"\tshlxq\t%rax, %rcx, %rdx", "bmi2"},
+      {"\tvaddps\t%zmm0, %zmm1, %zmm2", "avx512f"}, {"\tkmovw\t%k1, %eax", "avx512f"},
+      {"\tvaddps\t%xmm16, %xmm1, %xmm2", "avx512f"}};
+  for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
+    if (strcmp(isa_feature_of(cases[i].instruction), cases[i].feature) != 0)
+      fail_msg("%s: '%s', expected '%s'", cases[i].instruction,
+          isa_feature_of(cases[i].instruction), cases[i].feature);
+  }
+}
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(vectors_of_16_bytes),
-      cmocka_unit_test(vectors_of_32_bytes),
-      cmocka_unit_test(vectors_of_64_bytes),
+      cmocka_unit_test(instructions_are_told_apart),
+      cmocka_unit_test(plain_x86_64),
+      cmocka_unit_test(level_2),
+      cmocka_unit_test(level_3),
+      cmocka_unit_test(level_4),
+      cmocka_unit_test(native),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "dag/random.h"
+#include "support/coverage.h"
 #include "support/loop_check.h"
 #include "support/test_target.h"
 
@@ -27,115 +28,10 @@ static uint64_t number(const char *name, uint64_t otherwise) {
   return value ? strtoull(value, NULL, 10) : otherwise;
 }
 
-// ---- what was met
-
-typedef enum {
-  MET_TAIL_ROOT,  // a spatial loop of a root stage with a tail
-  MET_TAIL_REGION,  // of an attached stage
-  MET_TAIL_REDUCE,
-  MET_TAIL_VECTOR,
-  MET_CUT_REGION,  // a region that may leave the axis
-  MET_CLAMPED_START,  // a LET
-  MET_PARALLEL,
-  MET_PACKED,
-  MET_PHASES,
-  MET_INLINE,
-  MET_ROOT,
-  MET_AT_1,
-  MET_AT_2,
-  MET_AT_3,
-  MET_AT_4_OR_MORE,
-  MET_AT_IN_AT,
-  MET_UNROLL_1,
-  MET_UNROLL_4,
-  MET_UNROLL_16,
-  MET_UNROLL_64,
-  MET_COUNT
-} met_kind;
-static const char *const met_names[] = {"tail-root", "tail-region", "tail-reduce", "tail-vector",
-    "cut-region", "clamped-start", "parallel", "packed", "phases", "inline", "root", "at-1", "at-2",
-    "at-3", "at-4", "at-in-at", "unroll-1", "unroll-4", "unroll-16", "unroll-64"};
-
-typedef struct {
-  uint64_t met[MET_COUNT], dag_kind[SEER_DAG_RANDOM_KIND_COUNT];
-  uint64_t mutated, crossed, pairs;
-  struct {
-    char name[32];
-    uint64_t n;
-  } rule[64];
-  uint32_t n_rule;
-} coverage;
-
-static void note_rules(coverage *c, const char *signature) {
-  while (*signature) {
-    size_t n = strcspn(signature, "/(");
-    uint32_t k = 0;
-    while (k < c->n_rule &&
-        (strlen(c->rule[k].name) != n || strncmp(c->rule[k].name, signature, n) != 0)) {
-      k++;
-    }
-    if (k == c->n_rule && k < SEER_COUNT_OF(c->rule)) {
-      snprintf(c->rule[k].name, sizeof(c->rule[k].name), "%.*s", (int)n, signature);
-      c->n_rule++;
-    }
-    if (k < SEER_COUNT_OF(c->rule)) c->rule[k].n++;
-    signature += strcspn(signature, "/");
-    signature += *signature == '/';
-  }
-}
-
-static void note_stage(coverage *c, const seer_frame *frame, uint32_t s) {
-  const seer_frame_stage *stage = &frame->stage[s];
-  bool is_at = stage->place == SEER_PLACE_AT;
-  if (stage->place == SEER_PLACE_INLINE) c->met[MET_INLINE]++;
-  if (stage->place == SEER_PLACE_ROOT) c->met[MET_ROOT]++;
-  if (is_at) {
-    c->met[stage->depth > 3 ? MET_AT_4_OR_MORE : MET_AT_1 + stage->depth - 1]++;
-    if (frame->stage[stage->at].place == SEER_PLACE_AT) c->met[MET_AT_IN_AT]++;
-    for (uint32_t d = 0; d < frame->sketch->dag->stage[s].n_space; d++) {
-      if (!stage->is_region_exact[d]) c->met[MET_CUT_REGION]++;
-    }
-  }
-  for (uint32_t l = 0; l < stage->n_loop; l++) {
-    const seer_frame_loop *loop = &stage->loop[l];
-    if (loop->is_parallel && loop->extent > 1) c->met[MET_PARALLEL]++;
-    if (loop->is_exact) continue;
-    c->met[loop->is_reduce ? MET_TAIL_REDUCE : is_at ? MET_TAIL_REGION : MET_TAIL_ROOT]++;
-    if (loop->is_vector) c->met[MET_TAIL_VECTOR]++;
-  }
-  if (stage->place != SEER_PLACE_ROOT && !is_at) return;
-  met_kind unroll = stage->max_unroll == 1 ? MET_UNROLL_1
-      : stage->max_unroll == 4             ? MET_UNROLL_4
-      : stage->max_unroll == 16            ? MET_UNROLL_16
-                                           : MET_UNROLL_64;
-  c->met[unroll]++;
-}
-
-static void note(
-    coverage *c, const seer_sketch_list *list, const seer_schedule *schedule, seer_arena *arena) {
-  seer_frame *frame = SEER_NEW(arena, seer_frame);
-  seer_frame_make(list, schedule, frame);
-  for (uint32_t s = 0; s < frame->sketch->dag->n_stage; s++) note_stage(c, frame, s);
-  if (frame->n_root > 1) c->met[MET_PHASES]++;
-  note_rules(c, frame->sketch->signature);
-  seer_loop *loop;
-  seer_status status = seer_loop_lower(list, schedule, arena, &loop);
-  if (status) {
-    seer_status_free(status);
-    return;
-  }
-  for (uint32_t b = 0; b < loop->n_buf; b++) {
-    c->met[MET_PACKED] += loop->buf[b].storage == SEER_STORE_PACKED;
-  }
-  for (uint32_t k = 1; k < loop->n_node; k++) {
-    c->met[MET_CLAMPED_START] += loop->node[k].kind == SEER_NODE_LET;
-  }
-}
-
 // ---- one DAG
 
 typedef struct {
-  coverage *coverage;  // may be NULL
+  loop_coverage *coverage;  // may be NULL
   seer_lower_fault fault;
   uint64_t n_pairs, n_planted;
   const char *wrong;  // in `arena`
@@ -148,7 +44,7 @@ static bool try_schedule(trial *t, const loop_expect *expect, const seer_schedul
   t->n_pairs++;
   const char *wrong = loop_check(expect, schedule, t->fault, seed, scratch, &was_planted);
   t->n_planted += was_planted;
-  if (t->coverage && !wrong) note(t->coverage, expect->list, schedule, scratch);
+  if (t->coverage && !wrong) loop_coverage_note(t->coverage, expect->list, schedule, scratch);
   if (wrong) {
     t->wrong = seer_arena_printf(t->arena, "%s\n%s\n%s%s", wrong,
         expect->list->sketch[schedule->sketch]->signature,
@@ -170,9 +66,7 @@ static bool try_recipe(trial *t, const seer_dag_recipe *recipe) {
       seer_sketch_generate(dag, &test_target_narrow, SEER_SPACE_FULL, arena, &list);
   if (status) fail_msg("%s", seer_status_message(status));
   const loop_expect *expect = loop_expect_make(list, recipe->seed, arena);
-  for (uint32_t k = 0; t->coverage && k < SEER_DAG_RANDOM_KIND_COUNT; k++) {
-    t->coverage->dag_kind[k] += kinds >> k & 1;
-  }
+  if (t->coverage) loop_coverage_note_kinds(t->coverage, kinds);
   seer_rng rng;
   seer_rng_init(&rng, recipe->seed);
   bool is_wrong = false;
@@ -213,35 +107,9 @@ static bool still_fails(void *user, const seer_dag_recipe *recipe) {
 
 // ---- tests
 
-static void report(const coverage *c) {
-  for (uint32_t k = 0; k < MET_COUNT; k++)
-    print_message("%s %" PRIu64 "  ", met_names[k], c->met[k]);
-  for (uint32_t k = 0; k < c->n_rule; k++) {
-    print_message("%s %" PRIu64 "  ", c->rule[k].name, c->rule[k].n);
-  }
-  print_message("mutated %" PRIu64 "  crossed %" PRIu64 "\n", c->mutated, c->crossed);
-}
-
-static void check_quotas(const coverage *c) {
-  report(c);
-  for (uint32_t k = 0; k < MET_COUNT; k++) {
-    if (c->met[k] < QUOTA) fail_msg("%s: met %" PRIu64 " times", met_names[k], c->met[k]);
-  }
-  for (uint32_t k = 0; k < SEER_DAG_RANDOM_KIND_COUNT; k++) {
-    if (c->dag_kind[k] >= QUOTA) continue;
-    fail_msg("DAG kind %s: met %" PRIu64 " times",
-        seer_dag_random_kind_name((seer_dag_random_kind)k), c->dag_kind[k]);
-  }
-  for (uint32_t k = 0; k < c->n_rule; k++) {
-    if (c->rule[k].n < QUOTA)
-      fail_msg("rule %s: met %" PRIu64 " times", c->rule[k].name, c->rule[k].n);
-  }
-  assert_true(c->mutated >= QUOTA && c->crossed >= QUOTA);
-}
-
 static void loops_equal_dag(void **state) {
   (void)state;
-  static coverage c;
+  static loop_coverage c;
   uint64_t seed = number("SEER_PROPERTY_SEED", 1), pairs = number("SEER_PROPERTY_PAIRS", N_PAIRS);
   print_message("seed %" PRIu64 "\n", seed);
   seer_arena *arena = seer_arena_create("test");
@@ -256,7 +124,8 @@ static void loops_equal_dag(void **state) {
     fprintf(stderr, "seed %" PRIu64 ": %s\n", seed, wrong);
     fail_msg("seed %" PRIu64, seed);
   }
-  check_quotas(&c);
+  loop_coverage_check(&c, QUOTA);
+  assert_true(c.mutated >= QUOTA && c.crossed >= QUOTA);
   seer_arena_destroy(arena);
 }
 

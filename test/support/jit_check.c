@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/rng.h"
+#include "support/isa_check.h"
 
 struct jit_runner {
   seer_arena *arena;
@@ -102,15 +103,31 @@ static const char *call(const seer_kernel *kernel, const seer_kernel_phase *phas
   return wrong;
 }
 
+// Compiles, and looks at what came out. NULL, or what is wrong.
+static const char *build(
+    jit_runner *runner, const seer_loop *loop, seer_kernel *out, seer_arena *arena) {
+  seer_status status = seer_codegen_build(runner->codegen, loop, "kernel", arena, out);
+  if (!status) return isa_check(out, &runner->target, arena);
+  const char *message = seer_arena_printf(arena, "build: %s", seer_status_message(status));
+  seer_status_free(status);
+  return message;
+}
+
+const char *jit_compile(jit_runner *runner, const seer_loop *loop, seer_arena *arena) {
+  seer_kernel *kernel = SEER_NEW(arena, seer_kernel);
+  return build(runner, loop, kernel, arena);
+}
+
 const char *jit_run(jit_runner *runner, const seer_loop *loop, void *const *data, uint64_t seed,
     seer_arena *arena) {
   seer_kernel *kernel = SEER_NEW(arena, seer_kernel);
   seer_kernel_phase phase[SEER_DAG_MAX_STAGES];
   uint64_t handle = 0;
-  seer_status status = seer_codegen_build(runner->codegen, loop, "kernel", arena, kernel);
-  if (!status) status = seer_jit_load(runner->jit, kernel, phase, &handle);
+  const char *unfit = build(runner, loop, kernel, arena);
+  if (unfit) return unfit;
+  seer_status status = seer_jit_load(runner->jit, kernel, phase, &handle);
   if (status) {
-    const char *message = seer_arena_printf(arena, "build: %s", seer_status_message(status));
+    const char *message = seer_arena_printf(arena, "load: %s", seer_status_message(status));
     seer_status_free(status);
     return message;
   }

@@ -147,25 +147,6 @@ bool seer_gen_const_real(LLVMValueRef v, double *out) {
   return true;
 }
 
-// A sum or difference may be contracted with those of its operands that may be too.
-static LLVMValueRef may_contract(LLVMValueRef v) {
-  if (LLVMIsAInstruction(v) && LLVMCanValueUseFastMathFlags(v))
-    LLVMSetFastMathFlags(v, LLVMFastMathAllowContract);
-  return v;
-}
-
-static bool is_power_of_two(LLVMValueRef v) {
-  double c;
-  int exponent;
-  return seer_gen_const_real(v, &c) && fabs(frexp(c, &exponent)) == 0.5;
-}
-
-// Products by a power of two are exact (but for underflow): Winograd's transforms are full of them.
-static LLVMValueRef float_product(seer_gen *g, LLVMValueRef a, LLVMValueRef b) {
-  LLVMValueRef v = LLVMBuildFMul(g->b, a, b, "");
-  return is_power_of_two(a) || is_power_of_two(b) ? may_contract(v) : v;
-}
-
 LLVMValueRef seer_gen_call(seer_gen *g, const char *intrinsic, LLVMTypeRef *types, uint32_t n_types,
     LLVMValueRef *args, uint32_t n_args) {
   unsigned id = LLVMLookupIntrinsicID(intrinsic, strlen(intrinsic));
@@ -485,20 +466,50 @@ static LLVMValueRef apply_int(
   return zero;
 }
 
+// If v is x times a power of two: x and that factor, of v's shape.
+static bool is_exact_product(LLVMValueRef v, LLVMValueRef *out_x, LLVMValueRef *out_factor) {
+  if (!LLVMIsAInstruction(v) || LLVMGetInstructionOpcode(v) != LLVMFMul) return false;
+  for (unsigned k = 0; k < 2; k++) {
+    double c;
+    int exponent;
+    *out_factor = LLVMGetOperand(v, k);
+    *out_x = LLVMGetOperand(v, 1 - k);
+    if (seer_gen_const_real(*out_factor, &c) && fabs(frexp(c, &exponent)) == 0.5) return true;
+  }
+  return false;
+}
+
+// a + b or a - b; one rounding where a product in it is exact (but for underflow) and rounding it
+// alone changes nothing: Winograd's transforms are full of them. Fast-math flags would not do:
+// InstCombine hands `contract` on from a sum to products that it makes anew.
+static LLVMValueRef float_sum(seer_gen *g, LLVMValueRef a, LLVMValueRef b, bool is_minus) {
+  LLVMTypeRef type = LLVMTypeOf(a);
+  LLVMValueRef x, factor;
+  if (is_exact_product(b, &x, &factor)) {
+    LLVMValueRef args[3] = {x, is_minus ? LLVMBuildFNeg(g->b, factor, "") : factor, a};
+    return seer_gen_call(g, "llvm.fmuladd", &type, 1, args, 3);
+  }
+  if (is_exact_product(a, &x, &factor)) {
+    LLVMValueRef args[3] = {x, factor, is_minus ? LLVMBuildFNeg(g->b, b, "") : b};
+    return seer_gen_call(g, "llvm.fmuladd", &type, 1, args, 3);
+  }
+  return is_minus ? LLVMBuildFSub(g->b, a, b, "") : LLVMBuildFAdd(g->b, a, b, "");
+}
+
 static LLVMValueRef apply_float(
     seer_gen *g, seer_expr_op op, seer_dtype dtype, LLVMValueRef a, LLVMValueRef b) {
   LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(a));
   switch ((int)op) {
     case SEER_EXPR_ADD:
-      return may_contract(LLVMBuildFAdd(g->b, a, b, ""));
+      return float_sum(g, a, b, false);
     case SEER_EXPR_SUB:
-      return may_contract(LLVMBuildFSub(g->b, a, b, ""));
+      return float_sum(g, a, b, true);
     case SEER_EXPR_MUL:
-      return float_product(g, a, b);
+      return LLVMBuildFMul(g->b, a, b, "");
     case SEER_EXPR_DIV:
       return LLVMBuildFDiv(g->b, a, b, "");
     case SEER_EXPR_MOD: {  // without fmod's exactness for huge quotients: no loop in vector code
-      LLVMValueRef q = call1(g, "llvm.trunc", LLVMBuildFDiv(g->b, a, b, ""));
+      LLVMValueRef q = seer_gen_round(g, SEER_GEN_TRUNC, LLVMBuildFDiv(g->b, a, b, ""));
       LLVMTypeRef type = LLVMTypeOf(a);
       LLVMValueRef args[3] = {LLVMBuildFNeg(g->b, q, ""), b, a};
       return seer_gen_call(g, "llvm.fmuladd", &type, 1, args, 3);
@@ -519,11 +530,11 @@ static LLVMValueRef apply_float(
       return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, a, zero, ""), minus, r, "");
     }
     case SEER_EXPR_FLOOR:
-      return call1(g, "llvm.floor", a);
+      return seer_gen_round(g, SEER_GEN_FLOOR, a);
     case SEER_EXPR_CEIL:
-      return call1(g, "llvm.ceil", a);
+      return seer_gen_round(g, SEER_GEN_CEIL, a);
     case SEER_EXPR_ROUND:
-      return call1(g, "llvm.roundeven", a);
+      return seer_gen_round(g, SEER_GEN_EVEN, a);
     case SEER_EXPR_SQRT:
       return call1(g, "llvm.sqrt", a);
     case SEER_EXPR_ISNAN:

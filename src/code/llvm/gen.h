@@ -145,6 +145,7 @@ typedef struct {
   uint32_t vector_bytes, n_vector_registers;
   uint64_t l2_bytes;
   bool is_x86, has_half;  // half <-> float in hardware
+  bool has_rounding;  // to integers, in hardware
   // masked loads and stores exist for elements of at least this many bytes
   uint32_t masked_bytes;
   // LLVM
@@ -348,6 +349,9 @@ void seer_gen_horizontal(
 // ---- math.c: f32 only; each function states its error.
 LLVMValueRef seer_gen_math(seer_gen *g, seer_expr_op op, LLVMValueRef x);
 LLVMValueRef seer_gen_math_f64(seer_gen *g, seer_expr_op op, LLVMValueRef x);  // NULL: has no code
+typedef enum { SEER_GEN_FLOOR, SEER_GEN_CEIL, SEER_GEN_TRUNC, SEER_GEN_EVEN } seer_gen_rounding;
+// To an integer, f32 and f64, exactly as the instruction does it, the sign of zero too.
+LLVMValueRef seer_gen_round(seer_gen *g, seer_gen_rounding how, LLVMValueRef x);
 LLVMValueRef seer_gen_math_pow(seer_gen *g, LLVMValueRef x, LLVMValueRef y);
 
 #endif

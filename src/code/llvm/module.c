@@ -152,6 +152,7 @@ static void open_module(seer_gen *g, const seer_codegen *codegen, const char *sy
   g->l2_bytes = target->l2_bytes;
   g->is_x86 = strncmp(target->triple, "x86_64", 6) == 0;
   bool is_arm = strncmp(target->triple, "aarch64", 7) == 0;
+  g->has_rounding = !g->is_x86 || has_feature(target, "sse4.1");
   g->has_half = is_arm || has_feature(target, "f16c") || has_feature(target, "avx512f");
   g->masked_bytes = has_feature(target, "avx512bw") ? 1 : has_feature(target, "avx") ? 4 : 255;
 }

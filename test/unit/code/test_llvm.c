@@ -13,6 +13,7 @@
 
 #include "base/rng.h"
 #include "support/jit_check.h"
+#include "support/levels.h"
 
 static seer_loop *parse(seer_arena *arena, const char *text) {
   seer_loop *loop;
@@ -63,8 +64,9 @@ static void compare(const seer_loop *loop, void *const *want, void *const *got, 
   }
 }
 
-// Runs the loop compiled for vectors of 16, 32 and 64 bytes (wider than the machine's: LLVM splits
-// them).
+// Runs the loop compiled for each level of x86-64 that this machine has, and for the machine's own
+// features with vectors of 16, 32 and 64 bytes (wider than the machine's: LLVM splits them). Other
+// levels are compiled.
 static void check_within(const char *text, double tolerance) {
   seer_arena *arena = seer_arena_create("test");
   seer_loop *loop = parse(arena, text);
@@ -86,18 +88,22 @@ static void check_within(const char *text, double tolerance) {
   }
   seer_status status = seer_loop_eval(loop, want, NULL);
   if (status) fail_msg("%s", seer_status_message(status));
-  seer_target target;
-  status = seer_target_detect(arena, &target);
-  if (status) fail_msg("%s", seer_status_message(status));
-  for (uint32_t bytes = 16; bytes <= 64; bytes *= 2) {
-    target.vector_bytes = bytes;
-    jit_runner *runner = jit_runner_create(&target);
-    for (uint64_t seed = 0; seed < 2; seed++) {
-      const char *wrong = jit_run(runner, loop, got, seed, arena);
-      if (wrong) fail_msg("%s, %u bytes: %s", loop->name, bytes, wrong);
-      compare(loop, want, got, tolerance, bytes);
+  for (uint32_t l = 0; l < TEST_LEVELS; l++) {
+    test_level level = test_level_get(l, arena);
+    bool is_native = l == TEST_LEVEL_NATIVE;
+    uint32_t first = is_native ? 16 : level.target.vector_bytes, last = is_native ? 64 : first;
+    for (uint32_t bytes = first; bytes <= last; bytes *= 2) {
+      level.target.vector_bytes = bytes;
+      jit_runner *runner = jit_runner_create(&level.target);
+      for (uint64_t seed = 0; seed < 2; seed++) {
+        const char *wrong = level.runs_here ? jit_run(runner, loop, got, seed, arena)
+                                            : jit_compile(runner, loop, arena);
+        if (wrong) fail_msg("%s, %s, %u bytes: %s", loop->name, level.name, bytes, wrong);
+        if (level.runs_here) compare(loop, want, got, tolerance, bytes);
+        if (!is_native) break;
+      }
+      jit_runner_destroy(runner);
     }
-    jit_runner_destroy(runner);
   }
   seer_arena_destroy(arena);
 }

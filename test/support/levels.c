@@ -1,0 +1,30 @@
+// levels.c - see levels.h.
+#include "support/levels.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/cpu.h"
+
+test_level test_level_get(uint32_t which, seer_arena *arena) {
+  static const char *const names[TEST_LEVELS] = {
+      "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "native"};
+  test_level level = {.name = names[which]};
+  const char *text = which == TEST_LEVEL_NATIVE
+      ? "native"
+      : seer_arena_printf(arena, "x86_64-linux-gnu -cpu=%s -threads=2", level.name);
+  seer_status status = seer_target_parse(text, arena, &level.target);
+  if (status) fail_msg("%s", seer_status_message(status));
+  seer_cpu_facts here;
+  char missing[64];
+  seer_cpu_read(&here);
+  level.runs_here = which == TEST_LEVEL_NATIVE ||
+      (strcmp(here.architecture, "x86_64") == 0 &&
+          !seer_cpu_missing(&here, level.target.features, missing, sizeof missing));
+  return level;
+}
