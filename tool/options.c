@@ -5,8 +5,8 @@
 
 #include "setup/context.h"
 
-static const char *const type_names[SEER_OPTION_TYPE_COUNT] = {
-    "text", "text, repeatable", "switch", "whole number", "number", "time", "choice"};
+static const char *const type_names[SEER_OPTION_TYPE_COUNT] = {"text", "text, repeatable", "switch",
+    "whole number", "number", "time", "choice", "list of choices"};
 
 int main(void) {
   printf("# Options\n\n");
@@ -18,8 +18,12 @@ int main(void) {
       "Times are seconds,\n");
   printf(
       "or have a unit: `200ms`, `90s`, `5m`, `1h30m`. Short forms: `-o` output, `-i` input, `-O0` "
-      "to `-O3`.\n\n");
-  printf("| flag | variable | type | default | limits | what |\n|---|---|---|---|---|---|\n");
+      "to `-O3`.\n"
+      "A flag is for the commands that its row names (*: all); others refuse it. A variable is for "
+      "all that take it.\n\n");
+  printf(
+      "| flag | variable | type | default | limits | commands | what "
+      "|\n|---|---|---|---|---|---|---|\n");
   for (size_t i = 0; i < SEER_OPT_COUNT; i++) {
     const seer_option_desc *o = &seer_option_table[i];
     printf("| `--%s` | `SEER_", o->name);
@@ -31,6 +35,7 @@ int main(void) {
       printf("%g to %g | ", o->min, o->max);
     else
       printf("- | ");
+    printf("%s | ", strcmp(o->commands, "*") == 0 ? "\\*" : o->commands);
     for (const char *c = o->doc; *c; c++) printf(*c == '|' ? "\\%c" : "%c", *c);
     printf(" |\n");
   }

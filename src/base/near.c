@@ -45,3 +45,19 @@ void seer_near_offer(seer_near *near, const char *name) {
   near->distance = d;
   near->best = name;
 }
+
+// ---- words
+
+const char *seer_words_next(const char **io_at, size_t *out_n) {
+  const char *word = *io_at + strspn(*io_at, " ");
+  *out_n = strcspn(word, " ");
+  *io_at = word + *out_n;
+  return *out_n > 0 ? word : NULL;
+}
+
+bool seer_words_have(const char *words, const char *word) {
+  size_t n = strlen(word), n_next;
+  for (const char *next; (next = seer_words_next(&words, &n_next));)
+    if (n_next == n && memcmp(next, word, n) == 0) return true;
+  return false;
+}

@@ -1,4 +1,5 @@
-// near.h - which of some names was meant: for "did you mean" in messages.
+// near.h - lists of names: which are in one that blanks separate (aliases, operators of a task,
+// commands of an option), and which was meant, for "did you mean" in messages.
 #ifndef SEER_BASE_NEAR_H
 #define SEER_BASE_NEAR_H
 
@@ -16,5 +17,10 @@ typedef struct {
 } seer_near;
 seer_near seer_near_to(const char *wanted);
 void seer_near_offer(seer_near *near, const char *name);
+
+// The next word of a list: begins at the result, has *out_n bytes; *io_at moves behind it. NULL: no
+// more.
+const char *seer_words_next(const char **io_at, size_t *out_n);
+bool seer_words_have(const char *words, const char *word);
 
 #endif

@@ -29,6 +29,7 @@ SEER_MUST_USE seer_status seer_os_read_file(const char *path, seer_arena *arena,
 SEER_MUST_USE seer_status seer_os_write_file(const char *path, const void *data, size_t n_bytes);
 SEER_MUST_USE seer_status seer_os_make_dirs(const char *path);  // as mkdir -p
 bool seer_os_exists(const char *path);
+SEER_MUST_USE seer_status seer_os_file_bytes(const char *path, uint64_t *out_n_bytes);
 bool seer_os_is_dir(const char *path);
 SEER_MUST_USE seer_status seer_os_remove_tree(const char *path);
 SEER_MUST_USE seer_status seer_os_temp_dir(

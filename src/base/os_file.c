@@ -118,6 +118,16 @@ static seer_status open_regular(const char *path, int *out_fd, size_t *out_size)
   return SEER_OK;
 }
 
+seer_status seer_os_file_bytes(const char *path, uint64_t *out_n_bytes) {
+  int fd;
+  size_t size;
+  *out_n_bytes = 0;
+  SEER_TRY(open_regular(path, &fd, &size));
+  close(fd);
+  *out_n_bytes = size;
+  return SEER_OK;
+}
+
 seer_status seer_os_map_file(const char *path, seer_os_map *out_map) {
   *out_map = (seer_os_map){NULL, 0};
   int fd;

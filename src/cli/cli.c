@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/help.h"
 #include "front/front.h"
 
 // A status has no room for "whose fault"; usage errors carry this mark in front, which is cut off
@@ -40,12 +41,6 @@ void seer_cli_print_notices(const seer_network *network) {
 
 // ---- flags
 
-typedef struct {
-  const char *flag, *option;
-} short_flag;
-
-static const short_flag short_flags[] = {{"-o", "output"}, {"-i", "input"}, {"-O", "opt-level"}};
-
 // Splits argv[at] into option and value. *out_option NULL: positional. *out_n: arguments used.
 static seer_status split_flag(int argc, char **argv, int at, seer_arena *arena,
     const char **out_option, const char **out_value, int *out_n) {
@@ -55,9 +50,9 @@ static seer_status split_flag(int argc, char **argv, int at, seer_arena *arena,
   *out_n = 1;
   if (arg[0] != '-' || arg[1] == '\0') return SEER_OK;
   if (arg[1] != '-') {
-    for (size_t i = 0; i < SEER_COUNT_OF(short_flags); i++) {
-      if (strncmp(arg, short_flags[i].flag, 2) != 0) continue;
-      *out_option = short_flags[i].option;
+    for (size_t i = 0; i < seer_short_flags_count; i++) {
+      if (strncmp(arg, seer_short_flags[i].flag, 2) != 0) continue;
+      *out_option = seer_short_flags[i].option;
       if (arg[2]) value = arg[2] == '=' ? arg + 3 : arg + 2;
       break;
     }
@@ -94,7 +89,16 @@ static seer_status split_flag(int argc, char **argv, int at, seer_arena *arena,
   return SEER_OK;
 }
 
-seer_status seer_cli_parse(seer_context *context, int *io_argc, char **argv) {
+// A flag that the command does not take would be believed to have done something.
+static seer_status check_taken(const seer_command *command, const char *option) {
+  const seer_option_desc *desc = seer_option_find(option);
+  if (!command || !desc || seer_option_is_of(desc, command->name)) return SEER_OK;
+  return seer_cli_usage_error(
+      "%s takes no --%s; it is a flag of: %s", command->name, desc->name, desc->commands);
+}
+
+seer_status seer_cli_parse(
+    seer_context *context, const seer_command *command, int *io_argc, char **argv) {
   int n = 0;
   bool only_positional = false;
   for (int at = 0; at < *io_argc;) {
@@ -109,6 +113,7 @@ seer_status seer_cli_parse(seer_context *context, int *io_argc, char **argv) {
       SEER_TRY(
           split_flag(*io_argc, argv, at, seer_context_arena(context), &option, &value, &n_used));
     if (option) {
+      SEER_TRY(check_taken(command, option));
       seer_status status = seer_context_set(context, option, value);
       if (status) {
         seer_status usage = seer_cli_usage_error("%s", seer_status_message(status));
@@ -127,29 +132,11 @@ seer_status seer_cli_parse(seer_context *context, int *io_argc, char **argv) {
 
 // ---- help
 
-static void print_help(FILE *to) {
-  fprintf(to,
-      "familyseer %s - tunes trained networks (ONNX) for this machine and writes a library that "
-      "runs them\n\n"
-      "usage: familyseer COMMAND [ARGUMENTS] [--OPTION VALUE]...\n\n",
-      SEER_VERSION);
-  for (size_t i = 0; i < seer_command_table_count; i++)
-    fprintf(to, "  %-10s %s\n", seer_command_table[i]->name, seer_command_table[i]->doc);
-  fprintf(to,
-      "\n`familyseer COMMAND --help` shows a command, `familyseer list options` all options. Every "
-      "option is an\n"
-      "environment variable too: --time-budget 5m is SEER_TIME_BUDGET=5m.\n");
-}
-
 static const seer_command *find_command(const char *name) {
   for (size_t i = 0; i < seer_command_table_count; i++) {
     if (strcmp(seer_command_table[i]->name, name) == 0) return seer_command_table[i];
   }
   return NULL;
-}
-
-static void print_usage(FILE *to, const seer_command *command) {
-  fprintf(to, "usage: familyseer %s %s\n", command->name, command->args);
 }
 
 static bool wants_help(int argc, char **argv) {
@@ -161,18 +148,25 @@ static bool wants_help(int argc, char **argv) {
 
 // ---- running
 
+static void log_options(seer_context *context) {
+  seer_text names;
+  seer_text_init(&names, seer_context_arena(context));
+  for (seer_option o = 0; o < SEER_OPT_COUNT; o++)
+    if (seer_context_was_read(context, o))
+      seer_text_printf(&names, " %s", seer_option_table[o].name);
+  seer_log(context, "options", 1, "read:%s", names.n_bytes ? names.data : "");
+}
+
 static seer_status run_command(const seer_command *command, int argc, char **argv) {
   seer_context *context;
   SEER_TRY(seer_context_create(&context));
-  seer_status status = SEER_OK;
-  if (!command->is_raw) {
-    status = seer_cli_parse(context, &argc, argv);
-    if (!status && argc < command->min_args)
-      status = seer_cli_usage_error("an argument is missing: %s", command->args);
-    if (!status && command->max_args >= 0 && argc > command->max_args)
-      status = seer_cli_usage_error("'%s' is one argument too many", argv[command->max_args]);
-  }
+  seer_status status = seer_cli_parse(context, command, &argc, argv);
+  if (!status && argc < command->min_args)
+    status = seer_cli_usage_error("an argument is missing: %s", command->args);
+  if (!status && command->max_args >= 0 && argc > command->max_args)
+    status = seer_cli_usage_error("'%s' is one argument too many", argv[command->max_args]);
   if (!status) status = command->run(context, argc, argv);
+  if (seer_log_on(context, "options", 1)) log_options(context);
   // A failed write may have emptied the buffer: then there is nothing left for fflush to fail on.
   bool is_lost = fflush(stdout) != 0 || ferror(stdout);
   if (!status && is_lost) status = SEER_FAIL(IO, "cannot write to standard output");
@@ -182,7 +176,7 @@ static seer_status run_command(const seer_command *command, int argc, char **arg
 
 int seer_cli_main(int argc, char **argv) {
   if (argc < 2) {
-    print_help(stderr);
+    seer_help_print_program(stderr);
     return 2;
   }
   const char *name = argv[1];
@@ -193,10 +187,9 @@ int seer_cli_main(int argc, char **argv) {
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
     const seer_command *about = argc > 2 ? find_command(argv[2]) : NULL;
     if (about) {
-      print_usage(stdout, about);
-      printf("%s\n", about->doc);
+      seer_help_print_command(stdout, about);
     } else {
-      print_help(stdout);
+      seer_help_print_program(stdout);
     }
     return 0;
   }
@@ -210,9 +203,8 @@ int seer_cli_main(int argc, char **argv) {
     fprintf(stderr, "\n");
     return 2;
   }
-  if (!command->is_raw && wants_help(argc - 2, argv + 2)) {
-    print_usage(stdout, command);
-    printf("%s\n", command->doc);
+  if (wants_help(argc - 2, argv + 2)) {
+    seer_help_print_command(stdout, command);
     return 0;
   }
   seer_status status = run_command(command, argc - 2, argv + 2);
@@ -220,7 +212,7 @@ int seer_cli_main(int argc, char **argv) {
   const char *message = seer_status_message(status);
   bool is_usage = strncmp(message, usage_mark, strlen(usage_mark)) == 0;
   fprintf(stderr, "familyseer %s: %s\n", name, is_usage ? message + strlen(usage_mark) : message);
-  if (is_usage) print_usage(stderr, command);
+  if (is_usage) seer_help_print_usage(stderr, command);
   seer_status_free(status);
   return is_usage ? 2 : 1;
 }

@@ -181,11 +181,11 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   seer_arena *arena = seer_context_arena(context);
   const char *other = seer_context_str(context, SEER_OPT_COMPARE);
   seer_use a = {0}, b = {0};
-  seer_status status =
-      seer_use_open(context, argv[0], NULL, seer_context_bool(context, SEER_OPT_PIN), arena, &a);
+  seer_status status = seer_use_open(context, argv[0], seer_context_str(context, SEER_OPT_WEIGHTS),
+      NULL, seer_context_bool(context, SEER_OPT_PIN), arena, &a);
   if (!status) status = seer_use_choose(context, &a);
   if (!status) status = seer_use_fill(context, &a);
-  if (!status && *other) status = seer_use_open(context, other, a.pool, false, arena, &b);
+  if (!status && *other) status = seer_use_open(context, other, "", a.pool, false, arena, &b);
   if (!status && *other) status = seer_use_choose(context, &b);
   if (!status && *other) status = seer_use_fill(context, &b);
   if (!status) status = *other ? bench_two(context, &a, &b) : bench_one(context, &a);

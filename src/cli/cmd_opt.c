@@ -4,10 +4,14 @@
 //   graph: resolve, then passes of the pass table (fold, sink, simplify, layout, narrow), then
 //   task; prints the graph, or the tasks
 //   dag:   verify, key; prints the dag, or its key
+// With --dump also the forms that follow, of each dag under its default schedule: sketches, loops,
+// features, assembly.
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
+#include "code/choice.h"
+#include "code/dump.h"
 #include "front/bind.h"
 #include "front/front.h"
 
@@ -65,6 +69,34 @@ static void print_network(const seer_network *network, seer_arena *arena) {
   }
 }
 
+// ---- what follows a dag
+static seer_status dump_dag(
+    seer_context *context, const seer_dag *dag, const char *name, seer_arena *arena) {
+  seer_choice choice;
+  seer_loop *loop;
+  seer_codegen *codegen;
+  SEER_TRY(seer_default_choice(context, dag, 1, arena, &choice));
+  SEER_TRY(seer_loop_lower(choice.sketches, &choice.schedule, arena, &loop));
+  SEER_TRY(seer_codegen_create(context, seer_context_target(context), &codegen));
+  seer_dump_forms forms = {name, dag, choice.sketches, &choice.schedule, loop};
+  seer_status status = seer_dump_write(context, codegen, &forms);
+  seer_codegen_destroy(codegen);
+  return status;
+}
+
+static seer_status dump_tasks(
+    seer_context *context, const seer_network *network, seer_arena *arena) {
+  if (!seer_dump_any(context)) return SEER_OK;
+  SEER_TRY(seer_context_find_target(context));
+  for (uint32_t t = 0; t < network->n_task; t++) {
+    const char *name = seer_arena_printf(arena, "task%u", t);
+    SEER_TRYF(dump_dag(context, network->task[t].dag, name, arena), "task %u, %s", t,
+        network->task[t].name);
+  }
+  return SEER_OK;
+}
+
+// ---- graphs and dags
 static seer_status opt_graph(
     seer_context *context, seer_graph *graph, const char *passes, seer_arena *arena) {
   bool is_resolved = false, is_network = false;
@@ -93,6 +125,7 @@ static seer_status opt_graph(
       seer_network *network;
       SEER_TRY(seer_network_build(context, graph, arena, &network));
       print_network(network, arena);
+      SEER_TRY(dump_tasks(context, network, arena));
       is_network = true;
     }
   }
@@ -100,12 +133,16 @@ static seer_status opt_graph(
   return SEER_OK;
 }
 
-static seer_status opt_dag(
-    const char *source, const char *text, size_t n_bytes, const char *passes, seer_arena *arena) {
+static seer_status opt_dag(seer_context *context, const char *source, const char *text,
+    size_t n_bytes, const char *passes, seer_arena *arena) {
   seer_dag *dag;
   SEER_TRY(seer_dag_parse(source, text, n_bytes, arena, &dag));
   seer_dag_finish(dag);
   SEER_TRY(seer_dag_verify(dag));
+  if (seer_dump_any(context)) {
+    SEER_TRY(seer_context_find_target(context));
+    SEER_TRY(dump_dag(context, dag, dag->name, arena));
+  }
   if (strcmp(passes, "key") == 0) {
     seer_dag_key key = seer_dag_hash(dag);
     printf("structure %016" PRIx64 "\nshape %016" PRIx64 "\ncontent %016" PRIx64 "\nclass %s\n",
@@ -132,9 +169,10 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   seer_graph *graph = NULL;
   char *text;
   size_t n_bytes;
-  seer_status status = seer_os_read_file(argv[0], arena, MAX_TEXT_BYTES, &text, &n_bytes);
+  seer_status status = seer_front_check_size(context, argv[0]);
+  if (!status) status = seer_os_read_file(argv[0], arena, MAX_TEXT_BYTES, &text, &n_bytes);
   if (!status && starts_with(text, n_bytes, "dag")) {
-    status = opt_dag(seer_os_path_base(argv[0]), text, n_bytes, passes, arena);
+    status = opt_dag(context, seer_os_path_base(argv[0]), text, n_bytes, passes, arena);
   } else if (!status && starts_with(text, n_bytes, "graph")) {
     status = seer_graph_parse(seer_os_path_base(argv[0]), text, n_bytes, arena, &graph);
   } else if (!status) {

@@ -164,8 +164,8 @@ static seer_status run_and_show(seer_context *context, seer_use *use) {
 static seer_status run(seer_context *context, int argc, char **argv) {
   (void)argc;
   seer_use use;
-  seer_status status =
-      seer_use_open(context, argv[0], NULL, false, seer_context_arena(context), &use);
+  seer_status status = seer_use_open(context, argv[0], seer_context_str(context, SEER_OPT_WEIGHTS),
+      NULL, false, seer_context_arena(context), &use);
   if (!status) status = seer_use_choose(context, &use);
   if (!status) status = run_and_show(context, &use);
   seer_use_close(&use);

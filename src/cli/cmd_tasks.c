@@ -6,7 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/unbuilt.h"
-#include "front/front.h"
+#include "front/select.h"
 #include "models/models.h"
 #include "tune/choose.h"
 #include "tune/record/sound.h"
@@ -24,6 +24,7 @@ static uint32_t n_steps(const seer_network *network, seer_step_kind kind) {
 typedef struct {
   uint64_t packed_bytes;  // of its weights as -O1 packs them, in the order its kernels read them
   seer_record winner;  // id 0: none is known
+  bool is_selected;  // by --tasks and --ops: shown
 } task_state;
 
 static seer_status find_winners(seer_context *context, const seer_network *network,
@@ -52,11 +53,15 @@ static seer_status find_states(
   const seer_target *target = seer_context_target(context);
   seer_choice *choices;
   seer_choose_counts counts;
+  bool *is_selected = SEER_NEW_ARRAY(arena, bool, network->n_task + 1);
+  SEER_TRY(seer_network_select(context, network, is_selected));
   SEER_TRY(seer_choose(context, network, NULL, 1, arena, &choices, &counts));
   task_state *states = *out = SEER_NEW_ARRAY(arena, task_state, network->n_task + 1);
-  for (uint32_t t = 0; t < network->n_task; t++)
+  for (uint32_t t = 0; t < network->n_task; t++) {
+    states[t].is_selected = is_selected[t];
     states[t].packed_bytes =
         seer_choose_estimate(target, choices[t].sketches, &choices[t].schedule).packed_bytes;
+  }
   return find_winners(context, network, choices, arena, states);
 }
 
@@ -74,6 +79,7 @@ static void print_table(const seer_network *network, double total, const task_st
       "share", "weights", "packed", "tuned", "pairs", "task");
   for (uint32_t k = 0; k < network->n_task; k++) {
     const seer_task *task = &network->task[k];
+    if (!states[k].is_selected) continue;
     double share = total > 0 ? 100 * task->flops * task->weight / total : 0;
     printf("%4u %-20s %6u %9.4f %5.1f%% %6.2f MiB %6.2f MiB  ", task->id, task->anchor_class,
         task->weight, task->flops / 1e9, share, seer_dag_weight_bytes(task->dag) / 1048576,
@@ -106,13 +112,14 @@ static seer_status print_json(
   json_t *tasks = json_array();
   for (uint32_t k = 0; k < network->n_task; k++) {
     const seer_task *task = &network->task[k];
+    if (!states[k].is_selected) continue;
     char key[40];
     snprintf(key, sizeof key, "%016" PRIx64 "-%016" PRIx64, task->key.structure, task->key.shape);
-    json_t *line = json_pack("{s:i, s:s, s:i, s:f, s:f, s:f, s:I, s:s, s:s}", "id", (int)task->id,
-        "family", task->anchor_class, "weight", (int)task->weight, "gflop", task->flops / 1e9,
-        "share", total > 0 ? task->flops * task->weight / total : 0.0, "weight_bytes",
-        seer_dag_weight_bytes(task->dag), "packed_bytes", (json_int_t)states[k].packed_bytes,
-        "name", task->name, "key", key);
+    json_t *line = json_pack("{s:i, s:s, s:i, s:f, s:f, s:f, s:I, s:s, s:s, s:s}", "id",
+        (int)task->id, "family", task->anchor_class, "weight", (int)task->weight, "gflop",
+        task->flops / 1e9, "share", total > 0 ? task->flops * task->weight / total : 0.0,
+        "weight_bytes", seer_dag_weight_bytes(task->dag), "packed_bytes",
+        (json_int_t)states[k].packed_bytes, "name", task->name, "key", key, "operators", task->ops);
     add_tuned(line, &states[k].winner);
     json_array_append_new(tasks, line);
   }
@@ -158,7 +165,9 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 
 const seer_command seer_command_tasks = {
     .name = "tasks",
-    .args = "MODEL [--input-shapes x:1x3x224x224]... [--bind NAME=x.npy]... [--json]",
+    .args =
+        "MODEL [--ops Conv,Gemm] [--tasks 0,2,5-9] [--input-shapes x:1x3x224x224]... [--bind "
+        "NAME=x.npy]... [--json]",
     .doc =
         "the subgraphs that are tuned: id, family, weight (how often it occurs), GFLOP, share, "
         "weights; the winner's time, and how much faster than the default it was in pairs",

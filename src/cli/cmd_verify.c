@@ -128,12 +128,13 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   seer_arena *arena = seer_arena_create("verify");
   seer_use tuned = {0}, reference = {0};
   const char *dir = NULL;
-  seer_status status = seer_use_open(context, argv[0], NULL, false, arena, &tuned);
+  seer_status status = seer_use_open(
+      context, argv[0], seer_context_str(context, SEER_OPT_WEIGHTS), NULL, false, arena, &tuned);
   if (!status) status = take_shapes(context, &tuned);
   if (!status) status = seer_bound_take(context, &tuned);
   if (!status) status = seer_os_temp_dir("familyseer-verify", arena, &dir);
   if (!status) status = build_reference(context, argv[1], dir, arena);
-  if (!status) status = seer_use_open(context, dir, tuned.pool, false, arena, &reference);
+  if (!status) status = seer_use_open(context, dir, "", tuned.pool, false, arena, &reference);
   if (!status) status = seer_bound_compare(&tuned, &reference);
   if (!status) status = compare_sets(context, &tuned, &reference, argv[1]);
   seer_use_close(&reference);

@@ -1,6 +1,6 @@
 // command.h - the table of commands and what they share.
 // A command is one file, cmd_<name>.c, and one line in table.c. Flags are the options of
-// setup/options.inc: main has already set them in the context when `run` is called.
+// setup/options.inc whose line names the command: they are set in the context when `run` is called.
 #ifndef SEER_CLI_COMMAND_H
 #define SEER_CLI_COMMAND_H
 
@@ -11,7 +11,6 @@ typedef struct {
   const char *args;  // what stands behind the name in the usage line: "MODEL [-o DIR]"
   const char *doc;  // one line
   int min_args, max_args;  // positional arguments; max -1: any number
-  bool is_raw;  // argv is everything behind the name, unread (worker)
   // argv[0 .. argc): the positional arguments, without the command's name. argv[argc] is NULL.
   // OK: exit status 0. A failure: its message on stderr, exit status 1, or 2 if
   // seer_cli_usage_error made it. Results go to stdout, progress and tables for people to stderr.
@@ -36,9 +35,10 @@ void seer_cli_print_notices(const struct seer_network *network);
 int seer_cli_main(int argc, char **argv);
 
 // Sorts flags from positional arguments: sets options in `context`, moves the rest to argv[0 ..
-// *io_argc).
+// *io_argc). A flag that `command` does not take is refused (NULL: all are taken).
 // --name value, --name=value, --switch, --no-switch, -o, -i, -O0 .. -O3; everything behind -- is
 // positional. Failures are usage errors.
-SEER_MUST_USE seer_status seer_cli_parse(seer_context *context, int *io_argc, char **argv);
+SEER_MUST_USE seer_status seer_cli_parse(
+    seer_context *context, const seer_command *command, int *io_argc, char **argv);
 
 #endif

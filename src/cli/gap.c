@@ -88,7 +88,7 @@ seer_status seer_cli_gap(seer_context *context, const seer_network *network, uin
   seer_arena *arena = seer_arena_create("gap");
   seer_use use;
   seer_status status =
-      seer_use_open(context, seer_use_path(folder, arena), NULL, true, arena, &use);
+      seer_use_open(context, seer_use_path(folder, arena), "", NULL, true, arena, &use);
   if (!status) status = seer_use_select(&use, (int32_t)set);
   if (!status) status = seer_use_fill(context, &use);
   if (!status) status = look(&use, network->set[set], choices, out_gap);

@@ -52,8 +52,8 @@ const char *seer_use_path(const char *path, seer_arena *arena) {
   return seer_os_is_dir(path) ? seer_os_path_join(arena, path, "model.so") : path;
 }
 
-seer_status seer_use_open(seer_context *context, const char *path, seer_pool *pool, bool pin,
-    seer_arena *arena, seer_use *use) {
+seer_status seer_use_open(seer_context *context, const char *path, const char *weights,
+    seer_pool *pool, bool pin, seer_arena *arena, seer_use *use) {
   *use = (seer_use){.path = seer_use_path(path, arena), .arena = arena};
   char message[1024] = "";
   if (!seer_os_exists(use->path))
@@ -61,7 +61,6 @@ seer_status seer_use_open(seer_context *context, const char *path, seer_pool *po
   SEER_TRY(seer_rt_to_status(
       seer_model_load(use->path, &use->library, &use->api, message, sizeof message), use->path,
       message));
-  const char *weights = seer_context_str(context, SEER_OPT_WEIGHTS);
   SEER_TRY(seer_rt_to_status(
       use->api->open(*weights ? weights : NULL, NULL, 0, 0, &use->model, message, sizeof message),
       use->path, message));

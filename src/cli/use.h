@@ -32,11 +32,11 @@ typedef struct {
 
 // "model.so", or the folder that compile -o wrote.
 const char *seer_use_path(const char *path, seer_arena *arena);
-// Loads and opens (weights by --weights), makes a session on `pool`, or on threads of its own
-// (--threads, pinned if `pin`) when that is NULL. Selects the first set of input shapes. `use` is
-// filled even on failure: always seer_use_close.
-SEER_MUST_USE seer_status seer_use_open(seer_context *context, const char *path, seer_pool *pool,
-    bool pin, seer_arena *arena, seer_use *use);
+// Loads and opens (weights file `weights`; "": weights.bin beside it), makes a session on `pool`,
+// or on threads of its own (--threads, pinned if `pin`) when that is NULL. Selects the first set of
+// input shapes. `use` is filled even on failure: always seer_use_close.
+SEER_MUST_USE seer_status seer_use_open(seer_context *context, const char *path,
+    const char *weights, seer_pool *pool, bool pin, seer_arena *arena, seer_use *use);
 void seer_use_close(seer_use *use);
 // Selects a set of input shapes and binds buffers for it.
 SEER_MUST_USE seer_status seer_use_select(seer_use *use, int32_t set);

@@ -61,6 +61,7 @@ typedef struct {
   uint32_t weight;  // how many subgraphs of the network share it, over all sets of shapes
   double flops;  // of one instance
   const char *anchor_class;
+  const char *ops;  // ONNX operators of the subgraphs that share it: "Conv Relu"
 } seer_task;
 
 // An instance: runs a task's code on these values. Same task, but maybe other literals: its own dag
@@ -96,6 +97,8 @@ typedef struct seer_network {
 // The last front stage: fuses nodes into subgraphs, emits their DAGs, names, keys, deduplicates.
 SEER_MUST_USE seer_status seer_network_build(
     const seer_context *context, seer_graph *graph, seer_arena *arena, seer_network **out_network);
+// `ops` with `op`, which it may have already, in `arena`.
+const char *seer_task_add_op(const char *ops, const char *op, seer_arena *arena);
 double seer_network_flops(const seer_network *network);  // of one run; several sets: one of each
 // All of the above for a path or built-in name (models/ registers the built-in resolver through
 // this callback). out_graph NULL with SEER_OK: no built-in network has that name.
@@ -103,6 +106,9 @@ double seer_network_flops(const seer_network *network);  // of one run; several 
 // equal.
 typedef seer_status (*seer_builtin_model)(const char *name, const char *options,
     const seer_graph *like, seer_arena *arena, seer_graph **out_graph);
+
+// The file is within --model-limit. INVALID names both sizes.
+SEER_MUST_USE seer_status seer_front_check_size(const seer_context *context, const char *path);
 
 // `model`: a file that exists (ONNX, or a .graph text), else the name of a built-in network.
 // `builtin` may be NULL. The graph as read, with the inputs of --bind bound: nothing resolved. A

@@ -18,6 +18,15 @@ static seer_status read_text(const char *path, seer_arena *arena, seer_graph **o
   return seer_graph_sort(*out_graph);
 }
 
+seer_status seer_front_check_size(const seer_context *context, const char *path) {
+  double limit = seer_context_f64(context, SEER_OPT_MODEL_LIMIT) * 0x1p30;
+  uint64_t n_bytes;
+  SEER_TRY(seer_os_file_bytes(path, &n_bytes));
+  if ((double)n_bytes <= limit) return SEER_OK;
+  return SEER_FAIL(
+      INVALID, "%s has %" PRIu64 " bytes, --model-limit allows %.0f", path, n_bytes, limit);
+}
+
 // The n-th --input-shapes, "" when there is none.
 static const char *input_shapes(const seer_context *context, uint32_t n) {
   return n < seer_context_n_values(context, SEER_OPT_INPUT_SHAPES)
@@ -25,12 +34,13 @@ static const char *input_shapes(const seer_context *context, uint32_t n) {
       : "";
 }
 
-static seer_status read_model(const char *model, const char *shapes, seer_builtin_model builtin,
-    const seer_graph *like, seer_arena *arena, seer_graph **out_graph) {
+static seer_status read_model(const seer_context *context, const char *model, const char *shapes,
+    seer_builtin_model builtin, const seer_graph *like, seer_arena *arena, seer_graph **out_graph) {
   *out_graph = NULL;
   if (seer_os_exists(model)) {
     if (seer_os_is_dir(model))
       return SEER_FAIL(INVALID, "%s is a folder, must be a model file", model);
+    SEER_TRY(seer_front_check_size(context, model));
     if (has_suffix(model, ".graph")) return read_text(model, arena, out_graph);
     return seer_onnx_read(model, arena, out_graph);
   }
@@ -48,7 +58,7 @@ static seer_status read_model(const char *model, const char *shapes, seer_builti
 
 seer_status seer_front_read(const seer_context *context, const char *model,
     seer_builtin_model builtin, seer_arena *arena, seer_graph **out_graph) {
-  SEER_TRY(read_model(model, input_shapes(context, 0), builtin, NULL, arena, out_graph));
+  SEER_TRY(read_model(context, model, input_shapes(context, 0), builtin, NULL, arena, out_graph));
   seer_status status = seer_graph_bind(context, *out_graph);
   if (!status) return SEER_OK;
   seer_graph_close(*out_graph);
@@ -81,7 +91,7 @@ static seer_status build_sets(const seer_context *context, const char *model,
     if (is_file) {
       graph[s] = seer_graph_copy(first);
     } else {
-      SEER_TRY(read_model(model, shapes[s], builtin, first, arena, &graph[s]));
+      SEER_TRY(read_model(context, model, shapes[s], builtin, first, arena, &graph[s]));
       graph[s]->permuted = first->permuted;
       SEER_TRY(seer_graph_bind(context, graph[s]));
     }

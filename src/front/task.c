@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/near.h"
 #include "front/fuse.h"
 #include "front/order.h"
 #include "front/pass/pass.h"
@@ -180,6 +181,11 @@ static seer_status emit_group(builder *b, const seer_group *group, seer_step *st
   return SEER_OK;
 }
 
+static void add_ops(const builder *b, const seer_group *group, seer_task *task) {
+  for (uint32_t k = 0; k < group->n; k++)
+    task->ops = seer_task_add_op(task->ops, b->graph->node[group->node[k]].op_type, b->arena);
+}
+
 static void find_task(builder *b, const seer_group *group, seer_step *step) {
   seer_network *network = b->network;
   seer_dag_key key = seer_dag_hash(step->dag);
@@ -194,8 +200,10 @@ static void find_task(builder *b, const seer_group *group, seer_step *step) {
         .dag = step->dag,
         .key = key,
         .flops = seer_dag_flops(step->dag),
-        .anchor_class = seer_dag_anchor_class(step->dag, b->arena)};
+        .anchor_class = seer_dag_anchor_class(step->dag, b->arena),
+        .ops = ""};
   }
+  add_ops(b, group, &network->task[id]);
   network->task[id].weight++;
   step->task = (uint32_t)id;
 }
@@ -245,6 +253,11 @@ seer_status seer_network_build(
   seer_arena_destroy(b.scratch);
   if (!status) *out_network = b.network;
   return status;
+}
+
+const char *seer_task_add_op(const char *ops, const char *op, seer_arena *arena) {
+  if (seer_words_have(ops, op)) return ops;
+  return seer_arena_printf(arena, "%s%s%s", ops, ops[0] ? " " : "", op);
 }
 
 double seer_network_flops(const seer_network *network) {

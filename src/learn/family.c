@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/map.h"
+#include "base/near.h"
 
 static const char *key_anchor_op(const seer_task *task, seer_arena *arena) {
   (void)arena;
@@ -48,20 +49,10 @@ const seer_family_desc *const seer_family_table[] = {
     &family_anchor_op, &family_op_sequence, &family_op_count, &family_single, &family_all};
 const size_t seer_family_table_count = SEER_COUNT_OF(seer_family_table);
 
-static bool has_word(const char *words, const char *word) {
-  size_t n = strlen(word);
-  for (const char *at = words; *at;) {
-    size_t len = strcspn(at, " ");
-    if (len == n && strncmp(at, word, n) == 0) return true;
-    at += len + strspn(at + len, " ");
-  }
-  return false;
-}
-
 seer_status seer_family_find(const char *name, const seer_family_desc **out_desc) {
   for (size_t i = 0; i < seer_family_table_count; i++) {
     const seer_family_desc *desc = seer_family_table[i];
-    if (strcmp(desc->name, name) == 0 || has_word(desc->aliases, name)) {
+    if (strcmp(desc->name, name) == 0 || seer_words_have(desc->aliases, name)) {
       *out_desc = desc;
       return SEER_OK;
     }

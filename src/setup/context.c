@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,8 @@
 #include "base/os.h"
 
 const seer_option_desc seer_option_table[SEER_OPT_COUNT] = {
-#define SEER_OPTION(id, name, type, def, min, max, doc) \
-  {name, SEER_OPTION_##type, def, min, max, doc},
+#define SEER_OPTION(id, name, type, def, min, max, commands, doc) \
+  {name, SEER_OPTION_##type, def, min, max, commands, doc},
 #include "setup/options.inc"
 #undef SEER_OPTION
 };
@@ -33,6 +34,7 @@ typedef struct {
 struct seer_context {
   seer_arena *arena;
   option_value value[SEER_OPT_COUNT];
+  atomic_bool *was_read;  // by option; also through a const context, by any thread
   seer_target target;
   bool has_target;
 };
@@ -92,17 +94,28 @@ static bool parse_bool(const char *text, bool *out_value) {
   return false;
 }
 
-// The words before the colon of a CHOICE's doc.
-static bool is_choice(const char *doc, const char *text, size_t *out_n_words_bytes) {
+// The first n_text bytes of `text` are one of the words before the colon of a CHOICE's doc.
+static bool is_choice(const char *doc, const char *text, size_t n_text) {
   size_t n = strcspn(doc, ":");
-  *out_n_words_bytes = n;
-  size_t n_text = strlen(text);
   for (const char *at = doc; at < doc + n;) {
     size_t n_word = strcspn(at, "|:");
-    if (n_word == n_text && memcmp(at, text, n_word) == 0) return true;
+    if (n_word == n_text && memcmp(at, text, n_text) == 0) return true;
     at += n_word + 1;
   }
   return false;
+}
+
+// "search:2,measure", "all": words that the doc has, levels of one digit.
+static bool are_choices(const char *doc, const char *text) {
+  for (const char *at = text; *at;) {
+    size_t n = strcspn(at, ","), n_word = strcspn(at, ",:");
+    bool is_all = n_word == 3 && memcmp(at, "all", 3) == 0;
+    if (!is_all && !is_choice(doc, at, n_word)) return false;
+    if (n > n_word && (n != n_word + 2 || !isdigit((unsigned char)at[n_word + 1]))) return false;
+    at += n;
+    if (*at == ',') at++;
+  }
+  return true;
 }
 
 static seer_status in_range(const seer_option_desc *desc, const char *text, double value) {
@@ -158,12 +171,17 @@ static seer_status parse_value(const seer_option_desc *desc, const char *text, o
       out->i64 = (int64_t)value;
       return SEER_OK;
     }
-    case SEER_OPTION_CHOICE: {
-      size_t n;
-      if (is_choice(desc->doc, text, &n)) return SEER_OK;
-      return SEER_FAIL(
-          INVALID, "option '%s' is '%s', must be one of %.*s", desc->name, text, (int)n, desc->doc);
-    }
+    case SEER_OPTION_CHOICE:
+      if (is_choice(desc->doc, text, strlen(text))) return SEER_OK;
+      return SEER_FAIL(INVALID, "option '%s' is '%s', must be one of %.*s", desc->name, text,
+          (int)strcspn(desc->doc, ":"), desc->doc);
+    case SEER_OPTION_WORDS:
+      if (are_choices(desc->doc, text)) return SEER_OK;
+      return SEER_FAIL(INVALID,
+          "option '%s' is '%s', must be some of %.*s, or all, with commas between and perhaps :1 "
+          "to "
+          ":9 behind them",
+          desc->name, text, (int)strcspn(desc->doc, ":"), desc->doc);
     case SEER_OPTION_TYPE_COUNT:
       break;
   }
@@ -182,7 +200,7 @@ static bool same_name(const char *given, const char *name) {
   return !*given && !*name;
 }
 
-static const seer_option_desc *find(const char *name) {
+const seer_option_desc *seer_option_find(const char *name) {
   for (size_t i = 0; i < SEER_OPT_COUNT; i++) {
     if (same_name(name, seer_option_table[i].name)) return &seer_option_table[i];
   }
@@ -190,9 +208,13 @@ static const seer_option_desc *find(const char *name) {
 }
 
 bool seer_context_has_option(const char *name, bool *out_takes_value) {
-  const seer_option_desc *desc = find(name);
+  const seer_option_desc *desc = seer_option_find(name);
   if (desc && out_takes_value) *out_takes_value = desc->type != SEER_OPTION_BOOL;
   return desc != NULL;
+}
+
+bool seer_option_is_of(const seer_option_desc *desc, const char *command) {
+  return strcmp(desc->commands, "*") == 0 || seer_words_have(desc->commands, command);
 }
 
 const char *seer_option_nearest(const char *name) {
@@ -204,7 +226,7 @@ const char *seer_option_nearest(const char *name) {
 // ---- the context
 
 seer_status seer_context_set(seer_context *context, const char *name, const char *value) {
-  const seer_option_desc *desc = find(name);
+  const seer_option_desc *desc = seer_option_find(name);
   if (!desc) {
     const char *near = seer_option_nearest(name);
     if (near) return SEER_FAIL(INVALID, "unknown option '%s', did you mean '%s'?", name, near);
@@ -243,6 +265,7 @@ seer_status seer_context_create(seer_context **out_context) {
   seer_arena *arena = seer_arena_create("context");
   seer_context *context = SEER_NEW(arena, seer_context);
   context->arena = arena;
+  context->was_read = SEER_NEW_ARRAY(arena, atomic_bool, SEER_OPT_COUNT);
   for (size_t i = 0; i < SEER_OPT_COUNT; i++) {
     option_value *v = &context->value[i];
     v->text = seer_option_table[i].fallback;
@@ -272,30 +295,47 @@ static const option_value *value_of(const seer_context *context, seer_option opt
   return &context->value[option];
 }
 
+static const option_value *read_value(const seer_context *context, seer_option option) {
+  const option_value *value = value_of(context, option);
+  atomic_store_explicit(&context->was_read[option], true, memory_order_relaxed);
+  return value;
+}
+
 const char *seer_context_str(const seer_context *context, seer_option option) {
-  return value_of(context, option)->text;
+  return read_value(context, option)->text;
 }
 int64_t seer_context_i64(const seer_context *context, seer_option option) {
-  return value_of(context, option)->i64;
+  return read_value(context, option)->i64;
 }
 double seer_context_f64(const seer_context *context, seer_option option) {
-  return value_of(context, option)->f64;
+  return read_value(context, option)->f64;
 }
 bool seer_context_bool(const seer_context *context, seer_option option) {
-  return value_of(context, option)->i64 > 0;
+  return read_value(context, option)->i64 > 0;
 }
+size_t seer_context_n_values(const seer_context *context, seer_option option) {
+  return read_value(context, option)->n_values;
+}
+
+const char *seer_context_value(const seer_context *context, seer_option option, size_t i) {
+  const option_value *v = read_value(context, option);
+  SEER_ASSERT(i < v->n_values, "value %zu of %zu", i, v->n_values);
+  return v->values[i];
+}
+
 bool seer_context_is_set(const seer_context *context, seer_option option) {
   return value_of(context, option)->is_set;
 }
 
-size_t seer_context_n_values(const seer_context *context, seer_option option) {
-  return value_of(context, option)->n_values;
+bool seer_context_was_read(const seer_context *context, seer_option option) {
+  (void)value_of(context, option);
+  return atomic_load_explicit(&context->was_read[option], memory_order_relaxed);
 }
 
-const char *seer_context_value(const seer_context *context, seer_option option, size_t i) {
+const char *seer_context_shown(const seer_context *context, seer_option option, size_t i) {
   const option_value *v = value_of(context, option);
-  SEER_ASSERT(i < v->n_values, "value %zu of %zu", i, v->n_values);
-  return v->values[i];
+  if (i < v->n_values) return v->values[i];
+  return i == 0 ? v->text : NULL;
 }
 
 seer_status seer_context_find_target(seer_context *context) {

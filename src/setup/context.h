@@ -7,9 +7,9 @@
 #include "base/text.h"
 #include "setup/target.h"
 
-// SEER_OPTION(id, name, type, default, min, max, doc) - see options.inc
+// SEER_OPTION(id, name, type, default, min, max, commands, doc) - see options.inc
 typedef enum {
-#define SEER_OPTION(id, name, type, def, min, max, doc) SEER_OPT_##id,
+#define SEER_OPTION(id, name, type, def, min, max, commands, doc) SEER_OPT_##id,
 #include "setup/options.inc"
 #undef SEER_OPTION
   SEER_OPT_COUNT
@@ -23,6 +23,7 @@ typedef enum {
   SEER_OPTION_F64,
   SEER_OPTION_DURATION,
   SEER_OPTION_CHOICE,
+  SEER_OPTION_WORDS,
   SEER_OPTION_TYPE_COUNT
 } seer_option_type;
 
@@ -31,10 +32,14 @@ typedef struct {
   seer_option_type type;
   const char *fallback;  // its default as text; "" = not set
   double min, max;
+  const char *commands;  // that take it, separated by spaces; "*": all
   const char *doc;
 } seer_option_desc;
 
 extern const seer_option_desc seer_option_table[SEER_OPT_COUNT];
+// By name as below; NULL: there is none.
+const seer_option_desc *seer_option_find(const char *name);
+bool seer_option_is_of(const seer_option_desc *option, const char *command);
 
 typedef struct seer_context seer_context;
 
@@ -57,10 +62,16 @@ int64_t seer_context_i64(const seer_context *context, seer_option option);  // -
 // seconds for DURATION; -1 when not set
 double seer_context_f64(const seer_context *context, seer_option option);
 bool seer_context_bool(const seer_context *context, seer_option option);
-// by user or environment
-bool seer_context_is_set(const seer_context *context, seer_option option);
 size_t seer_context_n_values(const seer_context *context, seer_option option);  // of a LIST
 const char *seer_context_value(const seer_context *context, seer_option option, size_t i);
+// by user or environment
+bool seer_context_is_set(const seer_context *context, seer_option option);
+// One of the functions above but is_set was asked for it: an option of a command that is never read
+// is none (topic `options` of --log tells).
+bool seer_context_was_read(const seer_context *context, seer_option option);
+// The i-th value that was given, for i 0 the default where there is none; NULL behind the last. For
+// showing what was set: does not count as read.
+const char *seer_context_shown(const seer_context *context, seer_option option, size_t i);
 
 // The target of option TARGET with option THREADS; found at the first call, which detects and
 // parses. Not measured.
@@ -73,11 +84,13 @@ const seer_target *seer_context_target(const seer_context *context);
 void seer_context_set_target(seer_context *context, const seer_target *target);
 
 // Log levels by topic: SEER_LOG=search:2,measure:1. Lines go to stderr.
+// Topics are the words of option LOG.
 bool seer_log_on(const seer_context *context, const char *topic, int level);
 SEER_PRINTF(4, 5)
 void seer_log(const seer_context *context, const char *topic, int level, const char *format, ...);
-// SEER_DUMP=task,loop,asm with SEER_DUMP_DIR: true if `kind` is to be dumped; then seer_dump writes
-// <dir>/<name>.<kind> (characters of `name` that no file name should have become '_').
+// SEER_DUMP=task,loop,asm with SEER_DUMP_DIR: true if `kind` (a word of option DUMP) is to be
+// dumped; then seer_dump writes <dir>/<name>.<kind> (characters of `name` that no file name should
+// have become '_').
 bool seer_dump_on(const seer_context *context, const char *kind);
 SEER_MUST_USE seer_status seer_dump(const seer_context *context, const char *kind, const char *name,
     const char *text, size_t n_bytes);

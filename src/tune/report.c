@@ -188,12 +188,12 @@ static void put_settings(
     if (is_one_of(o, never, SEER_COUNT_OF(never))) continue;
     if (!is_set && !is_one_of(o, always, SEER_COUNT_OF(always))) continue;
     seer_text_printf(out, "<tr><td class='l'>%s<td class='l'>", seer_option_table[o].name);
-    size_t n = seer_context_n_values(context, o);
-    for (size_t k = 0; k < n; k++) {
-      if (k > 0) seer_text_put(out, "<br>");
-      escape(out, seer_context_value(context, o, k));
+    const char *value = seer_context_shown(context, o, 0);
+    for (size_t k = 1; value; k++) {
+      escape(out, value);
+      value = seer_context_shown(context, o, k);
+      if (value) seer_text_put(out, "<br>");
     }
-    if (n == 0) escape(out, is_set ? seer_context_str(context, o) : seer_option_table[o].fallback);
     seer_text_put(out, is_set ? "</tr>\n" : " (default)</tr>\n");
   }
   seer_text_printf(out, "<tr><td class='l'>families<td class='l'>%u</tr>\n", families->n_family);

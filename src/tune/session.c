@@ -11,6 +11,7 @@
 
 #include "base/map.h"
 #include "base/os.h"
+#include "front/select.h"
 #include "tune/accept.h"
 #include "tune/choose.h"
 #include "tune/kin.h"
@@ -70,8 +71,10 @@ void seer_session_get_totals(const seer_session *s, seer_session_totals *out) {
 static void fill_budget(seer_session *s) {
   const seer_context *c = s->context;
   seer_budget *b = &s->budget;
-  if (seer_context_is_set(c, SEER_OPT_TRIALS))
+  if (seer_context_is_set(c, SEER_OPT_TRIALS)) {
     b->trials = (uint32_t)seer_context_i64(c, SEER_OPT_TRIALS);
+    b->is_none = b->trials == 0;
+  }
   if (seer_context_is_set(c, SEER_OPT_TIME_BUDGET))
     b->time_s = seer_context_f64(c, SEER_OPT_TIME_BUDGET);
   if (seer_context_is_set(c, SEER_OPT_TARGET_LATENCY))
@@ -82,7 +85,7 @@ static void fill_budget(seer_session *s) {
   if (seer_context_is_set(c, SEER_OPT_TASK_EARLY_STOPPING)) {
     b->task_early_stopping = (uint32_t)seer_context_i64(c, SEER_OPT_TASK_EARLY_STOPPING);
   }
-  if (b->trials || b->time_s > 0) return;
+  if (b->trials || b->is_none || b->time_s > 0) return;
   const char *preset = seer_context_str(c, SEER_OPT_PRESET);
   b->time_s = strcmp(preset, "quick") == 0 ? 60 : strcmp(preset, "thorough") == 0 ? 1800 : 300;
 }
@@ -125,26 +128,10 @@ static uint64_t network_weight_bytes(const seer_network *network) {
   return (uint64_t)(total / network->n_set);  // every set reads them all
 }
 
-// "0,2,5-9" -> which tasks are open.
 static seer_status select_tasks(seer_session *s) {
-  const char *text = seer_context_str(s->context, SEER_OPT_TASKS);
-  if (!text[0] || strcmp(text, "all") == 0) return SEER_OK;
-  uint32_t n = s->network->n_task;
-  for (uint32_t t = 0; t < n; t++) s->state.task[t].is_done = true;
-  seer_scan scan;
-  seer_scan_init(&scan, "--tasks", text, strlen(text));
-  do {
-    int64_t first, last;
-    SEER_TRY(seer_scan_i64(&scan, &first));
-    last = first;
-    if (seer_scan_try(&scan, "-")) SEER_TRY(seer_scan_i64(&scan, &last));
-    if (first < 0 || last < first || last >= n) {
-      return SEER_FAIL(INVALID, "--tasks '%s': %" PRId64 "-%" PRId64 " is not within 0-%u", text,
-          first, last, n - 1);
-    }
-    for (int64_t t = first; t <= last; t++) s->state.task[t].is_done = false;
-  } while (seer_scan_try(&scan, ","));
-  if (!seer_scan_at_end(&scan)) return seer_scan_fail(&scan, "expected ',' or the end");
+  bool *is_selected = SEER_NEW_ARRAY(s->arena, bool, s->network->n_task + 1);
+  SEER_TRY(seer_network_select(s->context, s->network, is_selected));
+  for (uint32_t t = 0; t < s->network->n_task; t++) s->state.task[t].is_done = !is_selected[t];
   return SEER_OK;
 }
 
@@ -395,6 +382,7 @@ static const char *why_end(seer_session *s, double reserve_s) {
   double elapsed = (double)(seer_os_now_ns() - s->start_ns) * 1e-9;
   const seer_budget *b = &s->budget;
   if (s->is_stopped) return "stopped by the user";
+  if (b->is_none) return "the budget is no trials";
   if (b->trials && s->totals.trials >= b->trials) return "the budget of trials is used up";
   if (b->time_s > 0 && elapsed + reserve_s >= b->time_s) return "the time budget is used up";
   if (b->target_latency_s > 0 && s->totals.estimated_s <= b->target_latency_s)

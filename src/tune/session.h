@@ -44,6 +44,7 @@ typedef void (*seer_listener)(void *user, const seer_event *event);
 
 typedef struct {
   uint32_t trials;  // 0: no limit
+  bool is_none;  // --trials 0: nothing is measured
   double time_s;  // 0: no limit
   double target_latency_s;  // 0: none
   uint32_t early_stopping;  // trials without a better estimate; 0: never

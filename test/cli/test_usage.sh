@@ -24,8 +24,22 @@ expect 2 "unknown table 'x'" list x
 expect 2 'did you mean .--json' list options --jsno
 expect 2 'needs a value' list options --seed
 expect 2 "'one-too-many'" list options one-too-many
-expect 2 "must be from 0 to 1" list options --foresee=2
-expect 0 '^trials ' list options -O2 --seed=3 --no-pin -o x
+expect 2 "must be from 0 to 1" tune mlp --foresee=2
+expect 1 "no-such-model" compile no-such-model -O2 --seed=3 -o x
+expect 1 "no-such-model" compile no-such-model -O=2 --seed 3 -ox
+expect 1 "no-such-library" bench no-such-library --no-pin
+expect 2 "option 'dump' is 'source', must be some of task" compile mlp -o x --dump source
+expect 2 "option 'log' is 'serch:2', must be some of" tasks mlp --log serch:2
+expect 1 "unknown operator 'Genm'; did you mean Gemm" tasks mlp --ops Genm
+expect 1 "none of the tasks that are asked for has one; the network's have Gemm Relu" tasks mlp --ops Conv
+expect 1 "none of the tasks that are asked for has one" tasks mlp --ops Relu --tasks 2
+expect 0 '^   1 .*gemm 1x256->128 +relu' tasks mlp --ops relu,Conv --tasks 1-2
+expect 1 "10-10 is not within 0-2" tasks mlp --tasks 10
+expect 0 'the budget is no trials' tune mlp --measure fake --trials 0 --ignore-records
+# A flag of another command is wrong usage: it would be believed to have done something.
+expect 2 'list takes no --opt-level; it is a flag of: compile' list options -O2
+expect 2 'bench takes no --trials; it is a flag of: tune' bench model.so --trials=5
+SEER_TRIALS=5 expect 0 '^trials ' list options
 expect 0 '"name": "devices"' list commands --json
 expect 2 "models --export takes a name (familyseer models lists them), or 'all'" models --export
 expect 2 "no built-in network 'resnet' (familyseer models lists them)" models --export resnet

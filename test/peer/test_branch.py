@@ -318,7 +318,7 @@ def commands():
         for value in (True, False):
             np.save(os.path.join(tmp, "c.npy"), np.array(value))
             assert "ok" in familyseer("verify", folder, path, "-i", f"c={tmp}/c.npy", "--input-shapes", "x:3x8").stdout
-        assert " branch" in familyseer("bench", folder, "--profile", "--time-budget", "1s", check=False).stdout
+        assert " branch" in familyseer("bench", folder, "--profile", "--duration", "1s").stdout
 
 
 run_tests([("convolutions", convolutions), ("products", products), ("passed through", passed_through), ("captured directly", captured_directly),

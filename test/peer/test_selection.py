@@ -388,7 +388,7 @@ def commands():
         done = familyseer("run", folder, *given, "--expect", f"{name}={tmp}/bad.npy", check=False)
         assert done.returncode == 1, done.stdout
         assert "ok" in familyseer("verify", folder, path, *given).stdout
-        assert "host" in familyseer("bench", folder, "--profile", "--time-budget", "1s", check=False).stdout
+        assert "host" in familyseer("bench", folder, "--profile", "--duration", "1s").stdout
         assert "at most" in open(os.path.join(folder, "model.h")).read() or "<=24" in open(os.path.join(folder, "model.h")).read()
 
 

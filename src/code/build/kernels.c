@@ -3,9 +3,11 @@
 // context and arena; results lie in job order, so the outcome does not depend on the number of
 // threads.
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "code/build/internal.h"
+#include "code/dump.h"
 
 typedef struct {
   const seer_context *context;
@@ -78,6 +80,16 @@ static uint64_t hash_ties(const seer_built_ties *ties) {
   return hash;
 }
 
+static seer_status dump_one(const job_list *jobs, seer_codegen *codegen, const seer_built_kernel *k,
+    const seer_sketch_list *list, const seer_loop *loop) {
+  if (!seer_dump_any(jobs->context)) return SEER_OK;
+  char name[96];
+  (void)snprintf(name, sizeof name, "%03u_task%u_%s", (unsigned)(k - jobs->kernels->kernel),
+      k->step->task, k->step->name);
+  seer_dump_forms forms = {name, k->step->dag, list, &k->choice->schedule, loop};
+  return seer_dump_write(jobs->context, codegen, &forms);
+}
+
 static seer_status build_one(
     const job_list *jobs, seer_codegen *codegen, seer_arena *arena, seer_built_kernel *k) {
   const seer_schedule *schedule = &k->choice->schedule;
@@ -92,6 +104,7 @@ static seer_status build_one(
   if (k->ties->n > 0)
     symbol = seer_arena_printf(arena, "%s_%016" PRIx64, symbol, hash_ties(k->ties));
   SEER_TRY(seer_codegen_build(codegen, loop, symbol, arena, &k->kernel));
+  SEER_TRY(dump_one(jobs, codegen, k, list, loop));
   k->n_arg = k->kernel.n_arg;
   if (k->n_arg > 0 && k->kernel.arg[k->n_arg - 1].storage == SEER_STORE_LOCAL) k->n_arg--;
   return SEER_OK;

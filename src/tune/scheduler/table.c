@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/near.h"
 #include "tune/scheduler.h"
 
 // To add a policy: its file, its line. The first one is the default.
@@ -9,19 +10,10 @@ const seer_scheduler_desc *const seer_scheduler_table[] = {&seer_scheduler_seer,
     &seer_scheduler_familyseer, &seer_scheduler_ansor, &seer_scheduler_round_robin};
 const size_t seer_scheduler_table_count = SEER_COUNT_OF(seer_scheduler_table);
 
-static bool is_alias(const char *aliases, const char *name) {
-  size_t n = strlen(name);
-  for (const char *at = strstr(aliases, name); at; at = strstr(at + 1, name)) {
-    bool starts = at == aliases || at[-1] == ' ';
-    if (starts && (at[n] == 0 || at[n] == ' ')) return true;
-  }
-  return false;
-}
-
 seer_status seer_scheduler_find(const char *name, const seer_scheduler_desc **out_desc) {
   for (size_t i = 0; i < seer_scheduler_table_count; i++) {
     const seer_scheduler_desc *desc = seer_scheduler_table[i];
-    if (strcmp(desc->name, name) == 0 || is_alias(desc->aliases, name)) {
+    if (strcmp(desc->name, name) == 0 || seer_words_have(desc->aliases, name)) {
       *out_desc = desc;
       return SEER_OK;
     }

@@ -1,0 +1,22 @@
+// help.h - what the program says of itself: commands, and the flags that each one takes, from their
+// tables.
+#ifndef SEER_CLI_HELP_H
+#define SEER_CLI_HELP_H
+
+#include <stdio.h>
+
+#include "cli/command.h"
+
+// A flag of one letter: -o, -i, -O.
+typedef struct {
+  const char *flag, *option;
+} seer_short_flag;
+extern const seer_short_flag seer_short_flags[];
+extern const size_t seer_short_flags_count;
+
+void seer_help_print_program(FILE *to);
+void seer_help_print_usage(FILE *to, const seer_command *command);  // one line
+// Usage, what it does, and its flags with their defaults and limits.
+void seer_help_print_command(FILE *to, const seer_command *command);
+
+#endif

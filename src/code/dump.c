@@ -1,0 +1,82 @@
+// dump.c - DAG, schedule, loops -> text files.
+#include "code/dump.h"
+
+#include <string.h>
+
+#include "learn/feature.h"
+
+bool seer_dump_any(const seer_context *context) {
+  return seer_context_str(context, SEER_OPT_DUMP)[0] != '\0';
+}
+
+static const char *print_task(seer_codegen *codegen, const seer_context *context,
+    const seer_dump_forms *f, seer_arena *arena) {
+  (void)codegen, (void)context;
+  return seer_dag_print(f->dag, arena);
+}
+
+static const char *print_sketch(seer_codegen *codegen, const seer_context *context,
+    const seer_dump_forms *f, seer_arena *arena) {
+  (void)codegen, (void)context;
+  seer_text text;
+  seer_text_init(&text, arena);
+  for (uint32_t k = 0; k < f->list->n; k++)
+    seer_text_printf(&text, "# %2u %s%s\n", k, f->list->sketch[k]->signature,
+        k == f->schedule->sketch ? "  (this one)" : "");
+  seer_text_put(&text, seer_schedule_print(f->list, f->schedule, arena));
+  return text.data;
+}
+
+static const char *print_loop(seer_codegen *codegen, const seer_context *context,
+    const seer_dump_forms *f, seer_arena *arena) {
+  (void)codegen, (void)context;
+  return seer_loop_print(f->loop, arena);
+}
+
+static const char *print_features(seer_codegen *codegen, const seer_context *context,
+    const seer_dump_forms *f, seer_arena *arena) {
+  (void)codegen;
+  const seer_target *target = seer_context_target(context);
+  const seer_nest *nest = seer_summarise(seer_summariser_create(f->list, arena), f->schedule);
+  float *rows = SEER_NEW_ARRAY(arena, float, SEER_NEST_MAX_STATEMENTS *seer_feature_count);
+  uint32_t n = seer_feature_extract(nest, target, seer_analytic_seconds(nest, target), rows);
+  seer_text text;
+  seer_text_init(&text, arena);
+  seer_text_put(&text, "statement");
+  for (size_t c = 0; c < seer_feature_count; c++)
+    seer_text_printf(&text, ",%s", seer_feature_name[c]);
+  for (uint32_t i = 0; i < n; i++) {
+    seer_text_printf(&text, "\n%s",
+        f->list->sketch[f->schedule->sketch]->dag->stage[nest->statement[i].stage].name);
+    for (size_t c = 0; c < seer_feature_count; c++)
+      seer_text_printf(&text, ",%g", (double)rows[i * seer_feature_count + c]);
+  }
+  seer_text_put(&text, "\n");
+  return text.data;
+}
+
+static const char *print_asm(seer_codegen *codegen, const seer_context *context,
+    const seer_dump_forms *f, seer_arena *arena) {
+  (void)context;
+  return seer_codegen_print(codegen, f->loop, true, arena);
+}
+
+static const struct {
+  const char *kind;  // a word of option DUMP
+  const char *(*print)(seer_codegen *codegen, const seer_context *context,
+      const seer_dump_forms *forms, seer_arena *arena);
+} forms_table[] = {{"task", print_task}, {"sketch", print_sketch}, {"loop", print_loop},
+    {"feature", print_features}, {"asm", print_asm}};
+
+seer_status seer_dump_write(
+    const seer_context *context, seer_codegen *codegen, const seer_dump_forms *forms) {
+  seer_arena *arena = seer_arena_create("dump");
+  seer_status status = SEER_OK;
+  for (size_t i = 0; i < SEER_COUNT_OF(forms_table) && !status; i++) {
+    if (!seer_dump_on(context, forms_table[i].kind)) continue;
+    const char *text = forms_table[i].print(codegen, context, forms, arena);
+    status = seer_dump(context, forms_table[i].kind, forms->name, text, strlen(text));
+  }
+  seer_arena_destroy(arena);
+  return status;
+}

@@ -1,0 +1,22 @@
+// dump.h - the forms that a kernel has on its way, as files: what --dump asks for.
+#ifndef SEER_CODE_DUMP_H
+#define SEER_CODE_DUMP_H
+
+#include "code/kernel.h"
+#include "space/frame.h"
+
+// All borrowed.
+typedef struct {
+  const char *name;  // of the files, before the dot
+  const seer_dag *dag;  // .task
+  const seer_sketch_list *list;  // .sketch: the signature of each, and the schedule
+  const seer_schedule *schedule;
+  const seer_loop *loop;  // .loop; .asm and .feature (comma-separated, a row a statement) follow
+} seer_dump_forms;
+
+bool seer_dump_any(const seer_context *context);
+// Writes those that --dump names. In parallel on distinct names. Errors: IO.
+SEER_MUST_USE seer_status seer_dump_write(
+    const seer_context *context, seer_codegen *codegen, const seer_dump_forms *forms);
+
+#endif
