@@ -61,8 +61,8 @@ seer_status seer_sql_fail(sqlite3 *db, const char *path, int rc, const char *doi
     case SQLITE_NOTADB:
     case SQLITE_TOOBIG:
       return SEER_FAIL(CORRUPT,
-          "%s: not a sound file of records (%s): %s; move it away and a new one is made, or save "
-          "what can be read by 'sqlite3 FILE .recover'",
+          "%s: not a sound file of records (%s): %s; it is left as it is: move it away, and a new "
+          "one is made",
           path, doing, why);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -213,11 +213,12 @@ static seer_status check_pages(sqlite3 *db, const char *path, uint64_t max_bytes
   seer_status status = seer_sql_step(statement, path, &has_row);
   const char *says = !status && has_row ? column(statement, 0) : "";
   if (!status && strcmp(says, "ok") != 0) {
-    size_t n = strcspn(says, "\n");
+    const char *what = strchr(says, '\n');  // behind a headline
+    what = what ? what + 1 : says;
+    size_t n = strcspn(what, "\n");
     status = SEER_FAIL(CORRUPT,
-        "%s: damaged: %.*s; move it away and a new one is made, or save what can be read by "
-        "'sqlite3 FILE .recover'",
-        path, (int)(n < 200 ? n : 200), says);
+        "%s: damaged: %.*s; it is left as it is: move it away, and a new one is made", path,
+        (int)(n < 200 ? n : 200), what);
   }
   sqlite3_finalize(statement);
   return status;

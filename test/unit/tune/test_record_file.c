@@ -179,7 +179,7 @@ static void test_damaged_files_are_refused(void **state) {
   memcpy(page, whole.data, whole.n);
   memset(page + whole.n - 3 * 4096, 0xA5, 4096);
   ok(seer_os_write_file(w.path, page, whole.n));
-  expect_refused(&w, SEER_CODE_CORRUPT, ".recover");
+  expect_refused(&w, SEER_CODE_CORRUPT, "damaged: Page ");
   close_world(&w);
 }
 
