@@ -1,4 +1,4 @@
-"""A few damaged weights.bin and plans; test/safety/artifacts.py makes as many as one likes. SEER_TEST: timeout=60"""
+"""A few damaged weights.bin and plans; test/safety/artifacts.py makes as many as one likes. SEER_TEST: timeout=300"""
 import os
 import sys
 

@@ -1,5 +1,5 @@
 """python/familyseer.py: answers, shapes, errors, sessions on several threads, in children, of the first version.
-SEER_TEST: timeout=120"""
+SEER_TEST: timeout=300"""
 import importlib.util
 import multiprocessing
 import os
@@ -125,9 +125,9 @@ def children():
         processes = [fork.Process(target=in_child, args=(results,)) for _ in range(3)]
         for p in processes:
             p.start()
-        assert [results.get(timeout=30) for _ in processes] == ["well"] * 3
+        assert [results.get(timeout=100) for _ in processes] == ["well"] * 3
         for p in processes:
-            p.join(30)
+            p.join(100)
             assert p.exitcode == 0, p.exitcode
         if is_in_use:
             model._free.release()

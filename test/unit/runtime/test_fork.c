@@ -70,14 +70,14 @@ static int is_right(seer_session *session, int seed) {
   return 1;
 }
 
-// Runs in a child, which has 20 s: what hangs is killed by its alarm. 0: all was well.
+// Runs in a child, which has 60 s: what hangs is killed by its alarm. 0: all was well.
 typedef int (*child_body)(seer_pool *pool, seer_session *session);
 
 static void in_child(child_body body, seer_pool *pool, seer_session *session) {
   fflush(NULL);
   pid_t child = fork();
   if (child == 0) {
-    alarm(20);
+    alarm(60);
     _exit(body(pool, session));
   }
   int status = 0;
@@ -102,7 +102,7 @@ static int forks_again(seer_pool *pool, seer_session *session) {
   if (!is_right(session, 3)) return 1;
   pid_t child = fork();
   if (child == 0) {
-    alarm(20);
+    alarm(60);
     _exit(runs_and_destroys(pool, session));
   }
   int status = 0;
