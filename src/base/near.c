@@ -2,6 +2,7 @@
 #include "base/near.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_LETTERS = 64 };
@@ -60,4 +61,9 @@ bool seer_words_have(const char *words, const char *word) {
   for (const char *next; (next = seer_words_next(&words, &n_next));)
     if (n_next == n && memcmp(next, word, n) == 0) return true;
   return false;
+}
+
+void seer_words_add(char *list, size_t n_bytes, const char *word) {
+  size_t n = strlen(list);
+  (void)snprintf(list + n, n_bytes - n, "%s%s", n > 0 ? " " : "", word);
 }

@@ -22,5 +22,7 @@ void seer_near_offer(seer_near *near, const char *name);
 // more.
 const char *seer_words_next(const char **io_at, size_t *out_n);
 bool seer_words_have(const char *words, const char *word);
+// Appends a word to a list in the caller's storage, cut where that ends.
+void seer_words_add(char *list, size_t n_bytes, const char *word);
 
 #endif

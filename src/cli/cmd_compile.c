@@ -1,19 +1,20 @@
 // cmd_compile.c - familyseer compile: a network and the best schedules that are known -> model.so
 // and what belongs to it. Never measures.
 #include <stdio.h>
+#include <string.h>
 
 #include "base/os.h"
 #include "cli/command.h"
 #include "models/models.h"
 #include "tune/choose.h"
 
-static seer_status compile_network(
-    seer_context *context, const seer_network *network, const char *out_dir, seer_arena *arena) {
+static seer_status compile_network(seer_context *context, const seer_network *network,
+    seer_build_kind kind, const char *out_dir, seer_arena *arena) {
   uint64_t start = seer_os_now_ns();
   seer_choice *choices = NULL;
   seer_choose_counts counts;
   SEER_TRY(seer_choose_by_options(context, network, arena, &choices, &counts));
-  SEER_TRY(seer_build_model(context, network, choices, out_dir));
+  SEER_TRY(seer_build_model_as(context, network, choices, kind, out_dir));
   uint32_t n_step = 0;
   for (uint32_t s = 0; s < network->n_set; s++) n_step += network->set[s]->n_step;
   fprintf(stderr, "%u of %u tasks tuned, %u from relatives; %u steps", counts.n_record,
@@ -21,7 +22,8 @@ static seer_status compile_network(
   if (network->n_set > 1) fprintf(stderr, " for %u sets of shapes", network->n_set);
   if (counts.n_apart)
     fprintf(stderr, ", %u tasks with weights packed for them alone", counts.n_apart);
-  fprintf(stderr, ": %s/model.so in %.1f s\n", out_dir, (double)(seer_os_now_ns() - start) * 1e-9);
+  fprintf(stderr, ": %s/model.%s in %.1f s\n", out_dir, kind == SEER_BUILD_OBJECT ? "o" : "so",
+      (double)(seer_os_now_ns() - start) * 1e-9);
   return SEER_OK;
 }
 
@@ -30,13 +32,16 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   const char *out_dir = seer_context_str(context, SEER_OPT_OUTPUT);
   if (!*out_dir) return seer_cli_usage_error("-o DIR is missing: where model.so goes");
   const char *emit = seer_context_str(context, SEER_OPT_EMIT);
-  if (emit[0] != 's') return SEER_FAIL(UNSUPPORTED, "--emit %s: only so can be written", emit);
+  if (strcmp(emit, "c") == 0)
+    return SEER_FAIL(
+        UNSUPPORTED, "--emit c: there is no emitter of C yet; so and obj can be written");
+  seer_build_kind kind = strcmp(emit, "obj") == 0 ? SEER_BUILD_OBJECT : SEER_BUILD_LIBRARY;
   SEER_TRY(seer_context_find_target(context));
   seer_arena *arena = seer_arena_create("model");
   seer_network *network = NULL;
   seer_status status = seer_front_load(context, argv[0], seer_model_build, arena, &network);
   if (!status) seer_cli_print_notices(network);
-  if (!status) status = compile_network(context, network, out_dir, arena);
+  if (!status) status = compile_network(context, network, kind, out_dir, arena);
   if (network) seer_graph_close(network->graph);
   seer_arena_destroy(arena);
   return status;
@@ -46,10 +51,11 @@ const seer_command seer_command_compile = {
     .name = "compile",
     .args =
         "MODEL -o DIR [-O0|-O1|-O2|-O3] [--input-shapes x:1x3x224x224]... [--bind NAME=x.npy]... "
-        "[--target TARGET]",
+        "[--target TARGET] [--emit so|obj]",
     .doc =
-        "writes model.so, model.h, weights.bin, model.json from the best schedules known; never "
-        "measures",
+        "writes model.so (or model.o), model.h, weights.bin, model.json from the best schedules "
+        "known; "
+        "never measures",
     .min_args = 1,
     .max_args = 1,
     .run = run,

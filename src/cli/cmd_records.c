@@ -5,7 +5,9 @@
 
 #include <jansson.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "base/os.h"
 #include "cli/command.h"
 #include "code/choice.h"
 #include "models/models.h"
@@ -111,6 +113,46 @@ static seer_status take(seer_context *context, seer_records *records, bool is_me
   return SEER_OK;
 }
 
+// ---- standard streams, through a file: export writes all or nothing, import reads twice
+
+static bool is_stream(const char *file) { return !file || strcmp(file, "-") == 0; }
+
+static seer_status copy_stream(FILE *from, FILE *to) {
+  char block[65536];
+  size_t n;
+  while ((n = fread(block, 1, sizeof block, from)) > 0)
+    if (fwrite(block, 1, n, to) != n) return SEER_FAIL(IO, "cannot write the records");
+  return ferror(from) ? SEER_FAIL(IO, "cannot read the records") : SEER_OK;
+}
+
+static seer_status export_to_stdout(seer_records *records, const char *file) {
+  SEER_TRY(seer_records_export(records, file));
+  FILE *from = fopen(file, "rb");
+  if (!from) return SEER_FAIL(IO, "%s: cannot be read again", file);
+  seer_status status = copy_stream(from, stdout);
+  (void)fclose(from);
+  return status;
+}
+
+static seer_status import_from_stdin(
+    seer_context *context, seer_records *records, const char *file, seer_arena *arena) {
+  FILE *to = fopen(file, "wb");
+  if (!to) return SEER_FAIL(IO, "%s: cannot be written", file);
+  seer_status status = copy_stream(stdin, to);
+  if (fclose(to) != 0 && !status) status = SEER_FAIL(IO, "%s: cannot be written", file);
+  return status ? status : take(context, records, false, file, arena);
+}
+
+static seer_status stream(
+    seer_context *context, seer_records *records, bool is_export, seer_arena *arena) {
+  const char *folder;
+  SEER_TRY(seer_os_temp_dir("familyseer-records", arena, &folder));
+  const char *file = seer_os_path_join(arena, folder, "records.jsonl");
+  seer_status status = is_export ? export_to_stdout(records, file)
+                                 : import_from_stdin(context, records, file, arena);
+  return seer_status_join(status, seer_os_remove_tree(folder));
+}
+
 typedef enum { BEST, EXPORT, IMPORT, MERGE, CHECK, N_VERBS } verb;
 static const char *const verbs[N_VERBS] = {"best", "export", "import", "merge", "check"};
 
@@ -120,10 +162,13 @@ static seer_status act(
     case BEST:
       return best(context, records, file, arena);
     case EXPORT:
-      return seer_records_export(records, file);
+      return is_stream(file) ? stream(context, records, true, arena)
+                             : seer_records_export(records, file);
     case IMPORT:
+      if (is_stream(file)) return stream(context, records, false, arena);
+      return take(context, records, false, file, arena);
     case MERGE:
-      return take(context, records, what == MERGE, file, arena);
+      return take(context, records, true, file, arena);
     case CHECK:
     case N_VERBS:
       break;
@@ -137,7 +182,8 @@ static seer_status run_records(seer_context *context, int argc, char **argv) {
   if (what == N_VERBS)
     return seer_cli_usage_error(
         "records: unknown '%s'; allowed: best, export, import, merge, check", argv[0]);
-  if (what != CHECK && argc < 2)
+  bool needs_file = what == BEST || what == MERGE || (what == IMPORT && isatty(STDIN_FILENO));
+  if (needs_file && argc < 2)
     return seer_cli_usage_error(
         "records %s: a %s is missing", argv[0], what == BEST ? "MODEL" : "FILE");
   seer_arena *arena = seer_arena_create("records");
@@ -155,9 +201,12 @@ static seer_status run_records(seer_context *context, int argc, char **argv) {
 const seer_command seer_command_records = {
     .name = "records",
     .args =
-        "best MODEL | export FILE | import FILE | merge FILE | check [--records FILE] "
+        "best MODEL | export [FILE] | import [FILE] | merge FILE | check [--records FILE] "
         "[--trust-records]",
-    .doc = "what was measured: the best schedules, JSON lines in and out",
+    .doc =
+        "what was measured: the best schedules, JSON lines in and out (without a FILE: standard "
+        "output "
+        "and input)",
     .min_args = 1,
     .max_args = 2,
     .run = run_records,

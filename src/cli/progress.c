@@ -184,6 +184,9 @@ void seer_progress_summary(const seer_progress *p) {
       fprintf(
           stderr, ", %s %u", seer_measured_class_name((seer_measured_class)c), totals.failed[c]);
   }
+  uint32_t n_run = totals.trials + totals.repeats;
+  fprintf(stderr, "; %u more runs of known schedules, %.0f %% of all", totals.repeats,
+      n_run ? 100.0 * totals.repeats / n_run : 0.0);
   fprintf(stderr, "; search %.0f %%, learning %.0f %% of the time\n",
       100 * totals.propose_s / totals.elapsed_s, 100 * totals.train_s / totals.elapsed_s);
 }
@@ -211,6 +214,22 @@ static void add_sets(json_t *line, const seer_session *session, const seer_netwo
   json_object_set_new(line, "sets", sets);
 }
 
+// What was counted, without what is 0.
+static void add_counts(json_t *line, const seer_search_counts *c) {
+  json_t *rejected = json_object(), *cut = json_object();
+  for (uint32_t i = 0; i < SEER_REJECT_COUNT; i++)
+    if (c->rejected[i])
+      json_object_set_new(
+          rejected, seer_reject_name((seer_reject)i), json_integer((json_int_t)c->rejected[i]));
+  for (uint32_t i = 0; i < SEER_CUT_COUNT; i++)
+    if (c->cut[i])
+      json_object_set_new(cut, seer_cut_name((seer_cut)i), json_integer((json_int_t)c->cut[i]));
+  json_object_set_new(line, "drafted", json_integer((json_int_t)c->drafted));
+  json_object_set_new(line, "scored", json_integer((json_int_t)c->scored));
+  json_object_set_new(line, "rejected", rejected);
+  json_object_set_new(line, "left_out", cut);
+}
+
 static void add_totals(json_t *line, const seer_session *session) {
   seer_session_totals t;
   seer_session_get_totals(session, &t);
@@ -221,8 +240,7 @@ static void add_totals(json_t *line, const seer_session *session) {
   json_object_set_new(line, "search_s", json_real(t.propose_s));
   json_object_set_new(line, "learn_s", json_real(t.train_s));
   json_object_set_new(line, "check_s", json_real(t.check_s));
-  json_object_set_new(line, "drafted", json_integer((json_int_t)t.drafted));
-  json_object_set_new(line, "scored", json_integer((json_int_t)t.scored));
+  json_object_set_new(line, "repeats", json_integer(t.repeats));
   json_object_set_new(line, "raced_out", json_integer(t.raced_out));
   json_object_set_new(line, "twins", json_integer(t.twins));
 }
@@ -253,6 +271,7 @@ void seer_progress_on_event_json(void *user, const seer_event *event) {
   if (event->kind == SEER_EVENT_ACCEPT)
     json_object_set_new(line, "accepted", json_boolean(event->is_accepted));
   if (event->text) json_object_set_new(line, "text", safe_json(event->text));
+  if (event->counts) add_counts(line, event->counts);
   if (event->kind == SEER_EVENT_DONE) {
     add_totals(line, p->session);
     add_sets(line, p->session, network);

@@ -28,4 +28,16 @@ typedef struct {
 SEER_MUST_USE seer_status seer_build_model(const seer_context *context, const seer_network *network,
     const seer_choice *choice, const char *out_dir);
 
+// What is written beside model.h, weights.bin and model.json.
+typedef enum {
+  SEER_BUILD_LIBRARY,  // model.so
+  // model.o: kernels, plan and runtime as one relocatable object to link into a program (with libc;
+  // one model a program, whose entry is seer_model_v1). Weights are beside that program, or where
+  // its call of open says.
+  SEER_BUILD_OBJECT
+} seer_build_kind;
+SEER_MUST_USE seer_status seer_build_model_as(const seer_context *context,
+    const seer_network *network, const seer_choice *choice, seer_build_kind kind,
+    const char *out_dir);
+
 #endif

@@ -27,7 +27,7 @@
 #define RACED_WEIGHT 0.3F  // few-run times of clear losers
 #define GOOD 2.0  // times the best: samples that say how estimates relate to times
 #define MAX_PRIOR 1.5F  // relative throughput that an estimate alone may promise
-#define BANK_MAGIC "seerbank"
+#define BANK_MAGIC "seerbnk2"
 
 typedef struct {
   uint32_t task, n_row;
@@ -36,8 +36,15 @@ typedef struct {
   bool is_raced_out;
 } sample;
 
+// A model as a file has it.
+typedef struct {
+  void *bytes;  // NULL: none
+  size_t n_bytes;
+} stored;
+
 struct seer_bank {
   seer_bank_options options;
+  seer_arena *names;
   uint32_t *family_of;
   size_t n_sample, cap_sample, n_row, cap_row;
   sample *samples;
@@ -47,6 +54,7 @@ struct seer_bank {
   size_t *n_of_family;  // samples
   seer_cost_model *base[2];
   seer_cost_model **family;  // residual (or the whole model without a base); NULL: none yet
+  stored loaded_base[2], *loaded_family;  // what models begin with; none: with nothing
   bool *is_useless;  // the residual did not help on the held-out tenth
   size_t n_at_base;
   size_t *n_at_family;  // samples of a family when its residual was last fitted
@@ -66,6 +74,11 @@ void seer_bank_destroy(seer_bank *bank) {
   for (int h = 0; h < 2; h++) {
     if (bank->base[h]) desc->destroy(bank->base[h]);
   }
+  for (uint32_t f = 0; bank->loaded_family && f < bank->options.n_family; f++)
+    free(bank->loaded_family[f].bytes);
+  for (int h = 0; h < 2; h++) free(bank->loaded_base[h].bytes);
+  free(bank->loaded_family);
+  if (bank->names) seer_arena_destroy(bank->names);
   free(bank->family_of);
   free(bank->samples);
   free(bank->rows);
@@ -76,6 +89,16 @@ void seer_bank_destroy(seer_bank *bank) {
   free(bank->family);
   free(bank->is_useless);
   free(bank);
+}
+
+static void copy_names(seer_bank *bank) {
+  bank->names = seer_arena_create("families");
+  const char **name = SEER_NEW_ARRAY(bank->names, const char *, bank->options.n_family + 1);
+  for (uint32_t f = 0; f < bank->options.n_family; f++)
+    name[f] = bank->options.family_name
+        ? seer_arena_strdup(bank->names, bank->options.family_name[f])
+        : seer_arena_printf(bank->names, "family %u", f);
+  bank->options.family_name = name;
 }
 
 seer_status seer_bank_create(const seer_bank_options *options, seer_bank **out_bank) {
@@ -90,13 +113,15 @@ seer_status seer_bank_create(const seer_bank_options *options, seer_bank **out_b
   bank->n_at_family = calloc(options->n_family + 1, sizeof(size_t));
   bank->family = calloc(options->n_family + 1, sizeof(seer_cost_model *));
   bank->is_useless = calloc(options->n_family + 1, sizeof(bool));
+  bank->loaded_family = calloc(options->n_family + 1, sizeof(stored));
   if (!bank->family_of || !bank->best || !bank->pace || !bank->n_of_family || !bank->n_at_family ||
-      !bank->family || !bank->is_useless) {
+      !bank->family || !bank->is_useless || !bank->loaded_family) {
     seer_bank_destroy(bank);
     return no_memory("the cost models");
   }
   memcpy(bank->family_of, options->family_of, options->n_task * sizeof(uint32_t));
   bank->options.family_of = bank->family_of;
+  copy_names(bank);
   *out_bank = bank;
   return SEER_OK;
 }
@@ -245,10 +270,19 @@ static seer_cost_data data_of(const set *s, bool has_margin) {
       has_margin ? s->margin : NULL};
 }
 
-static seer_status renew(seer_bank *bank, seer_cost_model **model, uint64_t stream) {
+// Stream 0 and 1: the two bases; then the families.
+static const stored *loaded_of(const seer_bank *bank, uint32_t stream) {
+  return stream < 2 ? &bank->loaded_base[stream] : &bank->loaded_family[stream - 2];
+}
+
+// A model to be fitted: it begins with what was loaded.
+static seer_status renew(seer_bank *bank, seer_cost_model **model, uint32_t stream) {
   if (*model) bank->options.model->destroy(*model);
   *model = NULL;
-  return bank->options.model->create(bank->options.seed + stream, model);
+  SEER_TRY(bank->options.model->create(bank->options.seed + stream, model));
+  const stored *loaded = loaded_of(bank, stream);
+  return loaded->bytes ? bank->options.model->load(*model, loaded->bytes, loaded->n_bytes)
+                       : SEER_OK;
 }
 
 static seer_status fit_base(seer_bank *bank, uint32_t half) {
@@ -312,7 +346,9 @@ static seer_status fit_family(seer_bank *bank, uint32_t family, bool is_anew) {
     double error = 0;
     status = bank->options.model->fit(
         bank->family[family], &t, &h, is_anew ? MAX_TREES : CONTINUE_TREES, &error);
-    bank->is_useless[family] = has_base && h.n_sample > 0 && error >= margin_error(&h);
+    // What was loaded stays: trees that do not help it are cut off when they are fitted.
+    bank->is_useless[family] = has_base && !bank->loaded_family[family].bytes && h.n_sample > 0 &&
+        error >= margin_error(&h);
   }
   set_free(&train);
   set_free(&held);
@@ -321,7 +357,7 @@ static seer_status fit_family(seer_bank *bank, uint32_t family, bool is_anew) {
 
 seer_status seer_bank_train(seer_bank *bank, uint32_t family) {
   SEER_ASSERT(family < bank->options.n_family, "family %u, n %u", family, bank->options.n_family);
-  if (bank->n_sample == 0) return SEER_OK;
+  if (bank->n_sample == 0 || bank->options.model->is_estimate) return SEER_OK;
   if (!bank->options.has_base) bank->generation++;
   if (!bank->options.has_base)
     return bank->n_of_family[family] ? fit_family(bank, family, true) : SEER_OK;
@@ -341,8 +377,15 @@ seer_status seer_bank_train(seer_bank *bank, uint32_t family) {
 
 bool seer_bank_is_trained(const seer_bank *bank, uint32_t task) {
   uint32_t family = bank->family_of[task];
+  if (bank->options.model->is_estimate) return true;
   if (bank->options.has_base) return bank->base[1] && bank->n_at_base >= bank->options.warm_up;
-  return bank->family[family] && bank->n_of_family[family] >= bank->options.warm_up;
+  return bank->family[family] &&
+      (bank->loaded_family[family].bytes || bank->n_of_family[family] >= bank->options.warm_up);
+}
+
+bool seer_bank_is_continued(const seer_bank *bank, uint32_t family) {
+  SEER_ASSERT(family < bank->options.n_family, "family %u, n %u", family, bank->options.n_family);
+  return bank->loaded_family[family].bytes != NULL;
 }
 
 // What a throughput of 1 takes, as an estimate. Nothing of the task measured: the best candidate's.
@@ -355,8 +398,19 @@ static double reference_estimate(
   return c->n ? least : 0;
 }
 
+// Throughput relative to the candidate that the estimate likes best.
+static seer_status score_by_estimate(const seer_bank_candidates *c, float *scores) {
+  if (!c->estimates_s && c->n > 0)
+    return SEER_FAIL(INTERNAL, "%zu candidates without estimates", c->n);
+  double least = INFINITY;
+  for (size_t i = 0; i < c->n; i++) least = fmin(least, c->estimates_s[i]);
+  for (size_t i = 0; i < c->n; i++) scores[i] = (float)(least / c->estimates_s[i]);
+  return SEER_OK;
+}
+
 seer_status seer_bank_predict(
     seer_bank *bank, uint32_t task, const seer_bank_candidates *c, float *scores) {
+  if (bank->options.model->is_estimate) return score_by_estimate(c, scores);
   size_t n_row = 0;
   for (size_t i = 0; i < c->n; i++) n_row += c->n_rows[i];
   float *by_row = calloc(n_row + 1, sizeof(float));
@@ -385,29 +439,42 @@ seer_status seer_bank_predict(
 uint64_t seer_bank_generation(const seer_bank *bank) { return bank->generation; }
 size_t seer_bank_n_samples(const seer_bank *bank) { return bank->n_sample; }
 
-// ---- file: magic, feature version, columns, families, then the two bases and the residuals as
-// (length, bytes); length 0: none.
+// ---- file: magic, feature version, columns, families, kind of model; then the two bases and the
+// residuals, each as name (length, bytes) and model (length, bytes; length 0: none).
+#define MAX_MODEL_NAME 16
+
 typedef struct {
   char magic[8];
   uint32_t feature_version, n_column, n_family, has_base;
+  char model[MAX_MODEL_NAME];
 } bank_header;
 
-static void put_model(seer_text *out, const void *bytes, uint64_t n_bytes) {
+static void put_bytes(seer_text *out, const void *bytes, uint64_t n_bytes) {
   seer_text_put_n(out, (const char *)&n_bytes, sizeof n_bytes);
   if (n_bytes) seer_text_put_n(out, bytes, n_bytes);
 }
 
-static seer_status save_into(const seer_bank *bank, seer_arena *arena, seer_text *out) {
+static bank_header header_of(const seer_bank *bank) {
   bank_header header = {BANK_MAGIC, SEER_FEATURE_VERSION, (uint32_t)seer_feature_count,
-      bank->options.n_family, bank->options.has_base};
+      bank->options.n_family, bank->options.has_base, ""};
+  size_t n = strlen(bank->options.model->name);
+  SEER_ASSERT(n < sizeof header.model, "cost model %s", bank->options.model->name);
+  memcpy(header.model, bank->options.model->name, n);
+  return header;
+}
+
+static seer_status save_into(const seer_bank *bank, seer_arena *arena, seer_text *out) {
+  bank_header header = header_of(bank);
   seer_text_put_n(out, (const char *)&header, sizeof header);
   for (uint32_t f = 0; f < bank->options.n_family + 2; f++) {
     seer_cost_model *model = f < 2 ? bank->base[f] : bank->family[f - 2];
+    const char *name = f < 2 ? "base" : bank->options.family_name[f - 2];
     const void *bytes = NULL;
     size_t n_bytes = 0;
     bool is_kept = model && (f < 2 || !bank->is_useless[f - 2]);
     if (is_kept) SEER_TRY(bank->options.model->save(model, arena, &bytes, &n_bytes));
-    put_model(out, bytes, n_bytes);
+    put_bytes(out, name, strlen(name));
+    put_bytes(out, bytes, n_bytes);
   }
   return SEER_OK;
 }
@@ -422,38 +489,83 @@ seer_status seer_bank_save(const seer_bank *bank, const char *path) {
   return status;
 }
 
+typedef struct {
+  const char *path, *at, *end;
+} reader;
+
+static seer_status take_bytes(
+    reader *r, const char *what, uint32_t f, const char **out_bytes, size_t *out_n) {
+  uint64_t n = 0;
+  size_t left = (size_t)(r->end - r->at);
+  if (left < sizeof n) return SEER_FAIL(CORRUPT, "%s: cut off at %s %u", r->path, what, f);
+  memcpy(&n, r->at, sizeof n);
+  r->at += sizeof n;
+  left -= sizeof n;
+  if (left < n)
+    return SEER_FAIL(
+        CORRUPT, "%s: %s %u has %" PRIu64 " bytes, %zu are left", r->path, what, f, n, left);
+  *out_bytes = r->at;
+  *out_n = (size_t)n;
+  r->at += n;
+  return SEER_OK;
+}
+
+static seer_status check_header(const seer_bank *bank, const char *path, const bank_header *h) {
+  if (h->feature_version != SEER_FEATURE_VERSION || h->n_column != seer_feature_count)
+    return SEER_FAIL(INVALID,
+        "%s: features version %u with %u columns, must be version %u with %zu", path,
+        h->feature_version, h->n_column, SEER_FEATURE_VERSION, seer_feature_count);
+  bank_header own = header_of(bank);
+  if (memcmp(h->model, own.model, sizeof own.model) != 0)
+    return SEER_FAIL(
+        INVALID, "%s: cost model %.*s, must be %s", path, MAX_MODEL_NAME - 1, h->model, own.model);
+  static const char one_base[] = "one base under all families",
+                    separate[] = "separate models for families";
+  if (h->has_base != own.has_base)
+    return SEER_FAIL(INVALID, "%s: of a policy that has %s, this one has %s", path,
+        h->has_base ? one_base : separate, own.has_base ? one_base : separate);
+  return SEER_OK;
+}
+
+static uint32_t find_family(const seer_bank *bank, const char *name, size_t n) {
+  uint32_t f = 0;
+  while (f < bank->options.n_family &&
+      (strlen(bank->options.family_name[f]) != n ||
+          memcmp(bank->options.family_name[f], name, n) != 0))
+    f++;
+  return f;
+}
+
+// Keeps the bytes as what stream `to` begins with, and makes the model of them.
+static seer_status take_model(seer_bank *bank, uint32_t to, const char *bytes, size_t n) {
+  stored *loaded = to < 2 ? &bank->loaded_base[to] : &bank->loaded_family[to - 2];
+  free(loaded->bytes);
+  *loaded = (stored){malloc(n), n};
+  if (!loaded->bytes) return no_memory("a loaded model");
+  memcpy(loaded->bytes, bytes, n);
+  return renew(bank, to < 2 ? &bank->base[to] : &bank->family[to - 2], to);
+}
+
 static seer_status load_from(seer_bank *bank, const char *path, const char *data, size_t n_bytes) {
   bank_header header;
   if (n_bytes < sizeof header || memcmp(data, BANK_MAGIC, 8) != 0) {
     return SEER_FAIL(CORRUPT, "%s: not a file of cost models", path);
   }
   memcpy(&header, data, sizeof header);
-  if (header.feature_version != SEER_FEATURE_VERSION || header.n_column != seer_feature_count) {
-    return SEER_FAIL(INVALID,
-        "%s: features version %u with %u columns, must be version %u with %zu", path,
-        header.feature_version, header.n_column, SEER_FEATURE_VERSION, seer_feature_count);
+  SEER_TRY(check_header(bank, path, &header));
+  reader r = {path, data + sizeof header, data + n_bytes};
+  for (uint64_t f = 0; f < (uint64_t)header.n_family + 2; f++) {
+    const char *name, *bytes;
+    size_t n_name, n;
+    SEER_TRY(take_bytes(&r, "name", (uint32_t)f, &name, &n_name));
+    SEER_TRY(take_bytes(&r, "model", (uint32_t)f, &bytes, &n));
+    uint32_t to = f < 2 ? (uint32_t)f : 2 + find_family(bank, name, n_name);
+    if (n > 0 && to < 2 + bank->options.n_family) SEER_TRY(take_model(bank, to, bytes, n));
   }
-  const char *at = data + sizeof header, *end = data + n_bytes;
-  for (uint32_t f = 0; f < header.n_family + 2; f++) {
-    uint64_t size = 0;
-    if ((size_t)(end - at) < sizeof size)
-      return SEER_FAIL(CORRUPT, "%s: cut off at model %u", path, f);
-    memcpy(&size, at, sizeof size);
-    at += sizeof size;
-    if ((uint64_t)(end - at) < size)
-      return SEER_FAIL(CORRUPT, "%s: model %u has %" PRIu64 " bytes, %zu are left", path, f, size,
-          (size_t)(end - at));
-    // Another network has other families: only the base carries over then.
-    bool is_wanted = f < 2 ? bank->options.has_base : header.n_family == bank->options.n_family;
-    if (size && is_wanted) {
-      seer_cost_model **model = f < 2 ? &bank->base[f] : &bank->family[f - 2];
-      SEER_TRY(renew(bank, model, f));
-      SEER_TRY(bank->options.model->load(*model, at, size));
-    }
-    at += size;
-  }
-  // A loaded base counts as trained; it is fitted anew once there are enough samples of our own.
-  bank->n_at_base = bank->n_sample > bank->options.warm_up ? bank->n_sample : bank->options.warm_up;
+  // A loaded base counts as trained; it is fitted on once there are enough samples of our own.
+  if (bank->base[1])
+    bank->n_at_base =
+        bank->n_sample > bank->options.warm_up ? bank->n_sample : bank->options.warm_up;
   bank->generation++;
   return SEER_OK;
 }

@@ -20,6 +20,8 @@ typedef struct {
 
 typedef struct {
   uint32_t n_family, n_task;
+  // by family, copied: the same in other networks, for files; NULL: numbered
+  const char *const *family_name;
   const uint32_t *family_of;  // by task; copied
   bool
       // false: plain separate models, trained from scratch (policies ansor and familyseer)
@@ -50,9 +52,14 @@ SEER_MUST_USE seer_status seer_bank_predict(
     seer_bank *bank, uint32_t task, const seer_bank_candidates *candidates, float *scores);
 uint64_t seer_bank_generation(const seer_bank *bank);  // rises whenever scores may have changed
 size_t seer_bank_n_samples(const seer_bank *bank);
-// One file with the version of the features; load replaces the models, not the samples. INVALID on
-// another version.
+// One file with the version of the features and the families' names. What is loaded is used at once
+// and stays: the base, and the residual of each family whose name the file has, are the beginning
+// of every model that is fitted later, which adds trees to them (so a file grows with each session
+// that goes on from it). Families that the file has not begin anew; samples stay as they are.
+// Errors: INVALID another version, another kind of model, a base where this bank has none (or the
+// other way round); CORRUPT.
 SEER_MUST_USE seer_status seer_bank_save(const seer_bank *bank, const char *path);
 SEER_MUST_USE seer_status seer_bank_load(seer_bank *bank, const char *path);
+bool seer_bank_is_continued(const seer_bank *bank, uint32_t family);  // goes on from a loaded one
 
 #endif

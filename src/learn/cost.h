@@ -22,6 +22,7 @@ typedef struct seer_cost_model seer_cost_model;
 
 typedef struct {
   const char *name, *doc;
+  bool is_estimate;  // scores are the analytic estimates: nothing is learnt, the functions are NULL
   seer_status (*create)(uint64_t seed, seer_cost_model **out_model);
   void (*destroy)(seer_cost_model *model);
   // Adds up to `max_trees` trees on `train`. Stops when `held_out` (may be empty) has not improved

@@ -1,9 +1,11 @@
-// cost_table.c - the list of cost models, and the random one (the control in every comparison).
+// cost_table.c - the list of cost models, and those that learn nothing: the random one (the control
+// in every comparison) and the estimate itself.
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
+#include "base/near.h"
 #include "learn/cost.h"
 #include "learn/cost_xgboost.h"
 
@@ -55,11 +57,14 @@ static seer_status random_load(seer_cost_model *model, const void *bytes, size_t
   return SEER_OK;
 }
 
-static const seer_cost_desc cost_random = {"random", "uniform random scores: the control",
+static const seer_cost_desc cost_random = {"random", "uniform random scores: the control", false,
     random_create, random_destroy, random_fit, random_predict, random_save, random_load};
 
+static const seer_cost_desc cost_analytic = {
+    .name = "analytic", .doc = "the analytic estimate alone: learns nothing", .is_estimate = true};
+
 // To add a model: its file, its line. The first one is the default.
-const seer_cost_desc *const seer_cost_table[] = {&seer_cost_xgboost, &cost_random};
+const seer_cost_desc *const seer_cost_table[] = {&seer_cost_xgboost, &cost_analytic, &cost_random};
 const size_t seer_cost_table_count = SEER_COUNT_OF(seer_cost_table);
 
 seer_status seer_cost_find(const char *name, const seer_cost_desc **out_desc) {
@@ -69,5 +74,8 @@ seer_status seer_cost_find(const char *name, const seer_cost_desc **out_desc) {
       return SEER_OK;
     }
   }
-  return SEER_FAIL(INVALID, "unknown cost model '%s'; allowed: xgboost, random", name);
+  char known[256] = "";
+  for (size_t i = 0; i < seer_cost_table_count; i++)
+    seer_words_add(known, sizeof known, seer_cost_table[i]->name);
+  return SEER_FAIL(INVALID, "unknown cost model '%s'; allowed: %s", name, known);
 }

@@ -211,5 +211,5 @@ static seer_status xgb_load(seer_cost_model *model, const void *bytes, size_t n_
 }
 
 const seer_cost_desc seer_cost_xgboost = {"xgboost",
-    "gradient-boosted trees (XGBoost), pack-sum objective", xgb_create, xgb_destroy, xgb_fit,
+    "gradient-boosted trees (XGBoost), pack-sum objective", false, xgb_create, xgb_destroy, xgb_fit,
     xgb_predict, xgb_save, xgb_load};

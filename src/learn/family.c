@@ -24,8 +24,10 @@ static const char *key_op_count(const seer_task *task, seer_arena *arena) {
   return seer_arena_printf(arena, "%u stages", task->dag->n_stage);
 }
 
+// The key beside the name: a model that was learnt for the task is found again in other networks.
 static const char *key_single(const seer_task *task, seer_arena *arena) {
-  return seer_arena_printf(arena, "task %u", task->id);
+  return seer_arena_printf(arena, "%s #%08x", task->name,
+      (unsigned)(seer_hash_u64(task->key.structure, task->key.shape) >> 32));
 }
 
 static const char *key_all(const seer_task *task, seer_arena *arena) {
@@ -33,16 +35,16 @@ static const char *key_all(const seer_task *task, seer_arena *arena) {
   return "all";
 }
 
-static const seer_family_desc family_anchor_op = {"anchor-op", "op sketch.xgb.family_op",
-    "same access pattern of the anchor operator (paper: op)", key_anchor_op};
-static const seer_family_desc family_op_sequence = {"op-sequence", "hash sketch.xgb.family_hash",
+static const seer_family_desc family_anchor_op = {
+    "anchor-op", "op", "same access pattern of the anchor operator (paper: op)", key_anchor_op};
+static const seer_family_desc family_op_sequence = {"op-sequence", "hash",
     "same operators in the same order, shapes ignored (paper: hash)", key_op_sequence};
 static const seer_family_desc family_op_count = {
     "op-count", "count size", "same number of operators (paper: count)", key_op_count};
 static const seer_family_desc family_single = {
-    "single", "ind sketch.xgb.family_ind", "every task alone (paper: ind)", key_single};
+    "single", "ind", "every task alone (paper: ind)", key_single};
 static const seer_family_desc family_all = {
-    "all", "none sketch.xgb", "one family: Ansor's single model", key_all};
+    "all", "none", "one family: Ansor's single model", key_all};
 
 // To add a grouping: write its key function above, its entry here. The first one is the default.
 const seer_family_desc *const seer_family_table[] = {
@@ -57,8 +59,10 @@ seer_status seer_family_find(const char *name, const seer_family_desc **out_desc
       return SEER_OK;
     }
   }
-  return SEER_FAIL(INVALID,
-      "unknown grouping '%s'; allowed: anchor-op, op-sequence, op-count, single, all", name);
+  char known[256] = "";
+  for (size_t i = 0; i < seer_family_table_count; i++)
+    seer_words_add(known, sizeof known, seer_family_table[i]->name);
+  return SEER_FAIL(INVALID, "unknown grouping '%s'; allowed: %s", name, known);
 }
 
 void seer_families_build(const seer_family_desc *desc, const seer_task *tasks, uint32_t n_task,

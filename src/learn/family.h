@@ -6,7 +6,7 @@
 
 typedef struct {
   const char *name;  // "anchor-op"
-  const char *aliases;  // space-separated foreign names: "op sketch.xgb.family_op"
+  const char *aliases;  // space-separated foreign names: "op"
   const char *doc;
   const char *(*key)(
       const seer_task *task, seer_arena *arena);  // tasks with equal keys are one family

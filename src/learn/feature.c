@@ -1,8 +1,12 @@
 // feature.c - nest summary -> rows of named numbers for the cost model, one per statement.
-// The information of Ansor's 164 columns (OSDI'20, appendix) without its dead ones, with its known
-// defects mended: every store has a row of its own, strides and touched bytes are exact for affine
-// indices, reuse is per access and not by the innermost extent, and the packed layout is the one
-// that is measured.
+// 81 columns, most of which say in another way what Ansor's 164 (OSDI'20, appendix) do: work by
+// kind of operation, the loops around it, and for the target and its three largest operands bytes,
+// moved bytes by cache level, stride, reuse and tile. Strides and touched bytes are exact for
+// affine indices, the packed layout is the one that is measured, and every statement has a row of
+// its own. Not in them are Ansor's reuse distance and type of reuse, its curve of intensity over
+// the loops (three levels of cache stand for its ten points), its columns of each allocation, its
+// fifth operand, and the one-hot positions of annotations; columns of the analytic model (cycles,
+// register need, imbalance) stand beside them, which Ansor has not.
 
 #include "learn/feature.h"
 

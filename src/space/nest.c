@@ -353,7 +353,10 @@ static void merge_access(maker *m, seer_nest_statement *st) {
 
 static void add_access(maker *m, seer_nest_statement *st, const load_fact *load,
     const index_fact *index, bool is_guarded, bool is_write, bool packs) {
-  if (st->n_access == SEER_NEST_MAX_ACCESSES) return;
+  if (st->n_access == SEER_NEST_MAX_ACCESSES) {
+    m->nest->n_left_out++;
+    return;
+  }
   seer_nest_access *out = &st->access[st->n_access++];
   const seer_dag_buf *buf = &m->dag->buf[load->buf];
   const seer_dag_stage *stage = &m->dag->stage[st->stage];
@@ -463,11 +466,15 @@ static void add_loads(maker *m, seer_nest_statement *st, uint32_t s, const index
 // ---- statements
 
 static void add_statement(maker *m, uint32_t s) {
-  if (m->nest->n_statement == SEER_NEST_MAX_STATEMENTS) return;
+  if (m->nest->n_statement == SEER_NEST_MAX_STATEMENTS) {
+    m->nest->n_left_out++;
+    return;
+  }
   const seer_dag_stage *stage = &m->dag->stage[s];
   const seer_frame_stage *frame_stage = &m->frame->stage[s];
   uint32_t n_axis = (uint32_t)stage->n_space + stage->n_reduce;
   m->statement_of[s] = (int8_t)m->nest->n_statement;
+  m->nest->n_left_out += m->facts[s].n_left_out;
   stage_state *state = &m->state[m->nest->n_statement];
   seer_nest_statement *st = &m->nest->statement[m->nest->n_statement++];
   memset(st, 0, offsetof(seer_nest_statement, loop));
@@ -585,7 +592,7 @@ void seer_nest_make(const seer_nest_facts *facts, const seer_frame *frame, seer_
   m.nest = out;
   m.vector_bytes = facts->list->target->vector_bytes;
   memset(m.statement_of, -1, sizeof m.statement_of);
-  out->n_statement = out->n_phase = 0;
+  out->n_statement = out->n_phase = out->n_left_out = 0;
   out->local_bytes = out->packed_bytes = 0;
   for (uint32_t s = m.dag->n_stage; s-- > 0;) {
     seer_place place = frame->stage[s].place;

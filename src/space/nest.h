@@ -66,6 +66,7 @@ typedef struct {
 
 typedef struct {
   uint32_t n_statement;
+  uint32_t n_left_out;  // loads and statements beyond what there is room for
   uint64_t local_bytes;  // of LOCAL buffers, per thread
   uint64_t packed_bytes;  // of packed weights
   double n_parts[SEER_DAG_MAX_STAGES];  // by phase

@@ -145,7 +145,10 @@ static void add_load(collector *c, seer_expr e) {
   for (uint32_t k = 0; k < c->fact->n_load; k++) {
     if (merge_load(&c->fact->load[k], &load)) return;
   }
-  if (c->fact->n_load < MAX_FACT_LOADS) c->fact->load[c->fact->n_load++] = load;
+  if (c->fact->n_load < MAX_FACT_LOADS)
+    c->fact->load[c->fact->n_load++] = load;
+  else
+    c->fact->n_left_out++;
 }
 
 // Index and predicate expressions are addressing, not work: only loads inside them are followed. A

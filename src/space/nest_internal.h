@@ -34,6 +34,7 @@ typedef struct {
   bool is_product_sum;  // SUM over a product: each term is one fused multiply-add
   uint32_t n_load;
   load_fact load[MAX_FACT_LOADS];
+  uint32_t n_left_out;  // loads beyond these
 } stage_fact;
 
 struct seer_nest_facts {

@@ -128,6 +128,8 @@ typedef struct {
   seer_space_kind space;
   uint32_t n;
   const seer_sketch **sketch;
+  // What there was no room for: plans of the rules' walk, and plans that others were ranked before.
+  uint32_t n_plans_cut, n_sketches_cut;
 } seer_sketch_list;
 
 // All sketches of all formulations, in a stable order. Never empty for a verified DAG (a simple

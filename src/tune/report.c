@@ -219,7 +219,7 @@ static void put_counts(seer_text *out, const seer_session_totals *t) {
       "</tr>"
       "<tr><td class='l'>seconds: search, learning, checks<td>%.1f, %.1f, %.1f of "
       "%.1f</tr></table>\n",
-      t->drafted, t->scored, t->propose_s, t->train_s, t->check_s, t->elapsed_s);
+      t->search.drafted, t->search.scored, t->propose_s, t->train_s, t->check_s, t->elapsed_s);
 }
 
 static const char style[] =

@@ -98,10 +98,12 @@ static void transplant(seer_session *s, uint32_t t) {
     if (!seer_task_is_open(&s->state.task[r])) continue;
     n_relative++;
     for (uint32_t k = 0; k < n; k++) {
-      if (seer_schedule_refit(s->task[t].sketches, &top[k], s->task[r].sketches, &fitted) !=
-          SEER_REJECT_NONE)
-        continue;
-      seer_session_queue(s, r, &fitted, "sibling");
+      seer_reject why =
+          seer_schedule_refit(s->task[t].sketches, &top[k], s->task[r].sketches, &fitted);
+      if (why == SEER_REJECT_NONE)
+        seer_session_queue(s, r, &fitted, "sibling");
+      else
+        seer_search_reject(s->task[r].search, why);
     }
   }
 }
@@ -196,6 +198,7 @@ static seer_status take_result(
   double seconds = is_ok ? usual_time(s, t, result->seconds, slow) : 0;
   s->totals.failed[result->cls] += !is_ok;
   s->totals.twins += result->is_twin;
+  s->totals.repeats += is_witness;
   s->totals.raced_out += result->is_raced_out;
   if (is_ok && !result->is_twin && !is_witness) s->totals.trials++;
   s->totals.build_s += result->build_s;
@@ -255,7 +258,8 @@ static seer_status propose(seer_session *s, seer_pick *pick, batch *b) {
 }
 
 // What a round's end means for the task: a new best goes to its relatives, patience runs out.
-static void conclude(seer_session *s, const seer_pick *pick, double before) {
+static void conclude(
+    seer_session *s, const seer_pick *pick, double before, const seer_search_counts *counts) {
   uint32_t t = pick->task;
   seer_task_state *state = &s->state.task[t];
   state->history = SEER_GROW(
@@ -278,7 +282,8 @@ static void conclude(seer_session *s, const seer_pick *pick, double before) {
       state->n_trial - s->task[t].trial_of_best >= s->budget.task_early_stopping) {
     state->is_done = true;
   }
-  event = (seer_event){.kind = SEER_EVENT_ROUND_END, .task = t, .pick = pick};
+  seer_log(s->context, "search", 2, "task %u: %s", t, seer_search_counts_print(counts, s->round));
+  event = (seer_event){.kind = SEER_EVENT_ROUND_END, .task = t, .pick = pick, .counts = counts};
   seer_session_emit(s, &event);
 }
 
@@ -286,6 +291,7 @@ seer_status seer_session_round(seer_session *s, seer_pick *pick) {
   uint32_t t = pick->task;
   seer_arena_reset(s->round);
   batch b = {0};
+  const seer_search_counts *now = seer_search_get_counts(s->task[t].search), start = *now;
   SEER_TRY(propose(s, pick, &b));
   if (b.n == 0) {
     s->state.task[t].is_dead = true;
@@ -301,6 +307,8 @@ seer_status seer_session_round(seer_session *s, seer_pick *pick) {
     study(&l);
     SEER_TRY(l.status);
   }
-  conclude(s, pick, before);
+  seer_search_counts counts = *now;
+  seer_search_counts_less(&counts, &start);
+  conclude(s, pick, before, &counts);
   return SEER_OK;
 }

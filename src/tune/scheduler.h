@@ -42,19 +42,29 @@ typedef struct {
 } seer_schedule_state;
 
 typedef struct {
-  const char *name, *aliases, *doc;
+  const char *name, *doc;
   bool is_faithful;  // plain separate models, no base, no racing, Ansor's search loop
-  const char *grouping;  // NULL: the option --family decides
+  const char *grouping;  // the policy's own; NULL: it has none
   bool (*next)(seer_schedule_state *state, seer_pick *out_pick);  // false: nothing is left to do
 } seer_scheduler_desc;
 
 extern const seer_scheduler_desc *const seer_scheduler_table[];
 extern const size_t seer_scheduler_table_count;
-SEER_MUST_USE seer_status seer_scheduler_find(
-    const char *name_or_alias, const seer_scheduler_desc **out_desc);
+
+// A name says which policy; a foreign one also says how tasks are grouped and which cost model
+// ranks ("sketch.xgb.family_hash": familyseer, op-sequence, xgboost). NULL: it does not say.
+typedef struct {
+  const char *name;
+  const seer_scheduler_desc *policy;
+  const char *grouping, *cost_model;
+} seer_policy;
+extern const seer_policy seer_policy_alias_table[];
+extern const size_t seer_policy_alias_table_count;
+// Errors: INVALID lists the names.
+SEER_MUST_USE seer_status seer_policy_find(const char *name_or_alias, seer_policy *out_policy);
 
 extern const seer_scheduler_desc seer_scheduler_ansor, seer_scheduler_familyseer,
-    seer_scheduler_round_robin, seer_scheduler_seer;
+    seer_scheduler_round_robin, seer_scheduler_random, seer_scheduler_seer;
 
 static inline bool seer_task_is_open(const seer_task_state *task) {
   return !task->is_dead && !task->is_done;

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "base/os.h"
 #include "base/stats.h"
 
 // Sizes of one proposal. Chosen so that a proposal costs well under a tenth of building and timing
@@ -76,6 +75,7 @@ struct seer_search {
   elite elites[N_ELITE];
   double *sketch_best;  // seconds by sketch; 0: none
   uint32_t *sketch_n;
+  double *sketch_weight;  // of the draw at hand
   uint32_t n_formulation, *formulation_of;  // by sketch
   size_t n_queue, cap_queue, queue_at;
   queued *queue;
@@ -115,12 +115,15 @@ seer_status seer_search_create(const seer_search_options *options, seer_search *
   seer_search *s = calloc(1, sizeof(*s));
   if (!s) return SEER_FAIL(RESOURCE, "no memory for a search");
   s->options = *options;
+  s->counts.cut[SEER_CUT_PLANS] = options->sketches->n_plans_cut;
+  s->counts.cut[SEER_CUT_SKETCHES] = options->sketches->n_sketches_cut;
   s->arena = seer_arena_create("search");
   s->summariser = seer_summariser_create(options->sketches, s->arena);
   s->measured = seer_map_create(s->arena);
   s->alike = seer_map_create(s->arena);
   s->sketch_best = SEER_NEW_ARRAY(s->arena, double, options->sketches->n);
   s->sketch_n = SEER_NEW_ARRAY(s->arena, uint32_t, options->sketches->n);
+  s->sketch_weight = SEER_NEW_ARRAY(s->arena, double, options->sketches->n);
   number_formulations(s);
   s->cap_pool = options->is_ansor ? 2 * ANSOR_POPULATION : 2 * POOL;
   s->n_seen_slots = 1;
@@ -163,6 +166,7 @@ uint32_t seer_search_n_measured(const seer_search *s) {
   return (uint32_t)seer_map_count(s->measured);
 }
 const seer_search_counts *seer_search_get_counts(const seer_search *s) { return &s->counts; }
+void seer_search_reject(seer_search *s, seer_reject why) { s->counts.rejected[why]++; }
 
 // ---- look-alikes
 static uint64_t likeness(double analytic_s) {
@@ -270,9 +274,14 @@ uint32_t seer_search_top(
 void seer_search_queue(seer_search *s, const seer_schedule *schedule, const char *origin) {
   seer_schedule normal = *schedule;
   seer_schedule_normalise(s->options.sketches, &normal);
-  if (seer_schedule_check(s->options.sketches, &normal) != SEER_REJECT_NONE ||
-      seer_search_knows(s, &normal) || !may_pack(s, seer_search_packed_bytes(s, &normal)))
+  seer_reject why = seer_schedule_check(s->options.sketches, &normal);
+  if (why == SEER_REJECT_NONE && seer_search_knows(s, &normal)) why = SEER_REJECT_DUPLICATE;
+  if (why == SEER_REJECT_NONE && !may_pack(s, seer_search_packed_bytes(s, &normal)))
+    why = SEER_REJECT_WEIGHTS;
+  if (why != SEER_REJECT_NONE) {
+    seer_search_reject(s, why);
     return;
+  }
   for (size_t i = s->queue_at; i < s->n_queue; i++) {
     if (seer_schedule_equal(&s->queue[i].schedule, &normal)) return;
   }
@@ -303,7 +312,10 @@ static bool see(seer_search *s, uint64_t hash) {
 // Normalised, new, valid, not measured: then it is in the pool with its analytic estimate. `frame`:
 // the schedule's, checked; NULL where nobody has made one.
 static void add_draft(seer_search *s, const seer_schedule *schedule, const seer_frame *frame) {
-  if (s->n_pool == s->cap_pool) return;
+  if (s->n_pool == s->cap_pool) {
+    s->counts.cut[SEER_CUT_POOL]++;
+    return;
+  }
   uint64_t hash = seer_schedule_hash(schedule);
   if (!see(s, hash) || seer_map_get(s->measured, hash, NULL)) {
     s->counts.rejected[SEER_REJECT_DUPLICATE]++;
@@ -316,6 +328,7 @@ static void add_draft(seer_search *s, const seer_schedule *schedule, const seer_
     s->counts.rejected[reject]++;
     return;
   }
+  s->counts.cut[SEER_CUT_ACCESSES] += nest->n_left_out;
   if (!may_pack(s, nest->packed_bytes)) {
     s->counts.rejected[SEER_REJECT_WEIGHTS]++;
     return;
@@ -335,10 +348,9 @@ static void add_draft(seer_search *s, const seer_schedule *schedule, const seer_
   s->counts.drafted++;
 }
 
-static uint32_t draw_sketch(const seer_search *s, seer_rng *rng) {
+static uint32_t draw_sketch(seer_search *s, seer_rng *rng) {
   uint32_t n = s->options.sketches->n;
-  double best = s->n_elite ? s->elites[0].seconds : 0, total = 0, weight[256];
-  if (n > 256) n = 256;
+  double best = s->n_elite ? s->elites[0].seconds : 0, total = 0, *weight = s->sketch_weight;
   for (uint32_t k = 0; k < n; k++) {
     double ratio = s->sketch_best[k] > 0 && best > 0 ? best / s->sketch_best[k] : 1;
     weight[k] = s->options.is_ansor ? 1 : fmax(SKETCH_FLOOR, ratio * ratio * ratio);
@@ -592,7 +604,6 @@ static void keep_population(seer_search *s) {
 
 seer_status seer_search_propose(
     seer_search *s, seer_bank *bank, uint32_t n, seer_proposal *out, uint32_t *out_n) {
-  uint64_t start = seer_os_now_ns();
   *out_n = 0;
   clear_pool(s);
   seer_rng rng;
@@ -636,7 +647,6 @@ seer_status seer_search_propose(
     s->n_row = 0;
   }
   s->counts.proposed += *out_n;
-  s->counts.seconds += (double)(seer_os_now_ns() - start) * 1e-9;
   return status;
 }
 
@@ -662,6 +672,13 @@ void seer_search_zero_trial(seer_search *s, uint32_t n_drafts, seer_schedule *ou
   }
   uint32_t n_fresh = n_drafts < s->cap_pool / 2 ? n_drafts : s->cap_pool / 2;
   draft_fresh(s, &rng, n_fresh);
+  for (uint32_t left = n_drafts - n_fresh; left > 0;) {  // what the pool cannot hold at once
+    uint32_t n = left < n_fresh ? left : n_fresh;
+    keep_exact(s);
+    cut_by_analytic(s, POOL / 4);
+    draft_fresh(s, &rng, n);
+    left -= n;
+  }
   for (int g = 0; g < 4; g++) {  // climb by the estimate
     keep_exact(s);
     cut_by_analytic(s, POOL / 4);

@@ -20,11 +20,28 @@ typedef struct {
   uint64_t max_packed_bytes;  // packed weights of a schedule; 0: any number
 } seer_search_options;
 
+// Places where a fixed size ends what is looked at.
+typedef enum {
+  SEER_CUT_PLANS,  // half-made sketches beyond what the walk of the rules keeps
+  SEER_CUT_SKETCHES,  // plans that did not become sketches because others were ranked before them
+  // loads and statements that a nest summary has no room for: features lack them
+  SEER_CUT_ACCESSES,
+  SEER_CUT_POOL,  // drafts when the pool was full
+  SEER_CUT_COUNT
+} seer_cut;
+const char *seer_cut_name(seer_cut cut);
+
+// All of a search so far, or of a round. Whole numbers of one width only.
 typedef struct {
-  uint32_t drafted, scored, proposed;
-  uint32_t rejected[SEER_REJECT_COUNT];
-  double seconds;
+  uint64_t drafted, scored, proposed;
+  uint64_t rejected[SEER_REJECT_COUNT];
+  uint64_t cut[SEER_CUT_COUNT];
 } seer_search_counts;
+void seer_search_counts_add(seer_search_counts *into, const seer_search_counts *more);
+void seer_search_counts_less(seer_search_counts *into, const seer_search_counts *earlier);
+// "drafted 448, scored 288, proposed 16; rejected: registers 31, duplicate 8; left out: pool-full
+// 2"
+const char *seer_search_counts_print(const seer_search_counts *counts, seer_arena *arena);
 
 typedef struct {
   seer_schedule schedule;
@@ -66,6 +83,8 @@ uint32_t seer_search_top(
     const seer_search *search, uint32_t k, seer_schedule *out, double *out_seconds);
 uint32_t seer_search_n_measured(const seer_search *search);
 const seer_search_counts *seer_search_get_counts(const seer_search *search);
+// A schedule that was meant for this task and could not be made.
+void seer_search_reject(seer_search *search, seer_reject why);
 // Feature rows of a schedule: at most SEER_NEST_MAX_STATEMENTS x seer_feature_count floats.
 uint32_t seer_search_features(
     const seer_search *search, const seer_schedule *schedule, float *out_rows);

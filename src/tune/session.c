@@ -62,8 +62,7 @@ void seer_session_get_totals(const seer_session *s, seer_session_totals *out) {
   *out = s->totals;
   out->elapsed_s = (double)(seer_os_now_ns() - s->start_ns) * 1e-9;
   for (uint32_t t = 0; t < s->network->n_task; t++) {
-    out->drafted += seer_search_get_counts(s->task[t].search)->drafted;
-    out->scored += seer_search_get_counts(s->task[t].search)->scored;
+    seer_search_counts_add(&out->search, seer_search_get_counts(s->task[t].search));
   }
 }
 
@@ -135,11 +134,60 @@ static seer_status select_tasks(seer_session *s) {
   return SEER_OK;
 }
 
-static seer_status create_bank(seer_session *s) {
-  const seer_cost_desc *model;
-  SEER_TRY(seer_cost_find(seer_context_str(s->context, SEER_OPT_COST_MODEL), &model));
+// What a policy's name says and what an option says of the same must not contradict each other.
+static seer_status contradiction(
+    const seer_policy *policy, const char *theirs, seer_option option, const char *given) {
+  return SEER_FAIL(INVALID,
+      "--search-policy %s means --%s %s, and --%s is %s: leave one of them out", policy->name,
+      seer_option_table[option].name, theirs, seer_option_table[option].name, given);
+}
+
+static seer_status find_grouping(
+    const seer_session *s, const seer_policy *policy, const seer_family_desc **out) {
+  const char *given = seer_context_str(s->context, SEER_OPT_FAMILY);
+  SEER_TRY(seer_family_find(given, out));
+  if (!policy->grouping) return SEER_OK;
+  const seer_family_desc *asked = *out;
+  SEER_TRY(seer_family_find(policy->grouping, out));
+  bool is_given = seer_context_is_set(s->context, SEER_OPT_FAMILY);
+  return is_given && asked != *out ? contradiction(policy, policy->grouping, SEER_OPT_FAMILY, given)
+                                   : SEER_OK;
+}
+
+static seer_status find_cost_model(
+    const seer_session *s, const seer_policy *policy, const seer_cost_desc **out) {
+  const char *given = seer_context_str(s->context, SEER_OPT_COST_MODEL);
+  SEER_TRY(seer_cost_find(given, out));
+  if (!policy->cost_model) return SEER_OK;
+  const seer_cost_desc *asked = *out;
+  SEER_TRY(seer_cost_find(policy->cost_model, out));
+  bool is_given = seer_context_is_set(s->context, SEER_OPT_COST_MODEL);
+  return is_given && asked != *out
+      ? contradiction(policy, policy->cost_model, SEER_OPT_COST_MODEL, given)
+      : SEER_OK;
+}
+
+// "cost model m: base and 2 of 3 families go on from it; new are conv.f32"
+static void note_loaded(seer_session *s, const char *path) {
+  seer_text text;
+  seer_text_init(&text, s->arena);
+  uint32_t n_continued = 0, n = s->families.n_family;
+  for (uint32_t f = 0; f < n; f++) n_continued += seer_bank_is_continued(s->bank, f);
+  seer_text_printf(&text, "cost model %s: %s%u of %u families go on from it", path,
+      s->policy->is_faithful ? "" : "the base and ", n_continued, n);
+  const char *before = "; new are ";
+  for (uint32_t f = 0; f < n; f++) {
+    if (seer_bank_is_continued(s->bank, f)) continue;
+    seer_text_printf(&text, "%s%s", before, s->families.name[f]);
+    before = ", ";
+  }
+  s->loaded_note = text.data;
+}
+
+static seer_status create_bank(seer_session *s, const seer_cost_desc *model) {
   uint32_t warm_up = s->policy->is_faithful ? s->state.round_size : 32;
   seer_bank_options options = {.n_family = s->families.n_family,
+      .family_name = s->families.name,
       .n_task = s->network->n_task,
       .family_of = s->families.family_of,
       .has_base = !s->policy->is_faithful,
@@ -147,18 +195,27 @@ static seer_status create_bank(seer_session *s) {
       .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
       .warm_up = warm_up};
   SEER_TRY(seer_bank_create(&options, &s->bank));
-  const char *path = seer_context_str(s->context, SEER_OPT_LOAD_MODEL);
-  return path[0] ? seer_bank_load(s->bank, path) : SEER_OK;
+  const char *from = seer_context_str(s->context, SEER_OPT_LOAD_MODEL),
+             *to = seer_context_str(s->context, SEER_OPT_SAVE_MODEL);
+  if (model->is_estimate && (from[0] || to[0]))
+    return SEER_FAIL(INVALID, "--%s: cost model %s learns nothing that could be kept in a file",
+        from[0] ? "load-model" : "save-model", model->name);
+  if (!from[0]) return SEER_OK;
+  SEER_TRY(seer_bank_load(s->bank, from));
+  note_loaded(s, from);
+  return SEER_OK;
 }
 
 static seer_status set_up(seer_session *s, const char *model_name) {
   seer_context *c = s->context;
   uint32_t n = s->network->n_task;
-  SEER_TRY(seer_scheduler_find(seer_context_str(c, SEER_OPT_SEARCH_POLICY), &s->policy));
+  seer_policy policy;
   const seer_family_desc *grouping;
-  const char *name =
-      s->policy->grouping ? s->policy->grouping : seer_context_str(c, SEER_OPT_FAMILY);
-  SEER_TRY(seer_family_find(name, &grouping));
+  const seer_cost_desc *model;
+  SEER_TRY(seer_policy_find(seer_context_str(c, SEER_OPT_SEARCH_POLICY), &policy));
+  SEER_TRY(find_grouping(s, &policy, &grouping));
+  SEER_TRY(find_cost_model(s, &policy, &model));
+  s->policy = policy.policy;
   seer_families_build(grouping, s->network->task, n, s->arena, &s->families);
   fill_budget(s);
   s->target = seer_context_target(c);
@@ -183,7 +240,7 @@ static seer_status set_up(seer_session *s, const char *model_name) {
     s->state.task[t].family = s->families.family_of[t];
   }
   SEER_TRY(select_tasks(s));
-  SEER_TRY(create_bank(s));
+  SEER_TRY(create_bank(s, model));
   SEER_TRY(seer_measure_find(seer_context_str(c, SEER_OPT_MEASURE), &s->measure));
   SEER_TRY(s->measure->open(c, s->target, &s->measurer));
   uint64_t weight_bytes = network_weight_bytes(s->network);
@@ -426,6 +483,7 @@ static seer_status tune(seer_session *s, const char **out_why) {
 seer_status seer_session_run(seer_session *s) {
   s->drift = 1;
   s->start_ns = seer_os_now_ns();
+  if (s->loaded_note) seer_session_note(s, s->loaded_note);
   SEER_TRY(restore(s));
   SEER_TRY(queue_kin(s));
   seer_session_update_estimate(s);
@@ -442,7 +500,10 @@ seer_status seer_session_run(seer_session *s) {
   }
   const char *path = seer_context_str(s->context, SEER_OPT_SAVE_MODEL);
   if (path[0]) SEER_TRY(seer_bank_save(s->bank, path));
-  event = (seer_event){.kind = SEER_EVENT_DONE, .text = why};
+  seer_session_totals totals;
+  seer_session_get_totals(s, &totals);
+  seer_log(s->context, "search", 1, "%s", seer_search_counts_print(&totals.search, s->arena));
+  event = (seer_event){.kind = SEER_EVENT_DONE, .text = why, .counts = &totals.search};
   seer_session_emit(s, &event);
   return SEER_OK;
 }

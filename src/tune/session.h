@@ -36,6 +36,7 @@ typedef struct {
   const seer_measure_result *result;  // MEASUREMENT
   int64_t record;  // MEASUREMENT: its id
   double before_s, after_s;  // BEST, ACCEPT (default, winner)
+  const seer_search_counts *counts;  // ROUND_END: of the round; DONE: of all
   bool is_accepted;  // ACCEPT
   const char *text;  // NOTE, ACCEPT, DONE (why it ended)
 } seer_event;
@@ -82,7 +83,8 @@ typedef struct {
   double elapsed_s, propose_s, measure_s, build_s, run_s, train_s, check_s;
   double default_s, estimated_s;  // sums over tasks
   uint32_t trials, failed[SEER_MEASURED_COUNT], twins, raced_out, restored;
-  uint64_t drafted, scored;
+  uint32_t repeats;  // runs of schedules that had been run before: witnesses and confirmations
+  seer_search_counts search;
 } seer_session_totals;
 // The estimate of one set of input shapes.
 double seer_session_set_seconds(const seer_session *session, uint32_t set);

@@ -39,6 +39,7 @@ struct seer_session {
   seer_session_task *task;
   seer_schedule_state state;
   seer_bank *bank;
+  const char *loaded_note;  // what --load-model brought; NULL: nothing was loaded
   uint32_t family_to_study;  // of the last round
   const seer_measure_desc *measure;
   seer_measurer *measurer;

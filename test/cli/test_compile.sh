@@ -52,6 +52,60 @@ expect_text stdout "fc1"
 expect_status 0 "$FAMILYSEER" bench a --compare c --duration 50ms
 expect_text stdout "ratio"
 
+# --dump: every form of every kernel, and nothing without it; the first form is read again by opt.
+expect_status 0 "$FAMILYSEER" compile mlp -o dumped -O1 --dump all --dump-dir forms
+for kind in task sketch loop feature asm; do
+  [ "$(ls forms | grep -c "[.]$kind\$")" = 3 ] || fail "--dump: $(ls forms | tr '\n' ' ')"
+done
+expect_text forms/000_task0_fc1.task "dag gemm {"
+expect_text forms/000_task0_fc1.sketch "(this one)"
+expect_text forms/000_task0_fc1.loop "loop gemm {"
+[ "$(head -1 forms/000_task0_fc1.feature | tr ',' '\n' | wc -l)" = "$(sed -n 2p forms/000_task0_fc1.feature | tr ',' '\n' | wc -l)" ] || fail "names and numbers of features"
+expect_text forms/000_task0_fc1.asm "kernel_p0"
+expect_status 0 "$FAMILYSEER" opt forms/000_task0_fc1.task --dump loop,asm --dump-dir forms2
+[ "$(ls forms2 | tr '\n' ' ')" = "gemm.asm gemm.loop " ] || fail "opt --dump: $(ls forms2)"
+expect_status 0 "$FAMILYSEER" opt forms/000_task0_fc1.task
+diff stdout forms/000_task0_fc1.task || fail "a dumped task is not what opt prints"
+[ ! -e dump ] || fail "a dump nobody asked for"
+
+# --emit obj: one object that a program links and calls; it exports its entry alone, and the answers are the library's.
+cat > main.c <<'END'
+#include <seer/runtime.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+  static float x[784], y[10];
+  char message[256] = "";
+  const seer_model_api *api = seer_model_v1();
+  seer_model *model;
+  seer_session *session;
+  for (int i = 0; i < 784; i++) x[i] = 1;
+  if (api->open(argc > 1 ? argv[1] : NULL, NULL, 0, 1, &model, message, sizeof message)) return puts(message), 1;
+  seer_pool *pool = api->pool_create(2, 0);
+  if (api->session_create(model, pool, &session, message, sizeof message)) return puts(message), 1;
+  if (api->bind_input(session, 0, x) || api->bind_output(session, 0, y) || api->run(session)) return 2;
+  fwrite(y, sizeof y, 1, stdout);
+  api->session_destroy(session);
+  api->pool_destroy(pool);
+  api->close(model);
+  return 0;
+}
+END
+expect_status 0 "$FAMILYSEER" compile mlp -o object -O1 --emit obj
+expect_status 0 "$FAMILYSEER" compile mlp -o object2 -O1 --emit obj
+for f in model.o model.h model.json weights.bin; do cmp "object/$f" "object2/$f" || fail "$f differs"; done
+[ "$(ls -A object | wc -l)" = 4 ] || fail "something else was left in object: $(ls -A object)"
+strings -a object/model.o | grep -qF "$WORK" && fail "model.o holds a path"
+[ "$(nm --defined-only -g object/model.o | awk '{print $3}')" = seer_model_v1 ] || { nm -g object/model.o; fail "model.o exports"; }
+cc -I "$SOURCE/include" main.c object/model.o -o object/app -pthread -ldl -lm || fail "model.o does not link"
+object/app > app.raw || fail "the linked program ended with $?"
+object/app "$WORK/a/weights.bin" > app2.raw || fail "weights elsewhere: $?"
+expect_status 0 "$FAMILYSEER" run a --fill ones -o ones
+tail -c 40 ones/output.npy | cmp - app.raw || fail "model.o answers something else than model.so"
+cmp app.raw app2.raw || fail "the same weights elsewhere give another answer"
+expect_status 1 "$FAMILYSEER" compile mlp -o c2 --emit c
+expect_text stderr "there is no emitter of C yet"
+[ ! -e c2 ] || fail "--emit c made a folder"
+
 # What is wrong is said.
 expect_status 1 "$FAMILYSEER" run a -i nope=y/output.npy
 expect_text stderr "it has 'input'"

@@ -34,6 +34,37 @@ expect_status 0 env XDG_CACHE_HOME="$WORK/cache" "$FAMILYSEER" tune mlp --measur
 expect_status 0 env XDG_CACHE_HOME="$WORK/cache" "$FAMILYSEER" tune mlp --measure fake --trials 20
 [ -s cache/familyseer/records.sqlite ] || fail "no file of records"
 
+# Another network goes on from a cost model; families are found again by name.
+one_model() { fake "$@" --ignore-records --search-policy familyseer; }
+expect_status 0 one_model mlp --save-model m1
+expect_status 0 one_model mobilenet_v2_0.25 --load-model m1 --save-model m2
+expect_text stderr "cost model m1: 1 of 4 families go on from it; new are conv.f32, depthwise.f32, window.f32"
+expect_status 0 one_model mlp --load-model m2
+expect_text stderr "cost model m2: 1 of 1 families go on from it"
+expect_status 1 one_model mlp --load-model m2 --cost-model random
+expect_text stderr "m2: cost model xgboost, must be random"
+expect_status 1 fake mlp --ignore-records --load-model m2
+expect_text stderr "m2: of a policy that has separate models for families, this one has one base under all"
+
+# What was drafted, refused and left out is counted: each round at level 2, in all at level 1.
+expect_status 0 fake mlp --ignore-records --log search --json
+grep -q '^\[search\] drafted [1-9][0-9]*, scored .*; rejected: .*duplicate [1-9]' stderr || { cat stderr; fail "no counts"; }
+[ "$(grep -c '^.search' stderr)" = 1 ] || fail "more than one line of counts at level 1"
+grep '"event": *"done"' stdout | grep -q '"rejected": *{.*"duplicate": *[1-9]' || { tail -1 stdout; fail "the last event has no counts"; }
+grep '"event": *"round-end"' stdout | grep -q '"rejected": *{' || fail "rounds have no counts"
+expect_status 0 fake mlp --ignore-records --log search:2
+[ "$(grep -c '^.search. task [0-9]*: drafted ' stderr)" -ge 3 ] || { cat stderr; fail "rounds are not logged"; }
+
+# Records through pipes: what comes out goes in.
+expect_status 0 "$FAMILYSEER" records export exported --records a.sqlite
+"$FAMILYSEER" records export --records a.sqlite > piped || fail "export to standard output"
+[ -s piped ] && cmp exported piped || fail "standard output and a file differ"
+"$FAMILYSEER" records export - --records a.sqlite | "$FAMILYSEER" records import --records piped.sqlite > stdout || fail "through a pipe"
+grep -q '^[1-9][0-9]* records added' stdout || { cat stdout; fail "nothing came through the pipe"; }
+"$FAMILYSEER" records import - --records piped.sqlite < exported > stdout || fail "import from -"
+grep -q "^0 records added" stdout || { cat stdout; fail "known ones were added again"; }
+"$FAMILYSEER" records export --records a.sqlite > /dev/full 2> stderr && fail "a full disk is no failure"
+
 # What cannot be written is said before anything is measured.
 echo here > file
 for out in file file/below; do

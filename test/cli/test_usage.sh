@@ -36,6 +36,22 @@ expect 1 "none of the tasks that are asked for has one" tasks mlp --ops Relu --t
 expect 0 '^   1 .*gemm 1x256->128 +relu' tasks mlp --ops relu,Conv --tasks 1-2
 expect 1 "10-10 is not within 0-2" tasks mlp --tasks 10
 expect 0 'the budget is no trials' tune mlp --measure fake --trials 0 --ignore-records
+# Foreign names of policies choose the grouping and the model too; an option that says otherwise is an error.
+tune_with() { local s=$1 p=$2; shift 2; expect $s "$p" tune mlp --measure fake --trials 6 --ignore-records "$@"; }
+tune_with 0 '^3 tasks in 2 families' --search-policy sketch.xgb.family_hash
+tune_with 0 '^3 tasks in 3 families' --search-policy sketch.xgb.family_ind
+tune_with 0 '^3 tasks in 1 families' --search-policy sketch.xgb.family_op
+tune_with 0 '^3 tasks in 3 families' --search-policy sketch.xgb.family_ind --family ind --cost-model xgboost
+tune_with 0 '^3 tasks in 2 families' --search-policy familyseer --family op-sequence
+tune_with 0 '^3 tasks in 1 families' --search-policy sketch.random
+tune_with 0 '^3 tasks in 1 families' --search-policy random --cost-model analytic
+tune_with 1 'sketch.xgb.family_hash means --family op-sequence, and --family is single' --search-policy sketch.xgb.family_hash --family single
+tune_with 1 'ansor means --family all, and --family is op' --search-policy ansor --family op
+tune_with 1 'sketch.random means --cost-model random, and --cost-model is xgboost' --search-policy sketch.random --cost-model xgboost
+tune_with 1 "unknown search policy 'sketch.xg'; allowed: seer familyseer ansor" --search-policy sketch.xg
+tune_with 1 "unknown cost model 'xgb'; allowed: xgboost analytic random" --cost-model xgb
+tune_with 1 "unknown grouping 'x'; allowed: anchor-op op-sequence" --family x
+tune_with 1 'save-model: cost model analytic learns nothing' --cost-model analytic --save-model m
 # A flag of another command is wrong usage: it would be believed to have done something.
 expect 2 'list takes no --opt-level; it is a flag of: compile' list options -O2
 expect 2 'bench takes no --trials; it is a flag of: tune' bench model.so --trials=5

@@ -13,7 +13,7 @@ static void log_phase(const seer_context *context, const char *what, uint64_t *s
 }
 
 static seer_status build_into(const seer_context *context, const seer_network *network,
-    const seer_choice *choice, const char *out_dir, const char *work_dir,
+    const seer_choice *choice, seer_build_kind kind, const char *out_dir, const char *work_dir,
     seer_built_kernels *kernels, seer_weight_file **weights, seer_arena *arena) {
   uint64_t start = seer_os_now_ns();
   seer_built_ties **ties;
@@ -35,9 +35,12 @@ static seer_status build_into(const seer_context *context, const seer_network *n
   const char *json = seer_build_json(context, network, kernels, choice, plan, arena);
   seer_built_library library;
   SEER_TRY(seer_build_library(plan, network->n_set, json, arena, &library));
-  const char *so_path = seer_os_path_join(arena, work_dir, "model.so");
-  SEER_TRYF(
-      seer_build_link(context, kernels, &library, work_dir, so_path, arena), "linking model.so");
+  const char *name = kind == SEER_BUILD_OBJECT ? "model.o" : "model.so";
+  const char *so_path = seer_os_path_join(arena, work_dir, name);
+  SEER_TRYF(kind == SEER_BUILD_OBJECT
+          ? seer_build_relink(context, kernels, &library, work_dir, so_path, arena)
+          : seer_build_link(context, kernels, &library, work_dir, so_path, arena),
+      "linking %s", name);
   log_phase(context, "link", &start);
 
   const char *header = seer_build_header(network, arena);
@@ -48,11 +51,11 @@ static seer_status build_into(const seer_context *context, const seer_network *n
   SEER_TRY(seer_os_rename(weights_path, seer_os_path_join(arena, out_dir, "weights.bin")));
   SEER_TRY(seer_os_rename(json_path, seer_os_path_join(arena, out_dir, "model.json")));
   SEER_TRY(seer_os_rename(header_path, seer_os_path_join(arena, out_dir, "model.h")));
-  return seer_os_rename(so_path, seer_os_path_join(arena, out_dir, "model.so"));
+  return seer_os_rename(so_path, seer_os_path_join(arena, out_dir, name));
 }
 
-seer_status seer_build_model(const seer_context *context, const seer_network *network,
-    const seer_choice *choice, const char *out_dir) {
+seer_status seer_build_model_as(const seer_context *context, const seer_network *network,
+    const seer_choice *choice, seer_build_kind kind, const char *out_dir) {
   const seer_target *target = seer_context_target(context);
   if (target->kind != SEER_TARGET_CPU)
     return SEER_FAIL(
@@ -65,11 +68,17 @@ seer_status seer_build_model(const seer_context *context, const seer_network *ne
   seer_weight_file *weights = NULL;
   seer_status status = seer_os_temp_dir_in(out_dir, ".build", arena, &work_dir);
   if (!status) {
-    status = build_into(context, network, choice, out_dir, work_dir, &kernels, &weights, arena);
+    status =
+        build_into(context, network, choice, kind, out_dir, work_dir, &kernels, &weights, arena);
     seer_weight_file_close(weights);
     seer_build_kernels_clear(&kernels);
     status = seer_status_join(status, seer_os_remove_tree(work_dir));
   }
   seer_arena_destroy(arena);
   return status;
+}
+
+seer_status seer_build_model(const seer_context *context, const seer_network *network,
+    const seer_choice *choice, const char *out_dir) {
+  return seer_build_model_as(context, network, choice, SEER_BUILD_LIBRARY, out_dir);
 }

@@ -167,6 +167,10 @@ SEER_MUST_USE seer_status seer_build_can_link(const seer_target *target);
 SEER_MUST_USE seer_status seer_build_link(const seer_context *context,
     const seer_built_kernels *kernels, const seer_built_library *library, const char *work_dir,
     const char *so_path, seer_arena *arena);
+// The same as one relocatable object that exports seer_model_v1 and asks for libc alone.
+SEER_MUST_USE seer_status seer_build_relink(const seer_context *context,
+    const seer_built_kernels *kernels, const seer_built_library *library, const char *work_dir,
+    const char *object_path, seer_arena *arena);
 
 // ---- describe.c
 // plan[set], their headers complete.

@@ -184,6 +184,44 @@ seer_status seer_build_can_link(const seer_target *target) {
       target->triple, here.architecture);
 }
 
+// ---- command lines
+
+typedef struct {
+  const char **argv;
+  uint32_t n;
+} command_line;
+
+static void put(command_line *line, const char *argument) { line->argv[line->n++] = argument; }
+
+static command_line begin(
+    const seer_built_kernels *kernels, const char *program, seer_arena *arena) {
+  command_line line = {SEER_NEW_ARRAY(arena, const char *, kernels->n + 32), 0};
+  put(&line, program);
+  return line;
+}
+
+// The plan, the kernels and the runtime, as files in the work folder.
+static seer_status put_inputs(command_line *line, const seer_target *target,
+    const seer_built_kernels *kernels, const seer_built_library *library, const char *archive,
+    const char *work_dir, seer_arena *arena) {
+  const void *object = NULL;
+  size_t n_bytes = 0;
+  SEER_TRY(emit_plan(target, library, arena, &object, &n_bytes));
+  const char *plan_path = seer_os_path_join(arena, work_dir, "plan.o");
+  SEER_TRY(seer_os_write_file(plan_path, object, n_bytes));
+  put(line, "-u");
+  put(line, "seer_model_v1");
+  put(line, plan_path);
+  for (uint32_t i = 0; i < kernels->n; i++) {
+    const seer_kernel *kernel = &kernels->kernel[i].kernel;
+    const char *path = seer_arena_printf(arena, "%s/%u.o", work_dir, i);
+    SEER_TRY(seer_os_write_file(path, kernel->object, kernel->n_object_bytes));
+    put(line, path);
+  }
+  put(line, archive);
+  return SEER_OK;
+}
+
 seer_status seer_build_link(const seer_context *context, const seer_built_kernels *kernels,
     const seer_built_library *library, const char *work_dir, const char *so_path,
     seer_arena *arena) {
@@ -191,46 +229,41 @@ seer_status seer_build_link(const seer_context *context, const seer_built_kernel
   const char *archive = NULL, *linker = NULL;
   SEER_TRY(find_archive(arena, &archive));
   SEER_TRY(find_first(linkers, SEER_COUNT_OF(linkers), "ld.lld (package lld-19)", &linker));
-
-  const void *object = NULL;
-  size_t n_bytes = 0;
-  SEER_TRY(emit_plan(target, library, arena, &object, &n_bytes));
-  const char **argv = SEER_NEW_ARRAY(arena, const char *, kernels->n + 32);
-  uint32_t n = 0;
-  argv[n++] = linker;
-  argv[n++] = "-shared";
-  argv[n++] = "-o";
-  argv[n++] = so_path;
-  argv[n++] = "--build-id=none";
-  argv[n++] = "--gc-sections";
-  argv[n++] = "--strip-all";
-  argv[n++] = "--hash-style=gnu";
-  argv[n++] = "--threads=1";
-  argv[n++] = "--no-undefined";
-  argv[n++] = "-z";
-  argv[n++] = "now";
-  argv[n++] = "-z";
-  argv[n++] = "noexecstack";
-  argv[n++] = "-soname";
-  argv[n++] = "model.so";
   const char *script = seer_os_path_join(arena, work_dir, "exports");
   static const char exports[] = "{ global: seer_model_v1; local: *; };\n";
   SEER_TRY(seer_os_write_file(script, exports, sizeof exports - 1));
-  argv[n++] = "--version-script";
-  argv[n++] = script;
-  argv[n++] = "-u";
-  argv[n++] = "seer_model_v1";
-  const char *plan_path = seer_os_path_join(arena, work_dir, "plan.o");
-  SEER_TRY(seer_os_write_file(plan_path, object, n_bytes));
-  argv[n++] = plan_path;
-  for (uint32_t i = 0; i < kernels->n; i++) {
-    const seer_kernel *kernel = &kernels->kernel[i].kernel;
-    const char *path = seer_arena_printf(arena, "%s/%u.o", work_dir, i);
-    SEER_TRY(seer_os_write_file(path, kernel->object, kernel->n_object_bytes));
-    argv[n++] = path;
-  }
-  argv[n++] = archive;
+  const char *const flags[] = {"-shared", "-o", so_path, "--build-id=none", "--gc-sections",
+      "--strip-all", "--hash-style=gnu", "--threads=1", "--no-undefined", "-z", "now", "-z",
+      "noexecstack", "-soname", "model.so", "--version-script", script};
+  command_line line = begin(kernels, linker, arena);
+  for (uint32_t i = 0; i < SEER_COUNT_OF(flags); i++) put(&line, flags[i]);
+  SEER_TRY(put_inputs(&line, target, kernels, library, archive, work_dir, arena));
   for (uint32_t i = 0; i < SEER_COUNT_OF(stubs); i++)
-    SEER_TRY(find_stub(archive, stubs[i], arena, &argv[n++]));
-  return run_linker(argv, seer_os_path_join(arena, work_dir, "log"), arena);
+    SEER_TRY(find_stub(archive, stubs[i], arena, &line.argv[line.n++]));
+  return run_linker(line.argv, seer_os_path_join(arena, work_dir, "log"), arena);
+}
+
+static const char *const copiers[] = {"/usr/bin/llvm-objcopy-19",
+    "/usr/lib/llvm-19/bin/llvm-objcopy", "/usr/bin/llvm-objcopy", "/usr/local/bin/llvm-objcopy"};
+
+// A relocatable object keeps hidden names for the next link, where those of two models would meet:
+// they are made local.
+seer_status seer_build_relink(const seer_context *context, const seer_built_kernels *kernels,
+    const seer_built_library *library, const char *work_dir, const char *object_path,
+    seer_arena *arena) {
+  const char *archive = NULL, *linker = NULL, *copier = NULL;
+  SEER_TRY(find_archive(arena, &archive));
+  SEER_TRY(find_first(linkers, SEER_COUNT_OF(linkers), "ld.lld (package lld-19)", &linker));
+  SEER_TRY(find_first(copiers, SEER_COUNT_OF(copiers), "llvm-objcopy (package llvm-19)", &copier));
+  const char *const flags[] = {
+      "-r", "-o", object_path, "--build-id=none", "--strip-debug", "--threads=1"};
+  command_line line = begin(kernels, linker, arena);
+  for (uint32_t i = 0; i < SEER_COUNT_OF(flags); i++) put(&line, flags[i]);
+  SEER_TRY(
+      put_inputs(&line, seer_context_target(context), kernels, library, archive, work_dir, arena));
+  const char *log = seer_os_path_join(arena, work_dir, "log");
+  SEER_TRY(run_linker(line.argv, log, arena));
+  const char *const localise[] = {
+      copier, "--localize-hidden", "--keep-global-symbol=seer_model_v1", object_path, NULL};
+  return run_linker(localise, log, arena);
 }

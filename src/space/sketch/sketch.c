@@ -20,7 +20,7 @@ static const char *const reject_names[SEER_REJECT_COUNT] = {"none", "registers",
 const char *seer_reject_name(seer_reject reject) { return reject_names[reject]; }
 
 struct seer_rule_run {
-  uint32_t n;
+  uint32_t n, n_cut;
   const seer_plan *made[MAX_PLANS];
 };
 
@@ -123,7 +123,10 @@ seer_plan *seer_plan_next(
 
 void seer_plan_push(const seer_rule_context *context, const seer_plan *plan) {
   seer_rule_run *run = context->run;
-  if (run->n == MAX_PLANS) return;
+  if (run->n == MAX_PLANS) {
+    run->n_cut++;
+    return;
+  }
   uint32_t n_open = plan->cursor;
   // decided by a rule that made it
   while (n_open > 0 && plan->stage[n_open - 1].is_decided) n_open--;
@@ -170,6 +173,7 @@ static const seer_sketch *fallback(const seer_rule_context *context, const seer_
 typedef struct {
   const seer_sketch **item;
   size_t n, cap;
+  uint32_t n_cut;
 } sketches;
 
 static void add(const seer_rule_context *context, const seer_sketch *sketch, sketches *list) {
@@ -188,9 +192,12 @@ static void build_ranked(const seer_rule_context *context, sketches *list) {
   }
   size_t limit = list->n + MAX_SKETCHES;
   for (int rank = low; rank <= high; rank++) {
-    for (uint32_t k = 0; k < run->n && list->n < limit; k++) {
-      if (run->made[k]->rank == rank)
+    for (uint32_t k = 0; k < run->n; k++) {
+      if (run->made[k]->rank != rank) continue;
+      if (list->n < limit)
         add(context, seer_skeleton_build(context, run->made[k], false), list);
+      else
+        list->n_cut++;
     }
   }
 }
@@ -218,7 +225,8 @@ seer_status seer_sketch_generate(const seer_dag *dag, const seer_target *target,
   }
   SEER_ASSERT(list.n > 0, "dag %s: no sketch, %u stages", dag->name, dag->n_stage);
   seer_sketch_list *made = SEER_NEW(arena, seer_sketch_list);
-  *made = (seer_sketch_list){dag, target, space, (uint32_t)list.n, list.item};
+  *made =
+      (seer_sketch_list){dag, target, space, (uint32_t)list.n, list.item, run->n_cut, list.n_cut};
   *out_list = made;
   return SEER_OK;
 }

@@ -47,8 +47,8 @@ static bool pick_bottleneck(seer_schedule_state *state, seer_pick *out) {
   return true;
 }
 
-const seer_scheduler_desc seer_scheduler_ansor = {"ansor", "sketch.xgb",
-    "Ansor: one model, gradient of the end-to-end latency", true, "all", pick_bottleneck};
+const seer_scheduler_desc seer_scheduler_ansor = {
+    "ansor", "Ansor: one model, gradient of the end-to-end latency", true, "all", pick_bottleneck};
 
 // FamilySeer's Algorithm 1: after a bottleneck's round, the bottleneck among the *other* members of
 // its family gets a round of p * n, searched with the model that was just updated. Gradients are
@@ -86,6 +86,5 @@ static bool pick_familyseer(seer_schedule_state *state, seer_pick *out) {
 }
 
 const seer_scheduler_desc seer_scheduler_familyseer = {"familyseer",
-    "sketch.xgb.family_op sketch.xgb.family_hash sketch.xgb.family_ind",
     "FamilySeer, Algorithm 1: a bottleneck, then the bottleneck among its relatives", true, NULL,
     pick_familyseer};

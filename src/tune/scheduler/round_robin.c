@@ -1,4 +1,4 @@
-// round_robin.c - every open task in turn: the control.
+// round_robin.c - the controls: every open task in turn, or any of them.
 
 #include "tune/scheduler.h"
 
@@ -13,4 +13,19 @@ static bool next(seer_schedule_state *state, seer_pick *out) {
 }
 
 const seer_scheduler_desc seer_scheduler_round_robin = {
-    "round-robin", "", "every task in turn", false, NULL, next};
+    "round-robin", "every task in turn", false, NULL, next};
+
+// Which tasks get rounds is chance alone; their schedules are searched as under any policy.
+static bool next_random(seer_schedule_state *state, seer_pick *out) {
+  uint32_t n_open = 0;
+  for (uint32_t t = 0; t < state->n_task; t++) n_open += seer_task_is_open(&state->task[t]);
+  if (n_open == 0) return false;
+  uint64_t nth = seer_rng_below(&state->rng, n_open);
+  uint32_t t = 0;
+  while (!seer_task_is_open(&state->task[t]) || nth-- > 0) t++;
+  *out = (seer_pick){t, state->round_size, false, "drawn at random"};
+  return true;
+}
+
+const seer_scheduler_desc seer_scheduler_random = {
+    "random", "tasks drawn at random, each open one alike", false, NULL, next_random};

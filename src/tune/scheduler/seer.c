@@ -98,5 +98,5 @@ static bool next(seer_schedule_state *state, seer_pick *out) {
   return false;
 }
 
-const seer_scheduler_desc seer_scheduler_seer = {"seer", "default",
-    "expected gain in latency per second of tuning, with a bound", false, NULL, next};
+const seer_scheduler_desc seer_scheduler_seer = {
+    "seer", "expected gain in latency per second of tuning, with a bound", false, NULL, next};

@@ -7,17 +7,34 @@
 
 // To add a policy: its file, its line. The first one is the default.
 const seer_scheduler_desc *const seer_scheduler_table[] = {&seer_scheduler_seer,
-    &seer_scheduler_familyseer, &seer_scheduler_ansor, &seer_scheduler_round_robin};
+    &seer_scheduler_familyseer, &seer_scheduler_ansor, &seer_scheduler_round_robin,
+    &seer_scheduler_random};
 const size_t seer_scheduler_table_count = SEER_COUNT_OF(seer_scheduler_table);
 
-seer_status seer_scheduler_find(const char *name, const seer_scheduler_desc **out_desc) {
+// Names that users of Ansor and FamilySeer know, and what they mean there. The grouping of a plain
+// sketch.* is the policy's own.
+const seer_policy seer_policy_alias_table[] = {
+    {"default", &seer_scheduler_seer, NULL, NULL},
+    {"sketch.xgb", &seer_scheduler_ansor, "all", "xgboost"},
+    {"sketch.random", &seer_scheduler_ansor, "all", "random"},
+    {"sketch.xgb.family_op", &seer_scheduler_familyseer, "anchor-op", "xgboost"},
+    {"sketch.xgb.family_hash", &seer_scheduler_familyseer, "op-sequence", "xgboost"},
+    {"sketch.xgb.family_ind", &seer_scheduler_familyseer, "single", "xgboost"},
+};
+const size_t seer_policy_alias_table_count = SEER_COUNT_OF(seer_policy_alias_table);
+
+seer_status seer_policy_find(const char *name, seer_policy *out) {
+  char known[512] = "";
   for (size_t i = 0; i < seer_scheduler_table_count; i++) {
     const seer_scheduler_desc *desc = seer_scheduler_table[i];
-    if (strcmp(desc->name, name) == 0 || seer_words_have(desc->aliases, name)) {
-      *out_desc = desc;
-      return SEER_OK;
-    }
+    *out = (seer_policy){desc->name, desc, desc->grouping, NULL};
+    if (strcmp(desc->name, name) == 0) return SEER_OK;
+    seer_words_add(known, sizeof known, desc->name);
   }
-  return SEER_FAIL(
-      INVALID, "unknown search policy '%s'; allowed: seer, familyseer, ansor, round-robin", name);
+  for (size_t i = 0; i < seer_policy_alias_table_count; i++) {
+    *out = seer_policy_alias_table[i];
+    if (strcmp(out->name, name) == 0) return SEER_OK;
+    seer_words_add(known, sizeof known, out->name);
+  }
+  return SEER_FAIL(INVALID, "unknown search policy '%s'; allowed: %s", name, known);
 }

@@ -220,11 +220,100 @@ static void test_files_carry_over_and_bad_ones_are_refused(void **state) {
   seer_arena_destroy(arena);
 }
 
+// Another network: a family of the file, in another place, and one that the file has not.
+static void test_a_loaded_model_is_gone_on_from(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  const char *folder;
+  ok(seer_os_temp_dir("seer-test", arena, &folder));
+  const char *path = seer_os_path_join(arena, folder, "bank");
+  static const uint32_t family_of[] = {0, 1};
+  static const char *const names[] = {"new", "family 1"};
+  for (int has_base = 0; has_base < 2; has_base++) {
+    seer_bank *bank = make_bank(has_base), *other;
+    seer_rng rng;
+    seer_rng_init(&rng, 7);
+    feed(bank, &rng, 0, 0, 250);
+    feed(bank, &rng, 2, 1, 250);
+    ok(seer_bank_train(bank, 0));
+    ok(seer_bank_train(bank, 1));
+    ok(seer_bank_save(bank, path));
+    seer_bank_options options = {.n_family = 2,
+        .n_task = 2,
+        .family_of = family_of,
+        .family_name = names,
+        .has_base = has_base,
+        .seed = 11,
+        .warm_up = 32};
+    ok(seer_cost_find("xgboost", &options.model));
+    ok(seer_bank_create(&options, &other));
+    ok(seer_bank_load(other, path));
+    assert_false(seer_bank_is_continued(other, 0));
+    assert_true(seer_bank_is_continued(other, 1));
+    assert_int_equal(seer_bank_is_trained(other, 0), has_base);
+    assert_true(seer_bank_is_trained(other, 1));
+    assert_true(pair_accuracy(other, &rng, 1, 1) > 0.8);
+    // Many samples of its own that tell nothing: what was learnt before is still there.
+    float row[SEER_FEATURE_MAX];
+    make_row(&rng, row);
+    for (uint32_t i = 0; i < 200; i++) {
+      seer_sample sample = {.task = 1, .n_row = 1, .rows = row, .seconds = 1e-4};
+      ok(seer_bank_add(other, &sample, 1));
+      if (i % 20 == 19) ok(seer_bank_train(other, 1));
+    }
+    assert_true(pair_accuracy(other, &rng, 1, 1) > 0.75);
+    seer_bank_destroy(bank);
+    seer_bank_destroy(other);
+  }
+  // A file of the other kind of policy, or of another model, is refused.
+  for (int k = 0; k < 2; k++) {
+    seer_bank *bank;
+    seer_bank_options options = {.n_family = 2,
+        .n_task = 2,
+        .family_of = family_of,
+        .family_name = names,
+        .has_base = k == 1};
+    ok(seer_cost_find(k ? "random" : "xgboost", &options.model));
+    ok(seer_bank_create(&options, &bank));
+    seer_status status = seer_bank_load(bank, path);
+    assert_non_null(status);
+    assert_int_equal(seer_status_code(status), SEER_CODE_INVALID);
+    seer_status_free(status);
+    seer_bank_destroy(bank);
+  }
+  ok(seer_os_remove_tree(folder));
+  seer_arena_destroy(arena);
+}
+
+static void test_the_estimate_alone_ranks(void **state) {
+  (void)state;
+  static const uint32_t family_of[] = {0};
+  seer_bank *bank;
+  seer_bank_options options = {
+      .n_family = 1, .n_task = 1, .family_of = family_of, .has_base = true};
+  ok(seer_cost_find("analytic", &options.model));
+  ok(seer_bank_create(&options, &bank));
+  assert_true(seer_bank_is_trained(bank, 0));
+  seer_rng rng;
+  seer_rng_init(&rng, 8);
+  feed(bank, &rng, 0, 0, 100);
+  ok(seer_bank_train(bank, 0));
+  static float rows[3 * SEER_FEATURE_MAX];
+  float scores[3];
+  const double estimates[] = {2e-4, 1e-4, 8e-4};
+  const uint32_t n_rows[] = {1, 1, 1};
+  ok(seer_bank_predict(bank, 0, &(seer_bank_candidates){3, rows, n_rows, estimates}, scores));
+  assert_true(scores[0] == 0.5F && scores[1] == 1.0F && scores[2] == 0.125F);
+  seer_bank_destroy(bank);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_families_learn_what_differs),
       cmocka_unit_test(test_a_small_family_leans_on_the_base),
       cmocka_unit_test(test_failures_are_learnt_as_bad),
       cmocka_unit_test(test_models_build_on_the_estimate),
-      cmocka_unit_test(test_files_carry_over_and_bad_ones_are_refused)};
+      cmocka_unit_test(test_files_carry_over_and_bad_ones_are_refused),
+      cmocka_unit_test(test_a_loaded_model_is_gone_on_from),
+      cmocka_unit_test(test_the_estimate_alone_ranks)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

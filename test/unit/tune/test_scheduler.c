@@ -6,6 +6,10 @@
 
 #include <cmocka.h>
 
+#include "learn/cost.h"
+#include "learn/family.h"
+#include "setup/context.h"
+#include "tune/measure.h"
 #include "tune/scheduler.h"
 
 enum { N = 4 };
@@ -124,11 +128,92 @@ static void test_round_robin_takes_turns(void **state) {
     assert_int_equal(next(&seer_scheduler_round_robin).task, want[i]);
 }
 
+static void test_random_takes_any_open_task(void **state) {
+  (void)state;
+  uint32_t seen[2][N] = {{0}};
+  for (int run = 0; run < 2; run++) {
+    fresh();
+    seer_rng_init(&state_of.rng, 5);
+    tasks[1].is_done = true;
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < 200; i++) {
+      uint32_t t = next(&seer_scheduler_random).task;
+      seen[run][t] += t == last ? 4 : 1;  // the order counts, too
+      last = t;
+    }
+  }
+  assert_int_equal(seen[0][1], 0);
+  for (uint32_t t = 0; t < N; t++) {
+    assert_true(t == 1 || seen[0][t] > 40);
+    assert_int_equal(seen[0][t], seen[1][t]);
+  }
+  seer_pick pick;
+  for (uint32_t t = 0; t < N; t++) tasks[t].is_dead = true;
+  assert_false(seer_scheduler_random.next(&state_of, &pick));
+}
+
+static void test_foreign_names_say_policy_grouping_and_model(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *policy, *grouping, *model;
+  } cases[] = {{"ansor", "ansor", "all", NULL}, {"familyseer", "familyseer", NULL, NULL},
+      {"sketch.xgb", "ansor", "all", "xgboost"}, {"sketch.random", "ansor", "all", "random"},
+      {"sketch.xgb.family_op", "familyseer", "anchor-op", "xgboost"},
+      {"sketch.xgb.family_hash", "familyseer", "op-sequence", "xgboost"},
+      {"sketch.xgb.family_ind", "familyseer", "single", "xgboost"},
+      {"random", "random", NULL, NULL}};
+  for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
+    seer_policy policy;
+    assert_null(seer_policy_find(cases[i].name, &policy));
+    assert_string_equal(policy.policy->name, cases[i].policy);
+    assert_int_equal(policy.grouping != NULL, cases[i].grouping != NULL);
+    if (policy.grouping) assert_string_equal(policy.grouping, cases[i].grouping);
+    assert_int_equal(policy.cost_model != NULL, cases[i].model != NULL);
+    if (policy.cost_model) assert_string_equal(policy.cost_model, cases[i].model);
+  }
+  seer_policy none;
+  seer_status status = seer_policy_find("sketch.xgb.family", &none);
+  assert_non_null(strstr(seer_status_message(status), "seer familyseer ansor round-robin random"));
+  assert_non_null(strstr(seer_status_message(status), "sketch.xgb.family_ind"));
+  seer_status_free(status);
+}
+
+// The words before the colon of an option's doc are the table's, in its order.
+static void doc_has(seer_option option, const char *const *name, size_t n) {
+  char list[256] = "";
+  for (size_t i = 0; i < n; i++) strcat(strcat(list, i ? "|" : ""), name[i]);
+  const char *doc = seer_option_table[option].doc;
+  assert_int_equal(strcspn(doc, ":"), strlen(list));
+  assert_memory_equal(doc, list, strlen(list));
+  assert_string_equal(seer_option_table[option].fallback, *name);
+}
+
+static void test_options_name_what_the_tables_have(void **state) {
+  (void)state;
+  const char *names[16];
+  for (size_t i = 0; i < seer_scheduler_table_count; i++) names[i] = seer_scheduler_table[i]->name;
+  doc_has(SEER_OPT_SEARCH_POLICY, names, seer_scheduler_table_count);
+  for (size_t i = 0; i < seer_family_table_count; i++) names[i] = seer_family_table[i]->name;
+  doc_has(SEER_OPT_FAMILY, names, seer_family_table_count);
+  for (size_t i = 0; i < seer_cost_table_count; i++) names[i] = seer_cost_table[i]->name;
+  doc_has(SEER_OPT_COST_MODEL, names, seer_cost_table_count);
+  for (size_t i = 0; i < seer_measure_table_count; i++) names[i] = seer_measure_table[i]->name;
+  doc_has(SEER_OPT_MEASURE, names, seer_measure_table_count);
+  for (size_t i = 0; i < seer_policy_alias_table_count; i++) {
+    const char *alias = seer_policy_alias_table[i].name;
+    bool is_foreign = strchr(alias, '.') != NULL;
+    assert_true(!is_foreign || strstr(seer_option_table[SEER_OPT_SEARCH_POLICY].doc, alias));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_ansor_warms_up_then_takes_the_heaviest),
       cmocka_unit_test(test_familyseer_foresees),
       cmocka_unit_test(test_seer_leaves_saturated_tasks_alone),
       cmocka_unit_test(test_seer_tries_relatives_winners_first),
-      cmocka_unit_test(test_nothing_left), cmocka_unit_test(test_round_robin_takes_turns)};
+      cmocka_unit_test(test_nothing_left), cmocka_unit_test(test_round_robin_takes_turns),
+      cmocka_unit_test(test_random_takes_any_open_task),
+      cmocka_unit_test(test_foreign_names_say_policy_grouping_and_model),
+      cmocka_unit_test(test_options_name_what_the_tables_have)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,7 +84,8 @@ static outcome run(world *w, seer_records *records) {
 
 static void test_policies_make_progress(void **state) {
   (void)state;
-  static const char *const policies[] = {"seer", "familyseer", "ansor", "round-robin"};
+  static const char *const policies[] = {
+      "seer", "familyseer", "ansor", "round-robin", "random", "sketch.xgb.family_ind"};
   for (size_t i = 0; i < SEER_COUNT_OF(policies); i++) {
     world w;
     open_world(&w, "mlp", policies[i], "160");
@@ -94,8 +95,8 @@ static void test_policies_make_progress(void **state) {
           "%s: %.3g -> %.3g us, %u trials, %u failed, drafted %g scored %g, propose %.2f train "
           "%.2f s\n",
           policies[i], out.totals.default_s * 1e6, out.totals.estimated_s * 1e6, out.totals.trials,
-          out.totals.failed[SEER_MEASURED_RUN_CRASH], (double)out.totals.drafted,
-          (double)out.totals.scored, out.totals.propose_s, out.totals.train_s);
+          out.totals.failed[SEER_MEASURED_RUN_CRASH], (double)out.totals.search.drafted,
+          (double)out.totals.search.scored, out.totals.propose_s, out.totals.train_s);
     }
     assert_true(out.totals.trials > 0 && out.totals.trials <= 160);
     assert_true(out.totals.estimated_s < out.totals.default_s);
