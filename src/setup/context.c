@@ -382,7 +382,7 @@ static int list_level(const char *list, const char *key) {
 }
 
 bool seer_log_on(const seer_context *context, const char *topic, int level) {
-  return list_level(seer_context_str(context, SEER_OPT_LOG), topic) >= level;
+  return level == 0 || list_level(seer_context_str(context, SEER_OPT_LOG), topic) >= level;
 }
 
 void seer_log(const seer_context *context, const char *topic, int level, const char *format, ...) {

@@ -83,7 +83,8 @@ const seer_target *seer_context_target(const seer_context *context);
 // copied; strings kept
 void seer_context_set_target(seer_context *context, const seer_target *target);
 
-// Log levels by topic: SEER_LOG=search:2,measure:1. Lines go to stderr.
+// Log levels by topic: SEER_LOG=search:2,measure:1. Lines go to stderr. Level 0 is always said:
+// what somebody has to know who asked for nothing.
 // Topics are the words of option LOG.
 bool seer_log_on(const seer_context *context, const char *topic, int level);
 SEER_PRINTF(4, 5)

@@ -155,13 +155,14 @@ static void environment_is_read_and_checked(void **state) {
 
 static void log_levels_by_topic(void **state) {
   (void)state;
-  assert_false(seer_log_on(context, "search", 0));
+  assert_true(seer_log_on(context, "search", 0));  // always said
+  assert_false(seer_log_on(context, "search", 1));
   ok(seer_context_set(context, "log", "search:2,measure"));
   assert_true(seer_log_on(context, "search", 2));
   assert_false(seer_log_on(context, "search", 3));
   assert_true(seer_log_on(context, "measure", 1));
   assert_false(seer_log_on(context, "measure", 2));
-  assert_false(seer_log_on(context, "sea", 0));
+  assert_false(seer_log_on(context, "sea", 1));
   ok(seer_context_set(context, "log", "all:3,search:1"));
   assert_true(seer_log_on(context, "anything", 3));
   assert_false(seer_log_on(context, "search", 2));
