@@ -111,14 +111,28 @@ static seer_status use_wal(seer_records *r) {
   return status ? status : seer_sql_run(r->db, r->path, "PRAGMA synchronous = NORMAL");
 }
 
+// Where there is no shared memory for WAL, a transaction that was cut off is undone from this file,
+// which takes a connection that can write.
+static bool has_journal(const seer_records *r) {
+  seer_os_map map = {NULL, 0};
+  const char *path = seer_arena_printf(r->arena, "%s-journal", r->path);
+  seer_status status = seer_os_exists(path) ? seer_os_map_file(path, &map) : SEER_OK;
+  bool has_any = !status && map.n_bytes > 0;
+  seer_status_free(status);
+  seer_os_unmap(&map);
+  return has_any;
+}
+
 static seer_status open_to_write(seer_records *r) {
   int version = 0;
-  bool is_file = strcmp(r->path, ":memory:") != 0;
-  if (is_file && seer_os_exists(r->path)) {
+  bool is_file = strcmp(r->path, ":memory:") != 0 && seer_os_exists(r->path),
+       is_cut_off = is_file && has_journal(r);
+  if (is_file && !is_cut_off) {
     SEER_TRY(look(r, MAX_CHECKED_BYTES, &version));
     disconnect(r);
   }
   SEER_TRY(connect(r, r->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+  if (is_cut_off) SEER_TRY(seer_schema_check(r->db, r->path, MAX_CHECKED_BYTES, &version));
   SEER_TRY(use_wal(r));
   if (version == 1)
     seer_log(r->context, "record", 0, "%s: carried over from version 1 to %d", r->path,

@@ -56,6 +56,10 @@ static const char from_version_1[] =
 // ---- SQLite's calls as statuses
 seer_status seer_sql_fail(sqlite3 *db, const char *path, int rc, const char *doing) {
   const char *why = db ? sqlite3_errmsg(db) : sqlite3_errstr(rc);
+  if (db && sqlite3_extended_errcode(db) == SQLITE_READONLY_ROLLBACK)
+    return SEER_FAIL(IO,
+        "%s: its writer was cut off; the next tuning undoes what it left, who only reads cannot",
+        path);
   switch (rc & 0xFF) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:

@@ -233,6 +233,39 @@ static void test_a_journal_that_was_left_is_read(void **state) {
   close_world(&w);
 }
 
+// Without WAL a transaction that was cut off has to be undone: who writes does so, who reads says
+// so.
+static void test_a_transaction_that_was_cut_off_is_undone(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  sqlite3 *writer = NULL;
+  seer_records *records;
+  ok(seer_records_open(w.context, w.own_path, &records));
+  seer_records_close(records);
+  put_measurements(w.own_path, 200);
+  assert_int_equal(sqlite3_open(w.own_path, &writer), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(writer,
+                       "PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN; UPDATE "
+                       "measurement SET message = schedule, seconds = 2",
+                       NULL, NULL, NULL),
+      SQLITE_OK);
+  const char *own_journal = seer_arena_printf(w.arena, "%s-journal", w.own_path),
+             *journal = seer_arena_printf(w.arena, "%s-journal", w.path);
+  bytes file = read_bytes(&w, w.own_path), undo = read_bytes(&w, own_journal);
+  assert_true(undo.n > 512);
+  ok(seer_os_write_file(w.path, file.data, file.n));
+  ok(seer_os_write_file(journal, undo.data, undo.n));
+  assert_int_equal(sqlite3_exec(writer, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+  sqlite3_close(writer);
+  expect(seer_records_open_to_read(w.context, w.path, &records), SEER_CODE_IO, "was cut off");
+  assert_true(same_bytes(file, read_bytes(&w, w.path)));
+  ok(seer_records_open(w.context, w.path, &records));
+  seer_records_close(records);
+  assert_int_equal(ask(w.path, "SELECT count(*) FROM measurement WHERE seconds < 1"), 200);
+  close_world(&w);
+}
+
 // ---- the first version
 static const char old_file[] = SEER_SOURCE_DIR "/test/unit/tune/old/records_1.sqlite";
 
@@ -302,6 +335,7 @@ int main(void) {
       cmocka_unit_test(test_damaged_files_are_refused),
       cmocka_unit_test(test_readers_leave_no_trace),
       cmocka_unit_test(test_a_journal_that_was_left_is_read),
+      cmocka_unit_test(test_a_transaction_that_was_cut_off_is_undone),
       cmocka_unit_test(test_the_first_version_is_read_as_it_lies),
       cmocka_unit_test(test_the_first_version_is_carried_over)};
   return cmocka_run_group_tests(tests, NULL, NULL);
