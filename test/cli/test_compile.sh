@@ -30,7 +30,8 @@ expect_text stdout "Gemm"
 # Outputs as files; -O0 and -O1, 1 and 2 threads agree; a wrong expectation is status 1.
 expect_status 0 "$FAMILYSEER" run a/model.so --seed 5 -o y --threads 1
 [ -s y/output.npy ] || fail "y/output.npy is missing"
-expect_status 0 "$FAMILYSEER" compile mlp -o c -O0
+expect_status 0 "$FAMILYSEER" compile mlp -o c -O0 --log build:1
+grep -Eq "kernel fc[0-9]: [0-9.]+ s of [0-9.]+ s in LLVM" stderr || { cat stderr; fail "the slowest kernels are not named"; }
 expect_status 0 "$FAMILYSEER" run c --seed 5 --threads 2 --expect output=y/output.npy --rtol 1e-5
 expect_text stdout "ok"
 expect_status 1 "$FAMILYSEER" run a --seed 6 --expect output=y/output.npy

@@ -48,6 +48,7 @@ typedef struct {
   const char *schedule_text;
   seer_kernel kernel;
   uint32_t n_arg;  // without the thread's scratch
+  double codegen_s;  // that LLVM took for it
 } seer_built_kernel;
 
 typedef struct {

@@ -103,7 +103,9 @@ static seer_status build_one(
       arena, "k_%016" PRIx64 "_%016" PRIx64, k->step->content, seer_schedule_hash(schedule));
   if (k->ties->n > 0)
     symbol = seer_arena_printf(arena, "%s_%016" PRIx64, symbol, hash_ties(k->ties));
+  uint64_t start = seer_os_now_ns();
   SEER_TRY(seer_codegen_build(codegen, loop, symbol, arena, &k->kernel));
+  k->codegen_s = (double)(seer_os_now_ns() - start) * 1e-9;
   SEER_TRY(dump_one(jobs, codegen, k, list, loop));
   k->n_arg = k->kernel.n_arg;
   if (k->n_arg > 0 && k->kernel.arg[k->n_arg - 1].storage == SEER_STORE_LOCAL) k->n_arg--;
@@ -157,6 +159,26 @@ static seer_status add_set(const seer_network *network, const seer_choice *choic
   return SEER_OK;
 }
 
+// Which kernels building waits for: with --log, the three that took LLVM longest.
+static void log_slowest(const seer_context *context, const seer_built_kernels *kernels) {
+  enum { SHOWN = 3 };
+  const seer_built_kernel *slowest[SHOWN] = {NULL};
+  double sum = 0;
+  for (uint32_t i = 0; i < kernels->n; i++) {
+    const seer_built_kernel *k = &kernels->kernel[i];
+    sum += k->codegen_s;
+    for (uint32_t at = 0; at < SHOWN && k; at++) {
+      if (slowest[at] && slowest[at]->codegen_s >= k->codegen_s) continue;
+      const seer_built_kernel *pushed = slowest[at];
+      slowest[at] = k;
+      k = pushed;
+    }
+  }
+  for (uint32_t at = 0; at < SHOWN && slowest[at]; at++)
+    seer_log(context, "build", 1, "kernel %s: %.3f s of %.3f s in LLVM, %u bytes of code",
+        slowest[at]->step->name, slowest[at]->codegen_s, sum, slowest[at]->kernel.code_bytes);
+}
+
 seer_status seer_build_kernels(const seer_context *context, const seer_network *network,
     const seer_choice *choice, seer_built_ties *const *ties, seer_arena *arena,
     seer_built_kernels *out) {
@@ -193,6 +215,7 @@ seer_status seer_build_kernels(const seer_context *context, const seer_network *
     if (thread[t]) seer_os_thread_join(thread[t]);
   seer_status status = SEER_OK;
   for (uint32_t i = 0; i < out->n; i++) status = seer_status_join(status, jobs.status[i]);
+  if (!status) log_slowest(context, out);
   return status;
 }
 
