@@ -21,7 +21,9 @@ static const char *string(const json_t *object, const char *key) {
 static const json_t *find(const json_t *list, const char *name) {
   size_t i;
   const json_t *bound;
-  json_array_foreach(list, i, bound) if (strcmp(string(bound, "name"), name) == 0) return bound;
+  json_array_foreach(list, i, bound) {
+    if (strcmp(string(bound, "name"), name) == 0) return bound;
+  }
   return NULL;
 }
 

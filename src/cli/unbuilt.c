@@ -31,5 +31,5 @@ void seer_unbuilt_print(const json_t *info, seer_arena *arena) {
   const json_t *sets = json_object_get(info, "sets"), *set;
   size_t i;
   if (!sets) print_steps(json_object_get(info, "steps"), arena);
-  json_array_foreach(sets, i, set) print_steps(json_object_get(set, "steps"), arena);
+  json_array_foreach(sets, i, set) { print_steps(json_object_get(set, "steps"), arena); }
 }

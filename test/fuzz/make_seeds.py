@@ -46,6 +46,9 @@ heavy = {"then_branch": body([node("MatMul", ["x", "w"], ["a"])], [], [("a", F)]
                                    else_branch=body([node("NonZero", ["x"], ["i"]), node("Cast", ["i"], ["n"], to=F)], [], [("n", F)]))], [], [("b", F)])}
 single("if_branch", "If", [("c", B, []), ("d", B, []), x], [const("w", np.ones((3, 3)), np.float32), const("v", np.ones((3, 5)), np.float32)],
        order=["c"], **heavy)
+half = {"then_branch": body([node("MatMul", ["x", "w"], ["a"])], [], [("a", F)]),
+        "else_branch": body([node("LSTM", ["x", "w", "w"], ["b"], hidden_size=1)], [], [("b", F)])}
+single("if_half", "If", [("c", B, []), x], [const("w", np.ones((3, 3)), np.float32)], order=["c"], **half)
 turn = body([node("Mul", ["v", "x"], ["w"]), node("Identity", ["go"], ["on"]), node("Identity", ["w"], ["s"])],
             [value("k", I, []), value("go", B, []), value("v")], [("on", B), ("w", F), ("s", F)])
 single("loop", "Loop", [x, ("v0", F, [2, 3])], [const("n", 3)], order=["n", "", "v0"], outputs=(("y", F), ("z", F)), body=turn)
@@ -89,6 +92,14 @@ single("compress_data", "Compress", [x, ("c", B, [3])], axis=1)
 single("top_k_data", "TopK", [x, ("k", I, [1])], outputs=(("y", F), ("i", I)))
 single("loop_data", "Loop", [("n", I, []), ("go", B, []), ("v0", F, [2, 3]), x], order=["n", "go", "v0"],
        body=body(turn.node[:2], turn.input, [("on", B), ("w", F)]))
+def step(formals, nodes, end):
+    return body(nodes, [value(formals[0], I, []), value(formals[1], B, []), value(formals[2], F, [3, 3])], [("on" + end, B), (end, F)])
+
+
+inner = step(("j", "q", "u"), [node("If", ["c"], ["t"], **half), node("MatMul", ["u", "t"], ["s"]), node("Add", ["s", "v"], ["e"]),
+                               node("Identity", ["q"], ["one"])], "e")
+outer = step(("i", "p", "v"), [node("Loop", ["n", "", "x"], ["r"], body=inner), node("Add", ["r", "v"], ["f"]), node("Identity", ["p"], ["onf"])], "f")
+single("loop_in_loop", "Loop", [("n", I, []), ("c", B, []), ("x", F, [3, 3])], [const("w", np.ones((3, 3)), np.float32)], order=["n", "", "x"], body=outer)
 single("loop_scan", "Loop", [("go", B, []), ("v0", F, [2, 3]), x], [const("n", 9000)], order=["n", "go", "v0"],
        outputs=(("y", F), ("z", F)), body=turn)
 model("tail", [node("NonZero", ["x"], ["i"]), node("Shape", ["i"], ["h"]), node("Gather", ["h", "1"], ["n"]),

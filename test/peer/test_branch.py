@@ -202,6 +202,20 @@ def nested_loops():
     check(g.model((y, F)), [{"n": np.array(a), "m": np.array(b), "x": (rng.standard_normal((2, 2)) * 0.3).astype(np.float32)} for a in (0, 1, 3) for b in (0, 1, 2)], 1e-4, HOW[:1])
 
 
+def old_scan():
+    """The Scan of opset 8: a batch of sequences, one of them backwards; its body reads a value outside."""
+    g = Graph(opset=8)
+    s, x, w = g.input("s", F, [3, 2]), g.input("x", F, [3, 5, 2]), g.input("w", F, [2])
+    formals = [helper.make_tensor_value_info(name, F, [2]) for name in ("state", "there", "back")]
+
+    def turn(b):
+        state = b.op("Add", b.op("Mul", "state", w), b.op("Sub", "there", "back"))
+        return state, b.op("Tanh", state)
+
+    y, z = g.op("Scan", "", s, x, x, outs=2, num_scan_inputs=2, directions=[0, 1], body=body(turn, formals=formals))
+    check(g.model((y, F), (z, F)), [{k: rng.standard_normal(n).astype(np.float32) for k, n in (("s", (3, 2)), ("x", (3, 5, 2)), ("w", 2))}], 1e-4, HOW[:1])
+
+
 def unrolled():
     """A loop of known length with an If in each turn."""
     g = Graph()
@@ -323,4 +337,4 @@ def commands():
 
 run_tests([("convolutions", convolutions), ("products", products), ("passed through", passed_through), ("captured directly", captured_directly),
            ("many values", many_values), ("nested", nested), ("chained", chained), ("in a loop", in_loop), ("a loop inside", loop_inside),
-           ("nested loops", nested_loops), ("unrolled", unrolled), ("other shapes", other_shapes), ("random networks", random_networks), ("refusals", refusals), ("picked", picked), ("commands", commands)])
+           ("nested loops", nested_loops), ("old scan", old_scan), ("unrolled", unrolled), ("other shapes", other_shapes), ("random networks", random_networks), ("refusals", refusals), ("picked", picked), ("commands", commands)])

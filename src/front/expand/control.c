@@ -514,8 +514,9 @@ static seer_status expand_scan(seer_expand *e) {
   SEER_LIST_COMPOSITE(id, onnx, from, in_min, SEER_OP_ANY, SEER_OP_ANY, attributes, text)
 
 CONTROL(if, "If", 1, 1, "then_branch else_branch",
-    "a condition that folds picks a branch; else the plan branches, and values of two shapes get a "
-    "bound")
+    "a condition that folds picks a branch; else the plan branches, values of two shapes get a "
+    "bound, "
+    "and a side that cannot be built ends the run that takes it")
 CONTROL(loop, "Loop", 1, 0, "body",
     "unrolled where the number of iterations folds; else values must keep their shapes")
 CONTROL(scan, "Scan", 9, 1,

@@ -1,5 +1,5 @@
 // legacy.c - operators of old opsets as their successors: broadcasting from a given axis (before
-// opset 7), Upsample (before 10).
+// opset 7), Upsample (before 10), Scan of a batch (opset 8).
 #include <string.h>
 
 #include "front/expand/expand.h"
@@ -79,3 +79,69 @@ static seer_status expand_upsample(seer_expand *e) {
 
 SEER_COMPOSITE(
     upsample, "", "Upsample", 7, 9, 1, 2, 1, 1, "mode scales", expand_upsample, "constant scales")
+
+// ---- Scan of opset 8: a batch of sequences, of which dimension 0 says which and 1 where in it; a
+// Scan along dimension 0 for each.
+
+enum { MAX_BATCH = 4096 };
+
+static seer_status check_batch(const seer_expand *e, const seer_attr *body, int64_t *out_n) {
+  if (!body || body->kind != SEER_ATTR_GRAPH)
+    return SEER_FAIL(INVALID, "attribute 'body' must be a graph");
+  if (seer_expand_has_in(e, 0))
+    return SEER_FAIL(UNSUPPORTED, "sequences of several lengths (input 0) are not supported");
+  if (body->i < 2) return SEER_FAIL(INVALID, "it has nothing to scan");
+  for (uint32_t k = 1; k < body->i; k++) {
+    if (!seer_expand_has_in(e, k))
+      return SEER_FAIL(INVALID, "input %u is absent and may not be", k);
+    const seer_value *x = seer_expand_in(e, k);
+    if (k == 1 && !x->list && x->rank > 0) *out_n = x->dim[0];
+    if (x->list || x->rank == 0 || x->dim[0] != *out_n || *out_n < 1 || *out_n > MAX_BATCH)
+      return SEER_FAIL(INVALID, "input %u is %s, must have a batch of 1 to %d as all others", k,
+          seer_value_type_text(x, e->scratch), MAX_BATCH);
+  }
+  return SEER_OK;
+}
+
+static void scan_one(seer_expand *e, const seer_attr *body, int64_t b, seer_val *out) {
+  const int64_t zero = 0;
+  seer_val *in = SEER_NEW_ARRAY(e->scratch, seer_val, e->node.n_in);
+  uint32_t n = 0, n_attr = 2;
+  for (uint32_t k = 1; k < e->node.n_in; k++) {
+    in[n] = e->node.in[k];  // behind the operands: what the body captures
+    if (k < body->i)
+      in[n] = seer_expand_2(
+          e, "Squeeze", seer_expand_slice(e, in[n], 0, b, b + 1), seer_expand_ints(e, &zero, 1));
+    n++;
+  }
+  seer_attr attr[3] = {
+      *body, seer_expand_int("num_scan_inputs", seer_node_attr_i(&e->node, "num_scan_inputs", 0))};
+  attr[0].i = body->i - 1;
+  const seer_attr *directions = seer_node_attr_ints(&e->node, "directions");
+  if (directions)
+    attr[n_attr++] =
+        seer_expand_ints_attr("scan_input_directions", directions->ints, (uint32_t)directions->n);
+  seer_expand_add_outs(e, "Scan", in, n, attr, n_attr, out, e->node.n_out);
+}
+
+static seer_status expand_scan_8(seer_expand *e) {
+  const seer_attr *body = seer_node_attr(&e->node, "body");
+  const int64_t zero = 0;
+  int64_t n_batch = 0;
+  SEER_TRY(check_batch(e, body, &n_batch));
+  uint32_t n = (uint32_t)n_batch, n_out = e->node.n_out;
+  seer_val *out = SEER_NEW_ARRAY(e->scratch, seer_val, n_out),
+           *part = SEER_NEW_ARRAY(e->scratch, seer_val, (size_t)n * n_out);
+  for (uint32_t b = 0; b < n; b++) {
+    scan_one(e, body, b, out);
+    for (uint32_t k = 0; k < n_out; k++)
+      part[k * n + b] = seer_expand_2(e, "Unsqueeze", out[k], seer_expand_ints(e, &zero, 1));
+    SEER_TRY(e->resolve(e));
+  }
+  for (uint32_t k = 0; k < n_out; k++)
+    seer_expand_output(e, k, seer_expand_concat(e, part + k * n, n, 0));
+  return SEER_OK;
+}
+
+SEER_COMPOSITE_ENTRY(scan_8, "", "Scan", 8, 8, 0, SEER_OP_ANY, 1, SEER_OP_ANY,
+    "body num_scan_inputs directions", expand_scan_8, true, "unrolled, for each of the batch")

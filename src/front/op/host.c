@@ -294,8 +294,8 @@ static seer_status check_sides(const seer_node *node) {
   if (has_why ? node->n_in < 2 * n + 1 : node->n_in != 2 * n + 1)
     return SEER_FAIL(INVALID, "%u inputs do not fit %u outputs", node->n_in, n);
   for (uint32_t k = 0; k < 2 * n; k++) n_absent[k / n] += node->in[k + 1].i == 0;
-  bool is_sound = has_why ? n_absent[0] + n_absent[1] == n && n_absent[0] % n == 0
-                          : n_absent[0] + n_absent[1] == 0;
+  bool is_half = (n_absent[0] == n && n_absent[1] == 0) || (n_absent[0] == 0 && n_absent[1] == n);
+  bool is_sound = has_why ? is_half : n_absent[0] + n_absent[1] == 0;
   if (is_sound) return SEER_OK;
   return SEER_FAIL(INVALID,
       "%u values of one side are absent and %u of the other, of %u; attribute "

@@ -50,7 +50,7 @@
 // Forms that ended with an old opset, under the names of others above: no list shows them.
 #define OLD_OPS(X)                                                                                \
   X(old_add) X(old_sub) X(old_mul) X(old_div) X(old_pow) X(old_equal) X(old_less) X(old_greater)  \
-  X(old_and) X(old_or) X(old_xor) X(old_prelu)
+  X(old_and) X(old_or) X(old_xor) X(old_prelu) X(scan_8)
 // What composites are made of besides: runs on the host, or says what sizes are. No list shows
 // them.
 #define INNER_OPS(X)                                                                              \
