@@ -87,7 +87,7 @@ def check_model(folder, name, problems):
         run(problems, "opt", pass_list, path)
     for document in run(problems, "info", path, "--json"), run(problems, "tasks", path, "--json"):
         parse(problems, document)
-    run(problems, "compile", path, "-o", out, "-O0", "--log=front:3,build:3")
+    run(problems, "compile", path, "-o", out, "-O0", "--log=all:3")
     if not os.path.exists(os.path.join(out, "model.json")):
         return
     with open(os.path.join(out, "model.json"), "rb") as file:
