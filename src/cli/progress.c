@@ -63,10 +63,7 @@ static uint32_t print_table(const seer_progress *p, double total_s) {
   uint32_t n = state->n_task < TABLE_ROWS ? state->n_task : TABLE_ROWS;
   for (uint32_t i = 0; i < n; i++) {
     const seer_task_state *task = &state->task[rows[i].task];
-    const char *what = task->is_dead          ? "dead"
-        : task->best_s <= 0                   ? "-"
-        : task->bound_s > 0.97 * task->best_s ? "at bound"
-                                              : "";
+    const char *what = task->is_dead || task->best_s > 0 ? seer_task_state_name(task) : "-";
     safe_line name, family;
     fprintf(stderr, "%4u  %-*.*s %-18.18s %3.0f ", rows[i].task, NAME_WIDTH, NAME_WIDTH,
         safe(p->network->task[rows[i].task].name, &name),

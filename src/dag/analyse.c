@@ -317,35 +317,59 @@ const char *seer_dag_anchor_class(const seer_dag *dag, seer_arena *arena) {
 typedef struct {
   const seer_dag *dag;
   double n_iteration;  // of the stage at hand
-  double *n_load;  // by buffer
+  double n_load[SEER_DAG_MAX_BUFFERS];
+  bool is_scattered[SEER_DAG_MAX_BUFFERS];  // read at places that are no plain sums of axes
 } load_count;
 
 static void note_load(void *user, seer_expr e) {
   load_count *c = user;
   const seer_expr_node *node = seer_expr_at(&c->dag->expr, e);
-  if (node->op == SEER_EXPR_LOAD) c->n_load[node->ref] += c->n_iteration;
+  if (node->op != SEER_EXPR_LOAD) return;
+  c->n_load[node->ref] += c->n_iteration;
+  for (uint32_t k = 0; k < node->n_index; k++) {
+    seer_affine at;
+    seer_expr index = seer_expr_index(&c->dag->expr, e, k);
+    if (!seer_expr_affine(&c->dag->expr, index, &at) || at.constant != 0)
+      c->is_scattered[node->ref] = true;
+  }
 }
 
-double seer_dag_io_bytes(const seer_dag *dag) {
-  double sum = 0, n_load[SEER_DAG_MAX_BUFFERS] = {0};
+seer_dag_io seer_dag_count_io(const seer_dag *dag, double min_bytes) {
+  load_count count = {.dag = dag};
+  bool is_made_before[SEER_DAG_MAX_BUFFERS] = {false};  // of weights: what runs read in their place
   for (uint32_t s = 0; s < dag->n_stage; s++) {
     const seer_dag_stage *stage = &dag->stage[s];
-    load_count count = {dag, 1, n_load};
+    for (uint32_t v = 0; v < stage->n_values; v++) is_made_before[stage->out[v]] = stage->is_const;
+    if (stage->is_const) continue;
+    count.n_iteration = 1;
     for (uint32_t a = 0; a < (uint32_t)stage->n_space + stage->n_reduce; a++)
       count.n_iteration *= (double)stage->axis[a].extent;
     for (uint32_t v = 0; v < stage->n_values; v++)
       seer_expr_visit(&dag->expr, stage->body[v], note_load, &count);
   }
+  seer_dag_io io = {0};
   for (uint32_t b = 0; b < dag->n_buf; b++) {
     const seer_dag_buf *buf = &dag->buf[b];
-    if (buf->kind == SEER_BUF_STAGE && !buf->is_output) continue;
-    double n = 1;
-    for (uint32_t k = 0; k < buf->rank; k++) n *= (double)buf->dim[k];
+    if (buf->kind == SEER_BUF_STAGE && !buf->is_output && !is_made_before[b]) continue;
+    double bytes = 1;
+    for (uint32_t k = 0; k < buf->rank; k++) bytes *= (double)buf->dim[k];
+    bytes *= seer_dtype_bytes(buf->dtype);
+    if (buf->kind == SEER_BUF_STAGE && !is_made_before[b]) {
+      io.written += bytes;
+      continue;
+    }
     // No more than is asked for: a few rows of a large table.
-    if (buf->kind != SEER_BUF_STAGE) n = fmin(n, n_load[b]);
-    sum += n * seer_dtype_bytes(buf->dtype);
+    bytes = fmin(bytes, count.n_load[b] * seer_dtype_bytes(buf->dtype));
+    io.read += bytes;
+    bool is_weight = buf->kind == SEER_BUF_WEIGHT || is_made_before[b];
+    if (is_weight && bytes >= min_bytes && !count.is_scattered[b]) io.large_weights += bytes;
   }
-  return sum;
+  return io;
+}
+
+double seer_dag_io_bytes(const seer_dag *dag) {
+  seer_dag_io io = seer_dag_count_io(dag, 0);
+  return io.read + io.written;
 }
 
 double seer_dag_weight_bytes(const seer_dag *dag) {

@@ -186,8 +186,15 @@ uint32_t seer_dag_anchor(const seer_dag *dag);  // stage index
 // Class of the anchor by access pattern and dtype: "conv.f32", "depthwise.f32", "contraction.f32",
 // "window.f32", "row-reduction.f32", "elementwise.f32", "movement.f32", "group-conv.f32"
 const char *seer_dag_anchor_class(const seer_dag *dag, seer_arena *arena);
-// Inputs and outputs, each element once, and of inputs no more than there are loads.
-double seer_dag_io_bytes(const seer_dag *dag);
+// Bytes that come in and go out: each element once, and of what is read no more than there are
+// loads.
+typedef struct {
+  double read, written;
+  double large_weights;  // of those read: weights of some size, at places that axes say
+} seer_dag_io;
+// min_bytes: of a large weight.
+seer_dag_io seer_dag_count_io(const seer_dag *dag, double min_bytes);
+double seer_dag_io_bytes(const seer_dag *dag);  // both ways together
 double seer_dag_weight_bytes(const seer_dag *dag);  // as in the model: unpacked
 
 // ---- hashes (hash.c; decisions 1). Free of names; float literals only in the content hash.

@@ -1,4 +1,4 @@
-// analytic.c - the closed-form model: seconds of one run of a schedule, and a bound for a task.
+// analytic.c - the closed-form model: seconds of one run of a schedule.
 // A roofline by level of cache per statement: the larger of issue time and each level's transfer
 // time, plus part of the rest (they overlap, but not fully); divided over threads by whole parts.
 
@@ -40,14 +40,4 @@ double seer_analytic_seconds(const seer_nest *nest, const seer_target *target) {
     total += PHASE_SECONDS + PART_SECONDS * nest->n_parts[r] / target->threads;
   }
   return total;
-}
-
-double seer_roofline_seconds(const seer_dag *dag, const seer_target *target) {
-  double compute = seer_dag_flops(dag) / (target->peak_gflops * 1e9 * target->threads);
-  // What fits the shared cache may come from there.
-  double bytes = seer_dag_io_bytes(dag);
-  double gbs =
-      bytes <= 0.5 * (double)target->l3_bytes ? target->l3_gbs * target->threads : target->dram_gbs;
-  double memory = bytes / (gbs * 1e9);
-  return compute > memory ? compute : memory;
 }

@@ -20,8 +20,5 @@ uint32_t seer_feature_extract(
 // The closed-form model: estimated seconds of one run (roofline by cache level, register pressure,
 // vector efficiency, parallel balance). Filters drafts and gives the zero-trial choice.
 double seer_analytic_seconds(const seer_nest *nest, const seer_target *target);
-// A bound that no schedule of the DAG can beat: operations at peak on all threads, bytes at memory
-// bandwidth.
-double seer_roofline_seconds(const seer_dag *dag, const seer_target *target);
 
 #endif

@@ -71,8 +71,10 @@ static void measure_access(const seer_nest_statement *st, uint32_t a, double lin
 // Bytes of each access that come into L1, L2, L3.
 static void profile_caches(const seer_nest_statement *st, const seer_target *target,
     const footprint *feet, double out_moved[][3]) {
-  double size[3] = {(double)target->l1_bytes, (double)target->l2_bytes,
-      (double)target->l3_bytes / target->threads};
+  // What a level holds the one behind it holds, too: also where its share is smaller, or it is not
+  // there.
+  double l1 = (double)target->l1_bytes, l2 = max_d(l1, (double)target->l2_bytes);
+  double size[3] = {l1, l2, max_d(l2, (double)target->l3_bytes / target->threads)};
   double outer = 1, before = 1;  // iterations of the loops outside of `depth`, of `depth` - 1
   int level = 2;  // filled from the largest cache inwards
   double all[SEER_NEST_MAX_ACCESSES], activations = 0;

@@ -35,6 +35,10 @@ typedef struct {
   uint64_t network_weight_bytes;  // decides how cold weights are timed
 } seer_measure_task;
 
+// Of a network's weights, so many bytes are read from one timed run of a task to its next one: all,
+// or as many as no cache of the target holds.
+double seer_measure_cold_bytes(const seer_target *target, uint64_t network_weight_bytes);
+
 typedef struct {
   uint32_t task;  // id
   seer_schedule schedule;

@@ -146,10 +146,7 @@ static void put_tasks(
       seer_text_put(out, "<td>-<td>-<td>-<td>-<td>-");
     }
     put_pairs(out, seer_session_winner(session, t));
-    seer_text_printf(out, "<td>%s</tr>\n",
-        task->is_dead                                                 ? "dead"
-            : task->bound_s > 0.97 * task->best_s && task->best_s > 0 ? "at its bound"
-                                                                      : "");
+    seer_text_printf(out, "<td>%s</tr>\n", seer_task_state_name(task));
   }
   seer_text_put(out, "</table>\n");
 }

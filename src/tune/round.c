@@ -160,9 +160,11 @@ static seer_status measure(seer_session *s, uint32_t t, batch *b) {
 }
 
 // A time as it would have been at the usual speed. The machine's phase may have changed since the
-// witness: what would be faster than the task's bound is not believed.
+// witness: what would be faster than the task's bound is not believed, while that is one.
 static double usual_time(const seer_session *s, uint32_t t, double seconds, double slow) {
-  return fmax(seconds / slow, fmin(seconds / s->drift, s->state.task[t].bound_s));
+  const seer_task_state *state = &s->state.task[t];
+  if (seer_task_beats_bound(state)) return seconds / slow;
+  return fmax(seconds / slow, fmin(seconds / s->drift, state->bound_s));
 }
 
 // What the task's times of this round are to be divided by: how much slower than usual the machine
@@ -270,6 +272,10 @@ static void conclude(
     seer_session_note(
         s, seer_arena_printf(s->arena, "task %u: all of %u schedules failed", t, state->n_trial));
   }
+  if (seer_task_beats_bound(state) && state->best_s != before)
+    seer_log(s->context, "search", 1,
+        "task %u, %s: %.4g us is faster than its bound, %.4g us, which is none", t,
+        s->network->task[t].name, state->best_s * 1e6, state->bound_s * 1e6);
   seer_session_update_estimate(s);
   seer_event event;
   if (state->best_s > 0 && (before <= 0 || state->best_s < before)) {

@@ -10,7 +10,7 @@
 typedef struct {
   double weight;  // how often the network runs it; with several sets of shapes: their mean
   double flops;
-  double bound_s;  // no schedule is faster (roofline)
+  double bound_s;  // roofline: no schedule is faster, unless one is (seer_task_beats_bound)
   double default_s;  // first known time; 0: none yet
   double best_s;  // 0: none yet
   bool is_confirmed;  // best_s was measured often enough to be believed
@@ -69,6 +69,18 @@ extern const seer_scheduler_desc seer_scheduler_ansor, seer_scheduler_familyseer
 static inline bool seer_task_is_open(const seer_task_state *task) {
   return !task->is_dead && !task->is_done;
 }
+// A time that is believed is below the bound: that was none, and nothing follows from it.
+static inline bool seer_task_beats_bound(const seer_task_state *task) {
+  return task->best_s > 0 && task->is_confirmed && task->best_s < task->bound_s;
+}
+// Within this of its bound nothing is left to find in a task.
+#define SEER_TASK_NEAR_BOUND 1.03
+static inline bool seer_task_is_at_bound(const seer_task_state *task) {
+  return task->best_s > 0 && task->is_confirmed && !seer_task_beats_bound(task) &&
+      task->best_s <= SEER_TASK_NEAR_BOUND * task->bound_s;
+}
+// What tables say of a task: "dead", "at bound", "beats bound", or "".
+const char *seer_task_state_name(const seer_task_state *task);
 // Ansor's gradient of the end-to-end latency (<= 0; the smallest is the bottleneck): gradient.c
 double seer_ansor_gradient(const seer_task_state *task);
 

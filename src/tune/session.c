@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/os.h"
 #include "front/select.h"
+#include "learn/roofline.h"
 #include "tune/accept.h"
 #include "tune/choose.h"
 #include "tune/kin.h"
@@ -89,6 +90,13 @@ static void fill_budget(seer_session *s) {
   b->time_s = strcmp(preset, "quick") == 0 ? 60 : strcmp(preset, "thorough") == 0 ? 1800 : 300;
 }
 
+static uint64_t network_weight_bytes(const seer_network *network) {
+  double total = 0;
+  for (uint32_t t = 0; t < network->n_task; t++)
+    total += seer_dag_weight_bytes(network->task[t].dag) * network->task[t].weight;
+  return (uint64_t)(total / network->n_set);  // every set reads them all
+}
+
 static seer_status add_task(seer_session *s, uint32_t t) {
   const seer_task *task = &s->network->task[t];
   seer_session_task *own = &s->task[t];
@@ -109,22 +117,16 @@ static seer_status add_task(seer_session *s, uint32_t t) {
   state->weight = (double)task->weight / s->network->n_set;
   state->flops = task->flops;
   // Another formulation may need less arithmetic than the task's own DAG.
-  state->bound_s = seer_roofline_seconds(task->dag, s->target);
+  double cold_bytes = seer_measure_cold_bytes(s->target, network_weight_bytes(s->network));
+  state->bound_s = seer_roofline_seconds(task->dag, s->target, cold_bytes);
   for (uint32_t k = 0; k < own->sketches->n; k++) {
-    double bound_s = seer_roofline_seconds(own->sketches->sketch[k]->dag, s->target);
+    double bound_s = seer_roofline_seconds(own->sketches->sketch[k]->dag, s->target, cold_bytes);
     if (bound_s < state->bound_s) state->bound_s = bound_s;
   }
   if (s->records) {
     SEER_TRY(seer_records_workload(s->records, task->dag, task->key, task->name, &own->workload));
   }
   return SEER_OK;
-}
-
-static uint64_t network_weight_bytes(const seer_network *network) {
-  double total = 0;
-  for (uint32_t t = 0; t < network->n_task; t++)
-    total += seer_dag_weight_bytes(network->task[t].dag) * network->task[t].weight;
-  return (uint64_t)(total / network->n_set);  // every set reads them all
 }
 
 static seer_status select_tasks(seer_session *s) {

@@ -1,5 +1,15 @@
 #include "test_target.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/os.h"
+
 #define COMMON                                                                                 \
   .kind = SEER_TARGET_CPU, .triple = "x86_64-linux-gnu", .features = "", .model_name = "test", \
   .threads = 2, .n_fma_ports = 2, .fma_latency_cycles = 4, .cache_line_bytes = 64,             \
@@ -11,3 +21,22 @@ const seer_target test_target_narrow = {
 
 const seer_target test_target_wide = {
     COMMON, .cpu = "znver4", .vector_bytes = 64, .n_vector_registers = 32};
+
+const char *const test_target_names[TEST_TARGETS] = {
+    "laptop", "zen4-avx2", "zen4-avx512", "server", "server-estimated", "one-core"};
+
+const char *test_target_text(const char *name, seer_arena *arena) {
+  char *text;
+  const char *path = seer_arena_printf(arena, SEER_SOURCE_DIR "/test/targets/%s.target", name);
+  seer_status status = seer_os_read_file(path, arena, 1u << 16, &text, NULL);
+  if (status) fail_msg("%s", seer_status_message(status));
+  text[strcspn(text, "\n")] = '\0';
+  return text;
+}
+
+seer_target test_target_read(const char *name, seer_arena *arena) {
+  seer_target target;
+  seer_status status = seer_target_parse(test_target_text(name, arena), arena, &target);
+  if (status) fail_msg("%s: %s", name, seer_status_message(status));
+  return target;
+}

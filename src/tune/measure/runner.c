@@ -37,7 +37,6 @@
 #define RACE_NARROW 1.15
 #define RACE_NARROW_S 1.5e-3
 #define RACE_SURE_S 5e-3
-#define COLD_FACTOR 1.5  // of the last-level cache: copies of this size are never found in it
 #define N_CHECKED 256  // elements held against the DAG interpreter
 #define CHECK_BUDGET 4e7  // scalar operations that the interpreter may take for one check
 
@@ -172,9 +171,8 @@ static double quartile(const double *values, uint32_t n) {
 }
 
 static uint64_t cold_bytes(const seer_runner *runner, const seer_worker_task_state *task) {
-  double all = (double)task->network_weight_bytes,
-         most = COLD_FACTOR * (double)seer_context_target(runner->context)->l3_bytes;
-  return (uint64_t)fmin(all, most);
+  return (uint64_t)seer_measure_cold_bytes(
+      seer_context_target(runner->context), task->network_weight_bytes);
 }
 
 // Calls that make a sample of at least `sample_ns`.

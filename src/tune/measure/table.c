@@ -25,3 +25,12 @@ seer_status seer_measure_find(const char *name, const seer_measure_desc **out_de
   }
   return SEER_FAIL(INVALID, "unknown measurer '%s'; allowed: local, fake", name);
 }
+
+// Copies of this size are never found in the last-level cache whole.
+#define COLD_FACTOR 1.5
+
+double seer_measure_cold_bytes(const seer_target *target, uint64_t network_weight_bytes) {
+  double l2 = (double)target->l2_bytes * target->threads, l3 = (double)target->l3_bytes;
+  double most = COLD_FACTOR * (l3 > l2 ? l3 : l2), all = (double)network_weight_bytes;
+  return all < most ? all : most;
+}

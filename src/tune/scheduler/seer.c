@@ -1,14 +1,14 @@
 // seer.c - the default policy: expected gain in end-to-end latency per second of tuning.
 // What a task can still gain is bounded by its roofline and by its own learning curve; tasks within
-// 3 % of their bound get nothing. A winner that was re-fitted to relatives waits in their queues
-// and is measured before anything else, a few at a time, in the order of what the relatives weigh.
+// 3 % of their bound get nothing, unless they are faster than it. A winner that was re-fitted to
+// relatives waits in their queues and is measured before anything else, a few at a time, in the
+// order of what the relatives weigh.
 
 #include <math.h>
 #include <stdio.h>
 
 #include "tune/scheduler.h"
 
-#define NEAR_BOUND 1.03  // saturated
 #define UNCONFIRMED_GAIN 0.03
 #define FIRST_ROUND \
   8  // measurements of a task that has none: the default, transplants, the analytic best
@@ -21,11 +21,13 @@
 
 // Relative gain that one more round is expected to bring.
 static double expected_gain(const seer_task_state *task) {
+  if (seer_task_is_at_bound(task)) return 0;
   double headroom = 1 - task->bound_s / task->best_s;
+  // A bound that was beaten says nothing but how wrong it may be, the other way too.
+  if (seer_task_beats_bound(task)) headroom = 1 - task->best_s / task->bound_s;
   // A time at or beyond the bound that was seen once or twice is more likely luck: another round
   // tells.
-  if (headroom <= 1 - 1 / NEAR_BOUND && task->is_confirmed) return 0;
-  if (headroom < UNCONFIRMED_GAIN && !task->is_confirmed) headroom = UNCONFIRMED_GAIN;
+  if (headroom < UNCONFIRMED_GAIN) headroom = UNCONFIRMED_GAIN;
   double prior = PRIOR_GAIN * headroom / (1 + 0.5 * task->n_round);
   uint32_t n = task->n_history < CURVE_WINDOW + 1 ? task->n_history : CURVE_WINDOW + 1;
   double seen = 0, rounds = 0;

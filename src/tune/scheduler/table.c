@@ -38,3 +38,9 @@ seer_status seer_policy_find(const char *name, seer_policy *out) {
   }
   return SEER_FAIL(INVALID, "unknown search policy '%s'; allowed: %s", name, known);
 }
+
+const char *seer_task_state_name(const seer_task_state *task) {
+  if (task->is_dead) return "dead";
+  if (seer_task_beats_bound(task)) return "beats bound";
+  return seer_task_is_at_bound(task) ? "at bound" : "";
+}

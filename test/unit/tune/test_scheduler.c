@@ -206,6 +206,38 @@ static void test_options_name_what_the_tables_have(void **state) {
   }
 }
 
+// A task that is faster than its bound has none: it is not left alone, and tables say so.
+static void test_a_beaten_bound_is_none(void **state) {
+  (void)state;
+  fresh();
+  for (uint32_t t = 0; t < N; t++) {
+    tasks[t].is_confirmed = true;
+    tasks[t].best_s = 1.01e-6;
+    assert_string_equal(seer_task_state_name(&tasks[t]), "at bound");
+  }
+  seer_pick pick;
+  assert_false(seer_scheduler_seer.next(&state_of, &pick));
+  tasks[2].best_s = 0.4e-6;
+  assert_true(seer_task_beats_bound(&tasks[2]) && !seer_task_is_at_bound(&tasks[2]));
+  assert_string_equal(seer_task_state_name(&tasks[2]), "beats bound");
+  assert_true(seer_scheduler_seer.next(&state_of, &pick));
+  assert_int_equal(pick.task, 2);
+  // However little it is faster; and what is not confirmed proves nothing.
+  tasks[2].best_s = 0.999e-6;
+  assert_true(seer_scheduler_seer.next(&state_of, &pick));
+  tasks[2].is_confirmed = false;
+  assert_false(seer_task_beats_bound(&tasks[2]));
+  assert_string_equal(seer_task_state_name(&tasks[2]), "");
+  // The more wrong the bound, the more may be left.
+  tasks[1].best_s = 0.9e-6;
+  tasks[2].is_confirmed = true;
+  tasks[2].best_s = 0.5e-6;
+  history[1][0] = 0.9e-6;
+  history[2][0] = 0.5e-6;
+  assert_true(seer_scheduler_seer.next(&state_of, &pick));
+  assert_int_equal(pick.task, 2);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_ansor_warms_up_then_takes_the_heaviest),
       cmocka_unit_test(test_familyseer_foresees),
@@ -214,6 +246,7 @@ int main(void) {
       cmocka_unit_test(test_nothing_left), cmocka_unit_test(test_round_robin_takes_turns),
       cmocka_unit_test(test_random_takes_any_open_task),
       cmocka_unit_test(test_foreign_names_say_policy_grouping_and_model),
-      cmocka_unit_test(test_options_name_what_the_tables_have)};
+      cmocka_unit_test(test_options_name_what_the_tables_have),
+      cmocka_unit_test(test_a_beaten_bound_is_none)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,158 @@
+// roofline.c - DAG -> seconds that no schedule of it gets below.
+// Operations: those that every point of a stage needs (their operands move with all of its axes;
+// what does not can be taken out of a loop), each equal expression once. A multiplication takes a
+// slot of an FMA pipe, with an addition for nothing; others may use pipes beside them. Narrow types
+// have more lanes.
+// Bytes: the caches of all threads together hold what the run before left there, as much as fits,
+// whichever part that is; the rest crosses. Reading and writing go on at the same time.
+#include "learn/roofline.h"
+
+#include <math.h>
+
+#define OTHER_PIPES 2.0  // of the FMA pipes' operations: what all vector pipes start in a cycle
+#define SPECIAL_FMAS 4.0  // of exp, tanh, ...: a polynomial of that degree is wrong in f32
+// Smaller weights may lie among what stays (biases); larger ones are packed, and timed cold.
+#define MIN_COLD_BYTES 65536.0
+
+// ---- operations
+
+typedef struct {
+  const seer_dag *dag;
+  const seer_dag_stage *stage;
+  uint64_t large;  // axes of more than one iteration, by place in the stage
+  uint64_t *axes;  // by node: those that it moves with; bit 63: known, bit 62: data
+  bool *is_counted;  // by node
+  double fma, other;  // of a point
+} counter;
+
+#define KNOWN (UINT64_C(1) << 63)
+#define DATA (UINT64_C(1) << 62)
+
+static uint64_t axes_of(counter *c, seer_expr e) {
+  if (c->axes[e.i] & KNOWN) return c->axes[e.i];
+  const seer_expr_pool *pool = &c->dag->expr;
+  const seer_expr_node *node = seer_expr_at(pool, e);
+  seer_expr_op op = (seer_expr_op)node->op;
+  uint64_t axes = KNOWN;
+  if (op == SEER_EXPR_VAR) {
+    axes |= UINT64_C(1) << (node->ref - c->stage->var0);
+  } else if (op == SEER_EXPR_LOAD) {
+    axes |= DATA;
+    for (uint32_t k = 0; k < node->n_index; k++) axes |= axes_of(c, seer_expr_index(pool, e, k));
+  } else {
+    for (uint32_t k = 0; k < seer_expr_arity(op); k++) axes |= axes_of(c, node->arg[k]);
+  }
+  return c->axes[e.i] = axes;
+}
+
+// Bytes of what an operand was before it was widened: dot products widen on the way.
+static double operand_bytes(const seer_dag *dag, seer_expr e) {
+  const seer_expr_node *node = seer_expr_at(&dag->expr, e);
+  double bytes = seer_dtype_bytes((seer_dtype)node->dtype);
+  while (node->op == SEER_EXPR_CAST) {
+    node = seer_expr_at(&dag->expr, node->arg[0]);
+    bytes = fmin(bytes, seer_dtype_bytes((seer_dtype)node->dtype));
+  }
+  return bytes;
+}
+
+static bool is_special(seer_expr_op op) {
+  return (op >= SEER_EXPR_EXP && op <= SEER_EXPR_SIGMOID) || op == SEER_EXPR_POW;
+}
+
+// What code does without an instruction of its own, or by the way.
+static bool is_free(seer_expr_op op) {
+  return op == SEER_EXPR_NEG || op == SEER_EXPR_ABS || op == SEER_EXPR_NOT || op == SEER_EXPR_CAST;
+}
+
+static bool is_of_every_point(counter *c, seer_expr e) {
+  uint64_t axes = axes_of(c, e);
+  return (axes & DATA) && (axes & c->large) == c->large;
+}
+
+static void count(counter *c, seer_expr e) {
+  if (c->is_counted[e.i]) return;
+  c->is_counted[e.i] = true;
+  const seer_expr_node *node = seer_expr_at(&c->dag->expr, e);
+  seer_expr_op op = (seer_expr_op)node->op;
+  uint32_t arity = op == SEER_EXPR_LOAD ? 0 : seer_expr_arity(op);
+  if (arity == 0) return;
+  // Of a choice only the condition is sure to be computed.
+  if (op == SEER_EXPR_SELECT) arity = 1;
+  double lanes = 1;
+  for (uint32_t k = 0; k < arity; k++) {
+    count(c, node->arg[k]);
+    lanes = fmin(lanes, operand_bytes(c->dag, node->arg[k]) / 4);
+  }
+  if (op == SEER_EXPR_SELECT || is_free(op) || !is_of_every_point(c, e)) return;
+  if (is_special(op))
+    c->fma += SPECIAL_FMAS * lanes;
+  else if (op == SEER_EXPR_MUL)
+    c->fma += lanes;
+  else
+    c->other += lanes;
+}
+
+static void count_stage(counter *c, double *out_fma, double *out_other) {
+  const seer_dag_stage *s = c->stage;
+  double points = 1;
+  c->fma = c->other = 0;
+  c->large = 0;
+  for (uint32_t k = 0; k < (uint32_t)s->n_space + s->n_reduce; k++) {
+    points *= (double)s->axis[k].extent;
+    if (s->axis[k].extent > 1) c->large |= UINT64_C(1) << k;
+  }
+  for (uint32_t v = 0; v < s->n_values; v++) {
+    count(c, s->body[v]);
+    bool adds = s->n_reduce > 0 && !(v > 0 && seer_combiner_is_arg(s->combiner));
+    if (adds && is_of_every_point(c, s->body[v]))
+      c->other += fmin(1, operand_bytes(c->dag, s->body[v]) / 4);
+  }
+  *out_fma += points * c->fma;
+  *out_other += points * c->other;
+}
+
+static double compute_seconds(const seer_dag *dag, const seer_target *target) {
+  seer_arena *arena = seer_arena_create("roofline");
+  counter c = {.dag = dag,
+      .axes = SEER_NEW_ARRAY(arena, uint64_t, dag->expr.n + 1),
+      .is_counted = SEER_NEW_ARRAY(arena, bool, dag->expr.n + 1)};
+  double fma = 0, other = 0;
+  for (uint32_t s = 0; s < dag->n_stage; s++) {
+    c.stage = &dag->stage[s];
+    if (!c.stage->is_const) count_stage(&c, &fma, &other);
+  }
+  seer_arena_destroy(arena);
+  // The peak counts two operations for a slot.
+  double slots = fmax(fma, (fma + other) / (2 * OTHER_PIPES));
+  return 2 * slots / (target->peak_gflops * 1e9 * target->threads);
+}
+
+// ---- bytes
+
+// Of what one run reads and writes, what cannot have stayed in caches of `held` bytes.
+static double crossing(const seer_dag_io *io, double cold_bytes, double held) {
+  double cold = io->large_weights, warm = io->read - cold;
+  double cycle = fmax(cold_bytes, cold);  // is read from one run to the next
+  double in = fmax(0, warm - held);
+  if (cycle > 0) in += cold * fmax(0, 1 - held / cycle);
+  return fmax(in, fmax(0, io->written - held));
+}
+
+seer_roofline seer_roofline_build(
+    const seer_dag *dag, const seer_target *target, double cold_bytes) {
+  double n = target->threads, l1 = n * (double)target->l1_bytes, l2 = n * (double)target->l2_bytes,
+         l3 = (double)target->l3_bytes, rate = n * 1e9;
+  seer_dag_io io = seer_dag_count_io(dag, MIN_COLD_BYTES);
+  seer_roofline out = {.compute_s = compute_seconds(dag, target)};
+  // A level that is not there says nothing.
+  if (l2 > 0) out.level_s[0] = crossing(&io, cold_bytes, l1) / (target->l2_gbs * rate);
+  if (l3 > 0) out.level_s[1] = crossing(&io, cold_bytes, l1 + l2) / (target->l3_gbs * rate);
+  out.level_s[2] = crossing(&io, cold_bytes, l1 + l2 + l3) / (target->dram_gbs * rate);
+  return out;
+}
+
+double seer_roofline_seconds(const seer_dag *dag, const seer_target *target, double cold_bytes) {
+  seer_roofline r = seer_roofline_build(dag, target, cold_bytes);
+  return fmax(fmax(r.compute_s, r.level_s[0]), fmax(r.level_s[1], r.level_s[2]));
+}

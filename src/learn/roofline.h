@@ -1,0 +1,24 @@
+// roofline.h - a bound for a task: what no schedule of its DAG gets below on the target.
+// Each term leaves out what a schedule might do without, so it is low rather than high: the bound
+// says when to stop, and a bound that is too high stops too early.
+#ifndef SEER_LEARN_ROOFLINE_H
+#define SEER_LEARN_ROOFLINE_H
+
+#include "dag/dag.h"
+#include "setup/target.h"
+
+typedef struct {
+  double compute_s;  // operations at peak on all threads
+  double level_s[3];  // bytes that cannot have stayed in L1, in L1 and L2, in any cache
+} seer_roofline;
+
+// What bounds one run of `dag` that follows others.
+//   dag         borrowed, verified
+//   target      threads, peak [GFLOP/s of a thread], caches [bytes], bandwidths [GB/s of a thread]
+//   cold_bytes  weights that are read between two runs, this task's included (0: only its own)
+seer_roofline seer_roofline_build(
+    const seer_dag *dag, const seer_target *target, double cold_bytes);
+// The largest of its terms.
+double seer_roofline_seconds(const seer_dag *dag, const seer_target *target, double cold_bytes);
+
+#endif
