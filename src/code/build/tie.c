@@ -3,8 +3,10 @@
 // once. A gather reads few elements and where they lie is data, so their order hardly matters to
 // it; each element may now cost a cache line of its own, which is what is priced. Whoever reads in
 // an order of its own keeps its form: that is share.c's business.
+#include <math.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "code/build/internal.h"
 #include "learn/feature.h"
 #include "space/nest.h"
@@ -23,7 +25,7 @@ typedef struct {
   uint32_t set, step, buf;  // the buffer is of the step's DAG
   table_view view;
   bool is_gathered;  // each element at a place that data say
-  double elems;  // that it gathers
+  double elems;  // that it gathers, each once
   seer_pack form;  // of view.of
 } reader;
 
@@ -131,6 +133,67 @@ static double count_loads(const seer_loop *loop, uint32_t buf, uint32_t first, d
   return n;
 }
 
+// An index of a load: plain, or one number that data say, or something more.
+typedef struct {
+  uint32_t n_load;  // different ones
+  seer_expr load;
+  bool has_axis;
+} index_kind;
+
+static void look_at_index(const seer_expr_pool *pool, seer_expr e, index_kind *kind) {
+  const seer_expr_node *node = seer_expr_at(pool, e);
+  if (node->op == SEER_EXPR_LOAD) {  // twice where a negative index counts from the end
+    kind->n_load += kind->n_load == 0 || kind->load.i != e.i;
+    kind->load = e;
+    return;
+  }
+  kind->has_axis = kind->has_axis || node->op == SEER_EXPR_VAR;
+  for (uint32_t k = 0; k < seer_expr_arity((seer_expr_op)node->op); k++)
+    look_at_index(pool, node->arg[k], kind);
+}
+
+enum { MAX_SITES = 8 };
+typedef struct {
+  const seer_dag *dag;
+  uint32_t buf, n;
+  uint64_t from[MAX_SITES];  // which data say where, by dimension
+  double elems;  // of all sites; infinite where nothing is known
+} site_list;
+
+static void note_site(void *user, seer_expr e) {
+  site_list *sites = user;
+  const seer_expr_pool *pool = &sites->dag->expr;
+  const seer_expr_node *node = seer_expr_at(pool, e);
+  if (node->op != SEER_EXPR_LOAD || node->ref != sites->buf) return;
+  uint64_t from = 0;
+  double elems = 1;
+  for (uint32_t d = 0; d < node->n_index; d++) {
+    index_kind kind = {0};
+    look_at_index(pool, seer_expr_index(pool, e, d), &kind);
+    if (kind.n_load > 1 || (kind.n_load == 1 && kind.has_axis)) elems = INFINITY;
+    uint32_t data = kind.n_load ? seer_expr_at(pool, kind.load)->ref : 0;
+    elems *= kind.n_load ? (double)seer_dag_buf_elems(&sites->dag->buf[data])
+                         : (double)sites->dag->buf[sites->buf].dim[d];
+    from = seer_hash_u64(kind.n_load ? data + 1 : 0, from);
+  }
+  for (uint32_t k = 0; k < sites->n; k++)
+    if (sites->from[k] == from) return;
+  if (sites->n == MAX_SITES) elems = INFINITY;
+  if (sites->n < MAX_SITES) sites->from[sites->n++] = from;
+  sites->elems += elems;
+}
+
+// Elements of `buf` that a run can touch: rows that data name, no more than there are names. Loads
+// that have them from the same data touch the same, and find them in cache (a layer norm reads its
+// row four times).
+static double count_touched(const seer_dag *dag, uint32_t buf) {
+  site_list sites = {.dag = dag, .buf = buf};
+  for (uint32_t s = 0; s < dag->n_stage; s++)
+    for (uint32_t v = 0; v < dag->stage[s].n_values; v++)
+      seer_expr_visit(&dag->expr, dag->stage[s].body[v], note_site, &sites);
+  return sites.elems;
+}
+
 // Every large constant that steps read; is_gathered by the DAG, forms later.
 static void find_readers(finder *f) {
   for (uint32_t s = 0; s < f->network->n_set; s++) {
@@ -196,6 +259,7 @@ static seer_status find_form(finder *f, reader *r, bool *out_reads) {
     r->form = with_dims(&pack, r->view.perm);
     for (uint32_t p = 0; p < loop->n_phase; p++)
       r->elems += count_loads(loop, input, loop->phase[p], 1);
+    r->elems = fmin(r->elems, count_touched(step_of(f, r)->dag, r->buf));
     return SEER_OK;
   }
   r->is_gathered = false;
