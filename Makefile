@@ -2,6 +2,7 @@
 #   make demo         installs what is missing, builds, tunes MobileNetV2, checks the answer, writes the report
 #   make check        installs what is missing, builds, lints, runs the tests; ends with ctest's summary
 #   make all          builds into build/          make quick    offline subset of the tests
+#   tool/quick_on_targets.sh   the quick tests as on each machine of test/targets
 #   make check-full   also sanitizers, fuzzers, clang-tidy, cppcheck, the long tests
 #   make check-onnx   the ONNX project's own tests (test/conform); those known not to pass are listed there
 #   make check-exports   networks exported from torchvision, timm and transformers (test/peer/exports.py)

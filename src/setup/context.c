@@ -351,7 +351,8 @@ seer_status seer_context_find_target(seer_context *context) {
 
 seer_status seer_context_measure_target(seer_context *context) {
   SEER_TRY(seer_context_find_target(context));
-  return seer_target_measure(&context->target);
+  SEER_TRY(seer_target_check_here(&context->target));
+  return context->target.is_measured ? SEER_OK : seer_target_measure(&context->target);
 }
 
 const seer_target *seer_context_target(const seer_context *context) {

@@ -76,7 +76,8 @@ const char *seer_context_shown(const seer_context *context, seer_option option, 
 // The target of option TARGET with option THREADS; found at the first call, which detects and
 // parses. Not measured.
 SEER_MUST_USE seer_status seer_context_find_target(seer_context *context);
-// The same with its figures measured (seer_target_measure).
+// The same for code that is to run here, with its figures measured (seer_target_measure); those of
+// a text that says -measured are kept.
 SEER_MUST_USE seer_status seer_context_measure_target(seer_context *context);
 // NULL before seer_context_find_target or seer_context_set_target.
 const seer_target *seer_context_target(const seer_context *context);

@@ -232,3 +232,31 @@ seer_status seer_target_detect(seer_arena *arena, seer_target *out_target) {
   *out_target = target;
   return SEER_OK;
 }
+
+// Of others (LLVM knows hundreds) nothing is known here.
+static bool is_detected(const char *name) {
+  for (size_t i = 0; i < SEER_COUNT_OF(feature_names); i++) {
+    if (strcmp(feature_names[i].llvm, name) == 0) return true;
+  }
+  return false;
+}
+
+seer_status seer_target_check_here(const seer_target *target) {
+  seer_arena *arena = seer_arena_create("target");
+  seer_target here;
+  seer_status status = seer_target_detect(arena, &here);
+  size_t n_arch = status ? 0 : strcspn(here.triple, "-") + 1;
+  if (!status && strncmp(target->triple, here.triple, n_arch) != 0)
+    status = SEER_FAIL(
+        UNSUPPORTED, "this machine (%s) can't run code for %s", here.triple, target->triple);
+  for (const char *at = status ? "" : target->features; *at && !status; at += *at == ',') {
+    size_t n = strcspn(at, ",");
+    const char *name = seer_arena_strndup(arena, at + 1, n - 1);
+    if (*at == '+' && is_detected(name) && !seer_target_has_feature(here.features, name))
+      status = SEER_FAIL(UNSUPPORTED,
+          "this machine can't run code for the target: it lacks %s (-features=)", name);
+    at += n;
+  }
+  seer_arena_destroy(arena);
+  return status;
+}

@@ -25,7 +25,8 @@ typedef struct {
   uint32_t n_fma_ports;  // vector FMAs issued per cycle
   uint32_t fma_latency_cycles;
   uint32_t cache_line_bytes;
-  uint64_t l1_bytes, l2_bytes, l3_bytes;  // per core, per core, shared
+  // per core, per core, shared by all; L2 and L3 may be 0: there is none
+  uint64_t l1_bytes, l2_bytes, l3_bytes;
   double peak_gflops;  // f32, one thread: measured, else estimated
   double dram_gbs, l2_gbs, l3_gbs;  // GB/s, one thread
   bool is_measured;
@@ -46,6 +47,9 @@ SEER_MUST_USE seer_status seer_target_detect(seer_arena *arena, seer_target *out
 SEER_MUST_USE seer_status seer_target_parse(
     const char *text, seer_arena *arena, seer_target *out_target);
 const char *seer_target_print(const seer_target *target, seer_arena *arena);
+// Errors: UNSUPPORTED where this machine can't run code for the target (architecture, or a feature
+// that it lacks, by name).
+SEER_MUST_USE seer_status seer_target_check_here(const seer_target *target);
 // Measures peak_gflops and the bandwidths (about 0.3 s, one thread).
 SEER_MUST_USE seer_status seer_target_measure(seer_target *target);
 // This thread's FMA peak at this moment: to hold a kernel against, in turns. The best of stretches

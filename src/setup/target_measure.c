@@ -171,7 +171,19 @@ static seer_status choose(const seer_target *target, kernels *out) {
   return SEER_OK;
 }
 
-enum { GRANULE = N_STREAMS * 64 };  // bytes
+enum {
+  GRANULE = N_STREAMS * 64,
+  MOST_L3_READ = 16 << 20,
+  LEAST_DRAM_READ = 64 << 20,
+  MOST_READ = 256 << 20
+};  // bytes
+
+// Whole granules of what is to be read, at most MOST_READ; 0 where there is nothing.
+static size_t buffer_bytes(uint64_t n_bytes) {
+  if (n_bytes > MOST_READ) n_bytes = MOST_READ;
+  if (n_bytes && n_bytes < GRANULE) n_bytes = GRANULE;
+  return (size_t)(n_bytes / GRANULE * GRANULE);
+}
 
 static seer_status take_pages(size_t n_bytes, void **out_data) {
   *out_data = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -202,22 +214,20 @@ seer_status seer_target_measure(seer_target *target) {
   kernels k;
   SEER_TRY(choose(target, &k));
   // A level's buffer is twice the level above at least, and half of the level at most.
-  uint64_t l2 = target->l2_bytes / 2;
-  uint64_t l3 = target->l3_bytes ? target->l3_bytes / 2 : 0;
-  if (l3 > 16u << 20) l3 = 16u << 20;
+  size_t l2 = buffer_bytes(target->l2_bytes / 2);
+  uint64_t l3 = target->l3_bytes / 2;
+  if (l3 > MOST_L3_READ) l3 = MOST_L3_READ;
   if (l3 && l3 < target->l2_bytes * 2) l3 = target->l2_bytes * 2;
-  uint64_t dram = target->l3_bytes * 4;
-  if (dram < 64u << 20) dram = 64u << 20;
-  if (dram > 256u << 20) dram = 256u << 20;
-  const uint64_t granule = GRANULE;
-  size_t n_bytes = (size_t)(dram > l3 ? dram : l3);
+  size_t n_l3 = buffer_bytes(l3), dram = buffer_bytes(target->l3_bytes * 4);
+  if (dram < LEAST_DRAM_READ) dram = LEAST_DRAM_READ;
+  size_t n_bytes = dram > n_l3 ? dram : n_l3;
+  if (n_bytes < l2) n_bytes = l2;
   void *data;
   SEER_TRY(take_pages(n_bytes, &data));
   target->peak_gflops = measure_gflops(k.fma, seer_target_lanes(target), PEAK_STRETCH_S, 0.1);
-  target->l2_gbs = measure_gbs(k.read, data, (size_t)(l2 / granule * granule), 0.03);
-  target->dram_gbs = measure_gbs(k.read, data, (size_t)(dram / granule * granule), 0.06);
-  target->l3_gbs =
-      l3 ? measure_gbs(k.read, data, (size_t)(l3 / granule * granule), 0.03) : target->dram_gbs;
+  target->dram_gbs = measure_gbs(k.read, data, dram, 0.06);
+  target->l3_gbs = n_l3 ? measure_gbs(k.read, data, n_l3, 0.03) : target->dram_gbs;
+  target->l2_gbs = l2 ? measure_gbs(k.read, data, l2, 0.03) : target->l3_gbs;
   target->is_measured = true;
   munmap(data, n_bytes);
   return SEER_OK;

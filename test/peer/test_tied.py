@@ -1,5 +1,5 @@
 """A head whose weights are its embedding's, in every form in which exporters write it: answers against ONNX Runtime, and
-the table once in weights.bin. SEER_TEST: timeout=300"""
+the table once in weights.bin. SEER_TEST: timeout=300 labels=target"""
 import os
 import tempfile
 

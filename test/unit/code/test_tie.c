@@ -11,6 +11,7 @@
 
 #include "code/build/internal.h"
 #include "code/choice.h"
+#include "support/test_target.h"
 
 static seer_context *context;
 static seer_arena *arena;
@@ -23,9 +24,12 @@ static int setup(void **state) {
   (void)state;
   arena = seer_arena_create("test");
   must(seer_context_create(&context));
-  must(seer_context_set(context, "threads", "2"));
-  must(seer_context_find_target(context));
   return 0;
+}
+
+static void be_on(const char *machine) {
+  seer_target target = test_target_read(machine, arena);
+  seer_context_set_target(context, &target);
 }
 
 static int teardown(void **state) {
@@ -76,49 +80,61 @@ static const char tied[] =
 
 static void a_tied_head(void **state) {
   (void)state;
-  seer_pack pack = {0};
-  seer_network *network = load(tied);
-  for (int64_t level = 0; level < 2; level++) {
-    assert_int_equal(count_ties(network, level, &pack), 1);
-    const int64_t dim[2] = {20000, 32};
-    assert_true(seer_pack_is_radix(&pack, dim, 2));
+  for (uint32_t m = 0; m < TEST_TARGETS; m++) {
+    be_on(test_target_names[m]);
+    seer_pack pack = {0};
+    seer_network *network = load(tied);
+    for (int64_t level = 0; level < 2; level++) {
+      assert_int_equal(count_ties(network, level, &pack), 1);
+      const int64_t dim[2] = {20000, 32};
+      assert_true(seer_pack_is_radix(&pack, dim, 2));
+    }
+    assert_true(pack.n > 2);  // tiles, not just turned
+    must(seer_context_set(context, "share-weights", "0"));
+    assert_int_equal(count_ties(network, 1, &pack), 0);
+    must(seer_context_set(context, "share-weights", "0.2"));
   }
-  assert_true(pack.n > 2);  // tiles, not just turned
-  must(seer_context_set(context, "share-weights", "0"));
-  assert_int_equal(count_ties(network, 1, &pack), 0);
-  must(seer_context_set(context, "share-weights", "0.2"));
 }
 
 static void somebody_needs_it_as_it_lies(void **state) {
   (void)state;
-  seer_pack pack;
-  assert_int_equal(count_ties(load("const $from i64[1] = [0] const $to i64[1] = [1]\n"
-                                   "%t f32 = Transpose \"turn\" v13 ($w) {perm=[1,0]}\n"
-                                   "%o f32 = MatMul \"head\" v13 (%z, %t)\n"
-                                   "%x0 f32 = Slice \"first\" v13 (%z, $from, $to, $from)\n"
-                                   "%all f32 = Mul \"all\" v13 (%x0, $w)\n"
-                                   "output %o output %all }"),
-                       1, &pack),
-      0);
+  for (uint32_t m = 0; m < TEST_TARGETS; m++) {
+    be_on(test_target_names[m]);
+    seer_pack pack;
+    assert_int_equal(count_ties(load("const $from i64[1] = [0] const $to i64[1] = [1]\n"
+                                     "%t f32 = Transpose \"turn\" v13 ($w) {perm=[1,0]}\n"
+                                     "%o f32 = MatMul \"head\" v13 (%z, %t)\n"
+                                     "%x0 f32 = Slice \"first\" v13 (%z, $from, $to, $from)\n"
+                                     "%all f32 = Mul \"all\" v13 (%x0, $w)\n"
+                                     "output %o output %all }"),
+                         1, &pack),
+        0);
+  }
 }
 
 static void nobody_packs_it(void **state) {
   (void)state;
-  seer_pack pack;
-  assert_int_equal(count_ties(load("output %z }"), 1, &pack), 0);
+  for (uint32_t m = 0; m < TEST_TARGETS; m++) {
+    be_on(test_target_names[m]);
+    seer_pack pack;
+    assert_int_equal(count_ties(load("output %z }"), 1, &pack), 0);
+  }
 }
 
 // All rows are gathered, and the product is with one of them: then the gather is the work.
 static void too_dear(void **state) {
   (void)state;
-  seer_pack pack;
-  assert_int_equal(count_ties(load("input %many i64[300000]\n"
-                                   "%m f32 = Gather \"all\" v13 ($w, %many) {axis=0}\n"
-                                   "%t f32 = Transpose \"turn\" v13 ($w) {perm=[1,0]}\n"
-                                   "%o f32 = MatMul \"head\" v13 (%z, %t)\n"
-                                   "output %o output %m }"),
-                       1, &pack),
-      0);
+  for (uint32_t m = 0; m < TEST_TARGETS; m++) {
+    be_on(test_target_names[m]);
+    seer_pack pack;
+    assert_int_equal(count_ties(load("input %many i64[300000]\n"
+                                     "%m f32 = Gather \"all\" v13 ($w, %many) {axis=0}\n"
+                                     "%t f32 = Transpose \"turn\" v13 ($w) {perm=[1,0]}\n"
+                                     "%o f32 = MatMul \"head\" v13 (%z, %t)\n"
+                                     "output %o output %m }"),
+                         1, &pack),
+        0);
+  }
 }
 
 int main(void) {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "setup/context.h"
+#include "support/test_target.h"
 #include "tune/search.h"
 
 static const char conv_text[] =
@@ -35,19 +35,16 @@ static void ok(seer_status status) {
 
 typedef struct {
   seer_arena *arena;
-  seer_context *context;
   seer_sketch_list *sketches;
   seer_search *search;
 } world;
 
-static void open_world(world *w, const char *text, uint64_t max_packed_bytes) {
+static void open_world(world *w, const char *machine, const char *text, uint64_t max_packed_bytes) {
   seer_dag *dag;
   w->arena = seer_arena_create("test");
-  ok(seer_context_create(&w->context));
-  ok(seer_context_set(w->context, "threads", "2"));
-  ok(seer_context_find_target(w->context));
   ok(seer_dag_parse("test", text, strlen(text), w->arena, &dag));
-  const seer_target *target = seer_context_target(w->context);
+  seer_target *target = SEER_NEW(w->arena, seer_target);
+  *target = test_target_read(machine, w->arena);
   ok(seer_sketch_generate(dag, target, SEER_SPACE_FULL, w->arena, &w->sketches));
   seer_search_options options = {.sketches = w->sketches,
       .target = target,
@@ -59,14 +56,12 @@ static void open_world(world *w, const char *text, uint64_t max_packed_bytes) {
 
 static void close_world(world *w) {
   seer_search_destroy(w->search);
-  seer_context_destroy(w->context);
   seer_arena_destroy(w->arena);
 }
 
-static void test_a_lucky_best_is_found_out(void **state) {
-  (void)state;
+static void a_lucky_best_is_found_out(const char *machine) {
   world w;
-  open_world(&w, conv_text, 0);
+  open_world(&w, machine, conv_text, 0);
   seer_proposal p[3];
   uint32_t n;
   ok(seer_search_propose(w.search, NULL, 3, p, &n));
@@ -91,10 +86,9 @@ static void test_a_lucky_best_is_found_out(void **state) {
 
 // Direct convolution is reported fast and all others slow: without a quota nobody would ask for
 // them again.
-static void test_every_formulation_gets_a_tenth(void **state) {
-  (void)state;
+static void every_formulation_gets_a_tenth(const char *machine) {
   world w;
-  open_world(&w, conv_text, 0);
+  open_world(&w, machine, conv_text, 0);
   enum { ROUNDS = 4, ROUND = 16 };
   const char *names[8];
   uint32_t counts[8] = {0}, n_name = 0, total = 0;
@@ -119,12 +113,11 @@ static void test_every_formulation_gets_a_tenth(void **state) {
   close_world(&w);
 }
 
-static void test_packed_weights_stay_within_the_limit(void **state) {
-  (void)state;
+static void packed_weights_stay_within_the_limit(const char *machine) {
   // F(4x4,3x3) has 36 numbers for 9: four times the weights.
   for (int is_limited = 0; is_limited < 2; is_limited++) {
     world w;
-    open_world(&w, conv_text, is_limited ? 2 * WEIGHT_BYTES : 0);
+    open_world(&w, machine, conv_text, is_limited ? 2 * WEIGHT_BYTES : 0);
     uint32_t n_large = 0;
     for (int round = 0; round < 3; round++) {
       seer_proposal p[16];
@@ -155,10 +148,9 @@ static void learn(world *w, seer_bank *bank, const seer_schedule *schedule) {
 
 // A window of 3x3 has few kinds of code and many schedules: the loops of its reductions in any
 // order. Whoever takes the top of the ranking as it is measures the same code again and again.
-static void test_look_alikes_wait(void **state) {
-  (void)state;
+static void look_alikes_wait(const char *machine) {
   world w;
-  open_world(&w, depthwise_text, 0);
+  open_world(&w, machine, depthwise_text, 0);
   static const uint32_t family_of[1] = {0};
   seer_bank_options options = {.n_family = 1,
       .n_task = 1,
@@ -192,6 +184,17 @@ static void test_look_alikes_wait(void **state) {
   seer_bank_destroy(bank);
   close_world(&w);
 }
+
+// What a search asks for it asks for on every machine.
+#define ON_EACH(test)                                                       \
+  static void test_##test(void **state) {                                   \
+    (void)state;                                                            \
+    for (uint32_t m = 0; m < TEST_TARGETS; m++) test(test_target_names[m]); \
+  }
+ON_EACH(a_lucky_best_is_found_out)
+ON_EACH(every_formulation_gets_a_tenth)
+ON_EACH(packed_weights_stay_within_the_limit)
+ON_EACH(look_alikes_wait)
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_lucky_best_is_found_out),

@@ -11,6 +11,7 @@
 
 #include "base/os.h"
 #include "models/models.h"
+#include "support/test_target.h"
 #include "tune/choose.h"
 #include "tune/session.h"
 #include "tune/share.h"
@@ -25,22 +26,24 @@ typedef struct {
   seer_network *network;
 } world;
 
-// With one option more.
-static void open_world_with(world *w, const char *option, const char *value, const char *model,
-    const char *policy, const char *trials) {
+// On a made-up machine; `more`: options behind its text. Nothing runs: the measurer is a formula.
+static void open_world_on(world *w, const char *machine, const char *more, const char *shapes,
+    const char *model, const char *policy, const char *trials) {
   ok(seer_context_create(&w->context));
-  ok(seer_context_set(w->context, option, value));
-  ok(seer_context_set(w->context, "threads", "2"));
+  w->arena = seer_arena_create("test");
+  const char *target =
+      seer_arena_printf(w->arena, "%s%s", test_target_text(machine, w->arena), more);
+  ok(seer_context_set(w->context, "target", target));
+  if (shapes) ok(seer_context_set(w->context, "input-shapes", shapes));
   ok(seer_context_set(w->context, "measure", "fake"));
   ok(seer_context_set(w->context, "search-policy", policy));
   ok(seer_context_set(w->context, "trials", trials));
   ok(seer_context_find_target(w->context));
-  w->arena = seer_arena_create("test");
   ok(seer_front_load(w->context, model, seer_model_build, w->arena, &w->network));
 }
 
 static void open_world(world *w, const char *model, const char *policy, const char *trials) {
-  open_world_with(w, "target", "native", model, policy, trials);
+  open_world_on(w, "zen4-avx2", "", NULL, model, policy, trials);
 }
 
 static void close_world(world *w) {
@@ -58,6 +61,7 @@ static void write_event(void *user, const seer_event *event) {
   if (event->result)
     seer_text_printf(text, " %s %.9g %s", seer_measured_class_name(event->result->cls),
         event->result->seconds, event->proposal->origin);
+  if (event->kind == SEER_EVENT_ACCEPT && event->is_accepted) seer_text_put(text, " accepted");
   seer_text_put(text, "\n");
 }
 
@@ -86,17 +90,19 @@ static void test_policies_make_progress(void **state) {
   (void)state;
   static const char *const policies[] = {
       "seer", "familyseer", "ansor", "round-robin", "random", "sketch.xgb.family_ind"};
-  for (size_t i = 0; i < SEER_COUNT_OF(policies); i++) {
+  for (size_t i = 0; i < SEER_COUNT_OF(policies) * TEST_TARGETS; i++) {
     world w;
-    open_world(&w, "mlp", policies[i], "160");
+    open_world_on(&w, test_target_names[i % TEST_TARGETS], "", NULL, "mlp",
+        policies[i / TEST_TARGETS], "160");
     outcome out = run(&w, NULL);
     if (getenv("SHOW")) {
       printf(
           "%s: %.3g -> %.3g us, %u trials, %u failed, drafted %g scored %g, propose %.2f train "
           "%.2f s\n",
-          policies[i], out.totals.default_s * 1e6, out.totals.estimated_s * 1e6, out.totals.trials,
-          out.totals.failed[SEER_MEASURED_RUN_CRASH], (double)out.totals.search.drafted,
-          (double)out.totals.search.scored, out.totals.propose_s, out.totals.train_s);
+          policies[i / TEST_TARGETS], out.totals.default_s * 1e6, out.totals.estimated_s * 1e6,
+          out.totals.trials, out.totals.failed[SEER_MEASURED_RUN_CRASH],
+          (double)out.totals.search.drafted, (double)out.totals.search.scored, out.totals.propose_s,
+          out.totals.train_s);
     }
     assert_true(out.totals.trials > 0 && out.totals.trials <= 160);
     assert_true(out.totals.estimated_s < out.totals.default_s);
@@ -152,39 +158,43 @@ static uint32_t count_of(const char *text, const char *what) {
 }
 
 // Accepted schedules of other shapes are re-fitted and measured first; their times count for
-// nothing.
+// nothing. Where none was accepted there is nothing to try.
 static void test_records_of_other_shapes_come_first(void **state) {
   (void)state;
-  world w;
-  open_world(&w, "mlp", "seer", "60");
-  const char *folder, *path;
-  seer_records *records = new_records(&w, &folder, &path);
-  run(&w, records);
-  world wide;
-  open_world_with(&wide, "input-shapes", "input:8x784", "mlp", "seer", "24");
-  outcome out = run(&wide, records);
-  assert_int_equal(out.totals.restored, 0);
-  assert_true(count_of(out.events, " record\n") > 0);
-  close_world(&wide);
-  seer_records_close(records);
-  ok(seer_os_remove_tree(folder));
-  close_world(&w);
+  uint32_t n_with = 0;
+  for (uint32_t m = 0; m < TEST_TARGETS; m++) {
+    world w, wide;
+    open_world_on(&w, test_target_names[m], "", NULL, "mlp", "seer", "60");
+    const char *folder, *path;
+    seer_records *records = new_records(&w, &folder, &path);
+    bool is_accepted = count_of(run(&w, records).events, " accepted\n") > 0;
+    open_world_on(&wide, test_target_names[m], "", "input:8x784", "mlp", "seer", "24");
+    outcome out = run(&wide, records);
+    assert_int_equal(out.totals.restored, 0);
+    assert_true((count_of(out.events, " record\n") > 0) == is_accepted);
+    n_with += is_accepted;
+    close_world(&wide);
+    seer_records_close(records);
+    ok(seer_os_remove_tree(folder));
+    close_world(&w);
+  }
+  assert_true(n_with > 0);
 }
 
 // What was accepted on a similar machine is measured first here, and compiled where nothing else
-// is known; its times are not this machine's.
-static void test_records_of_a_similar_machine_come_first(void **state) {
-  (void)state;
+// is known; its times are not this machine's. Returns how many were accepted there.
+static uint32_t try_similar_machine(const char *machine) {
   world w;
-  open_world(&w, "mlp", "seer", "60");
+  open_world_on(&w, machine, "", NULL, "mlp", "seer", "60");
   const char *folder, *path;
   seer_records *records = new_records(&w, &folder, &path);
   outcome one = run(&w, records);
   assert_int_equal(count_of(one.events, " record\n"), 0);
+  uint32_t n_accepted = count_of(one.events, " accepted\n");
   seer_records_close(records);
 
   world here;
-  open_world_with(&here, "target", "native -model=\"another\" -threads=2", "mlp", "seer", "24");
+  open_world_on(&here, machine, " -model=another", NULL, "mlp", "seer", "24");
   ok(seer_records_open(here.context, path, &records));
   seer_choice *choices;
   seer_choose_counts counts;
@@ -192,7 +202,7 @@ static void test_records_of_a_similar_machine_come_first(void **state) {
   assert_int_equal(counts.n_default, here.network->n_task);
   ok(seer_choose(here.context, here.network, records, 3, here.arena, &choices, &counts));
   assert_int_equal(counts.n_record, 0);
-  assert_true(counts.n_sibling > 0);
+  assert_int_equal(counts.n_sibling, n_accepted);
   uint32_t n_similar = 0;
   for (uint32_t t = 0; t < here.network->n_task; t++)
     n_similar += strcmp(choices[t].source, "similar") == 0;
@@ -203,7 +213,7 @@ static void test_records_of_a_similar_machine_come_first(void **state) {
   seer_records_close(records);
   close_world(&here);
 
-  open_world_with(&here, "target", "native -model=\"a third\" -threads=2", "mlp", "seer", "24");
+  open_world_on(&here, machine, " -model=third", NULL, "mlp", "seer", "24");
   ok(seer_records_open(here.context, path, &records));
   outcome two = run(&here, records);
   assert_int_equal(two.totals.restored, 0);
@@ -212,6 +222,15 @@ static void test_records_of_a_similar_machine_come_first(void **state) {
   close_world(&here);
   ok(seer_os_remove_tree(folder));
   close_world(&w);
+  return n_accepted;
+}
+
+static void test_records_of_a_similar_machine_come_first(void **state) {
+  (void)state;
+  uint32_t n_accepted = 0;
+  for (uint32_t m = 0; m < TEST_TARGETS; m++)
+    n_accepted += try_similar_machine(test_target_names[m]);
+  assert_true(n_accepted > 0);
 }
 
 // Nobody is to be asked when all tasks read one form already.
@@ -222,16 +241,16 @@ static seer_status no_judge(
   return SEER_OK;
 }
 
-static void test_several_sets_of_shapes(void **state) {
-  (void)state;
+static void try_several_sets(const char *machine) {
   world w = {0};
   ok(seer_context_create(&w.context));
-  const char *const options[][2] = {{"threads", "2"}, {"measure", "fake"}, {"trials", "120"},
-      {"share-weights", "1000"}, {"input-shapes", "input:1x784"}, {"input-shapes", "input:8x784"}};
+  w.arena = seer_arena_create("test");
+  const char *const options[][2] = {{"target", test_target_text(machine, w.arena)},
+      {"measure", "fake"}, {"trials", "120"}, {"share-weights", "1000"},
+      {"input-shapes", "input:1x784"}, {"input-shapes", "input:8x784"}};
   for (size_t i = 0; i < SEER_COUNT_OF(options); i++)
     ok(seer_context_set(w.context, options[i][0], options[i][1]));
   ok(seer_context_find_target(w.context));
-  w.arena = seer_arena_create("test");
   ok(seer_front_load(w.context, "mlp", seer_model_build, w.arena, &w.network));
   assert_int_equal(w.network->n_task, 6);
   seer_session *session = NULL;
@@ -258,6 +277,11 @@ static void test_several_sets_of_shapes(void **state) {
   seer_graph_close(w.network->graph);
   seer_arena_destroy(w.arena);
   seer_context_destroy(w.context);
+}
+
+static void test_several_sets_of_shapes(void **state) {
+  (void)state;
+  for (uint32_t m = 0; m < TEST_TARGETS; m++) try_several_sets(test_target_names[m]);
 }
 
 int main(void) {
