@@ -5,6 +5,8 @@
 #   tool/quick_on_targets.sh   the quick tests as on each machine of test/targets
 #   make check-full   also sanitizers, fuzzers, clang-tidy, cppcheck, the long tests
 #   make check-onnx   the ONNX project's own tests (test/conform); those known not to pass are listed there
+#   make check-kill   kill -9 of the tuner and of its workers, 100 times each (test/safety/kill9.py)
+#   make soak         half an hour of tuning, in which the tuner's memory must not grow (test/safety/soak.py)
 #   make check-exports   networks exported from torchvision, timm and transformers (test/peer/exports.py)
 #   make lint | format | docs | bench | deps | install PREFIX=/usr/local
 # Variables: BUILD (folder), TYPE (RelWithDebInfo, Debug, Release), SANITIZER (address,undefined), CC, JOBS.
@@ -16,7 +18,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 CTEST := ctest --test-dir $(BUILD) --output-on-failure
 
-.PHONY: all deps demo quick check check-full check-onnx check-exports lint format docs bench install configure clean
+.PHONY: all deps demo quick check check-full check-onnx check-kill soak check-exports lint format docs bench install configure clean
 .DEFAULT_GOAL := all
 # The recipes below depend on each other in order (deps before all before lint).
 .NOTPARALLEL:
@@ -45,6 +47,12 @@ check-full: check
 
 check-onnx: deps all
 	@tool/python.sh test/conform/conform.py --jobs $(JOBS)
+
+check-kill: all
+	@FAMILYSEER=$(abspath $(BUILD))/familyseer python3 test/safety/kill9.py
+
+soak: all
+	@FAMILYSEER=$(abspath $(BUILD))/familyseer python3 test/safety/soak.py
 
 check-exports: deps all
 	@tool/deps.sh exports

@@ -28,6 +28,12 @@ SEER_MUST_USE seer_status seer_os_read_file(const char *path, seer_arena *arena,
 // Writes a temporary file beside `path` and renames it: `path` is never half-written.
 SEER_MUST_USE seer_status seer_os_write_file(const char *path, const void *data, size_t n_bytes);
 SEER_MUST_USE seer_status seer_os_make_dirs(const char *path);  // as mkdir -p
+// Which file is at `path`; zeros: none. A file that was moved away and another one put in its place
+// differ.
+typedef struct {
+  uint64_t device, file;
+} seer_os_file_id;
+void seer_os_identify(const char *path, seer_os_file_id *out_id);
 bool seer_os_exists(const char *path);
 SEER_MUST_USE seer_status seer_os_file_bytes(const char *path, uint64_t *out_n_bytes);
 bool seer_os_is_dir(const char *path);
@@ -85,6 +91,9 @@ SEER_MUST_USE seer_status seer_os_socket_pair(int out_fds[2]);
 // TIMEOUT when it does not read.
 SEER_MUST_USE seer_status seer_os_send_all(
     int fd, const void *data, size_t n_bytes, uint64_t timeout_ns);
+// Makes sure that descriptors 0, 1 and 2 are taken, so that no file of ours gets one of them and is
+// written into by who prints: what was closed stays of no use. For main(), first of all.
+void seer_os_guard_standard_fds(void);
 // From hold to release a write of this thread to a pipe without a reader fails with an error and
 // raises no signal. For programs' own streams; nothing is changed for other threads.
 typedef struct {

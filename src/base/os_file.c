@@ -226,6 +226,12 @@ seer_status seer_os_write_file(const char *path, const void *data, size_t n_byte
   return status;
 }
 
+void seer_os_identify(const char *path, seer_os_file_id *out_id) {
+  struct stat info;
+  *out_id = (seer_os_file_id){0, 0};
+  if (stat(path, &info) == 0) *out_id = (seer_os_file_id){info.st_dev, info.st_ino};
+}
+
 bool seer_os_exists(const char *path) {
   struct stat info;
   return stat(path, &info) == 0;

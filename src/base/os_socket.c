@@ -81,6 +81,15 @@ seer_status seer_os_send_all(int fd, const void *data, size_t n_bytes, uint64_t 
   return SEER_OK;
 }
 
+void seer_os_guard_standard_fds(void) {
+  for (int fd = 0; fd < FIRST_FREE_FD; fd++) {
+    if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The wrong way round: reads from 0 and writes to 1 and 2 fail as they would have.
+    int null = open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);  // the lowest that is free: fd
+    if (null != fd && null >= 0) close(null);
+  }
+}
+
 // ---- SIGPIPE
 void seer_os_hold_sigpipe(seer_os_held_signal *out_held) {
   sigset_t pipe_only, pending;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/help.h"
@@ -159,7 +160,9 @@ static void log_options(seer_context *context) {
 
 static seer_status run_command(const seer_command *command, int argc, char **argv) {
   seer_context *context;
+  seer_os_held_signal held;
   SEER_TRY(seer_context_create(&context));
+  if (command->outlives_readers) seer_os_hold_sigpipe(&held);
   seer_status status = seer_cli_parse(context, command, &argc, argv);
   if (!status && argc < command->min_args)
     status = seer_cli_usage_error("an argument is missing: %s", command->args);
@@ -170,6 +173,7 @@ static seer_status run_command(const seer_command *command, int argc, char **arg
   // A failed write may have emptied the buffer: then there is nothing left for fflush to fail on.
   bool is_lost = fflush(stdout) != 0 || ferror(stdout);
   if (!status && is_lost) status = SEER_FAIL(IO, "cannot write to standard output");
+  if (command->outlives_readers) seer_os_release_sigpipe(&held);
   seer_context_destroy(context);
   return status;
 }

@@ -1,5 +1,6 @@
 // cmd_tune.c - familyseer tune: MODEL -> tuned schedules in the records, and a library with them.
-// Resumes by itself; Ctrl-C (and SIGTERM) ends the search and compiles what is known.
+// Resumes by itself; Ctrl-C (and SIGTERM) ends the search and compiles what is known, and so does a
+// reader of the events that goes away, or records that cannot be written any more (status 1).
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,6 +55,8 @@ static seer_status tune(seer_context *context, const seer_network *network, seer
   if (!report_path[0] && out_dir[0]) report_path = seer_os_path_join(arena, out_dir, "report.html");
   if (!status && report_path[0])
     status = seer_report_write(report, context, session, network, report_path);
+  // All else is done: what went wrong on the way still has to be told.
+  status = seer_status_join(status, seer_session_take_fault(session));
   seer_session_destroy(session);
   return status;
 }
@@ -93,5 +96,6 @@ const seer_command seer_command_tune = {
     .doc = "finds fast code for a network by measuring on this machine, then compiles it",
     .min_args = 1,
     .max_args = 1,
+    .outlives_readers = true,
     .run = run_tune,
 };

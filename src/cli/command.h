@@ -11,6 +11,9 @@ typedef struct {
   const char *args;  // what stands behind the name in the usage line: "MODEL [-o DIR]"
   const char *doc;  // one line
   int min_args, max_args;  // positional arguments; max -1: any number
+  // A reader of its output that goes away is an error, as a full disk is, and does not end it by
+  // SIGPIPE.
+  bool outlives_readers;
   // argv[0 .. argc): the positional arguments, without the command's name. argv[argc] is NULL.
   // OK: exit status 0. A failure: its message on stderr, exit status 1, or 2 if
   // seer_cli_usage_error made it. Results go to stdout, progress and tables for people to stderr.

@@ -15,8 +15,7 @@
 #define LINE_PERIOD_S 10.0
 #define NAME_WIDTH 44
 
-void seer_progress_init(
-    seer_progress *p, const seer_session *session, const seer_network *network) {
+void seer_progress_init(seer_progress *p, seer_session *session, const seer_network *network) {
   *p = (seer_progress){
       .session = session, .network = network, .is_terminal = isatty(STDERR_FILENO) == 1};
 }
@@ -242,8 +241,16 @@ static void add_totals(json_t *line, const seer_session *session) {
   json_object_set_new(line, "twins", json_integer(t.twins));
 }
 
+static void write_line(seer_progress *p, const char *line) {
+  if (p->is_unheard) return;
+  p->is_unheard = puts(line) == EOF || fflush(stdout) != 0;
+  if (!p->is_unheard) return;
+  on_note(p, "nobody takes the events on standard output any more; the search ends");
+  seer_session_stop(p->session);
+}
+
 void seer_progress_on_event_json(void *user, const seer_event *event) {
-  const seer_progress *p = user;
+  seer_progress *p = user;
   const seer_network *network = p->network;
   json_t *line =
       json_pack("{s:s, s:f, s:i, s:f}", "event", seer_event_kind_name(event->kind), "elapsed_s",
@@ -274,10 +281,7 @@ void seer_progress_on_event_json(void *user, const seer_event *event) {
     add_sets(line, p->session, network);
   }
   char *dump = json_dumps(line, JSON_COMPACT);
-  if (dump) {
-    puts(dump);
-    (void)fflush(stdout);
-  }
+  if (dump) write_line(p, dump);
   free(dump);
   json_decref(line);
 }

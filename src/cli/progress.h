@@ -6,18 +6,20 @@
 #include "tune/session.h"
 
 typedef struct {
-  const seer_session *session;
+  seer_session *session;
   const seer_network *network;
   bool is_terminal;
   uint32_t n_lines;  // of the table that stands on the terminal
   double last_shown_s;
   double last_estimate_s;
+  bool is_unheard;  // standard output takes no more events
 } seer_progress;
 
 void seer_progress_init(
-    seer_progress *progress, const seer_session *session, const seer_network *network);
+    seer_progress *progress, seer_session *session, const seer_network *network);
 void seer_progress_on_event(void *user, const seer_event *event);  // user: seer_progress
-void seer_progress_on_event_json(void *user, const seer_event *event);  // user: seer_progress
+// The same. Where standard output takes no more, it says so once and stops the session.
+void seer_progress_on_event_json(void *user, const seer_event *event);
 void seer_progress_summary(const seer_progress *progress);  // the last table and totals, to stderr
 
 #endif

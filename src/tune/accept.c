@@ -253,8 +253,10 @@ seer_status seer_session_accept(seer_session *s) {
   qsort(order, n, sizeof(heavy), by_share);
   for (uint32_t i = 0; i < n; i++) {
     uint32_t t = order[i].task;
+    if (s->task[t].is_judged) continue;  // before something went wrong
     if (s->state.task[t].best_s > 0 || s->task[t].has_holder)
       SEER_TRYF(accept_task(s, t), "checking task %u, %s", t, s->network->task[t].name);
+    s->task[t].is_judged = true;
   }
   return SEER_OK;
 }

@@ -105,7 +105,7 @@ static seer_status tune(seer_tuner *t) {
   seer_session_listen(t->session, on_event, t);
   SEER_TRY(seer_session_run(t->session));
   t->is_tuned = true;
-  return SEER_OK;
+  return seer_session_take_fault(t->session);
 }
 
 int seer_tuner_tune(seer_tuner *t) { return end(t, tune(t)); }

@@ -113,9 +113,12 @@ SEER_MUST_USE seer_status seer_records_find_targets(seer_records *records,
     const seer_target *target, int64_t out_ids[SEER_RECORD_MAX_TARGETS], uint32_t *out_n);
 SEER_MUST_USE seer_status seer_records_session(seer_records *records, const seer_context *context,
     const char *model, const char *policy, int64_t *out_id);
-// Committed when it returns (batched: begin/commit around a group of adds).
+// Committed when it returns (batched: begin/commit around a group of adds). TIMEOUT: another
+// process holds the file; nothing has begun. IO also when the file is not at its path any more:
+// what is written then would be lost with the last program that has it open.
 SEER_MUST_USE seer_status seer_records_begin(seer_records *records);
 SEER_MUST_USE seer_status seer_records_commit(seer_records *records);
+void seer_records_rollback(seer_records *records);  // after a failure between the two, or of commit
 SEER_MUST_USE seer_status seer_records_add(seer_records *records, seer_record *record);  // sets id
 SEER_MUST_USE seer_status seer_records_set_state(
     seer_records *records, int64_t id, seer_record_state state);

@@ -14,6 +14,7 @@
 #define MAX_RELATIVES 24
 #define HOPELESS 4  // times the best's time, by the analytic model
 #define WITNESSES 2  // per round: first, and in the middle
+#define LOCK_PATIENCE_NS 60000000000u  // for another process that holds the file of records
 #define CONFIRMATIONS 3  // per round: others near the top that were measured once or twice
 
 // ---- learning from a result
@@ -192,8 +193,9 @@ static double slowness(seer_session *s, uint32_t t, const batch *b) {
   return slow;
 }
 
+// record: what it is stored as; NULL: it could not be, and is learnt from but not announced.
 static seer_status take_result(
-    seer_session *s, uint32_t t, const batch *b, uint32_t i, double slow, int64_t record) {
+    seer_session *s, uint32_t t, const batch *b, uint32_t i, double slow, const int64_t *record) {
   seer_task_state *state = &s->state.task[t];
   const seer_measure_result *result = &b->results[i];
   bool is_ok = is_fine(b, i), is_witness = b->requests[i].is_witness;
@@ -214,23 +216,50 @@ static seer_status take_result(
     bool is_full = !result->is_raced_out && !result->is_twin;
     SEER_TRY(seer_session_learn(s, t, schedule, seconds, is_full));
   }
+  if (!record) return SEER_OK;
   seer_event event = {.kind = SEER_EVENT_MEASUREMENT,
       .task = t,
       .proposal = &b->proposals[i],
       .result = result,
-      .record = record};
+      .record = *record};
   seer_session_emit(s, &event);
   return SEER_OK;
 }
 
+static seer_status store_once(seer_session *s, uint32_t t, const batch *b, int64_t *ids) {
+  SEER_TRY(seer_records_begin(s->records));
+  seer_status status = SEER_OK;
+  for (uint32_t i = 0; i < b->n && !status; i++)
+    status = store(s, t, &b->proposals[i], &b->results[i], &ids[i]);
+  if (!status) status = seer_records_commit(s->records);
+  if (status) seer_records_rollback(s->records);
+  return status;
+}
+
+// All of a round or nothing. Who holds the file may let go of it: that is waited for, for a while.
+static seer_status store_all(seer_session *s, uint32_t t, const batch *b, int64_t *ids) {
+  uint64_t start = seer_os_now_ns();
+  for (bool is_noted = false;; is_noted = true) {
+    seer_status status = store_once(s, t, b, ids);
+    bool is_busy = status && seer_status_code(status) == SEER_CODE_TIMEOUT;
+    if (!is_busy || s->is_stopped || seer_os_now_ns() - start > LOCK_PATIENCE_NS) return status;
+    if (!is_noted)
+      seer_session_note(s, seer_arena_printf(s->arena, "%s; waiting", seer_status_message(status)));
+    seer_status_free(status);
+  }
+}
+
 static seer_status take_results(seer_session *s, uint32_t t, const batch *b) {
   int64_t *ids = SEER_NEW_ARRAY(s->round, int64_t, b->n);
-  if (s->records) SEER_TRY(seer_records_begin(s->records));
-  for (uint32_t i = 0; i < b->n; i++)
-    SEER_TRY(store(s, t, &b->proposals[i], &b->results[i], &ids[i]));
-  if (s->records) SEER_TRY(seer_records_commit(s->records));
+  bool is_announced = true;
+  if (s->records) {
+    seer_status status = store_all(s, t, b, ids);
+    is_announced = status == SEER_OK;
+    seer_session_survive(s, status);
+  }
   double slow = slowness(s, t, b);
-  for (uint32_t i = 0; i < b->n; i++) SEER_TRY(take_result(s, t, b, i, slow, ids[i]));
+  for (uint32_t i = 0; i < b->n; i++)
+    SEER_TRY(take_result(s, t, b, i, slow, is_announced ? &ids[i] : NULL));
   seer_session_refresh_best(s, t);  // witnesses' times count, too
   return SEER_OK;
 }

@@ -276,6 +276,7 @@ seer_status seer_session_create(seer_context *context, const seer_network *netwo
 
 void seer_session_destroy(seer_session *s) {
   if (!s) return;
+  seer_status_free(s->fault);
   if (s->measurer) s->measure->close(s->measurer);
   seer_bank_destroy(s->bank);
   for (uint32_t t = 0; s->task && t < s->network->n_task; t++)
@@ -422,12 +423,13 @@ static seer_status measure_drift(seer_session *s, bool is_first) {
   seer_measure_ab ab;
   const seer_schedule *fallback = &s->task[heaviest].fallback;
   SEER_TRY(s->measure->compare(s->measurer, heaviest, fallback, 1, fallback, DRIFT_PAIRS, &ab));
-  if (ab.n_pairs == 0)
+  s->drift_ns = seer_os_now_ns();
+  if (ab.n_pairs == 0 && is_first)
     return SEER_FAIL(DEVICE, "the default schedule of task %u crashes", heaviest);
+  if (ab.n_pairs == 0) return SEER_OK;  // what was known of the drift holds until the next time
   double now = fmin(ab.seconds, ab.baseline_seconds);
   if (is_first) s->reference_s = now;
   s->drift = s->reference_s > 0 ? now / s->reference_s : 1;
-  s->drift_ns = seer_os_now_ns();
   if (!is_first && fabs(s->drift - 1) > 0.1) {
     seer_session_note(s,
         seer_arena_printf(s->arena, "the machine's speed moved by %.0f %% since the start",
@@ -436,11 +438,34 @@ static seer_status measure_drift(seer_session *s, bool is_first) {
   return SEER_OK;
 }
 
+// ---- what goes wrong on the way
+void seer_session_survive(seer_session *s, seer_status status) {
+  if (!status) return;
+  seer_session_note(s, seer_arena_printf(s->arena, "%s", seer_status_message(status)));
+  if (seer_status_code(status) == SEER_CODE_DEVICE) {
+    s->is_device_lost = true;
+  } else {
+    s->records = NULL;
+  }
+  if (s->fault) {
+    seer_status_free(status);
+  } else {
+    s->fault = status;
+  }
+}
+
+seer_status seer_session_take_fault(seer_session *s) {
+  seer_status fault = s->fault;
+  s->fault = SEER_OK;
+  return fault;
+}
+
 // ---- the loop
 static const char *why_end(seer_session *s, double reserve_s) {
   double elapsed = (double)(seer_os_now_ns() - s->start_ns) * 1e-9;
   const seer_budget *b = &s->budget;
   if (s->is_stopped) return "stopped by the user";
+  if (s->fault) return "something went wrong; what is known is kept";
   if (b->is_none) return "the budget is no trials";
   if (b->trials && s->totals.trials >= b->trials) return "the budget of trials is used up";
   if (b->time_s > 0 && elapsed + reserve_s >= b->time_s) return "the time budget is used up";
@@ -482,6 +507,14 @@ static seer_status tune(seer_session *s, const char **out_why) {
   }
 }
 
+static seer_status judge(seer_session *s) {
+  if (s->is_device_lost) return SEER_OK;
+  SEER_TRY(seer_session_accept(s));
+  SEER_TRY(seer_session_accept_shared(s));
+  s->is_judged = true;
+  return SEER_OK;
+}
+
 seer_status seer_session_run(seer_session *s) {
   s->drift = 1;
   s->start_ns = seer_os_now_ns();
@@ -494,14 +527,16 @@ seer_status seer_session_run(seer_session *s) {
   const char *why = "";
   if (s->network->n_task > 0) {
     SEER_TRY(measure_drift(s, true));
-    SEER_TRY(tune(s, &why));
+    seer_session_survive(s, tune(s, &why));
     uint64_t start = seer_os_now_ns();
-    SEER_TRY(seer_session_accept(s));
-    SEER_TRY(seer_session_accept_shared(s));
+    seer_session_survive(s, judge(s));
+    // Where it was the records that failed, the winners are still found and compiled.
+    if (s->fault && !s->is_judged) seer_session_survive(s, judge(s));
     s->totals.check_s = (double)(seer_os_now_ns() - start) * 1e-9;
   }
   const char *path = seer_context_str(s->context, SEER_OPT_SAVE_MODEL);
-  if (path[0]) SEER_TRY(seer_bank_save(s->bank, path));
+  if (path[0]) seer_session_survive(s, seer_bank_save(s->bank, path));
+  if (s->fault) why = "something went wrong; what is known is kept";
   seer_session_totals totals;
   seer_session_get_totals(s, &totals);
   seer_log(s->context, "search", 1, "%s", seer_search_counts_print(&totals.search, s->arena));

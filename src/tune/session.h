@@ -12,7 +12,7 @@
 typedef enum {
   SEER_EVENT_START,  // tasks, families, budget are known
   SEER_EVENT_ROUND,  // a choice was made: pick, reason
-  SEER_EVENT_MEASUREMENT,  // one result, stored
+  SEER_EVENT_MEASUREMENT,  // one result, stored (one that could not be is not announced)
   SEER_EVENT_ROUND_END,  // counts, estimate
   SEER_EVENT_BEST,  // a task has a new best
   SEER_EVENT_ACCEPT,  // a task's winner was checked and compared with the default
@@ -67,7 +67,12 @@ const seer_search *seer_session_search(const seer_session *session, uint32_t tas
 const seer_sketch_list *seer_session_sketches(const seer_session *session, uint32_t task);
 // Restores from the records, tunes until the budget is used up or seer_session_stop was called
 // (also from a signal handler), then checks winners against the default.
+// Errors: what kept it from beginning. What went wrong later (records that can no longer be
+// written, workers that do not start any more) ended the search early, and is what take_fault
+// returns.
 SEER_MUST_USE seer_status seer_session_run(seer_session *session);
+// Owned by the caller; SEER_OK if all went well, or it was taken before.
+SEER_MUST_USE seer_status seer_session_take_fault(seer_session *session);
 void seer_session_stop(seer_session *session);  // async-signal-safe
 // What to compile: the accepted winners, else the default. choice[n_task].
 void seer_session_choices(const seer_session *session, seer_choice *out_choices);

@@ -21,7 +21,7 @@ typedef struct {
   bool has_holder, is_holder_trusted;  // trusted: its pairs are another machine's
   seer_schedule holder;
   seer_measure_ab holder_ab;
-  bool is_accepted;
+  bool is_accepted, is_judged;
   seer_schedule winner;
   seer_measure_ab winner_ab;  // n_pairs 0: not against the default
 } seer_session_task;
@@ -30,7 +30,7 @@ struct seer_session {
   seer_context *context;
   const seer_network *network;
   const seer_target *target;
-  seer_records *records;
+  seer_records *records;  // NULL: nothing is stored, or not any more
   seer_arena *arena, *round;
   const seer_scheduler_desc *policy;
   seer_families families;
@@ -48,6 +48,8 @@ struct seer_session {
   double reference_s, drift;
   uint32_t trials_of_best;
   volatile sig_atomic_t is_stopped;
+  seer_status fault;  // the first one that was survived
+  bool is_device_lost, is_judged;
   seer_session_totals totals;
   size_t n_listener;
   struct {
@@ -75,6 +77,10 @@ void seer_session_queue(
 // The task's best, as its search knows it now, into the state that the scheduler sees.
 void seer_session_refresh_best(seer_session *session, uint32_t task);
 void seer_session_update_estimate(seer_session *session);
+// Takes `status` (SEER_OK: nothing). What was found is worth more than a clean end: the search
+// ends, but the session goes on to its end without what failed: without workers where they are lost
+// (DEVICE), else without the records, which hold what was announced.
+void seer_session_survive(seer_session *session, seer_status status);
 void seer_session_emit(seer_session *session, seer_event *event);
 void seer_session_note(seer_session *session, const char *text);
 

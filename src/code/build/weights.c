@@ -40,7 +40,7 @@ struct seer_weight_file {
 seer_status seer_weight_file_create(
     const char *path, seer_arena *arena, seer_weight_file **out_file) {
   *out_file = NULL;
-  FILE *stream = fopen(path, "wb");
+  FILE *stream = fopen(path, "wbe");
   if (!stream) return SEER_FAIL(IO, "%s: cannot be written: %s", path, strerror(errno));
   seer_weight_file *file = SEER_NEW(arena, seer_weight_file);
   file->path = path;

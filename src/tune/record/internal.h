@@ -4,6 +4,7 @@
 
 #include <sqlite3.h>
 
+#include "base/os.h"
 #include "tune/record.h"
 #include "tune/record/schema.h"
 
@@ -12,6 +13,7 @@ struct seer_records {
   seer_arena *arena;
   const char *path;
   sqlite3 *db;
+  seer_os_file_id id;  // of the file at `path` when it was opened; zeros: none is expected there
   sqlite3_stmt *add;
 };
 
@@ -32,6 +34,9 @@ SEER_MUST_USE seer_status seer_records_add_workload(seer_records *records, const
     const char *shape, const char *name, const char *dag_text, int64_t *out_id);
 SEER_MUST_USE seer_status seer_records_add_session(seer_records *records, const char *model,
     const char *policy, const char *version, int64_t rules, int64_t seed, int64_t *out_id);
+// IO when another file, or none, is at the path of an open one. What has been written is then put
+// there again, where there is none.
+SEER_MUST_USE seer_status seer_records_still_there(seer_records *records);
 // 16 hexadecimal digits: how keys are stored.
 typedef char seer_hex[17];
 void seer_record_hex(uint64_t value, seer_hex out);

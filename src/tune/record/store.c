@@ -24,8 +24,17 @@ static seer_status step(const seer_records *r, sqlite3_stmt *statement, bool *ou
   return seer_sql_step(statement, r->path, out_row);
 }
 
-seer_status seer_records_begin(seer_records *r) { return run(r, "BEGIN IMMEDIATE"); }
+seer_status seer_records_begin(seer_records *r) {
+  SEER_TRY(seer_records_still_there(r));
+  return run(r, "BEGIN IMMEDIATE");
+}
+
 seer_status seer_records_commit(seer_records *r) { return run(r, "COMMIT"); }
+
+void seer_records_rollback(seer_records *r) {
+  // SQLite may have rolled back by itself: then this fails, and nothing is left to do.
+  seer_status_free(run(r, "ROLLBACK"));
+}
 
 // ---- small tables
 void seer_record_hex(uint64_t value, seer_hex out) {
