@@ -27,6 +27,10 @@
 #define RACED_WEIGHT 0.3F  // few-run times of clear losers
 #define GOOD 2.0  // times the best: samples that say how estimates relate to times
 #define MAX_PRIOR 1.5F  // relative throughput that an estimate alone may promise
+// What a bank holds: half an hour at 75 measurements a second would be 135,000 samples, 90 MB of
+// features and three times that while they are fitted, of which the last few thousand say what the
+// next round asks: which of good schedules is better.
+#define MAX_SAMPLES 16384
 #define BANK_MAGIC "seerbnk2"
 
 typedef struct {
@@ -137,11 +141,55 @@ static bool reserve(void **items, size_t item_bytes, size_t need, size_t *cap) {
   return true;
 }
 
+// ---- forgetting
+// A quarter of the samples: of the older half what failed or was raced out, then every other one.
+static bool is_forgotten(const seer_bank *bank, size_t i, size_t n_left, size_t *n_passed) {
+  if (i >= bank->n_sample / 2 || n_left == 0) return false;
+  const sample *s = &bank->samples[i];
+  return s->is_raced_out || s->seconds <= 0 || (*n_passed)++ % 2 == 1;
+}
+
+static size_t scaled(size_t value, size_t now, size_t before) {
+  return before ? (size_t)((double)value * (double)now / (double)before) : 0;
+}
+
+// Counts at the last fits shrink with what they counted, so that the next ones are as due as
+// before.
+static void forget(seer_bank *bank) {
+  size_t n = 0, n_row = 0, n_before = bank->n_sample, n_left = n_before / 4, n_passed = 0;
+  size_t row_bytes = seer_feature_count * sizeof(float);
+  size_t *lost = calloc(bank->options.n_family + 1, sizeof(size_t));
+  if (!lost) return;  // tried again with the next sample
+  for (size_t i = 0; i < n_before; i++) {
+    sample s = bank->samples[i];
+    if (is_forgotten(bank, i, n_left, &n_passed)) {
+      n_left--;
+      lost[bank->family_of[s.task]]++;
+      continue;
+    }
+    memmove(bank->rows + n_row * seer_feature_count, bank->rows + s.first_row * seer_feature_count,
+        s.n_row * row_bytes);
+    s.first_row = n_row;
+    n_row += s.n_row;
+    bank->samples[n++] = s;
+  }
+  for (uint32_t f = 0; f < bank->options.n_family; f++) {
+    size_t now = bank->n_of_family[f] - lost[f];
+    bank->n_at_family[f] = scaled(bank->n_at_family[f], now, bank->n_of_family[f]);
+    bank->n_of_family[f] = now;
+  }
+  bank->n_at_base = scaled(bank->n_at_base, n, n_before);
+  bank->n_sample = n;
+  bank->n_row = n_row;
+  free(lost);
+}
+
 seer_status seer_bank_add(seer_bank *bank, const seer_sample *samples, size_t n) {
   for (size_t i = 0; i < n; i++) {
     const seer_sample *in = &samples[i];
     SEER_ASSERT(in->task < bank->options.n_task, "task %u, n %u", in->task, bank->options.n_task);
     if (in->n_row == 0) continue;
+    if (bank->n_sample >= MAX_SAMPLES) forget(bank);
     void *rows = bank->rows, *list = bank->samples;
     bool is_ok =
         reserve(&rows, seer_feature_count * sizeof(float), bank->n_row + in->n_row, &bank->cap_row);

@@ -285,6 +285,11 @@ void seer_search_queue(seer_search *s, const seer_schedule *schedule, const char
   for (size_t i = s->queue_at; i < s->n_queue; i++) {
     if (seer_schedule_equal(&s->queue[i].schedule, &normal)) return;
   }
+  if (s->queue_at > s->n_queue / 2) {  // what has been taken makes room
+    s->n_queue -= s->queue_at;
+    memmove(s->queue, s->queue + s->queue_at, s->n_queue * sizeof(queued));
+    s->queue_at = 0;
+  }
   s->queue = SEER_GROW(s->arena, queued, s->queue, s->n_queue, &s->cap_queue);
   s->queue[s->n_queue++] = (queued){normal, origin};
 }

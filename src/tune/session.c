@@ -320,6 +320,7 @@ typedef struct {
 static seer_status restore_one(void *user, const seer_record *record) {
   restorer *r = user;
   seer_session *s = r->s;
+  seer_arena_reset(s->round);
   seer_schedule schedule;
   // What was measured elsewhere is measured here before it counts: it waits in the queue (kin.h).
   if (record->place == SEER_RECORD_ELSEWHERE) return SEER_OK;

@@ -320,7 +320,7 @@ static seer_status try_pack(
   seer_status unproved = seer_loop_verify(loop);
   *out_fits = !unproved;
   if (unproved)
-    seer_log(f->context, "build", 1, "%s is not read in a packed form: %s", step_of(f, r)->name,
+    seer_log(f->context, "build", 0, "%s is not read in a packed form: %s", step_of(f, r)->name,
         seer_status_message(unproved));
   seer_status_free(unproved);
   return SEER_OK;

@@ -16,6 +16,9 @@
 #define START_PATIENCE_NS 5000000000u  // for memory and processes to be there
 #define RUN_LIMIT_FACTOR 500  // of the best known time, plus RUN_LIMIT_SLACK_S
 #define RUN_LIMIT_SLACK_S 2.0
+// Kernels kept: about 50 KB each; a round has five witnesses, a comparison nine kernels, and a
+// network some tens of tasks that are asked for again. What was dropped is built again.
+#define MAX_KEPT 256
 #define NO_REQUEST UINT32_MAX
 
 typedef struct {
@@ -38,6 +41,13 @@ typedef struct {
   seer_kernel *kernel;
 } built;
 
+typedef struct {
+  uint64_t key;  // hash of (task, schedule)
+  uint64_t used;  // when it was last asked for, in uses of any
+  seer_arena *arena;  // holds the kernel
+  built build;
+} kept_build;
+
 // What is known of a kernel that has been timed: all that a twin of it needs.
 typedef struct {
   double seconds;
@@ -56,10 +66,9 @@ struct seer_measurer {
   builder builder[MAX_BUILDERS];
   seer_child runner;
   int lock_fd;
-  // hash of (task, schedule) -> index: what checks and comparisons built, most often the default
-  seer_map *kept;
-  size_t n_kept, cap_kept;
-  built *kept_builds;
+  uint32_t n_kept;
+  uint64_t n_uses;
+  kept_build kept[MAX_KEPT];  // what checks and comparisons built, most often the default
   seer_map *twins;  // hash of (task, object) -> index of first result
   size_t n_twin, cap_twin;
   twin *twin;
@@ -85,8 +94,7 @@ static seer_status spare(seer_measurer *m, builder *b, seer_status status) {
   uint32_t n_left = 0;
   for (uint32_t k = 0; k < m->n_builder; k++) n_left += !m->builder[k].is_gone;
   if (n_left <= 1) return status;
-  seer_log(m->context, "measure", 0, "%u builders are left: %s", n_left - 1,
-      seer_status_message(status));
+  seer_log(m->context, "measure", 0, "%u builders are left: %s", n_left - 1, seer_status_message(status));
   seer_status_free(status);
   seer_child_clear(&b->child);
   b->is_gone = true;
@@ -300,18 +308,39 @@ static uint64_t kept_key(uint32_t task, const seer_schedule *schedule) {
   return seer_hash_u64(seer_schedule_hash(schedule), task + 1);
 }
 
+static bool find_kept(seer_measurer *m, uint64_t key, built *out) {
+  for (uint32_t k = 0; k < m->n_kept; k++) {
+    if (m->kept[k].key != key) continue;
+    m->kept[k].used = ++m->n_uses;
+    if (out) *out = m->kept[k].build;
+    return true;
+  }
+  return false;
+}
+
+// A free place, or that of whom nobody has asked for longest: never one of the batch in hand.
+static kept_build *kept_place(seer_measurer *m) {
+  if (m->n_kept < MAX_KEPT) return &m->kept[m->n_kept++];
+  kept_build *oldest = &m->kept[0];
+  for (uint32_t k = 1; k < MAX_KEPT; k++) {
+    if (m->kept[k].used < oldest->used) oldest = &m->kept[k];
+  }
+  seer_arena_destroy(oldest->arena);
+  return oldest;
+}
+
 static void keep(seer_measurer *m, uint64_t key, built *build) {
-  seer_kernel *kernel = seer_arena_memdup(m->arena, build->kernel, sizeof(*kernel));
-  kernel->symbol = seer_arena_strdup(m->arena, kernel->symbol);
-  kernel->object = seer_arena_memdup(m->arena, kernel->object, kernel->n_object_bytes);
+  kept_build *place = kept_place(m);
+  seer_arena *arena = seer_arena_create("kept kernel");
+  seer_kernel *kernel = seer_arena_memdup(arena, build->kernel, sizeof(*kernel));
+  kernel->symbol = seer_arena_strdup(arena, kernel->symbol);
+  kernel->object = seer_arena_memdup(arena, kernel->object, kernel->n_object_bytes);
   for (uint32_t a = 0; a < kernel->n_arg; a++) {
     const seer_pack *pack = kernel->arg[a].pack;
-    if (pack) kernel->arg[a].pack = seer_arena_memdup(m->arena, pack, sizeof(*pack));
+    if (pack) kernel->arg[a].pack = seer_arena_memdup(arena, pack, sizeof(*pack));
   }
   build->kernel = kernel;
-  m->kept_builds = SEER_GROW(m->arena, built, m->kept_builds, m->n_kept, &m->cap_kept);
-  seer_map_set(m->kept, key, m->n_kept);
-  m->kept_builds[m->n_kept++] = *build;
+  *place = (kept_build){key, ++m->n_uses, arena, *build};
 }
 
 // Builds all of n schedules of a task, or takes what was kept; builds anew are kept. What a builder
@@ -324,10 +353,8 @@ static seer_status build_kept(seer_measurer *m, uint32_t task, const seer_schedu
   seer_measure_request requests[SEER_MEASURE_MAX_CONTENDERS + 1] = {0};
   bool is_new[SEER_MEASURE_MAX_CONTENDERS + 1];
   for (uint32_t i = 0; i < n; i++) {
-    uint64_t index;
     requests[i] = (seer_measure_request){.task = task, .schedule = schedules[i]};
-    is_new[i] = !seer_map_get(m->kept, kept_key(task, &schedules[i]), &index);
-    if (!is_new[i]) out_builds[i] = m->kept_builds[index];
+    is_new[i] = !find_kept(m, kept_key(task, &schedules[i]), &out_builds[i]);
   }
   SEER_TRY(build_all(m, requests, n, out_builds, out_results));
   for (uint32_t i = 0; i < n; i++) {
@@ -349,9 +376,8 @@ static seer_status local_measure(seer_measurer *m, const seer_measure_request *r
   built *builds = SEER_NEW_ARRAY(m->batch, built, n);
   memset(results, 0, n * sizeof(*results));
   for (uint32_t i = 0; i < n; i++) {
-    uint64_t index, key = kept_key(requests[i].task, &requests[i].schedule);
-    if (requests[i].is_witness && seer_map_get(m->kept, key, &index))
-      builds[i] = m->kept_builds[index];
+    uint64_t key = kept_key(requests[i].task, &requests[i].schedule);
+    if (requests[i].is_witness) (void)find_kept(m, key, &builds[i]);
   }
   seer_os_thread *beside = NULL;
   if (meanwhile) SEER_TRY(seer_os_thread_create(meanwhile->run, meanwhile->user, &beside));
@@ -367,7 +393,7 @@ static seer_status local_measure(seer_measurer *m, const seer_measure_request *r
     if (!builds[i].is_built) continue;
     seer_measure_request request = requests[i];
     uint64_t key = kept_key(request.task, &request.schedule);
-    if (request.is_witness && !seer_map_get(m->kept, key, NULL)) keep(m, key, &builds[i]);
+    if (request.is_witness && !find_kept(m, key, NULL)) keep(m, key, &builds[i]);
     if (!request.is_witness && witness_s > 0) request.best_seconds = witness_s;
     SEER_TRY(run_one(m, &request, &builds[i], &results[i]));
     bool is_first =
@@ -439,8 +465,8 @@ static seer_status local_compare(seer_measurer *m, uint32_t task, const seer_sch
   schedules[n] = *baseline;
   SEER_TRY(build_kept(m, task, schedules, n + 1, builds, results));
   if (!builds[n].is_built) {
-    seer_log(m->context, "measure", 0, "task %u: what it is compared with cannot be built: %s",
-        task, results[n].message);
+    seer_log(m->context, "measure", 0, "task %u: what it is compared with cannot be built: %s", task,
+        results[n].message);
     return SEER_OK;
   }
   seer_message_compare *order = SEER_NEW(m->batch, seer_message_compare);
@@ -478,6 +504,7 @@ static void local_close(seer_measurer *m) {
   if (!m) return;
   for (uint32_t b = 0; b < m->n_builder; b++) seer_child_clear(&m->builder[b].child);
   seer_child_clear(&m->runner);
+  for (uint32_t k = 0; k < m->n_kept; k++) seer_arena_destroy(m->kept[k].arena);
   seer_os_close(m->lock_fd);
   seer_arena_destroy(m->arena);
   seer_arena_destroy(m->batch);
@@ -520,8 +547,7 @@ static seer_status take_device(seer_measurer *m) {
     return SEER_OK;
   }
   if (m->lock_fd >= 0) return SEER_OK;
-  seer_log(m->context, "measure", 0,
-      "another tuner is measuring on this machine; waiting for it to end");
+  seer_log(m->context, "measure", 0, "another tuner is measuring on this machine; waiting for it to end");
   return seer_os_lock_file(path, true, &m->lock_fd);
 }
 
@@ -533,8 +559,7 @@ static seer_status start_builders(seer_measurer *m, uint32_t n) {
     seer_child_init(&b->child, &m->home, "builder");
     seer_status status = seer_child_start(&b->child, k == 0 ? START_PATIENCE_NS : 0);
     if (status && k > 0) {
-      seer_log(
-          m->context, "measure", 0, "%u of %u builders: %s", k, n, seer_status_message(status));
+      seer_log(m->context, "measure", 0, "%u of %u builders: %s", k, n, seer_status_message(status));
       seer_status_free(status);
       return SEER_OK;
     }
@@ -554,7 +579,6 @@ static seer_status local_open(
   m->batch = seer_arena_create("measure batch");
   m->by_id = seer_map_create(m->arena);
   m->twins = seer_map_create(m->arena);
-  m->kept = seer_map_create(m->arena);
   m->lock_fd = -1;
   m->home.target_flag =
       seer_arena_printf(m->arena, "--target=%s", seer_target_print(target, m->arena));
