@@ -42,6 +42,19 @@ SEER_MUST_USE seer_status seer_os_temp_dir(
     const char *prefix, seer_arena *arena, const char **out_path);
 SEER_MUST_USE seer_status seer_os_temp_dir_in(
     const char *folder, const char *prefix, seer_arena *arena, const char **out_path);
+// A folder to work in that outlives no one: `path` = <folder>/<prefix>.XXXXXX. What processes that
+// were killed have left in `folder` is removed first: their work folders of this prefix, and the
+// temporary files of seer_os_write_file. Owners that live are known by the lock that they hold, so
+// that neither pids that come again nor clocks matter. Where the file system has no locks nothing
+// is removed.
+typedef struct {
+  const char *path;  // in the arena
+  int lock_fd;
+} seer_os_work_dir;
+SEER_MUST_USE seer_status seer_os_work_dir_open(
+    const char *folder, const char *prefix, seer_arena *arena, seer_os_work_dir *out);
+// Removes it. One that was not opened (path NULL) is fine.
+SEER_MUST_USE seer_status seer_os_work_dir_close(seer_os_work_dir *dir);
 // replaces `to`; same file system
 SEER_MUST_USE seer_status seer_os_rename(const char *from, const char *to);
 // <user cache>/familyseer, made

@@ -211,6 +211,7 @@ seer_status seer_os_write_file(const char *path, const void *data, size_t n_byte
     free(temporary);
     return seer_os_fail(error, "cannot write", path);
   }
+  (void)flock(fd, LOCK_EX | LOCK_NB);  // its owner lives: sweep()
   seer_status status = seer_os_write_all(fd, data, n_bytes);
   if (status) {
     seer_code code = seer_status_code(status);

@@ -63,10 +63,10 @@ static seer_status tune(seer_context *context, const seer_network *network, seer
 
 // What cannot be written in the end is said before the tuning.
 static seer_status check_folder(const char *folder, seer_arena *arena) {
-  const char *trial;
+  seer_os_work_dir trial;
   SEER_TRY(seer_os_make_dirs(folder));
-  SEER_TRY(seer_os_temp_dir_in(folder, ".familyseer", arena, &trial));
-  return seer_os_remove_tree(trial);
+  SEER_TRY(seer_os_work_dir_open(folder, ".build", arena, &trial));
+  return seer_os_work_dir_close(&trial);
 }
 
 static seer_status run_tune(seer_context *context, int argc, char **argv) {

@@ -63,16 +63,16 @@ seer_status seer_build_model_as(const seer_context *context, const seer_network 
   SEER_TRY(seer_build_can_link(target));
   SEER_TRY(seer_os_make_dirs(out_dir));
   seer_arena *arena = seer_arena_create("build");
-  const char *work_dir = NULL;
+  seer_os_work_dir work;
   seer_built_kernels kernels = {0};
   seer_weight_file *weights = NULL;
-  seer_status status = seer_os_temp_dir_in(out_dir, ".build", arena, &work_dir);
+  seer_status status = seer_os_work_dir_open(out_dir, ".build", arena, &work);
   if (!status) {
     status =
-        build_into(context, network, choice, kind, out_dir, work_dir, &kernels, &weights, arena);
+        build_into(context, network, choice, kind, out_dir, work.path, &kernels, &weights, arena);
     seer_weight_file_close(weights);
     seer_build_kernels_clear(&kernels);
-    status = seer_status_join(status, seer_os_remove_tree(work_dir));
+    status = seer_status_join(status, seer_os_work_dir_close(&work));
   }
   seer_arena_destroy(arena);
   return status;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -366,6 +367,56 @@ static void nobody_reads(void **state) {
   seer_os_close(fds[1]);
 }
 
+static bool has(const char *name) { return seer_os_exists(in_folder(name)); }
+
+static void touch(const char *name) { ok(seer_os_write_file(in_folder(name), "x", 1)); }
+
+// A process that is killed at work: what it leaves goes with the next one that works there. Who
+// lives keeps what is his, and files with other names are nobody's business here.
+static void the_dead_leave_nothing(void **state) {
+  (void)state;
+  const char *shared = folder;
+  folder = in_folder("swept");
+  ok(seer_os_make_dirs(folder));
+  int fds[2];
+  assert_int_equal(pipe(fds), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    seer_os_work_dir mine;
+    if (seer_os_work_dir_open(folder, ".build", arena, &mine)) _exit(1);
+    char text[300];
+    (void)snprintf(text, sizeof text, "%s/weights.bin.%d.0.tmp", folder, (int)getpid());
+    if (seer_os_write_file(text, "x", 1)) _exit(1);
+    (void)snprintf(text, sizeof text, "%s", mine.path);
+    if (write(fds[1], text, sizeof text) < 0) _exit(1);
+    for (;;) pause();
+  }
+  char theirs[300];
+  assert_int_equal(read(fds[0], theirs, sizeof theirs), sizeof theirs);
+  const char *file = seer_arena_printf(arena, "weights.bin.%d.0.tmp", (int)child);
+  const char *own = seer_arena_printf(arena, "weights.bin.%d.0.tmp", (int)getpid());
+  touch(own);
+  touch("notes.tmp");
+  touch("a.1x.0.tmp");
+  ok(seer_os_make_dirs(in_folder(".buildings")));
+  seer_os_work_dir first, second;
+  ok(seer_os_work_dir_open(folder, ".build", arena, &first));
+  assert_true(seer_os_is_dir(theirs) && has(file));
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+  ok(seer_os_work_dir_open(folder, ".build", arena, &second));
+  assert_false(seer_os_is_dir(theirs) || has(file));
+  assert_true(seer_os_is_dir(first.path) && seer_os_is_dir(second.path));
+  ok(seer_os_work_dir_close(&first));
+  ok(seer_os_work_dir_close(&second));
+  ok(seer_os_work_dir_close(&second));
+  assert_true(has(own) && has("notes.tmp") && has("a.1x.0.tmp") && has(".buildings"));
+  assert_int_equal(n_files(), 4);
+  close(fds[0]);
+  close(fds[1]);
+  folder = shared;
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(files_round_trip),
@@ -383,6 +434,7 @@ int main(void) {
       cmocka_unit_test(locks_exclude),
       cmocka_unit_test(libraries),
       cmocka_unit_test(nobody_reads),
+      cmocka_unit_test(the_dead_leave_nothing),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

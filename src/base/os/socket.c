@@ -1,4 +1,4 @@
-// os_socket.c - sockets between two of our processes, waiting for several descriptors at once, and
+// socket.c - sockets between two of our processes, waiting for several descriptors at once, and
 // SIGPIPE held back. Who sends to a process that has died gets an error, never a signal: what
 // signals do to a process is the business of the program, and this is a library.
 
