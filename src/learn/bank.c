@@ -27,10 +27,10 @@
 #define RACED_WEIGHT 0.3F  // few-run times of clear losers
 #define GOOD 2.0  // times the best: samples that say how estimates relate to times
 #define MAX_PRIOR 1.5F  // relative throughput that an estimate alone may promise
-// What a bank holds: half an hour at 75 measurements a second would be 135,000 samples, 90 MB of
-// features and three times that while they are fitted, of which the last few thousand say what the
-// next round asks: which of good schedules is better.
-#define MAX_SAMPLES 16384
+// What a bank holds. Half an hour at 75 measurements a second would be 135,000 samples, 90 MB of
+// features and three times that while they are fitted. A tuner of 12,500 samples had grown by 22 MB
+// since its fifth minute (test/safety/soak.py, 2026-11-23), nearly all of it for fitting.
+#define MAX_SAMPLES 8192
 #define BANK_MAGIC "seerbnk2"
 
 typedef struct {

@@ -28,14 +28,16 @@ wait_for() {
 }
 
 # Locked for longer than SQLite waits: noted, waited for, gone on from. (In the background: it takes its time.)
-fake --trials 3000 --records locked.sqlite --json > locked.events 2> locked.err &
+fake --trials 20000 --time-budget 25s --records locked.sqlite --json > locked.events 2> locked.err &
 locked=$!
 wait_for locked.events 20
-python3 - locked.sqlite <<'PY' &
+python3 - locked.sqlite locked.err <<'PY' &
 import sqlite3, sys, time
 db = sqlite3.connect(sys.argv[1], timeout=60, isolation_level=None)
 db.execute("BEGIN EXCLUSIVE")
-time.sleep(11)
+end = time.monotonic() + 100
+while "waiting" not in open(sys.argv[2]).read() and time.monotonic() < end:
+    time.sleep(0.1)
 db.execute("ROLLBACK")
 PY
 holder=$!

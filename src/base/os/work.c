@@ -34,8 +34,8 @@ static bool is_work_dir(const char *name, const char *prefix) {
   return strncmp(name, prefix, n) == 0 && name[n] == '.' && strlen(name + n + 1) == N_RANDOM;
 }
 
-// "<name>.<pid>.<number>.tmp" (os_file.c) of a process that is not there. (In another container it may
-// be: then it holds the file's lock.)
+// "<name>.<pid>.<number>.tmp" (os_file.c) of a process that is not there. (In another container it
+// may be: then it holds the file's lock.)
 static bool is_orphan_file(const char *name) {
   size_t n = strlen(name);
   if (n < 4 || strcmp(name + n - 4, ".tmp") != 0) return false;

@@ -94,7 +94,8 @@ static seer_status spare(seer_measurer *m, builder *b, seer_status status) {
   uint32_t n_left = 0;
   for (uint32_t k = 0; k < m->n_builder; k++) n_left += !m->builder[k].is_gone;
   if (n_left <= 1) return status;
-  seer_log(m->context, "measure", 0, "%u builders are left: %s", n_left - 1, seer_status_message(status));
+  seer_log(m->context, "measure", 0, "%u builders are left: %s", n_left - 1,
+      seer_status_message(status));
   seer_status_free(status);
   seer_child_clear(&b->child);
   b->is_gone = true;
@@ -465,8 +466,8 @@ static seer_status local_compare(seer_measurer *m, uint32_t task, const seer_sch
   schedules[n] = *baseline;
   SEER_TRY(build_kept(m, task, schedules, n + 1, builds, results));
   if (!builds[n].is_built) {
-    seer_log(m->context, "measure", 0, "task %u: what it is compared with cannot be built: %s", task,
-        results[n].message);
+    seer_log(m->context, "measure", 0, "task %u: what it is compared with cannot be built: %s",
+        task, results[n].message);
     return SEER_OK;
   }
   seer_message_compare *order = SEER_NEW(m->batch, seer_message_compare);
@@ -547,7 +548,8 @@ static seer_status take_device(seer_measurer *m) {
     return SEER_OK;
   }
   if (m->lock_fd >= 0) return SEER_OK;
-  seer_log(m->context, "measure", 0, "another tuner is measuring on this machine; waiting for it to end");
+  seer_log(m->context, "measure", 0,
+      "another tuner is measuring on this machine; waiting for it to end");
   return seer_os_lock_file(path, true, &m->lock_fd);
 }
 
@@ -559,7 +561,8 @@ static seer_status start_builders(seer_measurer *m, uint32_t n) {
     seer_child_init(&b->child, &m->home, "builder");
     seer_status status = seer_child_start(&b->child, k == 0 ? START_PATIENCE_NS : 0);
     if (status && k > 0) {
-      seer_log(m->context, "measure", 0, "%u of %u builders: %s", k, n, seer_status_message(status));
+      seer_log(
+          m->context, "measure", 0, "%u of %u builders: %s", k, n, seer_status_message(status));
       seer_status_free(status);
       return SEER_OK;
     }
