@@ -138,7 +138,7 @@ static seer_status open_to_write(seer_records *r) {
     seer_log(r->context, "record", 0, "%s: carried over from version 1 to %d", r->path,
         SEER_RECORD_SCHEMA);
   if (version != SEER_RECORD_SCHEMA) SEER_TRY(seer_schema_update(r->db, r->path));
-  if (is_file) seer_os_identify(r->path, &r->id);
+  seer_os_identify(r->path, &r->id);
   return seer_records_prepare_add(r);
 }
 

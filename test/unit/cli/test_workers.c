@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <seer/familyseer.h>
 
 #include "base/os.h"
 #include "base/os_fault.h"
@@ -251,6 +253,122 @@ static void a_tuning_survives_them_all(void **state) {
   close_world(&w);
 }
 
+// ---- programs that fork while a tuner is open
+typedef struct {
+  const char *list;  // what a program that was exec'd has open
+  pid_t stays;  // a copy of this process that lives on
+  bool is_done;
+} host;
+
+static void run_child(const char *script) {
+  pid_t child = fork();
+  if (child == 0 && !script) exit(0);  // with what is registered for it
+  if (child == 0) {
+    execl("/bin/sh", "sh", "-c", script, (char *)NULL);
+    _exit(1);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+}
+
+// What a program that is exec'd has open, into file `path`.
+static void list_open(const char *path) {
+  char script[500];
+  (void)snprintf(
+      script, sizeof script, "for f in /proc/$$/fd/*; do readlink $f; done > %s; true", path);
+  run_child(script);
+}
+
+static uint32_t count_text(const world *w, const char *path, const char *text) {
+  char *at;
+  uint32_t n = 0;
+  ok(seer_os_read_file(path, w->arena, 1 << 16, &at, NULL));
+  for (; (at = strstr(at, text)); at++) n++;
+  return n;
+}
+
+static void fork_once(void *user, const seer_tuner_event *event) {
+  host *h = user;
+  if (h->is_done || strcmp(event->kind, "measurement") != 0) return;
+  h->is_done = true;
+  (void)fflush(NULL);
+  list_open(h->list);
+  run_child(NULL);
+  h->stays = fork();
+  if (h->stays == 0) {
+    (void)alarm(60);  // whatever becomes of the test
+    for (;;) pause();
+  }
+}
+
+static uint32_t count_workers(const char *folder) {
+  char command[500], line[64] = "";
+  (void)snprintf(command, sizeof command,
+      "grep -l \"^PPid:.$PPID$\" /proc/[0-9]*/status 2>/dev/null | while read s; do tr '\\0' ' ' < "
+      "${s%%status}cmdline; echo; done | grep -c 'worker [br]' > %s/workers",
+      folder);
+  (void)!system(command);
+  (void)snprintf(command, sizeof command, "%s/workers", folder);
+  FILE *file = fopen(command, "re");
+  if (!file || !fgets(line, sizeof line, file)) fail_msg("nothing was counted");
+  (void)fclose(file);
+  return (uint32_t)atoi(line);
+}
+
+// Nothing of the tuner goes to what is exec'd; what a copy does when it exits, or that one lives
+// on, is nothing to the tuner, and the workers end with it.
+static void hosts_may_fork(void **state) {
+  (void)state;
+  world w;
+  open_world(&w, "");
+  host h = {.list = seer_os_path_join(w.arena, w.folder, "open")};
+  const char *self, *records = seer_os_path_join(w.arena, w.folder, "records"),
+                    *before = seer_os_path_join(w.arena, w.folder, "before");
+  (void)fflush(NULL);
+  list_open(before);
+  bool is_library;
+  ok(seer_os_self_path(w.arena, &self, &is_library));
+  seer_tuner *tuner;
+  bool is_ok = !seer_tuner_create(&tuner) && !seer_tuner_set(tuner, "worker-path", self) &&
+      !seer_tuner_set(tuner, "threads", "1") && !seer_tuner_set(tuner, "builders", "1") &&
+      !seer_tuner_set(tuner, "trials", "24") && !seer_tuner_set(tuner, "records", records) &&
+      !seer_tuner_load(tuner, "mlp");
+  seer_tuner_listen(tuner, fork_once, &h);
+  is_ok = is_ok && !seer_tuner_tune(tuner);
+  assert_int_equal(count_workers(w.folder), 2);
+  is_ok = is_ok && !seer_tuner_compile(tuner, seer_os_path_join(w.arena, w.folder, "out"));
+  if (!is_ok) fail_msg("%s", seer_tuner_message(tuner));
+  seer_tuner_destroy(tuner);
+  assert_int_equal(count_workers(w.folder), 0);
+  assert_true(h.is_done);
+  assert_int_equal(kill(h.stays, SIGKILL), 0);
+  assert_int_equal(waitpid(h.stays, NULL, 0), h.stays);
+  // Who started this test may have left some open to it.
+  static const char *const ours[] = {"socket:", "records", "cpu.lock"};
+  for (size_t i = 0; i < SEER_COUNT_OF(ours); i++)
+    assert_int_equal(count_text(&w, h.list, ours[i]), count_text(&w, before, ours[i]));
+  close_world(&w);
+}
+
+// Whatever fails once while workers are started (no process, no socket, no lock) is done without,
+// or done again.
+static void one_failure_at_the_start_is_none(void **state) {
+  (void)state;
+  world w;
+  open_world(&w, "");
+  for (uint64_t nth = 1; nth <= 10; nth++) {
+    seer_os_plant_fault(nth);
+    seer_status status =
+        seer_measure_local.open(w.context, seer_context_target(w.context), &w.measurer);
+    seer_os_plant_fault(0);
+    if (status) fail_msg("call %d: %s", (int)nth, seer_status_message(status));
+    seer_measure_local.close(w.measurer);
+    w.measurer = NULL;
+  }
+  close_world(&w);
+}
+
 // A worker that cannot be started at all, or is of another version, is said at once.
 static void what_is_no_worker_is_said(void **state) {
   (void)state;
@@ -273,6 +391,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(judging_survives_a_death),
       cmocka_unit_test(who_always_kills_is_refused),
       cmocka_unit_test(a_tuning_survives_them_all),
+      cmocka_unit_test(hosts_may_fork),
+      cmocka_unit_test(one_failure_at_the_start_is_none),
       cmocka_unit_test(what_is_no_worker_is_said),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
