@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/recover.h"
+
 #if defined(__SANITIZE_ADDRESS__)
 #define HAS_ASAN 1
 #elif defined(__has_feature)
@@ -38,19 +40,27 @@ struct block {
 
 struct seer_arena {
   char name[32];
+  seer_recover_owned owned;
   block *top, *spare;
   size_t next_bytes;
 };
 
-SEER_NORETURN static void out_of_memory(const seer_arena *arena, size_t n_bytes) {
-  fprintf(stderr, "familyseer: out of memory: arena '%s' asked for %zu bytes\n",
-      arena ? arena->name : "?", n_bytes);
-  abort();
+// Zeroed. The limit is asked before the system is: what is over it is never touched.
+static void *take(size_t n_bytes, const char *name) {
+  seer_recover_take(n_bytes, name);
+  void *memory = calloc(1, n_bytes);
+  if (!memory) {
+    seer_recover_give(n_bytes);
+    seer_recover_out_of_memory(n_bytes, name);
+  }
+  return memory;
 }
 
+static void destroy(void *arena) { seer_arena_destroy(arena); }
+
 seer_arena *seer_arena_create(const char *name) {
-  seer_arena *arena = calloc(1, sizeof *arena);
-  if (!arena) out_of_memory(NULL, sizeof *arena);
+  seer_arena *arena = take(sizeof *arena, name);
+  seer_recover_own_memory(&arena->owned, destroy, arena);
   snprintf(arena->name, sizeof arena->name, "%s", name);
   arena->next_bytes = FIRST_BLOCK_BYTES;
   return arena;
@@ -59,6 +69,7 @@ seer_arena *seer_arena_create(const char *name) {
 static void free_block(block *b) {
   if (!b) return;
   UNPOISON(b->data, b->size_bytes);
+  seer_recover_give(sizeof *b + BLOCK_ALIGN + b->size_bytes);
   free(b);
 }
 
@@ -70,6 +81,8 @@ void seer_arena_destroy(seer_arena *arena) {
     b = below;
   }
   free_block(arena->spare);
+  seer_recover_disown(&arena->owned);
+  seer_recover_give(sizeof *arena);
   free(arena);
 }
 
@@ -79,9 +92,8 @@ static block *push_block(seer_arena *arena, size_t n_bytes) {
     arena->spare = NULL;
   } else {
     size_t size = arena->next_bytes > n_bytes ? arena->next_bytes : n_bytes;
-    if (size > SIZE_MAX / 2) out_of_memory(arena, n_bytes);
-    b = calloc(1, sizeof *b + BLOCK_ALIGN + size);
-    if (!b) out_of_memory(arena, n_bytes);
+    if (size > SIZE_MAX / 2) seer_recover_out_of_memory(n_bytes, arena->name);
+    b = take(sizeof *b + BLOCK_ALIGN + size, arena->name);
     b->size_bytes = size;
     b->data = (uint8_t *)(((uintptr_t)(b + 1) + BLOCK_ALIGN - 1) & ~(uintptr_t)(BLOCK_ALIGN - 1));
 #ifdef HAS_ASAN

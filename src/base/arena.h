@@ -1,7 +1,7 @@
 // arena.h - bump allocation by lifetime: model, task, round, scratch.
-// Memory comes zeroed. When memory runs out the process aborts through one hook (compiler side
-// only; the runtime does not use arenas). Freed memory is poisoned under ASan, filled with 0xA5
-// otherwise.
+// Memory comes zeroed. When memory runs out, or a limit, the innermost seer_recover returns
+// RESOURCE (base/recover.h; the runtime does not use arenas). Freed memory is poisoned under ASan,
+// filled with 0xA5 otherwise.
 #ifndef SEER_BASE_ARENA_H
 #define SEER_BASE_ARENA_H
 

@@ -19,8 +19,15 @@ typedef struct {
   size_t n_bytes;
 } seer_os_map;
 
-// read only, private
+// Read only, private. Regular files only. Reading what others have cut off since gives zeros
+// (SIGBUS is handled, in the whole process) and is said by seer_os_map_check.
 SEER_MUST_USE seer_status seer_os_map_file(const char *path, seer_os_map *out_map);
+// The file `location` of folders[0], when what it is - links followed - lies beneath one of the n
+// folders. INVALID when it does not.
+SEER_MUST_USE seer_status seer_os_map_beneath(const char *const *folders, uint32_t n,
+    const char *location, seer_arena *scratch, seer_os_map *out_map);
+// IO when the file has become shorter since: then what was read of it is not to be used.
+SEER_MUST_USE seer_status seer_os_map_check(const seer_os_map *map);
 void seer_os_unmap(seer_os_map *map);
 SEER_MUST_USE seer_status seer_os_read_file(const char *path, seer_arena *arena, size_t max_bytes,
     char **out_data,
@@ -65,6 +72,8 @@ SEER_MUST_USE seer_status seer_os_self_path(
 const char *seer_os_path_join(seer_arena *arena, const char *folder, const char *name);
 const char *seer_os_path_dir(seer_arena *arena, const char *path);
 const char *seer_os_path_base(const char *path);
+// The folder of the file that `path` is, links followed; NULL when there is none.
+const char *seer_os_real_folder(const char *path, seer_arena *arena);
 
 // ---- processes. Children are exec'd, never forked to run our code; they die with the parent
 // (PR_SET_PDEATHSIG). Descriptors in `keep_fds` stay open in the child at the same numbers; all

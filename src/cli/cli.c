@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "base/recover.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/help.h"
@@ -158,23 +159,41 @@ static void log_options(seer_context *context) {
   seer_log(context, "options", 1, "read:%s", names.n_bytes ? names.data : "");
 }
 
-static seer_status run_command(const seer_command *command, int argc, char **argv) {
+typedef struct {
+  const seer_command *command;
   seer_context *context;
+  int argc;
+  char **argv;
+} invocation;
+
+static seer_status make_context(void *user) {
+  invocation *i = user;
+  return seer_context_create(&i->context);
+}
+
+static seer_status parse_and_run(void *user) {
+  invocation *i = user;
+  const seer_command *command = i->command;
+  SEER_TRY(seer_cli_parse(i->context, command, &i->argc, i->argv));
+  if (i->argc < command->min_args)
+    return seer_cli_usage_error("an argument is missing: %s", command->args);
+  if (command->max_args >= 0 && i->argc > command->max_args)
+    return seer_cli_usage_error("'%s' is one argument too many", i->argv[command->max_args]);
+  return command->run(i->context, i->argc, i->argv);
+}
+
+static seer_status run_command(const seer_command *command, int argc, char **argv) {
+  invocation i = {command, NULL, argc, argv};
   seer_os_held_signal held;
-  SEER_TRY(seer_context_create(&context));
+  SEER_TRY(seer_recover(make_context, &i));
   if (command->outlives_readers) seer_os_hold_sigpipe(&held);
-  seer_status status = seer_cli_parse(context, command, &argc, argv);
-  if (!status && argc < command->min_args)
-    status = seer_cli_usage_error("an argument is missing: %s", command->args);
-  if (!status && command->max_args >= 0 && argc > command->max_args)
-    status = seer_cli_usage_error("'%s' is one argument too many", argv[command->max_args]);
-  if (!status) status = command->run(context, argc, argv);
-  if (seer_log_on(context, "options", 1)) log_options(context);
+  seer_status status = seer_recover(parse_and_run, &i);
+  if (seer_log_on(i.context, "options", 1)) log_options(i.context);
   // A failed write may have emptied the buffer: then there is nothing left for fflush to fail on.
   bool is_lost = fflush(stdout) != 0 || ferror(stdout);
   if (!status && is_lost) status = SEER_FAIL(IO, "cannot write to standard output");
   if (command->outlives_readers) seer_os_release_sigpipe(&held);
-  seer_context_destroy(context);
+  seer_context_destroy(i.context);
   return status;
 }
 

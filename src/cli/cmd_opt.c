@@ -14,6 +14,7 @@
 #include "code/dump.h"
 #include "front/bind.h"
 #include "front/front.h"
+#include "front/limit.h"
 
 enum { MAX_TEXT_BYTES = 1 << 30 };
 
@@ -162,26 +163,39 @@ static bool starts_with(const char *text, size_t n_bytes, const char *keyword) {
   return seer_scan_peek(&scan, keyword);
 }
 
-static seer_status run(seer_context *context, int argc, char **argv) {
-  (void)argc;
+typedef struct {
+  seer_context *context;
+  const char *file;
+} job;
+
+static seer_status run_within(void *user) {
+  const job *j = user;
+  seer_context *context = j->context;
   const char *passes = seer_context_str(context, SEER_OPT_PASS);
   seer_arena *arena = seer_arena_create("opt");
   seer_graph *graph = NULL;
   char *text;
   size_t n_bytes;
-  seer_status status = seer_front_check_size(context, argv[0]);
-  if (!status) status = seer_os_read_file(argv[0], arena, MAX_TEXT_BYTES, &text, &n_bytes);
+  seer_status status = seer_front_check_size(context, j->file);
+  if (!status) status = seer_os_read_file(j->file, arena, MAX_TEXT_BYTES, &text, &n_bytes);
+  if (!status) seer_front_allow(n_bytes);
   if (!status && starts_with(text, n_bytes, "dag")) {
-    status = opt_dag(context, seer_os_path_base(argv[0]), text, n_bytes, passes, arena);
+    status = opt_dag(context, seer_os_path_base(j->file), text, n_bytes, passes, arena);
   } else if (!status && starts_with(text, n_bytes, "graph")) {
-    status = seer_graph_parse(seer_os_path_base(argv[0]), text, n_bytes, arena, &graph);
+    status = seer_graph_parse(seer_os_path_base(j->file), text, n_bytes, arena, &graph);
   } else if (!status) {
-    status = seer_onnx_read(argv[0], arena, &graph);
+    status = seer_onnx_read(j->file, arena, &graph);
   }
   if (!status && graph) status = opt_graph(context, graph, passes, arena);
   if (graph) seer_graph_close(graph);
   seer_arena_destroy(arena);
   return status;
+}
+
+static seer_status run(seer_context *context, int argc, char **argv) {
+  (void)argc;
+  job j = {context, argv[0]};
+  return seer_front_limited(context, MAX_TEXT_BYTES, run_within, &j);
 }
 
 const seer_command seer_command_opt = {

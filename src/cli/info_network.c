@@ -11,6 +11,7 @@
 #include "cli/unbuilt.h"
 #include "front/bind.h"
 #include "front/front.h"
+#include "front/limit.h"
 #include "models/models.h"
 
 typedef struct {
@@ -93,8 +94,20 @@ static void add_count(json_t *by_op, const op_count *op, seer_arena *arena) {
 static json_t *bound_json(const seer_graph *graph, seer_arena *arena) {
   json_t *list = json_array();
   for (uint32_t i = 0; i < graph->n_bound; i++)
-    json_array_append_new(list, json_string(seer_bound_text(&graph->bound[i], arena)));
+    json_array_append_new(
+        list, json_string(seer_text_safe_whole(arena, seer_bound_text(&graph->bound[i], arena))));
   return list;
+}
+
+typedef struct {
+  const char *shapes;
+  seer_graph *graph;
+  const char *notice;
+} question;
+
+static seer_status can_resolve(void *user) {
+  question *q = user;
+  return seer_front_resolve(q->graph, q->shapes, &q->notice);
 }
 
 static seer_status show(
@@ -105,8 +118,9 @@ static seer_status show(
   size_t n_op = count_ops(graph, ops, &opset, arena);
   for (size_t i = 1; i < graph->n_value; i++)
     if (graph->value[i].constant) weight_bytes += graph->value[i].constant->n_bytes;
-  const char *notice = "";
-  seer_status cannot = seer_front_resolve(graph, shapes, &notice);
+  question q = {shapes, graph, ""};
+  seer_status cannot = seer_front_limited(context, graph->file_bytes, can_resolve, &q);
+  const char *notice = q.notice;
   seer_status status = SEER_OK;
   if (seer_context_bool(context, SEER_OPT_JSON)) {
     json_t *by_op = json_object(), *unbuilt = json_array();
@@ -131,7 +145,8 @@ static seer_status show(
     print_values(graph, graph->input, graph->n_input, "inputs", arena);
     print_values(graph, graph->output, graph->n_output, "outputs", arena);
     for (uint32_t i = 0; i < graph->n_bound; i++)
-      printf("%-12s%s\n", i == 0 ? "bound" : "", seer_bound_text(&graph->bound[i], arena));
+      printf("%-12s%s\n", i == 0 ? "bound" : "",
+          seer_text_safe(arena, seer_bound_text(&graph->bound[i], arena)));
     printf("%-12s%.1f MiB\n", "weights", (double)weight_bytes / 1048576);
     for (size_t i = 0; i < n_op; i++)
       printf("%-12s%u %s\n", i == 0 ? "operators" : "", ops[i].count,

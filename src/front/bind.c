@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/near.h"
+#include "front/limit.h"
 #include "front/literal.h"
 #include "front/onnx/dtype.h"
 #include "setup/npy.h"
@@ -80,6 +81,7 @@ static seer_status read_file(const seer_context *context, const binding *b, cons
   int32_t own = seer_onnx_dtype_number(input->dtype), carrier = seer_npy_carrier(own);
   seer_npy npy;
   SEER_TRYF(seer_npy_read_at_most(b->value, limit, arena, &npy), "--bind %s", b->text);
+  seer_front_allow(npy.n_bytes);  // it is a part of the model now
   if (npy.onnx_dtype != carrier) {
     const char *bits = carrier == own ? "" : ", in a file as ";
     return SEER_FAIL(INVALID, "--bind %s: the file has elements of %s, input '%s' has %s%s%s",

@@ -43,12 +43,21 @@ seer_graph *seer_graph_copy(const seer_graph *graph) {
   copy->bound = seer_arena_memdup(arena, graph->bound, graph->n_bound * sizeof *graph->bound);
   copy->n_map = copy->cap_map = 0;
   copy->map = NULL;
+  copy->names = NULL;
+  copy->n_named = 0;
+  copy->owned = (seer_recover_owned){0};
   return copy;
 }
 
 void seer_graph_close(seer_graph *graph) {
+  seer_recover_disown(&graph->owned);
   for (size_t k = 0; k < graph->n_map; k++) seer_os_unmap(&graph->map[k]);
   graph->n_map = 0;
+}
+
+seer_status seer_graph_check_files(const seer_graph *graph) {
+  for (size_t k = 0; k < graph->n_map; k++) SEER_TRY(seer_os_map_check(&graph->map[k]));
+  return SEER_OK;
 }
 
 // ---- permuted constants
@@ -192,6 +201,7 @@ seer_node_id seer_graph_add_node(seer_graph *graph, const char *name, const char
 
 uint32_t seer_graph_n_uses(const seer_graph *graph, seer_val value) {
   uint32_t n = 0;
+  seer_recover_work(graph->n_node);
   for (size_t k = 1; k < graph->n_node; k++) {
     const seer_node *node = &graph->node[k];
     if (node->is_dead) continue;
@@ -202,6 +212,7 @@ uint32_t seer_graph_n_uses(const seer_graph *graph, seer_val value) {
 }
 
 void seer_graph_replace_uses(seer_graph *graph, seer_val from, seer_val to) {
+  seer_recover_work(graph->n_node);
   for (size_t k = 1; k < graph->n_node; k++) {
     seer_node *node = &graph->node[k];
     if (node->is_dead) continue;
@@ -220,15 +231,40 @@ void seer_graph_kill_node(seer_graph *graph, seer_node_id id) {
   }
 }
 
-const char *seer_graph_fresh_name(const seer_graph *graph, const char *base) {
-  const char *name = base;
-  for (uint32_t n = 1;; n++) {
-    bool is_taken = false;
-    for (size_t v = 1; v < graph->n_value && !is_taken; v++)
-      is_taken = strcmp(graph->value[v].name, name) == 0;
-    if (!is_taken) return name == base ? seer_arena_strdup(graph->arena, base) : name;
-    name = seer_arena_printf(graph->arena, "%s.%u", base, n);
+// For each name the number that is tried next behind it.
+static void index_names(seer_graph *graph) {
+  if (!graph->names) {
+    graph->names = seer_map_create(graph->arena);
+    graph->n_named = 1;
   }
+  for (; graph->n_named < graph->n_value; graph->n_named++) {
+    const char *name = graph->value[graph->n_named].name;
+    if (!seer_map_get_str(graph->names, name, NULL)) seer_map_set_str(graph->names, name, 1);
+  }
+}
+
+const char *seer_graph_fresh_name(seer_graph *graph, const char *base) {
+  index_names(graph);
+  const char *name = base;
+  uint64_t next = 1;
+  if (seer_map_get_str(graph->names, base, &next)) {
+    do {
+      name = seer_arena_printf(graph->arena, "%s.%" PRIu64, base, next++);
+    } while (seer_map_get_str(graph->names, name, NULL));
+    seer_map_set_str(graph->names, base, next);
+  } else {
+    name = seer_arena_strdup(graph->arena, base);
+  }
+  seer_map_set_str(graph->names, name, 1);
+  return name;
+}
+
+const char *seer_graph_join_names(seer_arena *arena, const char *prefix, const char *name) {
+  size_t n = strlen(prefix), m = strlen(name);
+  if (n == 0) return name;
+  if (n + 1 + m <= SEER_GRAPH_NAME_BYTES) return seer_arena_printf(arena, "%s/%s", prefix, name);
+  return seer_arena_printf(arena, "%.*s...%016" PRIx64, (int)SEER_GRAPH_NAME_BYTES / 8, prefix,
+      seer_hash_str(name, seer_hash_str(prefix, 1)));
 }
 
 seer_graph_uses seer_graph_index_uses(const seer_graph *graph, seer_arena *arena) {

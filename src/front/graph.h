@@ -5,6 +5,7 @@
 #define SEER_FRONT_GRAPH_H
 
 #include "base/os.h"
+#include "base/recover.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "dag/dtype.h"
@@ -154,6 +155,10 @@ typedef struct seer_graph {
   seer_os_map *map;  // files that constants are borrowed from; unmapped by seer_graph_close
   size_t n_listed;  // items of all lists
   seer_permuted_list *permuted;  // never NULL; shared with copies
+  struct seer_map *names;  // names of the first n_named values and more that are taken; NULL: none
+  size_t n_named;
+  uint64_t file_bytes;  // of all files that it was read from; 0: from none
+  seer_recover_owned owned;  // while files are mapped
   int64_t opset;  // of ai.onnx, as the file says (0: not from a file)
   const char *producer;
   seer_fold_hook fold_hook;  // NULL: what is too big for the interpreter stays unfolded
@@ -168,6 +173,9 @@ seer_graph *seer_graph_copy(const seer_graph *graph);
 // Unmaps the files that constants are borrowed from. To be called once, when nothing reads
 // constants any more; the rest of the graph lives as long as its arena.
 void seer_graph_close(seer_graph *graph);
+// IO when a file that constants are borrowed from has been cut short since: what was made of the
+// graph is not to be used.
+SEER_MUST_USE seer_status seer_graph_check_files(const seer_graph *graph);
 seer_val seer_graph_add_value(seer_graph *graph, const char *name, seer_dtype dtype,
     const int64_t *dim, int32_t rank);  // rank -1: unknown
 seer_val seer_graph_add_constant(seer_graph *graph, const char *name,
@@ -207,8 +215,15 @@ const seer_permuted *seer_graph_permuted(const seer_graph *graph, const seer_ten
 // The one that was made of `of` in this way; NULL: none.
 const seer_tensor *seer_graph_find_permuted(
     const seer_graph *graph, const seer_tensor *of, const uint8_t *perm);
-// A name that no value has: `base`, or `base` with a number after it. In the graph's arena.
-const char *seer_graph_fresh_name(const seer_graph *graph, const char *base);
+// A name that no value has: `base`, or `base` with a number after it. In the graph's arena, and
+// taken from now on.
+const char *seer_graph_fresh_name(seer_graph *graph, const char *base);
+// Names in files, and names made of several, are at most this long: exporters that name nodes by
+// the path of their module stay below 500.
+#define SEER_GRAPH_NAME_BYTES ((size_t)2048)
+// prefix + "/" + name, in `arena`. Where that is too long, its beginning and a hash of it all:
+// different ones stay different.
+const char *seer_graph_join_names(seer_arena *arena, const char *prefix, const char *name);
 // Who reads what, for passes: the consumers of value v are node[first[v] .. first[v + 1]), a node
 // once per operand.
 typedef struct {

@@ -3,7 +3,46 @@
 #include <string.h>
 
 #include "front/bind.h"
+#include "front/limit.h"
 #include "front/sets.h"
+
+// ---- limits: an option and the files' sizes -> what a call may take
+// Times the bytes of the files. 4-bit weights are unpacked (2), dequantised to f32 (8), and laid
+// out anew: 10 at most at a time; the rest is for names and nodes of files that are all graph.
+#define BYTES_A_FILE_BYTE 16
+// Folding a weight is a few operations an element.
+#define OPS_A_FILE_BYTE 64
+// Operations for each byte of the constant part: with 0.2 GiB 3.2e8, some 3 s of interpretation.
+#define OPS_A_BYTE 1.5
+
+static uint64_t times(uint64_t a, uint64_t b) {
+  uint64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX / 8 : product;
+}
+
+uint64_t seer_front_limit_bytes(const seer_context *context, uint64_t file_bytes) {
+  double gib = seer_context_f64(context, SEER_OPT_MODEL_MEMORY);
+  return (uint64_t)(gib * 1073741824) + times(file_bytes, BYTES_A_FILE_BYTE);
+}
+
+seer_status seer_front_limited(
+    const seer_context *context, uint64_t file_bytes, seer_recover_call call, void *user) {
+  if (file_bytes == 0) return seer_recover(call, user);
+  double gib = seer_context_f64(context, SEER_OPT_MODEL_MEMORY);
+  const seer_recover_limits limits = {.bytes = seer_front_limit_bytes(context, file_bytes),
+      .ops = (uint64_t)(gib * 1073741824 * OPS_A_BYTE) + times(file_bytes, OPS_A_FILE_BYTE),
+      .whose = "a model with files of this size",
+      .raised_by = "--model-memory"};
+  return seer_recover_within(&limits, call, user);
+}
+
+void seer_front_allow(uint64_t file_bytes) {
+  seer_recover_raise(times(file_bytes, BYTES_A_FILE_BYTE), times(file_bytes, OPS_A_FILE_BYTE));
+}
+
+void seer_front_allow_all(void) { seer_recover_raise(UINT64_MAX / 4, UINT64_MAX / 4); }
+
+// ---- reading
 
 static bool has_suffix(const char *text, const char *suffix) {
   size_t n = strlen(text), m = strlen(suffix);
@@ -14,7 +53,9 @@ static seer_status read_text(const char *path, seer_arena *arena, seer_graph **o
   char *text;
   size_t n_bytes;
   SEER_TRY(seer_os_read_file(path, arena, (size_t)1 << 31, &text, &n_bytes));
+  seer_front_allow(n_bytes);
   SEER_TRY(seer_graph_parse(path, text, n_bytes, arena, out_graph));
+  (*out_graph)->file_bytes = n_bytes;
   return seer_graph_sort(*out_graph);
 }
 
@@ -49,6 +90,7 @@ static seer_status read_model(const seer_context *context, const char *model, co
   size_t n_name = strcspn(model, ":");
   const char *options = model[n_name] ? model + n_name + 1 : "";
   if (shapes[0]) options = options[0] ? seer_arena_printf(arena, "%s,%s", options, shapes) : shapes;
+  seer_front_allow_all();
   if (builtin)
     SEER_TRY(builtin(seer_arena_strndup(arena, model, n_name), options, like, arena, out_graph));
   if (*out_graph) return SEER_OK;
@@ -56,14 +98,36 @@ static seer_status read_model(const seer_context *context, const char *model, co
       "'%s' is neither a file nor a built-in network (`familyseer models` lists those)", model);
 }
 
-seer_status seer_front_read(const seer_context *context, const char *model,
-    seer_builtin_model builtin, seer_arena *arena, seer_graph **out_graph) {
-  SEER_TRY(read_model(context, model, input_shapes(context, 0), builtin, NULL, arena, out_graph));
-  seer_status status = seer_graph_bind(context, *out_graph);
+typedef struct {
+  const seer_context *context;
+  const char *model;
+  seer_builtin_model builtin;
+  seer_arena *arena;
+  seer_graph **out_graph;
+  seer_network **out_network;
+} loading;
+
+static seer_status read_and_bind(const loading *l, seer_graph **out_graph) {
+  SEER_TRY(read_model(
+      l->context, l->model, input_shapes(l->context, 0), l->builtin, NULL, l->arena, out_graph));
+  seer_status status = seer_graph_bind(l->context, *out_graph);
   if (!status) return SEER_OK;
   seer_graph_close(*out_graph);
   *out_graph = NULL;
-  return seer_status_context(status, "reading %s", model);
+  return seer_status_context(status, "reading %s", l->model);
+}
+
+static seer_status read_within(void *user) {
+  const loading *l = user;
+  return read_and_bind(l, l->out_graph);
+}
+
+// Files are at least one byte; what they have is added when they are opened.
+seer_status seer_front_read(const seer_context *context, const char *model,
+    seer_builtin_model builtin, seer_arena *arena, seer_graph **out_graph) {
+  loading l = {context, model, builtin, arena, out_graph, NULL};
+  *out_graph = NULL;
+  return seer_front_limited(context, 1, read_within, &l);
 }
 
 static seer_status resolve_and_build(const seer_context *context, const char *shapes,
@@ -104,19 +168,29 @@ static seer_status build_sets(const seer_context *context, const char *model,
   return seer_sets_join(network, n, arena);
 }
 
-seer_status seer_front_load(const seer_context *context, const char *model,
-    seer_builtin_model builtin, seer_arena *arena, seer_network **out_network) {
-  *out_network = NULL;
-  seer_graph *graph;
-  SEER_TRY(seer_front_read(context, model, builtin, arena, &graph));
+static seer_status load(void *user) {
+  const loading *l = user;
+  const seer_context *context = l->context;
+  const char *model = l->model;
+  seer_arena *arena = l->arena;
+  seer_graph *graph = NULL;
+  SEER_TRY(read_and_bind(l, &graph));
   size_t n = seer_context_n_values(context, SEER_OPT_INPUT_SHAPES);
   if (n == 0) n = 1;
   seer_network **network = SEER_NEW_ARRAY(arena, seer_network *, n);
-  seer_status status = build_sets(context, model, builtin, graph, (uint32_t)n, arena, network);
+  seer_status status = build_sets(context, model, l->builtin, graph, (uint32_t)n, arena, network);
+  if (!status) status = seer_graph_check_files(graph);
   if (status) {
     seer_graph_close(graph);
     return seer_status_context(status, "loading %s", model);
   }
-  *out_network = network[0];
+  *l->out_network = network[0];
   return SEER_OK;
+}
+
+seer_status seer_front_load(const seer_context *context, const char *model,
+    seer_builtin_model builtin, seer_arena *arena, seer_network **out_network) {
+  loading l = {context, model, builtin, arena, NULL, out_network};
+  *out_network = NULL;
+  return seer_front_limited(context, 1, load, &l);
 }

@@ -12,6 +12,8 @@
 
 // Nodes: with those that composite operators make; loops in loops could fill any memory.
 enum { MAX_SHAPE_ELEMS = 65536, MAX_NODES = 200000 };
+// What a node costs besides what it folds, in interpreted operations.
+enum { NODE_OPS = 1000 };
 static const double max_shape_ops = 1e6;
 
 // ---- operators
@@ -381,8 +383,22 @@ static seer_status resolve_parts(seer_graph *graph, uint32_t k, seer_arena *scra
   return seer_pass_fold_node(graph, (seer_node_id){k}, MAX_SHAPE_ELEMS, max_shape_ops, &did);
 }
 
+typedef struct {
+  seer_graph *graph;
+  uint32_t k;
+  seer_arena *scratch;
+} resolving;
+
+static seer_status resolve_one(void *user) {
+  const resolving *r = user;
+  seer_recover_work(NODE_OPS);
+  return resolve_parts(r->graph, r->k, r->scratch);
+}
+
+// A node on its own, so that what is too much is said of it.
 static seer_status resolve_node(seer_graph *graph, uint32_t k, seer_arena *scratch) {
-  seer_status status = resolve_parts(graph, k, scratch);
+  resolving r = {graph, k, scratch};
+  seer_status status = seer_recover(resolve_one, &r);
   if (!status) return SEER_OK;
   const seer_node *node = &graph->node[k];
   return seer_status_context(status, "resolving node '%s' (%s) with inputs %s", node->name,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/recover.h"
 #include "code/build.h"
 #include "models/models.h"
 #include "tune/choose.h"
@@ -27,6 +28,28 @@ struct seer_tuner {
   char message[MAX_MESSAGE];
 };
 
+// One call of the library, with what it was given.
+typedef struct {
+  seer_tuner *t;
+  const char *a, *b;
+  seer_status (*run)(seer_tuner *t, const char *a, const char *b);
+} entry;
+
+static seer_status run_entry(void *user) {
+  entry *e = user;
+  return e->run(e->t, e->a, e->b);
+}
+
+static int end(seer_tuner *t, seer_status status);
+
+// All public functions come in here: memory that runs out is a message, and the tuner can be asked
+// and destroyed after it.
+static int enter(seer_tuner *t, seer_status (*run)(seer_tuner *, const char *, const char *),
+    const char *a, const char *b) {
+  entry e = {t, a, b, run};
+  return end(t, seer_recover(run_entry, &e));
+}
+
 // Keeps the message; what the public functions return.
 static int end(seer_tuner *t, seer_status status) {
   t->message[0] = '\0';
@@ -36,11 +59,21 @@ static int end(seer_tuner *t, seer_status status) {
   return 1;
 }
 
+static seer_status create_arena(seer_tuner *t, const char *a, const char *b) {
+  (void)a, (void)b;
+  t->arena = seer_arena_create("tuner");
+  return SEER_OK;
+}
+
+static seer_status create(seer_tuner *t, const char *a, const char *b) {
+  (void)a, (void)b;
+  return seer_context_create(&t->context);
+}
+
 int seer_tuner_create(seer_tuner **out_tuner) {
   seer_tuner *t = *out_tuner = calloc(1, sizeof(*t));
   if (!t) return 1;
-  t->arena = seer_arena_create("tuner");
-  return end(t, seer_context_create(&t->context));
+  return enter(t, create_arena, NULL, NULL) || enter(t, create, NULL, NULL);
 }
 
 void seer_tuner_destroy(seer_tuner *t) {
@@ -68,17 +101,18 @@ static seer_status set(seer_tuner *t, const char *option, const char *value) {
 }
 
 int seer_tuner_set(seer_tuner *t, const char *option, const char *value) {
-  return end(t, set(t, option, value));
+  return enter(t, set, option, value);
 }
 
-static seer_status load(seer_tuner *t, const char *model) {
+static seer_status load(seer_tuner *t, const char *model, const char *b) {
+  (void)b;
   SEER_TRY(need(t, !t->network, "a network is loaded already; one tuner is for one network"));
   t->model = seer_arena_strdup(t->arena, model);
   SEER_TRY(seer_context_find_target(t->context));
   return seer_front_load(t->context, model, seer_model_build, t->arena, &t->network);
 }
 
-int seer_tuner_load(seer_tuner *t, const char *model) { return end(t, load(t, model)); }
+int seer_tuner_load(seer_tuner *t, const char *model) { return enter(t, load, model, NULL); }
 
 void seer_tuner_listen(seer_tuner *t, seer_tuner_listener listener, void *user) {
   t->listener = listener;
@@ -95,7 +129,8 @@ static void on_event(void *user, const seer_event *event) {
   if (t->listener) t->listener(t->user, &out);
 }
 
-static seer_status tune(seer_tuner *t) {
+static seer_status tune(seer_tuner *t, const char *a, const char *b) {
+  (void)a, (void)b;
   SEER_TRY(need(t, t->network, "no network is loaded"));
   SEER_TRY(need(t, !t->session, "tuned already; one tuner tunes once"));
   SEER_TRY(seer_context_measure_target(t->context));
@@ -108,14 +143,15 @@ static seer_status tune(seer_tuner *t) {
   return seer_session_take_fault(t->session);
 }
 
-int seer_tuner_tune(seer_tuner *t) { return end(t, tune(t)); }
+int seer_tuner_tune(seer_tuner *t) { return enter(t, tune, NULL, NULL); }
 
 void seer_tuner_stop(seer_tuner *t) {
   t->is_stopped = 1;
   if (t->session) seer_session_stop(t->session);
 }
 
-static seer_status compile(seer_tuner *t, const char *folder) {
+static seer_status compile(seer_tuner *t, const char *folder, const char *b) {
+  (void)b;
   SEER_TRY(need(t, t->network, "no network is loaded"));
   seer_choice *choices = NULL;
   seer_choose_counts counts;
@@ -128,4 +164,6 @@ static seer_status compile(seer_tuner *t, const char *folder) {
   return seer_build_model(t->context, t->network, choices, folder);
 }
 
-int seer_tuner_compile(seer_tuner *t, const char *folder) { return end(t, compile(t, folder)); }
+int seer_tuner_compile(seer_tuner *t, const char *folder) {
+  return enter(t, compile, folder, NULL);
+}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "base/recover.h"
 #include "tune/session_internal.h"
 
 #define TRANSPLANTS 3  // winners of a round that are re-fitted to relatives
@@ -47,10 +48,15 @@ typedef struct {
   seer_status status;
 } lesson;
 
+static seer_status train(void *user) {
+  lesson *l = user;
+  return seer_bank_train(l->s->bank, l->family);
+}
+
 static void study(void *user) {
   lesson *l = user;
   uint64_t start = seer_os_now_ns();
-  l->status = seer_bank_train(l->s->bank, l->family);
+  l->status = seer_recover(train, l);  // it may be on a thread of its own
   l->s->totals.train_s += (double)(seer_os_now_ns() - start) * 1e-9;
 }
 

@@ -254,24 +254,43 @@ static seer_status set_up(seer_session *s, const char *model_name) {
   return SEER_OK;
 }
 
-seer_status seer_session_create(seer_context *context, const seer_network *network,
-    seer_records *records, const char *model_name, seer_session **out_session) {
-  *out_session = NULL;
+static void destroy_owned(void *s) { seer_session_destroy(s); }
+
+typedef struct {
+  seer_context *context;
+  const seer_network *network;
+  seer_records *records;
+  const char *model_name;
+  seer_session *session;
+} creation;
+
+static seer_status create(void *user) {
+  creation *c = user;
   seer_session *s = calloc(1, sizeof(*s));
   if (!s) return SEER_FAIL(RESOURCE, "no memory for a session");
-  s->context = context;
-  s->network = network;
-  s->records = records;
+  seer_recover_own(&s->owned, destroy_owned, s);
+  s->context = c->context;
+  s->network = c->network;
+  s->records = c->records;
   s->arena = seer_arena_create("session");
   s->round = seer_arena_create("round");
   s->start_ns = seer_os_now_ns();
-  seer_status status = set_up(s, model_name);
+  seer_status status = set_up(s, c->model_name);
+  seer_recover_disown(&s->owned);  // from here on it is the caller's
   if (status) {
     seer_session_destroy(s);
     return status;
   }
-  *out_session = s;
+  c->session = s;
   return SEER_OK;
+}
+
+seer_status seer_session_create(seer_context *context, const seer_network *network,
+    seer_records *records, const char *model_name, seer_session **out_session) {
+  creation c = {context, network, records, model_name, NULL};
+  seer_status status = seer_recover(create, &c);
+  *out_session = c.session;
+  return status;
 }
 
 void seer_session_destroy(seer_session *s) {
@@ -516,7 +535,8 @@ static seer_status judge(seer_session *s) {
   return SEER_OK;
 }
 
-seer_status seer_session_run(seer_session *s) {
+static seer_status run(void *user) {
+  seer_session *s = user;
   s->drift = 1;
   s->start_ns = seer_os_now_ns();
   if (s->loaded_note) seer_session_note(s, s->loaded_note);
@@ -545,6 +565,9 @@ seer_status seer_session_run(seer_session *s) {
   seer_session_emit(s, &event);
   return SEER_OK;
 }
+
+// Also without memory the session can be asked, and ended, afterwards.
+seer_status seer_session_run(seer_session *s) { return seer_recover(run, s); }
 
 void seer_session_choices(const seer_session *s, seer_choice *out) {
   for (uint32_t t = 0; t < s->network->n_task; t++) {

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 
+#include "base/recover.h"
 #include "tune/session.h"
 
 #define SEER_SESSION_MAX_ROUND 256
@@ -27,6 +28,7 @@ typedef struct {
 } seer_session_task;
 
 struct seer_session {
+  seer_recover_owned owned;  // while it is made
   seer_context *context;
   const seer_network *network;
   const seer_target *target;

@@ -14,7 +14,7 @@ FAMILYSEER = os.environ.get("FAMILYSEER", "build/familyseer")
 SOURCE = os.path.join(os.path.dirname(__file__), "..", "..")
 NASTY = [
     b"\x1b[31mred", b"*/ int evil; /*", b"line\nfamilyseer: all is well", b"\xff\xfe\x80", b"\xe2\x80\xaetxt.exe",
-    b'"},{"name":"x', b"<script>alert(1)</script>", b"%s%n%d", b"\xc2\x9b2J", b"back\\slash\\", b"\\\nint evil2;", b"n" * 3000,
+    b'"},{"name":"x', b"<script>alert(1)</script>", b"%s%n%d", b"\xc2\x9b2J", b"back\\slash\\", b"\\\nint evil2;", b"n" * 1500,
     b"??/\nint evil3;",
 ]
 

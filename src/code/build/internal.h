@@ -74,8 +74,9 @@ void seer_build_kernels_clear(seer_built_kernels *kernels);  // its objects and 
 
 // ---- weights.c
 typedef struct seer_weight_file seer_weight_file;
+// RESOURCE once more than max_bytes are to be in it.
 SEER_MUST_USE seer_status seer_weight_file_create(
-    const char *path, seer_arena *arena, seer_weight_file **out_file);
+    const char *path, uint64_t max_bytes, seer_arena *arena, seer_weight_file **out_file);
 // Appends, or finds what is there already. The offset is a multiple of SEER_PLAN_ALIGN.
 SEER_MUST_USE seer_status seer_weight_file_add(
     seer_weight_file *file, const void *data, uint64_t n_bytes, uint64_t *out_offset);

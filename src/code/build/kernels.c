@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/recover.h"
 #include "code/build/internal.h"
 #include "code/dump.h"
 
@@ -20,6 +21,8 @@ typedef struct {
 typedef struct {
   job_list *jobs;
   seer_arena *arena;
+  seer_codegen *codegen;
+  seer_built_kernel *next;
 } worker;
 
 // Names may differ (a sketch's are those of its own nodes), the skeleton may not.
@@ -112,18 +115,34 @@ static seer_status build_one(
   return SEER_OK;
 }
 
+static seer_status create_codegen(void *user) {
+  worker *self = user;
+  return seer_codegen_create(
+      self->jobs->context, seer_context_target(self->jobs->context), &self->codegen);
+}
+
+// What LLVM may need for one kernel; when it gets no memory it ends the process, so it is asked
+// before. Whole compiles, program and weights among it, take 92 MB (squeezenet, 2026-11).
+#define LLVM_BYTES (UINT64_C(64) << 20)
+
+static seer_status build_next(void *user) {
+  worker *self = user;
+  SEER_TRY(seer_recover_headroom(LLVM_BYTES, "the code generator"));
+  return build_one(self->jobs, self->codegen, self->arena, self->next);
+}
+
+// Whatever runs out of memory in it, it comes back: other threads work beside it.
 static void work(void *arg) {
   worker *self = arg;
   job_list *jobs = self->jobs;
-  seer_codegen *codegen = NULL;
-  seer_status status =
-      seer_codegen_create(jobs->context, seer_context_target(jobs->context), &codegen);
+  seer_status status = seer_recover(create_codegen, self);
   for (;;) {
     uint32_t i = atomic_fetch_add(&jobs->next, 1);
     if (i >= jobs->kernels->n) break;
     seer_built_kernel *k = &jobs->kernels->kernel[i];
     if (!status) {
-      jobs->status[i] = build_one(jobs, codegen, self->arena, k);
+      self->next = k;
+      jobs->status[i] = seer_recover(build_next, self);
     } else {  // no code generator: every job that falls to this thread says why
       jobs->status[i] = seer_status_make(
           seer_status_code(status), __FILE__, __LINE__, "%s", seer_status_message(status));
@@ -131,7 +150,7 @@ static void work(void *arg) {
     if (jobs->status[i])
       jobs->status[i] = seer_status_context(jobs->status[i], "building %s", k->step->name);
   }
-  if (codegen) seer_codegen_destroy(codegen);
+  seer_codegen_destroy(self->codegen);
   seer_status_free(status);
 }
 
@@ -203,7 +222,7 @@ seer_status seer_build_kernels(const seer_context *context, const seer_network *
   out->arenas = SEER_NEW_ARRAY(arena, seer_arena *, n_threads);
   for (uint32_t t = 0; t < n_threads; t++) {
     out->arenas[out->n_arenas++] = seer_arena_create("kernels");
-    workers[t] = (worker){&jobs, out->arenas[t]};
+    workers[t] = (worker){.jobs = &jobs, .arena = out->arenas[t]};
     if (t == 0) continue;
     // A thread that cannot be had is not needed.
     seer_status started = seer_os_thread_create(work, &workers[t], &thread[t]);

@@ -27,7 +27,7 @@ struct seer_weight_file {
   const char *path;
   FILE *stream;
   XXH3_state_t *state;
-  uint64_t n_bytes;  // of the payload so far
+  uint64_t n_bytes, max_bytes;  // of the payload so far, and at most
   seer_arena *arena;
   seer_map *seen;  // hash -> index + 1
   seen_content *content;
@@ -37,18 +37,20 @@ struct seer_weight_file {
   size_t n_packed, cap_packed;
 };
 
+// The stream comes last: what runs out of memory before it leaves none open.
 seer_status seer_weight_file_create(
-    const char *path, seer_arena *arena, seer_weight_file **out_file) {
+    const char *path, uint64_t max_bytes, seer_arena *arena, seer_weight_file **out_file) {
   *out_file = NULL;
-  FILE *stream = fopen(path, "wbe");
-  if (!stream) return SEER_FAIL(IO, "%s: cannot be written: %s", path, strerror(errno));
   seer_weight_file *file = SEER_NEW(arena, seer_weight_file);
   file->path = path;
-  file->stream = stream;
+  file->max_bytes = max_bytes;
   file->arena = arena;
   file->seen = seer_map_create(arena);
   file->is_packed = seer_map_create(arena);
   file->state = seer_arena_alloc(arena, sizeof *file->state, 64);
+  FILE *stream = fopen(path, "wbe");
+  if (!stream) return SEER_FAIL(IO, "%s: cannot be written: %s", path, strerror(errno));
+  file->stream = stream;
   XXH3_64bits_reset(file->state);
   const uint8_t header[SEER_PLAN_ALIGN] = {0};
   if (fwrite(header, 1, sizeof header, stream) != sizeof header) {
@@ -59,8 +61,20 @@ seer_status seer_weight_file_create(
   return SEER_OK;
 }
 
+// Before so many bytes of weights are made: whether they may be at all.
+static seer_status check_room(const seer_weight_file *file, uint64_t n_bytes) {
+  if (n_bytes <= file->max_bytes - file->n_bytes) return SEER_OK;
+  return SEER_FAIL(RESOURCE,
+      "asks for %.1f MiB of weights where %.1f of %.1f MiB are used that a model with files of "
+      "this "
+      "size may have; --model-memory raises the limit",
+      (double)n_bytes / 1048576, (double)file->n_bytes / 1048576,
+      (double)file->max_bytes / 1048576);
+}
+
 static seer_status put(seer_weight_file *file, const void *data, uint64_t n_bytes) {
   if (n_bytes == 0) return SEER_OK;
+  SEER_TRY(check_room(file, n_bytes));
   if (fwrite(data, 1, n_bytes, file->stream) != n_bytes)
     return SEER_FAIL(IO, "%s: cannot be written: %s", file->path, strerror(errno));
   XXH3_64bits_update(file->state, data, n_bytes);
@@ -125,8 +139,8 @@ static const void *constant_data(const seer_graph *graph, seer_val value, const 
 }
 
 // A const stage's buffer (transformed weights).
-static seer_status evaluate(const seer_graph *graph, const seer_step *step, const seer_dag *dag,
-    uint32_t buf, void **out_owned) {
+static seer_status evaluate(const seer_weight_file *file, const seer_graph *graph,
+    const seer_step *step, const seer_dag *dag, uint32_t buf, void **out_owned) {
   const void *input[SEER_DAG_MAX_BUFFERS] = {NULL};
   for (uint32_t b = 0; b < step->dag->n_buf; b++) {
     seer_val value = step->value_of_buf[b];
@@ -137,6 +151,7 @@ static seer_status evaluate(const seer_graph *graph, const seer_step *step, cons
   }
   uint64_t n_bytes =
       (uint64_t)seer_dag_buf_elems(&dag->buf[buf]) * seer_dtype_bytes(dag->buf[buf].dtype);
+  SEER_TRY(check_room(file, n_bytes));
   *out_owned = calloc(1, n_bytes > 0 ? n_bytes : 1);
   if (!*out_owned)
     return SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of weights", n_bytes);
@@ -166,6 +181,7 @@ static uint64_t hash_packed(const packed_content *p) {
 static seer_status add_packed(seer_weight_file *file, const seer_pack *pack,
     const seer_dag_buf *buf, const void *data, uint64_t *out_offset, uint64_t *out_bytes) {
   *out_bytes = (uint64_t)seer_pack_elems(pack) * seer_dtype_bytes(buf->dtype);
+  SEER_TRY(check_room(file, *out_bytes));
   void *packed = calloc(1, *out_bytes > 0 ? *out_bytes : 1);
   if (!packed)
     return SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of packed weights", *out_bytes);
@@ -220,7 +236,7 @@ seer_status seer_build_weight(seer_weight_file *file, const seer_graph *graph,
     return seer_weight_file_add(
         file, constant_data(graph, step->value_of_buf[source], buf), *out_bytes, out_offset);
   void *values = NULL;
-  seer_status status = evaluate(graph, step, dag, source, &values);
+  seer_status status = evaluate(file, graph, step, dag, source, &values);
   if (!status && is_packed)
     status = add_packed(file, arg->pack, buf, values, out_offset, out_bytes);
   else if (!status)

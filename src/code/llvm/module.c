@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/recover.h"
 #include "code/llvm/gen.h"
 #include "setup/isa.h"
 
@@ -58,12 +59,15 @@ seer_status seer_codegen_create(
   if (!seer_isa_of(target->triple, &isa))
     return SEER_FAIL(
         UNSUPPORTED, "target triple '%s': no code is generated for it", target->triple);
+  seer_arena *arena = seer_arena_create("codegen");
+  seer_codegen *codegen = SEER_NEW(arena, seer_codegen);  // first: LLVM's objects are not released
   LLVMTargetMachineRef machine =
       LLVMCreateTargetMachine(llvm, target->triple, seer_isa_base_cpu(isa), target->features,
           LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
-  if (!machine) return SEER_FAIL(INVALID, "target '%s': LLVM has no such machine", target->triple);
-  seer_arena *arena = seer_arena_create("codegen");
-  seer_codegen *codegen = SEER_NEW(arena, seer_codegen);
+  if (!machine) {
+    seer_arena_destroy(arena);
+    return SEER_FAIL(INVALID, "target '%s': LLVM has no such machine", target->triple);
+  }
   *codegen =
       (seer_codegen){.arena = arena, .context = context, .target = target, .machine = machine};
   codegen->base_cpu = seer_isa_base_cpu(isa);
@@ -268,6 +272,8 @@ static void describe(const seer_gen *g, const char *symbol, seer_arena *arena, s
       (seer_kernel_arg){.storage = SEER_STORE_LOCAL, .n_bytes = g->scratch_bytes};
 }
 
+static void close_owned(void *g) { close_module(g); }
+
 seer_status seer_codegen_build(seer_codegen *codegen, const seer_loop *loop, const char *symbol,
     seer_arena *arena, seer_kernel *out_kernel) {
   memset(out_kernel, 0, sizeof(*out_kernel));
@@ -277,10 +283,13 @@ seer_status seer_codegen_build(seer_codegen *codegen, const seer_loop *loop, con
   g->loop = loop;
   g->arena = work;
   open_module(g, codegen, symbol);
+  seer_recover_owned *owned = SEER_NEW(work, seer_recover_owned);
+  seer_recover_own(owned, close_owned, g);
   seer_status status = fill_module(g, codegen, symbol);
   if (!status) status = run_passes(g, codegen);
   if (!status) status = emit_object(g, codegen, arena, out_kernel);
   if (!status) describe(g, symbol, arena, out_kernel);
+  seer_recover_disown(owned);
   close_module(g);
   seer_arena_destroy(work);
   return status;

@@ -25,7 +25,8 @@ seer_status seer_expand_needs(const seer_expand *e, uint32_t from, uint32_t to) 
 
 // Numbered by the value's id: looking for a free name would take as long as there are values.
 static const char *new_name(const seer_expand *e, const char *what) {
-  return seer_arena_printf(e->scratch, "%s/%s#%zu", e->node.name, what, e->graph->n_value);
+  const char *name = seer_graph_join_names(e->scratch, e->node.name, what);
+  return seer_arena_printf(e->scratch, "%s#%zu", name, e->graph->n_value);
 }
 
 static seer_val new_value(seer_expand *e, const char *what) {
@@ -42,8 +43,8 @@ static void add_node(seer_expand *e, const char *domain, int32_t opset, const ch
     if (attr[k].kind == SEER_ATTR_INTS)
       kept[k].ints = seer_arena_memdup(e->graph->arena, attr[k].ints, attr[k].n * sizeof(int64_t));
   }
-  seer_graph_add_node(e->graph, seer_arena_printf(e->scratch, "%s/%s", e->node.name, op_type),
-      domain, op_type, opset, in, n_in, out, n_out, kept, n_attr);
+  seer_graph_add_node(e->graph, seer_graph_join_names(e->scratch, e->node.name, op_type), domain,
+      op_type, opset, in, n_in, out, n_out, kept, n_attr);
 }
 
 void seer_expand_add_outs(seer_expand *e, const char *op_type, const seer_val *in, uint32_t n_in,
@@ -167,11 +168,15 @@ seer_val seer_expand_biased(seer_expand *e, seer_val x, uint32_t k) {
 
 // ---- constants
 
+// An element is made by a sine or the like, then rounded to its type.
+enum { TABLE_OPS = 16 };
+
 seer_status seer_expand_table(const seer_expand *e, int64_t a, int64_t b, double **out_numbers) {
   const int64_t most = 1 << 24;
   if (a < 0 || b < 0 || (b > 0 && a > most / b))
     return SEER_FAIL(UNSUPPORTED,
         "a table of %" PRId64 " x %" PRId64 " numbers, at most %" PRId64 " in all", a, b, most);
+  seer_recover_work(TABLE_OPS * (uint64_t)(a * b));
   *out_numbers = SEER_NEW_ARRAY(e->scratch, double, a *b + 1);
   return SEER_OK;
 }
@@ -183,6 +188,7 @@ seer_val seer_expand_tensor(
   int64_t n = seer_dims_elems(dim, rank);
   tensor.n_bytes = (size_t)n * seer_dtype_bytes(dtype);
   void *bytes = seer_arena_alloc(e->graph->arena, tensor.n_bytes + 1, 64);
+  seer_recover_work((uint64_t)n);
   for (int64_t i = 0; i < n; i++) seer_dtype_store_f64(dtype, bytes, i, data[i]);
   tensor.data = bytes;
   return seer_graph_add_constant(e->graph, new_name(e, "constant"), &tensor);
@@ -241,7 +247,7 @@ void seer_expand_inline(seer_expand *e, const seer_attr *body, const seer_val *f
     seer_val *made = SEER_NEW_ARRAY(e->scratch, seer_val, node->n_out);
     for (uint32_t i = 0; i < node->n_in; i++) in[i] = map[node->in[i].i];
     for (uint32_t i = 0; i < node->n_out; i++) made[i] = map[node->out[i].i];
-    seer_graph_add_node(to, seer_arena_printf(e->scratch, "%s/%s", e->node.name, node->name),
+    seer_graph_add_node(to, seer_graph_join_names(e->scratch, e->node.name, node->name),
         node->domain, node->op_type, node->opset, in, node->n_in, made, node->n_out, node->attr,
         node->n_attr);
   }

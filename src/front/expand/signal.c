@@ -11,16 +11,15 @@
 // ---- windows: a sum of cosines c[0] - c[1] cos(2 pi i / n) + c[2] cos(4 pi i / n)
 
 static seer_status expand_window(seer_expand *e, const double *c) {
-  enum { MAX_SIZE = 1 << 24 };
   int64_t size;
   SEER_TRY(seer_op_const_int(e->graph, &e->node, 0, "size", 0, &size));
-  if (size < 1 || size > MAX_SIZE)
-    return SEER_FAIL(INVALID, "the size is %" PRId64 ", must be 1 to %d", size, MAX_SIZE);
+  if (size < 1) return SEER_FAIL(INVALID, "the size is %" PRId64 ", must be 1 or more", size);
   seer_dtype dtype = seer_onnx_dtype((int32_t)seer_node_attr_i(&e->node, "output_datatype", 1));
   if (dtype == SEER_DTYPE_NONE)
     return SEER_FAIL(UNSUPPORTED, "attribute 'output_datatype' is no type of numbers");
   double period = (double)(seer_node_attr_i(&e->node, "periodic", 1) ? size : size - 1);
-  double *value = SEER_NEW_ARRAY(e->scratch, double, size);
+  double *value;
+  SEER_TRY(seer_expand_table(e, size, 1, &value));
   for (int64_t i = 0; i < size; i++) {
     double angle = period > 0 ? 2 * M_PI * (double)i / period : 0;
     value[i] = c[0] - c[1] * cos(angle) + c[2] * cos(2 * angle);

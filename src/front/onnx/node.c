@@ -7,7 +7,10 @@
 #include "front/onnx/onnx.h"
 
 // A function may call others; a chain of calls that doubles at each step must not fill the memory.
-enum { MAX_CALL_DEPTH = 32, MAX_NODES = 1000000 };
+// No operator has more than a few dozen attributes; functions of exporters have fewer still.
+enum { MAX_CALL_DEPTH = 32, MAX_NODES = 1000000, MAX_ATTRS = 1024 };
+// A node costs about as much as so many interpreted operations until it is resolved.
+enum { NODE_OPS = 1000 };
 
 static const char *text_or(const char *text, const char *otherwise) {
   return text ? text : otherwise;
@@ -29,8 +32,7 @@ static int32_t opset_of(const seer_onnx_scope *scope, const char *domain) {
 
 static const char *prefixed(
     const seer_onnx_file *file, const seer_onnx_scope *scope, const char *name) {
-  return scope->prefix[0] ? seer_arena_printf(file->graph->arena, "%s%s", scope->prefix, name)
-                          : name;
+  return seer_graph_join_names(file->graph->arena, scope->prefix, name);
 }
 
 seer_val seer_onnx_value(seer_onnx_file *file, seer_onnx_scope *scope, const char *name) {
@@ -155,14 +157,10 @@ static const Onnx__AttributeProto *default_of(
     uint64_t at = 0, n;
     if (field->tag != 11 || field->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) continue;
     if (!seer_onnx_varint(field->data, field->len, &at, &n) || n != field->len - at) continue;
-    Onnx__AttributeProto *value = onnx__attribute_proto__unpack(NULL, (size_t)n, field->data + at);
-    if (value && value->name && strcmp(value->name, name) == 0) {
-      file->owned = SEER_GROW(
-          file->graph->arena, Onnx__AttributeProto *, file->owned, file->n_owned, &file->cap_owned);
-      file->owned[file->n_owned++] = value;
+    Onnx__AttributeProto *value =
+        onnx__attribute_proto__unpack(&file->allocator, (size_t)n, field->data + at);
+    if (value && value->name && strcmp(value->name, name) == 0)
       return value->ref_attr_name && value->ref_attr_name[0] ? NULL : value;
-    }
-    onnx__attribute_proto__free_unpacked(value, NULL);
   }
   return NULL;
 }
@@ -190,6 +188,8 @@ static const Onnx__AttributeProto *referred(seer_onnx_file *file, const seer_onn
 
 static seer_status read_attrs(seer_onnx_file *file, seer_onnx_scope *scope,
     const Onnx__NodeProto *proto, seer_attr **out_attr, uint32_t *out_n) {
+  if (proto->n_attribute > MAX_ATTRS)
+    return SEER_FAIL(INVALID, "%zu attributes, at most %d", proto->n_attribute, MAX_ATTRS);
   *out_attr = SEER_NEW_ARRAY(file->graph->arena, seer_attr, proto->n_attribute);
   *out_n = 0;
   for (size_t k = 0; k < proto->n_attribute; k++) {
@@ -245,16 +245,30 @@ static seer_status constant_node(
 
 // ---- functions
 
-static const Onnx__FunctionProto *find_function(
-    const seer_onnx_file *file, const Onnx__NodeProto *proto) {
+// By hash of name and domain; of equal ones the first.
+static uint64_t function_key(const char *name, const char *domain) {
+  return seer_hash_str(text_or(name, ""), seer_hash_str(domain_of(domain), 2));
+}
+
+static void index_functions(seer_onnx_file *file) {
+  file->functions = seer_map_create(file->graph->arena);
   for (size_t k = 0; k < file->model->n_functions; k++) {
     const Onnx__FunctionProto *function = file->model->functions[k];
-    if (function->name && strcmp(function->name, text_or(proto->op_type, "")) == 0 &&
-        strcmp(domain_of(function->domain), domain_of(proto->domain)) == 0) {
-      return function;
-    }
+    uint64_t key = function_key(function->name, function->domain);
+    if (function->name && !seer_map_get(file->functions, key, NULL))
+      seer_map_set(file->functions, key, k);
   }
-  return NULL;
+}
+
+static const Onnx__FunctionProto *find_function(
+    seer_onnx_file *file, const Onnx__NodeProto *proto) {
+  uint64_t k;
+  if (!file->functions) index_functions(file);
+  if (!seer_map_get(file->functions, function_key(proto->op_type, proto->domain), &k)) return NULL;
+  const Onnx__FunctionProto *function = file->model->functions[k];
+  bool is_it = strcmp(function->name, text_or(proto->op_type, "")) == 0 &&
+      strcmp(domain_of(function->domain), domain_of(proto->domain)) == 0;
+  return is_it ? function : NULL;
 }
 
 static seer_status expand(seer_onnx_file *file, seer_onnx_scope *scope,
@@ -268,7 +282,7 @@ static seer_status expand(seer_onnx_file *file, seer_onnx_scope *scope,
   seer_arena *arena = file->graph->arena;
   seer_onnx_scope inner = {.graph = scope->graph,
       .names = seer_map_create(arena),
-      .prefix = seer_arena_printf(arena, "%s%s/", scope->prefix, name),
+      .prefix = prefixed(file, scope, name),
       .n_opset = function->n_opset_import,
       .opset = function->opset_import,
       .caller = scope,
@@ -316,7 +330,8 @@ static seer_status read_node(
     out[k] = seer_onnx_value(file, scope, proto->output[k]);
     const seer_value *value = seer_graph_value(graph, out[k]);
     bool is_twice = out[k].i && (value->producer.i || value->is_input || value->constant);
-    for (uint32_t j = 0; j < k; j++) is_twice |= out[k].i && out[j].i == out[k].i;
+    // Until the node is there, its outputs say themselves that they have been named.
+    if (out[k].i) seer_graph_value(graph, out[k])->producer.i = UINT32_MAX;
     if (is_twice) return SEER_FAIL(INVALID, "output '%s' is also made elsewhere", proto->output[k]);
   }
   while (n_in > 0 && in[n_in - 1].i == 0) n_in--;  // trailing absent operands say nothing
@@ -330,6 +345,7 @@ static seer_status read_node(
   if (strcmp(proto->op_type, "Constant") == 0 && !domain[0]) {
     if (n_out != 1 || n_in != 0)
       return SEER_FAIL(INVALID, "%u inputs and %u outputs, must be 0 and 1", n_in, n_out);
+    seer_graph_value(graph, out[0])->producer.i = 0;
     return constant_node(graph, attr, n_attr, out[0]);
   }
   seer_graph_add_node(graph, prefixed(file, scope, name), domain, proto->op_type,
@@ -346,14 +362,28 @@ static const char *name_of(const seer_onnx_file *file, const Onnx__NodeProto *pr
   return seer_arena_printf(file->graph->arena, "node%zu", index);
 }
 
+// A node on its own, so that what is too much is said of it.
+typedef struct {
+  seer_onnx_file *file;
+  seer_onnx_scope *scope;
+  const Onnx__NodeProto *proto;
+  const char *name;
+} reading;
+
+static seer_status read_one(void *user) {
+  const reading *r = user;
+  return read_node(r->file, r->scope, r->proto, r->name);
+}
+
 seer_status seer_onnx_nodes(
     seer_onnx_file *file, seer_onnx_scope *scope, size_t n, Onnx__NodeProto *const *nodes) {
   for (size_t k = 0; k < n; k++) {
     if (file->n_nodes++ >= MAX_NODES)
       return SEER_FAIL(UNSUPPORTED, "more than %d nodes", MAX_NODES);
-    const char *name = name_of(file, nodes[k], k);
-    SEER_TRYF(read_node(file, scope, nodes[k], name), "reading node '%s' (%s)",
-        prefixed(file, scope, name), text_or(nodes[k]->op_type, ""));
+    reading r = {file, scope, nodes[k], name_of(file, nodes[k], k)};
+    seer_recover_work(NODE_OPS);
+    SEER_TRYF(seer_recover(read_one, &r), "reading node '%s' (%s)", prefixed(file, scope, r.name),
+        text_or(nodes[k]->op_type, ""));
   }
   return SEER_OK;
 }

@@ -15,15 +15,16 @@
 typedef struct {
   const char *source;  // for messages
   const char *folder;  // where external data must lie; NULL: there is none
+  const char *real_folder;  // of the file that a link stands for: external data may lie there, too
   const uint8_t *data;  // mapped
   size_t n_bytes;
   seer_onnx_wire wire;
   seer_graph *graph;
   seer_map *external;  // location -> index into graph->map
   const Onnx__ModelProto *model;
+  seer_map *functions;  // by hash of name and domain; NULL: not needed yet
   uint32_t n_nodes;  // made so far, functions expanded
-  Onnx__AttributeProto **owned;  // decoded beside `model`; freed with it
-  size_t n_owned, cap_owned;
+  ProtobufCAllocator allocator;  // of decoded messages: an arena that ends with the reading
 } seer_onnx_file;
 
 // ---- tensor.c

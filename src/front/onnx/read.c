@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "front/front.h"
+#include "front/limit.h"
 #include "front/onnx/onnx.h"
 
 static seer_status check_opset(const seer_onnx_file *file, int64_t *out_opset) {
@@ -181,6 +182,24 @@ static seer_status read_model(seer_onnx_file *file) {
   return SEER_OK;
 }
 
+// Decoded messages live until the reading ends, or is left: nothing is freed one by one.
+static void *decoded_alloc(void *arena, size_t n_bytes) {
+  return seer_arena_alloc(arena, n_bytes, _Alignof(max_align_t));
+}
+
+static void decoded_free(void *arena, void *message) { (void)arena, (void)message; }
+
+static seer_status decode_and_read(seer_onnx_file *file, seer_arena *decoded) {
+  SEER_TRY(seer_onnx_walk(file->source, file->data, file->n_bytes, decoded, &file->wire));
+  file->allocator = (ProtobufCAllocator){decoded_alloc, decoded_free, decoded};
+  file->model =
+      onnx__model_proto__unpack(&file->allocator, file->wire.n_bytes, file->wire.skeleton);
+  if (!file->model)
+    return SEER_FAIL(
+        INVALID, "%s is no ONNX file, or damaged: its messages do not decode", file->source);
+  return read_model(file);
+}
+
 seer_status seer_onnx_read_bytes(
     const char *source, const void *data, size_t n_bytes, const char *folder, seer_graph *graph) {
   seer_onnx_file file = {.source = source,
@@ -189,32 +208,28 @@ seer_status seer_onnx_read_bytes(
       .n_bytes = n_bytes,
       .graph = graph,
       .external = seer_map_create(graph->arena)};
-  SEER_TRY(seer_onnx_walk(source, data, n_bytes, &file.wire));
-  Onnx__ModelProto *model = onnx__model_proto__unpack(NULL, file.wire.n_bytes, file.wire.skeleton);
-  seer_status status;
-  if (model) {
-    file.model = model;
-    status = read_model(&file);
-    for (size_t k = 0; k < file.n_owned; k++)
-      onnx__attribute_proto__free_unpacked(file.owned[k], NULL);
-    onnx__model_proto__free_unpacked(model, NULL);
-  } else {
-    status =
-        SEER_FAIL(INVALID, "%s is no ONNX file, or damaged: its messages do not decode", source);
-  }
-  seer_onnx_wire_clear(&file.wire);
+  if (folder) file.real_folder = seer_os_real_folder(source, graph->arena);
+  graph->file_bytes += n_bytes;
+  seer_front_allow(n_bytes);
+  seer_arena *decoded = seer_arena_create("ONNX messages");
+  seer_status status = decode_and_read(&file, decoded);
+  seer_arena_destroy(decoded);
   return status;
 }
 
+static void close_graph(void *graph) { seer_graph_close(graph); }
+
 seer_status seer_onnx_read(const char *path, seer_arena *arena, seer_graph **out_graph) {
   *out_graph = NULL;
-  seer_os_map map;
-  SEER_TRY(seer_os_map_file(path, &map));
   seer_graph *graph = seer_graph_create(arena, "");
   graph->map = SEER_GROW(arena, seer_os_map, graph->map, 0, &graph->cap_map);
-  graph->map[graph->n_map++] = map;
+  const char *folder = seer_os_path_dir(arena, path);
+  SEER_TRY(seer_os_map_file(path, &graph->map[0]));
+  graph->n_map = 1;
+  seer_recover_own(&graph->owned, close_graph, graph);
   seer_status status =
-      seer_onnx_read_bytes(path, map.data, map.n_bytes, seer_os_path_dir(arena, path), graph);
+      seer_onnx_read_bytes(path, graph->map[0].data, graph->map[0].n_bytes, folder, graph);
+  if (!status) status = seer_graph_check_files(graph);
   if (status) {
     seer_graph_close(graph);
     return status;

@@ -3,6 +3,7 @@
 // for before anything is allocated.
 #include <string.h>
 
+#include "front/limit.h"
 #include "front/onnx/onnx.h"
 
 // Our own table: newer files use numbers that the packaged onnx.proto does not have.
@@ -161,12 +162,14 @@ static seer_status external_data(
   seer_graph *graph = file->graph;
   uint64_t index;
   if (!seer_map_get_str(file->external, location, &index)) {
-    seer_os_map map;
-    SEER_TRYF(seer_os_map_file(seer_os_path_join(graph->arena, file->folder, location), &map),
-        "opening external data");
+    const char *const folders[2] = {file->folder, file->real_folder};
     graph->map = SEER_GROW(graph->arena, seer_os_map, graph->map, graph->n_map, &graph->cap_map);
+    SEER_TRYF(seer_os_map_beneath(folders, file->real_folder ? 2 : 1, location, graph->arena,
+                  &graph->map[graph->n_map]),
+        "opening external data '%s': only files beneath the model's folder are read", location);
     index = graph->n_map++;
-    graph->map[index] = map;
+    graph->file_bytes += graph->map[index].n_bytes;
+    seer_front_allow(graph->map[index].n_bytes);
     seer_map_set_str(file->external, location, index);
   }
   const seer_os_map *map = &graph->map[index];

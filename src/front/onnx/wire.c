@@ -7,8 +7,9 @@
 // buffers' encoding (varint tags; wire types 0, 1, 2 and 5).
 #include "front/onnx/wire.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "front/graph.h"
 
 enum { MAX_DEPTH = 64, LENGTH_BYTES = 5 };
 
@@ -31,7 +32,8 @@ typedef enum {
   FUNCTION
 } message_kind;
 
-typedef enum { COPY, DESCEND, PAYLOAD } action;
+// NAME: copied, too, if it is not too long.
+typedef enum { COPY, NAME, DESCEND, PAYLOAD } action;
 
 // Fields that are read; others are dropped. Numbers are those of onnx.proto.
 static const struct {
@@ -41,25 +43,25 @@ static const struct {
   uint8_t child;
 } fields[] = {
     {MODEL, 1, COPY, NONE},  // ir_version
-    {MODEL, 2, COPY, NONE},  // producer_name
+    {MODEL, 2, NAME, NONE},  // producer_name
     {MODEL, 7, DESCEND, GRAPH},  // graph
     {MODEL, 8, DESCEND, OPSET},  // opset_import
     {MODEL, 25, DESCEND, FUNCTION},  // functions
-    {OPSET, 1, COPY, NONE},  // domain
+    {OPSET, 1, NAME, NONE},  // domain
     {OPSET, 2, COPY, NONE},  // version
     {GRAPH, 1, DESCEND, NODE},  // node
-    {GRAPH, 2, COPY, NONE},  // name
+    {GRAPH, 2, NAME, NONE},  // name
     {GRAPH, 5, DESCEND, TENSOR},  // initializer
     {GRAPH, 11, DESCEND, VALUE_INFO},  // input
     {GRAPH, 12, DESCEND, VALUE_INFO},  // output
     {GRAPH, 15, DESCEND, SPARSE},  // sparse_initializer
-    {NODE, 1, COPY, NONE},  // input
-    {NODE, 2, COPY, NONE},  // output
-    {NODE, 3, COPY, NONE},  // name
-    {NODE, 4, COPY, NONE},  // op_type
+    {NODE, 1, NAME, NONE},  // input
+    {NODE, 2, NAME, NONE},  // output
+    {NODE, 3, NAME, NONE},  // name
+    {NODE, 4, NAME, NONE},  // op_type
     {NODE, 5, DESCEND, ATTRIBUTE},  // attribute
-    {NODE, 7, COPY, NONE},  // domain
-    {ATTRIBUTE, 1, COPY, NONE},  // name
+    {NODE, 7, NAME, NONE},  // domain
+    {ATTRIBUTE, 1, NAME, NONE},  // name
     {ATTRIBUTE, 2, COPY, NONE},  // f
     {ATTRIBUTE, 3, COPY, NONE},  // i
     {ATTRIBUTE, 4, COPY, NONE},  // s
@@ -69,7 +71,7 @@ static const struct {
     {ATTRIBUTE, 8, COPY, NONE},  // ints
     {ATTRIBUTE, 9, COPY, NONE},  // strings
     {ATTRIBUTE, 20, COPY, NONE},  // type
-    {ATTRIBUTE, 21, COPY, NONE},  // ref_attr_name
+    {ATTRIBUTE, 21, NAME, NONE},  // ref_attr_name
     {TENSOR, 1, COPY, NONE},  // dims
     {TENSOR, 2, COPY, NONE},  // data_type
     {TENSOR, 3, COPY, NONE},  // segment
@@ -77,16 +79,16 @@ static const struct {
     {TENSOR, 5, PAYLOAD, NONE},  // int32_data
     {TENSOR, 6, PAYLOAD, NONE},  // string_data
     {TENSOR, 7, PAYLOAD, NONE},  // int64_data
-    {TENSOR, 8, COPY, NONE},  // name
+    {TENSOR, 8, NAME, NONE},  // name
     {TENSOR, 9, PAYLOAD, NONE},  // raw_data
     {TENSOR, 10, PAYLOAD, NONE},  // double_data
     {TENSOR, 11, PAYLOAD, NONE},  // uint64_data
     {TENSOR, 13, DESCEND, ENTRY},  // external_data
     {TENSOR, 14, COPY, NONE},  // data_location
     {SPARSE, 1, DESCEND, TENSOR},  // values
-    {ENTRY, 1, COPY, NONE},  // key
-    {ENTRY, 2, COPY, NONE},  // value
-    {VALUE_INFO, 1, COPY, NONE},  // name
+    {ENTRY, 1, NAME, NONE},  // key
+    {ENTRY, 2, NAME, NONE},  // value
+    {VALUE_INFO, 1, NAME, NONE},  // name
     {VALUE_INFO, 2, DESCEND, TYPE},  // type
     {TYPE, 1, DESCEND, TENSOR_TYPE},  // tensor_type
     {TYPE, 4, DESCEND, OPAQUE_TYPE},  // sequence_type
@@ -97,14 +99,14 @@ static const struct {
     {TENSOR_TYPE, 2, DESCEND, SHAPE},  // shape
     {SHAPE, 1, DESCEND, DIMENSION},  // dim
     {DIMENSION, 1, COPY, NONE},  // dim_value
-    {DIMENSION, 2, COPY, NONE},  // dim_param
-    {FUNCTION, 1, COPY, NONE},  // name
-    {FUNCTION, 4, COPY, NONE},  // input
-    {FUNCTION, 5, COPY, NONE},  // output
-    {FUNCTION, 6, COPY, NONE},  // attribute
+    {DIMENSION, 2, NAME, NONE},  // dim_param
+    {FUNCTION, 1, NAME, NONE},  // name
+    {FUNCTION, 4, NAME, NONE},  // input
+    {FUNCTION, 5, NAME, NONE},  // output
+    {FUNCTION, 6, NAME, NONE},  // attribute
     {FUNCTION, 7, DESCEND, NODE},  // node
     {FUNCTION, 9, DESCEND, OPSET},  // opset_import
-    {FUNCTION, 10, COPY, NONE},  // domain
+    {FUNCTION, 10, NAME, NONE},  // domain
     {FUNCTION, 11, DESCEND, ATTRIBUTE},  // attribute_proto
 };
 
@@ -112,6 +114,7 @@ typedef struct {
   const char *source;
   const uint8_t *data;
   size_t cap_bytes, cap_chunk;
+  seer_arena *arena;
   seer_onnx_wire *out;
 } walker;
 
@@ -141,8 +144,8 @@ static seer_status reserve(walker *w, uint64_t n_more) {
   if (out->n_bytes + n_more <= w->cap_bytes) return SEER_OK;
   size_t cap = w->cap_bytes ? w->cap_bytes * 2 : 4096;
   while (cap < out->n_bytes + n_more) cap *= 2;
-  uint8_t *bytes = realloc(out->skeleton, cap);
-  if (!bytes) return SEER_FAIL(RESOURCE, "%s: no memory for %zu bytes of graph", w->source, cap);
+  uint8_t *bytes = seer_arena_alloc(w->arena, cap, 1);
+  if (out->n_bytes) memcpy(bytes, out->skeleton, out->n_bytes);
   out->skeleton = bytes;
   w->cap_bytes = cap;
   return SEER_OK;
@@ -157,13 +160,9 @@ static seer_status put_copy(walker *w, uint64_t from, uint64_t to) {
 
 static seer_status put_chunk(walker *w, seer_onnx_chunk chunk) {
   seer_onnx_wire *out = w->out;
-  if (out->n_chunk == w->cap_chunk) {
-    size_t cap = w->cap_chunk ? w->cap_chunk * 2 : 256;
-    seer_onnx_chunk *chunks = cap < UINT32_MAX ? realloc(out->chunk, cap * sizeof *chunks) : NULL;
-    if (!chunks) return SEER_FAIL(RESOURCE, "%s: no memory for %zu payloads", w->source, cap);
-    out->chunk = chunks;
-    w->cap_chunk = cap;
-  }
+  if (out->n_chunk >= UINT32_MAX / 2)
+    return SEER_FAIL(UNSUPPORTED, "%s: more than 2^31 payloads", w->source);
+  out->chunk = SEER_GROW(w->arena, seer_onnx_chunk, out->chunk, out->n_chunk, &w->cap_chunk);
   out->chunk[out->n_chunk++] = chunk;
   return SEER_OK;
 }
@@ -233,6 +232,13 @@ static seer_status walk(walker *w, message_kind kind, uint64_t at, uint64_t end,
       f++;
     if (f == SEER_COUNT_OF(fields)) continue;
     switch ((action)fields[f].action) {
+      case NAME:
+        if (value_end - value_at > SEER_GRAPH_NAME_BYTES)
+          return SEER_FAIL(UNSUPPORTED,
+              "%s: a name of %" PRIu64 " bytes at byte %" PRIu64 ", at most %zu are supported",
+              w->source, value_end - value_at, value_at, SEER_GRAPH_NAME_BYTES);
+        SEER_TRY(put_copy(w, tag_at, value_end));
+        break;
       case COPY:
         SEER_TRY(put_copy(w, tag_at, value_end));
         break;
@@ -250,17 +256,9 @@ static seer_status walk(walker *w, message_kind kind, uint64_t at, uint64_t end,
   return SEER_OK;
 }
 
-seer_status seer_onnx_walk(
-    const char *source, const uint8_t *data, size_t n_bytes, seer_onnx_wire *out_wire) {
+seer_status seer_onnx_walk(const char *source, const uint8_t *data, size_t n_bytes,
+    seer_arena *arena, seer_onnx_wire *out_wire) {
   *out_wire = (seer_onnx_wire){0};
-  walker w = {.source = source, .data = data, .out = out_wire};
-  seer_status status = walk(&w, MODEL, 0, n_bytes, 0);
-  if (status) seer_onnx_wire_clear(out_wire);
-  return status;
-}
-
-void seer_onnx_wire_clear(seer_onnx_wire *wire) {
-  free(wire->skeleton);
-  free(wire->chunk);
-  *wire = (seer_onnx_wire){0};
+  walker w = {.source = source, .data = data, .arena = arena, .out = out_wire};
+  return walk(&w, MODEL, 0, n_bytes, 0);
 }

@@ -5,6 +5,7 @@
 #ifndef SEER_FRONT_ONNX_WIRE_H
 #define SEER_FRONT_ONNX_WIRE_H
 
+#include "base/arena.h"
 #include "base/status.h"
 
 // A piece of a tensor's payload: field `field` of TensorProto. Packed lists and raw_data come as
@@ -19,9 +20,9 @@ typedef struct {
 } seer_onnx_chunk;
 
 typedef struct {
-  uint8_t *skeleton;  // owned; seer_onnx_wire_clear. Each tensor's raw_data is a seer_onnx_payload.
+  uint8_t *skeleton;  // in `arena`. Each tensor's raw_data is a seer_onnx_payload.
   size_t n_bytes;
-  seer_onnx_chunk *chunk;  // owned
+  seer_onnx_chunk *chunk;  // in `arena`
   size_t n_chunk;
 } seer_onnx_wire;
 
@@ -30,10 +31,10 @@ typedef struct {
   uint32_t first, n;  // chunks
 } seer_onnx_payload;
 
-// Errors: INVALID with the byte where the file stops making sense; RESOURCE.
-SEER_MUST_USE seer_status seer_onnx_walk(
-    const char *source, const uint8_t *data, size_t n_bytes, seer_onnx_wire *out_wire);
-void seer_onnx_wire_clear(seer_onnx_wire *wire);
+// Errors: INVALID with the byte where the file stops making sense; UNSUPPORTED too much of
+// something.
+SEER_MUST_USE seer_status seer_onnx_walk(const char *source, const uint8_t *data, size_t n_bytes,
+    seer_arena *arena, seer_onnx_wire *out_wire);
 // Reads a varint at *at, below `end`; false when it is cut off or longer than ten bytes.
 bool seer_onnx_varint(const uint8_t *data, uint64_t end, uint64_t *at, uint64_t *out_value);
 

@@ -49,7 +49,8 @@ static seer_status eval_node(seer_graph *graph, const seer_node *node, double bu
   }
   seer_dag_finish(dag);
   SEER_TRY(seer_dag_verify(dag));
-  bool use_hook = ops > budget;
+  // What is left to the model as a whole counts, too; without it the node is computed at run time.
+  bool use_hook = ops > budget || ops > (double)seer_recover_work_left();
   if (use_hook && (!graph->fold_hook || n_outputs != 1)) return SEER_OK;
 
   const void *input[SEER_DAG_MAX_BUFFERS] = {0};
@@ -59,6 +60,7 @@ static seer_status eval_node(seer_graph *graph, const seer_node *node, double bu
       input[buf - 1] = seer_graph_value(graph, node->in[k])->constant->data;
     }
   }
+  if (!use_hook) seer_recover_work((uint64_t)ops);
   seer_dag_eval *eval = use_hook ? NULL : seer_dag_eval_create(dag, scratch);
   for (uint32_t b = 0; eval && b < dag->n_buf; b++) {
     if (dag->buf[b].kind != SEER_BUF_STAGE) seer_dag_eval_set_input(eval, b, input[b]);
@@ -123,6 +125,9 @@ static seer_status fold_node(
   const seer_value *first =
       node->n_in && node->in[0].i ? seer_graph_value(graph, node->in[0]) : NULL;
   if (node->op->fold) {
+    for (uint32_t k = 0; k < node->n_out; k++)
+      if (node->out[k].i)
+        seer_recover_work((uint64_t)seer_value_elems(seer_graph_value(graph, node->out[k])));
     SEER_TRY(fold_directly(graph, node, tensors));
     *out_did = true;
   } else if (node->op->fuse == SEER_FUSE_VIEW && first && first->constant) {
@@ -153,6 +158,22 @@ static seer_status fold_node(
   return SEER_OK;
 }
 
+// A node on its own, so that what is too much is said of it.
+typedef struct {
+  seer_graph *graph;
+  seer_node_id id;
+  double budget;
+  bool *out_did;
+} folding;
+
+static seer_status fold_one(void *user) {
+  const folding *f = user;
+  seer_arena *scratch = seer_arena_create("fold");
+  seer_status status = fold_node(f->graph, f->id, f->budget, scratch, f->out_did);
+  seer_arena_destroy(scratch);
+  return status;
+}
+
 seer_status seer_pass_fold_node(
     seer_graph *graph, seer_node_id id, int64_t limit_elems, double budget, bool *out_did) {
   *out_did = false;
@@ -163,10 +184,8 @@ seer_status seer_pass_fold_node(
     int64_t n = seer_value_elems(seer_graph_value(graph, node->out[k]));
     if (n < 0 || n > limit_elems) return SEER_OK;
   }
-  seer_arena *scratch = seer_arena_create("fold");
-  seer_status status = fold_node(graph, id, budget, scratch, out_did);
-  seer_arena_destroy(scratch);
-  return status;
+  folding f = {graph, id, budget, out_did};
+  return seer_recover(fold_one, &f);
 }
 
 static seer_status run(const seer_context *context, seer_graph *graph) {

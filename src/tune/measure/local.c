@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/recover.h"
 #include "tune/measure/backends.h"
 #include "tune/measure/child.h"
 
@@ -371,6 +372,19 @@ static seer_status build_kept(seer_measurer *m, uint32_t task, const seer_schedu
 }
 
 // ---- measuring
+typedef struct {
+  seer_measurer *m;
+  const seer_measure_request *requests;
+  uint32_t n;
+  built *builds;
+  seer_measure_result *results;
+} all_builds;
+
+static seer_status build_all_of(void *user) {
+  all_builds *all = user;
+  return build_all(all->m, all->requests, all->n, all->builds, all->results);
+}
+
 static seer_status local_measure(seer_measurer *m, const seer_measure_request *requests, uint32_t n,
     seer_meanwhile *meanwhile, seer_measure_result *results) {
   seer_arena_reset(m->batch);
@@ -382,7 +396,9 @@ static seer_status local_measure(seer_measurer *m, const seer_measure_request *r
   }
   seer_os_thread *beside = NULL;
   if (meanwhile) SEER_TRY(seer_os_thread_create(meanwhile->run, meanwhile->user, &beside));
-  seer_status status = n ? build_all(m, requests, n, builds, results) : SEER_OK;
+  all_builds all = {m, requests, n, builds, results};
+  // the thread beside is joined, come what may
+  seer_status status = n ? seer_recover(build_all_of, &all) : SEER_OK;
   uint64_t built_ns = seer_os_now_ns();
   if (beside) {
     seer_os_thread_join(beside);

@@ -418,7 +418,7 @@ seer_status seer_records_import(
   im.targets = seer_map_create(im.arena);
   im.workloads = seer_map_create(im.arena);
   im.sessions = seer_map_create(im.arena);
-  seer_os_map map = {NULL, 0};
+  seer_os_map map = {0};
   seer_status status = seer_os_map_file(path, &map);
   if (!status && map.n_bytes > MAX_FILE_BYTES)
     status = SEER_FAIL(INVALID, "%s: %zu bytes, at most 2 GiB", path, map.n_bytes);

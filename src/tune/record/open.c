@@ -34,7 +34,7 @@ static void disconnect(seer_records *r) {
 // ---- looking
 // In WAL mode, and nobody has it open or was killed while writing.
 static seer_status is_quiet_wal(const seer_records *r, bool *out_is_quiet) {
-  seer_os_map map = {NULL, 0}, wal = {NULL, 0};
+  seer_os_map map = {0}, wal = {0};
   const char *wal_path = seer_arena_printf(r->arena, "%s-wal", r->path);
   SEER_TRY(seer_os_map_file(r->path, &map));
   bool is_wal = map.n_bytes >= HEADER_BYTES && map.data[HEADER_WRITE_VERSION] == 2;

@@ -56,6 +56,86 @@ static size_t n_files(void) {
   return n - 2;
 }
 
+// What is cut off while it is mapped reads as zeros, and is said.
+static void a_map_survives_its_file_being_cut(void **state) {
+  (void)state;
+  size_t n = (size_t)1 << 20;
+  char *bytes = seer_arena_alloc(arena, n, 1);
+  memset(bytes, 'x', n);
+  const char *path = in_folder("cut");
+  ok(seer_os_write_file(path, bytes, n));
+  seer_os_map map, other;
+  ok(seer_os_map_file(path, &map));
+  ok(seer_os_map_check(&map));
+  assert_int_equal(truncate(path, 5), 0);
+  assert_int_equal(map.data[4], 'x');
+  assert_int_equal(map.data[n - 1], 0);
+  assert_int_equal(map.data[n / 2], 0);
+  fails_with(seer_os_map_check(&map), SEER_CODE_IO);
+  seer_os_unmap(&map);
+  // Within the last page nothing but the size tells.
+  ok(seer_os_map_file(path, &map));
+  assert_int_equal(truncate(path, 2), 0);
+  fails_with(seer_os_map_check(&map), SEER_CODE_IO);
+  seer_os_unmap(&map);
+  // A new file of the same name leaves the old one as it was.
+  ok(seer_os_write_file(path, bytes, n));
+  ok(seer_os_map_file(path, &map));
+  ok(seer_os_write_file(path, bytes, 1));
+  ok(seer_os_map_file(path, &other));
+  assert_int_equal(map.data[n - 1], 'x');
+  ok(seer_os_map_check(&map));
+  ok(seer_os_map_check(&other));
+  seer_os_unmap(&map);
+  seer_os_unmap(&other);
+  assert_int_equal(unlink(path), 0);
+}
+
+// Beneath a folder: links inside are followed, links out of it are not, whatever they are made of.
+static void files_beneath_a_folder(void **state) {
+  (void)state;
+  const char *inside = in_folder("model"), *blobs = in_folder("blobs");
+  const char *const folders[2] = {inside, blobs};
+  ok(seer_os_make_dirs(seer_os_path_join(arena, inside, "sub")));
+  ok(seer_os_make_dirs(blobs));
+  ok(seer_os_write_file(seer_os_path_join(arena, inside, "w"), "inside", 6));
+  ok(seer_os_write_file(seer_os_path_join(arena, blobs, "b"), "blob", 4));
+  ok(seer_os_write_file(in_folder("secret"), "secret", 6));
+  static const char *const links[][2] = {{"w", "model/here"}, {"../w", "model/sub/up"},
+      {"../secret", "model/out"}, {"../blobs/b", "model/b"}, {"..", "model/parent"},
+      {"/etc/passwd", "model/far"}, {"loop", "model/loop"}, {"../modelx", "model/near"}};
+  for (size_t k = 0; k < SEER_COUNT_OF(links); k++)
+    assert_int_equal(symlink(links[k][0], in_folder(links[k][1])), 0);
+  assert_int_equal(mkfifo(in_folder("model/fifo"), 0600), 0);
+  ok(seer_os_write_file(in_folder("modelx"), "a folder's name as prefix", 25));
+  static const struct {
+    const char *location;
+    int code;  // -1: is read
+    bool with_blobs;
+  } cases[] = {{"w", -1, false}, {"./w", -1, false}, {"sub/../w", -1, false}, {"here", -1, false},
+      {"sub/up", -1, false}, {"out", SEER_CODE_INVALID, false}, {"out", SEER_CODE_INVALID, true},
+      {"parent/secret", SEER_CODE_INVALID, true}, {"far", SEER_CODE_INVALID, true},
+      {"near", SEER_CODE_INVALID, false}, {"b", SEER_CODE_INVALID, false}, {"b", -1, true},
+      {"../secret", SEER_CODE_INVALID, false}, {"sub", SEER_CODE_INVALID, false},
+      {"fifo", SEER_CODE_INVALID, false}, {".", SEER_CODE_INVALID, false},
+      {"none", SEER_CODE_NOT_FOUND, false}, {"w/x", SEER_CODE_NOT_FOUND, false},
+      {"loop", SEER_CODE_IO, false}};
+  for (size_t k = 0; k < SEER_COUNT_OF(cases); k++) {
+    seer_os_map map;
+    seer_status status =
+        seer_os_map_beneath(folders, cases[k].with_blobs ? 2 : 1, cases[k].location, arena, &map);
+    if (cases[k].code >= 0) {
+      fails_with(status, (seer_code)cases[k].code);
+    } else {
+      ok(status);
+      seer_os_unmap(&map);
+    }
+  }
+  ok(seer_os_remove_tree(inside));
+  ok(seer_os_remove_tree(blobs));
+  assert_int_equal(unlink(in_folder("secret")) + unlink(in_folder("modelx")), 0);
+}
+
 static void files_round_trip(void **state) {
   (void)state;
   const char *path = in_folder("a");
@@ -420,6 +500,8 @@ static void the_dead_leave_nothing(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(files_round_trip),
+      cmocka_unit_test(a_map_survives_its_file_being_cut),
+      cmocka_unit_test(files_beneath_a_folder),
       cmocka_unit_test(bad_paths_are_named),
       cmocka_unit_test(failed_writes_leave_nothing),
       cmocka_unit_test(trees_are_made_and_removed),

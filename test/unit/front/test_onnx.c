@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -255,7 +256,13 @@ static void external_data_stays_in_the_folder(void **state) {
       {"a\\..\\b", "0", "8", "leaves the model's folder"},
       {"", "0", "8", "leaves the model's folder"},
       {".", "0", "8", ""},
+      {"link.data", "8", "8", NULL},
+      {"out.data", "0", "8", "outside of the folder"},
+      {"out/passwd", "0", "8", "outside of the folder"},
   };
+  assert_int_equal(symlink("weights.data", seer_os_path_join(arena, folder, "link.data")), 0);
+  assert_int_equal(symlink("/etc/passwd", seer_os_path_join(arena, folder, "out.data")), 0);
+  assert_int_equal(symlink("/etc", seer_os_path_join(arena, folder, "out")), 0);
   for (size_t k = 0; k < SEER_COUNT_OF(cases); k++) {
     t->external_data[0]->value = seer_arena_strdup(arena, cases[k].location);
     t->external_data[1]->value = seer_arena_strdup(arena, cases[k].offset);
