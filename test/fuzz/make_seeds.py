@@ -1,4 +1,7 @@
-"""Writes the seeds of the ONNX fuzzer that hold control flow and composite operators: make_seeds.py FOLDER."""
+"""Writes the seeds of the ONNX fuzzer that hold control flow, composite operators, functions, external and sparse data: make_seeds.py FOLDER.
+
+They are stored in test/fuzz/corpus/onnx, so that the quick suite reads them too.
+"""
 import os
 import sys
 
@@ -107,3 +110,36 @@ model("tail", [node("NonZero", ["x"], ["i"]), node("Shape", ["i"], ["h"]), node(
                node("Slice", ["v", "from", "to"], ["w"]), node("TopK", ["v", "k"], ["y", "z"])],
       [value(*x)], [("y", F), ("z", I), ("w", F), ("r", I)],
       [const("0", 0), const("1", 1), const("from", [1]), const("to", [-1]), const("k", [2])])
+
+
+def save(name, made):
+    with open(os.path.join(sys.argv[1], name + ".onnx"), "wb") as file:
+        file.write(made.SerializeToString())
+
+
+# Functions that call functions, with an attribute that is handed on and one that has a default.
+opsets = [helper.make_opsetid("", 18), helper.make_opsetid("d", 1)]
+scaled = node("Selu", ["a"], ["z"])
+for attribute in "alpha", "gamma":
+    handed = scaled.attribute.add()
+    handed.name, handed.ref_attr_name, handed.type = attribute, attribute, 1
+inner = helper.make_function("d", "Inner", ["a"], ["z"], [scaled], opsets[:1], ["alpha", "gamma"])
+call = node("Inner", ["a"], ["b"], domain="d", gamma=2.0)
+handed = call.attribute.add()
+handed.name, handed.ref_attr_name, handed.type = "alpha", "alpha", 1
+outer = helper.make_function("d", "Outer", ["a"], ["z"], [call, node("Inner", ["b"], ["z"], domain="d", alpha=1.0, gamma=1.0)], opsets, ["alpha"])
+graph = helper.make_graph([node("Outer", ["x"], ["t"], domain="d", alpha=0.5), node("Outer", ["t"], ["y"], domain="d")], "functions",
+                          [value(*x)], [value("y")])
+save("functions", helper.make_model(graph, opset_imports=opsets, ir_version=8, functions=[inner, outer]))
+
+# External data (there is none when bytes are fuzzed: what is read are its entries), and a sparse initialiser.
+outside = const("w", np.ones((2, 3)), np.float32)
+outside.ClearField("raw_data")
+outside.data_location = TensorProto.EXTERNAL
+for key, text in ("location", "w.bin"), ("offset", "64"), ("length", "24"):
+    entry = outside.external_data.add()
+    entry.key, entry.value = key, text
+model("external", [node("Add", ["x", "w"], ["y"])], [value(*x)], [("y", F)], [outside])
+graph = helper.make_graph([node("Add", ["x", "w"], ["y"])], "sparse", [value(*x)], [value("y")])
+graph.sparse_initializer.append(helper.make_sparse_tensor(const("w", [1, 2], np.float32), const("i", [0, 4]), [2, 3]))
+save("sparse", helper.make_model(graph, opset_imports=opsets[:1], ir_version=8))
