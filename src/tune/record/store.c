@@ -490,7 +490,7 @@ seer_status seer_records_nearest(seer_records *r, const seer_dag *dag, seer_dag_
     if (!parsed) parsed = seer_dag_verify(other);
     near->distance = parsed ? INFINITY : distance(dag, other);
     seer_status_free(parsed);
-    n += isfinite(near->distance);
+    n += isfinite(near->distance) ? 1u : 0u;
   }
   sqlite3_finalize(statement);
   SEER_TRY(status);

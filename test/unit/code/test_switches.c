@@ -33,7 +33,7 @@ static char *compile(void) {
   LLVMContextRef context = LLVMContextCreate();
   LLVMMemoryBufferRef source = LLVMCreateMemoryBufferWithMemoryRangeCopy(ir, sizeof ir - 1, "host");
   LLVMModuleRef module;
-  LLVMTargetRef target;
+  LLVMTargetRef target = NULL;
   if (LLVMParseIRInContext(context, source, &module, &message) ||
       LLVMGetTargetFromTriple("x86_64-unknown-linux-gnu", &target, &message))
     fail_msg("%s", message);

@@ -210,8 +210,9 @@ static void other_refusals(void **state) {
 
 // ---- a parallel-for that does what it must not
 
+typedef enum { RIGHT, THREAD, PART, LESS, TWICE, INSIDE } wrong_what;
 typedef struct {
-  enum { RIGHT, THREAD, PART, LESS, TWICE, INSIDE } what;
+  wrong_what what;
   seer_rt_code inner;  // of calls from inside a run
 } wrong_way;
 
@@ -234,7 +235,7 @@ static void parallel_for(void *user, uint32_t n_parts, seer_parallel_body body, 
 static void wrong_parallel_for(void **state) {
   (void)state;
   static const struct {
-    int what;
+    wrong_what what;
     const char *text;
   } cases[] = {
       {THREAD, "step 'scale': the caller's parallel-for called part 3 of 7 on thread 77 of 3"},
