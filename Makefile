@@ -5,6 +5,7 @@
 #   tool/quick_on_targets.sh   the quick tests as on each machine of test/targets
 #   make check-full   also sanitizers, fuzzers, clang-tidy, cppcheck, the long tests
 #   make check-onnx   the ONNX project's own tests (test/conform); those known not to pass are listed there
+#   make check-safety   10,000 damaged ONNX files, damaged records, weights and plans; plain and sanitized (tool/check_safety.sh)
 #   make check-kill   kill -9 of the tuner and of its workers, 100 times each (test/safety/kill9.py)
 #   make soak         half an hour of tuning, in which the tuner's memory must not grow (test/safety/soak.py)
 #   make check-exports   networks exported from torchvision, timm and transformers (test/peer/exports.py)
@@ -18,7 +19,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 CTEST := ctest --test-dir $(BUILD) --output-on-failure
 
-.PHONY: all deps demo quick check check-full check-onnx check-kill soak check-exports lint format docs bench install configure clean
+.PHONY: all deps demo quick check check-full check-onnx check-safety check-kill soak check-exports lint format docs bench install configure clean
 .DEFAULT_GOAL := all
 # The recipes below depend on each other in order (deps before all before lint).
 .NOTPARALLEL:
@@ -47,6 +48,9 @@ check-full: check
 
 check-onnx: deps all
 	@tool/python.sh test/conform/conform.py --jobs $(JOBS)
+
+check-safety: deps all
+	@tool/check_safety.sh
 
 check-kill: all
 	@FAMILYSEER=$(abspath $(BUILD))/familyseer python3 test/safety/kill9.py

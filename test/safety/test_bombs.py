@@ -4,67 +4,30 @@ SEER_TEST: timeout=600
 With --table: what each took, slowest first. A name, or several, runs only these.
 """
 import os
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 
-FAMILYSEER = os.environ.get("FAMILYSEER", "build/familyseer")
-MEGABYTES = 400  # beyond the file
-SECONDS = 60  # then it hangs; a quiet machine needs less than 5
-
-
-def run(args):
-    """Exit status, messages, seconds, megabytes at the peak."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        start = time.monotonic()
-        child = subprocess.Popen(args, stdout=out, stderr=err)
-        timer = threading.Timer(SECONDS, child.kill)
-        timer.start()
-        _, status, usage = os.wait4(child.pid, 0)
-        timer.cancel()
-        child.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        err.seek(0)
-        return child.returncode, out.read(), err.read(), time.monotonic() - start, usage.ru_maxrss / 1024
-
-
-def is_sanitized():
-    """AddressSanitizer keeps what was freed."""
-    with open(FAMILYSEER, "rb") as file:
-        return b"__asan_init" in file.read()
+import limits
 
 
 def check(path, command, folder):
-    args = [FAMILYSEER, *command, path]
-    if command[0] == "compile":
-        args += ["-o", os.path.join(folder, "out")]
-    code, out, err, seconds, megabytes = run(args)
-    problems = []
-    if code not in (0, 1):
-        name = signal.Signals(-code).name if code < 0 else ""
-        problems.append(f"exit status {code} {name} after {seconds:.1f} s")
-    try:
-        text = (out + err).decode()
-        odd = [c for c in text if ord(c) < 32 and c != "\n"]
-        if odd:
-            problems.append(f"control characters {odd[:3]}")
-    except UnicodeDecodeError as error:
-        problems.append(str(error))
-    first = err.split(b"\n")[0]
-    if code == 1 and (not first.startswith(b"familyseer " + command[0].encode() + b": ") or len(first) < 30):
-        problems.append(f"no clear message: {first[:200]}")
-    most = MEGABYTES + os.path.getsize(path) / 1e6
-    if megabytes > most and not is_sanitized():
-        problems.append(f"{megabytes:.0f} MB, allowed are {most:.0f}")
-    if problems:
-        problems.append(err[-300:].decode(errors="replace"))
-    return problems, (seconds, megabytes, code, err.decode(errors="replace").strip().replace("\n", " | "))
+    """What was wrong with it, and what it took."""
+    args = [limits.FAMILYSEER, *command, path] + (["-o", os.path.join(folder, "out")] if command[0] == "compile" else [])
+    outcome, size = limits.run(args), os.path.getsize(path)
+    # Seconds are for --table: other load counts where memory is what is waited for.
+    found = limits.faults(outcome, size, limits.is_sanitized(), seconds=limits.HANGS_S)
+    first = outcome.stderr.split(b"\n")[0]
+    if outcome.status == 1 and (not first.startswith(b"familyseer " + command[0].encode() + b": ") or len(first) < 30):
+        found.append(f"no clear message: {first[:200]}")
+    if found:
+        found.append(outcome.stderr[-300:].decode(errors="replace"))
+    text = outcome.stderr.decode(errors="replace").strip().replace("\n", " | ")
+    return found, (outcome.seconds, outcome.peak_bytes / 1e6, outcome.status, text)
 
 
 def main():
+    limits.no_core_files()
     wanted = [a for a in sys.argv[1:] if not a.startswith("-")]
     failed, rows = 0, []
     with tempfile.TemporaryDirectory() as folder:
