@@ -126,7 +126,7 @@ static void sort_by_address(seer_bound_plan *at, uint32_t n) {
 static seer_rt_code overlap(const seer_session *session, uint32_t a, uint32_t b) {
   const seer_bound_plan *at = session->selected;
   uint32_t n_input = at->of->plan->n_input, first = a < b ? a : b, other = a < b ? b : a;
-  return seer_rt_fail(SEER_RT_INVALID, session->message, session->message_bytes,
+  return SEER_SESSION_REFUSE(session, SEER_RT_INVALID,
       "%s '%s' and output '%s' overlap: %llu bytes at %p and %llu at %p",
       first < n_input ? "input" : "output", at->of->io[first].name, at->of->io[other].name,
       (unsigned long long)at->of->io[first].n_bytes, at->bound[first],
@@ -157,8 +157,8 @@ seer_rt_code seer_session_ready(seer_session *session) {
   if (at->is_checked) return SEER_RT_OK;
   for (uint32_t i = 0; i < n; i++)
     if (!at->is_bound[i])
-      return seer_rt_fail(SEER_RT_INVALID, session->message, session->message_bytes,
-          "%s '%s' is not bound", i < n_input ? "input" : "output", at->of->io[i].name);
+      return SEER_SESSION_REFUSE(session, SEER_RT_INVALID, "%s '%s' is not bound",
+          i < n_input ? "input" : "output", at->of->io[i].name);
   sort_by_address(at, n);
   seer_rt_code code = check_apart(session, n);
   at->is_checked = code == SEER_RT_OK;

@@ -2,7 +2,6 @@
 // was made. What changes between runs is only where the caller's inputs and outputs lie (bind.c). A
 // library for several sets of shapes has a plan for each: selecting one is
 // an assignment.
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,16 +156,6 @@ seer_rt_code seer_session_busy(char *message, size_t message_bytes) {
       "the session is in use by another thread; every thread needs a session of its own");
 }
 
-__attribute__((format(printf, 3, 4))) static seer_rt_code refuse(
-    const seer_session *session, seer_rt_code code, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  if (session->message && session->message_bytes > 0)
-    vsnprintf(session->message, session->message_bytes, format, args);
-  va_end(args);
-  return code;
-}
-
 // ---- running
 
 static int64_t actual(const seer_session *session, uint32_t arg, int64_t bound) {
@@ -263,10 +252,10 @@ static seer_rt_code run_kernel(const seer_session *session, const seer_plan_step
   if (seer_pool_run_kernel(session->pool, &call, &fault)) return SEER_RT_OK;
   const char *name = at->of->strings + step->name_string;
   if (fault.is_bad_call)
-    return refuse(session, SEER_RT_INVALID,
+    return SEER_SESSION_REFUSE(session, SEER_RT_INVALID,
         "step '%s': the caller's parallel-for called part %u of %u on thread %u of %u", name,
         fault.part, fault.n_parts, fault.thread, fault.n_threads);
-  return refuse(session, SEER_RT_INVALID,
+  return SEER_SESSION_REFUSE(session, SEER_RT_INVALID,
       "step '%s': the caller's parallel-for made %u calls for %u parts", name, fault.n_calls,
       fault.n_parts);
 }
@@ -289,7 +278,7 @@ static seer_rt_code run_step(seer_session *session, uint32_t i) {
     case SEER_PLAN_BRANCH:
       return run_branch(session, &at->of->branch[step->first_phase], i + 1);
     case SEER_PLAN_FAIL:
-      return refuse(session, SEER_RT_UNSUPPORTED, "step '%s': %s",
+      return SEER_SESSION_REFUSE(session, SEER_RT_UNSUPPORTED, "step '%s': %s",
           at->of->strings + step->name_string, at->of->strings + step->first_phase);
     case SEER_PLAN_VIEW:
       break;
@@ -340,8 +329,8 @@ seer_rt_code seer_rt_session_select(
     return seer_session_busy(message, message_bytes);
   seer_rt_code code = SEER_RT_OK;
   if (set < 0 || (uint32_t)set >= session->n_plan)
-    code = refuse(session, SEER_RT_INVALID, "there is no set of shapes %d; the model has %u", set,
-        session->n_plan);
+    code = SEER_SESSION_REFUSE(session, SEER_RT_INVALID,
+        "there is no set of shapes %d; the model has %u", set, session->n_plan);
   else
     session->selected = &session->plan[set];
   seer_session_leave(session);
@@ -356,11 +345,13 @@ static seer_rt_code output_shape(const seer_session *session, int32_t index, int
   const seer_bound_plan *at = session->selected;
   const seer_io_info *info = seer_rt_set_output(session->model, seer_rt_selected(session), index);
   if (!info)
-    return refuse(session, SEER_RT_INVALID, "there is no output %d; the model has %u outputs",
-        index, at->of->plan->n_output);
-  if (!out_dim) return refuse(session, SEER_RT_INVALID, "output '%s': out_dim is NULL", info->name);
+    return SEER_SESSION_REFUSE(session, SEER_RT_INVALID,
+        "there is no output %d; the model has %u outputs", index, at->of->plan->n_output);
+  if (!out_dim)
+    return SEER_SESSION_REFUSE(
+        session, SEER_RT_INVALID, "output '%s': out_dim is NULL", info->name);
   if (info->bounded && !at->has_run)
-    return refuse(session, SEER_RT_INVALID,
+    return SEER_SESSION_REFUSE(session, SEER_RT_INVALID,
         "output '%s': its dimensions are known after a run, and none has ended well", info->name);
   memcpy(out_dim, info->dim, sizeof info->dim);
   for (uint32_t i = 0; i < at->of->plan->n_size; i++) {
@@ -455,14 +446,15 @@ static seer_rt_code time_steps(
   seer_rt_code code = seer_session_ready(session);
   if (code != SEER_RT_OK) return code;
   if (list->step_bytes < STEP_MIN_BYTES)
-    return refuse(session, SEER_RT_INVALID,
+    return SEER_SESSION_REFUSE(session, SEER_RT_INVALID,
         "elements of %zu bytes for steps; seer_step_info has at least %zu", list->step_bytes,
         STEP_MIN_BYTES);
   if (n_steps < 0 || (uint32_t)n_steps < of->plan->n_step)
-    return refuse(session, SEER_RT_INVALID, "room for %d steps; the network has %u", n_steps,
-        of->plan->n_step);
+    return SEER_SESSION_REFUSE(session, SEER_RT_INVALID, "room for %d steps; the network has %u",
+        n_steps, of->plan->n_step);
   if (!list->data && of->plan->n_step > 0)
-    return refuse(session, SEER_RT_INVALID, "no memory (NULL) for %u steps", of->plan->n_step);
+    return SEER_SESSION_REFUSE(
+        session, SEER_RT_INVALID, "no memory (NULL) for %u steps", of->plan->n_step);
   for (uint32_t i = 0; i < of->plan->n_step; i++) {
     seer_step_info info = describe(of, i);
     put_step(list, i, &info);

@@ -44,6 +44,9 @@ struct seer_session {
 bool seer_session_enter(seer_session *session, char *message, size_t message_bytes);
 void seer_session_leave(seer_session *session);
 seer_rt_code seer_session_busy(char *message, size_t message_bytes);
+// `code`, with the formatted text where the call that is inside wants to have it.
+#define SEER_SESSION_REFUSE(session, code, ...) \
+  seer_rt_fail(code, (session)->message, (session)->message_bytes, __VA_ARGS__)
 
 // Whether the selected plan may run: everything is bound, and no output shares memory with an input
 // or another output. Says what is not so in the session's message. Cost: nothing, unless something

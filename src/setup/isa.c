@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/near.h"
 #include "base/text.h"
 
 typedef struct {
@@ -112,30 +113,16 @@ static uint64_t needing(seer_isa isa, uint64_t gone) {
 
 // ---- names that are near
 
-// Letters of `b` that are not in `a` in this order, plus the other way round.
-static size_t distance(const char *a, size_t n_a, const char *b) {
-  size_t n_b = strlen(b), row[64] = {0};  // longest common subsequence
-  if (n_a >= SEER_COUNT_OF(row) || n_b >= SEER_COUNT_OF(row)) return SIZE_MAX;
-  for (size_t i = 0; i < n_a; i++) {
-    size_t diagonal = 0;
-    for (size_t k = 0; k < n_b; k++) {
-      size_t above = row[k + 1];
-      row[k + 1] = a[i] == b[k] ? diagonal + 1 : above > row[k] ? above : row[k];
-      diagonal = above;
-    }
-  }
-  return n_a + n_b - 2 * row[n_b];
-}
-
 // "haswell, skylake": at most four, the nearest first.
 static const char *near_names(const entry *table, size_t n_table, seer_isa isa, const char *name,
     size_t n, seer_arena *arena) {
   seer_text text;
   seer_text_init(&text, arena);
   uint32_t n_named = 0;
-  for (size_t d = 1; d <= n && n_named < 4; d++) {
+  const char *wanted = seer_arena_strndup(arena, name, n);
+  for (size_t d = 0; d <= n && n_named < 4; d++) {
     for (size_t i = 0; i < n_table && n_named < 4; i++) {
-      if (table[i].isa != isa || distance(name, n, table[i].name) != d) continue;
+      if (table[i].isa != isa || seer_name_distance(wanted, table[i].name) != d) continue;
       seer_text_printf(&text, "%s%s", n_named++ ? ", " : "", table[i].name);
     }
   }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "base/os.h"
 #include "setup/isa.h"
 #include "setup/target_table.h"
@@ -69,19 +70,11 @@ static const char *cpuinfo_value(const char *text, const char *key, seer_arena *
   return "";
 }
 
-static bool has_word(const char *words, const char *word) {
-  size_t n = strlen(word);
-  for (const char *at = words; (at = strstr(at, word)) != NULL; at += n) {
-    if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0')) return true;
-  }
-  return false;
-}
-
 static const char *list_features(seer_isa isa, const char *flags, seer_arena *arena) {
   seer_text text;
   seer_text_init(&text, arena);
   for (size_t i = 0; i < SEER_COUNT_OF(feature_names); i++) {
-    if (has_word(flags, feature_names[i].os))
+    if (seer_words_have(flags, feature_names[i].os))
       seer_text_printf(&text, "%s+%s", text.n_bytes ? "," : "", feature_names[i].llvm);
   }
   return seer_isa_usable(isa, text.n_bytes ? text.data : "", arena);

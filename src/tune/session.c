@@ -97,7 +97,8 @@ static uint64_t network_weight_bytes(const seer_network *network) {
   return (uint64_t)(total / network->n_set);  // every set reads them all
 }
 
-static seer_status add_task(seer_session *s, uint32_t t) {
+// cold_bytes: weights that are read from one run of a task to its next one.
+static seer_status add_task(seer_session *s, uint32_t t, double cold_bytes) {
   const seer_task *task = &s->network->task[t];
   seer_session_task *own = &s->task[t];
   s->space = seer_choice_space(s->context);
@@ -117,7 +118,6 @@ static seer_status add_task(seer_session *s, uint32_t t) {
   state->weight = (double)task->weight / s->network->n_set;
   state->flops = task->flops;
   // Another formulation may need less arithmetic than the task's own DAG.
-  double cold_bytes = seer_measure_cold_bytes(s->target, network_weight_bytes(s->network));
   state->bound_s = seer_roofline_seconds(task->dag, s->target, cold_bytes);
   for (uint32_t k = 0; k < own->sketches->n; k++) {
     double bound_s = seer_roofline_seconds(own->sketches->sketch[k]->dag, s->target, cold_bytes);
@@ -237,15 +237,16 @@ static seer_status set_up(seer_session *s, const char *model_name) {
     SEER_TRY(seer_records_target(s->records, s->target, &s->target_id));
     SEER_TRY(seer_records_session(s->records, c, model_name, s->policy->name, &s->session_id));
   }
+  uint64_t weight_bytes = network_weight_bytes(s->network);
+  double cold_bytes = seer_measure_cold_bytes(s->target, weight_bytes);
   for (uint32_t t = 0; t < n; t++) {
-    SEER_TRY(add_task(s, t));
+    SEER_TRY(add_task(s, t, cold_bytes));
     s->state.task[t].family = s->families.family_of[t];
   }
   SEER_TRY(select_tasks(s));
   SEER_TRY(create_bank(s, model));
   SEER_TRY(seer_measure_find(seer_context_str(c, SEER_OPT_MEASURE), &s->measure));
   SEER_TRY(s->measure->open(c, s->target, &s->measurer));
-  uint64_t weight_bytes = network_weight_bytes(s->network);
   for (uint32_t t = 0; t < n; t++) {
     seer_measure_task task = {
         t, s->network->task[t].dag, s->task[t].sketches, s->space, weight_bytes};

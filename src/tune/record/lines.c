@@ -401,8 +401,9 @@ static seer_status import_mapped(importer *im, const seer_os_map *map) {
   SEER_TRY(seer_records_prepare(im->r, known_sql, &im->known));
   SEER_TRY(seer_records_begin(im->r));
   seer_status status = take(im, map);
-  if (!status) return seer_records_commit(im->r);
-  sqlite3_exec(im->r->db, "ROLLBACK", NULL, NULL, NULL);
+  if (!status) status = seer_records_commit(im->r);
+  if (!status) return SEER_OK;
+  seer_records_rollback(im->r);
   *im->counts = (seer_record_counts){0};
   return status;
 }
