@@ -1,5 +1,6 @@
-// os_fault.h - faults that tests plant in the operating system's calls, and the one errno
-// converter. Planting is for tests alone; outside of src/base only seer_os_reach is called.
+// os_fault.h - faults that tests plant in the operating system's calls, the one errno converter,
+// and what else the files of base/os share. Planting is for tests alone; outside of src/base only
+// seer_os_reach is called.
 #ifndef SEER_BASE_OS_FAULT_H
 #define SEER_BASE_OS_FAULT_H
 
@@ -23,5 +24,9 @@ void seer_os_reach(const char *point);
 // errno value -> status "<name>: <what>: <the system's words>".
 SEER_MUST_USE SEER_NEVER_NULL seer_status seer_os_fail(
     int error, const char *what, const char *name);
+
+struct stat;
+// Of an open file; INVALID when it is a folder or a special file.
+SEER_MUST_USE seer_status seer_os_stat_regular(int fd, const char *path, struct stat *out_info);
 
 #endif

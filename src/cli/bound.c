@@ -1,28 +1,22 @@
 // bound.c - the list "bound" of model.json.
 #include "cli/bound.h"
 
-#include <jansson.h>
 #include <string.h>
+
+#include "cli/description.h"
 
 // To be released with json_decref. A library of an older version has no such list: an empty one.
 static seer_status read_list(const seer_use *use, json_t **out_info, const json_t **out_list) {
-  json_error_t error;
-  *out_info = json_loads(use->api->info_json(use->model), 0, &error);
+  SEER_TRY(seer_description_read(use->path, use->api->info_json(use->model), out_info));
   *out_list = json_object_get(*out_info, "bound");
-  if (*out_info) return SEER_OK;
-  return SEER_FAIL(CORRUPT, "%s: its description is damaged: %s", use->path, error.text);
-}
-
-static const char *string(const json_t *object, const char *key) {
-  const char *s = json_string_value(json_object_get(object, key));
-  return s ? s : "";
+  return SEER_OK;
 }
 
 static const json_t *find(const json_t *list, const char *name) {
   size_t i;
   const json_t *bound;
   json_array_foreach(list, i, bound) {
-    if (strcmp(string(bound, "name"), name) == 0) return bound;
+    if (strcmp(seer_description_raw(bound, "name"), name) == 0) return bound;
   }
   return NULL;
 }
@@ -32,7 +26,7 @@ seer_status seer_bound_refuse(const seer_use *use, const char *name) {
   const json_t *list;
   SEER_TRY(read_list(use, &info, &list));
   const json_t *bound = find(list, name);
-  const char *value = string(bound, "value");
+  const char *value = seer_description_raw(bound, "value");
   seer_status status = SEER_OK;
   if (bound)
     status = SEER_FAIL(INVALID,
@@ -68,7 +62,8 @@ static seer_status take(seer_context *context, const seer_use *use, const json_t
   const json_t *bound;
   const char **text = SEER_NEW_ARRAY(use->arena, const char *, json_array_size(list) + 1);
   json_array_foreach(list, i, bound) {
-    const char *name = string(bound, "name"), *value = string(bound, "value");
+    const char *name = seer_description_raw(bound, "name"),
+               *value = seer_description_raw(bound, "value");
     if (is_given(context, name)) continue;
     if (!*value)
       return SEER_FAIL(INVALID,
@@ -101,10 +96,10 @@ static seer_status compare(const seer_use *use, const json_t *list, const json_t
   size_t i;
   const json_t *bound;
   json_array_foreach(list, i, bound) {
-    const json_t *other = find(others, string(bound, "name"));
+    const json_t *other = find(others, seer_description_raw(bound, "name"));
     if (!other || !is_same(bound, other))
       return SEER_FAIL(INVALID, "%s: input '%s' was not bound to this value when it was compiled",
-          use->path, string(bound, "name"));
+          use->path, seer_description_raw(bound, "name"));
   }
   return SEER_OK;
 }

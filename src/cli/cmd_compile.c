@@ -54,8 +54,7 @@ const seer_command seer_command_compile = {
         "[--target TARGET] [--emit so|obj]",
     .doc =
         "writes model.so (or model.o), model.h, weights.bin, model.json from the best schedules "
-        "known; "
-        "never measures",
+        "known; never measures",
     .min_args = 1,
     .max_args = 1,
     .run = run,

@@ -5,26 +5,22 @@
 
 #include "base/os.h"
 #include "base/text.h"
+#include "cli/description.h"
 #include "cli/info.h"
 #include "cli/unbuilt.h"
 #include "cli/use.h"
-
-// "" when the description has no such text.
-static const char *string(const json_t *object, const char *key, seer_arena *arena) {
-  const char *s = json_string_value(json_object_get(object, key));
-  return s ? seer_text_safe(arena, s) : "";
-}
 
 static void print_values(const json_t *values, const char *title, seer_arena *arena) {
   size_t i;
   const json_t *v;
   json_array_foreach(values, i, v) {
-    printf("%-12s%s %s[", i == 0 ? title : "", string(v, "name", arena), string(v, "dtype", arena));
+    printf("%-12s%s %s[", i == 0 ? title : "", seer_description_text(v, "name", arena),
+        seer_description_text(v, "dtype", arena));
     const json_t *shape = json_object_get(v, "shape"), *dim;
     size_t k;
     json_array_foreach(shape, k, dim)
         printf("%s%lld", k > 0 ? "," : "", (long long)json_integer_value(dim));
-    const char *value = string(v, "value", arena);  // of a bound input
+    const char *value = seer_description_text(v, "value", arena);  // of a bound input
     printf("]%s%s\n", *value ? " = " : "", value);
   }
 }
@@ -66,7 +62,7 @@ static void print_sources(const json_t *tasks, seer_arena *arena) {
   const json_t *task;
   printf("%-12s%zu:", "tasks", json_array_size(tasks));
   json_array_foreach(tasks, i, task) {
-    const char *source = string(task, "source", arena);
+    const char *source = seer_description_text(task, "source", arena);
     size_t k = 0;
     while (k < n_seen && strcmp(seen[k], source) != 0) k++;
     if (k < n_seen || n_seen == SEER_COUNT_OF(seen)) continue;
@@ -74,7 +70,7 @@ static void print_sources(const json_t *tasks, seer_arena *arena) {
     size_t count = 0, j;
     const json_t *other;
     json_array_foreach(tasks, j, other) count +=
-        strcmp(string(other, "source", arena), source) == 0;
+        strcmp(seer_description_text(other, "source", arena), source) == 0;
     printf("%s %zu %s", n_seen > 1 ? "," : "", count, source);
   }
   printf("\n");
@@ -100,10 +96,10 @@ seer_status seer_info_library(seer_context *context, const char *path) {
     fputs(text, stdout);
     return SEER_OK;
   }
-  json_error_t error;
-  json_t *info = json_loads(text, 0, &error);
-  if (!info) return SEER_FAIL(CORRUPT, "%s: its description is damaged: %s", path, error.text);
-  printf("%-12s%s (%s)\n", "model", string(info, "model", arena), string(info, "made_by", arena));
+  json_t *info;
+  SEER_TRY(seer_description_read(path, text, &info));
+  printf("%-12s%s (%s)\n", "model", seer_description_text(info, "model", arena),
+      seer_description_text(info, "made_by", arena));
   print_sets(info, arena);
   print_values(json_object_get(info, "bound"), "bound", arena);
   printf("%-12s%.1f MiB\n", "weights", number(info, "weights", "bytes") / 1048576);
@@ -113,10 +109,10 @@ seer_status seer_info_library(seer_context *context, const char *path) {
   printf("%-12s%zu\n", "steps", count_steps(info));
   seer_unbuilt_print(info, arena);
   print_sources(json_object_get(info, "tasks"), arena);
-  const char *needs = string(info, "cpu_features", arena);
+  const char *needs = seer_description_text(info, "cpu_features", arena);
   printf("%-12s%s (compiled for %s)\n", "needs", *needs ? needs : "nothing beyond the architecture",
-      string(info, "cpu", arena));
-  printf("%-12s%s\n", "target", string(info, "target", arena));
+      seer_description_text(info, "cpu", arena));
+  printf("%-12s%s\n", "target", seer_description_text(info, "target", arena));
   json_decref(info);
   return SEER_OK;
 }

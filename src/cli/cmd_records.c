@@ -205,8 +205,7 @@ const seer_command seer_command_records = {
         "[--trust-records]",
     .doc =
         "what was measured: the best schedules, JSON lines in and out (without a FILE: standard "
-        "output "
-        "and input)",
+        "output and input)",
     .min_args = 1,
     .max_args = 2,
     .run = run_records,

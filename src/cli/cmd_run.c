@@ -176,8 +176,7 @@ const seer_command seer_command_run = {
     .name = "run",
     .args =
         "MODEL.so [-i NAME=x.npy]... [--input-shapes x:1x8] [--fill random|zeros|ones] [--seed N] "
-        "[-o DIR] [--expect "
-        "NAME=y.npy --rtol R]",
+        "[-o DIR] [--expect NAME=y.npy --rtol R]",
     .doc =
         "runs a compiled model once; outputs as .npy files, a summary, or compared with expected "
         "ones",

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
+#include "cli/description.h"
 
 void seer_unbuilt_list(const seer_graph *graph, json_t *list, seer_arena *arena) {
   for (uint32_t k = 1; k < graph->n_node; k++) {
@@ -12,18 +13,13 @@ void seer_unbuilt_list(const seer_graph *graph, json_t *list, seer_arena *arena)
   }
 }
 
-static const char *string(const json_t *object, const char *key, seer_arena *arena) {
-  const char *s = json_string_value(json_object_get(object, key));
-  return s ? seer_text_safe(arena, s) : "";
-}
-
 static void print_steps(const json_t *steps, seer_arena *arena) {
   size_t i;
   const json_t *step;
   json_array_foreach(steps, i, step) {
     if (!json_object_get(step, "not_built")) continue;
-    printf("%-12s'%s', %s side: %s\n", "not built", string(step, "name", arena),
-        string(step, "not_built", arena), string(step, "why", arena));
+    printf("%-12s'%s', %s side: %s\n", "not built", seer_description_text(step, "name", arena),
+        seer_description_text(step, "not_built", arena), seer_description_text(step, "why", arena));
   }
 }
 

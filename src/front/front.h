@@ -97,8 +97,8 @@ typedef struct seer_network {
 // The last front stage: fuses nodes into subgraphs, emits their DAGs, names, keys, deduplicates.
 SEER_MUST_USE seer_status seer_network_build(
     const seer_context *context, seer_graph *graph, seer_arena *arena, seer_network **out_network);
-// `ops` with `op`, which it may have already, in `arena`.
-const char *seer_task_add_op(const char *ops, const char *op, seer_arena *arena);
+// `ops` with those of `more` that it has not, in `arena`.
+const char *seer_task_join_ops(const char *ops, const char *more, seer_arena *arena);
 double seer_network_flops(const seer_network *network);  // of one run; several sets: one of each
 // All of the above for a path or built-in name (models/ registers the built-in resolver through
 // this callback). out_graph NULL with SEER_OK: no built-in network has that name.

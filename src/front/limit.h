@@ -23,6 +23,9 @@ SEER_MUST_USE seer_status seer_front_limited(
 void seer_front_allow(uint64_t file_bytes);
 // The model is built in, and trusted.
 void seer_front_allow_all(void);
+// What a node costs besides what it folds, in interpreted operations: when it is read, and again
+// when it is resolved.
+#define SEER_FRONT_NODE_OPS 1000
 // Bytes of weights that may be written for a model with such files.
 uint64_t seer_front_limit_bytes(const seer_context *context, uint64_t file_bytes);
 

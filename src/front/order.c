@@ -280,8 +280,7 @@ static seer_status check_failing(const orderer *o) {
     if (branch && seer_branch_why(branch))
       return SEER_FAIL(UNSUPPORTED,
           "'%s' is in more than %d other loops and branches, where one side of '%s' cannot be "
-          "built: "
-          "%s",
+          "built: %s",
           o->crowded, SEER_PLAN_MAX_DEPTH, branch->name, seer_branch_why(branch));
   }
   return SEER_OK;

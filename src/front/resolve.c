@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "front/expand/expand.h"
+#include "front/limit.h"
 #include "front/pass/pass.h"
 #include "front/sized.h"
 #include "setup/npy.h"
@@ -12,8 +13,6 @@
 
 // Nodes: with those that composite operators make; loops in loops could fill any memory.
 enum { MAX_SHAPE_ELEMS = 65536, MAX_NODES = 200000 };
-// What a node costs besides what it folds, in interpreted operations.
-enum { NODE_OPS = 1000 };
 static const double max_shape_ops = 1e6;
 
 // ---- operators
@@ -391,7 +390,7 @@ typedef struct {
 
 static seer_status resolve_one(void *user) {
   const resolving *r = user;
-  seer_recover_work(NODE_OPS);
+  seer_recover_work(SEER_FRONT_NODE_OPS);
   return resolve_parts(r->graph, r->k, r->scratch);
 }
 

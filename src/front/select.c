@@ -65,11 +65,8 @@ static seer_status select_ops(
 
 static seer_status nothing_left(const seer_network *network, const char *ops, seer_arena *arena) {
   const char *have = "";
-  for (uint32_t t = 0; t < network->n_task; t++) {
-    const char *at = network->task[t].ops, *op;
-    for (size_t n; (op = seer_words_next(&at, &n));)
-      have = seer_task_add_op(have, seer_arena_strndup(arena, op, n), arena);
-  }
+  for (uint32_t t = 0; t < network->n_task; t++)
+    have = seer_task_join_ops(have, network->task[t].ops, arena);
   return SEER_FAIL(INVALID,
       "--ops '%s': none of the tasks that are asked for has one; the network's have %s", ops,
       seer_text_safe(arena, have));

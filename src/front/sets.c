@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "base/near.h"
 #include "setup/shapes.h"
 
 typedef struct {
@@ -104,10 +103,7 @@ static void add_tasks(
     }
     SEER_ASSERT(id < all->n_task && all->task, "no task %" PRIu64, id);
     all->task[id].weight += task->weight;
-    const char *ops = task->ops, *op;
-    for (size_t n; (op = seer_words_next(&ops, &n));)
-      all->task[id].ops =
-          seer_task_add_op(all->task[id].ops, seer_arena_strndup(arena, op, n), arena);
+    all->task[id].ops = seer_task_join_ops(all->task[id].ops, task->ops, arena);
     id_of[t] = (uint32_t)id;
   }
   for (uint32_t s = 0; s < network->n_step; s++)

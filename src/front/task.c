@@ -183,7 +183,7 @@ static seer_status emit_group(builder *b, const seer_group *group, seer_step *st
 
 static void add_ops(const builder *b, const seer_group *group, seer_task *task) {
   for (uint32_t k = 0; k < group->n; k++)
-    task->ops = seer_task_add_op(task->ops, b->graph->node[group->node[k]].op_type, b->arena);
+    task->ops = seer_task_join_ops(task->ops, b->graph->node[group->node[k]].op_type, b->arena);
 }
 
 static void find_task(builder *b, const seer_group *group, seer_step *step) {
@@ -255,9 +255,14 @@ seer_status seer_network_build(
   return status;
 }
 
-const char *seer_task_add_op(const char *ops, const char *op, seer_arena *arena) {
-  if (seer_words_have(ops, op)) return ops;
-  return seer_arena_printf(arena, "%s%s%s", ops, ops[0] ? " " : "", op);
+const char *seer_task_join_ops(const char *ops, const char *more, seer_arena *arena) {
+  const char *op;
+  for (size_t n; (op = seer_words_next(&more, &n));) {
+    const char *name = seer_arena_strndup(arena, op, n);
+    if (!seer_words_have(ops, name))
+      ops = seer_arena_printf(arena, "%s%s%s", ops, ops[0] ? " " : "", name);
+  }
+  return ops;
 }
 
 double seer_network_flops(const seer_network *network) {

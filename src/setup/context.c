@@ -179,8 +179,7 @@ static seer_status parse_value(const seer_option_desc *desc, const char *text, o
       if (are_choices(desc->doc, text)) return SEER_OK;
       return SEER_FAIL(INVALID,
           "option '%s' is '%s', must be some of %.*s, or all, with commas between and perhaps :1 "
-          "to "
-          ":9 behind them",
+          "to :9 behind them",
           desc->name, text, (int)strcspn(desc->doc, ":"), desc->doc);
     case SEER_OPTION_TYPE_COUNT:
       break;

@@ -9,9 +9,8 @@
 //   only, where the analytic model prefers it to the default. Who knows where a file comes from says
 //   so (--trust-records): then what was measured there counts as if it had been measured here.
 // - Each task has at most one winner on a target: the schedule that was accepted here, or by
-// somebody
-//   who is trusted. It is a record of its own with what its pairs with the default showed, and it is
-//   what `compile` takes. accept.h has the rule by which it is kept or loses its place.
+//   somebody who is trusted. It is a record of its own with what its pairs with the default showed,
+//   and it is what `compile` takes. accept.h has the rule by which it keeps or loses its place.
 // - Every record is checked before it is used, from a file of lines or of ours (sound.h).
 #ifndef SEER_TUNE_RECORD_H
 #define SEER_TUNE_RECORD_H

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "front/literal.h"
+#include "front/bind/literal.h"
 #include "fuzz/fuzz.h"
 
 static void check(const char *text, seer_dtype dtype, seer_arena *arena) {

@@ -4,7 +4,7 @@
 
 #include "code/build/internal.h"
 #include "front/bind.h"
-#include "front/literal.h"
+#include "front/bind/literal.h"
 
 static const char *c_type(seer_dtype dtype) {
   switch (dtype) {

@@ -66,8 +66,7 @@ static seer_status check_room(const seer_weight_file *file, uint64_t n_bytes) {
   if (n_bytes <= file->max_bytes - file->n_bytes) return SEER_OK;
   return SEER_FAIL(RESOURCE,
       "asks for %.1f MiB of weights where %.1f of %.1f MiB are used that a model with files of "
-      "this "
-      "size may have; --model-memory raises the limit",
+      "this size may have; --model-memory raises the limit",
       (double)n_bytes / 1048576, (double)file->n_bytes / 1048576,
       (double)file->max_bytes / 1048576);
 }

@@ -515,8 +515,7 @@ static seer_status expand_scan(seer_expand *e) {
 
 CONTROL(if, "If", 1, 1, "then_branch else_branch",
     "a condition that folds picks a branch; else the plan branches, values of two shapes get a "
-    "bound, "
-    "and a side that cannot be built ends the run that takes it")
+    "bound, and a side that cannot be built ends the run that takes it")
 CONTROL(loop, "Loop", 1, 0, "body",
     "unrolled where the number of iterations folds; else values must keep their shapes")
 CONTROL(scan, "Scan", 9, 1,

@@ -4,13 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "front/limit.h"
 #include "front/onnx/onnx.h"
 
 // A function may call others; a chain of calls that doubles at each step must not fill the memory.
 // No operator has more than a few dozen attributes; functions of exporters have fewer still.
 enum { MAX_CALL_DEPTH = 32, MAX_NODES = 1000000, MAX_ATTRS = 1024 };
-// A node costs about as much as so many interpreted operations until it is resolved.
-enum { NODE_OPS = 1000 };
 
 static const char *text_or(const char *text, const char *otherwise) {
   return text ? text : otherwise;
@@ -381,7 +380,7 @@ seer_status seer_onnx_nodes(
     if (file->n_nodes++ >= MAX_NODES)
       return SEER_FAIL(UNSUPPORTED, "more than %d nodes", MAX_NODES);
     reading r = {file, scope, nodes[k], name_of(file, nodes[k], k)};
-    seer_recover_work(NODE_OPS);
+    seer_recover_work(SEER_FRONT_NODE_OPS);
     SEER_TRYF(seer_recover(read_one, &r), "reading node '%s' (%s)", prefixed(file, scope, r.name),
         text_or(nodes[k]->op_type, ""));
   }

@@ -466,8 +466,7 @@ seer_status seer_records_nearest(seer_records *r, const seer_dag *dag, seer_dag_
   sqlite3_stmt *statement = NULL;
   SEER_TRY(seer_records_prepare(r,
       "SELECT id, dag FROM workload w WHERE structure = ?1 AND shape != ?2 AND EXISTS(SELECT 1 "
-      "FROM "
-      "measurement WHERE workload = w.id AND target = ?3 AND state = 'accepted') ORDER BY id",
+      "FROM measurement WHERE workload = w.id AND target = ?3 AND state = 'accepted') ORDER BY id",
       &statement));
   sqlite3_bind_text(statement, 1, structure, -1, SQLITE_TRANSIENT);
   sqlite3_bind_text(statement, 2, shape, -1, SQLITE_TRANSIENT);

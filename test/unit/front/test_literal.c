@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "front/literal.h"
+#include "front/bind/literal.h"
 
 static seer_arena *arena;
 

@@ -1,6 +1,6 @@
 // literal.c - text <-> a small tensor. By recursive descent: a list at depth d has the elements of
 // dimension d, and all lists of a depth must be as long as the first one.
-#include "front/literal.h"
+#include "front/bind/literal.h"
 
 #include <math.h>
 #include <stdio.h>

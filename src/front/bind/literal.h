@@ -1,6 +1,6 @@
 // literal.h - small tensors as people write them: 3, -1.5e3, true, [1, 2], [[1, 2], [3, 4]].
-#ifndef SEER_FRONT_LITERAL_H
-#define SEER_FRONT_LITERAL_H
+#ifndef SEER_FRONT_BIND_LITERAL_H
+#define SEER_FRONT_BIND_LITERAL_H
 
 #include "front/graph.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/near.h"
+#include "front/bind/literal.h"
 #include "front/limit.h"
-#include "front/literal.h"
 #include "front/onnx/dtype.h"
 #include "setup/npy.h"
 
