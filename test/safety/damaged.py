@@ -27,7 +27,8 @@ def damaged(networks, seed, k):
     return f"{k} {name} ({how})", data, rng
 
 
-def main():
+def main(argv=None):
+    """The campaign; returns an exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=10000)
     parser.add_argument("--seed", type=int, default=1)
@@ -35,7 +36,7 @@ def main():
     parser.add_argument("--compile", type=float, default=0.1, help="share of the files still whole that is compiled and run")
     parser.add_argument("--keep", help="folder for files at fault")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     limits.no_core_files()
     networks, sanitized = made_elsewhere(), limits.is_sanitized()
     read, compiled = limits.Tally("read"), limits.Tally("compiled")
@@ -64,8 +65,8 @@ def main():
     with ThreadPoolExecutor(args.jobs) as pool:
         list(pool.map(one, range(args.n) if args.only is None else [args.only]))
     print(f"{len(networks)} networks, seed {args.seed}, {'sanitized' if sanitized else 'plain'} build")
-    sys.exit(0 if read.close() & compiled.close() else 1)
+    return 0 if read.close() & compiled.close() else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
