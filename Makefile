@@ -7,6 +7,7 @@
 #   make check-onnx   the ONNX project's own tests (test/conform); those known not to pass are listed there
 #   make check-safety   10,000 damaged ONNX files, damaged records, weights and plans; plain and sanitized (tool/check_safety.sh)
 #   make check-kill   kill -9 of the tuner and of its workers, 100 times each (test/safety/kill9.py)
+#   make fuzz         every fuzzer for FUZZ_SECONDS, under sanitizers (tool/fuzz.sh)
 #   make soak         half an hour of tuning, in which the tuner's memory must not grow (test/safety/soak.py)
 #   make check-exports   networks exported from torchvision, timm and transformers (test/peer/exports.py)
 #   make lint | format | docs | bench | deps | install PREFIX=/usr/local
@@ -19,7 +20,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 CTEST := ctest --test-dir $(BUILD) --output-on-failure
 
-.PHONY: all deps demo quick check check-full check-onnx check-safety check-kill soak check-exports lint format docs bench install configure clean
+.PHONY: all deps demo quick check check-full check-onnx check-safety check-kill soak fuzz check-exports lint format docs bench install configure clean
 .DEFAULT_GOAL := all
 # The recipes below depend on each other in order (deps before all before lint).
 .NOTPARALLEL:
@@ -57,6 +58,9 @@ check-kill: all
 
 soak: all
 	@FAMILYSEER=$(abspath $(BUILD))/familyseer python3 test/safety/soak.py
+
+fuzz: deps
+	@tool/fuzz.sh $(FUZZ_SECONDS)
 
 check-exports: deps all
 	@tool/deps.sh exports

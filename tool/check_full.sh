@@ -29,18 +29,7 @@ make BUILD=build-tsan SANITIZER=thread all && ctest --test-dir build-tsan --outp
   failed="$failed thread-sanitizer"
 
 note "fuzzers, $seconds s each"
-cmake -G Ninja -S . -B build-fuzz -DCMAKE_C_COMPILER=clang -DFUZZ=ON -DSANITIZER=address,undefined >/dev/null &&
-  ninja -C build-fuzz || failed="$failed fuzz-build"
-mkdir -p build-fuzz/corpus/fuzz_onnx
-tool/python.sh test/fuzz/make_seeds.py build-fuzz/corpus/fuzz_onnx || failed="$failed seeds"
-for fuzzer in build-fuzz/test/fuzz_*; do
-  [ -x "$fuzzer" ] || continue
-  name=$(basename "$fuzzer")
-  corpus=test/fuzz/corpus/${name#fuzz_}
-  mkdir -p "build-fuzz/corpus/$name"
-  "$fuzzer" -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=10 -print_final_stats=0 -verbosity=0 \
-    "build-fuzz/corpus/$name" $([ -d "$corpus" ] && echo "$corpus") || failed="$failed $name"
-done
+tool/fuzz.sh "$seconds" || failed="$failed fuzzers"
 
 echo
 if [ -n "$failed" ]; then
