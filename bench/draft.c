@@ -1,14 +1,19 @@
-// draft.c - candidates a second on one core: sampled (knobs drawn, normalised, checked), normalised
-// alone, mutated, drafted (sampled, summarised, estimated by the analytic model: what the search
-// calls a draft), scored (features and the learned models). Usage: draft [file.dag ...]; without
-// files, built-in examples.
+// draft.c - candidates a second: sampled (knobs drawn, normalised, checked), normalised alone,
+// mutated, by processor time; drafted (sampled, summarised, estimated by the analytic model) and
+// rated (also features and the learned models), as the search does it, by the clock, for 1 thread
+// and for each number that is given. Usage: draft [--threads N,N...] [file.dag ...]; without files,
+// built-in examples.
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/os.h"
 #include "learn/bank.h"
 #include "setup/context.h"
 #include "space/frame.h"
+#include "space/nest.h"
+#include "tune/draft.h"
 
 static const char conv_text[] =
     "dag conv {\n"
@@ -41,19 +46,22 @@ static double now_s(void) {
 }
 
 #define N_KEPT 512
+#define MAX_COUNTS 8
+
+typedef struct {
+  uint32_t n, threads[MAX_COUNTS];
+} thread_counts;
 
 typedef struct {
   const seer_sketch_list *list;
   const seer_target *target;
+  const thread_counts *counts;
+  seer_arena *arena;
   seer_summariser *summariser;
   seer_frame frame;
   seer_rng rng;
   uint64_t n_kept;
   seer_schedule kept[N_KEPT];
-  float *rows;  // of all kept ones
-  uint32_t n_rows[N_KEPT];
-  double seconds[N_KEPT];
-  size_t n_row;
 } bench;
 
 // A kind of work, done with kept schedule k (or a new one): false if nothing came of it.
@@ -79,16 +87,6 @@ static bool mutate(bench *b, uint64_t k) {
       SEER_REJECT_NONE;
 }
 
-// As the search does: drawn, normalised, checked, summarised, estimated.
-static bool draft(bench *b, uint64_t k) {
-  seer_schedule s;
-  uint32_t sketch = (uint32_t)(k % b->list->n);
-  if (seer_schedule_sample(b->list, sketch, &b->rng, &s, &b->frame) != SEER_REJECT_NONE)
-    return false;
-  const seer_nest *nest = seer_summarise_frame(b->summariser, &b->frame);
-  return seer_analytic_seconds(nest, b->target) > 0;
-}
-
 static void measure(bench *b, const char *what, work one) {
   uint64_t n = 0, n_good = 0;
   double start = now_s(), seconds;
@@ -98,57 +96,74 @@ static void measure(bench *b, const char *what, work one) {
   printf("  %s %8.0f/s", what, (double)n_good / seconds);
 }
 
-static void extract(bench *b) {
-  b->n_row = 0;
-  for (uint32_t k = 0; k < N_KEPT; k++) {
-    const seer_nest *nest = seer_summarise(b->summariser, &b->kept[k]);
-    double seconds = seer_analytic_seconds(nest, b->target);
-    b->n_rows[k] =
-        seer_feature_extract(nest, b->target, seconds, b->rows + b->n_row * seer_feature_count);
-    b->n_row += b->n_rows[k];
-  }
-}
-
-// Features and the learned model (two half bases and a residual), 512 candidates at a time.
-static seer_status measure_scoring(bench *b) {
+// Two half bases and a residual, fitted on the kept ones: their times are their estimates.
+static seer_status train(const bench *b, seer_bank **out_bank) {
   static const uint32_t family_of[1] = {0};
+  static float rows[SEER_NEST_MAX_STATEMENTS * SEER_FEATURE_MAX];
   seer_bank_options options = {.n_family = 1,
       .n_task = 1,
       .family_of = family_of,
       .has_base = true,
       .model = seer_cost_table[0],
       .warm_up = 32};
-  seer_bank *bank = NULL;
-  SEER_TRY(seer_bank_create(&options, &bank));
-  extract(b);
-  const float *row = b->rows;
+  SEER_TRY(seer_bank_create(&options, out_bank));
+  for (uint32_t k = 0; k < N_KEPT; k++) {
+    const seer_nest *nest = seer_summarise(b->summariser, &b->kept[k]);
+    double seconds = seer_analytic_seconds(nest, b->target);
+    seer_sample one = {.rows = rows, .seconds = seconds};
+    one.n_row = seer_feature_extract(nest, b->target, seconds, rows);
+    SEER_TRY(seer_bank_add(*out_bank, &one, 1));
+  }
+  double start = now_s();
+  SEER_TRY(seer_bank_train(*out_bank, 0));
+  printf("  trained on %u in %.0f ms", N_KEPT, (now_s() - start) * 1e3);
+  return SEER_OK;
+}
+
+// As many at a time as the search drafts. bank NULL: not rated.
+static seer_status measure_drafts(
+    const bench *b, const char *what, const seer_bank *bank, uint32_t n_at_a_time) {
+  double *weight = SEER_NEW_ARRAY(b->arena, double, b->list->n);
+  for (uint32_t k = 0; k < b->list->n; k++) weight[k] = 1;
+  seer_draft_order order = {
+      .kind = SEER_DRAFT_DRAWN, .n = n_at_a_time, .sketch_weight = weight};
+  seer_draft_pool pool;
+  SEER_TRY(seer_draft_pool_create(n_at_a_time, &pool));
   seer_status status = SEER_OK;
-  for (uint32_t k = 0; k < N_KEPT && !status; k++) {
-    seer_sample one = {.n_row = b->n_rows[k], .rows = row};
-    one.seconds = seer_analytic_seconds(seer_summarise(b->summariser, &b->kept[k]), b->target);
-    status = seer_bank_add(bank, &one, 1);
-    row += b->n_rows[k] * seer_feature_count;
+  for (uint32_t c = 0; c < b->counts->n && !status; c++) {
+    seer_draft_space space = {.sketches = b->list,
+        .facts = seer_summariser_facts(b->summariser),
+        .target = b->target,
+        .known = seer_map_create(b->arena),
+        .bank = bank,
+        .n_threads = b->counts->threads[c]};
+    seer_search_counts counts = {0};
+    uint64_t start = seer_os_now_ns();
+    double seconds = 0;
+    for (uint64_t i = 0; seconds < 0.5 && !status; i++) {
+      seer_draft_pool_clear(&pool);
+      status = seer_draft(&space, &order, 1, i, &pool, &counts);
+      seconds = (double)(seer_os_now_ns() - start) * 1e-9;
+    }
+    printf("  %s %8.0f/s (%u thread%s)", what, (double)counts.drafted / seconds,
+        b->counts->threads[c], b->counts->threads[c] == 1 ? "" : "s");
   }
-  double start = now_s(), seconds = 0;
-  if (!status) status = seer_bank_train(bank, 0);
-  double train_s = now_s() - start;
-  uint64_t n = 0;
-  static float scores[N_KEPT];
-  start = now_s();
-  while (!status && (seconds = now_s() - start) < 0.5) {
-    extract(b);
-    status = seer_bank_predict(
-        bank, 0, &(seer_bank_candidates){N_KEPT, b->rows, b->n_rows, NULL}, scores);
-    n += N_KEPT;
-  }
-  printf(
-      "  scored %8.0f/s  trained on %u in %.0f ms\n", (double)n / seconds, N_KEPT, train_s * 1e3);
+  seer_draft_pool_destroy(&pool);
+  return status;
+}
+
+static seer_status measure_search(const bench *b) {
+  enum { UNTRAINED = 448, GENERATION = 128 };  // of one proposal (search.c)
+  seer_bank *bank = NULL;
+  SEER_TRY(measure_drafts(b, "drafted", NULL, UNTRAINED));
+  seer_status status = train(b, &bank);
+  if (!status) status = measure_drafts(b, "rated", bank, GENERATION);
   seer_bank_destroy(bank);
   return status;
 }
 
-static seer_status run(
-    const seer_target *target, const char *name, const char *text, size_t n_bytes) {
+static seer_status run(const seer_target *target, const thread_counts *counts, const char *name,
+     const char *text, size_t n_bytes) {
   seer_arena *arena = seer_arena_create("draft");
   seer_dag *dag;
   seer_sketch_list *list;
@@ -159,29 +174,38 @@ static seer_status run(
     b->list = list;
     b->target = target;
     b->summariser = seer_summariser_create(list, arena);
-    b->rows =
-        SEER_NEW_ARRAY(arena, float, (size_t)N_KEPT *SEER_NEST_MAX_STATEMENTS *seer_feature_count);
+    b->counts = counts;
+    b->arena = arena;
     seer_rng_init(&b->rng, 1);
     printf("%-12s sketches %2u", name, list->n);
     measure(b, "sampled", sample);
     if (b->n_kept >= N_KEPT) {
       measure(b, "normalised", normalise);
       measure(b, "mutated", mutate);
-      measure(b, "drafted", draft);
-      status = measure_scoring(b);
+      status = measure_search(b);
     }
+    printf("\n");
   }
   seer_arena_destroy(arena);
   return status;
 }
 
-static seer_status run_file(const seer_target *target, const char *path) {
+static seer_status run_file(
+    const seer_target *target, const thread_counts *counts, const char *path) {
   static char text[1 << 20];
   FILE *file = fopen(path, "rb");
   if (!file) return SEER_FAIL(IO, "%s cannot be read", path);
   size_t n = fread(text, 1, sizeof text, file);
   fclose(file);
-  return run(target, path, text, n);
+  return run(target, counts, path, text, n);
+}
+
+static thread_counts parse_counts(const char *text) {
+  thread_counts counts = {.n = 1, .threads = {1}};
+  for (char *end = NULL; text && *text && counts.n < MAX_COUNTS; text = *end ? end + 1 : end) {
+    counts.threads[counts.n++] = (uint32_t)strtoul(text, &end, 10);
+  }
+  return counts;
 }
 
 int main(int argc, char **argv) {
@@ -189,12 +213,15 @@ int main(int argc, char **argv) {
   seer_status status = seer_context_create(&context);
   if (!status) status = seer_context_find_target(context);
   const seer_target *target = status ? NULL : seer_context_target(context);
-  if (!status && argc < 2) {
-    status = run(target, "conv 3x3", conv_text, sizeof conv_text - 1);
-    status = seer_status_join(status, run(target, "gemm", gemm_text, sizeof gemm_text - 1));
+  bool has_counts = argc > 2 && strcmp(argv[1], "--threads") == 0;
+  thread_counts counts = parse_counts(has_counts ? argv[2] : NULL);
+  int first = has_counts ? 3 : 1;
+  if (!status && argc <= first) {
+    status = run(target, &counts, "conv 3x3", conv_text, sizeof conv_text - 1);
+    status = seer_status_join(status, run(target, &counts, "gemm", gemm_text, sizeof gemm_text - 1));
   }
-  for (int k = 1; target && k < argc; k++)
-    status = seer_status_join(status, run_file(target, argv[k]));
+  for (int k = first; target && k < argc; k++)
+    status = seer_status_join(status, run_file(target, &counts, argv[k]));
   seer_context_destroy(context);
   if (!status) return 0;
   fprintf(stderr, "draft: %s\n", seer_status_message(status));

@@ -16,8 +16,6 @@
 #include "front/front.h"
 #include "front/limit.h"
 
-enum { MAX_TEXT_BYTES = 1 << 30 };
-
 static const seer_pass_desc *find_pass(const char *name) {
   for (size_t k = 0; k < seer_pass_table_count; k++) {
     if (strcmp(seer_pass_table[k]->name, name) == 0) return seer_pass_table[k];
@@ -176,9 +174,7 @@ static seer_status run_within(void *user) {
   seer_graph *graph = NULL;
   char *text;
   size_t n_bytes;
-  seer_status status = seer_front_check_size(context, j->file);
-  if (!status) status = seer_os_read_file(j->file, arena, MAX_TEXT_BYTES, &text, &n_bytes);
-  if (!status) seer_front_allow(n_bytes);
+  seer_status status = seer_front_read_text(context, j->file, arena, &text, &n_bytes);
   if (!status && starts_with(text, n_bytes, "dag")) {
     status = opt_dag(context, seer_os_path_base(j->file), text, n_bytes, passes, arena);
   } else if (!status && starts_with(text, n_bytes, "graph")) {
@@ -195,7 +191,7 @@ static seer_status run_within(void *user) {
 static seer_status run(seer_context *context, int argc, char **argv) {
   (void)argc;
   job j = {context, argv[0]};
-  return seer_front_limited(context, MAX_TEXT_BYTES, run_within, &j);
+  return seer_front_limited(context, 1, run_within, &j);
 }
 
 const seer_command seer_command_opt = {

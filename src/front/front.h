@@ -109,6 +109,9 @@ typedef seer_status (*seer_builtin_model)(const char *name, const char *options,
 
 // The file is within --model-limit. INVALID names both sizes.
 SEER_MUST_USE seer_status seer_front_check_size(const seer_context *context, const char *path);
+// A text of at most 1 GiB, within --model-limit; the budget that is open grows with it (limit.h).
+SEER_MUST_USE seer_status seer_front_read_text(const seer_context *context, const char *path,
+    seer_arena *arena, char **out_text, size_t *out_n_bytes);
 
 // `model`: a file that exists (ONNX, or a .graph text), else the name of a built-in network.
 // `builtin` may be NULL. The graph as read, with the inputs of --bind bound: nothing resolved. A

@@ -344,6 +344,11 @@ static seer_status parse_tensor(
         "constant of %" PRId64 " elements: all constants of a text may take %u bytes", n,
         MAX_TEXT_BYTES);
   out_tensor->n_bytes = (size_t)n * size;
+  if (!seer_recover_can_take(out_tensor->n_bytes))
+    return seer_scan_fail(scan,
+        "constant of %zu bytes: more than a model with files of this size may take; --model-memory "
+        "raises the limit",
+        out_tensor->n_bytes);
   // Whoever resolves the graph again stores it as wide as the value.
   p->n_constant_bytes += (uint64_t)n * wide;
   if (seer_scan_try(scan, "splat")) {

@@ -6,19 +6,11 @@
 #include "front/limit.h"
 #include "front/sets.h"
 
+#define MAX_TEXT_BYTES ((size_t)1 << 30)
+
 static bool has_suffix(const char *text, const char *suffix) {
   size_t n = strlen(text), m = strlen(suffix);
   return n >= m && strcmp(text + n - m, suffix) == 0;
-}
-
-static seer_status read_text(const char *path, seer_arena *arena, seer_graph **out_graph) {
-  char *text;
-  size_t n_bytes;
-  SEER_TRY(seer_os_read_file(path, arena, (size_t)1 << 31, &text, &n_bytes));
-  seer_front_allow(n_bytes);
-  SEER_TRY(seer_graph_parse(path, text, n_bytes, arena, out_graph));
-  (*out_graph)->file_bytes = n_bytes;
-  return seer_graph_sort(*out_graph);
 }
 
 seer_status seer_front_check_size(const seer_context *context, const char *path) {
@@ -28,6 +20,25 @@ seer_status seer_front_check_size(const seer_context *context, const char *path)
   if ((double)n_bytes <= limit) return SEER_OK;
   return SEER_FAIL(
       INVALID, "%s has %" PRIu64 " bytes, --model-limit allows %.0f", path, n_bytes, limit);
+}
+
+seer_status seer_front_read_text(const seer_context *context, const char *path, seer_arena *arena,
+    char **out_text, size_t *out_n_bytes) {
+  uint64_t n_bytes;
+  SEER_TRY(seer_front_check_size(context, path));
+  SEER_TRY(seer_os_file_bytes(path, &n_bytes));
+  if (n_bytes <= MAX_TEXT_BYTES) seer_front_allow(n_bytes);  // else it is refused below
+  return seer_os_read_file(path, arena, MAX_TEXT_BYTES, out_text, out_n_bytes);
+}
+
+static seer_status read_graph_text(
+    const seer_context *context, const char *path, seer_arena *arena, seer_graph **out_graph) {
+  char *text;
+  size_t n_bytes;
+  SEER_TRY(seer_front_read_text(context, path, arena, &text, &n_bytes));
+  SEER_TRY(seer_graph_parse(path, text, n_bytes, arena, out_graph));
+  (*out_graph)->file_bytes = n_bytes;
+  return seer_graph_sort(*out_graph);
 }
 
 // The n-th --input-shapes, "" when there is none.
@@ -43,8 +54,8 @@ static seer_status read_model(const seer_context *context, const char *model, co
   if (seer_os_exists(model)) {
     if (seer_os_is_dir(model))
       return SEER_FAIL(INVALID, "%s is a folder, must be a model file", model);
+    if (has_suffix(model, ".graph")) return read_graph_text(context, model, arena, out_graph);
     SEER_TRY(seer_front_check_size(context, model));
-    if (has_suffix(model, ".graph")) return read_text(model, arena, out_graph);
     return seer_onnx_read(model, arena, out_graph);
   }
   // "resnet18:batch=4,size=192": what stands behind the colon is the built-in network's, and so are

@@ -456,11 +456,14 @@ static seer_status score_by_estimate(const seer_bank_candidates *c, float *score
   return SEER_OK;
 }
 
-seer_status seer_bank_predict(
-    seer_bank *bank, uint32_t task, const seer_bank_candidates *c, float *scores) {
-  if (bank->options.model->is_estimate) return score_by_estimate(c, scores);
-  size_t n_row = 0;
-  for (size_t i = 0; i < c->n; i++) n_row += c->n_rows[i];
+seer_status seer_bank_rate(
+    const seer_bank *bank, uint32_t task, const seer_bank_candidates *c, float *out) {
+  size_t n_row = 0, row = 0;
+  for (size_t i = 0; i < c->n; i++) {
+    out[i] = 0;
+    n_row += c->n_rows[i];
+  }
+  if (bank->options.model->is_estimate) return SEER_OK;
   float *by_row = calloc(n_row + 1, sizeof(float));
   if (!by_row) return no_memory("predictions");
   uint32_t family = bank->family_of[task];
@@ -470,18 +473,22 @@ seer_status seer_bank_predict(
       status = bank->options.model->predict(bank->base[h], c->rows, n_row, by_row);
     for (size_t i = 0; i < n_row; i++) by_row[i] *= 0.5F;
   }
-  if (!status && bank->family[family] && !bank->is_useless[family]) {
+  if (!status && bank->family[family] && !bank->is_useless[family])
     status = bank->options.model->predict(bank->family[family], c->rows, n_row, by_row);
-  }
-  double reference = reference_estimate(bank, task, c);
-  size_t row = 0;
   for (size_t i = 0; !status && i < c->n; i++) {
-    float sum = reference > 0 ? prior(reference, c->estimates_s[i]) : 0;
-    for (uint32_t r = 0; r < c->n_rows[i]; r++) sum += by_row[row++];
-    scores[i] = sum;
+    for (uint32_t r = 0; r < c->n_rows[i]; r++) out[i] += by_row[row++];
   }
   free(by_row);
   return status;
+}
+
+seer_status seer_bank_score(
+    const seer_bank *bank, uint32_t task, const seer_bank_candidates *c, float *scores) {
+  if (bank->options.model->is_estimate) return score_by_estimate(c, scores);
+  double reference = reference_estimate(bank, task, c);
+  for (size_t i = 0; reference > 0 && i < c->n; i++)
+    scores[i] += prior(reference, c->estimates_s[i]);
+  return SEER_OK;
 }
 
 uint64_t seer_bank_generation(const seer_bank *bank) { return bank->generation; }

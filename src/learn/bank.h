@@ -47,9 +47,13 @@ typedef struct {
   const uint32_t *n_rows;
   const double *estimates_s;
 } seer_bank_candidates;
-// scores[i]: relative throughput.
-SEER_MUST_USE seer_status seer_bank_predict(
-    seer_bank *bank, uint32_t task, const seer_bank_candidates *candidates, float *scores);
+// Two steps. Rating reads the rows: out[i] is what the models say of candidate i, whatever others
+// there are. Several threads may rate at a time, while nobody trains, adds or loads. Scoring reads
+// the estimates: from ratings, in place, to relative throughput among all n.
+SEER_MUST_USE seer_status seer_bank_rate(
+    const seer_bank *bank, uint32_t task, const seer_bank_candidates *candidates, float *out);
+SEER_MUST_USE seer_status seer_bank_score(
+    const seer_bank *bank, uint32_t task, const seer_bank_candidates *candidates, float *scores);
 uint64_t seer_bank_generation(const seer_bank *bank);  // rises whenever scores may have changed
 size_t seer_bank_n_samples(const seer_bank *bank);
 // One file with the version of the features and the families' names. What is loaded is used at once

@@ -85,12 +85,9 @@ void seer_nest_make(const seer_nest_facts *facts, const seer_frame *frame, seer_
 // one list, one after another.
 typedef struct seer_summariser seer_summariser;
 seer_summariser *seer_summariser_create(const seer_sketch_list *list, seer_arena *arena);
-// Valid until the next call. The checked one: NULL for a schedule that is not allowed, with why.
-// From a frame: of a schedule of the list, made and checked before.
+const seer_nest_facts *seer_summariser_facts(const seer_summariser *summariser);  // its list's
+// Valid until the next call.
 const seer_nest *seer_summarise(seer_summariser *summariser, const seer_schedule *schedule);
-const seer_nest *seer_summarise_frame(seer_summariser *summariser, const seer_frame *frame);
-const seer_nest *seer_summarise_checked(
-    seer_summariser *summariser, const seer_schedule *schedule, seer_reject *out_reject);
 
 // From loop IR (the second producer).
 SEER_MUST_USE seer_status seer_nest_walk(

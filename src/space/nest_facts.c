@@ -225,22 +225,10 @@ seer_summariser *seer_summariser_create(const seer_sketch_list *list, seer_arena
   return summariser;
 }
 
+const seer_nest_facts *seer_summariser_facts(const seer_summariser *s) { return s->facts; }
+
 const seer_nest *seer_summarise(seer_summariser *s, const seer_schedule *schedule) {
   seer_frame_make(s->facts->list, schedule, &s->frame);
-  seer_nest_make(s->facts, &s->frame, &s->nest);
-  return &s->nest;
-}
-
-const seer_nest *seer_summarise_frame(seer_summariser *s, const seer_frame *frame) {
-  seer_nest_make(s->facts, frame, &s->nest);
-  return &s->nest;
-}
-
-const seer_nest *seer_summarise_checked(
-    seer_summariser *s, const seer_schedule *schedule, seer_reject *out_reject) {
-  seer_frame_make(s->facts->list, schedule, &s->frame);
-  *out_reject = seer_frame_check(s->facts->list, &s->frame);
-  if (*out_reject != SEER_REJECT_NONE) return NULL;
   seer_nest_make(s->facts, &s->frame, &s->nest);
   return &s->nest;
 }

@@ -14,15 +14,16 @@
 #define SMALL_BYTES 65536
 
 seer_status seer_choose_untuned(const seer_target *target, const seer_sketch_list *sketches,
-    uint32_t task, uint64_t seed, seer_schedule *out_schedule, double *out_seconds) {
+    uint32_t task, uint64_t seed, uint32_t n_threads, seer_schedule *out_schedule,
+    double *out_seconds) {
   seer_search_options options = {
-      .task = task, .sketches = sketches, .target = target, .seed = seed};
+      .task = task, .sketches = sketches, .target = target, .seed = seed, .n_threads = n_threads};
   seer_search *search;
   SEER_TRY(seer_search_create(&options, &search));
-  seer_search_zero_trial(search, DRAFTS, out_schedule);
-  *out_seconds = seer_search_analytic(search, out_schedule);
+  seer_status status = seer_search_zero_trial(search, DRAFTS, out_schedule);
+  if (!status) *out_seconds = seer_search_analytic(search, out_schedule);
   seer_search_destroy(search);
-  return SEER_OK;
+  return status;
 }
 
 uint64_t seer_choose_max_packed_bytes(const seer_context *context, const seer_dag *dag) {
@@ -140,8 +141,9 @@ static seer_status choose_task(chooser *c, const seer_task *task, int64_t opt_le
   if (is_found) return SEER_OK;
   double seconds;
   uint64_t seed = (uint64_t)seer_context_i64(c->context, SEER_OPT_SEED);
+  uint32_t n_threads = (uint32_t)seer_context_i64(c->context, SEER_OPT_SEARCH_THREADS);
   SEER_TRY(seer_choose_untuned(
-      c->target, choice->sketches, task->id, seed, &choice->schedule, &seconds));
+      c->target, choice->sketches, task->id, seed, n_threads, &choice->schedule, &seconds));
   choice->source = "default";
   if (c->records && opt_level >= 3) SEER_TRY(from_kin(c, task, seconds, choice, &is_found));
   *(is_found ? &counts->n_sibling : &counts->n_default) += 1;

@@ -40,9 +40,10 @@ uint64_t seer_choose_max_packed_bytes(const seer_context *context, const seer_da
 // What can be said of a schedule without building it.
 seer_estimate seer_choose_estimate(
     const seer_target *target, const seer_sketch_list *sketches, const seer_schedule *schedule);
-// The zero-trial choice for one task; the session's default is the same.
+// The zero-trial choice for one task, on n_threads (0: as many as this process may use); the
+// session's default is the same.
 SEER_MUST_USE seer_status seer_choose_untuned(const seer_target *target,
-    const seer_sketch_list *sketches, uint32_t task, uint64_t seed, seer_schedule *out_schedule,
-    double *out_seconds);
+    const seer_sketch_list *sketches, uint32_t task, uint64_t seed, uint32_t n_threads,
+    seer_schedule *out_schedule, double *out_seconds);
 
 #endif

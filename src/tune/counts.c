@@ -1,11 +1,11 @@
 // counts.c - what a search counts -> sums, differences, one line.
-#include <string.h>
+#include "tune/counts.h"
 
-#include "tune/search.h"
+#include <string.h>
 
 #define FIELDS (sizeof(seer_search_counts) / sizeof(uint64_t))
 
-static const char *const cut_names[SEER_CUT_COUNT] = {"plans", "sketches", "accesses", "pool-full"};
+static const char *const cut_names[SEER_CUT_COUNT] = {"plans", "sketches", "accesses"};
 const char *seer_cut_name(seer_cut cut) { return cut_names[cut]; }
 
 // A struct of numbers of one kind, all of which are summed alike.

@@ -1,8 +1,9 @@
-// search.c - drafts, evolution and selection over knobs.
-// A pool of candidates is drafted: the kept population, children of the best measured schedules,
-// and fresh samples, with more samples for sketches that have done well. The analytic model cuts
-// the pool; the learned model, once it knows something, scores it and breeds a few generations.
-// What is proposed is the top of the ranking, look-alikes apart, and a few random drafts.
+// search.c - what to draft, evolution and selection over knobs.
+// A pool of candidates is drafted (draft.h): the kept population, children of the best measured
+// schedules, and fresh samples, with more samples for sketches that have done well. The analytic
+// model cuts the pool; the learned model, once it knows something, scores it and breeds a few
+// generations. What is proposed is the top of the ranking, look-alikes apart, and a few random
+// drafts.
 
 #include "tune/search.h"
 
@@ -11,7 +12,9 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/parallel.h"
 #include "base/stats.h"
+#include "tune/draft.h"
 
 // Sizes of one proposal. Chosen so that a proposal costs well under a tenth of building and timing
 // what it proposes.
@@ -32,9 +35,7 @@
 #define EARLY_TRIALS 64
 #define FORMULATION_SHARE 0.1
 #define FORMULATION_DRAFTS 24  // when the pool has none of it
-#define MAX_TRIES 6  // of a sampler or mutator that refuses
 #define SKETCH_FLOOR 0.08  // share of a uniform draw that a bad sketch keeps
-#define CROSS_SHARE 0.15
 #define ANALYTIC_SLACK \
   6.0  // drafts estimated slower than the best by this factor are not scored by the model
 
@@ -43,15 +44,6 @@
 // what the models alone would have measured are such look-alikes (doc/decisions, 31).
 #define ALIKE_COST 0.04  // of relative throughput, each time that the known look-alikes double
 #define NEW_TRIES 8  // draws for a random candidate without known look-alikes
-
-typedef struct {
-  seer_schedule schedule;
-  uint64_t hash;
-  double analytic_s;
-  float score;
-  uint32_t n_alike;  // known look-alikes; set when candidates are picked
-  uint32_t n_rows;  // of features, in the order of drafting (search.rows)
-} candidate;
 
 typedef struct {
   seer_schedule schedule;
@@ -75,28 +67,22 @@ struct seer_search {
   elite elites[N_ELITE];
   double *sketch_best;  // seconds by sketch; 0: none
   uint32_t *sketch_n;
-  double *sketch_weight;  // of the draw at hand
+  double *sketch_weight;  // of the draw in hand
+  const seer_schedule **from;  // of the order in hand: room for the pool
   uint32_t n_formulation, *formulation_of;  // by sketch
   size_t n_queue, cap_queue, queue_at;
   queued *queue;
   uint32_t n_kept;
   seer_schedule kept[KEPT];
   uint32_t n_propose;
-  seer_frame frame[2];  // of the draft in hand, and of its next step
-  candidate *pool;
-  uint32_t n_pool, cap_pool;
-  uint64_t *seen;  // open-addressing set of hashes of the pool
-  uint32_t n_seen_slots;
-  float *rows;  // features of drafts that are not scored yet; NULL while there is no model
-  size_t n_row;
+  seer_draft_pool pool;
   seer_search_counts counts;
 };
 
 void seer_search_destroy(seer_search *search) {
   if (!search) return;
   seer_arena_destroy(search->arena);
-  free(search->pool);
-  free(search->seen);
+  seer_draft_pool_destroy(&search->pool);
   free(search);
 }
 
@@ -125,14 +111,15 @@ seer_status seer_search_create(const seer_search_options *options, seer_search *
   s->sketch_n = SEER_NEW_ARRAY(s->arena, uint32_t, options->sketches->n);
   s->sketch_weight = SEER_NEW_ARRAY(s->arena, double, options->sketches->n);
   number_formulations(s);
-  s->cap_pool = options->is_ansor ? 2 * ANSOR_POPULATION : 2 * POOL;
-  s->n_seen_slots = 1;
-  while (s->n_seen_slots < 8 * s->cap_pool) s->n_seen_slots *= 2;
-  s->pool = malloc(s->cap_pool * sizeof(candidate));
-  s->seen = malloc(s->n_seen_slots * sizeof(uint64_t));
-  if (!s->pool || !s->seen) {
+  s->options.n_threads = seer_parallel_threads(options->n_threads, SEER_DRAFT_ISLANDS);
+  // What is kept, what is drafted, and as many children; the first of each sketch.
+  uint32_t n_most = options->is_ansor ? ANSOR_POPULATION : POOL;
+  uint32_t cap = KEPT + N_ELITE + 2 * n_most + options->sketches->n;
+  s->from = SEER_NEW_ARRAY(s->arena, const seer_schedule *, cap);
+  seer_status status = seer_draft_pool_create(cap, &s->pool);
+  if (status) {
     seer_search_destroy(s);
-    return SEER_FAIL(RESOURCE, "no memory for a search");
+    return status;
   }
   *out_search = s;
   return SEER_OK;
@@ -297,199 +284,100 @@ void seer_search_queue(seer_search *s, const seer_schedule *schedule, const char
 uint32_t seer_search_queued(const seer_search *s) { return (uint32_t)(s->n_queue - s->queue_at); }
 
 // ---- the pool
-static void clear_pool(seer_search *s) {
-  s->n_pool = 0;
-  memset(s->seen, 0, s->n_seen_slots * sizeof(uint64_t));
+
+// Drafts into the pool. The bank rates what is new; NULL: nobody does.
+static seer_status draft(seer_search *s, const seer_draft_order *orders, uint32_t n_orders,
+    const seer_bank *bank, seer_rng *rng) {
+  seer_draft_space space = {.sketches = s->options.sketches,
+      .facts = seer_summariser_facts(s->summariser),
+      .target = s->options.target,
+      .max_packed_bytes = s->options.max_packed_bytes,
+      .known = s->measured,
+      .bank = bank,
+      .task = s->options.task,
+      .n_threads = s->options.n_threads};
+  return seer_draft(&space, orders, n_orders, seer_rng_u64(rng), &s->pool, &s->counts);
 }
 
-static bool see(seer_search *s, uint64_t hash) {
-  hash |= hash == 0;
-  for (uint32_t at = (uint32_t)hash & (s->n_seen_slots - 1);;
-       at = (at + 1) & (s->n_seen_slots - 1)) {
-    if (s->seen[at] == hash) return false;
-    if (s->seen[at] == 0) {
-      s->seen[at] = hash;
-      return true;
-    }
-  }
-}
-
-// Normalised, new, valid, not measured: then it is in the pool with its analytic estimate. `frame`:
-// the schedule's, checked; NULL where nobody has made one.
-static void add_draft(seer_search *s, const seer_schedule *schedule, const seer_frame *frame) {
-  if (s->n_pool == s->cap_pool) {
-    s->counts.cut[SEER_CUT_POOL]++;
-    return;
-  }
-  uint64_t hash = seer_schedule_hash(schedule);
-  if (!see(s, hash) || seer_map_get(s->measured, hash, NULL)) {
-    s->counts.rejected[SEER_REJECT_DUPLICATE]++;
-    return;
-  }
-  seer_reject reject = SEER_REJECT_NONE;
-  const seer_nest *nest = frame ? seer_summarise_frame(s->summariser, frame)
-                                : seer_summarise_checked(s->summariser, schedule, &reject);
-  if (!nest) {
-    s->counts.rejected[reject]++;
-    return;
-  }
-  s->counts.cut[SEER_CUT_ACCESSES] += nest->n_left_out;
-  if (!may_pack(s, nest->packed_bytes)) {
-    s->counts.rejected[SEER_REJECT_WEIGHTS]++;
-    return;
-  }
-  candidate *c = &s->pool[s->n_pool++];
-  c->schedule = *schedule;
-  c->hash = hash;
-  c->score = 0;
-  c->analytic_s = seer_analytic_seconds(nest, s->options.target);
-  c->n_alike = 0;
-  c->n_rows = 0;
-  if (s->rows) {
-    c->n_rows = seer_feature_extract(
-        nest, s->options.target, c->analytic_s, s->rows + s->n_row * seer_feature_count);
-    s->n_row += c->n_rows;
-  }
-  s->counts.drafted++;
-}
-
-static uint32_t draw_sketch(seer_search *s, seer_rng *rng) {
-  uint32_t n = s->options.sketches->n;
-  double best = s->n_elite ? s->elites[0].seconds : 0, total = 0, *weight = s->sketch_weight;
-  for (uint32_t k = 0; k < n; k++) {
+// n drafts of sketches that have done well, more of the better ones.
+static seer_draft_order fresh(seer_search *s, uint32_t n) {
+  double best = s->n_elite ? s->elites[0].seconds : 0, *weight = s->sketch_weight;
+  for (uint32_t k = 0; k < s->options.sketches->n; k++) {
     double ratio = s->sketch_best[k] > 0 && best > 0 ? best / s->sketch_best[k] : 1;
     weight[k] = s->options.is_ansor ? 1 : fmax(SKETCH_FLOOR, ratio * ratio * ratio);
-    total += weight[k];
   }
-  double at = seer_rng_f64(rng) * total;
-  for (uint32_t k = 0; k < n; k++) {
-    at -= weight[k];
-    if (at < 0) return k;
-  }
-  return n - 1;
+  return (seer_draft_order){.kind = SEER_DRAFT_DRAWN, .n = n, .sketch_weight = weight};
 }
 
-static void draft_fresh(seer_search *s, seer_rng *rng, uint32_t n) {
-  seer_schedule schedule;
-  for (uint32_t i = 0; i < n; i++) {
-    uint32_t sketch = draw_sketch(s, rng);
-    for (int t = 0; t < MAX_TRIES; t++) {
-      seer_reject reject =
-          seer_schedule_sample(s->options.sketches, sketch, rng, &schedule, &s->frame[0]);
-      if (reject == SEER_REJECT_NONE) {
-        add_draft(s, &schedule, &s->frame[0]);
-        break;
-      }
-      s->counts.rejected[reject]++;
-    }
-  }
-}
-
-static void draft_child(
-    seer_search *s, seer_rng *rng, const seer_schedule *a, const seer_schedule *b) {
-  seer_schedule child = *a, next;
-  bool has_frame = false;  // `child` is not `a` itself: its frame is the one that is not spare
-  uint32_t spare = 0;
-  bool is_crossed = b && seer_rng_chance(rng, CROSS_SHARE) &&
-      seer_schedule_cross(s->options.sketches, rng, a, b, &child, &s->frame[spare]) ==
-          SEER_REJECT_NONE;
-  if (is_crossed) {
-    has_frame = true;
-    spare ^= 1;
-  }
-  // Several small steps now and then: neighbours of the best are soon all known.
-  uint64_t steps = is_crossed ? seer_rng_below(rng, 2) : 1 + seer_rng_below(rng, 3);
-  for (uint64_t i = 0; i < steps; i++) {
-    for (int t = 0; t < MAX_TRIES; t++) {
-      seer_reject reject =
-          seer_schedule_mutate(s->options.sketches, rng, &child, &next, &s->frame[spare]);
-      if (reject == SEER_REJECT_NONE) {
-        child = next;
-        has_frame = true;
-        spare ^= 1;
-        break;
-      }
-      s->counts.rejected[reject]++;
-    }
-  }
-  add_draft(s, &child, has_frame ? &s->frame[spare ^ 1] : NULL);
-}
-
-// Better ranks are drawn more often: the smaller of two draws.
-static uint32_t draw_rank(seer_rng *rng, uint32_t n) {
-  uint64_t a = seer_rng_below(rng, n), b = seer_rng_below(rng, n);
-  return (uint32_t)(a < b ? a : b);
-}
-
-static void draft_from_elites(seer_search *s, seer_rng *rng, uint32_t n) {
-  for (uint32_t i = 0; i < n && s->n_elite; i++) {
-    const seer_schedule *a = &s->elites[draw_rank(rng, s->n_elite)].schedule;
-    draft_child(s, rng, a, &s->elites[draw_rank(rng, s->n_elite)].schedule);
-  }
+// n children of the first n_parents of the pool.
+static seer_draft_order children(
+    seer_search *s, uint32_t n, uint32_t n_parents, bool has_two_parents) {
+  for (uint32_t i = 0; i < n_parents; i++) s->from[i] = &s->pool.at[i].schedule;
+  return (seer_draft_order){.kind = SEER_DRAFT_BRED,
+      .n = n,
+      .from = s->from,
+      .n_from = n_parents,
+      .has_two_parents = has_two_parents};
 }
 
 static int by_analytic(const void *a, const void *b) {
-  const candidate *x = a, *y = b;
+  const seer_candidate *x = a, *y = b;
   if (x->analytic_s != y->analytic_s) return x->analytic_s < y->analytic_s ? -1 : 1;
   return (x->hash > y->hash) - (x->hash < y->hash);
 }
 
 static int by_score(const void *a, const void *b) {
-  const candidate *x = a, *y = b;
+  const seer_candidate *x = a, *y = b;
   if (x->score != y->score) return x->score > y->score ? -1 : 1;
   return by_analytic(a, b);
 }
 
 static void cut_by_analytic(seer_search *s, uint32_t keep) {
-  if (s->n_pool == 0) return;
-  qsort(s->pool, s->n_pool, sizeof(candidate), by_analytic);
+  seer_draft_pool *pool = &s->pool;
+  if (pool->n == 0) return;
+  qsort(pool->at, pool->n, sizeof *pool->at, by_analytic);
+  double most_s = ANALYTIC_SLACK * pool->at[0].analytic_s;
   uint32_t n = 0;
-  while (
-      n < s->n_pool && n < keep && s->pool[n].analytic_s <= ANALYTIC_SLACK * s->pool[0].analytic_s)
-    n++;
-  s->n_pool = n;
+  while (n < pool->n && n < keep && pool->at[n].analytic_s <= most_s) n++;
+  pool->n = n;
 }
 
-// Scores what was drafted since the last time: the pool from `first` on, still in that order.
-static seer_status score(seer_search *s, seer_bank *bank, uint32_t first) {
-  uint32_t n = s->n_pool - first;
+static void sort_by_score(seer_search *s) {
+  qsort(s->pool.at, s->pool.n, sizeof *s->pool.at, by_score);
+}
+
+// Of what the bank has rated: the pool from `first` on.
+static seer_status score(seer_search *s, const seer_bank *bank, uint32_t first) {
+  uint32_t n = s->pool.n - first;
+  seer_candidate *new = s->pool.at + first;
   if (n == 0) return SEER_OK;
-  uint32_t *n_rows = malloc(n * sizeof(uint32_t));
   float *scores = malloc(n * sizeof(float));
   double *estimates = malloc(n * sizeof(double));
   seer_status status =
-      n_rows && scores && estimates ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for %u scores", n);
+      scores && estimates ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for %u scores", n);
   for (uint32_t i = 0; i < n && !status; i++) {
-    n_rows[i] = s->pool[first + i].n_rows;
-    estimates[i] = s->pool[first + i].analytic_s;
+    scores[i] = new[i].score;
+    estimates[i] = new[i].analytic_s;
   }
-  if (!status) {
-    seer_bank_candidates candidates = {n, s->rows, n_rows, estimates};
-    status = seer_bank_predict(bank, s->options.task, &candidates, scores);
-  }
-  for (uint32_t i = 0; i < n && !status; i++) s->pool[first + i].score = scores[i];
-  s->counts.scored += n;
-  s->n_row = 0;
-  free(n_rows);
+  seer_bank_candidates candidates = {.n = n, .estimates_s = estimates};
+  if (!status) status = seer_bank_score(bank, s->options.task, &candidates, scores);
+  for (uint32_t i = 0; i < n && !status; i++) new[i].score = scores[i];
   free(scores);
   free(estimates);
   return status;
 }
 
-// Parents are the pool, best first; children join it.
-static seer_status evolve(seer_search *s, seer_bank *bank, seer_rng *rng, uint32_t generations,
-    uint32_t children, uint32_t keep) {
-  qsort(s->pool, s->n_pool, sizeof(candidate), by_score);
+// The pool, best first, has children, which join it.
+static seer_status evolve(seer_search *s, const seer_bank *bank, seer_rng *rng,
+    uint32_t generations, uint32_t n_children, uint32_t keep) {
+  sort_by_score(s);
   for (uint32_t g = 0; g < generations; g++) {
-    uint32_t n = s->n_pool, parents = n < keep / 2 ? n : keep / 2;
-    for (uint32_t i = 0; i < children && parents; i++) {
-      seer_schedule a = s->pool[draw_rank(rng, parents)].schedule,
-                    b = s->pool[draw_rank(rng, parents)].schedule;
-      draft_child(s, rng, &a, &b);
-    }
+    uint32_t n = s->pool.n, n_parents = n < keep / 2 ? n : keep / 2;
+    seer_draft_order order = children(s, n_children, n_parents, true);
+    SEER_TRY(draft(s, &order, 1, bank, rng));
     SEER_TRY(score(s, bank, n));
-    qsort(s->pool, s->n_pool, sizeof(candidate), by_score);
-    if (s->n_pool > keep) s->n_pool = keep;
+    sort_by_score(s);
+    if (s->pool.n > keep) s->pool.n = keep;
   }
   return SEER_OK;
 }
@@ -499,7 +387,9 @@ static uint32_t take_queue(seer_search *s, uint32_t n, seer_proposal *out) {
   uint32_t taken = 0;
   while (taken < n && s->queue_at < s->n_queue) {
     const queued *q = &s->queue[s->queue_at++];
-    if (seer_search_knows(s, &q->schedule) || !see(s, seer_schedule_hash(&q->schedule))) continue;
+    if (seer_search_knows(s, &q->schedule) ||
+        !seer_draft_pool_see(&s->pool, seer_schedule_hash(&q->schedule)))
+      continue;
     out[taken++] =
         (seer_proposal){q->schedule, 0, seer_search_analytic(s, &q->schedule), q->origin};
   }
@@ -508,41 +398,39 @@ static uint32_t take_queue(seer_search *s, uint32_t n, seer_proposal *out) {
 
 static void take_from_pool(
     seer_search *s, uint32_t at, const char *origin, seer_proposal *out, uint32_t *n_out) {
-  candidate *c = &s->pool[at];
+  seer_draft_pool *pool = &s->pool;
+  seer_candidate *c = &pool->at[at];
   double analytic_s = c->analytic_s;
   out[(*n_out)++] = (seer_proposal){c->schedule, c->score, analytic_s, origin};
-  s->n_pool--;
-  memmove(c, c + 1, (s->n_pool - at) * sizeof(candidate));
-  for (uint32_t i = 0; i < s->n_pool; i++)
-    s->pool[i].n_alike += s->pool[i].analytic_s == analytic_s;
+  pool->n--;
+  memmove(c, c + 1, (pool->n - at) * sizeof *c);
+  for (uint32_t i = 0; i < pool->n; i++)
+    pool->at[i].n_alike += pool->at[i].analytic_s == analytic_s;
 }
 
-// Index in the pool of the best candidate of formulation f; drafts some when there is none.
-static uint32_t best_of_formulation(seer_search *s, seer_rng *rng, uint32_t f) {
-  for (uint32_t i = 0; i < s->n_pool; i++) {
-    if (s->formulation_of[s->pool[i].schedule.sketch] == f) return i;
+// *out_at: index in the pool of the best candidate of formulation f, or the pool's end. Drafts some
+// when there is none.
+static seer_status best_of_formulation(
+    seer_search *s, seer_rng *rng, uint32_t f, uint32_t *out_at) {
+  seer_draft_pool *pool = &s->pool;
+  for (*out_at = 0; *out_at < pool->n; (*out_at)++) {
+    if (s->formulation_of[pool->at[*out_at].schedule.sketch] == f) return SEER_OK;
   }
-  uint32_t best = s->n_pool, n_sketch = s->options.sketches->n;
-  SEER_ASSERT(n_sketch > 0, "formulation %u without a sketch", f);
-  for (uint32_t i = 0; i < FORMULATION_DRAFTS; i++) {
-    uint32_t sketch = (uint32_t)seer_rng_below(rng, n_sketch);
-    while (s->formulation_of[sketch] != f) sketch = (sketch + 1) % n_sketch;
-    seer_schedule schedule;
-    if (seer_schedule_sample(s->options.sketches, sketch, rng, &schedule, &s->frame[0]) !=
-        SEER_REJECT_NONE)
-      continue;
-    uint32_t at = s->n_pool;
-    add_draft(s, &schedule, &s->frame[0]);
-    if (s->n_pool > at && s->pool[at].analytic_s < s->pool[best].analytic_s) best = at;
-  }
-  return best;
+  for (uint32_t k = 0; k < s->options.sketches->n; k++)
+    s->sketch_weight[k] = s->formulation_of[k] == f;
+  seer_draft_order order = {
+      .kind = SEER_DRAFT_DRAWN, .n = FORMULATION_DRAFTS, .sketch_weight = s->sketch_weight};
+  SEER_TRY(draft(s, &order, 1, NULL, rng));
+  for (uint32_t i = *out_at; i < pool->n; i++)
+    if (pool->at[i].analytic_s < pool->at[*out_at].analytic_s) *out_at = i;
+  return SEER_OK;
 }
 
 // The models know little of a formulation that was hardly measured: they must not drop it unseen.
-static void fill_quotas(
+static seer_status fill_quotas(
     seer_search *s, seer_rng *rng, uint32_t n, seer_proposal *out, uint32_t *n_out) {
   uint32_t measured = seer_search_n_measured(s);
-  if (s->options.is_ansor || s->n_formulation < 2 || measured >= EARLY_TRIALS) return;
+  if (s->options.is_ansor || s->n_formulation < 2 || measured >= EARLY_TRIALS) return SEER_OK;
   uint32_t quota = (uint32_t)ceil(FORMULATION_SHARE * (measured + n));
   for (uint32_t f = 0; f < s->n_formulation; f++) {
     uint32_t have = 0;
@@ -550,21 +438,23 @@ static void fill_quotas(
       have += s->formulation_of[k] == f ? s->sketch_n[k] : 0;
     for (uint32_t i = 0; i < *n_out; i++) have += s->formulation_of[out[i].schedule.sketch] == f;
     for (; have < quota && *n_out < n; have++) {
-      uint32_t at = best_of_formulation(s, rng, f);
-      if (at >= s->n_pool) break;
+      uint32_t at;
+      SEER_TRY(best_of_formulation(s, rng, f, &at));
+      if (at >= s->pool.n) break;
       take_from_pool(s, at, "formulation", out, n_out);
     }
   }
+  return SEER_OK;
 }
 
 // Expected relative throughput, less for each look-alike that is known. Before there is a model the
 // estimates say what is expected, relative to the pool's least.
 static uint32_t most_promising(const seer_search *s, bool is_trained) {
   double least_s = INFINITY, most = -INFINITY;
-  for (uint32_t i = 0; i < s->n_pool; i++) least_s = fmin(least_s, s->pool[i].analytic_s);
+  for (uint32_t i = 0; i < s->pool.n; i++) least_s = fmin(least_s, s->pool.at[i].analytic_s);
   uint32_t best = 0;
-  for (uint32_t i = 0; i < s->n_pool; i++) {
-    const candidate *c = &s->pool[i];
+  for (uint32_t i = 0; i < s->pool.n; i++) {
+    const seer_candidate *c = &s->pool.at[i];
     bool has_score = is_trained || s->options.is_ansor;
     double promise = has_score ? (double)c->score : least_s / c->analytic_s;
     if (!s->options.is_ansor) promise -= ALIKE_COST * log2(1 + c->n_alike);
@@ -577,9 +467,9 @@ static uint32_t most_promising(const seer_search *s, bool is_trained) {
 }
 
 static uint32_t draw_random(const seer_search *s, seer_rng *rng) {
-  uint32_t at = (uint32_t)seer_rng_below(rng, s->n_pool);
-  for (int t = 1; t < NEW_TRIES && s->pool[at].n_alike > 0 && !s->options.is_ansor; t++)
-    at = (uint32_t)seer_rng_below(rng, s->n_pool);
+  uint32_t at = (uint32_t)seer_rng_below(rng, s->pool.n);
+  for (int t = 1; t < NEW_TRIES && s->pool.at[at].n_alike > 0 && !s->options.is_ansor; t++)
+    at = (uint32_t)seer_rng_below(rng, s->pool.n);
   return at;
 }
 
@@ -587,117 +477,132 @@ static void pick(seer_search *s, seer_rng *rng, bool is_trained, uint32_t n, see
     uint32_t *n_out) {
   uint32_t n_random =
       (uint32_t)((double)(n - *n_out) * (is_trained ? s->options.random_share : 0.5));
-  while (*n_out < n - n_random && s->n_pool > 0)
+  while (*n_out < n - n_random && s->pool.n > 0)
     take_from_pool(s, most_promising(s, is_trained), is_trained ? "model" : "analytic", out, n_out);
   // The rest at random from what is left, so that the models also learn what is not at the top.
-  while (*n_out < n && s->n_pool > 0) take_from_pool(s, draw_random(s, rng), "random", out, n_out);
+  while (*n_out < n && s->pool.n > 0) take_from_pool(s, draw_random(s, rng), "random", out, n_out);
 }
 
 // Of what is in the pool: measured, or taken from the queue.
 static void find_look_alikes(seer_search *s, const seer_proposal *taken, uint32_t n_taken) {
-  for (uint32_t i = 0; i < s->n_pool; i++) {
-    candidate *c = &s->pool[i];
+  for (uint32_t i = 0; i < s->pool.n; i++) {
+    seer_candidate *c = &s->pool.at[i];
     c->n_alike = n_alike(s, c->analytic_s);
     for (uint32_t k = 0; k < n_taken; k++) c->n_alike += taken[k].analytic_s == c->analytic_s;
   }
 }
 
 static void keep_population(seer_search *s) {
-  s->n_kept = s->n_pool < KEPT ? s->n_pool : KEPT;
-  for (uint32_t i = 0; i < s->n_kept; i++) s->kept[i] = s->pool[i].schedule;
+  s->n_kept = s->pool.n < KEPT ? s->pool.n : KEPT;
+  for (uint32_t i = 0; i < s->n_kept; i++) s->kept[i] = s->pool.at[i].schedule;
+}
+
+// The first pool of a proposal, scored if there are models.
+static seer_status fill_pool(seer_search *s, const seer_bank *bank, seer_rng *rng) {
+  bool is_ansor = s->options.is_ansor;
+  const seer_schedule *kept[KEPT], *elites[N_ELITE];
+  for (uint32_t i = 0; i < s->n_kept; i++) kept[i] = &s->kept[i];
+  for (uint32_t i = 0; i < s->n_elite; i++) elites[i] = &s->elites[i].schedule;
+  uint32_t n_fresh = is_ansor ? ANSOR_POPULATION : bank ? FRESH_TRAINED : FRESH_UNTRAINED;
+  const seer_draft_order orders[] = {
+      {.kind = SEER_DRAFT_GIVEN, .n = s->n_kept, .from = kept},
+      {.kind = SEER_DRAFT_BRED,
+          .n = is_ansor ? s->n_elite : FROM_ELITES,
+          .from = elites,
+          .n_from = s->n_elite,
+          .has_two_parents = true},
+      fresh(s, n_fresh),
+  };
+  SEER_TRY(draft(s, orders, SEER_COUNT_OF(orders), bank, rng));
+  return bank ? score(s, bank, 0) : SEER_OK;
+}
+
+// What the pool comes to before any of it is picked. bank: trained, or NULL.
+static seer_status refine_pool(seer_search *s, const seer_bank *bank, seer_rng *rng) {
+  bool is_ansor = s->options.is_ansor;
+  if (!is_ansor) cut_by_analytic(s, POOL);
+  if (bank)
+    return is_ansor ? evolve(s, bank, rng, ANSOR_GENERATIONS, ANSOR_POPULATION, ANSOR_POPULATION)
+                    : evolve(s, bank, rng, GENERATIONS, CHILDREN, POOL / 2);
+  if (is_ansor) {  // its untrained model scores at random
+    for (uint32_t i = 0; i < s->pool.n; i++) s->pool.at[i].score = (float)seer_rng_f64(rng);
+    sort_by_score(s);
+  }
+  return SEER_OK;
 }
 
 seer_status seer_search_propose(
-    seer_search *s, seer_bank *bank, uint32_t n, seer_proposal *out, uint32_t *out_n) {
-  *out_n = 0;
-  clear_pool(s);
+    seer_search *s, const seer_bank *bank, uint32_t n, seer_proposal *out, uint32_t *out_n) {
+  seer_draft_pool_clear(&s->pool);
   seer_rng rng;
   seer_rng_init_stream(&rng, s->options.seed + s->options.task, s->n_propose++);
   *out_n = take_queue(s, n, out);
-  seer_status status = SEER_OK;
   if (*out_n < n) {
     bool is_trained = bank && seer_bank_is_trained(bank, s->options.task);
-    if (is_trained) {
-      s->rows = malloc(
-          (size_t)s->cap_pool * SEER_NEST_MAX_STATEMENTS * seer_feature_count * sizeof(float));
-      if (!s->rows) return SEER_FAIL(RESOURCE, "no memory for features");
-    }
-    for (uint32_t i = 0; i < s->n_kept; i++) add_draft(s, &s->kept[i], NULL);
-    if (s->options.is_ansor) {
-      draft_from_elites(s, &rng, s->n_elite);
-      draft_fresh(s, &rng, ANSOR_POPULATION);
-    } else {
-      draft_from_elites(s, &rng, FROM_ELITES);
-      draft_fresh(s, &rng, is_trained ? FRESH_TRAINED : FRESH_UNTRAINED);
-    }
-    if (is_trained) status = score(s, bank, 0);
-    if (!s->options.is_ansor) cut_by_analytic(s, POOL);
-    if (is_trained && !status) {
-      uint32_t generations = s->options.is_ansor ? ANSOR_GENERATIONS : GENERATIONS;
-      uint32_t size = s->options.is_ansor ? ANSOR_POPULATION : CHILDREN;
-      status = evolve(
-          s, bank, &rng, generations, size, s->options.is_ansor ? ANSOR_POPULATION : POOL / 2);
-    } else if (s->options.is_ansor) {  // Ansor's untrained model scores at random
-      for (uint32_t i = 0; i < s->n_pool; i++) s->pool[i].score = (float)seer_rng_f64(&rng);
-      qsort(s->pool, s->n_pool, sizeof(candidate), by_score);
-    }
-    if (!status) {
-      find_look_alikes(s, out, *out_n);
-      fill_quotas(s, &rng, n, out, out_n);
-      pick(s, &rng, is_trained, n, out, out_n);
-      keep_population(s);
-    }
-    free(s->rows);
-    s->rows = NULL;
-    s->n_row = 0;
+    SEER_TRY(fill_pool(s, is_trained ? bank : NULL, &rng));
+    SEER_TRY(refine_pool(s, is_trained ? bank : NULL, &rng));
+    find_look_alikes(s, out, *out_n);
+    SEER_TRY(fill_quotas(s, &rng, n, out, out_n));
+    pick(s, &rng, is_trained, n, out, out_n);
+    keep_population(s);
   }
   s->counts.proposed += *out_n;
-  return status;
+  return SEER_OK;
 }
 
 // What adds an error of its own (Winograd) is for measurements to choose, and for checks to see:
 // the schedule without trials is also the reference that winners are compared with.
 static void keep_exact(seer_search *s) {
   uint32_t n = 0;
-  for (uint32_t k = 0; k < s->n_pool; k++) {
-    const seer_sketch *sketch = s->options.sketches->sketch[s->pool[k].schedule.sketch];
-    if (sketch->tolerance == 0) s->pool[n++] = s->pool[k];
+  for (uint32_t k = 0; k < s->pool.n; k++) {
+    const seer_sketch *sketch = s->options.sketches->sketch[s->pool.at[k].schedule.sketch];
+    if (sketch->tolerance == 0) s->pool.at[n++] = s->pool.at[k];
   }
-  s->n_pool = n;
+  s->pool.n = n;
 }
 
-void seer_search_zero_trial(seer_search *s, uint32_t n_drafts, seer_schedule *out) {
-  clear_pool(s);
+// The default of each sketch, and the first drafts.
+static seer_status fill_with_defaults(seer_search *s, uint32_t n_fresh, seer_rng *rng) {
+  uint32_t n = s->options.sketches->n;
+  seer_schedule *defaults = malloc(n * sizeof *defaults);
+  if (!defaults) return SEER_FAIL(RESOURCE, "no memory for %u schedules", n);
+  for (uint32_t k = 0; k < n; k++) {
+    seer_schedule_default(s->options.sketches, k, &defaults[k]);
+    s->from[k] = &defaults[k];
+  }
+  seer_draft_order orders[] = {
+      {.kind = SEER_DRAFT_GIVEN, .n = n, .from = s->from}, fresh(s, n_fresh)};
+  seer_status status = draft(s, orders, SEER_COUNT_OF(orders), NULL, rng);
+  free(defaults);
+  return status;
+}
+
+seer_status seer_search_zero_trial(seer_search *s, uint32_t n_drafts, seer_schedule *out) {
+  seer_draft_pool_clear(&s->pool);
   seer_rng rng;
   seer_rng_init_stream(&rng, s->options.seed + s->options.task, UINT64_MAX);
-  seer_schedule schedule;
-  for (uint32_t k = 0; k < s->options.sketches->n; k++) {
-    seer_schedule_default(s->options.sketches, k, &schedule);
-    add_draft(s, &schedule, NULL);
-  }
-  uint32_t n_fresh = n_drafts < s->cap_pool / 2 ? n_drafts : s->cap_pool / 2;
-  draft_fresh(s, &rng, n_fresh);
+  uint32_t n_fresh = n_drafts < POOL ? n_drafts : POOL;
+  SEER_TRY(fill_with_defaults(s, n_fresh, &rng));
   for (uint32_t left = n_drafts - n_fresh; left > 0;) {  // what the pool cannot hold at once
     uint32_t n = left < n_fresh ? left : n_fresh;
     keep_exact(s);
     cut_by_analytic(s, POOL / 4);
-    draft_fresh(s, &rng, n);
+    seer_draft_order order = fresh(s, n);
+    SEER_TRY(draft(s, &order, 1, NULL, &rng));
     left -= n;
   }
   for (int g = 0; g < 4; g++) {  // climb by the estimate
     keep_exact(s);
     cut_by_analytic(s, POOL / 4);
-    uint32_t n = s->n_pool;
-    for (uint32_t i = 0; i < n_fresh / 4 && n; i++) {
-      seer_schedule a = s->pool[draw_rank(&rng, n)].schedule;
-      draft_child(s, &rng, &a, NULL);
-    }
+    seer_draft_order order = children(s, n_fresh / 4, s->pool.n, false);
+    SEER_TRY(draft(s, &order, 1, NULL, &rng));
   }
   keep_exact(s);
   cut_by_analytic(s, 1);
-  if (s->n_pool) {
-    *out = s->pool[0].schedule;
+  if (s->pool.n) {
+    *out = s->pool.at[0].schedule;
   } else {
     seer_schedule_default(s->options.sketches, 0, out);
   }
+  return SEER_OK;
 }

@@ -1,13 +1,12 @@
 // search.h - one task's search: what has been measured, what looks promising, what to measure next.
 // Draft, then verify: cheap analytic scores filter many drafts; the learned model ranks what is
 // left and guides a few generations of evolution. The population is kept between rounds.
-// Repeatable: the same results and models give the same proposals.
+// Repeatable: the same results and models give the same proposals, on any number of threads.
 #ifndef SEER_TUNE_SEARCH_H
 #define SEER_TUNE_SEARCH_H
 
 #include "learn/bank.h"
-#include "space/frame.h"
-#include "space/nest.h"
+#include "tune/counts.h"
 #include "tune/measure.h"
 
 typedef struct {
@@ -18,30 +17,8 @@ typedef struct {
   bool is_ansor;  // Ansor's loop: no analytic filter, no queue, 2,048 individuals, 4 generations
   double random_share;  // of a proposal: explores (Ansor: 0.05)
   uint64_t max_packed_bytes;  // packed weights of a schedule; 0: any number
+  uint32_t n_threads;  // that draft; 0: as many as this process may use
 } seer_search_options;
-
-// Places where a fixed size ends what is looked at.
-typedef enum {
-  SEER_CUT_PLANS,  // half-made sketches beyond what the walk of the rules keeps
-  SEER_CUT_SKETCHES,  // plans that did not become sketches because others were ranked before them
-  // loads and statements that a nest summary has no room for: features lack them
-  SEER_CUT_ACCESSES,
-  SEER_CUT_POOL,  // drafts when the pool was full
-  SEER_CUT_COUNT
-} seer_cut;
-const char *seer_cut_name(seer_cut cut);
-
-// All of a search so far, or of a round. Whole numbers of one width only.
-typedef struct {
-  uint64_t drafted, scored, proposed;
-  uint64_t rejected[SEER_REJECT_COUNT];
-  uint64_t cut[SEER_CUT_COUNT];
-} seer_search_counts;
-void seer_search_counts_add(seer_search_counts *into, const seer_search_counts *more);
-void seer_search_counts_less(seer_search_counts *into, const seer_search_counts *earlier);
-// "drafted 448, scored 288, proposed 16; rejected: registers 31, duplicate 8; left out: pool-full
-// 2"
-const char *seer_search_counts_print(const seer_search_counts *counts, seer_arena *arena);
 
 typedef struct {
   seer_schedule schedule;
@@ -62,7 +39,7 @@ void seer_search_queue(seer_search *search, const seer_schedule *schedule, const
 uint32_t seer_search_queued(const seer_search *search);
 // At most n new schedules; fewer, or none, when the space is exhausted.
 SEER_MUST_USE seer_status seer_search_propose(
-    seer_search *search, seer_bank *bank, uint32_t n, seer_proposal *out, uint32_t *out_n);
+    seer_search *search, const seer_bank *bank, uint32_t n, seer_proposal *out, uint32_t *out_n);
 // What came of one. seconds 0: failed; only a full measurement may become the best. Also used to
 // restore from records.
 void seer_search_report(
@@ -91,6 +68,7 @@ uint32_t seer_search_features(
 uint64_t seer_search_packed_bytes(const seer_search *search, const seer_schedule *schedule);
 double seer_search_analytic(const seer_search *search, const seer_schedule *schedule);
 // The best of many drafts by the analytic model alone: the zero-trial choice.
-void seer_search_zero_trial(seer_search *search, uint32_t n_drafts, seer_schedule *out);
+SEER_MUST_USE seer_status seer_search_zero_trial(
+    seer_search *search, uint32_t n_drafts, seer_schedule *out);
 
 #endif

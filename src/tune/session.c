@@ -110,10 +110,11 @@ static seer_status add_task(seer_session *s, uint32_t t, double cold_bytes) {
       .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
       .is_ansor = s->policy->is_faithful,
       .random_share = s->policy->is_faithful ? 0.05 : 0.1,
-      .max_packed_bytes = seer_choose_max_packed_bytes(s->context, task->dag)};
+      .max_packed_bytes = seer_choose_max_packed_bytes(s->context, task->dag),
+      .n_threads = (uint32_t)seer_context_i64(s->context, SEER_OPT_SEARCH_THREADS)};
   SEER_TRY(seer_search_create(&options, &own->search));
-  SEER_TRY(seer_choose_untuned(
-      s->target, own->sketches, t, options.seed, &own->fallback, &own->estimate_s));
+  SEER_TRY(seer_choose_untuned(s->target, own->sketches, t, options.seed, options.n_threads,
+      &own->fallback, &own->estimate_s));
   seer_task_state *state = &s->state.task[t];
   state->weight = (double)task->weight / s->network->n_set;
   state->flops = task->flops;

@@ -488,6 +488,18 @@ BOMBS = [entry for name, entry in list(globals().items())
          ("value", "const", "model", "function", "body", "chain", "write_all")]
 
 
+# Texts of graphs: files end in .graph.
+TEXTS = {
+    "splat": 'graph "bomb" {\n  input %x f32[2,4]\n  const $w f32[31111114,8] = splat 0.5\n'
+             '  %y f32[2,4] = "Relu"(%x)\n  output %y\n}\n',
+    "many_splats": 'graph "bomb" {\n  input %x f32[2,4]\n' +
+                   "".join(f"  const $w{k} f32[262144] = splat 0.{k}\n" for k in range(1000)) +
+                   '  %y f32[2,4] = "Relu"(%x)\n  output %y\n}\n',
+    "long_dimensions": 'graph "bomb" {\n  input %x f32[' + ",".join(["9" * 30] * 10000) + "]\n}\n",
+    "deep_brackets": 'graph "bomb" {\n  const $w i64[2] = ' + "[" * 200000,
+}
+
+
 def write_all(folder):
     paths = []
     for bomb in BOMBS:
@@ -496,6 +508,10 @@ def write_all(folder):
         with open(path, "wb") as file:
             file.write(made if isinstance(made, bytes) else made.SerializeToString())
         paths.append(path)
+    for name, text in TEXTS.items():
+        paths.append(os.path.join(folder, name + ".graph"))
+        with open(paths[-1], "w", encoding="utf-8") as file:
+            file.write(text)
     return paths
 
 

@@ -36,10 +36,11 @@ def main():
         subprocess.run([sys.executable, script, folder], check=True, stdout=subprocess.DEVNULL)
         paths = sorted(os.path.join(folder, name) for name in os.listdir(folder))
         for path in paths:
-            name = os.path.basename(path)[:-5]
+            name, kind = os.path.splitext(os.path.basename(path))
             if wanted and name not in wanted:
                 continue
-            for command in ["info"], ["compile", "-O1"]:
+            # `opt` reads whatever has a text form; the others what is a model.
+            for command in ["info"], ["compile", "-O1"], *([["opt"]] if kind == ".graph" else []):
                 problems, row = check(path, command, folder)
                 rows.append((row, f"{command[0]} {name}"))
                 if problems:

@@ -2,28 +2,33 @@
 // however many steps run it. Compiling is spread over the machine's threads, each with its own LLVM
 // context and arena; results lie in job order, so the outcome does not depend on the number of
 // threads.
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "base/recover.h"
 #include "code/build/internal.h"
 #include "code/dump.h"
 
+typedef struct job_list job_list;
+
+// What a thread works with.
 typedef struct {
+  const job_list *jobs;
+  seer_arena *arena;
+  bool has_begun;
+  seer_codegen *codegen;  // NULL: it could not be made, and `begun` says why
+  seer_status begun;
+  seer_built_kernel *next;
+} worker;
+
+struct job_list {
   const seer_context *context;
   const seer_network *network;
   seer_built_kernels *kernels;
   seer_status *status;  // by kernel
-  _Atomic uint32_t next;
-} job_list;
-
-typedef struct {
-  job_list *jobs;
-  seer_arena *arena;
-  seer_codegen *codegen;
-  seer_built_kernel *next;
-} worker;
+  worker *workers;
+};
 
 // Names may differ (a sketch's are those of its own nodes), the skeleton may not.
 static bool same_knobs(const seer_sketch *a, const seer_sketch *b) {
@@ -132,26 +137,19 @@ static seer_status build_next(void *user) {
 }
 
 // Whatever runs out of memory in it, it comes back: other threads work beside it.
-static void work(void *arg) {
-  worker *self = arg;
-  job_list *jobs = self->jobs;
-  seer_status status = seer_recover(create_codegen, self);
-  for (;;) {
-    uint32_t i = atomic_fetch_add(&jobs->next, 1);
-    if (i >= jobs->kernels->n) break;
-    seer_built_kernel *k = &jobs->kernels->kernel[i];
-    if (!status) {
-      self->next = k;
-      jobs->status[i] = seer_recover(build_next, self);
-    } else {  // no code generator: every job that falls to this thread says why
-      jobs->status[i] = seer_status_make(
-          seer_status_code(status), __FILE__, __LINE__, "%s", seer_status_message(status));
-    }
-    if (jobs->status[i])
-      jobs->status[i] = seer_status_context(jobs->status[i], "building %s", k->step->name);
-  }
-  seer_codegen_destroy(self->codegen);
-  seer_status_free(status);
+static void build_part(void *user, uint32_t part, uint32_t thread) {
+  job_list *jobs = user;
+  worker *self = &jobs->workers[thread];
+  if (!self->has_begun) self->begun = seer_recover(create_codegen, self);
+  self->has_begun = true;
+  self->next = &jobs->kernels->kernel[part];
+  seer_status *status = &jobs->status[part];
+  if (self->codegen)
+    *status = seer_recover(build_next, self);
+  else  // every kernel that falls to this thread says why
+    *status = seer_status_make(
+        seer_status_code(self->begun), __FILE__, __LINE__, "%s", seer_status_message(self->begun));
+  if (*status) *status = seer_status_context(*status, "building %s", self->next->step->name);
 }
 
 // The kernels of one set of shapes, less those that an earlier set or step has.
@@ -213,25 +211,19 @@ seer_status seer_build_kernels(const seer_context *context, const seer_network *
     SEER_TRY(add_set(set, choice, ties[k], seen, out, out->of_step[k]));
   }
 
-  job_list jobs = {context, network, out, SEER_NEW_ARRAY(arena, seer_status, out->n + 1), 0};
-  uint32_t n_threads = seer_os_n_threads();
-  if (n_threads > out->n) n_threads = out->n > 0 ? out->n : 1;
-  if (n_threads > 64) n_threads = 64;
-  worker workers[64];
-  seer_os_thread *thread[64] = {NULL};
+  uint32_t n_threads = seer_parallel_threads(0, out->n);
+  job_list jobs = {context, network, out, SEER_NEW_ARRAY(arena, seer_status, out->n + 1),
+      SEER_NEW_ARRAY(arena, worker, n_threads)};
   out->arenas = SEER_NEW_ARRAY(arena, seer_arena *, n_threads);
   for (uint32_t t = 0; t < n_threads; t++) {
     out->arenas[out->n_arenas++] = seer_arena_create("kernels");
-    workers[t] = (worker){.jobs = &jobs, .arena = out->arenas[t]};
-    if (t == 0) continue;
-    // A thread that cannot be had is not needed.
-    seer_status started = seer_os_thread_create(work, &workers[t], &thread[t]);
-    if (started) thread[t] = NULL;
-    seer_status_free(started);
+    jobs.workers[t] = (worker){.jobs = &jobs, .arena = out->arenas[t]};
   }
-  work(&workers[0]);
-  for (uint32_t t = 1; t < n_threads; t++)
-    if (thread[t]) seer_os_thread_join(thread[t]);
+  seer_parallel(n_threads, out->n, build_part, &jobs);
+  for (uint32_t t = 0; t < n_threads; t++) {
+    seer_codegen_destroy(jobs.workers[t].codegen);
+    seer_status_free(jobs.workers[t].begun);
+  }
   seer_status status = SEER_OK;
   for (uint32_t i = 0; i < out->n; i++) status = seer_status_join(status, jobs.status[i]);
   if (!status) log_slowest(context, out);

@@ -29,6 +29,12 @@ static void make_row(seer_rng *rng, float *row) {
   for (size_t c = 0; c < N_COLUMNS; c++) row[c] = (float)(8 * seer_rng_f64(rng));
 }
 
+static seer_status predict(
+    const seer_bank *bank, uint32_t task, const seer_bank_candidates *candidates, float *scores) {
+  SEER_TRY(seer_bank_rate(bank, task, candidates, scores));
+  return seer_bank_score(bank, task, candidates, scores);
+}
+
 static void feed(seer_bank *bank, seer_rng *rng, uint32_t task, uint32_t family, uint32_t n) {
   float row[SEER_FEATURE_MAX];
   for (uint32_t i = 0; i < n; i++) {
@@ -48,7 +54,7 @@ static double pair_accuracy(seer_bank *bank, seer_rng *rng, uint32_t task, uint3
     make_row(rng, rows + i * N_COLUMNS);
     n_rows[i] = 1;
   }
-  ok(seer_bank_predict(bank, task, &(seer_bank_candidates){N, rows, n_rows, NULL}, scores));
+  ok(predict(bank, task, &(seer_bank_candidates){N, rows, n_rows, NULL}, scores));
   for (uint32_t i = 0; i < N; i++) {
     for (uint32_t j = 0; j < i; j++) {
       bool is_faster =
@@ -128,7 +134,7 @@ static void test_failures_are_learnt_as_bad(void **state) {
   memcpy(both + N_COLUMNS, both, N_COLUMNS * sizeof(float));
   both[20] = 1;
   both[N_COLUMNS + 20] = 7;
-  ok(seer_bank_predict(bank, 0, &(seer_bank_candidates){2, both, n_rows, NULL}, scores));
+  ok(predict(bank, 0, &(seer_bank_candidates){2, both, n_rows, NULL}, scores));
   assert_true(scores[0] > scores[1] + 0.3F);
   seer_bank_destroy(bank);
 }
@@ -164,9 +170,9 @@ static void test_models_build_on_the_estimate(void **state) {
     seconds[i] = 3 * estimates[i] * (1 + 0.1 * (double)rows[i * N_COLUMNS + 5]);
   }
   seer_bank_candidates candidates = {N, rows, n_rows, estimates};
-  ok(seer_bank_predict(bank, 0, &candidates, with));
+  ok(predict(bank, 0, &candidates, with));
   candidates.estimates_s = NULL;
-  ok(seer_bank_predict(bank, 0, &candidates, without));
+  ok(predict(bank, 0, &candidates, without));
   for (uint32_t i = 0; i < N; i++) {
     for (uint32_t j = 0; j < i; j++, total++) {
       right_with += (seconds[i] < seconds[j]) == (with[i] > with[j]);
@@ -196,8 +202,8 @@ static void test_files_carry_over_and_bad_ones_are_refused(void **state) {
   float row[SEER_FEATURE_MAX], a, b;
   uint32_t one = 1;
   make_row(&rng, row);
-  ok(seer_bank_predict(bank, 2, &(seer_bank_candidates){1, row, &one, NULL}, &a));
-  ok(seer_bank_predict(other, 2, &(seer_bank_candidates){1, row, &one, NULL}, &b));
+  ok(predict(bank, 2, &(seer_bank_candidates){1, row, &one, NULL}, &a));
+  ok(predict(other, 2, &(seer_bank_candidates){1, row, &one, NULL}, &b));
   assert_true(a == b);
   char *data;
   size_t n_bytes;
@@ -302,7 +308,7 @@ static void test_the_estimate_alone_ranks(void **state) {
   float scores[3];
   const double estimates[] = {2e-4, 1e-4, 8e-4};
   const uint32_t n_rows[] = {1, 1, 1};
-  ok(seer_bank_predict(bank, 0, &(seer_bank_candidates){3, rows, n_rows, estimates}, scores));
+  ok(predict(bank, 0, &(seer_bank_candidates){3, rows, n_rows, estimates}, scores));
   assert_true(scores[0] == 0.5F && scores[1] == 1.0F && scores[2] == 0.125F);
   seer_bank_destroy(bank);
 }

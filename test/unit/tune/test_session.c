@@ -86,25 +86,28 @@ static outcome run(world *w, seer_records *records) {
   return out;
 }
 
+// The published policies begin at random: after a round a task (192 trials) one tuning of six is no
+// better than the default, after 480 trials one of 30, after 960 none of 60 came near it.
 static void test_policies_make_progress(void **state) {
   (void)state;
-  static const char *const policies[] = {
-      "seer", "familyseer", "ansor", "round-robin", "random", "sketch.xgb.family_ind"};
+  static const struct {
+    const char *name, *trials;
+  } policies[] = {{"seer", "160"}, {"round-robin", "160"}, {"random", "160"}, {"familyseer", "960"},
+      {"ansor", "960"}, {"sketch.xgb.family_ind", "960"}};
   for (size_t i = 0; i < SEER_COUNT_OF(policies) * TEST_TARGETS; i++) {
+    const char *name = policies[i / TEST_TARGETS].name, *trials = policies[i / TEST_TARGETS].trials;
     world w;
-    open_world_on(&w, test_target_names[i % TEST_TARGETS], "", NULL, "mlp",
-        policies[i / TEST_TARGETS], "160");
+    open_world_on(&w, test_target_names[i % TEST_TARGETS], "", NULL, "mlp", name, trials);
     outcome out = run(&w, NULL);
     if (getenv("SHOW")) {
       printf(
           "%s: %.3g -> %.3g us, %u trials, %u failed, drafted %g scored %g, propose %.2f train "
           "%.2f s\n",
-          policies[i / TEST_TARGETS], out.totals.default_s * 1e6, out.totals.estimated_s * 1e6,
-          out.totals.trials, out.totals.failed[SEER_MEASURED_RUN_CRASH],
-          (double)out.totals.search.drafted, (double)out.totals.search.scored, out.totals.propose_s,
-          out.totals.train_s);
+          name, out.totals.default_s * 1e6, out.totals.estimated_s * 1e6, out.totals.trials,
+          out.totals.failed[SEER_MEASURED_RUN_CRASH], (double)out.totals.search.drafted,
+          (double)out.totals.search.scored, out.totals.propose_s, out.totals.train_s);
     }
-    assert_true(out.totals.trials > 0 && out.totals.trials <= 160);
+    assert_true(out.totals.trials > 0 && out.totals.trials <= (uint32_t)atoi(trials));
     assert_true(out.totals.estimated_s < out.totals.default_s);
     close_world(&w);
   }

@@ -1,0 +1,67 @@
+// draft.h - candidates by the hundred: drawn or bred, checked, summarised, estimated, and rated by
+// the learned models, on several threads. What is asked for is cut into islands, as many whatever
+// the number of threads: each has random numbers of its own, and sees what is known and what it has
+// drafted itself. They are joined in their order, so that the same calls give the same candidates
+// on any number of threads.
+#ifndef SEER_TUNE_DRAFT_H
+#define SEER_TUNE_DRAFT_H
+
+#include "base/map.h"
+#include "learn/bank.h"
+#include "tune/counts.h"
+
+#define SEER_DRAFT_ISLANDS 8
+
+typedef struct {
+  seer_schedule schedule;
+  uint64_t hash;
+  double analytic_s;
+  float score;  // of a new one: what seer_bank_rate says; 0 when no models were asked
+  uint32_t n_alike;  // for the search: 0 of a new one
+} seer_candidate;
+
+// Candidates that differ from each other, and from what the pool has held since it was cleared.
+typedef struct {
+  uint32_t n, cap;
+  seer_candidate *at;
+  uint32_t n_slots;  // a power of two
+  uint64_t *seen;  // open-addressing set of hashes; 0: free
+} seer_draft_pool;
+SEER_MUST_USE seer_status seer_draft_pool_create(uint32_t cap, seer_draft_pool *out);
+void seer_draft_pool_destroy(seer_draft_pool *pool);
+void seer_draft_pool_clear(seer_draft_pool *pool);
+bool seer_draft_pool_see(seer_draft_pool *pool, uint64_t hash);  // false: it was seen before
+
+// Whose candidates they are, and who works. All is borrowed.
+typedef struct {
+  const seer_sketch_list *sketches;
+  const seer_nest_facts *facts;  // of the sketches
+  const seer_target *target;
+  uint64_t max_packed_bytes;  // of packed weights; 0: any number
+  const seer_map *known;  // hashes of what is not to be drafted
+  const seer_bank *bank;  // that rates; NULL: nobody does
+  uint32_t task;  // as the bank knows it
+  uint32_t n_threads;
+} seer_draft_space;
+
+typedef enum {
+  SEER_DRAFT_GIVEN,  // `from`, one each: they need not be valid
+  SEER_DRAFT_DRAWN,  // of sketches by weight
+  SEER_DRAFT_BRED  // from one of `from`, or two: mutated, crossed
+} seer_draft_kind;
+
+// n tries. What the schedules do not allow, what is known and what has been seen comes to nothing.
+typedef struct {
+  seer_draft_kind kind;
+  uint32_t n;
+  const seer_schedule *const *from;  // GIVEN: n; BRED: n_from parents, the better ones first
+  uint32_t n_from;
+  bool has_two_parents;
+  const double *sketch_weight;  // DRAWN: by sketch, at least one of them above 0
+} seer_draft_order;
+
+// Adds to the pool, and to the counts. Candidates that are there stay where they are.
+SEER_MUST_USE seer_status seer_draft(const seer_draft_space *space, const seer_draft_order *orders,
+    uint32_t n_orders, uint64_t seed, seer_draft_pool *pool, seer_search_counts *counts);
+
+#endif
