@@ -45,10 +45,10 @@ typedef struct seer_status_data *seer_status;
   } while (0)
 
 // As SEER_TRY, and adds where we were: SEER_TRYF(lower(task), "task %s", name)
-#define SEER_TRYF(expr, ...)                                           \
-  do {                                                                 \
-    seer_status seer_try_ = (expr);                                    \
-    if (seer_try_) return seer_status_context(seer_try_, __VA_ARGS__); \
+#define SEER_TRYF(expr, ...)                                                               \
+  do {                                                                                     \
+    seer_status seer_try_ = (expr);                                                        \
+    if (seer_try_) return SEER_STATUS_FAILED(seer_status_context(seer_try_, __VA_ARGS__)); \
   } while (0)
 
 // Never fails: when memory is out it returns a static status with the code.

@@ -87,7 +87,7 @@ static seer_status read_and_bind(const loading *l, seer_graph **out_graph) {
   if (!status) return SEER_OK;
   seer_graph_close(*out_graph);
   *out_graph = NULL;
-  return seer_status_context(status, "reading %s", l->model);
+  return SEER_STATUS_FAILED(seer_status_context(status, "reading %s", l->model));
 }
 
 static seer_status read_within(void *user) {
