@@ -422,12 +422,13 @@ static seer_step_info describe(const seer_rt_set *of, uint32_t i) {
   };
 }
 
-static seer_rt_code time_once(seer_session *session, bool is_first, const step_list *list) {
+static seer_rt_code time_once(
+    seer_session *session, bool is_first, const step_list *list, uint32_t n_step) {
   const seer_rt_set *of = session->selected->of;
   seer_rt_code code = SEER_RT_OK;
   seer_pool_begin(session->pool);
   double before = now_s();
-  for (uint32_t i = 0; i < of->plan->n_step && code == SEER_RT_OK; i = step_after(of, i)) {
+  for (uint32_t i = 0; i < n_step && code == SEER_RT_OK; i = step_after(of, i)) {
     code = run_step(session, i);  // a loop's or branch's time holds that of what it runs
     double after = now_s(), seconds;
     uint8_t *at = list->data + i * list->step_bytes + offsetof(seer_step_info, seconds);
@@ -443,24 +444,24 @@ static seer_rt_code time_once(seer_session *session, bool is_first, const step_l
 static seer_rt_code time_steps(
     seer_session *session, uint32_t n_runs, const step_list *list, int32_t n_steps) {
   const seer_rt_set *of = session->selected->of;
+  const uint32_t n_step = of->plan->n_step;
   seer_rt_code code = seer_session_ready(session);
   if (code != SEER_RT_OK) return code;
   if (list->step_bytes < STEP_MIN_BYTES)
     return SEER_SESSION_REFUSE(session, SEER_RT_INVALID,
         "elements of %zu bytes for steps; seer_step_info has at least %zu", list->step_bytes,
         STEP_MIN_BYTES);
-  if (n_steps < 0 || (uint32_t)n_steps < of->plan->n_step)
-    return SEER_SESSION_REFUSE(session, SEER_RT_INVALID, "room for %d steps; the network has %u",
-        n_steps, of->plan->n_step);
-  if (!list->data && of->plan->n_step > 0)
+  if (n_steps < 0 || (uint32_t)n_steps < n_step)
     return SEER_SESSION_REFUSE(
-        session, SEER_RT_INVALID, "no memory (NULL) for %u steps", of->plan->n_step);
-  for (uint32_t i = 0; i < of->plan->n_step; i++) {
+        session, SEER_RT_INVALID, "room for %d steps; the network has %u", n_steps, n_step);
+  if (!list->data && n_step > 0)
+    return SEER_SESSION_REFUSE(session, SEER_RT_INVALID, "no memory (NULL) for %u steps", n_step);
+  for (uint32_t i = 0; i < n_step; i++) {
     seer_step_info info = describe(of, i);
     put_step(list, i, &info);
   }
   for (uint32_t run = 0; run < n_runs && code == SEER_RT_OK; run++)
-    code = time_once(session, run == 0, list);
+    code = time_once(session, run == 0, list, n_step);
   if (n_runs > 0) session->selected->has_run = code == SEER_RT_OK;
   return code;
 }
