@@ -92,7 +92,7 @@ static seer_rt_code check_read(
   if ((uint64_t)n_found < n_bytes)
     return seer_rt_fail(SEER_RT_CORRUPT, from->message, from->message_bytes,
         "%s: cut short while it was read: %llu bytes of %llu", from->name,
-        (unsigned long long)n_found + before, (unsigned long long)(n_bytes + before));
+        (unsigned long long)((uint64_t)n_found + before), (unsigned long long)(n_bytes + before));
   return SEER_RT_OK;
 }
 
