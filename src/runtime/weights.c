@@ -89,10 +89,11 @@ static seer_rt_code check_read(
   if (n_found < 0)
     return seer_rt_fail(SEER_RT_IO, from->message, from->message_bytes, "%s: cannot be read: %s",
         from->name, strerror(errno));
-  if ((uint64_t)n_found < n_bytes)
+  uint64_t found = (uint64_t)n_found + before, all = n_bytes + before;
+  if (found < all)
     return seer_rt_fail(SEER_RT_CORRUPT, from->message, from->message_bytes,
         "%s: cut short while it was read: %llu bytes of %llu", from->name,
-        (unsigned long long)((uint64_t)n_found + before), (unsigned long long)(n_bytes + before));
+        (unsigned long long)found, (unsigned long long)all);
   return SEER_RT_OK;
 }
 
