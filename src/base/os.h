@@ -138,6 +138,8 @@ void seer_os_thread_join(seer_os_thread *thread);
 uint32_t seer_os_n_threads(void);
 SEER_MUST_USE seer_status seer_os_pin_self(uint32_t nth_allowed_cpu);
 uint64_t seer_os_peak_rss_bytes(void);
+// Memory that was freed and that malloc keeps goes back to the system, where libc can do that.
+void seer_os_return_memory(void);
 
 // ---- advisory lock on a file (flock). *out_fd -1 when someone else holds it and !wait.
 SEER_MUST_USE seer_status seer_os_lock_file(const char *path, bool wait, int *out_fd);

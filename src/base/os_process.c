@@ -16,6 +16,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "base/os.h"
 #include "base/os_fault.h"
@@ -281,4 +284,10 @@ uint64_t seer_os_peak_rss_bytes(void) {
   struct rusage usage;
   if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
   return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+void seer_os_return_memory(void) {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }

@@ -89,6 +89,8 @@ seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool,
   seer_session *session = lines_alloc(sizeof *session);
   if (session) session->plan = lines_alloc(model->n_set * sizeof *session->plan);
   bool has_all = session && session->plan;
+  // Buffers without a byte have a place, too.
+  if (session) session->n_memory_bytes = SCRATCH_ALIGN;
   for (uint32_t s = 0; has_all && s < model->n_set; s++) {
     session->n_plan++;
     has_all = make_tables(&model->set[s], &session->plan[s]);
@@ -105,14 +107,12 @@ seer_rt_code seer_rt_session_create(const seer_model *model, seer_pool *pool,
   session->selected = session->plan;
   session->in_use = seer_fork_word_create();
   if (!session->in_use) session->in_use = &session->in_use_here;
-  if (session->n_memory_bytes > 0) {
-    session->memory = seer_rt_pages_alloc(session->n_memory_bytes);
-    if (!session->memory) {
-      uint64_t n = session->n_memory_bytes;
-      seer_rt_session_destroy(session);
-      return seer_rt_fail(SEER_RT_RESOURCE, message, message_bytes,
-          "no memory for a session: %llu bytes", (unsigned long long)n);
-    }
+  session->memory = seer_rt_pages_alloc(session->n_memory_bytes);
+  if (!session->memory) {
+    uint64_t n = session->n_memory_bytes;
+    seer_rt_session_destroy(session);
+    return seer_rt_fail(SEER_RT_RESOURCE, message, message_bytes,
+        "no memory for a session: %llu bytes", (unsigned long long)n);
   }
   for (uint32_t s = 0; s < model->n_set; s++) place_buffers(session, &session->plan[s]);
   *out_session = session;

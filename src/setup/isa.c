@@ -113,20 +113,28 @@ static uint64_t needing(seer_isa isa, uint64_t gone) {
 
 // ---- names that are near
 
-// "haswell, skylake": at most four, the nearest first.
+#define MAX_NEAR 4
+
+// "haswell, skylake": at most MAX_NEAR, the nearest first.
 static const char *near_names(const entry *table, size_t n_table, seer_isa isa, const char *name,
     size_t n, seer_arena *arena) {
+  const char *wanted = seer_arena_strndup(arena, name, n), *nearest[MAX_NEAR];
+  size_t distance[MAX_NEAR], n_near = 0;
+  for (size_t i = 0; i < n_table; i++) {
+    size_t d = table[i].isa == isa ? seer_name_distance(wanted, table[i].name) : SIZE_MAX;
+    if (d > n || (n_near == MAX_NEAR && d >= distance[MAX_NEAR - 1])) continue;
+    size_t at = n_near < MAX_NEAR ? n_near++ : MAX_NEAR - 1;
+    for (; at > 0 && distance[at - 1] > d; at--) {
+      distance[at] = distance[at - 1];
+      nearest[at] = nearest[at - 1];
+    }
+    distance[at] = d;
+    nearest[at] = table[i].name;
+  }
   seer_text text;
   seer_text_init(&text, arena);
-  uint32_t n_named = 0;
-  const char *wanted = seer_arena_strndup(arena, name, n);
-  for (size_t d = 0; d <= n && n_named < 4; d++) {
-    for (size_t i = 0; i < n_table && n_named < 4; i++) {
-      if (table[i].isa != isa || seer_name_distance(wanted, table[i].name) != d) continue;
-      seer_text_printf(&text, "%s%s", n_named++ ? ", " : "", table[i].name);
-    }
-  }
-  return n_named ? text.data : "nothing like it";
+  for (size_t k = 0; k < n_near; k++) seer_text_printf(&text, "%s%s", k ? ", " : "", nearest[k]);
+  return n_near ? text.data : "nothing like it";
 }
 
 // ---- lists

@@ -55,8 +55,10 @@ static seer_status train(void *user) {
 
 static void study(void *user) {
   lesson *l = user;
-  uint64_t start = seer_os_now_ns();
+  uint64_t start = seer_os_now_ns(), generation = seer_bank_generation(l->s->bank);
   l->status = seer_recover(train, l);  // it may be on a thread of its own
+  // Fitting takes some 25 MB for a moment, which malloc would keep for this thread's successors.
+  if (seer_bank_generation(l->s->bank) != generation) seer_os_return_memory();
   l->s->totals.train_s += (double)(seer_os_now_ns() - start) * 1e-9;
 }
 

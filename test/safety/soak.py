@@ -12,7 +12,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
 FAMILYSEER = os.environ.get("FAMILYSEER", str(SOURCE / "build" / "familyseer"))
-PERIOD_S = 2
+PERIOD_S = 0.2  # fitting the models takes more for a second
 
 
 def resident_mb(pid):

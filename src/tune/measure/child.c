@@ -116,7 +116,7 @@ static seer_status start_once(seer_child *child) {
 
 // Memory and processes may be there again in a moment; a program that is missing or of another
 // version stays so.
-static bool may_pass(const seer_status status) {
+static bool may_pass(seer_status status) {
   seer_code code = seer_status_code(status);
   return code == SEER_CODE_RESOURCE || code == SEER_CODE_IO;
 }

@@ -56,10 +56,10 @@ static void get_pack(reader *r, seer_pack *out) {
     dim->extent = (int64_t)seer_wire_get_u64(r);
     if (dim->stride < -MAX_PACK_STEP || dim->stride > MAX_PACK_STEP)
       seer_wire_refuse(r, "a pack's stride");
-    if (r->wrong) return;
-    if (dim->extent < 1 || dim->extent > (int64_t)MAX_BUFFER_BYTES / elems)
-      seer_wire_refuse(r, "a pack's extent");
-    elems = r->wrong ? 1 : elems * dim->extent;
+    bool is_fine = dim->extent >= 1 && dim->extent <= (int64_t)MAX_BUFFER_BYTES / elems;
+    if (!is_fine) seer_wire_refuse(r, "a pack's extent");
+    if (!is_fine || r->wrong) return;
+    elems *= dim->extent;
   }
 }
 
