@@ -8,6 +8,7 @@
 #   make check-safety   10,000 damaged ONNX files, damaged records, weights and plans; plain and sanitized (tool/check_safety.sh)
 #   make check-kill   kill -9 of the tuner and of its workers, 100 times each (test/safety/kill9.py)
 #   make fuzz         every fuzzer for FUZZ_SECONDS, under sanitizers (tool/fuzz.sh)
+#   make replay BASE=REVISION   code of a few thousand schedules, before and after (tool/replay.sh)
 #   make soak         half an hour of tuning, in which the tuner's memory must not grow (test/safety/soak.py)
 #   make check-exports   networks exported from torchvision, timm and transformers (test/peer/exports.py)
 #   make lint | format | docs | bench | deps | install PREFIX=/usr/local
@@ -20,7 +21,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 CTEST := ctest --test-dir $(BUILD) --output-on-failure
 
-.PHONY: all deps demo quick check check-full check-onnx check-safety check-kill soak fuzz check-exports lint format docs bench install configure clean
+.PHONY: all deps demo quick check check-full check-onnx check-safety check-kill soak fuzz replay check-exports lint format docs bench install configure clean
 .DEFAULT_GOAL := all
 # The recipes below depend on each other in order (deps before all before lint).
 .NOTPARALLEL:
@@ -61,6 +62,9 @@ soak: all
 
 fuzz: deps
 	@tool/fuzz.sh $(FUZZ_SECONDS)
+
+replay: all
+	@tool/replay.sh $(BASE)
 
 check-exports: deps all
 	@tool/deps.sh exports

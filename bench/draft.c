@@ -129,12 +129,13 @@ static seer_status measure_drafts(
       .kind = SEER_DRAFT_DRAWN, .n = n_at_a_time, .sketch_weight = weight};
   seer_draft_pool pool;
   SEER_TRY(seer_draft_pool_create(n_at_a_time, &pool));
+  const seer_set nothing = {0};
   seer_status status = SEER_OK;
   for (uint32_t c = 0; c < b->counts->n && !status; c++) {
     seer_draft_space space = {.sketches = b->list,
         .facts = seer_summariser_facts(b->summariser),
         .target = b->target,
-        .known = seer_map_create(b->arena),
+        .known = &nothing,
         .bank = bank,
         .n_threads = b->counts->threads[c]};
     seer_search_counts counts = {0};

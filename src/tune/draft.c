@@ -21,51 +21,27 @@
 #define CANDIDATE_FLOATS (SEER_NEST_MAX_STATEMENTS * ROW_FLOATS)  // at most
 
 // ---- the pool
-static bool set_insert(uint64_t *slots, uint32_t n_slots, uint64_t hash) {
-  hash |= hash == 0;
-  for (uint32_t at = (uint32_t)hash & (n_slots - 1);; at = (at + 1) & (n_slots - 1)) {
-    if (slots[at] == hash) return false;
-    if (slots[at] != 0) continue;
-    slots[at] = hash;
-    return true;
-  }
-}
-
-static bool set_has(const uint64_t *slots, uint32_t n_slots, uint64_t hash) {
-  hash |= hash == 0;
-  for (uint32_t at = (uint32_t)hash & (n_slots - 1); slots[at]; at = (at + 1) & (n_slots - 1))
-    if (slots[at] == hash) return true;
-  return false;
-}
-
-static uint32_t slots_for(uint32_t n) {
-  uint32_t n_slots = 8;
-  while (n_slots < n) n_slots *= 2;
-  return n_slots;
-}
-
 seer_status seer_draft_pool_create(uint32_t cap, seer_draft_pool *out) {
-  *out = (seer_draft_pool){.cap = cap, .n_slots = slots_for(8 * cap)};
-  out->at = malloc(cap * sizeof *out->at);
-  out->seen = calloc(out->n_slots, sizeof *out->seen);
-  if (out->at && out->seen) return SEER_OK;
+  *out = (seer_draft_pool){.cap = cap, .at = malloc(cap * sizeof *out->at)};
+  // What leaves the pool stays seen: several times as many as it holds.
+  if (seer_set_create(4 * (size_t)cap, &out->seen) && out->at) return SEER_OK;
   seer_draft_pool_destroy(out);
   return SEER_FAIL(RESOURCE, "no memory for %u candidates", cap);
 }
 
 void seer_draft_pool_destroy(seer_draft_pool *pool) {
   free(pool->at);
-  free(pool->seen);
+  seer_set_destroy(&pool->seen);
   *pool = (seer_draft_pool){0};
 }
 
 void seer_draft_pool_clear(seer_draft_pool *pool) {
   pool->n = 0;
-  memset(pool->seen, 0, pool->n_slots * sizeof *pool->seen);
+  seer_set_clear(&pool->seen);
 }
 
 bool seer_draft_pool_see(seer_draft_pool *pool, uint64_t hash) {
-  return set_insert(pool->seen, pool->n_slots, hash);
+  return seer_set_add(&pool->seen, hash);
 }
 
 // ---- islands
@@ -74,7 +50,7 @@ bool seer_draft_pool_see(seer_draft_pool *pool, uint64_t hash) {
 typedef struct {
   seer_frame frame[2];  // of the draft in hand, and of its next step
   seer_nest nest;
-  uint64_t *seen;  // on this island
+  seer_set seen;  // on this island
 } place;
 
 typedef struct {
@@ -87,7 +63,8 @@ typedef struct {
 typedef struct {
   const seer_draft_space *space;
   const seer_draft_order *orders;
-  uint32_t n_orders, n_slots;
+  uint32_t n_orders;
+  uint32_t max_room;  // of an island
   uint64_t seed;
   const seer_draft_pool *pool;
   uint32_t n_new;  // candidates; while they are drafted, how many there may be
@@ -100,15 +77,13 @@ typedef struct {
 } job;
 
 static void destroy_place(place *p) {
-  if (p) free(p->seen);
+  if (p) seer_set_destroy(&p->seen);
   free(p);
 }
 
 static place *create_place(const job *j) {
   place *p = malloc(sizeof *p);  // large, and used as far as a task has stages
-  if (!p) return NULL;
-  p->seen = malloc(j->n_slots * sizeof *p->seen);
-  if (p->seen) return p;
+  if (!p || seer_set_create(j->max_room, &p->seen)) return p;
   free(p);
   return NULL;
 }
@@ -130,8 +105,8 @@ static void add(drafter *d, const seer_schedule *schedule, const seer_frame *fra
   const seer_draft_space *space = j->space;
   place *p = d->place;
   uint64_t hash = seer_schedule_hash(schedule);
-  if (!set_insert(p->seen, j->n_slots, hash) || set_has(j->pool->seen, j->pool->n_slots, hash) ||
-      seer_map_get(space->known, hash, NULL)) {
+  if (!seer_set_add(&p->seen, hash) || seer_set_has(&j->pool->seen, hash) ||
+      seer_set_has(space->known, hash)) {
     reject(d, SEER_REJECT_DUPLICATE);
     return;
   }
@@ -241,7 +216,7 @@ static void draft_island(void *user, uint32_t k, uint32_t thread) {
     own->status = SEER_FAIL(RESOURCE, "no memory to draft in");
     return;
   }
-  memset(p->seen, 0, j->n_slots * sizeof *p->seen);
+  seer_set_clear(&p->seen);
   drafter d = {.job = j, .place = p, .island = own};
   if (j->rows) d.row = j->rows + (size_t)own->first * CANDIDATE_FLOATS;
   seer_rng_init_stream(&d.rng, j->seed, k);
@@ -259,20 +234,18 @@ static void draft_island(void *user, uint32_t k, uint32_t thread) {
 
 // Room for every try that is asked for.
 static seer_status place_islands(job *j) {
-  uint32_t most = 0;
   for (uint32_t k = 0; k < SEER_DRAFT_ISLANDS; k++) {
     island *own = &j->island[k];
     own->first = j->n_new;
     for (uint32_t o = 0; o < j->n_orders; o++)
       own->room += share(j->orders[o].n, k + 1) - share(j->orders[o].n, k);
-    if (own->room > most) most = own->room;
+    if (own->room > j->max_room) j->max_room = own->room;
     j->n_new += own->room;
   }
   const seer_draft_pool *pool = j->pool;
   SEER_ASSERT(j->n_new <= pool->cap - pool->n, "%u candidates for a pool of %u that holds %u",
       j->n_new, pool->cap, pool->n);
   j->new = pool->at + pool->n;
-  j->n_slots = slots_for(2 * most + 1);
   if (!j->space->bank || j->n_new == 0) return SEER_OK;
   j->rows = malloc(j->n_new * CANDIDATE_FLOATS * sizeof(float));  // used as far as there are rows
   j->n_rows = malloc(j->n_new * sizeof *j->n_rows);

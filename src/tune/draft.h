@@ -6,7 +6,7 @@
 #ifndef SEER_TUNE_DRAFT_H
 #define SEER_TUNE_DRAFT_H
 
-#include "base/map.h"
+#include "base/set.h"
 #include "learn/bank.h"
 #include "tune/counts.h"
 
@@ -24,8 +24,7 @@ typedef struct {
 typedef struct {
   uint32_t n, cap;
   seer_candidate *at;
-  uint32_t n_slots;  // a power of two
-  uint64_t *seen;  // open-addressing set of hashes; 0: free
+  seer_set seen;  // hashes
 } seer_draft_pool;
 SEER_MUST_USE seer_status seer_draft_pool_create(uint32_t cap, seer_draft_pool *out);
 void seer_draft_pool_destroy(seer_draft_pool *pool);
@@ -38,7 +37,7 @@ typedef struct {
   const seer_nest_facts *facts;  // of the sketches
   const seer_target *target;
   uint64_t max_packed_bytes;  // of packed weights; 0: any number
-  const seer_map *known;  // hashes of what is not to be drafted
+  const seer_set *known;  // hashes of what is not to be drafted
   const seer_bank *bank;  // that rates; NULL: nobody does
   uint32_t task;  // as the bank knows it
   uint32_t n_threads;

@@ -61,7 +61,7 @@ struct seer_search {
   seer_search_options options;
   seer_arena *arena;
   seer_summariser *summariser;
-  seer_map *measured;  // a set of hashes
+  seer_set measured;  // hashes
   seer_map *alike;  // number of measured schedules by estimate
   uint32_t n_elite;
   elite elites[N_ELITE];
@@ -83,6 +83,7 @@ void seer_search_destroy(seer_search *search) {
   if (!search) return;
   seer_arena_destroy(search->arena);
   seer_draft_pool_destroy(&search->pool);
+  seer_set_destroy(&search->measured);
   free(search);
 }
 
@@ -105,7 +106,6 @@ seer_status seer_search_create(const seer_search_options *options, seer_search *
   s->counts.cut[SEER_CUT_SKETCHES] = options->sketches->n_sketches_cut;
   s->arena = seer_arena_create("search");
   s->summariser = seer_summariser_create(options->sketches, s->arena);
-  s->measured = seer_map_create(s->arena);
   s->alike = seer_map_create(s->arena);
   s->sketch_best = SEER_NEW_ARRAY(s->arena, double, options->sketches->n);
   s->sketch_n = SEER_NEW_ARRAY(s->arena, uint32_t, options->sketches->n);
@@ -146,12 +146,10 @@ uint32_t seer_search_features(
 }
 
 bool seer_search_knows(const seer_search *s, const seer_schedule *schedule) {
-  return seer_map_get(s->measured, seer_schedule_hash(schedule), NULL);
+  return seer_set_has(&s->measured, seer_schedule_hash(schedule));
 }
 
-uint32_t seer_search_n_measured(const seer_search *s) {
-  return (uint32_t)seer_map_count(s->measured);
-}
+uint32_t seer_search_n_measured(const seer_search *s) { return (uint32_t)s->measured.n; }
 const seer_search_counts *seer_search_get_counts(const seer_search *s) { return &s->counts; }
 void seer_search_reject(seer_search *s, seer_reject why) { s->counts.rejected[why]++; }
 
@@ -228,9 +226,7 @@ uint32_t seer_search_unconfirmed(const seer_search *s, uint32_t k, seer_schedule
 
 void seer_search_report(
     seer_search *s, const seer_schedule *schedule, double seconds, bool is_full) {
-  uint64_t hash = seer_schedule_hash(schedule);
-  bool was_known = seer_map_get(s->measured, hash, NULL);
-  seer_map_set(s->measured, hash, 1);
+  bool was_known = !seer_set_add(&s->measured, seer_schedule_hash(schedule));
   if (!was_known && !s->options.is_ansor) count_alike(s, schedule);
   s->sketch_n[schedule->sketch]++;
   if (seconds <= 0) return;
@@ -292,7 +288,7 @@ static seer_status draft(seer_search *s, const seer_draft_order *orders, uint32_
       .facts = seer_summariser_facts(s->summariser),
       .target = s->options.target,
       .max_packed_bytes = s->options.max_packed_bytes,
-      .known = s->measured,
+      .known = &s->measured,
       .bank = bank,
       .task = s->options.task,
       .n_threads = s->options.n_threads};

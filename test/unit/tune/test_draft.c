@@ -115,18 +115,18 @@ static void proposals_do_not_depend_on_threads(void **state) {
   }
 }
 
-static void is_as_promised(const world *w, const seer_draft_pool *pool, const seer_map *known) {
-  seer_map *seen = seer_map_create(w->arena);
+static void is_as_promised(const world *w, const seer_draft_pool *pool, const seer_set *known) {
+  seer_set seen = {0};
   for (uint32_t i = 0; i < pool->n; i++) {
     const seer_candidate *c = &pool->at[i];
     assert_true(c->hash == seer_schedule_hash(&c->schedule));
-    assert_false(seer_map_get(seen, c->hash, NULL));
-    assert_false(seer_map_get(known, c->hash, NULL));
-    seer_map_set(seen, c->hash, 1);
+    assert_true(seer_set_add(&seen, c->hash));
+    assert_false(seer_set_has(known, c->hash));
     assert_int_equal(seer_schedule_check(w->sketches, &c->schedule), SEER_REJECT_NONE);
     const seer_nest *nest = seer_summarise(w->summariser, &c->schedule);
     assert_true(c->analytic_s == seer_analytic_seconds(nest, &w->target));
   }
+  seer_set_destroy(&seen);
 }
 
 // Drawn, then the same again with some of them known: what is known, what is given twice and what
@@ -138,10 +138,11 @@ static void candidates_are_new_valid_and_counted(void **state) {
   open_world(&w);
   double *weight = SEER_NEW_ARRAY(w.arena, double, w.sketches->n);
   weight[w.sketches->n - 1] = 1;  // of one sketch: there will be duplicates
+  seer_set known = {0};
   seer_draft_space space = {.sketches = w.sketches,
       .facts = seer_summariser_facts(w.summariser),
       .target = &w.target,
-      .known = seer_map_create(w.arena),
+      .known = &known,
       .n_threads = 8};
   const seer_draft_order drawn = {.kind = SEER_DRAFT_DRAWN, .n = N, .sketch_weight = weight};
   seer_draft_pool pool, again;
@@ -151,20 +152,18 @@ static void candidates_are_new_valid_and_counted(void **state) {
   ok(seer_draft(&space, &drawn, 1, 3, &pool, &counts));
   assert_true(pool.n > N / 2 && pool.n <= N);
   assert_int_equal(counts.drafted, pool.n);
-  is_as_promised(&w, &pool, space.known);
+  is_as_promised(&w, &pool, &known);
   for (uint32_t i = 0; i < pool.n; i++)
     assert_int_equal(pool.at[i].schedule.sketch, w.sketches->n - 1);
 
-  seer_map *known = seer_map_create(w.arena);
-  for (uint32_t i = 0; i < pool.n; i += 2) seer_map_set(known, pool.at[i].hash, 1);
-  space.known = known;
+  for (uint32_t i = 0; i < pool.n; i += 2) seer_set_add(&known, pool.at[i].hash);
   const seer_schedule *given[N + 1];
   uint32_t n_given = 0;
   for (uint32_t i = 0; i < pool.n; i++) given[n_given++] = &pool.at[i].schedule;
   given[n_given++] = &pool.at[1].schedule;  // on another island than the first one
   const seer_draft_order orders[] = {{.kind = SEER_DRAFT_GIVEN, .n = n_given, .from = given}};
   ok(seer_draft(&space, orders, 1, 3, &again, &counts_again));
-  is_as_promised(&w, &again, known);
+  is_as_promised(&w, &again, &known);
   assert_int_equal(again.n, pool.n / 2);
   assert_int_equal(counts_again.drafted, again.n);
   assert_int_equal(counts_again.rejected[SEER_REJECT_DUPLICATE], n_given - again.n);
@@ -177,7 +176,7 @@ static void candidates_are_new_valid_and_counted(void **state) {
   ok(seer_draft(&space, &bred, 1, 4, &again, &counts_again));
   assert_true(again.n > n_before);
   assert_memory_equal(&again.at[0].schedule, &first.schedule, sizeof first.schedule);
-  is_as_promised(&w, &again, known);
+  is_as_promised(&w, &again, &known);
 
   space.max_packed_bytes = 1;
   seer_draft_pool_clear(&again);
@@ -189,6 +188,7 @@ static void candidates_are_new_valid_and_counted(void **state) {
   assert_true(counts_again.rejected[SEER_REJECT_WEIGHTS] > 0);
   seer_draft_pool_destroy(&pool);
   seer_draft_pool_destroy(&again);
+  seer_set_destroy(&known);
   close_world(&w);
 }
 
