@@ -22,7 +22,7 @@
 
 #include "base/map.h"
 #include "base/os.h"
-#include "base/parallel.h"
+#include "base/os/parallel.h"
 #include "base/rng.h"
 #include "base/stats.h"
 #include "code/kernel.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/parallel.h"
+#include "base/os/parallel.h"
 #include "base/rng.h"
 #include "space/frame.h"
 #include "space/nest.h"
@@ -92,7 +92,7 @@ typedef struct {
   const job *job;
   place *place;
   island *island;
-  seer_rng rng;
+  seer_rng *rng;
   float *row;  // where the next one goes
 } drafter;
 
@@ -152,10 +152,10 @@ static uint32_t draw_sketch(seer_rng *rng, const double *weight, uint32_t n) {
 static void draw(drafter *d, const double *weight) {
   const seer_sketch_list *sketches = d->job->space->sketches;
   seer_schedule schedule;
-  uint32_t sketch = draw_sketch(&d->rng, weight, sketches->n);
+  uint32_t sketch = draw_sketch(d->rng, weight, sketches->n);
   for (int t = 0; t < MAX_TRIES; t++) {
     seer_reject why =
-        seer_schedule_sample(sketches, sketch, &d->rng, &schedule, &d->place->frame[0]);
+        seer_schedule_sample(sketches, sketch, d->rng, &schedule, &d->place->frame[0]);
     if (why == SEER_REJECT_NONE) {
       add(d, &schedule, &d->place->frame[0]);
       return;
@@ -166,7 +166,7 @@ static void draw(drafter *d, const double *weight) {
 
 // Better ranks are drawn more often: the smaller of two draws.
 static const seer_schedule *draw_parent(drafter *d, const seer_draft_order *order) {
-  uint64_t a = seer_rng_below(&d->rng, order->n_from), b = seer_rng_below(&d->rng, order->n_from);
+  uint64_t a = seer_rng_below(d->rng, order->n_from), b = seer_rng_below(d->rng, order->n_from);
   return order->from[a < b ? a : b];
 }
 
@@ -178,17 +178,17 @@ static void breed(drafter *d, const seer_draft_order *order) {
   seer_schedule child = *a, next;
   bool has_frame = false;  // `child` is not `a` itself: its frame is the one that is not spare
   uint32_t spare = 0;
-  bool is_crossed = b && seer_rng_chance(&d->rng, CROSS_SHARE) &&
-      seer_schedule_cross(sketches, &d->rng, a, b, &child, &frame[spare]) == SEER_REJECT_NONE;
+  bool is_crossed = b && seer_rng_chance(d->rng, CROSS_SHARE) &&
+      seer_schedule_cross(sketches, d->rng, a, b, &child, &frame[spare]) == SEER_REJECT_NONE;
   if (is_crossed) {
     has_frame = true;
     spare ^= 1;
   }
   // Several small steps now and then: neighbours of the best are soon all known.
-  uint64_t steps = is_crossed ? seer_rng_below(&d->rng, 2) : 1 + seer_rng_below(&d->rng, 3);
+  uint64_t steps = is_crossed ? seer_rng_below(d->rng, 2) : 1 + seer_rng_below(d->rng, 3);
   for (uint64_t i = 0; i < steps; i++) {
     for (int t = 0; t < MAX_TRIES; t++) {
-      seer_reject why = seer_schedule_mutate(sketches, &d->rng, &child, &next, &frame[spare]);
+      seer_reject why = seer_schedule_mutate(sketches, d->rng, &child, &next, &frame[spare]);
       if (why == SEER_REJECT_NONE) {
         child = next;
         has_frame = true;
@@ -217,9 +217,10 @@ static void draft_island(void *user, uint32_t k, uint32_t thread) {
     return;
   }
   seer_set_clear(&p->seen);
-  drafter d = {.job = j, .place = p, .island = own};
+  seer_rng rng;
+  drafter d = {.job = j, .place = p, .island = own, .rng = &rng};
   if (j->rows) d.row = j->rows + (size_t)own->first * CANDIDATE_FLOATS;
-  seer_rng_init_stream(&d.rng, j->seed, k);
+  seer_rng_init_stream(&rng, j->seed, k);
   for (uint32_t o = 0; o < j->n_orders; o++) {
     const seer_draft_order *order = &j->orders[o];
     for (uint32_t i = share(order->n, k); i < share(order->n, k + 1); i++) {

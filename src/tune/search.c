@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "base/parallel.h"
+#include "base/os/parallel.h"
 #include "base/stats.h"
 #include "tune/draft.h"
 

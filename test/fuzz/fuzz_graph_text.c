@@ -25,7 +25,7 @@ static seer_status parse(void *user) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {
   input in = {(const char *)data, n_bytes, NULL, NULL};
   const seer_recover_limits limits = {
-      .bytes = 64 << 20, .whose = "a text of this size", .raised_by = "nothing"};
+      .bytes = 8 << 20, .whose = "a text of this size", .raised_by = "nothing"};
   seer_status status = seer_recover_within(&limits, parse, &in);
   if (status) {
     seer_status_free(status);

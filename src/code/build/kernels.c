@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/parallel.h"
+#include "base/os/parallel.h"
 #include "base/recover.h"
 #include "code/build/internal.h"
 #include "code/dump.h"

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
+#include "base/os/parallel.h"
 #include "base/os_fault.h"
-#include "base/parallel.h"
 
 enum { PARTS = 1000 };
 

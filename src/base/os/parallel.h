@@ -1,6 +1,6 @@
 // parallel.h - the parts of one piece of work on several threads, which live as long as it does.
-#ifndef SEER_BASE_PARALLEL_H
-#define SEER_BASE_PARALLEL_H
+#ifndef SEER_BASE_OS_PARALLEL_H
+#define SEER_BASE_OS_PARALLEL_H
 
 #include "base/base.h"
 

@@ -1,5 +1,5 @@
 // parallel.c - threads take the next part until none is left.
-#include "base/parallel.h"
+#include "base/os/parallel.h"
 
 #include <stdatomic.h>
 
