@@ -62,12 +62,12 @@ static bool are_pairs(const seer_measure_ab *ab) {
 static bool is_schedule_text(const char *text) {
   size_t n = 0;
   while (text[n] == '\n' || (text[n] >= ' ' && text[n] < 0x7F)) n++;
-  return text[n] == '\0' && n < MAX_SCHEDULE_BYTES;
+  return n < MAX_SCHEDULE_BYTES && text[n] == '\0';
 }
 
 static bool is_word(const char *text) {
   size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz-");
-  return text[n] == '\0' && n <= MAX_ORIGIN_BYTES;
+  return n <= MAX_ORIGIN_BYTES && text[n] == '\0';
 }
 
 seer_record_verdict seer_record_judge_numbers(const seer_record *record) {
