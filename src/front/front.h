@@ -107,9 +107,8 @@ double seer_network_flops(const seer_network *network);  // of one run; several 
 typedef seer_status (*seer_builtin_model)(const char *name, const char *options,
     const seer_graph *like, seer_arena *arena, seer_graph **out_graph);
 
-// The file is within --model-limit. INVALID names both sizes.
-SEER_MUST_USE seer_status seer_front_check_size(const seer_context *context, const char *path);
-// A text of at most 1 GiB, within --model-limit; the budget that is open grows with it (limit.h).
+// A text of at most 1 GiB, within --model-limit (INVALID names both sizes); the budget that is open
+// grows with it (limit.h).
 SEER_MUST_USE seer_status seer_front_read_text(const seer_context *context, const char *path,
     seer_arena *arena, char **out_text, size_t *out_n_bytes);
 

@@ -492,7 +492,6 @@ seer_status seer_bank_score(
 }
 
 uint64_t seer_bank_generation(const seer_bank *bank) { return bank->generation; }
-size_t seer_bank_n_samples(const seer_bank *bank) { return bank->n_sample; }
 
 // ---- file: magic, feature version, columns, families, kind of model; then the two bases and the
 // residuals, each as name (length, bytes) and model (length, bytes; length 0: none).

@@ -55,7 +55,6 @@ SEER_MUST_USE seer_status seer_bank_rate(
 SEER_MUST_USE seer_status seer_bank_score(
     const seer_bank *bank, uint32_t task, const seer_bank_candidates *candidates, float *scores);
 uint64_t seer_bank_generation(const seer_bank *bank);  // rises whenever scores may have changed
-size_t seer_bank_n_samples(const seer_bank *bank);
 // One file with the version of the features and the families' names. What is loaded is used at once
 // and stays: the base, and the residual of each family whose name the file has, are the beginning
 // of every model that is fitted later, which adds trees to them (so a file grows with each session

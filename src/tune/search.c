@@ -149,7 +149,6 @@ bool seer_search_knows(const seer_search *s, const seer_schedule *schedule) {
   return seer_set_has(&s->measured, seer_schedule_hash(schedule));
 }
 
-uint32_t seer_search_n_measured(const seer_search *s) { return (uint32_t)s->measured.n; }
 const seer_search_counts *seer_search_get_counts(const seer_search *s) { return &s->counts; }
 void seer_search_reject(seer_search *s, seer_reject why) { s->counts.rejected[why]++; }
 
@@ -425,7 +424,7 @@ static seer_status best_of_formulation(
 // The models know little of a formulation that was hardly measured: they must not drop it unseen.
 static seer_status fill_quotas(
     seer_search *s, seer_rng *rng, uint32_t n, seer_proposal *out, uint32_t *n_out) {
-  uint32_t measured = seer_search_n_measured(s);
+  uint32_t measured = (uint32_t)s->measured.n;
   if (s->options.is_ansor || s->n_formulation < 2 || measured >= EARLY_TRIALS) return SEER_OK;
   uint32_t quota = (uint32_t)ceil(FORMULATION_SHARE * (measured + n));
   for (uint32_t f = 0; f < s->n_formulation; f++) {

@@ -58,7 +58,6 @@ double seer_search_best(
 // The k best measured ones, best first.
 uint32_t seer_search_top(
     const seer_search *search, uint32_t k, seer_schedule *out, double *out_seconds);
-uint32_t seer_search_n_measured(const seer_search *search);
 const seer_search_counts *seer_search_get_counts(const seer_search *search);
 // A schedule that was meant for this task and could not be made.
 void seer_search_reject(seer_search *search, seer_reject why);
