@@ -302,7 +302,7 @@ static void find_best(bench *b, const char *formulation, double seconds) {
   b->task.sketches = list;
   static const uint32_t family_of[1] = {0};
   seer_search_options options = {
-      .sketches = list, .target = target, .seed = 1, .random_share = 0.1};
+      .sketches = list, .target = target, .strategy = &seer_strategy_seer, .seed = 1};
   seer_bank_options bank_options = {.n_family = 1,
       .n_task = 1,
       .family_of = family_of,

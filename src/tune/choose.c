@@ -16,8 +16,12 @@
 seer_status seer_choose_untuned(const seer_target *target, const seer_sketch_list *sketches,
     uint32_t task, uint64_t seed, uint32_t n_threads, seer_schedule *out_schedule,
     double *out_seconds) {
-  seer_search_options options = {
-      .task = task, .sketches = sketches, .target = target, .seed = seed, .n_threads = n_threads};
+  seer_search_options options = {.task = task,
+      .sketches = sketches,
+      .target = target,
+      .strategy = &seer_strategy_seer,
+      .seed = seed,
+      .n_threads = n_threads};
   seer_search *search;
   SEER_TRY(seer_search_create(&options, &search));
   seer_status status = seer_search_zero_trial(search, DRAFTS, out_schedule);

@@ -5,6 +5,7 @@
 
 #include "base/rng.h"
 #include "base/status.h"
+#include "tune/search/strategy.h"
 
 // A task as a policy sees it. History entries are made after each round.
 typedef struct {
@@ -41,9 +42,27 @@ typedef struct {
   seer_rng rng;
 } seer_schedule_state;
 
+// What a policy does besides picking tasks.
+typedef struct {
+  const seer_search_strategy *search;
+  uint32_t round_size;  // measurements, where --round-size does not say
+  bool has_base;  // one cost model under those of the families (bank.h); else separate ones
+  uint32_t warm_up;  // samples before models are used; 0: those of a round
+  bool learns_beside;  // models are fitted while the next round's candidates are built
+  bool is_raced;  // candidates that are clearly slower than the best are dropped early
+  bool has_witnesses;  // each round measures the best again, and some that stand near it
+  bool follows_drift;  // the machine's speed is measured now and then, and divided out
+  bool tries_default;  // a task's first measurement is its untuned choice
+  bool tries_relatives;  // winners are carried to the family's other tasks
+  bool tries_kin;  // and so are records of similar machines and of other shapes
+} seer_policy_traits;
+
+extern const seer_policy_traits seer_traits_seer;  // all of it
+extern const seer_policy_traits seer_traits_published;  // Ansor's and FamilySeer's: none of it
+
 typedef struct {
   const char *name, *doc;
-  bool is_faithful;  // plain separate models, no base, no racing, Ansor's search loop
+  const seer_policy_traits *traits;
   const char *grouping;  // the policy's own; NULL: it has none
   bool (*next)(seer_schedule_state *state, seer_pick *out_pick);  // false: nothing is left to do
 } seer_scheduler_desc;

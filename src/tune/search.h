@@ -6,16 +6,16 @@
 #define SEER_TUNE_SEARCH_H
 
 #include "learn/bank.h"
-#include "tune/counts.h"
 #include "tune/measure.h"
+#include "tune/search/counts.h"
+#include "tune/search/strategy.h"
 
 typedef struct {
   uint32_t task;
   const seer_sketch_list *sketches;  // kept
   const seer_target *target;  // kept
+  const seer_search_strategy *strategy;  // kept
   uint64_t seed;
-  bool is_ansor;  // Ansor's loop: no analytic filter, no queue, 2,048 individuals, 4 generations
-  double random_share;  // of a proposal: explores (Ansor: 0.05)
   uint64_t max_packed_bytes;  // packed weights of a schedule; 0: any number
   uint32_t n_threads;  // that draft; 0: as many as this process may use
 } seer_search_options;

@@ -47,8 +47,9 @@ static bool pick_bottleneck(seer_schedule_state *state, seer_pick *out) {
   return true;
 }
 
-const seer_scheduler_desc seer_scheduler_ansor = {
-    "ansor", "Ansor: one model, gradient of the end-to-end latency", true, "all", pick_bottleneck};
+const seer_scheduler_desc seer_scheduler_ansor = {"ansor",
+    "Ansor: one model, gradient of the end-to-end latency", &seer_traits_published, "all",
+    pick_bottleneck};
 
 // FamilySeer's Algorithm 1: after a bottleneck's round, the bottleneck among the *other* members of
 // its family gets a round of p * n, searched with the model that was just updated. Gradients are
@@ -86,5 +87,5 @@ static bool pick_familyseer(seer_schedule_state *state, seer_pick *out) {
 }
 
 const seer_scheduler_desc seer_scheduler_familyseer = {"familyseer",
-    "FamilySeer, Algorithm 1: a bottleneck, then the bottleneck among its relatives", true, NULL,
-    pick_familyseer};
+    "FamilySeer, Algorithm 1: a bottleneck, then the bottleneck among its relatives",
+    &seer_traits_published, NULL, pick_familyseer};

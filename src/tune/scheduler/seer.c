@@ -100,5 +100,5 @@ static bool next(seer_schedule_state *state, seer_pick *out) {
   return false;
 }
 
-const seer_scheduler_desc seer_scheduler_seer = {
-    "seer", "expected gain in latency per second of tuning, with a bound", false, NULL, next};
+const seer_scheduler_desc seer_scheduler_seer = {"seer",
+    "expected gain in latency per second of tuning, with a bound", &seer_traits_seer, NULL, next};

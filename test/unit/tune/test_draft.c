@@ -9,8 +9,8 @@
 #include "space/frame.h"
 #include "space/nest.h"
 #include "support/test_target.h"
-#include "tune/draft.h"
 #include "tune/search.h"
+#include "tune/search/draft.h"
 
 static const char conv_text[] =
     "dag conv {\n"
@@ -81,7 +81,7 @@ static void proposals_do_not_depend_on_threads(void **state) {
     seer_search_options options = {.sketches = w.sketches,
         .target = &w.target,
         .seed = 7,
-        .random_share = 0.1,
+        .strategy = &seer_strategy_seer,
         .n_threads = thread_counts[t]};
     seer_search *search;
     ok(seer_search_create(&options, &search));

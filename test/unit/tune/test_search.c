@@ -49,7 +49,7 @@ static void open_world(world *w, const char *machine, const char *text, uint64_t
   seer_search_options options = {.sketches = w->sketches,
       .target = target,
       .seed = 1,
-      .random_share = 0.1,
+      .strategy = &seer_strategy_seer,
       .max_packed_bytes = max_packed_bytes};
   ok(seer_search_create(&options, &w->search));
 }

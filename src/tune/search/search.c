@@ -14,36 +14,27 @@
 #include "base/map.h"
 #include "base/os/parallel.h"
 #include "base/stats.h"
-#include "tune/draft.h"
+#include "tune/search/draft.h"
 
-// Sizes of one proposal. Chosen so that a proposal costs well under a tenth of building and timing
-// what it proposes.
-#define POOL 512
-#define FRESH_UNTRAINED 320
-#define FRESH_TRAINED 96
-#define FROM_ELITES 128
 #define KEPT 128
-#define GENERATIONS 3
-#define CHILDREN 128
-#define ANSOR_POPULATION 2048
-#define ANSOR_GENERATIONS 4
 #define N_ELITE 48
 #define N_TIMES 9  // of a schedule that was measured again
 #define CONFIRMED 3  // times that make one trustworthy
 #define NEAR_TOP 6
-// Of a task's first trials, each formulation gets at least this share before it may be dropped.
-#define EARLY_TRIALS 64
-#define FORMULATION_SHARE 0.1
+#define EARLY_TRIALS 64  // of a task, of which each formulation gets a share
 #define FORMULATION_DRAFTS 24  // when the pool has none of it
 #define SKETCH_FLOOR 0.08  // share of a uniform draw that a bad sketch keeps
 #define ANALYTIC_SLACK \
   6.0  // drafts estimated slower than the best by this factor are not scored by the model
-
-// Schedules with the same estimate, to the last bit, differ in what hardly matters: the order of
-// two reductions, a loop of one iteration that stands elsewhere, what is unrolled. Two thirds of
-// what the models alone would have measured are such look-alikes (doc/decisions, 31).
-#define ALIKE_COST 0.04  // of relative throughput, each time that the known look-alikes double
 #define NEW_TRIES 8  // draws for a random candidate without known look-alikes
+// Of the choice without trials.
+#define AT_ONCE 512  // drafts
+#define CLIMBERS 128
+#define CLIMBS 4
+
+// Look-alikes: schedules with the same estimate, to the last bit. They differ in what hardly
+// matters: the order of two reductions, a loop of one iteration that stands elsewhere, what is
+// unrolled. Two thirds of what the models alone would have measured are such (doc/decisions, 31).
 
 typedef struct {
   seer_schedule schedule;
@@ -112,9 +103,11 @@ seer_status seer_search_create(const seer_search_options *options, seer_search *
   s->sketch_weight = SEER_NEW_ARRAY(s->arena, double, options->sketches->n);
   number_formulations(s);
   s->options.n_threads = seer_parallel_threads(options->n_threads, SEER_DRAFT_ISLANDS);
-  // What is kept, what is drafted, and as many children; the first of each sketch.
-  uint32_t n_most = options->is_ansor ? ANSOR_POPULATION : POOL;
-  uint32_t cap = KEPT + N_ELITE + 2 * n_most + options->sketches->n;
+  const seer_search_strategy *y = options->strategy;
+  // What is kept, drafted, bred, and asked for by formulations; the first of each sketch.
+  uint32_t cap = KEPT + N_ELITE + y->n_from_elites + y->n_drawn_untrained + y->n_drawn_trained +
+      y->n_pool + y->n_children + y->n_survivors + AT_ONCE + CLIMBERS +
+      FORMULATION_DRAFTS * s->n_formulation + options->sketches->n;
   s->from = SEER_NEW_ARRAY(s->arena, const seer_schedule *, cap);
   seer_status status = seer_draft_pool_create(cap, &s->pool);
   if (status) {
@@ -226,7 +219,7 @@ uint32_t seer_search_unconfirmed(const seer_search *s, uint32_t k, seer_schedule
 void seer_search_report(
     seer_search *s, const seer_schedule *schedule, double seconds, bool is_full) {
   bool was_known = !seer_set_add(&s->measured, seer_schedule_hash(schedule));
-  if (!was_known && !s->options.is_ansor) count_alike(s, schedule);
+  if (!was_known && s->options.strategy->alike_cost > 0) count_alike(s, schedule);
   s->sketch_n[schedule->sketch]++;
   if (seconds <= 0) return;
   double *best = &s->sketch_best[schedule->sketch];
@@ -299,7 +292,8 @@ static seer_draft_order fresh(seer_search *s, uint32_t n) {
   double best = s->n_elite ? s->elites[0].seconds : 0, *weight = s->sketch_weight;
   for (uint32_t k = 0; k < s->options.sketches->n; k++) {
     double ratio = s->sketch_best[k] > 0 && best > 0 ? best / s->sketch_best[k] : 1;
-    weight[k] = s->options.is_ansor ? 1 : fmax(SKETCH_FLOOR, ratio * ratio * ratio);
+    bool is_weighed = s->options.strategy->favours_good_sketches;
+    weight[k] = is_weighed ? fmax(SKETCH_FLOOR, ratio * ratio * ratio) : 1;
   }
   return (seer_draft_order){.kind = SEER_DRAFT_DRAWN, .n = n, .sketch_weight = weight};
 }
@@ -363,16 +357,16 @@ static seer_status score(seer_search *s, const seer_bank *bank, uint32_t first) 
 }
 
 // The pool, best first, has children, which join it.
-static seer_status evolve(seer_search *s, const seer_bank *bank, seer_rng *rng,
-    uint32_t generations, uint32_t n_children, uint32_t keep) {
+static seer_status evolve(seer_search *s, const seer_bank *bank, seer_rng *rng) {
+  const seer_search_strategy *y = s->options.strategy;
   sort_by_score(s);
-  for (uint32_t g = 0; g < generations; g++) {
-    uint32_t n = s->pool.n, n_parents = n < keep / 2 ? n : keep / 2;
-    seer_draft_order order = children(s, n_children, n_parents, true);
+  for (uint32_t g = 0; g < y->n_generations; g++) {
+    uint32_t n = s->pool.n, most = y->n_survivors / 2;
+    seer_draft_order order = children(s, y->n_children, n < most ? n : most, true);
     SEER_TRY(draft(s, &order, 1, bank, rng));
     SEER_TRY(score(s, bank, n));
     sort_by_score(s);
-    if (s->pool.n > keep) s->pool.n = keep;
+    if (s->pool.n > y->n_survivors) s->pool.n = y->n_survivors;
   }
   return SEER_OK;
 }
@@ -425,8 +419,9 @@ static seer_status best_of_formulation(
 static seer_status fill_quotas(
     seer_search *s, seer_rng *rng, uint32_t n, seer_proposal *out, uint32_t *n_out) {
   uint32_t measured = (uint32_t)s->measured.n;
-  if (s->options.is_ansor || s->n_formulation < 2 || measured >= EARLY_TRIALS) return SEER_OK;
-  uint32_t quota = (uint32_t)ceil(FORMULATION_SHARE * (measured + n));
+  double share = s->options.strategy->formulation_share;
+  if (share <= 0 || s->n_formulation < 2 || measured >= EARLY_TRIALS) return SEER_OK;
+  uint32_t quota = (uint32_t)ceil(share * (measured + n));
   for (uint32_t f = 0; f < s->n_formulation; f++) {
     uint32_t have = 0;
     for (uint32_t k = 0; k < s->options.sketches->n; k++)
@@ -450,9 +445,9 @@ static uint32_t most_promising(const seer_search *s, bool is_trained) {
   uint32_t best = 0;
   for (uint32_t i = 0; i < s->pool.n; i++) {
     const seer_candidate *c = &s->pool.at[i];
-    bool has_score = is_trained || s->options.is_ansor;
+    bool has_score = is_trained || !s->options.strategy->is_cut_by_estimate;
     double promise = has_score ? (double)c->score : least_s / c->analytic_s;
-    if (!s->options.is_ansor) promise -= ALIKE_COST * log2(1 + c->n_alike);
+    promise -= s->options.strategy->alike_cost * log2(1 + c->n_alike);
     if (promise > most) {
       most = promise;
       best = i;
@@ -463,15 +458,17 @@ static uint32_t most_promising(const seer_search *s, bool is_trained) {
 
 static uint32_t draw_random(const seer_search *s, seer_rng *rng) {
   uint32_t at = (uint32_t)seer_rng_below(rng, s->pool.n);
-  for (int t = 1; t < NEW_TRIES && s->pool.at[at].n_alike > 0 && !s->options.is_ansor; t++)
+  for (int t = 1;
+       t < NEW_TRIES && s->pool.at[at].n_alike > 0 && s->options.strategy->alike_cost > 0; t++)
     at = (uint32_t)seer_rng_below(rng, s->pool.n);
   return at;
 }
 
 static void pick(seer_search *s, seer_rng *rng, bool is_trained, uint32_t n, seer_proposal *out,
     uint32_t *n_out) {
-  uint32_t n_random =
-      (uint32_t)((double)(n - *n_out) * (is_trained ? s->options.random_share : 0.5));
+  const seer_search_strategy *y = s->options.strategy;
+  double share = is_trained ? y->random_share : y->random_share_untrained;
+  uint32_t n_random = (uint32_t)((double)(n - *n_out) * share);
   while (*n_out < n - n_random && s->pool.n > 0)
     take_from_pool(s, most_promising(s, is_trained), is_trained ? "model" : "analytic", out, n_out);
   // The rest at random from what is left, so that the models also learn what is not at the top.
@@ -494,19 +491,18 @@ static void keep_population(seer_search *s) {
 
 // The first pool of a proposal, scored if there are models.
 static seer_status fill_pool(seer_search *s, const seer_bank *bank, seer_rng *rng) {
-  bool is_ansor = s->options.is_ansor;
+  const seer_search_strategy *y = s->options.strategy;
   const seer_schedule *kept[KEPT], *elites[N_ELITE];
   for (uint32_t i = 0; i < s->n_kept; i++) kept[i] = &s->kept[i];
   for (uint32_t i = 0; i < s->n_elite; i++) elites[i] = &s->elites[i].schedule;
-  uint32_t n_fresh = is_ansor ? ANSOR_POPULATION : bank ? FRESH_TRAINED : FRESH_UNTRAINED;
   const seer_draft_order orders[] = {
       {.kind = SEER_DRAFT_GIVEN, .n = s->n_kept, .from = kept},
       {.kind = SEER_DRAFT_BRED,
-          .n = is_ansor ? s->n_elite : FROM_ELITES,
+          .n = y->is_one_each ? s->n_elite : y->n_from_elites,
           .from = elites,
           .n_from = s->n_elite,
           .has_two_parents = true},
-      fresh(s, n_fresh),
+      fresh(s, bank ? y->n_drawn_trained : y->n_drawn_untrained),
   };
   SEER_TRY(draft(s, orders, SEER_COUNT_OF(orders), bank, rng));
   return bank ? score(s, bank, 0) : SEER_OK;
@@ -514,12 +510,10 @@ static seer_status fill_pool(seer_search *s, const seer_bank *bank, seer_rng *rn
 
 // What the pool comes to before any of it is picked. bank: trained, or NULL.
 static seer_status refine_pool(seer_search *s, const seer_bank *bank, seer_rng *rng) {
-  bool is_ansor = s->options.is_ansor;
-  if (!is_ansor) cut_by_analytic(s, POOL);
-  if (bank)
-    return is_ansor ? evolve(s, bank, rng, ANSOR_GENERATIONS, ANSOR_POPULATION, ANSOR_POPULATION)
-                    : evolve(s, bank, rng, GENERATIONS, CHILDREN, POOL / 2);
-  if (is_ansor) {  // its untrained model scores at random
+  const seer_search_strategy *y = s->options.strategy;
+  if (y->is_cut_by_estimate) cut_by_analytic(s, y->n_pool);
+  if (bank) return evolve(s, bank, rng);
+  if (!y->is_cut_by_estimate) {  // an untrained model scores at random
     for (uint32_t i = 0; i < s->pool.n; i++) s->pool.at[i].score = (float)seer_rng_f64(rng);
     sort_by_score(s);
   }
@@ -576,19 +570,19 @@ seer_status seer_search_zero_trial(seer_search *s, uint32_t n_drafts, seer_sched
   seer_draft_pool_clear(&s->pool);
   seer_rng rng;
   seer_rng_init_stream(&rng, s->options.seed + s->options.task, UINT64_MAX);
-  uint32_t n_fresh = n_drafts < POOL ? n_drafts : POOL;
+  uint32_t n_fresh = n_drafts < AT_ONCE ? n_drafts : AT_ONCE;
   SEER_TRY(fill_with_defaults(s, n_fresh, &rng));
   for (uint32_t left = n_drafts - n_fresh; left > 0;) {  // what the pool cannot hold at once
     uint32_t n = left < n_fresh ? left : n_fresh;
     keep_exact(s);
-    cut_by_analytic(s, POOL / 4);
+    cut_by_analytic(s, CLIMBERS);
     seer_draft_order order = fresh(s, n);
     SEER_TRY(draft(s, &order, 1, NULL, &rng));
     left -= n;
   }
-  for (int g = 0; g < 4; g++) {  // climb by the estimate
+  for (int g = 0; g < CLIMBS; g++) {  // climb by the estimate
     keep_exact(s);
-    cut_by_analytic(s, POOL / 4);
+    cut_by_analytic(s, CLIMBERS);
     seer_draft_order order = children(s, n_fresh / 4, s->pool.n, false);
     SEER_TRY(draft(s, &order, 1, NULL, &rng));
   }

@@ -1,5 +1,5 @@
 // counts.c - what a search counts -> sums, differences, one line.
-#include "tune/counts.h"
+#include "tune/search/counts.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // counts.h - what a search counts: drafts and what became of them, and where a fixed size ended
 // what was looked at.
-#ifndef SEER_TUNE_COUNTS_H
-#define SEER_TUNE_COUNTS_H
+#ifndef SEER_TUNE_SEARCH_COUNTS_H
+#define SEER_TUNE_SEARCH_COUNTS_H
 
 #include "space/sketch.h"
 

@@ -3,12 +3,12 @@
 // the number of threads: each has random numbers of its own, and sees what is known and what it has
 // drafted itself. They are joined in their order, so that the same calls give the same candidates
 // on any number of threads.
-#ifndef SEER_TUNE_DRAFT_H
-#define SEER_TUNE_DRAFT_H
+#ifndef SEER_TUNE_SEARCH_DRAFT_H
+#define SEER_TUNE_SEARCH_DRAFT_H
 
 #include "base/set.h"
 #include "learn/bank.h"
-#include "tune/counts.h"
+#include "tune/search/counts.h"
 
 #define SEER_DRAFT_ISLANDS 8
 

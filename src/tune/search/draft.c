@@ -2,7 +2,7 @@
 // it cannot reach even if all that was asked of them came to something; joining closes the gaps.
 // What is rated is then cut anew, by threads: a call of the models costs as much as ten candidates,
 // and what they say of one does not depend on the others.
-#include "tune/draft.h"
+#include "tune/search/draft.h"
 
 #include <stdlib.h>
 #include <string.h>

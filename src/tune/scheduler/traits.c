@@ -1,0 +1,18 @@
+// traits.c - what policies do besides picking tasks.
+#include "tune/scheduler.h"
+
+const seer_policy_traits seer_traits_seer = {
+    .search = &seer_strategy_seer,
+    .round_size = 16,
+    .has_base = true,
+    .warm_up = 32,
+    .learns_beside = true,
+    .is_raced = true,
+    .has_witnesses = true,
+    .follows_drift = true,
+    .tries_default = true,
+    .tries_relatives = true,
+    .tries_kin = true,
+};
+
+const seer_policy_traits seer_traits_published = {.search = &seer_strategy_ansor, .round_size = 64};
