@@ -26,7 +26,7 @@
 #include "base/rng.h"
 #include "base/stats.h"
 #include "code/kernel.h"
-#include "dag/random.h"
+#include "support/random_dag.h"
 #include "front/front.h"
 #include "models/models.h"
 #include "space/frame.h"
@@ -155,8 +155,8 @@ static void put_networks(corpus *c) {
 static void put_random(corpus *c) {
   for (uint64_t seed = 0; seed < RANDOM_DAGS; seed++) {
     seer_arena *arena = seer_arena_create("random");
-    seer_dag_recipe recipe = seer_dag_random_recipe(seed);
-    seer_dag *dag = seer_dag_random_build(&recipe, arena, NULL);
+    random_dag_recipe recipe = random_dag_draw(seed);
+    seer_dag *dag = random_dag_build(&recipe, arena, NULL);
     const char *name = seer_arena_printf(arena, "random %d", (int)seed);
     for (uint32_t s = 0; s < RANDOM_SKETCHES; s++)
       put_sample(c, name, dag, (uint32_t)(seed + s) % LEVELS, (uint32_t)seed + s, arena);

@@ -128,103 +128,59 @@ double seer_dtype_largest(seer_dtype dtype) {
 
 #define ELEMENT(type) (memcpy(&x, (const char *)data + index * (int64_t)sizeof(type), sizeof(type)))
 
-seer_scalar seer_scalar_load(seer_dtype dtype, const void *data, int64_t index) {
-  seer_scalar r = {.i = 0};
-  switch (dtype) {
-    case SEER_DTYPE_F32: {
-      float x;
-      ELEMENT(float);
-      r.f = (double)x;
-      break;
-    }
-    case SEER_DTYPE_F64: {
-      double x;
-      ELEMENT(double);
-      r.f = x;
-      break;
-    }
-    case SEER_DTYPE_F16:
-    case SEER_DTYPE_BF16: {
-      uint16_t x;
-      ELEMENT(uint16_t);
-      r.f = seer_float_from_bits(seer_dtype_format(dtype), x);
-      break;
-    }
-    case SEER_DTYPE_F8E4M3FN:
-    case SEER_DTYPE_F8E4M3FNUZ:
-    case SEER_DTYPE_F8E5M2:
-    case SEER_DTYPE_F8E5M2FNUZ: {
-      uint8_t x;
-      ELEMENT(uint8_t);
-      r.f = seer_float_from_bits(seer_dtype_format(dtype), x);
-      break;
-    }
+static double load_float(seer_dtype dtype, const void *data, int64_t index) {
+  if (dtype == SEER_DTYPE_F32) {  // nearly always
+    float x;
+    ELEMENT(float);
+    return (double)x;
+  }
+  if (dtype == SEER_DTYPE_F64) {
+    double x;
+    ELEMENT(double);
+    return x;
+  }
+  if (seer_dtype_bytes(dtype) == 1) {
+    uint8_t x;
+    ELEMENT(uint8_t);
+    return seer_float_from_bits(seer_dtype_format(dtype), x);
+  }
+  uint16_t x;
+  ELEMENT(uint16_t);
+  return seer_float_from_bits(seer_dtype_format(dtype), x);
+}
+
+#define LOAD(name, type)    \
+  case SEER_DTYPE_##name: { \
+    type x;                 \
+    ELEMENT(type);          \
+    return (int64_t)x;      \
+  }
+
+static int64_t load_integer(seer_dtype dtype, const void *data, int64_t index) {
+  uint8_t small;
+  switch ((int)dtype) {
+    LOAD(I8, int8_t)
+    LOAD(I16, int16_t)
+    LOAD(I32, int32_t)
+    LOAD(I64, int64_t)
+    LOAD(U8, uint8_t)
+    LOAD(U16, uint16_t)
+    LOAD(U32, uint32_t)
+    LOAD(U64, uint64_t)
     case SEER_DTYPE_I4:
-    case SEER_DTYPE_U4: {
-      uint8_t x;
-      ELEMENT(uint8_t);
-      r.i = seer_scalar_wrap(dtype, x);
-      break;
-    }
-    case SEER_DTYPE_I8: {
-      int8_t x;
-      ELEMENT(int8_t);
-      r.i = x;
-      break;
-    }
-    case SEER_DTYPE_I16: {
-      int16_t x;
-      ELEMENT(int16_t);
-      r.i = x;
-      break;
-    }
-    case SEER_DTYPE_I32: {
-      int32_t x;
-      ELEMENT(int32_t);
-      r.i = x;
-      break;
-    }
-    case SEER_DTYPE_I64: {
-      int64_t x;
-      ELEMENT(int64_t);
-      r.i = x;
-      break;
-    }
-    case SEER_DTYPE_U8: {
-      uint8_t x;
-      ELEMENT(uint8_t);
-      r.i = x;
-      break;
-    }
-    case SEER_DTYPE_U16: {
-      uint16_t x;
-      ELEMENT(uint16_t);
-      r.i = x;
-      break;
-    }
-    case SEER_DTYPE_U32: {
-      uint32_t x;
-      ELEMENT(uint32_t);
-      r.i = x;
-      break;
-    }
-    case SEER_DTYPE_U64: {
-      uint64_t x;
-      ELEMENT(uint64_t);
-      r.i = (int64_t)x;
-      break;
-    }
-    case SEER_DTYPE_BOOL: {
-      uint8_t x;
-      ELEMENT(uint8_t);
-      r.i = x != 0;
-      break;
-    }
-    case SEER_DTYPE_NONE:
-    case SEER_DTYPE_COUNT:
+    case SEER_DTYPE_U4:
+    case SEER_DTYPE_BOOL:
+      memcpy(&small, (const char *)data + index, sizeof small);
+      return dtype == SEER_DTYPE_BOOL ? small != 0 : seer_scalar_wrap(dtype, small);
+    default:
       SEER_ASSERT(false, "load of dtype %d", (int)dtype);
   }
-  return r;
+}
+#undef LOAD
+
+seer_scalar seer_scalar_load(seer_dtype dtype, const void *data, int64_t index) {
+  if (seer_dtype_is_float(dtype)) return (seer_scalar){.f = load_float(dtype, data, index)};
+  return (seer_scalar){.i = load_integer(dtype, data, index)};
 }
 
 #undef ELEMENT

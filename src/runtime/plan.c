@@ -245,14 +245,9 @@ static const char *check_nesting(const nest *of, uint32_t from, uint32_t to, uin
   return NULL;
 }
 
-const char *seer_plan_check(const void *blob, uint64_t n_bytes) {
-  const uint8_t *base = blob;
-  const seer_plan_header *h = blob;
-  if ((uintptr_t)blob % _Alignof(seer_plan_header) != 0) return "not aligned";
-  if (n_bytes < sizeof *h) return "shorter than its header";
-  if (h->magic != SEER_PLAN_MAGIC) return "not a plan";
-  if (h->version != SEER_PLAN_VERSION) return "made by another version";
-  if (h->n_bytes != n_bytes) return "its size is wrong";
+// Its sections lie within the bytes; their entries may say anything.
+static const char *check_sections(const uint8_t *base, uint64_t n_bytes) {
+  const seer_plan_header *h = (const void *)base;
   if (!section_ok(h->step_offset, h->n_step, sizeof(seer_plan_step), 8, n_bytes))
     return "steps out of bounds";
   if (!section_ok(h->arg_offset, h->n_arg, sizeof(seer_plan_arg), 8, n_bytes))
@@ -277,65 +272,83 @@ const char *seer_plan_check(const void *blob, uint64_t n_bytes) {
           !section_ok(h->branch_offset, h->n_branch, sizeof(seer_plan_branch), 4, n_bytes)) ||
       (h->n_move && !section_ok(h->move_offset, h->n_move, sizeof(seer_plan_move), 8, n_bytes)))
     return "host calls out of bounds";
+  return NULL;
+}
+
+static const char *check_header(const void *blob, uint64_t n_bytes) {
+  const seer_plan_header *h = blob;
+  if ((uintptr_t)blob % _Alignof(seer_plan_header) != 0) return "not aligned";
+  if (n_bytes < sizeof *h) return "shorter than its header";
+  if (h->magic != SEER_PLAN_MAGIC) return "not a plan";
+  if (h->version != SEER_PLAN_VERSION) return "made by another version";
+  if (h->n_bytes != n_bytes) return "its size is wrong";
+  const char *wrong = check_sections(blob, n_bytes);
+  if (wrong) return wrong;
   if (h->features_string >= h->strings_bytes || h->cpu_string >= h->strings_bytes)
     return "features out of bounds";
   if (h->arena_bytes > MAX_BYTES || h->shared_bytes > MAX_BYTES ||
       h->scratch_bytes > MAX_BYTES >> 16 || h->weight_bytes > MAX_BYTES ||
       h->arena_bytes % SEER_PLAN_ALIGN != 0)
     return "absurd sizes";
+  return NULL;
+}
 
-  const seer_plan_io *io = (const void *)(base + h->io_offset);
+// What kernels run on: inputs and outputs, phases, arguments, steps.
+static const char *check_kernels(const seer_plan_header *h, const seer_plan_io *io,
+    const seer_plan_arg *args, const seer_plan_step *steps) {
+  const char *wrong = NULL;
   for (uint64_t i = 0; i < (uint64_t)h->n_input + h->n_output; i++) {
     if (io[i].name_string >= h->strings_bytes)
       return "the name of an input or output lies outside the strings";
     if (!io_ok(&io[i])) return "the shape of an input or output is wrong";
   }
-  const seer_plan_phase *phases = (const void *)(base + h->phase_offset);
+  const seer_plan_phase *phases = (const void *)((const uint8_t *)h + h->phase_offset);
   for (uint32_t i = 0; i < h->n_phase; i++)
     if (phases[i].n_parts == 0 || phases[i].n_parts > (uint32_t)INT32_MAX)
       return "a phase has no parts";
-  const seer_plan_arg *args = (const void *)(base + h->arg_offset);
-  for (uint32_t i = 0; i < h->n_arg; i++) {
-    const char *wrong = check_arg(h, io, &args[i]);
-    if (wrong) return wrong;
-  }
-  const seer_plan_step *steps = (const void *)(base + h->step_offset);
-  for (uint32_t i = 0; i < h->n_step; i++) {
-    const char *wrong = check_step(h, &steps[i], args);
-    if (wrong) return wrong;
-  }
+  for (uint32_t i = 0; i < h->n_arg && !wrong; i++) wrong = check_arg(h, io, &args[i]);
+  for (uint32_t i = 0; i < h->n_step && !wrong; i++) wrong = check_step(h, &steps[i], args);
+  return wrong;
+}
+
+// What runs on the host: calls, loops, branches, sizes that data decides.
+static const char *check_host_part(const seer_plan_header *h, const seer_plan_io *io,
+    const seer_plan_arg *args, const seer_plan_step *steps) {
+  const uint8_t *base = (const void *)h;
+  const char *wrong = NULL;
   const seer_plan_tensor *tensors = (const void *)(base + h->tensor_offset);
-  for (uint32_t i = 0; i < h->n_tensor; i++) {
-    const char *wrong = check_tensor(h, args, &tensors[i]);
-    if (wrong) return wrong;
-  }
+  for (uint32_t i = 0; i < h->n_tensor && !wrong; i++) wrong = check_tensor(h, args, &tensors[i]);
   const seer_plan_host *hosts = (const void *)(base + h->host_offset);
-  for (uint32_t i = 0; i < h->n_host; i++) {
-    const char *wrong = check_host(h, args, tensors, &hosts[i]);
-    if (wrong) return wrong;
-  }
+  for (uint32_t i = 0; i < h->n_host && !wrong; i++)
+    wrong = check_host(h, args, tensors, &hosts[i]);
   const seer_plan_loop *loops = (const void *)(base + h->loop_offset);
   const seer_plan_move *moves = (const void *)(base + h->move_offset);
-  for (uint32_t i = 0; i < h->n_loop; i++) {
-    const char *wrong = check_loop(h, args, moves, &loops[i]);
-    if (wrong) return wrong;
-  }
+  for (uint32_t i = 0; i < h->n_loop && !wrong; i++) wrong = check_loop(h, args, moves, &loops[i]);
   const seer_plan_branch *branches = (const void *)(base + h->branch_offset);
-  for (uint32_t i = 0; i < h->n_branch; i++) {
-    const char *wrong = check_branch(h, args, moves, &branches[i]);
-    if (wrong) return wrong;
-  }
+  for (uint32_t i = 0; i < h->n_branch && !wrong; i++)
+    wrong = check_branch(h, args, moves, &branches[i]);
   const nest all = {steps, loops, branches};
-  const char *nesting = check_nesting(&all, 0, h->n_step, 0);
-  if (nesting) return nesting;
+  if (!wrong) wrong = check_nesting(&all, 0, h->n_step, 0);
   const seer_plan_size *sizes = (const void *)(base + h->size_offset);
-  for (uint32_t i = 0; i < h->n_size; i++) {
+  for (uint32_t i = 0; i < h->n_size && !wrong; i++) {
     const seer_plan_size *size = &sizes[i];
     if (size->output >= h->n_output || !holds_size(h, args, size->arg) ||
         size->dim >= (uint32_t)io[h->n_input + size->output].rank)
-      return "a size of an output is damaged";
+      wrong = "a size of an output is damaged";
   }
-  return NULL;
+  return wrong;
+}
+
+const char *seer_plan_check(const void *blob, uint64_t n_bytes) {
+  const uint8_t *base = blob;
+  const seer_plan_header *h = blob;
+  const char *wrong = check_header(blob, n_bytes);
+  if (wrong) return wrong;
+  const seer_plan_io *io = (const void *)(base + h->io_offset);
+  const seer_plan_arg *args = (const void *)(base + h->arg_offset);
+  const seer_plan_step *steps = (const void *)(base + h->step_offset);
+  wrong = check_kernels(h, io, args, steps);
+  return wrong ? wrong : check_host_part(h, io, args, steps);
 }
 
 // ---- several plans

@@ -1,8 +1,8 @@
 // nest.h - the nest summary: what features and the analytic model read of a schedule, without any
 // tree. Statements; per statement its loops from outermost to innermost over the whole path from
-// the root (the loops of the stages that it is attached in come first), and its accesses. Two
-// producers: arithmetic from a frame (nest.c: no allocation, about a microsecond), and a walk over
-// loop IR (nest_walk.c); a test holds them against each other.
+// the root (the loops of the stages that it is attached in come first), and its accesses. Made from
+// a frame by arithmetic (no allocation, about a microsecond); a test holds it against a walk over
+// the loop IR (test/support/nest_walk.h).
 #ifndef SEER_SPACE_NEST_H
 #define SEER_SPACE_NEST_H
 
@@ -88,10 +88,6 @@ seer_summariser *seer_summariser_create(const seer_sketch_list *list, seer_arena
 const seer_nest_facts *seer_summariser_facts(const seer_summariser *summariser);  // its list's
 // Valid until the next call.
 const seer_nest *seer_summarise(seer_summariser *summariser, const seer_schedule *schedule);
-
-// From loop IR (the second producer).
-SEER_MUST_USE seer_status seer_nest_walk(
-    const seer_loop *loop, const seer_dag *dag, seer_nest *out);
 
 // Distinct elements that access `a` touches in the loops [depth, n_loop) for one iteration of the
 // outer ones (decisions 4: "touched"), capped by the buffer; is_whole: an element each iteration.

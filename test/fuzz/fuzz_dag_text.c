@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dag/random.h"
 #include "fuzz/fuzz.h"
+#include "support/random_dag.h"
 
 #define MAX_WORK 20000
 
@@ -32,7 +32,7 @@ static void evaluate(const seer_dag *dag, seer_arena *arena) {
     size_t n_bytes = (size_t)seer_dag_buf_elems(&dag->buf[b]) * seer_dtype_bytes(dag->buf[b].dtype);
     input[b] = malloc(n_bytes);
     if (!input[b]) abort();
-    memcpy(input[b], seer_dag_random_input(dag, b, &rng, arena), n_bytes);
+    memcpy(input[b], random_dag_input(dag, b, &rng, arena), n_bytes);
     seer_dag_eval_set_input(eval, b, input[b]);
   }
   for (uint32_t b = 0; b < dag->n_buf; b++) {

@@ -14,12 +14,12 @@
 
 #include <cmocka.h>
 
-#include "dag/random.h"
 #include "support/coverage.h"
 #include "support/isa_check.h"
 #include "support/jit_check.h"
 #include "support/levels.h"
 #include "support/loop_check.h"
+#include "support/random_dag.h"
 
 #define N_PAIRS 150  // of each, and more while a quota is not met
 #define SAMPLES_PER_SKETCH 2
@@ -69,10 +69,10 @@ static bool try_schedule(trial *t, const loop_expect *expect, const seer_schedul
   return wrong != NULL;
 }
 
-static bool try_recipe(trial *t, const seer_dag_recipe *recipe) {
+static bool try_recipe(trial *t, const random_dag_recipe *recipe) {
   seer_arena *arena = seer_arena_create("dag"), *scratch = seer_arena_create("scratch");
   uint32_t kinds;
-  seer_dag *dag = seer_dag_random_build(recipe, arena, &kinds);
+  seer_dag *dag = random_dag_build(recipe, arena, &kinds);
   seer_sketch_list *list;
   seer_status status =
       seer_sketch_generate(dag, jit_runner_target(t->runner), SEER_SPACE_FULL, arena, &list);
@@ -100,7 +100,7 @@ static bool try_recipe(trial *t, const seer_dag_recipe *recipe) {
   return is_wrong;
 }
 
-static bool still_fails(void *user, const seer_dag_recipe *recipe) {
+static bool still_fails(void *user, const random_dag_recipe *recipe) {
   trial t = *(trial *)user;
   t.coverage = NULL;
   return try_recipe(&t, recipe);
@@ -118,11 +118,11 @@ static void run(const test_level *level, seer_arena *arena) {
   // Which schedules a seed gives depends on the target: on this machine's for `native`.
   uint64_t most = 10 * pairs;
   for (; t.n_pairs < pairs || (t.n_pairs < most && loop_coverage_lack(met, QUOTA)); seed++) {
-    seer_dag_recipe recipe = seer_dag_random_recipe(seed);
+    random_dag_recipe recipe = random_dag_draw(seed);
     if (!try_recipe(&t, &recipe)) continue;
     fprintf(stderr, "%s, seed %" PRIu64 ": %.200s\n", level->name, seed, t.wrong);
     t.coverage = NULL;
-    recipe = seer_dag_random_shrink(recipe, still_fails, &t, 200);
+    recipe = random_dag_shrink(recipe, still_fails, &t, 200);
     trial again = t;
     again.wrong = NULL;
     bool still = try_recipe(&again, &recipe);

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "dag/random.h"
 #include "support/coverage.h"
 #include "support/loop_check.h"
+#include "support/random_dag.h"
 #include "support/test_target.h"
 
 #define N_PAIRS 3000
@@ -57,10 +57,10 @@ static bool try_schedule(trial *t, const loop_expect *expect, const seer_schedul
 
 // Some sketches of the recipe's DAG: default, samples, a mutation and a crossover of them. True if
 // something is wrong.
-static bool try_recipe(trial *t, const seer_dag_recipe *recipe) {
+static bool try_recipe(trial *t, const random_dag_recipe *recipe) {
   seer_arena *arena = seer_arena_create("dag"), *scratch = seer_arena_create("scratch");
   uint32_t kinds;
-  seer_dag *dag = seer_dag_random_build(recipe, arena, &kinds);
+  seer_dag *dag = random_dag_build(recipe, arena, &kinds);
   seer_sketch_list *list;
   seer_status status =
       seer_sketch_generate(dag, &test_target_narrow, SEER_SPACE_FULL, arena, &list);
@@ -99,7 +99,7 @@ static bool try_recipe(trial *t, const seer_dag_recipe *recipe) {
   return is_wrong;
 }
 
-static bool still_fails(void *user, const seer_dag_recipe *recipe) {
+static bool still_fails(void *user, const random_dag_recipe *recipe) {
   seer_arena *arena = user;
   trial t = {.arena = arena};
   return try_recipe(&t, recipe);
@@ -115,9 +115,9 @@ static void loops_equal_dag(void **state) {
   seer_arena *arena = seer_arena_create("test");
   trial t = {.coverage = &c, .arena = arena};
   for (; t.n_pairs < pairs; seed++) {
-    seer_dag_recipe recipe = seer_dag_random_recipe(seed);
+    random_dag_recipe recipe = random_dag_draw(seed);
     if (!try_recipe(&t, &recipe)) continue;
-    recipe = seer_dag_random_shrink(recipe, still_fails, arena, 200);
+    recipe = random_dag_shrink(recipe, still_fails, arena, 200);
     trial again = {.arena = arena};
     bool still = try_recipe(&again, &recipe);
     const char *wrong = still ? again.wrong : t.wrong;
@@ -136,7 +136,7 @@ static void planted_faults_are_caught(void **state) {
     trial t = {.fault = (seer_lower_fault)fault, .arena = arena};
     bool is_caught = false;
     for (uint64_t seed = 1; t.n_pairs < MAX_PAIRS_FOR_A_FAULT && !is_caught; seed++) {
-      seer_dag_recipe recipe = seer_dag_random_recipe(seed);
+      random_dag_recipe recipe = random_dag_draw(seed);
       is_caught = try_recipe(&t, &recipe);
     }
     const char *name = seer_lower_fault_name((seer_lower_fault)fault);

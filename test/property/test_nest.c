@@ -11,9 +11,10 @@
 
 #include <cmocka.h>
 
-#include "dag/random.h"
 #include "space/access.h"
 #include "space/nest.h"
+#include "support/nest_walk.h"
+#include "support/random_dag.h"
 #include "support/test_target.h"
 
 #define N_PAIRS 3000
@@ -177,7 +178,7 @@ static const char *try_schedule(const seer_sketch_list *list, const seer_nest_fa
   }
   seer_nest *made = SEER_NEW(arena, seer_nest), *walked = SEER_NEW(arena, seer_nest);
   seer_nest_make(facts, frame, made);
-  status = seer_nest_walk(loop, frame->sketch->dag, walked);
+  status = nest_walk(loop, frame->sketch->dag, walked);
   if (status) {  // too deep for the summary
     seer_status_free(status);
     return NULL;
@@ -188,9 +189,9 @@ static const char *try_schedule(const seer_sketch_list *list, const seer_nest_fa
       seer_schedule_print(list, schedule, arena), seer_dag_print(frame->sketch->dag, arena));
 }
 
-static const char *try_recipe(const seer_dag_recipe *recipe, totals *t, seer_arena *keep) {
+static const char *try_recipe(const random_dag_recipe *recipe, totals *t, seer_arena *keep) {
   seer_arena *arena = seer_arena_create("dag"), *scratch = seer_arena_create("scratch");
-  seer_dag *dag = seer_dag_random_build(recipe, arena, NULL);
+  seer_dag *dag = random_dag_build(recipe, arena, NULL);
   seer_sketch_list *list;
   seer_status status =
       seer_sketch_generate(dag, &test_target_narrow, SEER_SPACE_FULL, arena, &list);
@@ -214,7 +215,7 @@ static const char *try_recipe(const seer_dag_recipe *recipe, totals *t, seer_are
   return wrong;
 }
 
-static bool still_fails(void *user, const seer_dag_recipe *recipe) {
+static bool still_fails(void *user, const random_dag_recipe *recipe) {
   totals t = {0};
   return try_recipe(recipe, &t, user) != NULL;
 }
@@ -231,10 +232,10 @@ static void producers_agree(void **state) {
   seer_arena *arena = seer_arena_create("test");
   totals t = {0};
   for (; t.pairs < pairs; seed++) {
-    seer_dag_recipe recipe = seer_dag_random_recipe(seed);
+    random_dag_recipe recipe = random_dag_draw(seed);
     const char *wrong = try_recipe(&recipe, &t, arena);
     if (!wrong) continue;
-    recipe = seer_dag_random_shrink(recipe, still_fails, arena, 200);
+    recipe = random_dag_shrink(recipe, still_fails, arena, 200);
     const char *smaller = try_recipe(&recipe, &t, arena);
     fprintf(stderr, "seed %" PRIu64 ": %s\n", seed, smaller ? smaller : wrong);
     fail_msg("seed %" PRIu64, seed);

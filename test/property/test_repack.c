@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "dag/random.h"
 #include "support/jit_check.h"
 #include "support/loop_check.h"
+#include "support/random_dag.h"
 
 #define N_PAIRS 1500
 #define COMPILE_EVERY 8
@@ -150,9 +150,9 @@ static const char *check(trial *t, const loop_expect *expect, const seer_schedul
   return wrong ? seer_arena_printf(arena, "%s\n%s", wrong, seer_loop_print(loop, arena)) : NULL;
 }
 
-static bool try_recipe(trial *t, const seer_dag_recipe *recipe) {
+static bool try_recipe(trial *t, const random_dag_recipe *recipe) {
   seer_arena *arena = seer_arena_create("dag"), *scratch = seer_arena_create("scratch");
-  seer_dag *dag = seer_dag_random_build(recipe, arena, NULL);
+  seer_dag *dag = random_dag_build(recipe, arena, NULL);
   seer_sketch_list *list;
   seer_status status =
       seer_sketch_generate(dag, jit_runner_target(t->runner), SEER_SPACE_FULL, arena, &list);
@@ -175,7 +175,7 @@ static bool try_recipe(trial *t, const seer_dag_recipe *recipe) {
   return is_wrong;
 }
 
-static bool still_fails(void *user, const seer_dag_recipe *recipe) {
+static bool still_fails(void *user, const random_dag_recipe *recipe) {
   trial t = {.runner = ((trial *)user)->runner, .arena = ((trial *)user)->arena};
   return try_recipe(&t, recipe);
 }
@@ -186,9 +186,9 @@ static void any_form_will_do(void **state) {
   uint64_t seed = number("SEER_PROPERTY_SEED", 1), pairs = number("SEER_PROPERTY_PAIRS", N_PAIRS);
   trial t = {.runner = jit_runner_create(NULL), .arena = arena};
   for (; t.n_pairs < pairs; seed++) {
-    seer_dag_recipe recipe = seer_dag_random_recipe(seed);
+    random_dag_recipe recipe = random_dag_draw(seed);
     if (!try_recipe(&t, &recipe)) continue;
-    recipe = seer_dag_random_shrink(recipe, still_fails, &t, 200);
+    recipe = random_dag_shrink(recipe, still_fails, &t, 200);
     trial again = {.runner = t.runner, .arena = arena};
     bool still = try_recipe(&again, &recipe);
     fail_msg("seed %" PRIu64 ": %s", seed, still ? again.wrong : t.wrong);

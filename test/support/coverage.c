@@ -83,7 +83,7 @@ void loop_coverage_note(loop_coverage *c, const seer_sketch_list *list,
 }
 
 void loop_coverage_note_kinds(loop_coverage *c, uint32_t kinds) {
-  for (uint32_t k = 0; k < SEER_DAG_RANDOM_KIND_COUNT; k++) c->dag_kind[k] += kinds >> k & 1;
+  for (uint32_t k = 0; k < RANDOM_DAG_KIND_COUNT; k++) c->dag_kind[k] += kinds >> k & 1;
 }
 
 static void report(const loop_coverage *c) {
@@ -92,9 +92,8 @@ static void report(const loop_coverage *c) {
   for (uint32_t k = 0; k < c->n_rule; k++) {
     print_message("%s %" PRIu64 "  ", c->rule[k].name, c->rule[k].n);
   }
-  for (uint32_t k = 0; k < SEER_DAG_RANDOM_KIND_COUNT; k++)
-    print_message(
-        "%s %" PRIu64 "  ", seer_dag_random_kind_name((seer_dag_random_kind)k), c->dag_kind[k]);
+  for (uint32_t k = 0; k < RANDOM_DAG_KIND_COUNT; k++)
+    print_message("%s %" PRIu64 "  ", random_dag_kind_name((random_dag_kind)k), c->dag_kind[k]);
   print_message("mutated %" PRIu64 "  crossed %" PRIu64 "\n", c->mutated, c->crossed);
 }
 
@@ -102,8 +101,8 @@ const char *loop_coverage_lack(const loop_coverage *c, uint64_t quota) {
   for (uint32_t k = 0; k < MET_COUNT; k++) {
     if (c->met[k] < quota) return met_names[k];
   }
-  for (uint32_t k = 0; k < SEER_DAG_RANDOM_KIND_COUNT; k++) {
-    if (c->dag_kind[k] < quota) return seer_dag_random_kind_name((seer_dag_random_kind)k);
+  for (uint32_t k = 0; k < RANDOM_DAG_KIND_COUNT; k++) {
+    if (c->dag_kind[k] < quota) return random_dag_kind_name((random_dag_kind)k);
   }
   for (uint32_t k = 0; k < c->n_rule; k++) {
     if (c->rule[k].n < quota) return c->rule[k].name;

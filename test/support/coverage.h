@@ -3,8 +3,8 @@
 #ifndef SEER_TEST_COVERAGE_H
 #define SEER_TEST_COVERAGE_H
 
-#include "dag/random.h"
 #include "space/lower/lower.h"
+#include "support/random_dag.h"
 
 typedef enum {
   MET_TAIL_ROOT,  // a spatial loop of a root stage with a tail
@@ -30,7 +30,7 @@ typedef enum {
   MET_COUNT
 } loop_met_kind;
 typedef struct {
-  uint64_t met[MET_COUNT], dag_kind[SEER_DAG_RANDOM_KIND_COUNT];
+  uint64_t met[MET_COUNT], dag_kind[RANDOM_DAG_KIND_COUNT];
   uint64_t mutated, crossed, pairs;
   struct {
     char name[32];
@@ -42,7 +42,7 @@ typedef struct {
 // Notes one schedule; `scratch` is used for its frame and loops.
 void loop_coverage_note(loop_coverage *c, const seer_sketch_list *list,
     const seer_schedule *schedule, seer_arena *scratch);
-void loop_coverage_note_kinds(loop_coverage *c, uint32_t kinds);  // as seer_dag_random_build says
+void loop_coverage_note_kinds(loop_coverage *c, uint32_t kinds);  // as random_dag_build says
 // What was met less than `quota` times (one of them), or NULL. Of rules: of those met at all.
 const char *loop_coverage_lack(const loop_coverage *c, uint64_t quota);
 // Prints all counts, and fails the test where one is below `quota`.

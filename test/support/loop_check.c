@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "dag/random.h"
+#include "support/random_dag.h"
 
 static void *buf_new(const seer_dag_buf *buf, seer_arena *arena) {
   return seer_arena_alloc(
@@ -57,7 +57,7 @@ loop_expect *loop_expect_make(const seer_sketch_list *list, uint64_t seed, seer_
   expect->is_exact = dag_is_exact(dag);
   for (uint32_t b = 0; b < dag->n_buf; b++) {
     if (dag->buf[b].kind == SEER_BUF_STAGE) continue;
-    expect->input[b] = seer_dag_random_input(dag, b, &rng, arena);
+    expect->input[b] = random_dag_input(dag, b, &rng, arena);
   }
   seer_dag_eval *eval = evaluator(expect, dag, arena);
   for (uint32_t b = 0; b < dag->n_buf; b++) {

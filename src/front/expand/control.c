@@ -424,89 +424,120 @@ static seer_status entry(
   return SEER_OK;
 }
 
-static seer_status expand_scan(seer_expand *e) {
+// A Scan: its body's inputs are n_state values that go round, then one slice each of n_input
+// values; its outputs the n_state values, then n_scan that are put together.
+typedef struct {
   const seer_attr *body;
-  SEER_TRY(body_of(e, "body", &body));
-  uint32_t n_formal = seer_expand_n_formal(body), n_out = body->graph->n_output;
-  int64_t n_input = seer_node_attr_i(&e->node, "num_scan_inputs", 0), n_trip = -1;
-  bool fits = n_input >= 1 && n_input <= n_formal && body->i == n_formal &&
+  uint32_t n_state, n_input, n_scan;
+  int64_t n_trip;
+  uint32_t *axis;  // of each scanned input
+  seer_val *formal, *out, *constants;
+  scan *scans;
+} scan_node;
+
+static seer_status find_scan(seer_expand *e, scan_node *n) {
+  SEER_TRY(body_of(e, "body", &n->body));
+  uint32_t n_formal = seer_expand_n_formal(n->body), n_out = n->body->graph->n_output;
+  int64_t n_input = seer_node_attr_i(&e->node, "num_scan_inputs", 0);
+  bool fits = n_input >= 1 && n_input <= n_formal && n->body->i == n_formal &&
       n_out + (uint32_t)n_input >= n_formal && e->node.n_out <= n_out;
   if (!fits) {
     return SEER_FAIL(INVALID,
         "%" PRId64 " inputs (%" PRId64
         " of them scanned) and %u outputs do not fit a body of %u "
         "inputs and %u outputs",
-        body->i, n_input, e->node.n_out, n_formal, n_out);
+        n->body->i, n_input, e->node.n_out, n_formal, n_out);
   }
-  uint32_t n_state = n_formal - (uint32_t)n_input, n_scan = n_out - n_state;
-  seer_val *formal = SEER_NEW_ARRAY(e->scratch, seer_val, n_formal),
-           *out = SEER_NEW_ARRAY(e->scratch, seer_val, n_out), *constants = new_constants(e, body);
-  uint32_t *axis = SEER_NEW_ARRAY(e->scratch, uint32_t, n_formal);
-  scan *scans = SEER_NEW_ARRAY(e->scratch, scan, n_scan);
-  for (uint32_t k = 0; k < n_state; k++) formal[k] = e->node.in[k];
-  for (uint32_t k = 0; k < n_input; k++) {
-    const seer_value *x = seer_expand_in(e, n_state + k);
+  n->n_input = (uint32_t)n_input;
+  n->n_state = n_formal - n->n_input;
+  n->n_scan = n_out - n->n_state;
+  n->axis = SEER_NEW_ARRAY(e->scratch, uint32_t, n_formal);
+  n->formal = SEER_NEW_ARRAY(e->scratch, seer_val, n_formal);
+  n->out = SEER_NEW_ARRAY(e->scratch, seer_val, n_out);
+  n->constants = new_constants(e, n->body);
+  n->scans = SEER_NEW_ARRAY(e->scratch, scan, n->n_scan);
+  for (uint32_t k = 0; k < n->n_state; k++) n->formal[k] = e->node.in[k];
+  return SEER_OK;
+}
+
+static seer_status find_trips(seer_expand *e, scan_node *n) {
+  n->n_trip = -1;
+  for (uint32_t k = 0; k < n->n_input; k++) {
+    const seer_value *x = seer_expand_in(e, n->n_state + k);
     int64_t at;
-    SEER_TRY(entry(e, "scan_input_axes", (uint32_t)n_input, k, &at));
-    SEER_TRY(seer_op_axis(at, x->rank, "an entry of 'scan_input_axes'", &axis[k]));
-    if (n_trip >= 0 && x->dim[axis[k]] != n_trip) {
+    SEER_TRY(entry(e, "scan_input_axes", n->n_input, k, &at));
+    SEER_TRY(seer_op_axis(at, x->rank, "an entry of 'scan_input_axes'", &n->axis[k]));
+    int64_t extent = x->dim[n->axis[k]];
+    if (n->n_trip >= 0 && extent != n->n_trip)
       return SEER_FAIL(INVALID, "input %u has %" PRId64 " elements to scan, input %u has %" PRId64,
-          n_state + k, x->dim[axis[k]], n_state, n_trip);
-    }
-    n_trip = x->dim[axis[k]];
+          n->n_state + k, extent, n->n_state, n->n_trip);
+    n->n_trip = extent;
   }
-  if (n_trip > MAX_ITERATIONS)
+  if (n->n_trip > MAX_ITERATIONS)
     return SEER_FAIL(
-        UNSUPPORTED, "%" PRId64 " iterations, must be at most %d", n_trip, MAX_ITERATIONS);
-  if (n_trip == 0) {  // once, for the types of its outputs
-    for (uint32_t k = 0; k < n_input; k++) {
-      seer_value x = *seer_expand_in(e, n_state + k);
-      double *zeros;
-      uint32_t rank = 0;
-      for (uint32_t d = 0; d < x.rank; d++) {
-        if (d != axis[k]) x.dim[rank++] = x.dim[d];
-      }
-      SEER_TRY(seer_expand_table(e, seer_dims_elems(x.dim, rank), 1, &zeros));
-      formal[n_state + k] = seer_expand_tensor(e, x.dtype, x.dim, rank, zeros);
+        UNSUPPORTED, "%" PRId64 " iterations, must be at most %d", n->n_trip, MAX_ITERATIONS);
+  return SEER_OK;
+}
+
+// The body once, on zeros, for the types of the outputs that nothing is scanned into.
+static seer_status type_outputs(seer_expand *e, const scan_node *n) {
+  for (uint32_t k = 0; k < n->n_input; k++) {
+    seer_value x = *seer_expand_in(e, n->n_state + k);
+    double *zeros;
+    uint32_t rank = 0;
+    for (uint32_t d = 0; d < x.rank; d++) {
+      if (d != n->axis[k]) x.dim[rank++] = x.dim[d];
     }
-    seer_expand_inline(e, body, formal, constants, out);
-    SEER_TRY(e->resolve(e));
+    SEER_TRY(seer_expand_table(e, seer_dims_elems(x.dim, rank), 1, &zeros));
+    n->formal[n->n_state + k] = seer_expand_tensor(e, x.dtype, x.dim, rank, zeros);
   }
-  for (int64_t t = 0; t < n_trip; t++) {
-    for (uint32_t k = 0; k < n_input; k++) {
-      int64_t is_reverse, along = axis[k];
-      SEER_TRY(entry(e, "scan_input_directions", (uint32_t)n_input, k, &is_reverse));
-      int64_t at = is_reverse ? n_trip - 1 - t : t;
-      seer_val slice = seer_expand_slice(e, e->node.in[n_state + k], along, at, at + 1);
-      formal[n_state + k] = seer_expand_2(e, "Squeeze", slice, seer_expand_ints(e, &along, 1));
-    }
-    seer_expand_inline(e, body, formal, constants, out);
-    for (uint32_t k = 0; k < n_state; k++) formal[k] = out[k];
-    for (uint32_t s = 0; s < n_scan; s++) {
-      int64_t along;
-      SEER_TRY(entry(e, "scan_output_axes", n_scan, s, &along));
-      add_part(e, &scans[s], (uint32_t)t, out[n_state + s], along);
-    }
-    SEER_TRY(e->resolve(e));
+  seer_expand_inline(e, n->body, n->formal, n->constants, n->out);
+  return e->resolve(e);
+}
+
+static seer_status scan_once(seer_expand *e, const scan_node *n, int64_t trip) {
+  for (uint32_t k = 0; k < n->n_input; k++) {
+    int64_t is_reverse, along = n->axis[k];
+    SEER_TRY(entry(e, "scan_input_directions", n->n_input, k, &is_reverse));
+    int64_t at = is_reverse ? n->n_trip - 1 - trip : trip;
+    seer_val slice = seer_expand_slice(e, e->node.in[n->n_state + k], along, at, at + 1);
+    n->formal[n->n_state + k] = seer_expand_2(e, "Squeeze", slice, seer_expand_ints(e, &along, 1));
   }
-  for (uint32_t k = 0; k < n_state; k++) seer_expand_output(e, k, formal[k]);
-  for (uint32_t s = 0; s < n_scan; s++) {
-    int64_t along, is_reverse;
-    SEER_TRY(entry(e, "scan_output_axes", n_scan, s, &along));
-    SEER_TRY(entry(e, "scan_output_directions", n_scan, s, &is_reverse));
-    for (int64_t a = 0, b = n_trip - 1; is_reverse && a < b; a++, b--) {
-      seer_val other = scans[s].part[a];
-      scans[s].part[a] = scans[s].part[b];
-      scans[s].part[b] = other;
-    }
-    if (!seer_expand_wants(e, n_state + s)) continue;
-    if (n_trip == 0) {
-      SEER_TRY(output_nothing(e, n_state + s, out[n_state + s], along));
-      continue;
-    }
-    seer_expand_output(
-        e, n_state + s, seer_expand_concat(e, scans[s].part, (uint32_t)n_trip, along));
+  seer_expand_inline(e, n->body, n->formal, n->constants, n->out);
+  for (uint32_t k = 0; k < n->n_state; k++) n->formal[k] = n->out[k];
+  for (uint32_t s = 0; s < n->n_scan; s++) {
+    int64_t along;
+    SEER_TRY(entry(e, "scan_output_axes", n->n_scan, s, &along));
+    add_part(e, &n->scans[s], (uint32_t)trip, n->out[n->n_state + s], along);
   }
+  return e->resolve(e);
+}
+
+static seer_status output_scan(seer_expand *e, const scan_node *n, uint32_t s) {
+  int64_t along, is_reverse;
+  SEER_TRY(entry(e, "scan_output_axes", n->n_scan, s, &along));
+  SEER_TRY(entry(e, "scan_output_directions", n->n_scan, s, &is_reverse));
+  seer_val *part = n->scans[s].part;
+  for (int64_t a = 0, b = n->n_trip - 1; is_reverse && a < b; a++, b--) {
+    seer_val other = part[a];
+    part[a] = part[b];
+    part[b] = other;
+  }
+  if (!seer_expand_wants(e, n->n_state + s)) return SEER_OK;
+  if (n->n_trip == 0) return output_nothing(e, n->n_state + s, n->out[n->n_state + s], along);
+  seer_val joined = seer_expand_concat(e, part, (uint32_t)n->n_trip, along);
+  seer_expand_output(e, n->n_state + s, joined);
+  return SEER_OK;
+}
+
+static seer_status expand_scan(seer_expand *e) {
+  scan_node n = {0};
+  SEER_TRY(find_scan(e, &n));
+  SEER_TRY(find_trips(e, &n));
+  if (n.n_trip == 0) SEER_TRY(type_outputs(e, &n));
+  for (int64_t t = 0; t < n.n_trip; t++) SEER_TRY(scan_once(e, &n, t));
+  for (uint32_t k = 0; k < n.n_state; k++) seer_expand_output(e, k, n.formal[k]);
+  for (uint32_t s = 0; s < n.n_scan; s++) SEER_TRY(output_scan(e, &n, s));
   return SEER_OK;
 }
 

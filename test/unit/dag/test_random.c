@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "dag/random.h"
+#include "support/random_dag.h"
 
 #define N_DAGS 300
 
@@ -122,7 +122,7 @@ static void evaluate(
   seer_rng_init(&rng, seed);
   for (uint32_t b = 0; b < dag->n_buf; b++) {
     if (dag->buf[b].kind == SEER_BUF_STAGE) continue;
-    input[b] = seer_dag_random_input(dag, b, &rng, arena);
+    input[b] = random_dag_input(dag, b, &rng, arena);
     seer_dag_eval_set_input(eval, b, input[b]);
   }
   for (uint32_t b = 0; b < dag->n_buf; b++) {
@@ -134,8 +134,8 @@ static void evaluate(
 
 static void check_one(uint64_t seed, uint32_t *kinds) {
   seer_arena *arena = seer_arena_create("test");
-  seer_dag_recipe recipe = seer_dag_random_recipe(seed);
-  seer_dag *dag = seer_dag_random_build(&recipe, arena, kinds);
+  random_dag_recipe recipe = random_dag_draw(seed);
+  seer_dag *dag = random_dag_build(&recipe, arena, kinds);
   // Text
   const char *text = seer_dag_print(dag, arena);
   seer_dag *again;
@@ -190,13 +190,13 @@ static void random_dags_hold_what_they_promise(void **state) {
 
 static void the_grammar_is_covered(void **state) {
   (void)state;
-  uint32_t count[SEER_DAG_RANDOM_KIND_COUNT] = {0}, n_by_stages[16] = {0}, n_prime = 0, n_other = 0;
+  uint32_t count[RANDOM_DAG_KIND_COUNT] = {0}, n_by_stages[16] = {0}, n_prime = 0, n_other = 0;
   for (uint64_t seed = 1; seed <= 1000; seed++) {
     seer_arena *arena = seer_arena_create("test");
-    seer_dag_recipe recipe = seer_dag_random_recipe(seed);
+    random_dag_recipe recipe = random_dag_draw(seed);
     uint32_t kinds;
-    seer_dag *dag = seer_dag_random_build(&recipe, arena, &kinds);
-    for (uint32_t k = 0; k < SEER_DAG_RANDOM_KIND_COUNT; k++) count[k] += kinds >> k & 1;
+    seer_dag *dag = random_dag_build(&recipe, arena, &kinds);
+    for (uint32_t k = 0; k < RANDOM_DAG_KIND_COUNT; k++) count[k] += kinds >> k & 1;
     n_by_stages[dag->n_stage]++;
     for (uint32_t k = 0; k < dag->buf[0].rank; k++) {
       int64_t d = dag->buf[0].dim[k];
@@ -207,34 +207,34 @@ static void the_grammar_is_covered(void **state) {
     }
     seer_arena_destroy(arena);
   }
-  for (uint32_t k = 0; k < SEER_DAG_RANDOM_KIND_COUNT; k++) {
+  for (uint32_t k = 0; k < RANDOM_DAG_KIND_COUNT; k++) {
     if (count[k] < 20)
-      fail_msg("%s only %u times", seer_dag_random_kind_name((seer_dag_random_kind)k), count[k]);
+      fail_msg("%s only %u times", random_dag_kind_name((random_dag_kind)k), count[k]);
   }
   for (uint32_t k = 1; k <= 6; k++) assert_true(n_by_stages[k] >= 20);
   assert_true(n_prime > n_other);
 }
 
-static bool has_conv(void *user, const seer_dag_recipe *recipe) {
+static bool has_conv(void *user, const random_dag_recipe *recipe) {
   (void)user;
   seer_arena *arena = seer_arena_create("test");
   uint32_t kinds;
-  seer_dag_random_build(recipe, arena, &kinds);
+  random_dag_build(recipe, arena, &kinds);
   seer_arena_destroy(arena);
-  return kinds >> SEER_DAG_RANDOM_CONV & 1;
+  return kinds >> RANDOM_DAG_CONV & 1;
 }
 
 static void failures_shrink(void **state) {
   (void)state;
   uint32_t n = 0;
   for (uint64_t seed = 1; seed <= 40; seed++) {
-    seer_dag_recipe recipe = seer_dag_random_recipe(seed);
+    random_dag_recipe recipe = random_dag_draw(seed);
     if (!has_conv(NULL, &recipe)) continue;
     n++;
-    recipe = seer_dag_random_shrink(recipe, has_conv, NULL, 300);
+    recipe = random_dag_shrink(recipe, has_conv, NULL, 300);
     assert_true(has_conv(NULL, &recipe));
     seer_arena *arena = seer_arena_create("test");
-    seer_dag *dag = seer_dag_random_build(&recipe, arena, NULL);
+    seer_dag *dag = random_dag_build(&recipe, arena, NULL);
     int64_t most = 0;
     for (uint32_t k = 0; k < dag->buf[0].rank; k++) most = seer_max_i64(most, dag->buf[0].dim[k]);
     if (most > 1)
@@ -247,9 +247,9 @@ static void failures_shrink(void **state) {
 static void the_same_recipe_gives_the_same_dag(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
-  seer_dag_recipe recipe = seer_dag_random_recipe(77);
-  const char *a = seer_dag_print(seer_dag_random_build(&recipe, arena, NULL), arena);
-  assert_string_equal(seer_dag_print(seer_dag_random_build(&recipe, arena, NULL), arena), a);
+  random_dag_recipe recipe = random_dag_draw(77);
+  const char *a = seer_dag_print(random_dag_build(&recipe, arena, NULL), arena);
+  assert_string_equal(seer_dag_print(random_dag_build(&recipe, arena, NULL), arena), a);
   seer_arena_destroy(arena);
 }
 

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "dag/random.h"
 #include "nets.h"
+#include "support/random_dag.h"
 
 static seer_status verify_text(seer_arena *arena, const char *text) {
   seer_dag *dag;
@@ -143,8 +143,8 @@ static void shrunk_inputs_are_caught(void **state) {
   uint32_t n_caught = 0, n_all = 0;
   for (uint64_t seed = 1; seed <= 200; seed++) {
     seer_arena *arena = seer_arena_create("test");
-    seer_dag_recipe recipe = seer_dag_random_recipe(seed);
-    const seer_dag *good = seer_dag_random_build(&recipe, arena, NULL);
+    random_dag_recipe recipe = random_dag_draw(seed);
+    const seer_dag *good = random_dag_build(&recipe, arena, NULL);
     const seer_dag_buf *x = &good->buf[0];
     for (uint32_t k = 0; k < x->rank; k++) {
       if (x->dim[k] == 1) continue;

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "dag/random.h"
 #include "space/access.h"
 #include "space_nets.h"
+#include "support/random_dag.h"
 
 typedef void (*on_schedule)(
     const seer_sketch_list *list, const seer_schedule *schedule, seer_rng *rng);
@@ -24,8 +24,8 @@ static void for_all(on_schedule visit, uint32_t per_sketch, uint32_t n_random) {
     if (i < space_nets_count) {
       dag = space_parse(arena, space_nets[i].text);
     } else {
-      seer_dag_recipe recipe = seer_dag_random_recipe(i);
-      dag = seer_dag_random_build(&recipe, arena, NULL);
+      random_dag_recipe recipe = random_dag_draw(i);
+      dag = random_dag_build(&recipe, arena, NULL);
     }
     seer_sketch_list *list = space_sketches(arena, dag, &target, SEER_SPACE_FULL);
     seer_rng rng;

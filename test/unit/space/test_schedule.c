@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "dag/random.h"
 #include "space_nets.h"
+#include "support/random_dag.h"
 
 typedef void (*on_list)(const seer_sketch_list *list, seer_rng *rng, seer_arena *arena);
 
@@ -22,8 +22,8 @@ static void for_all(on_list visit, uint32_t n_random, seer_space_kind space) {
     if (i < space_nets_count) {
       dag = space_parse(arena, space_nets[i].text);
     } else {
-      seer_dag_recipe recipe = seer_dag_random_recipe(i);
-      dag = seer_dag_random_build(&recipe, arena, NULL);
+      random_dag_recipe recipe = random_dag_draw(i);
+      dag = random_dag_build(&recipe, arena, NULL);
     }
     seer_rng rng;
     seer_rng_init(&rng, i);

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "dag/random.h"
 #include "space_nets.h"
 #include "support/loop_check.h"
+#include "support/random_dag.h"
 
 static void expect_signatures(
     const char *net, seer_space_kind space, const char *const *expected, size_t n) {
@@ -157,7 +157,7 @@ static uint32_t compare_dags(const seer_sketch_list *list, seer_arena *arena, ui
   seer_dag_eval *expected = seer_dag_eval_create(canonical, arena);
   for (uint32_t b = 0; b < canonical->n_buf; b++) {
     if (canonical->buf[b].kind == SEER_BUF_STAGE) continue;
-    data[b] = seer_dag_random_input(canonical, b, &rng, arena);
+    data[b] = random_dag_input(canonical, b, &rng, arena);
     seer_dag_eval_set_input(expected, b, data[b]);
   }
   uint32_t n_rewritten = 0;
@@ -205,8 +205,8 @@ static void test_rewritten_dags_are_equal(void **state) {
   n_rewritten = 0;
   for (uint64_t seed = 0; seed < 100; seed++) {
     seer_arena *arena = seer_arena_create("test");
-    seer_dag_recipe recipe = seer_dag_random_recipe(seed);
-    seer_dag *dag = seer_dag_random_build(&recipe, arena, NULL);
+    random_dag_recipe recipe = random_dag_draw(seed);
+    seer_dag *dag = random_dag_build(&recipe, arena, NULL);
     n_rewritten += compare_dags(space_sketches(arena, dag, &target, SEER_SPACE_FULL), arena, seed);
     seer_arena_destroy(arena);
   }

@@ -2,10 +2,11 @@
 // tests. One statement per STORE that is no init, last stage first. Which way an index moves is
 // read off its linear form, with LETs replaced by what they clamp; trips are counted by running the
 // loops without their bodies.
+#include "support/nest_walk.h"
+
 #include <string.h>
 
 #include "space/loop/linear.h"
-#include "space/nest.h"
 
 typedef struct {
   const seer_loop *loop;
@@ -301,7 +302,7 @@ static void find_registers(walker *w) {
   }
 }
 
-seer_status seer_nest_walk(const seer_loop *loop, const seer_dag *dag, seer_nest *out) {
+seer_status nest_walk(const seer_loop *loop, const seer_dag *dag, seer_nest *out) {
   seer_arena *scratch = seer_arena_create("nest walk");
   walker w = {.loop = loop, .dag = dag, .nest = out};
   w.var = SEER_NEW_ARRAY(scratch, int64_t, loop->n_var + 1);

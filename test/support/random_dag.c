@@ -4,7 +4,7 @@
 // as it was (where it still fits).
 // Magnitudes: activations are in -3..3, weights in -2..2; every tensor carries a bound of |value|,
 // and a stage that would pass 2^22 is preceded by one that clamps.
-#include "dag/random.h"
+#include "support/random_dag.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,17 +21,17 @@ typedef struct {
 
 typedef struct {
   seer_dag *dag;
-  const seer_dag_recipe *recipe;
+  const random_dag_recipe *recipe;
   seer_rng rng, extents;
   uint32_t n_draws, n_tensors, kinds;
   tensor t[MAX_TENSORS];
 } generator;
 
-static const char *const kind_names[SEER_DAG_RANDOM_KIND_COUNT] = {"map", "broadcast", "pool",
+static const char *const kind_names[RANDOM_DAG_KIND_COUNT] = {"map", "broadcast", "pool",
     "depthwise", "conv", "matmul", "reduce", "argmax", "transpose", "split", "merge", "slice",
     "concat", "gather", "narrow", "pad-stage", "two-outputs", "pitch"};
 
-const char *seer_dag_random_kind_name(seer_dag_random_kind kind) { return kind_names[kind]; }
+const char *random_dag_kind_name(random_dag_kind kind) { return kind_names[kind]; }
 
 // ---- small helpers
 
@@ -50,13 +50,13 @@ static int64_t pick(generator *g, int64_t low, int64_t high) {
   return seer_rng_range(&g->rng, low, high);
 }
 static bool chance(generator *g, double p) { return seer_rng_chance(&g->rng, p); }
-static void note(generator *g, seer_dag_random_kind kind) { g->kinds |= 1u << kind; }
+static void note(generator *g, random_dag_kind kind) { g->kinds |= 1u << kind; }
 
 static int64_t draw_extent(generator *g) {
   static const int64_t bag[] = {
       1, 2, 2, 3, 3, 4, 5, 5, 6, 7, 7, 8, 9, 10, 11, 11, 12, 13, 13, 14, 15, 16, 17, 17};
   int64_t e = bag[seer_rng_below(&g->extents, SEER_COUNT_OF(bag))];
-  if (g->n_draws < SEER_DAG_RANDOM_MAX_DRAWS) e >>= g->recipe->shift[g->n_draws];
+  if (g->n_draws < RANDOM_DAG_MAX_DRAWS) e >>= g->recipe->shift[g->n_draws];
   g->n_draws++;
   return seer_max_i64(e, 1);
 }
@@ -75,7 +75,7 @@ static int64_t points_of(const tensor *t) {
 
 static int64_t draw_pitch(generator *g, int64_t row) {
   if (!chance(g, 0.2)) return 0;
-  note(g, SEER_DAG_RANDOM_PITCH);
+  note(g, RANDOM_DAG_PITCH);
   return row + pick(g, 1, 7);
 }
 
@@ -238,7 +238,7 @@ static windowed prepare_window(generator *g, double fill) {
       .from = t, .fill = fill, .y = draw_window(g, t.dim[yd]), .x = draw_window(g, t.dim[yd + 1])};
   bool pads = in.y.before + in.y.after + in.x.before + in.x.after > 0;
   if (!pads || chance(g, 0.4)) return in;
-  note(g, SEER_DAG_RANDOM_PAD_STAGE);
+  note(g, RANDOM_DAG_PAD_STAGE);
   seer_dag_axis ax[4];
   plain_axes(&t, ax);
   ax[yd] = axis("y", in.y.in + in.y.before + in.y.after, SEER_AXIS_Y);
@@ -581,33 +581,33 @@ static bool rule_narrow(generator *g) {
 }
 
 static const struct {
-  seer_dag_random_kind kind;
+  random_dag_kind kind;
   bool (*apply)(generator *g);
   uint32_t weight;
 } rules[] = {
-    {SEER_DAG_RANDOM_MAP, rule_map, 3},
-    {SEER_DAG_RANDOM_BROADCAST, rule_broadcast, 3},
-    {SEER_DAG_RANDOM_POOL, rule_pool, 3},
-    {SEER_DAG_RANDOM_DEPTHWISE, rule_depthwise, 3},
-    {SEER_DAG_RANDOM_CONV, rule_conv, 4},
-    {SEER_DAG_RANDOM_MATMUL, rule_matmul, 3},
-    {SEER_DAG_RANDOM_REDUCE, rule_reduce, 1},
-    {SEER_DAG_RANDOM_ARGMAX, rule_argmax, 1},
-    {SEER_DAG_RANDOM_TRANSPOSE, rule_transpose, 1},
-    {SEER_DAG_RANDOM_SPLIT, rule_split, 1},
-    {SEER_DAG_RANDOM_MERGE, rule_merge, 1},
-    {SEER_DAG_RANDOM_SLICE, rule_slice, 1},
-    {SEER_DAG_RANDOM_CONCAT, rule_concat, 1},
-    {SEER_DAG_RANDOM_GATHER, rule_gather, 1},
-    {SEER_DAG_RANDOM_NARROW, rule_narrow, 1},
+    {RANDOM_DAG_MAP, rule_map, 3},
+    {RANDOM_DAG_BROADCAST, rule_broadcast, 3},
+    {RANDOM_DAG_POOL, rule_pool, 3},
+    {RANDOM_DAG_DEPTHWISE, rule_depthwise, 3},
+    {RANDOM_DAG_CONV, rule_conv, 4},
+    {RANDOM_DAG_MATMUL, rule_matmul, 3},
+    {RANDOM_DAG_REDUCE, rule_reduce, 1},
+    {RANDOM_DAG_ARGMAX, rule_argmax, 1},
+    {RANDOM_DAG_TRANSPOSE, rule_transpose, 1},
+    {RANDOM_DAG_SPLIT, rule_split, 1},
+    {RANDOM_DAG_MERGE, rule_merge, 1},
+    {RANDOM_DAG_SLICE, rule_slice, 1},
+    {RANDOM_DAG_CONCAT, rule_concat, 1},
+    {RANDOM_DAG_GATHER, rule_gather, 1},
+    {RANDOM_DAG_NARROW, rule_narrow, 1},
 };
 
 // ---- the interface
 
-seer_dag_recipe seer_dag_random_recipe(uint64_t seed) {
+random_dag_recipe random_dag_draw(uint64_t seed) {
   seer_rng rng;
   seer_rng_init_stream(&rng, seed, 0);
-  return (seer_dag_recipe){.seed = seed, .n_stages = (uint32_t)seer_rng_range(&rng, 1, 6)};
+  return (random_dag_recipe){.seed = seed, .n_stages = (uint32_t)seer_rng_range(&rng, 1, 6)};
 }
 
 static void apply_one_rule(generator *g) {
@@ -631,11 +631,11 @@ static void mark_outputs(generator *g) {
   const tensor *second = &g->t[pick(g, 1, g->n_tensors - 2)];
   if (g->dag->buf[second->buf].is_output) return;
   seer_dag_mark_output(g->dag, second->buf, 0);
-  note(g, SEER_DAG_RANDOM_TWO_OUTPUTS);
+  note(g, RANDOM_DAG_TWO_OUTPUTS);
 }
 
 static seer_dag *build(
-    const seer_dag_recipe *recipe, seer_arena *arena, uint32_t *out_kinds, uint32_t *out_draws) {
+    const random_dag_recipe *recipe, seer_arena *arena, uint32_t *out_kinds, uint32_t *out_draws) {
   generator g = {.recipe = recipe, .dag = seer_dag_create(arena, "random")};
   seer_rng_init_stream(&g.extents, recipe->seed, 1);
   seer_rng_init_stream(&g.rng, recipe->seed, 2);
@@ -661,15 +661,15 @@ static seer_dag *build(
   return g.dag;
 }
 
-seer_dag *seer_dag_random_build(
-    const seer_dag_recipe *recipe, seer_arena *arena, uint32_t *out_kinds) {
+seer_dag *random_dag_build(
+    const random_dag_recipe *recipe, seer_arena *arena, uint32_t *out_kinds) {
   uint32_t kinds, n_draws;
   seer_dag *dag = build(recipe, arena, &kinds, &n_draws);
   if (out_kinds) *out_kinds = kinds;
   return dag;
 }
 
-void *seer_dag_random_input(const seer_dag *dag, uint32_t buf, seer_rng *rng, seer_arena *arena) {
+void *random_dag_input(const seer_dag *dag, uint32_t buf, seer_rng *rng, seer_arena *arena) {
   const seer_dag_buf *b = &dag->buf[buf];
   SEER_ASSERT(b->kind != SEER_BUF_STAGE, "$%s is no input", b->name);
   int64_t n = seer_dag_buf_elems(b), row = b->rank > 0 ? b->dim[b->rank - 1] : 1;
@@ -687,21 +687,21 @@ void *seer_dag_random_input(const seer_dag *dag, uint32_t buf, seer_rng *rng, se
 }
 
 // Extents that the recipe draws.
-static uint32_t count_draws(const seer_dag_recipe *recipe) {
+static uint32_t count_draws(const random_dag_recipe *recipe) {
   seer_arena *scratch = seer_arena_create("shrink");
   uint32_t kinds, n_draws;
   build(recipe, scratch, &kinds, &n_draws);
   seer_arena_destroy(scratch);
-  return n_draws < SEER_DAG_RANDOM_MAX_DRAWS ? n_draws : SEER_DAG_RANDOM_MAX_DRAWS;
+  return n_draws < RANDOM_DAG_MAX_DRAWS ? n_draws : RANDOM_DAG_MAX_DRAWS;
 }
 
-seer_dag_recipe seer_dag_random_shrink(seer_dag_recipe recipe,
-    bool (*still_fails)(void *user, const seer_dag_recipe *recipe), void *user,
+random_dag_recipe random_dag_shrink(random_dag_recipe recipe,
+    bool (*still_fails)(void *user, const random_dag_recipe *recipe), void *user,
     uint32_t max_tries) {
   for (bool progress = true; progress && max_tries > 0;) {
     progress = false;
     while (recipe.n_stages > 1 && max_tries > 0) {
-      seer_dag_recipe smaller = recipe;
+      random_dag_recipe smaller = recipe;
       smaller.n_stages--;
       max_tries--;
       if (!still_fails(user, &smaller)) break;
@@ -711,7 +711,7 @@ seer_dag_recipe seer_dag_random_shrink(seer_dag_recipe recipe,
     uint32_t n_draws = count_draws(&recipe);
     for (uint32_t k = 0; k < n_draws && max_tries > 0; k++) {
       if (recipe.shift[k] >= 4) continue;
-      seer_dag_recipe smaller = recipe;
+      random_dag_recipe smaller = recipe;
       smaller.shift[k]++;
       max_tries--;
       if (!still_fails(user, &smaller)) continue;
