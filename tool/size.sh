@@ -1,5 +1,5 @@
 #!/bin/bash
-# Sizes that a reader can hold: 800 lines a file, 12 .c files a folder (op/, expand/, cli/ and models/ have one per entry).
+# Sizes that a reader can hold: 800 lines a file, 80 a function, 12 .c files a folder (op/, expand/, cli/ and models/ have one per entry).
 #   tool/size.sh [ROOT]
 cd "${1:-$(dirname "$0")/..}" || exit 1
 bad=0
@@ -14,6 +14,13 @@ done < <(find src include test tool bench -type f \( -name '*.c' -o -name '*.h' 
 # Code is 100 columns wide (clang-format); comments and tables may be a little wider.
 wide=$(find src include test tool -type f \( -name '*.c' -o -name '*.h' \) -exec grep -nE '^.{121,}' /dev/null {} + | cut -c1-80)
 [ -z "$wide" ] || { echo "lines over 120 columns:"; echo "$wide"; bad=1; }
+# As clang-format leaves them, a function begins at the left margin with a line that ends in ") {" and ends with "}".
+long=$(find src -type f -name '*.c' -exec awk '
+  /^[^ \t#\/].*\{$/ || /^ .*\) \{$/ && head { if ($0 ~ /\) \{$/) start = FNR; head = 0 }
+  /^[A-Za-z_].*[^;{}]$/ { head = FNR }
+  /^}$/ { if (start && FNR - start + 1 > 80) print FILENAME ":" start ": a function of " FNR - start + 1 " lines, at most 80"; start = 0; head = 0 }
+' {} \;)
+[ -z "$long" ] || { echo "$long"; bad=1; }
 while read -r folder; do
   case $folder in */op | */expand | src/cli | src/models) continue ;; esac
   n=$(find "$folder" -maxdepth 1 -name '*.c' | wc -l)
