@@ -15,11 +15,14 @@ done < <(find src include test tool bench -type f \( -name '*.c' -o -name '*.h' 
 wide=$(find src include test tool -type f \( -name '*.c' -o -name '*.h' \) -exec grep -nE '^.{121,}' /dev/null {} + | cut -c1-80)
 [ -z "$wide" ] || { echo "lines over 120 columns:"; echo "$wide"; bad=1; }
 # As clang-format leaves them, a function begins at the left margin with a line that ends in ") {" and ends with "}".
-long=$(find src -type f -name '*.c' -exec awk '
-  /^[^ \t#\/].*\{$/ || /^ .*\) \{$/ && head { if ($0 ~ /\) \{$/) start = FNR; head = 0 }
-  /^[A-Za-z_].*[^;{}]$/ { head = FNR }
-  /^}$/ { if (start && FNR - start + 1 > 80) print FILENAME ":" start ": a function of " FNR - start + 1 " lines, at most 80"; start = 0; head = 0 }
-' {} \;)
+long=$(find src -type f -name '*.c' -print0 | xargs -0 awk '
+  FNR == 1 { start = head = 0 }
+  /^[A-Za-z_].*[^;{}]$/ { head = FNR }  # the first line of a longer head
+  /^[A-Za-z_].*\) \{$/ { start = FNR; head = 0 }
+  /^ .*\) \{$/ && head { start = head; head = 0 }
+  /^}/ { if (start && FNR - start >= 80) print FILENAME ":" start ": " FNR - start + 1 " lines, a function has at most 80"
+         start = head = 0 }
+')
 [ -z "$long" ] || { echo "$long"; bad=1; }
 while read -r folder; do
   case $folder in */op | */expand | src/cli | src/models) continue ;; esac
