@@ -86,7 +86,7 @@ void seer_nest_make(const seer_nest_facts *facts, const seer_frame *frame, seer_
 typedef struct seer_summariser seer_summariser;
 seer_summariser *seer_summariser_create(const seer_sketch_list *list, seer_arena *arena);
 const seer_nest_facts *seer_summariser_facts(const seer_summariser *summariser);  // its list's
-// Valid until the next call.
+// Valid until the next call. Asked for the same schedule again it is not made again.
 const seer_nest *seer_summarise(seer_summariser *summariser, const seer_schedule *schedule);
 
 // Distinct elements that access `a` touches in the loops [depth, n_loop) for one iteration of the

@@ -216,7 +216,9 @@ seer_nest_facts *seer_nest_facts_build(const seer_sketch_list *list, seer_arena 
 struct seer_summariser {
   seer_nest_facts *facts;
   seer_frame frame;
-  seer_nest nest;
+  seer_nest nest;  // of `schedule`, when there was one
+  bool has_schedule;
+  seer_schedule schedule;
 };
 
 seer_summariser *seer_summariser_create(const seer_sketch_list *list, seer_arena *arena) {
@@ -228,7 +230,10 @@ seer_summariser *seer_summariser_create(const seer_sketch_list *list, seer_arena
 const seer_nest_facts *seer_summariser_facts(const seer_summariser *s) { return s->facts; }
 
 const seer_nest *seer_summarise(seer_summariser *s, const seer_schedule *schedule) {
+  if (s->has_schedule && seer_schedule_equal(&s->schedule, schedule)) return &s->nest;
   seer_frame_make(s->facts->list, schedule, &s->frame);
   seer_nest_make(s->facts, &s->frame, &s->nest);
+  s->schedule = *schedule;
+  s->has_schedule = true;
   return &s->nest;
 }
