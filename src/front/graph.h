@@ -140,9 +140,8 @@ typedef struct seer_graph {
   size_t n_value, cap_value;
   seer_value *value;  // [0] unused: ids are 1 .. n_value-1. Adding a value may move the array.
   size_t n_node, cap_node;
-  seer_node *
-      // [0] unused: ids are 1 .. n_node-1; dead ones are skipped. Adding a node may move the array.
-      node;
+  // [0] unused: ids are 1 .. n_node-1; dead ones are skipped. Adding a node may move the array.
+  seer_node *node;
   uint32_t n_input, n_output;
   size_t cap_input, cap_output;
   seer_val *input, *output;

@@ -23,9 +23,8 @@ typedef struct {
   // by family, copied: the same in other networks, for files; NULL: numbered
   const char *const *family_name;
   const uint32_t *family_of;  // by task; copied
-  bool
-      // false: plain separate models, trained from scratch (policies ansor and familyseer)
-      has_base;
+  // false: plain separate models, trained from scratch (policies ansor and familyseer)
+  bool has_base;
   const seer_cost_desc *model;
   uint64_t seed;
   uint32_t warm_up;  // samples (of a family; with a base: of all) before predictions are used

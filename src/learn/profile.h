@@ -11,9 +11,8 @@ typedef struct {
   double bytes;  // touched over all iterations (footprint)
   double moved[3];  // bytes that come into L1, L2, L3 over the whole statement
   double run_bytes;  // longest contiguous piece touched by the tile and the innermost loop
-  double
-      // elements between iterations of the innermost loop that is not part of the tile
-      innermost_stride;
+  // elements between iterations of the innermost loop that is not part of the tile
+  double innermost_stride;
   double tile_elems;  // distinct elements of one register tile
   double reuse;  // iterations of the outermost-to-innermost loop nest per distinct element
 } seer_access_profile;

@@ -57,8 +57,8 @@ typedef struct {
   uint8_t n_access;
   uint16_t max_unroll;
   double iterations;  // exact total number of innermost iterations (tails counted once)
-  double
-      padded_iterations;  // product of nominal extents: what runs when tails are masked or clamped
+  // product of nominal extents: what runs when tails are masked or clamped
+  double padded_iterations;
   float n_fma, n_add, n_mul, n_div, n_cmp, n_special, n_int;  // per iteration
   seer_nest_loop loop[SEER_NEST_MAX_LOOPS];
   seer_nest_access access[SEER_NEST_MAX_ACCESSES];

@@ -26,10 +26,9 @@ typedef struct {
   seer_event_kind kind;
   double elapsed_s;
   uint32_t trials;  // measurements of this session so far
-  double
-      // sum over tasks of weight * best known (default's estimate where nothing is known); of
-      // several sets of input shapes: the mean, each counts the same
-      estimated_s;
+  // sum over tasks of weight * best known (default's estimate where nothing is known); of
+  // several sets of input shapes: the mean, each counts the same
+  double estimated_s;
   uint32_t task;  // MEASUREMENT, ROUND*, BEST, ACCEPT
   const seer_pick *pick;  // ROUND
   const seer_proposal *proposal;  // MEASUREMENT

@@ -12,10 +12,9 @@
 // one chunk; a list that is not packed as one chunk per element.
 typedef struct {
   uint64_t offset, n_bytes;  // in the file
-  uint8_t
-      // 4 float_data, 5 int32_data, 6 string_data, 7 int64_data, 9 raw_data, 10 double_data, 11
-      // uint64_data
-      field;
+  // 4 float_data, 5 int32_data, 6 string_data, 7 int64_data, 9 raw_data, 10 double_data, 11
+  // uint64_data
+  uint8_t field;
   uint8_t wire_type;  // 0 varint, 1 eight bytes, 2 length-delimited, 5 four bytes
 } seer_onnx_chunk;
 

@@ -44,9 +44,8 @@ typedef struct {
   // What facts say of quotients, and loops of what is outside; only tried as they are.
   seer_linear quotient[SEER_PROVER_MAX_QUOTIENTS];
   seer_linear fact[SEER_PROVER_MAX_FACTS];  // each <= 0
-  bool
-      // verify: a proof that is there should be found; else it is one question of many
-      is_thorough;
+  // verify: a proof that is there should be found; else it is one question of many
+  bool is_thorough;
   // The prover's own: which ways are in use and would have been, minima and maxima that are taken
   // to be one of theirs.
   bool use_tied, use_pairs, use_cases, met_tied, met_pair;

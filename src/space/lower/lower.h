@@ -40,13 +40,13 @@ typedef struct {
 } seer_lower_block;
 
 typedef struct {
-  seer_expr
-      body[SEER_DAG_MAX_VALUES];  // of `flat`: over this stage's axes, inlined stages substituted
+  // of `flat`: over this stage's axes, inlined stages substituted
+  seer_expr body[SEER_DAG_MAX_VALUES];
   uint32_t n_load;
   seer_expr *load;  // loads of stages' values in its bodies, of the DAG
   uint32_t n_open;  // its loops that are open now
-  uint32_t
-      var[SEER_LOWER_MAX_LOOPS];  // loop variable by loop of the frame; NO_VAR: left out (always 0)
+  // loop variable by loop of the frame; NO_VAR: left out (always 0)
+  uint32_t var[SEER_LOWER_MAX_LOOPS];
   bool has_start;
   // AT, by spatial axis: where the region starts, and ends that the index stays below (the first is
   // start + length).
@@ -69,8 +69,8 @@ typedef struct {
   uint32_t buf_of[SEER_DAG_MAX_BUFFERS];  // loop buffer + 1
   uint32_t *def, *depth;  // by loop variable, for the prover
   uint32_t cap_var, n_scope;
-  uint32_t
-      scope[256];  // loop variables that enclose the place in hand, outermost first (FORs only)
+  // loop variables that enclose the place in hand, outermost first (FORs only)
+  uint32_t scope[256];
   uint32_t n_for;
   uint32_t place_at, place_depth;  // the place of the regions that are being decided
   seer_expr *simple;  // by expression of the loop IR: what it simplifies to, 0: not seen yet
