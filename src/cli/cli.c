@@ -99,7 +99,11 @@ static seer_status check_taken(const seer_command *command, const char *option) 
       "%s takes no --%s; it is a flag of: %s", command->name, desc->name, desc->commands);
 }
 
-seer_status seer_cli_parse(
+// Sorts flags from positional arguments: sets options in `context`, moves the rest to argv[0 ..
+// *io_argc). A flag that `command` does not take is refused (NULL: all are taken).
+// --name value, --name=value, --switch, --no-switch, -o, -i, -O0 .. -O3; everything behind -- is
+// positional. Failures are usage errors.
+static seer_status parse_flags(
     seer_context *context, const seer_command *command, int *io_argc, char **argv) {
   int n = 0;
   bool only_positional = false;
@@ -174,7 +178,7 @@ static seer_status make_context(void *user) {
 static seer_status parse_and_run(void *user) {
   invocation *i = user;
   const seer_command *command = i->command;
-  SEER_TRY(seer_cli_parse(i->context, command, &i->argc, i->argv));
+  SEER_TRY(parse_flags(i->context, command, &i->argc, i->argv));
   if (i->argc < command->min_args)
     return seer_cli_usage_error("an argument is missing: %s", command->args);
   if (command->max_args >= 0 && i->argc > command->max_args)

@@ -76,7 +76,8 @@ static void print_sources(const json_t *tasks, seer_arena *arena) {
   printf("\n");
 }
 
-seer_status seer_info_library(seer_context *context, const char *path) {
+// model.so
+static seer_status info_library(seer_context *context, const char *path) {
   seer_arena *arena = seer_context_arena(context);
   char message[1024] = "";
   void *library = NULL;
@@ -131,7 +132,7 @@ static seer_status run(seer_context *context, int argc, char **argv) {
             4) == 0;
     seer_os_unmap(&map);
   }
-  return is_elf ? seer_info_library(context, path) : seer_info_network(context, argv[0]);
+  return is_elf ? info_library(context, path) : seer_info_network(context, argv[0]);
 }
 
 const seer_command seer_command_info = {

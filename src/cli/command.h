@@ -37,11 +37,4 @@ void seer_cli_print_notices(const struct seer_network *network);
 // The whole program behind main(): 0 done, 1 the input or the world was at fault, 2 wrong usage.
 int seer_cli_main(int argc, char **argv);
 
-// Sorts flags from positional arguments: sets options in `context`, moves the rest to argv[0 ..
-// *io_argc). A flag that `command` does not take is refused (NULL: all are taken).
-// --name value, --name=value, --switch, --no-switch, -o, -i, -O0 .. -O3; everything behind -- is
-// positional. Failures are usage errors.
-SEER_MUST_USE seer_status seer_cli_parse(
-    seer_context *context, const seer_command *command, int *io_argc, char **argv);
-
 #endif

@@ -4,8 +4,6 @@
 #define SEER_CLI_INFO_H
 
 #include "cli/command.h"
-
-SEER_MUST_USE seer_status seer_info_library(seer_context *context, const char *path);  // model.so
 // a file or a built-in network
 SEER_MUST_USE seer_status seer_info_network(seer_context *context, const char *model);
 

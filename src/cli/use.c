@@ -79,7 +79,7 @@ seer_status seer_use_open(seer_context *context, const char *path, const char *w
   return seer_use_select(use, 0);
 }
 
-const seer_io_info *seer_use_input(const seer_use *use, int32_t index) {
+static const seer_io_info *input_at(const seer_use *use, int32_t index) {
   return use->api->set_input(use->model, use->set, index);
 }
 
@@ -126,7 +126,7 @@ seer_status seer_use_select(seer_use *use, int32_t set) {
   use->input = SEER_NEW_ARRAY(use->arena, void *, use->n_inputs + 1);
   use->output = SEER_NEW_ARRAY(use->arena, void *, use->n_outputs + 1);
   for (int32_t i = 0; i < use->n_inputs; i++) {
-    uint64_t n_bytes = seer_use_input(use, i)->n_bytes;
+    uint64_t n_bytes = input_at(use, i)->n_bytes;
     use->input[i] = seer_arena_alloc(use->arena, n_bytes + 64, 64);
     SEER_TRY(bind(use, true, i, use->input[i], n_bytes));
   }
@@ -163,7 +163,7 @@ typedef struct {
 
 static int32_t find_input(const seer_use *use, const char *name) {
   for (int32_t i = 0; i < use->n_inputs; i++)
-    if (strcmp(seer_use_input(use, i)->name, name) == 0) return i;
+    if (strcmp(input_at(use, i)->name, name) == 0) return i;
   return -1;
 }
 
@@ -172,7 +172,7 @@ static seer_status no_input(const seer_use *use, const char *name) {
   seer_text names;
   seer_text_init(&names, use->arena);
   for (int32_t i = 0; i < use->n_inputs; i++)
-    seer_text_printf(&names, " '%s'", seer_use_input(use, i)->name);
+    seer_text_printf(&names, " '%s'", input_at(use, i)->name);
   return SEER_FAIL(INVALID, "%s has no input '%s'; it has%s", use->path, name,
       use->n_inputs > 0 ? names.data : " none");
 }
@@ -267,7 +267,7 @@ static void fill(
 }
 
 static seer_status copy_given(seer_use *use, const seer_given *given) {
-  const seer_io_info *io = seer_use_input(use, given->input);
+  const seer_io_info *io = input_at(use, given->input);
   const seer_npy *npy = &given->npy;
   bool is_same = npy->onnx_dtype == seer_npy_carrier(io->onnx_dtype) && npy->rank == io->rank;
   for (int32_t k = 0; k < io->rank && is_same; k++) is_same = npy->dim[k] == io->dim[k];
@@ -290,8 +290,7 @@ seer_status seer_use_fill(const seer_context *context, seer_use *use) {
   for (int32_t i = 0; i < use->n_inputs; i++)
     if (!is_given[i])
       fill(seer_context_str(context, SEER_OPT_FILL),
-          (uint64_t)seer_context_i64(context, SEER_OPT_SEED), i, seer_use_input(use, i),
-          use->input[i]);
+          (uint64_t)seer_context_i64(context, SEER_OPT_SEED), i, input_at(use, i), use->input[i]);
   return SEER_OK;
 }
 

@@ -44,7 +44,6 @@ SEER_MUST_USE seer_status seer_use_select(seer_use *use, int32_t set);
 // first. Errors: INVALID lists the sets when there is none.
 SEER_MUST_USE seer_status seer_use_choose(const seer_context *context, seer_use *use);
 // Of the selected set.
-const seer_io_info *seer_use_input(const seer_use *use, int32_t index);
 const seer_io_info *seer_use_declared(const seer_use *use, int32_t index);  // output, bounds
 int32_t seer_use_n_steps(const seer_use *use);
 // "input_ids[1,128] mask[1,128]", safe to show, in use->arena.

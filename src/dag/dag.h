@@ -151,8 +151,6 @@ const char *seer_stage_role_name(seer_stage_role role);
 const char *seer_dag_print(const seer_dag *dag, seer_arena *arena);
 SEER_MUST_USE seer_status seer_dag_parse(
     const char *source, const char *text, size_t n_bytes, seer_arena *arena, seer_dag **out_dag);
-// As seer_dag_parse, from within another text: stops behind the closing brace.
-SEER_MUST_USE seer_status seer_dag_parse_at(seer_scan *scan, seer_arena *arena, seer_dag **out_dag);
 
 // ---- verify (verify.c): INVALID with stage, load and range that are wrong.
 SEER_MUST_USE seer_status seer_dag_verify(const seer_dag *dag);

@@ -32,7 +32,6 @@ static const struct {
 
 uint32_t seer_expr_arity(seer_expr_op op) { return ops[op].arity; }
 const char *seer_expr_op_text(seer_expr_op op) { return ops[op].text; }
-bool seer_expr_op_is_infix(seer_expr_op op) { return ops[op].is_infix; }
 
 void seer_expr_pool_init(seer_expr_pool *pool, seer_arena *arena) {
   *pool = (seer_expr_pool){.arena = arena, .n = 1};

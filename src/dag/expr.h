@@ -77,7 +77,6 @@ seer_expr seer_expr_select(
 seer_expr seer_expr_cast(seer_expr_pool *pool, seer_dtype dtype, seer_expr a);
 uint32_t seer_expr_arity(seer_expr_op op);
 const char *seer_expr_op_text(seer_expr_op op);
-bool seer_expr_op_is_infix(seer_expr_op op);
 
 // Copies `e` of pool `from` into `to`, replacing VAR v by var_map[v] (an expression of `to`; 0:
 // keep VAR v) and LOAD buffers through on_load, which builds the replacement from the already

@@ -364,7 +364,8 @@ static seer_status parse_output(parser *p) {
   return SEER_OK;
 }
 
-seer_status seer_dag_parse_at(seer_scan *scan, seer_arena *arena, seer_dag **out_dag) {
+// As seer_dag_parse, from within another text: stops behind the closing brace.
+static seer_status parse_at(seer_scan *scan, seer_arena *arena, seer_dag **out_dag) {
   *out_dag = NULL;
   const char *name;
   SEER_TRY(seer_scan_expect(scan, "dag"));
@@ -394,7 +395,7 @@ seer_status seer_dag_parse(
     const char *source, const char *text, size_t n_bytes, seer_arena *arena, seer_dag **out_dag) {
   seer_scan scan;
   seer_scan_init(&scan, source, text, n_bytes);
-  SEER_TRY(seer_dag_parse_at(&scan, arena, out_dag));
+  SEER_TRY(parse_at(&scan, arena, out_dag));
   if (seer_scan_at_end(&scan)) return SEER_OK;
   *out_dag = NULL;
   return seer_scan_fail(&scan, "text behind the dag");

@@ -109,9 +109,6 @@ void seer_emit_init(seer_emit *emit, const seer_graph *graph, seer_dag *dag, see
 // nothing is its combiner's identity. Afterwards each output that is made has its buffer in
 // buf_of_value; the caller marks DAG outputs and calls seer_dag_finish.
 SEER_MUST_USE seer_status seer_emit_node(seer_emit *emit, const seer_node *node);
-// The buffer of a graph value, added as an input of the DAG (WEIGHT for constants, always dense, in
-// ONNX order and in the type that they are stored in) when it is not there yet.
-uint32_t seer_emit_buf(seer_emit *emit, seer_val value);
 
 // The dimensions of node input k / output k (logical). Input must be present.
 const seer_value *seer_emit_in(const seer_emit *emit, const seer_node *node, uint32_t k);

@@ -66,7 +66,6 @@ seer_feature seer_builder_feature(
 seer_feature seer_builder_conv(
     seer_builder *builder, const char *name, seer_feature in, seer_conv conv);
 // BatchNormalization
-seer_feature seer_builder_norm(seer_builder *builder, const char *name, seer_feature in);
 seer_feature seer_builder_activate(
     seer_builder *builder, const char *name, seer_feature in, seer_activation activation);
 // Convolution without bias and its BatchNormalization; `name` as in "layer1.0.conv1", `norm` as in

@@ -117,7 +117,7 @@ seer_feature seer_builder_dense(
 
 // ---- normalisation and activation
 
-seer_feature seer_builder_norm(seer_builder *b, const char *name, seer_feature in) {
+static seer_feature normalise(seer_builder *b, const char *name, seer_feature in) {
   enum { SCALE, SHIFT, MEAN, VAR };
   static const struct {
     const char *name;
@@ -213,7 +213,7 @@ seer_feature seer_builder_activate(
 
 seer_feature seer_builder_conv_norm(
     seer_builder *b, const char *name, const char *norm, seer_feature in, seer_conv conv) {
-  return seer_builder_norm(b, norm, seer_builder_conv(b, name, in, conv));
+  return normalise(b, norm, seer_builder_conv(b, name, in, conv));
 }
 
 seer_feature seer_builder_unit(seer_builder *b, const char *name, seer_feature in, seer_conv conv,
@@ -226,7 +226,7 @@ seer_feature seer_builder_unit(seer_builder *b, const char *name, seer_feature i
 
 seer_feature seer_builder_norm_relu(seer_builder *b, const char *norm, seer_feature in) {
   return seer_builder_activate(
-      b, SEER_FMT(b, "%s.relu", norm), seer_builder_norm(b, norm, in), SEER_ACTIVATION_RELU);
+      b, SEER_FMT(b, "%s.relu", norm), normalise(b, norm, in), SEER_ACTIVATION_RELU);
 }
 
 // ---- the rest

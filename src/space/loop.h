@@ -113,8 +113,6 @@ seer_loop *seer_loop_create(seer_arena *arena, const char *name);
 uint32_t seer_loop_add_var(seer_loop *loop, const char *name, int64_t low, int64_t high);
 uint32_t seer_loop_add_buf(seer_loop *loop, const seer_loop_buf *buf);
 uint32_t seer_loop_add_node(seer_loop *loop, const seer_loop_node *node);
-// Row-major flat element offset of a LOAD or STORE's indices, as an expression of loop->expr.
-seer_expr seer_loop_offset(seer_loop *loop, uint32_t buf, const seer_expr *index);
 
 // Elements from row to row of a LOCAL buffer whose rows have `row_elems`: whole vectors, and no
 // power-of-two strides.

@@ -100,7 +100,5 @@ static inline bool seer_task_is_at_bound(const seer_task_state *task) {
 }
 // What tables say of a task: "dead", "at bound", "beats bound", or "".
 const char *seer_task_state_name(const seer_task_state *task);
-// Ansor's gradient of the end-to-end latency (<= 0; the smallest is the bottleneck): gradient.c
-double seer_ansor_gradient(const seer_task_state *task);
 
 #endif

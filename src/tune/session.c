@@ -53,12 +53,6 @@ void seer_session_stop(seer_session *s) { s->is_stopped = 1; }
 const seer_budget *seer_session_budget(const seer_session *s) { return &s->budget; }
 const seer_families *seer_session_families(const seer_session *s) { return &s->families; }
 const seer_schedule_state *seer_session_state(const seer_session *s) { return &s->state; }
-const seer_search *seer_session_search(const seer_session *s, uint32_t task) {
-  return s->task[task].search;
-}
-const seer_sketch_list *seer_session_sketches(const seer_session *s, uint32_t task) {
-  return s->task[task].sketches;
-}
 void seer_session_get_totals(const seer_session *s, seer_session_totals *out) {
   *out = s->totals;
   out->elapsed_s = (double)(seer_os_now_ns() - s->start_ns) * 1e-9;

@@ -62,8 +62,6 @@ void seer_session_listen(seer_session *session, seer_listener listener, void *us
 const seer_budget *seer_session_budget(const seer_session *session);
 const seer_families *seer_session_families(const seer_session *session);
 const seer_schedule_state *seer_session_state(const seer_session *session);
-const seer_search *seer_session_search(const seer_session *session, uint32_t task);
-const seer_sketch_list *seer_session_sketches(const seer_session *session, uint32_t task);
 // Restores from the records, tunes until the budget is used up or seer_session_stop was called
 // (also from a signal handler), then checks winners against the default.
 // Errors: what kept it from beginning. What went wrong later (records that can no longer be

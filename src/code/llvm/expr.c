@@ -79,7 +79,7 @@ static LLVMValueRef splat_const(LLVMValueRef c, uint32_t lanes) {
   return LLVMConstVector(all, lanes);
 }
 
-LLVMValueRef seer_gen_const(seer_gen *g, seer_dtype dtype, double f, int64_t i, uint32_t lanes) {
+static LLVMValueRef make_const(seer_gen *g, seer_dtype dtype, double f, int64_t i, uint32_t lanes) {
   LLVMTypeRef type = seer_gen_type(g, dtype);
   LLVMValueRef c = seer_dtype_is_float(dtype)
       ? LLVMConstReal(type, dtype == SEER_DTYPE_F64 ? f : (double)(float)f)
@@ -560,7 +560,7 @@ static LLVMValueRef apply_float(
   return zero;
 }
 
-LLVMValueRef seer_gen_apply(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_dtype arg_dtype,
+static LLVMValueRef apply_op(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_dtype arg_dtype,
     LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
   if (op == SEER_EXPR_SELECT) return seer_gen_select(g, a, b, c);
   if (op == SEER_EXPR_CAST) return cast(g, dtype, arg_dtype, a);
@@ -580,7 +580,7 @@ LLVMValueRef seer_gen_identity(
       : dtype[k] == SEER_DTYPE_I64 && identity >= 0x1p63 ? INT64_MAX
       : dtype[k] == SEER_DTYPE_U64 && identity >= 0x1p64 ? -1
                                                          : (int64_t)identity;
-  return seer_gen_const(g, dtype[k], identity, i, lanes);
+  return make_const(g, dtype[k], identity, i, lanes);
 }
 
 void seer_gen_combine(seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n,
@@ -588,7 +588,7 @@ void seer_gen_combine(seer_gen *g, seer_combiner combiner, const seer_dtype *dty
   seer_expr_op op = seer_combiner_op(combiner);
   if (!seer_combiner_is_arg(combiner)) {
     for (uint32_t k = 0; k < n; k++)
-      acc[k] = seer_gen_apply(g, op, dtype[k], dtype[k], acc[k], value[k], NULL);
+      acc[k] = apply_op(g, op, dtype[k], dtype[k], acc[k], value[k], NULL);
     return;
   }
   LLVMValueRef better = compare(g, op, dtype[0], value[0], acc[0]);
@@ -697,7 +697,7 @@ seer_gen_value seer_gen_expr_raw(seer_gen *g, seer_expr e) {
   for (uint32_t k = keep ? 1 : 0; is_vec && k < n; k++) arg[k].v = seer_gen_widen(g, arg[k]);
   seer_dtype arg_dtype = (seer_dtype)seer_gen_at(g, node->arg[0])->dtype;
   LLVMValueRef v =
-      seer_gen_apply(g, op, (seer_dtype)node->dtype, arg_dtype, arg[0].v, arg[1].v, arg[2].v);
+      apply_op(g, op, (seer_dtype)node->dtype, arg_dtype, arg[0].v, arg[1].v, arg[2].v);
   return (seer_gen_value){.v = v, .is_vec = is_vec};
 }
 
@@ -706,9 +706,9 @@ static seer_gen_value build(seer_gen *g, seer_expr e) {
   seer_dtype dtype = (seer_dtype)node->dtype;
   switch ((int)node->op) {
     case SEER_EXPR_CONST_F:
-      return (seer_gen_value){.v = seer_gen_const(g, dtype, node->value.f, 0, 1)};
+      return (seer_gen_value){.v = make_const(g, dtype, node->value.f, 0, 1)};
     case SEER_EXPR_CONST_I:
-      return (seer_gen_value){.v = seer_gen_const(g, dtype, 0, node->value.i, 1)};
+      return (seer_gen_value){.v = make_const(g, dtype, 0, node->value.i, 1)};
     case SEER_EXPR_LOAD:
       return seer_gen_load(g, e);
     case SEER_EXPR_LT:

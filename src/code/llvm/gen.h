@@ -237,7 +237,6 @@ void seer_gen_memo_pop(seer_gen *g);
 LLVMValueRef seer_gen_memo_find(seer_gen *g, uint32_t tag, const void *a, const void *b, int64_t c);
 void seer_gen_memo_add(
     seer_gen *g, uint32_t tag, const void *a, const void *b, int64_t c, LLVMValueRef v);
-LLVMValueRef seer_gen_add_i64(seer_gen *g, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef seer_gen_mul_i64(seer_gen *g, LLVMValueRef a, int64_t b);
 LLVMValueRef seer_gen_gep(seer_gen *g, LLVMTypeRef elem, LLVMValueRef p, LLVMValueRef index);
 LLVMValueRef seer_gen_gep_const(seer_gen *g, LLVMTypeRef elem, LLVMValueRef p, int64_t index);
@@ -250,7 +249,6 @@ LLVMValueRef seer_gen_splat(seer_gen *g, LLVMValueRef scalar, uint32_t lanes);
 LLVMValueRef seer_gen_widen(seer_gen *g, seer_gen_value v);  // to the current lanes
 LLVMValueRef seer_gen_and(seer_gen *g, LLVMValueRef a, LLVMValueRef b);  // NULL = true
 LLVMValueRef seer_gen_const_i64(const seer_gen *g, int64_t v);
-LLVMValueRef seer_gen_const(seer_gen *g, seer_dtype dtype, double f, int64_t i, uint32_t lanes);
 LLVMValueRef seer_gen_call(seer_gen *g, const char *intrinsic, LLVMTypeRef *types, uint32_t n_types,
     LLVMValueRef *args, uint32_t n_args);
 LLVMValueRef seer_gen_select(seer_gen *g, LLVMValueRef cond, LLVMValueRef a, LLVMValueRef b);
@@ -263,8 +261,6 @@ bool seer_gen_is_true(seer_gen *g, seer_expr predicate);
 // <lanes x i1>: lane < limit (i64).
 LLVMValueRef seer_gen_lanes_below(seer_gen *g, LLVMValueRef limit);
 // One operator on values of equal width (scalars or vectors).
-LLVMValueRef seer_gen_apply(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_dtype arg_dtype,
-    LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 LLVMValueRef seer_gen_to_memory(seer_gen *g, seer_dtype dtype, LLVMValueRef v);
 LLVMValueRef seer_gen_from_memory(seer_gen *g, seer_dtype dtype, LLVMValueRef v);
 // acc[k] = combine(acc[k], value[k]); all of equal width.

@@ -87,7 +87,7 @@ void seer_gen_memo_add(
 
 enum { TAG_ADD = 1, TAG_MUL, TAG_GEP };
 
-LLVMValueRef seer_gen_add_i64(seer_gen *g, LLVMValueRef a, LLVMValueRef b) {
+static LLVMValueRef add_i64(seer_gen *g, LLVMValueRef a, LLVMValueRef b) {
   if (!a) return b;
   LLVMValueRef v = seer_gen_memo_find(g, TAG_ADD, a, b, 0);
   if (v) return v;
@@ -233,10 +233,10 @@ bool seer_gen_lin_range(
 LLVMValueRef seer_gen_lin_value(seer_gen *g, const seer_gen_lin *x) {
   LLVMValueRef sum = NULL;
   for (uint32_t k = 0; k < x->n; k++) {
-    sum = seer_gen_add_i64(g, sum, seer_gen_mul_i64(g, x->term[k].value, x->term[k].coef));
+    sum = add_i64(g, sum, seer_gen_mul_i64(g, x->term[k].value, x->term[k].coef));
   }
   if (!sum) return seer_gen_const_i64(g, x->c);
-  return x->c == 0 ? sum : seer_gen_add_i64(g, sum, seer_gen_const_i64(g, x->c));
+  return x->c == 0 ? sum : add_i64(g, sum, seer_gen_const_i64(g, x->c));
 }
 
 seer_gen_value seer_gen_lin_lanes(seer_gen *g, const seer_gen_lin *x) {

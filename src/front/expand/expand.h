@@ -119,9 +119,6 @@ seer_val seer_expand_ints(seer_expand *e, const int64_t *ints, uint32_t n);  // 
 
 // ---- sequences and optional values
 #define SEER_EXPAND_MAX_ITEMS 4096
-// Output k of the replaced node is a list of these values; UNSUPPORTED where it is too long.
-SEER_MUST_USE seer_status seer_expand_output_list(
-    seer_expand *e, uint32_t k, bool is_optional, const seer_val *item, uint32_t n);
 
 // ---- results
 // Output k of the replaced node is `value`. Each output that is there must get one.

@@ -5,7 +5,8 @@
 
 #include "front/expand/expand.h"
 
-seer_status seer_expand_output_list(
+// Output k of the replaced node is a list of these values; UNSUPPORTED where it is too long.
+static seer_status output_list(
     seer_expand *e, uint32_t k, bool is_optional, const seer_val *item, uint32_t n) {
   const size_t most = 1 << 24;  // in all: each insertion makes a list of its own
   if (!seer_expand_wants(e, k)) return SEER_OK;
@@ -30,7 +31,7 @@ bool seer_identity_is_of_list(const seer_graph *graph, const seer_node *node) {
 
 seer_status seer_identity_expand(seer_expand *e) {
   const seer_list *list = seer_expand_in(e, 0)->list;
-  return seer_expand_output_list(e, 0, list->is_optional, list->item, list->n);
+  return output_list(e, 0, list->is_optional, list->item, list->n);
 }
 
 // ---- operands
@@ -65,11 +66,11 @@ static seer_status check_item(const seer_expand *e, seer_val first, uint32_t k) 
 
 static seer_status expand_sequence_construct(seer_expand *e) {
   for (uint32_t k = 0; k < e->node.n_in; k++) SEER_TRY(check_item(e, e->node.in[0], k));
-  return seer_expand_output_list(e, 0, false, e->node.in, e->node.n_in);
+  return output_list(e, 0, false, e->node.in, e->node.n_in);
 }
 
 static seer_status expand_sequence_empty(seer_expand *e) {
-  return seer_expand_output_list(e, 0, false, NULL, 0);
+  return output_list(e, 0, false, NULL, 0);
 }
 
 static seer_status expand_sequence_length(seer_expand *e) {
@@ -100,7 +101,7 @@ static seer_status expand_sequence_insert(seer_expand *e) {
   if (given != (int64_t)list->n) SEER_TRY(position(e, 2, list->n, 0, &at));
   seer_val *item = SEER_NEW_ARRAY(e->scratch, seer_val, list->n + 1);
   for (uint32_t k = 0; k <= list->n; k++) item[k] = k == at ? e->node.in[1] : list->item[n++];
-  return seer_expand_output_list(e, 0, false, item, list->n + 1);
+  return output_list(e, 0, false, item, list->n + 1);
 }
 
 static seer_status expand_sequence_erase(seer_expand *e) {
@@ -112,7 +113,7 @@ static seer_status expand_sequence_erase(seer_expand *e) {
   for (uint32_t k = 0; k < list->n; k++) {
     if (k != at) item[n++] = list->item[k];
   }
-  return seer_expand_output_list(e, 0, false, item, n);
+  return output_list(e, 0, false, item, n);
 }
 
 // Parts of input 1's size (a scalar; the last may be smaller), of its sizes, or without it of one
@@ -147,7 +148,7 @@ static seer_status expand_split_to_sequence(seer_expand *e) {
   }
   if (at != extent)
     return SEER_FAIL(INVALID, "'split' adds up to %" PRId64 ", must be %" PRId64, at, extent);
-  return seer_expand_output_list(e, 0, false, item, (uint32_t)n_part);
+  return output_list(e, 0, false, item, (uint32_t)n_part);
 }
 
 static seer_status expand_concat_from_sequence(seer_expand *e) {
@@ -199,7 +200,7 @@ static seer_status expand_sequence_map(seer_expand *e) {
     for (uint32_t k = 0; k < n_out; k++) item[(size_t)k * n + i] = out[k];
   }
   for (uint32_t k = 0; k < e->node.n_out; k++)
-    SEER_TRY(seer_expand_output_list(e, k, false, item + (size_t)k * n, n));
+    SEER_TRY(output_list(e, k, false, item + (size_t)k * n, n));
   return SEER_OK;
 }
 
@@ -209,7 +210,7 @@ static seer_status expand_optional(seer_expand *e) {
   uint32_t n = seer_expand_has_in(e, 0) ? 1 : 0;
   if (n > 0 && seer_expand_in(e, 0)->list && seer_expand_in(e, 0)->list->is_optional)
     return SEER_FAIL(INVALID, "input 0 is an optional value itself");
-  return seer_expand_output_list(e, 0, true, e->node.in, n);
+  return output_list(e, 0, true, e->node.in, n);
 }
 
 static seer_status expand_optional_has_element(seer_expand *e) {

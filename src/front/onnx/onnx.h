@@ -33,7 +33,6 @@ typedef struct {
 SEER_MUST_USE seer_status seer_onnx_tensor(
     seer_onnx_file *file, const Onnx__TensorProto *proto, seer_tensor *out_tensor);
 // 4-bit integers are two a byte in files, the first in the low bits, and one a byte here.
-bool seer_onnx_is_packed(const seer_tensor *tensor);
 size_t seer_onnx_file_bytes(const seer_tensor *tensor);
 // The data as it stands in a file: the tensor's own, or packed in `arena`.
 const void *seer_onnx_file_data(const seer_tensor *tensor, seer_arena *arena);

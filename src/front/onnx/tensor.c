@@ -54,10 +54,10 @@ const char *seer_onnx_dtype_name(int32_t onnx_dtype) {
   return dtypes[onnx_dtype].name;
 }
 
-bool seer_onnx_is_packed(const seer_tensor *tensor) { return seer_dtype_bits(tensor->dtype) == 4; }
+static bool is_packed(const seer_tensor *tensor) { return seer_dtype_bits(tensor->dtype) == 4; }
 
 size_t seer_onnx_file_bytes(const seer_tensor *tensor) {
-  return seer_onnx_is_packed(tensor) ? tensor->n_bytes / 2 + tensor->n_bytes % 2 : tensor->n_bytes;
+  return is_packed(tensor) ? tensor->n_bytes / 2 + tensor->n_bytes % 2 : tensor->n_bytes;
 }
 
 // Two 4-bit elements a byte, the first in the low bits -> one a byte.
@@ -69,7 +69,7 @@ static void unpack(seer_dtype dtype, const uint8_t *packed, uint8_t *data, size_
 }
 
 const void *seer_onnx_file_data(const seer_tensor *tensor, seer_arena *arena) {
-  if (!seer_onnx_is_packed(tensor)) return tensor->data;
+  if (!is_packed(tensor)) return tensor->data;
   const uint8_t *data = tensor->data;
   uint8_t *packed = seer_arena_alloc(arena, seer_onnx_file_bytes(tensor) + 1, 64);
   for (size_t k = 0; k < tensor->n_bytes; k++) {
@@ -92,10 +92,10 @@ static const void *borrow_or_copy(
   size_t n_bytes = tensor->n_bytes;
   seer_dtype dtype = tensor->dtype;
   if (n_bytes == 0) return NULL;
-  bool is_ready = dtype != SEER_DTYPE_BOOL && !seer_onnx_is_packed(tensor);
+  bool is_ready = dtype != SEER_DTYPE_BOOL && !is_packed(tensor);
   if ((uintptr_t)bytes % seer_dtype_bytes(dtype) == 0 && is_ready) return bytes;
   uint8_t *copy = seer_arena_alloc(file->graph->arena, n_bytes, 64);
-  if (seer_onnx_is_packed(tensor)) {
+  if (is_packed(tensor)) {
     unpack(dtype, bytes, copy, n_bytes);
     return copy;
   }
@@ -283,7 +283,7 @@ static seer_status file_data(
         : SEER_FAIL(INVALID, "it has no data, the dimensions need %zu bytes", n_file_bytes);
   }
   // 4-bit integers: an entry is a byte with two of them.
-  if (seer_onnx_is_packed(tensor)) n = (int64_t)n_file_bytes;
+  if (is_packed(tensor)) n = (int64_t)n_file_bytes;
   // A list has at least a byte per entry, so no file of a few bytes can ask for much memory.
   uint64_t n_bytes = 0;
   for (uint32_t k = 0; k < payload.n; k++)
@@ -303,7 +303,7 @@ static seer_status file_data(
     return SEER_FAIL(INVALID, "%" PRId64 "%s elements of data, the dimensions need %" PRId64,
         n_done, n_done > n ? " or more" : "", n);
   }
-  tensor->data = seer_onnx_is_packed(tensor) ? borrow_or_copy(file, data, tensor) : data;
+  tensor->data = is_packed(tensor) ? borrow_or_copy(file, data, tensor) : data;
   return SEER_OK;
 }
 

@@ -84,7 +84,9 @@ void seer_op_order(const seer_value *value, uint8_t *out_order) {
   }
 }
 
-uint32_t seer_emit_buf(seer_emit *emit, seer_val id) {
+// The buffer of a graph value, added as an input of the DAG (WEIGHT for constants, always dense, in
+// ONNX order and in the type that they are stored in) when it is not there yet.
+static uint32_t buf_of(seer_emit *emit, seer_val id) {
   if (emit->buf_of_value[id.i] != 0) return emit->buf_of_value[id.i] - 1;
   const seer_value *value = seer_graph_value(emit->graph, id);
   uint8_t order[SEER_MAX_RANK];
@@ -134,7 +136,7 @@ seer_expr seer_emit_load(
   seer_expr physical[SEER_MAX_RANK];
   permute_index(value, index, physical);
   return seer_expr_cast(&emit->dag->expr, value->dtype,
-      seer_dag_load(emit->dag, seer_emit_buf(emit, in_id(node, k)), physical));
+      seer_dag_load(emit->dag, buf_of(emit, in_id(node, k)), physical));
 }
 
 seer_expr seer_emit_load_guarded(seer_emit *emit, const seer_node *node, uint32_t k,
@@ -148,7 +150,7 @@ seer_expr seer_emit_load_guarded(seer_emit *emit, const seer_node *node, uint32_
   }
   seer_expr physical[SEER_MAX_RANK];
   permute_index(value, index, physical);
-  uint32_t buf = seer_emit_buf(emit, in_id(node, k));
+  uint32_t buf = buf_of(emit, in_id(node, k));
   seer_dtype stored = emit->dag->buf[buf].dtype;
   if (stored == value->dtype)
     return seer_dag_load_guarded(emit->dag, buf, physical, predicate, otherwise);
@@ -298,7 +300,7 @@ seer_expr seer_emit_load_temp(seer_emit *emit, uint32_t stage, const seer_expr *
 
 // Groups of dimensions with equal products map onto each other, so that [1,C,H,W] -> [1,C,H*W]
 // needs div and mod for the last group only, and adding or dropping ones needs none.
-void seer_op_view_index(seer_emit *emit, const int64_t *from, uint32_t n_from, const int64_t *to,
+static void view_index(seer_emit *emit, const int64_t *from, uint32_t n_from, const int64_t *to,
     uint32_t n_to, const seer_expr *index, seer_expr *out_index) {
   seer_expr_pool *pool = &emit->dag->expr;
   uint32_t i = 0, j = 0;
@@ -347,7 +349,7 @@ static seer_status emit_view(seer_emit *emit, const seer_node *node) {
   seer_expr index[SEER_MAX_RANK], from[SEER_MAX_RANK];
   uint32_t stage =
       seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, index, NULL);
-  seer_op_view_index(emit, in->dim, in->rank, out->dim, out->rank, index, from);
+  view_index(emit, in->dim, in->rank, out->dim, out->rank, index, from);
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_emit_load(emit, node, 0, from));
   return SEER_OK;
 }

@@ -164,7 +164,7 @@ seer_status seer_resize_read(
   return SEER_OK;
 }
 
-bool seer_resize_is_antialiased(const seer_graph *graph, const seer_node *node) {
+static bool is_antialiased(const seer_graph *graph, const seer_node *node) {
   (void)graph;
   return seer_node_attr_i(node, "antialias", 0) != 0;
 }
@@ -338,5 +338,5 @@ const seer_op_desc seer_op_resize = {.name = "Resize",
     .infer = infer_resize,
     .emit = emit_resize,
     .expand = seer_resize_expand,
-    .is_composite = seer_resize_is_antialiased,
+    .is_composite = is_antialiased,
     .doc = "nearest, linear, cubic; constant scales, sizes, roi"};

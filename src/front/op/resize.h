@@ -22,7 +22,6 @@ typedef struct {
 SEER_MUST_USE seer_status seer_resize_read(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_resize_plan *out_plan);
 // The operator with antialias = 1: a weighted sum along each dimension (front/expand/geometry.c).
-bool seer_resize_is_antialiased(const seer_graph *graph, const seer_node *node);
 seer_status seer_resize_expand(seer_expand *e);
 
 #endif

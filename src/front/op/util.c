@@ -283,7 +283,9 @@ seer_expr seer_op_load_broadcast(
   return seer_emit_load(emit, node, k, at);
 }
 
-uint32_t seer_op_order_without(const seer_value *value, uint32_t dropped, uint8_t *out_order) {
+// The order of `value` without the dimensions whose bit in `dropped` is set, renumbered; returns
+// how many stay.
+static uint32_t order_without(const seer_value *value, uint32_t dropped, uint8_t *out_order) {
   uint8_t order[SEER_MAX_RANK], number[SEER_MAX_RANK];
   uint32_t n = 0;
   for (uint32_t d = 0; d < value->rank; d++) number[d] = (dropped >> d) & 1u ? 255 : (uint8_t)n++;
@@ -351,7 +353,7 @@ uint32_t seer_op_row_stage(
     else
       dims[n_dim++] = axis;
   }
-  seer_op_order_without(r->x, r->mask, order);
+  order_without(r->x, r->mask, order);
   uint32_t stage = seer_emit_temp(emit, suffix, at ? SEER_STAGE_ANCHOR : SEER_STAGE_EPILOGUE, dims,
       n_dim, order, reduce, at ? n_reduce : 0, row, var);
   for (uint32_t d = 0; out_row && d < n_dim; d++) out_row[d] = row[d];

@@ -71,12 +71,6 @@ seer_stage_role seer_op_stage_role(const seer_emit *emit);
 // read at 0.
 seer_expr seer_op_load_broadcast(
     seer_emit *emit, const seer_node *node, uint32_t k, const seer_expr *index, uint32_t rank);
-// `from`'s indices for the same element as `to`'s `index`, both in row-major order.
-void seer_op_view_index(seer_emit *emit, const int64_t *from, uint32_t n_from, const int64_t *to,
-    uint32_t n_to, const seer_expr *index, seer_expr *out_index);
-// The order of `value` without the dimensions whose bit in `dropped` is set, renumbered; returns
-// how many stay.
-uint32_t seer_op_order_without(const seer_value *value, uint32_t dropped, uint8_t *out_order);
 
 static inline seer_expr seer_op_int(seer_emit *emit, int64_t value) {
   return seer_expr_i(&emit->dag->expr, value);
@@ -144,7 +138,6 @@ SEER_MUST_USE seer_status seer_op_window_read(const seer_node *node, const int64
 // What the windows of spatial dimension d read: [*out_low, *out_low + result), relative to the
 // unpadded input.
 int64_t seer_op_window_reach(const seer_op_window *window, uint32_t d, int64_t *out_low);
-bool seer_op_window_is_padded(const seer_op_window *window);
 // Input `k` of `node`, logical [N, C, spatial...], as the windows see it: a PAD stage filled with
 // `fill` when any window leaves the input. Loads take window positions: output index * stride +
 // window index * dilation.

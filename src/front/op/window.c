@@ -119,7 +119,7 @@ int64_t seer_op_window_reach(const seer_op_window *w, uint32_t d, int64_t *out_l
   return (w->out[d] - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1;
 }
 
-bool seer_op_window_is_padded(const seer_op_window *w) {
+static bool leaves_input(const seer_op_window *w) {
   for (uint32_t d = 0; d < w->n; d++) {
     int64_t low, reach = seer_op_window_reach(w, d, &low);
     if (low < 0 || low + reach > w->in[d]) return true;
@@ -146,7 +146,7 @@ seer_dag_axis seer_op_window_axis(const seer_op_window *w, uint32_t d) {
 seer_op_padded seer_op_pad_input(
     seer_emit *emit, const seer_node *node, uint32_t k, const seer_op_window *w, seer_expr fill) {
   const seer_value *in = seer_emit_in(emit, node, k);
-  seer_op_padded padded = {.is_padded = seer_op_window_is_padded(w)};
+  seer_op_padded padded = {.is_padded = leaves_input(w)};
   if (!padded.is_padded) return padded;  // then the leading pads are 0; trailing ones are not read
   seer_axis_role roles[5];
   seer_dag_axis dims[5];

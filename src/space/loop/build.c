@@ -68,17 +68,6 @@ uint32_t seer_loop_add_node(seer_loop *loop, const seer_loop_node *node) {
   return loop->n_node++;
 }
 
-seer_expr seer_loop_offset(seer_loop *loop, uint32_t buf, const seer_expr *index) {
-  const seer_loop_buf *b = &loop->buf[buf];
-  seer_expr sum = seer_expr_i(&loop->expr, 0);
-  for (uint32_t k = 0; k < b->rank; k++) {
-    seer_expr stride = seer_expr_i(&loop->expr, b->stride[k]);
-    sum = seer_expr_binary(&loop->expr, SEER_EXPR_ADD, sum,
-        seer_expr_binary(&loop->expr, SEER_EXPR_MUL, index[k], stride));
-  }
-  return sum;
-}
-
 int64_t seer_loop_phase_parts(const seer_loop *loop, uint32_t phase) {
   int64_t parts = 1;
   uint32_t id = loop->phase[phase];

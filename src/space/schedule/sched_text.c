@@ -24,14 +24,16 @@ const seer_sketch *seer_names_sketch(
   return NULL;
 }
 
-int seer_names_knob(const seer_sketch *sketch, const char *name) {
+// -1: none
+static int knob_named(const seer_sketch *sketch, const char *name) {
   for (uint32_t k = 0; k < sketch->n_knob; k++) {
     if (strcmp(sketch->knob[k].name, name) == 0) return (int)k;
   }
   return -1;
 }
 
-const char *seer_names_location(
+// "root", "inline" or the innermost enclosing loop: "conv.y.0" (stage, axis, level of that loop).
+static const char *location_name(
     const seer_sketch *sketch, const seer_location *location, seer_arena *arena) {
   if (location->is_root) return "root";
   if (location->is_inline) return "inline";
@@ -41,11 +43,11 @@ const char *seer_names_location(
       sketch->dag->stage[location->at].axis[loop->axis].name, loop->level);
 }
 
-int seer_names_find_location(
+static int find_location(
     const seer_sketch *sketch, uint32_t stage, const char *name, seer_arena *arena) {
   const seer_sketch_stage *s = &sketch->stage[stage];
   for (uint32_t k = 0; k < s->n_location; k++) {
-    if (strcmp(seer_names_location(sketch, &s->location[k], arena), name) == 0) return (int)k;
+    if (strcmp(location_name(sketch, &s->location[k], arena), name) == 0) return (int)k;
   }
   return -1;
 }
@@ -94,7 +96,7 @@ const char *seer_schedule_print(
         const seer_location *location = &sketch->stage[knob->stage].location[value];
         bool is_at = !location->is_root && !location->is_inline;
         seer_text_printf(&text, "\n  place %s %s%s", of, is_at ? "inside " : "",
-            seer_names_location(sketch, location, arena));
+            location_name(sketch, location, arena));
         break;
       }
       case SEER_KNOB_PARALLEL:
@@ -125,7 +127,7 @@ typedef struct {
 static seer_status find_knob(
     parser *p, const char *stage, const char *suffix, seer_knob_kind kind, int *out_knob) {
   const char *name = seer_arena_printf(p->arena, "%s.%s", stage, suffix);
-  *out_knob = seer_names_knob(p->sketch, name);
+  *out_knob = knob_named(p->sketch, name);
   bool fits = *out_knob >= 0 && p->sketch->knob[*out_knob].kind == kind;
   return fits ? SEER_OK
               : seer_scan_fail(&p->scan, "sketch %s has no knob %s", p->sketch->signature, name);
@@ -163,7 +165,7 @@ static seer_status parse_place(parser *p) {
     SEER_TRY(seer_scan_expect(&p->scan, "inside"));
     SEER_TRY(seer_scan_name(&p->scan, p->arena, &where));
   }
-  int at = seer_names_find_location(p->sketch, p->sketch->knob[knob].stage, where, p->arena);
+  int at = find_location(p->sketch, p->sketch->knob[knob].stage, where, p->arena);
   if (at < 0) return seer_scan_fail(&p->scan, "%s cannot be placed at %s", of, where);
   p->out->knob[knob] = (uint16_t)at;
   return SEER_OK;

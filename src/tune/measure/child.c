@@ -26,7 +26,7 @@ void seer_child_init(seer_child *child, const seer_child_home *home, const char 
   *child = (seer_child){.home = home, .job = job, .fd = -1};
 }
 
-bool seer_child_is_up(const seer_child *child) { return child->process.pid > 0; }
+static bool is_up(const seer_child *child) { return child->process.pid > 0; }
 
 // ---- the end
 void seer_child_bury(seer_child *child, char *out, size_t out_bytes) {
@@ -105,7 +105,7 @@ static seer_status start_once(seer_child *child) {
   if (!status) status = hear_hello(child);
   if (!status) return SEER_OK;
   char end[SEER_MEASURE_MESSAGE_BYTES] = "it did not start";
-  if (seer_child_is_up(child) && seer_status_code(status) == SEER_CODE_IO) {
+  if (is_up(child) && seer_status_code(status) == SEER_CODE_IO) {
     seer_child_bury(child, end, sizeof end);
   } else {
     kill_child(child);

@@ -28,7 +28,6 @@ void seer_child_init(seer_child *child, const seer_child_home *home, const char 
 // Until it says hello; tries again for `patience_ns` where memory or processes are short. At least
 // once.
 SEER_MUST_USE seer_status seer_child_start(seer_child *child, uint64_t patience_ns);
-bool seer_child_is_up(const seer_child *child);
 // Ends it, if it still runs, and says what became of it: "the runner was killed by signal 9".
 void seer_child_bury(seer_child *child, char *out, size_t out_bytes);
 void seer_child_clear(seer_child *child);  // for good; a cleared one may be cleared again

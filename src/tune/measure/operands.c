@@ -99,7 +99,7 @@ seer_status seer_task_memory_create(
   return SEER_OK;
 }
 
-seer_status seer_weight_pool_reserve(seer_weight_pool *pool, uint64_t n_bytes) {
+static seer_status reserve_weights(seer_weight_pool *pool, uint64_t n_bytes) {
   if (pool->n_bytes >= n_bytes) return SEER_OK;
   SEER_TRY(seer_pages_reserve(pool, n_bytes, "packed weights"));
   n_bytes = pool->n_bytes;
@@ -160,8 +160,7 @@ static seer_status prepare_common(
 seer_status seer_call_prepare(seer_task_memory *memory, const seer_kernel *kernel,
     seer_weight_pool *pool, uint64_t pool_bytes, seer_call *out) {
   SEER_TRY(prepare_common(memory, kernel, out));
-  seer_status status =
-      seer_weight_pool_reserve(pool, pool_bytes + out->packed_bytes + SEER_OPERAND_ALIGN);
+  seer_status status = reserve_weights(pool, pool_bytes + out->packed_bytes + SEER_OPERAND_ALIGN);
   if (status) {
     seer_call_clear(out);
     return status;

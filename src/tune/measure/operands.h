@@ -47,7 +47,6 @@ SEER_MUST_USE seer_status seer_task_memory_share(
 
 // The pool: random f32 to be read as packed weights of any kernel; grows on demand.
 typedef seer_pages seer_weight_pool;
-SEER_MUST_USE seer_status seer_weight_pool_reserve(seer_weight_pool *pool, uint64_t n_bytes);
 
 // For timing: packed weights point into `pool`; calls cycle through copies of pool_bytes in all
 // (seer_call_rotate moves them on), or always use the first when that is 0.

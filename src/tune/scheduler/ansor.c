@@ -10,7 +10,8 @@
 #define ALPHA 0.2
 #define WINDOW 3
 
-double seer_ansor_gradient(const seer_task_state *task) {
+// Ansor's gradient of the end-to-end latency (<= 0; the smallest is the bottleneck): gradient.c
+static double gradient_of(const seer_task_state *task) {
   if (!seer_task_is_open(task)) return 0;
   double g = task->best_s > 0 ? task->best_s : 1e10;
   double backward = 0;
@@ -34,7 +35,7 @@ static bool pick_bottleneck(seer_schedule_state *state, seer_pick *out) {
       *out = (seer_pick){t, state->round_size, false, "warm-up: no round yet"};
       return true;
     }
-    double gradient = seer_ansor_gradient(task);
+    double gradient = gradient_of(task);
     if (best == UINT32_MAX || gradient < steepest) {
       best = t;
       steepest = gradient;
@@ -70,7 +71,7 @@ static bool pick_familyseer(seer_schedule_state *state, seer_pick *out) {
       if (t == last->task || task->family != state->task[last->task].family ||
           !seer_task_is_open(task))
         continue;
-      double gradient = seer_ansor_gradient(task);
+      double gradient = gradient_of(task);
       if (best == UINT32_MAX || gradient < steepest) {
         best = t;
         steepest = gradient;
