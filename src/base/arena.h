@@ -38,6 +38,7 @@ seer_arena_mark seer_arena_save(const seer_arena *arena);
 // frees all that came after `mark`
 void seer_arena_rewind(seer_arena *arena, seer_arena_mark mark);
 void seer_arena_reset(seer_arena *arena);  // frees all, keeps one block
+// For tests.
 size_t seer_arena_bytes(const seer_arena *arena);  // bytes handed out
 
 #endif

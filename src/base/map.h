@@ -8,6 +8,7 @@
 typedef struct seer_map seer_map;
 
 seer_map *seer_map_create(seer_arena *arena);
+// For tests.
 size_t seer_map_count(const seer_map *map);
 // True if `key` was there; then *out_value is its value (out_value may be NULL).
 bool seer_map_get(const seer_map *map, uint64_t key, uint64_t *out_value);
@@ -15,7 +16,7 @@ void seer_map_set(seer_map *map, uint64_t key, uint64_t value);  // adds or over
 // String keys are copied. A map has keys of one kind only.
 bool seer_map_get_str(const seer_map *map, const char *key, uint64_t *out_value);
 void seer_map_set_str(seer_map *map, const char *key, uint64_t value);
-// The i-th inserted entry, i < count.
+// The i-th inserted entry, i < count; for tests.
 uint64_t seer_map_key_at(const seer_map *map, size_t i);
 const char *seer_map_str_at(const seer_map *map, size_t i);
 uint64_t seer_map_value_at(const seer_map *map, size_t i);

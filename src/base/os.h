@@ -98,11 +98,9 @@ SEER_MUST_USE seer_status seer_os_wait(
     seer_os_process *process, uint64_t timeout_ns, bool *out_done, int *out_status);
 void seer_os_kill(seer_os_process *process);  // SIGKILL and reap; 0 is fine
 
-// Shared memory handed to children by descriptor (memfd).
-SEER_MUST_USE seer_status seer_os_shm_create(const char *name, size_t n_bytes, int *out_fd);
-SEER_MUST_USE seer_status seer_os_shm_map(int fd, size_t n_bytes, bool writable, void **out_data);
-void seer_os_shm_unmap(void *data, size_t n_bytes);
-SEER_MUST_USE seer_status seer_os_pipe(int out_fds[2]);  // [0] reads, [1] writes; close-on-exec
+// [0] reads, [1] writes; close-on-exec. For tests.
+SEER_MUST_USE seer_status seer_os_pipe(int out_fds[2]);
+// For tests.
 SEER_MUST_USE seer_status seer_os_write_all(int fd, const void *data, size_t n_bytes);
 // Reads exactly n_bytes; TIMEOUT after timeout_ns without them, IO at end of file.
 SEER_MUST_USE seer_status seer_os_read_all(int fd, void *data, size_t n_bytes, uint64_t timeout_ns);
@@ -136,17 +134,10 @@ void seer_os_thread_join(seer_os_thread *thread);
 // Threads that this process may use: affinity mask, cut by the cgroup quota rounded down, at least
 // 1.
 uint32_t seer_os_n_threads(void);
-SEER_MUST_USE seer_status seer_os_pin_self(uint32_t nth_allowed_cpu);
-uint64_t seer_os_peak_rss_bytes(void);
 // Memory that was freed and that malloc keeps goes back to the system, where libc can do that.
 void seer_os_return_memory(void);
 
 // ---- advisory lock on a file (flock). *out_fd -1 when someone else holds it and !wait.
 SEER_MUST_USE seer_status seer_os_lock_file(const char *path, bool wait, int *out_fd);
-
-// ---- dynamic libraries
-SEER_MUST_USE seer_status seer_os_dylib_open(const char *path, void **out_handle);
-SEER_MUST_USE seer_status seer_os_dylib_symbol(void *handle, const char *name, void **out_symbol);
-void seer_os_dylib_close(void *handle);
 
 #endif

@@ -2,7 +2,6 @@
 // maps). Every failure becomes one status here, with the path and the system's words; errno leaves
 // this file nowhere.
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -344,41 +342,6 @@ const char *seer_os_path_base(const char *path) {
 
 // ---- descriptors
 
-seer_status seer_os_shm_create(const char *name, size_t n_bytes, int *out_fd) {
-  *out_fd = -1;
-  TRY_FAULT("cannot make shared memory", name);
-  int fd = memfd_create(name, MFD_CLOEXEC);
-  if (fd < 0) return seer_os_fail(errno, "cannot make shared memory", name);
-  if (ftruncate(fd, (off_t)n_bytes) != 0) {
-    int error = errno;
-    close(fd);
-    return seer_os_fail(error, "cannot make shared memory", name);
-  }
-  *out_fd = fd;
-  return SEER_OK;
-}
-
-seer_status seer_os_shm_map(int fd, size_t n_bytes, bool writable, void **out_data) {
-  *out_data = NULL;
-  TRY_FAULT("cannot map", "shared memory");
-  // A map beyond the end would be a SIGBUS later; the size comes from another process, so it is
-  // checked here.
-  struct stat info;
-  if (fstat(fd, &info) != 0) return seer_os_fail(errno, "cannot map", "shared memory");
-  if ((uint64_t)info.st_size < n_bytes)
-    return SEER_FAIL(INVALID, "shared memory has %" PRId64 " bytes, %zu are needed",
-        (int64_t)info.st_size, n_bytes);
-  void *data = mmap(NULL, n_bytes ? n_bytes : 1, writable ? PROT_READ | PROT_WRITE : PROT_READ,
-      MAP_SHARED, fd, 0);
-  if (data == MAP_FAILED) return seer_os_fail(errno, "cannot map", "shared memory");
-  *out_data = data;
-  return SEER_OK;
-}
-
-void seer_os_shm_unmap(void *data, size_t n_bytes) {
-  if (data) munmap(data, n_bytes ? n_bytes : 1);
-}
-
 seer_status seer_os_pipe(int out_fds[2]) {
   out_fds[0] = out_fds[1] = -1;
   TRY_FAULT("cannot make", "pipe");
@@ -452,22 +415,3 @@ seer_status seer_os_lock_file(const char *path, bool wait, int *out_fd) {
 }
 
 // ---- dynamic libraries
-
-seer_status seer_os_dylib_open(const char *path, void **out_handle) {
-  *out_handle = NULL;
-  TRY_FAULT("cannot load", path);
-  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!handle) return SEER_FAIL(NOT_FOUND, "cannot load library: %s", dlerror());
-  *out_handle = handle;
-  return SEER_OK;
-}
-
-seer_status seer_os_dylib_symbol(void *handle, const char *name, void **out_symbol) {
-  *out_symbol = dlsym(handle, name);
-  if (!*out_symbol) return SEER_FAIL(NOT_FOUND, "library has no symbol '%s'", name);
-  return SEER_OK;
-}
-
-void seer_os_dylib_close(void *handle) {
-  if (handle) dlclose(handle);
-}

@@ -264,28 +264,6 @@ uint32_t seer_os_n_threads(void) {
   return n;
 }
 
-seer_status seer_os_pin_self(uint32_t nth_allowed_cpu) {
-  pthread_once(&first_mask_once, read_first_mask);
-  uint32_t n = (uint32_t)CPU_COUNT(&first_mask);
-  uint32_t wanted = nth_allowed_cpu % n;  // more threads than processors: they share
-  for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-    if (!CPU_ISSET(cpu, &first_mask) || wanted-- > 0) continue;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    if (sched_setaffinity(0, sizeof one, &one) != 0)
-      return seer_os_fail(errno, "cannot pin to", "processor");
-    return SEER_OK;
-  }
-  return SEER_FAIL(INTERNAL, "no processor %u among %u", nth_allowed_cpu, n);
-}
-
-uint64_t seer_os_peak_rss_bytes(void) {
-  struct rusage usage;
-  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
-  return (uint64_t)usage.ru_maxrss * 1024;
-}
-
 void seer_os_return_memory(void) {
 #ifdef __GLIBC__
   malloc_trim(0);

@@ -65,6 +65,7 @@ SEER_MUST_USE seer_status seer_status_join(seer_status first, seer_status second
 seer_code seer_status_code(seer_status status);  // status != NULL
 // message and context lines; lives as long as `status`
 const char *seer_status_message(seer_status status);
+// For tests.
 const char *seer_code_name(seer_code code);  // "invalid", "not-found", ...
 void seer_status_free(seer_status status);  // NULL is fine
 

@@ -172,10 +172,11 @@ bool seer_dag_needs_tiling(const seer_dag *dag, uint32_t stage);
 // strictly inlineable (Ansor), exp-like not
 bool seer_dag_is_inlineable(const seer_dag *dag, uint32_t stage);
 // Every load of `producer`'s buffers in `consumer` is elementwise: index k is the consumer's
-// spatial axis k.
+// spatial axis k. For tests.
 bool seer_dag_is_elementwise(const seer_dag *dag, uint32_t producer, uint32_t consumer);
 // at most MAX_STAGES
 uint32_t seer_dag_consumers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages);
+// For tests.
 uint32_t seer_dag_producers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages);
 // add, mul, ... 1 each; exp-like 8; casts and indices 0
 double seer_dag_stage_flops(const seer_dag *dag, uint32_t stage);
@@ -192,6 +193,7 @@ typedef struct {
 } seer_dag_io;
 // min_bytes: of a large weight.
 seer_dag_io seer_dag_count_io(const seer_dag *dag, double min_bytes);
+// For tests.
 double seer_dag_io_bytes(const seer_dag *dag);  // both ways together
 double seer_dag_weight_bytes(const seer_dag *dag);  // as in the model: unpacked
 

@@ -108,6 +108,7 @@ bool seer_expr_range(const seer_expr_pool *pool, seer_expr e, const int64_t *low
 // comparisons tightens the bounds. *out_low > *out_high where the predicate can never hold.
 bool seer_expr_range_given(const seer_expr_pool *pool, seer_expr e, const int64_t *low,
     const int64_t *high, seer_expr predicate, int64_t *out_low, int64_t *out_high);
+// For tests.
 bool seer_expr_uses_var(const seer_expr_pool *pool, seer_expr e, uint32_t var);
 // Calls visit(user, node id) for `e` and everything below it, parents first; shared nodes may be
 // seen again.

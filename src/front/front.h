@@ -14,7 +14,7 @@
 SEER_MUST_USE seer_status seer_onnx_read(
     const char *path, seer_arena *arena, seer_graph **out_graph);
 // The same from memory (borrowed as long as constants are used) into an empty graph. folder NULL:
-// no external data.
+// no external data. For tests.
 SEER_MUST_USE seer_status seer_onnx_read_bytes(
     const char *source, const void *data, size_t n_bytes, const char *folder, seer_graph *graph);
 SEER_MUST_USE seer_status seer_onnx_write(
@@ -46,7 +46,8 @@ extern const size_t seer_pass_table_count;
 SEER_MUST_USE seer_status seer_front_run_pass(
     const seer_context *context, seer_graph *graph, const seer_pass_desc *pass);
 SEER_MUST_USE seer_status seer_front_run_passes(const seer_context *context, seer_graph *graph);
-// The distance in elements that the layout pass gives to innermost rows of `row` elements.
+// The distance in elements that the layout pass gives to innermost rows of `row` elements. For
+// tests.
 int64_t seer_front_pitch(int64_t row, size_t elem_bytes);
 
 // ---- tasks

@@ -236,6 +236,7 @@ SEER_MUST_USE seer_status seer_graph_verify(const seer_graph *graph);
 // Text form: doc/ir/graph.md. Constants of more than 64 elements that are not all equal are printed
 // as hex; brief: elided (such a text is for people, it cannot be parsed).
 const char *seer_graph_print(const seer_graph *graph, seer_arena *arena);
+// For tests.
 const char *seer_graph_print_brief(const seer_graph *graph, seer_arena *arena);
 SEER_MUST_USE seer_status seer_graph_parse(const char *source, const char *text, size_t n_bytes,
     seer_arena *arena, seer_graph **out_graph);

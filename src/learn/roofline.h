@@ -16,6 +16,7 @@ typedef struct {
 //   dag         borrowed, verified
 //   target      threads, peak [GFLOP/s of a thread], caches [bytes], bandwidths [GB/s of a thread]
 //   cold_bytes  weights that are read between two runs, this task's included (0: only its own)
+// For tests.
 seer_roofline seer_roofline_build(
     const seer_dag *dag, const seer_target *target, double cold_bytes);
 // The largest of its terms.

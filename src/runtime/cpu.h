@@ -22,7 +22,7 @@ typedef struct {
 void seer_cpu_read(seer_cpu_facts *out);  // of this machine
 
 // True if `name` (LLVM's spelling, without + or -, `n` bytes) is a feature that seer_cpu_missing
-// can look up.
+// can look up. For tests.
 bool seer_cpu_knows(const char *architecture, const char *name, size_t n);
 
 // Checks a list like "+avx2,+fma". NULL if all are there; else those that are not (or that are not

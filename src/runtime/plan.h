@@ -168,7 +168,7 @@ extern const uint64_t seer_plan_blob_bytes;
 extern const uint64_t seer_plan_blob_hash;  // XXH3
 extern void (*const seer_plan_kernels[])(void *const *buffers, uint32_t part);
 
-// Bounds of everything; returns NULL if sound, else what is wrong.
+// Bounds of everything; returns NULL if sound, else what is wrong. For tests.
 const char *seer_plan_check(const void *blob, uint64_t n_bytes);
 // The same for all plans of a library, and that they fit together. out_plan[SEER_PLAN_MAX_SETS]:
 // where each begins.

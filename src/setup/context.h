@@ -81,7 +81,7 @@ SEER_MUST_USE seer_status seer_context_find_target(seer_context *context);
 SEER_MUST_USE seer_status seer_context_measure_target(seer_context *context);
 // NULL before seer_context_find_target or seer_context_set_target.
 const seer_target *seer_context_target(const seer_context *context);
-// copied; strings kept
+// Copied, strings kept. For tests.
 void seer_context_set_target(seer_context *context, const seer_target *target);
 
 // Log levels by topic: SEER_LOG=search:2,measure:1. Lines go to stderr. Level 0 is always said:

@@ -18,7 +18,7 @@ typedef struct {
 } seer_npy;
 
 // Errors: INVALID for what is no such file, with what was found; UNSUPPORTED for legal element
-// types without a use here.
+// types without a use here. For tests.
 SEER_MUST_USE seer_status seer_npy_parse(
     const char *source, const void *bytes, size_t n_bytes, seer_arena *arena, seer_npy *out);
 // data in `arena`

@@ -55,13 +55,13 @@ SEER_MUST_USE seer_status seer_target_measure(seer_target *target);
 // This thread's FMA peak at this moment: to hold a kernel against, in turns. The best of stretches
 // of stretch_s each, which is to be as long as the kernel's own samples: in a phase in which others
 // use the core every other millisecond, a short stretch may see none of them, a long one never
-// does without.
+// does without. For benches.
 SEER_MUST_USE seer_status seer_target_peak_now(
     const seer_target *target, double stretch_s, double budget_s, double *out_gflops);
 // The same with a load for every two FMAs, as in a kernel's register tile. On a core of one's own
 // it equals the peak. Somebody else's thread on the same core takes half of the instructions that
 // the core can start: the FMAs alone still fit the other half, this and every kernel does not. A
-// control for whether the core is one's own just now.
+// control for whether the core is one's own just now. For benches.
 SEER_MUST_USE seer_status seer_target_fed_now(
     const seer_target *target, double stretch_s, double budget_s, double *out_gflops);
 // The part that records are keyed by: instruction set, CPU model, threads, cache sizes; and the

@@ -77,7 +77,7 @@ seer_reject seer_frame_check(const seer_sketch_list *list, const seer_frame *fra
 void seer_frame_region(const seer_frame *frame, uint32_t producer_stage, uint32_t at,
     uint32_t depth, int64_t *out_extent);
 
-// The same with its start.
+// The same with its start. For tests.
 void seer_frame_region_start(const seer_frame *frame, uint32_t producer_stage, uint32_t at,
     uint32_t depth, seer_region *out_dim);
 

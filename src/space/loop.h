@@ -119,12 +119,14 @@ uint32_t seer_loop_add_node(seer_loop *loop, const seer_loop_node *node);
 int64_t seer_loop_local_pitch(seer_dtype dtype, int64_t row_elems, uint32_t vector_bytes);
 
 const char *seer_loop_print(const seer_loop *loop, seer_arena *arena);
+// For tests.
 SEER_MUST_USE seer_status seer_loop_parse(
     const char *source, const char *text, size_t n_bytes, seer_arena *arena, seer_loop **out_loop);
 SEER_MUST_USE seer_status seer_loop_verify(const seer_loop *loop);
 
 // Interpreter: data[b] for INPUT, PACKED, OUTPUT, SHARED buffers (others may be NULL). Phases in
-// order, parts in order (shuffled by `part_shuffle` if not NULL: parts must be independent).
+// order, parts in order (shuffled by `part_shuffle` if not NULL: parts must be independent). For
+// tests.
 SEER_MUST_USE seer_status seer_loop_eval(
     const seer_loop *loop, void *const *data, seer_rng *part_shuffle);
 // Fills `out` (n elements of the pack's dtype) from the source data (dense row-major, or with the

@@ -77,6 +77,7 @@ typedef struct {
 // Facts of a sketch's DAG that do not depend on knobs (operation counts, affine accesses); made
 // once per sketch list.
 typedef struct seer_nest_facts seer_nest_facts;
+// For tests.
 seer_nest_facts *seer_nest_facts_build(const seer_sketch_list *list, seer_arena *arena);
 
 // From arithmetic. `frame` of `schedule`.
@@ -91,6 +92,7 @@ const seer_nest *seer_summarise(seer_summariser *summariser, const seer_schedule
 
 // Distinct elements that access `a` touches in the loops [depth, n_loop) for one iteration of the
 // outer ones (decisions 4: "touched"), capped by the buffer; is_whole: an element each iteration.
+// For tests.
 double seer_nest_touched(
     const seer_nest_statement *statement, const seer_nest_access *access, uint32_t depth);
 // For every depth at once: out[0 .. n_loop].

@@ -108,7 +108,7 @@ uint32_t seer_lower_define(seer_lower *lower, const char *name, int64_t low, int
 bool seer_lower_is_faulty(
     seer_lower *lower, seer_lower_fault fault);  // true: plant it here (once per lowering)
 
-// Lowers a frame. out_was_faulty (may be NULL): the fault found a place.
+// Lowers a frame. out_was_faulty (may be NULL): the fault found a place. For tests.
 SEER_MUST_USE seer_status seer_lower_frame(const seer_sketch_list *list, const seer_frame *frame,
     seer_lower_fault fault, seer_arena *arena, seer_loop **out_loop, bool *out_was_faulty);
 

@@ -37,7 +37,7 @@ typedef struct {
   uint64_t n_bytes, hash;
 } seer_wire_header;
 
-// CORRUPT says what of the frame is not as it must be.
+// CORRUPT says what of the frame is not as it must be. For tests.
 SEER_MUST_USE seer_status seer_wire_parse_frame(
     const uint8_t bytes[SEER_WIRE_FRAME_BYTES], seer_wire_header *out);
 
