@@ -43,6 +43,7 @@
 static void die(seer_status status) {
   if (!status) return;
   fprintf(stderr, "replay: %s\n", seer_status_message(status));
+  seer_status_free(status);
   exit(2);
 }
 

@@ -73,8 +73,8 @@ static void place_buffers(const seer_session *session, seer_bound_plan *out) {
         out->buffer[i] = session->memory + arena + arg->offset;
         break;
       case SEER_ARG_WEIGHT:
-        // kernels only read it
-        out->buffer[i] = (void *)(uintptr_t)(session->model->weights + arg->offset);
+        // Kernels only read it. A library without weights has no place for them: NULL.
+        out->buffer[i] = (void *)((uintptr_t)session->model->weights + (uintptr_t)arg->offset);
         break;
       case SEER_ARG_INPUT:
       case SEER_ARG_OUTPUT:

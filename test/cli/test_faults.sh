@@ -104,9 +104,14 @@ expect_text stderr "a second tuner on this machine would not be noticed"
 expect_status 1 env XDG_CACHE_HOME="$WORK/file" "$FAMILYSEER" tune mlp --trials 10
 expect_text stderr "$WORK/file"
 
-# No memory for a worker.
-expect_status 1 "$FAMILYSEER" tune mlp --trials 10 --max-memory 0.1 --records c.sqlite
-expect_text stderr "worker runner"
+# No memory for a worker. (AddressSanitizer reserves terabytes: there the limit is not set.)
+case ${TEST_CFLAGS:-} in
+  *address*) ;;
+  *)
+    expect_status 1 "$FAMILYSEER" tune mlp --trials 10 --max-memory 0.1 --records c.sqlite
+    expect_text stderr "worker runner"
+    ;;
+esac
 
 wait $holder
 status=0

@@ -1,5 +1,6 @@
 // Sessions on the fake machine: every policy makes progress, repeats to the byte, resumes without
 // measuring twice.
+// SEER_TEST: timeout=400
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
