@@ -4,6 +4,11 @@
 #include <stdatomic.h>
 
 #include "base/os.h"
+#include "base/recover.h"
+
+// What must be left before a thread is started: its stack takes 8 MiB, and the caller's own stack
+// cannot grow where nothing is left, which ends the process.
+#define THREAD_BYTES ((uint64_t)24 << 20)
 
 typedef struct {
   seer_parallel_part part;
@@ -42,7 +47,8 @@ void seer_parallel(uint32_t n_threads, uint32_t n_parts, seer_parallel_part part
   for (uint32_t t = 0; t < n; t++) self[t] = (worker){&w, t};
   uint32_t n_started = 1;
   for (; n_started < n; n_started++) {
-    seer_status status = seer_os_thread_create(run, &self[n_started], &thread[n_started]);
+    seer_status status = seer_recover_headroom(THREAD_BYTES, "a thread");
+    if (!status) status = seer_os_thread_create(run, &self[n_started], &thread[n_started]);
     seer_status_free(status);
     if (status) break;
   }
