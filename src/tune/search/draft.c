@@ -18,7 +18,6 @@
 // Starting a thread takes 50 microseconds, and milliseconds where others keep the processors busy.
 #define MIN_SHARE 128
 #define ROW_FLOATS seer_feature_count
-#define CANDIDATE_FLOATS (SEER_NEST_MAX_STATEMENTS * ROW_FLOATS)  // at most
 
 // ---- the pool
 seer_status seer_draft_pool_create(uint32_t cap, seer_draft_pool *out) {
@@ -69,7 +68,8 @@ typedef struct {
   const seer_draft_pool *pool;
   uint32_t n_new;  // candidates; while they are drafted, how many there may be
   seer_candidate *new;  // behind the pool's
-  float *rows;  // features: of each island behind CANDIDATE_FLOATS * first. NULL: nobody rates
+  size_t candidate_floats;  // features of one, at most
+  float *rows;  // of each island behind candidate_floats * first. NULL: nobody rates
   uint32_t *n_rows;  // by new candidate
   float *rating;
   place **place;  // by thread; NULL: it has not worked yet
@@ -132,6 +132,8 @@ static void add(drafter *d, const seer_schedule *schedule, const seer_frame *fra
       .analytic_s = seer_analytic_seconds(&p->nest, space->target)};
   if (!j->rows) return;
   j->n_rows[nth] = seer_feature_extract(&p->nest, space->target, c->analytic_s, d->row);
+  SEER_ASSERT(j->n_rows[nth] * ROW_FLOATS <= j->candidate_floats, "%u rows, room for %zu floats",
+      j->n_rows[nth], j->candidate_floats);
   d->row += j->n_rows[nth] * ROW_FLOATS;
 }
 
@@ -219,7 +221,7 @@ static void draft_island(void *user, uint32_t k, uint32_t thread) {
   seer_set_clear(&p->seen);
   seer_rng rng;
   drafter d = {.job = j, .place = p, .island = own, .rng = &rng};
-  if (j->rows) d.row = j->rows + (size_t)own->first * CANDIDATE_FLOATS;
+  if (j->rows) d.row = j->rows + (size_t)own->first * j->candidate_floats;
   seer_rng_init_stream(&rng, j->seed, k);
   for (uint32_t o = 0; o < j->n_orders; o++) {
     const seer_draft_order *order = &j->orders[o];
@@ -232,6 +234,16 @@ static void draft_island(void *user, uint32_t k, uint32_t thread) {
 }
 
 // ---- all of them
+
+// A stage is a statement, where it is not inlined.
+static size_t most_statements(const seer_sketch_list *sketches) {
+  size_t most = 0;
+  for (uint32_t k = 0; k < sketches->n; k++) {
+    size_t n = sketches->sketch[k]->dag->n_stage;
+    if (n > most) most = n;
+  }
+  return most < SEER_NEST_MAX_STATEMENTS ? most : SEER_NEST_MAX_STATEMENTS;
+}
 
 // Room for every try that is asked for.
 static seer_status place_islands(job *j) {
@@ -248,7 +260,8 @@ static seer_status place_islands(job *j) {
       j->n_new, pool->cap, pool->n);
   j->new = pool->at + pool->n;
   if (!j->space->bank || j->n_new == 0) return SEER_OK;
-  j->rows = malloc(j->n_new * CANDIDATE_FLOATS * sizeof(float));  // used as far as there are rows
+  j->candidate_floats = most_statements(j->space->sketches) * ROW_FLOATS;
+  j->rows = malloc(j->n_new * j->candidate_floats * sizeof(float));
   j->n_rows = malloc(j->n_new * sizeof *j->n_rows);
   j->rating = malloc(j->n_new * sizeof *j->rating);
   if (j->rows && j->n_rows && j->rating) return SEER_OK;
@@ -261,7 +274,7 @@ static void join(job *j, seer_draft_pool *pool, seer_search_counts *counts) {
   j->n_new = 0;
   for (uint32_t k = 0; k < SEER_DRAFT_ISLANDS; k++) {
     const island *own = &j->island[k];
-    const float *row = j->rows ? j->rows + (size_t)own->first * CANDIDATE_FLOATS : NULL;
+    const float *row = j->rows ? j->rows + (size_t)own->first * j->candidate_floats : NULL;
     seer_search_counts_add(counts, &own->counts);
     for (uint32_t i = own->first; i < own->first + own->n; i++) {
       size_t n_floats = j->rows ? j->n_rows[i] * ROW_FLOATS : 0;

@@ -88,6 +88,20 @@ static void number_formulations(seer_search *s) {
   }
 }
 
+static uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+// That the pool may have to hold: of a proposal first drafts, then what is bred from those that
+// went on and what formulations ask for; of the choice without trials what is drafted at once.
+static uint32_t most_candidates(const seer_search *s) {
+  const seer_search_strategy *y = s->options.strategy;
+  uint32_t n_first =
+      KEPT + larger(y->n_from_elites, N_ELITE) + larger(y->n_drawn_untrained, y->n_drawn_trained);
+  uint32_t n_on = larger(y->is_cut_by_estimate ? y->n_pool : n_first, y->n_survivors);
+  uint32_t n_bred = n_on + y->n_children + FORMULATION_DRAFTS * s->n_formulation;
+  uint32_t n_untried = larger(s->options.sketches->n, CLIMBERS) + AT_ONCE;
+  return larger(larger(n_first, n_bred), n_untried);
+}
+
 seer_status seer_search_create(const seer_search_options *options, seer_search **out_search) {
   *out_search = NULL;
   seer_search *s = calloc(1, sizeof(*s));
@@ -103,11 +117,7 @@ seer_status seer_search_create(const seer_search_options *options, seer_search *
   s->sketch_weight = SEER_NEW_ARRAY(s->arena, double, options->sketches->n);
   number_formulations(s);
   s->options.n_threads = seer_parallel_threads(options->n_threads, SEER_DRAFT_ISLANDS);
-  const seer_search_strategy *y = options->strategy;
-  // What is kept, drafted, bred, and asked for by formulations; the first of each sketch.
-  uint32_t cap = KEPT + N_ELITE + y->n_from_elites + y->n_drawn_untrained + y->n_drawn_trained +
-      y->n_pool + y->n_children + y->n_survivors + AT_ONCE + CLIMBERS +
-      FORMULATION_DRAFTS * s->n_formulation + options->sketches->n;
+  uint32_t cap = most_candidates(s);
   s->from = SEER_NEW_ARRAY(s->arena, const seer_schedule *, cap);
   seer_status status = seer_draft_pool_create(cap, &s->pool);
   if (status) {
