@@ -164,7 +164,7 @@ static seer_status measure_search(const bench *b) {
 }
 
 static seer_status run(const seer_target *target, const thread_counts *counts, const char *name,
-     const char *text, size_t n_bytes) {
+    const char *text, size_t n_bytes) {
   seer_arena *arena = seer_arena_create("draft");
   seer_dag *dag;
   seer_sketch_list *list;

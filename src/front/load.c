@@ -13,20 +13,19 @@ static bool has_suffix(const char *text, const char *suffix) {
   return n >= m && strcmp(text + n - m, suffix) == 0;
 }
 
-static seer_status check_size(const seer_context *context, const char *path) {
+static seer_status check_size(
+    const seer_context *context, const char *path, uint64_t *out_n_bytes) {
   double limit = seer_context_f64(context, SEER_OPT_MODEL_LIMIT) * 0x1p30;
-  uint64_t n_bytes;
-  SEER_TRY(seer_os_file_bytes(path, &n_bytes));
-  if ((double)n_bytes <= limit) return SEER_OK;
+  SEER_TRY(seer_os_file_bytes(path, out_n_bytes));
+  if ((double)*out_n_bytes <= limit) return SEER_OK;
   return SEER_FAIL(
-      INVALID, "%s has %" PRIu64 " bytes, --model-limit allows %.0f", path, n_bytes, limit);
+      INVALID, "%s has %" PRIu64 " bytes, --model-limit allows %.0f", path, *out_n_bytes, limit);
 }
 
 seer_status seer_front_read_text(const seer_context *context, const char *path, seer_arena *arena,
     char **out_text, size_t *out_n_bytes) {
   uint64_t n_bytes;
-  SEER_TRY(check_size(context, path));
-  SEER_TRY(seer_os_file_bytes(path, &n_bytes));
+  SEER_TRY(check_size(context, path, &n_bytes));
   if (n_bytes <= MAX_TEXT_BYTES) seer_front_allow(n_bytes);  // else it is refused below
   return seer_os_read_file(path, arena, MAX_TEXT_BYTES, out_text, out_n_bytes);
 }
@@ -55,7 +54,8 @@ static seer_status read_model(const seer_context *context, const char *model, co
     if (seer_os_is_dir(model))
       return SEER_FAIL(INVALID, "%s is a folder, must be a model file", model);
     if (has_suffix(model, ".graph")) return read_graph_text(context, model, arena, out_graph);
-    SEER_TRY(check_size(context, model));
+    uint64_t n_bytes;
+    SEER_TRY(check_size(context, model, &n_bytes));
     return seer_onnx_read(model, arena, out_graph);
   }
   // "resnet18:batch=4,size=192": what stands behind the colon is the built-in network's, and so are

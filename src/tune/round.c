@@ -99,7 +99,7 @@ void seer_session_queue(
 
 // Winners of task t go to the relatives' queues, re-fitted to their extents.
 static void transplant(seer_session *s, uint32_t t) {
-  if (!s->traits->tries_relatives) return;
+  if (!s->policy->traits->tries_relatives) return;
   seer_schedule top[TRANSPLANTS], fitted;
   uint32_t n = seer_search_top(s->task[t].search, TRANSPLANTS, top, NULL), n_relative = 0;
   for (uint32_t r = 0; r < s->network->n_task && n_relative < MAX_RELATIVES; r++) {
@@ -141,7 +141,7 @@ static void add_witnesses(seer_session *s, uint32_t t, uint32_t n_new, batch *b)
   seer_schedule best;
   double best_s = seer_search_best(s->task[t].search, &best);
   b->n = n_new;
-  if (!s->traits->has_witnesses || best_s <= 0 || n_new == 0) return;
+  if (!s->policy->traits->has_witnesses || best_s <= 0 || n_new == 0) return;
   seer_schedule others[CONFIRMATIONS];
   uint32_t n = seer_search_unconfirmed(s->task[t].search, CONFIRMATIONS, others);
   insert_witness(b, 0, &best);
@@ -150,7 +150,7 @@ static void add_witnesses(seer_session *s, uint32_t t, uint32_t n_new, batch *b)
 }
 
 static seer_status measure(seer_session *s, uint32_t t, batch *b) {
-  double best_s = s->traits->is_raced ? s->state.task[t].best_s * s->drift : 0;
+  double best_s = s->policy->traits->is_raced ? s->state.task[t].best_s * s->drift : 0;
   for (uint32_t i = 0; i < b->n; i++) {
     b->requests[i].task = t;
     b->requests[i].schedule = b->proposals[i].schedule;
@@ -159,8 +159,8 @@ static seer_status measure(seer_session *s, uint32_t t, batch *b) {
   lesson l = {s, s->family_to_study, SEER_OK};
   seer_meanwhile meanwhile = {study, &l, 0};
   uint64_t start = seer_os_now_ns();
-  seer_status status = s->measure->measure(
-      s->measurer, b->requests, b->n, s->traits->learns_beside ? &meanwhile : NULL, b->results);
+  seer_status status = s->measure->measure(s->measurer, b->requests, b->n,
+      s->policy->traits->learns_beside ? &meanwhile : NULL, b->results);
   s->totals.measure_s += (double)(seer_os_now_ns() - start) * 1e-9 - meanwhile.waited_s;
   if (!status) return l.status;
   seer_status_free(l.status);
@@ -279,7 +279,7 @@ static seer_status propose(seer_session *s, seer_pick *pick, batch *b) {
     pick->n = s->budget.trials - s->totals.trials;
   seer_event event = {.kind = SEER_EVENT_ROUND, .task = t, .pick = pick};
   seer_session_emit(s, &event);
-  if (s->traits->tries_default && state->n_trial == 0)
+  if (s->policy->traits->tries_default && state->n_trial == 0)
     seer_search_queue(s->task[t].search, &s->task[t].fallback, "default");
   b->proposals = SEER_NEW_ARRAY(s->round, seer_proposal, pick->n + WITNESSES + CONFIRMATIONS);
   b->requests = SEER_NEW_ARRAY(s->round, seer_measure_request, pick->n + WITNESSES + CONFIRMATIONS);
@@ -344,7 +344,7 @@ seer_status seer_session_round(seer_session *s, seer_pick *pick) {
   SEER_TRY(measure(s, t, &b));
   SEER_TRY(take_results(s, t, &b));
   s->family_to_study = s->families.family_of[t];
-  if (!s->traits->learns_beside) {
+  if (!s->policy->traits->learns_beside) {
     lesson l = {s, s->family_to_study, SEER_OK};
     study(&l);
     SEER_TRY(l.status);

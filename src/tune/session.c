@@ -102,7 +102,7 @@ static seer_status add_task(seer_session *s, uint32_t t, double cold_bytes) {
       .sketches = own->sketches,
       .target = s->target,
       .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
-      .strategy = s->traits->search,
+      .strategy = s->policy->traits->search,
       .max_packed_bytes = seer_choose_max_packed_bytes(s->context, task->dag),
       .n_threads = (uint32_t)seer_context_i64(s->context, SEER_OPT_SEARCH_THREADS)};
   SEER_TRY(seer_search_create(&options, &own->search));
@@ -170,7 +170,7 @@ static void note_loaded(seer_session *s, const char *path) {
   uint32_t n_continued = 0, n = s->families.n_family;
   for (uint32_t f = 0; f < n; f++) n_continued += seer_bank_is_continued(s->bank, f);
   seer_text_printf(&text, "cost model %s: %s%u of %u families go on from it", path,
-      s->traits->has_base ? "the base and " : "", n_continued, n);
+      s->policy->traits->has_base ? "the base and " : "", n_continued, n);
   const char *before = "; new are ";
   for (uint32_t f = 0; f < n; f++) {
     if (seer_bank_is_continued(s->bank, f)) continue;
@@ -181,12 +181,12 @@ static void note_loaded(seer_session *s, const char *path) {
 }
 
 static seer_status create_bank(seer_session *s, const seer_cost_desc *model) {
-  uint32_t warm_up = s->traits->warm_up ? s->traits->warm_up : s->state.round_size;
+  uint32_t warm_up = s->policy->traits->warm_up ? s->policy->traits->warm_up : s->state.round_size;
   seer_bank_options options = {.n_family = s->families.n_family,
       .family_name = s->families.name,
       .n_task = s->network->n_task,
       .family_of = s->families.family_of,
-      .has_base = s->traits->has_base,
+      .has_base = s->policy->traits->has_base,
       .model = model,
       .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
       .warm_up = warm_up};
@@ -212,7 +212,6 @@ static seer_status set_up(seer_session *s, const char *model_name) {
   SEER_TRY(find_grouping(s, &policy, &grouping));
   SEER_TRY(find_cost_model(s, &policy, &model));
   s->policy = policy.policy;
-  s->traits = policy.policy->traits;
   seer_families_build(grouping, s->network->task, n, s->arena, &s->families);
   fill_budget(s);
   s->target = seer_context_target(c);
@@ -220,7 +219,7 @@ static seer_status set_up(seer_session *s, const char *model_name) {
   s->state.task = SEER_NEW_ARRAY(s->arena, seer_task_state, n);
   s->state.n_task = n;
   s->state.foresee = seer_context_f64(c, SEER_OPT_FORESEE);
-  s->state.round_size = s->traits->round_size;
+  s->state.round_size = s->policy->traits->round_size;
   if (seer_context_is_set(c, SEER_OPT_ROUND_SIZE))
     s->state.round_size = (uint32_t)seer_context_i64(c, SEER_OPT_ROUND_SIZE);
   if (s->state.round_size > SEER_SESSION_MAX_ROUND) s->state.round_size = SEER_SESSION_MAX_ROUND;
@@ -409,7 +408,7 @@ static seer_status restore(seer_session *s) {
 
 // What was found elsewhere, on similar machines and for other shapes is measured first.
 static seer_status queue_kin(seer_session *s) {
-  if (starts_anew(s) || !s->traits->tries_kin) return SEER_OK;
+  if (starts_anew(s) || !s->policy->traits->tries_kin) return SEER_OK;
   uint32_t n_queued = 0;
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     if (!seer_task_is_open(&s->state.task[t])) continue;
@@ -506,7 +505,7 @@ static seer_status tune(seer_session *s, const char **out_why) {
     *out_why = why_end(s, acceptance_s(s));
     if (*out_why) return SEER_OK;
     if ((double)(seer_os_now_ns() - s->drift_ns) * 1e-9 > DRIFT_PERIOD_S &&
-        s->traits->follows_drift) {
+        s->policy->traits->follows_drift) {
       SEER_TRY(measure_drift(s, false));
     }
     seer_pick pick;

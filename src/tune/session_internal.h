@@ -35,7 +35,6 @@ struct seer_session {
   seer_records *records;  // NULL: nothing is stored, or not any more
   seer_arena *arena, *round;
   const seer_scheduler_desc *policy;
-  const seer_policy_traits *traits;  // the policy's
   seer_families families;
   seer_space_kind space;
   seer_budget budget;
