@@ -30,9 +30,8 @@ seer_status seer_choose_untuned(const seer_target *target, const seer_sketch_lis
   return status;
 }
 
-uint64_t seer_choose_max_packed_bytes(const seer_context *context, const seer_dag *dag) {
-  double share = seer_context_f64(context, SEER_OPT_MAX_WEIGHTS);
-  return (uint64_t)(share * seer_dag_weight_bytes(dag)) + SMALL_BYTES;
+uint64_t seer_choose_max_packed_bytes(double max_weights, const seer_dag *dag) {
+  return (uint64_t)(max_weights * seer_dag_weight_bytes(dag)) + SMALL_BYTES;
 }
 
 seer_estimate seer_choose_estimate(
@@ -51,12 +50,17 @@ typedef struct {
   int64_t target_id;
   seer_arena *arena;
   seer_space_kind space;
+  double max_weights;  // of what comes from records
+  uint64_t seed;
+  uint32_t n_threads;  // of an untuned search
+  bool is_random;  // schedules drawn by `draw`
+  uint64_t draw;
 } chooser;
 
 static bool fits_weights(const chooser *c, const seer_task *task, const seer_sketch_list *sketches,
     const seer_schedule *schedule, seer_estimate *out) {
   *out = seer_choose_estimate(c->target, sketches, schedule);
-  return out->packed_bytes <= seer_choose_max_packed_bytes(c->context, task->dag);
+  return out->packed_bytes <= seer_choose_max_packed_bytes(c->max_weights, task->dag);
 }
 
 static void take_winner(
@@ -91,7 +95,7 @@ static seer_status from_record(
       "task %u, %s: the winner packs its weights into %" PRIu64
       " bytes, --max-weights allows %" PRIu64 ": not used",
       task->id, task->name, estimate.packed_bytes,
-      seer_choose_max_packed_bytes(c->context, task->dag));
+      seer_choose_max_packed_bytes(c->max_weights, task->dag));
   return SEER_OK;
 }
 
@@ -119,8 +123,7 @@ static seer_status from_kin(
 // Harder on code than any winner: whatever the space allows, of any formulation.
 static seer_status draw_schedule(const chooser *c, const seer_task *task, seer_choice *choice) {
   seer_rng rng;
-  seer_rng_init_stream(
-      &rng, (uint64_t)seer_context_i64(c->context, SEER_OPT_RANDOM_SCHEDULES), task->id);
+  seer_rng_init_stream(&rng, c->draw, task->id);
   choice->source = "random";
   for (int i = 0; i < RANDOM_TRIES; i++) {
     uint32_t sketch = (uint32_t)seer_rng_below(&rng, choice->sketches->n);
@@ -135,7 +138,7 @@ static seer_status choose_task(chooser *c, const seer_task *task, int64_t opt_le
     seer_choice *choice, seer_choose_counts *counts) {
   SEER_TRY(seer_sketch_generate(
       task->dag, c->target, c->space, c->arena, (seer_sketch_list **)&choice->sketches));
-  if (seer_context_is_set(c->context, SEER_OPT_RANDOM_SCHEDULES)) {
+  if (c->is_random) {
     counts->n_default++;
     return draw_schedule(c, task, choice);
   }
@@ -144,10 +147,8 @@ static seer_status choose_task(chooser *c, const seer_task *task, int64_t opt_le
   counts->n_record += is_found;
   if (is_found) return SEER_OK;
   double seconds;
-  uint64_t seed = (uint64_t)seer_context_i64(c->context, SEER_OPT_SEED);
-  uint32_t n_threads = (uint32_t)seer_context_i64(c->context, SEER_OPT_SEARCH_THREADS);
-  SEER_TRY(seer_choose_untuned(
-      c->target, choice->sketches, task->id, seed, n_threads, &choice->schedule, &seconds));
+  SEER_TRY(seer_choose_untuned(c->target, choice->sketches, task->id, c->seed, c->n_threads,
+      &choice->schedule, &seconds));
   choice->source = "default";
   if (c->records && opt_level >= 3) SEER_TRY(from_kin(c, task, seconds, choice, &is_found));
   *(is_found ? &counts->n_sibling : &counts->n_default) += 1;
@@ -239,12 +240,17 @@ seer_status seer_choose(const seer_context *context, const seer_network *network
       .target = seer_context_target(context),
       .records = records,
       .arena = arena,
-      .space = seer_choice_space(context)};
+      .space = seer_choice_space(context),
+      .seed = (uint64_t)seer_context_i64(context, SEER_OPT_SEED),
+      .n_threads = (uint32_t)seer_context_i64(context, SEER_OPT_SEARCH_THREADS),
+      .is_random = seer_context_is_set(context, SEER_OPT_RANDOM_SCHEDULES)};
+  if (c.is_random) c.draw = (uint64_t)seer_context_i64(context, SEER_OPT_RANDOM_SCHEDULES);
   if (records) {
     int64_t ids[SEER_RECORD_MAX_TARGETS];
     uint32_t n;
     SEER_TRY(seer_records_find_targets(records, c.target, ids, &n));
     c.target_id = ids[0];
+    c.max_weights = seer_context_f64(context, SEER_OPT_MAX_WEIGHTS);
   }
   seer_choice *choices = SEER_NEW_ARRAY(arena, seer_choice, network->n_task + 1);
   for (uint32_t t = 0; t < network->n_task; t++) {
@@ -252,7 +258,7 @@ seer_status seer_choose(const seer_context *context, const seer_network *network
         t, network->task[t].name);
   }
   *out_choices = choices;
-  if (seer_context_is_set(context, SEER_OPT_RANDOM_SCHEDULES)) return SEER_OK;
+  if (c.is_random) return SEER_OK;
   form_finder finder = {.c = &c, .network = network};
   seer_share_counts shared;
   SEER_TRY(seer_share_weights(network, c.target, seer_context_f64(context, SEER_OPT_SHARE_WEIGHTS),

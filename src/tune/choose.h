@@ -34,9 +34,9 @@ SEER_MUST_USE seer_status seer_choose(const seer_context *context, const seer_ne
 SEER_MUST_USE seer_status seer_choose_by_options(const seer_context *context,
     const seer_network *network, seer_arena *arena, seer_choice **out_choices,
     seer_choose_counts *out_counts);
-// What the option --max-weights leaves a task's packed weights, small ones rounded up to whole
-// pages.
-uint64_t seer_choose_max_packed_bytes(const seer_context *context, const seer_dag *dag);
+// Bytes that `max_weights` (the option: a multiple of its weights in the model) leaves a task's
+// packed weights, small ones rounded up to whole pages.
+uint64_t seer_choose_max_packed_bytes(double max_weights, const seer_dag *dag);
 // What can be said of a schedule without building it.
 seer_estimate seer_choose_estimate(
     const seer_target *target, const seer_sketch_list *sketches, const seer_schedule *schedule);

@@ -91,6 +91,11 @@ static uint64_t network_weight_bytes(const seer_network *network) {
   return (uint64_t)(total / network->n_set);  // every set reads them all
 }
 
+static uint64_t max_packed_bytes(const seer_session *s, uint32_t t) {
+  return seer_choose_max_packed_bytes(
+      seer_context_f64(s->context, SEER_OPT_MAX_WEIGHTS), s->network->task[t].dag);
+}
+
 // cold_bytes: weights that are read from one run of a task to its next one.
 static seer_status add_task(seer_session *s, uint32_t t, double cold_bytes) {
   const seer_task *task = &s->network->task[t];
@@ -103,7 +108,7 @@ static seer_status add_task(seer_session *s, uint32_t t, double cold_bytes) {
       .target = s->target,
       .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
       .strategy = s->policy->traits->search,
-      .max_packed_bytes = seer_choose_max_packed_bytes(s->context, task->dag),
+      .max_packed_bytes = max_packed_bytes(s, t),
       .n_threads = (uint32_t)seer_context_i64(s->context, SEER_OPT_SEARCH_THREADS)};
   SEER_TRY(seer_search_create(&options, &own->search));
   SEER_TRY(seer_choose_untuned(s->target, own->sketches, t, options.seed, options.n_threads,
@@ -370,8 +375,7 @@ static seer_status restore_holder(seer_session *s, uint32_t t) {
   SEER_TRY(seer_records_winner(
       s->records, task->workload, s->target_id, &rule, s->round, &record, &task->holder));
   task->has_holder = record.id != 0 &&
-      seer_search_packed_bytes(task->search, &task->holder) <=
-          seer_choose_max_packed_bytes(s->context, s->network->task[t].dag);
+      seer_search_packed_bytes(task->search, &task->holder) <= max_packed_bytes(s, t);
   task->holder_ab = record.ab;
   task->is_holder_trusted = record.place == SEER_RECORD_TRUSTED;
   return SEER_OK;
