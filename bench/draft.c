@@ -129,7 +129,7 @@ static seer_status measure_drafts(
       .kind = SEER_DRAFT_DRAWN, .n = n_at_a_time, .sketch_weight = weight};
   seer_draft_pool pool;
   SEER_TRY(seer_draft_pool_create(n_at_a_time, &pool));
-  const seer_set nothing = {0};
+  const seer_table nothing = {0};
   seer_status status = SEER_OK;
   for (uint32_t c = 0; c < b->counts->n && !status; c++) {
     seer_draft_space space = {.sketches = b->list,

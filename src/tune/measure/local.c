@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "base/recover.h"
+#include "base/table.h"
 #include "tune/measure/backends.h"
 #include "tune/measure/child.h"
 
@@ -49,12 +50,14 @@ typedef struct {
   built build;
 } kept_build;
 
-// What is known of a kernel that has been timed: all that a twin of it needs.
+// What is known of a kernel that has been timed: all that a twin of it needs, as values of a table.
 typedef struct {
   double seconds;
   seer_measured_class cls;
   bool is_raced_out;
 } twin;
+enum { TWIN_VALUES = 2 };
+_Static_assert(sizeof(twin) <= TWIN_VALUES * sizeof(uint64_t), "a twin fits");
 
 struct seer_measurer {
   const seer_context *context;
@@ -70,9 +73,7 @@ struct seer_measurer {
   uint32_t n_kept;
   uint64_t n_uses;
   kept_build kept[MAX_KEPT];  // what checks and comparisons built, most often the default
-  seer_map *twins;  // hash of (task, object) -> index of first result
-  size_t n_twin, cap_twin;
-  twin *twin;
+  seer_table twins;  // hash of (task, object) -> twin: the first result
   double build_timeout_s, run_timeout_s, min_repeat_s;
 };
 
@@ -290,18 +291,21 @@ static seer_status time_one(seer_measurer *m, const seer_measure_request *reques
 
 static seer_status run_one(seer_measurer *m, const seer_measure_request *request,
     const built *build, seer_measure_result *result) {
-  uint64_t key = twin_key(request->task, build->object_hash), known;
-  if (!request->is_witness && seer_map_get(m->twins, key, &known)) {
-    result_of_twin(&m->twin[known], result);
+  uint64_t key = twin_key(request->task, build->object_hash);
+  const uint64_t *known = request->is_witness ? NULL : seer_table_values(&m->twins, key);
+  if (known) {
+    twin first;
+    memcpy(&first, known, sizeof first);
+    result_of_twin(&first, result);
     return SEER_OK;
   }
   SEER_TRY(time_one(m, request, build, result));
   result->build_s = build->build_s;
   // A crash may have been the runner's own, killed by somebody: its twins get a chance.
   if (request->is_witness || result->cls == SEER_MEASURED_RUN_CRASH) return SEER_OK;
-  m->twin = SEER_GROW(m->arena, twin, m->twin, m->n_twin, &m->cap_twin);
-  seer_map_set(m->twins, key, m->n_twin);
-  m->twin[m->n_twin++] = (twin){result->seconds, result->cls, result->is_raced_out};
+  const twin first = {result->seconds, result->cls, result->is_raced_out};
+  (void)seer_table_add(&m->twins, key);
+  memcpy(seer_table_values(&m->twins, key), &first, sizeof first);
   return SEER_OK;
 }
 
@@ -522,6 +526,7 @@ static void local_close(seer_measurer *m) {
   for (uint32_t b = 0; b < m->n_builder; b++) seer_child_clear(&m->builder[b].child);
   seer_child_clear(&m->runner);
   for (uint32_t k = 0; k < m->n_kept; k++) seer_arena_destroy(m->kept[k].arena);
+  seer_table_destroy(&m->twins);
   seer_os_close(m->lock_fd);
   seer_arena_destroy(m->arena);
   seer_arena_destroy(m->batch);
@@ -597,7 +602,7 @@ static seer_status local_open(
   m->arena = seer_arena_create("measurer");
   m->batch = seer_arena_create("measure batch");
   m->by_id = seer_map_create(m->arena);
-  m->twins = seer_map_create(m->arena);
+  m->twins.n_values = TWIN_VALUES;
   m->lock_fd = -1;
   m->home.target_flag =
       seer_arena_printf(m->arena, "--target=%s", seer_target_print(target, m->arena));

@@ -23,24 +23,24 @@
 seer_status seer_draft_pool_create(uint32_t cap, seer_draft_pool *out) {
   *out = (seer_draft_pool){.cap = cap, .at = malloc(cap * sizeof *out->at)};
   // What leaves the pool stays seen: several times as many as it holds.
-  if (seer_set_create(4 * (size_t)cap, &out->seen) && out->at) return SEER_OK;
+  if (seer_table_create(4 * (size_t)cap, 0, &out->seen) && out->at) return SEER_OK;
   seer_draft_pool_destroy(out);
   return SEER_FAIL(RESOURCE, "no memory for %u candidates", cap);
 }
 
 void seer_draft_pool_destroy(seer_draft_pool *pool) {
   free(pool->at);
-  seer_set_destroy(&pool->seen);
+  seer_table_destroy(&pool->seen);
   *pool = (seer_draft_pool){0};
 }
 
 void seer_draft_pool_clear(seer_draft_pool *pool) {
   pool->n = 0;
-  seer_set_clear(&pool->seen);
+  seer_table_clear(&pool->seen);
 }
 
 bool seer_draft_pool_see(seer_draft_pool *pool, uint64_t hash) {
-  return seer_set_add(&pool->seen, hash);
+  return seer_table_add(&pool->seen, hash);
 }
 
 // ---- islands
@@ -49,7 +49,7 @@ bool seer_draft_pool_see(seer_draft_pool *pool, uint64_t hash) {
 typedef struct {
   seer_frame frame[2];  // of the draft in hand, and of its next step
   seer_nest nest;
-  seer_set seen;  // on this island
+  seer_table seen;  // on this island
 } place;
 
 typedef struct {
@@ -77,13 +77,13 @@ typedef struct {
 } job;
 
 static void destroy_place(place *p) {
-  if (p) seer_set_destroy(&p->seen);
+  if (p) seer_table_destroy(&p->seen);
   free(p);
 }
 
 static place *create_place(const job *j) {
   place *p = malloc(sizeof *p);  // large, and used as far as a task has stages
-  if (!p || seer_set_create(j->max_room, &p->seen)) return p;
+  if (!p || seer_table_create(j->max_room, 0, &p->seen)) return p;
   free(p);
   return NULL;
 }
@@ -105,8 +105,8 @@ static void add(drafter *d, const seer_schedule *schedule, const seer_frame *fra
   const seer_draft_space *space = j->space;
   place *p = d->place;
   uint64_t hash = seer_schedule_hash(schedule);
-  if (!seer_set_add(&p->seen, hash) || seer_set_has(&j->pool->seen, hash) ||
-      seer_set_has(space->known, hash)) {
+  if (!seer_table_add(&p->seen, hash) || seer_table_has(&j->pool->seen, hash) ||
+      seer_table_has(space->known, hash)) {
     reject(d, SEER_REJECT_DUPLICATE);
     return;
   }
@@ -218,7 +218,7 @@ static void draft_island(void *user, uint32_t k, uint32_t thread) {
     own->status = SEER_FAIL(RESOURCE, "no memory to draft in");
     return;
   }
-  seer_set_clear(&p->seen);
+  seer_table_clear(&p->seen);
   seer_rng rng;
   drafter d = {.job = j, .place = p, .island = own, .rng = &rng};
   if (j->rows) d.row = j->rows + (size_t)own->first * j->candidate_floats;

@@ -6,7 +6,7 @@
 #ifndef SEER_TUNE_SEARCH_DRAFT_H
 #define SEER_TUNE_SEARCH_DRAFT_H
 
-#include "base/set.h"
+#include "base/table.h"
 #include "learn/bank.h"
 #include "tune/search/counts.h"
 
@@ -24,7 +24,7 @@ typedef struct {
 typedef struct {
   uint32_t n, cap;
   seer_candidate *at;
-  seer_set seen;  // hashes
+  seer_table seen;  // hashes
 } seer_draft_pool;
 SEER_MUST_USE seer_status seer_draft_pool_create(uint32_t cap, seer_draft_pool *out);
 void seer_draft_pool_destroy(seer_draft_pool *pool);
@@ -37,7 +37,7 @@ typedef struct {
   const seer_nest_facts *facts;  // of the sketches
   const seer_target *target;
   uint64_t max_packed_bytes;  // of packed weights; 0: any number
-  const seer_set *known;  // hashes of what is not to be drafted
+  const seer_table *known;  // hashes of what is not to be drafted
   const seer_bank *bank;  // that rates; NULL: nobody does
   uint32_t task;  // as the bank knows it
   uint32_t n_threads;

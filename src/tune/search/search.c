@@ -52,8 +52,8 @@ struct seer_search {
   seer_search_options options;
   seer_arena *arena;
   seer_summariser *summariser;
-  seer_set measured;  // hashes
-  seer_map *alike;  // number of measured schedules by estimate
+  seer_table measured;  // hashes
+  seer_table alike;  // number of measured schedules by estimate
   uint32_t n_elite;
   elite elites[N_ELITE];
   double *sketch_best;  // seconds by sketch; 0: none
@@ -74,7 +74,8 @@ void seer_search_destroy(seer_search *search) {
   if (!search) return;
   seer_arena_destroy(search->arena);
   seer_draft_pool_destroy(&search->pool);
-  seer_set_destroy(&search->measured);
+  seer_table_destroy(&search->measured);
+  seer_table_destroy(&search->alike);
   free(search);
 }
 
@@ -111,7 +112,7 @@ seer_status seer_search_create(const seer_search_options *options, seer_search *
   s->counts.cut[SEER_CUT_SKETCHES] = options->sketches->n_sketches_cut;
   s->arena = seer_arena_create("search");
   s->summariser = seer_summariser_create(options->sketches, s->arena);
-  s->alike = seer_map_create(s->arena);
+  s->alike.n_values = 1;
   s->sketch_best = SEER_NEW_ARRAY(s->arena, double, options->sketches->n);
   s->sketch_n = SEER_NEW_ARRAY(s->arena, uint32_t, options->sketches->n);
   s->sketch_weight = SEER_NEW_ARRAY(s->arena, double, options->sketches->n);
@@ -149,7 +150,7 @@ uint32_t seer_search_features(
 }
 
 bool seer_search_knows(const seer_search *s, const seer_schedule *schedule) {
-  return seer_set_has(&s->measured, seer_schedule_hash(schedule));
+  return seer_table_has(&s->measured, seer_schedule_hash(schedule));
 }
 
 const seer_search_counts *seer_search_get_counts(const seer_search *s) { return &s->counts; }
@@ -159,17 +160,18 @@ void seer_search_reject(seer_search *s, seer_reject why) { s->counts.rejected[wh
 static uint64_t likeness(double analytic_s) {
   uint64_t bits;
   memcpy(&bits, &analytic_s, sizeof bits);
-  return bits;
+  return seer_hash_u64(bits, 0);  // one to one
 }
 
 static uint32_t n_alike(const seer_search *s, double analytic_s) {
-  uint64_t n = 0;
-  return seer_map_get(s->alike, likeness(analytic_s), &n) ? (uint32_t)n : 0;
+  const uint64_t *n = seer_table_values(&s->alike, likeness(analytic_s));
+  return n ? (uint32_t)*n : 0;
 }
 
 static void count_alike(seer_search *s, const seer_schedule *schedule) {
-  double analytic_s = seer_search_analytic(s, schedule);
-  seer_map_set(s->alike, likeness(analytic_s), n_alike(s, analytic_s) + 1);
+  uint64_t key = likeness(seer_search_analytic(s, schedule));
+  (void)seer_table_add(&s->alike, key);
+  ++*seer_table_values(&s->alike, key);
 }
 
 // ---- results
@@ -228,7 +230,7 @@ uint32_t seer_search_unconfirmed(const seer_search *s, uint32_t k, seer_schedule
 
 void seer_search_report(
     seer_search *s, const seer_schedule *schedule, double seconds, bool is_full) {
-  bool was_known = !seer_set_add(&s->measured, seer_schedule_hash(schedule));
+  bool was_known = !seer_table_add(&s->measured, seer_schedule_hash(schedule));
   if (!was_known && s->options.strategy->alike_cost > 0) count_alike(s, schedule);
   s->sketch_n[schedule->sketch]++;
   if (seconds <= 0) return;

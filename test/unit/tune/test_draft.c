@@ -115,18 +115,18 @@ static void proposals_do_not_depend_on_threads(void **state) {
   }
 }
 
-static void is_as_promised(const world *w, const seer_draft_pool *pool, const seer_set *known) {
-  seer_set seen = {0};
+static void is_as_promised(const world *w, const seer_draft_pool *pool, const seer_table *known) {
+  seer_table seen = {0};
   for (uint32_t i = 0; i < pool->n; i++) {
     const seer_candidate *c = &pool->at[i];
     assert_true(c->hash == seer_schedule_hash(&c->schedule));
-    assert_true(seer_set_add(&seen, c->hash));
-    assert_false(seer_set_has(known, c->hash));
+    assert_true(seer_table_add(&seen, c->hash));
+    assert_false(seer_table_has(known, c->hash));
     assert_int_equal(seer_schedule_check(w->sketches, &c->schedule), SEER_REJECT_NONE);
     const seer_nest *nest = seer_summarise(w->summariser, &c->schedule);
     assert_true(c->analytic_s == seer_analytic_seconds(nest, &w->target));
   }
-  seer_set_destroy(&seen);
+  seer_table_destroy(&seen);
 }
 
 // Drawn, then the same again with some of them known: what is known, what is given twice and what
@@ -138,7 +138,7 @@ static void candidates_are_new_valid_and_counted(void **state) {
   open_world(&w);
   double *weight = SEER_NEW_ARRAY(w.arena, double, w.sketches->n);
   weight[w.sketches->n - 1] = 1;  // of one sketch: there will be duplicates
-  seer_set known = {0};
+  seer_table known = {0};
   seer_draft_space space = {.sketches = w.sketches,
       .facts = seer_summariser_facts(w.summariser),
       .target = &w.target,
@@ -156,7 +156,7 @@ static void candidates_are_new_valid_and_counted(void **state) {
   for (uint32_t i = 0; i < pool.n; i++)
     assert_int_equal(pool.at[i].schedule.sketch, w.sketches->n - 1);
 
-  for (uint32_t i = 0; i < pool.n; i += 2) seer_set_add(&known, pool.at[i].hash);
+  for (uint32_t i = 0; i < pool.n; i += 2) seer_table_add(&known, pool.at[i].hash);
   const seer_schedule *given[N + 1];
   uint32_t n_given = 0;
   for (uint32_t i = 0; i < pool.n; i++) given[n_given++] = &pool.at[i].schedule;
@@ -188,7 +188,7 @@ static void candidates_are_new_valid_and_counted(void **state) {
   assert_true(counts_again.rejected[SEER_REJECT_WEIGHTS] > 0);
   seer_draft_pool_destroy(&pool);
   seer_draft_pool_destroy(&again);
-  seer_set_destroy(&known);
+  seer_table_destroy(&known);
   close_world(&w);
 }
 
