@@ -1,6 +1,6 @@
-// table.h - a table of 64-bit hashes, each with n_values 64-bit numbers (none: a set): some 11 to 22
-// bytes for each of its words, where a map (map.h) takes a hundred for an element, and without an
-// arena, which keeps the tables that have been outgrown.
+// table.h - a table of 64-bit hashes, each with n_values 64-bit numbers (none: a set): some 11 to
+// 22 bytes for each of its words, where a map (map.h) takes a hundred for an element, and without
+// an arena, which keeps the tables that have been outgrown.
 // Nothing is ever removed but all at once; 0 and 1 are one element.
 #ifndef SEER_BASE_TABLE_H
 #define SEER_BASE_TABLE_H

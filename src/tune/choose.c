@@ -147,8 +147,8 @@ static seer_status choose_task(chooser *c, const seer_task *task, int64_t opt_le
   counts->n_record += is_found;
   if (is_found) return SEER_OK;
   double seconds;
-  SEER_TRY(seer_choose_untuned(c->target, choice->sketches, task->id, c->seed, c->n_threads,
-      &choice->schedule, &seconds));
+  SEER_TRY(seer_choose_untuned(
+      c->target, choice->sketches, task->id, c->seed, c->n_threads, &choice->schedule, &seconds));
   choice->source = "default";
   if (c->records && opt_level >= 3) SEER_TRY(from_kin(c, task, seconds, choice, &is_found));
   *(is_found ? &counts->n_sibling : &counts->n_default) += 1;

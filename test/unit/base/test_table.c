@@ -1,5 +1,5 @@
-// test_table.c - a table says of each hash whether it was added, through growth and clearing, and keeps
-// its values; 0 counts.
+// test_table.c - a table says of each hash whether it was added, through growth and clearing, and
+// keeps its values; 0 counts.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
