@@ -284,14 +284,17 @@ typedef enum { IN_NONE, IN_TRAIN, IN_HELD } part;
 static bool make_sets(const seer_bank *bank,
     part (*choose)(const seer_bank *, uint32_t, size_t, size_t), uint32_t arg, set *train,
     set *held) {
-  size_t n_row = 0, n_sample = 0;
+  size_t n_row[IN_HELD + 1] = {0}, n_sample[IN_HELD + 1] = {0}, nth = 0;
   for (size_t i = 0; i < bank->n_sample; i++) {
-    if (choose(bank, arg, i, n_sample) == IN_NONE) continue;
-    n_row += bank->samples[i].n_row;
-    n_sample++;
+    part where = choose(bank, arg, i, nth);
+    n_row[where] += bank->samples[i].n_row;
+    n_sample[where]++;
+    nth += where != IN_NONE;
   }
-  if (!set_alloc(train, n_row, n_sample) || !set_alloc(held, n_row, n_sample)) return false;
-  size_t nth = 0;
+  if (!set_alloc(train, n_row[IN_TRAIN], n_sample[IN_TRAIN]) ||
+      !set_alloc(held, n_row[IN_HELD], n_sample[IN_HELD]))
+    return false;
+  nth = 0;
   for (size_t i = 0; i < bank->n_sample; i++) {
     part where = choose(bank, arg, i, nth);
     if (where == IN_NONE) continue;
