@@ -616,12 +616,12 @@ LLVMValueRef seer_gen_lanes_below(seer_gen *g, LLVMValueRef limit) {
 // a `op` b of indices. Along unit-stride lanes the answer changes at one lane: i32 lane numbers
 // against a limit.
 static bool compare_lin(seer_gen *g, const seer_expr_node *node, seer_gen_value *out) {
-  seer_gen_lin d, b;
-  if (!seer_gen_lin_of(g, node->arg[0], &d) || !seer_gen_lin_of(g, node->arg[1], &b)) return false;
-  if (!seer_gen_lin_add(&d, &b, -1)) return false;
+  seer_sum d, b;
+  if (!seer_gen_sum_of(g, node->arg[0], &d) || !seer_gen_sum_of(g, node->arg[1], &b)) return false;
+  if (!seer_sum_add(&d, &b, -1)) return false;
   int op = node->op;
   int64_t low, high;
-  if (seer_gen_lin_range(g, &d, &low, &high)) {
+  if (seer_sum_range(&d, g->lanes, &low, &high)) {
     int known = -1;
     if (op == SEER_EXPR_LT) known = high < 0 ? 1 : low >= 0 ? 0 : -1;
     if (op == SEER_EXPR_LE) known = high <= 0 ? 1 : low > 0 ? 0 : -1;
@@ -640,7 +640,7 @@ static bool compare_lin(seer_gen *g, const seer_expr_node *node, seer_gen_value 
   if (d.lane == 0) {
     LLVMValueRef zero = seer_gen_const_i64(g, 0);
     *out = (seer_gen_value){
-        .v = compare(g, (seer_expr_op)op, SEER_DTYPE_I64, seer_gen_lin_value(g, &d), zero)};
+        .v = compare(g, (seer_expr_op)op, SEER_DTYPE_I64, seer_gen_sum_value(g, &d), zero)};
     return true;
   }
   bool is_order =
@@ -650,17 +650,17 @@ static bool compare_lin(seer_gen *g, const seer_expr_node *node, seer_gen_value 
     // complement
     bool is_less = op == SEER_EXPR_LT || op == SEER_EXPR_LE;
     if (op == SEER_EXPR_LE || op == SEER_EXPR_GT) d.c -= 1;  // d <= 0 iff d - 1 < 0
-    seer_gen_lin limit;
+    seer_sum limit;
     memset(&limit, 0, sizeof(limit));
-    if (!seer_gen_lin_add(&limit, &d, d.lane == 1 ? -1 : 1)) return false;
+    if (!seer_sum_add(&limit, &d, d.lane == 1 ? -1 : 1)) return false;
     limit.lane = 0;
     if (d.lane == -1) limit.c += 1;
-    LLVMValueRef below = seer_gen_lanes_below(g, seer_gen_lin_value(g, &limit));
+    LLVMValueRef below = seer_gen_lanes_below(g, seer_gen_sum_value(g, &limit));
     bool flip = (d.lane == 1) != is_less;
     *out = (seer_gen_value){.v = flip ? LLVMBuildNot(g->b, below, "") : below, .is_vec = true};
     return true;
   }
-  seer_gen_value v = seer_gen_lin_lanes(g, &d);
+  seer_gen_value v = seer_gen_sum_lanes(g, &d);
   LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(v.v));
   *out = (seer_gen_value){
       .v = compare(g, (seer_expr_op)op, SEER_DTYPE_I64, v.v, zero), .is_vec = true};
@@ -672,7 +672,8 @@ bool seer_gen_is_true(seer_gen *g, seer_expr predicate) {
   if (g->full_proof[predicate.i]) return true;
   if (g->proof[predicate.i] == UNKNOWN) {
     int64_t low, high;
-    bool is_known = seer_expr_range(&g->loop->expr, predicate, g->low, g->high, &low, &high);
+    bool is_known =
+        seer_expr_range(&g->loop->expr, predicate, g->tile->low, g->tile->high, &low, &high);
     g->proof[predicate.i] = is_known && low >= 1 ? ALWAYS : NOT_ALWAYS;
   }
   return g->proof[predicate.i] == ALWAYS;
@@ -730,8 +731,8 @@ static seer_gen_value build(seer_gen *g, seer_expr e) {
     case SEER_EXPR_NEG:
     case SEER_EXPR_DIV:
     case SEER_EXPR_MOD: {
-      seer_gen_lin x;
-      if (dtype == SEER_DTYPE_I64 && seer_gen_lin_of(g, e, &x)) return seer_gen_lin_lanes(g, &x);
+      seer_sum x;
+      if (dtype == SEER_DTYPE_I64 && seer_gen_sum_of(g, e, &x)) return seer_gen_sum_lanes(g, &x);
       break;
     }
     case SEER_EXPR_SELECT: {  // a condition that is known decides before the other side is built

@@ -5,11 +5,12 @@
 // row of lanes (VECTOR). An expression then comes out as a uniform scalar or as a vector of lanes,
 // an address as a linear form over what is known at run time.
 //
-//   module.c   module, passes, object            lin.c      linear forms, value numbering
-//   plan.c     what becomes of each loop/buffer  expr.c     expressions
-//   loop.c     phases, blocks, loops, stores     memory.c   loads, stores, guards
-//   version.c  versions of a tile                math.c     exp, log, erf, ... as vector code
-//   hoist.c    accumulators kept in registers    window.c   windows that must not share loads
+// What becomes of each loop and local buffer was decided before (tile/tile.h).
+//
+//   module.c   module, passes, object            lin.c      sums, value numbering
+//   loop.c     phases, blocks, loops, stores     expr.c     expressions
+//   version.c  versions of a tile                memory.c   loads, stores, guards
+//   hoist.c    accumulators kept in registers    math.c     exp, log, erf, ... as vector code
 //   prefetch.c packed weights, ahead of time
 #ifndef SEER_CODE_LLVM_GEN_H
 #define SEER_CODE_LLVM_GEN_H
@@ -17,8 +18,8 @@
 #include <llvm-c/Core.h>
 
 #include "code/kernel.h"
+#include "code/tile/tile.h"
 
-#define SEER_GEN_MAX_TERMS 16
 #define SEER_GEN_MAX_PREDS 48
 #define SEER_GEN_MAX_SLOTS 128
 #define SEER_GEN_MAX_OPEN 64
@@ -48,20 +49,6 @@ typedef struct {
   seer_expr let;
 } seer_gen_var;
 
-typedef struct {
-  int64_t coef;
-  LLVMValueRef value;  // NULL: the HULL variable `hull`
-  uint32_t hull, depth;
-  int64_t low, high;  // INT64_MIN / INT64_MAX: unknown
-} seer_gen_term;
-
-// c + lane * l + sum coef * value
-typedef struct {
-  int64_t c, lane;
-  uint32_t n;
-  seer_gen_term term[SEER_GEN_MAX_TERMS];
-} seer_gen_lin;
-
 // What must hold for the current copy of the code to be meant at all.
 typedef struct {
   LLVMValueRef cond;  // i1
@@ -70,32 +57,14 @@ typedef struct {
   uint32_t var;
 } seer_gen_pred;
 
-typedef enum {
-  SEER_GEN_LOOP,  // stays a loop
-  SEER_GEN_COPIES,  // one copy of the body per value
-  SEER_GEN_LANES  // vectors
-} seer_gen_mode;
-
+// A FOR of the loop IR in the version that is being emitted.
 typedef struct {
-  seer_gen_mode mode;
-  bool is_exact;  // the bound never cuts
-  bool is_full;  // in the version that is being emitted the loop runs exactly `trip` times
+  bool is_full;  // it runs exactly `trip` times
   int64_t trip;  // at most so many iterations; the extent but in the version of a known tail
-  uint16_t step;  // LOOP: copies of the body per iteration (partial unrolling)
-  uint16_t lanes;  // LANES: of a full vector
-  bool is_register_choice;  // COPIES of a SERIAL loop: copies in the GENERAL version too
-  bool is_tight;  // iterations must not share their loads
-  bool is_chunk_loop;  // LANES: so many vectors that they are a loop at run time
-  int64_t bound_low;  // static lower end of the bound
-} seer_gen_node;
+} seer_gen_now;
 
 typedef struct {
-  // LOCAL whose every address is a constant: an alloca that LLVM turns into registers
-  bool is_reg;
   bool is_written;  // in this phase
-  bool is_in_version;  // its ALLOC is inside of the versions that are being decided
-  bool is_one_writer;  // only one stage stores to it
-  uint64_t scratch_offset;  // LOCAL in memory
   LLVMValueRef base;  // pointer, in the current function
   uint32_t align;  // of `base`
   LLVMValueRef scope, noalias;  // alias metadata
@@ -142,7 +111,6 @@ typedef struct {
   const seer_loop *loop;
   seer_arena *arena;
   seer_status status;  // first failure
-  uint32_t vector_bytes, n_vector_registers;
   uint64_t l2_bytes;
   bool is_x86, has_half;  // half <-> float in hardware
   bool has_rounding;  // to integers, in hardware
@@ -155,16 +123,12 @@ typedef struct {
   LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, ptr;
   LLVMValueRef fn, scratch;
   unsigned md_scope, md_noalias, md_invariant;
-  // plan
-  seer_gen_node *node;
+  // what was decided, and where we are in it
+  seer_tile *tile;
+  seer_gen_now *now;  // by node of the loop IR
   seer_gen_buf *buf;
   uint8_t *proof;  // by expression: what seer_gen_is_true found
   bool *full_proof;  // by expression: true in the FULL version that is being emitted
-  uint64_t scratch_bytes;
-  bool needs_sink;  // a store without a valid place goes to the first bytes of the scratch
-  int64_t *low, *high;  // by variable
-  seer_expr *let_of;  // by variable: its LET's value, 0 for loop variables
-  uint32_t *stamp, stamp_now;  // by expression: visited
   // environment
   seer_gen_var *var;
   uint32_t depth;
@@ -176,7 +140,7 @@ typedef struct {
   seer_gen_open open[SEER_GEN_MAX_OPEN];  // outermost first
   uint32_t n_pred;
   seer_gen_pred pred[SEER_GEN_MAX_PREDS];
-  bool in_version, is_general, is_planning;
+  bool in_version, is_general;
   seer_gen_hoist *hoist;
   uint32_t n_tight;  // open loops that are tight windows
   int64_t fence;  // how many there were: loads before and after one are not the same
@@ -205,28 +169,19 @@ void seer_gen_init_llvm(void);  // targets of LLVM, once per process
 void seer_gen_switch_off(void);
 void seer_gen_switch_on(void);
 
-// ---- plan.c
-void seer_gen_plan(seer_gen *g);
-// The value of `e` may differ between iterations of the loop `var` (LETs are looked through).
-bool seer_gen_depends(const seer_gen *g, seer_expr e, uint32_t var);
-bool seer_gen_index_depends(const seer_gen *g, const seer_expr *index, uint32_t n, uint32_t var);
-// Calls visit for each load below `e`.
-void seer_gen_visit_loads(
-    seer_gen *g, seer_expr e, void (*visit)(void *user, seer_expr load), void *user);
-// Lanes of the next vector when `rest` elements are left.
-uint32_t seer_gen_chunk_lanes(const seer_gen_node *node, int64_t rest);
-// Whether the loop `var` around block `id` chooses between registers.
-bool seer_gen_chooses_register(seer_gen *g, uint32_t id, uint32_t var);
-
 // ---- lin.c
+// Atoms are run-time values, and HULL variables by their numbers.
+static inline uint64_t seer_gen_atom_of(LLVMValueRef v) { return (uint64_t)(uintptr_t)v; }
+// NULL: a HULL variable.
+static inline LLVMValueRef seer_gen_value_of(const seer_sum_term *term) {
+  return term->atom > UINT32_MAX ? (LLVMValueRef)(uintptr_t)term->atom : NULL;
+}
 // False when `e` is not linear in the lanes (or unknown while versions are decided).
-bool seer_gen_lin_of(seer_gen *g, seer_expr e, seer_gen_lin *out);
-bool seer_gen_lin_add(seer_gen_lin *a, const seer_gen_lin *b, int64_t scale);
-// Range over all lanes and over everything the run-time values can be; false: unknown.
-bool seer_gen_lin_range(
-    const seer_gen *g, const seer_gen_lin *x, int64_t *out_low, int64_t *out_high);
-LLVMValueRef seer_gen_lin_value(seer_gen *g, const seer_gen_lin *x);  // of lane 0, i64
-seer_gen_value seer_gen_lin_lanes(seer_gen *g, const seer_gen_lin *x);
+bool seer_gen_sum_of(seer_gen *g, seer_expr e, seer_sum *out);
+// i64; the term's atom is a run-time value.
+LLVMValueRef seer_gen_term_value(seer_gen *g, const seer_sum_term *term, int64_t scale);
+LLVMValueRef seer_gen_sum_value(seer_gen *g, const seer_sum *x);  // of lane 0, i64
+seer_gen_value seer_gen_sum_lanes(seer_gen *g, const seer_sum *x);
 // innermost run-time loop that it depends on
 uint32_t seer_gen_expr_depth(const seer_gen *g, seer_expr e);
 
@@ -275,7 +230,7 @@ typedef struct {
   uint32_t buf;
   bool is_regular;  // `at` holds; else `lanes` has one i64 element offset per lane
   bool is_inside;  // every dimension's index is inside the buffer whatever the variables are
-  seer_gen_lin at;
+  seer_sum at;
   LLVMValueRef lanes;
 } seer_gen_addr;
 
@@ -294,7 +249,7 @@ LLVMValueRef seer_gen_phase(seer_gen *g, uint32_t phase, const char *name);
 // Binds the loop's variable to each copy or chunk of lanes in turn (with predicates and masks) and
 // calls `each`.
 void seer_gen_for_copies(seer_gen *g, uint32_t node, void (*each)(void *user), void *user);
-seer_gen_mode seer_gen_mode_of(const seer_gen *g, uint32_t node);  // in the current version
+seer_tile_mode seer_gen_mode_of(const seer_gen *g, uint32_t node);  // in the current version
 bool seer_gen_cuts(const seer_gen *g, uint32_t node);  // the bound has to be looked at
 LLVMValueRef seer_gen_alloca(seer_gen *g, LLVMTypeRef type, uint32_t align);
 // What the current copy's store may touch: for memory, and (out_reduce_*) what concerns only loops
@@ -313,12 +268,6 @@ void seer_gen_nodes(seer_gen *g, uint32_t id, bool is_alone);
 // ---- version.c
 bool seer_gen_needs_versions(seer_gen *g, uint32_t id, bool is_alone);
 void seer_gen_versions(seer_gen *g, uint32_t id, bool is_alone);
-
-// ---- window.c
-// `id`: an unrolled reduction loop whose iterations read the same elements, around so many
-// accumulators that these cannot stay in registers.
-bool seer_gen_is_tight_window(seer_gen *g, uint32_t id);
-void seer_gen_fence(seer_gen *g);  // loads after it are not merged with loads before it
 
 // ---- prefetch.c
 // After a load of a vector at pointer `p`: asks for what loads of the same stream need later, where

@@ -20,7 +20,7 @@ struct walk {
 };
 
 static bool in_address(const seer_gen *g, const seer_loop_node *store, uint32_t var) {
-  return seer_gen_index_depends(g, store->index, store->n_index, var);
+  return seer_tile_index_depends(g->tile, store->index, store->n_index, var);
 }
 
 static void step_into(walk *w);
@@ -37,8 +37,8 @@ static void step_copy(void *user) {
 // shares one).
 static void step_partial(walk *w, uint32_t id) {
   seer_gen *g = w->g;
-  const seer_gen_node *plan = &g->node[id];
-  int64_t at = 0, extent = plan->trip;
+  const seer_tile_for *plan = &g->tile->of[id];
+  int64_t at = 0, extent = g->now[id].trip;
   uint32_t old_lanes = g->lanes;
   g->chunk = 0;
   if (plan->is_chunk_loop) {
@@ -49,7 +49,7 @@ static void step_partial(walk *w, uint32_t id) {
     at = extent / plan->lanes * plan->lanes;
   }
   for (; at < extent; g->chunk++) {
-    g->lanes = seer_gen_chunk_lanes(plan, extent - at);
+    g->lanes = seer_tile_next_lanes(plan, extent - at);
     g->tick++;
     step_copy(w);
     at += g->lanes;
@@ -151,14 +151,15 @@ static bool is_legal_chain(
     }
     bool is_vector = node->ann == SEER_LOOP_VECTOR, is_in = in_address(g, store, node->var);
     if (!is_in) {
-      if (is_vector && g->node[id].lanes > 1) out->is_partial = true;
+      if (is_vector && g->tile->of[id].lanes > 1) out->is_partial = true;
       if (n_skipped == SEER_COUNT_OF(skipped)) return false;
       skipped[n_skipped++] = node->var;
     } else {
-      if (seer_gen_mode_of(g, id) == SEER_GEN_LOOP || g->node[id].is_chunk_loop || node->is_reduce)
+      if (seer_gen_mode_of(g, id) == SEER_TILE_LOOP || g->tile->of[id].is_chunk_loop ||
+          node->is_reduce)
         return false;
       for (uint32_t k = 0; k < n_skipped && seer_gen_cuts(g, id); k++) {
-        if (seer_gen_depends(g, node->bound, skipped[k])) return false;
+        if (seer_tile_depends(g->tile, node->bound, skipped[k])) return false;
       }
     }
     if (is_in || is_vector) {
@@ -169,7 +170,7 @@ static bool is_legal_chain(
   }
   target_search search = {.g = g, .store = store};
   for (uint32_t k = 0; k < store->n_values; k++)
-    seer_gen_visit_loads(g, store->value[k], find_target, &search);
+    seer_tile_visit_loads(g->tile, store->value[k], find_target, &search);
   return !search.found;
 }
 
@@ -256,7 +257,8 @@ bool seer_gen_hoist_begin(seer_gen *g, uint32_t root) {
   seer_gen_hoist *hoist = SEER_NEW(g->arena, seer_gen_hoist);
   hoist->store = end;
   if (!is_legal_chain(g, root, store, hoist)) return false;
-  if (g->buf[store->buf[0]].is_reg && !hoist->is_partial) return false;  // in registers already
+  if (g->tile->buf[store->buf[0]].is_register && !hoist->is_partial)
+    return false;  // in registers already
   walk w = {0};
   run_walk(g, hoist, root, check_slot, &w);
   if (w.is_refused || hoist->n == 0) return false;

@@ -1,10 +1,5 @@
-// lin.c - integer expressions -> linear forms c + lane*l + sum coef*value over run-time
-// values, and the scoped value numbering under everything that computes addresses.
-//
-// Division and modulus: x = d*A + r, where A takes the terms whose coefficients d divides. When r
-// is within [0, d) for every lane and iteration, x/d = A and x%d = r without any arithmetic (this
-// is what fused reshapes come down to); otherwise only r is divided. Terms are added outermost loop
-// first, so that LLVM can hoist every prefix of the sum.
+// lin.c - sums (tile/sum.h) over run-time values, and the scoped value numbering under everything
+// that computes addresses.
 #include <string.h>
 
 #include "code/llvm/gen.h"
@@ -177,70 +172,21 @@ static bool uses_hull(const seer_gen *g, seer_expr e) {
   return false;
 }
 
-static bool add_term(seer_gen_lin *x, const seer_gen_term *term, int64_t scale) {
-  int64_t coef = term->coef * scale;
-  if (coef == 0) return true;
-  for (uint32_t k = 0; k < x->n; k++) {
-    seer_gen_term *t = &x->term[k];
-    if (t->value != term->value || t->hull != term->hull) continue;
-    t->coef += coef;
-    if (t->coef == 0) {
-      x->n--;
-      memmove(t, t + 1, (x->n - k) * sizeof(*t));
-    }
-    return true;
-  }
-  if (x->n == SEER_GEN_MAX_TERMS) return false;
-  uint32_t at = x->n;  // stable by depth
-  while (at > 0 && x->term[at - 1].depth > term->depth) at--;
-  memmove(&x->term[at + 1], &x->term[at], (x->n - at) * sizeof(x->term[0]));
-  x->term[at] = *term;
-  x->term[at].coef = coef;
-  x->n++;
-  return true;
+LLVMValueRef seer_gen_term_value(seer_gen *g, const seer_sum_term *term, int64_t scale) {
+  return seer_gen_mul_i64(g, seer_gen_value_of(term), term->coef * scale);
 }
 
-bool seer_gen_lin_add(seer_gen_lin *a, const seer_gen_lin *b, int64_t scale) {
-  a->c += b->c * scale;
-  a->lane += b->lane * scale;
-  for (uint32_t k = 0; k < b->n; k++) {
-    if (!add_term(a, &b->term[k], scale)) return false;
-  }
-  return true;
-}
-
-bool seer_gen_lin_range(
-    const seer_gen *g, const seer_gen_lin *x, int64_t *out_low, int64_t *out_high) {
-  int64_t lanes = (int64_t)g->lanes - 1;
-  int64_t low = x->c + seer_min_i64(0, x->lane * lanes),
-          high = x->c + seer_max_i64(0, x->lane * lanes);
-  for (uint32_t k = 0; k < x->n; k++) {
-    const seer_gen_term *t = &x->term[k];
-    if (t->low == INT64_MIN || t->high == INT64_MAX) return false;
-    int64_t at_low, at_high;
-    if (__builtin_mul_overflow(t->coef, t->low, &at_low) ||
-        __builtin_mul_overflow(t->coef, t->high, &at_high) ||
-        __builtin_add_overflow(low, seer_min_i64(at_low, at_high), &low) ||
-        __builtin_add_overflow(high, seer_max_i64(at_low, at_high), &high)) {
-      return false;
-    }
-  }
-  *out_low = low;
-  *out_high = high;
-  return true;
-}
-
-LLVMValueRef seer_gen_lin_value(seer_gen *g, const seer_gen_lin *x) {
+LLVMValueRef seer_gen_sum_value(seer_gen *g, const seer_sum *x) {
   LLVMValueRef sum = NULL;
   for (uint32_t k = 0; k < x->n; k++) {
-    sum = add_i64(g, sum, seer_gen_mul_i64(g, x->term[k].value, x->term[k].coef));
+    sum = add_i64(g, sum, seer_gen_term_value(g, &x->term[k], 1));
   }
   if (!sum) return seer_gen_const_i64(g, x->c);
   return x->c == 0 ? sum : add_i64(g, sum, seer_gen_const_i64(g, x->c));
 }
 
-seer_gen_value seer_gen_lin_lanes(seer_gen *g, const seer_gen_lin *x) {
-  seer_gen_value base = {.v = seer_gen_lin_value(g, x)};
+seer_gen_value seer_gen_sum_lanes(seer_gen *g, const seer_sum *x) {
+  seer_gen_value base = {.v = seer_gen_sum_value(g, x)};
   if (x->lane == 0) return base;
   LLVMValueRef step[256];
   SEER_ASSERT(g->lanes <= SEER_COUNT_OF(step), "%u lanes", g->lanes);
@@ -250,36 +196,33 @@ seer_gen_value seer_gen_lin_lanes(seer_gen *g, const seer_gen_lin *x) {
   return (seer_gen_value){.v = v, .is_vec = true};
 }
 
-// A part that stays opaque: one term, or a constant if that is what comes out.
-static bool opaque_value(
-    LLVMValueRef v, uint32_t depth, int64_t low, int64_t high, seer_gen_lin *out) {
-  memset(out, 0, sizeof(*out));
-  if (LLVMIsAConstantInt(v)) {
-    out->c = LLVMConstIntGetSExtValue(v);
-    return true;
-  }
-  out->n = 1;
-  out->term[0] = (seer_gen_term){.coef = 1, .value = v, .depth = depth, .low = low, .high = high};
-  return true;
+// A run-time value as a sum: one term, or a constant if that is what comes out.
+static seer_sum sum_of_value(LLVMValueRef v, uint32_t depth, int64_t low, int64_t high) {
+  if (LLVMIsAConstantInt(v)) return seer_sum_const(LLVMConstIntGetSExtValue(v));
+  return seer_sum_atom((seer_sum_term){
+      .coef = 1, .atom = seer_gen_atom_of(v), .depth = depth, .low = low, .high = high});
 }
 
-static bool opaque(seer_gen *g, seer_expr e, seer_gen_lin *out) {
-  if (g->is_planning || uses_hull(g, e)) return false;
+static bool other(void *user, seer_expr e, seer_sum *out) {
+  seer_gen *g = user;
+  if (uses_hull(g, e)) return false;
   int op = seer_gen_at(g, e)->op;  // sums and products came from here and would come back
   bool is_sum = op == SEER_EXPR_ADD || op == SEER_EXPR_SUB || op == SEER_EXPR_MUL ||
       op == SEER_EXPR_NEG || op == SEER_EXPR_DIV || op == SEER_EXPR_MOD;
   seer_gen_value v = is_sum ? seer_gen_expr_raw(g, e) : seer_gen_expr(g, e);
   if (v.is_vec) return false;
   int64_t low = INT64_MIN, high = INT64_MAX;
-  if (!seer_expr_range(&g->loop->expr, e, g->low, g->high, &low, &high)) {
+  if (!seer_expr_range(&g->loop->expr, e, g->tile->low, g->tile->high, &low, &high)) {
     low = INT64_MIN;
     high = INT64_MAX;
   }
-  return opaque_value(v.v, seer_gen_expr_depth(g, e), low, high, out);
+  *out = sum_of_value(v.v, seer_gen_expr_depth(g, e), low, high);
+  return true;
 }
 
 // floor(v / d) or v mod d of a run-time value; `is_natural`: v >= 0.
-static LLVMValueRef divide(seer_gen *g, LLVMValueRef v, int64_t d, bool is_mod, bool is_natural) {
+static LLVMValueRef divide_value(
+    seer_gen *g, LLVMValueRef v, int64_t d, bool is_mod, bool is_natural) {
   LLVMValueRef by = seer_gen_const_i64(g, d);
   if (is_natural) return is_mod ? LLVMBuildURem(g->b, v, by, "") : LLVMBuildUDiv(g->b, v, by, "");
   LLVMValueRef rest = LLVMBuildSRem(g->b, v, by, "");
@@ -290,135 +233,55 @@ static LLVMValueRef divide(seer_gen *g, LLVMValueRef v, int64_t d, bool is_mod, 
       g, is_negative, LLVMBuildSub(g->b, quotient, seer_gen_const_i64(g, 1), ""), quotient);
 }
 
-static bool split(seer_gen *g, const seer_gen_lin *x, int64_t d, bool is_mod, seer_gen_lin *out) {
-  seer_gen_lin whole, rest;
-  memset(&whole, 0, sizeof(whole));
-  memset(&rest, 0, sizeof(rest));
+static bool divide(void *user, const seer_sum *x, int64_t d, bool is_mod, bool is_known,
+    int64_t low, int64_t high, seer_sum *out) {
+  seer_gen *g = user;
   for (uint32_t k = 0; k < x->n; k++) {
-    seer_gen_term t = x->term[k];
-    if (t.coef % d == 0) {
-      t.coef /= d;
-      whole.term[whole.n++] = t;
-    } else {  // 7 mod 4: 4 + 3, so that the rest stays small
-      seer_gen_term part = t;
-      int64_t q = seer_floor_div(t.coef, d);
-      if (t.low != INT64_MIN && t.low >= 0 && q != 0) {
-        part.coef = q;
-        whole.term[whole.n++] = part;
-        t.coef -= q * d;
-      }
-      rest.term[rest.n++] = t;
-    }
+    if (!seer_gen_value_of(&x->term[k])) return false;  // a hull
   }
-  whole.c = seer_floor_div(x->c, d);
-  rest.c = seer_floor_mod(x->c, d);
-  if (x->lane % d == 0) {
-    whole.lane = x->lane / d;
-  } else {
-    rest.lane = x->lane;
-  }
-  int64_t low, high;
-  bool is_known = seer_gen_lin_range(g, &rest, &low, &high);
-  if (is_known && seer_floor_div(low, d) == seer_floor_div(high, d)) {
-    int64_t q = seer_floor_div(low, d);  // the same for all
-    rest.c -= q * d;
-    whole.c += q;
-    *out = is_mod ? rest : whole;
-    return true;
-  }
-  if (rest.lane != 0 || g->is_planning) return false;
-  for (uint32_t k = 0; k < rest.n; k++) {
-    if (!rest.term[k].value) return false;  // a hull
-  }
-  uint32_t depth = rest.n ? rest.term[rest.n - 1].depth : 0;
-  LLVMValueRef v = divide(g, seer_gen_lin_value(g, &rest), d, is_mod, is_known && low >= 0);
-  seer_gen_lin part;
+  uint32_t depth = x->n ? x->term[x->n - 1].depth : 0;
+  LLVMValueRef v = divide_value(g, seer_gen_sum_value(g, x), d, is_mod, is_known && low >= 0);
   int64_t q_low = is_known ? seer_floor_div(low, d) : INT64_MIN,
           q_high = is_known ? seer_floor_div(high, d) : INT64_MAX;
-  if (is_mod) return opaque_value(v, depth, 0, d - 1, out);
-  opaque_value(v, depth, q_low, q_high, &part);
-  *out = whole;
-  return seer_gen_lin_add(out, &part, 1);
+  *out = sum_of_value(v, depth, is_mod ? 0 : q_low, is_mod ? d - 1 : q_high);
+  return true;
 }
 
-static bool lin_of_var(seer_gen *g, uint32_t ref, seer_gen_lin *out) {
+static bool variable(void *user, uint32_t ref, seer_sum *out) {
+  seer_gen *g = user;
   const seer_gen_var *var = &g->var[ref];
   const seer_loop_var *decl = &g->loop->var[ref];
-  memset(out, 0, sizeof(*out));
   switch (var->kind) {
     case SEER_GEN_UNBOUND:
       return false;
     case SEER_GEN_CONST:
-      out->c = var->c;
+      *out = seer_sum_const(var->c);
       return true;
     case SEER_GEN_LET:
-      return seer_gen_lin_of(g, var->let, out);
+      return seer_gen_sum_of(g, var->let, out);
     case SEER_GEN_HULL:
-      out->n = 1;
-      out->term[0] =
-          (seer_gen_term){.coef = 1, .hull = ref + 1, .low = decl->low, .high = decl->high};
+      *out = seer_sum_atom(
+          (seer_sum_term){.coef = 1, .atom = ref + 1, .low = decl->low, .high = decl->high});
       return true;
     case SEER_GEN_VALUE:
-    case SEER_GEN_LANE:
-      out->c = var->c;
-      out->lane = var->kind == SEER_GEN_LANE;
-      if (var->value) {
-        out->n = 1;
-        out->term[0] = (seer_gen_term){.coef = 1,
-            .value = var->value,
+    case SEER_GEN_LANE: {
+      bool is_lane = var->kind == SEER_GEN_LANE;
+      *out = seer_sum_const(0);
+      if (var->value)
+        *out = seer_sum_atom((seer_sum_term){.coef = 1,
+            .atom = seer_gen_atom_of(var->value),
             .depth = var->depth,
             .low = decl->low,
-            .high = decl->high - var->c};
-        if (out->lane) out->term[0].high -= (int64_t)g->lanes - 1;
-      }
+            .high = decl->high - var->c - (is_lane ? (int64_t)g->lanes - 1 : 0)});
+      out->c = var->c;
+      out->lane = is_lane;
       return true;
+    }
   }
   return false;
 }
 
-bool seer_gen_lin_of(seer_gen *g, seer_expr e, seer_gen_lin *out) {
-  const seer_expr_node *node = seer_gen_at(g, e);
-  seer_gen_lin b;
-  switch ((int)node->op) {
-    case SEER_EXPR_CONST_I:
-      memset(out, 0, sizeof(*out));
-      out->c = node->value.i;
-      return true;
-    case SEER_EXPR_VAR:
-      return lin_of_var(g, node->ref, out);
-    case SEER_EXPR_ADD:
-    case SEER_EXPR_SUB:
-      if (node->dtype != SEER_DTYPE_I64) break;
-      if (!seer_gen_lin_of(g, node->arg[0], out) || !seer_gen_lin_of(g, node->arg[1], &b))
-        return false;
-      if (seer_gen_lin_add(out, &b, node->op == SEER_EXPR_ADD ? 1 : -1)) return true;
-      return opaque(g, e, out);
-    case SEER_EXPR_NEG:
-      if (node->dtype != SEER_DTYPE_I64) break;
-      if (!seer_gen_lin_of(g, node->arg[0], &b)) return false;
-      memset(out, 0, sizeof(*out));
-      return seer_gen_lin_add(out, &b, -1);
-    case SEER_EXPR_MUL: {
-      if (node->dtype != SEER_DTYPE_I64) break;
-      seer_gen_lin a;
-      if (!seer_gen_lin_of(g, node->arg[0], &a) || !seer_gen_lin_of(g, node->arg[1], &b))
-        return false;
-      memset(out, 0, sizeof(*out));
-      if (b.n == 0 && b.lane == 0) return seer_gen_lin_add(out, &a, b.c);
-      if (a.n == 0 && a.lane == 0) return seer_gen_lin_add(out, &b, a.c);
-      break;
-    }
-    case SEER_EXPR_DIV:
-    case SEER_EXPR_MOD:
-      if (node->dtype != SEER_DTYPE_I64) break;
-      if (!seer_gen_lin_of(g, node->arg[1], &b) || b.n != 0 || b.lane != 0 || b.c <= 0) break;
-      {
-        seer_gen_lin a;
-        if (!seer_gen_lin_of(g, node->arg[0], &a)) return false;
-        return split(g, &a, b.c, node->op == SEER_EXPR_MOD, out);
-      }
-    default:
-      break;
-  }
-  return opaque(g, e, out);
+bool seer_gen_sum_of(seer_gen *g, seer_expr e, seer_sum *out) {
+  seer_sum_reader reader = {&g->loop->expr, g->lanes, g, variable, other, divide};
+  return seer_sum_of(&reader, e, out);
 }

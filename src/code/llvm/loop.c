@@ -17,14 +17,14 @@ LLVMValueRef seer_gen_alloca(seer_gen *g, LLVMTypeRef type, uint32_t align) {
 }
 
 bool seer_gen_cuts(const seer_gen *g, uint32_t node) {
-  return !g->node[node].is_exact && !g->node[node].is_full;
+  return !g->tile->of[node].is_exact && !g->now[node].is_full;
 }
 
-seer_gen_mode seer_gen_mode_of(const seer_gen *g, uint32_t node) {
-  const seer_gen_node *plan = &g->node[node];
+seer_tile_mode seer_gen_mode_of(const seer_gen *g, uint32_t node) {
+  const seer_tile_for *plan = &g->tile->of[node];
   bool is_serial = g->loop->node[node].ann == SEER_LOOP_SERIAL;
-  if (plan->mode != SEER_GEN_COPIES || !is_serial || plan->is_register_choice) return plan->mode;
-  return g->is_general || seer_gen_cuts(g, node) ? SEER_GEN_LOOP : SEER_GEN_COPIES;
+  if (plan->mode != SEER_TILE_COPIES || !is_serial || plan->is_register_choice) return plan->mode;
+  return g->is_general || seer_gen_cuts(g, node) ? SEER_TILE_LOOP : SEER_TILE_COPIES;
 }
 
 static void push_pred(seer_gen *g, LLVMValueRef cond, uint32_t depth, uint32_t var) {
@@ -44,11 +44,21 @@ static void push_open(seer_gen *g, uint32_t var, int64_t trip, bool is_copies) {
 
 // ---- loops
 
+// Loads after it are not merged with loads before it.
+static void fence(seer_gen *g) {
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(g->context), NULL, 0, false);
+  static const char clobbers[] = "~{memory}";
+  LLVMValueRef nothing = LLVMGetInlineAsm(
+      type, "", 0, clobbers, sizeof clobbers - 1, true, false, LLVMInlineAsmDialectATT, false);
+  LLVMBuildCall2(g->b, type, nothing, NULL, 0, "");
+  g->fence++;
+}
+
 static bool has_loop(const seer_gen *g, uint32_t id) {
   for (; id != 0; id = g->loop->node[id].next) {
     const seer_loop_node *node = &g->loop->node[id];
     if (node->kind != SEER_NODE_FOR) continue;
-    if (seer_gen_mode_of(g, id) == SEER_GEN_LOOP || g->node[id].is_chunk_loop ||
+    if (seer_gen_mode_of(g, id) == SEER_TILE_LOOP || g->tile->of[id].is_chunk_loop ||
         has_loop(g, node->body))
       return true;
   }
@@ -109,10 +119,10 @@ static void end_loop(seer_gen *g, open_loop *loop) {
 
 static void emit_serial(seer_gen *g, uint32_t id) {
   const seer_loop_node *node = &g->loop->node[id];
-  const seer_gen_node *plan = &g->node[id];
+  const seer_tile_for *plan = &g->tile->of[id];
   int64_t step = plan->step;
-  if (g->is_general && g->node[id].is_exact) step = 1;
-  LLVMValueRef trips = seer_gen_const_i64(g, plan->trip / step);
+  if (g->is_general && plan->is_exact) step = 1;
+  LLVMValueRef trips = seer_gen_const_i64(g, g->now[id].trip / step);
   bool may_be_empty = false;
   if (seer_gen_cuts(g, id)) {
     SEER_ASSERT(step == 1, "a cut loop is not unrolled in part");
@@ -123,10 +133,10 @@ static void emit_serial(seer_gen *g, uint32_t id) {
   }
   open_loop loop = begin_loop(g, trips, may_be_empty, !has_loop(g, node->body));
   LLVMValueRef first = step == 1 ? loop.i : seer_gen_mul_i64(g, loop.i, step);
-  push_open(g, node->var, plan->trip, false);
+  push_open(g, node->var, g->now[id].trip, false);
   for (int64_t k = 0; k < step; k++) {
     bind(g, node->var, SEER_GEN_VALUE, k, first);
-    if (plan->is_tight && k > 0) seer_gen_fence(g);
+    if (plan->is_tight && k > 0) fence(g);
     emit_block(g, node->body);
   }
   g->n_open--;
@@ -169,7 +179,7 @@ static void lanes_copy(seer_gen *g, uint32_t id, int64_t base, LLVMValueRef valu
 
 static void for_lanes(
     seer_gen *g, uint32_t id, LLVMValueRef bound, void (*each)(void *user), void *user) {
-  const seer_gen_node *plan = &g->node[id];
+  const seer_tile_for *plan = &g->tile->of[id];
   int64_t at = 0;
   g->chunk = 0;
   if (g->outer_lanes == id) {
@@ -177,7 +187,7 @@ static void for_lanes(
     return;
   }
   if (plan->is_chunk_loop) {
-    int64_t trips = plan->trip / plan->lanes;
+    int64_t trips = g->now[id].trip / plan->lanes;
     LLVMValueRef n = seer_gen_const_i64(g, trips);
     if (bound) {  // only vectors that begin before the bound
       LLVMValueRef up = LLVMBuildNSWAdd(g->b, bound, seer_gen_const_i64(g, plan->lanes - 1), "");
@@ -190,8 +200,8 @@ static void for_lanes(
     at = trips * plan->lanes;
     g->chunk = 1;
   }
-  for (; at < plan->trip; g->chunk++) {
-    uint32_t lanes = seer_gen_chunk_lanes(plan, plan->trip - at);
+  for (; at < g->now[id].trip; g->chunk++) {
+    uint32_t lanes = seer_tile_next_lanes(plan, g->now[id].trip - at);
     lanes_copy(g, id, at, NULL, lanes, at + lanes <= plan->bound_low ? NULL : bound, each, user);
     at += lanes;
   }
@@ -200,7 +210,7 @@ static void for_lanes(
 
 void seer_gen_for_copies(seer_gen *g, uint32_t id, void (*each)(void *user), void *user) {
   const seer_loop_node *node = &g->loop->node[id];
-  const seer_gen_node *plan = &g->node[id];
+  const seer_tile_for *plan = &g->tile->of[id];
   uint32_t n_pred = g->n_pred;
   LLVMValueRef bound = NULL;
   uint32_t depth = 0;
@@ -212,14 +222,14 @@ void seer_gen_for_copies(seer_gen *g, uint32_t id, void (*each)(void *user), voi
       push_pred(g, some, depth, SEER_GEN_NO_VAR);
     }
   }
-  if (seer_gen_mode_of(g, id) == SEER_GEN_LANES) {
+  if (seer_gen_mode_of(g, id) == SEER_TILE_LANES) {
     for_lanes(g, id, bound, each, user);
   } else {
-    push_open(g, node->var, plan->trip, true);
-    for (int64_t i = 0; i < plan->trip; i++) {
+    push_open(g, node->var, g->now[id].trip, true);
+    for (int64_t i = 0; i < g->now[id].trip; i++) {
       uint32_t keep = g->n_pred;
       bind(g, node->var, SEER_GEN_CONST, i, NULL);
-      if (plan->is_tight && i > 0) seer_gen_fence(g);
+      if (plan->is_tight && i > 0) fence(g);
       if (bound && i >= plan->bound_low) {
         push_pred(g, LLVMBuildICmp(g->b, LLVMIntSGT, bound, seer_gen_const_i64(g, i), ""), depth,
             node->var);
@@ -253,22 +263,23 @@ static uint32_t turnable_lanes(seer_gen *g, uint32_t root) {
   uint32_t id = root;
   for (; g->loop->node[id].ann == SEER_LOOP_UNROLL; id = g->loop->node[id].body) {
     const seer_loop_node *body = &g->loop->node[g->loop->node[id].body];
-    if (seer_gen_mode_of(g, id) != SEER_GEN_COPIES || body->kind != SEER_NODE_FOR ||
+    if (seer_gen_mode_of(g, id) != SEER_TILE_COPIES || body->kind != SEER_NODE_FOR ||
         body->next != 0)
       return 0;
-    copies *= g->node[id].trip;
+    copies *= g->now[id].trip;
   }
   const seer_loop_node *node = &g->loop->node[id];
-  const seer_gen_node *plan = &g->node[id];
+  const seer_tile_for *plan = &g->tile->of[id];
   if (node->ann != SEER_LOOP_VECTOR || copies < MIN_COPIES_TO_TURN || plan->is_chunk_loop ||
       plan->lanes < 2)
     return 0;
-  if (plan->trip <= plan->lanes || plan->trip % plan->lanes != 0 || seer_gen_cuts(g, id)) return 0;
+  int64_t trip = g->now[id].trip;
+  if (trip <= plan->lanes || trip % plan->lanes != 0 || seer_gen_cuts(g, id)) return 0;
   for (uint32_t at = node->body; at != 0; at = g->loop->node[at].next) {
     const seer_loop_node *store = &g->loop->node[at];
     if (store->kind != SEER_NODE_STORE || store->combiner != SEER_COMBINE_NONE) return 0;
   }
-  return seer_gen_chooses_register(g, node->body, node->var) ? 0 : id;
+  return seer_tile_chooses_register(g->tile, node->body, node->var) ? 0 : id;
 }
 
 static void emit_for(seer_gen *g, uint32_t id) {
@@ -277,8 +288,9 @@ static void emit_for(seer_gen *g, uint32_t id) {
   uint32_t turned =
       node->ann == SEER_LOOP_UNROLL && g->outer_lanes == 0 ? turnable_lanes(g, id) : 0;
   if (turned != 0) {
-    const seer_gen_node *plan = &g->node[turned];
-    open_loop loop = begin_loop(g, seer_gen_const_i64(g, plan->trip / plan->lanes), false, true);
+    const seer_tile_for *plan = &g->tile->of[turned];
+    open_loop loop =
+        begin_loop(g, seer_gen_const_i64(g, g->now[turned].trip / plan->lanes), false, true);
     g->outer_lanes = turned;
     g->outer_first = seer_gen_mul_i64(g, loop.i, plan->lanes);
     seer_gen_for_copies(g, id, emit_copy, &b);
@@ -287,13 +299,13 @@ static void emit_for(seer_gen *g, uint32_t id) {
     return;
   }
   bool is_hoisted = seer_gen_hoist_begin(g, id);
-  g->n_tight += g->node[id].is_tight;
-  if (seer_gen_mode_of(g, id) == SEER_GEN_LOOP) {
+  g->n_tight += g->tile->of[id].is_tight;
+  if (seer_gen_mode_of(g, id) == SEER_TILE_LOOP) {
     emit_serial(g, id);
   } else {
     seer_gen_for_copies(g, id, emit_copy, &b);
   }
-  g->n_tight -= g->node[id].is_tight;
+  g->n_tight -= g->tile->of[id].is_tight;
   if (is_hoisted) seer_gen_hoist_end(g, id);
 }
 
@@ -306,7 +318,7 @@ void seer_gen_active_of(
     const seer_gen_pred *p = &g->pred[k];
     out->uniform = seer_gen_and(g, out->uniform, p->cond);
     if (p->var == SEER_GEN_NO_VAR ||
-        !seer_gen_index_depends(g, store->index, store->n_index, p->var)) {
+        !seer_tile_index_depends(g->tile, store->index, store->n_index, p->var)) {
       out->reduce_uniform = seer_gen_and(g, out->reduce_uniform, p->cond);
     }
   }
@@ -353,7 +365,7 @@ static void store_across_lanes(seer_gen *g, const seer_loop_node *node, const se
     part[k] = seer_gen_identity(g, node->combiner, dtype, k, g->lanes);
   seer_gen_accumulate(g, node, g->lanes, g->lane_mask, part);
   seer_gen_horizontal(g, node->combiner, dtype, node->n_values, part);
-  bool is_reg = g->buf[node->buf[0]].is_reg;
+  bool is_reg = g->tile->buf[node->buf[0]].is_register;
   LLVMValueRef uniform = is_reg ? NULL : active->uniform;
   for (uint32_t k = 0; k < node->n_values; k++)
     acc[k] = seer_gen_load_target(g, &addr[k], uniform, NULL).v;
@@ -384,10 +396,10 @@ static void emit_store(seer_gen *g, const seer_loop_node *node) {
     return;
   }
   // Into local memory an iteration beyond its bound may write what it likes: nobody reads it there.
-  const seer_gen_buf *buf = &g->buf[node->buf[0]];
+  const seer_tile_buf *buf = &g->tile->buf[node->buf[0]];
   bool is_local = g->loop->buf[node->buf[0]].storage == SEER_STORE_LOCAL;
-  bool is_free = buf->is_one_writer && (buf->is_reg || (is_local && addr[0].is_inside));
-  bool is_select = buf->is_reg && (!is_free || active.reduce_uniform || active.reduce_mask);
+  bool is_free = buf->is_one_writer && (buf->is_register || (is_local && addr[0].is_inside));
+  bool is_select = buf->is_register && (!is_free || active.reduce_uniform || active.reduce_mask);
   LLVMValueRef uniform = active.uniform, mask = active.mask;
   if (is_free) {
     uniform = active.reduce_uniform;
@@ -430,10 +442,10 @@ static void emit_alloc(seer_gen *g, uint32_t buf) {
   seer_gen_buf *b = &g->buf[buf];
   const seer_loop_buf *decl = &g->loop->buf[buf];
   LLVMTypeRef elem = seer_gen_memory_type(g, decl->dtype);
-  if (b->is_reg) {
+  if (g->tile->buf[buf].is_register) {
     b->base = seer_gen_alloca(g, LLVMArrayType2(elem, (uint64_t)decl->n_elems), 64);
   } else {
-    b->base = seer_gen_gep_const(g, g->i8, g->scratch, (int64_t)b->scratch_offset);
+    b->base = seer_gen_gep_const(g, g->i8, g->scratch, (int64_t)g->tile->buf[buf].scratch_offset);
   }
 }
 
@@ -558,7 +570,7 @@ static uint32_t emit_parts(seer_gen *g, uint32_t phase, LLVMBasicBlockRef exit) 
       bind(g, node->var, SEER_GEN_VALUE, 0, i);
     }
     push_open(g, node->var, node->extent, false);
-    if (!g->node[id].is_exact) {
+    if (!g->tile->of[id].is_exact) {
       LLVMBasicBlockRef inside = new_block(g);
       LLVMValueRef bound = seer_gen_expr(g, node->bound).v;
       LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, i, bound, ""), inside, exit);

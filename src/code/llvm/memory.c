@@ -28,14 +28,14 @@ void seer_gen_address(
   SEER_ASSERT(
       n_index == decl->rank, "buffer %s: %u indices, rank %u", decl->name, n_index, decl->rank);
   for (uint32_t k = 0; k < n_index && out->is_regular; k++) {
-    seer_gen_lin at;
+    seer_sum at;
     int64_t low, high;
-    if (!seer_gen_lin_of(g, index[k], &at)) {
+    if (!seer_gen_sum_of(g, index[k], &at)) {
       out->is_regular = false;
     } else {
-      if (!seer_gen_lin_range(g, &at, &low, &high) || low < 0 || high >= decl->dim[k])
+      if (!seer_sum_range(&at, g->lanes, &low, &high) || low < 0 || high >= decl->dim[k])
         out->is_inside = false;
-      if (!seer_gen_lin_add(&out->at, &at, decl->stride[k])) out->is_regular = false;
+      if (!seer_sum_add(&out->at, &at, decl->stride[k])) out->is_regular = false;
     }
   }
   if (out->is_regular) return;
@@ -53,14 +53,14 @@ void seer_gen_address(
 // The address is inside the buffer's memory whatever the run-time values are.
 static bool is_safe(const seer_gen *g, const seer_gen_addr *addr) {
   int64_t low, high;
-  if (!addr->is_regular || !seer_gen_lin_range(g, &addr->at, &low, &high)) return false;
+  if (!addr->is_regular || !seer_sum_range(&addr->at, g->lanes, &low, &high)) return false;
   return low >= 0 && high < g->loop->buf[addr->buf].n_elems;
 }
 
 static void mark(seer_gen *g, LLVMValueRef access, uint32_t buf, bool is_load) {
   if (!LLVMIsAInstruction(access)) return;
   const seer_gen_buf *b = &g->buf[buf];
-  if (b->is_reg) return;
+  if (g->tile->buf[buf].is_register) return;
   LLVMSetMetadata(access, g->md_scope, b->scope);
   if (b->noalias) LLVMSetMetadata(access, g->md_noalias, b->noalias);
   if (is_load && !b->is_written && g->n_tight == 0) {
@@ -123,7 +123,7 @@ static LLVMValueRef choose(seer_gen *g, LLVMValueRef cond, LLVMValueRef p, LLVMV
 // room for `width` elements: the sink, or a constant full of `fill`.
 static LLVMValueRef pointer(seer_gen *g, const seer_gen_addr *addr, LLVMValueRef cond,
     uint32_t cond_depth, LLVMValueRef fill, int64_t width) {
-  const seer_gen_lin *at = &addr->at;
+  const seer_sum *at = &addr->at;
   seer_dtype dtype = g->loop->buf[addr->buf].dtype;
   LLVMTypeRef elem = seer_gen_memory_type(g, dtype);
   uint32_t elem_bytes = seer_dtype_bytes(dtype);
@@ -133,7 +133,7 @@ static LLVMValueRef pointer(seer_gen *g, const seer_gen_addr *addr, LLVMValueRef
   if (cond && fill) {
     while (n_outer > 0 && at->term[n_outer - 1].depth > cond_depth) n_outer--;
     for (uint32_t k = n_outer; k < at->n && n_outer < at->n; k++) {
-      const seer_gen_term *t = &at->term[k];
+      const seer_sum_term *t = &at->term[k];
       int64_t reach, coef = t->coef < 0 ? -t->coef : t->coef;
       if (t->low == INT64_MIN || t->high == INT64_MAX ||
           __builtin_mul_overflow(coef, t->high - t->low, &reach) ||
@@ -147,7 +147,7 @@ static LLVMValueRef pointer(seer_gen *g, const seer_gen_addr *addr, LLVMValueRef
     }
   }
   for (uint32_t k = 0; k < n_outer; k++) {
-    p = seer_gen_gep(g, elem, p, seer_gen_mul_i64(g, at->term[k].value, at->term[k].coef));
+    p = seer_gen_gep(g, elem, p, seer_gen_term_value(g, &at->term[k], 1));
   }
   if (!cond) return seer_gen_gep_const(g, elem, p, at->c);
   p = seer_gen_gep_const(g, elem, p, at->c);
@@ -157,7 +157,7 @@ static LLVMValueRef pointer(seer_gen *g, const seer_gen_addr *addr, LLVMValueRef
         g, elem, fill_cell(g, fill, (span + width) * elem_bytes, elem_bytes), -bias);
   p = choose(g, cond, p, other);
   for (uint32_t k = n_outer; k < at->n; k++) {
-    p = seer_gen_gep(g, elem, p, seer_gen_mul_i64(g, at->term[k].value, at->term[k].coef));
+    p = seer_gen_gep(g, elem, p, seer_gen_term_value(g, &at->term[k], 1));
   }
   return p;
 }
@@ -168,7 +168,7 @@ static LLVMValueRef lane_of(seer_gen *g, LLVMValueRef v, uint32_t lane) {
 
 static LLVMValueRef plain_load(
     seer_gen *g, const seer_gen_addr *addr, LLVMTypeRef type, LLVMValueRef p, uint32_t align) {
-  bool is_fixed = !g->buf[addr->buf].is_written && !g->buf[addr->buf].is_reg;
+  bool is_fixed = !g->buf[addr->buf].is_written && !g->tile->buf[addr->buf].is_register;
   if (is_fixed) {
     LLVMValueRef v = seer_gen_memo_find(g, TAG_LOAD, p, type, g->fence);
     if (v) return v;
@@ -309,7 +309,7 @@ seer_gen_value seer_gen_load(seer_gen *g, seer_expr e) {
   seer_gen_address(g, node->ref, index, node->n_index, &addr);
   seer_gen_value loaded;
   bool is_filled = false;  // `otherwise` came out of the load itself
-  if (g->buf[node->ref].is_reg) {
+  if (g->tile->buf[node->ref].is_register) {
     loaded = load_reg(g, &addr);
   } else {
     condition c = guard;
@@ -317,7 +317,8 @@ seer_gen_value seer_gen_load(seer_gen *g, seer_expr e) {
     if (!is_safe(g, &addr)) {
       for (uint32_t k = 0; k < g->n_pred; k++) {
         const seer_gen_pred *p = &g->pred[k];
-        if (p->var == SEER_GEN_NO_VAR || seer_gen_index_depends(g, index, node->n_index, p->var)) {
+        if (p->var == SEER_GEN_NO_VAR ||
+            seer_tile_index_depends(g->tile, index, node->n_index, p->var)) {
           and_uniform(g, &c, p->cond, p->depth);
         }
       }
@@ -372,7 +373,7 @@ seer_gen_value seer_gen_load_target(
     seer_gen *g, const seer_gen_addr *addr, LLVMValueRef uniform, LLVMValueRef mask) {
   seer_dtype dtype = g->loop->buf[addr->buf].dtype;
   LLVMTypeRef elem = seer_gen_memory_type(g, dtype);
-  if (g->buf[addr->buf].is_reg) return load_reg(g, addr);
+  if (g->tile->buf[addr->buf].is_register) return load_reg(g, addr);
   seer_gen_value v = {.is_vec = !addr->is_regular || addr->at.lane != 0};
   if (!v.is_vec) {
     LLVMValueRef p = pointer(g, addr, uniform, 0, NULL, 1);
@@ -409,7 +410,7 @@ void seer_gen_store_target(seer_gen *g, const seer_gen_addr *addr, seer_gen_valu
     uniform = NULL;
   }
   LLVMValueRef v = seer_gen_to_memory(g, decl->dtype, is_lane ? seer_gen_widen(g, value) : value.v);
-  if (g->buf[addr->buf].is_reg) {
+  if (g->tile->buf[addr->buf].is_register) {
     SEER_ASSERT(addr->is_regular && addr->at.n == 0, "buffer %s is in registers", decl->name);
     if (!is_lane && value.is_vec) v = lane_of(g, v, g->lanes - 1);
     int64_t width = is_lane ? (int64_t)g->lanes : 1;

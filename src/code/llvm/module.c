@@ -151,8 +151,6 @@ static void open_module(seer_gen *g, const seer_codegen *codegen, const char *sy
   g->md_scope = md_kind(g, "alias.scope");
   g->md_noalias = md_kind(g, "noalias");
   g->md_invariant = md_kind(g, "invariant.load");
-  g->vector_bytes = target->vector_bytes ? target->vector_bytes : 16;
-  g->n_vector_registers = target->n_vector_registers ? target->n_vector_registers : 16;
   g->l2_bytes = target->l2_bytes;
   g->is_x86 = strncmp(target->triple, "x86_64", 6) == 0;
   bool is_arm = strncmp(target->triple, "aarch64", 7) == 0;
@@ -168,8 +166,23 @@ static void close_module(seer_gen *g) {
   LLVMContextDispose(g->context);
 }
 
+static void decide(seer_gen *g, const seer_target *target) {
+  const seer_loop *loop = g->loop;
+  seer_tile_machine machine = {target->vector_bytes ? target->vector_bytes : 16,
+      target->n_vector_registers ? target->n_vector_registers : 16};
+  g->tile = seer_tile_create(loop, &machine, g->arena);
+  g->now = SEER_NEW_ARRAY(g->arena, seer_gen_now, loop->n_node);
+  for (uint32_t id = 1; id < loop->n_node; id++) g->now[id].trip = loop->node[id].extent;
+  g->buf = SEER_NEW_ARRAY(g->arena, seer_gen_buf, loop->n_buf + 1);
+  g->var = SEER_NEW_ARRAY(g->arena, seer_gen_var, loop->n_var + 1);
+  g->proof = SEER_NEW_ARRAY(g->arena, uint8_t, loop->expr.n + 1);
+  g->full_proof = SEER_NEW_ARRAY(g->arena, bool, loop->expr.n + 1);
+  g->memo_tick = SEER_NEW_ARRAY(g->arena, uint32_t, loop->expr.n + 1);
+  g->memo_value = SEER_NEW_ARRAY(g->arena, seer_gen_value, loop->expr.n + 1);
+}
+
 static seer_status fill_module(seer_gen *g, const seer_codegen *codegen, const char *symbol) {
-  seer_gen_plan(g);
+  decide(g, codegen->target);
   for (uint32_t p = 0; p < g->loop->n_phase && !g->status; p++) {
     const char *name = seer_arena_printf(g->arena, "%s_p%u", symbol, p);
     set_attributes(g, codegen, seer_gen_phase(g, p, name));
@@ -267,9 +280,9 @@ static void describe(const seer_gen *g, const char *symbol, seer_arena *arena, s
         .pack = decl->pack,
         .dtype = decl->dtype};
   }
-  out->scratch_bytes = g->scratch_bytes;
+  out->scratch_bytes = g->tile->scratch_bytes;
   out->arg[out->n_arg++] =
-      (seer_kernel_arg){.storage = SEER_STORE_LOCAL, .n_bytes = g->scratch_bytes};
+      (seer_kernel_arg){.storage = SEER_STORE_LOCAL, .n_bytes = g->tile->scratch_bytes};
 }
 
 static void close_owned(void *g) { close_module(g); }

@@ -27,9 +27,10 @@ static void request(seer_gen *g, LLVMValueRef p, uint32_t where) {
   seer_gen_call(g, "llvm.prefetch", &g->ptr, 1, args, 4);
 }
 
-static const seer_gen_term *term_of(const seer_gen *g, const seer_gen_lin *at, uint32_t var) {
+static const seer_sum_term *term_of(const seer_gen *g, const seer_sum *at, uint32_t var) {
   for (uint32_t k = 0; k < at->n; k++) {
-    if (at->term[k].value && at->term[k].value == g->var[var].value) return &at->term[k];
+    LLVMValueRef value = seer_gen_value_of(&at->term[k]);
+    if (value && value == g->var[var].value) return &at->term[k];
   }
   return NULL;
 }
@@ -45,14 +46,14 @@ static bool is_run_time(const seer_gen_open *loop) { return !loop->is_copies && 
 
 // The largest panel of which two fit the second-level cache. What is read again further out than
 // that comes from memory each time.
-static bool find_panel(const seer_gen *g, const seer_gen_lin *at, int64_t elem, panel *out) {
+static bool find_panel(const seer_gen *g, const seer_sum *at, int64_t elem, panel *out) {
   int64_t times = 1, iterations = 1, reach = 0;
   uint32_t n_inside = 0;
   *out = (panel){0};
   for (uint32_t k = g->n_open; k > 0; k--) {
     const seer_gen_open *loop = &g->open[k - 1];
     if (!is_run_time(loop)) continue;
-    const seer_gen_term *term = term_of(g, at, loop->var);
+    const seer_sum_term *term = term_of(g, at, loop->var);
     if (term) {
       int64_t bytes = term->coef * elem;
       if (bytes <= 0 || 2 * (uint64_t)bytes > g->l2_bytes) break;
@@ -73,7 +74,7 @@ static bool find_panel(const seer_gen *g, const seer_gen_lin *at, int64_t elem, 
 
 // The line of the next panel that is this iteration's to ask for.
 static void request_next_panel(seer_gen *g, const seer_gen_addr *addr, int64_t elem) {
-  const seer_gen_lin *at = &addr->at;
+  const seer_sum *at = &addr->at;
   panel own;
   if (!find_panel(g, at, elem, &own)) return;
   // Of the loads of an iteration one in `times` asks.
@@ -83,7 +84,7 @@ static void request_next_panel(seer_gen *g, const seer_gen_addr *addr, int64_t e
   LLVMValueRef p = g->buf[addr->buf].base;
   for (uint32_t k = 0; k < at->n; k++) {
     if (at->term[k].depth > depth) continue;
-    p = seer_gen_gep(g, g->i8, p, seer_gen_mul_i64(g, at->term[k].value, at->term[k].coef * elem));
+    p = seer_gen_gep(g, g->i8, p, seer_gen_term_value(g, &at->term[k], elem));
   }
   p = seer_gen_gep_const(g, g->i8, p, at->c * elem - within + own.bytes + within / own.times);
   int64_t inner = own.iterations;
@@ -106,7 +107,7 @@ void seer_gen_prefetch(seer_gen *g, const seer_expr *index, uint32_t n_index,
   if (!g->counter.block || addr->at.lane != 1 || addr->at.c * elem % LINE >= width) return;
   for (uint32_t k = 0; k < g->n_open; k++) {
     const seer_gen_open *loop = &g->open[k];
-    if (loop->is_copies && !seer_gen_index_depends(g, index, n_index, loop->var))
+    if (loop->is_copies && !seer_tile_index_depends(g->tile, index, n_index, loop->var))
       uses *= loop->trip;
   }
   if (uses < MIN_USES || seer_gen_memo_find(g, TAG_PREFETCH, p, NULL, 0)) return;

@@ -34,8 +34,8 @@ static void look_at(seer_gen *g, uint32_t id, bool is_alone, tile_facts *facts) 
     guard_search search = {.g = g};
     switch (node->kind) {
       case SEER_NODE_FOR: {
-        const seer_gen_node *plan = &g->node[id];
-        if (plan->mode == SEER_GEN_LOOP || plan->is_chunk_loop) {
+        const seer_tile_for *plan = &g->tile->of[id];
+        if (plan->mode == SEER_TILE_LOOP || plan->is_chunk_loop) {
           if (!node->is_reduce) facts->is_open = true;
         } else if (!plan->is_exact) {
           facts->has_checks = true;
@@ -44,13 +44,13 @@ static void look_at(seer_gen *g, uint32_t id, bool is_alone, tile_facts *facts) 
         break;
       }
       case SEER_NODE_LET:
-        seer_gen_visit_loads(g, node->value[0], find_guard, &search);
+        seer_tile_visit_loads(g->tile, node->value[0], find_guard, &search);
         break;
       case SEER_NODE_ALLOC:
         break;
       case SEER_NODE_STORE:
         for (uint32_t k = 0; k < node->n_values; k++)
-          seer_gen_visit_loads(g, node->value[k], find_guard, &search);
+          seer_tile_visit_loads(g->tile, node->value[k], find_guard, &search);
         break;
     }
     facts->has_checks = facts->has_checks || search.found;
@@ -64,7 +64,7 @@ static void look_at(seer_gen *g, uint32_t id, bool is_alone, tile_facts *facts) 
 
 // Loops with the same bound, which is the extent or more, or else `tail`.
 typedef struct {
-  seer_gen_lin bound;
+  seer_sum bound;
   int64_t extent, tail;
   uint32_t n;
   uint32_t node[64];
@@ -83,10 +83,10 @@ typedef struct {
 
 // x >= 0 for all values of the hull variables: the test on what is known in front of the tile.
 // NULL: cannot be had.
-static LLVMValueRef never_negative(seer_gen *g, seer_gen_lin *x) {
+static LLVMValueRef never_negative(seer_gen *g, seer_sum *x) {
   for (uint32_t k = 0; k < x->n;) {
-    seer_gen_term *t = &x->term[k];
-    if (t->value) {
+    seer_sum_term *t = &x->term[k];
+    if (seer_gen_value_of(t)) {
       k++;
       continue;
     }
@@ -95,19 +95,19 @@ static LLVMValueRef never_negative(seer_gen *g, seer_gen_lin *x) {
     memmove(t, t + 1, (x->n - k) * sizeof(*t));
   }
   if (x->lane != 0) return NULL;
-  LLVMValueRef v = seer_gen_lin_value(g, x);
+  LLVMValueRef v = seer_gen_sum_value(g, x);
   return LLVMBuildICmp(g->b, LLVMIntSGE, v, seer_gen_const_i64(g, 0), "");
 }
 
 // Adds a condition unless it can never hold; then the check stays in the FULL version.
-static bool require(version_test *t, seer_gen_lin *x) {
+static bool require(version_test *t, seer_sum *x) {
   int64_t low, high;
-  if (seer_gen_lin_range(t->g, x, &low, &high) && high < 0) return false;
+  if (seer_sum_range(x, t->g->lanes, &low, &high) && high < 0) return false;
   LLVMValueRef cond = never_negative(t->g, x);
   bool is_true;
   if (!cond || (seer_gen_const_bool(cond, &is_true) && !is_true)) return false;
   int64_t rest_low, rest_high;
-  if (seer_gen_lin_range(t->g, x, &rest_low, &rest_high) && rest_high < 0) return false;
+  if (seer_sum_range(x, t->g->lanes, &rest_low, &rest_high) && rest_high < 0) return false;
   t->all = seer_gen_and(t->g, t->all, cond);
   return true;
 }
@@ -128,11 +128,11 @@ static void prove(version_test *t, seer_expr e) {
   if (op != SEER_EXPR_LT && op != SEER_EXPR_LE && op != SEER_EXPR_GT && op != SEER_EXPR_GE) return;
   if (seer_gen_at(g, node->arg[0])->dtype != SEER_DTYPE_I64) return;
   bool flip = op == SEER_EXPR_LT || op == SEER_EXPR_LE;
-  seer_gen_lin x, b;
-  if (!seer_gen_lin_of(g, node->arg[flip ? 1 : 0], &x) ||
-      !seer_gen_lin_of(g, node->arg[flip ? 0 : 1], &b))
+  seer_sum x, b;
+  if (!seer_gen_sum_of(g, node->arg[flip ? 1 : 0], &x) ||
+      !seer_gen_sum_of(g, node->arg[flip ? 0 : 1], &b))
     return;
-  if (!seer_gen_lin_add(&x, &b, -1)) return;
+  if (!seer_sum_add(&x, &b, -1)) return;
   if (op == SEER_EXPR_LT || op == SEER_EXPR_GT) x.c -= 1;
   if (require(t, &x)) t->expr[t->n_expr++] = e.i;
 }
@@ -146,7 +146,7 @@ static void prove_guard(void *user, seer_expr load) {
 // ---- tails
 
 // Lanes in registers must be cut into vectors alike wherever a register lives.
-static bool has_outer_register(seer_gen *g, uint32_t id);
+static bool has_register(seer_gen *g, uint32_t id);
 
 typedef struct {
   seer_gen *g;
@@ -155,43 +155,41 @@ typedef struct {
 
 static void find_register(void *user, seer_expr load) {
   register_search *s = user;
-  const seer_gen_buf *buf = &s->g->buf[seer_gen_at(s->g, load)->ref];
-  if (buf->is_reg && !buf->is_in_version) s->found = true;
+  if (s->g->tile->buf[seer_gen_at(s->g, load)->ref].is_register) s->found = true;
 }
 
-static bool has_outer_register(seer_gen *g, uint32_t id) {
+static bool has_register(seer_gen *g, uint32_t id) {
   register_search search = {.g = g};
   for (; id != 0 && !search.found; id = g->loop->node[id].next) {
     const seer_loop_node *node = &g->loop->node[id];
-    if (node->kind == SEER_NODE_FOR) search.found = has_outer_register(g, node->body);
+    if (node->kind == SEER_NODE_FOR) search.found = has_register(g, node->body);
     if (node->kind != SEER_NODE_STORE) continue;
     for (uint32_t k = 0; k < node->n_values; k++) {
-      const seer_gen_buf *buf = &g->buf[node->buf[k]];
-      if (buf->is_reg && !buf->is_in_version) search.found = true;
-      seer_gen_visit_loads(g, node->value[k], find_register, &search);
+      if (g->tile->buf[node->buf[k]].is_register) search.found = true;
+      seer_tile_visit_loads(g->tile, node->value[k], find_register, &search);
     }
   }
   return search.found;
 }
 
 // Adds a loop to the group of its bound if it has a constant tail.
-static bool add_tail(version_test *t, uint32_t id, const seer_gen_lin *bound) {
+static bool add_tail(version_test *t, uint32_t id, const seer_sum *bound) {
   seer_gen *g = t->g;
   const seer_loop_node *node = &g->loop->node[id];
-  const seer_gen_node *plan = &g->node[id];
+  const seer_tile_for *plan = &g->tile->of[id];
   int64_t tail = seer_floor_mod(bound->c, node->extent);
   if (t->no_tails || plan->bound_low < 1 || tail == 0 || bound->lane != 0 || bound->n == 0)
     return false;
   for (uint32_t k = 0; k < bound->n; k++) {
-    if (!bound->term[k].value || bound->term[k].coef % node->extent != 0) return false;
+    if (!seer_gen_value_of(&bound->term[k]) || bound->term[k].coef % node->extent != 0)
+      return false;
   }
-  if (plan->mode == SEER_GEN_LANES) {
-    uint32_t first = seer_gen_chunk_lanes(plan, tail);
+  if (plan->mode == SEER_TILE_LANES) {
+    uint32_t first = seer_tile_next_lanes(plan, tail);
     bool is_short = tail == first ||
-        (tail < plan->lanes * 2 && tail - first == seer_gen_chunk_lanes(plan, tail - first));
+        (tail < plan->lanes * 2 && tail - first == seer_tile_next_lanes(plan, tail - first));
     bool is_whole = tail % plan->lanes == 0;
-    if (plan->is_chunk_loop || first < 4 || (!is_short && !is_whole) ||
-        has_outer_register(g, node->body))
+    if (plan->is_chunk_loop || first < 4 || (!is_short && !is_whole) || has_register(g, node->body))
       return false;
   }
   for (uint32_t k = 0; k < t->n_tail; k++) {
@@ -199,7 +197,7 @@ static bool add_tail(version_test *t, uint32_t id, const seer_gen_lin *bound) {
     bool same =
         group->extent == node->extent && group->bound.c == bound->c && group->bound.n == bound->n;
     for (uint32_t i = 0; same && i < bound->n; i++) {
-      same = group->bound.term[i].value == bound->term[i].value &&
+      same = group->bound.term[i].atom == bound->term[i].atom &&
           group->bound.term[i].coef == bound->term[i].coef;
     }
     if (!same || group->n == SEER_COUNT_OF(group->node)) continue;
@@ -216,12 +214,13 @@ static int64_t count_copies(const seer_gen *g, uint32_t id, bool is_alone) {
   int64_t sum = 0;
   for (; id != 0; id = is_alone ? 0 : g->loop->node[id].next) {
     const seer_loop_node *node = &g->loop->node[id];
-    const seer_gen_node *plan = &g->node[id];
+    const seer_tile_for *plan = &g->tile->of[id];
     if (node->kind == SEER_NODE_STORE) sum++;
     if (node->kind != SEER_NODE_FOR) continue;
-    int64_t times = plan->mode == SEER_GEN_COPIES ? plan->trip
-        : plan->mode == SEER_GEN_LANES            ? (plan->trip + plan->lanes - 1) / plan->lanes
-                                                  : plan->step;
+    int64_t trip = g->now[id].trip;
+    int64_t times = plan->mode == SEER_TILE_COPIES ? trip
+        : plan->mode == SEER_TILE_LANES            ? (trip + plan->lanes - 1) / plan->lanes
+                                                   : plan->step;
     sum += times * count_copies(g, node->body, false);
   }
   return sum;
@@ -235,10 +234,10 @@ static void collect(version_test *t, uint32_t id, bool is_alone) {
     const seer_loop_node *node = &g->loop->node[id];
     switch (node->kind) {
       case SEER_NODE_FOR: {
-        const seer_gen_node *plan = &g->node[id];
-        seer_gen_lin bound;
-        if (plan->mode != SEER_GEN_LOOP && !plan->is_exact && t->n_node < MAX_PROVED &&
-            seer_gen_lin_of(g, node->bound, &bound) && !add_tail(t, id, &bound)) {
+        const seer_tile_for *plan = &g->tile->of[id];
+        seer_sum bound;
+        if (plan->mode != SEER_TILE_LOOP && !plan->is_exact && t->n_node < MAX_PROVED &&
+            seer_gen_sum_of(g, node->bound, &bound) && !add_tail(t, id, &bound)) {
           bound.c -= node->extent;
           if (require(t, &bound)) t->node[t->n_node++] = id;
         }
@@ -250,13 +249,13 @@ static void collect(version_test *t, uint32_t id, bool is_alone) {
       }
       case SEER_NODE_LET:
         g->var[node->var] = (seer_gen_var){.kind = SEER_GEN_LET, .let = node->value[0]};
-        seer_gen_visit_loads(g, node->value[0], prove_guard, t);
+        seer_tile_visit_loads(g->tile, node->value[0], prove_guard, t);
         break;
       case SEER_NODE_ALLOC:
         break;
       case SEER_NODE_STORE:
         for (uint32_t k = 0; k < node->n_values; k++)
-          seer_gen_visit_loads(g, node->value[k], prove_guard, t);
+          seer_tile_visit_loads(g->tile, node->value[k], prove_guard, t);
         break;
     }
   }
@@ -266,7 +265,7 @@ static void collect(version_test *t, uint32_t id, bool is_alone) {
 // ---- emitting
 
 static void mark_full(version_test *t, bool is_full) {
-  for (uint32_t k = 0; k < t->n_node; k++) t->g->node[t->node[k]].is_full = is_full;
+  for (uint32_t k = 0; k < t->n_node; k++) t->g->now[t->node[k]].is_full = is_full;
   for (uint32_t k = 0; k < t->n_expr; k++) t->g->full_proof[t->expr[k]] = is_full;
   t->g->tick++;
 }
@@ -302,8 +301,8 @@ static void emit_full_or_general(version_test *t, uint32_t id, bool is_alone) {
 
 static void mark_tail(seer_gen *g, const tail_group *group, bool is_full, int64_t trip) {
   for (uint32_t k = 0; k < group->n; k++) {
-    g->node[group->node[k]].is_full = is_full;
-    g->node[group->node[k]].trip = trip;
+    g->now[group->node[k]].is_full = is_full;
+    g->now[group->node[k]].trip = trip;
   }
   g->tick++;
 }
@@ -323,7 +322,7 @@ static void emit_tree(version_test *t, uint32_t k, bool is_tail, uint32_t id, bo
   }
   const tail_group *group = &t->tail[k];
   LLVMBasicBlockRef block[2] = {new_block(g), new_block(g)}, join = new_block(g);
-  LLVMValueRef bound = seer_gen_lin_value(g, &group->bound);
+  LLVMValueRef bound = seer_gen_sum_value(g, &group->bound);
   LLVMValueRef is_whole =
       LLVMBuildICmp(g->b, LLVMIntSGE, bound, seer_gen_const_i64(g, group->extent), "");
   LLVMBuildCondBr(g->b, is_whole, block[0], block[1]);
@@ -349,7 +348,6 @@ bool seer_gen_needs_versions(seer_gen *g, uint32_t id, bool is_alone) {
 void seer_gen_versions(seer_gen *g, uint32_t id, bool is_alone) {
   version_test *t = SEER_NEW(g->arena, version_test);
   t->g = g;
-  for (uint32_t b = 0; b < g->loop->n_buf; b++) g->buf[b].is_in_version = false;
   t->no_tails = count_copies(g, id, is_alone) * 3 > MAX_TAIL_COPIES;
   collect(t, id, is_alone);
   g->in_version = true;

@@ -1,0 +1,140 @@
+// modes.c - what becomes of each loop: UNROLL and short SERIAL loops become copies, VECTOR loops
+// lanes, the rest stays loops (unrolled in part where the schedule allows).
+#include "code/tile/pass.h"
+
+// More copies of statements than this in one nest: the outer loops stay loops. LLVM's time grows
+// faster than the code (measured: 64 copies of a 14x1 tile's init, 0.9 s). A 14x2 tile in a 3x3
+// window is 252.
+#define MAX_COPIES 1024
+#define MAX_SERIAL_COPIES 256
+#define MAX_PARTIAL_COPIES 64
+// More vectors than this in one VECTOR loop: a loop over vectors.
+#define MAX_CHUNKS 16
+
+typedef struct {
+  int64_t copies;  // of statements
+  int64_t serial;  // of bodies, by unrolled SERIAL loops
+  bool has_loop;  // a loop that stays
+  bool has_reduction;
+} size;
+
+// ---- lanes
+
+typedef struct {
+  seer_tile *tile;
+  uint32_t bytes;
+} widest;
+
+static void widen_by(void *user, seer_expr load) {
+  widest *w = user;
+  seer_dtype dtype = (seer_dtype)seer_tile_at(w->tile, load)->dtype;
+  uint32_t bytes = seer_dtype_bytes(dtype);
+  if (dtype != SEER_DTYPE_I64 && bytes > w->bytes) w->bytes = bytes;  // I64: indices of a gather
+}
+
+// Bytes of the widest element that the statements of a block compute with.
+static void element_bytes(uint32_t id, widest *w) {
+  const seer_loop *loop = w->tile->loop;
+  for (; id != 0; id = loop->node[id].next) {
+    const seer_loop_node *node = &loop->node[id];
+    if (node->kind == SEER_NODE_FOR) element_bytes(node->body, w);
+    if (node->kind != SEER_NODE_STORE) continue;
+    seer_dtype dtype = loop->buf[node->buf[0]].dtype;
+    uint32_t bytes = seer_dtype_bytes(dtype);
+    if (seer_dtype_format(dtype)) bytes = 4;  // computed in f32
+    if (bytes > w->bytes) w->bytes = bytes;
+    seer_tile_visit_loads(w->tile, node->value[0], widen_by, w);
+  }
+}
+
+// How many copies of its body the vectors of a loop come to.
+static int64_t cut_into_vectors(seer_tile *tile, const seer_loop_node *node, seer_tile_for *of) {
+  widest w = {.tile = tile};
+  element_bytes(node->body, &w);
+  uint32_t lanes = tile->machine.vector_bytes / (w.bytes ? w.bytes : 4);
+  of->lanes = (uint16_t)(lanes ? lanes : 1);
+  of->mode = SEER_TILE_LANES;
+  int64_t chunks = 0;
+  for (int64_t at = 0; at < node->extent && chunks <= MAX_CHUNKS; chunks++)
+    at += seer_tile_next_lanes(of, node->extent - at);
+  of->is_chunk_loop = chunks > MAX_CHUNKS;
+  return of->is_chunk_loop ? 4 : chunks;
+}
+
+// ---- loops
+
+static void cut_serial(
+    const seer_loop_node *node, const size *inner, seer_tile_for *of, size *all) {
+  // Around a loop that stays, or of plain stores, copies gain nothing.
+  int64_t limit =
+      node->max_unroll && !inner->has_loop && inner->has_reduction ? node->max_unroll : 1;
+  if (node->extent == 1 ||
+      (node->extent * inner->serial <= limit &&
+          node->extent * inner->copies <= MAX_SERIAL_COPIES)) {
+    of->mode = SEER_TILE_COPIES;
+    all->serial *= node->extent;
+    return;
+  }
+  for (int64_t step = limit / inner->serial; step > 1 && of->is_exact; step--) {
+    if (node->extent % step == 0 && step * inner->copies <= MAX_PARTIAL_COPIES) {
+      of->step = (uint16_t)step;
+      all->serial *= step;
+      all->copies *= step;
+      return;
+    }
+  }
+}
+
+static size of_block(seer_tile *tile, uint32_t id);
+
+static size of_for(seer_tile *tile, uint32_t id) {
+  const seer_loop_node *node = &tile->loop->node[id];
+  seer_tile_for *of = &tile->of[id];
+  size inner = of_block(tile, node->body), all = inner;
+  *of = (seer_tile_for){
+      .mode = SEER_TILE_LOOP, .is_exact = true, .step = 1, .bound_low = node->extent};
+  if (node->bound.i != 0) {
+    int64_t high;
+    if (!seer_expr_range(
+            &tile->loop->expr, node->bound, tile->low, tile->high, &of->bound_low, &high))
+      of->bound_low = INT64_MIN;
+    of->is_exact = of->bound_low >= node->extent;
+  }
+  switch (node->ann) {
+    case SEER_LOOP_PARALLEL:
+      break;
+    case SEER_LOOP_UNROLL:
+      if (node->extent * inner.copies <= MAX_COPIES) of->mode = SEER_TILE_COPIES;
+      break;
+    case SEER_LOOP_VECTOR:
+      all.copies *= cut_into_vectors(tile, node, of);
+      break;
+    case SEER_LOOP_SERIAL:
+      cut_serial(node, &inner, of, &all);
+      break;
+  }
+  if (of->mode == SEER_TILE_COPIES) all.copies *= node->extent;
+  if (of->mode == SEER_TILE_LOOP || of->is_chunk_loop) all.has_loop = true;
+  return all;
+}
+
+static size of_block(seer_tile *tile, uint32_t id) {
+  size sum = {.copies = 0, .serial = 1};
+  for (; id != 0; id = tile->loop->node[id].next) {
+    const seer_loop_node *node = &tile->loop->node[id];
+    size one = {.copies = 1, .serial = 1};
+    if (node->kind == SEER_NODE_STORE && node->combiner != SEER_COMBINE_NONE)
+      one.has_reduction = true;
+    if (node->kind == SEER_NODE_FOR) one = of_for(tile, id);
+    sum.copies += one.copies;
+    sum.has_loop = sum.has_loop || one.has_loop;
+    sum.has_reduction = sum.has_reduction || one.has_reduction;
+    sum.serial = seer_max_i64(sum.serial, one.serial);
+  }
+  if (sum.copies == 0) sum.copies = 1;
+  return sum;
+}
+
+void seer_tile_modes(seer_tile *tile) {
+  for (uint32_t p = 0; p < tile->loop->n_phase; p++) (void)of_block(tile, tile->loop->phase[p]);
+}

@@ -1,0 +1,159 @@
+// registers.c - a LOCAL buffer whose address is a constant in every copy is kept in registers; the
+// SERIAL loops that choose between these must be copies whatever their bounds say.
+#include "code/tile/pass.h"
+
+// At most so many vectors are kept in one local buffer (what is too much goes to the stack).
+#define MAX_VECTORS 64
+// Lanes that a vector is taken to have while its loop has no vectors yet: no more than any has.
+#define MAX_LANES 256
+
+// What is known of a variable where a statement stands.
+typedef enum { UNKNOWN, ANY_COPY, LANE } binding;
+
+typedef struct {
+  seer_tile *tile;
+  binding *of_var;
+  uint32_t lanes;
+  uint32_t *writer;  // by buffer: the stage that stores to it, plus one
+} look;
+
+static bool variable(void *user, uint32_t ref, seer_sum *out);
+
+static bool sum_of(look *l, seer_expr e, seer_sum *out) {
+  seer_sum_reader reader = {
+      .expr = &l->tile->loop->expr, .lanes = l->lanes, .user = l, .variable = variable};
+  return seer_sum_of(&reader, e, out);
+}
+
+static bool variable(void *user, uint32_t ref, seer_sum *out) {
+  look *l = user;
+  const seer_loop_var *decl = &l->tile->loop->var[ref];
+  if (l->tile->let_of[ref].i != 0) return sum_of(l, l->tile->let_of[ref], out);
+  *out = seer_sum_const(0);
+  out->lane = l->of_var[ref] == LANE;
+  if (l->of_var[ref] == ANY_COPY)
+    *out = seer_sum_atom(
+        (seer_sum_term){.coef = 1, .atom = ref + 1, .low = decl->low, .high = decl->high});
+  return l->of_var[ref] != UNKNOWN;
+}
+
+// The address is linear in copies and, with step 1, in lanes.
+static bool is_fixed(look *l, uint32_t buf, const seer_expr *index, bool is_store) {
+  const seer_loop_buf *decl = &l->tile->loop->buf[buf];
+  seer_sum flat = seer_sum_const(0);
+  for (uint32_t k = 0; k < decl->rank; k++) {
+    seer_sum at;
+    int64_t low, high;
+    if (!sum_of(l, index[k], &at) || !seer_sum_add(&flat, &at, decl->stride[k])) return false;
+    // A store outside of its dimension (a cut region) would hit another element.
+    if (is_store &&
+        (!seer_sum_range(&at, l->lanes, &low, &high) || low < 0 || high >= decl->dim[k]))
+      return false;
+  }
+  return flat.lane == 0 || flat.lane == 1;
+}
+
+static void look_at(look *l, uint32_t buf, const seer_expr *index, bool is_store) {
+  seer_tile_buf *b = &l->tile->buf[buf];
+  b->is_register = b->is_register && is_fixed(l, buf, index, is_store);
+}
+
+static void look_at_load(void *user, seer_expr load) {
+  look *l = user;
+  const seer_expr_node *node = seer_tile_at(l->tile, load);
+  look_at(l, node->ref, &l->tile->loop->expr.index[node->index0], false);
+}
+
+static void look_at_block(look *l, uint32_t id);
+
+static void look_at_for(look *l, uint32_t id) {
+  const seer_loop_node *node = &l->tile->loop->node[id];
+  const seer_tile_for *of = &l->tile->of[id];
+  uint32_t lanes = l->lanes;
+  if (node->bound.i != 0) seer_tile_visit_loads(l->tile, node->bound, look_at_load, l);
+  if (of->mode == SEER_TILE_COPIES && (of->is_exact || node->ann == SEER_LOOP_UNROLL)) {
+    l->of_var[node->var] = ANY_COPY;
+  } else if (of->mode == SEER_TILE_LANES && !of->is_chunk_loop) {
+    l->of_var[node->var] = LANE;
+    l->lanes = (uint32_t)seer_min_i64(node->extent, MAX_LANES);
+  }
+  look_at_block(l, node->body);
+  l->lanes = lanes;
+  l->of_var[node->var] = UNKNOWN;
+}
+
+static void look_at_store(look *l, const seer_loop_node *node) {
+  for (uint32_t k = 0; k < node->n_values; k++) {
+    uint32_t buf = node->buf[k], *writer = &l->writer[buf];
+    seer_tile_visit_loads(l->tile, node->value[k], look_at_load, l);
+    look_at(l, buf, node->index, true);
+    if (*writer != 0 && *writer != node->stage + 1) l->tile->buf[buf].is_one_writer = false;
+    *writer = node->stage + 1;
+  }
+}
+
+static void look_at_block(look *l, uint32_t id) {
+  for (; id != 0; id = l->tile->loop->node[id].next) {
+    const seer_loop_node *node = &l->tile->loop->node[id];
+    if (node->kind == SEER_NODE_LET)
+      seer_tile_visit_loads(l->tile, node->value[0], look_at_load, l);
+    if (node->kind == SEER_NODE_FOR) look_at_for(l, id);
+    if (node->kind == SEER_NODE_STORE) look_at_store(l, node);
+  }
+}
+
+// ---- loops that choose
+
+typedef struct {
+  const seer_tile *tile;
+  uint32_t var;
+  bool found;
+} search;
+
+static void find_choice(void *user, seer_expr load) {
+  search *s = user;
+  const seer_expr_node *node = seer_tile_at(s->tile, load);
+  const seer_expr *index = &s->tile->loop->expr.index[node->index0];
+  if (s->tile->buf[node->ref].is_register &&
+      seer_tile_index_depends(s->tile, index, node->n_index, s->var))
+    s->found = true;
+}
+
+bool seer_tile_chooses_register(seer_tile *tile, uint32_t id, uint32_t var) {
+  search s = {.tile = tile, .var = var};
+  for (; id != 0 && !s.found; id = tile->loop->node[id].next) {
+    const seer_loop_node *node = &tile->loop->node[id];
+    if (node->kind == SEER_NODE_FOR) s.found = seer_tile_chooses_register(tile, node->body, var);
+    if (node->kind == SEER_NODE_LET) seer_tile_visit_loads(tile, node->value[0], find_choice, &s);
+    if (node->kind != SEER_NODE_STORE) continue;
+    for (uint32_t k = 0; k < node->n_values && !s.found; k++) {
+      seer_tile_visit_loads(tile, node->value[k], find_choice, &s);
+      if (tile->buf[node->buf[k]].is_register &&
+          seer_tile_index_depends(tile, node->index, node->n_index, var))
+        s.found = true;
+    }
+  }
+  return s.found;
+}
+
+void seer_tile_registers(seer_tile *tile) {
+  const seer_loop *loop = tile->loop;
+  for (uint32_t b = 0; b < loop->n_buf; b++) {
+    const seer_loop_buf *decl = &loop->buf[b];
+    tile->buf[b].is_one_writer = true;
+    tile->buf[b].is_register = decl->storage == SEER_STORE_LOCAL &&
+        decl->n_elems * seer_dtype_bytes(decl->dtype) <=
+            MAX_VECTORS * (int64_t)tile->machine.vector_bytes;
+  }
+  look l = {.tile = tile,
+      .lanes = 1,
+      .of_var = SEER_NEW_ARRAY(tile->arena, binding, loop->n_var + 1),
+      .writer = SEER_NEW_ARRAY(tile->arena, uint32_t, loop->n_buf + 1)};
+  for (uint32_t p = 0; p < loop->n_phase; p++) look_at_block(&l, loop->phase[p]);
+  for (uint32_t id = 1; id < loop->n_node; id++) {
+    const seer_loop_node *node = &loop->node[id];
+    if (node->kind != SEER_NODE_FOR || node->ann != SEER_LOOP_SERIAL) continue;
+    tile->of[id].is_register_choice = tile->of[id].mode == SEER_TILE_COPIES &&
+        (node->extent == 1 || seer_tile_chooses_register(tile, node->body, node->var));
+  }
+}

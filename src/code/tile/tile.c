@@ -1,0 +1,84 @@
+// tile.c - runs the passes; what they all ask of the loops.
+#include "code/tile/tile.h"
+
+#include "code/tile/pass.h"
+
+bool seer_tile_depends(const seer_tile *tile, seer_expr e, uint32_t var) {
+  const seer_expr_node *node = seer_tile_at(tile, e);
+  if (node->op == SEER_EXPR_VAR) {
+    if (node->ref == var) return true;
+    return tile->let_of[node->ref].i != 0 && seer_tile_depends(tile, tile->let_of[node->ref], var);
+  }
+  for (uint32_t k = 0; k < 3; k++) {
+    if (node->arg[k].i != 0 && seer_tile_depends(tile, node->arg[k], var)) return true;
+  }
+  return node->op == SEER_EXPR_LOAD &&
+      seer_tile_index_depends(tile, &tile->loop->expr.index[node->index0], node->n_index, var);
+}
+
+bool seer_tile_index_depends(
+    const seer_tile *tile, const seer_expr *index, uint32_t n, uint32_t var) {
+  for (uint32_t k = 0; k < n; k++) {
+    if (seer_tile_depends(tile, index[k], var)) return true;
+  }
+  return false;
+}
+
+static void visit_loads(
+    seer_tile *tile, seer_expr e, void (*visit)(void *user, seer_expr load), void *user) {
+  if (tile->stamp[e.i] == tile->stamp_now) return;
+  tile->stamp[e.i] = tile->stamp_now;
+  const seer_expr_node *node = seer_tile_at(tile, e);
+  for (uint32_t k = 0; k < 3; k++) {
+    if (node->arg[k].i != 0) visit_loads(tile, node->arg[k], visit, user);
+  }
+  if (node->op == SEER_EXPR_VAR && tile->let_of[node->ref].i != 0)
+    visit_loads(tile, tile->let_of[node->ref], visit, user);
+  if (node->op != SEER_EXPR_LOAD) return;
+  for (uint32_t k = 0; k < node->n_index; k++) {
+    visit_loads(tile, tile->loop->expr.index[node->index0 + k], visit, user);
+  }
+  visit(user, e);
+}
+
+void seer_tile_visit_loads(
+    seer_tile *tile, seer_expr e, void (*visit)(void *user, seer_expr load), void *user) {
+  tile->stamp_now++;
+  visit_loads(tile, e, visit, user);
+}
+
+uint32_t seer_tile_next_lanes(const seer_tile_for *of, int64_t rest) {
+  uint32_t lanes = of->lanes;
+  while ((int64_t)lanes > rest) lanes /= 2;
+  return lanes;
+}
+
+seer_tile *seer_tile_create(
+    const seer_loop *loop, const seer_tile_machine *machine, seer_arena *arena) {
+  seer_tile *tile = SEER_NEW(arena, seer_tile);
+  *tile = (seer_tile){.loop = loop, .arena = arena, .machine = *machine};
+  tile->of = SEER_NEW_ARRAY(arena, seer_tile_for, loop->n_node);
+  tile->buf = SEER_NEW_ARRAY(arena, seer_tile_buf, loop->n_buf + 1);
+  tile->stamp = SEER_NEW_ARRAY(arena, uint32_t, loop->expr.n + 1);
+  int64_t *low = SEER_NEW_ARRAY(arena, int64_t, loop->n_var + 1),
+          *high = SEER_NEW_ARRAY(arena, int64_t, loop->n_var + 1);
+  for (uint32_t v = 0; v < loop->n_var; v++) {
+    low[v] = loop->var[v].low;
+    high[v] = loop->var[v].high;
+  }
+  tile->low = low;
+  tile->high = high;
+  seer_expr *let_of = SEER_NEW_ARRAY(arena, seer_expr, loop->n_var + 1);
+  for (uint32_t id = 1; id < loop->n_node; id++) {
+    if (loop->node[id].kind == SEER_NODE_LET) let_of[loop->node[id].var] = loop->node[id].value[0];
+  }
+  tile->let_of = let_of;
+  for (size_t p = 0; p < seer_tile_pass_count; p++) {
+    const seer_tile_pass *pass = &seer_tile_passes[p];
+    SEER_ASSERT(
+        (pass->needs & ~tile->gives) == 0, "pass %s comes before what it needs", pass->name);
+    pass->run(tile);
+    tile->gives |= pass->gives;
+  }
+  return tile;
+}

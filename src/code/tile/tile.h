@@ -1,0 +1,82 @@
+// tile.h - tile IR: a schedule's loops with what is decided about them before a back end translates
+// them. Loop IR says what is computed in which order; here stands, for each loop, what becomes of
+// it, and for each local buffer, where it is kept. Passes (pass.h) decide one thing each, from the
+// loops and what a processor's vectors are like; nothing here knows of LLVM.
+//
+// Memory: everything is in the arena that seer_tile_create was given; the loop is borrowed and
+// outlives the tile. Threads: none is shared.
+#ifndef SEER_CODE_TILE_TILE_H
+#define SEER_CODE_TILE_TILE_H
+
+#include "code/tile/sum.h"
+#include "space/loop.h"
+
+typedef enum {
+  SEER_TILE_LOOP,  // stays a loop
+  SEER_TILE_COPIES,  // one copy of the body per value
+  SEER_TILE_LANES  // vectors
+} seer_tile_mode;
+
+// What becomes of a FOR of the loop IR.
+typedef struct {
+  // modes
+  seer_tile_mode mode;
+  bool is_exact;  // the bound never cuts
+  bool is_chunk_loop;  // LANES: so many vectors that they are a loop at run time
+  uint16_t step;  // LOOP: copies of the body per iteration (partial unrolling)
+  uint16_t lanes;  // LANES: of a full vector
+  int64_t bound_low;  // static lower end of the bound, the extent if there is none
+  // registers
+  bool is_register_choice;  // COPIES of a SERIAL loop, wherever bounds cut: it chooses registers
+  // windows
+  bool is_tight;  // iterations must not share their loads
+} seer_tile_for;
+
+// Where a LOCAL buffer is kept.
+typedef struct {
+  bool is_register;  // every address is a constant (beside the lanes)
+  bool is_one_writer;  // only one stage stores to it
+  uint64_t scratch_offset;  // of the others, in the thread's scratch
+} seer_tile_buf;
+
+// What decisions depend on.
+typedef struct {
+  uint32_t vector_bytes, n_vector_registers;
+} seer_tile_machine;
+
+typedef struct {
+  const seer_loop *loop;
+  seer_arena *arena;
+  seer_tile_machine machine;
+  uint32_t gives;  // SEER_TILE_GIVES_..., of the passes that have run
+  seer_tile_for *of;  // by node of the loop IR; zeros but for FOR
+  seer_tile_buf *buf;  // by buffer of the loop IR
+  uint64_t scratch_bytes;  // of a thread
+  bool needs_sink;  // a store without a valid place goes to the scratch's first bytes
+  const int64_t *low, *high;  // by variable: static range of its values
+  const seer_expr *let_of;  // by variable: its LET's value, 0 for loop variables
+  uint32_t *stamp, stamp_now;  // by expression: visited
+} seer_tile;
+
+// All passes have run on it. Nothing is refused: what a pass cannot decide stays as the loop IR
+// has it.
+seer_tile *seer_tile_create(
+    const seer_loop *loop, const seer_tile_machine *machine, seer_arena *arena);
+
+static inline const seer_expr_node *seer_tile_at(const seer_tile *tile, seer_expr e) {
+  return &tile->loop->expr.node[e.i];
+}
+
+// The value of `e` may differ between iterations of the loop `var` (LETs are looked through).
+bool seer_tile_depends(const seer_tile *tile, seer_expr e, uint32_t var);
+bool seer_tile_index_depends(
+    const seer_tile *tile, const seer_expr *index, uint32_t n, uint32_t var);
+// Calls visit once for each load below `e` (LETs are looked through). `visit` does not do so.
+void seer_tile_visit_loads(
+    seer_tile *tile, seer_expr e, void (*visit)(void *user, seer_expr load), void *user);
+// Lanes of the next vector of a LANES loop when `rest` elements are left.
+uint32_t seer_tile_next_lanes(const seer_tile_for *of, int64_t rest);
+// Whether the loop `var` around block `id` chooses between registers.
+bool seer_tile_chooses_register(seer_tile *tile, uint32_t id, uint32_t var);
+
+#endif
