@@ -1,8 +1,9 @@
-// dump.c - DAG, schedule, loops -> text files.
+// dump.c - DAG, schedule, loops, what becomes of them -> text files.
 #include "code/dump.h"
 
 #include <string.h>
 
+#include "code/tile/tile.h"
 #include "learn/feature.h"
 
 bool seer_dump_any(const seer_context *context) {
@@ -33,6 +34,13 @@ static const char *print_loop(seer_codegen *codegen, const seer_context *context
   return seer_loop_print(f->loop, arena);
 }
 
+static const char *print_tile(seer_codegen *codegen, const seer_context *context,
+    const seer_dump_forms *f, seer_arena *arena) {
+  (void)codegen;
+  seer_tile_machine machine = seer_tile_machine_of(seer_context_target(context));
+  return seer_tile_print(seer_tile_create(f->loop, &machine, arena), arena);
+}
+
 static const char *print_features(seer_codegen *codegen, const seer_context *context,
     const seer_dump_forms *f, seer_arena *arena) {
   (void)codegen;
@@ -55,6 +63,12 @@ static const char *print_features(seer_codegen *codegen, const seer_context *con
   return text.data;
 }
 
+static const char *print_llvm(seer_codegen *codegen, const seer_context *context,
+    const seer_dump_forms *f, seer_arena *arena) {
+  (void)context;
+  return seer_codegen_print(codegen, f->loop, false, arena);
+}
+
 static const char *print_asm(seer_codegen *codegen, const seer_context *context,
     const seer_dump_forms *f, seer_arena *arena) {
   (void)context;
@@ -66,7 +80,7 @@ static const struct {
   const char *(*print)(seer_codegen *codegen, const seer_context *context,
       const seer_dump_forms *forms, seer_arena *arena);
 } forms_table[] = {{"task", print_task}, {"sketch", print_sketch}, {"loop", print_loop},
-    {"feature", print_features}, {"asm", print_asm}};
+    {"tile", print_tile}, {"feature", print_features}, {"llvm", print_llvm}, {"asm", print_asm}};
 
 seer_status seer_dump_write(
     const seer_context *context, seer_codegen *codegen, const seer_dump_forms *forms) {

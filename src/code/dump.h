@@ -11,7 +11,8 @@ typedef struct {
   const seer_dag *dag;  // .task
   const seer_sketch_list *list;  // .sketch: the signature of each, and the schedule
   const seer_schedule *schedule;
-  const seer_loop *loop;  // .loop; .asm and .feature (comma-separated, a row a statement) follow
+  // .loop; .tile, .llvm, .asm and .feature (comma-separated, a row a statement) follow
+  const seer_loop *loop;
 } seer_dump_forms;
 
 bool seer_dump_any(const seer_context *context);

@@ -122,6 +122,17 @@ const char *seer_loop_print(const seer_loop *loop, seer_arena *arena);
 // For tests.
 SEER_MUST_USE seer_status seer_loop_parse(
     const char *source, const char *text, size_t n_bytes, seer_arena *arena, seer_loop **out_loop);
+// What a later form says of FORs and ALLOCs, behind all else in their headers. `parse` is called
+// for each of them before what is inside it; ids are those of the loop that is being read.
+typedef struct {
+  void *user;
+  void (*print)(void *user, uint32_t id, seer_text *text);
+  seer_status (*parse)(void *user, seer_scan *scan, uint32_t id, const seer_loop_node *node);
+} seer_loop_notes;
+const char *seer_loop_print_noted(
+    const seer_loop *loop, const seer_loop_notes *notes, seer_arena *arena);
+SEER_MUST_USE seer_status seer_loop_parse_noted(const char *source, const char *text,
+    size_t n_bytes, const seer_loop_notes *notes, seer_arena *arena, seer_loop **out_loop);
 SEER_MUST_USE seer_status seer_loop_verify(const seer_loop *loop);
 
 // Interpreter: data[b] for INPUT, PACKED, OUTPUT, SHARED buffers (others may be NULL). Phases in

@@ -55,13 +55,15 @@ expect_text stdout "ratio"
 
 # --dump: every form of every kernel, and nothing without it; the first form is read again by opt.
 expect_status 0 "$FAMILYSEER" compile mlp -o dumped -O1 --dump all --dump-dir forms
-for kind in task sketch loop feature asm; do
+for kind in task sketch loop tile feature llvm asm; do
   [ "$(ls forms | grep -c "[.]$kind\$")" = 3 ] || fail "--dump: $(ls forms | tr '\n' ' ')"
 done
 expect_text forms/000_task0_fc1.task "dag gemm {"
 expect_text forms/000_task0_fc1.sketch "(this one)"
 expect_text forms/000_task0_fc1.loop "loop gemm {"
 [ "$(head -1 forms/000_task0_fc1.feature | tr ',' '\n' | wc -l)" = "$(sed -n 2p forms/000_task0_fc1.feature | tr ',' '\n' | wc -l)" ] || fail "names and numbers of features"
+expect_text forms/000_task0_fc1.tile "as lanes"
+expect_text forms/000_task0_fc1.llvm "define void @kernel_p0"
 expect_text forms/000_task0_fc1.asm "kernel_p0"
 expect_status 0 "$FAMILYSEER" opt forms/000_task0_fc1.task --dump loop,asm --dump-dir forms2
 [ "$(ls forms2 | tr '\n' ' ')" = "gemm.asm gemm.loop " ] || fail "opt --dump: $(ls forms2)"

@@ -168,8 +168,7 @@ static void close_module(seer_gen *g) {
 
 static void decide(seer_gen *g, const seer_target *target) {
   const seer_loop *loop = g->loop;
-  seer_tile_machine machine = {target->vector_bytes ? target->vector_bytes : 16,
-      target->n_vector_registers ? target->n_vector_registers : 16};
+  seer_tile_machine machine = seer_tile_machine_of(target);
   g->tile = seer_tile_create(loop, &machine, g->arena);
   g->now = SEER_NEW_ARRAY(g->arena, seer_gen_now, loop->n_node);
   for (uint32_t id = 1; id < loop->n_node; id++) g->now[id].trip = loop->node[id].extent;

@@ -91,15 +91,8 @@ static size of_for(seer_tile *tile, uint32_t id) {
   const seer_loop_node *node = &tile->loop->node[id];
   seer_tile_for *of = &tile->of[id];
   size inner = of_block(tile, node->body), all = inner;
-  *of = (seer_tile_for){
-      .mode = SEER_TILE_LOOP, .is_exact = true, .step = 1, .bound_low = node->extent};
-  if (node->bound.i != 0) {
-    int64_t high;
-    if (!seer_expr_range(
-            &tile->loop->expr, node->bound, tile->low, tile->high, &of->bound_low, &high))
-      of->bound_low = INT64_MIN;
-    of->is_exact = of->bound_low >= node->extent;
-  }
+  of->mode = SEER_TILE_LOOP;
+  of->step = 1;
   switch (node->ann) {
     case SEER_LOOP_PARALLEL:
       break;

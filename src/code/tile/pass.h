@@ -5,10 +5,11 @@
 #include "code/tile/tile.h"
 
 enum {
-  SEER_TILE_GIVES_MODES = 1,
-  SEER_TILE_GIVES_REGISTERS = 2,
-  SEER_TILE_GIVES_WINDOWS = 4,
-  SEER_TILE_GIVES_PLACES = 8
+  SEER_TILE_GIVES_FACTS = 1,
+  SEER_TILE_GIVES_MODES = 2,
+  SEER_TILE_GIVES_REGISTERS = 4,
+  SEER_TILE_GIVES_WINDOWS = 8,
+  SEER_TILE_GIVES_PLACES = 16
 };
 
 typedef struct {
@@ -20,9 +21,22 @@ typedef struct {
 extern const seer_tile_pass seer_tile_passes[];
 extern const size_t seer_tile_pass_count;
 
+// Of the buffers that are true in inout_fixed, those stay so whose every address is known for each
+// copy (lanes follow each other), and which no store leaves a dimension of. Needs modes.
+void seer_tile_find_fixed(seer_tile *tile, bool *inout_fixed);
+
+// A tile on which no pass has run.
+seer_tile *seer_tile_begin(
+    const seer_loop *loop, const seer_tile_machine *machine, seer_arena *arena);
+
+void seer_tile_facts(seer_tile *tile);  // facts.c
 void seer_tile_modes(seer_tile *tile);  // modes.c
 void seer_tile_registers(seer_tile *tile);  // registers.c
 void seer_tile_windows(seer_tile *tile);  // windows.c
 void seer_tile_places(seer_tile *tile);  // places.c
+
+// The scratch has room for `buf` at `offset`. Where it ends, whole cache lines.
+#define SEER_TILE_ALIGN 64
+uint64_t seer_tile_reserve(seer_tile *tile, const seer_loop_buf *buf, uint64_t offset);
 
 #endif

@@ -12,9 +12,9 @@ typedef enum { UNKNOWN, ANY_COPY, LANE } binding;
 
 typedef struct {
   seer_tile *tile;
+  bool *is_fixed;  // by buffer: so far
   binding *of_var;
   uint32_t lanes;
-  uint32_t *writer;  // by buffer: the stage that stores to it, plus one
 } look;
 
 static bool variable(void *user, uint32_t ref, seer_sum *out);
@@ -38,7 +38,7 @@ static bool variable(void *user, uint32_t ref, seer_sum *out) {
 }
 
 // The address is linear in copies and, with step 1, in lanes.
-static bool is_fixed(look *l, uint32_t buf, const seer_expr *index, bool is_store) {
+static bool is_address_fixed(look *l, uint32_t buf, const seer_expr *index, bool is_store) {
   const seer_loop_buf *decl = &l->tile->loop->buf[buf];
   seer_sum flat = seer_sum_const(0);
   for (uint32_t k = 0; k < decl->rank; k++) {
@@ -54,8 +54,7 @@ static bool is_fixed(look *l, uint32_t buf, const seer_expr *index, bool is_stor
 }
 
 static void look_at(look *l, uint32_t buf, const seer_expr *index, bool is_store) {
-  seer_tile_buf *b = &l->tile->buf[buf];
-  b->is_register = b->is_register && is_fixed(l, buf, index, is_store);
+  l->is_fixed[buf] = l->is_fixed[buf] && is_address_fixed(l, buf, index, is_store);
 }
 
 static void look_at_load(void *user, seer_expr load) {
@@ -84,11 +83,8 @@ static void look_at_for(look *l, uint32_t id) {
 
 static void look_at_store(look *l, const seer_loop_node *node) {
   for (uint32_t k = 0; k < node->n_values; k++) {
-    uint32_t buf = node->buf[k], *writer = &l->writer[buf];
     seer_tile_visit_loads(l->tile, node->value[k], look_at_load, l);
-    look_at(l, buf, node->index, true);
-    if (*writer != 0 && *writer != node->stage + 1) l->tile->buf[buf].is_one_writer = false;
-    *writer = node->stage + 1;
+    look_at(l, node->buf[k], node->index, true);
   }
 }
 
@@ -100,6 +96,14 @@ static void look_at_block(look *l, uint32_t id) {
     if (node->kind == SEER_NODE_FOR) look_at_for(l, id);
     if (node->kind == SEER_NODE_STORE) look_at_store(l, node);
   }
+}
+
+void seer_tile_find_fixed(seer_tile *tile, bool *inout_fixed) {
+  look l = {.tile = tile,
+      .is_fixed = inout_fixed,
+      .lanes = 1,
+      .of_var = SEER_NEW_ARRAY(tile->arena, binding, tile->loop->n_var + 1)};
+  for (uint32_t p = 0; p < tile->loop->n_phase; p++) look_at_block(&l, tile->loop->phase[p]);
 }
 
 // ---- loops that choose
@@ -138,18 +142,15 @@ bool seer_tile_chooses_register(seer_tile *tile, uint32_t id, uint32_t var) {
 
 void seer_tile_registers(seer_tile *tile) {
   const seer_loop *loop = tile->loop;
+  bool *is_fixed = SEER_NEW_ARRAY(tile->arena, bool, loop->n_buf + 1);
   for (uint32_t b = 0; b < loop->n_buf; b++) {
     const seer_loop_buf *decl = &loop->buf[b];
-    tile->buf[b].is_one_writer = true;
-    tile->buf[b].is_register = decl->storage == SEER_STORE_LOCAL &&
+    is_fixed[b] = decl->storage == SEER_STORE_LOCAL &&
         decl->n_elems * seer_dtype_bytes(decl->dtype) <=
             MAX_VECTORS * (int64_t)tile->machine.vector_bytes;
   }
-  look l = {.tile = tile,
-      .lanes = 1,
-      .of_var = SEER_NEW_ARRAY(tile->arena, binding, loop->n_var + 1),
-      .writer = SEER_NEW_ARRAY(tile->arena, uint32_t, loop->n_buf + 1)};
-  for (uint32_t p = 0; p < loop->n_phase; p++) look_at_block(&l, loop->phase[p]);
+  seer_tile_find_fixed(tile, is_fixed);
+  for (uint32_t b = 0; b < loop->n_buf; b++) tile->buf[b].is_register = is_fixed[b];
   for (uint32_t id = 1; id < loop->n_node; id++) {
     const seer_loop_node *node = &loop->node[id];
     if (node->kind != SEER_NODE_FOR || node->ann != SEER_LOOP_SERIAL) continue;

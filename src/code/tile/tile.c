@@ -53,7 +53,12 @@ uint32_t seer_tile_next_lanes(const seer_tile_for *of, int64_t rest) {
   return lanes;
 }
 
-seer_tile *seer_tile_create(
+seer_tile_machine seer_tile_machine_of(const seer_target *target) {
+  return (seer_tile_machine){.vector_bytes = target->vector_bytes ? target->vector_bytes : 16,
+      .n_vector_registers = target->n_vector_registers ? target->n_vector_registers : 16};
+}
+
+seer_tile *seer_tile_begin(
     const seer_loop *loop, const seer_tile_machine *machine, seer_arena *arena) {
   seer_tile *tile = SEER_NEW(arena, seer_tile);
   *tile = (seer_tile){.loop = loop, .arena = arena, .machine = *machine};
@@ -73,6 +78,12 @@ seer_tile *seer_tile_create(
     if (loop->node[id].kind == SEER_NODE_LET) let_of[loop->node[id].var] = loop->node[id].value[0];
   }
   tile->let_of = let_of;
+  return tile;
+}
+
+seer_tile *seer_tile_create(
+    const seer_loop *loop, const seer_tile_machine *machine, seer_arena *arena) {
+  seer_tile *tile = seer_tile_begin(loop, machine, arena);
   for (size_t p = 0; p < seer_tile_pass_count; p++) {
     const seer_tile_pass *pass = &seer_tile_passes[p];
     SEER_ASSERT(

@@ -9,6 +9,7 @@
 #define SEER_CODE_TILE_TILE_H
 
 #include "code/tile/sum.h"
+#include "setup/target.h"
 #include "space/loop.h"
 
 typedef enum {
@@ -19,13 +20,14 @@ typedef enum {
 
 // What becomes of a FOR of the loop IR.
 typedef struct {
+  // facts
+  bool is_exact;  // the bound never cuts
+  int64_t bound_low;  // static lower end of the bound, the extent if there is none
   // modes
   seer_tile_mode mode;
-  bool is_exact;  // the bound never cuts
   bool is_chunk_loop;  // LANES: so many vectors that they are a loop at run time
   uint16_t step;  // LOOP: copies of the body per iteration (partial unrolling)
   uint16_t lanes;  // LANES: of a full vector
-  int64_t bound_low;  // static lower end of the bound, the extent if there is none
   // registers
   bool is_register_choice;  // COPIES of a SERIAL loop, wherever bounds cut: it chooses registers
   // windows
@@ -39,10 +41,15 @@ typedef struct {
   uint64_t scratch_offset;  // of the others, in the thread's scratch
 } seer_tile_buf;
 
+// Bytes at the beginning of the scratch for stores without a valid place: a full vector of any
+// processor.
+#define SEER_TILE_SINK_BYTES 256
+
 // What decisions depend on.
 typedef struct {
   uint32_t vector_bytes, n_vector_registers;
 } seer_tile_machine;
+seer_tile_machine seer_tile_machine_of(const seer_target *target);
 
 typedef struct {
   const seer_loop *loop;
@@ -62,6 +69,15 @@ typedef struct {
 // has it.
 seer_tile *seer_tile_create(
     const seer_loop *loop, const seer_tile_machine *machine, seer_arena *arena);
+
+// The text form (doc/ir/tile.md); printing, parsing and printing again gives the same.
+const char *seer_tile_print(const seer_tile *tile, seer_arena *arena);
+// For tests. Decisions as the text has them; what follows from the loops is found again.
+SEER_MUST_USE seer_status seer_tile_parse(const char *source, const char *text, size_t n_bytes,
+    const seer_tile_machine *machine, seer_arena *arena, seer_tile **out_tile);
+// That decisions are ones that code can be generated from: INVALID names the loop or buffer. For
+// tests.
+SEER_MUST_USE seer_status seer_tile_verify(seer_tile *tile);
 
 static inline const seer_expr_node *seer_tile_at(const seer_tile *tile, seer_expr e) {
   return &tile->loop->expr.node[e.i];

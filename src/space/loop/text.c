@@ -28,6 +28,7 @@ typedef struct {
   seer_arena *arena;
   seer_text text;
   seer_expr_names names;
+  const seer_loop_notes *notes;  // NULL: none
 } printer;
 
 static const char *var_name(void *user, uint32_t ref) {
@@ -43,6 +44,7 @@ static const char *buf_name(void *user, uint32_t buf) {
 static void printer_init(printer *p, const seer_loop *loop, seer_arena *arena) {
   p->loop = loop;
   p->arena = arena;
+  p->notes = NULL;
   seer_text_init(&p->text, arena);
   p->names = (seer_expr_names){p, var_name, buf_name};
 }
@@ -120,6 +122,10 @@ static void print_store(printer *p, const seer_loop_node *node) {
   seer_text_put(&p->text, is_tuple ? ")\n" : "\n");
 }
 
+static void print_note(printer *p, uint32_t id) {
+  if (p->notes) p->notes->print(p->notes->user, id, &p->text);
+}
+
 static void print_block(printer *p, uint32_t first, int depth) {
   for (uint32_t id = first; id != 0; id = p->loop->node[id].next) {
     const seer_loop_node *node = &p->loop->node[id];
@@ -134,6 +140,7 @@ static void print_block(printer *p, uint32_t first, int depth) {
           seer_text_put(&p->text, " bound ");
           print_expr(p, node->bound);
         }
+        print_note(p, id);
         seer_text_put(&p->text, " {\n");
         print_block(p, node->body, depth + 1);
         for (int k = 0; k < depth; k++) seer_text_put(&p->text, "  ");
@@ -148,7 +155,9 @@ static void print_block(printer *p, uint32_t first, int depth) {
         break;
       case SEER_NODE_ALLOC:
         seer_text_printf(
-            &p->text, "alloc $%s stage %u\n", p->loop->buf[node->buf[0]].name, node->stage);
+            &p->text, "alloc $%s stage %u", p->loop->buf[node->buf[0]].name, node->stage);
+        print_note(p, id);
+        seer_text_put(&p->text, "\n");
         break;
       case SEER_NODE_STORE:
         print_store(p, node);
@@ -158,9 +167,15 @@ static void print_block(printer *p, uint32_t first, int depth) {
 }
 
 const char *seer_loop_print(const seer_loop *loop, seer_arena *arena) {
+  return seer_loop_print_noted(loop, NULL, arena);
+}
+
+const char *seer_loop_print_noted(
+    const seer_loop *loop, const seer_loop_notes *notes, seer_arena *arena) {
   seer_arena *scratch = seer_arena_create("loop print");  // the names with their sigils
   printer p;
   printer_init(&p, loop, scratch);
+  p.notes = notes;
   seer_text_init(&p.text, arena);
   seer_text_printf(&p.text, "loop %s {\n", loop->name);
   for (uint32_t b = 0; b < loop->n_buf; b++) print_buf(&p, &loop->buf[b]);
@@ -180,6 +195,7 @@ typedef struct {
   seer_scan *scan;
   seer_loop *loop;
   seer_expr_scope names;
+  const seer_loop_notes *notes;  // NULL: none
 } parser;
 
 static bool find_var(void *user, const char *name, uint32_t *out_ref) {
@@ -309,7 +325,12 @@ static seer_status parse_new_var(parser *p, const char **out_name) {
 
 static seer_status parse_block(parser *p, uint32_t depth, uint32_t *out_first);
 
-static seer_status parse_for(parser *p, seer_loop_ann ann, uint32_t depth, seer_loop_node *node) {
+static seer_status parse_note(parser *p, uint32_t id, const seer_loop_node *node) {
+  return p->notes ? p->notes->parse(p->notes->user, p->scan, id, node) : SEER_OK;
+}
+
+static seer_status parse_for(
+    parser *p, seer_loop_ann ann, uint32_t depth, uint32_t id, seer_loop_node *node) {
   const char *name;
   node->kind = SEER_NODE_FOR;
   node->ann = ann;
@@ -324,6 +345,7 @@ static seer_status parse_for(parser *p, seer_loop_ann ann, uint32_t depth, seer_
     node->max_unroll = (uint16_t)copies;
   }
   if (seer_scan_try(p->scan, "bound")) SEER_TRY(parse_expr(p, &node->bound));
+  SEER_TRY(parse_note(p, id, node));
   node->var = seer_loop_add_var(p->loop, name, 0, node->extent - 1);
   return parse_block(p, depth + 1, &node->body);
 }
@@ -386,18 +408,20 @@ static seer_status parse_store(parser *p, seer_loop_node *node) {
 }
 
 // One statement; *out_any is false (and nothing consumed) when none begins here.
-static seer_status parse_node(parser *p, uint32_t depth, seer_loop_node *node, bool *out_any) {
+static seer_status parse_node(
+    parser *p, uint32_t depth, uint32_t id, seer_loop_node *node, bool *out_any) {
   *out_any = true;
   for (uint32_t ann = 0; ann < SEER_COUNT_OF(ann_names); ann++) {
     if (seer_scan_try(p->scan, ann_names[ann]))
-      return parse_for(p, (seer_loop_ann)ann, depth, node);
+      return parse_for(p, (seer_loop_ann)ann, depth, id, node);
   }
   if (seer_scan_try(p->scan, "let")) return parse_let(p, node);
   if (seer_scan_try(p->scan, "alloc")) {
     node->kind = SEER_NODE_ALLOC;
     node->n_values = 1;
     SEER_TRY(parse_buf_name(p, &node->buf[0]));
-    return parse_stage(p, node);
+    SEER_TRY(parse_stage(p, node));
+    return parse_note(p, id, node);
   }
   if (seer_scan_try(p->scan, "store")) return parse_store(p, node);
   if (seer_scan_try(p->scan, "init")) {
@@ -423,9 +447,10 @@ static seer_status parse_block(parser *p, uint32_t depth, uint32_t *out_first) {
   while (!seer_scan_try(p->scan, "}")) {
     seer_loop_node node = {.kind = SEER_NODE_STORE};
     bool any;
-    SEER_TRY(parse_node(p, depth, &node, &any));
+    uint32_t id = seer_loop_add_node(p->loop, &node);  // before those in it
+    SEER_TRY(parse_node(p, depth, id, &node, &any));
     if (!any) return seer_scan_fail(p->scan, "expected a statement or '}'");
-    uint32_t id = seer_loop_add_node(p->loop, &node);
+    p->loop->node[id] = node;
     if (last != 0) {
       p->loop->node[last].next = id;
     } else {
@@ -463,10 +488,15 @@ static seer_status parse_loop(parser *p, seer_arena *arena) {
 
 seer_status seer_loop_parse(
     const char *source, const char *text, size_t n_bytes, seer_arena *arena, seer_loop **out_loop) {
+  return seer_loop_parse_noted(source, text, n_bytes, NULL, arena, out_loop);
+}
+
+seer_status seer_loop_parse_noted(const char *source, const char *text, size_t n_bytes,
+    const seer_loop_notes *notes, seer_arena *arena, seer_loop **out_loop) {
   *out_loop = NULL;
   seer_scan scan;
   seer_scan_init(&scan, source, text, n_bytes);
-  parser p = {.scan = &scan};
+  parser p = {.scan = &scan, .notes = notes};
   p.names = (seer_expr_scope){&p, find_var, find_buf};
   SEER_TRY(parse_loop(&p, arena));
   if (!seer_scan_at_end(&scan)) return seer_scan_fail(&scan, "expected the end");

@@ -1,0 +1,116 @@
+// verify.c - judges what was decided: that it is of a kind that a back end can translate, that
+// registers have fixed addresses, and that places lie apart.
+#include "code/tile/pass.h"
+
+static const char *name_of(const seer_tile *tile, uint32_t var) {
+  return tile->loop->var[var].name;
+}
+
+static seer_status check_mode(const seer_tile *tile, uint32_t id) {
+  const seer_loop_node *node = &tile->loop->node[id];
+  const seer_tile_for *of = &tile->of[id];
+  const char *name = name_of(tile, node->var);
+  bool is_serial = node->ann == SEER_LOOP_SERIAL;
+  if ((of->mode == SEER_TILE_LANES) != (node->ann == SEER_LOOP_VECTOR))
+    return SEER_FAIL(INVALID, "@%s: lanes are for vector loops, and for all of them", name);
+  if (node->ann == SEER_LOOP_PARALLEL && of->mode != SEER_TILE_LOOP)
+    return SEER_FAIL(INVALID, "@%s: a parallel loop stays a loop", name);
+  if (of->mode == SEER_TILE_LANES &&
+      (of->lanes == 0 || (of->lanes & (of->lanes - 1)) != 0 ||
+          of->lanes > tile->machine.vector_bytes))
+    return SEER_FAIL(INVALID, "@%s: %u lanes, must be a power of two, at most %u", name, of->lanes,
+        tile->machine.vector_bytes);
+  if (of->step == 0 || (of->step > 1 && (!is_serial || of->mode != SEER_TILE_LOOP)))
+    return SEER_FAIL(
+        INVALID, "@%s: by %u, only serial loops that stay are unrolled in part", name, of->step);
+  if (of->step > 1 && (!of->is_exact || node->extent % of->step != 0))
+    return SEER_FAIL(INVALID, "@%s: by %u, its %" PRId64 " iterations are no multiple, or are cut",
+        name, of->step, node->extent);
+  if (of->is_register_choice && (!is_serial || of->mode != SEER_TILE_COPIES))
+    return SEER_FAIL(INVALID, "@%s: 'always' is for serial loops that are copies", name);
+  bool is_unrolled = of->mode == SEER_TILE_COPIES || of->step > 1;
+  if (of->is_tight && (!is_serial || !node->is_reduce || !is_unrolled))
+    return SEER_FAIL(INVALID, "@%s: 'tight' is for unrolled windows", name);
+  return SEER_OK;
+}
+
+// A bound that cuts, or another version, may make a SERIAL loop of copies a loop again.
+static seer_status check_choice(seer_tile *tile, uint32_t id) {
+  const seer_loop_node *node = &tile->loop->node[id];
+  const seer_tile_for *of = &tile->of[id];
+  bool may_be_loop =
+      node->ann == SEER_LOOP_SERIAL && of->mode == SEER_TILE_COPIES && !of->is_register_choice;
+  if (may_be_loop && seer_tile_chooses_register(tile, node->body, node->var))
+    return SEER_FAIL(
+        INVALID, "@%s chooses registers and is not 'always' copies", name_of(tile, node->var));
+  return SEER_OK;
+}
+
+typedef struct {
+  seer_tile *tile;
+  uint32_t n;
+  uint32_t *buf;  // that have places in this phase
+} placed;
+
+static seer_status check_place(placed *p, uint32_t buf) {
+  const seer_tile *tile = p->tile;
+  const seer_loop_buf *decl = &tile->loop->buf[buf];
+  uint64_t at = tile->buf[buf].scratch_offset;
+  uint64_t end = at + (uint64_t)decl->n_elems * seer_dtype_bytes(decl->dtype);
+  if (at % SEER_TILE_ALIGN != 0)
+    return SEER_FAIL(
+        INVALID, "$%s: at %" PRIu64 ", must be a multiple of %d", decl->name, at, SEER_TILE_ALIGN);
+  if (tile->needs_sink && at < SEER_TILE_SINK_BYTES)
+    return SEER_FAIL(INVALID,
+        "$%s: at %" PRIu64 ", the first %d bytes are for stores without place", decl->name, at,
+        SEER_TILE_SINK_BYTES);
+  if (end > tile->scratch_bytes)
+    return SEER_FAIL(INVALID, "$%s: ends at %" PRIu64 ", the scratch at %" PRIu64, decl->name, end,
+        tile->scratch_bytes);
+  for (uint32_t k = 0; k < p->n; k++) {
+    const seer_loop_buf *other = &tile->loop->buf[p->buf[k]];
+    uint64_t from = tile->buf[p->buf[k]].scratch_offset;
+    uint64_t to = from + (uint64_t)other->n_elems * seer_dtype_bytes(other->dtype);
+    if (p->buf[k] != buf && at < to && from < end)
+      return SEER_FAIL(INVALID, "$%s and $%s overlap", decl->name, other->name);
+  }
+  p->buf[p->n++] = buf;
+  return SEER_OK;
+}
+
+static seer_status check_block(placed *p, uint32_t id) {
+  seer_tile *tile = p->tile;
+  for (; id != 0; id = tile->loop->node[id].next) {
+    const seer_loop_node *node = &tile->loop->node[id];
+    if (node->kind == SEER_NODE_FOR) {
+      SEER_TRY(check_mode(tile, id));
+      SEER_TRY(check_choice(tile, id));
+      SEER_TRY(check_block(p, node->body));
+    }
+    if (node->kind == SEER_NODE_ALLOC && !tile->buf[node->buf[0]].is_register)
+      SEER_TRY(check_place(p, node->buf[0]));
+  }
+  return SEER_OK;
+}
+
+static seer_status check_registers(seer_tile *tile) {
+  const seer_loop *loop = tile->loop;
+  bool *is_fixed = SEER_NEW_ARRAY(tile->arena, bool, loop->n_buf + 1);
+  for (uint32_t b = 0; b < loop->n_buf; b++) is_fixed[b] = loop->buf[b].storage == SEER_STORE_LOCAL;
+  seer_tile_find_fixed(tile, is_fixed);
+  for (uint32_t b = 0; b < loop->n_buf; b++) {
+    if (tile->buf[b].is_register && !is_fixed[b])
+      return SEER_FAIL(
+          INVALID, "$%s is in registers, its addresses are not fixed", loop->buf[b].name);
+  }
+  return SEER_OK;
+}
+
+seer_status seer_tile_verify(seer_tile *tile) {
+  placed p = {.tile = tile, .buf = SEER_NEW_ARRAY(tile->arena, uint32_t, tile->loop->n_node + 1)};
+  for (uint32_t k = 0; k < tile->loop->n_phase; k++) {
+    p.n = 0;
+    SEER_TRY(check_block(&p, tile->loop->phase[k]));
+  }
+  return check_registers(tile);
+}
