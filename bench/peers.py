@@ -11,6 +11,7 @@ table, or one JSON object with --json. What a contender says goes to stderr with
 """
 import argparse
 import atexit
+import importlib.util
 import json
 import os
 import random
@@ -74,13 +75,19 @@ def beside_python(program):
     return os.path.join(os.path.dirname(sys.executable), program)
 
 
+def inside_package(package, program):
+    """A program of a package, without the Python around it, which may need more than is installed."""
+    folder = importlib.util.find_spec(package).submodule_search_locations[0]
+    return os.path.join(folder, program)
+
+
 def make_ncnn(path, feeds, threads, folder):
     """By pnnx, ncnn's own way from ONNX. A batch of one has no dimension in ncnn."""
     import ncnn
     shutil.copy(path, f"{folder}/net.onnx")
     names = {"float32": "f32", "int64": "i64", "int32": "i32", "bool": "bool"}
     shapes = ",".join("[" + ",".join(map(str, v.shape)) + "]" + names[v.dtype.name] for v in feeds.values())
-    shell(beside_python("pnnx"), "net.onnx", f"inputshape={shapes}", "fp16=0", cwd=folder)
+    shell(inside_package("pnnx", "pnnx"), "net.onnx", f"inputshape={shapes}", "fp16=0", cwd=folder)
     net = ncnn.Net()
     net.opt.num_threads = threads
     net.opt.use_vulkan_compute = False
