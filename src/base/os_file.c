@@ -413,5 +413,3 @@ seer_status seer_os_lock_file(const char *path, bool wait, int *out_fd) {
   close(fd);
   return error == EWOULDBLOCK ? SEER_OK : seer_os_fail(error, "cannot lock", path);
 }
-
-// ---- dynamic libraries

@@ -37,7 +37,7 @@ const char *seer_tile_print(const seer_tile *tile, seer_arena *arena) {
 
 // ---- parsing
 
-// What was read, before there is a loop to make a tile of: by node, and by node of an ALLOC.
+// What was read of FORs and ALLOCs, before there is a loop to make a tile of.
 typedef struct {
   seer_arena *arena;
   size_t n, cap;
