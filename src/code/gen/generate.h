@@ -1,0 +1,24 @@
+// generate.h - loop IR, with what tile IR decides about it, written out as vector code.
+#ifndef SEER_CODE_GENERATE_H
+#define SEER_CODE_GENERATE_H
+
+#include "code/tile/tile.h"
+#include "code/vector/vector.h"
+
+// What the instructions of a processor decide about its code.
+typedef struct {
+  seer_tile_machine tile;
+  uint64_t l2_bytes;  // packed weights that are larger are asked for ahead
+  bool has_half;  // f32 <-> f16 in hardware
+  bool has_rounding;  // to integers, in hardware
+  // masked loads and stores exist for elements of at least this many bytes
+  uint32_t masked_bytes;
+} seer_gen_machine;
+seer_gen_machine seer_gen_machine_of(const seer_target *target);
+
+// The code of all phases; `symbol` names them <symbol>_p<phase>. What `loop` holds is borrowed.
+// Errors: UNSUPPORTED for an operator that has no code.
+SEER_MUST_USE seer_status seer_gen_code(const seer_loop *loop, const seer_gen_machine *machine,
+    const char *symbol, seer_arena *arena, seer_vec_code **out_code);
+
+#endif

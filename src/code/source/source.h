@@ -1,0 +1,23 @@
+// source.h - vector code -> the text of a program, in one of several dialects: C with the vector
+// extensions of GCC and clang, and plain C17. Instruction by instruction; nothing is decided here.
+// OpenCL C and CUDA C are to join as further rows of the table.
+#ifndef SEER_CODE_SOURCE_H
+#define SEER_CODE_SOURCE_H
+
+#include "code/vector/vector.h"
+
+typedef struct seer_dialect seer_dialect;
+extern const seer_dialect *const seer_dialect_table[];
+extern const size_t seer_dialect_table_count;
+// "c" (lanes are 1), "c-vectors"; NULL: none
+const seer_dialect *seer_dialect_find(const char *name);
+
+// What stands once in front of any number of kernels: types and helpers.
+const char *seer_source_prelude(const seer_dialect *dialect, seer_arena *arena);
+// One kernel: a function for each phase, `void NAME(void *const *buffers, uint32_t part)`, as
+// code/kernel.h has it; the last buffer is the thread's scratch.
+// Errors: UNSUPPORTED where the dialect has no word for something (more than one lane in plain C).
+SEER_MUST_USE seer_status seer_source_print(const seer_vec_code *code, const seer_dialect *dialect,
+    seer_arena *arena, const char **out_text);
+
+#endif

@@ -1,0 +1,217 @@
+// vector.h - vector code: what a kernel does, one instruction after the other, on vectors of so
+// many lanes. The last form that is ours: a back end translates it instruction by instruction and
+// decides nothing (llvm/, source/). gen/ makes it from loop IR and what tile IR decided: copies are
+// written out, lanes and masks are vectors, guards are selects, versions are WHENs.
+//
+// Values are in SSA form: an instruction gives at most one value and is named by it; it is defined
+// once, in front of its uses, in the same block or one around it. Control is structured: LOOP and
+// WHEN hold blocks. What changes lies in memory: buffers, the scratch, and slots, which are
+// variables that a back end keeps in registers (they are only loaded from and stored to, at
+// constant offsets). Pointers know their object: a pointer that was moved from a buffer is
+// dereferenced inside that buffer, and buffers do not overlap.
+//
+// Memory: all in the arena of seer_vec_code_create. Threads: none is shared. Text form:
+// doc/ir/vector.md.
+#ifndef SEER_CODE_VECTOR_H
+#define SEER_CODE_VECTOR_H
+
+#include "base/status.h"
+#include "space/loop.h"
+
+typedef enum {
+  SEER_VEC_VOID,
+  SEER_VEC_I1,  // 0 or 1; never in memory
+  SEER_VEC_I8,
+  SEER_VEC_I16,
+  SEER_VEC_I32,
+  SEER_VEC_I64,
+  SEER_VEC_F32,
+  SEER_VEC_F64,
+  SEER_VEC_PTR,
+  SEER_VEC_ELEM_COUNT
+} seer_vec_elem;
+
+typedef enum {
+#define SEER_VEC_OP(name, text, n_args, type, fold) SEER_VEC_##name,
+#include "code/vector/ops.inc"
+#undef SEER_VEC_OP
+  SEER_VEC_OP_COUNT
+} seer_vec_op;
+
+typedef enum { SEER_VEC_SAME, SEER_VEC_TRUTH, SEER_VEC_GIVEN, SEER_VEC_NONE } seer_vec_rule;
+
+typedef struct {
+  const char *text;
+  uint8_t n_args;
+  seer_vec_rule rule;
+  bool is_folded;
+} seer_vec_op_info;
+extern const seer_vec_op_info seer_vec_ops[SEER_VEC_OP_COUNT];
+extern const char *const seer_vec_elem_names[SEER_VEC_ELEM_COUNT];  // "i64"; "void", "ptr"
+extern const uint8_t seer_vec_elem_bits[SEER_VEC_ELEM_COUNT];  // 0: VOID, PTR
+
+// An instruction, and the value that it gives. 0: none.
+typedef struct {
+  uint32_t i;
+} seer_vec;
+
+#define SEER_VEC_NO_BUF UINT32_MAX
+#define SEER_VEC_MAX_LANES 256
+#define SEER_VEC_MAX_DEPTH 64  // of LOOPs and WHENs inside each other
+// Bytes of the largest fill.
+#define SEER_VEC_MAX_FILL_BYTES (1 << 20)
+
+typedef struct {
+  uint32_t first, last;  // instructions; 0: empty
+} seer_vec_block;
+
+typedef struct {
+  uint8_t op;  // seer_vec_op
+  uint8_t elem;  // of the value; VOID: there is none
+  uint8_t of;  // MOVE: what is counted; SLOT: what it is made of
+  bool is_invariant;  // LOAD: nothing in the phase changes what it reads
+  uint16_t lanes;  // of the value; SLOT: of what it is made of
+  uint16_t align;  // accesses, SLOT: bytes; 0: the element's or vector's own
+  // in the same block; 0: the last one. CONST, UNDEF, FILL and SLOT are in no block
+  uint32_t next;
+  uint32_t buf;  // BUFFER, accesses: of code->loop; SEER_VEC_NO_BUF: a slot
+  seer_vec arg[3];
+  uint64_t bits;  // CONST: of lane 0, as wide as the element; integers are not extended
+  int64_t imm;  // CONST: the step; SLOT: elements; others: see ops.inc
+  seer_vec_block body[2];  // LOOP, WHEN
+} seer_vec_node;
+
+// `value` as often as fits n_bytes, a multiple of 64; aligned to 64.
+typedef struct {
+  seer_vec value;  // CONST, one lane
+  uint32_t n_bytes;
+} seer_vec_fill;
+
+typedef struct {
+  const char *name;  // of the function
+  seer_vec_block body;
+  uint32_t n_slot, cap_slot;
+  seer_vec *slot;  // in the order in which they were made
+} seer_vec_phase;
+
+typedef struct {
+  const seer_loop *loop;  // borrowed: its buffers (names, types, sizes, storage)
+  seer_arena *arena;
+  uint64_t scratch_bytes;  // of a thread
+  uint32_t n, cap;
+  seer_vec_node *node;  // [0] unused
+  uint32_t n_fill, cap_fill;
+  seer_vec_fill *fill;
+  uint32_t n_phase;
+  seer_vec_phase phase[SEER_DAG_MAX_STAGES];
+  struct seer_vec_consts *consts;  // build.c
+} seer_vec_code;
+
+seer_vec_code *seer_vec_code_create(const seer_loop *loop, seer_arena *arena);
+
+static inline const seer_vec_node *seer_vec_at(const seer_vec_code *code, seer_vec v) {
+  return &code->node[v.i];
+}
+// Bytes of an element in memory (I1: 0).
+static inline uint32_t seer_vec_elem_bytes(seer_vec_elem elem) {
+  return seer_vec_elem_bits[elem] / 8;
+}
+static inline bool seer_vec_is_float(seer_vec_elem elem) {
+  return elem == SEER_VEC_F32 || elem == SEER_VEC_F64;
+}
+
+// ---- building. Instructions are added at the end of the block that is open.
+typedef struct {
+  seer_vec_code *code;
+  seer_vec_phase *phase;
+  uint32_t depth;
+  struct {
+    uint32_t id, side;  // LOOP or WHEN, which of its bodies
+  } open[SEER_VEC_MAX_DEPTH];  // outermost first
+} seer_vec_builder;
+
+void seer_vec_begin_phase(seer_vec_builder *b, seer_vec_code *code, const char *name);
+
+// Constants: equal ones are one value. Integers are cut to their width.
+seer_vec seer_vec_const(seer_vec_builder *b, seer_vec_elem elem, uint32_t lanes, uint64_t bits);
+// `value` is rounded to the element.
+seer_vec seer_vec_real(seer_vec_builder *b, seer_vec_elem elem, uint32_t lanes, double value);
+// first, first + step, ...
+seer_vec seer_vec_series(
+    seer_vec_builder *b, seer_vec_elem elem, uint32_t lanes, int64_t first, int64_t step);
+// What a constant is, the same in all lanes; false: it is none, or lanes differ.
+bool seer_vec_is_const(const seer_vec_code *code, seer_vec v);
+bool seer_vec_const_bits(const seer_vec_code *code, seer_vec v, uint64_t *out_bits);
+// One lane, sign-extended.
+bool seer_vec_const_int(const seer_vec_code *code, seer_vec v, int64_t *out);
+bool seer_vec_const_real(const seer_vec_code *code, seer_vec v, double *out);
+
+// An operator of rule SAME or TRUTH with 1, 2 or 3 arguments; a constant where it is folded.
+seer_vec seer_vec1(seer_vec_builder *b, seer_vec_op op, seer_vec x);
+seer_vec seer_vec2(seer_vec_builder *b, seer_vec_op op, seer_vec x, seer_vec y);
+seer_vec seer_vec3(seer_vec_builder *b, seer_vec_op op, seer_vec x, seer_vec y, seer_vec z);
+seer_vec seer_vec_select(seer_vec_builder *b, seer_vec cond, seer_vec yes, seer_vec no);
+// x as `elem`, by one of the conversions; x itself if it is of that type.
+seer_vec seer_vec_to(seer_vec_builder *b, seer_vec_op op, seer_vec x, seer_vec_elem elem);
+seer_vec seer_vec_splat(seer_vec_builder *b, seer_vec x, uint32_t lanes);  // x: one lane
+seer_vec seer_vec_extract(seer_vec_builder *b, seer_vec x, uint32_t lane);
+seer_vec seer_vec_insert(seer_vec_builder *b, seer_vec x, seer_vec one, uint32_t lane);
+seer_vec seer_vec_half(seer_vec_builder *b, seer_vec x, bool is_high);  // of one lane: no vector
+seer_vec seer_vec_any(seer_vec_builder *b, seer_vec mask);
+seer_vec seer_vec_undef(seer_vec_builder *b, seer_vec_elem elem, uint32_t lanes);
+
+seer_vec seer_vec_part(seer_vec_builder *b);
+seer_vec seer_vec_buffer(seer_vec_builder *b, uint32_t buf);
+seer_vec seer_vec_scratch(seer_vec_builder *b);
+// At least n_bytes full of `value` (CONST, one lane).
+seer_vec seer_vec_filled(seer_vec_builder *b, seer_vec value, int64_t n_bytes);
+// n elements (or vectors) of a variable.
+seer_vec seer_vec_slot(
+    seer_vec_builder *b, seer_vec_elem of, uint32_t lanes, int64_t n, uint32_t align);
+seer_vec seer_vec_move(seer_vec_builder *b, seer_vec_elem of, seer_vec pointer, seer_vec by);
+seer_vec seer_vec_load(seer_vec_builder *b, seer_vec_elem elem, uint32_t lanes, seer_vec pointer,
+    uint32_t align, uint32_t buf, bool is_invariant);
+void seer_vec_store(
+    seer_vec_builder *b, seer_vec value, seer_vec pointer, uint32_t align, uint32_t buf);
+seer_vec seer_vec_load_masked(seer_vec_builder *b, seer_vec pointer, seer_vec mask,
+    seer_vec otherwise, uint32_t align, uint32_t buf, bool is_invariant);
+void seer_vec_store_masked(seer_vec_builder *b, seer_vec value, seer_vec pointer, seer_vec mask,
+    uint32_t align, uint32_t buf);
+void seer_vec_prefetch(seer_vec_builder *b, seer_vec pointer, uint32_t level);
+void seer_vec_fence(seer_vec_builder *b);
+void seer_vec_leave_unless(seer_vec_builder *b, seer_vec cond);
+
+// Opens a loop and gives its counter, which counts by 1. `runs`: n is known to be 1 at least.
+seer_vec seer_vec_begin_loop(seer_vec_builder *b, seer_vec n, bool runs, uint32_t *out_loop);
+// One more counter of an open loop.
+seer_vec seer_vec_counter(seer_vec_builder *b, uint32_t loop, int64_t step);
+// Opens the first side of a WHEN; seer_vec_otherwise goes on to the second.
+void seer_vec_begin_when(seer_vec_builder *b, seer_vec cond);
+void seer_vec_otherwise(seer_vec_builder *b);
+void seer_vec_end(seer_vec_builder *b);  // of the innermost LOOP or WHEN
+
+// ---- scalar.c: what an operator gives on one lane. For folding and the interpreter.
+// False: `op` is none of those that compute (SELECT, those between lanes, memory, control), or what
+// it gives is not defined (a division by 0).
+//   elem      of the arguments; to: of the value
+//   a, b, c   bits, as wide as their elements
+bool seer_vec_apply(seer_vec_op op, seer_vec_elem elem, seer_vec_elem to, uint64_t a, uint64_t b,
+    uint64_t c, uint64_t *out);
+
+// ---- text.c, verify.c, eval.c
+const char *seer_vec_print(const seer_vec_code *code, seer_arena *arena);
+// For tests. `loop` has the buffers that the text speaks of.
+SEER_MUST_USE seer_status seer_vec_parse(const char *source, const char *text, size_t n_bytes,
+    const seer_loop *loop, seer_arena *arena, seer_vec_code **out_code);
+// Types, definitions in front of uses, counters, alignments that are powers of two, slots accessed
+// inside at constant offsets: INVALID names the phase and the instruction. For tests.
+SEER_MUST_USE seer_status seer_vec_verify(const seer_vec_code *code);
+// Interpreter; `data` as for seer_loop_eval. Phases in order, parts in order (shuffled by
+// `part_shuffle` if not NULL). INVALID: an access outside of the object that its pointer was made
+// from, misaligned against what it states, a load of what was never stored (slots, scratch), a
+// store to a buffer that is read only, an INVARIANT load of a buffer that the phase stores to, an
+// operation that is not defined. For tests.
+SEER_MUST_USE seer_status seer_vec_eval(
+    const seer_vec_code *code, void *const *data, seer_rng *part_shuffle);
+
+#endif
