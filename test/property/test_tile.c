@@ -195,7 +195,7 @@ static void check_schedule(const seer_sketch_list *list, const seer_schedule *sc
 
 static void decisions_stand(void **state) {
   (void)state;
-  static const seer_tile_machine machines[] = {{16, 16}, {32, 16}, {64, 32}};
+  static const seer_tile_machine machines[] = {{16, 16}, {32, 16}, {64, 32}, {0, 16}};
   const char *from = getenv("SEER_PROPERTY_SEED");
   uint64_t seed = from ? strtoull(from, NULL, 10) : 1;
   tally t = {0};
@@ -205,7 +205,7 @@ static void decisions_stand(void **state) {
     seer_arena *arena = seer_arena_create("dag");
     random_dag_recipe recipe = random_dag_draw(seed + i);
     const seer_tile_machine *machine = &machines[i % SEER_COUNT_OF(machines)];
-    seer_target target = {.vector_bytes = machine->vector_bytes,
+    seer_target target = {.vector_bytes = machine->vector_bytes ? machine->vector_bytes : 16,
         .threads = 2,
         .n_vector_registers = machine->n_vector_registers};
     seer_sketch_list *list;

@@ -11,6 +11,7 @@ typedef struct {
   uint64_t l2_bytes;  // packed weights that are larger are asked for ahead
   bool has_half;  // f32 <-> f16 in hardware
   bool has_rounding;  // to integers, in hardware
+  bool has_extremes;  // the smaller and the larger of two with NaN let through, in hardware
   // masked loads and stores exist for elements of at least this many bytes
   uint32_t masked_bytes;
 } seer_gen_machine;

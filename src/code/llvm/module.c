@@ -1,4 +1,4 @@
-// module.c - loop IR -> LLVM module -> passes -> ELF object.
+// module.c - loop IR -> vector code -> LLVM module -> passes -> ELF object.
 // The loop and SLP vectorisers and the unroller do not run: what the schedule says is what the code
 // does. The passes are those that clean up after the generator: allocas to registers, common
 // subexpressions, loop invariants.
@@ -13,11 +13,22 @@
 #include <string.h>
 
 #include "base/recover.h"
-#include "code/llvm/gen.h"
+#include "code/gen/generate.h"
+#include "code/kernel.h"
+#include "code/llvm/llvm.h"
 #include "setup/isa.h"
 
 #define PASSES \
   "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,loop-mssa(licm),early-cse)"
+
+// A kernel on its way.
+typedef struct {
+  const seer_loop *loop;
+  seer_arena *arena;
+  LLVMContextRef context;
+  LLVMModuleRef module;
+  uint64_t scratch_bytes;
+} work;
 
 struct seer_codegen {
   seer_arena *arena;  // holds this struct
@@ -36,14 +47,14 @@ static void init_targets(void) {
   LLVMInitializeAllAsmPrinters();
 }
 
-void seer_gen_init_llvm(void) {
+void seer_llvm_init(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, init_targets);
 }
 
 seer_status seer_codegen_create(
     const seer_context *context, const seer_target *target, seer_codegen **out) {
-  seer_gen_init_llvm();
+  seer_llvm_init();
   *out = NULL;
   if (target->kind != SEER_TARGET_CPU) {
     return SEER_FAIL(UNSUPPORTED, "LLVM code generation is for CPU targets only");
@@ -73,14 +84,14 @@ seer_status seer_codegen_create(
   codegen->base_cpu = seer_isa_base_cpu(isa);
   codegen->layout = LLVMCreateTargetDataLayout(machine);
   codegen->options = LLVMCreatePassBuilderOptions();
-  seer_gen_switch_off();
+  seer_llvm_switch_off();
   *out = codegen;
   return SEER_OK;
 }
 
 void seer_codegen_destroy(seer_codegen *codegen) {
   if (!codegen) return;
-  seer_gen_switch_on();
+  seer_llvm_switch_on();
   LLVMDisposePassBuilderOptions(codegen->options);
   LLVMDisposeTargetData(codegen->layout);
   LLVMDisposeTargetMachine(codegen->machine);
@@ -89,118 +100,71 @@ void seer_codegen_destroy(seer_codegen *codegen) {
 
 // ---- the module
 
-static bool has_feature(const seer_target *target, const char *name) {
-  size_t n = strlen(name);
-  for (const char *at = target->features; at && (at = strstr(at, name)) != NULL; at += n) {
-    if (at > target->features && at[-1] == '+' && (at[n] == ',' || at[n] == '\0')) return true;
-  }
-  return false;
-}
-
-static void attribute(seer_gen *g, LLVMValueRef fn, const char *key, const char *value) {
+static void attribute(work *w, LLVMValueRef fn, const char *key, const char *value) {
   LLVMAttributeRef a = LLVMCreateStringAttribute(
-      g->context, key, (unsigned)strlen(key), value, (unsigned)strlen(value));
+      w->context, key, (unsigned)strlen(key), value, (unsigned)strlen(value));
   LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, a);
 }
 
-static void flag(seer_gen *g, LLVMValueRef fn, LLVMAttributeIndex at, const char *name) {
+static void flag(work *w, LLVMValueRef fn, LLVMAttributeIndex at, const char *name) {
   unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-  LLVMAddAttributeAtIndex(fn, at, LLVMCreateEnumAttribute(g->context, kind, 0));
+  LLVMAddAttributeAtIndex(fn, at, LLVMCreateEnumAttribute(w->context, kind, 0));
 }
 
 // The instructions are the architecture's plain ones and those of the target's list, not whatever
 // the processor of that name has: the list is what is asked for where the code runs. The processor
 // decides on which of them are fast.
-static void set_attributes(seer_gen *g, const seer_codegen *codegen, LLVMValueRef fn) {
+static void set_attributes(work *w, const seer_codegen *codegen, LLVMValueRef fn) {
   const seer_target *target = codegen->target;
   char width[16];
   snprintf(width, sizeof(width), "%u", target->vector_bytes * 8);
-  attribute(g, fn, "target-cpu", codegen->base_cpu);
-  attribute(g, fn, "tune-cpu", target->cpu);
-  attribute(g, fn, "target-features", target->features);
-  attribute(g, fn, "prefer-vector-width", width);
-  attribute(g, fn, "min-legal-vector-width", width);
-  attribute(g, fn, "no-builtins", "");
-  attribute(g, fn, "frame-pointer", "none");
-  flag(g, fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind");
-  flag(g, fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "mustprogress");
-  flag(g, fn, 1, "noalias");
-  flag(g, fn, 1, "readonly");
+  attribute(w, fn, "target-cpu", codegen->base_cpu);
+  attribute(w, fn, "tune-cpu", target->cpu);
+  attribute(w, fn, "target-features", target->features);
+  attribute(w, fn, "prefer-vector-width", width);
+  attribute(w, fn, "min-legal-vector-width", width);
+  attribute(w, fn, "no-builtins", "");
+  attribute(w, fn, "frame-pointer", "none");
+  flag(w, fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind");
+  flag(w, fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "mustprogress");
+  flag(w, fn, 1, "noalias");
+  flag(w, fn, 1, "readonly");
 }
 
-static unsigned md_kind(const seer_gen *g, const char *name) {
-  return LLVMGetMDKindIDInContext(g->context, name, (unsigned)strlen(name));
+static void open_module(work *w, const seer_codegen *codegen, const char *symbol) {
+  w->context = LLVMContextCreate();
+  w->module = LLVMModuleCreateWithNameInContext(symbol, w->context);
+  LLVMSetTarget(w->module, codegen->target->triple);
+  LLVMSetModuleDataLayout(w->module, codegen->layout);
 }
 
-static void open_module(seer_gen *g, const seer_codegen *codegen, const char *symbol) {
-  const seer_target *target = codegen->target;
-  g->context = LLVMContextCreate();
-  g->module = LLVMModuleCreateWithNameInContext(symbol, g->context);
-  LLVMSetTarget(g->module, target->triple);
-  LLVMSetModuleDataLayout(g->module, codegen->layout);
-  g->b = LLVMCreateBuilderInContext(g->context);
-  g->at_entry = LLVMCreateBuilderInContext(g->context);
-  g->i1 = LLVMInt1TypeInContext(g->context);
-  g->i8 = LLVMInt8TypeInContext(g->context);
-  g->i16 = LLVMInt16TypeInContext(g->context);
-  g->i32 = LLVMInt32TypeInContext(g->context);
-  g->i64 = LLVMInt64TypeInContext(g->context);
-  g->f32 = LLVMFloatTypeInContext(g->context);
-  g->f64 = LLVMDoubleTypeInContext(g->context);
-  g->ptr = LLVMPointerTypeInContext(g->context, 0);
-  g->md_scope = md_kind(g, "alias.scope");
-  g->md_noalias = md_kind(g, "noalias");
-  g->md_invariant = md_kind(g, "invariant.load");
-  g->l2_bytes = target->l2_bytes;
-  g->is_x86 = strncmp(target->triple, "x86_64", 6) == 0;
-  bool is_arm = strncmp(target->triple, "aarch64", 7) == 0;
-  g->has_rounding = !g->is_x86 || has_feature(target, "sse4.1");
-  g->has_half = is_arm || has_feature(target, "f16c") || has_feature(target, "avx512f");
-  g->masked_bytes = has_feature(target, "avx512bw") ? 1 : has_feature(target, "avx") ? 4 : 255;
+static void close_module(work *w) {
+  LLVMDisposeModule(w->module);
+  LLVMContextDispose(w->context);
 }
 
-static void close_module(seer_gen *g) {
-  LLVMDisposeBuilder(g->b);
-  LLVMDisposeBuilder(g->at_entry);
-  LLVMDisposeModule(g->module);
-  LLVMContextDispose(g->context);
-}
-
-static void decide(seer_gen *g, const seer_target *target) {
-  const seer_loop *loop = g->loop;
-  seer_tile_machine machine = seer_tile_machine_of(target);
-  g->tile = seer_tile_create(loop, &machine, g->arena);
-  g->now = SEER_NEW_ARRAY(g->arena, seer_gen_now, loop->n_node);
-  for (uint32_t id = 1; id < loop->n_node; id++) g->now[id].trip = loop->node[id].extent;
-  g->buf = SEER_NEW_ARRAY(g->arena, seer_gen_buf, loop->n_buf + 1);
-  g->var = SEER_NEW_ARRAY(g->arena, seer_gen_var, loop->n_var + 1);
-  g->proof = SEER_NEW_ARRAY(g->arena, uint8_t, loop->expr.n + 1);
-  g->full_proof = SEER_NEW_ARRAY(g->arena, bool, loop->expr.n + 1);
-  g->memo_tick = SEER_NEW_ARRAY(g->arena, uint32_t, loop->expr.n + 1);
-  g->memo_value = SEER_NEW_ARRAY(g->arena, seer_gen_value, loop->expr.n + 1);
-}
-
-static seer_status fill_module(seer_gen *g, const seer_codegen *codegen, const char *symbol) {
-  decide(g, codegen->target);
-  for (uint32_t p = 0; p < g->loop->n_phase && !g->status; p++) {
-    const char *name = seer_arena_printf(g->arena, "%s_p%u", symbol, p);
-    set_attributes(g, codegen, seer_gen_phase(g, p, name));
-  }
-  if (g->status) return g->status;
+static seer_status fill_module(work *w, const seer_codegen *codegen, const char *symbol) {
+  seer_gen_machine machine = seer_gen_machine_of(codegen->target);
+  seer_vec_code *code;
+  SEER_TRY(seer_gen_code(w->loop, &machine, symbol, w->arena, &code));
+  w->scratch_bytes = code->scratch_bytes;
+  LLVMValueRef fn[SEER_DAG_MAX_STAGES];
+  seer_llvm_translate(code, w->module, w->arena, fn);
+  for (uint32_t p = 0; p < code->n_phase; p++) set_attributes(w, codegen, fn[p]);
   char *message = NULL;
-  bool is_broken = LLVMVerifyModule(g->module, LLVMReturnStatusAction, &message);
+  bool is_broken = LLVMVerifyModule(w->module, LLVMReturnStatusAction, &message);
   seer_status status = SEER_OK;
   if (is_broken)
-    status = SEER_FAIL(INTERNAL, "loop %s: LLVM refuses the module: %s", g->loop->name, message);
+    status = SEER_FAIL(INTERNAL, "loop %s: LLVM refuses the module: %s", w->loop->name, message);
   LLVMDisposeMessage(message);
   return status;
 }
 
-static seer_status run_passes(seer_gen *g, const seer_codegen *codegen) {
-  LLVMErrorRef error = LLVMRunPasses(g->module, PASSES, codegen->machine, codegen->options);
+static seer_status run_passes(work *w, const seer_codegen *codegen) {
+  LLVMErrorRef error = LLVMRunPasses(w->module, PASSES, codegen->machine, codegen->options);
   if (!error) return SEER_OK;
   char *message = LLVMGetErrorMessage(error);
-  seer_status status = SEER_FAIL(INTERNAL, "loop %s: LLVM passes: %s", g->loop->name, message);
+  seer_status status = SEER_FAIL(INTERNAL, "loop %s: LLVM passes: %s", w->loop->name, message);
   LLVMDisposeErrorMessage(message);
   return status;
 }
@@ -234,12 +198,12 @@ static seer_status inspect_object(
 }
 
 static seer_status emit_object(
-    seer_gen *g, const seer_codegen *codegen, seer_arena *arena, seer_kernel *out) {
+    work *w, const seer_codegen *codegen, seer_arena *arena, seer_kernel *out) {
   LLVMMemoryBufferRef buffer;
   char *message = NULL;
   if (LLVMTargetMachineEmitToMemoryBuffer(
-          codegen->machine, g->module, LLVMObjectFile, &message, &buffer)) {
-    seer_status status = SEER_FAIL(INTERNAL, "loop %s: LLVM: %s", g->loop->name, message);
+          codegen->machine, w->module, LLVMObjectFile, &message, &buffer)) {
+    seer_status status = SEER_FAIL(INTERNAL, "loop %s: LLVM: %s", w->loop->name, message);
     LLVMDisposeMessage(message);
     return status;
   }
@@ -248,7 +212,7 @@ static seer_status emit_object(
   memcpy(bytes, LLVMGetBufferStart(buffer), out->n_object_bytes);
   out->object = bytes;
   LLVMDisposeMemoryBuffer(buffer);
-  return inspect_object(g->loop, out->object, out->n_object_bytes, &out->code_bytes);
+  return inspect_object(w->loop, out->object, out->n_object_bytes, &out->code_bytes);
 }
 
 // The runtime counts parts in 31 bits (runtime/plan.c).
@@ -263,8 +227,8 @@ static seer_status check_parts(const seer_loop *loop) {
   return SEER_OK;
 }
 
-static void describe(const seer_gen *g, const char *symbol, seer_arena *arena, seer_kernel *out) {
-  const seer_loop *loop = g->loop;
+static void describe(const work *w, const char *symbol, seer_arena *arena, seer_kernel *out) {
+  const seer_loop *loop = w->loop;
   out->symbol = seer_arena_strdup(arena, symbol);
   out->n_phase = loop->n_phase;
   for (uint32_t p = 0; p < loop->n_phase; p++)
@@ -279,59 +243,59 @@ static void describe(const seer_gen *g, const char *symbol, seer_arena *arena, s
         .pack = decl->pack,
         .dtype = decl->dtype};
   }
-  out->scratch_bytes = g->tile->scratch_bytes;
+  out->scratch_bytes = w->scratch_bytes;
   out->arg[out->n_arg++] =
-      (seer_kernel_arg){.storage = SEER_STORE_LOCAL, .n_bytes = g->tile->scratch_bytes};
+      (seer_kernel_arg){.storage = SEER_STORE_LOCAL, .n_bytes = w->scratch_bytes};
 }
 
-static void close_owned(void *g) { close_module(g); }
+static void close_owned(void *w) { close_module(w); }
 
 seer_status seer_codegen_build(seer_codegen *codegen, const seer_loop *loop, const char *symbol,
     seer_arena *arena, seer_kernel *out_kernel) {
   memset(out_kernel, 0, sizeof(*out_kernel));
   SEER_TRY(check_parts(loop));
-  seer_arena *work = seer_arena_create("codegen work");
-  seer_gen *g = SEER_NEW(work, seer_gen);
-  g->loop = loop;
-  g->arena = work;
-  open_module(g, codegen, symbol);
-  seer_recover_owned *owned = SEER_NEW(work, seer_recover_owned);
-  seer_recover_own(owned, close_owned, g);
-  seer_status status = fill_module(g, codegen, symbol);
-  if (!status) status = run_passes(g, codegen);
-  if (!status) status = emit_object(g, codegen, arena, out_kernel);
-  if (!status) describe(g, symbol, arena, out_kernel);
+  seer_arena *arena_of_work = seer_arena_create("codegen work");
+  work *w = SEER_NEW(arena_of_work, work);
+  w->loop = loop;
+  w->arena = arena_of_work;
+  open_module(w, codegen, symbol);
+  seer_recover_owned *owned = SEER_NEW(w->arena, seer_recover_owned);
+  seer_recover_own(owned, close_owned, w);
+  seer_status status = fill_module(w, codegen, symbol);
+  if (!status) status = run_passes(w, codegen);
+  if (!status) status = emit_object(w, codegen, arena, out_kernel);
+  if (!status) describe(w, symbol, arena, out_kernel);
   seer_recover_disown(owned);
-  close_module(g);
-  seer_arena_destroy(work);
+  close_module(w);
+  seer_arena_destroy(arena_of_work);
   return status;
 }
 
 const char *seer_codegen_print(
     seer_codegen *codegen, const seer_loop *loop, bool assembly, seer_arena *arena) {
-  seer_arena *work = seer_arena_create("codegen work");
-  seer_gen *g = SEER_NEW(work, seer_gen);
-  g->loop = loop;
-  g->arena = work;
-  open_module(g, codegen, "kernel");
-  seer_status status = fill_module(g, codegen, "kernel");
-  if (!status) status = run_passes(g, codegen);
+  seer_arena *arena_of_work = seer_arena_create("codegen work");
+  work *w = SEER_NEW(arena_of_work, work);
+  w->loop = loop;
+  w->arena = arena_of_work;
+  open_module(w, codegen, "kernel");
+  seer_status status = fill_module(w, codegen, "kernel");
+  if (!status) status = run_passes(w, codegen);
   const char *text = NULL;
   if (status) {
     text = seer_arena_printf(arena, "; %s\n", seer_status_message(status));
-    char *module = LLVMPrintModuleToString(g->module);
+    char *module = LLVMPrintModuleToString(w->module);
     text = seer_arena_printf(arena, "%s%s", text, module);
     LLVMDisposeMessage(module);
     seer_status_free(status);
   } else if (!assembly) {
-    char *module = LLVMPrintModuleToString(g->module);
+    char *module = LLVMPrintModuleToString(w->module);
     text = seer_arena_strdup(arena, module);
     LLVMDisposeMessage(module);
   } else {
     LLVMMemoryBufferRef buffer;
     char *message = NULL;
     if (LLVMTargetMachineEmitToMemoryBuffer(
-            codegen->machine, g->module, LLVMAssemblyFile, &message, &buffer)) {
+            codegen->machine, w->module, LLVMAssemblyFile, &message, &buffer)) {
       text = seer_arena_printf(arena, "# %s\n", message);
       LLVMDisposeMessage(message);
     } else {
@@ -339,7 +303,7 @@ const char *seer_codegen_print(
       LLVMDisposeMemoryBuffer(buffer);
     }
   }
-  close_module(g);
-  seer_arena_destroy(work);
+  close_module(w);
+  seer_arena_destroy(arena_of_work);
   return text;
 }

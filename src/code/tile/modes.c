@@ -93,6 +93,10 @@ static size of_for(seer_tile *tile, uint32_t id) {
   size inner = of_block(tile, node->body), all = inner;
   of->mode = SEER_TILE_LOOP;
   of->step = 1;
+  if (tile->machine.vector_bytes == 0) {  // plain: nothing is written out that is a loop
+    if (node->extent == 1 && node->ann != SEER_LOOP_PARALLEL) of->mode = SEER_TILE_COPIES;
+    return all;
+  }
   switch (node->ann) {
     case SEER_LOOP_PARALLEL:
       break;

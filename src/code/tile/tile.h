@@ -47,7 +47,8 @@ typedef struct {
 
 // What decisions depend on.
 typedef struct {
-  uint32_t vector_bytes, n_vector_registers;
+  uint32_t vector_bytes;  // 0: no vectors, and no copies: all loops stay loops
+  uint32_t n_vector_registers;
 } seer_tile_machine;
 seer_tile_machine seer_tile_machine_of(const seer_target *target);
 

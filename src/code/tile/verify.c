@@ -11,7 +11,8 @@ static seer_status check_mode(const seer_tile *tile, uint32_t id) {
   const seer_tile_for *of = &tile->of[id];
   const char *name = name_of(tile, node->var);
   bool is_serial = node->ann == SEER_LOOP_SERIAL;
-  if ((of->mode == SEER_TILE_LANES) != (node->ann == SEER_LOOP_VECTOR))
+  bool is_vector = node->ann == SEER_LOOP_VECTOR && tile->machine.vector_bytes != 0;
+  if ((of->mode == SEER_TILE_LANES) != is_vector)
     return SEER_FAIL(INVALID, "@%s: lanes are for vector loops, and for all of them", name);
   if (node->ann == SEER_LOOP_PARALLEL && of->mode != SEER_TILE_LOOP)
     return SEER_FAIL(INVALID, "@%s: a parallel loop stays a loop", name);

@@ -57,6 +57,7 @@ typedef struct {
 
 #define SEER_VEC_NO_BUF UINT32_MAX
 #define SEER_VEC_MAX_LANES 256
+#define SEER_VEC_MAX_COUNTERS 16  // of a loop
 #define SEER_VEC_MAX_DEPTH 64  // of LOOPs and WHENs inside each other
 // Bytes of the largest fill.
 #define SEER_VEC_MAX_FILL_BYTES (1 << 20)

@@ -1,34 +1,32 @@
-// gen.h - what the files of the LLVM code generator share. Internal to code/.
+// gen.h - what the files of the generator of vector code share. Internal to code/gen.
 //
 // The generator runs the loop IR at compile time ("SPMD by evaluation"): an environment binds every
-// loop variable to a constant (UNROLL copies), to an LLVM integer (loops that stay loops) or to a
-// row of lanes (VECTOR). An expression then comes out as a uniform scalar or as a vector of lanes,
-// an address as a linear form over what is known at run time.
+// loop variable to a constant (UNROLL copies), to an integer of the code (loops that stay loops) or
+// to a row of lanes (VECTOR). An expression then comes out as a uniform scalar or as a vector of
+// lanes, an address as a sum over what is known at run time.
 //
 // What becomes of each loop and local buffer was decided before (tile/tile.h).
 //
-//   module.c   module, passes, object            lin.c      sums, value numbering
-//   loop.c     phases, blocks, loops, stores     expr.c     expressions
+//   generate.c phases, parts                     lin.c      sums, value numbering
+//   loop.c     blocks, loops, stores             expr.c     expressions
 //   version.c  versions of a tile                memory.c   loads, stores, guards
 //   hoist.c    accumulators kept in registers    math.c     exp, log, erf, ... as vector code
-//   prefetch.c packed weights, ahead of time
-#ifndef SEER_CODE_LLVM_GEN_H
-#define SEER_CODE_LLVM_GEN_H
+//   prefetch.c packed weights, ahead of time     small.c    floats narrower than f32
+#ifndef SEER_CODE_GEN_H
+#define SEER_CODE_GEN_H
 
-#include <llvm-c/Core.h>
-
-#include "code/kernel.h"
-#include "code/tile/tile.h"
+#include "code/gen/generate.h"
 
 #define SEER_GEN_MAX_PREDS 48
 #define SEER_GEN_MAX_SLOTS 128
 #define SEER_GEN_MAX_OPEN 64
 #define SEER_GEN_NO_VAR UINT32_MAX
+#define SEER_GEN_NONE ((seer_vec){0})
 
 // ---- values. A value of <vl x T> is a vector of the current lanes, else it is the same for all
 // lanes.
 typedef struct {
-  LLVMValueRef v;
+  seer_vec v;
   bool is_vec;
 } seer_gen_value;
 
@@ -36,7 +34,7 @@ typedef enum {
   SEER_GEN_UNBOUND,
   SEER_GEN_CONST,  // c
   SEER_GEN_VALUE,  // value + c
-  SEER_GEN_LANE,  // lane l is value + c + l (value may be NULL)
+  SEER_GEN_LANE,  // lane l is value + c + l (value may be NONE)
   SEER_GEN_LET,  // the expression `let`
   SEER_GEN_HULL  // anything in the variable's range (while versions are being decided)
 } seer_gen_bind;
@@ -44,14 +42,14 @@ typedef enum {
 typedef struct {
   seer_gen_bind kind;
   int64_t c;
-  LLVMValueRef value;
+  seer_vec value;
   uint32_t depth;  // of the run-time loop that sets `value`
   seer_expr let;
 } seer_gen_var;
 
 // What must hold for the current copy of the code to be meant at all.
 typedef struct {
-  LLVMValueRef cond;  // i1
+  seer_vec cond;  // i1
   uint32_t depth;
   // the unrolled loop that it comes from; SEER_GEN_NO_VAR: concerns every access
   uint32_t var;
@@ -65,15 +63,14 @@ typedef struct {
 
 typedef struct {
   bool is_written;  // in this phase
-  LLVMValueRef base;  // pointer, in the current function
+  seer_vec base;  // pointer, in the current phase
   uint32_t align;  // of `base`
-  LLVMValueRef scope, noalias;  // alias metadata
 } seer_gen_buf;
 
 typedef struct {
   int64_t key;  // which copy of the statement it belongs to
   uint32_t lanes;
-  LLVMValueRef cell[SEER_DAG_MAX_VALUES];
+  seer_vec cell[SEER_DAG_MAX_VALUES];
 } seer_gen_slot;
 
 typedef struct {
@@ -89,11 +86,11 @@ typedef struct {
 // reduction is off: it took half of the time of code generation and gave the same loops).
 #define SEER_GEN_MAX_STRIDES 6
 typedef struct {
-  LLVMBasicBlockRef block;  // NULL: not in an innermost loop
-  LLVMValueRef i;
+  uint32_t loop;  // 0: not in an innermost loop
+  seer_vec i;
   uint32_t n;
   struct {
-    LLVMValueRef phi;
+    seer_vec value;
     int64_t step;
   } stride[SEER_GEN_MAX_STRIDES];
 } seer_gen_counter;
@@ -111,18 +108,10 @@ typedef struct {
   const seer_loop *loop;
   seer_arena *arena;
   seer_status status;  // first failure
-  uint64_t l2_bytes;
-  bool is_x86, has_half;  // half <-> float in hardware
-  bool has_rounding;  // to integers, in hardware
-  // masked loads and stores exist for elements of at least this many bytes
-  uint32_t masked_bytes;
-  // LLVM
-  LLVMContextRef context;
-  LLVMModuleRef module;
-  LLVMBuilderRef b, at_entry;  // at_entry: before the first instruction of the function (allocas)
-  LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, ptr;
-  LLVMValueRef fn, scratch;
-  unsigned md_scope, md_noalias, md_invariant;
+  const seer_gen_machine *machine;
+  seer_vec_code *code;
+  seer_vec_builder *b;
+  seer_vec scratch;
   // what was decided, and where we are in it
   seer_tile *tile;
   seer_gen_now *now;  // by node of the loop IR
@@ -134,8 +123,8 @@ typedef struct {
   uint32_t depth;
   uint32_t lane_var, lanes, chunk;
   uint32_t outer_lanes;  // VECTOR node whose vectors are a run-time loop further out; 0: none
-  LLVMValueRef outer_first;  // its first lane now
-  LLVMValueRef lane_mask;  // <lanes x i1>, NULL: all
+  seer_vec outer_first;  // its first lane now
+  seer_vec lane_mask;  // i1 lanes, NONE: all
   uint32_t n_open;
   seer_gen_open open[SEER_GEN_MAX_OPEN];  // outermost first
   uint32_t n_pred;
@@ -161,26 +150,18 @@ static inline const seer_expr_node *seer_gen_at(const seer_gen *g, seer_expr e) 
   return &g->loop->expr.node[e.i];
 }
 
-// ---- module.c
-void seer_gen_init_llvm(void);  // targets of LLVM, once per process
-
-// ---- switches.c
-// For the process, from the first switch_off to the last switch_on. Threads: any.
-void seer_gen_switch_off(void);
-void seer_gen_switch_on(void);
-
 // ---- lin.c
 // Atoms are run-time values, and HULL variables by their numbers.
-static inline uint64_t seer_gen_atom_of(LLVMValueRef v) { return (uint64_t)(uintptr_t)v; }
-// NULL: a HULL variable.
-static inline LLVMValueRef seer_gen_value_of(const seer_sum_term *term) {
-  return term->atom > UINT32_MAX ? (LLVMValueRef)(uintptr_t)term->atom : NULL;
+static inline uint64_t seer_gen_atom_of(seer_vec v) { return (uint64_t)v.i << 32; }
+// NONE: a HULL variable.
+static inline seer_vec seer_gen_value_of(const seer_sum_term *term) {
+  return (seer_vec){(uint32_t)(term->atom >> 32)};
 }
 // False when `e` is not linear in the lanes (or unknown while versions are decided).
 bool seer_gen_sum_of(seer_gen *g, seer_expr e, seer_sum *out);
 // i64; the term's atom is a run-time value.
-LLVMValueRef seer_gen_term_value(seer_gen *g, const seer_sum_term *term, int64_t scale);
-LLVMValueRef seer_gen_sum_value(seer_gen *g, const seer_sum *x);  // of lane 0, i64
+seer_vec seer_gen_term_value(seer_gen *g, const seer_sum_term *term, int64_t scale);
+seer_vec seer_gen_sum_value(seer_gen *g, const seer_sum *x);  // of lane 0, i64
 seer_gen_value seer_gen_sum_lanes(seer_gen *g, const seer_sum *x);
 // innermost run-time loop that it depends on
 uint32_t seer_gen_expr_depth(const seer_gen *g, seer_expr e);
@@ -189,41 +170,43 @@ uint32_t seer_gen_expr_depth(const seer_gen *g, seer_expr e);
 void seer_gen_memo_init(seer_gen *g);
 void seer_gen_memo_push(seer_gen *g);
 void seer_gen_memo_pop(seer_gen *g);
-LLVMValueRef seer_gen_memo_find(seer_gen *g, uint32_t tag, const void *a, const void *b, int64_t c);
-void seer_gen_memo_add(
-    seer_gen *g, uint32_t tag, const void *a, const void *b, int64_t c, LLVMValueRef v);
-LLVMValueRef seer_gen_mul_i64(seer_gen *g, LLVMValueRef a, int64_t b);
-LLVMValueRef seer_gen_gep(seer_gen *g, LLVMTypeRef elem, LLVMValueRef p, LLVMValueRef index);
-LLVMValueRef seer_gen_gep_const(seer_gen *g, LLVMTypeRef elem, LLVMValueRef p, int64_t index);
+seer_vec seer_gen_memo_find(seer_gen *g, uint32_t tag, seer_vec a, seer_vec b, int64_t c);
+void seer_gen_memo_add(seer_gen *g, uint32_t tag, seer_vec a, seer_vec b, int64_t c, seer_vec v);
+seer_vec seer_gen_mul_i64(seer_gen *g, seer_vec a, int64_t b);
+// A pointer, by so many elements of type `elem`.
+seer_vec seer_gen_move(seer_gen *g, seer_vec_elem elem, seer_vec p, seer_vec index);
+seer_vec seer_gen_move_by(seer_gen *g, seer_vec_elem elem, seer_vec p, int64_t index);
 
 // ---- expr.c
-LLVMTypeRef seer_gen_type(const seer_gen *g, seer_dtype dtype);  // in registers
-LLVMTypeRef seer_gen_memory_type(const seer_gen *g, seer_dtype dtype);  // in memory
-LLVMTypeRef seer_gen_lanes_type(LLVMTypeRef elem, uint32_t lanes);  // elem itself for 1 lane
-LLVMValueRef seer_gen_splat(seer_gen *g, LLVMValueRef scalar, uint32_t lanes);
-LLVMValueRef seer_gen_widen(seer_gen *g, seer_gen_value v);  // to the current lanes
-LLVMValueRef seer_gen_and(seer_gen *g, LLVMValueRef a, LLVMValueRef b);  // NULL = true
-LLVMValueRef seer_gen_const_i64(const seer_gen *g, int64_t v);
-LLVMValueRef seer_gen_call(seer_gen *g, const char *intrinsic, LLVMTypeRef *types, uint32_t n_types,
-    LLVMValueRef *args, uint32_t n_args);
-LLVMValueRef seer_gen_select(seer_gen *g, LLVMValueRef cond, LLVMValueRef a, LLVMValueRef b);
-bool seer_gen_const_real(LLVMValueRef v, double *out);  // a constant, or one in all lanes
-bool seer_gen_const_bool(LLVMValueRef v, bool *out);  // v is a constant i1
+seer_vec_elem seer_gen_elem(seer_dtype dtype);  // of values
+seer_vec_elem seer_gen_memory_elem(seer_dtype dtype);  // in memory
+seer_vec seer_gen_splat(seer_gen *g, seer_vec scalar, uint32_t lanes);
+seer_vec seer_gen_widen(seer_gen *g, seer_gen_value v);  // to the current lanes
+seer_vec seer_gen_and(seer_gen *g, seer_vec a, seer_vec b);  // NONE = true
+seer_vec seer_gen_const_i64(seer_gen *g, int64_t v);
+seer_vec seer_gen_select(seer_gen *g, seer_vec cond, seer_vec a, seer_vec b);
+bool seer_gen_const_bool(const seer_gen *g, seer_vec v, bool *out);  // v is a constant i1
 seer_gen_value seer_gen_expr(seer_gen *g, seer_expr e);
 // the operator on its operands, without linear forms
 seer_gen_value seer_gen_expr_raw(seer_gen *g, seer_expr e);
 bool seer_gen_is_true(seer_gen *g, seer_expr predicate);
-// <lanes x i1>: lane < limit (i64).
-LLVMValueRef seer_gen_lanes_below(seer_gen *g, LLVMValueRef limit);
-// One operator on values of equal width (scalars or vectors).
-LLVMValueRef seer_gen_to_memory(seer_gen *g, seer_dtype dtype, LLVMValueRef v);
-LLVMValueRef seer_gen_from_memory(seer_gen *g, seer_dtype dtype, LLVMValueRef v);
+// i1 lanes: lane < limit (i64).
+seer_vec seer_gen_lanes_below(seer_gen *g, seer_vec limit);
 // acc[k] = combine(acc[k], value[k]); all of equal width.
 void seer_gen_combine(seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n,
-    LLVMValueRef *acc, const LLVMValueRef *value);
-LLVMValueRef seer_gen_identity(
+    seer_vec *acc, const seer_vec *value);
+seer_vec seer_gen_identity(
     seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t k, uint32_t lanes);
-uint32_t seer_gen_width(LLVMValueRef v);  // lanes of a value's type
+
+static inline uint32_t seer_gen_width(const seer_gen *g, seer_vec v) {
+  return seer_vec_at(g->code, v)->lanes;
+}
+
+// ---- small.c: between what is computed with and what lies in memory.
+seer_vec seer_gen_to_memory(seer_gen *g, seer_dtype dtype, seer_vec v);
+seer_vec seer_gen_from_memory(seer_gen *g, seer_dtype dtype, seer_vec v);
+// The low four bits of i8 lanes as a 4-bit integer in an i8.
+seer_vec seer_gen_wrap_4(seer_gen *g, seer_dtype dtype, seer_vec v);
 
 // ---- memory.c
 typedef struct {
@@ -231,33 +214,34 @@ typedef struct {
   bool is_regular;  // `at` holds; else `lanes` has one i64 element offset per lane
   bool is_inside;  // every dimension's index is inside the buffer whatever the variables are
   seer_sum at;
-  LLVMValueRef lanes;
+  seer_vec lanes;
 } seer_gen_addr;
 
 void seer_gen_address(
     seer_gen *g, uint32_t buf, const seer_expr *index, uint32_t n_index, seer_gen_addr *out);
 seer_gen_value seer_gen_load(seer_gen *g, seer_expr e);
-// For targets of stores: `uniform` (i1) and `mask` (<lanes x i1>) say what may be touched; NULL =
+// For targets of stores: `uniform` (i1) and `mask` (i1 lanes) say what may be touched; NONE:
 // all.
 seer_gen_value seer_gen_load_target(
-    seer_gen *g, const seer_gen_addr *addr, LLVMValueRef uniform, LLVMValueRef mask);
-void seer_gen_store_target(seer_gen *g, const seer_gen_addr *addr, seer_gen_value value,
-    LLVMValueRef uniform, LLVMValueRef mask);
+    seer_gen *g, const seer_gen_addr *addr, seer_vec uniform, seer_vec mask);
+void seer_gen_store_target(
+    seer_gen *g, const seer_gen_addr *addr, seer_gen_value value, seer_vec uniform, seer_vec mask);
 
 // ---- loop.c
-LLVMValueRef seer_gen_phase(seer_gen *g, uint32_t phase, const char *name);
+void seer_gen_bind_var(seer_gen *g, uint32_t var, seer_gen_bind kind, int64_t c, seer_vec value);
+void seer_gen_open_loop(seer_gen *g, uint32_t var, int64_t trip, bool is_copies);
+void seer_gen_block(seer_gen *g, uint32_t id);
 // Binds the loop's variable to each copy or chunk of lanes in turn (with predicates and masks) and
 // calls `each`.
 void seer_gen_for_copies(seer_gen *g, uint32_t node, void (*each)(void *user), void *user);
 seer_tile_mode seer_gen_mode_of(const seer_gen *g, uint32_t node);  // in the current version
 bool seer_gen_cuts(const seer_gen *g, uint32_t node);  // the bound has to be looked at
-LLVMValueRef seer_gen_alloca(seer_gen *g, LLVMTypeRef type, uint32_t align);
 // What the current copy's store may touch: for memory, and (out_reduce_*) what concerns only loops
 // that are not in the address.
 typedef struct {
-  LLVMValueRef uniform, mask;  // of all enclosing copies
+  seer_vec uniform, mask;  // of all enclosing copies
   // of those whose variable the address does not depend on
-  LLVMValueRef reduce_uniform, reduce_mask;
+  seer_vec reduce_uniform, reduce_mask;
 } seer_gen_active;
 void seer_gen_active_of(
     seer_gen *g, const seer_loop_node *store, bool is_lane_in_address, seer_gen_active *out);
@@ -272,8 +256,8 @@ void seer_gen_versions(seer_gen *g, uint32_t id, bool is_alone);
 // ---- prefetch.c
 // After a load of a vector at pointer `p`: asks for what loads of the same stream need later, where
 // that is worth an instruction.
-void seer_gen_prefetch(seer_gen *g, const seer_expr *index, uint32_t n_index,
-    const seer_gen_addr *addr, LLVMValueRef p);
+void seer_gen_prefetch(
+    seer_gen *g, const seer_expr *index, uint32_t n_index, const seer_gen_addr *addr, seer_vec p);
 
 // ---- hoist.c
 // Starts keeping the targets of the reduction below `root` (a FOR) in registers; false if it cannot
@@ -284,19 +268,19 @@ void seer_gen_hoist_end(seer_gen *g, uint32_t root);  // writes them back
 void seer_gen_hoist_update(seer_gen *g, const seer_loop_node *store, const seer_gen_addr *addr,
     const seer_gen_active *active);
 // acc[k] = combine(acc[k], the store's value k), over `lanes` lanes, where `cond` (i1, or one per
-// lane, or NULL: always) holds. SUM of a product becomes one multiply-add.
+// lane, or NONE: always) holds. SUM of a product becomes one multiply-add.
 void seer_gen_accumulate(
-    seer_gen *g, const seer_loop_node *store, uint32_t lanes, LLVMValueRef cond, LLVMValueRef *acc);
+    seer_gen *g, const seer_loop_node *store, uint32_t lanes, seer_vec cond, seer_vec *acc);
 // Combines the lanes of acc[] into scalars.
 void seer_gen_horizontal(
-    seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n, LLVMValueRef *acc);
+    seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n, seer_vec *acc);
 
 // ---- math.c: f32 only; each function states its error.
-LLVMValueRef seer_gen_math(seer_gen *g, seer_expr_op op, LLVMValueRef x);
-LLVMValueRef seer_gen_math_f64(seer_gen *g, seer_expr_op op, LLVMValueRef x);  // NULL: has no code
+seer_vec seer_gen_math(seer_gen *g, seer_expr_op op, seer_vec x);
+seer_vec seer_gen_math_f64(seer_gen *g, seer_expr_op op, seer_vec x);  // NONE: has no code
 typedef enum { SEER_GEN_FLOOR, SEER_GEN_CEIL, SEER_GEN_TRUNC, SEER_GEN_EVEN } seer_gen_rounding;
 // To an integer, f32 and f64, exactly as the instruction does it, the sign of zero too.
-LLVMValueRef seer_gen_round(seer_gen *g, seer_gen_rounding how, LLVMValueRef x);
-LLVMValueRef seer_gen_math_pow(seer_gen *g, LLVMValueRef x, LLVMValueRef y);
+seer_vec seer_gen_round(seer_gen *g, seer_gen_rounding how, seer_vec x);
+seer_vec seer_gen_math_pow(seer_gen *g, seer_vec x, seer_vec y);
 
 #endif

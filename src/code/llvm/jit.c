@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "code/llvm/gen.h"
+#include "code/kernel.h"
+#include "code/llvm/llvm.h"
 
 typedef struct {
   LLVMOrcJITDylibRef dylib;
@@ -30,7 +31,7 @@ static seer_status from_llvm(LLVMErrorRef error, const char *what) {
 }
 
 seer_status seer_jit_create(seer_jit **out_jit) {
-  seer_gen_init_llvm();
+  seer_llvm_init();
   *out_jit = NULL;
   LLVMOrcLLJITRef lljit;
   SEER_TRY(from_llvm(LLVMOrcCreateLLJIT(&lljit, NULL), "ORC"));

@@ -7,7 +7,7 @@
 // which start at the combiner's identity and are combined across the lanes behind the loops.
 #include <string.h>
 
-#include "code/llvm/gen.h"
+#include "code/gen/gen.h"
 
 typedef struct walk walk;
 struct walk {
@@ -71,7 +71,7 @@ static void step_into(walk *w) {
     w->at_store(w);
   } else if (in_address(g, w->store, node->var)) {
     seer_gen_for_copies(g, w->id, step_copy, w);
-  } else if (node->ann == SEER_LOOP_VECTOR) {
+  } else if (g->tile->of[w->id].mode == SEER_TILE_LANES) {
     step_partial(w, w->id);
   } else {
     g->var[node->var].kind = SEER_GEN_UNBOUND;
@@ -99,9 +99,10 @@ static void run_walk(
 static int64_t key_of(const seer_gen *g, const seer_gen_hoist *hoist) {
   int64_t key = 0;
   for (uint32_t k = 0; k < hoist->n_loop; k++) {
-    const seer_loop_node *node = &g->loop->node[hoist->loop[k]];
+    uint32_t id = hoist->loop[k];
+    const seer_loop_node *node = &g->loop->node[id];
     key = key * node->extent +
-        (node->ann == SEER_LOOP_VECTOR ? (int64_t)g->chunk : g->var[node->var].c);
+        (g->tile->of[id].mode == SEER_TILE_LANES ? (int64_t)g->chunk : g->var[node->var].c);
   }
   return key;
 }
@@ -149,7 +150,8 @@ static bool is_legal_chain(
       id = node->next;
       continue;
     }
-    bool is_vector = node->ann == SEER_LOOP_VECTOR, is_in = in_address(g, store, node->var);
+    bool is_vector = g->tile->of[id].mode == SEER_TILE_LANES,
+         is_in = in_address(g, store, node->var);
     if (!is_in) {
       if (is_vector && g->tile->of[id].lanes > 1) out->is_partial = true;
       if (n_skipped == SEER_COUNT_OF(skipped)) return false;
@@ -199,6 +201,11 @@ static void targets(walk *w, seer_gen_addr *addr, seer_gen_active *active, seer_
   seer_gen_active_of(w->g, store, addr[0].at.lane != 0, active);
 }
 
+static seer_vec new_cell(seer_gen *g, seer_vec like) {
+  const seer_vec_node *node = seer_vec_at(g->code, like);
+  return seer_vec_slot(g->b, (seer_vec_elem)node->elem, node->lanes, 1, 64);
+}
+
 static void begin_slot(walk *w) {
   seer_gen *g = w->g;
   seer_gen_addr addr[SEER_DAG_MAX_VALUES];
@@ -206,45 +213,46 @@ static void begin_slot(walk *w) {
   seer_gen_active active;
   targets(w, addr, &active, dtype);
   seer_gen_slot *slot = find_slot(g, w->hoist);
-  if (!slot || slot->cell[0]) return;
+  if (!slot || slot->cell[0].i != 0) return;
   for (uint32_t k = 0; k < w->store->n_values; k++) {
-    LLVMValueRef v = w->hoist->is_partial
+    seer_vec v = w->hoist->is_partial
         ? seer_gen_identity(g, w->store->combiner, dtype, k, slot->lanes)
         : seer_gen_load_target(g, &addr[k], active.uniform, active.mask).v;
-    slot->cell[k] = seer_gen_alloca(g, LLVMTypeOf(v), 64);
-    LLVMBuildStore(g->b, v, slot->cell[k]);
+    slot->cell[k] = new_cell(g, v);
+    seer_vec_store(g->b, v, slot->cell[k], 0, SEER_VEC_NO_BUF);
   }
 }
 
-static LLVMValueRef read_cell(seer_gen *g, LLVMValueRef cell) {
-  return LLVMBuildLoad2(g->b, LLVMGetAllocatedType(cell), cell, "");
+static seer_vec read_cell(seer_gen *g, seer_vec cell) {
+  const seer_vec_node *slot = seer_vec_at(g->code, cell);
+  return seer_vec_load(g->b, (seer_vec_elem)slot->of, slot->lanes, cell, 0, SEER_VEC_NO_BUF, false);
 }
 
 static void end_slot(walk *w) {
   seer_gen *g = w->g;
   seer_gen_addr addr[SEER_DAG_MAX_VALUES];
   seer_dtype dtype[SEER_DAG_MAX_VALUES];
-  LLVMValueRef value[SEER_DAG_MAX_VALUES], acc[SEER_DAG_MAX_VALUES];
+  seer_vec value[SEER_DAG_MAX_VALUES], acc[SEER_DAG_MAX_VALUES];
   seer_gen_active active;
   targets(w, addr, &active, dtype);
   seer_gen_slot *slot = find_slot(g, w->hoist);
-  if (!slot || !slot->cell[0]) return;
+  if (!slot || slot->cell[0].i == 0) return;
   uint32_t n = w->store->n_values;
   for (uint32_t k = 0; k < n; k++) value[k] = read_cell(g, slot->cell[k]);
   bool is_lane = addr[0].at.lane != 0;
   if (w->hoist->is_partial) {
     seer_gen_horizontal(g, w->store->combiner, dtype, n, value);
     for (uint32_t k = 0; k < n; k++)
-      acc[k] = seer_gen_load_target(g, &addr[k], active.uniform, NULL).v;
+      acc[k] = seer_gen_load_target(g, &addr[k], active.uniform, SEER_GEN_NONE).v;
     seer_gen_combine(g, w->store->combiner, dtype, n, acc, value);
     memcpy(value, acc, sizeof(value));
   }
   for (uint32_t k = 0; k < n; k++) {
     seer_gen_value v = {.v = value[k], .is_vec = is_lane && slot->lanes > 1};
     seer_gen_store_target(
-        g, &addr[k], v, active.uniform, w->hoist->is_partial ? NULL : active.mask);
+        g, &addr[k], v, active.uniform, w->hoist->is_partial ? SEER_GEN_NONE : active.mask);
   }
-  slot->cell[0] = NULL;  // once
+  slot->cell[0] = SEER_GEN_NONE;  // once
 }
 
 bool seer_gen_hoist_begin(seer_gen *g, uint32_t root) {
@@ -280,33 +288,26 @@ void seer_gen_hoist_update(seer_gen *g, const seer_loop_node *store, const seer_
   seer_gen_slot *slot = find_slot(g, g->hoist);
   SEER_ASSERT(slot, "no accumulator for copy %" PRId64 " of %s", key_of(g, g->hoist),
       g->loop->buf[addr[0].buf].name);
-  LLVMValueRef acc[SEER_DAG_MAX_VALUES] = {0}, cond = active->reduce_mask;
-  if (active->reduce_uniform) {
-    cond = cond ? seer_gen_and(g, cond, seer_gen_splat(g, active->reduce_uniform, slot->lanes))
-                : active->reduce_uniform;
+  seer_vec acc[SEER_DAG_MAX_VALUES] = {{0}}, cond = active->reduce_mask;
+  if (active->reduce_uniform.i != 0) {
+    cond = cond.i != 0
+        ? seer_gen_and(g, cond, seer_gen_splat(g, active->reduce_uniform, slot->lanes))
+        : active->reduce_uniform;
   }
   for (uint32_t k = 0; k < store->n_values; k++) acc[k] = read_cell(g, slot->cell[k]);
   seer_gen_accumulate(g, store, slot->lanes, cond, acc);
-  for (uint32_t k = 0; k < store->n_values; k++) LLVMBuildStore(g->b, acc[k], slot->cell[k]);
+  for (uint32_t k = 0; k < store->n_values; k++)
+    seer_vec_store(g->b, acc[k], slot->cell[k], 0, SEER_VEC_NO_BUF);
 }
 
 void seer_gen_horizontal(
-    seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n, LLVMValueRef *acc) {
-  for (uint32_t width = seer_gen_width(acc[0]); width > 1; width /= 2) {
-    LLVMValueRef low[256], high[256], half[SEER_DAG_MAX_VALUES];
-    for (uint32_t l = 0; l < width / 2; l++) {
-      low[l] = LLVMConstInt(g->i32, l, false);
-      high[l] = LLVMConstInt(g->i32, l + width / 2, false);
-    }
+    seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n, seer_vec *acc) {
+  for (uint32_t width = seer_gen_width(g, acc[0]); width > 1; width /= 2) {
+    seer_vec half[SEER_DAG_MAX_VALUES];
     for (uint32_t k = 0; k < n; k++) {
-      LLVMValueRef none = LLVMGetPoison(LLVMTypeOf(acc[k])), v = acc[k];
-      if (width == 2) {
-        acc[k] = LLVMBuildExtractElement(g->b, v, low[0], "");
-        half[k] = LLVMBuildExtractElement(g->b, v, high[0], "");
-      } else {
-        acc[k] = LLVMBuildShuffleVector(g->b, v, none, LLVMConstVector(low, width / 2), "");
-        half[k] = LLVMBuildShuffleVector(g->b, v, none, LLVMConstVector(high, width / 2), "");
-      }
+      seer_vec v = acc[k];
+      acc[k] = seer_vec_half(g->b, v, false);
+      half[k] = seer_vec_half(g->b, v, true);
     }
     seer_gen_combine(g, combiner, dtype, n, acc, half);
   }

@@ -2,15 +2,15 @@
 // that computes addresses.
 #include <string.h>
 
-#include "code/llvm/gen.h"
+#include "code/gen/gen.h"
 
 // ---- value numbering
 
 typedef struct {
   uint32_t tag, next;
-  const void *a, *b;
+  uint32_t a, b;  // values
   int64_t c;
-  LLVMValueRef v;
+  seer_vec v;
 } entry;
 
 #define BUCKETS 2048
@@ -23,9 +23,9 @@ struct seer_gen_memo {
   size_t *mark;
 };
 
-static uint32_t bucket_of(uint32_t tag, const void *a, const void *b, int64_t c) {
-  uint64_t h = tag * UINT64_C(0x9E3779B97F4A7C15) ^ (uint64_t)(uintptr_t)a;
-  h = (h ^ (h >> 29)) * UINT64_C(0xBF58476D1CE4E5B9) ^ (uint64_t)(uintptr_t)b;
+static uint32_t bucket_of(uint32_t tag, uint32_t a, uint32_t b, int64_t c) {
+  uint64_t h = tag * UINT64_C(0x9E3779B97F4A7C15) ^ a;
+  h = (h ^ (h >> 29)) * UINT64_C(0xBF58476D1CE4E5B9) ^ b;
   h = (h ^ (h >> 32)) * UINT64_C(0x94D049BB133111EB) ^ (uint64_t)c * UINT64_C(0x9E3779B97F4A7C15);
   return (uint32_t)((h ^ (h >> 31)) % BUCKETS);
 }
@@ -61,79 +61,72 @@ void seer_gen_memo_pop(seer_gen *g) {
   g->tick++;
 }
 
-LLVMValueRef seer_gen_memo_find(
-    seer_gen *g, uint32_t tag, const void *a, const void *b, int64_t c) {
+seer_vec seer_gen_memo_find(seer_gen *g, uint32_t tag, seer_vec a, seer_vec b, int64_t c) {
   const seer_gen_memo *m = g->memo;
-  for (uint32_t k = m->bucket[bucket_of(tag, a, b, c)]; k != 0; k = m->entry[k].next) {
+  for (uint32_t k = m->bucket[bucket_of(tag, a.i, b.i, c)]; k != 0; k = m->entry[k].next) {
     const entry *e = &m->entry[k];
-    if (e->tag == tag && e->a == a && e->b == b && e->c == c) return e->v;
+    if (e->tag == tag && e->a == a.i && e->b == b.i && e->c == c) return e->v;
   }
-  return NULL;
+  return SEER_GEN_NONE;
 }
 
-void seer_gen_memo_add(
-    seer_gen *g, uint32_t tag, const void *a, const void *b, int64_t c, LLVMValueRef v) {
+void seer_gen_memo_add(seer_gen *g, uint32_t tag, seer_vec a, seer_vec b, int64_t c, seer_vec v) {
   seer_gen_memo *m = g->memo;
   m->entry = SEER_GROW(g->arena, entry, m->entry, m->n, &m->cap);
-  uint32_t at = bucket_of(tag, a, b, c);
-  m->entry[m->n] = (entry){.tag = tag, .next = m->bucket[at], .a = a, .b = b, .c = c, .v = v};
+  uint32_t at = bucket_of(tag, a.i, b.i, c);
+  m->entry[m->n] = (entry){.tag = tag, .next = m->bucket[at], .a = a.i, .b = b.i, .c = c, .v = v};
   m->bucket[at] = (uint32_t)m->n++;
 }
 
-enum { TAG_ADD = 1, TAG_MUL, TAG_GEP };
+enum { TAG_ADD = 1, TAG_MUL, TAG_MOVE };
 
-static LLVMValueRef add_i64(seer_gen *g, LLVMValueRef a, LLVMValueRef b) {
-  if (!a) return b;
-  LLVMValueRef v = seer_gen_memo_find(g, TAG_ADD, a, b, 0);
-  if (v) return v;
-  v = LLVMBuildNSWAdd(g->b, a, b, "");
+static seer_vec add_i64(seer_gen *g, seer_vec a, seer_vec b) {
+  if (a.i == 0) return b;
+  seer_vec v = seer_gen_memo_find(g, TAG_ADD, a, b, 0);
+  if (v.i != 0) return v;
+  v = seer_vec2(g->b, SEER_VEC_ADD_INDEX, a, b);
   seer_gen_memo_add(g, TAG_ADD, a, b, 0, v);
   return v;
 }
 
 // a * b as one more counter of the innermost loop, if `a` is its counter or a multiple of it.
-static LLVMValueRef strided(seer_gen *g, LLVMValueRef a, int64_t b) {
+static seer_vec strided(seer_gen *g, seer_vec a, int64_t b) {
   seer_gen_counter *c = &g->counter;
-  int64_t step = c->block && a == c->i ? b : 0;
+  int64_t step = c->loop != 0 && a.i == c->i.i ? b : 0;
   for (uint32_t k = 0; k < c->n && step == 0; k++) {
-    if (c->stride[k].phi == a) step = c->stride[k].step * b;
+    if (c->stride[k].value.i == a.i) step = c->stride[k].step * b;
   }
-  if (step == 0) return NULL;
+  if (step == 0) return SEER_GEN_NONE;
   for (uint32_t k = 0; k < c->n; k++) {
-    if (c->stride[k].step == step) return c->stride[k].phi;
+    if (c->stride[k].step == step) return c->stride[k].value;
   }
-  if (c->n == SEER_GEN_MAX_STRIDES) return NULL;
-  LLVMBasicBlockRef here = LLVMGetInsertBlock(g->b);
-  LLVMPositionBuilderBefore(g->b, LLVMGetFirstInstruction(c->block));
-  LLVMValueRef phi = LLVMBuildPhi(g->b, g->i64, "");
-  LLVMPositionBuilderAtEnd(g->b, here);
-  c->stride[c->n].phi = phi;
-  c->stride[c->n++].step = step;
-  return phi;
+  if (c->n == SEER_GEN_MAX_STRIDES) return SEER_GEN_NONE;
+  c->stride[c->n].value = seer_vec_counter(g->b, c->loop, step);
+  c->stride[c->n].step = step;
+  return c->stride[c->n++].value;
 }
 
-LLVMValueRef seer_gen_mul_i64(seer_gen *g, LLVMValueRef a, int64_t b) {
+seer_vec seer_gen_mul_i64(seer_gen *g, seer_vec a, int64_t b) {
   if (b == 1) return a;
-  LLVMValueRef v = seer_gen_memo_find(g, TAG_MUL, a, NULL, b);
-  if (v) return v;
+  seer_vec v = seer_gen_memo_find(g, TAG_MUL, a, SEER_GEN_NONE, b);
+  if (v.i != 0) return v;
   v = strided(g, a, b);
-  if (v) return v;
-  v = LLVMBuildNSWMul(g->b, a, seer_gen_const_i64(g, b), "");
-  seer_gen_memo_add(g, TAG_MUL, a, NULL, b, v);
+  if (v.i != 0) return v;
+  v = seer_vec2(g->b, SEER_VEC_MUL_INDEX, a, seer_gen_const_i64(g, b));
+  seer_gen_memo_add(g, TAG_MUL, a, SEER_GEN_NONE, b, v);
   return v;
 }
 
-LLVMValueRef seer_gen_gep(seer_gen *g, LLVMTypeRef elem, LLVMValueRef p, LLVMValueRef index) {
-  int64_t tag = (int64_t)(intptr_t)elem;
-  LLVMValueRef v = seer_gen_memo_find(g, TAG_GEP, p, index, tag);
-  if (v) return v;
-  v = LLVMBuildGEP2(g->b, elem, p, &index, 1, "");
-  seer_gen_memo_add(g, TAG_GEP, p, index, tag, v);
+seer_vec seer_gen_move(seer_gen *g, seer_vec_elem elem, seer_vec p, seer_vec index) {
+  seer_vec v = seer_gen_memo_find(g, TAG_MOVE, p, index, elem);
+  if (v.i != 0) return v;
+  v = seer_vec_move(g->b, elem, p, index);
+  seer_gen_memo_add(g, TAG_MOVE, p, index, elem, v);
   return v;
 }
 
-LLVMValueRef seer_gen_gep_const(seer_gen *g, LLVMTypeRef elem, LLVMValueRef p, int64_t index) {
-  return index == 0 ? p : seer_gen_gep(g, elem, p, seer_gen_const_i64(g, index));
+seer_vec seer_gen_move_by(seer_gen *g, seer_vec_elem elem, seer_vec p, int64_t index) {
+  return index == 0 ? p : seer_gen_move(g, elem, p, seer_gen_const_i64(g, index));
 }
 
 // ---- linear forms
@@ -145,8 +138,9 @@ uint32_t seer_gen_expr_depth(const seer_gen *g, seer_expr e) {
   if (node->op == SEER_EXPR_VAR) {
     const seer_gen_var *var = &g->var[node->ref];
     if (var->kind == SEER_GEN_LET) return seer_gen_expr_depth(g, var->let);
-    return var->kind == SEER_GEN_VALUE || (var->kind == SEER_GEN_LANE && var->value) ? var->depth
-                                                                                     : 0;
+    return var->kind == SEER_GEN_VALUE || (var->kind == SEER_GEN_LANE && var->value.i != 0)
+        ? var->depth
+        : 0;
   }
   for (uint32_t k = 0; k < 3; k++) {
     if (node->arg[k].i == 0) continue;
@@ -172,33 +166,32 @@ static bool uses_hull(const seer_gen *g, seer_expr e) {
   return false;
 }
 
-LLVMValueRef seer_gen_term_value(seer_gen *g, const seer_sum_term *term, int64_t scale) {
+seer_vec seer_gen_term_value(seer_gen *g, const seer_sum_term *term, int64_t scale) {
   return seer_gen_mul_i64(g, seer_gen_value_of(term), term->coef * scale);
 }
 
-LLVMValueRef seer_gen_sum_value(seer_gen *g, const seer_sum *x) {
-  LLVMValueRef sum = NULL;
+seer_vec seer_gen_sum_value(seer_gen *g, const seer_sum *x) {
+  seer_vec sum = SEER_GEN_NONE;
   for (uint32_t k = 0; k < x->n; k++) {
     sum = add_i64(g, sum, seer_gen_term_value(g, &x->term[k], 1));
   }
-  if (!sum) return seer_gen_const_i64(g, x->c);
+  if (sum.i == 0) return seer_gen_const_i64(g, x->c);
   return x->c == 0 ? sum : add_i64(g, sum, seer_gen_const_i64(g, x->c));
 }
 
 seer_gen_value seer_gen_sum_lanes(seer_gen *g, const seer_sum *x) {
   seer_gen_value base = {.v = seer_gen_sum_value(g, x)};
   if (x->lane == 0) return base;
-  LLVMValueRef step[256];
-  SEER_ASSERT(g->lanes <= SEER_COUNT_OF(step), "%u lanes", g->lanes);
-  for (uint32_t l = 0; l < g->lanes; l++) step[l] = seer_gen_const_i64(g, x->lane * (int64_t)l);
-  LLVMValueRef v = LLVMBuildNSWAdd(
-      g->b, seer_gen_splat(g, base.v, g->lanes), LLVMConstVector(step, g->lanes), "");
+  seer_vec step = seer_vec_series(g->b, SEER_VEC_I64, g->lanes, 0, x->lane);
+  seer_vec v = seer_vec2(g->b, SEER_VEC_ADD_INDEX, seer_gen_splat(g, base.v, g->lanes), step);
   return (seer_gen_value){.v = v, .is_vec = true};
 }
 
 // A run-time value as a sum: one term, or a constant if that is what comes out.
-static seer_sum sum_of_value(LLVMValueRef v, uint32_t depth, int64_t low, int64_t high) {
-  if (LLVMIsAConstantInt(v)) return seer_sum_const(LLVMConstIntGetSExtValue(v));
+static seer_sum sum_of_value(
+    const seer_gen *g, seer_vec v, uint32_t depth, int64_t low, int64_t high) {
+  int64_t known;
+  if (seer_vec_const_int(g->code, v, &known)) return seer_sum_const(known);
   return seer_sum_atom((seer_sum_term){
       .coef = 1, .atom = seer_gen_atom_of(v), .depth = depth, .low = low, .high = high});
 }
@@ -216,34 +209,34 @@ static bool other(void *user, seer_expr e, seer_sum *out) {
     low = INT64_MIN;
     high = INT64_MAX;
   }
-  *out = sum_of_value(v.v, seer_gen_expr_depth(g, e), low, high);
+  *out = sum_of_value(g, v.v, seer_gen_expr_depth(g, e), low, high);
   return true;
 }
 
 // floor(v / d) or v mod d of a run-time value; `is_natural`: v >= 0.
-static LLVMValueRef divide_value(
-    seer_gen *g, LLVMValueRef v, int64_t d, bool is_mod, bool is_natural) {
-  LLVMValueRef by = seer_gen_const_i64(g, d);
-  if (is_natural) return is_mod ? LLVMBuildURem(g->b, v, by, "") : LLVMBuildUDiv(g->b, v, by, "");
-  LLVMValueRef rest = LLVMBuildSRem(g->b, v, by, "");
-  LLVMValueRef is_negative = LLVMBuildICmp(g->b, LLVMIntSLT, rest, seer_gen_const_i64(g, 0), "");
-  if (is_mod) return seer_gen_select(g, is_negative, LLVMBuildAdd(g->b, rest, by, ""), rest);
-  LLVMValueRef quotient = LLVMBuildSDiv(g->b, v, by, "");
+static seer_vec divide_value(seer_gen *g, seer_vec v, int64_t d, bool is_mod, bool is_natural) {
+  seer_vec by = seer_gen_const_i64(g, d);
+  if (is_natural)
+    return is_mod ? seer_vec2(g->b, SEER_VEC_UREM, v, by) : seer_vec2(g->b, SEER_VEC_UDIV, v, by);
+  seer_vec rest = seer_vec2(g->b, SEER_VEC_SREM, v, by);
+  seer_vec is_negative = seer_vec2(g->b, SEER_VEC_SLT, rest, seer_gen_const_i64(g, 0));
+  if (is_mod) return seer_gen_select(g, is_negative, seer_vec2(g->b, SEER_VEC_ADD, rest, by), rest);
+  seer_vec quotient = seer_vec2(g->b, SEER_VEC_SDIV, v, by);
   return seer_gen_select(
-      g, is_negative, LLVMBuildSub(g->b, quotient, seer_gen_const_i64(g, 1), ""), quotient);
+      g, is_negative, seer_vec2(g->b, SEER_VEC_SUB, quotient, seer_gen_const_i64(g, 1)), quotient);
 }
 
 static bool divide(void *user, const seer_sum *x, int64_t d, bool is_mod, bool is_known,
     int64_t low, int64_t high, seer_sum *out) {
   seer_gen *g = user;
   for (uint32_t k = 0; k < x->n; k++) {
-    if (!seer_gen_value_of(&x->term[k])) return false;  // a hull
+    if (seer_gen_value_of(&x->term[k]).i == 0) return false;  // a hull
   }
   uint32_t depth = x->n ? x->term[x->n - 1].depth : 0;
-  LLVMValueRef v = divide_value(g, seer_gen_sum_value(g, x), d, is_mod, is_known && low >= 0);
+  seer_vec v = divide_value(g, seer_gen_sum_value(g, x), d, is_mod, is_known && low >= 0);
   int64_t q_low = is_known ? seer_floor_div(low, d) : INT64_MIN,
           q_high = is_known ? seer_floor_div(high, d) : INT64_MAX;
-  *out = sum_of_value(v, depth, is_mod ? 0 : q_low, is_mod ? d - 1 : q_high);
+  *out = sum_of_value(g, v, depth, is_mod ? 0 : q_low, is_mod ? d - 1 : q_high);
   return true;
 }
 
@@ -267,7 +260,7 @@ static bool variable(void *user, uint32_t ref, seer_sum *out) {
     case SEER_GEN_LANE: {
       bool is_lane = var->kind == SEER_GEN_LANE;
       *out = seer_sum_const(0);
-      if (var->value)
+      if (var->value.i != 0)
         *out = seer_sum_atom((seer_sum_term){.coef = 1,
             .atom = seer_gen_atom_of(var->value),
             .depth = var->depth,

@@ -10,7 +10,7 @@
 //   GENERAL  everything else: predicates (rows), masks (lanes) and chosen pointers (guards).
 #include <string.h>
 
-#include "code/llvm/gen.h"
+#include "code/gen/gen.h"
 
 typedef struct {
   bool is_open;  // contains a loop that stays and is no reduction: versions are made further in
@@ -72,7 +72,7 @@ typedef struct {
 
 typedef struct {
   seer_gen *g;
-  LLVMValueRef all;  // conjunction so far
+  seer_vec all;  // conjunction so far
   uint32_t n_node, n_expr;
   uint32_t node[MAX_PROVED];
   uint32_t expr[MAX_PROVED];
@@ -82,11 +82,11 @@ typedef struct {
 } version_test;
 
 // x >= 0 for all values of the hull variables: the test on what is known in front of the tile.
-// NULL: cannot be had.
-static LLVMValueRef never_negative(seer_gen *g, seer_sum *x) {
+// NONE: cannot be had.
+static seer_vec never_negative(seer_gen *g, seer_sum *x) {
   for (uint32_t k = 0; k < x->n;) {
     seer_sum_term *t = &x->term[k];
-    if (seer_gen_value_of(t)) {
+    if (seer_gen_value_of(t).i != 0) {
       k++;
       continue;
     }
@@ -94,18 +94,18 @@ static LLVMValueRef never_negative(seer_gen *g, seer_sum *x) {
     x->n--;
     memmove(t, t + 1, (x->n - k) * sizeof(*t));
   }
-  if (x->lane != 0) return NULL;
-  LLVMValueRef v = seer_gen_sum_value(g, x);
-  return LLVMBuildICmp(g->b, LLVMIntSGE, v, seer_gen_const_i64(g, 0), "");
+  if (x->lane != 0) return SEER_GEN_NONE;
+  seer_vec v = seer_gen_sum_value(g, x);
+  return seer_vec2(g->b, SEER_VEC_SGE, v, seer_gen_const_i64(g, 0));
 }
 
 // Adds a condition unless it can never hold; then the check stays in the FULL version.
 static bool require(version_test *t, seer_sum *x) {
   int64_t low, high;
   if (seer_sum_range(x, t->g->lanes, &low, &high) && high < 0) return false;
-  LLVMValueRef cond = never_negative(t->g, x);
+  seer_vec cond = never_negative(t->g, x);
   bool is_true;
-  if (!cond || (seer_gen_const_bool(cond, &is_true) && !is_true)) return false;
+  if (cond.i == 0 || (seer_gen_const_bool(t->g, cond, &is_true) && !is_true)) return false;
   int64_t rest_low, rest_high;
   if (seer_sum_range(x, t->g->lanes, &rest_low, &rest_high) && rest_high < 0) return false;
   t->all = seer_gen_and(t->g, t->all, cond);
@@ -181,7 +181,7 @@ static bool add_tail(version_test *t, uint32_t id, const seer_sum *bound) {
   if (t->no_tails || plan->bound_low < 1 || tail == 0 || bound->lane != 0 || bound->n == 0)
     return false;
   for (uint32_t k = 0; k < bound->n; k++) {
-    if (!seer_gen_value_of(&bound->term[k]) || bound->term[k].coef % node->extent != 0)
+    if (seer_gen_value_of(&bound->term[k]).i == 0 || bound->term[k].coef % node->extent != 0)
       return false;
   }
   if (plan->mode == SEER_TILE_LANES) {
@@ -270,32 +270,26 @@ static void mark_full(version_test *t, bool is_full) {
   t->g->tick++;
 }
 
-static LLVMBasicBlockRef new_block(seer_gen *g) {
-  return LLVMAppendBasicBlockInContext(g->context, g->fn, "");
-}
-
 // FULL and GENERAL, or the one of them that is needed.
 static void emit_full_or_general(version_test *t, uint32_t id, bool is_alone) {
   seer_gen *g = t->g;
   bool has_full = t->n_node + t->n_expr > 0;
-  if (!has_full || !t->all) {  // nothing to test, or known to hold
+  if (!has_full || t->all.i == 0) {  // nothing to test, or known to hold
     mark_full(t, has_full);
     seer_gen_nodes(g, id, is_alone);
     mark_full(t, false);
     return;
   }
-  LLVMBasicBlockRef full = new_block(g), general = new_block(g), join = new_block(g);
-  LLVMBuildCondBr(g->b, t->all, full, general);
+  seer_vec_begin_when(g->b, t->all);
   for (uint32_t is_general = 0; is_general < 2; is_general++) {
-    LLVMPositionBuilderAtEnd(g->b, is_general ? general : full);
+    if (is_general) seer_vec_otherwise(g->b);
     seer_gen_memo_push(g);
     mark_full(t, !is_general);
     g->is_general = is_general;
     seer_gen_nodes(g, id, is_alone);
-    LLVMBuildBr(g->b, join);
     seer_gen_memo_pop(g);
   }
-  LLVMPositionBuilderAtEnd(g->b, join);
+  seer_vec_end(g->b);
   g->is_general = false;
 }
 
@@ -321,21 +315,18 @@ static void emit_tree(version_test *t, uint32_t k, bool is_tail, uint32_t id, bo
     return;
   }
   const tail_group *group = &t->tail[k];
-  LLVMBasicBlockRef block[2] = {new_block(g), new_block(g)}, join = new_block(g);
-  LLVMValueRef bound = seer_gen_sum_value(g, &group->bound);
-  LLVMValueRef is_whole =
-      LLVMBuildICmp(g->b, LLVMIntSGE, bound, seer_gen_const_i64(g, group->extent), "");
-  LLVMBuildCondBr(g->b, is_whole, block[0], block[1]);
+  seer_vec bound = seer_gen_sum_value(g, &group->bound);
+  seer_vec_begin_when(
+      g->b, seer_vec2(g->b, SEER_VEC_SGE, bound, seer_gen_const_i64(g, group->extent)));
   for (uint32_t side = 0; side < 2; side++) {
-    LLVMPositionBuilderAtEnd(g->b, block[side]);
+    if (side == 1) seer_vec_otherwise(g->b);
     seer_gen_memo_push(g);
     mark_tail(g, group, true, side == 0 ? group->extent : group->tail);
     emit_tree(t, k + 1, is_tail || side == 1, id, is_alone);
     mark_tail(g, group, false, group->extent);
-    LLVMBuildBr(g->b, join);
     seer_gen_memo_pop(g);
   }
-  LLVMPositionBuilderAtEnd(g->b, join);
+  seer_vec_end(g->b);
 }
 
 bool seer_gen_needs_versions(seer_gen *g, uint32_t id, bool is_alone) {

@@ -1,20 +1,8 @@
-// loop.c - phases, blocks, loops and stores. Iterations of unrolled loops and lanes beyond a
+// loop.c - blocks, loops and stores. Iterations of unrolled loops and lanes beyond a
 // bound compute with whatever their safe loads give; their stores do not reach memory.
 #include <string.h>
 
-#include "code/llvm/gen.h"
-
-static void emit_block(seer_gen *g, uint32_t id);
-
-static LLVMBasicBlockRef new_block(seer_gen *g) {
-  return LLVMAppendBasicBlockInContext(g->context, g->fn, "");
-}
-
-LLVMValueRef seer_gen_alloca(seer_gen *g, LLVMTypeRef type, uint32_t align) {
-  LLVMValueRef v = LLVMBuildAlloca(g->at_entry, type, "");
-  LLVMSetAlignment(v, align);
-  return v;
-}
+#include "code/gen/gen.h"
 
 bool seer_gen_cuts(const seer_gen *g, uint32_t node) {
   return !g->tile->of[node].is_exact && !g->now[node].is_full;
@@ -27,17 +15,17 @@ seer_tile_mode seer_gen_mode_of(const seer_gen *g, uint32_t node) {
   return g->is_general || seer_gen_cuts(g, node) ? SEER_TILE_LOOP : SEER_TILE_COPIES;
 }
 
-static void push_pred(seer_gen *g, LLVMValueRef cond, uint32_t depth, uint32_t var) {
+static void push_pred(seer_gen *g, seer_vec cond, uint32_t depth, uint32_t var) {
   SEER_ASSERT(g->n_pred < SEER_GEN_MAX_PREDS, "%u predicates", g->n_pred);
   g->pred[g->n_pred++] = (seer_gen_pred){.cond = cond, .depth = depth, .var = var};
 }
 
-static void bind(seer_gen *g, uint32_t var, seer_gen_bind kind, int64_t c, LLVMValueRef value) {
+void seer_gen_bind_var(seer_gen *g, uint32_t var, seer_gen_bind kind, int64_t c, seer_vec value) {
   g->var[var] = (seer_gen_var){.kind = kind, .c = c, .value = value, .depth = g->depth};
   g->tick++;
 }
 
-static void push_open(seer_gen *g, uint32_t var, int64_t trip, bool is_copies) {
+void seer_gen_open_loop(seer_gen *g, uint32_t var, int64_t trip, bool is_copies) {
   SEER_ASSERT(g->n_open < SEER_GEN_MAX_OPEN, "%u open loops", g->n_open);
   g->open[g->n_open++] = (seer_gen_open){.var = var, .trip = trip, .is_copies = is_copies};
 }
@@ -46,11 +34,7 @@ static void push_open(seer_gen *g, uint32_t var, int64_t trip, bool is_copies) {
 
 // Loads after it are not merged with loads before it.
 static void fence(seer_gen *g) {
-  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(g->context), NULL, 0, false);
-  static const char clobbers[] = "~{memory}";
-  LLVMValueRef nothing = LLVMGetInlineAsm(
-      type, "", 0, clobbers, sizeof clobbers - 1, true, false, LLVMInlineAsmDialectATT, false);
-  LLVMBuildCall2(g->b, type, nothing, NULL, 0, "");
+  seer_vec_fence(g->b);
   g->fence++;
 }
 
@@ -67,52 +51,23 @@ static bool has_loop(const seer_gen *g, uint32_t id) {
 
 // An open `for (i = 0; i < trips; i++)`.
 typedef struct {
-  LLVMBasicBlockRef before, body, done;
-  LLVMValueRef i, trips;
+  seer_vec i;
   seer_gen_counter outer;
 } open_loop;
 
-// With `may_be_empty` the first test comes before the body.
-static open_loop begin_loop(seer_gen *g, LLVMValueRef trips, bool may_be_empty, bool is_innermost) {
-  open_loop loop = {.before = LLVMGetInsertBlock(g->b),
-      .body = new_block(g),
-      .done = new_block(g),
-      .trips = trips,
-      .outer = g->counter};
-  LLVMValueRef zero = seer_gen_const_i64(g, 0);
-  if (may_be_empty) {
-    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSGT, trips, zero, ""), loop.body, loop.done);
-  } else {
-    LLVMBuildBr(g->b, loop.body);
-  }
-  LLVMPositionBuilderAtEnd(g->b, loop.body);
-  loop.i = LLVMBuildPhi(g->b, g->i64, "");
-  LLVMAddIncoming(loop.i, &zero, &loop.before, 1);
-  g->counter = (seer_gen_counter){.block = is_innermost ? loop.body : NULL, .i = loop.i};
+static open_loop begin_loop(seer_gen *g, seer_vec trips, bool may_be_empty, bool is_innermost) {
+  open_loop loop = {.outer = g->counter};
+  uint32_t id;
+  loop.i = seer_vec_begin_loop(g->b, trips, !may_be_empty, &id);
+  g->counter = (seer_gen_counter){.loop = is_innermost ? id : 0, .i = loop.i};
   seer_gen_memo_push(g);
   g->depth++;
   return loop;
 }
 
-static LLVMValueRef count_up(seer_gen *g, LLVMValueRef phi, int64_t step) {
-  LLVMValueRef next = LLVMBuildNSWAdd(g->b, phi, seer_gen_const_i64(g, step), "");
-  if (step > 0) LLVMSetNUW(next, true);
-  LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
-  LLVMAddIncoming(phi, &next, &from, 1);
-  return next;
-}
-
-static void end_loop(seer_gen *g, open_loop *loop) {
-  LLVMValueRef zero = seer_gen_const_i64(g, 0);
-  for (uint32_t k = 0; k < g->counter.n; k++) {
-    LLVMAddIncoming(g->counter.stride[k].phi, &zero, &loop->before, 1);
-    count_up(g, g->counter.stride[k].phi, g->counter.stride[k].step);
-  }
+static void end_loop(seer_gen *g, const open_loop *loop) {
+  seer_vec_end(g->b);
   g->counter = loop->outer;
-  LLVMValueRef next = count_up(g, loop->i, 1);
-  LLVMValueRef more = LLVMBuildICmp(g->b, LLVMIntULT, next, loop->trips, "");
-  LLVMBuildCondBr(g->b, more, loop->body, loop->done);
-  LLVMPositionBuilderAtEnd(g->b, loop->done);
   g->depth--;
   seer_gen_memo_pop(g);
 }
@@ -122,22 +77,21 @@ static void emit_serial(seer_gen *g, uint32_t id) {
   const seer_tile_for *plan = &g->tile->of[id];
   int64_t step = plan->step;
   if (g->is_general && plan->is_exact) step = 1;
-  LLVMValueRef trips = seer_gen_const_i64(g, g->now[id].trip / step);
+  seer_vec trips = seer_gen_const_i64(g, g->now[id].trip / step);
   bool may_be_empty = false;
   if (seer_gen_cuts(g, id)) {
     SEER_ASSERT(step == 1, "a cut loop is not unrolled in part");
-    LLVMValueRef bound = seer_gen_expr(g, node->bound).v;
-    LLVMValueRef args[2] = {bound, trips};
-    trips = seer_gen_call(g, "llvm.smin", &g->i64, 1, args, 2);
+    seer_vec bound = seer_gen_expr(g, node->bound).v;
+    trips = seer_vec2(g->b, SEER_VEC_SMIN, bound, trips);
     may_be_empty = plan->bound_low < 1;
   }
   open_loop loop = begin_loop(g, trips, may_be_empty, !has_loop(g, node->body));
-  LLVMValueRef first = step == 1 ? loop.i : seer_gen_mul_i64(g, loop.i, step);
-  push_open(g, node->var, g->now[id].trip, false);
+  seer_vec first = step == 1 ? loop.i : seer_gen_mul_i64(g, loop.i, step);
+  seer_gen_open_loop(g, node->var, g->now[id].trip, false);
   for (int64_t k = 0; k < step; k++) {
-    bind(g, node->var, SEER_GEN_VALUE, k, first);
+    seer_gen_bind_var(g, node->var, SEER_GEN_VALUE, k, first);
     if (plan->is_tight && k > 0) fence(g);
-    emit_block(g, node->body);
+    seer_gen_block(g, node->body);
   }
   g->n_open--;
   end_loop(g, &loop);
@@ -146,27 +100,28 @@ static void emit_serial(seer_gen *g, uint32_t id) {
 }
 
 // One vector of `lanes` lanes whose first is `base` (a constant, plus `value`), cut by `bound`
-// (NULL: not).
-static void lanes_copy(seer_gen *g, uint32_t id, int64_t base, LLVMValueRef value, uint32_t lanes,
-    LLVMValueRef bound, void (*each)(void *user), void *user) {
+// (NONE: not).
+static void lanes_copy(seer_gen *g, uint32_t id, int64_t base, seer_vec value, uint32_t lanes,
+    seer_vec bound, void (*each)(void *user), void *user) {
   const seer_loop_node *node = &g->loop->node[id];
   uint32_t old_var = g->lane_var, old_lanes = g->lanes, n_pred = g->n_pred;
-  LLVMValueRef old_mask = g->lane_mask;
-  LLVMValueRef rest = bound;
-  if (bound && base != 0) rest = LLVMBuildNSWSub(g->b, bound, seer_gen_const_i64(g, base), "");
-  if (bound && value) rest = LLVMBuildNSWSub(g->b, rest, value, "");
-  g->lane_mask = NULL;
+  seer_vec old_mask = g->lane_mask;
+  seer_vec rest = bound;
+  if (bound.i != 0 && base != 0)
+    rest = seer_vec2(g->b, SEER_VEC_SUB_INDEX, bound, seer_gen_const_i64(g, base));
+  if (bound.i != 0 && value.i != 0) rest = seer_vec2(g->b, SEER_VEC_SUB_INDEX, rest, value);
+  g->lane_mask = SEER_GEN_NONE;
   if (lanes == 1) {
-    bind(g, node->var, value ? SEER_GEN_VALUE : SEER_GEN_CONST, base, value);
-    if (bound) {
-      LLVMValueRef cond = LLVMBuildICmp(g->b, LLVMIntSGT, rest, seer_gen_const_i64(g, 0), "");
+    seer_gen_bind_var(g, node->var, value.i != 0 ? SEER_GEN_VALUE : SEER_GEN_CONST, base, value);
+    if (bound.i != 0) {
+      seer_vec cond = seer_vec2(g->b, SEER_VEC_SGT, rest, seer_gen_const_i64(g, 0));
       push_pred(g, cond, g->depth, node->var);
     }
   } else {
     g->lanes = lanes;
     g->lane_var = node->var;
-    bind(g, node->var, SEER_GEN_LANE, base, value);
-    if (bound) g->lane_mask = seer_gen_lanes_below(g, rest);
+    seer_gen_bind_var(g, node->var, SEER_GEN_LANE, base, value);
+    if (bound.i != 0) g->lane_mask = seer_gen_lanes_below(g, rest);
   }
   g->tick++;
   each(user);
@@ -178,23 +133,24 @@ static void lanes_copy(seer_gen *g, uint32_t id, int64_t base, LLVMValueRef valu
 }
 
 static void for_lanes(
-    seer_gen *g, uint32_t id, LLVMValueRef bound, void (*each)(void *user), void *user) {
+    seer_gen *g, uint32_t id, seer_vec bound, void (*each)(void *user), void *user) {
   const seer_tile_for *plan = &g->tile->of[id];
   int64_t at = 0;
   g->chunk = 0;
   if (g->outer_lanes == id) {
-    lanes_copy(g, id, 0, g->outer_first, plan->lanes, NULL, each, user);
+    lanes_copy(g, id, 0, g->outer_first, plan->lanes, SEER_GEN_NONE, each, user);
     return;
   }
   if (plan->is_chunk_loop) {
     int64_t trips = g->now[id].trip / plan->lanes;
-    LLVMValueRef n = seer_gen_const_i64(g, trips);
-    if (bound) {  // only vectors that begin before the bound
-      LLVMValueRef up = LLVMBuildNSWAdd(g->b, bound, seer_gen_const_i64(g, plan->lanes - 1), "");
-      LLVMValueRef args[2] = {LLVMBuildSDiv(g->b, up, seer_gen_const_i64(g, plan->lanes), ""), n};
-      n = seer_gen_call(g, "llvm.smin", &g->i64, 1, args, 2);
+    seer_vec n = seer_gen_const_i64(g, trips);
+    if (bound.i != 0) {  // only vectors that begin before the bound
+      seer_vec up =
+          seer_vec2(g->b, SEER_VEC_ADD_INDEX, bound, seer_gen_const_i64(g, plan->lanes - 1));
+      up = seer_vec2(g->b, SEER_VEC_SDIV, up, seer_gen_const_i64(g, plan->lanes));
+      n = seer_vec2(g->b, SEER_VEC_SMIN, up, n);
     }
-    open_loop loop = begin_loop(g, n, bound && plan->bound_low < 1, true);
+    open_loop loop = begin_loop(g, n, bound.i != 0 && plan->bound_low < 1, true);
     lanes_copy(g, id, 0, seer_gen_mul_i64(g, loop.i, plan->lanes), plan->lanes, bound, each, user);
     end_loop(g, &loop);
     at = trips * plan->lanes;
@@ -202,7 +158,8 @@ static void for_lanes(
   }
   for (; at < g->now[id].trip; g->chunk++) {
     uint32_t lanes = seer_tile_next_lanes(plan, g->now[id].trip - at);
-    lanes_copy(g, id, at, NULL, lanes, at + lanes <= plan->bound_low ? NULL : bound, each, user);
+    lanes_copy(g, id, at, SEER_GEN_NONE, lanes,
+        at + lanes <= plan->bound_low ? SEER_GEN_NONE : bound, each, user);
     at += lanes;
   }
   g->chunk = 0;
@@ -212,27 +169,27 @@ void seer_gen_for_copies(seer_gen *g, uint32_t id, void (*each)(void *user), voi
   const seer_loop_node *node = &g->loop->node[id];
   const seer_tile_for *plan = &g->tile->of[id];
   uint32_t n_pred = g->n_pred;
-  LLVMValueRef bound = NULL;
+  seer_vec bound = SEER_GEN_NONE;
   uint32_t depth = 0;
   if (seer_gen_cuts(g, id)) {
     bound = seer_gen_expr(g, node->bound).v;
     depth = seer_gen_expr_depth(g, node->bound);
     if (plan->bound_low < 1) {  // perhaps not one iteration is meant
-      LLVMValueRef some = LLVMBuildICmp(g->b, LLVMIntSGT, bound, seer_gen_const_i64(g, 0), "");
+      seer_vec some = seer_vec2(g->b, SEER_VEC_SGT, bound, seer_gen_const_i64(g, 0));
       push_pred(g, some, depth, SEER_GEN_NO_VAR);
     }
   }
   if (seer_gen_mode_of(g, id) == SEER_TILE_LANES) {
     for_lanes(g, id, bound, each, user);
   } else {
-    push_open(g, node->var, g->now[id].trip, true);
+    seer_gen_open_loop(g, node->var, g->now[id].trip, true);
     for (int64_t i = 0; i < g->now[id].trip; i++) {
       uint32_t keep = g->n_pred;
-      bind(g, node->var, SEER_GEN_CONST, i, NULL);
+      seer_gen_bind_var(g, node->var, SEER_GEN_CONST, i, SEER_GEN_NONE);
       if (plan->is_tight && i > 0) fence(g);
-      if (bound && i >= plan->bound_low) {
-        push_pred(g, LLVMBuildICmp(g->b, LLVMIntSGT, bound, seer_gen_const_i64(g, i), ""), depth,
-            node->var);
+      if (bound.i != 0 && i >= plan->bound_low) {
+        push_pred(
+            g, seer_vec2(g->b, SEER_VEC_SGT, bound, seer_gen_const_i64(g, i)), depth, node->var);
       }
       each(user);
       g->n_pred = keep;
@@ -251,7 +208,7 @@ typedef struct {
 
 static void emit_copy(void *user) {
   const block_of *b = user;
-  emit_block(b->g, b->body);
+  seer_gen_block(b->g, b->body);
 }
 
 // The VECTOR loop at the end of a chain of UNROLL loops around plain stores, if its vectors can be
@@ -326,37 +283,35 @@ void seer_gen_active_of(
   if (!is_lane_in_address) out->reduce_mask = g->lane_mask;
 }
 
-void seer_gen_accumulate(seer_gen *g, const seer_loop_node *store, uint32_t lanes,
-    LLVMValueRef cond, LLVMValueRef *acc) {
-  LLVMValueRef value[SEER_DAG_MAX_VALUES], old[SEER_DAG_MAX_VALUES];
+void seer_gen_accumulate(
+    seer_gen *g, const seer_loop_node *store, uint32_t lanes, seer_vec cond, seer_vec *acc) {
+  seer_vec value[SEER_DAG_MAX_VALUES], old[SEER_DAG_MAX_VALUES];
   seer_dtype dtype[SEER_DAG_MAX_VALUES];
   memcpy(old, acc, sizeof(old));
   for (uint32_t k = 0; k < store->n_values; k++) dtype[k] = g->loop->buf[store->buf[k]].dtype;
   const seer_expr_node *product = seer_gen_at(g, store->value[0]);
   if (store->combiner == SEER_COMBINE_SUM && product->op == SEER_EXPR_MUL &&
       seer_dtype_is_float(dtype[0]) && store->n_values == 1) {
-    LLVMTypeRef type = LLVMTypeOf(acc[0]);
-    LLVMValueRef args[3] = {
-        seer_gen_expr(g, product->arg[0]).v, seer_gen_expr(g, product->arg[1]).v, acc[0]};
+    seer_vec args[2] = {seer_gen_expr(g, product->arg[0]).v, seer_gen_expr(g, product->arg[1]).v};
     for (uint32_t k = 0; k < 2; k++) {
-      if (seer_gen_width(args[k]) != lanes) args[k] = seer_gen_splat(g, args[k], lanes);
+      if (seer_gen_width(g, args[k]) != lanes) args[k] = seer_gen_splat(g, args[k], lanes);
     }
-    acc[0] = seer_gen_call(g, "llvm.fmuladd", &type, 1, args, 3);
+    acc[0] = seer_vec3(g->b, SEER_VEC_FMULADD, args[0], args[1], acc[0]);
   } else {
     for (uint32_t k = 0; k < store->n_values; k++) {
       value[k] = seer_gen_expr(g, store->value[k]).v;
-      if (seer_gen_width(value[k]) != lanes) value[k] = seer_gen_splat(g, value[k], lanes);
+      if (seer_gen_width(g, value[k]) != lanes) value[k] = seer_gen_splat(g, value[k], lanes);
     }
     seer_gen_combine(g, store->combiner, dtype, store->n_values, acc, value);
   }
-  if (!cond) return;
+  if (cond.i == 0) return;
   for (uint32_t k = 0; k < store->n_values; k++) acc[k] = seer_gen_select(g, cond, acc[k], old[k]);
 }
 
 // A reduction over lanes that could not be hoisted: combined lane by lane at once.
 static void store_across_lanes(seer_gen *g, const seer_loop_node *node, const seer_gen_addr *addr,
     const seer_gen_active *active) {
-  LLVMValueRef part[SEER_DAG_MAX_VALUES], acc[SEER_DAG_MAX_VALUES];
+  seer_vec part[SEER_DAG_MAX_VALUES], acc[SEER_DAG_MAX_VALUES];
   seer_dtype dtype[SEER_DAG_MAX_VALUES];
   for (uint32_t k = 0; k < node->n_values; k++) {
     dtype[k] = g->loop->buf[node->buf[k]].dtype;
@@ -366,16 +321,16 @@ static void store_across_lanes(seer_gen *g, const seer_loop_node *node, const se
   seer_gen_accumulate(g, node, g->lanes, g->lane_mask, part);
   seer_gen_horizontal(g, node->combiner, dtype, node->n_values, part);
   bool is_reg = g->tile->buf[node->buf[0]].is_register;
-  LLVMValueRef uniform = is_reg ? NULL : active->uniform;
+  seer_vec uniform = is_reg ? SEER_GEN_NONE : active->uniform;
   for (uint32_t k = 0; k < node->n_values; k++)
-    acc[k] = seer_gen_load_target(g, &addr[k], uniform, NULL).v;
-  LLVMValueRef old[SEER_DAG_MAX_VALUES];
+    acc[k] = seer_gen_load_target(g, &addr[k], uniform, SEER_GEN_NONE).v;
+  seer_vec old[SEER_DAG_MAX_VALUES];
   memcpy(old, acc, sizeof(old));
   seer_gen_combine(g, node->combiner, dtype, node->n_values, acc, part);
   for (uint32_t k = 0; k < node->n_values; k++) {
-    if (is_reg && active->reduce_uniform)
+    if (is_reg && active->reduce_uniform.i != 0)
       acc[k] = seer_gen_select(g, active->reduce_uniform, acc[k], old[k]);
-    seer_gen_store_target(g, &addr[k], (seer_gen_value){.v = acc[k]}, uniform, NULL);
+    seer_gen_store_target(g, &addr[k], (seer_gen_value){.v = acc[k]}, uniform, SEER_GEN_NONE);
   }
 }
 
@@ -399,14 +354,15 @@ static void emit_store(seer_gen *g, const seer_loop_node *node) {
   const seer_tile_buf *buf = &g->tile->buf[node->buf[0]];
   bool is_local = g->loop->buf[node->buf[0]].storage == SEER_STORE_LOCAL;
   bool is_free = buf->is_one_writer && (buf->is_register || (is_local && addr[0].is_inside));
-  bool is_select = buf->is_register && (!is_free || active.reduce_uniform || active.reduce_mask);
-  LLVMValueRef uniform = active.uniform, mask = active.mask;
+  bool is_select =
+      buf->is_register && (!is_free || active.reduce_uniform.i != 0 || active.reduce_mask.i != 0);
+  seer_vec uniform = active.uniform, mask = active.mask;
   if (is_free) {
     uniform = active.reduce_uniform;
     mask = active.reduce_mask;
   }
   seer_gen_value value[SEER_DAG_MAX_VALUES];
-  LLVMValueRef acc[SEER_DAG_MAX_VALUES] = {0};
+  seer_vec acc[SEER_DAG_MAX_VALUES] = {{0}};
   uint32_t lanes = is_lane ? g->lanes : 1;
   bool must_load = node->combiner != SEER_COMBINE_NONE || is_select;
   for (uint32_t k = 0; k < node->n_values && must_load; k++) {
@@ -416,17 +372,18 @@ static void emit_store(seer_gen *g, const seer_loop_node *node) {
     for (uint32_t k = 0; k < node->n_values; k++) {
       value[k] = seer_gen_expr(g, node->value[k]);
       if (!is_select) continue;
-      LLVMValueRef v = is_lane ? seer_gen_widen(g, value[k]) : value[k].v;
-      if (uniform) v = seer_gen_select(g, uniform, v, acc[k]);
-      if (mask && is_lane) v = LLVMBuildSelect(g->b, mask, v, acc[k], "");
+      seer_vec v = is_lane ? seer_gen_widen(g, value[k]) : value[k].v;
+      if (uniform.i != 0) v = seer_gen_select(g, uniform, v, acc[k]);
+      if (mask.i != 0 && is_lane) v = seer_vec_select(g->b, mask, v, acc[k]);
       value[k] = (seer_gen_value){.v = v, .is_vec = is_lane};
     }
   } else {
-    LLVMValueRef cond = NULL;
+    seer_vec cond = SEER_GEN_NONE;
     if (is_select) {
-      cond = mask && is_lane ? mask : NULL;
-      if (uniform && cond) cond = seer_gen_and(g, cond, seer_gen_splat(g, uniform, lanes));
-      if (uniform && !cond) cond = uniform;
+      cond = mask.i != 0 && is_lane ? mask : SEER_GEN_NONE;
+      if (uniform.i != 0 && cond.i != 0)
+        cond = seer_gen_and(g, cond, seer_gen_splat(g, uniform, lanes));
+      if (uniform.i != 0 && cond.i == 0) cond = uniform;
     }
     seer_gen_accumulate(g, node, lanes, cond, acc);
     for (uint32_t k = 0; k < node->n_values; k++)
@@ -441,11 +398,12 @@ static void emit_store(seer_gen *g, const seer_loop_node *node) {
 static void emit_alloc(seer_gen *g, uint32_t buf) {
   seer_gen_buf *b = &g->buf[buf];
   const seer_loop_buf *decl = &g->loop->buf[buf];
-  LLVMTypeRef elem = seer_gen_memory_type(g, decl->dtype);
+  seer_vec_elem elem = seer_gen_memory_elem(decl->dtype);
   if (g->tile->buf[buf].is_register) {
-    b->base = seer_gen_alloca(g, LLVMArrayType2(elem, (uint64_t)decl->n_elems), 64);
+    b->base = seer_vec_slot(g->b, elem, 1, decl->n_elems, 64);
   } else {
-    b->base = seer_gen_gep_const(g, g->i8, g->scratch, (int64_t)g->tile->buf[buf].scratch_offset);
+    b->base =
+        seer_gen_move_by(g, SEER_VEC_I8, g->scratch, (int64_t)g->tile->buf[buf].scratch_offset);
   }
 }
 
@@ -477,135 +435,10 @@ void seer_gen_nodes(seer_gen *g, uint32_t id, bool is_alone) {
   for (; id != 0; id = is_alone ? 0 : g->loop->node[id].next) emit_node(g, id);
 }
 
-static void emit_block(seer_gen *g, uint32_t id) {
+void seer_gen_block(seer_gen *g, uint32_t id) {
   if (seer_gen_needs_versions(g, id, false)) {
     seer_gen_versions(g, id, false);
   } else {
     seer_gen_nodes(g, id, false);
   }
-}
-
-// ---- phases
-
-static void find_written(seer_gen *g, uint32_t id) {
-  for (; id != 0; id = g->loop->node[id].next) {
-    const seer_loop_node *node = &g->loop->node[id];
-    if (node->kind == SEER_NODE_FOR) find_written(g, node->body);
-    if (node->kind != SEER_NODE_STORE) continue;
-    for (uint32_t k = 0; k < node->n_values; k++) g->buf[node->buf[k]].is_written = true;
-  }
-}
-
-static LLVMValueRef as_value(const seer_gen *g, LLVMMetadataRef md) {
-  return LLVMMetadataAsValue(g->context, md);
-}
-
-static LLVMMetadataRef md_text(const seer_gen *g, const char *text) {
-  return LLVMMDStringInContext2(g->context, text, strlen(text));
-}
-
-// One alias scope per buffer: different buffers never overlap.
-static void make_scopes(seer_gen *g, const char *name) {
-  uint32_t n = g->loop->n_buf;
-  LLVMMetadataRef domain_text = md_text(g, name);
-  LLVMMetadataRef domain = LLVMMDNodeInContext2(g->context, &domain_text, 1);
-  LLVMMetadataRef *scope = SEER_NEW_ARRAY(g->arena, LLVMMetadataRef, n + 1);
-  LLVMMetadataRef *others = SEER_NEW_ARRAY(g->arena, LLVMMetadataRef, n + 1);
-  for (uint32_t b = 0; b < n; b++) {
-    LLVMMetadataRef parts[2] = {md_text(g, g->loop->buf[b].name), domain};
-    scope[b] = LLVMMDNodeInContext2(g->context, parts, 2);
-  }
-  for (uint32_t b = 0; b < n; b++) {
-    uint32_t n_others = 0;
-    for (uint32_t k = 0; k < n; k++) {
-      if (k != b) others[n_others++] = scope[k];
-    }
-    g->buf[b].scope = as_value(g, LLVMMDNodeInContext2(g->context, &scope[b], 1));
-    g->buf[b].noalias =
-        n_others ? as_value(g, LLVMMDNodeInContext2(g->context, others, n_others)) : NULL;
-  }
-}
-
-static void load_arguments(seer_gen *g) {
-  LLVMValueRef table = LLVMGetParam(g->fn, 0);
-  uint32_t n_arg = 0;
-  for (uint32_t b = 0; b <= g->loop->n_buf; b++) {
-    bool is_scratch = b == g->loop->n_buf;
-    if (!is_scratch && g->loop->buf[b].storage == SEER_STORE_LOCAL) continue;
-    LLVMValueRef p =
-        LLVMBuildLoad2(g->b, g->ptr, seer_gen_gep_const(g, g->ptr, table, n_arg++), "");
-    LLVMSetAlignment(p, 8);
-    LLVMSetMetadata(p, g->md_invariant, as_value(g, LLVMMDNodeInContext2(g->context, NULL, 0)));
-    if (is_scratch) {
-      g->scratch = p;
-    } else {
-      g->buf[b].base = p;
-      g->buf[b].align = g->loop->buf[b].storage == SEER_STORE_PACKED
-          ? 64
-          : seer_dtype_bytes(g->loop->buf[b].dtype);
-    }
-  }
-  for (uint32_t b = 0; b < g->loop->n_buf; b++) {
-    if (g->loop->buf[b].storage == SEER_STORE_LOCAL) g->buf[b].align = 64;
-  }
-}
-
-// Decodes `part` into the variables of the PARALLEL loops; returns the block inside them.
-static uint32_t emit_parts(seer_gen *g, uint32_t phase, LLVMBasicBlockRef exit) {
-  const seer_loop *loop = g->loop;
-  LLVMValueRef part = LLVMBuildZExt(g->b, LLVMGetParam(g->fn, 1), g->i64, "");
-  int64_t rest = seer_loop_phase_parts(loop, phase);
-  uint32_t id = loop->phase[phase];
-  bool is_outermost = true;
-  while (
-      id != 0 && loop->node[id].kind == SEER_NODE_FOR && loop->node[id].ann == SEER_LOOP_PARALLEL) {
-    const seer_loop_node *node = &loop->node[id];
-    rest /= node->extent;
-    LLVMValueRef i = LLVMBuildUDiv(g->b, part, seer_gen_const_i64(g, rest), "");
-    if (!is_outermost) i = LLVMBuildURem(g->b, i, seer_gen_const_i64(g, node->extent), "");
-    is_outermost = false;
-    if (node->extent == 1) {
-      bind(g, node->var, SEER_GEN_CONST, 0, NULL);
-    } else {
-      bind(g, node->var, SEER_GEN_VALUE, 0, i);
-    }
-    push_open(g, node->var, node->extent, false);
-    if (!g->tile->of[id].is_exact) {
-      LLVMBasicBlockRef inside = new_block(g);
-      LLVMValueRef bound = seer_gen_expr(g, node->bound).v;
-      LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, i, bound, ""), inside, exit);
-      LLVMPositionBuilderAtEnd(g->b, inside);
-    }
-    id = node->body;
-  }
-  return id;
-}
-
-LLVMValueRef seer_gen_phase(seer_gen *g, uint32_t phase, const char *name) {
-  LLVMTypeRef params[2] = {g->ptr, g->i32};
-  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(g->context), params, 2, false);
-  g->fn = LLVMAddFunction(g->module, name, type);
-  LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(g->context, g->fn, "entry");
-  LLVMBasicBlockRef start = new_block(g), exit = new_block(g);
-  LLVMPositionBuilderAtEnd(g->at_entry, entry);
-  LLVMValueRef jump = LLVMBuildBr(g->at_entry, start);
-  LLVMPositionBuilderBefore(g->at_entry, jump);
-  LLVMPositionBuilderAtEnd(g->b, start);
-  seer_gen_memo_init(g);
-  g->depth = 0;
-  g->n_open = 0;
-  g->n_pred = 0;
-  g->lanes = 1;
-  g->lane_var = SEER_GEN_NO_VAR;
-  g->lane_mask = NULL;
-  for (uint32_t b = 0; b < g->loop->n_buf; b++) g->buf[b].is_written = false;
-  find_written(g, g->loop->phase[phase]);
-  make_scopes(g, name);
-  load_arguments(g);
-  uint32_t id = emit_parts(g, phase, exit);
-  emit_block(g, id);
-  LLVMBuildBr(g->b, exit);
-  LLVMPositionBuilderAtEnd(g->b, exit);
-  LLVMBuildRetVoid(g->b);
-  return g->fn;
 }

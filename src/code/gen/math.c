@@ -1,0 +1,380 @@
+// math.c - elementary functions as vector code on f32: kernels have no libm.
+// Range reduction, then a minimax polynomial (coefficients: tool/fit_math.py) evaluated by Horner's
+// rule with multiply-adds. Errors below were measured against libm over the stated ranges by
+// test/unit/code/test_math.c, with FMA in hardware and without it: the bounds hold for both.
+//
+//   exp      1.2 ulp; 0 for x < -86.9                     tanh     1.5 ulp
+//   log      1 ulp, denormals included                    erf      1.5 ulp
+//   sigmoid  2.5 ulp                                      sin, cos absolute 1e-7 for |x| < 1e4; worse beyond
+//   pow      1 ulp (computed in f64)
+//
+// On f64, where speed matters less: Taylor series after the same reductions; relative errors exp,
+// log, sigmoid 4e-16, tanh 1e-15, pow 1e-15 times |y log x|; sin and cos absolute 4e-16 for |x| <
+// 1e5. erf has no f64 code.
+#include <math.h>
+
+#include "code/gen/gen.h"
+
+// Constants of the shape of `like`.
+static seer_vec fc(seer_gen *g, seer_vec like, double v) {
+  const seer_vec_node *node = seer_vec_at(g->code, like);
+  return seer_vec_real(g->b, (seer_vec_elem)node->elem, node->lanes, v);
+}
+static seer_vec ic(seer_gen *g, seer_vec like, uint32_t v) {
+  return seer_vec_const(g->b, SEER_VEC_I32, seer_gen_width(g, like), v);
+}
+static seer_vec ic64(seer_gen *g, seer_vec like, int64_t v) {
+  return seer_vec_const(g->b, SEER_VEC_I64, seer_gen_width(g, like), (uint64_t)v);
+}
+
+static seer_vec add(seer_gen *g, seer_vec a, seer_vec b) {
+  return seer_vec2(g->b, SEER_VEC_FADD, a, b);
+}
+static seer_vec sub(seer_gen *g, seer_vec a, seer_vec b) {
+  return seer_vec2(g->b, SEER_VEC_FSUB, a, b);
+}
+static seer_vec mul(seer_gen *g, seer_vec a, seer_vec b) {
+  return seer_vec2(g->b, SEER_VEC_FMUL, a, b);
+}
+
+static seer_vec fma3(seer_gen *g, seer_vec a, seer_vec b, seer_vec c) {
+  return seer_vec3(g->b, SEER_VEC_FMULADD, a, b, c);
+}
+
+static seer_vec magnitude_of(seer_gen *g, seer_vec x) { return seer_vec1(g->b, SEER_VEC_FABS, x); }
+static seer_vec root_of(seer_gen *g, seer_vec x) { return seer_vec1(g->b, SEER_VEC_SQRT, x); }
+
+// c[0] + c[1] x + ...
+static seer_vec horner(seer_gen *g, seer_vec x, const double *c, uint32_t n) {
+  seer_vec p = fc(g, x, c[n - 1]);
+  for (uint32_t k = n - 1; k-- > 0;) p = fma3(g, p, x, fc(g, x, c[k]));
+  return p;
+}
+
+static seer_vec compare(seer_gen *g, seer_vec_op op, seer_vec x, double c) {
+  return seer_vec2(g->b, op, x, fc(g, x, c));
+}
+static seer_vec pick(seer_gen *g, seer_vec cond, seer_vec a, seer_vec b) {
+  return seer_vec_select(g->b, cond, a, b);
+}
+static seer_vec bits(seer_gen *g, seer_vec x) {
+  return seer_vec_to(g->b, SEER_VEC_BITCAST, x, SEER_VEC_I32);
+}
+static seer_vec real(seer_gen *g, seer_vec x) {
+  return seer_vec_to(g->b, SEER_VEC_BITCAST, x, SEER_VEC_F32);
+}
+
+static seer_vec copy_sign(seer_gen *g, seer_vec magnitude, seer_vec sign) {
+  return seer_vec2(g->b, SEER_VEC_COPYSIGN, magnitude, sign);
+}
+
+static bool is_double(const seer_gen *g, seer_vec x) {
+  return seer_vec_at(g->code, x)->elem == SEER_VEC_F64;
+}
+
+// ---- rounding to integers
+
+// Where numbers are so large that their last place is 1, adding and taking away again rounds to
+// nearest even.
+static seer_vec round_even_by_sum(seer_gen *g, seer_vec x) {
+  double c = is_double(g, x) ? 0x1p52 : 0x1p23;
+  seer_vec large = copy_sign(g, fc(g, x, c), x);
+  seer_vec r = copy_sign(g, sub(g, add(g, x, large), large), x);
+  return pick(g, compare(g, SEER_VEC_FLT, magnitude_of(g, x), c), r, x);
+}
+
+// x, or the integer below (or above) it: what the nearest one is on the wrong side of.
+static seer_vec towards(seer_gen *g, seer_vec x, bool is_up) {
+  seer_vec r = round_even_by_sum(g, x), one = fc(g, x, is_up ? 1.0 : -1.0);
+  seer_vec is_wrong = seer_vec2(g->b, is_up ? SEER_VEC_FLT : SEER_VEC_FGT, r, x);
+  return copy_sign(g, pick(g, is_wrong, add(g, r, one), r), x);
+}
+
+seer_vec seer_gen_round(seer_gen *g, seer_gen_rounding how, seer_vec x) {
+  static const seer_vec_op instruction[] = {
+      SEER_VEC_FLOOR, SEER_VEC_CEIL, SEER_VEC_FTRUNC, SEER_VEC_ROUND};
+  if (g->machine->has_rounding) return seer_vec1(g->b, instruction[how], x);
+  switch (how) {
+    case SEER_GEN_FLOOR:
+      return towards(g, x, false);
+    case SEER_GEN_CEIL:
+      return towards(g, x, true);
+    case SEER_GEN_TRUNC:
+      return copy_sign(g, towards(g, magnitude_of(g, x), false), x);
+    case SEER_GEN_EVEN:
+      return round_even_by_sum(g, x);
+  }
+  SEER_ASSERT(false, "rounding %d", (int)how);
+}
+
+// ---- f32
+
+// 1.5 * 2^23: adding it rounds to an integer, which then stands in the low bits.
+#define ROUNDER 12582912.0
+
+// exp(x) = 2^n exp(r), |r| <= log(2)/2. The factor is made as 2^(n-1) * 2, so that n = 128 is no
+// special case.
+static seer_vec exp_of(seer_gen *g, seer_vec x) {
+  static const double c[] = {
+      0.5000000096, 0.1666651838, 0.04166620445, 0.008368946722, 0.001395058688};
+  seer_vec z = fma3(g, x, fc(g, x, 1.4426950408889634), fc(g, x, ROUNDER));
+  seer_vec n = sub(g, z, fc(g, x, ROUNDER));
+  seer_vec r = fma3(g, n, fc(g, x, -0.693145751953125), x);
+  r = fma3(g, n, fc(g, x, -1.428606820309417e-06), r);
+  seer_vec p = horner(g, r, c, SEER_COUNT_OF(c));
+  p = add(g, fma3(g, mul(g, r, r), p, r), fc(g, x, 1.0));
+  seer_vec scale = seer_vec2(g->b, SEER_VEC_SHL, bits(g, z), ic(g, x, 23));
+  scale = real(g, seer_vec2(g->b, SEER_VEC_ADD, scale, ic(g, x, 126u << 23)));
+  seer_vec y = mul(g, add(g, p, p), scale);
+  y = pick(g, compare(g, SEER_VEC_FGT, x, 88.72283), fc(g, x, (double)INFINITY), y);
+  return pick(g, compare(g, SEER_VEC_FLT, x, -86.9), fc(g, x, 0.0), y);
+}
+
+// log(x) = e log 2 + log(m), m in [sqrt(1/2), sqrt 2).
+static seer_vec log_of(seer_gen *g, seer_vec x) {
+  static const double c[] = {-0.4999998924, 0.3333330843, -0.2500151712, 0.2000300463,
+      -0.1661122891, 0.1416371216, -0.1320855484, 0.1300326356, -0.07821767375};
+  seer_vec is_small = compare(g, SEER_VEC_FLT, x, 0x1p-126);
+  seer_vec y = pick(g, is_small, mul(g, x, fc(g, x, 0x1p23)), x);
+  seer_vec b = seer_vec2(g->b, SEER_VEC_SUB, bits(g, y), ic(g, x, 0x3F3504F3));
+  seer_vec e = seer_vec2(g->b, SEER_VEC_ASHR, b, ic(g, x, 23));
+  seer_vec m =
+      seer_vec2(g->b, SEER_VEC_SUB, bits(g, y), seer_vec2(g->b, SEER_VEC_SHL, e, ic(g, x, 23)));
+  seer_vec f = sub(g, real(g, m), fc(g, x, 1.0));
+  seer_vec ef = seer_vec_to(g->b, SEER_VEC_SINT_FLOAT, e, SEER_VEC_F32);
+  ef = pick(g, is_small, sub(g, ef, fc(g, x, 23.0)), ef);
+  seer_vec p = horner(g, f, c, SEER_COUNT_OF(c));
+  seer_vec r = fma3(g, mul(g, f, f), p, mul(g, ef, fc(g, x, 1.428606820309417e-06)));
+  r = fma3(g, ef, fc(g, x, 0.693145751953125), add(g, f, r));
+  r = pick(g, compare(g, SEER_VEC_FEQ, x, (double)INFINITY), x, r);
+  r = pick(g, compare(g, SEER_VEC_FEQ, x, 0.0), fc(g, x, -(double)INFINITY), r);
+  return pick(g, compare(g, SEER_VEC_FGE_NAN, x, 0.0),
+      pick(g, seer_vec2(g->b, SEER_VEC_FNAN, x, x), x, r), fc(g, x, (double)NAN));
+}
+
+static seer_vec sigmoid_of(seer_gen *g, seer_vec x) {
+  seer_vec e = exp_of(g, seer_vec1(g->b, SEER_VEC_FNEG, x));
+  return seer_vec2(g->b, SEER_VEC_FDIV, fc(g, x, 1.0), add(g, e, fc(g, x, 1.0)));
+}
+
+// 1 - 2 / (exp(2|x|) + 1), and an odd polynomial where that would cancel.
+static seer_vec tanh_of(seer_gen *g, seer_vec x) {
+  static const double c[] = {
+      -0.3333328486, 0.133315087, -0.05374456529, 0.02065321578, -0.005719278055};
+  seer_vec a = magnitude_of(g, x);
+  seer_vec e = add(g, exp_of(g, add(g, a, a)), fc(g, x, 1.0));
+  seer_vec large = sub(g, fc(g, x, 1.0), seer_vec2(g->b, SEER_VEC_FDIV, fc(g, x, 2.0), e));
+  seer_vec u = mul(g, x, x);
+  seer_vec small = fma3(g, mul(g, u, a), horner(g, u, c, SEER_COUNT_OF(c)), a);
+  return copy_sign(g, pick(g, compare(g, SEER_VEC_FLT, a, 0.625), small, large), x);
+}
+
+// x + x P(x^2) below 1, 1 - exp(Q(|x|)) above; 1 from 3.95 on.
+static seer_vec erf_of(seer_gen *g, seer_vec x) {
+  static const double near[] = {0.1283791659, -0.37612627, 0.1128359841, -0.02685435933,
+      0.005189352125, -0.000801904614, 7.88258161e-05};
+  static const double far[] = {0.0002032838572, -1.12965575, -0.6330512939, -0.108624832,
+      0.02536301514, -0.004277456978, 0.0004623769318, -2.508830694e-05, 2.357342151e-07};
+  seer_vec a = magnitude_of(g, x), u = mul(g, x, x);
+  seer_vec small = fma3(g, a, horner(g, u, near, SEER_COUNT_OF(near)), a);
+  seer_vec b = pick(g, compare(g, SEER_VEC_FGT, a, 3.95), fc(g, x, 3.95), a);
+  seer_vec large = sub(g, fc(g, x, 1.0), exp_of(g, horner(g, b, far, SEER_COUNT_OF(far))));
+  return copy_sign(g, pick(g, compare(g, SEER_VEC_FLT, a, 1.0), small, large), x);
+}
+
+// Quadrants: x = n pi/2 + r. pi/2 in three parts, the first two with few bits, so that n times them
+// is exact.
+static seer_vec sin_or_cos(seer_gen *g, seer_vec x, bool is_cos) {
+  static const double s[] = {-0.1666666664, 0.008333329386, -0.0001983933457, 2.718308101e-06};
+  static const double c[] = {0.04166664688, -0.001388736793, 2.443848104e-05};
+  seer_vec z = fma3(g, x, fc(g, x, 0.6366197723675814), fc(g, x, ROUNDER));
+  seer_vec n = sub(g, z, fc(g, x, ROUNDER));
+  seer_vec r = fma3(g, n, fc(g, x, -1.5703125), x);
+  r = fma3(g, n, fc(g, x, -0.000483751296997070312), r);
+  r = fma3(g, n, fc(g, x, -7.549789948768648e-08), r);
+  seer_vec u = mul(g, r, r);
+  seer_vec sine = fma3(g, mul(g, u, r), horner(g, u, s, SEER_COUNT_OF(s)), r);
+  seer_vec cosine = fma3(g, fc(g, x, -0.5), u, fc(g, x, 1.0));
+  cosine = fma3(g, mul(g, u, u), horner(g, u, c, SEER_COUNT_OF(c)), cosine);
+  seer_vec quadrant = bits(g, z);
+  if (is_cos) quadrant = seer_vec2(g->b, SEER_VEC_ADD, quadrant, ic(g, x, 1));
+  seer_vec odd = seer_vec2(g->b, SEER_VEC_AND, quadrant, ic(g, x, 1));
+  seer_vec y = pick(g, seer_vec2(g->b, SEER_VEC_NE, odd, ic(g, x, 0)), cosine, sine);
+  seer_vec sign = seer_vec2(g->b, SEER_VEC_AND, quadrant, ic(g, x, 2));
+  sign = seer_vec2(g->b, SEER_VEC_SHL, sign, ic(g, x, 30));
+  return real(g, seer_vec2(g->b, SEER_VEC_XOR, bits(g, y), sign));
+}
+
+seer_vec seer_gen_math(seer_gen *g, seer_expr_op op, seer_vec x) {
+  switch ((int)op) {
+    case SEER_EXPR_EXP:
+      return exp_of(g, x);
+    case SEER_EXPR_LOG:
+      return log_of(g, x);
+    case SEER_EXPR_SIGMOID:
+      return sigmoid_of(g, x);
+    case SEER_EXPR_TANH:
+      return tanh_of(g, x);
+    case SEER_EXPR_ERF:
+      return erf_of(g, x);
+    case SEER_EXPR_SIN:
+      return sin_or_cos(g, x, false);
+    case SEER_EXPR_COS:
+      return sin_or_cos(g, x, true);
+    default:
+      break;
+  }
+  SEER_ASSERT(false, "operator %d", (int)op);
+}
+
+// ---- f64. `n` terms: 7 and 10 are enough for pow on f32, 1e-10.
+
+// The series of atanh.
+static seer_vec log_f64(seer_gen *g, seer_vec x, uint32_t n) {
+  static const double c[] = {2.0, 2.0 / 3, 2.0 / 5, 2.0 / 7, 2.0 / 9, 2.0 / 11, 2.0 / 13, 2.0 / 15,
+      2.0 / 17, 2.0 / 19, 2.0 / 21, 2.0 / 23};
+  seer_vec is_small = compare(g, SEER_VEC_FLT, x, 0x1p-1022);
+  seer_vec y = pick(g, is_small, mul(g, x, fc(g, x, 0x1p52)), x);
+  seer_vec b = seer_vec_to(g->b, SEER_VEC_BITCAST, y, SEER_VEC_I64);
+  seer_vec d = seer_vec2(g->b, SEER_VEC_SUB, b, ic64(g, x, 0x3FE6A09E667F3BCD));
+  seer_vec shift = ic64(g, x, 52);
+  seer_vec e = seer_vec2(g->b, SEER_VEC_ASHR, d, shift);
+  seer_vec m = seer_vec_to(g->b, SEER_VEC_BITCAST,
+      seer_vec2(g->b, SEER_VEC_SUB, b, seer_vec2(g->b, SEER_VEC_SHL, e, shift)), SEER_VEC_F64);
+  seer_vec s = seer_vec2(g->b, SEER_VEC_FDIV, sub(g, m, fc(g, x, 1.0)), add(g, m, fc(g, x, 1.0)));
+  seer_vec p = mul(g, s, horner(g, mul(g, s, s), c, n));
+  seer_vec e32 = seer_vec_to(g->b, SEER_VEC_TRUNC, e, SEER_VEC_I32);
+  seer_vec ef = seer_vec_to(g->b, SEER_VEC_SINT_FLOAT, e32, SEER_VEC_F64);
+  ef = pick(g, is_small, sub(g, ef, fc(g, x, 52.0)), ef);
+  seer_vec r = fma3(g, ef, fc(g, x, 0x1.62e42fefa39efp-1), p);
+  r = pick(g, compare(g, SEER_VEC_FEQ, x, 0.0), fc(g, x, -(double)INFINITY), r);
+  r = pick(g, compare(g, SEER_VEC_FGE_NAN, x, 0.0), r, fc(g, x, (double)NAN));
+  return pick(g, compare(g, SEER_VEC_FEQ_NAN, x, (double)INFINITY), x, r);
+}
+
+static seer_vec exp_f64(seer_gen *g, seer_vec x, uint32_t n) {
+  static const double c[] = {1.0, 1.0, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040,
+      1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
+  const double rounder = 6755399441055744.0;  // 1.5 * 2^52
+  seer_vec y = pick(g, compare(g, SEER_VEC_FGT, x, 709.7), fc(g, x, 709.7), x);
+  y = pick(g, compare(g, SEER_VEC_FLT, y, -708.3), fc(g, x, -708.3), y);
+  seer_vec z = fma3(g, y, fc(g, x, 1.4426950408889634), fc(g, x, rounder));
+  seer_vec k = sub(g, z, fc(g, x, rounder));
+  seer_vec r = fma3(g, k, fc(g, x, -0x1.62e42fefp-1), y);  // log 2 in two parts
+  r = fma3(g, k, fc(g, x, -0x1.473de6af278edp-34), r);
+  seer_vec b = seer_vec_to(g->b, SEER_VEC_BITCAST, z, SEER_VEC_I64);
+  b = seer_vec2(g->b, SEER_VEC_SHL, b, ic64(g, x, 52));
+  // 2^(k-1) * 2, so that k = 1024 is no special case.
+  b = seer_vec2(g->b, SEER_VEC_ADD, b, ic64(g, x, INT64_C(1022) << 52));
+  seer_vec p = horner(g, r, c, n);
+  p = mul(g, add(g, p, p), seer_vec_to(g->b, SEER_VEC_BITCAST, b, SEER_VEC_F64));
+  p = pick(g, compare(g, SEER_VEC_FGT, x, 709.78), fc(g, x, (double)INFINITY), p);
+  p = pick(g, compare(g, SEER_VEC_FLT, x, -708.3), fc(g, x, 0.0), p);
+  return pick(g, seer_vec2(g->b, SEER_VEC_FNAN, x, x), x, p);
+}
+
+#define EXP_TERMS 14
+#define LOG_TERMS 12
+
+// 1 - 2 / (exp(2|x|) + 1); below 0.3 the continued fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))).
+static seer_vec tanh_f64(seer_gen *g, seer_vec x) {
+  seer_vec a = magnitude_of(g, x), u = mul(g, x, x), one = fc(g, x, 1.0);
+  seer_vec e = add(g, exp_f64(g, add(g, a, a), EXP_TERMS), one);
+  seer_vec large = sub(g, one, seer_vec2(g->b, SEER_VEC_FDIV, fc(g, x, 2.0), e)),
+           f = fc(g, x, 15.0);
+  for (int k = 13; k >= 1; k -= 2)
+    f = add(g, fc(g, x, (double)k), seer_vec2(g->b, SEER_VEC_FDIV, u, f));
+  seer_vec small = seer_vec2(g->b, SEER_VEC_FDIV, a, f);
+  return copy_sign(g, pick(g, compare(g, SEER_VEC_FLT, a, 0.3), small, large), x);
+}
+
+static seer_vec sin_or_cos_f64(seer_gen *g, seer_vec x, bool is_cos) {
+  static const double s[] = {-1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800,
+      1.0 / 6227020800, -1.0 / 1307674368000};
+  static const double c[] = {1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600,
+      -1.0 / 87178291200, 1.0 / 20922789888000};
+  const double rounder = 6755399441055744.0;
+  seer_vec one = ic64(g, x, 1), two = ic64(g, x, 2);
+  seer_vec z = fma3(g, x, fc(g, x, 0.6366197723675814), fc(g, x, rounder));
+  seer_vec n = sub(g, z, fc(g, x, rounder));
+  // pi / 2 in three parts of 33 bits and the rest, so that n times the first two is exact
+  seer_vec r = fma3(g, n, fc(g, x, -1.57079632673412561417), x);
+  r = fma3(g, n, fc(g, x, -6.07710050630396597660e-11), r);
+  r = fma3(g, n, fc(g, x, -2.02226624879595063154e-21), r);
+  seer_vec u = mul(g, r, r);
+  seer_vec sine = fma3(g, mul(g, u, r), horner(g, u, s, SEER_COUNT_OF(s)), r);
+  seer_vec cosine = fma3(g, fc(g, x, -0.5), u, fc(g, x, 1.0));
+  cosine = fma3(g, mul(g, u, u), horner(g, u, c, SEER_COUNT_OF(c)), cosine);
+  seer_vec quadrant = seer_vec_to(g->b, SEER_VEC_BITCAST, z, SEER_VEC_I64);
+  if (is_cos) quadrant = seer_vec2(g->b, SEER_VEC_ADD, quadrant, one);
+  seer_vec odd = seer_vec2(g->b, SEER_VEC_AND, quadrant, one);
+  seer_vec y = pick(g, seer_vec2(g->b, SEER_VEC_EQ, odd, one), cosine, sine);
+  seer_vec sign =
+      seer_vec2(g->b, SEER_VEC_SHL, seer_vec2(g->b, SEER_VEC_AND, quadrant, two), ic64(g, x, 62));
+  seer_vec flipped =
+      seer_vec2(g->b, SEER_VEC_XOR, seer_vec_to(g->b, SEER_VEC_BITCAST, y, SEER_VEC_I64), sign);
+  return seer_vec_to(g->b, SEER_VEC_BITCAST, flipped, SEER_VEC_F64);
+}
+
+seer_vec seer_gen_math_f64(seer_gen *g, seer_expr_op op, seer_vec x) {
+  switch ((int)op) {
+    case SEER_EXPR_EXP:
+      return exp_f64(g, x, EXP_TERMS);
+    case SEER_EXPR_LOG:
+      return log_f64(g, x, LOG_TERMS);
+    case SEER_EXPR_SIGMOID: {
+      seer_vec e = exp_f64(g, seer_vec1(g->b, SEER_VEC_FNEG, x), EXP_TERMS);
+      return seer_vec2(g->b, SEER_VEC_FDIV, fc(g, x, 1.0), add(g, e, fc(g, x, 1.0)));
+    }
+    case SEER_EXPR_TANH:
+      return tanh_f64(g, x);
+    case SEER_EXPR_SIN:
+      return sin_or_cos_f64(g, x, false);
+    case SEER_EXPR_COS:
+      return sin_or_cos_f64(g, x, true);
+    default:
+      break;
+  }
+  return SEER_GEN_NONE;
+}
+
+// ---- pow
+
+seer_vec seer_gen_math_pow(seer_gen *g, seer_vec x, seer_vec y) {
+  double by;
+  if (seer_vec_const_real(g->code, y, &by)) {  // what networks contain
+    if (by == 1.0) return x;
+    if (by == 2.0) return mul(g, x, x);
+    if (by == 3.0) return mul(g, mul(g, x, x), x);
+    if (by == -1.0) return seer_vec2(g->b, SEER_VEC_FDIV, fc(g, x, 1.0), x);
+    if (by == 0.5) return root_of(g, x);
+    if (by == -0.5) return seer_vec2(g->b, SEER_VEC_FDIV, fc(g, x, 1.0), root_of(g, x));
+    if (by == 0.75) {
+      seer_vec root = root_of(g, x);
+      return mul(g, root, root_of(g, root));
+    }
+  }
+  bool is_f64 = is_double(g, x);
+  seer_vec a = magnitude_of(g, x), r;
+  if (is_f64) {
+    r = exp_f64(g, mul(g, log_f64(g, a, LOG_TERMS), y), EXP_TERMS);
+  } else {
+    seer_vec log = log_f64(g, seer_vec_to(g->b, SEER_VEC_FLOAT_WIDER, a, SEER_VEC_F64), 7);
+    r = exp_f64(g, mul(g, log, seer_vec_to(g->b, SEER_VEC_FLOAT_WIDER, y, SEER_VEC_F64)), 10);
+    r = seer_vec_to(g->b, SEER_VEC_FLOAT_SHORTER, r, SEER_VEC_F32);
+  }
+  // x < 0: real only for integers y, negative for odd ones
+  seer_vec half = mul(g, y, fc(g, y, 0.5));
+  seer_vec is_integer = seer_vec2(g->b, SEER_VEC_FEQ, seer_gen_round(g, SEER_GEN_FLOOR, y), y);
+  seer_vec is_even = seer_vec2(g->b, SEER_VEC_FEQ, seer_gen_round(g, SEER_GEN_FLOOR, half), half);
+  seer_vec is_odd =
+      seer_vec2(g->b, SEER_VEC_AND, is_integer, seer_vec1(g->b, SEER_VEC_NOT, is_even));
+  r = pick(g, is_odd, copy_sign(g, r, x), r);
+  seer_vec is_real = seer_vec2(g->b, SEER_VEC_OR, compare(g, SEER_VEC_FGE_NAN, x, 0.0), is_integer);
+  r = pick(g, is_real, r, fc(g, x, (double)NAN));
+  seer_vec is_nan = seer_vec2(g->b, SEER_VEC_FNAN, x, y);
+  r = pick(g, is_nan, fc(g, x, (double)NAN), r);
+  seer_vec is_one = seer_vec2(
+      g->b, SEER_VEC_OR, compare(g, SEER_VEC_FEQ, x, 1.0), compare(g, SEER_VEC_FEQ, y, 0.0));
+  return pick(g, is_one, fc(g, x, 1.0), r);
+}
