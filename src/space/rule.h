@@ -44,12 +44,14 @@ typedef struct {
 
 typedef struct seer_rule_run seer_rule_run;  // sketch.c
 
-typedef struct {
+typedef struct seer_rule_context seer_rule_context;
+struct seer_rule_context {
   const seer_target *target;
   seer_space_kind space;
   seer_arena *arena;
   seer_rule_run *run;
-} seer_rule_context;
+  void (*go_on)(const seer_rule_context *context, const seer_plan *plan);  // seer_plan_push
+};
 
 typedef enum {
   SEER_RULE_SKIP,  // does not apply
@@ -68,7 +70,7 @@ typedef struct {
 extern const seer_rule *const seer_rule_table[];
 extern const size_t seer_rule_table_count;
 
-// ---- for rules (sketch.c)
+// ---- for rules (plan.c)
 // A copy to change. `rule` is appended to the signature as "/rule(stage)"; the cursor is moved
 // below `stage`.
 seer_plan *seer_plan_next(

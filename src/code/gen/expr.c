@@ -1,429 +1,265 @@
-// expr.c - expressions -> vector code: uniform scalars stay scalars and are spread over the
-// lanes only where they meet a vector. Floats narrower than f32 are computed in f32. Integer
-// indices go through linear forms (lin.c).
-//
-// Floating-point: nothing is reordered, and a*b+c is one rounding in two places only: where a
-// reduction adds its products up (seer_gen_accumulate), and where the product is exact, which
-// changes nothing. Anywhere else it could turn a difference that is zero or more when both sides
-// are rounded alike, E[x^2] - E[x]^2, negative. MIN and MAX let NaN through, which costs nothing
-// when one side is a constant.
-#include <math.h>
+// expr.c - expressions -> values: uniform scalars stay scalars and are spread over the lanes only
+// where they meet a vector. Integer indices go through sums (tile/sum.h). A load's guard is part of
+// it: what it excludes is not read.
 #include <string.h>
 
 #include "code/gen/gen.h"
 
-// ---- types and constants
+static seer_gen_value expr_raw(seer_gen *g, seer_expr e);
 
-seer_vec_elem seer_gen_elem(seer_dtype dtype) {
-  switch (dtype) {
-    case SEER_DTYPE_F32:
-    case SEER_DTYPE_F16:
-    case SEER_DTYPE_BF16:
-    case SEER_DTYPE_F8E4M3FN:
-    case SEER_DTYPE_F8E4M3FNUZ:
-    case SEER_DTYPE_F8E5M2:
-    case SEER_DTYPE_F8E5M2FNUZ:
-      return SEER_VEC_F32;
-    case SEER_DTYPE_F64:
-      return SEER_VEC_F64;
-    case SEER_DTYPE_I8:
-    case SEER_DTYPE_U8:
-    case SEER_DTYPE_I4:  // sign or zeros in the high bits
-    case SEER_DTYPE_U4:
-      return SEER_VEC_I8;
-    case SEER_DTYPE_I16:
-    case SEER_DTYPE_U16:
-      return SEER_VEC_I16;
-    case SEER_DTYPE_I32:
-    case SEER_DTYPE_U32:
-      return SEER_VEC_I32;
-    case SEER_DTYPE_I64:
-    case SEER_DTYPE_U64:
-      return SEER_VEC_I64;
-    case SEER_DTYPE_BOOL:
-      return SEER_VEC_I1;
-    case SEER_DTYPE_NONE:
-    case SEER_DTYPE_COUNT:
-      break;
+// ---- sums
+
+uint32_t seer_gen_expr_depth(const seer_gen *g, seer_expr e) {
+  const seer_expr_node *node = seer_gen_at(g, e);
+  uint32_t depth = 0;
+  if (node->op == SEER_EXPR_LOAD) return g->depth;
+  if (node->op == SEER_EXPR_VAR) {
+    const seer_gen_var *var = &g->var[node->ref];
+    if (var->kind == SEER_GEN_LET) return seer_gen_expr_depth(g, var->let);
+    return var->kind == SEER_GEN_VALUE || (var->kind == SEER_GEN_LANE && var->value.i != 0)
+        ? var->depth
+        : 0;
   }
-  SEER_ASSERT(false, "dtype %d", (int)dtype);
-}
-
-seer_vec_elem seer_gen_memory_elem(seer_dtype dtype) {
-  if (seer_dtype_format(dtype)) return seer_dtype_bytes(dtype) == 1 ? SEER_VEC_I8 : SEER_VEC_I16;
-  return dtype == SEER_DTYPE_BOOL ? SEER_VEC_I8 : seer_gen_elem(dtype);
-}
-
-seer_vec seer_gen_const_i64(seer_gen *g, int64_t v) {
-  return seer_vec_const(g->b, SEER_VEC_I64, 1, (uint64_t)v);
-}
-
-static seer_vec make_const(seer_gen *g, seer_dtype dtype, double f, int64_t i, uint32_t lanes) {
-  seer_vec_elem elem = seer_gen_elem(dtype);
-  if (seer_dtype_is_float(dtype)) return seer_vec_real(g->b, elem, lanes, f);
-  return seer_vec_const(g->b, elem, lanes, dtype == SEER_DTYPE_BOOL ? i != 0 : (uint64_t)i);
-}
-
-static seer_vec_elem elem_of(const seer_gen *g, seer_vec v) {
-  return (seer_vec_elem)seer_vec_at(g->code, v)->elem;
-}
-
-// An integer constant of v's shape.
-static seer_vec int_like(seer_gen *g, seer_vec v, int64_t c) {
-  return seer_vec_const(g->b, elem_of(g, v), seer_gen_width(g, v), (uint64_t)c);
-}
-static seer_vec real_like(seer_gen *g, seer_vec v, double c) {
-  return seer_vec_real(g->b, elem_of(g, v), seer_gen_width(g, v), c);
-}
-
-enum { TAG_SPLAT = 100, TAG_BELOW };
-
-seer_vec seer_gen_splat(seer_gen *g, seer_vec scalar, uint32_t lanes) {
-  if (lanes == 1 || seer_vec_is_const(g->code, scalar)) return seer_vec_splat(g->b, scalar, lanes);
-  seer_vec v = seer_gen_memo_find(g, TAG_SPLAT, scalar, SEER_GEN_NONE, lanes);
-  if (v.i != 0) return v;
-  v = seer_vec_splat(g->b, scalar, lanes);
-  seer_gen_memo_add(g, TAG_SPLAT, scalar, SEER_GEN_NONE, lanes, v);
-  return v;
-}
-
-seer_vec seer_gen_widen(seer_gen *g, seer_gen_value v) {
-  return v.is_vec ? v.v : seer_gen_splat(g, v.v, g->lanes);
-}
-
-bool seer_gen_const_bool(const seer_gen *g, seer_vec v, bool *out) {
-  int64_t value;
-  if (!seer_vec_const_int(g->code, v, &value)) return false;
-  *out = value != 0;
-  return true;
-}
-
-seer_vec seer_gen_and(seer_gen *g, seer_vec a, seer_vec b) {
-  bool c;
-  if (a.i != 0 && seer_gen_const_bool(g, a, &c) && c) a = SEER_GEN_NONE;
-  if (b.i != 0 && seer_gen_const_bool(g, b, &c) && c) b = SEER_GEN_NONE;
-  if (a.i == 0 || b.i == 0 || a.i == b.i) return a.i != 0 ? a : b;
-  return seer_vec2(g->b, SEER_VEC_AND, a, b);
-}
-
-seer_vec seer_gen_select(seer_gen *g, seer_vec cond, seer_vec a, seer_vec b) {
-  bool c;
-  if (seer_gen_const_bool(g, cond, &c)) return c ? a : b;
-  return a.i == b.i ? a : seer_vec_select(g->b, cond, a, b);
-}
-
-// ---- operators
-
-static seer_vec cast(seer_gen *g, seer_dtype to, seer_dtype from, seer_vec v) {
-  seer_vec_elem type = seer_gen_elem(to);
-  bool to_float = seer_dtype_is_float(to), from_float = seer_dtype_is_float(from);
-  if (to_float && from_float) {
-    if (seer_dtype_format(to)) {
-      if (from == to) return v;
-      if (from == SEER_DTYPE_F64) v = seer_vec_to(g->b, SEER_VEC_FLOAT_SHORTER, v, type);
-      return seer_gen_from_memory(g, to, seer_gen_to_memory(g, to, v));
-    }
-    return to == SEER_DTYPE_F64 ? seer_vec_to(g->b, SEER_VEC_FLOAT_WIDER, v, type)
-                                : seer_vec_to(g->b, SEER_VEC_FLOAT_SHORTER, v, type);
+  for (uint32_t k = 0; k < 3; k++) {
+    if (node->arg[k].i == 0) continue;
+    uint32_t d = seer_gen_expr_depth(g, node->arg[k]);
+    if (d > depth) depth = d;
   }
-  if (to_float) {
-    bool is_signed = from != SEER_DTYPE_BOOL && seer_dtype_is_signed(from);
-    v = is_signed ? seer_vec_to(g->b, SEER_VEC_SINT_FLOAT, v, type)
-                  : seer_vec_to(g->b, SEER_VEC_UINT_FLOAT, v, type);
-    return seer_dtype_format(to) ? seer_gen_from_memory(g, to, seer_gen_to_memory(g, to, v)) : v;
-  }
-  if (from_float) {
-    if (to == SEER_DTYPE_BOOL) return seer_vec2(g->b, SEER_VEC_FNE_NAN, v, int_like(g, v, 0));
-    bool is_signed = seer_dtype_is_signed(to);
-    v = seer_vec_to(g->b, is_signed ? SEER_VEC_FLOAT_SINT : SEER_VEC_FLOAT_UINT, v, type);
-    if (seer_dtype_bits(to) != 4) return v;
-    if (is_signed) v = seer_vec2(g->b, SEER_VEC_SMAX, v, int_like(g, v, -8));
-    return seer_vec2(
-        g->b, is_signed ? SEER_VEC_SMIN : SEER_VEC_UMIN, v, int_like(g, v, is_signed ? 7 : 15));
-  }
-  if (to == SEER_DTYPE_BOOL) return seer_vec2(g->b, SEER_VEC_NE, v, int_like(g, v, 0));
-  if (elem_of(g, v) != type) {
-    bool is_signed = from != SEER_DTYPE_BOOL && seer_dtype_is_signed(from);
-    bool is_wider = from == SEER_DTYPE_BOOL || seer_dtype_bytes(to) > seer_dtype_bytes(from);
-    v = !is_wider   ? seer_vec_to(g->b, SEER_VEC_TRUNC, v, type)
-        : is_signed ? seer_vec_to(g->b, SEER_VEC_SEXT, v, type)
-                    : seer_vec_to(g->b, SEER_VEC_ZEXT, v, type);
-  }
-  return seer_dtype_bits(to) == 4 ? seer_gen_wrap_4(g, to, v) : v;
+  return depth;
 }
 
-static seer_vec compare(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_vec a, seer_vec b) {
-  static const seer_vec_op real[6] = {
-      SEER_VEC_FLT, SEER_VEC_FLE, SEER_VEC_FGT, SEER_VEC_FGE, SEER_VEC_FEQ, SEER_VEC_FNE_NAN};
-  static const seer_vec_op with_sign[6] = {
-      SEER_VEC_SLT, SEER_VEC_SLE, SEER_VEC_SGT, SEER_VEC_SGE, SEER_VEC_EQ, SEER_VEC_NE};
-  static const seer_vec_op without[6] = {
-      SEER_VEC_ULT, SEER_VEC_ULE, SEER_VEC_UGT, SEER_VEC_UGE, SEER_VEC_EQ, SEER_VEC_NE};
-  int k = (int)op - SEER_EXPR_LT;
-  if (seer_dtype_is_float(dtype)) return seer_vec2(g->b, real[k], a, b);
-  bool is_signed = dtype != SEER_DTYPE_BOOL && seer_dtype_is_signed(dtype);
-  return seer_vec2(g->b, is_signed ? with_sign[k] : without[k], a, b);
-}
-
-// MAXPS(a, b) is a > b ? a : b, so b when either is NaN: a constant goes left and NaN survives for
-// free.
-static seer_vec float_extreme(seer_gen *g, bool is_max, seer_vec a, seer_vec b) {
-  if (g->machine->has_extremes)
-    return seer_vec2(g->b, is_max ? SEER_VEC_FMAXIMUM : SEER_VEC_FMINIMUM, a, b);
-  if (seer_vec_is_const(g->code, b)) {
-    seer_vec t = a;
-    a = b;
-    b = t;
+static bool uses_hull(const seer_gen *g, seer_expr e) {
+  const seer_expr_node *node = seer_gen_at(g, e);
+  if (node->op == SEER_EXPR_VAR) {
+    const seer_gen_var *var = &g->var[node->ref];
+    if (var->kind == SEER_GEN_LET) return uses_hull(g, var->let);
+    return var->kind == SEER_GEN_HULL || var->kind == SEER_GEN_UNBOUND;
   }
-  seer_vec wins = seer_vec2(g->b, is_max ? SEER_VEC_FGT : SEER_VEC_FLT, a, b);
-  seer_vec r = seer_vec_select(g->b, wins, a, b);
-  if (seer_vec_is_const(g->code, a)) return r;
-  return seer_vec_select(g->b, seer_vec2(g->b, SEER_VEC_FNAN, a, a), a, r);
-}
-
-// Floor division and modulus; a divisor of 0 (or -1 of the smallest number) must not trap.
-static seer_vec int_divide(seer_gen *g, bool is_mod, bool is_signed, seer_vec a, seer_vec b) {
-  seer_vec zero = int_like(g, a, 0), one = int_like(g, a, 1);
-  uint64_t divisor;
-  if (!seer_vec_const_bits(g->code, b, &divisor) || divisor == 0) {
-    b = seer_vec_select(g->b, seer_vec2(g->b, SEER_VEC_EQ, b, zero), one, b);
+  for (uint32_t k = 0; k < 3; k++) {
+    if (node->arg[k].i != 0 && uses_hull(g, node->arg[k])) return true;
   }
-  if (!is_signed)
-    return is_mod ? seer_vec2(g->b, SEER_VEC_UREM, a, b) : seer_vec2(g->b, SEER_VEC_UDIV, a, b);
-  seer_vec is_minus = seer_vec2(g->b, SEER_VEC_EQ, b, int_like(g, a, -1));
-  seer_vec by = seer_vec_select(g->b, is_minus, one, b);
-  seer_vec rest = seer_vec2(g->b, SEER_VEC_SREM, a, by);
-  seer_vec differ = seer_vec2(g->b, SEER_VEC_SLT, seer_vec2(g->b, SEER_VEC_XOR, rest, by), zero);
-  seer_vec fix = seer_vec2(g->b, SEER_VEC_AND, differ, seer_vec2(g->b, SEER_VEC_NE, rest, zero));
-  if (is_mod) {
-    return seer_vec_select(g->b, is_minus, zero,
-        seer_vec_select(g->b, fix, seer_vec2(g->b, SEER_VEC_ADD, rest, by), rest));
-  }
-  seer_vec q = seer_vec2(g->b, SEER_VEC_SDIV, a, by);
-  q = seer_vec_select(g->b, fix, seer_vec2(g->b, SEER_VEC_SUB, q, one), q);
-  return seer_vec_select(g->b, is_minus, seer_vec2(g->b, SEER_VEC_SUB, zero, a), q);
-}
-
-static seer_vec int_shift(
-    seer_gen *g, bool is_left, bool is_signed, seer_dtype dtype, seer_vec a, seer_vec by) {
-  int64_t bits = (int64_t)seer_dtype_bits(dtype);
-  seer_vec zero = int_like(g, a, 0);
-  seer_vec is_far = seer_vec2(g->b, SEER_VEC_UGE, by, int_like(g, a, bits));
-  if (!is_left && is_signed) {
-    by = seer_vec_select(g->b, is_far, int_like(g, a, bits - 1), by);
-    return seer_vec2(g->b, SEER_VEC_ASHR, a, by);
-  }
-  by = seer_vec_select(g->b, is_far, zero, by);
-  seer_vec r =
-      is_left ? seer_vec2(g->b, SEER_VEC_SHL, a, by) : seer_vec2(g->b, SEER_VEC_LSHR, a, by);
-  return seer_vec_select(g->b, is_far, zero, r);
-}
-
-static seer_vec apply_int(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_vec a, seer_vec b) {
-  bool is_bool = dtype == SEER_DTYPE_BOOL, is_signed = !is_bool && seer_dtype_is_signed(dtype);
-  seer_vec zero = int_like(g, a, 0);
-  switch ((int)op) {
-    case SEER_EXPR_ADD:
-      return is_bool ? seer_vec2(g->b, SEER_VEC_OR, a, b) : seer_vec2(g->b, SEER_VEC_ADD, a, b);
-    case SEER_EXPR_SUB:
-      return is_bool ? seer_vec2(g->b, SEER_VEC_XOR, a, b) : seer_vec2(g->b, SEER_VEC_SUB, a, b);
-    case SEER_EXPR_MUL:
-      return is_bool ? seer_vec2(g->b, SEER_VEC_AND, a, b) : seer_vec2(g->b, SEER_VEC_MUL, a, b);
-    case SEER_EXPR_DIV:
-      return is_bool ? seer_vec2(g->b, SEER_VEC_AND, a, b) : int_divide(g, false, is_signed, a, b);
-    case SEER_EXPR_MOD:
-      return is_bool ? zero : int_divide(g, true, is_signed, a, b);
-    case SEER_EXPR_MIN:
-      return seer_vec2(g->b, is_signed ? SEER_VEC_SMIN : SEER_VEC_UMIN, a, b);
-    case SEER_EXPR_MAX:
-      return seer_vec2(g->b, is_signed ? SEER_VEC_SMAX : SEER_VEC_UMAX, a, b);
-    case SEER_EXPR_NEG:
-      return is_bool ? a : seer_vec1(g->b, SEER_VEC_NEG, a);
-    case SEER_EXPR_ABS:
-      return is_signed ? seer_vec1(g->b, SEER_VEC_ABS, a) : a;
-    case SEER_EXPR_SIGN: {
-      seer_vec one = int_like(g, a, 1);
-      seer_vec r = seer_vec_select(g->b, seer_vec2(g->b, SEER_VEC_NE, a, zero), one, zero);
-      if (!is_signed) return r;
-      return seer_vec_select(g->b, seer_vec2(g->b, SEER_VEC_SLT, a, zero), int_like(g, a, -1), r);
-    }
-    case SEER_EXPR_FLOOR:
-    case SEER_EXPR_CEIL:
-    case SEER_EXPR_ROUND:
-      return a;
-    case SEER_EXPR_AND:
-      return seer_vec2(g->b, SEER_VEC_AND, a, b);
-    case SEER_EXPR_OR:
-      return seer_vec2(g->b, SEER_VEC_OR, a, b);
-    case SEER_EXPR_XOR:
-      return seer_vec2(g->b, SEER_VEC_XOR, a, b);
-    case SEER_EXPR_NOT:
-      return seer_vec1(g->b, SEER_VEC_NOT, a);
-    case SEER_EXPR_SHL:
-      return int_shift(g, true, is_signed, dtype, a, b);
-    case SEER_EXPR_SHR:
-      return int_shift(g, false, is_signed, dtype, a, b);
-    case SEER_EXPR_ISNAN:
-      return seer_vec_const(g->b, SEER_VEC_I1, seer_gen_width(g, a), 0);
-    case SEER_EXPR_POW: {
-      int64_t n;
-      if (!seer_vec_const_int(g->code, b, &n) || n < 0 || n > 8) break;
-      seer_vec r = int_like(g, a, 1);
-      for (int64_t k = 0; k < n; k++) r = seer_vec2(g->b, SEER_VEC_MUL, r, a);
-      return r;
-    }
-    default:
-      break;
-  }
-  SEER_GEN_FAIL(g, UNSUPPORTED, "loop %s: operator %s on %s has no code", g->loop->name,
-      seer_expr_op_text(op), seer_dtype_name(dtype));
-  return zero;
-}
-
-// If v is x times a power of two: x and that factor, of v's shape.
-static bool is_exact_product(const seer_gen *g, seer_vec v, seer_vec *out_x, seer_vec *out_factor) {
-  const seer_vec_node *node = seer_vec_at(g->code, v);
-  if (node->op != SEER_VEC_FMUL) return false;
-  for (unsigned k = 0; k < 2; k++) {
-    double c;
-    int exponent;
-    *out_factor = node->arg[k];
-    *out_x = node->arg[1 - k];
-    if (seer_vec_const_real(g->code, *out_factor, &c) && fabs(frexp(c, &exponent)) == 0.5)
-      return true;
+  for (uint32_t k = 0; node->op == SEER_EXPR_LOAD && k < node->n_index; k++) {
+    if (uses_hull(g, g->loop->expr.index[node->index0 + k])) return true;
   }
   return false;
 }
 
-// a + b or a - b; one rounding where a product in it is exact (but for underflow) and rounding it
-// alone changes nothing: Winograd's transforms are full of them. Fast-math flags would not do:
-// InstCombine hands `contract` on from a sum to products that it makes anew.
-static seer_vec float_sum(seer_gen *g, seer_vec a, seer_vec b, bool is_minus) {
-  seer_vec x, factor;
-  if (is_exact_product(g, b, &x, &factor)) {
-    if (is_minus) factor = seer_vec1(g->b, SEER_VEC_FNEG, factor);
-    return seer_vec3(g->b, SEER_VEC_FMULADD, x, factor, a);
-  }
-  if (is_exact_product(g, a, &x, &factor)) {
-    if (is_minus) b = seer_vec1(g->b, SEER_VEC_FNEG, b);
-    return seer_vec3(g->b, SEER_VEC_FMULADD, x, factor, b);
-  }
-  return is_minus ? seer_vec2(g->b, SEER_VEC_FSUB, a, b) : seer_vec2(g->b, SEER_VEC_FADD, a, b);
+// A run-time value as a sum: one term, or a constant if that is what comes out.
+static seer_sum sum_of_value(
+    const seer_gen *g, seer_vec v, uint32_t depth, int64_t low, int64_t high) {
+  int64_t known;
+  if (seer_vec_const_int(g->code, v, &known)) return seer_sum_const(known);
+  return seer_sum_atom((seer_sum_term){
+      .coef = 1, .atom = seer_gen_atom_of(v), .depth = depth, .low = low, .high = high});
 }
 
-static seer_vec apply_float(
-    seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_vec a, seer_vec b) {
-  seer_vec zero = int_like(g, a, 0);
-  switch ((int)op) {
-    case SEER_EXPR_ADD:
-      return float_sum(g, a, b, false);
-    case SEER_EXPR_SUB:
-      return float_sum(g, a, b, true);
-    case SEER_EXPR_MUL:
-      return seer_vec2(g->b, SEER_VEC_FMUL, a, b);
-    case SEER_EXPR_DIV:
-      return seer_vec2(g->b, SEER_VEC_FDIV, a, b);
-    case SEER_EXPR_MOD: {  // without fmod's exactness for huge quotients: no loop in vector code
-      seer_vec q = seer_gen_round(g, SEER_GEN_TRUNC, seer_vec2(g->b, SEER_VEC_FDIV, a, b));
-      return seer_vec3(g->b, SEER_VEC_FMULADD, seer_vec1(g->b, SEER_VEC_FNEG, q), b, a);
+static bool other(void *user, seer_expr e, seer_sum *out) {
+  seer_gen *g = user;
+  if (uses_hull(g, e)) return false;
+  int op = seer_gen_at(g, e)->op;  // sums and products came from here and would come back
+  bool is_sum = op == SEER_EXPR_ADD || op == SEER_EXPR_SUB || op == SEER_EXPR_MUL ||
+      op == SEER_EXPR_NEG || op == SEER_EXPR_DIV || op == SEER_EXPR_MOD;
+  seer_gen_value v = is_sum ? expr_raw(g, e) : seer_gen_expr(g, e);
+  if (v.is_vec) return false;
+  int64_t low = INT64_MIN, high = INT64_MAX;
+  if (!seer_expr_range(&g->loop->expr, e, g->tile->low, g->tile->high, &low, &high)) {
+    low = INT64_MIN;
+    high = INT64_MAX;
+  }
+  *out = sum_of_value(g, v.v, seer_gen_expr_depth(g, e), low, high);
+  return true;
+}
+
+// floor(v / d) or v mod d of a run-time value; `is_natural`: v >= 0.
+static seer_vec divide_value(seer_gen *g, seer_vec v, int64_t d, bool is_mod, bool is_natural) {
+  seer_vec by = seer_gen_const_i64(g, d);
+  if (is_natural)
+    return is_mod ? seer_vec2(g->b, SEER_VEC_UREM, v, by) : seer_vec2(g->b, SEER_VEC_UDIV, v, by);
+  seer_vec rest = seer_vec2(g->b, SEER_VEC_SREM, v, by);
+  seer_vec is_negative = seer_vec2(g->b, SEER_VEC_SLT, rest, seer_gen_const_i64(g, 0));
+  if (is_mod) return seer_gen_select(g, is_negative, seer_vec2(g->b, SEER_VEC_ADD, rest, by), rest);
+  seer_vec quotient = seer_vec2(g->b, SEER_VEC_SDIV, v, by);
+  return seer_gen_select(
+      g, is_negative, seer_vec2(g->b, SEER_VEC_SUB, quotient, seer_gen_const_i64(g, 1)), quotient);
+}
+
+static bool divide(void *user, const seer_sum *x, int64_t d, bool is_mod, bool is_known,
+    int64_t low, int64_t high, seer_sum *out) {
+  seer_gen *g = user;
+  for (uint32_t k = 0; k < x->n; k++) {
+    if (seer_gen_value_of(&x->term[k]).i == 0) return false;  // a hull
+  }
+  uint32_t depth = x->n ? x->term[x->n - 1].depth : 0;
+  seer_vec v = divide_value(g, seer_gen_sum_value(g, x), d, is_mod, is_known && low >= 0);
+  int64_t q_low = is_known ? seer_floor_div(low, d) : INT64_MIN,
+          q_high = is_known ? seer_floor_div(high, d) : INT64_MAX;
+  *out = sum_of_value(g, v, depth, is_mod ? 0 : q_low, is_mod ? d - 1 : q_high);
+  return true;
+}
+
+static bool variable(void *user, uint32_t ref, seer_sum *out) {
+  seer_gen *g = user;
+  const seer_gen_var *var = &g->var[ref];
+  const seer_loop_var *decl = &g->loop->var[ref];
+  switch (var->kind) {
+    case SEER_GEN_UNBOUND:
+      return false;
+    case SEER_GEN_CONST:
+      *out = seer_sum_const(var->c);
+      return true;
+    case SEER_GEN_LET:
+      return seer_gen_sum_of(g, var->let, out);
+    case SEER_GEN_HULL:
+      *out = seer_sum_atom(
+          (seer_sum_term){.coef = 1, .atom = ref + 1, .low = decl->low, .high = decl->high});
+      return true;
+    case SEER_GEN_VALUE:
+    case SEER_GEN_LANE: {
+      bool is_lane = var->kind == SEER_GEN_LANE;
+      *out = seer_sum_const(0);
+      if (var->value.i != 0)
+        *out = seer_sum_atom((seer_sum_term){.coef = 1,
+            .atom = seer_gen_atom_of(var->value),
+            .depth = var->depth,
+            .low = decl->low,
+            .high = decl->high - var->c - (is_lane ? (int64_t)g->lanes - 1 : 0)});
+      out->c = var->c;
+      out->lane = is_lane;
+      return true;
     }
-    case SEER_EXPR_MIN:
-      return float_extreme(g, false, a, b);
-    case SEER_EXPR_MAX:
-      return float_extreme(g, true, a, b);
-    case SEER_EXPR_NEG:
-      return seer_vec1(g->b, SEER_VEC_FNEG, a);
-    case SEER_EXPR_ABS:
-      return seer_vec1(g->b, SEER_VEC_FABS, a);
-    case SEER_EXPR_SIGN: {
-      seer_vec one = real_like(g, a, 1.0);
-      seer_vec minus = real_like(g, a, -1.0);
-      seer_vec r = seer_vec_select(g->b, seer_vec2(g->b, SEER_VEC_FGT, a, zero), one, a);
-      return seer_vec_select(g->b, seer_vec2(g->b, SEER_VEC_FLT, a, zero), minus, r);
-    }
-    case SEER_EXPR_FLOOR:
-      return seer_gen_round(g, SEER_GEN_FLOOR, a);
-    case SEER_EXPR_CEIL:
-      return seer_gen_round(g, SEER_GEN_CEIL, a);
-    case SEER_EXPR_ROUND:
-      return seer_gen_round(g, SEER_GEN_EVEN, a);
-    case SEER_EXPR_SQRT:
-      return seer_vec1(g->b, SEER_VEC_SQRT, a);
-    case SEER_EXPR_ISNAN:
-      return seer_vec2(g->b, SEER_VEC_FNAN, a, a);
-    case SEER_EXPR_EXP:
-    case SEER_EXPR_LOG:
-    case SEER_EXPR_SIN:
-    case SEER_EXPR_COS:
-    case SEER_EXPR_TANH:
-    case SEER_EXPR_ERF:
-    case SEER_EXPR_SIGMOID:
-      if (dtype != SEER_DTYPE_F64) return seer_gen_math(g, op, a);
-      a = seer_gen_math_f64(g, op, a);
-      if (a.i != 0) return a;
-      break;
-    case SEER_EXPR_POW:
-      return seer_gen_math_pow(g, a, b);
-    default:
-      break;
   }
-  SEER_GEN_FAIL(g, UNSUPPORTED, "loop %s: operator %s on %s has no code", g->loop->name,
-      seer_expr_op_text(op), seer_dtype_name(dtype));
-  return zero;
+  return false;
 }
 
-static seer_vec apply_op(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_dtype arg_dtype,
-    seer_vec a, seer_vec b, seer_vec c) {
-  if (op == SEER_EXPR_SELECT) return seer_gen_select(g, a, b, c);
-  if (op == SEER_EXPR_CAST) return cast(g, dtype, arg_dtype, a);
-  if (op >= SEER_EXPR_LT && op <= SEER_EXPR_NE) return compare(g, op, arg_dtype, a, b);
-  if (seer_dtype_is_float(arg_dtype)) return apply_float(g, op, arg_dtype, a, b);
-  seer_vec v = apply_int(g, op, arg_dtype, a, b);
-  return seer_dtype_bits(dtype) == 4 ? seer_gen_wrap_4(g, dtype, v) : v;
+bool seer_gen_sum_of(seer_gen *g, seer_expr e, seer_sum *out) {
+  seer_sum_reader reader = {&g->loop->expr, g->lanes, g, variable, other, divide};
+  return seer_sum_of(&reader, e, out);
 }
 
-// ---- combiners
+// ---- loads
 
-seer_vec seer_gen_identity(
-    seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t k, uint32_t lanes) {
-  bool is_index = k == 1 && seer_combiner_is_arg(combiner);
-  double identity = seer_combiner_identity(is_index ? SEER_COMBINE_MIN : combiner, dtype[k]);
-  int64_t i = seer_dtype_is_float(dtype[k])              ? 0
-      : dtype[k] == SEER_DTYPE_I64 && identity >= 0x1p63 ? INT64_MAX
-      : dtype[k] == SEER_DTYPE_U64 && identity >= 0x1p64 ? -1
-                                                         : (int64_t)identity;
-  return make_const(g, dtype[k], identity, i, lanes);
+void seer_gen_address(
+    seer_gen *g, uint32_t buf, const seer_expr *index, uint32_t n_index, seer_gen_addr *out) {
+  const seer_loop_buf *decl = &g->loop->buf[buf];
+  memset(out, 0, sizeof(*out));
+  out->buf = buf;
+  out->is_regular = true;
+  out->is_inside = true;
+  SEER_ASSERT(
+      n_index == decl->rank, "buffer %s: %u indices, rank %u", decl->name, n_index, decl->rank);
+  for (uint32_t k = 0; k < n_index && out->is_regular; k++) {
+    seer_sum at;
+    int64_t low, high;
+    if (!seer_gen_sum_of(g, index[k], &at)) {
+      out->is_regular = false;
+    } else {
+      if (!seer_sum_range(&at, g->lanes, &low, &high) || low < 0 || high >= decl->dim[k])
+        out->is_inside = false;
+      if (!seer_sum_add(&out->at, &at, decl->stride[k])) out->is_regular = false;
+    }
+  }
+  if (out->is_regular) return;
+  out->is_inside = false;
+  for (uint32_t k = 0; k < n_index; k++) {
+    seer_vec at = seer_gen_widen(g, seer_gen_expr(g, index[k]));
+    if (decl->stride[k] != 1) {
+      at = seer_vec2(g->b, SEER_VEC_MUL, at,
+          seer_gen_splat(g, seer_gen_const_i64(g, decl->stride[k]), g->lanes));
+    }
+    out->lanes = out->lanes.i != 0 ? seer_vec2(g->b, SEER_VEC_ADD, out->lanes, at) : at;
+  }
 }
 
-void seer_gen_combine(seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n,
-    seer_vec *acc, const seer_vec *value) {
-  seer_expr_op op = seer_combiner_op(combiner);
-  if (!seer_combiner_is_arg(combiner)) {
-    for (uint32_t k = 0; k < n; k++)
-      acc[k] = apply_op(g, op, dtype[k], dtype[k], acc[k], value[k], SEER_GEN_NONE);
+static void and_uniform(seer_gen *g, seer_gen_condition *c, seer_vec v, uint32_t depth) {
+  seer_vec both = seer_gen_and(g, c->uniform, v);
+  if (both.i == c->uniform.i) return;
+  c->uniform = both;
+  if (depth > c->depth) c->depth = depth;
+}
+
+// The parts of a conjunction that are not known to hold.
+static void conjunction(seer_gen *g, seer_expr e, seer_gen_condition *c) {
+  const seer_expr_node *node = seer_gen_at(g, e);
+  if (node->op == SEER_EXPR_AND && node->dtype == SEER_DTYPE_BOOL) {
+    conjunction(g, node->arg[0], c);
+    conjunction(g, node->arg[1], c);
     return;
   }
-  seer_vec better = compare(g, op, dtype[0], value[0], acc[0]);
-  seer_vec equal = compare(g, SEER_EXPR_EQ, dtype[0], value[0], acc[0]);
-  seer_vec earlier = compare(g, SEER_EXPR_LT, dtype[1], value[1], acc[1]);
-  seer_vec wins =
-      seer_vec2(g->b, SEER_VEC_OR, better, seer_vec2(g->b, SEER_VEC_AND, equal, earlier));
-  for (uint32_t k = 0; k < n; k++) acc[k] = seer_vec_select(g->b, wins, value[k], acc[k]);
+  if (seer_gen_is_true(g, e)) return;
+  seer_gen_value v = seer_gen_expr(g, e);
+  if (v.is_vec) {
+    c->mask = seer_gen_and(g, c->mask, v.v);
+  } else {
+    and_uniform(g, c, v.v, seer_gen_expr_depth(g, e));
+  }
+}
+
+static bool is_never(const seer_gen *g, const seer_gen_condition *c) {
+  bool is_true;
+  return c->uniform.i != 0 && seer_gen_const_bool(g, c->uniform, &is_true) && !is_true;
+}
+
+static seer_gen_value load(seer_gen *g, seer_expr e) {
+  const seer_expr_node *node = seer_gen_at(g, e);
+  const seer_expr *index = &g->loop->expr.index[node->index0];
+  seer_dtype dtype = (seer_dtype)node->dtype;
+  seer_vec_elem elem = seer_gen_memory_elem(dtype);
+  seer_gen_condition guard = {0};
+  seer_gen_value otherwise = {0};
+  if (node->arg[0].i != 0) {
+    conjunction(g, node->arg[0], &guard);
+    if (is_never(g, &guard)) return seer_gen_expr(g, node->arg[1]);
+    if (guard.uniform.i != 0 || guard.mask.i != 0) otherwise = seer_gen_expr(g, node->arg[1]);
+  }
+  seer_gen_addr addr;
+  seer_gen_address(g, node->ref, index, node->n_index, &addr);
+  seer_gen_value loaded;
+  bool is_filled = false;  // `otherwise` came out of the load itself
+  if (g->tile->buf[node->ref].is_register) {
+    loaded = seer_gen_read_register(g, &addr);
+  } else {
+    seer_gen_condition c = guard;
+    bool is_lane = !addr.is_regular || addr.at.lane != 0;
+    if (!seer_gen_is_safe(g, &addr)) {
+      for (uint32_t k = 0; k < g->n_pred; k++) {
+        const seer_gen_pred *p = &g->pred[k];
+        if (p->var == SEER_GEN_NO_VAR ||
+            seer_tile_index_depends(g->tile, index, node->n_index, p->var)) {
+          and_uniform(g, &c, p->cond, p->depth);
+        }
+      }
+      if (is_lane && g->lane_mask.i != 0) c.mask = seer_gen_and(g, c.mask, g->lane_mask);
+    }
+    if (is_never(g, &c))
+      return (seer_gen_value){.v = seer_vec_const(g->b, seer_gen_elem(dtype), 1, 0)};
+    seer_vec zero = seer_vec_const(g->b, elem, 1, 0), fill = zero;
+    bool is_const =
+        otherwise.v.i != 0 && !otherwise.is_vec && seer_vec_is_const(g->code, otherwise.v);
+    if (is_const) fill = seer_gen_to_memory(g, dtype, otherwise.v);
+    is_filled = is_const && seer_vec_is_const(g->code, fill);
+    if (!is_filled) fill = zero;
+    if (!is_lane && c.mask.i != 0) {  // the same address for all lanes, read if any lane means it
+      seer_vec any =
+          seer_vec_any(g->b, g->lane_mask.i != 0 ? seer_gen_and(g, c.mask, g->lane_mask) : c.mask);
+      and_uniform(g, &c, any, g->depth);
+      c.mask = SEER_GEN_NONE;
+      is_filled = false;
+    }
+    seer_vec p;
+    loaded = seer_gen_read(g, &addr, &c, fill, &p);
+    if (p.i != 0 && c.uniform.i == 0) seer_gen_prefetch(g, index, node->n_index, &addr, p);
+  }
+  if (is_filled || otherwise.v.i == 0) return loaded;
+  if (guard.uniform.i != 0 && guard.mask.i == 0 && !loaded.is_vec && !otherwise.is_vec) {
+    return (seer_gen_value){.v = seer_gen_select(g, guard.uniform, loaded.v, otherwise.v)};
+  }
+  seer_vec v = seer_gen_widen(g, loaded), other = seer_gen_widen(g, otherwise);
+  if (guard.mask.i != 0) v = seer_vec_select(g->b, guard.mask, v, other);
+  if (guard.uniform.i != 0) v = seer_gen_select(g, guard.uniform, v, other);
+  return (seer_gen_value){.v = v, .is_vec = true};
 }
 
 // ---- expressions
-
-seer_vec seer_gen_lanes_below(seer_gen *g, seer_vec limit) {
-  seer_vec v = seer_gen_memo_find(g, TAG_BELOW, limit, SEER_GEN_NONE, g->lanes);
-  if (v.i != 0) return v;
-  seer_vec at = seer_vec2(g->b, SEER_VEC_SMIN, limit, seer_gen_const_i64(g, g->lanes));
-  at = seer_vec2(g->b, SEER_VEC_SMAX, at, seer_gen_const_i64(g, 0));
-  at = seer_vec_to(g->b, SEER_VEC_TRUNC, at, SEER_VEC_I32);
-  seer_vec lane = seer_vec_series(g->b, SEER_VEC_I32, g->lanes, 0, 1);
-  v = seer_vec2(g->b, SEER_VEC_SLT, lane, seer_gen_splat(g, at, g->lanes));
-  seer_gen_memo_add(g, TAG_BELOW, limit, SEER_GEN_NONE, g->lanes, v);
-  return v;
-}
 
 // a `op` b of indices. Along unit-stride lanes the answer changes at one lane: i32 lane numbers
 // against a limit.
@@ -451,8 +287,8 @@ static bool compare_lin(seer_gen *g, const seer_expr_node *node, seer_gen_value 
   }
   if (d.lane == 0) {
     seer_vec zero = seer_gen_const_i64(g, 0);
-    *out = (seer_gen_value){
-        .v = compare(g, (seer_expr_op)op, SEER_DTYPE_I64, seer_gen_sum_value(g, &d), zero)};
+    *out = (seer_gen_value){.v = seer_gen_compare(g, (seer_expr_op)op, SEER_DTYPE_I64,
+                                seer_gen_sum_value(g, &d), zero)};
     return true;
   }
   bool is_order =
@@ -474,9 +310,9 @@ static bool compare_lin(seer_gen *g, const seer_expr_node *node, seer_gen_value 
     return true;
   }
   seer_gen_value v = seer_gen_sum_lanes(g, &d);
-  seer_vec zero = int_like(g, v.v, 0);
+  seer_vec zero = seer_vec_const(g->b, SEER_VEC_I64, g->lanes, 0);
   *out = (seer_gen_value){
-      .v = compare(g, (seer_expr_op)op, SEER_DTYPE_I64, v.v, zero), .is_vec = true};
+      .v = seer_gen_compare(g, (seer_expr_op)op, SEER_DTYPE_I64, v.v, zero), .is_vec = true};
   return true;
 }
 
@@ -492,7 +328,7 @@ bool seer_gen_is_true(seer_gen *g, seer_expr predicate) {
   return g->proof[predicate.i] == ALWAYS;
 }
 
-seer_gen_value seer_gen_expr_raw(seer_gen *g, seer_expr e) {
+static seer_gen_value expr_raw(seer_gen *g, seer_expr e) {
   const seer_expr_node *node = seer_gen_at(g, e);
   seer_expr_op op = (seer_expr_op)node->op;
   if (op == SEER_EXPR_VAR) {
@@ -510,7 +346,8 @@ seer_gen_value seer_gen_expr_raw(seer_gen *g, seer_expr e) {
   bool keep = op == SEER_EXPR_SELECT && !arg[0].is_vec;  // a uniform choice between vectors
   for (uint32_t k = keep ? 1 : 0; is_vec && k < n; k++) arg[k].v = seer_gen_widen(g, arg[k]);
   seer_dtype arg_dtype = (seer_dtype)seer_gen_at(g, node->arg[0])->dtype;
-  seer_vec v = apply_op(g, op, (seer_dtype)node->dtype, arg_dtype, arg[0].v, arg[1].v, arg[2].v);
+  seer_vec v =
+      seer_gen_apply(g, op, (seer_dtype)node->dtype, arg_dtype, arg[0].v, arg[1].v, arg[2].v);
   return (seer_gen_value){.v = v, .is_vec = is_vec};
 }
 
@@ -519,11 +356,11 @@ static seer_gen_value build(seer_gen *g, seer_expr e) {
   seer_dtype dtype = (seer_dtype)node->dtype;
   switch ((int)node->op) {
     case SEER_EXPR_CONST_F:
-      return (seer_gen_value){.v = make_const(g, dtype, node->value.f, 0, 1)};
+      return (seer_gen_value){.v = seer_gen_const(g, dtype, node->value.f, 0, 1)};
     case SEER_EXPR_CONST_I:
-      return (seer_gen_value){.v = make_const(g, dtype, 0, node->value.i, 1)};
+      return (seer_gen_value){.v = seer_gen_const(g, dtype, 0, node->value.i, 1)};
     case SEER_EXPR_LOAD:
-      return seer_gen_load(g, e);
+      return load(g, e);
     case SEER_EXPR_LT:
     case SEER_EXPR_LE:
     case SEER_EXPR_GT:
@@ -558,7 +395,7 @@ static seer_gen_value build(seer_gen *g, seer_expr e) {
     default:
       break;
   }
-  return seer_gen_expr_raw(g, e);
+  return expr_raw(g, e);
 }
 
 seer_gen_value seer_gen_expr(seer_gen *g, seer_expr e) {

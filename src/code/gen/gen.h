@@ -7,11 +7,16 @@
 //
 // What becomes of each loop and local buffer was decided before (tile/tile.h).
 //
-//   generate.c phases, parts                     lin.c      sums, value numbering
-//   loop.c     blocks, loops, stores             expr.c     expressions
-//   version.c  versions of a tile                memory.c   loads, stores, guards
-//   hoist.c    accumulators kept in registers    math.c     exp, log, erf, ... as vector code
-//   prefetch.c packed weights, ahead of time     small.c    floats narrower than f32
+// Each file uses those above it:
+//   value.c     values that are at hand: numbering, constants, splats, sums, pointers
+//   math.c      exp, log, erf, ... as vector code       small.c    floats narrower than f32
+//   operator.c  one operator on values
+//   access.c    loads and stores at an address          prefetch.c packed weights, ahead of time
+//   expr.c      expressions, with what they load
+//   copies.c    a loop's variable, copy by copy
+//   hoist.c     accumulators, kept in registers         version.c  which versions a tile gets
+//   loop.c      blocks, loops, stores
+//   generate.c  phases
 #ifndef SEER_CODE_GEN_H
 #define SEER_CODE_GEN_H
 
@@ -150,130 +155,40 @@ static inline const seer_expr_node *seer_gen_at(const seer_gen *g, seer_expr e) 
   return &g->loop->expr.node[e.i];
 }
 
-// ---- lin.c
-// Atoms are run-time values, and HULL variables by their numbers.
-static inline uint64_t seer_gen_atom_of(seer_vec v) { return (uint64_t)v.i << 32; }
-// NONE: a HULL variable.
-static inline seer_vec seer_gen_value_of(const seer_sum_term *term) {
-  return (seer_vec){(uint32_t)(term->atom >> 32)};
+// ---- value.c
+seer_vec_elem seer_gen_elem(seer_dtype dtype);  // of values
+seer_vec_elem seer_gen_memory_elem(seer_dtype dtype);  // in memory
+static inline uint32_t seer_gen_width(const seer_gen *g, seer_vec v) {
+  return seer_vec_at(g->code, v)->lanes;
 }
-// False when `e` is not linear in the lanes (or unknown while versions are decided).
-bool seer_gen_sum_of(seer_gen *g, seer_expr e, seer_sum *out);
-// i64; the term's atom is a run-time value.
-seer_vec seer_gen_term_value(seer_gen *g, const seer_sum_term *term, int64_t scale);
-seer_vec seer_gen_sum_value(seer_gen *g, const seer_sum *x);  // of lane 0, i64
-seer_gen_value seer_gen_sum_lanes(seer_gen *g, const seer_sum *x);
-// innermost run-time loop that it depends on
-uint32_t seer_gen_expr_depth(const seer_gen *g, seer_expr e);
-
 // Scoped value numbering: what was built in a scope that is still open is used again.
 void seer_gen_memo_init(seer_gen *g);
 void seer_gen_memo_push(seer_gen *g);
 void seer_gen_memo_pop(seer_gen *g);
 seer_vec seer_gen_memo_find(seer_gen *g, uint32_t tag, seer_vec a, seer_vec b, int64_t c);
 void seer_gen_memo_add(seer_gen *g, uint32_t tag, seer_vec a, seer_vec b, int64_t c, seer_vec v);
-seer_vec seer_gen_mul_i64(seer_gen *g, seer_vec a, int64_t b);
-// A pointer, by so many elements of type `elem`.
-seer_vec seer_gen_move(seer_gen *g, seer_vec_elem elem, seer_vec p, seer_vec index);
-seer_vec seer_gen_move_by(seer_gen *g, seer_vec_elem elem, seer_vec p, int64_t index);
-
-// ---- expr.c
-seer_vec_elem seer_gen_elem(seer_dtype dtype);  // of values
-seer_vec_elem seer_gen_memory_elem(seer_dtype dtype);  // in memory
 seer_vec seer_gen_splat(seer_gen *g, seer_vec scalar, uint32_t lanes);
 seer_vec seer_gen_widen(seer_gen *g, seer_gen_value v);  // to the current lanes
 seer_vec seer_gen_and(seer_gen *g, seer_vec a, seer_vec b);  // NONE = true
 seer_vec seer_gen_const_i64(seer_gen *g, int64_t v);
 seer_vec seer_gen_select(seer_gen *g, seer_vec cond, seer_vec a, seer_vec b);
 bool seer_gen_const_bool(const seer_gen *g, seer_vec v, bool *out);  // v is a constant i1
-seer_gen_value seer_gen_expr(seer_gen *g, seer_expr e);
-// the operator on its operands, without linear forms
-seer_gen_value seer_gen_expr_raw(seer_gen *g, seer_expr e);
-bool seer_gen_is_true(seer_gen *g, seer_expr predicate);
 // i1 lanes: lane < limit (i64).
 seer_vec seer_gen_lanes_below(seer_gen *g, seer_vec limit);
-// acc[k] = combine(acc[k], value[k]); all of equal width.
-void seer_gen_combine(seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n,
-    seer_vec *acc, const seer_vec *value);
-seer_vec seer_gen_identity(
-    seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t k, uint32_t lanes);
-
-static inline uint32_t seer_gen_width(const seer_gen *g, seer_vec v) {
-  return seer_vec_at(g->code, v)->lanes;
+seer_vec seer_gen_mul_i64(seer_gen *g, seer_vec a, int64_t b);
+// A pointer, by so many elements of type `elem`.
+seer_vec seer_gen_move(seer_gen *g, seer_vec_elem elem, seer_vec p, seer_vec index);
+seer_vec seer_gen_move_by(seer_gen *g, seer_vec_elem elem, seer_vec p, int64_t index);
+// Atoms of sums are run-time values, and HULL variables by their numbers.
+static inline uint64_t seer_gen_atom_of(seer_vec v) { return (uint64_t)v.i << 32; }
+// NONE: a HULL variable.
+static inline seer_vec seer_gen_value_of(const seer_sum_term *term) {
+  return (seer_vec){(uint32_t)(term->atom >> 32)};
 }
-
-// ---- small.c: between what is computed with and what lies in memory.
-seer_vec seer_gen_to_memory(seer_gen *g, seer_dtype dtype, seer_vec v);
-seer_vec seer_gen_from_memory(seer_gen *g, seer_dtype dtype, seer_vec v);
-// The low four bits of i8 lanes as a 4-bit integer in an i8.
-seer_vec seer_gen_wrap_4(seer_gen *g, seer_dtype dtype, seer_vec v);
-
-// ---- memory.c
-typedef struct {
-  uint32_t buf;
-  bool is_regular;  // `at` holds; else `lanes` has one i64 element offset per lane
-  bool is_inside;  // every dimension's index is inside the buffer whatever the variables are
-  seer_sum at;
-  seer_vec lanes;
-} seer_gen_addr;
-
-void seer_gen_address(
-    seer_gen *g, uint32_t buf, const seer_expr *index, uint32_t n_index, seer_gen_addr *out);
-seer_gen_value seer_gen_load(seer_gen *g, seer_expr e);
-// For targets of stores: `uniform` (i1) and `mask` (i1 lanes) say what may be touched; NONE:
-// all.
-seer_gen_value seer_gen_load_target(
-    seer_gen *g, const seer_gen_addr *addr, seer_vec uniform, seer_vec mask);
-void seer_gen_store_target(
-    seer_gen *g, const seer_gen_addr *addr, seer_gen_value value, seer_vec uniform, seer_vec mask);
-
-// ---- loop.c
-void seer_gen_bind_var(seer_gen *g, uint32_t var, seer_gen_bind kind, int64_t c, seer_vec value);
-void seer_gen_open_loop(seer_gen *g, uint32_t var, int64_t trip, bool is_copies);
-void seer_gen_block(seer_gen *g, uint32_t id);
-// Binds the loop's variable to each copy or chunk of lanes in turn (with predicates and masks) and
-// calls `each`.
-void seer_gen_for_copies(seer_gen *g, uint32_t node, void (*each)(void *user), void *user);
-seer_tile_mode seer_gen_mode_of(const seer_gen *g, uint32_t node);  // in the current version
-bool seer_gen_cuts(const seer_gen *g, uint32_t node);  // the bound has to be looked at
-// What the current copy's store may touch: for memory, and (out_reduce_*) what concerns only loops
-// that are not in the address.
-typedef struct {
-  seer_vec uniform, mask;  // of all enclosing copies
-  // of those whose variable the address does not depend on
-  seer_vec reduce_uniform, reduce_mask;
-} seer_gen_active;
-void seer_gen_active_of(
-    seer_gen *g, const seer_loop_node *store, bool is_lane_in_address, seer_gen_active *out);
-
-// Emits one node (is_alone), or it and all that follow it in its block.
-void seer_gen_nodes(seer_gen *g, uint32_t id, bool is_alone);
-
-// ---- version.c
-bool seer_gen_needs_versions(seer_gen *g, uint32_t id, bool is_alone);
-void seer_gen_versions(seer_gen *g, uint32_t id, bool is_alone);
-
-// ---- prefetch.c
-// After a load of a vector at pointer `p`: asks for what loads of the same stream need later, where
-// that is worth an instruction.
-void seer_gen_prefetch(
-    seer_gen *g, const seer_expr *index, uint32_t n_index, const seer_gen_addr *addr, seer_vec p);
-
-// ---- hoist.c
-// Starts keeping the targets of the reduction below `root` (a FOR) in registers; false if it cannot
-// be done.
-bool seer_gen_hoist_begin(seer_gen *g, uint32_t root);
-void seer_gen_hoist_end(seer_gen *g, uint32_t root);  // writes them back
-// Combines the store's values into the active hoist's accumulators of the current copy.
-void seer_gen_hoist_update(seer_gen *g, const seer_loop_node *store, const seer_gen_addr *addr,
-    const seer_gen_active *active);
-// acc[k] = combine(acc[k], the store's value k), over `lanes` lanes, where `cond` (i1, or one per
-// lane, or NONE: always) holds. SUM of a product becomes one multiply-add.
-void seer_gen_accumulate(
-    seer_gen *g, const seer_loop_node *store, uint32_t lanes, seer_vec cond, seer_vec *acc);
-// Combines the lanes of acc[] into scalars.
-void seer_gen_horizontal(
-    seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n, seer_vec *acc);
+// i64; the term's atom is a run-time value.
+seer_vec seer_gen_term_value(seer_gen *g, const seer_sum_term *term, int64_t scale);
+seer_vec seer_gen_sum_value(seer_gen *g, const seer_sum *x);  // of lane 0, i64
+seer_gen_value seer_gen_sum_lanes(seer_gen *g, const seer_sum *x);
 
 // ---- math.c: f32 only; each function states its error.
 seer_vec seer_gen_math(seer_gen *g, seer_expr_op op, seer_vec x);
@@ -282,5 +197,140 @@ typedef enum { SEER_GEN_FLOOR, SEER_GEN_CEIL, SEER_GEN_TRUNC, SEER_GEN_EVEN } se
 // To an integer, f32 and f64, exactly as the instruction does it, the sign of zero too.
 seer_vec seer_gen_round(seer_gen *g, seer_gen_rounding how, seer_vec x);
 seer_vec seer_gen_math_pow(seer_gen *g, seer_vec x, seer_vec y);
+
+// ---- small.c: between what is computed with and what lies in memory.
+seer_vec seer_gen_to_memory(seer_gen *g, seer_dtype dtype, seer_vec v);
+seer_vec seer_gen_from_memory(seer_gen *g, seer_dtype dtype, seer_vec v);
+// The low four bits of i8 lanes as a 4-bit integer in an i8.
+seer_vec seer_gen_wrap_4(seer_gen *g, seer_dtype dtype, seer_vec v);
+
+// ---- operator.c
+// `f` of a float type, `i` of another.
+seer_vec seer_gen_const(seer_gen *g, seer_dtype dtype, double f, int64_t i, uint32_t lanes);
+seer_vec seer_gen_compare(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_vec a, seer_vec b);
+// Operands that `op` does not have: NONE.
+seer_vec seer_gen_apply(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_dtype arg_dtype,
+    seer_vec a, seer_vec b, seer_vec c);
+// acc[k] = combine(acc[k], value[k]); all of equal width.
+void seer_gen_combine(seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n,
+    seer_vec *acc, const seer_vec *value);
+seer_vec seer_gen_identity(
+    seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t k, uint32_t lanes);
+
+// ---- access.c
+typedef struct {
+  uint32_t buf;
+  bool is_regular;  // `at` holds; else `lanes` has one i64 element offset per lane
+  bool is_inside;  // every dimension's index is inside the buffer whatever the variables are
+  seer_sum at;
+  seer_vec lanes;
+} seer_gen_addr;
+// What must hold for an access to be meant.
+typedef struct {
+  seer_vec uniform, mask;  // i1, and one for each lane; NONE: true
+  uint32_t depth;  // of the innermost loop at run time that `uniform` depends on
+} seer_gen_condition;
+// The address is inside the buffer's memory whatever the run-time values are.
+bool seer_gen_is_safe(const seer_gen *g, const seer_gen_addr *addr);
+// A LOCAL buffer in registers. What conditions exclude is read as it is, or 0.
+seer_gen_value seer_gen_read_register(seer_gen *g, const seer_gen_addr *addr);
+// Another buffer; `c` has a mask only where lanes have addresses of their own. What it excludes is
+// `fill` (a constant; NONE: anything).
+//   out_pointer  of a whole row of lanes, NONE: it was something else
+seer_gen_value seer_gen_read(seer_gen *g, const seer_gen_addr *addr, const seer_gen_condition *c,
+    seer_vec fill, seer_vec *out_pointer);
+// For targets of stores: `uniform` and `mask` say what may be touched; NONE: all.
+seer_gen_value seer_gen_load_target(
+    seer_gen *g, const seer_gen_addr *addr, seer_vec uniform, seer_vec mask);
+void seer_gen_store_target(
+    seer_gen *g, const seer_gen_addr *addr, seer_gen_value value, seer_vec uniform, seer_vec mask);
+
+// ---- prefetch.c
+// After a load of a vector at pointer `p`: asks for what loads of the same stream need later, where
+// that is worth an instruction.
+void seer_gen_prefetch(
+    seer_gen *g, const seer_expr *index, uint32_t n_index, const seer_gen_addr *addr, seer_vec p);
+
+// ---- expr.c
+// False when `e` is not linear in the lanes (or unknown while versions are decided).
+bool seer_gen_sum_of(seer_gen *g, seer_expr e, seer_sum *out);
+// innermost run-time loop that it depends on
+uint32_t seer_gen_expr_depth(const seer_gen *g, seer_expr e);
+void seer_gen_address(
+    seer_gen *g, uint32_t buf, const seer_expr *index, uint32_t n_index, seer_gen_addr *out);
+seer_gen_value seer_gen_expr(seer_gen *g, seer_expr e);
+bool seer_gen_is_true(seer_gen *g, seer_expr predicate);
+
+// ---- copies.c
+bool seer_gen_cuts(const seer_gen *g, uint32_t node);  // the bound has to be looked at
+seer_tile_mode seer_gen_mode_of(const seer_gen *g, uint32_t node);  // in the current version
+void seer_gen_bind_var(seer_gen *g, uint32_t var, seer_gen_bind kind, int64_t c, seer_vec value);
+void seer_gen_open_loop(seer_gen *g, uint32_t var, int64_t trip, bool is_copies);
+void seer_gen_fence(seer_gen *g);  // loads after it are not merged with loads before it
+// An open `for (i = 0; i < trips; i++)`.
+typedef struct {
+  seer_vec i;
+  seer_gen_counter outer;
+} seer_gen_open_run;
+seer_gen_open_run seer_gen_begin_loop(
+    seer_gen *g, seer_vec trips, bool may_be_empty, bool is_innermost);
+void seer_gen_end_loop(seer_gen *g, const seer_gen_open_run *loop);
+// Binds the loop's variable to each copy or chunk of lanes in turn (with predicates and masks) and
+// calls `each`.
+void seer_gen_for_copies(seer_gen *g, uint32_t node, void (*each)(void *user), void *user);
+
+// ---- hoist.c
+// What the current copy's store may touch: for memory, and (reduce_*) what concerns only loops that
+// are not in the address.
+typedef struct {
+  seer_vec uniform, mask;  // of all enclosing copies
+  // of those whose variable the address does not depend on
+  seer_vec reduce_uniform, reduce_mask;
+} seer_gen_active;
+void seer_gen_active_of(
+    seer_gen *g, const seer_loop_node *store, bool is_lane_in_address, seer_gen_active *out);
+// acc[k] = combine(acc[k], the store's value k), over `lanes` lanes, where `cond` (i1, or one per
+// lane, or NONE: always) holds. SUM of a product becomes one multiply-add.
+void seer_gen_accumulate(
+    seer_gen *g, const seer_loop_node *store, uint32_t lanes, seer_vec cond, seer_vec *acc);
+// Combines the lanes of acc[] into scalars.
+void seer_gen_horizontal(
+    seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n, seer_vec *acc);
+
+// Starts keeping the targets of the reduction below `root` (a FOR) in registers; false if it cannot
+// be done.
+bool seer_gen_hoist_begin(seer_gen *g, uint32_t root);
+void seer_gen_hoist_end(seer_gen *g, uint32_t root);  // writes them back
+// Combines the store's values into the active hoist's accumulators of the current copy.
+void seer_gen_hoist_update(seer_gen *g, const seer_loop_node *store, const seer_gen_addr *addr,
+    const seer_gen_active *active);
+
+// ---- version.c
+#define SEER_GEN_MAX_PROVED 256
+#define SEER_GEN_MAX_TAILS 2
+// Loops with the same bound, which is the extent or more, or else `tail`.
+typedef struct {
+  seer_sum bound;
+  int64_t extent, tail;
+  uint32_t n;
+  uint32_t node[64];
+} seer_gen_tails;
+// What a tile is emitted under, apart from the general case.
+typedef struct {
+  seer_vec all;  // FULL: what its tests come to; NONE: nothing to test
+  uint32_t n_node, n_expr;
+  uint32_t node[SEER_GEN_MAX_PROVED];  // loops whose bounds never cut in it
+  uint32_t expr[SEER_GEN_MAX_PROVED];  // guards that always hold in it
+  uint32_t n_tail;
+  seer_gen_tails tail[SEER_GEN_MAX_TAILS];
+} seer_gen_versions;
+// The node `id` (is_alone), or it and all that follow it in its block.
+bool seer_gen_needs_versions(seer_gen *g, uint32_t id, bool is_alone);
+const seer_gen_versions *seer_gen_find_versions(seer_gen *g, uint32_t id, bool is_alone);
+void seer_gen_assume_full(seer_gen *g, const seer_gen_versions *versions, bool is_full);
+void seer_gen_assume_trip(seer_gen *g, const seer_gen_tails *tails, bool is_full, int64_t trip);
+
+// ---- loop.c
+void seer_gen_block(seer_gen *g, uint32_t id);
 
 #endif

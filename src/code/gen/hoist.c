@@ -3,11 +3,68 @@
 //
 // From a loop that the target's address does not depend on, the way down to the one store must be a
 // chain; the loops on it whose variables are in the address must be copies or lanes: they give the
-// slots, one alloca each. A VECTOR loop that is not in the address gives lane-wise partial results,
+// slots, a variable each. A VECTOR loop that is not in the address gives lane-wise partial results,
 // which start at the combiner's identity and are combined across the lanes behind the loops.
 #include <string.h>
 
 #include "code/gen/gen.h"
+
+// ---- what a store combines
+
+void seer_gen_active_of(
+    seer_gen *g, const seer_loop_node *store, bool is_lane_in_address, seer_gen_active *out) {
+  memset(out, 0, sizeof(*out));
+  for (uint32_t k = 0; k < g->n_pred; k++) {
+    const seer_gen_pred *p = &g->pred[k];
+    out->uniform = seer_gen_and(g, out->uniform, p->cond);
+    if (p->var == SEER_GEN_NO_VAR ||
+        !seer_tile_index_depends(g->tile, store->index, store->n_index, p->var)) {
+      out->reduce_uniform = seer_gen_and(g, out->reduce_uniform, p->cond);
+    }
+  }
+  out->mask = g->lane_mask;
+  if (!is_lane_in_address) out->reduce_mask = g->lane_mask;
+}
+
+void seer_gen_accumulate(
+    seer_gen *g, const seer_loop_node *store, uint32_t lanes, seer_vec cond, seer_vec *acc) {
+  seer_vec value[SEER_DAG_MAX_VALUES], old[SEER_DAG_MAX_VALUES];
+  seer_dtype dtype[SEER_DAG_MAX_VALUES];
+  memcpy(old, acc, sizeof(old));
+  for (uint32_t k = 0; k < store->n_values; k++) dtype[k] = g->loop->buf[store->buf[k]].dtype;
+  const seer_expr_node *product = seer_gen_at(g, store->value[0]);
+  if (store->combiner == SEER_COMBINE_SUM && product->op == SEER_EXPR_MUL &&
+      seer_dtype_is_float(dtype[0]) && store->n_values == 1) {
+    seer_vec args[2] = {seer_gen_expr(g, product->arg[0]).v, seer_gen_expr(g, product->arg[1]).v};
+    for (uint32_t k = 0; k < 2; k++) {
+      if (seer_gen_width(g, args[k]) != lanes) args[k] = seer_gen_splat(g, args[k], lanes);
+    }
+    acc[0] = seer_vec3(g->b, SEER_VEC_FMULADD, args[0], args[1], acc[0]);
+  } else {
+    for (uint32_t k = 0; k < store->n_values; k++) {
+      value[k] = seer_gen_expr(g, store->value[k]).v;
+      if (seer_gen_width(g, value[k]) != lanes) value[k] = seer_gen_splat(g, value[k], lanes);
+    }
+    seer_gen_combine(g, store->combiner, dtype, store->n_values, acc, value);
+  }
+  if (cond.i == 0) return;
+  for (uint32_t k = 0; k < store->n_values; k++) acc[k] = seer_gen_select(g, cond, acc[k], old[k]);
+}
+
+void seer_gen_horizontal(
+    seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n, seer_vec *acc) {
+  for (uint32_t width = seer_gen_width(g, acc[0]); width > 1; width /= 2) {
+    seer_vec half[SEER_DAG_MAX_VALUES];
+    for (uint32_t k = 0; k < n; k++) {
+      seer_vec v = acc[k];
+      acc[k] = seer_vec_half(g->b, v, false);
+      half[k] = seer_vec_half(g->b, v, true);
+    }
+    seer_gen_combine(g, combiner, dtype, n, acc, half);
+  }
+}
+
+// ---- the way from a loop to its store
 
 typedef struct walk walk;
 struct walk {
@@ -298,17 +355,4 @@ void seer_gen_hoist_update(seer_gen *g, const seer_loop_node *store, const seer_
   seer_gen_accumulate(g, store, slot->lanes, cond, acc);
   for (uint32_t k = 0; k < store->n_values; k++)
     seer_vec_store(g->b, acc[k], slot->cell[k], 0, SEER_VEC_NO_BUF);
-}
-
-void seer_gen_horizontal(
-    seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n, seer_vec *acc) {
-  for (uint32_t width = seer_gen_width(g, acc[0]); width > 1; width /= 2) {
-    seer_vec half[SEER_DAG_MAX_VALUES];
-    for (uint32_t k = 0; k < n; k++) {
-      seer_vec v = acc[k];
-      acc[k] = seer_vec_half(g->b, v, false);
-      half[k] = seer_vec_half(g->b, v, true);
-    }
-    seer_gen_combine(g, combiner, dtype, n, acc, half);
-  }
 }

@@ -1,42 +1,11 @@
-// loop.c - blocks, loops and stores. Iterations of unrolled loops and lanes beyond a
-// bound compute with whatever their safe loads give; their stores do not reach memory.
+// loop.c - blocks, loops and stores.
 #include <string.h>
 
 #include "code/gen/gen.h"
 
-bool seer_gen_cuts(const seer_gen *g, uint32_t node) {
-  return !g->tile->of[node].is_exact && !g->now[node].is_full;
-}
-
-seer_tile_mode seer_gen_mode_of(const seer_gen *g, uint32_t node) {
-  const seer_tile_for *plan = &g->tile->of[node];
-  bool is_serial = g->loop->node[node].ann == SEER_LOOP_SERIAL;
-  if (plan->mode != SEER_TILE_COPIES || !is_serial || plan->is_register_choice) return plan->mode;
-  return g->is_general || seer_gen_cuts(g, node) ? SEER_TILE_LOOP : SEER_TILE_COPIES;
-}
-
-static void push_pred(seer_gen *g, seer_vec cond, uint32_t depth, uint32_t var) {
-  SEER_ASSERT(g->n_pred < SEER_GEN_MAX_PREDS, "%u predicates", g->n_pred);
-  g->pred[g->n_pred++] = (seer_gen_pred){.cond = cond, .depth = depth, .var = var};
-}
-
-void seer_gen_bind_var(seer_gen *g, uint32_t var, seer_gen_bind kind, int64_t c, seer_vec value) {
-  g->var[var] = (seer_gen_var){.kind = kind, .c = c, .value = value, .depth = g->depth};
-  g->tick++;
-}
-
-void seer_gen_open_loop(seer_gen *g, uint32_t var, int64_t trip, bool is_copies) {
-  SEER_ASSERT(g->n_open < SEER_GEN_MAX_OPEN, "%u open loops", g->n_open);
-  g->open[g->n_open++] = (seer_gen_open){.var = var, .trip = trip, .is_copies = is_copies};
-}
+static void emit_nodes(seer_gen *g, uint32_t id, bool is_alone);
 
 // ---- loops
-
-// Loads after it are not merged with loads before it.
-static void fence(seer_gen *g) {
-  seer_vec_fence(g->b);
-  g->fence++;
-}
 
 static bool has_loop(const seer_gen *g, uint32_t id) {
   for (; id != 0; id = g->loop->node[id].next) {
@@ -47,29 +16,6 @@ static bool has_loop(const seer_gen *g, uint32_t id) {
       return true;
   }
   return false;
-}
-
-// An open `for (i = 0; i < trips; i++)`.
-typedef struct {
-  seer_vec i;
-  seer_gen_counter outer;
-} open_loop;
-
-static open_loop begin_loop(seer_gen *g, seer_vec trips, bool may_be_empty, bool is_innermost) {
-  open_loop loop = {.outer = g->counter};
-  uint32_t id;
-  loop.i = seer_vec_begin_loop(g->b, trips, !may_be_empty, &id);
-  g->counter = (seer_gen_counter){.loop = is_innermost ? id : 0, .i = loop.i};
-  seer_gen_memo_push(g);
-  g->depth++;
-  return loop;
-}
-
-static void end_loop(seer_gen *g, const open_loop *loop) {
-  seer_vec_end(g->b);
-  g->counter = loop->outer;
-  g->depth--;
-  seer_gen_memo_pop(g);
 }
 
 static void emit_serial(seer_gen *g, uint32_t id) {
@@ -85,119 +31,17 @@ static void emit_serial(seer_gen *g, uint32_t id) {
     trips = seer_vec2(g->b, SEER_VEC_SMIN, bound, trips);
     may_be_empty = plan->bound_low < 1;
   }
-  open_loop loop = begin_loop(g, trips, may_be_empty, !has_loop(g, node->body));
+  seer_gen_open_run loop = seer_gen_begin_loop(g, trips, may_be_empty, !has_loop(g, node->body));
   seer_vec first = step == 1 ? loop.i : seer_gen_mul_i64(g, loop.i, step);
   seer_gen_open_loop(g, node->var, g->now[id].trip, false);
   for (int64_t k = 0; k < step; k++) {
     seer_gen_bind_var(g, node->var, SEER_GEN_VALUE, k, first);
-    if (plan->is_tight && k > 0) fence(g);
+    if (plan->is_tight && k > 0) seer_gen_fence(g);
     seer_gen_block(g, node->body);
   }
   g->n_open--;
-  end_loop(g, &loop);
+  seer_gen_end_loop(g, &loop);
   g->var[node->var].kind = SEER_GEN_UNBOUND;
-  g->tick++;
-}
-
-// One vector of `lanes` lanes whose first is `base` (a constant, plus `value`), cut by `bound`
-// (NONE: not).
-static void lanes_copy(seer_gen *g, uint32_t id, int64_t base, seer_vec value, uint32_t lanes,
-    seer_vec bound, void (*each)(void *user), void *user) {
-  const seer_loop_node *node = &g->loop->node[id];
-  uint32_t old_var = g->lane_var, old_lanes = g->lanes, n_pred = g->n_pred;
-  seer_vec old_mask = g->lane_mask;
-  seer_vec rest = bound;
-  if (bound.i != 0 && base != 0)
-    rest = seer_vec2(g->b, SEER_VEC_SUB_INDEX, bound, seer_gen_const_i64(g, base));
-  if (bound.i != 0 && value.i != 0) rest = seer_vec2(g->b, SEER_VEC_SUB_INDEX, rest, value);
-  g->lane_mask = SEER_GEN_NONE;
-  if (lanes == 1) {
-    seer_gen_bind_var(g, node->var, value.i != 0 ? SEER_GEN_VALUE : SEER_GEN_CONST, base, value);
-    if (bound.i != 0) {
-      seer_vec cond = seer_vec2(g->b, SEER_VEC_SGT, rest, seer_gen_const_i64(g, 0));
-      push_pred(g, cond, g->depth, node->var);
-    }
-  } else {
-    g->lanes = lanes;
-    g->lane_var = node->var;
-    seer_gen_bind_var(g, node->var, SEER_GEN_LANE, base, value);
-    if (bound.i != 0) g->lane_mask = seer_gen_lanes_below(g, rest);
-  }
-  g->tick++;
-  each(user);
-  g->lane_var = old_var;
-  g->lanes = old_lanes;
-  g->lane_mask = old_mask;
-  g->n_pred = n_pred;
-  g->tick++;
-}
-
-static void for_lanes(
-    seer_gen *g, uint32_t id, seer_vec bound, void (*each)(void *user), void *user) {
-  const seer_tile_for *plan = &g->tile->of[id];
-  int64_t at = 0;
-  g->chunk = 0;
-  if (g->outer_lanes == id) {
-    lanes_copy(g, id, 0, g->outer_first, plan->lanes, SEER_GEN_NONE, each, user);
-    return;
-  }
-  if (plan->is_chunk_loop) {
-    int64_t trips = g->now[id].trip / plan->lanes;
-    seer_vec n = seer_gen_const_i64(g, trips);
-    if (bound.i != 0) {  // only vectors that begin before the bound
-      seer_vec up =
-          seer_vec2(g->b, SEER_VEC_ADD_INDEX, bound, seer_gen_const_i64(g, plan->lanes - 1));
-      up = seer_vec2(g->b, SEER_VEC_SDIV, up, seer_gen_const_i64(g, plan->lanes));
-      n = seer_vec2(g->b, SEER_VEC_SMIN, up, n);
-    }
-    open_loop loop = begin_loop(g, n, bound.i != 0 && plan->bound_low < 1, true);
-    lanes_copy(g, id, 0, seer_gen_mul_i64(g, loop.i, plan->lanes), plan->lanes, bound, each, user);
-    end_loop(g, &loop);
-    at = trips * plan->lanes;
-    g->chunk = 1;
-  }
-  for (; at < g->now[id].trip; g->chunk++) {
-    uint32_t lanes = seer_tile_next_lanes(plan, g->now[id].trip - at);
-    lanes_copy(g, id, at, SEER_GEN_NONE, lanes,
-        at + lanes <= plan->bound_low ? SEER_GEN_NONE : bound, each, user);
-    at += lanes;
-  }
-  g->chunk = 0;
-}
-
-void seer_gen_for_copies(seer_gen *g, uint32_t id, void (*each)(void *user), void *user) {
-  const seer_loop_node *node = &g->loop->node[id];
-  const seer_tile_for *plan = &g->tile->of[id];
-  uint32_t n_pred = g->n_pred;
-  seer_vec bound = SEER_GEN_NONE;
-  uint32_t depth = 0;
-  if (seer_gen_cuts(g, id)) {
-    bound = seer_gen_expr(g, node->bound).v;
-    depth = seer_gen_expr_depth(g, node->bound);
-    if (plan->bound_low < 1) {  // perhaps not one iteration is meant
-      seer_vec some = seer_vec2(g->b, SEER_VEC_SGT, bound, seer_gen_const_i64(g, 0));
-      push_pred(g, some, depth, SEER_GEN_NO_VAR);
-    }
-  }
-  if (seer_gen_mode_of(g, id) == SEER_TILE_LANES) {
-    for_lanes(g, id, bound, each, user);
-  } else {
-    seer_gen_open_loop(g, node->var, g->now[id].trip, true);
-    for (int64_t i = 0; i < g->now[id].trip; i++) {
-      uint32_t keep = g->n_pred;
-      seer_gen_bind_var(g, node->var, SEER_GEN_CONST, i, SEER_GEN_NONE);
-      if (plan->is_tight && i > 0) fence(g);
-      if (bound.i != 0 && i >= plan->bound_low) {
-        push_pred(
-            g, seer_vec2(g->b, SEER_VEC_SGT, bound, seer_gen_const_i64(g, i)), depth, node->var);
-      }
-      each(user);
-      g->n_pred = keep;
-    }
-    g->n_open--;
-  }
-  g->var[node->var].kind = SEER_GEN_UNBOUND;
-  g->n_pred = n_pred;
   g->tick++;
 }
 
@@ -246,13 +90,13 @@ static void emit_for(seer_gen *g, uint32_t id) {
       node->ann == SEER_LOOP_UNROLL && g->outer_lanes == 0 ? turnable_lanes(g, id) : 0;
   if (turned != 0) {
     const seer_tile_for *plan = &g->tile->of[turned];
-    open_loop loop =
-        begin_loop(g, seer_gen_const_i64(g, g->now[turned].trip / plan->lanes), false, true);
+    seer_gen_open_run loop = seer_gen_begin_loop(
+        g, seer_gen_const_i64(g, g->now[turned].trip / plan->lanes), false, true);
     g->outer_lanes = turned;
     g->outer_first = seer_gen_mul_i64(g, loop.i, plan->lanes);
     seer_gen_for_copies(g, id, emit_copy, &b);
     g->outer_lanes = 0;
-    end_loop(g, &loop);
+    seer_gen_end_loop(g, &loop);
     return;
   }
   bool is_hoisted = seer_gen_hoist_begin(g, id);
@@ -267,46 +111,6 @@ static void emit_for(seer_gen *g, uint32_t id) {
 }
 
 // ---- stores
-
-void seer_gen_active_of(
-    seer_gen *g, const seer_loop_node *store, bool is_lane_in_address, seer_gen_active *out) {
-  memset(out, 0, sizeof(*out));
-  for (uint32_t k = 0; k < g->n_pred; k++) {
-    const seer_gen_pred *p = &g->pred[k];
-    out->uniform = seer_gen_and(g, out->uniform, p->cond);
-    if (p->var == SEER_GEN_NO_VAR ||
-        !seer_tile_index_depends(g->tile, store->index, store->n_index, p->var)) {
-      out->reduce_uniform = seer_gen_and(g, out->reduce_uniform, p->cond);
-    }
-  }
-  out->mask = g->lane_mask;
-  if (!is_lane_in_address) out->reduce_mask = g->lane_mask;
-}
-
-void seer_gen_accumulate(
-    seer_gen *g, const seer_loop_node *store, uint32_t lanes, seer_vec cond, seer_vec *acc) {
-  seer_vec value[SEER_DAG_MAX_VALUES], old[SEER_DAG_MAX_VALUES];
-  seer_dtype dtype[SEER_DAG_MAX_VALUES];
-  memcpy(old, acc, sizeof(old));
-  for (uint32_t k = 0; k < store->n_values; k++) dtype[k] = g->loop->buf[store->buf[k]].dtype;
-  const seer_expr_node *product = seer_gen_at(g, store->value[0]);
-  if (store->combiner == SEER_COMBINE_SUM && product->op == SEER_EXPR_MUL &&
-      seer_dtype_is_float(dtype[0]) && store->n_values == 1) {
-    seer_vec args[2] = {seer_gen_expr(g, product->arg[0]).v, seer_gen_expr(g, product->arg[1]).v};
-    for (uint32_t k = 0; k < 2; k++) {
-      if (seer_gen_width(g, args[k]) != lanes) args[k] = seer_gen_splat(g, args[k], lanes);
-    }
-    acc[0] = seer_vec3(g->b, SEER_VEC_FMULADD, args[0], args[1], acc[0]);
-  } else {
-    for (uint32_t k = 0; k < store->n_values; k++) {
-      value[k] = seer_gen_expr(g, store->value[k]).v;
-      if (seer_gen_width(g, value[k]) != lanes) value[k] = seer_gen_splat(g, value[k], lanes);
-    }
-    seer_gen_combine(g, store->combiner, dtype, store->n_values, acc, value);
-  }
-  if (cond.i == 0) return;
-  for (uint32_t k = 0; k < store->n_values; k++) acc[k] = seer_gen_select(g, cond, acc[k], old[k]);
-}
 
 // A reduction over lanes that could not be hoisted: combined lane by lane at once.
 static void store_across_lanes(seer_gen *g, const seer_loop_node *node, const seer_gen_addr *addr,
@@ -393,6 +197,66 @@ static void emit_store(seer_gen *g, const seer_loop_node *node) {
     seer_gen_store_target(g, &addr[k], value[k], uniform, mask);
 }
 
+// ---- versions
+
+// FULL and GENERAL, or the one of them that is needed.
+static void emit_full_or_general(
+    seer_gen *g, const seer_gen_versions *v, uint32_t id, bool is_alone) {
+  bool has_full = v->n_node + v->n_expr > 0;
+  if (!has_full || v->all.i == 0) {  // nothing to test, or known to hold
+    seer_gen_assume_full(g, v, has_full);
+    emit_nodes(g, id, is_alone);
+    seer_gen_assume_full(g, v, false);
+    return;
+  }
+  seer_vec_begin_when(g->b, v->all);
+  for (uint32_t is_general = 0; is_general < 2; is_general++) {
+    if (is_general) seer_vec_otherwise(g->b);
+    seer_gen_memo_push(g);
+    seer_gen_assume_full(g, v, !is_general);
+    g->is_general = is_general;
+    emit_nodes(g, id, is_alone);
+    seer_gen_memo_pop(g);
+  }
+  seer_vec_end(g->b);
+  g->is_general = false;
+}
+
+// Branches on one group of tails after the other.
+static void emit_tails(
+    seer_gen *g, const seer_gen_versions *v, uint32_t k, bool is_tail, uint32_t id, bool is_alone) {
+  if (k == v->n_tail) {
+    if (is_tail) {
+      g->is_general = true;
+      emit_nodes(g, id, is_alone);
+      g->is_general = false;
+    } else {
+      emit_full_or_general(g, v, id, is_alone);
+    }
+    return;
+  }
+  const seer_gen_tails *tails = &v->tail[k];
+  seer_vec bound = seer_gen_sum_value(g, &tails->bound);
+  seer_vec_begin_when(
+      g->b, seer_vec2(g->b, SEER_VEC_SGE, bound, seer_gen_const_i64(g, tails->extent)));
+  for (uint32_t side = 0; side < 2; side++) {
+    if (side == 1) seer_vec_otherwise(g->b);
+    seer_gen_memo_push(g);
+    seer_gen_assume_trip(g, tails, true, side == 0 ? tails->extent : tails->tail);
+    emit_tails(g, v, k + 1, is_tail || side == 1, id, is_alone);
+    seer_gen_assume_trip(g, tails, false, tails->extent);
+    seer_gen_memo_pop(g);
+  }
+  seer_vec_end(g->b);
+}
+
+static void emit_versions(seer_gen *g, uint32_t id, bool is_alone) {
+  const seer_gen_versions *versions = seer_gen_find_versions(g, id, is_alone);
+  g->in_version = true;
+  emit_tails(g, versions, 0, false, id, is_alone);
+  g->in_version = false;
+}
+
 // ---- blocks
 
 static void emit_alloc(seer_gen *g, uint32_t buf) {
@@ -413,7 +277,7 @@ static void emit_node(seer_gen *g, uint32_t id) {
   switch (node->kind) {
     case SEER_NODE_FOR:
       if (seer_gen_needs_versions(g, id, true)) {
-        seer_gen_versions(g, id, true);
+        emit_versions(g, id, true);
       } else {
         emit_for(g, id);
       }
@@ -431,14 +295,14 @@ static void emit_node(seer_gen *g, uint32_t id) {
   }
 }
 
-void seer_gen_nodes(seer_gen *g, uint32_t id, bool is_alone) {
+static void emit_nodes(seer_gen *g, uint32_t id, bool is_alone) {
   for (; id != 0; id = is_alone ? 0 : g->loop->node[id].next) emit_node(g, id);
 }
 
 void seer_gen_block(seer_gen *g, uint32_t id) {
   if (seer_gen_needs_versions(g, id, false)) {
-    seer_gen_versions(g, id, false);
+    emit_versions(g, id, false);
   } else {
-    seer_gen_nodes(g, id, false);
+    emit_nodes(g, id, false);
   }
 }

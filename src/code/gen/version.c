@@ -57,27 +57,12 @@ static void look_at(seer_gen *g, uint32_t id, bool is_alone, tile_facts *facts) 
   }
 }
 
-#define MAX_PROVED 256
-#define MAX_TAILS 2
 // Copies of statements in all versions that tails may lead to; beyond that tails are predicated.
 #define MAX_TAIL_COPIES 400
 
-// Loops with the same bound, which is the extent or more, or else `tail`.
-typedef struct {
-  seer_sum bound;
-  int64_t extent, tail;
-  uint32_t n;
-  uint32_t node[64];
-} tail_group;
-
 typedef struct {
   seer_gen *g;
-  seer_vec all;  // conjunction so far
-  uint32_t n_node, n_expr;
-  uint32_t node[MAX_PROVED];
-  uint32_t expr[MAX_PROVED];
-  uint32_t n_tail;
-  tail_group tail[MAX_TAILS];
+  seer_gen_versions *out;
   bool no_tails;
 } version_test;
 
@@ -108,7 +93,7 @@ static bool require(version_test *t, seer_sum *x) {
   if (cond.i == 0 || (seer_gen_const_bool(t->g, cond, &is_true) && !is_true)) return false;
   int64_t rest_low, rest_high;
   if (seer_sum_range(x, t->g->lanes, &rest_low, &rest_high) && rest_high < 0) return false;
-  t->all = seer_gen_and(t->g, t->all, cond);
+  t->out->all = seer_gen_and(t->g, t->out->all, cond);
   return true;
 }
 
@@ -120,9 +105,9 @@ static void prove(version_test *t, seer_expr e) {
     prove(t, node->arg[1]);
     return;
   }
-  if (seer_gen_is_true(g, e) || t->n_expr == MAX_PROVED) return;
-  for (uint32_t k = 0; k < t->n_expr; k++) {
-    if (t->expr[k] == e.i) return;
+  if (seer_gen_is_true(g, e) || t->out->n_expr == SEER_GEN_MAX_PROVED) return;
+  for (uint32_t k = 0; k < t->out->n_expr; k++) {
+    if (t->out->expr[k] == e.i) return;
   }
   int op = node->op;
   if (op != SEER_EXPR_LT && op != SEER_EXPR_LE && op != SEER_EXPR_GT && op != SEER_EXPR_GE) return;
@@ -134,7 +119,7 @@ static void prove(version_test *t, seer_expr e) {
     return;
   if (!seer_sum_add(&x, &b, -1)) return;
   if (op == SEER_EXPR_LT || op == SEER_EXPR_GT) x.c -= 1;
-  if (require(t, &x)) t->expr[t->n_expr++] = e.i;
+  if (require(t, &x)) t->out->expr[t->out->n_expr++] = e.i;
 }
 
 static void prove_guard(void *user, seer_expr load) {
@@ -192,8 +177,8 @@ static bool add_tail(version_test *t, uint32_t id, const seer_sum *bound) {
     if (plan->is_chunk_loop || first < 4 || (!is_short && !is_whole) || has_register(g, node->body))
       return false;
   }
-  for (uint32_t k = 0; k < t->n_tail; k++) {
-    tail_group *group = &t->tail[k];
+  for (uint32_t k = 0; k < t->out->n_tail; k++) {
+    seer_gen_tails *group = &t->out->tail[k];
     bool same =
         group->extent == node->extent && group->bound.c == bound->c && group->bound.n == bound->n;
     for (uint32_t i = 0; same && i < bound->n; i++) {
@@ -204,9 +189,9 @@ static bool add_tail(version_test *t, uint32_t id, const seer_sum *bound) {
     group->node[group->n++] = id;
     return true;
   }
-  if (t->n_tail == MAX_TAILS) return false;
-  t->tail[t->n_tail++] =
-      (tail_group){.bound = *bound, .extent = node->extent, .tail = tail, .n = 1, .node = {id}};
+  if (t->out->n_tail == SEER_GEN_MAX_TAILS) return false;
+  t->out->tail[t->out->n_tail++] =
+      (seer_gen_tails){.bound = *bound, .extent = node->extent, .tail = tail, .n = 1, .node = {id}};
   return true;
 }
 
@@ -236,10 +221,11 @@ static void collect(version_test *t, uint32_t id, bool is_alone) {
       case SEER_NODE_FOR: {
         const seer_tile_for *plan = &g->tile->of[id];
         seer_sum bound;
-        if (plan->mode != SEER_TILE_LOOP && !plan->is_exact && t->n_node < MAX_PROVED &&
-            seer_gen_sum_of(g, node->bound, &bound) && !add_tail(t, id, &bound)) {
+        if (plan->mode != SEER_TILE_LOOP && !plan->is_exact &&
+            t->out->n_node < SEER_GEN_MAX_PROVED && seer_gen_sum_of(g, node->bound, &bound) &&
+            !add_tail(t, id, &bound)) {
           bound.c -= node->extent;
-          if (require(t, &bound)) t->node[t->n_node++] = id;
+          if (require(t, &bound)) t->out->node[t->out->n_node++] = id;
         }
         g->var[node->var] = (seer_gen_var){.kind = SEER_GEN_HULL};
         g->tick++;
@@ -262,71 +248,20 @@ static void collect(version_test *t, uint32_t id, bool is_alone) {
   g->tick++;
 }
 
-// ---- emitting
+// ---- what a version is emitted under
 
-static void mark_full(version_test *t, bool is_full) {
-  for (uint32_t k = 0; k < t->n_node; k++) t->g->now[t->node[k]].is_full = is_full;
-  for (uint32_t k = 0; k < t->n_expr; k++) t->g->full_proof[t->expr[k]] = is_full;
-  t->g->tick++;
-}
-
-// FULL and GENERAL, or the one of them that is needed.
-static void emit_full_or_general(version_test *t, uint32_t id, bool is_alone) {
-  seer_gen *g = t->g;
-  bool has_full = t->n_node + t->n_expr > 0;
-  if (!has_full || t->all.i == 0) {  // nothing to test, or known to hold
-    mark_full(t, has_full);
-    seer_gen_nodes(g, id, is_alone);
-    mark_full(t, false);
-    return;
-  }
-  seer_vec_begin_when(g->b, t->all);
-  for (uint32_t is_general = 0; is_general < 2; is_general++) {
-    if (is_general) seer_vec_otherwise(g->b);
-    seer_gen_memo_push(g);
-    mark_full(t, !is_general);
-    g->is_general = is_general;
-    seer_gen_nodes(g, id, is_alone);
-    seer_gen_memo_pop(g);
-  }
-  seer_vec_end(g->b);
-  g->is_general = false;
-}
-
-static void mark_tail(seer_gen *g, const tail_group *group, bool is_full, int64_t trip) {
-  for (uint32_t k = 0; k < group->n; k++) {
-    g->now[group->node[k]].is_full = is_full;
-    g->now[group->node[k]].trip = trip;
-  }
+void seer_gen_assume_full(seer_gen *g, const seer_gen_versions *t, bool is_full) {
+  for (uint32_t k = 0; k < t->n_node; k++) g->now[t->node[k]].is_full = is_full;
+  for (uint32_t k = 0; k < t->n_expr; k++) g->full_proof[t->expr[k]] = is_full;
   g->tick++;
 }
 
-// Branches on one group of tails after the other.
-static void emit_tree(version_test *t, uint32_t k, bool is_tail, uint32_t id, bool is_alone) {
-  seer_gen *g = t->g;
-  if (k == t->n_tail) {
-    if (is_tail) {
-      g->is_general = true;
-      seer_gen_nodes(g, id, is_alone);
-      g->is_general = false;
-    } else {
-      emit_full_or_general(t, id, is_alone);
-    }
-    return;
+void seer_gen_assume_trip(seer_gen *g, const seer_gen_tails *tails, bool is_full, int64_t trip) {
+  for (uint32_t k = 0; k < tails->n; k++) {
+    g->now[tails->node[k]].is_full = is_full;
+    g->now[tails->node[k]].trip = trip;
   }
-  const tail_group *group = &t->tail[k];
-  seer_vec bound = seer_gen_sum_value(g, &group->bound);
-  seer_vec_begin_when(
-      g->b, seer_vec2(g->b, SEER_VEC_SGE, bound, seer_gen_const_i64(g, group->extent)));
-  for (uint32_t side = 0; side < 2; side++) {
-    if (side == 1) seer_vec_otherwise(g->b);
-    seer_gen_memo_push(g);
-    mark_tail(g, group, true, side == 0 ? group->extent : group->tail);
-    emit_tree(t, k + 1, is_tail || side == 1, id, is_alone);
-    mark_tail(g, group, false, group->extent);
-    seer_gen_memo_pop(g);
-  }
-  seer_vec_end(g->b);
+  g->tick++;
 }
 
 bool seer_gen_needs_versions(seer_gen *g, uint32_t id, bool is_alone) {
@@ -336,12 +271,9 @@ bool seer_gen_needs_versions(seer_gen *g, uint32_t id, bool is_alone) {
   return facts.has_checks && !facts.is_open;
 }
 
-void seer_gen_versions(seer_gen *g, uint32_t id, bool is_alone) {
-  version_test *t = SEER_NEW(g->arena, version_test);
-  t->g = g;
-  t->no_tails = count_copies(g, id, is_alone) * 3 > MAX_TAIL_COPIES;
-  collect(t, id, is_alone);
-  g->in_version = true;
-  emit_tree(t, 0, false, id, is_alone);
-  g->in_version = false;
+const seer_gen_versions *seer_gen_find_versions(seer_gen *g, uint32_t id, bool is_alone) {
+  version_test t = {.g = g, .out = SEER_NEW(g->arena, seer_gen_versions)};
+  t.no_tails = count_copies(g, id, is_alone) * 3 > MAX_TAIL_COPIES;
+  collect(&t, id, is_alone);
+  return t.out;
 }

@@ -18,9 +18,6 @@ typedef struct {
   void (*run)(seer_tile *tile);
 } seer_tile_pass;
 
-extern const seer_tile_pass seer_tile_passes[];
-extern const size_t seer_tile_pass_count;
-
 // Of the buffers that are true in inout_fixed, those stay so whose every address is known for each
 // copy (lanes follow each other), and which no store leaves a dimension of. Needs modes.
 void seer_tile_find_fixed(seer_tile *tile, bool *inout_fixed);

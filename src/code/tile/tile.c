@@ -1,4 +1,4 @@
-// tile.c - runs the passes; what they all ask of the loops.
+// tile.c - a tile on which no pass has run, and what passes ask of the loops.
 #include "code/tile/tile.h"
 
 #include <string.h>
@@ -82,18 +82,5 @@ seer_tile *seer_tile_begin(
     if (loop->node[id].kind == SEER_NODE_LET) let_of[loop->node[id].var] = loop->node[id].value[0];
   }
   tile->let_of = let_of;
-  return tile;
-}
-
-seer_tile *seer_tile_create(
-    const seer_loop *loop, const seer_tile_machine *machine, seer_arena *arena) {
-  seer_tile *tile = seer_tile_begin(loop, machine, arena);
-  for (size_t p = 0; p < seer_tile_pass_count; p++) {
-    const seer_tile_pass *pass = &seer_tile_passes[p];
-    SEER_ASSERT(
-        (pass->needs & ~tile->gives) == 0, "pass %s comes before what it needs", pass->name);
-    pass->run(tile);
-    tile->gives |= pass->gives;
-  }
   return tile;
 }

@@ -1,6 +1,7 @@
 // lower.h - the inside of lowering, shared by its files and by the tests of tests. Internal to
 // space.
 //   lower.c         stages to loops, phases, buffers
+//   block.c         blocks that are being filled, planted faults
 //   region.c        where an attached stage's region starts, which loops need a bound
 //   expr.c          inlining, loads of DAG buffers to loads of loop buffers, packed weights
 //   simplify.c      integer expressions made smaller by the ranges of their variables
@@ -81,6 +82,12 @@ typedef struct {
 
 #define SEER_LOWER_NO_VAR UINT32_MAX
 
+// ---- block.c
+uint32_t seer_lower_append(seer_lower *lower, seer_lower_block *block, const seer_loop_node *node);
+uint32_t seer_lower_define(seer_lower *lower, const char *name, int64_t low, int64_t high);
+bool seer_lower_is_faulty(
+    seer_lower *lower, seer_lower_fault fault);  // true: plant it here (once per lowering)
+
 // ---- expr.c
 // Substitutes inlined stages into the bodies of all others.
 void seer_lower_flatten(seer_lower *lower);
@@ -103,11 +110,6 @@ seer_expr seer_lower_bound(
 seer_expr seer_lower_simplify(seer_lower *lower, seer_expr e);
 
 // ---- lower.c
-uint32_t seer_lower_append(seer_lower *lower, seer_lower_block *block, const seer_loop_node *node);
-uint32_t seer_lower_define(seer_lower *lower, const char *name, int64_t low, int64_t high);
-bool seer_lower_is_faulty(
-    seer_lower *lower, seer_lower_fault fault);  // true: plant it here (once per lowering)
-
 // Lowers a frame. out_was_faulty (may be NULL): the fault found a place. For tests.
 SEER_MUST_USE seer_status seer_lower_frame(const seer_sketch_list *list, const seer_frame *frame,
     seer_lower_fault fault, seer_arena *arena, seer_loop **out_loop, bool *out_was_faulty);

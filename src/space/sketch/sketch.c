@@ -2,7 +2,6 @@
 // first (a depth-first search over half-made plans, as in Ansor 4.1); each finished plan becomes a
 // sketch. The list is sorted by what is likely to be good without any search, so that sketch 0 is a
 // sane choice.
-#include <string.h>
 
 #include "space/formulation.h"
 #include "space/rule.h"
@@ -11,117 +10,14 @@
 #define MAX_PLANS 512
 #define MAX_SKETCHES 64
 
-const uint16_t seer_unroll_limits[] = {1, 4, 16, 64};
-const size_t seer_unroll_limits_count = SEER_COUNT_OF(seer_unroll_limits);
-
-static const char *const reject_names[SEER_REJECT_COUNT] = {"none", "registers", "local-bytes",
-    "too-many-parts", "padding", "no-match", "unroll", "duplicate", "space", "weights"};
-
-const char *seer_reject_name(seer_reject reject) { return reject_names[reject]; }
-
 struct seer_rule_run {
   uint32_t n, n_cut;
   const seer_plan *made[MAX_PLANS];
 };
 
-// ---- what rules ask of a plan
-
-bool seer_plan_is_output(const seer_plan *plan, uint32_t stage) {
-  const seer_dag_stage *s = &plan->dag->stage[stage];
-  for (uint32_t v = 0; v < s->n_values; v++) {
-    if (plan->dag->buf[s->out[v]].is_output) return true;
-  }
-  return false;
-}
-
-static void follow_readers(
-    const seer_plan *plan, uint32_t stage, uint64_t *readers, bool *is_elementwise) {
-  for (uint32_t c = stage + 1; c < plan->dag->n_stage; c++) {
-    if (!(plan->access->readers[stage] >> c & 1)) continue;
-    if (!seer_access_is_elementwise(plan->access, plan->dag, stage, c)) *is_elementwise = false;
-    if (plan->stage[c].is_decided && plan->stage[c].role == SEER_ROLE_INLINE) {
-      follow_readers(plan, c, readers, is_elementwise);
-    } else {
-      *readers |= (uint64_t)1 << c;
-    }
-  }
-}
-
-uint64_t seer_plan_readers(const seer_plan *plan, uint32_t stage, bool *out_elementwise) {
-  uint64_t readers = 0;
-  bool is_elementwise = true;
-  follow_readers(plan, stage, &readers, &is_elementwise);
-  if (out_elementwise) *out_elementwise = is_elementwise;
-  return readers;
-}
-
-int seer_plan_fusable_reader(const seer_plan *plan, uint32_t stage) {
-  bool is_elementwise;
-  uint64_t readers = seer_plan_readers(plan, stage, &is_elementwise);
-  if (seer_plan_is_output(plan, stage) || !is_elementwise || readers == 0 ||
-      (readers & (readers - 1)) != 0)
-    return -1;
-  int reader = __builtin_ctzll(readers);
-  const seer_plan_stage *s = &plan->stage[reader];
-  bool is_free = s->is_decided && s->role == SEER_ROLE_SIMPLE && s->partner == SEER_NO_STAGE;
-  return is_free && plan->dag->stage[reader].n_reduce == 0 ? reader : -1;
-}
-
-bool seer_plan_needs_tiling(const seer_plan *plan, uint32_t stage) {
-  return seer_dag_needs_tiling(plan->dag, stage);
-}
-
-int seer_plan_result(const seer_plan *plan, uint32_t stage) {
-  // Walk all ways to the results: they must meet in one stage beyond which nothing reads.
-  uint64_t seen = (uint64_t)1 << stage, todo = seen, results = 0;
-  while (todo) {
-    uint32_t s = (uint32_t)__builtin_ctzll(todo);
-    todo &= todo - 1;
-    bool is_result = seer_plan_is_output(plan, s) || plan->access->readers[s] == 0;
-    if (is_result) {
-      results |= (uint64_t)1 << s;
-      continue;
-    }
-    uint64_t fresh = plan->access->readers[s] & ~seen;
-    seen |= fresh;
-    todo |= fresh;
-  }
-  bool is_one = results != 0 && (results & (results - 1)) == 0;
-  int result = is_one ? __builtin_ctzll(results) : -1;
-  return result >= 0 && plan->stage[result].place == SEER_PLAN_ROOT && (uint32_t)result != stage
-      ? result
-      : -1;
-}
-
-static int64_t product(const seer_dag_axis *axis, uint32_t n) {
-  int64_t product = 1;
-  for (uint32_t k = 0; k < n; k++) product *= axis[k].extent;
-  return product;
-}
-
-int64_t seer_plan_space(const seer_plan *plan, uint32_t stage) {
-  return product(plan->dag->stage[stage].axis, plan->dag->stage[stage].n_space);
-}
-
-int64_t seer_plan_reduce(const seer_plan *plan, uint32_t stage) {
-  const seer_dag_stage *s = &plan->dag->stage[stage];
-  return product(s->axis + s->n_space, s->n_reduce);
-}
-
 // ---- the walk
 
-seer_plan *seer_plan_next(
-    const seer_rule_context *context, const seer_plan *plan, uint32_t stage, const char *rule) {
-  seer_plan *next = (seer_plan *)seer_arena_memdup(context->arena, plan, sizeof *plan);
-  next->cursor = stage;
-  if (rule) {
-    next->signature = seer_arena_printf(
-        context->arena, "%s/%s(%s)", plan->signature, rule, plan->stage[stage].prefix);
-  }
-  return next;
-}
-
-void seer_plan_push(const seer_rule_context *context, const seer_plan *plan) {
+static void go_on(const seer_rule_context *context, const seer_plan *plan) {
   seer_rule_run *run = context->run;
   if (run->n == MAX_PLANS) {
     run->n_cut++;
@@ -215,10 +111,10 @@ seer_status seer_sketch_generate(const seer_dag *dag, const seer_target *target,
     const seer_dag *its_dag = formulation->make(dag, target, arena, &tolerance);
     if (!its_dag) continue;
     run->n = 0;
-    seer_rule_context context = {target, space, arena, run};
+    seer_rule_context context = {target, space, arena, run, go_on};
     seer_plan *plan = SEER_NEW(arena, seer_plan);
     start_plan(&context, formulation, its_dag, tolerance, plan);
-    seer_plan_push(&context, plan);
+    go_on(&context, plan);
     size_t before = list.n;
     build_ranked(&context, &list);
     if (list.n == before) add(&context, fallback(&context, plan), &list);

@@ -1,5 +1,5 @@
-// memory.c - loads and stores. Nothing outside a buffer is ever touched, and no statement
-// branches:
+// access.c - loads and stores at an address. Nothing outside a buffer is ever touched, and no
+// statement branches:
 // - a uniform condition (a row beyond its bound, a padding guard) selects between the pointer and a
 // private constant
 //   that is filled with the value to be read instead. Loops further in, which the condition does not depend on, advance
@@ -17,40 +17,8 @@
 
 enum { TAG_CHOOSE = 200, TAG_LOAD, TAG_LOAD_MASKED };
 
-void seer_gen_address(
-    seer_gen *g, uint32_t buf, const seer_expr *index, uint32_t n_index, seer_gen_addr *out) {
-  const seer_loop_buf *decl = &g->loop->buf[buf];
-  memset(out, 0, sizeof(*out));
-  out->buf = buf;
-  out->is_regular = true;
-  out->is_inside = true;
-  SEER_ASSERT(
-      n_index == decl->rank, "buffer %s: %u indices, rank %u", decl->name, n_index, decl->rank);
-  for (uint32_t k = 0; k < n_index && out->is_regular; k++) {
-    seer_sum at;
-    int64_t low, high;
-    if (!seer_gen_sum_of(g, index[k], &at)) {
-      out->is_regular = false;
-    } else {
-      if (!seer_sum_range(&at, g->lanes, &low, &high) || low < 0 || high >= decl->dim[k])
-        out->is_inside = false;
-      if (!seer_sum_add(&out->at, &at, decl->stride[k])) out->is_regular = false;
-    }
-  }
-  if (out->is_regular) return;
-  out->is_inside = false;
-  for (uint32_t k = 0; k < n_index; k++) {
-    seer_vec at = seer_gen_widen(g, seer_gen_expr(g, index[k]));
-    if (decl->stride[k] != 1) {
-      at = seer_vec2(g->b, SEER_VEC_MUL, at,
-          seer_gen_splat(g, seer_gen_const_i64(g, decl->stride[k]), g->lanes));
-    }
-    out->lanes = out->lanes.i != 0 ? seer_vec2(g->b, SEER_VEC_ADD, out->lanes, at) : at;
-  }
-}
-
 // The address is inside the buffer's memory whatever the run-time values are.
-static bool is_safe(const seer_gen *g, const seer_gen_addr *addr) {
+bool seer_gen_is_safe(const seer_gen *g, const seer_gen_addr *addr) {
   int64_t low, high;
   if (!addr->is_regular || !seer_sum_range(&addr->at, g->lanes, &low, &high)) return false;
   return low >= 0 && high < g->loop->buf[addr->buf].n_elems;
@@ -189,45 +157,9 @@ static seer_vec load_lanes(seer_gen *g, const seer_gen_addr *addr, seer_vec_elem
   return v;
 }
 
-// ---- conditions
-
-typedef struct {
-  seer_vec uniform, mask;  // NONE: true
-  uint32_t depth;  // of `uniform`
-} condition;
-
-static void and_uniform(seer_gen *g, condition *c, seer_vec v, uint32_t depth) {
-  seer_vec both = seer_gen_and(g, c->uniform, v);
-  if (both.i == c->uniform.i) return;
-  c->uniform = both;
-  if (depth > c->depth) c->depth = depth;
-}
-
-// The parts of a conjunction that are not known to hold.
-static void conjunction(seer_gen *g, seer_expr e, condition *c) {
-  const seer_expr_node *node = seer_gen_at(g, e);
-  if (node->op == SEER_EXPR_AND && node->dtype == SEER_DTYPE_BOOL) {
-    conjunction(g, node->arg[0], c);
-    conjunction(g, node->arg[1], c);
-    return;
-  }
-  if (seer_gen_is_true(g, e)) return;
-  seer_gen_value v = seer_gen_expr(g, e);
-  if (v.is_vec) {
-    c->mask = seer_gen_and(g, c->mask, v.v);
-  } else {
-    and_uniform(g, c, v.v, seer_gen_expr_depth(g, e));
-  }
-}
-
-static bool is_never(const seer_gen *g, const condition *c) {
-  bool is_true;
-  return c->uniform.i != 0 && seer_gen_const_bool(g, c->uniform, &is_true) && !is_true;
-}
-
 // A LOCAL buffer in registers: the address is a constant. What the conditions exclude is read as it
 // is, or 0.
-static seer_gen_value load_reg(seer_gen *g, const seer_gen_addr *addr) {
+seer_gen_value seer_gen_read_register(seer_gen *g, const seer_gen_addr *addr) {
   const seer_loop_buf *decl = &g->loop->buf[addr->buf];
   seer_vec_elem elem = seer_gen_memory_elem(decl->dtype);
   SEER_ASSERT(addr->is_regular && addr->at.n == 0, "buffer %s is in registers", decl->name);
@@ -248,104 +180,37 @@ static seer_gen_value load_reg(seer_gen *g, const seer_gen_addr *addr) {
   return (seer_gen_value){.v = seer_gen_from_memory(g, decl->dtype, v), .is_vec = is_vec};
 }
 
-seer_gen_value seer_gen_load(seer_gen *g, seer_expr e) {
-  const seer_expr_node *node = seer_gen_at(g, e);
-  const seer_expr *index = &g->loop->expr.index[node->index0];
-  seer_dtype dtype = (seer_dtype)node->dtype;
+seer_gen_value seer_gen_read(seer_gen *g, const seer_gen_addr *addr, const seer_gen_condition *c,
+    seer_vec fill, seer_vec *out_pointer) {
+  seer_dtype dtype = g->loop->buf[addr->buf].dtype;
   seer_vec_elem elem = seer_gen_memory_elem(dtype);
-  condition guard = {0};
-  seer_gen_value otherwise = {0};
-  if (node->arg[0].i != 0) {
-    conjunction(g, node->arg[0], &guard);
-    if (is_never(g, &guard)) return seer_gen_expr(g, node->arg[1]);
-    if (guard.uniform.i != 0 || guard.mask.i != 0) otherwise = seer_gen_expr(g, node->arg[1]);
-  }
-  seer_gen_addr addr;
-  seer_gen_address(g, node->ref, index, node->n_index, &addr);
-  seer_gen_value loaded;
-  bool is_filled = false;  // `otherwise` came out of the load itself
-  if (g->tile->buf[node->ref].is_register) {
-    loaded = load_reg(g, &addr);
+  bool is_lane = !addr->is_regular || addr->at.lane != 0;
+  bool is_row = addr->is_regular && addr->at.lane == 1;
+  uint32_t align = alignment(g, addr, c->uniform.i != 0);
+  seer_vec otherwise = fill.i != 0 ? fill : seer_vec_const(g->b, elem, 1, 0), v;
+  *out_pointer = SEER_GEN_NONE;
+  if (!is_lane) {
+    v = plain_load(g, addr, elem, 1, pointer(g, addr, c->uniform, c->depth, fill, 1), align);
+  } else if (is_row && c->mask.i == 0) {
+    *out_pointer = pointer(g, addr, c->uniform, c->depth, fill, g->lanes);
+    v = plain_load(g, addr, elem, g->lanes, *out_pointer, align);
+  } else if (is_row && seer_dtype_bytes(dtype) >= g->machine->masked_bytes) {
+    seer_vec p = pointer(g, addr, c->uniform, c->depth, fill, g->lanes);
+    v = masked_load(g, addr, p, c->mask, seer_gen_splat(g, otherwise, g->lanes));
   } else {
-    condition c = guard;
-    bool is_lane = !addr.is_regular || addr.at.lane != 0;
-    if (!is_safe(g, &addr)) {
-      for (uint32_t k = 0; k < g->n_pred; k++) {
-        const seer_gen_pred *p = &g->pred[k];
-        if (p->var == SEER_GEN_NO_VAR ||
-            seer_tile_index_depends(g->tile, index, node->n_index, p->var)) {
-          and_uniform(g, &c, p->cond, p->depth);
-        }
-      }
-      if (is_lane && g->lane_mask.i != 0) c.mask = seer_gen_and(g, c.mask, g->lane_mask);
-    }
-    if (is_never(g, &c))
-      return (seer_gen_value){.v = seer_vec_const(g->b, seer_gen_elem(dtype), 1, 0)};
-    seer_vec zero = seer_vec_const(g->b, elem, 1, 0), fill = zero;
-    bool is_const =
-        otherwise.v.i != 0 && !otherwise.is_vec && seer_vec_is_const(g->code, otherwise.v);
-    if (is_const) fill = seer_gen_to_memory(g, dtype, otherwise.v);
-    is_filled = is_const && seer_vec_is_const(g->code, fill);
-    if (!is_filled) fill = zero;
-    uint32_t elem_bytes = seer_dtype_bytes(dtype);
-    if (!is_lane) {
-      if (c.mask.i != 0) {  // the same address for all lanes, read if any lane means it
-        seer_vec any = seer_vec_any(
-            g->b, g->lane_mask.i != 0 ? seer_gen_and(g, c.mask, g->lane_mask) : c.mask);
-        and_uniform(g, &c, any, g->depth);
-        is_filled = false;
-      }
-      seer_vec p = pointer(g, &addr, c.uniform, c.depth, fill, 1);
-      loaded.v = plain_load(g, &addr, elem, 1, p, alignment(g, &addr, c.uniform.i != 0));
-      loaded.is_vec = false;
-    } else {
-      loaded.is_vec = true;
-      if (addr.is_regular && addr.at.lane == 1 && c.mask.i == 0) {
-        seer_vec p = pointer(g, &addr, c.uniform, c.depth, fill, g->lanes);
-        loaded.v = plain_load(g, &addr, elem, g->lanes, p, alignment(g, &addr, c.uniform.i != 0));
-        if (c.uniform.i == 0) seer_gen_prefetch(g, index, node->n_index, &addr, p);
-      } else if (addr.is_regular && addr.at.lane == 1 && elem_bytes >= g->machine->masked_bytes) {
-        seer_vec p = pointer(g, &addr, c.uniform, c.depth, fill, g->lanes);
-        loaded.v = masked_load(g, &addr, p, c.mask, seer_gen_splat(g, fill, g->lanes));
-      } else {
-        loaded.v = load_lanes(g, &addr, elem, c.uniform, c.depth, c.mask, fill);
-      }
-    }
-    loaded.v = seer_gen_from_memory(g, dtype, loaded.v);
+    v = load_lanes(g, addr, elem, c->uniform, c->depth, c->mask, otherwise);
   }
-  if (is_filled || otherwise.v.i == 0) return loaded;
-  if (guard.uniform.i != 0 && guard.mask.i == 0 && !loaded.is_vec && !otherwise.is_vec) {
-    return (seer_gen_value){.v = seer_gen_select(g, guard.uniform, loaded.v, otherwise.v)};
-  }
-  seer_vec v = seer_gen_widen(g, loaded), other = seer_gen_widen(g, otherwise);
-  if (guard.mask.i != 0) v = seer_vec_select(g->b, guard.mask, v, other);
-  if (guard.uniform.i != 0) v = seer_gen_select(g, guard.uniform, v, other);
-  return (seer_gen_value){.v = v, .is_vec = true};
+  return (seer_gen_value){.v = seer_gen_from_memory(g, dtype, v), .is_vec = is_lane};
 }
 
 // ---- targets of stores
 
 seer_gen_value seer_gen_load_target(
     seer_gen *g, const seer_gen_addr *addr, seer_vec uniform, seer_vec mask) {
-  seer_dtype dtype = g->loop->buf[addr->buf].dtype;
-  seer_vec_elem elem = seer_gen_memory_elem(dtype);
-  if (g->tile->buf[addr->buf].is_register) return load_reg(g, addr);
-  seer_gen_value v = {.is_vec = !addr->is_regular || addr->at.lane != 0};
-  if (!v.is_vec) {
-    seer_vec p = pointer(g, addr, uniform, 0, SEER_GEN_NONE, 1);
-    v.v = plain_load(g, addr, elem, 1, p, alignment(g, addr, uniform.i != 0));
-  } else if (addr->is_regular && addr->at.lane == 1 && mask.i == 0) {
-    seer_vec p = pointer(g, addr, uniform, 0, SEER_GEN_NONE, g->lanes);
-    v.v = plain_load(g, addr, elem, g->lanes, p, alignment(g, addr, uniform.i != 0));
-  } else if (addr->is_regular && addr->at.lane == 1 &&
-      seer_dtype_bytes(dtype) >= g->machine->masked_bytes) {
-    seer_vec p = pointer(g, addr, uniform, 0, SEER_GEN_NONE, g->lanes);
-    v.v = masked_load(g, addr, p, mask, seer_vec_const(g->b, elem, g->lanes, 0));
-  } else {
-    v.v = load_lanes(g, addr, elem, uniform, 0, mask, seer_vec_const(g->b, elem, 1, 0));
-  }
-  v.v = seer_gen_from_memory(g, dtype, v.v);
-  return v;
+  seer_vec p;
+  if (g->tile->buf[addr->buf].is_register) return seer_gen_read_register(g, addr);
+  return seer_gen_read(
+      g, addr, &(seer_gen_condition){.uniform = uniform, .mask = mask}, SEER_GEN_NONE, &p);
 }
 
 static void plain_store(
