@@ -37,7 +37,10 @@
 #define RANDOM_DAGS 260
 #define RANDOM_SKETCHES 4  // of one of them
 #define DRAWS 30  // of a sampler that refuses
-#define PAIRS 15  // turns of two kernels
+#define PAIRS 15  // turns of two kernels, in one round
+// Rounds while the median is above the limit: a kernel is called slower only if nearly all of what
+// its median can be is above (a shared machine is off by a tenth for a second now and then).
+#define ROUNDS 6
 #define TURN_S 2e-3  // at least, of one of them
 
 static void die(seer_status status) {
@@ -439,20 +442,42 @@ static bool same_answer(const runnable *a, const runnable *b) {
   return true;
 }
 
-// after / before, by turns; 0: the answers are not the same.
-static double time_pair(const runnable *before, const runnable *after) {
-  run(before);
-  run(after);
-  if (!same_answer(before, after)) return 0;
-  double once = fmax(time_runs(before, 1), 1e-8), ratio[PAIRS];
-  uint32_t n = once < TURN_S ? (uint32_t)(TURN_S / once) : 1;
+// after / before, by turns.
+typedef struct {
+  double median;  // 0: the answers are not the same
+  double low;  // the median is above it, but for one time in forty
+} pair_ratio;
+
+// The k-th smallest of n values is below their median's true place but for one time in forty.
+static size_t low_rank(size_t n) {
+  double k = ((double)n - 1.96 * sqrt((double)n)) / 2;
+  return k > 1 ? (size_t)k - 1 : 0;
+}
+
+static void take_turns(const runnable *before, const runnable *after, uint32_t n, double *ratio) {
   for (uint32_t i = 0; i < PAIRS; i++) {
     bool is_first = i % 2 == 0;
     double a = time_runs(is_first ? before : after, n), b = time_runs(is_first ? after : before, n);
     ratio[i] = is_first ? b / a : a / b;
   }
-  seer_sort_f64(ratio, PAIRS);
-  return seer_sorted_median(ratio, PAIRS);
+}
+
+static pair_ratio time_pair(const runnable *before, const runnable *after, double limit) {
+  run(before);
+  run(after);
+  pair_ratio r = {0};
+  if (!same_answer(before, after)) return r;
+  double once = fmax(time_runs(before, 1), 1e-8), ratio[ROUNDS * PAIRS], sorted[ROUNDS * PAIRS];
+  uint32_t n = once < TURN_S ? (uint32_t)(TURN_S / once) : 1;
+  size_t n_pairs = 0;
+  for (uint32_t round = 0; round < ROUNDS && (round == 0 || r.median > limit); round++) {
+    take_turns(before, after, n, ratio + n_pairs);
+    n_pairs += PAIRS;
+    memcpy(sorted, ratio, n_pairs * sizeof(*ratio));
+    seer_sort_f64(sorted, n_pairs);
+    r = (pair_ratio){seer_sorted_median(sorted, n_pairs), sorted[low_rank(n_pairs)]};
+  }
+  return r;
 }
 
 typedef enum { EQUAL, REFUSED_BY_BOTH, OTHER_OUTCOME, OTHER_SHAPE, OTHER_CODE } difference;
@@ -495,14 +520,16 @@ static void compare_triple(comparison *c, size_t nth, const char *const folder[2
   seer_status missing = seer_target_check_here(&target);
   if (d == OTHER_CODE && !missing) {
     for (int k = 0; k < 2; k++) load(&r[k], arena);
-    double ratio = time_pair(&r[0], &r[1]);
-    if (ratio > 0) c->ratio[c->n_ratio++] = ratio;
-    if (ratio > c->worst) c->worst = ratio;
-    c->n_wrong += ratio <= 0;
-    c->n_slow += ratio > c->limit;
+    pair_ratio ratio = time_pair(&r[0], &r[1], c->limit);
+    bool is_slower = ratio.low > c->limit;
+    if (ratio.median > 0) c->ratio[c->n_ratio++] = ratio.median;
+    if (ratio.median > c->worst) c->worst = ratio.median;
+    c->n_wrong += ratio.median <= 0;
+    c->n_slow += is_slower;
     printf("%05u %s: ", (unsigned)nth, name);
-    if (ratio > 0)
-      printf("%.3f of the time before%s\n", ratio, ratio > c->limit ? ", SLOWER" : "");
+    if (ratio.median > 0)
+      printf("%.3f of the time before, %.3f at least%s\n", ratio.median, ratio.low,
+          is_slower ? ", SLOWER" : "");
     else
       printf("ANOTHER ANSWER\n");
     for (int k = 0; k < 2; k++) unload(&r[k]);
@@ -527,7 +554,7 @@ static int compare_main(int argc, char **argv) {
   printf("%u equal, %u refused by both, %u with other code, %u with another shape, %u refused by one\n",
       c.n[EQUAL], c.n[REFUSED_BY_BOTH], c.n[OTHER_CODE], c.n[OTHER_SHAPE], c.n[OTHER_OUTCOME]);
   if (c.n_ratio > 0 || c.n_wrong > 0)
-    printf("%zu timed in turns: geometric mean %.3f, worst %.3f; %u above %.2f, %u with another answer\n",
+    printf("%zu timed in turns: geometric mean %.3f, worst %.3f; %u slower by %.2f, %u with another answer\n",
         c.n_ratio, geometric_mean(c.ratio, c.n_ratio), c.worst, c.n_slow, c.limit, c.n_wrong);
   int status = c.n_slow > 0 || c.n_wrong > 0 || c.n[OTHER_OUTCOME] > 0 || c.n[OTHER_SHAPE] > 0;
   for (int k = 0; k < 2; k++) json_decref(index[k]);
