@@ -317,7 +317,7 @@ static void find_best(bench *b, const char *formulation, double seconds) {
   seer_schedule schedule;
   for (uint32_t k = 0; k < list->n; k++) {
     seer_schedule_default(list, k, &schedule);
-    seer_search_queue(search, &schedule, "default");
+    seer_search_queue(search, &schedule, SEER_ORIGIN_UNTUNED);
   }
   double end = now_s() + seconds;
   while (now_s() < end) one_round(b, search, bank);

@@ -70,7 +70,9 @@ typedef struct {
 typedef struct {
   const char *name;  // of the step
   const char *kind;  // "kernel", "copy", "view", "host", "loop", "branch", "fail"
-  const char *source;  // where its schedule comes from: "default", "record", "similar", "sibling"
+  // where its schedule comes from: "plain", "untuned", "tuned", "elsewhere", "similar", "sibling",
+  // "random"
+  const char *source;
   double flops;
   double seconds;  // best of the runs
 } seer_step_info;

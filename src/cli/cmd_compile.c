@@ -6,7 +6,7 @@
 #include "base/os.h"
 #include "cli/command.h"
 #include "models/models.h"
-#include "tune/choose.h"
+#include "tune/select/choose.h"
 
 static seer_status compile_network(seer_context *context, const seer_network *network,
     seer_build_kind kind, const char *out_dir, seer_arena *arena) {

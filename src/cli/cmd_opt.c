@@ -4,17 +4,17 @@
 //   graph: resolve, then passes of the pass table (fold, sink, simplify, layout, narrow), then
 //   task; prints the graph, or the tasks
 //   dag:   verify, key; prints the dag, or its key
-// With --dump also the forms that follow, of each dag under its default schedule: sketches, loops,
+// With --dump also the forms that follow, of each dag under its untuned schedule: sketches, loops,
 // features, assembly.
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
-#include "code/choice.h"
 #include "code/dump.h"
 #include "front/bind.h"
 #include "front/front.h"
 #include "front/limit.h"
+#include "tune/select/choose.h"
 
 static const seer_pass_desc *find_pass(const char *name) {
   for (size_t k = 0; k < seer_pass_table_count; k++) {
@@ -71,13 +71,18 @@ static void print_network(const seer_network *network, seer_arena *arena) {
 // ---- what follows a dag
 static seer_status dump_dag(
     seer_context *context, const seer_dag *dag, const char *name, seer_arena *arena) {
-  seer_choice choice;
+  const seer_target *target = seer_context_target(context);
+  seer_sketch_list *sketches;
+  seer_schedule schedule;
+  double seconds;
   seer_loop *loop;
   seer_codegen *codegen;
-  SEER_TRY(seer_default_choice(context, dag, 1, arena, &choice));
-  SEER_TRY(seer_loop_lower(choice.sketches, &choice.schedule, arena, &loop));
-  SEER_TRY(seer_codegen_create(context, seer_context_target(context), &codegen));
-  seer_dump_forms forms = {name, dag, choice.sketches, &choice.schedule, loop};
+  SEER_TRY(seer_sketch_generate(dag, target, seer_choice_space(context), arena, &sketches));
+  const uint64_t seed = 1;  // as compile's, if none is given
+  SEER_TRY(seer_choose_untuned(target, sketches, 0, seed, 0, &schedule, &seconds));
+  SEER_TRY(seer_loop_lower(sketches, &schedule, arena, &loop));
+  SEER_TRY(seer_codegen_create(context, target, &codegen));
+  seer_dump_forms forms = {name, dag, sketches, &schedule, loop};
   seer_status status = seer_dump_write(context, codegen, &forms);
   seer_codegen_destroy(codegen);
   return status;

@@ -8,8 +8,8 @@
 #include "cli/unbuilt.h"
 #include "front/select.h"
 #include "models/models.h"
-#include "tune/choose.h"
 #include "tune/record/sound.h"
+#include "tune/select/choose.h"
 
 // Of all sets of shapes.
 static uint32_t n_steps(const seer_network *network, seer_step_kind kind) {
@@ -102,7 +102,7 @@ static void add_tuned(json_t *line, const seer_record *winner) {
   if (!line || !winner->id) return;
   json_object_set_new(line, "tuned_seconds", json_real(winner->seconds));
   if (winner->ab.n_pairs == 0) return;
-  json_object_set_new(line, "default_seconds", json_real(winner->ab.baseline_seconds));
+  json_object_set_new(line, "untuned_seconds", json_real(winner->ab.baseline_seconds));
   json_object_set_new(line, "speedup", json_real(winner->ab.speedup));
   json_object_set_new(line, "pairs", json_integer(winner->ab.n_pairs));
 }
@@ -170,7 +170,7 @@ const seer_command seer_command_tasks = {
         "NAME=x.npy]... [--json]",
     .doc =
         "the subgraphs that are tuned: id, family, weight (how often it occurs), GFLOP, share, "
-        "weights; the winner's time, and how much faster than the default it was in pairs",
+        "weights; the winner's time, and how much faster than the untuned one it was in pairs",
     .min_args = 1,
     .max_args = 1,
     .run = run,

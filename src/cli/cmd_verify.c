@@ -8,8 +8,8 @@
 #include "base/os.h"
 #include "cli/bound.h"
 #include "cli/use.h"
-#include "code/choice.h"
 #include "models/models.h"
+#include "tune/select/plain.h"
 
 static seer_status build_reference(
     seer_context *context, const char *model, const char *dir, seer_arena *arena) {
@@ -17,7 +17,7 @@ static seer_status build_reference(
   seer_network *network = NULL;
   SEER_TRY(seer_front_load(context, model, seer_model_build, arena, &network));
   seer_choice *choices = NULL;
-  seer_status status = seer_default_choices(context, network, 0, arena, &choices);
+  seer_status status = seer_plain_choices(context, network, arena, &choices);
   if (!status) status = seer_build_model(context, network, choices, dir);
   seer_graph_close(network->graph);
   return status;

@@ -4,8 +4,8 @@
 #define SEER_CLI_GAP_H
 
 #include "cli/command.h"
-#include "code/choice.h"
 #include "front/front.h"
+#include "tune/select/plain.h"
 
 typedef struct {
   double network_s;  // lower quartile of whole runs

@@ -122,7 +122,7 @@ static void on_accept(seer_progress *p, const seer_event *event) {
   if (event->is_accepted && p->is_terminal) return;
   if (p->n_lines) p->n_lines = 0;
   safe_line line;
-  fprintf(stderr, "task %u: %s (%.1f us, default %.1f us)\n", event->task, safe(event->text, &line),
+  fprintf(stderr, "task %u: %s (%.1f us, untuned %.1f us)\n", event->task, safe(event->text, &line),
       event->after_s * 1e6, event->before_s * 1e6);
 }
 
@@ -194,7 +194,7 @@ static void add_measurement(json_t *line, const seer_event *event) {
   json_object_set_new(line, "raced_out", json_boolean(event->result->is_raced_out));
   json_object_set_new(line, "twin", json_boolean(event->result->is_twin));
   json_object_set_new(line, "predicted", json_real((double)event->proposal->predicted));
-  json_object_set_new(line, "origin", safe_json(event->proposal->origin));
+  json_object_set_new(line, "origin", safe_json(seer_origin_name(event->proposal->origin)));
   json_object_set_new(line, "record", json_integer(event->record));
   if (event->result->message[0])
     json_object_set_new(line, "message", safe_json(event->result->message));

@@ -7,16 +7,16 @@
 #include "code/kernel.h"
 #include "front/front.h"
 #include "space/frame.h"
+#include "space/origin.h"
 
 typedef struct {
   const seer_sketch_list *sketches;  // of the task
   seer_schedule schedule;
-  // "default", "record", "elsewhere", "similar", "sibling", "naive", "random"
-  const char *source;
+  seer_origin origin;  // one of those of what is compiled
   double seconds;  // best known, 0: never measured
-  // Of pairs with the default schedule, which a tuned one was accepted by: what the default took in
+  // Of pairs with the untuned schedule, which a tuned one was accepted by: what that took in
   // them, and the median of the pairs' ratios. 0: there were none.
-  double default_seconds, speedup;
+  double untuned_seconds, speedup;
   uint32_t n_pairs;
 } seer_choice;
 

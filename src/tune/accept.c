@@ -1,5 +1,5 @@
-// accept.c - the best few of each task and the records' winner -> in turns with the default, and
-// with each other -> the fastest, checked -> accepted or refused, and recorded so. The rule:
+// accept.c - the best few of each task and the records' winner -> in turns with the untuned one,
+// and with each other -> the fastest, checked -> accepted or refused, and recorded so. The rule:
 // accept.h.
 
 #include "tune/accept.h"
@@ -15,7 +15,8 @@
 #define PAIRS 15
 #define MORE_PAIRS 45  // when the median says faster and the sign test does not yet
 #define MIN_SPEEDUP (1 / 0.98)  // decisions 6: median ratio below 0.98
-#define NO_WORSE 1.0  // a winner that is as fast as the default in the median has lost its place
+#define NO_WORSE \
+  1.0  // a winner that is as fast as the untuned one in the median has lost its place
 #define MAX_P 0.05
 
 // ---- records
@@ -45,7 +46,7 @@ static seer_status store_winner(seer_session *s, uint32_t t, const seer_contende
       .target = s->target_id,
       .schedule = seer_schedule_print(task->sketches, &c->schedule, s->round),
       .cls = SEER_MEASURED_OK,
-      .origin = "pairs",
+      .origin = seer_origin_name(SEER_ORIGIN_PAIRS),
       .seconds = c->ab.seconds,
       .reference_s = s->reference_s,
       .n_samples = 1,
@@ -89,7 +90,7 @@ static uint32_t gather(const seer_session *s, uint32_t t, seer_schedule *out) {
   return n_kept;
 }
 
-// All take turns with the default. Best first.
+// All take turns with the untuned one. Best first.
 static seer_status line_up(seer_session *s, uint32_t t, seer_contender *out, uint32_t *out_n) {
   seer_schedule list[CONTENDERS + 1];
   seer_measure_ab ab[CONTENDERS + 1];
@@ -171,7 +172,7 @@ static seer_status challenge(seer_session *s, uint32_t t, seer_contender *c, boo
   SEER_TRY(beats(s, t, &c->schedule, fallback, MIN_SPEEDUP, &c->ab, &is_faster));
   if (!is_faster && !s->task[t].has_holder) {
     *out_done = true;
-    tell(s, t, &c->ab, false, "not faster than the default");
+    tell(s, t, &c->ab, false, "not faster than the untuned one");
     return SEER_OK;
   }
   if (is_faster) SEER_TRY(beats_holder(s, t, c, &is_first));
@@ -183,8 +184,8 @@ static seer_status challenge(seer_session *s, uint32_t t, seer_contender *c, boo
   return SEER_OK;
 }
 
-// The winner of the records: what is left of the others was slower in turns with the default, or
-// has not beaten it.
+// The winner of the records: what is left of the others was slower in turns with the untuned one,
+// or has not beaten it.
 static seer_status defend(seer_session *s, uint32_t t, seer_contender *c, bool *out_done) {
   seer_session_task *task = &s->task[t];
   bool is_fine = c->ab.n_pairs > 0;
@@ -198,7 +199,8 @@ static seer_status defend(seer_session *s, uint32_t t, seer_contender *c, bool *
     return dethrone(s, t, SEER_RECORD_REFUSED);
   }
   if (c->ab.speedup <= NO_WORSE) {
-    tell(s, t, &c->ab, false, "the winner of the records is no faster than the default any more");
+    tell(s, t, &c->ab, false,
+        "the winner of the records is no faster than the untuned one any more");
     return dethrone(s, t, SEER_RECORD_CHECKED);
   }
   SEER_TRY(is_right(s, t, c, &is_fine));

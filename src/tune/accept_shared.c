@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "tune/accept.h"
+#include "tune/select/share.h"
 #include "tune/session_internal.h"
-#include "tune/share.h"
 
 #define FROM_SEARCH 16  // of the best measured schedules, those of the form take part
 #define PAIRS 15
@@ -45,7 +45,7 @@ static seer_status store(
       .schedule = seer_schedule_print(s->task[t].sketches, &c->schedule, s->round),
       .cls = SEER_MEASURED_OK,
       .state = SEER_RECORD_CHECKED,
-      .origin = "pairs",
+      .origin = seer_origin_name(SEER_ORIGIN_PAIRS),
       .seconds = c->ab.seconds,
       .reference_s = s->reference_s,
       .n_samples = 1,
@@ -86,8 +86,8 @@ static seer_status judge(
     SEER_TRY(store(s, t, &offer->own->schedule, &contenders[k]));
     out_choice->schedule = contenders[k].schedule;
     out_choice->seconds = contenders[k].ab.seconds;
-    out_choice->source = "record";
-    out_choice->default_seconds = out_choice->speedup = 0;  // these pairs were with the winner
+    out_choice->origin = SEER_ORIGIN_TUNED;
+    out_choice->untuned_seconds = out_choice->speedup = 0;  // these pairs were with the winner
     out_choice->n_pairs = 0;
     *out_ratio = 1 / contenders[k].ab.speedup;
     return SEER_OK;

@@ -9,7 +9,7 @@
 #include "base/recover.h"
 #include "code/build.h"
 #include "models/models.h"
-#include "tune/choose.h"
+#include "tune/select/choose.h"
 #include "tune/session.h"
 
 #define MAX_MESSAGE 4096

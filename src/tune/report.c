@@ -118,7 +118,7 @@ static void put_pairs(seer_text *out, const seer_measure_ab *winner) {
     seer_text_printf(out, "<td>%.1f us<td>%.1f us<td>%.2f (%u)", winner->baseline_seconds * 1e6,
         winner->seconds * 1e6, winner->speedup, winner->n_pairs);
   else
-    seer_text_printf(out, "<td>-<td>-<td>%s", winner ? "shares weights" : "default");
+    seer_text_printf(out, "<td>-<td>-<td>%s", winner ? "shares weights" : "untuned");
 }
 
 static void put_tasks(

@@ -78,7 +78,7 @@ static seer_status store(seer_session *s, uint32_t t, const seer_proposal *propo
       .reference_s = s->reference_s,
       .n_samples = result->n_samples,
       .predicted = (double)proposal->predicted,
-      .origin = proposal->origin,
+      .origin = seer_origin_name(proposal->origin),
       .round = s->state.n_pick,
       .message = result->message};
   memcpy(record.sample, result->sample, sizeof record.sample);
@@ -89,7 +89,7 @@ static seer_status store(seer_session *s, uint32_t t, const seer_proposal *propo
 
 // ---- transplants
 void seer_session_queue(
-    seer_session *s, uint32_t t, const seer_schedule *schedule, const char *origin) {
+    seer_session *s, uint32_t t, const seer_schedule *schedule, seer_origin origin) {
   seer_search *search = s->task[t].search;
   double best_s = s->state.task[t].best_s > 0 ? s->state.task[t].best_s : s->task[t].estimate_s;
   if (seer_search_analytic(search, schedule) > HOPELESS * best_s) return;
@@ -110,7 +110,7 @@ static void transplant(seer_session *s, uint32_t t) {
       seer_reject why =
           seer_schedule_refit(s->task[t].sketches, &top[k], s->task[r].sketches, &fitted);
       if (why == SEER_REJECT_NONE)
-        seer_session_queue(s, r, &fitted, "sibling");
+        seer_session_queue(s, r, &fitted, SEER_ORIGIN_SIBLING);
       else
         seer_search_reject(s->task[r].search, why);
     }
@@ -130,7 +130,7 @@ static bool is_fine(const batch *b, uint32_t i) { return b->results[i].cls == SE
 static void insert_witness(batch *b, uint32_t at, const seer_schedule *schedule) {
   memmove(&b->proposals[at + 1], &b->proposals[at], (b->n - at) * sizeof(seer_proposal));
   memmove(&b->requests[at + 1], &b->requests[at], (b->n - at) * sizeof(seer_measure_request));
-  b->proposals[at] = (seer_proposal){.schedule = *schedule, .origin = "witness"};
+  b->proposals[at] = (seer_proposal){.schedule = *schedule, .origin = SEER_ORIGIN_WITNESS};
   b->requests[at] = (seer_measure_request){.is_witness = true};
   b->n++;
 }
@@ -280,7 +280,7 @@ static seer_status propose(seer_session *s, seer_pick *pick, batch *b) {
   seer_event event = {.kind = SEER_EVENT_ROUND, .task = t, .pick = pick};
   seer_session_emit(s, &event);
   if (s->policy->traits->tries_default && state->n_trial == 0)
-    seer_search_queue(s->task[t].search, &s->task[t].fallback, "default");
+    seer_search_queue(s->task[t].search, &s->task[t].fallback, SEER_ORIGIN_UNTUNED);
   b->proposals = SEER_NEW_ARRAY(s->round, seer_proposal, pick->n + WITNESSES + CONFIRMATIONS);
   b->requests = SEER_NEW_ARRAY(s->round, seer_measure_request, pick->n + WITNESSES + CONFIRMATIONS);
   b->results = SEER_NEW_ARRAY(s->round, seer_measure_result, pick->n + WITNESSES + CONFIRMATIONS);

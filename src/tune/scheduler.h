@@ -54,7 +54,7 @@ typedef struct {
   bool follows_drift;  // the machine's speed is measured now and then, and divided out
   bool tries_default;  // a task's first measurement is its untuned choice
   bool tries_relatives;  // winners are carried to the family's other tasks
-  bool tries_kin;  // and so are records of similar machines and of other shapes
+  bool tries_transfers;  // and so are records of similar machines and of other shapes
 } seer_policy_traits;
 
 extern const seer_policy_traits seer_traits_seer;  // all of it

@@ -6,6 +6,7 @@
 #define SEER_TUNE_SEARCH_H
 
 #include "learn/bank.h"
+#include "space/origin.h"
 #include "tune/measure.h"
 #include "tune/search/counts.h"
 #include "tune/search/strategy.h"
@@ -24,8 +25,7 @@ typedef struct {
   seer_schedule schedule;
   float predicted;  // relative throughput by the learned model; 0 when it was not asked
   double analytic_s;
-  // "default", "sibling", "record", "formulation", "model", "analytic", "random"
-  const char *origin;
+  seer_origin origin;
 } seer_proposal;
 
 typedef struct seer_search seer_search;
@@ -33,9 +33,9 @@ SEER_MUST_USE seer_status seer_search_create(
     const seer_search_options *options, seer_search **out_search);
 void seer_search_destroy(seer_search *search);
 
-// To be measured before anything else: the default, transplanted winners. Known or invalid ones are
-// left out.
-void seer_search_queue(seer_search *search, const seer_schedule *schedule, const char *origin);
+// To be measured before anything else: the untuned choice, transplanted winners. Known or invalid
+// ones are left out.
+void seer_search_queue(seer_search *search, const seer_schedule *schedule, seer_origin origin);
 uint32_t seer_search_queued(const seer_search *search);
 // At most n new schedules; fewer, or none, when the space is exhausted.
 SEER_MUST_USE seer_status seer_search_propose(

@@ -1,6 +1,6 @@
 // session.c - the loop: pick a task, give it a round (round.c); at the end hold the winners against
-// the default (accept.c). Decisions are made between rounds, from all results so far in candidate
-// order, so that a session with the fake machine repeats to the byte.
+// the untuned one (accept.c). Decisions are made between rounds, from all results so far in
+// candidate order, so that a session with the fake machine repeats to the byte.
 
 #include "tune/session.h"
 
@@ -14,15 +14,15 @@
 #include "front/select.h"
 #include "learn/roofline.h"
 #include "tune/accept.h"
-#include "tune/choose.h"
-#include "tune/kin.h"
 #include "tune/record/sound.h"
+#include "tune/select/choose.h"
+#include "tune/select/transfer.h"
 #include "tune/session_internal.h"
 
 #define DRIFT_PERIOD_S 300.0
 #define DRIFT_PAIRS 5
-// Reserved at the end of a time budget for holding winners against defaults: builds and checks of a
-// task, and the runs of all contenders; at most a share of the budget.
+// Reserved at the end of a time budget for holding winners against untuned ones: builds and checks
+// of a task, and the runs of all contenders; at most a share of the budget.
 #define ACCEPT_S_PER_TASK 0.1
 #define ACCEPT_RUNS 120
 #define ACCEPT_SHARE 0.2
@@ -411,16 +411,17 @@ static seer_status restore(seer_session *s) {
 }
 
 // What was found elsewhere, on similar machines and for other shapes is measured first.
-static seer_status queue_kin(seer_session *s) {
-  if (starts_anew(s) || !s->policy->traits->tries_kin) return SEER_OK;
+static seer_status queue_transfers(seer_session *s) {
+  if (starts_anew(s) || !s->policy->traits->tries_transfers) return SEER_OK;
   uint32_t n_queued = 0;
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     if (!seer_task_is_open(&s->state.task[t])) continue;
-    seer_kin kin[SEER_KIN_MAX];
+    seer_transfer near[SEER_TRANSFER_MAX];
     uint32_t n;
-    SEER_TRY(seer_find_kin(
-        s->records, s->target, s->space, &s->network->task[t], s->task[t].sketches, kin, &n));
-    for (uint32_t i = 0; i < n; i++) seer_session_queue(s, t, &kin[i].schedule, "record");
+    SEER_TRY(seer_find_transfers(
+        s->records, s->target, s->space, &s->network->task[t], s->task[t].sketches, near, &n));
+    for (uint32_t i = 0; i < n; i++)
+      seer_session_queue(s, t, &near[i].schedule, SEER_ORIGIN_RECORD);
     n_queued += s->state.task[t].n_queued;
   }
   if (n_queued > 0) {
@@ -432,7 +433,7 @@ static seer_status queue_kin(seer_session *s) {
   return SEER_OK;
 }
 
-// ---- drift: the default schedule of the heaviest task, again and again.
+// ---- drift: the untuned schedule of the heaviest task, again and again.
 static seer_status measure_drift(seer_session *s, bool is_first) {
   uint32_t heaviest = 0;
   for (uint32_t t = 1; t < s->network->n_task; t++) {
@@ -444,7 +445,7 @@ static seer_status measure_drift(seer_session *s, bool is_first) {
   SEER_TRY(s->measure->compare(s->measurer, heaviest, fallback, 1, fallback, DRIFT_PAIRS, &ab));
   s->drift_ns = seer_os_now_ns();
   if (ab.n_pairs == 0 && is_first)
-    return SEER_FAIL(DEVICE, "the default schedule of task %u crashes", heaviest);
+    return SEER_FAIL(DEVICE, "the untuned schedule of task %u crashes", heaviest);
   if (ab.n_pairs == 0) return SEER_OK;  // what was known of the drift holds until the next time
   double now = fmin(ab.seconds, ab.baseline_seconds);
   if (is_first) s->reference_s = now;
@@ -540,7 +541,7 @@ static seer_status run(void *user) {
   s->start_ns = seer_os_now_ns();
   if (s->loaded_note) seer_session_note(s, s->loaded_note);
   SEER_TRY(restore(s));
-  SEER_TRY(queue_kin(s));
+  SEER_TRY(queue_transfers(s));
   seer_session_update_estimate(s);
   seer_event event = {.kind = SEER_EVENT_START};
   seer_session_emit(s, &event);
@@ -573,15 +574,15 @@ void seer_session_choices(const seer_session *s, seer_choice *out) {
     const seer_session_task *task = &s->task[t];
     out[t] = (seer_choice){.sketches = task->sketches,
         .schedule = task->fallback,
-        .source = "default",
+        .origin = SEER_ORIGIN_UNTUNED,
         .seconds = s->state.task[t].default_s};
     if (task->is_accepted) {
       out[t].schedule = task->winner;
-      out[t].source = "record";
+      out[t].origin = SEER_ORIGIN_TUNED;
       out[t].seconds = task->winner_ab.seconds;
     }
     if (task->is_accepted && task->winner_ab.n_pairs > 0) {
-      out[t].default_seconds = task->winner_ab.baseline_seconds;
+      out[t].untuned_seconds = task->winner_ab.baseline_seconds;
       out[t].speedup = task->winner_ab.speedup;
       out[t].n_pairs = task->winner_ab.n_pairs;
     }

@@ -15,7 +15,7 @@ typedef enum {
   SEER_EVENT_MEASUREMENT,  // one result, stored (one that could not be is not announced)
   SEER_EVENT_ROUND_END,  // counts, estimate
   SEER_EVENT_BEST,  // a task has a new best
-  SEER_EVENT_ACCEPT,  // a task's winner was checked and compared with the default
+  SEER_EVENT_ACCEPT,  // a task's winner was checked and compared with the untuned one
   SEER_EVENT_NOTE,  // something worth a line: drift, dead tasks, waiting
   SEER_EVENT_DONE,
   SEER_EVENT_KIND_COUNT
@@ -26,7 +26,7 @@ typedef struct {
   seer_event_kind kind;
   double elapsed_s;
   uint32_t trials;  // measurements of this session so far
-  // sum over tasks of weight * best known (default's estimate where nothing is known); of
+  // sum over tasks of weight * best known (the untuned one's estimate where nothing is known); of
   // several sets of input shapes: the mean, each counts the same
   double estimated_s;
   uint32_t task;  // MEASUREMENT, ROUND*, BEST, ACCEPT
@@ -34,7 +34,7 @@ typedef struct {
   const seer_proposal *proposal;  // MEASUREMENT
   const seer_measure_result *result;  // MEASUREMENT
   int64_t record;  // MEASUREMENT: its id
-  double before_s, after_s;  // BEST, ACCEPT (default, winner)
+  double before_s, after_s;  // BEST, ACCEPT (untuned, winner)
   const seer_search_counts *counts;  // ROUND_END: of the round; DONE: of all
   bool is_accepted;  // ACCEPT
   const char *text;  // NOTE, ACCEPT, DONE (why it ended)
@@ -63,7 +63,7 @@ const seer_budget *seer_session_budget(const seer_session *session);
 const seer_families *seer_session_families(const seer_session *session);
 const seer_schedule_state *seer_session_state(const seer_session *session);
 // Restores from the records, tunes until the budget is used up or seer_session_stop was called
-// (also from a signal handler), then checks winners against the default.
+// (also from a signal handler), then checks winners against the untuned one.
 // Errors: what kept it from beginning. What went wrong later (records that can no longer be
 // written, workers that do not start any more) ended the search early, and is what take_fault
 // returns.
@@ -71,11 +71,11 @@ SEER_MUST_USE seer_status seer_session_run(seer_session *session);
 // Owned by the caller; SEER_OK if all went well, or it was taken before.
 SEER_MUST_USE seer_status seer_session_take_fault(seer_session *session);
 void seer_session_stop(seer_session *session);  // async-signal-safe
-// What to compile: the accepted winners, else the default. choice[n_task].
+// What to compile: the accepted winners, else the untuned ones. choice[n_task].
 void seer_session_choices(const seer_session *session, seer_choice *out_choices);
 
-// Of a task's accepted winner, what its pairs with the default showed (n_pairs 0: it took turns
-// with another schedule only); NULL: none was accepted, the default ships.
+// Of a task's accepted winner, what its pairs with the untuned one showed (n_pairs 0: it took turns
+// with another schedule only); NULL: none was accepted, the untuned one ships.
 const seer_measure_ab *seer_session_winner(const seer_session *session, uint32_t task);
 
 // Figures for the closing summary.

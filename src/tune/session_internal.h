@@ -13,7 +13,7 @@
 typedef struct {
   seer_sketch_list *sketches;
   seer_search *search;
-  seer_schedule fallback;  // the default: what ships if nothing beats it
+  seer_schedule fallback;  // the untuned one: what ships if nothing beats it
   double estimate_s;  // of the fallback, analytic
   int64_t workload;
   uint32_t trial_of_best;
@@ -24,7 +24,7 @@ typedef struct {
   seer_measure_ab holder_ab;
   bool is_accepted, is_judged;
   seer_schedule winner;
-  seer_measure_ab winner_ab;  // n_pairs 0: not against the default
+  seer_measure_ab winner_ab;  // n_pairs 0: not against the untuned one
 } seer_session_task;
 
 struct seer_session {
@@ -75,7 +75,7 @@ SEER_MUST_USE seer_status seer_session_learn(seer_session *session, uint32_t tas
     const seer_schedule *schedule, double seconds, bool is_full);
 // A schedule of a relative waits to be measured, unless the analytic model thinks it hopeless.
 void seer_session_queue(
-    seer_session *session, uint32_t task, const seer_schedule *schedule, const char *origin);
+    seer_session *session, uint32_t task, const seer_schedule *schedule, seer_origin origin);
 // The task's best, as its search knows it now, into the state that the scheduler sees.
 void seer_session_refresh_best(seer_session *session, uint32_t task);
 void seer_session_update_estimate(seer_session *session);

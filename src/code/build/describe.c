@@ -217,11 +217,11 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
     put_json(&text, task->name);
     seer_text_printf(
         &text, ", \"weight\": %u, \"flops\": %.0f, \"source\": ", task->weight, task->flops);
-    put_json(&text, c->source);
+    put_json(&text, seer_origin_name(c->origin));
     if (c->seconds > 0) seer_text_printf(&text, ", \"seconds\": %.9g", c->seconds);
     if (c->n_pairs > 0)
-      seer_text_printf(&text, ", \"default_seconds\": %.9g, \"speedup\": %.6g, \"pairs\": %u",
-          c->default_seconds, c->speedup, c->n_pairs);
+      seer_text_printf(&text, ", \"untuned_seconds\": %.9g, \"speedup\": %.6g, \"pairs\": %u",
+          c->untuned_seconds, c->speedup, c->n_pairs);
     seer_text_put(&text, ", \"schedule\": ");
     put_json(&text, seer_schedule_print(c->sketches, &c->schedule, arena));
     seer_text_put(&text, "}");

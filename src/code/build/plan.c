@@ -437,8 +437,8 @@ static seer_status put_steps(builder *b, const seer_choice *choice, uint32_t fro
     } else if (step->kind == SEER_STEP_HOST) {
       SEER_TRY(put_host_or_loop(b, s));
     } else {
-      SEER_TRYF(
-          put_kernel(b, s, choice[step->task].source), "packing the weights of %s", step->name);
+      SEER_TRYF(put_kernel(b, s, seer_origin_name(choice[step->task].origin)),
+          "packing the weights of %s", step->name);
     }
   }
   return SEER_OK;

@@ -8,8 +8,8 @@
 #include "base/map.h"
 #include "front/pass/pass.h"
 
-// Tasks that read one tensor are made to read one packed form of it (tune/share.h, which leaves
-// smaller ones alone, too).
+// Tasks that read one tensor are made to read one packed form of it (tune/select/share.h, which
+// leaves smaller ones alone, too).
 #define MIN_BYTES 4096
 enum { SAMPLES = 64, BLOCK = 64 };
 

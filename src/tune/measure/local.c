@@ -350,7 +350,8 @@ static void keep(seer_measurer *m, uint64_t key, built *build) {
 }
 
 // Builds all of n schedules of a task, or takes what was kept; builds anew are kept. What a builder
-// was lost with is built once more: by the task's winners and its default hangs more than a trial.
+// was lost with is built once more: by the task's winners and its untuned schedule hangs more than
+// a trial.
 static seer_status build_kept(seer_measurer *m, uint32_t task, const seer_schedule *schedules,
     uint32_t n, built *out_builds, seer_measure_result *out_results) {
   seer_arena_reset(m->batch);

@@ -11,7 +11,7 @@
 
 #define UNCONFIRMED_GAIN 0.03
 #define FIRST_ROUND \
-  8  // measurements of a task that has none: the default, transplants, the analytic best
+  8  // measurements of a task that has none: the untuned one, transplants, the analytic best
 #define MIN_ROUND 4
 #define CURVE_WINDOW 3  // rounds over which progress is observed
 #define PRIOR_GAIN \

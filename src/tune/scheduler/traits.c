@@ -12,7 +12,7 @@ const seer_policy_traits seer_traits_seer = {
     .follows_drift = true,
     .tries_default = true,
     .tries_relatives = true,
-    .tries_kin = true,
+    .tries_transfers = true,
 };
 
 const seer_policy_traits seer_traits_published = {.search = &seer_strategy_ansor, .round_size = 64};

@@ -45,7 +45,7 @@ typedef struct {
 
 typedef struct {
   seer_schedule schedule;
-  const char *origin;
+  seer_origin origin;
 } queued;
 
 struct seer_search {
@@ -258,7 +258,7 @@ uint32_t seer_search_top(
 }
 
 // ---- the queue
-void seer_search_queue(seer_search *s, const seer_schedule *schedule, const char *origin) {
+void seer_search_queue(seer_search *s, const seer_schedule *schedule, seer_origin origin) {
   seer_schedule normal = *schedule;
   seer_schedule_normalise(s->options.sketches, &normal);
   seer_reject why = seer_schedule_check(s->options.sketches, &normal);
@@ -398,7 +398,7 @@ static uint32_t take_queue(seer_search *s, uint32_t n, seer_proposal *out) {
 }
 
 static void take_from_pool(
-    seer_search *s, uint32_t at, const char *origin, seer_proposal *out, uint32_t *n_out) {
+    seer_search *s, uint32_t at, seer_origin origin, seer_proposal *out, uint32_t *n_out) {
   seer_draft_pool *pool = &s->pool;
   seer_candidate *c = &pool->at[at];
   double analytic_s = c->analytic_s;
@@ -443,7 +443,7 @@ static seer_status fill_quotas(
       uint32_t at;
       SEER_TRY(best_of_formulation(s, rng, f, &at));
       if (at >= s->pool.n) break;
-      take_from_pool(s, at, "formulation", out, n_out);
+      take_from_pool(s, at, SEER_ORIGIN_FORMULATION, out, n_out);
     }
   }
   return SEER_OK;
@@ -482,9 +482,11 @@ static void pick(seer_search *s, seer_rng *rng, bool is_trained, uint32_t n, see
   double share = is_trained ? y->random_share : y->random_share_untrained;
   uint32_t n_random = (uint32_t)((double)(n - *n_out) * share);
   while (*n_out < n - n_random && s->pool.n > 0)
-    take_from_pool(s, most_promising(s, is_trained), is_trained ? "model" : "analytic", out, n_out);
+    take_from_pool(s, most_promising(s, is_trained),
+        is_trained ? SEER_ORIGIN_MODEL : SEER_ORIGIN_ANALYTIC, out, n_out);
   // The rest at random from what is left, so that the models also learn what is not at the top.
-  while (*n_out < n && s->pool.n > 0) take_from_pool(s, draw_random(s, rng), "random", out, n_out);
+  while (*n_out < n && s->pool.n > 0)
+    take_from_pool(s, draw_random(s, rng), SEER_ORIGIN_RANDOM, out, n_out);
 }
 
 // Of what is in the pool: measured, or taken from the queue.

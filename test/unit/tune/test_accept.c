@@ -12,8 +12,8 @@
 
 #include "base/os.h"
 #include "models/models.h"
-#include "tune/choose.h"
 #include "tune/record/sound.h"
+#include "tune/select/choose.h"
 #include "tune/session.h"
 
 static void ok(seer_status status) {
@@ -67,7 +67,7 @@ static void listen(void *user, const seer_event *event) {
   if (event->kind == SEER_EVENT_ACCEPT)
     seer_text_printf(&w->events, "%u: %s\n", event->task, event->text);
   if (event->kind == SEER_EVENT_NOTE) seer_text_printf(&w->events, "%s\n", event->text);
-  if (event->kind == SEER_EVENT_MEASUREMENT && strcmp(event->proposal->origin, "record") == 0)
+  if (event->kind == SEER_EVENT_MEASUREMENT && event->proposal->origin == SEER_ORIGIN_RECORD)
     seer_text_put(&w->events, "tried\n");
 }
 
@@ -84,7 +84,7 @@ static seer_choice *tune(world *w, seer_records *records, const char *trials) {
   seer_session_choices(session, choices);
   for (uint32_t t = 0; t < w->network->n_task; t++) {
     const seer_measure_ab *ab = seer_session_winner(session, t);
-    assert_int_equal(ab != NULL, strcmp(choices[t].source, "record") == 0);
+    assert_int_equal(ab != NULL, choices[t].origin == SEER_ORIGIN_TUNED);
     seer_sketch_list *own;  // the session's end with it
     ok(seer_sketch_generate(
         w->network->task[t].dag, seer_context_target(w->context), SEER_SPACE_FULL, w->arena, &own));
@@ -103,9 +103,9 @@ static seer_choice *choose(world *w, seer_records *records, int level, seer_choo
 static void expect_same(const world *w, const seer_choice *a, const seer_choice *b) {
   for (uint32_t t = 0; t < w->network->n_task; t++) {
     assert_true(seer_schedule_equal(&a[t].schedule, &b[t].schedule));
-    assert_string_equal(a[t].source, b[t].source);
+    assert_int_equal(a[t].origin, b[t].origin);
     assert_int_equal(a[t].n_pairs, b[t].n_pairs);
-    assert_true(a[t].speedup == b[t].speedup && a[t].default_seconds == b[t].default_seconds);
+    assert_true(a[t].speedup == b[t].speedup && a[t].untuned_seconds == b[t].untuned_seconds);
     if (a[t].n_pairs > 0) assert_true(a[t].seconds == b[t].seconds);
   }
 }
@@ -236,7 +236,7 @@ static void test_a_winner_that_is_no_faster_than_the_default_goes(void **state) 
   assert_true(before.record.id != 0);
   seer_choice *tuned = tune(&w, w.records, "1");
   assert_non_null(strstr(w.events.data, "1: the winner of the records is no faster"));
-  assert_string_equal(tuned[1].source, "default");
+  assert_int_equal(tuned[1].origin, SEER_ORIGIN_UNTUNED);
   assert_int_equal(find_winner(&w, w.records, 1).record.id, 0);
   close_world(&w);
 }
@@ -281,7 +281,7 @@ static void test_what_is_imported_is_not_compiled(void **state) {
   assert_int_equal(n_winners(&w, other), 0);
   seer_choose_counts counts;
   (void)choose(&w, other, 2, &counts);
-  assert_int_equal(counts.n_default, w.network->n_task);
+  assert_int_equal(counts.n_untuned, w.network->n_task);
   // At -O3 one that the model likes no less than the default, and nothing is said of its time.
   seer_choice *choices = choose(&w, other, 3, &counts);
   assert_int_equal(counts.n_record, 0);

@@ -171,7 +171,7 @@ static void look_alikes_wait(const char *machine) {
     for (uint32_t i = 0; i < n; i++) {
       bool is_new = true;
       for (uint32_t k = 0; k < n_seen; k++) is_new = is_new && seen[k] != p[i].analytic_s;
-      bool is_by_model = strcmp(p[i].origin, "model") == 0;
+      bool is_by_model = p[i].origin == SEER_ORIGIN_MODEL;
       n_model += is_by_model;
       n_new += is_by_model && is_new;
       seen[n_seen++] = p[i].analytic_s;

@@ -13,9 +13,9 @@
 #include "base/os.h"
 #include "models/models.h"
 #include "support/test_target.h"
-#include "tune/choose.h"
+#include "tune/select/choose.h"
+#include "tune/select/share.h"
 #include "tune/session.h"
-#include "tune/share.h"
 
 static void ok(seer_status status) {
   if (status) fail_msg("%s", seer_status_message(status));
@@ -61,7 +61,7 @@ static void write_event(void *user, const seer_event *event) {
   if (event->pick) seer_text_printf(text, " n %u %s", event->pick->n, event->pick->reason);
   if (event->result)
     seer_text_printf(text, " %s %.9g %s", seer_measured_class_name(event->result->cls),
-        event->result->seconds, event->proposal->origin);
+        event->result->seconds, seer_origin_name(event->proposal->origin));
   if (event->kind == SEER_EVENT_ACCEPT && event->is_accepted) seer_text_put(text, " accepted");
   seer_text_put(text, "\n");
 }
@@ -203,13 +203,13 @@ static uint32_t try_similar_machine(const char *machine) {
   seer_choice *choices;
   seer_choose_counts counts;
   ok(seer_choose(here.context, here.network, records, 2, here.arena, &choices, &counts));
-  assert_int_equal(counts.n_default, here.network->n_task);
+  assert_int_equal(counts.n_untuned, here.network->n_task);
   ok(seer_choose(here.context, here.network, records, 3, here.arena, &choices, &counts));
   assert_int_equal(counts.n_record, 0);
   assert_int_equal(counts.n_sibling, n_accepted);
   uint32_t n_similar = 0;
   for (uint32_t t = 0; t < here.network->n_task; t++)
-    n_similar += strcmp(choices[t].source, "similar") == 0;
+    n_similar += choices[t].origin == SEER_ORIGIN_SIMILAR;
   assert_int_equal(n_similar, counts.n_sibling);
   ok(seer_context_set(here.context, "no-resume", "1"));
   outcome alone = run(&here, NULL), anew = run(&here, records);

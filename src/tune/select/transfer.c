@@ -1,6 +1,6 @@
 // kin.c - records from elsewhere, of similar machines and of other shapes, as schedules of a task.
 
-#include "tune/kin.h"
+#include "tune/select/transfer.h"
 
 #include <string.h>
 
@@ -13,19 +13,20 @@ typedef struct {
   const seer_sketch_list *sketches;
   seer_arena *arena;
   uint32_t n;
-  seer_kin *out;
+  seer_transfer *out;
 } finder;
 
-static void add(finder *f, const seer_schedule *schedule, seer_kin_kind kind, bool is_elsewhere) {
-  f->out[f->n++] = (seer_kin){*schedule, kind, is_elsewhere};
+static void add(
+    finder *f, const seer_schedule *schedule, seer_transfer_kind kind, bool is_elsewhere) {
+  f->out[f->n++] = (seer_transfer){*schedule, kind, is_elsewhere};
 }
 
 static seer_status add_heard(
     finder *f, int64_t workload, int64_t target, const seer_record_rule *rule) {
-  seer_schedule heard[SEER_KIN_HEARD];
+  seer_schedule heard[SEER_TRANSFER_HEARD];
   uint32_t n;
-  SEER_TRY(seer_records_heard(f->records, workload, target, rule, heard, SEER_KIN_HEARD, &n));
-  for (uint32_t i = 0; i < n; i++) add(f, &heard[i], SEER_KIN_HEARD_OF, true);
+  SEER_TRY(seer_records_heard(f->records, workload, target, rule, heard, SEER_TRANSFER_HEARD, &n));
+  for (uint32_t i = 0; i < n; i++) add(f, &heard[i], SEER_TRANSFER_HEARD_OF, true);
   return SEER_OK;
 }
 
@@ -36,7 +37,7 @@ static seer_status add_similar(
   SEER_TRY(seer_records_best(
       f->records, workload, target, SEER_RECORD_ACCEPTED, rule, f->arena, &record, &schedule));
   if (record.id != 0)
-    add(f, &schedule, SEER_KIN_SIMILAR_TARGET, record.place == SEER_RECORD_ELSEWHERE);
+    add(f, &schedule, SEER_TRANSFER_SIMILAR_TARGET, record.place == SEER_RECORD_ELSEWHERE);
   return SEER_OK;
 }
 
@@ -57,7 +58,7 @@ static seer_status add_shape(finder *f, const seer_record_near *near, int64_t ta
       f->arena, &record, &schedule));
   if (record.id == 0) return SEER_OK;
   if (seer_schedule_refit(theirs, &schedule, f->sketches, &fitted) == SEER_REJECT_NONE)
-    add(f, &fitted, SEER_KIN_NEAR_SHAPE, record.place == SEER_RECORD_ELSEWHERE);
+    add(f, &fitted, SEER_TRANSFER_NEAR_SHAPE, record.place == SEER_RECORD_ELSEWHERE);
   return SEER_OK;
 }
 
@@ -69,16 +70,16 @@ static seer_status find(finder *f, const seer_task *task) {
   SEER_TRY(seer_records_find_targets(f->records, f->target, ids, &n_target));
   SEER_TRY(add_heard(f, workload, ids[0], &rule));
   for (uint32_t i = 1; i < n_target; i++) SEER_TRY(add_similar(f, workload, ids[i], &rule));
-  seer_record_near near[SEER_KIN_SHAPES];
+  seer_record_near near[SEER_TRANSFER_SHAPES];
   SEER_TRY(seer_records_nearest(
-      f->records, task->dag, task->key, ids[0], f->arena, near, SEER_KIN_SHAPES, &n_near));
+      f->records, task->dag, task->key, ids[0], f->arena, near, SEER_TRANSFER_SHAPES, &n_near));
   for (uint32_t i = 0; i < n_near; i++) SEER_TRY(add_shape(f, &near[i], ids[0]));
   return SEER_OK;
 }
 
-seer_status seer_find_kin(seer_records *records, const seer_target *target, seer_space_kind space,
-    const seer_task *task, const seer_sketch_list *sketches, seer_kin out[SEER_KIN_MAX],
-    uint32_t *out_n) {
+seer_status seer_find_transfers(seer_records *records, const seer_target *target,
+    seer_space_kind space, const seer_task *task, const seer_sketch_list *sketches,
+    seer_transfer out[SEER_TRANSFER_MAX], uint32_t *out_n) {
   finder f = {.records = records,
       .target = target,
       .space = space,

@@ -1,13 +1,13 @@
 // choose.c - records and the analytic model -> one schedule per task.
 
-#include "tune/choose.h"
+#include "tune/select/choose.h"
 
 #include <string.h>
 
-#include "tune/kin.h"
 #include "tune/record/sound.h"
 #include "tune/search.h"
-#include "tune/share.h"
+#include "tune/select/share.h"
+#include "tune/select/transfer.h"
 
 #define DRAFTS 400
 #define RANDOM_TRIES 200
@@ -66,9 +66,9 @@ static bool fits_weights(const chooser *c, const seer_task *task, const seer_ske
 static void take_winner(
     seer_choice *choice, const seer_record *record, const seer_schedule *schedule) {
   choice->schedule = *schedule;
-  choice->source = "record";
+  choice->origin = SEER_ORIGIN_TUNED;
   choice->seconds = record->seconds;
-  choice->default_seconds = record->ab.baseline_seconds;
+  choice->untuned_seconds = record->ab.baseline_seconds;
   choice->speedup = record->ab.speedup;
   choice->n_pairs = record->ab.n_pairs;
 }
@@ -99,22 +99,23 @@ static seer_status from_record(
   return SEER_OK;
 }
 
-// The first of the kin that is believed: one that was measured on a similar machine, or any whose
-// estimate beats the default's.
-static seer_status from_kin(
+// The first transfer that is believed: one that was measured on a similar machine, or any whose
+// estimate beats the untuned choice's.
+static seer_status from_transfer(
     chooser *c, const seer_task *task, double default_s, seer_choice *choice, bool *out_found) {
-  static const char *const sources[] = {"elsewhere", "similar", "sibling"};
-  seer_kin kin[SEER_KIN_MAX];
+  static const seer_origin origins[] = {
+      SEER_ORIGIN_ELSEWHERE, SEER_ORIGIN_SIMILAR, SEER_ORIGIN_SIBLING};
+  seer_transfer near[SEER_TRANSFER_MAX];
   uint32_t n;
   *out_found = false;
-  SEER_TRY(seer_find_kin(c->records, c->target, c->space, task, choice->sketches, kin, &n));
+  SEER_TRY(seer_find_transfers(c->records, c->target, c->space, task, choice->sketches, near, &n));
   for (uint32_t i = 0; i < n && !*out_found; i++) {
     seer_estimate estimate;
-    bool is_measured = kin[i].kind == SEER_KIN_SIMILAR_TARGET && !kin[i].is_elsewhere;
-    if (!fits_weights(c, task, choice->sketches, &kin[i].schedule, &estimate)) continue;
+    bool is_measured = near[i].kind == SEER_TRANSFER_SIMILAR_TARGET && !near[i].is_elsewhere;
+    if (!fits_weights(c, task, choice->sketches, &near[i].schedule, &estimate)) continue;
     if (!is_measured && estimate.seconds > default_s) continue;
-    choice->schedule = kin[i].schedule;
-    choice->source = sources[kin[i].kind];
+    choice->schedule = near[i].schedule;
+    choice->origin = origins[near[i].kind];
     *out_found = true;
   }
   return SEER_OK;
@@ -124,7 +125,7 @@ static seer_status from_kin(
 static seer_status draw_schedule(const chooser *c, const seer_task *task, seer_choice *choice) {
   seer_rng rng;
   seer_rng_init_stream(&rng, c->draw, task->id);
-  choice->source = "random";
+  choice->origin = SEER_ORIGIN_RANDOM;
   for (int i = 0; i < RANDOM_TRIES; i++) {
     uint32_t sketch = (uint32_t)seer_rng_below(&rng, choice->sketches->n);
     if (seer_schedule_sample(choice->sketches, sketch, &rng, &choice->schedule, NULL) ==
@@ -139,7 +140,7 @@ static seer_status choose_task(chooser *c, const seer_task *task, int64_t opt_le
   SEER_TRY(seer_sketch_generate(
       task->dag, c->target, c->space, c->arena, (seer_sketch_list **)&choice->sketches));
   if (c->is_random) {
-    counts->n_default++;
+    counts->n_untuned++;
     return draw_schedule(c, task, choice);
   }
   bool is_found = false;
@@ -149,9 +150,9 @@ static seer_status choose_task(chooser *c, const seer_task *task, int64_t opt_le
   double seconds;
   SEER_TRY(seer_choose_untuned(
       c->target, choice->sketches, task->id, c->seed, c->n_threads, &choice->schedule, &seconds));
-  choice->source = "default";
-  if (c->records && opt_level >= 3) SEER_TRY(from_kin(c, task, seconds, choice, &is_found));
-  *(is_found ? &counts->n_sibling : &counts->n_default) += 1;
+  choice->origin = SEER_ORIGIN_UNTUNED;
+  if (c->records && opt_level >= 3) SEER_TRY(from_transfer(c, task, seconds, choice, &is_found));
+  *(is_found ? &counts->n_sibling : &counts->n_untuned) += 1;
   return SEER_OK;
 }
 
@@ -168,8 +169,8 @@ typedef struct {
 } form_finder;
 
 // Times of one moment are compared where there are pairs with the task's own choice; else medians
-// of two moments. Without a time of its own the task has the default, and was recorded with that
-// beside it.
+// of two moments. Without a time of its own the task has the untuned one, and was recorded with
+// that beside it.
 static double ratio_of(const form_finder *f, const seer_record *record) {
   bool has_pairs = record->ab.n_pairs > 0 && strcmp(record->baseline, f->own_text) == 0;
   if (has_pairs) return 1 / record->ab.speedup;
@@ -214,18 +215,18 @@ static seer_status judge_unmeasured(
   SEER_TRY(find_of_form(&f, offer));
   if (f.ratio > 0) {
     out_choice->schedule = f.best;
-    out_choice->source = "record";
+    out_choice->origin = SEER_ORIGIN_TUNED;
     out_choice->seconds = f.best_s;
     *out_ratio = f.ratio;
   } else if (offer->n > 0) {
-    bool is_tuned = strcmp(offer->own->source, "default") != 0;
+    bool is_tuned = offer->own->origin != SEER_ORIGIN_UNTUNED;
     out_choice->schedule = offer->schedule[0];
     out_choice->seconds = 0;
-    if (is_tuned) out_choice->source = "sibling";
+    if (is_tuned) out_choice->origin = SEER_ORIGIN_SIBLING;
     *out_ratio = offer->ratio[0];
   }
   if (f.ratio > 0 || offer->n > 0) {  // pairs were another schedule's
-    out_choice->default_seconds = out_choice->speedup = 0;
+    out_choice->untuned_seconds = out_choice->speedup = 0;
     out_choice->n_pairs = 0;
   }
   return SEER_OK;
@@ -235,7 +236,7 @@ seer_status seer_choose(const seer_context *context, const seer_network *network
     seer_records *records, int64_t opt_level, seer_arena *arena, seer_choice **out_choices,
     seer_choose_counts *out_counts) {
   *out_counts = (seer_choose_counts){0};
-  if (opt_level == 0) return seer_default_choices(context, network, 0, arena, out_choices);
+  if (opt_level == 0) return seer_plain_choices(context, network, arena, out_choices);
   chooser c = {.context = context,
       .target = seer_context_target(context),
       .records = records,

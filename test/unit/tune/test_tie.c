@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "code/build/internal.h"
-#include "code/choice.h"
 #include "support/test_target.h"
+#include "tune/select/choose.h"
 
 static seer_context *context;
 static seer_arena *arena;
@@ -59,7 +59,8 @@ static seer_network *load(const char *rest) {
 // How many constants are tied; *out_pack the last one's form.
 static uint32_t count_ties(const seer_network *network, int64_t opt_level, seer_pack *out_pack) {
   seer_choice *choice;
-  must(seer_default_choices(context, network, opt_level, arena, &choice));
+  seer_choose_counts counts;
+  must(seer_choose(context, network, NULL, opt_level, arena, &choice, &counts));
   seer_built_ties **ties;
   must(seer_build_find_ties(context, network, choice, arena, &ties));
   uint32_t n = 0;

@@ -7,15 +7,15 @@
 //        whose word counts has measured for this task only where the analytic model prefers it to
 //        -O1's choice
 // Records that are not sound (record/sound.h) are passed over.
-#ifndef SEER_TUNE_CHOOSE_H
-#define SEER_TUNE_CHOOSE_H
+#ifndef SEER_TUNE_SELECT_CHOOSE_H
+#define SEER_TUNE_SELECT_CHOOSE_H
 
-#include "code/choice.h"
 #include "tune/record.h"
+#include "tune/select/plain.h"
 
 typedef struct {
   // Tasks by the source of their schedule; n_sibling: all that -O3 adds.
-  uint32_t n_record, n_sibling, n_default;
+  uint32_t n_record, n_sibling, n_untuned;
   uint32_t n_apart;  // tasks for whose sake weights are stored once more (share.h)
 } seer_choose_counts;
 
@@ -41,7 +41,7 @@ uint64_t seer_choose_max_packed_bytes(double max_weights, const seer_dag *dag);
 seer_estimate seer_choose_estimate(
     const seer_target *target, const seer_sketch_list *sketches, const seer_schedule *schedule);
 // The zero-trial choice for one task, on n_threads (0: as many as this process may use); the
-// session's default is the same.
+// session's is the same.
 SEER_MUST_USE seer_status seer_choose_untuned(const seer_target *target,
     const seer_sketch_list *sketches, uint32_t task, uint64_t seed, uint32_t n_threads,
     seer_schedule *out_schedule, double *out_seconds);

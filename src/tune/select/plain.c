@@ -1,6 +1,5 @@
-// choice.c - schedules without any search: the first sketch (the list is sorted by what is likely
-// to be good) with its default knobs; for -O0 a plain one.
-#include "code/choice.h"
+// plain.c - untiled code for every task: what -O0 compiles, and what tuned code is held against.
+#include "tune/select/plain.h"
 
 #include <string.h>
 
@@ -53,26 +52,17 @@ seer_space_kind seer_choice_space(const seer_context *context) {
   return is_ansor ? SEER_SPACE_ANSOR : SEER_SPACE_FULL;
 }
 
-seer_status seer_default_choice(const seer_context *context, const seer_dag *dag, int64_t opt_level,
-    seer_arena *arena, seer_choice *out_choice) {
-  const seer_target *target = seer_context_target(context);
-  seer_sketch_list *list = NULL;
-  SEER_TRYF(seer_sketch_generate(dag, target, seer_choice_space(context), arena, &list),
-      "making sketches of %s", dag->name);
-  *out_choice = (seer_choice){.sketches = list, .source = opt_level == 0 ? "naive" : "default"};
-  if (opt_level == 0)
-    make_plain(list, plain_sketch(list), &out_choice->schedule);
-  else
-    seer_schedule_default(list, 0, &out_choice->schedule);
-  return SEER_OK;
-}
-
-seer_status seer_default_choices(const seer_context *context, const seer_network *network,
-    int64_t opt_level, seer_arena *arena, seer_choice **out_choices) {
+seer_status seer_plain_choices(const seer_context *context, const seer_network *network,
+    seer_arena *arena, seer_choice **out_choices) {
   seer_choice *choices = SEER_NEW_ARRAY(arena, seer_choice, network->n_task + 1);
-  for (uint32_t t = 0; t < network->n_task; t++)
-    SEER_TRYF(seer_default_choice(context, network->task[t].dag, opt_level, arena, &choices[t]),
+  for (uint32_t t = 0; t < network->n_task; t++) {
+    seer_sketch_list *list = NULL;
+    SEER_TRYF(seer_sketch_generate(network->task[t].dag, seer_context_target(context),
+                  seer_choice_space(context), arena, &list),
         "task %u (%s)", t, network->task[t].name);
+    choices[t] = (seer_choice){.sketches = list, .origin = SEER_ORIGIN_PLAIN};
+    make_plain(list, plain_sketch(list), &choices[t].schedule);
+  }
   *out_choices = choices;
   return SEER_OK;
 }

@@ -3,7 +3,7 @@
 // pixels) are no such axes. So a schedule that is carried from one set of shapes to another keeps
 // the form, and what is left to choose is how rows are tiled: a small evolution by the analytic
 // model over mutants that keep the form.
-#include "tune/share.h"
+#include "tune/select/share.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "base/roots.h"
 #include "learn/cost.h"
 #include "space/nest.h"
-#include "tune/choose.h"
+#include "tune/select/choose.h"
 
 // Smaller weights may lie there twice, once for each form: biases and scales of up to 1024
 // channels. They hardly ever do, being read by the axes of a larger weight of the same task, whose

@@ -1,0 +1,15 @@
+// plain.h - schedules that tile nothing: what compile -O0 uses, and the reference of checks.
+#ifndef SEER_TUNE_SELECT_PLAIN_H
+#define SEER_TUNE_SELECT_PLAIN_H
+
+#include "code/build.h"
+
+// The space that the option --space names.
+seer_space_kind seer_choice_space(const seer_context *context);
+
+// For every task of a network: choice[task id], with its sketches, in `arena`.
+// Errors: those of seer_sketch_generate.
+SEER_MUST_USE seer_status seer_plain_choices(const seer_context *context,
+    const seer_network *network, seer_arena *arena, seer_choice **out_choices);
+
+#endif
