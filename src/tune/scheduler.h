@@ -82,9 +82,6 @@ extern const size_t seer_policy_alias_table_count;
 // Errors: INVALID lists the names.
 SEER_MUST_USE seer_status seer_policy_find(const char *name_or_alias, seer_policy *out_policy);
 
-extern const seer_scheduler_desc seer_scheduler_ansor, seer_scheduler_familyseer,
-    seer_scheduler_round_robin, seer_scheduler_random, seer_scheduler_seer;
-
 static inline bool seer_task_is_open(const seer_task_state *task) {
   return !task->is_dead && !task->is_done;
 }

@@ -34,3 +34,6 @@ void seer_tile_facts(seer_tile *tile) {
   for (uint32_t b = 0; b < loop->n_buf; b++) tile->buf[b].is_one_writer = true;
   for (uint32_t p = 0; p < loop->n_phase; p++) look_at_block(tile, loop->phase[p], writer);
 }
+
+const seer_tile_pass seer_tile_pass_facts = {
+    "facts", "what follows from the loops alone", 0, SEER_TILE_GIVES_FACTS, seer_tile_facts};

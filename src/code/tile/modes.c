@@ -132,6 +132,9 @@ static size of_block(seer_tile *tile, uint32_t id) {
   return sum;
 }
 
-void seer_tile_modes(seer_tile *tile) {
+static void run(seer_tile *tile) {
   for (uint32_t p = 0; p < tile->loop->n_phase; p++) (void)of_block(tile, tile->loop->phase[p]);
 }
+
+const seer_tile_pass seer_tile_pass_modes = {
+    "modes", "loops that stay, copies, lanes", SEER_TILE_GIVES_FACTS, SEER_TILE_GIVES_MODES, run};

@@ -12,6 +12,7 @@ enum {
   SEER_TILE_GIVES_PLACES = 16
 };
 
+// An entry of the table (pass.c).
 typedef struct {
   const char *name, *summary;
   uint32_t needs, gives;  // SEER_TILE_GIVES_...
@@ -27,10 +28,6 @@ seer_tile *seer_tile_begin(
     const seer_loop *loop, const seer_tile_machine *machine, seer_arena *arena);
 
 void seer_tile_facts(seer_tile *tile);  // facts.c
-void seer_tile_modes(seer_tile *tile);  // modes.c
-void seer_tile_registers(seer_tile *tile);  // registers.c
-void seer_tile_windows(seer_tile *tile);  // windows.c
-void seer_tile_places(seer_tile *tile);  // places.c
 
 // The scratch has room for `buf` at `offset`. Where it ends, whole cache lines.
 #define SEER_TILE_ALIGN 64

@@ -20,10 +20,14 @@ static void place(seer_tile *tile, uint32_t id, uint64_t *top) {
   }
 }
 
-void seer_tile_places(seer_tile *tile) {
+static void run(seer_tile *tile) {
   if (tile->needs_sink) tile->scratch_bytes = SEER_TILE_SINK_BYTES;
   for (uint32_t p = 0; p < tile->loop->n_phase; p++) {
     uint64_t top = tile->needs_sink ? SEER_TILE_SINK_BYTES : 0;
     place(tile, tile->loop->phase[p], &top);
   }
 }
+
+const seer_tile_pass seer_tile_pass_places = {"places",
+    "the other local buffers' places in a thread's scratch",
+    SEER_TILE_GIVES_MODES | SEER_TILE_GIVES_REGISTERS, SEER_TILE_GIVES_PLACES, run};

@@ -140,7 +140,7 @@ bool seer_tile_chooses_register(seer_tile *tile, uint32_t id, uint32_t var) {
   return s.found;
 }
 
-void seer_tile_registers(seer_tile *tile) {
+static void run(seer_tile *tile) {
   const seer_loop *loop = tile->loop;
   bool *is_fixed = SEER_NEW_ARRAY(tile->arena, bool, loop->n_buf + 1);
   for (uint32_t b = 0; b < loop->n_buf; b++) {
@@ -158,3 +158,7 @@ void seer_tile_registers(seer_tile *tile) {
         (node->extent == 1 || seer_tile_chooses_register(tile, node->body, node->var));
   }
 }
+
+const seer_tile_pass seer_tile_pass_registers = {"registers",
+    "local buffers whose every address is a constant", SEER_TILE_GIVES_MODES,
+    SEER_TILE_GIVES_REGISTERS, run};

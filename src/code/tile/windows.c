@@ -60,10 +60,14 @@ static bool is_tight(seer_tile *tile, uint32_t id) {
   return l.shares && 4 * l.accumulators >= 3 * (int64_t)tile->machine.n_vector_registers;
 }
 
-void seer_tile_windows(seer_tile *tile) {
+static void run(seer_tile *tile) {
   for (uint32_t id = 1; id < tile->loop->n_node; id++) {
     const seer_loop_node *node = &tile->loop->node[id];
     if (node->kind == SEER_NODE_FOR && node->ann == SEER_LOOP_SERIAL)
       tile->of[id].is_tight = is_tight(tile, id);
   }
 }
+
+const seer_tile_pass seer_tile_pass_windows = {"windows",
+    "unrolled windows that must not share their loads", SEER_TILE_GIVES_MODES,
+    SEER_TILE_GIVES_WINDOWS, run};

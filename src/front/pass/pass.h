@@ -43,7 +43,4 @@ const seer_tensor *seer_node_constant(const seer_graph *graph, const seer_node *
 // The node that alone reads `v`, once; 0 when there are others, or `v` is a model output.
 uint32_t seer_pass_only_reader(const seer_graph *graph, const seer_graph_uses *uses, seer_val v);
 
-extern const seer_pass_desc seer_pass_twin, seer_pass_fold, seer_pass_sink, seer_pass_simplify,
-    seer_pass_layout, seer_pass_narrow;
-
 #endif

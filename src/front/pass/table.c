@@ -1,17 +1,28 @@
-// table.c - the graph passes in their order. To add one: write pass/<name>.c with its entry,
-// declare it in pass.h, add a line here (its place says what it may rely on), and a golden test
-// named after it.
+// table.c - the graph passes in their order. To add one: write pass/<name>.c with its entry
+// `const seer_pass_desc seer_pass_<name>`, add a line here (its place says what it may rely on),
+// and a golden test named after it (doc/how-to/pass.md).
 #include <string.h>
 
 #include "front/pass/pass.h"
 
+// clang-format off
+#define PASSES(X)                                                                                 \
+  X(twin)      /* before fold: what is made of one constant is made once */                       \
+  X(fold)      /* before simplify, which asks for constants */                                    \
+  X(sink)      /* before simplify: what it leaves are pairs of transposes */                      \
+  X(simplify)  /* weights are rescaled here, so before anything looks at them */                  \
+  X(layout)    /* orders hold for the nodes that remain; the last that may change weights */      \
+  X(narrow)    /* last: how constants are stored is no other pass's business */
+// clang-format on
+
+#define DECLARE(name) extern const seer_pass_desc seer_pass_##name;
+PASSES(DECLARE)
+#undef DECLARE
+
 const seer_pass_desc *const seer_pass_table[] = {
-    &seer_pass_twin,  // before fold: what is made of one constant is made once
-    &seer_pass_fold,  // before simplify, which asks for constants
-    &seer_pass_sink,  // before simplify: what it leaves are pairs of transposes
-    &seer_pass_simplify,  // weights are rescaled here, so before anything looks at them
-    &seer_pass_layout,  // orders hold for the nodes that remain; the last that may change weights
-    &seer_pass_narrow,  // last: how constants are stored is no other pass's business
+#define ENTRY(name) &seer_pass_##name,
+    PASSES(ENTRY)
+#undef ENTRY
 };
 const size_t seer_pass_table_count = SEER_COUNT_OF(seer_pass_table);
 

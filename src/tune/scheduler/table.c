@@ -5,10 +5,26 @@
 #include "base/near.h"
 #include "tune/scheduler.h"
 
-// To add a policy: its file, its line. The first one is the default.
-const seer_scheduler_desc *const seer_scheduler_table[] = {&seer_scheduler_seer,
-    &seer_scheduler_familyseer, &seer_scheduler_ansor, &seer_scheduler_round_robin,
-    &seer_scheduler_random};
+// To add a policy: its file with `const seer_scheduler_desc seer_scheduler_<name>`, its line
+// (doc/how-to/policy.md). The first one is the default.
+// clang-format off
+#define POLICIES(X)                                                                               \
+  X(seer)                                                                                         \
+  X(familyseer)                                                                                   \
+  X(ansor)                                                                                        \
+  X(round_robin)                                                                                  \
+  X(random)
+// clang-format on
+
+#define DECLARE(name) extern const seer_scheduler_desc seer_scheduler_##name;
+POLICIES(DECLARE)
+#undef DECLARE
+
+const seer_scheduler_desc *const seer_scheduler_table[] = {
+#define ENTRY(name) &seer_scheduler_##name,
+    POLICIES(ENTRY)
+#undef ENTRY
+};
 const size_t seer_scheduler_table_count = SEER_COUNT_OF(seer_scheduler_table);
 
 // Names that users of Ansor and FamilySeer know, and what they mean there. The grouping of a plain

@@ -13,6 +13,8 @@
 
 enum { ROWS = 700, COLUMNS = 400, N = ROWS * COLUMNS };  // 1.1 MB
 
+extern const seer_pass_desc seer_pass_twin, seer_pass_fold;
+
 static seer_context *context;
 static seer_arena *arena;
 

@@ -15,6 +15,10 @@
 enum { N = 4 };
 static seer_task_state tasks[N];
 static double history[N][8];
+// Entries of the table that are asked by themselves.
+extern const seer_scheduler_desc seer_scheduler_ansor, seer_scheduler_familyseer,
+    seer_scheduler_round_robin, seer_scheduler_random, seer_scheduler_seer;
+
 static seer_schedule_state state_of;
 
 // Tasks 0 and 1 are one family, 2 and 3 another; every one has had its first round.
