@@ -1,20 +1,20 @@
 // cmd_opt.c - familyseer opt --pass=a,b FILE: any piece of the compiler on a text form, for people
 // who work on it and for golden tests. The first word of the text says what it is; what is no text
 // is read as ONNX.
-//   graph: resolve, then passes of the pass table (fold, sink, simplify, layout, narrow), then
-//   task; prints the graph, or the tasks
-//   dag:   verify, key; prints the dag, or its key
-// With --dump also the forms that follow, of each dag under its untuned schedule: sketches, loops,
-// features, assembly.
+//   graph: resolve, then passes of the pass table, then task; prints the graph, or the tasks
+//   dag:   verify, key, or one of the forms that follow from it: under the schedule that stands
+//          behind it ("sched ..."), or under its untuned one
+//   loop, tile: verify; a loop's later forms
+// With --dump the forms that follow are written to files.
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "base/near.h"
+#include "cli/opt_forms.h"
 #include "code/dump.h"
 #include "front/bind.h"
 #include "front/front.h"
 #include "front/limit.h"
-#include "tune/select/choose.h"
 
 static const seer_pass_desc *find_pass(const char *name) {
   for (size_t k = 0; k < seer_pass_table_count; k++) {
@@ -68,33 +68,12 @@ static void print_network(const seer_network *network, seer_arena *arena) {
   }
 }
 
-// ---- what follows a dag
-static seer_status dump_dag(
-    seer_context *context, const seer_dag *dag, const char *name, seer_arena *arena) {
-  const seer_target *target = seer_context_target(context);
-  seer_sketch_list *sketches;
-  seer_schedule schedule;
-  double seconds;
-  seer_loop *loop;
-  seer_codegen *codegen;
-  SEER_TRY(seer_sketch_generate(dag, target, seer_choice_space(context), arena, &sketches));
-  const uint64_t seed = 1;  // as compile's, if none is given
-  SEER_TRY(seer_choose_untuned(target, sketches, 0, seed, 0, &schedule, &seconds));
-  SEER_TRY(seer_loop_lower(sketches, &schedule, arena, &loop));
-  SEER_TRY(seer_codegen_create(context, target, &codegen));
-  seer_dump_forms forms = {name, dag, sketches, &schedule, loop};
-  seer_status status = seer_dump_write(context, codegen, &forms);
-  seer_codegen_destroy(codegen);
-  return status;
-}
-
 static seer_status dump_tasks(
     seer_context *context, const seer_network *network, seer_arena *arena) {
   if (!seer_dump_any(context)) return SEER_OK;
-  SEER_TRY(seer_context_find_target(context));
   for (uint32_t t = 0; t < network->n_task; t++) {
     const char *name = seer_arena_printf(arena, "task%u", t);
-    SEER_TRYF(dump_dag(context, network->task[t].dag, name, arena), "task %u, %s", t,
+    SEER_TRYF(seer_cli_opt_dump(context, network->task[t].dag, name, arena), "task %u, %s", t,
         network->task[t].name);
   }
   return SEER_OK;
@@ -111,10 +90,11 @@ static seer_status opt_graph(
     const seer_pass_desc *pass = find_pass(name);
     bool is_task = strcmp(name, "task") == 0;
     if (!pass && !is_task && strcmp(name, "resolve") != 0) {
-      return seer_cli_usage_error(
-          "unknown pass '%s' of a graph; known are resolve, fold, sink, simplify, layout, narrow, "
-          "task",
-          name);
+      char known[512] = "resolve";
+      for (size_t k = 0; k < seer_pass_table_count; k++)
+        seer_words_add(known, sizeof known, seer_pass_table[k]->name);
+      seer_words_add(known, sizeof known, "task");
+      return seer_cli_usage_error("unknown pass '%s' of a graph; known are %s", name, known);
     }
     if (!is_resolved) {
       const char *notice, *shapes;
@@ -134,29 +114,6 @@ static seer_status opt_graph(
     }
   }
   if (!is_network) fputs(seer_graph_print(graph, arena), stdout);
-  return SEER_OK;
-}
-
-static seer_status opt_dag(seer_context *context, const char *source, const char *text,
-    size_t n_bytes, const char *passes, seer_arena *arena) {
-  seer_dag *dag;
-  SEER_TRY(seer_dag_parse(source, text, n_bytes, arena, &dag));
-  seer_dag_finish(dag);
-  SEER_TRY(seer_dag_verify(dag));
-  if (seer_dump_any(context)) {
-    SEER_TRY(seer_context_find_target(context));
-    SEER_TRY(dump_dag(context, dag, dag->name, arena));
-  }
-  if (strcmp(passes, "key") == 0) {
-    seer_dag_key key = seer_dag_hash(dag);
-    printf("structure %016" PRIx64 "\nshape %016" PRIx64 "\ncontent %016" PRIx64 "\nclass %s\n",
-        key.structure, key.shape, key.content, seer_dag_anchor_class(dag, arena));
-    return SEER_OK;
-  }
-  if (passes[0] && strcmp(passes, "verify") != 0) {
-    return seer_cli_usage_error("unknown pass '%s' of a dag; known are verify, key", passes);
-  }
-  fputs(seer_dag_print(dag, arena), stdout);
   return SEER_OK;
 }
 
@@ -180,8 +137,8 @@ static seer_status run_within(void *user) {
   char *text;
   size_t n_bytes;
   seer_status status = seer_front_read_text(context, j->file, arena, &text, &n_bytes);
-  if (!status && starts_with(text, n_bytes, "dag")) {
-    status = opt_dag(context, seer_os_path_base(j->file), text, n_bytes, passes, arena);
+  if (!status && seer_cli_is_form(text, n_bytes)) {
+    status = seer_cli_opt_form(context, seer_os_path_base(j->file), text, n_bytes, passes, arena);
   } else if (!status && starts_with(text, n_bytes, "graph")) {
     status = seer_graph_parse(seer_os_path_base(j->file), text, n_bytes, arena, &graph);
   } else if (!status) {
@@ -201,9 +158,12 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 
 const seer_command seer_command_opt = {
     .name = "opt",
-    .args = "[--pass=resolve,fold,sink,simplify,layout,narrow,task] FILE",
+    .args =
+        "[--pass=resolve,twin,fold,sink,simplify,layout,narrow,task|key|loop|tile|vector|llvm|asm] "
+        "FILE",
     .doc =
-        "passes on a text form (.graph, .dag) or an ONNX file, for people who work on familyseer",
+        "passes on a text form (graph, dag, loop, tile) or an ONNX file, for people who work on "
+        "familyseer",
     .min_args = 1,
     .max_args = 1,
     .run = run,

@@ -77,10 +77,39 @@ static const char *print_asm(seer_codegen *codegen, const seer_context *context,
 
 static const struct {
   const char *kind;  // a word of option DUMP
+  bool needs_dag;
   const char *(*print)(seer_codegen *codegen, const seer_context *context,
       const seer_dump_forms *forms, seer_arena *arena);
-} forms_table[] = {{"task", print_task}, {"sketch", print_sketch}, {"loop", print_loop},
-    {"tile", print_tile}, {"feature", print_features}, {"llvm", print_llvm}, {"asm", print_asm}};
+} forms_table[] = {
+    {"task", true, print_task},
+    {"sketch", true, print_sketch},
+    {"feature", true, print_features},
+    {"loop", false, print_loop},
+    {"tile", false, print_tile},
+    {"llvm", false, print_llvm},
+    {"asm", false, print_asm},
+};
+
+const char *seer_dump_print(const seer_context *context, seer_codegen *codegen, const char *kind,
+    const seer_dump_forms *forms, seer_arena *arena) {
+  for (size_t i = 0; i < SEER_COUNT_OF(forms_table); i++) {
+    if (strcmp(forms_table[i].kind, kind) != 0) continue;
+    if (forms_table[i].needs_dag && !forms->dag) return NULL;
+    return forms_table[i].print(codegen, context, forms, arena);
+  }
+  return NULL;
+}
+
+const char *seer_dump_names(bool has_dag, seer_arena *arena) {
+  seer_text text;
+  seer_text_init(&text, arena);
+  seer_text_put(&text, "");
+  for (size_t i = 0; i < SEER_COUNT_OF(forms_table); i++) {
+    if (forms_table[i].needs_dag && !has_dag) continue;
+    seer_text_printf(&text, "%s%s", text.data[0] ? ", " : "", forms_table[i].kind);
+  }
+  return text.data;
+}
 
 seer_status seer_dump_write(
     const seer_context *context, seer_codegen *codegen, const seer_dump_forms *forms) {

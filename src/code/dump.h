@@ -11,10 +11,16 @@ typedef struct {
   const seer_dag *dag;  // .task
   const seer_sketch_list *list;  // .sketch: the signature of each, and the schedule
   const seer_schedule *schedule;
-  // .loop; .tile, .llvm, .asm and .feature (comma-separated, a row a statement) follow
+  // .loop; .tile, .vector, .llvm, .asm and .feature (comma-separated, a row a statement) follow
   const seer_loop *loop;
 } seer_dump_forms;
 
+// One of them; NULL: there is no such form, or it does not follow from what is given (a loop
+// alone).
+const char *seer_dump_print(const seer_context *context, seer_codegen *codegen, const char *kind,
+    const seer_dump_forms *forms, seer_arena *arena);
+// "task, sketch, ..."; of a loop alone only those that follow from it.
+const char *seer_dump_names(bool has_dag, seer_arena *arena);
 bool seer_dump_any(const seer_context *context);
 // Writes those that --dump names. In parallel on distinct names. Errors: IO.
 SEER_MUST_USE seer_status seer_dump_write(

@@ -125,6 +125,7 @@ SEER_MUST_USE seer_status seer_loop_parse(
 // What a later form says of FORs and ALLOCs, behind all else in their headers. `parse` is called
 // for each of them before what is inside it; ids are those of the loop that is being read.
 typedef struct {
+  const char *form;  // the first word of the text, in place of "loop"
   void *user;
   void (*print)(void *user, uint32_t id, seer_text *text);
   seer_status (*parse)(void *user, seer_scan *scan, uint32_t id, const seer_loop_node *node);

@@ -1,5 +1,5 @@
-// text.c - the text form of tile IR (doc/ir/tile.md): loop IR's, with what was decided behind all
-// else in the headers of FORs and ALLOCs.
+// text.c - the text form of tile IR (doc/ir/tile.md): loop IR's under another first word, with what
+// was decided behind all else in the headers of FORs and ALLOCs.
 #include "code/tile/pass.h"
 
 static const char *const mode_names[] = {
@@ -31,7 +31,7 @@ static void print_note(void *user, uint32_t id, seer_text *text) {
 }
 
 const char *seer_tile_print(const seer_tile *tile, seer_arena *arena) {
-  seer_loop_notes notes = {(void *)tile, print_note, NULL};
+  seer_loop_notes notes = {"tile", (void *)tile, print_note, NULL};
   return seer_loop_print_noted(tile->loop, &notes, arena);
 }
 
@@ -115,7 +115,7 @@ seer_status seer_tile_parse(const char *source, const char *text, size_t n_bytes
     const seer_tile_machine *machine, seer_arena *arena, seer_tile **out_tile) {
   *out_tile = NULL;
   reader r = {.arena = arena};
-  seer_loop_notes notes = {&r, NULL, parse_note};
+  seer_loop_notes notes = {"tile", &r, NULL, parse_note};
   seer_loop *loop;
   SEER_TRY(seer_loop_parse_noted(source, text, n_bytes, &notes, arena, &loop));
   seer_tile *tile = seer_tile_begin(loop, machine, arena);

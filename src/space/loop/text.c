@@ -177,7 +177,7 @@ const char *seer_loop_print_noted(
   printer_init(&p, loop, scratch);
   p.notes = notes;
   seer_text_init(&p.text, arena);
-  seer_text_printf(&p.text, "loop %s {\n", loop->name);
+  seer_text_printf(&p.text, "%s %s {\n", notes ? notes->form : "loop", loop->name);
   for (uint32_t b = 0; b < loop->n_buf; b++) print_buf(&p, &loop->buf[b]);
   for (uint32_t k = 0; k < loop->n_phase; k++) {
     seer_text_put(&p.text, "  phase {\n");
@@ -463,7 +463,7 @@ static seer_status parse_block(parser *p, uint32_t depth, uint32_t *out_first) {
 
 static seer_status parse_loop(parser *p, seer_arena *arena) {
   const char *name;
-  SEER_TRY(seer_scan_expect(p->scan, "loop"));
+  SEER_TRY(seer_scan_expect(p->scan, p->notes ? p->notes->form : "loop"));
   SEER_TRY(seer_scan_name(p->scan, arena, &name));
   p->loop = seer_loop_create(arena, name);
   SEER_TRY(seer_scan_expect(p->scan, "{"));
