@@ -1,0 +1,29 @@
+// internal.h - what the files of vector code share among themselves.
+#ifndef SEER_CODE_VECTOR_INTERNAL_H
+#define SEER_CODE_VECTOR_INTERNAL_H
+
+#include "code/vector/vector.h"
+
+// An instruction as the text form spells it in its phase (of a LOOP or WHEN: its head), for
+// messages. Every block of the phase ends.
+const char *seer_vec_line(
+    const seer_vec_code *code, const seer_vec_phase *phase, uint32_t id, seer_arena *arena);
+
+static inline bool seer_vec_is_load(const seer_vec_node *node) {
+  return node->op == SEER_VEC_LOAD || node->op == SEER_VEC_LOAD_MASKED;
+}
+static inline bool seer_vec_is_store(const seer_vec_node *node) {
+  return node->op == SEER_VEC_STORE || node->op == SEER_VEC_STORE_MASKED;
+}
+// Bytes that an access of this instruction covers, and those that its pointer is aligned to.
+static inline uint32_t seer_vec_access_bytes(const seer_vec_code *code, const seer_vec_node *node) {
+  const seer_vec_node *value = seer_vec_is_store(node) ? seer_vec_at(code, node->arg[1]) : node;
+  return seer_vec_elem_bytes((seer_vec_elem)value->elem) * value->lanes;
+}
+static inline uint32_t seer_vec_align(uint32_t align, uint32_t n_bytes) {
+  uint32_t own = 1;
+  while (own < n_bytes) own *= 2;
+  return align != 0 ? align : own;
+}
+
+#endif
