@@ -262,11 +262,372 @@ static void what_is_no_text_is_refused(void **state) {
   }
 }
 
+// ---- what is no sound code
+
+// In one phase, where %0 and %1 point to $in and $f32, %2 to the scratch, and %3 is the part.
+static const char phase_head[] =
+    "%0 ptr = buffer $in\n"
+    "%1 ptr = buffer $f32\n"
+    "%2 ptr = scratch\n"
+    "%3 i64 = part\n";
+// What the verifier finds.
+static const struct {
+  const char *body, *says;
+} unsound[] = {
+    // types of operators
+    {"%4 f32 = add f32 1, f32 2\n", "is not defined on f32"},
+    {"%4 i1 = add i1 1, i1 0\n", "is not defined on i1"},
+    {"%4 i32 = fadd i32 1, i32 2\n", "is not defined on i32"},
+    {"%4 i32 = add_index i32 1, i32 2\n", "is not defined on i32"},
+    {"%4 i32 = add i32 1, i64 2\n", "argument 2 is i64, must be i32x1"},
+    {"%4 i32x4 = add i32x4 1, i32x2 2\n", "argument 2 is i32x2, must be i32x4"},
+    {"%4 f32 = fmuladd f32 1, f32 2, f64 3\n", "argument 3 is f64"},
+    {"%4 i64 = add i32 1, i32 2\n", "the value is i64, must be i32x1"},
+    {"%4 i32x2 = add i32 1, i32 2\n", "the value is i32x2, must be i32x1"},
+    {"%4 i32 = slt i32 1, i32 2\n", "the value is i32, must be i1x1"},
+    {"%4 i1 = slt i32x4 1, i32x4 2\n", "the value is i1, must be i1x4"},
+    {"%4 i1 = flt ptr undef, ptr undef\n", "argument 1 is a constant ptr"},
+    {"%4 i1 = eq %0, %1\n", "is not defined on ptr"}, {"%4 f32 = fneg %99\n", "no value %99"},
+    // conversions
+    {"%4 i32 = zext i32 1\n", "does not make i32 of i32"},
+    {"%4 i16 = sext i32 1\n", "does not make i16 of i32"},
+    {"%4 i64 = trunc i32 1\n", "does not make i64 of i32"},
+    {"%4 i64x2 = zext i32 1\n", "does not make i64x2 of i32"},
+    {"%4 f32 = sint_float f32 1\n", "does not make f32 of f32"},
+    {"%4 f32 = float_sint f32 1\n", "does not make f32 of f32"},
+    {"%4 i1 = float_uint f32 1\n", "does not make i1 of f32"},
+    {"%4 f32 = float_wider f64 1\n", "does not make f32 of f64"},
+    {"%4 f64 = float_shorter f32 1\n", "does not make f64 of f32"},
+    {"%4 i32 = half_bits f32 1\n", "does not make i32 of f32"},
+    {"%4 f64 = bits_half i16 1\n", "does not make f64 of i16"},
+    {"%4 i64 = bitcast f32 1\n", "does not make i64 of f32"},
+    {"%4 f32 = bitcast f32 1\n", "does not make f32 of f32"},
+    // lanes
+    {"%4 i32x4 = select i1x2 1, i32x4 1, i32x4 2\n", "argument 1 is i1x2, must be i1x4"},
+    {"%4 i32x4 = select i8 1, i32x4 1, i32x4 2\n", "argument 1 is i8, must be i1x1"},
+    {"%4 i32 = select i1 1, i32 1, i64 2\n", "argument 3 is i64"},
+    {"%4 ptr = select i1 1, %0, %1\n", "pointers to two buffers"},
+    {"slot[0] = f32 * 1\n%4 ptr = select i1 1, %2, slot[0]\n", "pointers to two buffers, or to a"},
+    {"%4 i32x4 = splat i32x2 1\n", "argument 1 is i32x2, must be i32x1"},
+    {"%4 i32 = splat i32 1\n", "1 lanes, must be 2 to 256"},
+    {"%4 i32 = extract i32x4 1 lane 4\n", "lane 4, there are 4"},
+    {"%4 i32x4 = insert i32x4 1, i32x2 1 lane 0\n", "argument 2 is i32x2"},
+    {"%4 i32x4 = insert i32x4 1, i64 1 lane 0\n", "argument 2 is i64"},
+    {"%4 i32x2 = insert i32x4 1, i32 1 lane 0\n", "the value is i32x2"},
+    {"%4 i32 = low_half i32x3 1\n", "3 lanes have no halves"},
+    {"%4 i32x4 = high_half i32x4 1\n", "the value is i32x4, must be i32x2"},
+    {"%4 i1 = any i8x4 1\n", "argument 1 is i8x4, must be i1x4"},
+    {"%4 i1x4 = any i1x4 1\n", "the value is i1x4"},
+    // memory
+    {"%4 ptr = move %0, i32 1 of f32\n", "argument 2 is i32, must be i64x1"},
+    {"%4 ptr = move %3, i64 1 of f32\n", "argument 1 is i64, must be ptr"},
+    {"%4 ptr = move %0, i64 1 of i1\n", "never in memory"},
+    {"%4 f32 = load %3 $in\n", "argument 1 is i64, must be ptr"},
+    {"%4 i1 = load %0 $in\n", "i1 is never in memory"},
+    {"%4 ptr = load %0 $in\n", "ptr is never in memory"},
+    {"store %1, i1 1 $f32\n", "i1 is never in memory"},
+    {"store %1, %0 $f32\n", "ptr is never in memory"},
+    {"%4 i32 = load %0 $in\n", "i32, the buffer is of f32"},
+    {"%4 f32 = load %0 align 3 $in\n", "aligned to 3, must be a power of two"},
+    {"%4 f32 = load %0 $other\n", "points to $in"},
+    {"%4 ptr = move %0, %3 of f32\nstore %4, f32 1 $f32\n", "points to $in"},
+    {"%4 f32 = load %0\n", "buffer 4294967295"},
+    {"store %0, f32 1 $in\n", "a store to what is only read"},
+    {"%4 ptr = buffer $packed\nstore %4, f32 1 $packed\n", "a store to what is only read"},
+    {"store fill[0], f32 1 $f32\n", "a store to what is only read"},
+    {"%4 ptr = select i1 1, %1, fill[0]\nstore %4, f32 1 $f32\n", "a store to what is only read"},
+    {"%4 ptr = buffer $local\n", "or a local one"},
+    {"%4 f32x4 = load_masked %0, i1x2 1, f32x4 0 $in\n", "argument 2 is i1x2, must be i1x4"},
+    {"%4 f32x4 = load_masked %0, i1x4 1, f32x2 0 $in\n", "argument 3 is f32x2"},
+    {"store_masked %1, f32x4 0, i1 1 $f32\n", "argument 3 is i1, must be i1x4"},
+    {"prefetch %3 level 1\n", "must be a ptr"},
+    {"prefetch %0 level 4\n", "level 4, must be 1 to 3"},
+    // slots
+    {"slot[0] = i1 * 1\n", "a slot of 1 i1"}, {"slot[0] = f32 * 1 align 12\n", "aligned to 12"},
+    {"slot[0] = f32 * 4\n%4 ptr = move slot[0], %3 of f32\n", "a slot is moved once, and by a"},
+    {"slot[0] = f32 * 4\n%4 ptr = move slot[0], i64 1 of f32\n%5 ptr = move %4, i64 1 of f32\n",
+        "a slot is moved once"},
+    {"slot[0] = f32 * 4\n%4 f32x4 = load slot[0] $in\n", "a slot is no buffer"},
+    {"slot[0] = f32 * 4\n%4 f32x4 = load slot[0] invariant\n", "never invariant"},
+    {"slot[0] = f32 * 4\n%4 f32x8 = load slot[0]\n", "bytes 0 to 32 of a slot of 16"},
+    {"slot[0] = f32 * 4\n%4 ptr = move slot[0], i64 1 of f32\nstore %4, f32x4 0\n",
+        "bytes 4 to 20 of a slot of 16"},
+    {"slot[0] = f32 * 4\n%4 ptr = move slot[0], i64 -1 of f32\n%5 f32 = load %4\n",
+        "bytes -4 to 0 of a slot of 16"},
+    {"slot[0] = f32 * 4\nstore_masked slot[0], f32x4 0, i1x4 1\n", "no masked access"},
+    {"slot[0] = f32 * 4\nprefetch slot[0] level 1\n", "and to no slot"},
+    // control
+    {"when i8 1 {\n}\n", "argument 1 is i8, must be i1x1"},
+    {"when i1x2 1 {\n}\n", "argument 1 is i1x2"},
+    {"leave_unless i64 1\n", "argument 1 is i64, must be i1x1"},
+    {"loop i32 1 {\n%4 i64 = counter 1\n}\n", "argument 1 is i32, must be i64x1"},
+    {"loop i64 1 {\n}\n", "its last counter does not count by 1"},
+    {"loop i64 1 {\n%4 i64 = counter 1\n%5 i64 = counter 8\n}\n", "does not count by 1"},
+    {"loop i64 1 {\n%4 i64 = counter 2\n}\n", "does not count by 1"},
+    {"loop i64 1 {\n%4 i32 = counter 1\n}\n", "the value is i32"},
+    {"loop i64 1 {\n%4 i64 = counter 1\nfence\n%5 i64 = counter 1\n}\n", "does not stand in front"},
+    {"%4 i64 = counter 1\n", "does not stand in front"},
+    {"when i1 1 {\n%4 i64 = counter 1\n}\n", "does not stand in front"},
+    {"%4 i32 = part\n", "the value is i32"},
+    // definitions
+    {"loop i64 1 {\n%4 i64 = counter 1\n}\n%5 i64 = neg %4\n", "is not defined in front of it"},
+    {"when i1 1 {\n%4 i64 = neg %3\n} else {\n%5 i64 = neg %4\n}\n", "is not defined in front"},
+    {"when i1 1 {\n%4 i64 = neg %3\n}\n%5 i64 = neg %4\n", "is not defined in front of it"}};
+
+static const char fill_head[] = "  fill[0] = f32 2 bytes 64\n";
+
+// The slots of a body are declared in front of the phase.
+static const char *phase_text(const char *body, seer_arena *arena) {
+  const char *rest = body;
+  if (strncmp(body, "slot", 4) == 0) rest = strchr(body, '\n') + 1;
+  const char *whole =
+      seer_arena_printf(arena, "%.*s%s%s", (int)(rest - body), body, phase_head, rest);
+  return vector_code_text(fill_head, whole, arena);
+}
+
+static void what_is_unsound_is_found(void **state) {
+  (void)state;
+  for (size_t k = 0; k < SEER_COUNT_OF(unsound); k++) {
+    bench w = open_bench();
+    const char *text = phase_text(unsound[k].body, w.arena);
+    seer_vec_code *code;
+    seer_status status = seer_vec_parse("test", text, strlen(text), w.loop, w.arena, &code);
+    if (!status) status = seer_vec_verify(code);
+    expect_fault(status, unsound[k].says, text);
+    seer_arena_destroy(w.arena);
+  }
+}
+
+// What cannot be written: links, and numbers that mean nothing.
+static void what_has_no_text_is_found(void **state) {
+  (void)state;
+  for (uint32_t fault = 0; fault < 12; fault++) {
+    bench w = open_bench();
+    const char *text = vector_code_text(every_head, every_body, w.arena), *says = "";
+    seer_vec_code *code = vector_code_parse(w.loop, text, w.arena);
+    uint32_t first = code->phase[0].body.first, at[SEER_VEC_OP_COUNT] = {0};
+    for (uint32_t i = 1; i < code->n; i++) at[code->node[i].op] = i;
+    seer_vec_node *node = code->node;
+    switch (fault) {
+      case 0:
+        node[at[SEER_VEC_LEAVE_UNLESS]].next = first, says = "is in two places";
+        break;
+      case 1:
+        node[at[SEER_VEC_FENCE]].next = code->n, says = "there are";
+        break;
+      case 2:
+        code->phase[0].body.last = first, says = "a block's last instruction";
+        break;
+      case 3:
+        node[at[SEER_VEC_NEG]].op = SEER_VEC_OP_COUNT, says = "operator";
+        break;
+      case 4:
+        node[at[SEER_VEC_NEG]].arg[0].i = 0, says = "argument 1 is missing";
+        break;
+      case 5:
+        node[at[SEER_VEC_NEG]].arg[0].i = code->n, says = "argument 1 is missing";
+        break;
+      case 6:
+        node[at[SEER_VEC_FILL]].imm = 2, says = "fill 2, there are 2";
+        break;
+      case 7:
+        code->fill[1].n_bytes = 100, says = "must be a multiple of 64";
+        break;
+      case 8:
+        code->fill[1].value.i = first, says = "not of a constant";
+        break;
+      case 9:
+        code->phase[0].slot[1] = code->phase[0].slot[0], says = "slot 1 is there twice";
+        break;
+      case 10:
+        node[at[SEER_VEC_LOOP]].body[1] = node[at[SEER_VEC_LOOP]].body[0];
+        says = "is in two places";
+        break;
+      default:
+        code->n_phase = 0, says = "code of 0 phases, the loop has 1";
+    }
+    expect_fault(seer_vec_verify(code), says, text);
+    seer_arena_destroy(w.arena);
+  }
+}
+
+static void too_many_counters_are_found(void **state) {
+  (void)state;
+  bench w = open_bench();
+  seer_vec_code *code = seer_vec_code_create(w.loop, w.arena);
+  seer_vec_builder b;
+  uint32_t loop;
+  seer_vec_begin_phase(&b, code, "test_p0");
+  seer_vec_begin_loop(&b, seer_vec_const(&b, SEER_VEC_I64, 1, 1), true, &loop);
+  for (uint32_t k = 1; k < SEER_VEC_MAX_COUNTERS; k++) seer_vec_counter(&b, loop, k + 1);
+  expect_ok(seer_vec_verify(code), "");
+  seer_vec_counter(&b, loop, 2);
+  expect_fault(seer_vec_verify(code), "17 counters, at most 16", "");
+  seer_arena_destroy(w.arena);
+}
+
+// ---- what the interpreter finds, and what it lets pass (says: NULL)
+static const struct {
+  const char *body, *says;
+} runs[] = {
+    // accesses
+    {"%4 ptr = move %0, i64 64 of f32\n%5 f32 = load %4 $in\n", "bytes 256 to 260 of 256"},
+    {"%4 ptr = move %0, i64 -1 of f32\n%5 f32 = load %4 $in\n", "bytes -4 to 0 of 256"},
+    {"%4 ptr = move %0, i64 61 of f32\n%5 f32x4 = load %4 align 4 $in\n", "bytes 256 to 260"},
+    {"%4 ptr = move %1, i64 64 of f32\nstore %4, f32 1 $f32\n", "bytes 256 to 260 of 256"},
+    {"%4 ptr = move %2, i64 512 of i8\nstore %4, f32 1 $local\n", "bytes 512 to 516 of 512"},
+    {"%4 f32x32 = load fill[0] $in\n", "is not aligned to 128"},
+    {"%4 f32x32 = load fill[0] align 64 $in\n", "bytes 64 to 68 of 64"},
+    {"%4 ptr = move %0, i64 99 of f32\n%5 ptr = move %4, i64 -50 of f32\n%6 f32 = load %5 $in\n",
+        NULL},
+    {"%4 ptr = move %0, i64 9999 of f32\nprefetch %4 level 1\n", NULL},
+    {"%4 f32x4 = load %0 $in\n", "is not aligned to 16"},
+    {"%4 f32x4 = load %0 align 4 $in\n", NULL},
+    {"%4 f32x4 = load %0 align 8 $in\n", "byte 0 of what is aligned to 4 is not aligned to 8"},
+    {"%4 ptr = move %0, i64 2 of i8\n%5 f32 = load %4 $in\n", "byte 2"},
+    {"%4 ptr = buffer $packed\n%5 f32x4 = load %4 align 64 $packed\n", NULL},
+    {"%4 ptr = buffer $packed\n%5 ptr = move %4, i64 8 of f32\n%6 f32x4 = load %5 align 64 "
+     "$packed\n",
+        "byte 32 of what is aligned to 64 is not aligned to 64"},
+    {"slot[0] = f32 * 8 align 4\n%4 f32x4 = load slot[0]\n", "is not aligned to 16"},
+    {"slot[0] = f32x4 * 2\n%4 f32x4 = load slot[0]\n", NULL},
+    // masks
+    {"%4 ptr = move %0, i64 62 of f32\n%5 i1x4 = slt i32x4 0 step 1, i32x4 2\n"
+     "%6 f32x4 = load_masked %4, %5, f32x4 0 align 4 $in\n",
+        NULL},
+    {"%4 ptr = move %0, i64 62 of f32\n%5 i1x4 = slt i32x4 0 step 1, i32x4 3\n"
+     "%6 f32x4 = load_masked %4, %5, f32x4 0 align 4 $in\n",
+        "bytes 256 to 260"},
+    {"%4 ptr = move %1, i64 62 of f32\n%5 i1x4 = slt i32x4 0 step 1, i32x4 2\n"
+     "store_masked %4, f32x4 0, %5 align 4 $f32\n",
+        NULL},
+    {"%4 ptr = move %1, i64 62 of f32\n%5 i1x4 = sgt i32x4 0 step 1, i32x4 1\n"
+     "store_masked %4, f32x4 0, %5 align 4 $f32\n",
+        "bytes 256 to 260"},
+    {"%4 ptr = move %0, i64 999 of f32\n%5 f32x4 = load_masked %4, i1x4 0, f32x4 0 align 4 $in\n",
+        NULL},
+    // what was never stored
+    {"%4 f32 = load %2 $local\n", NULL},
+    {"%4 f32 = load %2 $local\nstore %1, %4 $f32\n", "lane 0 is not known"},
+    {"%4 f32 = load %2 $local\n%5 f32 = fadd %4, f32 1\nstore %1, %5 $f32\n", "is not known"},
+    {"%4 f32 = load %2 $local\n%5 f32 = select i1 1, f32 1, %4\nstore %1, %5 $f32\n", NULL},
+    {"%4 f32 = load %2 $local\n%5 f32 = select i1 0, f32 1, %4\nstore %1, %5 $f32\n",
+        "is not known"},
+    {"%4 f32 = load %2 $local\n%5 ptr = move %2, i64 64 of f32\nstore %5, %4 $local\n", NULL},
+    {"%4 f32 = load %2 $local\nstore %2, %4 $local\n%5 f32 = load %2 $local\nstore %1, %5 $f32\n",
+        "is not known"},
+    {"store %2, f32 1 $local\n%4 f32 = load %2 $local\nstore %1, %4 $f32\n", NULL},
+    {"store %2, f32 1 $local\n%4 f32x2 = load %2 align 4 $local\nstore %1, %4 align 4 $f32\n",
+        "lane 1 is not known"},
+    {"store %2, f32 1 $local\n%4 f32x2 = load %2 align 4 $local\n%5 f32 = extract %4 lane 0\n"
+     "store %1, %5 align 4 $f32\n",
+        NULL},
+    {"store %2, f32 1 $local\n%4 f32x2 = load %2 align 4 $local\n"
+     "store_masked %1, %4, i1x2 1 align 4 $f32\n",
+        "lane 1 is not known"},
+    {"%4 i1x2 = slt i32x2 0 step 1, i32x2 1\nstore %2, f32 1 $local\n"
+     "%5 f32x2 = load %2 align 4 $local\nstore_masked %1, %5, %4 align 4 $f32\n",
+        NULL},
+    {"slot[0] = f32 * 1\n%4 f32 = load slot[0]\nstore %1, %4 $f32\n", "is not known"},
+    {"slot[0] = i64 * 1\n%4 i64 = load slot[0]\n%5 ptr = move %0, %4 of f32\nprefetch %5 level 1\n",
+        NULL},
+    {"slot[0] = i64 * 1\n%4 i64 = load slot[0]\n%5 ptr = move %0, %4 of f32\n%6 f32 = load %5 "
+     "$in\n",
+        "the address is not known"},
+    {"slot[0] = i64 * 1\n%4 i64 = load slot[0]\n%5 i1 = eq %4, i64 0\n"
+     "%6 ptr = select %5, %0, fill[0]\n%7 f32 = load %6 $in\n",
+        "the address is not known"},
+    {"slot[0] = i64 * 1\n%4 i64 = load slot[0]\n%5 i1 = eq %4, i64 0\nwhen %5 {\n}\n",
+        "the condition is not known"},
+    {"slot[0] = i64 * 1\n%4 i64 = load slot[0]\n%5 i1 = eq %4, i64 0\nleave_unless %5\n",
+        "the condition is not known"},
+    {"slot[0] = i64 * 1\n%4 i64 = load slot[0]\nloop %4 {\n%5 i64 = counter 1\n}\n",
+        "how often is not known"},
+    {"slot[0] = i64 * 1\n%4 i64 = load slot[0]\n%5 i1 = eq %4, i64 0\n%6 i1 = and %5, i1 0\n"
+     "%7 i1 = or i1 1, %5\nwhen %6 {\n}\nleave_unless %7\n",
+        NULL},
+    {"slot[0] = i32x2 * 1\n%4 i32x2 = load slot[0]\n%5 i1x2 = eq %4, i32x2 0\n"
+     "%6 f32x2 = load_masked %0, %5, f32x2 0 align 4 $in\n",
+        "the mask is not known"},
+    {"slot[0] = i32x2 * 1\n%4 i32x2 = load slot[0]\n%5 i1x2 = eq %4, i32x2 0\n"
+     "%6 i1x2 = insert %5, i1 1 lane 1\n%7 i1 = any %6\nwhen %7 {\n}\n",
+        NULL},
+    {"%4 f32x2 = insert f32x2 undef, f32 1 lane 0\n%5 f32x2 = insert %4, f32 1 lane 1\n"
+     "store %1, %5 align 4 $f32\n",
+        NULL},
+    {"%4 f32x2 = insert f32x2 undef, f32 1 lane 0\nstore %1, %4 align 4 $f32\n",
+        "lane 1 is not known"},
+    {"%4 i32 = load %2 $table\n%5 i32 = sdiv i32 1, %4\n", NULL},
+    // a part knows nothing of what the others stored
+    {"%4 i1 = eq %3, i64 0\nwhen %4 {\nstore %2, f32 1 $local\n}\n%5 f32 = load %2 $local\n"
+     "store %1, %5 $f32\n",
+        "part 1"},
+    // what is not defined
+    {"%4 i64 = udiv i64 1, i64 0\n", "is not defined in lane 0"},
+    {"%4 i64 = sdiv i64 -9223372036854775808, i64 -1\n", "is not defined in lane 0"},
+    {"%4 i32x4 = srem i32x4 7, i32x4 3 step -1\n", "is not defined in lane 3"},
+    {"%4 i64 = add_index i64 9223372036854775807, i64 1\n", "is not defined in lane 0"},
+    {"%4 i64 = add i64 9223372036854775807, i64 1\n", NULL},
+    {"%4 i32 = shl i32 1, i32 32\n", "is not defined in lane 0"},
+    {"loop i64 0 runs {\n%4 i64 = counter 1\n}\n", "it does not run"},
+    {"loop i64 -5 {\n%4 i64 = counter 1\n%5 i64 = udiv %4, i64 0\n}\n", NULL},
+    {"leave_unless i1 0\n%4 i64 = udiv i64 1, i64 0\n", NULL},
+    {"loop i64 3 {\n%4 i64 = counter 1\nwhen i1 1 {\nleave_unless i1 0\n}\n}\n"
+     "%5 i64 = udiv i64 1, i64 0\n",
+        NULL},
+    {"when i1 1 {\n} else {\n%4 i64 = udiv i64 1, i64 0\n}\n", NULL},
+    // what is invariant
+    {"%4 f32 = load %1 $f32 invariant\n", NULL},
+    {"%4 f32 = load %1 $f32 invariant\nwhen i1 0 {\nstore %1, f32 1 $f32\n}\n",
+        "the phase stores to what is said to be invariant"},
+    {"%4 f32 = load %0 $in invariant\nstore %1, f32 1 $f32\n", NULL},
+    {"%4 f32 = load %2 $local invariant\n", "the phase stores to what is said to be invariant"}};
+
+static void what_runs_is_judged(void **state) {
+  (void)state;
+  for (size_t k = 0; k < SEER_COUNT_OF(runs); k++) {
+    bench w = open_bench();
+    const char *text = phase_text(runs[k].body, w.arena);
+    seer_vec_code *code = vector_code_parse(w.loop, text, w.arena);
+    expect_ok(seer_vec_verify(code), text);
+    seer_status status = seer_vec_eval(code, vector_code_data(w.loop, w.arena), NULL);
+    if (runs[k].says)
+      expect_fault(status, runs[k].says, text);
+    else
+      expect_ok(status, text);
+    seer_arena_destroy(w.arena);
+  }
+}
+
+// A buffer without data, and messages: phase, part, instruction and values.
+static void faults_say_where(void **state) {
+  (void)state;
+  bench w = open_bench();
+  const char *text =
+      phase_text("leave_unless i1 1\n%4 i32x4 = udiv i32x4 5 step 1, i32x4 0 step 1\n", w.arena);
+  seer_vec_code *code = vector_code_parse(w.loop, text, w.arena);
+  void **data = vector_code_data(w.loop, w.arena);
+  expect_fault(seer_vec_eval(code, data, NULL),
+      "phase test_p0, part 0: %4 i32x4 = udiv i32x4 5 step 1, i32x4 0 step 1: is not defined in "
+      "lane 0, of (5, 6, 7, 8), (0, 1, 2, 3)",
+      text);
+  text = phase_text("%4 f32 = load %0 $in\n", w.arena);
+  data[vector_code_buf(w.loop, "in")] = NULL;
+  expect_fault(
+      seer_vec_eval(vector_code_parse(w.loop, text, w.arena), data, NULL), "no data", text);
+  seer_arena_destroy(w.arena);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_instruction_is_text),
       cmocka_unit_test(what_is_built_is_text),
       cmocka_unit_test(what_is_no_text_is_refused),
+      cmocka_unit_test(what_is_unsound_is_found),
+      cmocka_unit_test(what_has_no_text_is_found),
+      cmocka_unit_test(too_many_counters_are_found),
+      cmocka_unit_test(what_runs_is_judged),
+      cmocka_unit_test(faults_say_where),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
