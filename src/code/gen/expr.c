@@ -229,6 +229,10 @@ static seer_gen_value load(seer_gen *g, seer_expr e) {
         }
       }
       if (is_lane && g->lane_mask.i != 0) c.mask = seer_gen_and(g, c.mask, g->lane_mask);
+      // One address for all lanes, none of which may be meant: (4 + lane) / 3 of lanes 0 and 1.
+      if (!is_lane && g->lane_mask.i != 0 &&
+          seer_tile_index_depends(g->tile, index, node->n_index, g->lane_var))
+        and_uniform(g, &c, seer_vec_any(g->b, g->lane_mask), g->depth);
     }
     if (is_never(g, &c))
       return (seer_gen_value){.v = seer_vec_const(g->b, seer_gen_elem(dtype), 1, 0)};
