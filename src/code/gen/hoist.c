@@ -258,9 +258,18 @@ static void targets(walk *w, seer_gen_addr *addr, seer_gen_active *active, seer_
   seer_gen_active_of(w->g, store, addr[0].at.lane != 0, active);
 }
 
+// Truths are kept as bytes: they are never in memory.
 static seer_vec new_cell(seer_gen *g, seer_vec like) {
   const seer_vec_node *node = seer_vec_at(g->code, like);
-  return seer_vec_slot(g->b, (seer_vec_elem)node->elem, node->lanes, 1, 64);
+  seer_vec_elem elem = node->elem == SEER_VEC_I1 ? SEER_VEC_I8 : (seer_vec_elem)node->elem;
+  uint32_t own = node->lanes * seer_vec_elem_bytes(elem);
+  return seer_vec_slot(g->b, elem, node->lanes, 1, own > 64 ? own : 64);
+}
+
+static void write_cell(seer_gen *g, seer_vec v, seer_vec cell) {
+  if (seer_vec_at(g->code, v)->elem == SEER_VEC_I1)
+    v = seer_vec_to(g->b, SEER_VEC_ZEXT, v, SEER_VEC_I8);
+  seer_vec_store(g->b, v, cell, 0, SEER_VEC_NO_BUF);
 }
 
 static void begin_slot(walk *w) {
@@ -276,13 +285,17 @@ static void begin_slot(walk *w) {
         ? seer_gen_identity(g, w->store->combiner, dtype, k, slot->lanes)
         : seer_gen_load_target(g, &addr[k], active.uniform, active.mask).v;
     slot->cell[k] = new_cell(g, v);
-    seer_vec_store(g->b, v, slot->cell[k], 0, SEER_VEC_NO_BUF);
+    write_cell(g, v, slot->cell[k]);
   }
 }
 
-static seer_vec read_cell(seer_gen *g, seer_vec cell) {
+static seer_vec read_cell(seer_gen *g, seer_vec cell, seer_dtype dtype) {
   const seer_vec_node *slot = seer_vec_at(g->code, cell);
-  return seer_vec_load(g->b, (seer_vec_elem)slot->of, slot->lanes, cell, 0, SEER_VEC_NO_BUF, false);
+  seer_vec_elem elem = (seer_vec_elem)slot->of;
+  uint32_t lanes = slot->lanes;
+  seer_vec v = seer_vec_load(g->b, elem, lanes, cell, 0, SEER_VEC_NO_BUF, false);
+  if (dtype != SEER_DTYPE_BOOL) return v;
+  return seer_vec2(g->b, SEER_VEC_NE, v, seer_vec_const(g->b, elem, lanes, 0));
 }
 
 static void end_slot(walk *w) {
@@ -295,7 +308,7 @@ static void end_slot(walk *w) {
   seer_gen_slot *slot = find_slot(g, w->hoist);
   if (!slot || slot->cell[0].i == 0) return;
   uint32_t n = w->store->n_values;
-  for (uint32_t k = 0; k < n; k++) value[k] = read_cell(g, slot->cell[k]);
+  for (uint32_t k = 0; k < n; k++) value[k] = read_cell(g, slot->cell[k], dtype[k]);
   bool is_lane = addr[0].at.lane != 0;
   if (w->hoist->is_partial) {
     seer_gen_horizontal(g, w->store->combiner, dtype, n, value);
@@ -351,8 +364,8 @@ void seer_gen_hoist_update(seer_gen *g, const seer_loop_node *store, const seer_
         ? seer_gen_and(g, cond, seer_gen_splat(g, active->reduce_uniform, slot->lanes))
         : active->reduce_uniform;
   }
-  for (uint32_t k = 0; k < store->n_values; k++) acc[k] = read_cell(g, slot->cell[k]);
-  seer_gen_accumulate(g, store, slot->lanes, cond, acc);
   for (uint32_t k = 0; k < store->n_values; k++)
-    seer_vec_store(g->b, acc[k], slot->cell[k], 0, SEER_VEC_NO_BUF);
+    acc[k] = read_cell(g, slot->cell[k], g->loop->buf[store->buf[k]].dtype);
+  seer_gen_accumulate(g, store, slot->lanes, cond, acc);
+  for (uint32_t k = 0; k < store->n_values; k++) write_cell(g, acc[k], slot->cell[k]);
 }
