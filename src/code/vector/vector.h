@@ -207,11 +207,12 @@ SEER_MUST_USE seer_status seer_vec_parse(const char *source, const char *text, s
 // Types, definitions in front of uses, counters, alignments that are powers of two, slots accessed
 // inside at constant offsets: INVALID names the phase and the instruction. For tests.
 SEER_MUST_USE seer_status seer_vec_verify(const seer_vec_code *code);
-// Interpreter; `data` as for seer_loop_eval. Phases in order, parts in order (shuffled by
-// `part_shuffle` if not NULL). INVALID: an access outside of the object that its pointer was made
-// from, misaligned against what it states, a load of what was never stored (slots, scratch), a
-// store to a buffer that is read only, an INVARIANT load of a buffer that the phase stores to, an
-// operation that is not defined. For tests.
+// Interpreter of verified code; `data` as for seer_loop_eval. Phases in order, parts in order
+// (shuffled by `part_shuffle` if not NULL). INVALID: an access outside of the object that its
+// pointer was made from, misaligned against what it states, or to another buffer; what was never
+// stored (slots, scratch) or is UNDEF, where it reaches a buffer that others read, an address, a
+// mask or a condition; a store to a buffer that is read only; an INVARIANT load of a buffer that
+// the phase stores to; an operation that is not defined. For tests.
 SEER_MUST_USE seer_status seer_vec_eval(
     const seer_vec_code *code, void *const *data, seer_rng *part_shuffle);
 

@@ -1,5 +1,5 @@
-// test_vector_text.c - vector code as text: printed, parsed, judged, interpreted. Each fault that is
-// written into it is caught.
+// test_vector_text.c - vector code as text: printed, parsed, judged, interpreted. Each fault that
+// is written into it is caught.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
