@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "code/tile/tile.h"
+#include "code/gen/generate.h"
 #include "learn/feature.h"
 
 bool seer_dump_any(const seer_context *context) {
@@ -39,6 +39,18 @@ static const char *print_tile(seer_codegen *codegen, const seer_context *context
   (void)codegen;
   seer_tile_machine machine = seer_tile_machine_of(seer_context_target(context));
   return seer_tile_print(seer_tile_create(f->loop, &machine, arena), arena);
+}
+
+static const char *print_vector(seer_codegen *codegen, const seer_context *context,
+    const seer_dump_forms *f, seer_arena *arena) {
+  (void)codegen;
+  seer_gen_machine machine = seer_gen_machine_of(seer_context_target(context));
+  seer_vec_code *code;
+  seer_status status = seer_gen_code(f->loop, &machine, "kernel", arena, &code);
+  if (!status) return seer_vec_print(code, arena);
+  const char *text = seer_arena_printf(arena, "# %s\n", seer_status_message(status));
+  seer_status_free(status);
+  return text;
 }
 
 static const char *print_features(seer_codegen *codegen, const seer_context *context,
@@ -86,6 +98,7 @@ static const struct {
     {"feature", true, print_features},
     {"loop", false, print_loop},
     {"tile", false, print_tile},
+    {"vector", false, print_vector},
     {"llvm", false, print_llvm},
     {"asm", false, print_asm},
 };
