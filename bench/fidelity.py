@@ -34,7 +34,7 @@ def tune(network, policy, seed, trials):
                         if event["trials"] <= mark or at[k] is None:
                             at[k] = event["estimated_ms"]
                 if event["event"] == "done":
-                    seconds, before = event["elapsed_s"], event["default_ms"]
+                    seconds, before = event["elapsed_s"], event["untuned_ms"]
         if tuner.returncode != 0:
             sys.exit(f"{network}, {policy}, seed {seed}: tuning failed")
         bench = subprocess.run([SEER, "bench", f"{folder}/out/model.so", "--json"], check=True, capture_output=True, text=True)

@@ -230,7 +230,7 @@ static void add_totals(json_t *line, const seer_session *session) {
   seer_session_totals t;
   seer_session_get_totals(session, &t);
   double busy_s = t.measure_s + t.check_s;
-  json_object_set_new(line, "default_ms", json_real(t.default_s * 1e3));
+  json_object_set_new(line, "untuned_ms", json_real(t.untuned_s * 1e3));
   json_object_set_new(line, "trials_per_s", json_real(t.trials / t.elapsed_s));
   json_object_set_new(line, "idle_share", json_real(1 - busy_s / t.elapsed_s));
   json_object_set_new(line, "search_s", json_real(t.propose_s));

@@ -140,7 +140,7 @@ static void put_tasks(
         out, "<td>%u<td>%.2f<td>%u", network->task[t].weight, task->flops * 1e-6, task->n_trial);
     if (task->best_s > 0) {
       seer_text_printf(out, "<td>%.1f us<td>%.1f us<td>%.1f<td>%.0f<td>%.1f %%",
-          task->default_s * 1e6, task->best_s * 1e6, task->flops / task->best_s * 1e-9,
+          task->untuned_s * 1e6, task->best_s * 1e6, task->flops / task->best_s * 1e-9,
           100 * task->bound_s / task->best_s, 100 * task->weight * task->best_s / total_s);
     } else {
       seer_text_put(out, "<td>-<td>-<td>-<td>-<td>-");
@@ -243,7 +243,7 @@ seer_status seer_report_write(seer_report *r, const seer_context *context,
   seer_text_printf(&out,
       "</h1>\n<p>Sum of tasks: <b>%.3f ms</b>, before tuning %.3f ms; %u measurements in %.0f s "
       "(%.1f a second).</p>\n",
-      totals.estimated_s * 1e3, totals.default_s * 1e3, totals.trials, totals.elapsed_s,
+      totals.estimated_s * 1e3, totals.untuned_s * 1e3, totals.trials, totals.elapsed_s,
       totals.trials / totals.elapsed_s);
   put_sets(&out, session, network);
   put_curve(&out, r, false);

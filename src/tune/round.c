@@ -216,8 +216,8 @@ static seer_status take_result(
   s->totals.run_s += result->run_s;
   state->spent_s += result->build_s / s->target->threads + result->run_s;
   const seer_schedule *schedule = &b->proposals[i].schedule;
-  if (is_ok && state->default_s <= 0 && seer_schedule_equal(schedule, &s->task[t].fallback))
-    state->default_s = seconds;
+  if (is_ok && state->untuned_s <= 0 && seer_schedule_equal(schedule, &s->task[t].fallback))
+    state->untuned_s = seconds;
   // A twin's time is that of another moment: it tells the models something, but is no new best.
   if (!is_witness) {
     bool is_full = !result->is_raced_out && !result->is_twin;
@@ -279,7 +279,7 @@ static seer_status propose(seer_session *s, seer_pick *pick, batch *b) {
     pick->n = s->budget.trials - s->totals.trials;
   seer_event event = {.kind = SEER_EVENT_ROUND, .task = t, .pick = pick};
   seer_session_emit(s, &event);
-  if (s->policy->traits->tries_default && state->n_trial == 0)
+  if (s->policy->traits->tries_untuned && state->n_trial == 0)
     seer_search_queue(s->task[t].search, &s->task[t].fallback, SEER_ORIGIN_UNTUNED);
   b->proposals = SEER_NEW_ARRAY(s->round, seer_proposal, pick->n + WITNESSES + CONFIRMATIONS);
   b->requests = SEER_NEW_ARRAY(s->round, seer_measure_request, pick->n + WITNESSES + CONFIRMATIONS);

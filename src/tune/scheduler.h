@@ -12,7 +12,7 @@ typedef struct {
   double weight;  // how often the network runs it; with several sets of shapes: their mean
   double flops;
   double bound_s;  // roofline: no schedule is faster, unless one is (seer_task_beats_bound)
-  double default_s;  // first known time; 0: none yet
+  double untuned_s;  // first known time; 0: none yet
   double best_s;  // 0: none yet
   bool is_confirmed;  // best_s was measured often enough to be believed
   uint32_t family;
@@ -52,7 +52,7 @@ typedef struct {
   bool is_raced;  // candidates that are clearly slower than the best are dropped early
   bool has_witnesses;  // each round measures the best again, and some that stand near it
   bool follows_drift;  // the machine's speed is measured now and then, and divided out
-  bool tries_default;  // a task's first measurement is its untuned choice
+  bool tries_untuned;  // a task's first measurement is its untuned choice
   bool tries_relatives;  // winners are carried to the family's other tasks
   bool tries_transfers;  // and so are records of similar machines and of other shapes
 } seer_policy_traits;

@@ -309,11 +309,11 @@ void seer_session_update_estimate(seer_session *s) {
   double total = 0, start = 0;
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     const seer_task_state *state = &s->state.task[t];
-    double first = state->default_s > 0 ? state->default_s : s->task[t].estimate_s;
+    double first = state->untuned_s > 0 ? state->untuned_s : s->task[t].estimate_s;
     start += state->weight * first;
     total += state->weight * (state->best_s > 0 ? state->best_s : first);
   }
-  s->totals.default_s = start;
+  s->totals.untuned_s = start;
   s->totals.estimated_s = total;
 }
 
@@ -322,7 +322,7 @@ double seer_session_set_seconds(const seer_session *s, uint32_t set) {
   double total = 0;
   for (uint32_t t = 0; t < own->n_task; t++) {
     const seer_task_state *state = &s->state.task[t];
-    double first = state->default_s > 0 ? state->default_s : s->task[t].estimate_s;
+    double first = state->untuned_s > 0 ? state->untuned_s : s->task[t].estimate_s;
     total += own->count[t] * (state->best_s > 0 ? state->best_s : first);
   }
   return total;
@@ -357,7 +357,7 @@ static seer_status restore_one(void *user, const seer_record *record) {
   }
   s->totals.restored++;
   if (seer_schedule_equal(&schedule, &s->task[r->task].fallback))
-    s->state.task[r->task].default_s = seconds;
+    s->state.task[r->task].untuned_s = seconds;
   bool is_full = !record->is_raced_out && !record->is_twin;
   return seer_session_learn(s, r->task, &schedule, seconds, is_full);
 }
@@ -575,7 +575,7 @@ void seer_session_choices(const seer_session *s, seer_choice *out) {
     out[t] = (seer_choice){.sketches = task->sketches,
         .schedule = task->fallback,
         .origin = SEER_ORIGIN_UNTUNED,
-        .seconds = s->state.task[t].default_s};
+        .seconds = s->state.task[t].untuned_s};
     if (task->is_accepted) {
       out[t].schedule = task->winner;
       out[t].origin = SEER_ORIGIN_TUNED;

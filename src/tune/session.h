@@ -83,7 +83,7 @@ typedef struct {
   // Wall time. measure_s: a build or a timing was in progress; build_s and run_s: summed over
   // workers.
   double elapsed_s, propose_s, measure_s, build_s, run_s, train_s, check_s;
-  double default_s, estimated_s;  // sums over tasks
+  double untuned_s, estimated_s;  // sums over tasks
   uint32_t trials, failed[SEER_MEASURED_COUNT], twins, raced_out, restored;
   uint32_t repeats;  // runs of schedules that had been run before: witnesses and confirmations
   seer_search_counts search;

@@ -10,7 +10,7 @@ const seer_policy_traits seer_traits_seer = {
     .is_raced = true,
     .has_witnesses = true,
     .follows_drift = true,
-    .tries_default = true,
+    .tries_untuned = true,
     .tries_relatives = true,
     .tries_transfers = true,
 };

@@ -102,7 +102,7 @@ static seer_status from_record(
 // The first transfer that is believed: one that was measured on a similar machine, or any whose
 // estimate beats the untuned choice's.
 static seer_status from_transfer(
-    chooser *c, const seer_task *task, double default_s, seer_choice *choice, bool *out_found) {
+    chooser *c, const seer_task *task, double untuned_s, seer_choice *choice, bool *out_found) {
   static const seer_origin origins[] = {
       SEER_ORIGIN_ELSEWHERE, SEER_ORIGIN_SIMILAR, SEER_ORIGIN_SIBLING};
   seer_transfer near[SEER_TRANSFER_MAX];
@@ -113,7 +113,7 @@ static seer_status from_transfer(
     seer_estimate estimate;
     bool is_measured = near[i].kind == SEER_TRANSFER_SIMILAR_TARGET && !near[i].is_elsewhere;
     if (!fits_weights(c, task, choice->sketches, &near[i].schedule, &estimate)) continue;
-    if (!is_measured && estimate.seconds > default_s) continue;
+    if (!is_measured && estimate.seconds > untuned_s) continue;
     choice->schedule = near[i].schedule;
     choice->origin = origins[near[i].kind];
     *out_found = true;

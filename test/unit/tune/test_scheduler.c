@@ -28,7 +28,7 @@ static seer_schedule_state *fresh(void) {
     tasks[t] = (seer_task_state){.weight = 1,
         .flops = 1e6,
         .bound_s = 1e-6,
-        .default_s = 1e-3,
+        .untuned_s = 1e-3,
         .best_s = 1e-3,
         .family = t / 2,
         .n_trial = 64,

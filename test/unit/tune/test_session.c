@@ -104,12 +104,12 @@ static void test_policies_make_progress(void **state) {
       printf(
           "%s: %.3g -> %.3g us, %u trials, %u failed, drafted %g scored %g, propose %.2f train "
           "%.2f s\n",
-          name, out.totals.default_s * 1e6, out.totals.estimated_s * 1e6, out.totals.trials,
+          name, out.totals.untuned_s * 1e6, out.totals.estimated_s * 1e6, out.totals.trials,
           out.totals.failed[SEER_MEASURED_RUN_CRASH], (double)out.totals.search.drafted,
           (double)out.totals.search.scored, out.totals.propose_s, out.totals.train_s);
     }
     assert_true(out.totals.trials > 0 && out.totals.trials <= (uint32_t)atoi(trials));
-    assert_true(out.totals.estimated_s < out.totals.default_s);
+    assert_true(out.totals.estimated_s < out.totals.untuned_s);
     close_world(&w);
   }
 }
