@@ -51,7 +51,9 @@ static void put_const(seer_text *text, const seer_vec_node *node) {
   memcpy(&single, &node->bits, sizeof(single));
   memcpy(&real, &node->bits, sizeof(real));
   if (elem == SEER_VEC_F32) real = (double)single;
-  if (!seer_vec_is_float(elem)) {
+  if (seer_vec_elem_bits[elem] == 0) {
+    seer_text_put(text, "?");
+  } else if (!seer_vec_is_float(elem)) {
     uint32_t above = 64 - seer_vec_elem_bits[elem];
     int64_t value =
         elem == SEER_VEC_I1 ? (int64_t)node->bits : (int64_t)(node->bits << above) >> above;
@@ -65,9 +67,12 @@ static void put_const(seer_text *text, const seer_vec_node *node) {
 }
 
 static void put_arg(printer *p, seer_vec v) {
-  const seer_vec_node *node = seer_vec_at(p->code, v.i < p->code->n ? v : (seer_vec){0});
-  bool is_const = v.i != 0 && (node->op == SEER_VEC_CONST || node->op == SEER_VEC_UNDEF);
-  if (is_const) {
+  if (v.i == 0 || v.i >= p->code->n) {  // broken code is printed too
+    seer_text_put(&p->text, "%?");
+    return;
+  }
+  const seer_vec_node *node = seer_vec_at(p->code, v);
+  if (node->op == SEER_VEC_CONST || node->op == SEER_VEC_UNDEF) {
     put_type(&p->text, node);
     seer_text_put(&p->text, " ");
     if (node->op == SEER_VEC_UNDEF)
@@ -76,7 +81,7 @@ static void put_arg(printer *p, seer_vec v) {
       put_const(&p->text, node);
   } else if (node->op == SEER_VEC_FILL) {
     seer_text_printf(&p->text, "fill[%" PRId64 "]", node->imm);
-  } else if (v.i >= p->code->n || p->number[v.i] == 0) {
+  } else if (p->number[v.i] == 0) {
     seer_text_put(&p->text, "%?");
   } else if (node->op == SEER_VEC_SLOT) {
     seer_text_printf(&p->text, "slot[%u]", p->number[v.i] - 1);
