@@ -20,6 +20,8 @@ vector_fault_tally *vector_fault_tally_create(seer_arena *arena);
 void vector_faults_plant(vector_fault_tally *tally, const seer_vec_code *code, uint64_t seed,
     vector_fault_found (*find)(void *user, const seer_vec_code *code, seer_arena *arena),
     void *user);
+// One of them was found too seldom so far.
+bool vector_faults_lack(const vector_fault_tally *tally);
 // Prints how often each was planted and found, and fails the test where that was too seldom.
 void vector_faults_check(const vector_fault_tally *tally);
 
