@@ -1,0 +1,110 @@
+// internal.h - what the files of the printer share. Internal to code/source.
+//
+//   table.c      the dialects
+//   print.c      kernels: functions, blocks, loops, accesses
+//   value.c      the expression of one instruction: patterns over its arguments
+//   literal.c    names of types, constants
+//   facts.c      which values are used, how masks are kept, where slots are cut into variables
+//   c.c          plain C17: helpers on one lane
+//   c_vectors.c  C with vector extensions: types and helpers for each number of lanes
+//
+// The kernels of all dialects look alike: values are `const` variables, an operator that C has not
+// is a helper <operator>_<type>, accesses and pointers go through macros of the prelude. A dialect
+// is a prelude that defines these, and the words below.
+#ifndef SEER_CODE_SOURCE_INTERNAL_H
+#define SEER_CODE_SOURCE_INTERNAL_H
+
+#include "base/text.h"
+#include "code/source/source.h"
+
+#define SEER_SOURCE_MAX_LANES 64
+
+struct seer_dialect {
+  const char *name, *doc;
+  uint32_t max_lanes;
+  void (*put_prelude)(seer_text *text);
+};
+extern const seer_dialect seer_dialect_c, seer_dialect_c_vectors;
+
+// What is known of a node, by its id.
+typedef struct {
+  uint32_t n_uses;  // by what is printed
+  uint32_t user;  // one of them
+  uint32_t number;  // in its name; 0: it has none yet
+  // More than one lane of i1 are integers of so many bits, 0 or -1, as comparisons give them.
+  // 0: as wide as whoever uses it likes (constants, one bit for all lanes).
+  uint8_t mask_bits;
+  bool is_read_only;  // PTR: leads to what is only read
+  bool is_later;  // INSERT: written with the last one of its vector
+} seer_source_fact;
+
+// A piece of a slot: accesses to different pieces share no byte.
+typedef struct {
+  uint32_t slot;  // node
+  int64_t at, end;  // bytes of the slot
+  // What it is a variable of; VOID: of bytes, as accesses of different types overlap
+  seer_vec_elem elem;
+  uint32_t lanes;
+} seer_source_piece;
+
+typedef struct {
+  const seer_vec_code *code;
+  const seer_vec_phase *phase;
+  seer_arena *arena;  // of what is not the text
+  seer_text *text;
+  uint32_t indent;
+  uint32_t n_name;  // values that have one
+  seer_source_fact *fact;
+  size_t n_order, cap_order;
+  uint32_t *order;  // the instructions of the phase, as they stand
+  size_t n_piece, cap_piece;
+  seer_source_piece *piece;
+} seer_source;
+
+static inline const seer_vec_node *seer_source_at(const seer_source *s, seer_vec v) {
+  return &s->code->node[v.i];
+}
+static inline bool seer_source_is_mask(const seer_vec_node *node) {
+  return node->elem == SEER_VEC_I1 && node->lanes > 1;
+}
+
+// ---- facts.c
+void seer_source_find_facts(seer_source *s);  // of s->phase
+// A slot, or a pointer into one: which, and how far in [bytes]. False: it is none.
+bool seer_source_into_slot(
+    const seer_source *s, seer_vec pointer, uint32_t *out_slot, int64_t *out_at);
+const seer_source_piece *seer_source_piece_of(const seer_source *s, uint32_t slot, int64_t at);
+// Bytes of what an access moves.
+int64_t seer_source_access_bytes(const seer_source *s, const seer_vec_node *access);
+// Of what a LOAD or a STORE moves.
+const seer_vec_node *seer_source_accessed(const seer_source *s, const seer_vec_node *access);
+
+// ---- literal.c
+// "f32", "f32x8", "bool"
+const char *seer_source_type(const seer_source *s, seer_vec_elem elem, uint32_t lanes);
+// "i32x8": of masks of so many bits
+const char *seer_source_mask_type(const seer_source *s, uint32_t bits, uint32_t lanes);
+seer_vec_elem seer_source_int_of_bits(uint32_t bits);
+const char *seer_source_literal(
+    const seer_source *s, seer_vec_elem elem, uint32_t lanes, uint64_t bits, int64_t step);
+// `item` n times, n a power of two, with commas.
+const char *seer_source_repeat(const seer_source *s, const char *item, uint64_t n);
+
+// ---- value.c
+const char *seer_source_operand(seer_source *s, seer_vec v);
+// A value of i1 lanes as integers of `bits` bits.
+const char *seer_source_mask(seer_source *s, seer_vec v, uint32_t bits);
+// The right side of a value's definition.
+const char *seer_source_value(seer_source *s, seer_vec v);
+// An address in memory; not in a slot.
+const char *seer_source_pointer(seer_source *s, seer_vec pointer);
+
+// ---- c.c: what all C has: types, and helpers on one lane.
+void seer_source_put_scalars(seer_text *text);
+void seer_source_put_rounding(seer_text *text);
+void seer_source_put_halves(seer_text *text);
+// Puts `pattern`, in which $A to $Z stand for the words given for them, by pairs: a letter's text
+// and what stands for it; NULL ends them.
+void seer_source_put_words(seer_text *text, const char *pattern, const char *const *words);
+
+#endif

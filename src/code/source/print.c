@@ -1,0 +1,437 @@
+// print.c - kernels: for each phase a function that anyone can call, and one with an argument for
+// each buffer. Only arguments of functions say to every compiler that they do not overlap.
+#include <ctype.h>
+#include <string.h>
+
+#include "code/source/internal.h"
+
+static void put_block(seer_source *s, seer_vec_block block);
+
+static void begin_line(seer_source *s) {
+  for (uint32_t k = 0; k < s->indent; k++) seer_text_put(s->text, "  ");
+}
+
+// ---- names
+
+// Letters, digits and underscores; the number in front makes it unlike any other.
+static const char *buffer_name(const seer_source *s, uint32_t buf) {
+  char *name = seer_arena_printf(s->arena, "b%u_%s", buf, s->code->loop->buf[buf].name);
+  for (char *at = name; *at; at++) {
+    if (!isalnum((unsigned char)*at)) *at = '_';
+  }
+  return name;
+}
+
+static const char *fill_name(const seer_source *s, int64_t fill) {
+  return seer_arena_printf(s->arena, "%s_fill%" PRId64, s->code->phase[0].name, fill);
+}
+
+static const char *piece_name(const seer_source *s, const seer_source_piece *piece) {
+  uint32_t k = 0;
+  while (s->phase->slot[k].i != piece->slot) k++;
+  return seer_arena_printf(s->arena, "s%u_%" PRId64, k, piece->at);
+}
+
+// ---- pointers
+
+// What a pointer was moved from: an argument, a constant, or a value with a name.
+static const char *pointer_base(const seer_source *s, seer_vec pointer) {
+  const seer_vec_node *node = seer_source_at(s, pointer);
+  switch ((int)node->op) {
+    case SEER_VEC_BUFFER:
+      return buffer_name(s, node->buf);
+    case SEER_VEC_SCRATCH:
+      return "scratch";
+    case SEER_VEC_FILL:
+      return seer_arena_printf(s->arena, "FILL(%s)", fill_name(s, node->imm));
+    default:
+      SEER_ASSERT(s->fact[pointer.i].number != 0, "pointer %u has no name", pointer.i);
+      return seer_arena_printf(s->arena, "v%u", s->fact[pointer.i].number);
+  }
+}
+
+// Moves by constants are written where the pointer is used.
+const char *seer_source_pointer(seer_source *s, seer_vec pointer) {
+  int64_t at = 0;
+  for (;;) {
+    const seer_vec_node *node = seer_source_at(s, pointer);
+    int64_t by;
+    if (node->op != SEER_VEC_MOVE || !seer_vec_const_int(s->code, node->arg[1], &by)) break;
+    at += by * (int64_t)seer_vec_elem_bytes((seer_vec_elem)node->of);
+    pointer = node->arg[0];
+  }
+  const char *base = pointer_base(s, pointer);
+  return at == 0 ? base : seer_arena_printf(s->arena, "MOVE(%s, %" PRId64 ")", base, at);
+}
+
+static const char *pointer_type(const seer_source *s, seer_vec v) {
+  return s->fact[v.i].is_read_only ? "const char *" : "char *";
+}
+
+// ---- accesses
+
+// The variable, or the lane of one, that an access to a slot means; NULL: it is bytes, at
+// `*out_pointer` with the given alignment.
+static const char *variable_of(
+    seer_source *s, const seer_vec_node *access, const char **out_pointer, uint32_t *out_align) {
+  uint32_t slot;
+  int64_t at;
+  bool is_slot = seer_source_into_slot(s, access->arg[0], &slot, &at);
+  const seer_vec_node *value = seer_source_accessed(s, access);
+  uint32_t bytes = seer_vec_elem_bytes((seer_vec_elem)value->elem);
+  *out_align = access->align ? access->align : bytes * value->lanes;
+  if (!is_slot) {
+    *out_pointer = seer_source_pointer(s, access->arg[0]);
+    return NULL;
+  }
+  const seer_source_piece *piece = seer_source_piece_of(s, slot, at);
+  const char *name = piece_name(s, piece);
+  if (piece->elem == SEER_VEC_VOID) {
+    uint64_t from = (uint64_t)(at - piece->at);
+    uint64_t lowest = from & (0 - from);
+    if (lowest != 0 && lowest < *out_align) *out_align = (uint32_t)lowest;
+    if (*out_align > 64) *out_align = 64;
+    *out_pointer = seer_arena_printf(s->arena, "%s + %" PRIu64, name, from);
+    return NULL;
+  }
+  if (value->lanes == piece->lanes) return name;
+  return seer_arena_printf(s->arena, "%s[%" PRId64 "]", name, (at - piece->at) / bytes);
+}
+
+static const char *type_name(const seer_source *s, const seer_vec_node *value) {
+  return seer_source_type(s, (seer_vec_elem)value->elem, value->lanes);
+}
+
+static const char *load(seer_source *s, const seer_vec_node *node) {
+  const char *pointer, *type = type_name(s, node);
+  uint32_t align;
+  const char *variable = variable_of(s, node, &pointer, &align);
+  if (variable) return variable;
+  if (node->op == SEER_VEC_LOAD)
+    return seer_arena_printf(s->arena, "LOAD(%s, %u, %s)", type, align, pointer);
+  uint32_t bits = seer_vec_elem_bits[node->elem];
+  return seer_arena_printf(s->arena, "load_masked_%s(%s, %s, %s)", type, pointer,
+      seer_source_mask(s, node->arg[1], bits), seer_source_operand(s, node->arg[2]));
+}
+
+static void put_store(seer_source *s, const seer_vec_node *node) {
+  const seer_vec_node *value = seer_source_accessed(s, node);
+  const char *pointer, *type = type_name(s, value), *text = seer_source_operand(s, node->arg[1]);
+  uint32_t align;
+  const char *variable = variable_of(s, node, &pointer, &align);
+  if (variable) {
+    seer_text_printf(s->text, "%s = %s;\n", variable, text);
+  } else if (node->op == SEER_VEC_STORE) {
+    seer_text_printf(s->text, "STORE(%s, %u, %s, %s);\n", type, align, pointer, text);
+  } else {
+    const char *mask = seer_source_mask(s, node->arg[2], seer_vec_elem_bits[value->elem]);
+    seer_text_printf(s->text, "store_masked_%s(%s, %s, %s);\n", type, pointer, mask, text);
+  }
+}
+
+// ---- values
+
+static void give_name(seer_source *s, uint32_t id) { s->fact[id].number = ++s->n_name; }
+
+// Has no definition of its own: it is written where it is used, or an argument.
+static bool is_in_place(const seer_source *s, uint32_t id) {
+  const seer_vec_node *node = &s->code->node[id];
+  int64_t by;
+  switch ((int)node->op) {
+    case SEER_VEC_PART:
+    case SEER_VEC_BUFFER:
+    case SEER_VEC_SCRATCH:
+    case SEER_VEC_COUNTER:
+      return true;
+    case SEER_VEC_MOVE:
+      return seer_vec_const_int(s->code, node->arg[1], &by);
+    case SEER_VEC_SPLAT:
+      return seer_source_is_mask(node);
+    case SEER_VEC_INSERT:
+      return s->fact[id].is_later;
+    default:
+      return false;
+  }
+}
+
+static const char *moved(seer_source *s, const seer_vec_node *node) {
+  uint32_t bytes = seer_vec_elem_bytes((seer_vec_elem)node->of);
+  const char *base = seer_source_pointer(s, node->arg[0]);
+  const char *by = seer_source_operand(s, node->arg[1]);
+  return bytes == 1 ? seer_arena_printf(s->arena, "MOVE(%s, %s)", base, by)
+                    : seer_arena_printf(s->arena, "MOVE(%s, %s * %u)", base, by, bytes);
+}
+
+static void put_value(seer_source *s, uint32_t id) {
+  const seer_vec_node *node = &s->code->node[id];
+  seer_vec v = {id};
+  if (s->fact[id].n_uses == 0 || is_in_place(s, id)) return;
+  const char *text, *type;
+  if (node->op == SEER_VEC_MOVE)
+    text = moved(s, node);
+  else if (node->op == SEER_VEC_LOAD || node->op == SEER_VEC_LOAD_MASKED)
+    text = load(s, node);
+  else
+    text = seer_source_value(s, v);
+  if (node->elem == SEER_VEC_PTR)
+    type = pointer_type(s, v);
+  else if (seer_source_is_mask(node))
+    type = seer_arena_printf(
+        s->arena, "%s ", seer_source_mask_type(s, s->fact[id].mask_bits, node->lanes));
+  else
+    type = seer_arena_printf(s->arena, "%s ", type_name(s, node));
+  give_name(s, id);
+  begin_line(s);
+  if (node->elem == SEER_VEC_PTR)
+    seer_text_printf(s->text, "%sconst v%u = %s;\n", type, s->fact[id].number, text);
+  else
+    seer_text_printf(s->text, "const %sv%u = %s;\n", type, s->fact[id].number, text);
+}
+
+// ---- control
+
+static void put_counters(seer_source *s, seer_vec_block body, uint32_t main_counter) {
+  const char *before = "i64 ";
+  for (uint32_t id = body.first; id != 0; id = s->code->node[id].next) {
+    if (s->code->node[id].op != SEER_VEC_COUNTER) break;
+    if (id != main_counter && s->fact[id].n_uses == 0) continue;
+    give_name(s, id);
+    seer_text_printf(s->text, "%sv%u = 0", before, s->fact[id].number);
+    before = ", ";
+  }
+}
+
+static void put_steps(seer_source *s, seer_vec_block body) {
+  const char *before = "";
+  for (uint32_t id = body.first; id != 0; id = s->code->node[id].next) {
+    const seer_vec_node *node = &s->code->node[id];
+    if (node->op != SEER_VEC_COUNTER) break;
+    if (s->fact[id].number == 0) continue;
+    if (node->imm == 1)
+      seer_text_printf(s->text, "%sv%u++", before, s->fact[id].number);
+    else
+      seer_text_printf(s->text, "%sv%u += %" PRId64, before, s->fact[id].number, node->imm);
+    before = ", ";
+  }
+}
+
+// The counter that says when it ends: the one that is used anyway, if there is one.
+static uint32_t main_counter_of(const seer_source *s, seer_vec_block body) {
+  uint32_t first = 0;
+  for (uint32_t id = body.first; id != 0; id = s->code->node[id].next) {
+    const seer_vec_node *node = &s->code->node[id];
+    if (node->op != SEER_VEC_COUNTER) break;
+    if (node->imm == 1) first = id;
+  }
+  SEER_ASSERT(first != 0, "a loop without a counter by 1");
+  return first;
+}
+
+static void put_loop(seer_source *s, const seer_vec_node *node) {
+  seer_vec_block body = node->body[0];
+  uint32_t main_counter = main_counter_of(s, body);
+  const char *n = seer_source_operand(s, node->arg[0]);
+  seer_text_put(s->text, "for (");
+  put_counters(s, body, main_counter);
+  seer_text_printf(s->text, "; v%u < %s; ", s->fact[main_counter].number, n);
+  put_steps(s, body);
+  seer_text_put(s->text, ") {\n");
+  put_block(s, body);
+  begin_line(s);
+  seer_text_put(s->text, "}\n");
+}
+
+static void put_when(seer_source *s, const seer_vec_node *node) {
+  seer_text_printf(s->text, "if (%s) {\n", seer_source_operand(s, node->arg[0]));
+  put_block(s, node->body[0]);
+  begin_line(s);
+  if (node->body[1].first != 0) {
+    seer_text_put(s->text, "} else {\n");
+    put_block(s, node->body[1]);
+    begin_line(s);
+  }
+  seer_text_put(s->text, "}\n");
+}
+
+static void put_act(seer_source *s, const seer_vec_node *node) {
+  begin_line(s);
+  switch ((int)node->op) {
+    case SEER_VEC_STORE:
+    case SEER_VEC_STORE_MASKED:
+      put_store(s, node);
+      break;
+    case SEER_VEC_PREFETCH:
+      seer_text_printf(
+          s->text, "PREFETCH(%s, %" PRId64 ");\n", seer_source_pointer(s, node->arg[0]), node->imm);
+      break;
+    case SEER_VEC_FENCE:
+      seer_text_put(s->text, "FENCE();\n");
+      break;
+    case SEER_VEC_LEAVE_UNLESS:
+      seer_text_printf(s->text, "if (!%s) return;\n", seer_source_operand(s, node->arg[0]));
+      break;
+    case SEER_VEC_LOOP:
+      put_loop(s, node);
+      break;
+    case SEER_VEC_WHEN:
+      put_when(s, node);
+      break;
+    default:
+      SEER_ASSERT(false, "%s gives no value", seer_vec_ops[node->op].text);
+  }
+}
+
+static void put_block(seer_source *s, seer_vec_block block) {
+  s->indent++;
+  for (uint32_t id = block.first; id != 0; id = s->code->node[id].next) {
+    const seer_vec_node *node = &s->code->node[id];
+    if (node->elem == SEER_VEC_VOID)
+      put_act(s, node);
+    else
+      put_value(s, id);
+  }
+  s->indent--;
+}
+
+// ---- functions
+
+static bool is_used_in_phase(const seer_source *s, seer_vec_op op, uint32_t buf) {
+  for (size_t k = 0; k < s->n_order; k++) {
+    const seer_vec_node *node = &s->code->node[s->order[k]];
+    if (node->op == op && s->fact[s->order[k]].n_uses > 0 &&
+        (op != SEER_VEC_BUFFER || node->buf == buf))
+      return true;
+  }
+  return false;
+}
+
+// What the function with named arguments takes, and what it is given.
+static void put_arguments(seer_source *s, seer_text *given) {
+  const char *before = "";
+  uint32_t n_arg = 0;
+  for (uint32_t b = 0; b <= s->code->loop->n_buf; b++) {
+    bool is_scratch = b == s->code->loop->n_buf;
+    if (!is_scratch && s->code->loop->buf[b].storage == SEER_STORE_LOCAL) continue;
+    uint32_t at = n_arg++;
+    if (!is_used_in_phase(s, is_scratch ? SEER_VEC_SCRATCH : SEER_VEC_BUFFER, b)) continue;
+    seer_loop_storage storage = is_scratch ? SEER_STORE_LOCAL : s->code->loop->buf[b].storage;
+    bool is_input = storage == SEER_STORE_INPUT || storage == SEER_STORE_PACKED;
+    seer_text_printf(s->text, "%s%schar *RESTRICT %s", before, is_input ? "const " : "",
+        is_scratch ? "scratch" : buffer_name(s, b));
+    seer_text_printf(given, "%sbuffers[%u]", before, at);
+    before = ", ";
+  }
+  if (is_used_in_phase(s, SEER_VEC_PART, 0)) {
+    seer_text_printf(s->text, "%si64 part", before);
+    seer_text_printf(given, "%spart", before);
+    before = ", ";
+  }
+  if (before[0] == '\0') seer_text_put(s->text, "void");
+}
+
+static void put_slots(seer_source *s) {
+  for (size_t k = 0; k < s->n_piece; k++) {
+    const seer_source_piece *piece = &s->piece[k];
+    if (piece->elem == SEER_VEC_VOID)
+      seer_text_printf(s->text, "  _Alignas(64) char %s[%" PRId64 "];\n", piece_name(s, piece),
+          piece->end - piece->at);
+    else
+      seer_text_printf(s->text, "  %s %s;\n", seer_source_type(s, piece->elem, piece->lanes),
+          piece_name(s, piece));
+  }
+}
+
+static void put_phase(seer_source *s) {
+  seer_text given;
+  seer_text_init(&given, s->arena);
+  seer_source_find_facts(s);
+  s->n_name = 0;
+  seer_text_printf(s->text, "\nstatic void %s_on(", s->phase->name);
+  put_arguments(s, &given);
+  seer_text_put(s->text, ") {\n");
+  put_slots(s);
+  put_block(s, s->phase->body);
+  seer_text_printf(s->text,
+      "}\n\nvoid %s(void *const *buffers, uint32_t part);\n"
+      "void %s(void *const *buffers, uint32_t part) {\n"
+      "  (void)buffers, (void)part;\n  %s_on(%s);\n}\n",
+      s->phase->name, s->phase->name, s->phase->name, given.data ? given.data : "");
+}
+
+// ---- kernels
+
+static void put_fills(seer_source *s) {
+  for (uint32_t k = 0; k < s->code->n_fill; k++) {
+    const seer_vec_fill *fill = &s->code->fill[k];
+    const seer_vec_node *value = seer_source_at(s, fill->value);
+    uint32_t bits = seer_vec_elem_bits[value->elem];
+    double real;
+    // Not every float can be written in a constant.
+    bool is_number = !seer_vec_const_real(s->code, fill->value, &real) || real - real == 0;
+    seer_vec_elem elem = is_number ? (seer_vec_elem)value->elem : seer_source_int_of_bits(bits);
+    const char *one = seer_source_literal(s, elem, 1, value->bits, 0);
+    uint32_t n = fill->n_bytes / (bits / 8);
+    seer_text_printf(s->text, "static const _Alignas(64) %s %s[%u] = {%s};\n",
+        seer_source_type(s, elem, 1), fill_name(s, k), n,
+        value->bits == 0 ? "0" : seer_source_repeat(s, one, n));
+  }
+}
+
+static void put_heading(seer_source *s) {
+  static const char *const role[] = {"read", "read, packed", "written", "shared by the phases", ""};
+  const seer_loop *loop = s->code->loop;
+  uint32_t n_arg = 0;
+  seer_text_put(s->text, "\n// ");
+  for (const char *at = loop->name; *at; at++)  // it ends with the line
+    seer_text_put_n(s->text, isprint((unsigned char)*at) && *at != '\\' ? at : "?", 1);
+  seer_text_printf(s->text, ": %u phase%s\n", s->code->n_phase, s->code->n_phase == 1 ? "" : "s");
+  for (uint32_t b = 0; b < loop->n_buf; b++) {
+    const seer_loop_buf *buf = &loop->buf[b];
+    if (buf->storage == SEER_STORE_LOCAL) continue;
+    seer_text_printf(s->text, "//   buffers[%u]  %s  %s[", n_arg++, buffer_name(s, b),
+        seer_dtype_name(buf->dtype));
+    for (uint32_t k = 0; k < buf->rank; k++)
+      seer_text_printf(s->text, "%s%" PRId64, k == 0 ? "" : ", ", buf->dim[k]);
+    seer_text_printf(s->text, "], %" PRIu64 " bytes, %s\n",
+        (uint64_t)buf->n_elems * seer_dtype_bytes(buf->dtype), role[buf->storage]);
+  }
+  seer_text_printf(s->text, "//   buffers[%u]  scratch  %" PRIu64 " bytes of this thread\n", n_arg,
+      s->code->scratch_bytes);
+}
+
+static seer_status check_lanes(const seer_vec_code *code, const seer_dialect *dialect) {
+  for (uint32_t id = 1; id < code->n; id++) {
+    const seer_vec_node *node = &code->node[id];
+    uint32_t lanes = node->op == SEER_VEC_SLOT ? 1 : node->lanes;
+    if (lanes > dialect->max_lanes)
+      return SEER_FAIL(UNSUPPORTED, "%s: %s of %u lanes; dialect %s has at most %u",
+          code->loop->name, seer_vec_ops[node->op].text, lanes, dialect->name, dialect->max_lanes);
+  }
+  return SEER_OK;
+}
+
+const char *seer_source_prelude(const seer_dialect *dialect, seer_arena *arena) {
+  seer_text text;
+  seer_text_init(&text, arena);
+  dialect->put_prelude(&text);
+  return text.data;
+}
+
+seer_status seer_source_print(const seer_vec_code *code, const seer_dialect *dialect,
+    seer_arena *arena, const char **out_text) {
+  SEER_TRY(check_lanes(code, dialect));
+  seer_arena *work = seer_arena_create("source");
+  seer_text text;
+  seer_text_init(&text, arena);
+  seer_source s = {.code = code, .arena = work, .text = &text};
+  s.fact = SEER_NEW_ARRAY(work, seer_source_fact, code->n);
+  put_heading(&s);
+  put_fills(&s);
+  for (uint32_t p = 0; p < code->n_phase; p++) {
+    s.phase = &code->phase[p];
+    put_phase(&s);
+  }
+  seer_arena_destroy(work);
+  *out_text = text.data;
+  return SEER_OK;
+}
