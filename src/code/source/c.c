@@ -34,6 +34,7 @@ static const char heading[] =
     "\n"
     "#ifdef __clang__\n"
     "#pragma STDC FP_CONTRACT OFF\n"
+    "#pragma clang diagnostic ignored \"-Wunused-function\"\n"
     "#endif\n"
     "#ifdef __FAST_MATH__\n"
     "#error \"NaN and the order of operations count: not with -ffast-math\"\n"
