@@ -90,8 +90,8 @@ static void add_dag(trials *t, const seer_target *target, uint64_t seed) {
 
 static void compare(const trials *t) {
   for (uint32_t k = 0; k < t->n; k++) {
-    const char *wrong = loop_expect_compare(t->trial[k].expect, t->trial[k].sketch,
-        t->trial[k].loop, t->trial[k].data, t->arena);
+    const char *wrong = loop_expect_compare(
+        t->trial[k].expect, t->trial[k].sketch, t->trial[k].loop, t->trial[k].data, t->arena);
     if (wrong)
       fail_msg("kernel %u, seed %" PRIu64 ": %s\n%s", k, t->trial[k].seed, wrong,
           seer_loop_print(t->trial[k].loop, t->arena));

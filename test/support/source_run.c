@@ -121,8 +121,8 @@ static const char driver_tail[] =
     "  return fclose(in) | fclose(out);\n"
     "}\n";
 
-static seer_status write_text(const char *folder, const char *name, const char *text,
-    seer_arena *arena) {
+static seer_status write_text(
+    const char *folder, const char *name, const char *text, seer_arena *arena) {
   return seer_os_write_file(seer_os_path_join(arena, folder, name), text, strlen(text));
 }
 
@@ -155,8 +155,7 @@ static seer_status write_inputs(source_batch *batch, const char *folder) {
         seer_text_put_n(&all, batch->kernel[k].data[b], bytes_of(&loop->buf[b]));
     }
   }
-  return seer_os_write_file(
-      seer_os_path_join(batch->arena, folder, "in"), all.data, all.n_bytes);
+  return seer_os_write_file(seer_os_path_join(batch->arena, folder, "in"), all.data, all.n_bytes);
 }
 
 static seer_status read_outputs(source_batch *batch, const char *folder) {
@@ -179,8 +178,8 @@ static seer_status read_outputs(source_batch *batch, const char *folder) {
 
 // Runs a shell command in `folder`; what it says goes to `log`.
 static bool shell(source_batch *batch, const char *folder, const char *command, const char *log) {
-  const char *line = seer_arena_printf(
-      batch->arena, "cd '%s' && { %s ; } >%s 2>&1", folder, command, log);
+  const char *line =
+      seer_arena_printf(batch->arena, "cd '%s' && { %s ; } >%s 2>&1", folder, command, log);
   return system(line) == 0;  // NOLINT: what is run is written above
 }
 
@@ -193,10 +192,10 @@ static const char *log_text(source_batch *batch, const char *folder, const char 
   return n > 6000 ? text + n - 6000 : text;
 }
 
-static const char *failed(source_batch *batch, const char *folder, const char *what,
-    const char *log) {
-  return seer_arena_printf(batch->arena, "%s, in %s:\n%s", what, folder,
-      log_text(batch, folder, log));
+static const char *failed(
+    source_batch *batch, const char *folder, const char *what, const char *log) {
+  return seer_arena_printf(
+      batch->arena, "%s, in %s:\n%s", what, folder, log_text(batch, folder, log));
 }
 
 static const char *build_and_run(

@@ -1,6 +1,6 @@
 // source_run.h - kernels printed as source, many in one file, compiled by a compiler of this
-// machine and run in a process of their own, each buffer exactly as large as it is said to be: under
-// AddressSanitizer every access outside of one ends the process.
+// machine and run in a process of their own, each buffer exactly as large as it is said to be:
+// under AddressSanitizer every access outside of one ends the process.
 #ifndef SEER_TEST_SOURCE_RUN_H
 #define SEER_TEST_SOURCE_RUN_H
 

@@ -57,6 +57,7 @@ static const char heading[] =
     "#endif\n"
     "#endif\n"
     "#define HELPER static inline\n"
+    "#define KERNEL static\n"
     "#define RESTRICT restrict\n"
     "#define INFINITY_F32 INFINITY\n"
     "#define INFINITY_F64 ((f64)INFINITY)\n"

@@ -5,6 +5,11 @@
 // the instructions that a processor has for it, or by way of <immintrin.h> and <arm_neon.h>, for
 // vectors that are as long as a register; longer ones are halved. Nothing becomes a call: neither
 // of libm nor of libgcc.
+//
+// Measured on 18 schedules of three kernels, GCC 12 on a Zen 5 with AVX-512, against LLVM's objects
+// (2026-11): 1.27 of their time; 1.05 when a phase's function is not inlined into the one that
+// takes the table of buffers, which leaves it too few registers (KERNEL); 1.02 with -mtune=generic
+// too: the tuning for Zen reads a weight again for each row of a tile.
 #include <stdio.h>
 #include <string.h>
 
@@ -13,8 +18,10 @@
 static const char heading[] =
     "// Kernels in C with the vector extensions of GCC 12 and clang 14, or later. No product is "
     "to\n"
-    "// become one operation with a sum where it does not say so: compile with -O2 -std=c17, or\n"
-    "// -ffp-contract=off, and with -march for the machine that they are for.\n"
+    "// become one operation with a sum where it does not say so: compile with -std=c17, or\n"
+    "// -ffp-contract=off. Vectors are there already: GCC's best is\n"
+    "//   -O2 -std=c17 -fno-tree-vectorize -Wno-psabi -mtune=generic -march=...\n"
+    "// and clang's -O2 -std=c17 -march=...\n"
     "#include <math.h>\n"
     "#include <stdbool.h>\n"
     "#include <stdint.h>\n"
@@ -34,6 +41,7 @@ static const char heading[] =
     "// No vector goes to or comes from another file.\n"
     "#pragma GCC diagnostic ignored \"-Wpsabi\"\n"
     "#define HELPER static inline __attribute__((always_inline, unused))\n"
+    "#define KERNEL static __attribute__((noinline))\n"
     "#define RESTRICT restrict\n"
     "#define INFINITY_F32 INFINITY\n"
     "#define INFINITY_F64 ((f64)INFINITY)\n"

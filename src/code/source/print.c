@@ -346,7 +346,7 @@ static void put_phase(seer_source *s) {
   seer_text_init(&given, s->arena);
   seer_source_find_facts(s);
   s->n_name = 0;
-  seer_text_printf(s->text, "\nstatic void %s_on(", s->phase->name);
+  seer_text_printf(s->text, "\nKERNEL void %s_on(", s->phase->name);
   put_arguments(s, &given);
   seer_text_put(s->text, ") {\n");
   put_slots(s);
