@@ -123,6 +123,7 @@ static void merge(seer_source_piece *into, const seer_source_piece *one) {
   bool is_same = one->at == into->at && one->elem == into->elem && one->lanes == into->lanes;
   if (!is_same && !is_lane_of(one, into)) into->elem = SEER_VEC_VOID;
   if (one->end > into->end) into->end = one->end;
+  into->is_read = into->is_read || one->is_read;
 }
 
 static void find_pieces(seer_source *s) {
@@ -130,7 +131,8 @@ static void find_pieces(seer_source *s) {
     const seer_vec_node *node = &s->code->node[s->order[k]];
     uint32_t slot;
     int64_t at;
-    if (!is_access(node->op) || !seer_source_into_slot(s, node->arg[0], &slot, &at)) continue;
+    if (!is_access(node->op) || (!is_store(node->op) && s->fact[s->order[k]].n_uses == 0)) continue;
+    if (!seer_source_into_slot(s, node->arg[0], &slot, &at)) continue;
     const seer_vec_node *value = seer_source_accessed(s, node);
     bool is_whole = node->op == SEER_VEC_LOAD || node->op == SEER_VEC_STORE;
     s->piece = SEER_GROW(s->arena, seer_source_piece, s->piece, s->n_piece, &s->cap_piece);
@@ -138,7 +140,8 @@ static void find_pieces(seer_source *s) {
         .at = at,
         .end = at + seer_source_access_bytes(s, node),
         .elem = is_whole ? (seer_vec_elem)value->elem : SEER_VEC_VOID,
-        .lanes = value->lanes};
+        .lanes = value->lanes,
+        .is_read = !is_store(node->op)};
   }
   if (s->n_piece == 0) return;
   qsort(s->piece, s->n_piece, sizeof(*s->piece), compare_pieces);

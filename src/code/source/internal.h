@@ -45,6 +45,7 @@ typedef struct {
   // What it is a variable of; VOID: of bytes, as accesses of different types overlap
   seer_vec_elem elem;
   uint32_t lanes;
+  bool is_read;
 } seer_source_piece;
 
 typedef struct {

@@ -341,6 +341,14 @@ static void put_slots(seer_source *s) {
   }
 }
 
+// Compilers warn of variables that are only written.
+static void put_unread(seer_source *s) {
+  for (size_t k = 0; k < s->n_piece; k++) {
+    if (!s->piece[k].is_read)
+      seer_text_printf(s->text, "  (void)%s;\n", piece_name(s, &s->piece[k]));
+  }
+}
+
 static void put_phase(seer_source *s) {
   seer_text given;
   seer_text_init(&given, s->arena);
@@ -351,6 +359,7 @@ static void put_phase(seer_source *s) {
   seer_text_put(s->text, ") {\n");
   put_slots(s);
   put_block(s, s->phase->body);
+  put_unread(s);
   seer_text_printf(s->text,
       "}\n\nvoid %s(void *const *buffers, uint32_t part);\n"
       "void %s(void *const *buffers, uint32_t part) {\n"
