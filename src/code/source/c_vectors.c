@@ -21,7 +21,11 @@ static const char heading[] =
     "// become one operation with a sum where it does not say so: compile with -std=c17, or\n"
     "// -ffp-contract=off. Vectors are there already: GCC's best is\n"
     "//   -O2 -std=c17 -fno-tree-vectorize -Wno-psabi -mtune=generic -march=...\n"
-    "// and clang's -O2 -std=c17 -march=...\n"
+    "// and clang's -O2 -std=c17 -fno-vectorize -fno-slp-vectorize -march=...\n"
+    "#if defined(__GNUC__) && !defined(__clang__)\n"
+    "// Of a variable that is only written under a condition, what was not written is not used.\n"
+    "#pragma GCC diagnostic ignored \"-Wmaybe-uninitialized\"\n"
+    "#endif\n"
     "#include <math.h>\n"
     "#include <stdbool.h>\n"
     "#include <stdint.h>\n"
@@ -402,21 +406,22 @@ static void put_rounding(const vector *x) {
 
 // ---- conversions that saturate
 
-// $F floats -> $I integers, by way of $W, which hold all that is left of the floats; $B, $H: the
+// $F floats -> $I integers, by way of $W, which hold all that is left of the floats ($R: as $I);
+// $B, $H: the
 // least and the greatest that is meant; $C: bounds are exact, or (else) the greatest float below
 // the bound is less than the greatest integer.
 static const char to_narrow[] =
     "HELPER $I float_$O_$F_$I($F x) {\n"
     "  x = select_$F(($M)(x > $B), x, splat_$F($B));\n"
     "  x = select_$F(($M)(x < $H), x, splat_$F($H));\n"
-    "  return CONVERT(CONVERT(x, $W), $I);\n"
+    "  return $R;\n"
     "}\n";
 static const char to_narrow_signed[] =
     "HELPER $I float_$O_$F_$I($F x) {\n"
     "  x = ($F)(($M)x & ($M)(x == x));\n"
     "  x = select_$F(($M)(x > $B), x, splat_$F($B));\n"
     "  x = select_$F(($M)(x < $H), x, splat_$F($H));\n"
-    "  return CONVERT(CONVERT(x, $W), $I);\n"
+    "  return $R;\n"
     "}\n";
 static const char to_wide[] =
     "HELPER $I float_$O_$F_$I($F x) {\n"
@@ -453,8 +458,11 @@ static void put_saturating(
     snprintf(way, sizeof(way), "i32x%u", lanes);
   else
     snprintf(way, sizeof(way), "%c%ux%u", is_signed ? 'i' : 'u', bits, lanes);
-  const char *const words[] = {"F", f.v, "I", i.v, "M", f.mask, "W", way, "B", low, "H", high, "G",
-      greatest, "O", is_signed ? "sint" : "uint", NULL};
+  const char *result = bits < 32
+      ? seer_arena_printf(text->arena, "trunc_%s_%s(CONVERT(x, %s))", way, i.v, way)
+      : seer_arena_printf(text->arena, "(%s)CONVERT(x, %s)", i.v, way);
+  const char *const words[] = {"F", f.v, "I", i.v, "M", f.mask, "W", way, "R", result, "B", low,
+      "H", high, "G", greatest, "O", is_signed ? "sint" : "uint", NULL};
   const char *pattern = is_exact ? (is_signed ? to_narrow_signed : to_narrow)
                                  : (is_signed ? to_wide_signed : to_wide);
   seer_source_put_words(text, pattern, words);
@@ -495,6 +503,67 @@ static void put_masked(const vector *x) {
   if (r) seer_text_put(x->text, "#else\n");
   put(x, masked_lanes);
   if (r) seer_text_put(x->text, "#endif\n");
+}
+
+// ---- integers of other widths
+
+// GCC takes vectors apart for steps by more than a factor of two.
+static void put_steps(
+    seer_text *text, seer_vec_elem from, seer_vec_elem to, uint32_t lanes, const char *sign) {
+  int step = to > from ? 1 : -1;
+  for (int e = (int)from; e != (int)to; e += step) seer_text_put(text, "CONVERT(");
+  seer_text_printf(text, "(%s%ux%u)x", sign, seer_vec_elem_bits[from], lanes);
+  for (int e = (int)from; e != (int)to; e += step)
+    seer_text_printf(text, ", %s%ux%u)", sign, seer_vec_elem_bits[e + step], lanes);
+}
+
+// A vector of 4, 8, 16, ... bytes as the register that instructions take.
+static const char *as_register(uint32_t bytes) {
+  return bytes == 4 ? "_mm_cvtsi32_si128((i32)x)"
+      : bytes == 8  ? "_mm_cvtsi64_si128((i64)x)"
+      : bytes == 16 ? "(__m128i)x"
+      : bytes == 32 ? "(__m256i)x"
+                    : NULL;
+}
+
+static void put_extension(
+    seer_text *text, seer_vec_elem from, seer_vec_elem to, uint32_t lanes, bool is_signed) {
+  vector x = vector_of(text, from, lanes), y = vector_of(text, to, lanes);
+  const reg *r = reg_of(&y);
+  const char *argument = as_register(x.bytes), *op = is_signed ? "sext" : "zext";
+  bool is_direct = r && argument;
+  if (is_direct) {
+    bool is_bytes = y.bytes == 64 && from == SEER_VEC_I8 && to == SEER_VEC_I16;
+    seer_text_printf(text, "#if defined(%s)\nHELPER %s %s_%s_%s(%s x) {\n",
+        y.bytes == 16       ? "__SSE4_1__"
+            : y.bytes == 32 ? "__AVX2__"
+            : is_bytes      ? "__AVX512BW__"
+                            : "__AVX512F__",
+        y.v, op, x.v, y.v, x.v);
+    seer_text_printf(text, "  return (%s)%s_cvtep%s%u_epi%u(%s);\n}\n#else\n", y.v, r->prefix,
+        is_signed ? "i" : "u", seer_vec_elem_bits[from], seer_vec_elem_bits[to], argument);
+  }
+  seer_text_printf(text, "HELPER %s %s_%s_%s(%s x) { return (%s)", y.v, op, x.v, y.v, x.v, y.v);
+  put_steps(text, from, to, lanes, is_signed ? "i" : "u");
+  seer_text_put(text, "; }\n");
+  if (is_direct) seer_text_put(text, "#endif\n");
+}
+
+static void put_widths(seer_text *text, uint32_t lanes) {
+  for (seer_vec_elem from = SEER_VEC_I8; from <= SEER_VEC_I64; from++) {
+    vector x = vector_of(text, from, lanes);
+    for (seer_vec_elem to = SEER_VEC_I8; to <= SEER_VEC_I64; to++) {
+      vector y = vector_of(text, to, lanes);
+      if (to > from) {
+        put_extension(text, from, to, lanes, true);
+        put_extension(text, from, to, lanes, false);
+      } else if (to < from) {
+        seer_text_printf(text, "HELPER %s trunc_%s_%s(%s x) { return ", y.v, x.v, y.v, x.v);
+        put_steps(text, from, to, lanes, "i");
+        seer_text_put(text, "; }\n");
+      }
+    }
+  }
 }
 
 // ---- halves of floats
@@ -574,6 +643,7 @@ static void put_lanes(seer_text *text, uint32_t lanes) {
     }
     put_masked(&x);
   }
+  put_widths(text, lanes);
   for (seer_vec_elem to = SEER_VEC_I8; to <= SEER_VEC_I64; to++) {
     for (int k = 0; k < 4; k++)
       put_saturating(text, k < 2 ? SEER_VEC_F32 : SEER_VEC_F64, to, lanes, k % 2 == 0);

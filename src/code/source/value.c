@@ -11,7 +11,6 @@
 //   $A        the type of the first argument
 //   $V        $A without sign
 //   $U        the same, and at least 32 bits for one lane: C would compute in int
-//   $W        $T without sign
 //   $!        not: of one bit, or of masks
 static const char *const of_op[SEER_VEC_OP_COUNT] = {
     [SEER_VEC_ADD] = "($T)(($U)$0 + ($U)$1)",
@@ -91,9 +90,9 @@ static const char *const of_lanes[SEER_VEC_OP_COUNT] = {
     [SEER_VEC_FNAN] = "($T)(($0 != $0) | ($1 != $1))",
     [SEER_VEC_FEQ_NAN] = "($T)~(($0 < $1) | ($0 > $1))",
     [SEER_VEC_FGE_NAN] = "($T)~($0 < $1)",
-    [SEER_VEC_ZEXT] = "($T)CONVERT(($V)$0, $W)",
-    [SEER_VEC_SEXT] = "CONVERT($0, $T)",
-    [SEER_VEC_TRUNC] = "CONVERT($0, $T)",
+    [SEER_VEC_ZEXT] = "zext_$A_$T($0)",
+    [SEER_VEC_SEXT] = "sext_$A_$T($0)",
+    [SEER_VEC_TRUNC] = "trunc_$A_$T($0)",
     [SEER_VEC_SINT_FLOAT] = "CONVERT($0, $T)",
     [SEER_VEC_UINT_FLOAT] = "CONVERT(($V)$0, $T)",
     [SEER_VEC_FLOAT_WIDER] = "CONVERT($0, $T)",
@@ -161,7 +160,9 @@ const char *seer_source_mask(seer_source *s, seer_vec v, uint32_t bits) {
     return seer_arena_printf(s->arena, "splat_%s(-%s)", type, seer_source_operand(s, node->arg[0]));
   const char *name = seer_source_operand(s, v);
   if (s->fact[v.i].mask_bits == bits) return name;
-  return seer_arena_printf(s->arena, "CONVERT(%s, %s)", name, type);
+  uint32_t own = s->fact[v.i].mask_bits;
+  return seer_arena_printf(s->arena, "%s_%s_%s(%s)", own < bits ? "sext" : "trunc",
+      seer_source_mask_type(s, own, node->lanes), type, name);
 }
 
 // The k-th argument; masks have `bits` bits.
@@ -185,7 +186,6 @@ static const char *type_of(const seer_source *s, seer_vec v, uint32_t mask_bits)
 static const char *word(seer_source *s, seer_vec v, uint32_t bits, char letter) {
   const seer_vec_node *node = seer_source_at(s, v);
   if (letter == 'T') return type_of(s, v, bits);
-  if (letter == 'W') return without_sign(type_of(s, v, bits), s);
   if (letter == '!') return node->lanes == 1 ? "!" : "~";
   if (letter >= '0' && letter <= '2') return argument(s, node, (uint32_t)(letter - '0'), bits);
   const char *type = type_of(s, node->arg[0], bits);
@@ -231,9 +231,8 @@ static const char *of_mask(seer_source *s, seer_vec v) {
 static const char *widened(seer_source *s, seer_vec v) {
   const seer_vec_node *node = seer_source_at(s, v);
   const char *way = seer_source_type(s, SEER_VEC_I32, node->lanes);
-  const char *pattern = node->op == SEER_VEC_SINT_FLOAT ? "CONVERT(CONVERT($0, %s), $T)"
-                                                        : "CONVERT(CONVERT(($V)$0, %s), $T)";
-  return fill_in(s, v, 0, seer_arena_printf(s->arena, pattern, way));
+  const char *op = node->op == SEER_VEC_SINT_FLOAT ? "sext" : "zext";
+  return fill_in(s, v, 0, seer_arena_printf(s->arena, "CONVERT(%s_$A_%s($0), $T)", op, way));
 }
 
 // ---- between lanes
