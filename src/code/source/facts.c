@@ -100,11 +100,6 @@ const seer_vec_node *seer_source_accessed(const seer_source *s, const seer_vec_n
   return is_store(access->op) ? seer_source_at(s, access->arg[1]) : access;
 }
 
-int64_t seer_source_access_bytes(const seer_source *s, const seer_vec_node *access) {
-  const seer_vec_node *value = seer_source_accessed(s, access);
-  return (int64_t)value->lanes * seer_vec_elem_bytes((seer_vec_elem)value->elem);
-}
-
 static int compare_pieces(const void *a, const void *b) {
   const seer_source_piece *x = a, *y = b;
   if (x->slot != y->slot) return x->slot < y->slot ? -1 : 1;
@@ -138,7 +133,7 @@ static void find_pieces(seer_source *s) {
     s->piece = SEER_GROW(s->arena, seer_source_piece, s->piece, s->n_piece, &s->cap_piece);
     s->piece[s->n_piece++] = (seer_source_piece){.slot = slot,
         .at = at,
-        .end = at + seer_source_access_bytes(s, node),
+        .end = at + (int64_t)value->lanes * seer_vec_elem_bytes((seer_vec_elem)value->elem),
         .elem = is_whole ? (seer_vec_elem)value->elem : SEER_VEC_VOID,
         .lanes = value->lanes,
         .is_read = !is_store(node->op)};

@@ -75,8 +75,6 @@ void seer_source_find_facts(seer_source *s);  // of s->phase
 bool seer_source_into_slot(
     const seer_source *s, seer_vec pointer, uint32_t *out_slot, int64_t *out_at);
 const seer_source_piece *seer_source_piece_of(const seer_source *s, uint32_t slot, int64_t at);
-// Bytes of what an access moves.
-int64_t seer_source_access_bytes(const seer_source *s, const seer_vec_node *access);
 // Of what a LOAD or a STORE moves.
 const seer_vec_node *seer_source_accessed(const seer_source *s, const seer_vec_node *access);
 
