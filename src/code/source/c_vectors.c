@@ -96,6 +96,24 @@ static const char one_lane_rounding[] =
     "  return _mm_cvtsd_f64(_mm_round_sd(all, all, $M));\n"
     "}\n";
 
+static const char one_lane_halves[] =
+    "#if defined(__F16C__)\n"
+    "HELPER f32 bits_half_i16(i16 x) { return _cvtsh_ss((u16)x); }\n"
+    "HELPER i16 half_bits_f32(f32 x) { return (i16)_cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT); }\n"
+    "#elif defined(__ARM_FP16_FORMAT_IEEE)\n"
+    "HELPER f32 bits_half_i16(i16 x) {\n"
+    "  __fp16 half;\n"
+    "  memcpy(&half, &x, sizeof(x));\n"
+    "  return half;\n"
+    "}\n"
+    "HELPER i16 half_bits_f32(f32 x) {\n"
+    "  const __fp16 half = (__fp16)x;\n"
+    "  i16 r;\n"
+    "  memcpy(&r, &half, sizeof(r));\n"
+    "  return r;\n"
+    "}\n"
+    "#else\n";
+
 static const struct {
   const char *op, *immediate, *builtin, *neon;
 } rounding[] = {
@@ -122,7 +140,9 @@ static void put_one_lane(seer_text *text) {
   seer_text_put(text, "#else\n");
   seer_source_put_rounding(text);
   seer_text_put(text, "#endif\n");
+  seer_text_put(text, one_lane_halves);
   seer_source_put_halves(text);
+  seer_text_put(text, "#endif\n");
 }
 
 // ---- several lanes. Words of the patterns:
@@ -568,41 +588,70 @@ static void put_widths(seer_text *text, uint32_t lanes) {
 
 // ---- halves of floats
 
+// Of lanes and of halves, where that is what the machine has an instruction for.
+static const char of_half_floats_by_lanes[] =
+    "HELPER f32x$N bits_half_i16x$N(i16x$N x) {\n"
+    "  f32x$N r;\n"
+    "  for (int l = 0; l < $N; l++) r[l] = bits_half_i16(x[l]);\n"
+    "  return r;\n"
+    "}\n"
+    "HELPER i16x$N half_bits_f32x$N(f32x$N x) {\n"
+    "  i16x$N r;\n"
+    "  for (int l = 0; l < $N; l++) r[l] = half_bits_f32(x[l]);\n"
+    "  return r;\n"
+    "}\n";
+static const char of_half_floats_by_halves[] =
+    "HELPER f32x$N bits_half_i16x$N(i16x$N x) {\n"
+    "  return join_f32x$N(bits_half_i16x$K(low_i16x$N(x)), bits_half_i16x$K(high_i16x$N(x)));\n"
+    "}\n"
+    "HELPER i16x$N half_bits_f32x$N(f32x$N x) {\n"
+    "  return join_i16x$N(half_bits_f32x$K(low_f32x$N(x)), half_bits_f32x$K(high_f32x$N(x)));\n"
+    "}\n";
+
+static const struct {
+  uint32_t lanes;
+  const char *if_there, *pattern;
+} half_instructions[] = {
+    {4, "__F16C__",
+        "HELPER f32x4 bits_half_i16x4(i16x4 x) {\n"
+        "  return (f32x4)_mm_cvtph_ps(_mm_cvtsi64_si128((i64)x));\n"
+        "}\n"
+        "HELPER i16x4 half_bits_f32x4(f32x4 x) {\n"
+        "  const i16x8 r = (i16x8)_mm_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT);\n"
+        "  return (i16x4){r[0], r[1], r[2], r[3]};\n"
+        "}\n"},
+    {8, "__F16C__",
+        "HELPER f32x8 bits_half_i16x8(i16x8 x) { return (f32x8)_mm256_cvtph_ps((__m128i)x); }\n"
+        "HELPER i16x8 half_bits_f32x8(f32x8 x) {\n"
+        "  return (i16x8)_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT);\n"
+        "}\n"},
+    {16, "__AVX512F__",
+        "HELPER f32x16 bits_half_i16x16(i16x16 x) {\n"
+        "  return (f32x16)_mm512_cvtph_ps((__m256i)x);\n"
+        "}\n"
+        "HELPER i16x16 half_bits_f32x16(f32x16 x) {\n"
+        "  return (i16x16)_mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT);\n"
+        "}\n"},
+};
+
 static void put_half_floats(seer_text *text, uint32_t lanes) {
-  static const struct {
-    uint32_t lanes;
-    const char *if_there, *pattern;
-  } direct[] = {
-      {8, "__F16C__",
-          "HELPER f32x8 bits_half_i16x8(i16x8 x) { return (f32x8)_mm256_cvtph_ps((__m128i)x); }\n"
-          "HELPER i16x8 half_bits_f32x8(f32x8 x) {\n"
-          "  return (i16x8)_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT);\n"
-          "}\n"},
-      {4, "__F16C__",
-          "HELPER f32x4 bits_half_i16x4(i16x4 x) {\n"
-          "  return (f32x4)_mm_cvtph_ps((__m128i)(i16x8){x[0], x[1], x[2], x[3]});\n"
-          "}\n"
-          "HELPER i16x4 half_bits_f32x4(f32x4 x) {\n"
-          "  const i16x8 r = (i16x8)_mm_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT);\n"
-          "  return (i16x4){r[0], r[1], r[2], r[3]};\n"
-          "}\n"},
-      {16, "__AVX512F__",
-          "HELPER f32x16 bits_half_i16x16(i16x16 x) {\n"
-          "  return (f32x16)_mm512_cvtph_ps((__m256i)x);\n"
-          "}\n"
-          "HELPER i16x16 half_bits_f32x16(f32x16 x) {\n"
-          "  return (i16x16)_mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT);\n"
-          "}\n"},
-  };
-  vector f = vector_of(text, SEER_VEC_F32, lanes);
-  for (size_t k = 0; k < SEER_COUNT_OF(direct); k++) {
-    if (direct[k].lanes != lanes) continue;
-    seer_text_printf(text, "#if defined(%s)\n%s#else\n", direct[k].if_there, direct[k].pattern);
-    put(&f, of_half_floats);
-    seer_text_put(text, "#endif\n");
-    return;
+  const char *before = "if";
+  char n[8], half[8];
+  snprintf(n, sizeof(n), "%u", lanes);
+  snprintf(half, sizeof(half), "%u", lanes / 2);
+  const char *const words[] = {"N", n, "K", half, NULL};
+  for (size_t k = 0; k < SEER_COUNT_OF(half_instructions); k++) {
+    if (half_instructions[k].lanes != lanes) continue;
+    seer_text_printf(
+        text, "#if defined(%s)\n%s", half_instructions[k].if_there, half_instructions[k].pattern);
+    before = "elif";
   }
-  put(&f, of_half_floats);
+  seer_text_printf(text, "#%s defined(__F16C__) || defined(__ARM_FP16_FORMAT_IEEE)\n", before);
+  seer_source_put_words(
+      text, lanes <= 4 ? of_half_floats_by_lanes : of_half_floats_by_halves, words);
+  seer_text_put(text, "#else\n");
+  seer_source_put_words(text, of_half_floats, words);
+  seer_text_put(text, "#endif\n");
 }
 
 // ---- all of it
