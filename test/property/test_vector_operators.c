@@ -53,16 +53,13 @@ static double real_number(seer_rng *rng, numbers kind) {
   return (double)(float)((seer_rng_f64(rng) - 0.5) * (kind == ANYTHING ? 300 : 20));
 }
 
-// Never 0: a division by it has no meaning, and no trap. Of 64 bits half: what is i64 may be an
-// index, of which it is known that it does not overflow.
-static int64_t whole_number(seer_rng *rng, numbers kind, bool is_index) {
+// Never 0: a division by it has no meaning, and no trap.
+static int64_t whole_number(seer_rng *rng, numbers kind) {
   uint64_t some = seer_rng_below(rng, 4);
   if (kind == SMALL) return seer_rng_below(rng, 3) == 0 ? -1 : 1 + (int64_t)seer_rng_below(rng, 2);
   if (kind == MODERATE || some < 2)
     return seer_rng_below(rng, 9) == 0 ? -1 : seer_rng_range(rng, 1, 9);
-  return (int64_t)((seer_rng_u64(rng) >> (some == 2 ? 0 : seer_rng_below(rng, 64)) >>
-                       (is_index ? 33 : 0)) |
-      1);
+  return (int64_t)(seer_rng_u64(rng) >> (some == 2 ? 0 : seer_rng_below(rng, 64)) | 1);
 }
 
 static void fill(seer_rng *rng, const seer_loop_buf *buf, numbers kind, void *data) {
@@ -72,8 +69,7 @@ static void fill(seer_rng *rng, const seer_loop_buf *buf, numbers kind, void *da
     else if (buf->dtype == SEER_DTYPE_BOOL)
       seer_dtype_store_i64(buf->dtype, data, k, (int64_t)seer_rng_below(rng, 2));
     else
-      seer_dtype_store_i64(
-          buf->dtype, data, k, whole_number(rng, kind, seer_dtype_bytes(buf->dtype) == 8));
+      seer_dtype_store_i64(buf->dtype, data, k, whole_number(rng, kind));
   }
 }
 

@@ -101,7 +101,7 @@ static seer_vec pointer(seer_gen *g, const seer_gen_addr *addr, seer_vec cond, u
 static seer_vec plain_load(seer_gen *g, const seer_gen_addr *addr, seer_vec_elem elem,
     uint32_t lanes, seer_vec p, uint32_t align) {
   bool is_fixed = !g->buf[addr->buf].is_written && !g->tile->buf[addr->buf].is_register;
-  int64_t key = g->fence << 16 | lanes << 8 | elem;
+  int64_t key = g->fence << 20 | lanes << 8 | elem;
   if (is_fixed) {
     seer_vec v = seer_gen_memo_find(g, TAG_LOAD, p, SEER_GEN_NONE, key);
     if (v.i != 0) return v;

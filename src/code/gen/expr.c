@@ -265,6 +265,19 @@ static seer_gen_value load(seer_gen *g, seer_expr e) {
 
 // ---- expressions
 
+// What data say may be any number: sums of it wrap, and do not go through those of indices, which
+// are known not to overflow.
+static bool is_data(const seer_gen *g, seer_expr e) {
+  const seer_expr_node *node = seer_gen_at(g, e);
+  if (node->op == SEER_EXPR_LOAD) return true;
+  if (node->op == SEER_EXPR_VAR)
+    return g->var[node->ref].kind == SEER_GEN_LET && is_data(g, g->var[node->ref].let);
+  for (uint32_t k = 0; k < 3; k++) {
+    if (node->arg[k].i != 0 && is_data(g, node->arg[k])) return true;
+  }
+  return false;
+}
+
 // a `op` b of indices. Along unit-stride lanes the answer changes at one lane: i32 lane numbers
 // against a limit.
 static bool compare_lin(seer_gen *g, const seer_expr_node *node, seer_gen_value *out) {
@@ -374,8 +387,8 @@ static seer_gen_value build(seer_gen *g, seer_expr e) {
       seer_gen_value v;
       if (seer_gen_is_true(g, e))
         return (seer_gen_value){.v = seer_vec_const(g->b, SEER_VEC_I1, 1, 1)};
-      if (seer_gen_at(g, node->arg[0])->dtype == SEER_DTYPE_I64 && compare_lin(g, node, &v))
-        return v;
+      bool is_index = seer_gen_at(g, node->arg[0])->dtype == SEER_DTYPE_I64 && !is_data(g, e);
+      if (is_index && compare_lin(g, node, &v)) return v;
       break;
     }
     case SEER_EXPR_VAR:
@@ -386,7 +399,8 @@ static seer_gen_value build(seer_gen *g, seer_expr e) {
     case SEER_EXPR_DIV:
     case SEER_EXPR_MOD: {
       seer_sum x;
-      if (dtype == SEER_DTYPE_I64 && seer_gen_sum_of(g, e, &x)) return seer_gen_sum_lanes(g, &x);
+      if (dtype == SEER_DTYPE_I64 && !is_data(g, e) && seer_gen_sum_of(g, e, &x))
+        return seer_gen_sum_lanes(g, &x);
       break;
     }
     case SEER_EXPR_SELECT: {  // a condition that is known decides before the other side is built
