@@ -10,7 +10,7 @@ static seer_gen_value expr_raw(seer_gen *g, seer_expr e);
 // ---- sums
 
 uint32_t seer_gen_expr_depth(const seer_gen *g, seer_expr e) {
-  const seer_expr_node *node = seer_gen_at(g, e);
+  const seer_expr_node *node = seer_tile_at(g->tile, e);
   uint32_t depth = 0;
   if (node->op == SEER_EXPR_LOAD) return g->depth;
   if (node->op == SEER_EXPR_VAR) {
@@ -29,7 +29,7 @@ uint32_t seer_gen_expr_depth(const seer_gen *g, seer_expr e) {
 }
 
 static bool uses_hull(const seer_gen *g, seer_expr e) {
-  const seer_expr_node *node = seer_gen_at(g, e);
+  const seer_expr_node *node = seer_tile_at(g->tile, e);
   if (node->op == SEER_EXPR_VAR) {
     const seer_gen_var *var = &g->var[node->ref];
     if (var->kind == SEER_GEN_LET) return uses_hull(g, var->let);
@@ -56,7 +56,7 @@ static seer_sum sum_of_value(
 static bool other(void *user, seer_expr e, seer_sum *out) {
   seer_gen *g = user;
   if (uses_hull(g, e)) return false;
-  int op = seer_gen_at(g, e)->op;  // sums and products came from here and would come back
+  int op = seer_tile_at(g->tile, e)->op;  // sums and products came from here and would come back
   bool is_sum = op == SEER_EXPR_ADD || op == SEER_EXPR_SUB || op == SEER_EXPR_MUL ||
       op == SEER_EXPR_NEG || op == SEER_EXPR_DIV || op == SEER_EXPR_MOD;
   seer_gen_value v = is_sum ? expr_raw(g, e) : seer_gen_expr(g, e);
@@ -179,7 +179,7 @@ static void and_uniform(seer_gen *g, seer_gen_condition *c, seer_vec v, uint32_t
 
 // The parts of a conjunction that are not known to hold.
 static void conjunction(seer_gen *g, seer_expr e, seer_gen_condition *c) {
-  const seer_expr_node *node = seer_gen_at(g, e);
+  const seer_expr_node *node = seer_tile_at(g->tile, e);
   if (node->op == SEER_EXPR_AND && node->dtype == SEER_DTYPE_BOOL) {
     conjunction(g, node->arg[0], c);
     conjunction(g, node->arg[1], c);
@@ -200,7 +200,7 @@ static bool is_never(const seer_gen *g, const seer_gen_condition *c) {
 }
 
 static seer_gen_value load(seer_gen *g, seer_expr e) {
-  const seer_expr_node *node = seer_gen_at(g, e);
+  const seer_expr_node *node = seer_tile_at(g->tile, e);
   const seer_expr *index = &g->loop->expr.index[node->index0];
   seer_dtype dtype = (seer_dtype)node->dtype;
   seer_vec_elem elem = seer_gen_memory_elem(dtype);
@@ -268,7 +268,7 @@ static seer_gen_value load(seer_gen *g, seer_expr e) {
 // What data say may be any number: sums of it wrap, and do not go through those of indices, which
 // are known not to overflow.
 static bool is_data(const seer_gen *g, seer_expr e) {
-  const seer_expr_node *node = seer_gen_at(g, e);
+  const seer_expr_node *node = seer_tile_at(g->tile, e);
   if (node->op == SEER_EXPR_LOAD) return true;
   if (node->op == SEER_EXPR_VAR)
     return g->var[node->ref].kind == SEER_GEN_LET && is_data(g, g->var[node->ref].let);
@@ -346,7 +346,7 @@ bool seer_gen_is_true(seer_gen *g, seer_expr predicate) {
 }
 
 static seer_gen_value expr_raw(seer_gen *g, seer_expr e) {
-  const seer_expr_node *node = seer_gen_at(g, e);
+  const seer_expr_node *node = seer_tile_at(g->tile, e);
   seer_expr_op op = (seer_expr_op)node->op;
   if (op == SEER_EXPR_VAR) {
     const seer_gen_var *var = &g->var[node->ref];
@@ -362,14 +362,14 @@ static seer_gen_value expr_raw(seer_gen *g, seer_expr e) {
   }
   bool keep = op == SEER_EXPR_SELECT && !arg[0].is_vec;  // a uniform choice between vectors
   for (uint32_t k = keep ? 1 : 0; is_vec && k < n; k++) arg[k].v = seer_gen_widen(g, arg[k]);
-  seer_dtype arg_dtype = (seer_dtype)seer_gen_at(g, node->arg[0])->dtype;
+  seer_dtype arg_dtype = (seer_dtype)seer_tile_at(g->tile, node->arg[0])->dtype;
   seer_vec v =
       seer_gen_apply(g, op, (seer_dtype)node->dtype, arg_dtype, arg[0].v, arg[1].v, arg[2].v);
   return (seer_gen_value){.v = v, .is_vec = is_vec};
 }
 
 static seer_gen_value build(seer_gen *g, seer_expr e) {
-  const seer_expr_node *node = seer_gen_at(g, e);
+  const seer_expr_node *node = seer_tile_at(g->tile, e);
   seer_dtype dtype = (seer_dtype)node->dtype;
   switch ((int)node->op) {
     case SEER_EXPR_CONST_F:
@@ -387,7 +387,8 @@ static seer_gen_value build(seer_gen *g, seer_expr e) {
       seer_gen_value v;
       if (seer_gen_is_true(g, e))
         return (seer_gen_value){.v = seer_vec_const(g->b, SEER_VEC_I1, 1, 1)};
-      bool is_index = seer_gen_at(g, node->arg[0])->dtype == SEER_DTYPE_I64 && !is_data(g, e);
+      bool is_index =
+          seer_tile_at(g->tile, node->arg[0])->dtype == SEER_DTYPE_I64 && !is_data(g, e);
       if (is_index && compare_lin(g, node, &v)) return v;
       break;
     }

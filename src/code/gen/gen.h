@@ -151,10 +151,6 @@ typedef struct {
     if (!(g)->status) (g)->status = SEER_FAIL(code, __VA_ARGS__); \
   } while (0)
 
-static inline const seer_expr_node *seer_gen_at(const seer_gen *g, seer_expr e) {
-  return &g->loop->expr.node[e.i];
-}
-
 // ---- value.c
 seer_vec_elem seer_gen_elem(seer_dtype dtype);  // of values
 seer_vec_elem seer_gen_memory_elem(seer_dtype dtype);  // in memory

@@ -32,7 +32,7 @@ void seer_gen_accumulate(
   seer_dtype dtype[SEER_DAG_MAX_VALUES];
   memcpy(old, acc, sizeof(old));
   for (uint32_t k = 0; k < store->n_values; k++) dtype[k] = g->loop->buf[store->buf[k]].dtype;
-  const seer_expr_node *product = seer_gen_at(g, store->value[0]);
+  const seer_expr_node *product = seer_tile_at(g->tile, store->value[0]);
   if (store->combiner == SEER_COMBINE_SUM && product->op == SEER_EXPR_MUL &&
       seer_dtype_is_float(dtype[0]) && store->n_values == 1) {
     seer_vec args[2] = {seer_gen_expr(g, product->arg[0]).v, seer_gen_expr(g, product->arg[1]).v};
@@ -183,7 +183,7 @@ typedef struct {
 static void find_target(void *user, seer_expr load) {
   target_search *s = user;
   for (uint32_t k = 0; k < s->store->n_values; k++) {
-    if (seer_gen_at(s->g, load)->ref == s->store->buf[k]) s->found = true;
+    if (seer_tile_at(s->g->tile, load)->ref == s->store->buf[k]) s->found = true;
   }
 }
 

@@ -24,7 +24,7 @@ typedef struct {
 
 static void find_guard(void *user, seer_expr load) {
   guard_search *s = user;
-  const seer_expr_node *node = seer_gen_at(s->g, load);
+  const seer_expr_node *node = seer_tile_at(s->g->tile, load);
   if (node->arg[0].i != 0 && !seer_gen_is_true(s->g, node->arg[0])) s->found = true;
 }
 
@@ -99,7 +99,7 @@ static bool require(version_test *t, seer_sum *x) {
 
 static void prove(version_test *t, seer_expr e) {
   seer_gen *g = t->g;
-  const seer_expr_node *node = seer_gen_at(g, e);
+  const seer_expr_node *node = seer_tile_at(g->tile, e);
   if (node->op == SEER_EXPR_AND && node->dtype == SEER_DTYPE_BOOL) {
     prove(t, node->arg[0]);
     prove(t, node->arg[1]);
@@ -111,7 +111,7 @@ static void prove(version_test *t, seer_expr e) {
   }
   int op = node->op;
   if (op != SEER_EXPR_LT && op != SEER_EXPR_LE && op != SEER_EXPR_GT && op != SEER_EXPR_GE) return;
-  if (seer_gen_at(g, node->arg[0])->dtype != SEER_DTYPE_I64) return;
+  if (seer_tile_at(g->tile, node->arg[0])->dtype != SEER_DTYPE_I64) return;
   bool flip = op == SEER_EXPR_LT || op == SEER_EXPR_LE;
   seer_sum x, b;
   if (!seer_gen_sum_of(g, node->arg[flip ? 1 : 0], &x) ||
@@ -124,36 +124,27 @@ static void prove(version_test *t, seer_expr e) {
 
 static void prove_guard(void *user, seer_expr load) {
   version_test *t = user;
-  const seer_expr_node *node = seer_gen_at(t->g, load);
+  const seer_expr_node *node = seer_tile_at(t->g->tile, load);
   if (node->arg[0].i != 0) prove(t, node->arg[0]);
 }
 
 // ---- tails
 
-// Lanes in registers must be cut into vectors alike wherever a register lives.
-static bool has_register(seer_gen *g, uint32_t id);
-
 typedef struct {
-  seer_gen *g;
+  const seer_tile *tile;
   bool found;
 } register_search;
 
-static void find_register(void *user, seer_expr load) {
+static void find_register(void *user, uint32_t buf, const seer_expr *index, uint32_t n_index) {
   register_search *s = user;
-  if (s->g->tile->buf[seer_gen_at(s->g, load)->ref].is_register) s->found = true;
+  (void)index, (void)n_index;
+  s->found = s->found || s->tile->buf[buf].is_register;
 }
 
+// Lanes in registers must be cut into vectors alike wherever a register lives.
 static bool has_register(seer_gen *g, uint32_t id) {
-  register_search search = {.g = g};
-  for (; id != 0 && !search.found; id = g->loop->node[id].next) {
-    const seer_loop_node *node = &g->loop->node[id];
-    if (node->kind == SEER_NODE_FOR) search.found = has_register(g, node->body);
-    if (node->kind != SEER_NODE_STORE) continue;
-    for (uint32_t k = 0; k < node->n_values; k++) {
-      if (g->tile->buf[node->buf[k]].is_register) search.found = true;
-      seer_tile_visit_loads(g->tile, node->value[k], find_register, &search);
-    }
-  }
+  register_search search = {.tile = g->tile};
+  seer_tile_visit_accesses(g->tile, id, find_register, &search);
   return search.found;
 }
 

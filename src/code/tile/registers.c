@@ -114,29 +114,15 @@ typedef struct {
   bool found;
 } search;
 
-static void find_choice(void *user, seer_expr load) {
+static void find_choice(void *user, uint32_t buf, const seer_expr *index, uint32_t n_index) {
   search *s = user;
-  const seer_expr_node *node = seer_tile_at(s->tile, load);
-  const seer_expr *index = &s->tile->loop->expr.index[node->index0];
-  if (s->tile->buf[node->ref].is_register &&
-      seer_tile_index_depends(s->tile, index, node->n_index, s->var))
-    s->found = true;
+  s->found = s->found ||
+      (s->tile->buf[buf].is_register && seer_tile_index_depends(s->tile, index, n_index, s->var));
 }
 
 bool seer_tile_chooses_register(seer_tile *tile, uint32_t id, uint32_t var) {
   search s = {.tile = tile, .var = var};
-  for (; id != 0 && !s.found; id = tile->loop->node[id].next) {
-    const seer_loop_node *node = &tile->loop->node[id];
-    if (node->kind == SEER_NODE_FOR) s.found = seer_tile_chooses_register(tile, node->body, var);
-    if (node->kind == SEER_NODE_LET) seer_tile_visit_loads(tile, node->value[0], find_choice, &s);
-    if (node->kind != SEER_NODE_STORE) continue;
-    for (uint32_t k = 0; k < node->n_values && !s.found; k++) {
-      seer_tile_visit_loads(tile, node->value[k], find_choice, &s);
-      if (tile->buf[node->buf[k]].is_register &&
-          seer_tile_index_depends(tile, node->index, node->n_index, var))
-        s.found = true;
-    }
-  }
+  seer_tile_visit_accesses(tile, id, find_choice, &s);
   return s.found;
 }
 

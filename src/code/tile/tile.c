@@ -49,6 +49,37 @@ void seer_tile_visit_loads(
   visit_loads(tile, e, visit, user);
 }
 
+typedef struct {
+  seer_tile *tile;
+  void (*visit)(void *user, uint32_t buf, const seer_expr *index, uint32_t n_index);
+  void *user;
+} access_visit;
+
+static void visit_as_access(void *user, seer_expr load) {
+  access_visit *v = user;
+  const seer_expr_node *node = seer_tile_at(v->tile, load);
+  v->visit(v->user, node->ref, &v->tile->loop->expr.index[node->index0], node->n_index);
+}
+
+static void visit_accesses(access_visit *v, uint32_t id) {
+  for (; id != 0; id = v->tile->loop->node[id].next) {
+    const seer_loop_node *node = &v->tile->loop->node[id];
+    if (node->kind == SEER_NODE_FOR) visit_accesses(v, node->body);
+    if (node->kind == SEER_NODE_LET)
+      seer_tile_visit_loads(v->tile, node->value[0], visit_as_access, v);
+    for (uint32_t k = 0; node->kind == SEER_NODE_STORE && k < node->n_values; k++) {
+      seer_tile_visit_loads(v->tile, node->value[k], visit_as_access, v);
+      v->visit(v->user, node->buf[k], node->index, node->n_index);
+    }
+  }
+}
+
+void seer_tile_visit_accesses(seer_tile *tile, uint32_t id,
+    void (*visit)(void *user, uint32_t buf, const seer_expr *index, uint32_t n_index), void *user) {
+  access_visit v = {tile, visit, user};
+  visit_accesses(&v, id);
+}
+
 uint32_t seer_tile_next_lanes(const seer_tile_for *of, int64_t rest) {
   uint32_t lanes = of->lanes;
   while ((int64_t)lanes > rest) lanes /= 2;

@@ -91,6 +91,10 @@ bool seer_tile_index_depends(
 // Calls visit once for each load below `e` (LETs are looked through). `visit` does not do so.
 void seer_tile_visit_loads(
     seer_tile *tile, seer_expr e, void (*visit)(void *user, seer_expr load), void *user);
+// Calls visit for each load and each target of a store in the block `id`; a load that several
+// statements share, once for each.
+void seer_tile_visit_accesses(seer_tile *tile, uint32_t id,
+    void (*visit)(void *user, uint32_t buf, const seer_expr *index, uint32_t n_index), void *user);
 // Lanes of the next vector of a LANES loop when `rest` elements are left.
 uint32_t seer_tile_next_lanes(const seer_tile_for *of, int64_t rest);
 // Whether the loop `var` around block `id` chooses between registers.
