@@ -11,6 +11,7 @@
 
 // ---- clock
 uint64_t seer_os_now_ns(void);  // monotonic
+uint64_t seer_os_thread_ns(void);  // of processor time that this thread has had
 void seer_os_sleep_ns(uint64_t ns);
 
 // ---- files

@@ -84,6 +84,12 @@ uint64_t seer_os_now_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+uint64_t seer_os_thread_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 void seer_os_sleep_ns(uint64_t ns) {
   struct timespec left = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
   while (nanosleep(&left, &left) != 0 && errno == EINTR) {

@@ -111,9 +111,9 @@ static seer_status build_one(
       arena, "k_%016" PRIx64 "_%016" PRIx64, k->step->content, seer_schedule_hash(schedule));
   if (k->ties->n > 0)
     symbol = seer_arena_printf(arena, "%s_%016" PRIx64, symbol, hash_ties(k->ties));
-  uint64_t start = seer_os_now_ns();
+  uint64_t start = seer_os_thread_ns();
   SEER_TRY(seer_codegen_build(codegen, loop, symbol, arena, &k->kernel));
-  k->codegen_s = (double)(seer_os_now_ns() - start) * 1e-9;
+  k->codegen_s = (double)(seer_os_thread_ns() - start) * 1e-9;
   SEER_TRY(dump_one(jobs, codegen, k, list, loop));
   k->n_arg = k->kernel.n_arg;
   if (k->n_arg > 0 && k->kernel.arg[k->n_arg - 1].storage == SEER_STORE_LOCAL) k->n_arg--;

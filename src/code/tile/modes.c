@@ -8,12 +8,19 @@
 #define MAX_COPIES 1024
 #define MAX_SERIAL_COPIES 256
 #define MAX_PARTIAL_COPIES 64
+// More elements than this that vectors load or store one by one: SERIAL loops around them stay
+// loops. A vector whose lanes lie apart is as many instructions as it has lanes, and LLVM's time
+// grows faster than the code. Of the 5,946 kernels of bench/replay 16 are others by it, 0.982 of
+// their time before; ConvNeXt's slowest takes 0.03 s to build, not 0.28. With 640 26 are others,
+// two of them slower by 9 and 33 %; with 1,024 six, and ConvNeXt's is as slow as it was.
+#define MAX_SINGLES 800
 // More vectors than this in one VECTOR loop: a loop over vectors.
 #define MAX_CHUNKS 16
 
 typedef struct {
   int64_t copies;  // of statements
   int64_t serial;  // of bodies, by unrolled SERIAL loops
+  int64_t singles;  // elements that vectors load or store one by one
   bool has_loop;  // a loop that stays
   bool has_reduction;
 } size;
@@ -47,6 +54,19 @@ static void element_bytes(uint32_t id, widest *w) {
   }
 }
 
+typedef struct {
+  seer_tile *tile;
+  uint32_t var;  // of the lanes
+  int64_t n;  // accesses whose lanes lie apart
+} apart;
+
+static void count_apart(void *user, uint32_t buf, const seer_expr *index, uint32_t n_index) {
+  apart *a = user;
+  int64_t step;
+  (void)n_index;
+  a->n += !seer_tile_lane_step(a->tile, buf, index, a->var, &step) || (step != 0 && step != 1);
+}
+
 // How many copies of its body the vectors of a loop come to.
 static int64_t cut_into_vectors(seer_tile *tile, const seer_loop_node *node, seer_tile_for *of) {
   widest w = {.tile = tile};
@@ -61,6 +81,12 @@ static int64_t cut_into_vectors(seer_tile *tile, const seer_loop_node *node, see
   return of->is_chunk_loop ? 4 : chunks;
 }
 
+static int64_t count_singles(seer_tile *tile, const seer_loop_node *node, const seer_tile_for *of) {
+  apart a = {.tile = tile, .var = node->var};
+  seer_tile_visit_accesses(tile, node->body, count_apart, &a);
+  return a.n * (of->is_chunk_loop ? of->lanes : node->extent);
+}
+
 // ---- loops
 
 static void cut_serial(
@@ -69,17 +95,19 @@ static void cut_serial(
   int64_t limit =
       node->max_unroll && !inner->has_loop && inner->has_reduction ? node->max_unroll : 1;
   if (node->extent == 1 ||
-      (node->extent * inner->serial <= limit &&
-          node->extent * inner->copies <= MAX_SERIAL_COPIES)) {
+      (node->extent * inner->serial <= limit && node->extent * inner->copies <= MAX_SERIAL_COPIES &&
+          node->extent * inner->singles <= MAX_SINGLES)) {
     of->mode = SEER_TILE_COPIES;
     all->serial *= node->extent;
     return;
   }
   for (int64_t step = limit / inner->serial; step > 1 && of->is_exact; step--) {
-    if (node->extent % step == 0 && step * inner->copies <= MAX_PARTIAL_COPIES) {
+    if (node->extent % step == 0 && step * inner->copies <= MAX_PARTIAL_COPIES &&
+        step * inner->singles <= MAX_SINGLES) {
       of->step = (uint16_t)step;
       all->serial *= step;
       all->copies *= step;
+      all->singles *= step;
       return;
     }
   }
@@ -105,12 +133,16 @@ static size of_for(seer_tile *tile, uint32_t id) {
       break;
     case SEER_LOOP_VECTOR:
       all.copies *= cut_into_vectors(tile, node, of);
+      all.singles = count_singles(tile, node, of);
       break;
     case SEER_LOOP_SERIAL:
       cut_serial(node, &inner, of, &all);
       break;
   }
-  if (of->mode == SEER_TILE_COPIES) all.copies *= node->extent;
+  if (of->mode == SEER_TILE_COPIES) {
+    all.copies *= node->extent;
+    all.singles *= node->extent;
+  }
   if (of->mode == SEER_TILE_LOOP || of->is_chunk_loop) all.has_loop = true;
   return all;
 }
@@ -124,6 +156,7 @@ static size of_block(seer_tile *tile, uint32_t id) {
       one.has_reduction = true;
     if (node->kind == SEER_NODE_FOR) one = of_for(tile, id);
     sum.copies += one.copies;
+    sum.singles += one.singles;
     sum.has_loop = sum.has_loop || one.has_loop;
     sum.has_reduction = sum.has_reduction || one.has_reduction;
     sum.serial = seer_max_i64(sum.serial, one.serial);

@@ -80,6 +80,50 @@ void seer_tile_visit_accesses(seer_tile *tile, uint32_t id,
   visit_accesses(&v, id);
 }
 
+// ---- lanes
+
+// No vector has more.
+#define MAX_LANES 256
+
+typedef struct {
+  const seer_tile *tile;
+  uint32_t var;
+} lane_look;
+
+static bool variable(void *user, uint32_t ref, seer_sum *out);
+
+static bool sum_of(lane_look *l, seer_expr e, seer_sum *out) {
+  seer_sum_reader reader = {
+      .expr = &l->tile->loop->expr, .lanes = MAX_LANES, .user = l, .variable = variable};
+  return seer_sum_of(&reader, e, out);
+}
+
+static bool variable(void *user, uint32_t ref, seer_sum *out) {
+  lane_look *l = user;
+  if (l->tile->let_of[ref].i != 0) return sum_of(l, l->tile->let_of[ref], out);
+  *out = seer_sum_const(0);
+  if (ref == l->var)
+    out->lane = 1;
+  else
+    *out = seer_sum_atom((seer_sum_term){
+        .coef = 1, .atom = ref + 1, .low = l->tile->low[ref], .high = l->tile->high[ref]});
+  return true;
+}
+
+bool seer_tile_lane_step(
+    const seer_tile *tile, uint32_t buf, const seer_expr *index, uint32_t var, int64_t *out_step) {
+  const seer_loop_buf *decl = &tile->loop->buf[buf];
+  lane_look look = {tile, var};
+  *out_step = 0;
+  for (uint32_t k = 0; k < decl->rank; k++) {
+    seer_sum at = seer_sum_const(0);
+    if (!seer_tile_depends(tile, index[k], var)) continue;
+    if (!sum_of(&look, index[k], &at)) return false;
+    *out_step += at.lane * decl->stride[k];
+  }
+  return true;
+}
+
 uint32_t seer_tile_next_lanes(const seer_tile_for *of, int64_t rest) {
   uint32_t lanes = of->lanes;
   while ((int64_t)lanes > rest) lanes /= 2;

@@ -95,6 +95,9 @@ void seer_tile_visit_loads(
 // statements share, once for each.
 void seer_tile_visit_accesses(seer_tile *tile, uint32_t id,
     void (*visit)(void *user, uint32_t buf, const seer_expr *index, uint32_t n_index), void *user);
+// Elements from lane to lane of an access, if they are the same for all lanes of a loop over `var`.
+bool seer_tile_lane_step(
+    const seer_tile *tile, uint32_t buf, const seer_expr *index, uint32_t var, int64_t *out_step);
 // Lanes of the next vector of a LANES loop when `rest` elements are left.
 uint32_t seer_tile_next_lanes(const seer_tile_for *of, int64_t rest);
 // Whether the loop `var` around block `id` chooses between registers.
