@@ -382,6 +382,26 @@ static void put_neon(const vector *x, const char *op, const char *neon) {
   put(x, pattern.data);
 }
 
+// a > b ? a : b and a < b ? a : b, of which MAXPS and MINPS are exactly this.
+static void put_extremes(const vector *x) {
+  const reg *r = reg_of(x);
+  if (r) {
+    seer_text_printf(x->text, "#if %s\n", r->if_simple);
+    seer_text pattern;
+    seer_text_init(&pattern, x->text->arena);
+    seer_text_printf(&pattern,
+        "HELPER $V larger_$V($V a, $V b) { return ($V)%s_max_%s(a, b); }\n"
+        "HELPER $V smaller_$V($V a, $V b) { return ($V)%s_min_%s(a, b); }\n",
+        r->prefix, kind_of(x), r->prefix, kind_of(x));
+    put(x, pattern.data);
+    seer_text_put(x->text, "#else\n");
+  }
+  put(x,
+      "HELPER $V larger_$V($V a, $V b) { return select_$V(($M)(a > b), a, b); }\n"
+      "HELPER $V smaller_$V($V a, $V b) { return select_$V(($M)(a < b), a, b); }\n");
+  if (r) seer_text_put(x->text, "#endif\n");
+}
+
 static void put_sqrt(const vector *x) {
   const reg *r = reg_of(x);
   if (r) {
@@ -683,6 +703,7 @@ static void put_lanes(seer_text *text, uint32_t lanes) {
     if (lanes > 2) put_halves(&x);
     if (seer_vec_is_float(e)) {
       put(&x, of_floats);
+      put_extremes(&x);
       put_fmuladd(&x);
       put_sqrt(&x);
       put_rounding(&x);

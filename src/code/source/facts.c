@@ -27,12 +27,21 @@ static void walk(seer_source *s, seer_vec_block block) {
   }
 }
 
+seer_vec_op seer_source_extreme(const seer_source *s, const seer_vec_node *node) {
+  const seer_vec_node *cond = seer_source_at(s, node->arg[0]);
+  bool is_compared = node->op == SEER_VEC_SELECT && cond->arg[0].i == node->arg[1].i &&
+      cond->arg[1].i == node->arg[2].i;
+  bool is_extreme = cond->op == SEER_VEC_FGT || cond->op == SEER_VEC_FLT;
+  return is_compared && is_extreme ? (seer_vec_op)cond->op : SEER_VEC_UNDEF;
+}
+
 // Uses stand behind definitions: backwards, all uses of a value are known when it comes.
 static void count_uses(seer_source *s) {
   for (size_t k = s->n_order; k-- > 0;) {
     const seer_vec_node *node = &s->code->node[s->order[k]];
     if (!is_act(node->op) && s->fact[s->order[k]].n_uses == 0) continue;
-    for (uint32_t a = 0; a < seer_vec_ops[node->op].n_args; a++) {
+    uint32_t first = seer_source_extreme(s, node) == SEER_VEC_UNDEF ? 0 : 1;
+    for (uint32_t a = first; a < seer_vec_ops[node->op].n_args; a++) {
       s->fact[node->arg[a].i].n_uses++;
       s->fact[node->arg[a].i].user = s->order[k];
     }

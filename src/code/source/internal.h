@@ -71,6 +71,9 @@ static inline bool seer_source_is_mask(const seer_vec_node *node) {
 
 // ---- facts.c
 void seer_source_find_facts(seer_source *s);  // of s->phase
+// Of a SELECT of the larger (smaller) of what it compares: FGT (FLT). UNDEF: it is none. Compilers
+// make one instruction of it for scalars, but not for vectors.
+seer_vec_op seer_source_extreme(const seer_source *s, const seer_vec_node *node);
 // A slot, or a pointer into one: which, and how far in [bytes]. False: it is none.
 bool seer_source_into_slot(
     const seer_source *s, seer_vec pointer, uint32_t *out_slot, int64_t *out_at);

@@ -242,6 +242,12 @@ static const char *select_lanes(seer_source *s, seer_vec v) {
   uint32_t bits =
       node->elem == SEER_VEC_I1 ? s->fact[v.i].mask_bits : seer_vec_elem_bits[node->elem];
   bool is_one = seer_source_at(s, node->arg[0])->lanes == 1;
+  seer_vec_op extreme = seer_source_extreme(s, node);
+  if (extreme != SEER_VEC_UNDEF && node->lanes == 1)
+    return fill_in(s, v, bits, extreme == SEER_VEC_FGT ? "$1 > $2 ? $1 : $2" : "$1 < $2 ? $1 : $2");
+  if (extreme != SEER_VEC_UNDEF)
+    return fill_in(
+        s, v, bits, extreme == SEER_VEC_FGT ? "larger_$T($1, $2)" : "smaller_$T($1, $2)");
   return fill_in(s, v, bits, is_one ? "$0 ? $1 : $2" : "select_$T($0, $1, $2)");
 }
 

@@ -302,9 +302,9 @@ static void check_cases(const world *w, const char *how) {
 typedef struct {
   world *w;
   uint32_t n_part;
-  seer_vec_elem elem[64];  // of the output's parts
-  uint64_t want[64][N];
-  bool is_open[64][N];  // anything may stand there
+  seer_vec_elem elem[80];  // of the output's parts
+  uint64_t want[80][N];
+  bool is_open[80][N];  // anything may stand there
 } shaped;
 
 static void expect(shaped *s, uint32_t part, seer_vec_elem elem) {
@@ -340,6 +340,22 @@ static void lanes_move(shaped *s, seer_vec i, seer_vec_elem elem, uint32_t part)
         l == lanes - 1 ? argument_bits(w, elem, 1, first) : argument_bits(w, elem, 0, at);
     s->want[part + 2][at] = argument_bits(w, elem, 0, first + (l + lanes / 2) % lanes);
     s->want[part + 3][at] = argument_bits(w, elem, 0, first + lanes / 2);
+  }
+}
+
+// The larger and the smaller, as comparisons say it: the second, if one is NaN or both are zeros.
+static void extremes(shaped *s, seer_vec i, seer_vec_elem elem, uint32_t part) {
+  world *w = s->w;
+  seer_vec x = load_argument(w, elem, 0, i), y = load_argument(w, elem, 1, i);
+  for (uint32_t k = 0; k < 2; k++) {
+    seer_vec_op op = k == 0 ? SEER_VEC_FGT : SEER_VEC_FLT;
+    store_result(w, part + k, seer_vec_select(&w->b, seer_vec2(&w->b, op, x, y), x, y), i);
+    expect(s, part + k, elem);
+    for (uint32_t at = 0; at < N; at++) {
+      uint64_t a = argument_bits(w, elem, 0, at), c = argument_bits(w, elem, 1, at), is_first;
+      seer_vec_apply(op, elem, SEER_VEC_I1, a, c, 0, &is_first);
+      s->want[part + k][at] = is_first ? a : c;
+    }
   }
 }
 
@@ -386,6 +402,8 @@ static void between_lanes(shaped *s) {
   seer_vec i = seer_vec_counter(&w->b, loop, w->lanes);
   for (seer_vec_elem e = SEER_VEC_I1; e <= SEER_VEC_F64; e++, part += 4) lanes_move(s, i, e, part);
   for (seer_vec_elem e = SEER_VEC_I8; e <= SEER_VEC_F64; e++, part += 4) masks(s, i, e, part);
+  extremes(s, i, SEER_VEC_F32, part);
+  extremes(s, i, SEER_VEC_F64, part + 2);
   seer_vec_end(&w->b);
 }
 
