@@ -162,6 +162,16 @@ static const char *moved(seer_source *s, const seer_vec_node *node) {
                     : seer_arena_printf(s->arena, "MOVE(%s, %s * %u)", base, by, bytes);
 }
 
+// A vector from memory that is used more than once is to be loaded once.
+static const char *kept(seer_source *s, uint32_t id, const char *text) {
+  const seer_vec_node *node = &s->code->node[id];
+  uint32_t slot;
+  int64_t at;
+  bool is_variable = seer_source_into_slot(s, node->arg[0], &slot, &at);
+  if (node->lanes == 1 || s->fact[id].n_uses < 2 || is_variable) return text;
+  return seer_arena_printf(s->arena, "keep_%s(%s)", type_name(s, node), text);
+}
+
 static void put_value(seer_source *s, uint32_t id) {
   const seer_vec_node *node = &s->code->node[id];
   seer_vec v = {id};
@@ -170,7 +180,7 @@ static void put_value(seer_source *s, uint32_t id) {
   if (node->op == SEER_VEC_MOVE)
     text = moved(s, node);
   else if (node->op == SEER_VEC_LOAD || node->op == SEER_VEC_LOAD_MASKED)
-    text = load(s, node);
+    text = kept(s, id, load(s, node));
   else
     text = seer_source_value(s, v);
   if (node->elem == SEER_VEC_PTR)
