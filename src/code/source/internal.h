@@ -2,6 +2,7 @@
 //
 //   table.c      the dialects
 //   print.c      kernels: functions, blocks, loops, accesses
+//   pointer.c    names of arguments and of constants in memory, pointers moved from them
 //   value.c      the expression of one instruction: patterns over its arguments
 //   literal.c    names of types, constants
 //   facts.c      which values are used, how masks are kept, where slots are cut into variables
@@ -92,14 +93,18 @@ const char *seer_source_literal(
 // `item` n times, n a power of two, with commas.
 const char *seer_source_repeat(const seer_source *s, const char *item, uint64_t n);
 
+// ---- pointer.c
+const char *seer_source_buffer_name(const seer_source *s, uint32_t buf);
+const char *seer_source_fill_name(const seer_source *s, int64_t fill);
+// An address in memory; not in a slot.
+const char *seer_source_pointer(const seer_source *s, seer_vec pointer);
+
 // ---- value.c
 const char *seer_source_operand(seer_source *s, seer_vec v);
 // A value of i1 lanes as integers of `bits` bits.
 const char *seer_source_mask(seer_source *s, seer_vec v, uint32_t bits);
 // The right side of a value's definition.
 const char *seer_source_value(seer_source *s, seer_vec v);
-// An address in memory; not in a slot.
-const char *seer_source_pointer(seer_source *s, seer_vec pointer);
 
 // ---- c.c: what all C has: types, and helpers on one lane.
 void seer_source_put_scalars(seer_text *text);

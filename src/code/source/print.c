@@ -13,55 +13,10 @@ static void begin_line(seer_source *s) {
 
 // ---- names
 
-// Letters, digits and underscores; the number in front makes it unlike any other.
-static const char *buffer_name(const seer_source *s, uint32_t buf) {
-  char *name = seer_arena_printf(s->arena, "b%u_%s", buf, s->code->loop->buf[buf].name);
-  for (char *at = name; *at; at++) {
-    if (!isalnum((unsigned char)*at)) *at = '_';
-  }
-  return name;
-}
-
-static const char *fill_name(const seer_source *s, int64_t fill) {
-  return seer_arena_printf(s->arena, "%s_fill%" PRId64, s->code->phase[0].name, fill);
-}
-
 static const char *piece_name(const seer_source *s, const seer_source_piece *piece) {
   uint32_t k = 0;
   while (s->phase->slot[k].i != piece->slot) k++;
   return seer_arena_printf(s->arena, "s%u_%" PRId64, k, piece->at);
-}
-
-// ---- pointers
-
-// What a pointer was moved from: an argument, a constant, or a value with a name.
-static const char *pointer_base(const seer_source *s, seer_vec pointer) {
-  const seer_vec_node *node = seer_source_at(s, pointer);
-  switch ((int)node->op) {
-    case SEER_VEC_BUFFER:
-      return buffer_name(s, node->buf);
-    case SEER_VEC_SCRATCH:
-      return "scratch";
-    case SEER_VEC_FILL:
-      return seer_arena_printf(s->arena, "FILL(%s)", fill_name(s, node->imm));
-    default:
-      SEER_ASSERT(s->fact[pointer.i].number != 0, "pointer %u has no name", pointer.i);
-      return seer_arena_printf(s->arena, "v%u", s->fact[pointer.i].number);
-  }
-}
-
-// Moves by constants are written where the pointer is used.
-const char *seer_source_pointer(seer_source *s, seer_vec pointer) {
-  int64_t at = 0;
-  for (;;) {
-    const seer_vec_node *node = seer_source_at(s, pointer);
-    int64_t by;
-    if (node->op != SEER_VEC_MOVE || !seer_vec_const_int(s->code, node->arg[1], &by)) break;
-    at += by * (int64_t)seer_vec_elem_bytes((seer_vec_elem)node->of);
-    pointer = node->arg[0];
-  }
-  const char *base = pointer_base(s, pointer);
-  return at == 0 ? base : seer_arena_printf(s->arena, "MOVE(%s, %" PRId64 ")", base, at);
 }
 
 static const char *pointer_type(const seer_source *s, seer_vec v) {
@@ -327,7 +282,7 @@ static void put_arguments(seer_source *s, seer_text *given) {
     seer_loop_storage storage = is_scratch ? SEER_STORE_LOCAL : s->code->loop->buf[b].storage;
     bool is_input = storage == SEER_STORE_INPUT || storage == SEER_STORE_PACKED;
     seer_text_printf(s->text, "%s%schar *RESTRICT %s", before, is_input ? "const " : "",
-        is_scratch ? "scratch" : buffer_name(s, b));
+        is_scratch ? "scratch" : seer_source_buffer_name(s, b));
     seer_text_printf(given, "%sbuffers[%u]", before, at);
     before = ", ";
   }
@@ -391,7 +346,7 @@ static void put_fills(seer_source *s) {
     const char *one = seer_source_literal(s, elem, 1, value->bits, 0);
     uint32_t n = fill->n_bytes / (bits / 8);
     seer_text_printf(s->text, "static const _Alignas(64) %s %s[%u] = {%s};\n",
-        seer_source_type(s, elem, 1), fill_name(s, k), n,
+        seer_source_type(s, elem, 1), seer_source_fill_name(s, k), n,
         value->bits == 0 ? "0" : seer_source_repeat(s, one, n));
   }
 }
@@ -407,7 +362,7 @@ static void put_heading(seer_source *s) {
   for (uint32_t b = 0; b < loop->n_buf; b++) {
     const seer_loop_buf *buf = &loop->buf[b];
     if (buf->storage == SEER_STORE_LOCAL) continue;
-    seer_text_printf(s->text, "//   buffers[%u]  %s  %s[", n_arg++, buffer_name(s, b),
+    seer_text_printf(s->text, "//   buffers[%u]  %s  %s[", n_arg++, seer_source_buffer_name(s, b),
         seer_dtype_name(buf->dtype));
     for (uint32_t k = 0; k < buf->rank; k++)
       seer_text_printf(s->text, "%s%" PRId64, k == 0 ? "" : ", ", buf->dim[k]);
