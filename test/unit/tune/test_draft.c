@@ -100,7 +100,7 @@ static void proposals_do_not_depend_on_threads(void **state) {
         assert_true(seer_schedule_equal(&p[i].schedule, &other->schedule));
         assert_true(p[i].analytic_s == other->analytic_s);
         assert_true(p[i].predicted == other->predicted);
-        assert_string_equal(p[i].origin, other->origin);
+        assert_int_equal(p[i].origin, other->origin);
         double noise = 1 + 0.1 * (i % 5);
         seer_search_report(search, &p[i].schedule, p[i].analytic_s * noise, true);
         learn(&w, &p[i].schedule, noise);
