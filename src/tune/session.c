@@ -341,7 +341,8 @@ static seer_status restore_one(void *user, const seer_record *record) {
   seer_session *s = r->s;
   seer_arena_reset(s->round);
   seer_schedule schedule;
-  // What was measured elsewhere is measured here before it counts: it waits in the queue (kin.h).
+  // What was measured elsewhere is measured here before it counts: it waits in the queue
+  // (transfer.h).
   if (record->place == SEER_RECORD_ELSEWHERE) return SEER_OK;
   seer_record_verdict verdict = seer_record_judge(&r->rule, record, &schedule, NULL);
   r->counts->n[verdict]++;

@@ -1,4 +1,5 @@
-// kin.c - records from elsewhere, of similar machines and of other shapes, as schedules of a task.
+// transfer.c - records from elsewhere, of similar machines and of other shapes, as schedules of a
+// task.
 
 #include "tune/select/transfer.h"
 
@@ -84,7 +85,7 @@ seer_status seer_find_transfers(seer_records *records, const seer_target *target
       .target = target,
       .space = space,
       .sketches = sketches,
-      .arena = seer_arena_create("kin"),
+      .arena = seer_arena_create("transfer"),
       .out = out};
   seer_status status = find(&f, task);
   *out_n = status ? 0 : f.n;

@@ -1,7 +1,7 @@
-// kin.h - what records know that is nearly about a task: schedules of exactly this task and target
-// that came from elsewhere, its best ones on machines with the same features and as many threads,
-// and those of other shapes of its structure, re-fitted. Each is valid for the task and within the
-// limits of its candidates; none was timed for it on this machine.
+// transfer.h - what records know that is nearly about a task: schedules of exactly this task and
+// target that came from elsewhere, its best ones on machines with the same features and as many
+// threads, and those of other shapes of its structure, re-fitted. Each is valid for the task and
+// within the limits of its candidates; none was timed for it on this machine.
 #ifndef SEER_TUNE_SELECT_TRANSFER_H
 #define SEER_TUNE_SELECT_TRANSFER_H
 
