@@ -334,18 +334,37 @@ static void note_load(void *user, seer_expr e) {
   }
 }
 
+// Readers first, so that the loads of a stage are known when its own are counted.
+static void count_loads(const seer_dag *dag, load_count *out, double *out_iterations) {
+  *out = (load_count){.dag = dag};
+  for (uint32_t s = dag->n_stage; s-- > 0;) {
+    const seer_dag_stage *stage = &dag->stage[s];
+    out_iterations[s] = 0;
+    if (stage->is_const) continue;
+    double points = 1, reduce = 1, wanted = 0;
+    for (uint32_t a = 0; a < (uint32_t)stage->n_space + stage->n_reduce; a++)
+      *(a < stage->n_space ? &points : &reduce) *= (double)stage->axis[a].extent;
+    for (uint32_t v = 0; v < stage->n_values; v++)
+      wanted += dag->buf[stage->out[v]].is_output ? points : out->n_load[stage->out[v]];
+    out->n_iteration = out_iterations[s] = fmin(points, wanted) * reduce;
+    for (uint32_t v = 0; v < stage->n_values; v++)
+      seer_expr_visit(&dag->expr, stage->body[v], note_load, out);
+  }
+}
+
+void seer_dag_count_iterations(const seer_dag *dag, double out[SEER_DAG_MAX_STAGES]) {
+  load_count count;
+  count_loads(dag, &count, out);
+}
+
 seer_dag_io seer_dag_count_io(const seer_dag *dag, double min_bytes) {
-  load_count count = {.dag = dag};
+  load_count count;
+  double iterations[SEER_DAG_MAX_STAGES];
+  count_loads(dag, &count, iterations);
   bool is_made_before[SEER_DAG_MAX_BUFFERS] = {false};  // of weights: what runs read in their place
   for (uint32_t s = 0; s < dag->n_stage; s++) {
     const seer_dag_stage *stage = &dag->stage[s];
     for (uint32_t v = 0; v < stage->n_values; v++) is_made_before[stage->out[v]] = stage->is_const;
-    if (stage->is_const) continue;
-    count.n_iteration = 1;
-    for (uint32_t a = 0; a < (uint32_t)stage->n_space + stage->n_reduce; a++)
-      count.n_iteration *= (double)stage->axis[a].extent;
-    for (uint32_t v = 0; v < stage->n_values; v++)
-      seer_expr_visit(&dag->expr, stage->body[v], note_load, &count);
   }
   seer_dag_io io = {0};
   for (uint32_t b = 0; b < dag->n_buf; b++) {

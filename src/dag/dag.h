@@ -185,6 +185,9 @@ uint32_t seer_dag_anchor(const seer_dag *dag);  // stage index
 // Class of the anchor by access pattern and dtype: "conv.f32", "depthwise.f32", "contraction.f32",
 // "window.f32", "row-reduction.f32", "elementwise.f32", "movement.f32", "group-conv.f32"
 const char *seer_dag_anchor_class(const seer_dag *dag, seer_arena *arena);
+// Iterations of each stage that one run needs: all of an output's, of others no more than there are
+// loads (readers take a part of it: a slice); const stages 0.
+void seer_dag_count_iterations(const seer_dag *dag, double out[SEER_DAG_MAX_STAGES]);
 // Bytes that come in and go out: each element once, and of what is read no more than there are
 // loads.
 typedef struct {

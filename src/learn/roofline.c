@@ -2,7 +2,7 @@
 // Operations: those that every point of a stage needs (their operands move with all of its axes;
 // what does not can be taken out of a loop), each equal expression once. A multiplication takes a
 // slot of an FMA pipe, with an addition for nothing; others may use pipes beside them. Narrow types
-// have more lanes.
+// have more lanes. A stage that is computed where it is read may leave out what nobody reads.
 // Bytes: the caches of all threads together hold what the run before left there, as much as fits,
 // whichever part that is; the rest crosses. Reading and writing go on at the same time.
 #include "learn/roofline.h"
@@ -93,13 +93,11 @@ static void count(counter *c, seer_expr e) {
     c->other += lanes;
 }
 
-static void count_stage(counter *c, double *out_fma, double *out_other) {
+static void count_stage(counter *c, double iterations, double *out_fma, double *out_other) {
   const seer_dag_stage *s = c->stage;
-  double points = 1;
   c->fma = c->other = 0;
   c->large = 0;
   for (uint32_t k = 0; k < (uint32_t)s->n_space + s->n_reduce; k++) {
-    points *= (double)s->axis[k].extent;
     if (s->axis[k].extent > 1) c->large |= UINT64_C(1) << k;
   }
   for (uint32_t v = 0; v < s->n_values; v++) {
@@ -108,8 +106,8 @@ static void count_stage(counter *c, double *out_fma, double *out_other) {
     if (adds && is_of_every_point(c, s->body[v]))
       c->other += fmin(1, operand_bytes(c->dag, s->body[v]) / 4);
   }
-  *out_fma += points * c->fma;
-  *out_other += points * c->other;
+  *out_fma += iterations * c->fma;
+  *out_other += iterations * c->other;
 }
 
 static double compute_seconds(const seer_dag *dag, const seer_target *target) {
@@ -117,10 +115,11 @@ static double compute_seconds(const seer_dag *dag, const seer_target *target) {
   counter c = {.dag = dag,
       .axes = SEER_NEW_ARRAY(arena, uint64_t, dag->expr.n + 1),
       .is_counted = SEER_NEW_ARRAY(arena, bool, dag->expr.n + 1)};
-  double fma = 0, other = 0;
+  double fma = 0, other = 0, iterations[SEER_DAG_MAX_STAGES];
+  seer_dag_count_iterations(dag, iterations);
   for (uint32_t s = 0; s < dag->n_stage; s++) {
     c.stage = &dag->stage[s];
-    if (!c.stage->is_const) count_stage(&c, &fma, &other);
+    if (!c.stage->is_const) count_stage(&c, iterations[s], &fma, &other);
   }
   seer_arena_destroy(arena);
   // The peak counts two operations for a slot.

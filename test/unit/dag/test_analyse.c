@@ -102,6 +102,32 @@ static void data_comparisons_count(void **state) {
   seer_arena_destroy(arena);
 }
 
+// Of a slice's producer no more than the slice reads; what goes out is made whole.
+static void iterations_that_somebody_needs(void **state) {
+  (void)state;
+  static const char text[] =
+      "dag part {\n  input $x f32[8, 5]\n  weight $b f32[7]\n"
+      "  stage bias role prologue [i<7] = $b[i] + 1.0\n"
+      "  stage y role anchor [i<8] sum[k<5] = $x[i, k]\n"
+      "  stage part role epilogue [i<3, j<7] = $y[i * 2] * $bias[j]\n"
+      "  stage few role epilogue [j<7] = $part[1, j]\n  output $few\n%s}\n";
+  seer_arena *arena = seer_arena_create("test");
+  for (int has_part = 0; has_part < 2; has_part++) {
+    const char *dag_text = seer_arena_printf(arena, text, has_part ? "  output $part\n" : "");
+    seer_dag *dag;
+    assert_null(seer_dag_parse("test", dag_text, strlen(dag_text), arena, &dag));
+    double n[SEER_DAG_MAX_STAGES];
+    seer_dag_count_iterations(dag, n);
+    assert_true(n[0] == 0);  // made when compiling
+    assert_true(n[1] == (has_part ? 8 : 7) * 5);
+    assert_true(n[2] == (has_part ? 21 : 7) && n[3] == 7);
+    seer_dag_io io = seer_dag_count_io(dag, 0);
+    assert_true(io.read == 4 * ((has_part ? 40 : 35) + 7));
+    assert_true(io.written == 4 * (has_part ? 28 : 7));
+  }
+  seer_arena_destroy(arena);
+}
+
 static void classes(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
@@ -163,6 +189,7 @@ int main(void) {
       cmocka_unit_test(inlining_is_strict),
       cmocka_unit_test(flops_are_ansors),
       cmocka_unit_test(data_comparisons_count),
+      cmocka_unit_test(iterations_that_somebody_needs),
       cmocka_unit_test(classes),
       cmocka_unit_test(neighbours),
   };
