@@ -1,4 +1,5 @@
-// The bound of a task, on made-up machines, against figures worked out by hand.
+// The bound of a task, on made-up machines, against figures worked out by hand, and against what
+// schedules of it ask for.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +9,11 @@
 
 #include <cmocka.h>
 
+#include "learn/feature.h"
+#include "learn/profile.h"
 #include "learn/roofline.h"
+#include "learn_nets.h"
+#include "support/random_dag.h"
 #include "support/test_target.h"
 
 #define KiB 1024.0
@@ -28,16 +33,7 @@ static seer_target machine(void) {
   return t;
 }
 
-static void near(double value, double want) {
-  if (fabs(value - want) > 1e-9 * fabs(want)) fail_msg("%.9g, not %.9g", value, want);
-}
-
-static seer_dag *parse(seer_arena *arena, const char *text) {
-  seer_dag *dag;
-  seer_status status = seer_dag_parse("test", text, strlen(text), arena, &dag);
-  if (status) fail_msg("%s", seer_status_message(status));
-  return dag;
-}
+static void near(double value, double want) { learn_near(value, want, "the bound"); }
 
 // A 3x3 depthwise convolution of 64 channels at 56x56: 784 KiB in, 784 KiB out, 2.25 KiB of
 // weights.
@@ -55,7 +51,7 @@ static const char depthwise[] =
 static void activations_stay_in_l2(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
-  seer_dag *dag = parse(arena, depthwise);
+  seer_dag *dag = learn_parse(arena, depthwise);
   seer_target t = machine();
   double in = 56 * 56 * 64 * 4 + 9 * 64 * 4, flops = 2.0 * 9 * 56 * 56 * 64;
   seer_roofline r = seer_roofline_build(dag, &t, 0);
@@ -95,7 +91,7 @@ static const char product[] =
 static void weights_are_as_cold_as_they_are_timed(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
-  seer_dag *dag = parse(arena, product);
+  seer_dag *dag = learn_parse(arena, product);
   seer_target t = machine();
   double w = 8 * MiB, l1 = 64 * KiB, l2 = l1 + 1 * MiB, all = l2 + 8 * MiB;
   seer_roofline r = seer_roofline_build(dag, &t, 0);
@@ -132,11 +128,119 @@ static void only_what_all_points_need_is_counted(void **state) {
         "dag one {\n  input $x f32[1000]\n  input $b i8[1000]\n  stage y role anchor %s\n"
         "  output $y\n}\n",
         cases[i].stage);
-    seer_roofline r = seer_roofline_build(parse(arena, text), &t, 0);
+    seer_roofline r = seer_roofline_build(learn_parse(arena, text), &t, 0);
     double slots = r.compute_s * 200e9 / 2 / 1000;
     if (fabs(slots - cases[i].slots) > 1e-9)
       fail_msg("%s: %g, not %g", cases[i].stage, slots, cases[i].slots);
   }
+  seer_arena_destroy(arena);
+}
+
+// 512 x 512 x 512: on the arithmetic, wherever the 3 MiB come from. 1024 x 4096 sums: 16 MiB in
+// twice and out once, of which 9.06 MiB stay; a quarter of a slot each, and memory.
+static void a_product_and_a_sum(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  seer_target t = machine();
+  seer_dag *dag = learn_parse(arena,
+      "dag product {\n  input $x f32[512, 512]\n  input $w f32[512, 512]\n"
+      "  stage y role anchor [i<512, j<512] sum[k<512] = $x[i, k] * $w[k, j]\n"
+      "  stage z role epilogue [i<512, j<512] = max($y[i, j], 0.0)\n  output $z\n}\n");
+  seer_roofline r = seer_roofline_build(dag, &t, 0);
+  // The 2^18 maxima start beside the 2^27 FMAs.
+  near(r.compute_s, 2.0 * 512 * 512 * 512 / 200e9);
+  near(r.level_s[0], (2 * MiB - 64 * KiB) / 200e9);
+  near(r.level_s[1], (2 * MiB - 64 * KiB - 1 * MiB) / 100e9);
+  assert_true(r.level_s[2] == 0);
+  near(seer_roofline_seconds(dag, &t, 0), r.compute_s);
+  dag = learn_parse(arena,
+      "dag sum {\n  input $x f32[1024, 4096]\n  input $y f32[1024, 4096]\n"
+      "  stage z role anchor [i<1024, j<4096] = $x[i, j] + $y[i, j]\n  output $z\n}\n");
+  double all = 64 * KiB + 1 * MiB + 8 * MiB;
+  r = seer_roofline_build(dag, &t, 0);
+  near(r.compute_s, 2 * 0.25 * 1024 * 4096 / 200e9);
+  near(r.level_s[2], (32 * MiB - all) / 20e9);
+  near(seer_roofline_seconds(dag, &t, 0), r.level_s[2]);
+  // What is written crosses beside what is read: the larger of both counts.
+  dag = learn_parse(arena,
+      "dag spread {\n  input $x f32[4096]\n"
+      "  stage z role anchor [i<4096, j<4096] = $x[i] * 2.0\n  output $z\n}\n");
+  near(seer_roofline_seconds(dag, &t, 0), (64 * MiB - all) / 20e9);
+  assert_true(seer_roofline_build(dag, &t, 0).compute_s == 0);  // once a row
+  seer_arena_destroy(arena);
+}
+
+// A schedule may compute a product where a part of it is read: 16 of its 1024 rows, so that the
+// rest is none that all schedules need.
+static void what_nobody_reads_is_not_counted(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  seer_target t = machine();
+  static const char text[] =
+      "dag part {\n  input $x f32[1024, 256]\n  weight $w f32[256, 256]\n"
+      "  stage y role anchor [i<1024, j<256] sum[k<256] = $x[i, k] * $w[k, j]\n"
+      "  stage z role epilogue [i<16, j<256] = max($y[i * 64, j], 0.0)\n  output $z\n%s}\n";
+  seer_dag *dag = learn_parse(arena, seer_arena_printf(arena, text, ""));
+  double row = 2.0 * 256 * 256 / 200e9;
+  near(seer_roofline_build(dag, &t, 0).compute_s, 16 * row);
+  dag = learn_parse(arena, seer_arena_printf(arena, text, "  output $y\n"));
+  near(seer_roofline_build(dag, &t, 0).compute_s, 1024 * row);
+  seer_arena_destroy(arena);
+}
+
+// ---- schedules
+
+typedef struct {
+  seer_target target;
+  bool is_random;
+  uint32_t n;
+} checks;
+
+// What the nest asks of the machine is not less than what the bound says of its DAG: cycles of the
+// pipes, bytes into each level. (The profile thinks that the caches hold what each statement of a
+// random DAG reads, one after another: there arithmetic only.)
+static void check_schedule(void *user, const seer_sketch_list *list, const seer_schedule *schedule,
+    const seer_nest *nest) {
+  checks *c = user;
+  const seer_target *t = list->target;
+  seer_roofline bound = seer_roofline_build(list->sketch[schedule->sketch]->dag, t, 0);
+  const double rate[] = {t->peak_gflops * 1e9 / (2.0 * seer_target_lanes(t) * t->n_fma_ports),
+      t->l2_gbs * 1e9, t->l3_gbs * 1e9, t->dram_gbs * 1e9};
+  double time[4] = {0};
+  for (uint32_t i = 0; i < nest->n_statement; i++) {
+    seer_statement_profile p;
+    seer_profile_statement(&nest->statement[i], t, &p, NULL);
+    double threads = fmin(t->threads, p.parts), share = ceil(p.parts / threads) / p.parts;
+    time[0] += p.cycles * share / rate[0];
+    for (int l = 0; l < 3; l++) time[1 + l] += p.moved[l] * share / rate[1 + l];
+  }
+  const double least[] = {bound.compute_s, bound.level_s[0], bound.level_s[1], bound.level_s[2]};
+  for (int k = 0; k < (c->is_random ? 1 : 4); k++) {
+    if (time[k] < least[k])
+      fail_msg("%s: term %d is %g s, its bound %g s", list->dag->name, k, time[k], least[k]);
+  }
+  if (c->is_random) return;
+  // The estimate weighs its terms, so that it may be a little below.
+  double seconds = seer_analytic_seconds(nest, t);
+  assert_true(seconds >= 0.6 * seer_roofline_seconds(list->sketch[schedule->sketch]->dag, t, 0));
+  c->n++;
+}
+
+static void no_schedule_asks_for_less(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  checks c = {.n = 0};
+  for (int m = 0; m < TEST_TARGETS; m++) {
+    c.target = test_target_read(test_target_names[m], arena);
+    for (uint32_t i = 0; i < learn_nets_count + 40; i++) {
+      random_dag_recipe recipe = random_dag_draw(200 + i);
+      c.is_random = i >= learn_nets_count;
+      seer_dag *dag = c.is_random ? random_dag_build(&recipe, arena, NULL)
+                                  : learn_parse(arena, learn_nets[i].text);
+      learn_each_schedule(dag, &c.target, 20, check_schedule, &c);
+    }
+  }
+  assert_true(c.n > 1000);
   seer_arena_destroy(arena);
 }
 
@@ -145,12 +249,18 @@ static void only_what_all_points_need_is_counted(void **state) {
 static void better_machines_have_lower_bounds(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
-  const seer_dag *dags[] = {parse(arena, depthwise), parse(arena, product)};
-  for (uint32_t m = 0; m < TEST_TARGETS * 2; m++) {
-    const seer_dag *dag = dags[m % 2];
-    seer_target base = test_target_read(test_target_names[m / 2], arena), t;
-    double cold = 1.5 * (double)base.l3_bytes, bound = seer_roofline_seconds(dag, &base, cold);
+  const uint32_t n_dags = 2 + (uint32_t)learn_nets_count;
+  for (uint32_t m = 0; m < TEST_TARGETS * n_dags * 2; m++) {
+    uint32_t d = m / 2 % n_dags;
+    const char *text = d == 0 ? depthwise : d == 1 ? product : learn_nets[d - 2].text;
+    const seer_dag *dag = learn_parse(arena, text);
+    seer_target base = test_target_read(test_target_names[m / 2 / n_dags], arena), t;
+    double cold = m % 2 ? 1.5 * (double)base.l3_bytes : 0;
+    double bound = seer_roofline_seconds(dag, &base, cold);
     assert_true(isfinite(bound) && bound > 0);
+    seer_roofline terms = seer_roofline_build(dag, &base, cold);
+    const double *level = terms.level_s;
+    assert_true(bound == fmax(fmax(terms.compute_s, level[0]), fmax(level[1], level[2])));
     for (int change = 0; change < 8; change++) {
       t = base;
       t.threads *= change == 0 ? 2 : 1;
@@ -173,6 +283,9 @@ int main(void) {
       cmocka_unit_test(activations_stay_in_l2),
       cmocka_unit_test(weights_are_as_cold_as_they_are_timed),
       cmocka_unit_test(only_what_all_points_need_is_counted),
+      cmocka_unit_test(a_product_and_a_sum),
+      cmocka_unit_test(what_nobody_reads_is_not_counted),
+      cmocka_unit_test(no_schedule_asks_for_less),
       cmocka_unit_test(better_machines_have_lower_bounds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
