@@ -46,7 +46,7 @@ expect_text stdout "00001 again: refused by one of the builds"
 { line plain x86-64 0.0; line again x86-64 0.5 | sed 's/max(\$x\[m, n\]/max($x[m, n] + 0.0/'; } > other.corpus
 expect_status 0 "$replay" build other.corpus other
 expect_status 1 "$replay" compare before other --limit 0
-expect_text stdout "of the time before, SLOWER"
+expect_text stdout "at least, SLOWER"
 expect_text stdout "1 timed in turns: geometric mean"
 expect_status 0 "$replay" compare before other --limit 1000
 
