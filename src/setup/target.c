@@ -235,6 +235,11 @@ static bool is_detected(const char *name) {
 }
 
 seer_status seer_target_check_here(const seer_target *target) {
+  if (seer_target_is_c(target))
+    return SEER_FAIL(UNSUPPORTED,
+        "target '%s' is no machine that code is run or measured on: tune for the machine itself "
+        "(--target native), and write C of what was found by compile --emit c",
+        target->triple);
   seer_arena *arena = seer_arena_create("target");
   seer_target here;
   seer_status status = seer_target_detect(arena, &here);

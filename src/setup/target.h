@@ -1,6 +1,9 @@
 // target.h - what is known about the hardware, with units. A target is a parameter, never a copy of
 // code. Text form: "cpu -triple=x86_64-linux-gnu -cpu=znver4 -features=+avx512f,... -threads=2
 // -lanes=16 ...".
+//
+// The targets "c" and "c-vectors" are CPUs of which nothing is known: they have a C compiler, and
+// no instruction set here. Their code is written as C and never run by this program.
 #ifndef SEER_SETUP_TARGET_H
 #define SEER_SETUP_TARGET_H
 
@@ -15,12 +18,14 @@ typedef enum {
 
 typedef struct {
   seer_target_kind kind;
-  const char *triple;  // LLVM's
+  const char *triple;  // LLVM's, or "c", "c-vectors"
   const char *cpu;  // LLVM's name, e.g. "znver4"
   const char *features;  // all that code may use, e.g. "+avx2,+avx512f,+fma"; see setup/isa.h
   const char *model_name;  // as the OS names it
   uint32_t threads;  // worker threads of one inference
-  uint32_t vector_bytes;  // 64 for AVX-512, 32 for AVX2, 16 for SSE/NEON
+  // 64 for AVX-512, 32 for AVX2, 16 for SSE/NEON. "c": what the rows of inner loops are made for,
+  // so that a compiler can make vectors of them
+  uint32_t vector_bytes;
   uint32_t n_vector_registers;
   uint32_t n_fma_ports;  // vector FMAs issued per cycle
   uint32_t fma_latency_cycles;
@@ -36,14 +41,18 @@ typedef struct {
 static inline uint32_t seer_target_lanes(const seer_target *target) {
   return target->vector_bytes / 4;
 }
+bool seer_target_is_plain(const seer_target *target);  // "c": no vectors but the compiler's
+bool seer_target_is_c(const seer_target *target);  // that, or "c-vectors"
 
 // The machine that we run on; figures that must be measured are estimated. Strings in `arena`.
 SEER_MUST_USE seer_status seer_target_detect(seer_arena *arena, seer_target *out_target);
-// Parses the text form, or "native", or a bare triple, each with options ("aarch64-linux-gnu
-// -cpu=neoverse-n1"). A bare triple is what every machine of it has: x86_64-linux-gnu is plain
-// x86-64. -cpu= brings its features, -features= adds and takes away ("+avx2,-fma"); only in the
-// text form, which begins with "cpu", it is the whole list. Lanes, registers and pipes that no
-// option states follow from the features. Errors name what there is in place of an unknown name.
+// Parses the text form, or "native", or a bare triple, or "c" or "c-vectors", each with
+// options ("aarch64-linux-gnu -cpu=neoverse-n1"). A bare triple is what every machine of it has:
+// x86_64-linux-gnu is plain x86-64. "c" and "c-vectors" take no -cpu= and -features=; the latter's
+// vectors are as wide as -lanes= says, 4 else. -cpu= brings its features, -features=
+// adds and takes away ("+avx2,-fma"); only in the text form, which begins with "cpu", it is the
+// whole list. Lanes, registers and pipes that no option states follow from the features. Errors
+// name what there is in place of an unknown name.
 SEER_MUST_USE seer_status seer_target_parse(
     const char *text, seer_arena *arena, seer_target *out_target);
 const char *seer_target_print(const seer_target *target, seer_arena *arena);

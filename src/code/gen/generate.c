@@ -77,13 +77,14 @@ static bool has_feature(const seer_target *target, const char *name) {
 }
 
 seer_gen_machine seer_gen_machine_of(const seer_target *target) {
+  bool is_c = seer_target_is_c(target);  // which instructions there are is not known
   bool is_x86 = strncmp(target->triple, "x86_64", 6) == 0;
   bool is_arm = strncmp(target->triple, "aarch64", 7) == 0;
   return (seer_gen_machine){.tile = seer_tile_machine_of(target),
       .l2_bytes = target->l2_bytes,
       .has_half = is_arm || has_feature(target, "f16c") || has_feature(target, "avx512f"),
-      .has_rounding = !is_x86 || has_feature(target, "sse4.1"),
-      .has_extremes = !is_x86,
+      .has_rounding = !is_c && (!is_x86 || has_feature(target, "sse4.1")),
+      .has_extremes = !is_c && !is_x86,
       .masked_bytes = has_feature(target, "avx512bw") ? 1
           : has_feature(target, "avx")                ? 4
                                                       : 255};

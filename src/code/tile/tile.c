@@ -1,8 +1,6 @@
 // tile.c - a tile on which no pass has run, and what passes ask of the loops.
 #include "code/tile/tile.h"
 
-#include <string.h>
-
 #include "code/tile/pass.h"
 
 bool seer_tile_depends(const seer_tile *tile, seer_expr e, uint32_t var) {
@@ -131,9 +129,8 @@ uint32_t seer_tile_next_lanes(const seer_tile_for *of, int64_t rest) {
 }
 
 seer_tile_machine seer_tile_machine_of(const seer_target *target) {
-  bool is_plain = target->triple && strcmp(target->triple, "c") == 0;
   uint32_t vector_bytes = target->vector_bytes ? target->vector_bytes : 16;
-  return (seer_tile_machine){.vector_bytes = is_plain ? 0 : vector_bytes,
+  return (seer_tile_machine){.vector_bytes = seer_target_is_plain(target) ? 0 : vector_bytes,
       .n_vector_registers = target->n_vector_registers ? target->n_vector_registers : 16};
 }
 

@@ -62,8 +62,8 @@ static seer_rule_answer apply(
   if (!needs || inner == end) return SEER_RULE_SKIP;
   contiguous_walk walk = {plan->dag, s->var0 + inner, false};
   seer_expr_visit(&plan->dag->expr, s->body[0], note_contiguous, &walk);
-  int64_t lanes =
-      (int64_t)(context->target->vector_bytes / seer_dtype_bytes(plan->dag->buf[s->out[0]].dtype));
+  uint32_t elem_bytes = seer_dtype_bytes(plan->dag->buf[s->out[0]].dtype);
+  int64_t lanes = seer_max_i64(context->target->vector_bytes / elem_bytes, 1);
   int64_t extent = s->axis[inner].extent, factor = seer_min_i64(lanes, extent);
   if (extent >= 4 * LANE_VECTORS * lanes) factor = LANE_VECTORS * lanes;
   bool is_ansor = context->space == SEER_SPACE_ANSOR, made = false;

@@ -50,8 +50,9 @@ static void texts_round_trip(void **state) {
   (void)state;
   static const char *const texts[] = {"x86_64-linux-gnu",
       "aarch64-linux-gnu -cpu=neoverse-n1 -threads=8", "riscv64-linux-gnu",
-      "cpu -cpu=znver4 -l2=1M -l3=32M", "native -threads=3",
-      "arm64-linux-gnu -features=", "x86_64-linux-gnu -model=\"A B, C\" -gflops=117.25 -measured"};
+      "cpu -cpu=znver4 -l2=1M -l3=32M", "native -threads=3", "arm64-linux-gnu -features=", "c",
+      "c-vectors -lanes=8 -threads=4 -l2=1M",
+      "x86_64-linux-gnu -model=\"A B, C\" -gflops=117.25 -measured"};
   for (size_t i = 0; i < SEER_COUNT_OF(texts); i++) {
     seer_target t = parse(texts[i]);
     const char *text = seer_target_print(&t, arena);
@@ -193,7 +194,13 @@ static void limits_are_stated(void **state) {
       {"native -l2-gbs=inf", "from 0.001 to 1e+06"}, {"native -l3-gbs=1e9", "from 0.001 to 1e+06"},
       {"native -dram-gbs=1e-9", "from 0.001 to 1e+06"}, {"native -cache-line=8", "from 16 to 1024"},
       {"native -cache-line=96", "-cache-line=96 must be a power of two"},
-      {"native -lanes=6", "-lanes=6 must be a power of two"}};
+      {"native -lanes=6", "-lanes=6 must be a power of two"},
+      {"native -lanes=0", "'-lanes=0' must be a number from 1 to 64"},
+      {"c -cpu=znver4", "'c' has no -cpu="},
+      {"c-vectors -features=+avx2", "'c-vectors' has no -features="},
+      {"c-lanes", "known are native, cpu, c, c-vectors"},
+      {"cpu -triple=c -features=+avx2", "'c' has no -features="},
+      {"c -lanes=3", "-lanes=3 must be a power of two"}};
   for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
     seer_target target;
     seer_status status = seer_target_parse(cases[i].text, arena, &target);
@@ -222,6 +229,25 @@ static void what_can_not_run_here_is_named(void **state) {
   seer_status_free(status);
 #endif
   (void)more;
+}
+
+// The plain ones: nothing that a division needs is 0, and what runs here is none of their business.
+static void c_is_a_target_without_instructions(void **state) {
+  (void)state;
+  seer_target c = parse("c"), wide = parse("c-vectors -lanes=8"), native = parse("native");
+  assert_true(seer_target_is_c(&c) && seer_target_is_c(&wide) && !seer_target_is_c(&native));
+  assert_true(seer_target_is_plain(&c) && !seer_target_is_plain(&wide));
+  assert_int_equal(parse("c-vectors").vector_bytes, 16);
+  assert_int_equal(wide.vector_bytes, 32);
+  assert_true(c.vector_bytes > 0);
+  assert_string_equal(c.features, "");
+  assert_true(c.n_vector_registers > 0 && c.n_fma_ports > 0 && c.fma_latency_cycles > 0);
+  assert_true(c.peak_gflops > 0 && c.l1_bytes > 0 && c.cache_line_bytes > 0 && c.threads > 0);
+  assert_true(seer_target_key(&c) != seer_target_key(&wide));
+  seer_status status = seer_target_check_here(&c);
+  assert_int_equal(seer_status_code(status), SEER_CODE_UNSUPPORTED);
+  assert_non_null(strstr(seer_status_message(status), "compile --emit c"));
+  seer_status_free(status);
 }
 
 // A text that says what was measured is believed.
@@ -327,6 +353,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(limits_are_stated),
       cmocka_unit_test(what_can_not_run_here_is_named),
+      cmocka_unit_test(c_is_a_target_without_instructions),
       cmocka_unit_test(stated_speeds_are_kept),
       cmocka_unit_test(made_up_machines_are_complete),
       cmocka_unit_test(native_is_complete_and_round_trips),
