@@ -1,5 +1,5 @@
 // cmd_compile.c - familyseer compile: a network and the best schedules that are known -> model.so
-// and what belongs to it. Never measures.
+// (or an object, or its source) and what belongs to it. Never measures.
 #include <stdio.h>
 #include <string.h>
 
@@ -7,6 +7,13 @@
 #include "cli/command.h"
 #include "models/models.h"
 #include "tune/select/choose.h"
+
+// Words of --emit, and what there is afterwards.
+static const struct {
+  const char *word, *file;
+} emits[] = {[SEER_BUILD_LIBRARY] = {"so", "model.so"},
+    [SEER_BUILD_OBJECT] = {"obj", "model.o"},
+    [SEER_BUILD_SOURCE] = {"c", "Makefile"}};
 
 static seer_status compile_network(seer_context *context, const seer_network *network,
     seer_build_kind kind, const char *out_dir, seer_arena *arena) {
@@ -22,8 +29,9 @@ static seer_status compile_network(seer_context *context, const seer_network *ne
   if (network->n_set > 1) fprintf(stderr, " for %u sets of shapes", network->n_set);
   if (counts.n_apart)
     fprintf(stderr, ", %u tasks with weights packed for them alone", counts.n_apart);
-  fprintf(stderr, ": %s/model.%s in %.1f s\n", out_dir, kind == SEER_BUILD_OBJECT ? "o" : "so",
+  fprintf(stderr, ": %s/%s in %.1f s\n", out_dir, emits[kind].file,
       (double)(seer_os_now_ns() - start) * 1e-9);
+  if (kind == SEER_BUILD_SOURCE) fprintf(stderr, "make -C %s makes model.so of it\n", out_dir);
   return SEER_OK;
 }
 
@@ -32,16 +40,14 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   const char *out_dir = seer_context_str(context, SEER_OPT_OUTPUT);
   if (!*out_dir) return seer_cli_usage_error("-o DIR is missing: where model.so goes");
   const char *emit = seer_context_str(context, SEER_OPT_EMIT);
-  if (strcmp(emit, "c") == 0)
-    return SEER_FAIL(
-        UNSUPPORTED, "--emit c: there is no emitter of C yet; so and obj can be written");
-  seer_build_kind kind = strcmp(emit, "obj") == 0 ? SEER_BUILD_OBJECT : SEER_BUILD_LIBRARY;
+  size_t kind = 0;
+  while (kind + 1 < SEER_COUNT_OF(emits) && strcmp(emit, emits[kind].word) != 0) kind++;
   SEER_TRY(seer_context_find_target(context));
   seer_arena *arena = seer_arena_create("model");
   seer_network *network = NULL;
   seer_status status = seer_front_load(context, argv[0], seer_model_build, arena, &network);
   if (!status) seer_cli_print_notices(network);
-  if (!status) status = compile_network(context, network, kind, out_dir, arena);
+  if (!status) status = compile_network(context, network, (seer_build_kind)kind, out_dir, arena);
   if (network) seer_graph_close(network->graph);
   seer_arena_destroy(arena);
   return status;
@@ -51,9 +57,10 @@ const seer_command seer_command_compile = {
     .name = "compile",
     .args =
         "MODEL -o DIR [-O0|-O1|-O2|-O3] [--input-shapes x:1x3x224x224]... [--bind NAME=x.npy]... "
-        "[--target TARGET] [--emit so|obj]",
+        "[--target TARGET] [--emit so|obj|c]",
     .doc =
-        "writes model.so (or model.o), model.h, weights.bin, model.json from the best schedules "
+        "writes model.so (or model.o, or C), model.h, weights.bin, model.json from the best "
+        "schedules "
         "known; never measures",
     .min_args = 1,
     .max_args = 1,

@@ -1,6 +1,6 @@
-// build.h - NETWORK + SCHEDULES -> ARTEFACT: kernels, packed weights, memory plan, model.so,
-// model.h, weights.bin, model.json. Reproducible to the byte: nothing in the output depends on
-// time, paths or addresses.
+// build.h - NETWORK + SCHEDULES -> ARTEFACT: kernels, packed weights, memory plan; model.so (or its
+// source), model.h, weights.bin, model.json. Reproducible to the byte: nothing in the output
+// depends on time, paths or addresses.
 #ifndef SEER_CODE_BUILD_H
 #define SEER_CODE_BUILD_H
 
@@ -34,7 +34,10 @@ typedef enum {
   // model.o: kernels, plan and runtime as one relocatable object to link into a program (with libc;
   // one model a program, whose entry is seer_model_v1). Weights are beside that program, or where
   // its call of open says.
-  SEER_BUILD_OBJECT
+  SEER_BUILD_OBJECT,
+  // model.so as C: a Makefile, model.c, kernels/ and the runtime's own sources. For every target,
+  // of other machines too.
+  SEER_BUILD_SOURCE
 } seer_build_kind;
 SEER_MUST_USE seer_status seer_build_model_as(const seer_context *context,
     const seer_network *network, const seer_choice *choice, seer_build_kind kind,

@@ -89,18 +89,18 @@ static const char *print_asm(seer_codegen *codegen, const seer_context *context,
 
 static const struct {
   const char *kind;  // a word of option DUMP
-  bool needs_dag;
+  bool needs_dag, is_llvm;
   const char *(*print)(seer_codegen *codegen, const seer_context *context,
       const seer_dump_forms *forms, seer_arena *arena);
 } forms_table[] = {
-    {"task", true, print_task},
-    {"sketch", true, print_sketch},
-    {"feature", true, print_features},
-    {"loop", false, print_loop},
-    {"tile", false, print_tile},
-    {"vector", false, print_vector},
-    {"llvm", false, print_llvm},
-    {"asm", false, print_asm},
+    {"task", true, false, print_task},
+    {"sketch", true, false, print_sketch},
+    {"feature", true, false, print_features},
+    {"loop", false, false, print_loop},
+    {"tile", false, false, print_tile},
+    {"vector", false, false, print_vector},
+    {"llvm", false, true, print_llvm},
+    {"asm", false, true, print_asm},
 };
 
 const char *seer_dump_print(const seer_context *context, seer_codegen *codegen, const char *kind,
@@ -130,6 +130,7 @@ seer_status seer_dump_write(
   seer_status status = SEER_OK;
   for (size_t i = 0; i < SEER_COUNT_OF(forms_table) && !status; i++) {
     if (!seer_dump_on(context, forms_table[i].kind)) continue;
+    if (forms_table[i].is_llvm && !codegen) continue;
     const char *text = forms_table[i].print(codegen, context, forms, arena);
     status = seer_dump(context, forms_table[i].kind, forms->name, text, strlen(text));
   }

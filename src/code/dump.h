@@ -22,7 +22,9 @@ const char *seer_dump_print(const seer_context *context, seer_codegen *codegen, 
 // "task, sketch, ..."; of a loop alone only those that follow from it.
 const char *seer_dump_names(bool has_dag, seer_arena *arena);
 bool seer_dump_any(const seer_context *context);
-// Writes those that --dump names. In parallel on distinct names. Errors: IO.
+// Writes those that --dump names. In parallel on distinct names.
+//   codegen  NULL: LLVM has nothing to do with this kernel, so .llvm and .asm are left out
+// Errors: IO.
 SEER_MUST_USE seer_status seer_dump_write(
     const seer_context *context, seer_codegen *codegen, const seer_dump_forms *forms);
 

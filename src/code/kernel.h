@@ -1,8 +1,8 @@
-// kernel.h - LOOPS -> OBJECT CODE: one loop IR becomes one object with one function per phase,
-// through LLVM 19.
+// kernel.h - LOOPS -> CODE: one loop IR becomes one function per phase: an object, through LLVM 19,
+// or the text of a program (build/source.c).
 //   void <symbol>_p<phase>(void *const *buffers, uint32_t part)
 // buffers[k] is argument k of seer_kernel.arg; the last one is the calling thread's scratch. No
-// libc, no libm, no calls, no writable globals: the object is position-independent and
+// libc, no libm, no calls, no writable globals: an object is position-independent and
 // self-contained.
 #ifndef SEER_CODE_KERNEL_H
 #define SEER_CODE_KERNEL_H
@@ -19,6 +19,11 @@ typedef struct {
   seer_dtype dtype;
 } seer_kernel_arg;
 
+typedef enum {
+  SEER_KERNEL_ELF,  // an object
+  SEER_KERNEL_SOURCE  // functions of C, without what stands once in front of all kernels
+} seer_kernel_format;
+
 typedef struct {
   const char *symbol;
   uint32_t n_phase;
@@ -27,10 +32,18 @@ typedef struct {
   seer_kernel_arg arg[SEER_DAG_MAX_BUFFERS];
   uint64_t scratch_bytes;  // per thread
   // Facts for reports and for the analytic model's test
-  uint32_t code_bytes;
-  const void *object;  // ELF bytes, in the arena
+  uint32_t code_bytes;  // SOURCE: 0
+  seer_kernel_format format;
+  const void *object;  // what `format` says, in the arena
   size_t n_object_bytes;
 } seer_kernel;
+
+// All of a kernel but its code and its scratch, the last argument.
+// Errors: UNSUPPORTED a phase has more parts than can be run.
+SEER_MUST_USE seer_status seer_kernel_describe(
+    const seer_loop *loop, const char *symbol, seer_arena *arena, seer_kernel *out);
+// What a thread needs, as the last argument.
+void seer_kernel_set_scratch(seer_kernel *kernel, uint64_t n_bytes);
 
 // An LLVM context and target machine; one per thread. While one lives, two passes of LLVM are off
 // for the whole process (llvm/switches.c).

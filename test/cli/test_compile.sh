@@ -105,9 +105,6 @@ object/app "$WORK/a/weights.bin" > app2.raw || fail "weights elsewhere: $?"
 expect_status 0 "$FAMILYSEER" run a --fill ones -o ones
 tail -c 40 ones/output.npy | cmp - app.raw || fail "model.o answers something else than model.so"
 cmp app.raw app2.raw || fail "the same weights elsewhere give another answer"
-expect_status 1 "$FAMILYSEER" compile mlp -o c2 --emit c
-expect_text stderr "there is no emitter of C yet"
-[ ! -e c2 ] || fail "--emit c made a folder"
 
 # What is wrong is said.
 expect_status 1 "$FAMILYSEER" run a -i nope=y/output.npy

@@ -1,12 +1,21 @@
 // build.c - the order of a build: kernels, then plans and weights (each needs the kernels'
-// arguments), then the link, then everything is renamed into place. Until the renames nothing in
-// the destination changes; weights come first and model.so last, and model.so refuses weights of
-// another build.
+// arguments), then what is made of them (the link, or the sources), then everything is renamed into
+// place. Until the renames nothing in the destination changes; weights come first and model.so (or
+// the Makefile) last, and a model refuses weights of another build.
 #include <string.h>
 
 #include "base/recover.h"
 #include "code/build/internal.h"
 #include "front/limit.h"
+
+static const seer_build_form forms[] = {
+    [SEER_BUILD_LIBRARY] = {"model.so", "LLVM", true, seer_build_can_link, seer_build_object_kernel,
+        seer_build_link, NULL},
+    [SEER_BUILD_OBJECT] = {"model.o", "LLVM", true, seer_build_can_link, seer_build_object_kernel,
+        seer_build_relink, NULL},
+    [SEER_BUILD_SOURCE] = {"Makefile", "C", false, NULL, seer_build_source_kernel,
+        seer_build_sources, seer_build_tidy_sources},
+};
 
 static void log_phase(const seer_context *context, const char *what, uint64_t *start) {
   uint64_t now = seer_os_now_ns();
@@ -14,67 +23,64 @@ static void log_phase(const seer_context *context, const char *what, uint64_t *s
   *start = now;
 }
 
+// ---- the build
+
 typedef struct {
   const seer_context *context;
   const seer_network *network;
   const seer_choice *choice;
-  seer_build_kind kind;
-  const char *out_dir, *work_dir;
+  const seer_build_form *form;
+  const char *out_dir;
   seer_built_kernels kernels;
   seer_weight_file *weights;
+  seer_built_files files;
   seer_arena *arena;
   bool is_back;  // not left because memory ran out: then the kernels' arenas are gone already
 } build;
 
-static seer_status build_into(build *b) {
-  const seer_context *context = b->context;
+// All plans, and the weights that they read.
+static seer_status plan_all(build *b, seer_built_plan *plan) {
   const seer_network *network = b->network;
-  const seer_choice *choice = b->choice;
-  seer_build_kind kind = b->kind;
-  const char *out_dir = b->out_dir, *work_dir = b->work_dir;
-  seer_built_kernels *kernels = &b->kernels;
-  seer_weight_file **weights = &b->weights;
-  seer_arena *arena = b->arena;
-  uint64_t start = seer_os_now_ns();
-  seer_built_ties **ties;
-  SEER_TRY(seer_build_find_ties(context, network, choice, arena, &ties));
-  SEER_TRY(seer_build_kernels(context, network, choice, ties, arena, kernels));
-  log_phase(context, "kernels", &start);
-  const char *weights_path = seer_os_path_join(arena, work_dir, "weights.bin");
+  const char *path = seer_build_add_file(&b->files, "weights.bin");
   uint64_t file_bytes = network->graph->file_bytes;
-  uint64_t max_bytes = file_bytes ? seer_front_limit_bytes(context, file_bytes) : UINT64_MAX;
-  SEER_TRY(seer_weight_file_create(weights_path, max_bytes, arena, weights));
-  seer_built_plan *plan = SEER_NEW_ARRAY(arena, seer_built_plan, network->n_set);
+  uint64_t max_bytes = file_bytes ? seer_front_limit_bytes(b->context, file_bytes) : UINT64_MAX;
+  SEER_TRY(seer_weight_file_create(path, max_bytes, b->arena, &b->weights));
   for (uint32_t s = 0; s < network->n_set; s++)
-    SEER_TRY(seer_build_plan(context, network, s, kernels, choice, *weights, arena, &plan[s]));
+    SEER_TRY(seer_build_plan(
+        b->context, network, s, &b->kernels, b->choice, b->weights, b->arena, &plan[s]));
   uint64_t weight_bytes, weight_hash;
-  SEER_TRY(seer_weight_file_finish(*weights, &weight_bytes, &weight_hash));
+  SEER_TRY(seer_weight_file_finish(b->weights, &weight_bytes, &weight_hash));
   for (uint32_t s = 0; s < network->n_set; s++) {
     plan[s].header.weight_bytes = weight_bytes;
     plan[s].header.weight_hash = weight_hash;
   }
+  return SEER_OK;
+}
+
+static seer_status build_into(build *b) {
+  const seer_context *context = b->context;
+  const seer_network *network = b->network;
+  seer_arena *arena = b->arena;
+  uint64_t start = seer_os_now_ns();
+  seer_built_ties **ties;
+  SEER_TRY(seer_build_find_ties(context, network, b->choice, arena, &ties));
+  SEER_TRY(seer_build_kernels(context, network, b->choice, b->form, ties, arena, &b->kernels));
+  log_phase(context, "kernels", &start);
+  seer_built_plan *plan = SEER_NEW_ARRAY(arena, seer_built_plan, network->n_set);
+  SEER_TRY(plan_all(b, plan));
   log_phase(context, "weights", &start);
-  const char *json = seer_build_json(context, network, kernels, choice, plan, arena);
+  const char *json = seer_build_json(context, network, &b->kernels, b->choice, plan, arena);
+  const char *header = seer_build_header(network, arena);
+  SEER_TRY(seer_build_put_file(&b->files, "model.json", json, strlen(json)));
+  SEER_TRY(seer_build_put_file(&b->files, "model.h", header, strlen(header)));
   seer_built_library library;
   SEER_TRY(seer_build_library(plan, network->n_set, json, arena, &library));
-  const char *name = kind == SEER_BUILD_OBJECT ? "model.o" : "model.so";
-  const char *so_path = seer_os_path_join(arena, work_dir, name);
-  SEER_TRYF(kind == SEER_BUILD_OBJECT
-          ? seer_build_relink(context, kernels, &library, work_dir, so_path, arena)
-          : seer_build_link(context, kernels, &library, work_dir, so_path, arena),
-      "linking %s", name);
+  library.name = network->graph->name;
+  SEER_TRYF(b->form->finish(context, &b->kernels, &library, &b->files), "making %s", b->form->file);
   log_phase(context, "link", &start);
   SEER_TRY(seer_graph_check_files(network->graph));
-
-  const char *header = seer_build_header(network, arena);
-  const char *json_path = seer_os_path_join(arena, work_dir, "model.json");
-  const char *header_path = seer_os_path_join(arena, work_dir, "model.h");
-  SEER_TRY(seer_os_write_file(json_path, json, strlen(json)));
-  SEER_TRY(seer_os_write_file(header_path, header, strlen(header)));
-  SEER_TRY(seer_os_rename(weights_path, seer_os_path_join(arena, out_dir, "weights.bin")));
-  SEER_TRY(seer_os_rename(json_path, seer_os_path_join(arena, out_dir, "model.json")));
-  SEER_TRY(seer_os_rename(header_path, seer_os_path_join(arena, out_dir, "model.h")));
-  return seer_os_rename(so_path, seer_os_path_join(arena, out_dir, name));
+  SEER_TRY(seer_build_put_in_place(&b->files, b->out_dir));
+  return b->form->tidy ? b->form->tidy(&b->files, b->out_dir) : SEER_OK;
 }
 
 static seer_status build_and_come_back(void *user) {
@@ -90,19 +96,20 @@ seer_status seer_build_model_as(const seer_context *context, const seer_network 
   if (target->kind != SEER_TARGET_CPU)
     return SEER_FAIL(
         UNSUPPORTED, "a model for '%s': only CPU targets can be built", target->triple);
-  SEER_TRY(seer_build_can_link(target));
+  const seer_build_form *form = &forms[kind];
+  if (form->check) SEER_TRY(form->check(target));
   SEER_TRY(seer_os_make_dirs(out_dir));
   seer_arena *arena = seer_arena_create("build");
   build b = {.context = context,
       .network = network,
       .choice = choice,
-      .kind = kind,
+      .form = form,
       .out_dir = out_dir,
       .arena = arena};
   seer_os_work_dir work;
   seer_status status = seer_os_work_dir_open(out_dir, ".build", arena, &work);
   if (!status) {
-    b.work_dir = work.path;
+    b.files = (seer_built_files){.arena = arena, .work_dir = work.path};
     status = seer_front_limited(context, network->graph->file_bytes, build_and_come_back, &b);
     seer_weight_file_close(b.weights);
     if (b.is_back) seer_build_kernels_clear(&b.kernels);

@@ -1,12 +1,15 @@
 // internal.h - the parts of the build and what they hand to each other. Internal to code/build.
-//   build.c    the order of things; temporary folder, renames
+//   build.c    the order of things; the table of what can be built
+//   files.c    what is written, in a temporary folder; renames
 //   tie.c      constants that are gathered from and multiplied with -> one form
 //   kernels.c  steps -> distinct kernels, lowered and compiled on all threads
 //   weights.c  packed weights -> weights.bin, each content once
 //   memory.c   live intervals -> offsets
 //   plan.c     steps, buffers -> the plan blob, one for each set of input shapes
 //   host.c     host steps, sizes of outputs -> their parts of the plan
-//   link.c     plan + kernels + runtime archive -> model.so
+//   link.c     plan + kernels + runtime archive -> model.so, model.o
+//   source.c   plan + kernels + the runtime's sources -> model.so as C
+//   embed.c    the runtime's sources, as this program was built with them
 //   describe.c model.json, model.h
 #ifndef SEER_CODE_BUILD_INTERNAL_H
 #define SEER_CODE_BUILD_INTERNAL_H
@@ -15,6 +18,45 @@
 #include "base/os.h"
 #include "code/build.h"
 #include "runtime/plan.h"
+
+// ---- files.c
+// Files of the build by their names in the destination, in the order in which they get there: until
+// then they are in the work folder.
+typedef struct {
+  seer_arena *arena;
+  const char *work_dir;
+  const char **name;
+  size_t n, cap;
+} seer_built_files;
+// Lists `name` (kept), and gives the path at which the file is to be made. Its folder is there
+// unless the name has one.
+const char *seer_build_add_file(seer_built_files *files, const char *name);
+// Lists and writes it, with the folders of its name.
+SEER_MUST_USE seer_status seer_build_put_file(
+    seer_built_files *files, const char *name, const void *data, size_t n_bytes);
+
+// Renames them, in order.
+SEER_MUST_USE seer_status seer_build_put_in_place(
+    const seer_built_files *files, const char *out_dir);
+
+// ---- build.c
+typedef struct seer_built_kernels seer_built_kernels;
+typedef struct seer_built_library seer_built_library;
+
+// A row for each seer_build_kind.
+typedef struct {
+  const char *file;  // what it is all for: the last one
+  const char *maker;  // of kernels, for the log
+  bool has_codegen;  // `kernel` is given the thread's code generator; else NULL
+  seer_status (*check)(const seer_target *target);  // (optional) UNSUPPORTED: not for this target
+  seer_status (*kernel)(const seer_target *target, seer_codegen *codegen, const seer_loop *loop,
+      const char *symbol, seer_arena *arena, seer_kernel *out);
+  seer_status (*finish)(const seer_context *context, const seer_built_kernels *kernels,
+      const seer_built_library *library, seer_built_files *files);
+  // (optional) After all files are in place: removes those of an earlier build that are none of
+  // this one.
+  seer_status (*tidy)(const seer_built_files *files, const char *out_dir);
+} seer_build_form;
 
 // ---- tie.c
 // Constants of a step that lie packed, though its schedule would read them as they are.
@@ -48,16 +90,16 @@ typedef struct {
   const char *schedule_text;
   seer_kernel kernel;
   uint32_t n_arg;  // without the thread's scratch
-  double codegen_s;  // that LLVM took for it
+  double codegen_s;  // that its code took
 } seer_built_kernel;
 
-typedef struct {
+struct seer_built_kernels {
   uint32_t n;
   seer_built_kernel *kernel;
   uint32_t **of_step;  // by set of shapes, then by step; UINT32_MAX for views and host steps
   uint32_t n_arenas;
   seer_arena **arenas;  // hold the kernels
-} seer_built_kernels;
+};
 
 // The loops of a step, and the sketches that they are of: its task's, or its own where its literals
 // are not the task's. *out_list may lie in `arena`.
@@ -68,8 +110,8 @@ SEER_MUST_USE seer_status seer_build_lower(const seer_context *context, const se
 // ties: seer_build_find_ties. Errors: what lowering and code generation say, for the first kernel
 // in step order.
 SEER_MUST_USE seer_status seer_build_kernels(const seer_context *context,
-    const seer_network *network, const seer_choice *choice, seer_built_ties *const *ties,
-    seer_arena *arena, seer_built_kernels *out);
+    const seer_network *network, const seer_choice *choice, const seer_build_form *form,
+    seer_built_ties *const *ties, seer_arena *arena, seer_built_kernels *out);
 void seer_build_kernels_clear(seer_built_kernels *kernels);  // its objects and texts end here
 
 // ---- weights.c
@@ -111,12 +153,13 @@ SEER_MUST_USE seer_status seer_build_plan(const seer_context *context, const see
     seer_weight_file *weights, seer_arena *arena, seer_built_plan *out);
 
 // What is linked: the plans of all sets, with `json` in the first, and their kernels in order.
-typedef struct {
+struct seer_built_library {
+  const char *name;  // of the network, as its file has it; set by the caller
   const uint8_t *blob;
-  uint64_t n_bytes;
+  uint64_t n_bytes, hash;  // XXH3
   uint32_t n_phase;
   const char **phase_symbol;
-} seer_built_library;
+};
 SEER_MUST_USE seer_status seer_build_library(seer_built_plan *plan, uint32_t n, const char *json,
     seer_arena *arena, seer_built_library *out);
 
@@ -163,16 +206,34 @@ SEER_MUST_USE seer_status seer_build_branch(
 // The elements in use do not stand at the start of the bound memory.
 bool seer_build_has_gaps(const seer_value *value);
 
-// ---- link.c
-// Errors: UNSUPPORTED the target is of another architecture than this machine.
+// ---- link.c: model.so and model.o, and the kernels in them. As seer_build_form has them.
+// Errors: UNSUPPORTED the target is of another architecture than this machine, or none.
 SEER_MUST_USE seer_status seer_build_can_link(const seer_target *target);
+SEER_MUST_USE seer_status seer_build_object_kernel(const seer_target *target, seer_codegen *codegen,
+    const seer_loop *loop, const char *symbol, seer_arena *arena, seer_kernel *out);
 SEER_MUST_USE seer_status seer_build_link(const seer_context *context,
-    const seer_built_kernels *kernels, const seer_built_library *library, const char *work_dir,
-    const char *so_path, seer_arena *arena);
+    const seer_built_kernels *kernels, const seer_built_library *library, seer_built_files *files);
 // The same as one relocatable object that exports seer_model_v1 and asks for libc alone.
 SEER_MUST_USE seer_status seer_build_relink(const seer_context *context,
-    const seer_built_kernels *kernels, const seer_built_library *library, const char *work_dir,
-    const char *object_path, seer_arena *arena);
+    const seer_built_kernels *kernels, const seer_built_library *library, seer_built_files *files);
+
+// ---- source.c: the same as C
+SEER_MUST_USE seer_status seer_build_source_kernel(const seer_target *target, seer_codegen *codegen,
+    const seer_loop *loop, const char *symbol, seer_arena *arena, seer_kernel *out);
+SEER_MUST_USE seer_status seer_build_sources(const seer_context *context,
+    const seer_built_kernels *kernels, const seer_built_library *library, seer_built_files *files);
+SEER_MUST_USE seer_status seer_build_tidy_sources(
+    const seer_built_files *files, const char *out_dir);
+
+// ---- embed.c
+typedef struct {
+  const char *name;  // "runtime/exec.c", as it is included
+  const char *data, *end;
+} seer_embedded_file;
+// The closure of the runtime's sources: what compiles to libseer_rt.a, and all that it includes
+// beyond libc.
+extern const seer_embedded_file seer_embedded_runtime[];
+extern const size_t seer_embedded_runtime_count;
 
 // ---- describe.c
 // plan[set], their headers complete.

@@ -17,14 +17,15 @@ typedef struct {
   const job_list *jobs;
   seer_arena *arena;
   bool has_begun;
-  seer_codegen *codegen;  // NULL: it could not be made, and `begun` says why
-  seer_status begun;
+  seer_codegen *codegen;  // where the form has one
+  seer_status begun;  // not OK: it could not be made
   seer_built_kernel *next;
 } worker;
 
 struct job_list {
   const seer_context *context;
   const seer_network *network;
+  const seer_build_form *form;
   seer_built_kernels *kernels;
   seer_status *status;  // by kernel
   worker *workers;
@@ -112,7 +113,8 @@ static seer_status build_one(
   if (k->ties->n > 0)
     symbol = seer_arena_printf(arena, "%s_%016" PRIx64, symbol, hash_ties(k->ties));
   uint64_t start = seer_os_thread_ns();
-  SEER_TRY(seer_codegen_build(codegen, loop, symbol, arena, &k->kernel));
+  const seer_target *target = seer_context_target(jobs->context);
+  SEER_TRY(jobs->form->kernel(target, codegen, loop, symbol, arena, &k->kernel));
   k->codegen_s = (double)(seer_os_thread_ns() - start) * 1e-9;
   SEER_TRY(dump_one(jobs, codegen, k, list, loop));
   k->n_arg = k->kernel.n_arg;
@@ -126,13 +128,8 @@ static seer_status create_codegen(void *user) {
       self->jobs->context, seer_context_target(self->jobs->context), &self->codegen);
 }
 
-// What LLVM may need for one kernel; when it gets no memory it ends the process, so it is asked
-// before. Whole compiles, program and weights among it, take 92 MB (squeezenet, 2026-11).
-#define LLVM_BYTES (UINT64_C(64) << 20)
-
 static seer_status build_next(void *user) {
   worker *self = user;
-  SEER_TRY(seer_recover_headroom(LLVM_BYTES, "the code generator"));
   return build_one(self->jobs, self->codegen, self->arena, self->next);
 }
 
@@ -140,11 +137,11 @@ static seer_status build_next(void *user) {
 static void build_part(void *user, uint32_t part, uint32_t thread) {
   job_list *jobs = user;
   worker *self = &jobs->workers[thread];
-  if (!self->has_begun) self->begun = seer_recover(create_codegen, self);
+  if (!self->has_begun && jobs->form->has_codegen) self->begun = seer_recover(create_codegen, self);
   self->has_begun = true;
   self->next = &jobs->kernels->kernel[part];
   seer_status *status = &jobs->status[part];
-  if (self->codegen)
+  if (!self->begun)
     *status = seer_recover(build_next, self);
   else  // every kernel that falls to this thread says why
     *status = seer_status_make(
@@ -176,8 +173,9 @@ static seer_status add_set(const seer_network *network, const seer_choice *choic
   return SEER_OK;
 }
 
-// Which kernels building waits for: with --log, the three that took LLVM longest.
-static void log_slowest(const seer_context *context, const seer_built_kernels *kernels) {
+// Which kernels building waits for: with --log, the three that took longest.
+static void log_slowest(
+    const seer_context *context, const seer_build_form *form, const seer_built_kernels *kernels) {
   enum { SHOWN = 3 };
   const seer_built_kernel *slowest[SHOWN] = {NULL};
   double sum = 0;
@@ -192,13 +190,14 @@ static void log_slowest(const seer_context *context, const seer_built_kernels *k
     }
   }
   for (uint32_t at = 0; at < SHOWN && slowest[at]; at++)
-    seer_log(context, "build", 1, "kernel %s: %.3f s of %.3f s in LLVM, %u bytes of code",
-        slowest[at]->step->name, slowest[at]->codegen_s, sum, slowest[at]->kernel.code_bytes);
+    seer_log(context, "build", 1, "kernel %s: %.3f s of %.3f s in %s, %u bytes of code",
+        slowest[at]->step->name, slowest[at]->codegen_s, sum, form->maker,
+        slowest[at]->kernel.code_bytes);
 }
 
 seer_status seer_build_kernels(const seer_context *context, const seer_network *network,
-    const seer_choice *choice, seer_built_ties *const *ties, seer_arena *arena,
-    seer_built_kernels *out) {
+    const seer_choice *choice, const seer_build_form *form, seer_built_ties *const *ties,
+    seer_arena *arena, seer_built_kernels *out) {
   *out = (seer_built_kernels){0};
   size_t n_step = 0;
   for (uint32_t k = 0; k < network->n_set; k++) n_step += network->set[k]->n_step;
@@ -212,7 +211,7 @@ seer_status seer_build_kernels(const seer_context *context, const seer_network *
   }
 
   uint32_t n_threads = seer_parallel_threads(0, out->n);
-  job_list jobs = {context, network, out, SEER_NEW_ARRAY(arena, seer_status, out->n + 1),
+  job_list jobs = {context, network, form, out, SEER_NEW_ARRAY(arena, seer_status, out->n + 1),
       SEER_NEW_ARRAY(arena, worker, n_threads)};
   out->arenas = SEER_NEW_ARRAY(arena, seer_arena *, n_threads);
   for (uint32_t t = 0; t < n_threads; t++) {
@@ -226,7 +225,7 @@ seer_status seer_build_kernels(const seer_context *context, const seer_network *
   }
   seer_status status = SEER_OK;
   for (uint32_t i = 0; i < out->n; i++) status = seer_status_join(status, jobs.status[i]);
-  if (!status) log_slowest(context, out);
+  if (!status) log_slowest(context, form, out);
   return status;
 }
 

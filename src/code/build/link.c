@@ -5,8 +5,8 @@
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <string.h>
-#include <xxhash.h>
 
+#include "base/recover.h"
 #include "code/build/internal.h"
 #include "runtime/cpu.h"
 #include "setup/isa.h"
@@ -58,7 +58,7 @@ static seer_status emit_plan(const seer_target *target, const seer_built_library
   LLVMSetVisibility(blob, LLVMHiddenVisibility);
 
   add_number(module, "seer_plan_blob_bytes", library->n_bytes);
-  add_number(module, "seer_plan_blob_hash", XXH3_64bits(library->blob, library->n_bytes));
+  add_number(module, "seer_plan_blob_hash", library->hash);
 
   LLVMTypeRef params[2] = {pointer, LLVMInt32TypeInContext(context)};
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(context), params, 2, false);
@@ -173,6 +173,11 @@ static seer_status run_linker(const char *const *argv, const char *log_path, see
 
 // The runtime's archive is of the machine that familyseer was built for.
 seer_status seer_build_can_link(const seer_target *target) {
+  if (seer_target_is_c(target))
+    return SEER_FAIL(UNSUPPORTED,
+        "target '%s' has no instruction set that objects could be made for: --emit c writes the "
+        "library as C",
+        target->triple);
   seer_cpu_facts here;
   seer_isa isa;
   seer_cpu_read(&here);
@@ -182,6 +187,17 @@ seer_status seer_build_can_link(const seer_target *target) {
       "no model.so can be linked for %s here: the runtime that goes into it (libseer_rt.a) is for "
       "%s; compile on such a machine",
       target->triple, here.architecture);
+}
+
+// What LLVM may need for one kernel; when it gets no memory it ends the process, so it is asked
+// before. Whole compiles, program and weights among it, take 92 MB (squeezenet, 2026-11).
+#define LLVM_BYTES (UINT64_C(64) << 20)
+
+seer_status seer_build_object_kernel(const seer_target *target, seer_codegen *codegen,
+    const seer_loop *loop, const char *symbol, seer_arena *arena, seer_kernel *out) {
+  (void)target;  // the code generator's
+  SEER_TRY(seer_recover_headroom(LLVM_BYTES, "the code generator"));
+  return seer_codegen_build(codegen, loop, symbol, arena, out);
 }
 
 // ---- command lines
@@ -223,9 +239,10 @@ static seer_status put_inputs(command_line *line, const seer_target *target,
 }
 
 seer_status seer_build_link(const seer_context *context, const seer_built_kernels *kernels,
-    const seer_built_library *library, const char *work_dir, const char *so_path,
-    seer_arena *arena) {
+    const seer_built_library *library, seer_built_files *files) {
   const seer_target *target = seer_context_target(context);
+  seer_arena *arena = files->arena;
+  const char *work_dir = files->work_dir, *so_path = seer_build_add_file(files, "model.so");
   const char *archive = NULL, *linker = NULL;
   SEER_TRY(find_archive(arena, &archive));
   SEER_TRY(find_first(linkers, SEER_COUNT_OF(linkers), "ld.lld (package lld-19)", &linker));
@@ -249,8 +266,9 @@ static const char *const copiers[] = {"/usr/bin/llvm-objcopy-19",
 // A relocatable object keeps hidden names for the next link, where those of two models would meet:
 // they are made local.
 seer_status seer_build_relink(const seer_context *context, const seer_built_kernels *kernels,
-    const seer_built_library *library, const char *work_dir, const char *object_path,
-    seer_arena *arena) {
+    const seer_built_library *library, seer_built_files *files) {
+  seer_arena *arena = files->arena;
+  const char *work_dir = files->work_dir, *object_path = seer_build_add_file(files, "model.o");
   const char *archive = NULL, *linker = NULL, *copier = NULL;
   SEER_TRY(find_archive(arena, &archive));
   SEER_TRY(find_first(linkers, SEER_COUNT_OF(linkers), "ld.lld (package lld-19)", &linker));

@@ -9,6 +9,7 @@
 // shares its root with what a side makes as it; a result that the side has from elsewhere is
 // copied.
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/roots.h"
 #include "code/build/internal.h"
@@ -613,5 +614,6 @@ seer_status seer_build_library(seer_built_plan *plan, uint32_t n, const char *js
   SEER_ASSERT(n_found == n, "%u plans of %u", n_found, n);
   out->blob = bytes;
   out->n_bytes = n_bytes;
+  out->hash = XXH3_64bits(bytes, n_bytes);
   return SEER_OK;
 }

@@ -59,6 +59,11 @@ seer_status seer_codegen_create(
   if (target->kind != SEER_TARGET_CPU) {
     return SEER_FAIL(UNSUPPORTED, "LLVM code generation is for CPU targets only");
   }
+  if (seer_target_is_c(target))
+    return SEER_FAIL(UNSUPPORTED,
+        "target '%s' has no instruction set: its code can only be written as C, by compile "
+        "--emit c",
+        target->triple);
   LLVMTargetRef llvm;
   char *message = NULL;
   if (LLVMGetTargetFromTriple(target->triple, &llvm, &message)) {
@@ -215,45 +220,11 @@ static seer_status emit_object(
   return inspect_object(w->loop, out->object, out->n_object_bytes, &out->code_bytes);
 }
 
-// The runtime counts parts in 31 bits (runtime/plan.c).
-static seer_status check_parts(const seer_loop *loop) {
-  for (uint32_t p = 0; p < loop->n_phase; p++) {
-    int64_t n = seer_loop_phase_parts(loop, p);
-    if (n < 1 || n > INT32_MAX)
-      return SEER_FAIL(UNSUPPORTED,
-          "loop %s: phase %u has %" PRId64 " parts, at most %d can be run", loop->name, p, n,
-          INT32_MAX);
-  }
-  return SEER_OK;
-}
-
-static void describe(const work *w, const char *symbol, seer_arena *arena, seer_kernel *out) {
-  const seer_loop *loop = w->loop;
-  out->symbol = seer_arena_strdup(arena, symbol);
-  out->n_phase = loop->n_phase;
-  for (uint32_t p = 0; p < loop->n_phase; p++)
-    out->n_parts[p] = (uint32_t)seer_loop_phase_parts(loop, p);
-  for (uint32_t b = 0; b < loop->n_buf; b++) {
-    const seer_loop_buf *decl = &loop->buf[b];
-    if (decl->storage == SEER_STORE_LOCAL) continue;
-    SEER_ASSERT(out->n_arg < SEER_DAG_MAX_BUFFERS - 1, "%u arguments", out->n_arg);
-    out->arg[out->n_arg++] = (seer_kernel_arg){.storage = decl->storage,
-        .dag_buf = decl->dag_buf,
-        .n_bytes = (uint64_t)decl->n_elems * seer_dtype_bytes(decl->dtype),
-        .pack = decl->pack,
-        .dtype = decl->dtype};
-  }
-  out->scratch_bytes = w->scratch_bytes;
-  out->arg[out->n_arg++] =
-      (seer_kernel_arg){.storage = SEER_STORE_LOCAL, .n_bytes = w->scratch_bytes};
-}
-
 static void close_owned(void *w) { close_module(w); }
 
 seer_status seer_codegen_build(seer_codegen *codegen, const seer_loop *loop, const char *symbol,
     seer_arena *arena, seer_kernel *out_kernel) {
-  memset(out_kernel, 0, sizeof(*out_kernel));
-  SEER_TRY(check_parts(loop));
+  SEER_TRY(seer_kernel_describe(loop, symbol, arena, out_kernel));
   seer_arena *arena_of_work = seer_arena_create("codegen work");
   work *w = SEER_NEW(arena_of_work, work);
   w->loop = loop;
@@ -264,7 +235,7 @@ seer_status seer_codegen_build(seer_codegen *codegen, const seer_loop *loop, con
   seer_status status = fill_module(w, codegen, symbol);
   if (!status) status = run_passes(w, codegen);
   if (!status) status = emit_object(w, codegen, arena, out_kernel);
-  if (!status) describe(w, symbol, arena, out_kernel);
+  if (!status) seer_kernel_set_scratch(out_kernel, w->scratch_bytes);
   seer_recover_disown(owned);
   close_module(w);
   seer_arena_destroy(arena_of_work);
