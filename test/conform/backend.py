@@ -16,9 +16,14 @@ import onnx.backend.base
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path.insert(0, os.path.join(ROOT, "python"))
+sys.path.append(os.path.join(ROOT, "test", "peer"))
 import familyseer  # noqa: E402
 
 SEER = os.environ.get("FAMILYSEER", os.path.join(ROOT, "build", "familyseer"))
+
+
+# A target: libraries are written as C for it, and made by cc (conform.py --emit).
+EMIT = ""
 
 
 class Refused(Exception):
@@ -38,11 +43,17 @@ class Compiled(onnx.backend.base.BackendRep):
             file = os.path.join(self._folder, f"bound{k}.npy")
             np.save(file, x)
             flags.append(f"--bind={name}={file}")
-        done = subprocess.run([SEER, "compile", path, "-O1", "-o", os.path.join(self._folder, "out"), *flags],
+        if EMIT:
+            flags += ["--emit", "c", "--target", EMIT]
+        out = os.path.join(self._folder, "out")
+        done = subprocess.run([SEER, "compile", path, "-O1", "-o", out, *flags],
                               capture_output=True, text=True, check=False, timeout=120)
         if done.returncode != 0:
             raise Refused(f"status {done.returncode}: {done.stderr.strip()}")
-        self._model = familyseer.Model(os.path.join(self._folder, "out"), threads=2)
+        if EMIT:
+            from peer import make_library  # it needs ONNX Runtime
+            make_library(out)
+        self._model = familyseer.Model(out, threads=2)
 
     def __del__(self):
         self._model = None

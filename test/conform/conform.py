@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """ONNX's own tests (PyPI onnx, backend/test/data) through backend.py: which pass, and of the others which stand on the list.
 
-    conform.py [--kind node,simple,pytorch-operator,pytorch-converted] [--only TEXT] [--jobs N] [--write]
+    conform.py [--kind node,simple,pytorch-operator,pytorch-converted] [--only TEXT] [--jobs N] [--write] [--emit TARGET]
 
 Tests with strings, sequences, maps or optional values are not counted, nor are those above opset 21. known.txt lists the
 tests that do not pass with the reason that was given; --write writes it anew. Status 1: a test fails that is not on the
-list, or one passes that is.
+list, or one passes that is. --emit: libraries are written as C for the target (native, c, c-vectors) and made by cc.
 """
 import argparse
 import collections
@@ -134,7 +134,9 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--emit", default="")
     args = parser.parse_args()
+    backend.EMIT = args.emit  # processes of the pool are forked
     listed, found, unexpected = known(), {}, []
     for kind in args.kind.split(","):
         folders = [f for f in sorted(glob.glob(os.path.join(DATA, kind, "*"))) if args.only in os.path.basename(f)]

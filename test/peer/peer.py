@@ -4,6 +4,7 @@ Answers agree when max |a - b| <= 1e-3 of the largest |b|. A reference must disc
 is at least 1e-2 of its largest magnitude.
 """
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -57,6 +58,26 @@ def random_feeds(model, seed=1, shapes=None):
         else:
             feeds[i.name] = rng.integers(0, 2 if dtype == bool else 10, shape).astype(dtype)
     return feeds
+
+
+_runtime = {}  # objects of the runtime by compiler: the same in every folder of C
+
+
+def make_library(folder, cc="cc", cflags="-O1"):
+    """model.so of what compile --emit c wrote."""
+    at = os.path.join(folder, "runtime", "runtime")
+    if (cc, cflags) in _runtime:
+        for name in os.listdir(_runtime[cc, cflags].name):
+            shutil.copy(os.path.join(_runtime[cc, cflags].name, name), at)
+    done = subprocess.run(["make", "-C", folder, "-j", "2", f"CC={cc}", f"CFLAGS={cflags}"], capture_output=True, text=True,
+                          check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"make: status {done.returncode}\n{done.stderr}")
+    if (cc, cflags) not in _runtime:
+        _runtime[cc, cflags] = tempfile.TemporaryDirectory()
+        for name in os.listdir(at):
+            if name.endswith(".o"):
+                shutil.copy(os.path.join(at, name), _runtime[cc, cflags].name)
 
 
 def safe(name):
@@ -146,8 +167,9 @@ def schedules():
 
 
 def check_model(label, model, feeds=None, levels=None, threads=(1, 2), flags=(), discriminate=True, rtol=RTOL, check=True,
-                atol=0, parts={}):
-    """Compiles, runs, compares. `model`: a ModelProto, or a path."""
+                atol=0, parts={}, make=None):
+    """Compiles, runs, compares. `model`: a ModelProto, or a path. `make`: makes a library of what was compiled (--emit c
+    among the flags)."""
     is_huge = isinstance(model, str) and os.path.exists(model + ".data")  # beyond what one message may hold
     if isinstance(model, str):
         path, proto = model, onnx.load(model, load_external_data=not is_huge)
@@ -166,6 +188,8 @@ def check_model(label, model, feeds=None, levels=None, threads=(1, 2), flags=(),
         for level in levels or schedules():
             folder = os.path.join(tmp, "out" + level)
             familyseer("compile", path, "-o", folder, level, *flags)
+            if make:
+                make(folder)
             for n in threads:
                 out = os.path.join(tmp, f"run{level}{n}")
                 os.mkdir(out)
