@@ -122,8 +122,13 @@ expect_status 1 "$FAMILYSEER" devices --target c
 expect_status 1 "$FAMILYSEER" compile mlp -o none --emit c --target "c -features=+avx2"
 expect_text stderr "'c' has no -features="
 [ ! -e none ] || fail "none was made"
-mkdir blocked
+mkdir blocked mine
 : > blocked/kernels
 expect_status 1 "$FAMILYSEER" compile mlp -o blocked --emit c
 expect_text stderr "kernels"
+[ ! -e blocked/weights.bin ] && [ ! -e blocked/Makefile ] || fail "half of a library was written"
+echo "all:" > mine/Makefile
+expect_status 1 "$FAMILYSEER" compile mlp -o mine --emit c
+expect_text stderr "mine/Makefile was not made by familyseer"
+[ "$(cat mine/Makefile)" = all: ] || fail "somebody's Makefile was replaced"
 echo passed

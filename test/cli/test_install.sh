@@ -19,6 +19,12 @@ build app familyseer-runtime
 expect_status 0 ./app a/model.so
 expect_text stdout "'output' begins with"
 
+# The runtime's sources are in the program.
+expect_status 0 "$prefix/bin/familyseer" compile mlp -o c -O1 --emit c
+expect_status 0 env -u MAKEFLAGS make -C c CFLAGS=-O1
+expect_status 0 ./app c/model.so
+expect_text stdout "'output' begins with"
+
 # Its workers are the installed program, its runtime archive the installed one.
 build tune familyseer
 expect_status 0 env SEER_LOG=all:1 SEER_TRIALS=24 ./tune mlp tuned 60s

@@ -69,8 +69,9 @@ def make_library(folder, cc="cc", cflags="-O1"):
     if (cc, cflags) in _runtime:
         for name in os.listdir(_runtime[cc, cflags].name):
             shutil.copy(os.path.join(_runtime[cc, cflags].name, name), at)
+    outside = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "CPPFLAGS", "LDFLAGS", "LDLIBS")}
     done = subprocess.run(["make", "-C", folder, "-j", "2", f"CC={cc}", f"CFLAGS={cflags}"], capture_output=True, text=True,
-                          check=False)
+                          check=False, env=outside)
     if done.returncode != 0:
         raise AssertionError(f"make: status {done.returncode}\n{done.stderr}")
     if (cc, cflags) not in _runtime:

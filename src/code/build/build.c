@@ -13,7 +13,7 @@ static const seer_build_form forms[] = {
         seer_build_link, NULL},
     [SEER_BUILD_OBJECT] = {"model.o", "LLVM", true, seer_build_can_link, seer_build_object_kernel,
         seer_build_relink, NULL},
-    [SEER_BUILD_SOURCE] = {"Makefile", "C", false, NULL, seer_build_source_kernel,
+    [SEER_BUILD_SOURCE] = {"Makefile", "C", false, seer_build_can_write, seer_build_source_kernel,
         seer_build_sources, seer_build_tidy_sources},
 };
 
@@ -97,7 +97,7 @@ seer_status seer_build_model_as(const seer_context *context, const seer_network 
     return SEER_FAIL(
         UNSUPPORTED, "a model for '%s': only CPU targets can be built", target->triple);
   const seer_build_form *form = &forms[kind];
-  if (form->check) SEER_TRY(form->check(target));
+  SEER_TRY(form->check(target, out_dir));
   SEER_TRY(seer_os_make_dirs(out_dir));
   seer_arena *arena = seer_arena_create("build");
   build b = {.context = context,

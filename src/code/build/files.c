@@ -17,12 +17,16 @@ seer_status seer_build_put_file(
   return seer_os_write_file(path, data, n_bytes);
 }
 
+// Folders first: what stands in their way is found before anything is replaced.
 seer_status seer_build_put_in_place(const seer_built_files *files, const char *out_dir) {
   seer_arena *arena = files->arena;
   for (size_t i = 0; i < files->n; i++) {
     const char *to = seer_os_path_join(arena, out_dir, files->name[i]);
     if (strchr(files->name[i], '/')) SEER_TRY(seer_os_make_dirs(seer_os_path_dir(arena, to)));
-    SEER_TRY(seer_os_rename(seer_os_path_join(arena, files->work_dir, files->name[i]), to));
+  }
+  for (size_t i = 0; i < files->n; i++) {
+    const char *from = seer_os_path_join(arena, files->work_dir, files->name[i]);
+    SEER_TRY(seer_os_rename(from, seer_os_path_join(arena, out_dir, files->name[i])));
   }
   return SEER_OK;
 }

@@ -48,7 +48,8 @@ typedef struct {
   const char *file;  // what it is all for: the last one
   const char *maker;  // of kernels, for the log
   bool has_codegen;  // `kernel` is given the thread's code generator; else NULL
-  seer_status (*check)(const seer_target *target);  // (optional) UNSUPPORTED: not for this target
+  // UNSUPPORTED: not for this target; INVALID: not into this folder (which may not be there)
+  seer_status (*check)(const seer_target *target, const char *out_dir);
   seer_status (*kernel)(const seer_target *target, seer_codegen *codegen, const seer_loop *loop,
       const char *symbol, seer_arena *arena, seer_kernel *out);
   seer_status (*finish)(const seer_context *context, const seer_built_kernels *kernels,
@@ -208,7 +209,7 @@ bool seer_build_has_gaps(const seer_value *value);
 
 // ---- link.c: model.so and model.o, and the kernels in them. As seer_build_form has them.
 // Errors: UNSUPPORTED the target is of another architecture than this machine, or none.
-SEER_MUST_USE seer_status seer_build_can_link(const seer_target *target);
+SEER_MUST_USE seer_status seer_build_can_link(const seer_target *target, const char *out_dir);
 SEER_MUST_USE seer_status seer_build_object_kernel(const seer_target *target, seer_codegen *codegen,
     const seer_loop *loop, const char *symbol, seer_arena *arena, seer_kernel *out);
 SEER_MUST_USE seer_status seer_build_link(const seer_context *context,
@@ -218,6 +219,8 @@ SEER_MUST_USE seer_status seer_build_relink(const seer_context *context,
     const seer_built_kernels *kernels, const seer_built_library *library, seer_built_files *files);
 
 // ---- source.c: the same as C
+// Errors: INVALID there is a Makefile that none of us has made.
+SEER_MUST_USE seer_status seer_build_can_write(const seer_target *target, const char *out_dir);
 SEER_MUST_USE seer_status seer_build_source_kernel(const seer_target *target, seer_codegen *codegen,
     const seer_loop *loop, const char *symbol, seer_arena *arena, seer_kernel *out);
 SEER_MUST_USE seer_status seer_build_sources(const seer_context *context,

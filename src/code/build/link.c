@@ -172,7 +172,8 @@ static seer_status run_linker(const char *const *argv, const char *log_path, see
 }
 
 // The runtime's archive is of the machine that familyseer was built for.
-seer_status seer_build_can_link(const seer_target *target) {
+seer_status seer_build_can_link(const seer_target *target, const char *out_dir) {
+  (void)out_dir;  // model.so and model.o are nobody else's names
   if (seer_target_is_c(target))
     return SEER_FAIL(UNSUPPORTED,
         "target '%s' has no instruction set that objects could be made for: --emit c writes the "

@@ -42,6 +42,21 @@ seer_status seer_build_source_kernel(const seer_target *target, seer_codegen *co
   return status;
 }
 
+// A Makefile may be anybody's; -o . is easily written.
+seer_status seer_build_can_write(const seer_target *target, const char *out_dir) {
+  (void)target;  // every one has C
+  seer_arena *arena = seer_arena_create("source");
+  const char *path = seer_os_path_join(arena, out_dir, "Makefile");
+  char *text = NULL;
+  seer_status status = SEER_OK;
+  if (seer_os_exists(path)) status = seer_os_read_file(path, arena, 64u << 20, &text, NULL);
+  if (text && !strstr(text, SEER_MAKEFILE_MARK))
+    status = SEER_FAIL(INVALID,
+        "%s was not made by familyseer and would be replaced: give -o another folder", path);
+  seer_arena_destroy(arena);
+  return status;
+}
+
 // ---- kernels
 
 static const char *kernels_name(uint32_t i, const char *ending, seer_arena *arena) {

@@ -114,7 +114,7 @@ static void put_flags(seer_text *text, const char *begin, const char *flags) {
 
 // Of the network's name and the target.
 static const char head[] =
-    "# %s as C, made by familyseer " SEER_VERSION
+    "# %s as C" SEER_MAKEFILE_MARK SEER_VERSION
     " for the target\n"
     "#   %s\n"
     "#\n"

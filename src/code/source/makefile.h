@@ -5,6 +5,9 @@
 
 #include "setup/target.h"
 
+// In the first line, and in no other Makefile.
+#define SEER_MAKEFILE_MARK ", made by familyseer "
+
 typedef struct {
   const char *name;  // of the network, as its file has it
   const seer_target *target;
