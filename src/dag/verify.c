@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "dag/dag.h"
-#include "dag/expr_text.h"
+#include "dag/text/expr_text.h"
 
 typedef struct {
   const seer_dag *dag;

@@ -4,7 +4,7 @@
 // seer_loop_verify's business.
 #include <string.h>
 
-#include "dag/expr_text.h"
+#include "dag/text/expr_text.h"
 #include "space/loop/internal.h"
 
 #define MAX_DEPTH 256

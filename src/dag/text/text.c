@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "dag/dag.h"
-#include "dag/expr_text.h"
+#include "dag/text/expr_text.h"
 
 #define MAX_EXTENT ((int64_t)1 << 32)
 #define MAX_ELEMS ((int64_t)1 << 44)

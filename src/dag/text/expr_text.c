@@ -1,7 +1,7 @@
 // expr_text.c - expressions to text and back. The printer puts only the brackets that precedence
 // needs (and those around comparisons, for readers); the parser builds through the folding
 // builders, so what it builds prints the same.
-#include "dag/expr_text.h"
+#include "dag/text/expr_text.h"
 
 #include <math.h>
 #include <stdio.h>
