@@ -4,67 +4,57 @@
 #include <math.h>
 #include <string.h>
 
-#include "dag/dag.h"
+#include "dag/access.h"
 
 // What stage `stage` reads from one producer: an input buffer, or any value of another stage.
 typedef struct {
-  bool is_stage;
-  uint32_t id;  // buffer of an input, or stage
+  uint32_t maker;  // SEER_ACCESS_INPUT: the input `buf`
+  uint32_t buf;  // of the first load
   uint32_t axes;  // bit k: the reader's axis k occurs in an index
   uint32_t mixed;  // reduction axes that share an index with a spatial axis
-  seer_dtype dtype;  // of the first load
-} access;
+} producer;
 
 typedef struct {
-  const seer_dag *dag;
-  const seer_dag_stage *stage;
-  access item[SEER_DAG_MAX_BUFFERS];
+  producer item[SEER_DAG_MAX_BUFFERS];
   uint32_t n;
-} access_list;
-
-static uint32_t axes_of(const access_list *list, seer_expr e) {
-  if (e.i == 0) return 0;
-  const seer_expr_pool *pool = &list->dag->expr;
-  const seer_expr_node *node = seer_expr_at(pool, e);
-  if (node->op == SEER_EXPR_VAR) return 1u << (node->ref - list->stage->var0);
-  uint32_t axes = 0;
-  for (uint32_t k = 0; k < node->n_index; k++) axes |= axes_of(list, pool->index[node->index0 + k]);
-  for (int k = 0; k < 3; k++) axes |= axes_of(list, node->arg[k]);
-  return axes;
-}
+} producer_list;
 
 static uint32_t space_mask(const seer_dag_stage *stage) { return (1u << stage->n_space) - 1u; }
 
-static void note_access(void *user, seer_expr e) {
-  access_list *list = user;
-  const seer_expr_pool *pool = &list->dag->expr;
-  const seer_expr_node *node = seer_expr_at(pool, e);
-  if (node->op != SEER_EXPR_LOAD) return;
-  const seer_dag_buf *buf = &list->dag->buf[node->ref];
-  bool is_stage = buf->kind == SEER_BUF_STAGE;
-  uint32_t id = is_stage ? buf->stage : node->ref, k = 0;
-  while (k < list->n && (list->item[k].is_stage != is_stage || list->item[k].id != id)) k++;
-  if (k == list->n)
-    list->item[list->n++] = (access){.is_stage = is_stage, .id = id, .dtype = buf->dtype};
-  uint32_t space = space_mask(list->stage);
-  for (uint32_t d = 0; d < node->n_index; d++) {
-    uint32_t axes = axes_of(list, pool->index[node->index0 + d]);
-    list->item[k].axes |= axes;
-    if (axes & space) list->item[k].mixed |= axes & ~space;
-  }
+static const seer_access_table *accesses(const seer_dag *dag) {
+  SEER_ASSERT(dag->access != NULL, "dag %s is not finished", dag->name);
+  return dag->access;
 }
 
-static void collect(const seer_dag *dag, uint32_t stage, access_list *list) {
-  *list = (access_list){.dag = dag, .stage = &dag->stage[stage]};
-  for (uint32_t v = 0; v < list->stage->n_values; v++) {
-    seer_expr_visit(&dag->expr, list->stage->body[v], note_access, list);
+static void collect(const seer_dag *dag, uint32_t stage, producer_list *list) {
+  const seer_access_table *table = accesses(dag);
+  uint32_t space = space_mask(&dag->stage[stage]);
+  list->n = 0;
+  for (uint32_t i = table->first_load[stage]; i < table->first_load[stage + 1]; i++) {
+    const seer_access *load = &table->load[i];
+    uint32_t k = 0;
+    for (; k < list->n; k++) {
+      bool is_same = load->maker == SEER_ACCESS_INPUT ? list->item[k].buf == load->buf
+                                                      : list->item[k].maker == load->maker;
+      if (is_same) break;
+    }
+    producer *from = &list->item[k];
+    if (k == list->n) {
+      *from = (producer){.maker = load->maker, .buf = load->buf};
+      list->n++;
+    }
+    for (uint32_t d = 0; d < load->rank; d++) {
+      uint32_t axes = seer_access_index(table, load, d)->axes;
+      from->axes |= axes;
+      if (axes & space) from->mixed |= axes & ~space;
+    }
   }
 }
 
 bool seer_dag_needs_tiling(const seer_dag *dag, uint32_t stage) {
   const seer_dag_stage *s = &dag->stage[stage];
   if (s->role == SEER_STAGE_TRANSFORM_IN || s->role == SEER_STAGE_TRANSFORM_OUT) return false;
-  access_list list;
+  producer_list list;
   collect(dag, stage, &list);
   uint32_t n_missing = 0;
   for (uint32_t k = 0; k < list.n; k++) {
@@ -86,108 +76,66 @@ static bool is_expensive(seer_expr_op op) {
 
 // Every index is a constant or one spatial axis plus a constant; axes ascend from dimension to
 // dimension.
-static bool is_simple_load(const access_list *list, seer_expr e) {
-  const seer_expr_pool *pool = &list->dag->expr;
-  const seer_expr_node *node = seer_expr_at(pool, e);
-  if (node->arg[0].i != 0) return false;
-  int64_t last = -1;
-  for (uint32_t d = 0; d < node->n_index; d++) {
-    seer_affine a;
-    if (!seer_expr_affine(pool, pool->index[node->index0 + d], &a) || a.n > 1) return false;
-    if (a.n == 0) continue;
-    int64_t axis = (int64_t)a.term[0].var - list->stage->var0;
-    if (a.term[0].coef != 1 || axis >= list->stage->n_space || axis <= last) return false;
+static bool is_simple_load(const seer_dag *dag, const seer_access *load) {
+  int last = -1;
+  for (uint32_t d = 0; d < load->rank; d++) {
+    const seer_access_dim *dim = seer_access_index(dag->access, load, d);
+    if (!seer_access_is_sum(dim)) return false;
+    if (dim->axes == 0) continue;
+    int axis = seer_access_axis(dim);
+    if (axis >= dag->stage[load->reader].n_space || axis <= last) return false;
     last = axis;
   }
-  return true;
+  return !load->is_guarded;
 }
 
 typedef struct {
-  const access_list *list;
-  bool has_load, is_simple, has_select, has_expensive;
+  const seer_dag *dag;
+  bool has_select, has_expensive;
 } body_walk;
 
 static void note_body(void *user, seer_expr e) {
   body_walk *walk = user;
-  seer_expr_op op = (seer_expr_op)seer_expr_at(&walk->list->dag->expr, e)->op;
-  if (op == SEER_EXPR_LOAD) {
-    walk->has_load = true;
-    if (!is_simple_load(walk->list, e)) walk->is_simple = false;
-  }
+  seer_expr_op op = (seer_expr_op)seer_expr_at(&walk->dag->expr, e)->op;
   if (op == SEER_EXPR_SELECT) walk->has_select = true;
   if (is_expensive(op)) walk->has_expensive = true;
 }
 
 bool seer_dag_is_inlineable(const seer_dag *dag, uint32_t stage) {
   const seer_dag_stage *s = &dag->stage[stage];
+  const seer_access_table *table = accesses(dag);
   if (s->n_reduce > 0) return false;
-  access_list list = {.dag = dag, .stage = s};
-  body_walk walk = {.list = &list, .is_simple = true};
+  body_walk walk = {.dag = dag};
   for (uint32_t v = 0; v < s->n_values; v++)
     seer_expr_visit(&dag->expr, s->body[v], note_body, &walk);
   if (walk.has_expensive) return false;
-  return !walk.has_load || (walk.is_simple && !walk.has_select);
+  uint32_t first = table->first_load[stage], end = table->first_load[stage + 1];
+  for (uint32_t k = first; k < end; k++) {
+    if (!is_simple_load(dag, &table->load[k])) return false;
+  }
+  return first == end || !walk.has_select;
 }
 
 // ---- producers and consumers
 
-typedef struct {
-  const seer_dag *dag;
-  uint32_t producer, n_space, var0;
-  bool found, is_elementwise;
-} match_walk;
-
-static void note_match(void *user, seer_expr e) {
-  match_walk *walk = user;
-  const seer_expr_pool *pool = &walk->dag->expr;
-  const seer_expr_node *node = seer_expr_at(pool, e);
-  if (node->op != SEER_EXPR_LOAD) return;
-  const seer_dag_buf *buf = &walk->dag->buf[node->ref];
-  if (buf->kind != SEER_BUF_STAGE || buf->stage != walk->producer) return;
-  walk->found = true;
-  if (buf->rank != walk->n_space) walk->is_elementwise = false;
-  for (uint32_t d = 0; d < node->n_index; d++) {
-    const seer_expr_node *index = seer_expr_at(pool, pool->index[node->index0 + d]);
-    if (index->op != SEER_EXPR_VAR || index->ref != walk->var0 + d) walk->is_elementwise = false;
-  }
-}
-
-static match_walk match(const seer_dag *dag, uint32_t producer, uint32_t consumer) {
-  const seer_dag_stage *to = &dag->stage[consumer];
-  match_walk walk = {.dag = dag,
-      .producer = producer,
-      .n_space = to->n_space,
-      .var0 = to->var0,
-      .is_elementwise = true};
-  for (uint32_t v = 0; v < to->n_values; v++)
-    seer_expr_visit(&dag->expr, to->body[v], note_match, &walk);
-  return walk;
-}
-
-bool seer_dag_is_elementwise(const seer_dag *dag, uint32_t producer, uint32_t consumer) {
-  match_walk walk = match(dag, producer, consumer);
-  if (!walk.found || !walk.is_elementwise) return false;
-  for (uint32_t k = 0; k < dag->stage[consumer].n_space; k++) {
-    if (dag->stage[producer].axis[k].extent != dag->stage[consumer].axis[k].extent) return false;
-  }
-  return true;
-}
-
 uint32_t seer_dag_consumers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages) {
+  const seer_access_table *table = accesses(dag);
   uint32_t n = 0;
-  for (uint32_t s = stage + 1; s < dag->n_stage; s++) {
-    if (match(dag, stage, s).found) out_stages[n++] = s;
+  for (uint32_t k = table->first_load[stage + 1]; k < table->n_load; k++) {
+    const seer_access *load = &table->load[k];
+    bool is_next = load->maker == stage && (n == 0 || out_stages[n - 1] != load->reader);
+    if (is_next) out_stages[n++] = load->reader;
   }
   return n;
 }
 
 uint32_t seer_dag_producers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages) {
-  access_list list;
+  producer_list list;
   collect(dag, stage, &list);
   uint32_t n = 0;
   for (uint32_t s = 0; s < stage; s++) {
     for (uint32_t k = 0; k < list.n; k++) {
-      if (list.item[k].is_stage && list.item[k].id == s) {
+      if (list.item[k].maker == s) {
         out_stages[n++] = s;
         break;
       }
@@ -277,7 +225,7 @@ uint32_t seer_dag_anchor(const seer_dag *dag) {
 static const char *class_of(const seer_dag *dag, uint32_t stage) {
   const seer_dag_stage *s = &dag->stage[stage];
   if (s->n_reduce == 0) return seer_dag_stage_flops(dag, stage) > 0 ? "elementwise" : "movement";
-  access_list list;
+  producer_list list;
   collect(dag, stage, &list);
   uint32_t in_all = UINT32_MAX, window = 0, large = 0, batch = 0;
   for (uint32_t a = 0; a < (uint32_t)s->n_space + s->n_reduce; a++) {
@@ -308,35 +256,34 @@ static const char *class_of(const seer_dag *dag, uint32_t stage) {
 
 const char *seer_dag_anchor_class(const seer_dag *dag, seer_arena *arena) {
   uint32_t anchor = seer_dag_anchor(dag);
-  access_list list;
+  producer_list list;
   collect(dag, anchor, &list);
-  seer_dtype dtype = list.n > 0 ? list.item[0].dtype : dag->buf[dag->stage[anchor].out[0]].dtype;
-  return seer_arena_printf(arena, "%s.%s", class_of(dag, anchor), seer_dtype_name(dtype));
+  uint32_t buf = list.n > 0 ? list.item[0].buf : dag->stage[anchor].out[0];
+  return seer_arena_printf(
+      arena, "%s.%s", class_of(dag, anchor), seer_dtype_name(dag->buf[buf].dtype));
 }
 
 typedef struct {
-  const seer_dag *dag;
-  double n_iteration;  // of the stage at hand
   double n_load[SEER_DAG_MAX_BUFFERS];
   bool is_scattered[SEER_DAG_MAX_BUFFERS];  // read at places that are no plain sums of axes
 } load_count;
 
-static void note_load(void *user, seer_expr e) {
-  load_count *c = user;
-  const seer_expr_node *node = seer_expr_at(&c->dag->expr, e);
-  if (node->op != SEER_EXPR_LOAD) return;
-  c->n_load[node->ref] += c->n_iteration;
-  for (uint32_t k = 0; k < node->n_index; k++) {
-    seer_affine at;
-    seer_expr index = seer_expr_index(&c->dag->expr, e, k);
-    if (!seer_expr_affine(&c->dag->expr, index, &at) || at.constant != 0)
-      c->is_scattered[node->ref] = true;
+static void count_loads_of(
+    const seer_dag *dag, uint32_t stage, double n_iteration, load_count *out) {
+  const seer_access_table *table = accesses(dag);
+  for (uint32_t k = table->first_load[stage]; k < table->first_load[stage + 1]; k++) {
+    const seer_access *load = &table->load[k];
+    out->n_load[load->buf] += n_iteration * load->n_times;
+    for (uint32_t d = 0; d < load->rank; d++) {
+      const seer_access_dim *dim = seer_access_index(table, load, d);
+      if (!seer_access_is_sum(dim) || dim->constant != 0) out->is_scattered[load->buf] = true;
+    }
   }
 }
 
 // Readers first, so that the loads of a stage are known when its own are counted.
 static void count_loads(const seer_dag *dag, load_count *out, double *out_iterations) {
-  *out = (load_count){.dag = dag};
+  *out = (load_count){.n_load = {0}};
   for (uint32_t s = dag->n_stage; s-- > 0;) {
     const seer_dag_stage *stage = &dag->stage[s];
     out_iterations[s] = 0;
@@ -346,9 +293,8 @@ static void count_loads(const seer_dag *dag, load_count *out, double *out_iterat
       *(a < stage->n_space ? &points : &reduce) *= (double)stage->axis[a].extent;
     for (uint32_t v = 0; v < stage->n_values; v++)
       wanted += dag->buf[stage->out[v]].is_output ? points : out->n_load[stage->out[v]];
-    out->n_iteration = out_iterations[s] = fmin(points, wanted) * reduce;
-    for (uint32_t v = 0; v < stage->n_values; v++)
-      seer_expr_visit(&dag->expr, stage->body[v], note_load, out);
+    out_iterations[s] = fmin(points, wanted) * reduce;
+    count_loads_of(dag, s, out_iterations[s], out);
   }
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dag/dag.h"
+#include "dag/access.h"
 #include "dag/scalar.h"
 
 static const char *const axis_roles[SEER_AXIS_ROLE_COUNT] = {"other", "batch", "y", "x",
@@ -131,6 +131,7 @@ uint32_t seer_dag_add_stage(seer_dag *dag, const char *name, seer_stage_role rol
   SEER_ASSERT(n_space <= SEER_MAX_RANK && n_space + n_reduce <= SEER_DAG_MAX_AXES,
       "stage %s: %u + %u axes", name, n_space, n_reduce);
   const char *fresh = fresh_global_name(dag, name);
+  dag->access = NULL;
   seer_dag_stage *stage = &dag->stage[dag->n_stage];
   *stage = (seer_dag_stage){
       .name = fresh, .role = role, .n_space = (uint8_t)n_space, .n_reduce = (uint8_t)n_reduce};
@@ -232,11 +233,13 @@ void seer_dag_finish(seer_dag *dag) {
       seer_expr_visit(&dag->expr, stage->body[v], note_load, &walk);
     stage->is_const = walk.is_const;
   }
+  dag->access = seer_access_build(dag, dag->arena);
 }
 
 seer_dag *seer_dag_clone(const seer_dag *dag, seer_arena *arena) {
   seer_dag *to = (seer_dag *)seer_arena_memdup(arena, dag, sizeof *dag);
   to->arena = arena;
+  if (dag->access) to->access = seer_access_copy(dag->access, arena);
   to->name = seer_arena_strdup(arena, dag->name);
   to->expr = dag->expr;
   to->expr.arena = arena;

@@ -108,6 +108,9 @@ typedef struct seer_dag {
   uint32_t n_buf, n_stage, n_var;
   seer_dag_buf buf[SEER_DAG_MAX_BUFFERS];
   seer_dag_stage stage[SEER_DAG_MAX_STAGES];
+  // What each stage reads (access.h), set by seer_dag_finish; NULL while the DAG is built or
+  // edited.
+  const struct seer_access_table *access;
 } seer_dag;
 
 // ---- building (build.c). Names are made fit for the text form (letters, digits, _ .) and unique.
@@ -129,7 +132,9 @@ seer_expr seer_dag_load(seer_dag *dag, uint32_t buf, const seer_expr *index);  /
 seer_expr seer_dag_load_guarded(
     seer_dag *dag, uint32_t buf, const seer_expr *index, seer_expr predicate, seer_expr otherwise);
 void seer_dag_mark_output(seer_dag *dag, uint32_t buf, int64_t pitch);  // pitch 0: dense
-void seer_dag_finish(seer_dag *dag);  // derived facts (is_const)
+// Derived facts: is_const and dag->access. Needed before analysis and scheduling, not to verify or
+// evaluate.
+void seer_dag_finish(seer_dag *dag);
 seer_dag *seer_dag_clone(const seer_dag *dag, seer_arena *arena);
 int64_t seer_dag_buf_elems(const seer_dag_buf *buf);  // with pitch: what must be allocated
 // Of value 0 (and of every value of the combiners that are no arg...). The identity of an arg's
@@ -147,7 +152,7 @@ seer_expr_op seer_combiner_op(seer_combiner combiner);
 const char *seer_axis_role_name(seer_axis_role role);
 const char *seer_stage_role_name(seer_stage_role role);
 
-// ---- text (text.c); print -> parse -> print is a fixpoint.
+// ---- text (text/text.c); print -> parse -> print is a fixpoint.
 const char *seer_dag_print(const seer_dag *dag, seer_arena *arena);
 SEER_MUST_USE seer_status seer_dag_parse(
     const char *source, const char *text, size_t n_bytes, seer_arena *arena, seer_dag **out_dag);
@@ -166,14 +171,11 @@ double seer_dag_eval_at(seer_dag_eval *eval, uint32_t buf, const int64_t *index)
 // the whole buffer
 void seer_dag_eval_all(seer_dag_eval *eval, uint32_t buf, void *out_data);
 
-// ---- analysis (analyse.c)
+// ---- analysis (analyse.c) of a finished DAG
 // Ansor's needs_multi_level_tiling
 bool seer_dag_needs_tiling(const seer_dag *dag, uint32_t stage);
 // strictly inlineable (Ansor), exp-like not
 bool seer_dag_is_inlineable(const seer_dag *dag, uint32_t stage);
-// Every load of `producer`'s buffers in `consumer` is elementwise: index k is the consumer's
-// spatial axis k. For tests.
-bool seer_dag_is_elementwise(const seer_dag *dag, uint32_t producer, uint32_t consumer);
 // at most MAX_STAGES
 uint32_t seer_dag_consumers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages);
 // For tests.

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "space/access.h"
+#include "dag/access.h"
 
 // ---- regions
 
@@ -77,15 +77,13 @@ static bool add_start(seer_region *to, const seer_region *from, int64_t coef) {
 
 static void read_region(const seer_access_table *table, const seer_access *access, uint32_t d,
     const seer_region *reader, int64_t extent, seer_region *out) {
-  const seer_access_dim *dim = &table->dim[access->first + d];
+  const seer_access_dim *dim = seer_access_index(table, access, d);
   if (dim->is_whole) {
     set_whole(out, extent);
     return;
   }
-  const seer_access_term *term = &table->term[dim->first];
-  bool is_axis = dim->n == 1 && term->coef == 1 && dim->constant == 0 && dim->div == 1;
-  if (is_axis) {  // most are: what the reader needs of its axis
-    *out = reader[term->axis];
+  if (dim->axis >= 0) {  // most are: what the reader needs of its axis
+    *out = reader[dim->axis];
     out->is_whole = false;
     out->is_exact &= !access->is_guarded;
     if (out->length >= extent) set_whole(out, extent);
@@ -98,9 +96,10 @@ static void read_region(const seer_access_table *table, const seer_access *acces
   out->constant = dim->constant;
   out->div = 1;
   out->step = 0;
-  for (uint32_t t = 0; t < dim->n; t++) {
-    const seer_region *axis = &reader[term[t].axis];
-    int64_t coef = term[t].coef;
+  for (uint32_t left = dim->moving; left; left &= left - 1) {
+    int a = __builtin_ctz(left);
+    const seer_region *axis = &reader[a];
+    int64_t coef = dim->coef[a];
     if (!add_start(out, axis, coef)) {
       set_whole(out, extent);
       return;
@@ -205,11 +204,11 @@ static const seer_region *axes_of(query *q, uint32_t stage, seer_region *own) {
 
 static void needed(query *q, uint32_t stage, seer_region *out) {
   const seer_sketch *sketch = q->frame->sketch;
-  const seer_access_table *table = sketch->access;
+  const seer_access_table *table = sketch->dag->access;
   const seer_dag_stage *dag = &sketch->dag->stage[stage];
   bool is_first = true;
-  for (uint32_t k = table->first_of[stage]; k < table->first_of[stage + 1]; k++) {
-    const seer_access *access = &table->access[k];
+  for (uint32_t k = table->first_read[stage]; k < table->first_read[stage + 1]; k++) {
+    const seer_access *access = &table->read[k];
     seer_region own[SEER_DAG_MAX_AXES];
     const seer_region *reader = axes_of(q, access->reader, own);
     for (uint32_t d = 0; d < access->rank; d++) {
@@ -260,7 +259,7 @@ static bool is_inside(const seer_frame *frame, uint32_t reader, uint32_t at, uin
 }
 
 static bool readers_inside(const seer_frame *frame, uint32_t stage, uint32_t at, uint32_t depth) {
-  uint64_t readers = frame->sketch->access->readers[stage];
+  uint64_t readers = frame->sketch->dag->access->readers[stage];
   for (; readers; readers &= readers - 1) {
     uint32_t c = (uint32_t)__builtin_ctzll(readers);
     bool is_inline = frame->stage[c].place == SEER_PLACE_INLINE;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "space/access.h"
+#include "dag/access.h"
 #include "space/nest_internal.h"
 
 // ---- per candidate
@@ -154,12 +154,13 @@ static void fill_attached(maker *m, uint32_t s, const seer_region *region, stage
 static bool is_known(const maker *m, uint32_t s) {
   const seer_frame_stage *stage = &m->frame->stage[s];
   if (stage->place == SEER_PLACE_ROOT) return true;
-  const seer_access_table *table = m->frame->sketch->access;
-  for (uint32_t k = table->first_of[s]; k < table->first_of[s + 1]; k++) {
-    const seer_access *access = &table->access[k];
+  const seer_access_table *table = m->frame->sketch->dag->access;
+  for (uint32_t k = table->first_read[s]; k < table->first_read[s + 1]; k++) {
+    const seer_access *access = &table->read[k];
     if (access->is_guarded) return false;
     for (uint32_t d = 0; d < access->rank; d++) {
-      if (table->dim[access->first + d].div > 1) return false;
+      const seer_access_dim *dim = seer_access_index(table, access, d);
+      if (dim->div > 1 && !dim->is_mod) return false;
     }
     int8_t reader = m->statement_of[access->reader];
     if (reader >= 0 ? !m->state[reader].is_known : !is_known(m, access->reader)) return false;
@@ -278,7 +279,7 @@ static seer_nest_storage storage_of(const maker *m, uint32_t b) {
 }
 
 // The constant of an index behind its division.
-static int64_t base_of(const index_fact *index) {
+static int64_t base_of(const seer_access_dim *index) {
   return index->is_mod ? seer_floor_mod(index->constant, index->div)
                        : seer_floor_div(index->constant, index->div);
 }
@@ -286,7 +287,8 @@ static int64_t base_of(const index_fact *index) {
 // Adds dimension `d` of an access; false if it is not a plain sum of loops, each of which moves no
 // other dimension.
 static bool add_dim(const seer_nest_statement *st, const stage_state *state,
-    const index_fact *index, uint32_t n_space, uint32_t n_axis, uint32_t d, seer_nest_access *out) {
+    const seer_access_dim *index, uint32_t n_space, uint32_t n_axis, uint32_t d,
+    seer_nest_access *out) {
   bool is_plain = index->span == 1, is_clamped = false;
   int64_t constant = index->constant;
   motion sum;
@@ -351,18 +353,18 @@ static void merge_access(maker *m, seer_nest_statement *st) {
   }
 }
 
-static void add_access(maker *m, seer_nest_statement *st, const load_fact *load,
-    const index_fact *index, bool is_guarded, bool is_write, bool packs) {
+static void add_access(maker *m, seer_nest_statement *st, uint32_t buf_id,
+    const seer_access_dim *index, bool is_guarded, bool is_write, bool packs) {
   if (st->n_access == SEER_NEST_MAX_ACCESSES) {
     m->nest->n_left_out++;
     return;
   }
   seer_nest_access *out = &st->access[st->n_access++];
-  const seer_dag_buf *buf = &m->dag->buf[load->buf];
+  const seer_dag_buf *buf = &m->dag->buf[buf_id];
   const seer_dag_stage *stage = &m->dag->stage[st->stage];
   uint32_t n_axis = (uint32_t)stage->n_space + stage->n_reduce;
-  out->buf = load->buf;
-  out->storage = storage_of(m, load->buf);
+  out->buf = buf_id;
+  out->storage = storage_of(m, buf_id);
   out->is_write = is_write;
   out->is_guarded = is_guarded;
   out->is_whole = false;
@@ -398,8 +400,9 @@ static void add_access(maker *m, seer_nest_statement *st, const load_fact *load,
 }
 
 // Index `in` over the axes of an inlined stage whose axis a is map[a]; false: not affine.
-static bool compose(const index_fact *in, const index_fact *map, uint32_t n_axis, index_fact *out) {
-  *out = (index_fact){
+static bool compose(
+    const seer_access_dim *in, const seer_access_dim *map, uint32_t n_axis, seer_access_dim *out) {
+  *out = (seer_access_dim){
       .is_affine = in->is_affine, .is_mod = in->is_mod, .div = in->div, .constant = in->constant};
   int64_t span = in->span;
   uint32_t n = 0;
@@ -423,7 +426,7 @@ static bool compose(const index_fact *in, const index_fact *map, uint32_t n_axis
 }
 
 // Loads of stage `s`, whose axis k is map[k] in the axes of the statement's stage (NULL: itself).
-static void add_loads(maker *m, seer_nest_statement *st, uint32_t s, const index_fact *map,
+static void add_loads(maker *m, seer_nest_statement *st, uint32_t s, const seer_access_dim *map,
     bool is_guarded, bool packs) {
   const stage_fact *fact = &m->facts[s];
   const seer_dag_stage *stage = &m->dag->stage[s];
@@ -443,8 +446,8 @@ static void add_loads(maker *m, seer_nest_statement *st, uint32_t s, const index
   st->n_int += fact->ops.integer;
   for (uint32_t k = 0; k < fact->n_load; k++) {
     const load_fact *load = &fact->load[k];
-    index_fact composed[SEER_MAX_RANK];
-    const index_fact *index = load->index;
+    seer_access_dim composed[SEER_MAX_RANK];
+    const seer_access_dim *index = load->index;
     if (map) {
       for (uint32_t d = 0; d < load->rank; d++) {
         compose(&load->index[d], map, stage->n_space, &composed[d]);
@@ -458,7 +461,7 @@ static void add_loads(maker *m, seer_nest_statement *st, uint32_t s, const index
     if (is_inline) {
       add_loads(m, st, buf->stage, index, guarded, packs);
     } else {
-      add_access(m, st, load, index, guarded, false, packs);
+      add_access(m, st, load->buf, index, guarded, false, packs);
     }
   }
 }
@@ -523,13 +526,12 @@ static void add_statement(maker *m, uint32_t s) {
 
   // The target: dimension d is axis d.
   for (uint32_t v = 0; v < stage->n_values; v++) {
-    load_fact target;
-    target.buf = stage->out[v];
+    seer_access_dim target[SEER_MAX_RANK];
     for (uint32_t d = 0; d < stage->n_space; d++) {
-      target.index[d] = (index_fact){.is_affine = true, .div = 1, .span = 1};
-      target.index[d].coef[d] = 1;
+      target[d] = (seer_access_dim){.is_affine = true, .div = 1, .span = 1};
+      target[d].coef[d] = 1;
     }
-    add_access(m, st, &target, target.index, false, true, false);
+    add_access(m, st, stage->out[v], target, false, true, false);
   }
   const seer_sketch_stage *sketch = &m->frame->sketch->stage[s];
   add_loads(m, st, s, NULL, false, sketch->role == SEER_ROLE_TILED && sketch->pack_weights);

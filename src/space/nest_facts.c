@@ -2,14 +2,7 @@
 // stage's own axes. Made once per sketch list; everything per candidate is nest.c's.
 #include <string.h>
 
-#include "space/access.h"
 #include "space/nest_internal.h"
-
-typedef struct {
-  const seer_dag *dag;
-  const seer_dag_stage *stage;
-  stage_fact *fact;
-} collector;
 
 static void count_op(op_count *ops, const seer_expr_node *node) {
   bool is_real = seer_dtype_is_float((seer_dtype)node->dtype);
@@ -87,37 +80,11 @@ static bool widens_load(const seer_expr_pool *pool, const seer_expr_node *node) 
   return from->op == SEER_EXPR_LOAD && !seer_dtype_is_float((seer_dtype)from->dtype);
 }
 
-static void fill_index(const collector *c, seer_expr index, index_fact *out) {
-  const seer_expr_pool *pool = &c->dag->expr;
-  *out = (index_fact){.div = 1, .span = 1};
-  const seer_expr_node *node = seer_expr_at(pool, index);
-  bool is_mod = node->op == SEER_EXPR_MOD;
-  bool divides = (node->op == SEER_EXPR_DIV || is_mod) &&
-      seer_expr_at(pool, node->arg[1])->op == SEER_EXPR_CONST_I;
-  if (divides) {
-    int64_t by = seer_expr_at(pool, node->arg[1])->value.i;
-    if (by <= 0 || by > INT32_MAX) return;
-    out->div = (int32_t)by;
-    out->is_mod = is_mod;
-    index = node->arg[0];
-  }
-  seer_affine affine;
-  if (!seer_expr_affine(pool, index, &affine)) return;
-  out->constant = affine.constant;
-  for (uint32_t t = 0; t < affine.n; t++) {
-    uint32_t axis = affine.term[t].var - c->stage->var0;
-    if (axis >= MAX_AXES || c->stage->axis[axis].extent == 1) continue;  // always 0
-    if (affine.term[t].coef > INT32_MAX || affine.term[t].coef < -INT32_MAX) return;
-    out->coef[axis] = (int32_t)affine.term[t].coef;
-  }
-  out->is_affine = true;
-}
-
 // Takes `more` into `load` where they differ by constants only.
 static bool merge_load(load_fact *load, const load_fact *more) {
   if (load->buf != more->buf) return false;
   for (uint32_t d = 0; d < load->rank; d++) {
-    const index_fact *a = &load->index[d], *b = &more->index[d];
+    const seer_access_dim *a = &load->index[d], *b = &more->index[d];
     bool same = a->is_affine && b->is_affine && a->div == b->div && a->is_mod == b->is_mod &&
         memcmp(a->coef, b->coef, sizeof(a->coef)) == 0;
     if (!same) return false;
@@ -126,8 +93,8 @@ static bool merge_load(load_fact *load, const load_fact *more) {
     if (high - low > UINT16_MAX || (a->div > 1 && high - low > 1)) return false;
   }
   for (uint32_t d = 0; d < load->rank; d++) {
-    index_fact *a = &load->index[d];
-    const index_fact *b = &more->index[d];
+    seer_access_dim *a = &load->index[d];
+    const seer_access_dim *b = &more->index[d];
     int64_t high = seer_max_i64(a->constant + a->span, b->constant + b->span);
     a->constant = seer_min_i64(a->constant, b->constant);
     a->span = (uint16_t)(high - a->constant);
@@ -136,63 +103,63 @@ static bool merge_load(load_fact *load, const load_fact *more) {
   return true;
 }
 
-static void add_load(collector *c, seer_expr e) {
-  const seer_expr_node *node = seer_expr_at(&c->dag->expr, e);
-  load_fact load = {.buf = node->ref, .is_guarded = node->arg[0].i != 0, .rank = node->n_index};
-  for (uint32_t d = 0; d < node->n_index; d++) {
-    fill_index(c, seer_expr_index(&c->dag->expr, e, d), &load.index[d]);
+static void add_loads(const seer_dag *dag, uint32_t stage, stage_fact *fact, seer_arena *arena) {
+  const seer_access_table *table = dag->access;
+  for (uint32_t i = table->first_load[stage]; i < table->first_load[stage + 1]; i++) {
+    const seer_access *access = &table->load[i];
+    seer_access_dim index[SEER_MAX_RANK];
+    for (uint32_t d = 0; d < access->rank; d++) {
+      index[d] = *seer_access_index(table, access, d);
+      for (uint32_t still = index[d].axes & ~(uint32_t)index[d].moving; still; still &= still - 1)
+        index[d].coef[__builtin_ctz(still)] = 0;
+    }
+    load_fact load = {access->buf, access->is_guarded, access->rank, index};
+    uint32_t k = 0;
+    while (k < fact->n_load && !merge_load(&fact->load[k], &load)) k++;
+    if (k < fact->n_load) continue;
+    if (fact->n_load == MAX_FACT_LOADS) {
+      fact->n_left_out++;
+      continue;
+    }
+    load.index = seer_arena_memdup(arena, index, access->rank * sizeof index[0]);
+    fact->load[fact->n_load++] = load;
   }
-  for (uint32_t k = 0; k < c->fact->n_load; k++) {
-    if (merge_load(&c->fact->load[k], &load)) return;
-  }
-  if (c->fact->n_load < MAX_FACT_LOADS)
-    c->fact->load[c->fact->n_load++] = load;
-  else
-    c->fact->n_left_out++;
 }
 
-// Index and predicate expressions are addressing, not work: only loads inside them are followed. A
-// choice by indices only (the rows of a transform) costs what its branches cost on average;
-// *out_leaves counts them.
-static void collect(
-    collector *c, seer_expr e, bool is_addressing, op_count *ops, float *out_leaves) {
+// Index and predicate expressions are addressing, not work. A choice by indices only (the rows of a
+// transform) costs what its branches cost on average; *out_leaves counts them.
+static void count_ops(const seer_expr_pool *pool, seer_expr e, op_count *ops, float *out_leaves) {
   *out_leaves = 1;
   if (e.i == 0) return;
-  const seer_expr_pool *pool = &c->dag->expr;
   const seer_expr_node *node = seer_expr_at(pool, e);
   float leaves;
   if (node->op == SEER_EXPR_LOAD) {
-    add_load(c, e);
-    for (uint32_t d = 0; d < node->n_index; d++) {
-      collect(c, seer_expr_index(pool, e, d), true, ops, &leaves);
-    }
-    collect(c, node->arg[0], true, ops, &leaves);
-    collect(c, node->arg[1], is_addressing, ops, &leaves);
+    count_ops(pool, node->arg[1], ops, &leaves);
     return;
   }
   if (node->op == SEER_EXPR_SELECT && loads_nothing(pool, node->arg[0])) {
     op_count then = {0}, otherwise = {0};
     float n_then, n_otherwise;
-    collect(c, node->arg[1], is_addressing, &then, &n_then);
-    collect(c, node->arg[2], is_addressing, &otherwise, &n_otherwise);
+    count_ops(pool, node->arg[1], &then, &n_then);
+    count_ops(pool, node->arg[2], &otherwise, &n_otherwise);
     *out_leaves = n_then + n_otherwise;
     add_ops(ops, &then, n_then / *out_leaves);
     add_ops(ops, &otherwise, n_otherwise / *out_leaves);
     return;
   }
-  if (!is_addressing && !widens_load(pool, node)) count_op(ops, node);
+  if (!widens_load(pool, node)) count_op(ops, node);
   for (uint32_t a = 0; a < seer_expr_arity((seer_expr_op)node->op); a++) {
-    collect(c, node->arg[a], is_addressing, ops, &leaves);
+    count_ops(pool, node->arg[a], ops, &leaves);
   }
 }
 
-static void fill_stage(const seer_dag *dag, uint32_t s, stage_fact *fact) {
+static void fill_stage(const seer_dag *dag, uint32_t s, stage_fact *fact, seer_arena *arena) {
   const seer_dag_stage *stage = &dag->stage[s];
-  collector c = {dag, stage, fact};
   float leaves;
   for (uint32_t v = 0; v < stage->n_values; v++) {
-    collect(&c, stage->body[v], false, &fact->ops, &leaves);
+    count_ops(&dag->expr, stage->body[v], &fact->ops, &leaves);
   }
+  add_loads(dag, s, fact, arena);
   const seer_expr_node *top = seer_expr_at(&dag->expr, stage->body[0]);
   fact->is_product_sum = stage->combiner == SEER_COMBINE_SUM && top->op == SEER_EXPR_MUL;
 }
@@ -208,7 +175,9 @@ seer_nest_facts *seer_nest_facts_build(const seer_sketch_list *list, seer_arena 
     }
     if (facts->of_sketch[k]) continue;
     facts->of_sketch[k] = SEER_NEW_ARRAY(arena, stage_fact, dag->n_stage);
-    for (uint32_t s = 0; s < dag->n_stage; s++) fill_stage(dag, s, &facts->of_sketch[k][s]);
+    for (uint32_t s = 0; s < dag->n_stage; s++) {
+      fill_stage(dag, s, &facts->of_sketch[k][s], arena);
+    }
   }
   return facts;
 }

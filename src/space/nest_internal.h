@@ -3,26 +3,19 @@
 #ifndef SEER_SPACE_NEST_INTERNAL_H
 #define SEER_SPACE_NEST_INTERNAL_H
 
+#include "dag/access.h"
 #include "space/nest.h"
 
 #define MAX_FACT_LOADS 24
 #define MAX_AXES SEER_DAG_MAX_AXES
 
-// An index: (constant + sum coef * axis) / div, or % div, for `span` neighbouring elements.
-typedef struct {
-  bool is_affine, is_mod;
-  uint16_t span;
-  int32_t div;  // 1: neither
-  int64_t constant;
-  int32_t coef[MAX_AXES];
-} index_fact;
-
-// Loads of one buffer that differ by constants only are one.
+// Loads of one buffer that differ by constants only are one, over a span of neighbours. Axes of
+// extent 1 have no coefficients.
 typedef struct {
   uint32_t buf;
   bool is_guarded;
   uint8_t rank;
-  index_fact index[SEER_MAX_RANK];
+  seer_access_dim *index;
 } load_fact;
 
 typedef struct {

@@ -5,7 +5,7 @@
 #ifndef SEER_SPACE_RULE_H
 #define SEER_SPACE_RULE_H
 
-#include "space/access.h"
+#include "dag/access.h"
 #include "space/sketch.h"
 
 typedef enum {
@@ -32,7 +32,6 @@ typedef struct {
 
 typedef struct {
   const seer_dag *dag;  // shared until a rule rewrites it
-  const seer_access_table *access;
   const char *formulation;
   double tolerance;
   const char *signature;
@@ -93,7 +92,7 @@ int64_t seer_plan_reduce(const seer_plan *plan, uint32_t stage);
 int seer_plan_result(const seer_plan *plan, uint32_t stage);
 
 // ---- rewriting (rewrite.c). Both give plan->dag a new stage before `stage` (which moves up by
-// one), keep the ids of all buffers, and rebuild plan->access. The new stage has index `stage`.
+// one) and keep the ids of all buffers. The new stage has index `stage`.
 // cache-write: the new stage computes; the old one copies it out.
 bool seer_plan_has_room(const seer_plan *plan);
 void seer_plan_cache_write(const seer_rule_context *context, seer_plan *plan, uint32_t stage);

@@ -100,7 +100,6 @@ typedef struct {
   // of its knobs' names: the stage's own, also after cache-write or rfactor renamed it
   const char *prefix;
 } seer_sketch_stage;
-struct seer_access_table;  // access.h
 
 typedef struct {
   // ordered text of the rules applied: "direct/tile(conv)/fuse@2(relu)/pad@knob"
@@ -113,7 +112,6 @@ typedef struct {
   // stages that may own loops or pass accesses on, consumers first
   uint32_t order[SEER_DAG_MAX_STAGES];
   uint32_t n_order;
-  const struct seer_access_table *access;
   seer_sketch_stage stage[SEER_DAG_MAX_STAGES];
 } seer_sketch;
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "space/access.h"
+#include "dag/access.h"
 #include "space/nest.h"
 #include "support/nest_walk.h"
 #include "support/random_dag.h"
@@ -67,13 +67,14 @@ static const char *compare_access(
 // as whole ones.)
 static bool trips_known(const seer_frame *frame, uint32_t s) {
   const seer_frame_stage *stage = &frame->stage[s];
-  const seer_access_table *table = frame->sketch->access;
+  const seer_access_table *table = frame->sketch->dag->access;
   if (stage->place != SEER_PLACE_AT && stage->place != SEER_PLACE_INLINE) return true;
-  for (uint32_t k = table->first_of[s]; k < table->first_of[s + 1]; k++) {
-    const seer_access *access = &table->access[k];
+  for (uint32_t k = table->first_read[s]; k < table->first_read[s + 1]; k++) {
+    const seer_access *access = &table->read[k];
     if (access->is_guarded || !trips_known(frame, access->reader)) return false;
     for (uint32_t d = 0; d < access->rank; d++) {
-      if (table->dim[access->first + d].div > 1) return false;
+      const seer_access_dim *dim = seer_access_index(table, access, d);
+      if (dim->div > 1 && !dim->is_mod) return false;
     }
   }
   return stage->place == SEER_PLACE_INLINE || trips_known(frame, stage->at);

@@ -6,7 +6,7 @@
 // What a transform reads is addressed by its index axes: a copy of it would serve nothing.
 static bool feeds_transform(const seer_plan *plan, uint32_t stage) {
   for (uint32_t c = stage + 1; c < plan->dag->n_stage; c++) {
-    bool reads = plan->access->readers[stage] >> c & 1;
+    bool reads = plan->dag->access->readers[stage] >> c & 1;
     if (reads && plan->dag->stage[c].role == SEER_STAGE_TRANSFORM_OUT) return true;
   }
   return false;

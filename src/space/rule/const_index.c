@@ -15,8 +15,9 @@ static seer_rule_answer apply(
   p->is_decided = true;
   p->role = SEER_ROLE_SIMPLE;
   p->unrolls_small = true;
-  p->place = seer_plan_is_output(plan, stage) || plan->access->readers[stage] == 0 ? SEER_PLAN_ROOT
-                                                                                   : SEER_PLAN_FREE;
+  p->place = seer_plan_is_output(plan, stage) || plan->dag->access->readers[stage] == 0
+      ? SEER_PLAN_ROOT
+      : SEER_PLAN_FREE;
   seer_plan_push(context, next);
   return SEER_RULE_STOP;
 }

@@ -31,7 +31,7 @@ static void push(const seer_rule_context *context, const seer_plan *plan, uint32
     uint32_t axis, int64_t factor, bool is_inner, int rank) {
   seer_plan *next = seer_plan_next(context, plan, stage, is_inner ? "lanes" : "chunks");
   next->rank += rank;
-  bool is_result = seer_plan_is_output(plan, stage) || plan->access->readers[stage] == 0;
+  bool is_result = seer_plan_is_output(plan, stage) || plan->dag->access->readers[stage] == 0;
   seer_plan_rfactor(context, next, stage, axis, factor, is_inner);
   seer_plan_stage *part = &next->stage[stage], *whole = &next->stage[stage + 1];
   part->is_decided = whole->is_decided = true;

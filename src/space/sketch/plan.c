@@ -12,8 +12,8 @@ bool seer_plan_is_output(const seer_plan *plan, uint32_t stage) {
 static void follow_readers(
     const seer_plan *plan, uint32_t stage, uint64_t *readers, bool *is_elementwise) {
   for (uint32_t c = stage + 1; c < plan->dag->n_stage; c++) {
-    if (!(plan->access->readers[stage] >> c & 1)) continue;
-    if (!seer_access_is_elementwise(plan->access, plan->dag, stage, c)) *is_elementwise = false;
+    if (!(plan->dag->access->readers[stage] >> c & 1)) continue;
+    if (!seer_access_is_elementwise(plan->dag, stage, c)) *is_elementwise = false;
     if (plan->stage[c].is_decided && plan->stage[c].role == SEER_ROLE_INLINE) {
       follow_readers(plan, c, readers, is_elementwise);
     } else {
@@ -52,12 +52,12 @@ int seer_plan_result(const seer_plan *plan, uint32_t stage) {
   while (todo) {
     uint32_t s = (uint32_t)__builtin_ctzll(todo);
     todo &= todo - 1;
-    bool is_result = seer_plan_is_output(plan, s) || plan->access->readers[s] == 0;
+    bool is_result = seer_plan_is_output(plan, s) || plan->dag->access->readers[s] == 0;
     if (is_result) {
       results |= (uint64_t)1 << s;
       continue;
     }
-    uint64_t fresh = plan->access->readers[s] & ~seen;
+    uint64_t fresh = plan->dag->access->readers[s] & ~seen;
     seen |= fresh;
     todo |= fresh;
   }

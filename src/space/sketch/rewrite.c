@@ -48,11 +48,6 @@ static seer_dag *open_slot(const seer_rule_context *context, seer_plan *plan, ui
   return dag;
 }
 
-static void close_slot(const seer_rule_context *context, seer_plan *plan, seer_dag *dag) {
-  seer_dag_finish(dag);
-  plan->access = seer_access_build(dag, context->arena);
-}
-
 // Gives stage `s` new buffers for its values, over its spatial axes.
 static void add_buffers(seer_dag *dag, uint32_t s, const seer_dtype *dtype) {
   seer_dag_stage *stage = &dag->stage[s];
@@ -97,7 +92,7 @@ void seer_plan_cache_write(const seer_rule_context *context, seer_plan *plan, ui
   plan->stage[stage + 1].prefix =
       seer_arena_printf(context->arena, "%s.out", plan->stage[stage].prefix);
   plan->stage[stage].is_rewritten = plan->stage[stage + 1].is_rewritten = true;
-  close_slot(context, plan, dag);
+  seer_dag_finish(dag);
 }
 
 // ---- rfactor
@@ -186,7 +181,7 @@ void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32
   plan->stage[stage].prefix =
       seer_arena_printf(context->arena, "%s.part", plan->stage[stage + 1].prefix);
   plan->stage[stage].is_rewritten = plan->stage[stage + 1].is_rewritten = true;
-  close_slot(context, plan, dag);
+  seer_dag_finish(dag);
 }
 
 // ---- cache-read
@@ -233,5 +228,5 @@ void seer_plan_cache_read(const seer_rule_context *context, seer_plan *plan, uin
   }
   plan->stage[stage].prefix = copy->name;
   plan->stage[stage + 1].is_read_cached = true;
-  close_slot(context, plan, dag);
+  seer_dag_finish(dag);
 }

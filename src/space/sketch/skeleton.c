@@ -72,28 +72,21 @@ static uint32_t list_axes(const seer_dag_stage *s, bool is_reduce, uint8_t *out_
 
 // ---- lanes
 
-typedef struct {
-  const seer_dag *dag;
-  uint32_t bytes;
-} width_walk;
-
-static void note_width(void *user, seer_expr e) {
-  width_walk *walk = user;
-  const seer_expr_node *node = seer_expr_at(&walk->dag->expr, e);
-  if (node->op != SEER_EXPR_LOAD) return;
-  uint32_t bytes = seer_dtype_bytes(walk->dag->buf[node->ref].dtype);
-  if (bytes > walk->bytes) walk->bytes = bytes;
-}
-
+// Of the widest type that the stage reads or writes.
 static uint16_t lanes_of(const builder *b, uint32_t stage) {
-  const seer_dag_stage *s = &b->plan->dag->stage[stage];
-  width_walk walk = {b->plan->dag, 1};
+  const seer_dag *dag = b->plan->dag;
+  const seer_dag_stage *s = &dag->stage[stage];
+  const seer_access_table *table = dag->access;
+  uint32_t widest = 1;
   for (uint32_t v = 0; v < s->n_values; v++) {
-    uint32_t bytes = seer_dtype_bytes(b->plan->dag->buf[s->out[v]].dtype);
-    if (bytes > walk.bytes) walk.bytes = bytes;
-    seer_expr_visit(&b->plan->dag->expr, s->body[v], note_width, &walk);
+    uint32_t bytes = seer_dtype_bytes(dag->buf[s->out[v]].dtype);
+    if (bytes > widest) widest = bytes;
   }
-  uint32_t lanes = b->context->target->vector_bytes / walk.bytes;
+  for (uint32_t k = table->first_load[stage]; k < table->first_load[stage + 1]; k++) {
+    uint32_t bytes = seer_dtype_bytes(dag->buf[table->load[k].buf].dtype);
+    if (bytes > widest) widest = bytes;
+  }
+  uint32_t lanes = b->context->target->vector_bytes / widest;
   return (uint16_t)(lanes > 0 ? lanes : 1);
 }
 
@@ -194,22 +187,17 @@ static uint32_t take_small(
   return n_small;
 }
 
-typedef struct {
-  const seer_dag *dag;
-  const seer_dag_stage *stage;
-  uint8_t *step;
-} step_walk;
-
-// axis / c, a constant: the axis counts through tiles of c.
-static void note_step(void *user, seer_expr e) {
-  step_walk *walk = user;
-  const seer_expr_node *node = seer_expr_at(&walk->dag->expr, e);
-  if (node->op != SEER_EXPR_DIV || node->dtype != SEER_DTYPE_I64) return;
-  const seer_expr_node *axis = seer_expr_at(&walk->dag->expr, node->arg[0]),
-                       *c = seer_expr_at(&walk->dag->expr, node->arg[1]);
-  if (axis->op != SEER_EXPR_VAR || c->op != SEER_EXPR_CONST_I) return;
-  if (c->value.i > 1 && c->value.i <= SEER_PLAN_SMALL) {
-    walk->step[axis->ref - walk->stage->var0] = (uint8_t)c->value.i;
+// Something is read at axis / c, a constant: the axis counts through tiles of c.
+static void take_steps(const seer_dag *dag, uint32_t stage, uint8_t *step) {
+  const seer_access_table *table = dag->access;
+  for (uint32_t k = table->first_load[stage]; k < table->first_load[stage + 1]; k++) {
+    for (uint32_t d = 0; d < table->load[k].rank; d++) {
+      const seer_access_dim *dim = seer_access_index(table, &table->load[k], d);
+      int axis = seer_access_axis(dim);
+      bool is_tile = axis >= 0 && dim->constant == 0 && dim->div > 1 && !dim->is_mod &&
+          dim->div <= SEER_PLAN_SMALL;
+      if (is_tile) step[axis] = (uint8_t)dim->div;
+    }
   }
 }
 
@@ -218,15 +206,12 @@ static void find_steps(const builder *b, uint32_t stage, uint8_t *step) {
   const seer_dag *dag = b->plan->dag;
   const seer_dag_stage *s = &dag->stage[stage];
   if (s->role == SEER_STAGE_TRANSFORM_OUT && s->n_reduce == 0) {
-    step_walk walk = {dag, s, step};
-    for (uint32_t v = 0; v < s->n_values; v++)
-      seer_expr_visit(&dag->expr, s->body[v], note_step, &walk);
+    take_steps(dag, stage, step);
     return;
   }
   for (uint32_t p = 0; p < stage; p++) {
-    bool is_inline = (b->plan->access->readers[p] >> stage & 1) &&
-        b->plan->stage[p].role == SEER_ROLE_INLINE &&
-        seer_access_is_elementwise(b->plan->access, dag, p, stage);
+    bool is_inline = (dag->access->readers[p] >> stage & 1) &&
+        b->plan->stage[p].role == SEER_ROLE_INLINE && seer_access_is_elementwise(dag, p, stage);
     if (is_inline) find_steps(b, p, step);
   }
 }
@@ -273,25 +258,25 @@ static void build_simple(builder *b, uint32_t stage, bool is_cut) {
 
 // ---- weights
 
-typedef struct {
-  const seer_dag *dag;
-  bool found;
-} weight_walk;
-
-static void note_weight(void *user, seer_expr e) {
-  weight_walk *walk = user;
-  const seer_expr_node *node = seer_expr_at(&walk->dag->expr, e);
-  if (node->op != SEER_EXPR_LOAD || node->n_index == 0 || node->arg[0].i != 0) return;
-  const seer_dag_buf *buf = &walk->dag->buf[node->ref];
+// Every index is a constant or an axis: the order in which it is read can be that of its bytes.
+static bool is_packable(const seer_dag *dag, const seer_access *load) {
+  const seer_dag_buf *buf = &dag->buf[load->buf];
   bool is_weight = buf->kind == SEER_BUF_WEIGHT ||
-      (buf->kind == SEER_BUF_STAGE && walk->dag->stage[buf->stage].is_const && !buf->is_output);
-  if (!is_weight) return;
-  for (uint32_t d = 0; d < node->n_index; d++) {
-    seer_expr_op op =
-        (seer_expr_op)seer_expr_at(&walk->dag->expr, seer_expr_index(&walk->dag->expr, e, d))->op;
-    if (op != SEER_EXPR_VAR && op != SEER_EXPR_CONST_I) return;
+      (buf->kind == SEER_BUF_STAGE && dag->stage[buf->stage].is_const && !buf->is_output);
+  for (uint32_t d = 0; d < load->rank && is_weight; d++) {
+    const seer_access_dim *dim = seer_access_index(dag->access, load, d);
+    bool is_axis = seer_access_axis(dim) >= 0 && dim->constant == 0;
+    if (!seer_access_is_sum(dim) || (dim->axes != 0 && !is_axis)) return false;
   }
-  walk->found = true;
+  return is_weight && load->rank > 0 && !load->is_guarded;
+}
+
+static bool has_packable(const seer_dag *dag, uint32_t stage) {
+  const seer_access_table *table = dag->access;
+  for (uint32_t k = table->first_load[stage]; k < table->first_load[stage + 1]; k++) {
+    if (is_packable(dag, &table->load[k])) return true;
+  }
+  return false;
 }
 
 // ---- locations
@@ -306,10 +291,10 @@ static void find_postdominators(const builder *b, uint64_t *out) {
   const seer_plan *plan = b->plan;
   for (uint32_t s = plan->dag->n_stage; s-- > 0;) {
     out[s] = (uint64_t)1 << s;
-    if (seer_plan_is_output(plan, s) || plan->access->readers[s] == 0) continue;
+    if (seer_plan_is_output(plan, s) || plan->dag->access->readers[s] == 0) continue;
     uint64_t common = UINT64_MAX;
     for (uint32_t c = s + 1; c < plan->dag->n_stage; c++) {
-      if (plan->access->readers[s] >> c & 1) common &= out[c];
+      if (plan->dag->access->readers[s] >> c & 1) common &= out[c];
     }
     out[s] |= common;
   }
@@ -372,7 +357,6 @@ seer_sketch *seer_skeleton_build(
   sketch->formulation = plan->formulation;
   sketch->dag = plan->dag;
   sketch->tolerance = plan->tolerance;
-  sketch->access = plan->access;
   const seer_dag *dag = plan->dag;
   for (uint32_t s = 0; s < dag->n_stage; s++) {
     seer_sketch_stage *stage = &sketch->stage[s];
@@ -389,11 +373,7 @@ seer_sketch *seer_skeleton_build(
       if (dag->stage[s].axis[a].extent > 1)
         stage->divisors[a] = seer_divisors_build(dag->stage[s].axis[a].extent, arena);
     }
-    weight_walk walk = {dag, false};
-    for (uint32_t v = 0; v < dag->stage[s].n_values; v++) {
-      seer_expr_visit(&dag->expr, dag->stage[s].body[v], note_weight, &walk);
-    }
-    stage->pack_weights = stage->role == SEER_ROLE_TILED && walk.found;
+    stage->pack_weights = stage->role == SEER_ROLE_TILED && has_packable(dag, s);
   }
   // Knobs come stage by stage; the fallback stops adding them well before the limit.
   for (uint32_t s = 0; s < dag->n_stage; s++) {

@@ -38,10 +38,9 @@ static void go_on(const seer_rule_context *context, const seer_plan *plan) {
   }
 }
 
-static void start_plan(const seer_rule_context *context, const seer_formulation *formulation,
-    const seer_dag *dag, double tolerance, seer_plan *plan) {
+static void start_plan(
+    const seer_formulation *formulation, const seer_dag *dag, double tolerance, seer_plan *plan) {
   *plan = (seer_plan){.dag = dag,
-      .access = seer_access_build(dag, context->arena),
       .formulation = formulation->name,
       .tolerance = tolerance,
       .signature = formulation->name,
@@ -113,7 +112,7 @@ seer_status seer_sketch_generate(const seer_dag *dag, const seer_target *target,
     run->n = 0;
     seer_rule_context context = {target, space, arena, run, go_on};
     seer_plan *plan = SEER_NEW(arena, seer_plan);
-    start_plan(&context, formulation, its_dag, tolerance, plan);
+    start_plan(formulation, its_dag, tolerance, plan);
     go_on(&context, plan);
     size_t before = list.n;
     build_ranked(&context, &list);

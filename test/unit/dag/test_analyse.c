@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "dag/access.h"
 #include "nets.h"
 
 static void tiling_is_needed_where_ansor_says(void **state) {
@@ -59,6 +60,7 @@ static void inlining_is_strict(void **state) {
   seer_expr body =
       seer_dag_load(dag, x, (seer_expr[]){seer_dag_var(dag, st, 1), seer_dag_var(dag, st, 0)});
   seer_dag_set_body(dag, st, SEER_COMBINE_NONE, &body, 1);
+  seer_dag_finish(dag);
   assert_false(seer_dag_is_inlineable(dag, 0));
   seer_arena_destroy(arena);
 }
@@ -175,11 +177,11 @@ static void neighbours(void **state) {
   assert_int_equal(seer_dag_producers(dag, 3, list), 2);
   assert_int_equal(list[0], 1);
   assert_int_equal(list[1], 2);
-  assert_true(seer_dag_is_elementwise(dag, 1, 3));
-  assert_false(seer_dag_is_elementwise(dag, 2, 3));
-  assert_false(seer_dag_is_elementwise(dag, 0, 3));
+  assert_true(seer_access_is_elementwise(dag, 1, 3));
+  assert_false(seer_access_is_elementwise(dag, 2, 3));
+  assert_false(seer_access_is_elementwise(dag, 0, 3));
   dag = make_matmul(arena, 8, 8, 8, true, &out);
-  assert_true(seer_dag_is_elementwise(dag, 0, 1));
+  assert_true(seer_access_is_elementwise(dag, 0, 1));
   seer_arena_destroy(arena);
 }
 

@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "space/access.h"
 #include "space_nets.h"
 #include "support/random_dag.h"
 
