@@ -11,6 +11,7 @@
 // computed once. Tiles that hang over the right and lower edge read zeros.
 #include <string.h>
 
+#include "dag/access.h"
 #include "space/formulation.h"
 
 #define MAX_TILE 6  // a of F(4x4,3x3)
@@ -139,19 +140,15 @@ typedef struct {
   uint8_t w_dim[4];  // dimension of the weights that oc, ic, ky, kx index
 } convolution;
 
-static bool is_sum_of(
-    const seer_dag *dag, seer_expr index, uint32_t a, uint32_t b, int64_t *out_constant) {
-  seer_affine affine;
-  if (!seer_expr_affine(&dag->expr, index, &affine) || affine.n != 2) return false;
-  *out_constant = affine.constant;
-  bool has_units = affine.term[0].coef == 1 && affine.term[1].coef == 1;
-  uint32_t u = affine.term[0].var, v = affine.term[1].var;
-  return has_units && ((u == a && v == b) || (u == b && v == a));
+static bool is_axis(const seer_access_dim *dim, uint32_t axis) {
+  return seer_access_is_sum(dim) && dim->constant == 0 && seer_access_axis(dim) == (int)axis;
 }
 
-static bool is_var(const seer_dag *dag, seer_expr index, uint32_t var) {
-  const seer_expr_node *node = seer_expr_at(&dag->expr, index);
-  return node->op == SEER_EXPR_VAR && node->ref == var;
+// constant + axis a + axis b
+static bool is_sum_of(const seer_access_dim *dim, uint32_t a, uint32_t b, int64_t *out_constant) {
+  *out_constant = dim->constant;
+  bool has_both = dim->axes == (1u << a | 1u << b) && dim->coef[a] == 1 && dim->coef[b] == 1;
+  return has_both && seer_access_is_sum(dim);
 }
 
 static bool is_weight(const seer_dag *dag, seer_expr e) {
@@ -160,13 +157,12 @@ static bool is_weight(const seer_dag *dag, seer_expr e) {
 }
 
 static bool match_weight(const seer_dag *dag, convolution *c) {
-  const seer_dag_stage *s = &dag->stage[c->stage];
-  const seer_expr_node *w = seer_expr_at(&dag->expr, c->w);
-  if (w->n_index != 4 || w->arg[0].i != 0) return false;
+  const seer_access *w = seer_access_find(dag, c->stage, c->w);
+  if (w->rank != 4 || w->is_guarded) return false;
   uint32_t axis[4] = {3, c->ic, c->ky, c->kx};
   for (uint32_t k = 0; k < 4; k++) {
     uint32_t d = 0;
-    while (d < 4 && !is_var(dag, seer_expr_index(&dag->expr, c->w, d), s->var0 + axis[k])) d++;
+    while (d < 4 && !is_axis(seer_access_index(dag->access, w, d), axis[k])) d++;
     if (d == 4) return false;
     c->w_dim[k] = (uint8_t)d;
   }
@@ -174,16 +170,12 @@ static bool match_weight(const seer_dag *dag, convolution *c) {
 }
 
 static bool match_input(const seer_dag *dag, convolution *c) {
-  const seer_dag_stage *s = &dag->stage[c->stage];
-  const seer_expr_node *x = seer_expr_at(&dag->expr, c->x);
-  if (x->op != SEER_EXPR_LOAD || x->n_index != 4 || x->arg[0].i != 0) return false;
-  if (dag->buf[x->ref].kind == SEER_BUF_WEIGHT) return false;
-  seer_expr index[4];
-  for (uint32_t d = 0; d < 4; d++) index[d] = seer_expr_index(&dag->expr, c->x, d);
-  return is_var(dag, index[0], s->var0) &&
-      is_sum_of(dag, index[1], s->var0 + 1, s->var0 + c->ky, &c->at_y) &&
-      is_sum_of(dag, index[2], s->var0 + 2, s->var0 + c->kx, &c->at_x) &&
-      is_var(dag, index[3], s->var0 + c->ic);
+  const seer_access *x = seer_access_find(dag, c->stage, c->x);  // NULL: no load
+  if (!x || x->rank != 4 || x->is_guarded) return false;
+  if (dag->buf[x->buf].kind == SEER_BUF_WEIGHT) return false;
+  const seer_access_dim *index = seer_access_index(dag->access, x, 0);
+  return is_axis(&index[0], 0) && is_sum_of(&index[1], 1, c->ky, &c->at_y) &&
+      is_sum_of(&index[2], 2, c->kx, &c->at_x) && is_axis(&index[3], c->ic);
 }
 
 static bool match(const seer_dag *dag, convolution *c) {

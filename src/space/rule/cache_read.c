@@ -11,34 +11,26 @@
 #define POISON_BYTES 1024
 #define POISON_MIN_BYTES 2048
 
-typedef struct {
-  const seer_plan *plan;
-  uint32_t stage;
-  uint32_t n;
-  seer_expr load[4];
-} operand_walk;
+#define MAX_OPERANDS 4
 
-static void note_operand(void *user, seer_expr e) {
-  operand_walk *walk = user;
-  const seer_dag *dag = walk->plan->dag;
-  const seer_expr_node *node = seer_expr_at(&dag->expr, e);
-  if (node->op != SEER_EXPR_LOAD || dag->buf[node->ref].kind != SEER_BUF_ACTIVATION ||
-      node->arg[0].i)
-    return;
-  if (dag->buf[node->ref].rank < 2) return;
-  for (uint32_t k = 0; k < walk->n; k++) {
-    // Two different loads of one buffer: left alone.
-    if (seer_expr_at(&dag->expr, walk->load[k])->ref == node->ref) return;
+static uint32_t list_operands(const seer_dag *dag, uint32_t stage, const seer_access **out) {
+  const seer_access_table *table = dag->access;
+  uint32_t n = 0;
+  for (uint32_t k = table->first_load[stage]; k < table->first_load[stage + 1]; k++) {
+    const seer_access *load = &table->load[k];
+    const seer_dag_buf *buf = &dag->buf[load->buf];
+    if (buf->kind != SEER_BUF_ACTIVATION || load->is_guarded || buf->rank < 2) continue;
+    uint32_t same = 0;  // of two different loads of one buffer the first
+    while (same < n && out[same]->buf != load->buf) same++;
+    if (same == n && n < MAX_OPERANDS) out[n++] = load;
   }
-  if (walk->n < SEER_COUNT_OF(walk->load)) walk->load[walk->n++] = e;
+  return n;
 }
 
 // The dimension that should be last; -1: as it is.
-static int wanted_last(const seer_plan *plan, uint32_t stage, seer_expr load) {
-  const seer_dag *dag = plan->dag;
+static int wanted_last(const seer_dag *dag, uint32_t stage, const seer_access *load) {
   const seer_dag_stage *s = &dag->stage[stage];
-  const seer_expr_node *node = seer_expr_at(&dag->expr, load);
-  const seer_dag_buf *buf = &dag->buf[node->ref];
+  const seer_dag_buf *buf = &dag->buf[load->buf];
   int vector_axis = -1, row_axis = -1, vector_dim = -1, row_dim = -1;
   for (uint32_t a = s->n_space; a-- > 0;) {
     if (s->axis[a].extent == 1) continue;
@@ -48,14 +40,11 @@ static int wanted_last(const seer_plan *plan, uint32_t stage, seer_expr load) {
       row_axis = (int)a;
     }
   }
-  for (uint32_t d = 0; d < node->n_index; d++) {
-    seer_affine affine;
-    if (!seer_expr_affine(&dag->expr, seer_expr_index(&dag->expr, load, d), &affine)) return -1;
-    for (uint32_t t = 0; t < affine.n; t++) {
-      if (vector_axis >= 0 && affine.term[t].var == s->var0 + (uint32_t)vector_axis)
-        vector_dim = (int)d;
-      if (row_axis >= 0 && affine.term[t].var == s->var0 + (uint32_t)row_axis) row_dim = (int)d;
-    }
+  for (uint32_t d = 0; d < load->rank; d++) {
+    const seer_access_dim *dim = seer_access_index(dag->access, load, d);
+    if (!seer_access_is_sum(dim)) return -1;
+    if (vector_axis >= 0 && (dim->moving >> vector_axis & 1)) vector_dim = (int)d;
+    if (row_axis >= 0 && (dim->moving >> row_axis & 1)) row_dim = (int)d;
   }
   int last = (int)buf->rank - 1;
   if (vector_dim >= 0) return vector_dim == last ? -1 : vector_dim;
@@ -71,15 +60,13 @@ static seer_rule_answer apply(
   bool may = seer_plan_needs_tiling(plan, stage) && !p->is_read_cached && !p->is_rewritten &&
       seer_plan_has_room(plan);
   if (!may) return SEER_RULE_SKIP;
-  operand_walk walk = {.plan = plan, .stage = stage};
-  const seer_dag_stage *s = &plan->dag->stage[stage];
-  for (uint32_t v = 0; v < s->n_values; v++)
-    seer_expr_visit(&plan->dag->expr, s->body[v], note_operand, &walk);
+  const seer_access *operand[MAX_OPERANDS];
+  uint32_t n_operand = list_operands(plan->dag, stage, operand);
   bool made = false;
-  for (uint32_t k = 0; k < walk.n; k++) {
-    int last = wanted_last(plan, stage, walk.load[k]);
+  for (uint32_t k = 0; k < n_operand; k++) {
+    int last = wanted_last(plan->dag, stage, operand[k]);
     if (last < 0) continue;
-    uint32_t buf = seer_expr_at(&plan->dag->expr, walk.load[k])->ref;
+    uint32_t buf = operand[k]->buf;
     uint8_t order[SEER_MAX_RANK], n = 0;
     for (uint8_t d = 0; d < plan->dag->buf[buf].rank; d++) {
       if (d != last) order[n++] = d;

@@ -8,23 +8,16 @@
 #define PARTS_PER_THREAD 4
 #define LANE_VECTORS 4  // vectors of lanes side by side: hides the latency of an addition
 
-typedef struct {
-  const seer_dag *dag;
-  uint32_t var;
-  bool found;
-} contiguous_walk;
-
-// A load whose last index moves by one with the axis.
-static void note_contiguous(void *user, seer_expr e) {
-  contiguous_walk *walk = user;
-  const seer_expr_node *node = seer_expr_at(&walk->dag->expr, e);
-  if (node->op != SEER_EXPR_LOAD || node->n_index == 0) return;
-  seer_affine affine;
-  seer_expr last = seer_expr_index(&walk->dag->expr, e, node->n_index - 1u);
-  if (!seer_expr_affine(&walk->dag->expr, last, &affine)) return;
-  for (uint32_t t = 0; t < affine.n; t++) {
-    if (affine.term[t].var == walk->var && affine.term[t].coef == 1) walk->found = true;
+// True if there is a load whose last index moves by one with the axis.
+static bool is_contiguous(const seer_dag *dag, uint32_t stage, uint32_t axis) {
+  const seer_access_table *table = dag->access;
+  for (uint32_t k = table->first_load[stage]; k < table->first_load[stage + 1]; k++) {
+    const seer_access *load = &table->load[k];
+    if (load->rank == 0) continue;
+    const seer_access_dim *last = seer_access_index(table, load, load->rank - 1u);
+    if (seer_access_is_sum(last) && last->coef[axis] == 1) return true;
   }
+  return false;
 }
 
 static void push(const seer_rule_context *context, const seer_plan *plan, uint32_t stage,
@@ -60,8 +53,7 @@ static seer_rule_answer apply(
     if (s->axis[a].extent > s->axis[longest].extent) longest = a;
   }
   if (!needs || inner == end) return SEER_RULE_SKIP;
-  contiguous_walk walk = {plan->dag, s->var0 + inner, false};
-  seer_expr_visit(&plan->dag->expr, s->body[0], note_contiguous, &walk);
+  bool has_contiguous = is_contiguous(plan->dag, stage, inner);
   uint32_t elem_bytes = seer_dtype_bytes(plan->dag->buf[s->out[0]].dtype);
   int64_t lanes = seer_max_i64(context->target->vector_bytes / elem_bytes, 1);
   int64_t extent = s->axis[inner].extent, factor = seer_min_i64(lanes, extent);
@@ -70,8 +62,8 @@ static seer_rule_answer apply(
   if (is_ansor) {  // exact: the largest divisor
     while (extent % factor != 0) factor--;
   }
-  if (is_ansor || (walk.found && extent >= lanes)) {
-    push(context, plan, stage, inner, factor, true, walk.found ? -1 : 1);
+  if (is_ansor || (has_contiguous && extent >= lanes)) {
+    push(context, plan, stage, inner, factor, true, has_contiguous ? -1 : 1);
     made = true;
   }
   int64_t chunks = seer_min_i64(PARTS_PER_THREAD * threads, s->axis[longest].extent);
