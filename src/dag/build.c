@@ -66,7 +66,7 @@ static bool global_name_taken(const seer_dag *dag, const char *name) {
   return buf_name_taken(dag, name);
 }
 
-static const char *fresh_global_name(seer_dag *dag, const char *wanted) {
+const char *seer_dag_fresh_name(const seer_dag *dag, const char *wanted) {
   const char *name = fit_name(dag->arena, wanted), *tried = name;
   for (uint32_t k = 2; global_name_taken(dag, tried); k++)
     tried = seer_arena_printf(dag->arena, "%s_%u", name, k);
@@ -74,7 +74,7 @@ static const char *fresh_global_name(seer_dag *dag, const char *wanted) {
 }
 
 static const char *fresh_axis_name(
-    seer_dag *dag, const seer_dag_stage *stage, uint32_t n_before, const char *wanted) {
+    const seer_dag *dag, const seer_dag_stage *stage, uint32_t n_before, const char *wanted) {
   const char *name = fit_name(dag->arena, wanted), *tried = name;
   for (uint32_t k = 2;; k++) {
     uint32_t a = 0;
@@ -115,7 +115,7 @@ uint32_t seer_dag_add_input(seer_dag *dag, const char *name, seer_buf_kind kind,
       dtype > SEER_DTYPE_NONE && dtype < SEER_DTYPE_COUNT, "input %s: dtype %d", name, (int)dtype);
   SEER_ASSERT(rank <= SEER_MAX_RANK, "input %s: rank %u", name, rank);
   seer_dag_buf buf = {
-      .name = fresh_global_name(dag, name), .dtype = dtype, .kind = kind, .rank = (uint8_t)rank};
+      .name = seer_dag_fresh_name(dag, name), .dtype = dtype, .kind = kind, .rank = (uint8_t)rank};
   for (uint32_t k = 0; k < rank; k++) {
     SEER_ASSERT(dim[k] > 0, "input %s: dimension %u is %" PRId64, name, k, dim[k]);
     buf.dim[k] = dim[k];
@@ -128,22 +128,31 @@ uint32_t seer_dag_add_stage(seer_dag *dag, const char *name, seer_stage_role rol
     const seer_dag_axis *axes, uint32_t n_space, uint32_t n_reduce) {
   SEER_ASSERT(dag->n_stage < SEER_DAG_MAX_STAGES, "dag %s: more than %d stages", dag->name,
       SEER_DAG_MAX_STAGES);
+  const char *fresh = seer_dag_fresh_name(dag, name);
+  uint32_t stage = dag->n_stage++;
+  dag->stage[stage] = (seer_dag_stage){.name = fresh, .role = role};
+  seer_dag_set_axes(dag, stage, axes, n_space, n_reduce);
+  return stage;
+}
+
+void seer_dag_set_axes(
+    seer_dag *dag, uint32_t stage, const seer_dag_axis *axes, uint32_t n_space, uint32_t n_reduce) {
+  seer_dag_stage *s = &dag->stage[stage];
   SEER_ASSERT(n_space <= SEER_MAX_RANK && n_space + n_reduce <= SEER_DAG_MAX_AXES,
-      "stage %s: %u + %u axes", name, n_space, n_reduce);
-  const char *fresh = fresh_global_name(dag, name);
+      "stage %s: %u + %u axes", s->name, n_space, n_reduce);
   dag->access = NULL;
-  seer_dag_stage *stage = &dag->stage[dag->n_stage];
-  *stage = (seer_dag_stage){
-      .name = fresh, .role = role, .n_space = (uint8_t)n_space, .n_reduce = (uint8_t)n_reduce};
-  stage->var0 = dag->n_var;
+  s->n_space = (uint8_t)n_space;
+  s->n_reduce = (uint8_t)n_reduce;
+  s->n_values = 0;
+  s->combiner = SEER_COMBINE_NONE;
+  s->var0 = dag->n_var;
   dag->n_var += n_space + n_reduce;
   for (uint32_t k = 0; k < n_space + n_reduce; k++) {
     SEER_ASSERT(
-        axes[k].extent > 0, "stage %s: axis %u has extent %" PRId64, name, k, axes[k].extent);
-    stage->axis[k] = axes[k];
-    stage->axis[k].name = fresh_axis_name(dag, stage, k, axes[k].name);
+        axes[k].extent > 0, "stage %s: axis %u has extent %" PRId64, s->name, k, axes[k].extent);
+    s->axis[k] = axes[k];
+    s->axis[k].name = fresh_axis_name(dag, s, k, axes[k].name);
   }
-  return dag->n_stage++;
 }
 
 seer_expr seer_dag_var(seer_dag *dag, uint32_t stage, uint32_t axis) {
@@ -151,6 +160,35 @@ seer_expr seer_dag_var(seer_dag *dag, uint32_t stage, uint32_t axis) {
   const seer_dag_stage *s = &dag->stage[stage];
   SEER_ASSERT(axis < (uint32_t)s->n_space + s->n_reduce, "stage %s: axis %u", s->name, axis);
   return seer_expr_var(&dag->expr, s->var0 + axis);
+}
+
+const char *seer_dag_value_name(const seer_dag *dag, const seer_dag_stage *stage, uint32_t value) {
+  if (value == 0) return stage->name;
+  return seer_dag_fresh_name(dag, seer_arena_printf(dag->arena, "%s.%u", stage->name, value));
+}
+
+// The buffer of a value: a stage that was made anew has it already.
+static uint32_t put_value(seer_dag *dag, uint32_t stage, uint32_t value, seer_dtype dtype) {
+  const seer_dag_stage *s = &dag->stage[stage];
+  seer_dag_buf buf = {.kind = SEER_BUF_STAGE,
+      .rank = s->n_space,
+      .value = (uint8_t)value,
+      .stage = stage,
+      .dtype = dtype};
+  for (uint32_t k = 0; k < s->n_space; k++) buf.dim[k] = s->axis[k].extent;
+  buf.pitch = pitch_of(&buf, 0);
+  for (uint32_t b = 0; b < dag->n_buf; b++) {
+    seer_dag_buf *old = &dag->buf[b];
+    if (old->kind != SEER_BUF_STAGE || old->stage != stage || old->value != value) continue;
+    bool is_same = old->dtype == dtype && old->rank == buf.rank &&
+        memcmp(old->dim, buf.dim, buf.rank * sizeof buf.dim[0]) == 0;
+    SEER_ASSERT(is_same || !old->is_output, "output %s would be another", old->name);
+    buf.name = old->name;
+    if (!is_same) *old = buf;
+    return b;
+  }
+  buf.name = seer_dag_value_name(dag, s, value);
+  return add_buf(dag, &buf);
 }
 
 uint32_t seer_dag_set_body(seer_dag *dag, uint32_t stage, seer_combiner combiner,
@@ -171,22 +209,7 @@ uint32_t seer_dag_set_body(seer_dag *dag, uint32_t stage, seer_combiner combiner
     SEER_ASSERT(body[v].i != 0 && body[v].i < dag->expr.n, "stage %s: body %u is %u", s->name, v,
         body[v].i);
     s->body[v] = body[v];
-    seer_dag_buf buf = {.name = s->name,
-        .kind = SEER_BUF_STAGE,
-        .rank = s->n_space,
-        .value = (uint8_t)v,
-        .stage = stage,
-        .dtype = (seer_dtype)seer_expr_at(&dag->expr, body[v])->dtype};
-    if (v > 0) {
-      const char *base = seer_arena_printf(dag->arena, "%s.%u", s->name, v);
-      buf.name = base;
-      for (uint32_t k = 2; global_name_taken(dag, buf.name); k++) {
-        buf.name = seer_arena_printf(dag->arena, "%s_%u", base, k);
-      }
-    }
-    for (uint32_t k = 0; k < s->n_space; k++) buf.dim[k] = s->axis[k].extent;
-    buf.pitch = pitch_of(&buf, 0);
-    s->out[v] = add_buf(dag, &buf);
+    s->out[v] = put_value(dag, stage, v, (seer_dtype)seer_expr_at(&dag->expr, body[v])->dtype);
   }
   return s->out[0];
 }

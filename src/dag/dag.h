@@ -113,8 +113,9 @@ typedef struct seer_dag {
   const struct seer_access_table *access;
 } seer_dag;
 
-// ---- building (build.c). Names are made fit for the text form (letters, digits, _ .) and unique.
-// Errors of the caller are assertions; seer_dag_verify judges what came from outside.
+// ---- building (build.c); edit.h changes what is built. Names are made fit for the text form
+// (letters, digits, _ .) and unique. Errors of the caller are assertions; seer_dag_verify judges
+// what came from outside.
 seer_dag *seer_dag_create(seer_arena *arena, const char *name);
 // An input. pitch 0: dense. Returns the buffer id.
 uint32_t seer_dag_add_input(seer_dag *dag, const char *name, seer_buf_kind kind, seer_dtype dtype,
@@ -123,9 +124,12 @@ uint32_t seer_dag_add_input(seer_dag *dag, const char *name, seer_buf_kind kind,
 // index.
 uint32_t seer_dag_add_stage(seer_dag *dag, const char *name, seer_stage_role role,
     const seer_dag_axis *axes, uint32_t n_space, uint32_t n_reduce);
+// Its axes, with new variables; a body that it had is gone.
+void seer_dag_set_axes(
+    seer_dag *dag, uint32_t stage, const seer_dag_axis *axes, uint32_t n_space, uint32_t n_reduce);
 seer_expr seer_dag_var(seer_dag *dag, uint32_t stage, uint32_t axis);
-// Ends it: one buffer per value, named like the stage (".1", ".2" appended for further values);
-// returns the id of the first. combiner NONE iff n_reduce == 0.
+// Ends it: one buffer per value, named like the stage (".1", ".2" appended for further values), or
+// those that it has already; returns the id of the first. combiner NONE iff n_reduce == 0.
 uint32_t seer_dag_set_body(seer_dag *dag, uint32_t stage, seer_combiner combiner,
     const seer_expr *body, uint32_t n_values);
 seer_expr seer_dag_load(seer_dag *dag, uint32_t buf, const seer_expr *index);  // rank indices
@@ -136,6 +140,9 @@ void seer_dag_mark_output(seer_dag *dag, uint32_t buf, int64_t pitch);  // pitch
 // evaluate.
 void seer_dag_finish(seer_dag *dag);
 seer_dag *seer_dag_clone(const seer_dag *dag, seer_arena *arena);
+// Made fit, and unlike those of all stages and buffers.
+const char *seer_dag_fresh_name(const seer_dag *dag, const char *wanted);
+const char *seer_dag_value_name(const seer_dag *dag, const seer_dag_stage *stage, uint32_t value);
 int64_t seer_dag_buf_elems(const seer_dag_buf *buf);  // with pitch: what must be allocated
 // Of value 0 (and of every value of the combiners that are no arg...). The identity of an arg's
 // index is the largest integer, as of MIN. 64-bit maxima are given as 2^63, 2^64: saturate.

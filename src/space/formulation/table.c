@@ -1,6 +1,7 @@
 // table.c - all formulations, in the order in which their sketches are listed. To add one: a file
 // here with a seer_formulation, a line below; its make() must keep the ids of input and output
-// buffers (start from seer_dag_clone and append), because arguments are bound by them.
+// buffers (start from seer_dag_clone, and change it by dag/edit.h), because arguments are bound by
+// them.
 #include "space/formulation.h"
 
 extern const seer_formulation seer_formulation_direct, seer_formulation_winograd2,

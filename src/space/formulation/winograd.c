@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "dag/access.h"
+#include "dag/edit.h"
 #include "space/formulation.h"
 
 #define MAX_TILE 6  // a of F(4x4,3x3)
@@ -204,40 +205,6 @@ static bool match(const seer_dag *dag, convolution *c) {
   return is_weight(dag, c->w) && match_weight(dag, c) && match_input(dag, c);
 }
 
-// ---- editing the DAG
-
-static void shift_stages(seer_dag *dag, uint32_t from, uint32_t end, int by) {
-  for (uint32_t b = 0; b < dag->n_buf; b++) {
-    seer_dag_buf *buf = &dag->buf[b];
-    if (buf->kind == SEER_BUF_STAGE && buf->stage >= from && buf->stage < end)
-      buf->stage = (uint32_t)((int)buf->stage + by);
-  }
-}
-
-// The last stage moves before stage `to`.
-static void move_last(seer_dag *dag, uint32_t to) {
-  uint32_t last = dag->n_stage - 1;
-  seer_dag_stage *moved =
-      (seer_dag_stage *)seer_arena_memdup(dag->arena, &dag->stage[last], sizeof *moved);
-  memmove(&dag->stage[to + 1], &dag->stage[to], (last - to) * sizeof dag->stage[0]);
-  dag->stage[to] = *moved;
-  shift_stages(dag, to, last, 1);
-  for (uint32_t v = 0; v < moved->n_values; v++) dag->buf[moved->out[v]].stage = to;
-}
-
-// The last stage takes the place and the buffer of stage `old`, which nothing reads any more.
-static uint32_t replace_by_last(seer_dag *dag, uint32_t old) {
-  uint32_t last = dag->n_stage - 1, buf = dag->stage[old].out[0];
-  SEER_ASSERT(dag->stage[last].out[0] + 1 == dag->n_buf, "buffer %u of %u", dag->stage[last].out[0],
-      dag->n_buf);
-  dag->buf[buf] = dag->buf[--dag->n_buf];
-  dag->buf[buf].stage = old;
-  dag->stage[old] = dag->stage[last];
-  dag->stage[old].out[0] = buf;
-  dag->n_stage--;
-  return buf;
-}
-
 // ---- the input
 
 // A load of the padding stage, through to what it reads; 0 if that is not a guarded load, or others
@@ -254,12 +221,6 @@ static bool sees_through(const seer_dag *dag, const convolution *c) {
   const seer_expr_node *fill = seer_expr_at(&dag->expr, body->arg[1]);
   return fill->op == SEER_EXPR_CONST_F && fill->value.f == 0;
 }
-
-typedef struct {
-  seer_dag *dag;
-  int64_t low[64], high[64];  // of the new stage's axes, by variable less var0
-  uint32_t stage;
-} input_reader;
 
 static bool is_inside(const seer_dag *dag, uint32_t stage, uint32_t buf, const seer_expr *index,
     seer_expr predicate) {
@@ -289,16 +250,16 @@ static seer_expr not_hanging_over(
   return predicate;
 }
 
-// The input at `index` of the buffer that the convolution reads; 0 beyond its end.
-static seer_expr read_input(
-    seer_dag *dag, const convolution *c, uint32_t stage, const seer_expr *index, bool through) {
+// The input at `index` of the buffer that the convolution reads; 0 beyond its end. `pad`: the stage
+// that padded it, which is seen through; or NULL.
+static seer_expr read_input(seer_dag *dag, const convolution *c, uint32_t stage,
+    const seer_expr *index, const seer_dag_stage *pad) {
   uint32_t buf = seer_expr_at(&dag->expr, c->x)->ref;
   seer_expr zero = seer_expr_f(&dag->expr, SEER_DTYPE_F32, 0), none = {0};
-  if (!through) {
+  if (!pad) {
     if (is_inside(dag, stage, buf, index, none)) return seer_dag_load(dag, buf, index);
     return seer_dag_load_guarded(dag, buf, index, not_hanging_over(dag, buf, index, none), zero);
   }
-  const seer_dag_stage *pad = &dag->stage[dag->buf[buf].stage];
   seer_expr *map = SEER_NEW_ARRAY(dag->arena, seer_expr, dag->n_var + 1);
   for (uint32_t k = 0; k < pad->n_space; k++) map[pad->var0 + k] = index[k];
   seer_expr copy =
@@ -312,13 +273,14 @@ static seer_expr read_input(
       dag, made.ref, at, not_hanging_over(dag, buf, index, made.arg[0]), zero);
 }
 
-// ---- the stages
+// ---- the stages: each goes before the anchor, which moves up
 
-static uint32_t add_weights(seer_dag *dag, const convolution *c, const scheme *f) {
+static uint32_t add_weights(seer_dag *dag, convolution *c, const scheme *f) {
   const seer_dag_stage *s = &dag->stage[c->stage];
   uint32_t a = f->m + 2;
   seer_dag_axis axes[3] = {{"p", a * a, SEER_AXIS_OTHER}, s->axis[c->ic], s->axis[3]};
-  uint32_t stage = seer_dag_add_stage(dag, "wu", SEER_STAGE_TRANSFORM_IN, axes, 3, 0);
+  uint32_t stage =
+      seer_dag_insert_stage(dag, c->stage++, "wu", SEER_STAGE_TRANSFORM_IN, axes, 3, 0);
   seer_expr_pool *pool = &dag->expr;
   seer_expr p = seer_dag_var(dag, stage, 0), x[MAX_TILE][MAX_TILE], at[4];
   uint32_t buf = seer_expr_at(pool, c->w)->ref;
@@ -337,14 +299,25 @@ static uint32_t add_weights(seer_dag *dag, const convolution *c, const scheme *f
   return seer_dag_set_body(dag, stage, SEER_COMBINE_NONE, &body, 1);
 }
 
-static uint32_t add_input(seer_dag *dag, const convolution *c, const scheme *f, bool through) {
+// Takes the place and the buffer of the padding that it sees through: nothing else reads it.
+static uint32_t add_input(seer_dag *dag, convolution *c, const scheme *f) {
+  bool through = sees_through(dag, c);
+  seer_dag_stage pad;
   const seer_dag_stage *s = &dag->stage[c->stage];
   uint32_t a = f->m + 2;
   seer_dag_axis axes[5] = {
       {"p", a * a, SEER_AXIS_OTHER}, s->axis[0], s->axis[1], s->axis[2], s->axis[c->ic]};
   axes[2].extent = seer_ceil_div(axes[2].extent, f->m);
   axes[3].extent = seer_ceil_div(axes[3].extent, f->m);
-  uint32_t stage = seer_dag_add_stage(dag, "wv", SEER_STAGE_TRANSFORM_IN, axes, 5, 0);
+  uint32_t stage;
+  if (through) {
+    stage = dag->buf[seer_expr_at(&dag->expr, c->x)->ref].stage;
+    pad = dag->stage[stage];
+    seer_dag_rename_stage(dag, stage, "wv");
+    seer_dag_reopen_stage(dag, stage, SEER_STAGE_TRANSFORM_IN, axes, 5, 0);
+  } else {
+    stage = seer_dag_insert_stage(dag, c->stage++, "wv", SEER_STAGE_TRANSFORM_IN, axes, 5, 0);
+  }
   seer_expr_pool *pool = &dag->expr;
   seer_expr p = seer_dag_var(dag, stage, 0), m = seer_expr_i(pool, f->m), x[MAX_TILE][MAX_TILE];
   seer_expr y0 = seer_expr_binary(pool, SEER_EXPR_MUL, seer_dag_var(dag, stage, 2), m);
@@ -355,7 +328,7 @@ static uint32_t add_input(seer_dag *dag, const convolution *c, const scheme *f, 
           seer_expr_binary(pool, SEER_EXPR_ADD, y0, seer_expr_i(pool, c->at_y + dy)),
           seer_expr_binary(pool, SEER_EXPR_ADD, x0, seer_expr_i(pool, c->at_x + dx)),
           seer_dag_var(dag, stage, 4)};
-      x[dy][dx] = read_input(dag, c, stage, at, through);
+      x[dy][dx] = read_input(dag, c, stage, at, through ? &pad : NULL);
     }
   }
   seer_expr i = seer_expr_binary(pool, SEER_EXPR_DIV, p, seer_expr_i(pool, a));
@@ -365,14 +338,14 @@ static uint32_t add_input(seer_dag *dag, const convolution *c, const scheme *f, 
 }
 
 static uint32_t add_product(
-    seer_dag *dag, const convolution *c, const scheme *f, uint32_t wu, uint32_t wv) {
+    seer_dag *dag, convolution *c, const scheme *f, uint32_t wu, uint32_t wv) {
   const seer_dag_stage *s = &dag->stage[c->stage];
   const seer_dag_buf *v = &dag->buf[wv];
   seer_dag_axis axes[6] = {{"p", (f->m + 2) * (f->m + 2), SEER_AXIS_OTHER}, s->axis[0], s->axis[1],
       s->axis[2], s->axis[3], s->axis[c->ic]};
   axes[2].extent = v->dim[2];
   axes[3].extent = v->dim[3];
-  uint32_t stage = seer_dag_add_stage(dag, "wm", SEER_STAGE_ANCHOR, axes, 5, 1);
+  uint32_t stage = seer_dag_insert_stage(dag, c->stage++, "wm", SEER_STAGE_ANCHOR, axes, 5, 1);
   seer_expr var[6];
   for (uint32_t k = 0; k < 6; k++) var[k] = seer_dag_var(dag, stage, k);
   seer_expr at_v[5] = {var[0], var[1], var[2], var[3], var[5]}, at_u[3] = {var[0], var[5], var[4]};
@@ -381,9 +354,10 @@ static uint32_t add_product(
   return seer_dag_set_body(dag, stage, SEER_COMBINE_SUM, &body, 1);
 }
 
-// The anchor becomes the output transform: same axes, same buffer.
+// The anchor becomes the output transform: same spatial axes, same buffer.
 static void turn_anchor(seer_dag *dag, uint32_t stage, const scheme *f, uint32_t wm) {
   seer_expr_pool *pool = &dag->expr;
+  seer_dag_reopen_stage(dag, stage, SEER_STAGE_TRANSFORM_OUT, dag->stage[stage].axis, 4, 0);
   uint32_t a = f->m + 2;
   seer_expr m = seer_expr_i(pool, f->m), y = seer_dag_var(dag, stage, 1),
             x_ = seer_dag_var(dag, stage, 2);
@@ -396,13 +370,10 @@ static void turn_anchor(seer_dag *dag, uint32_t stage, const scheme *f, uint32_t
       x[i][j] = seer_dag_load(dag, wm, at);
     }
   }
-  seer_dag_stage *s = &dag->stage[stage];
-  s->body[0] = transform(pool, f->output, f->m, a, x, seer_expr_binary(pool, SEER_EXPR_MOD, y, m),
-      seer_expr_binary(pool, SEER_EXPR_MOD, x_, m));
-  s->role = SEER_STAGE_TRANSFORM_OUT;
-  s->n_reduce = 0;
-  s->combiner = SEER_COMBINE_NONE;
-  s->tolerance = f->tolerance;
+  seer_expr body = transform(pool, f->output, f->m, a, x,
+      seer_expr_binary(pool, SEER_EXPR_MOD, y, m), seer_expr_binary(pool, SEER_EXPR_MOD, x_, m));
+  seer_dag_set_body(dag, stage, SEER_COMBINE_NONE, &body, 1);
+  dag->stage[stage].tolerance = f->tolerance;
 }
 
 static const seer_dag *make(
@@ -417,18 +388,9 @@ static const seer_dag *make(
           tiles = seer_ceil_div(s->axis[1].extent, f->m) * seer_ceil_div(s->axis[2].extent, f->m);
   if (tiles * a * a >= 9 * s->axis[1].extent * s->axis[2].extent) return NULL;
   seer_dag *made = seer_dag_clone(dag, arena);
-  bool through = sees_through(made, &c);
-  uint32_t pad = through ? made->buf[seer_expr_at(&made->expr, c.x)->ref].stage : 0;
-  uint32_t wv = add_input(made, &c, f, through);
-  if (through) {
-    wv = replace_by_last(made, pad);
-  } else {
-    move_last(made, c.stage++);
-  }
+  uint32_t wv = add_input(made, &c, f);
   uint32_t wu = add_weights(made, &c, f);
-  move_last(made, c.stage++);
   uint32_t wm = add_product(made, &c, f, wu, wv);
-  move_last(made, c.stage++);
   turn_anchor(made, c.stage, f, wm);
   seer_dag_finish(made);
   seer_status status = seer_dag_verify(made);
