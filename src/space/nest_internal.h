@@ -10,7 +10,7 @@
 #define MAX_AXES SEER_DAG_MAX_AXES
 
 // Loads of one buffer that differ by constants only are one, over a span of neighbours. Axes of
-// extent 1 have no coefficients.
+// extent 1 have no coefficients; `axis` of an index is not kept.
 typedef struct {
   uint32_t buf;
   bool is_guarded;

@@ -188,6 +188,12 @@ static void forms_by_hand(void **state) {
   assert_int_equal(other[0].axis, 3);
   assert_true(other[1].is_mod && other[1].is_whole && other[1].is_affine);
   assert_int_equal(other[2].axis, 1);  // (4 y + 1) / 4
+  dag = parse(
+      "dag t { input $x f32[9] stage s role anchor [a<2, b<2, c<2, d<2, e<2, f<2, g<2] = "
+      "$x[a + b + c + d + e + f + g] + $x[a + b + c + d + e + f] output $s }",
+      arena);
+  assert_true(dag->access->dim[0].is_affine && dag->access->dim[0].is_whole);  // too many axes
+  assert_true(dag->access->dim[1].is_affine && !dag->access->dim[1].is_whole);
   seer_arena_destroy(arena);
 }
 
