@@ -1,6 +1,6 @@
 // op.h - what an operator is: one self-describing entry per ONNX operator, grouped in
-// op/<family>.c, listed in op/table.c. An entry says what shapes come out and what it computes, as
-// DAG; everything else (folding, fusion, tuning, checking) follows from that.
+// op/<family>.c, listed in op/table.inc. An entry says what shapes come out and what it computes,
+// as DAG; everything else (folding, fusion, tuning, checking) follows from that.
 #ifndef SEER_FRONT_OP_H
 #define SEER_FRONT_OP_H
 
@@ -70,6 +70,14 @@ typedef struct seer_op_desc {
   bool takes_lists;  // sequences and optional values, as operands
   const char *doc;  // one line: what is covered, for doc/operators.md
 } seer_op_desc;
+
+// Every entry by its id. What a pass is about, an entry it names: `node->op == &seer_op_transpose`.
+#include "front/op/table.inc"
+#define SEER_DECLARE_OP(id) extern const seer_op_desc seer_op_##id;
+SEER_OPS(SEER_DECLARE_OP)
+SEER_OLD_OPS(SEER_DECLARE_OP)
+SEER_INNER_OPS(SEER_DECLARE_OP)
+#undef SEER_DECLARE_OP
 
 extern const seer_op_desc *const seer_op_table[];
 extern const size_t seer_op_table_count;

@@ -22,7 +22,7 @@ static const char *print(seer_arena *arena) {
       "%zu operators, of ONNX's own domain (opsets 1 to 21) if no other is named. ",
       seer_op_table_count);
   seer_text_put(&text,
-      "Generated from `src/front/op/table.c`\n(`test_front_operators_doc --print`). "
+      "Generated from `src/front/op/table.inc`\n(`test_front_operators_doc --print`). "
       "*Fusion*: an anchor takes the elementwise operators after it; a reduction too;\nindex maps "
       "join "
       "their consumer; views move nothing; composites are replaced\nby other operators; \"alone\" "
