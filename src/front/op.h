@@ -68,6 +68,37 @@ typedef struct seer_op_desc {
   seer_status (*expand)(struct seer_expand *expand);
   bool (*is_composite)(const seer_graph *graph, const seer_node *node);
   bool takes_lists;  // sequences and optional values, as operands
+  // its graphs are sides, of which a run takes one: the other may lack anything
+  bool takes_one_body;
+
+  // ---- dimensions whose size only a run knows (front/sized.h). An operator that says nothing here
+  // refuses them, by name; ELEMENTWISE ones broadcast them.
+  // The sizes of the outputs of e->node, which are inferred at its bounds.
+  seer_status (*carry_sizes)(struct seer_expand *e);
+  bool expands_sized;  // of `expand`: its operands may have such dimensions
+  // Outputs that are indices or counts, so 0 or more, as bits.
+  uint8_t counts;
+  // Each element of output 0 is one of input 0's, of whatever type. (Of VIEW that is known.)
+  bool moves;
+  // A value that the result, one integer, is not larger than; 0: none is known. (VIEW: input 0.)
+  seer_val (*bounded_by)(const seer_graph *graph, const seer_node *node);
+
+  // ---- what passes make use of
+  // Output 0 is input 0, which has the same type and sizes. (Of VIEW that is known.) NULL: never
+  bool (*is_copy)(const seer_graph *graph, const seer_node *node);
+  // Faster with channels last, [0, 2, 3, ..., 1], in what it reads first and what it makes.
+  bool wants_channels_last;
+  // Each element of the result is made of those in its place, whatever the dimensions mean: what is
+  // transposed before it can be transposed behind it instead.
+  bool treats_alike;
+  // The result is its operands one after another: those without elements can be left out, and
+  // each can be written to its place by what makes it.
+  bool joins_parts;
+  // Input 0, [m,k], times a constant matrix, and nothing else reads input 0: an order of k can be
+  // changed in both. *out_by_column: the matrix has k as its columns.
+  bool (*is_dense_layer)(const seer_graph *graph, const seer_node *node, bool *out_by_column);
+  // What the task's name says of it: "conv 3x3 s2 112x112x32->64". NULL: its name and dimensions.
+  void (*label)(seer_text *text, const seer_graph *graph, const seer_node *node);
   const char *doc;  // one line: what is covered, for doc/operators.md
 } seer_op_desc;
 

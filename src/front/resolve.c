@@ -40,11 +40,12 @@ static void list_missing(
   for (uint32_t k = 1; k < graph->n_node; k++) {
     seer_node *node = &graph->node[k];
     if (node->is_dead) continue;
+    node->op = seer_op_find(node->domain, node->op_type, node->opset);
+    bool is_body_needed = is_needed && !(node->op && node->op->takes_one_body);
     for (uint32_t a = 0; a < node->n_attr; a++) {
       if (node->attr[a].kind == SEER_ATTR_GRAPH)
-        list_missing(node->attr[a].graph, is_needed && !seer_node_is(node, "If"), list, scratch);
+        list_missing(node->attr[a].graph, is_body_needed, list, scratch);
     }
-    node->op = seer_op_find(node->domain, node->op_type, node->opset);
     if (node->op) continue;
     list->n++;
     list->n_needed += is_needed;
@@ -222,8 +223,8 @@ static void settle_empty_inputs(seer_graph *graph) {
   }
 }
 
-// Empty outputs become constants, and a node that has no others goes; Concat reads only what has
-// elements. (A node's other empty outputs read as absent, which no emitter minds.)
+// Empty outputs become constants, and a node that has no others goes; what joins parts reads only
+// those that have elements. (A node's other empty outputs read as absent, which no emitter minds.)
 static void settle_empty_node(seer_graph *graph, uint32_t k) {
   seer_node *node = &graph->node[k];
   uint32_t n_empty = 0, n_made = 0;
@@ -242,7 +243,7 @@ static void settle_empty_node(seer_graph *graph, uint32_t k) {
   }
   if (n_empty > 0 && n_empty == n_made) {
     seer_graph_kill_node(graph, (seer_node_id){k});
-  } else if (strcmp(node->op_type, "Concat") == 0 && n_made > 0) {
+  } else if (node->op->joins_parts && n_made > 0) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < node->n_in; i++) {
       if (seer_value_elems(seer_graph_value(graph, node->in[i])) > 0) node->in[n++] = node->in[i];
@@ -333,15 +334,14 @@ static seer_status resolve_added(seer_expand *e) {
 }
 
 // A composite operator gives way to the nodes that compute its outputs.
-static seer_status expand_node(
-    seer_graph *graph, uint32_t k, seer_status (*expand)(seer_expand *), seer_arena *scratch) {
+static seer_status expand_node(seer_graph *graph, uint32_t k, seer_arena *scratch) {
   uint32_t first = (uint32_t)graph->n_node;
   seer_expand e = {.graph = graph,
       .node = graph->node[k],
       .scratch = scratch,
       .resolve = resolve_added,
       .next = first};
-  SEER_TRY(expand(&e));
+  SEER_TRY(e.node.op->expand(&e));
   SEER_TRY(resolve_added(&e));
   for (uint32_t i = 0; i < e.node.n_out; i++) {
     const seer_value *out = seer_graph_value(graph, e.node.out[i]);
@@ -368,13 +368,10 @@ static seer_status resolve_parts(seer_graph *graph, uint32_t k, seer_arena *scra
   SEER_TRY(check_operands(graph, &graph->node[k]));
   const seer_op_desc *op = graph->node[k].op;
   bool is_composite = op->expand && (!op->is_composite || op->is_composite(graph, &graph->node[k]));
-  seer_status (*expand)(seer_expand *) =
-      is_composite ? op->expand : seer_sized_rewrite(graph, &graph->node[k]);
-  if (seer_sized_reads(graph, &graph->node[k])) {
-    if (is_composite) SEER_TRY(seer_sized_check_composite(graph, &graph->node[k]));
-    if (!expand) return carry_sizes(graph, k, scratch);
-  }
-  if (expand) return expand_node(graph, k, expand, scratch);
+  bool is_sized = seer_sized_reads(graph, &graph->node[k]);
+  if (is_composite && is_sized) SEER_TRY(seer_sized_check_composite(graph, &graph->node[k]));
+  if (is_composite) return expand_node(graph, k, scratch);
+  if (is_sized) return carry_sizes(graph, k, scratch);
   SEER_TRY(infer_node(graph, k, scratch));
   settle_empty_node(graph, k);
   if (graph->node[k].is_dead) return SEER_OK;

@@ -541,14 +541,16 @@ static seer_status expand_scan(seer_expand *e) {
   return SEER_OK;
 }
 
-#define CONTROL(id, onnx, from, in_min, attributes, text) \
-  SEER_LIST_COMPOSITE(id, onnx, from, in_min, SEER_OP_ANY, SEER_OP_ANY, attributes, text)
+#define CONTROL(id, onnx, from, in_min, attributes, ...) \
+  SEER_LIST_COMPOSITE(id, onnx, from, in_min, SEER_OP_ANY, SEER_OP_ANY, attributes, __VA_ARGS__)
 
 CONTROL(if, "If", 1, 1, "then_branch else_branch",
     "a condition that folds picks a branch; else the plan branches, values of two shapes get a "
-    "bound, and a side that cannot be built ends the run that takes it")
+    "bound, and a side that cannot be built ends the run that takes it",
+    .expands_sized = true, .takes_one_body = true)
 CONTROL(loop, "Loop", 1, 0, "body",
-    "unrolled where the number of iterations folds; else values must keep their shapes")
+    "unrolled where the number of iterations folds; else values must keep their shapes",
+    .expands_sized = true)
 CONTROL(scan, "Scan", 9, 1,
     "body num_scan_inputs scan_input_axes scan_input_directions scan_output_axes "
     "scan_output_directions",

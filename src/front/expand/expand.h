@@ -21,32 +21,28 @@ struct seer_expand {
   uint32_t next;  // node that is resolved next
 };
 
-// An entry of the operator table for opsets [from, to] of a domain.
-#define SEER_COMPOSITE_ENTRY(id, space, onnx, from, to, in_min, in_max, out_min, out_max, \
-    attributes, expand_fn, lists, text)                                                   \
-  const seer_op_desc seer_op_##id = {.name = onnx,                                        \
-      .domain = space,                                                                    \
-      .opset_min = from,                                                                  \
-      .opset_max = to,                                                                    \
-      .n_in_min = in_min,                                                                 \
-      .n_in_max = in_max,                                                                 \
-      .n_out_min = out_min,                                                               \
-      .n_out_max = out_max,                                                               \
-      .fuse = SEER_FUSE_COMPOSITE,                                                        \
-      .attrs = attributes,                                                                \
-      .expand = expand_fn,                                                                \
-      .takes_lists = lists,                                                               \
-      .doc = text};
-#define SEER_COMPOSITE(                                                                         \
-    id, space, onnx, from, to, in_min, in_max, out_min, out_max, attributes, expand_fn, text)   \
-  SEER_COMPOSITE_ENTRY(id, space, onnx, from, to, in_min, in_max, out_min, out_max, attributes, \
-      expand_fn, false, text)
+// An entry of the operator table for opsets [from, to] of a domain. `...`: the text, and what else
+// the entry says.
+#define SEER_COMPOSITE(                                                                      \
+    id, space, onnx, from, to, in_min, in_max, out_min, out_max, attributes, expand_fn, ...) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                                           \
+      .domain = space,                                                                       \
+      .opset_min = from,                                                                     \
+      .opset_max = to,                                                                       \
+      .n_in_min = in_min,                                                                    \
+      .n_in_max = in_max,                                                                    \
+      .n_out_min = out_min,                                                                  \
+      .n_out_max = out_max,                                                                  \
+      .fuse = SEER_FUSE_COMPOSITE,                                                           \
+      .attrs = attributes,                                                                   \
+      .expand = expand_fn,                                                                   \
+      .doc = __VA_ARGS__};
 
 // One of ONNX's own whose operands may be sequences and optional values; its function is
 // expand_<id>.
-#define SEER_LIST_COMPOSITE(id, onnx, from, in_min, in_max, out_max, attributes, text) \
-  SEER_COMPOSITE_ENTRY(                                                                \
-      id, "", onnx, from, 25, in_min, in_max, 1, out_max, attributes, expand_##id, true, text)
+#define SEER_LIST_COMPOSITE(id, onnx, from, in_min, in_max, out_max, attributes, ...)         \
+  SEER_COMPOSITE(id, "", onnx, from, 25, in_min, in_max, 1, out_max, attributes, expand_##id, \
+      __VA_ARGS__, .takes_lists = true)
 
 // An operator of com.microsoft; its function is expand_<id>.
 #define SEER_CONTRIB(id, onnx, in_min, in_max, out_max, attributes, text)                      \

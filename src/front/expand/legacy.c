@@ -143,5 +143,6 @@ static seer_status expand_scan_8(seer_expand *e) {
   return SEER_OK;
 }
 
-SEER_COMPOSITE_ENTRY(scan_8, "", "Scan", 8, 8, 0, SEER_OP_ANY, 1, SEER_OP_ANY,
-    "body num_scan_inputs directions", expand_scan_8, true, "unrolled, for each of the batch")
+SEER_COMPOSITE(scan_8, "", "Scan", 8, 8, 0, SEER_OP_ANY, 1, SEER_OP_ANY,
+    "body num_scan_inputs directions", expand_scan_8, "unrolled, for each of the batch",
+    .takes_lists = true)

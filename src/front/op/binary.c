@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "front/op/util.h"
+#include "front/sized.h"
 
 // All inputs from `first` on are of one type and broadcast to the output.
 static seer_status infer_broadcast(const seer_graph *graph, const seer_node *node, uint32_t first,
@@ -62,47 +62,75 @@ static seer_status emit_join(seer_emit *emit, const seer_node *node, join_fn joi
   static seer_expr join_##id(seer_emit *emit, SEER_UNUSED const seer_node *node, \
       SEER_UNUSED seer_dtype dtype, seer_expr a, seer_expr b)
 
-#define ENTRY(id, onnx, from, n_min, n_max, attributes, infer_fn, text) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                      \
-      .domain = "",                                                     \
-      .opset_min = from,                                                \
-      .opset_max = 25,                                                  \
-      .n_in_min = n_min,                                                \
-      .n_in_max = n_max,                                                \
-      .n_out_min = 1,                                                   \
-      .n_out_max = 1,                                                   \
-      .fuse = SEER_FUSE_ELEMENTWISE,                                    \
-      .attrs = attributes,                                              \
-      .rtol = 1e-5,                                                     \
-      .atol = 1e-6,                                                     \
-      .infer = infer_fn,                                                \
-      .emit = emit_##id,                                                \
-      .doc = text};
+// `...`: the text, and what else the entry says.
+#define ENTRY(id, onnx, from, n_min, n_max, attributes, infer_fn, ...) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                     \
+      .domain = "",                                                    \
+      .opset_min = from,                                               \
+      .opset_max = 25,                                                 \
+      .n_in_min = n_min,                                               \
+      .n_in_max = n_max,                                               \
+      .n_out_min = 1,                                                  \
+      .n_out_max = 1,                                                  \
+      .fuse = SEER_FUSE_ELEMENTWISE,                                   \
+      .attrs = attributes,                                             \
+      .rtol = 1e-5,                                                    \
+      .atol = 1e-6,                                                    \
+      .infer = infer_fn,                                               \
+      .emit = emit_##id,                                               \
+      .doc = __VA_ARGS__};
 
-#define JOIN(id, onnx, from, n_min, n_max, attributes, infer_fn)         \
+#define JOIN(id, onnx, from, n_min, n_max, attributes, infer_fn, ...)    \
   static seer_status emit_##id(seer_emit *emit, const seer_node *node) { \
     return emit_join(emit, node, join_##id);                             \
   }                                                                      \
-  ENTRY(id, onnx, from, n_min, n_max, attributes, infer_fn, "NumPy broadcasting")
+  ENTRY(id, onnx, from, n_min, n_max, attributes, infer_fn, __VA_ARGS__)
 
-#define DIRECT(id, onnx, from, op, n_min, n_max, infer_fn) \
-  JOIN_FN(id) { return seer_op_2(emit, op, a, b); }        \
-  JOIN(id, onnx, from, n_min, n_max, "", infer_fn)
+#define DIRECT(id, onnx, from, op, n_min, n_max, infer_fn, ...) \
+  JOIN_FN(id) { return seer_op_2(emit, op, a, b); }             \
+  JOIN(id, onnx, from, n_min, n_max, "", infer_fn, __VA_ARGS__)
 
-DIRECT(add, "Add", 7, SEER_EXPR_ADD, 2, 2, infer_same_type)
-DIRECT(sub, "Sub", 7, SEER_EXPR_SUB, 2, 2, infer_same_type)
-DIRECT(mul, "Mul", 7, SEER_EXPR_MUL, 2, 2, infer_same_type)
-DIRECT(min, "Min", 6, SEER_EXPR_MIN, 1, SEER_OP_ANY, infer_same_type)
-DIRECT(max, "Max", 6, SEER_EXPR_MAX, 1, SEER_OP_ANY, infer_same_type)
-DIRECT(sum, "Sum", 6, SEER_EXPR_ADD, 1, SEER_OP_ANY, infer_same_type)
-DIRECT(equal, "Equal", 7, SEER_EXPR_EQ, 2, 2, infer_compare)
-DIRECT(less, "Less", 7, SEER_EXPR_LT, 2, 2, infer_compare)
-DIRECT(greater, "Greater", 7, SEER_EXPR_GT, 2, 2, infer_compare)
-DIRECT(less_or_equal, "LessOrEqual", 12, SEER_EXPR_LE, 2, 2, infer_compare)
-DIRECT(greater_or_equal, "GreaterOrEqual", 12, SEER_EXPR_GE, 2, 2, infer_compare)
-DIRECT(and, "And", 7, SEER_EXPR_AND, 2, 2, infer_logic)
-DIRECT(or, "Or", 7, SEER_EXPR_OR, 2, 2, infer_logic)
-DIRECT(xor, "Xor", 7, SEER_EXPR_XOR, 2, 2, infer_logic)
+#define NUMPY "NumPy broadcasting"
+
+// Of any number of operands: one of them is itself.
+static bool is_of_one(SEER_UNUSED const seer_graph *graph, const seer_node *node) {
+  return node->n_in == 1;
+}
+
+// The least of the constants among the operands of Min; if there are none, the first operand.
+static seer_val least_operand(const seer_graph *graph, const seer_node *node) {
+  seer_val least = node->in[0];
+  int64_t number = 0;
+  bool is_known = false;
+  for (uint32_t k = 0; k < node->n_in; k++) {
+    const seer_tensor *most = seer_op_const(graph, node, k);
+    if (!most || seer_tensor_elems(most) != 1) continue;
+    int64_t other = seer_dtype_load_i64(most->dtype, most->data, 0);
+    if (!is_known || other < number) {
+      least = node->in[k];
+      number = other;
+    }
+    is_known = true;
+  }
+  return least;
+}
+
+DIRECT(add, "Add", 7, SEER_EXPR_ADD, 2, 2, infer_same_type, NUMPY, .treats_alike = true)
+DIRECT(sub, "Sub", 7, SEER_EXPR_SUB, 2, 2, infer_same_type, NUMPY, .treats_alike = true)
+DIRECT(mul, "Mul", 7, SEER_EXPR_MUL, 2, 2, infer_same_type, NUMPY, .treats_alike = true)
+DIRECT(min, "Min", 6, SEER_EXPR_MIN, 1, SEER_OP_ANY, infer_same_type, NUMPY, .treats_alike = true,
+    .is_copy = is_of_one, .bounded_by = least_operand)
+DIRECT(max, "Max", 6, SEER_EXPR_MAX, 1, SEER_OP_ANY, infer_same_type, NUMPY, .treats_alike = true,
+    .is_copy = is_of_one)
+DIRECT(sum, "Sum", 6, SEER_EXPR_ADD, 1, SEER_OP_ANY, infer_same_type, NUMPY, .is_copy = is_of_one)
+DIRECT(equal, "Equal", 7, SEER_EXPR_EQ, 2, 2, infer_compare, NUMPY)
+DIRECT(less, "Less", 7, SEER_EXPR_LT, 2, 2, infer_compare, NUMPY)
+DIRECT(greater, "Greater", 7, SEER_EXPR_GT, 2, 2, infer_compare, NUMPY)
+DIRECT(less_or_equal, "LessOrEqual", 12, SEER_EXPR_LE, 2, 2, infer_compare, NUMPY)
+DIRECT(greater_or_equal, "GreaterOrEqual", 12, SEER_EXPR_GE, 2, 2, infer_compare, NUMPY)
+DIRECT(and, "And", 7, SEER_EXPR_AND, 2, 2, infer_logic, NUMPY)
+DIRECT(or, "Or", 7, SEER_EXPR_OR, 2, 2, infer_logic, NUMPY)
+DIRECT(xor, "Xor", 7, SEER_EXPR_XOR, 2, 2, infer_logic, NUMPY)
 
 // ---- bits
 
@@ -125,16 +153,25 @@ static seer_status infer_shift(
   return SEER_FAIL(INVALID, "attribute 'direction' is '%s', must be LEFT or RIGHT", direction);
 }
 
-DIRECT(bitwise_and, "BitwiseAnd", 18, SEER_EXPR_AND, 2, 2, infer_bits)
-DIRECT(bitwise_or, "BitwiseOr", 18, SEER_EXPR_OR, 2, 2, infer_bits)
-DIRECT(bitwise_xor, "BitwiseXor", 18, SEER_EXPR_XOR, 2, 2, infer_bits)
+DIRECT(bitwise_and, "BitwiseAnd", 18, SEER_EXPR_AND, 2, 2, infer_bits, NUMPY)
+DIRECT(bitwise_or, "BitwiseOr", 18, SEER_EXPR_OR, 2, 2, infer_bits, NUMPY)
+DIRECT(bitwise_xor, "BitwiseXor", 18, SEER_EXPR_XOR, 2, 2, infer_bits, NUMPY)
 JOIN_FN(bit_shift) {
   bool is_left = strcmp(seer_node_attr_s(node, "direction", ""), "LEFT") == 0;
   return seer_op_2(emit, is_left ? SEER_EXPR_SHL : SEER_EXPR_SHR, a, b);
 }
-JOIN(bit_shift, "BitShift", 11, 2, 2, "direction", infer_shift)
+JOIN(bit_shift, "BitShift", 11, 2, 2, "direction", infer_shift, NUMPY)
 
 // ---- arithmetic that is more than one operator
+
+// A whole number by zero stops the program, and beyond an operand's size there may be zeros.
+static seer_status carry_division(seer_expand *e) {
+  SEER_SIZED_EACH(e, at) {
+    if (at.k == 1 && !seer_dtype_is_float(seer_expand_in(e, 1)->dtype))
+      return seer_sized_refuse(e, at, "integers cannot be divided by such a value");
+  }
+  return seer_sized_broadcast(e);
+}
 
 // ONNX's integer division truncates, the DAG's is floor: one more where they differ.
 JOIN_FN(div) {
@@ -147,7 +184,8 @@ JOIN_FN(div) {
   return seer_expr_select(&emit->dag->expr, seer_op_2(emit, SEER_EXPR_AND, is_inexact, is_negative),
       seer_op_2(emit, SEER_EXPR_ADD, quotient, seer_op_num(emit, dtype, 1)), quotient);
 }
-JOIN(div, "Div", 7, 2, 2, "", infer_same_type)
+JOIN(div, "Div", 7, 2, 2, "", infer_same_type, NUMPY, .treats_alike = true,
+    .carry_sizes = carry_division)
 
 // fmod = 0: integers, sign of the divisor (the DAG's floor modulus). fmod = 1: C's fmod, sign of
 // the dividend.
@@ -175,7 +213,7 @@ static seer_status infer_mod(
   }
   return SEER_OK;
 }
-JOIN(mod, "Mod", 10, 2, 2, "fmod", infer_mod)
+JOIN(mod, "Mod", 10, 2, 2, "fmod", infer_mod, NUMPY, .carry_sizes = carry_division)
 
 // ---- Mean: the sum times 1/n
 
@@ -201,7 +239,7 @@ static seer_status emit_mean(seer_emit *emit, const seer_node *node) {
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, body);
   return SEER_OK;
 }
-ENTRY(mean, "Mean", 6, 1, SEER_OP_ANY, "", infer_mean, "NumPy broadcasting")
+ENTRY(mean, "Mean", 6, 1, SEER_OP_ANY, "", infer_mean, NUMPY, .is_copy = is_of_one)
 
 // ---- Pow: the exponents that networks use are cheaper as products and roots
 
@@ -260,7 +298,7 @@ static seer_status emit_pow(seer_emit *emit, const seer_node *node) {
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, body);
   return SEER_OK;
 }
-ENTRY(pow, "Pow", 7, 2, 2, "", infer_pow, "NumPy broadcasting, mixed types")
+ENTRY(pow, "Pow", 7, 2, 2, "", infer_pow, NUMPY ", mixed types", .treats_alike = true)
 
 // ---- PRelu: the slope broadcasts to x, never the other way
 
@@ -281,7 +319,7 @@ JOIN_FN(prelu) {
   seer_expr is_negative = seer_op_2(emit, SEER_EXPR_LT, a, seer_op_num(emit, dtype, 0));
   return seer_expr_select(&emit->dag->expr, is_negative, seer_op_2(emit, SEER_EXPR_MUL, a, b), a);
 }
-JOIN(prelu, "PRelu", 7, 2, 2, "", infer_prelu)
+JOIN(prelu, "PRelu", 7, 2, 2, "", infer_prelu, NUMPY)
 
 // ---- Where
 
@@ -306,4 +344,4 @@ static seer_status emit_where(seer_emit *emit, const seer_node *node) {
       seer_expr_select(&emit->dag->expr, in[0], in[1], in[2]));
   return SEER_OK;
 }
-ENTRY(where, "Where", 9, 3, 3, "", infer_where, "NumPy broadcasting")
+ENTRY(where, "Where", 9, 3, 3, "", infer_where, NUMPY)

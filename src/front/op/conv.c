@@ -2,7 +2,7 @@
 //   out[n, oc, y, x] = sum ky, kx, ic: in[n, g*C/G + ic, y*sy + ky*dy - py, x*sx + kx*dx - px] * w[oc, ic, ky, kx]
 // as [pad stage,] anchor [, bias stage]. Depthwise convolution has no ic axis; its channels are
 // spatial.
-#include "front/op/util.h"
+#include "front/sized.h"
 
 typedef struct {
   seer_op_window window;
@@ -124,6 +124,20 @@ static seer_status emit_conv(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 
+static void put_label(seer_text *text, const seer_graph *graph, const seer_node *node) {
+  const seer_value *in = seer_graph_value(graph, node->in[0]),
+                   *weight = seer_graph_value(graph, node->in[1]);
+  int64_t group = seer_node_attr_i(node, "group", 1);
+  bool is_depthwise = group > 1 && group == in->dim[1];
+  int64_t made = seer_graph_value(graph, node->out[0])->dim[1];
+  seer_text_put(text, is_depthwise ? "dwconv" : "conv");
+  seer_op_put_window(text, node, weight->dim + 2, weight->rank - 2u);
+  seer_text_put(text, " ");
+  seer_op_put_spatial(text, in);
+  if (!is_depthwise || made != in->dim[1]) seer_text_printf(text, "->%" PRId64, made);
+  if (group > 1 && !is_depthwise) seer_text_printf(text, " g%" PRId64, group);
+}
+
 const seer_op_desc seer_op_conv = {.name = "Conv",
     .domain = "",
     .opset_min = 1,
@@ -138,4 +152,7 @@ const seer_op_desc seer_op_conv = {.name = "Conv",
     .atol = 1e-5,
     .infer = infer_conv,
     .emit = emit_conv,
+    .carry_sizes = seer_sized_batch,
+    .wants_channels_last = true,
+    .label = put_label,
     .doc = "1 to 3 spatial dimensions, groups, depthwise, dilations, strides, all paddings"};

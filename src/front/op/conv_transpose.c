@@ -2,7 +2,7 @@
 // the inputs whose windows cover it,
 //   out[n, g*M + m, y] = sum ic, ky: in[n, g*C/G + ic, (y + pad - ky*dilation) / stride] * w[g*C/G + ic, m, ky]
 // where the quotient is whole and inside the input.
-#include "front/op/util.h"
+#include "front/sized.h"
 
 typedef struct {
   uint32_t n;  // spatial dimensions
@@ -153,6 +153,18 @@ static seer_status emit_conv_transpose(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 
+static void put_label(seer_text *text, const seer_graph *graph, const seer_node *node) {
+  const seer_value *in = seer_graph_value(graph, node->in[0]),
+                   *weight = seer_graph_value(graph, node->in[1]);
+  int64_t group = seer_node_attr_i(node, "group", 1);
+  seer_text_put(text, "deconv");
+  seer_op_put_window(text, node, weight->dim + 2, weight->rank - 2u);
+  seer_text_put(text, " ");
+  seer_op_put_spatial(text, in);
+  seer_text_printf(text, "->%" PRId64, seer_graph_value(graph, node->out[0])->dim[1]);
+  if (group > 1) seer_text_printf(text, " g%" PRId64, group);
+}
+
 const seer_op_desc seer_op_conv_transpose = {.name = "ConvTranspose",
     .domain = "",
     .opset_min = 1,
@@ -167,4 +179,7 @@ const seer_op_desc seer_op_conv_transpose = {.name = "ConvTranspose",
     .atol = 1e-5,
     .infer = infer_conv_transpose,
     .emit = emit_conv_transpose,
+    .carry_sizes = seer_sized_batch,
+    .wants_channels_last = true,
+    .label = put_label,
     .doc = "1 to 3 spatial dimensions, groups, dilations, strides, all paddings, output_shape"};

@@ -1,25 +1,26 @@
 // gather.c - index maps with conditions: Pad, Gather, DepthToSpace, SpaceToDepth.
 #include <string.h>
 
-#include "front/op/util.h"
+#include "front/sized.h"
 
-#define INJECTIVE(id, onnx, from, in_min, in_max, attributes, fold_fn, text) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                           \
-      .domain = "",                                                          \
-      .opset_min = from,                                                     \
-      .opset_max = 25,                                                       \
-      .n_in_min = in_min,                                                    \
-      .n_in_max = in_max,                                                    \
-      .n_out_min = 1,                                                        \
-      .n_out_max = 1,                                                        \
-      .fuse = SEER_FUSE_INJECTIVE,                                           \
-      .attrs = attributes,                                                   \
-      .rtol = 0,                                                             \
-      .atol = 0,                                                             \
-      .infer = infer_##id,                                                   \
-      .emit = emit_##id,                                                     \
-      .fold = fold_fn,                                                       \
-      .doc = text};
+// `...`: the text, and what else the entry says.
+#define INJECTIVE(id, onnx, from, in_min, in_max, attributes, fold_fn, ...) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                          \
+      .domain = "",                                                         \
+      .opset_min = from,                                                    \
+      .opset_max = 25,                                                      \
+      .n_in_min = in_min,                                                   \
+      .n_in_max = in_max,                                                   \
+      .n_out_min = 1,                                                       \
+      .n_out_max = 1,                                                       \
+      .fuse = SEER_FUSE_INJECTIVE,                                          \
+      .attrs = attributes,                                                  \
+      .rtol = 0,                                                            \
+      .atol = 0,                                                            \
+      .infer = infer_##id,                                                  \
+      .emit = emit_##id,                                                    \
+      .fold = fold_fn,                                                      \
+      .doc = __VA_ARGS__};
 
 static uint32_t start_map(seer_emit *emit, const seer_node *node, seer_expr *at) {
   return seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
@@ -199,8 +200,37 @@ static seer_status fold_gather(
   }
   return SEER_OK;
 }
-INJECTIVE(
-    gather, "Gather", 1, 2, 2, "axis", fold_gather, "any rank; indices out of range are clamped")
+
+static seer_status carry_gather(seer_expand *e) {
+  uint32_t axis, rank = seer_expand_in(e, 0)->rank, n_index = seer_expand_in(e, 1)->rank;
+  SEER_TRY(seer_op_axis(seer_node_attr_i(&e->node, "axis", 0), rank, "attribute 'axis'", &axis));
+  SEER_SIZED_EACH(e, at) {
+    if (at.k == 1) SEER_TRY(seer_sized_give(e, at, 0, axis + at.d));
+    if (at.k == 1 || at.d == axis) continue;
+    SEER_TRY(seer_sized_give(e, at, 0, at.d < axis ? at.d : at.d + n_index - 1));
+  }
+  return seer_expand_in(e, 0)->size[axis].i ? seer_sized_count_from_size(e, axis) : SEER_OK;
+}
+
+seer_val seer_op_listed_number(const seer_graph *graph, const seer_node *node) {
+  const seer_val none = {0};
+  const seer_value *list = seer_graph_value(graph, node->in[0]);
+  const seer_node *concat = list->producer.i ? seer_graph_node(graph, list->producer) : NULL;
+  for (int n = 0; concat && concat->op == &seer_op_identity && n < 32; n++) {
+    seer_node_id before = seer_graph_value(graph, concat->in[0])->producer;
+    concat = before.i ? seer_graph_node(graph, before) : NULL;
+  }
+  const seer_tensor *at = seer_op_const(graph, node, 1);
+  if (!concat || concat->op != &seer_op_concat || !at || seer_tensor_elems(at) != 1) return none;
+  int64_t i = seer_dtype_load_i64(at->dtype, at->data, 0);
+  if (i < 0) i += list->dim[0];
+  for (uint32_t k = 0; k < concat->n_in; k++)
+    if (seer_value_elems(seer_graph_value(graph, concat->in[k])) != 1) return none;
+  return i < 0 || i >= concat->n_in ? none : concat->in[i];
+}
+INJECTIVE(gather, "Gather", 1, 2, 2, "axis", fold_gather,
+    "any rank; indices out of range are clamped", .carry_sizes = carry_gather, .moves = true,
+    .bounded_by = seer_op_listed_number)
 
 // ---- GatherElements: an index for each element of the output
 
@@ -231,8 +261,17 @@ static seer_status emit_gather_elements(seer_emit *emit, const seer_node *node) 
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_emit_load(emit, node, 0, at));
   return SEER_OK;
 }
-INJECTIVE(
-    gather_elements, "GatherElements", 11, 2, 2, "axis", NULL, "indices out of range are clamped")
+
+static seer_status carry_gather_elements(seer_expand *e) {
+  uint32_t axis, rank = seer_expand_in(e, 0)->rank;
+  SEER_TRY(seer_op_axis(seer_node_attr_i(&e->node, "axis", 0), rank, "attribute 'axis'", &axis));
+  SEER_SIZED_EACH(e, at) {
+    if (at.k == 1) SEER_TRY(seer_sized_give(e, at, 0, at.d));
+  }
+  return seer_expand_in(e, 0)->size[axis].i ? seer_sized_count_from_size(e, axis) : SEER_OK;
+}
+INJECTIVE(gather_elements, "GatherElements", 11, 2, 2, "axis", NULL,
+    "indices out of range are clamped", .carry_sizes = carry_gather_elements, .moves = true)
 
 // ---- DepthToSpace, SpaceToDepth: blocks of pixels to channels and back
 

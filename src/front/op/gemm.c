@@ -1,6 +1,35 @@
 // gemm.c - Gemm and MatMul: one contraction over k with the spatial axes [batch...,] m, n. Operands
 // are read in their ONNX order; how the weights are packed is the schedule's business.
-#include "front/op/util.h"
+#include "front/sized.h"
+
+// ---- what both say
+
+// Rows of the first operand: one of the result for each. `c`: what is added, or NULL.
+static seer_status carry_rows(seer_expand *e, bool is_turned, const seer_value *c) {
+  SEER_SIZED_EACH(e, at) {
+    uint32_t rank = seer_expand_in(e, 0)->rank;
+    bool is_row = at.k == 0 && at.d + 1 < rank && seer_expand_in(e, 1)->rank == 2 && !is_turned;
+    if (!is_row || (c && c->rank == 2 && c->dim[0] != 1))
+      return seer_sized_refuse(e, at, "only rows of the first operand may have it, times a matrix");
+    SEER_TRY(seer_sized_give(e, at, 0, at.d));
+  }
+  return SEER_OK;
+}
+
+// "256x1024->1024" of rows of `k` numbers.
+static void put_sizes(seer_text *text, const seer_value *out, int64_t k) {
+  for (uint32_t d = 0; d + 2 < out->rank; d++) {
+    if (out->dim[d] != 1) seer_text_printf(text, "%" PRId64 "x", out->dim[d]);
+  }
+  seer_text_printf(text, "%" PRId64 "x%" PRId64 "->%" PRId64,
+      out->rank > 1 ? out->dim[out->rank - 2] : (int64_t)1, k,
+      out->rank > 0 ? out->dim[out->rank - 1] : (int64_t)1);
+}
+
+static bool is_by_constant(const seer_graph *graph, const seer_node *node) {
+  const seer_tensor *weight = seer_op_const(graph, node, 1);
+  return weight && weight->rank == 2 && node->in[0].i != node->in[1].i;
+}
 
 // ---- Gemm: Y = alpha * A' * B' + beta * C
 
@@ -82,6 +111,24 @@ static seer_status emit_gemm(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 
+static seer_status carry_gemm(seer_expand *e) {
+  bool is_turned = seer_node_attr_i(&e->node, "transA", 0) != 0;
+  return carry_rows(e, is_turned, seer_op_has_in(&e->node, 2) ? seer_expand_in(e, 2) : NULL);
+}
+
+static bool is_dense_gemm(const seer_graph *graph, const seer_node *node, bool *out_by_column) {
+  bool adds_itself = node->n_in > 2 && node->in[2].i == node->in[0].i;
+  *out_by_column = seer_node_attr_i(node, "transB", 0) != 0;
+  return !adds_itself && !seer_node_attr_i(node, "transA", 0) && is_by_constant(graph, node);
+}
+
+static void put_gemm(seer_text *text, const seer_graph *graph, const seer_node *node) {
+  const seer_value *a = seer_graph_value(graph, node->in[0]);
+  seer_text_put(text, "gemm ");
+  put_sizes(text, seer_graph_value(graph, node->out[0]),
+      a->dim[seer_node_attr_i(node, "transA", 0) ? 0 : 1]);
+}
+
 const seer_op_desc seer_op_gemm = {.name = "Gemm",
     .domain = "",
     .opset_min = 1,
@@ -96,6 +143,9 @@ const seer_op_desc seer_op_gemm = {.name = "Gemm",
     .atol = 1e-5,
     .infer = infer_gemm,
     .emit = emit_gemm,
+    .carry_sizes = carry_gemm,
+    .is_dense_layer = is_dense_gemm,
+    .label = put_gemm,
     .doc = "transA, transB, alpha, beta, C broadcast or absent"};
 
 // ---- MatMul: NumPy's, with batch broadcasting and vectors
@@ -175,6 +225,19 @@ static seer_status emit_matmul(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 
+static seer_status carry_matmul(seer_expand *e) { return carry_rows(e, false, NULL); }
+
+static bool is_dense_matmul(const seer_graph *graph, const seer_node *node, bool *out_by_column) {
+  *out_by_column = false;
+  return is_by_constant(graph, node);
+}
+
+static void put_matmul(seer_text *text, const seer_graph *graph, const seer_node *node) {
+  const seer_value *a = seer_graph_value(graph, node->in[0]);
+  seer_text_put(text, "matmul ");
+  put_sizes(text, seer_graph_value(graph, node->out[0]), a->dim[a->rank - 1]);
+}
+
 const seer_op_desc seer_op_matmul = {.name = "MatMul",
     .domain = "",
     .opset_min = 1,
@@ -189,4 +252,7 @@ const seer_op_desc seer_op_matmul = {.name = "MatMul",
     .atol = 1e-5,
     .infer = infer_matmul,
     .emit = emit_matmul,
+    .carry_sizes = carry_matmul,
+    .is_dense_layer = is_dense_matmul,
+    .label = put_matmul,
     .doc = "batched, broadcasting, vectors"};

@@ -7,26 +7,30 @@
 #include "front/op/util.h"
 #include "runtime/host.h"
 
-#define INNER(id, onnx, in_min, out_min, out_max, kind, attributes, number, n_operand) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                                     \
-      .domain = SEER_INNER_DOMAIN,                                                     \
-      .opset_min = 1,                                                                  \
-      .opset_max = 1,                                                                  \
-      .n_in_min = in_min,                                                              \
-      .n_in_max = SEER_OP_ANY,                                                         \
-      .n_out_min = out_min,                                                            \
-      .n_out_max = out_max,                                                            \
-      .fuse = kind,                                                                    \
-      .attrs = attributes,                                                             \
-      .infer = infer_##id,                                                             \
-      .host = number,                                                                  \
-      .n_host_in = n_operand,                                                          \
-      .doc = ""};
-#define HOST(id, onnx, n_in, n_out, attributes, function) \
-  INNER(id, onnx, 1, n_out, n_out, SEER_FUSE_OPAQUE, attributes, function, n_in)
-#define SAME(id, onnx, attributes) INNER(id, onnx, 1, 1, 1, SEER_FUSE_VIEW, attributes, 0, 0)
+// `...`: what else the entry says.
+#define INNER(id, onnx, in_min, out_min, out_max, kind, attributes, number, n_operand, ...) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                                          \
+      .domain = SEER_INNER_DOMAIN,                                                          \
+      .opset_min = 1,                                                                       \
+      .opset_max = 1,                                                                       \
+      .n_in_min = in_min,                                                                   \
+      .n_in_max = SEER_OP_ANY,                                                              \
+      .n_out_min = out_min,                                                                 \
+      .n_out_max = out_max,                                                                 \
+      .fuse = kind,                                                                         \
+      .attrs = attributes,                                                                  \
+      .infer = infer_##id,                                                                  \
+      .host = number,                                                                       \
+      .n_host_in = n_operand,                                                               \
+      __VA_ARGS__};
+// `counted`: its outputs that are indices or counts, as bits.
+#define HOST(id, onnx, n_in, n_out, counted, attributes, function)                          \
+  INNER(id, onnx, 1, n_out, n_out, SEER_FUSE_OPAQUE, attributes, function, n_in, .doc = "", \
+      .counts = counted)
+#define SAME(id, onnx, attributes) \
+  INNER(id, onnx, 1, 1, 1, SEER_FUSE_VIEW, attributes, 0, 0, .doc = "")
 #define CONTROL_PART(id, onnx, attributes, number) \
-  INNER(id, onnx, 0, 1, SEER_OP_ANY, SEER_FUSE_OPAQUE, attributes, number, 0)
+  INNER(id, onnx, 0, 1, SEER_OP_ANY, SEER_FUSE_OPAQUE, attributes, number, 0, .doc = "")
 
 enum { MAX_FOUND = 1 << 28 };
 
@@ -59,7 +63,7 @@ static seer_status infer_host_non_zero(
   out_values[0].size[1] = node->out[1];
   return SEER_OK;
 }
-HOST(host_non_zero, "NonZero", 1, 2, "", SEER_HOST_NONZERO)
+HOST(host_non_zero, "NonZero", 1, 2, 0x3, "", SEER_HOST_NONZERO)
 
 // ---- NonMaxSuppression
 
@@ -105,7 +109,7 @@ static seer_status infer_host_nms(
   out_values[0].size[0] = node->out[1];
   return SEER_OK;
 }
-HOST(host_nms, "NonMaxSuppression", 5, 2, "center_point_box", SEER_HOST_NMS)
+HOST(host_nms, "NonMaxSuppression", 5, 2, 0x3, "center_point_box", SEER_HOST_NMS)
 
 // ---- Unique
 
@@ -133,7 +137,7 @@ static seer_status infer_host_unique(
   if (x->rank == 1) out_values[2].size[0] = x->size[0];
   return SEER_OK;
 }
-HOST(host_unique, "Unique", 1, 5, "axis sorted", SEER_HOST_UNIQUE)
+HOST(host_unique, "Unique", 1, 5, 0x1e, "axis sorted", SEER_HOST_UNIQUE)
 
 // ---- Sized, AtBound: the same elements
 

@@ -2,7 +2,7 @@
 // InstanceNormalization, GroupNormalization, MeanVarianceNormalization, LpNormalization. Mean and
 // variance are two reductions into helper stages (of x, then of its squared distance from the mean:
 // stable for any mean); the last stage applies them.
-#include "front/op/util.h"
+#include "front/sized.h"
 
 typedef struct {
   uint32_t mean, scale;  // stages: mean, and what the distance from it is multiplied with
@@ -245,25 +245,38 @@ static seer_status emit_lp_norm(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 
-#define NORM(id, onnx, from, n_in_, most_in, most_out, attributes, text) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                       \
-      .domain = "",                                                      \
-      .opset_min = from,                                                 \
-      .opset_max = 25,                                                   \
-      .n_in_min = n_in_,                                                 \
-      .n_in_max = most_in,                                               \
-      .n_out_min = 1,                                                    \
-      .n_out_max = most_out,                                             \
-      .fuse = SEER_FUSE_REDUCTION,                                       \
-      .attrs = attributes,                                               \
-      .rtol = 1e-4,                                                      \
-      .atol = 1e-5,                                                      \
-      .infer = infer_##id,                                               \
-      .emit = emit_##id,                                                 \
-      .doc = text};
-NORM(layer_norm, "LayerNormalization", 1, 2, 3, 3, "axis epsilon stash_type", "all of it")
-NORM(instance_norm, "InstanceNormalization", 6, 3, 3, 1, "epsilon", "all of it")
+static seer_status carry_layer_norm(seer_expand *e) {
+  uint32_t axis, rank = seer_expand_in(e, 0)->rank;
+  SEER_TRY(seer_op_axis(seer_node_attr_i(&e->node, "axis", -1), rank, "attribute 'axis'", &axis));
+  SEER_SIZED_EACH(e, at) {
+    if (at.k > 0 || at.d >= axis) return seer_sized_refuse(e, at, "the operator reduces it");
+    for (uint32_t k = 0; k < e->node.n_out; k++) SEER_TRY(seer_sized_give(e, at, k, at.d));
+  }
+  return SEER_OK;
+}
+
+// `...`: the text, and what else the entry says.
+#define NORM(id, onnx, from, n_in_, most_in, most_out, attributes, ...) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                      \
+      .domain = "",                                                     \
+      .opset_min = from,                                                \
+      .opset_max = 25,                                                  \
+      .n_in_min = n_in_,                                                \
+      .n_in_max = most_in,                                              \
+      .n_out_min = 1,                                                   \
+      .n_out_max = most_out,                                            \
+      .fuse = SEER_FUSE_REDUCTION,                                      \
+      .attrs = attributes,                                              \
+      .rtol = 1e-4,                                                     \
+      .atol = 1e-5,                                                     \
+      .infer = infer_##id,                                              \
+      .emit = emit_##id,                                                \
+      .doc = __VA_ARGS__};
+NORM(layer_norm, "LayerNormalization", 1, 2, 3, 3, "axis epsilon stash_type", "all of it",
+    .carry_sizes = carry_layer_norm)
+NORM(instance_norm, "InstanceNormalization", 6, 3, 3, 1, "epsilon", "all of it",
+    .wants_channels_last = true)
 NORM(group_norm, "GroupNormalization", 18, 3, 3, 1, "epsilon num_groups stash_type",
-    "factors per group (before opset 21) and per channel")
+    "factors per group (before opset 21) and per channel", .wants_channels_last = true)
 NORM(mvn, "MeanVarianceNormalization", 9, 1, 1, 1, "axes", "all of it")
 NORM(lp_norm, "LpNormalization", 1, 1, 1, 1, "axis p", "all of it")

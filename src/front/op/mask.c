@@ -1,24 +1,25 @@
 // mask.c - operators that compare indices: Trilu, CumSum, OneHot.
 #include <math.h>
 
-#include "front/op/util.h"
+#include "front/sized.h"
 
-#define MASK(id, onnx, from, in_min, in_max, kind, attributes, text) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                   \
-      .domain = "",                                                  \
-      .opset_min = from,                                             \
-      .opset_max = 25,                                               \
-      .n_in_min = in_min,                                            \
-      .n_in_max = in_max,                                            \
-      .n_out_min = 1,                                                \
-      .n_out_max = 1,                                                \
-      .fuse = kind,                                                  \
-      .attrs = attributes,                                           \
-      .rtol = 1e-5,                                                  \
-      .atol = 1e-5,                                                  \
-      .infer = infer_##id,                                           \
-      .emit = emit_##id,                                             \
-      .doc = text};
+// `...`: the text, and what else the entry says.
+#define MASK(id, onnx, from, in_min, in_max, kind, attributes, ...) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                  \
+      .domain = "",                                                 \
+      .opset_min = from,                                            \
+      .opset_max = 25,                                              \
+      .n_in_min = in_min,                                           \
+      .n_in_max = in_max,                                           \
+      .n_out_min = 1,                                               \
+      .n_out_max = 1,                                               \
+      .fuse = kind,                                                 \
+      .attrs = attributes,                                          \
+      .rtol = 1e-5,                                                 \
+      .atol = 1e-5,                                                 \
+      .infer = infer_##id,                                          \
+      .emit = emit_##id,                                            \
+      .doc = __VA_ARGS__};
 
 // ---- Trilu: what lies on and above (below) diagonal k of the last two dimensions
 
@@ -84,7 +85,22 @@ static seer_status emit_cum_sum(seer_emit *emit, const seer_node *node) {
           seer_op_num(emit, x->dtype, 0)));
   return SEER_OK;
 }
-MASK(cum_sum, "CumSum", 11, 2, 2, SEER_FUSE_REDUCTION, "exclusive reverse", "constant axis")
+
+static seer_status carry_cum_sum(seer_expand *e) {
+  SEER_SIZED_EACH(e, at) {
+    if (at.k > 0) return seer_sized_refuse(e, at, "this operand must have a known size");
+    SEER_TRY(seer_sized_give(e, at, 0, at.d));
+  }
+  if (!seer_node_attr_i(&e->node, "reverse", 0)) return SEER_OK;  // it looks back only
+  const seer_tensor *axis = seer_op_const(e->graph, &e->node, 1);
+  uint32_t d = 0, rank = seer_expand_in(e, 0)->rank;
+  SEER_TRY(seer_op_axis(
+      axis ? seer_dtype_load_i64(axis->dtype, axis->data, 0) : 0, rank, "input 'axis'", &d));
+  seer_sized_mask(e, 1u << d, seer_expand_scalar(e, seer_expand_in(e, 0)->dtype, 0));
+  return SEER_OK;
+}
+MASK(cum_sum, "CumSum", 11, 2, 2, SEER_FUSE_REDUCTION, "exclusive reverse", "constant axis",
+    .carry_sizes = carry_cum_sum)
 
 // ---- OneHot: values[1] where the new dimension's index is the input's element, values[0]
 // elsewhere

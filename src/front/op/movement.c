@@ -3,25 +3,26 @@
 // are moved directly.
 #include <string.h>
 
-#include "front/op/util.h"
+#include "front/sized.h"
 
-#define INJECTIVE(id, onnx, from, in_min, in_max, out_max, attributes, fold_fn, text) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                                    \
-      .domain = "",                                                                   \
-      .opset_min = from,                                                              \
-      .opset_max = 25,                                                                \
-      .n_in_min = in_min,                                                             \
-      .n_in_max = in_max,                                                             \
-      .n_out_min = 1,                                                                 \
-      .n_out_max = out_max,                                                           \
-      .fuse = SEER_FUSE_INJECTIVE,                                                    \
-      .attrs = attributes,                                                            \
-      .rtol = 0,                                                                      \
-      .atol = 0,                                                                      \
-      .infer = infer_##id,                                                            \
-      .emit = emit_##id,                                                              \
-      .fold = fold_fn,                                                                \
-      .doc = text};
+// `...`: the text, and what else the entry says.
+#define INJECTIVE(id, onnx, from, in_min, in_max, out_max, attributes, fold_fn, ...) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                                   \
+      .domain = "",                                                                  \
+      .opset_min = from,                                                             \
+      .opset_max = 25,                                                               \
+      .n_in_min = in_min,                                                            \
+      .n_in_max = in_max,                                                            \
+      .n_out_min = 1,                                                                \
+      .n_out_max = out_max,                                                          \
+      .fuse = SEER_FUSE_INJECTIVE,                                                   \
+      .attrs = attributes,                                                           \
+      .rtol = 0,                                                                     \
+      .atol = 0,                                                                     \
+      .infer = infer_##id,                                                           \
+      .emit = emit_##id,                                                             \
+      .fold = fold_fn,                                                               \
+      .doc = __VA_ARGS__};
 
 // ---- constants: out[i] = in[offset + sum i_d * stride_d], in elements of a dense input
 
@@ -104,7 +105,27 @@ static seer_status fold_transpose(
   copy_strided(&out_tensors[0], x, 0, stride);
   return SEER_OK;
 }
-INJECTIVE(transpose, "Transpose", 1, 1, 1, 1, "perm", fold_transpose, "")
+
+static seer_status carry_transpose(seer_expand *e) {
+  const seer_attr *perm = seer_node_attr_ints(&e->node, "perm");
+  uint32_t rank = seer_expand_in(e, 0)->rank;
+  for (uint32_t to = 0; to < rank; to++) {
+    uint32_t from = perm ? (uint32_t)perm->ints[to] : rank - 1 - to;
+    if (seer_expand_in(e, 0)->size[from].i)
+      SEER_TRY(seer_sized_give(e, (seer_sized_place){0, from}, 0, to));
+  }
+  return SEER_OK;
+}
+
+static bool is_in_order(const seer_graph *graph, const seer_node *node) {
+  const seer_attr *perm = seer_node_attr_ints(node, "perm");
+  if (!perm) return seer_graph_value(graph, node->in[0])->rank < 2;
+  for (size_t k = 0; k < perm->n; k++)
+    if (perm->ints[k] != (int64_t)k) return false;
+  return true;
+}
+INJECTIVE(transpose, "Transpose", 1, 1, 1, 1, "perm", fold_transpose, "",
+    .carry_sizes = carry_transpose, .moves = true, .is_copy = is_in_order)
 
 // ---- Concat
 
@@ -176,7 +197,29 @@ static seer_status fold_concat(
   }
   return SEER_OK;
 }
-INJECTIVE(concat, "Concat", 4, 1, SEER_OP_ANY, 1, "axis", fold_concat, "")
+
+// Some part has a size along the axis that only a run knows.
+static bool joins_sized(const seer_graph *graph, const seer_node *node) {
+  int64_t axis = seer_node_attr_i(node, "axis", 1);
+  for (uint32_t k = 0; k < node->n_in; k++) {
+    const seer_value *x = seer_graph_value(graph, node->in[k]);
+    int64_t own = axis < 0 ? axis + x->rank : axis;
+    if (node->in[k].i && own >= 0 && own < x->rank && x->size[own].i) return true;
+  }
+  return false;
+}
+
+static seer_status carry_concat(seer_expand *e) {
+  return seer_sized_but(
+      e, seer_node_attr_i(&e->node, "axis", 1), false, "another input has another size there");
+}
+
+static bool is_of_one(SEER_UNUSED const seer_graph *graph, const seer_node *node) {
+  return node->n_in == 1;
+}
+INJECTIVE(concat, "Concat", 4, 1, SEER_OP_ANY, 1, "axis", fold_concat, "", .joins_parts = true,
+    .carry_sizes = carry_concat, .is_composite = joins_sized, .expand = seer_expand_sized_concat,
+    .expands_sized = true, .is_copy = is_of_one)
 
 // ---- Split
 
@@ -260,8 +303,12 @@ static seer_status fold_split(
   }
   return SEER_OK;
 }
+
+static seer_status carry_split(seer_expand *e) {
+  return seer_sized_but(e, seer_node_attr_i(&e->node, "axis", 0), true, "it cannot be split");
+}
 INJECTIVE(split, "Split", 2, 1, 2, SEER_OP_ANY, "axis split num_outputs", fold_split,
-    "sizes as attribute or constant input, equal parts")
+    "sizes as attribute or constant input, equal parts", .carry_sizes = carry_split)
 
 // ---- Slice: attributes before opset 10, inputs since
 
@@ -348,8 +395,60 @@ static seer_status fold_slice(
   copy_strided(&out_tensors[0], x, offset, stride);
   return SEER_OK;
 }
+
+static seer_val size_const(seer_expand *e, int64_t value) { return seer_expand_ints(e, &value, 1); }
+
+// How many elements [start, end) of `size` ones has, every step-th. Ends count from the size.
+static seer_val slice_size(
+    seer_expand *e, seer_val size, int64_t bound, int64_t start, int64_t end, int64_t step) {
+  seer_val n = size;
+  if (end < 0)
+    n = seer_expand_2(e, "Add", n, size_const(e, seer_max_i64(end, -bound)));
+  else if (end < bound)
+    n = seer_expand_2(e, "Min", n, size_const(e, end));
+  if (start > 0 || step > 1) n = seer_expand_2(e, "Add", n, size_const(e, step - 1 - start));
+  if (start > 0 || end < 0) n = seer_expand_2(e, "Max", n, size_const(e, 0));
+  return step > 1 ? seer_expand_2(e, "Div", n, size_const(e, step)) : n;
+}
+
+static seer_status carry_slice(seer_expand *e) {
+  int64_t *starts = NULL, *ends = NULL, *axes = NULL, *steps = NULL;
+  uint32_t n = 0, n_ends = 0, n_axes = 0, n_steps = 0;
+  SEER_TRY(seer_op_ints(e->graph, &e->node, "starts", 1, e->scratch, &starts, &n));
+  SEER_TRY(seer_op_ints(e->graph, &e->node, "ends", 2, e->scratch, &ends, &n_ends));
+  SEER_TRY(seer_op_ints(e->graph, &e->node, "axes", 3, e->scratch, &axes, &n_axes));
+  SEER_TRY(seer_op_ints(e->graph, &e->node, "steps", 4, e->scratch, &steps, &n_steps));
+  uint32_t rank = seer_expand_in(e, 0)->rank;
+  SEER_TRY(seer_sized_same(e));
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t d = i;
+    if (n_axes != UINT32_MAX) SEER_TRY(seer_op_axis(axes[i], rank, "an entry of 'axes'", &d));
+    seer_val size = seer_expand_in(e, 0)->size[d];
+    if (size.i == 0) continue;
+    int64_t bound = seer_expand_in(e, 0)->dim[d], step = n_steps == UINT32_MAX ? 1 : steps[i];
+    if (starts[i] < 0 || step < 1)
+      return seer_sized_refuse(
+          e, (seer_sized_place){0, d}, "a slice of it must start at 0 or more, forwards");
+    if (starts[i] >= bound)
+      return seer_sized_refuse(e, (seer_sized_place){0, d}, "the slice has no elements");
+    step = seer_min_i64(step, bound);
+    seer_val sliced = slice_size(e, size, bound, starts[i], ends[i], step);
+    seer_graph_value(e->graph, e->node.out[0])->size[d] = sliced;
+  }
+  return SEER_OK;
+}
+
+// All elements, given that there are as many: those that are not turned around.
+static bool has_no_steps(const seer_graph *graph, const seer_node *node) {
+  if (!seer_op_has_in(node, 4)) return true;
+  const seer_tensor *steps = seer_op_const(graph, node, 4);
+  for (int64_t i = 0; steps && i < seer_tensor_elems(steps); i++)
+    if (seer_dtype_load_i64(steps->dtype, steps->data, i) != 1) return false;
+  return steps;
+}
 INJECTIVE(slice, "Slice", 1, 1, 5, 1, "axes ends starts", fold_slice,
-    "attributes or constant inputs, any steps")
+    "attributes or constant inputs, any steps", .carry_sizes = carry_slice, .moves = true,
+    .bounded_by = seer_op_listed_number, .is_copy = has_no_steps)
 
 // ---- Expand, Tile
 
@@ -387,7 +486,26 @@ static seer_status fold_expand(
   copy_strided(&out_tensors[0], x, 0, stride);
   return SEER_OK;
 }
-INJECTIVE(expand, "Expand", 8, 2, 2, 1, "", fold_expand, "constant shape")
+
+static seer_status carry_expand(seer_expand *e) {
+  const seer_tensor *shape = seer_op_const(e->graph, &e->node, 1);
+  SEER_SIZED_EACH(e, at) {
+    const seer_value *x = seer_expand_in(e, 0), *out = seer_sized_out(e, 0);
+    uint32_t to = at.d + out->rank - x->rank;
+    int64_t entry = (int64_t)to + (shape ? shape->dim[0] : 0) - (int64_t)out->rank;
+    if (!shape || x->dim[at.d] != out->dim[to] ||
+        (entry >= 0 && seer_dtype_load_i64(shape->dtype, shape->data, entry) != 1))
+      return seer_sized_refuse(e, at, "the shape must have 1 there");
+    SEER_TRY(seer_sized_give(e, at, 0, to));
+  }
+  return SEER_OK;
+}
+
+static bool is_same_size(SEER_UNUSED const seer_graph *graph, SEER_UNUSED const seer_node *node) {
+  return true;
+}
+INJECTIVE(expand, "Expand", 8, 2, 2, 1, "", fold_expand, "constant shape",
+    .carry_sizes = carry_expand, .moves = true, .is_copy = is_same_size)
 
 static seer_status infer_tile(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
@@ -419,4 +537,4 @@ static seer_status emit_tile(seer_emit *emit, const seer_node *node) {
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_emit_load(emit, node, 0, at));
   return SEER_OK;
 }
-INJECTIVE(tile, "Tile", 6, 2, 2, 1, "", NULL, "constant repeats")
+INJECTIVE(tile, "Tile", 6, 2, 2, 1, "", NULL, "constant repeats", .is_copy = is_same_size)

@@ -1,6 +1,6 @@
 // norm.c - normalisations: BatchNormalization (inference), LRN, Softmax and LogSoftmax. Row
 // statistics are reductions into helper stages; the last stage applies them.
-#include "front/expand/expand.h"
+#include "front/sized.h"
 
 // ---- BatchNormalization: (x - mean) * (scale / sqrt(var + epsilon)) + bias, along dimension 1
 
@@ -68,6 +68,7 @@ const seer_op_desc seer_op_batch_norm = {.name = "BatchNormalization",
     .emit = emit_batch_norm,
     .expand = seer_batch_norm_expand,
     .is_composite = seer_batch_norm_is_training,
+    .wants_channels_last = true,
     .doc = "training mode: statistics of the input"};
 
 // ---- LRN: x / (bias + alpha / size * sum of squares over `size` channels) ^ beta
@@ -158,6 +159,7 @@ const seer_op_desc seer_op_lrn = {.name = "LRN",
     .atol = 1e-6,
     .infer = infer_lrn,
     .emit = emit_lrn,
+    .wants_channels_last = true,
     .doc = "across channels"};
 
 // ---- Softmax: before opset 13 over all dimensions from `axis` on, since then over `axis` alone
@@ -250,6 +252,7 @@ const seer_op_desc seer_op_softmax = {.name = "Softmax",
     .atol = 1e-6,
     .infer = infer_softmax,
     .emit = emit_softmax,
+    .carry_sizes = seer_sized_softmax,
     .doc = "both definitions (before and since opset 13)"};
 const seer_op_desc seer_op_log_softmax = {.name = "LogSoftmax",
     .domain = "",
@@ -265,4 +268,5 @@ const seer_op_desc seer_op_log_softmax = {.name = "LogSoftmax",
     .atol = 1e-5,
     .infer = infer_softmax,
     .emit = emit_log_softmax,
+    .carry_sizes = seer_sized_softmax,
     .doc = "both definitions (before and since opset 13)"};

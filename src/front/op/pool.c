@@ -3,7 +3,7 @@
 // paddings do not count.
 #include <math.h>
 
-#include "front/op/util.h"
+#include "front/sized.h"
 
 static seer_status read_pool(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_op_window *out) {
@@ -99,6 +99,8 @@ const seer_op_desc seer_op_max_pool = {.name = "MaxPool",
     .atol = 0,
     .infer = infer_pool,
     .emit = emit_max_pool,
+    .carry_sizes = seer_sized_batch,
+    .wants_channels_last = true,
     .doc = "1 to 3 spatial dimensions, ceil_mode, dilations, all paddings; no indices"};
 
 // How many window positions of dimension d count for output index `at`: those inside the input, or
@@ -199,6 +201,8 @@ const seer_op_desc seer_op_average_pool = {.name = "AveragePool",
     .atol = 1e-6,
     .infer = infer_average_pool,
     .emit = emit_average_pool,
+    .carry_sizes = seer_sized_batch,
+    .wants_channels_last = true,
     .doc = "1 to 3 spatial dimensions, ceil_mode, count_include_pad, dilations, all paddings"};
 
 // ---- global: the window is the whole plane
@@ -263,6 +267,8 @@ const seer_op_desc seer_op_global_average_pool = {.name = "GlobalAveragePool",
     .atol = 1e-6,
     .infer = infer_global,
     .emit = emit_global_average,
+    .carry_sizes = seer_sized_batch,
+    .wants_channels_last = true,
     .doc = "1 to 3 spatial dimensions"};
 const seer_op_desc seer_op_global_max_pool = {.name = "GlobalMaxPool",
     .domain = "",
@@ -278,4 +284,6 @@ const seer_op_desc seer_op_global_max_pool = {.name = "GlobalMaxPool",
     .atol = 0,
     .infer = infer_global,
     .emit = emit_global_max,
+    .carry_sizes = seer_sized_batch,
+    .wants_channels_last = true,
     .doc = "1 to 3 spatial dimensions"};

@@ -1,7 +1,7 @@
 // reduce.c - reductions over named axes: sums, means, extremes, norms, ArgMax and ArgMin.
 #include <float.h>
 
-#include "front/op/util.h"
+#include "front/sized.h"
 
 typedef enum {
   REDUCE_SUM,
@@ -168,36 +168,68 @@ static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
   return SEER_OK;
 }
 
-#define REDUCE(id, onnx, which, infer_fn)                                \
-  static seer_status emit_##id(seer_emit *emit, const seer_node *node) { \
-    return emit_reduce(emit, node, which);                               \
-  }                                                                      \
-  const seer_op_desc seer_op_##id = {.name = onnx,                       \
-      .domain = "",                                                      \
-      .opset_min = 1,                                                    \
-      .opset_max = 25,                                                   \
-      .n_in_min = 1,                                                     \
-      .n_in_max = 2,                                                     \
-      .n_out_min = 1,                                                    \
-      .n_out_max = 1,                                                    \
-      .fuse = SEER_FUSE_REDUCTION,                                       \
-      .attrs = "axes keepdims noop_with_empty_axes",                     \
-      .rtol = 1e-4,                                                      \
-      .atol = 1e-5,                                                      \
-      .infer = infer_fn,                                                 \
-      .emit = emit_##id,                                                 \
-      .doc = "axes as attribute or constant input"};
+// What a reduction's result does not change by.
+static seer_val neutral_of(seer_expand *e, kind k) {
+  seer_dtype dtype = seer_expand_in(e, 0)->dtype;
+  if (k == REDUCE_MAX || k == REDUCE_LOG_SUM_EXP) return seer_expand_extreme(e, dtype, false);
+  if (k == REDUCE_MIN) return seer_expand_extreme(e, dtype, true);
+  return seer_expand_scalar(e, dtype, k == REDUCE_PROD);
+}
 
-REDUCE(reduce_sum, "ReduceSum", REDUCE_SUM, infer_reduce)
-REDUCE(reduce_mean, "ReduceMean", REDUCE_MEAN, infer_reduce_float)
-REDUCE(reduce_max, "ReduceMax", REDUCE_MAX, infer_reduce)
-REDUCE(reduce_min, "ReduceMin", REDUCE_MIN, infer_reduce)
-REDUCE(reduce_prod, "ReduceProd", REDUCE_PROD, infer_reduce)
-REDUCE(reduce_sum_square, "ReduceSumSquare", REDUCE_SQUARES, infer_reduce)
-REDUCE(reduce_l1, "ReduceL1", REDUCE_L1, infer_reduce)
-REDUCE(reduce_l2, "ReduceL2", REDUCE_L2, infer_reduce_float)
-REDUCE(reduce_log_sum, "ReduceLogSum", REDUCE_LOG_SUM, infer_reduce_float)
-REDUCE(reduce_log_sum_exp, "ReduceLogSumExp", REDUCE_LOG_SUM_EXP, infer_reduce_float)
+static seer_status carry_reduce(seer_expand *e, kind k) {
+  uint32_t mask = seer_sized_reduced(e->graph, &e->node);
+  bool keeps = seer_node_attr_i(&e->node, "keepdims", 1) != 0;
+  SEER_SIZED_EACH(e, at) {
+    if (at.k > 0) return seer_sized_refuse(e, at, "this operand must have a known size");
+    if ((mask >> at.d) & 1u) continue;
+    uint32_t before = (uint32_t)__builtin_popcount(mask & ((1u << at.d) - 1));
+    SEER_TRY(seer_sized_give(e, at, 0, keeps ? at.d : at.d - before));
+  }
+  seer_sized_mask(e, mask, neutral_of(e, k));
+  return SEER_OK;
+}
+
+// Where the number of elements is data, so is what the sum is divided by.
+static bool is_mean_of_sized(const seer_graph *graph, const seer_node *node) {
+  return seer_sized_dims(graph, node, 0) & seer_sized_reduced(graph, node);
+}
+
+// `...`: the text, and what else the entry says.
+#define REDUCE(id, onnx, which, infer_fn, ...)                                     \
+  static seer_status emit_##id(seer_emit *emit, const seer_node *node) {           \
+    return emit_reduce(emit, node, which);                                         \
+  }                                                                                \
+  static seer_status carry_##id(seer_expand *e) { return carry_reduce(e, which); } \
+  const seer_op_desc seer_op_##id = {.name = onnx,                                 \
+      .domain = "",                                                                \
+      .opset_min = 1,                                                              \
+      .opset_max = 25,                                                             \
+      .n_in_min = 1,                                                               \
+      .n_in_max = 2,                                                               \
+      .n_out_min = 1,                                                              \
+      .n_out_max = 1,                                                              \
+      .fuse = SEER_FUSE_REDUCTION,                                                 \
+      .attrs = "axes keepdims noop_with_empty_axes",                               \
+      .rtol = 1e-4,                                                                \
+      .atol = 1e-5,                                                                \
+      .infer = infer_fn,                                                           \
+      .emit = emit_##id,                                                           \
+      .carry_sizes = carry_##id,                                                   \
+      .doc = __VA_ARGS__};
+
+#define AXES "axes as attribute or constant input"
+
+REDUCE(reduce_sum, "ReduceSum", REDUCE_SUM, infer_reduce, AXES)
+REDUCE(reduce_mean, "ReduceMean", REDUCE_MEAN, infer_reduce_float, AXES,
+    .is_composite = is_mean_of_sized, .expand = seer_expand_sized_mean, .expands_sized = true)
+REDUCE(reduce_max, "ReduceMax", REDUCE_MAX, infer_reduce, AXES)
+REDUCE(reduce_min, "ReduceMin", REDUCE_MIN, infer_reduce, AXES)
+REDUCE(reduce_prod, "ReduceProd", REDUCE_PROD, infer_reduce, AXES)
+REDUCE(reduce_sum_square, "ReduceSumSquare", REDUCE_SQUARES, infer_reduce, AXES)
+REDUCE(reduce_l1, "ReduceL1", REDUCE_L1, infer_reduce, AXES)
+REDUCE(reduce_l2, "ReduceL2", REDUCE_L2, infer_reduce_float, AXES)
+REDUCE(reduce_log_sum, "ReduceLogSum", REDUCE_LOG_SUM, infer_reduce_float, AXES)
+REDUCE(reduce_log_sum_exp, "ReduceLogSumExp", REDUCE_LOG_SUM_EXP, infer_reduce_float, AXES)
 
 // ---- ArgMax, ArgMin: a stage of two values, the extreme and its first index
 
@@ -273,6 +305,27 @@ static seer_status emit_arg_min(seer_emit *emit, const seer_node *node) {
   return emit_arg(emit, node, SEER_COMBINE_ARGMIN);
 }
 
+static seer_status carry_arg(seer_expand *e, bool is_largest) {
+  uint32_t axis;
+  SEER_TRY(seer_op_axis(seer_node_attr_i(&e->node, "axis", 0), seer_expand_in(e, 0)->rank,
+      "attribute 'axis'", &axis));
+  bool keeps = seer_node_attr_i(&e->node, "keepdims", 1) != 0;
+  SEER_SIZED_EACH(e, at) {
+    if (at.d != axis) {
+      SEER_TRY(seer_sized_give(e, at, 0, keeps || at.d < axis ? at.d : at.d - 1));
+    } else if (seer_node_attr_i(&e->node, "select_last_index", 0)) {
+      return seer_sized_refuse(
+          e, (seer_sized_place){0, at.d}, "'select_last_index' cannot tell its last");
+    }
+  }
+  // Equals of the least number come first, so that none beyond the size is chosen.
+  seer_sized_mask(e, 1u << axis, seer_expand_extreme(e, seer_expand_in(e, 0)->dtype, is_largest));
+  return SEER_OK;
+}
+
+static seer_status carry_arg_max(seer_expand *e) { return carry_arg(e, false); }
+static seer_status carry_arg_min(seer_expand *e) { return carry_arg(e, true); }
+
 #define ARG(id, onnx)                              \
   const seer_op_desc seer_op_##id = {.name = onnx, \
       .domain = "",                                \
@@ -288,6 +341,8 @@ static seer_status emit_arg_min(seer_emit *emit, const seer_node *node) {
       .atol = 0,                                   \
       .infer = infer_arg,                          \
       .emit = emit_##id,                           \
+      .carry_sizes = carry_##id,                   \
+      .counts = 1u << 0,                           \
       .doc = "first or last index of the extreme"};
 ARG(arg_max, "ArgMax")
 ARG(arg_min, "ArgMin")
@@ -335,4 +390,5 @@ const seer_op_desc seer_op_hardmax = {.name = "Hardmax",
     .atol = 0,
     .infer = infer_hardmax,
     .emit = emit_hardmax,
+    .carry_sizes = seer_sized_softmax,
     .doc = "along one dimension"};

@@ -339,4 +339,5 @@ const seer_op_desc seer_op_resize = {.name = "Resize",
     .emit = emit_resize,
     .expand = seer_resize_expand,
     .is_composite = is_antialiased,
+    .wants_channels_last = true,
     .doc = "nearest, linear, cubic; constant scales, sizes, roi"};

@@ -4,24 +4,25 @@
 // of both sizes, but every element can be computed alone, and so in parallel and by vectors.
 #include <string.h>
 
-#include "front/op/util.h"
+#include "front/sized.h"
 
-#define SCATTER(id, how, onnx, from, in_min, in_max, out_max, kind, attributes, text) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                                    \
-      .domain = "",                                                                   \
-      .opset_min = from,                                                              \
-      .opset_max = 25,                                                                \
-      .n_in_min = in_min,                                                             \
-      .n_in_max = in_max,                                                             \
-      .n_out_min = 1,                                                                 \
-      .n_out_max = out_max,                                                           \
-      .fuse = kind,                                                                   \
-      .attrs = attributes,                                                            \
-      .rtol = 1e-5,                                                                   \
-      .atol = 1e-5,                                                                   \
-      .infer = infer_##how,                                                           \
-      .emit = emit_##how,                                                             \
-      .doc = text};
+// `...`: the text, and what else the entry says.
+#define SCATTER(id, how, onnx, from, in_min, in_max, out_max, kind, attributes, ...) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                                   \
+      .domain = "",                                                                  \
+      .opset_min = from,                                                             \
+      .opset_max = 25,                                                               \
+      .n_in_min = in_min,                                                            \
+      .n_in_max = in_max,                                                            \
+      .n_out_min = 1,                                                                \
+      .n_out_max = out_max,                                                          \
+      .fuse = kind,                                                                  \
+      .attrs = attributes,                                                           \
+      .rtol = 1e-5,                                                                  \
+      .atol = 1e-5,                                                                  \
+      .infer = infer_##how,                                                          \
+      .emit = emit_##how,                                                            \
+      .doc = __VA_ARGS__};
 
 static seer_status want_index(const seer_value *index, uint32_t k) {
   if (index->dtype == SEER_DTYPE_I32 || index->dtype == SEER_DTYPE_I64) return SEER_OK;
@@ -252,8 +253,30 @@ static seer_status emit_gather_nd(seer_emit *emit, const seer_node *node) {
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_emit_load(emit, node, 0, from));
   return SEER_OK;
 }
+
+static seer_status carry_gather_nd(seer_expand *e) {
+  const seer_value *index = seer_expand_in(e, 1);
+  int64_t batch = seer_node_attr_i(&e->node, "batch_dims", 0), last = index->dim[index->rank - 1];
+  SEER_SIZED_EACH(e, at) {
+    if (at.k == 1) {
+      if (at.d + 1u == index->rank)
+        return seer_sized_refuse(
+            e, (seer_sized_place){1, at.d}, "an index must have a known length");
+      SEER_TRY(seer_sized_give(e, at, 0, at.d));
+    } else if (at.d < batch) {
+      SEER_TRY(seer_sized_give(e, at, 0, at.d));
+    } else if (at.d >= batch + last) {
+      SEER_TRY(
+          seer_sized_give(e, at, 0, (uint32_t)(at.d - last) + index->rank - 1u - (uint32_t)batch));
+    } else if (!seer_sized_is_position(e->graph, e->node.in[1])) {
+      return seer_sized_refuse(
+          e, (seer_sized_place){0, at.d}, "its indices must be known to be 0 or more");
+    }
+  }
+  return SEER_OK;
+}
 SCATTER(gather_nd, gather_nd, "GatherND", 11, 2, 2, 1, SEER_FUSE_INJECTIVE, "batch_dims",
-    "indices out of range are clamped")
+    "indices out of range are clamped", .carry_sizes = carry_gather_nd)
 
 // ---- TopK: an element's rank is the number of those that come before it
 
@@ -320,8 +343,23 @@ static seer_status emit_top_k(seer_emit *emit, const seer_node *node) {
   }
   return SEER_OK;
 }
+
+static seer_status carry_top_k(seer_expand *e) {
+  return seer_sized_but(e, seer_node_attr_i(&e->node, "axis", -1), true, "it cannot be sorted");
+}
+
+// `k` is data, or the size of what is sorted.
+static bool is_k_unknown(const seer_graph *graph, const seer_node *node) {
+  const seer_value *x = seer_graph_value(graph, node->in[0]);
+  int64_t axis = seer_node_attr_i(node, "axis", -1);
+  if (axis < 0) axis += x->rank;
+  bool is_data = seer_op_has_in(node, 1) && !seer_op_const(graph, node, 1);
+  bool is_sized = axis >= 0 && axis < (int64_t)x->rank && x->size[axis].i;
+  return is_data || is_sized;
+}
 SCATTER(top_k, top_k, "TopK", 1, 1, 2, 2, SEER_FUSE_REDUCTION, "axis k largest sorted",
-    "constant k; work: the square of the axis")
+    "constant k; work: the square of the axis", .carry_sizes = carry_top_k, .counts = 1u << 1,
+    .is_composite = is_k_unknown, .expand = seer_expand_top_k, .expands_sized = true)
 
 // ---- ReverseSequence: the first lengths[b] steps of each batch element backwards
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "front/expand/expand.h"
+#include "front/sized.h"
 
 // `...`: what else the entry says.
 #define VIEW_ENTRY(id, onnx, from, n_max, out_max, attributes, fold_fn, text, ...) \
@@ -22,8 +22,8 @@
       .fold = fold_fn,                                                             \
       .doc = text,                                                                 \
       __VA_ARGS__};
-#define VIEW(id, onnx, from, n_max, out_max, attributes, text) \
-  VIEW_ENTRY(id, onnx, from, n_max, out_max, attributes, seer_op_fold_view, text, .rtol = 0)
+#define VIEW(id, onnx, from, n_max, out_max, attributes, text, ...) \
+  VIEW_ENTRY(id, onnx, from, n_max, out_max, attributes, seer_op_fold_view, text, __VA_ARGS__)
 
 // ---- Reshape
 
@@ -73,7 +73,33 @@ static seer_status infer_reshape(
   }
   return seer_op_set(&out_values[0], x->dtype, dim, n);
 }
-VIEW(reshape, "Reshape", 5, 2, 1, "allowzero shape", "0, -1, allowzero; constant shape")
+
+// A reshape keeps a dimension whose size it does not name, where as many elements stand before it.
+static seer_status carry_reshape(seer_expand *e) {
+  const seer_tensor *shape = seer_op_const(e->graph, &e->node, 1);  // none: of a Flatten
+  const seer_attr *old = seer_node_attr_ints(&e->node, "shape");
+  bool keeps_zero = seer_node_attr_i(&e->node, "allowzero", 0) != 0;
+  SEER_SIZED_EACH(e, at) {
+    if (at.k > 0) return seer_sized_refuse(e, at, "a shape cannot have it");
+    const seer_value *x = seer_expand_in(e, 0), *out = seer_sized_out(e, 0);
+    int64_t before = 1, passed = 1;
+    uint32_t to = 0;
+    for (uint32_t d = 0; d < at.d; d++) before *= x->dim[d];
+    while (to < out->rank && (passed != before || out->dim[to] == 1)) passed *= out->dim[to++];
+    bool fits = to < out->rank && out->dim[to] == x->dim[at.d] && x->dim[at.d] > 1;
+    int64_t entry = -1;
+    if (fits && shape) entry = seer_dtype_load_i64(shape->dtype, shape->data, to);
+    if (fits && old) entry = old->ints[to];
+    fits = fits && (entry == -1 || (entry == 0 && !keeps_zero && to == at.d));
+    if (!fits)
+      return seer_sized_refuse(
+          e, at, "the new shape must have it as a dimension of its own, as -1 or 0");
+    SEER_TRY(seer_sized_give(e, at, 0, to));
+  }
+  return SEER_OK;
+}
+VIEW(reshape, "Reshape", 5, 2, 1, "allowzero shape", "0, -1, allowzero; constant shape",
+    .carry_sizes = carry_reshape)
 
 // ---- Flatten
 
@@ -91,7 +117,7 @@ static seer_status infer_flatten(
   for (uint32_t d = 0; d < x->rank; d++) dim[(int64_t)d >= axis] *= x->dim[d];
   return seer_op_set(&out_values[0], x->dtype, dim, 2);
 }
-VIEW(flatten, "Flatten", 1, 1, 1, "axis", "")
+VIEW(flatten, "Flatten", 1, 1, 1, "axis", "", .carry_sizes = carry_reshape)
 
 // ---- Squeeze, Unsqueeze: axes are an attribute before opset 13, an input since
 
@@ -117,7 +143,32 @@ static seer_status infer_squeeze(
   }
   return seer_op_set(&out_values[0], x->dtype, dim, rank);
 }
-VIEW(squeeze, "Squeeze", 1, 2, 1, "axes", "axes as attribute or constant input")
+
+// Dimensions of 1 come or go; which ones, the outputs' ranks and `axes` say.
+static seer_status carry_ones(seer_expand *e, bool is_squeeze) {
+  int64_t *axes = NULL;
+  uint32_t n = 0, mask = 0;
+  const seer_value *x = seer_expand_in(e, 0), *out = seer_sized_out(e, 0);
+  SEER_TRY(seer_op_ints(e->graph, &e->node, "axes", 1, e->scratch, &axes, &n));
+  if (n == UINT32_MAX)
+    return seer_sized_refuse_any(e->graph, &e->node, "'axes' must say which dimensions go");
+  SEER_TRY(seer_op_axes_mask(axes, n, is_squeeze ? x->rank : out->rank, &mask));
+  for (uint32_t d = 0, from = 0, to = 0; d < (is_squeeze ? x->rank : out->rank); d++) {
+    bool is_one = (mask >> d) & 1u;
+    if (is_squeeze && is_one && x->size[d].i)
+      return seer_sized_refuse(e, (seer_sized_place){0, d}, "it may be none, and cannot go");
+    if (!is_one && x->size[from].i)
+      SEER_TRY(seer_sized_give(e, (seer_sized_place){0, from}, 0, to));
+    from += !is_one || is_squeeze;
+    to += !is_one || !is_squeeze;
+  }
+  return SEER_OK;
+}
+
+static seer_status carry_squeeze(seer_expand *e) { return carry_ones(e, true); }
+static seer_status carry_unsqueeze(seer_expand *e) { return carry_ones(e, false); }
+VIEW(squeeze, "Squeeze", 1, 2, 1, "axes", "axes as attribute or constant input",
+    .carry_sizes = carry_squeeze)
 
 static seer_status infer_unsqueeze(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
@@ -135,7 +186,8 @@ static seer_status infer_unsqueeze(
   for (uint32_t d = 0; d < rank; d++) dim[d] = (mask >> d) & 1u ? 1 : x->dim[from++];
   return seer_op_set(&out_values[0], x->dtype, dim, rank);
 }
-VIEW(unsqueeze, "Unsqueeze", 1, 2, 1, "axes", "axes as attribute or constant input")
+VIEW(unsqueeze, "Unsqueeze", 1, 2, 1, "axes", "axes as attribute or constant input",
+    .carry_sizes = carry_unsqueeze)
 
 // ---- Identity, Dropout (inference: the same)
 
@@ -144,7 +196,8 @@ static seer_status infer_identity(
   return seer_op_infer_same(graph, node, arena, out_values);
 }
 VIEW_ENTRY(identity, "Identity", 1, 1, 1, "", seer_op_fold_view, "", .takes_lists = true,
-    .expand = seer_identity_expand, .is_composite = seer_identity_is_of_list)
+    .expand = seer_identity_expand, .is_composite = seer_identity_is_of_list,
+    .carry_sizes = seer_sized_same)
 
 static seer_status infer_dropout(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
@@ -173,7 +226,8 @@ static seer_status fold_dropout(
   return SEER_OK;
 }
 
-VIEW_ENTRY(dropout, "Dropout", 1, 3, 2, "ratio seed is_test", fold_dropout, "inference", .rtol = 0)
+VIEW_ENTRY(dropout, "Dropout", 1, 3, 2, "ratio seed is_test", fold_dropout, "inference",
+    .carry_sizes = seer_sized_same)
 
 // ---- Shape, Size: known as soon as the dimensions are
 
@@ -212,6 +266,27 @@ static seer_status fold_shape(
   return SEER_OK;
 }
 
+// Each dimension of input 0: a constant, or the size that only a run knows.
+static void dimensions(seer_expand *e, seer_val *out_dim) {
+  uint32_t rank = seer_expand_in(e, 0)->rank;
+  for (uint32_t d = 0; d < rank; d++) {
+    seer_val size = seer_expand_in(e, 0)->size[d];
+    int64_t known = seer_expand_in(e, 0)->dim[d];
+    out_dim[d] = size.i ? size : seer_expand_ints(e, &known, 1);
+  }
+}
+
+static seer_status expand_shape(seer_expand *e) {
+  seer_val dim[SEER_MAX_RANK];
+  uint32_t start, end;
+  shape_range(&e->node, seer_expand_in(e, 0)->rank, &start, &end);
+  dimensions(e, dim);
+  seer_expand_output(e, 0,
+      end > start ? seer_expand_concat(e, dim + start, end - start, 0)
+                  : seer_expand_ints(e, NULL, 0));
+  return SEER_OK;
+}
+
 const seer_op_desc seer_op_shape = {.name = "Shape",
     .domain = "",
     .opset_min = 1,
@@ -225,6 +300,9 @@ const seer_op_desc seer_op_shape = {.name = "Shape",
     .infer = infer_shape,
     .fold = fold_shape,
     .folds_from_shape = true,
+    .is_composite = seer_sized_reads,
+    .expand = expand_shape,
+    .expands_sized = true,
     .doc = "folded"};
 
 static seer_status infer_size(
@@ -244,6 +322,16 @@ static seer_status fold_size(
   return SEER_OK;
 }
 
+static seer_status expand_size(seer_expand *e) {
+  seer_val dim[SEER_MAX_RANK];
+  uint32_t rank = seer_expand_in(e, 0)->rank;
+  dimensions(e, dim);
+  seer_val product = dim[0];
+  for (uint32_t d = 1; d < rank; d++) product = seer_expand_2(e, "Mul", product, dim[d]);
+  seer_expand_output(e, 0, seer_expand_reshape(e, product, NULL, 0));
+  return SEER_OK;
+}
+
 const seer_op_desc seer_op_size = {.name = "Size",
     .domain = "",
     .opset_min = 1,
@@ -257,6 +345,9 @@ const seer_op_desc seer_op_size = {.name = "Size",
     .infer = infer_size,
     .fold = fold_size,
     .folds_from_shape = true,
+    .is_composite = seer_sized_reads,
+    .expand = expand_size,
+    .expands_sized = true,
     .doc = "folded"};
 
 // ---- Constant
@@ -423,6 +514,12 @@ static seer_status fold_range(
   return SEER_OK;
 }
 
+static bool is_range_data(const seer_graph *graph, const seer_node *node) {
+  for (uint32_t k = 0; k < 3; k++)
+    if (!seer_op_const(graph, node, k)) return true;
+  return false;
+}
+
 const seer_op_desc seer_op_range = {.name = "Range",
     .domain = "",
     .opset_min = 11,
@@ -435,6 +532,9 @@ const seer_op_desc seer_op_range = {.name = "Range",
     .attrs = "",
     .infer = infer_range,
     .fold = fold_range,
+    .is_composite = is_range_data,
+    .expand = seer_expand_range,
+    .expands_sized = true,
     .doc = "folded"};
 
 // ---- NonZero: the indices of a constant's elements that are not 0, one row a dimension
@@ -474,6 +574,10 @@ static seer_status fold_non_zero(
   return SEER_OK;
 }
 
+static bool is_data(const seer_graph *graph, const seer_node *node) {
+  return !seer_op_const(graph, node, 0);
+}
+
 const seer_op_desc seer_op_non_zero = {.name = "NonZero",
     .domain = "",
     .opset_min = 9,
@@ -486,4 +590,7 @@ const seer_op_desc seer_op_non_zero = {.name = "NonZero",
     .attrs = "",
     .infer = infer_non_zero,
     .fold = fold_non_zero,
+    .is_composite = is_data,
+    .expand = seer_expand_non_zero,
+    .expands_sized = true,
     .doc = "folded"};

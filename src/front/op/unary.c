@@ -20,8 +20,9 @@ static seer_status emit_map(seer_emit *emit, const seer_node *node, map_fn map) 
   return SEER_OK;
 }
 
-// An entry whose output has the type and shape of its input.
-#define MAP(id, onnx, from, attributes, infer_fn, rel, text)             \
+// An entry whose output has the type and shape of its input. `...`: the text, and what else the
+// entry says.
+#define MAP(id, onnx, from, attributes, infer_fn, rel, ...)              \
   static seer_status emit_##id(seer_emit *emit, const seer_node *node) { \
     return emit_map(emit, node, map_##id);                               \
   }                                                                      \
@@ -39,32 +40,32 @@ static seer_status emit_map(seer_emit *emit, const seer_node *node, map_fn map) 
       .atol = 1e-6,                                                      \
       .infer = infer_fn,                                                 \
       .emit = emit_##id,                                                 \
-      .doc = text};
+      .doc = __VA_ARGS__};
 
 // A scalar operator as it is. The parameter list of map functions is fixed, so some parameters are
 // unused.
-#define DIRECT(id, onnx, from, op, infer_fn)                                   \
+#define DIRECT(id, onnx, from, op, infer_fn, ...)                              \
   static seer_expr map_##id(                                                   \
       seer_emit *emit, const seer_node *node, seer_dtype dtype, seer_expr x) { \
     (void)node, (void)dtype;                                                   \
     return seer_op_1(emit, op, x);                                             \
   }                                                                            \
-  MAP(id, onnx, from, "", infer_fn, 1e-5, "")
+  MAP(id, onnx, from, "", infer_fn, 1e-5, __VA_ARGS__)
 
-DIRECT(exp, "Exp", 1, SEER_EXPR_EXP, seer_op_infer_same_float)
-DIRECT(log, "Log", 1, SEER_EXPR_LOG, seer_op_infer_same_float)
-DIRECT(sqrt, "Sqrt", 1, SEER_EXPR_SQRT, seer_op_infer_same_float)
-DIRECT(erf, "Erf", 9, SEER_EXPR_ERF, seer_op_infer_same_float)
-DIRECT(sin, "Sin", 7, SEER_EXPR_SIN, seer_op_infer_same_float)
-DIRECT(cos, "Cos", 7, SEER_EXPR_COS, seer_op_infer_same_float)
-DIRECT(tanh, "Tanh", 1, SEER_EXPR_TANH, seer_op_infer_same_float)
-DIRECT(sigmoid, "Sigmoid", 1, SEER_EXPR_SIGMOID, seer_op_infer_same_float)
-DIRECT(floor, "Floor", 1, SEER_EXPR_FLOOR, seer_op_infer_same_float)
-DIRECT(ceil, "Ceil", 1, SEER_EXPR_CEIL, seer_op_infer_same_float)
-DIRECT(round, "Round", 11, SEER_EXPR_ROUND, seer_op_infer_same_float)
-DIRECT(neg, "Neg", 1, SEER_EXPR_NEG, seer_op_infer_same)
-DIRECT(abs, "Abs", 1, SEER_EXPR_ABS, seer_op_infer_same)
-DIRECT(sign, "Sign", 9, SEER_EXPR_SIGN, seer_op_infer_same)
+DIRECT(exp, "Exp", 1, SEER_EXPR_EXP, seer_op_infer_same_float, "", .treats_alike = true)
+DIRECT(log, "Log", 1, SEER_EXPR_LOG, seer_op_infer_same_float, "")
+DIRECT(sqrt, "Sqrt", 1, SEER_EXPR_SQRT, seer_op_infer_same_float, "", .treats_alike = true)
+DIRECT(erf, "Erf", 9, SEER_EXPR_ERF, seer_op_infer_same_float, "", .treats_alike = true)
+DIRECT(sin, "Sin", 7, SEER_EXPR_SIN, seer_op_infer_same_float, "")
+DIRECT(cos, "Cos", 7, SEER_EXPR_COS, seer_op_infer_same_float, "")
+DIRECT(tanh, "Tanh", 1, SEER_EXPR_TANH, seer_op_infer_same_float, "", .treats_alike = true)
+DIRECT(sigmoid, "Sigmoid", 1, SEER_EXPR_SIGMOID, seer_op_infer_same_float, "", .treats_alike = true)
+DIRECT(floor, "Floor", 1, SEER_EXPR_FLOOR, seer_op_infer_same_float, "")
+DIRECT(ceil, "Ceil", 1, SEER_EXPR_CEIL, seer_op_infer_same_float, "")
+DIRECT(round, "Round", 11, SEER_EXPR_ROUND, seer_op_infer_same_float, "")
+DIRECT(neg, "Neg", 1, SEER_EXPR_NEG, seer_op_infer_same, "", .treats_alike = true)
+DIRECT(abs, "Abs", 1, SEER_EXPR_ABS, seer_op_infer_same, "", .treats_alike = true)
+DIRECT(sign, "Sign", 9, SEER_EXPR_SIGN, seer_op_infer_same, "")
 
 static seer_status infer_not(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
@@ -75,7 +76,7 @@ static seer_status infer_not(
   }
   return seer_op_infer_same(graph, node, arena, out_values);
 }
-DIRECT(not, "Not", 1, SEER_EXPR_NOT, infer_not)
+DIRECT(not, "Not", 1, SEER_EXPR_NOT, infer_not, "")
 
 // ---- activations
 
@@ -94,7 +95,7 @@ DIRECT(not, "Not", 1, SEER_EXPR_NOT, infer_not)
       SEER_UNUSED seer_dtype dtype, seer_expr x)
 
 MAP_FN(relu) { return MAX(x, NUM(0)); }
-MAP(relu, "Relu", 6, "", seer_op_infer_same, 1e-6, "")
+MAP(relu, "Relu", 6, "", seer_op_infer_same, 1e-6, "", .treats_alike = true)
 
 MAP_FN(leaky_relu) {
   double alpha = seer_node_attr_f(node, "alpha", 0.01);
@@ -102,7 +103,7 @@ MAP_FN(leaky_relu) {
   if (alpha >= 0 && alpha <= 1) return MAX(x, scaled);
   return SELECT(LT(x, NUM(0)), scaled, x);
 }
-MAP(leaky_relu, "LeakyRelu", 6, "alpha", seer_op_infer_same_float, 1e-6, "")
+MAP(leaky_relu, "LeakyRelu", 6, "alpha", seer_op_infer_same_float, 1e-6, "", .treats_alike = true)
 
 MAP_FN(hard_sigmoid) {
   double alpha = seer_node_attr_f(node, "alpha", 0.2), beta = seer_node_attr_f(node, "beta", 0.5);
@@ -222,6 +223,7 @@ const seer_op_desc seer_op_clip = {.name = "Clip",
     .atol = 1e-6,
     .infer = infer_clip,
     .emit = emit_clip,
+    .treats_alike = true,
     .doc = "bounds as attributes or inputs"};
 
 // ---- types
@@ -300,6 +302,13 @@ static seer_status fold_cast(
   return SEER_OK;
 }
 
+static bool is_same_type(SEER_UNUSED const seer_graph *graph, SEER_UNUSED const seer_node *node) {
+  return true;
+}
+static seer_val number_before(SEER_UNUSED const seer_graph *graph, const seer_node *node) {
+  return node->in[0];
+}
+
 const seer_op_desc seer_op_cast = {.name = "Cast",
     .domain = "",
     .opset_min = 6,
@@ -315,6 +324,9 @@ const seer_op_desc seer_op_cast = {.name = "Cast",
     .infer = infer_cast,
     .emit = emit_cast,
     .fold = fold_cast,
+    .moves = true,
+    .bounded_by = number_before,
+    .is_copy = is_same_type,
     .doc = "between integers, floats and bool; float8 types saturate or not"};
 const seer_op_desc seer_op_cast_like = {.name = "CastLike",
     .domain = "",
@@ -341,7 +353,7 @@ static seer_status infer_bitwise_not(
   if (!seer_dtype_is_float(dtype) && dtype != SEER_DTYPE_BOOL) return SEER_OK;
   return SEER_FAIL(INVALID, "input 0 is %s, must be an integer type", seer_dtype_name(dtype));
 }
-DIRECT(bitwise_not, "BitwiseNot", 18, SEER_EXPR_NOT, infer_bitwise_not)
+DIRECT(bitwise_not, "BitwiseNot", 18, SEER_EXPR_NOT, infer_bitwise_not, "")
 
 static seer_status infer_is_nan(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
@@ -349,7 +361,7 @@ static seer_status infer_is_nan(
   out_values[0].dtype = SEER_DTYPE_BOOL;
   return SEER_OK;
 }
-DIRECT(is_nan, "IsNaN", 9, SEER_EXPR_ISNAN, infer_is_nan)
+DIRECT(is_nan, "IsNaN", 9, SEER_EXPR_ISNAN, infer_is_nan, "")
 
 MAP_FN(is_inf) {
   bool wants_negative = seer_node_attr_i(node, "detect_negative", 1) != 0;

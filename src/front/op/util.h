@@ -155,4 +155,13 @@ seer_expr seer_op_load_padded(seer_emit *emit, const seer_node *node, uint32_t k
 void seer_op_window_roles(uint32_t n, seer_axis_role *out_roles);
 seer_dag_axis seer_op_window_axis(const seer_op_window *window, uint32_t d);
 
+// ---- labels of tasks
+void seer_op_put_spatial(seer_text *text, const seer_value *value);  // "112x112x32": channels last
+// " 3x3 s2", with a dilation that is not 1: " 3x3 s1 d2".
+void seer_op_put_window(seer_text *text, const seer_node *node, const int64_t *kernel, size_t n);
+
+// ---- bounds of sizes
+// One entry of a list: of a Concat of single numbers, the one that constant input 1 names.
+seer_val seer_op_listed_number(const seer_graph *graph, const seer_node *node);
+
 #endif

@@ -177,3 +177,29 @@ seer_expr seer_op_load_padded(seer_emit *emit, const seer_node *node, uint32_t k
   if (padded->is_padded) return seer_emit_load_temp(emit, padded->stage, at);
   return seer_emit_load(emit, node, k, at);
 }
+
+// ---- labels
+
+void seer_op_put_spatial(seer_text *text, const seer_value *value) {
+  for (uint32_t k = 2; k < value->rank; k++) seer_text_printf(text, "%" PRId64 "x", value->dim[k]);
+  seer_text_printf(text, "%" PRId64, value->dim[1]);
+}
+
+void seer_op_put_window(seer_text *text, const seer_node *node, const int64_t *kernel, size_t n) {
+  seer_text_put(text, " ");
+  for (size_t k = 0; k < n; k++) seer_text_printf(text, "%s%" PRId64, k ? "x" : "", kernel[k]);
+  const struct { const char *attr, *letter; } extras[] = {{"strides", "s"}, {"dilations", "d"}};
+  for (size_t e = 0; e < SEER_COUNT_OF(extras); e++) {
+    const seer_attr *attr = seer_node_attr_ints(node, extras[e].attr);
+    bool is_one = true, is_equal = true;
+    for (size_t k = 0; attr && k < attr->n; k++) {
+      is_one &= attr->ints[k] == 1;
+      is_equal &= attr->ints[k] == attr->ints[0];
+    }
+    if (is_one && e > 0) continue;
+    seer_text_printf(
+        text, " %s%" PRId64, extras[e].letter, attr && attr->n ? attr->ints[0] : (int64_t)1);
+    for (size_t k = 1; !is_equal && k < attr->n; k++)
+      seer_text_printf(text, "x%" PRId64, attr->ints[k]);
+  }
+}
