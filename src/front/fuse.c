@@ -154,8 +154,8 @@ static void take_prologues(fuser *f) {
     const seer_node *node = &f->graph->node[k];
     if (f->group_of[k] != NO_GROUP || node->n_out != 1) continue;
     seer_fuse_kind kind = kind_of(f, k);
-    bool is_concat = node->n_in > 1 && kind == SEER_FUSE_INJECTIVE && seer_node_is(node, "Concat");
-    if ((kind != SEER_FUSE_ELEMENTWISE && kind != SEER_FUSE_INJECTIVE) || is_concat) continue;
+    bool is_joint = node->n_in > 1 && node->op->joins_parts;
+    if ((kind != SEER_FUSE_ELEMENTWISE && kind != SEER_FUSE_INJECTIVE) || is_joint) continue;
     seer_val v = node->out[0];
     if (f->graph->value[v.i].is_output || f->uses.first[v.i + 1] == f->uses.first[v.i]) continue;
     uint32_t g = f->group_of[f->uses.node[f->uses.first[v.i]]];
@@ -298,13 +298,13 @@ seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena
   for (uint32_t k = 1; k < n_node; k++) {
     seer_fuse_kind kind = kind_of(&f, k);
     if (f.group_of[k] != NO_GROUP) continue;
-    // A Concat is where its operands meet: index maps before it join it, elementwise nodes too.
     if (graph->node[k].op->host) {
       new_group(&f, SEER_STEP_HOST, k);
       continue;
     }
+    // Where parts meet, what comes before joins it: index maps, and elementwise nodes too.
     bool is_anchor = kind == SEER_FUSE_ANCHOR || kind == SEER_FUSE_REDUCTION ||
-        kind == SEER_FUSE_OPAQUE || seer_node_is(&graph->node[k], "Concat");
+        kind == SEER_FUSE_OPAQUE || graph->node[k].op->joins_parts;
     if (is_anchor) new_group(&f, SEER_STEP_KERNEL, k);
   }
   grow_anchors(&f, arena);

@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/near.h"
 #include "front/fuse.h"
+#include "front/op/util.h"
 #include "front/order.h"
 #include "front/pass/pass.h"
 
@@ -21,11 +22,6 @@ typedef struct {
 } builder;
 
 // ---- readable names: "conv 3x3 s2 112x112x32->64 +relu"
-
-static void put_spatial(seer_text *text, const seer_value *value) {
-  for (uint32_t k = 2; k < value->rank; k++)
-    seer_text_printf(text, "%s%" PRId64, k > 2 ? "x" : "", value->dim[k]);
-}
 
 static void put_dims(seer_text *text, const seer_value *value) {
   uint32_t first = value->rank > 1 && value->dim[0] == 1 ? 1 : 0;
@@ -41,65 +37,20 @@ static void put_lower(seer_text *text, const char *word) {
   }
 }
 
-static void put_window(seer_text *text, const seer_node *node, const int64_t *kernel, size_t n) {
-  seer_text_put(text, " ");
-  for (size_t k = 0; k < n; k++) seer_text_printf(text, "%s%" PRId64, k ? "x" : "", kernel[k]);
-  const struct { const char *attr, *letter; } extras[] = {{"strides", "s"}, {"dilations", "d"}};
-  for (size_t e = 0; e < SEER_COUNT_OF(extras); e++) {
-    const seer_attr *attr = seer_node_attr_ints(node, extras[e].attr);
-    bool is_one = true, is_equal = true;
-    for (size_t k = 0; attr && k < attr->n; k++) {
-      is_one &= attr->ints[k] == 1;
-      is_equal &= attr->ints[k] == attr->ints[0];
-    }
-    if (is_one && e > 0) continue;
-    seer_text_printf(
-        text, " %s%" PRId64, extras[e].letter, attr && attr->n ? attr->ints[0] : (int64_t)1);
-    for (size_t k = 1; !is_equal && k < attr->n; k++)
-      seer_text_printf(text, "x%" PRId64, attr->ints[k]);
-  }
-}
-
 static void put_anchor(seer_text *text, const seer_graph *graph, const seer_node *node) {
-  const seer_value *in = node->n_in && node->in[0].i ? seer_graph_value(graph, node->in[0]) : NULL;
-  const seer_value *second =
-      node->n_in > 1 && node->in[1].i ? seer_graph_value(graph, node->in[1]) : NULL;
-  const seer_value *out = seer_graph_value(graph, node->out[0]);
-  bool is_transposed = seer_node_is(node, "ConvTranspose");
-  if ((seer_node_is(node, "Conv") || is_transposed) && in && second && second->rank > 2) {
-    int64_t group = seer_node_attr_i(node, "group", 1);
-    bool is_depthwise = group > 1 && group == in->dim[1] && !is_transposed;
-    seer_text_put(text, is_transposed ? "deconv" : is_depthwise ? "dwconv" : "conv");
-    put_window(text, node, second->dim + 2, second->rank - 2u);
-    seer_text_put(text, " ");
-    put_spatial(text, in);
-    seer_text_printf(text, "x%" PRId64, in->dim[1]);
-    if (!is_depthwise || out->dim[1] != in->dim[1])
-      seer_text_printf(text, "->%" PRId64, out->dim[1]);
-    if (group > 1 && !is_depthwise) seer_text_printf(text, " g%" PRId64, group);
-  } else if ((seer_node_is(node, "Gemm") || seer_node_is(node, "MatMul")) && in && in->rank > 0) {
-    bool is_gemm = seer_node_is(node, "Gemm");
-    int64_t k = in->dim[is_gemm && seer_node_attr_i(node, "transA", 0) ? 0 : in->rank - 1];
-    put_lower(text, node->op_type);
-    seer_text_put(text, " ");
-    for (uint32_t d = 0; d + 2 < out->rank; d++) {
-      if (out->dim[d] != 1) seer_text_printf(text, "%" PRId64 "x", out->dim[d]);
-    }
-    seer_text_printf(text, "%" PRId64 "x%" PRId64 "->%" PRId64,
-        out->rank > 1 ? out->dim[out->rank - 2] : (int64_t)1, k,
-        out->rank > 0 ? out->dim[out->rank - 1] : (int64_t)1);
-  } else {
-    put_lower(text, node->op_type);
-    const seer_attr *kernel = seer_node_attr_ints(node, "kernel_shape");
-    if (kernel) put_window(text, node, kernel->ints, kernel->n);
-    seer_text_put(text, " ");
-    if (in && in->rank > 2 && node->op->fuse == SEER_FUSE_REDUCTION && !in->constant) {
-      put_spatial(text, in);
-      seer_text_printf(text, "x%" PRId64, in->dim[1]);
-    } else {
-      put_dims(text, out);
-    }
+  if (node->op->label) {
+    node->op->label(text, graph, node);
+    return;
   }
+  const seer_value *in = node->n_in && node->in[0].i ? seer_graph_value(graph, node->in[0]) : NULL;
+  put_lower(text, node->op_type);
+  const seer_attr *kernel = seer_node_attr_ints(node, "kernel_shape");
+  if (kernel) seer_op_put_window(text, node, kernel->ints, kernel->n);
+  seer_text_put(text, " ");
+  if (in && in->rank > 2 && node->op->fuse == SEER_FUSE_REDUCTION && !in->constant)
+    seer_op_put_spatial(text, in);
+  else
+    put_dims(text, seer_graph_value(graph, node->out[0]));
 }
 
 static const char *task_name(const seer_graph *graph, const seer_group *group, seer_arena *arena) {

@@ -29,8 +29,7 @@ static double channel_at(const seer_tensor *tensor, int64_t c) {
 }
 
 static bool is_batch_norm(const seer_graph *graph, const seer_node *node, int64_t n_channels) {
-  if (!seer_node_is(node, "BatchNormalization") || node->n_in != 5 || node->n_out != 1)
-    return false;
+  if (node->op != &seer_op_batch_norm || node->n_in != 5 || node->n_out != 1) return false;
   if (seer_node_attr_i(node, "training_mode", 0) != 0) return false;
   for (uint32_t k = 1; k < 5; k++) {
     const seer_tensor *tensor = seer_node_constant(graph, node, k);
@@ -48,8 +47,8 @@ static bool apply(const seer_graph *graph, const seer_node *node, affine *a, see
   if (out->dtype != SEER_DTYPE_F32 || out->rank < 2) return false;
   int64_t n = out->dim[1];
   if (a->n && a->n != n) return false;
-  bool is_mul = seer_node_is(node, "Mul"), is_add = seer_node_is(node, "Add"),
-       is_sub = seer_node_is(node, "Sub"), is_div = seer_node_is(node, "Div"),
+  bool is_mul = node->op == &seer_op_mul, is_add = node->op == &seer_op_add,
+       is_sub = node->op == &seer_op_sub, is_div = node->op == &seer_op_div,
        is_norm = is_batch_norm(graph, node, n);
   uint32_t data = 0;
   if (is_mul || is_add || is_sub || is_div) {
@@ -97,7 +96,7 @@ static bool can_apply(
 }
 
 static bool can_take(const seer_graph *graph, const seer_node *conv) {
-  if (!seer_node_is(conv, "Conv") || conv->n_out != 1) return false;
+  if (conv->op != &seer_op_conv || conv->n_out != 1) return false;
   const seer_tensor *weight = seer_node_constant(graph, conv, 1),
                     *bias = seer_node_constant(graph, conv, 2);
   bool has_bias = conv->n_in > 2 && conv->in[2].i != 0;
@@ -187,7 +186,7 @@ void seer_pass_affine(seer_graph *graph) {
       affine nothing = {0};  // apply must not stop half way
       if (!apply(graph, &graph->node[j], &nothing, &at) || !apply(graph, &graph->node[j], &a, &at))
         break;
-      has_norm |= seer_node_is(&graph->node[j], "BatchNormalization");
+      has_norm |= graph->node[j].op == &seer_op_batch_norm;
       last = j;
       n_chain++;
       j = seer_pass_only_reader(graph, &uses, graph->node[j].out[0]);

@@ -89,8 +89,7 @@ static seer_status eval_node(seer_graph *graph, const seer_node *node, double bu
 // The dimension of its input that each dimension of a Transpose's output is; false for another node
 // and for a small one.
 static bool large_permutation(const seer_graph *graph, const seer_node *node, uint8_t *out_perm) {
-  const seer_tensor *x =
-      seer_node_is(node, "Transpose") ? seer_node_constant(graph, node, 0) : NULL;
+  const seer_tensor *x = node->op == &seer_op_transpose ? seer_node_constant(graph, node, 0) : NULL;
   if (!x || x->n_bytes < SEER_PERMUTED_MIN_BYTES) return false;
   const seer_attr *perm = seer_node_attr_ints(node, "perm");
   for (uint32_t d = 0; d < x->rank; d++) {

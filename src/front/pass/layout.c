@@ -11,23 +11,6 @@
 #include "base/roots.h"
 #include "front/pass/pass.h"
 
-// Operators that want channels last, on their first input and their outputs.
-static const char *const channel_operators[] = {
-    "Conv",
-    "ConvTranspose",
-    "MaxPool",
-    "AveragePool",
-    "LpPool",
-    "GlobalAveragePool",
-    "GlobalMaxPool",
-    "LRN",
-    "BatchNormalization",
-    "InstanceNormalization",
-    "GroupNormalization",
-    "Resize",
-    "Upsample",
-};
-
 typedef struct {
   seer_graph *graph;
   uint32_t *alike;  // by value: the next one of a ring that has one order (branches' results)
@@ -45,13 +28,6 @@ static void fix_host_orders(seer_graph *graph, const seer_node *node) {
     seer_val v = k < node->n_in ? node->in[k] : node->out[k - node->n_in];
     if (v.i) fix_order(seer_graph_value(graph, v));
   }
-}
-
-bool seer_pass_wants_channels_last(const seer_node *node) {
-  for (size_t k = 0; k < SEER_COUNT_OF(channel_operators); k++) {
-    if (seer_node_is(node, channel_operators[k])) return true;
-  }
-  return false;
 }
 
 static bool may_choose(const seer_value *value) {
@@ -142,7 +118,7 @@ static bool share_view(const layout *l, const seer_node *node) {
 
 static bool propagate(const layout *l, const seer_node *node) {
   if (!node->op) return false;
-  if (seer_node_is(node, "Transpose")) return share_view(l, node);
+  if (node->op == &seer_op_transpose) return share_view(l, node);
   switch (node->op->fuse) {
     case SEER_FUSE_VIEW:
       return share_view(l, node);
@@ -201,19 +177,6 @@ static const void *permute_weights(
   return to;
 }
 
-// The dense layer reads `v` as its rows, with weights that are constant and its own to permute.
-static bool is_dense_layer(
-    const seer_graph *graph, const seer_node *node, seer_val v, bool *out_by_column) {
-  bool is_gemm = seer_node_is(node, "Gemm");
-  if ((!is_gemm && !seer_node_is(node, "MatMul")) || node->in[0].i != v.i || node->in[1].i == v.i)
-    return false;
-  if (is_gemm && (seer_node_attr_i(node, "transA", 0) || (node->n_in > 2 && node->in[2].i == v.i)))
-    return false;
-  const seer_tensor *weight = seer_node_constant(graph, node, 1);
-  *out_by_column = is_gemm && seer_node_attr_i(node, "transB", 0);
-  return weight && weight->rank == 2;
-}
-
 // [N,C,H,W] in another order -> [N, C*H*W]: when only dense layers read the result, it is taken in
 // memory's order, and their weights are permuted to match.
 static void flatten_into_weights(seer_graph *graph, const seer_graph_uses *uses, uint32_t flatten) {
@@ -227,11 +190,14 @@ static void flatten_into_weights(seer_graph *graph, const seer_graph_uses *uses,
   if (!is_flat || flat->is_output || seer_pass_is_view(graph, node)) return;
   bool by_column;
   for (uint32_t u = uses->first[out.i]; u < uses->first[out.i + 1]; u++) {
-    if (!is_dense_layer(graph, &graph->node[uses->node[u]], out, &by_column)) return;
+    const seer_node *layer = &graph->node[uses->node[u]];
+    if (layer->in[0].i != out.i || !layer->op->is_dense_layer ||
+        !layer->op->is_dense_layer(graph, layer, &by_column))
+      return;
   }
   for (uint32_t u = uses->first[out.i]; u < uses->first[out.i + 1]; u++) {
     seer_node *layer = &graph->node[uses->node[u]];
-    is_dense_layer(graph, layer, out, &by_column);
+    layer->op->is_dense_layer(graph, layer, &by_column);
     seer_tensor weight = *seer_node_constant(graph, layer, 1);
     weight.data = permute_weights(graph->arena, &weight, &in, by_column);
     const char *name = seer_graph_fresh_name(graph, seer_graph_value(graph, layer->in[1])->name);
@@ -283,7 +249,7 @@ static void assign_pitches(seer_graph *graph, const seer_graph_uses *uses) {
       const seer_node *node =
           &graph->node[u < uses->first[v + 1] ? uses->node[u] : value->producer.i];
       is_viewed |= !node->op || node->op->fuse == SEER_FUSE_VIEW ||
-          node->op->fuse == SEER_FUSE_OPAQUE || seer_node_is(node, "Transpose");
+          node->op->fuse == SEER_FUSE_OPAQUE || node->op == &seer_op_transpose;
     }
     if (!is_viewed) value->pitch = pitch;
   }
@@ -301,7 +267,7 @@ static seer_status run(const seer_context *context, seer_graph *graph) {
   settle_branches(&l, scratch);
   for (uint32_t k = 1; k < graph->n_node; k++) {
     const seer_node *node = &graph->node[k];
-    if (node->is_dead || !seer_pass_wants_channels_last(node)) continue;
+    if (node->is_dead || !node->op || !node->op->wants_channels_last) continue;
     if (node->in[0].i) assign_channels_last(&l, seer_graph_value(graph, node->in[0]));
     for (uint32_t i = 0; i < node->n_out; i++) {
       if (node->out[i].i) assign_channels_last(&l, seer_graph_value(graph, node->out[i]));

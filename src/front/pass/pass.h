@@ -16,8 +16,6 @@ void seer_pass_remove_dead(seer_graph *graph);
 SEER_MUST_USE seer_status seer_pass_fold_node(
     seer_graph *graph, seer_node_id node, int64_t max_elems, double max_ops, bool *out_did);
 
-// True if `node` is this operator of ai.onnx.
-bool seer_node_is(const seer_node *node, const char *op_type);
 // ---- view.c: nodes that move no memory
 // `node` is reshape-like or a Transpose, and its output's elements, in the output's physical order,
 // are its input's in the input's physical order: both are the same bytes.
@@ -28,9 +26,6 @@ bool seer_pass_view_order(
     const seer_graph *graph, const seer_node *node, bool backward, uint8_t *out_order);
 // Physical order of a value: its own, or 0,1,2,...
 void seer_pass_order(const seer_value *value, uint8_t *out_order);
-
-// layout.c: it puts what `node` reads first and makes in the order [0, 2, 3, ..., 1].
-bool seer_pass_wants_channels_last(const seer_node *node);
 
 // Appends a constant of f32 numbers.
 seer_val seer_pass_add_f32(

@@ -40,48 +40,14 @@ static void bypass(seer_graph *graph, uint32_t k, seer_val *alias) {
   alias[in.i] = out;
 }
 
-static bool is_dropout(const seer_graph *graph, const seer_node *node) {
-  if (!seer_node_is(node, "Dropout")) return false;
-  if (node->n_in < 3 || node->in[2].i == 0) return true;  // not training
-  const seer_tensor *training = seer_node_constant(graph, node, 2);
-  return training && seer_dtype_load_i64(training->dtype, training->data, 0) == 0;
-}
-
-static bool is_identity_perm(const seer_node *node, const seer_value *in) {
-  const seer_attr *perm = seer_node_attr_ints(node, "perm");
-  if (!perm) return in->rank < 2;
-  for (size_t k = 0; k < perm->n; k++) {
-    if (perm->ints[k] != (int64_t)k) return false;
-  }
-  return true;
-}
-
-static bool has_only_ones(const seer_graph *graph, const seer_node *node, uint32_t k) {
-  if (k >= node->n_in || node->in[k].i == 0) return true;
-  const seer_tensor *tensor = seer_node_constant(graph, node, k);
-  if (!tensor) return false;
-  for (int64_t i = 0; i < seer_tensor_elems(tensor); i++) {
-    if (seer_dtype_load_i64(tensor->dtype, tensor->data, i) != 1) return false;
-  }
-  return true;
-}
-
 // Its first output is its first input.
 static bool changes_nothing(const seer_graph *graph, const seer_node *node) {
   if (node->n_out != 1 || node->n_in == 0 || node->in[0].i == 0) return false;
   const seer_value *in = seer_graph_value(graph, node->in[0]),
                    *out = seer_graph_value(graph, node->out[0]);
   if (!same_type(in, out)) return false;
-  if (seer_node_is(node, "Identity") || is_dropout(graph, node)) return true;
   if (node->op->fuse == SEER_FUSE_VIEW) return true;  // a reshape to the same shape
-  if (seer_node_is(node, "Transpose")) return is_identity_perm(node, in);
-  if (seer_node_is(node, "Cast") || seer_node_is(node, "Expand") || seer_node_is(node, "Tile"))
-    return true;
-  // A slice that keeps every element, and does not turn them around.
-  if (seer_node_is(node, "Slice")) return has_only_ones(graph, node, 4);
-  bool is_list = seer_node_is(node, "Concat") || seer_node_is(node, "Sum") ||
-      seer_node_is(node, "Mean") || seer_node_is(node, "Max") || seer_node_is(node, "Min");
-  return is_list && node->n_in == 1;
+  return node->op->is_copy && node->op->is_copy(graph, node);
 }
 
 static seer_attr *add_attr(seer_graph *graph, seer_node *node, const char *name) {
@@ -104,11 +70,11 @@ static void set_ints(
 
 // Transpose of a Transpose: the second one reads what the first one reads.
 static void merge_transposes(seer_graph *graph, seer_node *second) {
-  if (!seer_node_is(second, "Transpose")) return;
+  if (second->op != &seer_op_transpose) return;
   const seer_value *between = seer_graph_value(graph, second->in[0]);
   if (!between->producer.i) return;
   const seer_node *first = seer_graph_node(graph, between->producer);
-  if (!seer_node_is(first, "Transpose")) return;
+  if (first->op != &seer_op_transpose) return;
   const seer_attr *p1 = seer_node_attr_ints(first, "perm"),
                   *p2 = seer_node_attr_ints(second, "perm");
   int64_t perm[SEER_MAX_RANK];
@@ -127,7 +93,7 @@ static void merge_transposes(seer_graph *graph, seer_node *second) {
 // padding.
 static bool read_zero_pads(
     const seer_graph *graph, const seer_node *node, uint32_t rank, int64_t *out_pads) {
-  if (!seer_node_is(node, "Pad") ||
+  if (node->op != &seer_op_pad ||
       strcmp(seer_node_attr_s(node, "mode", "constant"), "constant") != 0)
     return false;
   const seer_attr *attr = seer_node_attr_ints(node, "pads");
@@ -162,7 +128,7 @@ static void pad_into_conv(seer_graph *graph, const seer_graph_uses *uses, uint32
   }
   uint32_t reader = seer_pass_only_reader(graph, uses, pad->out[0]);
   seer_node *conv = &graph->node[reader];
-  if (reader == 0 || !seer_node_is(conv, "Conv") || conv->in[0].i != pad->out[0].i) return;
+  if (reader == 0 || conv->op != &seer_op_conv || conv->in[0].i != pad->out[0].i) return;
   const char *automatic = seer_node_attr_s(conv, "auto_pad", "NOTSET");
   bool is_valid = strcmp(automatic, "VALID") == 0;
   if (!is_valid && strcmp(automatic, "NOTSET") != 0) return;
@@ -202,7 +168,7 @@ static int64_t split_size(
 
 // A Split becomes a Slice for each output: an index map that joins whoever reads it.
 static void split_into_slices(seer_graph *graph, uint32_t k) {
-  if (!seer_node_is(&graph->node[k], "Split") || graph->node[k].in[0].i == 0) return;
+  if (graph->node[k].op != &seer_op_split || graph->node[k].in[0].i == 0) return;
   seer_node split = graph->node[k];
   const seer_value *in = seer_graph_value(graph, split.in[0]);
   int64_t axis = seer_node_attr_i(&split, "axis", 0), at = 0;

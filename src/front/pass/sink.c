@@ -12,21 +12,11 @@
 
 #include "front/pass/pass.h"
 
-// Operators that treat all dimensions alike, whatever they are broadcast with.
-static const char *const alike[] = {"Add", "Sub", "Mul", "Div", "Max", "Min", "Pow", "Relu",
-    "LeakyRelu", "Clip", "Sigmoid", "Tanh", "Erf", "Exp", "Sqrt", "Neg", "Abs"};
-
-static bool treats_alike(const seer_node *node) {
-  for (size_t k = 0; k < SEER_COUNT_OF(alike); k++)
-    if (seer_node_is(node, alike[k])) return true;
-  return false;
-}
-
 // The dimension that each dimension of a Transpose's output is of its input; false for another
 // node.
 static bool read_perm(const seer_graph *graph, seer_val v, uint8_t *out_perm) {
   seer_node_id producer = seer_graph_value(graph, v)->producer;
-  if (!producer.i || !seer_node_is(seer_graph_node(graph, producer), "Transpose")) return false;
+  if (!producer.i || seer_graph_node(graph, producer)->op != &seer_op_transpose) return false;
   const seer_attr *perm = seer_node_attr_ints(seer_graph_node(graph, producer), "perm");
   uint32_t rank = seer_graph_value(graph, v)->rank;
   for (uint32_t k = 0; k < rank; k++)
@@ -71,7 +61,8 @@ static bool is_channels_last(const seer_graph *graph, seer_val v, const uint8_t 
     return false;
   for (uint32_t k = 2; k < rank; k++)
     if (perm[k] != k - 1) return false;
-  return seer_pass_wants_channels_last(seer_graph_node(graph, value->producer));
+  const seer_op_desc *op = seer_graph_node(graph, value->producer)->op;
+  return op && op->wants_channels_last;
 }
 
 // Transpose(v) that undoes `perm`.
@@ -140,7 +131,7 @@ static seer_val operand_before(
 static void sink(seer_graph *graph, const seer_graph_uses *uses, uint32_t n_known, uint32_t k) {
   enum { MAX_OPERANDS = 3 };
   const seer_node *node = &graph->node[k];
-  if (!treats_alike(node) || node->n_out != 1 || node->n_in > MAX_OPERANDS) return;
+  if (!node->op || !node->op->treats_alike || node->n_out != 1 || node->n_in > MAX_OPERANDS) return;
   const seer_val out = node->out[0];
   const seer_value shape = *seer_graph_value(graph, out);
   seer_val main = {0}, in[MAX_OPERANDS];

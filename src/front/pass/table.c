@@ -26,10 +26,6 @@ const seer_pass_desc *const seer_pass_table[] = {
 };
 const size_t seer_pass_table_count = SEER_COUNT_OF(seer_pass_table);
 
-bool seer_node_is(const seer_node *node, const char *op_type) {
-  return !node->domain[0] && strcmp(node->op_type, op_type) == 0;
-}
-
 const seer_tensor *seer_node_constant(const seer_graph *graph, const seer_node *node, uint32_t k) {
   if (k >= node->n_in || node->in[k].i == 0) return NULL;
   return seer_graph_value(graph, node->in[k])->constant;

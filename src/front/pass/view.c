@@ -88,7 +88,7 @@ static bool transpose_atoms(const seer_node *node, const seer_value *in, atom_li
 
 static bool find_atoms(const seer_graph *graph, const seer_node *node, atom_list *atoms) {
   *atoms = (atom_list){0};
-  bool is_transpose = seer_node_is(node, "Transpose");
+  bool is_transpose = node->op == &seer_op_transpose;
   if (!node->op || (node->op->fuse != SEER_FUSE_VIEW && !is_transpose) || node->n_in < 1 ||
       node->n_out != 1)
     return false;
