@@ -1,5 +1,5 @@
 #!/bin/bash
-# make lint: include order, sizes, exports without a caller, circles of files, format, generated text. Under a minute; clang-tidy runs in check-full.
+# make lint: include order, sizes, tested names, exports without a caller, circles of files, format, generated text. Under a minute; clang-tidy runs in check-full.
 set -u
 cd "$(dirname "$0")/.."
 build=${1:-build}
@@ -27,6 +27,7 @@ isa() {
 }
 step layers tool/layers.sh
 step size tool/size.sh
+step names tool/names.sh
 step exports tool/exports.py
 step circles tool/circles.py "$build"
 step format format

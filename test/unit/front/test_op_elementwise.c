@@ -461,6 +461,9 @@ static void test_table(void **state) {
     const seer_op_desc *op = seer_op_table[i];
     assert_true((op->fuse == SEER_FUSE_COMPOSITE) == (op->expand && !op->is_composite));
     assert_true(op->expand || op->infer);
+    assert_true(op->expand || !(op->expands_sized || op->takes_lists || op->takes_one_body));
+    assert_true(op->infer || !(op->carry_sizes || op->bounded_by || op->counts || op->moves));
+    assert_true(op->infer || !(op->is_copy || op->joins_parts || op->treats_alike));
     assert_non_null(op->attrs);
     assert_non_null(op->doc);
     assert_ptr_equal(seer_op_find(op->domain, op->name, op->opset_min), op);
