@@ -20,10 +20,21 @@ bool seer_cli_is_form(const char *text, size_t n_bytes) {
 
 // ---- what follows from a form
 
+// NULL where there is none for the target and `pass` does without.
+static seer_status create_codegen(
+    const seer_context *context, const char *pass, seer_codegen **out_codegen) {
+  const seer_target *target = seer_context_target(context);
+  bool is_needed = strcmp(pass, "llvm") == 0 || strcmp(pass, "asm") == 0;
+  *out_codegen = NULL;
+  if (!seer_target_is_c(target) || is_needed)
+    return seer_codegen_create(context, target, out_codegen);
+  return SEER_OK;
+}
+
 static seer_status print_form(seer_context *context, const char *pass, const char *form,
     const seer_dump_forms *forms, const char *known, seer_arena *arena) {
   seer_codegen *codegen;
-  SEER_TRY(seer_codegen_create(context, seer_context_target(context), &codegen));
+  SEER_TRY(create_codegen(context, pass, &codegen));
   const char *text = seer_dump_print(context, codegen, pass, forms, arena);
   if (text) fputs(text, stdout);
   seer_codegen_destroy(codegen);
@@ -101,7 +112,7 @@ seer_status seer_cli_opt_dump(
   seer_codegen *codegen;
   SEER_TRY(schedule_dag(context, dag, name, NULL, arena, &forms));
   forms.name = name;
-  SEER_TRY(seer_codegen_create(context, seer_context_target(context), &codegen));
+  SEER_TRY(create_codegen(context, "", &codegen));
   seer_status status = seer_dump_write(context, codegen, &forms);
   seer_codegen_destroy(codegen);
   return status;

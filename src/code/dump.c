@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "code/gen/generate.h"
+#include "code/source/source.h"
 #include "learn/feature.h"
 
 bool seer_dump_any(const seer_context *context) {
@@ -41,16 +42,32 @@ static const char *print_tile(seer_codegen *codegen, const seer_context *context
   return seer_tile_print(seer_tile_create(f->loop, &machine, arena), arena);
 }
 
+static const char *failed(seer_status status, const char *comment, seer_arena *arena) {
+  const char *text = seer_arena_printf(arena, "%s %s\n", comment, seer_status_message(status));
+  seer_status_free(status);
+  return text;
+}
+
 static const char *print_vector(seer_codegen *codegen, const seer_context *context,
     const seer_dump_forms *f, seer_arena *arena) {
   (void)codegen;
   seer_gen_machine machine = seer_gen_machine_of(seer_context_target(context));
   seer_vec_code *code;
   seer_status status = seer_gen_code(f->loop, &machine, "kernel", arena, &code);
-  if (!status) return seer_vec_print(code, arena);
-  const char *text = seer_arena_printf(arena, "# %s\n", seer_status_message(status));
-  seer_status_free(status);
-  return text;
+  return status ? failed(status, "#", arena) : seer_vec_print(code, arena);
+}
+
+// Without what stands once in front of all kernels.
+static const char *print_c(seer_codegen *codegen, const seer_context *context,
+    const seer_dump_forms *f, seer_arena *arena) {
+  (void)codegen;
+  const seer_target *target = seer_context_target(context);
+  seer_gen_machine machine = seer_gen_machine_of(target);
+  seer_vec_code *code;
+  const char *text = NULL;
+  seer_status status = seer_gen_code(f->loop, &machine, "kernel", arena, &code);
+  if (!status) status = seer_source_print(code, seer_dialect_of(target), arena, &text);
+  return status ? failed(status, "//", arena) : text;
 }
 
 static const char *print_features(seer_codegen *codegen, const seer_context *context,
@@ -99,6 +116,7 @@ static const struct {
     {"loop", false, false, print_loop},
     {"tile", false, false, print_tile},
     {"vector", false, false, print_vector},
+    {"c", false, false, print_c},
     {"llvm", false, true, print_llvm},
     {"asm", false, true, print_asm},
 };
@@ -107,7 +125,9 @@ const char *seer_dump_print(const seer_context *context, seer_codegen *codegen, 
     const seer_dump_forms *forms, seer_arena *arena) {
   for (size_t i = 0; i < SEER_COUNT_OF(forms_table); i++) {
     if (strcmp(forms_table[i].kind, kind) != 0) continue;
-    if (forms_table[i].needs_dag && !forms->dag) return NULL;
+    bool is_missing =
+        (forms_table[i].needs_dag && !forms->dag) || (forms_table[i].is_llvm && !codegen);
+    if (is_missing) return NULL;
     return forms_table[i].print(codegen, context, forms, arena);
   }
   return NULL;

@@ -11,7 +11,7 @@ typedef struct {
   const seer_dag *dag;  // .task
   const seer_sketch_list *list;  // .sketch: the signature of each, and the schedule
   const seer_schedule *schedule;
-  // .loop; .tile, .vector, .llvm, .asm and .feature (comma-separated, a row a statement) follow
+  // .loop; .tile, .vector, .c, .llvm, .asm and .feature (comma-separated, a row a statement) follow
   const seer_loop *loop;
 } seer_dump_forms;
 

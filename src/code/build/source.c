@@ -15,13 +15,6 @@
 // a person can open.
 #define FILE_BYTES (192u << 10)
 
-static const seer_dialect *dialect_of(const seer_target *target) {
-  const char *name = seer_target_is_plain(target) ? "c" : "c-vectors";
-  const seer_dialect *dialect = seer_dialect_find(name);
-  SEER_ASSERT(dialect, "no dialect %s", name);
-  return dialect;
-}
-
 seer_status seer_build_source_kernel(const seer_target *target, seer_codegen *codegen,
     const seer_loop *loop, const char *symbol, seer_arena *arena, seer_kernel *out) {
   (void)codegen;
@@ -31,7 +24,7 @@ seer_status seer_build_source_kernel(const seer_target *target, seer_codegen *co
   seer_vec_code *code = NULL;
   const char *text = NULL;
   seer_status status = seer_gen_code(loop, &machine, symbol, work, &code);
-  if (!status) status = seer_source_print(code, dialect_of(target), arena, &text);
+  if (!status) status = seer_source_print(code, seer_dialect_of(target), arena, &text);
   if (!status) {
     seer_kernel_set_scratch(out, code->scratch_bytes);
     out->format = SEER_KERNEL_SOURCE;
@@ -98,7 +91,7 @@ static void put_heading(seer_text *text, const seer_built_kernel *k) {
 static seer_status put_kernels(const seer_built_kernels *kernels, const seer_target *target,
     seer_built_files *files, const char ***out_objects) {
   seer_arena *arena = files->arena;
-  const char *prelude = seer_source_prelude(dialect_of(target), arena);
+  const char *prelude = seer_source_prelude(seer_dialect_of(target), arena);
   SEER_TRY(seer_build_put_file(files, "kernels/prelude.h", prelude, strlen(prelude)));
   SEER_TRY(put_prototypes(kernels, files));
   const char **objects = SEER_NEW_ARRAY(arena, const char *, kernels->n + 1);

@@ -5,12 +5,16 @@
 #define SEER_CODE_SOURCE_H
 
 #include "code/vector/vector.h"
+#include "setup/target.h"
 
 typedef struct seer_dialect seer_dialect;
 extern const seer_dialect *const seer_dialect_table[];
 extern const size_t seer_dialect_table_count;
 // "c" (lanes are 1), "c-vectors"; NULL: none
+// "c" (lanes are 1), "c-vectors"; NULL: none. For tests.
 const seer_dialect *seer_dialect_find(const char *name);
+// Of C, the one for a processor: vectors where it has some.
+const seer_dialect *seer_dialect_of(const seer_target *target);
 
 // What stands once in front of any number of kernels: types and helpers.
 const char *seer_source_prelude(const seer_dialect *dialect, seer_arena *arena);

@@ -11,6 +11,10 @@ const seer_dialect *const seer_dialect_table[] = {
 };
 const size_t seer_dialect_table_count = SEER_COUNT_OF(seer_dialect_table);
 
+const seer_dialect *seer_dialect_of(const seer_target *target) {
+  return seer_target_is_plain(target) ? &seer_dialect_c : &seer_dialect_c_vectors;
+}
+
 const seer_dialect *seer_dialect_find(const char *name) {
   for (size_t k = 0; k < seer_dialect_table_count; k++) {
     if (strcmp(seer_dialect_table[k]->name, name) == 0) return seer_dialect_table[k];
