@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "models/models.h"
 #include "tune/select/choose.h"
+#include "tune/select/gather.h"
 
 // Words of --emit, and what there is afterwards.
 static const struct {
@@ -21,7 +22,7 @@ static seer_status compile_network(seer_context *context, const seer_network *ne
   seer_choice *choices = NULL;
   seer_choose_counts counts;
   SEER_TRY(seer_choose_by_options(context, network, arena, &choices, &counts));
-  SEER_TRY(seer_build_model_as(context, network, choices, kind, out_dir));
+  SEER_TRY(seer_select_build(context, network, choices, kind, out_dir));
   uint32_t n_step = 0;
   for (uint32_t s = 0; s < network->n_set; s++) n_step += network->set[s]->n_step;
   fprintf(stderr, "%u of %u tasks tuned, %u from relatives; %u steps", counts.n_record,

@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "models/models.h"
 #include "tune/report.h"
+#include "tune/select/gather.h"
 
 // A signal handler has no other way to reach the session.
 static seer_session *running;
@@ -44,7 +45,7 @@ static seer_status tune(seer_context *context, const seer_network *network, seer
   if (!status && out_dir[0]) {
     seer_choice *choices = SEER_NEW_ARRAY(arena, seer_choice, network->n_task + 1);
     seer_session_choices(session, choices);
-    status = seer_build_model(context, network, choices, out_dir);
+    status = seer_select_build(context, network, choices, SEER_BUILD_LIBRARY, out_dir);
     if (!status) fprintf(stderr, "wrote %s/model.so\n", out_dir);
     seer_gap gap;
     bool is_fake = strcmp(seer_context_str(context, SEER_OPT_MEASURE), "fake") == 0;

@@ -9,6 +9,7 @@
 #include "cli/bound.h"
 #include "cli/use.h"
 #include "models/models.h"
+#include "tune/select/gather.h"
 #include "tune/select/plain.h"
 
 static seer_status build_reference(
@@ -18,7 +19,7 @@ static seer_status build_reference(
   SEER_TRY(seer_front_load(context, model, seer_model_build, arena, &network));
   seer_choice *choices = NULL;
   seer_status status = seer_plain_choices(context, network, arena, &choices);
-  if (!status) status = seer_build_model(context, network, choices, dir);
+  if (!status) status = seer_select_build(context, network, choices, SEER_BUILD_LIBRARY, dir);
   seer_graph_close(network->graph);
   return status;
 }

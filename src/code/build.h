@@ -20,13 +20,11 @@ typedef struct {
   uint32_t n_pairs;
 } seer_choice;
 
-// choice[task id]. Writes into `out_dir` (made if missing) through temporary names, all or nothing.
-// A network for several sets of input shapes becomes one library: a plan for each set, over the
-// kernels that they share and one weights.bin. A large constant that some steps gather from and
-// others multiply with is stored once, in the form of the latter, where that costs little
-// (build/tie.c).
-SEER_MUST_USE seer_status seer_build_model(const seer_context *context, const seer_network *network,
-    const seer_choice *choice, const char *out_dir);
+// Constants of a step that lie packed, though its schedule would read them as they are.
+typedef struct {
+  uint32_t n;
+  const seer_pack *pack;  // source_buf: the buffer of the step's DAG
+} seer_step_packs;
 
 // What is written beside model.h, weights.bin and model.json.
 typedef enum {
@@ -35,12 +33,29 @@ typedef enum {
   // one model a program, whose entry is seer_model_v1). Weights are beside that program, or where
   // its call of open says.
   SEER_BUILD_OBJECT,
-  // model.so as C: a Makefile, model.c, kernels/ and the runtime's own sources. For every target,
+  // model.so as C: a Makefile, plan.c, kernels/ and the runtime's own sources. For every target,
   // of other machines too.
   SEER_BUILD_SOURCE
 } seer_build_kind;
-SEER_MUST_USE seer_status seer_build_model_as(const seer_context *context,
-    const seer_network *network, const seer_choice *choice, seer_build_kind kind,
+// Writes into `out_dir` (made if missing) through temporary names, all or nothing. A network for
+// several sets of input shapes becomes one library: a plan for each set, over the kernels that they
+// share and one weights.bin. What is compiled is chosen elsewhere (tune/select).
+//   choice  by task
+//   packs   by set of shapes, then by step
+SEER_MUST_USE seer_status seer_build_model(const seer_context *context, const seer_network *network,
+    const seer_choice *choice, seer_step_packs *const *packs, seer_build_kind kind,
     const char *out_dir);
+
+// ---- for those who choose
+// The constant that buffer `buf` stands for in terms of the tensor of which it may be a permuted
+// copy: dimension d of the buffer is dimension out_perm[d] of it. False: the value is no constant,
+// or has other dimensions.
+bool seer_build_view(const seer_graph *graph, seer_val value, const seer_dag_buf *buf,
+    seer_tensor *out_of, uint8_t *out_perm);
+// The loops of a step, and the sketches that they are of: its task's, or its own where its literals
+// are not the task's. *out_list may lie in `arena`.
+SEER_MUST_USE seer_status seer_build_lower(const seer_context *context, const seer_network *network,
+    const seer_step *step, const seer_choice *choice, seer_arena *arena,
+    const seer_sketch_list **out_list, seer_loop **out_loop);
 
 #endif

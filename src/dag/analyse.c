@@ -70,9 +70,7 @@ bool seer_dag_needs_tiling(const seer_dag *dag, uint32_t stage) {
 
 // ---- strictly inlineable
 
-static bool is_expensive(seer_expr_op op) {
-  return (op >= SEER_EXPR_EXP && op <= SEER_EXPR_SIGMOID) || op == SEER_EXPR_POW;
-}
+static bool is_expensive(seer_expr_op op) { return seer_expr_op_cost(op) == SEER_COST_SERIES; }
 
 // Every index is a constant or one spatial axis plus a constant; axes ascend from dimension to
 // dimension.

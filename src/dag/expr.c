@@ -15,15 +15,17 @@ static const struct {
   const char *text;
   uint8_t arity;
   bool is_infix;
+  seer_expr_cost cost;
 } ops[SEER_EXPR_COUNT] = {
-    [SEER_EXPR_NONE] = {"none", 0, false},
-    [SEER_EXPR_CONST_F] = {"const_f", 0, false},
-    [SEER_EXPR_CONST_I] = {"const_i", 0, false},
-    [SEER_EXPR_VAR] = {"var", 0, false},
-    [SEER_EXPR_LOAD] = {"load", 0, false},
+    [SEER_EXPR_NONE] = {"none", 0, false, SEER_COST_NOTHING},
+    [SEER_EXPR_CONST_F] = {"const_f", 0, false, SEER_COST_NOTHING},
+    [SEER_EXPR_CONST_I] = {"const_i", 0, false, SEER_COST_NOTHING},
+    [SEER_EXPR_VAR] = {"var", 0, false, SEER_COST_NOTHING},
+    [SEER_EXPR_LOAD] = {"load", 0, false, SEER_COST_NOTHING},
 #define INFIX true
 #define CALL false
-#define SEER_SCALAR(ID, text, arity, class) [SEER_EXPR_##ID] = {text, arity, class},
+#define SEER_SCALAR(ID, text, arity, class, cost) \
+  [SEER_EXPR_##ID] = {text, arity, class, SEER_COST_##cost},
 #include "dag/scalar.inc"
 #undef SEER_SCALAR
 #undef INFIX
@@ -31,6 +33,7 @@ static const struct {
 };
 
 uint32_t seer_expr_arity(seer_expr_op op) { return ops[op].arity; }
+seer_expr_cost seer_expr_op_cost(seer_expr_op op) { return ops[op].cost; }
 const char *seer_expr_op_text(seer_expr_op op) { return ops[op].text; }
 
 void seer_expr_pool_init(seer_expr_pool *pool, seer_arena *arena) {

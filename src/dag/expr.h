@@ -20,7 +20,7 @@ typedef enum {
   SEER_EXPR_VAR,  // ref: axis id in a DAG, variable id in loop IR; dtype I64
   // ref: buffer id; indices; guarded: arg[0] predicate (0 = plain), arg[1] value if false
   SEER_EXPR_LOAD,
-#define SEER_SCALAR(ID, text, arity, class) SEER_EXPR_##ID,
+#define SEER_SCALAR(ID, text, arity, class, cost) SEER_EXPR_##ID,
 #include "dag/scalar.inc"
 #undef SEER_SCALAR
   SEER_EXPR_COUNT
@@ -76,6 +76,16 @@ seer_expr seer_expr_select(
     seer_expr_pool *pool, seer_expr cond, seer_expr then, seer_expr otherwise);
 seer_expr seer_expr_cast(seer_expr_pool *pool, seer_dtype dtype, seer_expr a);
 uint32_t seer_expr_arity(seer_expr_op op);
+// What an operator takes; NOTHING: constants, variables, loads.
+typedef enum {
+  SEER_COST_NOTHING,
+  SEER_COST_SUM,
+  SEER_COST_PRODUCT,
+  SEER_COST_QUOTIENT,
+  SEER_COST_CHOICE,
+  SEER_COST_SERIES
+} seer_expr_cost;
+seer_expr_cost seer_expr_op_cost(seer_expr_op op);
 const char *seer_expr_op_text(seer_expr_op op);
 
 // Copies `e` of pool `from` into `to`, replacing VAR v by var_map[v] (an expression of `to`; 0:

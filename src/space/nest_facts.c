@@ -6,60 +6,23 @@
 
 static void count_op(op_count *ops, const seer_expr_node *node) {
   bool is_real = seer_dtype_is_float((seer_dtype)node->dtype);
-  switch ((seer_expr_op)node->op) {
-    case SEER_EXPR_ADD:
-    case SEER_EXPR_SUB:
-    case SEER_EXPR_NEG:
-    case SEER_EXPR_ABS:
-    case SEER_EXPR_SIGN:
+  switch (seer_expr_op_cost((seer_expr_op)node->op)) {
+    case SEER_COST_SUM:
       *(is_real ? &ops->add : &ops->integer) += 1;
       break;
-    case SEER_EXPR_MUL:
+    case SEER_COST_PRODUCT:
       *(is_real ? &ops->mul : &ops->integer) += 1;
       break;
-    case SEER_EXPR_DIV:
-    case SEER_EXPR_MOD:
-    case SEER_EXPR_SQRT:
+    case SEER_COST_QUOTIENT:
       *(is_real ? &ops->div : &ops->integer) += 1;
       break;
-    case SEER_EXPR_MIN:
-    case SEER_EXPR_MAX:
-    case SEER_EXPR_LT:
-    case SEER_EXPR_LE:
-    case SEER_EXPR_GT:
-    case SEER_EXPR_GE:
-    case SEER_EXPR_EQ:
-    case SEER_EXPR_NE:
-    case SEER_EXPR_SELECT:
-    case SEER_EXPR_FLOOR:
-    case SEER_EXPR_CEIL:
-    case SEER_EXPR_ROUND:
-    case SEER_EXPR_ISNAN:
-    case SEER_EXPR_AND:
-    case SEER_EXPR_OR:
-    case SEER_EXPR_XOR:
-    case SEER_EXPR_NOT:
-    case SEER_EXPR_SHL:
-    case SEER_EXPR_SHR:
-    case SEER_EXPR_CAST:
+    case SEER_COST_CHOICE:
       ops->cmp += 1;
       break;
-    case SEER_EXPR_EXP:
-    case SEER_EXPR_LOG:
-    case SEER_EXPR_SIN:
-    case SEER_EXPR_COS:
-    case SEER_EXPR_TANH:
-    case SEER_EXPR_ERF:
-    case SEER_EXPR_SIGMOID:
-    case SEER_EXPR_POW:
+    case SEER_COST_SERIES:
       ops->special += 1;
       break;
-    case SEER_EXPR_NONE:
-    case SEER_EXPR_CONST_F:
-    case SEER_EXPR_CONST_I:
-    case SEER_EXPR_VAR:
-    case SEER_EXPR_LOAD:
-    case SEER_EXPR_COUNT:
+    case SEER_COST_NOTHING:
       break;
   }
 }

@@ -10,6 +10,7 @@
 #include "code/build.h"
 #include "models/models.h"
 #include "tune/select/choose.h"
+#include "tune/select/gather.h"
 #include "tune/session.h"
 
 #define MAX_MESSAGE 4096
@@ -161,7 +162,7 @@ static seer_status compile(seer_tuner *t, const char *folder, const char *b) {
   } else {
     SEER_TRY(seer_choose_by_options(t->context, t->network, t->arena, &choices, &counts));
   }
-  return seer_build_model(t->context, t->network, choices, folder);
+  return seer_select_build(t->context, t->network, choices, SEER_BUILD_LIBRARY, folder);
 }
 
 int seer_tuner_compile(seer_tuner *t, const char *folder) {

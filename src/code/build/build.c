@@ -29,6 +29,7 @@ typedef struct {
   const seer_context *context;
   const seer_network *network;
   const seer_choice *choice;
+  seer_step_packs *const *packs;
   const seer_build_form *form;
   const char *out_dir;
   seer_built_kernels kernels;
@@ -62,9 +63,7 @@ static seer_status build_into(build *b) {
   const seer_network *network = b->network;
   seer_arena *arena = b->arena;
   uint64_t start = seer_os_now_ns();
-  seer_built_ties **ties;
-  SEER_TRY(seer_build_find_ties(context, network, b->choice, arena, &ties));
-  SEER_TRY(seer_build_kernels(context, network, b->choice, b->form, ties, arena, &b->kernels));
+  SEER_TRY(seer_build_kernels(context, network, b->choice, b->form, b->packs, arena, &b->kernels));
   log_phase(context, "kernels", &start);
   seer_built_plan *plan = SEER_NEW_ARRAY(arena, seer_built_plan, network->n_set);
   SEER_TRY(plan_all(b, plan));
@@ -90,8 +89,9 @@ static seer_status build_and_come_back(void *user) {
   return status;
 }
 
-seer_status seer_build_model_as(const seer_context *context, const seer_network *network,
-    const seer_choice *choice, seer_build_kind kind, const char *out_dir) {
+seer_status seer_build_model(const seer_context *context, const seer_network *network,
+    const seer_choice *choice, seer_step_packs *const *packs, seer_build_kind kind,
+    const char *out_dir) {
   const seer_target *target = seer_context_target(context);
   if (target->kind != SEER_TARGET_CPU)
     return SEER_FAIL(
@@ -103,6 +103,7 @@ seer_status seer_build_model_as(const seer_context *context, const seer_network 
   build b = {.context = context,
       .network = network,
       .choice = choice,
+      .packs = packs,
       .form = form,
       .out_dir = out_dir,
       .arena = arena};
@@ -117,9 +118,4 @@ seer_status seer_build_model_as(const seer_context *context, const seer_network 
   }
   seer_arena_destroy(arena);
   return status;
-}
-
-seer_status seer_build_model(const seer_context *context, const seer_network *network,
-    const seer_choice *choice, const char *out_dir) {
-  return seer_build_model_as(context, network, choice, SEER_BUILD_LIBRARY, out_dir);
 }

@@ -1,7 +1,6 @@
 // internal.h - the parts of the build and what they hand to each other. Internal to code/build.
 //   build.c    the order of things; the table of what can be built
 //   files.c    what is written, in a temporary folder; renames
-//   tie.c      constants that are gathered from and multiplied with -> one form
 //   kernels.c  steps -> distinct kernels, lowered and compiled on all threads
 //   weights.c  packed weights -> weights.bin, each content once
 //   memory.c   live intervals -> offsets
@@ -59,34 +58,11 @@ typedef struct {
   seer_status (*tidy)(const seer_built_files *files, const char *out_dir);
 } seer_build_form;
 
-// ---- tie.c
-// Constants of a step that lie packed, though its schedule would read them as they are.
-typedef struct {
-  uint32_t n;
-  const seer_pack *pack;  // source_buf: the buffer of the step's DAG
-} seer_built_ties;
-// By set of shapes, then by step; in `arena`. A function of the choices alone. A table is tied
-// where
-// - it has at least SEER_PERMUTED_MIN_BYTES, and --share-weights is not 0,
-// - all steps that read it as it lies gather from it, and others read it packed (or turned round),
-// - a cache line from memory for each element that is gathered comes to no more than 2 % of the
-// time
-//   that the other steps of the set of shapes take.
-// The form is that of the steps that take longest with it.
-SEER_MUST_USE seer_status seer_build_find_ties(const seer_context *context,
-    const seer_network *network, const seer_choice *choice, seer_arena *arena,
-    seer_built_ties ***out_ties);
-// The constant that buffer `buf` stands for in terms of the tensor of which it may be a permuted
-// copy: dimension d of the buffer is dimension out_perm[d] of it. False: the value is no constant,
-// or has other dimensions.
-bool seer_build_view(const seer_graph *graph, seer_val value, const seer_dag_buf *buf,
-    seer_tensor *out_of, uint8_t *out_perm);
-
 // ---- kernels.c
 typedef struct {
   const seer_step *step;  // the first one that needs it
   const seer_choice *choice;
-  const seer_built_ties *ties;
+  const seer_step_packs *packs;
   const seer_sketch *sketch;  // of the step's own DAG; kernel.arg's buffer ids are of its DAG
   const char *schedule_text;
   seer_kernel kernel;
@@ -102,17 +78,11 @@ struct seer_built_kernels {
   seer_arena **arenas;  // hold the kernels
 };
 
-// The loops of a step, and the sketches that they are of: its task's, or its own where its literals
-// are not the task's. *out_list may lie in `arena`.
-SEER_MUST_USE seer_status seer_build_lower(const seer_context *context, const seer_network *network,
-    const seer_step *step, const seer_choice *choice, seer_arena *arena,
-    const seer_sketch_list **out_list, seer_loop **out_loop);
-
-// ties: seer_build_find_ties. Errors: what lowering and code generation say, for the first kernel
+// Errors: what lowering and code generation say, for the first kernel
 // in step order.
 SEER_MUST_USE seer_status seer_build_kernels(const seer_context *context,
     const seer_network *network, const seer_choice *choice, const seer_build_form *form,
-    seer_built_ties *const *ties, seer_arena *arena, seer_built_kernels *out);
+    seer_step_packs *const *packs, seer_arena *arena, seer_built_kernels *out);
 void seer_build_kernels_clear(seer_built_kernels *kernels);  // its objects and texts end here
 
 // ---- weights.c

@@ -1,7 +1,7 @@
-// kernels.c - steps and choices -> distinct kernels. Equal (content, schedule, ties) is one kernel,
-// however many steps run it. Compiling is spread over the machine's threads, each with its own LLVM
-// context and arena; results lie in job order, so the outcome does not depend on the number of
-// threads.
+// kernels.c - steps and choices -> distinct kernels. Equal (content, schedule, packs) is one
+// kernel, however many steps run it. Compiling is spread over the machine's threads, each with its
+// own LLVM context and arena; results lie in job order, so the outcome does not depend on the
+// number of threads.
 #include <stdio.h>
 #include <string.h>
 
@@ -62,23 +62,23 @@ seer_status seer_build_lower(const seer_context *context, const seer_network *ne
   return seer_loop_lower(list, &schedule, arena, out_loop);
 }
 
-static seer_status repack(const seer_built_ties *ties, seer_loop *loop) {
-  for (uint32_t k = 0; k < ties->n; k++) {
+static seer_status repack(const seer_step_packs *packs, seer_loop *loop) {
+  for (uint32_t k = 0; k < packs->n; k++) {
     uint32_t b = 0;
     while (b < loop->n_buf &&
         (loop->buf[b].storage != SEER_STORE_INPUT ||
-            loop->buf[b].dag_buf != ties->pack[k].source_buf))
+            loop->buf[b].dag_buf != packs->pack[k].source_buf))
       b++;
-    SEER_ASSERT(b < loop->n_buf, "buffer %u is not read", ties->pack[k].source_buf);
-    seer_loop_repack(loop, b, &ties->pack[k]);
+    SEER_ASSERT(b < loop->n_buf, "buffer %u is not read", packs->pack[k].source_buf);
+    seer_loop_repack(loop, b, &packs->pack[k]);
   }
-  return ties->n > 0 ? seer_loop_verify(loop) : SEER_OK;
+  return packs->n > 0 ? seer_loop_verify(loop) : SEER_OK;
 }
 
-static uint64_t hash_ties(const seer_built_ties *ties) {
+static uint64_t hash_packs(const seer_step_packs *packs) {
   uint64_t hash = 0;
-  for (uint32_t k = 0; k < ties->n; k++) {
-    const seer_pack *pack = &ties->pack[k];
+  for (uint32_t k = 0; k < packs->n; k++) {
+    const seer_pack *pack = &packs->pack[k];
     hash = seer_hash_u64(pack->n, seer_hash_u64(pack->source_buf + 1, hash));
     for (uint32_t d = 0; d < pack->n; d++) {
       hash = seer_hash_u64(pack->dim[d].source_dim, hash);
@@ -107,11 +107,11 @@ static seer_status build_one(
   SEER_TRY(seer_build_lower(jobs->context, jobs->network, k->step, k->choice, arena, &list, &loop));
   k->sketch = list->sketch[schedule->sketch];
   k->schedule_text = seer_schedule_print(list, schedule, arena);
-  SEER_TRY(repack(k->ties, loop));
+  SEER_TRY(repack(k->packs, loop));
   const char *symbol = seer_arena_printf(
       arena, "k_%016" PRIx64 "_%016" PRIx64, k->step->content, seer_schedule_hash(schedule));
-  if (k->ties->n > 0)
-    symbol = seer_arena_printf(arena, "%s_%016" PRIx64, symbol, hash_ties(k->ties));
+  if (k->packs->n > 0)
+    symbol = seer_arena_printf(arena, "%s_%016" PRIx64, symbol, hash_packs(k->packs));
   uint64_t start = seer_os_thread_ns();
   const seer_target *target = seer_context_target(jobs->context);
   SEER_TRY(jobs->form->kernel(target, codegen, loop, symbol, arena, &k->kernel));
@@ -151,20 +151,20 @@ static void build_part(void *user, uint32_t part, uint32_t thread) {
 
 // The kernels of one set of shapes, less those that an earlier set or step has.
 static seer_status add_set(const seer_network *network, const seer_choice *choice,
-    const seer_built_ties *ties, seer_map *seen, seer_built_kernels *out, uint32_t *of_step) {
+    const seer_step_packs *packs, seer_map *seen, seer_built_kernels *out, uint32_t *of_step) {
   for (uint32_t s = 0; s < network->n_step; s++) {
     const seer_step *step = &network->step[s];
     of_step[s] = UINT32_MAX;
     if (step->kind == SEER_STEP_VIEW || step->kind == SEER_STEP_HOST) continue;
     const seer_choice *c = &choice[step->task];
     uint64_t key = seer_hash_u64(step->content, seer_schedule_hash(&c->schedule)), index = 0;
-    key = seer_hash_u64(hash_ties(&ties[s]), key);
+    key = seer_hash_u64(hash_packs(&packs[s]), key);
     if (!seer_map_get(seen, key, &index)) {
       index = out->n++;
       seer_map_set(seen, key, index);
       out->kernel[index].step = step;
       out->kernel[index].choice = c;
-      out->kernel[index].ties = &ties[s];
+      out->kernel[index].packs = &packs[s];
     }
     SEER_ASSERT(out->kernel[index].step->content == step->content,
         "hash collision of steps %s and %s", out->kernel[index].step->name, step->name);
@@ -196,7 +196,7 @@ static void log_slowest(
 }
 
 seer_status seer_build_kernels(const seer_context *context, const seer_network *network,
-    const seer_choice *choice, const seer_build_form *form, seer_built_ties *const *ties,
+    const seer_choice *choice, const seer_build_form *form, seer_step_packs *const *packs,
     seer_arena *arena, seer_built_kernels *out) {
   *out = (seer_built_kernels){0};
   size_t n_step = 0;
@@ -207,7 +207,7 @@ seer_status seer_build_kernels(const seer_context *context, const seer_network *
   for (uint32_t k = 0; k < network->n_set; k++) {
     const seer_network *set = network->set[k];
     out->of_step[k] = SEER_NEW_ARRAY(arena, uint32_t, set->n_step + 1);
-    SEER_TRY(add_set(set, choice, ties[k], seen, out, out->of_step[k]));
+    SEER_TRY(add_set(set, choice, packs[k], seen, out, out->of_step[k]));
   }
 
   uint32_t n_threads = seer_parallel_threads(0, out->n);

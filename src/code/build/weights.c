@@ -190,6 +190,19 @@ static seer_status add_packed(seer_weight_file *file, const seer_pack *pack,
   return status;
 }
 
+bool seer_build_view(const seer_graph *graph, seer_val value, const seer_dag_buf *buf,
+    seer_tensor *out_of, uint8_t *out_perm) {
+  const seer_tensor *tensor = seer_graph_value(graph, value)->constant;
+  if (!tensor || tensor->rank != buf->rank ||
+      memcmp(tensor->dim, buf->dim, buf->rank * sizeof buf->dim[0]) != 0)
+    return false;
+  const seer_permuted *permuted = seer_graph_permuted(graph, tensor);
+  *out_of = permuted ? permuted->of : *tensor;
+  for (uint32_t d = 0; d < tensor->rank; d++)
+    out_perm[d] = permuted ? permuted->perm[d] : (uint8_t)d;
+  return true;
+}
+
 // A constant of the graph: packed from the tensor that it may be a permuted copy of, so that all
 // copies are known to be one.
 static seer_status add_packed_constant(seer_weight_file *file, const seer_graph *graph,

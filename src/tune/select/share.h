@@ -1,6 +1,6 @@
 // share.h - weights that several tasks of a kind read (for several sets of input shapes, or for
 // another number of rows within one) are stored once: their schedules are made to read one packed
-// form. A weight that tasks of two kinds read is build/tie.c's business.
+// form. A weight that tasks of two kinds read is gather.c's business.
 #ifndef SEER_TUNE_SELECT_SHARE_H
 #define SEER_TUNE_SELECT_SHARE_H
 

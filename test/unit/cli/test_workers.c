@@ -18,6 +18,7 @@
 #include "cli/command.h"
 #include "models/models.h"
 #include "tune/measure/backends.h"
+#include "tune/select/gather.h"
 #include "tune/session.h"
 
 static void ok(seer_status status) {
@@ -247,7 +248,8 @@ static void a_tuning_survives_them_all(void **state) {
   seer_choice choices[8];
   assert_true(w.network->n_task <= SEER_COUNT_OF(choices));
   seer_session_choices(session, choices);
-  ok(seer_build_model(w.context, w.network, choices, seer_os_path_join(w.arena, w.folder, "out")));
+  ok(seer_select_build(w.context, w.network, choices, SEER_BUILD_LIBRARY,
+      seer_os_path_join(w.arena, w.folder, "out")));
   seer_session_destroy(session);
   seer_records_close(records);
   close_world(&w);

@@ -1,13 +1,14 @@
-// tie.c - a constant that one step gathers rows of and another multiplies with (an embedding and
+// gather.c - a constant that one step gathers rows of and another multiplies with (an embedding and
 // the head that is tied to it) -> the gather reads the product's packed form, so that it is stored
 // once. A gather reads few elements and where they lie is data, so their order hardly matters to
 // it; each element may now cost a cache line of its own, which is what is priced. Whoever reads in
 // an order of its own keeps its form: that is share.c's business.
+#include "tune/select/gather.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/map.h"
-#include "code/build/internal.h"
 #include "learn/feature.h"
 #include "space/nest.h"
 
@@ -34,7 +35,7 @@ typedef struct {
   const seer_network *network;
   const seer_choice *choice;
   seer_arena *arena, *scratch;
-  seer_built_ties **ties;  // by set, by step
+  seer_step_packs **ties;  // by set, by step
   uint32_t n_reader;
   size_t cap_reader;
   reader *reader;
@@ -70,19 +71,6 @@ static bool same_form(const seer_pack *a, const seer_pack *b) {
     if (x->source_dim != y->source_dim || x->stride != y->stride || x->extent != y->extent)
       return false;
   }
-}
-
-bool seer_build_view(const seer_graph *graph, seer_val value, const seer_dag_buf *buf,
-    seer_tensor *out_of, uint8_t *out_perm) {
-  const seer_tensor *tensor = seer_graph_value(graph, value)->constant;
-  if (!tensor || tensor->rank != buf->rank ||
-      memcmp(tensor->dim, buf->dim, buf->rank * sizeof buf->dim[0]) != 0)
-    return false;
-  const seer_permuted *permuted = seer_graph_permuted(graph, tensor);
-  *out_of = permuted ? permuted->of : *tensor;
-  for (uint32_t d = 0; d < tensor->rank; d++)
-    out_perm[d] = permuted ? permuted->perm[d] : (uint8_t)d;
-  return true;
 }
 
 // ---- who reads what
@@ -335,7 +323,7 @@ static seer_status tie(finder *f, const reader *const *gather, uint32_t n, const
     if (!fits) return SEER_OK;
   }
   for (uint32_t k = 0; k < n; k++) {
-    seer_built_ties *ties = &f->ties[gather[k]->set][gather[k]->step];
+    seer_step_packs *ties = &f->ties[gather[k]->set][gather[k]->step];
     seer_pack *all = SEER_NEW_ARRAY(f->arena, seer_pack, ties->n + 1);
     if (ties->n) memcpy(all, ties->pack, ties->n * sizeof *all);
     all[ties->n++] = pack[k];
@@ -405,11 +393,11 @@ static seer_status tie_tables(finder *f) {
   return SEER_OK;
 }
 
-seer_status seer_build_find_ties(const seer_context *context, const seer_network *network,
-    const seer_choice *choice, seer_arena *arena, seer_built_ties ***out_ties) {
-  seer_built_ties **ties = SEER_NEW_ARRAY(arena, seer_built_ties *, network->n_set);
+seer_status seer_select_gathers(const seer_context *context, const seer_network *network,
+    const seer_choice *choice, seer_arena *arena, seer_step_packs ***out_ties) {
+  seer_step_packs **ties = SEER_NEW_ARRAY(arena, seer_step_packs *, network->n_set);
   for (uint32_t s = 0; s < network->n_set; s++)
-    ties[s] = SEER_NEW_ARRAY(arena, seer_built_ties, network->set[s]->n_step + 1);
+    ties[s] = SEER_NEW_ARRAY(arena, seer_step_packs, network->set[s]->n_step + 1);
   *out_ties = ties;
   if (seer_context_f64(context, SEER_OPT_SHARE_WEIGHTS) == 0) return SEER_OK;
   seer_arena *scratch = seer_arena_create("ties");
@@ -422,5 +410,15 @@ seer_status seer_build_find_ties(const seer_context *context, const seer_network
       .seconds = SEER_NEW_ARRAY(scratch, double, network->n_task + 1)};
   seer_status status = tie_tables(&f);
   seer_arena_destroy(scratch);
+  return status;
+}
+
+seer_status seer_select_build(const seer_context *context, const seer_network *network,
+    const seer_choice *choice, seer_build_kind kind, const char *out_dir) {
+  seer_arena *arena = seer_arena_create("gathers");
+  seer_step_packs **packs;
+  seer_status status = seer_select_gathers(context, network, choice, arena, &packs);
+  if (!status) status = seer_build_model(context, network, choice, packs, kind, out_dir);
+  seer_arena_destroy(arena);
   return status;
 }

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "code/build/internal.h"
 #include "support/test_target.h"
 #include "tune/select/choose.h"
+#include "tune/select/gather.h"
 
 static seer_context *context;
 static seer_arena *arena;
@@ -61,8 +61,8 @@ static uint32_t count_ties(const seer_network *network, int64_t opt_level, seer_
   seer_choice *choice;
   seer_choose_counts counts;
   must(seer_choose(context, network, NULL, opt_level, arena, &choice, &counts));
-  seer_built_ties **ties;
-  must(seer_build_find_ties(context, network, choice, arena, &ties));
+  seer_step_packs **ties;
+  must(seer_select_gathers(context, network, choice, arena, &ties));
   uint32_t n = 0;
   for (uint32_t s = 0; s < network->n_step; s++) {
     if (ties[0][s].n == 0) continue;
