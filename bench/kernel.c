@@ -15,7 +15,7 @@
 #include "code/kernel.h"
 #include "dags.h"
 #include "learn/feature.h"
-#include "space/frame.h"
+#include "space/lower.h"
 
 static double now_s(void) {
   struct timespec t;

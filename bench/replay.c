@@ -29,7 +29,7 @@
 #include "support/random_dag.h"
 #include "front/front.h"
 #include "models/models.h"
-#include "space/frame.h"
+#include "space/lower.h"
 #include "tune/select/choose.h"
 
 #define LEVELS 5

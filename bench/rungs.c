@@ -23,6 +23,7 @@
 #include "tune/measure/operands.h"
 #include "tune/measure/runner.h"
 #include "tune/search.h"
+#include "space/lower.h"
 
 // Of one contender: longer than most bursts of what else the machine does. There are so many turns
 // because caches that are shared with others' work are slower for seconds at a time: the median is

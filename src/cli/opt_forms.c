@@ -5,6 +5,7 @@
 
 #include "code/dump.h"
 #include "code/tile/tile.h"
+#include "space/lower.h"
 #include "tune/select/choose.h"
 
 static bool starts_with(const char *text, size_t n_bytes, const char *keyword) {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "code/kernel.h"
-#include "space/frame.h"
+#include "space/lower.h"
 
 // Below this many elements code generation would cost more than it saves. (An estimate: code for
 // the 9.4 million took 30 ms in all; the interpreter was not timed against it.)

@@ -92,11 +92,4 @@ typedef struct {
 seer_frame_tile seer_frame_register_tile(const seer_frame *frame, uint32_t stage);
 int64_t seer_frame_parts(const seer_frame *frame, uint32_t stage);  // product of its parallel loops
 
-// Lowers (lower.c). `schedule` complete; out_loop in `arena`.
-// Errors: UNSUPPORTED for what has no lowering; INTERNAL if verify of the result fails
-// (SEER_VERIFY).
-struct seer_loop;
-SEER_MUST_USE seer_status seer_loop_lower(const seer_sketch_list *list,
-    const seer_schedule *schedule, seer_arena *arena, struct seer_loop **out_loop);
-
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
+#include "space/lower.h"
 #include "tune/measure/message.h"
 
 #define MAX_PACK_BYTES (1 << 20)

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "space/lower.h"
 #include "support/coverage.h"
 #include "support/isa_check.h"
 #include "support/jit_check.h"

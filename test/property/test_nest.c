@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "dag/access.h"
+#include "space/lower.h"
 #include "space/nest.h"
 #include "support/nest_walk.h"
 #include "support/random_dag.h"

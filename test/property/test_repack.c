@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "space/lower.h"
 #include "support/jit_check.h"
 #include "support/loop_check.h"
 #include "support/random_dag.h"

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "code/gen/generate.h"
+#include "space/lower.h"
 #include "support/levels.h"
 #include "support/loop_check.h"
 #include "support/random_dag.h"

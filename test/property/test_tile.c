@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "code/tile/pass.h"
-#include "space/frame.h"
+#include "space/lower.h"
 #include "support/random_dag.h"
 
 #define N_DAGS 250

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "space/lower.h"
 #include "support/jit_check.h"
 #include "support/levels.h"
 #include "support/loop_check.h"

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "code/gen/generate.h"
+#include "space/lower.h"
 #include "support/coverage.h"
 #include "support/loop_check.h"
 #include "support/random_dag.h"

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "space/lower.h"
 #include "support/jit_check.h"
 #include "support/loop_check.h"
 #include "support/winograd_net.h"

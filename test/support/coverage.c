@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "space/frame.h"
+#include "space/lower.h"
 
 static const char *const met_names[] = {"tail-root", "tail-region", "tail-reduce", "tail-vector",
     "cut-region", "clamped-start", "parallel", "packed", "phases", "inline", "root", "at-1", "at-2",

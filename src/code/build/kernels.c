@@ -9,6 +9,7 @@
 #include "base/recover.h"
 #include "code/build/internal.h"
 #include "code/dump.h"
+#include "space/lower.h"
 
 typedef struct job_list job_list;
 

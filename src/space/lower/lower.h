@@ -5,11 +5,11 @@
 //   region.c        where an attached stage's region starts, which loops need a bound
 //   expr.c          inlining, loads of DAG buffers to loads of loop buffers, packed weights
 //   simplify.c      integer expressions made smaller by the ranges of their variables
-#ifndef SEER_SPACE_LOWER_H
-#define SEER_SPACE_LOWER_H
+#ifndef SEER_SPACE_LOWER_LOWER_H
+#define SEER_SPACE_LOWER_LOWER_H
 
-#include "space/frame.h"
 #include "space/loop/linear.h"
+#include "space/lower.h"
 
 // Planted faults: what lowering gets wrong on purpose, so that tests can show that they would see
 // it.

@@ -11,6 +11,7 @@
 
 #include "base/map.h"
 #include "base/os_fault.h"
+#include "space/lower.h"
 #include "tune/measure/message.h"
 #include "tune/measure/runner.h"
 

@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "base/roots.h"
 #include "learn/cost.h"
+#include "space/lower.h"
 #include "space/nest.h"
 #include "tune/select/choose.h"
 

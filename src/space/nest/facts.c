@@ -1,8 +1,8 @@
-// nest_facts.c - a sketch's DAG -> operation counts and affine accesses of each stage, over the
+// facts.c - a sketch's DAG -> operation counts and affine accesses of each stage, over the
 // stage's own axes. Made once per sketch list; everything per candidate is nest.c's.
 #include <string.h>
 
-#include "space/nest_internal.h"
+#include "space/nest/internal.h"
 
 static void count_op(op_count *ops, const seer_expr_node *node) {
   bool is_real = seer_dtype_is_float((seer_dtype)node->dtype);

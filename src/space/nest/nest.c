@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "dag/access.h"
-#include "space/nest_internal.h"
+#include "space/nest/internal.h"
 
 // ---- per candidate
 
