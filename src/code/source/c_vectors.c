@@ -657,7 +657,7 @@ static const struct {
 
 static void put_half_floats(seer_text *text, uint32_t lanes) {
   const char *before = "if";
-  char n[8], half[8];
+  char n[16], half[16];
   snprintf(n, sizeof(n), "%u", lanes);
   snprintf(half, sizeof(half), "%u", lanes / 2);
   const char *const words[] = {"N", n, "K", half, NULL};
