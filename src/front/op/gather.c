@@ -3,25 +3,6 @@
 
 #include "front/sized.h"
 
-// `...`: the text, and what else the entry says.
-#define INJECTIVE(id, onnx, from, in_min, in_max, attributes, fold_fn, ...) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                          \
-      .domain = "",                                                         \
-      .opset_min = from,                                                    \
-      .opset_max = 25,                                                      \
-      .n_in_min = in_min,                                                   \
-      .n_in_max = in_max,                                                   \
-      .n_out_min = 1,                                                       \
-      .n_out_max = 1,                                                       \
-      .fuse = SEER_FUSE_INJECTIVE,                                          \
-      .attrs = attributes,                                                  \
-      .rtol = 0,                                                            \
-      .atol = 0,                                                            \
-      .infer = infer_##id,                                                  \
-      .emit = emit_##id,                                                    \
-      .fold = fold_fn,                                                      \
-      .doc = __VA_ARGS__};
-
 static uint32_t start_map(seer_emit *emit, const seer_node *node, seer_expr *at) {
   return seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
 }
@@ -133,7 +114,7 @@ static seer_status emit_pad(seer_emit *emit, const seer_node *node) {
       seer_emit_load_guarded(emit, node, 0, at, inside, fill));
   return SEER_OK;
 }
-INJECTIVE(pad, "Pad", 2, 1, 4, "mode pads value", NULL,
+SEER_OP_INJECTIVE(pad, "Pad", 2, 1, 4, 1, "mode pads value", NULL,
     "constant, reflect, edge, wrap; negative pads; attributes or constant inputs")
 
 // ---- Gather
@@ -228,7 +209,7 @@ seer_val seer_op_listed_number(const seer_graph *graph, const seer_node *node) {
     if (seer_value_elems(seer_graph_value(graph, concat->in[k])) != 1) return none;
   return i < 0 || i >= concat->n_in ? none : concat->in[i];
 }
-INJECTIVE(gather, "Gather", 1, 2, 2, "axis", fold_gather,
+SEER_OP_INJECTIVE(gather, "Gather", 1, 2, 2, 1, "axis", fold_gather,
     "any rank; indices out of range are clamped", .carry_sizes = carry_gather, .moves = true,
     .bounded_by = seer_op_listed_number)
 
@@ -270,7 +251,7 @@ static seer_status carry_gather_elements(seer_expand *e) {
   }
   return seer_expand_in(e, 0)->size[axis].i ? seer_sized_count_from_size(e, axis) : SEER_OK;
 }
-INJECTIVE(gather_elements, "GatherElements", 11, 2, 2, "axis", NULL,
+SEER_OP_INJECTIVE(gather_elements, "GatherElements", 11, 2, 2, 1, "axis", NULL,
     "indices out of range are clamped", .carry_sizes = carry_gather_elements, .moves = true)
 
 // ---- DepthToSpace, SpaceToDepth: blocks of pixels to channels and back
@@ -321,7 +302,7 @@ static seer_status emit_depth_to_space(seer_emit *emit, const seer_node *node) {
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_emit_load(emit, node, 0, from));
   return SEER_OK;
 }
-INJECTIVE(depth_to_space, "DepthToSpace", 1, 1, 1, "blocksize mode", NULL, "DCR and CRD")
+SEER_OP_INJECTIVE(depth_to_space, "DepthToSpace", 1, 1, 1, 1, "blocksize mode", NULL, "DCR and CRD")
 
 static seer_status infer_space_to_depth(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
@@ -352,4 +333,4 @@ static seer_status emit_space_to_depth(seer_emit *emit, const seer_node *node) {
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_emit_load(emit, node, 0, from));
   return SEER_OK;
 }
-INJECTIVE(space_to_depth, "SpaceToDepth", 1, 1, 1, "blocksize", NULL, "")
+SEER_OP_INJECTIVE(space_to_depth, "SpaceToDepth", 1, 1, 1, 1, "blocksize", NULL, "")

@@ -5,25 +5,6 @@
 
 #include "front/sized.h"
 
-// `...`: the text, and what else the entry says.
-#define INJECTIVE(id, onnx, from, in_min, in_max, out_max, attributes, fold_fn, ...) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                                   \
-      .domain = "",                                                                  \
-      .opset_min = from,                                                             \
-      .opset_max = 25,                                                               \
-      .n_in_min = in_min,                                                            \
-      .n_in_max = in_max,                                                            \
-      .n_out_min = 1,                                                                \
-      .n_out_max = out_max,                                                          \
-      .fuse = SEER_FUSE_INJECTIVE,                                                   \
-      .attrs = attributes,                                                           \
-      .rtol = 0,                                                                     \
-      .atol = 0,                                                                     \
-      .infer = infer_##id,                                                           \
-      .emit = emit_##id,                                                             \
-      .fold = fold_fn,                                                               \
-      .doc = __VA_ARGS__};
-
 // ---- constants: out[i] = in[offset + sum i_d * stride_d], in elements of a dense input
 
 static void dense_strides(const int64_t *dim, uint32_t rank, int64_t *out_stride) {
@@ -124,7 +105,7 @@ static bool is_in_order(const seer_graph *graph, const seer_node *node) {
     if (perm->ints[k] != (int64_t)k) return false;
   return true;
 }
-INJECTIVE(transpose, "Transpose", 1, 1, 1, 1, "perm", fold_transpose, "",
+SEER_OP_INJECTIVE(transpose, "Transpose", 1, 1, 1, 1, "perm", fold_transpose, "",
     .carry_sizes = carry_transpose, .moves = true, .is_copy = is_in_order)
 
 // ---- Concat
@@ -217,9 +198,9 @@ static seer_status carry_concat(seer_expand *e) {
 static bool is_of_one(SEER_UNUSED const seer_graph *graph, const seer_node *node) {
   return node->n_in == 1;
 }
-INJECTIVE(concat, "Concat", 4, 1, SEER_OP_ANY, 1, "axis", fold_concat, "", .joins_parts = true,
-    .carry_sizes = carry_concat, .is_composite = joins_sized, .expand = seer_expand_sized_concat,
-    .expands_sized = true, .is_copy = is_of_one)
+SEER_OP_INJECTIVE(concat, "Concat", 4, 1, SEER_OP_ANY, 1, "axis", fold_concat, "",
+    .joins_parts = true, .carry_sizes = carry_concat, .is_composite = joins_sized,
+    .expand = seer_expand_sized_concat, .expands_sized = true, .is_copy = is_of_one)
 
 // ---- Split
 
@@ -307,7 +288,7 @@ static seer_status fold_split(
 static seer_status carry_split(seer_expand *e) {
   return seer_sized_but(e, seer_node_attr_i(&e->node, "axis", 0), true, "it cannot be split");
 }
-INJECTIVE(split, "Split", 2, 1, 2, SEER_OP_ANY, "axis split num_outputs", fold_split,
+SEER_OP_INJECTIVE(split, "Split", 2, 1, 2, SEER_OP_ANY, "axis split num_outputs", fold_split,
     "sizes as attribute or constant input, equal parts", .carry_sizes = carry_split)
 
 // ---- Slice: attributes before opset 10, inputs since
@@ -446,7 +427,7 @@ static bool has_no_steps(const seer_graph *graph, const seer_node *node) {
     if (seer_dtype_load_i64(steps->dtype, steps->data, i) != 1) return false;
   return steps;
 }
-INJECTIVE(slice, "Slice", 1, 1, 5, 1, "axes ends starts", fold_slice,
+SEER_OP_INJECTIVE(slice, "Slice", 1, 1, 5, 1, "axes ends starts", fold_slice,
     "attributes or constant inputs, any steps", .carry_sizes = carry_slice, .moves = true,
     .bounded_by = seer_op_listed_number, .is_copy = has_no_steps)
 
@@ -504,7 +485,7 @@ static seer_status carry_expand(seer_expand *e) {
 static bool is_same_size(SEER_UNUSED const seer_graph *graph, SEER_UNUSED const seer_node *node) {
   return true;
 }
-INJECTIVE(expand, "Expand", 8, 2, 2, 1, "", fold_expand, "constant shape",
+SEER_OP_INJECTIVE(expand, "Expand", 8, 2, 2, 1, "", fold_expand, "constant shape",
     .carry_sizes = carry_expand, .moves = true, .is_copy = is_same_size)
 
 static seer_status infer_tile(
@@ -537,4 +518,4 @@ static seer_status emit_tile(seer_emit *emit, const seer_node *node) {
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_emit_load(emit, node, 0, at));
   return SEER_OK;
 }
-INJECTIVE(tile, "Tile", 6, 2, 2, 1, "", NULL, "constant repeats", .is_copy = is_same_size)
+SEER_OP_INJECTIVE(tile, "Tile", 6, 2, 2, 1, "", NULL, "constant repeats", .is_copy = is_same_size)

@@ -164,4 +164,25 @@ void seer_op_put_window(seer_text *text, const seer_node *node, const int64_t *k
 // One entry of a list: of a Concat of single numbers, the one that constant input 1 names.
 seer_val seer_op_listed_number(const seer_graph *graph, const seer_node *node);
 
+// ---- entries
+// An index map: infer_<id> and emit_<id> stand in front of it. `...`: the text, and what else the
+// entry says.
+#define SEER_OP_INJECTIVE(id, onnx, from, in_min, in_max, out_max, attributes, fold_fn, ...) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                                           \
+      .domain = "",                                                                          \
+      .opset_min = from,                                                                     \
+      .opset_max = 25,                                                                       \
+      .n_in_min = in_min,                                                                    \
+      .n_in_max = in_max,                                                                    \
+      .n_out_min = 1,                                                                        \
+      .n_out_max = out_max,                                                                  \
+      .fuse = SEER_FUSE_INJECTIVE,                                                           \
+      .attrs = attributes,                                                                   \
+      .rtol = 0,                                                                             \
+      .atol = 0,                                                                             \
+      .infer = infer_##id,                                                                   \
+      .emit = emit_##id,                                                                     \
+      .fold = fold_fn,                                                                       \
+      .doc = __VA_ARGS__};
+
 #endif
