@@ -19,32 +19,12 @@
 #include "support/loop_check.h"
 #include "support/random_dag.h"
 #include "vector_faults.h"
+#include "vector_machines.h"
 
 #define N_PAIRS 600
 #define SAMPLES 2
 #define QUOTA 3
 #define N_FAULTY_PAIRS 1000
-
-static const seer_gen_machine machines[] = {
-    {.tile = {16, 16}, .l2_bytes = 1 << 18, .masked_bytes = 255},
-    {.tile = {32, 16},
-        .l2_bytes = 1 << 18,
-        .has_half = true,
-        .has_rounding = true,
-        .masked_bytes = 4},
-    {.tile = {64, 32},
-        .l2_bytes = 1 << 20,
-        .has_half = true,
-        .has_rounding = true,
-        .has_extremes = true,
-        .masked_bytes = 1},
-    {.tile = {16, 32},
-        .l2_bytes = 1 << 18,
-        .has_rounding = true,
-        .has_extremes = true,
-        .masked_bytes = 1},
-    {.tile = {32, 16}, .l2_bytes = 1 << 18, .has_half = true, .masked_bytes = 255},
-    {.tile = {64, 32}, .l2_bytes = 1 << 18, .masked_bytes = 4}};
 
 static uint64_t number(const char *name, uint64_t otherwise) {
   const char *value = getenv(name);
@@ -148,7 +128,7 @@ static bool try_recipe(trial *t, const random_dag_recipe *recipe) {
   seer_arena *arena = seer_arena_create("dag"), *scratch = seer_arena_create("scratch");
   uint32_t kinds;
   seer_dag *dag = random_dag_build(recipe, arena, &kinds);
-  t->machine = &machines[recipe->seed % SEER_COUNT_OF(machines)];
+  t->machine = &vector_machines[recipe->seed % SEER_COUNT_OF(vector_machines)];
   seer_target target = {.vector_bytes = t->machine->tile.vector_bytes,
       .threads = 2,
       .n_vector_registers = t->machine->tile.n_vector_registers};

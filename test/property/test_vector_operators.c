@@ -12,24 +12,10 @@
 
 #include <math.h>
 
-#include "code/gen/generate.h"
 #include "dag/expr.h"
+#include "vector_machines.h"
 
 enum { ROWS = 7, COLUMNS = 19, N = ROWS * COLUMNS };
-
-static const seer_gen_machine machines[] = {
-    {.tile = {16, 16}, .l2_bytes = 1 << 18, .masked_bytes = 255},
-    {.tile = {32, 16},
-        .l2_bytes = 1 << 18,
-        .has_half = true,
-        .has_rounding = true,
-        .masked_bytes = 4},
-    {.tile = {64, 32},
-        .l2_bytes = 1 << 18,
-        .has_half = true,
-        .has_rounding = true,
-        .has_extremes = true,
-        .masked_bytes = 1}};
 
 typedef enum {
   ANYTHING,  // NaN, infinities, the largest and the smallest too
@@ -129,8 +115,8 @@ static bool check_text(trial *t, const char *text, numbers kind, double toleranc
     seer_status_free(status);
     return false;
   }
-  for (size_t m = 0; m < SEER_COUNT_OF(machines); m++)
-    check_machine(t, loop, &machines[m], kind, tolerance, text);
+  for (size_t m = 0; m < SEER_COUNT_OF(vector_machines); m++)
+    check_machine(t, loop, &vector_machines[m], kind, tolerance, text);
   return true;
 }
 

@@ -167,6 +167,9 @@ seer_vec seer_gen_splat(seer_gen *g, seer_vec scalar, uint32_t lanes);
 seer_vec seer_gen_widen(seer_gen *g, seer_gen_value v);  // to the current lanes
 seer_vec seer_gen_and(seer_gen *g, seer_vec a, seer_vec b);  // NONE = true
 seer_vec seer_gen_const_i64(seer_gen *g, int64_t v);
+// A constant of the type and the lanes of `like`.
+seer_vec seer_gen_int_like(seer_gen *g, seer_vec like, int64_t c);
+seer_vec seer_gen_real_like(seer_gen *g, seer_vec like, double c);
 seer_vec seer_gen_select(seer_gen *g, seer_vec cond, seer_vec a, seer_vec b);
 bool seer_gen_const_bool(const seer_gen *g, seer_vec v, bool *out);  // v is a constant i1
 // i1 lanes: lane < limit (i64).

@@ -16,10 +16,7 @@
 #include "code/gen/gen.h"
 
 // Constants of the shape of `like`.
-static seer_vec fc(seer_gen *g, seer_vec like, double v) {
-  const seer_vec_node *node = seer_vec_at(g->code, like);
-  return seer_vec_real(g->b, (seer_vec_elem)node->elem, node->lanes, v);
-}
+static seer_vec fc(seer_gen *g, seer_vec like, double v) { return seer_gen_real_like(g, like, v); }
 static seer_vec ic(seer_gen *g, seer_vec like, uint32_t v) {
   return seer_vec_const(g->b, SEER_VEC_I32, seer_gen_width(g, like), v);
 }

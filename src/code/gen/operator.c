@@ -20,14 +20,6 @@ static seer_vec_elem elem_of(const seer_gen *g, seer_vec v) {
   return (seer_vec_elem)seer_vec_at(g->code, v)->elem;
 }
 
-// An integer constant of v's shape.
-static seer_vec int_like(seer_gen *g, seer_vec v, int64_t c) {
-  return seer_vec_const(g->b, elem_of(g, v), seer_gen_width(g, v), (uint64_t)c);
-}
-static seer_vec real_like(seer_gen *g, seer_vec v, double c) {
-  return seer_vec_real(g->b, elem_of(g, v), seer_gen_width(g, v), c);
-}
-
 static seer_vec cast(seer_gen *g, seer_dtype to, seer_dtype from, seer_vec v) {
   seer_vec_elem type = seer_gen_elem(to);
   bool to_float = seer_dtype_is_float(to), from_float = seer_dtype_is_float(from);
@@ -47,15 +39,16 @@ static seer_vec cast(seer_gen *g, seer_dtype to, seer_dtype from, seer_vec v) {
     return seer_dtype_format(to) ? seer_gen_from_memory(g, to, seer_gen_to_memory(g, to, v)) : v;
   }
   if (from_float) {
-    if (to == SEER_DTYPE_BOOL) return seer_vec2(g->b, SEER_VEC_FNE_NAN, v, int_like(g, v, 0));
+    if (to == SEER_DTYPE_BOOL)
+      return seer_vec2(g->b, SEER_VEC_FNE_NAN, v, seer_gen_int_like(g, v, 0));
     bool is_signed = seer_dtype_is_signed(to);
     v = seer_vec_to(g->b, is_signed ? SEER_VEC_FLOAT_SINT : SEER_VEC_FLOAT_UINT, v, type);
     if (seer_dtype_bits(to) != 4) return v;
-    if (is_signed) v = seer_vec2(g->b, SEER_VEC_SMAX, v, int_like(g, v, -8));
-    return seer_vec2(
-        g->b, is_signed ? SEER_VEC_SMIN : SEER_VEC_UMIN, v, int_like(g, v, is_signed ? 7 : 15));
+    if (is_signed) v = seer_vec2(g->b, SEER_VEC_SMAX, v, seer_gen_int_like(g, v, -8));
+    return seer_vec2(g->b, is_signed ? SEER_VEC_SMIN : SEER_VEC_UMIN, v,
+        seer_gen_int_like(g, v, is_signed ? 7 : 15));
   }
-  if (to == SEER_DTYPE_BOOL) return seer_vec2(g->b, SEER_VEC_NE, v, int_like(g, v, 0));
+  if (to == SEER_DTYPE_BOOL) return seer_vec2(g->b, SEER_VEC_NE, v, seer_gen_int_like(g, v, 0));
   if (elem_of(g, v) != type) {
     bool is_signed = from != SEER_DTYPE_BOOL && seer_dtype_is_signed(from);
     bool is_wider = from == SEER_DTYPE_BOOL || seer_dtype_bytes(to) > seer_dtype_bytes(from);
@@ -97,14 +90,14 @@ static seer_vec float_extreme(seer_gen *g, bool is_max, seer_vec a, seer_vec b) 
 
 // Floor division and modulus; a divisor of 0 (or -1 of the smallest number) must not trap.
 static seer_vec int_divide(seer_gen *g, bool is_mod, bool is_signed, seer_vec a, seer_vec b) {
-  seer_vec zero = int_like(g, a, 0), one = int_like(g, a, 1);
+  seer_vec zero = seer_gen_int_like(g, a, 0), one = seer_gen_int_like(g, a, 1);
   uint64_t divisor;
   if (!seer_vec_const_bits(g->code, b, &divisor) || divisor == 0) {
     b = seer_vec_select(g->b, seer_vec2(g->b, SEER_VEC_EQ, b, zero), one, b);
   }
   if (!is_signed)
     return is_mod ? seer_vec2(g->b, SEER_VEC_UREM, a, b) : seer_vec2(g->b, SEER_VEC_UDIV, a, b);
-  seer_vec is_minus = seer_vec2(g->b, SEER_VEC_EQ, b, int_like(g, a, -1));
+  seer_vec is_minus = seer_vec2(g->b, SEER_VEC_EQ, b, seer_gen_int_like(g, a, -1));
   seer_vec by = seer_vec_select(g->b, is_minus, one, b);
   seer_vec rest = seer_vec2(g->b, SEER_VEC_SREM, a, by);
   seer_vec differ = seer_vec2(g->b, SEER_VEC_SLT, seer_vec2(g->b, SEER_VEC_XOR, rest, by), zero);
@@ -121,10 +114,10 @@ static seer_vec int_divide(seer_gen *g, bool is_mod, bool is_signed, seer_vec a,
 static seer_vec int_shift(
     seer_gen *g, bool is_left, bool is_signed, seer_dtype dtype, seer_vec a, seer_vec by) {
   int64_t bits = (int64_t)seer_dtype_bits(dtype);
-  seer_vec zero = int_like(g, a, 0);
-  seer_vec is_far = seer_vec2(g->b, SEER_VEC_UGE, by, int_like(g, a, bits));
+  seer_vec zero = seer_gen_int_like(g, a, 0);
+  seer_vec is_far = seer_vec2(g->b, SEER_VEC_UGE, by, seer_gen_int_like(g, a, bits));
   if (!is_left && is_signed) {
-    by = seer_vec_select(g->b, is_far, int_like(g, a, bits - 1), by);
+    by = seer_vec_select(g->b, is_far, seer_gen_int_like(g, a, bits - 1), by);
     return seer_vec2(g->b, SEER_VEC_ASHR, a, by);
   }
   by = seer_vec_select(g->b, is_far, zero, by);
@@ -135,7 +128,7 @@ static seer_vec int_shift(
 
 static seer_vec apply_int(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_vec a, seer_vec b) {
   bool is_bool = dtype == SEER_DTYPE_BOOL, is_signed = !is_bool && seer_dtype_is_signed(dtype);
-  seer_vec zero = int_like(g, a, 0);
+  seer_vec zero = seer_gen_int_like(g, a, 0);
   switch ((int)op) {
     case SEER_EXPR_ADD:
       return is_bool ? seer_vec2(g->b, SEER_VEC_OR, a, b) : seer_vec2(g->b, SEER_VEC_ADD, a, b);
@@ -156,10 +149,11 @@ static seer_vec apply_int(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_v
     case SEER_EXPR_ABS:
       return is_signed ? seer_vec1(g->b, SEER_VEC_ABS, a) : a;
     case SEER_EXPR_SIGN: {
-      seer_vec one = int_like(g, a, 1);
+      seer_vec one = seer_gen_int_like(g, a, 1);
       seer_vec r = seer_vec_select(g->b, seer_vec2(g->b, SEER_VEC_NE, a, zero), one, zero);
       if (!is_signed) return r;
-      return seer_vec_select(g->b, seer_vec2(g->b, SEER_VEC_SLT, a, zero), int_like(g, a, -1), r);
+      return seer_vec_select(
+          g->b, seer_vec2(g->b, SEER_VEC_SLT, a, zero), seer_gen_int_like(g, a, -1), r);
     }
     case SEER_EXPR_FLOOR:
     case SEER_EXPR_CEIL:
@@ -182,7 +176,7 @@ static seer_vec apply_int(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_v
     case SEER_EXPR_POW: {
       int64_t n;
       if (!seer_vec_const_int(g->code, b, &n) || n < 0 || n > 8) break;
-      seer_vec r = int_like(g, a, 1);
+      seer_vec r = seer_gen_int_like(g, a, 1);
       for (int64_t k = 0; k < n; k++) r = seer_vec2(g->b, SEER_VEC_MUL, r, a);
       return r;
     }
@@ -227,7 +221,7 @@ static seer_vec float_sum(seer_gen *g, seer_vec a, seer_vec b, bool is_minus) {
 
 static seer_vec apply_float(
     seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_vec a, seer_vec b) {
-  seer_vec zero = int_like(g, a, 0);
+  seer_vec zero = seer_gen_int_like(g, a, 0);
   switch ((int)op) {
     case SEER_EXPR_ADD:
       return float_sum(g, a, b, false);
@@ -250,8 +244,8 @@ static seer_vec apply_float(
     case SEER_EXPR_ABS:
       return seer_vec1(g->b, SEER_VEC_FABS, a);
     case SEER_EXPR_SIGN: {
-      seer_vec one = real_like(g, a, 1.0);
-      seer_vec minus = real_like(g, a, -1.0);
+      seer_vec one = seer_gen_real_like(g, a, 1.0);
+      seer_vec minus = seer_gen_real_like(g, a, -1.0);
       seer_vec r = seer_vec_select(g->b, seer_vec2(g->b, SEER_VEC_FGT, a, zero), one, a);
       return seer_vec_select(g->b, seer_vec2(g->b, SEER_VEC_FLT, a, zero), minus, r);
     }

@@ -4,20 +4,15 @@
 
 #include "code/gen/gen.h"
 
-static seer_vec int_like(seer_gen *g, seer_vec v, int64_t c) {
-  const seer_vec_node *node = seer_vec_at(g->code, v);
-  return seer_vec_const(g->b, (seer_vec_elem)node->elem, node->lanes, (uint64_t)c);
-}
-
 static seer_vec shifted(seer_gen *g, seer_vec v, int by) {  // > 0: left
-  seer_vec n = int_like(g, v, by > 0 ? by : -by);
+  seer_vec n = seer_gen_int_like(g, v, by > 0 ? by : -by);
   return by > 0 ? seer_vec2(g->b, SEER_VEC_SHL, v, n) : seer_vec2(g->b, SEER_VEC_LSHR, v, n);
 }
 static seer_vec masked(seer_gen *g, seer_vec v, uint32_t bits) {
-  return seer_vec2(g->b, SEER_VEC_AND, v, int_like(g, v, (int64_t)(int32_t)bits));
+  return seer_vec2(g->b, SEER_VEC_AND, v, seer_gen_int_like(g, v, (int64_t)(int32_t)bits));
 }
 static seer_vec plus(seer_gen *g, seer_vec v, uint32_t c) {
-  return seer_vec2(g->b, SEER_VEC_ADD, v, int_like(g, v, (int64_t)(int32_t)c));
+  return seer_vec2(g->b, SEER_VEC_ADD, v, seer_gen_int_like(g, v, (int64_t)(int32_t)c));
 }
 static seer_vec bits_of(seer_gen *g, seer_vec f) {
   return seer_vec_to(g->b, SEER_VEC_BITCAST, f, SEER_VEC_I32);
@@ -26,11 +21,11 @@ static seer_vec float_of(seer_gen *g, seer_vec b) {
   return seer_vec_to(g->b, SEER_VEC_BITCAST, b, SEER_VEC_F32);
 }
 static seer_vec is_above(seer_gen *g, seer_vec v, uint32_t c) {  // v > c, unsigned
-  return seer_vec2(g->b, SEER_VEC_UGT, v, int_like(g, v, (int64_t)(int32_t)c));
+  return seer_vec2(g->b, SEER_VEC_UGT, v, seer_gen_int_like(g, v, (int64_t)(int32_t)c));
 }
 
 static seer_vec choose(seer_gen *g, seer_vec cond, uint32_t c, seer_vec otherwise) {
-  seer_vec value = int_like(g, otherwise, (int64_t)(int32_t)c);
+  seer_vec value = seer_gen_int_like(g, otherwise, (int64_t)(int32_t)c);
   return seer_vec_select(g->b, cond, value, otherwise);
 }
 
@@ -44,12 +39,12 @@ static seer_vec small_to_float(seer_gen *g, const seer_float_format *f, seer_vec
       seer_vec_real(g->b, SEER_VEC_F32, seer_gen_width(g, bits), ldexp(1.0, 127 - f->bias));
   seer_vec r = bits_of(g, seer_vec2(g->b, SEER_VEC_FMUL, float_of(g, magnitude), scale));
   if (f->is_unsigned_zero) {
-    seer_vec is_nan = seer_vec2(g->b, SEER_VEC_EQ, w, int_like(g, w, f->nan));
+    seer_vec is_nan = seer_vec2(g->b, SEER_VEC_EQ, w, seer_gen_int_like(g, w, f->nan));
     r = choose(g, is_nan, 0x7FC00000, r);
   } else if (f->overflow == f->nan) {
     r = choose(g, is_above(g, magnitude, (uint32_t)f->largest << up), 0x7FC00000, r);
   } else {  // infinity and NaNs keep their mantissa
-    seer_vec special = seer_vec2(g->b, SEER_VEC_OR, magnitude, int_like(g, w, 0x7F800000));
+    seer_vec special = seer_vec2(g->b, SEER_VEC_OR, magnitude, seer_gen_int_like(g, w, 0x7F800000));
     seer_vec is_special = is_above(g, magnitude, (uint32_t)f->largest << up);
     r = seer_vec_select(g->b, is_special, special, r);
   }
@@ -64,7 +59,7 @@ static seer_vec float_to_small(seer_gen *g, const seer_float_format *f, seer_vec
   uint32_t round = (1u << (down - 1)) - 1 - ((uint32_t)(127 - f->bias) << 23);
   uint32_t unit_exponent = (uint32_t)(127 + 1 - f->bias - f->mantissa_bits + 23);
   seer_vec w = bits_of(g, v), magnitude = masked(g, w, 0x7FFFFFFF);
-  seer_vec unit = float_of(g, int_like(g, w, (int64_t)unit_exponent << 23));
+  seer_vec unit = float_of(g, seer_gen_int_like(g, w, (int64_t)unit_exponent << 23));
   seer_vec small = seer_vec2(g->b, SEER_VEC_FADD, float_of(g, magnitude), unit);
   small = plus(g, bits_of(g, small), 0u - (unit_exponent << 23));
   seer_vec odd = masked(g, shifted(g, magnitude, -down), 1);
@@ -75,7 +70,7 @@ static seer_vec float_to_small(seer_gen *g, const seer_float_format *f, seer_vec
   seer_vec is_beyond = is_above(g, r, f->largest);
   seer_vec is_nan = is_above(g, magnitude, 0x7F800000);
   if (f->is_unsigned_zero) {
-    seer_vec is_zero = seer_vec2(g->b, SEER_VEC_EQ, r, int_like(g, r, 0));
+    seer_vec is_zero = seer_vec2(g->b, SEER_VEC_EQ, r, seer_gen_int_like(g, r, 0));
     r = choose(g, is_zero, 0, seer_vec2(g->b, SEER_VEC_OR, r, sign));
     r = choose(g, is_nan, f->nan, choose(g, is_beyond, f->overflow, r));
   } else {
@@ -89,7 +84,7 @@ static seer_vec float_to_bf16(seer_gen *g, seer_vec f) {
   seer_vec w = bits_of(g, f), high = shifted(g, w, -16);
   seer_vec rounded =
       shifted(g, seer_vec2(g->b, SEER_VEC_ADD, plus(g, w, 0x7FFF), masked(g, high, 1)), -16);
-  seer_vec nan = seer_vec2(g->b, SEER_VEC_OR, high, int_like(g, w, 0x40));
+  seer_vec nan = seer_vec2(g->b, SEER_VEC_OR, high, seer_gen_int_like(g, w, 0x40));
   seer_vec r =
       seer_vec_select(g->b, is_above(g, masked(g, w, 0x7FFFFFFF), 0x7F800000), nan, rounded);
   return seer_vec_to(g->b, SEER_VEC_TRUNC, r, SEER_VEC_I16);
@@ -105,14 +100,14 @@ seer_vec seer_gen_to_memory(seer_gen *g, seer_dtype dtype, seer_vec v) {
 }
 
 seer_vec seer_gen_wrap_4(seer_gen *g, seer_dtype dtype, seer_vec v) {
-  if (dtype == SEER_DTYPE_U4) return seer_vec2(g->b, SEER_VEC_AND, v, int_like(g, v, 15));
-  seer_vec by = int_like(g, v, 4);
+  if (dtype == SEER_DTYPE_U4) return seer_vec2(g->b, SEER_VEC_AND, v, seer_gen_int_like(g, v, 15));
+  seer_vec by = seer_gen_int_like(g, v, 4);
   return seer_vec2(g->b, SEER_VEC_ASHR, seer_vec2(g->b, SEER_VEC_SHL, v, by), by);
 }
 
 seer_vec seer_gen_from_memory(seer_gen *g, seer_dtype dtype, seer_vec v) {
   const seer_float_format *format = seer_dtype_format(dtype);
-  if (dtype == SEER_DTYPE_BOOL) return seer_vec2(g->b, SEER_VEC_NE, v, int_like(g, v, 0));
+  if (dtype == SEER_DTYPE_BOOL) return seer_vec2(g->b, SEER_VEC_NE, v, seer_gen_int_like(g, v, 0));
   if (dtype == SEER_DTYPE_BF16)
     return float_of(g, shifted(g, seer_vec_to(g->b, SEER_VEC_ZEXT, v, SEER_VEC_I32), 16));
   // whatever the caller passed

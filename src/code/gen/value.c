@@ -126,6 +126,16 @@ seer_vec seer_gen_const_i64(seer_gen *g, int64_t v) {
   return seer_vec_const(g->b, SEER_VEC_I64, 1, (uint64_t)v);
 }
 
+seer_vec seer_gen_int_like(seer_gen *g, seer_vec like, int64_t c) {
+  const seer_vec_node *node = seer_vec_at(g->code, like);
+  return seer_vec_const(g->b, (seer_vec_elem)node->elem, node->lanes, (uint64_t)c);
+}
+
+seer_vec seer_gen_real_like(seer_gen *g, seer_vec like, double c) {
+  const seer_vec_node *node = seer_vec_at(g->code, like);
+  return seer_vec_real(g->b, (seer_vec_elem)node->elem, node->lanes, c);
+}
+
 seer_vec seer_gen_splat(seer_gen *g, seer_vec scalar, uint32_t lanes) {
   if (lanes == 1 || seer_vec_is_const(g->code, scalar)) return seer_vec_splat(g->b, scalar, lanes);
   seer_vec v = seer_gen_memo_find(g, TAG_SPLAT, scalar, SEER_GEN_NONE, lanes);

@@ -81,7 +81,7 @@ SEER_MUST_USE seer_status seer_tile_parse(const char *source, const char *text, 
 SEER_MUST_USE seer_status seer_tile_verify(seer_tile *tile);
 
 static inline const seer_expr_node *seer_tile_at(const seer_tile *tile, seer_expr e) {
-  return &tile->loop->expr.node[e.i];
+  return seer_expr_at(&tile->loop->expr, e);
 }
 
 // The value of `e` may differ between iterations of the loop `var` (LETs are looked through).
