@@ -318,7 +318,7 @@ class Model:
         return out[0] if len(out) == 1 else out
 
     def profile(self, inputs, runs=20):
-        """[(name, kind, schedule's source, flops, seconds)] of every step, best of `runs` runs."""
+        """[(name, kind, schedule's source, flops, seconds)] of every step, medians of `runs` runs."""
         with self._alone():
             own, kept, out = self._bind(inputs)
             steps = (_StepInfo * max(1, own.n_steps))()

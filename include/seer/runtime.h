@@ -74,8 +74,15 @@ typedef struct {
   // "random"
   const char *source;
   double flops;
-  double seconds;  // best of the runs
+  double seconds;  // median of the runs
+  // Parts of `seconds`; the rest is work. While threads on average waited, for each other or for
+  // work; and what the step would not take if it were run again at once: its code, weights and
+  // operands are in caches then. 0 for what is no kernel.
+  double wait_seconds, cold_seconds;
 } seer_step_info;
+
+// Bytes of an element as it was first, up to `seconds`.
+#define SEER_STEP_INFO_FIRST_BYTES offsetof(seer_step_info, wait_seconds)
 
 // The caller's own parallel-for: calls body(arg, part) for part in [0, n_parts), on at most
 // `n_threads` threads at a time, `thread` in [0, n_threads) distinct among the concurrent calls. A
@@ -121,8 +128,9 @@ typedef struct {
   seer_rt_code (*bind_output)(seer_session *session, int32_t index, void *data);
   seer_rt_code (*run)(seer_session *session);  // all bound; never allocates
   int32_t (*n_steps)(const seer_model *model);
-  // Runs `n_runs` times with a clock around every step; steps[n_steps] is filled, elements as they
-  // were first, up to `seconds`.
+  // Runs `n_runs` times with a clock around every step, and a quarter as often with each kernel run
+  // twice; steps[n_steps] is filled, elements of SEER_STEP_INFO_FIRST_BYTES. session_time_steps
+  // fills whole ones.
   seer_rt_code (*session_profile)(seer_session *session, uint32_t n_runs, seer_step_info *steps);
   // The dimensions that output `index` had in the last run: its elements lie dense at the start of
   // the bound memory. Before the first run INVALID where dimensions are bounded.

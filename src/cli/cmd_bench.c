@@ -76,42 +76,84 @@ static seer_status emit(json_t *object) {
 }
 
 // ---- profile
+
+#define MIN_PROFILE_RUNS 20
+#define MAX_PROFILE_RUNS 1000
+#define PROFILE_MS 1000  // about as long is profiled
+
+static uint32_t profile_runs(const samples *s) {
+  double n = PROFILE_MS / s->median;
+  return n < MIN_PROFILE_RUNS ? MIN_PROFILE_RUNS
+      : n > MAX_PROFILE_RUNS  ? MAX_PROFILE_RUNS
+                              : (uint32_t)n;
+}
+
 static int by_seconds(const void *a, const void *b) {
   double x = ((const seer_step_info *)a)->seconds, y = ((const seer_step_info *)b)->seconds;
   return x < y ? 1 : x > y ? -1 : 0;
 }
 
-static seer_status profile(seer_use *use, json_t *object) {
+typedef struct {
+  double all_s, wait_s, cold_s;
+} step_sum;
+
+static step_sum add_steps(const seer_step_info *steps, int32_t n) {
+  step_sum sum = {0, 0, 0};
+  for (int32_t i = 0; i < n; i++) {
+    sum.all_s += steps[i].seconds;
+    sum.wait_s += steps[i].wait_seconds;
+    sum.cold_s += steps[i].cold_seconds;
+  }
+  return sum;
+}
+
+static double gflops(const seer_step_info *step) {
+  return step->seconds > 0 ? step->flops / step->seconds * 1e-9 : 0;
+}
+
+static void profile_json(const seer_step_info *steps, int32_t n, const step_sum *sum,
+    seer_arena *arena, json_t *object) {
+  json_t *list = json_array();
+  for (int32_t i = 0; i < n; i++)
+    json_array_append_new(list,
+        json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f}", "name",
+            seer_text_safe_whole(arena, steps[i].name), "kind", steps[i].kind, "source",
+            steps[i].source, "ms", steps[i].seconds * 1e3, "share",
+            sum->all_s > 0 ? steps[i].seconds / sum->all_s : 0, "gflops", gflops(&steps[i]),
+            "wait_ms", steps[i].wait_seconds * 1e3, "cold_ms", steps[i].cold_seconds * 1e3));
+  json_object_set_new(object, "profile", list);
+}
+
+static double percent(double part, double of) { return of > 0 ? 100 * part / of : 0; }
+
+static seer_status profile(seer_use *use, const samples *s, json_t *object) {
   int32_t n = seer_use_n_steps(use);
   seer_step_info *steps = SEER_NEW_ARRAY(use->arena, seer_step_info, n + 1);
-  SEER_TRY(seer_use_time_steps(use, 20, steps, n));
+  SEER_TRY(seer_use_time_steps(use, profile_runs(s), steps, n));
   qsort(steps, (size_t)n, sizeof *steps, by_seconds);
-  double total = 0;
-  for (int32_t i = 0; i < n; i++) total += steps[i].seconds;
+  step_sum sum = add_steps(steps, n);
   if (object) {
-    json_t *list = json_array();
-    for (int32_t i = 0; i < n; i++)
-      json_array_append_new(list,
-          json_pack("{s:s, s:s, s:s, s:f, s:f, s:f}", "name",
-              seer_text_safe_whole(use->arena, steps[i].name), "kind", steps[i].kind, "source",
-              steps[i].source, "ms", steps[i].seconds * 1e3, "share",
-              total > 0 ? steps[i].seconds / total : 0, "gflops",
-              steps[i].seconds > 0 ? steps[i].flops / steps[i].seconds * 1e-9 : 0));
-    json_object_set_new(object, "profile", list);
+    profile_json(steps, n, &sum, use->arena, object);
     return SEER_OK;
   }
-  printf("\n%9s %7s %7s %9s  %-8s %s\n", "ms", "share", "sum", "GFLOP/s", "source", "step");
-  double sum = 0;
+  printf("\n%9s %7s %7s %6s %6s %9s  %-8s %s\n", "ms", "share", "sum", "wait", "cold", "GFLOP/s",
+      "source", "step");
+  double so_far = 0;
   for (int32_t i = 0; i < n; i++) {
     if (strcmp(steps[i].kind, "view") == 0) continue;
-    sum += steps[i].seconds;
-    printf("%9.4f %6.1f%% %6.1f%% %9.1f  %-8s %s\n", steps[i].seconds * 1e3,
-        100 * steps[i].seconds / total, 100 * sum / total,
-        steps[i].seconds > 0 ? steps[i].flops / steps[i].seconds * 1e-9 : 0,
+    so_far += steps[i].seconds;
+    printf("%9.4f %6.1f%% %6.1f%% %5.1f%% %5.1f%% %9.1f  %-8s %s\n", steps[i].seconds * 1e3,
+        percent(steps[i].seconds, sum.all_s), percent(so_far, sum.all_s),
+        percent(steps[i].wait_seconds, steps[i].seconds),
+        percent(steps[i].cold_seconds, steps[i].seconds), gflops(&steps[i]),
         strcmp(steps[i].kind, "kernel") == 0 ? steps[i].source : steps[i].kind,
         seer_text_safe(use->arena, steps[i].name));
   }
-  printf("%9.4f  sum of the steps' best times\n", total * 1e3);
+  printf("%9.4f  sum of the steps: %.1f %% work, %.1f %% waiting for threads, %.1f %% cold start\n",
+      sum.all_s * 1e3, percent(sum.all_s - sum.wait_s - sum.cold_s, sum.all_s),
+      percent(sum.wait_s, sum.all_s), percent(sum.cold_s, sum.all_s));
+  printf("%9.4f  latency: %.1f %% of it is between the steps\n", s->median,
+      percent(s->median - sum.all_s * 1e3, s->median));
   return SEER_OK;
 }
 
@@ -154,7 +196,7 @@ static seer_status bench_one(seer_context *context, seer_use *use) {
   uint32_t threads = use->api->pool_threads(use->pool);
   json_t *object = is_json ? to_json(&s, threads, use) : NULL;
   if (!is_json) print_samples(&s, threads, use);
-  if (seer_context_bool(context, SEER_OPT_PROFILE)) SEER_TRY(profile(use, object));
+  if (seer_context_bool(context, SEER_OPT_PROFILE)) SEER_TRY(profile(use, &s, object));
   return is_json ? emit(object) : SEER_OK;
 }
 

@@ -109,13 +109,27 @@ static seer_status bind(
   return seer_rt_to_status(code, use->path, message);
 }
 
+// By a library that knows only the first members of an element.
+static seer_rt_code time_as_first(
+    seer_use *use, uint32_t n_runs, seer_step_info *steps, int32_t n) {
+  const size_t n_bytes = SEER_STEP_INFO_FIRST_BYTES;
+  memset(steps, 0, (size_t)n * sizeof *steps);
+  seer_rt_code code = use->api->session_profile(use->session, n_runs, steps);
+  for (int32_t i = n; i-- > 0;) {  // from the back: each moves up, over those that have moved
+    seer_step_info info = {0};
+    memcpy(&info, (const char *)steps + (size_t)i * n_bytes, n_bytes);
+    steps[i] = info;
+  }
+  return code;
+}
+
 seer_status seer_use_time_steps(
     seer_use *use, uint32_t n_runs, seer_step_info *steps, int32_t n_steps) {
   char message[1024] = "profiling failed";
   seer_rt_code code = SEER_API_HAS(use->api, session_time_steps)
       ? use->api->session_time_steps(
             use->session, n_runs, steps, sizeof *steps, n_steps, message, sizeof message)
-      : use->api->session_profile(use->session, n_runs, steps);
+      : time_as_first(use, n_runs, steps, n_steps);
   return seer_rt_to_status(code, use->path, message);
 }
 

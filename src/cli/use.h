@@ -52,7 +52,7 @@ const char *seer_use_shapes(const seer_use *use, int32_t set);
 // position and shape only).
 SEER_MUST_USE seer_status seer_use_fill(const seer_context *context, seer_use *use);
 SEER_MUST_USE seer_status seer_use_run(seer_use *use);
-// Best times of n_runs runs; steps[n_steps], seer_use_n_steps of them.
+// Medians of n_runs runs; steps[n_steps], seer_use_n_steps of them.
 SEER_MUST_USE seer_status seer_use_time_steps(
     seer_use *use, uint32_t n_runs, seer_step_info *steps, int32_t n_steps);
 // Output i as the last run left it: where dimensions are bounded, the sizes that it had.

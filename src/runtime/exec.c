@@ -2,11 +2,9 @@
 // was made. What changes between runs is only where the caller's inputs and outputs lie (bind.c). A
 // library for several sets of shapes has a plan for each: selecting one is
 // an assignment.
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime/fork.h"
 #include "runtime/host.h"
@@ -17,9 +15,6 @@
 #define SCRATCH_ALIGN 4096u
 #define SCRATCH_SKEW 256u
 #define LINES 128u  // two cache lines: neighbours are fetched in pairs
-
-// seer_step_info as it was first: what an array without a size of its elements is made of.
-#define STEP_MIN_BYTES (offsetof(seer_step_info, seconds) + sizeof(double))
 
 static uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
@@ -247,6 +242,7 @@ static seer_rt_code run_kernel(const seer_session *session, const seer_plan_step
       .n_arg = step->n_arg,
       .scratch = at->scratch,
       .scratch_stride = at->scratch_stride,
+      .times = session->times,
   };
   seer_pool_fault fault;
   if (seer_pool_run_kernel(session->pool, &call, &fault)) return SEER_RT_OK;
@@ -260,7 +256,7 @@ static seer_rt_code run_kernel(const seer_session *session, const seer_plan_step
       fault.n_parts);
 }
 
-static seer_rt_code run_step(seer_session *session, uint32_t i) {
+seer_rt_code seer_session_run_step(seer_session *session, uint32_t i) {
   const seer_bound_plan *at = session->selected;
   const seer_plan_step *step = &at->of->step[i];
   void *const *buffer = at->buffer + step->first_arg;
@@ -286,8 +282,7 @@ static seer_rt_code run_step(seer_session *session, uint32_t i) {
   return SEER_RT_OK;
 }
 
-// The step after step i and all that it runs.
-static uint32_t step_after(const seer_rt_set *of, uint32_t i) {
+uint32_t seer_session_step_after(const seer_rt_set *of, uint32_t i) {
   const seer_plan_step *step = &of->step[i];
   if (step->kind == SEER_PLAN_LOOP) return i + 1 + of->loop[step->first_phase].n_body;
   if (step->kind != SEER_PLAN_BRANCH) return i + 1;
@@ -297,8 +292,9 @@ static uint32_t step_after(const seer_rt_set *of, uint32_t i) {
 
 static seer_rt_code run_steps(seer_session *session, uint32_t from, uint32_t to) {
   seer_rt_code code = SEER_RT_OK;
-  for (uint32_t i = from; i < to && code == SEER_RT_OK; i = step_after(session->selected->of, i))
-    code = run_step(session, i);
+  for (uint32_t i = from; i < to && code == SEER_RT_OK;
+       i = seer_session_step_after(session->selected->of, i))
+    code = seer_session_run_step(session, i);
   return code;
 }
 
@@ -371,113 +367,7 @@ seer_rt_code seer_rt_session_output_shape(seer_session *session, int32_t index, 
   return code;
 }
 
-// ---- timing steps
-
-static double now_s(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static const char *kind_name(uint32_t kind) {
-  switch ((seer_plan_step_kind)kind) {
-    case SEER_PLAN_KERNEL:
-      return "kernel";
-    case SEER_PLAN_VIEW:
-      return "view";
-    case SEER_PLAN_COPY_BYTES:
-      return "copy";
-    case SEER_PLAN_HOST:
-      return "host";
-    case SEER_PLAN_LOOP:
-      return "loop";
-    case SEER_PLAN_BRANCH:
-      return "branch";
-    case SEER_PLAN_FAIL:
-      return "fail";
-  }
-  return "";
-}
-
-// The caller's array: its elements may be shorter or longer than ours.
-typedef struct {
-  uint8_t *data;
-  size_t step_bytes;
-} step_list;
-
-static void put_step(const step_list *list, uint32_t i, const seer_step_info *info) {
-  size_t n = list->step_bytes < sizeof *info ? list->step_bytes : sizeof *info;
-  uint8_t *at = list->data + i * list->step_bytes;
-  memcpy(at, info, n);
-  memset(at + n, 0, list->step_bytes - n);
-}
-
-static seer_step_info describe(const seer_rt_set *of, uint32_t i) {
-  const seer_plan_step *step = &of->step[i];
-  return (seer_step_info){
-      .name = of->strings + step->name_string,
-      .kind = kind_name(step->kind),
-      .source = of->strings + step->source_string,
-      .flops = step->flops,
-  };
-}
-
-static seer_rt_code time_once(
-    seer_session *session, bool is_first, const step_list *list, uint32_t n_step) {
-  const seer_rt_set *of = session->selected->of;
-  seer_rt_code code = SEER_RT_OK;
-  seer_pool_begin(session->pool);
-  double before = now_s();
-  for (uint32_t i = 0; i < n_step && code == SEER_RT_OK; i = step_after(of, i)) {
-    code = run_step(session, i);  // a loop's or branch's time holds that of what it runs
-    double after = now_s(), seconds;
-    uint8_t *at = list->data + i * list->step_bytes + offsetof(seer_step_info, seconds);
-    memcpy(&seconds, at, sizeof seconds);
-    if (is_first || after - before < seconds) seconds = after - before;
-    memcpy(at, &seconds, sizeof seconds);
-    before = after;
-  }
-  seer_pool_end(session->pool);
-  return code;
-}
-
-static seer_rt_code time_steps(
-    seer_session *session, uint32_t n_runs, const step_list *list, int32_t n_steps) {
-  const seer_rt_set *of = session->selected->of;
-  const uint32_t n_step = of->plan->n_step;
-  seer_rt_code code = seer_session_ready(session);
-  if (code != SEER_RT_OK) return code;
-  if (list->step_bytes < STEP_MIN_BYTES)
-    return SEER_SESSION_REFUSE(session, SEER_RT_INVALID,
-        "elements of %zu bytes for steps; seer_step_info has at least %zu", list->step_bytes,
-        STEP_MIN_BYTES);
-  if (n_steps < 0 || (uint32_t)n_steps < n_step)
-    return SEER_SESSION_REFUSE(
-        session, SEER_RT_INVALID, "room for %d steps; the network has %u", n_steps, n_step);
-  if (!list->data && n_step > 0)
-    return SEER_SESSION_REFUSE(session, SEER_RT_INVALID, "no memory (NULL) for %u steps", n_step);
-  for (uint32_t i = 0; i < n_step; i++) {
-    seer_step_info info = describe(of, i);
-    put_step(list, i, &info);
-  }
-  for (uint32_t run = 0; run < n_runs && code == SEER_RT_OK; run++)
-    code = time_once(session, run == 0, list, n_step);
-  if (n_runs > 0) session->selected->has_run = code == SEER_RT_OK;
-  return code;
-}
-
-seer_rt_code seer_rt_session_time_steps(seer_session *session, uint32_t n_runs,
-    seer_step_info *steps, size_t step_bytes, int32_t n_steps, char *message,
-    size_t message_bytes) {
-  if (!seer_session_enter(session, message, message_bytes))
-    return seer_session_busy(message, message_bytes);
-  const step_list list = {(uint8_t *)steps, step_bytes};
-  seer_rt_code code = time_steps(session, n_runs, &list, n_steps);
-  seer_session_leave(session);
-  return code;
-}
-
-// ---- the calls of the first table: no messages, elements as they were then
+// ---- the calls of the first table: no messages
 
 seer_rt_code seer_rt_select(seer_session *session, int32_t set) {
   return seer_rt_session_select(session, set, NULL, 0);
@@ -488,8 +378,4 @@ seer_rt_code seer_rt_run(seer_session *session) { return seer_rt_session_run(ses
 seer_rt_code seer_rt_output_shape(const seer_session *session, int32_t index, int64_t out_dim[12]) {
   // the session stays as it is, but for who uses it
   return seer_rt_session_output_shape((seer_session *)(uintptr_t)session, index, out_dim, NULL, 0);
-}
-
-seer_rt_code seer_rt_profile(seer_session *session, uint32_t n_runs, seer_step_info *steps) {
-  return seer_rt_session_time_steps(session, n_runs, steps, STEP_MIN_BYTES, INT32_MAX, NULL, 0);
 }

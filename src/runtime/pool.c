@@ -427,6 +427,8 @@ typedef struct {
   _Atomic uint64_t bad;  // a call that cannot be: thread << 32 | part
 } kernel_job;
 
+static double now_s(void) { return 1e-9 * (double)now_ns(); }
+
 static void kernel_part(void *arg, uint32_t part, uint32_t thread) {
   kernel_job *job = arg;
   const seer_kernel_call *call = job->call;
@@ -439,7 +441,30 @@ static void kernel_part(void *arg, uint32_t part, uint32_t thread) {
   void *buffers[SEER_PLAN_MAX_ARGS + 1];
   memcpy(buffers, call->buffers, call->n_arg * sizeof(void *));
   buffers[call->n_arg] = call->scratch ? call->scratch + thread * call->scratch_stride : NULL;
+  if (!call->times) {
+    call->phase[job->phase](buffers, part);
+    return;
+  }
+  double before = now_s();
   call->phase[job->phase](buffers, part);
+  call->times->lanes[thread].busy_s += now_s() - before;
+}
+
+static void reset_lanes(const kernel_job *job) {
+  if (!job->call->times) return;
+  for (uint32_t t = 0; t < job->n_threads; t++) job->call->times->lanes[t].busy_s = 0;
+}
+
+static void add_lanes(const kernel_job *job) {
+  seer_pool_times *times = job->call->times;
+  if (!times) return;
+  double sum = 0, most = 0;
+  for (uint32_t t = 0; t < job->n_threads; t++) {
+    sum += times->lanes[t].busy_s;
+    if (times->lanes[t].busy_s > most) most = times->lanes[t].busy_s;
+  }
+  times->mean_s += sum / job->n_threads;
+  times->most_s += most;
 }
 
 static seer_pool_fault fault_of(const kernel_job *job, uint32_t n_calls) {
@@ -461,7 +486,9 @@ bool seer_pool_run_kernel(
   for (; job.phase < call->n_phase; job.phase++) {
     uint32_t n_parts = call->n_parts[job.phase];
     atomic_store_explicit(&job.n_calls, 0, memory_order_relaxed);
+    reset_lanes(&job);
     seer_pool_run(pool, n_parts, kernel_part, &job);
+    add_lanes(&job);
     uint32_t n_calls = job.is_counted ? atomic_load(&job.n_calls) : n_parts;
     if (!atomic_load(&job.has_bad) && n_calls == n_parts) continue;
     *out_fault = fault_of(&job, n_calls);

@@ -20,6 +20,17 @@ void seer_pool_end(seer_pool *pool);
 // Calls body(arg, part, thread) for all parts; returns when all are done. One caller at a time.
 void seer_pool_run(seer_pool *pool, uint32_t n_parts, seer_parallel_body body, void *arg);
 
+// What threads did in a kernel: the time that they spent in its parts, of each phase the mean and
+// that of the longest thread, added to what stands there. What a kernel takes beyond `most_s` is
+// hand-over; between the two, halves that were uneven.
+typedef struct {
+  _Alignas(128) double busy_s;
+} seer_pool_lane;
+typedef struct {
+  seer_pool_lane *lanes;  // one a thread, for the kernel to work with
+  double mean_s, most_s;
+} seer_pool_times;
+
 // One kernel: all phases in order. Each thread gets scratch of its own, scratch + thread *
 // scratch_stride, as the argument behind the others.
 typedef void (*seer_phase_function)(void *const *buffers, uint32_t part);
@@ -31,6 +42,7 @@ typedef struct {
   uint32_t n_arg;
   uint8_t *scratch;  // NULL: none
   uint64_t scratch_stride;
+  seer_pool_times *times;  // NULL: nothing is timed
 } seer_kernel_call;
 
 // What a parallel-for that was wrapped did wrong in a phase: a part or a thread that is none, or

@@ -1,5 +1,5 @@
-// session.h - what a session holds: shared by bind.c (where the caller's data lie) and exec.c (what
-// is done with it).
+// session.h - what a session holds: shared by bind.c (where the caller's data lie), exec.c (what
+// is done with it) and profile.c (how long that takes).
 #ifndef SEER_RUNTIME_SESSION_H
 #define SEER_RUNTIME_SESSION_H
 
@@ -34,6 +34,7 @@ struct seer_session {
   // fork, nobody does in the child.
   _Atomic uint32_t *in_use;
   _Atomic uint32_t in_use_here;  // where there is no such page
+  seer_pool_times *times;  // NULL, but while steps are timed: filled by kernels
   // where the call that is inside says what is at fault
   char *message;
   size_t message_bytes;
@@ -52,5 +53,11 @@ seer_rt_code seer_session_busy(char *message, size_t message_bytes);
 // or another output. Says what is not so in the session's message. Cost: nothing, unless something
 // was bound since the last time; then about linear in the number of inputs and outputs.
 seer_rt_code seer_session_ready(seer_session *session);
+
+// Step i of the selected plan, with all that it runs if it is a loop or a branch. Between
+// seer_pool_begin and seer_pool_end of the session's pool, everything before it done.
+seer_rt_code seer_session_run_step(seer_session *session, uint32_t i);
+// The step after step i and all that it runs.
+uint32_t seer_session_step_after(const seer_rt_set *of, uint32_t i);
 
 #endif

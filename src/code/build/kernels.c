@@ -2,6 +2,8 @@
 // kernel, however many steps run it. Compiling is spread over the machine's threads, each with its
 // own LLVM context and arena; results lie in job order, so the outcome does not depend on the
 // number of threads.
+#include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -100,6 +102,20 @@ static seer_status dump_one(const job_list *jobs, seer_codegen *codegen, const s
   return seer_dump_write(jobs->context, codegen, &forms);
 }
 
+// "conv 3x3 s1 56x56x64->64 +relu" as profilers and debuggers show it:
+// k_conv_3x3_s1_56x56x64_64_relu
+static const char *spelled(const char *task, seer_arena *arena) {
+  char *name = seer_arena_printf(arena, "k_%s", task), *to = name;
+  for (const char *c = name; *c; c++) {
+    if (isalnum((unsigned char)*c))
+      *to++ = *c;
+    else if (to[-1] != '_')
+      *to++ = '_';
+  }
+  *to = 0;
+  return name;
+}
+
 static seer_status build_one(
     const job_list *jobs, seer_codegen *codegen, seer_arena *arena, seer_built_kernel *k) {
   const seer_schedule *schedule = &k->choice->schedule;
@@ -109,8 +125,9 @@ static seer_status build_one(
   k->sketch = list->sketch[schedule->sketch];
   k->schedule_text = seer_schedule_print(list, schedule, arena);
   SEER_TRY(repack(k->packs, loop));
-  const char *symbol = seer_arena_printf(
-      arena, "k_%016" PRIx64 "_%016" PRIx64, k->step->content, seer_schedule_hash(schedule));
+  const char *symbol = seer_arena_printf(arena, "%s_%016" PRIx64 "_%016" PRIx64,
+      spelled(jobs->network->task[k->step->task].name, arena), k->step->content,
+      seer_schedule_hash(schedule));
   if (k->packs->n > 0)
     symbol = seer_arena_printf(arena, "%s_%016" PRIx64, symbol, hash_packs(k->packs));
   uint64_t start = seer_os_thread_ns();

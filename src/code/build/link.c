@@ -251,7 +251,7 @@ seer_status seer_build_link(const seer_context *context, const seer_built_kernel
   static const char exports[] = "{ global: seer_model_v1; local: *; };\n";
   SEER_TRY(seer_os_write_file(script, exports, sizeof exports - 1));
   const char *const flags[] = {"-shared", "-o", so_path, "--build-id=none", "--gc-sections",
-      "--strip-all", "--hash-style=gnu", "--threads=1", "--no-undefined", "-z", "now", "-z",
+      "--strip-debug", "--hash-style=gnu", "--threads=1", "--no-undefined", "-z", "now", "-z",
       "noexecstack", "-soname", "model.so", "--version-script", script};
   command_line line = begin(kernels, linker, arena);
   for (uint32_t i = 0; i < SEER_COUNT_OF(flags); i++) put(&line, flags[i]);

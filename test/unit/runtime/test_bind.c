@@ -189,7 +189,8 @@ static void steps_of_any_size(void **state) {
       seer_rt_session_time_steps(session, 1, steps, size, 2, message, sizeof message),
       "room for 2 steps; the network has 3");
   expect(SEER_RT_INVALID,
-      seer_rt_session_time_steps(session, 1, steps, size - 8, 3, message, sizeof message),
+      seer_rt_session_time_steps(
+          session, 1, steps, offsetof(seer_step_info, seconds), 3, message, sizeof message),
       "elements of 32 bytes");
   expect(SEER_RT_INVALID,
       seer_rt_session_time_steps(session, 1, NULL, size, 3, message, sizeof message), "NULL");

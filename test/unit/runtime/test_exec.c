@@ -63,13 +63,36 @@ static void run_on(seer_pool *pool) {
   assert_int_equal(seer_rt_run(session), SEER_RT_OK);
   check_answer(x2, y2);
   assert_memory_equal(y2, z, sizeof y2);
-  seer_step_info steps[3];
-  assert_int_equal(seer_rt_profile(session, 3, steps), SEER_RT_OK);
+  seer_step_info steps[3], first[3];
+  assert_int_equal(
+      seer_rt_session_time_steps(session, 8, steps, sizeof *steps, 3, NULL, 0), SEER_RT_OK);
+  memset(first, 0x5A, sizeof first);
+  assert_int_equal(seer_rt_profile(session, 3, first), SEER_RT_OK);
+  for (size_t i = 0; i < 3; i++) {  // densely, elements as they were first, and nothing behind them
+    seer_step_info info;
+    memcpy(&info, (const char *)first + i * SEER_STEP_INFO_FIRST_BYTES, SEER_STEP_INFO_FIRST_BYTES);
+    assert_string_equal(info.name, steps[i].name);
+    assert_true(info.flops == steps[i].flops && info.seconds > 0);
+  }
+  assert_int_equal(((const char *)first)[3 * SEER_STEP_INFO_FIRST_BYTES], 0x5A);
   assert_string_equal(steps[1].name, "add");
   assert_string_equal(steps[1].kind, "kernel");
   assert_string_equal(steps[2].kind, "copy");
   assert_string_equal(steps[0].source, "hand");
   assert_true(steps[0].flops > 999 && steps[0].seconds > 0 && steps[1].seconds > 0);
+  // Of each kernel's time a part at most is waiting; with elements as they are now, and with those
+  // of the first table, the time is there; nothing but kernels waits.
+  assert_int_equal(
+      seer_rt_session_time_steps(session, 8, steps, sizeof *steps, 3, NULL, 0), SEER_RT_OK);
+  for (int i = 0; i < 3; i++) {
+    bool is_kernel = i < 2;
+    assert_true(steps[i].wait_seconds <= steps[i].seconds);
+    assert_true(steps[i].cold_seconds <= steps[i].seconds);
+    if (!is_kernel) assert_true(steps[i].wait_seconds == 0 && steps[i].cold_seconds == 0);
+  }
+  memset(y2, 0xFF, sizeof y2);
+  assert_int_equal(seer_rt_run(session), SEER_RT_OK);
+  check_answer(x2, y2);
   seer_rt_session_destroy(session);
 }
 

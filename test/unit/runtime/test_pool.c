@@ -151,9 +151,16 @@ static void kernels(void **state) {
     for (int round = 0; round < 500; round++) {
       uint32_t data[64] = {0};
       void *buffers[1] = {data};
-      const seer_kernel_call call = {phase, n_parts, 2, buffers, 1, scratch, 512};
+      seer_pool_lane lanes[4];
+      seer_pool_times times = {lanes, 1, 1};
+      const seer_kernel_call call = {
+          phase, n_parts, 2, buffers, 1, scratch, 512, round % 2 ? &times : NULL};
       seer_pool_fault fault;
       assert_true(seer_pool_run_kernel(pool, &call, &fault));
+      // Added to what stood there; the mean is at most the longest, which is at most all there is.
+      double mean = times.mean_s - 1, most = times.most_s - 1;
+      assert_true(mean >= 0 && mean <= most * (1 + 1e-6) + 1e-12 && most <= n * mean + 1e-12);
+      if (round % 2 == 0) assert_true(most == 0);
       for (int i = 0; i < 64; i++) assert_int_equal(data[i], i % 2 ? 100 : 200);
     }
     seer_pool_end(pool);

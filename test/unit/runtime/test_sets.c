@@ -172,7 +172,8 @@ static void one_session_serves_all(void **state) {
     assert_memory_equal(y[s], z, sizeof z);
   }
   seer_step_info steps[3];
-  assert_int_equal(seer_rt_profile(session, 2, steps), SEER_RT_OK);
+  assert_int_equal(
+      seer_rt_session_time_steps(session, 2, steps, sizeof *steps, 3, NULL, 0), SEER_RT_OK);
   assert_string_equal(steps[0].name, "scale");
   seer_rt_session_destroy(session);
   seer_rt_close(model);

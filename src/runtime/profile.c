@@ -1,0 +1,196 @@
+// profile.c - how long each step of a plan takes: as it runs in the network, what of that its
+// threads wait, and what it takes when everything that it touches is in a cache.
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/session.h"
+
+#define MAX_SAMPLES 1000u  // of a step; of more runs the last ones count
+
+typedef struct {
+  uint32_t n_step, cap;  // steps; room for samples of each
+  uint32_t n_natural, n_again;  // runs of either kind
+  // by step, then sample [s]: as it runs in the network; threads busy, on average; the same when
+  // the step is run again at once
+  float *natural, *busy, *again;
+  seer_pool_times times;
+} clocks;
+
+static double now_s(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// ---- the caller's array: its elements may be shorter or longer than ours
+
+typedef struct {
+  uint8_t *data;
+  size_t step_bytes;
+} step_list;
+
+static const char *kind_name(uint32_t kind) {
+  switch ((seer_plan_step_kind)kind) {
+    case SEER_PLAN_KERNEL:
+      return "kernel";
+    case SEER_PLAN_VIEW:
+      return "view";
+    case SEER_PLAN_COPY_BYTES:
+      return "copy";
+    case SEER_PLAN_HOST:
+      return "host";
+    case SEER_PLAN_LOOP:
+      return "loop";
+    case SEER_PLAN_BRANCH:
+      return "branch";
+    case SEER_PLAN_FAIL:
+      return "fail";
+  }
+  return "";
+}
+
+static void put_step(const step_list *list, uint32_t i, const seer_step_info *info) {
+  size_t n = list->step_bytes < sizeof *info ? list->step_bytes : sizeof *info;
+  uint8_t *at = list->data + i * list->step_bytes;
+  memcpy(at, info, n);
+  memset(at + n, 0, list->step_bytes - n);
+}
+
+static seer_step_info describe(const seer_rt_set *of, uint32_t i) {
+  const seer_plan_step *step = &of->step[i];
+  return (seer_step_info){
+      .name = of->strings + step->name_string,
+      .kind = kind_name(step->kind),
+      .source = of->strings + step->source_string,
+      .flops = step->flops,
+  };
+}
+
+static int by_value(const void *a, const void *b) {
+  float x = *(const float *)a, y = *(const float *)b;
+  return (x > y) - (x < y);
+}
+
+// The median of the samples so far, which are sorted for it. 0: there are none.
+static double median(float *samples, uint32_t n_taken, uint32_t cap) {
+  uint32_t n = n_taken < cap ? n_taken : cap;
+  if (n == 0) return 0;
+  qsort(samples, n, sizeof *samples, by_value);
+  return n % 2 ? (double)samples[n / 2]
+               : 0.5 * ((double)samples[n / 2 - 1] + (double)samples[n / 2]);
+}
+
+static void tell(const seer_rt_set *of, const clocks *c, const step_list *list) {
+  for (uint32_t i = 0; i < c->n_step; i++) {
+    seer_step_info info = describe(of, i);
+    size_t at = (size_t)i * c->cap;
+    info.seconds = median(c->natural + at, c->n_natural, c->cap);
+    if (of->step[i].kind == SEER_PLAN_KERNEL) {
+      double busy = median(c->busy + at, c->n_natural, c->cap);
+      info.wait_seconds = info.seconds - busy;
+      if (c->n_again > 0) info.cold_seconds = busy - median(c->again + at, c->n_again, c->cap);
+    }
+    put_step(list, i, &info);
+  }
+}
+
+// ---- running
+
+static bool make_clocks(clocks *c, uint32_t n_step, uint32_t n_runs, uint32_t n_threads) {
+  *c = (clocks){.n_step = n_step, .cap = n_runs < MAX_SAMPLES ? n_runs : MAX_SAMPLES};
+  size_t n = (size_t)n_step * c->cap + 1;
+  c->natural = calloc(n, sizeof *c->natural);
+  c->busy = calloc(n, sizeof *c->busy);
+  c->again = calloc(n, sizeof *c->again);
+  size_t n_lanes = (n_threads > 0 ? n_threads : 1) * sizeof *c->times.lanes;
+  c->times.lanes = aligned_alloc(_Alignof(seer_pool_lane), n_lanes);
+  return c->natural && c->busy && c->again && c->times.lanes;
+}
+
+static void free_clocks(clocks *c) {
+  free(c->natural);
+  free(c->busy);
+  free(c->again);
+  free(c->times.lanes);
+}
+
+// A loop's or branch's time holds that of what it runs. `twice`: the second run of each kernel is
+// what counts. A kernel may be run again as long as no output lies on its inputs, which holds for
+// all (code/build/plan.c).
+static seer_rt_code run_timed(seer_session *session, clocks *c, bool twice) {
+  const seer_rt_set *of = session->selected->of;
+  uint32_t nth = (twice ? c->n_again++ : c->n_natural++) % c->cap;
+  seer_rt_code code = SEER_RT_OK;
+  seer_pool_begin(session->pool);
+  double before = now_s();
+  for (uint32_t i = 0; i < c->n_step && code == SEER_RT_OK; i = seer_session_step_after(of, i)) {
+    size_t at = (size_t)i * c->cap + nth;
+    if (twice && of->step[i].kind == SEER_PLAN_KERNEL) code = seer_session_run_step(session, i);
+    c->times.mean_s = 0;
+    if (code == SEER_RT_OK) code = seer_session_run_step(session, i);
+    double after = now_s();
+    if (!twice) c->natural[at] = (float)(after - before);
+    (twice ? c->again : c->busy)[at] = (float)c->times.mean_s;
+    before = after;
+  }
+  seer_pool_end(session->pool);
+  return code;
+}
+
+static seer_rt_code run_all(seer_session *session, clocks *c, uint32_t n_runs) {
+  seer_rt_code code = SEER_RT_OK;
+  session->times = &c->times;
+  for (uint32_t run = 0; run < n_runs / 4 && code == SEER_RT_OK; run++)
+    code = run_timed(session, c, true);
+  for (uint32_t run = 0; run < n_runs && code == SEER_RT_OK; run++)
+    code = run_timed(session, c, false);
+  session->times = NULL;
+  if (n_runs > 0) session->selected->has_run = code == SEER_RT_OK;
+  return code;
+}
+
+static seer_rt_code time_steps(
+    seer_session *session, uint32_t n_runs, const step_list *list, int32_t n_steps) {
+  const seer_rt_set *of = session->selected->of;
+  const uint32_t n_step = of->plan->n_step;
+  seer_rt_code code = seer_session_ready(session);
+  if (code != SEER_RT_OK) return code;
+  if (list->step_bytes < SEER_STEP_INFO_FIRST_BYTES)
+    return SEER_SESSION_REFUSE(session, SEER_RT_INVALID,
+        "elements of %zu bytes for steps; seer_step_info has at least %zu", list->step_bytes,
+        SEER_STEP_INFO_FIRST_BYTES);
+  if (n_steps < 0 || (uint32_t)n_steps < n_step)
+    return SEER_SESSION_REFUSE(
+        session, SEER_RT_INVALID, "room for %d steps; the network has %u", n_steps, n_step);
+  if (!list->data && n_step > 0)
+    return SEER_SESSION_REFUSE(session, SEER_RT_INVALID, "no memory (NULL) for %u steps", n_step);
+  clocks c;
+  if (make_clocks(&c, n_step, n_runs, seer_pool_threads(session->pool))) {
+    code = run_all(session, &c, n_runs);
+    tell(of, &c, list);  // of a run that failed, too: how far it came
+  } else {
+    code = SEER_SESSION_REFUSE(
+        session, SEER_RT_RESOURCE, "no memory for the times of %u steps", n_step);
+  }
+  free_clocks(&c);
+  return code;
+}
+
+seer_rt_code seer_rt_session_time_steps(seer_session *session, uint32_t n_runs,
+    seer_step_info *steps, size_t step_bytes, int32_t n_steps, char *message,
+    size_t message_bytes) {
+  if (!seer_session_enter(session, message, message_bytes))
+    return seer_session_busy(message, message_bytes);
+  const step_list list = {(uint8_t *)steps, step_bytes};
+  seer_rt_code code = time_steps(session, n_runs, &list, n_steps);
+  seer_session_leave(session);
+  return code;
+}
+
+// The call of the first table: no message, elements as they were then.
+seer_rt_code seer_rt_profile(seer_session *session, uint32_t n_runs, seer_step_info *steps) {
+  return seer_rt_session_time_steps(
+      session, n_runs, steps, SEER_STEP_INFO_FIRST_BYTES, INT32_MAX, NULL, 0);
+}
