@@ -8,22 +8,8 @@
 
 #include "space/loop.h"
 
-#define SEER_LINEAR_MAX_TERMS 32
-
-typedef struct {
-  int64_t constant;
-  uint32_t n;
-  struct {
-    seer_expr atom;
-    int64_t coef;  // != 0
-  } term[SEER_LINEAR_MAX_TERMS];  // by ascending atom
-} seer_linear;
-
 // False when `e` has too many terms.
 bool seer_linear_from(const seer_expr_pool *pool, seer_expr e, seer_linear *out);
-// out += scale * x; false when there is no room.
-bool seer_linear_add(seer_linear *out, const seer_linear *x, int64_t scale);
-bool seer_linear_add_term(seer_linear *out, seer_expr atom, int64_t coef);
 // Canonical expression: variables by ascending id (outer first), other atoms, the constant.
 seer_expr seer_linear_emit(seer_expr_pool *pool, const seer_linear *x);
 // True if every atom is a VAR.

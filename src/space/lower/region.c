@@ -75,14 +75,8 @@ static bool is_division(const seer_expr_pool *pool, seer_expr e) {
 
 // floor(x / c): without a division where c divides the coefficients.
 static bool divide(seer_lower *lower, const seer_linear *x, int64_t c, seer_linear *out) {
-  seer_linear rest = {.constant = seer_floor_mod(x->constant, c)};
-  *out = (seer_linear){.constant = seer_floor_div(x->constant, c)};
-  for (uint32_t t = 0; t < x->n; t++) {
-    bool divides = x->term[t].coef % c == 0;
-    if (!seer_linear_add_term(divides ? out : &rest, x->term[t].atom,
-            divides ? x->term[t].coef / c : x->term[t].coef))
-      return false;
-  }
+  seer_linear rest;
+  seer_linear_part(x, c, out, &rest);
   if (rest.n == 0) return true;
   seer_expr_pool *pool = pool_of(lower);
   seer_expr quotient =
@@ -452,20 +446,10 @@ seer_status seer_lower_start(seer_lower *lower, uint32_t p, seer_lower_block *bl
 
 // ceil(x / c), the part that c divides taken out.
 static seer_expr emit_ceil_div(seer_expr_pool *pool, const seer_linear *x, int64_t c) {
-  seer_linear whole = {.constant = 0}, rest = {.constant = 0};
-  bool ok = true;
-  for (uint32_t t = 0; t < x->n; t++) {
-    bool divides = x->term[t].coef % c == 0;
-    ok &= seer_linear_add_term(
-        divides ? &whole : &rest, x->term[t].atom, divides ? x->term[t].coef / c : x->term[t].coef);
-  }
-  SEER_ASSERT(ok, "%u terms", x->n);
-  if (rest.n == 0) {
-    whole.constant = seer_ceil_div(x->constant, c);
-    return seer_linear_emit(pool, &whole);
-  }
-  whole.constant = seer_floor_div(x->constant + c - 1, c);
-  rest.constant = seer_floor_mod(x->constant + c - 1, c);
+  seer_linear above = *x, whole, rest;
+  above.constant += c - 1;
+  seer_linear_part(&above, c, &whole, &rest);
+  if (rest.n == 0) return seer_linear_emit(pool, &whole);
   seer_expr quotient =
       seer_expr_binary(pool, SEER_EXPR_DIV, seer_linear_emit(pool, &rest), seer_expr_i(pool, c));
   if (whole.n == 0 && whole.constant == 0) return quotient;
