@@ -1,5 +1,6 @@
 // feature.h - features of a schedule for the cost model: one row per statement of its nest summary.
 // Columns are named in feature.inc; the version changes whenever a column's meaning does.
+// All is pure, over the caller's storage: safe from any thread.
 #ifndef SEER_LEARN_FEATURE_H
 #define SEER_LEARN_FEATURE_H
 

@@ -1,6 +1,8 @@
 // frame.h - the loops of one schedule with numbers: what (sketch, knobs) come to, by arithmetic
 // alone. Lowering, the nest summary, normalisation and the validity checks all read it. No
 // allocation: the caller owns the struct.
+// Threads: any; lists of sketches are only read. A frame points into its list, which outlives it.
+// Errors: none, but the verdict of a check.
 #ifndef SEER_SPACE_FRAME_H
 #define SEER_SPACE_FRAME_H
 

@@ -2,6 +2,8 @@
 // stages from the last to the first and decide each one's role; rules that add stages rewrite the
 // plan's own copy of the DAG. skeleton.c turns a finished plan into a sketch. Internal to space;
 // how to add a rule: rule/table.c.
+// Memory: plans, their texts and what rules add to DAGs are in context->arena. One thread makes the
+// sketches of a task; tasks are independent. Errors: none; a rule that cannot apply skips.
 #ifndef SEER_SPACE_RULE_H
 #define SEER_SPACE_RULE_H
 

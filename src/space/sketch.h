@@ -8,6 +8,8 @@
 // The loops of a stage, outer to inner, for the structure SSRSRS of a tiled stage that is computed
 // at a consumer's loops (fused at level 2): consumer [S0 S1 | T], stage at the consumer's last S1
 // loop: [R0 S2 R1 S3], T = the region.
+// Memory: a list, its sketches and their DAGs are in one arena, the canonical DAG and the target
+// are kept. Threads: one makes a list; then nothing in it changes, and any number may read.
 #ifndef SEER_SPACE_SKETCH_H
 #define SEER_SPACE_SKETCH_H
 
@@ -131,7 +133,7 @@ struct seer_sketch_list {
 };
 
 // All sketches of all formulations, in a stable order. Never empty for a verified DAG (a simple
-// sketch always exists).
+// sketch always exists). Errors: INVALID a DAG without stages.
 SEER_MUST_USE seer_status seer_sketch_generate(const seer_dag *dag, const seer_target *target,
     seer_space_kind space, seer_arena *arena, seer_sketch_list **out_list);
 

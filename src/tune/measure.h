@@ -1,6 +1,9 @@
 // measure.h - times of schedules on real hardware (or from the fake machine), with errors as data.
 // Parent + builder processes + one runner per device; a crash, hang or wrong answer costs one
 // candidate.
+// Memory: a measurer is owned, by open and close. Threads: one at a time uses it. Errors: what
+// befalls a candidate is data; DEVICE when the measurer itself is lost, and it can only be closed
+// then.
 #ifndef SEER_TUNE_MEASURE_H
 #define SEER_TUNE_MEASURE_H
 
@@ -60,7 +63,8 @@ typedef struct {
   char message[SEER_MEASURE_MESSAGE_BYTES];  // of a failure
 } seer_measure_result;
 
-// Work of the caller's that fits beside building: done once, over before anything is timed.
+// Work of the caller's that fits beside building: done once, perhaps on a thread of its own, over
+// before anything is timed.
 typedef struct {
   void (*run)(void *user);
   void *user;
@@ -100,6 +104,7 @@ typedef struct {
 
 extern const seer_measure_desc *const seer_measure_table[];
 extern const size_t seer_measure_table_count;
+// Errors: INVALID lists the names.
 SEER_MUST_USE seer_status seer_measure_find(const char *name, const seer_measure_desc **out_desc);
 
 // Entry of a worker process (`familyseer worker`): speaks over the socket named in argv.

@@ -1,5 +1,7 @@
 // session_internal.h - a session's inside, shared by session.c, round.c and the two accept files
 // only.
+// Memory: what has no other owner is in the session's arena, or in `round`, which each round
+// empties.
 #ifndef SEER_TUNE_SESSION_INTERNAL_H
 #define SEER_TUNE_SESSION_INTERNAL_H
 

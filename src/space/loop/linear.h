@@ -3,6 +3,8 @@
 // accesses in bounds. A linear form is constant + sum coef * atom; an atom is a VAR or any other
 // expression that is no sum (a division, a minimum, a load): expressions are interned, so equal
 // atoms have equal ids.
+// Threads: all is pure but for the pool that seer_linear_emit and seer_linear_normal add to, and
+// the prover, which is one thread's. Errors: none; what does not fit or is not proven is false.
 #ifndef SEER_SPACE_LINEAR_H
 #define SEER_SPACE_LINEAR_H
 
@@ -42,6 +44,7 @@ typedef struct {
   uint32_t steps_left;  // proofs that take too long are not found
 } seer_prover;
 
+// All kept as long as the prover: `def` and `depth` may change, and are read when it is asked.
 void seer_prover_init(
     seer_prover *prover, const seer_loop *loop, const uint32_t *def, const uint32_t *depth);
 // Adds the affine comparisons of a conjunction (0: nothing). Other parts are ignored.
