@@ -1,5 +1,5 @@
 // analyse.c - facts about a DAG that the search, the families and the report ask for: Ansor's
-// access predicates (facts 1.2), scalar operations, the anchor and its class. All of it follows
+// access predicates (OSDI'20, 4.1), scalar operations, the anchor and its class. All of it follows
 // from the loads of a stage: which axes occur in the indices on which producer.
 #include <math.h>
 #include <string.h>

@@ -439,7 +439,8 @@ bool seer_bank_is_continued(const seer_bank *bank, uint32_t family) {
   return bank->loaded_family[family].bytes != NULL;
 }
 
-// What a throughput of 1 takes, as an estimate. Nothing of the task measured: the best candidate's.
+// The estimate that stands for a relative throughput of 1: the best time's, or, before anything of
+// the task was measured, the least of the candidates'. 0: estimates are not used.
 static double reference_estimate(
     const seer_bank *bank, uint32_t task, const seer_bank_candidates *c) {
   if (!bank->options.has_base || !c->estimates_s) return 0;

@@ -14,7 +14,7 @@
 #define NEAR 1.15  // of the best recorded time: who takes part
 #define PAIRS 15
 #define MORE_PAIRS 45  // when the median says faster and the sign test does not yet
-#define MIN_SPEEDUP (1 / 0.98)  // decisions 6: median ratio below 0.98
+#define MIN_SPEEDUP (1 / 0.98)  // median of the times' ratios below 0.98
 #define NO_WORSE \
   1.0  // a winner that is as fast as the untuned one in the median has lost its place
 #define MAX_P 0.05
@@ -98,7 +98,8 @@ static seer_status line_up(seer_session *s, uint32_t t, seer_contender *out, uin
   uint32_t n = *out_n = gather(s, t, list);
   if (n == 0) return SEER_OK;
   SEER_TRY(s->measure->compare(s->measurer, t, list, n, fallback, PAIRS, ab));
-  bool is_lost = true;  // one of them took the runner along: then each on its own
+  // Nothing of anybody: one of them has crashed the runner twice. Then each takes turns by itself.
+  bool is_lost = true;
   for (uint32_t k = 0; k < n; k++) is_lost = is_lost && ab[k].n_pairs == 0;
   for (uint32_t k = 0; k < n; k++) {
     if (is_lost)
@@ -223,7 +224,7 @@ static seer_status accept_task(seer_session *s, uint32_t t) {
   bool is_done = false, was_held = s->task[t].has_holder;
   seer_arena_reset(s->round);
   SEER_TRY(line_up(s, t, contenders, &n));
-  // Without pairs there is nothing to defend: it has to win as others do.
+  // A winner of which no pairs are known is a contender like any other.
   if (s->task[t].holder_ab.n_pairs == 0) {
     s->task[t].has_holder = false;
     for (uint32_t k = 0; k < n; k++) contenders[k].is_holder = false;

@@ -35,7 +35,7 @@ static seer_status line_up(
   return SEER_OK;
 }
 
-// What it took turns with is what the task would have had.
+// `own`: the schedule that the task would have without sharing, which took turns with this one.
 static seer_status store(
     seer_session *s, uint32_t t, const seer_schedule *own, const seer_contender *c) {
   if (!s->records) return SEER_OK;

@@ -168,7 +168,8 @@ static seer_status measure(seer_session *s, uint32_t t, batch *b) {
 }
 
 // A time as it would have been at the usual speed. The machine's phase may have changed since the
-// witness: what would be faster than the task's bound is not believed, while that is one.
+// witness was timed: a time corrected to below the task's bound is not believed, unless a confirmed
+// one is below it already (seer_task_beats_bound).
 static double usual_time(const seer_session *s, uint32_t t, double seconds, double slow) {
   const seer_task_state *state = &s->state.task[t];
   if (seer_task_beats_bound(state)) return seconds / slow;

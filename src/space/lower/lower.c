@@ -80,8 +80,8 @@ static seer_status emit_store(
   return SEER_OK;
 }
 
-// The nest of plain stores before a reduction. Its loops get variables of their own; afterwards `s`
-// is as before.
+// The nest of plain stores before a reduction. Its loops get variables of their own and are closed
+// again.
 static seer_status emit_init(seer_lower *lower, uint32_t s, uint32_t k, seer_lower_block *block) {
   if (seer_lower_is_faulty(lower, SEER_LOWER_FAULT_NO_INIT)) return SEER_OK;
   SEER_TRY(emit_loops(lower, s, k, true, block));

@@ -30,7 +30,9 @@ typedef struct {
 
 // What is remembered of a stage that has been visited. Filled as far as it is used, never cleared.
 typedef struct {
-  double visits_apart;  // product of the visits that none of its axes' lengths speak of
+  // Visits come from loops around the stage. Those that decide the length of one of its axes are
+  // counted with that axis's lengths; this is the product of all others.
+  double visits_apart;
   lengths axis[MAX_AXES];
   motion motion[MAX_AXES];  // of each axis
   bool is_known;  // its lengths are right at every visit: no padding shifts or cuts its region

@@ -48,7 +48,7 @@ static double step_efficiency(const seer_target *target, int64_t rows, int64_t v
   double loads = (double)(rows + vectors) / 2.0;
   double cycles = fma > loads ? fma : loads;
   if (latency > cycles) cycles = latency;
-  // Loads that hide behind multiply-adds still cost a little: 14x2 beats 28x1 (prototypes: 101-117
+  // Loads that hide behind multiply-adds still cost a little: 14x2 beats 28x1 (measured: 101-117
   // of 117 GFLOP/s).
   return fma / (cycles + 0.1 * loads);
 }

@@ -522,7 +522,7 @@ static seer_status fill_pool(seer_search *s, const seer_bank *bank, seer_rng *rn
   return bank ? score(s, bank, 0) : SEER_OK;
 }
 
-// What the pool comes to before any of it is picked. bank: trained, or NULL.
+// From all drafts to those that are picked from: cut, bred from, scored. bank: trained, or NULL.
 static seer_status refine_pool(seer_search *s, const seer_bank *bank, seer_rng *rng) {
   const seer_search_strategy *y = s->options.strategy;
   if (y->is_cut_by_estimate) cut_by_analytic(s, y->n_pool);
