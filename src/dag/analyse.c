@@ -114,7 +114,7 @@ bool seer_dag_is_inlineable(const seer_dag *dag, uint32_t stage) {
   return first == end || !walk.has_select;
 }
 
-// ---- producers and consumers
+// ---- what a stage is made of, and who reads it
 
 uint32_t seer_dag_consumers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages) {
   const seer_access_table *table = accesses(dag);

@@ -6,6 +6,7 @@
 // ...)*pitch + i_last. Invariants (seer_dag_verify): extents > 0; every plain load in bounds;
 // guarded loads in bounds where the predicate holds; stages read only inputs and earlier stages;
 // every stage's spatial axes are its output's dimensions, in order.
+//
 // Memory: a DAG and all that it points to are in the arena that it was made with; texts that go in
 // are copied. Threads: one builds or edits it; what is finished any number may read, each
 // interpreting it with a seer_dag_eval of its own.
@@ -188,9 +189,9 @@ void seer_dag_eval_all(seer_dag_eval *eval, uint32_t buf, void *out_data);
 bool seer_dag_needs_tiling(const seer_dag *dag, uint32_t stage);
 // strictly inlineable (Ansor), exp-like not
 bool seer_dag_is_inlineable(const seer_dag *dag, uint32_t stage);
-// at most MAX_STAGES
+// The stages that read it (Ansor: consumers), at most MAX_STAGES.
 uint32_t seer_dag_consumers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages);
-// For tests.
+// Those that it reads. For tests.
 uint32_t seer_dag_producers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages);
 // add, mul, ... 1 each; exp-like 8; casts and indices 0
 double seer_dag_stage_flops(const seer_dag *dag, uint32_t stage);

@@ -13,6 +13,7 @@
 //   showed, and it is what `compile` takes. accept.h has the rule by which it keeps or loses its
 //   place.
 // - Every record is checked before it is used, from a file of lines or of ours (sound.h).
+//
 // Memory: an open file is owned, by open and close; texts in a record that goes in are borrowed,
 // and in one that a visit is given they live until it returns. Threads: one at a time for each open
 // file; several programs may have one file open. Errors: IO, CORRUPT, RESOURCE of the file; TIMEOUT

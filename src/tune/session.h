@@ -1,5 +1,6 @@
 // session.h - a tuning session: SEARCH -> SCHEDULER -> MEASURE -> RECORDS, as a stream of events.
 // The terminal, the JSON log, the report are readers of that stream.
+//
 // Memory: a session is owned, by create and destroy; what its functions return it keeps, until it
 // runs on or ends. Threads: one uses it, and only seer_session_stop may come from others. Listeners
 // are called on the thread that runs; an event ends with the call.

@@ -1,7 +1,7 @@
 // lower.c - a frame (the loops of one schedule with numbers) -> loop IR.
 // Root stages become phases. Each stage is emitted as its nest of loops; before loop d, the stages
-// attached inside its first d loops: the starts of their regions (consumers first, a producer's
-// start hangs on its consumers'), then allocation and nest of each in topological order. A
+// attached inside its first d loops: the starts of their regions (readers first, a maker's
+// start hangs on its readers'), then allocation and nest of each in topological order. A
 // reduction gets a nest of plain stores of the identity just before its outermost reduction loop.
 // Loops of one iteration are left out. Requires: a verified DAG, a complete schedule.  Provides:
 // loop IR that seer_loop_verify accepts.

@@ -1,6 +1,6 @@
 // region.c - where an attached stage's region starts, and which loops need a bound.
 // The frame says how long a region is; here its start becomes an expression of the loops around it:
-// the least index that the consumers inside ask for, their own inner loops at 0. A start that may
+// the least index that the readers inside ask for, their own inner loops at 0. A start that may
 // be negative (padding: the guard keeps those elements from being used) is clamped to [0, N -
 // length], the whole region then lies inside. A start that is never negative stays a plain sum, so
 // that addresses relative to it are constants, and the loops stop at the axis's end.
@@ -202,7 +202,7 @@ static bool start_form(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear
   return region_start(lower, p, axis, out, &is_cut, &is_whole_piece);
 }
 
-// ---- ends. Consumers in their last, shorter block ask for less of a region than its length. No
+// ---- ends. Readers in their last, shorter block ask for less of a region than its length. No
 // more than they ask for is computed, and no more may be: the regions of its own producers were
 // made for what is asked for, so beyond it there would be nothing to read.
 
@@ -316,7 +316,7 @@ static bool same_bounds(const bounds *a, const bounds *b) {
   return true;
 }
 
-// What the consumers' loads of `p` ask for at most on `axis`, at this place.
+// What the readers' loads of `p` ask for at most on `axis`, at this place.
 static bool greatest_needed(seer_lower *lower, uint32_t p, uint32_t axis, bounds *out) {
   bool has_any = false;
   bounds *mine = SEER_NEW(lower->scratch, bounds);

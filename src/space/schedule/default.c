@@ -197,7 +197,7 @@ static double repetition(const seer_frame *frame, uint32_t stage) {
   return computed / whole;
 }
 
-// The innermost place at which (almost) nothing is computed twice, consumers first.
+// The innermost place at which (almost) nothing is computed twice, readers first.
 static void fill_locations(const maker *m, seer_frame *frame) {
   for (uint32_t k = 0; k < m->sketch->n_order; k++) {
     uint32_t stage = m->sketch->order[k];

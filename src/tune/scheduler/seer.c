@@ -10,12 +10,12 @@
 #include "tune/scheduler.h"
 
 #define UNCONFIRMED_GAIN 0.03
-#define FIRST_ROUND \
-  8  // measurements of a task that has none: the untuned one, transplants, the analytic best
+// Measurements of a task that has none: the untuned one, winners of relatives, the best estimate.
+#define FIRST_ROUND 8
 #define MIN_ROUND 4
 #define CURVE_WINDOW 3  // rounds over which progress is observed
-#define PRIOR_GAIN \
-  0.35  // share of the distance to the bound expected of the second round; falls with 1 / rounds
+// Share of the distance to the bound expected of the second round; falls with 1 / rounds.
+#define PRIOR_GAIN 0.35
 #define PRIOR_WEIGHT 1.5  // rounds that the prior counts for
 #define OVERHEAD_TRIALS 4  // a round's fixed cost, in measurements
 
@@ -46,7 +46,7 @@ static bool next(seer_schedule_state *state, seer_pick *out) {
   for (uint32_t t = 0; t < state->n_task; t++) {
     const seer_task_state *task = &state->task[t];
     if (!seer_task_is_open(task)) continue;
-    if (task->n_round == 0) {  // heaviest first: its winners are transplanted to the others
+    if (task->n_round == 0) {  // heaviest first: its winners are carried to the others
       double flops = task->weight * task->flops;
       if (flops > fresh_flops) {
         fresh = t;

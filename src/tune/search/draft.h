@@ -3,6 +3,7 @@
 // the number of threads: each has random numbers of its own, and sees what is known and what it has
 // drafted itself. They are joined in their order, so that the same calls give the same candidates
 // on any number of threads.
+//
 // Threads: one call at a time for each pool; what the space borrows is only read meanwhile. Errors:
 // RESOURCE, and those of the models; of what is new the pool may hold a part then.
 #ifndef SEER_TUNE_SEARCH_DRAFT_H
