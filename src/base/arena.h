@@ -2,6 +2,7 @@
 // Memory comes zeroed. When memory runs out, or a limit, the innermost seer_recover returns
 // RESOURCE (base/recover.h; the runtime does not use arenas). Freed memory is poisoned under ASan,
 // filled with 0xA5 otherwise.
+//
 // Threads: an arena is one thread's at a time, different ones are independent. While a seer_recover
 // is open on the thread that made an arena, only that thread may destroy it.
 #ifndef SEER_BASE_ARENA_H

@@ -1,7 +1,8 @@
 // os.h - the operating system: clock, files, memory maps, processes, threads, dynamic libraries.
 // Nothing else in the tree calls the OS for these. Linux first; names follow POSIX where they match
 // it.
-// Threads: any may call, unless said; a handle (map, process, folder, thread) is one thread's at a
+//
+// Threads: any may call, unless said; a handle (process, folder, thread) is one thread's at a
 // time. Errors: NOT_FOUND, RESOURCE (memory, descriptors, room on a disk) or IO, with the path and
 // the system's words; nothing is left open.
 #ifndef SEER_BASE_OS_H

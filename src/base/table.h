@@ -2,6 +2,7 @@
 // 22 bytes for each of its words, where a map (map.h) takes a hundred for an element, and without
 // an arena, which keeps the tables that have been outgrown.
 // Nothing is ever removed but all at once; 0 and 1 are one element.
+//
 // Threads: any number may ask while nobody adds, clears or destroys.
 #ifndef SEER_BASE_TABLE_H
 #define SEER_BASE_TABLE_H

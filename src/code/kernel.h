@@ -4,7 +4,9 @@
 // buffers[k] is argument k of seer_kernel.arg; the last one is the calling thread's scratch. No
 // libc, no libm, no calls, no writable globals: an object is position-independent and
 // self-contained.
+//
 // Memory: a kernel, its texts and its object are in the arena that is given; packs are the loop's.
+//
 // Threads: a code generator and a JIT are one thread's at a time.
 #ifndef SEER_CODE_KERNEL_H
 #define SEER_CODE_KERNEL_H

@@ -9,8 +9,8 @@
 #include "dag/scalar.h"
 
 #define MAX_FACTS 16
-#define MAX_STEPS \
-  20000  // nodes looked at before giving up: nested conditions are looked at from several sides
+// Nodes looked at before giving up: nested conditions are looked at from several sides.
+#define MAX_STEPS 20000
 
 typedef struct {
   int64_t low, high;

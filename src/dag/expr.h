@@ -3,6 +3,7 @@
 // Builders fold constants and drop neutral elements of integer arithmetic (x+0, x*1, x*0, x/1,
 // x%1), and fold float constants; integer constants move to the right and merge ((x+1)+2 is x+3;
 // x-1 is x + -1); they never reorder float arithmetic. What one operator computes is scalar.h.
+//
 // Memory: a pool grows in its arena; what seer_expr_at returns is good until the next expression is
 // added, ids are for ever. Threads: one adds, or any number read.
 #ifndef SEER_DAG_EXPR_H

@@ -1,4 +1,5 @@
 // front.h - MODEL FILE -> GRAPH -> TASKS: the passes in their order, and what comes out.
+//
 // Memory: a network and its graph are in the arena that is given; its constants lie in mapped files
 // until seer_graph_close. Threads: one at a time until it is loaded; then any number may read. A
 // function that fails closes what it has made; a graph that it was given is of no use but to be

@@ -1,6 +1,7 @@
 // graph.h - a network as ONNX operators over values. Shapes, axes and attributes stay ONNX's (NCHW)
 // for ever; a value's physical layout (order of dimensions, pitch) is an attribute that the layout
 // pass assigns. Values and nodes are ids; nodes are kept in topological order (seer_graph_verify).
+//
 // Memory: a graph and all that it points to are in its arena, but for constants that lie in mapped
 // files until seer_graph_close. Names that go in are copied; what attributes and tensors point to
 // is kept. Threads: one at a time changes a graph or a copy of it (copies share lists); any number
@@ -227,7 +228,7 @@ const char *seer_graph_fresh_name(seer_graph *graph, const char *base);
 // prefix + "/" + name, in `arena`. Where that is too long, its beginning and a hash of it all:
 // different ones stay different.
 const char *seer_graph_join_names(seer_arena *arena, const char *prefix, const char *name);
-// Who reads what, for passes: the consumers of value v are node[first[v] .. first[v + 1]), a node
+// Who reads what, for passes: the readers of value v are node[first[v] .. first[v + 1]), a node
 // once per operand.
 typedef struct {
   uint32_t *first, *node;

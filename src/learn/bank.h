@@ -3,6 +3,7 @@
 // samples starts from what everybody learnt, and the base learns only what the estimate gets wrong,
 // so that schedules unlike any measured one are ranked by more than a tree's last leaf. Repeatable:
 // same samples in the same order give the same models and scores, whatever the machine does.
+//
 // Memory: samples and models are the bank's. Threads: one at a time but for rating. Errors:
 // RESOURCE, and those of the kind of model; what is measured is not lost by them, but the models
 // may be half trained.

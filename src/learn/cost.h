@@ -2,6 +2,7 @@
 // higher is better) as the sum over its statements' rows (pack-sum: squared error on the sum). A
 // model sees rows only; what they mean, which task they came from and how models build on each
 // other is the bank's business (bank.h).
+//
 // Memory: a model is owned, by create and destroy; data are borrowed. Threads: a model is one
 // thread's at a time, but any number may predict. Errors: RESOURCE, INTERNAL (the library's words);
 // the model is of no use then.

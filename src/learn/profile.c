@@ -17,8 +17,8 @@
 #define TILE_OVERLAP 0.5  // of the shorter of arithmetic and loads, what still shows
 #define TARGET_MOVES 5.0  // loads, stores and waiting of an accumulator that leaves its register
 #define GUARD_CYCLES 0.05  // of a guarded tile, per row
-#define GUARDED_WINDOW \
-  2.9  // of guarded loads inside an unrolled window: each neighbour has a border of its own
+// Of guarded loads inside an unrolled window: each neighbour has a border of its own.
+#define GUARDED_WINDOW 2.9
 #define LOOP_CYCLES 1.4  // counter, compare, branch of a loop that is not unrolled
 #define LOOP_START_CYCLES 3.2
 #define WARM_SHARE 0.75  // of a cache, what stays there until the next step

@@ -1,6 +1,7 @@
 // context.h - what is passed to everything: the options, the log, the dumps, the target. No global
 // state. All options stand in one table (options.inc -> doc/options.md); nothing else reads SEER_*
 // variables.
+//
 // Threads: one thread makes, sets and destroys it; while nobody sets, any may read options, log and
 // dump. Texts that it returns live as long as it does.
 #ifndef SEER_SETUP_CONTEXT_H

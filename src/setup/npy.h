@@ -1,6 +1,7 @@
 // npy.h - NumPy's .npy files: one array, versions 1 to 3 of the format. Files are hostile: every
 // size is checked. Types are ONNX's numbers (1 = f32), data is row-major ("C order") in memory
 // whatever the file says.
+//
 // Threads: any. After a failure `out` is of no use.
 #ifndef SEER_SETUP_NPY_H
 #define SEER_SETUP_NPY_H

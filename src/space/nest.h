@@ -3,6 +3,7 @@
 // the root (the loops of the stages that it is attached in come first), and its accesses. Made from
 // a frame by arithmetic (no allocation, about a microsecond); a test holds it against a walk over
 // the loop IR (test/support/nest_walk.h).
+//
 // Threads: facts any number may read; a summariser is one thread's. A nest points to nothing.
 // Errors: none; what there is no room for is counted.
 #ifndef SEER_SPACE_NEST_H

@@ -1,6 +1,7 @@
 // schedule.h - a schedule = a sketch + a vector of knobs. Small, fixed size: copied by memcpy,
 // hashed in nanoseconds. Only inner factors are stored; the outermost is implied (ceiling). A
 // factor need not divide its extent.
+//
 // Threads: any; lists of sketches are only read, a seer_rng is its caller's. Errors: a verdict says
 // why there is no schedule, and `out` is of no use then.
 #ifndef SEER_SPACE_SCHEDULE_H

@@ -7,6 +7,7 @@
 // Division and modulus: x = d*A + r, where A takes the terms whose coefficients d divides. When r
 // is within [0, d) for every lane and atom, x/d = A and x%d = r without any arithmetic (this is
 // what fused reshapes come down to); otherwise only r is divided, if the reader can.
+//
 // Threads: all is pure but for the reader's own functions. Errors: none; false where there is no
 // sum.
 #ifndef SEER_CODE_TILE_SUM_H

@@ -1,5 +1,5 @@
 // movement.c - operators that move elements: Transpose, Concat, Split, Slice, Expand, Tile. Each is
-// an index map, so it can join its consumer; constants are moved directly. (Those with conditions:
+// an index map, so it can join its reader; constants are moved directly. (Those with conditions:
 // gather.c.)
 #include <string.h>
 

@@ -3,6 +3,7 @@
 // accesses in bounds. A linear form is constant + sum coef * atom; an atom is a VAR or any other
 // expression that is no sum (a division, a minimum, a load): expressions are interned, so equal
 // atoms have equal ids.
+//
 // Threads: all is pure but for the pool that seer_linear_emit and seer_linear_normal add to, and
 // the prover, which is one thread's. Errors: none; what does not fit or is not proven is false.
 #ifndef SEER_SPACE_LINEAR_H
