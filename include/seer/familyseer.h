@@ -9,9 +9,10 @@
 //   if (failed) fprintf(stderr, "%s\n", seer_tuner_message(tuner));
 //   seer_tuner_destroy(tuner);
 //
-// What returns int returns 0, or 1 where something was at fault that seer_tuner_message tells.
-// Candidates are built and run by processes of the program `familyseer`, which is looked for beside
-// the library, then in the bin folder of its installation; the option worker-path names another.
+// Texts that go in are copied; those that come out are the tuner's. What returns int returns 0, or
+// 1 where something was at fault that seer_tuner_message tells. Candidates are built and run by
+// processes of the program `familyseer`, which is looked for beside the library, then in the bin
+// folder of its installation; the option worker-path names another.
 #ifndef SEER_FAMILYSEER_H
 #define SEER_FAMILYSEER_H
 
@@ -47,7 +48,8 @@ typedef struct {
   double estimated_ms;  // of the network, from the times of its parts
   uint32_t trials;  // measurements so far
 } seer_tuner_event;  // later versions may append to it
-// Called from within tune, in the thread that called tune; the event ends with the call.
+// Called from within tune, in the thread that called tune; the event ends with the call. A tuner
+// has one listener, kept with `user` until another one (NULL: none) or destroy.
 typedef void (*seer_tuner_listener)(void *user, const seer_tuner_event *event);
 void seer_tuner_listen(seer_tuner *tuner, seer_tuner_listener listener, void *user);
 
@@ -57,7 +59,8 @@ void seer_tuner_listen(seer_tuner *tuner, seer_tuner_listener listener, void *us
 // No signal handler or mask of the process is touched; descriptors are closed on exec, and worker
 // processes end with the process that began them: a fork of it does not keep them alive.
 int seer_tuner_tune(seer_tuner *tuner);
-// Ends tune soon, with all that is known kept. From a listener, another thread or a signal handler.
+// Ends tune soon, with all that is known kept. From a listener, another thread or a signal handler,
+// at any time before destroy.
 void seer_tuner_stop(seer_tuner *tuner);
 // Writes model.so, model.h, weights.bin and model.json into `folder`, all or nothing: with the
 // schedules that tune has accepted, or, without tune, with the best that the records hold.

@@ -94,8 +94,13 @@ typedef void (*seer_parallel_for)(void *user, uint32_t n_parts, seer_parallel_bo
 #define SEER_API_HAS(api, member) \
   ((api)->struct_size >= offsetof(seer_model_api, member) + sizeof((api)->member))
 
-// Functions that return a code write a
-// message (NUL-terminated) into message[message_bytes] when it is not 0.
+// Functions that return a code write a message (NUL-terminated) into message[message_bytes] when it
+// is not 0. After a failure what was to be made is not there, and what was set is as it was. What
+// goes in is borrowed, but for weights in memory (kept until close), data that are bound (until
+// another binding or session_destroy), a session's model and pool (until session_destroy) and
+// `user` of pool_wrap (until pool_destroy).
+// What input, output, info_json and their like return is the model's, until close; NULL: no such
+// index.
 typedef struct {
   uint32_t struct_size;
   uint32_t abi_version;  // 1

@@ -2,6 +2,9 @@
 // Memory comes zeroed. When memory runs out, or a limit, the innermost seer_recover returns
 // RESOURCE (base/recover.h; the runtime does not use arenas). Freed memory is poisoned under ASan,
 // filled with 0xA5 otherwise.
+//
+// Threads: an arena is one thread's at a time, different ones are independent. While a seer_recover
+// is open on the thread that made an arena, only that thread may destroy it.
 #ifndef SEER_BASE_ARENA_H
 #define SEER_BASE_ARENA_H
 
@@ -29,6 +32,7 @@ void *seer_arena_grow(
 #define SEER_GROW(arena, type, items, n, cap) \
   ((type *)seer_arena_grow((arena), (items), sizeof(type), _Alignof(type), (n), (cap)))
 
+// Copies, in `arena`.
 char *seer_arena_strdup(seer_arena *arena, const char *text);
 char *seer_arena_strndup(seer_arena *arena, const char *text, size_t n);
 void *seer_arena_memdup(seer_arena *arena, const void *bytes, size_t n_bytes);

@@ -20,6 +20,7 @@
     if (!(cond)) seer_assert_fail(__FILE__, __LINE__, #cond, __VA_ARGS__); \
   } while (0)
 
+// To stderr, then aborts.
 SEER_NORETURN SEER_PRINTF(4, 5) void seer_assert_fail(
     const char *file, int line, const char *cond, const char *format, ...);
 

@@ -1,5 +1,8 @@
 // map.h - a hash map from 64-bit keys or strings to 64-bit values, in an arena. Iterates in
 // insertion order, so nothing that is printed depends on addresses.
+//
+// Memory: map and keys stay in the arena, tables that have been outgrown too. Threads: any number
+// may ask while nobody sets.
 #ifndef SEER_BASE_MAP_H
 #define SEER_BASE_MAP_H
 

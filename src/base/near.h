@@ -1,5 +1,6 @@
 // near.h - lists of names: which are in one that blanks separate (aliases, operators of a task,
 // commands of an option), and which was meant, for "did you mean" in messages.
+// Threads: any; what changes is in the caller's storage.
 #ifndef SEER_BASE_NEAR_H
 #define SEER_BASE_NEAR_H
 
@@ -9,8 +10,8 @@
 // their case; _ is -. SIZE_MAX where a name has 64 letters or more.
 size_t seer_name_distance(const char *a, const char *b);
 
-// Names are offered one by one; `best` is the nearest so far, NULL while none is near. All
-// borrowed.
+// Names are offered one by one; `best` is the nearest so far, NULL while none is near. All are kept
+// as long as the struct.
 typedef struct {
   const char *wanted, *best;
   size_t distance;

@@ -1,6 +1,10 @@
 // os.h - the operating system: clock, files, memory maps, processes, threads, dynamic libraries.
 // Nothing else in the tree calls the OS for these. Linux first; names follow POSIX where they match
 // it.
+//
+// Threads: any may call, unless said; a handle (process, folder, thread) is one thread's at a
+// time. Errors: NOT_FOUND, RESOURCE (memory, descriptors, room on a disk) or IO, with the path and
+// the system's words; nothing is left open.
 #ifndef SEER_BASE_OS_H
 #define SEER_BASE_OS_H
 
@@ -20,8 +24,8 @@ typedef struct {
   size_t n_bytes;
 } seer_os_map;
 
-// Read only, private. Regular files only. Reading what others have cut off since gives zeros
-// (SIGBUS is handled, in the whole process) and is said by seer_os_map_check.
+// Read only, private; owned: seer_os_unmap. Regular files only. Reading what others have cut off
+// since gives zeros (SIGBUS is handled, in the whole process) and is said by seer_os_map_check.
 SEER_MUST_USE seer_status seer_os_map_file(const char *path, seer_os_map *out_map);
 // The file `location` of folders[0], when what it is - links followed - lies beneath one of the n
 // folders. INVALID when it does not.
@@ -32,7 +36,7 @@ SEER_MUST_USE seer_status seer_os_map_check(const seer_os_map *map);
 void seer_os_unmap(seer_os_map *map);
 SEER_MUST_USE seer_status seer_os_read_file(const char *path, seer_arena *arena, size_t max_bytes,
     char **out_data,
-    size_t *out_n_bytes);  // NUL-terminated copy
+    size_t *out_n_bytes);  // NUL-terminated copy; INVALID for a file of more than max_bytes
 // Writes a temporary file beside `path` and renames it: `path` is never half-written.
 SEER_MUST_USE seer_status seer_os_write_file(const char *path, const void *data, size_t n_bytes);
 SEER_MUST_USE seer_status seer_os_make_dirs(const char *path);  // as mkdir -p
@@ -72,7 +76,7 @@ SEER_MUST_USE seer_status seer_os_self_path(
     seer_arena *arena, const char **out_path, bool *out_is_library);
 const char *seer_os_path_join(seer_arena *arena, const char *folder, const char *name);
 const char *seer_os_path_dir(seer_arena *arena, const char *path);
-const char *seer_os_path_base(const char *path);
+const char *seer_os_path_base(const char *path);  // a part of `path`
 // The folder of the file that `path` is, links followed; NULL when there is none.
 const char *seer_os_real_folder(const char *path, seer_arena *arena);
 
@@ -91,6 +95,8 @@ typedef struct {
   uint64_t max_memory_bytes;  // RLIMIT_AS; 0: no limit
 } seer_os_spawn_options;
 
+// Owned: until seer_os_wait says that it is done, or seer_os_kill. Strings of `options` are
+// borrowed.
 SEER_MUST_USE seer_status seer_os_spawn(
     const seer_os_spawn_options *options, seer_os_process *out_process);
 // Waits at most `timeout_ns` (UINT64_MAX: for ever; 0: only looks). *out_done false on time-out.
@@ -99,14 +105,15 @@ SEER_MUST_USE seer_status seer_os_wait(
     seer_os_process *process, uint64_t timeout_ns, bool *out_done, int *out_status);
 void seer_os_kill(seer_os_process *process);  // SIGKILL and reap; 0 is fine
 
-// [0] reads, [1] writes; close-on-exec. For tests.
+// [0] reads, [1] writes; close-on-exec; each is closed by seer_os_close. For tests.
 SEER_MUST_USE seer_status seer_os_pipe(int out_fds[2]);
 // For tests.
 SEER_MUST_USE seer_status seer_os_write_all(int fd, const void *data, size_t n_bytes);
 // Reads exactly n_bytes; TIMEOUT after timeout_ns without them, IO at end of file.
 SEER_MUST_USE seer_status seer_os_read_all(int fd, void *data, size_t n_bytes, uint64_t timeout_ns);
 void seer_os_close(int fd);  // -1 is fine
-// A connected pair for two processes, close-on-exec, numbered from 3 on.
+// A connected pair for two processes, close-on-exec, numbered from 3 on; each is closed by
+// seer_os_close.
 SEER_MUST_USE seer_status seer_os_socket_pair(int out_fds[2]);
 // Sends all of it, or says why not: RESOURCE or IO when the other end is gone (never SIGPIPE),
 // TIMEOUT when it does not read.
@@ -129,6 +136,7 @@ bool seer_os_poll_in(const int *fds, size_t n, uint64_t timeout_ns, bool *out_re
 
 // ---- threads
 typedef struct seer_os_thread seer_os_thread;
+// Owned: seer_os_thread_join, which waits for `run` to return. `arg` is kept until then.
 SEER_MUST_USE seer_status seer_os_thread_create(
     void (*run)(void *), void *arg, seer_os_thread **out_thread);
 void seer_os_thread_join(seer_os_thread *thread);
@@ -138,7 +146,8 @@ uint32_t seer_os_n_threads(void);
 // Memory that was freed and that malloc keeps goes back to the system, where libc can do that.
 void seer_os_return_memory(void);
 
-// ---- advisory lock on a file (flock). *out_fd -1 when someone else holds it and !wait.
+// ---- advisory lock on a file (flock). *out_fd -1 when someone else holds it and !wait;
+// seer_os_close releases it.
 SEER_MUST_USE seer_status seer_os_lock_file(const char *path, bool wait, int *out_fd);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/status.h"
 
 // The nth call from now on of the os.h functions that return a status fails with IO; 0: none. One
-// fault only. For tests.
+// fault only, whichever thread comes to it. For tests.
 void seer_os_plant_fault(uint64_t nth);
 bool seer_os_fault_hits(void);  // counts one call
 
@@ -16,7 +16,7 @@ bool seer_os_fault_hits(void);  // counts one call
 // unless a test's worker has planted a death there.
 //   nth   from 1 on: the nth time that this process comes to `point`
 //   once  a file: made at the death; where it is there already nobody dies any more. Kept.
-// At most SEER_OS_MAX_DEATHS, before the first point is reached.
+// At most SEER_OS_MAX_DEATHS, before the first point is reached. One thread plants and reaches.
 #define SEER_OS_MAX_DEATHS 16
 // For tests.
 void seer_os_plant_death(const char *point, uint64_t nth, const char *once);

@@ -1,5 +1,6 @@
 // rng.h - seeded random numbers (xoshiro256**, seeded by splitmix64). The only source of
 // randomness.
+// Threads: a seer_rng is one thread's at a time; threads get streams of their own.
 #ifndef SEER_BASE_RNG_H
 #define SEER_BASE_RNG_H
 

@@ -1,4 +1,5 @@
 // stats.h - order statistics of small samples, times above all.
+// Pure, but that sorting is in place: safe from any thread.
 #ifndef SEER_BASE_STATS_H
 #define SEER_BASE_STATS_H
 

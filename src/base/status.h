@@ -1,6 +1,8 @@
 // status.h - errors of the world: files, models, the OS, devices (style: three channels, never
 // mixed). A status is a pointer; SEER_OK is NULL. A non-NULL status is owned by whoever holds it:
 // return it, or end it with seer_status_print / seer_status_free.
+//
+// Threads: any may make one; each is one holder's at a time.
 #ifndef SEER_BASE_STATUS_H
 #define SEER_BASE_STATUS_H
 

@@ -2,6 +2,8 @@
 // 22 bytes for each of its words, where a map (map.h) takes a hundred for an element, and without
 // an arena, which keeps the tables that have been outgrown.
 // Nothing is ever removed but all at once; 0 and 1 are one element.
+//
+// Threads: any number may ask while nobody adds, clears or destroys.
 #ifndef SEER_BASE_TABLE_H
 #define SEER_BASE_TABLE_H
 
@@ -13,7 +15,8 @@ typedef struct {
   uint32_t n_values;
 } seer_table;
 
-// Room for n elements; false when there is no memory for them. All zeros but n_values are a table,
+// Room for n elements, owned: seer_table_destroy. False when there is no memory for them; nothing
+// is owned then. All zeros but n_values are a table,
 // too, without room.
 SEER_MUST_USE bool seer_table_create(size_t n, uint32_t n_values, seer_table *out_table);
 void seer_table_destroy(seer_table *table);

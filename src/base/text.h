@@ -1,5 +1,6 @@
 // text.h - building and scanning text. All text forms print through seer_text and parse through
 // seer_scan.
+// Threads: a text and a scanner are one thread's at a time.
 #ifndef SEER_BASE_TEXT_H
 #define SEER_BASE_TEXT_H
 
@@ -49,7 +50,8 @@ size_t seer_text_safe_copy(
     char *out, size_t out_bytes, const char *from_file, size_t n_bytes, seer_text_lines lines);
 
 // A scanner over borrowed text. Blanks, newlines and comments (# to end of line) are skipped
-// between tokens. Functions named try_* consume nothing when they return false.
+// between tokens. Functions named try_* consume nothing when they return false; the others fail as
+// seer_scan_fail does, and the scanner is of no use then.
 typedef struct {
   const char *source;  // name for messages, borrowed
   const char *at, *end;

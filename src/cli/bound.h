@@ -1,5 +1,6 @@
 // bound.h - inputs that had a value when a library was compiled (--bind), as its description has
 // them: for the commands that would take them for inputs.
+// One thread, as all commands.
 #ifndef SEER_CLI_BOUND_H
 #define SEER_CLI_BOUND_H
 

@@ -1,6 +1,7 @@
 // command.h - the table of commands and what they share.
 // A command is one file, cmd_<name>.c, and one line in table.c. Flags are the options of
 // setup/options.inc whose line names the command: they are set in the context when `run` is called.
+// One thread. Descriptions are constant, texts in the context's arena unless said.
 #ifndef SEER_CLI_COMMAND_H
 #define SEER_CLI_COMMAND_H
 

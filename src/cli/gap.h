@@ -1,5 +1,6 @@
 // gap.h - does the compiled network take what its tasks took one by one? What a task costs inside
 // the network (caches, hand-over between kernels) cannot be seen when it is tuned.
+// Errors: those of loading and running the library.
 #ifndef SEER_CLI_GAP_H
 #define SEER_CLI_GAP_H
 

@@ -1,5 +1,6 @@
 // help.h - what the program says of itself: commands, and the flags that each one takes, from their
 // tables.
+// Prints only; tables are constant.
 #ifndef SEER_CLI_HELP_H
 #define SEER_CLI_HELP_H
 

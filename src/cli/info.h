@@ -1,4 +1,4 @@
-// info.h - the two halves of `familyseer info`. Both print to stdout, as text or with --json as one
+// info.h - what `familyseer info` prints of a network: to stdout, as text or with --json as one
 // object.
 #ifndef SEER_CLI_INFO_H
 #define SEER_CLI_INFO_H

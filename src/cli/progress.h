@@ -5,6 +5,7 @@
 
 #include "tune/session.h"
 
+// Session and network are kept. All functions are called on the thread that runs the session.
 typedef struct {
   seer_session *session;
   const seer_network *network;

@@ -1,5 +1,8 @@
 // use.h - what the commands that run a model.so share: loading it, its threads, inputs from files
 // or made up, outputs.
+//
+// Memory: what a seer_use holds is its own, until seer_use_close; texts are in its arena. One
+// thread. Errors are the runtime's, by seer_rt_to_status.
 #ifndef SEER_CLI_USE_H
 #define SEER_CLI_USE_H
 

@@ -1,6 +1,10 @@
 // build.h - NETWORK + SCHEDULES -> ARTEFACT: kernels, packed weights, memory plan; model.so (or its
 // source), model.h, weights.bin, model.json. Reproducible to the byte: nothing in the output
 // depends on time, paths or addresses.
+//
+// Memory: all that goes in is borrowed. Threads: one call compiles on all that the process may use;
+// two calls should not build into one folder at a time. Errors: those of lowering, code generation
+// and the linker, by step; IO, RESOURCE of files. A folder that was missing may be there then.
 #ifndef SEER_CODE_BUILD_H
 #define SEER_CODE_BUILD_H
 

@@ -15,11 +15,11 @@ typedef struct {
   const seer_loop *loop;
 } seer_dump_forms;
 
-// One of them; NULL: there is no such form, or it does not follow from what is given (a loop
-// alone).
+// One of them, in `arena`; NULL: there is no such form, or it does not follow from what is given (a
+// loop alone).
 const char *seer_dump_print(const seer_context *context, seer_codegen *codegen, const char *kind,
     const seer_dump_forms *forms, seer_arena *arena);
-// "task, sketch, ..."; of a loop alone only those that follow from it.
+// "task, sketch, ...", in `arena`; of a loop alone only those that follow from it.
 const char *seer_dump_names(bool has_dag, seer_arena *arena);
 bool seer_dump_any(const seer_context *context);
 // Writes those that --dump names. In parallel on distinct names.

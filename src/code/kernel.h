@@ -4,6 +4,10 @@
 // buffers[k] is argument k of seer_kernel.arg; the last one is the calling thread's scratch. No
 // libc, no libm, no calls, no writable globals: an object is position-independent and
 // self-contained.
+//
+// Memory: a kernel, its texts and its object are in the arena that is given; packs are the loop's.
+//
+// Threads: a code generator and a JIT are one thread's at a time.
 #ifndef SEER_CODE_KERNEL_H
 #define SEER_CODE_KERNEL_H
 
@@ -49,6 +53,8 @@ void seer_kernel_set_scratch(seer_kernel *kernel, uint64_t n_bytes);
 // for the whole process (llvm/switches.c).
 typedef struct seer_codegen seer_codegen;
 
+// Owned: seer_codegen_destroy. Context and target are kept.
+// Errors: UNSUPPORTED, INVALID: LLVM has no such target, processor or feature.
 SEER_MUST_USE seer_status seer_codegen_create(
     const seer_context *context, const seer_target *target, seer_codegen **out);
 void seer_codegen_destroy(seer_codegen *codegen);
@@ -58,16 +64,18 @@ void seer_codegen_destroy(seer_codegen *codegen);
 // module.
 SEER_MUST_USE seer_status seer_codegen_build(seer_codegen *codegen, const seer_loop *loop,
     const char *symbol, seer_arena *arena, seer_kernel *out_kernel);
-// IR or assembly text
+// IR or assembly text, in `arena`. What has no code is said in it, as a comment in front.
 const char *seer_codegen_print(
     seer_codegen *codegen, const seer_loop *loop, bool assembly, seer_arena *arena);
 
 // ---- in-process loading (ORC), for measuring and tests
 typedef void (*seer_kernel_phase)(void *const *buffers, uint32_t part);
 typedef struct seer_jit seer_jit;
+// Owned: seer_jit_destroy, which unloads all.
 SEER_MUST_USE seer_status seer_jit_create(seer_jit **out_jit);
 void seer_jit_destroy(seer_jit *jit);
-// Loads an object; the functions live until seer_jit_unload(handle).
+// Loads an object, which is copied; the functions live until seer_jit_unload(handle).
+// Errors: INTERNAL, in LLVM's words; nothing is loaded then.
 SEER_MUST_USE seer_status seer_jit_load(
     seer_jit *jit, const seer_kernel *kernel, seer_kernel_phase *out_phase, uint64_t *out_handle);
 void seer_jit_unload(seer_jit *jit, uint64_t handle);

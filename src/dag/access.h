@@ -4,6 +4,7 @@
 // This is the one answer to that question: analysis, sketch rules, regions and nest summaries read
 // it. Made once per DAG, by seer_dag_finish, and kept in dag->access: who asks per candidate reads
 // it without allocation, from any thread.
+// Errors: none; what cannot be said of an index is in its flags.
 #ifndef SEER_DAG_ACCESS_H
 #define SEER_DAG_ACCESS_H
 

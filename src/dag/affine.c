@@ -9,8 +9,8 @@
 #include "dag/scalar.h"
 
 #define MAX_FACTS 16
-#define MAX_STEPS \
-  20000  // nodes looked at before giving up: nested conditions are looked at from several sides
+// Nodes looked at before giving up: nested conditions are looked at from several sides.
+#define MAX_STEPS 20000
 
 typedef struct {
   int64_t low, high;
@@ -37,35 +37,10 @@ static const interval everything = {INT64_MIN, INT64_MAX};
 
 // ---- affine forms
 
-static bool affine_add(seer_affine *a, const seer_affine *b, int64_t scale) {
-  int64_t term;
-  if (__builtin_mul_overflow(b->constant, scale, &term)) return false;
-  if (__builtin_add_overflow(a->constant, term, &a->constant)) return false;
-  for (uint32_t k = 0; k < b->n; k++) {
-    int64_t coef;
-    if (__builtin_mul_overflow(b->term[k].coef, scale, &coef)) return false;
-    uint32_t at = 0;
-    while (at < a->n && a->term[at].var < b->term[k].var) at++;
-    if (at < a->n && a->term[at].var == b->term[k].var) {
-      if (__builtin_add_overflow(a->term[at].coef, coef, &a->term[at].coef)) return false;
-      if (a->term[at].coef == 0) {
-        a->n--;
-        memmove(&a->term[at], &a->term[at + 1], (a->n - at) * sizeof a->term[0]);
-      }
-    } else if (coef != 0) {
-      if (a->n == SEER_AFFINE_MAX_TERMS) return false;
-      memmove(&a->term[at + 1], &a->term[at], (a->n - at) * sizeof a->term[0]);
-      a->term[at].var = b->term[k].var;
-      a->term[at].coef = coef;
-      a->n++;
-    }
-  }
-  return true;
-}
-
 bool seer_expr_affine(const seer_expr_pool *pool, seer_expr e, seer_affine *out_affine) {
   const seer_expr_node *node = seer_expr_at(pool, e);
-  memset(out_affine, 0, sizeof *out_affine);
+  out_affine->constant = 0;
+  out_affine->n = 0;
   seer_affine b;
   switch ((int)node->op) {
     case SEER_EXPR_CONST_I:
@@ -81,15 +56,15 @@ bool seer_expr_affine(const seer_expr_pool *pool, seer_expr e, seer_affine *out_
       if (!seer_expr_affine(pool, node->arg[0], out_affine) ||
           !seer_expr_affine(pool, node->arg[1], &b))
         return false;
-      return affine_add(out_affine, &b, node->op == SEER_EXPR_ADD ? 1 : -1);
+      return seer_linear_add(out_affine, &b, node->op == SEER_EXPR_ADD ? 1 : -1);
     case SEER_EXPR_NEG:
-      return seer_expr_affine(pool, node->arg[0], &b) && affine_add(out_affine, &b, -1);
+      return seer_expr_affine(pool, node->arg[0], &b) && seer_linear_add(out_affine, &b, -1);
     case SEER_EXPR_MUL: {
       seer_affine a;
       if (!seer_expr_affine(pool, node->arg[0], &a) || !seer_expr_affine(pool, node->arg[1], &b))
         return false;
-      if (b.n == 0) return affine_add(out_affine, &a, b.constant);
-      return a.n == 0 && affine_add(out_affine, &b, a.constant);
+      if (b.n == 0) return seer_linear_add(out_affine, &a, b.constant);
+      return a.n == 0 && seer_linear_add(out_affine, &b, a.constant);
     }
     case SEER_EXPR_DIV:
     case SEER_EXPR_MOD: {
@@ -203,23 +178,16 @@ static interval sum_range(const context *c, const seer_affine *a) {
   return r;
 }
 
-static int64_t coef_of(const seer_affine *a, uint32_t var) {
-  for (uint32_t k = 0; k < a->n; k++) {
-    if (a->term[k].var == var) return a->term[k].coef;
-  }
-  return 0;
-}
-
 static interval affine_range(const context *c, const seer_affine *a) {
   interval r = sum_range(c, a);
   for (uint32_t f = 0; f < c->n_fact; f++) {
     const seer_affine *fact = &c->fact[f];
     for (uint32_t t = 0; t < fact->n; t++) {
-      int64_t coef = coef_of(a, fact->term[t].var);
-      if (coef == 0 || coef == INT64_MIN || coef % fact->term[t].coef != 0) continue;
+      int64_t coef = seer_linear_coef(a, fact->term[t].var);
+      if (coef == 0 || coef % fact->term[t].coef != 0) continue;
       int64_t k = coef / fact->term[t].coef;
       seer_affine rest = *a;
-      if (!affine_add(&rest, fact, -k)) continue;
+      if (!seer_linear_add(&rest, fact, -k)) continue;
       interval in = sum_range(c, &rest);
       if (k > 0) {
         r.low = seer_max_i64(r.low, in.low);
@@ -247,7 +215,7 @@ static interval compare_range(const context *c, const seer_expr_node *node) {
   interval d = plus(a, minus(b));
   seer_affine x, y;
   if (seer_expr_affine(c->pool, node->arg[0], &x) && seer_expr_affine(c->pool, node->arg[1], &y) &&
-      affine_add(&x, &y, -1)) {
+      seer_linear_add(&x, &y, -1)) {
     d = meet(d, affine_range(c, &x));
   }
   switch ((int)node->op) {
@@ -378,7 +346,7 @@ static void tighten(context *c, const seer_affine *fact) {
     interval in = var_range(c, v);
     if (coef > 0) {
       in.low = seer_max_i64(in.low, seer_ceil_div(-sum.high, coef));
-    } else if (coef != INT64_MIN) {
+    } else {
       in.high = seer_min_i64(in.high, seer_floor_div(sum.high, -coef));
     }
     if (in.low > in.high) c->is_empty = true;
@@ -396,7 +364,7 @@ static void add_fact(context *c, seer_expr left, seer_expr right, int64_t shift)
   seer_affine a, b;
   const seer_expr_pool *pool = c->pool;
   if (seer_expr_at(pool, left)->dtype == SEER_DTYPE_I64 && seer_expr_affine(pool, left, &a) &&
-      seer_expr_affine(pool, right, &b) && affine_add(&a, &b, -1)) {
+      seer_expr_affine(pool, right, &b) && seer_linear_add(&a, &b, -1)) {
     if (a.n == 0 || __builtin_add_overflow(a.constant, shift, &a.constant)) {
       if (a.n == 0 && end_add(a.constant, shift) < 0) c->is_empty = true;
       return;

@@ -1,5 +1,5 @@
 // analyse.c - facts about a DAG that the search, the families and the report ask for: Ansor's
-// access predicates (facts 1.2), scalar operations, the anchor and its class. All of it follows
+// access predicates (OSDI'20, 4.1), scalar operations, the anchor and its class. All of it follows
 // from the loads of a stage: which axes occur in the indices on which producer.
 #include <math.h>
 #include <string.h>
@@ -114,7 +114,7 @@ bool seer_dag_is_inlineable(const seer_dag *dag, uint32_t stage) {
   return first == end || !walk.has_select;
 }
 
-// ---- producers and consumers
+// ---- what a stage is made of, and who reads it
 
 uint32_t seer_dag_consumers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages) {
   const seer_access_table *table = accesses(dag);

@@ -6,6 +6,10 @@
 // ...)*pitch + i_last. Invariants (seer_dag_verify): extents > 0; every plain load in bounds;
 // guarded loads in bounds where the predicate holds; stages read only inputs and earlier stages;
 // every stage's spatial axes are its output's dimensions, in order.
+//
+// Memory: a DAG and all that it points to are in the arena that it was made with; texts that go in
+// are copied. Threads: one builds or edits it; what is finished any number may read, each
+// interpreting it with a seer_dag_eval of its own.
 #ifndef SEER_DAG_DAG_H
 #define SEER_DAG_DAG_H
 
@@ -139,8 +143,8 @@ void seer_dag_mark_output(seer_dag *dag, uint32_t buf, int64_t pitch);  // pitch
 // Derived facts: is_const and dag->access. Needed before analysis and scheduling, not to verify or
 // evaluate.
 void seer_dag_finish(seer_dag *dag);
-seer_dag *seer_dag_clone(const seer_dag *dag, seer_arena *arena);
-// Made fit, and unlike those of all stages and buffers.
+seer_dag *seer_dag_clone(const seer_dag *dag, seer_arena *arena);  // shares nothing that changes
+// Made fit, and unlike those of all stages and buffers; in the DAG's arena.
 const char *seer_dag_fresh_name(const seer_dag *dag, const char *wanted);
 const char *seer_dag_value_name(const seer_dag *dag, const seer_dag_stage *stage, uint32_t value);
 int64_t seer_dag_buf_elems(const seer_dag_buf *buf);  // with pitch: what must be allocated
@@ -159,7 +163,8 @@ seer_expr_op seer_combiner_op(seer_combiner combiner);
 const char *seer_axis_role_name(seer_axis_role role);
 const char *seer_stage_role_name(seer_stage_role role);
 
-// ---- text (text/text.c); print -> parse -> print is a fixpoint.
+// ---- text (text/text.c); print -> parse -> print is a fixpoint. What is parsed has no derived
+// facts yet, and nobody has verified it. Errors: INVALID with line and column.
 const char *seer_dag_print(const seer_dag *dag, seer_arena *arena);
 SEER_MUST_USE seer_status seer_dag_parse(
     const char *source, const char *text, size_t n_bytes, seer_arena *arena, seer_dag **out_dag);
@@ -170,6 +175,7 @@ SEER_MUST_USE seer_status seer_dag_verify(const seer_dag *dag);
 // ---- interpreter (eval.c): the reference for everything. On demand, memoised per stage. data[b]:
 // inputs are borrowed and must be set; stage buffers are made when needed. Layout as declared (with
 // pitch).
+// `dag` is kept and may not change; it and what is computed live as long as `arena`.
 typedef struct seer_dag_eval seer_dag_eval;
 seer_dag_eval *seer_dag_eval_create(const seer_dag *dag, seer_arena *arena);
 // kept as long as `eval`
@@ -183,9 +189,9 @@ void seer_dag_eval_all(seer_dag_eval *eval, uint32_t buf, void *out_data);
 bool seer_dag_needs_tiling(const seer_dag *dag, uint32_t stage);
 // strictly inlineable (Ansor), exp-like not
 bool seer_dag_is_inlineable(const seer_dag *dag, uint32_t stage);
-// at most MAX_STAGES
+// The stages that read it (Ansor: consumers), at most MAX_STAGES.
 uint32_t seer_dag_consumers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages);
-// For tests.
+// Those that it reads. For tests.
 uint32_t seer_dag_producers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages);
 // add, mul, ... 1 each; exp-like 8; casts and indices 0
 double seer_dag_stage_flops(const seer_dag *dag, uint32_t stage);
@@ -209,7 +215,7 @@ seer_dag_io seer_dag_count_io(const seer_dag *dag, double min_bytes);
 double seer_dag_io_bytes(const seer_dag *dag);  // both ways together
 double seer_dag_weight_bytes(const seer_dag *dag);  // as in the model: unpacked
 
-// ---- hashes (hash.c; decisions 1). Free of names; float literals only in the content hash.
+// ---- hashes (hash.c). Free of names; float literals only in the content hash.
 typedef struct {
   uint64_t structure, shape, content;
 } seer_dag_key;

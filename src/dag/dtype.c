@@ -98,7 +98,8 @@ uint16_t seer_float_to_bits(const seer_float_format *f, double value) {
     steps /= 2;
     e += 1;
   }
-  // The hidden bit of a normal number counts the exponent's bits up by one, as it should.
+  // The leading 1 of a normal number is not stored, but is part of `steps`: added, it raises the
+  // exponent's field from 0 to 1, the least of normal numbers.
   double code = ldexp((double)(e - min_exponent), f->mantissa_bits) + steps;
   if (code > f->largest) return beyond;
   return (uint16_t)(code == 0 && f->is_unsigned_zero ? 0u : sign | (uint32_t)code);

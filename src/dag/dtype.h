@@ -4,6 +4,7 @@
 // byte in ONNX files only. Floats narrower than f32 are types of storage: computed in f32, rounded
 // to nearest even at casts and stores, where overflow gives infinity, or NaN in a type that has
 // none.
+// All is pure: safe from any thread. `data` is borrowed, and may be at any address.
 #ifndef SEER_DAG_DTYPE_H
 #define SEER_DAG_DTYPE_H
 

@@ -3,6 +3,7 @@
 // stages from a new one on move up by one. A DAG that is edited has no dag->access: when it is
 // whole again, seer_dag_finish. The caller's mistakes are assertions, as in building;
 // seer_dag_verify judges the result.
+// One thread edits.
 #ifndef SEER_DAG_EDIT_H
 #define SEER_DAG_EDIT_H
 

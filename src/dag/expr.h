@@ -3,6 +3,9 @@
 // Builders fold constants and drop neutral elements of integer arithmetic (x+0, x*1, x*0, x/1,
 // x%1), and fold float constants; integer constants move to the right and merge ((x+1)+2 is x+3;
 // x-1 is x + -1); they never reorder float arithmetic. What one operator computes is scalar.h.
+//
+// Memory: a pool grows in its arena; what seer_expr_at returns is good until the next expression is
+// added, ids are for ever. Threads: one adds, or any number read.
 #ifndef SEER_DAG_EXPR_H
 #define SEER_DAG_EXPR_H
 
@@ -97,15 +100,31 @@ seer_expr seer_expr_copy(seer_expr_pool *to, const seer_expr_pool *from, seer_ex
     const seer_expr *var_map, size_t n_var_map, seer_expr_on_load on_load, void *user);
 
 // ---- analysis of integer expressions
-#define SEER_AFFINE_MAX_TERMS 24
+#define SEER_LINEAR_MAX_TERMS 32
+// constant + sum coef * key. What a key is, whoever makes the sum says: a variable, or an
+// expression of the pool (space/loop/linear.h).
 typedef struct {
   int64_t constant;
   uint32_t n;
   struct {
-    uint32_t var;
-    int64_t coef;  // != 0
-  } term[SEER_AFFINE_MAX_TERMS];  // by ascending var
-} seer_affine;
+    union {
+      uint32_t key;
+      uint32_t var;
+      seer_expr atom;
+    };
+    // != 0, and below 2^56 in magnitude: negating one and adding two cannot overflow
+    int64_t coef;
+  } term[SEER_LINEAR_MAX_TERMS];  // by ascending key
+} seer_linear;
+typedef seer_linear seer_affine;  // all keys are variables
+
+// False where there is no room, or a number becomes too large; `out` is of no use then.
+bool seer_linear_add_term(seer_linear *out, seer_expr atom, int64_t coef);
+bool seer_linear_add(seer_linear *out, const seer_linear *x, int64_t scale);  // out += scale * x
+// The coefficient of a key; 0: it is none of x's.
+int64_t seer_linear_coef(const seer_linear *x, uint32_t key);
+// x = c * whole + rest, c > 0: in the whole go the terms that c divides, and floor(constant / c).
+void seer_linear_part(const seer_linear *x, int64_t c, seer_linear *whole, seer_linear *rest);
 
 // True if `e` is constant + sum coef*var; else false. Floor div/mod are not affine (unless they
 // fold away).

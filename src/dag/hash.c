@@ -1,4 +1,4 @@
-// hash.c - the three keys of a DAG (decisions 1): structure, shape, content.
+// hash.c - the three keys of a DAG: structure, shape, content.
 // The stages are walked from the outputs, producers first, and what is met gets its number in that
 // order; so names, the order of inputs and of independent stages do not matter. The walk appends
 // tokens to the structure; every integer becomes a slot there (with a class where it decides which

@@ -4,8 +4,9 @@
 // and
 //   stores only.
 // - Integers wrap to their width. x / 0 and x % 0 of integers are 0 (generated code may do
-//   anything).
+// anything).
 // - MIN and MAX give NaN when an operand is NaN. MOD of floats is C's fmod.
+// All is pure: safe from any thread.
 #ifndef SEER_DAG_SCALAR_H
 #define SEER_DAG_SCALAR_H
 

@@ -1,5 +1,7 @@
 // bind.h - inputs whose values are known when a network is compiled: --bind NAME=x.npy, NAME=3 or
 // NAME=[1,2]. Private to src/front and the commands that read graphs by themselves.
+// Values are in the graph's arena, read, not mapped. After a failure some inputs may be bound: the
+// graph is of no use.
 #ifndef SEER_FRONT_BIND_H
 #define SEER_FRONT_BIND_H
 

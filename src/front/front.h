@@ -1,4 +1,9 @@
 // front.h - MODEL FILE -> GRAPH -> TASKS: the passes in their order, and what comes out.
+//
+// Memory: a network and its graph are in the arena that is given; its constants lie in mapped files
+// until seer_graph_close. Threads: one at a time until it is loaded; then any number may read. A
+// function that fails closes what it has made; a graph that it was given is of no use but to be
+// closed.
 #ifndef SEER_FRONT_FRONT_H
 #define SEER_FRONT_FRONT_H
 
@@ -22,10 +27,11 @@ SEER_MUST_USE seer_status seer_onnx_write(
 
 // Looks every operator up, fixes the inputs' shapes, infers all others and folds shape arithmetic
 // on the way.
-//   input_shapes  "x:1x3x224x224,mask:1x128" or "": fixes symbolic dimensions. A first dimension that alone is symbolic
-//                 becomes 1, with a line in *out_notice (in the graph's arena; "" else; may be NULL). 0 is a size like
-//                 any other here; in a file it means unknown, as old exporters write it. Where the file gives
-//                 unknown sizes names, those of one name are one size.
+//   input_shapes  "x:1x3x224x224,mask:1x128" or "": fixes symbolic dimensions
+//   out_notice    what was assumed, in the graph's arena; "": nothing. May be NULL
+// A first dimension that alone is symbolic becomes 1, with a notice. 0 is a size like any other
+// here; in a file it means unknown, as old exporters write it. Where the file gives unknown sizes
+// names, those of one name are one size.
 // A side of an If whose condition is data may be unsupported, or not fit these shapes, if the other
 // can be built: *out_notice says so.
 // Values without elements become constants; sequences and optional values disappear.
@@ -40,7 +46,7 @@ typedef struct {
   const char *name, *doc;
   seer_status (*run)(const seer_context *context, seer_graph *graph);
 } seer_pass_desc;
-// twin, fold, sink, simplify, layout; fuse is in task.h
+// In their order (pass/table.c says why). Fusing is no pass: fuse.h.
 extern const seer_pass_desc *const seer_pass_table[];
 extern const size_t seer_pass_table_count;
 SEER_MUST_USE seer_status seer_front_run_pass(
@@ -108,8 +114,8 @@ double seer_network_flops(const seer_network *network);  // of one run; several 
 typedef seer_status (*seer_builtin_model)(const char *name, const char *options,
     const seer_graph *like, seer_arena *arena, seer_graph **out_graph);
 
-// A text of at most 1 GiB, within --model-limit (INVALID names both sizes); the budget that is open
-// grows with it (limit.h).
+// A text of at most 1 GiB, in `arena`, within --model-limit (INVALID names both sizes); the budget
+// that is open grows with it (limit.h).
 SEER_MUST_USE seer_status seer_front_read_text(const seer_context *context, const char *path,
     seer_arena *arena, char **out_text, size_t *out_n_bytes);
 

@@ -1,6 +1,11 @@
 // graph.h - a network as ONNX operators over values. Shapes, axes and attributes stay ONNX's (NCHW)
 // for ever; a value's physical layout (order of dimensions, pitch) is an attribute that the layout
 // pass assigns. Values and nodes are ids; nodes are kept in topological order (seer_graph_verify).
+//
+// Memory: a graph and all that it points to are in its arena, but for constants that lie in mapped
+// files until seer_graph_close. Names that go in are copied; what attributes and tensors point to
+// is kept. Threads: one at a time changes a graph or a copy of it (copies share lists); any number
+// may read.
 #ifndef SEER_FRONT_GRAPH_H
 #define SEER_FRONT_GRAPH_H
 
@@ -223,18 +228,19 @@ const char *seer_graph_fresh_name(seer_graph *graph, const char *base);
 // prefix + "/" + name, in `arena`. Where that is too long, its beginning and a hash of it all:
 // different ones stay different.
 const char *seer_graph_join_names(seer_arena *arena, const char *prefix, const char *name);
-// Who reads what, for passes: the consumers of value v are node[first[v] .. first[v + 1]), a node
+// Who reads what, for passes: the readers of value v are node[first[v] .. first[v + 1]), a node
 // once per operand.
 typedef struct {
   uint32_t *first, *node;
 } seer_graph_uses;
 seer_graph_uses seer_graph_index_uses(const seer_graph *graph, seer_arena *arena);
 // Topological, keeping the given order where it can; drops dead nodes, so node ids change. A cycle
-// is INVALID, naming a node on it.
+// is INVALID, naming a node on it; the graph stays as it was.
 SEER_MUST_USE seer_status seer_graph_sort(seer_graph *graph);
 SEER_MUST_USE seer_status seer_graph_verify(const seer_graph *graph);
 // Text form: doc/ir/graph.md. Constants of more than 64 elements that are not all equal are printed
-// as hex; brief: elided (such a text is for people, it cannot be parsed).
+// as hex; brief: elided (such a text is for people, it cannot be parsed). Parsing: INVALID with
+// line and column; what is parsed is not sorted or verified.
 const char *seer_graph_print(const seer_graph *graph, seer_arena *arena);
 // For tests.
 const char *seer_graph_print_brief(const seer_graph *graph, seer_arena *arena);

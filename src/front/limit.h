@@ -5,10 +5,13 @@
 // in proportion to their files: types that are widened (int4 to f32 is 8 times), layouts, names. So
 // the budget is a multiple of the files' bytes and a constant, --model-memory.
 //   counted  what is held in arenas at a time: graph, names, constants that are not in the file,
-//            folded values, tables, decoded messages, scratch; and operations, where they are not in
-//            proportion to what is held: interpreted scalars, elements of tables, nodes looked at
+//            folded values, tables, decoded messages, scratch; and operations, where they are not
+//            in proportion to what is held: interpreted scalars, elements of tables, nodes
 //   not      the mapped files, and what LLVM takes
 // What passes it is RESOURCE, which names the node, what it asked for, and the option.
+//
+// Threads: a budget is that of the thread that runs `call`, as seer_recover's; what other threads
+// take is not counted.
 #ifndef SEER_FRONT_LIMIT_H
 #define SEER_FRONT_LIMIT_H
 

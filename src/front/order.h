@@ -4,6 +4,7 @@
 // plan.h has it:
 //
 //   [branch][n_then steps: then][n_else steps: else]
+// After a failure the network is of no use.
 #ifndef SEER_FRONT_ORDER_H
 #define SEER_FRONT_ORDER_H
 

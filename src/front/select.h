@@ -1,4 +1,5 @@
 // select.h - which tasks of a network the options --tasks and --ops mean.
+// Reads only: safe from any thread.
 #ifndef SEER_FRONT_SELECT_H
 #define SEER_FRONT_SELECT_H
 

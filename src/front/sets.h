@@ -1,4 +1,5 @@
 // sets.h - a network for several sets of input shapes: what load.c needs beyond one set.
+// One thread; all networks are in one arena. After a failure none of them is of use.
 #ifndef SEER_FRONT_SETS_H
 #define SEER_FRONT_SETS_H
 

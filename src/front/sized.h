@@ -2,6 +2,7 @@
 // types are inferred. Whoever reads such a value computes at its bound; which sizes the result has,
 // or that the operator cannot do that, its entry says (op.h: carry_sizes, expands_sized), with what
 // several operators share from here. Private to src/front.
+// Memory, threads and failures are expand.h's.
 #ifndef SEER_FRONT_SIZED_H
 #define SEER_FRONT_SIZED_H
 

@@ -8,8 +8,8 @@
 #include <math.h>
 
 #define OVERLAP_LOSS 0.2  // of the times that hide behind the largest one, what still shows
-// The terms are weighed for the right order of schedules; so much of their sum is the time that
-// good ones take.
+// The constants are fitted for the right order of schedules, not for times: of what they sum up to,
+// good schedules take this share.
 #define SCALE 0.6
 #define PHASE_SECONDS 2.7e-6  // waking the pool and waiting for the last part
 #define PART_SECONDS 1.25e-7  // claiming one part

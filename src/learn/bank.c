@@ -22,8 +22,8 @@
 #define REFIT_GROWTH 1.25  // the base is fitted anew when the data grew by a quarter
 #define FAMILY_GROWTH 1.1  // a residual is continued when its family has a tenth more samples
 #define HELD_OUT 10  // every tenth
-#define FAILED_WEIGHT \
-  0.1F  // failures are few and mostly say "not here": enough to steer away, not to dominate
+// Failures are few and mostly say "not here": enough to steer away, not to dominate.
+#define FAILED_WEIGHT 0.1F
 #define RACED_WEIGHT 0.3F  // few-run times of clear losers
 #define GOOD 2.0  // times the best: samples that say how estimates relate to times
 #define MAX_PRIOR 1.5F  // relative throughput that an estimate alone may promise
@@ -439,7 +439,8 @@ bool seer_bank_is_continued(const seer_bank *bank, uint32_t family) {
   return bank->loaded_family[family].bytes != NULL;
 }
 
-// What a throughput of 1 takes, as an estimate. Nothing of the task measured: the best candidate's.
+// The estimate that stands for a relative throughput of 1: the best time's, or, before anything of
+// the task was measured, the least of the candidates'. 0: estimates are not used.
 static double reference_estimate(
     const seer_bank *bank, uint32_t task, const seer_bank_candidates *c) {
   if (!bank->options.has_base || !c->estimates_s) return 0;

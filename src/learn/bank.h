@@ -3,6 +3,10 @@
 // samples starts from what everybody learnt, and the base learns only what the estimate gets wrong,
 // so that schedules unlike any measured one are ranked by more than a tree's last leaf. Repeatable:
 // same samples in the same order give the same models and scores, whatever the machine does.
+//
+// Memory: samples and models are the bank's. Threads: one at a time but for rating. Errors:
+// RESOURCE, and those of the kind of model; what is measured is not lost by them, but the models
+// may be half trained.
 #ifndef SEER_LEARN_BANK_H
 #define SEER_LEARN_BANK_H
 
@@ -31,6 +35,7 @@ typedef struct {
 } seer_bank_options;
 
 typedef struct seer_bank seer_bank;
+// Owned: seer_bank_destroy. The options are copied, `model` is kept.
 SEER_MUST_USE seer_status seer_bank_create(const seer_bank_options *options, seer_bank **out_bank);
 void seer_bank_destroy(seer_bank *bank);
 SEER_MUST_USE seer_status seer_bank_add(seer_bank *bank, const seer_sample *samples, size_t n);
@@ -59,7 +64,7 @@ uint64_t seer_bank_generation(const seer_bank *bank);  // rises whenever scores 
 // of every model that is fitted later, which adds trees to them (so a file grows with each session
 // that goes on from it). Families that the file has not begin anew; samples stay as they are.
 // Errors: INVALID another version, another kind of model, a base where this bank has none (or the
-// other way round); CORRUPT.
+// other way round); CORRUPT, and then models before the damage are loaded: the bank is of no use.
 SEER_MUST_USE seer_status seer_bank_save(const seer_bank *bank, const char *path);
 SEER_MUST_USE seer_status seer_bank_load(seer_bank *bank, const char *path);
 bool seer_bank_is_continued(const seer_bank *bank, uint32_t family);  // goes on from a loaded one

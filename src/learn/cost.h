@@ -2,6 +2,10 @@
 // higher is better) as the sum over its statements' rows (pack-sum: squared error on the sum). A
 // model sees rows only; what they mean, which task they came from and how models build on each
 // other is the bank's business (bank.h).
+//
+// Memory: a model is owned, by create and destroy; data are borrowed. Threads: a model is one
+// thread's at a time, but any number may predict. Errors: RESOURCE, INTERNAL (the library's words);
+// the model is of no use then.
 #ifndef SEER_LEARN_COST_H
 #define SEER_LEARN_COST_H
 
@@ -32,13 +36,16 @@ typedef struct {
       const seer_cost_data *held_out, uint32_t max_trees, double *out_error);
   // out[row] += prediction
   seer_status (*predict)(seer_cost_model *model, const float *rows, size_t n_row, float *out);
+  // *out_bytes in `arena`.
   seer_status (*save)(
       const seer_cost_model *model, seer_arena *arena, const void **out_bytes, size_t *out_n_bytes);
+  // CORRUPT: not such a model.
   seer_status (*load)(seer_cost_model *model, const void *bytes, size_t n_bytes);
 } seer_cost_desc;
 
 extern const seer_cost_desc *const seer_cost_table[];
 extern const size_t seer_cost_table_count;
+// Errors: INVALID lists the names.
 SEER_MUST_USE seer_status seer_cost_find(const char *name, const seer_cost_desc **out_desc);
 
 #endif

@@ -1,5 +1,6 @@
 // feature.h - features of a schedule for the cost model: one row per statement of its nest summary.
 // Columns are named in feature.inc; the version changes whenever a column's meaning does.
+// All is pure, over the caller's storage: safe from any thread.
 #ifndef SEER_LEARN_FEATURE_H
 #define SEER_LEARN_FEATURE_H
 
@@ -18,7 +19,7 @@ uint32_t seer_feature_extract(
     const seer_nest *nest, const seer_target *target, double seconds, float *out_rows);
 
 // The closed-form model: estimated seconds of one run (roofline by cache level, register pressure,
-// vector efficiency, parallel balance). Filters drafts and gives the zero-trial choice.
+// vector efficiency, parallel balance). Filters drafts and gives the untuned choice.
 double seer_analytic_seconds(const seer_nest *nest, const seer_target *target);
 
 #endif

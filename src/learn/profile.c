@@ -3,8 +3,8 @@
 // `n_fma_ports`, and the loads of its distinct operands on two load ports; fewer independent
 // accumulators than latency * ports leave ports idle; more than the register file spills.
 // Caches: the loops from depth d inwards touch a working set; the outermost d whose set fits a
-// cache is where that cache is filled once per iteration of the loops outside (decisions 4:
-// `touched`, so tails and windows are priced once).
+// cache is where that cache is filled once per iteration of the loops outside (what a set is,
+// seer_nest_touched says, so tails and windows are priced once).
 
 #include "learn/profile.h"
 
@@ -17,13 +17,13 @@
 #define TILE_OVERLAP 0.5  // of the shorter of arithmetic and loads, what still shows
 #define TARGET_MOVES 5.0  // loads, stores and waiting of an accumulator that leaves its register
 #define GUARD_CYCLES 0.05  // of a guarded tile, per row
-#define GUARDED_WINDOW \
-  2.9  // of guarded loads inside an unrolled window: each neighbour has a border of its own
+// Of guarded loads inside an unrolled window: each neighbour has a border of its own.
+#define GUARDED_WINDOW 2.9
 #define LOOP_CYCLES 1.4  // counter, compare, branch of a loop that is not unrolled
 #define LOOP_START_CYCLES 3.2
 #define WARM_SHARE 0.75  // of a cache, what stays there until the next step
 #define CACHE_SHARE 0.5  // of a cache, what one working set may fill
-// By hand.
+// Set by hand, not fitted.
 #define DIV_CYCLES 8.0  // a vector of divisions or square roots
 #define SPECIAL_CYCLES 14.0  // a vector of exp or tanh as polynomials
 #define SPILL_CYCLES 2.0  // store and reload of a register that does not fit
@@ -71,8 +71,8 @@ static void measure_access(const seer_nest_statement *st, uint32_t a, double lin
 // Bytes of each access that come into L1, L2, L3.
 static void profile_caches(const seer_nest_statement *st, const seer_target *target,
     const footprint *feet, double out_moved[][3]) {
-  // What a level holds the one behind it holds, too: also where its share is smaller, or it is not
-  // there.
+  // What a level holds, the larger one behind it is taken to hold, too: also where a thread's share
+  // of that is smaller, or there is no such level.
   double l1 = (double)target->l1_bytes, l2 = max_d(l1, (double)target->l2_bytes);
   double size[3] = {l1, l2, max_d(l2, (double)target->l3_bytes / target->threads)};
   double outer = 1, before = 1;  // iterations of the loops outside of `depth`, of `depth` - 1
@@ -177,7 +177,7 @@ static void profile_tile(const seer_nest_statement *st, const seer_target *targe
   // all.)
   uint32_t unrolled = st->first_tile;
   double bodies = 1;
-  // else each loads its own: code/llvm/window.c
+  // else each iteration loads for itself (code/tile/windows.c)
   bool shares = 4 * ops < 3 * target->n_vector_registers;
   while (shares && unrolled > 0 && is_window(st, feet, unrolled - 1) &&
       bodies * (double)st->loop[unrolled - 1].extent <= st->max_unroll)

@@ -1,6 +1,7 @@
 // profile.h - what one statement of a nest summary asks of the machine: issue cycles of its
 // register tile, bytes that move into each level of cache. Shared by the features and by the
 // analytic model.
+// Pure, over the caller's storage: safe from any thread.
 #ifndef SEER_LEARN_PROFILE_H
 #define SEER_LEARN_PROFILE_H
 

@@ -1,6 +1,7 @@
 // roofline.h - a bound for a task: what no schedule of its DAG gets below on the target.
 // Each term leaves out what a schedule might do without, so it is low rather than high: the bound
 // says when to stop, and a bound that is too high stops too early.
+// All is pure: safe from any thread.
 #ifndef SEER_LEARN_ROOFLINE_H
 #define SEER_LEARN_ROOFLINE_H
 

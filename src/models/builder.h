@@ -4,6 +4,9 @@
 // made, as training would have left them: so the activations of random weights stay of order 1
 // through any depth, and a wrong kernel anywhere shows in the output. Values (builder.c): nodes and
 // tensors for networks that normalise what they compute, and need no statistics.
+//
+// Memory: all is in the builder's arena, names are copied. Threads: one at a time uses a builder.
+// Errors: none; what a network's file gets wrong is an assertion.
 #ifndef SEER_MODELS_BUILDER_H
 #define SEER_MODELS_BUILDER_H
 

@@ -3,6 +3,8 @@
 // and LayerNormalization, opset 17). Weights are seeded, scaled by their fan-in, and equal on every
 // machine. To add one: a file with its seer_model_desc, one line in
 // table.c, its number of parameters in test_models.c.
+//
+// Threads: any, on distinct arenas. After a failure nothing is returned.
 #ifndef SEER_MODELS_MODELS_H
 #define SEER_MODELS_MODELS_H
 

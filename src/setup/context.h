@@ -1,6 +1,9 @@
 // context.h - what is passed to everything: the options, the log, the dumps, the target. No global
 // state. All options stand in one table (options.inc -> doc/options.md); nothing else reads SEER_*
 // variables.
+//
+// Threads: one thread makes, sets and destroys it; while nobody sets, any may read options, log and
+// dump. Texts that it returns live as long as it does.
 #ifndef SEER_SETUP_CONTEXT_H
 #define SEER_SETUP_CONTEXT_H
 
@@ -51,6 +54,7 @@ seer_arena *seer_context_arena(seer_context *context);
 // Sets by name ("time-budget" or "SEER_TIME_BUDGET"); INVALID names the option, the value and what
 // is allowed. A LIST is added to, or, the first time after creation, replaces what the
 // environment said. BOOL takes 1/0, true/false, yes/no, on/off; "" is on.
+// The text is copied. After a failure the option is as it was.
 SEER_MUST_USE seer_status seer_context_set(
     seer_context *context, const char *name, const char *value);
 bool seer_context_has_option(const char *name, bool *out_takes_value);

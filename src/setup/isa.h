@@ -4,6 +4,8 @@
 // tool/isa.c (`make docs`; lint finds it stale).
 //
 // Lists are text: "+avx,+fma", sorted, each feature with all that it implies, none twice.
+//
+// Threads: any; the facts are constants.
 #ifndef SEER_SETUP_ISA_H
 #define SEER_SETUP_ISA_H
 

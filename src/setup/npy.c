@@ -1,5 +1,6 @@
 // npy.c - bytes of a .npy file <-> an array. The header is a Python literal; NumPy writes
-//   \x93NUMPY <major> <minor> <length, 2 or 4 bytes> {'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), } \n
+//   \x93NUMPY <major> <minor> <length, 2 or 4 bytes>
+//   {'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), } \n
 // and only that shape of dictionary (any order of keys, any blanks) is read.
 #include "setup/npy.h"
 

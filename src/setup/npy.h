@@ -1,6 +1,8 @@
 // npy.h - NumPy's .npy files: one array, versions 1 to 3 of the format. Files are hostile: every
 // size is checked. Types are ONNX's numbers (1 = f32), data is row-major ("C order") in memory
 // whatever the file says.
+//
+// Threads: any. After a failure `out` is of no use.
 #ifndef SEER_SETUP_NPY_H
 #define SEER_SETUP_NPY_H
 
@@ -14,7 +16,7 @@ typedef struct {
   int32_t rank;
   int64_t dim[SEER_NPY_MAX_RANK];
   uint64_t n_bytes;
-  const void *data;  // 64-byte aligned when read
+  const void *data;  // 64-byte aligned, and in `arena`, when read; borrowed when written
 } seer_npy;
 
 // Errors: INVALID for what is no such file, with what was found; UNSUPPORTED for legal element

@@ -14,7 +14,8 @@ typedef struct {
   int64_t dim[SEER_SHAPES_MAX_RANK];  // 0 and more
 } seer_named_shape;
 
-// Parts stand between , or ; and empty ones are left out. *out_shapes in `arena`.
+// Parts stand between , or ; and empty ones are left out. *out_shapes and its texts in `arena`. Any
+// thread.
 // Errors: INVALID quotes the part that is not NAME:1x3x224x224.
 SEER_MUST_USE seer_status seer_shapes_parse(
     const char *text, seer_arena *arena, seer_named_shape **out_shapes, uint32_t *out_n);

@@ -4,6 +4,10 @@
 //
 // The targets "c" and "c-vectors" are CPUs of which nothing is known: they have a C compiler, and
 // no instruction set here. Their code is written as C and never run by this program.
+//
+// Memory: a target holds texts that it does not own; they live in the arena that it was made with.
+//
+// Threads: any. What measures wants the thread's core for itself.
 #ifndef SEER_SETUP_TARGET_H
 #define SEER_SETUP_TARGET_H
 

@@ -1,5 +1,6 @@
 // target_table.h - facts about processors that can't be asked from them: LLVM's name, FMA pipes,
 // latency. Inside src/setup only.
+// All that is returned is constant.
 #ifndef SEER_SETUP_TARGET_TABLE_H
 #define SEER_SETUP_TARGET_TABLE_H
 

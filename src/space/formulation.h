@@ -1,5 +1,6 @@
 // formulation.h - several DAGs with the same result for one task; they compete inside it. A table,
 // one file an entry.
+// Entries are pure but for the arena: safe from any thread. What does not apply is no failure.
 #ifndef SEER_SPACE_FORMULATION_H
 #define SEER_SPACE_FORMULATION_H
 

@@ -1,4 +1,4 @@
-// frame.c - (sketch, knobs) -> frame: the numbers of every loop, consumers first. Factors are
+// frame.c - (sketch, knobs) -> frame: the numbers of every loop, readers first. Factors are
 // clamped as they are used, on a copy of the knobs, so that normalising is nothing but handing that
 // copy back, and a frame never depends on whether its schedule was normalised.
 #include "space/frame.h"

@@ -1,6 +1,9 @@
 // frame.h - the loops of one schedule with numbers: what (sketch, knobs) come to, by arithmetic
 // alone. Lowering, the nest summary, normalisation and the validity checks all read it. No
 // allocation: the caller owns the struct.
+//
+// Threads: any; lists of sketches are only read. A frame points into its list, which outlives it.
+// Errors: none, but the verdict of a check.
 #ifndef SEER_SPACE_FRAME_H
 #define SEER_SPACE_FRAME_H
 
@@ -49,7 +52,7 @@ typedef struct {
   uint8_t n_parallel;
   uint16_t max_unroll;
   // Extent per axis of what is computed at one visit: the whole axis at the root, the region that
-  // the consumers need (hull, cut to the buffer) when attached; reduction axes whole.
+  // the readers need (hull, cut to the buffer) when attached; reduction axes whole.
   int64_t region[SEER_DAG_MAX_AXES];
   bool is_region_exact[SEER_DAG_MAX_AXES];  // never shorter than region[] at any visit
   seer_region start[SEER_DAG_MAX_AXES];  // AT: where it lies; not set otherwise
@@ -70,9 +73,9 @@ void seer_frame_make(const seer_sketch_list *list, const seer_schedule *schedule
 void seer_frame_normalise(const seer_sketch_list *list, seer_schedule *schedule, seer_frame *out);
 seer_reject seer_frame_check(const seer_sketch_list *list, const seer_frame *frame);
 
-// Where buffer `buf` (of a stage that is AT) is needed by `consumer` inside the first `depth` loops
-// of stage `at`: affine start over the enclosing loops is lowering's business; this is the hull's
-// length per dimension. `frame` must already hold all consumers. Data-dependent or non-affine
+// What is needed of stage `producer_stage` inside the first `depth` loops of stage `at`: its length
+// along each dimension, one hull for all readers there. (Where it starts as an expression is
+// lowering's business.) `frame` must already hold all readers. Data-dependent or non-affine
 // indices: the whole dimension.
 void seer_frame_region(const seer_frame *frame, uint32_t producer_stage, uint32_t at,
     uint32_t depth, int64_t *out_extent);

@@ -5,6 +5,10 @@
 // Invariants: extents > 0; every access in bounds (seer_loop_verify); PARALLEL loops are the
 // outermost chain of a phase; at most one VECTOR loop encloses a statement and it is the innermost
 // loop. Text form: doc/ir/loop.md.
+//
+// Memory: a loop and all that it points to are in the arena that it was made with; names that go in
+// are copied. Threads: one builds or changes it; then any number may read. Errors of parsing and
+// verifying: INVALID with line and column, or the place in the loop.
 #ifndef SEER_SPACE_LOOP_H
 #define SEER_SPACE_LOOP_H
 

@@ -1,4 +1,5 @@
 // lower.h - SCHEDULE -> LOOP IR: a sketch with its numbers, made explicit (lower/).
+// Threads: any, on distinct arenas; list and schedule are only read.
 #ifndef SEER_SPACE_LOWER_H
 #define SEER_SPACE_LOWER_H
 

@@ -3,6 +3,9 @@
 // the root (the loops of the stages that it is attached in come first), and its accesses. Made from
 // a frame by arithmetic (no allocation, about a microsecond); a test holds it against a walk over
 // the loop IR (test/support/nest_walk.h).
+//
+// Threads: facts any number may read; a summariser is one thread's. A nest points to nothing.
+// Errors: none; what there is no room for is counted.
 #ifndef SEER_SPACE_NEST_H
 #define SEER_SPACE_NEST_H
 
@@ -75,7 +78,7 @@ typedef struct {
 } seer_nest;
 
 // Facts of a sketch's DAG that do not depend on knobs (operation counts, affine accesses); made
-// once per sketch list.
+// once per sketch list, which is kept.
 typedef struct seer_nest_facts seer_nest_facts;
 // For tests.
 seer_nest_facts *seer_nest_facts_build(const seer_sketch_list *list, seer_arena *arena);
@@ -91,7 +94,7 @@ const seer_nest_facts *seer_summariser_facts(const seer_summariser *summariser);
 const seer_nest *seer_summarise(seer_summariser *summariser, const seer_schedule *schedule);
 
 // Distinct elements that access `a` touches in the loops [depth, n_loop) for one iteration of the
-// outer ones (decisions 4: "touched"), capped by the buffer; is_whole: an element each iteration.
+// outer ones, capped by the buffer; is_whole: an element each iteration.
 // For tests.
 double seer_nest_touched(
     const seer_nest_statement *statement, const seer_nest_access *access, uint32_t depth);

@@ -2,6 +2,9 @@
 // stages from the last to the first and decide each one's role; rules that add stages rewrite the
 // plan's own copy of the DAG. skeleton.c turns a finished plan into a sketch. Internal to space;
 // how to add a rule: rule/table.c.
+//
+// Memory: plans, their texts and what rules add to DAGs are in context->arena. One thread makes the
+// sketches of a task; tasks are independent. Errors: none; a rule that cannot apply skips.
 #ifndef SEER_SPACE_RULE_H
 #define SEER_SPACE_RULE_H
 
@@ -11,7 +14,7 @@
 typedef enum {
   SEER_PLAN_ROOT,  // fixed at the root
   SEER_PLAN_FUSED,  // fixed at its FOLLOW partner's loops
-  SEER_PLAN_FREE,  // a location knob: consumers' loops or the root
+  SEER_PLAN_FREE,  // a location knob: readers' loops or the root
   SEER_PLAN_BLOCK  // fixed at the block loops of stage `block`
 } seer_plan_place;
 

@@ -1,6 +1,9 @@
 // schedule.h - a schedule = a sketch + a vector of knobs. Small, fixed size: copied by memcpy,
 // hashed in nanoseconds. Only inner factors are stored; the outermost is implied (ceiling). A
 // factor need not divide its extent.
+//
+// Threads: any; lists of sketches are only read, a seer_rng is its caller's. Errors: a verdict says
+// why there is no schedule, and `out` is of no use then.
 #ifndef SEER_SPACE_SCHEDULE_H
 #define SEER_SPACE_SCHEDULE_H
 
@@ -62,7 +65,8 @@ seer_reject seer_schedule_refit_to(const seer_sketch_list *from, const seer_sche
     const seer_sketch_list *to, uint32_t sketch, seer_schedule *out, struct seer_frame *out_frame);
 // Validity beyond the knobs' own domains: register tile, local bytes, number of parts.
 seer_reject seer_schedule_check(const seer_sketch_list *list, const seer_schedule *schedule);
-// Readable steps; parse matches sketch by signature and knobs by name.
+// Readable steps; parse matches sketch by signature and knobs by name. Errors: INVALID with line
+// and column, what was found and what the sketches have.
 const char *seer_schedule_print(
     const seer_sketch_list *list, const seer_schedule *schedule, seer_arena *arena);
 SEER_MUST_USE seer_status seer_schedule_parse(const seer_sketch_list *list, const char *source,

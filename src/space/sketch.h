@@ -2,12 +2,15 @@
 // task -> formulations (DAGs with equal results) -> sketches -> knobs. A sketch owns its DAG: the
 // formulation's DAG, rewritten by cache-write, cache-read and rfactor (which add stages; the
 // canonical DAG's buffers keep their ids, so that arguments bind by the same numbers in every
-// sketch). Stages are computed consumers first: what an attached stage's factors split is the
-// region that its consumer needs.
+// sketch). Stages are computed readers first: what an attached stage's factors split is the
+// region that its reader needs.
 //
 // The loops of a stage, outer to inner, for the structure SSRSRS of a tiled stage that is computed
-// at a consumer's loops (fused at level 2): consumer [S0 S1 | T], stage at the consumer's last S1
+// at a reader's loops (fused at level 2): reader [S0 S1 | T], stage at the reader's last S1
 // loop: [R0 S2 R1 S3], T = the region.
+//
+// Memory: a list, its sketches and their DAGs are in one arena, the canonical DAG and the target
+// are kept. Threads: one makes a list; then nothing in it changes, and any number may read.
 #ifndef SEER_SPACE_SKETCH_H
 #define SEER_SPACE_SKETCH_H
 
@@ -18,10 +21,10 @@
 
 typedef enum {
   SEER_ROLE_CONST,  // weights only: evaluated at compile time, read as a packed weight
-  SEER_ROLE_INLINE,  // substituted into its consumers
+  SEER_ROLE_INLINE,  // substituted into its readers
   SEER_ROLE_TILED,  // multi-level tiling
   SEER_ROLE_SIMPLE,  // its axes in order, the last split (outer, lanes), reductions inside
-  // consumer of a tiled stage: its loops follow the tiling down to where the stage is attached
+  // reader of a tiled stage: its loops follow the tiling down to where the stage is attached
   SEER_ROLE_FOLLOW
 } seer_sketch_role;
 
@@ -109,7 +112,7 @@ typedef struct {
   double tolerance;  // relative, of the formulation
   uint32_t n_knob;
   seer_knob *knob;
-  // stages that may own loops or pass accesses on, consumers first
+  // stages that may own loops or pass accesses on, readers first
   uint32_t order[SEER_DAG_MAX_STAGES];
   uint32_t n_order;
   seer_sketch_stage stage[SEER_DAG_MAX_STAGES];
@@ -131,7 +134,7 @@ struct seer_sketch_list {
 };
 
 // All sketches of all formulations, in a stable order. Never empty for a verified DAG (a simple
-// sketch always exists).
+// sketch always exists). Errors: INVALID a DAG without stages.
 SEER_MUST_USE seer_status seer_sketch_generate(const seer_dag *dag, const seer_target *target,
     seer_space_kind space, seer_arena *arena, seer_sketch_list **out_list);
 

@@ -14,9 +14,9 @@
 #define NEAR 1.15  // of the best recorded time: who takes part
 #define PAIRS 15
 #define MORE_PAIRS 45  // when the median says faster and the sign test does not yet
-#define MIN_SPEEDUP (1 / 0.98)  // decisions 6: median ratio below 0.98
-#define NO_WORSE \
-  1.0  // a winner that is as fast as the untuned one in the median has lost its place
+#define MIN_SPEEDUP (1 / 0.98)  // median of the times' ratios below 0.98
+// A winner that is as fast as the untuned one in the median has lost its place.
+#define NO_WORSE 1.0
 #define MAX_P 0.05
 
 // ---- records
@@ -53,7 +53,7 @@ static seer_status store_winner(seer_session *s, uint32_t t, const seer_contende
       .sample = {c->ab.seconds},
       .round = s->state.n_pick,
       .ab = c->ab,
-      .baseline = seer_schedule_print(task->sketches, &task->fallback, s->round)};
+      .baseline = seer_schedule_print(task->sketches, &task->untuned, s->round)};
   return seer_records_accept(s->records, &record);
 }
 
@@ -84,7 +84,7 @@ static uint32_t gather(const seer_session *s, uint32_t t, seer_schedule *out) {
   uint32_t n = seer_search_top(task->search, CONTENDERS, top, seconds), n_kept = 0;
   if (task->has_holder) out[n_kept++] = task->holder;
   for (uint32_t k = 0; k < n; k++) {
-    if (seconds[k] > NEAR * seconds[0] || seer_schedule_equal(&top[k], &task->fallback)) continue;
+    if (seconds[k] > NEAR * seconds[0] || seer_schedule_equal(&top[k], &task->untuned)) continue;
     if (!is_among(out, n_kept, &top[k])) out[n_kept++] = top[k];
   }
   return n_kept;
@@ -94,15 +94,15 @@ static uint32_t gather(const seer_session *s, uint32_t t, seer_schedule *out) {
 static seer_status line_up(seer_session *s, uint32_t t, seer_contender *out, uint32_t *out_n) {
   seer_schedule list[CONTENDERS + 1];
   seer_measure_ab ab[CONTENDERS + 1];
-  const seer_schedule *fallback = &s->task[t].fallback;
+  const seer_schedule *untuned = &s->task[t].untuned;
   uint32_t n = *out_n = gather(s, t, list);
   if (n == 0) return SEER_OK;
-  SEER_TRY(s->measure->compare(s->measurer, t, list, n, fallback, PAIRS, ab));
-  bool is_lost = true;  // one of them took the runner along: then each on its own
+  SEER_TRY(s->measure->compare(s->measurer, t, list, n, untuned, PAIRS, ab));
+  // Nothing of anybody: one of them has crashed the runner twice. Then each takes turns by itself.
+  bool is_lost = true;
   for (uint32_t k = 0; k < n; k++) is_lost = is_lost && ab[k].n_pairs == 0;
   for (uint32_t k = 0; k < n; k++) {
-    if (is_lost)
-      SEER_TRY(s->measure->compare(s->measurer, t, &list[k], 1, fallback, PAIRS, &ab[k]));
+    if (is_lost) SEER_TRY(s->measure->compare(s->measurer, t, &list[k], 1, untuned, PAIRS, &ab[k]));
     if (ab[k].n_pairs == 0) ab[k] = (seer_measure_ab){.p_value = 1};
     out[k] = (seer_contender){list[k], ab[k], s->task[t].has_holder && k == 0};
   }
@@ -168,8 +168,8 @@ static seer_status is_right(seer_session *s, uint32_t t, const seer_contender *c
 // *out_done: nobody after this one needs to be looked at.
 static seer_status challenge(seer_session *s, uint32_t t, seer_contender *c, bool *out_done) {
   bool is_faster, is_first = false, is_fine = false;
-  const seer_schedule *fallback = &s->task[t].fallback;
-  SEER_TRY(beats(s, t, &c->schedule, fallback, MIN_SPEEDUP, &c->ab, &is_faster));
+  const seer_schedule *untuned = &s->task[t].untuned;
+  SEER_TRY(beats(s, t, &c->schedule, untuned, MIN_SPEEDUP, &c->ab, &is_faster));
   if (!is_faster && !s->task[t].has_holder) {
     *out_done = true;
     tell(s, t, &c->ab, false, "not faster than the untuned one");
@@ -191,7 +191,7 @@ static seer_status defend(seer_session *s, uint32_t t, seer_contender *c, bool *
   bool is_fine = c->ab.n_pairs > 0;
   if (is_fine && c->ab.speedup <= NO_WORSE) {
     uint32_t n = task->holder_ab.n_pairs > MORE_PAIRS ? task->holder_ab.n_pairs : MORE_PAIRS;
-    SEER_TRY(s->measure->compare(s->measurer, t, &c->schedule, 1, &task->fallback, n, &c->ab));
+    SEER_TRY(s->measure->compare(s->measurer, t, &c->schedule, 1, &task->untuned, n, &c->ab));
     is_fine = c->ab.n_pairs > 0;
   }
   if (!is_fine) {
@@ -208,7 +208,7 @@ static seer_status defend(seer_session *s, uint32_t t, seer_contender *c, bool *
   *out_done = true;
   bool has_won_here = false;
   if (task->is_holder_trusted)
-    SEER_TRY(beats(s, t, &c->schedule, &task->fallback, MIN_SPEEDUP, &c->ab, &has_won_here));
+    SEER_TRY(beats(s, t, &c->schedule, &task->untuned, MIN_SPEEDUP, &c->ab, &has_won_here));
   if (has_won_here) {
     SEER_TRY(store_winner(s, t, c));
     task->holder_ab = c->ab;
@@ -223,7 +223,7 @@ static seer_status accept_task(seer_session *s, uint32_t t) {
   bool is_done = false, was_held = s->task[t].has_holder;
   seer_arena_reset(s->round);
   SEER_TRY(line_up(s, t, contenders, &n));
-  // Without pairs there is nothing to defend: it has to win as others do.
+  // A winner of which no pairs are known is a contender like any other.
   if (s->task[t].holder_ab.n_pairs == 0) {
     s->task[t].has_holder = false;
     for (uint32_t k = 0; k < n; k++) contenders[k].is_holder = false;

@@ -35,7 +35,7 @@ static seer_status line_up(
   return SEER_OK;
 }
 
-// What it took turns with is what the task would have had.
+// `own`: the schedule that the task would have without sharing, which took turns with this one.
 static seer_status store(
     seer_session *s, uint32_t t, const seer_schedule *own, const seer_contender *c) {
   if (!s->records) return SEER_OK;
@@ -104,7 +104,7 @@ seer_status seer_session_accept_shared(seer_session *s) {
       seer_context_f64(s->context, SEER_OPT_SHARE_WEIGHTS), judge, s, choice, &counts));
   for (uint32_t t = 0; t < n; t++) {
     seer_session_task *task = &s->task[t];
-    const seer_schedule *before = task->is_accepted ? &task->winner : &task->fallback;
+    const seer_schedule *before = task->is_accepted ? &task->winner : &task->untuned;
     if (seer_schedule_equal(&choice[t].schedule, before)) continue;
     task->is_accepted = true;
     task->winner = choice[t].schedule;

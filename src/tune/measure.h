@@ -1,6 +1,10 @@
 // measure.h - times of schedules on real hardware (or from the fake machine), with errors as data.
 // Parent + builder processes + one runner per device; a crash, hang or wrong answer costs one
 // candidate.
+//
+// Memory: a measurer is owned, by open and close. Threads: one at a time uses it. Errors: what
+// befalls a candidate is data; DEVICE when the measurer itself is lost, and it can only be closed
+// then.
 #ifndef SEER_TUNE_MEASURE_H
 #define SEER_TUNE_MEASURE_H
 
@@ -42,7 +46,7 @@ double seer_measure_cold_bytes(const seer_target *target, uint64_t network_weigh
 typedef struct {
   uint32_t task;  // id
   seer_schedule schedule;
-  double best_seconds;  // incumbent for racing and limits; 0: none
+  double best_seconds;  // of the task so far, for racing and limits; 0: none
   // Measured again among its challengers: never a twin, never raced out. When the first request of
   // a call is a witness, later ones race against what its schedule takes now, not against
   // best_seconds.
@@ -51,7 +55,7 @@ typedef struct {
 
 typedef struct {
   seer_measured_class cls;
-  bool is_raced_out;  // dropped after a few runs: clearly slower than the incumbent
+  bool is_raced_out;  // dropped after a few runs: clearly slower than the best
   bool is_twin;  // equal code bytes as an earlier candidate of this task: its time is shared
   double seconds;  // lower quartile of the samples
   uint32_t n_samples;
@@ -60,7 +64,8 @@ typedef struct {
   char message[SEER_MEASURE_MESSAGE_BYTES];  // of a failure
 } seer_measure_result;
 
-// Work of the caller's that fits beside building: done once, over before anything is timed.
+// Work of the caller's that fits beside building: done once, perhaps on a thread of its own, over
+// before anything is timed.
 typedef struct {
   void (*run)(void *user);
   void *user;
@@ -100,6 +105,7 @@ typedef struct {
 
 extern const seer_measure_desc *const seer_measure_table[];
 extern const size_t seer_measure_table_count;
+// Errors: INVALID lists the names.
 SEER_MUST_USE seer_status seer_measure_find(const char *name, const seer_measure_desc **out_desc);
 
 // Entry of a worker process (`familyseer worker`): speaks over the socket named in argv.

@@ -6,12 +6,18 @@
 // - A record says where it was measured (its place). What comes from another file, by import or by
 //   merge, is from elsewhere whatever it says of itself: its state is kept as what was found there,
 //   its times are nobody's here. A tuning measures such schedules first; `compile` takes one at -O3
-//   only, where the analytic model prefers it to the untuned one. Who knows where a file comes from says
-//   so (--trust-records): then what was measured there counts as if it had been measured here.
+//   only, where the analytic model prefers it to the untuned one. Who knows where a file comes from
+//   says so (--trust-records): then what was measured there counts as if it had been measured here.
 // - Each task has at most one winner on a target: the schedule that was accepted here, or by
-//   somebody who is trusted. It is a record of its own with what its pairs with the untuned one showed,
-//   and it is what `compile` takes. accept.h has the rule by which it keeps or loses its place.
+//   somebody who is trusted. It is a record of its own with what its pairs with the untuned one
+//   showed, and it is what `compile` takes. accept.h has the rule by which it keeps or loses its
+//   place.
 // - Every record is checked before it is used, from a file of lines or of ours (sound.h).
+//
+// Memory: an open file is owned, by open and close; texts in a record that goes in are borrowed,
+// and in one that a visit is given they live until it returns. Threads: one at a time for each open
+// file; several programs may have one file open. Errors: IO, CORRUPT, RESOURCE of the file; TIMEOUT
+// when another holds it. What was begun and not committed is not there.
 #ifndef SEER_TUNE_RECORD_H
 #define SEER_TUNE_RECORD_H
 

@@ -1,6 +1,7 @@
 // report.h - a session as one self-contained HTML file: latency over time and over trials, a table
 // of tasks, settings, errors by class. Pictures are inline SVG; nothing is fetched and no script is
 // needed.
+// One thread, that which runs the session. Errors: those of writing the file.
 #ifndef SEER_TUNE_REPORT_H
 #define SEER_TUNE_REPORT_H
 

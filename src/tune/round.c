@@ -11,7 +11,7 @@
 #include "base/recover.h"
 #include "tune/session_internal.h"
 
-#define TRANSPLANTS 3  // winners of a round that are re-fitted to relatives
+#define N_CARRIED 3  // winners of a round that are re-fitted to relatives
 #define MAX_RELATIVES 24
 #define HOPELESS 4  // times the best's time, by the analytic model
 #define WITNESSES 2  // per round: first, and in the middle
@@ -87,7 +87,7 @@ static seer_status store(seer_session *s, uint32_t t, const seer_proposal *propo
   return SEER_OK;
 }
 
-// ---- transplants
+// ---- winners for relatives
 void seer_session_queue(
     seer_session *s, uint32_t t, const seer_schedule *schedule, seer_origin origin) {
   seer_search *search = s->task[t].search;
@@ -98,10 +98,10 @@ void seer_session_queue(
 }
 
 // Winners of task t go to the relatives' queues, re-fitted to their extents.
-static void transplant(seer_session *s, uint32_t t) {
+static void carry_to_relatives(seer_session *s, uint32_t t) {
   if (!s->policy->traits->tries_relatives) return;
-  seer_schedule top[TRANSPLANTS], fitted;
-  uint32_t n = seer_search_top(s->task[t].search, TRANSPLANTS, top, NULL), n_relative = 0;
+  seer_schedule top[N_CARRIED], fitted;
+  uint32_t n = seer_search_top(s->task[t].search, N_CARRIED, top, NULL), n_relative = 0;
   for (uint32_t r = 0; r < s->network->n_task && n_relative < MAX_RELATIVES; r++) {
     if (r == t || s->families.family_of[r] != s->families.family_of[t]) continue;
     if (!seer_task_is_open(&s->state.task[r])) continue;
@@ -168,7 +168,8 @@ static seer_status measure(seer_session *s, uint32_t t, batch *b) {
 }
 
 // A time as it would have been at the usual speed. The machine's phase may have changed since the
-// witness: what would be faster than the task's bound is not believed, while that is one.
+// witness was timed: a time corrected to below the task's bound is not believed, unless a confirmed
+// one is below it already (seer_task_beats_bound).
 static double usual_time(const seer_session *s, uint32_t t, double seconds, double slow) {
   const seer_task_state *state = &s->state.task[t];
   if (seer_task_beats_bound(state)) return seconds / slow;
@@ -216,7 +217,7 @@ static seer_status take_result(
   s->totals.run_s += result->run_s;
   state->spent_s += result->build_s / s->target->threads + result->run_s;
   const seer_schedule *schedule = &b->proposals[i].schedule;
-  if (is_ok && state->untuned_s <= 0 && seer_schedule_equal(schedule, &s->task[t].fallback))
+  if (is_ok && state->untuned_s <= 0 && seer_schedule_equal(schedule, &s->task[t].untuned))
     state->untuned_s = seconds;
   // A twin's time is that of another moment: it tells the models something, but is no new best.
   if (!is_witness) {
@@ -280,7 +281,7 @@ static seer_status propose(seer_session *s, seer_pick *pick, batch *b) {
   seer_event event = {.kind = SEER_EVENT_ROUND, .task = t, .pick = pick};
   seer_session_emit(s, &event);
   if (s->policy->traits->tries_untuned && state->n_trial == 0)
-    seer_search_queue(s->task[t].search, &s->task[t].fallback, SEER_ORIGIN_UNTUNED);
+    seer_search_queue(s->task[t].search, &s->task[t].untuned, SEER_ORIGIN_UNTUNED);
   b->proposals = SEER_NEW_ARRAY(s->round, seer_proposal, pick->n + WITNESSES + CONFIRMATIONS);
   b->requests = SEER_NEW_ARRAY(s->round, seer_measure_request, pick->n + WITNESSES + CONFIRMATIONS);
   b->results = SEER_NEW_ARRAY(s->round, seer_measure_result, pick->n + WITNESSES + CONFIRMATIONS);
@@ -319,7 +320,7 @@ static void conclude(
     event = (seer_event){
         .kind = SEER_EVENT_BEST, .task = t, .before_s = before, .after_s = state->best_s};
     seer_session_emit(s, &event);
-    transplant(s, t);
+    carry_to_relatives(s, t);
   } else if (s->budget.task_early_stopping &&
       state->n_trial - s->task[t].trial_of_best >= s->budget.task_early_stopping) {
     state->is_done = true;

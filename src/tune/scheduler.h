@@ -1,5 +1,8 @@
 // scheduler.h - which task gets the next round, and how many measurements: a table of policies.
 // Policies see counts and times, never schedules; every choice has a reason in words.
+//
+// Memory: a state and its tasks are the session's. Threads: one at a time for each state; tables
+// are constant.
 #ifndef SEER_TUNE_SCHEDULER_H
 #define SEER_TUNE_SCHEDULER_H
 
@@ -17,7 +20,7 @@ typedef struct {
   bool is_confirmed;  // best_s was measured often enough to be believed
   uint32_t family;
   uint32_t n_trial, n_round;
-  uint32_t n_queued;  // transplanted winners that wait to be measured
+  uint32_t n_queued;  // winners of relatives that wait to be measured
   bool is_dead;  // its space is exhausted, or everything failed
   bool is_done;  // its own patience ran out
   double spent_s;  // wall time of its rounds

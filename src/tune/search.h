@@ -2,6 +2,9 @@
 // Draft, then verify: cheap analytic scores filter many drafts; the learned model ranks what is
 // left and guides a few generations of evolution. The population is kept between rounds.
 // Repeatable: the same results and models give the same proposals, on any number of threads.
+//
+// Threads: one at a time uses a search (which drafts on several), and nobody trains the bank
+// meanwhile.
 #ifndef SEER_TUNE_SEARCH_H
 #define SEER_TUNE_SEARCH_H
 
@@ -29,15 +32,17 @@ typedef struct {
 } seer_proposal;
 
 typedef struct seer_search seer_search;
+// Owned: seer_search_destroy.
 SEER_MUST_USE seer_status seer_search_create(
     const seer_search_options *options, seer_search **out_search);
 void seer_search_destroy(seer_search *search);
 
-// To be measured before anything else: the untuned choice, transplanted winners. Known or invalid
+// To be measured before anything else: the untuned choice, winners of relatives. Known or invalid
 // ones are left out.
 void seer_search_queue(seer_search *search, const seer_schedule *schedule, seer_origin origin);
 uint32_t seer_search_queued(const seer_search *search);
-// At most n new schedules; fewer, or none, when the space is exhausted.
+// At most n new schedules; fewer, or none, when the space is exhausted. Errors: RESOURCE, and those
+// of the models.
 SEER_MUST_USE seer_status seer_search_propose(
     seer_search *search, const seer_bank *bank, uint32_t n, seer_proposal *out, uint32_t *out_n);
 // What came of one. seconds 0: failed; only a full measurement may become the best. Also used to
@@ -66,7 +71,7 @@ uint32_t seer_search_features(
     const seer_search *search, const seer_schedule *schedule, float *out_rows);
 uint64_t seer_search_packed_bytes(const seer_search *search, const seer_schedule *schedule);
 double seer_search_analytic(const seer_search *search, const seer_schedule *schedule);
-// The best of many drafts by the analytic model alone: the zero-trial choice.
+// The best of many drafts by the analytic model alone: the untuned choice.
 SEER_MUST_USE seer_status seer_search_zero_trial(
     seer_search *search, uint32_t n_drafts, seer_schedule *out);
 

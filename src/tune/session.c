@@ -112,7 +112,7 @@ static seer_status add_task(seer_session *s, uint32_t t, double cold_bytes) {
       .n_threads = (uint32_t)seer_context_i64(s->context, SEER_OPT_SEARCH_THREADS)};
   SEER_TRY(seer_search_create(&options, &own->search));
   SEER_TRY(seer_choose_untuned(s->target, own->sketches, t, options.seed, options.n_threads,
-      &own->fallback, &own->estimate_s));
+      &own->untuned, &own->estimate_s));
   seer_task_state *state = &s->state.task[t];
   state->weight = (double)task->weight / s->network->n_set;
   state->flops = task->flops;
@@ -357,7 +357,7 @@ static seer_status restore_one(void *user, const seer_record *record) {
     return SEER_OK;
   }
   s->totals.restored++;
-  if (seer_schedule_equal(&schedule, &s->task[r->task].fallback))
+  if (seer_schedule_equal(&schedule, &s->task[r->task].untuned))
     s->state.task[r->task].untuned_s = seconds;
   bool is_full = !record->is_raced_out && !record->is_twin;
   return seer_session_learn(s, r->task, &schedule, seconds, is_full);
@@ -442,8 +442,8 @@ static seer_status measure_drift(seer_session *s, bool is_first) {
     if (a->weight * a->flops > b->weight * b->flops) heaviest = t;
   }
   seer_measure_ab ab;
-  const seer_schedule *fallback = &s->task[heaviest].fallback;
-  SEER_TRY(s->measure->compare(s->measurer, heaviest, fallback, 1, fallback, DRIFT_PAIRS, &ab));
+  const seer_schedule *untuned = &s->task[heaviest].untuned;
+  SEER_TRY(s->measure->compare(s->measurer, heaviest, untuned, 1, untuned, DRIFT_PAIRS, &ab));
   s->drift_ns = seer_os_now_ns();
   if (ab.n_pairs == 0 && is_first)
     return SEER_FAIL(DEVICE, "the untuned schedule of task %u crashes", heaviest);
@@ -574,7 +574,7 @@ void seer_session_choices(const seer_session *s, seer_choice *out) {
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     const seer_session_task *task = &s->task[t];
     out[t] = (seer_choice){.sketches = task->sketches,
-        .schedule = task->fallback,
+        .schedule = task->untuned,
         .origin = SEER_ORIGIN_UNTUNED,
         .seconds = s->state.task[t].untuned_s};
     if (task->is_accepted) {

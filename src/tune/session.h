@@ -1,5 +1,9 @@
 // session.h - a tuning session: SEARCH -> SCHEDULER -> MEASURE -> RECORDS, as a stream of events.
 // The terminal, the JSON log, the report are readers of that stream.
+//
+// Memory: a session is owned, by create and destroy; what its functions return it keeps, until it
+// runs on or ends. Threads: one uses it, and only seer_session_stop may come from others. Listeners
+// are called on the thread that runs; an event ends with the call.
 #ifndef SEER_TUNE_SESSION_H
 #define SEER_TUNE_SESSION_H
 
@@ -58,6 +62,7 @@ typedef struct seer_session seer_session;
 SEER_MUST_USE seer_status seer_session_create(seer_context *context, const seer_network *network,
     seer_records *records, const char *model_name, seer_session **out_session);
 void seer_session_destroy(seer_session *session);
+// `user` is kept; at most 8 listeners.
 void seer_session_listen(seer_session *session, seer_listener listener, void *user);
 const seer_budget *seer_session_budget(const seer_session *session);
 const seer_families *seer_session_families(const seer_session *session);

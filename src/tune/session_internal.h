@@ -1,5 +1,8 @@
 // session_internal.h - a session's inside, shared by session.c, round.c and the two accept files
 // only.
+//
+// Memory: what has no other owner is in the session's arena, or in `round`, which each round
+// empties.
 #ifndef SEER_TUNE_SESSION_INTERNAL_H
 #define SEER_TUNE_SESSION_INTERNAL_H
 
@@ -13,8 +16,8 @@
 typedef struct {
   seer_sketch_list *sketches;
   seer_search *search;
-  seer_schedule fallback;  // the untuned one: what ships if nothing beats it
-  double estimate_s;  // of the fallback, analytic
+  seer_schedule untuned;  // what ships if nothing beats it
+  double estimate_s;  // of that
   int64_t workload;
   uint32_t trial_of_best;
   size_t cap_history;

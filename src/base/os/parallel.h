@@ -1,4 +1,5 @@
 // parallel.h - the parts of one piece of work on several threads, which live as long as it does.
+// Threads: any may call; `part` is called on several at a time.
 #ifndef SEER_BASE_OS_PARALLEL_H
 #define SEER_BASE_OS_PARALLEL_H
 

@@ -10,6 +10,10 @@
 //   source.c   plan + kernels + the runtime's sources -> model.so as C
 //   embed.c    the runtime's sources, as this program was built with them
 //   describe.c model.json, model.h
+//
+// Memory: what has no other owner is in the build's arena. Threads: kernels are compiled on
+// several, all else is one thread's. Whatever fails, the build ends: what was made for it is of no
+// use.
 #ifndef SEER_CODE_BUILD_INTERNAL_H
 #define SEER_CODE_BUILD_INTERNAL_H
 

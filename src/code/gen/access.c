@@ -1,12 +1,12 @@
 // access.c - loads and stores at an address. Nothing outside a buffer is ever touched, and no
 // statement branches:
 // - a uniform condition (a row beyond its bound, a padding guard) selects between the pointer and a
-// private constant
-//   that is filled with the value to be read instead. Loops further in, which the condition does not depend on, advance
-//   the selected pointer, so the constant is as long as they reach and the choice is made outside of them;
+//   private constant that is filled with the value to be read instead. Loops further in, which the
+//   condition does not depend on, advance the selected pointer, so the constant is as long as they
+//   reach and the choice is made outside of them;
 // - stores that must not happen go to the first bytes of the thread's scratch (the sink);
-// - conditions that differ between lanes become masks of masked loads and stores, or a choice per
-// lane.
+// - conditions that differ between lanes become masks of masked loads and stores, or a choice for
+//   each lane.
 #include <string.h>
 
 #include "code/gen/gen.h"

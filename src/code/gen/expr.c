@@ -56,7 +56,9 @@ static seer_sum sum_of_value(
 static bool other(void *user, seer_expr e, seer_sum *out) {
   seer_gen *g = user;
   if (uses_hull(g, e)) return false;
-  int op = seer_tile_at(g->tile, e)->op;  // sums and products came from here and would come back
+  // Sums and products of indices are made of seer_sums (this function): made of values here, so
+  // that it does not call itself for ever.
+  int op = seer_tile_at(g->tile, e)->op;
   bool is_sum = op == SEER_EXPR_ADD || op == SEER_EXPR_SUB || op == SEER_EXPR_MUL ||
       op == SEER_EXPR_NEG || op == SEER_EXPR_DIV || op == SEER_EXPR_MOD;
   seer_gen_value v = is_sum ? expr_raw(g, e) : seer_gen_expr(g, e);

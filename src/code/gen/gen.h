@@ -17,6 +17,9 @@
 //   hoist.c     accumulators, kept in registers         version.c  which versions a tile gets
 //   loop.c      blocks, loops, stores
 //   generate.c  phases
+//
+// Memory: a seer_gen lives for one call; the code is in its arena. One thread. Errors: the first
+// one is kept in `status`, and what is emitted after it is of no use.
 #ifndef SEER_CODE_GEN_H
 #define SEER_CODE_GEN_H
 

@@ -1,4 +1,5 @@
 // generate.h - loop IR, with what tile IR decides about it, written out as vector code.
+// Threads: any, on distinct arenas; the loop is only read, and kept as long as the code.
 #ifndef SEER_CODE_GENERATE_H
 #define SEER_CODE_GENERATE_H
 
@@ -17,7 +18,7 @@ typedef struct {
 } seer_gen_machine;
 seer_gen_machine seer_gen_machine_of(const seer_target *target);
 
-// The code of all phases; `symbol` names them <symbol>_p<phase>. What `loop` holds is borrowed.
+// The code of all phases; `symbol` names them <symbol>_p<phase>.
 // Errors: UNSUPPORTED for an operator that has no code.
 SEER_MUST_USE seer_status seer_gen_code(const seer_loop *loop, const seer_gen_machine *machine,
     const char *symbol, seer_arena *arena, seer_vec_code **out_code);

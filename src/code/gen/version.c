@@ -3,10 +3,11 @@
 // A block whose loops are all copies, lanes or reductions is a tile. Where bounds or guards inside
 // it cannot be decided when compiling, it is emitted several times under run-time tests made in
 // front of it:
-//   FULL     every bound is at least its extent and every guard holds over the whole hull of the tile (interval
-//            arithmetic on its linear form): no checks at all;
-//   TAIL     a bound that is a constant plus multiples of the extent is below it: then it is the constant modulo the
-//            extent, and the tile is emitted for exactly so many rows (or lanes), without predicates;
+//   FULL     every bound is at least its extent and every guard holds over the whole hull of the
+//            tile (interval arithmetic on its sum): no checks at all;
+//   TAIL     a bound that is a constant plus multiples of the extent is below it: then it is the
+//            constant modulo the extent, and the tile is emitted for exactly so many rows (or
+//            lanes), without predicates;
 //   GENERAL  everything else: predicates (rows), masks (lanes) and chosen pointers (guards).
 #include <string.h>
 

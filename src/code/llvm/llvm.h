@@ -10,13 +10,14 @@
 
 #include "code/vector/vector.h"
 
-void seer_llvm_init(void);  // targets of LLVM, once per process
+void seer_llvm_init(void);  // targets of LLVM, once per process; any thread, any number of times
 
 // For the process, from the first switch_off to the last switch_on. Threads: any.
 void seer_llvm_switch_off(void);
 void seer_llvm_switch_on(void);
 
-// Adds a function for each phase of `code` to `module`, which has its data layout.
+// Adds a function for each phase of `code` to `module`, which has its data layout. As many threads
+// at a time as there are LLVM contexts.
 //   arena   for the time of the call
 //   out_fn  by phase
 void seer_llvm_translate(

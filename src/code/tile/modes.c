@@ -10,9 +10,9 @@
 #define MAX_PARTIAL_COPIES 64
 // More elements than this that vectors load or store one by one: SERIAL loops around them stay
 // loops. A vector whose lanes lie apart is as many instructions as it has lanes, and LLVM's time
-// grows faster than the code. Of the 5,946 kernels of bench/replay 16 are others by it, 0.982 of
-// their time before; ConvNeXt's slowest takes 0.03 s to build, not 0.28. With 640 26 are others,
-// two of them slower by 9 and 33 %; with 1,024 six, and ConvNeXt's is as slow as it was.
+// grows faster than the code. Measured against no limit on the 5,946 kernels of bench/replay: with
+// 800, 16 change and take 0.982 of the time, and ConvNeXt's slowest takes 0.03 s to build, not
+// 0.28; with 640, 26 change, two of them slower by 9 and 33 %; with 1,024 six, without ConvNeXt's.
 #define MAX_SINGLES 800
 // More vectors than this in one VECTOR loop: a loop over vectors.
 #define MAX_CHUNKS 16

@@ -1,4 +1,5 @@
 // pass.h - the decisions of tile IR, one a file, in the order of the table. Internal to code/tile.
+// Memory and threads are tile.h's. Errors: none; what a pass cannot decide it leaves.
 #ifndef SEER_CODE_TILE_PASS_H
 #define SEER_CODE_TILE_PASS_H
 

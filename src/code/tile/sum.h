@@ -2,11 +2,14 @@
 // lane of the vector that is spoken of. What atoms stand for is the reader's affair: values that a
 // program has at run time, or loop variables of which only the range is known. Sums that differ by
 // nothing but constants are what copies of one statement come to, so a reader decides with them
-// what all copies have in common.
+// what all copies have in common. (Why this is not a seer_linear: doc/decisions, 44.)
 //
 // Division and modulus: x = d*A + r, where A takes the terms whose coefficients d divides. When r
 // is within [0, d) for every lane and atom, x/d = A and x%d = r without any arithmetic (this is
 // what fused reshapes come down to); otherwise only r is divided, if the reader can.
+//
+// Threads: all is pure but for the reader's own functions. Errors: none; false where there is no
+// sum.
 #ifndef SEER_CODE_TILE_SUM_H
 #define SEER_CODE_TILE_SUM_H
 

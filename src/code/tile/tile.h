@@ -3,8 +3,8 @@
 // it, and for each local buffer, where it is kept. Passes (pass.h) decide one thing each, from the
 // loops and what a processor's vectors are like; nothing here knows of LLVM.
 //
-// Memory: everything is in the arena that seer_tile_create was given; the loop is borrowed and
-// outlives the tile. Threads: none is shared.
+// Memory: everything is in the arena that seer_tile_create was given; the loop is kept as long as
+// the tile. Threads: a tile is one thread's, reading it too (visits stamp what they have seen).
 #ifndef SEER_CODE_TILE_TILE_H
 #define SEER_CODE_TILE_TILE_H
 

@@ -1,4 +1,4 @@
-// internal.h - what the files of vector code share among themselves.
+// internal.h - what the files of vector code share among themselves. Reads only.
 #ifndef SEER_CODE_VECTOR_INTERNAL_H
 #define SEER_CODE_VECTOR_INTERNAL_H
 

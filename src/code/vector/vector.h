@@ -10,8 +10,8 @@
 // constant offsets). Pointers know their object: a pointer that was moved from a buffer is
 // dereferenced inside that buffer, and buffers do not overlap.
 //
-// Memory: all in the arena of seer_vec_code_create. Threads: none is shared. Text form:
-// doc/ir/vector.md.
+// Memory: all in the arena of seer_vec_code_create; the loop is kept as long. Threads: one builds;
+// then any number may read. Errors of building are assertions. Text form: doc/ir/vector.md.
 #ifndef SEER_CODE_VECTOR_H
 #define SEER_CODE_VECTOR_H
 

@@ -1,12 +1,14 @@
 // expr_text.h - the spelling of expressions, shared by the text forms of the DAG and of the loop
 // IR.
 //   y * 2 + ky - 1          integers are i64; others carry their type: 3:i32. BOOL: true, false
-//   max($c[i, j], 0.0)      floats have a point, an exponent or are inf, -inf, nan; f32 unless
-//   0.5:f16
+//   max($c[i, j], 0.0)      floats have a point or an exponent, or are inf, -inf, nan; they are
+//                           f32, others carry their type: 0.5:f16
 //   select(i < 4, a, b)     cast.f32(x)   not(p)   exp(x)
-//   $x[y - 1] if (y >= 1) & (y <= 56) else 0.0      a guarded load; in brackets where it is an
-//   operand Precedence, loosest first: |  ^  &  comparisons  + -  * / % ; all bind to the left,
-//   comparisons do not chain.
+//   $x[y - 1] if (y >= 1) & (y <= 56) else 0.0      a guarded load; in brackets as an operand
+// Precedence, loosest first: |  ^  &  comparisons  + -  * / % ; all bind to the left, comparisons
+// do not chain.
+// Names and scopes are borrowed. After a failure the scanner is of no use; expressions that were
+// read until then stay in the pool.
 #ifndef SEER_DAG_EXPR_TEXT_H
 #define SEER_DAG_EXPR_TEXT_H
 

@@ -6,6 +6,10 @@
 // other node.
 // The nodes' names are the replaced node's with "/<operator>" behind; values are known by id, and a
 // node's pointer is good until the next node is added.
+//
+// Memory: new nodes and values are in the graph's arena; what goes in is copied, but for texts of
+// attributes, which are kept as long. `scratch` ends with the node. One thread, as for its graph.
+// An entry that fails leaves what it has added; the graph is of no use then.
 #ifndef SEER_FRONT_EXPAND_EXPAND_H
 #define SEER_FRONT_EXPAND_EXPAND_H
 

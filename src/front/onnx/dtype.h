@@ -1,4 +1,5 @@
 // dtype.h - ONNX's numbers of element types.
+// All is pure: safe from any thread.
 #ifndef SEER_FRONT_ONNX_DTYPE_H
 #define SEER_FRONT_ONNX_DTYPE_H
 

@@ -1,4 +1,5 @@
 // onnx.h - what the files of the ONNX reader share. Private to this folder.
+// One thread reads a file. Whatever fails, the graph is of no use but to be closed.
 #ifndef SEER_FRONT_ONNX_ONNX_H
 #define SEER_FRONT_ONNX_ONNX_H
 

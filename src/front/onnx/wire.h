@@ -2,6 +2,8 @@
 // In: the mapped file.  Out: a skeleton (the same messages without payloads, unknown fields and
 // documentation) that is safe to hand to protobuf-c, and a table of where the payloads lie.
 // Invariants: depth at most 64; every length is inside its message; chunks lie inside the file.
+//
+// Threads: any; the bytes are borrowed. After a failure out_wire is of no use.
 #ifndef SEER_FRONT_ONNX_WIRE_H
 #define SEER_FRONT_ONNX_WIRE_H
 

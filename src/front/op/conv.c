@@ -1,5 +1,6 @@
 // conv.c - Conv in 1 to 3 spatial dimensions: a contraction over the window and the input channels,
-//   out[n, oc, y, x] = sum ky, kx, ic: in[n, g*C/G + ic, y*sy + ky*dy - py, x*sx + kx*dx - px] * w[oc, ic, ky, kx]
+//   out[n, oc, y, x] = sum ky, kx, ic:
+//       in[n, g*C/G + ic, y*sy + ky*dy - py, x*sx + kx*dx - px] * w[oc, ic, ky, kx]
 // as [pad stage,] anchor [, bias stage]. Depthwise convolution has no ic axis; its channels are
 // spatial.
 #include "front/sized.h"

@@ -1,6 +1,7 @@
 // conv_transpose.c - ConvTranspose in 1 to 3 spatial dimensions: each output element gathers from
 // the inputs whose windows cover it,
-//   out[n, g*M + m, y] = sum ic, ky: in[n, g*C/G + ic, (y + pad - ky*dilation) / stride] * w[g*C/G + ic, m, ky]
+//   out[n, g*M + m, y] = sum ic, ky:
+//       in[n, g*C/G + ic, (y + pad - ky*dilation) / stride] * w[g*C/G + ic, m, ky]
 // where the quotient is whole and inside the input.
 #include "front/sized.h"
 

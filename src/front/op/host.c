@@ -291,7 +291,8 @@ const char *seer_branch_why(const seer_node *node) {
 
 bool seer_branch_lacks_then(const seer_node *node) { return node->in[1].i == 0; }
 
-// Values of one side only: all of them, and then `why` is there.
+// A branch has the values of both sides; or, where one side cannot be built, none of that side's,
+// and the attribute `why`.
 static seer_status check_sides(const seer_node *node) {
   uint32_t n = node->n_out, n_absent[2] = {0, 0};
   bool has_why = seer_branch_why(node) != NULL;

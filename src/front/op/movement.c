@@ -1,6 +1,6 @@
-// movement.c - operators that move elements: Transpose, Concat, Split, Slice, Pad, Gather, Expand,
-// Tile, DepthToSpace, SpaceToDepth. Each is an index map, so it can join its consumer; constants
-// are moved directly.
+// movement.c - operators that move elements: Transpose, Concat, Split, Slice, Expand, Tile. Each is
+// an index map, so it can join its reader; constants are moved directly. (Those with conditions:
+// gather.c.)
 #include <string.h>
 
 #include "front/sized.h"
@@ -325,7 +325,7 @@ static seer_status read_slice(
     if (n_axes != UINT32_MAX) SEER_TRY(seer_op_axis(axes[i], x->rank, "an entry of 'axes'", &d));
     int64_t extent = x->dim[d], step = n_steps == UINT32_MAX ? 1 : steps[i];
     if (step == 0) return SEER_FAIL(INVALID, "'steps' has an entry 0");
-    // beyond any extent: one element
+    // A step larger than any extent gives one element, however large it is.
     step = seer_min_i64(seer_max_i64(step, -INT32_MAX), INT32_MAX);
     // NumPy's clamping: for negative steps the positions run from extent - 1 down to -1.
     int64_t low = step > 0 ? 0 : -1, high = step > 0 ? extent : extent - 1;
@@ -419,7 +419,8 @@ static seer_status carry_slice(seer_expand *e) {
   return SEER_OK;
 }
 
-// All elements, given that there are as many: those that are not turned around.
+// Where the result has as many elements as the input, it is the input unless a step is negative:
+// all steps are 1.
 static bool has_no_steps(const seer_graph *graph, const seer_node *node) {
   if (!seer_op_has_in(node, 4)) return true;
   const seer_tensor *steps = seer_op_const(graph, node, 4);

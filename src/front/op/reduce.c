@@ -146,7 +146,8 @@ static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
     body = seer_op_1(emit, SEER_EXPR_EXP,
         seer_op_2(emit, SEER_EXPR_SUB, body, load_finite_max(emit, max, x->dtype, at)));
   if (!has_epilogue) {
-    // over nothing: the root of the square, the logarithm (of the exponential: what was there)
+    // Over no axes a sum is its only term: of L2 the root of its square is left, of LogSum its
+    // logarithm, and LogSumExp is the element itself.
     if (k == REDUCE_L2) body = seer_op_1(emit, SEER_EXPR_SQRT, body);
     if (k == REDUCE_LOG_SUM) body = seer_op_1(emit, SEER_EXPR_LOG, body);
     seer_emit_body(emit, node, 0, stage, n_reduce ? combiner_of(k) : SEER_COMBINE_NONE, body);
@@ -168,7 +169,7 @@ static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
   return SEER_OK;
 }
 
-// What a reduction's result does not change by.
+// The element that changes no result of the reduction.
 static seer_val neutral_of(seer_expand *e, kind k) {
   seer_dtype dtype = seer_expand_in(e, 0)->dtype;
   if (k == REDUCE_MAX || k == REDUCE_LOG_SUM_EXP) return seer_expand_extreme(e, dtype, false);

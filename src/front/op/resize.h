@@ -1,4 +1,6 @@
 // resize.h - what Resize reads where: shared by its emitter and its expansion (antialias).
+// Pure but for the arena. Errors: INVALID names the attribute or input; UNSUPPORTED where one is
+// not constant.
 #ifndef SEER_FRONT_OP_RESIZE_H
 #define SEER_FRONT_OP_RESIZE_H
 

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#define MAX_ELEMS \
-  (INT64_C(1) << 48)  // beyond any memory; products of dimensions below it cannot overflow
+// Beyond any memory; products of dimensions below it cannot overflow.
+#define MAX_ELEMS (INT64_C(1) << 48)
 
 // ---- inference
 

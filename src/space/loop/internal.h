@@ -1,4 +1,5 @@
 // internal.h - what the files of the loop IR share among themselves.
+// Reads only; texts are in the arena.
 #ifndef SEER_SPACE_LOOP_INTERNAL_H
 #define SEER_SPACE_LOOP_INTERNAL_H
 

@@ -1,50 +1,9 @@
-// linear.c - sums of integer atoms, and a small prover: to show x <= 0, innermost variables are
-// replaced one by one by what bounds them (a loop's bound or extent, a LET's value), minima and
+// linear.c - expressions as sums of atoms, and a small prover: to show x <= 0, innermost variables
+// are replaced one by one by what bounds them (a loop's bound or extent, a LET's value), minima and
 // maxima by their cases, divisions by their inequalities, until a constant remains. Every
 // replacement is a true inequality, so a proof is sound; one that is not found means nothing.
 // (Fourier-Motzkin elimination, one inequality at a time.)
 #include "space/loop/linear.h"
-
-#include <string.h>
-
-static bool coef_is_sane(int64_t coef) {
-  return coef < ((int64_t)1 << 56) && coef > -((int64_t)1 << 56);
-}
-
-bool seer_linear_add_term(seer_linear *out, seer_expr atom, int64_t coef) {
-  if (coef == 0) return true;
-  if (!coef_is_sane(coef)) return false;
-  uint32_t at = 0;
-  while (at < out->n && out->term[at].atom.i < atom.i) at++;
-  if (at < out->n && out->term[at].atom.i == atom.i) {
-    out->term[at].coef += coef;
-    if (out->term[at].coef == 0) {
-      memmove(&out->term[at], &out->term[at + 1], (out->n - at - 1) * sizeof(out->term[0]));
-      out->n--;
-      return true;
-    }
-    return coef_is_sane(out->term[at].coef);
-  }
-  if (out->n == SEER_LINEAR_MAX_TERMS) return false;
-  memmove(&out->term[at + 1], &out->term[at], (out->n - at) * sizeof(out->term[0]));
-  out->term[at].atom = atom;
-  out->term[at].coef = coef;
-  out->n++;
-  return true;
-}
-
-bool seer_linear_add(seer_linear *out, const seer_linear *x, int64_t scale) {
-  if (!coef_is_sane(scale)) return false;
-  int64_t constant;
-  if (__builtin_mul_overflow(x->constant, scale, &constant)) return false;
-  if (__builtin_add_overflow(out->constant, constant, &out->constant)) return false;
-  for (uint32_t k = 0; k < x->n; k++) {
-    int64_t coef;
-    if (__builtin_mul_overflow(x->term[k].coef, scale, &coef)) return false;
-    if (!seer_linear_add_term(out, x->term[k].atom, coef)) return false;
-  }
-  return true;
-}
 
 // out += scale * e
 static bool gather(const seer_expr_pool *pool, seer_expr e, int64_t scale, seer_linear *out) {
@@ -65,7 +24,7 @@ static bool gather(const seer_expr_pool *pool, seer_expr e, int64_t scale, seer_
       int64_t product;
       if (__builtin_mul_overflow(scale, seer_expr_at(pool, node->arg[1])->value.i, &product))
         return false;
-      return coef_is_sane(product) && gather(pool, node->arg[0], product, out);
+      return product != INT64_MIN && gather(pool, node->arg[0], product, out);
     }
   }
   return seer_linear_add_term(out, e, scale);
@@ -297,18 +256,10 @@ static bool range_end(const seer_prover *p, const seer_linear *x, bool is_high, 
 // inequality.
 static bool prove_division(
     seer_prover *p, const seer_linear *x, uint32_t k, seer_expr e, int64_t c, uint32_t facts_used) {
-  seer_linear inner, whole = {.constant = 0}, rest = {.constant = 0};
+  seer_linear inner, whole, rest;
   if (!seer_linear_from(&p->loop->expr, e, &inner)) return false;
   if (p->use_cases && !expand_lets(p, &inner)) return false;
-  whole.constant = seer_floor_div(inner.constant, c);
-  rest.constant = seer_floor_mod(inner.constant, c);
-  for (uint32_t t = 0; t < inner.n; t++) {
-    bool divides = inner.term[t].coef % c == 0;
-    if (!seer_linear_add_term(divides ? &whole : &rest, inner.term[t].atom,
-            divides ? inner.term[t].coef / c : inner.term[t].coef)) {
-      return false;
-    }
-  }
+  seer_linear_part(&inner, c, &whole, &rest);
   if (rest.n == 0) return prove_replaced(p, x, k, &whole, facts_used);
   int64_t coef = x->term[k].coef;
   seer_linear y = *x;
@@ -318,14 +269,9 @@ static bool prove_division(
   // iff c * (y / -k) - r <= 0 for k < 0 (constants rounded the way that keeps whole numbers whole).
   // Terms that it does not divide count with the largest value of their range.
   int64_t size = coef > 0 ? coef : -coef, end;
-  seer_linear exact = {.constant = coef > 0 ? 1 - c : 0}, even = {.constant = 0},
-              odd = {.constant = y.constant};
-  for (uint32_t t = 0; t < y.n; t++) {
-    bool divides = y.term[t].coef % size == 0;
-    if (!seer_linear_add_term(divides ? &even : &odd, y.term[t].atom,
-            divides ? y.term[t].coef / size : y.term[t].coef))
-      return false;
-  }
+  seer_linear exact = {.constant = coef > 0 ? 1 - c : 0}, even, odd;
+  seer_linear_part(&y, size, &even, &odd);
+  odd.constant = y.constant;
   bool is_exact = odd.n == 0;
   if ((is_exact || p->is_thorough) && range_end(p, &odd, true, &end)) {
     even.constant = seer_ceil_div(end, size);
@@ -466,12 +412,8 @@ static bool prove_by_fact(
     }
     int64_t scale = 0;
     for (uint32_t k = 0; k < x->n && scale == 0; k++) {
-      for (uint32_t t = 0; t < fact->n; t++) {
-        if (fact->term[t].atom.i == x->term[k].atom.i &&
-            x->term[k].coef % fact->term[t].coef == 0) {
-          scale = x->term[k].coef / fact->term[t].coef;
-        }
-      }
+      int64_t coef = seer_linear_coef(fact, x->term[k].key);
+      if (coef != 0 && x->term[k].coef % coef == 0) scale = x->term[k].coef / coef;
     }
     if (scale <= 0) continue;
     seer_linear rest = *x;

@@ -3,27 +3,16 @@
 // accesses in bounds. A linear form is constant + sum coef * atom; an atom is a VAR or any other
 // expression that is no sum (a division, a minimum, a load): expressions are interned, so equal
 // atoms have equal ids.
+//
+// Threads: all is pure but for the pool that seer_linear_emit and seer_linear_normal add to, and
+// the prover, which is one thread's. Errors: none; what does not fit or is not proven is false.
 #ifndef SEER_SPACE_LINEAR_H
 #define SEER_SPACE_LINEAR_H
 
 #include "space/loop.h"
 
-#define SEER_LINEAR_MAX_TERMS 32
-
-typedef struct {
-  int64_t constant;
-  uint32_t n;
-  struct {
-    seer_expr atom;
-    int64_t coef;  // != 0
-  } term[SEER_LINEAR_MAX_TERMS];  // by ascending atom
-} seer_linear;
-
 // False when `e` has too many terms.
 bool seer_linear_from(const seer_expr_pool *pool, seer_expr e, seer_linear *out);
-// out += scale * x; false when there is no room.
-bool seer_linear_add(seer_linear *out, const seer_linear *x, int64_t scale);
-bool seer_linear_add_term(seer_linear *out, seer_expr atom, int64_t coef);
 // Canonical expression: variables by ascending id (outer first), other atoms, the constant.
 seer_expr seer_linear_emit(seer_expr_pool *pool, const seer_linear *x);
 // True if every atom is a VAR.
@@ -56,6 +45,7 @@ typedef struct {
   uint32_t steps_left;  // proofs that take too long are not found
 } seer_prover;
 
+// All kept as long as the prover: `def` and `depth` may change, and are read when it is asked.
 void seer_prover_init(
     seer_prover *prover, const seer_loop *loop, const uint32_t *def, const uint32_t *depth);
 // Adds the affine comparisons of a conjunction (0: nothing). Other parts are ignored.

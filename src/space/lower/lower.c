@@ -1,7 +1,7 @@
 // lower.c - a frame (the loops of one schedule with numbers) -> loop IR.
 // Root stages become phases. Each stage is emitted as its nest of loops; before loop d, the stages
-// attached inside its first d loops: the starts of their regions (consumers first, a producer's
-// start hangs on its consumers'), then allocation and nest of each in topological order. A
+// attached inside its first d loops: the starts of their regions (readers first, a maker's
+// start hangs on its readers'), then allocation and nest of each in topological order. A
 // reduction gets a nest of plain stores of the identity just before its outermost reduction loop.
 // Loops of one iteration are left out. Requires: a verified DAG, a complete schedule.  Provides:
 // loop IR that seer_loop_verify accepts.
@@ -80,8 +80,8 @@ static seer_status emit_store(
   return SEER_OK;
 }
 
-// The nest of plain stores before a reduction. Its loops get variables of their own; afterwards `s`
-// is as before.
+// The nest of plain stores before a reduction. Its loops get variables of their own and are closed
+// again.
 static seer_status emit_init(seer_lower *lower, uint32_t s, uint32_t k, seer_lower_block *block) {
   if (seer_lower_is_faulty(lower, SEER_LOWER_FAULT_NO_INIT)) return SEER_OK;
   SEER_TRY(emit_loops(lower, s, k, true, block));

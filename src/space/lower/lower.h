@@ -5,6 +5,8 @@
 //   region.c        where an attached stage's region starts, which loops need a bound
 //   expr.c          inlining, loads of DAG buffers to loads of loop buffers, packed weights
 //   simplify.c      integer expressions made smaller by the ranges of their variables
+// A seer_lower lives for one call: what it holds is in its scratch, what comes out in the loop's
+// arena. One thread. Errors: UNSUPPORTED names the stage; the loop is of no use then.
 #ifndef SEER_SPACE_LOWER_LOWER_H
 #define SEER_SPACE_LOWER_LOWER_H
 

@@ -1,6 +1,6 @@
 // region.c - where an attached stage's region starts, and which loops need a bound.
 // The frame says how long a region is; here its start becomes an expression of the loops around it:
-// the least index that the consumers inside ask for, their own inner loops at 0. A start that may
+// the least index that the readers inside ask for, their own inner loops at 0. A start that may
 // be negative (padding: the guard keeps those elements from being used) is clamped to [0, N -
 // length], the whole region then lies inside. A start that is never negative stays a plain sum, so
 // that addresses relative to it are constants, and the loops stop at the axis's end.
@@ -34,8 +34,8 @@ bool seer_lower_axis(seer_lower *lower, uint32_t stage, uint32_t axis, seer_line
   return true;
 }
 
-// How much more than seer_lower_axis's value the axis's index can be by the loops that are not
-// open.
+// seer_lower_axis counts loops that are not open as 0: by how much more they can raise the axis's
+// index.
 static int64_t axis_span(const seer_lower *lower, uint32_t stage, uint32_t axis) {
   const seer_frame_stage *frame = &lower->frame->stage[stage];
   int64_t length = frame->region[axis];
@@ -46,8 +46,8 @@ static int64_t axis_span(const seer_lower *lower, uint32_t stage, uint32_t axis)
   return length - 1;
 }
 
-// Its region starts somewhere inside this place: where is not decided yet, or, inlined, never will
-// be.
+// The stage is computed inside this place, and where its region starts is not known: not decided
+// yet, or, of an inlined stage, never decided.
 static bool is_unstarted(const seer_lower *lower, uint32_t stage, uint32_t axis) {
   seer_place place = lower->frame->stage[stage].place;
   bool is_region = place == SEER_PLACE_AT && !lower->stage[stage].has_start;
@@ -75,14 +75,8 @@ static bool is_division(const seer_expr_pool *pool, seer_expr e) {
 
 // floor(x / c): without a division where c divides the coefficients.
 static bool divide(seer_lower *lower, const seer_linear *x, int64_t c, seer_linear *out) {
-  seer_linear rest = {.constant = seer_floor_mod(x->constant, c)};
-  *out = (seer_linear){.constant = seer_floor_div(x->constant, c)};
-  for (uint32_t t = 0; t < x->n; t++) {
-    bool divides = x->term[t].coef % c == 0;
-    if (!seer_linear_add_term(divides ? out : &rest, x->term[t].atom,
-            divides ? x->term[t].coef / c : x->term[t].coef))
-      return false;
-  }
+  seer_linear rest;
+  seer_linear_part(x, c, out, &rest);
   if (rest.n == 0) return true;
   seer_expr_pool *pool = pool_of(lower);
   seer_expr quotient =
@@ -177,8 +171,9 @@ static bool inline_start(seer_lower *lower, uint32_t stage, uint32_t axis, seer_
   return seer_linear_from(pool_of(lower), start, out);
 }
 
-// The start of `p`'s region on `axis` as this place sees it. *out_is_cut: the region may leave the
-// axis's end; *out_is_whole_piece: the start was clamped, and tails do not move it.
+// The start of `p`'s region on `axis` in terms of the loops open here. *out_is_cut: the region may
+// reach beyond the axis's end; *out_is_whole_piece: the start was clamped, so the region is inside
+// whatever the loops are, and is computed in full.
 static bool region_start(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear *out,
     bool *out_is_cut, bool *out_is_whole_piece) {
   int64_t extent = lower->dag->stage[p].axis[axis].extent,
@@ -207,9 +202,9 @@ static bool start_form(seer_lower *lower, uint32_t p, uint32_t axis, seer_linear
   return region_start(lower, p, axis, out, &is_cut, &is_whole_piece);
 }
 
-// ---- ends: a region need not be computed further than its consumers, which may be at a tail of
-// their own, ask for. It must not be either: what its own producers offer was computed from that
-// need.
+// ---- ends. Readers in their last, shorter block ask for less of a region than its length. No
+// more than they ask for is computed, and no more may be: the regions of its own producers were
+// made for what is asked for, so beyond it there would be nothing to read.
 
 typedef struct {
   uint32_t n;
@@ -321,7 +316,7 @@ static bool same_bounds(const bounds *a, const bounds *b) {
   return true;
 }
 
-// What the consumers' loads of `p` ask for at most on `axis`, at this place.
+// What the readers' loads of `p` ask for at most on `axis`, at this place.
 static bool greatest_needed(seer_lower *lower, uint32_t p, uint32_t axis, bounds *out) {
   bool has_any = false;
   bounds *mine = SEER_NEW(lower->scratch, bounds);
@@ -364,7 +359,7 @@ static bool greatest_form(seer_lower *lower, uint32_t stage, uint32_t axis, seer
 
 static void add_end(
     seer_lower *lower, seer_lower_stage *state, uint32_t axis, const seer_linear *end) {
-  // An end that another is never behind adds nothing.
+  // Left out where one that is there is never larger.
   for (uint32_t k = 0; k < state->n_end[axis]; k++) {
     seer_linear less;
     if (!seer_linear_from(pool_of(lower), state->end[axis][k], &less)) continue;
@@ -383,12 +378,12 @@ static void add_ends(seer_lower *lower, uint32_t p, uint32_t axis, const seer_li
   own.constant += length;
   state->n_end[axis] = 0;
   add_end(lower, state, axis, &own);
-  if (length >= extent) return;  // whole: producers were told so too
+  if (length >= extent) return;  // all of it is computed, and its producers provide for that
   if (is_cut) add_end(lower, state, axis, &(seer_linear){.constant = extent});
   bounds needed;
   if (!greatest_needed(lower, p, axis, &needed)) return;
-  // The first is the end without tails. Where the start was clamped, the region is computed whole
-  // all the same.
+  // Unless ends were merged, the first is the one without tails, which a clamped region does not
+  // stop at: it is computed in full.
   for (uint32_t k = is_whole_piece && !needed.is_merged; k < needed.n; k++) {
     needed.form[k].constant++;
     add_end(lower, state, axis, &needed.form[k]);
@@ -452,20 +447,10 @@ seer_status seer_lower_start(seer_lower *lower, uint32_t p, seer_lower_block *bl
 
 // ceil(x / c), the part that c divides taken out.
 static seer_expr emit_ceil_div(seer_expr_pool *pool, const seer_linear *x, int64_t c) {
-  seer_linear whole = {.constant = 0}, rest = {.constant = 0};
-  bool ok = true;
-  for (uint32_t t = 0; t < x->n; t++) {
-    bool divides = x->term[t].coef % c == 0;
-    ok &= seer_linear_add_term(
-        divides ? &whole : &rest, x->term[t].atom, divides ? x->term[t].coef / c : x->term[t].coef);
-  }
-  SEER_ASSERT(ok, "%u terms", x->n);
-  if (rest.n == 0) {
-    whole.constant = seer_ceil_div(x->constant, c);
-    return seer_linear_emit(pool, &whole);
-  }
-  whole.constant = seer_floor_div(x->constant + c - 1, c);
-  rest.constant = seer_floor_mod(x->constant + c - 1, c);
+  seer_linear above = *x, whole, rest;
+  above.constant += c - 1;
+  seer_linear_part(&above, c, &whole, &rest);
+  if (rest.n == 0) return seer_linear_emit(pool, &whole);
   seer_expr quotient =
       seer_expr_binary(pool, SEER_EXPR_DIV, seer_linear_emit(pool, &rest), seer_expr_i(pool, c));
   if (whole.n == 0 && whole.constant == 0) return quotient;

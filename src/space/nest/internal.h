@@ -1,5 +1,6 @@
-// nest_internal.h - the facts of a sketch's stages that no knob changes, shared by nest_facts.c
-// (makes them) and nest.c (reads them).
+// internal.h - the facts of a sketch's stages that no knob changes, shared by facts.c (makes them)
+// and nest.c (reads them).
+// Written once, then read by any thread.
 #ifndef SEER_SPACE_NEST_INTERNAL_H
 #define SEER_SPACE_NEST_INTERNAL_H
 

@@ -1,9 +1,9 @@
 // nest.c - (frame of a schedule) -> nest summary, by arithmetic alone.
 // What does not depend on knobs (operation counts, affine accesses over a stage's own axes) is made
-// once per sketch list. Per candidate, stages are visited consumers first: an inlined stage's
-// accesses are composed into its consumer's, and the way an attached stage moves with the loops
-// around it is read off its consumer's access to it. Trips are sums over the lengths that a region
-// has at the tiles of its consumer: few different ones, kept with how often each occurs.
+// once per sketch list. Per candidate, stages are visited readers first: an inlined stage's
+// accesses are composed into its reader's, and the way an attached stage moves with the loops
+// around it is read off its reader's access to it. Trips are sums over the lengths that a region
+// has at the tiles of its reader: few different ones, kept with how often each occurs.
 
 #include <string.h>
 
@@ -30,7 +30,9 @@ typedef struct {
 
 // What is remembered of a stage that has been visited. Filled as far as it is used, never cleared.
 typedef struct {
-  double visits_apart;  // product of the visits that none of its axes' lengths speak of
+  // Visits come from loops around the stage. Those that decide the length of one of its axes are
+  // counted with that axis's lengths; this is the product of all others.
+  double visits_apart;
   lengths axis[MAX_AXES];
   motion motion[MAX_AXES];  // of each axis
   bool is_known;  // its lengths are right at every visit: no padding shifts or cuts its region

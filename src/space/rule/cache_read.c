@@ -1,10 +1,10 @@
 // cache_read.c - copies an activation operand of a tiled stage into the order in which the tile
 // reads it; where (panel or whole) is the copy's location knob. Two cases are worth a sketch:
-//   - the vector axis runs along another dimension than the contiguous one (a transposed operand: Q
-//     * K^T): it is made last;
+//   - the vector axis runs along another dimension than the contiguous one (a transposed operand,
+//     as in Q K^T): it is made last;
 //   - rows a power of two apart (1 KiB steps from 2 KiB on) share cache sets: a register tile of 14
-//     rows falls from 109 to
-//     71-77 GFLOP/s, packed it reaches 96-109 (prototype gemm_strides.c): the row axis is made last.
+//     rows falls from 109 to 71-77 GFLOP/s, packed it reaches 96-109 (measured on a product of
+//     matrices): the row axis is made last.
 // Weights are never packed here: that happens when compiling.
 #include "space/rule.h"
 

@@ -30,7 +30,8 @@ static seer_rule_answer apply(
   if (reader < 0) return SEER_RULE_SKIP;
   push(context, plan, stage, (uint32_t)reader, 2);
   push(context, plan, stage, (uint32_t)reader, 1);
-  // What was cached to be written is fused, or it was not worth the copy.
+  // A stage that cache-write gave its reader for this is not tiled without it: the copy would serve
+  // nothing.
   return plan->stage[stage].is_rewritten ? SEER_RULE_STOP : SEER_RULE_GO_ON;
 }
 

@@ -48,7 +48,7 @@ static double step_efficiency(const seer_target *target, int64_t rows, int64_t v
   double loads = (double)(rows + vectors) / 2.0;
   double cycles = fma > loads ? fma : loads;
   if (latency > cycles) cycles = latency;
-  // Loads that hide behind multiply-adds still cost a little: 14x2 beats 28x1 (prototypes: 101-117
+  // Loads that hide behind multiply-adds still cost a little: 14x2 beats 28x1 (measured: 101-117
   // of 117 GFLOP/s).
   return fma / (cycles + 0.1 * loads);
 }
@@ -197,7 +197,7 @@ static double repetition(const seer_frame *frame, uint32_t stage) {
   return computed / whole;
 }
 
-// The innermost place at which (almost) nothing is computed twice, consumers first.
+// The innermost place at which (almost) nothing is computed twice, readers first.
 static void fill_locations(const maker *m, seer_frame *frame) {
   for (uint32_t k = 0; k < m->sketch->n_order; k++) {
     uint32_t stage = m->sketch->order[k];

@@ -1,7 +1,7 @@
 // draw.c - random knobs of one stage. A register tile is drawn as (rows, vectors) so that most
 // drafts are valid; the other levels split what is left. All probabilities stand in the table
-// below; none has been measured against another yet: they are the values of the design, except
-// where a line says more.
+// below; they were chosen by hand, and none has been measured against another, except where a line
+// says more.
 #include "space/schedule/draw.h"
 
 #include <string.h>
@@ -9,16 +9,16 @@
 #define DIVISOR_SHARE 0.70  // factors that divide; the rest is any value up to FREE_LIMIT
 #define FREE_LIMIT 64
 #define MAX_WASTE 1.20  // padded / useful, masked lanes counted
-#define FULL_TILE_SHARE \
-  0.50  // register tiles that use as many rows as fit; the rest any number of rows
+// Register tiles that use as many rows as fit; the rest any number of rows.
+#define FULL_TILE_SHARE 0.50
 #define FULL_VECTOR_SHARE 0.80  // vectors of all lanes; the rest half or a quarter
 #define MAX_VECTORS 4  // vectors side by side in a tile
-#define MAX_TILE_VECTORS 64  // as schedule.c
+#define MAX_TILE_VECTORS 64  // no more than the checks of schedule.c allow
 #define SIMPLE_ROWS 8  // rows of a simple stage's tile
 #define ROOT_SHARE 0.25  // a stage with a location knob: root; inline likewise; the rest any loop
 #define INLINE_SHARE 0.25
-#define BALANCED_SHARE \
-  0.70  // parallel loops: as many as give a drawn number of parts per thread; the rest any
+// Parallel loops: as many as give a drawn number of parts per thread; the rest any.
+#define BALANCED_SHARE 0.70
 #define WHOLE_REDUCE_SHARE 0.30  // the inner reduction level takes the whole axis
 
 const seer_divisors *seer_divisors_build(int64_t extent, seer_arena *arena) {

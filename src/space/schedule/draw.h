@@ -1,5 +1,6 @@
 // draw.h - drawing the knobs of one stage at random: what sampling, mutation and the default share.
 // Internal to space.
+// Threads: any, each with a seer_draw and a seer_rng of its own.
 #ifndef SEER_SPACE_DRAW_H
 #define SEER_SPACE_DRAW_H
 

@@ -12,8 +12,8 @@
 #define UNROLL_SHARE 0.05
 #define PARALLEL_SHARE 0.04
 #define TILE_SHARE 0.30  // of the factor mutations: a register tile anew
-#define MOVE_SHARE \
-  0.60  // of the others: a prime factor moves between levels; the rest redraw the axis
+// Of the others: a prime factor moves between levels; the rest redraw the axis.
+#define MOVE_SHARE 0.60
 #define TILED_SHARE 0.85  // factor mutations that hit a tiled stage, where there is one
 #define MAX_TRIES 8
 

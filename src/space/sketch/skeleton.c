@@ -1,10 +1,10 @@
 // skeleton.c - finished plan -> sketch: the loops of every stage with their knobs, and the static
 // lists of locations.
-//   TILED    S0.. S1.. R0.. S2.. R1.. S3..        (all axes of one level adjacent, in the DAG's order)
-//   FOLLOW   S0.. [S1..] | T0.. T1..              its tiled stage: the rest (rule/fuse.c)
-//   SIMPLE   a.. u0 v0 | R.. | u1 v1              v the last axis, u the one before it
-//            a.. v0 | R.. small.. v1              a transform: reductions and small index axes are unrolled
-//            a.. v0 | y1 x1 v1                    a transform's tiles y1 x1 are put together: unrolled
+//   TILED    S0.. S1.. R0.. S2.. R1.. S3..   all axes of one level adjacent, in the DAG's order
+//   FOLLOW   S0.. [S1..] | T0.. T1..         its tiled stage: the rest (rule/fuse.c)
+//   SIMPLE   a.. u0 v0 | R.. | u1 v1         v the last axis, u the one before it
+//            a.. v0 | R.. small.. v1         a transform: reductions, small index axes are unrolled
+//            a.. v0 | y1 x1 v1               a transform's tiles y1 x1 are put together: unrolled
 // Block loops B.. come before these in a stage that others are computed in (S0 where there are S0
 // and S1). Axes of extent 1 have no loops.
 #include <string.h>

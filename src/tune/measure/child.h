@@ -1,5 +1,6 @@
 // child.h - a worker process as the tuner sees it: started, handed tasks, asked, buried and started
 // again. Whatever a worker does, these return; what it was doing is lost, it is not.
+// One thread at a time for each child; children of one home are independent.
 #ifndef SEER_TUNE_CHILD_H
 #define SEER_TUNE_CHILD_H
 

@@ -349,9 +349,9 @@ static void keep(seer_measurer *m, uint64_t key, built *build) {
   *place = (kept_build){key, ++m->n_uses, arena, *build};
 }
 
-// Builds all of n schedules of a task, or takes what was kept; builds anew are kept. What a builder
-// was lost with is built once more: by the task's winners and its untuned schedule hangs more than
-// a trial.
+// Builds all of n schedules of a task, or takes what was kept; what is built is kept. Where a
+// builder died over one it is built once more: these are the task's winners and its untuned
+// schedule, and a failure costs more than a trial.
 static seer_status build_kept(seer_measurer *m, uint32_t task, const seer_schedule *schedules,
     uint32_t n, built *out_builds, seer_measure_result *out_results) {
   seer_arena_reset(m->batch);
@@ -402,7 +402,7 @@ static seer_status local_measure(seer_measurer *m, const seer_measure_request *r
   seer_os_thread *beside = NULL;
   if (meanwhile) SEER_TRY(seer_os_thread_create(meanwhile->run, meanwhile->user, &beside));
   all_builds all = {m, requests, n, builds, results};
-  // the thread beside is joined, come what may
+  // the thread is joined whatever building ends with
   seer_status status = n ? seer_recover(build_all_of, &all) : SEER_OK;
   uint64_t built_ns = seer_os_now_ns();
   if (beside) {
@@ -426,8 +426,8 @@ static seer_status local_measure(seer_measurer *m, const seer_measure_request *r
 }
 
 // ---- checking and comparing
-// A winner is not given up for a runner that died: only who takes two along is a candidate that
-// crashes.
+// A runner may die of something else than its candidate, and a winner is not given up for that: it
+// has crashed only if two runners died over it.
 #define CHECK_TRIES 2
 
 static seer_status local_check(seer_measurer *m, const seer_measure_request *request,

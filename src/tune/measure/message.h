@@ -3,6 +3,8 @@
 // payload, nothing behind the last field; else CORRUPT. What a message says of a task can be held
 // against the task only by who has it: `fits` does, before anything follows an index of it.
 // In `get`, texts, packs and objects are copied into `arena`; nothing points into the payload.
+//
+// Threads: any. After CORRUPT `out` is of no use.
 #ifndef SEER_TUNE_MESSAGE_H
 #define SEER_TUNE_MESSAGE_H
 

@@ -1,6 +1,10 @@
 // operands.h - the memory that a runner gives to kernels: inputs and outputs of a task, packed
 // weights, scratch. Timing uses random contents of sane magnitude (no denormals); checking packs
 // real ones.
+//
+// Memory: pages are the struct's that holds them, until it is cleared; tasks and pools are kept as
+// long. One thread, that which times. Errors: RESOURCE; what failed may be cleared, and holds
+// nothing else.
 #ifndef SEER_TUNE_OPERANDS_H
 #define SEER_TUNE_OPERANDS_H
 

@@ -1,6 +1,6 @@
 // runner.c - how long does this kernel take, and is its answer right?
 // Timing: one warm-up call, then samples of at least MIN_SAMPLE_NS each (short kernels are called
-// several times per sample). Racing: a candidate that is clearly slower than the incumbent is
+// several times per sample). Racing: a candidate that is clearly slower than the best is
 // dropped after the warm-up or the first samples. Weights are as cold as in the network: between
 // two calls of a kernel the network reads all its other weights, so calls cycle through copies of
 // as many bytes as the network's, or of what exceeds the last-level cache for sure (doc/decisions,
@@ -18,8 +18,8 @@
 #include "base/stats.h"
 #include "runtime/pool.h"
 
-#define MIN_SAMPLE_NS \
-  60000u  // below this, the clock and the pool's wake-up show (measured 2026-11: about 1 us each)
+// Below this, the clock and the pool's wake-up show (measured 2026-11: about 1 us each)
+#define MIN_SAMPLE_NS 60000u
 #define MIN_SAMPLES 3
 #define MAX_SAMPLES 15
 #define MAX_CALLS_PER_SAMPLE 200u

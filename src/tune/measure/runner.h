@@ -1,5 +1,6 @@
 // runner.h - times, checks and compares kernels in this process. Used by the runner process; a
 // crash here costs one candidate, since the parent starts another runner.
+// One thread. Errors: RESOURCE, INTERNAL (the kernel cannot be loaded); the runner goes on.
 #ifndef SEER_TUNE_RUNNER_H
 #define SEER_TUNE_RUNNER_H
 
@@ -7,6 +8,7 @@
 
 typedef struct seer_runner seer_runner;
 
+// Owned: seer_runner_destroy. The context is kept.
 SEER_MUST_USE seer_status seer_runner_create(const seer_context *context, seer_runner **out_runner);
 void seer_runner_destroy(seer_runner *runner);
 // `task` is kept while the runner uses it.

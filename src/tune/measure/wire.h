@@ -7,6 +7,8 @@
 // A frame, 32 bytes, numbers little-endian:
 //   0 "SEER"   4 u16 version   6 u16 type   8 u32 seq   12 u32 zero   16 u64 n_bytes   24 u64 hash
 // of the payload.
+//
+// Threads: one at a time for each end of a socket.
 #ifndef SEER_TUNE_WIRE_H
 #define SEER_TUNE_WIRE_H
 

@@ -1,6 +1,7 @@
 // worker.h - the worker process: one program, two jobs. A builder turns schedules into objects; a
 // runner loads objects, times them, checks their answers and compares them. `familyseer worker
 // <builder|runner> <fd of its socket>`.
+// One thread.
 #ifndef SEER_TUNE_WORKER_H
 #define SEER_TUNE_WORKER_H
 

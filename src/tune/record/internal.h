@@ -1,4 +1,5 @@
 // internal.h - the inside of the record store, shared by its own files only.
+// Memory, threads and errors are record.h's.
 #ifndef SEER_TUNE_RECORD_INTERNAL_H
 #define SEER_TUNE_RECORD_INTERNAL_H
 

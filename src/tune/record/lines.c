@@ -280,7 +280,8 @@ static seer_status is_known(importer *im, const seer_record *record, bool *out_k
       : seer_sql_fail(im->r->db, im->r->path, rc, "import");
 }
 
-// Whose word it is: one step of trust, for what the other machine measured itself or trusted.
+// A trusted file's own measurements, and those that it was told to trust, count here; what was from
+// elsewhere there stays so.
 static void settle_place(const importer *im, seer_record *record) {
   bool is_own = record->place != SEER_RECORD_ELSEWHERE;
   record->place = im->is_trusted && is_own ? SEER_RECORD_TRUSTED : SEER_RECORD_ELSEWHERE;

@@ -173,7 +173,7 @@ seer_status seer_records_still_there(seer_records *r) {
   return seer_status_context(status, "%s: was removed while it was open", r->path);
 }
 
-// ---- the doors
+// ---- opening
 static seer_status create(const seer_context *context, const char *path, seer_records **out) {
   seer_records *r = *out = calloc(1, sizeof(*r));
   if (!r) return SEER_FAIL(RESOURCE, "no memory for the records");

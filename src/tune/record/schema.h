@@ -5,6 +5,9 @@
 // defaults), its pages may be damaged on purpose, and a program that opens it for writing has
 // changed it before anybody has looked. So: seer_schema_harden before the first statement, then
 // seer_schema_check; only a file that has passed is written to.
+//
+// Threads: one at a time for each connection. A connection that is refused may be closed, and has
+// written nothing.
 #ifndef SEER_TUNE_RECORD_SCHEMA_H
 #define SEER_TUNE_RECORD_SCHEMA_H
 

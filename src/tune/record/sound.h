@@ -4,6 +4,7 @@
 // sound is left out, and counted by reason.
 //
 // A sound record need not be true. That it is not believed, but tried, is record.h's rule.
+// Pure: safe from any thread.
 #ifndef SEER_TUNE_RECORD_SOUND_H
 #define SEER_TUNE_RECORD_SOUND_H
 

@@ -10,7 +10,7 @@
 #define ALPHA 0.2
 #define WINDOW 3
 
-// Ansor's gradient of the end-to-end latency (<= 0; the smallest is the bottleneck): gradient.c
+// Ansor's gradient of the end-to-end latency (<= 0; the smallest is the bottleneck).
 static double gradient_of(const seer_task_state *task) {
   if (!seer_task_is_open(task)) return 0;
   double g = task->best_s > 0 ? task->best_s : 1e10;

@@ -10,12 +10,12 @@
 #include "tune/scheduler.h"
 
 #define UNCONFIRMED_GAIN 0.03
-#define FIRST_ROUND \
-  8  // measurements of a task that has none: the untuned one, transplants, the analytic best
+// Measurements of a task that has none: the untuned one, winners of relatives, the best estimate.
+#define FIRST_ROUND 8
 #define MIN_ROUND 4
 #define CURVE_WINDOW 3  // rounds over which progress is observed
-#define PRIOR_GAIN \
-  0.35  // share of the distance to the bound expected of the second round; falls with 1 / rounds
+// Share of the distance to the bound expected of the second round; falls with 1 / rounds.
+#define PRIOR_GAIN 0.35
 #define PRIOR_WEIGHT 1.5  // rounds that the prior counts for
 #define OVERHEAD_TRIALS 4  // a round's fixed cost, in measurements
 
@@ -23,10 +23,9 @@
 static double expected_gain(const seer_task_state *task) {
   if (seer_task_is_at_bound(task)) return 0;
   double headroom = 1 - task->bound_s / task->best_s;
-  // A bound that was beaten says nothing but how wrong it may be, the other way too.
+  // A bound that was beaten by a share was wrong by that much: as much may be left to gain.
   if (seer_task_beats_bound(task)) headroom = 1 - task->best_s / task->bound_s;
-  // A time at or beyond the bound that was seen once or twice is more likely luck: another round
-  // tells.
+  // A time at the bound or below that is not confirmed is more likely luck: another round shows.
   if (headroom < UNCONFIRMED_GAIN) headroom = UNCONFIRMED_GAIN;
   double prior = PRIOR_GAIN * headroom / (1 + 0.5 * task->n_round);
   uint32_t n = task->n_history < CURVE_WINDOW + 1 ? task->n_history : CURVE_WINDOW + 1;
@@ -34,7 +33,7 @@ static double expected_gain(const seer_task_state *task) {
   if (n >= 2) {
     double before = task->history[task->n_history - n], now = task->history[task->n_history - 1];
     rounds = n - 1;
-    // A best that turns out to have been lucky rises again: that is no loss to come.
+    // A best rises again when it turns out to have been luck: that is no loss that goes on.
     seen = before > now ? (1 - now / before) / rounds : 0;
   }
   double gain = (PRIOR_WEIGHT * prior + rounds * seen) / (PRIOR_WEIGHT + rounds);
@@ -47,7 +46,7 @@ static bool next(seer_schedule_state *state, seer_pick *out) {
   for (uint32_t t = 0; t < state->n_task; t++) {
     const seer_task_state *task = &state->task[t];
     if (!seer_task_is_open(task)) continue;
-    if (task->n_round == 0) {  // heaviest first: its winners are transplanted to the others
+    if (task->n_round == 0) {  // heaviest first: its winners are carried to the others
       double flops = task->weight * task->flops;
       if (flops > fresh_flops) {
         fresh = t;

@@ -1,5 +1,6 @@
 // counts.h - what a search counts: drafts and what became of them, and where a fixed size ended
 // what was looked at.
+// Pure but for the arena: safe from any thread.
 #ifndef SEER_TUNE_SEARCH_COUNTS_H
 #define SEER_TUNE_SEARCH_COUNTS_H
 

@@ -3,6 +3,9 @@
 // the number of threads: each has random numbers of its own, and sees what is known and what it has
 // drafted itself. They are joined in their order, so that the same calls give the same candidates
 // on any number of threads.
+//
+// Threads: one call at a time for each pool; what the space borrows is only read meanwhile. Errors:
+// RESOURCE, and those of the models; of what is new the pool may hold a part then.
 #ifndef SEER_TUNE_SEARCH_DRAFT_H
 #define SEER_TUNE_SEARCH_DRAFT_H
 
@@ -26,6 +29,7 @@ typedef struct {
   seer_candidate *at;
   seer_table seen;  // hashes
 } seer_draft_pool;
+// Owned: seer_draft_pool_destroy.
 SEER_MUST_USE seer_status seer_draft_pool_create(uint32_t cap, seer_draft_pool *out);
 void seer_draft_pool_destroy(seer_draft_pool *pool);
 void seer_draft_pool_clear(seer_draft_pool *pool);

@@ -24,8 +24,8 @@
 #define EARLY_TRIALS 64  // of a task, of which each formulation gets a share
 #define FORMULATION_DRAFTS 24  // when the pool has none of it
 #define SKETCH_FLOOR 0.08  // share of a uniform draw that a bad sketch keeps
-#define ANALYTIC_SLACK \
-  6.0  // drafts estimated slower than the best by this factor are not scored by the model
+// Drafts estimated slower than the best by this factor are not scored by the model.
+#define ANALYTIC_SLACK 6.0
 #define NEW_TRIES 8  // draws for a random candidate without known look-alikes
 // Of the choice without trials.
 #define AT_ONCE 512  // drafts
@@ -333,7 +333,7 @@ static int by_score(const void *a, const void *b) {
   return by_analytic(a, b);
 }
 
-static void cut_by_analytic(seer_search *s, uint32_t keep) {
+static void cut_by_estimate(seer_search *s, uint32_t keep) {
   seer_draft_pool *pool = &s->pool;
   if (pool->n == 0) return;
   qsort(pool->at, pool->n, sizeof *pool->at, by_analytic);
@@ -522,10 +522,10 @@ static seer_status fill_pool(seer_search *s, const seer_bank *bank, seer_rng *rn
   return bank ? score(s, bank, 0) : SEER_OK;
 }
 
-// What the pool comes to before any of it is picked. bank: trained, or NULL.
+// From all drafts to those that are picked from: cut, bred from, scored. bank: trained, or NULL.
 static seer_status refine_pool(seer_search *s, const seer_bank *bank, seer_rng *rng) {
   const seer_search_strategy *y = s->options.strategy;
-  if (y->is_cut_by_estimate) cut_by_analytic(s, y->n_pool);
+  if (y->is_cut_by_estimate) cut_by_estimate(s, y->n_pool);
   if (bank) return evolve(s, bank, rng);
   if (!y->is_cut_by_estimate) {  // an untrained model scores at random
     for (uint32_t i = 0; i < s->pool.n; i++) s->pool.at[i].score = (float)seer_rng_f64(rng);
@@ -589,19 +589,19 @@ seer_status seer_search_zero_trial(seer_search *s, uint32_t n_drafts, seer_sched
   for (uint32_t left = n_drafts - n_fresh; left > 0;) {  // what the pool cannot hold at once
     uint32_t n = left < n_fresh ? left : n_fresh;
     keep_exact(s);
-    cut_by_analytic(s, CLIMBERS);
+    cut_by_estimate(s, CLIMBERS);
     seer_draft_order order = fresh(s, n);
     SEER_TRY(draft(s, &order, 1, NULL, &rng));
     left -= n;
   }
   for (int g = 0; g < CLIMBS; g++) {  // climb by the estimate
     keep_exact(s);
-    cut_by_analytic(s, CLIMBERS);
+    cut_by_estimate(s, CLIMBERS);
     seer_draft_order order = children(s, n_fresh / 4, s->pool.n, false);
     SEER_TRY(draft(s, &order, 1, NULL, &rng));
   }
   keep_exact(s);
-  cut_by_analytic(s, 1);
+  cut_by_estimate(s, 1);
   if (s->pool.n) {
     *out = s->pool.at[0].schedule;
   } else {

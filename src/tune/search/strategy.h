@@ -1,5 +1,6 @@
 // strategy.h - how a task is searched, as sizes and rules: what is drafted, what survives, what is
 // picked. Search (search.c) is the same code for all of them; a policy names one (scheduler.h).
+// All are constant.
 #ifndef SEER_TUNE_SEARCH_STRATEGY_H
 #define SEER_TUNE_SEARCH_STRATEGY_H
 

@@ -121,7 +121,8 @@ static seer_status from_transfer(
   return SEER_OK;
 }
 
-// Harder on code than any winner: whatever the space allows, of any formulation.
+// A random schedule of a random sketch. For tests of compiled networks: the space has much that no
+// search would pick.
 static seer_status draw_schedule(const chooser *c, const seer_task *task, seer_choice *choice) {
   seer_rng rng;
   seer_rng_init_stream(&rng, c->draw, task->id);

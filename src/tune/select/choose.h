@@ -2,11 +2,14 @@
 //   -O0  untiled code, for checking
 //   -O1  the best of many drafts by the analytic model: zero trials
 //   -O2  the winner of exactly this task on this target (record.h), else -O1
-//   -O3  and, where there is none: what was heard of this task and target from elsewhere, records of
-//        machines with the same features and threads, and those of the nearest shapes. What nobody
-//        whose word counts has measured for this task only where the analytic model prefers it to
-//        -O1's choice
+//   -O3  and, where there is none: what was heard of this task and target from elsewhere, records
+//        of machines with the same features and threads, and those of the nearest shapes. What
+//        nobody whose word counts has measured for this task only where the analytic model prefers
+//        it to -O1's choice
 // Records that are not sound (record/sound.h) are passed over.
+//
+// Threads: any, but for the records, which are one thread's. Errors: those of the records and of
+// making sketches; nothing is chosen then.
 #ifndef SEER_TUNE_SELECT_CHOOSE_H
 #define SEER_TUNE_SELECT_CHOOSE_H
 
@@ -40,7 +43,7 @@ uint64_t seer_choose_max_packed_bytes(double max_weights, const seer_dag *dag);
 // What can be said of a schedule without building it.
 seer_estimate seer_choose_estimate(
     const seer_target *target, const seer_sketch_list *sketches, const seer_schedule *schedule);
-// The zero-trial choice for one task, on n_threads (0: as many as this process may use); the
+// The untuned choice for one task, on n_threads (0: as many as this process may use); the
 // session's is the same.
 SEER_MUST_USE seer_status seer_choose_untuned(const seer_target *target,
     const seer_sketch_list *sketches, uint32_t task, uint64_t seed, uint32_t n_threads,

@@ -1,5 +1,6 @@
 // gather.h - a large constant that some steps gather from and others multiply with is stored once,
 // in the form of the latter, where that costs little.
+// Threads: any. Errors: those of lowering a step.
 #ifndef SEER_TUNE_SELECT_GATHER_H
 #define SEER_TUNE_SELECT_GATHER_H
 

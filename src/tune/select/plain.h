@@ -1,4 +1,5 @@
 // plain.h - schedules that tile nothing: what compile -O0 uses, and the reference of checks.
+// Threads: any.
 #ifndef SEER_TUNE_SELECT_PLAIN_H
 #define SEER_TUNE_SELECT_PLAIN_H
 

@@ -1,6 +1,9 @@
 // share.h - weights that several tasks of a kind read (for several sets of input shapes, or for
 // another number of rows within one) are stored once: their schedules are made to read one packed
 // form. A weight that tasks of two kinds read is gather.c's business.
+//
+// Threads: any, each with choices of its own. Errors: those of lowering and of `judge`; choices
+// that were changed until then stay changed, and each is sound.
 #ifndef SEER_TUNE_SELECT_SHARE_H
 #define SEER_TUNE_SELECT_SHARE_H
 

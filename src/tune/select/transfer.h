@@ -2,6 +2,7 @@
 // target that came from elsewhere, its best ones on machines with the same features and as many
 // threads, and those of other shapes of its structure, re-fitted. Each is valid for the task and
 // within the limits of its candidates; none was timed for it on this machine.
+// One thread, the records'. Errors: those of the records.
 #ifndef SEER_TUNE_SELECT_TRANSFER_H
 #define SEER_TUNE_SELECT_TRANSFER_H
 
