@@ -92,18 +92,21 @@ static void find_inside(
 }
 
 // The steps between a loop's ends run again and again, or never. Those that do not depend on its
-// begin are moved in front of it.
+// begin are moved in front of it. Loops among them, which may have stood across its ends, are next.
 static seer_status settle_loops(seer_network *network, seer_arena *scratch) {
-  enum { MAX_LOOPS = 256 };
+  enum { MAX_LOOPS = 256, MAX_VISITS = MAX_LOOPS * MAX_LOOPS };
   const seer_graph *graph = network->graph;
   seer_step *moved = SEER_NEW_ARRAY(scratch, seer_step, network->n_step + 1);
   bool *marked = SEER_NEW_ARRAY(scratch, bool, graph->n_value),
        *is_inside = SEER_NEW_ARRAY(scratch, bool, network->n_step + 1);
-  uint32_t n_loop = 0;
-  for (uint32_t s = 0; s < network->n_step; s++) {
+  uint32_t n_loop = 0, n_visit = 0;
+  for (uint32_t s = 0; s < network->n_step;) {
     const seer_node *node = control(network, s, SEER_OP_LOOP_BEGIN);
-    if (!node) continue;
-    if (n_loop++ == MAX_LOOPS)
+    if (!node) {
+      s++;
+      continue;
+    }
+    if (n_loop == MAX_LOOPS || n_visit++ == MAX_VISITS)
       return SEER_FAIL(UNSUPPORTED, "more than %d loops that are not unrolled", MAX_LOOPS);
     uint32_t end = end_of_loop(network, s, node), n_kept = 0, to = s;
     if (end == 0) return SEER_FAIL(INTERNAL, "loop '%s' has no end", node->name);
@@ -116,7 +119,9 @@ static seer_status settle_loops(seer_network *network, seer_arena *scratch) {
         network->step[to++] = step;
     }
     memcpy(&network->step[to], moved, n_kept * sizeof *moved);
-    s = to;
+    if (to > s) continue;  // first what was moved
+    n_loop++;
+    s++;
   }
   return SEER_OK;
 }

@@ -144,6 +144,16 @@ static void loops_in_loops(void **state) {
   assert_string_equal(order_of(LOOP("k", "v", "x") LOOP("j", "u", "x") MUL("p", "u") END(
                           "z", "j", "p") MUL2("q", "z", "v") END("y", "k", "q") "  output %y\n"),
       "j[ p] k[ q]");
+  // So do the steps that stood in such a loop without need, whoever else reads them: it may not
+  // run.
+  assert_string_equal(order_of(LOOP("k", "v", "x") LOOP("j", "u", "x") MUL("once", "x")
+                              MUL2("p", "u", "once") END("z", "j", "p") MUL2("q", "z", "v")
+                                  MUL2("r", "q", "once") END("y", "k", "r") "  output %y\n"),
+      "once j[ p] k[ q r]");
+  // Two that have nothing to do with each other, one across the end of the other.
+  assert_string_equal(order_of(LOOP("k", "v", "x") LOOP("j", "u", "x") MUL("p", "v") MUL("q", "u")
+                              END("y", "k", "p") END("z", "j", "q") "  output %y\n  output %z\n"),
+      "k[ p] j[ q]");
 }
 
 #define HALF(out, c, yes, tie)                                                      \
