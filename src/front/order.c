@@ -86,7 +86,7 @@ static seer_status settle_loops(seer_network *network, seer_arena *scratch) {
     if (n_loop == MAX_LOOPS || n_visit++ == MAX_VISITS)
       return SEER_FAIL(UNSUPPORTED, "more than %d loops that are not unrolled", MAX_LOOPS);
     uint32_t end = end_of_loop(network, s, node), n_kept = 0, to = s;
-    if (end == 0) return SEER_FAIL(INTERNAL, "loop '%s' has no end", node->name);
+    if (end == 0) return SEER_FAIL(INVALID, "loop '%s' has no end", node->name);
     find_inside(network, s, end, is_inside, marked);
     for (uint32_t t = s; t < end; t++) {
       const seer_step step = network->step[t];

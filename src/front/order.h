@@ -12,7 +12,7 @@
 // or the caller, stands in front. Where that nests deeper than plans may (runtime/plan.h), sides
 // are left empty: what they need is computed either way.
 // Errors: UNSUPPORTED for too many loops, or loops in loops too deep; INVALID
-// for ends of loops that lie across each other (in texts only).
+// for loops that lie across each other, or have no end or two (in texts only).
 SEER_MUST_USE seer_status seer_order_steps(seer_network *network, seer_arena *scratch);
 
 #endif

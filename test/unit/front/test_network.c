@@ -193,10 +193,11 @@ static void wrong_kinds_and_orders(void **state) {
   must(seer_network_verify(network));
 }
 
-// What only a text can say: loops that cross, two ends, a body's values behind its end.
+// What only a text can say: loops that cross, no end or two, a body's values behind its end.
 static void graphs_that_cannot_be_ordered(void **state) {
   (void)state;
   static const char *const cases[][2] = {
+      {LOOP("k", "v", "x") MUL("p", "v", "x") "output %p\n", "loop 'k' has no end"},
       {LOOP("k", "v", "x") LOOP("j", "u", "v") MUL("p", "u", "v") END("z", "k", "p")
               END("y", "j", "p") "output %y output %z\n",
           "'z' ends a loop that it is not the end of, or not in"},
