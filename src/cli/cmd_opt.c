@@ -33,7 +33,10 @@ static void print_network(const seer_network *network, seer_arena *arena) {
   static const char *const kinds[] = {[SEER_STEP_KERNEL] = "kernel",
       [SEER_STEP_VIEW] = "view",
       [SEER_STEP_COPY] = "copy",
-      [SEER_STEP_HOST] = "host"};
+      [SEER_STEP_HOST] = "host",
+      [SEER_STEP_LOOP_BEGIN] = "loop_begin",
+      [SEER_STEP_LOOP_END] = "loop_end",
+      [SEER_STEP_BRANCH] = "branch"};
   for (uint32_t k = 0; k < network->n_task; k++) {
     const seer_task *task = &network->task[k];
     printf("# task %u, %s, weight %u: %s\n%s", task->id, task->anchor_class, task->weight,
@@ -46,15 +49,16 @@ static void print_network(const seer_network *network, seer_arena *arena) {
       print_value(graph, step->view_in, arena);
       printf(" ->");
       print_value(graph, step->view_out, arena);
-    } else if (step->kind == SEER_STEP_HOST) {
-      const seer_node *node = seer_graph_node(graph, step->host);
+    } else if (!seer_step_has_task(step)) {
+      const seer_node *node = seer_step_node(graph, step);
       printf(" %s:", node->op_type);
       for (uint32_t i = 0; i < node->n_in; i++)
         if (node->in[i].i) print_value(graph, node->in[i], arena);
       printf(" ->");
       for (uint32_t i = 0; i < node->n_out; i++)
         if (node->out[i].i) print_value(graph, node->out[i], arena);
-      if (node->op->host == SEER_OP_BRANCH)
+      if (step->kind == SEER_STEP_LOOP_BEGIN) printf(", body %u steps", step->n_body);
+      if (step->kind == SEER_STEP_BRANCH)
         printf(", then %u steps, else %u", step->n_then, step->n_else);
     } else {
       printf(" task %u:", step->task);

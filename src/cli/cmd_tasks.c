@@ -88,10 +88,16 @@ static void print_table(const seer_network *network, double total, const task_st
     printf("%s\n", task->name);
   }
   uint32_t n_kernel = n_steps(network, SEER_STEP_KERNEL), n_copy = n_steps(network, SEER_STEP_COPY),
-           n_view = n_steps(network, SEER_STEP_VIEW), n_host = n_steps(network, SEER_STEP_HOST);
-  printf("%u tasks in %u steps (%u kernels, %u copies, %u views, %u on the host), %.3f GFLOP",
-      network->n_task, n_kernel + n_copy + n_view + n_host, n_kernel, n_copy, n_view, n_host,
-      total / 1e9);
+           n_view = n_steps(network, SEER_STEP_VIEW), n_host = n_steps(network, SEER_STEP_HOST),
+           n_begin = n_steps(network, SEER_STEP_LOOP_BEGIN),
+           n_end = n_steps(network, SEER_STEP_LOOP_END),
+           n_branch = n_steps(network, SEER_STEP_BRANCH);
+  printf("%u tasks in %u steps (%u kernels, %u copies, %u views, %u on the host", network->n_task,
+      n_kernel + n_copy + n_view + n_host + n_begin + n_end + n_branch, n_kernel, n_copy, n_view,
+      n_host);
+  if (n_begin > 0) printf(", %u at the ends of loops", n_begin + n_end);
+  if (n_branch > 0) printf(", %u branches", n_branch);
+  printf("), %.3f GFLOP", total / 1e9);
   if (network->n_set > 1) printf(" in all, for %u sets of input shapes", network->n_set);
   printf("\n");
   for (uint32_t s = 0; s < network->n_set && network->n_set > 1; s++)

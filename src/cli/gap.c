@@ -46,8 +46,7 @@ static seer_status time_runs(seer_use *use, double *out_s) {
 static double task_seconds(
     const seer_network *network, const seer_choice *choices, const char *step) {
   for (uint32_t k = 0; k < network->n_step; k++) {
-    bool has_task =
-        network->step[k].kind == SEER_STEP_KERNEL || network->step[k].kind == SEER_STEP_COPY;
+    bool has_task = seer_step_has_task(&network->step[k]);
     if (has_task && strcmp(network->step[k].name, step) == 0)
       return choices[network->step[k].task].seconds;
   }

@@ -57,7 +57,18 @@ SEER_MUST_USE seer_status seer_front_run_passes(const seer_context *context, see
 int64_t seer_front_pitch(int64_t row, size_t elem_bytes);
 
 // ---- tasks
-typedef enum { SEER_STEP_KERNEL, SEER_STEP_VIEW, SEER_STEP_COPY, SEER_STEP_HOST } seer_step_kind;
+typedef enum {
+  SEER_STEP_KERNEL,
+  SEER_STEP_VIEW,  // the same bytes: nothing runs
+  SEER_STEP_COPY,  // a kernel that only moves
+  SEER_STEP_HOST,  // a function of the runtime (runtime/host.h)
+  // What governs the steps behind it, by lengths that front/order.h sets.
+  //   [LOOP_BEGIN][n_body steps][LOOP_END]    [BRANCH][n_then steps: then][n_else steps: else]
+  // Bodies and sides hold loops and branches whole.
+  SEER_STEP_LOOP_BEGIN,
+  SEER_STEP_LOOP_END,
+  SEER_STEP_BRANCH
+} seer_step_kind;
 
 // One subgraph of the network: the nodes it covers, as DAG. Equal (structure, shape) = one task.
 typedef struct {
@@ -83,8 +94,9 @@ typedef struct {
   // are not outputs)
   seer_val *value_of_buf;
   seer_val view_in, view_out;  // VIEW: same bytes
-  seer_node_id host;  // HOST: the node; no dag
-  uint32_t n_then, n_else;  // HOST, a branch: steps behind it, of which one or the other run
+  seer_node_id node;  // HOST, LOOP_BEGIN, LOOP_END, BRANCH: no dag, but the node
+  uint32_t n_body;  // LOOP_BEGIN: steps between it and its end
+  uint32_t n_then, n_else;  // BRANCH: steps behind it, of which one or the other run
 } seer_step;
 
 typedef struct seer_network {
@@ -104,6 +116,21 @@ typedef struct seer_network {
 // The last front stage: fuses nodes into subgraphs, emits their DAGs, names, keys, deduplicates.
 SEER_MUST_USE seer_status seer_network_build(
     const seer_context *context, seer_graph *graph, seer_arena *arena, seer_network **out_network);
+
+seer_step_kind seer_step_kind_of_op(const seer_op_desc *op);  // KERNEL: none of the runtime's
+bool seer_step_has_task(const seer_step *step);  // KERNEL, COPY
+// The node of a step that is one of the graph's; NULL: KERNEL, VIEW, COPY.
+const seer_node *seer_step_node(const seer_graph *graph, const seer_step *step);
+// What a step reads and makes, by number; none (0) for operands that are absent and for what never
+// leaves the step.
+uint32_t seer_step_n_values(const seer_graph *graph, const seer_step *step);
+seer_val seer_step_value(
+    const seer_graph *graph, const seer_step *step, uint32_t k, bool *out_is_made);
+// Kinds and lengths of steps fit; loops and branches lie whole within each other, each loop with
+// its own end; what a step reads was made before, and in no body or side that the step is not in.
+// INVALID names the step. seer_network_build ends with it.
+SEER_MUST_USE seer_status seer_network_verify(const seer_network *network);
+
 // `ops` with those of `more` that it has not, in `arena`.
 const char *seer_task_join_ops(const char *ops, const char *more, seer_arena *arena);
 double seer_network_flops(const seer_network *network);  // of one run; several sets: one of each

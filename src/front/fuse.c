@@ -258,8 +258,8 @@ static void find_depths(fuser *f, seer_arena *arena) {
       uint32_t producer = graph->value[node->in[i].i].producer.i;
       if (node->in[i].i == 0 || producer == 0) continue;
       uint8_t depth = f->depth[producer];
-      if (graph->node[producer].op->host == SEER_OP_LOOP_BEGIN) depth++;
-      if (graph->node[producer].op->host == SEER_OP_LOOP_END && depth > 0) depth--;
+      if (graph->node[producer].op->control == SEER_CONTROL_LOOP_BEGIN) depth++;
+      if (graph->node[producer].op->control == SEER_CONTROL_LOOP_END && depth > 0) depth--;
       if (depth > f->depth[k]) f->depth[k] = depth;
     }
   }
@@ -283,7 +283,7 @@ seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena
     f.group_of[k] = NO_GROUP;
     if (node->is_dead || !node->op)
       return SEER_FAIL(INTERNAL, "%s is dead or not resolved", node->name);
-    if (node->n_in > MAX_OPERANDS && !node->op->host) {
+    if (node->n_in > MAX_OPERANDS && !seer_op_is_for_runtime(node->op)) {
       return SEER_FAIL(UNSUPPORTED, "node '%s' (%s): %u inputs, at most %d are supported",
           node->name, node->op_type, node->n_in, MAX_OPERANDS);
     }
@@ -298,8 +298,8 @@ seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena
   for (uint32_t k = 1; k < n_node; k++) {
     seer_fuse_kind kind = kind_of(&f, k);
     if (f.group_of[k] != NO_GROUP) continue;
-    if (graph->node[k].op->host) {
-      new_group(&f, SEER_STEP_HOST, k);
+    if (seer_op_is_for_runtime(graph->node[k].op)) {
+      new_group(&f, seer_step_kind_of_op(graph->node[k].op), k);
       continue;
     }
     // Where parts meet, what comes before joins it: index maps, and elementwise nodes too.

@@ -8,7 +8,7 @@
 #define SEER_GROUP_MAX_NODES 24
 
 typedef struct {
-  seer_step_kind kind;  // KERNEL, VIEW, COPY or HOST
+  seer_step_kind kind;
   uint32_t anchor;  // the node that the group was made for
   uint32_t n;
   uint32_t node[SEER_GROUP_MAX_NODES];  // in topological order; the last one makes the output

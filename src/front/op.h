@@ -23,14 +23,20 @@ typedef enum {
 // Domain of operators that no file has: what composites are made of.
 #define SEER_INNER_DOMAIN "seer"
 
-// The ends of a Loop that is not unrolled, by their numbers as host operators. Between them stands
-// the body, once. LoopBegin(trip, condition, value...) -> number, condition, value...: what the
-// body reads. LoopEnd(condition, value..., part..., number) -> value..., scanned..., count.
-// Branch(condition, then value..., else value...) -> value...: an If whose condition is data. What
-// only one side's values need is computed if that side is taken (front/order.h). A side that cannot
-// be built has no values (all absent), and the attribute `why` says why: a run that takes it fails
-// with that. Further operands tie such a branch to the loops that it is in.
-enum seer_op_control { SEER_OP_LOOP_BEGIN = 1000, SEER_OP_LOOP_END, SEER_OP_BRANCH };
+// What an operator says of the order in which others run.
+typedef enum {
+  SEER_CONTROL_NONE,
+  // The ends of a Loop that is not unrolled. Between them stands the body, once.
+  // LoopBegin(trip, condition, value...) -> number, condition, value...: what the body reads.
+  // LoopEnd(condition, value..., part..., number) -> value..., scanned..., count.
+  SEER_CONTROL_LOOP_BEGIN,
+  SEER_CONTROL_LOOP_END,
+  // Branch(condition, then value..., else value...) -> value...: an If whose condition is data.
+  // What only one side's values need is computed if that side is taken (front/order.h). A side that
+  // cannot be built has no values (all absent), and the attribute `why` says why: a run that takes
+  // it fails with that. Further operands tie such a branch to the loops that it is in.
+  SEER_CONTROL_BRANCH
+} seer_control;
 
 struct seer_emit;
 struct seer_expand;
@@ -61,8 +67,9 @@ typedef struct seer_op_desc {
   // Runs on the host: a seer_host_function (runtime/host.h), else 0. The first n_host_in inputs are
   // its operands; others are sizes of those. The integer attributes `attrs`, in their order, are
   // its parameters.
-  uint32_t host;  // or one of seer_op_control
+  uint32_t host;
   uint8_t n_host_in;
+  seer_control control;  // becomes a step of its own kind
   // A composite: replaces the node by simpler ones, in place of all the above (front/expand). With
   // is_composite only the nodes that it names.
   seer_status (*expand)(struct seer_expand *expand);
@@ -114,6 +121,11 @@ extern const seer_op_desc *const seer_op_table[];
 extern const size_t seer_op_table_count;
 // NULL if none
 const seer_op_desc *seer_op_find(const char *domain, const char *name, int32_t opset);
+
+// The runtime carries it out, and no kernel: host functions, loops, branches.
+static inline bool seer_op_is_for_runtime(const seer_op_desc *op) {
+  return op->host != 0 || op->control != SEER_CONTROL_NONE;
+}
 
 // Of a Branch with a side that cannot be built: why, and which; NULL for all other nodes.
 const char *seer_branch_why(const seer_node *node);

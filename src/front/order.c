@@ -1,67 +1,44 @@
 // order.c - steps in topological order -> loops with nothing in them that runs once would do, and
 // branches whose sides hold all that only they need.
-// Sides are found in one walk from the last step to the first. Where steps may run are the places
-// of a tree: its root, the bodies of loops, the sides of branches. A step's place is the lowest one
-// that is above all places where its results are read, but never inside a loop that it is not in
-// (it would run again and again).
+// Where loops end is searched for here, and nowhere else: the steps come out with the lengths of
+// what they govern. Sides are found in one walk from the last step to the first. Where steps may
+// run are the places of a tree: its root, the bodies of loops, the sides of branches. A step's
+// place is the lowest one that is above all places where its results are read, but never inside a
+// loop that it is not in (it would run again and again).
 #include "front/order.h"
 
 #include <string.h>
 
 #include "runtime/plan.h"
 
-// ---- what a step reads and makes
-
-static const seer_node *host_node(const seer_graph *graph, const seer_step *step) {
-  return step->kind == SEER_STEP_HOST ? seer_graph_node(graph, step->host) : NULL;
-}
-
-static uint32_t n_values(const seer_graph *graph, const seer_step *step) {
-  const seer_node *host = host_node(graph, step);
-  if (host) return host->n_in + host->n_out;
-  return step->kind == SEER_STEP_VIEW ? 2 : step->dag->n_buf;
-}
-
-// Value k of n_values; none (0) for operands that are absent and for what never leaves the step.
-static seer_val value_of(
-    const seer_graph *graph, const seer_step *step, uint32_t k, bool *out_is_made) {
-  const seer_node *host = host_node(graph, step);
-  if (host) {
-    *out_is_made = k >= host->n_in;
-    return *out_is_made ? host->out[k - host->n_in] : host->in[k];
-  }
-  *out_is_made = step->kind == SEER_STEP_VIEW ? k == 1 : step->dag->buf[k].is_output;
-  if (step->kind == SEER_STEP_VIEW) return *out_is_made ? step->view_out : step->view_in;
-  return step->value_of_buf[k];
-}
-
-static const seer_node *control(const seer_network *network, uint32_t s, uint32_t kind) {
-  const seer_node *node = host_node(network->graph, &network->step[s]);
-  return node && node->op->host == kind ? node : NULL;
+// The node of step s if it is of that kind, else NULL.
+static const seer_node *node_of(const seer_network *network, uint32_t s, seer_step_kind kind) {
+  const seer_step *step = &network->step[s];
+  return step->kind == kind ? seer_step_node(network->graph, step) : NULL;
 }
 
 // ---- loops
 
 static bool reads_marked(const seer_graph *graph, const seer_step *step, const bool *marked) {
-  for (uint32_t k = 0, n = n_values(graph, step); k < n; k++) {
+  for (uint32_t k = 0, n = seer_step_n_values(graph, step); k < n; k++) {
     bool is_made;
-    seer_val v = value_of(graph, step, k, &is_made);
+    seer_val v = seer_step_value(graph, step, k, &is_made);
     if (!is_made && v.i && marked[v.i]) return true;
   }
   return false;
 }
 
 static void mark_made(const seer_graph *graph, const seer_step *step, bool *marked) {
-  for (uint32_t k = 0, n = n_values(graph, step); k < n; k++) {
+  for (uint32_t k = 0, n = seer_step_n_values(graph, step); k < n; k++) {
     bool is_made;
-    seer_val v = value_of(graph, step, k, &is_made);
+    seer_val v = seer_step_value(graph, step, k, &is_made);
     if (is_made && v.i) marked[v.i] = true;
   }
 }
 
 static uint32_t end_of_loop(const seer_network *network, uint32_t begin, const seer_node *node) {
   for (uint32_t s = begin + 1; s < network->n_step; s++) {
-    const seer_node *end = control(network, s, SEER_OP_LOOP_END);
+    const seer_node *end = node_of(network, s, SEER_STEP_LOOP_END);
     if (end && end->in[end->n_in - 1].i == node->out[0].i) return s;
   }
   return 0;
@@ -79,8 +56,8 @@ static void find_inside(
     has_more = false;
     for (uint32_t t = s; t <= end; t++) {
       const seer_step *step = &network->step[t];
-      const seer_node *begin = control(network, t, SEER_OP_LOOP_BEGIN),
-                      *last = control(network, t, SEER_OP_LOOP_END);
+      const seer_node *begin = node_of(network, t, SEER_STEP_LOOP_BEGIN),
+                      *last = node_of(network, t, SEER_STEP_LOOP_END);
       is_inside[t] =
           is_inside[t] || reads_marked(graph, step, marked) || (begin && marked[begin->out[0].i]);
       if (is_inside[t]) mark_made(graph, step, marked);
@@ -92,21 +69,24 @@ static void find_inside(
 }
 
 // The steps between a loop's ends run again and again, or never. Those that do not depend on its
-// begin are moved in front of it.
+// begin are moved in front of it. Loops among them, which may have stood across its ends, are next.
 static seer_status settle_loops(seer_network *network, seer_arena *scratch) {
-  enum { MAX_LOOPS = 256 };
+  enum { MAX_LOOPS = 256, MAX_VISITS = MAX_LOOPS * MAX_LOOPS };
   const seer_graph *graph = network->graph;
   seer_step *moved = SEER_NEW_ARRAY(scratch, seer_step, network->n_step + 1);
   bool *marked = SEER_NEW_ARRAY(scratch, bool, graph->n_value),
        *is_inside = SEER_NEW_ARRAY(scratch, bool, network->n_step + 1);
-  uint32_t n_loop = 0;
-  for (uint32_t s = 0; s < network->n_step; s++) {
-    const seer_node *node = control(network, s, SEER_OP_LOOP_BEGIN);
-    if (!node) continue;
-    if (n_loop++ == MAX_LOOPS)
+  uint32_t n_loop = 0, n_visit = 0;
+  for (uint32_t s = 0; s < network->n_step;) {
+    const seer_node *node = node_of(network, s, SEER_STEP_LOOP_BEGIN);
+    if (!node) {
+      s++;
+      continue;
+    }
+    if (n_loop == MAX_LOOPS || n_visit++ == MAX_VISITS)
       return SEER_FAIL(UNSUPPORTED, "more than %d loops that are not unrolled", MAX_LOOPS);
     uint32_t end = end_of_loop(network, s, node), n_kept = 0, to = s;
-    if (end == 0) return SEER_FAIL(INTERNAL, "loop '%s' has no end", node->name);
+    if (end == 0) return SEER_FAIL(INVALID, "loop '%s' has no end", node->name);
     find_inside(network, s, end, is_inside, marked);
     for (uint32_t t = s; t < end; t++) {
       const seer_step step = network->step[t];
@@ -116,12 +96,14 @@ static seer_status settle_loops(seer_network *network, seer_arena *scratch) {
         network->step[to++] = step;
     }
     memcpy(&network->step[to], moved, n_kept * sizeof *moved);
-    s = to;
+    if (to > s) continue;  // first what was moved
+    n_loop++;
+    s++;
   }
   return SEER_OK;
 }
 
-// ---- branches
+// ---- bodies and sides
 
 enum { NOWHERE = 0, ROOT = 1 };  // ids of places
 
@@ -174,15 +156,15 @@ static uint32_t place_of(orderer *o, uint32_t s, uint32_t body, uint32_t height)
   const seer_graph *graph = o->network->graph;
   const seer_step *step = &o->network->step[s];
   uint32_t at = NOWHERE;
-  for (uint32_t k = 0, n = n_values(graph, step); k < n; k++) {
+  for (uint32_t k = 0, n = seer_step_n_values(graph, step); k < n; k++) {
     bool is_made;
-    seer_val v = value_of(graph, step, k, &is_made);
+    seer_val v = seer_step_value(graph, step, k, &is_made);
     if (!is_made || v.i == 0) continue;
     at = lowest_above(o, at, seer_graph_value(graph, v)->is_output ? ROOT : o->read_at[v.i]);
   }
   uint32_t found = at == NOWHERE ? body : at;
   for (uint32_t p = found; p != body; p = o->place[p].above) {
-    SEER_ASSERT(p != ROOT, "%s: read outside of its loop", step->name);
+    if (p == ROOT) return body;  // read outside of its loop: the verifier says so
     bool is_too_deep = o->place[p].depth + height > SEER_PLAN_MAX_DEPTH;
     if (is_too_deep) o->crowded = step->name;
     if (o->place[p].is_body || is_too_deep) found = o->place[p].above;
@@ -193,9 +175,9 @@ static uint32_t place_of(orderer *o, uint32_t s, uint32_t body, uint32_t height)
 static void read_operands(orderer *o, uint32_t s, uint32_t at) {
   const seer_graph *graph = o->network->graph;
   const seer_step *step = &o->network->step[s];
-  for (uint32_t k = 0, n = n_values(graph, step); k < n; k++) {
+  for (uint32_t k = 0, n = seer_step_n_values(graph, step); k < n; k++) {
     bool is_made;
-    seer_val v = value_of(graph, step, k, &is_made);
+    seer_val v = seer_step_value(graph, step, k, &is_made);
     if (!is_made) read_value(o, v, at);
   }
 }
@@ -213,16 +195,23 @@ static void read_results(orderer *o, uint32_t s, const seer_node *branch, uint32
   for (uint32_t k = 2 * n + 1; k < branch->n_in; k++) read_value(o, branch->in[k], at);
 }
 
-// The heights of loops, by their ends.
+// The heights of loops, by their ends. Each ends the innermost one that is open.
 static seer_status measure_loops(orderer *o) {
   uint32_t depth = 0, below[SEER_PLAN_MAX_DEPTH + 1] = {0};
+  seer_val number[SEER_PLAN_MAX_DEPTH + 1] = {{0}};
   for (uint32_t s = 0; s < o->network->n_step; s++) {
-    if (control(o->network, s, SEER_OP_LOOP_BEGIN)) {
+    const seer_node *begin = node_of(o->network, s, SEER_STEP_LOOP_BEGIN),
+                    *end = node_of(o->network, s, SEER_STEP_LOOP_END);
+    if (begin) {
       if (depth == SEER_PLAN_MAX_DEPTH)
         return SEER_FAIL(UNSUPPORTED, "loop '%s' is in %d others, must be in fewer",
             o->network->step[s].name, SEER_PLAN_MAX_DEPTH);
       below[++depth] = 0;
-    } else if (control(o->network, s, SEER_OP_LOOP_END)) {
+      number[depth] = begin->out[0];
+    } else if (end) {
+      if (depth == 0 || end->in[end->n_in - 1].i != number[depth].i)
+        return SEER_FAIL(
+            INVALID, "'%s' ends a loop that it is not the end of, or not in", end->name);
       o->height[s] = below[depth--] + 1;
       if (o->height[s] > below[depth]) below[depth] = o->height[s];
     }
@@ -233,7 +222,7 @@ static seer_status measure_loops(orderer *o) {
 static void find_places(orderer *o) {
   uint32_t body[SEER_PLAN_MAX_DEPTH + 1] = {ROOT}, depth = 0;
   for (uint32_t s = o->network->n_step; s-- > 0;) {
-    const seer_node *begin = control(o->network, s, SEER_OP_LOOP_BEGIN);
+    const seer_node *begin = node_of(o->network, s, SEER_STEP_LOOP_BEGIN);
     uint32_t at;
     if (begin) {
       o->inside[s] = body[depth--];
@@ -244,7 +233,7 @@ static void find_places(orderer *o) {
     place *p = &o->place[at];  // from the back: it becomes the first
     o->next[s] = p->first;
     p->first = s;
-    const seer_node *branch = control(o->network, s, SEER_OP_BRANCH);
+    const seer_node *branch = node_of(o->network, s, SEER_STEP_BRANCH);
     if (o->height[s] > 0) {
       body[++depth] = add_place(o, at, true);
       read_operands(o, s, body[depth]);
@@ -256,7 +245,8 @@ static void find_places(orderer *o) {
   }
 }
 
-// The steps of a place, with what they hold behind them. At most SEER_PLAN_MAX_DEPTH calls deep.
+// The steps of a place, with what they hold behind them and how many that is. At most
+// SEER_PLAN_MAX_DEPTH calls deep.
 static uint32_t put_steps(const orderer *o, uint32_t at, seer_step *out, uint32_t n) {
   for (uint32_t s = o->place[at].first; s != UINT32_MAX; s = o->next[s]) {
     seer_step *step = &out[n++];
@@ -264,10 +254,13 @@ static uint32_t put_steps(const orderer *o, uint32_t at, seer_step *out, uint32_
     if (o->inside[s] == NOWHERE) continue;
     uint32_t first = n;
     n = put_steps(o, o->inside[s], out, n);
-    if (!control(o->network, s, SEER_OP_BRANCH)) continue;
-    step->n_then = n - first;
-    n = put_steps(o, o->inside[s] + 1, out, n);
-    step->n_else = n - first - step->n_then;
+    if (step->kind == SEER_STEP_LOOP_BEGIN) {
+      step->n_body = n - first;
+    } else {
+      step->n_then = n - first;
+      n = put_steps(o, o->inside[s] + 1, out, n);
+      step->n_else = n - first - step->n_then;
+    }
   }
   return n;
 }
@@ -276,7 +269,7 @@ static uint32_t put_steps(const orderer *o, uint32_t at, seer_step *out, uint32_
 // be.
 static seer_status check_failing(const orderer *o) {
   for (uint32_t s = 0; o->crowded && s < o->network->n_step; s++) {
-    const seer_node *branch = control(o->network, s, SEER_OP_BRANCH);
+    const seer_node *branch = node_of(o->network, s, SEER_STEP_BRANCH);
     if (branch && seer_branch_why(branch))
       return SEER_FAIL(UNSUPPORTED,
           "'%s' is in more than %d other loops and branches, where one side of '%s' cannot be "
@@ -286,13 +279,15 @@ static seer_status check_failing(const orderer *o) {
   return SEER_OK;
 }
 
-static seer_status settle_branches(seer_network *network, seer_arena *scratch) {
-  uint32_t n_branch = 0, n = network->n_step;
+static seer_status settle_places(seer_network *network, seer_arena *scratch) {
+  bool has_control = false;
+  uint32_t n = network->n_step;
   orderer o = {.network = network, .scratch = scratch};
   o.height = SEER_NEW_ARRAY(scratch, uint32_t, n + 1);
   SEER_TRY(measure_loops(&o));
-  for (uint32_t s = 0; s < n; s++) n_branch += control(network, s, SEER_OP_BRANCH) != NULL;
-  if (n_branch == 0) return SEER_OK;
+  for (uint32_t s = 0; s < n; s++)
+    has_control |= o.height[s] > 0 || network->step[s].kind == SEER_STEP_BRANCH;
+  if (!has_control) return SEER_OK;
   o.read_at = SEER_NEW_ARRAY(scratch, uint32_t, network->graph->n_value);
   o.inside = SEER_NEW_ARRAY(scratch, uint32_t, n);
   o.next = SEER_NEW_ARRAY(scratch, uint32_t, n);
@@ -309,5 +304,5 @@ static seer_status settle_branches(seer_network *network, seer_arena *scratch) {
 
 seer_status seer_order_steps(seer_network *network, seer_arena *scratch) {
   SEER_TRY(settle_loops(network, scratch));
-  return settle_branches(network, scratch);
+  return settle_places(network, scratch);
 }

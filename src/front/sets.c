@@ -107,8 +107,7 @@ static void add_tasks(
     id_of[t] = (uint32_t)id;
   }
   for (uint32_t s = 0; s < network->n_step; s++)
-    if (network->step[s].kind != SEER_STEP_VIEW)
-      network->step[s].task = id_of[network->step[s].task];
+    if (seer_step_has_task(&network->step[s])) network->step[s].task = id_of[network->step[s].task];
 }
 
 static const char *shapes_text(const seer_graph *graph, seer_arena *arena) {
@@ -147,8 +146,7 @@ seer_status seer_sets_join(seer_network **network, uint32_t n, seer_arena *arena
     own->shapes = shapes_text(own->graph, arena);
     own->count = SEER_NEW_ARRAY(arena, uint32_t, all.n_task + 1);
     for (uint32_t k = 0; k < own->n_step; k++)
-      if (own->step[k].kind == SEER_STEP_KERNEL || own->step[k].kind == SEER_STEP_COPY)
-        own->count[own->step[k].task]++;
+      if (seer_step_has_task(&own->step[k])) own->count[own->step[k].task]++;
   }
   return SEER_OK;
 }

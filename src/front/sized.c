@@ -206,7 +206,7 @@ seer_status seer_sized_batch(seer_expand *e) {
 seer_status seer_sized_carry(seer_expand *e) {
   const seer_op_desc *op = e->node.op;
   // Its shape rule has said it.
-  if (op->host || strcmp(e->node.domain, SEER_INNER_DOMAIN) == 0) return SEER_OK;
+  if (seer_op_is_for_runtime(op) || strcmp(e->node.domain, SEER_INNER_DOMAIN) == 0) return SEER_OK;
   if (op->carry_sizes) return op->carry_sizes(e);
   if (op->fuse == SEER_FUSE_ELEMENTWISE) return seer_sized_broadcast(e);
   return seer_sized_refuse_any(e->graph, &e->node, needs_to_know);
@@ -224,7 +224,7 @@ bool seer_sized_at_most(const seer_graph *graph, seer_val v, int64_t *out_most) 
     }
     if (!value->producer.i || seer_value_elems(value) != 1) return false;
     const seer_node *node = seer_graph_node(graph, value->producer);
-    if (node->op && node->op->host) {
+    if (node->op && seer_op_is_for_runtime(node->op)) {
       for (uint32_t k = 0; k < node->n_out; k++) {
         const seer_value *found = seer_graph_value(graph, node->out[k]);
         for (uint32_t d = 0; node->out[k].i && d < found->rank; d++) {

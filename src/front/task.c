@@ -168,8 +168,8 @@ static seer_status build_steps(builder *b, const seer_group *groups, size_t n_gr
     if (group->kind == SEER_STEP_VIEW) {
       step->view_in = anchor->in[0];
       step->view_out = anchor->out[0];
-    } else if (group->kind == SEER_STEP_HOST) {
-      step->host = (seer_node_id){group->anchor};
+    } else if (!seer_step_has_task(step)) {
+      step->node = (seer_node_id){group->anchor};
     } else {
       SEER_TRYF(emit_group(b, group, step), "building the task of node '%s' (%s)", anchor->name,
           anchor->op_type);
@@ -197,6 +197,7 @@ seer_status seer_network_build(
     b.network->step = SEER_NEW_ARRAY(arena, seer_step, n_group);
     status = build_steps(&b, groups, n_group);
     if (!status) status = seer_order_steps(b.network, b.scratch);
+    if (!status) status = seer_network_verify(b.network);
     b.network->n_set = 1;
     b.network->set = SEER_NEW(arena, seer_network *);
     b.network->set[0] = b.network;

@@ -124,6 +124,14 @@ static void put_branch(seer_text *text, const seer_step *step, const seer_node *
   seer_text_put(text, "}");
 }
 
+static void put_kernel(seer_text *text, const seer_step *step, const seer_kernel *kernel) {
+  seer_text_printf(text, ", \"kind\": \"%s\", \"task\": %u, \"symbol\": \"%s\", \"parts\": [",
+      step->kind == SEER_STEP_COPY ? "copy" : "kernel", step->task, kernel->symbol);
+  for (uint32_t p = 0; p < kernel->n_phase; p++)
+    seer_text_printf(text, "%s%u", p > 0 ? ", " : "", kernel->n_parts[p]);
+  seer_text_put(text, "]}");
+}
+
 static void put_steps(seer_text *text, const seer_network *network,
     const seer_built_kernels *kernels, const uint32_t *kernel_of_step) {
   seer_text_put(text, "  \"steps\": [");
@@ -131,24 +139,25 @@ static void put_steps(seer_text *text, const seer_network *network,
     const seer_step *step = &network->step[s];
     seer_text_put(text, s > 0 ? ",\n    {\"name\": " : "\n    {\"name\": ");
     put_json(text, step->name);
-    if (step->kind == SEER_STEP_VIEW) {
-      seer_text_put(text, ", \"kind\": \"view\"}");
-      continue;
+    switch (step->kind) {
+      case SEER_STEP_VIEW:
+        seer_text_put(text, ", \"kind\": \"view\"}");
+        break;
+      case SEER_STEP_HOST:
+      // "LoopBegin" and "LoopEnd": as who reads it has always found them
+      case SEER_STEP_LOOP_BEGIN:
+      case SEER_STEP_LOOP_END:
+        seer_text_printf(text, ", \"kind\": \"host\", \"function\": \"%s\"}",
+            seer_step_node(network->graph, step)->op_type);
+        break;
+      case SEER_STEP_BRANCH:
+        put_branch(text, step, seer_step_node(network->graph, step));
+        break;
+      case SEER_STEP_KERNEL:
+      case SEER_STEP_COPY:
+        put_kernel(text, step, &kernels->kernel[kernel_of_step[s]].kernel);
+        break;
     }
-    if (step->kind == SEER_STEP_HOST) {
-      const seer_node *node = seer_graph_node(network->graph, step->host);
-      if (node->op->host == SEER_OP_BRANCH)
-        put_branch(text, step, node);
-      else
-        seer_text_printf(text, ", \"kind\": \"host\", \"function\": \"%s\"}", node->op_type);
-      continue;
-    }
-    const seer_kernel *kernel = &kernels->kernel[kernel_of_step[s]].kernel;
-    seer_text_printf(text, ", \"kind\": \"%s\", \"task\": %u, \"symbol\": \"%s\", \"parts\": [",
-        step->kind == SEER_STEP_COPY ? "copy" : "kernel", step->task, kernel->symbol);
-    for (uint32_t p = 0; p < kernel->n_phase; p++)
-      seer_text_printf(text, "%s%u", p > 0 ? ", " : "", kernel->n_parts[p]);
-    seer_text_put(text, "]}");
   }
   seer_text_put(text, network->n_step > 0 ? "\n  ]" : "]");
 }

@@ -173,7 +173,7 @@ static seer_status add_set(const seer_network *network, const seer_choice *choic
   for (uint32_t s = 0; s < network->n_step; s++) {
     const seer_step *step = &network->step[s];
     of_step[s] = UINT32_MAX;
-    if (step->kind == SEER_STEP_VIEW || step->kind == SEER_STEP_HOST) continue;
+    if (!seer_step_has_task(step)) continue;
     const seer_choice *c = &choice[step->task];
     uint64_t key = seer_hash_u64(step->content, seer_schedule_hash(&c->schedule)), index = 0;
     key = seer_hash_u64(hash_packs(&packs[s]), key);

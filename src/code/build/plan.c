@@ -44,8 +44,6 @@ typedef struct {
   seer_map *string_map;
   uint64_t shared_bytes, scratch_bytes;
   seer_host_list hosts;
-  uint32_t *open_loop;  // plan steps of loops that have not ended
-  size_t n_open, cap_open;
 } builder;
 
 static uint32_t find_root(builder *b, uint32_t v) { return seer_root_of(b->root, v); }
@@ -75,36 +73,15 @@ static void use(builder *b, seer_val v, uint32_t step, uint64_t n_bytes) {
   p->is_used = true;
 }
 
-static const seer_node *branch_node(const builder *b, uint32_t s) {
-  const seer_step *step = &b->network->step[s];
-  const seer_node *node =
-      step->kind == SEER_STEP_HOST ? seer_graph_node(b->graph, step->host) : NULL;
-  return node && node->op->host == SEER_OP_BRANCH ? node : NULL;
-}
-
-// The step of the end of the loop that begins at step s; 0: no loop begins there.
-static uint32_t loop_end(const builder *b, uint32_t s) {
-  const seer_step *step = &b->network->step[s];
-  if (step->kind != SEER_STEP_HOST) return 0;
-  const seer_node *begin = seer_graph_node(b->graph, step->host);
-  if (begin->op->host != SEER_OP_LOOP_BEGIN) return 0;
-  for (uint32_t t = s + 1; t < b->network->n_step; t++) {
-    if (b->network->step[t].kind != SEER_STEP_HOST) continue;
-    const seer_node *end = seer_graph_node(b->graph, b->network->step[t].host);
-    if (end->op->host == SEER_OP_LOOP_END && end->in[end->n_in - 1].i == begin->out[0].i) return t;
-  }
-  SEER_ASSERT(false, "loop '%s' has no end", begin->name);
-  return 0;
-}
-
 // What a loop works on lives from its begin to its end, and so does what its body reads from
 // outside: the next iteration reads it again. Inner loops first.
 static void use_loop_values(builder *b) {
   for (uint32_t s = b->network->n_step; s-- > 0;) {
-    uint32_t end = loop_end(b, s);
-    if (end == 0) continue;
+    const seer_step *step = &b->network->step[s];
+    if (step->kind != SEER_STEP_LOOP_BEGIN) continue;
+    uint32_t end = s + 1 + step->n_body;
     for (uint32_t part = 0; part < 2; part++) {
-      const seer_node *node = seer_graph_node(b->graph, b->network->step[part == 0 ? s : end].host);
+      const seer_node *node = seer_step_node(b->graph, &b->network->step[part == 0 ? s : end]);
       for (uint32_t k = 0; k < node->n_in + node->n_out; k++) {
         seer_val v = k < node->n_in ? node->in[k] : node->out[k - node->n_in];
         if (v.i == 0) continue;
@@ -119,17 +96,16 @@ static void use_loop_values(builder *b) {
   }
 }
 
-// Values of host steps, and the sizes of the outputs, which are read when all is done.
+// Values of the runtime's own steps, and the sizes of the outputs, which are read when all is done.
 static void use_host_values(builder *b) {
   const seer_graph *graph = b->graph;
   for (uint32_t s = 0; s < b->network->n_step; s++) {
     const seer_step *step = &b->network->step[s];
-    if (step->kind != SEER_STEP_HOST) continue;
-    const seer_node *node = seer_graph_node(graph, step->host);
-    for (uint32_t k = 0; k < node->n_in + node->n_out; k++) {
+    const seer_node *node = seer_step_node(graph, step);
+    for (uint32_t k = 0; node && k < node->n_in + node->n_out; k++) {
       seer_val v = k < node->n_in ? node->in[k] : node->out[k - node->n_in];
       uint32_t at = s;  // a branch moves its results behind its sides
-      if (k > 0 && node->op->host == SEER_OP_BRANCH) at += step->n_then + step->n_else;
+      if (k > 0 && step->kind == SEER_STEP_BRANCH) at += step->n_then + step->n_else;
       if (v.i) use(b, v, at, value_bytes(graph, v));
     }
   }
@@ -150,12 +126,12 @@ static uint32_t *find_makers(const builder *b) {
     const seer_step *step = &b->network->step[s];
     if (step->kind == SEER_STEP_VIEW) {
       maker[step->view_out.i] = maker[step->view_in.i];
-    } else if (step->kind == SEER_STEP_HOST) {
-      const seer_node *node = seer_graph_node(b->graph, step->host);
-      for (uint32_t k = 0; k < node->n_out; k++) maker[node->out[k].i] = s;
-    } else {
-      for (uint32_t k = 0; k < step->dag->n_buf; k++)
-        if (step->dag->buf[k].is_output) maker[step->value_of_buf[k].i] = s;
+      continue;
+    }
+    for (uint32_t k = 0, n = seer_step_n_values(b->graph, step); k < n; k++) {
+      bool is_made;
+      seer_val v = seer_step_value(b->graph, step, k, &is_made);
+      if (is_made) maker[v.i] = s;
     }
   }
   return maker;
@@ -166,10 +142,10 @@ static void join_branches(builder *b) {
   uint32_t *maker = NULL;
   bool *is_joined = SEER_NEW_ARRAY(b->arena, bool, b->graph->n_value);  // by root
   for (uint32_t s = 0; s < b->network->n_step; s++) {
-    const seer_node *node = branch_node(b, s);
-    if (!node) continue;
-    if (!maker) maker = find_makers(b);
     const seer_step *step = &b->network->step[s];
+    if (step->kind != SEER_STEP_BRANCH) continue;
+    if (!maker) maker = find_makers(b);
+    const seer_node *node = seer_step_node(b->graph, step);
     const uint32_t from[2] = {s + 1, s + 1 + step->n_then}, n[2] = {step->n_then, step->n_else};
     for (uint32_t k = 0; k < 2 * node->n_out; k++) {
       if (node->in[k + 1].i == 0) continue;  // of a side that is not built
@@ -195,7 +171,7 @@ static seer_status place_values(builder *b, uint64_t *out_arena_bytes) {
   join_branches(b);
   for (uint32_t s = 0; s < b->network->n_step; s++) {
     const seer_step *step = &b->network->step[s];
-    if (step->kind == SEER_STEP_VIEW || step->kind == SEER_STEP_HOST) continue;
+    if (!seer_step_has_task(step)) continue;
     for (uint32_t k = 0; k < step->dag->n_buf; k++) {
       seer_val v = step->value_of_buf[k];
       if (v.i == 0) continue;
@@ -354,7 +330,7 @@ static void put_host_step(builder *b, const char *name) {
 static seer_status put_host(builder *b, const seer_step *step) {
   seer_value_args args = whole_values(b);
   uint64_t n_bytes;
-  SEER_TRY(seer_build_host(&b->hosts, &args, seer_graph_node(b->graph, step->host), &n_bytes));
+  SEER_TRY(seer_build_host(&b->hosts, &args, seer_step_node(b->graph, step), &n_bytes));
   put_host_step(b, step->name);
   if (n_bytes == 0) return SEER_OK;
   put_arg(b, SEER_ARG_SHARED, 0, n_bytes);
@@ -365,7 +341,7 @@ static seer_status put_host(builder *b, const seer_step *step) {
 }
 
 static seer_status put_branch(builder *b, const seer_step *step) {
-  const seer_node *node = seer_graph_node(b->graph, step->host);
+  const seer_node *node = seer_step_node(b->graph, step);
   seer_value_args args = whole_values(b);
   bool *is_there = SEER_NEW_ARRAY(b->arena, bool, 2 * node->n_out + 1);
   for (uint32_t k = 0; k < 2 * node->n_out; k++) {
@@ -378,28 +354,21 @@ static seer_status put_branch(builder *b, const seer_step *step) {
   return SEER_OK;
 }
 
-// The begin of a loop becomes its step; the end says how many steps lie between.
-static seer_status put_host_or_loop(builder *b, uint32_t s) {
-  const seer_step *step = &b->network->step[s];
-  const seer_node *node = seer_graph_node(b->graph, step->host);
-  if (node->op->host < SEER_OP_LOOP_BEGIN) return put_host(b, step);
-  if (node->op->host == SEER_OP_LOOP_BEGIN) {
-    seer_value_args args = whole_values(b);
-    uint32_t index = (uint32_t)b->hosts.n_loop;
-    const seer_step *end = &b->network->step[loop_end(b, s)];
-    SEER_TRY(seer_build_loop(&b->hosts, &args, node, seer_graph_node(b->graph, end->host)));
-    put_step(b, SEER_PLAN_LOOP, step->name, "")->first_phase = index;
-    b->open_loop = SEER_GROW(b->arena, uint32_t, b->open_loop, b->n_open, &b->cap_open);
-    b->open_loop[b->n_open++] = (uint32_t)b->n_step - 1;
-    return SEER_OK;
-  }
-  SEER_ASSERT(b->n_open > 0, "'%s' ends no loop", step->name);
-  uint32_t first = b->open_loop[--b->n_open];
-  b->hosts.loop[b->step[first].first_phase].n_body = (uint32_t)b->n_step - 1 - first;
+static seer_status put_steps(builder *b, const seer_choice *choice, uint32_t from, uint32_t to);
+
+// The loop that begins at step s, with its body. Its end is no step of the plan.
+static seer_status put_loop(builder *b, const seer_choice *choice, uint32_t s) {
+  const seer_step *step = &b->network->step[s], *end = step + 1 + step->n_body;
+  seer_value_args args = whole_values(b);
+  size_t index = b->hosts.n_loop;
+  SEER_TRY(seer_build_loop(
+      &b->hosts, &args, seer_step_node(b->graph, step), seer_step_node(b->graph, end)));
+  put_step(b, SEER_PLAN_LOOP, step->name, "")->first_phase = (uint32_t)index;
+  size_t first = b->n_step;
+  SEER_TRY(put_steps(b, choice, s + 1, s + 1 + step->n_body));
+  b->hosts.loop[index].n_body = (uint32_t)(b->n_step - first);
   return SEER_OK;
 }
-
-static seer_status put_steps(builder *b, const seer_choice *choice, uint32_t from, uint32_t to);
 
 // What a run that takes this side ends with.
 static void put_fail(builder *b, const seer_node *node) {
@@ -413,7 +382,7 @@ static void put_fail(builder *b, const seer_node *node) {
 // The sides of the branch of step s, which was put last.
 static seer_status put_sides(builder *b, const seer_choice *choice, uint32_t s) {
   const seer_step *step = &b->network->step[s];
-  const seer_node *node = branch_node(b, s);
+  const seer_node *node = seer_step_node(b->graph, step);
   const uint32_t n[2] = {step->n_then, step->n_else};
   size_t index = b->hosts.n_branch - 1;
   for (uint32_t side = 0, from = s + 1; side < 2; from += n[side++]) {
@@ -429,17 +398,30 @@ static seer_status put_sides(builder *b, const seer_choice *choice, uint32_t s) 
 static seer_status put_steps(builder *b, const seer_choice *choice, uint32_t from, uint32_t to) {
   for (uint32_t s = from; s < to; s++) {
     const seer_step *step = &b->network->step[s];
-    if (step->kind == SEER_STEP_VIEW) {
-      put_step(b, SEER_PLAN_VIEW, step->name, "");
-    } else if (branch_node(b, s)) {
-      SEER_TRY(put_branch(b, step));
-      SEER_TRY(put_sides(b, choice, s));
-      s += step->n_then + step->n_else;
-    } else if (step->kind == SEER_STEP_HOST) {
-      SEER_TRY(put_host_or_loop(b, s));
-    } else {
-      SEER_TRYF(put_kernel(b, s, seer_origin_name(choice[step->task].origin)),
-          "packing the weights of %s", step->name);
+    switch (step->kind) {
+      case SEER_STEP_VIEW:
+        put_step(b, SEER_PLAN_VIEW, step->name, "");
+        break;
+      case SEER_STEP_KERNEL:
+      case SEER_STEP_COPY:
+        SEER_TRYF(put_kernel(b, s, seer_origin_name(choice[step->task].origin)),
+            "packing the weights of %s", step->name);
+        break;
+      case SEER_STEP_HOST:
+        SEER_TRY(put_host(b, step));
+        break;
+      case SEER_STEP_LOOP_BEGIN:
+        SEER_TRY(put_loop(b, choice, s));
+        s += step->n_body + 1;
+        break;
+      case SEER_STEP_LOOP_END:
+        SEER_ASSERT(false, "'%s' ends no loop", step->name);
+        break;
+      case SEER_STEP_BRANCH:
+        SEER_TRY(put_branch(b, step));
+        SEER_TRY(put_sides(b, choice, s));
+        s += step->n_then + step->n_else;
+        break;
     }
   }
   return SEER_OK;

@@ -62,7 +62,7 @@ static bool is_cheap(const seer_expand *e, seer_val v, cheap_set *set) {
 }
 
 // A side of an If whose condition is data: what it gives, or why it cannot be built for these
-// shapes. A run that takes it ends with that (SEER_OP_BRANCH).
+// shapes. A run that takes it ends with that (SEER_CONTROL_BRANCH).
 typedef struct {
   seer_val *out;  // by output of its body
   const char *why;  // NULL: it is built; else in the graph's arena

@@ -29,8 +29,8 @@
       .counts = counted)
 #define SAME(id, onnx, attributes) \
   INNER(id, onnx, 1, 1, 1, SEER_FUSE_VIEW, attributes, 0, 0, .doc = "")
-#define CONTROL_PART(id, onnx, attributes, number) \
-  INNER(id, onnx, 0, 1, SEER_OP_ANY, SEER_FUSE_OPAQUE, attributes, number, 0, .doc = "")
+#define CONTROL_PART(id, onnx, attributes, what) \
+  INNER(id, onnx, 0, 1, SEER_OP_ANY, SEER_FUSE_OPAQUE, attributes, 0, 0, .control = what, .doc = "")
 
 enum { MAX_FOUND = 1 << 28 };
 
@@ -249,7 +249,7 @@ static seer_status infer_loop_end(
   SEER_TRY(seer_op_in(graph, node, 0, &go));
   SEER_TRY(seer_op_in(graph, node, node->n_in - 1, &x));
   const seer_node *begin = x->producer.i ? seer_graph_node(graph, x->producer) : NULL;
-  if (!begin || !begin->op || begin->op->host != SEER_OP_LOOP_BEGIN ||
+  if (!begin || !begin->op || begin->op->control != SEER_CONTROL_LOOP_BEGIN ||
       n_carried != (int64_t)begin->n_out - 2 || node->n_out != node->n_in - 1 ||
       n_carried > (int64_t)node->n_out - 1 || bound < 1)
     return SEER_FAIL(INVALID, "the last input is the number of no loop of such values");
@@ -285,7 +285,7 @@ static seer_status infer_loop_end(
 // ---- the end of an If
 
 const char *seer_branch_why(const seer_node *node) {
-  bool is_branch = node->op && node->op->host == SEER_OP_BRANCH;
+  bool is_branch = node->op && node->op->control == SEER_CONTROL_BRANCH;
   return is_branch ? seer_node_attr_s(node, "why", NULL) : NULL;
 }
 
@@ -331,6 +331,6 @@ static seer_status infer_branch(
   return SEER_OK;
 }
 
-CONTROL_PART(loop_begin, "LoopBegin", "", SEER_OP_LOOP_BEGIN)
-CONTROL_PART(loop_end, "LoopEnd", "n_carried bound", SEER_OP_LOOP_END)
-CONTROL_PART(branch, "Branch", "why", SEER_OP_BRANCH)
+CONTROL_PART(loop_begin, "LoopBegin", "", SEER_CONTROL_LOOP_BEGIN)
+CONTROL_PART(loop_end, "LoopEnd", "n_carried bound", SEER_CONTROL_LOOP_END)
+CONTROL_PART(branch, "Branch", "why", SEER_CONTROL_BRANCH)

@@ -12,7 +12,7 @@ static const int64_t max_elems = INT64_C(1) << 28;  // 1 GiB of f32; VGG's large
 static const double max_ops = 3e8;
 
 static bool can_fold(const seer_graph *graph, const seer_node *node) {
-  if (node->n_out == 0 || !node->op || node->op->host) return false;
+  if (node->n_out == 0 || !node->op || seer_op_is_for_runtime(node->op)) return false;
   for (uint32_t k = 0; k < node->n_out; k++)
     if (node->out[k].i && seer_value_is_sized(seer_graph_value(graph, node->out[k]))) return false;
   bool is_all_constant = true;

@@ -43,7 +43,7 @@ static void settle_branches(const layout *l, seer_arena *scratch) {
   for (uint32_t v = 0; v < graph->n_value; v++) l->alike[v] = root[v] = v;
   for (uint32_t k = 1; k < graph->n_node; k++) {
     const seer_node *node = &graph->node[k];
-    if (node->is_dead || !node->op || node->op->host != SEER_OP_BRANCH) continue;
+    if (node->is_dead || !node->op || node->op->control != SEER_CONTROL_BRANCH) continue;
     for (uint32_t i = 0; i < 2 * node->n_out; i++) {
       if (node->in[i + 1].i == 0) continue;  // of a side that is not built
       uint32_t a = seer_root_of(root, node->in[i + 1].i), out = node->out[i % node->n_out].i;
@@ -261,8 +261,8 @@ static seer_status run(const seer_context *context, seer_graph *graph) {
   layout l = {graph, SEER_NEW_ARRAY(scratch, uint32_t, graph->n_value)};
   for (uint32_t k = 1; k < graph->n_node; k++) {
     const seer_node *node = &graph->node[k];
-    if (!node->is_dead && node->op && node->op->host && node->op->host != SEER_OP_BRANCH)
-      fix_host_orders(graph, node);
+    if (node->is_dead || !node->op || node->op->control == SEER_CONTROL_BRANCH) continue;
+    if (seer_op_is_for_runtime(node->op)) fix_host_orders(graph, node);
   }
   settle_branches(&l, scratch);
   for (uint32_t k = 1; k < graph->n_node; k++) {

@@ -60,7 +60,7 @@ static seer_status run(const seer_context *context, seer_graph *graph) {
   bool *needs_bytes = SEER_NEW_ARRAY(scratch, bool, graph->n_value);
   for (uint32_t k = 1; k < graph->n_node; k++) {
     const seer_node *node = &graph->node[k];
-    if (node->is_dead || (node->op && !node->op->host)) continue;
+    if (node->is_dead || (node->op && !seer_op_is_for_runtime(node->op))) continue;
     for (uint32_t i = 0; i < node->n_in; i++) needs_bytes[node->in[i].i] = true;
   }
   for (uint32_t v = 1; v < graph->n_value; v++) {

@@ -188,7 +188,7 @@ static void find_readers(finder *f) {
     const seer_network *set = f->network->set[s];
     for (uint32_t k = 0; k < set->n_step; k++) {
       const seer_step *step = &set->step[k];
-      if (step->kind != SEER_STEP_KERNEL && step->kind != SEER_STEP_COPY) continue;
+      if (!seer_step_has_task(step)) continue;
       for (uint32_t b = 0; b < step->dag->n_buf; b++) {
         const seer_dag_buf *buf = &step->dag->buf[b];
         if (buf->kind != SEER_BUF_WEIGHT || step->value_of_buf[b].i == 0) continue;
@@ -204,14 +204,13 @@ static void find_readers(finder *f) {
   }
 }
 
-// What a host step reads lies there as it is.
-static bool host_reads(const finder *f, const void *data) {
+// What the runtime itself reads, and no kernel, lies there as it is.
+static bool runtime_reads(const finder *f, const void *data) {
   for (uint32_t s = 0; s < f->network->n_set; s++) {
     const seer_network *set = f->network->set[s];
     for (uint32_t k = 0; k < set->n_step; k++) {
-      if (set->step[k].kind != SEER_STEP_HOST) continue;
-      const seer_node *node = seer_graph_node(set->graph, set->step[k].host);
-      for (uint32_t i = 0; i < node->n_in; i++) {
+      const seer_node *node = seer_step_node(set->graph, &set->step[k]);
+      for (uint32_t i = 0; node && i < node->n_in; i++) {
         const seer_tensor *tensor =
             node->in[i].i ? seer_graph_value(set->graph, node->in[i])->constant : NULL;
         if (tensor && tensor->data == data) return true;
@@ -283,8 +282,7 @@ static bool is_cheap(finder *f, const reader *const *gather, uint32_t n) {
     for (uint32_t k = 0; k < n; k++)
       if (gather[k]->set == s) more += gather[k]->elems * line_s;
     for (uint32_t k = 0; k < set->n_step; k++) {
-      bool is_kernel = set->step[k].kind == SEER_STEP_KERNEL || set->step[k].kind == SEER_STEP_COPY;
-      if (is_kernel) all += step_seconds(f, set->step[k].task);
+      if (seer_step_has_task(&set->step[k])) all += step_seconds(f, set->step[k].task);
     }
     seer_log(f->context, "build", 2, "set %u: gathering from a packed form may cost %.3g of %.3g s",
         s, more, all);
@@ -362,7 +360,7 @@ static seer_status tie_table(finder *f, reader *const *all, uint32_t n) {
     best = product[k];
     most = time;
   }
-  if (!best || n_gather == 0 || host_reads(f, best->view.of.data) ||
+  if (!best || n_gather == 0 || runtime_reads(f, best->view.of.data) ||
       !seer_pack_is_radix(&best->form, best->view.of.dim, best->view.of.rank) ||
       !is_cheap(f, gather, n_gather))
     return SEER_OK;

@@ -93,7 +93,7 @@ static void each_weight(const seer_network *network, weight_visit visit, void *u
     const seer_network *set = network->set[s];
     for (uint32_t k = 0; k < set->n_step; k++) {
       const seer_step *step = &set->step[k];
-      if (step->kind != SEER_STEP_KERNEL && step->kind != SEER_STEP_COPY) continue;
+      if (!seer_step_has_task(step)) continue;
       uint64_t kind = seer_hash_str(network->task[step->task].anchor_class, 0);
       for (uint32_t b = 0; b < step->dag->n_buf; b++) {
         const seer_dag_buf *buf = &step->dag->buf[b];
