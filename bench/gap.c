@@ -6,10 +6,12 @@
 //   weights       what the step reads of weights.bin was
 //   activations   what it reads of earlier steps was
 //   pages         weights lie on huge pages instead of 4 KiB ones
-// in rounds by turns, medians by step. The effect of a switch is the mean over all orders in which the
-// switches can be thrown (Shapley value), so that the effects add up to the difference between none and
-// all. What is left then is split by what each thread did: work, uneven halves (the longest thread over
-// the mean), hand-over (the rest). Beside it stand the time of each step repeated on the spot, alone as
+// in rounds by turns, medians by step. The effect of one of the first three is the mean over all orders
+// in which they can be thrown (Shapley value), so that the effects add up to the difference between none
+// and all. What is left then is split by what each thread did: work, uneven halves (the longest thread over
+// the mean), hand-over (the rest). Beside it stand the time of each step when it has just been run: on the same
+// memory, so that each thread has in its caches what it reads and writes itself, or with what it writes,
+// or what it reads, elsewhere; alone as
 // the tuner times it (weights from copies that are cold, all else warm), and what the tuner stored.
 // Not for networks with loops or branches: what they run is not known before.
 #include <elf.h>
@@ -33,11 +35,11 @@
 #include "runtime/session.h"
 
 enum { CODE = 1, WEIGHTS = 2, ACTIVATIONS = 4, PAGES = 8, N_SWITCH = 4, N_FACTORIAL = 16 };
-enum { REPEATED = N_FACTORIAL, ALONE, N_CONDITION };
+enum { REPEATED = N_FACTORIAL, READ, WRITTEN, ALONE, N_CONDITION };
 enum { MAX_ROUNDS = 1000, ALONE_CALLS = 6 };
 #define COLD_BYTES ((uint64_t)96 << 20)  // copies that weights come from when a step runs alone
 static const char *const switch_name[N_SWITCH] = {
-    "cold code", "cold weights", "activations from afar", "4 KiB pages"};
+    "+ cold code", "+ cold weights", "+ activations from afar", "(on 4 KiB pages more)"};
 
 static _Noreturn void fail(const char *what, const char *why) {
   fprintf(stderr, "gap: %s: %s\n", what, why);
@@ -104,6 +106,7 @@ typedef struct {
   uint32_t n_thread;
   symbols symbols;
   uint8_t *cold;  // COLD_BYTES
+  bool *is_written;  // by plan argument
   seer_pool_times times;
 } replay;
 
@@ -175,6 +178,43 @@ static timing run_step(replay *r, const seer_session *session, uint32_t s) {
   return (timing){us, us, us};
 }
 
+// The step once, so that each thread has in its caches what it reads and writes itself: both, or only
+// what it reads (it writes elsewhere), or only what it writes.
+static void go_ahead(replay *r, const seer_session *session, uint32_t s, uint32_t condition) {
+  const seer_plan_step *step = &r->of->step[s];
+  void *buffers[SEER_PLAN_MAX_ARGS];
+  uint64_t next = 0;
+  memcpy(buffers, session->selected->buffer + step->first_arg, step->n_arg * sizeof(void *));
+  for (uint32_t i = 0; i < step->n_arg; i++) {
+    const seer_plan_arg *arg = &r->of->arg[step->first_arg + i];
+    bool is_written = r->is_written[step->first_arg + i];
+    if (condition == REPEATED || is_written == (condition == WRITTEN)) continue;
+    if (next + arg->n_bytes > COLD_BYTES) fail("step", "has more operands than there is room for");
+    buffers[i] = r->cold + next;
+    next += (arg->n_bytes + 63) / 64 * 64;
+  }
+  if (step->kind == SEER_PLAN_KERNEL) (void)run_kernel(r, session, s, buffers);
+}
+
+// Which arguments a step writes: those of which it changes what stood there.
+static void find_written(replay *r, const seer_session *session) {
+  enum { MARK = 0x3B };
+  r->is_written = allocate((r->of->plan->n_arg + 1) * sizeof *r->is_written);
+  seer_pool_begin(r->pool);
+  for (uint32_t s = 0; s < r->of->plan->n_step; s++) {
+    const seer_plan_step *step = &r->of->step[s];
+    for (uint32_t i = step->first_arg; i < step->first_arg + step->n_arg; i++) {
+      const seer_plan_arg *arg = &r->of->arg[i];
+      uint8_t *at = session->selected->buffer[i];
+      if (arg->kind == SEER_ARG_WEIGHT || arg->kind == SEER_ARG_INPUT) continue;
+      memset(at, MARK, arg->n_bytes);
+      (void)run_step(r, session, s);
+      for (uint64_t k = 0; k < arg->n_bytes && !r->is_written[i]; k++) r->is_written[i] = at[k] != MARK;
+    }
+  }
+  seer_pool_end(r->pool);
+}
+
 // Alone, as the tuner has it: again and again, each time with weights from another copy.
 static timing run_alone(replay *r, const seer_session *session, uint32_t s) {
   const seer_plan_step *step = &r->of->step[s];
@@ -202,7 +242,8 @@ static timing run_alone(replay *r, const seer_session *session, uint32_t s) {
 
 static timing run_condition(replay *r, const seer_session *session, uint32_t s, uint32_t condition) {
   if (condition == ALONE) return run_alone(r, session, s);
-  if (condition == REPEATED) (void)run_step(r, session, s);
+  if (condition == REPEATED || condition == READ || condition == WRITTEN)
+    go_ahead(r, session, s, condition);
   if (condition < N_FACTORIAL) prepare(r, session, s, condition);
   return run_step(r, session, s);
 }
@@ -272,6 +313,7 @@ static replay *open_replay(const char *folder, uint32_t n_threads, bool pin, see
   r->cold = seer_rt_pages_alloc(COLD_BYTES);
   if (!r->cold) fail("memory", "there is none");
   for (uint64_t i = 0; i < COLD_BYTES / 4; i++) ((float *)(void *)r->cold)[i] = 0.01f;
+  find_written(r, r->session[1]);
   return r;
 }
 
@@ -287,7 +329,7 @@ static size_t place(const samples *x, uint32_t condition, uint32_t step, uint32_
   return ((size_t)condition * x->n_step + step) * x->n_round + round;
 }
 
-static void measure_condition(replay *r, uint32_t condition, uint32_t round, samples *out) {
+static void run_network(replay *r, uint32_t condition, uint32_t round, samples *out) {
   seer_session *session = r->session[condition >= N_FACTORIAL || condition & PAGES];
   seer_pool_begin(r->pool);
   for (uint32_t s = 0; s < out->n_step; s++) {
@@ -300,12 +342,17 @@ static void measure_condition(replay *r, uint32_t condition, uint32_t round, sam
   seer_pool_end(r->pool);
 }
 
+// Twice: the first run finds caches as another condition left them.
+static void measure_condition(replay *r, uint32_t condition, uint32_t round, samples *out) {
+  for (int k = 0; k < 2; k++) run_network(r, condition, round, out);
+}
+
 static void measure(replay *r, samples *out) {
   char message[256];
   for (uint32_t round = 0; round < out->n_round; round++) {
     for (uint32_t c = 0; c < N_CONDITION; c++)
       measure_condition(r, (c * 7 + round) % N_CONDITION, round, out);
-    for (int k = 0; k < 3; k++) {  // the first ones find caches as a condition left them
+    for (int k = 0; k < 3; k++) {
       double from = now_us();
       if (seer_rt_session_run(r->session[1], message, sizeof message) != SEER_RT_OK)
         fail("run", message);
@@ -325,34 +372,37 @@ static double step_us(const samples *x, const float *of, uint32_t condition, uin
   return median(&of[place(x, condition, step, 0)], x->n_round);
 }
 
-// Mean over all orders of throwing the switches, of what this one gains.
+// Mean over all orders of throwing the switches but that of the pages, of what this one gains on huge
+// pages.
 static double effect(const double *us, uint32_t nth) {
-  static const double factorial[N_SWITCH + 1] = {1, 1, 2, 6, 24};
+  static const double factorial[N_SWITCH] = {1, 1, 2, 6};
   double sum = 0;
-  for (uint32_t set = 0; set < N_FACTORIAL; set++) {
+  for (uint32_t set = 0; set < PAGES; set++) {
     if (set & 1u << nth) continue;
     int n = __builtin_popcount(set);
-    double weight = factorial[n] * factorial[N_SWITCH - 1 - n] / factorial[N_SWITCH];
-    sum += weight * (us[set] - us[set | 1u << nth]);
+    double weight = factorial[n] * factorial[N_SWITCH - 2 - n] / factorial[N_SWITCH - 1];
+    sum += weight * (us[PAGES | set] - us[PAGES | set | 1u << nth]);
   }
   return sum;
 }
 
 typedef struct {
-  double natural, work, uneven, hand_over, effect[N_SWITCH], repeated, alone, stored;
+  double natural, work, uneven, hand_over, effect[N_SWITCH], repeated, read, written, alone, stored;
 } account;
 
 static account account_of(const samples *x, uint32_t step) {
   double us[N_FACTORIAL];
   for (uint32_t c = 0; c < N_FACTORIAL; c++) us[c] = step_us(x, x->all, c, step);
   account a = {.natural = us[PAGES]};
-  for (uint32_t k = 0; k < N_SWITCH; k++) a.effect[k] = effect(us, k);
-  a.natural = us[0];
+  for (uint32_t k = 0; k + 1 < N_SWITCH; k++) a.effect[k] = effect(us, k);
+  a.effect[N_SWITCH - 1] = us[0] - us[PAGES];
   const uint32_t all = N_FACTORIAL - 1;
   a.work = step_us(x, x->mean, all, step);
   a.uneven = step_us(x, x->most, all, step) - a.work;
   a.hand_over = us[all] - a.work - a.uneven;
   a.repeated = step_us(x, x->all, REPEATED, step);
+  a.read = step_us(x, x->all, READ, step);
+  a.written = step_us(x, x->all, WRITTEN, step);
   a.alone = step_us(x, x->all, ALONE, step);
   return a;
 }
@@ -389,7 +439,7 @@ static void tell_step(const replay *r, uint32_t s, const account *a) {
   printf("%-40.40s %9.2f %9.2f %8.2f %8.2f", r->of->strings + r->of->step[s].name_string, a->natural,
       a->work, a->uneven, a->hand_over);
   for (uint32_t k = 0; k < N_SWITCH; k++) printf(" %8.2f", a->effect[k]);
-  printf(" %9.2f %9.2f %9.2f\n", a->repeated, a->alone, a->stored);
+  printf(" %9.2f %9.2f %9.2f %9.2f %9.2f\n", a->repeated, a->read, a->written, a->alone, a->stored);
 }
 
 static void row(const char *name, double us, double latency) {
@@ -398,16 +448,14 @@ static void row(const char *name, double us, double latency) {
 
 static void tell(const account *a, double latency) {
   row("latency, whole runs (median)", latency, latency);
-  row("sum of steps as they run, 4 KiB pages", a->natural, latency);
+  row("sum of steps as they run", a->natural, latency);
   row("= work", a->work, latency);
   row("+ uneven halves", a->uneven, latency);
   row("+ hand-over", a->hand_over, latency);
-  for (uint32_t k = 0; k < N_SWITCH; k++) {
-    char name[64];
-    snprintf(name, sizeof name, "+ %s", switch_name[k]);
-    row(name, a->effect[k], latency);
-  }
+  for (uint32_t k = 0; k < N_SWITCH; k++) row(switch_name[k], a->effect[k], latency);
   row("steps repeated on the spot", a->repeated, latency);
+  row("  what is written is elsewhere", a->read, latency);
+  row("  what is read is elsewhere", a->written, latency);
   row("steps alone, as the tuner times", a->alone, latency);
   if (a->stored > 0) row("as the tuner stored them", a->stored, latency);
 }
@@ -446,8 +494,8 @@ int main(int argc, char **argv) {
   measure(r, &x);
   account sum = {0};
   if (is_by_step)
-    printf("%-40s %9s %9s %8s %8s %8s %8s %8s %8s %9s %9s %9s\n", "step [us]", "runs", "work",
-        "uneven", "handover", "code", "weights", "activat.", "pages", "repeated", "alone", "stored");
+    printf("%-40s %9s %9s %8s %8s %8s %8s %8s %8s %9s %9s %9s %9s %9s\n", "step [us]", "runs", "work",
+        "uneven", "handover", "code", "weights", "activat.", "pages", "repeated", "read", "written", "alone", "stored");
   for (uint32_t s = 0; s < x.n_step; s++) {
     account a = account_of(&x, s);
     a.stored = stored[s];

@@ -1,7 +1,9 @@
 // pool.c - what it costs to hand a phase over to the threads of a pool: phases whose parts do
 // nothing, or work for so long, one after another within a run.
 //   build/bench/pool [THREADS [SECONDS]]
-// A line for each kind of phase: median, lower and upper decile of the time of a phase beyond that of
+// First, how many times as fast all threads compute as one alone, in registers: near their number if
+// each has a core of its own; where a virtual machine's processors are threads of one core, near 1, and
+// nothing that is timed then tells anything of machines with cores. Then a line for each kind of phase: median, lower and upper decile of the time of a phase beyond that of
 // its parts [ns]. `alone` says how long the caller is busy by itself before the phase: workers wait
 // that long, as they do through a step of one part.
 #include <stdio.h>
@@ -64,6 +66,37 @@ static uint32_t measure(seer_pool *pool, const kind *what, double seconds, doubl
   return n;
 }
 
+// Sums that depend on nothing but themselves, enough of them to keep a core busy.
+static void compute(void *arg, uint32_t nth, uint32_t thread) {
+  (void)nth, (void)thread;
+  double x[12];
+  for (int k = 0; k < 12; k++) x[k] = k;
+  for (int i = 0; i < 20000; i++)
+    for (int k = 0; k < 12; k++) x[k] = x[k] * 0.999 + 1;
+  double sum = 0;
+  for (int k = 0; k < 12; k++) sum += x[k];
+  *(volatile double *)((double *)arg + (size_t)16 * thread) = sum;
+}
+
+static double gain(seer_pool *pool) {
+  static double sums[16 * 1024], ratio[51];
+  uint32_t threads = seer_pool_threads(pool);
+  for (int i = 0; i < 51; i++) {
+    seer_pool_begin(pool);
+    seer_pool_run(pool, threads, compute, sums);
+    double from = now_ns();
+    seer_pool_run(pool, threads, compute, sums);
+    double by_all = now_ns() - from;
+    compute(sums, 0, 0);
+    from = now_ns();
+    for (uint32_t t = 0; t < threads; t++) compute(sums, 0, 0);
+    ratio[i] = (now_ns() - from) / by_all;
+    seer_pool_end(pool);
+  }
+  seer_sort_f64(ratio, 51);
+  return seer_sorted_median(ratio, 51);
+}
+
 int main(int argc, char **argv) {
   int threads = argc > 1 ? atoi(argv[1]) : 2;
   double seconds = argc > 2 ? atof(argv[2]) : 1;
@@ -73,6 +106,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   static double sample[MAX_SAMPLES];
+  printf("%d threads compute %.2f times as fast as one\n", threads, gain(pool));
   printf("%-26s %10s %10s %10s\n", "phase", "median", "decile 1", "decile 9");
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
     uint32_t n = measure(pool, &kinds[k], seconds, sample);
