@@ -22,6 +22,12 @@ const seer_target test_target_narrow = {
 const seer_target test_target_wide = {
     COMMON, .cpu = "znver4", .vector_bytes = 64, .n_vector_registers = 32};
 
+seer_target test_target_with(uint32_t vector_bytes, uint32_t n_vector_registers) {
+  return (seer_target){.vector_bytes = vector_bytes ? vector_bytes : 16,
+      .threads = 2,
+      .n_vector_registers = n_vector_registers};
+}
+
 const char *const test_target_names[TEST_TARGETS] = {
     "laptop", "zen4-avx2", "zen4-avx512", "server", "server-estimated", "one-core"};
 
