@@ -63,22 +63,9 @@ static seer_status emit_join(seer_emit *emit, const seer_node *node, join_fn joi
       SEER_UNUSED seer_dtype dtype, seer_expr a, seer_expr b)
 
 // `...`: the text, and what else the entry says.
-#define ENTRY(id, onnx, from, n_min, n_max, attributes, infer_fn, ...) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                     \
-      .domain = "",                                                    \
-      .opset_min = from,                                               \
-      .opset_max = 25,                                                 \
-      .n_in_min = n_min,                                               \
-      .n_in_max = n_max,                                               \
-      .n_out_min = 1,                                                  \
-      .n_out_max = 1,                                                  \
-      .fuse = SEER_FUSE_ELEMENTWISE,                                   \
-      .attrs = attributes,                                             \
-      .rtol = 1e-5,                                                    \
-      .atol = 1e-6,                                                    \
-      .infer = infer_fn,                                               \
-      .emit = emit_##id,                                               \
-      .doc = __VA_ARGS__};
+#define ENTRY(id, onnx, from, n_min, n_max, attributes, infer_fn, ...)                            \
+  SEER_OP_ENTRY(id, onnx, from, n_min, n_max, 1, SEER_FUSE_ELEMENTWISE, attributes, .rtol = 1e-5, \
+      .atol = 1e-6, .infer = infer_fn, .emit = emit_##id, .doc = __VA_ARGS__)
 
 #define JOIN(id, onnx, from, n_min, n_max, attributes, infer_fn, ...)    \
   static seer_status emit_##id(seer_emit *emit, const seer_node *node) { \

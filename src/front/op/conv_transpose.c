@@ -166,21 +166,8 @@ static void put_label(seer_text *text, const seer_graph *graph, const seer_node 
   if (group > 1) seer_text_printf(text, " g%" PRId64, group);
 }
 
-const seer_op_desc seer_op_conv_transpose = {.name = "ConvTranspose",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 25,
-    .n_in_min = 2,
-    .n_in_max = 3,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_ANCHOR,
-    .attrs = "auto_pad dilations group kernel_shape output_padding output_shape pads strides",
-    .rtol = 1e-4,
-    .atol = 1e-5,
-    .infer = infer_conv_transpose,
-    .emit = emit_conv_transpose,
-    .carry_sizes = seer_sized_batch,
-    .wants_channels_last = true,
-    .label = put_label,
-    .doc = "1 to 3 spatial dimensions, groups, dilations, strides, all paddings, output_shape"};
+SEER_OP_ENTRY(conv_transpose, "ConvTranspose", 1, 2, 3, 1, SEER_FUSE_ANCHOR,
+    "auto_pad dilations group kernel_shape output_padding output_shape pads strides", .rtol = 1e-4,
+    .atol = 1e-5, .infer = infer_conv_transpose, .emit = emit_conv_transpose,
+    .carry_sizes = seer_sized_batch, .wants_channels_last = true, .label = put_label,
+    .doc = "1 to 3 spatial dimensions, groups, dilations, strides, all paddings, output_shape")

@@ -168,24 +168,26 @@ void seer_op_put_window(seer_text *text, const seer_node *node, const int64_t *k
 seer_val seer_op_listed_number(const seer_graph *graph, const seer_node *node);
 
 // ---- entries
+// An entry of one of ONNX's own operators, whose first output is always there. `...`: what else it
+// says, by name.
+#define SEER_OP_ENTRY(id, onnx, from, in_min, in_max, out_max, kind, attributes, ...) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                                    \
+      .domain = "",                                                                   \
+      .opset_min = from,                                                              \
+      .opset_max = 25,                                                                \
+      .n_in_min = in_min,                                                             \
+      .n_in_max = in_max,                                                             \
+      .n_out_min = 1,                                                                 \
+      .n_out_max = out_max,                                                           \
+      .fuse = kind,                                                                   \
+      .attrs = attributes,                                                            \
+      __VA_ARGS__};
+
 // An index map: infer_<id> and emit_<id> stand in front of it. `...`: the text, and what else the
 // entry says.
 #define SEER_OP_INJECTIVE(id, onnx, from, in_min, in_max, out_max, attributes, fold_fn, ...) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                                           \
-      .domain = "",                                                                          \
-      .opset_min = from,                                                                     \
-      .opset_max = 25,                                                                       \
-      .n_in_min = in_min,                                                                    \
-      .n_in_max = in_max,                                                                    \
-      .n_out_min = 1,                                                                        \
-      .n_out_max = out_max,                                                                  \
-      .fuse = SEER_FUSE_INJECTIVE,                                                           \
-      .attrs = attributes,                                                                   \
-      .rtol = 0,                                                                             \
-      .atol = 0,                                                                             \
-      .infer = infer_##id,                                                                   \
-      .emit = emit_##id,                                                                     \
-      .fold = fold_fn,                                                                       \
-      .doc = __VA_ARGS__};
+  SEER_OP_ENTRY(id, onnx, from, in_min, in_max, out_max, SEER_FUSE_INJECTIVE, attributes,    \
+      .rtol = 0, .atol = 0, .infer = infer_##id, .emit = emit_##id, .fold = fold_fn,         \
+      .doc = __VA_ARGS__)
 
 #endif
