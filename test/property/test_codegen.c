@@ -4,17 +4,13 @@
 // vectors of 16, 32 and 64 bytes. A level that this machine lacks is compiled and looked at, not
 // run, and the test says so.
 // SEER_TEST: timeout=300
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "support/isa_check.h"
 #include "support/jit_check.h"
 #include "support/levels.h"
 #include "support/random_programs.h"
+#include "support/test.h"
 
 #define N_PAIRS 150  // of each, and more while a quota is not met
 // Which schedules a seed gives depends on the target: on this machine's for `native`.

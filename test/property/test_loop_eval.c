@@ -3,13 +3,9 @@
 // fixpoint, every rule, knob kind, tail, location and DAG kind was met often enough, and every
 // planted fault is caught.
 // SEER_TEST: timeout=300
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "support/random_programs.h"
+#include "support/test.h"
 #include "support/test_target.h"
 
 #define N_PAIRS 3000

@@ -1,16 +1,12 @@
 // The two producers of the nest summary agree: arithmetic from (sketch, knobs) against a walk over
 // the loop IR, on random DAGs and random schedules, field by field.
 // SEER_TEST: timeout=300
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "dag/access.h"
 #include "space/nest.h"
 #include "support/nest_walk.h"
 #include "support/random_programs.h"
+#include "support/test.h"
 #include "support/test_target.h"
 
 #define N_PAIRS 3000

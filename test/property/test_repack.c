@@ -3,15 +3,11 @@
 // the bit, by their interpreter and compiled; what data index always passes the verifier. And the
 // test would see a form that is not the one that was packed.
 // SEER_TEST: timeout=300
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "support/jit_check.h"
 #include "support/random_programs.h"
+#include "support/test.h"
 
 #define N_PAIRS 1500
 #define COMPILE_EVERY 8

@@ -1,16 +1,12 @@
 // For random DAGs, random schedules and processors with vectors of 16, 32 and 64 bytes: what is
 // decided passes its verifier, its text form comes back as it was, and each kind of fault that is
 // planted in it is caught.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "code/tile/pass.h"
 #include "support/random_programs.h"
+#include "support/test.h"
 #include "support/test_target.h"
 
 #define N_PAIRS 1000

@@ -3,15 +3,11 @@
 // and gives what the interpreter of the DAG gives, to the bit. Faults that are planted in the
 // finished code are caught by one of them, or give a wrong answer.
 // SEER_TEST: timeout=300
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "code/gen/generate.h"
 #include "support/random_programs.h"
+#include "support/test.h"
 #include "support/test_target.h"
 #include "vector_faults.h"
 #include "vector_machines.h"

@@ -1,16 +1,11 @@
 // coverage.c - see coverage.h.
 #include "support/coverage.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "space/frame.h"
+#include "support/test.h"
 
 static const char *const met_names[] = {"tail-root", "tail-region", "tail-reduce", "tail-vector",
     "cut-region", "clamped-start", "parallel", "packed", "phases", "inline", "root", "at-1", "at-2",

@@ -1,16 +1,11 @@
 // random_programs.c - see random_programs.h.
 #include "support/random_programs.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "space/lower.h"
+#include "support/test.h"
 
 #define SHRINKING_TRIES 200
 

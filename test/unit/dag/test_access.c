@@ -1,10 +1,6 @@
 // What stages read: every index of random expressions against its value at all places, faults that
 // this must see, and the table's lists against a walk over random DAGs.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -12,6 +8,7 @@
 #include "dag/scalar.h"
 #include "nets.h"
 #include "support/random_dag.h"
+#include "support/test.h"
 
 #define N_AXES 4
 

@@ -1,10 +1,6 @@
 // Edits of DAGs: after each the DAG is one (seer_dag_verify), buffers have kept their ids, and the
 // interpreter gives the answers that it gave.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -12,6 +8,7 @@
 #include "dag/edit.h"
 #include "nets.h"
 #include "support/random_dag.h"
+#include "support/test.h"
 
 typedef struct {
   const seer_dag *dag;  // as it was

@@ -1,18 +1,14 @@
 // Verify accepts what is right and names what is wrong: each planted fault must be caught.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "nets.h"
 #include "support/random_dag.h"
+#include "support/test.h"
 
 static seer_status verify_text(seer_arena *arena, const char *text) {
   seer_dag *dag;
-  seer_status status = seer_dag_parse("test", text, strlen(text), arena, &dag);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_dag_parse("test", text, strlen(text), arena, &dag));
   return seer_dag_verify(dag);
 }
 

@@ -1,17 +1,12 @@
 // The analytic model: a case worked out by hand, and what must hold of its estimates on any
 // machine. Machines are made up; what is compared are estimates.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "learn/feature.h"
 #include "learn_nets.h"
 #include "support/random_dag.h"
+#include "support/test.h"
 #include "support/test_target.h"
 
 static seer_nest nest;

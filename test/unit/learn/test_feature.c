@@ -1,18 +1,13 @@
 // Columns of feature rows: their names, their values for nests worked out by hand, and that they
 // depend on nothing but the nest, the machine and the estimate.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/map.h"
 #include "learn/feature.h"
 #include "learn_nets.h"
 #include "support/random_dag.h"
+#include "support/test.h"
 #include "support/test_target.h"
 
 static seer_nest nest;
@@ -167,8 +162,7 @@ static const seer_nest *nest_of(
   seer_dag *dag = learn_parse(arena, dag_text);
   seer_sketch_list *list = learn_sketches(arena, dag, &test_target_wide);
   seer_schedule schedule;
-  seer_status status = seer_schedule_parse(list, "test", sched_text, strlen(sched_text), &schedule);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_schedule_parse(list, "test", sched_text, strlen(sched_text), &schedule));
   static seer_frame frame;
   seer_frame_make(list, &schedule, &frame);
   seer_nest_make(seer_nest_facts_build(list, arena), &frame, out);

@@ -1,19 +1,14 @@
 // The bound of a task, on made-up machines, against figures worked out by hand, and against what
 // schedules of it ask for.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "learn/feature.h"
 #include "learn/profile.h"
 #include "learn/roofline.h"
 #include "learn_nets.h"
 #include "support/random_dag.h"
+#include "support/test.h"
 #include "support/test_target.h"
 
 #define KiB 1024.0

@@ -3,18 +3,13 @@
 // driven the signal to 0 or infinity.
 // SEER_TEST: timeout=300
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "front/front.h"
 #include "models/models.h"
+#include "support/test.h"
 
 static void check(seer_status status) {
   if (!status) return;

@@ -1,16 +1,11 @@
 // Plans with branches, one in the other: only the side that is taken runs, results come from where
 // they are made or are moved, and damaged ones are refused.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "runtime/exec.h"
+#include "support/test.h"
 
 enum { I64 = 7, BOOL = 9, N_STEP = 5, N_ARG = 5 };
 

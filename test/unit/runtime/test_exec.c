@@ -1,15 +1,10 @@
 // Sessions over a hand-made plan: answers, rebinding, pools of any size, wrapped pools, profile.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/os.h"
 #include "hand_plan.h"
+#include "support/test.h"
 
 static hand_plan plan;
 static hand_weights weights;

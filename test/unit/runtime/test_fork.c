@@ -1,20 +1,15 @@
 // Children of a process that has models, sessions and pools: what a child does with them ends, with
 // the right answer, whatever the parent's threads were doing.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/os.h"
 #include "hand_plan.h"
 #include "runtime/fork.h"
+#include "support/test.h"
 
 // ThreadSanitizer ends a child that makes threads; AddressSanitizer's allocator may be locked in a
 // child for ever, by a thread of the parent that is not there.

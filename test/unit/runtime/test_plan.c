@@ -1,9 +1,5 @@
 // The plan check and opening: what is damaged is refused with a reason, and never followed.
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +7,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "hand_plan.h"
 #include "runtime/cpu.h"
+#include "support/test.h"
 
 static hand_plan plan;
 static hand_weights weights;

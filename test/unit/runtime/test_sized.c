@@ -1,17 +1,12 @@
 // Plans with sizes that a run decides: a host call whose result has an unknown size, and a loop
 // that runs as often as an input says. Both run, say the right sizes, and are refused when damaged.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "runtime/exec.h"
 #include "runtime/host.h"
+#include "support/test.h"
 
 enum { F32 = 1, I64 = 7, BOOL = 9 };
 

@@ -1,15 +1,12 @@
 // test_frame.c - frames against brute force: what the loops of a stage visit, which loops are
 // exact, that the region of an attached stage has everything its readers read, that nothing is
 // attached where it cannot be; and the checks.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "space_nets.h"
 #include "support/random_dag.h"
+#include "support/test.h"
 
 typedef void (*on_schedule)(
     const seer_sketch_list *list, const seer_schedule *schedule, seer_rng *rng);

@@ -2,15 +2,12 @@
 // idempotent and without effect on the frame, print -> parse -> print a fixpoint, samples, mutants
 // and children valid, re-fitting to siblings valid, exact divisors in the ansor space; hashes; and
 // parse errors.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "space_nets.h"
 #include "support/random_dag.h"
+#include "support/test.h"
 
 typedef void (*on_list)(const seer_sketch_list *list, seer_rng *rng, seer_arena *arena);
 

@@ -2,16 +2,13 @@
 // names; and that the DAGs that cache-write, rfactor and cache-read have rewritten compute what the
 // canonical one does.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "space_nets.h"
 #include "support/loop_check.h"
 #include "support/random_dag.h"
+#include "support/test.h"
 
 static void expect_signatures(
     const char *net, seer_space_kind space, const char *const *expected, size_t n) {

@@ -1,13 +1,10 @@
 // test_draft.c - candidates do not depend on the number of threads that make them; they differ,
 // are valid, and are none of those that are known.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "space/frame.h"
 #include "space/nest.h"
+#include "support/test.h"
 #include "support/test_target.h"
 #include "tune/search.h"
 #include "tune/search/draft.h"
@@ -24,10 +21,6 @@ static const char conv_text[] =
 
 static const uint32_t thread_counts[] = {1, 2, 3, 8, 64};
 
-static void ok(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
-
 typedef struct {
   seer_arena *arena;
   seer_target target;
@@ -40,8 +33,8 @@ static void open_world(world *w) {
   seer_dag *dag;
   w->arena = seer_arena_create("test");
   w->target = test_target_read("server", w->arena);
-  ok(seer_dag_parse("test", conv_text, strlen(conv_text), w->arena, &dag));
-  ok(seer_sketch_generate(dag, &w->target, SEER_SPACE_FULL, w->arena, &w->sketches));
+  must(seer_dag_parse("test", conv_text, strlen(conv_text), w->arena, &dag));
+  must(seer_sketch_generate(dag, &w->target, SEER_SPACE_FULL, w->arena, &w->sketches));
   w->summariser = seer_summariser_create(w->sketches, w->arena);
   static const uint32_t family_of[1] = {0};
   seer_bank_options options = {.n_family = 1,
@@ -51,7 +44,7 @@ static void open_world(world *w) {
       .model = seer_cost_table[0],
       .seed = 1,
       .warm_up = 16};
-  ok(seer_bank_create(&options, &w->bank));
+  must(seer_bank_create(&options, &w->bank));
 }
 
 static void close_world(world *w) {
@@ -65,7 +58,7 @@ static void learn(world *w, const seer_schedule *schedule, double noise) {
   double estimate_s = seer_analytic_seconds(nest, &w->target);
   seer_sample sample = {.rows = rows, .seconds = estimate_s * noise, .estimate_s = estimate_s};
   sample.n_row = seer_feature_extract(nest, &w->target, estimate_s, rows);
-  ok(seer_bank_add(w->bank, &sample, 1));
+  must(seer_bank_add(w->bank, &sample, 1));
 }
 
 // A search of its own for each number of threads, with models that learn the same: what they
@@ -84,15 +77,15 @@ static void proposals_do_not_depend_on_threads(void **state) {
         .strategy = &seer_strategy_seer,
         .n_threads = thread_counts[t]};
     seer_search *search;
-    ok(seer_search_create(&options, &search));
+    must(seer_search_create(&options, &search));
     seer_schedule untuned, untuned_of_one;
-    ok(seer_search_zero_trial(search, 400, &untuned));
+    must(seer_search_zero_trial(search, 400, &untuned));
     if (t == 0) untuned_of_one = untuned;
     assert_true(seer_schedule_equal(&untuned, &untuned_of_one));
     for (int round = 0; round < ROUNDS; round++) {
       seer_proposal p[ROUND];
       uint32_t n;
-      ok(seer_search_propose(search, w.bank, ROUND, p, &n));
+      must(seer_search_propose(search, w.bank, ROUND, p, &n));
       assert_int_equal(n, ROUND);
       if (t == 0) memcpy(of_one_thread[round], p, sizeof p);
       for (uint32_t i = 0; i < n; i++) {
@@ -105,7 +98,7 @@ static void proposals_do_not_depend_on_threads(void **state) {
         seer_search_report(search, &p[i].schedule, p[i].analytic_s * noise, true);
         learn(&w, &p[i].schedule, noise);
       }
-      ok(seer_bank_train(w.bank, 0));
+      must(seer_bank_train(w.bank, 0));
     }
     const seer_search_counts *counts = seer_search_get_counts(search);
     if (t == 0) n_scored = counts->scored;
@@ -147,9 +140,9 @@ static void candidates_are_new_valid_and_counted(void **state) {
   const seer_draft_order drawn = {.kind = SEER_DRAFT_DRAWN, .n = N, .sketch_weight = weight};
   seer_draft_pool pool, again;
   seer_search_counts counts = {0}, counts_again = {0};
-  ok(seer_draft_pool_create(ALL, &pool));
-  ok(seer_draft_pool_create(ALL, &again));
-  ok(seer_draft(&space, &drawn, 1, 3, &pool, &counts));
+  must(seer_draft_pool_create(ALL, &pool));
+  must(seer_draft_pool_create(ALL, &again));
+  must(seer_draft(&space, &drawn, 1, 3, &pool, &counts));
   assert_true(pool.n > N / 2 && pool.n <= N);
   assert_int_equal(counts.drafted, pool.n);
   is_as_promised(&w, &pool, &known);
@@ -162,7 +155,7 @@ static void candidates_are_new_valid_and_counted(void **state) {
   for (uint32_t i = 0; i < pool.n; i++) given[n_given++] = &pool.at[i].schedule;
   given[n_given++] = &pool.at[1].schedule;  // on another island than the first one
   const seer_draft_order orders[] = {{.kind = SEER_DRAFT_GIVEN, .n = n_given, .from = given}};
-  ok(seer_draft(&space, orders, 1, 3, &again, &counts_again));
+  must(seer_draft(&space, orders, 1, 3, &again, &counts_again));
   is_as_promised(&w, &again, &known);
   assert_int_equal(again.n, pool.n / 2);
   assert_int_equal(counts_again.drafted, again.n);
@@ -173,14 +166,14 @@ static void candidates_are_new_valid_and_counted(void **state) {
   const seer_draft_order bred = {
       .kind = SEER_DRAFT_BRED, .n = N, .from = given, .n_from = pool.n, .has_two_parents = true};
   uint32_t n_before = again.n;
-  ok(seer_draft(&space, &bred, 1, 4, &again, &counts_again));
+  must(seer_draft(&space, &bred, 1, 4, &again, &counts_again));
   assert_true(again.n > n_before);
   assert_memory_equal(&again.at[0].schedule, &first.schedule, sizeof first.schedule);
   is_as_promised(&w, &again, &known);
 
   space.max_packed_bytes = 1;
   seer_draft_pool_clear(&again);
-  ok(seer_draft(&space, &drawn, 1, 5, &again, &counts_again));
+  must(seer_draft(&space, &drawn, 1, 5, &again, &counts_again));
   for (uint32_t i = 0; i < again.n; i++) {
     const seer_nest *nest = seer_summarise(w.summariser, &again.at[i].schedule);
     assert_true(nest->packed_bytes <= 1);

@@ -1,11 +1,8 @@
 // One task's search: a lucky best is found out, every formulation gets its share of the first
 // trials, the user's limit on packed weights holds, look-alikes of what is known wait.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "support/test.h"
 #include "support/test_target.h"
 #include "tune/search.h"
 
@@ -29,10 +26,6 @@ static const char depthwise_text[] =
     "  output $conv\n}\n";
 #define WEIGHT_BYTES (32 * 3 * 3 * 32 * 4)
 
-static void ok(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
-
 typedef struct {
   seer_arena *arena;
   seer_sketch_list *sketches;
@@ -42,16 +35,16 @@ typedef struct {
 static void open_world(world *w, const char *machine, const char *text, uint64_t max_packed_bytes) {
   seer_dag *dag;
   w->arena = seer_arena_create("test");
-  ok(seer_dag_parse("test", text, strlen(text), w->arena, &dag));
+  must(seer_dag_parse("test", text, strlen(text), w->arena, &dag));
   seer_target *target = SEER_NEW(w->arena, seer_target);
   *target = test_target_read(machine, w->arena);
-  ok(seer_sketch_generate(dag, target, SEER_SPACE_FULL, w->arena, &w->sketches));
+  must(seer_sketch_generate(dag, target, SEER_SPACE_FULL, w->arena, &w->sketches));
   seer_search_options options = {.sketches = w->sketches,
       .target = target,
       .seed = 1,
       .strategy = &seer_strategy_seer,
       .max_packed_bytes = max_packed_bytes};
-  ok(seer_search_create(&options, &w->search));
+  must(seer_search_create(&options, &w->search));
 }
 
 static void close_world(world *w) {
@@ -64,7 +57,7 @@ static void a_lucky_best_is_found_out(const char *machine) {
   open_world(&w, machine, conv_text, 0);
   seer_proposal p[3];
   uint32_t n;
-  ok(seer_search_propose(w.search, NULL, 3, p, &n));
+  must(seer_search_propose(w.search, NULL, 3, p, &n));
   assert_int_equal(n, 3);
   seer_search_report(w.search, &p[0].schedule, 1.0, true);
   seer_search_report(w.search, &p[1].schedule, 0.8, true);  // 1.1 in truth
@@ -95,7 +88,7 @@ static void every_formulation_gets_a_tenth(const char *machine) {
   for (int round = 0; round < ROUNDS; round++) {
     seer_proposal p[ROUND];
     uint32_t n;
-    ok(seer_search_propose(w.search, NULL, ROUND, p, &n));
+    must(seer_search_propose(w.search, NULL, ROUND, p, &n));
     for (uint32_t i = 0; i < n; i++) {
       const char *name = w.sketches->sketch[p[i].schedule.sketch]->formulation;
       uint32_t k = 0;
@@ -122,7 +115,7 @@ static void packed_weights_stay_within_the_limit(const char *machine) {
     for (int round = 0; round < 3; round++) {
       seer_proposal p[16];
       uint32_t n;
-      ok(seer_search_propose(w.search, NULL, 16, p, &n));
+      must(seer_search_propose(w.search, NULL, 16, p, &n));
       for (uint32_t i = 0; i < n; i++)
         n_large += seer_search_packed_bytes(w.search, &p[i].schedule) > 2 * WEIGHT_BYTES;
     }
@@ -143,7 +136,7 @@ static void learn(world *w, seer_bank *bank, const seer_schedule *schedule) {
       .estimate_s = estimate_s,
       .n_row = seer_search_features(w->search, schedule, rows)};
   seer_search_report(w->search, schedule, sample.seconds, true);
-  ok(seer_bank_add(bank, &sample, 1));
+  must(seer_bank_add(bank, &sample, 1));
 }
 
 // A window of 3x3 has few kinds of code and many schedules: the loops of its reductions in any
@@ -160,14 +153,14 @@ static void look_alikes_wait(const char *machine) {
       .seed = 1,
       .warm_up = 16};
   seer_bank *bank;
-  ok(seer_bank_create(&options, &bank));
+  must(seer_bank_create(&options, &bank));
   enum { ROUNDS = 6, ROUND = 16 };
   double seen[ROUNDS * ROUND];
   uint32_t n_seen = 0, n_model = 0, n_new = 0;
   for (int round = 0; round < ROUNDS; round++) {
     seer_proposal p[ROUND];
     uint32_t n;
-    ok(seer_search_propose(w.search, bank, ROUND, p, &n));
+    must(seer_search_propose(w.search, bank, ROUND, p, &n));
     for (uint32_t i = 0; i < n; i++) {
       bool is_new = true;
       for (uint32_t k = 0; k < n_seen; k++) is_new = is_new && seen[k] != p[i].analytic_s;
@@ -177,7 +170,7 @@ static void look_alikes_wait(const char *machine) {
       seen[n_seen++] = p[i].analytic_s;
       learn(&w, bank, &p[i].schedule);
     }
-    ok(seer_bank_train(bank, 0));
+    must(seer_bank_train(bank, 0));
   }
   assert_true(n_model >= 4 * ROUND / 2);
   if (n_new * 4 < n_model * 3) fail_msg("of %u by the model %u are new", n_model, n_new);
