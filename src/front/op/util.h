@@ -127,9 +127,13 @@ SEER_MUST_USE seer_status seer_op_read_auto_pad(const seer_node *node, seer_op_a
 // Optional input k as a bias of n channels, of x's type.
 SEER_MUST_USE seer_status seer_op_check_bias(const seer_graph *graph, const seer_node *node,
     uint32_t k, const seer_value *x, int64_t n, seer_arena *arena);
-// The stage after an accumulation `acc` of output 0 that adds bias input k along dimension 1.
-void seer_op_add_bias(
-    seer_emit *emit, const seer_node *node, uint32_t k, uint32_t acc, const seer_axis_role *roles);
+// Output 0 as a sum over `reduce`, and its terms; with input 2, a bias along dimension 1, the sum
+// is a stage of its own in front of the one that adds it. `roles` of the output's dimensions may be
+// NULL; `at` and `var` as seer_emit_stage gives them.
+uint32_t seer_op_sum_stage(seer_emit *emit, const seer_node *node, const seer_axis_role *roles,
+    const seer_dag_axis *reduce, uint32_t n_reduce, seer_expr *at, seer_expr *var);
+void seer_op_sum_body(seer_emit *emit, const seer_node *node, const seer_axis_role *roles,
+    uint32_t stage, seer_expr term);
 typedef struct {
   uint32_t n;  // spatial dimensions, 1 to 3
   int64_t kernel[3], stride[3], dilation[3], pad_begin[3], pad_end[3], in[3], out[3];
