@@ -122,8 +122,7 @@ static void answers_stay(void **state) {
   uint32_t n_edit[4] = {0}, n_fault = 0, n_seen = 0;
   for (uint32_t k = 0; k < 200; k++) {
     seer_arena *arena = seer_arena_create("test");
-    random_dag_recipe recipe = random_dag_draw(k);
-    const seer_dag *before = random_dag_build(&recipe, arena, NULL);
+    const seer_dag *before = random_dag_of(k, arena);
     answers of;
     remember(&of, before, &rng, arena);
     seer_dag *dag = seer_dag_clone(before, arena);

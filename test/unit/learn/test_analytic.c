@@ -170,9 +170,8 @@ static void better_machines_are_never_slower(void **state) {
       c.base.l3_bytes = 8192;
     }
     for (uint32_t i = 0; i < learn_nets_count + 20; i++) {
-      random_dag_recipe recipe = random_dag_draw(i + 20 * m);
       seer_dag *dag = i < learn_nets_count ? learn_parse(arena, learn_nets[i].text)
-                                           : random_dag_build(&recipe, arena, NULL);
+                                           : random_dag_of(i + 20 * m, arena);
       learn_each_schedule(dag, &c.base, 4, check_changes, &c);
     }
     assert_true(c.n > 100);

@@ -244,9 +244,8 @@ static void rows_are_finite(void **state) {
     for (uint32_t i = 0; i < learn_nets_count + 20; i++) {
       seer_arena *arena = seer_arena_create("test");
       seer_target target = test_target_read(test_target_names[m], arena);
-      random_dag_recipe recipe = random_dag_draw(i + 20 * m);
       seer_dag *dag = i < learn_nets_count ? learn_parse(arena, learn_nets[i].text)
-                                           : random_dag_build(&recipe, arena, NULL);
+                                           : random_dag_of(i + 20 * m, arena);
       learn_each_schedule(dag, &target, 4, check_rows, &n);
       seer_arena_destroy(arena);
     }

@@ -228,10 +228,9 @@ static void no_schedule_asks_for_less(void **state) {
   for (int m = 0; m < TEST_TARGETS; m++) {
     c.target = test_target_read(test_target_names[m], arena);
     for (uint32_t i = 0; i < learn_nets_count + 40; i++) {
-      random_dag_recipe recipe = random_dag_draw(200 + i);
       c.is_random = i >= learn_nets_count;
-      seer_dag *dag = c.is_random ? random_dag_build(&recipe, arena, NULL)
-                                  : learn_parse(arena, learn_nets[i].text);
+      seer_dag *dag =
+          c.is_random ? random_dag_of(200 + i, arena) : learn_parse(arena, learn_nets[i].text);
       learn_each_schedule(dag, &c.target, 20, check_schedule, &c);
     }
   }

@@ -15,13 +15,8 @@ static void for_all(on_list visit, uint32_t n_random, seer_space_kind space) {
   seer_target target = space_target(2);
   for (size_t i = 0; i < space_nets_count + n_random; i++) {
     seer_arena *arena = seer_arena_create("test");
-    seer_dag *dag;
-    if (i < space_nets_count) {
-      dag = space_parse(arena, space_nets[i].text);
-    } else {
-      random_dag_recipe recipe = random_dag_draw(i);
-      dag = random_dag_build(&recipe, arena, NULL);
-    }
+    seer_dag *dag =
+        i < space_nets_count ? space_parse(arena, space_nets[i].text) : random_dag_of(i, arena);
     seer_rng rng;
     seer_rng_init(&rng, i);
     visit(space_sketches(arena, dag, &target, space), &rng, arena);

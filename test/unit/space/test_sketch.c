@@ -202,8 +202,7 @@ static void test_rewritten_dags_are_equal(void **state) {
   n_rewritten = 0;
   for (uint64_t seed = 0; seed < 100; seed++) {
     seer_arena *arena = seer_arena_create("test");
-    random_dag_recipe recipe = random_dag_draw(seed);
-    seer_dag *dag = random_dag_build(&recipe, arena, NULL);
+    seer_dag *dag = random_dag_of(seed, arena);
     n_rewritten += compare_dags(space_sketches(arena, dag, &target, SEER_SPACE_FULL), arena, seed);
     seer_arena_destroy(arena);
   }
