@@ -68,21 +68,26 @@ static seer_expr window_load(seer_emit *emit, const seer_node *node, const seer_
   return seer_op_load_padded(emit, node, 0, padded, x_at);
 }
 
+static seer_status emit_max(
+    seer_emit *emit, const seer_node *node, const seer_op_window *w, const seer_op_padded *padded) {
+  pool_axes axes = window_axes(w);
+  seer_axis_role roles[5];
+  seer_expr at[5], var[3];
+  seer_op_window_roles(w->n, roles);
+  uint32_t stage =
+      seer_emit_stage(emit, node, 0, SEER_STAGE_ANCHOR, roles, axes.axis, axes.n, at, var);
+  seer_emit_body(
+      emit, node, 0, stage, SEER_COMBINE_MAX, window_load(emit, node, w, &axes, padded, at, var));
+  return SEER_OK;
+}
+
 static seer_status emit_max_pool(seer_emit *emit, const seer_node *node) {
   seer_op_window w;
   SEER_TRY(read_pool(emit->graph, node, emit->arena, &w));
   seer_dtype dtype = seer_emit_out(emit, node, 0)->dtype;
   seer_expr fill = seer_op_num(emit, dtype, seer_combiner_identity(SEER_COMBINE_MAX, dtype));
   seer_op_padded padded = seer_op_pad_input(emit, node, 0, &w, fill);
-  pool_axes axes = window_axes(&w);
-  seer_axis_role roles[5];
-  seer_expr at[5], var[3];
-  seer_op_window_roles(w.n, roles);
-  uint32_t stage =
-      seer_emit_stage(emit, node, 0, SEER_STAGE_ANCHOR, roles, axes.axis, axes.n, at, var);
-  seer_emit_body(
-      emit, node, 0, stage, SEER_COMBINE_MAX, window_load(emit, node, &w, &axes, &padded, at, var));
-  return SEER_OK;
+  return emit_max(emit, node, &w, &padded);
 }
 
 SEER_OP_ENTRY(max_pool, "MaxPool", 1, 1, 1, 2, SEER_FUSE_REDUCTION,
@@ -217,16 +222,8 @@ static seer_status emit_global_average(seer_emit *emit, const seer_node *node) {
 
 static seer_status emit_global_max(seer_emit *emit, const seer_node *node) {
   seer_op_window w = global_window(seer_emit_in(emit, node, 0));
-  seer_op_padded padded = {.is_padded = false};
-  pool_axes axes = window_axes(&w);
-  seer_axis_role roles[5];
-  seer_expr at[5], var[3];
-  seer_op_window_roles(w.n, roles);
-  uint32_t stage =
-      seer_emit_stage(emit, node, 0, SEER_STAGE_ANCHOR, roles, axes.axis, axes.n, at, var);
-  seer_emit_body(
-      emit, node, 0, stage, SEER_COMBINE_MAX, window_load(emit, node, &w, &axes, &padded, at, var));
-  return SEER_OK;
+  const seer_op_padded padded = {.is_padded = false};
+  return emit_max(emit, node, &w, &padded);
 }
 
 SEER_OP_ENTRY(global_average_pool, "GlobalAveragePool", 1, 1, 1, 1, SEER_FUSE_REDUCTION, "",
