@@ -235,3 +235,9 @@ seer_sketch_list *space_sketches(
   must(seer_sketch_generate(dag, target, space, arena, &list));
   return list;
 }
+
+seer_sketch_list *space_net_sketches(seer_arena *arena, const char *name) {
+  seer_target *target = SEER_NEW(arena, seer_target);
+  *target = space_target(2);
+  return space_sketches(arena, space_parse(arena, space_net_text(name)), target, SEER_SPACE_FULL);
+}

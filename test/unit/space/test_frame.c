@@ -222,9 +222,7 @@ static uint16_t *knob(const seer_sketch_list *list, seer_schedule *schedule, con
 static void test_fused_conv_by_hand(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
-  seer_target target = space_target(2);
-  seer_sketch_list *list =
-      space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
+  seer_sketch_list *list = space_net_sketches(arena, "conv");
   seer_schedule s;
   seer_schedule_default(list, 0, &s);
   *knob(list, &s, "conv.y.1") = 2;
@@ -281,9 +279,7 @@ static void test_fused_conv_by_hand(void **state) {
 static void test_checks(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
-  seer_target target = space_target(2);
-  seer_sketch_list *list =
-      space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
+  seer_sketch_list *list = space_net_sketches(arena, "conv");
   seer_schedule good, s;
   seer_schedule_default(list, 0, &good);
   assert_int_equal(seer_schedule_check(list, &good), SEER_REJECT_NONE);
@@ -325,9 +321,7 @@ static void test_checks(void **state) {
 static void test_locations_are_mended(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
-  seer_target target = space_target(2);
-  seer_sketch_list *list = space_sketches(
-      arena, space_parse(arena, space_net_text("softmax_rows")), &target, SEER_SPACE_FULL);
+  seer_sketch_list *list = space_net_sketches(arena, "softmax_rows");
   uint32_t plain = list->n - 1;  // no rfactor: mx, ex, sm, out
   assert_string_equal(
       list->sketch[plain]->signature, "direct/simple(out)/simple(sm)/simple(ex)/simple(mx)");

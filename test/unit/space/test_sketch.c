@@ -83,9 +83,7 @@ static void test_ansor_counts(void **state) {
 
 static bool has_rule(const char *net, const char *rule) {
   seer_arena *arena = seer_arena_create("test");
-  seer_target target = space_target(2);
-  seer_sketch_list *list =
-      space_sketches(arena, space_parse(arena, space_net_text(net)), &target, SEER_SPACE_FULL);
+  seer_sketch_list *list = space_net_sketches(arena, net);
   bool found = false;
   for (uint32_t k = 0; k < list->n; k++) found |= strstr(list->sketch[k]->signature, rule) != NULL;
   seer_arena_destroy(arena);
@@ -106,9 +104,7 @@ static void test_rules_beyond_ansor(void **state) {
 static void test_knob_names(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
-  seer_target target = space_target(2);
-  seer_sketch_list *list =
-      space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
+  seer_sketch_list *list = space_net_sketches(arena, "conv");
   static const char *const expected[] = {"pad.x.1", "pad.c.1", "conv.y.1", "conv.x.1", "conv.oc.1",
       "conv.y.2", "conv.x.2", "conv.oc.2", "conv.y.3", "conv.x.3", "conv.oc.3", "conv.ky.1",
       "conv.kx.1", "conv.ic.1", "pad.at", "pad.parallel", "conv.unroll", "conv.parallel"};
