@@ -159,8 +159,7 @@ static void put_networks(corpus *c) {
 static void put_random(corpus *c) {
   for (uint64_t seed = 0; seed < RANDOM_DAGS; seed++) {
     seer_arena *arena = seer_arena_create("random");
-    random_dag_recipe recipe = random_dag_draw(seed);
-    seer_dag *dag = random_dag_build(&recipe, arena, NULL);
+    seer_dag *dag = random_dag_of(seed, arena);
     const char *name = seer_arena_printf(arena, "random %d", (int)seed);
     for (uint32_t s = 0; s < RANDOM_SKETCHES; s++)
       put_sample(c, name, dag, (uint32_t)(seed + s) % LEVELS, (uint32_t)seed + s, arena);

@@ -89,6 +89,10 @@ int seer_plan_fusable_reader(const seer_plan *plan, uint32_t stage);
 bool seer_plan_needs_tiling(const seer_plan *plan, uint32_t stage);
 int64_t seer_plan_space(const seer_plan *plan, uint32_t stage);  // product of extents
 int64_t seer_plan_reduce(const seer_plan *plan, uint32_t stage);
+bool seer_plan_is_transform(const seer_plan *plan, uint32_t stage);  // into a form, or out of it
+// Goes on with a plan in which `rule` has decided this transform: its small loops are unrolled.
+void seer_plan_unroll_transform(
+    const seer_rule_context *context, const seer_plan *plan, uint32_t stage, const char *rule);
 
 // The result that everything made of `stage` ends in, if there is just one and it is a root; else
 // -1.

@@ -38,10 +38,10 @@ static seer_status refuse(seer_session *s, uint32_t t, const seer_schedule *sche
   return seer_records_each(s->records, s->task[t].workload, s->target_id, refuse_one, &m);
 }
 
-static seer_status store_winner(seer_session *s, uint32_t t, const seer_contender *c) {
-  if (!s->records) return SEER_OK;
+seer_record seer_contender_record(
+    const seer_session *s, uint32_t t, const seer_contender *c, const seer_schedule *baseline) {
   const seer_session_task *task = &s->task[t];
-  seer_record record = {.session = s->session_id,
+  return (seer_record){.session = s->session_id,
       .workload = task->workload,
       .target = s->target_id,
       .schedule = seer_schedule_print(task->sketches, &c->schedule, s->round),
@@ -53,7 +53,12 @@ static seer_status store_winner(seer_session *s, uint32_t t, const seer_contende
       .sample = {c->ab.seconds},
       .round = s->state.n_pick,
       .ab = c->ab,
-      .baseline = seer_schedule_print(task->sketches, &task->untuned, s->round)};
+      .baseline = seer_schedule_print(task->sketches, baseline, s->round)};
+}
+
+static seer_status store_winner(seer_session *s, uint32_t t, const seer_contender *c) {
+  if (!s->records) return SEER_OK;
+  seer_record record = seer_contender_record(s, t, c, &s->task[t].untuned);
   return seer_records_accept(s->records, &record);
 }
 

@@ -39,20 +39,8 @@ static seer_status line_up(
 static seer_status store(
     seer_session *s, uint32_t t, const seer_schedule *own, const seer_contender *c) {
   if (!s->records) return SEER_OK;
-  seer_record record = {.session = s->session_id,
-      .workload = s->task[t].workload,
-      .target = s->target_id,
-      .schedule = seer_schedule_print(s->task[t].sketches, &c->schedule, s->round),
-      .cls = SEER_MEASURED_OK,
-      .state = SEER_RECORD_CHECKED,
-      .origin = seer_origin_name(SEER_ORIGIN_PAIRS),
-      .seconds = c->ab.seconds,
-      .reference_s = s->reference_s,
-      .n_samples = 1,
-      .sample = {c->ab.seconds},
-      .round = s->state.n_pick,
-      .ab = c->ab,
-      .baseline = seer_schedule_print(s->task[t].sketches, own, s->round)};
+  seer_record record = seer_contender_record(s, t, c, own);
+  record.state = SEER_RECORD_CHECKED;
   return seer_records_add(s->records, &record);
 }
 

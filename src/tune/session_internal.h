@@ -70,6 +70,9 @@ typedef struct {
   bool is_holder;  // the winner of the records
 } seer_contender;
 int seer_contender_by_speedup(const void *a, const void *b);  // for qsort: best first
+// What is stored of one that took turns with `baseline`. Texts in session->round.
+seer_record seer_contender_record(const seer_session *session, uint32_t task,
+    const seer_contender *contender, const seer_schedule *baseline);
 
 // One round of pick->task (pick->n is cut to what the budget leaves).
 SEER_MUST_USE seer_status seer_session_round(seer_session *session, seer_pick *pick);

@@ -66,21 +66,24 @@ def text(model, config, inputs=("input_ids", "attention_mask"), **kwargs):
     return make
 
 
+class First(torch.nn.Module):
+    """A transformer's first result, as a tensor."""
+
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+
+    def forward(self, x):
+        return self.net(x, return_dict=False)[0]
+
+
 def picture(model, config, size=224, **kwargs):
     """A transformer that reads images."""
     def make():
         cfg = getattr(transformers, config)(**kwargs)
         cfg._attn_implementation = "eager"
         net = getattr(transformers, model)(cfg)
-
-        class Plain(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.net = net
-
-            def forward(self, x):
-                return self.net(x, return_dict=False)[0]
-        return Plain(), (torch.randn(1, 3, size, size),)
+        return First(net), (torch.randn(1, 3, size, size),)
     return make
 
 
@@ -90,15 +93,7 @@ def whisper():
                                      decoder_attention_heads=4)
     cfg._attn_implementation = "eager"
     net = transformers.WhisperModel(cfg).encoder
-
-    class Plain(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.net = net
-
-        def forward(self, x):
-            return self.net(x, return_dict=False)[0]
-    return Plain(), (torch.randn(1, 80, 3000),)
+    return First(net), (torch.randn(1, 80, 3000),)
 
 
 class Recurrent(torch.nn.Module):

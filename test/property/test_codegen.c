@@ -2,140 +2,48 @@
 // to the bit; it never touches memory outside of its buffers, and has no instruction that its
 // target lacks. For plain x86-64, its levels 2 to 4 and this machine's own features, the last with
 // vectors of 16, 32 and 64 bytes. A level that this machine lacks is compiled and looked at, not
-// run, and the test says so. SEER_PROPERTY_SEED=n starts elsewhere, SEER_PROPERTY_PAIRS=n tries
-// more.
+// run, and the test says so.
 // SEER_TEST: timeout=300
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "space/lower.h"
-#include "support/coverage.h"
 #include "support/isa_check.h"
 #include "support/jit_check.h"
 #include "support/levels.h"
-#include "support/loop_check.h"
-#include "support/random_dag.h"
+#include "support/random_programs.h"
+#include "support/test.h"
 
 #define N_PAIRS 150  // of each, and more while a quota is not met
-#define SAMPLES_PER_SKETCH 2
-#define MAX_SKETCHES 1  // of one DAG: more DAGs see more than more schedules of one
+// Which schedules a seed gives depends on the target: on this machine's for `native`.
 #define QUOTA 3
-
-static uint64_t number(const char *name, uint64_t otherwise) {
-  const char *value = getenv(name);
-  return value ? strtoull(value, NULL, 10) : otherwise;
-}
 
 typedef struct {
   jit_runner *runner;
   bool is_run;  // else compiled only
-  loop_coverage *coverage;  // may be NULL
-  uint64_t n_pairs, n_skipped;
-  const char *wrong;
-  seer_arena *arena;
 } trial;
 
-// Compiles and runs one schedule of the list's DAG.
-static const char *check(trial *t, const loop_expect *expect, const seer_schedule *schedule,
-    uint64_t seed, seer_arena *arena) {
-  const seer_sketch_list *list = expect->list;
-  const seer_sketch *sketch = list->sketch[schedule->sketch];
-  seer_loop *loop;
-  seer_status status = seer_loop_lower(list, schedule, arena, &loop);
-  if (status) {
-    seer_status_free(status);
-    t->n_skipped++;
-    return NULL;
-  }
-  if (t->coverage) loop_coverage_note(t->coverage, list, schedule, arena);
-  void **data = loop_expect_data(expect, sketch, loop, arena);
-  const char *wrong =
-      t->is_run ? jit_run(t->runner, loop, data, seed, arena) : jit_compile(t->runner, loop, arena);
-  if (!wrong && t->is_run) wrong = loop_expect_compare(expect, sketch, loop, data, arena);
-  return wrong ? seer_arena_printf(arena, "%s\n%s", wrong, seer_loop_print(loop, arena)) : NULL;
-}
-
-static bool try_schedule(trial *t, const loop_expect *expect, const seer_schedule *schedule,
-    uint64_t seed, seer_arena *scratch) {
-  t->n_pairs++;
-  const char *wrong = check(t, expect, schedule, seed, scratch);
-  if (wrong) t->wrong = seer_arena_strdup(t->arena, wrong);
-  seer_arena_reset(scratch);
-  return wrong != NULL;
-}
-
-static bool try_recipe(trial *t, const random_dag_recipe *recipe) {
-  seer_arena *arena = seer_arena_create("dag"), *scratch = seer_arena_create("scratch");
-  uint32_t kinds;
-  seer_dag *dag = random_dag_build(recipe, arena, &kinds);
-  seer_sketch_list *list;
-  seer_status status =
-      seer_sketch_generate(dag, jit_runner_target(t->runner), SEER_SPACE_FULL, arena, &list);
-  if (status) fail_msg("%s", seer_status_message(status));
-  if (t->coverage) loop_coverage_note_kinds(t->coverage, kinds);
-  const loop_expect *expect = loop_expect_make(list, recipe->seed, arena);
-  seer_rng rng;
-  seer_rng_init(&rng, recipe->seed);
-  bool is_wrong = false;
-  uint32_t *order = SEER_NEW_ARRAY(arena, uint32_t, list->n);
-  for (uint32_t k = 0; k < list->n; k++) order[k] = k;
-  seer_rng_shuffle_u32(&rng, order, list->n);
-  for (uint32_t i = 0; i < list->n && i < MAX_SKETCHES && !is_wrong; i++) {
-    uint32_t s = order[i];
-    seer_schedule schedule;
-    seer_schedule_default(list, s, &schedule);
-    is_wrong = try_schedule(t, expect, &schedule, recipe->seed, scratch);
-    for (uint64_t k = 0; k < SAMPLES_PER_SKETCH && !is_wrong; k++) {
-      if (seer_schedule_sample(list, s, &rng, &schedule, NULL) != SEER_REJECT_NONE) continue;
-      is_wrong = try_schedule(t, expect, &schedule, recipe->seed + k, scratch);
-    }
-  }
-  seer_arena_destroy(scratch);
-  seer_arena_destroy(arena);
-  return is_wrong;
-}
-
-static bool still_fails(void *user, const random_dag_recipe *recipe) {
-  trial t = *(trial *)user;
-  t.coverage = NULL;
-  return try_recipe(&t, recipe);
+static const char *check(void *user, const random_program *p, seer_arena *arena) {
+  const trial *t = user;
+  if (!t->is_run) return jit_compile(t->runner, p->loop, arena);
+  void **data = loop_expect_data(p->expect, p->sketch, p->loop, arena);
+  const char *wrong = jit_run(t->runner, p->loop, data, p->draw, arena);
+  return wrong ? wrong : loop_expect_compare(p->expect, p->sketch, p->loop, data, arena);
 }
 
 static void run(const test_level *level, seer_arena *arena) {
+  trial t = {.runner = jit_runner_create(&level->target), .is_run = level->runs_here};
   uint32_t vector_bytes = level->target.vector_bytes;
-  uint64_t seed = number("SEER_PROPERTY_SEED", 1000 * strlen(level->name) + vector_bytes),
-           pairs = number("SEER_PROPERTY_PAIRS", N_PAIRS);
-  loop_coverage *met = SEER_NEW(arena, loop_coverage);
-  trial t = {.runner = jit_runner_create(&level->target),
-      .is_run = level->runs_here,
-      .coverage = met,
-      .arena = arena};
-  // Which schedules a seed gives depends on the target: on this machine's for `native`.
-  uint64_t most = 10 * pairs;
-  for (; t.n_pairs < pairs || (t.n_pairs < most && loop_coverage_lack(met, QUOTA)); seed++) {
-    random_dag_recipe recipe = random_dag_draw(seed);
-    if (!try_recipe(&t, &recipe)) continue;
-    fprintf(stderr, "%s, seed %" PRIu64 ": %.200s\n", level->name, seed, t.wrong);
-    t.coverage = NULL;
-    recipe = random_dag_shrink(recipe, still_fails, &t, 200);
-    trial again = t;
-    again.wrong = NULL;
-    bool still = try_recipe(&again, &recipe);
-    fprintf(stderr, "seed %" PRIu64 ": %s\n", seed, still ? again.wrong : t.wrong);
-    fail_msg("%s, seed %" PRIu64, level->name, seed);
-  }
-  print_message("%s, %u bytes: %" PRIu64 " pairs %s, %" PRIu64 " could not be lowered\n",
-      level->name, vector_bytes, t.n_pairs,
-      level->runs_here ? "run" : "compiled and NOT RUN (this machine lacks the level)",
-      t.n_skipped);
-  loop_coverage_check(met, QUOTA);
-  assert_true(t.n_skipped * 10 < t.n_pairs);
+  random_programs how = {.targets = &level->target,
+      .n_targets = 1,
+      .max_sketches = 1,
+      .has_default = true,
+      .n_samples = 2,
+      .check = check,
+      .user = &t,
+      .coverage = SEER_NEW(arena, loop_coverage),
+      .quota = QUOTA};
+  const char *name = seer_arena_printf(arena, "%s, %u bytes%s", level->name, vector_bytes,
+      t.is_run ? "" : ", compiled and NOT RUN (this machine lacks the level)");
+  random_programs_check(&how, name, 1000 * strlen(level->name) + vector_bytes, N_PAIRS);
   jit_runner_destroy(t.runner);
 }
 

@@ -1,29 +1,18 @@
 // The two producers of the nest summary agree: arithmetic from (sketch, knobs) against a walk over
 // the loop IR, on random DAGs and random schedules, field by field.
-// SEER_PROPERTY_SEED=n starts elsewhere, SEER_PROPERTY_PAIRS=n tries more.
 // SEER_TEST: timeout=300
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "dag/access.h"
-#include "space/lower.h"
 #include "space/nest.h"
 #include "support/nest_walk.h"
-#include "support/random_dag.h"
+#include "support/random_programs.h"
+#include "support/test.h"
 #include "support/test_target.h"
 
 #define N_PAIRS 3000
-#define MAX_SKETCHES 4
-#define SAMPLES_PER_SKETCH 4
 
 typedef struct {
-  uint64_t pairs, statements, accesses, loops;
+  uint64_t statements, accesses, loops;
   uint64_t lost_accesses;
   uint64_t loose_bounds;  // loops with a bound that is never reached
   uint64_t exact_trips;  // statements whose trips are held to be equal
@@ -164,92 +153,36 @@ static const char *compare(
   return NULL;
 }
 
-// NULL, or what is wrong (in `arena`).
-static const char *try_schedule(const seer_sketch_list *list, const seer_nest_facts *facts,
-    const seer_schedule *schedule, totals *t, seer_arena *arena) {
-  t->pairs++;
+static const char *check(void *user, const random_program *p, seer_arena *arena) {
+  const seer_nest_facts *facts = seer_nest_facts_build(p->expect->list, arena);
   seer_frame *frame = SEER_NEW(arena, seer_frame);
-  seer_frame_make(list, schedule, frame);
-  seer_loop *loop;
-  seer_status status = seer_loop_lower(list, schedule, arena, &loop);
-  if (status) {
-    const char *wrong = seer_arena_printf(arena, "%s\n%s%s", seer_status_message(status),
-        seer_schedule_print(list, schedule, arena), seer_dag_print(frame->sketch->dag, arena));
-    seer_status_free(status);
-    return wrong;
-  }
+  seer_frame_make(p->expect->list, p->schedule, frame);
   seer_nest *made = SEER_NEW(arena, seer_nest), *walked = SEER_NEW(arena, seer_nest);
   seer_nest_make(facts, frame, made);
-  status = nest_walk(loop, frame->sketch->dag, walked);
+  seer_status status = nest_walk(p->loop, p->sketch->dag, walked);
   if (status) {  // too deep for the summary
     seer_status_free(status);
     return NULL;
   }
-  const char *wrong = compare(frame, made, walked, t, arena);
-  if (!wrong) return NULL;
-  return seer_arena_printf(arena, "%s\n%s%s%s", wrong, seer_loop_print(loop, arena),
-      seer_schedule_print(list, schedule, arena), seer_dag_print(frame->sketch->dag, arena));
-}
-
-static const char *try_recipe(const random_dag_recipe *recipe, totals *t, seer_arena *keep) {
-  seer_arena *arena = seer_arena_create("dag"), *scratch = seer_arena_create("scratch");
-  seer_dag *dag = random_dag_build(recipe, arena, NULL);
-  seer_sketch_list *list;
-  seer_status status =
-      seer_sketch_generate(dag, &test_target_narrow, SEER_SPACE_FULL, arena, &list);
-  if (status) fail_msg("%s", seer_status_message(status));
-  const seer_nest_facts *facts = seer_nest_facts_build(list, arena);
-  seer_rng rng;
-  seer_rng_init(&rng, recipe->seed);
-  const char *wrong = NULL;
-  for (uint32_t k = 0; k < list->n && k < MAX_SKETCHES && !wrong; k++) {
-    uint32_t s = (uint32_t)seer_rng_below(&rng, list->n);
-    for (int sample = 0; sample < SAMPLES_PER_SKETCH && !wrong; sample++) {
-      seer_schedule schedule;
-      if (seer_schedule_sample(list, s, &rng, &schedule, NULL) != SEER_REJECT_NONE) continue;
-      wrong = try_schedule(list, facts, &schedule, t, scratch);
-      if (wrong) wrong = seer_arena_strdup(keep, wrong);
-      seer_arena_reset(scratch);
-    }
-  }
-  seer_arena_destroy(scratch);
-  seer_arena_destroy(arena);
-  return wrong;
-}
-
-static bool still_fails(void *user, const random_dag_recipe *recipe) {
-  totals t = {0};
-  return try_recipe(recipe, &t, user) != NULL;
-}
-
-static uint64_t number(const char *name, uint64_t otherwise) {
-  const char *value = getenv(name);
-  return value ? strtoull(value, NULL, 10) : otherwise;
+  return compare(frame, made, walked, user, arena);
 }
 
 static void producers_agree(void **state) {
   (void)state;
-  uint64_t seed = number("SEER_PROPERTY_SEED", 1), pairs = number("SEER_PROPERTY_PAIRS", N_PAIRS);
-  print_message("seed %" PRIu64 "\n", seed);
-  seer_arena *arena = seer_arena_create("test");
   totals t = {0};
-  for (; t.pairs < pairs; seed++) {
-    random_dag_recipe recipe = random_dag_draw(seed);
-    const char *wrong = try_recipe(&recipe, &t, arena);
-    if (!wrong) continue;
-    recipe = random_dag_shrink(recipe, still_fails, arena, 200);
-    const char *smaller = try_recipe(&recipe, &t, arena);
-    fprintf(stderr, "seed %" PRIu64 ": %s\n", seed, smaller ? smaller : wrong);
-    fail_msg("seed %" PRIu64, seed);
-  }
-  print_message("%" PRIu64 " pairs, %" PRIu64 " statements (trips of %" PRIu64 " exact), %" PRIu64
-                " loops (%" PRIu64 " with idle bounds), %" PRIu64 " accesses, %" PRIu64
-                " folded away\n",
-      t.pairs, t.statements, t.exact_trips, t.loops, t.loose_bounds, t.accesses, t.lost_accesses);
+  random_programs how = {.targets = &test_target_narrow,
+      .n_targets = 1,
+      .max_sketches = 4,
+      .n_samples = 4,
+      .check = check,
+      .user = &t};
+  random_programs_check(&how, "nests", 1, N_PAIRS);
+  print_message("%" PRIu64 " statements (trips of %" PRIu64 " exact), %" PRIu64 " loops (%" PRIu64
+                " with idle bounds), %" PRIu64 " accesses, %" PRIu64 " folded away\n",
+      t.statements, t.exact_trips, t.loops, t.loose_bounds, t.accesses, t.lost_accesses);
   assert_true(t.exact_trips > t.statements / 2);
   assert_true(t.loose_bounds < t.loops / 200);
   assert_true(t.lost_accesses < t.accesses / 20);
-  seer_arena_destroy(arena);
 }
 
 int main(void) {

@@ -5,19 +5,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "code/gen/generate.h"
-#include "space/lower.h"
 #include "support/levels.h"
-#include "support/loop_check.h"
-#include "support/random_dag.h"
+#include "support/random_programs.h"
 #include "support/source_run.h"
-
-#define SAMPLES_PER_DAG 2
 
 typedef struct {
   const char *dialect;
@@ -26,76 +21,41 @@ typedef struct {
   uint32_t n_kernel;
 } setting;
 
+typedef struct kernel kernel;
+struct kernel {
+  random_program program;
+  void **data;
+  kernel *next;
+};
+
 typedef struct {
   const setting *how;
   source_batch *batch;
   seer_arena *arena;  // until all have run
-  uint32_t n, n_skipped;
-  struct {
-    uint64_t seed;
-    const loop_expect *expect;
-    const seer_sketch *sketch;
-    const seer_loop *loop;
-    void **data;
-  } trial[256];
+  kernel *kernels;
 } trials;
 
-static void add_kernel(
-    trials *t, const loop_expect *expect, const seer_schedule *schedule, uint64_t seed) {
-  seer_loop *loop;
+static const char *add_kernel(void *user, const random_program *p, seer_arena *arena) {
+  trials *t = user;
   seer_vec_code *code;
-  const seer_sketch *sketch = expect->list->sketch[schedule->sketch];
-  seer_status status = seer_loop_lower(expect->list, schedule, t->arena, &loop);
-  if (!status) {
-    const char *symbol = seer_arena_printf(t->arena, "k%u", t->n);
-    status = seer_gen_code(loop, &t->how->machine, symbol, t->arena, &code);
-  }
-  if (status) {
-    seer_status_free(status);
-    t->n_skipped++;
-    return;
-  }
+  const char *symbol = seer_arena_printf(arena, "k%u", source_batch_n(t->batch));
+  seer_status status = seer_gen_code(p->loop, &t->how->machine, symbol, arena, &code);
+  if (status) fail_msg("seed %" PRIu64 ": %s", p->seed, seer_status_message(status));
   uint32_t n_parts[SEER_DAG_MAX_STAGES];
-  for (uint32_t p = 0; p < loop->n_phase; p++)
-    n_parts[p] = (uint32_t)seer_loop_phase_parts(loop, p);
-  void **data = loop_expect_data(expect, sketch, loop, t->arena);
-  const char *wrong = source_batch_add(t->batch, code, n_parts, data);
-  if (wrong) fail_msg("seed %" PRIu64 ": %s", seed, wrong);
-  t->trial[t->n].seed = seed;
-  t->trial[t->n].expect = expect;
-  t->trial[t->n].sketch = sketch;
-  t->trial[t->n].loop = loop;
-  t->trial[t->n++].data = data;
-}
-
-// One sketch of a DAG, with its default schedule and sampled ones.
-static void add_dag(trials *t, const seer_target *target, uint64_t seed) {
-  random_dag_recipe recipe = random_dag_draw(seed);
-  uint32_t kinds;
-  seer_dag *dag = random_dag_build(&recipe, t->arena, &kinds);
-  seer_sketch_list *list;
-  seer_status status = seer_sketch_generate(dag, target, SEER_SPACE_FULL, t->arena, &list);
-  if (status) fail_msg("%s", seer_status_message(status));
-  const loop_expect *expect = loop_expect_make(list, seed, t->arena);
-  seer_rng rng;
-  seer_rng_init(&rng, seed);
-  uint32_t s = (uint32_t)(seed % list->n);
-  seer_schedule schedule;
-  seer_schedule_default(list, s, &schedule);
-  add_kernel(t, expect, &schedule, seed);
-  for (uint32_t k = 0; k < SAMPLES_PER_DAG && t->n < t->how->n_kernel; k++) {
-    if (seer_schedule_sample(list, s, &rng, &schedule, NULL) != SEER_REJECT_NONE) continue;
-    add_kernel(t, expect, &schedule, seed);
-  }
+  for (uint32_t k = 0; k < p->loop->n_phase; k++)
+    n_parts[k] = (uint32_t)seer_loop_phase_parts(p->loop, k);
+  kernel *own = SEER_NEW(arena, kernel);
+  *own = (kernel){*p, loop_expect_data(p->expect, p->sketch, p->loop, arena), t->kernels};
+  t->kernels = own;
+  return source_batch_add(t->batch, code, n_parts, own->data);
 }
 
 static void compare(const trials *t) {
-  for (uint32_t k = 0; k < t->n; k++) {
-    const char *wrong = loop_expect_compare(
-        t->trial[k].expect, t->trial[k].sketch, t->trial[k].loop, t->trial[k].data, t->arena);
+  for (const kernel *k = t->kernels; k; k = k->next) {
+    const random_program *p = &k->program;
+    const char *wrong = loop_expect_compare(p->expect, p->sketch, p->loop, k->data, t->arena);
     if (wrong)
-      fail_msg("kernel %u, seed %" PRIu64 ": %s\n%s", k, t->trial[k].seed, wrong,
-          seer_loop_print(t->trial[k].loop, t->arena));
+      fail_msg("seed %" PRIu64 ": %s\n%s", p->seed, wrong, seer_loop_print(p->loop, t->arena));
   }
 }
 
@@ -109,17 +69,21 @@ static void check(const setting *how, const char *cc, const char *flags) {
   test_level level = test_level_get(0, arena);
   uint32_t bytes = how->machine.tile.vector_bytes;
   level.target.vector_bytes = bytes < 16 ? 16 : bytes;
-  trials *t = SEER_NEW(arena, trials);
-  *t = (trials){.how = how, .batch = source_batch_create(how->dialect, arena), .arena = arena};
-  const char *text = getenv("SEER_PROPERTY_SEED");
-  uint64_t seed = text ? strtoull(text, NULL, 10) : how->seed;
-  while (t->n < how->n_kernel) add_dag(t, &level.target, seed++);
-  const char *wrong = source_batch_run(t->batch, cc, flags);
+  trials t = {.how = how, .batch = source_batch_create(how->dialect, arena), .arena = arena};
+  random_programs programs = {.targets = &level.target,
+      .n_targets = 1,
+      .max_sketches = 1,
+      .has_default = true,
+      .n_samples = 2,
+      .check = add_kernel,
+      .user = &t,
+      .keep = arena};
+  const char *name =
+      seer_arena_printf(arena, "%s, %u bytes, %s %s", how->dialect, bytes, cc, flags);
+  random_programs_check(&programs, name, how->seed, how->n_kernel);
+  const char *wrong = source_batch_run(t.batch, cc, flags);
   if (wrong) fail_msg("%s", wrong);
-  compare(t);
-  print_message("%s, %u bytes, %s %s: %u kernels, %u could not be lowered\n", how->dialect,
-      how->machine.tile.vector_bytes, cc, flags, t->n, t->n_skipped);
-  assert_true(t->n_skipped * 10 < t->n);
+  compare(&t);
   seer_arena_destroy(arena);
 }
 

@@ -1,21 +1,15 @@
 // For random DAGs, random schedules and processors with vectors of 16, 32 and 64 bytes: what is
 // decided passes its verifier, its text form comes back as it was, and each kind of fault that is
-// planted in it is caught. SEER_PROPERTY_SEED=n starts elsewhere.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+// planted in it is caught.
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "code/tile/pass.h"
-#include "space/lower.h"
-#include "support/random_dag.h"
+#include "support/random_programs.h"
+#include "support/test.h"
+#include "support/test_target.h"
 
-#define N_DAGS 250
-#define SAMPLES 4
+#define N_PAIRS 1000
 #define QUOTA 10
 
 // Each plants one fault, and says whether there was a place for it.
@@ -147,83 +141,67 @@ static const struct {
     {"two buffers in one place", shared_place}, {"a buffer in the sink", place_in_sink},
     {"a place that is not aligned", crooked_place}, {"a scratch that is too small", small_scratch}};
 
-typedef struct {
-  uint64_t n, n_planted[SEER_COUNT_OF(faults)];
-} tally;
-
-static void expect_ok(seer_status status, const char *what, const char *text) {
-  if (status) fail_msg("%s: %s\n%s", what, seer_status_message(status), text);
+static const char *failed(seer_status status, const char *what, seer_arena *arena) {
+  const char *message = seer_arena_printf(arena, "%s: %s", what, seer_status_message(status));
+  seer_status_free(status);
+  return message;
 }
 
-static void check_text(const seer_tile *tile, seer_arena *arena) {
+static const char *check_text(const seer_tile *tile, seer_arena *arena) {
   const char *text = seer_tile_print(tile, arena);
   seer_tile *again;
-  expect_ok(
-      seer_tile_parse("tile", text, strlen(text), &tile->machine, arena, &again), "parse", text);
-  expect_ok(seer_tile_verify(again), "what was parsed", text);
-  assert_string_equal(seer_tile_print(again, arena), text);
-  assert_true(again->scratch_bytes == tile->scratch_bytes);
+  seer_status status = seer_tile_parse("tile", text, strlen(text), &tile->machine, arena, &again);
+  if (status) return failed(status, "parse", arena);
+  status = seer_tile_verify(again);
+  if (status) return failed(status, "verify what was parsed", arena);
+  bool is_same = strcmp(seer_tile_print(again, arena), text) == 0 &&
+      again->scratch_bytes == tile->scratch_bytes;
+  return is_same ? NULL : "another tile after parsing";
 }
 
-static void check_faults(
-    const seer_loop *loop, const seer_tile_machine *machine, seer_arena *arena, tally *t) {
+static const char *check_faults(
+    const seer_loop *loop, const seer_tile_machine *machine, seer_arena *arena, uint64_t *planted) {
   for (size_t k = 0; k < SEER_COUNT_OF(faults); k++) {
     seer_tile *tile = seer_tile_create(loop, machine, arena);
     if (!faults[k].plant(tile)) continue;
-    t->n_planted[k]++;
+    planted[k]++;
     seer_status status = seer_tile_verify(tile);
-    if (!status) fail_msg("%s: not caught\n%s", faults[k].name, seer_tile_print(tile, arena));
+    if (!status)
+      return seer_arena_printf(
+          arena, "%s: not caught\n%s", faults[k].name, seer_tile_print(tile, arena));
     seer_status_free(status);
   }
+  return NULL;
 }
 
-static void check_schedule(const seer_sketch_list *list, const seer_schedule *schedule,
-    const seer_tile_machine *machine, tally *t) {
-  seer_arena *arena = seer_arena_create("tile");
-  seer_loop *loop;
-  seer_status status = seer_loop_lower(list, schedule, arena, &loop);
-  if (!status) {
-    seer_tile *tile = seer_tile_create(loop, machine, arena);
-    expect_ok(seer_tile_verify(tile), "verify", seer_tile_print(tile, arena));
-    check_text(tile, arena);
-    check_faults(loop, machine, arena, t);
-    t->n++;
-  }
-  seer_status_free(status);
-  seer_arena_destroy(arena);
+static const seer_tile_machine machines[] = {{16, 16}, {32, 16}, {64, 32}, {0, 16}};
+
+// `user`: how often each fault was planted.
+static const char *check(void *user, const random_program *p, seer_arena *arena) {
+  const seer_tile_machine *machine = &machines[p->target];
+  seer_tile *tile = seer_tile_create(p->loop, machine, arena);
+  seer_status status = seer_tile_verify(tile);
+  const char *wrong = status ? failed(status, "verify", arena) : check_text(tile, arena);
+  if (wrong) return seer_arena_printf(arena, "%s\n%s", wrong, seer_tile_print(tile, arena));
+  return check_faults(p->loop, machine, arena, user);
 }
 
 static void decisions_stand(void **state) {
   (void)state;
-  static const seer_tile_machine machines[] = {{16, 16}, {32, 16}, {64, 32}, {0, 16}};
-  const char *from = getenv("SEER_PROPERTY_SEED");
-  uint64_t seed = from ? strtoull(from, NULL, 10) : 1;
-  tally t = {0};
-  seer_rng rng;
-  seer_rng_init(&rng, seed);
-  for (uint64_t i = 0; i < N_DAGS; i++) {
-    seer_arena *arena = seer_arena_create("dag");
-    random_dag_recipe recipe = random_dag_draw(seed + i);
-    const seer_tile_machine *machine = &machines[i % SEER_COUNT_OF(machines)];
-    seer_target target = {.vector_bytes = machine->vector_bytes ? machine->vector_bytes : 16,
-        .threads = 2,
-        .n_vector_registers = machine->n_vector_registers};
-    seer_sketch_list *list;
-    expect_ok(seer_sketch_generate(
-                  random_dag_build(&recipe, arena, NULL), &target, SEER_SPACE_FULL, arena, &list),
-        "sketches", "");
-    for (uint32_t k = 0; k < SAMPLES; k++) {
-      seer_schedule schedule;
-      uint32_t sketch = (uint32_t)seer_rng_below(&rng, list->n);
-      if (seer_schedule_sample(list, sketch, &rng, &schedule, NULL) == SEER_REJECT_NONE)
-        check_schedule(list, &schedule, machine, &t);
-    }
-    seer_arena_destroy(arena);
-  }
-  printf("%" PRIu64 " tiles\n", t.n);
+  seer_target targets[SEER_COUNT_OF(machines)];
+  for (size_t k = 0; k < SEER_COUNT_OF(machines); k++)
+    targets[k] = test_target_with(machines[k].vector_bytes, machines[k].n_vector_registers);
+  uint64_t n_planted[SEER_COUNT_OF(faults)] = {0};
+  random_programs how = {.targets = targets,
+      .n_targets = SEER_COUNT_OF(machines),
+      .max_sketches = 4,
+      .n_samples = 1,
+      .check = check,
+      .user = n_planted};
+  random_programs_check(&how, "tiles", 1, N_PAIRS);
   for (size_t k = 0; k < SEER_COUNT_OF(faults); k++) {
-    printf("%6" PRIu64 " times caught: %s\n", t.n_planted[k], faults[k].name);
-    assert_true(t.n_planted[k] >= QUOTA);
+    printf("%6" PRIu64 " times caught: %s\n", n_planted[k], faults[k].name);
+    assert_true(n_planted[k] >= QUOTA);
   }
 }
 

@@ -4,19 +4,15 @@
 // difference unrounded. Compiled for each instruction set, default and random schedules, against
 // the interpreter, to the bit; the forms that normalisations and exported networks have.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "space/lower.h"
 #include "support/jit_check.h"
 #include "support/levels.h"
 #include "support/loop_check.h"
+#include "support/test.h"
 
 #define ROWS 13
 #define SAMPLES 1
@@ -128,8 +124,7 @@ static void check(const test_level *level, const form *f, int n, uint64_t seed) 
   jit_runner *runner = jit_runner_create(&level->target);
   seer_dag *dag = dag_of(f, n, arena);
   seer_sketch_list *list;
-  seer_status status = seer_sketch_generate(dag, &level->target, SEER_SPACE_FULL, arena, &list);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_sketch_generate(dag, &level->target, SEER_SPACE_FULL, arena, &list));
   seer_rng rng;
   seer_rng_init(&rng, seed);
   loop_expect *expect = loop_expect_make(list, seed, arena);

@@ -2,17 +2,13 @@
 // processors: what its interpreter gives is what the interpreter of the loops gives. Random DAGs
 // (test_vector.c) have whole numbers and few operators; here are the others, with NaN, infinities
 // and what does not fit.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 
 #include "dag/expr.h"
+#include "support/test.h"
 #include "vector_machines.h"
 
 enum { ROWS = 7, COLUMNS = 19, N = ROWS * COLUMNS };

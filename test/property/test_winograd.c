@@ -1,18 +1,14 @@
 // Random schedules of the Winograd sketches: the loops and the compiled code give what the direct
 // DAG gives, at odd extents; stages in blocks were met; the transforms are straight-line code.
 // SEER_TEST: timeout=300
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "space/lower.h"
 #include "support/jit_check.h"
 #include "support/loop_check.h"
+#include "support/test.h"
 #include "support/winograd_net.h"
 
 #define N_SAMPLES 10
@@ -47,8 +43,7 @@ static void check(jit_runner *runner, const loop_expect *expect, const seer_sche
   if (!wrong) {
     const seer_sketch *sketch = expect->list->sketch[schedule->sketch];
     seer_loop *loop = NULL;
-    seer_status status = seer_loop_lower(expect->list, schedule, arena, &loop);
-    if (status) fail_msg("%s", seer_status_message(status));
+    must(seer_loop_lower(expect->list, schedule, arena, &loop));
     void **data = loop_expect_data(expect, sketch, loop, arena);
     wrong = jit_run(runner, loop, data, seed, arena);
     if (!wrong) wrong = loop_expect_compare(expect, sketch, loop, data, arena);
@@ -67,9 +62,7 @@ static void test_schedules(void **state) {
     seer_arena *arena = seer_arena_create("net");
     seer_dag *dag = winograd_net_build(&nets[k], arena);
     seer_sketch_list *list;
-    seer_status status =
-        seer_sketch_generate(dag, jit_runner_target(runner), SEER_SPACE_FULL, arena, &list);
-    if (status) fail_msg("%s", seer_status_message(status));
+    must(seer_sketch_generate(dag, jit_runner_target(runner), SEER_SPACE_FULL, arena, &list));
     const loop_expect *expect = loop_expect_make(list, k + 1, arena);
     seer_rng rng;
     seer_rng_init(&rng, k + 1);

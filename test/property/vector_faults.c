@@ -1,13 +1,10 @@
 // vector_faults.c - see vector_faults.h.
 #include "vector_faults.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "support/test.h"
 
 #define QUOTA 10  // each is found so often, at least
 #define ROOM 8  // for instructions that a fault adds

@@ -1,17 +1,11 @@
 // coverage.c - see coverage.h.
 #include "support/coverage.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "space/frame.h"
-#include "space/lower.h"
+#include "support/test.h"
 
 static const char *const met_names[] = {"tail-root", "tail-region", "tail-reduce", "tail-vector",
     "cut-region", "clamped-start", "parallel", "packed", "phases", "inline", "root", "at-1", "at-2",
@@ -63,18 +57,12 @@ static void note_stage(loop_coverage *c, const seer_frame *frame, uint32_t s) {
 }
 
 void loop_coverage_note(loop_coverage *c, const seer_sketch_list *list,
-    const seer_schedule *schedule, seer_arena *arena) {
+    const seer_schedule *schedule, const seer_loop *loop, seer_arena *arena) {
   seer_frame *frame = SEER_NEW(arena, seer_frame);
   seer_frame_make(list, schedule, frame);
   for (uint32_t s = 0; s < frame->sketch->dag->n_stage; s++) note_stage(c, frame, s);
   if (frame->n_root > 1) c->met[MET_PHASES]++;
   note_rules(c, frame->sketch->signature);
-  seer_loop *loop;
-  seer_status status = seer_loop_lower(list, schedule, arena, &loop);
-  if (status) {
-    seer_status_free(status);
-    return;
-  }
   for (uint32_t b = 0; b < loop->n_buf; b++) {
     c->met[MET_PACKED] += loop->buf[b].storage == SEER_STORE_PACKED;
   }

@@ -39,9 +39,9 @@ typedef struct {
   uint32_t n_rule;
 } loop_coverage;
 
-// Notes one schedule; `scratch` is used for its frame and loops.
+// Notes one schedule and its loops; `scratch` is used for its frame.
 void loop_coverage_note(loop_coverage *c, const seer_sketch_list *list,
-    const seer_schedule *schedule, seer_arena *scratch);
+    const seer_schedule *schedule, const seer_loop *loop, seer_arena *scratch);
 void loop_coverage_note_kinds(loop_coverage *c, uint32_t kinds);  // as random_dag_build says
 // What was met less than `quota` times (one of them), or NULL. Of rules: of those met at all.
 const char *loop_coverage_lack(const loop_coverage *c, uint64_t quota);

@@ -1,15 +1,10 @@
 // levels.c - see levels.h.
 #include "support/levels.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime/cpu.h"
+#include "support/test.h"
 
 test_level test_level_get(uint32_t which, seer_arena *arena) {
   static const char *const names[TEST_LEVELS] = {
@@ -18,8 +13,7 @@ test_level test_level_get(uint32_t which, seer_arena *arena) {
   const char *text = which == TEST_LEVEL_NATIVE
       ? "native"
       : seer_arena_printf(arena, "x86_64-linux-gnu -cpu=%s -threads=2", level.name);
-  seer_status status = seer_target_parse(text, arena, &level.target);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_target_parse(text, arena, &level.target));
   seer_cpu_facts here;
   char missing[64];
   seer_cpu_read(&here);

@@ -669,6 +669,11 @@ seer_dag *random_dag_build(
   return dag;
 }
 
+seer_dag *random_dag_of(uint64_t seed, seer_arena *arena) {
+  const random_dag_recipe recipe = random_dag_draw(seed);
+  return random_dag_build(&recipe, arena, NULL);
+}
+
 void *random_dag_input(const seer_dag *dag, uint32_t buf, seer_rng *rng, seer_arena *arena) {
   const seer_dag_buf *b = &dag->buf[buf];
   SEER_ASSERT(b->kind != SEER_BUF_STAGE, "$%s is no input", b->name);

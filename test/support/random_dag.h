@@ -47,6 +47,7 @@ typedef struct {
 random_dag_recipe random_dag_draw(uint64_t seed);
 // Verified. *out_kinds (may be NULL): bit k set if kind k is in it.
 seer_dag *random_dag_build(const random_dag_recipe *recipe, seer_arena *arena, uint32_t *out_kinds);
+seer_dag *random_dag_of(uint64_t seed, seer_arena *arena);  // what random_dag_draw(seed) determines
 // Elements (with pitch; the gap holds NaN or the largest integer) for input `buf`, in `arena`.
 void *random_dag_input(const seer_dag *dag, uint32_t buf, seer_rng *rng, seer_arena *arena);
 // The smallest recipe found, by dropping stages and halving extents, for which still_fails says

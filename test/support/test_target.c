@@ -1,14 +1,9 @@
 #include "test_target.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/os.h"
+#include "support/test.h"
 
 #define COMMON                                                                                 \
   .kind = SEER_TARGET_CPU, .triple = "x86_64-linux-gnu", .features = "", .model_name = "test", \
@@ -22,14 +17,19 @@ const seer_target test_target_narrow = {
 const seer_target test_target_wide = {
     COMMON, .cpu = "znver4", .vector_bytes = 64, .n_vector_registers = 32};
 
+seer_target test_target_with(uint32_t vector_bytes, uint32_t n_vector_registers) {
+  return (seer_target){.vector_bytes = vector_bytes ? vector_bytes : 16,
+      .threads = 2,
+      .n_vector_registers = n_vector_registers};
+}
+
 const char *const test_target_names[TEST_TARGETS] = {
     "laptop", "zen4-avx2", "zen4-avx512", "server", "server-estimated", "one-core"};
 
 const char *test_target_text(const char *name, seer_arena *arena) {
   char *text;
   const char *path = seer_arena_printf(arena, SEER_SOURCE_DIR "/test/targets/%s.target", name);
-  seer_status status = seer_os_read_file(path, arena, 1u << 16, &text, NULL);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_os_read_file(path, arena, 1u << 16, &text, NULL));
   text[strcspn(text, "\n")] = '\0';
   return text;
 }

@@ -8,6 +8,9 @@
 extern const seer_target test_target_narrow;  // 2 threads, 4 lanes of f32, 16 registers
 extern const seer_target test_target_wide;  // 2 threads, AVX-512: 16 lanes, 32 registers
 
+// 2 threads and such vectors (0 bytes: as of 16), and nothing else is known of it.
+seer_target test_target_with(uint32_t vector_bytes, uint32_t n_vector_registers);
+
 // The machines that choices are asserted for; tool/quick_on_targets.sh takes the same.
 enum { TEST_TARGETS = 6 };
 extern const char *const test_target_names[TEST_TARGETS];

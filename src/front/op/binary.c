@@ -43,17 +43,22 @@ static seer_status infer_logic(
 typedef seer_expr (*join_fn)(
     seer_emit *emit, const seer_node *node, seer_dtype dtype, seer_expr a, seer_expr b);
 
-// ((in0 op in1) op in2) ...; `finish` (may be NULL) is applied to the whole.
-static seer_status emit_join(seer_emit *emit, const seer_node *node, join_fn join) {
+// ((in0 op in1) op in2) ...
+static seer_expr joined(seer_emit *emit, const seer_node *node, join_fn join, uint32_t *out_stage) {
   const seer_value *out = seer_emit_out(emit, node, 0);
   seer_expr at[SEER_MAX_RANK];
-  uint32_t stage =
-      seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
+  *out_stage = seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
   seer_expr body = seer_op_load_broadcast(emit, node, 0, at, out->rank);
   for (uint32_t k = 1; k < node->n_in; k++) {
     body = join(emit, node, seer_emit_in(emit, node, 0)->dtype, body,
         seer_op_load_broadcast(emit, node, k, at, out->rank));
   }
+  return body;
+}
+
+static seer_status emit_join(seer_emit *emit, const seer_node *node, join_fn join) {
+  uint32_t stage;
+  seer_expr body = joined(emit, node, join, &stage);
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, body);
   return SEER_OK;
 }
@@ -63,22 +68,9 @@ static seer_status emit_join(seer_emit *emit, const seer_node *node, join_fn joi
       SEER_UNUSED seer_dtype dtype, seer_expr a, seer_expr b)
 
 // `...`: the text, and what else the entry says.
-#define ENTRY(id, onnx, from, n_min, n_max, attributes, infer_fn, ...) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                     \
-      .domain = "",                                                    \
-      .opset_min = from,                                               \
-      .opset_max = 25,                                                 \
-      .n_in_min = n_min,                                               \
-      .n_in_max = n_max,                                               \
-      .n_out_min = 1,                                                  \
-      .n_out_max = 1,                                                  \
-      .fuse = SEER_FUSE_ELEMENTWISE,                                   \
-      .attrs = attributes,                                             \
-      .rtol = 1e-5,                                                    \
-      .atol = 1e-6,                                                    \
-      .infer = infer_fn,                                               \
-      .emit = emit_##id,                                               \
-      .doc = __VA_ARGS__};
+#define ENTRY(id, onnx, from, n_min, n_max, attributes, infer_fn, ...)                            \
+  SEER_OP_ENTRY(id, onnx, from, n_min, n_max, 1, SEER_FUSE_ELEMENTWISE, attributes, .rtol = 1e-5, \
+      .atol = 1e-6, .infer = infer_fn, .emit = emit_##id, .doc = __VA_ARGS__)
 
 #define JOIN(id, onnx, from, n_min, n_max, attributes, infer_fn, ...)    \
   static seer_status emit_##id(seer_emit *emit, const seer_node *node) { \
@@ -226,17 +218,11 @@ static seer_status infer_mean(
 }
 
 static seer_status emit_mean(seer_emit *emit, const seer_node *node) {
-  const seer_value *out = seer_emit_out(emit, node, 0);
-  seer_expr at[SEER_MAX_RANK];
-  uint32_t stage =
-      seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
-  seer_expr body = seer_op_load_broadcast(emit, node, 0, at, out->rank);
-  for (uint32_t k = 1; k < node->n_in; k++) {
-    body =
-        seer_op_2(emit, SEER_EXPR_ADD, body, seer_op_load_broadcast(emit, node, k, at, out->rank));
-  }
-  body = seer_op_2(emit, SEER_EXPR_MUL, body, seer_op_num(emit, out->dtype, 1.0 / node->n_in));
-  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, body);
+  uint32_t stage;
+  seer_expr sum = joined(emit, node, join_sum, &stage);
+  seer_expr part = seer_op_num(emit, seer_emit_out(emit, node, 0)->dtype, 1.0 / node->n_in);
+  seer_emit_body(
+      emit, node, 0, stage, SEER_COMBINE_NONE, seer_op_2(emit, SEER_EXPR_MUL, sum, part));
   return SEER_OK;
 }
 ENTRY(mean, "Mean", 6, 1, SEER_OP_ANY, "", infer_mean, NUMPY, .is_copy = is_of_one)

@@ -66,8 +66,6 @@ static seer_status emit_conv(seer_emit *emit, const seer_node *node) {
   const seer_value *out = seer_emit_out(emit, node, 0);
   int64_t ic_extent = conv.channels / conv.group, oc_per_group = conv.out_channels / conv.group;
   if (ic_extent == 0) return SEER_FAIL(UNSUPPORTED, "there are no input channels");
-  uint32_t rank = w->n + 2;
-  bool has_bias = seer_emit_has_in(emit, node, 2);
   seer_op_padded padded = seer_op_pad_input(emit, node, 0, w, seer_op_num(emit, out->dtype, 0));
 
   // Reduction axes ky, kx, ic; those of extent 1 only if nothing else is left.
@@ -86,17 +84,7 @@ static seer_status emit_conv(seer_emit *emit, const seer_node *node) {
   seer_axis_role roles[5];
   seer_expr at[5], x_at[5], w_at[5];
   seer_op_window_roles(w->n, roles);
-  uint32_t stage;
-  if (has_bias) {
-    seer_dag_axis dims[5];
-    uint8_t order[SEER_MAX_RANK];
-    seer_op_order(out, order);
-    for (uint32_t d = 0; d < rank; d++) dims[d] = (seer_dag_axis){NULL, out->dim[d], roles[d]};
-    stage = seer_emit_temp(
-        emit, "acc", SEER_STAGE_ANCHOR, dims, rank, order, reduce, n_reduce, at, var);
-  } else {
-    stage = seer_emit_stage(emit, node, 0, SEER_STAGE_ANCHOR, roles, reduce, n_reduce, at, var);
-  }
+  uint32_t stage = seer_op_sum_stage(emit, node, roles, reduce, n_reduce, at, var);
   for (uint32_t d = 0; d <= w->n; d++)
     at_reduce[d] = slot[d] == UINT32_MAX ? seer_op_int(emit, 0) : var[slot[d]];
   seer_expr ic = at_reduce[w->n];
@@ -116,12 +104,7 @@ static seer_status emit_conv(seer_emit *emit, const seer_node *node) {
   }
   seer_expr product = seer_op_2(emit, SEER_EXPR_MUL,
       seer_op_load_padded(emit, node, 0, &padded, x_at), seer_emit_load(emit, node, 1, w_at));
-  if (!has_bias) {
-    seer_emit_body(emit, node, 0, stage, SEER_COMBINE_SUM, product);
-    return SEER_OK;
-  }
-  seer_emit_temp_body(emit, stage, SEER_COMBINE_SUM, product);
-  seer_op_add_bias(emit, node, 2, stage, roles);
+  seer_op_sum_body(emit, node, roles, stage, product);
   return SEER_OK;
 }
 
@@ -139,21 +122,8 @@ static void put_label(seer_text *text, const seer_graph *graph, const seer_node 
   if (group > 1 && !is_depthwise) seer_text_printf(text, " g%" PRId64, group);
 }
 
-const seer_op_desc seer_op_conv = {.name = "Conv",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 25,
-    .n_in_min = 2,
-    .n_in_max = 3,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_ANCHOR,
-    .attrs = "auto_pad dilations group kernel_shape pads strides",
-    .rtol = 1e-4,
-    .atol = 1e-5,
-    .infer = infer_conv,
-    .emit = emit_conv,
-    .carry_sizes = seer_sized_batch,
-    .wants_channels_last = true,
-    .label = put_label,
-    .doc = "1 to 3 spatial dimensions, groups, depthwise, dilations, strides, all paddings"};
+SEER_OP_ENTRY(conv, "Conv", 1, 2, 3, 1, SEER_FUSE_ANCHOR,
+    "auto_pad dilations group kernel_shape pads strides", .rtol = 1e-4, .atol = 1e-5,
+    .infer = infer_conv, .emit = emit_conv, .carry_sizes = seer_sized_batch,
+    .wants_channels_last = true, .label = put_label,
+    .doc = "1 to 3 spatial dimensions, groups, depthwise, dilations, strides, all paddings")

@@ -111,23 +111,13 @@ static seer_status emit_conv_transpose(seer_emit *emit, const seer_node *node) {
   SEER_TRY(read_shape(emit->graph, node, emit->arena, &s));
   const seer_value *out = seer_emit_out(emit, node, 0);
   int64_t per_group_in = s.channels / s.group, per_group_out = s.out_channels / s.group;
-  bool has_bias = seer_emit_has_in(emit, node, 2);
-  uint32_t rank = s.n + 2;
   static const char *const names[3][3] = {{"kx"}, {"ky", "kx"}, {"kz", "ky", "kx"}};
-  seer_dag_axis reduce[4], dims[5];
+  seer_dag_axis reduce[4];
   for (uint32_t d = 0; d < s.n; d++)
     reduce[d] = (seer_dag_axis){names[s.n - 1][d], s.kernel[d], SEER_AXIS_OTHER};
   reduce[s.n] = (seer_dag_axis){"ic", per_group_in, SEER_AXIS_OTHER};
   seer_expr at[5], var[4], x_at[5], w_at[5], inside = {0};
-  uint8_t order[SEER_MAX_RANK];
-  uint32_t stage;
-  seer_op_order(out, order);
-  for (uint32_t d = 0; d < rank; d++) dims[d] = (seer_dag_axis){NULL, out->dim[d], SEER_AXIS_OTHER};
-  if (has_bias)
-    stage =
-        seer_emit_temp(emit, "acc", SEER_STAGE_ANCHOR, dims, rank, order, reduce, s.n + 1, at, var);
-  else
-    stage = seer_emit_stage(emit, node, 0, SEER_STAGE_ANCHOR, NULL, reduce, s.n + 1, at, var);
+  uint32_t stage = seer_op_sum_stage(emit, node, NULL, reduce, s.n + 1, at, var);
   seer_expr ic = var[s.n], m = at[1];
   if (s.group > 1) {
     seer_expr group = seer_op_2(emit, SEER_EXPR_DIV, at[1], seer_op_int(emit, per_group_out));
@@ -145,12 +135,7 @@ static seer_status emit_conv_transpose(seer_emit *emit, const seer_node *node) {
       ? seer_emit_load_guarded(emit, node, 0, x_at, inside, seer_op_num(emit, out->dtype, 0))
       : seer_emit_load(emit, node, 0, x_at);
   seer_expr product = seer_op_2(emit, SEER_EXPR_MUL, x, seer_emit_load(emit, node, 1, w_at));
-  if (!has_bias) {
-    seer_emit_body(emit, node, 0, stage, SEER_COMBINE_SUM, product);
-    return SEER_OK;
-  }
-  seer_emit_temp_body(emit, stage, SEER_COMBINE_SUM, product);
-  seer_op_add_bias(emit, node, 2, stage, NULL);
+  seer_op_sum_body(emit, node, NULL, stage, product);
   return SEER_OK;
 }
 
@@ -166,21 +151,8 @@ static void put_label(seer_text *text, const seer_graph *graph, const seer_node 
   if (group > 1) seer_text_printf(text, " g%" PRId64, group);
 }
 
-const seer_op_desc seer_op_conv_transpose = {.name = "ConvTranspose",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 25,
-    .n_in_min = 2,
-    .n_in_max = 3,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_ANCHOR,
-    .attrs = "auto_pad dilations group kernel_shape output_padding output_shape pads strides",
-    .rtol = 1e-4,
-    .atol = 1e-5,
-    .infer = infer_conv_transpose,
-    .emit = emit_conv_transpose,
-    .carry_sizes = seer_sized_batch,
-    .wants_channels_last = true,
-    .label = put_label,
-    .doc = "1 to 3 spatial dimensions, groups, dilations, strides, all paddings, output_shape"};
+SEER_OP_ENTRY(conv_transpose, "ConvTranspose", 1, 2, 3, 1, SEER_FUSE_ANCHOR,
+    "auto_pad dilations group kernel_shape output_padding output_shape pads strides", .rtol = 1e-4,
+    .atol = 1e-5, .infer = infer_conv_transpose, .emit = emit_conv_transpose,
+    .carry_sizes = seer_sized_batch, .wants_channels_last = true, .label = put_label,
+    .doc = "1 to 3 spatial dimensions, groups, dilations, strides, all paddings, output_shape")

@@ -170,18 +170,6 @@ static seer_status emit_einsum(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_einsum = {.name = "Einsum",
-    .domain = "",
-    .opset_min = 12,
-    .opset_max = 25,
-    .n_in_min = 1,
-    .n_in_max = SEER_OP_ANY,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_ANCHOR,
-    .attrs = "equation",
-    .rtol = 1e-4,
-    .atol = 1e-5,
-    .infer = infer_einsum,
-    .emit = emit_einsum,
-    .doc = "up to 8 inputs, implicit output, repeated labels, ellipsis"};
+SEER_OP_ENTRY(einsum, "Einsum", 12, 1, SEER_OP_ANY, 1, SEER_FUSE_ANCHOR, "equation", .rtol = 1e-4,
+    .atol = 1e-5, .infer = infer_einsum, .emit = emit_einsum,
+    .doc = "up to 8 inputs, implicit output, repeated labels, ellipsis")

@@ -129,24 +129,10 @@ static void put_gemm(seer_text *text, const seer_graph *graph, const seer_node *
       a->dim[seer_node_attr_i(node, "transA", 0) ? 0 : 1]);
 }
 
-const seer_op_desc seer_op_gemm = {.name = "Gemm",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 25,
-    .n_in_min = 2,
-    .n_in_max = 3,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_ANCHOR,
-    .attrs = "alpha beta transA transB broadcast",
-    .rtol = 1e-4,
-    .atol = 1e-5,
-    .infer = infer_gemm,
-    .emit = emit_gemm,
-    .carry_sizes = carry_gemm,
-    .is_dense_layer = is_dense_gemm,
-    .label = put_gemm,
-    .doc = "transA, transB, alpha, beta, C broadcast or absent"};
+SEER_OP_ENTRY(gemm, "Gemm", 1, 2, 3, 1, SEER_FUSE_ANCHOR, "alpha beta transA transB broadcast",
+    .rtol = 1e-4, .atol = 1e-5, .infer = infer_gemm, .emit = emit_gemm, .carry_sizes = carry_gemm,
+    .is_dense_layer = is_dense_gemm, .label = put_gemm,
+    .doc = "transA, transB, alpha, beta, C broadcast or absent")
 
 // ---- MatMul: NumPy's, with batch broadcasting and vectors
 
@@ -238,21 +224,6 @@ static void put_matmul(seer_text *text, const seer_graph *graph, const seer_node
   put_sizes(text, seer_graph_value(graph, node->out[0]), a->dim[a->rank - 1]);
 }
 
-const seer_op_desc seer_op_matmul = {.name = "MatMul",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 25,
-    .n_in_min = 2,
-    .n_in_max = 2,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_ANCHOR,
-    .attrs = "",
-    .rtol = 1e-4,
-    .atol = 1e-5,
-    .infer = infer_matmul,
-    .emit = emit_matmul,
-    .carry_sizes = carry_matmul,
-    .is_dense_layer = is_dense_matmul,
-    .label = put_matmul,
-    .doc = "batched, broadcasting, vectors"};
+SEER_OP_ENTRY(matmul, "MatMul", 1, 2, 2, 1, SEER_FUSE_ANCHOR, "", .rtol = 1e-4, .atol = 1e-5,
+    .infer = infer_matmul, .emit = emit_matmul, .carry_sizes = carry_matmul,
+    .is_dense_layer = is_dense_matmul, .label = put_matmul, .doc = "batched, broadcasting, vectors")

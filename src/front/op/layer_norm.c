@@ -256,22 +256,9 @@ static seer_status carry_layer_norm(seer_expand *e) {
 }
 
 // `...`: the text, and what else the entry says.
-#define NORM(id, onnx, from, n_in_, most_in, most_out, attributes, ...) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                      \
-      .domain = "",                                                     \
-      .opset_min = from,                                                \
-      .opset_max = 25,                                                  \
-      .n_in_min = n_in_,                                                \
-      .n_in_max = most_in,                                              \
-      .n_out_min = 1,                                                   \
-      .n_out_max = most_out,                                            \
-      .fuse = SEER_FUSE_REDUCTION,                                      \
-      .attrs = attributes,                                              \
-      .rtol = 1e-4,                                                     \
-      .atol = 1e-5,                                                     \
-      .infer = infer_##id,                                              \
-      .emit = emit_##id,                                                \
-      .doc = __VA_ARGS__};
+#define NORM(id, onnx, from, n_in_, most_in, most_out, attributes, ...)                    \
+  SEER_OP_ENTRY(id, onnx, from, n_in_, most_in, most_out, SEER_FUSE_REDUCTION, attributes, \
+      .rtol = 1e-4, .atol = 1e-5, .infer = infer_##id, .emit = emit_##id, .doc = __VA_ARGS__)
 NORM(layer_norm, "LayerNormalization", 1, 2, 3, 3, "axis epsilon stash_type", "all of it",
     .carry_sizes = carry_layer_norm)
 NORM(instance_norm, "InstanceNormalization", 6, 3, 3, 1, "epsilon", "all of it",

@@ -4,22 +4,9 @@
 #include "front/sized.h"
 
 // `...`: the text, and what else the entry says.
-#define MASK(id, onnx, from, in_min, in_max, kind, attributes, ...) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                  \
-      .domain = "",                                                 \
-      .opset_min = from,                                            \
-      .opset_max = 25,                                              \
-      .n_in_min = in_min,                                           \
-      .n_in_max = in_max,                                           \
-      .n_out_min = 1,                                               \
-      .n_out_max = 1,                                               \
-      .fuse = kind,                                                 \
-      .attrs = attributes,                                          \
-      .rtol = 1e-5,                                                 \
-      .atol = 1e-5,                                                 \
-      .infer = infer_##id,                                          \
-      .emit = emit_##id,                                            \
-      .doc = __VA_ARGS__};
+#define MASK(id, onnx, from, in_min, in_max, kind, attributes, ...)                              \
+  SEER_OP_ENTRY(id, onnx, from, in_min, in_max, 1, kind, attributes, .rtol = 1e-5, .atol = 1e-5, \
+      .infer = infer_##id, .emit = emit_##id, .doc = __VA_ARGS__)
 
 // ---- Trilu: what lies on and above (below) diagonal k of the last two dimensions
 

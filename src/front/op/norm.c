@@ -52,24 +52,11 @@ static seer_status emit_batch_norm(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_batch_norm = {.name = "BatchNormalization",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 25,
-    .n_in_min = 5,
-    .n_in_max = 5,
-    .n_out_min = 1,
-    .n_out_max = 5,
-    .fuse = SEER_FUSE_ELEMENTWISE,
-    .attrs = "epsilon momentum spatial training_mode is_test consumed_inputs",
-    .rtol = 1e-5,
-    .atol = 1e-5,
-    .infer = infer_batch_norm,
-    .emit = emit_batch_norm,
-    .expand = seer_batch_norm_expand,
-    .is_composite = seer_batch_norm_is_training,
-    .wants_channels_last = true,
-    .doc = "training mode: statistics of the input"};
+SEER_OP_ENTRY(batch_norm, "BatchNormalization", 1, 5, 5, 5, SEER_FUSE_ELEMENTWISE,
+    "epsilon momentum spatial training_mode is_test consumed_inputs", .rtol = 1e-5, .atol = 1e-5,
+    .infer = infer_batch_norm, .emit = emit_batch_norm, .expand = seer_batch_norm_expand,
+    .is_composite = seer_batch_norm_is_training, .wants_channels_last = true,
+    .doc = "training mode: statistics of the input")
 
 // ---- LRN: x / (bias + alpha / size * sum of squares over `size` channels) ^ beta
 
@@ -145,22 +132,9 @@ static seer_status emit_lrn(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_lrn = {.name = "LRN",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 25,
-    .n_in_min = 1,
-    .n_in_max = 1,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_REDUCTION,
-    .attrs = "alpha beta bias size",
-    .rtol = 1e-5,
-    .atol = 1e-6,
-    .infer = infer_lrn,
-    .emit = emit_lrn,
-    .wants_channels_last = true,
-    .doc = "across channels"};
+SEER_OP_ENTRY(lrn, "LRN", 1, 1, 1, 1, SEER_FUSE_REDUCTION, "alpha beta bias size", .rtol = 1e-5,
+    .atol = 1e-6, .infer = infer_lrn, .emit = emit_lrn, .wants_channels_last = true,
+    .doc = "across channels")
 
 // ---- Softmax: before opset 13 over all dimensions from `axis` on, since then over `axis` alone
 
@@ -238,35 +212,9 @@ static seer_status emit_log_softmax(seer_emit *emit, const seer_node *node) {
   return emit_softmax_kind(emit, node, true);
 }
 
-const seer_op_desc seer_op_softmax = {.name = "Softmax",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 25,
-    .n_in_min = 1,
-    .n_in_max = 1,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_REDUCTION,
-    .attrs = "axis",
-    .rtol = 1e-5,
-    .atol = 1e-6,
-    .infer = infer_softmax,
-    .emit = emit_softmax,
-    .carry_sizes = seer_sized_softmax,
-    .doc = "both definitions (before and since opset 13)"};
-const seer_op_desc seer_op_log_softmax = {.name = "LogSoftmax",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 25,
-    .n_in_min = 1,
-    .n_in_max = 1,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_REDUCTION,
-    .attrs = "axis",
-    .rtol = 1e-5,
-    .atol = 1e-5,
-    .infer = infer_softmax,
-    .emit = emit_log_softmax,
-    .carry_sizes = seer_sized_softmax,
-    .doc = "both definitions (before and since opset 13)"};
+SEER_OP_ENTRY(softmax, "Softmax", 1, 1, 1, 1, SEER_FUSE_REDUCTION, "axis", .rtol = 1e-5,
+    .atol = 1e-6, .infer = infer_softmax, .emit = emit_softmax, .carry_sizes = seer_sized_softmax,
+    .doc = "both definitions (before and since opset 13)")
+SEER_OP_ENTRY(log_softmax, "LogSoftmax", 1, 1, 1, 1, SEER_FUSE_REDUCTION, "axis", .rtol = 1e-5,
+    .atol = 1e-5, .infer = infer_softmax, .emit = emit_log_softmax,
+    .carry_sizes = seer_sized_softmax, .doc = "both definitions (before and since opset 13)")

@@ -68,40 +68,33 @@ static seer_expr window_load(seer_emit *emit, const seer_node *node, const seer_
   return seer_op_load_padded(emit, node, 0, padded, x_at);
 }
 
+static seer_status emit_max(
+    seer_emit *emit, const seer_node *node, const seer_op_window *w, const seer_op_padded *padded) {
+  pool_axes axes = window_axes(w);
+  seer_axis_role roles[5];
+  seer_expr at[5], var[3];
+  seer_op_window_roles(w->n, roles);
+  uint32_t stage =
+      seer_emit_stage(emit, node, 0, SEER_STAGE_ANCHOR, roles, axes.axis, axes.n, at, var);
+  seer_emit_body(
+      emit, node, 0, stage, SEER_COMBINE_MAX, window_load(emit, node, w, &axes, padded, at, var));
+  return SEER_OK;
+}
+
 static seer_status emit_max_pool(seer_emit *emit, const seer_node *node) {
   seer_op_window w;
   SEER_TRY(read_pool(emit->graph, node, emit->arena, &w));
   seer_dtype dtype = seer_emit_out(emit, node, 0)->dtype;
   seer_expr fill = seer_op_num(emit, dtype, seer_combiner_identity(SEER_COMBINE_MAX, dtype));
   seer_op_padded padded = seer_op_pad_input(emit, node, 0, &w, fill);
-  pool_axes axes = window_axes(&w);
-  seer_axis_role roles[5];
-  seer_expr at[5], var[3];
-  seer_op_window_roles(w.n, roles);
-  uint32_t stage =
-      seer_emit_stage(emit, node, 0, SEER_STAGE_ANCHOR, roles, axes.axis, axes.n, at, var);
-  seer_emit_body(
-      emit, node, 0, stage, SEER_COMBINE_MAX, window_load(emit, node, &w, &axes, &padded, at, var));
-  return SEER_OK;
+  return emit_max(emit, node, &w, &padded);
 }
 
-const seer_op_desc seer_op_max_pool = {.name = "MaxPool",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 25,
-    .n_in_min = 1,
-    .n_in_max = 1,
-    .n_out_min = 1,
-    .n_out_max = 2,
-    .fuse = SEER_FUSE_REDUCTION,
-    .attrs = "auto_pad ceil_mode dilations kernel_shape pads storage_order strides",
-    .rtol = 0,
-    .atol = 0,
-    .infer = infer_pool,
-    .emit = emit_max_pool,
-    .carry_sizes = seer_sized_batch,
+SEER_OP_ENTRY(max_pool, "MaxPool", 1, 1, 1, 2, SEER_FUSE_REDUCTION,
+    "auto_pad ceil_mode dilations kernel_shape pads storage_order strides", .rtol = 0, .atol = 0,
+    .infer = infer_pool, .emit = emit_max_pool, .carry_sizes = seer_sized_batch,
     .wants_channels_last = true,
-    .doc = "1 to 3 spatial dimensions, ceil_mode, dilations, all paddings; no indices"};
+    .doc = "1 to 3 spatial dimensions, ceil_mode, dilations, all paddings; no indices")
 
 // How many window positions of dimension d count for output index `at`: those inside the input, or
 // all of them where paddings count (also what ceil_mode adds behind the trailing padding: ONNX's
@@ -187,23 +180,11 @@ static seer_status emit_average_pool(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_average_pool = {.name = "AveragePool",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 25,
-    .n_in_min = 1,
-    .n_in_max = 1,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_REDUCTION,
-    .attrs = "auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides",
-    .rtol = 1e-5,
-    .atol = 1e-6,
-    .infer = infer_average_pool,
-    .emit = emit_average_pool,
-    .carry_sizes = seer_sized_batch,
-    .wants_channels_last = true,
-    .doc = "1 to 3 spatial dimensions, ceil_mode, count_include_pad, dilations, all paddings"};
+SEER_OP_ENTRY(average_pool, "AveragePool", 1, 1, 1, 1, SEER_FUSE_REDUCTION,
+    "auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides", .rtol = 1e-5,
+    .atol = 1e-6, .infer = infer_average_pool, .emit = emit_average_pool,
+    .carry_sizes = seer_sized_batch, .wants_channels_last = true,
+    .doc = "1 to 3 spatial dimensions, ceil_mode, count_include_pad, dilations, all paddings")
 
 // ---- global: the window is the whole plane
 
@@ -241,49 +222,14 @@ static seer_status emit_global_average(seer_emit *emit, const seer_node *node) {
 
 static seer_status emit_global_max(seer_emit *emit, const seer_node *node) {
   seer_op_window w = global_window(seer_emit_in(emit, node, 0));
-  seer_op_padded padded = {.is_padded = false};
-  pool_axes axes = window_axes(&w);
-  seer_axis_role roles[5];
-  seer_expr at[5], var[3];
-  seer_op_window_roles(w.n, roles);
-  uint32_t stage =
-      seer_emit_stage(emit, node, 0, SEER_STAGE_ANCHOR, roles, axes.axis, axes.n, at, var);
-  seer_emit_body(
-      emit, node, 0, stage, SEER_COMBINE_MAX, window_load(emit, node, &w, &axes, &padded, at, var));
-  return SEER_OK;
+  const seer_op_padded padded = {.is_padded = false};
+  return emit_max(emit, node, &w, &padded);
 }
 
-const seer_op_desc seer_op_global_average_pool = {.name = "GlobalAveragePool",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 25,
-    .n_in_min = 1,
-    .n_in_max = 1,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_REDUCTION,
-    .attrs = "",
-    .rtol = 1e-5,
-    .atol = 1e-6,
-    .infer = infer_global,
-    .emit = emit_global_average,
-    .carry_sizes = seer_sized_batch,
-    .wants_channels_last = true,
-    .doc = "1 to 3 spatial dimensions"};
-const seer_op_desc seer_op_global_max_pool = {.name = "GlobalMaxPool",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 25,
-    .n_in_min = 1,
-    .n_in_max = 1,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_REDUCTION,
-    .attrs = "",
-    .rtol = 0,
-    .atol = 0,
-    .infer = infer_global,
-    .emit = emit_global_max,
-    .carry_sizes = seer_sized_batch,
-    .wants_channels_last = true,
-    .doc = "1 to 3 spatial dimensions"};
+SEER_OP_ENTRY(global_average_pool, "GlobalAveragePool", 1, 1, 1, 1, SEER_FUSE_REDUCTION, "",
+    .rtol = 1e-5, .atol = 1e-6, .infer = infer_global, .emit = emit_global_average,
+    .carry_sizes = seer_sized_batch, .wants_channels_last = true,
+    .doc = "1 to 3 spatial dimensions")
+SEER_OP_ENTRY(global_max_pool, "GlobalMaxPool", 1, 1, 1, 1, SEER_FUSE_REDUCTION, "", .rtol = 0,
+    .atol = 0, .infer = infer_global, .emit = emit_global_max, .carry_sizes = seer_sized_batch,
+    .wants_channels_last = true, .doc = "1 to 3 spatial dimensions")

@@ -7,22 +7,10 @@
 #include "front/onnx/dtype.h"
 #include "front/op/util.h"
 
-#define QUANT(id, onnx, attributes)                \
-  const seer_op_desc seer_op_##id = {.name = onnx, \
-      .domain = "",                                \
-      .opset_min = 10,                             \
-      .opset_max = 25,                             \
-      .n_in_min = 2,                               \
-      .n_in_max = 3,                               \
-      .n_out_min = 1,                              \
-      .n_out_max = 1,                              \
-      .fuse = SEER_FUSE_ELEMENTWISE,               \
-      .attrs = attributes,                         \
-      .rtol = 1e-5,                                \
-      .atol = 1e-5,                                \
-      .infer = infer_##id,                         \
-      .emit = emit_##id,                           \
-      .doc = "4, 8, 16 and 32-bit integers, float8; a scale for all, per axis or per block"};
+#define QUANT(id, onnx, attributes)                                                     \
+  SEER_OP_ENTRY(id, onnx, 10, 2, 3, 1, SEER_FUSE_ELEMENTWISE, attributes, .rtol = 1e-5, \
+      .atol = 1e-5, .infer = infer_##id, .emit = emit_##id,                             \
+      .doc = "4, 8, 16 and 32-bit integers, float8; a scale for all, per axis or per block")
 
 // How scale (input 1) and zero point (input 2) lie over x.
 typedef struct {

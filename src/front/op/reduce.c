@@ -196,27 +196,14 @@ static bool is_mean_of_sized(const seer_graph *graph, const seer_node *node) {
 }
 
 // `...`: the text, and what else the entry says.
-#define REDUCE(id, onnx, which, infer_fn, ...)                                     \
-  static seer_status emit_##id(seer_emit *emit, const seer_node *node) {           \
-    return emit_reduce(emit, node, which);                                         \
-  }                                                                                \
-  static seer_status carry_##id(seer_expand *e) { return carry_reduce(e, which); } \
-  const seer_op_desc seer_op_##id = {.name = onnx,                                 \
-      .domain = "",                                                                \
-      .opset_min = 1,                                                              \
-      .opset_max = 25,                                                             \
-      .n_in_min = 1,                                                               \
-      .n_in_max = 2,                                                               \
-      .n_out_min = 1,                                                              \
-      .n_out_max = 1,                                                              \
-      .fuse = SEER_FUSE_REDUCTION,                                                 \
-      .attrs = "axes keepdims noop_with_empty_axes",                               \
-      .rtol = 1e-4,                                                                \
-      .atol = 1e-5,                                                                \
-      .infer = infer_fn,                                                           \
-      .emit = emit_##id,                                                           \
-      .carry_sizes = carry_##id,                                                   \
-      .doc = __VA_ARGS__};
+#define REDUCE(id, onnx, which, infer_fn, ...)                                                     \
+  static seer_status emit_##id(seer_emit *emit, const seer_node *node) {                           \
+    return emit_reduce(emit, node, which);                                                         \
+  }                                                                                                \
+  static seer_status carry_##id(seer_expand *e) { return carry_reduce(e, which); }                 \
+  SEER_OP_ENTRY(id, onnx, 1, 1, 2, 1, SEER_FUSE_REDUCTION, "axes keepdims noop_with_empty_axes",   \
+      .rtol = 1e-4, .atol = 1e-5, .infer = infer_fn, .emit = emit_##id, .carry_sizes = carry_##id, \
+      .doc = __VA_ARGS__)
 
 #define AXES "axes as attribute or constant input"
 
@@ -327,24 +314,10 @@ static seer_status carry_arg(seer_expand *e, bool is_largest) {
 static seer_status carry_arg_max(seer_expand *e) { return carry_arg(e, false); }
 static seer_status carry_arg_min(seer_expand *e) { return carry_arg(e, true); }
 
-#define ARG(id, onnx)                              \
-  const seer_op_desc seer_op_##id = {.name = onnx, \
-      .domain = "",                                \
-      .opset_min = 1,                              \
-      .opset_max = 25,                             \
-      .n_in_min = 1,                               \
-      .n_in_max = 1,                               \
-      .n_out_min = 1,                              \
-      .n_out_max = 1,                              \
-      .fuse = SEER_FUSE_REDUCTION,                 \
-      .attrs = "axis keepdims select_last_index",  \
-      .rtol = 0,                                   \
-      .atol = 0,                                   \
-      .infer = infer_arg,                          \
-      .emit = emit_##id,                           \
-      .carry_sizes = carry_##id,                   \
-      .counts = 1u << 0,                           \
-      .doc = "first or last index of the extreme"};
+#define ARG(id, onnx)                                                                         \
+  SEER_OP_ENTRY(id, onnx, 1, 1, 1, 1, SEER_FUSE_REDUCTION, "axis keepdims select_last_index", \
+      .rtol = 0, .atol = 0, .infer = infer_arg, .emit = emit_##id, .carry_sizes = carry_##id, \
+      .counts = 1u << 0, .doc = "first or last index of the extreme")
 ARG(arg_max, "ArgMax")
 ARG(arg_min, "ArgMin")
 
@@ -377,19 +350,6 @@ static seer_status emit_hardmax(seer_emit *emit, const seer_node *node) {
           &emit->dag->expr, is_it, seer_op_num(emit, x->dtype, 1), seer_op_num(emit, x->dtype, 0)));
   return SEER_OK;
 }
-const seer_op_desc seer_op_hardmax = {.name = "Hardmax",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 25,
-    .n_in_min = 1,
-    .n_in_max = 1,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_REDUCTION,
-    .attrs = "axis",
-    .rtol = 0,
-    .atol = 0,
-    .infer = infer_hardmax,
-    .emit = emit_hardmax,
-    .carry_sizes = seer_sized_softmax,
-    .doc = "along one dimension"};
+SEER_OP_ENTRY(hardmax, "Hardmax", 1, 1, 1, 1, SEER_FUSE_REDUCTION, "axis", .rtol = 0, .atol = 0,
+    .infer = infer_hardmax, .emit = emit_hardmax, .carry_sizes = seer_sized_softmax,
+    .doc = "along one dimension")

@@ -321,23 +321,9 @@ static seer_status emit_resize(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_resize = {.name = "Resize",
-    .domain = "",
-    .opset_min = 10,
-    .opset_max = 25,
-    .n_in_min = 1,
-    .n_in_max = 4,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_OPAQUE,
-    .attrs =
-        "antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside "
-        "extrapolation_value keep_aspect_ratio_policy mode nearest_mode",
-    .rtol = 1e-4,
-    .atol = 1e-5,
-    .infer = infer_resize,
-    .emit = emit_resize,
-    .expand = seer_resize_expand,
-    .is_composite = is_antialiased,
-    .wants_channels_last = true,
-    .doc = "nearest, linear, cubic; constant scales, sizes, roi"};
+SEER_OP_ENTRY(resize, "Resize", 10, 1, 4, 1, SEER_FUSE_OPAQUE,
+    "antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside "
+    "extrapolation_value keep_aspect_ratio_policy mode nearest_mode",
+    .rtol = 1e-4, .atol = 1e-5, .infer = infer_resize, .emit = emit_resize,
+    .expand = seer_resize_expand, .is_composite = is_antialiased, .wants_channels_last = true,
+    .doc = "nearest, linear, cubic; constant scales, sizes, roi")

@@ -7,22 +7,9 @@
 #include "front/sized.h"
 
 // `...`: the text, and what else the entry says.
-#define SCATTER(id, how, onnx, from, in_min, in_max, out_max, kind, attributes, ...) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                                   \
-      .domain = "",                                                                  \
-      .opset_min = from,                                                             \
-      .opset_max = 25,                                                               \
-      .n_in_min = in_min,                                                            \
-      .n_in_max = in_max,                                                            \
-      .n_out_min = 1,                                                                \
-      .n_out_max = out_max,                                                          \
-      .fuse = kind,                                                                  \
-      .attrs = attributes,                                                           \
-      .rtol = 1e-5,                                                                  \
-      .atol = 1e-5,                                                                  \
-      .infer = infer_##how,                                                          \
-      .emit = emit_##how,                                                            \
-      .doc = __VA_ARGS__};
+#define SCATTER(id, how, onnx, from, in_min, in_max, out_max, kind, attributes, ...)     \
+  SEER_OP_ENTRY(id, onnx, from, in_min, in_max, out_max, kind, attributes, .rtol = 1e-5, \
+      .atol = 1e-5, .infer = infer_##how, .emit = emit_##how, .doc = __VA_ARGS__)
 
 static seer_status want_index(const seer_value *index, uint32_t k) {
   if (index->dtype == SEER_DTYPE_I32 || index->dtype == SEER_DTYPE_I64) return SEER_OK;

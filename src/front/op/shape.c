@@ -8,20 +8,8 @@
 
 // `...`: what else the entry says.
 #define VIEW_ENTRY(id, onnx, from, n_max, out_max, attributes, fold_fn, text, ...) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                                 \
-      .domain = "",                                                                \
-      .opset_min = from,                                                           \
-      .opset_max = 25,                                                             \
-      .n_in_min = 1,                                                               \
-      .n_in_max = n_max,                                                           \
-      .n_out_min = 1,                                                              \
-      .n_out_max = out_max,                                                        \
-      .fuse = SEER_FUSE_VIEW,                                                      \
-      .attrs = attributes,                                                         \
-      .infer = infer_##id,                                                         \
-      .fold = fold_fn,                                                             \
-      .doc = text,                                                                 \
-      __VA_ARGS__};
+  SEER_OP_ENTRY(id, onnx, from, 1, n_max, out_max, SEER_FUSE_VIEW, attributes,     \
+      .infer = infer_##id, .fold = fold_fn, .doc = text, __VA_ARGS__)
 #define VIEW(id, onnx, from, n_max, out_max, attributes, text, ...) \
   VIEW_ENTRY(id, onnx, from, n_max, out_max, attributes, seer_op_fold_view, text, __VA_ARGS__)
 
@@ -287,23 +275,9 @@ static seer_status expand_shape(seer_expand *e) {
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_shape = {.name = "Shape",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 25,
-    .n_in_min = 1,
-    .n_in_max = 1,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_OPAQUE,
-    .attrs = "start end",
-    .infer = infer_shape,
-    .fold = fold_shape,
-    .folds_from_shape = true,
-    .is_composite = seer_sized_reads,
-    .expand = expand_shape,
-    .expands_sized = true,
-    .doc = "folded"};
+SEER_OP_ENTRY(shape, "Shape", 1, 1, 1, 1, SEER_FUSE_OPAQUE, "start end", .infer = infer_shape,
+    .fold = fold_shape, .folds_from_shape = true, .is_composite = seer_sized_reads,
+    .expand = expand_shape, .expands_sized = true, .doc = "folded")
 
 static seer_status infer_size(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
@@ -332,23 +306,9 @@ static seer_status expand_size(seer_expand *e) {
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_size = {.name = "Size",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 25,
-    .n_in_min = 1,
-    .n_in_max = 1,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_OPAQUE,
-    .attrs = "",
-    .infer = infer_size,
-    .fold = fold_size,
-    .folds_from_shape = true,
-    .is_composite = seer_sized_reads,
-    .expand = expand_size,
-    .expands_sized = true,
-    .doc = "folded"};
+SEER_OP_ENTRY(size, "Size", 1, 1, 1, 1, SEER_FUSE_OPAQUE, "", .infer = infer_size,
+    .fold = fold_size, .folds_from_shape = true, .is_composite = seer_sized_reads,
+    .expand = expand_size, .expands_sized = true, .doc = "folded")
 
 // ---- Constant
 
@@ -398,21 +358,10 @@ static seer_status fold_constant(
   return constant_tensor(node, arena, &out_tensors[0]);
 }
 
-const seer_op_desc seer_op_constant = {.name = "Constant",
-    .domain = "",
-    .opset_min = 1,
-    .opset_max = 25,
-    .n_in_min = 0,
-    .n_in_max = 0,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_OPAQUE,
-    .attrs =
-        "value value_float value_floats value_int value_ints value_string value_strings "
-        "sparse_value",
-    .infer = infer_constant,
-    .fold = fold_constant,
-    .doc = "numbers; folded"};
+SEER_OP_ENTRY(constant, "Constant", 1, 0, 0, 1, SEER_FUSE_OPAQUE,
+    "value value_float value_floats value_int value_ints value_string value_strings "
+    "sparse_value",
+    .infer = infer_constant, .fold = fold_constant, .doc = "numbers; folded")
 
 // ---- ConstantOfShape
 
@@ -455,20 +404,9 @@ static seer_status emit_constant_of_shape(seer_emit *emit, const seer_node *node
   return SEER_OK;
 }
 
-const seer_op_desc seer_op_constant_of_shape = {.name = "ConstantOfShape",
-    .domain = "",
-    .opset_min = 9,
-    .opset_max = 25,
-    .n_in_min = 1,
-    .n_in_max = 1,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_INJECTIVE,
-    .attrs = "value",
-    .infer = infer_constant_of_shape,
-    .emit = emit_constant_of_shape,
-    .fold = fold_constant_of_shape,
-    .doc = "folded; constant shape"};
+SEER_OP_ENTRY(constant_of_shape, "ConstantOfShape", 9, 1, 1, 1, SEER_FUSE_INJECTIVE, "value",
+    .infer = infer_constant_of_shape, .emit = emit_constant_of_shape,
+    .fold = fold_constant_of_shape, .doc = "folded; constant shape")
 
 // ---- Range
 
@@ -520,22 +458,9 @@ static bool is_range_data(const seer_graph *graph, const seer_node *node) {
   return false;
 }
 
-const seer_op_desc seer_op_range = {.name = "Range",
-    .domain = "",
-    .opset_min = 11,
-    .opset_max = 25,
-    .n_in_min = 3,
-    .n_in_max = 3,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_OPAQUE,
-    .attrs = "",
-    .infer = infer_range,
-    .fold = fold_range,
-    .is_composite = is_range_data,
-    .expand = seer_expand_range,
-    .expands_sized = true,
-    .doc = "folded"};
+SEER_OP_ENTRY(range, "Range", 11, 3, 3, 1, SEER_FUSE_OPAQUE, "", .infer = infer_range,
+    .fold = fold_range, .is_composite = is_range_data, .expand = seer_expand_range,
+    .expands_sized = true, .doc = "folded")
 
 // ---- NonZero: the indices of a constant's elements that are not 0, one row a dimension
 
@@ -578,19 +503,6 @@ static bool is_data(const seer_graph *graph, const seer_node *node) {
   return !seer_op_const(graph, node, 0);
 }
 
-const seer_op_desc seer_op_non_zero = {.name = "NonZero",
-    .domain = "",
-    .opset_min = 9,
-    .opset_max = 25,
-    .n_in_min = 1,
-    .n_in_max = 1,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_OPAQUE,
-    .attrs = "",
-    .infer = infer_non_zero,
-    .fold = fold_non_zero,
-    .is_composite = is_data,
-    .expand = seer_expand_non_zero,
-    .expands_sized = true,
-    .doc = "folded"};
+SEER_OP_ENTRY(non_zero, "NonZero", 9, 1, 1, 1, SEER_FUSE_OPAQUE, "", .infer = infer_non_zero,
+    .fold = fold_non_zero, .is_composite = is_data, .expand = seer_expand_non_zero,
+    .expands_sized = true, .doc = "folded")

@@ -22,25 +22,12 @@ static seer_status emit_map(seer_emit *emit, const seer_node *node, map_fn map) 
 
 // An entry whose output has the type and shape of its input. `...`: the text, and what else the
 // entry says.
-#define MAP(id, onnx, from, attributes, infer_fn, rel, ...)              \
-  static seer_status emit_##id(seer_emit *emit, const seer_node *node) { \
-    return emit_map(emit, node, map_##id);                               \
-  }                                                                      \
-  const seer_op_desc seer_op_##id = {.name = onnx,                       \
-      .domain = "",                                                      \
-      .opset_min = from,                                                 \
-      .opset_max = 25,                                                   \
-      .n_in_min = 1,                                                     \
-      .n_in_max = 1,                                                     \
-      .n_out_min = 1,                                                    \
-      .n_out_max = 1,                                                    \
-      .fuse = SEER_FUSE_ELEMENTWISE,                                     \
-      .attrs = attributes,                                               \
-      .rtol = rel,                                                       \
-      .atol = 1e-6,                                                      \
-      .infer = infer_fn,                                                 \
-      .emit = emit_##id,                                                 \
-      .doc = __VA_ARGS__};
+#define MAP(id, onnx, from, attributes, infer_fn, rel, ...)                              \
+  static seer_status emit_##id(seer_emit *emit, const seer_node *node) {                 \
+    return emit_map(emit, node, map_##id);                                               \
+  }                                                                                      \
+  SEER_OP_ENTRY(id, onnx, from, 1, 1, 1, SEER_FUSE_ELEMENTWISE, attributes, .rtol = rel, \
+      .atol = 1e-6, .infer = infer_fn, .emit = emit_##id, .doc = __VA_ARGS__)
 
 // A scalar operator as it is. The parameter list of map functions is fixed, so some parameters are
 // unused.
@@ -209,22 +196,9 @@ MAP_FN(clip) {
 static seer_status emit_clip(seer_emit *emit, const seer_node *node) {
   return emit_map(emit, node, map_clip);
 }
-const seer_op_desc seer_op_clip = {.name = "Clip",
-    .domain = "",
-    .opset_min = 6,
-    .opset_max = 25,
-    .n_in_min = 1,
-    .n_in_max = 3,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_ELEMENTWISE,
-    .attrs = "min max",
-    .rtol = 1e-6,
-    .atol = 1e-6,
-    .infer = infer_clip,
-    .emit = emit_clip,
-    .treats_alike = true,
-    .doc = "bounds as attributes or inputs"};
+SEER_OP_ENTRY(clip, "Clip", 6, 1, 3, 1, SEER_FUSE_ELEMENTWISE, "min max", .rtol = 1e-6,
+    .atol = 1e-6, .infer = infer_clip, .emit = emit_clip, .treats_alike = true,
+    .doc = "bounds as attributes or inputs")
 
 // ---- types
 
@@ -309,41 +283,13 @@ static seer_val number_before(SEER_UNUSED const seer_graph *graph, const seer_no
   return node->in[0];
 }
 
-const seer_op_desc seer_op_cast = {.name = "Cast",
-    .domain = "",
-    .opset_min = 6,
-    .opset_max = 25,
-    .n_in_min = 1,
-    .n_in_max = 1,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_ELEMENTWISE,
-    .attrs = "to saturate",
-    .rtol = 1e-6,
-    .atol = 0,
-    .infer = infer_cast,
-    .emit = emit_cast,
-    .fold = fold_cast,
-    .moves = true,
-    .bounded_by = number_before,
-    .is_copy = is_same_type,
-    .doc = "between integers, floats and bool; float8 types saturate or not"};
-const seer_op_desc seer_op_cast_like = {.name = "CastLike",
-    .domain = "",
-    .opset_min = 15,
-    .opset_max = 25,
-    .n_in_min = 2,
-    .n_in_max = 2,
-    .n_out_min = 1,
-    .n_out_max = 1,
-    .fuse = SEER_FUSE_ELEMENTWISE,
-    .attrs = "saturate",
-    .rtol = 1e-6,
-    .atol = 0,
-    .infer = infer_cast_like,
-    .emit = emit_cast,
-    .fold = fold_cast,
-    .doc = "between integers, floats and bool; float8 types saturate or not"};
+SEER_OP_ENTRY(cast, "Cast", 6, 1, 1, 1, SEER_FUSE_ELEMENTWISE, "to saturate", .rtol = 1e-6,
+    .atol = 0, .infer = infer_cast, .emit = emit_cast, .fold = fold_cast, .moves = true,
+    .bounded_by = number_before, .is_copy = is_same_type,
+    .doc = "between integers, floats and bool; float8 types saturate or not")
+SEER_OP_ENTRY(cast_like, "CastLike", 15, 2, 2, 1, SEER_FUSE_ELEMENTWISE, "saturate", .rtol = 1e-6,
+    .atol = 0, .infer = infer_cast_like, .emit = emit_cast, .fold = fold_cast,
+    .doc = "between integers, floats and bool; float8 types saturate or not")
 
 // The types differ by sign only in what they print: all bits are turned over.
 static seer_status infer_bitwise_not(

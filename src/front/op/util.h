@@ -127,9 +127,13 @@ SEER_MUST_USE seer_status seer_op_read_auto_pad(const seer_node *node, seer_op_a
 // Optional input k as a bias of n channels, of x's type.
 SEER_MUST_USE seer_status seer_op_check_bias(const seer_graph *graph, const seer_node *node,
     uint32_t k, const seer_value *x, int64_t n, seer_arena *arena);
-// The stage after an accumulation `acc` of output 0 that adds bias input k along dimension 1.
-void seer_op_add_bias(
-    seer_emit *emit, const seer_node *node, uint32_t k, uint32_t acc, const seer_axis_role *roles);
+// Output 0 as a sum over `reduce`, and its terms; with input 2, a bias along dimension 1, the sum
+// is a stage of its own in front of the one that adds it. `roles` of the output's dimensions may be
+// NULL; `at` and `var` as seer_emit_stage gives them.
+uint32_t seer_op_sum_stage(seer_emit *emit, const seer_node *node, const seer_axis_role *roles,
+    const seer_dag_axis *reduce, uint32_t n_reduce, seer_expr *at, seer_expr *var);
+void seer_op_sum_body(seer_emit *emit, const seer_node *node, const seer_axis_role *roles,
+    uint32_t stage, seer_expr term);
 typedef struct {
   uint32_t n;  // spatial dimensions, 1 to 3
   int64_t kernel[3], stride[3], dilation[3], pad_begin[3], pad_end[3], in[3], out[3];
@@ -168,24 +172,26 @@ void seer_op_put_window(seer_text *text, const seer_node *node, const int64_t *k
 seer_val seer_op_listed_number(const seer_graph *graph, const seer_node *node);
 
 // ---- entries
+// An entry of one of ONNX's own operators, whose first output is always there. `...`: what else it
+// says, by name.
+#define SEER_OP_ENTRY(id, onnx, from, in_min, in_max, out_max, kind, attributes, ...) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                                    \
+      .domain = "",                                                                   \
+      .opset_min = from,                                                              \
+      .opset_max = 25,                                                                \
+      .n_in_min = in_min,                                                             \
+      .n_in_max = in_max,                                                             \
+      .n_out_min = 1,                                                                 \
+      .n_out_max = out_max,                                                           \
+      .fuse = kind,                                                                   \
+      .attrs = attributes,                                                            \
+      __VA_ARGS__};
+
 // An index map: infer_<id> and emit_<id> stand in front of it. `...`: the text, and what else the
 // entry says.
 #define SEER_OP_INJECTIVE(id, onnx, from, in_min, in_max, out_max, attributes, fold_fn, ...) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                                           \
-      .domain = "",                                                                          \
-      .opset_min = from,                                                                     \
-      .opset_max = 25,                                                                       \
-      .n_in_min = in_min,                                                                    \
-      .n_in_max = in_max,                                                                    \
-      .n_out_min = 1,                                                                        \
-      .n_out_max = out_max,                                                                  \
-      .fuse = SEER_FUSE_INJECTIVE,                                                           \
-      .attrs = attributes,                                                                   \
-      .rtol = 0,                                                                             \
-      .atol = 0,                                                                             \
-      .infer = infer_##id,                                                                   \
-      .emit = emit_##id,                                                                     \
-      .fold = fold_fn,                                                                       \
-      .doc = __VA_ARGS__};
+  SEER_OP_ENTRY(id, onnx, from, in_min, in_max, out_max, SEER_FUSE_INJECTIVE, attributes,    \
+      .rtol = 0, .atol = 0, .infer = infer_##id, .emit = emit_##id, .fold = fold_fn,         \
+      .doc = __VA_ARGS__)
 
 #endif

@@ -53,13 +53,34 @@ seer_status seer_op_check_bias(const seer_graph *graph, const seer_node *node, u
       INVALID, "bias is %s, must be [%" PRId64 "]", seer_op_shape_text(bias, arena), n);
 }
 
-void seer_op_add_bias(
-    seer_emit *emit, const seer_node *node, uint32_t k, uint32_t acc, const seer_axis_role *roles) {
+enum { BIAS = 2 };
+
+uint32_t seer_op_sum_stage(seer_emit *emit, const seer_node *node, const seer_axis_role *roles,
+    const seer_dag_axis *reduce, uint32_t n_reduce, seer_expr *at, seer_expr *var) {
+  if (!seer_emit_has_in(emit, node, BIAS))
+    return seer_emit_stage(emit, node, 0, SEER_STAGE_ANCHOR, roles, reduce, n_reduce, at, var);
+  const seer_value *out = seer_emit_out(emit, node, 0);
+  seer_dag_axis dims[SEER_MAX_RANK];
+  uint8_t order[SEER_MAX_RANK];
+  seer_op_order(out, order);
+  for (uint32_t d = 0; d < out->rank; d++)
+    dims[d] = (seer_dag_axis){NULL, out->dim[d], roles ? roles[d] : SEER_AXIS_OTHER};
+  return seer_emit_temp(
+      emit, "acc", SEER_STAGE_ANCHOR, dims, out->rank, order, reduce, n_reduce, at, var);
+}
+
+void seer_op_sum_body(seer_emit *emit, const seer_node *node, const seer_axis_role *roles,
+    uint32_t stage, seer_expr term) {
+  if (!seer_emit_has_in(emit, node, BIAS)) {
+    seer_emit_body(emit, node, 0, stage, SEER_COMBINE_SUM, term);
+    return;
+  }
+  seer_emit_temp_body(emit, stage, SEER_COMBINE_SUM, term);
   seer_expr at[SEER_MAX_RANK];
   uint32_t last = seer_emit_stage(emit, node, 0, SEER_STAGE_EPILOGUE, roles, NULL, 0, at, NULL);
   seer_emit_body(emit, node, 0, last, SEER_COMBINE_NONE,
-      seer_op_2(emit, SEER_EXPR_ADD, seer_emit_load_temp(emit, acc, at),
-          seer_emit_load(emit, node, k, &at[1])));
+      seer_op_2(emit, SEER_EXPR_ADD, seer_emit_load_temp(emit, stage, at),
+          seer_emit_load(emit, node, BIAS, &at[1])));
 }
 
 seer_status seer_op_window_read(const seer_node *node, const int64_t *kernel, const int64_t *in,

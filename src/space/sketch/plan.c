@@ -83,6 +83,11 @@ int64_t seer_plan_reduce(const seer_plan *plan, uint32_t stage) {
   return product(s->axis + s->n_space, s->n_reduce);
 }
 
+bool seer_plan_is_transform(const seer_plan *plan, uint32_t stage) {
+  seer_stage_role role = plan->dag->stage[stage].role;
+  return role == SEER_STAGE_TRANSFORM_IN || role == SEER_STAGE_TRANSFORM_OUT;
+}
+
 seer_plan *seer_plan_next(
     const seer_rule_context *context, const seer_plan *plan, uint32_t stage, const char *rule) {
   seer_plan *next = (seer_plan *)seer_arena_memdup(context->arena, plan, sizeof *plan);
@@ -96,4 +101,17 @@ seer_plan *seer_plan_next(
 
 void seer_plan_push(const seer_rule_context *context, const seer_plan *plan) {
   context->go_on(context, plan);
+}
+
+void seer_plan_unroll_transform(
+    const seer_rule_context *context, const seer_plan *plan, uint32_t stage, const char *rule) {
+  seer_plan *next = seer_plan_next(context, plan, stage, rule);
+  seer_plan_stage *p = &next->stage[stage];
+  p->is_decided = true;
+  p->role = SEER_ROLE_SIMPLE;
+  p->unrolls_small = true;
+  p->place = seer_plan_is_output(plan, stage) || plan->dag->access->readers[stage] == 0
+      ? SEER_PLAN_ROOT
+      : SEER_PLAN_FREE;
+  seer_plan_push(context, next);
 }

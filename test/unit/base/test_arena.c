@@ -1,12 +1,8 @@
 // Arena: zeroed memory, alignment, save and rewind across blocks, growth.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/arena.h"
+#include "support/test.h"
 
 static bool all_zero(const uint8_t *bytes, size_t n) {
   for (size_t i = 0; i < n; i++) {

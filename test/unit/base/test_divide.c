@@ -1,12 +1,8 @@
 // test_divide.c - integer division: the narrow way and the wide one agree with the language, floor
 // and ceiling with their definitions.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
+#include "support/test.h"
 
 static void check(int64_t a, int64_t b) {
   seer_division d = seer_divide(a, b);

@@ -1,14 +1,10 @@
 // Map, hashes and random numbers.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/map.h"
 #include "base/rng.h"
+#include "support/test.h"
 
 static void map_holds_integers_in_order(void **state) {
   (void)state;

@@ -1,12 +1,7 @@
 // Which of some names was meant.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/near.h"
+#include "support/test.h"
 
 static void distances(void **state) {
   (void)state;

@@ -3,27 +3,19 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/os.h"
 #include "base/os_fault.h"
+#include "support/test.h"
 
 static seer_arena *arena;
 static const char *folder;
-
-static void ok(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
 
 static void fails_with(seer_status status, seer_code code) {
   assert_non_null(status);
@@ -64,10 +56,10 @@ static void a_map_survives_its_file_being_cut(void **state) {
   char *bytes = seer_arena_alloc(arena, n, 1);
   memset(bytes, 'x', n);
   const char *path = in_folder("cut");
-  ok(seer_os_write_file(path, bytes, n));
+  must(seer_os_write_file(path, bytes, n));
   seer_os_map map, other;
-  ok(seer_os_map_file(path, &map));
-  ok(seer_os_map_check(&map));
+  must(seer_os_map_file(path, &map));
+  must(seer_os_map_check(&map));
   assert_int_equal(truncate(path, 5), 0);
   assert_int_equal(map.data[4], 'x');
   assert_int_equal(map.data[n - 1], 0);
@@ -75,18 +67,18 @@ static void a_map_survives_its_file_being_cut(void **state) {
   fails_with(seer_os_map_check(&map), SEER_CODE_IO);
   seer_os_unmap(&map);
   // Within the last page nothing but the size tells.
-  ok(seer_os_map_file(path, &map));
+  must(seer_os_map_file(path, &map));
   assert_int_equal(truncate(path, 2), 0);
   fails_with(seer_os_map_check(&map), SEER_CODE_IO);
   seer_os_unmap(&map);
   // A new file of the same name leaves the old one as it was.
-  ok(seer_os_write_file(path, bytes, n));
-  ok(seer_os_map_file(path, &map));
-  ok(seer_os_write_file(path, bytes, 1));
-  ok(seer_os_map_file(path, &other));
+  must(seer_os_write_file(path, bytes, n));
+  must(seer_os_map_file(path, &map));
+  must(seer_os_write_file(path, bytes, 1));
+  must(seer_os_map_file(path, &other));
   assert_int_equal(map.data[n - 1], 'x');
-  ok(seer_os_map_check(&map));
-  ok(seer_os_map_check(&other));
+  must(seer_os_map_check(&map));
+  must(seer_os_map_check(&other));
   seer_os_unmap(&map);
   seer_os_unmap(&other);
   assert_int_equal(unlink(path), 0);
@@ -97,18 +89,18 @@ static void files_beneath_a_folder(void **state) {
   (void)state;
   const char *inside = in_folder("model"), *blobs = in_folder("blobs");
   const char *const folders[2] = {inside, blobs};
-  ok(seer_os_make_dirs(seer_os_path_join(arena, inside, "sub")));
-  ok(seer_os_make_dirs(blobs));
-  ok(seer_os_write_file(seer_os_path_join(arena, inside, "w"), "inside", 6));
-  ok(seer_os_write_file(seer_os_path_join(arena, blobs, "b"), "blob", 4));
-  ok(seer_os_write_file(in_folder("secret"), "secret", 6));
+  must(seer_os_make_dirs(seer_os_path_join(arena, inside, "sub")));
+  must(seer_os_make_dirs(blobs));
+  must(seer_os_write_file(seer_os_path_join(arena, inside, "w"), "inside", 6));
+  must(seer_os_write_file(seer_os_path_join(arena, blobs, "b"), "blob", 4));
+  must(seer_os_write_file(in_folder("secret"), "secret", 6));
   static const char *const links[][2] = {{"w", "model/here"}, {"../w", "model/sub/up"},
       {"../secret", "model/out"}, {"../blobs/b", "model/b"}, {"..", "model/parent"},
       {"/etc/passwd", "model/far"}, {"loop", "model/loop"}, {"../modelx", "model/near"}};
   for (size_t k = 0; k < SEER_COUNT_OF(links); k++)
     assert_int_equal(symlink(links[k][0], in_folder(links[k][1])), 0);
   assert_int_equal(mkfifo(in_folder("model/fifo"), 0600), 0);
-  ok(seer_os_write_file(in_folder("modelx"), "a folder's name as prefix", 25));
+  must(seer_os_write_file(in_folder("modelx"), "a folder's name as prefix", 25));
   static const struct {
     const char *location;
     int code;  // -1: is read
@@ -128,36 +120,36 @@ static void files_beneath_a_folder(void **state) {
     if (cases[k].code >= 0) {
       fails_with(status, (seer_code)cases[k].code);
     } else {
-      ok(status);
+      must(status);
       seer_os_unmap(&map);
     }
   }
-  ok(seer_os_remove_tree(inside));
-  ok(seer_os_remove_tree(blobs));
+  must(seer_os_remove_tree(inside));
+  must(seer_os_remove_tree(blobs));
   assert_int_equal(unlink(in_folder("secret")) + unlink(in_folder("modelx")), 0);
 }
 
 static void files_round_trip(void **state) {
   (void)state;
   const char *path = in_folder("a");
-  ok(seer_os_write_file(path, "hello", 5));
-  ok(seer_os_write_file(path, "world!", 6));
+  must(seer_os_write_file(path, "hello", 5));
+  must(seer_os_write_file(path, "world!", 6));
   char *data;
   size_t n;
-  ok(seer_os_read_file(path, arena, 6, &data, &n));
+  must(seer_os_read_file(path, arena, 6, &data, &n));
   assert_int_equal(n, 6);
   assert_string_equal(data, "world!");
   fails_with(seer_os_read_file(path, arena, 5, &data, &n), SEER_CODE_INVALID);
   seer_os_map map;
-  ok(seer_os_map_file(path, &map));
+  must(seer_os_map_file(path, &map));
   assert_int_equal(map.n_bytes, 6);
   assert_memory_equal(map.data, "world!", 6);
   seer_os_unmap(&map);
-  ok(seer_os_write_file(path, "", 0));
-  ok(seer_os_map_file(path, &map));
+  must(seer_os_write_file(path, "", 0));
+  must(seer_os_map_file(path, &map));
   assert_null(map.data);
   // a file that says it has no bytes
-  ok(seer_os_read_file("/proc/self/status", arena, 1 << 20, &data, &n));
+  must(seer_os_read_file("/proc/self/status", arena, 1 << 20, &data, &n));
   assert_non_null(strstr(data, "VmRSS"));
   assert_int_equal(n, strlen(data));
 }
@@ -180,7 +172,7 @@ static void bad_paths_are_named(void **state) {
 static void failed_writes_leave_nothing(void **state) {
   (void)state;
   const char *path = in_folder("kept");
-  ok(seer_os_write_file(path, "old", 3));
+  must(seer_os_write_file(path, "old", 3));
   size_t n_before = n_files();
   int n_failed = 0;
   for (uint64_t nth = 1;; nth++) {
@@ -189,7 +181,7 @@ static void failed_writes_leave_nothing(void **state) {
     seer_os_plant_fault(0);
     assert_int_equal(n_files(), n_before);
     char *data;
-    ok(seer_os_read_file(path, arena, 100, &data, NULL));
+    must(seer_os_read_file(path, arena, 100, &data, NULL));
     if (!status) {
       assert_string_equal(data, "new");
       break;
@@ -199,7 +191,7 @@ static void failed_writes_leave_nothing(void **state) {
     n_failed++;
   }
   assert_int_equal(n_failed, 3);  // open, write, rename
-  ok(seer_os_make_dirs(in_folder("dir")));
+  must(seer_os_make_dirs(in_folder("dir")));
   n_before = n_files();
   seer_status status = seer_os_write_file(in_folder("dir"), "x", 1);  // rename fails for real
   assert_non_null(status);
@@ -210,18 +202,18 @@ static void failed_writes_leave_nothing(void **state) {
 static void trees_are_made_and_removed(void **state) {
   (void)state;
   const char *deep = in_folder("tree/a//b/c/");
-  ok(seer_os_make_dirs(deep));
-  ok(seer_os_make_dirs(deep));
+  must(seer_os_make_dirs(deep));
+  must(seer_os_make_dirs(deep));
   assert_true(seer_os_is_dir(deep));
-  ok(seer_os_write_file(in_folder("tree/a/file"), "x", 1));
-  ok(seer_os_write_file(in_folder("outside"), "x", 1));
+  must(seer_os_write_file(in_folder("tree/a/file"), "x", 1));
+  must(seer_os_write_file(in_folder("outside"), "x", 1));
   assert_int_equal(symlink(in_folder("outside"), in_folder("tree/link")), 0);
   assert_int_equal(symlink(folder, in_folder("tree/up")), 0);
   fails_with(seer_os_make_dirs(in_folder("tree/a/file/x")), SEER_CODE_INVALID);
-  ok(seer_os_remove_tree(in_folder("tree")));
+  must(seer_os_remove_tree(in_folder("tree")));
   assert_false(seer_os_exists(in_folder("tree")));
   assert_true(seer_os_exists(in_folder("outside")));
-  ok(seer_os_remove_tree(in_folder("tree")));
+  must(seer_os_remove_tree(in_folder("tree")));
 }
 
 static void paths(void **state) {
@@ -236,7 +228,7 @@ static void paths(void **state) {
   assert_string_equal(seer_os_path_base("/a/b"), "b");
   const char *self;
   bool is_library;
-  ok(seer_os_self_path(arena, &self, &is_library));
+  must(seer_os_self_path(arena, &self, &is_library));
   assert_false(is_library);
   assert_string_equal(seer_os_path_base(self), "test_base_os");
 }
@@ -246,7 +238,7 @@ static void paths(void **state) {
 static seer_os_process spawn(const char *script, const char *out) {
   const char *argv[] = {"/bin/sh", "-c", script, NULL};
   seer_os_process process;
-  ok(seer_os_spawn(&(seer_os_spawn_options){.argv = argv, .stdout_path = out}, &process));
+  must(seer_os_spawn(&(seer_os_spawn_options){.argv = argv, .stdout_path = out}, &process));
   assert_true(process.pid > 0);
   return process;
 }
@@ -254,7 +246,7 @@ static seer_os_process spawn(const char *script, const char *out) {
 static int finish(seer_os_process *process) {
   bool done;
   int status = -1;
-  ok(seer_os_wait(process, 10000000000u, &done, &status));
+  must(seer_os_wait(process, 10000000000u, &done, &status));
   assert_true(done);
   assert_int_equal(process->pid, 0);
   return status;
@@ -266,7 +258,7 @@ static void children_report_their_end(void **state) {
   seer_os_process process = spawn("echo hi; exit 7", out);
   assert_int_equal(finish(&process), 7);
   char *data;
-  ok(seer_os_read_file(out, arena, 100, &data, NULL));
+  must(seer_os_read_file(out, arena, 100, &data, NULL));
   assert_string_equal(data, "hi\n");
   process = spawn("kill -SEGV $$", NULL);
   assert_int_equal(finish(&process), 128 + SIGSEGV);
@@ -285,14 +277,14 @@ static void waiting_has_a_limit_and_kill_reaps_the_group(void **state) {
   seer_os_process process = spawn("sleep 100 & echo $!; wait", out);
   bool done;
   int status;
-  ok(seer_os_wait(&process, 0, &done, &status));
+  must(seer_os_wait(&process, 0, &done, &status));
   assert_false(done);
   uint64_t start = seer_os_now_ns();
-  ok(seer_os_wait(&process, 100000000, &done, &status));
+  must(seer_os_wait(&process, 100000000, &done, &status));
   assert_false(done);
   assert_true(seer_os_now_ns() - start >= 100000000);
   char *data;
-  ok(seer_os_read_file(out, arena, 100, &data, NULL));
+  must(seer_os_read_file(out, arena, 100, &data, NULL));
   int grandchild = 0;
   assert_int_equal(sscanf(data, "%d", &grandchild), 1);
   assert_true(grandchild > 1);
@@ -316,19 +308,19 @@ static void children_keep_only_named_descriptors(void **state) {
   (void)state;
   int leaked = open("/dev/null", O_RDONLY);  // not close-on-exec
   int fds[2];
-  ok(seer_os_pipe(fds));
+  must(seer_os_pipe(fds));
   char script[128];
   snprintf(script, sizeof script,
       "echo word >&%d; test ! -e /proc/self/fd/%d && test ! -e /proc/self/fd/%d", fds[1], leaked,
       fds[0]);
   const char *argv[] = {"/bin/sh", "-c", script, NULL};
   seer_os_process process;
-  ok(seer_os_spawn(
+  must(seer_os_spawn(
       &(seer_os_spawn_options){.argv = argv, .keep_fds = &fds[1], .n_keep_fds = 1}, &process));
   assert_int_equal(finish(&process), 0);
   seer_os_close(fds[1]);
   char word[5];
-  ok(seer_os_read_all(fds[0], word, 5, 1000000000));
+  must(seer_os_read_all(fds[0], word, 5, 1000000000));
   assert_memory_equal(word, "word\n", 5);
   fails_with(seer_os_read_all(fds[0], word, 1, 1000000000), SEER_CODE_IO);  // end of file
   seer_os_close(fds[0]);
@@ -342,12 +334,12 @@ static void memory_limit_holds(void **state) {
   const char *argv[] = {"/bin/sh", "-c", "ulimit -v", NULL};
   const char *out = in_folder("limit");
   seer_os_process process;
-  ok(seer_os_spawn(
+  must(seer_os_spawn(
       &(seer_os_spawn_options){.argv = argv, .stdout_path = out, .max_memory_bytes = 256u << 20},
       &process));
   assert_int_equal(finish(&process), 0);
   char *data;
-  ok(seer_os_read_file(out, arena, 100, &data, NULL));
+  must(seer_os_read_file(out, arena, 100, &data, NULL));
   assert_string_equal(data, "262144\n");
 #endif
 }
@@ -355,8 +347,8 @@ static void memory_limit_holds(void **state) {
 static void reading_times_out(void **state) {
   (void)state;
   int fds[2];
-  ok(seer_os_pipe(fds));
-  ok(seer_os_write_all(fds[1], "ab", 2));
+  must(seer_os_pipe(fds));
+  must(seer_os_write_all(fds[1], "ab", 2));
   char data[4];
   uint64_t start = seer_os_now_ns();
   fails_with(seer_os_read_all(fds[0], data, 4, 30000000), SEER_CODE_TIMEOUT);
@@ -371,7 +363,7 @@ static void threads_run_and_join(void **state) {
   (void)state;
   _Atomic int n = 0;
   seer_os_thread *threads[4];
-  for (int i = 0; i < 4; i++) ok(seer_os_thread_create(count_up, &n, &threads[i]));
+  for (int i = 0; i < 4; i++) must(seer_os_thread_create(count_up, &n, &threads[i]));
   for (int i = 0; i < 4; i++) seer_os_thread_join(threads[i]);
   assert_int_equal(n, 4);
   uint32_t before = seer_os_n_threads();
@@ -390,12 +382,12 @@ static void locks_exclude(void **state) {
   (void)state;
   const char *path = in_folder("lock");
   int first, second;
-  ok(seer_os_lock_file(path, false, &first));
+  must(seer_os_lock_file(path, false, &first));
   assert_true(first >= 0);
-  ok(seer_os_lock_file(path, false, &second));
+  must(seer_os_lock_file(path, false, &second));
   assert_int_equal(second, -1);
   seer_os_close(first);
-  ok(seer_os_lock_file(path, true, &second));
+  must(seer_os_lock_file(path, true, &second));
   assert_true(second >= 0);
   seer_os_close(second);
 }
@@ -408,7 +400,7 @@ static void nobody_reads(void **state) {
   assert_int_equal(sigaction(SIGPIPE, NULL, &before), 0);
   assert_true(before.sa_handler == SIG_DFL);
   int fds[2];
-  ok(seer_os_socket_pair(fds));
+  must(seer_os_socket_pair(fds));
   assert_true(fds[0] > 2 && fds[1] > 2);
   static char much[1 << 22];
   fails_with(
@@ -416,7 +408,7 @@ static void nobody_reads(void **state) {
   seer_os_close(fds[1]);
   fails_with(seer_os_send_all(fds[0], "x", 1, 1000000000), SEER_CODE_IO);  // nobody is there
   seer_os_close(fds[0]);
-  ok(seer_os_pipe(fds));
+  must(seer_os_pipe(fds));
   seer_os_close(fds[0]);
   seer_os_held_signal held;
   seer_os_hold_sigpipe(&held);
@@ -427,7 +419,7 @@ static void nobody_reads(void **state) {
 
 static bool has(const char *name) { return seer_os_exists(in_folder(name)); }
 
-static void touch(const char *name) { ok(seer_os_write_file(in_folder(name), "x", 1)); }
+static void touch(const char *name) { must(seer_os_write_file(in_folder(name), "x", 1)); }
 
 // A process that is killed at work: what it leaves goes with the next one that works there. Who
 // lives keeps what is his, and files with other names are nobody's business here.
@@ -435,7 +427,7 @@ static void the_dead_leave_nothing(void **state) {
   (void)state;
   const char *shared = folder;
   folder = in_folder("swept");
-  ok(seer_os_make_dirs(folder));
+  must(seer_os_make_dirs(folder));
   int fds[2];
   assert_int_equal(pipe(fds), 0);
   pid_t child = fork();
@@ -456,18 +448,18 @@ static void the_dead_leave_nothing(void **state) {
   touch(own);
   touch("notes.tmp");
   touch("a.1x.0.tmp");
-  ok(seer_os_make_dirs(in_folder(".buildings")));
+  must(seer_os_make_dirs(in_folder(".buildings")));
   seer_os_work_dir first, second;
-  ok(seer_os_work_dir_open(folder, ".build", arena, &first));
+  must(seer_os_work_dir_open(folder, ".build", arena, &first));
   assert_true(seer_os_is_dir(theirs) && has(file));
   kill(child, SIGKILL);
   waitpid(child, NULL, 0);
-  ok(seer_os_work_dir_open(folder, ".build", arena, &second));
+  must(seer_os_work_dir_open(folder, ".build", arena, &second));
   assert_false(seer_os_is_dir(theirs) || has(file));
   assert_true(seer_os_is_dir(first.path) && seer_os_is_dir(second.path));
-  ok(seer_os_work_dir_close(&first));
-  ok(seer_os_work_dir_close(&second));
-  ok(seer_os_work_dir_close(&second));
+  must(seer_os_work_dir_close(&first));
+  must(seer_os_work_dir_close(&second));
+  must(seer_os_work_dir_close(&second));
   assert_true(has(own) && has("notes.tmp") && has("a.1x.0.tmp") && has(".buildings"));
   assert_int_equal(n_files(), 4);
   close(fds[0]);

@@ -1,15 +1,11 @@
 // test_parallel.c - every part is done once, by a thread that has been counted, and by one at a
 // time; also when the system gives no threads.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/os/parallel.h"
 #include "base/os_fault.h"
+#include "support/test.h"
 
 enum { PARTS = 1000 };
 

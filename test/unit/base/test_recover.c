@@ -1,15 +1,11 @@
 // Calls that run out of memory, or of what they may take, return; what they made is released.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/arena.h"
 #include "base/os.h"
 #include "base/recover.h"
+#include "support/test.h"
 
 static void expect(seer_status status, const char *part) {
   assert_non_null(status);

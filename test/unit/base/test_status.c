@@ -1,12 +1,8 @@
 // Status: codes, context lines, the first failure wins.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/status.h"
+#include "support/test.h"
 
 static seer_status fails(int depth) {
   if (depth == 0) return SEER_FAIL(CORRUPT, "byte %d", 7);

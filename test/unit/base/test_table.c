@@ -1,13 +1,9 @@
 // test_table.c - a table says of each hash whether it was added, through growth and clearing, and
 // keeps its values; 0 counts.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "base/table.h"
+#include "support/test.h"
 
 enum { N = 5000 };
 

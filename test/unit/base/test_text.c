@@ -1,26 +1,9 @@
 // Text and scanner: round trips of numbers and strings, places in messages.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "base/text.h"
-
-static seer_arena *arena;
-
-static int setup(void **state) {
-  (void)state;
-  arena = seer_arena_create("test");
-  return 0;
-}
-static int teardown(void **state) {
-  (void)state;
-  seer_arena_destroy(arena);
-  return 0;
-}
+#include "support/test_arena.h"
 
 static seer_scan scan_of(const char *text) {
   seer_scan scan;
@@ -259,5 +242,5 @@ int main(void) {
       cmocka_unit_test(long_texts_are_cut_between_characters),
       cmocka_unit_test(messages_hold_no_lines_of_others),
   };
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return cmocka_run_group_tests(tests, arena_open, arena_close);
 }

@@ -1,29 +1,23 @@
 // Workers that die: in each of their states, once or again and again. Each death costs at most one
 // trial and is told as what it is; the tuning goes on. This program is its own worker: it kills
 // itself at the points that TEST_DEATHS names ("build:2:FILE,..." as seer_os_plant_death).
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <seer/familyseer.h>
 
 #include "base/os.h"
 #include "base/os_fault.h"
 #include "cli/command.h"
 #include "models/models.h"
+#include "support/test.h"
 #include "tune/measure/backends.h"
 #include "tune/select/gather.h"
 #include "tune/session.h"
-
-static void ok(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
 
 // ---- the worker
 static void plant(char *text) {
@@ -54,9 +48,9 @@ typedef struct {
 static void open_world(world *w, const char *deaths) {
   memset(w, 0, sizeof(*w));
   w->arena = seer_arena_create("test");
-  ok(seer_os_temp_dir("seer-test", w->arena, &w->folder));
+  must(seer_os_temp_dir("seer-test", w->arena, &w->folder));
   w->once = seer_os_path_join(w->arena, w->folder, "died");
-  ok(seer_context_create(&w->context));
+  must(seer_context_create(&w->context));
   setenv("XDG_CACHE_HOME", w->folder, 1);
   seer_text text;
   seer_text_init(&text, w->arena);
@@ -65,29 +59,29 @@ static void open_world(world *w, const char *deaths) {
   setenv("TEST_DEATHS", text.data ? text.data : "", 1);
   const char *self;
   bool is_library;
-  ok(seer_os_self_path(w->arena, &self, &is_library));
-  ok(seer_context_set(w->context, "worker-path", self));
-  ok(seer_context_set(w->context, "threads", "1"));
-  ok(seer_context_set(w->context, "builders", "1"));
-  ok(seer_context_find_target(w->context));
-  ok(seer_front_load(w->context, "mlp", seer_model_build, w->arena, &w->network));
+  must(seer_os_self_path(w->arena, &self, &is_library));
+  must(seer_context_set(w->context, "worker-path", self));
+  must(seer_context_set(w->context, "threads", "1"));
+  must(seer_context_set(w->context, "builders", "1"));
+  must(seer_context_find_target(w->context));
+  must(seer_front_load(w->context, "mlp", seer_model_build, w->arena, &w->network));
 }
 
 static void open_measurer(world *w) {
   const seer_measure_desc *local = &seer_measure_local;
   const seer_target *target = seer_context_target(w->context);
   const seer_task *task = &w->network->task[0];
-  ok(seer_sketch_generate(task->dag, target, SEER_SPACE_FULL, w->arena, &w->sketches));
-  ok(local->open(w->context, target, &w->measurer));
+  must(seer_sketch_generate(task->dag, target, SEER_SPACE_FULL, w->arena, &w->sketches));
+  must(local->open(w->context, target, &w->measurer));
   seer_measure_task announced = {0, task->dag, w->sketches, SEER_SPACE_FULL, 0};
-  ok(local->add_task(w->measurer, &announced));
+  must(local->add_task(w->measurer, &announced));
 }
 
 static void close_world(world *w) {
   if (w->measurer) seer_measure_local.close(w->measurer);
   seer_graph_close(w->network->graph);
   seer_context_destroy(w->context);
-  ok(seer_os_remove_tree(w->folder));
+  must(seer_os_remove_tree(w->folder));
   seer_arena_destroy(w->arena);
 }
 
@@ -116,7 +110,7 @@ static void measure_with(const char *deaths, seer_measured_class cls, uint32_t n
   draw(&w, requests);
   uint32_t n_failed = 0;
   for (int round = 0; round < 2; round++) {
-    ok(seer_measure_local.measure(w.measurer, requests, N, NULL, results));
+    must(seer_measure_local.measure(w.measurer, requests, N, NULL, results));
     for (int i = 0; i < N; i++) {
       if (results[i].cls == SEER_MEASURED_OK) continue;
       n_failed++;
@@ -150,7 +144,7 @@ static void an_idle_death_costs_nothing(void **state) {
   seer_measure_result results[N];
   draw(&w, requests);
   for (int round = 0; round < 3; round++) {
-    ok(seer_measure_local.measure(w.measurer, requests, N, NULL, results));
+    must(seer_measure_local.measure(w.measurer, requests, N, NULL, results));
     for (int i = 0; i < N; i++)
       if (results[i].cls) fail_msg("round %d: %s", round, results[i].message);
     seer_os_sleep_ns(100000000);  // time to die in
@@ -168,11 +162,11 @@ static void judge_with(const char *deaths, seer_measured_class want) {
   draw(&w, requests);
   seer_measured_class cls;
   char message[SEER_MEASURE_MESSAGE_BYTES] = "";
-  ok(seer_measure_local.check(w.measurer, &requests[1], &cls, message, sizeof message));
+  must(seer_measure_local.check(w.measurer, &requests[1], &cls, message, sizeof message));
   if (cls != want) fail_msg("%s: check: %d, %s", deaths, (int)cls, message);
   seer_schedule contenders[2] = {requests[2].schedule, requests[3].schedule};
   seer_measure_ab ab[2];
-  ok(seer_measure_local.compare(w.measurer, 0, contenders, 2, &requests[0].schedule, 3, ab));
+  must(seer_measure_local.compare(w.measurer, 0, contenders, 2, &requests[0].schedule, 3, ab));
   for (int k = 0; k < 2; k++) assert_int_equal(ab[k].n_pairs, want ? 0 : 3);
   close_world(&w);
 }
@@ -203,7 +197,7 @@ static void who_always_kills_is_refused(void **state) {
   draw(&w, requests);
   uint32_t n_failed = 0;
   for (int round = 0; round < 4; round++) {
-    ok(seer_measure_local.measure(w.measurer, requests, N, NULL, results));
+    must(seer_measure_local.measure(w.measurer, requests, N, NULL, results));
     for (int i = 0; i < N; i++) n_failed += results[i].cls == SEER_MEASURED_RUN_CRASH;
   }
   assert_int_equal(n_failed, 14);
@@ -229,14 +223,14 @@ static void a_tuning_survives_them_all(void **state) {
   for (size_t i = 0; i < SEER_COUNT_OF(points); i++)
     seer_text_printf(&deaths, "%s%s:%s.%zu", i ? "," : "", points[i], w.once, i);
   setenv("TEST_DEATHS", deaths.data, 1);
-  ok(seer_context_set(w.context, "trials", "48"));
+  must(seer_context_set(w.context, "trials", "48"));
   seer_records *records;
-  ok(seer_records_open(w.context, seer_os_path_join(w.arena, w.folder, "r"), &records));
+  must(seer_records_open(w.context, seer_os_path_join(w.arena, w.folder, "r"), &records));
   seer_session *session;
-  ok(seer_session_create(w.context, w.network, records, "mlp", &session));
+  must(seer_session_create(w.context, w.network, records, "mlp", &session));
   uint32_t n[SEER_MEASURED_COUNT] = {0};
   seer_session_listen(session, count_failed, n);
-  ok(seer_session_run(session));
+  must(seer_session_run(session));
   for (size_t i = 0; i < SEER_COUNT_OF(points); i++) {
     const char *once = seer_arena_printf(w.arena, "%s.%zu", w.once, i);
     if (!seer_os_exists(once)) fail_msg("nobody died at %s", points[i]);
@@ -248,7 +242,7 @@ static void a_tuning_survives_them_all(void **state) {
   seer_choice choices[8];
   assert_true(w.network->n_task <= SEER_COUNT_OF(choices));
   seer_session_choices(session, choices);
-  ok(seer_select_build(w.context, w.network, choices, SEER_BUILD_LIBRARY,
+  must(seer_select_build(w.context, w.network, choices, SEER_BUILD_LIBRARY,
       seer_os_path_join(w.arena, w.folder, "out")));
   seer_session_destroy(session);
   seer_records_close(records);
@@ -285,7 +279,7 @@ static void list_open(const char *path) {
 static uint32_t count_text(const world *w, const char *path, const char *text) {
   char *at;
   uint32_t n = 0;
-  ok(seer_os_read_file(path, w->arena, 1 << 16, &at, NULL));
+  must(seer_os_read_file(path, w->arena, 1 << 16, &at, NULL));
   for (; (at = strstr(at, text)); at++) n++;
   return n;
 }
@@ -330,7 +324,7 @@ static void hosts_may_fork(void **state) {
   (void)fflush(NULL);
   list_open(before);
   bool is_library;
-  ok(seer_os_self_path(w.arena, &self, &is_library));
+  must(seer_os_self_path(w.arena, &self, &is_library));
   seer_tuner *tuner;
   bool is_ok = !seer_tuner_create(&tuner) && !seer_tuner_set(tuner, "worker-path", self) &&
       !seer_tuner_set(tuner, "threads", "1") && !seer_tuner_set(tuner, "builders", "1") &&
@@ -376,7 +370,7 @@ static void what_is_no_worker_is_said(void **state) {
   (void)state;
   world w;
   open_world(&w, "");
-  ok(seer_context_set(w.context, "worker-path", "/nowhere/familyseer"));
+  must(seer_context_set(w.context, "worker-path", "/nowhere/familyseer"));
   seer_status status =
       seer_measure_local.open(w.context, seer_context_target(w.context), &w.measurer);
   assert_non_null(status);

@@ -1,15 +1,12 @@
 // test_constant.c - constant stages by compiled code are what the interpreter says, to the bit: few
 // and many elements, both layouts of weights, chains of stages.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "code/constant.h"
 #include "space/formulation.h"
+#include "support/test.h"
 #include "support/winograd_net.h"
 
 extern const seer_formulation seer_formulation_winograd2, seer_formulation_winograd4;
@@ -31,8 +28,7 @@ static void compare(const seer_dag *dag, uint32_t buf, seer_arena *arena) {
   void *want = seer_arena_alloc(arena, n_bytes, 64), *got = seer_arena_alloc(arena, n_bytes, 64);
   memset(got, 0xFF, n_bytes);
   seer_dag_eval_all(eval, buf, want);
-  seer_status status = seer_constant_eval(dag, buf, input, got);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_constant_eval(dag, buf, input, got));
 #if defined(__x86_64__)
   assert_memory_equal(want, got, n_bytes);
 #else

@@ -2,18 +2,14 @@
 // tails, guards, accumulators and types, on hand-written loops. Buffers end or begin at
 // inaccessible pages.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "support/jit_check.h"
 #include "support/levels.h"
+#include "support/test.h"
 
 static seer_loop *parse(seer_arena *arena, const char *text) {
   seer_loop *loop;
@@ -86,8 +82,7 @@ static void check_within(const char *text, double tolerance) {
     }
     memcpy(got[b], want[b], n_bytes);
   }
-  seer_status status = seer_loop_eval(loop, want, NULL);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_loop_eval(loop, want, NULL));
   for (uint32_t l = 0; l < TEST_LEVELS; l++) {
     test_level level = test_level_get(l, arena);
     bool is_native = l == TEST_LEVEL_NATIVE;
@@ -371,12 +366,8 @@ static void bytes_repeat(void **state) {
   jit_runner *a = jit_runner_create(NULL), *b = jit_runner_create(NULL);
   seer_kernel *first = SEER_NEW(arena, seer_kernel), *second = SEER_NEW(arena, seer_kernel);
   for (int round = 0; round < 3; round++) {
-    seer_status status =
-        seer_codegen_build(jit_runner_codegen(a), parse(arena, small), "same", arena, first);
-    if (!status)
-      status =
-          seer_codegen_build(jit_runner_codegen(b), parse(arena, small), "same", arena, second);
-    if (status) fail_msg("%s", seer_status_message(status));
+    must(seer_codegen_build(jit_runner_codegen(a), parse(arena, small), "same", arena, first));
+    must(seer_codegen_build(jit_runner_codegen(b), parse(arena, small), "same", arena, second));
     assert_int_equal(first->n_object_bytes, second->n_object_bytes);
     assert_memory_equal(first->object, second->object, first->n_object_bytes);
     assert_true(first->code_bytes > 0 && first->code_bytes < first->n_object_bytes);
@@ -478,8 +469,7 @@ static void checker_sees_faults(void **state) {
         "    for @i < 40 stage 0 {\n      store $y[%s] stage 0 = $x[%s]\n    }\n  }\n}\n",
         index[k][1], index[k][0]);
     seer_loop *loop;
-    seer_status status = seer_loop_parse("bad", text, strlen(text), arena, &loop);
-    if (status) fail_msg("%s", seer_status_message(status));
+    must(seer_loop_parse("bad", text, strlen(text), arena, &loop));
     float x[40] = {0}, y[40];
     void *data[2] = {x, y};
     jit_runner *runner = jit_runner_create(NULL);
@@ -533,11 +523,10 @@ static void prefetches(void **state) {
   seer_arena *arena = seer_arena_create("test");
   seer_target target;
   seer_codegen *codegen = NULL;
-  seer_status status = seer_target_parse(
+  must(seer_target_parse(
       "x86_64-linux-gnu -cpu=skylake-avx512 -features=+avx,+avx2,+avx512f,+fma -l2=400K", arena,
-      &target);
-  if (!status) status = seer_codegen_create(NULL, &target, &codegen);
-  if (status) fail_msg("%s", seer_status_message(status));
+      &target));
+  must(seer_codegen_create(NULL, &target, &codegen));
   for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
     seer_loop *loop = parse(arena,
         product_in_panels(

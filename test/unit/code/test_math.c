@@ -3,17 +3,13 @@
 // that this machine can run: without fused multiply-adds the bounds are what math.c says of that.
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "support/jit_check.h"
 #include "support/levels.h"
+#include "support/test.h"
 
 #define N 4096
 
@@ -54,8 +50,7 @@ static void apply_typed(jit_runner *runner, const char *dtype, const char *body,
       "}\n  }\n}\n",
       dtype, N, dtype, N, dtype, N, N / 16, body);
   seer_loop *loop;
-  seer_status status = seer_loop_parse("math", text, strlen(text), arena, &loop);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_loop_parse("math", text, strlen(text), arena, &loop));
   static double copy[2][N];
   memcpy(copy[0], x, N * (strcmp(dtype, "f64") == 0 ? sizeof(double) : sizeof(float)));
   memcpy(copy[1], e, N * (strcmp(dtype, "f64") == 0 ? sizeof(double) : sizeof(float)));

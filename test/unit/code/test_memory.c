@@ -1,15 +1,10 @@
 // The static memory plan: blocks alive together never overlap, alignment, reuse, and close to the
 // lower bound.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "code/build/internal.h"
+#include "support/test.h"
 
 static uint64_t check(const seer_memory_block *blocks, uint32_t n, uint64_t total) {
   uint64_t lower = 0;

@@ -1,13 +1,9 @@
 // test_sum.c - a sum has the value of the expression that it was read from, for all lanes and all
 // values of its atoms, and lies in its range; one reader that can divide and one that cannot.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "code/tile/sum.h"
+#include "support/test.h"
 
 enum { N_VARS = 5, LANE_VAR = 4, LANES = 8, N_CASES = 20000, MAX_QUOTIENTS = 8 };
 

@@ -3,16 +3,12 @@
 #include <llvm-c/IRReader.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/os.h"
 #include "code/kernel.h"
+#include "support/test.h"
 #include "support/test_target.h"
 
 // Three arrays, one counter: strength reduction has something to do.
@@ -52,8 +48,7 @@ static char *compile(void) {
 
 static seer_codegen *create(void) {
   seer_codegen *codegen = NULL;
-  seer_status status = seer_codegen_create(NULL, &test_target_narrow, &codegen);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_codegen_create(NULL, &test_target_narrow, &codegen));
   return codegen;
 }
 

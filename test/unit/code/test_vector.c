@@ -1,16 +1,12 @@
 // test_vector.c - operators of vector code against plain C, and what is folded against the
 // interpreter.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/rng.h"
+#include "support/test.h"
 #include "vector_code.h"
 
 enum { N_RANDOM = 400, MAX_SAMPLES = 64 };

@@ -1,13 +1,9 @@
 // test_vector_text.c - vector code as text: printed, parsed, judged, interpreted. Each fault that
 // is written into it is caught.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
+#include "support/test.h"
 #include "vector_code.h"
 
 // ---- the text form

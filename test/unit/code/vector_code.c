@@ -1,12 +1,9 @@
 // vector_code.c - see vector_code.h.
 #include "vector_code.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "support/test.h"
 
 static const char loop_text[] =
     "loop test {\n"
@@ -31,8 +28,7 @@ static const char loop_text[] =
 
 seer_loop *vector_code_loop(seer_arena *arena) {
   seer_loop *loop;
-  seer_status status = seer_loop_parse("test", loop_text, strlen(loop_text), arena, &loop);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_loop_parse("test", loop_text, strlen(loop_text), arena, &loop));
   return loop;
 }
 

@@ -1,10 +1,6 @@
 // What stages read: every index of random expressions against its value at all places, faults that
 // this must see, and the table's lists against a walk over random DAGs.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -12,6 +8,7 @@
 #include "dag/scalar.h"
 #include "nets.h"
 #include "support/random_dag.h"
+#include "support/test.h"
 
 #define N_AXES 4
 
@@ -288,8 +285,7 @@ static void tables_of_random_dags(void **state) {
   uint32_t n_load = 0, n_read = 0, n_affine = 0;
   for (uint32_t k = 0; k < 300; k++) {
     seer_arena *arena = seer_arena_create("test");
-    random_dag_recipe recipe = random_dag_draw(k);
-    seer_dag *dag = random_dag_build(&recipe, arena, NULL);
+    seer_dag *dag = random_dag_of(k, arena);
     const seer_access_table *table = dag->access;
     uint32_t n_read_here = 0;
     for (uint32_t s = 0; s < dag->n_stage; s++) {

@@ -1,13 +1,10 @@
 // Facts about DAGs: Ansor's own oracles, classes, producers and consumers.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "dag/access.h"
 #include "nets.h"
+#include "support/test.h"
 
 static void tiling_is_needed_where_ansor_says(void **state) {
   (void)state;

@@ -1,10 +1,6 @@
 // Edits of DAGs: after each the DAG is one (seer_dag_verify), buffers have kept their ids, and the
 // interpreter gives the answers that it gave.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -12,6 +8,7 @@
 #include "dag/edit.h"
 #include "nets.h"
 #include "support/random_dag.h"
+#include "support/test.h"
 
 typedef struct {
   const seer_dag *dag;  // as it was
@@ -125,8 +122,7 @@ static void answers_stay(void **state) {
   uint32_t n_edit[4] = {0}, n_fault = 0, n_seen = 0;
   for (uint32_t k = 0; k < 200; k++) {
     seer_arena *arena = seer_arena_create("test");
-    random_dag_recipe recipe = random_dag_draw(k);
-    const seer_dag *before = random_dag_build(&recipe, arena, NULL);
+    const seer_dag *before = random_dag_of(k, arena);
     answers of;
     remember(&of, before, &rng, arena);
     seer_dag *dag = seer_dag_clone(before, arena);

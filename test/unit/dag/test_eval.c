@@ -1,16 +1,13 @@
 // The interpreter against hand-written loops, and what it promises: on demand, guarded loads touch
 // nothing.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/os.h"
 #include "nets.h"
+#include "support/test.h"
 
 static float *numbers(seer_arena *arena, int64_t n, uint64_t seed) {
   float *x = SEER_NEW_ARRAY(arena, float, n);

@@ -1,14 +1,11 @@
 // Expressions: what folds, interning, affine forms, bounds with and without guards.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <math.h>
 
 #include "base/rng.h"
 #include "dag/scalar.h"
 #include "nets.h"
+#include "support/test.h"
 
 static seer_arena *arena;
 static seer_expr_pool pool;

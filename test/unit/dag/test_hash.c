@@ -1,30 +1,13 @@
 // Keys (decisions 1): what is one task, what is one kernel, what is another family of sketches.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "nets.h"
-
-static seer_arena *arena;
-
-static int setup(void **state) {
-  (void)state;
-  arena = seer_arena_create("test");
-  return 0;
-}
-static int teardown(void **state) {
-  (void)state;
-  seer_arena_destroy(arena);
-  return 0;
-}
+#include "support/test_arena.h"
 
 static seer_dag_key key(const char *text) {
   seer_dag *dag;
-  seer_status status = seer_dag_parse("test", text, strlen(text), arena, &dag);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_dag_parse("test", text, strlen(text), arena, &dag));
   return seer_dag_hash(dag);
 }
 
@@ -149,12 +132,13 @@ static void order_of_inputs_and_stages_does_not_matter(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(names_do_not_matter, setup, teardown),
-      cmocka_unit_test_setup_teardown(literals_matter_for_content_only, setup, teardown),
-      cmocka_unit_test_setup_teardown(extents_are_shape, setup, teardown),
-      cmocka_unit_test_setup_teardown(convolutions, setup, teardown),
-      cmocka_unit_test_setup_teardown(layout_kind_type_and_pitch, setup, teardown),
-      cmocka_unit_test_setup_teardown(order_of_inputs_and_stages_does_not_matter, setup, teardown),
+      cmocka_unit_test_setup_teardown(names_do_not_matter, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(literals_matter_for_content_only, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(extents_are_shape, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(convolutions, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(layout_kind_type_and_pitch, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(
+          order_of_inputs_and_stages_does_not_matter, arena_open, arena_close),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 // Sums of terms: order, cancelling, limits, parts by a divisor.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "dag/expr.h"
+#include "support/test.h"
 
 static seer_expr atom(uint32_t i) { return (seer_expr){i}; }
 

@@ -1,14 +1,11 @@
 // Random DAGs: they verify, round-trip through text with equal keys and equal answers, agree with a
 // plain walk over the expressions, keep their values exact, cover the grammar, and shrink.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <math.h>
 #include <string.h>
 
 #include "support/random_dag.h"
+#include "support/test.h"
 
 #define N_DAGS 300
 

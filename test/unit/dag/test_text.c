@@ -1,17 +1,13 @@
 // The text form: prints as documented, parses back to the same, refuses what is wrong with a place.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "nets.h"
+#include "support/test.h"
 
 static seer_dag *parse(seer_arena *arena, const char *text) {
   seer_dag *dag = NULL;
-  seer_status status = seer_dag_parse("test", text, strlen(text), arena, &dag);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_dag_parse("test", text, strlen(text), arena, &dag));
   return dag;
 }
 

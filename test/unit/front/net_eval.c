@@ -1,17 +1,12 @@
 #include "net_eval.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "front/pass/pass.h"
+#include "support/test.h"
 
 const void *net_input(const seer_value *value, uint32_t k, uint64_t seed, seer_arena *arena) {
   seer_rng rng;
@@ -123,10 +118,6 @@ double net_difference(
     }
   }
   return worst;
-}
-
-static void must(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
 }
 
 seer_network *net_check_text(const char *text, double tolerance, seer_arena *arena) {

@@ -143,15 +143,7 @@ seer_status case_try_infer(op_case *c) {
   return status;
 }
 
-static void check(seer_status status) {
-  if (!status) return;
-  char text[1024];
-  (void)snprintf(text, sizeof text, "%s", seer_status_message(status));
-  seer_status_free(status);
-  fail_msg("%s", text);
-}
-
-void case_infer(op_case *c) { check(case_try_infer(c)); }
+void case_infer(op_case *c) { must(case_try_infer(c)); }
 
 void case_expect_error(op_case *c, const char *part) {
   seer_status status = case_try_infer(c);
@@ -266,14 +258,14 @@ seer_status case_try_run(op_case *c) {
 
 void case_run(op_case *c) {
   case_infer(c);
-  check(case_try_run(c));
+  must(case_try_run(c));
 }
 
 void case_fold(op_case *c) {
   seer_tensor out[8] = {0};
   case_infer(c);
   assert_non_null(c->node->op->fold);
-  check(c->node->op->fold(c->graph, c->node, c->arena, out));
+  must(c->node->op->fold(c->graph, c->node, c->arena, out));
   for (uint32_t k = 0; k < c->n_out; k++) {
     tensor *y = &c->y[k];
     assert_int_equal(out[k].dtype, y->dtype);

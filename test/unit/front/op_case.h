@@ -4,15 +4,9 @@
 #ifndef TEST_OP_CASE_H
 #define TEST_OP_CASE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "front/op.h"
+#include "support/test.h"
 
 typedef struct {
   seer_dtype dtype;

@@ -1,16 +1,11 @@
 // Inputs that --bind makes constants: files and values, the shapes that follow, everything that is
 // refused, several sets of shapes.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "front/bind.h"
 #include "front/sets.h"
 #include "setup/npy.h"
+#include "support/test.h"
 
 static seer_context *context;
 static seer_arena *arena;
@@ -32,10 +27,6 @@ static const char text[] =
     "  %e bf16 = Identity \"e\" v13 (%half)\n"
     "  %f bool = Identity \"f\" v13 (%flag)\n"
     "  output %b\n  output %c\n  output %d\n  output %e\n  output %f\n}\n";
-
-static void must(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
 
 static int setup(void **state) {
   (void)state;

@@ -1,17 +1,12 @@
 // Composite operators against direct loops. All operands are constants, so that resolving a graph
 // expands the operator, folds every part of it, and leaves the answer as a constant.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "front/front.h"
+#include "support/test.h"
 
 #define DIMS(...) (int64_t[]){__VA_ARGS__}, (uint32_t)(sizeof((int64_t[]){__VA_ARGS__}) / 8)
 

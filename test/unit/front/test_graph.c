@@ -1,14 +1,9 @@
 // The graph's data structure and its text form: a text that is parsed, printed and parsed again
 // stays the same; damage is named.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "front/graph.h"
+#include "support/test.h"
 
 static const char mlp[] =
     "graph \"mlp\" {\n"
@@ -27,8 +22,7 @@ static const char mlp[] =
 
 static seer_graph *parse(seer_arena *arena, const char *text) {
   seer_graph *graph;
-  seer_status status = seer_graph_parse("test", text, strlen(text), arena, &graph);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_graph_parse("test", text, strlen(text), arena, &graph));
   return graph;
 }
 

@@ -1,23 +1,15 @@
 // What a model may take: memory that runs out anywhere on its way to tasks is an error, limits name
 // the node, and what is not in the file is counted.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "front/front.h"
 #include "front/limit.h"
+#include "support/test.h"
 
 static seer_context *context;
 static seer_arena *arena;
 static const char *folder;
-
-static void must(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
 
 static int setup(void **state) {
   (void)state;

@@ -1,29 +1,10 @@
 // Tensors as people write them: what is read, what is refused, and that printing and reading are
 // inverse.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "front/bind/literal.h"
-
-static seer_arena *arena;
-
-static int setup(void **state) {
-  (void)state;
-  arena = seer_arena_create("test");
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  seer_arena_destroy(arena);
-  return 0;
-}
+#include "support/test_arena.h"
 
 // Reads `text`, whose type must be `type`, and prints it.
 static void reads(const char *text, seer_dtype dtype, const char *type, const char *printed) {
@@ -135,10 +116,10 @@ static void files_are_told_from_values(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(values_are_read, setup, teardown),
-      cmocka_unit_test_setup_teardown(others_are_refused, setup, teardown),
-      cmocka_unit_test_setup_teardown(long_values_have_no_text, setup, teardown),
-      cmocka_unit_test_setup_teardown(files_are_told_from_values, setup, teardown),
+      cmocka_unit_test_setup_teardown(values_are_read, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(others_are_refused, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(long_values_have_no_text, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(files_are_told_from_values, arena_open, arena_close),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,15 @@
 // The verifier of a network's steps: it takes what front/order.c makes, and refuses it with any
 // length changed, with loops and branches that cross, and with what is read where it is not made.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/text.h"
 #include "front/front.h"
 #include "runtime/plan.h"
+#include "support/test.h"
 
 static seer_context *context;
 static seer_arena *arena;
 static seer_network *network;
-
-static void must(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
 
 #define MUL(out, a, b) "%" out " f32 = MatMul \"" out "\" v13 (%" a ", %" b ")\n"
 #define BRANCH(out, c, yes, no) \

@@ -1,20 +1,15 @@
 // The ONNX reader and writer: round trips, everything that a tensor or an attribute can be,
 // functions, external data; and hundreds of damaged files, each of which must be an error and
 // nothing worse.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "front/front.h"
 #include "onnx.pb-c.h"
+#include "support/test.h"
 
 static seer_arena *arena;
 static const char *folder;
@@ -35,10 +30,6 @@ static int teardown(void **state) {
   seer_context_destroy(context);
   seer_arena_destroy(arena);
   return 0;
-}
-
-static void must(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
 }
 
 static const char conv_text[] =

@@ -1,16 +1,11 @@
 // doc/operators.md is what the table of operators says. `test_front_operators_doc --print` prints
 // it anew.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/os.h"
 #include "front/op.h"
+#include "support/test.h"
 
 static const char *print(seer_arena *arena) {
   static const char *const fuse[] = {

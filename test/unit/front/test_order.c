@@ -1,23 +1,14 @@
 // The order of steps: what only one side of a branch needs stands in it, however sides and loops
 // hold each other; the rest in front. A network is written down by its steps' names.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/text.h"
 #include "front/front.h"
 #include "runtime/plan.h"
+#include "support/test.h"
 
 static seer_context *context;
 static seer_arena *arena;
-
-static void must(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
 
 static int setup(void **state) {
   (void)state;

@@ -1,30 +1,11 @@
 // The passes and the fusion: what they do to small networks that show each rewrite, and that what
 // comes out computes the same, on those and on random ones.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "net_eval.h"
-
-static seer_arena *arena;
-
-static int setup(void **state) {
-  (void)state;
-  arena = seer_arena_create("test");
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  seer_arena_destroy(arena);
-  return 0;
-}
+#include "support/test_arena.h"
 
 static uint32_t count_op(const seer_network *network, const char *op) {
   uint32_t n = 0;
@@ -411,18 +392,22 @@ static void random_networks_compute_the_same(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(mlp_is_one_task_per_layer, setup, teardown),
-      cmocka_unit_test_setup_teardown(batch_norm_goes_into_the_convolution, setup, teardown),
-      cmocka_unit_test_setup_teardown(batch_norm_elsewhere_becomes_mul_and_add, setup, teardown),
-      cmocka_unit_test_setup_teardown(zero_pad_goes_into_the_convolution, setup, teardown),
-      cmocka_unit_test_setup_teardown(flatten_costs_nothing, setup, teardown),
-      cmocka_unit_test_setup_teardown(shuffle_needs_no_copy_of_its_own, setup, teardown),
-      cmocka_unit_test_setup_teardown(split_becomes_slices, setup, teardown),
-      cmocka_unit_test_setup_teardown(outputs_keep_their_names, setup, teardown),
-      cmocka_unit_test_setup_teardown(equal_subgraphs_are_one_task, setup, teardown),
-      cmocka_unit_test_setup_teardown(rows_of_large_powers_of_two_get_a_pitch, setup, teardown),
-      cmocka_unit_test_setup_teardown(residual_addition_joins_the_longer_branch, setup, teardown),
-      cmocka_unit_test_setup_teardown(random_networks_compute_the_same, setup, teardown),
+      cmocka_unit_test_setup_teardown(mlp_is_one_task_per_layer, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(
+          batch_norm_goes_into_the_convolution, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(
+          batch_norm_elsewhere_becomes_mul_and_add, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(zero_pad_goes_into_the_convolution, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(flatten_costs_nothing, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(shuffle_needs_no_copy_of_its_own, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(split_becomes_slices, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(outputs_keep_their_names, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(equal_subgraphs_are_one_task, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(
+          rows_of_large_powers_of_two_get_a_pitch, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(
+          residual_addition_joins_the_longer_branch, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(random_networks_compute_the_same, arena_open, arena_close),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 // What resolving settles by itself: values without elements, sequences and optional values. Graphs
 // whose outputs fold to constants, so that resolving alone gives the answer.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "front/front.h"
+#include "support/test.h"
 
 typedef struct {
   const char *body;  // of the graph

@@ -1,15 +1,10 @@
 // Several sets of input shapes: one reading, copies that do not touch each other, one list of
 // tasks.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "front/sets.h"
 #include "net_eval.h"
+#include "support/test.h"
 
 static seer_context *context;
 static seer_arena *arena;
@@ -26,10 +21,6 @@ static const char text[] =
     "  %c f32 = Reshape \"c\" v13 (%a, $s)\n"
     "  %d f32 = Shape \"d\" v13 (%x)\n"
     "  output %c\n  output %b\n  output %d\n}\n";
-
-static void must(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
 
 static int setup(void **state) {
   (void)state;

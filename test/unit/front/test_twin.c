@@ -1,15 +1,10 @@
 // Large constants that are there twice: equal ones become one tensor, and of a transposed one it is
 // known of what, whether a node or the file says so; what differs in one element stays apart.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "front/pass/pass.h"
+#include "support/test.h"
 
 enum { ROWS = 700, COLUMNS = 400, N = ROWS * COLUMNS };  // 1.1 MB
 
@@ -17,10 +12,6 @@ extern const seer_pass_desc seer_pass_twin, seer_pass_fold;
 
 static seer_context *context;
 static seer_arena *arena;
-
-static void must(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
 
 static int setup(void **state) {
   (void)state;

@@ -1,11 +1,9 @@
 #include "learn_nets.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "support/test.h"
 
 const learn_net learn_nets[] = {
     {"gemm",
@@ -64,17 +62,15 @@ const size_t learn_nets_count = SEER_COUNT_OF(learn_nets);
 
 seer_dag *learn_parse(seer_arena *arena, const char *text) {
   seer_dag *dag;
-  seer_status status = seer_dag_parse("test", text, strlen(text), arena, &dag);
-  if (!status) status = seer_dag_verify(dag);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_dag_parse("test", text, strlen(text), arena, &dag));
+  must(seer_dag_verify(dag));
   return dag;
 }
 
 seer_sketch_list *learn_sketches(
     seer_arena *arena, const seer_dag *dag, const seer_target *target) {
   seer_sketch_list *list;
-  seer_status status = seer_sketch_generate(dag, target, SEER_SPACE_FULL, arena, &list);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_sketch_generate(dag, target, SEER_SPACE_FULL, arena, &list));
   return list;
 }
 

@@ -1,17 +1,12 @@
 // The analytic model: a case worked out by hand, and what must hold of its estimates on any
 // machine. Machines are made up; what is compared are estimates.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "learn/feature.h"
 #include "learn_nets.h"
 #include "support/random_dag.h"
+#include "support/test.h"
 #include "support/test_target.h"
 
 static seer_nest nest;
@@ -175,9 +170,8 @@ static void better_machines_are_never_slower(void **state) {
       c.base.l3_bytes = 8192;
     }
     for (uint32_t i = 0; i < learn_nets_count + 20; i++) {
-      random_dag_recipe recipe = random_dag_draw(i + 20 * m);
       seer_dag *dag = i < learn_nets_count ? learn_parse(arena, learn_nets[i].text)
-                                           : random_dag_build(&recipe, arena, NULL);
+                                           : random_dag_of(i + 20 * m, arena);
       learn_each_schedule(dag, &c.base, 4, check_changes, &c);
     }
     assert_true(c.n > 100);

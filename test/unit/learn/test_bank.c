@@ -1,22 +1,15 @@
 // Cost models: they rank what they have seen, a family with few samples leans on the base, files
 // carry over.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/os.h"
 #include "base/rng.h"
 #include "learn/bank.h"
+#include "support/test.h"
 
 #define N_COLUMNS seer_feature_count
-
-static void ok(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
 
 // A made-up machine: seconds depend on three columns; family 1's tasks like the third one the other
 // way round.
@@ -41,7 +34,7 @@ static void feed(seer_bank *bank, seer_rng *rng, uint32_t task, uint32_t family,
     make_row(rng, row);
     seer_sample sample = {
         .task = task, .n_row = 1, .rows = row, .seconds = seconds_of(row, family)};
-    ok(seer_bank_add(bank, &sample, 1));
+    must(seer_bank_add(bank, &sample, 1));
   }
 }
 
@@ -54,7 +47,7 @@ static double pair_accuracy(seer_bank *bank, seer_rng *rng, uint32_t task, uint3
     make_row(rng, rows + i * N_COLUMNS);
     n_rows[i] = 1;
   }
-  ok(predict(bank, task, &(seer_bank_candidates){N, rows, n_rows, NULL}, scores));
+  must(predict(bank, task, &(seer_bank_candidates){N, rows, n_rows, NULL}, scores));
   for (uint32_t i = 0; i < N; i++) {
     for (uint32_t j = 0; j < i; j++) {
       bool is_faster =
@@ -70,7 +63,7 @@ static double pair_accuracy(seer_bank *bank, seer_rng *rng, uint32_t task, uint3
 static seer_bank *make_bank(bool has_base) {
   static const uint32_t family_of[] = {0, 0, 1};
   const seer_cost_desc *model;
-  ok(seer_cost_find("xgboost", &model));
+  must(seer_cost_find("xgboost", &model));
   seer_bank_options options = {.n_family = 2,
       .n_task = 3,
       .family_of = family_of,
@@ -79,7 +72,7 @@ static seer_bank *make_bank(bool has_base) {
       .seed = 3,
       .warm_up = 32};
   seer_bank *bank;
-  ok(seer_bank_create(&options, &bank));
+  must(seer_bank_create(&options, &bank));
   return bank;
 }
 
@@ -92,8 +85,8 @@ static void test_families_learn_what_differs(void **state) {
     assert_false(seer_bank_is_trained(bank, 0));
     feed(bank, &rng, 0, 0, 200);
     feed(bank, &rng, 2, 1, 200);
-    ok(seer_bank_train(bank, 0));
-    ok(seer_bank_train(bank, 1));
+    must(seer_bank_train(bank, 0));
+    must(seer_bank_train(bank, 1));
     assert_true(seer_bank_is_trained(bank, 0));
     assert_true(pair_accuracy(bank, &rng, 0, 0) > 0.8);
     assert_true(pair_accuracy(bank, &rng, 2, 1) > 0.8);
@@ -110,7 +103,7 @@ static void test_a_small_family_leans_on_the_base(void **state) {
   seer_rng_init(&rng, 2);
   feed(bank, &rng, 0, 0, 300);
   feed(bank, &rng, 2, 0, 8);  // the same machine, hardly seen
-  ok(seer_bank_train(bank, 1));
+  must(seer_bank_train(bank, 1));
   assert_true(pair_accuracy(bank, &rng, 2, 0) > 0.8);
   seer_bank_destroy(bank);
 }
@@ -125,16 +118,16 @@ static void test_failures_are_learnt_as_bad(void **state) {
     make_row(&rng, row);
     bool fails = row[20] > 4;
     seer_sample sample = {.task = 0, .n_row = 1, .rows = row, .seconds = fails ? 0 : 1e-4};
-    ok(seer_bank_add(bank, &sample, 1));
+    must(seer_bank_add(bank, &sample, 1));
   }
-  ok(seer_bank_train(bank, 0));
+  must(seer_bank_train(bank, 0));
   float both[2 * SEER_FEATURE_MAX], scores[2];
   uint32_t n_rows[2] = {1, 1};
   make_row(&rng, both);
   memcpy(both + N_COLUMNS, both, N_COLUMNS * sizeof(float));
   both[20] = 1;
   both[N_COLUMNS + 20] = 7;
-  ok(predict(bank, 0, &(seer_bank_candidates){2, both, n_rows, NULL}, scores));
+  must(predict(bank, 0, &(seer_bank_candidates){2, both, n_rows, NULL}, scores));
   assert_true(scores[0] > scores[1] + 0.3F);
   seer_bank_destroy(bank);
 }
@@ -156,9 +149,9 @@ static void test_models_build_on_the_estimate(void **state) {
         .rows = row,
         .estimate_s = estimate_s,
         .seconds = 3 * estimate_s * (1 + 0.1 * (double)row[5])};
-    ok(seer_bank_add(bank, &sample, 1));
+    must(seer_bank_add(bank, &sample, 1));
   }
-  ok(seer_bank_train(bank, 0));
+  must(seer_bank_train(bank, 0));
   static float rows[N * SEER_FEATURE_MAX];
   float with[N], without[N];
   double estimates[N], seconds[N];
@@ -170,9 +163,9 @@ static void test_models_build_on_the_estimate(void **state) {
     seconds[i] = 3 * estimates[i] * (1 + 0.1 * (double)rows[i * N_COLUMNS + 5]);
   }
   seer_bank_candidates candidates = {N, rows, n_rows, estimates};
-  ok(predict(bank, 0, &candidates, with));
+  must(predict(bank, 0, &candidates, with));
   candidates.estimates_s = NULL;
-  ok(predict(bank, 0, &candidates, without));
+  must(predict(bank, 0, &candidates, without));
   for (uint32_t i = 0; i < N; i++) {
     for (uint32_t j = 0; j < i; j++, total++) {
       right_with += (seconds[i] < seconds[j]) == (with[i] > with[j]);
@@ -188,41 +181,41 @@ static void test_files_carry_over_and_bad_ones_are_refused(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
   const char *folder;
-  ok(seer_os_temp_dir("seer-test", arena, &folder));
+  must(seer_os_temp_dir("seer-test", arena, &folder));
   const char *path = seer_os_path_join(arena, folder, "bank");
   seer_bank *bank = make_bank(true), *other = make_bank(true);
   seer_rng rng;
   seer_rng_init(&rng, 5);
   feed(bank, &rng, 0, 0, 150);
   feed(bank, &rng, 2, 1, 150);
-  ok(seer_bank_train(bank, 0));
-  ok(seer_bank_save(bank, path));
-  ok(seer_bank_load(other, path));
+  must(seer_bank_train(bank, 0));
+  must(seer_bank_save(bank, path));
+  must(seer_bank_load(other, path));
   assert_true(seer_bank_is_trained(other, 2));
   float row[SEER_FEATURE_MAX], a, b;
   uint32_t one = 1;
   make_row(&rng, row);
-  ok(predict(bank, 2, &(seer_bank_candidates){1, row, &one, NULL}, &a));
-  ok(predict(other, 2, &(seer_bank_candidates){1, row, &one, NULL}, &b));
+  must(predict(bank, 2, &(seer_bank_candidates){1, row, &one, NULL}, &a));
+  must(predict(other, 2, &(seer_bank_candidates){1, row, &one, NULL}, &b));
   assert_true(a == b);
   char *data;
   size_t n_bytes;
-  ok(seer_os_read_file(path, arena, (size_t)1 << 24, &data, &n_bytes));
+  must(seer_os_read_file(path, arena, (size_t)1 << 24, &data, &n_bytes));
   for (size_t cut = 0; cut < n_bytes; cut += n_bytes / 17 + 1) {
-    ok(seer_os_write_file(path, data, cut));
+    must(seer_os_write_file(path, data, cut));
     seer_status status = seer_bank_load(other, path);
     assert_non_null(status);
     seer_status_free(status);
   }
   data[8] ^= 1;  // another version of the features
-  ok(seer_os_write_file(path, data, n_bytes));
+  must(seer_os_write_file(path, data, n_bytes));
   seer_status status = seer_bank_load(other, path);
   assert_non_null(status);
   assert_int_equal(seer_status_code(status), SEER_CODE_INVALID);
   seer_status_free(status);
   seer_bank_destroy(bank);
   seer_bank_destroy(other);
-  ok(seer_os_remove_tree(folder));
+  must(seer_os_remove_tree(folder));
   seer_arena_destroy(arena);
 }
 
@@ -231,7 +224,7 @@ static void test_a_loaded_model_is_gone_on_from(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
   const char *folder;
-  ok(seer_os_temp_dir("seer-test", arena, &folder));
+  must(seer_os_temp_dir("seer-test", arena, &folder));
   const char *path = seer_os_path_join(arena, folder, "bank");
   static const uint32_t family_of[] = {0, 1};
   static const char *const names[] = {"new", "family 1"};
@@ -241,9 +234,9 @@ static void test_a_loaded_model_is_gone_on_from(void **state) {
     seer_rng_init(&rng, 7);
     feed(bank, &rng, 0, 0, 250);
     feed(bank, &rng, 2, 1, 250);
-    ok(seer_bank_train(bank, 0));
-    ok(seer_bank_train(bank, 1));
-    ok(seer_bank_save(bank, path));
+    must(seer_bank_train(bank, 0));
+    must(seer_bank_train(bank, 1));
+    must(seer_bank_save(bank, path));
     seer_bank_options options = {.n_family = 2,
         .n_task = 2,
         .family_of = family_of,
@@ -251,9 +244,9 @@ static void test_a_loaded_model_is_gone_on_from(void **state) {
         .has_base = has_base,
         .seed = 11,
         .warm_up = 32};
-    ok(seer_cost_find("xgboost", &options.model));
-    ok(seer_bank_create(&options, &other));
-    ok(seer_bank_load(other, path));
+    must(seer_cost_find("xgboost", &options.model));
+    must(seer_bank_create(&options, &other));
+    must(seer_bank_load(other, path));
     assert_false(seer_bank_is_continued(other, 0));
     assert_true(seer_bank_is_continued(other, 1));
     assert_int_equal(seer_bank_is_trained(other, 0), has_base);
@@ -264,8 +257,8 @@ static void test_a_loaded_model_is_gone_on_from(void **state) {
     make_row(&rng, row);
     for (uint32_t i = 0; i < 200; i++) {
       seer_sample sample = {.task = 1, .n_row = 1, .rows = row, .seconds = 1e-4};
-      ok(seer_bank_add(other, &sample, 1));
-      if (i % 20 == 19) ok(seer_bank_train(other, 1));
+      must(seer_bank_add(other, &sample, 1));
+      if (i % 20 == 19) must(seer_bank_train(other, 1));
     }
     assert_true(pair_accuracy(other, &rng, 1, 1) > 0.75);
     seer_bank_destroy(bank);
@@ -279,15 +272,15 @@ static void test_a_loaded_model_is_gone_on_from(void **state) {
         .family_of = family_of,
         .family_name = names,
         .has_base = k == 1};
-    ok(seer_cost_find(k ? "random" : "xgboost", &options.model));
-    ok(seer_bank_create(&options, &bank));
+    must(seer_cost_find(k ? "random" : "xgboost", &options.model));
+    must(seer_bank_create(&options, &bank));
     seer_status status = seer_bank_load(bank, path);
     assert_non_null(status);
     assert_int_equal(seer_status_code(status), SEER_CODE_INVALID);
     seer_status_free(status);
     seer_bank_destroy(bank);
   }
-  ok(seer_os_remove_tree(folder));
+  must(seer_os_remove_tree(folder));
   seer_arena_destroy(arena);
 }
 
@@ -297,18 +290,18 @@ static void test_the_estimate_alone_ranks(void **state) {
   seer_bank *bank;
   seer_bank_options options = {
       .n_family = 1, .n_task = 1, .family_of = family_of, .has_base = true};
-  ok(seer_cost_find("analytic", &options.model));
-  ok(seer_bank_create(&options, &bank));
+  must(seer_cost_find("analytic", &options.model));
+  must(seer_bank_create(&options, &bank));
   assert_true(seer_bank_is_trained(bank, 0));
   seer_rng rng;
   seer_rng_init(&rng, 8);
   feed(bank, &rng, 0, 0, 100);
-  ok(seer_bank_train(bank, 0));
+  must(seer_bank_train(bank, 0));
   static float rows[3 * SEER_FEATURE_MAX];
   float scores[3];
   const double estimates[] = {2e-4, 1e-4, 8e-4};
   const uint32_t n_rows[] = {1, 1, 1};
-  ok(predict(bank, 0, &(seer_bank_candidates){3, rows, n_rows, estimates}, scores));
+  must(predict(bank, 0, &(seer_bank_candidates){3, rows, n_rows, estimates}, scores));
   assert_true(scores[0] == 0.5F && scores[1] == 1.0F && scores[2] == 0.125F);
   seer_bank_destroy(bank);
 }

@@ -1,26 +1,17 @@
 // Groupings: which tasks fall together, for DAGs written by hand and for those of built-in
 // networks; families are a partition that does not depend on the order of tasks; names are stable,
 // because stored models are found by them.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "learn/family.h"
 #include "learn_nets.h"
 #include "models/models.h"
+#include "support/test.h"
 #include "support/test_target.h"
-
-static void ok(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
 
 static const seer_family_desc *grouping(const char *name) {
   const seer_family_desc *desc;
-  ok(seer_family_find(name, &desc));
+  must(seer_family_find(name, &desc));
   return desc;
 }
 
@@ -215,10 +206,10 @@ static void check_network(const char *name, const char *const *classes, uint32_t
   seer_arena *arena = seer_arena_create("test");
   seer_context *context;
   seer_network *network;
-  ok(seer_context_create(&context));
-  ok(seer_context_set(context, "target", test_target_text("laptop", arena)));
-  ok(seer_context_find_target(context));
-  ok(seer_front_load(context, name, outline, arena, &network));
+  must(seer_context_create(&context));
+  must(seer_context_set(context, "target", test_target_text("laptop", arena)));
+  must(seer_context_find_target(context));
+  must(seer_front_load(context, name, outline, arena, &network));
   seer_families families[N_GROUPING];
   for (size_t g = 0; g < N_GROUPING; g++) {
     const seer_family_desc *desc = seer_family_table[g];

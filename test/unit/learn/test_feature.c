@@ -1,18 +1,13 @@
 // Columns of feature rows: their names, their values for nests worked out by hand, and that they
 // depend on nothing but the nest, the machine and the estimate.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/map.h"
 #include "learn/feature.h"
 #include "learn_nets.h"
 #include "support/random_dag.h"
+#include "support/test.h"
 #include "support/test_target.h"
 
 static seer_nest nest;
@@ -167,8 +162,7 @@ static const seer_nest *nest_of(
   seer_dag *dag = learn_parse(arena, dag_text);
   seer_sketch_list *list = learn_sketches(arena, dag, &test_target_wide);
   seer_schedule schedule;
-  seer_status status = seer_schedule_parse(list, "test", sched_text, strlen(sched_text), &schedule);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_schedule_parse(list, "test", sched_text, strlen(sched_text), &schedule));
   static seer_frame frame;
   seer_frame_make(list, &schedule, &frame);
   seer_nest_make(seer_nest_facts_build(list, arena), &frame, out);
@@ -250,9 +244,8 @@ static void rows_are_finite(void **state) {
     for (uint32_t i = 0; i < learn_nets_count + 20; i++) {
       seer_arena *arena = seer_arena_create("test");
       seer_target target = test_target_read(test_target_names[m], arena);
-      random_dag_recipe recipe = random_dag_draw(i + 20 * m);
       seer_dag *dag = i < learn_nets_count ? learn_parse(arena, learn_nets[i].text)
-                                           : random_dag_build(&recipe, arena, NULL);
+                                           : random_dag_of(i + 20 * m, arena);
       learn_each_schedule(dag, &target, 4, check_rows, &n);
       seer_arena_destroy(arena);
     }

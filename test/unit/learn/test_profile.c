@@ -1,16 +1,11 @@
 // What a statement asks of the machine, against figures worked out by hand for nests written by
 // hand, on a made-up machine with 16 lanes, 32 registers, two FMA pipes of latency 4, and caches of
 // 32 KiB, 1 MiB and 32 MiB for two threads.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "learn/profile.h"
 #include "learn_nets.h"
+#include "support/test.h"
 #include "support/test_target.h"
 
 static seer_nest nest;

@@ -1,19 +1,14 @@
 // The bound of a task, on made-up machines, against figures worked out by hand, and against what
 // schedules of it ask for.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "learn/feature.h"
 #include "learn/profile.h"
 #include "learn/roofline.h"
 #include "learn_nets.h"
 #include "support/random_dag.h"
+#include "support/test.h"
 #include "support/test_target.h"
 
 #define KiB 1024.0
@@ -233,10 +228,9 @@ static void no_schedule_asks_for_less(void **state) {
   for (int m = 0; m < TEST_TARGETS; m++) {
     c.target = test_target_read(test_target_names[m], arena);
     for (uint32_t i = 0; i < learn_nets_count + 40; i++) {
-      random_dag_recipe recipe = random_dag_draw(200 + i);
       c.is_random = i >= learn_nets_count;
-      seer_dag *dag = c.is_random ? random_dag_build(&recipe, arena, NULL)
-                                  : learn_parse(arena, learn_nets[i].text);
+      seer_dag *dag =
+          c.is_random ? random_dag_of(200 + i, arena) : learn_parse(arena, learn_nets[i].text);
       learn_each_schedule(dag, &c.target, 20, check_schedule, &c);
     }
   }

@@ -3,31 +3,18 @@
 // driven the signal to 0 or infinity.
 // SEER_TEST: timeout=300
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "front/front.h"
 #include "models/models.h"
-
-static void check(seer_status status) {
-  if (!status) return;
-  char text[1024];
-  (void)snprintf(text, sizeof text, "%s", seer_status_message(status));
-  seer_status_free(status);
-  fail_msg("%s", text);
-}
+#include "support/test.h"
 
 static seer_graph *build(seer_arena *arena, const char *name, const char *options) {
   seer_graph *graph = NULL;
-  check(seer_model_build(name, options, NULL, arena, &graph));
-  check(seer_front_resolve(graph, "", NULL));
+  must(seer_model_build(name, options, NULL, arena, &graph));
+  must(seer_front_resolve(graph, "", NULL));
   return graph;
 }
 
@@ -74,7 +61,7 @@ static const float *eval_nodes(const seer_graph *graph, seer_arena *arena) {
     seer_dag *dag = seer_dag_create(arena, "node");
     seer_emit emit;
     seer_emit_init(&emit, graph, dag, arena);
-    check(seer_emit_node(&emit, node));
+    must(seer_emit_node(&emit, node));
     seer_val *value_of_buf = SEER_NEW_ARRAY(arena, seer_val, dag->n_buf + 1);
     for (uint32_t v = 1; v < graph->n_value; v++) {
       if (emit.buf_of_value[v]) value_of_buf[emit.buf_of_value[v] - 1].i = v;
@@ -105,9 +92,9 @@ static void run(const char *name, const char *options) {
   seer_graph *plain = build(arena, name, options), *passed = build(arena, name, options);
   seer_context *context = NULL;
   seer_network *network = NULL;
-  check(seer_context_create(&context));
-  check(seer_front_run_passes(context, passed));
-  check(seer_network_build(context, passed, arena, &network));
+  must(seer_context_create(&context));
+  must(seer_front_run_passes(context, passed));
+  must(seer_network_build(context, passed, arena, &network));
   const float *a = eval_nodes(plain, arena), *b = eval_network(network, arena);
   int64_t n = seer_value_elems(seer_graph_value(plain, plain->output[0]));
   double largest = 0, error = 0, sum = 0, squares = 0;

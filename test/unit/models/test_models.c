@@ -1,27 +1,20 @@
 // The built-in networks: published numbers of parameters, sound graphs, repeatable weights,
 // options.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "front/front.h"
 #include "models/models.h"
+#include "support/test.h"
 
 static seer_graph *build(seer_arena *arena, const char *name, const char *options) {
   seer_graph *graph = NULL;
-  seer_status status = seer_model_build(name, options, NULL, arena, &graph);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_model_build(name, options, NULL, arena, &graph));
   return graph;
 }
 
 static seer_graph *outline(seer_arena *arena, const char *name, const char *options) {
   seer_graph *graph = NULL;
-  seer_status status = seer_model_outline(name, options, arena, &graph);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_model_outline(name, options, arena, &graph));
   return graph;
 }
 
@@ -175,11 +168,8 @@ static void test_like(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
   seer_graph *first = build(arena, "mobilenet_v2_0.25", ""), *other, *reseeded;
-  seer_status status =
-      seer_model_build("mobilenet_v2_0.25", "batch=3,size=96", first, arena, &other);
-  if (!status)
-    status = seer_model_build("mobilenet_v2_0.25", "batch=3,seed=5", first, arena, &reseeded);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_model_build("mobilenet_v2_0.25", "batch=3,size=96", first, arena, &other));
+  must(seer_model_build("mobilenet_v2_0.25", "batch=3,seed=5", first, arena, &reseeded));
   size_t n = 0;
   for (size_t v = 1; v < other->n_value; v++) {
     const seer_tensor *tensor = other->value[v].constant;

@@ -79,3 +79,21 @@ void hand_plan_make(hand_plan *plan, hand_weights *weights) {
   plan->phase[1].n_parts = 1;
   plan->phase[2].n_parts = 5;
 }
+
+seer_model *hand_model;
+
+int hand_model_open(void **state) {
+  (void)state;
+  static hand_plan plan;
+  static hand_weights weights;
+  hand_plan_make(&plan, &weights);
+  seer_model_source source = {
+      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, 1, NULL};
+  return seer_rt_open(&source, &hand_model, NULL, 0) != SEER_RT_OK;
+}
+
+int hand_model_close(void **state) {
+  (void)state;
+  seer_rt_close(hand_model);
+  return 0;
+}

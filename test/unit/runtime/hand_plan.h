@@ -27,4 +27,9 @@ typedef struct {
 extern const seer_phase_function hand_kernels[3];
 void hand_plan_make(hand_plan *plan, hand_weights *weights);
 
+// A model of it, as a test's or a group's setup and teardown.
+extern seer_model *hand_model;
+int hand_model_open(void **state);
+int hand_model_close(void **state);
+
 #endif

@@ -1,17 +1,12 @@
 // What a session refuses, and what it says: sizes, alignment, overlaps, steps that fail, a second
 // thread, a parallel-for that is wrong.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/os.h"
 #include "hand_plan.h"
 #include "runtime/session.h"
+#include "support/test.h"
 
 static hand_plan plan;
 static hand_weights weights;

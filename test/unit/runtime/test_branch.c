@@ -1,15 +1,9 @@
 // Plans with branches, one in the other: only the side that is taken runs, results come from where
 // they are made or are moved, and damaged ones are refused.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "base/rng.h"
+#include "plan_damage.h"
 #include "runtime/exec.h"
 
 enum { I64 = 7, BOOL = 9, N_STEP = 5, N_ARG = 5 };
@@ -116,14 +110,6 @@ static void one_side_runs(void **state) {
   seer_rt_close(model);
 }
 
-#define EXPECT_BAD(change)                                   \
-  do {                                                       \
-    setup(NULL);                                             \
-    change;                                                  \
-    const char *wrong = seer_plan_check(&plan, sizeof plan); \
-    if (!wrong) fail_msg("accepted: %s", #change);           \
-  } while (0)
-
 static void each_field(void **state) {
   (void)state;
   EXPECT_BAD(plan.step[0].first_phase = 2);
@@ -186,17 +172,9 @@ static void depth(void **state) {
   }
 }
 
-// Whatever the bytes: an answer, and nothing is followed.
 static void random_damage(void **state) {
   (void)state;
-  seer_rng rng;
-  seer_rng_init(&rng, 13);
-  for (int trial = 0; trial < 20000; trial++) {
-    setup(NULL);
-    for (uint64_t k = 1 + seer_rng_below(&rng, 3); k-- > 0;)
-      ((uint8_t *)&plan)[seer_rng_below(&rng, sizeof plan)] = (uint8_t)seer_rng_below(&rng, 256);
-    (void)seer_plan_check(&plan, sizeof plan);
-  }
+  plan_damage(setup, &plan, sizeof plan, 13);
 }
 
 int main(void) {

@@ -1,33 +1,10 @@
 // Sessions over a hand-made plan: answers, rebinding, pools of any size, wrapped pools, profile.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/os.h"
 #include "hand_plan.h"
-
-static hand_plan plan;
-static hand_weights weights;
-static seer_model *model;
-
-static int setup(void **state) {
-  (void)state;
-  hand_plan_make(&plan, &weights);
-  seer_model_source source = {
-      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, 1, NULL};
-  return seer_rt_open(&source, &model, NULL, 0) != SEER_RT_OK;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  seer_rt_close(model);
-  return 0;
-}
+#include "support/test.h"
 
 static void check_answer(const float *x, const float *y) {
   float sum = 0;
@@ -43,7 +20,7 @@ static void fill(float *x, int seed) {
 static void run_on(seer_pool *pool) {
   static float x[HAND_N], y[HAND_N], z[HAND_N], x2[HAND_N], y2[HAND_N];
   seer_session *session;
-  assert_int_equal(seer_rt_session_create(model, pool, &session, NULL, 0), SEER_RT_OK);
+  assert_int_equal(seer_rt_session_create(hand_model, pool, &session, NULL, 0), SEER_RT_OK);
   assert_int_equal(seer_rt_run(session), SEER_RT_INVALID);  // nothing is bound
   assert_int_equal(seer_rt_bind_input(session, 0, x), SEER_RT_OK);
   assert_int_equal(seer_rt_bind_output(session, 0, y), SEER_RT_OK);
@@ -126,7 +103,7 @@ static void bad_binding(void **state) {
   (void)state;
   _Alignas(8) static char raw[HAND_N * 4 + 8];
   seer_session *session;
-  assert_int_equal(seer_rt_session_create(model, NULL, &session, NULL, 0), SEER_RT_OK);
+  assert_int_equal(seer_rt_session_create(hand_model, NULL, &session, NULL, 0), SEER_RT_OK);
   assert_int_equal(seer_rt_bind_input(session, 1, raw), SEER_RT_INVALID);
   assert_int_equal(seer_rt_bind_input(session, -1, raw), SEER_RT_INVALID);
   assert_int_equal(seer_rt_bind_input(session, 0, NULL), SEER_RT_INVALID);
@@ -147,7 +124,7 @@ static void use_shared(void *arg) {
   static _Thread_local float x[HAND_N], y[HAND_N], z[HAND_N];
   seer_pool *own = user->pool ? NULL : seer_pool_create(2, 0);
   seer_session *session;
-  if (seer_rt_session_create(model, user->pool ? user->pool : own, &session, NULL, 0) !=
+  if (seer_rt_session_create(hand_model, user->pool ? user->pool : own, &session, NULL, 0) !=
       SEER_RT_OK) {
     user->n_wrong = 1000;
     return;
@@ -191,5 +168,5 @@ int main(void) {
       cmocka_unit_test(bad_binding),
       cmocka_unit_test(several_threads),
   };
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return cmocka_run_group_tests(tests, hand_model_open, hand_model_close);
 }

@@ -3,17 +3,12 @@
 // counted allocations.
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include <cmocka.h>
-
 #include "hand_plan.h"
+#include "support/test.h"
 
 static int until_fault, n_alive;
 

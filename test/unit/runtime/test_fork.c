@@ -1,20 +1,15 @@
 // Children of a process that has models, sessions and pools: what a child does with them ends, with
 // the right answer, whatever the parent's threads were doing.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/os.h"
 #include "hand_plan.h"
 #include "runtime/fork.h"
+#include "support/test.h"
 
 // ThreadSanitizer ends a child that makes threads; AddressSanitizer's allocator may be locked in a
 // child for ever, by a thread of the parent that is not there.
@@ -31,29 +26,11 @@ enum { IS_TSAN = 0, IS_ASAN = 1 };
 enum { IS_TSAN = 0, IS_ASAN = 0 };
 #endif
 
-static hand_plan plan;
-static hand_weights weights;
-static seer_model *model;
-
-static int setup(void **state) {
-  (void)state;
-  hand_plan_make(&plan, &weights);
-  seer_model_source source = {
-      &plan, sizeof plan, hand_kernels, NULL, &weights, sizeof weights, 1, NULL};
-  return seer_rt_open(&source, &model, NULL, 0) != SEER_RT_OK;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  seer_rt_close(model);
-  return 0;
-}
-
 static float x[HAND_N], y[HAND_N], z[HAND_N];
 
 static seer_session *session_on(seer_pool *pool) {
   seer_session *session = NULL;
-  if (seer_rt_session_create(model, pool, &session, NULL, 0) != SEER_RT_OK) return NULL;
+  if (seer_rt_session_create(hand_model, pool, &session, NULL, 0) != SEER_RT_OK) return NULL;
   if (seer_rt_bind_input(session, 0, x) || seer_rt_bind_output(session, 0, y) ||
       seer_rt_bind_output(session, 1, z))
     return NULL;
@@ -190,5 +167,5 @@ int main(void) {
       cmocka_unit_test(children),
       cmocka_unit_test(while_others_run),
   };
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return cmocka_run_group_tests(tests, hand_model_open, hand_model_close);
 }

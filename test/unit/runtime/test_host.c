@@ -1,17 +1,12 @@
 // The functions that run on the host against direct loops, and their checks against what is
 // damaged. Every buffer ends in front of a mark that must stay.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "runtime/exec.h"
 #include "runtime/host.h"
+#include "support/test.h"
 
 enum {
   F32 = 1,

@@ -1,19 +1,14 @@
 // The pool: every part exactly once, results visible when run returns, threads distinct, sleeping
 // and waking.
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "base/os.h"
 #include "runtime/pool.h"
+#include "support/test.h"
 
 #define MAX_PARTS 512
 

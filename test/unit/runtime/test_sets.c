@@ -1,16 +1,11 @@
 // A library with several plans: what fits together, finding a set by shapes, one session for all.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "hand_plan.h"
+#include "support/test.h"
 
 #define N_SET 3
 #define STRIDE ((sizeof(hand_plan) + SEER_PLAN_ALIGN - 1) / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN)

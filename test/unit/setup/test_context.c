@@ -1,14 +1,10 @@
 // Options: environment, limits, messages; log and dumps.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/os.h"
 #include "setup/context.h"
+#include "support/test.h"
 
 static seer_context *context;
 
@@ -24,10 +20,6 @@ static int teardown(void **state) {
   (void)state;
   seer_context_destroy(context);
   return 0;
-}
-
-static void ok(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
 }
 
 static void fails(seer_status status, const char *message) {
@@ -54,28 +46,28 @@ static void names_are_unique_and_defaults_allowed(void **state) {
 static void values_are_typed(void **state) {
   (void)state;
   assert_int_equal(seer_context_i64(context, SEER_OPT_TRIALS), -1);
-  ok(seer_context_set(context, "trials", "640"));
+  must(seer_context_set(context, "trials", "640"));
   assert_int_equal(seer_context_i64(context, SEER_OPT_TRIALS), 640);
   assert_true(seer_context_is_set(context, SEER_OPT_TRIALS));
-  ok(seer_context_set(context, "foresee", "0.5"));
+  must(seer_context_set(context, "foresee", "0.5"));
   assert_true(seer_context_f64(context, SEER_OPT_FORESEE) == 0.5);
-  ok(seer_context_set(context, "SEER_TIME_BUDGET", "1h30m5s"));
+  must(seer_context_set(context, "SEER_TIME_BUDGET", "1h30m5s"));
   assert_true(seer_context_f64(context, SEER_OPT_TIME_BUDGET) == 5405);
-  ok(seer_context_set(context, "time_budget", "90"));
+  must(seer_context_set(context, "time_budget", "90"));
   assert_true(seer_context_f64(context, SEER_OPT_TIME_BUDGET) == 90);
-  ok(seer_context_set(context, "target-latency", "200us"));
+  must(seer_context_set(context, "target-latency", "200us"));
   assert_true(seer_context_f64(context, SEER_OPT_TARGET_LATENCY) > 199e-6 &&
       seer_context_f64(context, SEER_OPT_TARGET_LATENCY) < 201e-6);
   assert_true(seer_context_bool(context, SEER_OPT_PIN));
-  ok(seer_context_set(context, "pin", "off"));
+  must(seer_context_set(context, "pin", "off"));
   assert_false(seer_context_bool(context, SEER_OPT_PIN));
-  ok(seer_context_set(context, "json", ""));
+  must(seer_context_set(context, "json", ""));
   assert_true(seer_context_bool(context, SEER_OPT_JSON));
-  ok(seer_context_set(context, "emit", "c"));
+  must(seer_context_set(context, "emit", "c"));
   assert_string_equal(seer_context_str(context, SEER_OPT_EMIT), "c");
   assert_string_equal(seer_context_str(context, SEER_OPT_RECORDS), "");
-  ok(seer_context_set(context, "input", "a=1.npy"));
-  ok(seer_context_set(context, "input", "b=2.npy"));
+  must(seer_context_set(context, "input", "a=1.npy"));
+  must(seer_context_set(context, "input", "b=2.npy"));
   assert_int_equal(seer_context_n_values(context, SEER_OPT_INPUT), 2);
   assert_string_equal(seer_context_value(context, SEER_OPT_INPUT, 0), "a=1.npy");
   assert_string_equal(seer_context_value(context, SEER_OPT_INPUT, 1), "b=2.npy");
@@ -86,12 +78,12 @@ static void flags_replace_a_list_of_the_environment(void **state) {
   (void)state;
   setenv("SEER_INPUT_SHAPES", "x:1x2", 1);
   seer_context *own = NULL;
-  ok(seer_context_create(&own));
+  must(seer_context_create(&own));
   unsetenv("SEER_INPUT_SHAPES");
   assert_int_equal(seer_context_n_values(own, SEER_OPT_INPUT_SHAPES), 1);
   assert_string_equal(seer_context_value(own, SEER_OPT_INPUT_SHAPES, 0), "x:1x2");
-  ok(seer_context_set(own, "input-shapes", "x:3x4,y:5"));
-  ok(seer_context_set(own, "input-shapes", "x:6x7,y:8"));
+  must(seer_context_set(own, "input-shapes", "x:3x4,y:5"));
+  must(seer_context_set(own, "input-shapes", "x:6x7,y:8"));
   assert_int_equal(seer_context_n_values(own, SEER_OPT_INPUT_SHAPES), 2);
   assert_string_equal(seer_context_value(own, SEER_OPT_INPUT_SHAPES, 0), "x:3x4,y:5");
   assert_string_equal(seer_context_value(own, SEER_OPT_INPUT_SHAPES, 1), "x:6x7,y:8");
@@ -140,9 +132,9 @@ static void environment_is_read_and_checked(void **state) {
   seer_context *other;
   setenv("SEER_TRIALS", "7", 1);
   setenv("SEERNOT", "7", 1);
-  ok(seer_context_create(&other));
+  must(seer_context_create(&other));
   assert_int_equal(seer_context_i64(other, SEER_OPT_TRIALS), 7);
-  ok(seer_context_set(other, "trials", "8"));
+  must(seer_context_set(other, "trials", "8"));
   assert_int_equal(seer_context_i64(other, SEER_OPT_TRIALS), 8);
   seer_context_destroy(other);
   setenv("SEER_TRAILS", "7", 1);
@@ -157,13 +149,13 @@ static void log_levels_by_topic(void **state) {
   (void)state;
   assert_true(seer_log_on(context, "search", 0));  // always said
   assert_false(seer_log_on(context, "search", 1));
-  ok(seer_context_set(context, "log", "search:2,measure"));
+  must(seer_context_set(context, "log", "search:2,measure"));
   assert_true(seer_log_on(context, "search", 2));
   assert_false(seer_log_on(context, "search", 3));
   assert_true(seer_log_on(context, "measure", 1));
   assert_false(seer_log_on(context, "measure", 2));
   assert_false(seer_log_on(context, "sea", 1));
-  ok(seer_context_set(context, "log", "all:3,search:1"));
+  must(seer_context_set(context, "log", "all:3,search:1"));
   assert_true(seer_log_on(context, "anything", 3));
   assert_false(seer_log_on(context, "search", 2));
 }
@@ -172,17 +164,17 @@ static void dumps_go_to_their_folder(void **state) {
   (void)state;
   seer_arena *arena = seer_context_arena(context);
   const char *folder;
-  ok(seer_os_temp_dir("seer-dump", arena, &folder));
-  ok(seer_context_set(context, "dump", "loop,asm"));
-  ok(seer_context_set(context, "dump-dir", seer_os_path_join(arena, folder, "new")));
+  must(seer_os_temp_dir("seer-dump", arena, &folder));
+  must(seer_context_set(context, "dump", "loop,asm"));
+  must(seer_context_set(context, "dump-dir", seer_os_path_join(arena, folder, "new")));
   assert_true(seer_dump_on(context, "loop"));
   assert_false(seer_dump_on(context, "task"));
-  ok(seer_dump(context, "loop", "a/../b c", "text", 4));
+  must(seer_dump(context, "loop", "a/../b c", "text", 4));
   char *data;
-  ok(seer_os_read_file(
+  must(seer_os_read_file(
       seer_os_path_join(arena, folder, "new/a_.._b_c.loop"), arena, 10, &data, NULL));
   assert_string_equal(data, "text");
-  ok(seer_os_remove_tree(folder));
+  must(seer_os_remove_tree(folder));
 }
 
 int main(void) {

@@ -1,32 +1,14 @@
 // .npy files: what NumPy writes is read, what we write is read again, damage is refused.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "setup/npy.h"
+#include "support/test_arena.h"
 
-static seer_arena *arena;
 static char bytes[1 << 16];
-
-static int setup(void **state) {
-  (void)state;
-  arena = seer_arena_create("test");
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  seer_arena_destroy(arena);
-  return 0;
-}
 
 static size_t make(const char *dict, const void *data, size_t n_data) {
   size_t n = strlen(dict);
@@ -150,5 +132,5 @@ int main(void) {
       cmocka_unit_test(refuses),
       cmocka_unit_test(round_trip),
   };
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return cmocka_run_group_tests(tests, arena_open, arena_close);
 }

@@ -1,27 +1,8 @@
 // --input-shapes: what is taken, and what is refused with which words.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "setup/shapes.h"
-
-static seer_arena *arena;
-
-static int setup(void **state) {
-  (void)state;
-  arena = seer_arena_create("test");
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  seer_arena_destroy(arena);
-  return 0;
-}
+#include "support/test_arena.h"
 
 static void names_sizes_and_separators(void **state) {
   (void)state;
@@ -65,8 +46,8 @@ static void the_part_that_is_wrong_is_quoted(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(names_sizes_and_separators, setup, teardown),
-      cmocka_unit_test_setup_teardown(the_part_that_is_wrong_is_quoted, setup, teardown),
+      cmocka_unit_test_setup_teardown(names_sizes_and_separators, arena_open, arena_close),
+      cmocka_unit_test_setup_teardown(the_part_that_is_wrong_is_quoted, arena_open, arena_close),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

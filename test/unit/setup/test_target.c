@@ -1,30 +1,13 @@
 // SEER_TEST: labels=serial
 // Targets: detection, text both ways, limits, keys, measured speeds of sane size.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "setup/context.h"
 #include "setup/target.h"
 #include "setup/target_table.h"
+#include "support/test_arena.h"
 #include "support/test_target.h"
-
-static seer_arena *arena;
-
-static int setup(void **state) {
-  (void)state;
-  arena = seer_arena_create("test");
-  return 0;
-}
-static int teardown(void **state) {
-  (void)state;
-  seer_arena_destroy(arena);
-  return 0;
-}
 
 static seer_target parse(const char *text) {
   seer_target target;
@@ -367,5 +350,5 @@ int main(void) {
       cmocka_unit_test(keys_see_what_they_should),
       cmocka_unit_test(measured_speeds_are_numbers),
   };
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return cmocka_run_group_tests(tests, arena_open, arena_close);
 }

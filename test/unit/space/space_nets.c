@@ -1,12 +1,9 @@
 // space_nets.c - the DAGs: real layers at their sizes, and small ones with prime extents.
 #include "space_nets.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "support/test.h"
 #include "support/test_target.h"
 
 const space_net space_nets[] = {
@@ -221,9 +218,8 @@ const char *space_net_text(const char *name) {
 
 seer_dag *space_parse(seer_arena *arena, const char *text) {
   seer_dag *dag = NULL;
-  seer_status status = seer_dag_parse("test", text, strlen(text), arena, &dag);
-  if (!status) status = seer_dag_verify(dag);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_dag_parse("test", text, strlen(text), arena, &dag));
+  must(seer_dag_verify(dag));
   return dag;
 }
 
@@ -236,7 +232,12 @@ seer_target space_target(uint32_t threads) {
 seer_sketch_list *space_sketches(
     seer_arena *arena, const seer_dag *dag, const seer_target *target, seer_space_kind space) {
   seer_sketch_list *list = NULL;
-  seer_status status = seer_sketch_generate(dag, target, space, arena, &list);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_sketch_generate(dag, target, space, arena, &list));
   return list;
+}
+
+seer_sketch_list *space_net_sketches(seer_arena *arena, const char *name) {
+  seer_target *target = SEER_NEW(arena, seer_target);
+  *target = space_target(2);
+  return space_sketches(arena, space_parse(arena, space_net_text(name)), target, SEER_SPACE_FULL);
 }

@@ -18,5 +18,7 @@ seer_dag *space_parse(seer_arena *arena, const char *text);
 seer_target space_target(uint32_t threads);  // AVX-512: 16 lanes, 32 registers
 seer_sketch_list *space_sketches(
     seer_arena *arena, const seer_dag *dag, const seer_target *target, seer_space_kind space);
+// Of a net by its name: the full space, for 2 threads.
+seer_sketch_list *space_net_sketches(seer_arena *arena, const char *name);
 
 #endif

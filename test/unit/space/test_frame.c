@@ -1,15 +1,12 @@
 // test_frame.c - frames against brute force: what the loops of a stage visit, which loops are
 // exact, that the region of an attached stage has everything its readers read, that nothing is
 // attached where it cannot be; and the checks.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "space_nets.h"
 #include "support/random_dag.h"
+#include "support/test.h"
 
 typedef void (*on_schedule)(
     const seer_sketch_list *list, const seer_schedule *schedule, seer_rng *rng);
@@ -19,13 +16,8 @@ static void for_all(on_schedule visit, uint32_t per_sketch, uint32_t n_random) {
   seer_target target = space_target(2);
   for (size_t i = 0; i < space_nets_count + n_random; i++) {
     seer_arena *arena = seer_arena_create("test");
-    seer_dag *dag;
-    if (i < space_nets_count) {
-      dag = space_parse(arena, space_nets[i].text);
-    } else {
-      random_dag_recipe recipe = random_dag_draw(i);
-      dag = random_dag_build(&recipe, arena, NULL);
-    }
+    seer_dag *dag =
+        i < space_nets_count ? space_parse(arena, space_nets[i].text) : random_dag_of(i, arena);
     seer_sketch_list *list = space_sketches(arena, dag, &target, SEER_SPACE_FULL);
     seer_rng rng;
     seer_rng_init(&rng, i);
@@ -230,9 +222,7 @@ static uint16_t *knob(const seer_sketch_list *list, seer_schedule *schedule, con
 static void test_fused_conv_by_hand(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
-  seer_target target = space_target(2);
-  seer_sketch_list *list =
-      space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
+  seer_sketch_list *list = space_net_sketches(arena, "conv");
   seer_schedule s;
   seer_schedule_default(list, 0, &s);
   *knob(list, &s, "conv.y.1") = 2;
@@ -289,9 +279,7 @@ static void test_fused_conv_by_hand(void **state) {
 static void test_checks(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
-  seer_target target = space_target(2);
-  seer_sketch_list *list =
-      space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
+  seer_sketch_list *list = space_net_sketches(arena, "conv");
   seer_schedule good, s;
   seer_schedule_default(list, 0, &good);
   assert_int_equal(seer_schedule_check(list, &good), SEER_REJECT_NONE);
@@ -333,9 +321,7 @@ static void test_checks(void **state) {
 static void test_locations_are_mended(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
-  seer_target target = space_target(2);
-  seer_sketch_list *list = space_sketches(
-      arena, space_parse(arena, space_net_text("softmax_rows")), &target, SEER_SPACE_FULL);
+  seer_sketch_list *list = space_net_sketches(arena, "softmax_rows");
   uint32_t plain = list->n - 1;  // no rfactor: mx, ex, sm, out
   assert_string_equal(
       list->sketch[plain]->signature, "direct/simple(out)/simple(sm)/simple(ex)/simple(mx)");

@@ -1,18 +1,13 @@
 // Loop IR: text, verify, interpreter, packing, on hand-written loops.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "space/loop.h"
+#include "support/test.h"
 
 static seer_loop *parse(seer_arena *arena, const char *text) {
   seer_loop *loop;
-  seer_status status = seer_loop_parse("test", text, strlen(text), arena, &loop);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_loop_parse("test", text, strlen(text), arena, &loop));
   return loop;
 }
 
@@ -63,8 +58,7 @@ static void gemm_is_right(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
   seer_loop *loop = parse(arena, gemm);
-  seer_status status = seer_loop_verify(loop);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_loop_verify(loop));
   float a[80], b[56], c[70], packed[64];
   for (int k = 0; k < 80; k++) a[k] = (float)(k % 11 - 5);
   for (int k = 0; k < 56; k++) b[k] = (float)(k % 7 - 3);
@@ -182,8 +176,7 @@ static void guards_and_lets(void **state) {
       "    }\n"
       "  }\n"
       "}\n");
-  seer_status status = seer_loop_verify(loop);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_loop_verify(loop));
   float x[9], y[9];
   for (int k = 0; k < 9; k++) x[k] = (float)(k * k);
   void *data[3] = {x, y, NULL};

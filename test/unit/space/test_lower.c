@@ -1,22 +1,17 @@
 // Lowering: every sketch of small operators, default and random schedules, equals the interpreter
 // of the DAG.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "support/loop_check.h"
+#include "support/test.h"
 #include "support/test_target.h"
 
 static const seer_sketch_list *sketches(const char *text, seer_arena *arena) {
   seer_dag *dag;
   seer_sketch_list *list = NULL;
-  seer_status status = seer_dag_parse("test", text, strlen(text), arena, &dag);
-  if (!status) status = seer_dag_verify(dag);
-  if (!status) status = seer_sketch_generate(dag, &test_target_wide, SEER_SPACE_FULL, arena, &list);
-  if (status) fail_msg("%s", seer_status_message(status));
+  must(seer_dag_parse("test", text, strlen(text), arena, &dag));
+  must(seer_dag_verify(dag));
+  must(seer_sketch_generate(dag, &test_target_wide, SEER_SPACE_FULL, arena, &list));
   return list;
 }
 

@@ -2,15 +2,12 @@
 // idempotent and without effect on the frame, print -> parse -> print a fixpoint, samples, mutants
 // and children valid, re-fitting to siblings valid, exact divisors in the ansor space; hashes; and
 // parse errors.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "space_nets.h"
 #include "support/random_dag.h"
+#include "support/test.h"
 
 typedef void (*on_list)(const seer_sketch_list *list, seer_rng *rng, seer_arena *arena);
 
@@ -18,13 +15,8 @@ static void for_all(on_list visit, uint32_t n_random, seer_space_kind space) {
   seer_target target = space_target(2);
   for (size_t i = 0; i < space_nets_count + n_random; i++) {
     seer_arena *arena = seer_arena_create("test");
-    seer_dag *dag;
-    if (i < space_nets_count) {
-      dag = space_parse(arena, space_nets[i].text);
-    } else {
-      random_dag_recipe recipe = random_dag_draw(i);
-      dag = random_dag_build(&recipe, arena, NULL);
-    }
+    seer_dag *dag =
+        i < space_nets_count ? space_parse(arena, space_nets[i].text) : random_dag_of(i, arena);
     seer_rng rng;
     seer_rng_init(&rng, i);
     visit(space_sketches(arena, dag, &target, space), &rng, arena);
@@ -188,9 +180,7 @@ static void test_moves_are_valid(void **state) {
 static void test_sampling_is_diverse(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
-  seer_target target = space_target(2);
-  seer_sketch_list *list =
-      space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
+  seer_sketch_list *list = space_net_sketches(arena, "conv");
   seer_rng rng;
   seer_rng_init(&rng, 7);
   const seer_sketch *sketch = list->sketch[0];
@@ -249,11 +239,8 @@ static void test_ansor_space_is_exact(void **state) {
 static void test_refit_between_siblings(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
-  seer_target target = space_target(2);
-  seer_sketch_list *a =
-      space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
-  seer_sketch_list *b = space_sketches(
-      arena, space_parse(arena, space_net_text("conv_sibling")), &target, SEER_SPACE_FULL);
+  seer_sketch_list *a = space_net_sketches(arena, "conv");
+  seer_sketch_list *b = space_net_sketches(arena, "conv_sibling");
   seer_rng rng;
   seer_rng_init(&rng, 3);
   for (uint32_t i = 0; i < 300; i++) {
@@ -314,8 +301,7 @@ static void test_refit_to_strangers(void **state) {
   // No knob in common: nothing to carry.
   seer_schedule s, t;
   seer_schedule_default(list[0], 0, &s);
-  seer_sketch_list *pool =
-      space_sketches(arena, space_parse(arena, space_net_text("pool")), &target, SEER_SPACE_FULL);
+  seer_sketch_list *pool = space_net_sketches(arena, "pool");
   assert_int_equal(seer_schedule_refit(list[0], &s, pool, &t), SEER_REJECT_NO_MATCH);
   seer_arena_destroy(arena);
 }
@@ -335,9 +321,7 @@ static void expect_parse_error(const seer_sketch_list *list, const char *text, c
 static void test_parse_errors(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
-  seer_target target = space_target(2);
-  seer_sketch_list *list =
-      space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
+  seer_sketch_list *list = space_net_sketches(arena, "conv");
 #define HEAD "sched \"direct/simple(relu)/inline(bias)/fuse@2(conv)/simple(pad)\" {"
   expect_parse_error(list, "sched \"direct/foo\" { }", "no sketch");
   expect_parse_error(list, HEAD " split conv.z 1:2 }", "no knob conv.z.1");
@@ -361,9 +345,7 @@ static void test_parse_errors(void **state) {
 static void test_default_text(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
-  seer_target target = space_target(2);
-  seer_sketch_list *list =
-      space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
+  seer_sketch_list *list = space_net_sketches(arena, "conv");
   seer_schedule s;
   seer_schedule_default(list, 0, &s);
   assert_string_equal(seer_schedule_print(list, &s, arena),

@@ -2,16 +2,13 @@
 // names; and that the DAGs that cache-write, rfactor and cache-read have rewritten compute what the
 // canonical one does.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "space_nets.h"
 #include "support/loop_check.h"
 #include "support/random_dag.h"
+#include "support/test.h"
 
 static void expect_signatures(
     const char *net, seer_space_kind space, const char *const *expected, size_t n) {
@@ -86,9 +83,7 @@ static void test_ansor_counts(void **state) {
 
 static bool has_rule(const char *net, const char *rule) {
   seer_arena *arena = seer_arena_create("test");
-  seer_target target = space_target(2);
-  seer_sketch_list *list =
-      space_sketches(arena, space_parse(arena, space_net_text(net)), &target, SEER_SPACE_FULL);
+  seer_sketch_list *list = space_net_sketches(arena, net);
   bool found = false;
   for (uint32_t k = 0; k < list->n; k++) found |= strstr(list->sketch[k]->signature, rule) != NULL;
   seer_arena_destroy(arena);
@@ -109,9 +104,7 @@ static void test_rules_beyond_ansor(void **state) {
 static void test_knob_names(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("test");
-  seer_target target = space_target(2);
-  seer_sketch_list *list =
-      space_sketches(arena, space_parse(arena, space_net_text("conv")), &target, SEER_SPACE_FULL);
+  seer_sketch_list *list = space_net_sketches(arena, "conv");
   static const char *const expected[] = {"pad.x.1", "pad.c.1", "conv.y.1", "conv.x.1", "conv.oc.1",
       "conv.y.2", "conv.x.2", "conv.oc.2", "conv.y.3", "conv.x.3", "conv.oc.3", "conv.ky.1",
       "conv.kx.1", "conv.ic.1", "pad.at", "pad.parallel", "conv.unroll", "conv.parallel"};
@@ -205,8 +198,7 @@ static void test_rewritten_dags_are_equal(void **state) {
   n_rewritten = 0;
   for (uint64_t seed = 0; seed < 100; seed++) {
     seer_arena *arena = seer_arena_create("test");
-    random_dag_recipe recipe = random_dag_draw(seed);
-    seer_dag *dag = random_dag_build(&recipe, arena, NULL);
+    seer_dag *dag = random_dag_of(seed, arena);
     n_rewritten += compare_dags(space_sketches(arena, dag, &target, SEER_SPACE_FULL), arena, seed);
     seer_arena_destroy(arena);
   }

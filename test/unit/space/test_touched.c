@@ -1,14 +1,11 @@
 // What a statement touches of a buffer: against the definition (decisions 4), and never less than
 // what enumerating the loops counts.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "space/nest.h"
+#include "support/test.h"
 
 #define MAX_DIM 40
 

@@ -2,15 +2,12 @@
 // hanging tiles, all paddings; F(2x2,3x3) to the bit on small integers; what is no such convolution
 // is left alone.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "space/formulation.h"
+#include "support/test.h"
 #include "support/winograd_net.h"
 
 extern const seer_formulation seer_formulation_winograd2, seer_formulation_winograd4;

@@ -2,23 +2,16 @@
 // beaten, and are what is compiled; what comes from elsewhere is tried first, and believed only
 // when it is vouched for.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/os.h"
 #include "models/models.h"
+#include "support/test.h"
 #include "tune/record/sound.h"
 #include "tune/select/choose.h"
 #include "tune/session.h"
-
-static void ok(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
 
 // mlp on a made-up machine, tuned with made-up times.
 static const char machine[] =
@@ -37,27 +30,27 @@ typedef struct {
 
 static seer_records *new_records(world *w, const char *name) {
   seer_records *records;
-  ok(seer_records_open(w->context, seer_os_path_join(w->arena, w->folder, name), &records));
+  must(seer_records_open(w->context, seer_os_path_join(w->arena, w->folder, name), &records));
   return records;
 }
 
 static void open_world(world *w) {
   static const char *const options[][2] = {
       {"target", machine}, {"measure", "fake"}, {"trials", "60"}, {"search-policy", "round-robin"}};
-  ok(seer_context_create(&w->context));
+  must(seer_context_create(&w->context));
   for (size_t i = 0; i < SEER_COUNT_OF(options); i++)
-    ok(seer_context_set(w->context, options[i][0], options[i][1]));
-  ok(seer_context_find_target(w->context));
+    must(seer_context_set(w->context, options[i][0], options[i][1]));
+  must(seer_context_find_target(w->context));
   w->arena = seer_arena_create("test");
-  ok(seer_os_temp_dir("seer-test", w->arena, &w->folder));
-  ok(seer_front_load(w->context, "mlp", seer_model_build, w->arena, &w->network));
+  must(seer_os_temp_dir("seer-test", w->arena, &w->folder));
+  must(seer_front_load(w->context, "mlp", seer_model_build, w->arena, &w->network));
   w->records = new_records(w, "r.sqlite");
 }
 
 static void close_world(world *w) {
   seer_records_close(w->records);
   seer_graph_close(w->network->graph);
-  ok(seer_os_remove_tree(w->folder));
+  must(seer_os_remove_tree(w->folder));
   seer_arena_destroy(w->arena);
   seer_context_destroy(w->context);
 }
@@ -74,19 +67,19 @@ static void listen(void *user, const seer_event *event) {
 // What the session would compile: choices[task], in w->arena.
 static seer_choice *tune(world *w, seer_records *records, const char *trials) {
   seer_session *session;
-  ok(seer_context_set(w->context, "trials", trials));
+  must(seer_context_set(w->context, "trials", trials));
   seer_text_init(&w->events, w->arena);
   seer_text_put(&w->events, "");
-  ok(seer_session_create(w->context, w->network, records, "mlp", &session));
+  must(seer_session_create(w->context, w->network, records, "mlp", &session));
   seer_session_listen(session, listen, w);
-  ok(seer_session_run(session));
+  must(seer_session_run(session));
   seer_choice *choices = SEER_NEW_ARRAY(w->arena, seer_choice, w->network->n_task + 1);
   seer_session_choices(session, choices);
   for (uint32_t t = 0; t < w->network->n_task; t++) {
     const seer_measure_ab *ab = seer_session_winner(session, t);
     assert_int_equal(ab != NULL, choices[t].origin == SEER_ORIGIN_TUNED);
     seer_sketch_list *own;  // the session's end with it
-    ok(seer_sketch_generate(
+    must(seer_sketch_generate(
         w->network->task[t].dag, seer_context_target(w->context), SEER_SPACE_FULL, w->arena, &own));
     choices[t].sketches = own;
   }
@@ -96,7 +89,7 @@ static seer_choice *tune(world *w, seer_records *records, const char *trials) {
 
 static seer_choice *choose(world *w, seer_records *records, int level, seer_choose_counts *counts) {
   seer_choice *choices;
-  ok(seer_choose(w->context, w->network, records, level, w->arena, &choices, counts));
+  must(seer_choose(w->context, w->network, records, level, w->arena, &choices, counts));
   return choices;
 }
 
@@ -124,12 +117,13 @@ static winner find_winner(world *w, seer_records *records, uint32_t t) {
   seer_sketch_list *sketches;
   const seer_task *task = &w->network->task[t];
   const seer_target *target = seer_context_target(w->context);
-  ok(seer_sketch_generate(task->dag, target, SEER_SPACE_FULL, w->arena, &sketches));
+  must(seer_sketch_generate(task->dag, target, SEER_SPACE_FULL, w->arena, &sketches));
   f.rule = seer_record_rule_of(sketches);
-  ok(seer_records_find_targets(records, target, targets, &n));
+  must(seer_records_find_targets(records, target, targets, &n));
   f.target = targets[0];
-  ok(seer_records_find_workload(records, task->key, &f.workload));
-  ok(seer_records_winner(records, f.workload, f.target, &f.rule, w->arena, &f.record, &f.schedule));
+  must(seer_records_find_workload(records, task->key, &f.workload));
+  must(seer_records_winner(
+      records, f.workload, f.target, &f.rule, w->arena, &f.record, &f.schedule));
   return f;
 }
 
@@ -176,7 +170,7 @@ static void test_a_lucky_time_is_not_compiled(void **state) {
         .schedule = f.record.baseline,
         .state = SEER_RECORD_CHECKED,
         .seconds = f.record.seconds / 2};
-    ok(seer_records_add(w.records, &lucky));
+    must(seer_records_add(w.records, &lucky));
   }
   seer_choose_counts counts;
   expect_same(&w, tuned, choose(&w, w.records, 3, &counts));
@@ -187,7 +181,7 @@ static void test_a_lucky_time_is_not_compiled(void **state) {
 static winner put_winner(world *w, uint32_t t, const seer_schedule *schedule, seer_measure_ab ab) {
   winner f = find_winner(w, w->records, t);
   int64_t session;
-  ok(seer_records_session(w->records, w->context, "mlp", "seer", &session));
+  must(seer_records_session(w->records, w->context, "mlp", "seer", &session));
   seer_record record = {.session = session,
       .workload = f.workload,
       .target = f.target,
@@ -195,7 +189,7 @@ static winner put_winner(world *w, uint32_t t, const seer_schedule *schedule, se
       .seconds = ab.seconds,
       .ab = ab,
       .judged = 1234};
-  ok(seer_records_accept(w->records, &record));
+  must(seer_records_accept(w->records, &record));
   return find_winner(w, w->records, t);
 }
 
@@ -229,9 +223,9 @@ static void test_a_winner_that_is_no_faster_than_the_default_goes(void **state) 
   seer_choose_counts counts;
   seer_choice *untuned = choose(&w, NULL, 1, &counts);
   int64_t id;  // nothing was measured for it: it is there because it is the winner
-  ok(seer_records_target(w.records, seer_context_target(w.context), &id));
+  must(seer_records_target(w.records, seer_context_target(w.context), &id));
   const seer_task *task = &w.network->task[1];
-  ok(seer_records_workload(w.records, task->dag, task->key, task->name, &id));
+  must(seer_records_workload(w.records, task->dag, task->key, task->name, &id));
   winner before = put_winner(&w, 1, &untuned[1].schedule, strong);
   assert_true(before.record.id != 0);
   seer_choice *tuned = tune(&w, w.records, "1");
@@ -266,7 +260,7 @@ static void test_a_winner_that_is_beaten_goes(void **state) {
 static const char *export_tuned(world *w) {
   const char *lines = seer_os_path_join(w->arena, w->folder, "r.jsonl");
   (void)tune(w, w->records, "60");
-  ok(seer_records_export(w->records, lines));
+  must(seer_records_export(w->records, lines));
   return lines;
 }
 
@@ -276,7 +270,7 @@ static void test_what_is_imported_is_not_compiled(void **state) {
   open_world(&w);
   seer_record_counts in;
   seer_records *other = new_records(&w, "o.sqlite");
-  ok(seer_records_import(other, export_tuned(&w), false, &in));
+  must(seer_records_import(other, export_tuned(&w), false, &in));
   assert_true(in.n[SEER_RECORD_SOUND] > 0);
   assert_int_equal(n_winners(&w, other), 0);
   seer_choose_counts counts;
@@ -305,7 +299,7 @@ static void test_what_is_imported_is_tried_first(void **state) {
   open_world(&w);
   seer_record_counts in;
   seer_records *other = new_records(&w, "o.sqlite");
-  ok(seer_records_import(other, export_tuned(&w), false, &in));
+  must(seer_records_import(other, export_tuned(&w), false, &in));
   seer_choice *tuned = tune(&w, other, "30");
   assert_non_null(strstr(w.events.data, "from records of other machines"));
   assert_non_null(strstr(w.events.data, "tried"));
@@ -324,7 +318,7 @@ static void test_who_is_vouched_for_is_believed(void **state) {
   const char *lines = export_tuned(&w);
   seer_record_counts in;
   seer_records *other = new_records(&w, "o.sqlite");
-  ok(seer_records_import(other, lines, true, &in));
+  must(seer_records_import(other, lines, true, &in));
   assert_int_equal(n_winners(&w, other), n_winners(&w, w.records));
   seer_choose_counts counts;
   expect_same(&w, choose(&w, w.records, 2, &counts), choose(&w, other, 2, &counts));
@@ -332,11 +326,11 @@ static void test_who_is_vouched_for_is_believed(void **state) {
   // Handed on, it is hearsay of hearsay no more than once: who vouches for `other` has its word.
   const char *more = seer_os_path_join(w.arena, w.folder, "more.jsonl");
   seer_records *third = new_records(&w, "t.sqlite");
-  ok(seer_records_export(other, more));
-  ok(seer_records_import(third, more, false, &in));
-  ok(seer_records_export(third, more));
+  must(seer_records_export(other, more));
+  must(seer_records_import(third, more, false, &in));
+  must(seer_records_export(third, more));
   seer_records *fourth = new_records(&w, "f.sqlite");
-  ok(seer_records_import(fourth, more, true, &in));
+  must(seer_records_import(fourth, more, true, &in));
   assert_int_equal(n_winners(&w, third) + n_winners(&w, fourth), 0);
   seer_records_close(fourth);
   seer_records_close(third);
@@ -354,15 +348,15 @@ static void test_own_winners_stay_beside_trusted_ones(void **state) {
   seer_choose_counts counts;
   seer_choice *untuned = choose(&w, NULL, 1, &counts);
   winner own = put_winner(&w, 0, &untuned[0].schedule, strong);
-  ok(seer_records_set_state(w.records, best.record.id, SEER_RECORD_MEASURED));
+  must(seer_records_set_state(w.records, best.record.id, SEER_RECORD_MEASURED));
   seer_record_counts in;
   char *data;
   size_t n_bytes;
-  ok(seer_os_read_file(lines, w.arena, 1 << 24, &data, &n_bytes));
+  must(seer_os_read_file(lines, w.arena, 1 << 24, &data, &n_bytes));
   for (char *at = data; (at = strstr(at, "\"judged\":")) != NULL; at++)
     if (at[9] != '0') at[9] = '1' + (at[9] == '1');  // other pairs than those known here
-  ok(seer_os_write_file(lines, data, n_bytes));
-  ok(seer_records_import(w.records, lines, true, &in));
+  must(seer_os_write_file(lines, data, n_bytes));
+  must(seer_records_import(w.records, lines, true, &in));
   assert_true(in.n[SEER_RECORD_SOUND] > 0);
   assert_int_equal(find_winner(&w, w.records, 0).record.id, own.record.id);
   close_world(&w);

@@ -1,71 +1,33 @@
 // test_draft.c - candidates do not depend on the number of threads that make them; they differ,
 // are valid, and are none of those that are known.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "space/frame.h"
 #include "space/nest.h"
-#include "support/test_target.h"
+#include "support/search_scene.h"
+#include "support/test.h"
 #include "tune/search.h"
 #include "tune/search/draft.h"
 
-static const char conv_text[] =
-    "dag conv {\n"
-    "  input $x f32[1, 28, 28, 32]\n"
-    "  weight $w f32[32, 3, 3, 32]\n"
-    "  stage pad role pad [n:batch<1, y:y<30, x:x<30, c:in_channel<32] = "
-    "$x[n, y - 1, x - 1, c] if (y >= 1) & (y < 29) & ((x >= 1) & (x < 29)) else 0.0\n"
-    "  stage conv role anchor [n:batch<1, y:y<28, x:x<28, oc:out_channel<32] "
-    "sum[ky:ky<3, kx:kx<3, ic:in_channel<32] = $pad[n, y + ky, x + kx, ic] * $w[oc, ky, kx, ic]\n"
-    "  output $conv\n}\n";
-
 static const uint32_t thread_counts[] = {1, 2, 3, 8, 64};
 
-static void ok(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
-
 typedef struct {
-  seer_arena *arena;
-  seer_target target;
-  seer_sketch_list *sketches;
+  search_scene scene;
   seer_summariser *summariser;
-  seer_bank *bank;
 } world;
 
 static void open_world(world *w) {
-  seer_dag *dag;
-  w->arena = seer_arena_create("test");
-  w->target = test_target_read("server", w->arena);
-  ok(seer_dag_parse("test", conv_text, strlen(conv_text), w->arena, &dag));
-  ok(seer_sketch_generate(dag, &w->target, SEER_SPACE_FULL, w->arena, &w->sketches));
-  w->summariser = seer_summariser_create(w->sketches, w->arena);
-  static const uint32_t family_of[1] = {0};
-  seer_bank_options options = {.n_family = 1,
-      .n_task = 1,
-      .family_of = family_of,
-      .has_base = true,
-      .model = seer_cost_table[0],
-      .seed = 1,
-      .warm_up = 16};
-  ok(seer_bank_create(&options, &w->bank));
-}
-
-static void close_world(world *w) {
-  seer_bank_destroy(w->bank);
-  seer_arena_destroy(w->arena);
+  search_scene_open(&w->scene, "server", search_scene_conv);
+  w->summariser = seer_summariser_create(w->scene.sketches, w->scene.arena);
 }
 
 static void learn(world *w, const seer_schedule *schedule, double noise) {
   static float rows[SEER_NEST_MAX_STATEMENTS * SEER_FEATURE_MAX];
   const seer_nest *nest = seer_summarise(w->summariser, schedule);
-  double estimate_s = seer_analytic_seconds(nest, &w->target);
+  double estimate_s = seer_analytic_seconds(nest, &w->scene.target);
   seer_sample sample = {.rows = rows, .seconds = estimate_s * noise, .estimate_s = estimate_s};
-  sample.n_row = seer_feature_extract(nest, &w->target, estimate_s, rows);
-  ok(seer_bank_add(w->bank, &sample, 1));
+  sample.n_row = seer_feature_extract(nest, &w->scene.target, estimate_s, rows);
+  must(seer_bank_add(w->scene.bank, &sample, 1));
 }
 
 // A search of its own for each number of threads, with models that learn the same: what they
@@ -78,21 +40,21 @@ static void proposals_do_not_depend_on_threads(void **state) {
   for (size_t t = 0; t < SEER_COUNT_OF(thread_counts); t++) {
     world w;
     open_world(&w);
-    seer_search_options options = {.sketches = w.sketches,
-        .target = &w.target,
+    seer_search_options options = {.sketches = w.scene.sketches,
+        .target = &w.scene.target,
         .seed = 7,
         .strategy = &seer_strategy_seer,
         .n_threads = thread_counts[t]};
     seer_search *search;
-    ok(seer_search_create(&options, &search));
+    must(seer_search_create(&options, &search));
     seer_schedule untuned, untuned_of_one;
-    ok(seer_search_zero_trial(search, 400, &untuned));
+    must(seer_search_zero_trial(search, 400, &untuned));
     if (t == 0) untuned_of_one = untuned;
     assert_true(seer_schedule_equal(&untuned, &untuned_of_one));
     for (int round = 0; round < ROUNDS; round++) {
       seer_proposal p[ROUND];
       uint32_t n;
-      ok(seer_search_propose(search, w.bank, ROUND, p, &n));
+      must(seer_search_propose(search, w.scene.bank, ROUND, p, &n));
       assert_int_equal(n, ROUND);
       if (t == 0) memcpy(of_one_thread[round], p, sizeof p);
       for (uint32_t i = 0; i < n; i++) {
@@ -105,13 +67,13 @@ static void proposals_do_not_depend_on_threads(void **state) {
         seer_search_report(search, &p[i].schedule, p[i].analytic_s * noise, true);
         learn(&w, &p[i].schedule, noise);
       }
-      ok(seer_bank_train(w.bank, 0));
+      must(seer_bank_train(w.scene.bank, 0));
     }
     const seer_search_counts *counts = seer_search_get_counts(search);
     if (t == 0) n_scored = counts->scored;
     assert_true(counts->scored == n_scored && n_scored > 1000);
     seer_search_destroy(search);
-    close_world(&w);
+    search_scene_close(&w.scene);
   }
 }
 
@@ -122,9 +84,9 @@ static void is_as_promised(const world *w, const seer_draft_pool *pool, const se
     assert_true(c->hash == seer_schedule_hash(&c->schedule));
     assert_true(seer_table_add(&seen, c->hash));
     assert_false(seer_table_has(known, c->hash));
-    assert_int_equal(seer_schedule_check(w->sketches, &c->schedule), SEER_REJECT_NONE);
+    assert_int_equal(seer_schedule_check(w->scene.sketches, &c->schedule), SEER_REJECT_NONE);
     const seer_nest *nest = seer_summarise(w->summariser, &c->schedule);
-    assert_true(c->analytic_s == seer_analytic_seconds(nest, &w->target));
+    assert_true(c->analytic_s == seer_analytic_seconds(nest, &w->scene.target));
   }
   seer_table_destroy(&seen);
 }
@@ -136,25 +98,25 @@ static void candidates_are_new_valid_and_counted(void **state) {
   enum { N = 1200, ALL = 4 * N };  // enough for every island to have a thread
   world w;
   open_world(&w);
-  double *weight = SEER_NEW_ARRAY(w.arena, double, w.sketches->n);
-  weight[w.sketches->n - 1] = 1;  // of one sketch: there will be duplicates
+  double *weight = SEER_NEW_ARRAY(w.scene.arena, double, w.scene.sketches->n);
+  weight[w.scene.sketches->n - 1] = 1;  // of one sketch: there will be duplicates
   seer_table known = {0};
-  seer_draft_space space = {.sketches = w.sketches,
+  seer_draft_space space = {.sketches = w.scene.sketches,
       .facts = seer_summariser_facts(w.summariser),
-      .target = &w.target,
+      .target = &w.scene.target,
       .known = &known,
       .n_threads = 8};
   const seer_draft_order drawn = {.kind = SEER_DRAFT_DRAWN, .n = N, .sketch_weight = weight};
   seer_draft_pool pool, again;
   seer_search_counts counts = {0}, counts_again = {0};
-  ok(seer_draft_pool_create(ALL, &pool));
-  ok(seer_draft_pool_create(ALL, &again));
-  ok(seer_draft(&space, &drawn, 1, 3, &pool, &counts));
+  must(seer_draft_pool_create(ALL, &pool));
+  must(seer_draft_pool_create(ALL, &again));
+  must(seer_draft(&space, &drawn, 1, 3, &pool, &counts));
   assert_true(pool.n > N / 2 && pool.n <= N);
   assert_int_equal(counts.drafted, pool.n);
   is_as_promised(&w, &pool, &known);
   for (uint32_t i = 0; i < pool.n; i++)
-    assert_int_equal(pool.at[i].schedule.sketch, w.sketches->n - 1);
+    assert_int_equal(pool.at[i].schedule.sketch, w.scene.sketches->n - 1);
 
   for (uint32_t i = 0; i < pool.n; i += 2) seer_table_add(&known, pool.at[i].hash);
   const seer_schedule *given[N + 1];
@@ -162,7 +124,7 @@ static void candidates_are_new_valid_and_counted(void **state) {
   for (uint32_t i = 0; i < pool.n; i++) given[n_given++] = &pool.at[i].schedule;
   given[n_given++] = &pool.at[1].schedule;  // on another island than the first one
   const seer_draft_order orders[] = {{.kind = SEER_DRAFT_GIVEN, .n = n_given, .from = given}};
-  ok(seer_draft(&space, orders, 1, 3, &again, &counts_again));
+  must(seer_draft(&space, orders, 1, 3, &again, &counts_again));
   is_as_promised(&w, &again, &known);
   assert_int_equal(again.n, pool.n / 2);
   assert_int_equal(counts_again.drafted, again.n);
@@ -173,14 +135,14 @@ static void candidates_are_new_valid_and_counted(void **state) {
   const seer_draft_order bred = {
       .kind = SEER_DRAFT_BRED, .n = N, .from = given, .n_from = pool.n, .has_two_parents = true};
   uint32_t n_before = again.n;
-  ok(seer_draft(&space, &bred, 1, 4, &again, &counts_again));
+  must(seer_draft(&space, &bred, 1, 4, &again, &counts_again));
   assert_true(again.n > n_before);
   assert_memory_equal(&again.at[0].schedule, &first.schedule, sizeof first.schedule);
   is_as_promised(&w, &again, &known);
 
   space.max_packed_bytes = 1;
   seer_draft_pool_clear(&again);
-  ok(seer_draft(&space, &drawn, 1, 5, &again, &counts_again));
+  must(seer_draft(&space, &drawn, 1, 5, &again, &counts_again));
   for (uint32_t i = 0; i < again.n; i++) {
     const seer_nest *nest = seer_summarise(w.summariser, &again.at[i].schedule);
     assert_true(nest->packed_bytes <= 1);
@@ -189,7 +151,7 @@ static void candidates_are_new_valid_and_counted(void **state) {
   seer_draft_pool_destroy(&pool);
   seer_draft_pool_destroy(&again);
   seer_table_destroy(&known);
-  close_world(&w);
+  search_scene_close(&w.scene);
 }
 
 int main(void) {

@@ -1,24 +1,15 @@
 // Which constants are read in another step's packed form: an embedding whose head is tied to it,
 // and not where somebody needs the rows as they lie, where it would cost too much, or where it is
 // forbidden.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "support/test.h"
 #include "support/test_target.h"
 #include "tune/select/choose.h"
 #include "tune/select/gather.h"
 
 static seer_context *context;
 static seer_arena *arena;
-
-static void must(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
 
 static int setup(void **state) {
   (void)state;

@@ -1,19 +1,12 @@
 // Records: what goes in comes out; states, best, export and import; hostile lines and files are
 // refused.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/os.h"
+#include "support/test.h"
 #include "tune/record/sound.h"
-
-static void ok(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
 
 typedef struct {
   seer_context *context;
@@ -41,22 +34,22 @@ static seer_dag *gemm(seer_arena *arena, int64_t m) {
 }
 
 static void open_world(world *w) {
-  ok(seer_context_create(&w->context));
-  ok(seer_context_set(w->context, "threads", "2"));
-  ok(seer_context_find_target(w->context));
+  must(seer_context_create(&w->context));
+  must(seer_context_set(w->context, "threads", "2"));
+  must(seer_context_find_target(w->context));
   w->arena = seer_arena_create("test");
-  ok(seer_os_temp_dir("seer-test", w->arena, &w->folder));
-  ok(seer_records_open(
+  must(seer_os_temp_dir("seer-test", w->arena, &w->folder));
+  must(seer_records_open(
       w->context, seer_os_path_join(w->arena, w->folder, "r.sqlite"), &w->records));
   w->dag = gemm(w->arena, 126);
-  ok(seer_records_target(w->records, seer_context_target(w->context), &w->target));
-  ok(seer_records_workload(w->records, w->dag, seer_dag_hash(w->dag), "gemm", &w->workload));
-  ok(seer_records_session(w->records, w->context, "/some/where/m.onnx", "seer", &w->session));
+  must(seer_records_target(w->records, seer_context_target(w->context), &w->target));
+  must(seer_records_workload(w->records, w->dag, seer_dag_hash(w->dag), "gemm", &w->workload));
+  must(seer_records_session(w->records, w->context, "/some/where/m.onnx", "seer", &w->session));
 }
 
 static void close_world(world *w) {
   seer_records_close(w->records);
-  ok(seer_os_remove_tree(w->folder));
+  must(seer_os_remove_tree(w->folder));
   seer_arena_destroy(w->arena);
   seer_context_destroy(w->context);
 }
@@ -65,7 +58,7 @@ static void close_world(world *w) {
 static const char *schedule_of(world *w, const char *comment) {
   seer_sketch_list *sketches;
   seer_schedule schedule;
-  ok(seer_sketch_generate(
+  must(seer_sketch_generate(
       w->dag, seer_context_target(w->context), SEER_SPACE_FULL, w->arena, &sketches));
   seer_schedule_default(sketches, 0, &schedule);
   return seer_arena_printf(
@@ -82,7 +75,7 @@ static int64_t add(world *w, const char *schedule, double seconds, seer_measured
       .n_samples = 2,
       .sample = {seconds, seconds * 1.5},
       .message = "here"};
-  ok(seer_records_add(w->records, &record));
+  must(seer_records_add(w->records, &record));
   return record.id;
 }
 
@@ -99,17 +92,17 @@ static void test_best_is_the_fastest_of_at_least_a_state(void **state) {
   int64_t twin = add(&w, "as fast", 1e-4, SEER_MEASURED_OK);
   add(&w, "failed", 0, SEER_MEASURED_RUN_CRASH);
   seer_record best;
-  ok(best_of(&w, SEER_RECORD_MEASURED, &best));
+  must(best_of(&w, SEER_RECORD_MEASURED, &best));
   assert_int_equal(best.id, fast);  // the older of two equals
   assert_string_equal(best.schedule, "fast");
   assert_int_equal(best.n_samples, 2);
-  ok(best_of(&w, SEER_RECORD_ACCEPTED, &best));
+  must(best_of(&w, SEER_RECORD_ACCEPTED, &best));
   assert_int_equal(best.id, 0);
-  ok(seer_records_set_state(w.records, twin, SEER_RECORD_ACCEPTED));
-  ok(best_of(&w, SEER_RECORD_ACCEPTED, &best));
+  must(seer_records_set_state(w.records, twin, SEER_RECORD_ACCEPTED));
+  must(best_of(&w, SEER_RECORD_ACCEPTED, &best));
   assert_int_equal(best.id, twin);
-  ok(seer_records_set_state(w.records, fast, SEER_RECORD_REFUSED));
-  ok(best_of(&w, SEER_RECORD_MEASURED, &best));
+  must(seer_records_set_state(w.records, fast, SEER_RECORD_REFUSED));
+  must(best_of(&w, SEER_RECORD_MEASURED, &best));
   assert_int_equal(best.id, twin);
   close_world(&w);
 }
@@ -121,14 +114,15 @@ static void test_nearest_shape_of_the_same_structure(void **state) {
   int64_t shapes[3] = {100, 64, 1000}, workloads[3];
   for (int i = 0; i < 3; i++) {
     seer_dag *dag = gemm(w.arena, shapes[i]);
-    ok(seer_records_workload(w.records, dag, seer_dag_hash(dag), "gemm", &w.workload));
+    must(seer_records_workload(w.records, dag, seer_dag_hash(dag), "gemm", &w.workload));
     int64_t id = add(&w, "s", 1e-4, SEER_MEASURED_OK);
-    ok(seer_records_set_state(w.records, id, SEER_RECORD_ACCEPTED));
+    must(seer_records_set_state(w.records, id, SEER_RECORD_ACCEPTED));
     workloads[i] = w.workload;
   }
   seer_record_near near[4];
   uint32_t n;
-  ok(seer_records_nearest(w.records, w.dag, seer_dag_hash(w.dag), w.target, w.arena, near, 4, &n));
+  must(
+      seer_records_nearest(w.records, w.dag, seer_dag_hash(w.dag), w.target, w.arena, near, 4, &n));
   assert_int_equal(n, 3);
   for (int i = 0; i < 3; i++) assert_int_equal(near[i].workload, workloads[i]);
   close_world(&w);
@@ -146,15 +140,15 @@ static void test_asking_adds_nothing(void **state) {
   uint32_t n;
   seer_record best;
   for (int i = 0; i < 2; i++) {
-    ok(seer_records_find_workload(w.records, seer_dag_hash(dag), &id));
+    must(seer_records_find_workload(w.records, seer_dag_hash(dag), &id));
     assert_int_equal(id, 0);
-    ok(seer_records_find_targets(w.records, &other, ids, &n));
+    must(seer_records_find_targets(w.records, &other, ids, &n));
     assert_int_equal(n, 1);
     assert_int_equal(ids[0], 0);
   }
-  ok(seer_records_best(w.records, id, ids[0], SEER_RECORD_MEASURED, NULL, w.arena, &best, NULL));
+  must(seer_records_best(w.records, id, ids[0], SEER_RECORD_MEASURED, NULL, w.arena, &best, NULL));
   assert_int_equal(best.id, 0);
-  ok(seer_records_find_workload(w.records, seer_dag_hash(w.dag), &id));
+  must(seer_records_find_workload(w.records, seer_dag_hash(w.dag), &id));
   assert_int_equal(id, w.workload);
   close_world(&w);
 }
@@ -170,13 +164,13 @@ static void test_similar_machines(void **state) {
   apart.threads += 1;
   int64_t other_id, apart_id, ids[SEER_RECORD_MAX_TARGETS];
   uint32_t n;
-  ok(seer_records_target(w.records, &apart, &apart_id));
-  ok(seer_records_target(w.records, &other, &other_id));
-  ok(seer_records_find_targets(w.records, seer_context_target(w.context), ids, &n));
+  must(seer_records_target(w.records, &apart, &apart_id));
+  must(seer_records_target(w.records, &other, &other_id));
+  must(seer_records_find_targets(w.records, seer_context_target(w.context), ids, &n));
   assert_int_equal(n, 2);
   assert_int_equal(ids[0], w.target);
   assert_int_equal(ids[1], other_id);
-  ok(seer_records_find_targets(w.records, &other, ids, &n));
+  must(seer_records_find_targets(w.records, &other, ids, &n));
   assert_int_equal(n, 2);
   assert_int_equal(ids[0], other_id);
   assert_int_equal(ids[1], w.target);
@@ -185,9 +179,9 @@ static void test_similar_machines(void **state) {
   for (int i = 0; i < 2 * SEER_RECORD_MAX_TARGETS; i++) {
     (void)snprintf(name, sizeof name, "model %d", i);
     other.model_name = name;
-    ok(seer_records_target(w.records, &other, &other_id));
+    must(seer_records_target(w.records, &other, &other_id));
   }
-  ok(seer_records_find_targets(w.records, seer_context_target(w.context), ids, &n));
+  must(seer_records_find_targets(w.records, seer_context_target(w.context), ids, &n));
   assert_int_equal(n, SEER_RECORD_MAX_TARGETS);
   close_world(&w);
 }
@@ -205,23 +199,23 @@ static void test_export_and_import(void **state) {
   add(&w, schedule_of(&w, "a"), 1e-4, SEER_MEASURED_OK);
   add(&w, schedule_of(&w, "b"), 0, SEER_MEASURED_BUILD_TIMEOUT);
   const char *lines = seer_os_path_join(w.arena, w.folder, "r.jsonl");
-  ok(seer_records_export(w.records, lines));
+  must(seer_records_export(w.records, lines));
   char *data;
   size_t n_bytes;
-  ok(seer_os_read_file(lines, w.arena, 1 << 20, &data, &n_bytes));
+  must(seer_os_read_file(lines, w.arena, 1 << 20, &data, &n_bytes));
   assert_null(strstr(data, "/some/where"));  // no paths
   seer_records *other;
-  ok(seer_records_open(w.context, seer_os_path_join(w.arena, w.folder, "o.sqlite"), &other));
+  must(seer_records_open(w.context, seer_os_path_join(w.arena, w.folder, "o.sqlite"), &other));
   seer_record_counts counts;
-  ok(seer_records_import(other, lines, false, &counts));
+  must(seer_records_import(other, lines, false, &counts));
   assert_int_equal(counts.n[SEER_RECORD_SOUND], 2);
-  ok(seer_records_import(other, lines, false, &counts));
+  must(seer_records_import(other, lines, false, &counts));
   assert_int_equal(counts.n[SEER_RECORD_SOUND], 0);
   assert_int_equal(counts.n[SEER_RECORD_KNOWN], 2);
   // Damaged lines: every prefix of the first line, and each of its bytes changed; sound lines after
   // them still come in.
   seer_records *third;
-  ok(seer_records_open(w.context, seer_os_path_join(w.arena, w.folder, "t.sqlite"), &third));
+  must(seer_records_open(w.context, seer_os_path_join(w.arena, w.folder, "t.sqlite"), &third));
   size_t line = strcspn(data, "\n");
   seer_text text;
   seer_text_init(&text, w.arena);
@@ -231,16 +225,16 @@ static void test_export_and_import(void **state) {
   }
   seer_text_put(&text, "[1,2]\n{}\n\x01\xff\n");
   seer_text_put_n(&text, data, n_bytes);
-  ok(seer_os_write_file(lines, text.data, text.n_bytes));
-  ok(seer_records_import(third, lines, false, &counts));
+  must(seer_os_write_file(lines, text.data, text.n_bytes));
+  must(seer_records_import(third, lines, false, &counts));
   assert_int_equal(counts.n[SEER_RECORD_SOUND], 2);
   int64_t workload, target;
   uint32_t n = 0;
-  ok(seer_records_workload(third, w.dag, seer_dag_hash(w.dag), "gemm", &workload));
-  ok(seer_records_target(third, seer_context_target(w.context), &target));
-  ok(seer_records_each(third, workload, target, count, &n));
+  must(seer_records_workload(third, w.dag, seer_dag_hash(w.dag), "gemm", &workload));
+  must(seer_records_target(third, seer_context_target(w.context), &target));
+  must(seer_records_each(third, workload, target, count, &n));
   assert_int_equal(n, 2);
-  ok(seer_records_merge(
+  must(seer_records_merge(
       w.records, seer_os_path_join(w.arena, w.folder, "t.sqlite"), false, &counts));
   assert_int_equal(counts.n[SEER_RECORD_SOUND], 0);
   seer_records_close(other);
@@ -262,10 +256,10 @@ static void test_import_believes_nothing(void **state) {
   open_world(&w);
   add(&w, schedule_of(&w, "a"), 0.25, SEER_MEASURED_OK);
   const char *lines = seer_os_path_join(w.arena, w.folder, "r.jsonl");
-  ok(seer_records_export(w.records, lines));
+  must(seer_records_export(w.records, lines));
   char *data;
   size_t n_bytes;
-  ok(seer_os_read_file(lines, w.arena, 1 << 20, &data, &n_bytes));
+  must(seer_os_read_file(lines, w.arena, 1 << 20, &data, &n_bytes));
   const char *line = seer_arena_strndup(w.arena, data, n_bytes);
   static const struct {
     const char *from, *to;
@@ -294,17 +288,17 @@ static void test_import_believes_nothing(void **state) {
       {"\"v\":2", "\"v\":3", SEER_RECORD_MALFORMED},
   };
   seer_records *other;
-  ok(seer_records_open(w.context, seer_os_path_join(w.arena, w.folder, "o.sqlite"), &other));
+  must(seer_records_open(w.context, seer_os_path_join(w.arena, w.folder, "o.sqlite"), &other));
   seer_record_counts counts;
   for (size_t i = 0; i < SEER_COUNT_OF(lies); i++) {
     const char *lie = with(w.arena, line, lies[i].from, lies[i].to);
-    ok(seer_os_write_file(lines, lie, strlen(lie)));
-    ok(seer_records_import(other, lines, false, &counts));
+    must(seer_os_write_file(lines, lie, strlen(lie)));
+    must(seer_records_import(other, lines, false, &counts));
     if (counts.n[lies[i].verdict] != 1 || counts.n[SEER_RECORD_SOUND] != 0)
       fail_msg("%s: %s", lies[i].to, seer_record_counts_print(&counts, w.arena));
   }
-  ok(seer_os_write_file(lines, line, n_bytes));
-  ok(seer_records_import(other, lines, false, &counts));
+  must(seer_os_write_file(lines, line, n_bytes));
+  must(seer_records_import(other, lines, false, &counts));
   assert_int_equal(counts.n[SEER_RECORD_SOUND], 1);
   seer_records_close(other);
   close_world(&w);
@@ -317,7 +311,7 @@ static void test_what_is_no_database_is_refused(void **state) {
   const char *path = seer_os_path_join(w.arena, w.folder, "bad.sqlite");
   static const char junk[] =
       "this is not a database, it is a text that is long enough to look like a header .....";
-  ok(seer_os_write_file(path, junk, sizeof junk));
+  must(seer_os_write_file(path, junk, sizeof junk));
   seer_records *records;
   seer_status status = seer_records_open(w.context, path, &records);
   assert_non_null(status);

@@ -1,20 +1,14 @@
 // Files of records as files: what is damaged or another program's is refused and left as it was, to
 // the byte; files of the first version are read, and carried over; who only reads leaves no trace.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "base/os.h"
+#include "support/test.h"
 #include "tune/record.h"
-
-static void ok(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
 
 typedef struct {
   seer_context *context;
@@ -23,15 +17,15 @@ typedef struct {
 } world;
 
 static void open_world(world *w) {
-  ok(seer_context_create(&w->context));
+  must(seer_context_create(&w->context));
   w->arena = seer_arena_create("test");
-  ok(seer_os_temp_dir("seer-test", w->arena, &w->folder));
+  must(seer_os_temp_dir("seer-test", w->arena, &w->folder));
   w->path = seer_os_path_join(w->arena, w->folder, "a 100%?.sqlite");
   w->own_path = seer_os_path_join(w->arena, w->folder, "own.sqlite");
 }
 
 static void close_world(world *w) {
-  ok(seer_os_remove_tree(w->folder));
+  must(seer_os_remove_tree(w->folder));
   seer_arena_destroy(w->arena);
   seer_context_destroy(w->context);
 }
@@ -64,7 +58,7 @@ typedef struct {
 
 static bytes read_bytes(world *w, const char *path) {
   bytes b;
-  ok(seer_os_read_file(path, w->arena, 1 << 24, &b.data, &b.n));
+  must(seer_os_read_file(path, w->arena, 1 << 24, &b.data, &b.n));
   return b;
 }
 
@@ -77,7 +71,7 @@ static bool has_beside(world *w, const char *suffix) {
 // An empty file of records of today, with its journal folded in.
 static void make_records(world *w) {
   seer_records *records;
-  ok(seer_records_open(w->context, w->path, &records));
+  must(seer_records_open(w->context, w->path, &records));
   seer_records_close(records);
 }
 
@@ -97,7 +91,7 @@ static void expect_refused(world *w, seer_code code, const char *text) {
   assert_null(records);
   expect(seer_records_open_to_read(w->context, w->path, &records), code, text);
   assert_null(records);
-  ok(seer_records_open(w->context, w->own_path, &own));
+  must(seer_records_open(w->context, w->own_path, &own));
   seer_record_counts counts;
   expect(seer_records_merge(own, w->path, true, &counts), code, text);
   seer_records_close(own);
@@ -148,7 +142,7 @@ static void test_other_databases_are_refused(void **state) {
   expect_refused(&w, SEER_CODE_INVALID, "a database of something else");
   static const char junk[] =
       "this is not a database, it is a text that is long enough to look like a header .....";
-  ok(seer_os_write_file(w.path, junk, sizeof junk));
+  must(seer_os_write_file(w.path, junk, sizeof junk));
   expect_refused(&w, SEER_CODE_CORRUPT, "move it away");
   close_world(&w);
 }
@@ -173,12 +167,12 @@ static void test_damaged_files_are_refused(void **state) {
   make_records(&w);
   put_measurements(w.path, 200);
   bytes whole = read_bytes(&w, w.path);
-  ok(seer_os_write_file(w.path, whole.data, whole.n / 2));
+  must(seer_os_write_file(w.path, whole.data, whole.n / 2));
   expect_refused(&w, SEER_CODE_CORRUPT, "move it away");
   char *page = seer_arena_alloc(w.arena, whole.n, 16);
   memcpy(page, whole.data, whole.n);
   memset(page + whole.n - 3 * 4096, 0xA5, 4096);
-  ok(seer_os_write_file(w.path, page, whole.n));
+  must(seer_os_write_file(w.path, page, whole.n));
   expect_refused(&w, SEER_CODE_CORRUPT, "damaged: Page ");
   close_world(&w);
 }
@@ -193,13 +187,13 @@ static void test_readers_leave_no_trace(void **state) {
   assert_false(seer_os_exists(w.path));
   make_records(&w);
   bytes before = read_bytes(&w, w.path);
-  ok(seer_records_open_to_read(w.context, w.path, &records));
+  must(seer_records_open_to_read(w.context, w.path, &records));
   assert_false(has_beside(&w, "-wal") || has_beside(&w, "-shm"));
   seer_records_close(records);
   assert_true(same_bytes(before, read_bytes(&w, w.path)));
   // An empty file is one without records.
-  ok(seer_os_write_file(w.path, "", 0));
-  ok(seer_records_open_to_read(w.context, w.path, &records));
+  must(seer_os_write_file(w.path, "", 0));
+  must(seer_records_open_to_read(w.context, w.path, &records));
   seer_records_close(records);
   assert_int_equal(read_bytes(&w, w.path).n, 0);
   close_world(&w);
@@ -212,7 +206,7 @@ static void test_a_journal_that_was_left_is_read(void **state) {
   open_world(&w);
   sqlite3 *writer = NULL;
   seer_records *records;
-  ok(seer_records_open(w.context, w.own_path, &records));
+  must(seer_records_open(w.context, w.own_path, &records));
   seer_records_close(records);
   assert_int_equal(sqlite3_open(w.own_path, &writer), SQLITE_OK);
   assert_int_equal(
@@ -222,10 +216,10 @@ static void test_a_journal_that_was_left_is_read(void **state) {
              *wal = seer_arena_printf(w.arena, "%s-wal", w.path);
   bytes file = read_bytes(&w, w.own_path), journal = read_bytes(&w, own_wal);
   assert_true(journal.n > 0);
-  ok(seer_os_write_file(w.path, file.data, file.n));
-  ok(seer_os_write_file(wal, journal.data, journal.n));
+  must(seer_os_write_file(w.path, file.data, file.n));
+  must(seer_os_write_file(wal, journal.data, journal.n));
   sqlite3_close(writer);
-  ok(seer_records_open_to_read(w.context, w.path, &records));
+  must(seer_records_open_to_read(w.context, w.path, &records));
   seer_records_close(records);
   assert_true(same_bytes(file, read_bytes(&w, w.path)));
   assert_true(same_bytes(journal, read_bytes(&w, wal)));
@@ -241,7 +235,7 @@ static void test_a_transaction_that_was_cut_off_is_undone(void **state) {
   open_world(&w);
   sqlite3 *writer = NULL;
   seer_records *records;
-  ok(seer_records_open(w.context, w.own_path, &records));
+  must(seer_records_open(w.context, w.own_path, &records));
   seer_records_close(records);
   put_measurements(w.own_path, 200);
   assert_int_equal(sqlite3_open(w.own_path, &writer), SQLITE_OK);
@@ -254,13 +248,13 @@ static void test_a_transaction_that_was_cut_off_is_undone(void **state) {
              *journal = seer_arena_printf(w.arena, "%s-journal", w.path);
   bytes file = read_bytes(&w, w.own_path), undo = read_bytes(&w, own_journal);
   assert_true(undo.n > 512);
-  ok(seer_os_write_file(w.path, file.data, file.n));
-  ok(seer_os_write_file(journal, undo.data, undo.n));
+  must(seer_os_write_file(w.path, file.data, file.n));
+  must(seer_os_write_file(journal, undo.data, undo.n));
   assert_int_equal(sqlite3_exec(writer, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
   sqlite3_close(writer);
   expect(seer_records_open_to_read(w.context, w.path, &records), SEER_CODE_IO, "was cut off");
   assert_true(same_bytes(file, read_bytes(&w, w.path)));
-  ok(seer_records_open(w.context, w.path, &records));
+  must(seer_records_open(w.context, w.path, &records));
   seer_records_close(records);
   assert_int_equal(ask(w.path, "SELECT count(*) FROM measurement WHERE seconds < 1"), 200);
   close_world(&w);
@@ -271,14 +265,14 @@ static const char old_file[] = SEER_SOURCE_DIR "/test/unit/tune/old/records_1.sq
 
 static void put_old_file(world *w) {
   bytes old = read_bytes(w, old_file);
-  ok(seer_os_write_file(w->path, old.data, old.n));
+  must(seer_os_write_file(w->path, old.data, old.n));
 }
 
 static uint32_t n_sound(seer_records *records, seer_arena *arena) {
   seer_text text;
   seer_text_init(&text, arena);
   seer_record_counts counts;
-  ok(seer_records_check(records, &text, &counts));
+  must(seer_records_check(records, &text, &counts));
   assert_int_equal(seer_record_counts_bad(&counts), 0);
   return counts.n[SEER_RECORD_SOUND];
 }
@@ -290,12 +284,12 @@ static void test_the_first_version_is_read_as_it_lies(void **state) {
   put_old_file(&w);
   bytes before = read_bytes(&w, w.path);
   seer_records *records;
-  ok(seer_records_open_to_read(w.context, w.path, &records));
+  must(seer_records_open_to_read(w.context, w.path, &records));
   assert_int_equal(n_sound(records, w.arena), 55);
   seer_records_close(records);
-  ok(seer_records_open(w.context, w.own_path, &records));
+  must(seer_records_open(w.context, w.own_path, &records));
   seer_record_counts counts;
-  ok(seer_records_merge(records, w.path, false, &counts));
+  must(seer_records_merge(records, w.path, false, &counts));
   assert_true(counts.n[SEER_RECORD_SOUND] > 0);
   assert_int_equal(seer_record_counts_bad(&counts), 0);
   seer_records_close(records);
@@ -313,7 +307,7 @@ static void test_the_first_version_is_carried_over(void **state) {
   assert_int_equal(ask(w.path, "SELECT count(*) FROM measurement WHERE state = 'accepted'"), 8);
   seer_records *records;
   for (int i = 0; i < 2; i++) {
-    ok(seer_records_open(w.context, w.path, &records));
+    must(seer_records_open(w.context, w.path, &records));
     assert_int_equal(n_sound(records, w.arena), 55);
     seer_records_close(records);
   }

@@ -1,14 +1,11 @@
 // Policies on made-up histories: who gets the next round, and why.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "learn/cost.h"
 #include "learn/family.h"
 #include "setup/context.h"
+#include "support/test.h"
 #include "tune/measure.h"
 #include "tune/scheduler.h"
 

@@ -1,23 +1,12 @@
 // One task's search: a lucky best is found out, every formulation gets its share of the first
 // trials, the user's limit on packed weights holds, look-alikes of what is known wait.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "support/search_scene.h"
+#include "support/test.h"
 #include "support/test_target.h"
 #include "tune/search.h"
 
-static const char conv_text[] =
-    "dag conv {\n"
-    "  input $x f32[1, 28, 28, 32]\n"
-    "  weight $w f32[32, 3, 3, 32]\n"
-    "  stage pad role pad [n:batch<1, y:y<30, x:x<30, c:in_channel<32] = "
-    "$x[n, y - 1, x - 1, c] if (y >= 1) & (y < 29) & ((x >= 1) & (x < 29)) else 0.0\n"
-    "  stage conv role anchor [n:batch<1, y:y<28, x:x<28, oc:out_channel<32] "
-    "sum[ky:ky<3, kx:kx<3, ic:in_channel<32] = $pad[n, y + ky, x + kx, ic] * $w[oc, ky, kx, ic]\n"
-    "  output $conv\n}\n";
 static const char depthwise_text[] =
     "dag depthwise {\n"
     "  input $x f32[1, 14, 14, 64]\n"
@@ -27,44 +16,35 @@ static const char depthwise_text[] =
     "  stage conv role anchor [n:batch<1, y:y<14, x:x<14, c:in_channel<64] "
     "sum[ky:ky<3, kx:kx<3] = $pad[n, y + ky, x + kx, c] * $w[ky, kx, c]\n"
     "  output $conv\n}\n";
+// Of search_scene_conv.
 #define WEIGHT_BYTES (32 * 3 * 3 * 32 * 4)
 
-static void ok(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
-
 typedef struct {
-  seer_arena *arena;
-  seer_sketch_list *sketches;
+  search_scene scene;
   seer_search *search;
 } world;
 
 static void open_world(world *w, const char *machine, const char *text, uint64_t max_packed_bytes) {
-  seer_dag *dag;
-  w->arena = seer_arena_create("test");
-  ok(seer_dag_parse("test", text, strlen(text), w->arena, &dag));
-  seer_target *target = SEER_NEW(w->arena, seer_target);
-  *target = test_target_read(machine, w->arena);
-  ok(seer_sketch_generate(dag, target, SEER_SPACE_FULL, w->arena, &w->sketches));
-  seer_search_options options = {.sketches = w->sketches,
-      .target = target,
+  search_scene_open(&w->scene, machine, text);
+  seer_search_options options = {.sketches = w->scene.sketches,
+      .target = &w->scene.target,
       .seed = 1,
       .strategy = &seer_strategy_seer,
       .max_packed_bytes = max_packed_bytes};
-  ok(seer_search_create(&options, &w->search));
+  must(seer_search_create(&options, &w->search));
 }
 
 static void close_world(world *w) {
   seer_search_destroy(w->search);
-  seer_arena_destroy(w->arena);
+  search_scene_close(&w->scene);
 }
 
 static void a_lucky_best_is_found_out(const char *machine) {
   world w;
-  open_world(&w, machine, conv_text, 0);
+  open_world(&w, machine, search_scene_conv, 0);
   seer_proposal p[3];
   uint32_t n;
-  ok(seer_search_propose(w.search, NULL, 3, p, &n));
+  must(seer_search_propose(w.search, NULL, 3, p, &n));
   assert_int_equal(n, 3);
   seer_search_report(w.search, &p[0].schedule, 1.0, true);
   seer_search_report(w.search, &p[1].schedule, 0.8, true);  // 1.1 in truth
@@ -88,16 +68,16 @@ static void a_lucky_best_is_found_out(const char *machine) {
 // them again.
 static void every_formulation_gets_a_tenth(const char *machine) {
   world w;
-  open_world(&w, machine, conv_text, 0);
+  open_world(&w, machine, search_scene_conv, 0);
   enum { ROUNDS = 4, ROUND = 16 };
   const char *names[8];
   uint32_t counts[8] = {0}, n_name = 0, total = 0;
   for (int round = 0; round < ROUNDS; round++) {
     seer_proposal p[ROUND];
     uint32_t n;
-    ok(seer_search_propose(w.search, NULL, ROUND, p, &n));
+    must(seer_search_propose(w.search, NULL, ROUND, p, &n));
     for (uint32_t i = 0; i < n; i++) {
-      const char *name = w.sketches->sketch[p[i].schedule.sketch]->formulation;
+      const char *name = w.scene.sketches->sketch[p[i].schedule.sketch]->formulation;
       uint32_t k = 0;
       while (k < n_name && strcmp(names[k], name) != 0) k++;
       if (k == n_name) names[n_name++] = name;
@@ -117,12 +97,12 @@ static void packed_weights_stay_within_the_limit(const char *machine) {
   // F(4x4,3x3) has 36 numbers for 9: four times the weights.
   for (int is_limited = 0; is_limited < 2; is_limited++) {
     world w;
-    open_world(&w, machine, conv_text, is_limited ? 2 * WEIGHT_BYTES : 0);
+    open_world(&w, machine, search_scene_conv, is_limited ? 2 * WEIGHT_BYTES : 0);
     uint32_t n_large = 0;
     for (int round = 0; round < 3; round++) {
       seer_proposal p[16];
       uint32_t n;
-      ok(seer_search_propose(w.search, NULL, 16, p, &n));
+      must(seer_search_propose(w.search, NULL, 16, p, &n));
       for (uint32_t i = 0; i < n; i++)
         n_large += seer_search_packed_bytes(w.search, &p[i].schedule) > 2 * WEIGHT_BYTES;
     }
@@ -134,16 +114,16 @@ static void packed_weights_stay_within_the_limit(const char *machine) {
   }
 }
 
-static void learn(world *w, seer_bank *bank, const seer_schedule *schedule) {
+static void learn(world *w, const seer_schedule *schedule) {
   float *rows =
-      SEER_NEW_ARRAY(w->arena, float, (size_t)SEER_NEST_MAX_STATEMENTS *seer_feature_count);
+      SEER_NEW_ARRAY(w->scene.arena, float, (size_t)SEER_NEST_MAX_STATEMENTS *seer_feature_count);
   double estimate_s = seer_search_analytic(w->search, schedule);
   seer_sample sample = {.rows = rows,
       .seconds = 2 * estimate_s,
       .estimate_s = estimate_s,
       .n_row = seer_search_features(w->search, schedule, rows)};
   seer_search_report(w->search, schedule, sample.seconds, true);
-  ok(seer_bank_add(bank, &sample, 1));
+  must(seer_bank_add(w->scene.bank, &sample, 1));
 }
 
 // A window of 3x3 has few kinds of code and many schedules: the loops of its reductions in any
@@ -151,23 +131,13 @@ static void learn(world *w, seer_bank *bank, const seer_schedule *schedule) {
 static void look_alikes_wait(const char *machine) {
   world w;
   open_world(&w, machine, depthwise_text, 0);
-  static const uint32_t family_of[1] = {0};
-  seer_bank_options options = {.n_family = 1,
-      .n_task = 1,
-      .family_of = family_of,
-      .has_base = true,
-      .model = seer_cost_table[0],
-      .seed = 1,
-      .warm_up = 16};
-  seer_bank *bank;
-  ok(seer_bank_create(&options, &bank));
   enum { ROUNDS = 6, ROUND = 16 };
   double seen[ROUNDS * ROUND];
   uint32_t n_seen = 0, n_model = 0, n_new = 0;
   for (int round = 0; round < ROUNDS; round++) {
     seer_proposal p[ROUND];
     uint32_t n;
-    ok(seer_search_propose(w.search, bank, ROUND, p, &n));
+    must(seer_search_propose(w.search, w.scene.bank, ROUND, p, &n));
     for (uint32_t i = 0; i < n; i++) {
       bool is_new = true;
       for (uint32_t k = 0; k < n_seen; k++) is_new = is_new && seen[k] != p[i].analytic_s;
@@ -175,13 +145,12 @@ static void look_alikes_wait(const char *machine) {
       n_model += is_by_model;
       n_new += is_by_model && is_new;
       seen[n_seen++] = p[i].analytic_s;
-      learn(&w, bank, &p[i].schedule);
+      learn(&w, &p[i].schedule);
     }
-    ok(seer_bank_train(bank, 0));
+    must(seer_bank_train(w.scene.bank, 0));
   }
   assert_true(n_model >= 4 * ROUND / 2);
   if (n_new * 4 < n_model * 3) fail_msg("of %u by the model %u are new", n_model, n_new);
-  seer_bank_destroy(bank);
   close_world(&w);
 }
 

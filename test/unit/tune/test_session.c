@@ -2,24 +2,17 @@
 // measuring twice.
 // SEER_TEST: timeout=400
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/os.h"
 #include "models/models.h"
+#include "support/test.h"
 #include "support/test_target.h"
 #include "tune/select/choose.h"
 #include "tune/select/share.h"
 #include "tune/session.h"
-
-static void ok(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
 
 typedef struct {
   seer_context *context;
@@ -30,17 +23,17 @@ typedef struct {
 // On a made-up machine; `more`: options behind its text. Nothing runs: the measurer is a formula.
 static void open_world_on(world *w, const char *machine, const char *more, const char *shapes,
     const char *model, const char *policy, const char *trials) {
-  ok(seer_context_create(&w->context));
+  must(seer_context_create(&w->context));
   w->arena = seer_arena_create("test");
   const char *target =
       seer_arena_printf(w->arena, "%s%s", test_target_text(machine, w->arena), more);
-  ok(seer_context_set(w->context, "target", target));
-  if (shapes) ok(seer_context_set(w->context, "input-shapes", shapes));
-  ok(seer_context_set(w->context, "measure", "fake"));
-  ok(seer_context_set(w->context, "search-policy", policy));
-  ok(seer_context_set(w->context, "trials", trials));
-  ok(seer_context_find_target(w->context));
-  ok(seer_front_load(w->context, model, seer_model_build, w->arena, &w->network));
+  must(seer_context_set(w->context, "target", target));
+  if (shapes) must(seer_context_set(w->context, "input-shapes", shapes));
+  must(seer_context_set(w->context, "measure", "fake"));
+  must(seer_context_set(w->context, "search-policy", policy));
+  must(seer_context_set(w->context, "trials", trials));
+  must(seer_context_find_target(w->context));
+  must(seer_front_load(w->context, model, seer_model_build, w->arena, &w->network));
 }
 
 static void open_world(world *w, const char *model, const char *policy, const char *trials) {
@@ -75,9 +68,9 @@ static outcome run(world *w, seer_records *records) {
   seer_session *session;
   seer_text text;
   seer_text_init(&text, w->arena);
-  ok(seer_session_create(w->context, w->network, records, "test", &session));
+  must(seer_session_create(w->context, w->network, records, "test", &session));
   seer_session_listen(session, write_event, &text);
-  ok(seer_session_run(session));
+  must(seer_session_run(session));
   outcome out = {.events = text.data};
   seer_session_get_totals(session, &out.totals);
   seer_choice *choices = SEER_NEW_ARRAY(w->arena, seer_choice, w->network->n_task);
@@ -133,9 +126,9 @@ static void test_sessions_repeat(void **state) {
 
 static seer_records *new_records(world *w, const char **out_folder, const char **out_path) {
   seer_records *records;
-  ok(seer_os_temp_dir("seer-test", w->arena, out_folder));
+  must(seer_os_temp_dir("seer-test", w->arena, out_folder));
   *out_path = seer_os_path_join(w->arena, *out_folder, "r.sqlite");
-  ok(seer_records_open(w->context, *out_path, &records));
+  must(seer_records_open(w->context, *out_path, &records));
   return records;
 }
 
@@ -151,7 +144,7 @@ static void test_a_finished_tuning_measures_nothing_twice(void **state) {
   // What the first session measured is known to the second one: no schedule appears in both.
   assert_true(two.totals.estimated_s <= one.totals.estimated_s);
   seer_records_close(records);
-  ok(seer_os_remove_tree(folder));
+  must(seer_os_remove_tree(folder));
   close_world(&w);
 }
 
@@ -179,7 +172,7 @@ static void test_records_of_other_shapes_come_first(void **state) {
     n_with += is_accepted;
     close_world(&wide);
     seer_records_close(records);
-    ok(seer_os_remove_tree(folder));
+    must(seer_os_remove_tree(folder));
     close_world(&w);
   }
   assert_true(n_with > 0);
@@ -199,32 +192,32 @@ static uint32_t try_similar_machine(const char *machine) {
 
   world here;
   open_world_on(&here, machine, " -model=another", NULL, "mlp", "seer", "24");
-  ok(seer_records_open(here.context, path, &records));
+  must(seer_records_open(here.context, path, &records));
   seer_choice *choices;
   seer_choose_counts counts;
-  ok(seer_choose(here.context, here.network, records, 2, here.arena, &choices, &counts));
+  must(seer_choose(here.context, here.network, records, 2, here.arena, &choices, &counts));
   assert_int_equal(counts.n_untuned, here.network->n_task);
-  ok(seer_choose(here.context, here.network, records, 3, here.arena, &choices, &counts));
+  must(seer_choose(here.context, here.network, records, 3, here.arena, &choices, &counts));
   assert_int_equal(counts.n_record, 0);
   assert_int_equal(counts.n_sibling, n_accepted);
   uint32_t n_similar = 0;
   for (uint32_t t = 0; t < here.network->n_task; t++)
     n_similar += choices[t].origin == SEER_ORIGIN_SIMILAR;
   assert_int_equal(n_similar, counts.n_sibling);
-  ok(seer_context_set(here.context, "no-resume", "1"));
+  must(seer_context_set(here.context, "no-resume", "1"));
   outcome alone = run(&here, NULL), anew = run(&here, records);
   assert_string_equal(alone.events, anew.events);
   seer_records_close(records);
   close_world(&here);
 
   open_world_on(&here, machine, " -model=third", NULL, "mlp", "seer", "24");
-  ok(seer_records_open(here.context, path, &records));
+  must(seer_records_open(here.context, path, &records));
   outcome two = run(&here, records);
   assert_int_equal(two.totals.restored, 0);
   assert_true(count_of(two.events, " record\n") >= n_similar);
   seer_records_close(records);
   close_world(&here);
-  ok(seer_os_remove_tree(folder));
+  must(seer_os_remove_tree(folder));
   close_world(&w);
   return n_accepted;
 }
@@ -247,19 +240,19 @@ static seer_status no_judge(
 
 static void try_several_sets(const char *machine) {
   world w = {0};
-  ok(seer_context_create(&w.context));
+  must(seer_context_create(&w.context));
   w.arena = seer_arena_create("test");
   const char *const options[][2] = {{"target", test_target_text(machine, w.arena)},
       {"measure", "fake"}, {"trials", "120"}, {"share-weights", "1000"},
       {"input-shapes", "input:1x784"}, {"input-shapes", "input:8x784"}};
   for (size_t i = 0; i < SEER_COUNT_OF(options); i++)
-    ok(seer_context_set(w.context, options[i][0], options[i][1]));
-  ok(seer_context_find_target(w.context));
-  ok(seer_front_load(w.context, "mlp", seer_model_build, w.arena, &w.network));
+    must(seer_context_set(w.context, options[i][0], options[i][1]));
+  must(seer_context_find_target(w.context));
+  must(seer_front_load(w.context, "mlp", seer_model_build, w.arena, &w.network));
   assert_int_equal(w.network->n_task, 6);
   seer_session *session = NULL;
-  ok(seer_session_create(w.context, w.network, NULL, "mlp", &session));
-  ok(seer_session_run(session));
+  must(seer_session_create(w.context, w.network, NULL, "mlp", &session));
+  must(seer_session_run(session));
   // The estimate is the mean of the sets, each the sum of its own tasks.
   seer_session_totals totals;
   seer_session_get_totals(session, &totals);
@@ -274,7 +267,7 @@ static void try_several_sets(const char *machine) {
   seer_choice choices[7];
   seer_session_choices(session, choices);
   seer_share_counts counts;
-  ok(seer_share_weights(
+  must(seer_share_weights(
       w.network, seer_context_target(w.context), 1000, no_judge, NULL, choices, &counts));
   assert_int_equal(counts.n_adapted + counts.n_apart, 0);
   seer_session_destroy(session);

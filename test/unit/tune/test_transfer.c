@@ -1,14 +1,11 @@
 // What records know that is nearly about a task: what was heard of it, winners of similar machines
 // and of other shapes; in their order, within their limits, and nothing that does not fit. Machines
 // are made up, times are the records' own.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/os.h"
+#include "support/test.h"
 #include "support/test_target.h"
 #include "tune/record/sound.h"
 #include "tune/select/transfer.h"
@@ -30,14 +27,10 @@ typedef struct {
   seer_transfer found[SEER_TRANSFER_MAX + 1];
 } world;
 
-static void ok(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
-
 static seer_dag *parse(world *w, const char *text) {
   seer_dag *dag;
-  ok(seer_dag_parse("test", text, strlen(text), w->arena, &dag));
-  ok(seer_dag_verify(dag));
+  must(seer_dag_parse("test", text, strlen(text), w->arena, &dag));
+  must(seer_dag_verify(dag));
   return dag;
 }
 
@@ -51,7 +44,7 @@ static seer_dag *product(world *w, int m) {
 
 static seer_sketch_list *sketches_of(world *w, const seer_dag *dag) {
   seer_sketch_list *list;
-  ok(seer_sketch_generate(dag, &w->target, SEER_SPACE_FULL, w->arena, &list));
+  must(seer_sketch_generate(dag, &w->target, SEER_SPACE_FULL, w->arena, &list));
   return list;
 }
 
@@ -70,36 +63,36 @@ static void draw(const seer_sketch_list *list, seer_schedule *out, uint32_t n) {
 
 static int64_t workload_of(world *w, const seer_dag *dag) {
   int64_t id;
-  ok(seer_records_workload(w->records, dag, seer_dag_hash(dag), "gemm", &id));
+  must(seer_records_workload(w->records, dag, seer_dag_hash(dag), "gemm", &id));
   return id;
 }
 
 static int64_t add_target(world *w, const seer_target *target) {
   int64_t id;
-  ok(seer_records_target(w->records, target, &id));
+  must(seer_records_target(w->records, target, &id));
   return id;
 }
 
 static void open_world(world *w) {
   memset(w, 0, sizeof *w);
-  ok(seer_context_create(&w->context));
+  must(seer_context_create(&w->context));
   w->arena = seer_arena_create("test");
   w->target = test_target_read("laptop", w->arena);
-  ok(seer_os_temp_dir("seer-test", w->arena, &w->folder));
+  must(seer_os_temp_dir("seer-test", w->arena, &w->folder));
   const char *path = seer_os_path_join(w->arena, w->folder, "r.sqlite");
-  ok(seer_records_open(w->context, path, &w->records));
+  must(seer_records_open(w->context, path, &w->records));
   seer_dag *dag = product(w, 126);
   w->task = (seer_task){.name = "gemm", .dag = dag, .key = seer_dag_hash(dag)};
   w->sketches = sketches_of(w, dag);
   draw(w->sketches, w->schedule, N_SCHEDULES);
-  ok(seer_records_session(w->records, w->context, "m.onnx", "seer", &w->session));
+  must(seer_records_session(w->records, w->context, "m.onnx", "seer", &w->session));
   w->own = add_target(w, &w->target);
   w->workload = workload_of(w, dag);
 }
 
 static void close_world(world *w) {
   seer_records_close(w->records);
-  ok(seer_os_remove_tree(w->folder));
+  must(seer_os_remove_tree(w->folder));
   seer_arena_destroy(w->arena);
   seer_context_destroy(w->context);
 }
@@ -115,7 +108,7 @@ static void add_text(world *w, int64_t workload, int64_t target, const char *tex
       .state = state,
       .place = place,
       .seconds = us * 1e-6};
-  ok(seer_records_add(w->records, &record));
+  must(seer_records_add(w->records, &record));
 }
 
 // The same of a schedule of the task.
@@ -127,7 +120,7 @@ static void add(world *w, int64_t target, uint32_t schedule, double us, seer_rec
 
 static void find_in(world *w, seer_space_kind space, const seer_sketch_list *sketches) {
   memset(w->found, 0xA5, sizeof w->found);
-  ok(seer_find_transfers(w->records, &w->target, space, &w->task, sketches, w->found, &w->n));
+  must(seer_find_transfers(w->records, &w->target, space, &w->task, sketches, w->found, &w->n));
   assert_in_range(w->n, 0, SEER_TRANSFER_MAX);
   const unsigned char *beyond = (const unsigned char *)&w->found[w->n];
   for (size_t i = 0; i < sizeof w->found[0]; i++) assert_int_equal(beyond[i], 0xA5);
@@ -171,7 +164,7 @@ static void what_is_from_here_is_no_transfer(void **state) {
   find_in(&w, SEER_SPACE_FULL, sketches_of(&w, w.task.dag));
   assert_int_equal(w.n, 0);
   int64_t id;
-  ok(seer_records_find_workload(w.records, w.task.key, &id));
+  must(seer_records_find_workload(w.records, w.task.key, &id));
   assert_int_equal(id, 0);
   close_world(&w);
 }
@@ -205,8 +198,8 @@ static void heard_of_this_task(void **state) {
   seer_record raced_out = crashed;
   raced_out.cls = SEER_MEASURED_OK;
   raced_out.is_raced_out = true;
-  ok(seer_records_add(w.records, &crashed));
-  ok(seer_records_add(w.records, &raced_out));
+  must(seer_records_add(w.records, &crashed));
+  must(seer_records_add(w.records, &raced_out));
   add_text(
       &w, w.workload, w.own, "sched \"direct/none\" {\n}\n", 50, elsewhere, SEER_RECORD_MEASURED);
   find(&w);
@@ -355,7 +348,7 @@ static void the_space_is_the_tasks(void **state) {
   w.task.key = seer_dag_hash(w.task.dag);
   seer_dag *near = conv(&w, 24);
   seer_sketch_list *full = sketches_of(&w, w.task.dag), *ansor;
-  ok(seer_sketch_generate(w.task.dag, &w.target, SEER_SPACE_ANSOR, w.arena, &ansor));
+  must(seer_sketch_generate(w.task.dag, &w.target, SEER_SPACE_ANSOR, w.arena, &ansor));
   add_text(&w, workload_of(&w, w.task.dag), w.own, of_another_formulation(&w, full), 1000,
       SEER_RECORD_ELSEWHERE, SEER_RECORD_MEASURED);
   add_text(&w, workload_of(&w, near), w.own, of_another_formulation(&w, sketches_of(&w, near)),
