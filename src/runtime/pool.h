@@ -1,7 +1,7 @@
 // pool.h - threads that run the parts of a phase. The caller's thread works too (thread 0). A child
-// process that was forked makes the threads anew when it first runs something. Workers spin at most
-// 50 microseconds between the phases of one run, then sleep; not at all when there are more threads
-// than cores.
+// process that was forked makes the threads anew when it first runs something. Workers spin through
+// a run, up to a millisecond from one phase to the next, and 50 microseconds after it; then they
+// sleep. Where there are more threads than cores they do not spin at all.
 #ifndef SEER_RUNTIME_POOL_H
 #define SEER_RUNTIME_POOL_H
 
@@ -14,7 +14,7 @@ seer_pool *seer_pool_create(uint32_t n_threads, int pin);
 seer_pool *seer_pool_wrap(seer_parallel_for parallel_for, void *user, uint32_t n_threads);
 void seer_pool_destroy(seer_pool *pool);
 uint32_t seer_pool_threads(const seer_pool *pool);
-// Between begin and end workers stay awake (a run); outside they sleep.
+// Between begin and end workers stay awake (a run); outside they soon sleep.
 void seer_pool_begin(seer_pool *pool);
 void seer_pool_end(seer_pool *pool);
 // Calls body(arg, part, thread) for all parts; returns when all are done. One caller at a time.
