@@ -40,7 +40,7 @@ typedef struct {
   const char *name, *doc;
   seer_status (*run)(const seer_context *context, seer_graph *graph);
 } seer_pass_desc;
-// twin, fold, sink, simplify, layout; fuse is in task.h
+// twin, fold, sink, simplify, layout, part, narrow; fuse is in fuse.h
 extern const seer_pass_desc *const seer_pass_table[];
 extern const size_t seer_pass_table_count;
 SEER_MUST_USE seer_status seer_front_run_pass(
@@ -76,7 +76,7 @@ typedef struct {
   // binding: graph value of each DAG input / output buffer, by buffer id (0 for stage buffers that
   // are not outputs)
   seer_val *value_of_buf;
-  seer_val view_in, view_out;  // VIEW: same bytes
+  seer_val view_in, view_out;  // VIEW: same bytes, or one is part of the other
   seer_node_id host;  // HOST: the node; no dag
   uint32_t n_then, n_else;  // HOST, a branch: steps behind it, of which one or the other run
 } seer_step;

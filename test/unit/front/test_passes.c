@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "net_eval.h"
+#include "support/net_eval.h"
 
 static seer_arena *arena;
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "front/sets.h"
-#include "net_eval.h"
+#include "support/net_eval.h"
 
 static seer_context *context;
 static seer_arena *arena;
