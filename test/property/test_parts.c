@@ -92,7 +92,7 @@ static seer_built_plan plan_of(made *m) {
   seer_built_plan plan;
   must(seer_build_plan(context, m->network, 0, &m->kernels, m->choice, weights, arena, &plan));
   seer_weight_file_close(weights);
-  memcpy(plan.body.data, &plan.header, sizeof plan.header);
+  plan.body.data = seer_arena_memdup(arena, plan.body.data, plan.body.n_bytes);  // aligned
   return plan;
 }
 

@@ -288,7 +288,7 @@ static bool leaves_kernel(const parter *p, uint32_t node) {
 
 static void join(parter *p, uint32_t node) {
   const seer_node *n = &p->graph->node[node];
-  if (!n->op->joins_parts || !n->op->part_start || n->n_in < 2) return;
+  if (!n->op->joins_parts || !n->op->part_start) return;
   if (!may_be_whole(p, n->out[0]) || !has_places(p, n)) return;
   uint32_t n_in = n->n_in;
   bool *fits = SEER_NEW_ARRAY(p->scratch, bool, n_in);
@@ -305,7 +305,7 @@ static void join(parter *p, uint32_t node) {
     bool is_own = part->producer.i && p->group_of[part->producer.i] == p->group_of[node];
     without += ((fits[k] ? 0 : 1) + (is_own ? 1 : 0)) * seer_value_elems(part);
   }
-  if (4 * without > 3 * with) return;
+  if (2 * without > with) return;
   for (uint32_t k = 0; k < n_in; k++) settle_part(p, node, k, fits[k]);
 }
 
@@ -345,13 +345,20 @@ static void replace_operands(seer_node *node, uint32_t k, uint32_t n, seer_val b
   node->n_in -= n - 1;
 }
 
+// Concats by their first operand, the last one first.
+typedef struct {
+  uint32_t *first, *next;  // by value; by node. 0: none
+} joined_list;
+
 // The Concat before `node` with the most operands that `node` begins with; 0: none.
-static uint32_t find_beginning(const seer_graph *graph, uint32_t node) {
+static uint32_t find_beginning(const seer_graph *graph, const joined_list *list, uint32_t node) {
+  enum { MAX_TRIED = 64 };
   const seer_node *n = &graph->node[node];
-  uint32_t best = 0, n_best = 1;
-  for (uint32_t u = 1; u < node; u++) {
+  uint32_t best = 0, n_best = 1, n_tried = 0;
+  for (uint32_t u = list->first[n->in[0].i]; u != 0 && n_tried < MAX_TRIED; u = list->next[u]) {
     const seer_node *other = &graph->node[u];
-    if (other->op->joins_parts && other->n_in > n_best && other->n_in < n->n_in &&
+    n_tried++;
+    if (other->n_in > n_best && other->n_in < n->n_in &&
         joined_axis(graph, other) == joined_axis(graph, n) &&
         memcmp(other->in, n->in, other->n_in * sizeof *n->in) == 0) {
       best = u;
@@ -363,8 +370,10 @@ static uint32_t find_beginning(const seer_graph *graph, uint32_t node) {
 
 // Concat(Split(x)...) is x, and Concat(a, b, c) begins with Concat(a, b): fewer parts, which are
 // wholes of their own.
-static bool gather_operands(seer_graph *graph) {
+static bool gather_operands(seer_graph *graph, seer_arena *scratch) {
   bool is_changed = false;
+  joined_list list = {SEER_NEW_ARRAY(scratch, uint32_t, graph->n_value),
+      SEER_NEW_ARRAY(scratch, uint32_t, graph->n_node)};
   for (uint32_t k = 1; k < graph->n_node; k++) {
     seer_node *node = &graph->node[k];
     if (!node->op || !node->op->joins_parts || !node->op->part_start) continue;
@@ -375,8 +384,10 @@ static bool gather_operands(seer_graph *graph) {
       if (n > 1) replace_operands(node, i, n, whole);
       is_changed |= n > 1;
     }
-    for (uint32_t other; (other = find_beginning(graph, k)) != 0; is_changed = true)
+    for (uint32_t other; (other = find_beginning(graph, &list, k)) != 0; is_changed = true)
       replace_operands(node, 0, graph->node[other].n_in, graph->node[other].out[0]);
+    list.next[k] = list.first[node->in[0].i];
+    list.first[node->in[0].i] = k;
   }
   return is_changed;
 }
@@ -399,18 +410,17 @@ static void find_rings(parter *p) {
 
 static seer_status run(const seer_context *context, seer_graph *graph) {
   (void)context;
-  if (gather_operands(graph)) {
-    seer_pass_remove_dead(graph);
-    SEER_TRY(seer_graph_sort(graph));
-  }
   seer_arena *scratch = seer_arena_create("part");
+  bool is_changed = gather_operands(graph, scratch);
+  if (is_changed) seer_pass_remove_dead(graph);
+  seer_status status = is_changed ? seer_graph_sort(graph) : SEER_OK;
   parter p = {.graph = graph,
       .scratch = scratch,
       .n_known = (uint32_t)graph->n_node,
       .n_ring = (uint32_t)graph->n_value};
   seer_group *group;
   size_t n_group;
-  seer_status status = seer_fuse_groups(graph, scratch, &group, &n_group);
+  if (!status) status = seer_fuse_groups(graph, scratch, &group, &n_group);
   if (!status) {
     p.group = group;
     p.uses = seer_graph_index_uses(graph, scratch);

@@ -114,6 +114,18 @@ static void halves_that_are_joined_again(void **state) {
   assert_int_equal(count_steps(network, SEER_STEP_COPY), 0);
 }
 
+// All of them, and nothing else: the whole itself.
+static void halves_alone(void **state) {
+  (void)state;
+  seer_network *network = network_of("const $n i64[2] = [2,2]\n" CONV(s,
+      x) "%l f32, %r f32 = Split \"split\" v13 (%s, $n) {axis=1}\n"
+         "%c f32 = Concat \"c\" v13 (%l, %r) {axis=1}\n"
+         "%d f32 = MaxPool \"d\" v12 (%c) {kernel_shape=[2,2]} output %d\n");
+  lies(network, "s", "c", 0, 0);
+  assert_int_equal(count_steps(network, SEER_STEP_KERNEL), 2);
+  assert_int_equal(count_steps(network, SEER_STEP_COPY), 0);
+}
+
 // Images stand behind each other in memory; rows of one image can be anywhere.
 static void outer_dimensions(void **state) {
   (void)state;
@@ -236,6 +248,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(parts_are_written_in_place, setup, teardown),
       cmocka_unit_test_setup_teardown(chains_share_one_memory, setup, teardown),
       cmocka_unit_test_setup_teardown(halves_that_are_joined_again, setup, teardown),
+      cmocka_unit_test_setup_teardown(halves_alone, setup, teardown),
       cmocka_unit_test_setup_teardown(outer_dimensions, setup, teardown),
       cmocka_unit_test_setup_teardown(parts_begin_at_multiples_of_8_bytes, setup, teardown),
       cmocka_unit_test_setup_teardown(what_cannot_be_part_is_copied_alone, setup, teardown),
