@@ -26,6 +26,9 @@ static const seer_pass_desc *find_pass(const char *name) {
 static void print_value(const seer_graph *graph, seer_val v, seer_arena *arena) {
   const seer_value *value = seer_graph_value(graph, v);
   printf(" %s%s", value->constant ? "$" : "%", seer_text_safe(arena, value->name));
+  if (value->base.i == 0) return;
+  printf(" in %%%s at %" PRId64, seer_text_safe(arena, seer_graph_value(graph, value->base)->name),
+      value->offset);
 }
 
 static void print_network(const seer_network *network, seer_arena *arena) {
@@ -163,7 +166,8 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 const seer_command seer_command_opt = {
     .name = "opt",
     .args =
-        "[--pass=resolve,twin,fold,sink,simplify,layout,narrow,task|key|loop|tile|vector|llvm|asm] "
+        "[--pass=resolve,twin,fold,sink,simplify,layout,part,narrow,task|key|loop|tile|vector|llvm|"
+        "asm] "
         "FILE",
     .doc =
         "passes on a text form (graph, dag, loop, tile) or an ONNX file, for people who work on "

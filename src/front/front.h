@@ -93,7 +93,7 @@ typedef struct {
   // binding: graph value of each DAG input / output buffer, by buffer id (0 for stage buffers that
   // are not outputs)
   seer_val *value_of_buf;
-  seer_val view_in, view_out;  // VIEW: same bytes
+  seer_val view_in, view_out;  // VIEW: same bytes, or one is part of the other
   seer_node_id node;  // HOST, LOOP_BEGIN, LOOP_END, BRANCH: no dag, but the node
   uint32_t n_body;  // LOOP_BEGIN: steps between it and its end
   uint32_t n_then, n_else;  // BRANCH: steps behind it, of which one or the other run

@@ -16,7 +16,7 @@
 enum { NO_GROUP = UINT32_MAX, MAX_OPERANDS = 64 };
 
 typedef struct {
-  seer_graph *graph;
+  const seer_graph *graph;
   seer_graph_uses uses;
   seer_group *group;
   size_t n_group;
@@ -189,13 +189,14 @@ static bool make_view(const fuser *f, uint32_t node, uint32_t *root, bool *has_i
   return true;
 }
 
-static void settle_inner_values(fuser *f, const seer_group *group) {
-  const seer_value *out = &f->graph->value[f->graph->node[group->node[group->n - 1]].out[0].i];
+static void settle_inner_values(seer_graph *graph, const seer_group *group) {
+  const seer_value *out = &graph->value[graph->node[group->node[group->n - 1]].out[0].i];
   for (uint32_t k = 0; k + 1 < group->n; k++) {
-    const seer_node *node = &f->graph->node[group->node[k]];
+    const seer_node *node = &graph->node[group->node[k]];
     for (uint32_t i = 0; i < node->n_out; i++) {
       if (node->out[i].i == 0) continue;
-      seer_value *value = &f->graph->value[node->out[i].i];
+      seer_value *value = &graph->value[node->out[i].i];
+      SEER_ASSERT(value->base.i == 0, "'%s' is a part, and within a group", value->name);
       value->pitch = 0;
       if (group->is_prologue[k] || !same_dims(value, out)) continue;
       value->has_layout = out->has_layout;
@@ -265,9 +266,8 @@ static void find_depths(fuser *f, seer_arena *arena) {
   }
 }
 
-seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena *arena,
-    seer_group **out_groups, size_t *out_n) {
-  (void)context;
+seer_status seer_fuse_groups(
+    const seer_graph *graph, seer_arena *arena, seer_group **out_groups, size_t *out_n) {
   fuser f = {.graph = graph, .uses = seer_graph_index_uses(graph, arena)};
   uint32_t n_node = (uint32_t)graph->n_node;
   f.group = SEER_NEW_ARRAY(arena, seer_group, n_node);
@@ -291,7 +291,7 @@ seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena
   find_depths(&f, arena);
   // Views first: they end groups on both sides.
   for (uint32_t k = 1; k < n_node; k++) {
-    bool is_view = make_view(&f, k, root, has_io);
+    bool is_view = make_view(&f, k, root, has_io) || seer_pass_is_in_place(graph, &graph->node[k]);
     if (is_view || kind_of(&f, k) == SEER_FUSE_VIEW)
       new_group(&f, is_view ? SEER_STEP_VIEW : SEER_STEP_COPY, k);
   }
@@ -318,12 +318,19 @@ seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena
   qsort(f.group, f.n_group, sizeof *f.group, by_last_node);
   for (size_t g = 0; g < f.n_group; g++) {
     seer_group *group = &f.group[g];
-    settle_inner_values(&f, group);
     bool is_movement = group->kind == SEER_STEP_KERNEL && group->n == 1 &&
         graph->node[group->anchor].op->fuse == SEER_FUSE_INJECTIVE;
     if (is_movement) group->kind = SEER_STEP_COPY;
   }
   *out_groups = f.group;
   *out_n = f.n_group;
+  return SEER_OK;
+}
+
+seer_status seer_fuse(const seer_context *context, seer_graph *graph, seer_arena *arena,
+    seer_group **out_groups, size_t *out_n) {
+  (void)context;
+  SEER_TRY(seer_fuse_groups(graph, arena, out_groups, out_n));
+  for (size_t g = 0; g < *out_n; g++) settle_inner_values(graph, &(*out_groups)[g]);
   return SEER_OK;
 }

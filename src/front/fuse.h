@@ -15,9 +15,13 @@ typedef struct {
   bool is_prologue[SEER_GROUP_MAX_NODES];  // computed on the way into the anchor
 } seer_group;
 
-// Every live node is in exactly one group; the groups are in execution order. Values inside a group
-// lose their pitch and take the order of the group's output, so the graph changes.
+// Every live node is in exactly one group; the groups are in execution order. A group of kind VIEW
+// is one node that moves nothing: its operands and results are in one memory.
 // requires: sorted, resolved, laid out.
+SEER_MUST_USE seer_status seer_fuse_groups(
+    const seer_graph *graph, seer_arena *arena, seer_group **out_groups, size_t *out_n);
+// The same for good: values inside a group lose their pitch and take the order of the group's
+// output, so the graph changes.
 SEER_MUST_USE seer_status seer_fuse(const seer_context *context, seer_graph *graph,
     seer_arena *arena, seer_group **out_groups, size_t *out_n);
 

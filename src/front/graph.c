@@ -128,6 +128,7 @@ void seer_graph_set_constant(seer_graph *graph, seer_val v, const seer_tensor *t
   memset(value->size, 0, sizeof value->size);
   value->has_layout = false;
   value->pitch = 0;
+  value->base = (seer_val){0};
 }
 
 seer_val seer_graph_add_constant(seer_graph *graph, const char *name, const seer_tensor *tensor) {
@@ -340,6 +341,25 @@ seer_status seer_graph_sort(seer_graph *graph) {
 
 // ---- verify
 
+// Its elements are some of the base's, and nobody else says where they are.
+static seer_status verify_part(const seer_graph *graph, const seer_value *value) {
+  if (value->base.i >= graph->n_value)
+    return SEER_FAIL(INTERNAL, "%s: part of value %u", value->name, value->base.i);
+  const seer_value *base = seer_graph_value(graph, value->base);
+  if (base == value || base->base.i)
+    return SEER_FAIL(INTERNAL, "%s: part of '%s', which is a part", value->name, base->name);
+  if (base->constant || base->is_input || base->is_output || value->constant || value->is_input ||
+      value->is_output)
+    return SEER_FAIL(INTERNAL, "%s: part of '%s', and one is a constant, an input or an output",
+        value->name, base->name);
+  if (value->dtype != base->dtype || !value->has_shape || !base->has_shape || value->offset < 0 ||
+      seer_value_span(value) < 0 || seer_value_span(base) < 0 ||
+      value->offset > seer_value_span(base) - seer_value_span(value))
+    return SEER_FAIL(
+        INTERNAL, "%s: no part of '%s' at %" PRId64, value->name, base->name, value->offset);
+  return SEER_OK;
+}
+
 static seer_status verify_value(const seer_graph *graph, uint32_t v) {
   const seer_value *value = &graph->value[v];
   if (!value->name || !value->name[0]) return SEER_FAIL(INTERNAL, "value %u has no name", v);
@@ -378,15 +398,9 @@ static seer_status verify_value(const seer_graph *graph, uint32_t v) {
     if (seen != (1u << value->rank) - 1)
       return SEER_FAIL(INTERNAL, "%s: order is no permutation", value->name);
   }
-  if (value->pitch) {
-    uint32_t last = value->rank == 0 ? 0
-        : value->has_layout          ? value->order[value->rank - 1]
-                                     : value->rank - 1u;
-    if (value->rank == 0 || value->pitch < value->dim[last]) {
-      return SEER_FAIL(INTERNAL, "%s: pitch %" PRId64 " below its row", value->name, value->pitch);
-    }
-  }
-  return SEER_OK;
+  if (value->pitch && (value->rank == 0 || value->pitch < seer_value_row(value)))
+    return SEER_FAIL(INTERNAL, "%s: pitch %" PRId64 " below its row", value->name, value->pitch);
+  return value->base.i ? verify_part(graph, value) : SEER_OK;
 }
 
 static seer_status verify_node(const seer_graph *graph, uint32_t k) {
@@ -497,6 +511,24 @@ bool seer_tensor_widens_to(const seer_tensor *tensor, seer_dtype dtype) {
   uint32_t bits = seer_dtype_bits(from), wide_bits = seer_dtype_bits(dtype);
   bool keeps_sign = seer_dtype_is_signed(dtype) || !seer_dtype_is_signed(from);
   return bits < wide_bits && keeps_sign;
+}
+
+int64_t seer_value_row(const seer_value *value) {
+  if (value->rank == 0) return 1;
+  return value->dim[value->has_layout ? value->order[value->rank - 1] : value->rank - 1u];
+}
+
+int64_t seer_value_pitch(const seer_value *value) {
+  return value->pitch ? value->pitch : seer_value_row(value);
+}
+
+int64_t seer_value_span(const seer_value *value) {
+  int64_t n = seer_value_elems(value), row = seer_value_row(value);
+  if (n <= 0) return n;
+  int64_t between = 0, span = 0;
+  bool is_known = !__builtin_mul_overflow(n / row - 1, seer_value_pitch(value), &between) &&
+      !__builtin_add_overflow(between, row, &span);
+  return is_known ? span : -1;
 }
 
 bool seer_value_is_sized(const seer_value *value) {

@@ -91,6 +91,11 @@ typedef struct {
   uint8_t order[SEER_MAX_RANK];
   bool has_layout;  // false: order is 0,1,2,...
   int64_t pitch;  // 0: dense
+  // Part of another value's memory, which is no part itself: element 0 lies `offset` elements
+  // behind element 0 of `base`, and the pitch is such that rows lie where the base has them (the
+  // pass "part"). 0: the value has memory of its own.
+  seer_val base;
+  int64_t offset;
 } seer_value;
 
 typedef struct {
@@ -259,6 +264,12 @@ int64_t seer_tensor_elems(const seer_tensor *tensor);
 // The tensor has this type, or it and `dtype` are integers and `dtype` holds all that it can have.
 bool seer_tensor_widens_to(const seer_tensor *tensor, seer_dtype dtype);
 bool seer_value_is_sized(const seer_value *value);  // some dimension is a bound
+// In memory: elements of a row (the physically last dimension; 1 for scalars), and from row to row.
+int64_t seer_value_row(const seer_value *value);
+int64_t seer_value_pitch(const seer_value *value);
+// Elements from the first one to behind the last one, with what lies between rows. For tests and
+// to verify.
+int64_t seer_value_span(const seer_value *value);
 int64_t seer_value_elems(const seer_value *value);  // -1 without a fixed shape
 // "f32[1,3,224,224]", "f32[?,3]", "f32[<=100,4]", "f32" without a shape
 const char *seer_value_type_text(const seer_value *value, seer_arena *arena);

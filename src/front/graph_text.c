@@ -6,7 +6,7 @@
 //     output %y
 //   }
 // Names that are not plain words stand in quotes (%"a/b:0"); absent operands are "_". A value's
-// layout follows its type: order(0,2,3,1) pitch 80.
+// layout follows its type: order(0,2,3,1) pitch 80 in %whole at 64.
 #include <math.h>
 #include <string.h>
 
@@ -123,6 +123,14 @@ static void put_type(seer_text *text, const seer_value *value, seer_arena *arena
   if (value->pitch) seer_text_printf(text, " pitch %" PRId64, value->pitch);
 }
 
+// "in %whole at 64", of parts.
+static void put_place(seer_text *text, const seer_graph *graph, const seer_value *value) {
+  if (value->base.i == 0) return;
+  seer_text_put(text, " in ");
+  put_ref(text, graph, value->base);
+  seer_text_printf(text, " at %" PRId64, value->offset);
+}
+
 static void put_tensor_type(seer_text *text, const seer_tensor *tensor, seer_arena *arena) {
   seer_value value = {.dtype = tensor->dtype, .rank = tensor->rank, .has_shape = true};
   memcpy(value.dim, tensor->dim, sizeof value.dim);
@@ -214,6 +222,7 @@ static const char *print(const seer_graph *graph, seer_arena *arena, bool is_bri
       if (node->out[k].i == 0) continue;
       seer_text_put(&text, " ");
       put_type(&text, &graph->value[node->out[k].i], scratch);
+      put_place(&text, graph, &graph->value[node->out[k].i]);
     }
     seer_text_put(&text, " = ");
     put_word(&text, node->op_type);
@@ -257,12 +266,20 @@ const char *seer_graph_print_brief(const seer_graph *graph, seer_arena *arena) {
 
 #define MAX_TEXT_BYTES (1u << 30)
 
+// A part and what it lies in, which may stand further down.
+typedef struct {
+  seer_val value;
+  const char *base;
+} part_name;
+
 typedef struct {
   seer_scan scan;
   seer_arena *arena;
   seer_graph *graph;
   seer_map *by_name;
   uint64_t n_constant_bytes;  // of all constants so far
+  part_name *part;
+  size_t n_part, cap_part;
 } parser;
 
 static seer_status parse_word(parser *p, const char **out_word) {
@@ -489,6 +506,28 @@ static seer_status parse_new_value(
   return SEER_OK;
 }
 
+// "in %whole at 64" behind a result's type.
+static seer_status parse_place(parser *p, seer_val v) {
+  if (!seer_scan_try(&p->scan, "in")) return SEER_OK;
+  p->part = SEER_GROW(p->arena, part_name, p->part, p->n_part, &p->cap_part);
+  part_name *part = &p->part[p->n_part++];
+  part->value = v;
+  SEER_TRY(seer_scan_expect(&p->scan, "%"));
+  SEER_TRY(parse_word(p, &part->base));
+  SEER_TRY(seer_scan_expect(&p->scan, "at"));
+  return seer_scan_i64(&p->scan, &seer_graph_value(p->graph, v)->offset);
+}
+
+static seer_status find_bases(parser *p) {
+  for (size_t k = 0; k < p->n_part; k++) {
+    uint64_t id;
+    if (!seer_map_get_str(p->by_name, p->part[k].base, &id))
+      return seer_scan_fail(&p->scan, "no value is named '%s'", p->part[k].base);
+    seer_graph_value(p->graph, p->part[k].value)->base = (seer_val){(uint32_t)id};
+  }
+  return SEER_OK;
+}
+
 // The type that a constant's numbers are stored in.
 static seer_status parse_stored(parser *p, const seer_value *type, seer_dtype *out_stored) {
   seer_scan *scan = &p->scan;
@@ -514,7 +553,10 @@ static seer_status parse_node(parser *p) {
     out = SEER_GROW(p->arena, seer_val, out, n_out, &cap_out);
     out[n_out] = (seer_val){0};
     seer_value type;
-    if (!seer_scan_try(scan, "_")) SEER_TRY(parse_new_value(p, "%", &out[n_out], &type));
+    if (!seer_scan_try(scan, "_")) {
+      SEER_TRY(parse_new_value(p, "%", &out[n_out], &type));
+      SEER_TRY(parse_place(p, out[n_out]));
+    }
     n_out++;
   } while (seer_scan_try(scan, ","));
   SEER_TRY(seer_scan_expect(scan, "="));
@@ -584,6 +626,7 @@ seer_status seer_graph_parse(const char *source, const char *text, size_t n_byte
     }
   }
   if (!seer_scan_at_end(&p.scan)) return seer_scan_fail(&p.scan, "expected the end of the text");
+  SEER_TRY(find_bases(&p));
   SEER_TRYF(seer_graph_verify(p.graph), "reading %s", source);
   *out_graph = p.graph;
   return SEER_OK;

@@ -65,6 +65,9 @@ enum { NOT_MADE = 0, ROOT = 1 };  // ids of scopes
 typedef struct {
   const seer_network *network;
   uint32_t *made_in;  // by value: the scope
+  // by value: whether it is made by views, and how many of them are still to come
+  bool *is_of_views;
+  uint32_t *n_to_come;
   bool *is_open;  // by scope
   uint32_t n_scope;
 } verifier;
@@ -79,6 +82,7 @@ static const char *why_unreadable(const verifier *f, seer_val v) {
   const seer_value *value = seer_graph_value(f->network->graph, v);
   if (value->constant || value->producer.i == 0) return NULL;
   if (f->made_in[v.i] == NOT_MADE) return "is not made before";
+  if (f->n_to_come[v.i] > 0) return "lacks a part that is made later";
   bool is_open = f->is_open[f->made_in[v.i]];
   return is_open ? NULL : "is made in a loop or a side of a branch that has ended";
 }
@@ -96,9 +100,16 @@ static seer_status read_values(
   return SEER_OK;
 }
 
+// A whole is made by a view for each of its parts, the last of them in the innermost scope: parts
+// of one that is made in a side may be made in front of the branch.
 static seer_status make_value(verifier *f, const seer_step *step, seer_val v, uint32_t scope) {
   if (v.i == 0) return SEER_OK;
-  if (f->made_in[v.i] != NOT_MADE)
+  bool is_view = step->kind == SEER_STEP_VIEW;
+  bool is_first = f->made_in[v.i] == NOT_MADE;
+  if (is_view && f->n_to_come[v.i] > 0) f->n_to_come[v.i]--;
+  bool is_next_part = is_view && f->is_of_views[v.i] && f->is_open[f->made_in[v.i]];
+  f->is_of_views[v.i] = is_view;
+  if (!is_first && !is_next_part)
     return SEER_FAIL(INVALID, "'%s' makes '%s', which was made before", step->name,
         seer_graph_value(f->network->graph, v)->name);
   f->made_in[v.i] = scope;
@@ -217,8 +228,12 @@ seer_status seer_network_verify(const seer_network *network) {
   seer_arena *scratch = seer_arena_create("network-verify");
   verifier f = {.network = network,
       .made_in = SEER_NEW_ARRAY(scratch, uint32_t, graph->n_value),
+      .is_of_views = SEER_NEW_ARRAY(scratch, bool, graph->n_value),
+      .n_to_come = SEER_NEW_ARRAY(scratch, uint32_t, graph->n_value),
       .is_open = SEER_NEW_ARRAY(scratch, bool, 2 * (size_t)network->n_step + 2),
       .n_scope = ROOT};
+  for (uint32_t s = 0; s < network->n_step; s++)
+    if (network->step[s].kind == SEER_STEP_VIEW) f.n_to_come[network->step[s].view_out.i]++;
   seer_status status = verify_part(&f, 0, network->n_step, 0, open_scope(&f));
   for (uint32_t k = 0; k < graph->n_output && !status; k++) {
     const char *why = why_unreadable(&f, graph->output[k]);

@@ -101,6 +101,12 @@ typedef struct seer_op_desc {
   // The result is its operands one after another: those without elements can be left out, and
   // each can be written to its place by what makes it.
   bool joins_parts;
+  // Each result is a part of input 0, which can be read there.
+  bool gives_parts;
+  // With one of these: where operand k begins in the result, or result k in input 0, by dimension.
+  // False: its elements are not neighbours there (a slice with steps).
+  bool (*part_start)(
+      const seer_graph *graph, const seer_node *node, uint32_t k, int64_t *out_start);
   // Input 0, [m,k], times a constant matrix, and nothing else reads input 0: an order of k can be
   // changed in both. *out_by_column: the matrix has k as its columns.
   bool (*is_dense_layer)(const seer_graph *graph, const seer_node *node, bool *out_by_column);

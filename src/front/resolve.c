@@ -421,6 +421,11 @@ static void widen_constants(seer_graph *graph) {
   }
 }
 
+// Likewise behind the pass "part": it finds again what can be part of what.
+static void forget_parts(seer_graph *graph) {
+  for (uint32_t v = 1; v < graph->n_value; v++) graph->value[v].base = (seer_val){0};
+}
+
 // Ifs of which a side is not built: the first of them, so that a notice can be read.
 static void note_unbuilt(const seer_graph *graph, const char **io_notice) {
   enum { MAX_NOTED = 3 };
@@ -440,6 +445,7 @@ static void note_unbuilt(const seer_graph *graph, const char **io_notice) {
 static seer_status resolve(
     seer_graph *graph, const char *input_shapes, seer_arena *scratch, const char **out_notice) {
   widen_constants(graph);
+  forget_parts(graph);
   seer_pass_remove_dead(graph);
   SEER_TRY(look_up_operators(graph, scratch));
   seer_pass_remove_dead(graph);  // now that it is known which outputs are optional

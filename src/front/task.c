@@ -159,16 +159,38 @@ static void find_task(builder *b, const seer_group *group, seer_step *step) {
   step->task = (uint32_t)id;
 }
 
+static void add_view(builder *b, const seer_node *node, seer_val in, seer_val out) {
+  b->network->step[b->network->n_step++] =
+      (seer_step){.kind = SEER_STEP_VIEW, .name = node->name, .view_in = in, .view_out = out};
+}
+
+// A step for each part: they are made at different times.
+static void add_views(builder *b, const seer_node *node) {
+  for (uint32_t k = 0; k < (node->op->joins_parts ? node->n_in : 1); k++)
+    for (uint32_t i = 0; i < node->n_out; i++)
+      if (node->out[i].i) add_view(b, node, node->in[k], node->out[i]);
+}
+
+static size_t count_steps(const seer_graph *graph, const seer_group *groups, size_t n_group) {
+  size_t n = 0;
+  for (size_t g = 0; g < n_group; g++) {
+    const seer_node *node = &graph->node[groups[g].anchor];
+    n += groups[g].kind == SEER_STEP_VIEW ? (size_t)node->n_in + node->n_out : 1;
+  }
+  return n;
+}
+
 static seer_status build_steps(builder *b, const seer_group *groups, size_t n_group) {
   for (size_t g = 0; g < n_group; g++) {
     const seer_group *group = &groups[g];
     const seer_node *anchor = &b->graph->node[group->anchor];
+    if (group->kind == SEER_STEP_VIEW) {
+      add_views(b, anchor);
+      continue;
+    }
     seer_step *step = &b->network->step[b->network->n_step];
     *step = (seer_step){.kind = group->kind, .name = anchor->name};
-    if (group->kind == SEER_STEP_VIEW) {
-      step->view_in = anchor->in[0];
-      step->view_out = anchor->out[0];
-    } else if (!seer_step_has_task(step)) {
+    if (!seer_step_has_task(step)) {
       step->node = (seer_node_id){group->anchor};
     } else {
       SEER_TRYF(emit_group(b, group, step), "building the task of node '%s' (%s)", anchor->name,
@@ -194,7 +216,7 @@ seer_status seer_network_build(
     b.network->graph = graph;
     b.network->notice = "";
     b.network->shapes = "";
-    b.network->step = SEER_NEW_ARRAY(arena, seer_step, n_group);
+    b.network->step = SEER_NEW_ARRAY(arena, seer_step, count_steps(graph, groups, n_group));
     status = build_steps(&b, groups, n_group);
     if (!status) status = seer_order_steps(b.network, b.scratch);
     if (!status) status = seer_network_verify(b.network);

@@ -68,7 +68,8 @@ static const char *check_arg(
     const seer_plan_header *h, const seer_plan_io *io, const seer_plan_arg *arg) {
   switch (arg->kind) {
     case SEER_ARG_ARENA:
-      return arg->offset % SEER_PLAN_ALIGN == 0 && inside(arg->offset, arg->n_bytes, h->arena_bytes)
+      return arg->offset % SEER_PLAN_PART_ALIGN == 0 &&
+              inside(arg->offset, arg->n_bytes, h->arena_bytes)
           ? NULL
           : "an argument lies outside the arena";
     case SEER_ARG_SHARED:

@@ -18,6 +18,7 @@
 #define SEER_PLAN_VERSION 3
 #define SEER_WEIGHTS_MAGIC 0x7374677772656573u
 #define SEER_PLAN_ALIGN 64
+#define SEER_PLAN_PART_ALIGN 8  // of parts of values in the arena: the largest element's bytes
 #define SEER_PLAN_MAX_DEPTH 32  // of loops and branches in each other
 #define SEER_PLAN_MAX_SETS 64  // plans of a library
 

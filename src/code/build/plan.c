@@ -7,7 +7,8 @@
 // to the last reader. A step's outputs thus never lie on its inputs. Outputs that share a root with
 // an input, a constant or another output get their bytes by a copy at the end. A branch's result
 // shares its root with what a side makes as it; a result that the side has from elsewhere is
-// copied.
+// copied. A part of another value has that value's root, and its own offset there: the root's
+// memory lives from the first writer of any part to the last reader of any.
 #include <string.h>
 #include <xxhash.h>
 
@@ -63,6 +64,12 @@ static uint64_t value_bytes(const seer_graph *graph, seer_val v) {
   int64_t n = 1;
   for (uint32_t k = 0; k < value->rank; k++) n *= value->dim[k];
   return (uint64_t)n * seer_dtype_bytes(value->dtype);
+}
+
+// Where in its root's memory the value begins.
+static uint64_t part_offset(const seer_graph *graph, seer_val v) {
+  const seer_value *value = seer_graph_value(graph, v);
+  return value->base.i ? (uint64_t)value->offset * seer_dtype_bytes(value->dtype) : 0;
 }
 
 static void use(builder *b, seer_val v, uint32_t step, uint64_t n_bytes) {
@@ -162,7 +169,8 @@ static void join_branches(builder *b) {
 // Views, then who is an input, an output, or in the arena and for how long.
 static seer_status place_values(builder *b, uint64_t *out_arena_bytes) {
   const seer_graph *graph = b->graph;
-  for (uint32_t v = 0; v < graph->n_value; v++) b->root[v] = v;
+  for (uint32_t v = 0; v < graph->n_value; v++)
+    b->root[v] = graph->value[v].base.i ? graph->value[v].base.i : v;
   for (uint32_t s = 0; s < b->network->n_step; s++) {
     const seer_step *step = &b->network->step[s];
     if (step->kind != SEER_STEP_VIEW) continue;
@@ -176,7 +184,8 @@ static seer_status place_values(builder *b, uint64_t *out_arena_bytes) {
       seer_val v = step->value_of_buf[k];
       if (v.i == 0) continue;
       const seer_dag_buf *buf = &step->dag->buf[k];
-      use(b, v, s, (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype));
+      uint64_t n_bytes = (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
+      use(b, v, s, part_offset(graph, v) + n_bytes);
     }
   }
   use_host_values(b);
@@ -258,7 +267,10 @@ static seer_status put_value_arg(
   SEER_ASSERT(p->kind != 0 && p->kind != SEER_ARG_WEIGHT, "%s: value '%s' has no place", step->name,
       value->name);
   const seer_dag_buf *buf = &step->dag->buf[arg->dag_buf];
-  put_arg(b, p->kind, p->offset, (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype));
+  SEER_ASSERT(value->base.i == 0 || p->kind == SEER_ARG_ARENA,
+      "%s: '%s' is part of what the caller gives", step->name, value->name);
+  put_arg(b, p->kind, p->offset + part_offset(b->graph, v),
+      (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype));
   return SEER_OK;
 }
 
@@ -313,6 +325,8 @@ static seer_status put_whole(void *user, seer_val v, uint32_t *out_arg) {
     put_arg(b, SEER_ARG_WEIGHT, offset, tensor->n_bytes);
   } else {
     SEER_ASSERT(b->place[root].kind != 0, "value '%s' has no place", b->graph->value[v.i].name);
+    SEER_ASSERT(b->graph->value[v.i].base.i == 0, "part '%s' is no kernel's operand",
+        b->graph->value[v.i].name);
     put_arg(b, b->place[root].kind, offset, value_bytes(b->graph, v));
   }
   *out_arg = (uint32_t)b->n_arg - 1;

@@ -198,9 +198,21 @@ static seer_status carry_concat(seer_expand *e) {
 static bool is_of_one(SEER_UNUSED const seer_graph *graph, const seer_node *node) {
   return node->n_in == 1;
 }
+
+static bool start_in_concat(
+    const seer_graph *graph, const seer_node *node, uint32_t k, int64_t *out_start) {
+  uint32_t rank = seer_graph_value(graph, node->out[0])->rank;
+  int64_t axis = seer_node_attr_i(node, "axis", 1);
+  if (axis < 0) axis += rank;
+  for (uint32_t d = 0; d < rank; d++) out_start[d] = 0;
+  for (uint32_t i = 0; i < k; i++)
+    out_start[axis] += seer_graph_value(graph, node->in[i])->dim[axis];
+  return true;
+}
 SEER_OP_INJECTIVE(concat, "Concat", 4, 1, SEER_OP_ANY, 1, "axis", fold_concat, "",
-    .joins_parts = true, .carry_sizes = carry_concat, .is_composite = joins_sized,
-    .expand = seer_expand_sized_concat, .expands_sized = true, .is_copy = is_of_one)
+    .joins_parts = true, .part_start = start_in_concat, .carry_sizes = carry_concat,
+    .is_composite = joins_sized, .expand = seer_expand_sized_concat, .expands_sized = true,
+    .is_copy = is_of_one)
 
 // ---- Split
 
@@ -288,8 +300,23 @@ static seer_status fold_split(
 static seer_status carry_split(seer_expand *e) {
   return seer_sized_but(e, seer_node_attr_i(&e->node, "axis", 0), true, "it cannot be split");
 }
+
+static bool start_of_split(
+    const seer_graph *graph, const seer_node *node, uint32_t k, int64_t *out_start) {
+  seer_arena *scratch = seer_arena_create("split");
+  uint32_t axis = 0, rank = seer_graph_value(graph, node->in[0])->rank;
+  int64_t *sizes = NULL;
+  for (uint32_t d = 0; d < rank; d++) out_start[d] = 0;
+  seer_status status = read_split(graph, node, scratch, &axis, &sizes);
+  for (uint32_t i = 0; !status && i < k; i++) out_start[axis] += sizes[i];
+  bool is_known = !status;
+  seer_status_free(status);
+  seer_arena_destroy(scratch);
+  return is_known;
+}
 SEER_OP_INJECTIVE(split, "Split", 2, 1, 2, SEER_OP_ANY, "axis split num_outputs", fold_split,
-    "sizes as attribute or constant input, equal parts", .carry_sizes = carry_split)
+    "sizes as attribute or constant input, equal parts", .gives_parts = true,
+    .part_start = start_of_split, .carry_sizes = carry_split)
 
 // ---- Slice: attributes before opset 10, inputs since
 
@@ -428,9 +455,26 @@ static bool has_no_steps(const seer_graph *graph, const seer_node *node) {
     if (seer_dtype_load_i64(steps->dtype, steps->data, i) != 1) return false;
   return steps;
 }
+
+static bool start_of_slice(
+    const seer_graph *graph, const seer_node *node, SEER_UNUSED uint32_t k, int64_t *out_start) {
+  seer_arena *scratch = seer_arena_create("slice");
+  slice_range slice;
+  seer_status status = read_slice(graph, node, scratch, &slice);
+  bool has_start = !status;
+  uint32_t rank = seer_graph_value(graph, node->in[0])->rank;
+  for (uint32_t d = 0; has_start && d < rank; d++) {
+    out_start[d] = slice.start[d];
+    has_start = slice.step[d] == 1 || slice.dim[d] == 1;
+  }
+  seer_status_free(status);
+  seer_arena_destroy(scratch);
+  return has_start;
+}
 SEER_OP_INJECTIVE(slice, "Slice", 1, 1, 5, 1, "axes ends starts", fold_slice,
-    "attributes or constant inputs, any steps", .carry_sizes = carry_slice, .moves = true,
-    .bounded_by = seer_op_listed_number, .is_copy = has_no_steps)
+    "attributes or constant inputs, any steps", .gives_parts = true, .part_start = start_of_slice,
+    .carry_sizes = carry_slice, .moves = true, .bounded_by = seer_op_listed_number,
+    .is_copy = has_no_steps)
 
 // ---- Expand, Tile
 

@@ -30,6 +30,11 @@ bool seer_pass_view_order(
 // Physical order of a value: its own, or 0,1,2,...
 void seer_pass_order(const seer_value *value, uint8_t *out_order);
 
+// ---- part.c: nodes that move no memory because one side is part of the other
+// The node joins or gives parts, and all of them lie where they are to lie in the other side's
+// memory: nothing moves.
+bool seer_pass_is_in_place(const seer_graph *graph, const seer_node *node);
+
 // Appends a constant of f32 numbers.
 seer_val seer_pass_add_f32(
     seer_graph *graph, const char *base_name, const float *data, const int64_t *dim, uint32_t rank);

@@ -12,6 +12,7 @@
   X(sink)      /* before simplify: what it leaves are pairs of transposes */                      \
   X(simplify)  /* weights are rescaled here, so before anything looks at them */                  \
   X(layout)    /* orders hold for the nodes that remain; the last that may change weights */      \
+  X(part)      /* once orders are known, and what becomes a kernel */                             \
   X(narrow)    /* last: how constants are stored is no other pass's business */
 // clang-format on
 

@@ -2,7 +2,8 @@
 // Both sides are cut into atoms: the coarsest pieces that are whole dimensions, or whole parts of
 // dimensions, of either side. [1,C,H,W] -> [1,g,C/g,H*W] has the atoms g, C/g, and (H,W) together.
 // Memory is the same on both sides iff the atoms lie in the same sequence. Dimensions of extent 1
-// have no place in memory and are left out.
+// have no place in memory and are left out. Where rows lie apart, both sides must have the same
+// rows.
 #include <string.h>
 
 #include "front/pass/pass.h"
@@ -126,7 +127,9 @@ bool seer_pass_is_view(const seer_graph *graph, const seer_node *node) {
   if (!find_atoms(graph, node, &atoms)) return false;
   const seer_value *in = seer_graph_value(graph, node->in[0]),
                    *out = seer_graph_value(graph, node->out[0]);
-  if (in->pitch || out->pitch) return false;
+  if (in->base.i != out->base.i || (in->base.i && in->offset != out->offset)) return false;
+  bool has_rows = in->pitch && in->pitch == out->pitch && seer_value_row(in) == seer_value_row(out);
+  if ((in->pitch || out->pitch) && !has_rows) return false;
   uint32_t from[MAX_ATOMS], to[MAX_ATOMS];
   if (!sequence(&atoms, in, false, from) || !sequence(&atoms, out, true, to)) return false;
   return memcmp(from, to, atoms.n * sizeof *from) == 0;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "net_eval.h"
+#include "support/net_eval.h"
 #include "support/test_arena.h"
 
 static uint32_t count_op(const seer_network *network, const char *op) {

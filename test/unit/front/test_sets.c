@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "front/sets.h"
-#include "net_eval.h"
+#include "support/net_eval.h"
 #include "support/test.h"
 
 static seer_context *context;

@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "front/front.h"
 #include "models/models.h"
+#include "support/part_memory.h"
 #include "support/test.h"
 
 static seer_graph *build(seer_arena *arena, const char *name, const char *options) {
@@ -43,10 +44,7 @@ static void eval_dag(const seer_graph *graph, const seer_dag *dag, const seer_va
   }
   for (uint32_t b = 0; b < dag->n_buf; b++) {
     if (!dag->buf[b].is_output) continue;
-    size_t n_bytes = (size_t)seer_dag_buf_elems(&dag->buf[b]) * seer_dtype_bytes(dag->buf[b].dtype);
-    void *out = seer_arena_alloc(arena, n_bytes, 64);
-    seer_dag_eval_all(eval, b, out);
-    data[value_of_buf[b].i] = out;
+    seer_dag_eval_all(eval, b, part_memory(graph, value_of_buf[b], data, arena));
   }
   seer_arena_destroy(scratch);
 }
@@ -80,7 +78,7 @@ static const float *eval_network(const seer_network *network, seer_arena *arena)
   for (uint32_t k = 0; k < network->n_step; k++) {
     const seer_step *step = &network->step[k];
     if (step->kind == SEER_STEP_VIEW)
-      data[step->view_out.i] = data[step->view_in.i];
+      part_view(graph, step, data, arena);
     else
       eval_dag(graph, step->dag, step->value_of_buf, data, arena);
   }

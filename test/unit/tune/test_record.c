@@ -128,6 +128,32 @@ static void test_nearest_shape_of_the_same_structure(void **state) {
   close_world(&w);
 }
 
+// A part of a larger value has rows that lie apart: the dense one's records are the first to be
+// looked at.
+static void test_rows_that_lie_apart_are_nearest(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  int64_t dense = 0, shapes[2] = {124, 126};
+  for (int i = 0; i < 2; i++) {
+    seer_dag *dag = gemm(w.arena, shapes[i]);
+    must(seer_records_workload(w.records, dag, seer_dag_hash(dag), "gemm", &w.workload));
+    must(seer_records_set_state(
+        w.records, add(&w, "s", 1e-4, SEER_MEASURED_OK), SEER_RECORD_ACCEPTED));
+    dense = w.workload;
+  }
+  seer_dag *part = seer_dag_clone(w.dag, w.arena);
+  for (uint32_t b = 0; b < part->n_buf; b++)
+    if (part->buf[b].kind != SEER_BUF_WEIGHT) part->buf[b].pitch += 32;
+  seer_record_near near[2];
+  uint32_t n;
+  must(seer_records_nearest(w.records, part, seer_dag_hash(part), w.target, w.arena, near, 2, &n));
+  assert_int_equal(n, 2);
+  assert_int_equal(near[0].workload, dense);
+  assert_true(near[0].distance == 0 && near[1].distance > 0);
+  close_world(&w);
+}
+
 // Who only asks adds nothing.
 static void test_asking_adds_nothing(void **state) {
   (void)state;
@@ -324,6 +350,7 @@ static void test_what_is_no_database_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_best_is_the_fastest_of_at_least_a_state),
       cmocka_unit_test(test_nearest_shape_of_the_same_structure),
+      cmocka_unit_test(test_rows_that_lie_apart_are_nearest),
       cmocka_unit_test(test_asking_adds_nothing), cmocka_unit_test(test_similar_machines),
       cmocka_unit_test(test_export_and_import), cmocka_unit_test(test_import_believes_nothing),
       cmocka_unit_test(test_what_is_no_database_is_refused)};

@@ -1,8 +1,8 @@
 // net_eval.h - two ways to compute a network with the interpreter: node by node as the file has it,
 // and step by step as the front end made it (fused, laid out, with pitches). Tests hold one against
 // the other.
-#ifndef SEER_TEST_FRONT_NET_EVAL_H
-#define SEER_TEST_FRONT_NET_EVAL_H
+#ifndef SEER_TEST_NET_EVAL_H
+#define SEER_TEST_NET_EVAL_H
 
 #include "front/front.h"
 

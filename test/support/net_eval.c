@@ -1,4 +1,4 @@
-#include "net_eval.h"
+#include "support/net_eval.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "front/pass/pass.h"
+#include "support/part_memory.h"
 #include "support/test.h"
 
 const void *net_input(const seer_value *value, uint32_t k, uint64_t seed, seer_arena *arena) {
@@ -24,8 +25,8 @@ const void *net_input(const seer_value *value, uint32_t k, uint64_t seed, seer_a
 }
 
 // Runs one DAG; data[value id] is what its buffers stand for.
-static void eval_dag(
-    const seer_dag *dag, const seer_val *value_of_buf, const void **data, seer_arena *arena) {
+static void eval_dag(const seer_graph *graph, const seer_dag *dag, const seer_val *value_of_buf,
+    const void **data, seer_arena *arena) {
   seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
   for (uint32_t b = 0; b < dag->n_buf; b++) {
     if (dag->buf[b].kind == SEER_BUF_STAGE) continue;
@@ -35,10 +36,7 @@ static void eval_dag(
   }
   for (uint32_t b = 0; b < dag->n_buf; b++) {
     if (!dag->buf[b].is_output) continue;
-    size_t n_bytes = (size_t)seer_dag_buf_elems(&dag->buf[b]) * seer_dtype_bytes(dag->buf[b].dtype);
-    void *out = seer_arena_alloc(arena, n_bytes + 1, 64);
-    seer_dag_eval_all(eval, b, out);
-    data[value_of_buf[b].i] = out;
+    seer_dag_eval_all(eval, b, part_memory(graph, value_of_buf[b], data, arena));
   }
 }
 
@@ -80,7 +78,7 @@ const void **net_eval_nodes(const seer_graph *graph, uint64_t seed, seer_arena *
       if (emit.buf_of_value[v]) value_of_buf[emit.buf_of_value[v] - 1] = (seer_val){v};
     }
     seer_dag_finish(dag);
-    eval_dag(dag, value_of_buf, data, arena);
+    eval_dag(graph, dag, value_of_buf, data, arena);
   }
   return outputs(graph, data, arena);
 }
@@ -91,9 +89,9 @@ const void **net_eval_steps(const seer_network *network, uint64_t seed, seer_are
     const seer_step *step = &network->step[k];
     if (step->kind == SEER_STEP_VIEW) {
       assert_non_null(data[step->view_in.i]);
-      data[step->view_out.i] = data[step->view_in.i];
+      part_view(network->graph, step, data, arena);
     } else {
-      eval_dag(step->dag, step->value_of_buf, data, arena);
+      eval_dag(network->graph, step->dag, step->value_of_buf, data, arena);
     }
   }
   return outputs(network->graph, data, arena);
@@ -114,7 +112,8 @@ double net_difference(
       double x = seer_dtype_load_f64(va->dtype, out_a[k], i),
              y = seer_dtype_load_f64(vb->dtype, out_b[k], i);
       double d = fabs(x - y) / (1 + fabs(y));
-      if (!(d <= worst)) worst = d;
+      if (isnan(d)) return INFINITY;
+      if (d > worst) worst = d;
     }
   }
   return worst;
