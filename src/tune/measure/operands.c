@@ -77,6 +77,13 @@ static uint64_t operand_bytes(const seer_dag_buf *buf) {
   return (uint64_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype);
 }
 
+static void add_moving(const seer_dag *dag, seer_buf_kind kind, seer_task_memory *out) {
+  for (uint32_t b = 0; b < dag->n_buf; b++) {
+    if (dag->buf[b].kind == kind && out->buf[b])
+      out->moving[out->n_moving++] = (seer_moving){out->buf[b], operand_bytes(&dag->buf[b])};
+  }
+}
+
 seer_status seer_task_memory_create(
     const seer_worker_task_state *task, uint64_t seed, seer_task_memory *out) {
   memset(out, 0, sizeof(*out));
@@ -96,6 +103,8 @@ seer_status seer_task_memory_create(
     seer_rng_init_stream(&rng, seed, b);
     if (buf->kind != SEER_BUF_STAGE) fill(buf, &rng, out->buf[b]);  // else zeros
   }
+  add_moving(dag, SEER_BUF_STAGE, out);
+  add_moving(dag, SEER_BUF_ACTIVATION, out);
   return SEER_OK;
 }
 

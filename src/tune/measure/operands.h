@@ -22,12 +22,20 @@ SEER_MUST_USE seer_status seer_pages_reserve(
     seer_pages *pages, uint64_t n_bytes, const char *what);  // grows; contents are lost then
 void seer_pages_clear(seer_pages *pages);
 
+// An activation: what one step of a network writes for another.
+typedef struct {
+  uint8_t *data;
+  uint64_t n_bytes;
+} seer_moving;
+
 // Memory of one task: every input and output buffer of its DAG, and what its kernels keep between
 // their phases (one kernel at a time).
 typedef struct {
   const seer_worker_task_state *task;
   seer_pages pages, shared;
   void *buf[SEER_DAG_MAX_BUFFERS];  // by buffer id of the canonical DAG; NULL for inner stages
+  seer_moving moving[SEER_DAG_MAX_BUFFERS];  // those of them that are no weights: outputs, inputs
+  uint32_t n_moving;
 } seer_task_memory;
 
 // What one kernel is called with. `buffers` are its arguments but for the scratch.

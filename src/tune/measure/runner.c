@@ -4,7 +4,7 @@
 // dropped after the warm-up or the first samples. Weights are as cold as in the network: between
 // two calls of a kernel the network reads all its other weights, so calls cycle through copies of
 // as many bytes as the network's, or of what exceeds the last-level cache for sure (doc/decisions,
-// 8). Activations stay warm.
+// 8). Activations are warm, each thread's share in its own cores' caches (doc/decisions, 46).
 
 #include "tune/measure/runner.h"
 
@@ -131,24 +131,39 @@ static void call(seer_runner *runner, const loaded *l, const seer_call *c) {
   SEER_ASSERT(is_run, "part %u of our own thread %u", fault.part, fault.thread);
 }
 
-static void nothing(void *arg, uint32_t part, uint32_t thread) {
-  (void)arg, (void)part, (void)thread;
+// Every thread comes to have, as the last that wrote it, its share of what the task reads and
+// writes: where a step finds both in a network, whose steps are cut into the same shares.
+static void settle(void *arg, uint32_t part, uint32_t thread) {
+  (void)part;
+  const seer_runner *runner = arg;
+  const seer_task_memory *memory = &runner->memory;
+  uint64_t n_threads = seer_pool_threads(runner->pool);
+  for (uint32_t k = 0; k < memory->n_moving; k++) {
+    const seer_moving *m = &memory->moving[k];
+    uint64_t n_lines = (m->n_bytes + SEER_OPERAND_ALIGN - 1) / SEER_OPERAND_ALIGN;
+    uint64_t end = n_lines * (thread + 1) / n_threads;
+    for (uint64_t line = n_lines * thread / n_threads; line < end; line++) {
+      volatile uint8_t *at = m->data + line * SEER_OPERAND_ALIGN;
+      *at = *at;
+    }
+  }
 }
 
 // One sample: nanoseconds per call over `n_calls` calls. Waking the workers costs up to 50 us on a
 // virtual machine; a network pays it once a run, not once a kernel, so it comes before the clock.
 static double sample_ns(
     seer_runner *runner, const loaded *l, seer_call *c, uint32_t n_calls, uint64_t *nth) {
+  uint64_t sum = 0;
   seer_pool_begin(runner->pool);
-  seer_pool_run(runner->pool, seer_pool_threads(runner->pool), nothing, NULL);
-  uint64_t start = seer_os_now_ns();
   for (uint32_t i = 0; i < n_calls; i++) {
     seer_call_rotate(c, l->kernel, &runner->weights, (*nth)++);
+    seer_pool_run(runner->pool, seer_pool_threads(runner->pool), settle, runner);
+    uint64_t start = seer_os_now_ns();
     call(runner, l, c);
+    sum += seer_os_now_ns() - start;
   }
-  uint64_t end = seer_os_now_ns();
   seer_pool_end(runner->pool);
-  return (double)(end - start) / n_calls;
+  return (double)sum / n_calls;
 }
 
 static void sort_into(double *sorted, const double *values, uint32_t n) {
