@@ -46,6 +46,7 @@ check: deps all lint
 	@$(CTEST) -j 2 -LE full
 
 check-full: check
+	@tool/deps.sh cross
 	@tool/check_full.sh $(FUZZ_SECONDS)
 
 check-onnx: deps all

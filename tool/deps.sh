@@ -1,7 +1,8 @@
 #!/bin/bash
 # Installs what is missing: Debian packages by apt-get, Python oracles into .venv. When nothing is missing it is
-# fast and needs no network.   tool/deps.sh [bench|exports|inductor]   (also the peers that only benches need, what
-# networks are exported from, or PyTorch's compiler as a peer, 6 GB in .venv-inductor)
+# fast and needs no network.   tool/deps.sh [cross|bench|exports|inductor]   (also compilers for other processors, which
+# only check-full needs, the peers that only benches need, what networks are exported from, or PyTorch's compiler as a
+# peer, 6 GB in .venv-inductor)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,6 +10,9 @@ packages="ninja-build cmake gcc g++ make pkg-config python3 python3-venv
   llvm-19-dev lld-19 libxgboost-dev libprotobuf-c-dev protobuf-c-compiler libonnx-dev libsqlite3-dev
   libhiredis-dev libjansson-dev libxxhash-dev libcmocka-dev
   clang clang-format-14 clang-tidy-14 cppcheck musl-tools qemu-user"
+if [ "${1:-}" = cross ]; then
+  packages="$packages gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross"
+fi
 
 missing=""
 for package in $packages; do
@@ -49,6 +53,6 @@ case "${1:-}" in
     ;;
   exports) install_python tool/requirements-exports.txt ;;
   inductor) install_python tool/requirements-inductor.txt .venv-inductor ;;
-  "") ;;
-  *) echo "tool/deps.sh: '$1' is not one of bench, exports, inductor" >&2; exit 2 ;;
+  cross | "") ;;
+  *) echo "tool/deps.sh: '$1' is not one of cross, bench, exports, inductor" >&2; exit 2 ;;
 esac

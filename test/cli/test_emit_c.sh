@@ -73,7 +73,7 @@ agree so2 v
 expect_status 0 "$FAMILYSEER" compile mlp -o w -O1 --emit c --target c-vectors
 build_in w CFLAGS=-O1
 agree so w
-# For another architecture: written, not built here.
+# For another architecture: written, not built here (that is test/peer/test_emit_cross.py).
 expect_status 0 "$FAMILYSEER" compile mlp -o r -O1 --emit c --target riscv64-linux-gnu
 expect_text r/Makefile "-march=rv64gc"
 

@@ -61,17 +61,18 @@ def random_feeds(model, seed=1, shapes=None):
 
 
 _runtime = {}  # objects of the runtime by compiler: the same in every folder of C
+STRICT = "-O1 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror"
 
 
-def make_library(folder, cc="cc", cflags="-O1"):
-    """model.so of what compile --emit c wrote."""
+def make_library(folder, cc="cc", cflags="-O1", more=()):
+    """model.so of what compile --emit c wrote. `more`: goals and variables of make."""
     at = os.path.join(folder, "runtime", "runtime")
     if (cc, cflags) in _runtime:
         for name in os.listdir(_runtime[cc, cflags].name):
             shutil.copy(os.path.join(_runtime[cc, cflags].name, name), at)
     outside = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "CPPFLAGS", "LDFLAGS", "LDLIBS")}
-    done = subprocess.run(["make", "-C", folder, "-j", "2", f"CC={cc}", f"CFLAGS={cflags}"], capture_output=True, text=True,
-                          check=False, env=outside)
+    done = subprocess.run(["make", "-C", folder, "-j", "2", f"CC={cc}", f"CFLAGS={cflags}", *more], capture_output=True,
+                          text=True, check=False, env=outside)
     if done.returncode != 0:
         raise AssertionError(f"make: status {done.returncode}\n{done.stderr}")
     if (cc, cflags) not in _runtime:
@@ -168,9 +169,9 @@ def schedules():
 
 
 def check_model(label, model, feeds=None, levels=None, threads=(1, 2), flags=(), discriminate=True, rtol=RTOL, check=True,
-                atol=0, parts={}, make=None):
+                atol=0, parts={}, make=None, run=run_ours):
     """Compiles, runs, compares. `model`: a ModelProto, or a path. `make`: makes a library of what was compiled (--emit c
-    among the flags)."""
+    among the flags). `run`: runs it."""
     is_huge = isinstance(model, str) and os.path.exists(model + ".data")  # beyond what one message may hold
     if isinstance(model, str):
         path, proto = model, onnx.load(model, load_external_data=not is_huge)
@@ -194,7 +195,7 @@ def check_model(label, model, feeds=None, levels=None, threads=(1, 2), flags=(),
             for n in threads:
                 out = os.path.join(tmp, f"run{level}{n}")
                 os.mkdir(out)
-                ours = split_parts(run_ours(folder, feeds, out, n), parts)
+                ours = split_parts(run(folder, feeds, out, n), parts)
                 compare(f"{label} {level.lstrip('-')} threads={n}", ours, theirs, discriminate, rtol, atol)
 
 

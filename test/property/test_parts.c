@@ -2,30 +2,21 @@
 // kernels, node by node as ONNX defines them, against their steps, run by the interpreter where the
 // plan says that operands lie: in one arena whose memory is used again and again. Faults that are
 // planted in parts' places and in what the plan keeps must show.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "code/build/internal.h"
 #include "front/pass/pass.h"
 #include "support/net_eval.h"
+#include "support/test.h"
 #include "support/test_target.h"
 #include "tune/select/choose.h"
 
 static seer_arena *arena;
 static const char *folder;
 static seer_context *context;
-
-static void must(seer_status status) {
-  if (status) fail_msg("%s", seer_status_message(status));
-}
 
 static int setup(void **state) {
   (void)state;

@@ -12,6 +12,13 @@ typedef struct {
   void *const *data;
 } kernel;
 
+#define AARCH64 "aarch64-linux-gnu-gcc", "--target=aarch64-linux-gnu", "qemu-aarch64"
+#define RISCV64 "riscv64-linux-gnu-gcc", "--target=riscv64-linux-gnu -mabi=lp64d", "qemu-riscv64"
+const source_machine source_aarch64 = {AARCH64, "max"};
+const source_machine source_aarch64_plain = {AARCH64, "cortex-a57"};
+const source_machine source_riscv64 = {RISCV64, "rv64,v=true,vext_spec=v1.0,vlen=128"};
+const source_machine source_riscv64_plain = {RISCV64, "rv64"};
+
 struct source_batch {
   seer_arena *arena;
   const seer_dialect *dialect;
@@ -198,35 +205,49 @@ static const char *failed(
       batch->arena, "%s, in %s:\n%s", what, folder, log_text(batch, folder, log));
 }
 
-static const char *build_and_run(
-    source_batch *batch, const char *folder, const char *cc, const char *flags) {
-  const char *build =
-      seer_arena_printf(batch->arena, "%s %s kernels.c driver.c -o program -lm", cc, flags);
+// The command that compiles for a machine. Programs of others bring their libc along.
+static const char *compiler(const source_machine *machine, const char *cc, seer_arena *arena) {
+  if (!machine) return cc;
+  if (strcmp(cc, "gcc") == 0) return seer_arena_printf(arena, "%s -static", machine->gcc);
+  return seer_arena_printf(arena, "%s %s -static", cc, machine->clang_flags);
+}
+
+static const char *build_and_run(source_batch *batch, const char *folder,
+    const source_machine *machine, const char *cc, const char *flags) {
+  const char *build = seer_arena_printf(batch->arena, "%s %s kernels.c driver.c -o program -lm",
+      compiler(machine, cc, batch->arena), flags);
   if (!shell(batch, folder, build, "log"))
     return failed(batch, folder, seer_arena_printf(batch->arena, "%s fails", build), "log");
-  if (!shell(batch, folder, "UBSAN_OPTIONS=print_stacktrace=1 ./program in out", "log"))
+  const char *run = "UBSAN_OPTIONS=print_stacktrace=1 ./program in out";
+  if (machine)
+    run = seer_arena_printf(
+        batch->arena, "QEMU_CPU=%s %s ./program in out", machine->cpu, machine->emulator);
+  if (!shell(batch, folder, run, "log"))
     return failed(batch, folder, seer_arena_printf(batch->arena, "after %s", build), "log");
   seer_status status = read_outputs(batch, folder);
   return status ? message(batch, status) : NULL;
 }
 
-const char *source_batch_run(source_batch *batch, const char *cc, const char *flags) {
+const char *source_batch_run(
+    source_batch *batch, const source_machine *machine, const char *cc, const char *flags) {
   const char *folder;
   seer_status status = seer_os_temp_dir("seer_source", batch->arena, &folder);
   if (!status) status = write_sources(batch, folder);
   if (!status) status = write_inputs(batch, folder);
   if (status) return message(batch, status);
-  const char *wrong = build_and_run(batch, folder, cc, flags);
+  const char *wrong = build_and_run(batch, folder, machine, cc, flags);
   if (!wrong) status = seer_os_remove_tree(folder);
   return status ? message(batch, status) : wrong;
 }
 
-const char *source_batch_calls(source_batch *batch, const char *cc, const char *flags) {
+const char *source_batch_calls(
+    source_batch *batch, const source_machine *machine, const char *cc, const char *flags) {
   const char *folder;
   seer_status status = seer_os_temp_dir("seer_source", batch->arena, &folder);
   if (!status) status = write_sources(batch, folder);
   if (status) return message(batch, status);
-  const char *build = seer_arena_printf(batch->arena, "%s %s -c kernels.c -o kernels.o", cc, flags);
+  const char *build = seer_arena_printf(
+      batch->arena, "%s %s -c kernels.c -o kernels.o", compiler(machine, cc, batch->arena), flags);
   if (!shell(batch, folder, build, "log")) return failed(batch, folder, build, "log");
   if (!shell(batch, folder, "nm -u kernels.o | tr -s ' \\n' '  '", "log"))
     return failed(batch, folder, "nm", "log");
@@ -236,6 +257,15 @@ const char *source_batch_calls(source_batch *batch, const char *cc, const char *
   return status ? message(batch, status) : calls;
 }
 
-bool source_has_compiler(const char *cc, seer_arena *arena) {
-  return system(seer_arena_printf(arena, "command -v %s >/dev/null 2>&1", cc)) == 0;  // NOLINT
+static bool is_there(const char *program, seer_arena *arena) {
+  return system(seer_arena_printf(arena, "command -v %s >/dev/null 2>&1", program)) == 0;  // NOLINT
+}
+
+const char *source_missing(const source_machine *machine, const char *cc, seer_arena *arena) {
+  const char *const programs[] = {machine && strcmp(cc, "gcc") == 0 ? machine->gcc : cc,
+      machine ? machine->gcc : cc, machine ? machine->emulator : cc};
+  for (size_t i = 0; i < SEER_COUNT_OF(programs); i++) {
+    if (!is_there(programs[i], arena)) return programs[i];
+  }
+  return NULL;
 }

@@ -84,7 +84,7 @@ seer_gen_machine seer_gen_machine_of(const seer_target *target) {
       .l2_bytes = target->l2_bytes,
       .has_half = is_arm || has_feature(target, "f16c") || has_feature(target, "avx512f"),
       .has_rounding = !is_c && (!is_x86 || has_feature(target, "sse4.1")),
-      .has_extremes = !is_c && !is_x86,
+      .has_extremes = is_arm,
       .masked_bytes = has_feature(target, "avx512bw") ? 1
           : has_feature(target, "avx")                ? 4
                                                       : 255};

@@ -35,6 +35,17 @@ seer_vec_op seer_source_extreme(const seer_source *s, const seer_vec_node *node)
   return is_compared && is_extreme ? (seer_vec_op)cond->op : SEER_VEC_UNDEF;
 }
 
+// Two uses of a value that a compiler makes one of.
+static bool is_same_conversion(const seer_vec_node *a, const seer_vec_node *b) {
+  return a->op >= SEER_VEC_ZEXT && a->op <= SEER_VEC_BITCAST && a->op == b->op &&
+      a->elem == b->elem;
+}
+
+bool seer_source_is_spread_half(const seer_source *s, const seer_vec_node *node) {
+  return node->op == SEER_VEC_SPLAT && node->lanes > 1 &&
+      seer_source_at(s, node->arg[0])->op == SEER_VEC_BITS_HALF;
+}
+
 // Uses stand behind definitions: backwards, all uses of a value are known when it comes.
 static void count_uses(seer_source *s) {
   for (size_t k = s->n_order; k-- > 0;) {
@@ -42,8 +53,12 @@ static void count_uses(seer_source *s) {
     if (!is_act(node->op) && s->fact[s->order[k]].n_uses == 0) continue;
     uint32_t first = seer_source_extreme(s, node) == SEER_VEC_UNDEF ? 0 : 1;
     for (uint32_t a = first; a < seer_vec_ops[node->op].n_args; a++) {
-      s->fact[node->arg[a].i].n_uses++;
-      s->fact[node->arg[a].i].user = s->order[k];
+      seer_vec arg = node->arg[a];
+      if (seer_source_is_spread_half(s, node)) arg = seer_source_at(s, arg)->arg[0];
+      seer_source_fact *fact = &s->fact[arg.i];
+      if (fact->n_uses++ > 0 && !is_same_conversion(node, &s->code->node[fact->user]))
+        fact->has_kinds = true;
+      fact->user = s->order[k];
     }
   }
 }

@@ -75,6 +75,8 @@ static void put_store(seer_source *s, const seer_vec_node *node) {
   uint32_t align;
   const char *variable = variable_of(s, node, &pointer, &align);
   if (variable) {
+    if (value->op == SEER_VEC_ADD && value->lanes > 1)
+      text = seer_arena_printf(s->arena, "ordered_%s(%s)", type, text);
     seer_text_printf(s->text, "%s = %s;\n", variable, text);
   } else if (node->op == SEER_VEC_STORE) {
     seer_text_printf(s->text, "STORE(%s, %u, %s, %s);\n", type, align, pointer, text);
@@ -117,13 +119,15 @@ static const char *moved(seer_source *s, const seer_vec_node *node) {
                     : seer_arena_printf(s->arena, "MOVE(%s, %s * %u)", base, by, bytes);
 }
 
-// A vector from memory that is used more than once is to be loaded once.
+// A vector from memory that is used more than once is to be loaded once; one that is only
+// converted, always alike, need not be: compilers convert it once, with the load in that
+// instruction.
 static const char *kept(seer_source *s, uint32_t id, const char *text) {
   const seer_vec_node *node = &s->code->node[id];
   uint32_t slot;
   int64_t at;
   bool is_variable = seer_source_into_slot(s, node->arg[0], &slot, &at);
-  if (node->lanes == 1 || s->fact[id].n_uses < 2 || is_variable) return text;
+  if (node->lanes == 1 || !s->fact[id].has_kinds || is_variable) return text;
   return seer_arena_printf(s->arena, "keep_%s(%s)", type_name(s, node), text);
 }
 

@@ -296,10 +296,14 @@ static const char *between_lanes(seer_source *s, seer_vec v) {
   if (from == 0) from = 32;
   switch ((int)node->op) {
     case SEER_VEC_SPLAT:
+      if (seer_source_is_spread_half(s, node))
+        return seer_arena_printf(s->arena, "bits_half_i16x%u(splat_i16x%u(%s))", node->lanes,
+            node->lanes, seer_source_operand(s, first->arg[0]));
       return fill_in(s, v, bits, "splat_$T($0)");
     case SEER_VEC_EXTRACT:
       if (first->lanes == 1) return fill_in(s, v, from, "$0");
-      if (first->op == SEER_VEC_SPLAT) return seer_source_operand(s, first->arg[0]);
+      if (first->op == SEER_VEC_SPLAT && !seer_source_is_spread_half(s, first))
+        return seer_source_operand(s, first->arg[0]);
       return seer_arena_printf(s->arena, "%s[%" PRId64 "]%s", argument(s, node, 0, from), node->imm,
           first->elem == SEER_VEC_I1 ? " != 0" : "");
     case SEER_VEC_INSERT:

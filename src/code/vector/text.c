@@ -242,11 +242,14 @@ static seer_status parse_type(parser *p, seer_vec_elem *out_elem, uint32_t *out_
   for (uint32_t e = SEER_VEC_VOID + 1; is_name && e < SEER_VEC_ELEM_COUNT; e++) {
     size_t n = strlen(seer_vec_elem_names[e]);
     if (strncmp(name, seer_vec_elem_names[e], n) != 0) continue;
-    char *end;
-    unsigned long lanes = name[n] == 'x' ? strtoul(name + n + 1, &end, 10) : 1;
-    bool is_whole = name[n] == '\0' ||
-        (name[n] == 'x' && name[n + 1] >= '1' && name[n + 1] <= '9' && *end == '\0');
-    if (!is_whole || lanes > SEER_VEC_MAX_LANES) continue;
+    const char *rest = name + n;
+    unsigned long lanes = 1;
+    if (rest[0] == 'x' && rest[1] >= '1' && rest[1] <= '9') {
+      char *end;
+      lanes = strtoul(rest + 1, &end, 10);
+      rest = end;
+    }
+    if (*rest != '\0' || lanes > SEER_VEC_MAX_LANES) continue;
     *out_elem = (seer_vec_elem)e;
     *out_lanes = (uint32_t)lanes;
     return SEER_OK;

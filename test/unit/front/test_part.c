@@ -1,16 +1,11 @@
 // The pass that makes values parts of others' memory: where they lie, and what is left alone. That
 // networks compute the same with it, test/property/test_parts.c has for random ones.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "front/pass/pass.h"
 #include "support/net_eval.h"
+#include "support/test.h"
 
 #define CONV(out, in) "%" #out " f32 = Conv \"" #out "\" v13 (%" #in ", $w)\n"
 

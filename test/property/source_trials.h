@@ -1,0 +1,21 @@
+// source_trials.h - random DAGs under random schedules, printed in a dialect for a made-up machine,
+// compiled and run: they give what the DAG's interpreter gives.
+#ifndef SEER_TEST_SOURCE_TRIALS_H
+#define SEER_TEST_SOURCE_TRIALS_H
+
+#include "code/gen/generate.h"
+#include "support/source_run.h"
+
+typedef struct {
+  const char *dialect;
+  seer_gen_machine code;  // what the kernels are made for
+  uint64_t seed;  // of the first DAG; SEER_PROPERTY_SEED goes before it
+  uint32_t n_kernel;
+} source_trial;
+
+// Fails the test where an answer is wrong. False: not run, something that it needs is not there.
+//   machine  what the programs are for, borrowed; NULL: this one
+bool source_trials_run(
+    const source_trial *how, const source_machine *machine, const char *cc, const char *flags);
+
+#endif
