@@ -17,7 +17,7 @@ typedef struct {
 typedef struct {
   producer item[SEER_DAG_MAX_BUFFERS];
   uint32_t n;
-} producer_list;
+} maker_list;
 
 static uint32_t space_mask(const seer_dag_stage *stage) { return (1u << stage->n_space) - 1u; }
 
@@ -26,7 +26,7 @@ static const seer_access_table *accesses(const seer_dag *dag) {
   return dag->access;
 }
 
-static void collect(const seer_dag *dag, uint32_t stage, producer_list *list) {
+static void collect(const seer_dag *dag, uint32_t stage, maker_list *list) {
   const seer_access_table *table = accesses(dag);
   uint32_t space = space_mask(&dag->stage[stage]);
   list->n = 0;
@@ -54,7 +54,7 @@ static void collect(const seer_dag *dag, uint32_t stage, producer_list *list) {
 bool seer_dag_needs_tiling(const seer_dag *dag, uint32_t stage) {
   const seer_dag_stage *s = &dag->stage[stage];
   if (s->role == SEER_STAGE_TRANSFORM_IN || s->role == SEER_STAGE_TRANSFORM_OUT) return false;
-  producer_list list;
+  maker_list list;
   collect(dag, stage, &list);
   uint32_t n_missing = 0;
   for (uint32_t k = 0; k < list.n; k++) {
@@ -116,7 +116,7 @@ bool seer_dag_is_inlineable(const seer_dag *dag, uint32_t stage) {
 
 // ---- what a stage is made of, and who reads it
 
-uint32_t seer_dag_consumers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages) {
+uint32_t seer_dag_readers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages) {
   const seer_access_table *table = accesses(dag);
   uint32_t n = 0;
   for (uint32_t k = table->first_load[stage + 1]; k < table->n_load; k++) {
@@ -127,8 +127,8 @@ uint32_t seer_dag_consumers(const seer_dag *dag, uint32_t stage, uint32_t *out_s
   return n;
 }
 
-uint32_t seer_dag_producers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages) {
-  producer_list list;
+uint32_t seer_dag_makers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages) {
+  maker_list list;
   collect(dag, stage, &list);
   uint32_t n = 0;
   for (uint32_t s = 0; s < stage; s++) {
@@ -223,7 +223,7 @@ uint32_t seer_dag_anchor(const seer_dag *dag) {
 static const char *class_of(const seer_dag *dag, uint32_t stage) {
   const seer_dag_stage *s = &dag->stage[stage];
   if (s->n_reduce == 0) return seer_dag_stage_flops(dag, stage) > 0 ? "elementwise" : "movement";
-  producer_list list;
+  maker_list list;
   collect(dag, stage, &list);
   uint32_t in_all = UINT32_MAX, window = 0, large = 0, batch = 0;
   for (uint32_t a = 0; a < (uint32_t)s->n_space + s->n_reduce; a++) {
@@ -254,7 +254,7 @@ static const char *class_of(const seer_dag *dag, uint32_t stage) {
 
 const char *seer_dag_anchor_class(const seer_dag *dag, seer_arena *arena) {
   uint32_t anchor = seer_dag_anchor(dag);
-  producer_list list;
+  maker_list list;
   collect(dag, anchor, &list);
   uint32_t buf = list.n > 0 ? list.item[0].buf : dag->stage[anchor].out[0];
   return seer_arena_printf(

@@ -190,9 +190,9 @@ bool seer_dag_needs_tiling(const seer_dag *dag, uint32_t stage);
 // strictly inlineable (Ansor), exp-like not
 bool seer_dag_is_inlineable(const seer_dag *dag, uint32_t stage);
 // The stages that read it (Ansor: consumers), at most MAX_STAGES.
-uint32_t seer_dag_consumers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages);
+uint32_t seer_dag_readers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages);
 // Those that it reads. For tests.
-uint32_t seer_dag_producers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages);
+uint32_t seer_dag_makers(const seer_dag *dag, uint32_t stage, uint32_t *out_stages);
 // add, mul, ... 1 each; exp-like 8; casts and indices 0
 double seer_dag_stage_flops(const seer_dag *dag, uint32_t stage);
 double seer_dag_flops(const seer_dag *dag);  // const stages excluded

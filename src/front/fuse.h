@@ -1,5 +1,6 @@
 // fuse.h - GRAPH -> GROUPS of nodes, each of which becomes one step of the network. Private to
-// src/front.
+// src/front. One thread for a graph; the groups are in the arena. After a failure the graph is of
+// no use.
 #ifndef SEER_FRONT_FUSE_H
 #define SEER_FRONT_FUSE_H
 

@@ -1,6 +1,8 @@
 // op.h - what an operator is: one self-describing entry per ONNX operator, grouped in
 // op/<family>.c, listed in op/table.inc. An entry says what shapes come out and what it computes,
-// as DAG; everything else (folding, fusion, tuning, checking) follows from that.
+// as DAG; everything else (folding, fusion, tuning, checking) follows from that. Entries are
+// constants; their functions keep nothing and may be called by any thread, each with a graph of its
+// own.
 #ifndef SEER_FRONT_OP_H
 #define SEER_FRONT_OP_H
 

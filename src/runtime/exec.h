@@ -1,8 +1,10 @@
 // exec.h - models and sessions inside the runtime; api.c makes runtime.h's table of it, tests call
-// it directly.
+// it directly. Owners, threads and errors are as there; a source's members are borrowed where they
+// are not said to be kept.
 //
 //   session memory, one allocation, 64-byte aligned:
-//   [arena: activations by the plan][shared: intermediates of the running kernel][scratch of thread 0][thread 1]...
+//   [arena: activations by the plan][shared: intermediates of the running kernel]
+//   [scratch of thread 0][of thread 1]...
 #ifndef SEER_RUNTIME_EXEC_H
 #define SEER_RUNTIME_EXEC_H
 

@@ -1,7 +1,8 @@
 // host.h - what runs on the host between kernels: operators whose result's size only data decides.
 // Plain loops, no memory of their own: what they need besides their operands is scratch. Every
 // tensor is dense and row-major at its bounds, whatever part of it is in use; a result is zero
-// beyond what was found, so that who computes at the bound reads numbers.
+// beyond what was found, so that who computes at the bound reads numbers. Any thread, on operands
+// of its own.
 #ifndef SEER_RUNTIME_HOST_H
 #define SEER_RUNTIME_HOST_H
 

@@ -2,7 +2,8 @@
 // code/build, read by the runtime. A flat blob of little-endian structs without pointers; strings
 // are offsets into a string table. The runtime trusts nothing: seer_plan_check bounds every offset.
 //
-//   [seer_plan_header][steps][args][ios][phases][host calls][tensors][sizes][loops][branches][moves][strings][json]
+//   [seer_plan_header][steps][args][ios][phases][host calls][tensors][sizes][loops][branches]
+//   [moves][strings][json]
 //
 // A library has one plan for each set of input shapes that it was compiled for: their blobs lie one
 // after another, each at a multiple of SEER_PLAN_ALIGN. They have the same inputs and outputs, but

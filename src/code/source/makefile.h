@@ -14,6 +14,7 @@ typedef struct {
   // objects of either kind, and the runtime's headers, as paths; end in NULL
   const char *const *kernels, *const *runtime, *const *headers;
 } seer_makefile_parts;
+// In `arena`; any thread.
 const char *seer_source_makefile(const seer_makefile_parts *parts, seer_arena *arena);
 
 #endif

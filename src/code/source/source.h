@@ -1,6 +1,6 @@
 // source.h - vector code -> the text of a program, in one of several dialects: C with the vector
 // extensions of GCC and clang, and plain C17. Instruction by instruction; nothing is decided here.
-// OpenCL C and CUDA C are to join as further rows of the table.
+// OpenCL C and CUDA C are to join as further rows of the table. Any thread; texts are in the arena.
 #ifndef SEER_CODE_SOURCE_H
 #define SEER_CODE_SOURCE_H
 
@@ -10,7 +10,6 @@
 typedef struct seer_dialect seer_dialect;
 extern const seer_dialect *const seer_dialect_table[];
 extern const size_t seer_dialect_table_count;
-// "c" (lanes are 1), "c-vectors"; NULL: none
 // "c" (lanes are 1), "c-vectors"; NULL: none. For tests.
 const seer_dialect *seer_dialect_find(const char *name);
 // Of C, the one for a processor: vectors where it has some.

@@ -215,7 +215,7 @@ static bool sees_through(const seer_dag *dag, const convolution *c) {
   const seer_dag_stage *pad = &dag->stage[buf->stage];
   uint32_t readers[SEER_DAG_MAX_STAGES];
   if (pad->role != SEER_STAGE_PAD || pad->n_values != 1 || pad->n_reduce != 0) return false;
-  if (seer_dag_consumers(dag, buf->stage, readers) != 1) return false;
+  if (seer_dag_readers(dag, buf->stage, readers) != 1) return false;
   const seer_expr_node *body = seer_expr_at(&dag->expr, pad->body[0]);
   if (body->op != SEER_EXPR_LOAD || body->arg[0].i == 0) return false;
   const seer_expr_node *fill = seer_expr_at(&dag->expr, body->arg[1]);

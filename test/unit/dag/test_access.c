@@ -217,7 +217,7 @@ static void lists_leave_constants_out(void **state) {
   assert_int_equal(table->n_read, 2);
   assert_false(seer_access_is_elementwise(dag, 1, 2));
   uint32_t list[SEER_DAG_MAX_STAGES];
-  assert_int_equal(seer_dag_consumers(dag, 0, list), 1);
+  assert_int_equal(seer_dag_readers(dag, 0, list), 1);
   // What a clone says is the clone's own; what is edited says nothing.
   seer_dag *clone = seer_dag_clone(dag, arena);
   assert_true(clone->access != dag->access && clone->access->dim != table->dim);

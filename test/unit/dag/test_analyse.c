@@ -167,11 +167,11 @@ static void neighbours(void **state) {
   seer_arena *arena = seer_arena_create("test");
   uint32_t out, list[SEER_DAG_MAX_STAGES];
   seer_dag *dag = make_softmax(arena, 4, 16, &out);
-  assert_int_equal(seer_dag_consumers(dag, 1, list), 2);
+  assert_int_equal(seer_dag_readers(dag, 1, list), 2);
   assert_int_equal(list[0], 2);
   assert_int_equal(list[1], 3);
-  assert_int_equal(seer_dag_consumers(dag, 3, list), 0);
-  assert_int_equal(seer_dag_producers(dag, 3, list), 2);
+  assert_int_equal(seer_dag_readers(dag, 3, list), 0);
+  assert_int_equal(seer_dag_makers(dag, 3, list), 2);
   assert_int_equal(list[0], 1);
   assert_int_equal(list[1], 2);
   assert_true(seer_access_is_elementwise(dag, 1, 3));
