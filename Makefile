@@ -10,8 +10,9 @@
 #   make fuzz         every fuzzer for FUZZ_SECONDS, under sanitizers (tool/fuzz.sh)
 #   make replay BASE=REVISION   code of a few thousand schedules, before and after (tool/replay.sh)
 #   make soak         half an hour of tuning, in which the tuner's memory must not grow (test/safety/soak.py)
+#   make bench        networks after a tuning against their parts, an earlier familyseer and peers: hours (bench/bench_networks.py)
 #   make check-exports   networks exported from torchvision, timm and transformers (test/peer/exports.py)
-#   make lint | format | docs | bench | deps | install PREFIX=/usr/local
+#   make lint | format | docs | deps | install PREFIX=/usr/local
 # Variables: BUILD (folder), TYPE (RelWithDebInfo, Debug, Release), SANITIZER (address,undefined), CC, JOBS.
 BUILD ?= build
 TYPE ?= RelWithDebInfo
@@ -83,8 +84,10 @@ docs: all
 	@$(BUILD)/tool_options > doc/options.md
 	@$(BUILD)/tool_isa > $(BUILD)/isa.inc && cp $(BUILD)/isa.inc src/setup/isa.inc
 
+# BENCH_NETWORKS, BENCH_BUDGET, BENCH_PEERS, ...: bench/bench_networks.py. PyTorch, 6 GB, only for whom it is a peer.
 bench: deps all
 	@tool/deps.sh bench
+	@case ",$(BENCH_PEERS)," in *,inductor,*) tool/deps.sh inductor ;; esac
 	@tool/bench.sh
 
 install: all

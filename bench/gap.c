@@ -1,6 +1,6 @@
 // gap.c - where a network loses time that its kernels do not take: replays the steps of a compiled
 // library in this process, as they run in the network and with what may be cold made warm before each.
-//   build/bench/gap FOLDER [--threads N] [--rounds N] [--steps] [--pin]
+//   build/bench/gap FOLDER [--threads N] [--rounds N] [--steps] [--pin] [--json]
 // FOLDER holds model.so and weights.bin. A factorial over
 //   code          the step's machine code was read by both threads
 //   weights       what the step reads of weights.bin was
@@ -13,6 +13,7 @@
 // memory, so that each thread has in its caches what it reads and writes itself, or with what it writes,
 // or what it reads, elsewhere; alone as
 // the tuner times it (weights from copies that are cold, all else warm), and what the tuner stored.
+// --json: all of that as one object, by step, with the latency and the sum of the steps alone of each round.
 // Not for networks with loops or branches: what they run is not known before.
 #include <elf.h>
 #include <errno.h>
@@ -460,10 +461,59 @@ static void tell(const account *a, double latency) {
   if (a->stored > 0) row("as the tuner stored them", a->stored, latency);
 }
 
+// ---- the same for programs
+
+// Of an account, in its order.
+static const char *const field_name[] = {"runs_us", "work_us", "uneven_us", "hand_over_us",
+    "cold_code_us", "cold_weights_us", "far_activations_us", "small_pages_us", "repeated_us",
+    "read_us", "written_us", "alone_us", "stored_us"};
+_Static_assert(sizeof field_name / sizeof *field_name == sizeof(account) / sizeof(double),
+    "each field has a name");
+
+static json_t *json_account(const account *a) {
+  json_t *to = json_object();
+  const double *value = (const double *)a;
+  for (size_t i = 0; i < sizeof field_name / sizeof *field_name; i++)
+    json_object_set_new(to, field_name[i], json_real(value[i]));
+  return to;
+}
+
+static json_t *json_step(const replay *r, uint32_t s, const account *a) {
+  uint32_t kind = r->of->step[s].kind;
+  json_t *to = json_account(a);
+  json_object_set_new(to, "name", json_string(r->of->strings + r->of->step[s].name_string));
+  json_object_set_new(to, "kind",
+      json_string(kind == SEER_PLAN_KERNEL   ? "kernel"
+              : kind == SEER_PLAN_COPY_BYTES ? "copy"
+                                             : "view"));
+  return to;
+}
+
+// What of one round belongs together: latency, and the sum of the steps alone.
+static json_t *json_rounds(const samples *x) {
+  json_t *rounds = json_array();
+  for (uint32_t round = 0; round < x->n_round; round++) {
+    double alone = 0;
+    for (uint32_t s = 0; s < x->n_step; s++) alone += (double)x->all[place(x, ALONE, s, round)];
+    json_array_append_new(
+        rounds, json_pack("{s:f, s:f}", "latency_us", x->latency[round], "alone_us", alone));
+  }
+  return rounds;
+}
+
+static void tell_json(
+    const replay *r, const account *sum, double latency, json_t *rounds, json_t *steps) {
+  json_t *all = json_pack("{s:i, s:f, s:o, s:O, s:O}", "threads", (int)r->n_thread, "latency_us",
+      latency, "sum", json_account(sum), "steps", steps, "rounds", rounds);
+  if (!all || json_dumpf(all, stdout, JSON_COMPACT) != 0) fail("JSON", "cannot be written");
+  putchar('\n');
+  json_decref(all);
+}
+
 int main(int argc, char **argv) {
   const char *folder = NULL;
   uint32_t n_threads = 2;
-  bool is_by_step = false, pin = false;
+  bool is_by_step = false, as_json = false, pin = false;
   samples x = {.n_round = 60};
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
@@ -472,13 +522,15 @@ int main(int argc, char **argv) {
       x.n_round = (uint32_t)atoi(argv[++i]);
     else if (strcmp(argv[i], "--steps") == 0)
       is_by_step = true;
+    else if (strcmp(argv[i], "--json") == 0)
+      as_json = true;
     else if (strcmp(argv[i], "--pin") == 0)
       pin = true;
     else
       folder = argv[i];
   }
   if (!folder || folder[0] == '-' || x.n_round < 1 || x.n_round > MAX_ROUNDS) {
-    fprintf(stderr, "usage: gap FOLDER [--threads N] [--rounds N] [--steps] [--pin]\n");
+    fprintf(stderr, "usage: gap FOLDER [--threads N] [--rounds N] [--steps] [--pin] [--json]\n");
     return 2;
   }
   seer_arena *arena = seer_arena_create(0);
@@ -493,17 +545,26 @@ int main(int argc, char **argv) {
   read_stored(r->of, stored);
   measure(r, &x);
   account sum = {0};
-  if (is_by_step)
-    printf("%-40s %9s %9s %8s %8s %8s %8s %8s %8s %9s %9s %9s %9s %9s\n", "step [us]", "runs", "work",
-        "uneven", "handover", "code", "weights", "activat.", "pages", "repeated", "read", "written", "alone", "stored");
+  json_t *rounds = json_rounds(&x), *steps = json_array();
+  if (is_by_step && !as_json)
+    printf("%-40s %9s %9s %8s %8s %8s %8s %8s %8s %9s %9s %9s %9s %9s\n", "step [us]", "runs",
+        "work", "uneven", "handover", "code", "weights", "activat.", "pages", "repeated", "read",
+        "written", "alone", "stored");
   for (uint32_t s = 0; s < x.n_step; s++) {
     account a = account_of(&x, s);
     a.stored = stored[s];
-    if (is_by_step) tell_step(r, s, &a);
+    if (is_by_step && !as_json) tell_step(r, s, &a);
+    json_array_append_new(steps, json_step(r, s, &a));
     add(&sum, &a);
   }
   seer_sort_f64(x.latency, x.n_round);
-  tell(&sum, seer_sorted_median(x.latency, x.n_round));
+  double latency = seer_sorted_median(x.latency, x.n_round);
+  if (as_json)
+    tell_json(r, &sum, latency, rounds, steps);
+  else
+    tell(&sum, latency);
+  json_decref(steps);
+  json_decref(rounds);
   seer_arena_destroy(arena);
   return 0;
 }
