@@ -159,6 +159,8 @@ def missed(result, rows):
         if result["peers"]:
             peer, value = fastest_peer(row, result)
             found.append(judged(row, f"x {peer or 'fastest peer'}", value, lambda v: v >= BARS["peer"]))
+        if result["before"] and not times(row, "before"):
+            found.append(f"{row['network']}: x before is not known")
     means = [("peer_mean", "x fastest peer", lambda row: fastest_peer(row, result)[1])] if result["peers"] else []
     means += [("before", "x before", lambda row: times(row, "before"))] if result["before"] else []
     for bar, what, value_of in means:
@@ -181,6 +183,9 @@ def closing(result):
         lines.append(standing("x before", rows, lambda r: median(times(r, "before")), min))
     lines.append(standing("latency / sum of steps alone", rows, lambda r: median(dig(r, "gap", "over_sum")), max))
     lines.append(standing("estimate / latency", rows, estimate_ratio, lambda there: max(there, key=lambda t: abs(math.log(t[0])))))
+    for peer in result["peers"]:
+        absent = [row["network"] for row in rows if not times(row, peer)]
+        lines += [f"without {peer}: {', '.join(absent)}"] if absent else []
     lines.append(f"Bars: latency / sum at most {BARS['over_sum']}, estimate within {100 * BARS['estimate']:.0f} %, x fastest peer at least "
                  f"{BARS['peer']} each and {BARS['peer_mean']} in the geometric mean, x before at least {BARS['before']} in the geometric mean")
     misses = missed(result, rows)
