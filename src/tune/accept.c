@@ -1,23 +1,23 @@
-// accept.c - the best few of each task and the records' winner -> in turns with the untuned one,
-// and with each other -> the fastest, checked -> accepted or refused, and recorded so. The rule:
-// accept.h.
+// accept.c - the best of each task's search and the records' winner -> finals (finals.h) -> each
+// task's one accepted or refused, and recorded so. The rule: accept.h.
 
 #include "tune/accept.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
+#include "base/os.h"
+#include "tune/finals.h"
 #include "tune/session_internal.h"
 
-#define CONTENDERS 5
-#define NEAR 1.15  // of the best recorded time: who takes part
-#define PAIRS 15
-#define MORE_PAIRS 45  // when the median says faster and the sign test does not yet
-#define MIN_SPEEDUP (1 / 0.98)  // median of the times' ratios below 0.98
+#define MORE_PAIRS 45  // of the holder, where it hangs by them
 // A winner that is as fast as the untuned one in the median has lost its place.
 #define NO_WORSE 1.0
-#define MAX_P 0.05
+#define OVERTIME 1.5  // times what was planned; then nothing is measured that can be left out
+#define SURE_SHARE 0.8  // of what was planned; until then a verdict has more visits
+#define BUILD_S 0.05  // of a kernel, where none has been built yet
 
 // ---- records
 typedef struct {
@@ -48,7 +48,7 @@ seer_record seer_contender_record(
       .cls = SEER_MEASURED_OK,
       .origin = seer_origin_name(SEER_ORIGIN_PAIRS),
       .seconds = c->ab.seconds,
-      .reference_s = s->reference_s,
+      .reference_s = s->reference_s * s->drift,
       .n_samples = 1,
       .sample = {c->ab.seconds},
       .round = s->state.n_pick,
@@ -56,14 +56,18 @@ seer_record seer_contender_record(
       .baseline = seer_schedule_print(task->sketches, baseline, s->round)};
 }
 
-static seer_status store_winner(seer_session *s, uint32_t t, const seer_contender *c) {
+static seer_status store_winner(
+    seer_session *s, uint32_t t, const seer_schedule *schedule, const seer_measure_ab *ab) {
   if (!s->records) return SEER_OK;
-  seer_record record = seer_contender_record(s, t, c, &s->task[t].untuned);
+  seer_arena_reset(s->round);
+  seer_contender c = {*schedule, *ab};
+  seer_record record = seer_contender_record(s, t, &c, &s->task[t].untuned);
   return seer_records_accept(s->records, &record);
 }
 
 static seer_status dethrone(seer_session *s, uint32_t t, seer_record_state state) {
   s->task[t].has_holder = false;
+  if (!s->records) return SEER_OK;
   return seer_records_dethrone(s->records, s->task[t].workload, s->target_id, state);
 }
 
@@ -74,65 +78,45 @@ int seer_contender_by_speedup(const void *a, const void *b) {
   return seer_schedule_hash(&x->schedule) > seer_schedule_hash(&y->schedule) ? 1 : -1;
 }
 
-static bool is_among(const seer_schedule *list, uint32_t n, const seer_schedule *schedule) {
-  for (uint32_t k = 0; k < n; k++)
-    if (seer_schedule_equal(&list[k], schedule)) return true;
+static bool is_among(const seer_final *final, const seer_schedule *schedule) {
+  for (uint32_t k = 0; k < final->n; k++)
+    if (seer_schedule_equal(&final->list[k].schedule, schedule)) return true;
   return false;
 }
 
 // The winner of the records, then the search's best: what looked best in a single measurement has
-// most often been lucky.
-static uint32_t gather(const seer_session *s, uint32_t t, seer_schedule *out) {
-  seer_schedule top[CONTENDERS];
-  double seconds[CONTENDERS];
-  const seer_session_task *task = &s->task[t];
-  uint32_t n = seer_search_top(task->search, CONTENDERS, top, seconds), n_kept = 0;
-  if (task->has_holder) out[n_kept++] = task->holder;
-  for (uint32_t k = 0; k < n; k++) {
-    if (seconds[k] > NEAR * seconds[0] || seer_schedule_equal(&top[k], &task->untuned)) continue;
-    if (!is_among(out, n_kept, &top[k])) out[n_kept++] = top[k];
+// most often been lucky. One of which no pairs are known is a contender like any other.
+static void gather(seer_session *s, uint32_t t, uint32_t n_max, seer_final *out) {
+  seer_session_task *task = &s->task[t];
+  *out = (seer_final){.task = t, .untuned = &task->untuned};
+  out->list = SEER_NEW_ARRAY(s->arena, seer_finalist, n_max);
+  bool has_pairs = task->holder_ab.n_pairs > 0;
+  if (task->has_holder)
+    out->list[out->n++] = (seer_finalist){.schedule = task->holder, .is_holder = has_pairs};
+  task->has_holder = task->has_holder && has_pairs;
+  seer_schedule top[SEER_FINALS_MAX];
+  uint32_t n = seer_search_top(task->search, SEER_FINALS_MAX, top, NULL);
+  for (uint32_t k = 0; k < n && out->n < n_max; k++) {
+    if (seer_schedule_equal(&top[k], &task->untuned) || is_among(out, &top[k])) continue;
+    out->list[out->n++] = (seer_finalist){.schedule = top[k]};
   }
-  return n_kept;
 }
 
-// All take turns with the untuned one. Best first.
-static seer_status line_up(seer_session *s, uint32_t t, seer_contender *out, uint32_t *out_n) {
-  seer_schedule list[CONTENDERS + 1];
-  seer_measure_ab ab[CONTENDERS + 1];
-  const seer_schedule *untuned = &s->task[t].untuned;
-  uint32_t n = *out_n = gather(s, t, list);
-  if (n == 0) return SEER_OK;
-  SEER_TRY(s->measure->compare(s->measurer, t, list, n, untuned, PAIRS, ab));
-  // Nothing of anybody: one of them has crashed the runner twice. Then each takes turns by itself.
-  bool is_lost = true;
-  for (uint32_t k = 0; k < n; k++) is_lost = is_lost && ab[k].n_pairs == 0;
-  for (uint32_t k = 0; k < n; k++) {
-    if (is_lost) SEER_TRY(s->measure->compare(s->measurer, t, &list[k], 1, untuned, PAIRS, &ab[k]));
-    if (ab[k].n_pairs == 0) ab[k] = (seer_measure_ab){.p_value = 1};
-    out[k] = (seer_contender){list[k], ab[k], s->task[t].has_holder && k == 0};
+// n fresh pairs with the untuned one (of one that crashes: none).
+static seer_status take_pairs(seer_session *s, uint32_t t, const seer_schedule *schedule,
+    uint32_t n, seer_measure_ab *out_ab) {
+  seer_measure_pair pairs[SEER_MEASURE_MAX_JUDGED];
+  uint32_t n_had = 0;
+  n = n < SEER_MEASURE_MAX_JUDGED ? n : SEER_MEASURE_MAX_JUDGED;
+  while (n_had < n) {
+    uint32_t n_more = n - n_had < SEER_MEASURE_MAX_PAIRS ? n - n_had : SEER_MEASURE_MAX_PAIRS;
+    SEER_TRY(s->measure->compare(
+        s->measurer, t, schedule, 1, &s->task[t].untuned, n_more, out_ab, &pairs[n_had]));
+    if (out_ab->n_pairs == 0) return SEER_OK;
+    n_had += n_more;
   }
-  qsort(out, n, sizeof(*out), seer_contender_by_speedup);
+  *out_ab = seer_measure_judge(pairs, n_had);
   return SEER_OK;
-}
-
-// Is `schedule` faster than `baseline` by at least `min_speedup`, in pairs that are not chance?
-// *ab: what is known, and what was measured last.
-static seer_status beats(seer_session *s, uint32_t t, const seer_schedule *schedule,
-    const seer_schedule *baseline, double min_speedup, seer_measure_ab *ab, bool *out_beats) {
-  if (ab->n_pairs > 0 && ab->speedup >= min_speedup && ab->p_value > MAX_P)
-    SEER_TRY(s->measure->compare(s->measurer, t, schedule, 1, baseline, MORE_PAIRS, ab));
-  *out_beats = ab->n_pairs > 0 && ab->speedup >= min_speedup && ab->p_value <= MAX_P;
-  return SEER_OK;
-}
-
-static seer_status beats_holder(
-    seer_session *s, uint32_t t, const seer_contender *c, bool *out_beats) {
-  const seer_session_task *task = &s->task[t];
-  seer_measure_ab ab;
-  *out_beats = true;
-  if (!task->has_holder) return SEER_OK;
-  SEER_TRY(s->measure->compare(s->measurer, t, &c->schedule, 1, &task->holder, PAIRS, &ab));
-  return beats(s, t, &c->schedule, &task->holder, 1, &ab, out_beats);
 }
 
 // ---- verdicts
@@ -155,8 +139,27 @@ static void crown(seer_session *s, uint32_t t, const seer_schedule *schedule,
   tell(s, t, ab, true, text);
 }
 
+// ---- the court
+typedef struct {
+  seer_session *s;
+  uint64_t start_ns;
+  double available_s;
+  bool *was_held;  // of each task, when its finals began
+} court;
+
+// Without a budget of time always on time: such a session repeats.
+static seer_finals_pace pace(void *user) {
+  const court *c = user;
+  double spent_s = (double)(seer_os_now_ns() - c->start_ns) * 1e-9;
+  if (c->s->is_stopped) return SEER_FINALS_LATE;
+  if (c->s->budget.time_s <= 0) return SEER_FINALS_ON_TIME;
+  if (spent_s > OVERTIME * c->available_s) return SEER_FINALS_LATE;
+  return spent_s < SURE_SHARE * c->available_s ? SEER_FINALS_EARLY : SEER_FINALS_ON_TIME;
+}
+
 // Is the answer right? Else said, and recorded so.
-static seer_status is_right(seer_session *s, uint32_t t, const seer_contender *c, bool *out_right) {
+static seer_status check(void *user, uint32_t t, const seer_finalist *c, bool *out_right) {
+  seer_session *s = ((court *)user)->s;
   seer_measure_request request = {.task = t, .schedule = c->schedule};
   seer_measured_class cls;
   char message[200] = "";
@@ -164,80 +167,68 @@ static seer_status is_right(seer_session *s, uint32_t t, const seer_contender *c
   *out_right = cls == SEER_MEASURED_OK;
   if (*out_right) return SEER_OK;
   s->totals.failed[cls]++;
+  seer_arena_reset(s->round);
   SEER_TRY(refuse(s, t, &c->schedule));
   tell(s, t, &c->ab, false,
       seer_arena_printf(s->arena, "%s: %s", seer_measured_class_name(cls), message));
   return SEER_OK;
 }
 
-// *out_done: nobody after this one needs to be looked at.
-static seer_status challenge(seer_session *s, uint32_t t, seer_contender *c, bool *out_done) {
-  bool is_faster, is_first = false, is_fine = false;
-  const seer_schedule *untuned = &s->task[t].untuned;
-  SEER_TRY(beats(s, t, &c->schedule, untuned, MIN_SPEEDUP, &c->ab, &is_faster));
-  if (!is_faster && !s->task[t].has_holder) {
-    *out_done = true;
-    tell(s, t, &c->ab, false, "not faster than the untuned one");
-    return SEER_OK;
-  }
-  if (is_faster) SEER_TRY(beats_holder(s, t, c, &is_first));
-  if (is_first) SEER_TRY(is_right(s, t, c, &is_fine));
-  if (!is_fine) return SEER_OK;
-  *out_done = true;
-  SEER_TRY(store_winner(s, t, c));
-  crown(s, t, &c->schedule, &c->ab, "accepted");
+static seer_status accept(
+    void *user, uint32_t t, const seer_finalist *c, const seer_measure_ab *fresh) {
+  seer_session *s = ((court *)user)->s;
+  SEER_TRY(store_winner(s, t, &c->schedule, fresh));
+  crown(s, t, &c->schedule, fresh, "accepted");
+  return SEER_OK;
+}
+
+// It is no faster than the untuned one here: is that so in as many pairs as it was accepted by?
+static seer_status is_worse(
+    seer_session *s, uint32_t t, const seer_finalist *c, seer_measure_ab *ab, bool *out_worse) {
+  uint32_t n = s->task[t].holder_ab.n_pairs;
+  if (ab->speedup <= NO_WORSE)
+    SEER_TRY(take_pairs(s, t, &c->schedule, n > MORE_PAIRS ? n : MORE_PAIRS, ab));
+  *out_worse = ab->n_pairs > 0 && ab->speedup <= NO_WORSE;
   return SEER_OK;
 }
 
 // The winner of the records: what is left of the others was slower in turns with the untuned one,
 // or has not beaten it.
-static seer_status defend(seer_session *s, uint32_t t, seer_contender *c, bool *out_done) {
+static seer_status defend(
+    void *user, uint32_t t, const seer_finalist *c, const seer_measure_ab *fresh, bool *out_stays) {
+  seer_session *s = ((court *)user)->s;
   seer_session_task *task = &s->task[t];
-  bool is_fine = c->ab.n_pairs > 0;
-  if (is_fine && c->ab.speedup <= NO_WORSE) {
-    uint32_t n = task->holder_ab.n_pairs > MORE_PAIRS ? task->holder_ab.n_pairs : MORE_PAIRS;
-    SEER_TRY(s->measure->compare(s->measurer, t, &c->schedule, 1, &task->untuned, n, &c->ab));
-    is_fine = c->ab.n_pairs > 0;
-  }
-  if (!is_fine) {
-    tell(s, t, &c->ab, false, "the winner of the records does not run any more");
+  seer_measure_ab ab = *fresh;
+  bool is_bad = false, is_fine = false;
+  if (ab.n_pairs > 0) SEER_TRY(is_worse(s, t, c, &ab, &is_bad));
+  if (ab.n_pairs == 0) {
+    tell(s, t, &ab, false, "the winner of the records does not run any more");
     return dethrone(s, t, SEER_RECORD_REFUSED);
   }
-  if (c->ab.speedup <= NO_WORSE) {
-    tell(s, t, &c->ab, false,
-        "the winner of the records is no faster than the untuned one any more");
+  if (is_bad) {
+    tell(s, t, &ab, false, "the winner of the records is no faster than the untuned one any more");
     return dethrone(s, t, SEER_RECORD_CHECKED);
   }
-  SEER_TRY(is_right(s, t, c, &is_fine));
+  SEER_TRY(check(user, t, c, &is_fine));
   if (!is_fine) return dethrone(s, t, SEER_RECORD_REFUSED);
-  *out_done = true;
-  bool has_won_here = false;
-  if (task->is_holder_trusted)
-    SEER_TRY(beats(s, t, &c->schedule, &task->untuned, MIN_SPEEDUP, &c->ab, &has_won_here));
-  if (has_won_here) {
-    SEER_TRY(store_winner(s, t, c));
-    task->holder_ab = c->ab;
+  *out_stays = true;
+  bool is_faster = task->is_holder_trusted && ab.speedup >= SEER_FINALS_MIN_SPEEDUP;
+  if (is_faster && ab.p_value > SEER_FINALS_MAX_P)
+    SEER_TRY(take_pairs(s, t, &c->schedule, MORE_PAIRS, &ab));
+  if (is_faster && ab.speedup >= SEER_FINALS_MIN_SPEEDUP && ab.p_value <= SEER_FINALS_MAX_P) {
+    SEER_TRY(store_winner(s, t, &c->schedule, &ab));
+    task->holder_ab = ab;
   }
   crown(s, t, &task->holder, &task->holder_ab, "the winner of the records stays");
   return SEER_OK;
 }
 
-static seer_status accept_task(seer_session *s, uint32_t t) {
-  seer_contender contenders[CONTENDERS + 1];
-  uint32_t n;
-  bool is_done = false, was_held = s->task[t].has_holder;
-  seer_arena_reset(s->round);
-  SEER_TRY(line_up(s, t, contenders, &n));
-  // A winner of which no pairs are known is a contender like any other.
-  if (s->task[t].holder_ab.n_pairs == 0) {
-    s->task[t].has_holder = false;
-    for (uint32_t k = 0; k < n; k++) contenders[k].is_holder = false;
-  }
-  for (uint32_t k = 0; k < n && !is_done; k++) {
-    seer_contender *c = &contenders[k];
-    SEER_TRY(c->is_holder ? defend(s, t, c, &is_done) : challenge(s, t, c, &is_done));
-  }
-  if (was_held && !s->task[t].is_accepted) return dethrone(s, t, SEER_RECORD_CHECKED);
+static seer_status conclude(void *user, uint32_t t, const seer_measure_ab *refusal) {
+  const court *c = user;
+  if (refusal) tell(c->s, t, refusal, false, "not faster than the untuned one");
+  if (c->was_held[t] && !c->s->task[t].is_accepted)
+    SEER_TRY(dethrone(c->s, t, SEER_RECORD_CHECKED));
+  c->s->task[t].is_judged = true;
   return SEER_OK;
 }
 
@@ -252,18 +243,68 @@ static int by_share(const void *a, const void *b) {
   return (x->task > y->task) - (x->task < y->task);
 }
 
-seer_status seer_session_accept(seer_session *s) {
-  uint32_t n = s->network->n_task;
-  heavy *order = SEER_NEW_ARRAY(s->arena, heavy, n);
-  for (uint32_t t = 0; t < n; t++)
-    order[t] = (heavy){t, s->state.task[t].weight * s->state.task[t].best_s};
-  qsort(order, n, sizeof(heavy), by_share);
-  for (uint32_t i = 0; i < n; i++) {
-    uint32_t t = order[i].task;
-    if (s->task[t].is_judged) continue;  // before something went wrong
-    if (s->state.task[t].best_s > 0 || s->task[t].has_holder)
-      SEER_TRYF(accept_task(s, t), "checking task %u, %s", t, s->network->task[t].name);
-    s->task[t].is_judged = true;
+// As many tasks at a time as the measurer keeps kernels of.
+static seer_status hold_finals(const seer_finals *finals, seer_session *s, const heavy *order,
+    const seer_finals_entry *entries, uint32_t n) {
+  seer_final *tasks = SEER_NEW_ARRAY(s->arena, seer_final, n);
+  bool *was_held = ((court *)finals->court.user)->was_held;
+  for (uint32_t i = 0, end; i < n; i = end) {
+    uint32_t n_kernels = 0;
+    for (end = i; end < n; end++) {
+      n_kernels += entries[end].n + 2;
+      if (end > i && n_kernels > SEER_FINALS_MAX_KERNELS) break;
+      was_held[order[end].task] = s->task[order[end].task].has_holder;
+      gather(s, order[end].task, entries[end].n, &tasks[end]);
+    }
+    SEER_TRY(seer_finals_halve(finals, &tasks[i], end - i));
+    SEER_TRY(seer_finals_decide(finals, &tasks[i], end - i));
   }
   return SEER_OK;
+}
+
+// Tasks that are to be judged, heaviest first.
+static uint32_t list_tasks(const seer_session *s, heavy *order) {
+  uint32_t n = 0;
+  for (uint32_t t = 0; t < s->network->n_task; t++) {
+    const seer_task_state *state = &s->state.task[t];
+    if (s->task[t].is_judged) continue;  // before something went wrong
+    if (state->best_s > 0 || s->task[t].has_holder)
+      order[n++] = (heavy){t, state->weight * state->best_s};
+  }
+  qsort(order, n, sizeof(heavy), by_share);
+  return n;
+}
+
+seer_status seer_session_accept(seer_session *s) {
+  heavy *order = SEER_NEW_ARRAY(s->arena, heavy, s->network->n_task + 1);
+  uint32_t n = list_tasks(s, order);
+  seer_finals_entry *entries = SEER_NEW_ARRAY(s->arena, seer_finals_entry, n + 1);
+  for (uint32_t i = 0; i < n; i++) {
+    const seer_session_task *task = &s->task[order[i].task];
+    seer_schedule top[SEER_FINALS_MAX];
+    uint32_t n_top = seer_search_top(task->search, SEER_FINALS_MAX, top, NULL);
+    n_top += task->has_holder;
+    entries[i] = (seer_finals_entry){.seconds = s->state.task[order[i].task].best_s,
+        .share = order[i].share,
+        .n_have = n_top < SEER_FINALS_MAX ? n_top : SEER_FINALS_MAX};
+  }
+  double build_s = BUILD_S, available_s = s->is_stopped ? 0 : seer_session_acceptance_s(s);
+  if (s->totals.trials > 0) build_s = s->totals.build_s / s->totals.trials / s->target->threads;
+  uint32_t n_visits;
+  seer_finals_plan(entries, n, build_s, available_s, &n_visits);
+  uint32_t n_contender = 0;
+  for (uint32_t i = 0; i < n; i++) n_contender += entries[i].n;
+  seer_log(s->context, "search", 2,
+      "finals of %u tasks: %u contenders, %u visits a round, %.1f s planned of %.1f s", n,
+      n_contender, n_visits, seer_finals_cost(entries, n, n_visits, build_s), available_s);
+  court c = {.s = s,
+      .start_ns = seer_os_now_ns(),
+      .available_s = available_s,
+      .was_held = SEER_NEW_ARRAY(s->arena, bool, s->network->n_task + 1)};
+  seer_finals finals = {.measure = s->measure,
+      .measurer = s->measurer,
+      .arena = s->arena,
+      .court = {&c, pace, check, accept, defend, conclude},
+      .n_visits = n_visits};
+  return hold_finals(&finals, s, order, entries, n);
 }

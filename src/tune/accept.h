@@ -1,18 +1,23 @@
 // accept.h - what ships: a schedule whose answer is right and that has beaten the untuned one.
 //
 // The rule
-// 1. A task's contenders are the best few of its search and the winner that the records name, if
-//    there is one. All take turns with the untuned one.
-// 2. A contender becomes the winner if it is at least 2 % faster than the untuned one there (the
-//    median of the pairs' ratios; by a sign test at 5 %, with more pairs where only that is
-//    missing), if it beats the winner of the records in pairs with it (median and sign test), and
-//    if its answer is right. The fastest is asked first.
+// 1. A task's contenders are the best of its search, as many as there is time for, and the winner
+//    that the records name, if there is one. They take turns with the untuned one, and the slower
+//    half leaves, until one is left (finals.h).
+// 2. That one becomes the winner if its answer is right, and if by fresh pairs, which had no part
+// in
+//    choosing it, it is at least 2 % faster than the untuned one (the median of the pairs' ratios)
+//    and faster than the winner of the records, both by a sign test. There are 15 pairs at least,
+//    of three moments, and as many again three times where only the sign test is missing. Who
+//    fails gives way to the next best, until three have failed; the n-th look at a task's pairs is
+//    at 5 % / 2^n, so that an error is made of one task in twenty at most.
 // 3. The winner of the records keeps its place otherwise: noise at the end of one tuning takes
 //    nothing away. It loses it if its code does not run any more or its answer is wrong; if another
 //    has beaten it (2); or if pairs with the untuned one, as many as it was accepted by at least,
 //    show a median that is no faster than the untuned one. A winner of which no pairs are known (of
 //    a file of version 1) is a contender like any other.
-// 4. What its pairs showed is stored with the winner: its time, the untuned one's, the ratio, how
+// 4. What its fresh pairs showed is stored with the winner: its time, the untuned one's, the ratio,
+// how
 //    many, when. That is what `compile` takes and reports. One that keeps its place keeps its
 //    pairs, unless they are those of another machine that is trusted and it has won here, too.
 //

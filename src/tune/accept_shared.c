@@ -55,7 +55,7 @@ static seer_status judge(
   *out_ratio = 0;
   SEER_TRY(line_up(s, offer, list, &n));
   if (n == 0) return SEER_OK;
-  SEER_TRY(s->measure->compare(s->measurer, t, list, n, &offer->own->schedule, PAIRS, ab));
+  SEER_TRY(s->measure->compare(s->measurer, t, list, n, &offer->own->schedule, PAIRS, ab, NULL));
   for (uint32_t k = 0; k < n; k++) {
     contenders[k] = (seer_contender){.schedule = list[k], .ab = ab[k]};
     if (ab[k].n_pairs == 0) contenders[k].ab.speedup = 0;

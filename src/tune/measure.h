@@ -74,12 +74,20 @@ typedef struct {
 
 typedef struct seer_measurer seer_measurer;
 
+// One turn of a contender and of what it is held against.
+typedef struct {
+  double seconds, baseline_seconds;
+} seer_measure_pair;
+
 typedef struct {
   double speedup;  // median of per-pair ratios baseline / candidate
   double p_value;  // sign test
   uint32_t n_pairs;
   double seconds, baseline_seconds;  // medians
 } seer_measure_ab;
+// What n pairs, of one comparison or of several, show (pairs.c). None: p_value 1, else zeros.
+#define SEER_MEASURE_MAX_JUDGED 1024  // pairs
+seer_measure_ab seer_measure_judge(const seer_measure_pair *pairs, uint32_t n);
 
 typedef struct {
   const char *name;  // "local", "fake"
@@ -99,8 +107,11 @@ typedef struct {
   // Contenders (at most SEER_MEASURE_MAX_CONTENDERS) and a baseline take turns, n_pairs times.
   // n_pairs is at most SEER_MEASURE_MAX_PAIRS. out_ab[i] of contender i; its n_pairs 0 where that
   // one has no code or, all of them, when one crashed (twice) or the baseline has no code.
+  // out_pairs (may be NULL): those of contender i from i * n_pairs on, where it has any. Pairs with
+  // the same number, of whichever contenders, are of the same moment.
   seer_status (*compare)(seer_measurer *measurer, uint32_t task, const seer_schedule *contenders,
-      uint32_t n, const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab);
+      uint32_t n, const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab,
+      seer_measure_pair *out_pairs);
 } seer_measure_desc;
 
 extern const seer_measure_desc *const seer_measure_table[];

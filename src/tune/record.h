@@ -77,7 +77,9 @@ typedef struct {
   // Where the candidate came from, as seer_proposal.origin; "pairs": measured in turns only.
   const char *origin;
   double seconds;  // lower quartile of its samples; of pairs: the median
-  double reference_s;  // drift reference of the session at that time; 0: none
+  // The session's drift reference at that time; 0: none. The session corrects times by it: those in
+  // here are as they were measured.
+  double reference_s;
   uint32_t n_samples;
   double sample[SEER_MEASURE_MAX_SAMPLES];
   double predicted;  // score, or 0

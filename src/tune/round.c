@@ -75,7 +75,7 @@ static seer_status store(seer_session *s, uint32_t t, const seer_proposal *propo
       .is_raced_out = result->is_raced_out,
       .is_twin = result->is_twin,
       .seconds = result->seconds,
-      .reference_s = s->reference_s,
+      .reference_s = s->reference_s * s->drift,
       .n_samples = result->n_samples,
       .predicted = (double)proposal->predicted,
       .origin = seer_origin_name(proposal->origin),

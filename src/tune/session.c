@@ -19,13 +19,19 @@
 #include "tune/select/transfer.h"
 #include "tune/session_internal.h"
 
-#define DRIFT_PERIOD_S 300.0
+#define DRIFT_PERIOD_S 20.0
+#define DRIFT_SHARE 0.01  // of the time, by what the last measurement of the drift has cost
 #define DRIFT_PAIRS 5
-// Reserved at the end of a time budget for holding winners against untuned ones: builds and checks
-// of a task, and the runs of all contenders; at most a share of the budget.
+// Reserved at the end of a time budget for holding winners against untuned ones: what the least of
+// finals takes (builds and checks of a task, and the runs of all contenders), or as long as it
+// needs to outlast slow phases of the machine, which are seconds; at most a share of the budget.
 #define ACCEPT_S_PER_TASK 0.1
-#define ACCEPT_RUNS 120
+#define ACCEPT_RUNS 140
+#define ACCEPT_LEAST_S 10.0
+#define ACCEPT_WANTED 0.05  // of the budget
 #define ACCEPT_SHARE 0.2
+// Without a budget of time: of a trial, which takes some 0.05 s (measured 2026-11).
+#define ACCEPT_S_PER_TRIAL 0.01
 
 static const char *const kind_names[SEER_EVENT_KIND_COUNT] = {
     "start", "round", "measurement", "round-end", "best", "accept", "note", "done"};
@@ -443,8 +449,11 @@ static seer_status measure_drift(seer_session *s, bool is_first) {
   }
   seer_measure_ab ab;
   const seer_schedule *untuned = &s->task[heaviest].untuned;
-  SEER_TRY(s->measure->compare(s->measurer, heaviest, untuned, 1, untuned, DRIFT_PAIRS, &ab));
+  uint64_t start_ns = seer_os_now_ns();
+  SEER_TRY(s->measure->compare(s->measurer, heaviest, untuned, 1, untuned, DRIFT_PAIRS, &ab, NULL));
+  // The measurer keeps the kernel, so only the first time has a build in it.
   s->drift_ns = seer_os_now_ns();
+  s->drift_wait_s = fmax(DRIFT_PERIOD_S, (double)(s->drift_ns - start_ns) * 1e-9 / DRIFT_SHARE);
   if (ab.n_pairs == 0 && is_first)
     return SEER_FAIL(DEVICE, "the untuned schedule of task %u crashes", heaviest);
   if (ab.n_pairs == 0) return SEER_OK;  // what was known of the drift holds until the next time
@@ -497,20 +506,23 @@ static const char *why_end(seer_session *s, double reserve_s) {
   return NULL;
 }
 
-static double acceptance_s(const seer_session *s) {
+double seer_session_acceptance_s(const seer_session *s) {
   double total = 0;
   for (uint32_t t = 0; t < s->network->n_task; t++)
     total += ACCEPT_S_PER_TASK + ACCEPT_RUNS * s->state.task[t].best_s;
   if (s->network->n_set > 1) total *= 2;  // and once more for weights that sets share
-  return fmin(total, ACCEPT_SHARE * s->budget.time_s);
+  double budget_s = s->budget.time_s;
+  if (budget_s <= 0) return fmin(ACCEPT_LEAST_S, ACCEPT_S_PER_TRIAL * s->budget.trials);
+  total = fmax(total, fmax(ACCEPT_LEAST_S, ACCEPT_WANTED * budget_s));
+  return fmin(total, ACCEPT_SHARE * budget_s);
 }
 
 static seer_status tune(seer_session *s, const char **out_why) {
   double best_estimate = s->totals.estimated_s;
   for (;;) {
-    *out_why = why_end(s, acceptance_s(s));
+    *out_why = why_end(s, seer_session_acceptance_s(s));
     if (*out_why) return SEER_OK;
-    if ((double)(seer_os_now_ns() - s->drift_ns) * 1e-9 > DRIFT_PERIOD_S &&
+    if ((double)(seer_os_now_ns() - s->drift_ns) * 1e-9 > s->drift_wait_s &&
         s->policy->traits->follows_drift) {
       SEER_TRY(measure_drift(s, false));
     }

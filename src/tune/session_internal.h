@@ -49,7 +49,8 @@ struct seer_session {
   const seer_measure_desc *measure;
   seer_measurer *measurer;
   int64_t target_id, session_id;
-  uint64_t start_ns, drift_ns;
+  uint64_t start_ns, drift_ns;  // drift_ns: when it was measured last
+  double drift_wait_s;  // until it is measured again
   double reference_s, drift;
   uint32_t trials_of_best;
   volatile sig_atomic_t is_stopped;
@@ -67,7 +68,6 @@ struct seer_session {
 typedef struct {
   seer_schedule schedule;
   seer_measure_ab ab;
-  bool is_holder;  // the winner of the records
 } seer_contender;
 int seer_contender_by_speedup(const void *a, const void *b);  // for qsort: best first
 // What is stored of one that took turns with `baseline`. Texts in session->round.
@@ -89,6 +89,8 @@ void seer_session_update_estimate(seer_session *session);
 // ends, but the session goes on to its end without what failed: without workers where they are lost
 // (DEVICE), else without the records, which hold what was announced.
 void seer_session_survive(seer_session *session, seer_status status);
+// What the end of a session is planned to take: holding winners against untuned ones.
+double seer_session_acceptance_s(const seer_session *session);
 void seer_session_emit(seer_session *session, seer_event *event);
 void seer_session_note(seer_session *session, const char *text);
 

@@ -94,7 +94,8 @@ static seer_status fake_check(seer_measurer *m, const seer_measure_request *requ
 }
 
 static seer_status fake_compare(seer_measurer *m, uint32_t task, const seer_schedule *contenders,
-    uint32_t n, const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab) {
+    uint32_t n, const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab,
+    seer_measure_pair *out_pairs) {
   uint64_t index = 0, hash;
   if (!seer_map_get(m->by_id, task, &index))
     return SEER_FAIL(INTERNAL, "task %u was never announced", task);
@@ -105,6 +106,8 @@ static seer_status fake_compare(seer_measurer *m, uint32_t task, const seer_sche
     ab->n_pairs = n_pairs;
     ab->speedup = ab->baseline_seconds / ab->seconds;
     ab->p_value = ab->speedup > 1 ? pow(0.5, n_pairs) : 1;
+    for (uint32_t k = 0; out_pairs && k < n_pairs; k++)
+      out_pairs[i * n_pairs + k] = (seer_measure_pair){ab->seconds, ab->baseline_seconds};
   }
   return SEER_OK;
 }

@@ -18,9 +18,9 @@
 #define START_PATIENCE_NS 5000000000u  // for memory and processes to be there
 #define RUN_LIMIT_FACTOR 500  // of the best known time, plus RUN_LIMIT_SLACK_S
 #define RUN_LIMIT_SLACK_S 2.0
-// Kernels kept: about 50 KB each; a round has five witnesses, a comparison nine kernels, and a
-// network some tens of tasks that are asked for again. What was dropped is built again.
-#define MAX_KEPT 256
+// Kernels kept: about 50 KB each; a round has five witnesses, and the finals come back to up to 600
+// kernels, task by task (SEER_FINALS_MAX_KERNELS). What was dropped is built again.
+#define MAX_KEPT 640
 #define NO_REQUEST UINT32_MAX
 
 typedef struct {
@@ -476,7 +476,8 @@ static void list_built(const built *builds, uint32_t n, seer_message_compare *or
 }
 
 static seer_status local_compare(seer_measurer *m, uint32_t task, const seer_schedule *contenders,
-    uint32_t n, const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab) {
+    uint32_t n, const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab,
+    seer_measure_pair *out_pairs) {
   SEER_ASSERT(n <= SEER_MEASURE_MAX_CONTENDERS, "%u contenders", n);
   SEER_ASSERT(n_pairs >= 1 && n_pairs <= SEER_MEASURE_MAX_PAIRS, "%u pairs", n_pairs);
   memset(out_ab, 0, n * sizeof(*out_ab));
@@ -499,24 +500,30 @@ static seer_status local_compare(seer_measurer *m, uint32_t task, const seer_sch
   seer_text text;
   seer_text_init(&text, m->batch);
   seer_message_put_compare(&text, order);
-  seer_message_compared answer = {.cls = SEER_MEASURED_RUN_CRASH};
+  seer_message_compared *answer = SEER_NEW(m->batch, seer_message_compared);
+  answer->cls = SEER_MEASURED_RUN_CRASH;
   const void *payload;
   size_t n_bytes;
-  for (int i = 0; i < CHECK_TRIES && answer.cls == SEER_MEASURED_RUN_CRASH; i++) {
+  for (int i = 0; i < CHECK_TRIES && answer->cls == SEER_MEASURED_RUN_CRASH; i++) {
     SEER_TRY(ask_runner(m, task, SEER_WIRE_COMPARE, &text, m->run_timeout_s * 4, &payload, &n_bytes,
-        &answer.cls, answer.message));
-    if (answer.cls != SEER_MEASURED_OK) continue;
-    seer_status status = seer_message_get_compared(payload, n_bytes, m->batch, &answer);
-    if (!status && answer.cls == SEER_MEASURED_OK && answer.n != order->n)
-      status = SEER_FAIL(CORRUPT, "%u results of %u contenders", answer.n, order->n);
-    SEER_TRY(distrust(m, status, &answer.cls, answer.message));
+        &answer->cls, answer->message));
+    if (answer->cls != SEER_MEASURED_OK) continue;
+    seer_status status = seer_message_get_compared(payload, n_bytes, m->batch, answer);
+    if (!status && answer->cls == SEER_MEASURED_OK &&
+        (answer->n != order->n || answer->n_pairs != n_pairs))
+      status = SEER_FAIL(CORRUPT, "%u pairs of %u contenders, asked were %u of %u", answer->n_pairs,
+          answer->n, n_pairs, order->n);
+    SEER_TRY(distrust(m, status, &answer->cls, answer->message));
   }
-  if (answer.cls != SEER_MEASURED_OK) {
-    seer_log(m->context, "measure", 1, "task %u: no comparison: %s", task, answer.message);
+  if (answer->cls != SEER_MEASURED_OK) {
+    seer_log(m->context, "measure", 1, "task %u: no comparison: %s", task, answer->message);
     return SEER_OK;
   }
   for (uint32_t i = 0, k = 0; i < n; i++) {
-    if (builds[i].is_built) out_ab[i] = answer.ab[k++];
+    if (!builds[i].is_built) continue;
+    const seer_measure_pair *pairs = &answer->pair[k++ * n_pairs];
+    out_ab[i] = seer_measure_judge(pairs, n_pairs);
+    if (out_pairs) memcpy(&out_pairs[i * n_pairs], pairs, n_pairs * sizeof(*pairs));
   }
   return SEER_OK;
 }

@@ -285,13 +285,10 @@ seer_status seer_message_get_result(
 void seer_message_put_compared(seer_text *out, const seer_message_compared *message) {
   put_class(out, message->cls, message->message);
   seer_wire_put_u32(out, message->n);
-  for (uint32_t k = 0; k < message->n; k++) {
-    const seer_measure_ab *ab = &message->ab[k];
-    seer_wire_put_f64(out, ab->speedup);
-    seer_wire_put_f64(out, ab->p_value);
-    seer_wire_put_u32(out, ab->n_pairs);
-    seer_wire_put_f64(out, ab->seconds);
-    seer_wire_put_f64(out, ab->baseline_seconds);
+  seer_wire_put_u32(out, message->n_pairs);
+  for (uint32_t k = 0; k < message->n * message->n_pairs; k++) {
+    seer_wire_put_f64(out, message->pair[k].seconds);
+    seer_wire_put_f64(out, message->pair[k].baseline_seconds);
   }
 }
 
@@ -303,17 +300,13 @@ seer_status seer_message_get_compared(
   out->cls = get_class(&r, out->message);
   out->n = seer_wire_get_max(&r, SEER_MEASURE_MAX_CONTENDERS, "the number of contenders");
   if ((out->cls == SEER_MEASURED_OK) != (out->n > 0)) seer_wire_refuse(&r, "the kind of a result");
-  for (uint32_t k = 0; k < out->n; k++) {
-    seer_measure_ab *ab = &out->ab[k];
-    ab->speedup = seer_wire_get_seconds(&r, "a ratio");
-    ab->p_value = seer_wire_get_seconds(&r, "a probability");
-    ab->n_pairs = seer_wire_get_max(&r, SEER_MEASURE_MAX_PAIRS, "the number of pairs");
-    ab->seconds = seer_wire_get_seconds(&r, "a time");
-    ab->baseline_seconds = seer_wire_get_seconds(&r, "a time");
-    if (ab->p_value > 1) seer_wire_refuse(&r, "a probability");
-    if (ab->n_pairs == 0) seer_wire_refuse(&r, "the number of pairs");
-    if (ab->speedup <= 0 || ab->seconds <= 0 || ab->baseline_seconds <= 0)
-      seer_wire_refuse(&r, "a time");
+  out->n_pairs = seer_wire_get_max(&r, SEER_MEASURE_MAX_PAIRS, "the number of pairs");
+  if ((out->n_pairs > 0) != (out->n > 0)) seer_wire_refuse(&r, "the number of pairs");
+  for (uint32_t k = 0; k < out->n * out->n_pairs; k++) {
+    seer_measure_pair *pair = &out->pair[k];
+    pair->seconds = seer_wire_get_seconds(&r, "a time");
+    pair->baseline_seconds = seer_wire_get_seconds(&r, "a time");
+    if (pair->seconds <= 0 || pair->baseline_seconds <= 0) seer_wire_refuse(&r, "a time");
   }
   return seer_wire_end(&r, "a comparison");
 }

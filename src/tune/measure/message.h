@@ -61,12 +61,12 @@ typedef struct {
   seer_kernel kernel[SEER_MEASURE_MAX_CONTENDERS + 1];
 } seer_message_compare;
 
-// COMPARED: ab[n], or why there is none (cls not OK, n 0)
+// COMPARED: pair[n * n_pairs], contender by contender, or why there is none (cls not OK, n 0)
 typedef struct {
   seer_measured_class cls;
   char message[SEER_MEASURE_MESSAGE_BYTES];
-  uint32_t n;
-  seer_measure_ab ab[SEER_MEASURE_MAX_CONTENDERS];
+  uint32_t n, n_pairs;
+  seer_measure_pair pair[SEER_MEASURE_MAX_CONTENDERS * SEER_MEASURE_MAX_PAIRS];
 } seer_message_compared;
 
 void seer_message_put_hello(seer_text *out, const seer_message_hello *message);

@@ -171,12 +171,6 @@ static void sort_into(double *sorted, const double *values, uint32_t n) {
   seer_sort_f64(sorted, n);
 }
 
-static double median(const double *values, uint32_t n) {
-  double sorted[SEER_MEASURE_MAX_PAIRS];
-  sort_into(sorted, values, n);
-  return seer_sorted_median(sorted, n);
-}
-
 // What disturbs a shared machine only ever slows a kernel down, in bursts of a few milliseconds:
 // the lower quartile outlives them, and is no single lucky sample.
 static double quartile(const double *values, uint32_t n) {
@@ -363,17 +357,6 @@ seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state 
 }
 
 // ---- comparing
-// Chance that at least `wins` of n fair coins fall heads.
-static double sign_test(uint32_t wins, uint32_t n) {
-  double p = 0, term = pow(0.5, n);
-  for (uint32_t k = n + 1; k-- > 0;) {  // k = n, n-1, ... wins; C(n, k) from the top
-    if (k < wins) break;
-    p += term;
-    term = term * k / (double)(n - k + 1);
-  }
-  return p;
-}
-
 // One kernel among those that take turns.
 typedef struct {
   loaded code;
@@ -399,28 +382,18 @@ static void take_turns(seer_runner *runner, turn *turns, uint32_t n_turn, uint32
   }
 }
 
-static void summarise(const turn *a, const turn *b, uint32_t n_pairs, seer_measure_ab *out) {
-  double ratio[SEER_MEASURE_MAX_PAIRS] = {0};
-  uint32_t wins = 0;
-  for (uint32_t i = 0; i < n_pairs; i++) {
-    ratio[i] = b->ns[i] / a->ns[i];
-    wins += ratio[i] > 1;
-  }
-  *out = (seer_measure_ab){.n_pairs = n_pairs,
-      .speedup = median(ratio, n_pairs),
-      .seconds = median(a->ns, n_pairs) * 1e-9,
-      .baseline_seconds = median(b->ns, n_pairs) * 1e-9,
-      .p_value = sign_test(wins, n_pairs)};
+static void pair_up(const turn *a, const turn *baseline, uint32_t n_pairs, seer_measure_pair *out) {
+  for (uint32_t i = 0; i < n_pairs; i++)
+    out[i] = (seer_measure_pair){a->ns[i] * 1e-9, baseline->ns[i] * 1e-9};
 }
 
 seer_status seer_runner_compare(seer_runner *runner, const seer_worker_task_state *task,
-    const seer_kernel *kernels, uint32_t n, uint32_t n_pairs, seer_measure_ab *out) {
-  memset(out, 0, n * sizeof(*out));
+    const seer_kernel *kernels, uint32_t n, uint32_t n_pairs, seer_measure_pair *out) {
   SEER_TRY(use_task(runner, task));
   turn *turns = calloc(n + 1, sizeof(turn));
   if (!turns) return SEER_FAIL(RESOURCE, "no memory for a comparison");
   uint64_t cold = cold_bytes(runner, task);
-  n_pairs = n_pairs > SEER_MEASURE_MAX_PAIRS ? SEER_MEASURE_MAX_PAIRS : n_pairs;
+  SEER_ASSERT(n_pairs <= SEER_MEASURE_MAX_PAIRS, "%u pairs", n_pairs);
   seer_status status = SEER_OK;
   for (uint32_t k = 0; k <= n && !status; k++)
     status = seer_task_memory_share(&runner->memory, &kernels[k]);
@@ -432,7 +405,7 @@ seer_status seer_runner_compare(seer_runner *runner, const seer_worker_task_stat
   if (!status) {
     seer_os_reach("compare");
     take_turns(runner, turns, n + 1, n_pairs);
-    for (uint32_t k = 0; k < n; k++) summarise(&turns[k], &turns[n], n_pairs, &out[k]);
+    for (uint32_t k = 0; k < n; k++) pair_up(&turns[k], &turns[n], n_pairs, &out[k * n_pairs]);
   }
   for (uint32_t k = 0; k <= n; k++) {
     seer_call_clear(&turns[k].call);

@@ -19,9 +19,10 @@ SEER_MUST_USE seer_status seer_runner_time(seer_runner *runner, const seer_worke
 SEER_MUST_USE seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state *task,
     const seer_kernel *kernel, const seer_schedule *schedule, const seer_kernel *reference,
     const seer_schedule *reference_schedule, seer_arena *arena, seer_measure_result *out_result);
-// Kernels 0 .. n-1 against kernel n, in turns; out_ab[n].
+// Kernels 0 .. n-1 against kernel n, in turns. n_pairs is at most SEER_MEASURE_MAX_PAIRS;
+// out_pairs[n * n_pairs], contender by contender.
 SEER_MUST_USE seer_status seer_runner_compare(seer_runner *runner,
     const seer_worker_task_state *task, const seer_kernel *kernels, uint32_t n, uint32_t n_pairs,
-    seer_measure_ab *out_ab);
+    seer_measure_pair *out_pairs);
 
 #endif

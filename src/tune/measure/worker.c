@@ -163,10 +163,11 @@ static seer_status answer_compare(worker *w, const request *r, seer_text *out) {
     status = seer_message_fits_kernel(task->dag, NULL, &order->kernel[k]);
   if (!status) {
     status =
-        seer_runner_compare(w->runner, task, order->kernel, order->n, order->n_pairs, answer->ab);
+        seer_runner_compare(w->runner, task, order->kernel, order->n, order->n_pairs, answer->pair);
   }
   answer->cls = class_of(status, answer->message);
   answer->n = answer->cls == SEER_MEASURED_OK ? order->n : 0;
+  answer->n_pairs = answer->cls == SEER_MEASURED_OK ? order->n_pairs : 0;
   seer_message_put_compared(out, answer);
   return SEER_OK;
 }

@@ -1,0 +1,187 @@
+// finals.c - contenders of all tasks -> each task's in order, by successive halving: most of the
+// pairs go to those between which it is close (Jamieson and Talwalkar 2016). A slow phase of a
+// shared machine lasts seconds, a short kernel's pairs milliseconds: so tasks are visited in turns,
+// several times, and no contender leaves for what one moment showed.
+
+#include "tune/finals.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/stats.h"
+
+// ---- the plan
+// Measured 2026-11 with MobileNetV2's 32 tasks: a comparison, a kernel's way to the runner, a
+// check.
+#define COMPARE_S 2e-3
+#define LOAD_S 5e-4
+#define CHECK_S 0.015
+#define LEAST_TURN_S 6e-5  // a turn is as many calls as take that long
+#define SLOWER 1.3  // contenders than the best time of one of them, and what is around a call
+#define WARM_UPS 2
+#define CHOOSING_SHARE 0.6  // of the time, before visits are repeated
+
+static uint32_t half_of(uint32_t n) { return (n + 1) / 2; }
+static uint32_t n_groups(uint32_t n) {
+  return (n + SEER_MEASURE_MAX_CONTENDERS - 1) / SEER_MEASURE_MAX_CONTENDERS;
+}
+
+static uint32_t verdict_visits(uint32_t n_visits) {
+  return n_visits > SEER_FINALS_VERDICT_VISITS ? n_visits : SEER_FINALS_VERDICT_VISITS;
+}
+
+uint32_t seer_finals_halving_pairs(uint32_t n, uint32_t n_visits) {
+  uint32_t sum = 0;
+  for (; n > 1; n = half_of(n)) sum += n * n_visits * SEER_FINALS_PAIRS;
+  return sum;
+}
+
+double seer_finals_cost(
+    const seer_finals_entry *entries, uint32_t n, uint32_t n_visits, double build_s) {
+  double sum = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    const seer_finals_entry *e = &entries[i];
+    double turn_s = SLOWER * fmax(e->seconds, LEAST_TURN_S);
+    double visit_s = LOAD_S + (SEER_FINALS_PAIRS + WARM_UPS) * turn_s;
+    for (uint32_t k = e->n; k > 1; k = half_of(k))
+      sum += n_visits * (n_groups(k) * (COMPARE_S + visit_s) + k * visit_s);
+    // The one that is asked, the holder, the untuned one.
+    sum += verdict_visits(n_visits) * (COMPARE_S + 3 * visit_s) + CHECK_S + (e->n + 2) * build_s;
+  }
+  return sum;
+}
+
+// The heaviest has all that it may have at scale 1, and everybody at a large one.
+static uint32_t scale_all(seer_finals_entry *entries, uint32_t n, double scale) {
+  double most = 0;
+  for (uint32_t i = 0; i < n; i++) most = fmax(most, entries[i].share);
+  uint32_t n_kernels = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    seer_finals_entry *e = &entries[i];
+    double part = most > 0 ? fmin(1, scale * e->share / most) : fmin(1, scale);
+    uint32_t wanted =
+        SEER_FINALS_MIN + 1 + (uint32_t)floor(part * (SEER_FINALS_MAX - SEER_FINALS_MIN - 1));
+    e->n = wanted < e->n_have ? wanted : e->n_have;
+    n_kernels += e->n + 2;
+  }
+  return n_kernels;
+}
+
+void seer_finals_plan(seer_finals_entry *entries, uint32_t n, double build_s, double available_s,
+    uint32_t *out_visits) {
+  *out_visits = 1;
+  for (double scale = 1024; scale > 1e-3; scale /= 2) {
+    if (scale_all(entries, n, scale) <= SEER_FINALS_MAX_KERNELS &&
+        seer_finals_cost(entries, n, 1, build_s) <= CHOOSING_SHARE * available_s)
+      break;
+    (void)scale_all(entries, n, 0);
+  }
+  while (*out_visits < SEER_FINALS_MAX_VISITS &&
+      seer_finals_cost(entries, n, *out_visits + 1, build_s) <= available_s)
+    ++*out_visits;
+}
+
+// ---- pairs
+static const seer_measure_pair *append(
+    seer_arena *arena, seer_pair_list *list, const seer_measure_pair *pairs, uint32_t n) {
+  while (list->n + n > list->cap) {
+    size_t n_had = list->n;
+    list->n = list->cap;  // it grows where it is full
+    list->pair = SEER_GROW(arena, seer_measure_pair, list->pair, list->n, &list->cap);
+    list->n = n_had;
+  }
+  seer_measure_pair *at = list->pair + list->n;
+  memcpy(at, pairs, n * sizeof(*pairs));
+  list->n += n;
+  return at;
+}
+
+seer_status seer_finals_take_turns(const seer_finals *f, const seer_final *final,
+    const seer_schedule *contenders, uint32_t n, uint32_t n_pairs, seer_pair_list *const *out_lists,
+    const seer_measure_pair **out_pairs) {
+  seer_measure_ab ab[SEER_MEASURE_MAX_CONTENDERS] = {0};
+  seer_measure_pair pairs[SEER_MEASURE_MAX_CONTENDERS * SEER_MEASURE_MAX_PAIRS];
+  SEER_TRY(f->measure->compare(
+      f->measurer, final->task, contenders, n, final->untuned, n_pairs, ab, pairs));
+  bool is_nothing = n > 1;
+  for (uint32_t k = 0; k < n; k++) is_nothing = is_nothing && ab[k].n_pairs == 0;
+  for (uint32_t k = 0; k < n; k++) {
+    if (is_nothing)
+      SEER_TRY(f->measure->compare(f->measurer, final->task, &contenders[k], 1, final->untuned,
+          n_pairs, &ab[k], &pairs[k * n_pairs]));
+    out_pairs[k] = ab[k].n_pairs == n_pairs
+        ? append(f->arena, out_lists[k], &pairs[k * n_pairs], n_pairs)
+        : NULL;
+  }
+  return SEER_OK;
+}
+
+// ---- halving
+// What is left of a task's contenders, in groups of about the same size.
+static seer_status visit(const seer_finals *f, seer_final *final) {
+  seer_finalist *alive[SEER_FINALS_MAX];
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < final->n_left; k++)
+    if (!final->list[k].is_lost) alive[n++] = &final->list[k];
+  for (uint32_t g = 0, n_group = n_groups(n), at = 0; g < n_group; g++) {
+    seer_schedule schedules[SEER_MEASURE_MAX_CONTENDERS];
+    seer_pair_list *lists[SEER_MEASURE_MAX_CONTENDERS];
+    const seer_measure_pair *pairs[SEER_MEASURE_MAX_CONTENDERS];
+    uint32_t size = (n - at) / (n_group - g);
+    for (uint32_t k = 0; k < size; k++) {
+      schedules[k] = alive[at + k]->schedule;
+      lists[k] = &alive[at + k]->pairs;
+    }
+    SEER_TRY(seer_finals_take_turns(f, final, schedules, size, SEER_FINALS_PAIRS, lists, pairs));
+    for (uint32_t k = 0; k < size; k++) alive[at + k]->is_lost = !pairs[k];
+    at += size;
+  }
+  return SEER_OK;
+}
+
+// Lost ones last, then by speedup; ties by what they are, so that a session repeats.
+static int by_speedup(const void *a, const void *b) {
+  const seer_finalist *x = a, *y = b;
+  if (x->is_lost != y->is_lost) return x->is_lost ? 1 : -1;
+  if (x->ab.speedup != y->ab.speedup) return x->ab.speedup > y->ab.speedup ? -1 : 1;
+  uint64_t hash = seer_schedule_hash(&x->schedule), other = seer_schedule_hash(&y->schedule);
+  return (hash > other) - (hash < other);
+}
+
+// By all pairs that there are: of those that are left each has as many.
+static void rank(seer_final *final) {
+  bool has_pairs = false;
+  for (uint32_t k = 0; k < final->n_left; k++) has_pairs |= final->list[k].pairs.n > 0;
+  if (!has_pairs) return;  // there was no time: as the search has them
+  for (uint32_t k = 0; k < final->n_left; k++) {
+    seer_finalist *c = &final->list[k];
+    c->ab = seer_measure_judge(c->pairs.pair, c->is_lost ? 0 : (uint32_t)c->pairs.n);
+  }
+  qsort(final->list, final->n_left, sizeof(*final->list), by_speedup);
+}
+
+static void cut(seer_final *final) {
+  rank(final);
+  final->n_left = half_of(final->n_left);
+  while (final->n_left > 1 && final->list[final->n_left - 1].is_lost) final->n_left--;
+}
+
+seer_status seer_finals_halve(const seer_finals *f, seer_final *tasks, uint32_t n) {
+  bool is_any = true, is_late = false;
+  for (uint32_t t = 0; t < n; t++) tasks[t].n_left = tasks[t].n;
+  while (is_any && !is_late) {
+    is_any = false;
+    for (uint32_t v = 0; v < f->n_visits; v++) {
+      for (uint32_t t = 0; t < n; t++) {
+        is_late = is_late || f->court.pace(f->court.user) == SEER_FINALS_LATE;
+        if (tasks[t].n_left <= 1 || is_late) continue;
+        is_any = true;
+        SEER_TRY(visit(f, &tasks[t]));
+      }
+    }
+    for (uint32_t t = 0; t < n; t++)
+      if (tasks[t].n_left > 1) cut(&tasks[t]);
+  }
+  return SEER_OK;
+}

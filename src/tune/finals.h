@@ -1,0 +1,116 @@
+// finals.h - which of a task's contenders is the fastest, and is that one faster than the untuned
+// one: pairs of times from several moments, and never the same pairs for both questions.
+//
+// 1. plan: how many contenders a task has, and how often it is visited, for the time there is.
+// 2. halve: all tasks in turns; each visit, what is left of a task's contenders takes turns with
+//    the untuned one for a few pairs; after each round of visits the slower half leaves. Pairs
+//    accumulate: who stays longer is known better.
+// 3. decide: the one that is left gets fresh pairs with the untuned one, and with the holder, the
+//    winner of the records, of the same moments; again all tasks in turns. Who fails gives way to
+//    the next best. The n-th look at a task's fresh pairs is a sign test at 5 % / 2^n, so that all
+//    of them together err in 5 % at most.
+//
+// What passes and what becomes of it is the court's: a session's (accept.c), or a test's.
+//
+// Memory: all in `arena`. Threads: one. Errors: the measurer's and the court's; finals that are
+// not over then stay so.
+#ifndef SEER_TUNE_FINALS_H
+#define SEER_TUNE_FINALS_H
+
+#include "tune/measure.h"
+
+#define SEER_FINALS_MAX 24  // contenders of a task
+#define SEER_FINALS_MIN 5  // whatever the time; and the holder
+#define SEER_FINALS_PAIRS 5  // of a visit
+#define SEER_FINALS_VERDICT_VISITS 3  // at least: no verdict by fewer than 15 pairs
+#define SEER_FINALS_MAX_VISITS 16
+// Kernels of all tasks that take part at a time: what the measurer keeps.
+#define SEER_FINALS_MAX_KERNELS 600
+#define SEER_FINALS_MIN_SPEEDUP (1 / 0.98)  // median of the times' ratios below 0.98
+#define SEER_FINALS_MAX_P 0.05
+
+typedef struct {
+  seer_measure_pair *pair;
+  size_t n, cap;
+} seer_pair_list;
+
+typedef struct {
+  seer_schedule schedule;
+  bool is_holder;
+  bool is_lost;  // no code, or it has crashed
+  seer_pair_list pairs;  // of the halving, with the untuned one
+  seer_measure_ab ab;  // what they show
+} seer_finalist;
+
+// A task. Set by the caller: task, untuned, list, n.
+typedef struct {
+  uint32_t task;
+  const seer_schedule *untuned;
+  seer_finalist *list;  // after halving: best first
+  uint32_t n, n_left;
+  bool is_over;
+  // The one that is asked, and its fresh pairs. The holder's accumulate.
+  uint32_t at, n_refused, n_looks;
+  bool is_second_look, has_refusal;
+  seer_pair_list fresh, against_holder, holder_fresh;
+  seer_measure_ab refusal;  // of the first that was refused
+} seer_final;
+
+typedef enum {
+  SEER_FINALS_EARLY,  // there is time for more visits than planned before a verdict
+  SEER_FINALS_ON_TIME,
+  SEER_FINALS_LATE,  // nothing is measured any more that can be left out
+} seer_finals_pace;
+
+// Who says what happens; `user` is the court's own. What is borrowed is so for the call.
+typedef struct {
+  void *user;
+  seer_finals_pace (*pace)(void *user);
+  seer_status (*check)(void *user, uint32_t task, const seer_finalist *c, bool *out_right);
+  seer_status (*accept)(
+      void *user, uint32_t task, const seer_finalist *c, const seer_measure_ab *fresh);
+  // Nobody better is left. n_pairs 0: it does not run any more.
+  seer_status (*defend)(void *user, uint32_t task, const seer_finalist *holder,
+      const seer_measure_ab *fresh, bool *out_stays);
+  // Nothing more comes of this task. refusal: of the best that was not faster; NULL: none was.
+  seer_status (*conclude)(void *user, uint32_t task, const seer_measure_ab *refusal);
+} seer_finals_court;
+
+typedef struct {
+  const seer_measure_desc *measure;
+  seer_measurer *measurer;
+  seer_arena *arena;
+  seer_finals_court court;
+  uint32_t n_visits;  // of each round
+} seer_finals;
+
+// ---- the plan
+typedef struct {
+  double seconds;  // of its best
+  double share;  // of the whole, any unit
+  uint32_t n_have;  // contenders there are, the holder's place included
+  uint32_t n;  // out: those that take part, at most SEER_FINALS_MAX
+} seer_finals_entry;
+// Wall time of it all; build_s: of one kernel, as the measurer's builders get on together.
+double seer_finals_cost(
+    const seer_finals_entry *entries, uint32_t n, uint32_t n_visits, double build_s);
+// Sets n of all and *out_visits for `available_s`; the least that is done may take longer.
+void seer_finals_plan(seer_finals_entry *entries, uint32_t n, double build_s, double available_s,
+    uint32_t *out_visits);
+// Pairs, summed over contenders, that the halving of n of them takes. For tests.
+uint32_t seer_finals_halving_pairs(uint32_t n, uint32_t n_visits);
+
+// ---- pairs
+// Contenders take turns with the untuned one; where nothing came of anybody, because one of them
+// crashes the runner, each takes turns by itself. Appends what was measured of contender i to
+// *out_lists[i]; out_pairs[i] points at it, NULL: it is lost.
+SEER_MUST_USE seer_status seer_finals_take_turns(const seer_finals *finals, const seer_final *final,
+    const seer_schedule *contenders, uint32_t n, uint32_t n_pairs, seer_pair_list *const *out_lists,
+    const seer_measure_pair **out_pairs);
+
+SEER_MUST_USE seer_status seer_finals_halve(
+    const seer_finals *finals, seer_final *tasks, uint32_t n);
+SEER_MUST_USE seer_status seer_finals_decide(
+    const seer_finals *finals, seer_final *tasks, uint32_t n);
+
+#endif
