@@ -9,8 +9,10 @@
 #include "cli/command.h"
 #include "cli/gap.h"
 #include "cli/progress.h"
+#include "cli/whole.h"
 #include "models/models.h"
 #include "tune/report.h"
+#include "tune/select/choose.h"
 #include "tune/select/gather.h"
 
 // A signal handler has no other way to reach the session.
@@ -19,6 +21,61 @@ static seer_session *running;
 static void on_interrupt(int signal_number) {
   (void)signal_number;
   if (running) seer_session_stop(running);
+}
+
+// What is left to do after the search.
+typedef struct {
+  seer_context *context;
+  const seer_network *network;
+  seer_records *records;  // NULL: none, or they cannot be trusted to say what was found
+  seer_session *session;
+  const char *out_dir;
+  seer_arena *arena;
+} closing;
+
+// What `compile` would take from the records; without records what the session says.
+static seer_status choose(const closing *c, seer_choice **out) {
+  seer_choose_counts counts;
+  if (c->records) return seer_choose(c->context, c->network, c->records, 2, c->arena, out, &counts);
+  *out = SEER_NEW_ARRAY(c->arena, seer_choice, c->network->n_task + 1);
+  seer_session_choices(c->session, *out);
+  return SEER_OK;
+}
+
+// For the gap: times of untuned schedules too, which are no part of what is compiled.
+static const seer_choice *with_times(const closing *c, const seer_choice *choices) {
+  uint32_t n = c->network->n_task;
+  seer_choice *own = SEER_NEW_ARRAY(c->arena, seer_choice, n + 1);
+  seer_session_choices(c->session, own);
+  for (uint32_t t = 0; t < n; t++) {
+    bool is_known =
+        choices[t].seconds <= 0 && seer_schedule_equal(&own[t].schedule, &choices[t].schedule);
+    double seconds = is_known ? own[t].seconds : choices[t].seconds;
+    own[t] = choices[t];
+    own[t].seconds = seconds;
+  }
+  return own;
+}
+
+// The library, held against the untuned one.
+static seer_status compile_tuned(const closing *c, seer_verdict_report *out) {
+  seer_choice *choices = NULL;
+  SEER_TRY(choose(c, &choices));
+  SEER_TRY(seer_select_build(c->context, c->network, choices, SEER_BUILD_LIBRARY, c->out_dir));
+  fprintf(stderr, "wrote %s/model.so\n", c->out_dir);
+  if (strcmp(seer_context_str(c->context, SEER_OPT_MEASURE), "fake") == 0) return SEER_OK;
+  seer_whole whole = {.context = c->context,
+      .network = c->network,
+      .records = c->records,
+      .folder = c->out_dir,
+      .seconds = seer_cli_whole_seconds(seer_session_budget(c->session)->time_s),
+      .choices = choices};
+  SEER_TRY(seer_cli_whole(&whole, c->arena, out));
+  const seer_choice *timed = with_times(c, choices);
+  seer_gap gap;
+  for (uint32_t s = 0; s < c->network->n_set; s++)
+    SEER_TRY(seer_cli_gap(c->context, c->network, s, timed, c->out_dir, &gap));
+  return SEER_OK;
 }
 
 static seer_status tune(seer_context *context, const seer_network *network, seer_records *records,
@@ -42,22 +99,18 @@ static seer_status tune(seer_context *context, const seer_network *network, seer
   running = NULL;
   const char *out_dir = seer_context_str(context, SEER_OPT_OUTPUT);
   if (!status) seer_progress_summary(&progress);
-  if (!status && out_dir[0]) {
-    seer_choice *choices = SEER_NEW_ARRAY(arena, seer_choice, network->n_task + 1);
-    seer_session_choices(session, choices);
-    status = seer_select_build(context, network, choices, SEER_BUILD_LIBRARY, out_dir);
-    if (!status) fprintf(stderr, "wrote %s/model.so\n", out_dir);
-    seer_gap gap;
-    bool is_fake = strcmp(seer_context_str(context, SEER_OPT_MEASURE), "fake") == 0;
-    for (uint32_t s = 0; s < network->n_set && !status && !is_fake; s++)
-      status = seer_cli_gap(context, network, s, choices, out_dir, &gap);
-  }
+  // All else is done then: what went wrong on the way still has to be told.
+  seer_status fault = seer_session_take_fault(session);
+  seer_verdict_report verdict = {.text = ""};
+  closing last = {context, network, fault ? NULL : records, session, out_dir, arena};
+  if (!status && out_dir[0]) status = compile_tuned(&last, &verdict);
+  if (!status && is_json) seer_progress_verdict_json(&progress, &verdict);
+  seer_report_verdict(report, &verdict);
   const char *report_path = seer_context_str(context, SEER_OPT_REPORT);
   if (!report_path[0] && out_dir[0]) report_path = seer_os_path_join(arena, out_dir, "report.html");
   if (!status && report_path[0])
     status = seer_report_write(report, context, session, network, report_path);
-  // All else is done: what went wrong on the way still has to be told.
-  status = seer_status_join(status, seer_session_take_fault(session));
+  status = seer_status_join(status, fault);
   seer_session_destroy(session);
   return status;
 }

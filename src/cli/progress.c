@@ -285,3 +285,18 @@ void seer_progress_on_event_json(void *user, const seer_event *event) {
   free(dump);
   json_decref(line);
 }
+
+void seer_progress_verdict_json(seer_progress *p, const seer_verdict_report *verdict) {
+  if (!verdict->text[0]) return;
+  json_t *line = json_pack("{s:s, s:i, s:f, s:s}", "event", "verdict", "pairs",
+      (int)verdict->n_pairs, "speedup", verdict->speedup, "text", verdict->text);
+  if (!line) return;
+  json_t *fallen = json_array();
+  for (uint32_t k = 0; k < verdict->n_fallen; k++)
+    json_array_append_new(fallen, json_integer(verdict->fallen[k]));
+  json_object_set_new(line, "fallen_back", fallen);
+  char *dump = json_dumps(line, JSON_COMPACT);
+  if (dump) write_line(p, dump);
+  free(dump);
+  json_decref(line);
+}

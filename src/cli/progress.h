@@ -4,6 +4,7 @@
 #define SEER_CLI_PROGRESS_H
 
 #include "tune/session.h"
+#include "tune/verdict.h"
 
 // Session and network are kept. All functions are called on the thread that runs the session.
 typedef struct {
@@ -21,6 +22,8 @@ void seer_progress_init(
 void seer_progress_on_event(void *user, const seer_event *event);  // user: seer_progress
 // The same. Where standard output takes no more, it says so once and stops the session.
 void seer_progress_on_event_json(void *user, const seer_event *event);
+// The last line of all, event "verdict"; none where nothing was compared.
+void seer_progress_verdict_json(seer_progress *progress, const seer_verdict_report *verdict);
 void seer_progress_summary(const seer_progress *progress);  // the last table and totals, to stderr
 
 #endif

@@ -25,6 +25,7 @@ struct seer_report {
   point *points;
   size_t n_note, cap_note;
   const char **notes;
+  const seer_verdict_report *verdict;  // NULL: none
 };
 
 seer_report *seer_report_create(const char *model_name, seer_arena *arena) {
@@ -43,6 +44,10 @@ void seer_report_on_event(void *user, const seer_event *event) {
   if (event->kind != SEER_EVENT_START && event->kind != SEER_EVENT_ROUND_END) return;
   r->points = SEER_GROW(r->arena, point, r->points, r->n, &r->cap);
   r->points[r->n++] = (point){event->elapsed_s, event->estimated_s * 1e3, event->trials};
+}
+
+void seer_report_verdict(seer_report *r, const seer_verdict_report *verdict) {
+  r->verdict = verdict;
 }
 
 // Names and messages may hold anything: first made safe to show, then to stand in HTML.
@@ -112,17 +117,25 @@ static void put_curve(seer_text *out, const seer_report *r, bool by_trials) {
 }
 
 // ---- tables
+static bool has_fallen(const seer_verdict_report *verdict, uint32_t task) {
+  for (uint32_t k = 0; verdict && k < verdict->n_fallen; k++)
+    if (verdict->fallen[k] == task) return true;
+  return false;
+}
+
 // The times of one moment, by which the winner was accepted; what was not accepted has none.
-static void put_pairs(seer_text *out, const seer_measure_ab *winner) {
-  if (winner && winner->n_pairs > 0)
+static void put_pairs(seer_text *out, const seer_measure_ab *winner, bool has_lost) {
+  if (has_lost)
+    seer_text_put(out, "<td>-<td>-<td>slower in the network");
+  else if (winner && winner->n_pairs > 0)
     seer_text_printf(out, "<td>%.1f us<td>%.1f us<td>%.2f (%u)", winner->baseline_seconds * 1e6,
         winner->seconds * 1e6, winner->speedup, winner->n_pairs);
   else
     seer_text_printf(out, "<td>-<td>-<td>%s", winner ? "shares weights" : "untuned");
 }
 
-static void put_tasks(
-    seer_text *out, const seer_session *session, const seer_network *network, double total_s) {
+static void put_tasks(seer_text *out, const seer_report *r, const seer_session *session,
+    const seer_network *network, double total_s) {
   const seer_schedule_state *state = seer_session_state(session);
   const seer_families *families = seer_session_families(session);
   seer_text_put(out,
@@ -145,7 +158,7 @@ static void put_tasks(
     } else {
       seer_text_put(out, "<td>-<td>-<td>-<td>-<td>-");
     }
-    put_pairs(out, seer_session_winner(session, t));
+    put_pairs(out, seer_session_winner(session, t), has_fallen(r->verdict, t));
     seer_text_printf(out, "<td>%s</tr>\n", seer_task_state_name(task));
   }
   seer_text_put(out, "</table>\n");
@@ -162,6 +175,22 @@ static void put_sets(seer_text *out, const seer_session *session, const seer_net
     seer_text_printf(out, "<td>%.3f ms</tr>\n", seer_session_set_seconds(session, s) * 1e3);
   }
   seer_text_put(out, "</table>\n");
+}
+
+static void put_verdict(
+    seer_text *out, const seer_verdict_report *verdict, const seer_network *network) {
+  if (!verdict || !verdict->text[0]) return;
+  seer_text_put(out, "<p>");
+  escape(out, verdict->text);
+  seer_text_put(out, ".</p>\n");
+  if (verdict->n_fallen == 0) return;
+  seer_text_put(out, "<p>Slower in the network, and untuned again:</p>\n<ul>\n");
+  for (uint32_t k = 0; k < verdict->n_fallen; k++) {
+    seer_text_printf(out, "<li>task %u, ", verdict->fallen[k]);
+    escape(out, network->task[verdict->fallen[k]].name);
+    seer_text_put(out, "\n");
+  }
+  seer_text_put(out, "</ul>\n");
 }
 
 static bool is_one_of(seer_option option, const seer_option *options, size_t n) {
@@ -245,11 +274,12 @@ seer_status seer_report_write(seer_report *r, const seer_context *context,
       "(%.1f a second).</p>\n",
       totals.estimated_s * 1e3, totals.untuned_s * 1e3, totals.trials, totals.elapsed_s,
       totals.trials / totals.elapsed_s);
+  put_verdict(&out, r->verdict, network);
   put_sets(&out, session, network);
   put_curve(&out, r, false);
   put_curve(&out, r, true);
   seer_text_put(&out, "<h2>Tasks</h2>\n");
-  put_tasks(&out, session, network, totals.estimated_s);
+  put_tasks(&out, r, session, network, totals.estimated_s);
   put_counts(&out, &totals);
   put_settings(&out, context, seer_session_families(session));
   if (r->n_note) seer_text_put(&out, "<h2>Notes</h2><ul>\n");

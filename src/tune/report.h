@@ -6,12 +6,15 @@
 #define SEER_TUNE_REPORT_H
 
 #include "tune/session.h"
+#include "tune/verdict.h"
 
 typedef struct seer_report seer_report;
 
 // In `arena`. Of a path only the last part is shown.
 seer_report *seer_report_create(const char *model_name, seer_arena *arena);
 void seer_report_on_event(void *user, const seer_event *event);  // a listener; user: seer_report
+// The whole library against the untuned one; kept until the report is written.
+void seer_report_verdict(seer_report *report, const seer_verdict_report *verdict);
 // After the session's end.
 SEER_MUST_USE seer_status seer_report_write(seer_report *report, const seer_context *context,
     const seer_session *session, const seer_network *network, const char *path);

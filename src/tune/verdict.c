@@ -1,149 +1,68 @@
-// verdict.c - a task's contenders in order -> the first that is right and faster by pairs that had
-// no part in choosing it. The best of many noisy medians has most often been lucky in them; what
-// fresh pairs show of it is not biased.
+// verdict.c - pairs of times -> medians and sign tests -> what falls back. The rule: verdict.h.
+
+#include "tune/verdict.h"
 
 #include <math.h>
 
-#include "tune/finals.h"
+#include "base/stats.h"
 
-#define SECOND_LOOK \
-  3  // times the pairs: when the median says faster and the sign test does not yet
-#define MAX_REFUSED 3  // then nobody is asked any more but the holder
-// A finalist whose own pairs, which have chosen it, say no faster than the untuned one is not
-// asked.
-#define NO_WORSE 1.0
+#define MAX_P_WHOLE 0.05
+#define MAX_P_TASK 0.01
+#define MIN_LOSS_TASK 0.98  // a task that is slower has less than this speedup
 
-static seer_finalist *holder_of(const seer_final *final) {
-  for (uint32_t k = 0; k < final->n; k++)
-    if (final->list[k].is_holder) return final->list[k].is_lost ? NULL : &final->list[k];
-  return NULL;
-}
-
-static seer_measure_ab judge(const seer_pair_list *list) {
-  size_t n = list->n < SEER_MEASURE_MAX_JUDGED ? list->n : SEER_MEASURE_MAX_JUDGED;
-  return seer_measure_judge(list->pair, (uint32_t)n);
-}
-
-static void note_refusal(seer_final *final, const seer_measure_ab *ab) {
-  if (!final->has_refusal) final->refusal = *ab;
-  final->has_refusal = true;
-}
-
-static seer_status end(const seer_finals *f, seer_final *final, bool is_refused) {
-  const seer_measure_ab *refusal = is_refused && final->has_refusal ? &final->refusal : NULL;
-  SEER_TRY(f->court.conclude(f->court.user, final->task, refusal));
-  final->is_over = true;
-  return SEER_OK;
-}
-
-// *out_asked: this one needs fresh pairs.
-static seer_status call_up(const seer_finals *f, seer_final *final, bool *out_asked) {
-  const seer_finalist *c = &final->list[final->at];
-  bool is_hopeless = c->is_lost || (c->ab.n_pairs > 0 && c->ab.speedup <= NO_WORSE);
-  *out_asked = false;
-  if (is_hopeless || final->n_refused >= MAX_REFUSED) {
-    note_refusal(final, &c->ab);
-    return SEER_OK;
+// Of n fair coins, at least `losses` heads.
+static double sign_test(uint32_t losses, uint32_t n) {
+  double term = pow(0.5, n), sum = 0;  // of n heads, then n - 1, ...
+  for (uint32_t k = n; k >= losses; k--) {
+    sum += term;
+    if (k == 0) break;
+    term *= (double)k / (n - k + 1);
   }
-  final->fresh.n = final->against_holder.n = 0;
-  final->is_second_look = false;
-  return f->court.check(f->court.user, final->task, c, out_asked);
+  return fmin(sum, 1);
 }
 
-// From list[at] on: until somebody needs fresh pairs, or the task is over.
-static seer_status settle(const seer_finals *f, seer_final *final) {
-  for (; final->at < final->n; final->at++) {
-    seer_finalist *c = &final->list[final->at];
-    bool is_asked = c->is_holder && !c->is_lost && final->holder_fresh.n == 0, is_kept = false;
-    if (!c->is_holder) SEER_TRY(call_up(f, final, &is_asked));
-    if (is_asked) return SEER_OK;
-    if (!c->is_holder) continue;
-    seer_measure_ab fresh = judge(&final->holder_fresh);
-    if (c->is_lost) fresh = (seer_measure_ab){.p_value = 1};
-    SEER_TRY(f->court.defend(f->court.user, final->task, c, &fresh, &is_kept));
-    if (is_kept) return end(f, final, false);
-    c->is_holder = false;  // and nobody needs to beat it
-  }
-  return end(f, final, true);
+static double median(double *values, uint32_t n) {
+  seer_sort_f64(values, n);
+  return seer_sorted_median(values, n);
 }
 
-// The one that is asked and the holder, of the same moments.
-static seer_status visit(const seer_finals *f, seer_final *final) {
-  seer_finalist *c = &final->list[final->at], *holder = holder_of(final);
-  if (c->is_lost) return SEER_OK;
-  seer_schedule schedules[2] = {c->schedule};
-  seer_pair_list *lists[2] = {c == holder ? &final->holder_fresh : &final->fresh};
-  const seer_measure_pair *pairs[2] = {NULL, NULL};
-  uint32_t n = 1, n_pairs = SEER_FINALS_PAIRS * (final->is_second_look ? SECOND_LOOK : 1);
-  if (holder && holder != c) {
-    schedules[n] = holder->schedule;
-    lists[n++] = &final->holder_fresh;
+void seer_pairs_summarise(const seer_pairs *pairs, seer_pairs_summary *out) {
+  double ratio[SEER_VERDICT_MAX_PAIRS], a[SEER_VERDICT_MAX_PAIRS], b[SEER_VERDICT_MAX_PAIRS];
+  uint32_t n = 0, n_lost = 0, n_equal = 0;
+  SEER_ASSERT(pairs->n <= SEER_VERDICT_MAX_PAIRS, "%u pairs", pairs->n);
+  for (uint32_t k = 0; k < pairs->n; k++) {
+    double tuned = pairs->tuned[k], untuned = pairs->untuned[k];
+    if (!(tuned > 0) || !(untuned > 0)) continue;
+    n_lost += tuned > untuned;
+    n_equal += tuned == untuned;
+    a[n] = tuned;
+    b[n] = untuned;
+    ratio[n++] = untuned / tuned;
   }
-  SEER_TRY(seer_finals_take_turns(f, final, schedules, n, n_pairs, lists, pairs));
-  c->is_lost = !pairs[0];
-  if (n < 2) return SEER_OK;
-  holder->is_lost = !pairs[1];
-  for (uint32_t k = 0; pairs[0] && pairs[1] && k < n_pairs; k++) {
-    seer_pair_list *against = &final->against_holder;
-    against->pair =
-        SEER_GROW(f->arena, seer_measure_pair, against->pair, against->n, &against->cap);
-    // In units of the untuned one's time: should one have crashed the other, it is another moment.
-    against->pair[against->n++] =
-        (seer_measure_pair){pairs[0][k].seconds / pairs[0][k].baseline_seconds,
-            pairs[1][k].seconds / pairs[1][k].baseline_seconds};
-  }
-  return SEER_OK;
+  *out = (seer_pairs_summary){.speedup = 1, .p_slower = 1, .n = n};
+  if (n == 0) return;
+  out->speedup = median(ratio, n);
+  out->tuned_s = median(a, n);
+  out->untuned_s = median(b, n);
+  out->p_slower = sign_test(n_lost, n - n_equal);
 }
 
-// What the fresh pairs show.
-static seer_status look(const seer_finals *f, seer_final *final) {
-  seer_finalist *c = &final->list[final->at];
-  if (c->is_holder) return settle(f, final);
-  seer_measure_ab fresh = judge(&final->fresh), against = judge(&final->against_holder);
-  if (c->is_lost) fresh = (seer_measure_ab){.p_value = 1};
-  bool has_holder = holder_of(final) != NULL;
-  double max_p = SEER_FINALS_MAX_P * pow(0.5, ++final->n_looks);
-  bool is_faster =
-      fresh.speedup >= SEER_FINALS_MIN_SPEEDUP && (!has_holder || against.speedup >= 1);
-  bool is_sure = fresh.p_value <= max_p && (!has_holder || against.p_value <= max_p);
-  if (is_faster && is_sure) {
-    SEER_TRY(f->court.accept(f->court.user, final->task, c, &fresh));
-    return end(f, final, false);
+void seer_verdict_decide(const seer_pairs *whole, const seer_pairs *task, const bool *is_tuned,
+    uint32_t n_task, bool is_last, bool *out_falls, seer_verdict *out) {
+  *out = (seer_verdict){0};
+  seer_pairs_summarise(whole, &out->whole);
+  out->is_slower = out->whole.speedup < 1 && out->whole.p_slower <= MAX_P_WHOLE;
+  for (uint32_t t = 0; t < n_task; t++) {
+    seer_pairs_summary own;
+    seer_pairs_summarise(&task[t], &own);
+    out_falls[t] = is_tuned[t] && own.speedup < MIN_LOSS_TASK && own.p_slower <= MAX_P_TASK;
+    out->n_falls += out_falls[t];
   }
-  if (is_faster && !final->is_second_look) {
-    final->is_second_look = true;
-    return SEER_OK;
+  out->is_all = out->is_slower && (is_last || out->n_falls == 0);
+  if (!out->is_all) return;
+  out->n_falls = 0;
+  for (uint32_t t = 0; t < n_task; t++) {
+    out_falls[t] = is_tuned[t];
+    out->n_falls += out_falls[t];
   }
-  note_refusal(final, &fresh);
-  final->n_refused++;
-  final->at++;
-  return settle(f, final);
-}
-
-// Is there a visit number v, from 0? How many there are says nothing of what they have shown.
-static bool is_visit(const seer_finals *f, uint32_t v) {
-  if (v < SEER_FINALS_VERDICT_VISITS) return true;
-  seer_finals_pace pace = f->court.pace(f->court.user);
-  if (v < f->n_visits) return pace != SEER_FINALS_LATE;
-  return v < SEER_FINALS_MAX_VISITS && pace == SEER_FINALS_EARLY;
-}
-
-seer_status seer_finals_decide(const seer_finals *f, seer_final *tasks, uint32_t n) {
-  uint32_t n_open = 0;
-  for (uint32_t t = 0; t < n; t++) {
-    if (!tasks[t].is_over) SEER_TRY(settle(f, &tasks[t]));
-    n_open += !tasks[t].is_over;
-  }
-  while (n_open > 0) {
-    for (uint32_t v = 0; is_visit(f, v); v++) {
-      for (uint32_t t = 0; t < n; t++)
-        if (!tasks[t].is_over) SEER_TRY(visit(f, &tasks[t]));
-    }
-    n_open = 0;
-    for (uint32_t t = 0; t < n; t++) {
-      if (!tasks[t].is_over) SEER_TRY(look(f, &tasks[t]));
-      n_open += !tasks[t].is_over;
-    }
-  }
-  return SEER_OK;
 }

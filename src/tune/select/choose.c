@@ -121,6 +121,19 @@ static seer_status from_transfer(
   return SEER_OK;
 }
 
+static seer_status note_here(void *user, const seer_record *record) {
+  if (record->place != SEER_RECORD_ELSEWHERE) *(bool *)user = true;
+  return SEER_OK;
+}
+
+// Was this task measured on this target? Then the untuned one is what its tuning has ended with.
+static seer_status was_measured(chooser *c, const seer_task *task, bool *out_was) {
+  int64_t workload;
+  *out_was = false;
+  SEER_TRY(seer_records_find_workload(c->records, task->key, &workload));
+  return seer_records_each(c->records, workload, c->target_id, note_here, out_was);
+}
+
 // A random schedule of a random sketch. For tests of compiled networks: the space has much that no
 // search would pick.
 static seer_status draw_schedule(const chooser *c, const seer_task *task, seer_choice *choice) {
@@ -152,7 +165,9 @@ static seer_status choose_task(chooser *c, const seer_task *task, int64_t opt_le
   SEER_TRY(seer_choose_untuned(
       c->target, choice->sketches, task->id, c->seed, c->n_threads, &choice->schedule, &seconds));
   choice->origin = SEER_ORIGIN_UNTUNED;
-  if (c->records && opt_level >= 3) SEER_TRY(from_transfer(c, task, seconds, choice, &is_found));
+  bool was = true;
+  if (c->records && opt_level >= 3) SEER_TRY(was_measured(c, task, &was));
+  if (!was) SEER_TRY(from_transfer(c, task, seconds, choice, &is_found));
   *(is_found ? &counts->n_sibling : &counts->n_untuned) += 1;
   return SEER_OK;
 }

@@ -2,7 +2,8 @@
 //   -O0  untiled code, for checking
 //   -O1  the best of many drafts by the analytic model: zero trials
 //   -O2  the winner of exactly this task on this target (record.h), else -O1
-//   -O3  and, where there is none: what was heard of this task and target from elsewhere, records
+//   -O3  and, where there is none and the task was not measured on this target (else its tuning has
+//        ended with the untuned one): what was heard of this task and target from elsewhere, records
 //        of machines with the same features and threads, and those of the nearest shapes. What
 //        nobody whose word counts has measured for this task only where the analytic model prefers
 //        it to -O1's choice

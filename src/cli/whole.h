@@ -1,0 +1,33 @@
+// whole.h - a tuned library is never slower than the untuned one: both are run in turns, task by
+// task and as a whole, and what does not keep that (tune/verdict.h) is compiled untuned again.
+//
+// The untuned library is compiled into a folder within `folder`, which is removed at the end.
+// Errors: those of compiling, loading and running; of the records. The library in `folder` is whole
+// whatever happens, but after an error it may be one that has not kept the rule.
+#ifndef SEER_CLI_WHOLE_H
+#define SEER_CLI_WHOLE_H
+
+#include "cli/command.h"
+#include "front/front.h"
+#include "tune/record.h"
+#include "tune/select/plain.h"
+#include "tune/verdict.h"
+
+typedef struct {
+  seer_context *context;
+  const seer_network *network;
+  seer_records *records;  // NULL: none, `choices` alone say what is compiled
+  const char *folder;  // where the library of `choices` lies
+  double seconds;  // for one comparison, about; a library that is slow takes longer
+  seer_choice *choices;  // [n_task]; those of tasks that fall back change
+} seer_whole;
+
+// About what a comparison may take in a tuning of `budget_s` (0: no limit of time).
+double seer_cli_whole_seconds(double budget_s);
+// Compares; where something falls back, refuses in the records what was checked of those tasks (so
+// that `compile` makes the same), chooses and builds again, and compares again, at most twice. Says
+// so on stderr. *out and choices made here in `arena`.
+SEER_MUST_USE seer_status seer_cli_whole(
+    const seer_whole *whole, seer_arena *arena, seer_verdict_report *out);
+
+#endif

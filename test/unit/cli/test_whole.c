@@ -1,0 +1,158 @@
+// A winner that is far slower than the untuned schedule, whatever its pairs say: the library is
+// compiled without it, the records say so, and what is compiled from them is the same to the byte.
+// SEER_TEST: timeout=240
+#include "cli/whole.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "models/models.h"
+#include "support/test.h"
+#include "tune/record/sound.h"
+#include "tune/select/choose.h"
+#include "tune/select/gather.h"
+
+typedef struct {
+  seer_context *context;
+  seer_arena *arena;
+  const char *folder;
+  seer_network *network;
+  seer_records *records;
+  int64_t target;
+} world;
+
+static const char *in_folder(const world *w, const char *name) {
+  return seer_os_path_join(w->arena, w->folder, name);
+}
+
+static void open_world(world *w) {
+  w->arena = seer_arena_create("test");
+  must(seer_os_temp_dir("seer-test", w->arena, &w->folder));
+  setenv("XDG_CACHE_HOME", w->folder, 1);
+  must(seer_context_create(&w->context));
+  must(seer_context_find_target(w->context));
+  must(seer_front_load(w->context, "mobilenet_v2_0.25", seer_model_build, w->arena, &w->network));
+  must(seer_records_open(w->context, in_folder(w, "r.sqlite"), &w->records));
+  must(seer_records_target(w->records, seer_context_target(w->context), &w->target));
+}
+
+static void close_world(world *w) {
+  seer_records_close(w->records);
+  seer_graph_close(w->network->graph);
+  must(seer_os_remove_tree(w->folder));
+  seer_arena_destroy(w->arena);
+  seer_context_destroy(w->context);
+}
+
+// The task of the most arithmetic: its plain, untiled code is many times as slow as any other.
+static uint32_t heaviest(const seer_network *network) {
+  uint32_t best = 0;
+  for (uint32_t t = 1; t < network->n_task; t++)
+    if (network->task[t].flops > network->task[best].flops) best = t;
+  return best;
+}
+
+static seer_choice *choose(world *w, seer_records *records, int level) {
+  seer_choice *choices;
+  seer_choose_counts counts;
+  must(seer_choose(w->context, w->network, records, level, w->arena, &choices, &counts));
+  return choices;
+}
+
+static void plant(world *w, uint32_t t) {
+  seer_choice *plain;
+  must(seer_plain_choices(w->context, w->network, w->arena, &plain));
+  const seer_task *task = &w->network->task[t];
+  seer_record record = {
+      .schedule = seer_schedule_print(plain[t].sketches, &plain[t].schedule, w->arena),
+      .target = w->target,
+      .seconds = 1e-3,
+      .ab = {1.5, 1e-9, 200, 1e-3, 1.5e-3},
+      .origin = "pairs"};
+  must(seer_records_workload(w->records, task->dag, task->key, task->name, &record.workload));
+  must(seer_records_session(w->records, w->context, "m", "seer", &record.session));
+  must(seer_records_accept(w->records, &record));
+}
+
+static void expect_same_files(const char *a, const char *b, seer_arena *arena) {
+  static const char *const names[] = {"model.so", "model.json", "model.h", "weights.bin"};
+  for (size_t i = 0; i < SEER_COUNT_OF(names); i++) {
+    char *of_a, *of_b;
+    size_t n_a, n_b;
+    must(seer_os_read_file(seer_os_path_join(arena, a, names[i]), arena, 1 << 28, &of_a, &n_a));
+    must(seer_os_read_file(seer_os_path_join(arena, b, names[i]), arena, 1 << 28, &of_b, &n_b));
+    assert_int_equal(n_a, n_b);
+    assert_memory_equal(of_a, of_b, n_a);
+  }
+}
+
+static seer_verdict_report hold(world *w, seer_choice *choices, bool has_records) {
+  const char *out = in_folder(w, "out");
+  must(seer_select_build(w->context, w->network, choices, SEER_BUILD_LIBRARY, out));
+  seer_whole whole = {.context = w->context,
+      .network = w->network,
+      .records = has_records ? w->records : NULL,
+      .folder = out,
+      .seconds = 0.1,
+      .choices = choices};
+  seer_verdict_report report;
+  must(seer_cli_whole(&whole, w->arena, &report));
+  return report;
+}
+
+static void test_a_slow_winner_falls_back(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  uint32_t t = heaviest(w.network);
+  plant(&w, t);
+  seer_choice *choices = choose(&w, w.records, 2);
+  assert_int_equal(choices[t].origin, SEER_ORIGIN_TUNED);
+  seer_verdict_report report = hold(&w, choices, true);
+  assert_int_equal(report.n_fallen, 1);
+  assert_int_equal(report.fallen[0], t);
+  assert_true(report.is_all && report.n_pairs == 0 && report.speedup == 1);
+  assert_int_equal(choices[t].origin, SEER_ORIGIN_UNTUNED);
+  // compile, as it is by default.
+  const char *again = in_folder(&w, "again");
+  must(
+      seer_select_build(w.context, w.network, choose(&w, w.records, 3), SEER_BUILD_LIBRARY, again));
+  expect_same_files(in_folder(&w, "out"), again, w.arena);
+  close_world(&w);
+}
+
+static void test_so_it_does_without_records(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  uint32_t t = heaviest(w.network);
+  plant(&w, t);
+  seer_choice *choices = choose(&w, w.records, 2);
+  seer_verdict_report report = hold(&w, choices, false);
+  assert_int_equal(report.n_fallen, 1);
+  assert_int_equal(choices[t].origin, SEER_ORIGIN_UNTUNED);
+  assert_int_equal(choose(&w, w.records, 2)[t].origin, SEER_ORIGIN_TUNED);  // not asked, not told
+  close_world(&w);
+}
+
+static void test_what_is_untuned_is_not_compared(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  seer_verdict_report report = hold(&w, choose(&w, NULL, 1), true);
+  assert_int_equal(report.n_pairs, 0);
+  assert_int_equal(report.n_fallen, 0);
+  assert_string_equal(report.text, "");
+  close_world(&w);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_slow_winner_falls_back),
+      cmocka_unit_test(test_so_it_does_without_records),
+      cmocka_unit_test(test_what_is_untuned_is_not_compared),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
