@@ -239,7 +239,7 @@ static void one_round(bench *b, seer_search *search, seer_bank *bank) {
         SEER_NEW_ARRAY(arena, float, (size_t)SEER_NEST_MAX_STATEMENTS *seer_feature_count);
     seer_sample sample = {
         .rows = rows, .seconds = result.seconds, .is_raced_out = result.is_raced_out};
-    sample.estimate_s = seer_search_analytic(search, &proposals[i].schedule);
+    sample.estimate_s = seer_search_estimate(search, &proposals[i].schedule);
     sample.n_row = seer_search_features(search, &proposals[i].schedule, rows);
     die(seer_bank_add(bank, &sample, 1));
     b->n++;

@@ -34,7 +34,7 @@ seer_status seer_session_learn(
   seer_sample sample = {.task = t,
       .rows = rows,
       .seconds = seconds,
-      .estimate_s = seer_search_analytic(search, schedule),
+      .estimate_s = seer_search_estimate(search, schedule),
       .is_raced_out = !is_full};
   sample.n_row = seer_search_features(search, schedule, rows);
   return seer_bank_add(s->bank, &sample, 1);
@@ -92,7 +92,7 @@ void seer_session_queue(
     seer_session *s, uint32_t t, const seer_schedule *schedule, seer_origin origin) {
   seer_search *search = s->task[t].search;
   double best_s = s->state.task[t].best_s > 0 ? s->state.task[t].best_s : s->task[t].estimate_s;
-  if (seer_search_analytic(search, schedule) > HOPELESS * best_s) return;
+  if (seer_search_estimate(search, schedule) > HOPELESS * best_s) return;
   seer_search_queue(search, schedule, origin);
   s->state.task[t].n_queued = seer_search_queued(search);
 }

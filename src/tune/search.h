@@ -27,7 +27,7 @@ typedef struct {
 typedef struct {
   seer_schedule schedule;
   float predicted;  // relative throughput by the learned model; 0 when it was not asked
-  double analytic_s;
+  double estimate_s;
   seer_origin origin;
 } seer_proposal;
 
@@ -70,9 +70,9 @@ void seer_search_reject(seer_search *search, seer_reject why);
 uint32_t seer_search_features(
     const seer_search *search, const seer_schedule *schedule, float *out_rows);
 uint64_t seer_search_packed_bytes(const seer_search *search, const seer_schedule *schedule);
-double seer_search_analytic(const seer_search *search, const seer_schedule *schedule);
+double seer_search_estimate(const seer_search *search, const seer_schedule *schedule);
 // The best of many drafts by the analytic model alone: the untuned choice.
-SEER_MUST_USE seer_status seer_search_zero_trial(
+SEER_MUST_USE seer_status seer_search_untuned(
     seer_search *search, uint32_t n_drafts, seer_schedule *out);
 
 #endif

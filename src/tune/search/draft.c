@@ -129,9 +129,9 @@ static void add(drafter *d, const seer_schedule *schedule, const seer_frame *fra
   seer_candidate *c = &j->new[nth];
   *c = (seer_candidate){.schedule = *schedule,
       .hash = hash,
-      .analytic_s = seer_analytic_seconds(&p->nest, space->target)};
+      .estimate_s = seer_analytic_seconds(&p->nest, space->target)};
   if (!j->rows) return;
-  j->n_rows[nth] = seer_feature_extract(&p->nest, space->target, c->analytic_s, d->row);
+  j->n_rows[nth] = seer_feature_extract(&p->nest, space->target, c->estimate_s, d->row);
   SEER_ASSERT(j->n_rows[nth] * ROW_FLOATS <= j->candidate_floats, "%u rows, room for %zu floats",
       j->n_rows[nth], j->candidate_floats);
   d->row += j->n_rows[nth] * ROW_FLOATS;

@@ -18,7 +18,7 @@
 typedef struct {
   seer_schedule schedule;
   uint64_t hash;
-  double analytic_s;
+  double estimate_s;
   float score;  // of a new one: what seer_bank_rate says; 0 when no models were asked
   uint32_t n_alike;  // for the search: 0 of a new one
 } seer_candidate;

@@ -130,7 +130,7 @@ seer_status seer_search_create(const seer_search_options *options, seer_search *
 }
 
 // ---- facts about one schedule
-double seer_search_analytic(const seer_search *s, const seer_schedule *schedule) {
+double seer_search_estimate(const seer_search *s, const seer_schedule *schedule) {
   return seer_analytic_seconds(seer_summarise(s->summariser, schedule), s->options.target);
 }
 
@@ -157,19 +157,19 @@ const seer_search_counts *seer_search_get_counts(const seer_search *s) { return 
 void seer_search_reject(seer_search *s, seer_reject why) { s->counts.rejected[why]++; }
 
 // ---- look-alikes
-static uint64_t likeness(double analytic_s) {
+static uint64_t likeness(double estimate_s) {
   uint64_t bits;
-  memcpy(&bits, &analytic_s, sizeof bits);
+  memcpy(&bits, &estimate_s, sizeof bits);
   return seer_hash_u64(bits, 0);  // one to one
 }
 
-static uint32_t n_alike(const seer_search *s, double analytic_s) {
-  const uint64_t *n = seer_table_values(&s->alike, likeness(analytic_s));
+static uint32_t n_alike(const seer_search *s, double estimate_s) {
+  const uint64_t *n = seer_table_values(&s->alike, likeness(estimate_s));
   return n ? (uint32_t)*n : 0;
 }
 
 static void count_alike(seer_search *s, const seer_schedule *schedule) {
-  uint64_t key = likeness(seer_search_analytic(s, schedule));
+  uint64_t key = likeness(seer_search_estimate(s, schedule));
   (void)seer_table_add(&s->alike, key);
   ++*seer_table_values(&s->alike, key);
 }
@@ -323,7 +323,7 @@ static seer_draft_order children(
 
 static int by_analytic(const void *a, const void *b) {
   const seer_candidate *x = a, *y = b;
-  if (x->analytic_s != y->analytic_s) return x->analytic_s < y->analytic_s ? -1 : 1;
+  if (x->estimate_s != y->estimate_s) return x->estimate_s < y->estimate_s ? -1 : 1;
   return (x->hash > y->hash) - (x->hash < y->hash);
 }
 
@@ -337,9 +337,9 @@ static void cut_by_estimate(seer_search *s, uint32_t keep) {
   seer_draft_pool *pool = &s->pool;
   if (pool->n == 0) return;
   qsort(pool->at, pool->n, sizeof *pool->at, by_analytic);
-  double most_s = ANALYTIC_SLACK * pool->at[0].analytic_s;
+  double most_s = ANALYTIC_SLACK * pool->at[0].estimate_s;
   uint32_t n = 0;
-  while (n < pool->n && n < keep && pool->at[n].analytic_s <= most_s) n++;
+  while (n < pool->n && n < keep && pool->at[n].estimate_s <= most_s) n++;
   pool->n = n;
 }
 
@@ -358,7 +358,7 @@ static seer_status score(seer_search *s, const seer_bank *bank, uint32_t first) 
       scores && estimates ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for %u scores", n);
   for (uint32_t i = 0; i < n && !status; i++) {
     scores[i] = new[i].score;
-    estimates[i] = new[i].analytic_s;
+    estimates[i] = new[i].estimate_s;
   }
   seer_bank_candidates candidates = {.n = n, .estimates_s = estimates};
   if (!status) status = seer_bank_score(bank, s->options.task, &candidates, scores);
@@ -392,7 +392,7 @@ static uint32_t take_queue(seer_search *s, uint32_t n, seer_proposal *out) {
         !seer_draft_pool_see(&s->pool, seer_schedule_hash(&q->schedule)))
       continue;
     out[taken++] =
-        (seer_proposal){q->schedule, 0, seer_search_analytic(s, &q->schedule), q->origin};
+        (seer_proposal){q->schedule, 0, seer_search_estimate(s, &q->schedule), q->origin};
   }
   return taken;
 }
@@ -401,12 +401,12 @@ static void take_from_pool(
     seer_search *s, uint32_t at, seer_origin origin, seer_proposal *out, uint32_t *n_out) {
   seer_draft_pool *pool = &s->pool;
   seer_candidate *c = &pool->at[at];
-  double analytic_s = c->analytic_s;
-  out[(*n_out)++] = (seer_proposal){c->schedule, c->score, analytic_s, origin};
+  double estimate_s = c->estimate_s;
+  out[(*n_out)++] = (seer_proposal){c->schedule, c->score, estimate_s, origin};
   pool->n--;
   memmove(c, c + 1, (pool->n - at) * sizeof *c);
   for (uint32_t i = 0; i < pool->n; i++)
-    pool->at[i].n_alike += pool->at[i].analytic_s == analytic_s;
+    pool->at[i].n_alike += pool->at[i].estimate_s == estimate_s;
 }
 
 // *out_at: index in the pool of the best candidate of formulation f, or the pool's end. Drafts some
@@ -423,7 +423,7 @@ static seer_status best_of_formulation(
       .kind = SEER_DRAFT_DRAWN, .n = FORMULATION_DRAFTS, .sketch_weight = s->sketch_weight};
   SEER_TRY(draft(s, &order, 1, NULL, rng));
   for (uint32_t i = *out_at; i < pool->n; i++)
-    if (pool->at[i].analytic_s < pool->at[*out_at].analytic_s) *out_at = i;
+    if (pool->at[i].estimate_s < pool->at[*out_at].estimate_s) *out_at = i;
   return SEER_OK;
 }
 
@@ -453,12 +453,12 @@ static seer_status fill_quotas(
 // estimates say what is expected, relative to the pool's least.
 static uint32_t most_promising(const seer_search *s, bool is_trained) {
   double least_s = INFINITY, most = -INFINITY;
-  for (uint32_t i = 0; i < s->pool.n; i++) least_s = fmin(least_s, s->pool.at[i].analytic_s);
+  for (uint32_t i = 0; i < s->pool.n; i++) least_s = fmin(least_s, s->pool.at[i].estimate_s);
   uint32_t best = 0;
   for (uint32_t i = 0; i < s->pool.n; i++) {
     const seer_candidate *c = &s->pool.at[i];
     bool has_score = is_trained || !s->options.strategy->is_cut_by_estimate;
-    double promise = has_score ? (double)c->score : least_s / c->analytic_s;
+    double promise = has_score ? (double)c->score : least_s / c->estimate_s;
     promise -= s->options.strategy->alike_cost * log2(1 + c->n_alike);
     if (promise > most) {
       most = promise;
@@ -493,8 +493,8 @@ static void pick(seer_search *s, seer_rng *rng, bool is_trained, uint32_t n, see
 static void find_look_alikes(seer_search *s, const seer_proposal *taken, uint32_t n_taken) {
   for (uint32_t i = 0; i < s->pool.n; i++) {
     seer_candidate *c = &s->pool.at[i];
-    c->n_alike = n_alike(s, c->analytic_s);
-    for (uint32_t k = 0; k < n_taken; k++) c->n_alike += taken[k].analytic_s == c->analytic_s;
+    c->n_alike = n_alike(s, c->estimate_s);
+    for (uint32_t k = 0; k < n_taken; k++) c->n_alike += taken[k].estimate_s == c->estimate_s;
   }
 }
 
@@ -580,7 +580,7 @@ static seer_status fill_with_defaults(seer_search *s, uint32_t n_fresh, seer_rng
   return status;
 }
 
-seer_status seer_search_zero_trial(seer_search *s, uint32_t n_drafts, seer_schedule *out) {
+seer_status seer_search_untuned(seer_search *s, uint32_t n_drafts, seer_schedule *out) {
   seer_draft_pool_clear(&s->pool);
   seer_rng rng;
   seer_rng_init_stream(&rng, s->options.seed + s->options.task, UINT64_MAX);

@@ -24,8 +24,8 @@ seer_status seer_choose_untuned(const seer_target *target, const seer_sketch_lis
       .n_threads = n_threads};
   seer_search *search;
   SEER_TRY(seer_search_create(&options, &search));
-  seer_status status = seer_search_zero_trial(search, DRAFTS, out_schedule);
-  if (!status) *out_seconds = seer_search_analytic(search, out_schedule);
+  seer_status status = seer_search_untuned(search, DRAFTS, out_schedule);
+  if (!status) *out_seconds = seer_search_estimate(search, out_schedule);
   seer_search_destroy(search);
   return status;
 }

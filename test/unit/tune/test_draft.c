@@ -48,7 +48,7 @@ static void proposals_do_not_depend_on_threads(void **state) {
     seer_search *search;
     must(seer_search_create(&options, &search));
     seer_schedule untuned, untuned_of_one;
-    must(seer_search_zero_trial(search, 400, &untuned));
+    must(seer_search_untuned(search, 400, &untuned));
     if (t == 0) untuned_of_one = untuned;
     assert_true(seer_schedule_equal(&untuned, &untuned_of_one));
     for (int round = 0; round < ROUNDS; round++) {
@@ -60,11 +60,11 @@ static void proposals_do_not_depend_on_threads(void **state) {
       for (uint32_t i = 0; i < n; i++) {
         const seer_proposal *other = &of_one_thread[round][i];
         assert_true(seer_schedule_equal(&p[i].schedule, &other->schedule));
-        assert_true(p[i].analytic_s == other->analytic_s);
+        assert_true(p[i].estimate_s == other->estimate_s);
         assert_true(p[i].predicted == other->predicted);
         assert_int_equal(p[i].origin, other->origin);
         double noise = 1 + 0.1 * (i % 5);
-        seer_search_report(search, &p[i].schedule, p[i].analytic_s * noise, true);
+        seer_search_report(search, &p[i].schedule, p[i].estimate_s * noise, true);
         learn(&w, &p[i].schedule, noise);
       }
       must(seer_bank_train(w.scene.bank, 0));
@@ -86,7 +86,7 @@ static void is_as_promised(const world *w, const seer_draft_pool *pool, const se
     assert_false(seer_table_has(known, c->hash));
     assert_int_equal(seer_schedule_check(w->scene.sketches, &c->schedule), SEER_REJECT_NONE);
     const seer_nest *nest = seer_summarise(w->summariser, &c->schedule);
-    assert_true(c->analytic_s == seer_analytic_seconds(nest, &w->scene.target));
+    assert_true(c->estimate_s == seer_analytic_seconds(nest, &w->scene.target));
   }
   seer_table_destroy(&seen);
 }

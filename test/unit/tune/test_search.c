@@ -117,7 +117,7 @@ static void packed_weights_stay_within_the_limit(const char *machine) {
 static void learn(world *w, const seer_schedule *schedule) {
   float *rows =
       SEER_NEW_ARRAY(w->scene.arena, float, (size_t)SEER_NEST_MAX_STATEMENTS *seer_feature_count);
-  double estimate_s = seer_search_analytic(w->search, schedule);
+  double estimate_s = seer_search_estimate(w->search, schedule);
   seer_sample sample = {.rows = rows,
       .seconds = 2 * estimate_s,
       .estimate_s = estimate_s,
@@ -140,11 +140,11 @@ static void look_alikes_wait(const char *machine) {
     must(seer_search_propose(w.search, w.scene.bank, ROUND, p, &n));
     for (uint32_t i = 0; i < n; i++) {
       bool is_new = true;
-      for (uint32_t k = 0; k < n_seen; k++) is_new = is_new && seen[k] != p[i].analytic_s;
+      for (uint32_t k = 0; k < n_seen; k++) is_new = is_new && seen[k] != p[i].estimate_s;
       bool is_by_model = p[i].origin == SEER_ORIGIN_MODEL;
       n_model += is_by_model;
       n_new += is_by_model && is_new;
-      seen[n_seen++] = p[i].analytic_s;
+      seen[n_seen++] = p[i].estimate_s;
       learn(&w, &p[i].schedule);
     }
     must(seer_bank_train(w.scene.bank, 0));
