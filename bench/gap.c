@@ -365,8 +365,7 @@ static void measure(replay *r, samples *out) {
 static double median(const float *values, uint32_t n) {
   double sorted[MAX_ROUNDS];
   for (uint32_t i = 0; i < n; i++) sorted[i] = (double)values[i];
-  seer_sort_f64(sorted, n);
-  return seer_sorted_median(sorted, n);
+  return seer_median(sorted, n);
 }
 
 static double step_us(const samples *x, const float *of, uint32_t condition, uint32_t step) {

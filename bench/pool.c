@@ -93,8 +93,7 @@ static double gain(seer_pool *pool) {
     ratio[i] = (now_ns() - from) / by_all;
     seer_pool_end(pool);
   }
-  seer_sort_f64(ratio, 51);
-  return seer_sorted_median(ratio, 51);
+  return seer_median(ratio, 51);
 }
 
 int main(int argc, char **argv) {

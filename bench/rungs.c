@@ -74,11 +74,6 @@ static void die(seer_status status) {
 
 static double now_s(void) { return (double)seer_os_now_ns() * 1e-9; }
 
-static double median(double *values, uint32_t n) {
-  seer_sort_f64(values, n);
-  return seer_sorted_median(values, n);
-}
-
 // 95 % interval of the median, by resampling.
 static void interval(const double *values, uint32_t n, double *out_low, double *out_high) {
   static double medians[1000];
@@ -87,7 +82,7 @@ static void interval(const double *values, uint32_t n, double *out_low, double *
   seer_rng_init(&rng, 1);
   for (uint32_t i = 0; i < SEER_COUNT_OF(medians); i++) {
     for (uint32_t k = 0; k < n; k++) drawn[k] = values[seer_rng_below(&rng, n)];
-    medians[i] = median(drawn, n);
+    medians[i] = seer_median(drawn, n);
   }
   seer_sort_f64(medians, SEER_COUNT_OF(medians));
   *out_low = medians[25];
@@ -450,7 +445,7 @@ static bool report(const entry *e, double best_peak) {
   printf(
       "%8.1f GFLOP/s  %5.2f [%.2f, %.2f] %-24s bar %.2f: %s  (%u candidates, %u of %u turns "
       "quiet)\n",
-      median(gflops, n), median(ratio, n), low, high, of[rungs[e->which].goal], rungs[e->which].bar,
+      seer_median(gflops, n), seer_median(ratio, n), low, high, of[rungs[e->which].goal], rungs[e->which].bar,
       is_met ? "met" : "MISSED", e->bench.n, n, e->n_try);
   return is_met;
 }

@@ -11,5 +11,10 @@ void seer_sort_f64(double *values, size_t n);
 double seer_sorted_median(const double *sorted, size_t n);
 // Of sorted values, n > 0: the value that a quarter of them lie below.
 double seer_sorted_quartile(const double *sorted, size_t n);
+// Of values in any order, n > 0, which are sorted for it.
+double seer_median(double *values, size_t n);
+// Chance that at least `wins` of n fair coins fall heads. Sign tests; ties are left out by the
+// caller.
+double seer_sign_test(uint32_t wins, uint32_t n);
 
 #endif

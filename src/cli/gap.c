@@ -43,16 +43,6 @@ static seer_status time_runs(seer_use *use, double *out_s) {
   return SEER_OK;
 }
 
-static double task_seconds(
-    const seer_network *network, const seer_choice *choices, const char *step) {
-  for (uint32_t k = 0; k < network->n_step; k++) {
-    bool has_task = seer_step_has_task(&network->step[k]);
-    if (has_task && strcmp(network->step[k].name, step) == 0)
-      return choices[network->step[k].task].seconds;
-  }
-  return 0;
-}
-
 static seer_status look(
     seer_use *use, const seer_network *network, const seer_choice *choices, seer_gap *out) {
   SEER_TRY(time_runs(use, &out->network_s));
@@ -62,7 +52,8 @@ static seer_status look(
   SEER_TRY(seer_use_time_steps(use, PROFILE_RUNS, info, n));
   out->tasks_s = 0;
   for (int32_t i = 0; i < n; i++) {
-    double expected = task_seconds(network, choices, info[i].name);
+    uint32_t task = seer_network_find_task(network, (uint32_t)i, info[i].name);
+    double expected = task == UINT32_MAX ? 0 : choices[task].seconds;
     steps[i] = (step_gap){info[i].name, expected, info[i].seconds};
     if (expected <= 0) steps[i].expected_s = info[i].seconds;
     out->tasks_s += steps[i].expected_s;

@@ -42,41 +42,32 @@ typedef struct {
   seer_step_info *info;  // room for the steps of any set
 } side;
 
-static uint32_t find_task(const seer_network *network, uint32_t hint, const char *step) {
-  for (uint32_t k = 0; k < network->n_step; k++) {
-    const seer_step *own = &network->step[(hint + k) % network->n_step];
-    if (seer_step_has_task(own) && strcmp(own->name, step) == 0) return own->task;
-  }
-  return UINT32_MAX;
-}
-
 // One untimed profile tells the names.
 static seer_status name_steps(side *s, const seer_network *network, uint32_t set) {
   seer_use *use = &s->use;
   int32_t n = seer_use_n_steps(use);
   s->task_of[set] = SEER_NEW_ARRAY(use->arena, uint32_t, n + 1);
-  s->info = SEER_NEW_ARRAY(use->arena, seer_step_info, n + 1);
   SEER_TRY(seer_use_time_steps(use, 1, s->info, n));
   for (int32_t i = 0; i < n; i++)
-    s->task_of[set][i] = find_task(network->set[set], (uint32_t)i, s->info[i].name);
+    s->task_of[set][i] = seer_network_find_task(network->set[set], (uint32_t)i, s->info[i].name);
   return SEER_OK;
 }
 
 static seer_status open_side(
     const seer_whole *w, const char *folder, seer_pool *pool, seer_arena *arena, side *out) {
   SEER_TRY(seer_use_open(w->context, folder, "", pool, true, arena, &out->use));
-  out->task_of = SEER_NEW_ARRAY(arena, uint32_t *, w->network->n_set);
-  for (uint32_t set = 0; set < w->network->n_set; set++) {
-    SEER_TRY(seer_use_select(&out->use, (int32_t)set));
-    SEER_TRY(seer_use_fill(w->context, &out->use));
-    SEER_TRY(name_steps(out, w->network, set));
-  }
   int32_t n_most = 0;
   for (uint32_t set = 0; set < w->network->n_set; set++) {
     int32_t n = out->use.api->set_n_steps(out->use.model, (int32_t)set);
     if (n > n_most) n_most = n;
   }
   out->info = SEER_NEW_ARRAY(arena, seer_step_info, n_most + 1);
+  out->task_of = SEER_NEW_ARRAY(arena, uint32_t *, w->network->n_set);
+  for (uint32_t set = 0; set < w->network->n_set; set++) {
+    SEER_TRY(seer_use_select(&out->use, (int32_t)set));
+    SEER_TRY(seer_use_fill(w->context, &out->use));
+    SEER_TRY(name_steps(out, w->network, set));
+  }
   return SEER_OK;
 }
 

@@ -119,6 +119,8 @@ SEER_MUST_USE seer_status seer_network_build(
 
 seer_step_kind seer_step_kind_of_op(const seer_op_desc *op);  // KERNEL: none of the runtime's
 bool seer_step_has_task(const seer_step *step);  // KERNEL, COPY
+// The task of the step of that name; UINT32_MAX: none. The search begins at step `hint`.
+uint32_t seer_network_find_task(const seer_network *network, uint32_t hint, const char *step);
 // The node of a step that is one of the graph's; NULL: KERNEL, VIEW, COPY.
 const seer_node *seer_step_node(const seer_graph *graph, const seer_step *step);
 // What a step reads and makes, by number; none (0) for operands that are absent and for what never

@@ -4,6 +4,8 @@
 // by what closes it, which is the loop's end, or the branch whose side it is. So a length that is
 // wrong is found even where all still lies whole within each other: a side that is too long has a
 // step whose result is read outside, one that is too short lacks what the branch takes from it.
+#include <string.h>
+
 #include "front/front.h"
 #include "runtime/plan.h"
 
@@ -24,6 +26,14 @@ const seer_node *seer_step_node(const seer_graph *graph, const seer_step *step) 
 
 bool seer_step_has_task(const seer_step *step) {
   return step->kind == SEER_STEP_KERNEL || step->kind == SEER_STEP_COPY;
+}
+
+uint32_t seer_network_find_task(const seer_network *network, uint32_t hint, const char *step) {
+  for (uint32_t k = 0; k < network->n_step; k++) {
+    const seer_step *own = &network->step[(hint + k) % network->n_step];
+    if (seer_step_has_task(own) && strcmp(own->name, step) == 0) return own->task;
+  }
+  return UINT32_MAX;
 }
 
 uint32_t seer_step_n_values(const seer_graph *graph, const seer_step *step) {

@@ -249,8 +249,7 @@ static seer_status find_pace(seer_bank *bank, uint32_t task) {
         in->seconds <= GOOD * bank->best[task])
       ratio[n++] = in->seconds / in->estimate_s;
   }
-  seer_sort_f64(ratio, n);
-  bank->pace[task] = n ? seer_sorted_median(ratio, n) : 0;
+  bank->pace[task] = n ? seer_median(ratio, n) : 0;
   free(ratio);
   return SEER_OK;
 }

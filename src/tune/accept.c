@@ -13,8 +13,6 @@
 #include "tune/session_internal.h"
 
 #define MORE_PAIRS 45  // of the holder, where it hangs by them
-// A winner that is as fast as the untuned one in the median has lost its place.
-#define NO_WORSE 1.0
 #define OVERTIME 1.5  // times what was planned; then nothing is measured that can be left out
 #define SURE_SHARE 0.8  // of what was planned; until then a verdict has more visits
 #define BUILD_S 0.05  // of a kernel, where none has been built yet
@@ -186,9 +184,9 @@ static seer_status accept(
 static seer_status is_worse(
     seer_session *s, uint32_t t, const seer_finalist *c, seer_measure_ab *ab, bool *out_worse) {
   uint32_t n = s->task[t].holder_ab.n_pairs;
-  if (ab->speedup <= NO_WORSE)
+  if (ab->speedup <= SEER_FINALS_NO_FASTER)
     SEER_TRY(take_pairs(s, t, &c->schedule, n > MORE_PAIRS ? n : MORE_PAIRS, ab));
-  *out_worse = ab->n_pairs > 0 && ab->speedup <= NO_WORSE;
+  *out_worse = ab->n_pairs > 0 && ab->speedup <= SEER_FINALS_NO_FASTER;
   return SEER_OK;
 }
 

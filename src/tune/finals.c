@@ -85,16 +85,12 @@ void seer_finals_plan(seer_finals_entry *entries, uint32_t n, double build_s, do
 // ---- pairs
 static const seer_measure_pair *append(
     seer_arena *arena, seer_pair_list *list, const seer_measure_pair *pairs, uint32_t n) {
-  while (list->n + n > list->cap) {
-    size_t n_had = list->n;
-    list->n = list->cap;  // it grows where it is full
+  size_t n_had = list->n;
+  for (uint32_t k = 0; k < n; k++) {
     list->pair = SEER_GROW(arena, seer_measure_pair, list->pair, list->n, &list->cap);
-    list->n = n_had;
+    list->pair[list->n++] = pairs[k];
   }
-  seer_measure_pair *at = list->pair + list->n;
-  memcpy(at, pairs, n * sizeof(*pairs));
-  list->n += n;
-  return at;
+  return list->pair + n_had;
 }
 
 seer_status seer_finals_take_turns(const seer_finals *f, const seer_final *final,

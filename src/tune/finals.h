@@ -27,6 +27,7 @@
 // Kernels of all tasks that take part at a time: what the measurer keeps.
 #define SEER_FINALS_MAX_KERNELS 600
 #define SEER_FINALS_MIN_SPEEDUP (1 / 0.98)  // median of the times' ratios below 0.98
+#define SEER_FINALS_NO_FASTER 1.0  // nor is one with this speedup, at most, any use
 #define SEER_FINALS_MAX_P 0.05
 
 typedef struct {

@@ -9,9 +9,6 @@
 #define SECOND_LOOK \
   3  // times the pairs: when the median says faster and the sign test does not yet
 #define MAX_REFUSED 3  // then nobody is asked any more but the holder
-// A finalist whose own pairs, which have chosen it, say no faster than the untuned one is not
-// asked.
-#define NO_WORSE 1.0
 
 static seer_finalist *holder_of(const seer_final *final) {
   for (uint32_t k = 0; k < final->n; k++)
@@ -39,7 +36,8 @@ static seer_status end(const seer_finals *f, seer_final *final, bool is_refused)
 // *out_asked: this one needs fresh pairs.
 static seer_status call_up(const seer_finals *f, seer_final *final, bool *out_asked) {
   const seer_finalist *c = &final->list[final->at];
-  bool is_hopeless = c->is_lost || (c->ab.n_pairs > 0 && c->ab.speedup <= NO_WORSE);
+  // Its own pairs have chosen it, and say no faster than the untuned one.
+  bool is_hopeless = c->is_lost || (c->ab.n_pairs > 0 && c->ab.speedup <= SEER_FINALS_NO_FASTER);
   *out_asked = false;
   if (is_hopeless || final->n_refused >= MAX_REFUSED) {
     note_refusal(final, &c->ab);

@@ -2,29 +2,11 @@
 
 #include "tune/verdict.h"
 
-#include <math.h>
-
 #include "base/stats.h"
 
 #define MAX_P_WHOLE 0.05
 #define MAX_P_TASK 0.01
 #define MIN_LOSS_TASK 0.98  // a task that is slower has less than this speedup
-
-// Of n fair coins, at least `losses` heads.
-static double sign_test(uint32_t losses, uint32_t n) {
-  double term = pow(0.5, n), sum = 0;  // of n heads, then n - 1, ...
-  for (uint32_t k = n; k >= losses; k--) {
-    sum += term;
-    if (k == 0) break;
-    term *= (double)k / (n - k + 1);
-  }
-  return fmin(sum, 1);
-}
-
-static double median(double *values, uint32_t n) {
-  seer_sort_f64(values, n);
-  return seer_sorted_median(values, n);
-}
 
 void seer_pairs_summarise(const seer_pairs *pairs, seer_pairs_summary *out) {
   double ratio[SEER_VERDICT_MAX_PAIRS], a[SEER_VERDICT_MAX_PAIRS], b[SEER_VERDICT_MAX_PAIRS];
@@ -41,10 +23,10 @@ void seer_pairs_summarise(const seer_pairs *pairs, seer_pairs_summary *out) {
   }
   *out = (seer_pairs_summary){.speedup = 1, .p_slower = 1, .n = n};
   if (n == 0) return;
-  out->speedup = median(ratio, n);
-  out->tuned_s = median(a, n);
-  out->untuned_s = median(b, n);
-  out->p_slower = sign_test(n_lost, n - n_equal);
+  out->speedup = seer_median(ratio, n);
+  out->tuned_s = seer_median(a, n);
+  out->untuned_s = seer_median(b, n);
+  out->p_slower = seer_sign_test(n_lost, n - n_equal);
 }
 
 void seer_verdict_decide(const seer_pairs *whole, const seer_pairs *task, const bool *is_tuned,

@@ -68,26 +68,41 @@ typedef struct {
   int64_t offset, pitch;
 } part_place;
 
-// Operand (result, of what gives parts) k of `node`, within what its other side is part of.
-static bool place_in(
-    const seer_graph *graph, const seer_node *node, uint32_t k, part_place *out_place) {
+// What a node joins, or gives: n_parts of them, in one whole.
+static uint32_t n_parts(const seer_node *node) {
+  return node->op->joins_parts ? node->n_in : node->n_out;
+}
+static seer_val part_of(const seer_node *node, uint32_t k) {
+  return node->op->joins_parts ? node->in[k] : node->out[k];
+}
+static seer_val whole_of(const seer_node *node) {
+  return node->op->joins_parts ? node->out[0] : node->in[0];
+}
+
+// Part k of `node`, as `part` has it, within what its whole is part of.
+static bool place_as(const seer_graph *graph, const seer_node *node, uint32_t k,
+    const seer_value *part, part_place *out_place) {
   int64_t start[SEER_MAX_RANK];
-  seer_val whole = node->op->joins_parts ? node->out[0] : node->in[0],
-           part = node->op->joins_parts ? node->in[k] : node->out[k];
+  seer_val whole = whole_of(node);
   const seer_value *of = seer_graph_value(graph, whole);
   if (!node->op->part_start(graph, node, k, start) ||
-      !locate(of, seer_graph_value(graph, part), start, &out_place->offset, &out_place->pitch))
+      !locate(of, part, start, &out_place->offset, &out_place->pitch))
     return false;
   out_place->base = of->base.i ? of->base : whole;
   out_place->offset += of->base.i ? of->offset : 0;
   return out_place->offset * seer_dtype_bytes(of->dtype) % SEER_PLAN_PART_ALIGN == 0;
 }
 
+static bool place_in(
+    const seer_graph *graph, const seer_node *node, uint32_t k, part_place *out_place) {
+  return place_as(graph, node, k, seer_graph_value(graph, part_of(node, k)), out_place);
+}
+
 bool seer_pass_is_in_place(const seer_graph *graph, const seer_node *node) {
   if (node->is_dead || !node->op || !node->op->part_start || node->in[0].i == 0) return false;
-  uint32_t n = node->op->joins_parts ? node->n_in : node->n_out, n_placed = 0;
-  for (uint32_t k = 0; k < n; k++) {
-    seer_val v = node->op->joins_parts ? node->in[k] : node->out[k];
+  uint32_t n_placed = 0;
+  for (uint32_t k = 0; k < n_parts(node); k++) {
+    seer_val v = part_of(node, k);
     part_place place;
     if (v.i == 0) continue;
     const seer_value *part = seer_graph_value(graph, v);
@@ -185,10 +200,10 @@ static void add_copy(parter *p, seer_val from, seer_val to) {
 static void settle_part(parter *p, uint32_t node, uint32_t k, bool fits) {
   bool is_joined = p->graph->node[node].op->joins_parts;
   seer_node *n = &p->graph->node[node];
-  seer_val v = is_joined ? n->in[k] : n->out[k], part = v;
+  seer_val v = part_of(n, k), part = v;
   part_place place;
   if (!fits) {
-    part = add_value(p, v, is_joined ? n->out[0] : n->in[0]);
+    part = add_value(p, v, whole_of(n));
     n = &p->graph->node[node];
     if (is_joined) {
       n->in[k] = part;
@@ -206,21 +221,14 @@ static void settle_part(parter *p, uint32_t node, uint32_t k, bool fits) {
 
 // All parts have places, if they come in the order of the whole.
 static bool has_places(const parter *p, const seer_node *node) {
-  uint32_t n = node->op->joins_parts ? node->n_in : node->n_out;
-  seer_val whole = node->op->joins_parts ? node->out[0] : node->in[0];
-  const seer_value *of = seer_graph_value(p->graph, whole);
-  int64_t start[SEER_MAX_RANK], offset, pitch;
-  for (uint32_t k = 0; k < n; k++) {
-    seer_val v = node->op->joins_parts ? node->in[k] : node->out[k];
-    if (v.i == 0) continue;
-    seer_value part = *seer_graph_value(p->graph, v);
+  const seer_value *of = seer_graph_value(p->graph, whole_of(node));
+  for (uint32_t k = 0; k < n_parts(node); k++) {
+    part_place place;
+    if (part_of(node, k).i == 0) continue;
+    seer_value part = *seer_graph_value(p->graph, part_of(node, k));
     part.has_layout = of->has_layout;
     memcpy(part.order, of->order, sizeof part.order);
-    if (part.constant || !node->op->part_start(p->graph, node, k, start) ||
-        !locate(of, &part, start, &offset, &pitch))
-      return false;
-    offset += of->base.i ? of->offset : 0;
-    if (offset * seer_dtype_bytes(of->dtype) % SEER_PLAN_PART_ALIGN != 0) return false;
+    if (part.constant || !place_as(p->graph, node, k, &part, &place)) return false;
   }
   return true;
 }

@@ -166,16 +166,12 @@ static double sample_ns(
   return (double)sum / n_calls;
 }
 
-static void sort_into(double *sorted, const double *values, uint32_t n) {
-  memcpy(sorted, values, n * sizeof(double));
-  seer_sort_f64(sorted, n);
-}
-
 // What disturbs a shared machine only ever slows a kernel down, in bursts of a few milliseconds:
 // the lower quartile outlives them, and is no single lucky sample.
 static double quartile(const double *values, uint32_t n) {
   double sorted[SEER_MEASURE_MAX_SAMPLES];
-  sort_into(sorted, values, n);
+  memcpy(sorted, values, n * sizeof(double));
+  seer_sort_f64(sorted, n);
   return seer_sorted_quartile(sorted, n);
 }
 

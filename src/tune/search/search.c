@@ -209,8 +209,7 @@ void seer_search_witness(seer_search *s, const seer_schedule *schedule, double s
   uint32_t n = e.n_time < N_TIMES ? e.n_time : N_TIMES;
   double sorted[N_TIMES];
   memcpy(sorted, e.time, n * sizeof(double));
-  seer_sort_f64(sorted, n);
-  e.seconds = seer_sorted_median(sorted, n);
+  e.seconds = seer_median(sorted, n);
   memmove(&s->elites[at], &s->elites[at + 1], (s->n_elite - at - 1) * sizeof(elite));
   s->n_elite--;
   insert_elite(s, e);
