@@ -3,9 +3,10 @@
 //   build/bench/pool [THREADS [SECONDS]]
 // First, how many times as fast all threads compute as one alone, in registers: near their number if
 // each has a core of its own; where a virtual machine's processors are threads of one core, near 1, and
-// nothing that is timed then tells anything of machines with cores. Then a line for each kind of phase: median, lower and upper decile of the time of a phase beyond that of
-// its parts [ns]. `alone` says how long the caller is busy by itself before the phase: workers wait
-// that long, as they do through a step of one part.
+// nothing that is timed then tells anything of machines with cores. Then a line for each kind of phase:
+// median, lower and upper decile of the time of a phase beyond that of its parts [ns]. `alone` says how
+// long the caller is busy by itself before the phase: workers wait that long, as they do through a step
+// of one part. `asleep`: everybody has slept so long, and the phase is the first of a run.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,24 +14,27 @@
 
 #include "base/stats.h"
 #include "runtime/pool.h"
+#include "tune/measure/cores.h"
 
 enum { MAX_SAMPLES = 20000, BATCH = 20 };
 
 typedef struct {
   const char *name;
   uint32_t parts_per_thread;
-  double part_ns, alone_ns;
+  double part_ns, alone_ns, asleep_ns;
   uint32_t batch;  // phases that are timed as one; 1: each by itself
 } kind;
 
 static const kind kinds[] = {
-    {"empty", 1, 0, 0, BATCH},
-    {"empty, 8 parts a thread", 8, 0, 0, BATCH},
-    {"5 us", 1, 5000, 0, BATCH},
-    {"5 us, 8 parts a thread", 8, 625, 0, BATCH},
-    {"empty, 20 us alone", 1, 0, 20000, 1},
-    {"empty, 200 us alone", 1, 0, 200000, 1},
-    {"empty, 5 ms alone", 1, 0, 5000000, 1},
+    {"empty", 1, 0, 0, 0, BATCH},
+    {"empty, 8 parts a thread", 8, 0, 0, 0, BATCH},
+    {"5 us", 1, 5000, 0, 0, BATCH},
+    {"5 us, 8 parts a thread", 8, 625, 0, 0, BATCH},
+    {"empty, 20 us alone", 1, 0, 20000, 0, 1},
+    {"empty, 200 us alone", 1, 0, 200000, 0, 1},
+    {"empty, 5 ms alone", 1, 0, 5000000, 0, 1},
+    {"1 ms, 5 ms asleep", 64, 15625, 0, 5000000, 1},
+    {"1 ms, 50 ms asleep", 64, 15625, 0, 50000000, 1},
 };
 
 static double now_ns(void) {
@@ -45,6 +49,10 @@ static void work(double ns) {
   while (now_ns() < until) continue;
 }
 
+static void rest(double ns) {
+  if (ns > 0) nanosleep(&(struct timespec){0, (long)ns}, NULL);
+}
+
 static void part(void *arg, uint32_t nth, uint32_t thread) {
   (void)nth, (void)thread;
   work(((const kind *)arg)->part_ns);
@@ -55,8 +63,9 @@ static uint32_t measure(seer_pool *pool, const kind *what, double seconds, doubl
   kind copy = *what;
   double until = now_ns() + 1e9 * seconds, of_parts = what->part_ns * what->parts_per_thread;
   while (n < MAX_SAMPLES && (n < 10 || now_ns() < until)) {
+    rest(what->asleep_ns);
     seer_pool_begin(pool);
-    seer_pool_run(pool, n_parts, part, &copy);  // they are awake now
+    if (what->asleep_ns == 0) seer_pool_run(pool, n_parts, part, &copy);  // they are awake now
     work(what->alone_ns);
     double from = now_ns();
     for (uint32_t k = 0; k < what->batch; k++) seer_pool_run(pool, n_parts, part, &copy);
@@ -66,34 +75,10 @@ static uint32_t measure(seer_pool *pool, const kind *what, double seconds, doubl
   return n;
 }
 
-// Sums that depend on nothing but themselves, enough of them to keep a core busy.
-static void compute(void *arg, uint32_t nth, uint32_t thread) {
-  (void)nth, (void)thread;
-  double x[12];
-  for (int k = 0; k < 12; k++) x[k] = k;
-  for (int i = 0; i < 20000; i++)
-    for (int k = 0; k < 12; k++) x[k] = x[k] * 0.999 + 1;
-  double sum = 0;
-  for (int k = 0; k < 12; k++) sum += x[k];
-  *(volatile double *)((double *)arg + (size_t)16 * thread) = sum;
-}
-
 static double gain(seer_pool *pool) {
-  static double sums[16 * 1024], ratio[51];
-  uint32_t threads = seer_pool_threads(pool);
-  for (int i = 0; i < 51; i++) {
-    seer_pool_begin(pool);
-    seer_pool_run(pool, threads, compute, sums);
-    double from = now_ns();
-    seer_pool_run(pool, threads, compute, sums);
-    double by_all = now_ns() - from;
-    compute(sums, 0, 0);
-    from = now_ns();
-    for (uint32_t t = 0; t < threads; t++) compute(sums, 0, 0);
-    ratio[i] = (now_ns() - from) / by_all;
-    seer_pool_end(pool);
-  }
-  return seer_median(ratio, 51);
+  double crowding[51];
+  for (int i = 0; i < 51; i++) crowding[i] = seer_cores_crowding(pool);
+  return seer_pool_threads(pool) / seer_median(crowding, 51);
 }
 
 int main(int argc, char **argv) {

@@ -1,7 +1,9 @@
 // pool.h - threads that run the parts of a phase. The caller's thread works too (thread 0). A child
 // process that was forked makes the threads anew when it first runs something. Workers spin through
 // a run, up to a millisecond from one phase to the next, and 50 microseconds after it; then they
-// sleep. Where there are more threads than cores they do not spin at all.
+// sleep. Where there are more threads than cores they do not spin at all. Workers that are not
+// pinned are kept off the processor on which their caller is when it begins; who changes what
+// processors they may use is followed.
 // A pool is its maker's, who destroys it when nobody runs on it. Any thread may begin a run: of
 // threads of our own it waits for the run of another to end. What run and run_kernel are given is
 // borrowed until they return. Errors: NULL where there is no memory or no thread to be had.

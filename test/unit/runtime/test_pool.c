@@ -1,5 +1,6 @@
 // The pool: every part exactly once, results visible when run returns, threads distinct, sleeping
 // and waking.
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -96,6 +97,65 @@ static void pinned_beside_another(void **state) {
   assert_true(CPU_EQUAL(&before, &after));
 }
 
+typedef struct {
+  _Atomic bool is_known;
+  pthread_t thread;
+  cpu_set_t set;
+} seen_worker;
+
+static void note_worker(void *arg, uint32_t part, uint32_t thread) {
+  (void)part;
+  seen_worker *seen = arg;
+  if (thread != 1 || atomic_load(&seen->is_known)) return;
+  seen->thread = pthread_self();
+  assert_int_equal(sched_getaffinity(0, sizeof seen->set, &seen->set), 0);
+  atomic_store(&seen->is_known, true);
+}
+
+// What processors a worker may use in a run of a caller who is on this one.
+static cpu_set_t allowed_beside(seer_pool *pool, size_t cpu, pthread_t *out_thread) {
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  CPU_SET(cpu, &own);
+  assert_int_equal(sched_setaffinity(0, sizeof own, &own), 0);
+  seen_worker seen = {.is_known = false};
+  seer_pool_begin(pool);
+  while (!atomic_load(&seen.is_known)) seer_pool_run(pool, 64, note_worker, &seen);
+  seer_pool_end(pool);
+  *out_thread = seen.thread;
+  return seen.set;
+}
+
+// Workers are kept off their caller's processor, wherever it goes, and may otherwise use what they
+// could, or what somebody else has given them since.
+static void workers_beside_the_caller(void **state) {
+  (void)state;
+  cpu_set_t all, set, want;
+  size_t cpu[2], n = 0;
+  assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+  for (size_t i = 0; i < CPU_SETSIZE && n < 2; i++)
+    if (CPU_ISSET(i, &all)) cpu[n++] = i;
+  if (n < 2) skip();
+  seer_pool *pool = seer_pool_create(2, 0);
+  assert_non_null(pool);
+  pthread_t worker;
+  for (int i = 0; i < 5; i++) {
+    set = allowed_beside(pool, cpu[i % 2], &worker);
+    want = all;
+    CPU_CLR(cpu[i % 2], &want);
+    assert_true(CPU_EQUAL(&set, &want));
+  }
+  CPU_ZERO(&want);  // somebody else's choice: where the caller is, and nowhere else
+  CPU_SET(cpu[0], &want);
+  assert_int_equal(pthread_setaffinity_np(worker, sizeof want, &want), 0);
+  for (int i = 0; i < 4; i++) {
+    set = allowed_beside(pool, cpu[i % 2], &worker);
+    assert_true(CPU_EQUAL(&set, &want));
+  }
+  seer_pool_destroy(pool);
+  assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
 static void create_and_destroy(void **state) {
   (void)state;
   for (int i = 0; i < 200; i++) {
@@ -169,6 +229,7 @@ int main(void) {
       cmocka_unit_test(every_part_once),
       cmocka_unit_test(pinned),
       cmocka_unit_test(pinned_beside_another),
+      cmocka_unit_test(workers_beside_the_caller),
       cmocka_unit_test(create_and_destroy),
       cmocka_unit_test(sleeps_between_runs),
       cmocka_unit_test(kernels),
