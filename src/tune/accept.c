@@ -63,6 +63,15 @@ static seer_status store_winner(
   return seer_records_accept(s->records, &record);
 }
 
+// What the untuned schedule took in those pairs: it is what will be compiled.
+static seer_status store_untuned(seer_session *s, uint32_t t, double seconds) {
+  if (!s->records) return SEER_OK;
+  seer_arena_reset(s->round);
+  seer_contender c = {s->task[t].untuned, {.seconds = seconds}};
+  seer_record record = seer_contender_record(s, t, &c, &s->task[t].untuned);
+  return seer_records_add(s->records, &record);
+}
+
 static seer_status dethrone(seer_session *s, uint32_t t, seer_record_state state) {
   s->task[t].has_holder = false;
   if (!s->records) return SEER_OK;
@@ -226,6 +235,8 @@ static seer_status conclude(void *user, uint32_t t, const seer_measure_ab *refus
   if (refusal) tell(c->s, t, refusal, false, "not faster than the untuned one");
   if (c->was_held[t] && !c->s->task[t].is_accepted)
     SEER_TRY(dethrone(c->s, t, SEER_RECORD_CHECKED));
+  if (refusal && refusal->baseline_seconds > 0 && !c->s->task[t].is_accepted)
+    SEER_TRY(store_untuned(c->s, t, refusal->baseline_seconds));
   c->s->task[t].is_judged = true;
   return SEER_OK;
 }

@@ -121,17 +121,36 @@ static seer_status from_transfer(
   return SEER_OK;
 }
 
+typedef struct {
+  const char *untuned;  // schedule
+  bool was_measured;  // the task, with any schedule
+  bool has_pairs;
+  double seconds;  // of the untuned one, the newest; of pairs, if there were any
+} here;
+
 static seer_status note_here(void *user, const seer_record *record) {
-  if (record->place != SEER_RECORD_ELSEWHERE) *(bool *)user = true;
+  here *h = user;
+  if (record->place == SEER_RECORD_ELSEWHERE) return SEER_OK;
+  h->was_measured = true;
+  bool is_pairs = strcmp(record->origin, seer_origin_name(SEER_ORIGIN_PAIRS)) == 0;
+  bool counts = record->cls == SEER_MEASURED_OK && !record->is_raced_out &&
+      (is_pairs || !h->has_pairs) && strcmp(record->schedule, h->untuned) == 0;
+  if (!counts) return SEER_OK;
+  h->seconds = record->seconds;
+  h->has_pairs = is_pairs;
   return SEER_OK;
 }
 
 // Was this task measured on this target? Then the untuned one is what its tuning has ended with.
-static seer_status was_measured(chooser *c, const seer_task *task, bool *out_was) {
+static seer_status ask_records(
+    chooser *c, const seer_task *task, seer_choice *choice, bool *out_was_measured) {
   int64_t workload;
-  *out_was = false;
+  here h = {.untuned = seer_schedule_print(choice->sketches, &choice->schedule, c->arena)};
   SEER_TRY(seer_records_find_workload(c->records, task->key, &workload));
-  return seer_records_each(c->records, workload, c->target_id, note_here, out_was);
+  SEER_TRY(seer_records_each(c->records, workload, c->target_id, note_here, &h));
+  choice->seconds = h.seconds;
+  *out_was_measured = h.was_measured;
+  return SEER_OK;
 }
 
 // A random schedule of a random sketch. For tests of compiled networks: the space has much that no
@@ -166,8 +185,8 @@ static seer_status choose_task(chooser *c, const seer_task *task, int64_t opt_le
       c->target, choice->sketches, task->id, c->seed, c->n_threads, &choice->schedule, &seconds));
   choice->origin = SEER_ORIGIN_UNTUNED;
   bool was = true;
-  if (c->records && opt_level >= 3) SEER_TRY(was_measured(c, task, &was));
-  if (!was) SEER_TRY(from_transfer(c, task, seconds, choice, &is_found));
+  if (c->records && opt_level >= 2) SEER_TRY(ask_records(c, task, choice, &was));
+  if (!was && opt_level >= 3) SEER_TRY(from_transfer(c, task, seconds, choice, &is_found));
   *(is_found ? &counts->n_sibling : &counts->n_untuned) += 1;
   return SEER_OK;
 }
