@@ -108,8 +108,8 @@ def proportional_bytes(pid):
 
 
 def tune(seer, model, setting, folder, called):
-    """The closing event of a tuning, with the peak of its processes' memory (looked at once a second)."""
-    done, peak, looked = None, 0, 0
+    """The closing event of a tuning with its verdict and the peak of its processes' memory (looked at once a second)."""
+    done, verdict, peak, looked = None, None, 0, 0
     command = [seer, "tune", model, "--threads", str(setting.threads), "--time-budget", setting.budget, "--records",
                f"{folder}/{called}.sqlite", "-o", f"{folder}/{called}", "--json"]
     with open(f"{folder}/{called}.log", "w", encoding="utf-8") as log:
@@ -121,10 +121,12 @@ def tune(seer, model, setting, folder, called):
                 event = json.loads(line)
                 if event["event"] == "done":
                     done = event
+                if event["event"] == "verdict":
+                    verdict = event
     if done is None or tuner.returncode != 0:
         with open(f"{folder}/{called}.log", encoding="utf-8", errors="replace") as log:
             raise Failed(f"tuning by {seer} failed: {log.read().strip()[-1000:]}")
-    return {**done, "peak_bytes": peak}
+    return {**done, "verdict": verdict, "peak_bytes": peak}
 
 
 def check_answer(name, path, folder, threads):

@@ -1,7 +1,7 @@
 """What bench_networks.py says of its measurements: a line for each network, one Markdown file, closing lines with the bars.
 
 In: the object of bench.json (measure.py says what a row has). All ratios say how many times as fast the tuned network is, but
-for two: the estimate over the latency, and the latency over the sum of the steps alone.
+for two: the estimate over the latency that the tuning ended with, and the latency over the sum of the steps alone.
 """
 import math
 
@@ -29,8 +29,14 @@ def fastest_peer(row, result, turns="turns"):
     return min(there, key=lambda p: p[1]["median"]) if there else (None, None)
 
 
+def tuned_latency_ms(row):
+    """What the tuning measured at its end, in the same minutes as the times that it stored; else what `bench` measured later."""
+    seconds = dig(row, "tune", "verdict", "seconds")
+    return 1e3 * seconds if seconds else dig(row, "latency", "median_ms")
+
+
 def estimate_ratio(row):
-    return row["estimate"]["ms"] / row["latency"]["median_ms"] if dig(row, "estimate") else None
+    return row["estimate"]["ms"] / tuned_latency_ms(row) if dig(row, "estimate") else None
 
 
 # ---- as text
@@ -57,7 +63,8 @@ def peer_text(peer, value):
 def columns(result):
     """(heading, row -> text), in order."""
     found = [("network", lambda r: r["network"]), ("latency", lambda r: number(dig(r, "latency", "median_ms"), "{:.3f} ms")),
-             ("stored estimate", estimate_text), ("estimate / latency", lambda r: number(estimate_ratio(r))),
+             ("latency as tuned", lambda r: number(tuned_latency_ms(r), "{:.3f} ms")),
+             ("stored estimate", estimate_text), ("estimate / latency as tuned", lambda r: number(estimate_ratio(r))),
              ("latency / sum of steps alone", lambda r: interval(dig(r, "gap", "over_sum"))),
              ("x untuned", lambda r: interval(times(r, "untuned")))]
     if result["before"]:
@@ -155,7 +162,7 @@ def missed(result, rows):
         if row["estimate"]["tasks_without"]:
             found.append(f"{row['network']}: {row['estimate']['tasks_without']} tasks have no stored time")
         elif abs(ratio - 1) > BARS["estimate"]:
-            found.append(f"{row['network']}: estimate / latency {ratio:.3f}")
+            found.append(f"{row['network']}: estimate / latency as tuned {ratio:.3f}")
         if result["peers"]:
             peer, value = fastest_peer(row, result)
             found.append(judged(row, f"x {peer or 'fastest peer'}", value, lambda v: v >= BARS["peer"]))
@@ -182,7 +189,7 @@ def closing(result):
     if result["before"]:
         lines.append(standing("x before", rows, lambda r: median(times(r, "before")), min))
     lines.append(standing("latency / sum of steps alone", rows, lambda r: median(dig(r, "gap", "over_sum")), max))
-    lines.append(standing("estimate / latency", rows, estimate_ratio, lambda there: max(there, key=lambda t: abs(math.log(t[0])))))
+    lines.append(standing("estimate / latency as tuned", rows, estimate_ratio, lambda there: max(there, key=lambda t: abs(math.log(t[0])))))
     for peer in result["peers"]:
         absent = [row["network"] for row in rows if not times(row, peer)]
         lines += [f"without {peer}: {', '.join(absent)}"] if absent else []

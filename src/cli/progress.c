@@ -291,6 +291,10 @@ void seer_progress_verdict_json(seer_progress *p, const seer_verdict_report *ver
   json_t *line = json_pack("{s:s, s:i, s:f, s:s}", "event", "verdict", "pairs",
       (int)verdict->n_pairs, "speedup", verdict->speedup, "text", verdict->text);
   if (!line) return;
+  if (verdict->n_pairs > 0) {
+    json_object_set_new(line, "seconds", json_real(verdict->tuned_s));
+    json_object_set_new(line, "untuned_seconds", json_real(verdict->untuned_s));
+  }
   json_t *fallen = json_array();
   for (uint32_t k = 0; k < verdict->n_fallen; k++)
     json_array_append_new(fallen, json_integer(verdict->fallen[k]));

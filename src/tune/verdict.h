@@ -49,6 +49,7 @@ void seer_verdict_decide(const seer_pairs *whole, const seer_pairs *task, const 
 typedef struct {
   uint32_t n_pairs;  // 0: it was not compared; or all fell back, and it is the untuned one
   double speedup;
+  double tuned_s, untuned_s;  // of a run, medians of the pairs; 0 without
   bool is_all;
   uint32_t n_fallen;  // tasks that fell back, and which
   const uint32_t *fallen;
