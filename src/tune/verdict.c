@@ -24,8 +24,10 @@ void seer_pairs_summarise(const seer_pairs *pairs, seer_pairs_summary *out) {
   *out = (seer_pairs_summary){.speedup = 1, .p_slower = 1, .n = n};
   if (n == 0) return;
   out->speedup = seer_median(ratio, n);
-  out->tuned_s = seer_median(a, n);
-  out->untuned_s = seer_median(b, n);
+  seer_sort_f64(a, n);
+  seer_sort_f64(b, n);
+  out->tuned_s = seer_sorted_quartile(a, n);
+  out->untuned_s = seer_sorted_quartile(b, n);
   out->p_slower = seer_sign_test(n_lost, n - n_equal);
 }
 

@@ -25,7 +25,7 @@ typedef struct {
 
 typedef struct {
   double speedup;  // median of untuned / tuned; 1 without pairs
-  double tuned_s, untuned_s;  // medians; 0 without pairs
+  double tuned_s, untuned_s;  // lower quartiles: disturbances come to neither; 0 without pairs
   // How likely the tuned one is slower in as many pairs, or more, if both are equally fast.
   double p_slower;
   uint32_t n;  // pairs that count
@@ -49,7 +49,7 @@ void seer_verdict_decide(const seer_pairs *whole, const seer_pairs *task, const 
 typedef struct {
   uint32_t n_pairs;  // 0: it was not compared; or all fell back, and it is the untuned one
   double speedup;
-  double tuned_s, untuned_s;  // of a run, medians of the pairs; 0 without
+  double tuned_s, untuned_s;  // of a run, as in the summary; 0 without pairs
   bool is_all;
   uint32_t n_fallen;  // tasks that fell back, and which
   const uint32_t *fallen;
