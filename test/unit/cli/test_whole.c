@@ -102,19 +102,25 @@ static seer_verdict_report hold(world *w, seer_choice *choices, bool has_records
   return report;
 }
 
+// The heaviest task's winner is slow, and falls back.
+static seer_verdict_report hold_with_slow_winner(world *w, bool has_records) {
+  uint32_t t = heaviest(w->network);
+  plant(w, t);
+  seer_choice *choices = choose(w, w->records, 2);
+  assert_int_equal(choices[t].origin, SEER_ORIGIN_TUNED);
+  seer_verdict_report report = hold(w, choices, has_records);
+  assert_int_equal(report.n_fallen, 1);
+  assert_int_equal(report.fallen[0], t);
+  assert_int_equal(choices[t].origin, SEER_ORIGIN_UNTUNED);
+  return report;
+}
+
 static void test_a_slow_winner_falls_back(void **state) {
   (void)state;
   world w;
   open_world(&w);
-  uint32_t t = heaviest(w.network);
-  plant(&w, t);
-  seer_choice *choices = choose(&w, w.records, 2);
-  assert_int_equal(choices[t].origin, SEER_ORIGIN_TUNED);
-  seer_verdict_report report = hold(&w, choices, true);
-  assert_int_equal(report.n_fallen, 1);
-  assert_int_equal(report.fallen[0], t);
+  seer_verdict_report report = hold_with_slow_winner(&w, true);
   assert_true(report.is_all && report.n_pairs == 0 && report.speedup == 1);
-  assert_int_equal(choices[t].origin, SEER_ORIGIN_UNTUNED);
   // compile, as it is by default.
   const char *again = in_folder(&w, "again");
   must(
@@ -127,13 +133,9 @@ static void test_so_it_does_without_records(void **state) {
   (void)state;
   world w;
   open_world(&w);
-  uint32_t t = heaviest(w.network);
-  plant(&w, t);
-  seer_choice *choices = choose(&w, w.records, 2);
-  seer_verdict_report report = hold(&w, choices, false);
-  assert_int_equal(report.n_fallen, 1);
-  assert_int_equal(choices[t].origin, SEER_ORIGIN_UNTUNED);
-  assert_int_equal(choose(&w, w.records, 2)[t].origin, SEER_ORIGIN_TUNED);  // not asked, not told
+  seer_verdict_report report = hold_with_slow_winner(&w, false);
+  // Not asked, not told.
+  assert_int_equal(choose(&w, w.records, 2)[report.fallen[0]].origin, SEER_ORIGIN_TUNED);
   close_world(&w);
 }
 
