@@ -18,6 +18,7 @@ static const winograd_net nets[] = {
     {.n = 2, .h = 7, .w = 7, .ic = 8, .oc = 16, .pad = 1},
     {.n = 1, .h = 12, .w = 16, .ic = 16, .oc = 8, .pad = 1, .has_epilogue = true, .is_hwio = true},
     {.n = 1, .h = 10, .w = 9, .ic = 8, .oc = 8, .pad = 0},
+    {.n = 1, .h = 14, .w = 19, .ic = 8, .oc = 9, .pad = 1, .stride = 2, .has_epilogue = true},
 };
 
 typedef struct {

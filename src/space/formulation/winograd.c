@@ -1,8 +1,9 @@
-// winograd.c - a convolution with a 3x3 window and stride 1 -> Winograd's minimal filtering
-// F(2x2,3x3) and F(4x4,3x3) (Lavin, Gray: Fast Algorithms for Convolutional Neural Networks). With
-// a = m + 2, per tile of m x m outputs:
+// winograd.c - a convolution with a 3x3 window -> Winograd's minimal filtering (Lavin, Gray: Fast
+// Algorithms for Convolutional Neural Networks): stride 1 by F(2x2,3x3) and F(4x4,3x3); stride 2 by
+// F(2,2) on the even elements of a row, of which two meet the window, and single products of the
+// odd ones. Per tile of m x m outputs, from a window of a x a inputs:
 //   wu[p, ic, oc]         = G g G^T           of weights only: evaluated when compiling, packed
-//   wv[p, n, ty, tx, ic]  = B^T d B           of an a x a window of the input; windows overlap by 2
+//   wv[p, n, ty, tx, ic]  = B^T d B           of an a x a window of the input; windows overlap
 //   wm[p, n, ty, tx, oc]  = sum ic: wv * wu   a^2 products of matrices: a^2 / (9 m^2) of the work
 //   out[n, y, x, oc]      = A^T wm A          takes the anchor's place: what follows it stays
 // p = i * a + j numbers the elements of a transformed tile. The matrices are written out as sums,
@@ -24,7 +25,8 @@
 typedef seer_expr (*row_maker)(seer_expr_pool *pool, uint32_t row, const seer_expr *x);
 
 typedef struct {
-  uint32_t m;
+  uint32_t m, a;
+  int32_t stride;
   row_maker input, weight, output;
   double tolerance;
 } scheme;
@@ -105,6 +107,22 @@ static seer_expr output4(seer_expr_pool *pool, uint32_t row, const seer_expr *x)
   return row == 3 ? add(pool, sum, x[5]) : sum;
 }
 
+// F(2,2) of the elements 0, 2, 4 of a row, then its elements 1, 3: points 0, 1, infinity
+static seer_expr input2s(seer_expr_pool *pool, uint32_t row, const seer_expr *x) {
+  if (row == 0) return sub(pool, x[0], x[2]);
+  if (row == 1) return x[2];
+  return row == 2 ? sub(pool, x[4], x[2]) : x[2 * (row - 3) + 1];
+}
+
+static seer_expr weight2s(seer_expr_pool *pool, uint32_t row, const seer_expr *x) {
+  if (row == 1) return add(pool, x[0], x[2]);
+  return row == 0 ? x[0] : row == 2 ? x[2] : x[1];
+}
+
+static seer_expr output2s(seer_expr_pool *pool, uint32_t row, const seer_expr *x) {
+  return add(pool, add(pool, x[row], x[row + 1]), x[3 + row]);
+}
+
 // ---- selects on indices
 
 // The element of `choice` that `index` names.
@@ -145,10 +163,11 @@ static bool is_axis(const seer_access_dim *dim, uint32_t axis) {
   return seer_access_is_sum(dim) && dim->constant == 0 && seer_access_axis(dim) == (int)axis;
 }
 
-// constant + axis a + axis b
-static bool is_sum_of(const seer_access_dim *dim, uint32_t a, uint32_t b, int64_t *out_constant) {
+// constant + stride * axis a + axis b
+static bool is_sum_of(
+    const seer_access_dim *dim, uint32_t a, uint32_t b, int32_t stride, int64_t *out_constant) {
   *out_constant = dim->constant;
-  bool has_both = dim->axes == (1u << a | 1u << b) && dim->coef[a] == 1 && dim->coef[b] == 1;
+  bool has_both = dim->axes == (1u << a | 1u << b) && dim->coef[a] == stride && dim->coef[b] == 1;
   return has_both && seer_access_is_sum(dim);
 }
 
@@ -170,16 +189,16 @@ static bool match_weight(const seer_dag *dag, convolution *c) {
   return true;
 }
 
-static bool match_input(const seer_dag *dag, convolution *c) {
+static bool match_input(const seer_dag *dag, int32_t stride, convolution *c) {
   const seer_access *x = seer_access_find(dag, c->stage, c->x);  // NULL: no load
   if (!x || x->rank != 4 || x->is_guarded) return false;
   if (dag->buf[x->buf].kind == SEER_BUF_WEIGHT) return false;
   const seer_access_dim *index = seer_access_index(dag->access, x, 0);
-  return is_axis(&index[0], 0) && is_sum_of(&index[1], 1, c->ky, &c->at_y) &&
-      is_sum_of(&index[2], 2, c->kx, &c->at_x) && is_axis(&index[3], c->ic);
+  return is_axis(&index[0], 0) && is_sum_of(&index[1], 1, c->ky, stride, &c->at_y) &&
+      is_sum_of(&index[2], 2, c->kx, stride, &c->at_x) && is_axis(&index[3], c->ic);
 }
 
-static bool match(const seer_dag *dag, convolution *c) {
+static bool match(const seer_dag *dag, int32_t stride, convolution *c) {
   c->stage = seer_dag_anchor(dag);
   const seer_dag_stage *s = &dag->stage[c->stage];
   static const seer_axis_role roles[4] = {
@@ -202,7 +221,7 @@ static bool match(const seer_dag *dag, convolution *c) {
   bool is_first = is_weight(dag, body->arg[0]);
   c->w = body->arg[is_first ? 0 : 1];
   c->x = body->arg[is_first ? 1 : 0];
-  return is_weight(dag, c->w) && match_weight(dag, c) && match_input(dag, c);
+  return is_weight(dag, c->w) && match_weight(dag, c) && match_input(dag, stride, c);
 }
 
 // ---- the input
@@ -277,7 +296,7 @@ static seer_expr read_input(seer_dag *dag, const convolution *c, uint32_t stage,
 
 static uint32_t add_weights(seer_dag *dag, convolution *c, const scheme *f) {
   const seer_dag_stage *s = &dag->stage[c->stage];
-  uint32_t a = f->m + 2;
+  uint32_t a = f->a;
   seer_dag_axis axes[3] = {{"p", a * a, SEER_AXIS_OTHER}, s->axis[c->ic], s->axis[3]};
   uint32_t stage =
       seer_dag_insert_stage(dag, c->stage++, "wu", SEER_STAGE_TRANSFORM_IN, axes, 3, 0);
@@ -304,7 +323,7 @@ static uint32_t add_input(seer_dag *dag, convolution *c, const scheme *f) {
   bool through = sees_through(dag, c);
   seer_dag_stage pad;
   const seer_dag_stage *s = &dag->stage[c->stage];
-  uint32_t a = f->m + 2;
+  uint32_t a = f->a;
   seer_dag_axis axes[5] = {
       {"p", a * a, SEER_AXIS_OTHER}, s->axis[0], s->axis[1], s->axis[2], s->axis[c->ic]};
   axes[2].extent = seer_ceil_div(axes[2].extent, f->m);
@@ -319,9 +338,10 @@ static uint32_t add_input(seer_dag *dag, convolution *c, const scheme *f) {
     stage = seer_dag_insert_stage(dag, c->stage++, "wv", SEER_STAGE_TRANSFORM_IN, axes, 5, 0);
   }
   seer_expr_pool *pool = &dag->expr;
-  seer_expr p = seer_dag_var(dag, stage, 0), m = seer_expr_i(pool, f->m), x[MAX_TILE][MAX_TILE];
-  seer_expr y0 = seer_expr_binary(pool, SEER_EXPR_MUL, seer_dag_var(dag, stage, 2), m);
-  seer_expr x0 = seer_expr_binary(pool, SEER_EXPR_MUL, seer_dag_var(dag, stage, 3), m);
+  seer_expr p = seer_dag_var(dag, stage, 0), step = seer_expr_i(pool, (int64_t)f->m * f->stride),
+            x[MAX_TILE][MAX_TILE];
+  seer_expr y0 = seer_expr_binary(pool, SEER_EXPR_MUL, seer_dag_var(dag, stage, 2), step);
+  seer_expr x0 = seer_expr_binary(pool, SEER_EXPR_MUL, seer_dag_var(dag, stage, 3), step);
   for (uint32_t dy = 0; dy < a; dy++) {
     for (uint32_t dx = 0; dx < a; dx++) {
       seer_expr at[4] = {seer_dag_var(dag, stage, 1),
@@ -341,8 +361,8 @@ static uint32_t add_product(
     seer_dag *dag, convolution *c, const scheme *f, uint32_t wu, uint32_t wv) {
   const seer_dag_stage *s = &dag->stage[c->stage];
   const seer_dag_buf *v = &dag->buf[wv];
-  seer_dag_axis axes[6] = {{"p", (f->m + 2) * (f->m + 2), SEER_AXIS_OTHER}, s->axis[0], s->axis[1],
-      s->axis[2], s->axis[3], s->axis[c->ic]};
+  seer_dag_axis axes[6] = {{"p", f->a * f->a, SEER_AXIS_OTHER}, s->axis[0], s->axis[1], s->axis[2],
+      s->axis[3], s->axis[c->ic]};
   axes[2].extent = v->dim[2];
   axes[3].extent = v->dim[3];
   uint32_t stage = seer_dag_insert_stage(dag, c->stage++, "wm", SEER_STAGE_ANCHOR, axes, 5, 1);
@@ -358,7 +378,7 @@ static uint32_t add_product(
 static void turn_anchor(seer_dag *dag, uint32_t stage, const scheme *f, uint32_t wm) {
   seer_expr_pool *pool = &dag->expr;
   seer_dag_reopen_stage(dag, stage, SEER_STAGE_TRANSFORM_OUT, dag->stage[stage].axis, 4, 0);
-  uint32_t a = f->m + 2;
+  uint32_t a = f->a;
   seer_expr m = seer_expr_i(pool, f->m), y = seer_dag_var(dag, stage, 1),
             x_ = seer_dag_var(dag, stage, 2);
   seer_expr x[MAX_TILE][MAX_TILE];
@@ -379,12 +399,12 @@ static void turn_anchor(seer_dag *dag, uint32_t stage, const scheme *f, uint32_t
 static const seer_dag *make(
     const seer_dag *dag, const scheme *f, seer_arena *arena, double *out_tolerance) {
   convolution c;
-  if (!match(dag, &c) || dag->n_stage + 3 > SEER_DAG_MAX_STAGES ||
+  if (!match(dag, f->stride, &c) || dag->n_stage + 3 > SEER_DAG_MAX_STAGES ||
       dag->n_buf + 3 > SEER_DAG_MAX_BUFFERS)
     return NULL;
   // Fewer products than directly, whole tiles counted; else it cannot win.
   const seer_dag_stage *s = &dag->stage[c.stage];
-  int64_t a = f->m + 2,
+  int64_t a = f->a,
           tiles = seer_ceil_div(s->axis[1].extent, f->m) * seer_ceil_div(s->axis[2].extent, f->m);
   if (tiles * a * a >= 9 * s->axis[1].extent * s->axis[2].extent) return NULL;
   seer_dag *made = seer_dag_clone(dag, arena);
@@ -400,23 +420,26 @@ static const seer_dag *make(
 }
 
 // Relative to the largest output; the errors in the tests stay below a tenth of these.
-static const scheme f2 = {2, input2, weight2, output2, 1e-4};
-static const scheme f4 = {4, input4, weight4, output4, 2e-3};
+static const scheme f2 = {2, 4, 1, input2, weight2, output2, 1e-4};
+static const scheme f4 = {4, 6, 1, input4, weight4, output4, 2e-3};
+static const scheme f2s = {2, 5, 2, input2s, weight2s, output2s, 1e-4};
 
-static const seer_dag *make2(
-    const seer_dag *dag, const seer_target *target, seer_arena *arena, double *out_tolerance) {
-  (void)target;
-  return make(dag, &f2, arena, out_tolerance);
-}
+#define MAKER(function, scheme)                                                               \
+  static const seer_dag *function(                                                            \
+      const seer_dag *dag, const seer_target *target, seer_arena *arena, double *tolerance) { \
+    (void)target;                                                                             \
+    return make(dag, &scheme, arena, tolerance);                                              \
+  }
+MAKER(make2, f2)
+MAKER(make4, f4)
+MAKER(make2s, f2s)
+#undef MAKER
 
-static const seer_dag *make4(
-    const seer_dag *dag, const seer_target *target, seer_arena *arena, double *out_tolerance) {
-  (void)target;
-  return make(dag, &f4, arena, out_tolerance);
-}
-
-extern const seer_formulation seer_formulation_winograd2, seer_formulation_winograd4;
+extern const seer_formulation seer_formulation_winograd2, seer_formulation_winograd4,
+    seer_formulation_winograd2s;
 const seer_formulation seer_formulation_winograd2 = {
     "winograd2", "3x3 convolutions by F(2x2,3x3): 2.25 times fewer products", make2};
 const seer_formulation seer_formulation_winograd4 = {
     "winograd4", "3x3 convolutions by F(4x4,3x3): 4 times fewer products", make4};
+const seer_formulation seer_formulation_winograd2s = {"winograd2s",
+    "3x3 convolutions of stride 2 by F(2,2) x F(2,2): 1.44 times fewer products", make2s};

@@ -1,6 +1,6 @@
 // test_winograd.c - the Winograd formulations compute what the direct DAG computes: odd extents,
-// hanging tiles, all paddings; F(2x2,3x3) to the bit on small integers; what is no such convolution
-// is left alone.
+// hanging tiles, all paddings, both strides; those of tiles of 2 to the bit on small integers; what
+// is no such convolution is left alone.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 #include "support/test.h"
 #include "support/winograd_net.h"
 
-extern const seer_formulation seer_formulation_winograd2, seer_formulation_winograd4;
+extern const seer_formulation seer_formulation_winograd2, seer_formulation_winograd4,
+    seer_formulation_winograd2s;
 
 static seer_dag_eval *evaluator(const seer_dag *dag, float *const *input, seer_arena *arena) {
   seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
@@ -70,15 +71,22 @@ static const winograd_net nets[] = {
     {.n = 2, .h = 7, .w = 7, .ic = 8, .oc = 8, .pad = 1, .has_epilogue = true},
     {.n = 1, .h = 9, .w = 14, .ic = 8, .oc = 8, .pad = 0},
     {.n = 1, .h = 6, .w = 5, .ic = 8, .oc = 8, .pad = 2, .is_hwio = true},
+    {.n = 1, .h = 16, .w = 16, .ic = 8, .oc = 8, .pad = 1, .stride = 2},
+    {.n = 2, .h = 13, .w = 18, .ic = 9, .oc = 10, .pad = 1, .stride = 2, .has_epilogue = true},
+    {.n = 1, .h = 17, .w = 19, .ic = 8, .oc = 8, .pad = 0, .stride = 2, .is_hwio = true},
 };
 
 static void test_equal(void **state) {
   (void)state;
   for (size_t k = 0; k < SEER_COUNT_OF(nets); k++) {
+    bool is_strided = nets[k].stride == 2;
+    const seer_formulation *by2 =
+        is_strided ? &seer_formulation_winograd2s : &seer_formulation_winograd2;
     double tolerance = 0;
-    assert_true(difference(&seer_formulation_winograd2, &nets[k], true, &tolerance) == 0);
-    double d = difference(&seer_formulation_winograd2, &nets[k], false, &tolerance);
+    assert_true(difference(by2, &nets[k], true, &tolerance) == 0);
+    double d = difference(by2, &nets[k], false, &tolerance);
     assert_true(d >= 0 && d <= tolerance / 10);
+    if (is_strided) continue;
     d = difference(&seer_formulation_winograd4, &nets[k], false, &tolerance);
     assert_true(d >= 0 && d <= tolerance / 10);
   }
@@ -90,6 +98,9 @@ static void test_left_alone(void **state) {
   winograd_net strided = nets[0], thin = nets[0], tiny = nets[0];
   strided.stride = 2;
   assert_true(difference(&seer_formulation_winograd4, &strided, true, &tolerance) < 0);
+  assert_true(difference(&seer_formulation_winograd2s, &nets[0], true, &tolerance) < 0);
+  strided.stride = 3;
+  assert_true(difference(&seer_formulation_winograd2s, &strided, true, &tolerance) < 0);
   thin.ic = 3;
   assert_true(difference(&seer_formulation_winograd4, &thin, true, &tolerance) < 0);
   tiny.h = tiny.w = 1;  // one tile of 36 products for 9
