@@ -45,6 +45,35 @@ static bool take_sum(const seer_dag_stage *reader, const seer_affine *sum, seer_
   return true;
 }
 
+// `e` is axis `op` c, for a constant c > 0; *out_var is the axis's variable.
+static bool is_axis_by(
+    const seer_expr_pool *pool, seer_expr e, seer_expr_op op, uint32_t *out_var, int32_t *out_by) {
+  const seer_expr_node *node = seer_expr_at(pool, e);
+  if (node->op != op) return false;
+  const seer_expr_node *axis = seer_expr_at(pool, node->arg[0]),
+                       *by = seer_expr_at(pool, node->arg[1]);
+  if (axis->op != SEER_EXPR_VAR || by->op != SEER_EXPR_CONST_I) return false;
+  if (by->value.i <= 0 || by->value.i > INT32_MAX) return false;
+  *out_var = axis->ref;
+  *out_by = (int32_t)by->value.i;
+  return true;
+}
+
+static void find_lanes(const seer_expr_pool *pool, seer_expr index, seer_access_dim *dim) {
+  const seer_expr_node *node = seer_expr_at(pool, index);
+  if (node->op != SEER_EXPR_ADD) return;
+  const seer_expr_node *block = seer_expr_at(pool, node->arg[0]);
+  uint32_t var, same;
+  int32_t div, lanes;
+  if (block->op != SEER_EXPR_MUL || !is_axis_by(pool, block->arg[0], SEER_EXPR_DIV, &var, &div) ||
+      !is_axis_by(pool, node->arg[1], SEER_EXPR_MOD, &same, &lanes) || var != same)
+    return;
+  const seer_expr_node *scale = seer_expr_at(pool, block->arg[1]);
+  if (scale->op != SEER_EXPR_CONST_I || scale->value.i != lanes || div % lanes != 0) return;
+  dim->div = div;
+  dim->lanes = lanes;
+}
+
 static seer_access_dim read_index(
     const seer_dag *dag, const seer_dag_stage *reader, seer_expr index) {
   const seer_expr_pool *pool = &dag->expr;
@@ -62,6 +91,7 @@ static seer_access_dim read_index(
     }
   }
   dim.is_affine = is_sum && take_sum(reader, &sum, &dim);
+  if (!dim.is_affine) find_lanes(pool, index, &dim);
   dim.is_whole = !dim.is_affine || dim.is_mod || sum.n > MAX_TERMS;
   if (dim.is_affine && dim.div == 1 && dim.constant == 0) {
     int only = dim.moving != 0 ? __builtin_ctz(dim.moving) : 0;

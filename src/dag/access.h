@@ -23,6 +23,9 @@ typedef struct {
   uint16_t axes;  // bit a: axis a occurs in the index, whatever becomes of it
   uint16_t moving;  // bit a: coef[a] != 0, and the axis has more than one value
   int32_t div;  // >= 1; known of quotients and remainders that are not affine too
+  // 0; else the index is floor(axis / div) * lanes + axis % lanes, of the only axis in `axes`:
+  // every so many-th block of `lanes` neighbours
+  int32_t lanes;
   int64_t constant;
   int32_t coef[SEER_DAG_MAX_AXES];  // by axis of the reader, of extent 1 too
 } seer_access_dim;

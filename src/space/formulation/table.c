@@ -5,12 +5,13 @@
 #include "space/formulation.h"
 
 extern const seer_formulation seer_formulation_direct, seer_formulation_winograd2,
-    seer_formulation_winograd4, seer_formulation_winograd2s;
+    seer_formulation_winograd4, seer_formulation_winograd2s, seer_formulation_strassen;
 
 const seer_formulation *const seer_formulation_table[] = {
     &seer_formulation_direct,  // the canonical DAG itself: first, so that sketch 0 is always exact
     &seer_formulation_winograd4,  // before F(2x2,3x3): it saves more, which costs accuracy
     &seer_formulation_winograd2,
     &seer_formulation_winograd2s,  // tiles of 4 save hardly more, and cost accuracy
+    &seer_formulation_strassen,
 };
 const size_t seer_formulation_table_count = SEER_COUNT_OF(seer_formulation_table);

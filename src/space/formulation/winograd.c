@@ -15,6 +15,7 @@
 #include "dag/access.h"
 #include "dag/edit.h"
 #include "space/formulation.h"
+#include "space/formulation/common.h"
 
 #define MAX_TILE 6  // a of F(4x4,3x3)
 // With fewer channels the transforms are expected to cost more than the products that they save: no
@@ -125,17 +126,6 @@ static seer_expr output2s(seer_expr_pool *pool, uint32_t row, const seer_expr *x
 
 // ---- selects on indices
 
-// The element of `choice` that `index` names.
-static seer_expr choose(
-    seer_expr_pool *pool, seer_expr index, const seer_expr *choice, uint32_t n) {
-  seer_expr chosen = choice[n - 1];
-  for (uint32_t k = n - 1; k-- > 0;) {
-    seer_expr is_it = seer_expr_binary(pool, SEER_EXPR_EQ, index, seer_expr_i(pool, k));
-    chosen = seer_expr_select(pool, is_it, choice[k], chosen);
-  }
-  return chosen;
-}
-
 // Element (i, j) of T x T^t, where T has `n_row` rows and x is n_in by n_in.
 static seer_expr transform(seer_expr_pool *pool, row_maker make_row, uint32_t n_row, uint32_t n_in,
     const seer_expr x[MAX_TILE][MAX_TILE], seer_expr i, seer_expr j) {
@@ -143,10 +133,10 @@ static seer_expr transform(seer_expr_pool *pool, row_maker make_row, uint32_t n_
   for (uint32_t b = 0; b < n_in; b++) {
     for (uint32_t a = 0; a < n_in; a++) column[a] = x[a][b];
     for (uint32_t k = 0; k < n_row; k++) choice[k] = make_row(pool, k, column);
-    row[b] = choose(pool, i, choice, n_row);
+    row[b] = seer_formulation_choose(pool, i, choice, n_row);
   }
   for (uint32_t k = 0; k < n_row; k++) choice[k] = make_row(pool, k, row);
-  return choose(pool, j, choice, n_row);
+  return seer_formulation_choose(pool, j, choice, n_row);
 }
 
 // ---- is it such a convolution?
@@ -169,11 +159,6 @@ static bool is_sum_of(
   *out_constant = dim->constant;
   bool has_both = dim->axes == (1u << a | 1u << b) && dim->coef[a] == stride && dim->coef[b] == 1;
   return has_both && seer_access_is_sum(dim);
-}
-
-static bool is_weight(const seer_dag *dag, seer_expr e) {
-  const seer_expr_node *node = seer_expr_at(&dag->expr, e);
-  return node->op == SEER_EXPR_LOAD && dag->buf[node->ref].kind == SEER_BUF_WEIGHT;
 }
 
 static bool match_weight(const seer_dag *dag, convolution *c) {
@@ -203,8 +188,8 @@ static bool match(const seer_dag *dag, int32_t stride, convolution *c) {
   const seer_dag_stage *s = &dag->stage[c->stage];
   static const seer_axis_role roles[4] = {
       SEER_AXIS_BATCH, SEER_AXIS_Y, SEER_AXIS_X, SEER_AXIS_OUT_CHANNEL};
-  bool fits = s->n_space == 4 && s->n_reduce == 3 && s->combiner == SEER_COMBINE_SUM &&
-      s->n_values == 1 && !s->is_const && dag->buf[s->out[0]].dtype == SEER_DTYPE_F32;
+  bool fits = s->n_space == 4 && s->n_reduce == 3 &&
+      seer_formulation_match_product(dag, c->stage, &c->x, &c->w);
   for (uint32_t a = 0; fits && a < 4; a++) fits = s->axis[a].role == roles[a];
   if (!fits) return false;
   c->ic = c->ky = c->kx = 0;
@@ -216,12 +201,7 @@ static bool match(const seer_dag *dag, int32_t stride, convolution *c) {
   if (!c->ic || !c->ky || !c->kx || s->axis[c->ky].extent != 3 || s->axis[c->kx].extent != 3)
     return false;
   if (s->axis[c->ic].extent < MIN_CHANNELS || s->axis[3].extent < MIN_CHANNELS) return false;
-  const seer_expr_node *body = seer_expr_at(&dag->expr, s->body[0]);
-  if (body->op != SEER_EXPR_MUL) return false;
-  bool is_first = is_weight(dag, body->arg[0]);
-  c->w = body->arg[is_first ? 0 : 1];
-  c->x = body->arg[is_first ? 1 : 0];
-  return is_weight(dag, c->w) && match_weight(dag, c) && match_input(dag, stride, c);
+  return match_weight(dag, c) && match_input(dag, stride, c);
 }
 
 // ---- the input

@@ -187,8 +187,9 @@ static uint32_t take_small(
   return n_small;
 }
 
-// Something is read at axis / c, a constant: the axis counts through tiles of c.
-static void take_steps(const seer_dag *dag, uint32_t stage, uint8_t *step) {
+// Something is read at axis / c, a constant: the axis counts through tiles of c. Or every so
+// many-th block of `lanes` of it: c lanes of such blocks are the tile, and one of them stays whole.
+static void take_steps(const seer_dag *dag, uint32_t stage, uint8_t *step, uint8_t *lanes) {
   const seer_access_table *table = dag->access;
   for (uint32_t k = table->first_load[stage]; k < table->first_load[stage + 1]; k++) {
     for (uint32_t d = 0; d < table->load[k].rank; d++) {
@@ -197,31 +198,35 @@ static void take_steps(const seer_dag *dag, uint32_t stage, uint8_t *step) {
       bool is_tile = axis >= 0 && dim->constant == 0 && dim->div > 1 && !dim->is_mod &&
           dim->div <= SEER_PLAN_SMALL;
       if (is_tile) step[axis] = (uint8_t)dim->div;
+      if (dim->lanes == 0 || dim->div > UINT8_MAX) continue;
+      axis = __builtin_ctz(dim->axes);
+      step[axis] = (uint8_t)dim->div;
+      lanes[axis] = (uint8_t)dim->lanes;
     }
   }
 }
 
 // The tiles of output transforms that `stage` is or that are inlined into it element by element.
-static void find_steps(const builder *b, uint32_t stage, uint8_t *step) {
+static void find_steps(const builder *b, uint32_t stage, uint8_t *step, uint8_t *lanes) {
   const seer_dag *dag = b->plan->dag;
   const seer_dag_stage *s = &dag->stage[stage];
   if (s->role == SEER_STAGE_TRANSFORM_OUT && s->n_reduce == 0) {
-    take_steps(dag, stage, step);
+    take_steps(dag, stage, step, lanes);
     return;
   }
   for (uint32_t p = 0; p < stage; p++) {
     bool is_inline = (dag->access->readers[p] >> stage & 1) &&
         b->plan->stage[p].role == SEER_ROLE_INLINE && seer_access_is_elementwise(dag, p, stage);
-    if (is_inline) find_steps(b, p, step);
+    if (is_inline) find_steps(b, p, step, lanes);
   }
 }
 
-// Adds the loops of a transform that have a given extent.
-static void add_given(builder *b, uint32_t stage, uint32_t axis, int64_t extent) {
+// Adds the loops of a transform that have a given extent, of `copies` vectors or rows.
+static void add_given(builder *b, uint32_t stage, uint32_t axis, int64_t extent, int64_t copies) {
   seer_sketch_stage *mine = &b->sketch->stage[stage];
   add_loop(b, stage, axis, SEER_NO_KNOB, SEER_NO_KNOB);
   mine->loop[mine->n_loop - 1].fixed = (uint8_t)extent;
-  mine->tile_copies = (uint16_t)(mine->tile_copies * extent);
+  mine->tile_copies = (uint16_t)(mine->tile_copies * copies);
 }
 
 static void build_simple(builder *b, uint32_t stage, bool is_cut) {
@@ -233,7 +238,8 @@ static void build_simple(builder *b, uint32_t stage, bool is_cut) {
   bool unrolls = b->plan->stage[stage].unrolls_small && n > 0;
   if (unrolls) n_small = take_small(s, space, &n, small);
   bool has_steps = false;
-  if (s->n_reduce == 0) find_steps(b, stage, mine->step);
+  uint8_t lanes[SEER_DAG_MAX_AXES] = {0};
+  if (s->n_reduce == 0) find_steps(b, stage, mine->step, lanes);
   for (uint32_t k = 0; k < n; k++) has_steps |= mine->step[space[k]] > 1;
   uint32_t n_split = n < 2 ? n : unrolls || has_steps ? 1 : 2;
   if (is_cut) n_split = 0;
@@ -243,11 +249,21 @@ static void build_simple(builder *b, uint32_t stage, bool is_cut) {
   if (unrolls) mine->first_tile_loop = mine->n_loop;
   add_level(b, stage, n_reduce, reduce, NULL, NULL);
   if (!unrolls) mine->first_tile_loop = mine->n_loop;
-  for (uint32_t k = n_small; k-- > 0;) add_given(b, stage, small[k], s->axis[small[k]].extent);
+  for (uint32_t k = n_small; k-- > 0;) {
+    int64_t extent = s->axis[small[k]].extent;
+    add_given(b, stage, small[k], extent, extent);
+  }
   for (uint32_t k = 0; k < n; k++) {
-    if (mine->step[space[k]] > 1) add_given(b, stage, space[k], mine->step[space[k]]);
+    int64_t step = mine->step[space[k]];
+    if (lanes[space[k]] > 0) step /= lanes[space[k]];
+    if (step > 1) add_given(b, stage, space[k], step, step);
   }
   for (uint32_t k = n - n_split; k < n; k++) {
+    if (lanes[space[k]] > 0) {
+      int64_t vectors = seer_ceil_div(lanes[space[k]], mine->vector_lanes);
+      add_given(b, stage, space[k], lanes[space[k]], vectors);
+      continue;
+    }
     uint16_t knob = add_factor(b, stage, space[k], 1);
     mark_tile(b, knob, k + 1 == n);
     add_loop(b, stage, space[k], knob, SEER_NO_KNOB);

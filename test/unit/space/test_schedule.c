@@ -248,11 +248,12 @@ static void test_refit_between_siblings(void **state) {
     seer_schedule s, t, back;
     assert_int_equal(seer_schedule_sample(from, i % from->n, &rng, &s, NULL), SEER_REJECT_NONE);
     assert_int_equal(seer_schedule_refit(from, &s, to, &t), SEER_REJECT_NONE);
-    // The sibling with stride 2 has no other formulation: the nearest is a direct one.
+    // The sibling with stride 2 has another Winograd formulation: it is the nearest to one.
     bool is_direct = strcmp(from->sketch[s.sketch]->formulation, "direct") == 0;
     if (is_direct)
       assert_string_equal(from->sketch[s.sketch]->signature, to->sketch[t.sketch]->signature);
-    assert_string_equal(to->sketch[t.sketch]->formulation, "direct");
+    bool is_winograd = strncmp(to->sketch[t.sketch]->formulation, "winograd", 8) == 0;
+    assert_true(is_winograd == !is_direct);
     assert_int_equal(seer_schedule_check(to, &t), SEER_REJECT_NONE);
     // To itself it is the same schedule.
     assert_int_equal(seer_schedule_refit(from, &s, from, &back), SEER_REJECT_NONE);

@@ -1,0 +1,291 @@
+// strassen.c - a product of an activation with constant weights -> Strassen's: seven products of
+// quarters for eight (Strassen: Gaussian elimination is not optimal, 1969), one level deep. Rows
+// are halved by turns (2 i + a), the summed axis in two blocks, columns in blocks of LANES by
+// turns, so that the four quarters of a result lie in one register tile. With R rows:
+//   wu[p, k, j]      = sums of quarters of the weights: evaluated when compiling, packed
+//   wv[p, .., i, k]  = sums of quarters of the activation
+//   wm[p, .., i, j]  = sum k: wv * wu         seven products of matrices: 7/8 of the work
+//   out[.., r, n]    = sums of wm             takes the anchor's place: what follows it stays
+// A 1x1 convolution is such a product too. The sums are written out, and chosen by selects on the
+// index axes, as Winograd's are.
+#include <string.h>
+
+#include "dag/access.h"
+#include "dag/edit.h"
+#include "space/formulation.h"
+#include "space/formulation/common.h"
+
+#define N_PRODUCT 7
+#define LANES 16  // columns that stay together: a multiple of every processor's f32 lanes
+// Below these the sums cost what the eighth product would.
+#define MIN_COLUMNS 64
+#define MIN_DEPTH 64
+#define MIN_ROWS 16
+// Products left, rows that pad an odd number counted; else it cannot win.
+#define MAX_SHARE 0.95
+// Relative to the largest output; the errors in the tests stay below a tenth of it.
+#define TOLERANCE 1e-4
+
+// ---- the sums, by quarter (row half, column half): 1, -1 or 0
+
+typedef int8_t quarters[2][2];
+
+static const quarters of_activation[N_PRODUCT] = {
+    {{1, 0}, {0, 1}},
+    {{0, 0}, {1, 1}},
+    {{1, 0}, {0, 0}},
+    {{0, 0}, {0, 1}},
+    {{1, 1}, {0, 0}},
+    {{-1, 0}, {1, 0}},
+    {{0, 1}, {0, -1}},
+};
+static const quarters of_weight[N_PRODUCT] = {
+    {{1, 0}, {0, 1}},
+    {{1, 0}, {0, 0}},
+    {{0, 1}, {0, -1}},
+    {{-1, 0}, {1, 0}},
+    {{0, 0}, {0, 1}},
+    {{1, 1}, {0, 0}},
+    {{0, 0}, {1, 1}},
+};
+// By quarter of the result: which products it is the sum of.
+static const int8_t of_product[2][2][N_PRODUCT] = {
+    {{1, 0, 0, 1, -1, 0, 1}, {0, 0, 1, 0, 1, 0, 0}},
+    {{0, 1, 0, 1, 0, 0, 0}, {1, -1, 1, 0, 0, 1, 0}},
+};
+
+// The sum of sign[k] * x[k]; at least one sign is 1.
+static seer_expr sum(seer_expr_pool *pool, const int8_t *sign, const seer_expr *x, uint32_t n) {
+  seer_expr total = {0};
+  for (int wanted = 1; wanted >= -1; wanted -= 2) {
+    for (uint32_t k = 0; k < n; k++) {
+      if (sign[k] != wanted) continue;
+      seer_expr_op op = wanted > 0 ? SEER_EXPR_ADD : SEER_EXPR_SUB;
+      total = total.i ? seer_expr_binary(pool, op, total, x[k]) : x[k];
+    }
+  }
+  return total;
+}
+
+// ---- is it such a product?
+
+typedef struct {
+  uint32_t stage;  // the anchor
+  seer_expr x, w;  // its two loads
+  uint32_t row, column, depth;  // its axes that are halved
+} product;
+
+// The bits of the axes that have more than one value and move the load.
+static uint32_t moving(const seer_dag *dag, const seer_access *access) {
+  uint32_t bits = 0;
+  for (uint32_t d = 0; d < access->rank; d++)
+    bits |= seer_access_index(dag->access, access, d)->moving;
+  return bits;
+}
+
+static bool is_sum_of_axes(const seer_dag *dag, const seer_access *access) {
+  for (uint32_t d = 0; d < access->rank; d++) {
+    if (!seer_access_is_sum(seer_access_index(dag->access, access, d))) return false;
+  }
+  return !access->is_guarded;
+}
+
+// The rows: an even axis where there is one, the innermost; else the longest.
+static bool choose_rows(const seer_dag_stage *s, uint32_t candidates, uint32_t *out_row) {
+  bool has = false;
+  for (uint32_t a = 0; a < s->n_space; a++) {
+    if (!(candidates >> a & 1)) continue;
+    bool is_even = s->axis[a].extent % 2 == 0, was_even = has && s->axis[*out_row].extent % 2 == 0;
+    bool is_longer = has && s->axis[a].extent > s->axis[*out_row].extent;
+    if (!has || is_even || (!was_even && is_longer)) *out_row = a;
+    has = true;
+  }
+  return has;
+}
+
+static bool match(const seer_dag *dag, product *p) {
+  p->stage = seer_dag_anchor(dag);
+  const seer_dag_stage *s = &dag->stage[p->stage];
+  if (s->n_space < 2 || !seer_formulation_match_product(dag, p->stage, &p->x, &p->w)) return false;
+  uint32_t n_axis = (uint32_t)s->n_space + s->n_reduce, n_deep = 0;
+  p->column = s->n_space - 1u;
+  for (uint32_t a = s->n_space; a < n_axis; a++) {
+    if (s->axis[a].extent == 1) continue;
+    p->depth = a;
+    n_deep++;
+  }
+  if (n_deep != 1) return false;
+  const seer_access *x = seer_access_find(dag, p->stage, p->x),
+                    *w = seer_access_find(dag, p->stage, p->w);
+  if (!is_sum_of_axes(dag, x) || !is_sum_of_axes(dag, w)) return false;
+  uint32_t by_x = moving(dag, x), column = 1u << p->column, depth = 1u << p->depth;
+  if (moving(dag, w) != (column | depth) || (by_x & column) || !(by_x & depth)) return false;
+  if (!choose_rows(s, by_x & ~depth, &p->row)) return false;
+  int64_t n = s->axis[p->column].extent, k = s->axis[p->depth].extent, rows = 1;
+  for (uint32_t a = 0; a < p->column; a++) rows *= s->axis[a].extent;
+  double share = 7.0 / 8 * 2 * (double)seer_ceil_div(s->axis[p->row].extent, 2) /
+      (double)s->axis[p->row].extent;
+  return n >= MIN_COLUMNS && n % (2 * LANES) == 0 && k >= MIN_DEPTH && k % 2 == 0 &&
+      rows >= MIN_ROWS && share <= MAX_SHARE;
+}
+
+// ---- the stages: each goes before the anchor, which moves up
+
+// `load` of the anchor with `at[axis]` in place of its axes.
+static seer_expr load_at(
+    seer_dag *dag, const seer_dag_stage *anchor, seer_expr load, const seer_expr *at) {
+  seer_expr *map = SEER_NEW_ARRAY(dag->arena, seer_expr, dag->n_var + 1);
+  for (uint32_t a = 0; a < (uint32_t)anchor->n_space + anchor->n_reduce; a++)
+    map[anchor->var0 + a] = at[a];
+  return seer_expr_copy(&dag->expr, &dag->expr, load, map, dag->n_var, NULL, NULL);
+}
+
+// constant + scale * index
+static seer_expr affine(seer_expr_pool *pool, int64_t constant, int64_t scale, seer_expr index) {
+  seer_expr scaled =
+      scale == 1 ? index : seer_expr_binary(pool, SEER_EXPR_MUL, index, seer_expr_i(pool, scale));
+  return constant == 0 ? scaled
+                       : seer_expr_binary(pool, SEER_EXPR_ADD, scaled, seer_expr_i(pool, constant));
+}
+
+// Sets the body of `stage`, whose axis 0 counts products: the sums of `quarter`.
+static uint32_t set_sums(
+    seer_dag *dag, uint32_t stage, const quarters *of, seer_expr quarter[2][2]) {
+  seer_expr choice[N_PRODUCT];
+  for (uint32_t p = 0; p < N_PRODUCT; p++)
+    choice[p] = sum(&dag->expr, &of[p][0][0], &quarter[0][0], 4);
+  seer_expr body =
+      seer_formulation_choose(&dag->expr, seer_dag_var(dag, stage, 0), choice, N_PRODUCT);
+  return seer_dag_set_body(dag, stage, SEER_COMBINE_NONE, &body, 1);
+}
+
+static uint32_t add_weights(seer_dag *dag, product *p) {
+  const seer_dag_stage *s = &dag->stage[p->stage];
+  seer_dag_axis axes[3] = {
+      {"p", N_PRODUCT, SEER_AXIS_OTHER}, s->axis[p->depth], s->axis[p->column]};
+  int64_t half = axes[1].extent /= 2;
+  axes[2].extent /= 2;
+  uint32_t stage =
+      seer_dag_insert_stage(dag, p->stage++, "wu", SEER_STAGE_TRANSFORM_IN, axes, 3, 0);
+  const seer_dag_stage anchor = dag->stage[p->stage];
+  seer_expr_pool *pool = &dag->expr;
+  seer_expr at[SEER_DAG_MAX_AXES], quarter[2][2], j = seer_dag_var(dag, stage, 2);
+  for (uint32_t a = 0; a < (uint32_t)anchor.n_space + anchor.n_reduce; a++)
+    at[a] = seer_expr_i(pool, 0);
+  seer_expr block = seer_expr_binary(pool, SEER_EXPR_DIV, j, seer_expr_i(pool, LANES)),
+            lane = seer_expr_binary(pool, SEER_EXPR_MOD, j, seer_expr_i(pool, LANES));
+  for (uint32_t a = 0; a < 2; a++) {
+    for (uint32_t b = 0; b < 2; b++) {
+      at[p->depth] = affine(pool, a * half, 1, seer_dag_var(dag, stage, 1));
+      at[p->column] = seer_expr_binary(
+          pool, SEER_EXPR_ADD, affine(pool, b * LANES, (int64_t)2 * LANES, block), lane);
+      quarter[a][b] = load_at(dag, &anchor, p->w, at);
+    }
+  }
+  return set_sums(dag, stage, of_weight, quarter);
+}
+
+static uint32_t add_input(seer_dag *dag, product *p) {
+  const seer_dag_stage *s = &dag->stage[p->stage];
+  seer_dag_axis axes[SEER_DAG_MAX_AXES] = {{"p", N_PRODUCT, SEER_AXIS_OTHER}};
+  for (uint32_t a = 0; a < p->column; a++) axes[a + 1] = s->axis[a];
+  int64_t rows = s->axis[p->row].extent, half = s->axis[p->depth].extent / 2;
+  axes[p->row + 1].extent = seer_ceil_div(rows, 2);
+  axes[p->column + 1] = s->axis[p->depth];
+  axes[p->column + 1].extent = half;
+  uint32_t stage =
+      seer_dag_insert_stage(dag, p->stage++, "wv", SEER_STAGE_TRANSFORM_IN, axes, p->column + 2, 0);
+  const seer_dag_stage anchor = dag->stage[p->stage];
+  seer_expr_pool *pool = &dag->expr;
+  seer_expr at[SEER_DAG_MAX_AXES], quarter[2][2], zero = seer_expr_f(pool, SEER_DTYPE_F32, 0);
+  for (uint32_t a = 0; a < (uint32_t)anchor.n_space + anchor.n_reduce; a++)
+    at[a] = a < p->column ? seer_dag_var(dag, stage, a + 1) : seer_expr_i(pool, 0);
+  for (uint32_t a = 0; a < 2; a++) {
+    for (uint32_t b = 0; b < 2; b++) {
+      at[p->row] = affine(pool, a, 2, seer_dag_var(dag, stage, p->row + 1));
+      at[p->depth] = affine(pool, b * half, 1, seer_dag_var(dag, stage, p->column + 1));
+      quarter[a][b] = load_at(dag, &anchor, p->x, at);
+      if (a == 0 || rows % 2 == 0) continue;
+      const seer_expr_node load = *seer_expr_at(pool, quarter[a][b]);
+      seer_expr index[SEER_MAX_RANK];
+      memcpy(index, &pool->index[load.index0], load.n_index * sizeof index[0]);
+      seer_expr is_row = seer_expr_binary(pool, SEER_EXPR_LT, at[p->row], seer_expr_i(pool, rows));
+      quarter[a][b] = seer_dag_load_guarded(dag, load.ref, index, is_row, zero);
+    }
+  }
+  return set_sums(dag, stage, of_activation, quarter);
+}
+
+static uint32_t add_product(seer_dag *dag, product *p, uint32_t wu, uint32_t wv) {
+  const seer_dag_stage *s = &dag->stage[p->stage];
+  const seer_dag_buf *v = &dag->buf[wv];
+  seer_dag_axis axes[SEER_DAG_MAX_AXES] = {{"p", N_PRODUCT, SEER_AXIS_OTHER}};
+  for (uint32_t a = 0; a <= p->column; a++) axes[a + 1] = s->axis[a];
+  axes[p->row + 1].extent = v->dim[p->row + 1];
+  axes[p->column + 1].extent /= 2;
+  axes[p->column + 2] = s->axis[p->depth];
+  axes[p->column + 2].extent /= 2;
+  uint32_t stage =
+      seer_dag_insert_stage(dag, p->stage++, "wm", SEER_STAGE_ANCHOR, axes, p->column + 2, 1);
+  seer_expr at_v[SEER_DAG_MAX_AXES], at_u[3];
+  for (uint32_t a = 0; a <= p->column; a++) at_v[a] = seer_dag_var(dag, stage, a);
+  at_v[p->column + 1] = at_u[1] = seer_dag_var(dag, stage, p->column + 2);
+  at_u[0] = at_v[0];
+  at_u[2] = seer_dag_var(dag, stage, p->column + 1);
+  seer_expr body = seer_expr_binary(
+      &dag->expr, SEER_EXPR_MUL, seer_dag_load(dag, wv, at_v), seer_dag_load(dag, wu, at_u));
+  return seer_dag_set_body(dag, stage, SEER_COMBINE_SUM, &body, 1);
+}
+
+// The anchor becomes the sums of products: same spatial axes, same buffer.
+static void turn_anchor(seer_dag *dag, const product *p, uint32_t wm) {
+  seer_expr_pool *pool = &dag->expr;
+  seer_dag_stage *s = &dag->stage[p->stage];
+  seer_dag_reopen_stage(dag, p->stage, SEER_STAGE_TRANSFORM_OUT, s->axis, s->n_space, 0);
+  seer_expr at[SEER_DAG_MAX_AXES], x[N_PRODUCT], by_column[2], by_row[2];
+  seer_expr row = seer_dag_var(dag, p->stage, p->row), two = seer_expr_i(pool, 2),
+            column = seer_dag_var(dag, p->stage, p->column), lanes = seer_expr_i(pool, LANES);
+  for (uint32_t a = 0; a < p->column; a++) at[a + 1] = seer_dag_var(dag, p->stage, a);
+  at[p->row + 1] = seer_expr_binary(pool, SEER_EXPR_DIV, row, two);
+  seer_expr block =
+      seer_expr_binary(pool, SEER_EXPR_DIV, column, seer_expr_i(pool, (int64_t)2 * LANES));
+  at[p->column + 1] = seer_expr_binary(pool, SEER_EXPR_ADD, affine(pool, 0, LANES, block),
+      seer_expr_binary(pool, SEER_EXPR_MOD, column, lanes));
+  for (uint32_t k = 0; k < N_PRODUCT; k++) {
+    at[0] = seer_expr_i(pool, k);
+    x[k] = seer_dag_load(dag, wm, at);
+  }
+  seer_expr row_half = seer_expr_binary(pool, SEER_EXPR_MOD, row, two),
+            column_half = seer_expr_binary(
+                pool, SEER_EXPR_MOD, seer_expr_binary(pool, SEER_EXPR_DIV, column, lanes), two);
+  for (uint32_t a = 0; a < 2; a++) {
+    for (uint32_t b = 0; b < 2; b++) by_column[b] = sum(pool, of_product[a][b], x, N_PRODUCT);
+    by_row[a] = seer_formulation_choose(pool, column_half, by_column, 2);
+  }
+  seer_expr body = seer_formulation_choose(pool, row_half, by_row, 2);
+  seer_dag_set_body(dag, p->stage, SEER_COMBINE_NONE, &body, 1);
+  dag->stage[p->stage].tolerance = TOLERANCE;
+}
+
+static const seer_dag *make(
+    const seer_dag *dag, const seer_target *target, seer_arena *arena, double *out_tolerance) {
+  (void)target;
+  product p;
+  if (!match(dag, &p) || dag->n_stage + 3 > SEER_DAG_MAX_STAGES ||
+      dag->n_buf + 3 > SEER_DAG_MAX_BUFFERS)
+    return NULL;
+  seer_dag *made = seer_dag_clone(dag, arena);
+  uint32_t wv = add_input(made, &p);
+  uint32_t wu = add_weights(made, &p);
+  uint32_t wm = add_product(made, &p, wu, wv);
+  turn_anchor(made, &p, wm);
+  seer_dag_finish(made);
+  seer_status status = seer_dag_verify(made);
+  SEER_ASSERT(!status, "%s", seer_status_message(status));
+  *out_tolerance = TOLERANCE;
+  return made;
+}
+
+extern const seer_formulation seer_formulation_strassen;
+const seer_formulation seer_formulation_strassen = {
+    "strassen", "products with constant weights by seven products of quarters for eight", make};
