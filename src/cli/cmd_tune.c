@@ -67,6 +67,7 @@ static seer_status compile_tuned(const closing *c, seer_verdict_report *out) {
   seer_whole whole = {.context = c->context,
       .network = c->network,
       .records = c->records,
+      .session = seer_session_record_id(c->session),
       .folder = c->out_dir,
       .seconds = seer_cli_whole_seconds(seer_session_budget(c->session)->time_s),
       .choices = choices};

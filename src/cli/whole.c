@@ -4,6 +4,8 @@
 // Each turn times a run of both, in alternating order, with a run before it where runs are short:
 // what the other one has left in the caches is not what a library finds that is run by itself.
 // Profiles take turns, too; a task's time in one is the sum over its steps, in all sets of shapes.
+// In the end the profiles are what is known of the library's tasks: a kernel alone, in pairs, has
+// other neighbours in the caches.
 
 #include "cli/whole.h"
 
@@ -40,6 +42,7 @@ double seer_cli_whole_seconds(double budget_s) {
 
 typedef struct {
   seer_use use;
+  int32_t *n_steps;  // by set
   uint32_t **task_of;  // by set, by step; UINT32_MAX: none
   seer_step_info *info;  // room for the steps of any set
 } side;
@@ -48,6 +51,7 @@ typedef struct {
 static seer_status name_steps(side *s, const seer_network *network, uint32_t set) {
   seer_use *use = &s->use;
   int32_t n = seer_use_n_steps(use);
+  s->n_steps[set] = n;
   s->task_of[set] = SEER_NEW_ARRAY(use->arena, uint32_t, n + 1);
   SEER_TRY(seer_use_time_steps(use, 1, s->info, n));
   for (int32_t i = 0; i < n; i++)
@@ -64,6 +68,7 @@ static seer_status open_side(
     if (n > n_most) n_most = n;
   }
   out->info = SEER_NEW_ARRAY(arena, seer_step_info, n_most + 1);
+  out->n_steps = SEER_NEW_ARRAY(arena, int32_t, w->network->n_set);
   out->task_of = SEER_NEW_ARRAY(arena, uint32_t *, w->network->n_set);
   for (uint32_t set = 0; set < w->network->n_set; set++) {
     SEER_TRY(seer_use_select(&out->use, (int32_t)set));
@@ -192,6 +197,7 @@ typedef struct {
   seer_arena *arena;
   bool *is_tuned, *falls, *has_fallen;
   seer_pairs *task;
+  uint32_t *n_steps;  // by task, of all sets
   seer_verdict verdict;
   bool is_unsupported;  // these inputs lead to a side of an If that could not be built
 } trial;
@@ -216,22 +222,63 @@ static seer_status refuse_tasks(const trial *t) {
   return SEER_OK;
 }
 
-static seer_status choose_again(trial *t) {
+// Changes the records, all or nothing, and takes from them what `compile` would.
+static seer_status choose_after(const trial *t, seer_status (*change)(const trial *t)) {
   const seer_whole *w = t->w;
-  uint32_t n = w->network->n_task;
-  for (uint32_t k = 0; k < n; k++)
-    if (t->falls[k]) w->choices[k] = t->untuned[k];
-  if (!w->records) return SEER_OK;
   SEER_TRY(seer_records_begin(w->records));
-  seer_status status = refuse_tasks(t);
+  seer_status status = change(t);
   if (!status) status = seer_records_commit(w->records);
   if (status) seer_records_rollback(w->records);
   SEER_TRY(status);
   seer_choice *choices = NULL;
   seer_choose_counts counts;
   SEER_TRY(seer_choose(w->context, w->network, w->records, 2, t->arena, &choices, &counts));
-  memcpy(w->choices, choices, n * sizeof(*choices));
+  memcpy(w->choices, choices, w->network->n_task * sizeof(*choices));
   return SEER_OK;
+}
+
+static seer_status choose_again(const trial *t) {
+  for (uint32_t k = 0; k < t->w->network->n_task; k++)
+    if (t->falls[k]) t->w->choices[k] = t->untuned[k];
+  return t->w->records ? choose_after(t, refuse_tasks) : SEER_OK;
+}
+
+// ---- times in the network
+
+// What one occurrence took in the library that is there now, which is the untuned one if all fell
+// back; 0: not known.
+static double network_seconds(const trial *t, uint32_t task) {
+  seer_pairs_summary own;
+  if (t->n_steps[task] == 0) return 0;
+  seer_pairs_summarise(&t->task[task], &own);
+  return (t->verdict.is_all ? own.untuned_s : own.tuned_s) / t->n_steps[task];
+}
+
+static seer_status store_times(const trial *t) {
+  const seer_whole *w = t->w;
+  int64_t target;
+  SEER_TRY(seer_records_target(w->records, seer_context_target(w->context), &target));
+  for (uint32_t k = 0; k < w->network->n_task; k++) {
+    const seer_task *task = &w->network->task[k];
+    const seer_choice *choice = &w->choices[k];
+    seer_record record = {.session = w->session,
+        .target = target,
+        .schedule = seer_schedule_print(choice->sketches, &choice->schedule, t->arena),
+        .origin = seer_origin_name(SEER_ORIGIN_NETWORK),
+        .seconds = network_seconds(t, k)};
+    if (record.seconds <= 0) continue;
+    SEER_TRY(seer_records_workload(w->records, task->dag, task->key, task->name, &record.workload));
+    SEER_TRY(seer_records_add(w->records, &record));
+  }
+  return SEER_OK;
+}
+
+static seer_status keep_times(const trial *t) {
+  const seer_whole *w = t->w;
+  for (uint32_t k = 0; k < w->network->n_task; k++)
+    w->choices[k].network_seconds = network_seconds(t, k);
+  if (w->records) SEER_TRY(choose_after(t, store_times));
+  return seer_select_build(w->context, w->network, w->choices, SEER_BUILD_LIBRARY, w->folder);
 }
 
 static void say(const trial *t) {
@@ -262,6 +309,13 @@ static uint32_t mark_tuned(trial *t) {
   return n;
 }
 
+static void count_steps(const trial *t, const side *s) {
+  memset(t->n_steps, 0, t->w->network->n_task * sizeof(*t->n_steps));
+  for (uint32_t set = 0; set < t->w->network->n_set; set++)
+    for (int32_t i = 0; i < s->n_steps[set]; i++)
+      if (s->task_of[set][i] != UINT32_MAX) t->n_steps[s->task_of[set][i]]++;
+}
+
 static seer_status compare(trial *t, bool is_last) {
   seer_arena *arena = seer_arena_create("comparison");
   contest *c = SEER_NEW(arena, contest);
@@ -269,6 +323,7 @@ static seer_status compare(trial *t, bool is_last) {
   c->task = t->task;
   for (uint32_t k = 0; k < t->w->network->n_task; k++) t->task[k].n = 0;
   seer_status status = hold(c, t->untuned_folder, arena);
+  if (!status) count_steps(t, &c->tuned);
   seer_use_close(&c->tuned.use);
   seer_use_close(&c->untuned.use);
   if (!status)
@@ -345,12 +400,14 @@ static seer_status run(void *user) {
       .is_tuned = SEER_NEW_ARRAY(arena, bool, n + 1),
       .falls = SEER_NEW_ARRAY(arena, bool, n + 1),
       .has_fallen = SEER_NEW_ARRAY(arena, bool, n + 1),
-      .task = SEER_NEW_ARRAY(arena, seer_pairs, n + 1)};
+      .task = SEER_NEW_ARRAY(arena, seer_pairs, n + 1),
+      .n_steps = SEER_NEW_ARRAY(arena, uint32_t, n + 1)};
   if (mark_tuned(&t) == 0) return SEER_OK;
   SEER_TRY(
       seer_select_build(w->context, w->network, untuned, SEER_BUILD_LIBRARY, r->untuned_folder));
   SEER_TRY(judge(&t));
   if (t.is_unsupported) return SEER_OK;
+  SEER_TRY(keep_times(&t));
   report(&t, r->out);
   fprintf(stderr, "%s\n", r->out->text);
   return SEER_OK;

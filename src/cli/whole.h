@@ -17,6 +17,7 @@ typedef struct {
   seer_context *context;
   const seer_network *network;
   seer_records *records;  // NULL: none, `choices` alone say what is compiled
+  int64_t session;  // of the tuning, in the records
   const char *folder;  // where the library of `choices` lies
   double seconds;  // for one comparison, about; a library that is slow takes longer
   seer_choice *choices;  // [n_task]; those of tasks that fall back change
@@ -26,7 +27,9 @@ typedef struct {
 double seer_cli_whole_seconds(double budget_s);
 // Compares; where something falls back, refuses in the records what was checked of those tasks (so
 // that `compile` makes the same), chooses and builds again, and compares again, at most twice. Says
-// so on stderr. *out and choices made here in `arena`.
+// so on stderr. What each task took in the last comparison is what is told of it from then on: it
+// goes to the records (origin "network") and to the library, which is built once more for it. *out
+// and choices made here in `arena`.
 SEER_MUST_USE seer_status seer_cli_whole(
     const seer_whole *whole, seer_arena *arena, seer_verdict_report *out);
 

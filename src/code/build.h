@@ -22,6 +22,9 @@ typedef struct {
   // them, and the median of the pairs' ratios. 0: there were none.
   double untuned_seconds, speedup;
   uint32_t n_pairs;
+  // Of one occurrence in the whole library, when that was last held against the untuned one: what
+  // is told of the task. 0: it was not.
+  double network_seconds;
 } seer_choice;
 
 // Constants of a step that lie packed, though its schedule would read them as they are.

@@ -20,6 +20,7 @@ typedef enum {
   SEER_ORIGIN_ANALYTIC,  // the analytic model's
   SEER_ORIGIN_WITNESS,  // one of the best, timed again
   SEER_ORIGIN_PAIRS,  // measured in turns with another
+  SEER_ORIGIN_NETWORK,  // what is compiled, measured where the network uses it
   SEER_ORIGIN_COUNT
 } seer_origin;
 

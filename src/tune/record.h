@@ -74,7 +74,9 @@ typedef struct {
   seer_record_state state;
   bool is_raced_out, is_twin;
   seer_record_place place;
-  // Where the candidate came from, as seer_proposal.origin; "pairs": measured in turns only.
+  // Where the candidate came from, as seer_proposal.origin; "pairs": measured in turns only;
+  // "network": one occurrence of the task in the whole library, which says more of what is compiled
+  // than any measurement of the kernel alone, and nothing of how it compares with those.
   const char *origin;
   double seconds;  // lower quartile of its samples; of pairs: the median
   // The session's drift reference at that time; 0: none. The session corrects times by it: those in

@@ -350,6 +350,8 @@ static seer_status restore_one(void *user, const seer_record *record) {
   // What was measured elsewhere is measured here before it counts: it waits in the queue
   // (transfer.h).
   if (record->place == SEER_RECORD_ELSEWHERE) return SEER_OK;
+  // No measurement of the kernel alone.
+  if (strcmp(record->origin, seer_origin_name(SEER_ORIGIN_NETWORK)) == 0) return SEER_OK;
   seer_record_verdict verdict = seer_record_judge(&r->rule, record, &schedule, NULL);
   r->counts->n[verdict]++;
   if (verdict != SEER_RECORD_SOUND) return SEER_OK;
@@ -601,6 +603,8 @@ void seer_session_choices(const seer_session *s, seer_choice *out) {
     }
   }
 }
+
+int64_t seer_session_record_id(const seer_session *s) { return s->session_id; }
 
 const seer_measure_ab *seer_session_winner(const seer_session *s, uint32_t task) {
   return s->task[task].is_accepted ? &s->task[task].winner_ab : NULL;

@@ -79,6 +79,8 @@ void seer_session_stop(seer_session *session);  // async-signal-safe
 // What to compile: the accepted winners, else the untuned ones. choice[n_task].
 void seer_session_choices(const seer_session *session, seer_choice *out_choices);
 
+// Of the session in the records; 0 without records.
+int64_t seer_session_record_id(const seer_session *session);
 // Of a task's accepted winner, what its pairs with the untuned one showed (n_pairs 0: it took turns
 // with another schedule only); NULL: none was accepted, the untuned one ships.
 const seer_measure_ab *seer_session_winner(const seer_session *session, uint32_t task);

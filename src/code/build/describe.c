@@ -227,10 +227,12 @@ const char *seer_build_json(const seer_context *context, const seer_network *net
     seer_text_printf(
         &text, ", \"weight\": %u, \"flops\": %.0f, \"source\": ", task->weight, task->flops);
     put_json(&text, seer_origin_name(c->origin));
-    if (c->seconds > 0) seer_text_printf(&text, ", \"seconds\": %.9g", c->seconds);
+    bool is_in_network = c->network_seconds > 0;
+    double seconds = is_in_network ? c->network_seconds : c->seconds;
+    if (seconds > 0) seer_text_printf(&text, ", \"seconds\": %.9g", seconds);
     if (c->n_pairs > 0)
       seer_text_printf(&text, ", \"untuned_seconds\": %.9g, \"speedup\": %.6g, \"pairs\": %u",
-          c->untuned_seconds, c->speedup, c->n_pairs);
+          is_in_network ? seconds * c->speedup : c->untuned_seconds, c->speedup, c->n_pairs);
     seer_text_put(&text, ", \"schedule\": ");
     put_json(&text, seer_schedule_print(c->sketches, &c->schedule, arena));
     seer_text_put(&text, "}");

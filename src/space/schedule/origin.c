@@ -14,6 +14,7 @@ static const char *const names[SEER_ORIGIN_COUNT] = {
     [SEER_ORIGIN_ANALYTIC] = "analytic",
     [SEER_ORIGIN_WITNESS] = "witness",
     [SEER_ORIGIN_PAIRS] = "pairs",
+    [SEER_ORIGIN_NETWORK] = "network",
 };
 
 const char *seer_origin_name(seer_origin origin) { return names[origin]; }

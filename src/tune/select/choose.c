@@ -132,6 +132,7 @@ static seer_status note_here(void *user, const seer_record *record) {
   here *h = user;
   if (record->place == SEER_RECORD_ELSEWHERE) return SEER_OK;
   h->was_measured = true;
+  if (strcmp(record->origin, seer_origin_name(SEER_ORIGIN_NETWORK)) == 0) return SEER_OK;
   bool is_pairs = strcmp(record->origin, seer_origin_name(SEER_ORIGIN_PAIRS)) == 0;
   bool counts = record->cls == SEER_MEASURED_OK && !record->is_raced_out &&
       (is_pairs || !h->has_pairs) && strcmp(record->schedule, h->untuned) == 0;
@@ -188,6 +189,34 @@ static seer_status choose_task(chooser *c, const seer_task *task, int64_t opt_le
   if (c->records && opt_level >= 2) SEER_TRY(ask_records(c, task, choice, &was));
   if (!was && opt_level >= 3) SEER_TRY(from_transfer(c, task, seconds, choice, &is_found));
   *(is_found ? &counts->n_sibling : &counts->n_untuned) += 1;
+  return SEER_OK;
+}
+
+// ---- times in the network
+
+typedef struct {
+  const char *schedule;
+  double seconds;  // the newest
+} in_network;
+
+static seer_status note_in_network(void *user, const seer_record *record) {
+  in_network *n = user;
+  bool counts = record->place != SEER_RECORD_ELSEWHERE && record->cls == SEER_MEASURED_OK &&
+      strcmp(record->origin, seer_origin_name(SEER_ORIGIN_NETWORK)) == 0;
+  if (counts && strcmp(record->schedule, n->schedule) == 0) n->seconds = record->seconds;
+  return SEER_OK;
+}
+
+static seer_status take_network_times(
+    const chooser *c, const seer_network *network, seer_choice *choices) {
+  for (uint32_t t = 0; t < network->n_task; t++) {
+    int64_t workload;
+    seer_choice *choice = &choices[t];
+    in_network n = {.schedule = seer_schedule_print(choice->sketches, &choice->schedule, c->arena)};
+    SEER_TRY(seer_records_find_workload(c->records, network->task[t].key, &workload));
+    SEER_TRY(seer_records_each(c->records, workload, c->target_id, note_in_network, &n));
+    choice->network_seconds = n.seconds;
+  }
   return SEER_OK;
 }
 
@@ -300,7 +329,7 @@ seer_status seer_choose(const seer_context *context, const seer_network *network
   SEER_TRY(seer_share_weights(network, c.target, seer_context_f64(context, SEER_OPT_SHARE_WEIGHTS),
       judge_unmeasured, &finder, choices, &shared));
   out_counts->n_apart = shared.n_apart;
-  return SEER_OK;
+  return records && opt_level >= 2 ? take_network_times(&c, network, choices) : SEER_OK;
 }
 
 seer_status seer_choose_by_options(const seer_context *context, const seer_network *network,

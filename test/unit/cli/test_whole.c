@@ -1,5 +1,6 @@
 // A winner that is far slower than the untuned schedule, whatever its pairs say: the library is
 // compiled without it, the records say so, and what is compiled from them is the same to the byte.
+// What the tasks took in the network goes to the records, and is what the library tells of them.
 // SEER_TEST: timeout=240
 #include "cli/whole.h"
 
@@ -20,7 +21,7 @@ typedef struct {
   const char *folder;
   seer_network *network;
   seer_records *records;
-  int64_t target;
+  int64_t target, session;
 } world;
 
 static const char *in_folder(const world *w, const char *name) {
@@ -36,6 +37,7 @@ static void open_world(world *w) {
   must(seer_front_load(w->context, "mobilenet_v2_0.25", seer_model_build, w->arena, &w->network));
   must(seer_records_open(w->context, in_folder(w, "r.sqlite"), &w->records));
   must(seer_records_target(w->records, seer_context_target(w->context), &w->target));
+  must(seer_records_session(w->records, w->context, "m", "seer", &w->session));
 }
 
 static void close_world(world *w) {
@@ -54,6 +56,13 @@ static uint32_t heaviest(const seer_network *network) {
   return best;
 }
 
+static uint32_t lightest(const seer_network *network) {
+  uint32_t best = 0;
+  for (uint32_t t = 1; t < network->n_task; t++)
+    if (network->task[t].flops < network->task[best].flops) best = t;
+  return best;
+}
+
 static seer_choice *choose(world *w, seer_records *records, int level) {
   seer_choice *choices;
   seer_choose_counts counts;
@@ -65,14 +74,13 @@ static void plant(world *w, uint32_t t) {
   seer_choice *plain;
   must(seer_plain_choices(w->context, w->network, w->arena, &plain));
   const seer_task *task = &w->network->task[t];
-  seer_record record = {
+  seer_record record = {.session = w->session,
       .schedule = seer_schedule_print(plain[t].sketches, &plain[t].schedule, w->arena),
       .target = w->target,
       .seconds = 1e-3,
       .ab = {1.5, 1e-9, 200, 1e-3, 1.5e-3},
       .origin = "pairs"};
   must(seer_records_workload(w->records, task->dag, task->key, task->name, &record.workload));
-  must(seer_records_session(w->records, w->context, "m", "seer", &record.session));
   must(seer_records_accept(w->records, &record));
 }
 
@@ -94,6 +102,7 @@ static seer_verdict_report hold(world *w, seer_choice *choices, bool has_records
   seer_whole whole = {.context = w->context,
       .network = w->network,
       .records = has_records ? w->records : NULL,
+      .session = w->session,
       .folder = out,
       .seconds = 0.1,
       .choices = choices};
@@ -129,6 +138,23 @@ static void test_a_slow_winner_falls_back(void **state) {
   close_world(&w);
 }
 
+// Whether or not it falls back.
+static void test_tasks_have_times_of_the_network(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  plant(&w, lightest(w.network));
+  seer_choice *choices = choose(&w, w.records, 2);
+  for (uint32_t k = 0; k < w.network->n_task; k++) assert_true(choices[k].network_seconds == 0);
+  hold(&w, choices, true);
+  for (uint32_t k = 0; k < w.network->n_task; k++) assert_true(choices[k].network_seconds > 0);
+  const char *again = in_folder(&w, "again");
+  must(
+      seer_select_build(w.context, w.network, choose(&w, w.records, 3), SEER_BUILD_LIBRARY, again));
+  expect_same_files(in_folder(&w, "out"), again, w.arena);
+  close_world(&w);
+}
+
 static void test_so_it_does_without_records(void **state) {
   (void)state;
   world w;
@@ -153,6 +179,7 @@ static void test_what_is_untuned_is_not_compared(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_slow_winner_falls_back),
+      cmocka_unit_test(test_tasks_have_times_of_the_network),
       cmocka_unit_test(test_so_it_does_without_records),
       cmocka_unit_test(test_what_is_untuned_is_not_compared),
   };

@@ -33,6 +33,12 @@ static int64_t value_of(const seer_access_dim *dim, const int64_t *at) {
   return dim->is_mod ? seer_floor_mod(sum, dim->div) : seer_floor_div(sum, dim->div);
 }
 
+// The only axis of an index that takes every so many-th block of lanes.
+static int64_t lanes_of(const seer_access_dim *dim, const int64_t *at) {
+  int64_t axis = at[__builtin_ctz(dim->axes)];
+  return axis / dim->div * dim->lanes + axis % dim->lanes;
+}
+
 static bool next_place(const seer_dag_stage *s, int64_t *at) {
   for (uint32_t a = 0; a < (uint32_t)s->n_space + s->n_reduce; a++) {
     if (++at[a] < s->axis[a].extent) return true;
@@ -51,6 +57,7 @@ static bool is_right(
     int64_t value = eval(dag, s, e, at);
     if (dim->is_affine && value != value_of(dim, at)) return false;
     if (dim->axis >= 0 && value != at[dim->axis]) return false;
+    if (dim->lanes > 0 && value != lanes_of(dim, at)) return false;
     for (uint32_t a = 0; a < (uint32_t)s->n_space + s->n_reduce; a++) {
       int64_t other[SEER_DAG_MAX_AXES];
       memcpy(other, at, sizeof other);
@@ -67,12 +74,28 @@ static bool is_right(
   return dim->is_affine || (dim->constant == 0 && dim->axis < 0);
 }
 
+// Every so many-th block of lanes of an axis; or nearly so.
+static seer_expr random_lanes(seer_dag *dag, uint32_t stage, seer_rng *rng) {
+  seer_expr_pool *pool = &dag->expr;
+  int64_t lanes = seer_rng_range(rng, 1, 2), scale = lanes + seer_rng_chance(rng, 0.2);
+  int64_t blocks = lanes * seer_rng_range(rng, 1, 2) + seer_rng_chance(rng, 0.2);
+  uint32_t axis = (uint32_t)seer_rng_below(rng, N_AXES), other = axis;
+  if (seer_rng_chance(rng, 0.2)) other = (uint32_t)seer_rng_below(rng, N_AXES);
+  seer_expr block = seer_expr_binary(
+      pool, SEER_EXPR_DIV, seer_dag_var(dag, stage, axis), seer_expr_i(pool, blocks));
+  seer_expr lane = seer_expr_binary(
+      pool, SEER_EXPR_MOD, seer_dag_var(dag, stage, other), seer_expr_i(pool, lanes));
+  return seer_expr_binary(pool, SEER_EXPR_ADD,
+      seer_expr_binary(pool, SEER_EXPR_MUL, block, seer_expr_i(pool, scale)), lane);
+}
+
 // Mostly what indices are: sums with constants, now and then divided; else anything.
 static seer_expr random_index(seer_dag *dag, uint32_t stage, seer_rng *rng, uint32_t depth) {
   seer_expr_pool *pool = &dag->expr;
   uint64_t kind = depth == 0 ? seer_rng_below(rng, 2) : seer_rng_below(rng, 10);
   if (kind == 0) return seer_expr_i(pool, seer_rng_range(rng, -3, 9));
   if (kind == 1) return seer_dag_var(dag, stage, (uint32_t)seer_rng_below(rng, N_AXES));
+  if (kind == 7 && seer_rng_chance(rng, 0.5)) return random_lanes(dag, stage, rng);
   seer_expr a = random_index(dag, stage, rng, depth - 1);
   if (kind == 2)
     return seer_expr_binary(pool, SEER_EXPR_MUL, a, seer_expr_i(pool, seer_rng_range(rng, -2, 6)));
@@ -106,7 +129,7 @@ static void indices_are_what_they_say(void **state) {
   (void)state;
   seer_rng rng;
   seer_rng_init(&rng, 7);
-  uint32_t n_affine = 0, n_divided = 0, n_axis = 0, n_fault = 0, n_seen = 0;
+  uint32_t n_affine = 0, n_divided = 0, n_axis = 0, n_lanes = 0, n_fault = 0, n_seen = 0;
   for (uint32_t round = 0; round < 3000; round++) {
     seer_arena *arena = seer_arena_create("test");
     seer_expr index;
@@ -120,6 +143,7 @@ static void indices_are_what_they_say(void **state) {
     n_affine += dim.is_affine;
     n_divided += dim.is_affine && dim.div > 1;
     n_axis += dim.axis >= 0;
+    n_lanes += dim.lanes > 0;
     // Faults in a sum are seen at once; those in a quotient where it has more than one value.
     seer_access_dim bad = dim;
     bad.constant++;
@@ -139,11 +163,15 @@ static void indices_are_what_they_say(void **state) {
       if (dim.div == 1) assert_false(is_right(dag, s, index, &bad));
     }
     bad = dim;
+    bad.lanes++;
+    n_fault += dim.lanes > 0;
+    n_seen += dim.lanes > 0 && !is_right(dag, s, index, &bad);
+    bad = dim;
     bad.is_mod = !bad.is_mod;
     if (dim.is_affine && dim.div > 1) assert_false(is_right(dag, s, index, &bad));
     seer_arena_destroy(arena);
   }
-  assert_true(n_affine > 1500 && n_divided > 100 && n_axis > 200);
+  assert_true(n_affine > 1500 && n_divided > 100 && n_axis > 200 && n_lanes > 20);
   assert_true(n_seen > n_fault * 3 / 4);
 }
 

@@ -1,5 +1,5 @@
-// Random schedules of the Winograd sketches: the loops and the compiled code give what the direct
-// DAG gives, at odd extents; stages in blocks were met; the transforms are straight-line code.
+// Random schedules of the sketches of Winograd's and Strassen's formulations: the loops and the
+// compiled code give what the direct DAG gives, at odd extents; products in blocks were met.
 // SEER_TEST: timeout=300
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "space/lower.h"
 #include "support/jit_check.h"
 #include "support/loop_check.h"
+#include "support/product_net.h"
 #include "support/test.h"
 #include "support/winograd_net.h"
 
@@ -19,6 +20,11 @@ static const winograd_net nets[] = {
     {.n = 1, .h = 12, .w = 16, .ic = 16, .oc = 8, .pad = 1, .has_epilogue = true, .is_hwio = true},
     {.n = 1, .h = 10, .w = 9, .ic = 8, .oc = 8, .pad = 0},
     {.n = 1, .h = 14, .w = 19, .ic = 8, .oc = 9, .pad = 1, .stride = 2, .has_epilogue = true},
+};
+
+static const product_net products[] = {
+    {.n = 1, .y = 1, .x = 19, .k = 66, .c = 96, .has_epilogue = true},
+    {.n = 1, .y = 3, .x = 14, .k = 64, .c = 64, .stride = 2, .is_turned = true},
 };
 
 typedef struct {
@@ -55,31 +61,36 @@ static void check(jit_runner *runner, const loop_expect *expect, const seer_sche
   seer_arena_destroy(arena);
 }
 
-static void test_schedules(void **state) {
+// All sketches of `dag` but the direct ones.
+static void check_all(
+    jit_runner *runner, const seer_dag *dag, uint64_t seed, seer_arena *arena, coverage *c) {
+  seer_sketch_list *list;
+  must(seer_sketch_generate(dag, jit_runner_target(runner), SEER_SPACE_FULL, arena, &list));
+  const loop_expect *expect = loop_expect_make(list, seed, arena);
+  seer_rng rng;
+  seer_rng_init(&rng, seed);
+  for (uint32_t s = 0; s < list->n; s++) {
+    if (strcmp(list->sketch[s]->formulation, "direct") == 0) continue;
+    c->n_sketches++;
+    seer_schedule schedule;
+    seer_schedule_default(list, s, &schedule);
+    note(c, list, &schedule);
+    check(runner, expect, &schedule, s, true);
+    for (uint32_t n = 0; n < N_SAMPLES; n++) {
+      if (seer_schedule_sample(list, s, &rng, &schedule, NULL) != SEER_REJECT_NONE) continue;
+      note(c, list, &schedule);
+      check(runner, expect, &schedule, s * 100 + n, n < 3);
+    }
+  }
+}
+
+static void test_winograd(void **state) {
   (void)state;
   jit_runner *runner = jit_runner_create(NULL);
   coverage c = {0};
   for (size_t k = 0; k < SEER_COUNT_OF(nets); k++) {
     seer_arena *arena = seer_arena_create("net");
-    seer_dag *dag = winograd_net_build(&nets[k], arena);
-    seer_sketch_list *list;
-    must(seer_sketch_generate(dag, jit_runner_target(runner), SEER_SPACE_FULL, arena, &list));
-    const loop_expect *expect = loop_expect_make(list, k + 1, arena);
-    seer_rng rng;
-    seer_rng_init(&rng, k + 1);
-    for (uint32_t s = 0; s < list->n; s++) {
-      if (strncmp(list->sketch[s]->formulation, "winograd", 8) != 0) continue;
-      c.n_sketches++;
-      seer_schedule schedule;
-      seer_schedule_default(list, s, &schedule);
-      note(&c, list, &schedule);
-      check(runner, expect, &schedule, s, true);
-      for (uint32_t n = 0; n < N_SAMPLES; n++) {
-        if (seer_schedule_sample(list, s, &rng, &schedule, NULL) != SEER_REJECT_NONE) continue;
-        note(&c, list, &schedule);
-        check(runner, expect, &schedule, s * 100 + n, n < 3);
-      }
-    }
+    check_all(runner, winograd_net_build(&nets[k], arena), k + 1, arena, &c);
     seer_arena_destroy(arena);
   }
   jit_runner_destroy(runner);
@@ -88,7 +99,23 @@ static void test_schedules(void **state) {
   assert_true(c.n_at_root >= 20);
 }
 
+static void test_strassen(void **state) {
+  (void)state;
+  jit_runner *runner = jit_runner_create(NULL);
+  coverage c = {0};
+  for (size_t k = 0; k < SEER_COUNT_OF(products); k++) {
+    seer_arena *arena = seer_arena_create("net");
+    check_all(runner, product_net_build(&products[k], arena), k + 1, arena, &c);
+    seer_arena_destroy(arena);
+  }
+  jit_runner_destroy(runner);
+  assert_true(c.n_sketches >= 4);
+  assert_true(c.n_in_block >= 5);
+  assert_true(c.n_at_root >= 10);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_schedules)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_winograd), cmocka_unit_test(test_strassen)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
