@@ -1,9 +1,6 @@
 // whole.c - a tuned library -> the untuned one beside it -> both in turns -> what falls back ->
 // the library again.
 //
-// Each turn times a run of both, in alternating order, with a run before it where runs are short:
-// what the other one has left in the caches is not what a library finds that is run by itself.
-// Profiles take turns, too; a task's time in one is the sum over its steps, in all sets of shapes.
 // In the end the profiles are what is known of the library's tasks: a kernel alone, in pairs, has
 // other neighbours in the caches.
 
@@ -15,8 +12,6 @@
 
 #include "base/os.h"
 #include "base/recover.h"
-#include "cli/use.h"
-#include "tune/measure/cores.h"
 #include "tune/select/choose.h"
 #include "tune/select/gather.h"
 
@@ -26,166 +21,10 @@
 #define MIN_S 0.3
 #define MAX_S 3.0
 #define USUAL_S 1.0  // without a time budget
-#define MIN_PAIRS 11
-#define SHORT_RUN_S 0.02
-#define MIN_PROFILES 8  // all lost: p = 0.004
-#define MAX_PROFILES 32
-#define MAX_PROFILE_RUNS 10
-#define MAX_CROWDED 64  // pairs that are taken again, of either kind
 
 double seer_cli_whole_seconds(double budget_s) {
   if (budget_s <= 0) return USUAL_S;
   return fmin(fmax(BUDGET_SHARE * budget_s, MIN_S), MAX_S);
-}
-
-// ---- a library, and which task each of its steps is
-
-typedef struct {
-  seer_use use;
-  int32_t *n_steps;  // by set
-  uint32_t **task_of;  // by set, by step; UINT32_MAX: none
-  seer_step_info *info;  // room for the steps of any set
-} side;
-
-// One untimed profile tells the names.
-static seer_status name_steps(side *s, const seer_network *network, uint32_t set) {
-  seer_use *use = &s->use;
-  int32_t n = seer_use_n_steps(use);
-  s->n_steps[set] = n;
-  s->task_of[set] = SEER_NEW_ARRAY(use->arena, uint32_t, n + 1);
-  SEER_TRY(seer_use_time_steps(use, 1, s->info, n));
-  for (int32_t i = 0; i < n; i++)
-    s->task_of[set][i] = seer_network_find_task(network->set[set], (uint32_t)i, s->info[i].name);
-  return SEER_OK;
-}
-
-static seer_status open_side(
-    const seer_whole *w, const char *folder, seer_pool *pool, seer_arena *arena, side *out) {
-  SEER_TRY(seer_use_open(w->context, folder, "", pool, true, arena, &out->use));
-  int32_t n_most = 0;
-  for (uint32_t set = 0; set < w->network->n_set; set++) {
-    int32_t n = out->use.api->set_n_steps(out->use.model, (int32_t)set);
-    if (n > n_most) n_most = n;
-  }
-  out->info = SEER_NEW_ARRAY(arena, seer_step_info, n_most + 1);
-  out->n_steps = SEER_NEW_ARRAY(arena, int32_t, w->network->n_set);
-  out->task_of = SEER_NEW_ARRAY(arena, uint32_t *, w->network->n_set);
-  for (uint32_t set = 0; set < w->network->n_set; set++) {
-    SEER_TRY(seer_use_select(&out->use, (int32_t)set));
-    SEER_TRY(seer_use_fill(w->context, &out->use));
-    SEER_TRY(name_steps(out, w->network, set));
-  }
-  return SEER_OK;
-}
-
-// The buffers of each set stay bound.
-static seer_status select_set(side *s, uint32_t set) {
-  if (s->use.n_sets == 1) return SEER_OK;
-  s->use.set = (int32_t)set;
-  return seer_rt_to_status(
-      s->use.api->select(s->use.session, (int32_t)set), s->use.path, "a set is missing");
-}
-
-static seer_status run_sets(side *s, double *out_s) {
-  *out_s = 0;
-  for (uint32_t set = 0; set < (uint32_t)s->use.n_sets; set++) {
-    SEER_TRY(select_set(s, set));
-    uint64_t start = seer_os_now_ns();
-    SEER_TRY(seer_use_run(&s->use));
-    *out_s += (double)(seer_os_now_ns() - start) * 1e-9;
-  }
-  return SEER_OK;
-}
-
-static seer_status profile(side *s, uint32_t n_runs, double *seconds) {
-  for (uint32_t set = 0; set < (uint32_t)s->use.n_sets; set++) {
-    SEER_TRY(select_set(s, set));
-    int32_t n = seer_use_n_steps(&s->use);
-    SEER_TRY(seer_use_time_steps(&s->use, n_runs, s->info, n));
-    for (int32_t i = 0; i < n; i++) {
-      uint32_t task = s->task_of[set][i];
-      if (task != UINT32_MAX) seconds[task] += s->info[i].seconds;
-    }
-  }
-  return SEER_OK;
-}
-
-// ---- in turns
-
-typedef struct {
-  const seer_whole *w;
-  side tuned, untuned;
-  seer_cores cores;
-  uint32_t n_crowded;
-  seer_pairs whole, *task;
-} contest;
-
-static uint64_t after(double seconds) { return seer_os_now_ns() + (uint64_t)(seconds * 1e9); }
-
-static seer_status take_turn(contest *c, bool is_tuned, bool is_warm, double *out_s) {
-  side *s = is_tuned ? &c->tuned : &c->untuned;
-  if (is_warm) SEER_TRY(run_sets(s, out_s));
-  return run_sets(s, out_s);
-}
-
-// What was timed while threads shared a core says nothing of either library.
-static bool is_to_be_repeated(contest *c) {
-  if (seer_cores_are_free(&c->cores, c->untuned.use.pool)) return false;
-  return c->n_crowded++ < MAX_CROWDED;
-}
-
-static seer_status pair_runs(contest *c, double for_s) {
-  double tuned_s, untuned_s;
-  SEER_TRY(run_sets(&c->untuned, &untuned_s));
-  SEER_TRY(run_sets(&c->tuned, &tuned_s));
-  bool is_warm = fmax(tuned_s, untuned_s) < SHORT_RUN_S;
-  uint64_t until = after(for_s);
-  seer_pairs *p = &c->whole;
-  while (p->n < SEER_VERDICT_MAX_PAIRS && (p->n < MIN_PAIRS || seer_os_now_ns() < until)) {
-    bool is_first = p->n % 2 == 0;
-    double first_s, second_s;
-    seer_cores_await(&c->cores, c->untuned.use.pool);
-    SEER_TRY(take_turn(c, is_first, is_warm, &first_s));
-    SEER_TRY(take_turn(c, !is_first, is_warm, &second_s));
-    if (is_to_be_repeated(c)) continue;
-    p->tuned[p->n] = is_first ? first_s : second_s;
-    p->untuned[p->n++] = is_first ? second_s : first_s;
-  }
-  return SEER_OK;
-}
-
-static seer_status pair_profiles(contest *c, double for_s, seer_arena *arena) {
-  seer_pairs_summary of_run;
-  seer_pairs_summarise(&c->whole, &of_run);
-  double pair_s = fmax(of_run.tuned_s + of_run.untuned_s, 1e-9),
-         fit = for_s / pair_s / MIN_PROFILES;
-  uint32_t n_runs = (uint32_t)fmin(fmax(fit, 1), MAX_PROFILE_RUNS), n_task = c->w->network->n_task;
-  double *seconds[2] = {
-      SEER_NEW_ARRAY(arena, double, n_task + 1), SEER_NEW_ARRAY(arena, double, n_task + 1)};
-  uint64_t until = after(for_s);
-  for (uint32_t k = 0; k < MAX_PROFILES && (k < MIN_PROFILES || seer_os_now_ns() < until);) {
-    bool is_first = k % 2 == 0;
-    for (int i = 0; i < 2; i++) memset(seconds[i], 0, n_task * sizeof(double));
-    seer_cores_await(&c->cores, c->untuned.use.pool);
-    SEER_TRY(profile(is_first ? &c->tuned : &c->untuned, n_runs, seconds[is_first ? 0 : 1]));
-    SEER_TRY(profile(is_first ? &c->untuned : &c->tuned, n_runs, seconds[is_first ? 1 : 0]));
-    if (is_to_be_repeated(c)) continue;
-    for (uint32_t t = 0; t < n_task; t++) {
-      c->task[t].tuned[k] = seconds[0][t];
-      c->task[t].untuned[k] = seconds[1][t];
-      c->task[t].n = k + 1;
-    }
-    k++;
-  }
-  return SEER_OK;
-}
-
-static seer_status hold(contest *c, const char *untuned_folder, seer_arena *arena) {
-  // The pool's code is the untuned library's, which stays as it is.
-  SEER_TRY(open_side(c->w, untuned_folder, NULL, arena, &c->untuned));
-  SEER_TRY(open_side(c->w, c->w->folder, c->untuned.use.pool, arena, &c->tuned));
-  SEER_TRY(pair_runs(c, c->w->seconds / 2));
-  return pair_profiles(c, c->w->seconds / 2, arena);
 }
 
 // ---- falling back
@@ -196,8 +35,7 @@ typedef struct {
   const seer_choice *untuned;
   seer_arena *arena;
   bool *is_tuned, *falls, *has_fallen;
-  seer_pairs *task;
-  uint32_t *n_steps;  // by task, of all sets
+  seer_contest_times times;
   seer_verdict verdict;
   bool is_unsupported;  // these inputs lead to a side of an If that could not be built
 } trial;
@@ -249,9 +87,9 @@ static seer_status choose_again(const trial *t) {
 // back; 0: not known.
 static double network_seconds(const trial *t, uint32_t task) {
   seer_pairs_summary own;
-  if (t->n_steps[task] == 0) return 0;
-  seer_pairs_summarise(&t->task[task], &own);
-  return (t->verdict.is_all ? own.untuned_s : own.tuned_s) / t->n_steps[task];
+  if (t->times.n_steps[task] == 0) return 0;
+  seer_pairs_summarise(&t->times.task[task], &own);
+  return (t->verdict.is_all ? own.untuned_s : own.tuned_s) / t->times.n_steps[task];
 }
 
 static seer_status store_times(const trial *t) {
@@ -291,7 +129,7 @@ static void say(const trial *t) {
   for (uint32_t k = 0; k < t->w->network->n_task && !v->is_all; k++) {
     seer_pairs_summary own;
     if (!t->falls[k]) continue;
-    seer_pairs_summarise(&t->task[k], &own);
+    seer_pairs_summarise(&t->times.task[k], &own);
     fprintf(stderr,
         "task %u, %s: slower in the network than its untuned schedule (%.1f us, untuned %.1f us): "
         "untuned again\n",
@@ -309,28 +147,17 @@ static uint32_t mark_tuned(trial *t) {
   return n;
 }
 
-static void count_steps(const trial *t, const side *s) {
-  memset(t->n_steps, 0, t->w->network->n_task * sizeof(*t->n_steps));
-  for (uint32_t set = 0; set < t->w->network->n_set; set++)
-    for (int32_t i = 0; i < s->n_steps[set]; i++)
-      if (s->task_of[set][i] != UINT32_MAX) t->n_steps[s->task_of[set][i]]++;
-}
-
 static seer_status compare(trial *t, bool is_last) {
-  seer_arena *arena = seer_arena_create("comparison");
-  contest *c = SEER_NEW(arena, contest);
-  c->w = t->w;
-  c->task = t->task;
-  for (uint32_t k = 0; k < t->w->network->n_task; k++) t->task[k].n = 0;
-  seer_status status = hold(c, t->untuned_folder, arena);
-  if (!status) count_steps(t, &c->tuned);
-  seer_use_close(&c->tuned.use);
-  seer_use_close(&c->untuned.use);
-  if (!status)
-    seer_verdict_decide(
-        &c->whole, t->task, t->is_tuned, t->w->network->n_task, is_last, t->falls, &t->verdict);
-  seer_arena_destroy(arena);
-  if (!status || seer_status_code(status) != SEER_CODE_UNSUPPORTED) return status;
+  const seer_whole *w = t->w;
+  seer_contest contest = {w->context, w->network, w->folder, t->untuned_folder, w->seconds};
+  seer_status status = w->contest ? w->contest(&contest, w->user, &t->times)
+                                  : seer_cli_contest(&contest, NULL, &t->times);
+  if (!status) {
+    seer_verdict_decide(&t->times.whole, t->times.task, t->is_tuned, w->network->n_task, is_last,
+        t->falls, &t->verdict);
+    return SEER_OK;
+  }
+  if (seer_status_code(status) != SEER_CODE_UNSUPPORTED) return status;
   fprintf(stderr, "not compared as a whole: %s\n", seer_status_message(status));
   seer_status_free(status);
   t->is_unsupported = true;
@@ -400,8 +227,8 @@ static seer_status run(void *user) {
       .is_tuned = SEER_NEW_ARRAY(arena, bool, n + 1),
       .falls = SEER_NEW_ARRAY(arena, bool, n + 1),
       .has_fallen = SEER_NEW_ARRAY(arena, bool, n + 1),
-      .task = SEER_NEW_ARRAY(arena, seer_pairs, n + 1),
-      .n_steps = SEER_NEW_ARRAY(arena, uint32_t, n + 1)};
+      .times = {.task = SEER_NEW_ARRAY(arena, seer_pairs, n + 1),
+          .n_steps = SEER_NEW_ARRAY(arena, uint32_t, n + 1)}};
   if (mark_tuned(&t) == 0) return SEER_OK;
   SEER_TRY(
       seer_select_build(w->context, w->network, untuned, SEER_BUILD_LIBRARY, r->untuned_folder));

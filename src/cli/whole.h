@@ -7,7 +7,7 @@
 #ifndef SEER_CLI_WHOLE_H
 #define SEER_CLI_WHOLE_H
 
-#include "cli/command.h"
+#include "cli/contest.h"
 #include "front/front.h"
 #include "tune/record.h"
 #include "tune/select/plain.h"
@@ -21,6 +21,8 @@ typedef struct {
   const char *folder;  // where the library of `choices` lies
   double seconds;  // for one comparison, about; a library that is slow takes longer
   seer_choice *choices;  // [n_task]; those of tasks that fall back change
+  seer_contest_fn *contest;  // NULL: seer_cli_contest
+  void *user;  // of `contest`
 } seer_whole;
 
 // About what a comparison may take in a tuning of `budget_s` (0: no limit of time).

@@ -1,6 +1,7 @@
 // A winner that is far slower than the untuned schedule, whatever its pairs say: the library is
 // compiled without it, the records say so, and what is compiled from them is the same to the byte.
 // What the tasks took in the network goes to the records, and is what the library tells of them.
+// Who wins is made up (no test depends on a clock), but for libraries whose code is not even tiled.
 // SEER_TEST: timeout=240
 #include "cli/whole.h"
 
@@ -48,7 +49,6 @@ static void close_world(world *w) {
   seer_context_destroy(w->context);
 }
 
-// The task of the most arithmetic: its plain, untiled code is many times as slow as any other.
 static uint32_t heaviest(const seer_network *network) {
   uint32_t best = 0;
   for (uint32_t t = 1; t < network->n_task; t++)
@@ -96,7 +96,30 @@ static void expect_same_files(const char *a, const char *b, seer_arena *arena) {
   }
 }
 
-static seer_verdict_report hold(world *w, seer_choice *choices, bool has_records) {
+// Every task takes 10 us, once for each step, but the one that `user` points to, which takes three
+// times as long while it is tuned.
+static seer_status made_up(const seer_contest *contest, void *user, seer_contest_times *out) {
+  const uint32_t *slow = user;
+  uint32_t n_task = contest->network->n_task;
+  double one_s = 1e-5;
+  out->whole.n = 11;
+  for (uint32_t i = 0; i < 11; i++) {
+    out->whole.untuned[i] = one_s * n_task;
+    out->whole.tuned[i] = one_s * (n_task + (slow ? 2 : 0));
+  }
+  for (uint32_t t = 0; t < n_task; t++) {
+    out->task[t].n = 8;
+    out->n_steps[t] = 1;
+    for (uint32_t i = 0; i < 8; i++) {
+      out->task[t].untuned[i] = one_s;
+      out->task[t].tuned[i] = slow && t == *slow ? 3 * one_s : one_s;
+    }
+  }
+  return SEER_OK;
+}
+
+static seer_verdict_report hold(
+    world *w, seer_choice *choices, bool has_records, const uint32_t *slow) {
   const char *out = in_folder(w, "out");
   must(seer_select_build(w->context, w->network, choices, SEER_BUILD_LIBRARY, out));
   seer_whole whole = {.context = w->context,
@@ -105,7 +128,9 @@ static seer_verdict_report hold(world *w, seer_choice *choices, bool has_records
       .session = w->session,
       .folder = out,
       .seconds = 0.1,
-      .choices = choices};
+      .choices = choices,
+      .contest = made_up,
+      .user = (void *)slow};
   seer_verdict_report report;
   must(seer_cli_whole(&whole, w->arena, &report));
   return report;
@@ -117,7 +142,7 @@ static seer_verdict_report hold_with_slow_winner(world *w, bool has_records) {
   plant(w, t);
   seer_choice *choices = choose(w, w->records, 2);
   assert_int_equal(choices[t].origin, SEER_ORIGIN_TUNED);
-  seer_verdict_report report = hold(w, choices, has_records);
+  seer_verdict_report report = hold(w, choices, has_records, &t);
   assert_int_equal(report.n_fallen, 1);
   assert_int_equal(report.fallen[0], t);
   assert_int_equal(choices[t].origin, SEER_ORIGIN_UNTUNED);
@@ -138,7 +163,6 @@ static void test_a_slow_winner_falls_back(void **state) {
   close_world(&w);
 }
 
-// Whether or not it falls back.
 static void test_tasks_have_times_of_the_network(void **state) {
   (void)state;
   world w;
@@ -146,8 +170,8 @@ static void test_tasks_have_times_of_the_network(void **state) {
   plant(&w, lightest(w.network));
   seer_choice *choices = choose(&w, w.records, 2);
   for (uint32_t k = 0; k < w.network->n_task; k++) assert_true(choices[k].network_seconds == 0);
-  hold(&w, choices, true);
-  for (uint32_t k = 0; k < w.network->n_task; k++) assert_true(choices[k].network_seconds > 0);
+  hold(&w, choices, true, NULL);
+  for (uint32_t k = 0; k < w.network->n_task; k++) assert_true(choices[k].network_seconds == 1e-5);
   const char *again = in_folder(&w, "again");
   must(
       seer_select_build(w.context, w.network, choose(&w, w.records, 3), SEER_BUILD_LIBRARY, again));
@@ -169,10 +193,38 @@ static void test_what_is_untuned_is_not_compared(void **state) {
   (void)state;
   world w;
   open_world(&w);
-  seer_verdict_report report = hold(&w, choose(&w, NULL, 1), true);
+  seer_verdict_report report = hold(&w, choose(&w, NULL, 1), true, NULL);
   assert_int_equal(report.n_pairs, 0);
   assert_int_equal(report.n_fallen, 0);
   assert_string_equal(report.text, "");
+  close_world(&w);
+}
+
+// Code that tiles nothing takes many times as long, on any machine and whoever else uses it.
+static void test_a_contest_tells_which_is_slow(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  uint32_t n_task = w.network->n_task;
+  seer_choice *plain;
+  must(seer_plain_choices(w.context, w.network, w.arena, &plain));
+  const char *slow = in_folder(&w, "slow"), *fast = in_folder(&w, "fast");
+  must(seer_select_build(w.context, w.network, plain, SEER_BUILD_LIBRARY, slow));
+  must(seer_select_build(w.context, w.network, choose(&w, NULL, 1), SEER_BUILD_LIBRARY, fast));
+  seer_contest_times times = {.task = SEER_NEW_ARRAY(w.arena, seer_pairs, n_task),
+      .n_steps = SEER_NEW_ARRAY(w.arena, uint32_t, n_task)};
+  for (int turned = 0; turned < 2; turned++) {
+    seer_contest contest = {w.context, w.network, turned ? fast : slow, turned ? slow : fast, 0.1};
+    must(seer_cli_contest(&contest, NULL, &times));
+    uint32_t t = heaviest(w.network);
+    seer_pairs_summary whole, task;
+    seer_pairs_summarise(&times.whole, &whole);
+    seer_pairs_summarise(&times.task[t], &task);
+    assert_true(whole.n >= 11 && task.n >= 8);
+    assert_true(turned ? whole.speedup > 1 : whole.speedup < 1);
+    assert_true(turned ? task.speedup > 1 : task.speedup < 1);
+    for (uint32_t k = 0; k < n_task; k++) assert_int_not_equal(times.n_steps[k], 0);
+  }
   close_world(&w);
 }
 
@@ -181,6 +233,7 @@ int main(void) {
       cmocka_unit_test(test_a_slow_winner_falls_back),
       cmocka_unit_test(test_tasks_have_times_of_the_network),
       cmocka_unit_test(test_so_it_does_without_records),
+      cmocka_unit_test(test_a_contest_tells_which_is_slow),
       cmocka_unit_test(test_what_is_untuned_is_not_compared),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

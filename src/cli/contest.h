@@ -1,0 +1,32 @@
+// contest.h - a tuned library and the untuned one, run in turns: how long either takes, as a whole
+// and task by task. What that means is said by tune/verdict.h.
+//
+// Errors: those of loading and running. One thread, as all commands.
+#ifndef SEER_CLI_CONTEST_H
+#define SEER_CLI_CONTEST_H
+
+#include "cli/command.h"
+#include "front/front.h"
+#include "tune/verdict.h"
+
+typedef struct {
+  seer_context *context;
+  const seer_network *network;
+  const char *tuned_folder, *untuned_folder;  // a library in each
+  double seconds;  // about what it may take; libraries that are slow take longer
+} seer_contest;
+
+// Of all sets of input shapes together; the arrays are the caller's.
+typedef struct {
+  seer_pairs whole;
+  seer_pairs *task;  // [n_task] of profiles, all steps of a task together
+  uint32_t *n_steps;  // [n_task] of the tuned library
+} seer_contest_times;
+
+// Who takes the times: seer_cli_contest, or a test that has its own.
+typedef seer_status seer_contest_fn(
+    const seer_contest *contest, void *user, seer_contest_times *out);
+SEER_MUST_USE seer_status seer_cli_contest(
+    const seer_contest *contest, void *user, seer_contest_times *out);
+
+#endif
