@@ -78,7 +78,9 @@ static seer_status run_sets(side *s, double *out_s) {
   return SEER_OK;
 }
 
-static seer_status profile(side *s, uint32_t n_runs, double *seconds) {
+// seconds[n_task], and behind them those of all steps.
+static seer_status profile(side *s, uint32_t n_runs, uint32_t n_task, double *seconds) {
+  memset(seconds, 0, (n_task + 1) * sizeof(double));
   for (uint32_t set = 0; set < (uint32_t)s->use.n_sets; set++) {
     SEER_TRY(select_set(s, set));
     int32_t n = seer_use_n_steps(&s->use);
@@ -86,6 +88,7 @@ static seer_status profile(side *s, uint32_t n_runs, double *seconds) {
     for (int32_t i = 0; i < n; i++) {
       uint32_t task = s->task_of[set][i];
       if (task != UINT32_MAX) seconds[task] += s->info[i].seconds;
+      seconds[n_task] += s->info[i].seconds;
     }
   }
   return SEER_OK;
@@ -135,28 +138,33 @@ static seer_status pair_runs(turns *c, double for_s) {
   return SEER_OK;
 }
 
+static void add_profiles(turns *c, const double *tuned, const double *untuned) {
+  seer_contest_times *out = c->out;
+  uint32_t n_task = c->w->network->n_task;
+  for (uint32_t t = 0; t <= n_task; t++) {
+    seer_pairs *p = t < n_task ? &out->task[t] : &out->profile;
+    p->tuned[p->n] = tuned[t];
+    p->untuned[p->n++] = untuned[t];
+  }
+}
+
 static seer_status pair_profiles(turns *c, double for_s, seer_arena *arena) {
   seer_pairs_summary of_run;
   seer_pairs_summarise(&c->out->whole, &of_run);
   double pair_s = fmax(of_run.tuned_s + of_run.untuned_s, 1e-9),
          fit = for_s / pair_s / MIN_PROFILES;
   uint32_t n_runs = (uint32_t)fmin(fmax(fit, 1), MAX_PROFILE_RUNS), n_task = c->w->network->n_task;
-  double *seconds[2] = {
-      SEER_NEW_ARRAY(arena, double, n_task + 1), SEER_NEW_ARRAY(arena, double, n_task + 1)};
+  double *tuned = SEER_NEW_ARRAY(arena, double, n_task + 1),
+         *untuned = SEER_NEW_ARRAY(arena, double, n_task + 1);
+  const seer_pairs *p = &c->out->profile;
   uint64_t until = after(for_s);
-  for (uint32_t k = 0; k < MAX_PROFILES && (k < MIN_PROFILES || seer_os_now_ns() < until);) {
-    bool is_first = k % 2 == 0;
-    for (int i = 0; i < 2; i++) memset(seconds[i], 0, n_task * sizeof(double));
+  while (p->n < MAX_PROFILES && (p->n < MIN_PROFILES || seer_os_now_ns() < until)) {
+    bool is_first = p->n % 2 == 0;
     seer_cores_await(&c->cores, c->untuned.use.pool);
-    SEER_TRY(profile(is_first ? &c->tuned : &c->untuned, n_runs, seconds[is_first ? 0 : 1]));
-    SEER_TRY(profile(is_first ? &c->untuned : &c->tuned, n_runs, seconds[is_first ? 1 : 0]));
-    if (is_to_be_repeated(c)) continue;
-    for (uint32_t t = 0; t < n_task; t++) {
-      c->out->task[t].tuned[k] = seconds[0][t];
-      c->out->task[t].untuned[k] = seconds[1][t];
-      c->out->task[t].n = k + 1;
-    }
-    k++;
+    if (is_first) SEER_TRY(profile(&c->tuned, n_runs, n_task, tuned));
+    SEER_TRY(profile(&c->untuned, n_runs, n_task, untuned));
+    if (!is_first) SEER_TRY(profile(&c->tuned, n_runs, n_task, tuned));
+    if (!is_to_be_repeated(c)) add_profiles(c, tuned, untuned);
   }
   return SEER_OK;
 }
@@ -185,7 +193,7 @@ seer_status seer_cli_contest(const seer_contest *contest, void *user, seer_conte
   turns *c = SEER_NEW(arena, turns);
   c->w = contest;
   c->out = out;
-  out->whole.n = 0;
+  out->whole.n = out->profile.n = 0;
   for (uint32_t k = 0; k < contest->network->n_task; k++) out->task[k].n = 0;
   seer_status status = take_turns(c, arena);
   seer_use_close(&c->tuned.use);

@@ -18,8 +18,9 @@ typedef struct {
 
 // Of all sets of input shapes together; the arrays are the caller's.
 typedef struct {
-  seer_pairs whole;
-  seer_pairs *task;  // [n_task] of profiles, all steps of a task together
+  seer_pairs whole;  // of runs
+  seer_pairs profile;  // of profiles: all steps, also those that are no task's
+  seer_pairs *task;  // [n_task] of the same profiles, all steps of a task together
   uint32_t *n_steps;  // [n_task] of the tuned library
 } seer_contest_times;
 

@@ -12,6 +12,7 @@
 
 #include "base/os.h"
 #include "base/recover.h"
+#include "base/stats.h"
 #include "tune/select/choose.h"
 #include "tune/select/gather.h"
 
@@ -83,13 +84,27 @@ static seer_status choose_again(const trial *t) {
 
 // ---- times in the network
 
-// What one occurrence took in the library that is there now, which is the untuned one if all fell
-// back; 0: not known.
-static double network_seconds(const trial *t, uint32_t task) {
-  seer_pairs_summary own;
-  if (t->times.n_steps[task] == 0) return 0;
-  seer_pairs_summarise(&t->times.task[task], &own);
-  return (t->verdict.is_all ? own.untuned_s : own.tuned_s) / t->times.n_steps[task];
+// Sets what one occurrence of each task took in the library that is there now, which is the untuned
+// one if all fell back; 0: not known. That is its mean in the faster half of the profiles, and so
+// the tasks' times add up to what a run takes in which nothing disturbs (lower quartiles of each
+// task would be of different moments, and add up to less).
+static void find_times(const trial *t, double *out_s) {
+  const seer_contest_times *times = &t->times;
+  const seer_pairs *all = &times->profile;
+  const double *total = t->verdict.is_all ? all->untuned : all->tuned;
+  double sorted[SEER_VERDICT_MAX_PAIRS];
+  memcpy(sorted, total, all->n * sizeof(double));
+  double middle = all->n ? seer_median(sorted, all->n) : 0;
+  for (uint32_t k = 0; k < t->w->network->n_task; k++) {
+    const double *own = t->verdict.is_all ? times->task[k].untuned : times->task[k].tuned;
+    double sum = 0, n = 0;
+    for (uint32_t i = 0; i < all->n; i++) {
+      if (total[i] > middle) continue;
+      sum += own[i];
+      n += times->n_steps[k];
+    }
+    out_s[k] = n > 0 ? sum / n : 0;
+  }
 }
 
 static seer_status store_times(const trial *t) {
@@ -103,7 +118,7 @@ static seer_status store_times(const trial *t) {
         .target = target,
         .schedule = seer_schedule_print(choice->sketches, &choice->schedule, t->arena),
         .origin = seer_origin_name(SEER_ORIGIN_NETWORK),
-        .seconds = network_seconds(t, k)};
+        .seconds = choice->network_seconds};
     if (record.seconds <= 0) continue;
     SEER_TRY(seer_records_workload(w->records, task->dag, task->key, task->name, &record.workload));
     SEER_TRY(seer_records_add(w->records, &record));
@@ -113,8 +128,9 @@ static seer_status store_times(const trial *t) {
 
 static seer_status keep_times(const trial *t) {
   const seer_whole *w = t->w;
-  for (uint32_t k = 0; k < w->network->n_task; k++)
-    w->choices[k].network_seconds = network_seconds(t, k);
+  double *seconds = SEER_NEW_ARRAY(t->arena, double, w->network->n_task + 1);
+  find_times(t, seconds);
+  for (uint32_t k = 0; k < w->network->n_task; k++) w->choices[k].network_seconds = seconds[k];
   if (w->records) SEER_TRY(choose_after(t, store_times));
   return seer_select_build(w->context, w->network, w->choices, SEER_BUILD_LIBRARY, w->folder);
 }

@@ -153,5 +153,15 @@ seer_roofline seer_roofline_build(
 
 double seer_roofline_seconds(const seer_dag *dag, const seer_target *target, double cold_bytes) {
   seer_roofline r = seer_roofline_build(dag, target, cold_bytes);
-  return fmax(fmax(r.compute_s, r.level_s[0]), fmax(r.level_s[1], r.level_s[2]));
+  double bytes_s = fmax(r.level_s[0], fmax(r.level_s[1], r.level_s[2]));
+  return fmax(r.compute_s, bytes_s / SEER_ROOFLINE_BEST_BANDWIDTH);
+}
+
+// Another formulation may need less arithmetic than the task's own DAG.
+double seer_roofline_task_seconds(const seer_dag *dag, const seer_sketch_list *sketches,
+    const seer_target *target, double cold_bytes) {
+  double least = seer_roofline_seconds(dag, target, cold_bytes);
+  for (uint32_t k = 0; k < sketches->n; k++)
+    least = fmin(least, seer_roofline_seconds(sketches->sketch[k]->dag, target, cold_bytes));
+  return least;
 }

@@ -1,6 +1,7 @@
 // accept_shared.c - several sets of input shapes: the tasks whose winners pack the same weights
-// differently -> schedules that read one packed form (share.c), measured in turns with the winner,
-// checked and recorded, so that compiling from the records finds them.
+// differently -> schedules that read one packed form (share.c), measured in turns with the winner;
+// the best that is right is judged by fresh pairs (decision 47) and recorded, so that compiling
+// from the records finds it.
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,25 @@ static seer_status store(
   return seer_records_add(s->records, &record);
 }
 
+// One that may take the place, by the pairs that it was chosen by: is it right, and is it fast
+// enough by others, which are in *c then?
+static seer_status passes(seer_session *s, const seer_share_offer *offer, double max_loss,
+    seer_contender *c, bool *out_passes) {
+  seer_measure_request request = {.task = offer->task, .schedule = c->schedule};
+  seer_measured_class cls;
+  char message[SEER_MEASURE_MESSAGE_BYTES] = "";
+  *out_passes = false;
+  SEER_TRY(s->measure->check(s->measurer, &request, &cls, message, sizeof message));
+  if (cls != SEER_MEASURED_OK) {
+    s->totals.failed[cls]++;
+    return SEER_OK;
+  }
+  SEER_TRY(s->measure->compare(
+      s->measurer, offer->task, &c->schedule, 1, &offer->own->schedule, PAIRS, &c->ab, NULL));
+  *out_passes = c->ab.n_pairs > 0 && c->ab.speedup * (1 + max_loss) >= 1;
+  return SEER_OK;
+}
+
 static seer_status judge(
     void *user, const seer_share_offer *offer, seer_choice *out_choice, double *out_ratio) {
   seer_session *s = user;
@@ -63,14 +83,9 @@ static seer_status judge(
   qsort(contenders, n, sizeof *contenders, seer_contender_by_speedup);
   double max_loss = seer_context_f64(s->context, SEER_OPT_SHARE_WEIGHTS);
   for (uint32_t k = 0; k < n && contenders[k].ab.speedup * (1 + max_loss) >= 1; k++) {
-    seer_measure_request request = {.task = t, .schedule = contenders[k].schedule};
-    seer_measured_class cls;
-    char message[200] = "";
-    SEER_TRY(s->measure->check(s->measurer, &request, &cls, message, sizeof message));
-    if (cls != SEER_MEASURED_OK) {
-      s->totals.failed[cls]++;
-      continue;
-    }
+    bool does_pass;
+    SEER_TRY(passes(s, offer, max_loss, &contenders[k], &does_pass));
+    if (!does_pass) continue;
     SEER_TRY(store(s, t, &offer->own->schedule, &contenders[k]));
     out_choice->schedule = contenders[k].schedule;
     out_choice->seconds = contenders[k].ab.seconds;

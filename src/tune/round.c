@@ -14,9 +14,10 @@
 #define N_CARRIED 3  // winners of a round that are re-fitted to relatives
 #define MAX_RELATIVES 24
 #define HOPELESS 4  // times the best's time, by the analytic model
-#define WITNESSES 2  // per round: first, and in the middle
+#define NEW_PER_WITNESS 5  // one more known schedule is run for so many new ones
 #define LOCK_PATIENCE_NS 60000000000u  // for another process that holds the file of records
-#define CONFIRMATIONS 3  // per round: others near the top that were measured once or twice
+#define MAX_CONFIRMATIONS 3  // per round: others near the top that were measured once or twice
+#define MAX_WITNESSES (2 + MAX_CONFIRMATIONS)  // the best: in front, and in the middle
 
 // ---- learning from a result
 void seer_session_refresh_best(seer_session *s, uint32_t t) {
@@ -135,18 +136,21 @@ static void insert_witness(batch *b, uint32_t at, const seer_schedule *schedule)
   b->n++;
 }
 
-// n_new proposals are in place from index 0; the best goes in front and in the middle, others that
-// need another look behind it.
+// n_new proposals are in place from index 0; the best goes in front, others that need another look
+// behind the middle, and, where there is room, the best once more before those.
 static void add_witnesses(seer_session *s, uint32_t t, uint32_t n_new, batch *b) {
-  seer_schedule best;
+  seer_schedule best, others[MAX_CONFIRMATIONS];
   double best_s = seer_search_best(s->task[t].search, &best);
   b->n = n_new;
   if (!s->policy->traits->has_witnesses || best_s <= 0 || n_new == 0) return;
-  seer_schedule others[CONFIRMATIONS];
-  uint32_t n = seer_search_unconfirmed(s->task[t].search, CONFIRMATIONS, others);
+  uint32_t room =
+      n_new / NEW_PER_WITNESS < MAX_WITNESSES - 1 ? n_new / NEW_PER_WITNESS : MAX_WITNESSES - 1;
+  uint32_t n = seer_search_unconfirmed(
+      s->task[t].search, room < MAX_CONFIRMATIONS ? room : MAX_CONFIRMATIONS, others);
   insert_witness(b, 0, &best);
-  insert_witness(b, n_new / 2 + 1, &best);
-  for (uint32_t k = 0; k < n; k++) insert_witness(b, n_new / 2 + 2 + k, &others[k]);
+  uint32_t at = n_new / 2 + 1;
+  if (n < room) insert_witness(b, at++, &best);
+  for (uint32_t k = 0; k < n; k++) insert_witness(b, at++, &others[k]);
 }
 
 static seer_status measure(seer_session *s, uint32_t t, batch *b) {
@@ -282,9 +286,9 @@ static seer_status propose(seer_session *s, seer_pick *pick, batch *b) {
   seer_session_emit(s, &event);
   if (s->policy->traits->tries_untuned && state->n_trial == 0)
     seer_search_queue(s->task[t].search, &s->task[t].untuned, SEER_ORIGIN_UNTUNED);
-  b->proposals = SEER_NEW_ARRAY(s->round, seer_proposal, pick->n + WITNESSES + CONFIRMATIONS);
-  b->requests = SEER_NEW_ARRAY(s->round, seer_measure_request, pick->n + WITNESSES + CONFIRMATIONS);
-  b->results = SEER_NEW_ARRAY(s->round, seer_measure_result, pick->n + WITNESSES + CONFIRMATIONS);
+  b->proposals = SEER_NEW_ARRAY(s->round, seer_proposal, pick->n + MAX_WITNESSES);
+  b->requests = SEER_NEW_ARRAY(s->round, seer_measure_request, pick->n + MAX_WITNESSES);
+  b->results = SEER_NEW_ARRAY(s->round, seer_measure_result, pick->n + MAX_WITNESSES);
   uint64_t start = seer_os_now_ns();
   SEER_TRY(seer_search_propose(s->task[t].search, s->bank, pick->n, b->proposals, &n));
   s->totals.propose_s += (double)(seer_os_now_ns() - start) * 1e-9;

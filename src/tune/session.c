@@ -122,12 +122,7 @@ static seer_status add_task(seer_session *s, uint32_t t, double cold_bytes) {
   seer_task_state *state = &s->state.task[t];
   state->weight = (double)task->weight / s->network->n_set;
   state->flops = task->flops;
-  // Another formulation may need less arithmetic than the task's own DAG.
-  state->bound_s = seer_roofline_seconds(task->dag, s->target, cold_bytes);
-  for (uint32_t k = 0; k < own->sketches->n; k++) {
-    double bound_s = seer_roofline_seconds(own->sketches->sketch[k]->dag, s->target, cold_bytes);
-    if (bound_s < state->bound_s) state->bound_s = bound_s;
-  }
+  state->bound_s = seer_roofline_task_seconds(task->dag, own->sketches, s->target, cold_bytes);
   if (s->records) {
     SEER_TRY(seer_records_workload(s->records, task->dag, task->key, task->name, &own->workload));
   }
