@@ -85,25 +85,28 @@ static seer_status choose_again(const trial *t) {
 // ---- times in the network
 
 // Sets what one occurrence of each task took in the library that is there now, which is the untuned
-// one if all fell back; 0: not known. That is its mean in the faster half of the profiles, and so
-// the tasks' times add up to what a run takes in which nothing disturbs (lower quartiles of each
-// task would be of different moments, and add up to less).
+// one if all fell back; 0: not known. That is its share of all steps, in the faster half of the
+// profiles, of what a run took: so the tasks' times add up to a run but for steps that are no
+// task's. (The lower quartile of each task would be of moments of its own, and add up to less.)
 static void find_times(const trial *t, double *out_s) {
   const seer_contest_times *times = &t->times;
   const seer_pairs *all = &times->profile;
-  const double *total = t->verdict.is_all ? all->untuned : all->tuned;
+  bool is_untuned = t->verdict.is_all;
+  const double *total = is_untuned ? all->untuned : all->tuned;
+  double run_s = is_untuned ? t->verdict.whole.untuned_s : t->verdict.whole.tuned_s;
   double sorted[SEER_VERDICT_MAX_PAIRS];
   memcpy(sorted, total, all->n * sizeof(double));
   double middle = all->n ? seer_median(sorted, all->n) : 0;
   for (uint32_t k = 0; k < t->w->network->n_task; k++) {
-    const double *own = t->verdict.is_all ? times->task[k].untuned : times->task[k].tuned;
-    double sum = 0, n = 0;
+    const double *own = is_untuned ? times->task[k].untuned : times->task[k].tuned;
+    double own_s = 0, all_s = 0;
     for (uint32_t i = 0; i < all->n; i++) {
       if (total[i] > middle) continue;
-      sum += own[i];
-      n += times->n_steps[k];
+      own_s += own[i];
+      all_s += total[i];
     }
-    out_s[k] = n > 0 ? sum / n : 0;
+    bool is_known = all_s > 0 && times->n_steps[k] > 0;
+    out_s[k] = is_known ? run_s * own_s / all_s / times->n_steps[k] : 0;
   }
 }
 
