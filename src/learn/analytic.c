@@ -13,6 +13,10 @@
 #define SCALE 0.6
 #define PHASE_SECONDS 2.7e-6  // waking the pool and waiting for the last part
 #define PART_SECONDS 1.25e-7  // claiming one part
+// A line that is another thread's takes as long as so many from L3, there and back: 3 ns or 29, as
+// the two threads share a cache or do not, where L3 takes 1 (Zen 4, 2026-11; doc/decisions, 55).
+// What is chosen must do for both.
+#define CROSSING_COST 8.0
 
 static double statement_seconds(const seer_statement_profile *p, const seer_target *target) {
   // cycles/s from the peak: lanes * ports * 2 operations per cycle
@@ -35,6 +39,7 @@ double seer_analytic_seconds(const seer_nest *nest, const seer_target *target) {
     double threads = target->threads < p.parts ? target->threads : p.parts;
     double waves = ceil(p.parts / threads);
     total += statement_seconds(&p, target) * waves / p.parts;
+    total += CROSSING_COST * p.crossing / (target->l3_gbs * 1e9) / target->threads;
   }
   for (uint32_t r = 0; r < nest->n_phase; r++) {
     total += PHASE_SECONDS + PART_SECONDS * nest->n_parts[r] / target->threads;

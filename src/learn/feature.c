@@ -1,5 +1,5 @@
 // feature.c - nest summary -> rows of named numbers for the cost model, one per statement.
-// 81 columns, most of which say in another way what Ansor's 164 (OSDI'20, appendix) do: work by
+// 82 columns, most of which say in another way what Ansor's 164 (OSDI'20, appendix) do: work by
 // kind of operation, the loops around it, and for the target and its three largest operands bytes,
 // moved bytes by cache level, stride, reuse and tile. Strides and touched bytes are exact for
 // affine indices, the packed layout is the one that is measured, and every statement has a row of
@@ -112,6 +112,7 @@ static void fill_row(const seer_nest *nest, const seer_nest_statement *st,
     row[COLUMN_to_l1_bytes + l] = slog(p.moved[l]);
     row[COLUMN_intensity_l1 + l] = slog(16 * ops / (p.moved[l] + 1));
   }
+  row[COLUMN_crossing_bytes] = slog(p.crossing);
   fill_accesses(st, access, row);
 }
 

@@ -7,7 +7,7 @@
 #include "setup/target.h"
 #include "space/nest.h"
 
-#define SEER_FEATURE_VERSION 2
+#define SEER_FEATURE_VERSION 3
 
 extern const char *const seer_feature_name[];
 extern const size_t seer_feature_count;

@@ -112,6 +112,25 @@ static void profile_caches(const seer_nest_statement *st, const seer_target *tar
   }
 }
 
+// The parts of a phase are cut into as many blocks of neighbours as there are threads, so the
+// outermost parallel loop says which thread has what. A tensor stays with the threads that have it
+// if that loop moves through its outermost dimension: each has a block of its memory then, in every
+// such step.
+static double crossing_bytes(
+    const seer_nest_statement *st, const seer_nest_access *access, double bytes, double threads) {
+  if (access->storage != SEER_NEST_ARG || access->is_whole || threads < 2) return 0;
+  double others = (threads - 1) / threads;
+  uint32_t cut = 0, outermost = 0;
+  while (cut < st->n_loop && (st->loop[cut].ann != SEER_LOOP_PARALLEL || st->loop[cut].extent == 1))
+    cut++;
+  while (outermost + 1u < access->rank && access->dim[outermost] == 1) outermost++;
+  if (cut == st->n_loop) return others * bytes;  // one thread does it all
+  if (access->loop_dim[cut] == SEER_NEST_NO_DIM) return threads * others * bytes;  // all read it
+  if (access->loop_dim[cut] != outermost) return others * bytes;
+  double blocks = (double)st->loop[cut].extent;
+  return fmod(blocks, threads) == 0 ? 0 : bytes * min_d(others, (threads - 1) / (2 * blocks));
+}
+
 // A reduction loop whose iterations read some of the same elements.
 static bool is_window(const seer_nest_statement *st, const footprint *feet, uint32_t l) {
   if (!st->loop[l].is_reduce) return false;
@@ -263,6 +282,9 @@ void seer_profile_statement(const seer_nest_statement *st, const seer_target *ta
     out->moved[level] = 0;
     for (uint32_t a = 0; a < st->n_access; a++) out->moved[level] += moved[a][level];
   }
+  out->crossing = 0;
+  for (uint32_t a = 0; a < st->n_access; a++)
+    out->crossing += crossing_bytes(st, &st->access[a], feet.bytes[a][0], target->threads);
   for (uint32_t a = 0; out_access && a < st->n_access; a++) {
     memcpy(out_access[a].moved, moved[a], sizeof moved[a]);
     profile_access(st, a, &feet, &out_access[a]);

@@ -28,6 +28,9 @@ typedef struct {
   double load_cycles;  // of one execution: loads and stores that hit L1
   double cycles;  // of the whole statement, one thread, data in L1
   double moved[3];  // bytes that come into L1, L2, L3, all accesses together
+  // Bytes of arguments that threads read or write outside of their shares of the tensor: lines that
+  // pass from one core's caches to another's, and have to pass back (doc/decisions, 55).
+  double crossing;
   double parts;
 } seer_statement_profile;
 

@@ -30,6 +30,7 @@ typedef struct {
   const seer_built_kernels *kernels;
   const uint32_t *kernel_of_step;
   seer_weight_file *weights;
+  uint32_t n_threads;
   seer_arena *arena;
   uint32_t *root;  // by value id
   place *place;  // by root
@@ -208,7 +209,7 @@ static seer_status place_values(builder *b, uint64_t *out_arena_bytes) {
     if (p->is_used && p->kind == 0)
       block[n++] = (seer_memory_block){p->n_bytes > 0 ? p->n_bytes : 1, p->first, p->last, 0};
   }
-  *out_arena_bytes = seer_memory_place(block, n, b->arena);
+  *out_arena_bytes = seer_memory_place(block, n, b->n_threads, b->arena);
   n = 0;
   for (uint32_t v = 1; v < graph->n_value; v++) {
     place *p = &b->place[v];
@@ -510,11 +511,13 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
     seer_arena *arena, seer_built_plan *out) {
   network = network->set[set];
   const seer_graph *graph = network->graph;
+  const seer_target *target = seer_context_target(context);
   builder b = {.network = network,
       .graph = graph,
       .kernels = kernels,
       .kernel_of_step = kernels->of_step[set],
       .weights = weights,
+      .n_threads = target->threads,
       .arena = arena};
   b.root = SEER_NEW_ARRAY(arena, uint32_t, graph->n_value + 1);
   b.place = SEER_NEW_ARRAY(arena, place, graph->n_value + 1);
@@ -534,7 +537,6 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
   for (uint32_t i = 0; i < graph->n_input; i++) io[i] = describe(&b, graph->input[i]);
   for (uint32_t i = 0; i < graph->n_output; i++)
     io[graph->n_input + i] = describe(&b, graph->output[i]);
-  const seer_target *target = seer_context_target(context);
   header.features_string = put_string(&b, target->features);
   header.cpu_string = put_string(&b, target->cpu);
   header.shared_bytes = b.shared_bytes;

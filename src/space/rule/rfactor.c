@@ -20,6 +20,31 @@ static bool is_contiguous(const seer_dag *dag, uint32_t stage, uint32_t axis) {
   return false;
 }
 
+// The reduction axis that alone moves the outermost dimension of what the stage reads: threads that
+// are cut along another axis read what others wrote (doc/decisions, 55). The end of the axes: none.
+static uint32_t find_outermost(const seer_dag *dag, uint32_t stage) {
+  const seer_access_table *table = dag->access;
+  const seer_dag_stage *s = &dag->stage[stage];
+  uint32_t end = (uint32_t)s->n_space + s->n_reduce, found = end;
+  for (uint32_t k = table->first_load[stage]; k < table->first_load[stage + 1]; k++) {
+    const seer_access *load = &table->load[k];
+    const seer_dag_buf *buf = &dag->buf[load->buf];
+    uint32_t d = 0;
+    while (d < buf->rank && buf->dim[d] == 1) d++;
+    if (buf->kind == SEER_BUF_WEIGHT || d == buf->rank) continue;
+    const seer_access_dim *index = seer_access_index(table, load, d);
+    uint32_t axis = end;
+    for (uint32_t a = 0; a < end; a++) {
+      if (s->axis[a].extent == 1 || !(index->moving >> a & 1)) continue;
+      if (axis < end || a < s->n_space) return end;
+      axis = a;
+    }
+    if (axis == end || (found < end && found != axis)) return end;
+    found = axis;
+  }
+  return found;
+}
+
 static void push(const seer_rule_context *context, const seer_plan *plan, uint32_t stage,
     uint32_t axis, int64_t factor, bool is_inner, int rank) {
   seer_plan *next = seer_plan_next(context, plan, stage, is_inner ? "lanes" : "chunks");
@@ -66,11 +91,13 @@ static seer_rule_answer apply(
     push(context, plan, stage, inner, factor, true, has_contiguous ? -1 : 1);
     made = true;
   }
+  uint32_t outermost = is_ansor || threads < 2 ? end : find_outermost(plan->dag, stage);
+  if (outermost < end) longest = outermost;
   int64_t chunks = seer_min_i64(PARTS_PER_THREAD * threads, s->axis[longest].extent);
   if (is_ansor) {
     while (s->axis[longest].extent % chunks != 0) chunks--;
   }
-  if (is_ansor || (space < PARTS_PER_THREAD * threads && chunks > 1)) {
+  if (is_ansor || ((space < PARTS_PER_THREAD * threads || outermost < end) && chunks > 1)) {
     push(context, plan, stage, longest, chunks, false, 2);
     made = true;
   }

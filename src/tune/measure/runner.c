@@ -151,21 +151,32 @@ static void settle(void *arg, uint32_t part, uint32_t thread) {
   }
 }
 
-// One sample: nanoseconds per call over `n_calls` calls. Waking the workers costs up to 50 us on a
-// virtual machine; a network pays it once a run, not once a kernel, so it comes before the clock.
+static double settle_ns(seer_runner *runner) {
+  uint64_t start = seer_os_now_ns();
+  seer_pool_run(runner->pool, seer_pool_threads(runner->pool), settle, runner);
+  return (double)(seer_os_now_ns() - start);
+}
+
+// One sample: nanoseconds per call over `n_calls` calls. A call also costs what its threads take to
+// get back the lines of their shares that it has moved to other threads' caches, beyond what
+// settling takes where nothing was moved: in a network the steps around it pay that (doc/decisions,
+// 55). Waking the workers costs up to 50 us on a virtual machine; a network pays it once a run, not
+// once a kernel, so it comes before the clock.
 static double sample_ns(
     seer_runner *runner, const loaded *l, seer_call *c, uint32_t n_calls, uint64_t *nth) {
-  uint64_t sum = 0;
+  double sum = 0;
   seer_pool_begin(runner->pool);
+  (void)settle_ns(runner);
   for (uint32_t i = 0; i < n_calls; i++) {
     seer_call_rotate(c, l->kernel, &runner->weights, (*nth)++);
-    seer_pool_run(runner->pool, seer_pool_threads(runner->pool), settle, runner);
     uint64_t start = seer_os_now_ns();
     call(runner, l, c);
-    sum += seer_os_now_ns() - start;
+    sum += (double)(seer_os_now_ns() - start);
+    double back = settle_ns(runner);
+    sum += fmax(0, back - settle_ns(runner));
   }
   seer_pool_end(runner->pool);
-  return (double)sum / n_calls;
+  return sum / n_calls;
 }
 
 // What disturbs a shared machine only ever slows a kernel down, in bursts of a few milliseconds:

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "learn/feature.h"
+#include "learn/profile.h"
 #include "learn_nets.h"
 #include "support/random_dag.h"
 #include "support/test.h"
@@ -38,10 +39,13 @@ static void a_product_by_hand(void **state) {
   target = test_target_wide;
   target.threads = 3;
   want = 0.6 * (cycles + 0.2 * (l2 + l3 + dram)) * 3 / 8 + 2.7e-6 + 1.25e-7 * 8 / 3;
+  // The thirds of eight blocks are not those of memory: of 32 KiB an eighth is another thread's.
+  want += 8 * 32768 / 8 / 50e9 / 3;
   learn_near(seer_analytic_seconds(&nest, &target), want, "three threads");
   // More threads than parts: each takes one.
   target.threads = 16;
   want = 0.6 * (cycles + 0.2 * (l2 + l3 + dram)) / 8 + 2.7e-6 + 1.25e-7 * 8 / 16;
+  want += 8 * 32768 * 15 / 16 / 50e9 / 16;
   learn_near(seer_analytic_seconds(&nest, &target), want, "sixteen threads");
 }
 
@@ -131,6 +135,16 @@ static seer_target changed(const seer_target *base, int change) {
   return t;
 }
 
+static bool crosses(const seer_nest *of, const seer_target *target) {
+  double sum = 0;
+  for (uint32_t i = 0; i < of->n_statement; i++) {
+    seer_statement_profile p;
+    seer_profile_statement(&of->statement[i], target, &p, NULL);
+    sum += p.crossing;
+  }
+  return sum > 0;
+}
+
 // Up to a hundredth: the profile takes nearly all of an operand for all of it, and counts bytes by
 // lines, which rows of a few elements share.
 static void check_changes(
@@ -143,7 +157,9 @@ static void check_changes(
   for (int k = 0; k < 8; k++) {
     seer_target better = changed(&c->base, k);
     double faster = seer_analytic_seconds(of, &better);
-    if (faster > seconds * 1.01)
+    // Lines that more threads have to share cost more than they save in a small kernel.
+    bool may_lose = k == 0 && crosses(of, &better);
+    if (faster > seconds * 1.01 && !may_lose)
       fail_msg("more %s: %g s, before %g s", change_names[k], faster, seconds);
     c->n_faster[k] += faster < seconds;
   }

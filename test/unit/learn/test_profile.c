@@ -286,12 +286,35 @@ static void accesses_of_a_product(void **state) {
   learn_near(c[1].bytes, 16384, "bytes of a gather");
 }
 
+// What threads have of a tensor that is theirs, and what of others': C and A are 16 KiB each, the
+// packed B is nobody's.
+static void lines_that_cross_threads(void **state) {
+  (void)state;
+  const double kib16 = 16 * 1024;
+  seer_target target = test_target_wide;
+  learn_gemm(&nest);
+  learn_near(profile(&target).crossing, 0, "cut along the rows");
+  target.threads = 3;
+  learn_near(profile(&target).crossing, 2 * kib16 / 8, "eight blocks of rows for three");
+  target.threads = 1;
+  nest.statement[0].loop[0].ann = SEER_LOOP_SERIAL;
+  learn_near(profile(&target).crossing, 0, "one thread");
+  target.threads = 2;
+  learn_near(profile(&target).crossing, kib16, "one part for two threads");
+  // Columns: each writes half of the other's rows of C, and reads all of A, which is half the
+  // other's.
+  nest.statement[0].loop[1].ann = SEER_LOOP_PARALLEL;
+  learn_near(profile(&target).crossing, kib16 / 2 + kib16, "cut along the columns");
+  nest.statement[0].access[1].storage = SEER_NEST_LOCAL;
+  learn_near(profile(&target).crossing, kib16 / 2, "what is a thread's own");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(a_tile_of_a_product),
       cmocka_unit_test(tiles_that_do_not_fit_the_machine), cmocka_unit_test(operations_by_kind),
       cmocka_unit_test(windows_share_loads), cmocka_unit_test(loads_by_storage),
       cmocka_unit_test(guards_cost_at_the_border_only), cmocka_unit_test(bytes_by_level_of_cache),
       cmocka_unit_test(small_operands_stay), cmocka_unit_test(bytes_of_whole_lines),
-      cmocka_unit_test(accesses_of_a_product)};
+      cmocka_unit_test(lines_that_cross_threads), cmocka_unit_test(accesses_of_a_product)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
