@@ -35,7 +35,7 @@ double seer_analytic_seconds(const seer_nest *nest, const seer_target *target) {
   double total = 0;
   for (uint32_t i = 0; i < nest->n_statement; i++) {
     seer_statement_profile p;
-    seer_profile_statement(&nest->statement[i], target, &p, NULL);
+    seer_profile_statement(nest, &nest->statement[i], target, &p, NULL);
     double threads = target->threads < p.parts ? target->threads : p.parts;
     double waves = ceil(p.parts / threads);
     total += statement_seconds(&p, target) * waves / p.parts;

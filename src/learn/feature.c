@@ -65,7 +65,7 @@ static void fill_row(const seer_nest *nest, const seer_nest_statement *st,
     const seer_target *target, double seconds, float *row) {
   seer_statement_profile p;
   seer_access_profile access[SEER_NEST_MAX_ACCESSES];
-  seer_profile_statement(st, target, &p, access);
+  seer_profile_statement(nest, st, target, &p, access);
   for (uint32_t c = 0; c < N_COLUMN; c++) row[c] = 0;
   row[COLUMN_program_log_seconds] = (float)-log2(seconds);
   row[COLUMN_program_statements] = (float)nest->n_statement;

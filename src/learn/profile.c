@@ -112,21 +112,52 @@ static void profile_caches(const seer_nest_statement *st, const seer_target *tar
   }
 }
 
-// The parts of a phase are cut into as many blocks of neighbours as there are threads, so the
-// outermost parallel loop says which thread has what. A tensor stays with the threads that have it
-// if that loop moves through its outermost dimension: each has a block of its memory then, in every
-// such step.
-static double crossing_bytes(
-    const seer_nest_statement *st, const seer_nest_access *access, double bytes, double threads) {
-  if (access->storage != SEER_NEST_ARG || access->is_whole || threads < 2) return 0;
+// ---- what passes between threads
+
+#define NO_LOOP SEER_NEST_MAX_LOOPS
+
+// The parts of a phase are dealt out in blocks of neighbours, one block a thread, so the outermost
+// parallel loop says who has what. NO_LOOP: one thread does it all.
+static uint32_t cut_loop(const seer_nest_statement *st) {
+  for (uint32_t l = 0; l < st->n_loop; l++) {
+    if (st->loop[l].ann == SEER_LOOP_PARALLEL && st->loop[l].extent > 1) return l;
+  }
+  return NO_LOOP;
+}
+
+// The dimension along which the threads share a tensor: of an argument the outermost one, so that
+// each has a block of its memory; of what a phase leaves to another that one along which its maker
+// is cut. Its rank: nobody shares it.
+static uint32_t shared_dim(
+    const seer_nest *nest, const seer_nest_statement *st, const seer_nest_access *access) {
+  if (access->storage == SEER_NEST_ARG) {
+    uint32_t d = 0;
+    while (d + 1u < access->rank && access->dim[d] == 1) d++;
+    return d;
+  }
+  for (uint32_t i = 0; nest && !access->is_write && i < nest->n_statement; i++) {
+    const seer_nest_statement *maker = &nest->statement[i];
+    if (maker == st) continue;
+    for (uint32_t a = 0; a < maker->n_access; a++) {
+      if (!maker->access[a].is_write || maker->access[a].buf != access->buf) continue;
+      uint32_t cut = cut_loop(maker);
+      return cut == NO_LOOP ? access->rank : maker->access[a].loop_dim[cut];
+    }
+  }
+  return SEER_NEST_NO_DIM;
+}
+
+// Of `bytes` that the statement touches by this access, those that are another thread's.
+static double crossing_bytes(const seer_nest *nest, const seer_nest_statement *st,
+    const seer_nest_access *access, double bytes, double threads) {
+  bool is_common = access->storage == SEER_NEST_ARG || access->storage == SEER_NEST_SHARED;
+  if (!is_common || access->is_whole || threads < 2) return 0;
+  uint32_t dim = shared_dim(nest, st, access), cut = cut_loop(st);
+  if (dim == SEER_NEST_NO_DIM) return 0;
   double others = (threads - 1) / threads;
-  uint32_t cut = 0, outermost = 0;
-  while (cut < st->n_loop && (st->loop[cut].ann != SEER_LOOP_PARALLEL || st->loop[cut].extent == 1))
-    cut++;
-  while (outermost + 1u < access->rank && access->dim[outermost] == 1) outermost++;
-  if (cut == st->n_loop) return others * bytes;  // one thread does it all
+  if (cut == NO_LOOP) return dim == access->rank ? 0 : others * bytes;
   if (access->loop_dim[cut] == SEER_NEST_NO_DIM) return threads * others * bytes;  // all read it
-  if (access->loop_dim[cut] != outermost) return others * bytes;
+  if (access->loop_dim[cut] != dim) return others * bytes;
   double blocks = (double)st->loop[cut].extent;
   return fmod(blocks, threads) == 0 ? 0 : bytes * min_d(others, (threads - 1) / (2 * blocks));
 }
@@ -266,8 +297,8 @@ static void profile_access(
   out->run_bytes *= access->elem_bytes;
 }
 
-void seer_profile_statement(const seer_nest_statement *st, const seer_target *target,
-    seer_statement_profile *out, seer_access_profile *out_access) {
+void seer_profile_statement(const seer_nest *nest, const seer_nest_statement *st,
+    const seer_target *target, seer_statement_profile *out, seer_access_profile *out_access) {
   out->parts = 1;
   for (uint32_t l = 0; l < st->n_loop; l++) {
     if (st->loop[l].ann == SEER_LOOP_PARALLEL) out->parts *= (double)st->loop[l].extent;
@@ -284,7 +315,7 @@ void seer_profile_statement(const seer_nest_statement *st, const seer_target *ta
   }
   out->crossing = 0;
   for (uint32_t a = 0; a < st->n_access; a++)
-    out->crossing += crossing_bytes(st, &st->access[a], feet.bytes[a][0], target->threads);
+    out->crossing += crossing_bytes(nest, st, &st->access[a], feet.bytes[a][0], target->threads);
   for (uint32_t a = 0; out_access && a < st->n_access; a++) {
     memcpy(out_access[a].moved, moved[a], sizeof moved[a]);
     profile_access(st, a, &feet, &out_access[a]);

@@ -28,14 +28,15 @@ typedef struct {
   double load_cycles;  // of one execution: loads and stores that hit L1
   double cycles;  // of the whole statement, one thread, data in L1
   double moved[3];  // bytes that come into L1, L2, L3, all accesses together
-  // Bytes of arguments that threads read or write outside of their shares of the tensor: lines that
-  // pass from one core's caches to another's, and have to pass back (doc/decisions, 55).
+  // Bytes that threads read or write outside of their shares of arguments and of what other phases
+  // left: lines that pass from one core's caches to another's, and back (doc/decisions, 55).
   double crossing;
   double parts;
 } seer_statement_profile;
 
-// out_access: n_access of them, or NULL where nobody asks.
-void seer_profile_statement(const seer_nest_statement *statement, const seer_target *target,
-    seer_statement_profile *out, seer_access_profile *out_access);
+// `nest` has the statement among others; NULL: what others do with the same buffers is not known,
+// and crosses no threads. out_access: n_access of them, or NULL where nobody asks.
+void seer_profile_statement(const seer_nest *nest, const seer_nest_statement *statement,
+    const seer_target *target, seer_statement_profile *out, seer_access_profile *out_access);
 
 #endif

@@ -16,6 +16,7 @@
 #define SEER_NEST_MAX_ACCESSES 12
 #define SEER_NEST_MAX_STATEMENTS 40
 #define SEER_NEST_NO_DIM 0xFF
+#define SEER_NEST_MAX_GAP 16  // elements
 
 typedef enum {
   SEER_NEST_ARG,  // DAG input or output in its own layout
@@ -47,7 +48,8 @@ typedef struct {
   int32_t loop_coef[SEER_NEST_MAX_LOOPS];  // elements of that dimension per iteration
   int64_t row_pitch;  // elements between rows (last dimension's neighbours)
   // Elements along each dimension that one iteration reads at constant distances (a transform reads
-  // a window of its own): 1 where it is a single one.
+  // a window of its own): 1 where it is a single one. Those further apart than SEER_NEST_MAX_GAP
+  // are accesses of their own: what lies between them is not touched.
   uint16_t span[SEER_MAX_RANK];
 } seer_nest_access;
 
@@ -76,6 +78,11 @@ typedef struct {
   uint32_t n_phase;
   seer_nest_statement statement[SEER_NEST_MAX_STATEMENTS];
 } seer_nest;
+
+// Elements [a, a + a_span) and [b, b + b_span) of a dimension: is there little between them?
+static inline bool seer_nest_are_beside(int64_t a, int64_t a_span, int64_t b, int64_t b_span) {
+  return a - (b + b_span) <= SEER_NEST_MAX_GAP && b - (a + a_span) <= SEER_NEST_MAX_GAP;
+}
 
 // Facts of a sketch's DAG that do not depend on knobs (operation counts, affine accesses); made
 // once per sketch list, which is kept.

@@ -192,13 +192,22 @@ static bool moves_alike(
   return true;
 }
 
-// Accesses that differ by constants only are one.
+static bool are_beside(const walker *w, const seer_nest_statement *st, uint32_t k, uint32_t last) {
+  const seer_nest_access *a = &st->access[k], *b = &st->access[last];
+  for (uint32_t d = 0; d < a->rank; d++) {
+    if (!seer_nest_are_beside(w->base[k][d], a->span[d], w->base[last][d], b->span[d]))
+      return false;
+  }
+  return true;
+}
+
+// Accesses that differ by small constants only are one.
 static void merge_access(walker *w, seer_nest_statement *st) {
   uint32_t last = st->n_access - 1u;
   const seer_nest_access *more = &st->access[last];
   for (uint32_t k = 0; k < last; k++) {
     seer_nest_access *into = &st->access[k];
-    if (into->is_write || !moves_alike(st, into, more)) continue;
+    if (into->is_write || !moves_alike(st, into, more) || !are_beside(w, st, k, last)) continue;
     for (uint32_t d = 0; d < into->rank; d++) {
       int64_t low = seer_min_i64(w->base[k][d], w->base[last][d]);
       int64_t high = seer_max_i64(w->base[k][d] + into->span[d], w->base[last][d] + 1);

@@ -1,10 +1,11 @@
 // strassen.c - a product of an activation with constant weights -> Strassen's: seven products of
-// quarters for eight (Strassen: Gaussian elimination is not optimal, 1969), one level deep. Rows
-// are halved by turns (2 i + a), the summed axis in two blocks, columns in blocks of LANES by
-// turns, so that the four quarters of a result lie in one register tile. With R rows:
-//   wu[p, k, j]      = sums of quarters of the weights: evaluated when compiling, packed
-//   wv[p, .., i, k]  = sums of quarters of the activation
-//   wm[p, .., i, j]  = sum k: wv * wu         seven products of matrices: 7/8 of the work
+// quarters for eight (Strassen: Gaussian elimination is not optimal, 1969), one level deep, or two:
+// 49 products of sixteenths for 64. Each of the three axes is cut in SIDE = 2 or 4: rows by turns
+// (SIDE i + a), the summed axis in blocks, columns in blocks of LANES by turns, so that all pieces
+// of a result lie in one register tile:
+//   wu[p, k, j]      = sums of pieces of the weights: evaluated when compiling, packed
+//   wv[p, .., i, k]  = sums of pieces of the activation
+//   wm[p, .., i, j]  = sum k: wv * wu         7 or 49 products of matrices: 7/8, 49/64 of the work
 //   out[.., r, n]    = sums of wm             takes the anchor's place: what follows it stays
 // A 1x1 convolution is such a product too. The sums are written out, and chosen by selects on the
 // index axes, as Winograd's are.
@@ -15,13 +16,13 @@
 #include "space/formulation.h"
 #include "space/formulation/common.h"
 
-#define N_PRODUCT 7
+#define MAX_SIDE 4
+#define MAX_PIECES (MAX_SIDE * MAX_SIDE)
+#define MAX_PRODUCTS 49
 #define LANES 16  // columns that stay together: a multiple of every processor's f32 lanes
-// Below these the sums cost what the eighth product would.
-#define MIN_COLUMNS 64
-#define MIN_DEPTH 64
-#define MIN_ROWS 16
-// Products left, rows that pad an odd number counted; else it cannot win.
+// Below these the sums cost what the products that are saved would. By level.
+static const int64_t min_columns[] = {64, 256}, min_depth[] = {64, 256}, min_rows[] = {16, 64};
+// Products left, rows that fill up the last turn counted; else it cannot win.
 #define MAX_SHARE 0.95
 // Relative to the largest output; the errors in the tests stay below a tenth of it.
 #define TOLERANCE 1e-4
@@ -30,7 +31,7 @@
 
 typedef int8_t quarters[2][2];
 
-static const quarters of_activation[N_PRODUCT] = {
+static const quarters of_activation[7] = {
     {{1, 0}, {0, 1}},
     {{0, 0}, {1, 1}},
     {{1, 0}, {0, 0}},
@@ -39,7 +40,7 @@ static const quarters of_activation[N_PRODUCT] = {
     {{-1, 0}, {1, 0}},
     {{0, 1}, {0, -1}},
 };
-static const quarters of_weight[N_PRODUCT] = {
+static const quarters of_weight[7] = {
     {{1, 0}, {0, 1}},
     {{1, 0}, {0, 0}},
     {{0, 1}, {0, -1}},
@@ -48,11 +49,24 @@ static const quarters of_weight[N_PRODUCT] = {
     {{1, 1}, {0, 0}},
     {{0, 0}, {1, 1}},
 };
-// By quarter of the result: which products it is the sum of.
-static const int8_t of_product[2][2][N_PRODUCT] = {
-    {{1, 0, 0, 1, -1, 0, 1}, {0, 0, 1, 0, 1, 0, 0}},
-    {{0, 1, 0, 1, 0, 0, 0}, {1, -1, 1, 0, 0, 1, 0}},
+// Which products a quarter of the result is the sum of.
+static const quarters of_result[7] = {
+    {{1, 0}, {0, 1}},
+    {{0, 0}, {1, -1}},
+    {{0, 1}, {0, 1}},
+    {{1, 0}, {1, 0}},
+    {{-1, 1}, {0, 0}},
+    {{0, 0}, {0, 1}},
+    {{1, 0}, {0, 0}},
 };
+
+// The sign of a piece (row, column) in a product: of two levels, that of its quarter in the outer
+// product times that of its quarter's quarter in the inner one.
+static int8_t sign_of(
+    const quarters *of, uint32_t side, uint32_t product, uint32_t row, uint32_t column) {
+  if (side == 2) return of[product][row][column];
+  return (int8_t)(of[product / 7][row / 2][column / 2] * of[product % 7][row % 2][column % 2]);
+}
 
 // The sum of sign[k] * x[k]; at least one sign is 1.
 static seer_expr sum(seer_expr_pool *pool, const int8_t *sign, const seer_expr *x, uint32_t n) {
@@ -72,7 +86,9 @@ static seer_expr sum(seer_expr_pool *pool, const int8_t *sign, const seer_expr *
 typedef struct {
   uint32_t stage;  // the anchor
   seer_expr x, w;  // its two loads
-  uint32_t row, column, depth;  // its axes that are halved
+  uint32_t row, column, depth;  // its axes that are cut
+  uint32_t side;  // in so many
+  uint32_t n_product;
 } product;
 
 // The bits of the axes that have more than one value and move the load.
@@ -90,12 +106,14 @@ static bool is_sum_of_axes(const seer_dag *dag, const seer_access *access) {
   return !access->is_guarded;
 }
 
-// The rows: an even axis where there is one, the innermost; else the longest.
-static bool choose_rows(const seer_dag_stage *s, uint32_t candidates, uint32_t *out_row) {
+// The rows: an axis that is cut without rest where there is one, the innermost; else the longest.
+static bool choose_rows(
+    const seer_dag_stage *s, uint32_t candidates, int64_t side, uint32_t *out_row) {
   bool has = false;
   for (uint32_t a = 0; a < s->n_space; a++) {
     if (!(candidates >> a & 1)) continue;
-    bool is_even = s->axis[a].extent % 2 == 0, was_even = has && s->axis[*out_row].extent % 2 == 0;
+    bool is_even = s->axis[a].extent % side == 0,
+         was_even = has && s->axis[*out_row].extent % side == 0;
     bool is_longer = has && s->axis[a].extent > s->axis[*out_row].extent;
     if (!has || is_even || (!was_even && is_longer)) *out_row = a;
     has = true;
@@ -120,13 +138,14 @@ static bool match(const seer_dag *dag, product *p) {
   if (!is_sum_of_axes(dag, x) || !is_sum_of_axes(dag, w)) return false;
   uint32_t by_x = moving(dag, x), column = 1u << p->column, depth = 1u << p->depth;
   if (moving(dag, w) != (column | depth) || (by_x & column) || !(by_x & depth)) return false;
-  if (!choose_rows(s, by_x & ~depth, &p->row)) return false;
-  int64_t n = s->axis[p->column].extent, k = s->axis[p->depth].extent, rows = 1;
+  if (!choose_rows(s, by_x & ~depth, p->side, &p->row)) return false;
+  int64_t n = s->axis[p->column].extent, k = s->axis[p->depth].extent, rows = 1, side = p->side;
   for (uint32_t a = 0; a < p->column; a++) rows *= s->axis[a].extent;
-  double share = 7.0 / 8 * 2 * (double)seer_ceil_div(s->axis[p->row].extent, 2) /
-      (double)s->axis[p->row].extent;
-  return n >= MIN_COLUMNS && n % (2 * LANES) == 0 && k >= MIN_DEPTH && k % 2 == 0 &&
-      rows >= MIN_ROWS && share <= MAX_SHARE;
+  double turns = (double)seer_ceil_div(s->axis[p->row].extent, side),
+         share = p->n_product * turns / (double)(side * side * s->axis[p->row].extent);
+  uint32_t level = p->side / 4;
+  return n >= min_columns[level] && n % (side * LANES) == 0 && k >= min_depth[level] &&
+      k % side == 0 && rows >= min_rows[level] && share <= MAX_SHARE;
 }
 
 // ---- the stages: each goes before the anchor, which moves up
@@ -148,83 +167,89 @@ static seer_expr affine(seer_expr_pool *pool, int64_t constant, int64_t scale, s
                        : seer_expr_binary(pool, SEER_EXPR_ADD, scaled, seer_expr_i(pool, constant));
 }
 
-// Sets the body of `stage`, whose axis 0 counts products: the sums of `quarter`.
+// Sets the body of `stage`, whose axis 0 counts products: the sums of `piece`, [row][column].
 static uint32_t set_sums(
-    seer_dag *dag, uint32_t stage, const quarters *of, seer_expr quarter[2][2]) {
-  seer_expr choice[N_PRODUCT];
-  for (uint32_t p = 0; p < N_PRODUCT; p++)
-    choice[p] = sum(&dag->expr, &of[p][0][0], &quarter[0][0], 4);
+    seer_dag *dag, uint32_t stage, const product *p, const quarters *of, const seer_expr *piece) {
+  seer_expr choice[MAX_PRODUCTS];
+  int8_t sign[MAX_PIECES];
+  uint32_t side = p->side;
+  for (uint32_t k = 0; k < p->n_product; k++) {
+    for (uint32_t i = 0; i < side * side; i++) sign[i] = sign_of(of, side, k, i / side, i % side);
+    choice[k] = sum(&dag->expr, sign, piece, side * side);
+  }
   seer_expr body =
-      seer_formulation_choose(&dag->expr, seer_dag_var(dag, stage, 0), choice, N_PRODUCT);
+      seer_formulation_choose(&dag->expr, seer_dag_var(dag, stage, 0), choice, p->n_product);
   return seer_dag_set_body(dag, stage, SEER_COMBINE_NONE, &body, 1);
 }
 
 static uint32_t add_weights(seer_dag *dag, product *p) {
   const seer_dag_stage *s = &dag->stage[p->stage];
   seer_dag_axis axes[3] = {
-      {"p", N_PRODUCT, SEER_AXIS_OTHER}, s->axis[p->depth], s->axis[p->column]};
-  int64_t half = axes[1].extent /= 2;
-  axes[2].extent /= 2;
+      {"p", p->n_product, SEER_AXIS_OTHER}, s->axis[p->depth], s->axis[p->column]};
+  int64_t block_depth = axes[1].extent /= p->side;
+  axes[2].extent /= p->side;
   uint32_t stage =
       seer_dag_insert_stage(dag, p->stage++, "wu", SEER_STAGE_TRANSFORM_IN, axes, 3, 0);
   const seer_dag_stage anchor = dag->stage[p->stage];
   seer_expr_pool *pool = &dag->expr;
-  seer_expr at[SEER_DAG_MAX_AXES], quarter[2][2], j = seer_dag_var(dag, stage, 2);
+  seer_expr at[SEER_DAG_MAX_AXES], piece[MAX_PIECES], j = seer_dag_var(dag, stage, 2);
   for (uint32_t a = 0; a < (uint32_t)anchor.n_space + anchor.n_reduce; a++)
     at[a] = seer_expr_i(pool, 0);
   seer_expr block = seer_expr_binary(pool, SEER_EXPR_DIV, j, seer_expr_i(pool, LANES)),
             lane = seer_expr_binary(pool, SEER_EXPR_MOD, j, seer_expr_i(pool, LANES));
-  for (uint32_t a = 0; a < 2; a++) {
-    for (uint32_t b = 0; b < 2; b++) {
-      at[p->depth] = affine(pool, a * half, 1, seer_dag_var(dag, stage, 1));
+  for (uint32_t a = 0; a < p->side; a++) {
+    for (uint32_t b = 0; b < p->side; b++) {
+      at[p->depth] = affine(pool, a * block_depth, 1, seer_dag_var(dag, stage, 1));
       at[p->column] = seer_expr_binary(
-          pool, SEER_EXPR_ADD, affine(pool, b * LANES, (int64_t)2 * LANES, block), lane);
-      quarter[a][b] = load_at(dag, &anchor, p->w, at);
+          pool, SEER_EXPR_ADD, affine(pool, b * LANES, (int64_t)p->side * LANES, block), lane);
+      piece[a * p->side + b] = load_at(dag, &anchor, p->w, at);
     }
   }
-  return set_sums(dag, stage, of_weight, quarter);
+  return set_sums(dag, stage, p, of_weight, piece);
 }
 
 static uint32_t add_input(seer_dag *dag, product *p) {
   const seer_dag_stage *s = &dag->stage[p->stage];
-  seer_dag_axis axes[SEER_DAG_MAX_AXES] = {{"p", N_PRODUCT, SEER_AXIS_OTHER}};
+  seer_dag_axis axes[SEER_DAG_MAX_AXES] = {{"p", p->n_product, SEER_AXIS_OTHER}};
   for (uint32_t a = 0; a < p->column; a++) axes[a + 1] = s->axis[a];
-  int64_t rows = s->axis[p->row].extent, half = s->axis[p->depth].extent / 2;
-  axes[p->row + 1].extent = seer_ceil_div(rows, 2);
+  int64_t rows = s->axis[p->row].extent, side = p->side,
+          block_depth = s->axis[p->depth].extent / side;
+  axes[p->row + 1].extent = seer_ceil_div(rows, side);
   axes[p->column + 1] = s->axis[p->depth];
-  axes[p->column + 1].extent = half;
+  axes[p->column + 1].extent = block_depth;
   uint32_t stage =
       seer_dag_insert_stage(dag, p->stage++, "wv", SEER_STAGE_TRANSFORM_IN, axes, p->column + 2, 0);
   const seer_dag_stage anchor = dag->stage[p->stage];
   seer_expr_pool *pool = &dag->expr;
-  seer_expr at[SEER_DAG_MAX_AXES], quarter[2][2], zero = seer_expr_f(pool, SEER_DTYPE_F32, 0);
+  seer_expr at[SEER_DAG_MAX_AXES], piece[MAX_PIECES], zero = seer_expr_f(pool, SEER_DTYPE_F32, 0);
   for (uint32_t a = 0; a < (uint32_t)anchor.n_space + anchor.n_reduce; a++)
     at[a] = a < p->column ? seer_dag_var(dag, stage, a + 1) : seer_expr_i(pool, 0);
-  for (uint32_t a = 0; a < 2; a++) {
-    for (uint32_t b = 0; b < 2; b++) {
-      at[p->row] = affine(pool, a, 2, seer_dag_var(dag, stage, p->row + 1));
-      at[p->depth] = affine(pool, b * half, 1, seer_dag_var(dag, stage, p->column + 1));
-      quarter[a][b] = load_at(dag, &anchor, p->x, at);
-      if (a == 0 || rows % 2 == 0) continue;
-      const seer_expr_node load = *seer_expr_at(pool, quarter[a][b]);
+  for (uint32_t a = 0; a < p->side; a++) {
+    for (uint32_t b = 0; b < p->side; b++) {
+      at[p->row] = affine(pool, a, side, seer_dag_var(dag, stage, p->row + 1));
+      at[p->depth] = affine(pool, b * block_depth, 1, seer_dag_var(dag, stage, p->column + 1));
+      seer_expr *value = &piece[a * p->side + b];
+      *value = load_at(dag, &anchor, p->x, at);
+      if (rows % side == 0 || a < rows % side) continue;
+      const seer_expr_node load = *seer_expr_at(pool, *value);
       seer_expr index[SEER_MAX_RANK];
       memcpy(index, &pool->index[load.index0], load.n_index * sizeof index[0]);
       seer_expr is_row = seer_expr_binary(pool, SEER_EXPR_LT, at[p->row], seer_expr_i(pool, rows));
-      quarter[a][b] = seer_dag_load_guarded(dag, load.ref, index, is_row, zero);
+      *value = seer_dag_load_guarded(dag, load.ref, index, is_row, zero);
     }
   }
-  return set_sums(dag, stage, of_activation, quarter);
+  return set_sums(dag, stage, p, of_activation, piece);
 }
 
 static uint32_t add_product(seer_dag *dag, product *p, uint32_t wu, uint32_t wv) {
   const seer_dag_stage *s = &dag->stage[p->stage];
   const seer_dag_buf *v = &dag->buf[wv];
-  seer_dag_axis axes[SEER_DAG_MAX_AXES] = {{"p", N_PRODUCT, SEER_AXIS_OTHER}};
+  seer_dag_axis axes[SEER_DAG_MAX_AXES] = {{"p", p->n_product, SEER_AXIS_OTHER}};
   for (uint32_t a = 0; a <= p->column; a++) axes[a + 1] = s->axis[a];
   axes[p->row + 1].extent = v->dim[p->row + 1];
-  axes[p->column + 1].extent /= 2;
+  axes[p->column + 1].extent /= p->side;
   axes[p->column + 2] = s->axis[p->depth];
-  axes[p->column + 2].extent /= 2;
+  axes[p->column + 2].extent /= p->side;
   uint32_t stage =
       seer_dag_insert_stage(dag, p->stage++, "wm", SEER_STAGE_ANCHOR, axes, p->column + 2, 1);
   seer_expr at_v[SEER_DAG_MAX_AXES], at_u[3];
@@ -242,35 +267,39 @@ static void turn_anchor(seer_dag *dag, const product *p, uint32_t wm) {
   seer_expr_pool *pool = &dag->expr;
   seer_dag_stage *s = &dag->stage[p->stage];
   seer_dag_reopen_stage(dag, p->stage, SEER_STAGE_TRANSFORM_OUT, s->axis, s->n_space, 0);
-  seer_expr at[SEER_DAG_MAX_AXES], x[N_PRODUCT], by_column[2], by_row[2];
-  seer_expr row = seer_dag_var(dag, p->stage, p->row), two = seer_expr_i(pool, 2),
+  uint32_t side = p->side;
+  seer_expr at[SEER_DAG_MAX_AXES], x[MAX_PRODUCTS], by_column[MAX_SIDE], by_row[MAX_SIDE];
+  seer_expr row = seer_dag_var(dag, p->stage, p->row), turn = seer_expr_i(pool, side),
             column = seer_dag_var(dag, p->stage, p->column), lanes = seer_expr_i(pool, LANES);
   for (uint32_t a = 0; a < p->column; a++) at[a + 1] = seer_dag_var(dag, p->stage, a);
-  at[p->row + 1] = seer_expr_binary(pool, SEER_EXPR_DIV, row, two);
+  at[p->row + 1] = seer_expr_binary(pool, SEER_EXPR_DIV, row, turn);
   seer_expr block =
-      seer_expr_binary(pool, SEER_EXPR_DIV, column, seer_expr_i(pool, (int64_t)2 * LANES));
+      seer_expr_binary(pool, SEER_EXPR_DIV, column, seer_expr_i(pool, (int64_t)side * LANES));
   at[p->column + 1] = seer_expr_binary(pool, SEER_EXPR_ADD, affine(pool, 0, LANES, block),
       seer_expr_binary(pool, SEER_EXPR_MOD, column, lanes));
-  for (uint32_t k = 0; k < N_PRODUCT; k++) {
+  for (uint32_t k = 0; k < p->n_product; k++) {
     at[0] = seer_expr_i(pool, k);
     x[k] = seer_dag_load(dag, wm, at);
   }
-  seer_expr row_half = seer_expr_binary(pool, SEER_EXPR_MOD, row, two),
-            column_half = seer_expr_binary(
-                pool, SEER_EXPR_MOD, seer_expr_binary(pool, SEER_EXPR_DIV, column, lanes), two);
-  for (uint32_t a = 0; a < 2; a++) {
-    for (uint32_t b = 0; b < 2; b++) by_column[b] = sum(pool, of_product[a][b], x, N_PRODUCT);
-    by_row[a] = seer_formulation_choose(pool, column_half, by_column, 2);
+  seer_expr row_piece = seer_expr_binary(pool, SEER_EXPR_MOD, row, turn),
+            column_piece = seer_expr_binary(
+                pool, SEER_EXPR_MOD, seer_expr_binary(pool, SEER_EXPR_DIV, column, lanes), turn);
+  for (uint32_t a = 0; a < side; a++) {
+    for (uint32_t b = 0; b < side; b++) {
+      int8_t sign[MAX_PRODUCTS];
+      for (uint32_t k = 0; k < p->n_product; k++) sign[k] = sign_of(of_result, side, k, a, b);
+      by_column[b] = sum(pool, sign, x, p->n_product);
+    }
+    by_row[a] = seer_formulation_choose(pool, column_piece, by_column, side);
   }
-  seer_expr body = seer_formulation_choose(pool, row_half, by_row, 2);
+  seer_expr body = seer_formulation_choose(pool, row_piece, by_row, side);
   seer_dag_set_body(dag, p->stage, SEER_COMBINE_NONE, &body, 1);
   dag->stage[p->stage].tolerance = TOLERANCE;
 }
 
 static const seer_dag *make(
-    const seer_dag *dag, const seer_target *target, seer_arena *arena, double *out_tolerance) {
-  (void)target;
-  product p;
+    const seer_dag *dag, uint32_t side, seer_arena *arena, double *out_tolerance) {
+  product p = {.side = side, .n_product = side == 2 ? 7 : MAX_PRODUCTS};
   if (!match(dag, &p) || dag->n_stage + 3 > SEER_DAG_MAX_STAGES ||
       dag->n_buf + 3 > SEER_DAG_MAX_BUFFERS)
     return NULL;
@@ -286,6 +315,20 @@ static const seer_dag *make(
   return made;
 }
 
-extern const seer_formulation seer_formulation_strassen;
-const seer_formulation seer_formulation_strassen = {
-    "strassen", "products with constant weights by seven products of quarters for eight", make};
+static const seer_dag *make_one_level(
+    const seer_dag *dag, const seer_target *target, seer_arena *arena, double *out_tolerance) {
+  (void)target;
+  return make(dag, 2, arena, out_tolerance);
+}
+
+static const seer_dag *make_two_levels(
+    const seer_dag *dag, const seer_target *target, seer_arena *arena, double *out_tolerance) {
+  (void)target;
+  return make(dag, 4, arena, out_tolerance);
+}
+
+extern const seer_formulation seer_formulation_strassen, seer_formulation_strassen2;
+const seer_formulation seer_formulation_strassen = {"strassen",
+    "products with constant weights by seven products of quarters for eight", make_one_level};
+const seer_formulation seer_formulation_strassen2 = {"strassen2",
+    "products with constant weights by 49 products of sixteenths for 64", make_two_levels};

@@ -5,7 +5,8 @@
 #include "space/formulation.h"
 
 extern const seer_formulation seer_formulation_direct, seer_formulation_winograd2,
-    seer_formulation_winograd4, seer_formulation_winograd2s, seer_formulation_strassen;
+    seer_formulation_winograd4, seer_formulation_winograd2s, seer_formulation_strassen,
+    seer_formulation_strassen2;
 
 const seer_formulation *const seer_formulation_table[] = {
     &seer_formulation_direct,  // the canonical DAG itself: first, so that sketch 0 is always exact
@@ -13,5 +14,6 @@ const seer_formulation *const seer_formulation_table[] = {
     &seer_formulation_winograd2,
     &seer_formulation_winograd2s,  // tiles of 4 save hardly more, and cost accuracy
     &seer_formulation_strassen,
+    &seer_formulation_strassen2,  // where products are large enough to pay for its sums
 };
 const size_t seer_formulation_table_count = SEER_COUNT_OF(seer_formulation_table);

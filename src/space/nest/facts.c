@@ -43,7 +43,7 @@ static bool widens_load(const seer_expr_pool *pool, const seer_expr_node *node) 
   return from->op == SEER_EXPR_LOAD && !seer_dtype_is_float((seer_dtype)from->dtype);
 }
 
-// Takes `more` into `load` where they differ by constants only.
+// Takes `more` into `load` where they differ by small constants only.
 static bool merge_load(load_fact *load, const load_fact *more) {
   if (load->buf != more->buf) return false;
   for (uint32_t d = 0; d < load->rank; d++) {
@@ -53,7 +53,10 @@ static bool merge_load(load_fact *load, const load_fact *more) {
     if (!same) return false;
     int64_t low = seer_min_i64(a->constant, b->constant);
     int64_t high = seer_max_i64(a->constant + a->span, b->constant + b->span);
-    if (high - low > UINT16_MAX || (a->div > 1 && high - low > 1)) return false;
+    bool is_near = a->div > 1 ? high - low == 1
+                              : seer_nest_are_beside(a->constant, a->span, b->constant, b->span) &&
+            high - low <= UINT16_MAX;
+    if (!is_near) return false;
   }
   for (uint32_t d = 0; d < load->rank; d++) {
     seer_access_dim *a = &load->index[d];

@@ -335,14 +335,23 @@ static bool moves_alike(
       memcmp(a->loop_coef, b->loop_coef, st->n_loop * sizeof(a->loop_coef[0])) == 0;
 }
 
-// The last access may differ from an earlier one by constants only: then it is the same access,
-// over more neighbours.
+static bool are_beside(const maker *m, const seer_nest_statement *st, uint32_t k, uint32_t last) {
+  const seer_nest_access *a = &st->access[k], *b = &st->access[last];
+  for (uint32_t d = 0; d < a->rank; d++) {
+    if (!seer_nest_are_beside(m->base[k][d], a->span[d], m->base[last][d], b->span[d]))
+      return false;
+  }
+  return true;
+}
+
+// The last access may differ from an earlier one by small constants only: then it is the same
+// access, over more neighbours.
 static void merge_access(maker *m, seer_nest_statement *st) {
   uint32_t last = st->n_access - 1u;
   const seer_nest_access *more = &st->access[last];
   for (uint32_t k = 0; k < last; k++) {
     seer_nest_access *into = &st->access[k];
-    if (into->is_write || !moves_alike(st, into, more)) continue;
+    if (into->is_write || !moves_alike(st, into, more) || !are_beside(m, st, k, last)) continue;
     for (uint32_t d = 0; d < into->rank; d++) {
       int64_t low = seer_min_i64(m->base[k][d], m->base[last][d]);
       int64_t high = seer_max_i64(m->base[k][d] + into->span[d], m->base[last][d] + more->span[d]);

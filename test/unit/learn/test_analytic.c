@@ -139,7 +139,7 @@ static bool crosses(const seer_nest *of, const seer_target *target) {
   double sum = 0;
   for (uint32_t i = 0; i < of->n_statement; i++) {
     seer_statement_profile p;
-    seer_profile_statement(&of->statement[i], target, &p, NULL);
+    seer_profile_statement(of, &of->statement[i], target, &p, NULL);
     sum += p.crossing;
   }
   return sum > 0;

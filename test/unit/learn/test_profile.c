@@ -12,7 +12,7 @@ static seer_nest nest;
 
 static seer_statement_profile profile(const seer_target *target) {
   seer_statement_profile p;
-  seer_profile_statement(&nest.statement[0], target, &p, NULL);
+  seer_profile_statement(&nest, &nest.statement[0], target, &p, NULL);
   return p;
 }
 
@@ -177,7 +177,7 @@ static void bytes_by_level_of_cache(void **state) {
   seer_nest_statement *st = &nest.statement[0];
   seer_access_profile access[SEER_NEST_MAX_ACCESSES];
   seer_statement_profile p;
-  seer_profile_statement(st, &test_target_wide, &p, access);
+  seer_profile_statement(&nest, st, &test_target_wide, &p, access);
   // Half of L1 is 16 KiB. All is 48 KiB; a row of tiles of A and C and all of B is 20 KiB; a tile
   // of C (5 bytes an element: half a line hangs over), its rows of A and half of B are 11.25 KiB.
   // So each of the 8 row blocks brings its part of A and C, and B again.
@@ -228,7 +228,7 @@ static void small_operands_stay(void **state) {
   target.l1_bytes = 70 << 10;
   seer_access_profile access[SEER_NEST_MAX_ACCESSES];
   seer_statement_profile p;
-  seer_profile_statement(st, &target, &p, access);
+  seer_profile_statement(&nest, st, &target, &p, access);
   for (uint32_t a = 0; a < 3; a++)
     learn_near(access[a].moved[0], (a < 2 ? 8 : 1) * 16 * 1024.0, "moved past what stays");
 }
@@ -247,13 +247,13 @@ static void bytes_of_whole_lines(void **state) {
   st->access[1].loop_dim[2] = SEER_NEST_NO_DIM;
   // Packed: as much as is read, whatever its rows are.
   st->access[2].dim[1] = 128;
-  seer_profile_statement(st, &test_target_wide, &p, access);
+  seer_profile_statement(&nest, st, &test_target_wide, &p, access);
   learn_near(access[0].bytes, 64 * (64 * 4 + 32), "half rows");
   learn_near(access[1].bytes, 64 * 64, "columns");
   learn_near(access[2].bytes, 64 * 64 * 4, "packed");
   seer_target target = test_target_wide;
   target.cache_line_bytes = 128;
-  seer_profile_statement(st, &target, &p, access);
+  seer_profile_statement(&nest, st, &target, &p, access);
   learn_near(access[0].bytes, 64 * (64 * 4 + 64), "half rows of longer lines");
   learn_near(access[1].bytes, 64 * 128, "columns of longer lines");
 }
@@ -266,7 +266,7 @@ static void accesses_of_a_product(void **state) {
   seer_statement_profile p;
   // C, A, B: B is packed, so that its neighbour is the next one whatever its dimensions are.
   static const double stride[] = {32, 1, 1}, run[] = {128, 256, 128}, tile[] = {256, 8, 32};
-  seer_profile_statement(st, &test_target_wide, &p, c);
+  seer_profile_statement(&nest, st, &test_target_wide, &p, c);
   for (uint32_t a = 0; a < 3; a++) {
     learn_near(c[a].innermost_stride, stride[a], "stride");
     learn_near(c[a].run_bytes, run[a], "run");
@@ -275,13 +275,13 @@ static void accesses_of_a_product(void **state) {
   }
   st->access[2].storage = SEER_NEST_ARG;  // a step of k is a row of 64
   st->access[0].storage = SEER_NEST_REGISTER;
-  seer_profile_statement(st, &test_target_wide, &p, c);
+  seer_profile_statement(&nest, st, &test_target_wide, &p, c);
   learn_near(c[2].innermost_stride, 64, "stride of rows");
   learn_near(c[0].bytes, 0, "bytes of registers");
   learn_near(c[0].moved[0], 0, "bytes moved into registers");
   // Indices that are data: an element each time, of a table of 4096.
   st->access[1].is_whole = true;
-  seer_profile_statement(st, &test_target_wide, &p, c);
+  seer_profile_statement(&nest, st, &test_target_wide, &p, c);
   learn_near(c[1].tile_elems, 256, "elements of a gather");
   learn_near(c[1].bytes, 16384, "bytes of a gather");
 }
@@ -309,12 +309,46 @@ static void lines_that_cross_threads(void **state) {
   learn_near(profile(&target).crossing, kib16 / 2, "what is a thread's own");
 }
 
+// One phase leaves its C to the next one, which reads it as its A: what matters is that both are
+// cut alike, not where a dimension lies.
+static void lines_that_cross_between_phases(void **state) {
+  (void)state;
+  static seer_nest two;
+  learn_gemm(&two);
+  two.statement[two.n_statement++] = two.statement[0];
+  seer_nest_statement *maker = &two.statement[0], *reader = &two.statement[1];
+  for (uint32_t k = 0; k < 3; k++) {
+    maker->access[k].buf = k;
+    reader->access[k].buf = k + 3;
+  }
+  maker->access[0].storage = reader->access[1].storage = SEER_NEST_SHARED;
+  reader->access[1].buf = 0;
+  const seer_target *target = &test_target_wide;
+  seer_statement_profile p;
+  seer_profile_statement(&two, reader, target, &p, NULL);
+  learn_near(p.crossing, 0, "rows, then rows");
+  seer_profile_statement(&two, maker, target, &p, NULL);
+  learn_near(p.crossing, 0, "its maker's own");
+  // The maker shares the columns: half of the rows' elements are the other's.
+  maker->loop[0].ann = SEER_LOOP_SERIAL;
+  maker->loop[1].ann = SEER_LOOP_PARALLEL;
+  seer_profile_statement(&two, reader, target, &p, NULL);
+  learn_near(p.crossing, 8192, "columns, then rows");
+  // One thread makes it all, another one reads half.
+  maker->loop[1].ann = SEER_LOOP_SERIAL;
+  seer_profile_statement(&two, reader, target, &p, NULL);
+  learn_near(p.crossing, 8192, "made by one");
+  seer_profile_statement(NULL, reader, target, &p, NULL);
+  learn_near(p.crossing, 0, "made by nobody known");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(a_tile_of_a_product),
       cmocka_unit_test(tiles_that_do_not_fit_the_machine), cmocka_unit_test(operations_by_kind),
       cmocka_unit_test(windows_share_loads), cmocka_unit_test(loads_by_storage),
       cmocka_unit_test(guards_cost_at_the_border_only), cmocka_unit_test(bytes_by_level_of_cache),
       cmocka_unit_test(small_operands_stay), cmocka_unit_test(bytes_of_whole_lines),
-      cmocka_unit_test(lines_that_cross_threads), cmocka_unit_test(accesses_of_a_product)};
+      cmocka_unit_test(lines_that_cross_threads), cmocka_unit_test(lines_that_cross_between_phases),
+      cmocka_unit_test(accesses_of_a_product)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -204,7 +204,7 @@ static void check_schedule(void *user, const seer_sketch_list *list, const seer_
   double time[4] = {0};
   for (uint32_t i = 0; i < nest->n_statement; i++) {
     seer_statement_profile p;
-    seer_profile_statement(&nest->statement[i], t, &p, NULL);
+    seer_profile_statement(nest, &nest->statement[i], t, &p, NULL);
     double threads = fmin(t->threads, p.parts), share = ceil(p.parts / threads) / p.parts;
     time[0] += p.cycles * share / rate[0];
     for (int l = 0; l < 3; l++) time[1 + l] += p.moved[l] * share / rate[1 + l];

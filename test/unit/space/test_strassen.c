@@ -6,12 +6,12 @@
 #include "support/test.h"
 #include "support/winograd_net.h"
 
-extern const seer_formulation seer_formulation_strassen;
+extern const seer_formulation seer_formulation_strassen, seer_formulation_strassen2;
 
-static double difference(const product_net *net, bool is_integer, double *out_tolerance) {
+static double difference(
+    const seer_formulation *by, const product_net *net, bool is_integer, double *out_tolerance) {
   seer_arena *arena = seer_arena_create("test");
-  double d = formulation_difference(
-      &seer_formulation_strassen, product_net_build(net, arena), is_integer, out_tolerance);
+  double d = formulation_difference(by, product_net_build(net, arena), is_integer, out_tolerance);
   seer_arena_destroy(arena);
   return d;
 }
@@ -24,14 +24,27 @@ static const product_net nets[] = {
     {.n = 1, .y = 17, .x = 3, .k = 66, .c = 64},
 };
 
-static void test_equal(void **state) {
-  (void)state;
-  for (size_t k = 0; k < SEER_COUNT_OF(nets); k++) {
+// For two levels.
+static const product_net large_nets[] = {
+    {.n = 1, .y = 1, .x = 64, .k = 256, .c = 256},
+    {.n = 1, .y = 1, .x = 67, .k = 260, .c = 256, .has_epilogue = true},
+    {.n = 1, .y = 8, .x = 9, .k = 256, .c = 320, .stride = 2, .is_turned = true},
+};
+
+static void check_equal(const seer_formulation *by, const product_net *of, size_t n) {
+  for (size_t k = 0; k < n; k++) {
     double tolerance = 0;
-    assert_true(difference(&nets[k], true, &tolerance) == 0);
-    double d = difference(&nets[k], false, &tolerance);
+    assert_true(difference(by, &of[k], true, &tolerance) == 0);
+    double d = difference(by, &of[k], false, &tolerance);
     assert_true(d > 0 && d <= tolerance / 10);
   }
+}
+
+static void test_equal(void **state) {
+  (void)state;
+  check_equal(&seer_formulation_strassen, nets, SEER_COUNT_OF(nets));
+  check_equal(&seer_formulation_strassen, large_nets, SEER_COUNT_OF(large_nets));
+  check_equal(&seer_formulation_strassen2, large_nets, SEER_COUNT_OF(large_nets));
 }
 
 static void test_left_alone(void **state) {
@@ -45,7 +58,20 @@ static void test_left_alone(void **state) {
   const product_net *alone[] = {&ragged, &odd, &few, &batched, &odd_rows};
   double tolerance;
   for (size_t k = 0; k < SEER_COUNT_OF(alone); k++)
-    assert_true(difference(alone[k], true, &tolerance) < 0);
+    assert_true(difference(&seer_formulation_strassen, alone[k], true, &tolerance) < 0);
+  // Large enough for one level, or cut in two and not in four.
+  product_net narrow = large_nets[0], shallow = large_nets[0], low = large_nets[0],
+              uneven = large_nets[0], halves = large_nets[0];
+  narrow.c = 192;
+  shallow.k = 252;
+  low.x = 60;
+  uneven.c = 288;
+  halves.k = 258;
+  const product_net *once[] = {&nets[0], &narrow, &shallow, &low, &uneven, &halves};
+  for (size_t k = 0; k < SEER_COUNT_OF(once); k++) {
+    assert_true(difference(&seer_formulation_strassen, once[k], true, &tolerance) >= 0);
+    assert_true(difference(&seer_formulation_strassen2, once[k], true, &tolerance) < 0);
+  }
   seer_arena *arena = seer_arena_create("test");
   winograd_net windows = {.n = 1, .h = 8, .w = 8, .ic = 64, .oc = 64, .pad = 1};
   const seer_dag *dag = winograd_net_build(&windows, arena);
