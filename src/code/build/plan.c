@@ -42,6 +42,9 @@ typedef struct {
   const char **symbol;
   size_t n_phase, cap_phase, cap_symbol;
   uint32_t *first_phase;  // by kernel; UINT32_MAX: not there yet
+  // of what phases of a kernel leave to others, in the order of steps and arguments
+  uint64_t *phase_offset;
+  size_t n_phase_offset;  // taken
   seer_text strings;
   seer_map *string_map;
   uint64_t shared_bytes, scratch_bytes;
@@ -167,6 +170,32 @@ static void join_branches(builder *b) {
   }
 }
 
+// What one phase of a kernel leaves to another lies in the arena for its step, too.
+static const seer_built_kernel *kernel_of(const builder *b, uint32_t s) {
+  return seer_step_has_task(&b->network->step[s]) ? &b->kernels->kernel[b->kernel_of_step[s]]
+                                                  : NULL;
+}
+
+static uint32_t count_between_phases(const builder *b) {
+  uint32_t n = 0;
+  for (uint32_t s = 0; s < b->network->n_step; s++) {
+    const seer_built_kernel *k = kernel_of(b, s);
+    for (uint32_t i = 0; k && i < k->n_arg; i++) n += k->kernel.arg[i].storage == SEER_STORE_SHARED;
+  }
+  return n;
+}
+
+static void add_between_phases(const builder *b, seer_memory_block *block, uint32_t *n) {
+  for (uint32_t s = 0; s < b->network->n_step; s++) {
+    const seer_built_kernel *k = kernel_of(b, s);
+    for (uint32_t i = 0; k && i < k->n_arg; i++) {
+      const seer_kernel_arg *arg = &k->kernel.arg[i];
+      if (arg->storage == SEER_STORE_SHARED)
+        block[(*n)++] = (seer_memory_block){arg->n_bytes > 0 ? arg->n_bytes : 1, s, s, 0};
+    }
+  }
+}
+
 // Views, then who is an input, an output, or in the arena and for how long.
 static seer_status place_values(builder *b, uint64_t *out_arena_bytes) {
   const seer_graph *graph = b->graph;
@@ -202,14 +231,19 @@ static seer_status place_values(builder *b, uint64_t *out_arena_bytes) {
     if (seer_build_has_gaps(seer_graph_value(graph, graph->output[i]))) continue;
     if (p->kind == 0) *p = (place){SEER_ARG_OUTPUT, i, true, 0, 0, 0};
   }
-  seer_memory_block *block = SEER_NEW_ARRAY(b->arena, seer_memory_block, graph->n_value + 1);
-  uint32_t n = 0;
+  uint32_t n_between = count_between_phases(b), n = 0;
+  seer_memory_block *block =
+      SEER_NEW_ARRAY(b->arena, seer_memory_block, graph->n_value + n_between + 1);
   for (uint32_t v = 1; v < graph->n_value; v++) {
     const place *p = &b->place[v];
     if (p->is_used && p->kind == 0)
       block[n++] = (seer_memory_block){p->n_bytes > 0 ? p->n_bytes : 1, p->first, p->last, 0};
   }
+  uint32_t first_between = n;
+  add_between_phases(b, block, &n);
   *out_arena_bytes = seer_memory_place(block, n, b->n_threads, b->arena);
+  b->phase_offset = SEER_NEW_ARRAY(b->arena, uint64_t, n_between + 1);
+  for (uint32_t k = 0; k < n_between; k++) b->phase_offset[k] = block[first_between + k].offset;
   n = 0;
   for (uint32_t v = 1; v < graph->n_value; v++) {
     place *p = &b->place[v];
@@ -286,7 +320,6 @@ static seer_status put_kernel(builder *b, uint32_t s, const char *source) {
   out->n_phase = k->kernel.n_phase;
   out->n_arg = k->n_arg;
   out->flops = b->network->task[step->task].flops;
-  uint64_t shared = 0;
   for (uint32_t i = 0; i < k->n_arg; i++) {
     const seer_kernel_arg *arg = &k->kernel.arg[i];
     switch (arg->storage) {
@@ -301,8 +334,7 @@ static seer_status put_kernel(builder *b, uint32_t s, const char *source) {
         break;
       }
       case SEER_STORE_SHARED:
-        put_arg(b, SEER_ARG_SHARED, shared, arg->n_bytes);
-        shared = (shared + arg->n_bytes + SEER_PLAN_ALIGN - 1) / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN;
+        put_arg(b, SEER_ARG_ARENA, b->phase_offset[b->n_phase_offset++], arg->n_bytes);
         break;
       case SEER_STORE_LOCAL:
         SEER_ASSERT(false, "%s: argument %u is local", step->name, i);
@@ -310,7 +342,6 @@ static seer_status put_kernel(builder *b, uint32_t s, const char *source) {
   }
   SEER_ASSERT(
       b->n_arg - b->step[at].first_arg == k->n_arg, "%s: %zu arguments", step->name, b->n_arg);
-  if (shared > b->shared_bytes) b->shared_bytes = shared;
   if (k->kernel.scratch_bytes > b->scratch_bytes) b->scratch_bytes = k->kernel.scratch_bytes;
   return SEER_OK;
 }

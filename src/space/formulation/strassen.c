@@ -4,11 +4,12 @@
 // (SIDE i + a), the summed axis in blocks, columns in blocks of LANES by turns, so that all pieces
 // of a result lie in one register tile:
 //   wu[p, k, j]      = sums of pieces of the weights: evaluated when compiling, packed
-//   wv[p, .., i, k]  = sums of pieces of the activation
-//   wm[p, .., i, j]  = sum k: wv * wu         7 or 49 products of matrices: 7/8, 49/64 of the work
+//   wv[.., i, p, k]  = sums of pieces of the activation
+//   wm[.., i, p, j]  = sum k: wv * wu         7 or 49 products of matrices: 7/8, 49/64 of the work
 //   out[.., r, n]    = sums of wm             takes the anchor's place: what follows it stays
-// A 1x1 convolution is such a product too. The sums are written out, and chosen by selects on the
-// index axes, as Winograd's are.
+// The rows come first, so that threads that share them have a block of memory each. A 1x1
+// convolution is such a product too. The sums are written out, and chosen by selects on the index
+// axes, as Winograd's are.
 #include <string.h>
 
 #include "dag/access.h"
@@ -167,9 +168,10 @@ static seer_expr affine(seer_expr_pool *pool, int64_t constant, int64_t scale, s
                        : seer_expr_binary(pool, SEER_EXPR_ADD, scaled, seer_expr_i(pool, constant));
 }
 
-// Sets the body of `stage`, whose axis 0 counts products: the sums of `piece`, [row][column].
-static uint32_t set_sums(
-    seer_dag *dag, uint32_t stage, const product *p, const quarters *of, const seer_expr *piece) {
+// Sets the body of `stage`, whose axis `counter` counts products: the sums of `piece`,
+// [row][column].
+static uint32_t set_sums(seer_dag *dag, uint32_t stage, uint32_t counter, const product *p,
+    const quarters *of, const seer_expr *piece) {
   seer_expr choice[MAX_PRODUCTS];
   int8_t sign[MAX_PIECES];
   uint32_t side = p->side;
@@ -178,14 +180,17 @@ static uint32_t set_sums(
     choice[k] = sum(&dag->expr, sign, piece, side * side);
   }
   seer_expr body =
-      seer_formulation_choose(&dag->expr, seer_dag_var(dag, stage, 0), choice, p->n_product);
+      seer_formulation_choose(&dag->expr, seer_dag_var(dag, stage, counter), choice, p->n_product);
   return seer_dag_set_body(dag, stage, SEER_COMBINE_NONE, &body, 1);
+}
+
+static seer_dag_axis products_of(const product *p) {
+  return (seer_dag_axis){"p", p->n_product, SEER_AXIS_OTHER};
 }
 
 static uint32_t add_weights(seer_dag *dag, product *p) {
   const seer_dag_stage *s = &dag->stage[p->stage];
-  seer_dag_axis axes[3] = {
-      {"p", p->n_product, SEER_AXIS_OTHER}, s->axis[p->depth], s->axis[p->column]};
+  seer_dag_axis axes[3] = {products_of(p), s->axis[p->depth], s->axis[p->column]};
   int64_t block_depth = axes[1].extent /= p->side;
   axes[2].extent /= p->side;
   uint32_t stage =
@@ -205,16 +210,17 @@ static uint32_t add_weights(seer_dag *dag, product *p) {
       piece[a * p->side + b] = load_at(dag, &anchor, p->w, at);
     }
   }
-  return set_sums(dag, stage, p, of_weight, piece);
+  return set_sums(dag, stage, 0, p, of_weight, piece);
 }
 
 static uint32_t add_input(seer_dag *dag, product *p) {
   const seer_dag_stage *s = &dag->stage[p->stage];
-  seer_dag_axis axes[SEER_DAG_MAX_AXES] = {{"p", p->n_product, SEER_AXIS_OTHER}};
-  for (uint32_t a = 0; a < p->column; a++) axes[a + 1] = s->axis[a];
+  seer_dag_axis axes[SEER_DAG_MAX_AXES];
+  for (uint32_t a = 0; a < p->column; a++) axes[a] = s->axis[a];
   int64_t rows = s->axis[p->row].extent, side = p->side,
           block_depth = s->axis[p->depth].extent / side;
-  axes[p->row + 1].extent = seer_ceil_div(rows, side);
+  axes[p->row].extent = seer_ceil_div(rows, side);
+  axes[p->column] = products_of(p);
   axes[p->column + 1] = s->axis[p->depth];
   axes[p->column + 1].extent = block_depth;
   uint32_t stage =
@@ -223,10 +229,10 @@ static uint32_t add_input(seer_dag *dag, product *p) {
   seer_expr_pool *pool = &dag->expr;
   seer_expr at[SEER_DAG_MAX_AXES], piece[MAX_PIECES], zero = seer_expr_f(pool, SEER_DTYPE_F32, 0);
   for (uint32_t a = 0; a < (uint32_t)anchor.n_space + anchor.n_reduce; a++)
-    at[a] = a < p->column ? seer_dag_var(dag, stage, a + 1) : seer_expr_i(pool, 0);
+    at[a] = a < p->column ? seer_dag_var(dag, stage, a) : seer_expr_i(pool, 0);
   for (uint32_t a = 0; a < p->side; a++) {
     for (uint32_t b = 0; b < p->side; b++) {
-      at[p->row] = affine(pool, a, side, seer_dag_var(dag, stage, p->row + 1));
+      at[p->row] = affine(pool, a, side, seer_dag_var(dag, stage, p->row));
       at[p->depth] = affine(pool, b * block_depth, 1, seer_dag_var(dag, stage, p->column + 1));
       seer_expr *value = &piece[a * p->side + b];
       *value = load_at(dag, &anchor, p->x, at);
@@ -238,15 +244,17 @@ static uint32_t add_input(seer_dag *dag, product *p) {
       *value = seer_dag_load_guarded(dag, load.ref, index, is_row, zero);
     }
   }
-  return set_sums(dag, stage, p, of_activation, piece);
+  return set_sums(dag, stage, p->column, p, of_activation, piece);
 }
 
 static uint32_t add_product(seer_dag *dag, product *p, uint32_t wu, uint32_t wv) {
   const seer_dag_stage *s = &dag->stage[p->stage];
   const seer_dag_buf *v = &dag->buf[wv];
-  seer_dag_axis axes[SEER_DAG_MAX_AXES] = {{"p", p->n_product, SEER_AXIS_OTHER}};
-  for (uint32_t a = 0; a <= p->column; a++) axes[a + 1] = s->axis[a];
-  axes[p->row + 1].extent = v->dim[p->row + 1];
+  seer_dag_axis axes[SEER_DAG_MAX_AXES];
+  for (uint32_t a = 0; a < p->column; a++) axes[a] = s->axis[a];
+  axes[p->row].extent = v->dim[p->row];
+  axes[p->column] = products_of(p);
+  axes[p->column + 1] = s->axis[p->column];
   axes[p->column + 1].extent /= p->side;
   axes[p->column + 2] = s->axis[p->depth];
   axes[p->column + 2].extent /= p->side;
@@ -255,7 +263,7 @@ static uint32_t add_product(seer_dag *dag, product *p, uint32_t wu, uint32_t wv)
   seer_expr at_v[SEER_DAG_MAX_AXES], at_u[3];
   for (uint32_t a = 0; a <= p->column; a++) at_v[a] = seer_dag_var(dag, stage, a);
   at_v[p->column + 1] = at_u[1] = seer_dag_var(dag, stage, p->column + 2);
-  at_u[0] = at_v[0];
+  at_u[0] = at_v[p->column];
   at_u[2] = seer_dag_var(dag, stage, p->column + 1);
   seer_expr body = seer_expr_binary(
       &dag->expr, SEER_EXPR_MUL, seer_dag_load(dag, wv, at_v), seer_dag_load(dag, wu, at_u));
@@ -271,14 +279,14 @@ static void turn_anchor(seer_dag *dag, const product *p, uint32_t wm) {
   seer_expr at[SEER_DAG_MAX_AXES], x[MAX_PRODUCTS], by_column[MAX_SIDE], by_row[MAX_SIDE];
   seer_expr row = seer_dag_var(dag, p->stage, p->row), turn = seer_expr_i(pool, side),
             column = seer_dag_var(dag, p->stage, p->column), lanes = seer_expr_i(pool, LANES);
-  for (uint32_t a = 0; a < p->column; a++) at[a + 1] = seer_dag_var(dag, p->stage, a);
-  at[p->row + 1] = seer_expr_binary(pool, SEER_EXPR_DIV, row, turn);
+  for (uint32_t a = 0; a < p->column; a++) at[a] = seer_dag_var(dag, p->stage, a);
+  at[p->row] = seer_expr_binary(pool, SEER_EXPR_DIV, row, turn);
   seer_expr block =
       seer_expr_binary(pool, SEER_EXPR_DIV, column, seer_expr_i(pool, (int64_t)side * LANES));
   at[p->column + 1] = seer_expr_binary(pool, SEER_EXPR_ADD, affine(pool, 0, LANES, block),
       seer_expr_binary(pool, SEER_EXPR_MOD, column, lanes));
   for (uint32_t k = 0; k < p->n_product; k++) {
-    at[0] = seer_expr_i(pool, k);
+    at[p->column] = seer_expr_i(pool, k);
     x[k] = seer_dag_load(dag, wm, at);
   }
   seer_expr row_piece = seer_expr_binary(pool, SEER_EXPR_MOD, row, turn),
