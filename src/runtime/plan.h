@@ -37,9 +37,11 @@ typedef struct {
   // compiled for, for the message
   uint32_t features_string, cpu_string;
   uint32_t reserved;
-  // activations of a session, all steps (static memory plan)
+  // activations of a session, all steps, and what phases of a kernel leave to each other (static
+  // memory plan)
   uint64_t arena_bytes;
-  // kernels' shared scratch (max over steps), also in the arena: at arena_bytes
+  // scratch of host steps (max over steps), also in the arena: at arena_bytes. Libraries of versions
+  // before have what phases leave to each other there.
   uint64_t shared_bytes;
   uint64_t scratch_bytes;  // per thread (max over steps)
   uint64_t weight_bytes;  // payload of weights.bin

@@ -8,7 +8,8 @@
 // an input, a constant or another output get their bytes by a copy at the end. A branch's result
 // shares its root with what a side makes as it; a result that the side has from elsewhere is
 // copied. A part of another value has that value's root, and its own offset there: the root's
-// memory lives from the first writer of any part to the last reader of any.
+// memory lives from the first writer of any part to the last reader of any. What phases of a kernel
+// leave to each other lies in the arena, too, for their step.
 #include <string.h>
 #include <xxhash.h>
 
