@@ -114,7 +114,8 @@ typedef struct {
 } seer_memory_block;
 // Places blocks so that those alive together do not overlap, at multiples of SEER_PLAN_ALIGN:
 // largest first, each into the smallest gap that holds it, or with several threads so that threads
-// meet their own lines again, which may take a fifth more. Returns the bytes needed. Deterministic.
+// meet their own lines again, which may take half as much memory more. Returns the bytes needed.
+// Deterministic. Cost O(n^2).
 uint64_t seer_memory_place(
     seer_memory_block *blocks, uint32_t n, uint32_t n_threads, seer_arena *arena);
 // Bytes that another thread had in the block before, over one of many runs; thread t has the t-th

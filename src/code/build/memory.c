@@ -17,6 +17,8 @@
 // than half as many again. Activations are a few MB beside weights of tens and hundreds.
 #define GROWTH_COST 0.25
 #define MAX_GROWTH 1.5
+#define MAX_MIDDLES 16  // that a layout has, of its largest blocks
+#define MAX_SHARES 16  // threads that are told apart
 
 typedef struct {
   seer_memory_block *block;
@@ -49,6 +51,7 @@ static bool are_alive_together(const seer_memory_block *a, const seer_memory_blo
 static uint64_t differing(const seer_memory_block *a, const seer_memory_block *b, uint64_t from,
     uint64_t to, uint32_t n_threads) {
   uint64_t same = 0;
+  if (n_threads > MAX_SHARES) n_threads = MAX_SHARES;
   for (uint64_t t = 0; t < n_threads; t++) {
     uint64_t low = from, high = to;
     for (uint32_t k = 0; k < 2; k++) {
@@ -70,6 +73,8 @@ typedef struct {
   uint32_t n_threads;
   uint32_t n;  // placed
   uint32_t *placed;  // by offset
+  uint32_t n_middle;
+  uint64_t middle[MAX_MIDDLES];  // addresses
 } layout;
 
 // The smallest gap that holds it; else behind all that are alive with it.
@@ -116,15 +121,21 @@ static double moved_there(const layout *l, const seer_memory_block *block, uint6
   return sum;
 }
 
-// Around the middle of a placed block, where that is free: of those the one where the least moves;
-// UINT64_MAX: nowhere. `order`: the placed ones, largest first.
-static uint64_t same_middle(const layout *l, const entry *order, const seer_memory_block *block) {
+static void note_middle(layout *l, const seer_memory_block *block) {
+  uint64_t middle = block->offset + padded(block) / 2;
+  for (uint32_t k = 0; k < l->n_middle; k++) {
+    if (middle < l->middle[k] + SEER_PLAN_ALIGN && l->middle[k] < middle + SEER_PLAN_ALIGN) return;
+  }
+  if (l->n_middle < MAX_MIDDLES) l->middle[l->n_middle++] = middle;
+}
+
+// Around a middle, where that is free: of those the one where the least moves; UINT64_MAX: nowhere.
+// Those that have a middle are no smaller: there is room on both sides.
+static uint64_t same_middle(const layout *l, const seer_memory_block *block) {
   uint64_t best = UINT64_MAX;
   double least = INFINITY;
-  for (uint32_t k = 0; k < l->n; k++) {
-    const seer_memory_block *other = order[k].block;
-    uint64_t slack = (padded(other) - padded(block)) / 2;
-    uint64_t offset = other->offset + slack / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN;
+  for (uint32_t k = 0; k < l->n_middle; k++) {
+    uint64_t offset = (l->middle[k] - padded(block) / 2) / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN;
     if (!is_free(l, block, offset)) continue;
     double moved = moved_there(l, block, offset);
     if (moved >= least) continue;
@@ -140,18 +151,19 @@ static const double new_middle_above[] = {1, 1.0 / 4, 1.0 / 8, 1.0 / 16, 1.0 / 3
 
 static uint64_t place(seer_memory_block *blocks, uint32_t n, uint32_t n_threads, bool tries_middles,
     double above, entry *order, uint32_t *placed) {
-  layout l = {blocks, n_threads, 0, placed};
+  layout l = {.blocks = blocks, .n_threads = n_threads, .placed = placed};
   uint64_t total = 0;
   for (uint32_t i = 0; i < n; i++) order[i] = (entry){&blocks[i], i};
   qsort(order, n, sizeof *order, by_size);
   for (; l.n < n; l.n++) {
     seer_memory_block *block = order[l.n].block;
-    block->offset = tries_middles ? same_middle(&l, order, block) : UINT64_MAX;
+    block->offset = tries_middles ? same_middle(&l, block) : UINT64_MAX;
     if (block->offset == UINT64_MAX)
       block->offset = (double)block->n_bytes > above * (double)total && tries_middles
           ? total
           : smallest_gap(&l, block);
     if (block->offset + padded(block) > total) total = block->offset + padded(block);
+    note_middle(&l, block);
     uint32_t at = l.n;
     while (at > 0 && blocks[placed[at - 1]].offset > block->offset) {
       placed[at] = placed[at - 1];
