@@ -26,6 +26,7 @@ static const product_net products[] = {
     {.n = 1, .y = 1, .x = 19, .k = 66, .c = 96, .has_epilogue = true},
     {.n = 1, .y = 3, .x = 14, .k = 64, .c = 64, .stride = 2, .is_turned = true},
     {.n = 1, .y = 1, .x = 67, .k = 256, .c = 256},  // enough for two levels
+    {.n = 1, .y = 6, .x = 14, .k = 256, .c = 256},  // two axes of rows
 };
 
 typedef struct {

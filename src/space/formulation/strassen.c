@@ -1,7 +1,7 @@
 // strassen.c - a product of an activation with constant weights -> Strassen's: seven products of
 // quarters for eight (Strassen: Gaussian elimination is not optimal, 1969), one level deep, or two:
 // 49 products of sixteenths for 64. Each of the three axes is cut in SIDE = 2 or 4: rows by turns
-// (SIDE i + a), the summed axis in blocks, columns in blocks of LANES by turns, so that all pieces
+// (SIDE i + a; in four also as two axes by twos), the summed axis in blocks, columns in blocks of LANES by turns, so that all pieces
 // of a result lie in one register tile:
 //   wu[p, k, j]      = sums of pieces of the weights: evaluated when compiling, packed
 //   wv[.., i, p, k]  = sums of pieces of the activation
@@ -89,8 +89,12 @@ typedef struct {
   seer_expr x, w;  // its two loads
   uint32_t row, column, depth;  // its axes that are cut
   uint32_t side;  // in so many
+  // The rows may be two axes, cut in two each: then row_side is 2, and inner_row the other one.
+  uint32_t row_side, inner_row;
   uint32_t n_product;
 } product;
+
+static bool has_two_rows(const product *p) { return p->row_side < p->side; }
 
 // The bits of the axes that have more than one value and move the load.
 static uint32_t moving(const seer_dag *dag, const seer_access *access) {
@@ -107,19 +111,26 @@ static bool is_sum_of_axes(const seer_dag *dag, const seer_access *access) {
   return !access->is_guarded;
 }
 
-// The rows: an axis that is cut without rest where there is one, the innermost; else the longest.
-static bool choose_rows(
-    const seer_dag_stage *s, uint32_t candidates, int64_t side, uint32_t *out_row) {
-  bool has = false;
+// The rows: an axis that is cut without rest where there is one, the innermost; else two that are
+// (14 x 14 in quarters), else the longest.
+static bool choose_rows(const seer_dag_stage *s, uint32_t candidates, product *p) {
+  uint32_t n = 0, n_even = 0, even[SEER_DAG_MAX_AXES];
+  bool is_whole = false;
+  p->row_side = p->side;
   for (uint32_t a = 0; a < s->n_space; a++) {
     if (!(candidates >> a & 1)) continue;
-    bool is_even = s->axis[a].extent % side == 0,
-         was_even = has && s->axis[*out_row].extent % side == 0;
-    bool is_longer = has && s->axis[a].extent > s->axis[*out_row].extent;
-    if (!has || is_even || (!was_even && is_longer)) *out_row = a;
-    has = true;
+    if (s->axis[a].extent % 2 == 0) even[n_even++] = a;
+    bool is_longer = n > 0 && s->axis[a].extent > s->axis[p->row].extent;
+    if (s->axis[a].extent % p->side == 0 || n == 0 || (!is_whole && is_longer)) p->row = a;
+    is_whole |= s->axis[a].extent % p->side == 0;
+    n++;
   }
-  return has;
+  if (!is_whole && p->side == 4 && n_even >= 2) {
+    p->row_side = 2;
+    p->row = even[n_even - 2];
+    p->inner_row = even[n_even - 1];
+  }
+  return n > 0;
 }
 
 static bool match(const seer_dag *dag, product *p) {
@@ -139,11 +150,11 @@ static bool match(const seer_dag *dag, product *p) {
   if (!is_sum_of_axes(dag, x) || !is_sum_of_axes(dag, w)) return false;
   uint32_t by_x = moving(dag, x), column = 1u << p->column, depth = 1u << p->depth;
   if (moving(dag, w) != (column | depth) || (by_x & column) || !(by_x & depth)) return false;
-  if (!choose_rows(s, by_x & ~depth, p->side, &p->row)) return false;
+  if (!choose_rows(s, by_x & ~depth, p)) return false;
   int64_t n = s->axis[p->column].extent, k = s->axis[p->depth].extent, rows = 1, side = p->side;
   for (uint32_t a = 0; a < p->column; a++) rows *= s->axis[a].extent;
-  double turns = (double)seer_ceil_div(s->axis[p->row].extent, side),
-         share = p->n_product * turns / (double)(side * side * s->axis[p->row].extent);
+  int64_t row = s->axis[p->row].extent, turns = seer_ceil_div(row, p->row_side);
+  double share = (double)(p->n_product * turns * p->row_side) / (double)(side * side * side * row);
   uint32_t level = p->side / 4;
   return n >= min_columns[level] && n % (side * LANES) == 0 && k >= min_depth[level] &&
       k % side == 0 && rows >= min_rows[level] && share <= MAX_SHARE;
@@ -219,7 +230,8 @@ static uint32_t add_input(seer_dag *dag, product *p) {
   for (uint32_t a = 0; a < p->column; a++) axes[a] = s->axis[a];
   int64_t rows = s->axis[p->row].extent, side = p->side,
           block_depth = s->axis[p->depth].extent / side;
-  axes[p->row].extent = seer_ceil_div(rows, side);
+  axes[p->row].extent = seer_ceil_div(rows, p->row_side);
+  if (has_two_rows(p)) axes[p->inner_row].extent /= side / p->row_side;
   axes[p->column] = products_of(p);
   axes[p->column + 1] = s->axis[p->depth];
   axes[p->column + 1].extent = block_depth;
@@ -232,11 +244,15 @@ static uint32_t add_input(seer_dag *dag, product *p) {
     at[a] = a < p->column ? seer_dag_var(dag, stage, a) : seer_expr_i(pool, 0);
   for (uint32_t a = 0; a < p->side; a++) {
     for (uint32_t b = 0; b < p->side; b++) {
-      at[p->row] = affine(pool, a, side, seer_dag_var(dag, stage, p->row));
+      uint32_t inner_side = p->side / p->row_side, turn = a / inner_side;
+      at[p->row] = affine(pool, turn, p->row_side, seer_dag_var(dag, stage, p->row));
+      if (has_two_rows(p))
+        at[p->inner_row] =
+            affine(pool, a % inner_side, inner_side, seer_dag_var(dag, stage, p->inner_row));
       at[p->depth] = affine(pool, b * block_depth, 1, seer_dag_var(dag, stage, p->column + 1));
       seer_expr *value = &piece[a * p->side + b];
       *value = load_at(dag, &anchor, p->x, at);
-      if (rows % side == 0 || a < rows % side) continue;
+      if (rows % p->row_side == 0 || turn < rows % p->row_side) continue;
       const seer_expr_node load = *seer_expr_at(pool, *value);
       seer_expr index[SEER_MAX_RANK];
       memcpy(index, &pool->index[load.index0], load.n_index * sizeof index[0]);
@@ -253,6 +269,7 @@ static uint32_t add_product(seer_dag *dag, product *p, uint32_t wu, uint32_t wv)
   seer_dag_axis axes[SEER_DAG_MAX_AXES];
   for (uint32_t a = 0; a < p->column; a++) axes[a] = s->axis[a];
   axes[p->row].extent = v->dim[p->row];
+  if (has_two_rows(p)) axes[p->inner_row].extent = v->dim[p->inner_row];
   axes[p->column] = products_of(p);
   axes[p->column + 1] = s->axis[p->column];
   axes[p->column + 1].extent /= p->side;
@@ -270,6 +287,14 @@ static uint32_t add_product(seer_dag *dag, product *p, uint32_t wu, uint32_t wv)
   return seer_dag_set_body(dag, stage, SEER_COMBINE_SUM, &body, 1);
 }
 
+// Turns an index into that of its turn of `side`; returns its place in the turn.
+static seer_expr cut(seer_expr_pool *pool, seer_expr *index, int64_t side) {
+  seer_expr turn = seer_expr_i(pool, side),
+            place = seer_expr_binary(pool, SEER_EXPR_MOD, *index, turn);
+  *index = seer_expr_binary(pool, SEER_EXPR_DIV, *index, turn);
+  return place;
+}
+
 // The anchor becomes the sums of products: same spatial axes, same buffer.
 static void turn_anchor(seer_dag *dag, const product *p, uint32_t wm) {
   seer_expr_pool *pool = &dag->expr;
@@ -277,10 +302,10 @@ static void turn_anchor(seer_dag *dag, const product *p, uint32_t wm) {
   seer_dag_reopen_stage(dag, p->stage, SEER_STAGE_TRANSFORM_OUT, s->axis, s->n_space, 0);
   uint32_t side = p->side;
   seer_expr at[SEER_DAG_MAX_AXES], x[MAX_PRODUCTS], by_column[MAX_SIDE], by_row[MAX_SIDE];
-  seer_expr row = seer_dag_var(dag, p->stage, p->row), turn = seer_expr_i(pool, side),
-            column = seer_dag_var(dag, p->stage, p->column), lanes = seer_expr_i(pool, LANES);
+  seer_expr column = seer_dag_var(dag, p->stage, p->column), lanes = seer_expr_i(pool, LANES);
   for (uint32_t a = 0; a < p->column; a++) at[a] = seer_dag_var(dag, p->stage, a);
-  at[p->row] = seer_expr_binary(pool, SEER_EXPR_DIV, row, turn);
+  seer_expr row_piece = cut(pool, &at[p->row], p->row_side), inner_piece = {0};
+  if (has_two_rows(p)) inner_piece = cut(pool, &at[p->inner_row], side / p->row_side);
   seer_expr block =
       seer_expr_binary(pool, SEER_EXPR_DIV, column, seer_expr_i(pool, (int64_t)side * LANES));
   at[p->column + 1] = seer_expr_binary(pool, SEER_EXPR_ADD, affine(pool, 0, LANES, block),
@@ -289,9 +314,8 @@ static void turn_anchor(seer_dag *dag, const product *p, uint32_t wm) {
     at[p->column] = seer_expr_i(pool, k);
     x[k] = seer_dag_load(dag, wm, at);
   }
-  seer_expr row_piece = seer_expr_binary(pool, SEER_EXPR_MOD, row, turn),
-            column_piece = seer_expr_binary(
-                pool, SEER_EXPR_MOD, seer_expr_binary(pool, SEER_EXPR_DIV, column, lanes), turn);
+  seer_expr column_piece = seer_expr_binary(pool, SEER_EXPR_MOD,
+      seer_expr_binary(pool, SEER_EXPR_DIV, column, lanes), seer_expr_i(pool, side));
   for (uint32_t a = 0; a < side; a++) {
     for (uint32_t b = 0; b < side; b++) {
       int8_t sign[MAX_PRODUCTS];
@@ -300,7 +324,10 @@ static void turn_anchor(seer_dag *dag, const product *p, uint32_t wm) {
     }
     by_row[a] = seer_formulation_choose(pool, column_piece, by_column, side);
   }
-  seer_expr body = seer_formulation_choose(pool, row_piece, by_row, side);
+  uint32_t inner_side = side / p->row_side;
+  for (uint32_t a = 0; has_two_rows(p) && a < p->row_side; a++)
+    by_row[a] = seer_formulation_choose(pool, inner_piece, &by_row[a * inner_side], inner_side);
+  seer_expr body = seer_formulation_choose(pool, row_piece, by_row, p->row_side);
   seer_dag_set_body(dag, p->stage, SEER_COMBINE_NONE, &body, 1);
   dag->stage[p->stage].tolerance = TOLERANCE;
 }

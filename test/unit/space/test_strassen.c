@@ -29,6 +29,8 @@ static const product_net large_nets[] = {
     {.n = 1, .y = 1, .x = 64, .k = 256, .c = 256},
     {.n = 1, .y = 1, .x = 67, .k = 260, .c = 256, .has_epilogue = true},
     {.n = 1, .y = 8, .x = 9, .k = 256, .c = 320, .stride = 2, .is_turned = true},
+    {.n = 1, .y = 14, .x = 10, .k = 256, .c = 256},  // both by twos
+    {.n = 2, .y = 6, .x = 7, .k = 256, .c = 256, .has_epilogue = true},  // images and rows
 };
 
 static void check_equal(const seer_formulation *by, const product_net *of, size_t n) {
