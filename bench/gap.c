@@ -1,24 +1,23 @@
 // gap.c - where a network loses time that its kernels do not take: replays the steps of a compiled
-// library in this process, as they run in the network and with what may be cold made warm before each.
+// library in this process, as they run in the network and with what may be cold made warm before
+// each.
 //   build/bench/gap FOLDER [--threads N] [--rounds N] [--steps] [--pin] [--json]
 // FOLDER holds model.so and weights.bin. A factorial over
 //   code          the step's machine code was read by both threads
 //   weights       what the step reads of weights.bin was
 //   activations   what it reads of earlier steps was
 //   pages         weights lie on huge pages instead of 4 KiB ones
-// in rounds by turns, medians by step. The effect of one of the first three is the mean over all orders
-// in which they can be thrown (Shapley value), so that the effects add up to the difference between none
-// and all. What is left then is split by what each thread did: work, uneven halves (the longest thread over
-// the mean), hand-over (the rest). Beside it stand the time of each step when it has just been run: on the same
-// memory, so that each thread has in its caches what it reads and writes itself, or with what it writes,
-// or what it reads, elsewhere; alone as
+// in rounds by turns, medians by step. The effect of one of the first three is the mean over all
+// orders in which they can be thrown (Shapley value), so that the effects add up to the difference
+// between none and all. What is left then is split by what each thread did: work, uneven halves
+// (the longest thread over the mean), hand-over (the rest). Beside it stand the time of each step
+// when it has just been run: on the same memory, so that each thread has in its caches what it
+// reads and writes itself, or with what it writes, or what it reads, elsewhere; alone as
 // the tuner times it (weights from copies that are cold, all else warm), and what the tuner stored.
-// --json: all of that as one object, by step, with the latency and the sum of the steps alone of each round.
-// Not for networks with loops or branches: what they run is not known before.
-#include <elf.h>
+// --json: all of that as one object, by step, with the latency and the sum of the steps alone of
+// each round. Not for networks with loops or branches: what they run is not known before.
 #include <errno.h>
 #include <inttypes.h>
-#include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,13 +25,11 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include <dlfcn.h>
 #include <jansson.h>
 
 #include "base/arena.h"
-#include "base/os.h"
 #include "base/stats.h"
-#include "runtime/host.h"
+#include "library.h"
 #include "runtime/session.h"
 
 enum { CODE = 1, WEIGHTS = 2, ACTIVATIONS = 4, PAGES = 8, N_SWITCH = 4, N_FACTORIAL = 16 };
@@ -42,14 +39,9 @@ enum { MAX_ROUNDS = 1000, ALONE_CALLS = 6 };
 static const char *const switch_name[N_SWITCH] = {
     "+ cold code", "+ cold weights", "+ activations from afar", "(on 4 KiB pages more)"};
 
-static _Noreturn void fail(const char *what, const char *why) {
-  fprintf(stderr, "gap: %s: %s\n", what, why);
-  exit(1);
-}
-
 static void *allocate(size_t n_bytes) {
   void *memory = aligned_alloc(64, (n_bytes + 127) / 64 * 64);
-  if (!memory) fail("memory", "there is none");
+  if (!memory) bench_fail("memory", "there is none");
   return memset(memory, 0, n_bytes);
 }
 
@@ -59,45 +51,6 @@ static double now_us(void) {
   return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 
-// ---- the library's own plan and kernels: symbols that it does not export
-
-typedef struct {
-  const uint8_t *base;  // where it is loaded
-  const Elf64_Sym *symbol;
-  size_t n;
-  const char *names;
-} symbols;
-
-static symbols read_symbols(const char *path, void *library, seer_arena *arena) {
-  char *data = NULL;
-  size_t n_bytes = 0;
-  struct link_map *map = NULL;
-  if (seer_os_read_file(path, arena, (size_t)1 << 30, &data, &n_bytes) || n_bytes < sizeof(Elf64_Ehdr) ||
-      dlinfo(library, RTLD_DI_LINKMAP, &map) != 0)
-    fail(path, "cannot be read");
-  const Elf64_Ehdr *header = (const void *)data;
-  const Elf64_Shdr *section = (const void *)(data + header->e_shoff);
-  for (uint32_t i = 0; i < header->e_shnum; i++) {
-    if (section[i].sh_type != SHT_SYMTAB) continue;
-    return (symbols){(const uint8_t *)map->l_addr, (const void *)(data + section[i].sh_offset),
-        section[i].sh_size / sizeof(Elf64_Sym), data + section[section[i].sh_link].sh_offset};
-  }
-  fail(path, "a library without names: compile it again");
-}
-
-static const void *find(const symbols *of, const char *name) {
-  for (size_t i = 0; i < of->n; i++)
-    if (strcmp(of->names + of->symbol[i].st_name, name) == 0) return of->base + of->symbol[i].st_value;
-  fail(name, "is not in the library");
-}
-
-static uint64_t code_bytes(const symbols *of, seer_phase_function function) {
-  uint64_t at = (uint64_t)((uintptr_t)function - (uintptr_t)of->base);
-  for (size_t i = 0; i < of->n; i++)
-    if (of->symbol[i].st_value == at && of->symbol[i].st_size > 0) return of->symbol[i].st_size;
-  return 0;
-}
-
 // ---- two sessions, and what each thread does in them
 
 typedef struct {
@@ -105,7 +58,7 @@ typedef struct {
   seer_session *session[2];  // weights on 4 KiB pages, on huge ones
   seer_pool *pool;
   uint32_t n_thread;
-  symbols symbols;
+  const bench_library *library;
   uint8_t *cold;  // COLD_BYTES
   bool *is_written;  // by plan argument
   seer_pool_times times;
@@ -131,7 +84,7 @@ static timing run_kernel(replay *r, const seer_session *session, uint32_t s, voi
   };
   seer_pool_fault fault;
   double from = now_us();
-  if (!seer_pool_run_kernel(r->pool, &call, &fault)) fail("pool", "a part was left out");
+  if (!seer_pool_run_kernel(r->pool, &call, &fault)) bench_fail("pool", "a part was left out");
   return (timing){now_us() - from, 1e6 * r->times.mean_s, 1e6 * r->times.most_s};
 }
 
@@ -165,7 +118,7 @@ static void prepare(replay *r, const seer_session *session, uint32_t s, uint32_t
     seer_phase_function function = r->of->kernels[step->first_phase + p];
     const void *at;
     memcpy(&at, &function, sizeof at);
-    touch(r, at, code_bytes(&r->symbols, function));
+    touch(r, at, bench_library_code_bytes(r->library, function));
   }
 }
 
@@ -179,8 +132,8 @@ static timing run_step(replay *r, const seer_session *session, uint32_t s) {
   return (timing){us, us, us};
 }
 
-// The step once, so that each thread has in its caches what it reads and writes itself: both, or only
-// what it reads (it writes elsewhere), or only what it writes.
+// The step once, so that each thread has in its caches what it reads and writes itself: both, or
+// only what it reads (it writes elsewhere), or only what it writes.
 static void go_ahead(replay *r, const seer_session *session, uint32_t s, uint32_t condition) {
   const seer_plan_step *step = &r->of->step[s];
   void *buffers[SEER_PLAN_MAX_ARGS];
@@ -190,7 +143,8 @@ static void go_ahead(replay *r, const seer_session *session, uint32_t s, uint32_
     const seer_plan_arg *arg = &r->of->arg[step->first_arg + i];
     bool is_written = r->is_written[step->first_arg + i];
     if (condition == REPEATED || is_written == (condition == WRITTEN)) continue;
-    if (next + arg->n_bytes > COLD_BYTES) fail("step", "has more operands than there is room for");
+    if (next + arg->n_bytes > COLD_BYTES)
+      bench_fail("step", "has more operands than there is room for");
     buffers[i] = r->cold + next;
     next += (arg->n_bytes + 63) / 64 * 64;
   }
@@ -210,7 +164,8 @@ static void find_written(replay *r, const seer_session *session) {
       if (arg->kind == SEER_ARG_WEIGHT || arg->kind == SEER_ARG_INPUT) continue;
       memset(at, MARK, arg->n_bytes);
       (void)run_step(r, session, s);
-      for (uint64_t k = 0; k < arg->n_bytes && !r->is_written[i]; k++) r->is_written[i] = at[k] != MARK;
+      for (uint64_t k = 0; k < arg->n_bytes && !r->is_written[i]; k++)
+        r->is_written[i] = at[k] != MARK;
     }
   }
   seer_pool_end(r->pool);
@@ -241,7 +196,8 @@ static timing run_alone(replay *r, const seer_session *session, uint32_t s) {
   return sum;
 }
 
-static timing run_condition(replay *r, const seer_session *session, uint32_t s, uint32_t condition) {
+static timing run_condition(
+    replay *r, const seer_session *session, uint32_t s, uint32_t condition) {
   if (condition == ALONE) return run_alone(r, session, s);
   if (condition == REPEATED || condition == READ || condition == WRITTEN)
     go_ahead(r, session, s, condition);
@@ -251,68 +207,31 @@ static timing run_condition(replay *r, const seer_session *session, uint32_t s, 
 
 // ---- opening
 
-static void bind(seer_session *session, const seer_model *model) {
-  char message[256];
-  for (int32_t i = 0; i < seer_rt_n_inputs(model); i++) {
-    uint64_t n = seer_rt_input(model, i)->n_bytes;
-    if (seer_rt_session_bind_input(session, i, allocate(n), n, message, sizeof message) != SEER_RT_OK)
-      fail("input", message);
-  }
-  for (int32_t i = 0; i < seer_rt_n_outputs(model); i++) {
-    uint64_t n = seer_rt_output(model, i)->n_bytes;
-    if (seer_rt_session_bind_output(session, i, allocate(n), n, message, sizeof message) != SEER_RT_OK)
-      fail("output", message);
-  }
-}
-
 static uint8_t *small_pages(const uint8_t *from, uint64_t n_bytes) {
-  uint8_t *to =
-      mmap(NULL, n_bytes + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (to == MAP_FAILED) fail("weights", strerror(errno));
+  uint8_t *to = mmap(NULL, n_bytes + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (to == MAP_FAILED) bench_fail("weights", strerror(errno));
   madvise(to, n_bytes + 1, MADV_NOHUGEPAGE);
   return n_bytes > 0 ? memcpy(to, from, n_bytes) : to;
 }
 
 // Everything stays until the program ends.
 static replay *open_replay(const char *folder, uint32_t n_threads, bool pin, seer_arena *arena) {
-  char message[512] = "";
   replay *r = allocate(sizeof *r);
-  const char *path = seer_os_path_join(arena, folder, "model.so");
-  void *library = NULL;
-  const seer_model_api *api = NULL;
-  if (seer_model_load(path, &library, &api, message, sizeof message) != SEER_RT_OK)
-    fail(path, message);
-  r->symbols = read_symbols(path, library, arena);
-  const seer_model_source source = {
-      .blob = find(&r->symbols, "seer_plan_blob"),
-      .n_blob_bytes = *(const uint64_t *)find(&r->symbols, "seer_plan_blob_bytes"),
-      .kernels = (const seer_phase_function *)find(&r->symbols, "seer_plan_kernels"),
-      .weights_path = seer_os_path_join(arena, folder, "weights.bin"),
-  };
+  r->library = bench_library_load(folder, arena);
   r->pool = seer_pool_create(n_threads, pin);
-  if (!r->pool) fail("threads", "cannot be made");
+  if (!r->pool) bench_fail("threads", "cannot be made");
   r->n_thread = seer_pool_threads(r->pool);
   r->times.lanes = aligned_alloc(_Alignof(seer_pool_lane), r->n_thread * sizeof(seer_pool_lane));
-  if (!r->times.lanes) fail("memory", "there is none");
+  if (!r->times.lanes) bench_fail("memory", "there is none");
   for (int pages = 0; pages < 2; pages++) {
-    seer_model *model = NULL;
-    if (seer_rt_open(&source, &model, message, sizeof message) != SEER_RT_OK) fail(folder, message);
+    seer_model *model = bench_library_open(r->library);
     r->of = &model->set[0];
-    if (pages == 0 && model->weights) model->weights = small_pages(model->weights, r->of->plan->weight_bytes);
-    if (seer_rt_session_create(model, r->pool, &r->session[pages], message, sizeof message) !=
-        SEER_RT_OK)
-      fail("session", message);
-    bind(r->session[pages], model);
-    if (seer_rt_session_run(r->session[pages], message, sizeof message) != SEER_RT_OK)
-      fail("run", message);
-  }
-  for (uint32_t s = 0; s < r->of->plan->n_step; s++) {
-    uint32_t kind = r->of->step[s].kind;
-    if (kind != SEER_PLAN_KERNEL && kind != SEER_PLAN_COPY_BYTES && kind != SEER_PLAN_VIEW)
-      fail(r->of->strings + r->of->step[s].name_string, "a step that is no kernel, copy or view");
+    if (pages == 0 && model->weights)
+      model->weights = small_pages(model->weights, r->of->plan->weight_bytes);
+    r->session[pages] = bench_library_session(model, r->pool, arena);
   }
   r->cold = seer_rt_pages_alloc(COLD_BYTES);
-  if (!r->cold) fail("memory", "there is none");
+  if (!r->cold) bench_fail("memory", "there is none");
   for (uint64_t i = 0; i < COLD_BYTES / 4; i++) ((float *)(void *)r->cold)[i] = 0.01f;
   find_written(r, r->session[1]);
   return r;
@@ -356,7 +275,7 @@ static void measure(replay *r, samples *out) {
     for (int k = 0; k < 3; k++) {
       double from = now_us();
       if (seer_rt_session_run(r->session[1], message, sizeof message) != SEER_RT_OK)
-        fail("run", message);
+        bench_fail("run", message);
       out->latency[round] = now_us() - from;
     }
   }
@@ -372,8 +291,8 @@ static double step_us(const samples *x, const float *of, uint32_t condition, uin
   return median(&of[place(x, condition, step, 0)], x->n_round);
 }
 
-// Mean over all orders of throwing the switches but that of the pages, of what this one gains on huge
-// pages.
+// Mean over all orders of throwing the switches but that of the pages, of what this one gains on
+// huge pages.
 static double effect(const double *us, uint32_t nth) {
   static const double factorial[N_SWITCH] = {1, 1, 2, 6};
   double sum = 0;
@@ -417,8 +336,7 @@ static void read_stored(const seer_rt_set *of, double *out_us) {
   for (size_t i = 0; i < json_array_size(steps); i++) {
     const json_t *step = json_array_get(steps, i), *task = json_object_get(step, "task");
     const char *name = json_string_value(json_object_get(step, "name"));
-    while (at < of->plan->n_step && name && strcmp(of->strings + of->step[at].name_string, name) != 0)
-      at++;
+    while (at < of->plan->n_step && name && strcmp(bench_step_name(of, at), name) != 0) at++;
     if (at == of->plan->n_step) break;
     const json_t *its = json_array_get(tasks, (size_t)json_integer_value(task));
     if (task) out_us[at] = 1e6 * json_number_value(json_object_get(its, "seconds"));
@@ -436,8 +354,8 @@ static void add(account *to, const account *a) {
 }
 
 static void tell_step(const replay *r, uint32_t s, const account *a) {
-  printf("%-40.40s %9.2f %9.2f %8.2f %8.2f", r->of->strings + r->of->step[s].name_string, a->natural,
-      a->work, a->uneven, a->hand_over);
+  printf("%-40.40s %9.2f %9.2f %8.2f %8.2f", bench_step_name(r->of, s), a->natural, a->work,
+      a->uneven, a->hand_over);
   for (uint32_t k = 0; k < N_SWITCH; k++) printf(" %8.2f", a->effect[k]);
   printf(" %9.2f %9.2f %9.2f %9.2f %9.2f\n", a->repeated, a->read, a->written, a->alone, a->stored);
 }
@@ -480,7 +398,7 @@ static json_t *json_account(const account *a) {
 static json_t *json_step(const replay *r, uint32_t s, const account *a) {
   uint32_t kind = r->of->step[s].kind;
   json_t *to = json_account(a);
-  json_object_set_new(to, "name", json_string(r->of->strings + r->of->step[s].name_string));
+  json_object_set_new(to, "name", json_string(bench_step_name(r->of, s)));
   json_object_set_new(to, "kind",
       json_string(kind == SEER_PLAN_KERNEL   ? "kernel"
               : kind == SEER_PLAN_COPY_BYTES ? "copy"
@@ -504,7 +422,7 @@ static void tell_json(
     const replay *r, const account *sum, double latency, json_t *rounds, json_t *steps) {
   json_t *all = json_pack("{s:i, s:f, s:o, s:O, s:O}", "threads", (int)r->n_thread, "latency_us",
       latency, "sum", json_account(sum), "steps", steps, "rounds", rounds);
-  if (!all || json_dumpf(all, stdout, JSON_COMPACT) != 0) fail("JSON", "cannot be written");
+  if (!all || json_dumpf(all, stdout, JSON_COMPACT) != 0) bench_fail("JSON", "cannot be written");
   putchar('\n');
   json_decref(all);
 }

@@ -254,7 +254,9 @@ def start(args, folder):
     """(contenders that compute the same, {peer: why it is left out}). Ours and the first peer must take part."""
     wanted = []
     for text in args.ours:
-        name, _, path = text.rpartition("=")
+        name, has_name, path = text.partition("=")
+        if not has_name or "/" in name:  # a path alone, which may have an `=` in it
+            name, path = "", text
         wanted.append((name or "familyseer", "ours", path))
     wanted += [(peer, peer, args.onnx) for peer in args.peer]
     must = [name for name, kind, _ in wanted if kind == "ours"] + args.peer[:1]

@@ -1,6 +1,7 @@
 // No worker sleeps unnoticed: every thread comes to a phase that has a part for each, however long
-// ago the last one was. A worker that never wakes costs no result (others take its parts), so only
-// parts that wait for each other tell: here they do, and a pool whose wake-ups are lost is told.
+// ago the last one was. A worker that never wakes costs no result (others take its parts), which is
+// shown here too; so only parts that wait for each other tell that it sleeps: here they do, and a
+// pool whose wake-ups are lost is told.
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,7 +18,8 @@ static long lossy_syscall(long number, ...);
 #include "base/os.h"
 #include "support/test.h"
 
-#define PATIENCE_NS (UINT64_C(60) * 1000000000)  // no machine is that slow
+#define PATIENCE_S 60u  // no machine is that slow
+#define PATIENCE_NS (UINT64_C(1000000000) * PATIENCE_S)
 #define SHORT_NS (UINT64_C(50) * 1000000)  // who sleeps for good is not here after that either
 
 static _Atomic bool loses_wakes;
@@ -82,17 +84,27 @@ static void wait_until_all_sleep(const seer_pool *pool) {
   while (atomic_load(&pool->n_asleep) < pool->n_workers) seer_os_sleep_ns(1000000);
 }
 
-static bool is_missed_once(seer_pool *pool, bool in_run) {
+// From here on nobody who sleeps is woken, in this run or in one that begins after they fell
+// asleep.
+static void lose_wakes(seer_pool *pool, bool in_run) {
   seer_pool_begin(pool);
   assert_true(do_all_come(pool, PATIENCE_NS));
   if (!in_run) seer_pool_end(pool);
   wait_until_all_sleep(pool);
   atomic_store(&loses_wakes, true);
   if (!in_run) seer_pool_begin(pool);
-  bool is_missed = !do_all_come(pool, SHORT_NS);
+}
+
+static void find_wakes(seer_pool *pool) {
   atomic_store(&loses_wakes, false);
   assert_true(do_all_come(pool, PATIENCE_NS));
   seer_pool_end(pool);
+}
+
+static bool is_missed_once(seer_pool *pool, bool in_run) {
+  lose_wakes(pool, in_run);
+  bool is_missed = !do_all_come(pool, SHORT_NS);
+  find_wakes(pool);
   return is_missed;
 }
 
@@ -108,10 +120,58 @@ static void a_worker_that_never_wakes_is_missed(void **state) {
   }
 }
 
+enum { N_PARTS = 64, N_PHASES = 10 };
+typedef struct {
+  uint32_t n_calls[N_PARTS];  // plain on purpose: a part that ran twice at once is a race
+  _Atomic uint32_t n_by_workers;
+} tally;
+
+static void count(void *arg, uint32_t part, uint32_t thread) {
+  tally *t = arg;
+  t->n_calls[part]++;
+  if (thread != 0) atomic_fetch_add(&t->n_by_workers, 1);
+}
+
+// True if the workers slept through all phases.
+static bool is_slept_through_once(seer_pool *pool, bool in_run) {
+  tally t = {.n_by_workers = 0};
+  lose_wakes(pool, in_run);
+  for (uint32_t phase = 1; phase <= N_PHASES; phase++) {
+    seer_pool_run(pool, N_PARTS, count, &t);
+    for (uint32_t i = 0; i < N_PARTS; i++)
+      if (t.n_calls[i] != phase)
+        fail_msg("part %u ran %u times in %u phases", i, t.n_calls[i], phase);
+  }
+  find_wakes(pool);
+  return atomic_load(&t.n_by_workers) == 0;
+}
+
+// The same fault where no part waits for another: each is run once, by who is awake, and the run
+// ends.
+static void a_worker_that_never_wakes_costs_no_part(void **state) {
+  (void)state;
+  for (int in_run = 0; in_run < 2; in_run++) {
+    seer_pool *pool = seer_pool_create(3, 0);
+    bool is_slept_through = false;
+    for (int k = 0; k < 20 && !is_slept_through; k++)
+      is_slept_through = is_slept_through_once(pool, in_run);
+    assert_true(is_slept_through);
+    seer_pool_destroy(pool);
+  }
+}
+
+// A run that hangs is cut off: the test dies.
+static int limit_time(void **state) {
+  (void)state;
+  alarm(PATIENCE_S);
+  return 0;
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(everybody_comes),
-      cmocka_unit_test(a_worker_that_never_wakes_is_missed),
+      cmocka_unit_test_setup(everybody_comes, limit_time),
+      cmocka_unit_test_setup(a_worker_that_never_wakes_is_missed, limit_time),
+      cmocka_unit_test_setup(a_worker_that_never_wakes_costs_no_part, limit_time),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
