@@ -40,8 +40,8 @@ typedef struct {
   // activations of a session, all steps, and what phases of a kernel leave to each other (static
   // memory plan)
   uint64_t arena_bytes;
-  // scratch of host steps (max over steps), also in the arena: at arena_bytes. Libraries of versions
-  // before have what phases leave to each other there.
+  // scratch of host steps (max over steps), also in the arena: at arena_bytes. Libraries of
+  // versions before have what phases leave to each other there.
   uint64_t shared_bytes;
   uint64_t scratch_bytes;  // per thread (max over steps)
   uint64_t weight_bytes;  // payload of weights.bin

@@ -1,8 +1,8 @@
 // strassen.c - a product of an activation with constant weights -> Strassen's: seven products of
 // quarters for eight (Strassen: Gaussian elimination is not optimal, 1969), one level deep, or two:
 // 49 products of sixteenths for 64. Each of the three axes is cut in SIDE = 2 or 4: rows by turns
-// (SIDE i + a; in four also as two axes by twos), the summed axis in blocks, columns in blocks of LANES by turns, so that all pieces
-// of a result lie in one register tile:
+// (SIDE i + a; in four also as two axes by twos), the summed axis in blocks, columns in blocks of
+// LANES by turns, so that all pieces of a result lie in one register tile:
 //   wu[p, k, j]      = sums of pieces of the weights: evaluated when compiling, packed
 //   wv[.., i, p, k]  = sums of pieces of the activation
 //   wm[.., i, p, j]  = sum k: wv * wu         7 or 49 products of matrices: 7/8, 49/64 of the work
