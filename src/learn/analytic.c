@@ -1,6 +1,7 @@
 // analytic.c - the closed-form model: seconds of one run of a schedule.
 // A roofline by level of cache per statement: the larger of issue time and each level's transfer
 // time, plus part of the rest (they overlap, but not fully); divided over threads by whole parts.
+// Lines that pass between threads come on top.
 
 #include "learn/feature.h"
 #include "learn/profile.h"

@@ -38,14 +38,14 @@ static int by_time(const void *a, const void *b) {
 }
 
 static uint64_t padded(const seer_memory_block *block) {
-  return (block->n_bytes + SEER_PLAN_ALIGN - 1) / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN;
+  return (uint64_t)seer_round_up((int64_t)block->n_bytes, SEER_PLAN_ALIGN);
 }
 
 static bool are_alive_together(const seer_memory_block *a, const seer_memory_block *b) {
   return a->last >= b->first && a->first <= b->last;
 }
 
-// ---- what changes threads
+// ---- whose bytes
 
 // Of the bytes [from, to), which both blocks hold, those whose threads differ.
 static uint64_t differing(const seer_memory_block *a, const seer_memory_block *b, uint64_t from,
@@ -173,6 +173,8 @@ static uint64_t place(seer_memory_block *blocks, uint32_t n, uint32_t n_threads,
   }
   return total;
 }
+
+// ---- what changes threads in a run
 
 typedef struct {
   uint64_t from, to;

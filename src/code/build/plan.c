@@ -177,24 +177,20 @@ static const seer_built_kernel *kernel_of(const builder *b, uint32_t s) {
                                                   : NULL;
 }
 
-static uint32_t count_between_phases(const builder *b) {
+// How many there are, and in out_block (NULL: only counted) each as a block.
+static uint32_t list_between_phases(const builder *b, seer_memory_block *out_block) {
   uint32_t n = 0;
-  for (uint32_t s = 0; s < b->network->n_step; s++) {
-    const seer_built_kernel *k = kernel_of(b, s);
-    for (uint32_t i = 0; k && i < k->n_arg; i++) n += k->kernel.arg[i].storage == SEER_STORE_SHARED;
-  }
-  return n;
-}
-
-static void add_between_phases(const builder *b, seer_memory_block *block, uint32_t *n) {
   for (uint32_t s = 0; s < b->network->n_step; s++) {
     const seer_built_kernel *k = kernel_of(b, s);
     for (uint32_t i = 0; k && i < k->n_arg; i++) {
       const seer_kernel_arg *arg = &k->kernel.arg[i];
-      if (arg->storage == SEER_STORE_SHARED)
-        block[(*n)++] = (seer_memory_block){arg->n_bytes > 0 ? arg->n_bytes : 1, s, s, 0};
+      if (arg->storage != SEER_STORE_SHARED) continue;
+      if (out_block)
+        out_block[n] = (seer_memory_block){arg->n_bytes > 0 ? arg->n_bytes : 1, s, s, 0};
+      n++;
     }
   }
+  return n;
 }
 
 // Views, then who is an input, an output, or in the arena and for how long.
@@ -232,7 +228,7 @@ static seer_status place_values(builder *b, uint64_t *out_arena_bytes) {
     if (seer_build_has_gaps(seer_graph_value(graph, graph->output[i]))) continue;
     if (p->kind == 0) *p = (place){SEER_ARG_OUTPUT, i, true, 0, 0, 0};
   }
-  uint32_t n_between = count_between_phases(b), n = 0;
+  uint32_t n_between = list_between_phases(b, NULL), n = 0;
   seer_memory_block *block =
       SEER_NEW_ARRAY(b->arena, seer_memory_block, graph->n_value + n_between + 1);
   for (uint32_t v = 1; v < graph->n_value; v++) {
@@ -240,11 +236,11 @@ static seer_status place_values(builder *b, uint64_t *out_arena_bytes) {
     if (p->is_used && p->kind == 0)
       block[n++] = (seer_memory_block){p->n_bytes > 0 ? p->n_bytes : 1, p->first, p->last, 0};
   }
-  uint32_t first_between = n;
-  add_between_phases(b, block, &n);
+  const seer_memory_block *between = &block[n];
+  n += list_between_phases(b, &block[n]);
   *out_arena_bytes = seer_memory_place(block, n, b->n_threads, b->arena);
   b->phase_offset = SEER_NEW_ARRAY(b->arena, uint64_t, n_between + 1);
-  for (uint32_t k = 0; k < n_between; k++) b->phase_offset[k] = block[first_between + k].offset;
+  for (uint32_t k = 0; k < n_between; k++) b->phase_offset[k] = between[k].offset;
   n = 0;
   for (uint32_t v = 1; v < graph->n_value; v++) {
     place *p = &b->place[v];

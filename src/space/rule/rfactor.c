@@ -35,7 +35,7 @@ static uint32_t find_outermost(const seer_dag *dag, uint32_t stage) {
     const seer_access_dim *index = seer_access_index(table, load, d);
     uint32_t axis = end;
     for (uint32_t a = 0; a < end; a++) {
-      if (s->axis[a].extent == 1 || !(index->moving >> a & 1)) continue;
+      if (!(index->moving >> a & 1)) continue;
       if (axis < end || a < s->n_space) return end;
       axis = a;
     }
