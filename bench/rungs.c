@@ -190,7 +190,7 @@ static double stretch_of(double kernel_s) { return fmax(TURN_S / 15, kernel_s); 
 
 static double time_kernel(bench *b, const seer_kernel *kernel) {
   seer_measure_result result;
-  die(seer_runner_time(b->runner, &b->task, kernel, 0, TURN_S, &result));
+  die(seer_runner_time(b->runner, &b->task, kernel, 0, &(seer_timing){.least_s = TURN_S}, &result));
   double least = result.sample[0];
   for (uint32_t i = 1; i < result.n_samples; i++)
     least = result.sample[i] < least ? result.sample[i] : least;
@@ -227,7 +227,8 @@ static void one_round(bench *b, seer_search *search, seer_bank *bank) {
     seer_kernel kernel;
     seer_measure_result result = {.cls = SEER_MEASURED_BUILD_ERROR};
     if (build(b, &proposals[i].schedule, arena, &kernel))
-      die(seer_runner_time(b->runner, &b->task, &kernel, best_s, 0.004, &result));
+      die(seer_runner_time(
+          b->runner, &b->task, &kernel, best_s, &(seer_timing){.least_s = 0.004}, &result));
     result.seconds /= slow;
     seer_search_report(search, &proposals[i].schedule, result.seconds, !result.is_raced_out);
     float *rows =

@@ -79,7 +79,8 @@ typedef struct {
   uint32_t weight;  // how many subgraphs of the network share it, over all sets of shapes
   double flops;  // of one instance
   const char *anchor_class;
-  const char *ops;  // ONNX operators of the subgraphs that share it: "Conv Relu"
+  const char *ops;  // ONNX operators of the subgraphs that share it: "Conv Relu"; first met first
+  uint32_t n_op;  // nodes of the graph that the first of its subgraphs covers
 } seer_task;
 
 // An instance: runs a task's code on these values. Same task, but maybe other literals: its own dag

@@ -152,7 +152,8 @@ static void find_task(builder *b, const seer_group *group, seer_step *step) {
         .key = key,
         .flops = seer_dag_flops(step->dag),
         .anchor_class = seer_dag_anchor_class(step->dag, b->arena),
-        .ops = ""};
+        .ops = "",
+        .n_op = group->n};
   }
   add_ops(b, group, &network->task[id]);
   network->task[id].weight++;

@@ -58,6 +58,10 @@ struct seer_bank {
   size_t *n_of_family;  // samples
   seer_cost_model *base[2];
   seer_cost_model **family;  // residual (or the whole model without a base); NULL: none yet
+  seer_cost_model *shared;  // of all families until they split; NULL: none yet
+  bool is_split;
+  size_t n_shared;  // samples before they did, which come first
+  uint32_t *warm_up_of;  // by family: more samples than that are needed
   stored loaded_base[2], *loaded_family;  // what models begin with; none: with nothing
   bool *is_useless;  // the residual did not help on the held-out tenth
   size_t n_at_base;
@@ -78,6 +82,7 @@ void seer_bank_destroy(seer_bank *bank) {
   for (int h = 0; h < 2; h++) {
     if (bank->base[h]) desc->destroy(bank->base[h]);
   }
+  if (bank->shared) desc->destroy(bank->shared);
   for (uint32_t f = 0; bank->loaded_family && f < bank->options.n_family; f++)
     free(bank->loaded_family[f].bytes);
   for (int h = 0; h < 2; h++) free(bank->loaded_base[h].bytes);
@@ -92,6 +97,7 @@ void seer_bank_destroy(seer_bank *bank) {
   free(bank->n_at_family);
   free(bank->family);
   free(bank->is_useless);
+  free(bank->warm_up_of);
   free(bank);
 }
 
@@ -118,13 +124,20 @@ seer_status seer_bank_create(const seer_bank_options *options, seer_bank **out_b
   bank->family = calloc(options->n_family + 1, sizeof(seer_cost_model *));
   bank->is_useless = calloc(options->n_family + 1, sizeof(bool));
   bank->loaded_family = calloc(options->n_family + 1, sizeof(stored));
+  bank->warm_up_of = calloc(options->n_family + 1, sizeof(uint32_t));
   if (!bank->family_of || !bank->best || !bank->pace || !bank->n_of_family || !bank->n_at_family ||
-      !bank->family || !bank->is_useless || !bank->loaded_family) {
+      !bank->family || !bank->is_useless || !bank->loaded_family || !bank->warm_up_of) {
     seer_bank_destroy(bank);
     return no_memory("the cost models");
   }
   memcpy(bank->family_of, options->family_of, options->n_task * sizeof(uint32_t));
   bank->options.family_of = bank->family_of;
+  SEER_ASSERT(!(options->has_base && options->shares_first), "a base is shared for good");
+  for (uint32_t f = 0; f < options->n_family; f++)
+    bank->warm_up_of[f] = options->warm_up_of ? options->warm_up_of[f]
+        : options->warm_up                    ? options->warm_up - 1
+                                              : 0;
+  bank->options.warm_up_of = NULL;  // the caller's
   copy_names(bank);
   *out_bank = bank;
   return SEER_OK;
@@ -158,7 +171,7 @@ static size_t scaled(size_t value, size_t now, size_t before) {
 static void forget(seer_bank *bank) {
   size_t n = 0, n_row = 0, n_before = bank->n_sample, n_left = n_before / 4, n_passed = 0;
   size_t row_bytes = seer_feature_count * sizeof(float);
-  size_t *lost = calloc(bank->options.n_family + 1, sizeof(size_t));
+  size_t *lost = calloc(bank->options.n_family + 1, sizeof(size_t)), n_shared = 0;
   if (!lost) return;  // tried again with the next sample
   for (size_t i = 0; i < n_before; i++) {
     sample s = bank->samples[i];
@@ -171,8 +184,10 @@ static void forget(seer_bank *bank) {
         s.n_row * row_bytes);
     s.first_row = n_row;
     n_row += s.n_row;
+    n_shared += i < bank->n_shared;
     bank->samples[n++] = s;
   }
+  bank->n_shared = n_shared;
   for (uint32_t f = 0; f < bank->options.n_family; f++) {
     size_t now = bank->n_of_family[f] - lost[f];
     bank->n_at_family[f] = scaled(bank->n_at_family[f], now, bank->n_of_family[f]);
@@ -311,8 +326,15 @@ static part choose_half(const seer_bank *bank, uint32_t half, size_t index, size
 }
 
 static part choose_family(const seer_bank *bank, uint32_t family, size_t index, size_t nth) {
-  if (bank->family_of[bank->samples[index].task] != family) return IN_NONE;
+  bool is_its_own = bank->family_of[bank->samples[index].task] == family;
+  if (!is_its_own && index >= bank->n_shared) return IN_NONE;
   return bank->options.has_base && nth % HELD_OUT == HELD_OUT - 1 ? IN_HELD : IN_TRAIN;
+}
+
+// The shared model's: all.
+static part choose_any(const seer_bank *bank, uint32_t arg, size_t index, size_t nth) {
+  (void)bank, (void)arg, (void)index, (void)nth;
+  return IN_TRAIN;
 }
 
 static seer_cost_data data_of(const set *s, bool has_margin) {
@@ -320,7 +342,7 @@ static seer_cost_data data_of(const set *s, bool has_margin) {
       has_margin ? s->margin : NULL};
 }
 
-// Stream 0 and 1: the two bases; then the families.
+// Stream 0 and 1: the two bases; then the families; then what they share at first.
 static const stored *loaded_of(const seer_bank *bank, uint32_t stream) {
   return stream < 2 ? &bank->loaded_base[stream] : &bank->loaded_family[stream - 2];
 }
@@ -405,10 +427,32 @@ static seer_status fit_family(seer_bank *bank, uint32_t family, bool is_anew) {
   return status;
 }
 
+static seer_status fit_shared(seer_bank *bank) {
+  set train = {0}, held = {0};
+  seer_status status =
+      make_sets(bank, choose_any, 0, &train, &held) ? SEER_OK : no_memory("a training set");
+  if (!status) status = renew(bank, &bank->shared, bank->options.n_family + 2);
+  if (!status) {
+    seer_cost_data t = data_of(&train, false), h = data_of(&held, false);
+    double error;
+    status = bank->options.model->fit(bank->shared, &t, &h, MAX_TREES, &error);
+  }
+  set_free(&train);
+  set_free(&held);
+  return status;
+}
+
+void seer_bank_split(seer_bank *bank) {
+  if (!bank->options.shares_first || bank->is_split) return;
+  bank->is_split = true;
+  bank->n_shared = bank->n_sample;
+}
+
 seer_status seer_bank_train(seer_bank *bank, uint32_t family) {
   SEER_ASSERT(family < bank->options.n_family, "family %u, n %u", family, bank->options.n_family);
   if (bank->n_sample == 0 || bank->options.model->is_estimate) return SEER_OK;
   if (!bank->options.has_base) bank->generation++;
+  if (bank->options.shares_first && !bank->is_split) return fit_shared(bank);
   if (!bank->options.has_base)
     return bank->n_of_family[family] ? fit_family(bank, family, true) : SEER_OK;
   bool is_due = !bank->base[1] || (double)bank->n_sample >= REFIT_GROWTH * (double)bank->n_at_base;
@@ -425,12 +469,21 @@ seer_status seer_bank_train(seer_bank *bank, uint32_t family) {
   return SEER_OK;
 }
 
+// What ranks a family's tasks, but for the base; NULL: nothing yet.
+static seer_cost_model *model_of(const seer_bank *bank, uint32_t family) {
+  return bank->family[family] ? bank->family[family] : bank->shared;
+}
+
 bool seer_bank_is_trained(const seer_bank *bank, uint32_t task) {
   uint32_t family = bank->family_of[task];
   if (bank->options.model->is_estimate) return true;
   if (bank->options.has_base) return bank->base[1] && bank->n_at_base >= bank->options.warm_up;
-  return bank->family[family] &&
-      (bank->loaded_family[family].bytes || bank->n_of_family[family] >= bank->options.warm_up);
+  if (!model_of(bank, family)) return false;
+  if (bank->loaded_family[family].bytes) return true;
+  if (!bank->options.shares_first) return bank->n_of_family[family] > bank->warm_up_of[family];
+  size_t need = 0;
+  for (uint32_t f = 0; f < bank->options.n_family; f++) need += bank->warm_up_of[f];
+  return bank->n_sample > need;
 }
 
 bool seer_bank_is_continued(const seer_bank *bank, uint32_t family) {
@@ -476,8 +529,9 @@ seer_status seer_bank_rate(
       status = bank->options.model->predict(bank->base[h], c->rows, n_row, by_row);
     for (size_t i = 0; i < n_row; i++) by_row[i] *= 0.5F;
   }
-  if (!status && bank->family[family] && !bank->is_useless[family])
-    status = bank->options.model->predict(bank->family[family], c->rows, n_row, by_row);
+  seer_cost_model *model = model_of(bank, family);
+  if (!status && model && !bank->is_useless[family])
+    status = bank->options.model->predict(model, c->rows, n_row, by_row);
   for (size_t i = 0; !status && i < c->n; i++) {
     for (uint32_t r = 0; r < c->n_rows[i]; r++) out[i] += by_row[row++];
   }
@@ -524,7 +578,7 @@ static seer_status save_into(const seer_bank *bank, seer_arena *arena, seer_text
   bank_header header = header_of(bank);
   seer_text_put_n(out, (const char *)&header, sizeof header);
   for (uint32_t f = 0; f < bank->options.n_family + 2; f++) {
-    seer_cost_model *model = f < 2 ? bank->base[f] : bank->family[f - 2];
+    seer_cost_model *model = f < 2 ? bank->base[f] : model_of(bank, f - 2);
     const char *name = f < 2 ? "base" : bank->options.family_name[f - 2];
     const void *bytes = NULL;
     size_t n_bytes = 0;

@@ -29,9 +29,15 @@ typedef struct {
   const uint32_t *family_of;  // by task; copied
   // false: plain separate models, trained from scratch (policies ansor and familyseer)
   bool has_base;
+  // Not with a base: until seer_bank_split, all families have one model, of all samples.
+  bool shares_first;
   const seer_cost_desc *model;
   uint64_t seed;
-  uint32_t warm_up;  // samples (of a family; with a base: of all) before predictions are used
+  // Samples (of a family; with a base, or one model at first: of all) before predictions are used.
+  uint32_t warm_up;
+  // Not with a base, or NULL: in place of warm_up, by family; there must be more than so many.
+  // Copied.
+  const uint32_t *warm_up_of;
 } seer_bank_options;
 
 typedef struct seer_bank seer_bank;
@@ -43,6 +49,10 @@ SEER_MUST_USE seer_status seer_bank_add(seer_bank *bank, const seer_sample *samp
 // residuals anew when the data grew by a quarter, else this family's residual, continued, when its
 // samples grew by a tenth. Without: the family's model from scratch.
 SEER_MUST_USE seer_status seer_bank_train(seer_bank *bank, uint32_t family);
+// Where all shared a model so far: from now on each family has one of its own, fitted to the
+// samples that were shared and to its own since. Until it is trained, the shared model is used.
+// Else, and the second time, nothing changes.
+void seer_bank_split(seer_bank *bank);
 bool seer_bank_is_trained(const seer_bank *bank, uint32_t task);
 // n candidates: rows of all of them one after another, and their analytic estimates (NULL: none).
 typedef struct {

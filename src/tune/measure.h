@@ -11,6 +11,7 @@
 #include "front/front.h"
 #include "setup/context.h"
 #include "space/frame.h"
+#include "tune/measure/timing.h"
 
 #define SEER_MEASURE_MAX_SAMPLES 32
 #define SEER_MEASURE_MAX_CONTENDERS 8
@@ -51,13 +52,14 @@ typedef struct {
   // a call is a witness, later ones race against what its schedule takes now, not against
   // best_seconds.
   bool is_witness;
+  const seer_timing *timing;  // how long it is timed; NULL: as --min-repeat says
 } seer_measure_request;
 
 typedef struct {
   seer_measured_class cls;
   bool is_raced_out;  // dropped after a few runs: clearly slower than the best
   bool is_twin;  // equal code bytes as an earlier candidate of this task: its time is shared
-  double seconds;  // lower quartile of the samples
+  double seconds;  // of the samples: seer_timing_seconds
   uint32_t n_samples;
   double sample[SEER_MEASURE_MAX_SAMPLES];
   double build_s, run_s;  // wall time spent

@@ -45,13 +45,13 @@ seer_status seer_session_learn(
 // are one round behind, and no time is spent on learning alone.
 typedef struct {
   seer_session *s;
-  uint32_t family;
+  uint32_t model;
   seer_status status;
 } lesson;
 
 static seer_status train(void *user) {
   lesson *l = user;
-  return seer_bank_train(l->s->bank, l->family);
+  return seer_bank_train(l->s->bank, l->model);
 }
 
 static void study(void *user) {
@@ -159,8 +159,9 @@ static seer_status measure(seer_session *s, uint32_t t, batch *b) {
     b->requests[i].task = t;
     b->requests[i].schedule = b->proposals[i].schedule;
     b->requests[i].best_seconds = b->requests[i].is_witness ? 0 : best_s;
+    b->requests[i].timing = s->policy->traits->times;
   }
-  lesson l = {s, s->family_to_study, SEER_OK};
+  lesson l = {s, s->model_to_train, SEER_OK};
   seer_meanwhile meanwhile = {study, &l, 0};
   uint64_t start = seer_os_now_ns();
   seer_status status = s->measure->measure(s->measurer, b->requests, b->n,
@@ -216,7 +217,8 @@ static seer_status take_result(
   s->totals.twins += result->is_twin;
   s->totals.repeats += is_witness;
   s->totals.raced_out += result->is_raced_out;
-  if (is_ok && !result->is_twin && !is_witness) s->totals.trials++;
+  bool is_new = is_ok && !result->is_twin;
+  if (!is_witness && (is_new || s->policy->traits->counts_rounds)) s->totals.trials++;
   s->totals.build_s += result->build_s;
   s->totals.run_s += result->run_s;
   state->spent_s += result->build_s / s->target->threads + result->run_s;
@@ -294,10 +296,18 @@ static seer_status propose(seer_session *s, seer_pick *pick, batch *b) {
   s->totals.propose_s += (double)(seer_os_now_ns() - start) * 1e-9;
   state->n_queued = seer_search_queued(s->task[t].search);
   state->n_round++;
+  state->t += pick->counts_as;
   s->state.n_pick++;
   s->state.last = *pick;
   add_witnesses(s, t, n, b);
   return SEER_OK;
+}
+
+void seer_session_remember(seer_session *s, uint32_t t) {
+  seer_task_state *state = &s->state.task[t];
+  state->history = SEER_GROW(
+      s->arena, seer_task_point, state->history, (size_t)state->n_history, &s->task[t].cap_history);
+  state->history[state->n_history++] = (seer_task_point){state->t, state->best_s};
 }
 
 // What a round's end means for the task: a new best goes to its relatives, patience runs out.
@@ -305,9 +315,7 @@ static void conclude(
     seer_session *s, const seer_pick *pick, double before, const seer_search_counts *counts) {
   uint32_t t = pick->task;
   seer_task_state *state = &s->state.task[t];
-  state->history = SEER_GROW(
-      s->arena, double, state->history, (size_t)state->n_history, &s->task[t].cap_history);
-  state->history[state->n_history++] = state->best_s;
+  seer_session_remember(s, t);
   if (state->n_trial >= 64 && state->best_s <= 0) {
     state->is_dead = true;
     seer_session_note(
@@ -320,13 +328,15 @@ static void conclude(
   seer_session_update_estimate(s);
   seer_event event;
   if (state->best_s > 0 && (before <= 0 || state->best_s < before)) {
-    s->task[t].trial_of_best = state->n_trial;
+    state->trial_of_best = state->n_trial;
+    state->t_of_best = state->t;
     event = (seer_event){
         .kind = SEER_EVENT_BEST, .task = t, .before_s = before, .after_s = state->best_s};
     seer_session_emit(s, &event);
     carry_to_relatives(s, t);
   } else if (s->budget.task_early_stopping &&
-      state->n_trial - s->task[t].trial_of_best >= s->budget.task_early_stopping) {
+      seer_task_has_lost_patience(
+          state, s->policy->traits, s->state.round_size, s->budget.task_early_stopping)) {
     state->is_done = true;
   }
   seer_log(s->context, "search", 2, "task %u: %s", t, seer_search_counts_print(counts, s->round));
@@ -348,12 +358,14 @@ seer_status seer_session_round(seer_session *s, seer_pick *pick) {
   double before = s->state.task[t].best_s;
   SEER_TRY(measure(s, t, &b));
   SEER_TRY(take_results(s, t, &b));
-  s->family_to_study = s->families.family_of[t];
+  s->model_to_train = s->models.family_of[t];
   if (!s->policy->traits->learns_beside) {
-    lesson l = {s, s->family_to_study, SEER_OK};
+    lesson l = {s, s->model_to_train, SEER_OK};
     study(&l);
     SEER_TRY(l.status);
   }
+  if (s->policy->traits->shares_warm_up && seer_schedule_is_warm(&s->state))
+    seer_bank_split(s->bank);
   seer_search_counts counts = *now;
   seer_search_counts_less(&counts, &start);
   conclude(s, pick, before, &counts);

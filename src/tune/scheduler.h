@@ -8,7 +8,14 @@
 
 #include "base/rng.h"
 #include "base/status.h"
+#include "tune/measure/timing.h"
 #include "tune/search/strategy.h"
+
+// What was known of a task after one of its rounds.
+typedef struct {
+  double t;  // the task's, then
+  double best_s;  // 0: none
+} seer_task_point;
 
 // A task as a policy sees it. History entries are made after each round.
 typedef struct {
@@ -24,8 +31,13 @@ typedef struct {
   bool is_dead;  // its space is exhausted, or everything failed
   bool is_done;  // its own patience ran out
   double spent_s;  // wall time of its rounds
-  uint32_t n_history, cap_history;
-  double *history;  // best_s after each round
+  uint32_t n_history;
+  seer_task_point *history;
+  // For gradients (scheduler/gradient.h). t: rounds that were spent on it, as far as picks say that
+  // they count (seer_pick.counts_as).
+  double t, t_of_best;
+  double gradient;  // when it was last computed
+  uint32_t trial_of_best;  // n_trial when best_s was found
 } seer_task_state;
 
 typedef struct {
@@ -33,6 +45,7 @@ typedef struct {
   uint32_t n;  // measurements
   bool is_foreseen;  // a relative's round after a bottleneck's
   char reason[120];
+  double counts_as;  // rounds, in the task's t; 0 of policies without gradients
 } seer_pick;
 
 typedef struct {
@@ -49,8 +62,11 @@ typedef struct {
 typedef struct {
   const seer_search_strategy *search;
   uint32_t round_size;  // measurements, where --round-size does not say
+  const char *usual_grouping;  // where --family does not say; NULL: the option's default
+  bool has_one_model;  // all tasks share a cost model, whatever families they are grouped in
   bool has_base;  // one cost model under those of the families (bank.h); else separate ones
-  uint32_t warm_up;  // samples before models are used; 0: those of a round
+  bool shares_warm_up;  // all samples of the warm-up are every family's; no base
+  uint32_t warm_up;  // samples before models are used; 0: a round for each of a model's tasks
   bool learns_beside;  // models are fitted while the next round's candidates are built
   bool is_raced;  // candidates that are clearly slower than the best are dropped early
   bool has_witnesses;  // each round measures the best again, and some that stand near it
@@ -58,10 +74,17 @@ typedef struct {
   bool tries_untuned;  // a task's first measurement is its untuned choice
   bool tries_relatives;  // winners are carried to the family's other tasks
   bool tries_transfers;  // and so are records of similar machines and of other shapes
+  // As Ansor counts: what fails, and code that was timed before, uses up the budget; a task's
+  // patience is counted in rounds (seer_task_has_lost_patience).
+  bool counts_rounds;
+  const seer_timing *times;  // how candidates are timed; NULL: as options say
 } seer_policy_traits;
 
 extern const seer_policy_traits seer_traits_seer;  // all of it
-extern const seer_policy_traits seer_traits_published;  // Ansor's and FamilySeer's: none of it
+// Ansor's and FamilySeer's: none of it. A cost model for each family; for all tasks one; one until
+// the warm-up is over; for each family, of the groups that FamilySeer's code makes.
+extern const seer_policy_traits seer_traits_published, seer_traits_one_model, seer_traits_warm,
+    seer_traits_artifact;
 
 typedef struct {
   const char *name, *doc;
@@ -98,6 +121,12 @@ static inline bool seer_task_is_at_bound(const seer_task_state *task) {
   return task->best_s > 0 && task->is_confirmed && !seer_task_beats_bound(task) &&
       task->best_s <= SEER_TASK_NEAR_BOUND * task->bound_s;
 }
+// Every open task has had its first round.
+bool seer_schedule_is_warm(const seer_schedule_state *state);
+// A round has brought no better best, and `patience` (trials, > 0) is over. Ansor's: (t - t of the
+// best) x round size > patience; else that many trials without one.
+bool seer_task_has_lost_patience(const seer_task_state *task, const seer_policy_traits *traits,
+    uint32_t round_size, uint32_t patience);
 // What tables say of a task: "dead", "at bound", "beats bound", or "".
 const char *seer_task_state_name(const seer_task_state *task);
 

@@ -147,11 +147,12 @@ static seer_status contradiction(
 static seer_status find_grouping(
     const seer_session *s, const seer_policy *policy, const seer_family_desc **out) {
   const char *given = seer_context_str(s->context, SEER_OPT_FAMILY);
-  SEER_TRY(seer_family_find(given, out));
+  bool is_given = seer_context_is_set(s->context, SEER_OPT_FAMILY);
+  const char *usual = policy->policy->traits->usual_grouping;
+  SEER_TRY(seer_family_find(usual && !is_given ? usual : given, out));
   if (!policy->grouping) return SEER_OK;
   const seer_family_desc *asked = *out;
   SEER_TRY(seer_family_find(policy->grouping, out));
-  bool is_given = seer_context_is_set(s->context, SEER_OPT_FAMILY);
   return is_given && asked != *out ? contradiction(policy, policy->grouping, SEER_OPT_FAMILY, given)
                                    : SEER_OK;
 }
@@ -173,29 +174,39 @@ static seer_status find_cost_model(
 static void note_loaded(seer_session *s, const char *path) {
   seer_text text;
   seer_text_init(&text, s->arena);
-  uint32_t n_continued = 0, n = s->families.n_family;
+  uint32_t n_continued = 0, n = s->models.n_family;
   for (uint32_t f = 0; f < n; f++) n_continued += seer_bank_is_continued(s->bank, f);
   seer_text_printf(&text, "cost model %s: %s%u of %u families go on from it", path,
       s->policy->traits->has_base ? "the base and " : "", n_continued, n);
   const char *before = "; new are ";
   for (uint32_t f = 0; f < n; f++) {
     if (seer_bank_is_continued(s->bank, f)) continue;
-    seer_text_printf(&text, "%s%s", before, s->families.name[f]);
+    seer_text_printf(&text, "%s%s", before, s->models.name[f]);
     before = ", ";
   }
   s->loaded_note = text.data;
 }
 
+// Ansor's: a model is used once it has more samples than a round for each of its tasks.
+static const uint32_t *warm_up_of_models(seer_session *s) {
+  uint32_t *need = SEER_NEW_ARRAY(s->arena, uint32_t, s->models.n_family + 1);
+  for (uint32_t t = 0; t < s->network->n_task; t++) {
+    if (seer_task_is_open(&s->state.task[t])) need[s->models.family_of[t]] += s->state.round_size;
+  }
+  return need;
+}
+
 static seer_status create_bank(seer_session *s, const seer_cost_desc *model) {
-  uint32_t warm_up = s->policy->traits->warm_up ? s->policy->traits->warm_up : s->state.round_size;
-  seer_bank_options options = {.n_family = s->families.n_family,
-      .family_name = s->families.name,
+  seer_bank_options options = {.n_family = s->models.n_family,
+      .family_name = s->models.name,
       .n_task = s->network->n_task,
-      .family_of = s->families.family_of,
+      .family_of = s->models.family_of,
       .has_base = s->policy->traits->has_base,
+      .shares_first = s->policy->traits->shares_warm_up,
       .model = model,
       .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
-      .warm_up = warm_up};
+      .warm_up = s->policy->traits->warm_up,
+      .warm_up_of = s->policy->traits->warm_up ? NULL : warm_up_of_models(s)};
   SEER_TRY(seer_bank_create(&options, &s->bank));
   const char *from = seer_context_str(s->context, SEER_OPT_LOAD_MODEL),
              *to = seer_context_str(s->context, SEER_OPT_SAVE_MODEL);
@@ -219,6 +230,8 @@ static seer_status set_up(seer_session *s, const char *model_name) {
   SEER_TRY(find_cost_model(s, &policy, &model));
   s->policy = policy.policy;
   seer_families_build(grouping, s->network->task, n, s->arena, &s->families);
+  if (s->policy->traits->has_one_model) SEER_TRY(seer_family_find("all", &grouping));
+  seer_families_build(grouping, s->network->task, n, s->arena, &s->models);
   fill_budget(s);
   s->target = seer_context_target(c);
   s->task = SEER_NEW_ARRAY(s->arena, seer_session_task, n);
@@ -402,13 +415,12 @@ static seer_status restore(seer_session *s) {
     seer_task_state *state = &s->state.task[t];
     if (state->n_trial == 0) continue;
     state->n_round = (state->n_trial + s->state.round_size - 1) / s->state.round_size;
-    state->history = SEER_GROW(
-        s->arena, double, state->history, (size_t)state->n_history, &s->task[t].cap_history);
-    state->history[state->n_history++] = state->best_s;
+    state->t = state->n_round;
+    seer_session_remember(s, t);
   }
   note_unsound(s, &counts);
   if (s->totals.restored == 0) return SEER_OK;
-  for (uint32_t f = 0; f < s->families.n_family; f++) SEER_TRY(seer_bank_train(s->bank, f));
+  for (uint32_t f = 0; f < s->models.n_family; f++) SEER_TRY(seer_bank_train(s->bank, f));
   seer_session_note(
       s, seer_arena_printf(s->arena, "%u measurements from the records", s->totals.restored));
   return SEER_OK;

@@ -19,7 +19,6 @@ typedef struct {
   seer_schedule untuned;  // what ships if nothing beats it
   double estimate_s;  // of that
   int64_t workload;
-  uint32_t trial_of_best;
   size_t cap_history;
   // The winner of the records, while it has not lost its place (accept.h).
   bool has_holder, is_holder_trusted;  // trusted: its pairs are another machine's
@@ -38,14 +37,15 @@ struct seer_session {
   seer_records *records;  // NULL: nothing is stored, or not any more
   seer_arena *arena, *round;
   const seer_scheduler_desc *policy;
-  seer_families families;
+  seer_families families;  // whose tasks are relatives
+  seer_families models;  // whose tasks share a cost model: those, or one of all
   seer_space_kind space;
   seer_budget budget;
   seer_session_task *task;
   seer_schedule_state state;
   seer_bank *bank;
   const char *loaded_note;  // what --load-model brought; NULL: nothing was loaded
-  uint32_t family_to_study;  // of the last round
+  uint32_t model_to_train;  // of the last round's task
   const seer_measure_desc *measure;
   seer_measurer *measurer;
   int64_t target_id, session_id;
@@ -85,6 +85,8 @@ void seer_session_queue(
 // The task's best, as its search knows it now, into the state that the scheduler sees.
 void seer_session_refresh_best(seer_session *session, uint32_t task);
 void seer_session_update_estimate(seer_session *session);
+// The task's state after a round, into its history.
+void seer_session_remember(seer_session *session, uint32_t task);
 // Takes `status` (SEER_OK: nothing). What was found is worth more than a clean end: the search
 // ends, but the session goes on to its end without what failed: without workers where they are lost
 // (DEVICE), else without the records, which hold what was announced.

@@ -48,9 +48,9 @@ tune_with 0 '^3 tasks in 1 families' --search-policy random --cost-model analyti
 tune_with 1 'sketch.xgb.family_hash means --family op-sequence, and --family is single' --search-policy sketch.xgb.family_hash --family single
 tune_with 1 'ansor means --family all, and --family is op' --search-policy ansor --family op
 tune_with 1 'sketch.random means --cost-model random, and --cost-model is xgboost' --search-policy sketch.random --cost-model xgboost
-tune_with 1 "unknown search policy 'sketch.xg'; allowed: seer familyseer ansor" --search-policy sketch.xg
+tune_with 1 "unknown search policy 'sketch.xg'; allowed: seer familyseer familyseer-artifact" --search-policy sketch.xg
 tune_with 1 "unknown cost model 'xgb'; allowed: xgboost analytic random" --cost-model xgb
-tune_with 1 "unknown grouping 'x'; allowed: anchor-op op-sequence" --family x
+tune_with 1 "unknown grouping 'x'; allowed: anchor-op artifact-op op-sequence" --family x
 tune_with 1 'save-model: cost model analytic learns nothing' --cost-model analytic --save-model m
 # A flag of another command is wrong usage: it would be believed to have done something.
 expect 2 'list takes no --opt-level; it is a flag of: compile' list options -O2

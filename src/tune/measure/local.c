@@ -74,7 +74,8 @@ struct seer_measurer {
   uint64_t n_uses;
   kept_build kept[MAX_KEPT];  // what checks and comparisons built, most often the default
   seer_table twins;  // hash of (task, object) -> twin: the first result
-  double build_timeout_s, run_timeout_s, min_repeat_s;
+  double build_timeout_s, run_timeout_s;
+  seer_timing timing;  // where a request has none of its own
 };
 
 static uint64_t ns_of(double seconds) { return (uint64_t)(seconds * 1e9); }
@@ -259,11 +260,18 @@ static void result_of_twin(const twin *t, seer_measure_result *out) {
     (void)snprintf(out->message, sizeof out->message, "as equal code before it");
 }
 
+// A request's own timing lasts as long as --min-repeat says, where it was given.
+static seer_timing timing_of(const seer_measurer *m, const seer_measure_request *request) {
+  seer_timing timing = request->timing ? *request->timing : m->timing;
+  if (seer_context_is_set(m->context, SEER_OPT_MIN_REPEAT)) timing.least_s = m->timing.least_s;
+  return timing;
+}
+
 static seer_status time_one(seer_measurer *m, const seer_measure_request *request,
     const built *build, seer_measure_result *result) {
   seer_message_run *message = SEER_NEW(m->batch, seer_message_run);
-  *message =
-      (seer_message_run){request->task, request->best_seconds, m->min_repeat_s, *build->kernel};
+  *message = (seer_message_run){
+      request->task, request->best_seconds, timing_of(m, request), *build->kernel};
   seer_text text;
   seer_text_init(&text, m->batch);
   seer_message_put_run(&text, message);
@@ -616,7 +624,7 @@ static seer_status local_open(
       seer_arena_printf(m->arena, "--target=%s", seer_target_print(target, m->arena));
   m->build_timeout_s = seer_context_f64(context, SEER_OPT_BUILD_TIMEOUT);
   m->run_timeout_s = seer_context_f64(context, SEER_OPT_TIMEOUT);
-  m->min_repeat_s = seer_context_f64(context, SEER_OPT_MIN_REPEAT);
+  m->timing.least_s = seer_context_f64(context, SEER_OPT_MIN_REPEAT);
   int64_t n = seer_context_i64(context, SEER_OPT_BUILDERS);
   if (n == 0) n = seer_os_n_threads();
   seer_status status = find_program(m);

@@ -169,7 +169,9 @@ seer_status seer_message_get_build(
 void seer_message_put_run(seer_text *out, const seer_message_run *message) {
   seer_wire_put_u32(out, message->task);
   seer_wire_put_f64(out, message->best_seconds);
-  seer_wire_put_f64(out, message->min_repeat_s);
+  seer_wire_put_f64(out, message->timing.least_s);
+  seer_wire_put_f64(out, message->timing.precision);
+  seer_wire_put_f64(out, message->timing.most_s);
   put_kernel(out, &message->kernel);
 }
 
@@ -178,7 +180,9 @@ seer_status seer_message_get_run(
   reader r = begin(payload, n_bytes);
   out->task = seer_wire_get_u32(&r);
   out->best_seconds = seer_wire_get_seconds(&r, "the best time");
-  out->min_repeat_s = seer_wire_get_seconds(&r, "the time to measure for");
+  out->timing.least_s = seer_wire_get_seconds(&r, "the time to measure for");
+  out->timing.precision = seer_wire_get_seconds(&r, "the precision");
+  out->timing.most_s = seer_wire_get_seconds(&r, "the longest time to measure for");
   get_kernel(&r, arena, &out->kernel);
   return seer_wire_end(&r, "an order to run");
 }

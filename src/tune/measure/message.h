@@ -44,7 +44,8 @@ typedef struct {
 // RUN; RAN is a seer_measure_result
 typedef struct {
   uint32_t task;
-  double best_seconds, min_repeat_s;
+  double best_seconds;
+  seer_timing timing;
   seer_kernel kernel;
 } seer_message_run;
 

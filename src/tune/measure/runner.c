@@ -1,10 +1,11 @@
 // runner.c - how long does this kernel take, and is its answer right?
 // Timing: one warm-up call, then samples of at least MIN_SAMPLE_NS each (short kernels are called
 // several times per sample). Racing: a candidate that is clearly slower than the best is
-// dropped after the warm-up or the first samples. Weights are as cold as in the network: between
-// two calls of a kernel the network reads all its other weights, so calls cycle through copies of
-// as many bytes as the network's, or of what exceeds the last-level cache for sure (doc/decisions,
-// 8). Activations are warm, each thread's share in its own cores' caches (doc/decisions, 46).
+// dropped after the warm-up or the first samples. When samples are enough, timing.h says. Weights
+// are as cold as in the network: between two calls of a kernel the network reads all its other
+// weights, so calls cycle through copies of as many bytes as the network's, or of what exceeds the
+// last-level cache for sure (doc/decisions, 8). Activations are warm, each thread's share in its
+// own cores' caches (doc/decisions, 46).
 
 #include "tune/measure/runner.h"
 
@@ -21,9 +22,8 @@
 
 // Below this, the clock and the pool's wake-up show (measured 2026-11: about 1 us each)
 #define MIN_SAMPLE_NS 60000u
-#define MIN_SAMPLES 3
-#define MAX_SAMPLES 15
 #define MAX_CALLS_PER_SAMPLE 200u
+#define MAX_CALLS_PRECISE 4000u  // where a precision is asked for
 // Dropped when the first call is so much slower, and what the call's memory costs when it is in no
 // cache and perhaps on no page: after a build nothing is warm, and a kernel of 0.1 ms that is as
 // fast as the best takes 0.5 to 1 ms then.
@@ -179,24 +179,15 @@ static double sample_ns(
   return sum / n_calls;
 }
 
-// What disturbs a shared machine only ever slows a kernel down, in bursts of a few milliseconds:
-// the lower quartile outlives them, and is no single lucky sample.
-static double quartile(const double *values, uint32_t n) {
-  double sorted[SEER_MEASURE_MAX_SAMPLES];
-  memcpy(sorted, values, n * sizeof(double));
-  seer_sort_f64(sorted, n);
-  return seer_sorted_quartile(sorted, n);
-}
-
 static uint64_t cold_bytes(const seer_runner *runner, const seer_worker_task_state *task) {
   return (uint64_t)seer_measure_cold_bytes(
       seer_context_target(runner->context), task->network_weight_bytes);
 }
 
 // Calls that make a sample of at least `sample_ns`.
-static uint32_t calls_for(double ns, double sample_ns) {
+static uint32_t calls_for(double ns, double sample_ns, uint32_t most) {
   double n = ceil(sample_ns / (ns > 1 ? ns : 1));
-  return n > MAX_CALLS_PER_SAMPLE ? MAX_CALLS_PER_SAMPLE : (uint32_t)n;
+  return n > most ? most : (uint32_t)n;
 }
 
 static uint64_t memory_bytes(const seer_kernel *kernel) {
@@ -206,7 +197,7 @@ static uint64_t memory_bytes(const seer_kernel *kernel) {
 }
 
 static void take_samples(seer_runner *runner, const loaded *l, seer_call *c, double best_seconds,
-    double min_repeat_s, seer_measure_result *out) {
+    const seer_timing *timing, seer_measure_result *out) {
   uint64_t nth = 0;
   double ns = sample_ns(runner, l, c, 1, &nth), best_ns = best_seconds * 1e9;
   out->n_samples = 1;
@@ -218,15 +209,16 @@ static void take_samples(seer_runner *runner, const loaded *l, seer_call *c, dou
     out->is_raced_out = true;
     return;
   }
-  double each_ns = fmax(MIN_SAMPLE_NS, min_repeat_s * 1e9 / MAX_SAMPLES);
+  double each_ns = fmax(MIN_SAMPLE_NS, seer_timing_sample_s(timing) * 1e9);
+  uint32_t most = timing->precision > 0 ? MAX_CALLS_PRECISE : MAX_CALLS_PER_SAMPLE;
   if (ns < each_ns + cold_ns) ns = sample_ns(runner, l, c, 1, &nth);  // a warm one to go by
-  uint32_t n_calls = calls_for(ns, each_ns);
+  uint32_t n_calls = calls_for(ns, each_ns, most);
   if (n_calls > 1) {
     ns = sample_ns(runner, l, c, n_calls / 4 + 1, &nth);
-    n_calls = calls_for(ns, each_ns);
+    n_calls = calls_for(ns, each_ns, most);
   }
   double total_s = 0, least_ns = INFINITY;
-  for (uint32_t i = 0; i < MAX_SAMPLES; i++) {
+  for (uint32_t i = 0;; i++) {
     ns = sample_ns(runner, l, c, n_calls, &nth);
     out->sample[i] = ns * 1e-9;
     out->n_samples = i + 1;
@@ -239,12 +231,13 @@ static void take_samples(seer_runner *runner, const loaded *l, seer_call *c, dou
       out->is_raced_out = true;
       return;
     }
-    if (i + 1 >= MIN_SAMPLES && total_s >= min_repeat_s) return;
+    if (seer_timing_is_enough(timing, out->sample, i + 1, total_s)) return;
   }
 }
 
 seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *task,
-    const seer_kernel *kernel, double best_seconds, double min_repeat_s, seer_measure_result *out) {
+    const seer_kernel *kernel, double best_seconds, const seer_timing *timing,
+    seer_measure_result *out) {
   memset(out, 0, sizeof(*out));
   uint64_t start = seer_os_now_ns();
   seer_os_reach("run");
@@ -258,13 +251,13 @@ seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *
   if (!status) {
     seer_os_reach("time");
     seer_cores_await(&runner->cores, runner->pool);
-    take_samples(runner, &l, &c, best_seconds, min_repeat_s, out);
+    take_samples(runner, &l, &c, best_seconds, timing, out);
     if (!seer_cores_are_free(&runner->cores, runner->pool)) {  // perhaps since the first sample
       seer_cores_await(&runner->cores, runner->pool);
       out->is_raced_out = false;
-      take_samples(runner, &l, &c, best_seconds, min_repeat_s, out);
+      take_samples(runner, &l, &c, best_seconds, timing, out);
     }
-    out->seconds = quartile(out->sample, out->n_samples);
+    out->seconds = seer_timing_seconds(timing, out->sample, out->n_samples);
   }
   seer_call_clear(&c);
   unload(runner, &l);
@@ -385,7 +378,8 @@ static void take_turns(seer_runner *runner, turn *turns, uint32_t n_turn, uint32
   for (uint32_t k = 0; k < n_turn; k++) {
     turn *t = &turns[k];
     (void)sample_ns(runner, &t->code, &t->call, 1, &nth);
-    t->n_calls = calls_for(sample_ns(runner, &t->code, &t->call, 1, &nth), MIN_SAMPLE_NS);
+    t->n_calls = calls_for(
+        sample_ns(runner, &t->code, &t->call, 1, &nth), MIN_SAMPLE_NS, MAX_CALLS_PER_SAMPLE);
   }
   for (uint32_t i = 0; i < n_pairs; i++) {
     seer_cores_await(&runner->cores, runner->pool);

@@ -13,7 +13,7 @@ SEER_MUST_USE seer_status seer_runner_create(const seer_context *context, seer_r
 void seer_runner_destroy(seer_runner *runner);
 // `task` is kept while the runner uses it.
 SEER_MUST_USE seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *task,
-    const seer_kernel *kernel, double best_seconds, double min_repeat_s,
+    const seer_kernel *kernel, double best_seconds, const seer_timing *timing,
     seer_measure_result *out_result);
 // WRONG_RESULT with a message that says where, or OK.
 SEER_MUST_USE seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state *task,

@@ -123,7 +123,7 @@ static seer_status answer_run(worker *w, const request *r, seer_text *out) {
   if (!status) status = seer_message_fits_kernel(task->dag, NULL, &order->kernel);
   if (!status) {
     status = seer_runner_time(
-        w->runner, task, &order->kernel, order->best_seconds, order->min_repeat_s, &result);
+        w->runner, task, &order->kernel, order->best_seconds, &order->timing, &result);
   }
   put_result(out, status, &result);
   return SEER_OK;

@@ -6,7 +6,7 @@ static bool next(seer_schedule_state *state, seer_pick *out) {
   for (uint32_t i = 0; i < state->n_task; i++) {
     uint32_t t = (state->n_pick == 0 ? i : state->last.task + 1 + i) % state->n_task;
     if (!seer_task_is_open(&state->task[t])) continue;
-    *out = (seer_pick){t, state->round_size, false, "its turn"};
+    *out = (seer_pick){.task = t, .n = state->round_size, .reason = "its turn"};
     return true;
   }
   return false;
@@ -23,7 +23,7 @@ static bool next_random(seer_schedule_state *state, seer_pick *out) {
   uint64_t nth = seer_rng_below(&state->rng, n_open);
   uint32_t t = 0;
   while (!seer_task_is_open(&state->task[t]) || nth-- > 0) t++;
-  *out = (seer_pick){t, state->round_size, false, "drawn at random"};
+  *out = (seer_pick){.task = t, .n = state->round_size, .reason = "drawn at random"};
   return true;
 }
 

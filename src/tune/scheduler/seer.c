@@ -31,7 +31,8 @@ static double expected_gain(const seer_task_state *task) {
   uint32_t n = task->n_history < CURVE_WINDOW + 1 ? task->n_history : CURVE_WINDOW + 1;
   double seen = 0, rounds = 0;
   if (n >= 2) {
-    double before = task->history[task->n_history - n], now = task->history[task->n_history - 1];
+    double before = task->history[task->n_history - n].best_s;
+    double now = task->history[task->n_history - 1].best_s;
     rounds = n - 1;
     // A best rises again when it turns out to have been luck: that is no loss that goes on.
     seen = before > now ? (1 - now / before) / rounds : 0;
@@ -93,7 +94,7 @@ static bool next(seer_schedule_state *state, seer_pick *out) {
   // Everything measured is at its bound: what has never worked gets another try.
   for (uint32_t t = 0; t < state->n_task; t++) {
     if (!seer_task_is_open(&state->task[t]) || state->task[t].best_s > 0) continue;
-    *out = (seer_pick){t, state->round_size, false, "nothing has worked yet"};
+    *out = (seer_pick){.task = t, .n = state->round_size, .reason = "nothing has worked yet"};
     return true;
   }
   return false;

@@ -11,7 +11,13 @@
 #define POLICIES(X)                                                                               \
   X(seer)                                                                                         \
   X(familyseer)                                                                                   \
+  X(familyseer_artifact)                                                                          \
+  X(familyseer_model)                                                                             \
+  X(familyseer_foresee)                                                                           \
+  X(familyseer_warm)                                                                              \
+  X(familyseer_single)                                                                            \
   X(ansor)                                                                                        \
+  X(ansor_quarter)                                                                                \
   X(round_robin)                                                                                  \
   X(random)
 // clang-format on
@@ -53,6 +59,19 @@ seer_status seer_policy_find(const char *name, seer_policy *out) {
     seer_words_add(known, sizeof known, out->name);
   }
   return SEER_FAIL(INVALID, "unknown search policy '%s'; allowed: %s", name, known);
+}
+
+bool seer_schedule_is_warm(const seer_schedule_state *state) {
+  for (uint32_t t = 0; t < state->n_task; t++) {
+    if (state->task[t].n_round == 0 && seer_task_is_open(&state->task[t])) return false;
+  }
+  return true;
+}
+
+bool seer_task_has_lost_patience(const seer_task_state *task, const seer_policy_traits *traits,
+    uint32_t round_size, uint32_t patience) {
+  if (traits->counts_rounds) return (task->t - task->t_of_best) * round_size > patience;
+  return task->n_trial - task->trial_of_best >= patience;
 }
 
 const char *seer_task_state_name(const seer_task_state *task) {

@@ -15,4 +15,12 @@ const seer_policy_traits seer_traits_seer = {
     .tries_transfers = true,
 };
 
-const seer_policy_traits seer_traits_published = {.search = &seer_strategy_ansor, .round_size = 64};
+// What all published policies have in common.
+#define PUBLISHED                                                          \
+  .search = &seer_strategy_ansor, .round_size = 64, .counts_rounds = true, \
+  .times = &seer_timing_published
+
+const seer_policy_traits seer_traits_published = {PUBLISHED};
+const seer_policy_traits seer_traits_one_model = {PUBLISHED, .has_one_model = true};
+const seer_policy_traits seer_traits_warm = {PUBLISHED, .shares_warm_up = true};
+const seer_policy_traits seer_traits_artifact = {PUBLISHED, .usual_grouping = "artifact-op"};

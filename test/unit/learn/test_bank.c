@@ -284,6 +284,69 @@ static void test_a_loaded_model_is_gone_on_from(void **state) {
   seer_arena_destroy(arena);
 }
 
+static float score_of(seer_bank *bank, uint32_t task, const float *row) {
+  const uint32_t one = 1;
+  float score;
+  must(predict(bank, task, &(seer_bank_candidates){1, row, &one, NULL}, &score));
+  return score;
+}
+
+// One model of all samples until the split; then each family's has those, and its own since.
+static void test_families_split_after_a_shared_warm_up(void **state) {
+  (void)state;
+  static const uint32_t family_of[] = {0, 0, 1}, warm_up_of[] = {80, 40};
+  seer_bank_options options = {.n_family = 2,
+      .n_task = 3,
+      .family_of = family_of,
+      .shares_first = true,
+      .seed = 3,
+      .warm_up_of = warm_up_of};
+  must(seer_cost_find("xgboost", &options.model));
+  seer_bank *bank, *alone;
+  must(seer_bank_create(&options, &bank));
+  options.shares_first = false;
+  must(seer_bank_create(&options, &alone));
+  seer_rng rng;
+  seer_rng_init(&rng, 9);
+  feed(bank, &rng, 0, 0, 120);
+  must(seer_bank_train(bank, 0));
+  assert_false(seer_bank_is_trained(bank, 0));  // more than 80 + 40
+  feed(bank, &rng, 0, 0, 1);
+  must(seer_bank_train(bank, 0));
+  assert_true(seer_bank_is_trained(bank, 0) && seer_bank_is_trained(bank, 2));
+  float row[SEER_FEATURE_MAX];
+  make_row(&rng, row);
+  assert_true(score_of(bank, 0, row) == score_of(bank, 2, row));
+  seer_bank_split(bank);
+  assert_true(seer_bank_is_trained(bank, 2));
+  float before = score_of(bank, 0, row);
+  assert_true(before == score_of(bank, 2, row));
+  // A few samples of the other family: its model has what was shared as well, and is its own.
+  for (int k = 0; k < 2; k++) {
+    seer_rng own;
+    seer_rng_init(&own, 10);
+    feed(k ? alone : bank, &own, 2, 1, 41);
+    must(seer_bank_train(k ? alone : bank, 1));
+  }
+  assert_true(score_of(bank, 2, row) != before);
+  assert_true(score_of(bank, 2, row) != score_of(alone, 2, row));
+  assert_true(score_of(bank, 0, row) == before);
+  assert_true(pair_accuracy(bank, &rng, 0, 0) > 0.8);
+  // Without sharing, a family is trained by its own samples alone.
+  assert_true(seer_bank_is_trained(alone, 2) && !seer_bank_is_trained(alone, 0));
+  // What came after the split is nobody else's: the first family's model is still of the 121.
+  must(seer_bank_train(bank, 0));
+  float again = score_of(bank, 0, row);
+  feed(bank, &rng, 2, 1, 50);
+  must(seer_bank_train(bank, 0));
+  assert_true(score_of(bank, 0, row) == again);
+  seer_bank_split(bank);  // once and for all
+  must(seer_bank_train(bank, 0));
+  assert_true(score_of(bank, 0, row) == again);
+  seer_bank_destroy(bank);
+  seer_bank_destroy(alone);
+}
+
 static void test_the_estimate_alone_ranks(void **state) {
   (void)state;
   static const uint32_t family_of[] = {0};
@@ -313,6 +376,7 @@ int main(void) {
       cmocka_unit_test(test_models_build_on_the_estimate),
       cmocka_unit_test(test_files_carry_over_and_bad_ones_are_refused),
       cmocka_unit_test(test_a_loaded_model_is_gone_on_from),
+      cmocka_unit_test(test_families_split_after_a_shared_warm_up),
       cmocka_unit_test(test_the_estimate_alone_ranks)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 // Groupings: which tasks fall together, for DAGs written by hand and for those of built-in
 // networks; families are a partition that does not depend on the order of tasks; names are stable,
 // because stored models are found by them.
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "learn/family.h"
@@ -77,7 +79,17 @@ static void make_tasks(seer_arena *arena, seer_task out[N_HAND]) {
   text[COPY] =
       "dag copy {\n  input $x f32[8, 16]\n"
       "  stage t role anchor [i<16, j<8] = $x[j, i]\n  output $t\n}\n";
-  for (uint32_t t = 0; t < N_HAND; t++) out[t] = task_of(arena, "hand", text[t]);
+  static const struct {
+    const char *ops;
+    uint32_t n_op;
+  } fused[N_HAND] = {{"Gemm", 1}, {"Gemm", 1}, {"MatMul", 1}, {"MatMul", 1}, {"Gemm Clip", 2},
+      {"Gemm Clip", 2}, {"Conv", 1}, {"Conv", 1}, {"MaxPool", 1}, {"Softmax", 1}, {"Add", 1},
+      {"Transpose", 1}};
+  for (uint32_t t = 0; t < N_HAND; t++) {
+    out[t] = task_of(arena, "hand", text[t]);
+    out[t].ops = fused[t].ops;
+    out[t].n_op = fused[t].n_op;
+  }
 }
 
 // Families by task, in the order of the enumeration.
@@ -90,10 +102,13 @@ static const struct {
     {"anchor-op", {0, 0, 0, 1, 0, 0, 2, 3, 4, 5, 6, 7},
         {"contraction.f32", "contraction.f64", "conv.f32", "depthwise.f32", "window.f32",
             "row-reduction.f32", "elementwise.f32", "movement.f32"}},
+    // Depthwise ones are convolutions, a softmax is not the sums that it is made of.
+    {"artifact-op", {0, 0, 0, 0, 0, 0, 1, 1, 2, 3, 4, 5},
+        {"nn.dense", "nn.conv2d", "nn.max", "nn.softmax", "add", "transpose"}},
     // Neither shapes, names nor bounds of a clip matter; operators and types do.
     {"op-sequence", {0, 0, 0, 1, 2, 2, 3, 4, 5, 6, 7, 8}, {NULL}},
-    // Padding is an operator; a softmax has four.
-    {"op-count", {0, 0, 0, 0, 1, 1, 1, 1, 0, 2, 0, 0}, {"1 stages", "2 stages", "4 stages"}},
+    // Operators of the graph: padding is part of one, and so are the four stages of a softmax.
+    {"op-count", {0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0}, {"1 operators", "2 operators"}},
     // A task is its operators and its shapes: what the front tells apart.
     {"single", {0, 1, 0, 2, 3, 3, 4, 5, 6, 7, 8, 9}, {NULL}},
     {"all", {0}, {"all"}},
@@ -137,7 +152,7 @@ static void keys_are_stable(void **state) {
     for (uint32_t t = 0; t < N_HAND; t++) {
       again[t].id = 100 + t;
       again[t].weight = 3;
-      again[t].ops = "Conv";
+      again[t].ops = seer_arena_printf(other, "%s Round", tasks[t].ops);  // of other subgraphs
       assert_string_equal(desc->key(&tasks[t], arena), desc->key(&again[t], other));
     }
   }
@@ -200,7 +215,7 @@ static seer_status outline(const char *name, const char *options, const seer_gra
   return seer_model_outline(name, options, arena, out_graph);
 }
 
-enum { ANCHOR_OP, OP_SEQUENCE, OP_COUNT, SINGLE, ALL, N_GROUPING };
+enum { ANCHOR_OP, ARTIFACT_OP, OP_SEQUENCE, OP_COUNT, SINGLE, ALL, N_GROUPING };
 
 static void check_network(const char *name, const char *const *classes, uint32_t n_class) {
   seer_arena *arena = seer_arena_create("test");
@@ -228,6 +243,12 @@ static void check_network(const char *name, const char *const *classes, uint32_t
   assert_int_equal(families[ANCHOR_OP].n_family, n_class);
   for (uint32_t f = 0; f < n_class; f++)
     assert_string_equal(families[ANCHOR_OP].name[f], classes[f]);
+  if (getenv("SHOW")) {
+    for (uint32_t t = 0; t < network->n_task; t++)
+      printf("%s: %s, %s, %s\n", network->task[t].name,
+          families[ARTIFACT_OP].name[families[ARTIFACT_OP].family_of[t]],
+          families[OP_COUNT].name[families[OP_COUNT].family_of[t]], network->task[t].ops);
+  }
   seer_graph_close(network->graph);
   seer_context_destroy(context);
   seer_arena_destroy(arena);
@@ -243,6 +264,80 @@ static void families_of_networks(void **state) {
   check_network("mobilenet_v2", mobilenet, SEER_COUNT_OF(mobilenet));
   check_network("resnet18", resnet, SEER_COUNT_OF(resnet));
   check_network("bert_base", bert, SEER_COUNT_OF(bert));
+}
+
+// A convolution, with the window's stride and dilation, of so many output channels.
+static seer_task conv_of(seer_arena *arena, int stride, int dilation, int n_channel) {
+  static const char text[] =
+      "dag conv {\n  input $x f32[1, 40, 40, 16]\n  weight $w f32[%d, 3, 3, 16]\n"
+      "  stage c role anchor [n:batch<1, y:y<10, x:x<10, oc:out_channel<%d] sum[ky:ky<3, kx:kx<3, "
+      "ic:in_channel<16] = $x[n, %s + %s, %s + %s, ic] * $w[oc, ky, kx, ic]\n  output $c\n}\n";
+  const char *at[4] = {"y", "ky", "x", "kx"};
+  for (int k = 0; k < 4; k++) {
+    int by = k % 2 ? dilation : stride;
+    if (by > 1) at[k] = seer_arena_printf(arena, "%s * %d", at[k], by);
+  }
+  seer_task task = task_of(arena, "conv",
+      seer_arena_printf(arena, text, n_channel, n_channel, at[0], at[1], at[2], at[3]));
+  task.ops = "Conv Relu";
+  return task;
+}
+
+// Shapes are ignored, strides and dilations are not: they are constants of the indices.
+static void sequences_have_strides(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  static const int forms[][2] = {{1, 1}, {2, 1}, {3, 1}, {1, 2}, {2, 2}, {1, 3}};
+  const seer_family_desc *desc = grouping("op-sequence");
+  for (size_t i = 0; i < SEER_COUNT_OF(forms); i++) {
+    seer_task a = conv_of(arena, forms[i][0], forms[i][1], 32);
+    seer_task same = conv_of(arena, forms[i][0], forms[i][1], 48);
+    assert_string_equal(desc->key(&a, arena), desc->key(&same, arena));
+    for (size_t k = 0; k < i; k++) {
+      seer_task b = conv_of(arena, forms[k][0], forms[k][1], 32);
+      assert_string_not_equal(desc->key(&a, arena), desc->key(&b, arena));
+    }
+  }
+  seer_arena_destroy(arena);
+}
+
+// Names as FamilySeer's code cuts them.
+static void operators_of_the_artifact(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  const seer_family_desc *desc = grouping("artifact-op");
+  static const struct {
+    int stride, dilation, n_channel;
+    const char *name;
+  } convs[] = {{1, 1, 64, "nn.conv2d"}, {1, 1, 65, "nn.contrib"}, {1, 1, 511, "nn.contrib"},
+      {1, 1, 512, "nn.conv2d"}, {2, 1, 128, "nn.conv2d"}, {1, 2, 128, "nn.conv2d"}};
+  for (size_t i = 0; i < SEER_COUNT_OF(convs); i++) {
+    seer_task task = conv_of(arena, convs[i].stride, convs[i].dilation, convs[i].n_channel);
+    assert_string_equal(desc->key(&task, arena), convs[i].name);
+  }
+  // What comes first names the family, whatever else is in it.
+  seer_task task = conv_of(arena, 1, 1, 128);
+  static const char *const firsts[][2] = {{"Mul Conv", "multiply"}, {"Sub Conv Relu", "subtract"},
+      {"ConvTranspose", "nn.conv2d"}, {"GlobalAveragePool", "nn.global"},
+      {"GlobalMaxPool", "nn.global"}, {"Flatten", "nn.batch"}, {"Cast", "cast"},
+      {"Reshape MatMul", "reshape"}, {"My_Op", "my"}, {"", ""}};
+  for (size_t i = 0; i < SEER_COUNT_OF(firsts); i++) {
+    task.ops = firsts[i][0];
+    assert_string_equal(desc->key(&task, arena), firsts[i][1]);
+  }
+  // A product of two matrices for each of several heads, and of one matrix with rows of all.
+  seer_task batch = task_of(arena, "batch",
+      "dag b {\n  input $a f32[12, 8, 16]\n  input $b f32[12, 16, 24]\n"
+      "  stage c role anchor [h:head<12, m:m<8, n:n<24] sum[k:k<16] = $a[h, m, k] * $b[h, k, n]\n"
+      "  output $c\n}\n");
+  seer_task rows = task_of(arena, "rows",
+      "dag r {\n  input $a f32[12, 8, 16]\n  weight $b f32[16, 24]\n"
+      "  stage c role anchor [h:head<12, m:m<8, n:n<24] sum[k:k<16] = $a[h, m, k] * $b[k, n]\n"
+      "  output $c\n}\n");
+  batch.ops = rows.ops = "MatMul";
+  assert_string_equal(desc->key(&batch, arena), "nn.batch");
+  assert_string_equal(desc->key(&rows, arena), "nn.dense");
+  seer_arena_destroy(arena);
 }
 
 // The table's own names, those of the paper and of policies; what is none of them is refused with
@@ -283,6 +378,7 @@ static void no_tasks_no_families(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(tasks_that_fall_together),
       cmocka_unit_test(keys_are_stable), cmocka_unit_test(families_of_networks),
+      cmocka_unit_test(sequences_have_strides), cmocka_unit_test(operators_of_the_artifact),
       cmocka_unit_test(groupings_by_name), cmocka_unit_test(no_tasks_no_families)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,14 +7,17 @@
 #include "setup/context.h"
 #include "support/test.h"
 #include "tune/measure.h"
-#include "tune/scheduler.h"
+#include "tune/scheduler/gradient.h"
 
 enum { N = 4 };
 static seer_task_state tasks[N];
-static double history[N][8];
+static seer_task_point history[N][256];
 // Entries of the table that are asked by themselves.
-extern const seer_scheduler_desc seer_scheduler_ansor, seer_scheduler_familyseer,
-    seer_scheduler_round_robin, seer_scheduler_random, seer_scheduler_seer;
+extern const seer_scheduler_desc seer_scheduler_ansor, seer_scheduler_ansor_quarter,
+    seer_scheduler_familyseer, seer_scheduler_familyseer_artifact,
+    seer_scheduler_familyseer_foresee, seer_scheduler_familyseer_model,
+    seer_scheduler_familyseer_single, seer_scheduler_familyseer_warm, seer_scheduler_round_robin,
+    seer_scheduler_random, seer_scheduler_seer;
 
 static seer_schedule_state state_of;
 
@@ -31,51 +34,184 @@ static seer_schedule_state *fresh(void) {
         .n_trial = 64,
         .n_round = 1,
         .spent_s = 6.4,
+        .t = 1,
         .n_history = 1,
-        .cap_history = 8,
         .history = history[t]};
-    history[t][0] = 1e-3;
+    history[t][0] = (seer_task_point){1, 1e-3};
   }
   state_of = (seer_schedule_state){.n_task = N, .task = tasks, .round_size = 64, .foresee = 0.25};
   return &state_of;
 }
 
-static seer_pick next(const seer_scheduler_desc *policy) {
+// What a session does with a pick, whose round finds `best_s` (0: nothing better).
+static seer_pick next_with(const seer_scheduler_desc *policy, double best_s) {
   seer_pick pick;
   assert_true(policy->next(&state_of, &pick));
   state_of.last = pick;
   state_of.n_pick++;
-  tasks[pick.task].n_round++;
+  seer_task_state *task = &tasks[pick.task];
+  task->n_round++;
+  task->t += pick.counts_as;
+  task->n_trial += pick.n;
+  if (best_s > 0) task->best_s = best_s;
+  assert_true(task->n_history < SEER_COUNT_OF(history[0]));
+  task->history[task->n_history++] = (seer_task_point){task->t, task->best_s};
   return pick;
 }
+
+static seer_pick next(const seer_scheduler_desc *policy) { return next_with(policy, 0); }
 
 static void test_ansor_warms_up_then_takes_the_heaviest(void **state) {
   (void)state;
   fresh();
   tasks[2].n_round = 0;
-  tasks[2].best_s = 0;
+  tasks[2].best_s = tasks[2].t = 0;
+  tasks[2].n_history = 0;
   assert_int_equal(next(&seer_scheduler_ansor).task, 2);
+  assert_true(tasks[2].t == 1);
   fresh();
   tasks[1].weight = 5;
   assert_int_equal(next(&seer_scheduler_ansor).task, 1);
   // Its share falls with its rounds: after enough of them another one is steeper.
-  tasks[1].n_round = 20;
+  tasks[1].t = 20;
   assert_int_not_equal(next(&seer_scheduler_ansor).task, 1);
 }
 
-// Algorithm 1: bottleneck, then the bottleneck among its relatives with p * n, then the bottleneck
-// of all again.
-static void test_familyseer_foresees(void **state) {
+static void near(double value, double want) {
+  if (!(value - want < 1e-12 && want - value < 1e-12)) fail_msg("%.12g, not %.12g", value, want);
+}
+
+// weight x (0.2 x backward over three rounds + 0.8 x -best / t), by hand.
+static void test_gradients_by_hand(void **state) {
+  (void)state;
+  fresh();
+  seer_task_state *task = &tasks[0];
+  task->weight = 3;
+  near(seer_gradient_of(task), 3 * 0.8 * -1e-3);
+  near(seer_gradient_of_artifact(task), 3 * 0.8 * -1e-3);
+  // Two more rounds: still no fourth one to look back from.
+  history[0][1] = (seer_task_point){2, 0.8e-3};
+  history[0][2] = (seer_task_point){3, 0.7e-3};
+  task->t = task->n_history = 3;
+  task->best_s = 0.7e-3;
+  near(seer_gradient_of(task), 3 * 0.8 * -0.7e-3 / 3);
+  history[0][3] = (seer_task_point){4, 0.4e-3};
+  task->t = task->n_history = 4;
+  task->best_s = 0.4e-3;
+  near(seer_gradient_of(task), 3 * (0.2 * (0.4e-3 - 1e-3) / 3 + 0.8 * -0.4e-3 / 4));
+  near(seer_gradient_of_artifact(task), seer_gradient_of(task));
+  // A fifth round: the window moves, to the second one.
+  history[0][4] = (seer_task_point){5, 0.4e-3};
+  task->t = task->n_history = 5;
+  near(seer_gradient_of(task), 3 * (0.2 * (0.4e-3 - 0.8e-3) / 3 + 0.8 * -0.4e-3 / 5));
+  // What has never worked is steeper than anything that has.
+  fresh();
+  tasks[1].best_s = history[1][0].best_s = 0;
+  near(seer_gradient_of(&tasks[1]) / 1e10, -0.8);
+  tasks[1].is_dead = true;
+  assert_true(seer_gradient_of(&tasks[1]) == 0);
+  assert_true(seer_gradient_of_artifact(&tasks[1]) == 0);
+}
+
+// Quarter rounds: three rounds of t are looked back over, whatever they are made of. Its code reads
+// the history at t - 1, though it has an entry for each foreseen round as well.
+static void test_a_quarter_round_counts_as_a_quarter(void **state) {
+  (void)state;
+  fresh();
+  static const seer_task_point points[] = {{1, 10}, {1.25, 9}, {2.25, 8}, {3.25, 5}, {4.25, 4}};
+  memcpy(history[0], points, sizeof points);
+  tasks[0].best_s = 4;
+  tasks[0].t = 4.25;
+  tasks[0].n_history = 5;
+  // From 1.25 to 4.25, not from the place three before the last.
+  near(seer_gradient_of(&tasks[0]), 0.2 * (4.0 - 9.0) / 3 + 0.8 * -4 / 4.25);
+  tasks[0].t = 4.5;  // 3.25 rounds since the second entry
+  near(seer_gradient_of(&tasks[0]), 0.2 * (4.0 - 9.0) / 3.25 + 0.8 * -4 / 4.5);
+  tasks[0].t = 4;  // one round of the five was foreseen, and counts as none
+  near(seer_gradient_of_artifact(&tasks[0]), 0.2 * (5.0 - 10.0) / 3 + 0.8 * -4 / 4);
+}
+
+// Where all gradients are equal, chance decides, and each open task is as likely.
+static void test_ties_are_drawn(void **state) {
+  (void)state;
+  static const seer_scheduler_desc *const policies[] = {
+      &seer_scheduler_ansor, &seer_scheduler_familyseer_artifact};
+  for (size_t i = 0; i < SEER_COUNT_OF(policies); i++) {
+    uint32_t seen[N] = {0};
+    fresh();
+    seer_rng rng;
+    seer_rng_init(&rng, 3);
+    for (int k = 0; k < 300; k++) {
+      fresh();
+      state_of.rng = rng;
+      tasks[1].is_done = true;
+      seen[next(policies[i]).task]++;
+      rng = state_of.rng;
+    }
+    assert_int_equal(seen[1], 0);
+    for (uint32_t t = 0; t < N; t++) assert_true(t == 1 || (seen[t] > 70 && seen[t] < 130));
+  }
+  // Two of three equal: the first of them.
+  fresh();
+  tasks[0].weight = 0.5;
+  for (int k = 0; k < 20; k++) {
+    seer_pick pick;
+    assert_true(seer_scheduler_ansor.next(&state_of, &pick));
+    assert_int_equal(pick.task, 1);
+  }
+}
+
+// What each of a policy's picks is to be, and what its round finds.
+typedef struct {
+  uint32_t task, n;
+  bool is_foreseen;
+  double best_s;
+} step;
+
+static void follow(const seer_scheduler_desc *policy, const step *steps, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    seer_pick pick = next_with(policy, steps[i].best_s);
+    if (pick.task != steps[i].task || pick.n != steps[i].n ||
+        pick.is_foreseen != steps[i].is_foreseen)
+      fail_msg("%s, step %zu: task %u, %u measurements, foreseen %d (%s)", policy->name, i,
+          pick.task, pick.n, pick.is_foreseen, pick.reason);
+  }
+}
+
+// Algorithm 1: warm-up; a bottleneck; the bottleneck among its relatives with p * n; and again.
+static void test_familyseer_step_by_step(void **state) {
   (void)state;
   fresh();
   tasks[2].weight = 8;
-  seer_pick main_pick = next(&seer_scheduler_familyseer);
-  assert_int_equal(main_pick.task, 2);
-  assert_int_equal(main_pick.n, 64);
+  tasks[1].weight = 4;
+  tasks[3].n_round = 0;  // its first round is warm-up: nobody is foreseen after it
+  tasks[3].t = tasks[3].n_history = 0;
+  tasks[3].best_s = 0;
+  const step steps[] = {
+      {3, 64, false, 1e-3},
+      {2, 64, false, 0},  // weight x best / t: 1, 4, 8, 1 ms
+      {3, 16, true, 0},  // the only other one of its family
+      {1, 64, false, 0},  // 1, 4, 4, 0.8: the first of two
+      {0, 16, true, 0},
+      {2, 64, false, 0},  // 0.8, 2, 4, 0.8
+      {3, 16, true, 0},
+      {2, 64, false, 0},  // 0.8, 2, 2.7, 0.67
+      {3, 16, true, 0},
+  };
+  follow(&seer_scheduler_familyseer, steps, SEER_COUNT_OF(steps));
+  near(tasks[3].t, 1 + 3 * 0.25);
+  near(tasks[0].t, 1.25);
+  near(tasks[2].t, 4);
+  // Its share: 5 % of a round of 64 are 3, and count as 3/64; none of none.
+  fresh();
+  tasks[2].weight = 8;
+  state_of.foresee = 0.05;
+  assert_int_equal(next(&seer_scheduler_familyseer).task, 2);
   seer_pick relative = next(&seer_scheduler_familyseer);
-  assert_int_equal(relative.task, 3);
-  assert_int_equal(relative.n, 16);
-  assert_true(relative.is_foreseen);
+  assert_int_equal(relative.n, 3);
+  near(relative.counts_as, 3.0 / 64);
+  state_of.foresee = 0;
+  assert_false(next(&seer_scheduler_familyseer).is_foreseen);
   assert_false(next(&seer_scheduler_familyseer).is_foreseen);
   // A family of one has no relative to foresee.
   fresh();
@@ -83,6 +219,145 @@ static void test_familyseer_foresees(void **state) {
   tasks[2].weight = 8;
   assert_int_equal(next(&seer_scheduler_familyseer).task, 2);
   assert_false(next(&seer_scheduler_familyseer).is_foreseen);
+  // A bottleneck that died of its round has relatives still.
+  fresh();
+  tasks[2].weight = 8;
+  assert_int_equal(next(&seer_scheduler_familyseer).task, 2);
+  tasks[2].is_dead = true;
+  assert_int_equal(next(&seer_scheduler_familyseer).task, 3);
+}
+
+// Three tasks of one family: the relative's gradient changes between the bottleneck's round and its
+// own (here by decree; a session's rounds change no other task's). Algorithm 1 sees that, the code
+// does not; and the code's foreseen rounds count in no t, so the same relative stays attractive.
+static void test_the_artifact_foresees_by_stale_gradients(void **state) {
+  (void)state;
+  static const seer_scheduler_desc *const policies[] = {
+      &seer_scheduler_familyseer, &seer_scheduler_familyseer_artifact};
+  for (size_t i = 0; i < SEER_COUNT_OF(policies); i++) {
+    fresh();
+    tasks[2].family = 0;
+    tasks[0].weight = 9;
+    tasks[1].weight = 2;
+    tasks[2].weight = 1;
+    assert_int_equal(next(policies[i]).task, 0);
+    tasks[1].best_s = history[1][0].best_s = 0.1e-3;
+    seer_pick relative = next(policies[i]);
+    assert_true(relative.is_foreseen);
+    assert_int_equal(relative.task, i == 0 ? 2 : 1);
+    assert_int_equal(relative.n, 16);
+    near(tasks[relative.task].t, i == 0 ? 1.25 : 1);
+    assert_int_equal(tasks[relative.task].n_history, 2);
+  }
+  // Literally 16, whatever a round or a share is.
+  fresh();
+  state_of.round_size = 20;
+  state_of.foresee = 0.9;
+  tasks[2].weight = 8;
+  const step steps[] = {{2, 20, false, 0}, {3, 16, true, 0}, {2, 20, false, 0}, {3, 16, true, 0},
+      {2, 20, false, 0}, {3, 16, true, 0}};
+  follow(&seer_scheduler_familyseer_artifact, steps, SEER_COUNT_OF(steps));
+  near(tasks[3].t, 1);
+}
+
+// The control: a quarter round for the second steepest of all, relatives or not.
+static void test_ansor_quarter_takes_the_second_steepest(void **state) {
+  (void)state;
+  fresh();
+  tasks[2].weight = 8;
+  tasks[0].weight = 3;
+  const step steps[] = {
+      {2, 64, false, 0},  // 3, 1, 8, 1
+      {0, 16, true, 0},  // 3, 1, 4, 1: not 3, its relative
+      {2, 64, false, 0},  // 2.4, 1, 4, 1
+      {0, 16, true, 0}, {2, 64, false, 0},  // 2, 1, 2.7, 1
+      {0, 16, true, 0}, {2, 64, false, 0},  // 1.7, 1, 2, 1
+  };
+  follow(&seer_scheduler_ansor_quarter, steps, SEER_COUNT_OF(steps));
+  near(tasks[0].t, 1.75);
+}
+
+static void test_ansor_schedules_families_models(void **state) {
+  (void)state;
+  static const seer_scheduler_desc *const policies[] = {
+      &seer_scheduler_ansor, &seer_scheduler_familyseer_model, &seer_scheduler_familyseer_single};
+  for (size_t i = 0; i < SEER_COUNT_OF(policies); i++) {
+    fresh();
+    tasks[2].weight = 8;
+    tasks[0].weight = 3;
+    const step steps[] = {{2, 64, false, 0}, {2, 64, false, 0}, {0, 64, false, 0.1e-3},
+        {2, 64, false, 0}, {2, 64, false, 0}};
+    follow(policies[i], steps, SEER_COUNT_OF(steps));
+  }
+  static const seer_scheduler_desc *const foreseeing[] = {
+      &seer_scheduler_familyseer_foresee, &seer_scheduler_familyseer_warm};
+  for (size_t i = 0; i < SEER_COUNT_OF(foreseeing); i++) {
+    fresh();
+    tasks[2].weight = 8;
+    const step steps[] = {{2, 64, false, 0}, {3, 16, true, 0}, {2, 64, false, 0}};
+    follow(foreseeing[i], steps, SEER_COUNT_OF(steps));
+  }
+}
+
+// What policies are besides their picks.
+static void test_traits(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool is_published, has_one_model, shares_warm_up;
+    const char *grouping, *usual;
+  } cases[] = {{"seer", false, false, false, NULL, NULL},
+      {"familyseer", true, false, false, NULL, NULL},
+      {"familyseer-artifact", true, false, false, NULL, "artifact-op"},
+      {"familyseer-model", true, false, false, NULL, NULL},
+      {"familyseer-foresee", true, true, false, NULL, NULL},
+      {"familyseer-warm", true, false, true, NULL, NULL},
+      {"familyseer-single", true, false, false, "single", NULL},
+      {"ansor", true, true, false, "all", NULL}, {"ansor-quarter", true, true, false, "all", NULL},
+      {"round-robin", false, false, false, NULL, NULL},
+      {"random", false, false, false, NULL, NULL}};
+  assert_int_equal(SEER_COUNT_OF(cases), seer_scheduler_table_count);
+  for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
+    const seer_scheduler_desc *desc = seer_scheduler_table[i];
+    const seer_policy_traits *traits = desc->traits;
+    assert_string_equal(desc->name, cases[i].name);
+    assert_int_equal(traits->has_one_model, cases[i].has_one_model);
+    assert_int_equal(traits->shares_warm_up, cases[i].shares_warm_up);
+    assert_string_equal(
+        desc->grouping ? desc->grouping : "-", cases[i].grouping ? cases[i].grouping : "-");
+    assert_string_equal(traits->usual_grouping ? traits->usual_grouping : "-",
+        cases[i].usual ? cases[i].usual : "-");
+    for (int k = 0; k < 2; k++) {
+      const char *name = k ? traits->usual_grouping : desc->grouping;
+      const seer_family_desc *grouping;
+      if (name) assert_null(seer_family_find(name, &grouping));
+    }
+    bool is_ours = !cases[i].is_published;
+    assert_int_equal(traits->round_size, is_ours ? 16 : 64);
+    assert_int_equal(traits->has_base, is_ours);
+    assert_int_equal(traits->is_raced, is_ours);
+    assert_int_equal(traits->has_witnesses, is_ours);
+    assert_int_equal(traits->follows_drift, is_ours);
+    assert_int_equal(traits->tries_untuned, is_ours);
+    assert_int_equal(traits->tries_relatives, is_ours);
+    assert_int_equal(traits->tries_transfers, is_ours);
+    assert_int_equal(traits->learns_beside, is_ours);
+    assert_int_equal(traits->counts_rounds, !is_ours);
+    assert_ptr_equal(traits->times, is_ours ? NULL : &seer_timing_published);
+  }
+}
+
+// Ansor counts rounds, and only when more than the patience has passed; ours counts trials.
+static void test_patience(void **state) {
+  (void)state;
+  seer_task_state task = {.t = 3, .t_of_best = 1, .n_trial = 200, .trial_of_best = 72};
+  assert_true(seer_task_has_lost_patience(&task, &seer_traits_published, 64, 127));
+  assert_false(seer_task_has_lost_patience(&task, &seer_traits_published, 64, 128));
+  task.t = 3.25;
+  assert_true(seer_task_has_lost_patience(&task, &seer_traits_published, 64, 143));
+  assert_false(seer_task_has_lost_patience(&task, &seer_traits_published, 64, 144));
+  assert_true(seer_task_has_lost_patience(&task, &seer_traits_seer, 16, 128));
+  assert_false(seer_task_has_lost_patience(&task, &seer_traits_seer, 16, 129));
 }
 
 static void test_seer_leaves_saturated_tasks_alone(void **state) {
@@ -110,13 +385,13 @@ static void test_seer_tries_relatives_winners_first(void **state) {
 
 static void test_nothing_left(void **state) {
   (void)state;
-  static const seer_scheduler_desc *const policies[] = {&seer_scheduler_ansor,
-      &seer_scheduler_familyseer, &seer_scheduler_round_robin, &seer_scheduler_seer};
-  for (size_t i = 0; i < SEER_COUNT_OF(policies); i++) {
+  for (size_t i = 0; i < seer_scheduler_table_count; i++) {
+    const seer_scheduler_desc *policy = seer_scheduler_table[i];
     fresh();
     for (uint32_t t = 0; t < N; t++) tasks[t].is_dead = true;
     seer_pick pick;
-    assert_false(policies[i]->next(&state_of, &pick));
+    assert_false(policy->next(&state_of, &pick));
+    assert_true(seer_schedule_is_warm(&state_of));  // nobody waits for the dead
   }
 }
 
@@ -174,7 +449,9 @@ static void test_foreign_names_say_policy_grouping_and_model(void **state) {
   }
   seer_policy none;
   seer_status status = seer_policy_find("sketch.xgb.family", &none);
-  assert_non_null(strstr(seer_status_message(status), "seer familyseer ansor round-robin random"));
+  assert_non_null(strstr(seer_status_message(status),
+      "seer familyseer familyseer-artifact familyseer-model familyseer-foresee familyseer-warm "
+      "familyseer-single ansor ansor-quarter round-robin random"));
   assert_non_null(strstr(seer_status_message(status), "sketch.xgb.family_ind"));
   seer_status_free(status);
 }
@@ -191,7 +468,7 @@ static void doc_has(seer_option option, const char *const *name, size_t n) {
 
 static void test_options_name_what_the_tables_have(void **state) {
   (void)state;
-  const char *names[16];
+  const char *names[24];
   for (size_t i = 0; i < seer_scheduler_table_count; i++) names[i] = seer_scheduler_table[i]->name;
   doc_has(SEER_OPT_SEARCH_POLICY, names, seer_scheduler_table_count);
   for (size_t i = 0; i < seer_family_table_count; i++) names[i] = seer_family_table[i]->name;
@@ -233,16 +510,21 @@ static void test_a_beaten_bound_is_none(void **state) {
   tasks[1].best_s = 0.9e-6;
   tasks[2].is_confirmed = true;
   tasks[2].best_s = 0.5e-6;
-  history[1][0] = 0.9e-6;
-  history[2][0] = 0.5e-6;
+  history[1][0].best_s = 0.9e-6;
+  history[2][0].best_s = 0.5e-6;
   assert_true(seer_scheduler_seer.next(&state_of, &pick));
   assert_int_equal(pick.task, 2);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_ansor_warms_up_then_takes_the_heaviest),
-      cmocka_unit_test(test_familyseer_foresees),
-      cmocka_unit_test(test_seer_leaves_saturated_tasks_alone),
+      cmocka_unit_test(test_gradients_by_hand),
+      cmocka_unit_test(test_a_quarter_round_counts_as_a_quarter),
+      cmocka_unit_test(test_ties_are_drawn), cmocka_unit_test(test_familyseer_step_by_step),
+      cmocka_unit_test(test_the_artifact_foresees_by_stale_gradients),
+      cmocka_unit_test(test_ansor_quarter_takes_the_second_steepest),
+      cmocka_unit_test(test_ansor_schedules_families_models), cmocka_unit_test(test_traits),
+      cmocka_unit_test(test_patience), cmocka_unit_test(test_seer_leaves_saturated_tasks_alone),
       cmocka_unit_test(test_seer_tries_relatives_winners_first),
       cmocka_unit_test(test_nothing_left), cmocka_unit_test(test_round_robin_takes_turns),
       cmocka_unit_test(test_random_takes_any_open_task),

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "learn/bank.h"
 #include "models/models.h"
 #include "support/test.h"
 #include "support/test_target.h"
@@ -103,6 +104,97 @@ static void test_policies_make_progress(void **state) {
     }
     assert_true(out.totals.trials > 0 && out.totals.trials <= (uint32_t)atoi(trials));
     assert_true(out.totals.estimated_s < out.totals.untuned_s);
+    close_world(&w);
+  }
+}
+
+typedef struct {
+  uint32_t n_foreseen, n_measured, n_witness;
+  const char *why;
+} tally;
+
+static void count_event(void *user, const seer_event *event) {
+  tally *t = user;
+  if (event->kind == SEER_EVENT_ROUND) t->n_foreseen += event->pick->is_foreseen;
+  if (event->kind == SEER_EVENT_MEASUREMENT) {
+    t->n_measured++;
+    t->n_witness += event->proposal->origin == SEER_ORIGIN_WITNESS;
+  }
+  if (event->kind == SEER_EVENT_DONE) t->why = event->text;
+}
+
+// Every policy ends, with exactly its trials; in a published one each measurement is one.
+static void test_policies_use_their_trials(void **state) {
+  (void)state;
+  for (size_t i = 0; i < seer_scheduler_table_count; i++) {
+    const seer_scheduler_desc *policy = seer_scheduler_table[i];
+    bool is_published = policy->traits->counts_rounds;
+    world w;
+    open_world(&w, "mlp", policy->name, is_published ? "331" : "90");
+    seer_session *session;
+    tally t = {0};
+    must(seer_session_create(w.context, w.network, NULL, "test", &session));
+    seer_session_listen(session, count_event, &t);
+    must(seer_session_run(session));
+    seer_session_totals totals;
+    seer_session_get_totals(session, &totals);
+    if (strcmp(t.why, "the budget of trials is used up") != 0)
+      fail_msg("%s ended: %s", policy->name, t.why);
+    assert_int_equal(totals.trials, is_published ? 331 : 90);
+    bool foresees = strcmp(policy->name, "ansor-quarter") == 0 ||
+        (strstr(policy->name, "familyseer") == policy->name && !strstr(policy->name, "-model") &&
+            !strstr(policy->name, "-single"));
+    if (is_published) {
+      assert_int_equal(t.n_measured, 331);
+      assert_int_equal(t.n_witness, 0);
+      assert_int_equal(t.n_foreseen > 0, foresees);
+      // t is what picks said: whole rounds, or those and shares.
+      const seer_schedule_state *s = seer_session_state(session);
+      for (uint32_t k = 0; k < s->n_task; k++) {
+        const seer_task_state *task = &s->task[k];
+        assert_true(task->t >= 1 && task->t <= task->n_round);
+        assert_true(foresees || fabs(task->t - task->n_round) < 1e-9);
+        assert_true(fabs(task->history[task->n_history - 1].t - task->t) < 1e-9);
+      }
+    }
+    seer_session_destroy(session);
+    close_world(&w);
+  }
+}
+
+// Families are one thing, who shares a cost model is another: what a session leaves in its file of
+// models.
+static void test_models_of_policies(void **state) {
+  (void)state;
+  static const struct {
+    const char *policy, *family, *model;
+    bool is_there;
+  } cases[] = {{"familyseer", "anchor-op", "contraction.f32", true},
+      {"familyseer-foresee", "anchor-op", "all", true},
+      {"familyseer-foresee", "anchor-op", "contraction.f32", false},
+      {"familyseer-artifact", NULL, "nn.dense", true},
+      {"familyseer-artifact", "op-count", "nn.dense", false},
+      {"familyseer-warm", NULL, "contraction.f32", true}, {"ansor-quarter", NULL, "all", true}};
+  for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
+    world w;
+    open_world(&w, "mlp", cases[i].policy, "60");
+    const char *folder;
+    must(seer_os_temp_dir("seer-test", w.arena, &folder));
+    const char *path = seer_os_path_join(w.arena, folder, "models");
+    must(seer_context_set(w.context, "save-model", path));
+    if (cases[i].family) must(seer_context_set(w.context, "family", cases[i].family));
+    (void)run(&w, NULL);
+    static const uint32_t family_of[] = {0};
+    seer_bank_options options = {
+        .n_family = 1, .family_name = &cases[i].model, .n_task = 1, .family_of = family_of};
+    must(seer_cost_find("xgboost", &options.model));
+    seer_bank *bank;
+    must(seer_bank_create(&options, &bank));
+    must(seer_bank_load(bank, path));
+    if (seer_bank_is_continued(bank, 0) != cases[i].is_there)
+      fail_msg("%s: model %s", cases[i].policy, cases[i].model);
+    seer_bank_destroy(bank);
+    must(seer_os_remove_tree(folder));
     close_world(&w);
   }
 }
@@ -283,6 +375,7 @@ static void test_several_sets_of_shapes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_policies_make_progress),
+      cmocka_unit_test(test_policies_use_their_trials), cmocka_unit_test(test_models_of_policies),
       cmocka_unit_test(test_sessions_repeat),
       cmocka_unit_test(test_a_finished_tuning_measures_nothing_twice),
       cmocka_unit_test(test_records_of_a_similar_machine_come_first),
