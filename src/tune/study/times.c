@@ -3,6 +3,8 @@
 #include "tune/study/times.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/stats.h"
@@ -67,7 +69,9 @@ seer_time *seer_times_add(
 void seer_time_add_visit(seer_time *time, double seconds, uint32_t n_timings) {
   SEER_ASSERT(time->n_visits < SEER_TIMES_MAX_VISITS, "%u visits", time->n_visits);
   time->cls = SEER_MEASURED_OK;
-  time->visit_s[time->n_visits++] = seconds;
+  char digits[32];
+  (void)snprintf(digits, sizeof digits, "%.*g", SEER_TIMES_DIGITS, seconds);
+  time->visit_s[time->n_visits++] = strtod(digits, NULL);
   time->n_timings += n_timings;
   double sorted[SEER_TIMES_MAX_VISITS];
   memcpy(sorted, time->visit_s, sizeof sorted);

@@ -21,6 +21,7 @@
 #include "tune/measure.h"
 
 #define SEER_TIMES_MAX_VISITS 32
+#define SEER_TIMES_DIGITS 7  // of a time in the file: more than any clock has
 
 // How a schedule came into the table.
 typedef enum {
@@ -93,12 +94,13 @@ void seer_times_set_use(
 // A schedule of the task, as `text` (copied), with nothing measured; pointers to others move.
 seer_time *seer_times_add(
     seer_times *times, seer_times_task *task, const char *text, seer_time_origin origin);
-// One more visit, at most SEER_TIMES_MAX_VISITS: sets cls, seconds, half_width.
+// One more visit, at most SEER_TIMES_MAX_VISITS: sets cls, seconds, half_width. Kept to the digits
+// that the file has, so that a table and its file say the same.
 void seer_time_add_visit(seer_time *time, double seconds, uint32_t n_timings);
 
 // Half the width of a 95 % interval of the median of n values, relative to it; INFINITY where n
 // says nothing. Fewer than 6: Student's, of values that scatter normally; from 6 on the interval
-// between order statistics, which assumes nothing of how they scatter.
+// between order statistics, which assumes nothing of how they scatter. For tests.
 double seer_times_half_width(const double *values, uint32_t n);
 
 // What a task's sketches, as they are today, make of the table: a pool to search.

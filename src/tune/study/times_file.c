@@ -19,7 +19,6 @@
 #define MAX_SECONDS 1e4
 #define BLOCK_BYTES 65536
 #define GZIP_WINDOW (MAX_WBITS + 16)  // of zlib: the gzip format, not its own
-#define DIGITS 7  // of a time: more than any clock has
 #define SAME 1e-5  // relative, of numbers that follow from others
 
 static const char *const origin_names[SEER_TIME_ORIGIN_COUNT] = {
@@ -30,7 +29,8 @@ static const char *const space_names[] = {"seer", "ansor"};  // as option --spac
 
 // Takes `line`.
 static seer_status put_line(json_t *line, seer_text *out) {
-  char *dump = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS)) : NULL;
+  char *dump =
+      line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(SEER_TIMES_DIGITS)) : NULL;
   json_decref(line);
   if (!dump) return SEER_FAIL(INVALID, "a name or a text of the table is no UTF-8");
   seer_text_put(out, dump);
@@ -86,7 +86,8 @@ static seer_status put_table(const seer_times *times, seer_text *out) {
 
 static seer_status compress_text(const seer_text *text, seer_text *out) {
   z_stream z = {0};
-  if (deflateInit2(&z, Z_BEST_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+  if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) !=
+      Z_OK)
     return SEER_FAIL(RESOURCE, "no memory to compress %zu bytes", text->n_bytes);
   unsigned char block[BLOCK_BYTES];
   z.next_in = (unsigned char *)text->data;
@@ -252,7 +253,8 @@ static seer_status read_visits(reader *r, json_t *line, seer_time *time) {
     return DAMAGED(r, "%g seconds, but the visits' median is %g", seconds, time->seconds);
   // Of a difference of nearly equal times, seven digits of which are left.
   bool is_same = isfinite(time->half_width) == isfinite(half_width) &&
-      (!isfinite(half_width) || fabs(half_width - time->half_width) <= SAME);
+      (!isfinite(half_width) ||
+          fabs(half_width - time->half_width) <= SAME * (1 + time->half_width));
   if (!is_same)
     return DAMAGED(r, "a half width of %g, but the visits' is %g", half_width, time->half_width);
   return SEER_OK;
