@@ -41,6 +41,15 @@ cp t.gz before.gz
 expect_status 0 collect mlp -o t.gz --schedules 4000 --time-budget 0.01s
 [ "$(lines t.gz)" -ge 90 ] || fail "lines are gone"
 
+# Interrupted: what was measured is there, and the file is whole.
+"$FAMILYSEER" study collect mobilenet_v2 -o int.gz --schedules 400 --measure fake --target "$machine" > stdout 2> stderr &
+child=$!
+for _ in $(seq 600); do grep -q "visit 1" stderr && break; sleep 0.1; done
+kill -INT $child 2> /dev/null || true  # it may be over
+wait $child || fail "an interrupted collection failed: $(cat stderr)"
+expect_text stdout "int.gz:"
+[ "$(lines int.gz)" -ge 1 ] || fail "what was measured before the interruption is gone"
+
 # Of another machine, cut off, or something else.
 expect_status 1 "$FAMILYSEER" study collect mlp -o t.gz --schedules 4 --measure fake --target "$(cat "$SOURCE/test/targets/server.target")"
 expect_text stderr "times of another target"
