@@ -92,8 +92,9 @@ static void find_trials(scene *s) {
 
 static const seer_measure_desc *open_measurer(scene *s, seer_measurer **out) {
   const seer_measure_desc *measure;
-  die(seer_measure_find("local", &measure));
-  die(measure->open(s->context, seer_context_target(s->context), out));
+  const char *argument;
+  die(seer_measure_find("local", &measure, &argument));
+  die(measure->open(s->context, seer_context_target(s->context), argument, out));
   double weight_bytes = 0;
   for (uint32_t t = 0; t < s->network->n_task; t++)
     weight_bytes += seer_dag_weight_bytes(s->network->task[t].dag) * s->network->task[t].weight;

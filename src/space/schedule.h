@@ -34,6 +34,7 @@ typedef enum {
   SEER_REJECT_DUPLICATE,
   SEER_REJECT_SPACE,
   SEER_REJECT_WEIGHTS,  // packed weights beyond what the user allows
+  SEER_REJECT_POOL,  // not among those that a search is restricted to
   SEER_REJECT_COUNT
 } seer_reject;
 const char *seer_reject_name(seer_reject reject);

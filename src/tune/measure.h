@@ -92,10 +92,12 @@ typedef struct {
 seer_measure_ab seer_measure_judge(const seer_measure_pair *pairs, uint32_t n);
 
 typedef struct {
-  const char *name;  // "local", "fake"
+  const char *name;  // "local", "fake", "replay"
   const char *doc;
-  seer_status (*open)(
-      const seer_context *context, const seer_target *target, seer_measurer **out_measurer);
+  // What stands behind the name and a colon: "FILE". NULL: nothing does, and open is given "".
+  const char *argument;
+  seer_status (*open)(const seer_context *context, const seer_target *target, const char *argument,
+      seer_measurer **out_measurer);
   void (*close)(seer_measurer *measurer);
   seer_status (*add_task)(seer_measurer *measurer, const seer_measure_task *task);
   // Builds and times; results[i] for requests[i]. A status only when the measurer itself is lost.
@@ -114,12 +116,18 @@ typedef struct {
   seer_status (*compare)(seer_measurer *measurer, uint32_t task, const seer_schedule *contenders,
       uint32_t n, const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab,
       seer_measure_pair *out_pairs);
+  // (optional) The only schedules of a task that it can say anything of, each once: a search is
+  // restricted to them. NULL: any schedule. The measurer's, until it is closed.
+  seer_status (*pool)(
+      seer_measurer *measurer, uint32_t task, const seer_schedule **out_schedules, uint32_t *out_n);
 } seer_measure_desc;
 
 extern const seer_measure_desc *const seer_measure_table[];
 extern const size_t seer_measure_table_count;
-// Errors: INVALID lists the names.
-SEER_MUST_USE seer_status seer_measure_find(const char *name, const seer_measure_desc **out_desc);
+// text: "NAME" or "NAME:ARGUMENT"; *out_argument is a part of it. Errors: INVALID lists the names,
+// or says that an argument is missing or too much.
+SEER_MUST_USE seer_status seer_measure_find(
+    const char *text, const seer_measure_desc **out_desc, const char **out_argument);
 
 // Entry of a worker process (`familyseer worker`): speaks over the socket named in argv.
 SEER_MUST_USE seer_status seer_worker_main(seer_context *context, int argc, char **argv);

@@ -41,6 +41,31 @@ seer_status seer_session_learn(
   return seer_bank_add(s->bank, &sample, 1);
 }
 
+seer_status seer_session_score(seer_session *s, uint32_t t, const seer_schedule *schedules,
+    uint32_t n, float *out_scores, bool *out_is_trained) {
+  *out_is_trained = seer_bank_is_trained(s->bank, t);
+  if (!*out_is_trained) return SEER_OK;
+  seer_search *search = s->task[t].search;
+  seer_arena *arena = seer_arena_create("scores");
+  size_t most = (size_t)SEER_NEST_MAX_STATEMENTS * seer_feature_count, n_floats = 0, cap = 0;
+  float *one = SEER_NEW_ARRAY(arena, float, most), *rows = NULL;
+  uint32_t *n_rows = SEER_NEW_ARRAY(arena, uint32_t, n);
+  double *estimates = SEER_NEW_ARRAY(arena, double, n);
+  for (uint32_t i = 0; i < n; i++) {
+    n_rows[i] = seer_search_features(search, &schedules[i], one);
+    estimates[i] = seer_search_estimate(search, &schedules[i]);
+    for (size_t k = 0; k < n_rows[i] * seer_feature_count; k++) {
+      rows = SEER_GROW(arena, float, rows, n_floats, &cap);
+      rows[n_floats++] = one[k];
+    }
+  }
+  seer_bank_candidates all = {n, rows, n_rows, estimates};
+  seer_status status = seer_bank_rate(s->bank, t, &all, out_scores);
+  if (!status) status = seer_bank_score(s->bank, t, &all, out_scores);
+  seer_arena_destroy(arena);
+  return status;
+}
+
 // The models learn from a round's results while the next round's candidates are built: proposals
 // are one round behind, and no time is spent on learning alone.
 typedef struct {

@@ -36,6 +36,12 @@ typedef struct seer_search seer_search;
 SEER_MUST_USE seer_status seer_search_create(
     const seer_search_options *options, seer_search **out_search);
 void seer_search_destroy(seer_search *search);
+// From now on every proposal is one of these n (copied; normalised and allowed, each once): a
+// proposal's pool are those that are not measured yet, all of them, and nothing is drawn or bred.
+// What is queued and not among them is rejected. Before anything else is asked of the search.
+// Errors: RESOURCE.
+SEER_MUST_USE seer_status seer_search_restrict(
+    seer_search *search, const seer_schedule *schedules, uint32_t n);
 
 // To be measured before anything else: the untuned choice, winners of relatives. Known or invalid
 // ones are left out.
@@ -71,7 +77,9 @@ uint32_t seer_search_features(
     const seer_search *search, const seer_schedule *schedule, float *out_rows);
 uint64_t seer_search_packed_bytes(const seer_search *search, const seer_schedule *schedule);
 double seer_search_estimate(const seer_search *search, const seer_schedule *schedule);
-// The best of many drafts by the analytic model alone: the untuned choice.
+// The best of many drafts by the analytic model alone: the untuned choice. Of a restricted search:
+// the best of those that it is restricted to and that add no error of their own; INVALID where
+// there is none.
 SEER_MUST_USE seer_status seer_search_untuned(
     seer_search *search, uint32_t n_drafts, seer_schedule *out);
 

@@ -117,14 +117,44 @@ static seer_status add_task(seer_session *s, uint32_t t, double cold_bytes) {
       .max_packed_bytes = max_packed_bytes(s, t),
       .n_threads = (uint32_t)seer_context_i64(s->context, SEER_OPT_SEARCH_THREADS)};
   SEER_TRY(seer_search_create(&options, &own->search));
-  SEER_TRY(seer_choose_untuned(s->target, own->sketches, t, options.seed, options.n_threads,
-      &own->untuned, &own->estimate_s));
   seer_task_state *state = &s->state.task[t];
   state->weight = (double)task->weight / s->network->n_set;
   state->flops = task->flops;
   state->bound_s = seer_roofline_task_seconds(task->dag, own->sketches, s->target, cold_bytes);
   if (s->records) {
     SEER_TRY(seer_records_workload(s->records, task->dag, task->key, task->name, &own->workload));
+  }
+  return SEER_OK;
+}
+
+// Of a measurer that knows some schedules only, the best of those; their search is for no others.
+static seer_status choose_untuned(seer_session *s, uint32_t t) {
+  seer_session_task *own = &s->task[t];
+  const seer_schedule *pool;
+  uint32_t n;
+  if (!s->measure->pool) {
+    return seer_choose_untuned(s->target, own->sketches, t,
+        (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
+        (uint32_t)seer_context_i64(s->context, SEER_OPT_SEARCH_THREADS), &own->untuned,
+        &own->estimate_s);
+  }
+  SEER_TRY(s->measure->pool(s->measurer, t, &pool, &n));
+  SEER_TRY(seer_search_restrict(own->search, pool, n));
+  SEER_TRY(seer_search_untuned(own->search, n, &own->untuned));
+  own->estimate_s = seer_search_estimate(own->search, &own->untuned);
+  return SEER_OK;
+}
+
+static seer_status open_measurer(seer_session *s, uint64_t weight_bytes) {
+  const char *argument;
+  SEER_TRY(
+      seer_measure_find(seer_context_str(s->context, SEER_OPT_MEASURE), &s->measure, &argument));
+  SEER_TRY(s->measure->open(s->context, s->target, argument, &s->measurer));
+  for (uint32_t t = 0; t < s->network->n_task; t++) {
+    const seer_task *task = &s->network->task[t];
+    seer_measure_task own = {t, task->dag, s->task[t].sketches, s->space, weight_bytes};
+    SEER_TRYF(s->measure->add_task(s->measurer, &own), "task %u, %s", t, task->name);
+    SEER_TRYF(choose_untuned(s, t), "task %u, %s", t, task->name);
   }
   return SEER_OK;
 }
@@ -258,14 +288,7 @@ static seer_status set_up(seer_session *s, const char *model_name) {
   }
   SEER_TRY(select_tasks(s));
   SEER_TRY(create_bank(s, model));
-  SEER_TRY(seer_measure_find(seer_context_str(c, SEER_OPT_MEASURE), &s->measure));
-  SEER_TRY(s->measure->open(c, s->target, &s->measurer));
-  for (uint32_t t = 0; t < n; t++) {
-    seer_measure_task task = {
-        t, s->network->task[t].dag, s->task[t].sketches, s->space, weight_bytes};
-    SEER_TRY(s->measure->add_task(s->measurer, &task));
-  }
-  return SEER_OK;
+  return open_measurer(s, weight_bytes);
 }
 
 static void destroy_owned(void *s) { seer_session_destroy(s); }

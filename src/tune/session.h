@@ -85,6 +85,12 @@ int64_t seer_session_record_id(const seer_session *session);
 // with another schedule only); NULL: none was accepted, the untuned one ships.
 const seer_measure_ab *seer_session_winner(const seer_session *session, uint32_t task);
 
+// What the models think of n schedules of a task now, larger is better: to be held against what
+// they take. From a listener at the end of a round, when nobody trains them. *out_is_trained
+// false: they know nothing of the task yet, and there are no scores. Errors: those of the models.
+SEER_MUST_USE seer_status seer_session_score(seer_session *session, uint32_t task,
+    const seer_schedule *schedules, uint32_t n, float *out_scores, bool *out_is_trained);
+
 // Figures for the closing summary.
 typedef struct {
   // Wall time. measure_s: a build or a timing was in progress; build_s and run_s: summed over

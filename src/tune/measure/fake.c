@@ -28,8 +28,9 @@ struct seer_measurer {
   fake_task *task;
 };
 
-static seer_status fake_open(
-    const seer_context *context, const seer_target *target, seer_measurer **out_measurer) {
+static seer_status fake_open(const seer_context *context, const seer_target *target,
+    const char *argument, seer_measurer **out_measurer) {
+  (void)argument;
   seer_measurer *m = calloc(1, sizeof(*m));
   if (!m) return SEER_FAIL(RESOURCE, "no memory for a measurer");
   m->target = target;
@@ -112,6 +113,11 @@ static seer_status fake_compare(seer_measurer *m, uint32_t task, const seer_sche
   return SEER_OK;
 }
 
-const seer_measure_desc seer_measure_fake = {"fake",
-    "times from the analytic model and seeded noise, for tests", fake_open, fake_close,
-    fake_add_task, fake_measure, fake_check, fake_compare};
+const seer_measure_desc seer_measure_fake = {.name = "fake",
+    .doc = "times from the analytic model and seeded noise, for tests",
+    .open = fake_open,
+    .close = fake_close,
+    .add_task = fake_add_task,
+    .measure = fake_measure,
+    .check = fake_check,
+    .compare = fake_compare};

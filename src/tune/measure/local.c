@@ -609,8 +609,9 @@ static seer_status start_builders(seer_measurer *m, uint32_t n) {
   return SEER_OK;
 }
 
-static seer_status local_open(
-    const seer_context *context, const seer_target *target, seer_measurer **out_measurer) {
+static seer_status local_open(const seer_context *context, const seer_target *target,
+    const char *argument, seer_measurer **out_measurer) {
+  (void)argument;
   *out_measurer = NULL;
   seer_measurer *m = calloc(1, sizeof(*m));
   if (!m) return SEER_FAIL(RESOURCE, "no memory for a measurer");
@@ -651,5 +652,11 @@ static seer_status local_add_task(seer_measurer *m, const seer_measure_task *tas
   return SEER_OK;
 }
 
-const seer_measure_desc seer_measure_local = {"local", "worker processes on this machine",
-    local_open, local_close, local_add_task, local_measure, local_check, local_compare};
+const seer_measure_desc seer_measure_local = {.name = "local",
+    .doc = "worker processes on this machine",
+    .open = local_open,
+    .close = local_close,
+    .add_task = local_add_task,
+    .measure = local_measure,
+    .check = local_check,
+    .compare = local_compare};

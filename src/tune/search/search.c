@@ -66,6 +66,11 @@ struct seer_search {
   uint32_t n_kept;
   seer_schedule kept[KEPT];
   uint32_t n_propose;
+  bool is_restricted;  // to these
+  uint32_t n_only;
+  const seer_schedule **only;
+  const seer_schedule **open;  // of the proposal in hand: those that are not measured
+  seer_table only_hashes;
   seer_draft_pool pool;
   seer_search_counts counts;
 };
@@ -76,6 +81,7 @@ void seer_search_destroy(seer_search *search) {
   seer_draft_pool_destroy(&search->pool);
   seer_table_destroy(&search->measured);
   seer_table_destroy(&search->alike);
+  seer_table_destroy(&search->only_hashes);
   free(search);
 }
 
@@ -127,6 +133,22 @@ seer_status seer_search_create(const seer_search_options *options, seer_search *
   }
   *out_search = s;
   return SEER_OK;
+}
+
+seer_status seer_search_restrict(seer_search *s, const seer_schedule *schedules, uint32_t n) {
+  SEER_ASSERT(!s->is_restricted && s->n_propose == 0, "restricted twice, or too late: %u proposals",
+      s->n_propose);
+  s->is_restricted = true;
+  s->only = SEER_NEW_ARRAY(s->arena, const seer_schedule *, n);
+  s->open = SEER_NEW_ARRAY(s->arena, const seer_schedule *, n);
+  const seer_schedule *own = seer_arena_memdup(s->arena, schedules, n * sizeof *schedules);
+  for (uint32_t i = 0; i < n; i++) {
+    if (seer_table_add(&s->only_hashes, seer_schedule_hash(&own[i])))
+      s->only[s->n_only++] = &own[i];
+  }
+  if (n <= s->pool.cap) return SEER_OK;
+  seer_draft_pool_destroy(&s->pool);
+  return seer_draft_pool_create(n, &s->pool);
 }
 
 // ---- facts about one schedule
@@ -264,6 +286,9 @@ void seer_search_queue(seer_search *s, const seer_schedule *schedule, seer_origi
   if (why == SEER_REJECT_NONE && seer_search_knows(s, &normal)) why = SEER_REJECT_DUPLICATE;
   if (why == SEER_REJECT_NONE && !may_pack(s, seer_search_packed_bytes(s, &normal)))
     why = SEER_REJECT_WEIGHTS;
+  if (why == SEER_REJECT_NONE && s->is_restricted &&
+      !seer_table_has(&s->only_hashes, seer_schedule_hash(&normal)))
+    why = SEER_REJECT_POOL;
   if (why != SEER_REJECT_NONE) {
     seer_search_reject(s, why);
     return;
@@ -416,6 +441,7 @@ static seer_status best_of_formulation(
   for (*out_at = 0; *out_at < pool->n; (*out_at)++) {
     if (s->formulation_of[pool->at[*out_at].schedule.sketch] == f) return SEER_OK;
   }
+  if (s->is_restricted) return SEER_OK;  // nothing is left of it
   for (uint32_t k = 0; k < s->options.sketches->n; k++)
     s->sketch_weight[k] = s->formulation_of[k] == f;
   seer_draft_order order = {
@@ -502,9 +528,22 @@ static void keep_population(seer_search *s) {
   for (uint32_t i = 0; i < s->n_kept; i++) s->kept[i] = s->pool.at[i].schedule;
 }
 
+// All of a restricted search that is not measured.
+static seer_draft_order those_open(seer_search *s) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < s->n_only; i++)
+    if (!seer_search_knows(s, s->only[i])) s->open[n++] = s->only[i];
+  return (seer_draft_order){.kind = SEER_DRAFT_GIVEN, .n = n, .from = s->open};
+}
+
 // The first pool of a proposal, scored if there are models.
 static seer_status fill_pool(seer_search *s, const seer_bank *bank, seer_rng *rng) {
   const seer_search_strategy *y = s->options.strategy;
+  if (s->is_restricted) {
+    seer_draft_order all = those_open(s);
+    SEER_TRY(draft(s, &all, 1, bank, rng));
+    return bank ? score(s, bank, 0) : SEER_OK;
+  }
   const seer_schedule *kept[KEPT], *elites[N_ELITE];
   for (uint32_t i = 0; i < s->n_kept; i++) kept[i] = &s->kept[i];
   for (uint32_t i = 0; i < s->n_elite; i++) elites[i] = &s->elites[i].schedule;
@@ -521,11 +560,25 @@ static seer_status fill_pool(seer_search *s, const seer_bank *bank, seer_rng *rn
   return bank ? score(s, bank, 0) : SEER_OK;
 }
 
+// A formulation that has just been cut off keeps its best: in a restricted search no other can be
+// drafted for its quota. The pool was of n_before, best first; what was cut is still behind it.
+static void keep_formulations(seer_search *s, uint32_t n_before) {
+  seer_draft_pool *pool = &s->pool;
+  for (uint32_t i = pool->n; i < n_before; i++) {
+    uint32_t f = s->formulation_of[pool->at[i].schedule.sketch], k = 0;
+    while (k < pool->n && s->formulation_of[pool->at[k].schedule.sketch] != f) k++;
+    if (k == pool->n) pool->at[pool->n++] = pool->at[i];
+  }
+}
+
 // From all drafts to those that are picked from: cut, bred from, scored. bank: trained, or NULL.
 static seer_status refine_pool(seer_search *s, const seer_bank *bank, seer_rng *rng) {
   const seer_search_strategy *y = s->options.strategy;
+  uint32_t n_before = s->pool.n;
   if (y->is_cut_by_estimate) cut_by_estimate(s, y->n_pool);
-  if (bank) return evolve(s, bank, rng);
+  if (s->is_restricted) keep_formulations(s, n_before);
+  if (bank && s->is_restricted) sort_by_score(s);
+  if (bank) return s->is_restricted ? SEER_OK : evolve(s, bank, rng);
   if (!y->is_cut_by_estimate) {  // an untrained model scores at random
     for (uint32_t i = 0; i < s->pool.n; i++) s->pool.at[i].score = (float)seer_rng_f64(rng);
     sort_by_score(s);
@@ -579,10 +632,23 @@ static seer_status fill_with_defaults(seer_search *s, uint32_t n_fresh, seer_rng
   return status;
 }
 
+static seer_status untuned_of_those(seer_search *s, seer_rng *rng, seer_schedule *out) {
+  seer_draft_order all = those_open(s);
+  SEER_TRY(draft(s, &all, 1, NULL, rng));
+  keep_exact(s);
+  cut_by_estimate(s, 1);
+  if (s->pool.n == 0)
+    return SEER_FAIL(
+        INVALID, "none of the %u schedules to search can be the untuned one", s->n_only);
+  *out = s->pool.at[0].schedule;
+  return SEER_OK;
+}
+
 seer_status seer_search_untuned(seer_search *s, uint32_t n_drafts, seer_schedule *out) {
   seer_draft_pool_clear(&s->pool);
   seer_rng rng;
   seer_rng_init_stream(&rng, s->options.seed + s->options.task, UINT64_MAX);
+  if (s->is_restricted) return untuned_of_those(s, &rng, out);
   uint32_t n_fresh = n_drafts < AT_ONCE ? n_drafts : AT_ONCE;
   SEER_TRY(fill_with_defaults(s, n_fresh, &rng));
   for (uint32_t left = n_drafts - n_fresh; left > 0;) {  // what the pool cannot hold at once

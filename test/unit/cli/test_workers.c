@@ -72,7 +72,7 @@ static void open_measurer(world *w) {
   const seer_target *target = seer_context_target(w->context);
   const seer_task *task = &w->network->task[0];
   must(seer_sketch_generate(task->dag, target, SEER_SPACE_FULL, w->arena, &w->sketches));
-  must(local->open(w->context, target, &w->measurer));
+  must(local->open(w->context, target, "", &w->measurer));
   seer_measure_task announced = {0, task->dag, w->sketches, SEER_SPACE_FULL, 0};
   must(local->add_task(w->measurer, &announced));
 }
@@ -357,7 +357,7 @@ static void one_failure_at_the_start_is_none(void **state) {
   for (uint64_t nth = 1; nth <= 10; nth++) {
     seer_os_plant_fault(nth);
     seer_status status =
-        seer_measure_local.open(w.context, seer_context_target(w.context), &w.measurer);
+        seer_measure_local.open(w.context, seer_context_target(w.context), "", &w.measurer);
     seer_os_plant_fault(0);
     if (status) fail_msg("call %d: %s", (int)nth, seer_status_message(status));
     seer_measure_local.close(w.measurer);
@@ -373,7 +373,7 @@ static void what_is_no_worker_is_said(void **state) {
   open_world(&w, "");
   must(seer_context_set(w.context, "worker-path", "/nowhere/familyseer"));
   seer_status status =
-      seer_measure_local.open(w.context, seer_context_target(w.context), &w.measurer);
+      seer_measure_local.open(w.context, seer_context_target(w.context), "", &w.measurer);
   assert_non_null(status);
   assert_non_null(strstr(seer_status_message(status), "/nowhere/familyseer"));
   seer_status_free(status);

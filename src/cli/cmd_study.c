@@ -1,0 +1,364 @@
+// cmd_study.c - familyseer study collect|regret: tables of measured times, and what policies are
+// worth by them. Sub-commands are rows of `studies`.
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "cli/command.h"
+#include "models/models.h"
+#include "tune/scheduler.h"
+#include "tune/study/collect.h"
+#include "tune/study/regret.h"
+
+// A signal handler has no other way to say it.
+static volatile sig_atomic_t is_stopped;
+
+static void on_interrupt(int signal_number) {
+  (void)signal_number;
+  is_stopped = 1;
+}
+
+// ---- collect
+static void tell(void *user, const char *text) {
+  (void)user;
+  fprintf(stderr, "%s\n", text);
+}
+
+// "models/resnet18.onnx" is resnet18.
+static const char *network_name(const char *model, seer_arena *arena) {
+  const char *base = seer_os_path_base(model), *dot = strrchr(base, '.');
+  bool has_suffix = dot && strcmp(dot, ".onnx") == 0;
+  return seer_arena_strndup(arena, base, has_suffix ? (size_t)(dot - base) : strlen(base));
+}
+
+// The table that is there, or a new one.
+static seer_status open_table(
+    seer_context *context, const char *path, seer_arena *arena, seer_times *out) {
+  const seer_target *target = seer_context_target(context);
+  if (!seer_os_exists(path)) {
+    seer_times_begin(target, arena, out);
+    return seer_times_write(out, path);  // what cannot be written is said before the work
+  }
+  SEER_TRY(seer_times_read(path, arena, out));
+  return seer_times_check_target(out, path, target);
+}
+
+static void print_counts(const seer_collect_options *options, const seer_collect_counts *counts) {
+  printf(
+      "%s: %u tasks, %u schedules: %u within %.2g %%, %u not after %d visits, %u failed, %u open\n",
+      options->path, counts->n_task, counts->n_schedule, counts->n_precise,
+      100 * options->precision, counts->n_visited, SEER_COLLECT_MAX_VISITS, counts->n_failed,
+      counts->n_open);
+}
+
+static seer_status collect_loaded(seer_context *context, const seer_collect_network *networks,
+    uint32_t n, seer_collect_options *options, seer_arena *arena) {
+  seer_times times;
+  seer_collect_counts counts;
+  SEER_TRY(open_table(context, options->path, arena, &times));
+  struct sigaction action = {.sa_handler = on_interrupt}, interrupt, terminate;
+  sigaction(SIGINT, &action, &interrupt);
+  sigaction(SIGTERM, &action, &terminate);
+  seer_status status = seer_collect(context, networks, n, options, &times, &counts);
+  sigaction(SIGINT, &interrupt, NULL);
+  sigaction(SIGTERM, &terminate, NULL);
+  if (!status) print_counts(options, &counts);
+  return status;
+}
+
+static seer_status run_collect(seer_context *context, int argc, char **argv, seer_arena *arena) {
+  const char *shapes;
+  SEER_TRY(seer_cli_one_shape(context, &shapes));
+  seer_collect_options options = {
+      .n_schedules = (uint32_t)seer_context_i64(context, SEER_OPT_SCHEDULES),
+      .n_heaviest = (uint32_t)seer_context_i64(context, SEER_OPT_HEAVIEST),
+      .precision = seer_context_f64(context, SEER_OPT_PRECISION),
+      .time_s = seer_context_is_set(context, SEER_OPT_TIME_BUDGET)
+          ? seer_context_f64(context, SEER_OPT_TIME_BUDGET)
+          : 0,
+      .path = seer_context_str(context, SEER_OPT_OUTPUT),
+      .is_stopped = &is_stopped,
+      .tell = tell};
+  if (!options.path[0])
+    return seer_cli_usage_error("study collect: -o FILE, where the table is to be, is missing");
+  SEER_TRY(seer_context_measure_target(context));
+  seer_collect_network *networks = SEER_NEW_ARRAY(arena, seer_collect_network, argc);
+  seer_status status = SEER_OK;
+  uint32_t n = 0;
+  for (int i = 0; i < argc && !status; i++) {
+    seer_network *network = NULL;
+    status = seer_front_load(context, argv[i], seer_model_build, arena, &network);
+    if (status) break;
+    seer_cli_print_notices(network);
+    networks[n++] = (seer_collect_network){network_name(argv[i], arena), network};
+  }
+  if (!status) status = collect_loaded(context, networks, n, &options, arena);
+  for (uint32_t k = 0; k < n; k++) seer_graph_close(networks[k].network->graph);
+  return status;
+}
+
+// ---- regret
+typedef struct {
+  seer_context *context, *tuning;  // the command's, and that of its tunings, which set options
+  const char *path;
+  seer_times times;
+  uint32_t n_seed;
+  // What is measured: networks x policies x cost models.
+  uint32_t n_network, n_policy, n_model;
+  const char *const *network, *const *policy, *const *model;
+  seer_regret *result;  // [network][policy][model][seed]
+  seer_arena *arena;
+} regrets;
+
+static seer_regret *results_of(
+    const regrets *r, uint32_t network, uint32_t policy, uint32_t model) {
+  return &r->result[((network * r->n_policy + policy) * r->n_model + model) * r->n_seed];
+}
+
+// "a,b" -> names.
+static uint32_t split(const char *text, seer_arena *arena, const char *const **out) {
+  uint32_t n = 0;
+  size_t cap = 0;
+  const char **names = NULL;
+  for (const char *at = text; *at;) {
+    size_t length = strcspn(at, ",");
+    names = SEER_GROW(arena, const char *, names, n, &cap);
+    if (length > 0) names[n++] = seer_arena_strndup(arena, at, length);
+    at += length + (at[length] == ',');
+  }
+  *out = names;
+  return n;
+}
+
+static seer_status choose_networks(regrets *r) {
+  const char *const *known, *wanted = seer_context_str(r->context, SEER_OPT_NETWORKS);
+  uint32_t n_known = seer_regret_networks(&r->times, r->arena, &known);
+  r->network = known;
+  r->n_network = n_known;
+  if (!wanted[0]) return SEER_OK;
+  r->n_network = split(wanted, r->arena, &r->network);
+  for (uint32_t k = 0; k < r->n_network; k++) {
+    uint32_t i = 0;
+    while (i < n_known && strcmp(known[i], r->network[k]) != 0) i++;
+    if (i < n_known) continue;
+    seer_text names;
+    seer_text_init(&names, r->arena);
+    for (i = 0; i < n_known; i++) seer_text_printf(&names, "%s%s", i ? ", " : "", known[i]);
+    return SEER_FAIL(INVALID, "--networks: %s has no network '%s'; it has %s", r->path,
+        r->network[k], n_known ? names.data : "none");
+  }
+  return SEER_OK;
+}
+
+static seer_status measure_all(regrets *r) {
+  for (uint32_t w = 0; w < r->n_network; w++) {
+    for (uint32_t p = 0; p < r->n_policy; p++) {
+      for (uint32_t m = 0; m < r->n_model; m++) {
+        for (uint32_t s = 0; s < r->n_seed; s++) {
+          seer_regret *out = &results_of(r, w, p, m)[s];
+          SEER_TRYF(seer_regret_measure(r->tuning, &r->times, r->path, r->network[w], r->policy[p],
+                        r->model[m], s + 1, out),
+              "%s, policy %s", r->network[w], r->policy[p]);
+          fprintf(stderr, "%s, %s %s, seed %u: %u trials of %u tasks in %.1f s\n", r->network[w],
+              r->policy[p], r->model[m], s + 1, out->n_trial, out->n_task, out->seconds);
+        }
+      }
+    }
+  }
+  return SEER_OK;
+}
+
+typedef struct {
+  double mean, least, most;
+} spread;
+
+static spread spread_of(const regrets *r, const seer_regret *of, uint32_t budget) {
+  spread out = {0, INFINITY, -INFINITY};
+  for (uint32_t s = 0; s < r->n_seed; s++) {
+    double value = of[s].regret[budget];
+    out.mean += value / r->n_seed;
+    out.least = fmin(out.least, value);
+    out.most = fmax(out.most, value);
+  }
+  return out;
+}
+
+// Mean over what has any; NAN: nothing has.
+static double mean_of(double sum, uint32_t n) { return n ? sum / n : NAN; }
+
+static void print_learnt(const regrets *r, const seer_regret *of) {
+  double rank = 0, recall = 0;
+  uint32_t n_rank = 0, n_recall = 0;
+  for (uint32_t s = 0; s < r->n_seed; s++) {
+    rank += of[s].n_rounds ? of[s].rank_correlation : 0;
+    n_rank += of[s].n_rounds > 0;
+    recall += of[s].n_recalled ? of[s].recall : 0;
+    n_recall += of[s].n_recalled > 0;
+  }
+  if (n_rank)
+    printf("  %6.2f", mean_of(rank, n_rank));
+  else
+    printf("  %6s", "-");
+  if (n_recall)
+    printf("  %6.2f\n", mean_of(recall, n_recall));
+  else
+    printf("  %6s\n", "-");
+}
+
+static void print_head(const char *title) {
+  printf("%s\n  %-12s %-9s", title, "policy", "model");
+  for (int b = 0; b < SEER_REGRET_BUDGETS; b++) printf("  %16u", seer_regret_budgets[b]);
+}
+
+static void print_network(const regrets *r, uint32_t w) {
+  print_head(seer_arena_printf(r->arena,
+      "%s, %u tasks: regret in %% after so many trials a task, mean [least, most] of %u seeds; "
+      "rank "
+      "correlation; recall",
+      r->network[w], results_of(r, w, 0, 0)->n_task, r->n_seed));
+  printf("  %6s  %6s\n", "rank", "recall");
+  for (uint32_t p = 0; p < r->n_policy; p++) {
+    for (uint32_t m = 0; m < r->n_model; m++) {
+      const seer_regret *of = results_of(r, w, p, m);
+      printf("  %-12s %-9s", r->policy[p], r->model[m]);
+      for (uint32_t b = 0; b < SEER_REGRET_BUDGETS; b++) {
+        spread s = spread_of(r, of, b);
+        printf("  %16s",
+            seer_arena_printf(
+                r->arena, "%.1f [%.1f, %.1f]", 100 * s.mean, 100 * s.least, 100 * s.most));
+      }
+      print_learnt(r, of);
+    }
+  }
+}
+
+// Of 1 + regret, mean over seeds, less 1.
+static void print_geometric_means(const regrets *r) {
+  print_head("geometric mean of the networks: regret in % after so many trials a task");
+  printf("\n");
+  for (uint32_t p = 0; p < r->n_policy; p++) {
+    for (uint32_t m = 0; m < r->n_model; m++) {
+      printf("  %-12s %-9s", r->policy[p], r->model[m]);
+      for (uint32_t b = 0; b < SEER_REGRET_BUDGETS; b++) {
+        double sum = 0;
+        for (uint32_t w = 0; w < r->n_network; w++)
+          sum += log1p(spread_of(r, results_of(r, w, p, m), b).mean) / r->n_network;
+        printf("  %16.1f", 100 * expm1(sum));
+      }
+      printf("\n");
+    }
+  }
+}
+
+static seer_status write_csv(const regrets *r, const char *path) {
+  seer_text csv;
+  seer_text_init(&csv, r->arena);
+  seer_text_put(&csv,
+      "network,policy,cost_model,seed,tasks,trials,trials_a_task,regret,rank_correlation,rounds,"
+      "recall,recalled_tasks,seconds\n");
+  for (uint32_t w = 0; w < r->n_network; w++)
+    for (uint32_t p = 0; p < r->n_policy; p++)
+      for (uint32_t m = 0; m < r->n_model; m++)
+        for (uint32_t k = 0; k < r->n_seed * SEER_REGRET_BUDGETS; k++) {
+          uint32_t s = k / SEER_REGRET_BUDGETS, b = k % SEER_REGRET_BUDGETS;
+          const seer_regret *of = &results_of(r, w, p, m)[s];
+          seer_text_printf(&csv, "%s,%s,%s,%u,%u,%u,%u,%.6g,%.4g,%u,%.4g,%u,%.4g\n", r->network[w],
+              r->policy[p], r->model[m], s + 1, of->n_task, of->n_trial, seer_regret_budgets[b],
+              of->regret[b], of->rank_correlation, of->n_rounds, of->recall, of->n_recalled,
+              of->seconds);
+        }
+  return seer_os_write_file(path, csv.data, csv.n_bytes);
+}
+
+// The table says which target: it is the only one that it has times of.
+static seer_status open_tuning(regrets *r) {
+  seer_target target;
+  SEER_TRYF(seer_target_parse(r->times.target, r->arena, &target), "%s", r->path);
+  SEER_TRY(seer_context_create(&r->tuning));
+  seer_context_set_target(r->tuning, &target);
+  static const seer_option passed[] = {SEER_OPT_SEARCH_THREADS, SEER_OPT_MAX_WEIGHTS};
+  for (size_t i = 0; i < SEER_COUNT_OF(passed); i++)
+    SEER_TRY(seer_context_set(r->tuning, seer_option_table[passed[i]].name,
+        seer_context_shown(r->context, passed[i], 0)));
+  return SEER_OK;
+}
+
+static seer_status compare_policies(regrets *r) {
+  seer_context *context = r->context;
+  SEER_TRY(seer_times_read(r->path, r->arena, &r->times));
+  SEER_TRY(choose_networks(r));
+  r->n_policy = split(seer_context_str(context, SEER_OPT_POLICIES), r->arena, &r->policy);
+  r->n_model = split(seer_context_str(context, SEER_OPT_COST_MODELS), r->arena, &r->model);
+  if (r->n_policy == 0 || r->n_model == 0 || r->n_network == 0)
+    return SEER_FAIL(INVALID, "%s: no %s to measure", r->path,
+        r->n_network == 0      ? "network"
+            : r->n_policy == 0 ? "policy"
+                               : "cost model");
+  for (uint32_t p = 0; p < r->n_policy; p++) {
+    seer_policy policy;
+    SEER_TRY(seer_policy_find(r->policy[p], &policy));
+  }
+  r->result = SEER_NEW_ARRAY(
+      r->arena, seer_regret, (size_t)r->n_network * r->n_policy * r->n_model * r->n_seed);
+  SEER_TRY(open_tuning(r));
+  SEER_TRY(measure_all(r));
+  for (uint32_t w = 0; w < r->n_network; w++) print_network(r, w);
+  if (r->n_network > 1) print_geometric_means(r);
+  const char *csv = seer_context_str(context, SEER_OPT_CSV);
+  return csv[0] ? write_csv(r, csv) : SEER_OK;
+}
+
+static seer_status run_regret(seer_context *context, int argc, char **argv, seer_arena *arena) {
+  (void)argc;
+  regrets r = {.context = context,
+      .path = argv[0],
+      .n_seed = (uint32_t)seer_context_i64(context, SEER_OPT_SEEDS),
+      .arena = arena};
+  seer_status status = compare_policies(&r);
+  seer_context_destroy(r.tuning);
+  return status;
+}
+
+// ---- the command
+typedef struct {
+  const char *name, *needs;  // needs: what must stand behind the name
+  int max_args;  // -1: any number
+  seer_status (*run)(seer_context *context, int argc, char **argv, seer_arena *arena);
+} study;
+
+static const study studies[] = {
+    {"collect", "NETWORK", -1, run_collect},
+    {"regret", "FILE", 1, run_regret},
+};
+
+static seer_status run_study(seer_context *context, int argc, char **argv) {
+  size_t k = 0;
+  while (k < SEER_COUNT_OF(studies) && strcmp(argv[0], studies[k].name) != 0) k++;
+  if (k == SEER_COUNT_OF(studies))
+    return seer_cli_usage_error("study: unknown '%s'; allowed: collect, regret", argv[0]);
+  if (argc < 2) return seer_cli_usage_error("study %s: a %s is missing", argv[0], studies[k].needs);
+  if (studies[k].max_args >= 0 && argc - 1 > studies[k].max_args)
+    return seer_cli_usage_error("study %s: '%s' is one argument too many", argv[0], argv[2]);
+  seer_arena *arena = seer_arena_create("study");
+  seer_status status = studies[k].run(context, argc - 1, argv + 1, arena);
+  seer_arena_destroy(arena);
+  return status;
+}
+
+const seer_command seer_command_study = {
+    .name = "study",
+    .args =
+        "collect NETWORK... -o FILE [--schedules N] [--heaviest N] [--precision P] [--time-budget "
+        "T] | regret FILE [--policies a,b] [--cost-models a,b] [--networks a,b] [--seeds N] [--csv "
+        "OUT]",
+    .doc =
+        "tables of measured times of schedules, and how far policies are from the best that a "
+        "table "
+        "knows",
+    .min_args = 1,
+    .max_args = -1,
+    .run = run_study,
+};

@@ -1,0 +1,48 @@
+// regret.h - tunings on a table of measured times (times.h): how far what a policy has found, after
+// so many trials, is from the best that the table knows.
+//
+// A tuning runs on the table's tasks of one network, as a session with the measurer replay: a trial
+// is a schedule that was measured (no failure, nothing measured again). Trials a task are all
+// trials over the number of tasks. Regret: sum over tasks of count x true time of its best so far,
+// over the same sum of the best times that the table knows, less 1; a task without a measurement
+// counts with its untuned choice. Times are exact, so that what a session takes for its best is.
+//
+// Threads: one. Errors: those of the table, of sessions, of options.
+#ifndef SEER_TUNE_STUDY_REGRET_H
+#define SEER_TUNE_STUDY_REGRET_H
+
+#include "tune/study/times.h"
+
+enum { SEER_REGRET_BUDGETS = 6 };
+extern const uint32_t seer_regret_budgets[SEER_REGRET_BUDGETS];  // trials a task: 4, 8, ... 256
+
+typedef struct {
+  double regret[SEER_REGRET_BUDGETS];  // where the table was used up before: what was left
+  uint32_t n_task, n_trial;
+  // Of rounds with at least 8 picks of the learned model: the mean of their rank correlations
+  // (Spearman) between its score and the measured throughput.
+  double rank_correlation;
+  uint32_t n_rounds;
+  // Of tasks, once they have had 64 trials: of the 16 that the model ranks first among all that the
+  // table has and that were not measured yet, how many are of the best 1 % of those (of at most 16
+  // of them: 1 is all that can be). The mean.
+  double recall;
+  uint32_t n_recalled;
+  double seconds;  // wall time
+} seer_regret;
+
+// The networks that have tasks in the table, in its order. In `arena`.
+uint32_t seer_regret_networks(
+    const seer_times *times, seer_arena *arena, const char *const **out_names);
+// One tuning. `context`: of the table's target, and of tunings alone: its options search-policy,
+// cost-model ("": as the policy says), seed, trials, measure and space are set here. path: of the
+// table, for the measurer.
+SEER_MUST_USE seer_status seer_regret_measure(seer_context *context, const seer_times *times,
+    const char *path, const char *network, const char *policy, const char *cost_model,
+    uint64_t seed, seer_regret *out);
+
+// Rank correlation of n pairs, ties sharing their mean rank; 0 where one side is constant. For
+// tests.
+double seer_rank_correlation(const double *a, const double *b, uint32_t n, seer_arena *scratch);
+
+#endif

@@ -1,0 +1,85 @@
+# study collect makes a table, goes on with it, and stops when its time is up; study regret says how far policies are from its
+# best; tune --measure replay searches it. What they cannot do they refuse.
+# SEER_TEST: timeout=300
+. "$(dirname "$0")/lib.sh"
+export XDG_CACHE_HOME="$WORK/cache"
+machine=$(cat "$SOURCE/test/targets/zen4-avx2.target")
+collect() { "$FAMILYSEER" study collect "$@" --measure fake --target "$machine"; }
+lines() { zcat "$1" | grep -c '"of":'; }
+
+expect_status 2 "$FAMILYSEER" study nonsense x
+expect_text stderr "allowed: collect, regret"
+expect_status 2 "$FAMILYSEER" study collect
+expect_text stderr "a NETWORK is missing"
+expect_status 2 "$FAMILYSEER" study regret
+expect_text stderr "a FILE is missing"
+expect_status 2 collect mlp
+expect_text stderr "-o FILE"
+expect_status 1 collect mlp -o no/such/folder/t.gz --schedules 4
+expect_text stderr "no/such/folder"
+
+# Nothing of a table that is there is lost or measured again; more schedules, and another network, come to it.
+expect_status 0 collect mlp -o t.gz --schedules 24
+expect_text stdout "t.gz: 3 tasks, 72 schedules:"
+expect_text stdout "0 open"
+zcat t.gz | grep '"of":' > first
+expect_status 0 collect mlp -o t.gz --schedules 24
+zcat t.gz | grep '"of":' > second
+cmp first second || fail "a table that had all was changed"
+expect_status 0 collect mlp -o t.gz --schedules 30
+expect_text stdout "3 tasks, 90 schedules:"
+zcat t.gz | grep '"of":' > third
+[ "$(sort first third | uniq -d | wc -l)" = 72 ] || fail "lines of a table were lost or changed when it grew"
+"$FAMILYSEER" models --export mlp -o . > /dev/null
+mv mlp.onnx other.onnx
+expect_status 0 collect other.onnx mlp -o t.gz --schedules 30 --heaviest 2
+expect_text stdout "2 tasks, 60 schedules:"
+[ "$(lines t.gz)" = 90 ] || fail "tasks that were not asked for are gone"
+[ "$(zcat t.gz | grep -c '"network":"other"')" = 2 ] || fail "not two tasks of the other network"
+# No time: what there is stays.
+cp t.gz before.gz
+expect_status 0 collect mlp -o t.gz --schedules 4000 --time-budget 0.01s
+[ "$(lines t.gz)" -ge 90 ] || fail "lines are gone"
+
+# Interrupted: what was measured is there, and the file is whole.
+"$FAMILYSEER" study collect mobilenet_v2 -o int.gz --schedules 400 --measure fake --target "$machine" > stdout 2> stderr &
+child=$!
+for _ in $(seq 600); do grep -q "visit 1" stderr && break; sleep 0.1; done
+kill -INT $child 2> /dev/null || true  # it may be over
+wait $child || fail "an interrupted collection failed: $(cat stderr)"
+expect_text stdout "int.gz:"
+[ "$(lines int.gz)" -ge 1 ] || fail "what was measured before the interruption is gone"
+
+# Of another machine, cut off, or something else.
+expect_status 1 "$FAMILYSEER" study collect mlp -o t.gz --schedules 4 --measure fake --target "$(cat "$SOURCE/test/targets/server.target")"
+expect_text stderr "times of another target"
+expect_text stderr "--target 'cpu -triple"
+head -c 2000 before.gz > cut.gz
+expect_status 1 "$FAMILYSEER" study regret cut.gz
+expect_text stderr "cut.gz:"
+expect_text stderr "the file ends too early"
+expect_status 1 "$FAMILYSEER" study regret "$SOURCE/README.md"
+expect_text stderr "no table of times"
+expect_status 1 "$FAMILYSEER" study collect mlp -o new.gz --measure replay:t.gz --schedules 4 --target "$machine"
+expect_text stderr "not measured again"
+
+expect_status 1 "$FAMILYSEER" study regret before.gz --networks vgg
+expect_text stderr "has no network 'vgg'; it has mlp, other"
+expect_status 1 "$FAMILYSEER" study regret before.gz --policies best
+expect_text stderr "unknown search policy 'best'"
+expect_status 0 "$FAMILYSEER" study regret before.gz --policies round-robin --seeds 2 --csv r.csv
+expect_text stdout "mlp, 3 tasks: regret"
+expect_text stdout "other, 2 tasks: regret"
+expect_text stdout "geometric mean"
+[ "$(wc -l < r.csv)" = 25 ] || fail "2 networks, 2 seeds and 6 budgets are 24 lines"
+grep -q '^mlp,round-robin,xgboost,2,3,[0-9]*,256,0,' r.csv || fail "with trials for the whole table something is left"
+
+# A tuning on it, which leaves the user's records alone.
+expect_status 0 "$FAMILYSEER" tune mlp --measure replay:before.gz --target "$machine" --trials 60
+[ ! -e cache/familyseer/records.sqlite ] || fail "a replayed tuning wrote into the user's records"
+expect_status 0 "$FAMILYSEER" tune mlp --measure replay:before.gz --target "$machine" --trials 20 --records r.sqlite
+[ -e r.sqlite ] || fail "records that were named were not kept"
+expect_status 1 "$FAMILYSEER" tune mlp --input-shapes input:8x784 --measure replay:before.gz --target "$machine" --trials 20
+expect_text stderr "no times of this task"
+expect_status 1 "$FAMILYSEER" tune mlp --measure replay --target "$machine" --trials 20 --ignore-records
+expect_text stderr "replay:FILE"
