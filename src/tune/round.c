@@ -31,13 +31,14 @@ seer_status seer_session_learn(
   seer_search_report(search, schedule, seconds, is_full);
   s->state.task[t].n_trial++;
   seer_session_refresh_best(s, t);
-  float *rows = SEER_NEW_ARRAY(s->round, float, SEER_NEST_MAX_STATEMENTS *seer_feature_count);
+  const seer_feature_set *features = seer_bank_features(s->bank);
+  float *rows = SEER_NEW_ARRAY(s->round, float, SEER_NEST_MAX_STATEMENTS * features->n_column);
   seer_sample sample = {.task = t,
       .rows = rows,
       .seconds = seconds,
       .estimate_s = seer_search_estimate(search, schedule),
       .is_raced_out = !is_full};
-  sample.n_row = seer_search_features(search, schedule, rows);
+  sample.n_row = seer_search_features(search, features, schedule, rows);
   return seer_bank_add(s->bank, &sample, 1);
 }
 

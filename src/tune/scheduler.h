@@ -8,6 +8,8 @@
 
 #include "base/rng.h"
 #include "base/status.h"
+#include "learn/feature.h"
+#include "learn/learning.h"
 #include "tune/search/strategy.h"
 
 // A task as a policy sees it. History entries are made after each round.
@@ -48,6 +50,8 @@ typedef struct {
 // What a policy does besides picking tasks.
 typedef struct {
   const seer_search_strategy *search;
+  const seer_feature_set *features;  // that cost models see
+  const seer_learning *learning;  // how they are fitted
   uint32_t round_size;  // measurements, where --round-size does not say
   bool has_base;  // one cost model under those of the families (bank.h); else separate ones
   uint32_t warm_up;  // samples before models are used; 0: those of a round

@@ -188,15 +188,19 @@ static void note_loaded(seer_session *s, const char *path) {
 
 static seer_status create_bank(seer_session *s, const seer_cost_desc *model) {
   uint32_t warm_up = s->policy->traits->warm_up ? s->policy->traits->warm_up : s->state.round_size;
+  const char *device = seer_context_str(s->context, SEER_OPT_LEARN_DEVICE);
   seer_bank_options options = {.n_family = s->families.n_family,
       .family_name = s->families.name,
       .n_task = s->network->n_task,
       .family_of = s->families.family_of,
       .has_base = s->policy->traits->has_base,
       .model = model,
+      .features = s->policy->traits->features,
+      .learning = s->policy->traits->learning,
+      .device = strcmp(device, "cuda") == 0 ? SEER_LEARN_CUDA : SEER_LEARN_CPU,
       .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
       .warm_up = warm_up};
-  SEER_TRY(seer_bank_create(&options, &s->bank));
+  SEER_TRYF(seer_bank_create(&options, &s->bank), "--learn-device %s", device);
   const char *from = seer_context_str(s->context, SEER_OPT_LOAD_MODEL),
              *to = seer_context_str(s->context, SEER_OPT_SAVE_MODEL);
   if (model->is_estimate && (from[0] || to[0]))
