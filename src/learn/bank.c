@@ -603,14 +603,6 @@ static seer_status take_bytes(
 
 static seer_status check_header(const seer_bank *bank, const char *path, const bank_header *h,
     const char *set_name, size_t n_set) {
-  const seer_feature_set *own_set = bank->options.features;
-  if (strlen(own_set->name) != n_set || memcmp(own_set->name, set_name, n_set) != 0)
-    return SEER_FAIL(
-        INVALID, "%s: features %.*s, must be %s", path, (int)n_set, set_name, own_set->name);
-  if (h->feature_version != own_set->version || h->n_column != own_set->n_column)
-    return SEER_FAIL(INVALID,
-        "%s: features version %u with %u columns, must be version %u with %zu", path,
-        h->feature_version, h->n_column, own_set->version, own_set->n_column);
   bank_header own = header_of(bank);
   if (memcmp(h->model, own.model, sizeof own.model) != 0)
     return SEER_FAIL(
@@ -620,6 +612,14 @@ static seer_status check_header(const seer_bank *bank, const char *path, const b
   if (h->has_base != own.has_base)
     return SEER_FAIL(INVALID, "%s: of a policy that has %s, this one has %s", path,
         h->has_base ? one_base : separate, own.has_base ? one_base : separate);
+  const seer_feature_set *own_set = bank->options.features;
+  if (strlen(own_set->name) != n_set || memcmp(own_set->name, set_name, n_set) != 0)
+    return SEER_FAIL(
+        INVALID, "%s: features %.*s, must be %s", path, (int)n_set, set_name, own_set->name);
+  if (h->feature_version != own_set->version || h->n_column != own_set->n_column)
+    return SEER_FAIL(INVALID,
+        "%s: features version %u with %u columns, must be version %u with %zu", path,
+        h->feature_version, h->n_column, own_set->version, own_set->n_column);
   return SEER_OK;
 }
 

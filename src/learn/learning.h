@@ -8,7 +8,7 @@
 
 // Of boosted trees. Texts are values of XGBoost's parameters of these names.
 typedef struct {
-  const char *tree_method;  // on a processor; a GPU knows histograms only
+  const char *tree_method;  // on a processor; on a GPU it is histograms
   const char *max_depth, *max_bin, *eta, *gamma, *min_child_weight, *lambda;
   const char *base_score;  // what each row begins with
   uint32_t max_trees;  // of a model fitted anew
