@@ -123,8 +123,9 @@ static double pack_sum(
   return total > 0 ? loss / total : 0;
 }
 
-// Mean squared error of the pack sums by row: each of a sample's rows counts it once more. The
-// published p-rmse, squared.
+// The published p-rmse: the root mean square error of the pack sums by row (each of a sample's rows
+// counts it once more), to six decimals, as it passes through a text there: growing would go on for
+// what is less than that (on 1,000 samples to 10,000 trees).
 static double row_error(const seer_cost_data *data, const float *prediction) {
   double loss = 0;
   size_t row = 0;
@@ -134,7 +135,7 @@ static double row_error(const seer_cost_data *data, const float *prediction) {
     double error = sum - (double)data->label[s];
     loss += data->n_rows[s] * error * error;
   }
-  return row > 0 ? loss / (double)row : 0;
+  return row > 0 ? round(sqrt(loss / (double)row) * 1e6) / 1e6 : 0;
 }
 
 static seer_status margin_of(seer_cost_model *model, DMatrixHandle matrix, const float **out) {
@@ -193,7 +194,7 @@ static seer_status grow(seer_cost_model *model, DMatrixHandle train_matrix,
         XGBoosterBoostOneIter(model->booster, train_matrix, grad, hess, train->n_row), "boost"));
     model->n_tree++;
   }
-  *out_error = best_error;
+  *out_error = settings->stops_on_training ? best_error * best_error : best_error;
   if (held_matrix && best < model->n_tree) return cut(model, best);
   return SEER_OK;
 }

@@ -15,9 +15,9 @@ typedef struct {
   // Growing ends when the error has not fallen for `patience` trees; it is looked at after every
   // check_every-th one.
   uint32_t patience, check_every;
-  // The error is the root mean square of the training rows' pack sums, unweighted, and all trees
-  // stay. Else it is the weighted one of held-out samples, and the best number of trees stays
-  // (without any: max_trees, all of them).
+  // The error is the root mean square of the training rows' pack sums, unweighted, to six decimals,
+  // and all trees stay. Else it is the weighted one of held-out samples, and the best number of
+  // trees stays (without any: max_trees, all of them).
   bool stops_on_training;
 } seer_tree_settings;
 

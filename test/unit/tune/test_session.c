@@ -82,7 +82,7 @@ static outcome run(world *w, seer_records *records) {
 
 // The published policies begin at random: after a round a task (192 trials) one tuning of six is no
 // better than the default. They fit a model anew after each round until it knows all samples by
-// heart, which takes a second or more in the end: they are tried on some machines only.
+// heart, which takes about a second in the end: they are tried on some machines only.
 #define PUBLISHED_TRIALS "480"
 #define PUBLISHED_TARGETS 2
 static void test_policies_make_progress(void **state) {
