@@ -111,7 +111,7 @@ static seer_status train(const bench *b, seer_bank **out_bank) {
     const seer_nest *nest = seer_summarise(b->summariser, &b->kept[k]);
     double seconds = seer_analytic_seconds(nest, b->target);
     seer_sample one = {.rows = rows, .seconds = seconds};
-    one.n_row = seer_feature_extract(nest, b->target, seconds, rows);
+    one.n_row = seer_feature_seer.extract(nest, b->target, seconds, rows);
     SEER_TRY(seer_bank_add(*out_bank, &one, 1));
   }
   double start = now_s();

@@ -9,6 +9,8 @@
 #include "front/front.h"
 #include "learn/cost.h"
 #include "learn/family.h"
+#include "learn/feature.h"
+#include "learn/learning.h"
 #include "models/models.h"
 #include "space/formulation.h"
 #include "space/rule.h"
@@ -51,6 +53,8 @@ LIST_ENTRY(rule)
 LIST_ENTRY(formulation)
 LIST_ENTRY(family)
 LIST_ENTRY(cost)
+LIST_ENTRY(feature_set)
+LIST_ENTRY(learning)
 LIST_ENTRY(scheduler)
 LIST_ENTRY(measure)
 
@@ -67,6 +71,8 @@ static const struct {
     {"formulations", formulation_entry},
     {"families", family_entry},
     {"cost-models", cost_entry},
+    {"features", feature_set_entry},
+    {"learning", learning_entry},
     {"policies", scheduler_entry},
     {"measurers", measure_entry},
 };

@@ -75,18 +75,18 @@ static const char *print_features(seer_codegen *codegen, const seer_context *con
   (void)codegen;
   const seer_target *target = seer_context_target(context);
   const seer_nest *nest = seer_summarise(seer_summariser_create(f->list, arena), f->schedule);
-  float *rows = SEER_NEW_ARRAY(arena, float, SEER_NEST_MAX_STATEMENTS *seer_feature_count);
-  uint32_t n = seer_feature_extract(nest, target, seer_analytic_seconds(nest, target), rows);
+  const seer_feature_set *set = &seer_feature_seer;
+  float *rows = SEER_NEW_ARRAY(arena, float, SEER_NEST_MAX_STATEMENTS * set->n_column);
+  uint32_t n = set->extract(nest, target, seer_analytic_seconds(nest, target), rows);
   seer_text text;
   seer_text_init(&text, arena);
   seer_text_put(&text, "statement");
-  for (size_t c = 0; c < seer_feature_count; c++)
-    seer_text_printf(&text, ",%s", seer_feature_name[c]);
+  for (size_t c = 0; c < set->n_column; c++) seer_text_printf(&text, ",%s", set->column[c]);
   for (uint32_t i = 0; i < n; i++) {
     seer_text_printf(&text, "\n%s",
         f->list->sketch[f->schedule->sketch]->dag->stage[nest->statement[i].stage].name);
-    for (size_t c = 0; c < seer_feature_count; c++)
-      seer_text_printf(&text, ",%g", (double)rows[i * seer_feature_count + c]);
+    for (size_t c = 0; c < set->n_column; c++)
+      seer_text_printf(&text, ",%g", (double)rows[i * set->n_column + c]);
   }
   seer_text_put(&text, "\n");
   return text.data;

@@ -5,8 +5,9 @@
 // differs in one column, 0.79 and 0.70 of all pairs came out in the right order; crossed, as here,
 // 0.85 and 0.84: test_bank.c.) A new candidate's margin is the mean of the two. Labels are
 // throughput relative to the task's best so far, so they change whenever a task improves: they are
-// made anew for each training. A tenth of the samples (every tenth of a family, by order of
-// arrival) is held out; it decides the number of trees and whether a residual helps at all.
+// made anew for each training. Some of the samples (every tenth of a family, by order of arrival,
+// where the settings say so) are held out; they decide the number of trees and whether a residual
+// helps at all.
 
 #include "learn/bank.h"
 
@@ -17,21 +18,13 @@
 #include "base/os.h"
 #include "base/stats.h"
 
-#define MAX_TREES 80  // of a model fitted anew
-#define CONTINUE_TREES 10  // of a residual between two fits of the base
 #define REFIT_GROWTH 1.25  // the base is fitted anew when the data grew by a quarter
 #define FAMILY_GROWTH 1.1  // a residual is continued when its family has a tenth more samples
-#define HELD_OUT 10  // every tenth
-// Failures are few and mostly say "not here": enough to steer away, not to dominate.
-#define FAILED_WEIGHT 0.1F
-#define RACED_WEIGHT 0.3F  // few-run times of clear losers
 #define GOOD 2.0  // times the best: samples that say how estimates relate to times
 #define MAX_PRIOR 1.5F  // relative throughput that an estimate alone may promise
-// What a bank holds. Half an hour at 75 measurements a second would be 135,000 samples, 90 MB of
-// features and three times that while they are fitted. A tuner of 12,500 samples had grown by 22 MB
-// since its fifth minute (test/safety/soak.py, 2026-11-23), nearly all of it for fitting.
-#define MAX_SAMPLES 8192
+// Files with the first set of features are as they were before there were others.
 #define BANK_MAGIC "seerbnk2"
+#define BANK_MAGIC_SET "seerbnk3"
 
 typedef struct {
   uint32_t task, n_row;
@@ -111,11 +104,26 @@ static void copy_names(seer_bank *bank) {
   bank->options.family_name = name;
 }
 
+static size_t n_column(const seer_bank *bank) { return bank->options.features->n_column; }
+
+const seer_feature_set *seer_bank_features(const seer_bank *bank) { return bank->options.features; }
+
+static seer_status check_options(const seer_bank_options *options) {
+  const char *start = options->learning->trees.base_score;
+  if (options->has_base && strcmp(start, "0") != 0)
+    return SEER_FAIL(INVALID,
+        "learning %s: rows begin with %s, must begin with 0 where a base is under the families",
+        options->learning->name, start);
+  return seer_cost_probe(options->model, options->device);
+}
+
 seer_status seer_bank_create(const seer_bank_options *options, seer_bank **out_bank) {
   *out_bank = NULL;
   seer_bank *bank = calloc(1, sizeof(*bank));
   if (!bank) return no_memory("the cost models");
   bank->options = *options;
+  if (!options->features) bank->options.features = seer_feature_set_table[0];
+  if (!options->learning) bank->options.learning = seer_learning_table[0];
   bank->family_of = calloc(options->n_task + 1, sizeof(uint32_t));
   bank->best = calloc(options->n_task + 1, sizeof(double));
   bank->pace = calloc(options->n_task + 1, sizeof(double));
@@ -125,10 +133,13 @@ seer_status seer_bank_create(const seer_bank_options *options, seer_bank **out_b
   bank->is_useless = calloc(options->n_family + 1, sizeof(bool));
   bank->loaded_family = calloc(options->n_family + 1, sizeof(stored));
   bank->warm_up_of = calloc(options->n_family + 1, sizeof(uint32_t));
-  if (!bank->family_of || !bank->best || !bank->pace || !bank->n_of_family || !bank->n_at_family ||
-      !bank->family || !bank->is_useless || !bank->loaded_family || !bank->warm_up_of) {
+  bool has_memory = bank->family_of && bank->best && bank->pace && bank->n_of_family &&
+      bank->n_at_family && bank->family && bank->is_useless && bank->loaded_family &&
+      bank->warm_up_of;
+  seer_status status = has_memory ? check_options(&bank->options) : no_memory("the cost models");
+  if (status) {
     seer_bank_destroy(bank);
-    return no_memory("the cost models");
+    return status;
   }
   memcpy(bank->family_of, options->family_of, options->n_task * sizeof(uint32_t));
   bank->options.family_of = bank->family_of;
@@ -170,7 +181,7 @@ static size_t scaled(size_t value, size_t now, size_t before) {
 // before.
 static void forget(seer_bank *bank) {
   size_t n = 0, n_row = 0, n_before = bank->n_sample, n_left = n_before / 4, n_passed = 0;
-  size_t row_bytes = seer_feature_count * sizeof(float);
+  size_t row_bytes = n_column(bank) * sizeof(float);
   size_t *lost = calloc(bank->options.n_family + 1, sizeof(size_t)), n_shared = 0;
   if (!lost) return;  // tried again with the next sample
   for (size_t i = 0; i < n_before; i++) {
@@ -180,7 +191,7 @@ static void forget(seer_bank *bank) {
       lost[bank->family_of[s.task]]++;
       continue;
     }
-    memmove(bank->rows + n_row * seer_feature_count, bank->rows + s.first_row * seer_feature_count,
+    memmove(bank->rows + n_row * n_column(bank), bank->rows + s.first_row * n_column(bank),
         s.n_row * row_bytes);
     s.first_row = n_row;
     n_row += s.n_row;
@@ -204,16 +215,17 @@ seer_status seer_bank_add(seer_bank *bank, const seer_sample *samples, size_t n)
     const seer_sample *in = &samples[i];
     SEER_ASSERT(in->task < bank->options.n_task, "task %u, n %u", in->task, bank->options.n_task);
     if (in->n_row == 0) continue;
-    if (bank->n_sample >= MAX_SAMPLES) forget(bank);
+    uint32_t most = bank->options.learning->max_samples;
+    if (most > 0 && bank->n_sample >= most) forget(bank);
     void *rows = bank->rows, *list = bank->samples;
     bool is_ok =
-        reserve(&rows, seer_feature_count * sizeof(float), bank->n_row + in->n_row, &bank->cap_row);
+        reserve(&rows, n_column(bank) * sizeof(float), bank->n_row + in->n_row, &bank->cap_row);
     bank->rows = rows;
     is_ok = reserve(&list, sizeof(sample), bank->n_sample + 1, &bank->cap_sample) && is_ok;
     bank->samples = list;
     if (!is_ok) return no_memory("a sample");
-    memcpy(bank->rows + bank->n_row * seer_feature_count, in->rows,
-        in->n_row * seer_feature_count * sizeof(float));
+    memcpy(bank->rows + bank->n_row * n_column(bank), in->rows,
+        in->n_row * n_column(bank) * sizeof(float));
     bank->samples[bank->n_sample++] =
         (sample){in->task, in->n_row, bank->n_row, in->seconds, in->estimate_s, in->is_raced_out};
     bank->n_row += in->n_row;
@@ -229,7 +241,7 @@ typedef struct {
   float *rows, *label, *weight, *margin;
   uint32_t *n_rows;
   uint8_t *half;  // by sample: which base has seen it
-  size_t n_row, n_sample;
+  size_t n_column, n_row, n_sample;
 } set;
 
 static void set_free(set *s) {
@@ -241,9 +253,9 @@ static void set_free(set *s) {
   free(s->half);
 }
 
-static bool set_alloc(set *s, size_t n_row, size_t n_sample) {
-  *s = (set){0};
-  s->rows = malloc((n_row + 1) * seer_feature_count * sizeof(float));
+static bool set_alloc(set *s, size_t columns, size_t n_row, size_t n_sample) {
+  *s = (set){.n_column = columns};
+  s->rows = malloc((n_row + 1) * columns * sizeof(float));
   s->label = malloc((n_sample + 1) * sizeof(float));
   s->weight = malloc((n_sample + 1) * sizeof(float));
   s->margin = calloc(n_row + 1, sizeof(float));
@@ -278,17 +290,17 @@ static void set_put(set *s, const seer_bank *bank, size_t index) {
   const sample *in = &bank->samples[index];
   double pace = bank->pace[in->task];
   if (pace > 0) s->margin[s->n_row] = prior(bank->best[in->task] / pace, in->estimate_s);
+  const seer_learning *how = bank->options.learning;
   bool has_failed = in->seconds <= 0 || bank->best[in->task] <= 0;
   float label = has_failed ? 0 : (float)(bank->best[in->task] / in->seconds);
+  if (bank->best[in->task] <= 0 && how->all_failed_is_best) label = 1;
   s->label[s->n_sample] = label;
-  // Ansor weighs a sample by its label; the floor keeps slow programs from being forgotten
-  // altogether.
-  float weight = has_failed ? FAILED_WEIGHT : fmaxf(label, FAILED_WEIGHT);
-  s->weight[s->n_sample] = in->is_raced_out ? fminf(weight, RACED_WEIGHT) : weight;
+  float weight = fmaxf(label, how->least_weight);
+  s->weight[s->n_sample] = in->is_raced_out ? fminf(weight, how->raced_weight) : weight;
   s->half[s->n_sample] = index % 2;
   s->n_rows[s->n_sample++] = in->n_row;
-  memcpy(s->rows + s->n_row * seer_feature_count, bank->rows + in->first_row * seer_feature_count,
-      in->n_row * seer_feature_count * sizeof(float));
+  memcpy(s->rows + s->n_row * n_column(bank), bank->rows + in->first_row * n_column(bank),
+      in->n_row * n_column(bank) * sizeof(float));
   s->n_row += in->n_row;
 }
 
@@ -305,8 +317,8 @@ static bool make_sets(const seer_bank *bank,
     n_sample[where]++;
     nth += where != IN_NONE;
   }
-  if (!set_alloc(train, n_row[IN_TRAIN], n_sample[IN_TRAIN]) ||
-      !set_alloc(held, n_row[IN_HELD], n_sample[IN_HELD]))
+  if (!set_alloc(train, n_column(bank), n_row[IN_TRAIN], n_sample[IN_TRAIN]) ||
+      !set_alloc(held, n_column(bank), n_row[IN_HELD], n_sample[IN_HELD]))
     return false;
   nth = 0;
   for (size_t i = 0; i < bank->n_sample; i++) {
@@ -320,15 +332,17 @@ static bool make_sets(const seer_bank *bank,
 
 // Base `half`: every other sample; some of the others decide the number of trees.
 static part choose_half(const seer_bank *bank, uint32_t half, size_t index, size_t nth) {
-  (void)bank, (void)nth;
+  (void)nth;
+  uint32_t hold_out = bank->options.learning->hold_out;
   if (index % 2 == half) return IN_TRAIN;
-  return index % HELD_OUT < 2 ? IN_HELD : IN_NONE;
+  return hold_out > 0 && index % hold_out < 2 ? IN_HELD : IN_NONE;
 }
 
 static part choose_family(const seer_bank *bank, uint32_t family, size_t index, size_t nth) {
   bool is_its_own = bank->family_of[bank->samples[index].task] == family;
   if (!is_its_own && index >= bank->n_shared) return IN_NONE;
-  return bank->options.has_base && nth % HELD_OUT == HELD_OUT - 1 ? IN_HELD : IN_TRAIN;
+  uint32_t hold_out = bank->options.has_base ? bank->options.learning->hold_out : 0;
+  return hold_out > 0 && nth % hold_out == hold_out - 1 ? IN_HELD : IN_TRAIN;
 }
 
 // The shared model's: all.
@@ -338,8 +352,8 @@ static part choose_any(const seer_bank *bank, uint32_t arg, size_t index, size_t
 }
 
 static seer_cost_data data_of(const set *s, bool has_margin) {
-  return (seer_cost_data){s->rows, s->n_row, s->n_rows, s->n_sample, s->label, s->weight,
-      has_margin ? s->margin : NULL};
+  return (seer_cost_data){s->n_column, s->rows, s->n_row, s->n_rows, s->n_sample, s->label,
+      s->weight, has_margin ? s->margin : NULL};
 }
 
 // Stream 0 and 1: the two bases; then the families; then what they share at first.
@@ -351,7 +365,9 @@ static const stored *loaded_of(const seer_bank *bank, uint32_t stream) {
 static seer_status renew(seer_bank *bank, seer_cost_model **model, uint32_t stream) {
   if (*model) bank->options.model->destroy(*model);
   *model = NULL;
-  SEER_TRY(bank->options.model->create(bank->options.seed + stream, model));
+  seer_cost_options options = {
+      n_column(bank), bank->options.learning, bank->options.device, bank->options.seed + stream};
+  SEER_TRY(bank->options.model->create(&options, model));
   const stored *loaded = loaded_of(bank, stream);
   return loaded->bytes ? bank->options.model->load(*model, loaded->bytes, loaded->n_bytes)
                        : SEER_OK;
@@ -365,7 +381,8 @@ static seer_status fit_base(seer_bank *bank, uint32_t half) {
   if (!status) {
     seer_cost_data t = data_of(&train, true), h = data_of(&held, true);
     double error;
-    status = bank->options.model->fit(bank->base[half], &t, &h, MAX_TREES, &error);
+    status = bank->options.model->fit(
+        bank->base[half], &t, &h, bank->options.learning->trees.max_trees, &error);
   }
   set_free(&train);
   set_free(&held);
@@ -416,8 +433,9 @@ static seer_status fit_family(seer_bank *bank, uint32_t family, bool is_anew) {
   if (!status) {
     seer_cost_data t = data_of(&train, has_base), h = data_of(&held, has_base);
     double error = 0;
+    const seer_learning *how = bank->options.learning;
     status = bank->options.model->fit(
-        bank->family[family], &t, &h, is_anew ? MAX_TREES : CONTINUE_TREES, &error);
+        bank->family[family], &t, &h, is_anew ? how->trees.max_trees : how->continue_trees, &error);
     // What was loaded stays: trees that do not help it are cut off when they are fitted.
     bank->is_useless[family] = has_base && !bank->loaded_family[family].bytes && h.n_sample > 0 &&
         error >= margin_error(&h);
@@ -435,7 +453,8 @@ static seer_status fit_shared(seer_bank *bank) {
   if (!status) {
     seer_cost_data t = data_of(&train, false), h = data_of(&held, false);
     double error;
-    status = bank->options.model->fit(bank->shared, &t, &h, MAX_TREES, &error);
+    status = bank->options.model->fit(
+        bank->shared, &t, &h, bank->options.learning->trees.max_trees, &error);
   }
   set_free(&train);
   set_free(&held);
@@ -550,7 +569,8 @@ seer_status seer_bank_score(
 
 uint64_t seer_bank_generation(const seer_bank *bank) { return bank->generation; }
 
-// ---- file: magic, feature version, columns, families, kind of model; then the two bases and the
+// ---- file: magic, feature version, columns, families, kind of model; with BANK_MAGIC_SET the name
+// of the set of features (length, bytes), else it is the first; then the two bases and the
 // residuals, each as name (length, bytes) and model (length, bytes; length 0: none).
 #define MAX_MODEL_NAME 16
 
@@ -565,9 +585,14 @@ static void put_bytes(seer_text *out, const void *bytes, uint64_t n_bytes) {
   if (n_bytes) seer_text_put_n(out, bytes, n_bytes);
 }
 
+static bool has_first_set(const seer_bank *bank) {
+  return bank->options.features == seer_feature_set_table[0];
+}
+
 static bank_header header_of(const seer_bank *bank) {
-  bank_header header = {BANK_MAGIC, SEER_FEATURE_VERSION, (uint32_t)seer_feature_count,
+  bank_header header = {BANK_MAGIC, bank->options.features->version, (uint32_t)n_column(bank),
       bank->options.n_family, bank->options.has_base, ""};
+  if (!has_first_set(bank)) memcpy(header.magic, BANK_MAGIC_SET, sizeof header.magic);
   size_t n = strlen(bank->options.model->name);
   SEER_ASSERT(n < sizeof header.model, "cost model %s", bank->options.model->name);
   memcpy(header.model, bank->options.model->name, n);
@@ -577,6 +602,8 @@ static bank_header header_of(const seer_bank *bank) {
 static seer_status save_into(const seer_bank *bank, seer_arena *arena, seer_text *out) {
   bank_header header = header_of(bank);
   seer_text_put_n(out, (const char *)&header, sizeof header);
+  const char *features = bank->options.features->name;
+  if (!has_first_set(bank)) put_bytes(out, features, strlen(features));
   for (uint32_t f = 0; f < bank->options.n_family + 2; f++) {
     seer_cost_model *model = f < 2 ? bank->base[f] : model_of(bank, f - 2);
     const char *name = f < 2 ? "base" : bank->options.family_name[f - 2];
@@ -621,11 +648,8 @@ static seer_status take_bytes(
   return SEER_OK;
 }
 
-static seer_status check_header(const seer_bank *bank, const char *path, const bank_header *h) {
-  if (h->feature_version != SEER_FEATURE_VERSION || h->n_column != seer_feature_count)
-    return SEER_FAIL(INVALID,
-        "%s: features version %u with %u columns, must be version %u with %zu", path,
-        h->feature_version, h->n_column, SEER_FEATURE_VERSION, seer_feature_count);
+static seer_status check_header(const seer_bank *bank, const char *path, const bank_header *h,
+    const char *set_name, size_t n_set) {
   bank_header own = header_of(bank);
   if (memcmp(h->model, own.model, sizeof own.model) != 0)
     return SEER_FAIL(
@@ -635,6 +659,14 @@ static seer_status check_header(const seer_bank *bank, const char *path, const b
   if (h->has_base != own.has_base)
     return SEER_FAIL(INVALID, "%s: of a policy that has %s, this one has %s", path,
         h->has_base ? one_base : separate, own.has_base ? one_base : separate);
+  const seer_feature_set *own_set = bank->options.features;
+  if (strlen(own_set->name) != n_set || memcmp(own_set->name, set_name, n_set) != 0)
+    return SEER_FAIL(
+        INVALID, "%s: features %.*s, must be %s", path, (int)n_set, set_name, own_set->name);
+  if (h->feature_version != own_set->version || h->n_column != own_set->n_column)
+    return SEER_FAIL(INVALID,
+        "%s: features version %u with %u columns, must be version %u with %zu", path,
+        h->feature_version, h->n_column, own_set->version, own_set->n_column);
   return SEER_OK;
 }
 
@@ -659,12 +691,16 @@ static seer_status take_model(seer_bank *bank, uint32_t to, const char *bytes, s
 
 static seer_status load_from(seer_bank *bank, const char *path, const char *data, size_t n_bytes) {
   bank_header header;
-  if (n_bytes < sizeof header || memcmp(data, BANK_MAGIC, 8) != 0) {
+  bool has_set = n_bytes >= sizeof header && memcmp(data, BANK_MAGIC_SET, 8) == 0;
+  if (n_bytes < sizeof header || (!has_set && memcmp(data, BANK_MAGIC, 8) != 0)) {
     return SEER_FAIL(CORRUPT, "%s: not a file of cost models", path);
   }
   memcpy(&header, data, sizeof header);
-  SEER_TRY(check_header(bank, path, &header));
   reader r = {path, data + sizeof header, data + n_bytes};
+  const char *set_name = seer_feature_set_table[0]->name;
+  size_t n_set = strlen(set_name);
+  if (has_set) SEER_TRY(take_bytes(&r, "features", 0, &set_name, &n_set));
+  SEER_TRY(check_header(bank, path, &header, set_name, n_set));
   for (uint64_t f = 0; f < (uint64_t)header.n_family + 2; f++) {
     const char *name, *bytes;
     size_t n_name, n;

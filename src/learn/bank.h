@@ -11,12 +11,13 @@
 #define SEER_LEARN_BANK_H
 
 #include "learn/cost.h"
+#include "learn/feature.h"
 
 // One measured schedule.
 typedef struct {
   uint32_t task;  // labels are normalised by the task's best
   uint32_t n_row;
-  const float *rows;  // n_row x seer_feature_count; copied
+  const float *rows;  // n_row x the columns of the bank's set of features; copied
   double seconds;  // relative to the session's drift reference; 0: failed
   double estimate_s;  // by the analytic model; 0: none
   bool is_raced_out;  // few-run time
@@ -32,6 +33,9 @@ typedef struct {
   // Not with a base: until seer_bank_split, all families have one model, of all samples.
   bool shares_first;
   const seer_cost_desc *model;
+  const seer_feature_set *features;  // kept; NULL: the first of the table
+  const seer_learning *learning;  // kept; NULL: the first of the table
+  seer_learn_device device;
   uint64_t seed;
   // Samples (of a family; with a base, or one model at first: of all) before predictions are used.
   uint32_t warm_up;
@@ -41,9 +45,11 @@ typedef struct {
 } seer_bank_options;
 
 typedef struct seer_bank seer_bank;
-// Owned: seer_bank_destroy. The options are copied, `model` is kept.
+// Owned: seer_bank_destroy. The options are copied, `model` is kept. Errors: INVALID a base under
+// models whose rows do not begin with 0; and those of seer_cost_probe.
 SEER_MUST_USE seer_status seer_bank_create(const seer_bank_options *options, seer_bank **out_bank);
 void seer_bank_destroy(seer_bank *bank);
+const seer_feature_set *seer_bank_features(const seer_bank *bank);  // rows have its columns
 SEER_MUST_USE seer_status seer_bank_add(seer_bank *bank, const seer_sample *samples, size_t n);
 // Brings the models that `family` needs up to date with the samples. With a base: base and all
 // residuals anew when the data grew by a quarter, else this family's residual, continued, when its
@@ -73,8 +79,9 @@ uint64_t seer_bank_generation(const seer_bank *bank);  // rises whenever scores 
 // and stays: the base, and the residual of each family whose name the file has, are the beginning
 // of every model that is fitted later, which adds trees to them (so a file grows with each session
 // that goes on from it). Families that the file has not begin anew; samples stay as they are.
-// Errors: INVALID another version, another kind of model, a base where this bank has none (or the
-// other way round); CORRUPT, and then models before the damage are loaded: the bank is of no use.
+// Errors: INVALID other features, another version of them, another kind of model, a base where this
+// bank has none (or the other way round); CORRUPT, and then models before the damage are loaded:
+// the bank is of no use.
 SEER_MUST_USE seer_status seer_bank_save(const seer_bank *bank, const char *path);
 SEER_MUST_USE seer_status seer_bank_load(seer_bank *bank, const char *path);
 bool seer_bank_is_continued(const seer_bank *bank, uint32_t family);  // goes on from a loaded one

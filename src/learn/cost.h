@@ -1,7 +1,7 @@
 // cost.h - cost models: predict a schedule's throughput relative to its task's best (in (0, 1],
 // higher is better) as the sum over its statements' rows (pack-sum: squared error on the sum). A
-// model sees rows only; what they mean, which task they came from and how models build on each
-// other is the bank's business (bank.h).
+// model sees rows only, of a number of columns that it knows from its creation; what they mean,
+// which task they came from and how models build on each other is the bank's business (bank.h).
 //
 // Memory: a model is owned, by create and destroy; data are borrowed. Threads: a model is one
 // thread's at a time, but any number may predict. Errors: RESOURCE, INTERNAL (the library's words);
@@ -9,11 +9,23 @@
 #ifndef SEER_LEARN_COST_H
 #define SEER_LEARN_COST_H
 
+#include "base/arena.h"
 #include "base/status.h"
-#include "learn/feature.h"
+#include "learn/learning.h"
+
+// Where models are fitted.
+typedef enum { SEER_LEARN_CPU, SEER_LEARN_CUDA } seer_learn_device;
 
 typedef struct {
-  const float *rows;  // n_row x seer_feature_count, sample after sample
+  size_t n_column;
+  const seer_learning *learning;  // kept
+  seer_learn_device device;
+  uint64_t seed;
+} seer_cost_options;
+
+typedef struct {
+  size_t n_column;  // as at creation
+  const float *rows;  // n_row x n_column, sample after sample
   size_t n_row;
   const uint32_t *n_rows;  // by sample
   size_t n_sample;
@@ -27,14 +39,16 @@ typedef struct seer_cost_model seer_cost_model;
 typedef struct {
   const char *name, *doc;
   bool is_estimate;  // scores are the analytic estimates: nothing is learnt, the functions are NULL
-  seer_status (*create)(uint64_t seed, seer_cost_model **out_model);
+  // Can models be fitted there? It is tried. NULL: only on SEER_LEARN_CPU. Errors: UNSUPPORTED the
+  // library has no such device; DEVICE the machine has none, or it does not work.
+  seer_status (*probe)(seer_learn_device device);
+  seer_status (*create)(const seer_cost_options *options, seer_cost_model **out_model);
   void (*destroy)(seer_cost_model *model);
-  // Adds up to `max_trees` trees on `train`. Stops when `held_out` (may be empty) has not improved
-  // for 10 trees, and then keeps the best number. *out_error: mean squared error on held_out (train
-  // if that is empty).
+  // Adds up to `max_trees` trees on `train`, fewer as the settings say (learning.h); `held_out` may
+  // be empty. *out_error: mean squared error on held_out (train if that is empty or not asked).
   seer_status (*fit)(seer_cost_model *model, const seer_cost_data *train,
       const seer_cost_data *held_out, uint32_t max_trees, double *out_error);
-  // out[row] += prediction
+  // out[row] += prediction; any number of threads at a time
   seer_status (*predict)(seer_cost_model *model, const float *rows, size_t n_row, float *out);
   // *out_bytes in `arena`.
   seer_status (*save)(
@@ -45,6 +59,8 @@ typedef struct {
 
 extern const seer_cost_desc *const seer_cost_table[];
 extern const size_t seer_cost_table_count;
+// INVALID where the model cannot be fitted on `device`, and what its probe says.
+SEER_MUST_USE seer_status seer_cost_probe(const seer_cost_desc *desc, seer_learn_device device);
 // Errors: INVALID lists the names.
 SEER_MUST_USE seer_status seer_cost_find(const char *name, const seer_cost_desc **out_desc);
 

@@ -11,12 +11,13 @@
 
 struct seer_cost_model {
   uint64_t seed;
+  size_t n_column;
 };
 
-static seer_status random_create(uint64_t seed, seer_cost_model **out_model) {
+static seer_status random_create(const seer_cost_options *options, seer_cost_model **out_model) {
   *out_model = malloc(sizeof(**out_model));
   if (!*out_model) return SEER_FAIL(RESOURCE, "no memory for a cost model");
-  (*out_model)->seed = seed;
+  **out_model = (struct seer_cost_model){options->seed, options->n_column};
   return SEER_OK;
 }
 
@@ -34,8 +35,8 @@ static seer_status random_fit(seer_cost_model *model, const seer_cost_data *trai
 static seer_status random_predict(
     seer_cost_model *model, const float *rows, size_t n_row, float *out) {
   for (size_t i = 0; i < n_row; i++) {
-    uint64_t hash = seer_hash_bytes(
-        rows + i * seer_feature_count, seer_feature_count * sizeof(float), model->seed);
+    uint64_t hash =
+        seer_hash_bytes(rows + i * model->n_column, model->n_column * sizeof(float), model->seed);
     out[i] += (float)(hash >> 40) * 0x1p-24F;
   }
   return SEER_OK;
@@ -58,7 +59,7 @@ static seer_status random_load(seer_cost_model *model, const void *bytes, size_t
 }
 
 static const seer_cost_desc cost_random = {"random", "uniform random scores: the control", false,
-    random_create, random_destroy, random_fit, random_predict, random_save, random_load};
+    NULL, random_create, random_destroy, random_fit, random_predict, random_save, random_load};
 
 static const seer_cost_desc cost_analytic = {
     .name = "analytic", .doc = "the analytic estimate alone: learns nothing", .is_estimate = true};
@@ -78,4 +79,11 @@ seer_status seer_cost_find(const char *name, const seer_cost_desc **out_desc) {
   for (size_t i = 0; i < seer_cost_table_count; i++)
     seer_words_add(known, sizeof known, seer_cost_table[i]->name);
   return SEER_FAIL(INVALID, "unknown cost model '%s'; allowed: %s", name, known);
+}
+
+seer_status seer_cost_probe(const seer_cost_desc *desc, seer_learn_device device) {
+  if (device == SEER_LEARN_CPU) return SEER_OK;
+  if (!desc->probe)
+    return SEER_FAIL(INVALID, "cost model %s learns nothing that a device could fit", desc->name);
+  return desc->probe(device);
 }

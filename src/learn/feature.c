@@ -21,12 +21,11 @@ enum {
   N_COLUMN
 };
 
-const char *const seer_feature_name[] = {
+static const char *const names[] = {
 #define SEER_COLUMN(name) #name,
 #include "learn/feature.inc"
 #undef SEER_COLUMN
 };
-const size_t seer_feature_count = N_COLUMN;
 
 #define N_ACCESS_COLUMNS (COLUMN_a_kind - COLUMN_target_kind)
 
@@ -116,7 +115,7 @@ static void fill_row(const seer_nest *nest, const seer_nest_statement *st,
   fill_accesses(st, access, row);
 }
 
-uint32_t seer_feature_extract(
+static uint32_t extract(
     const seer_nest *nest, const seer_target *target, double seconds, float *out_rows) {
   _Static_assert(N_COLUMN <= SEER_FEATURE_MAX, "more columns than callers make room for");
   for (uint32_t i = 0; i < nest->n_statement; i++) {
@@ -124,3 +123,11 @@ uint32_t seer_feature_extract(
   }
   return nest->n_statement;
 }
+
+const seer_feature_set seer_feature_seer = {
+    "seer", "work, loops, caches and the analytic model", 3, N_COLUMN, names, extract};
+
+// To add a set: its file, its line.
+const seer_feature_set *const seer_feature_set_table[] = {
+    &seer_feature_seer, &seer_feature_ansor, &seer_feature_ansor_mended};
+const size_t seer_feature_set_table_count = SEER_COUNT_OF(seer_feature_set_table);

@@ -31,13 +31,14 @@ seer_status seer_session_learn(
   seer_search_report(search, schedule, seconds, is_full);
   s->state.task[t].n_trial++;
   seer_session_refresh_best(s, t);
-  float *rows = SEER_NEW_ARRAY(s->round, float, SEER_NEST_MAX_STATEMENTS *seer_feature_count);
+  const seer_feature_set *features = seer_bank_features(s->bank);
+  float *rows = SEER_NEW_ARRAY(s->round, float, SEER_NEST_MAX_STATEMENTS * features->n_column);
   seer_sample sample = {.task = t,
       .rows = rows,
       .seconds = seconds,
       .estimate_s = seer_search_estimate(search, schedule),
       .is_raced_out = !is_full};
-  sample.n_row = seer_search_features(search, schedule, rows);
+  sample.n_row = seer_search_features(search, features, schedule, rows);
   return seer_bank_add(s->bank, &sample, 1);
 }
 
@@ -47,14 +48,15 @@ seer_status seer_session_score(seer_session *s, uint32_t t, const seer_schedule 
   if (!*out_is_trained) return SEER_OK;
   seer_search *search = s->task[t].search;
   seer_arena *arena = seer_arena_create("scores");
-  size_t most = (size_t)SEER_NEST_MAX_STATEMENTS * seer_feature_count, n_floats = 0, cap = 0;
+  const seer_feature_set *features = seer_bank_features(s->bank);
+  size_t most = (size_t)SEER_NEST_MAX_STATEMENTS * features->n_column, n_floats = 0, cap = 0;
   float *one = SEER_NEW_ARRAY(arena, float, most), *rows = NULL;
   uint32_t *n_rows = SEER_NEW_ARRAY(arena, uint32_t, n);
   double *estimates = SEER_NEW_ARRAY(arena, double, n);
   for (uint32_t i = 0; i < n; i++) {
-    n_rows[i] = seer_search_features(search, &schedules[i], one);
+    n_rows[i] = seer_search_features(search, features, &schedules[i], one);
     estimates[i] = seer_search_estimate(search, &schedules[i]);
-    for (size_t k = 0; k < n_rows[i] * seer_feature_count; k++) {
+    for (size_t k = 0; k < n_rows[i] * features->n_column; k++) {
       rows = SEER_GROW(arena, float, rows, n_floats, &cap);
       rows[n_floats++] = one[k];
     }

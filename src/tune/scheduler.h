@@ -8,6 +8,8 @@
 
 #include "base/rng.h"
 #include "base/status.h"
+#include "learn/feature.h"
+#include "learn/learning.h"
 #include "tune/measure/timing.h"
 #include "tune/search/strategy.h"
 
@@ -61,6 +63,8 @@ typedef struct {
 // What a policy does besides picking tasks.
 typedef struct {
   const seer_search_strategy *search;
+  const seer_feature_set *features;  // that cost models see
+  const seer_learning *learning;  // how they are fitted
   uint32_t round_size;  // measurements, where --round-size does not say
   const char *usual_grouping;  // where --family does not say; NULL: the option's default
   bool has_one_model;  // all tasks share a cost model, whatever families they are grouped in

@@ -72,9 +72,9 @@ uint32_t seer_search_top(
 const seer_search_counts *seer_search_get_counts(const seer_search *search);
 // A schedule that was meant for this task and could not be made.
 void seer_search_reject(seer_search *search, seer_reject why);
-// Feature rows of a schedule: at most SEER_NEST_MAX_STATEMENTS x seer_feature_count floats.
-uint32_t seer_search_features(
-    const seer_search *search, const seer_schedule *schedule, float *out_rows);
+// Rows of a schedule: at most SEER_NEST_MAX_STATEMENTS x n_column floats.
+uint32_t seer_search_features(const seer_search *search, const seer_feature_set *features,
+    const seer_schedule *schedule, float *out_rows);
 uint64_t seer_search_packed_bytes(const seer_search *search, const seer_schedule *schedule);
 double seer_search_estimate(const seer_search *search, const seer_schedule *schedule);
 // The best of many drafts by the analytic model alone: the untuned choice. Of a restricted search:

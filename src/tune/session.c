@@ -227,6 +227,7 @@ static const uint32_t *warm_up_of_models(seer_session *s) {
 }
 
 static seer_status create_bank(seer_session *s, const seer_cost_desc *model) {
+  const char *device = seer_context_str(s->context, SEER_OPT_LEARN_DEVICE);
   seer_bank_options options = {.n_family = s->models.n_family,
       .family_name = s->models.name,
       .n_task = s->network->n_task,
@@ -234,10 +235,13 @@ static seer_status create_bank(seer_session *s, const seer_cost_desc *model) {
       .has_base = s->policy->traits->has_base,
       .shares_first = s->policy->traits->shares_warm_up,
       .model = model,
+      .features = s->policy->traits->features,
+      .learning = s->policy->traits->learning,
+      .device = strcmp(device, "cuda") == 0 ? SEER_LEARN_CUDA : SEER_LEARN_CPU,
       .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
       .warm_up = s->policy->traits->warm_up,
       .warm_up_of = s->policy->traits->warm_up ? NULL : warm_up_of_models(s)};
-  SEER_TRY(seer_bank_create(&options, &s->bank));
+  SEER_TRYF(seer_bank_create(&options, &s->bank), "--learn-device %s", device);
   const char *from = seer_context_str(s->context, SEER_OPT_LOAD_MODEL),
              *to = seer_context_str(s->context, SEER_OPT_SAVE_MODEL);
   if (model->is_estimate && (from[0] || to[0]))

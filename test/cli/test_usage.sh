@@ -52,6 +52,17 @@ tune_with 1 "unknown search policy 'sketch.xg'; allowed: seer familyseer familys
 tune_with 1 "unknown cost model 'xgb'; allowed: xgboost analytic random" --cost-model xgb
 tune_with 1 "unknown grouping 'x'; allowed: anchor-op artifact-op op-sequence" --family x
 tune_with 1 'save-model: cost model analytic learns nothing' --cost-model analytic --save-model m
+# Where models are fitted: on a machine without CUDA an error before anything is measured says what is missing.
+tune_with 0 '^3 tasks in 1 families' --learn-device cpu
+expect 2 "option 'learn-device' is 'gpu', must be" tune mlp --learn-device gpu
+tune_with 1 'cost model random learns nothing that a device could fit' --cost-model random --learn-device cuda
+output=$("$FAMILYSEER" tune mlp --measure fake --trials 6 --ignore-records --learn-device cuda 2>&1)
+case $? in
+  0) ;;  # it has one
+  1) { grep -qE 'built without CUDA|no CUDA device' <<<"$output" && grep -q 'while --learn-device cuda' <<<"$output" &&
+       ! grep -q 'tasks in' <<<"$output"; } || { echo "--learn-device cuda says: $output"; failed=1; } ;;
+  *) echo "--learn-device cuda: $output"; failed=1 ;;
+esac
 # A flag of another command is wrong usage: it would be believed to have done something.
 expect 2 'list takes no --opt-level; it is a flag of: compile' list options -O2
 expect 2 'bench takes no --trials; it is a flag of: tune' bench model.so --trials=5
@@ -64,7 +75,7 @@ expect 1 "target 'nowhere'" devices --target nowhere
 SEER_TRAILS=1 expect 1 "SEER_TRAILS" list options
 SEER_JSON=1 expect 0 '"name": "devices"' list commands
 # Every table has entries, with names of their own.
-for table in commands options models operators passes rules formulations families cost-models policies measurers; do
+for table in commands options models operators passes rules formulations families cost-models features learning policies measurers; do
   names=$("$FAMILYSEER" list $table | awk '{ print $1 }')
   [ -n "$names" ] || { echo "list $table prints nothing"; failed=1; }
   twice=$(sort <<<"$names" | uniq -d)

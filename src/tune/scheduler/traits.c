@@ -3,6 +3,8 @@
 
 const seer_policy_traits seer_traits_seer = {
     .search = &seer_strategy_seer,
+    .features = &seer_feature_seer,
+    .learning = &seer_learning_seer,
     .round_size = 16,
     .has_base = true,
     .warm_up = 32,
@@ -16,8 +18,9 @@ const seer_policy_traits seer_traits_seer = {
 };
 
 // What all published policies have in common.
-#define PUBLISHED                                                          \
-  .search = &seer_strategy_ansor, .round_size = 64, .counts_rounds = true, \
+#define PUBLISHED                                                            \
+  .search = &seer_strategy_ansor, .features = &seer_feature_ansor,           \
+  .learning = &seer_learning_ansor, .round_size = 64, .counts_rounds = true, \
   .times = &seer_timing_published
 
 const seer_policy_traits seer_traits_published = {PUBLISHED};

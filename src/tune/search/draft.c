@@ -17,7 +17,6 @@
 // Tries, or candidates to rate, for which one more thread is worth its while: a millisecond's.
 // Starting a thread takes 50 microseconds, and milliseconds where others keep the processors busy.
 #define MIN_SHARE 128
-#define ROW_FLOATS seer_feature_count
 
 // ---- the pool
 seer_status seer_draft_pool_create(uint32_t cap, seer_draft_pool *out) {
@@ -68,7 +67,8 @@ typedef struct {
   const seer_draft_pool *pool;
   uint32_t n_new;  // candidates; while they are drafted, how many there may be
   seer_candidate *new;  // behind the pool's
-  size_t candidate_floats;  // features of one, at most
+  const seer_feature_set *features;  // the bank's; NULL: nobody rates
+  size_t row_floats, candidate_floats;  // of one row; of a candidate, at most
   float *rows;  // of each island behind candidate_floats * first. NULL: nobody rates
   uint32_t *n_rows;  // by new candidate
   float *rating;
@@ -131,10 +131,10 @@ static void add(drafter *d, const seer_schedule *schedule, const seer_frame *fra
       .hash = hash,
       .estimate_s = seer_analytic_seconds(&p->nest, space->target)};
   if (!j->rows) return;
-  j->n_rows[nth] = seer_feature_extract(&p->nest, space->target, c->estimate_s, d->row);
-  SEER_ASSERT(j->n_rows[nth] * ROW_FLOATS <= j->candidate_floats, "%u rows, room for %zu floats",
+  j->n_rows[nth] = j->features->extract(&p->nest, space->target, c->estimate_s, d->row);
+  SEER_ASSERT(j->n_rows[nth] * j->row_floats <= j->candidate_floats, "%u rows, room for %zu floats",
       j->n_rows[nth], j->candidate_floats);
-  d->row += j->n_rows[nth] * ROW_FLOATS;
+  d->row += j->n_rows[nth] * j->row_floats;
 }
 
 static uint32_t draw_sketch(seer_rng *rng, const double *weight, uint32_t n) {
@@ -260,7 +260,9 @@ static seer_status place_islands(job *j) {
       j->n_new, pool->cap, pool->n);
   j->new = pool->at + pool->n;
   if (!j->space->bank || j->n_new == 0) return SEER_OK;
-  j->candidate_floats = most_statements(j->space->sketches) * ROW_FLOATS;
+  j->features = seer_bank_features(j->space->bank);
+  j->row_floats = j->features->n_column;
+  j->candidate_floats = most_statements(j->space->sketches) * j->row_floats;
   j->rows = malloc(j->n_new * j->candidate_floats * sizeof(float));
   j->n_rows = malloc(j->n_new * sizeof *j->n_rows);
   j->rating = malloc(j->n_new * sizeof *j->rating);
@@ -277,7 +279,7 @@ static void join(job *j, seer_draft_pool *pool, seer_search_counts *counts) {
     const float *row = j->rows ? j->rows + (size_t)own->first * j->candidate_floats : NULL;
     seer_search_counts_add(counts, &own->counts);
     for (uint32_t i = own->first; i < own->first + own->n; i++) {
-      size_t n_floats = j->rows ? j->n_rows[i] * ROW_FLOATS : 0;
+      size_t n_floats = j->rows ? j->n_rows[i] * j->row_floats : 0;
       if (seer_draft_pool_see(pool, j->new[i].hash)) {
         j->new[j->n_new] = j->new[i];
         if (row) {
@@ -323,7 +325,7 @@ static seer_status rate(const job *j, uint32_t n_threads) {
     uint32_t end = (uint32_t)((uint64_t)j->n_new * (p + 1) / n);
     parts[p] = (rated_part){
         j->space, {.n = end - at, .rows = row, .n_rows = j->n_rows + at}, j->rating + at, SEER_OK};
-    for (; at < end; at++) row += j->n_rows[at] * ROW_FLOATS;
+    for (; at < end; at++) row += j->n_rows[at] * j->row_floats;
   }
   seer_parallel(n, n, rate_part, parts);
   seer_status status = SEER_OK;

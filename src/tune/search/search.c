@@ -164,11 +164,11 @@ static bool may_pack(const seer_search *s, uint64_t packed_bytes) {
   return s->options.max_packed_bytes == 0 || packed_bytes <= s->options.max_packed_bytes;
 }
 
-uint32_t seer_search_features(
-    const seer_search *s, const seer_schedule *schedule, float *out_rows) {
+uint32_t seer_search_features(const seer_search *s, const seer_feature_set *features,
+    const seer_schedule *schedule, float *out_rows) {
   const seer_nest *nest = seer_summarise(s->summariser, schedule);
   double seconds = seer_analytic_seconds(nest, s->options.target);
-  return seer_feature_extract(nest, s->options.target, seconds, out_rows);
+  return features->extract(nest, s->options.target, seconds, out_rows);
 }
 
 bool seer_search_knows(const seer_search *s, const seer_schedule *schedule) {

@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "base/rng.h"
 #include "base/roots.h"
-#include "learn/cost.h"
+#include "learn/feature.h"
 #include "space/lower.h"
 #include "space/nest.h"
 #include "tune/select/choose.h"

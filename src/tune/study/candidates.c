@@ -90,11 +90,12 @@ void seer_candidates_learn(seer_candidates *c, const seer_schedule *schedule, do
   (void)seer_table_add(&c->known, seer_schedule_hash(schedule));
   seer_search_report(c->search, schedule, seconds, true);
   seer_arena *scratch = seer_arena_create("sample");
-  float *rows = SEER_NEW_ARRAY(scratch, float, SEER_NEST_MAX_STATEMENTS *seer_feature_count);
+  const seer_feature_set *features = seer_bank_features(c->bank);
+  float *rows = SEER_NEW_ARRAY(scratch, float, SEER_NEST_MAX_STATEMENTS * features->n_column);
   seer_sample sample = {.rows = rows,
       .seconds = seconds,
       .estimate_s = seer_search_estimate(c->search, schedule),
-      .n_row = seer_search_features(c->search, schedule, rows)};
+      .n_row = seer_search_features(c->search, features, schedule, rows)};
   c->failure = seer_status_join(c->failure, seer_bank_add(c->bank, &sample, 1));
   seer_arena_destroy(scratch);
 }

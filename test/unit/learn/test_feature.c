@@ -14,8 +14,8 @@ static seer_nest nest;
 static float rows[SEER_NEST_MAX_STATEMENTS * SEER_FEATURE_MAX];
 
 static size_t column(const char *name) {
-  for (size_t c = 0; c < seer_feature_count; c++) {
-    if (strcmp(seer_feature_name[c], name) == 0) return c;
+  for (size_t c = 0; c < seer_feature_seer.n_column; c++) {
+    if (strcmp(seer_feature_seer.column[c], name) == 0) return c;
   }
   fail_msg("no column %s", name);
   return 0;
@@ -43,17 +43,17 @@ static void expect(const float *row, const expectation *all, size_t n) {
   } while (0)
 
 // Models that are stored know columns by their place. Who adds, renames or moves one: raise
-// SEER_FEATURE_VERSION, so that older files are refused, and write the new sum here.
+// the set's version, so that older files are refused, and write the new sum here.
 static void columns_are_of_their_version(void **state) {
   (void)state;
-  uint64_t sum = SEER_FEATURE_VERSION;
-  for (size_t c = 0; c < seer_feature_count; c++) {
-    sum = seer_hash_str(seer_feature_name[c], sum);
+  uint64_t sum = seer_feature_seer.version;
+  for (size_t c = 0; c < seer_feature_seer.n_column; c++) {
+    sum = seer_hash_str(seer_feature_seer.column[c], sum);
     for (size_t k = 0; k < c; k++)
-      assert_string_not_equal(seer_feature_name[c], seer_feature_name[k]);
+      assert_string_not_equal(seer_feature_seer.column[c], seer_feature_seer.column[k]);
   }
-  assert_int_equal(seer_feature_count, 82);
-  assert_in_range(seer_feature_count, 1, SEER_FEATURE_MAX);
+  assert_int_equal(seer_feature_seer.n_column, 82);
+  assert_in_range(seer_feature_seer.n_column, 1, SEER_FEATURE_MAX);
   if (sum != UINT64_C(0x866b4283d53a2d09))
     fail_msg("the columns have the sum 0x%llx", (unsigned long long)sum);
 }
@@ -62,7 +62,7 @@ static void columns_of_a_product(void **state) {
   (void)state;
   learn_gemm(&nest);
   const double n = 64 * 64 * 64, kib = 1024;
-  assert_int_equal(seer_feature_extract(&nest, &test_target_wide, 1.0 / 1024, rows), 1);
+  assert_int_equal(seer_feature_seer.extract(&nest, &test_target_wide, 1.0 / 1024, rows), 1);
   EXPECT(rows, {"program_log_seconds", 10}, {"program_statements", 1}, {"program_local_bytes", 0},
       {"program_packed_bytes", slog(16 * kib)}, {"iterations", slog(n)}, {"padding", 1},
       {"fma", slog(n)}, {"add", 0}, {"mul", 0}, {"div", 0}, {"cmp", 0}, {"special", 0},
@@ -111,7 +111,7 @@ static void columns_that_follow_a_field(void **state) {
   st->access[1].is_guarded = true;
   st->access[2].row_pitch = 256;
   nest.local_bytes = 1000;
-  assert_int_equal(seer_feature_extract(&nest, &test_target_wide, 2, rows), 1);
+  assert_int_equal(seer_feature_seer.extract(&nest, &test_target_wide, 2, rows), 1);
   EXPECT(rows, {"program_log_seconds", -1}, {"program_local_bytes", slog(1000)}, {"padding", 1.5},
       {"fma", slog(n)}, {"add", slog(2 * n)}, {"mul", slog(3 * n)}, {"div", slog(4 * n)},
       {"cmp", slog(5 * n)}, {"special", slog(6 * n)}, {"int_ops", slog(7 * n)},
@@ -125,12 +125,12 @@ static void columns_that_follow_a_field(void **state) {
   // 3 parts on 2 threads are two waves for one and a half; half a vector.
   st->loop[0].extent = 3;
   st->loop[4].extent = 8;
-  seer_feature_extract(&nest, &test_target_wide, 1, rows);
+  seer_feature_seer.extract(&nest, &test_target_wide, 1, rows);
   EXPECT(rows, {"parts", slog(3)}, {"imbalance", 2 / 1.5}, {"vector_lanes", 0.5},
       {"part_iterations", slog(n / 3)}, {"program_log_seconds", 0});
   // All that is left are tile loops: there is no innermost one.
   st->first_tile = 0;
-  seer_feature_extract(&nest, &test_target_wide, 1, rows);
+  seer_feature_seer.extract(&nest, &test_target_wide, 1, rows);
   EXPECT(rows, {"innermost_extent", 0}, {"reduce_inside", slog(1)});
 }
 
@@ -143,13 +143,13 @@ static void rows_of_several_statements(void **state) {
   nest.statement[1] = map.statement[0];
   nest.n_statement = 2;
   for (size_t i = 0; i < SEER_COUNT_OF(rows); i++) rows[i] = -7;
-  assert_int_equal(seer_feature_extract(&nest, &test_target_wide, 0.5, rows), 2);
-  const float *second = rows + seer_feature_count;
+  assert_int_equal(seer_feature_seer.extract(&nest, &test_target_wide, 0.5, rows), 2);
+  const float *second = rows + seer_feature_seer.n_column;
   EXPECT(rows, {"program_statements", 2}, {"fma", slog(64 * 64 * 64)}, {"parts", slog(8)});
   EXPECT(second, {"program_log_seconds", 1}, {"program_statements", 2},
       {"program_packed_bytes", slog(16384)}, {"fma", 0}, {"add", slog(4096)}, {"parts", slog(4)},
       {"is_reduction", 0}, {"b_kind", 0});
-  assert_true(second[seer_feature_count] == -7);
+  assert_true(second[seer_feature_seer.n_column] == -7);
 }
 
 static const char sched[] =
@@ -181,24 +181,24 @@ static void equal_schedules_have_equal_rows(void **state) {
       "  stage c role anchor [m:m<64, n:n<64] sum[k:k<64] = $left[m, k] * $right[k, n]\n"
       "  output $c\n}\n";
   const char *text = seer_arena_printf(arena, sched, "64");
-  size_t n_bytes = seer_feature_count * sizeof(float);
+  size_t n_bytes = seer_feature_seer.n_column * sizeof(float);
   memset(&nest, 0xA5, sizeof nest);
   assert_int_equal(nest_of(learn_nets[0].text, text, arena, &nest)->n_statement, 1);
-  seer_feature_extract(&nest, &test_target_wide, 1, rows);
+  seer_feature_seer.extract(&nest, &test_target_wide, 1, rows);
   EXPECT(rows, {"iterations", slog(64 * 64 * 64)}, {"fma", slog(64 * 64 * 64)}, {"mul", 0},
       {"tile_rows", slog(8)}, {"tile_vectors", slog(2)}, {"parts", slog(8)},
       {"innermost_extent", slog(64)}, {"target_run_bytes", slog(128)}, {"max_unroll", slog(4)},
       {"a_kind", SEER_NEST_PACKED + 1}, {"cycles", slog(1024 * 12.15)}, {"n_loops", 5});
   memset(&nest, 0, sizeof nest);
   const char *beyond = seer_arena_printf(arena, sched, "4000");
-  seer_feature_extract(
+  seer_feature_seer.extract(
       nest_of(learn_nets[0].text, beyond, arena, &nest), &test_target_wide, 1, other);
   assert_memory_equal(rows, other, n_bytes);
-  seer_feature_extract(nest_of(renamed, text, arena, &nest), &test_target_wide, 1, other);
+  seer_feature_seer.extract(nest_of(renamed, text, arena, &nest), &test_target_wide, 1, other);
   assert_memory_equal(rows, other, n_bytes);
   char *copies = seer_arena_strdup(arena, text);
   strstr(copies, "unroll c 4")[9] = '1';
-  seer_feature_extract(
+  seer_feature_seer.extract(
       nest_of(learn_nets[0].text, copies, arena, &nest), &test_target_wide, 1, other);
   assert_true(memcmp(rows, other, n_bytes) != 0);
   seer_arena_destroy(arena);
@@ -209,7 +209,7 @@ static void check_rows(
     void *user, const seer_sketch_list *list, const seer_schedule *schedule, const seer_nest *of) {
   (void)schedule;
   double seconds = seer_analytic_seconds(of, list->target);
-  uint32_t n = seer_feature_extract(of, list->target, seconds, rows);
+  uint32_t n = seer_feature_seer.extract(of, list->target, seconds, rows);
   assert_int_equal(n, of->n_statement);
   assert_in_range(n, 1, SEER_NEST_MAX_STATEMENTS);
   static const char *const flags[] = {"is_reduction", "target_guarded", "a_guarded", "b_guarded",
@@ -217,11 +217,11 @@ static void check_rows(
   static const char *const of_program[] = {
       "program_log_seconds", "program_statements", "program_local_bytes", "program_packed_bytes"};
   for (uint32_t i = 0; i < n; i++) {
-    const float *row = rows + i * seer_feature_count;
-    for (size_t c = 0; c < seer_feature_count; c++) {
-      if (!isfinite(row[c])) fail_msg("%s is %g", seer_feature_name[c], (double)row[c]);
+    const float *row = rows + i * seer_feature_seer.n_column;
+    for (size_t c = 0; c < seer_feature_seer.n_column; c++) {
+      if (!isfinite(row[c])) fail_msg("%s is %g", seer_feature_seer.column[c], (double)row[c]);
       if (row[c] < 0 && c != column("program_log_seconds"))
-        fail_msg("%s is %g", seer_feature_name[c], (double)row[c]);
+        fail_msg("%s is %g", seer_feature_seer.column[c], (double)row[c]);
     }
     for (size_t k = 0; k < SEER_COUNT_OF(flags); k++)
       assert_true(row[column(flags[k])] == 0 || row[column(flags[k])] == 1);

@@ -26,7 +26,7 @@ static void learn(world *w, const seer_schedule *schedule, double noise) {
   const seer_nest *nest = seer_summarise(w->summariser, schedule);
   double estimate_s = seer_analytic_seconds(nest, &w->scene.target);
   seer_sample sample = {.rows = rows, .seconds = estimate_s * noise, .estimate_s = estimate_s};
-  sample.n_row = seer_feature_extract(nest, &w->scene.target, estimate_s, rows);
+  sample.n_row = seer_feature_seer.extract(nest, &w->scene.target, estimate_s, rows);
   must(seer_bank_add(w->scene.bank, &sample, 1));
 }
 

@@ -82,15 +82,21 @@ static outcome run(world *w, seer_records *records) {
 }
 
 // The published policies begin at random: after a round a task (192 trials) one tuning of six is no
-// better than the default, after 480 trials one of 30, after 960 none of 60 came near it.
+// better than the default. They fit a model anew after each round until it knows all samples by
+// heart, which takes about a second in the end: they are tried on some machines only.
+#define PUBLISHED_TRIALS "480"
+#define PUBLISHED_TARGETS 2
 static void test_policies_make_progress(void **state) {
   (void)state;
   static const struct {
     const char *name, *trials;
-  } policies[] = {{"seer", "160"}, {"round-robin", "160"}, {"random", "160"}, {"familyseer", "960"},
-      {"ansor", "960"}, {"sketch.xgb.family_ind", "960"}};
+  } policies[] = {{"seer", "160"}, {"round-robin", "160"}, {"random", "160"},
+      {"familyseer", PUBLISHED_TRIALS}, {"ansor", PUBLISHED_TRIALS},
+      {"sketch.xgb.family_ind", PUBLISHED_TRIALS}};
   for (size_t i = 0; i < SEER_COUNT_OF(policies) * TEST_TARGETS; i++) {
     const char *name = policies[i / TEST_TARGETS].name, *trials = policies[i / TEST_TARGETS].trials;
+    bool is_published = strcmp(trials, PUBLISHED_TRIALS) == 0;
+    if (is_published && i % TEST_TARGETS >= PUBLISHED_TARGETS) continue;
     world w;
     open_world_on(&w, test_target_names[i % TEST_TARGETS], "", NULL, "mlp", name, trials);
     outcome out = run(&w, NULL);
@@ -185,8 +191,12 @@ static void test_models_of_policies(void **state) {
     if (cases[i].family) must(seer_context_set(w.context, "family", cases[i].family));
     (void)run(&w, NULL);
     static const uint32_t family_of[] = {0};
-    seer_bank_options options = {
-        .n_family = 1, .family_name = &cases[i].model, .n_task = 1, .family_of = family_of};
+    seer_bank_options options = {.n_family = 1,
+        .family_name = &cases[i].model,
+        .n_task = 1,
+        .family_of = family_of,
+        .features = &seer_feature_ansor,
+        .learning = &seer_learning_ansor};
     must(seer_cost_find("xgboost", &options.model));
     seer_bank *bank;
     must(seer_bank_create(&options, &bank));

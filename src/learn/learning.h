@@ -1,0 +1,46 @@
+// learning.h - how cost models are fitted, and on what: settings that a policy chooses
+// (tune/scheduler.h) and a bank carries (bank.h), as a table. Doc of each published number:
+// doc/fidelity-learning.md. All are constant.
+#ifndef SEER_LEARN_LEARNING_H
+#define SEER_LEARN_LEARNING_H
+
+#include "base/base.h"
+
+// Of boosted trees. Texts are values of XGBoost's parameters of these names.
+typedef struct {
+  const char *tree_method;  // on a processor; on a GPU it is histograms
+  const char *max_depth, *max_bin, *eta, *gamma, *min_child_weight, *lambda;
+  const char *base_score;  // what each row begins with
+  uint32_t max_trees;  // of a model fitted anew
+  // Growing ends when the error has not fallen for `patience` trees; it is looked at after every
+  // check_every-th one.
+  uint32_t patience, check_every;
+  // The error is the root mean square of the training rows' pack sums, unweighted, to six decimals,
+  // and all trees stay. Else it is the weighted one of held-out samples, and the best number of
+  // trees stays (without any: max_trees, all of them).
+  bool stops_on_training;
+} seer_tree_settings;
+
+typedef struct {
+  const char *name, *doc;
+  seer_tree_settings trees;
+  uint32_t continue_trees;  // added to a residual between two fits of its base
+  uint32_t hold_out;  // every n-th sample of a family is kept from training; 0: none
+  // A sample weighs as much as its label, but at least this; one that was raced out, at most that.
+  float least_weight, raced_weight;
+  uint32_t max_samples;  // more are forgotten, the oldest first; 0: none is
+  // A published defect: while all of a task's programs have failed, each counts as its best.
+  bool all_failed_is_best;
+} seer_learning;
+
+extern const seer_learning seer_learning_seer;
+// Ansor's (OSDI'20, 5.2, and xgb_model.py of TVM), and FamilySeer's for each family: everything
+// that was measured, trees of depth 10 until they fit it. The mended one knows failed programs as
+// bad from the first.
+extern const seer_learning seer_learning_ansor, seer_learning_ansor_mended;
+
+// The first one is the default.
+extern const seer_learning *const seer_learning_table[];
+extern const size_t seer_learning_table_count;
+
+#endif
