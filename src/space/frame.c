@@ -269,7 +269,7 @@ static bool readers_inside(const seer_frame *frame, uint32_t stage, uint32_t at,
   return true;
 }
 
-static bool is_valid(const seer_frame *frame, uint32_t stage, const seer_location *location) {
+bool seer_frame_may_stand(const seer_frame *frame, uint32_t stage, const seer_location *location) {
   if (location->is_root || location->is_inline) return true;
   seer_place place = frame->stage[location->at].place;
   if (place != SEER_PLACE_ROOT && place != SEER_PLACE_AT) return false;
@@ -382,7 +382,7 @@ static void fill_stage(filler *f, uint32_t stage) {
   if (sketch->location_knob != SEER_NO_KNOB) {
     uint16_t *at = use(f, sketch->location_knob);
     if (*at >= sketch->n_location) *at = (uint16_t)(sketch->n_location - 1);
-    while (!is_valid(frame, stage, &sketch->location[*at])) (*at)++;
+    while (!seer_frame_may_stand(frame, stage, &sketch->location[*at])) (*at)++;
     location = &sketch->location[*at];
   }
   if (location->is_inline) {
@@ -409,8 +409,8 @@ static void fill_stage(filler *f, uint32_t stage) {
   fill_loops(f, stage);
   if (sketch->unroll_knob != SEER_NO_KNOB) {
     uint16_t *unroll = use(f, sketch->unroll_knob);
-    if (*unroll >= seer_unroll_limits_count) *unroll = (uint16_t)(seer_unroll_limits_count - 1);
-    s->max_unroll = seer_unroll_limits[*unroll];
+    if (*unroll >= SEER_UNROLL_LIMITS) *unroll = SEER_UNROLL_LIMITS - 1;
+    s->max_unroll = seer_unroll_limit(f->list->space, *unroll);
   }
 }
 

@@ -73,6 +73,10 @@ void seer_frame_make(const seer_sketch_list *list, const seer_schedule *schedule
 void seer_frame_normalise(const seer_sketch_list *list, seer_schedule *schedule, seer_frame *out);
 seer_reject seer_frame_check(const seer_sketch_list *list, const seer_frame *frame);
 
+// Whether a stage may be computed at one of its locations: all that read it run inside. `frame`
+// must already hold all readers.
+bool seer_frame_may_stand(const seer_frame *frame, uint32_t stage, const seer_location *location);
+
 // What is needed of stage `producer_stage` inside the first `depth` loops of stage `at`: its length
 // along each dimension, one hull for all readers there. (Where it starts as an expression is
 // lowering's business.) `frame` must already hold all readers. Data-dependent or non-affine

@@ -52,8 +52,9 @@ seer_reject seer_schedule_sample(const seer_sketch_list *list, uint32_t sketch, 
     seer_schedule *out, struct seer_frame *out_frame);
 // Always valid: sequential loops, moderate tiles. Deterministic.
 void seer_schedule_default(const seer_sketch_list *list, uint32_t sketch, seer_schedule *out);
-// Changes one knob (factors are moved between levels of an axis or redrawn; register tile jointly;
-// location; parallel; unroll), or jumps to another sketch (re-fitted).
+// In the full space: changes one knob (factors are moved between levels of an axis or redrawn;
+// register tile jointly; location; parallel; unroll), or jumps to another sketch (re-fitted). In
+// the space ansor: one mutation as Ansor has it, with its weights; the child may equal its parent.
 seer_reject seer_schedule_mutate(const seer_sketch_list *list, seer_rng *rng,
     const seer_schedule *parent, seer_schedule *out, struct seer_frame *out_frame);
 seer_reject seer_schedule_cross(const seer_sketch_list *list, seer_rng *rng, const seer_schedule *a,
@@ -64,7 +65,8 @@ seer_reject seer_schedule_refit(const seer_sketch_list *from, const seer_schedul
 // The same to a given sketch of `to`.
 seer_reject seer_schedule_refit_to(const seer_sketch_list *from, const seer_schedule *schedule,
     const seer_sketch_list *to, uint32_t sketch, seer_schedule *out, struct seer_frame *out_frame);
-// Validity beyond the knobs' own domains: register tile, local bytes, number of parts.
+// Validity beyond the knobs' own domains: register tile, local bytes, number of parts. In the space
+// ansor only what could not be built or run: local bytes and parts.
 seer_reject seer_schedule_check(const seer_sketch_list *list, const seer_schedule *schedule);
 // Readable steps; parse matches sketch by signature and knobs by name. Errors: INVALID with line
 // and column, what was found and what the sketches have.

@@ -32,13 +32,21 @@ typedef enum {
   SEER_KNOB_FACTOR,  // inner factor of (stage, axis, level)
   SEER_KNOB_LOCATION,  // index into the stage's list of locations
   SEER_KNOB_PARALLEL,  // how many leading loops of a root stage are parallel
-  // index into seer_unroll_limits: copies of the register tile's body in the loops around it
+  // copies of the register tile's body in the loops around it: seer_unroll_limit
   SEER_KNOB_UNROLL,
   SEER_KNOB_KIND_COUNT
 } seer_knob_kind;
 
-extern const uint16_t seer_unroll_limits[];  // {1, 4, 16, 64}
-extern const size_t seer_unroll_limits_count;
+typedef enum {
+  SEER_SPACE_FULL,  // everything
+  // What Ansor published: its rules, exact divisors, its sampler and mutations (schedule/ansor.h)
+  SEER_SPACE_ANSOR,
+  SEER_SPACE_COUNT
+} seer_space_kind;
+
+// What the values of an UNROLL knob stand for: at most so many copies; 0 and 1: none.
+#define SEER_UNROLL_LIMITS 4
+uint16_t seer_unroll_limit(seer_space_kind space, uint16_t value);
 
 typedef struct {
   const char *name;  // "conv.oc.3", "pad.at", "conv.parallel", "conv.unroll"
@@ -100,6 +108,8 @@ typedef struct {
   uint16_t factor[SEER_DAG_MAX_AXES][4];
   // draw.h; of the axis's extent, NULL where it is 1
   const struct seer_divisors *divisors[SEER_DAG_MAX_AXES];
+  // of the space ansor: what its factors may be (factorise.h); NULL where it has none
+  const struct seer_factorisations *ways[SEER_DAG_MAX_AXES];
   // of its knobs' names: the stage's own, also after cache-write or rfactor renamed it
   const char *prefix;
 } seer_sketch_stage;
@@ -117,11 +127,6 @@ typedef struct {
   uint32_t n_order;
   seer_sketch_stage stage[SEER_DAG_MAX_STAGES];
 } seer_sketch;
-
-typedef enum {
-  SEER_SPACE_FULL,  // everything
-  SEER_SPACE_ANSOR  // exact divisors, Ansor's rules only
-} seer_space_kind;
 
 struct seer_sketch_list {
   const seer_dag *dag;  // the canonical one

@@ -1,6 +1,7 @@
 // search.h - one task's search: what has been measured, what looks promising, what to measure next.
 // Draft, then verify: cheap analytic scores filter many drafts; the learned model ranks what is
-// left and guides a few generations of evolution. The population is kept between rounds.
+// left and guides a few generations of evolution. The population is kept between rounds. Or, as the
+// strategy says, Ansor's evolution, which knows no estimates and keeps nothing (search/evolve.h).
 // Repeatable: the same results and models give the same proposals, on any number of threads.
 //
 // Threads: one at a time uses a search (which drafts on several), and nobody trains the bank

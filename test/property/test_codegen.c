@@ -47,6 +47,24 @@ static void run(const test_level *level, seer_arena *arena) {
   jit_runner_destroy(t.runner);
 }
 
+// Ansor's drafts: register tiles of any size, also those that spill.
+static void ansor_space(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  test_level level = test_level_get(TEST_LEVEL_NATIVE, arena);
+  trial t = {.runner = jit_runner_create(&level.target), .is_run = level.runs_here};
+  random_programs how = {.targets = &level.target,
+      .n_targets = 1,
+      .space = SEER_SPACE_ANSOR,
+      .max_sketches = 2,
+      .n_samples = 2,
+      .check = check,
+      .user = &t};
+  random_programs_check(&how, "ansor", 77000, N_PAIRS);
+  jit_runner_destroy(t.runner);
+  seer_arena_destroy(arena);
+}
+
 static void run_level(uint32_t which) {
   seer_arena *arena = seer_arena_create("test");
   test_level level = test_level_get(which, arena);
@@ -104,6 +122,7 @@ int main(void) {
       cmocka_unit_test(level_3),
       cmocka_unit_test(level_4),
       cmocka_unit_test(native),
+      cmocka_unit_test(ansor_space),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

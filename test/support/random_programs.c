@@ -79,8 +79,7 @@ static bool try_recipe(run *r, const random_dag_recipe *recipe) {
   uint32_t kinds, which = (uint32_t)(recipe->seed % how->n_targets);
   seer_dag *dag = random_dag_build(recipe, arena, &kinds);
   seer_sketch_list *list;
-  seer_status status =
-      seer_sketch_generate(dag, &how->targets[which], SEER_SPACE_FULL, arena, &list);
+  seer_status status = seer_sketch_generate(dag, &how->targets[which], how->space, arena, &list);
   if (status) fail_msg("seed %" PRIu64 ": %s", recipe->seed, seer_status_message(status));
   if (r->coverage) loop_coverage_note_kinds(r->coverage, kinds);
   random_program program = {.seed = recipe->seed,

@@ -29,6 +29,7 @@ typedef struct {
 typedef struct {
   const seer_target *targets;  // borrowed
   uint32_t n_targets;
+  seer_space_kind space;
   // Of one DAG, of those that it has. More DAGs see more than more schedules of one.
   uint32_t max_sketches;
   bool has_default;  // each sketch's default schedule

@@ -364,6 +364,6 @@ static const seer_dag *make_two_levels(
 
 extern const seer_formulation seer_formulation_strassen, seer_formulation_strassen2;
 const seer_formulation seer_formulation_strassen = {"strassen",
-    "products with constant weights by seven products of quarters for eight", make_one_level};
+    "products with constant weights by seven products of quarters for eight", make_one_level, NULL};
 const seer_formulation seer_formulation_strassen2 = {"strassen2",
-    "products with constant weights by 49 products of sixteenths for 64", make_two_levels};
+    "products with constant weights by 49 products of sixteenths for 64", make_two_levels, NULL};

@@ -415,11 +415,20 @@ MAKER(make4, f4)
 MAKER(make2s, f2s)
 #undef MAKER
 
+// Where TVM takes this form under its auto-scheduler, with the same tiles (python/tvm/relay/op/
+// strategy/x86.py, judge_winograd_auto_scheduler; topi/nn/conv2d.py).
+static bool is_taken_by_tvm(const seer_dag *dag) {
+  convolution c;
+  if (!match(dag, 1, &c)) return false;
+  int64_t channels = dag->stage[c.stage].axis[3].extent;
+  return channels > 64 && channels < 512;
+}
+
 extern const seer_formulation seer_formulation_winograd2, seer_formulation_winograd4,
     seer_formulation_winograd2s;
 const seer_formulation seer_formulation_winograd2 = {
-    "winograd2", "3x3 convolutions by F(2x2,3x3): 2.25 times fewer products", make2};
+    "winograd2", "3x3 convolutions by F(2x2,3x3): 2.25 times fewer products", make2, NULL};
 const seer_formulation seer_formulation_winograd4 = {
-    "winograd4", "3x3 convolutions by F(4x4,3x3): 4 times fewer products", make4};
+    "winograd4", "3x3 convolutions by F(4x4,3x3): 4 times fewer products", make4, is_taken_by_tvm};
 const seer_formulation seer_formulation_winograd2s = {"winograd2s",
-    "3x3 convolutions of stride 2 by F(2,2) x F(2,2): 1.44 times fewer products", make2s};
+    "3x3 convolutions of stride 2 by F(2,2) x F(2,2): 1.44 times fewer products", make2s, NULL};

@@ -52,9 +52,7 @@ static int64_t draw_divisor(
   return n > 0 ? fit[seer_rng_below(rng, n)] : 1;
 }
 
-static bool draw_exact(const seer_draw *draw) {
-  return draw->list->space == SEER_SPACE_ANSOR || seer_rng_chance(draw->rng, DIVISOR_SHARE);
-}
+static bool draw_exact(const seer_draw *draw) { return seer_rng_chance(draw->rng, DIVISOR_SHARE); }
 
 // A factor of at most `limit` for `extent`: a divisor, or any that wastes little.
 static int64_t draw_factor(const seer_draw *draw, const seer_divisors *divisors, int64_t extent,
@@ -82,10 +80,6 @@ static int64_t draw_vector(
     const seer_draw *draw, uint32_t stage, int64_t extent, int64_t max_vectors) {
   const seer_sketch_stage *s = &draw->sketch->stage[stage];
   int64_t lanes = s->vector_lanes;
-  if (draw->list->space == SEER_SPACE_ANSOR) {
-    return draw_divisor(draw->rng, s->divisors[s->vector_axis], extent,
-        seer_min_i64(FREE_LIMIT, max_vectors * lanes));
-  }
   bool must_divide = seer_rng_chance(draw->rng, DIVISOR_SHARE);
   int64_t width = lanes;
   for (int tries = 0; tries < 6; tries++) {
@@ -178,8 +172,6 @@ void seer_draw_axis(const seer_draw *draw, uint32_t stage, uint32_t axis) {
 static uint16_t draw_location(const seer_draw *draw, const seer_sketch_stage *s) {
   uint16_t root = (uint16_t)(s->n_location - 1);
   bool has_inline = s->location[0].is_inline;
-  if (draw->list->space == SEER_SPACE_ANSOR)
-    return (uint16_t)seer_rng_below(draw->rng, s->n_location);
   double u = seer_rng_f64(draw->rng);
   if (u < ROOT_SHARE) return root;
   if (has_inline && u < ROOT_SHARE + INLINE_SHARE) return 0;
@@ -193,7 +185,7 @@ void seer_draw_stage(const seer_draw *draw, uint32_t stage) {
   if (s->role == SEER_ROLE_CONST || s->role == SEER_ROLE_INLINE) return;
   if (s->location_knob != SEER_NO_KNOB) draw->knob[s->location_knob] = draw_location(draw, s);
   if (s->unroll_knob != SEER_NO_KNOB) {
-    draw->knob[s->unroll_knob] = (uint16_t)seer_rng_below(draw->rng, seer_unroll_limits_count);
+    draw->knob[s->unroll_knob] = (uint16_t)seer_rng_below(draw->rng, SEER_UNROLL_LIMITS);
   }
   if (s->role == SEER_ROLE_FOLLOW) return;
   const seer_dag_stage *dag = &draw->sketch->dag->stage[stage];

@@ -1,10 +1,10 @@
-// mutate.c - a schedule from one or two others. Mutation (Ansor: 0.90 tile sizes, 0.05 location,
-// 0.04 unroll, 0.01 parallel) moves a prime factor between two levels of one axis, redraws a level,
-// or redraws a register tile as a whole; beyond Ansor it may jump to another sketch, to which the
-// schedule is re-fitted. Crossover takes each register tile as a whole and every other axis and
-// choice from either parent.
+// mutate.c - a schedule from one or two others. Mutation moves a prime factor between two levels of
+// one axis, redraws a level, or redraws a register tile as a whole; beyond Ansor it may jump to
+// another sketch, to which the schedule is re-fitted. Crossover takes each register tile as a whole
+// and every other axis and choice from either parent.
 #include <string.h>
 
+#include "space/schedule/ansor.h"
 #include "space/schedule/draw.h"
 
 #define JUMP_SHARE 0.05  // to another sketch
@@ -157,9 +157,10 @@ static seer_reject jump(const seer_sketch_list *list, seer_rng *rng, const seer_
 seer_reject seer_schedule_mutate(const seer_sketch_list *list, seer_rng *rng,
     const seer_schedule *parent, seer_schedule *out, seer_frame *out_frame) {
   seer_frame own, *frame = out_frame ? out_frame : &own;
+  if (list->space == SEER_SPACE_ANSOR) return seer_ansor_mutate(list, rng, parent, out, frame);
   seer_reject reject = SEER_REJECT_DUPLICATE;
   for (int tries = 0; tries < MAX_TRIES; tries++) {
-    if (list->n > 1 && list->space == SEER_SPACE_FULL && seer_rng_chance(rng, JUMP_SHARE)) {
+    if (list->n > 1 && seer_rng_chance(rng, JUMP_SHARE)) {
       reject = jump(list, rng, parent, out, frame);
     } else {
       *out = *parent;

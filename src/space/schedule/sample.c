@@ -1,8 +1,9 @@
-// sample.c - random schedules of a sketch: knobs stage by stage, then one frame, from which the
-// numbers of parallel loops are drawn and the result is checked. A draft that fails is drawn again
-// a few times.
+// sample.c - random schedules of a sketch (of the space ansor: ansor.c): knobs stage by stage, then
+// one frame, from which the numbers of parallel loops are drawn and the result is checked. A draft
+// that fails is drawn again a few times.
 #include <string.h>
 
+#include "space/schedule/ansor.h"
 #include "space/schedule/draw.h"
 
 #define MAX_TRIES 8
@@ -13,6 +14,7 @@ seer_reject seer_schedule_sample(const seer_sketch_list *list, uint32_t sketch, 
   const seer_sketch *s = list->sketch[sketch];
   seer_reject reject = SEER_REJECT_NONE;
   seer_frame own, *frame = out_frame ? out_frame : &own;
+  if (list->space == SEER_SPACE_ANSOR) return seer_ansor_sample(list, sketch, rng, out, frame);
   for (int tries = 0; tries < MAX_TRIES; tries++) {
     memset(out, 0, sizeof *out);
     out->sketch = (uint16_t)sketch;

@@ -103,7 +103,7 @@ const char *seer_schedule_print(
         seer_text_printf(&text, "\n  parallel %s %u", of, value);
         break;
       case SEER_KNOB_UNROLL:
-        seer_text_printf(&text, "\n  unroll %s %u", of, seer_unroll_limits[value]);
+        seer_text_printf(&text, "\n  unroll %s %u", of, seer_unroll_limit(list->space, value));
         break;
       case SEER_KNOB_FACTOR:
       case SEER_KNOB_KIND_COUNT:
@@ -187,12 +187,14 @@ static seer_status parse_number(parser *p, bool is_unroll) {
     return SEER_OK;
   }
   SEER_TRY(find_knob(p, of, "unroll", SEER_KNOB_UNROLL, &knob));
-  for (size_t k = 0; k < seer_unroll_limits_count; k++) {
-    if (seer_unroll_limits[k] != value) continue;
-    p->out->knob[knob] = (uint16_t)k;
-    return SEER_OK;
+  const char *allowed = "";
+  for (uint16_t k = 0; k < SEER_UNROLL_LIMITS; k++) {
+    uint16_t limit = seer_unroll_limit(p->list->space, k);
+    p->out->knob[knob] = k;
+    if (limit == value) return SEER_OK;
+    allowed = seer_arena_printf(p->arena, "%s%s%u", allowed, k > 0 ? ", " : "", limit);
   }
-  return seer_scan_fail(&p->scan, "%" PRId64 " is no unroll limit", value);
+  return seer_scan_fail(&p->scan, "%" PRId64 " is no unroll limit: %s", value, allowed);
 }
 
 static seer_status parse(parser *p) {

@@ -11,6 +11,7 @@
 
 #include "space/rule.h"
 #include "space/schedule/draw.h"
+#include "space/schedule/factorise.h"
 
 typedef struct {
   const seer_rule_context *context;
@@ -363,6 +364,22 @@ static void build_locations(builder *b, const uint64_t *postdominators, uint32_t
   s->location[s->n_location++] = (seer_location){.is_root = true};
 }
 
+// ---- factorisations
+
+static void count_ways(builder *b) {
+  const seer_dag *dag = b->plan->dag;
+  for (uint32_t s = 0; s < dag->n_stage; s++) {
+    seer_sketch_stage *stage = &b->sketch->stage[s];
+    for (uint32_t a = 0; a < (uint32_t)dag->stage[s].n_space + dag->stage[s].n_reduce; a++) {
+      uint32_t n = 0;
+      for (uint32_t level = 0; level < SEER_COUNT_OF(stage->factor[a]); level++)
+        n += stage->factor[a][level] != SEER_NO_KNOB;
+      int64_t extent = seer_ceil_div(dag->stage[s].axis[a].extent, stage->step[a]);
+      if (n > 0) stage->ways[a] = seer_factorisations_build(extent, n, b->context->arena);
+    }
+  }
+}
+
 seer_sketch *seer_skeleton_build(
     const seer_rule_context *context, const seer_plan *plan, bool is_cut) {
   seer_arena *arena = context->arena;
@@ -421,10 +438,11 @@ seer_sketch *seer_skeleton_build(
     for (uint32_t l = 0; l < stage->n_loop; l++)
       has_reduce_loop |= stage->loop[l].axis >= dag->stage[s].n_space;
     if (stage->role == SEER_ROLE_TILED || has_reduce_loop) {
-      stage->unroll_knob = add_choice(b, s, SEER_KNOB_UNROLL, "unroll", seer_unroll_limits_count);
+      stage->unroll_knob = add_choice(b, s, SEER_KNOB_UNROLL, "unroll", SEER_UNROLL_LIMITS);
     }
   }
   if (b->is_full) return NULL;
+  if (context->space == SEER_SPACE_ANSOR) count_ways(b);
   sketch->n_knob = b->n_knob;
   sketch->knob =
       (seer_knob *)seer_arena_memdup(arena, b->knob, sizeof(seer_knob) * (b->n_knob + 1));

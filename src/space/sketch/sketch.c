@@ -105,7 +105,8 @@ seer_status seer_sketch_generate(const seer_dag *dag, const seer_target *target,
   sketches list = {.item = NULL};
   for (size_t f = 0; f < seer_formulation_table_count; f++) {
     const seer_formulation *formulation = seer_formulation_table[f];
-    if (space == SEER_SPACE_ANSOR && f > 0) break;
+    bool is_ansor = formulation->is_ansor && formulation->is_ansor(dag);
+    if (space == SEER_SPACE_ANSOR && !is_ansor) continue;
     double tolerance = 0;
     const seer_dag *its_dag = formulation->make(dag, target, arena, &tolerance);
     if (!its_dag) continue;

@@ -11,9 +11,11 @@
 #include "base/rng.h"
 #include "space/frame.h"
 #include "space/nest.h"
+#include "tune/search/roulette.h"
 
 #define MAX_TRIES 6  // of a sampler or mutator that refuses
 #define CROSS_SHARE 0.15
+#define MAX_PARENTS 64  // drawn for one offspring, of which none has a mutation
 // Tries, or candidates to rate, for which one more thread is worth its while: a millisecond's.
 // Starting a thread takes 50 microseconds, and milliseconds where others keep the processors busy.
 #define MIN_SHARE 128
@@ -105,8 +107,10 @@ static void add(drafter *d, const seer_schedule *schedule, const seer_frame *fra
   const seer_draft_space *space = j->space;
   place *p = d->place;
   uint64_t hash = seer_schedule_hash(schedule);
-  if (!seer_table_add(&p->seen, hash) || seer_table_has(&j->pool->seen, hash) ||
-      seer_table_has(space->known, hash)) {
+  bool is_known = space->known &&
+      (!seer_table_add(&p->seen, hash) || seer_table_has(&j->pool->seen, hash) ||
+          seer_table_has(space->known, hash));
+  if (is_known) {
     reject(d, SEER_REJECT_DUPLICATE);
     return;
   }
@@ -203,6 +207,25 @@ static void breed(drafter *d, const seer_draft_order *order) {
   add(d, &child, has_frame ? &frame[spare ^ 1] : NULL);
 }
 
+static void beget(drafter *d, const seer_draft_order *order) {
+  seer_frame *frame = &d->place->frame[0];
+  for (int t = 0; t < MAX_PARENTS; t++) {
+    const seer_schedule *parent =
+        order->from[seer_roulette_draw(order->score_sum, order->n_from, d->rng)];
+    if (!seer_rng_chance(d->rng, order->mutation_chance)) {
+      add(d, parent, NULL);
+      return;
+    }
+    seer_schedule child;
+    seer_reject why = seer_schedule_mutate(d->job->space->sketches, d->rng, parent, &child, frame);
+    if (why == SEER_REJECT_NONE) {
+      add(d, &child, frame);
+      return;
+    }
+    reject(d, why);
+  }
+}
+
 // Of n tries those of island k: [share(n, k), share(n, k + 1)).
 static uint32_t share(uint32_t n, uint32_t k) {
   return (uint32_t)((uint64_t)n * k / SEER_DRAFT_ISLANDS);
@@ -229,6 +252,7 @@ static void draft_island(void *user, uint32_t k, uint32_t thread) {
       if (order->kind == SEER_DRAFT_GIVEN) add(&d, order->from[i], NULL);
       if (order->kind == SEER_DRAFT_DRAWN) draw(&d, order->sketch_weight);
       if (order->kind == SEER_DRAFT_BRED && order->n_from > 0) breed(&d, order);
+      if (order->kind == SEER_DRAFT_OFFSPRING && order->n_from > 0) beget(&d, order);
     }
   }
 }
@@ -280,7 +304,7 @@ static void join(job *j, seer_draft_pool *pool, seer_search_counts *counts) {
     seer_search_counts_add(counts, &own->counts);
     for (uint32_t i = own->first; i < own->first + own->n; i++) {
       size_t n_floats = j->rows ? j->n_rows[i] * j->row_floats : 0;
-      if (seer_draft_pool_see(pool, j->new[i].hash)) {
+      if (!j->space->known || seer_draft_pool_see(pool, j->new[i].hash)) {
         j->new[j->n_new] = j->new[i];
         if (row) {
           j->n_rows[j->n_new] = j->n_rows[i];
@@ -359,5 +383,25 @@ seer_status seer_draft(const seer_draft_space *space, const seer_draft_order *or
   free(j.rows);
   free(j.n_rows);
   free(j.rating);
+  return status;
+}
+
+seer_status seer_draft_score(const seer_draft_space *space, seer_draft_pool *pool, uint32_t first) {
+  uint32_t n = pool->n - first;
+  seer_candidate *new = pool->at + first;
+  if (n == 0) return SEER_OK;
+  float *scores = malloc(n * sizeof(float));
+  double *estimates = malloc(n * sizeof(double));
+  seer_status status =
+      scores && estimates ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for %u scores", n);
+  for (uint32_t i = 0; i < n && !status; i++) {
+    scores[i] = new[i].score;
+    estimates[i] = new[i].estimate_s;
+  }
+  seer_bank_candidates candidates = {.n = n, .estimates_s = estimates};
+  if (!status) status = seer_bank_score(space->bank, space->task, &candidates, scores);
+  for (uint32_t i = 0; i < n && !status; i++) new[i].score = scores[i];
+  free(scores);
+  free(estimates);
   return status;
 }

@@ -41,7 +41,9 @@ typedef struct {
   const seer_nest_facts *facts;  // of the sketches
   const seer_target *target;
   uint64_t max_packed_bytes;  // of packed weights; 0: any number
-  const seer_table *known;  // hashes of what is not to be drafted
+  // Hashes of what is not to be drafted. NULL: whatever comes is a candidate, twins too; the pool
+  // does not remember them.
+  const seer_table *known;
   const seer_bank *bank;  // that rates; NULL: nobody does
   uint32_t task;  // as the bank knows it
   uint32_t n_threads;
@@ -50,21 +52,32 @@ typedef struct {
 typedef enum {
   SEER_DRAFT_GIVEN,  // `from`, one each: they need not be valid
   SEER_DRAFT_DRAWN,  // of sketches by weight
-  SEER_DRAFT_BRED  // from one of `from`, or two: mutated, crossed
+  SEER_DRAFT_BRED,  // from one of `from`, or two: mutated, crossed
+  SEER_DRAFT_OFFSPRING  // of one of `from`, drawn by score: mutated once, or a copy
 } seer_draft_kind;
 
 // n tries. What the schedules do not allow, what is known and what has been seen comes to nothing.
 typedef struct {
   seer_draft_kind kind;
   uint32_t n;
-  const seer_schedule *const *from;  // GIVEN: n; BRED: n_from parents, the better ones first
+  // GIVEN: n; BRED: n_from parents, the better ones first; OFFSPRING: n_from
+  const seer_schedule *const *from;
   uint32_t n_from;
   bool has_two_parents;
   const double *sketch_weight;  // DRAWN: by sketch, at least one of them above 0
+  // OFFSPRING: of the parents' scores (roulette.h). A mutation that fails is drawn anew, its parent
+  // and all.
+  const double *score_sum;
+  double mutation_chance;
 } seer_draft_order;
 
 // Adds to the pool, and to the counts. Candidates that are there stay where they are.
 SEER_MUST_USE seer_status seer_draft(const seer_draft_space *space, const seer_draft_order *orders,
     uint32_t n_orders, uint64_t seed, seer_draft_pool *pool, seer_search_counts *counts);
+
+// From what the bank said of the pool's candidates from `first` on to their scores among each
+// other.
+SEER_MUST_USE seer_status seer_draft_score(
+    const seer_draft_space *space, seer_draft_pool *pool, uint32_t first);
 
 #endif

@@ -3,7 +3,7 @@
 // schedules, and fresh samples, with more samples for sketches that have done well. The analytic
 // model cuts the pool; the learned model, once it knows something, scores it and breeds a few
 // generations. What is proposed is the top of the ranking, look-alikes apart, and a few random
-// drafts.
+// drafts. A strategy of proportional selection has evolve.c for all of this, and no estimates.
 
 #include "tune/search.h"
 
@@ -14,10 +14,11 @@
 #include "base/map.h"
 #include "base/os/parallel.h"
 #include "base/stats.h"
-#include "tune/search/draft.h"
+#include "tune/search/evolve.h"
 
 #define KEPT 128
-#define N_ELITE 48
+#define BEST_PER_PICK 2  // of an evolution: what it hands on is twice what is measured
+#define RANDOM_PER_PICK 3  // of those that are picked at random: drawn, as some are known
 #define N_TIMES 9  // of a schedule that was measured again
 #define CONFIRMED 3  // times that make one trustworthy
 #define NEAR_TOP 6
@@ -55,7 +56,7 @@ struct seer_search {
   seer_table measured;  // hashes
   seer_table alike;  // number of measured schedules by estimate
   uint32_t n_elite;
-  elite elites[N_ELITE];
+  elite *elites;  // the strategy's number of them
   double *sketch_best;  // seconds by sketch; 0: none
   uint32_t *sketch_n;
   double *sketch_weight;  // of the draw in hand
@@ -101,12 +102,12 @@ static uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
 // went on and what formulations ask for; of the choice without trials what is drafted at once.
 static uint32_t most_candidates(const seer_search *s) {
   const seer_search_strategy *y = s->options.strategy;
-  uint32_t n_first =
-      KEPT + larger(y->n_from_elites, N_ELITE) + larger(y->n_drawn_untrained, y->n_drawn_trained);
-  uint32_t n_on = larger(y->is_cut_by_estimate ? y->n_pool : n_first, y->n_survivors);
+  uint32_t n_first = KEPT + y->n_from_elites + larger(y->n_drawn_untrained, y->n_drawn_trained);
+  uint32_t n_on = larger(y->n_pool, y->n_survivors);
   uint32_t n_bred = n_on + y->n_children + FORMULATION_DRAFTS * s->n_formulation;
   uint32_t n_untried = larger(s->options.sketches->n, CLIMBERS) + AT_ONCE;
-  return larger(larger(n_first, n_bred), n_untried);
+  uint32_t n_evolved = y->selection == SEER_SELECT_PROPORTIONAL ? seer_evolve_room(y) : 0;
+  return larger(larger(n_first, n_bred), larger(n_untried, n_evolved));
 }
 
 seer_status seer_search_create(const seer_search_options *options, seer_search **out_search) {
@@ -119,6 +120,7 @@ seer_status seer_search_create(const seer_search_options *options, seer_search *
   s->arena = seer_arena_create("search");
   s->summariser = seer_summariser_create(options->sketches, s->arena);
   s->alike.n_values = 1;
+  s->elites = SEER_NEW_ARRAY(s->arena, elite, options->strategy->n_elites);
   s->sketch_best = SEER_NEW_ARRAY(s->arena, double, options->sketches->n);
   s->sketch_n = SEER_NEW_ARRAY(s->arena, uint32_t, options->sketches->n);
   s->sketch_weight = SEER_NEW_ARRAY(s->arena, double, options->sketches->n);
@@ -198,10 +200,10 @@ static void count_alike(seer_search *s, const seer_schedule *schedule) {
 
 // ---- results
 static void insert_elite(seer_search *s, elite e) {
-  uint32_t at = s->n_elite;
-  if (at == N_ELITE) {
-    if (e.seconds >= s->elites[N_ELITE - 1].seconds) return;
-    at = N_ELITE - 1;
+  uint32_t at = s->n_elite, most = s->options.strategy->n_elites;
+  if (at == most) {
+    if (e.seconds >= s->elites[most - 1].seconds) return;
+    at = most - 1;
   } else {
     s->n_elite++;
   }
@@ -309,10 +311,8 @@ uint32_t seer_search_queued(const seer_search *s) { return (uint32_t)(s->n_queue
 
 // ---- the pool
 
-// Drafts into the pool. The bank rates what is new; NULL: nobody does.
-static seer_status draft(seer_search *s, const seer_draft_order *orders, uint32_t n_orders,
-    const seer_bank *bank, seer_rng *rng) {
-  seer_draft_space space = {.sketches = s->options.sketches,
+static seer_draft_space space_of(const seer_search *s, const seer_bank *bank) {
+  return (seer_draft_space){.sketches = s->options.sketches,
       .facts = seer_summariser_facts(s->summariser),
       .target = s->options.target,
       .max_packed_bytes = s->options.max_packed_bytes,
@@ -320,18 +320,28 @@ static seer_status draft(seer_search *s, const seer_draft_order *orders, uint32_
       .bank = bank,
       .task = s->options.task,
       .n_threads = s->options.n_threads};
+}
+
+// Drafts into the pool. The bank rates what is new; NULL: nobody does.
+static seer_status draft(seer_search *s, const seer_draft_order *orders, uint32_t n_orders,
+    const seer_bank *bank, seer_rng *rng) {
+  seer_draft_space space = space_of(s, bank);
   return seer_draft(&space, orders, n_orders, seer_rng_u64(rng), &s->pool, &s->counts);
 }
 
-// n drafts of sketches that have done well, more of the better ones.
-static seer_draft_order fresh(seer_search *s, uint32_t n) {
+// By sketch: all alike, or more of those that have done well.
+static const double *weigh_sketches(seer_search *s) {
   double best = s->n_elite ? s->elites[0].seconds : 0, *weight = s->sketch_weight;
   for (uint32_t k = 0; k < s->options.sketches->n; k++) {
     double ratio = s->sketch_best[k] > 0 && best > 0 ? best / s->sketch_best[k] : 1;
     bool is_weighed = s->options.strategy->favours_good_sketches;
     weight[k] = is_weighed ? fmax(SKETCH_FLOOR, ratio * ratio * ratio) : 1;
   }
-  return (seer_draft_order){.kind = SEER_DRAFT_DRAWN, .n = n, .sketch_weight = weight};
+  return weight;
+}
+
+static seer_draft_order fresh(seer_search *s, uint32_t n) {
+  return (seer_draft_order){.kind = SEER_DRAFT_DRAWN, .n = n, .sketch_weight = weigh_sketches(s)};
 }
 
 // n children of the first n_parents of the pool.
@@ -373,23 +383,8 @@ static void sort_by_score(seer_search *s) {
 
 // Of what the bank has rated: the pool from `first` on.
 static seer_status score(seer_search *s, const seer_bank *bank, uint32_t first) {
-  uint32_t n = s->pool.n - first;
-  seer_candidate *new = s->pool.at + first;
-  if (n == 0) return SEER_OK;
-  float *scores = malloc(n * sizeof(float));
-  double *estimates = malloc(n * sizeof(double));
-  seer_status status =
-      scores && estimates ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for %u scores", n);
-  for (uint32_t i = 0; i < n && !status; i++) {
-    scores[i] = new[i].score;
-    estimates[i] = new[i].estimate_s;
-  }
-  seer_bank_candidates candidates = {.n = n, .estimates_s = estimates};
-  if (!status) status = seer_bank_score(bank, s->options.task, &candidates, scores);
-  for (uint32_t i = 0; i < n && !status; i++) new[i].score = scores[i];
-  free(scores);
-  free(estimates);
-  return status;
+  seer_draft_space space = space_of(s, bank);
+  return seer_draft_score(&space, &s->pool, first);
 }
 
 // The pool, best first, has children, which join it.
@@ -482,8 +477,7 @@ static uint32_t most_promising(const seer_search *s, bool is_trained) {
   uint32_t best = 0;
   for (uint32_t i = 0; i < s->pool.n; i++) {
     const seer_candidate *c = &s->pool.at[i];
-    bool has_score = is_trained || !s->options.strategy->is_cut_by_estimate;
-    double promise = has_score ? (double)c->score : least_s / c->estimate_s;
+    double promise = is_trained ? (double)c->score : least_s / c->estimate_s;
     promise -= s->options.strategy->alike_cost * log2(1 + c->n_alike);
     if (promise > most) {
       most = promise;
@@ -505,6 +499,9 @@ static void pick(seer_search *s, seer_rng *rng, bool is_trained, uint32_t n, see
     uint32_t *n_out) {
   const seer_search_strategy *y = s->options.strategy;
   double share = is_trained ? y->random_share : y->random_share_untrained;
+  // Ansor's scores are random numbers as long as there is no model (of a restricted search; else
+  // evolve.c sees to that).
+  if (!is_trained && y->selection == SEER_SELECT_PROPORTIONAL) share = 1;
   uint32_t n_random = (uint32_t)((double)(n - *n_out) * share);
   while (*n_out < n - n_random && s->pool.n > 0)
     take_from_pool(s, most_promising(s, is_trained),
@@ -536,6 +533,12 @@ static seer_draft_order those_open(seer_search *s) {
   return (seer_draft_order){.kind = SEER_DRAFT_GIVEN, .n = n, .from = s->open};
 }
 
+// The best measured ones, in the order in which they are.
+static const seer_schedule *const *elites_of(seer_search *s) {
+  for (uint32_t i = 0; i < s->n_elite; i++) s->from[i] = &s->elites[i].schedule;
+  return s->from;
+}
+
 // The first pool of a proposal, scored if there are models.
 static seer_status fill_pool(seer_search *s, const seer_bank *bank, seer_rng *rng) {
   const seer_search_strategy *y = s->options.strategy;
@@ -544,14 +547,13 @@ static seer_status fill_pool(seer_search *s, const seer_bank *bank, seer_rng *rn
     SEER_TRY(draft(s, &all, 1, bank, rng));
     return bank ? score(s, bank, 0) : SEER_OK;
   }
-  const seer_schedule *kept[KEPT], *elites[N_ELITE];
+  const seer_schedule *kept[KEPT];
   for (uint32_t i = 0; i < s->n_kept; i++) kept[i] = &s->kept[i];
-  for (uint32_t i = 0; i < s->n_elite; i++) elites[i] = &s->elites[i].schedule;
   const seer_draft_order orders[] = {
       {.kind = SEER_DRAFT_GIVEN, .n = s->n_kept, .from = kept},
       {.kind = SEER_DRAFT_BRED,
-          .n = y->is_one_each ? s->n_elite : y->n_from_elites,
-          .from = elites,
+          .n = y->n_from_elites,
+          .from = elites_of(s),
           .n_from = s->n_elite,
           .has_two_parents = true},
       fresh(s, bank ? y->n_drawn_trained : y->n_drawn_untrained),
@@ -571,19 +573,89 @@ static void keep_formulations(seer_search *s, uint32_t n_before) {
   }
 }
 
+// In a restricted search nothing is bred: it has ranked all that there is.
+static void refine_restricted(seer_search *s, bool is_trained) {
+  if (s->options.strategy->selection == SEER_SELECT_TRUNCATION) {
+    uint32_t n_before = s->pool.n;
+    cut_by_estimate(s, s->options.strategy->n_pool);
+    keep_formulations(s, n_before);
+  }
+  if (is_trained) sort_by_score(s);
+}
+
 // From all drafts to those that are picked from: cut, bred from, scored. bank: trained, or NULL.
 static seer_status refine_pool(seer_search *s, const seer_bank *bank, seer_rng *rng) {
   const seer_search_strategy *y = s->options.strategy;
-  uint32_t n_before = s->pool.n;
-  if (y->is_cut_by_estimate) cut_by_estimate(s, y->n_pool);
-  if (s->is_restricted) keep_formulations(s, n_before);
-  if (bank && s->is_restricted) sort_by_score(s);
-  if (bank) return s->is_restricted ? SEER_OK : evolve(s, bank, rng);
-  if (!y->is_cut_by_estimate) {  // an untrained model scores at random
-    for (uint32_t i = 0; i < s->pool.n; i++) s->pool.at[i].score = (float)seer_rng_f64(rng);
-    sort_by_score(s);
+  if (s->is_restricted) {
+    refine_restricted(s, bank != NULL);
+    return SEER_OK;
   }
+  cut_by_estimate(s, y->n_pool);
+  return bank ? evolve(s, bank, rng) : SEER_OK;
+}
+
+static seer_status propose_by_rank(seer_search *s, const seer_bank *bank, seer_rng *rng, uint32_t n,
+    seer_proposal *out, uint32_t *n_out) {
+  SEER_TRY(fill_pool(s, bank, rng));
+  SEER_TRY(refine_pool(s, bank, rng));
+  find_look_alikes(s, out, *n_out);
+  SEER_TRY(fill_quotas(s, rng, n, out, n_out));
+  pick(s, rng, bank != NULL, n, out, n_out);
+  keep_population(s);
   return SEER_OK;
+}
+
+// ---- proposing by evolution
+
+// Candidates in the order in which they are asked for.
+typedef struct {
+  const seer_candidate *at;
+  uint32_t n, next;
+  seer_origin origin;
+} list;
+
+// The next one that is neither measured nor picked, to the end of what is picked.
+static bool take_next(const seer_search *s, list *from, seer_proposal *out, uint32_t *n_out) {
+  while (from->next < from->n) {
+    const seer_candidate *c = &from->at[from->next++];
+    bool is_new = !seer_table_has(&s->measured, c->hash);
+    for (uint32_t i = 0; i < *n_out && is_new; i++)
+      is_new = !seer_schedule_equal(&out[i].schedule, &c->schedule);
+    if (!is_new) continue;
+    out[(*n_out)++] = (seer_proposal){c->schedule, c->score, c->estimate_s, from->origin};
+    return true;
+  }
+  return false;
+}
+
+// The best of them, and at the end some of the first population (Ansor: PickStatesWithEpsGreedy);
+// where one list is exhausted, the other.
+static seer_status propose_by_evolution(seer_search *s, const seer_bank *bank, seer_rng *rng,
+    uint32_t n, seer_proposal *out, uint32_t *n_out) {
+  const seer_search_strategy *y = s->options.strategy;
+  uint32_t n_wanted = n - *n_out,
+           n_random = (uint32_t)((bank ? y->random_share : y->random_share_untrained) * n_wanted),
+           n_best = BEST_PER_PICK * n_wanted, n_drawn = RANDOM_PER_PICK * n_random;
+  seer_candidate *room = malloc((n_best + n_drawn) * sizeof *room);
+  if (!room) return SEER_FAIL(RESOURCE, "no memory for %u candidates", n_best + n_drawn);
+  seer_draft_space space = space_of(s, bank);
+  const seer_evolution evolution = {.space = &space,
+      .strategy = y,
+      .sketch_weight = weigh_sketches(s),
+      .n_measured = s->n_elite,
+      .measured = elites_of(s)};
+  seer_best best = {.known = &s->measured, .cap = n_best, .at = room};
+  list random = {.at = room + n_best, .origin = SEER_ORIGIN_RANDOM};
+  seer_status status =
+      seer_evolve(&evolution, rng, &s->pool, &s->counts, &best, n_drawn, room + n_best, &random.n);
+  list top = {.at = room, .n = best.n, .origin = bank ? SEER_ORIGIN_MODEL : SEER_ORIGIN_RANDOM};
+  while (!status && *n_out < n) {
+    bool is_random = *n_out >= n - n_random;
+    list *first = is_random ? &random : &top, *second = is_random ? &top : &random;
+    if (!take_next(s, first, out, n_out) && !take_next(s, second, out, n_out)) break;
+  }
+  free(room);
+  return status;
 }
 
 seer_status seer_search_propose(
@@ -594,12 +666,10 @@ seer_status seer_search_propose(
   *out_n = take_queue(s, n, out);
   if (*out_n < n) {
     bool is_trained = bank && seer_bank_is_trained(bank, s->options.task);
-    SEER_TRY(fill_pool(s, is_trained ? bank : NULL, &rng));
-    SEER_TRY(refine_pool(s, is_trained ? bank : NULL, &rng));
-    find_look_alikes(s, out, *out_n);
-    SEER_TRY(fill_quotas(s, &rng, n, out, out_n));
-    pick(s, &rng, is_trained, n, out, out_n);
-    keep_population(s);
+    bool is_by_rank =
+        s->is_restricted || s->options.strategy->selection == SEER_SELECT_TRUNCATION;
+    SEER_TRY((is_by_rank ? propose_by_rank : propose_by_evolution)(
+        s, is_trained ? bank : NULL, &rng, n, out, out_n));
   }
   s->counts.proposed += *out_n;
   return SEER_OK;

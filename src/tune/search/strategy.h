@@ -6,24 +6,38 @@
 
 #include "base/base.h"
 
+typedef enum {
+  // The best by rank: drafts are cut by the analytic estimate, and children join their parents.
+  SEER_SELECT_TRUNCATION,
+  SEER_SELECT_PROPORTIONAL  // Ansor's evolution (evolve.h): no estimate anywhere
+} seer_selection;
+
 typedef struct {
-  // Drafts of a proposal: drawn from sketches, before and after there is a trained model; children
-  // of the best measured schedules, one each where is_one_each.
-  uint32_t n_drawn_untrained, n_drawn_trained, n_from_elites;
-  bool is_one_each;
-  uint32_t n_pool;  // of the drafts, those that go on; cut by the analytic estimate, or not at all
-  bool is_cut_by_estimate;  // and without a model ranked by it; else ranked at random
-  uint32_t n_generations, n_children, n_survivors;  // of the evolution under a trained model
+  seer_selection selection;
+  uint32_t n_elites;  // the best measured schedules, which are remembered, and bred from
+  uint32_t n_generations;  // of the evolution. TRUNCATION: under a trained model
   bool favours_good_sketches;  // by their best times; else each sketch is drawn alike
   double random_share, random_share_untrained;  // of a proposal: picked at random
+
+  // ---- TRUNCATION
+  // Drafts of a proposal: drawn from sketches, before and after there is a trained model; children
+  // of the best measured schedules.
+  uint32_t n_drawn_untrained, n_drawn_trained, n_from_elites;
+  uint32_t n_pool;  // of the drafts, those that go on; cut by the analytic estimate
+  uint32_t n_children, n_survivors;  // of a generation
   // Of a task's first trials each formulation gets this share, whatever the models say; 0: none.
   double formulation_share;
   // Of relative throughput, by which a candidate is worth less each time that the number of known
   // look-alikes doubles; 0: they are not counted (doc/decisions, 31).
   double alike_cost;
+
+  // ---- PROPORTIONAL
+  uint32_t n_population;
+  double measured_share;  // of the population: the best measured ones, which join the samples
+  double mutation_chance;  // of a child; else it is a copy of its parent
 } seer_search_strategy;
 
 extern const seer_search_strategy seer_strategy_seer;
-extern const seer_search_strategy seer_strategy_ansor;  // Ansor's: no estimate anywhere
+extern const seer_search_strategy seer_strategy_ansor;
 
 #endif
