@@ -14,6 +14,8 @@ typedef struct {
   // *out_tolerance is the relative error that it may add (0: as direct).
   const seer_dag *(*make)(
       const seer_dag *dag, const seer_target *target, seer_arena *arena, double *out_tolerance);
+  // The analytic estimate does not tell when it is faster than the others: not without trials.
+  bool needs_trials;
 } seer_formulation;
 
 extern const seer_formulation *const seer_formulation_table[];

@@ -71,8 +71,5 @@ uint32_t seer_search_features(
     const seer_search *search, const seer_schedule *schedule, float *out_rows);
 uint64_t seer_search_packed_bytes(const seer_search *search, const seer_schedule *schedule);
 double seer_search_estimate(const seer_search *search, const seer_schedule *schedule);
-// The best of many drafts by the analytic model alone: the untuned choice.
-SEER_MUST_USE seer_status seer_search_untuned(
-    seer_search *search, uint32_t n_drafts, seer_schedule *out);
 
 #endif

@@ -17,6 +17,7 @@
 #include "tune/record/sound.h"
 #include "tune/select/choose.h"
 #include "tune/select/transfer.h"
+#include "tune/select/untuned.h"
 #include "tune/session_internal.h"
 
 #define DRIFT_PERIOD_S 20.0
@@ -107,8 +108,8 @@ static seer_status add_task(seer_session *s, uint32_t t, double cold_bytes) {
   const seer_task *task = &s->network->task[t];
   seer_session_task *own = &s->task[t];
   s->space = seer_choice_space(s->context);
-  SEER_TRYF(seer_sketch_generate(task->dag, s->target, s->space, s->arena, &own->sketches),
-      "task %u, %s", t, task->name);
+  SEER_TRYF(seer_choice_sketches(s->context, task->dag, s->arena, &own->sketches), "task %u, %s", t,
+      task->name);
   seer_search_options options = {.task = t,
       .sketches = own->sketches,
       .target = s->target,
@@ -117,14 +118,28 @@ static seer_status add_task(seer_session *s, uint32_t t, double cold_bytes) {
       .max_packed_bytes = max_packed_bytes(s, t),
       .n_threads = (uint32_t)seer_context_i64(s->context, SEER_OPT_SEARCH_THREADS)};
   SEER_TRY(seer_search_create(&options, &own->search));
-  SEER_TRY(seer_choose_untuned(s->target, own->sketches, t, options.seed, options.n_threads,
-      &own->untuned, &own->estimate_s));
   seer_task_state *state = &s->state.task[t];
   state->weight = (double)task->weight / s->network->n_set;
   state->flops = task->flops;
   state->bound_s = seer_roofline_task_seconds(task->dag, own->sketches, s->target, cold_bytes);
   if (s->records) {
     SEER_TRY(seer_records_workload(s->records, task->dag, task->key, task->name, &own->workload));
+  }
+  return SEER_OK;
+}
+
+// What -O1 would compile.
+static seer_status choose_untuned(seer_session *s) {
+  uint32_t n = s->network->n_task;
+  seer_untuned_task *asked = SEER_NEW_ARRAY(s->arena, seer_untuned_task, n + 1);
+  for (uint32_t t = 0; t < n; t++)
+    asked[t] = (seer_untuned_task){
+        .task = t, .sketches = s->task[t].sketches, .max_packed_bytes = max_packed_bytes(s, t)};
+  SEER_TRY(seer_untuned_choose(s->target, (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
+      (uint32_t)seer_context_i64(s->context, SEER_OPT_SEARCH_THREADS), asked, n));
+  for (uint32_t t = 0; t < n; t++) {
+    s->task[t].untuned = asked[t].schedule;
+    s->task[t].estimate_s = asked[t].seconds;
   }
   return SEER_OK;
 }
@@ -243,6 +258,7 @@ static seer_status set_up(seer_session *s, const char *model_name) {
     SEER_TRY(add_task(s, t, cold_bytes));
     s->state.task[t].family = s->families.family_of[t];
   }
+  SEER_TRY(choose_untuned(s));
   SEER_TRY(select_tasks(s));
   SEER_TRY(create_bank(s, model));
   SEER_TRY(seer_measure_find(seer_context_str(c, SEER_OPT_MEASURE), &s->measure));

@@ -10,4 +10,5 @@ static const seer_dag *make(
 }
 
 extern const seer_formulation seer_formulation_direct;
-const seer_formulation seer_formulation_direct = {"direct", "the DAG as it is", make};
+const seer_formulation seer_formulation_direct = {
+    .name = "direct", .doc = "the DAG as it is", .make = make};
