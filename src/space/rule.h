@@ -37,6 +37,7 @@ typedef struct {
   const seer_dag *dag;  // shared until a rule rewrites it
   const char *formulation;
   double tolerance;
+  bool needs_trials;
   const char *signature;
   // the list is sorted by it: what is likely to be good without search comes first
   int rank;

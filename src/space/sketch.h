@@ -120,6 +120,7 @@ typedef struct {
   const char *formulation;
   const seer_dag *dag;  // of this sketch
   double tolerance;  // relative, of the formulation
+  bool needs_trials;  // likewise: only measurements may choose it
   uint32_t n_knob;
   seer_knob *knob;
   // stages that may own loops or pass accesses on, readers first
@@ -136,11 +137,16 @@ struct seer_sketch_list {
   const seer_sketch **sketch;
   // What there was no room for: plans of the rules' walk, and plans that others were ranked before.
   uint32_t n_plans_cut, n_sketches_cut;
+  double tolerance;  // no sketch's is larger; 1: whatever formulations there are
 };
 
 // All sketches of all formulations, in a stable order. Never empty for a verified DAG (a simple
 // sketch always exists). Errors: INVALID a DAG without stages.
 SEER_MUST_USE seer_status seer_sketch_generate(const seer_dag *dag, const seer_target *target,
     seer_space_kind space, seer_arena *arena, seer_sketch_list **out_list);
+// Leaves out the sketches of formulations that may add a larger relative error than `tolerance`; 0
+// keeps those alone that add none. What stays keeps its order, and is never nothing: the direct
+// formulation is exact. Schedules name sketches by index: before any is made.
+void seer_sketch_keep_within(seer_sketch_list *list, double tolerance);
 
 #endif

@@ -104,8 +104,8 @@ typedef struct {
   // `meanwhile` (may be NULL) is done in any case.
   seer_status (*measure)(seer_measurer *measurer, const seer_measure_request *requests, uint32_t n,
       seer_meanwhile *meanwhile, seer_measure_result *results);
-  // Is the answer right? Against DAG eval on sampled elements and against the untuned schedule in
-  // full.
+  // Is the answer right? Against DAG eval on sampled elements and in full against the default
+  // schedule of the first sketch, which is of the direct formulation: exact.
   seer_status (*check)(seer_measurer *measurer, const seer_measure_request *request,
       seer_measured_class *out_class, char *message, size_t message_bytes);
   // Contenders (at most SEER_MEASURE_MAX_CONTENDERS) and a baseline take turns, n_pairs times.

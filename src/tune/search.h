@@ -78,10 +78,5 @@ uint32_t seer_search_features(const seer_search *search, const seer_feature_set 
     const seer_schedule *schedule, float *out_rows);
 uint64_t seer_search_packed_bytes(const seer_search *search, const seer_schedule *schedule);
 double seer_search_estimate(const seer_search *search, const seer_schedule *schedule);
-// The best of many drafts by the analytic model alone: the untuned choice. Of a restricted search:
-// the best of those that it is restricted to and that add no error of their own; INVALID where
-// there is none.
-SEER_MUST_USE seer_status seer_search_untuned(
-    seer_search *search, uint32_t n_drafts, seer_schedule *out);
 
 #endif

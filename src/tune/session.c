@@ -17,6 +17,7 @@
 #include "tune/record/sound.h"
 #include "tune/select/choose.h"
 #include "tune/select/transfer.h"
+#include "tune/select/untuned.h"
 #include "tune/session_internal.h"
 
 #define DRIFT_PERIOD_S 20.0
@@ -107,8 +108,8 @@ static seer_status add_task(seer_session *s, uint32_t t, double cold_bytes) {
   const seer_task *task = &s->network->task[t];
   seer_session_task *own = &s->task[t];
   s->space = seer_choice_space(s->context);
-  SEER_TRYF(seer_sketch_generate(task->dag, s->target, s->space, s->arena, &own->sketches),
-      "task %u, %s", t, task->name);
+  SEER_TRYF(seer_choice_sketches(s->context, task->dag, s->arena, &own->sketches), "task %u, %s", t,
+      task->name);
   seer_search_options options = {.task = t,
       .sketches = own->sketches,
       .target = s->target,
@@ -127,21 +128,40 @@ static seer_status add_task(seer_session *s, uint32_t t, double cold_bytes) {
   return SEER_OK;
 }
 
-// Of a measurer that knows some schedules only, the best of those; their search is for no others.
-static seer_status choose_untuned(seer_session *s, uint32_t t) {
+// Of a measurer that knows some schedules only: the best of those by the estimate. The task's search
+// is for no others.
+static seer_status choose_of_pool(seer_session *s, uint32_t t) {
   seer_session_task *own = &s->task[t];
   const seer_schedule *pool;
   uint32_t n;
-  if (!s->measure->pool) {
-    return seer_choose_untuned(s->target, own->sketches, t,
-        (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
-        (uint32_t)seer_context_i64(s->context, SEER_OPT_SEARCH_THREADS), &own->untuned,
-        &own->estimate_s);
-  }
   SEER_TRY(s->measure->pool(s->measurer, t, &pool, &n));
   SEER_TRY(seer_search_restrict(own->search, pool, n));
-  SEER_TRY(seer_search_untuned(own->search, n, &own->untuned));
-  own->estimate_s = seer_search_estimate(own->search, &own->untuned);
+  own->estimate_s = INFINITY;
+  for (uint32_t i = 0; i < n; i++) {
+    if (own->sketches->sketch[pool[i].sketch]->needs_trials) continue;
+    double estimate_s = seer_search_estimate(own->search, &pool[i]);
+    if (estimate_s >= own->estimate_s) continue;
+    own->untuned = pool[i];
+    own->estimate_s = estimate_s;
+  }
+  if (!isfinite(own->estimate_s))
+    return SEER_FAIL(INVALID, "none of the %u schedules to search can be the untuned one", n);
+  return SEER_OK;
+}
+
+// What -O1 would compile.
+static seer_status choose_untuned(seer_session *s) {
+  uint32_t n = s->network->n_task;
+  seer_untuned_task *asked = SEER_NEW_ARRAY(s->arena, seer_untuned_task, n + 1);
+  for (uint32_t t = 0; t < n; t++)
+    asked[t] = (seer_untuned_task){
+        .task = t, .sketches = s->task[t].sketches, .max_packed_bytes = max_packed_bytes(s, t)};
+  SEER_TRY(seer_untuned_choose(s->target, (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
+      (uint32_t)seer_context_i64(s->context, SEER_OPT_SEARCH_THREADS), asked, n));
+  for (uint32_t t = 0; t < n; t++) {
+    s->task[t].untuned = asked[t].schedule;
+    s->task[t].estimate_s = asked[t].seconds;
+  }
   return SEER_OK;
 }
 
@@ -154,8 +174,10 @@ static seer_status open_measurer(seer_session *s, uint64_t weight_bytes) {
     const seer_task *task = &s->network->task[t];
     seer_measure_task own = {t, task->dag, s->task[t].sketches, s->space, weight_bytes};
     SEER_TRYF(s->measure->add_task(s->measurer, &own), "task %u, %s", t, task->name);
-    SEER_TRYF(choose_untuned(s, t), "task %u, %s", t, task->name);
   }
+  if (!s->measure->pool) return choose_untuned(s);
+  for (uint32_t t = 0; t < s->network->n_task; t++)
+    SEER_TRYF(choose_of_pool(s, t), "task %u, %s", t, s->network->task[t].name);
   return SEER_OK;
 }
 

@@ -56,6 +56,7 @@ seer_status seer_build_lower(const seer_context *context, const seer_network *ne
     // Same task, other literals: its own sketches, which are the same but for those.
     seer_sketch_list *own = NULL;
     SEER_TRY(seer_sketch_generate(step->dag, target, list->space, arena, &own));
+    seer_sketch_keep_within(own, list->tolerance);
     SEER_ASSERT(own->n == list->n &&
             same_knobs(own->sketch[schedule.sketch], list->sketch[schedule.sketch]),
         "%s: sketch %u of %u, task has %u", step->name, schedule.sketch, own->n, list->n);

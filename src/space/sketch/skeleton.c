@@ -390,6 +390,7 @@ seer_sketch *seer_skeleton_build(
   sketch->formulation = plan->formulation;
   sketch->dag = plan->dag;
   sketch->tolerance = plan->tolerance;
+  sketch->needs_trials = plan->needs_trials;
   const seer_dag *dag = plan->dag;
   for (uint32_t s = 0; s < dag->n_stage; s++) {
     seer_sketch_stage *stage = &sketch->stage[s];

@@ -43,6 +43,7 @@ static void start_plan(
   *plan = (seer_plan){.dag = dag,
       .formulation = formulation->name,
       .tolerance = tolerance,
+      .needs_trials = formulation->needs_trials,
       .signature = formulation->name,
       .cursor = dag->n_stage};
   for (uint32_t s = 0; s < dag->n_stage; s++) {
@@ -121,8 +122,24 @@ seer_status seer_sketch_generate(const seer_dag *dag, const seer_target *target,
   }
   SEER_ASSERT(list.n > 0, "dag %s: no sketch, %u stages", dag->name, dag->n_stage);
   seer_sketch_list *made = SEER_NEW(arena, seer_sketch_list);
-  *made =
-      (seer_sketch_list){dag, target, space, (uint32_t)list.n, list.item, run->n_cut, list.n_cut};
+  *made = (seer_sketch_list){.dag = dag,
+      .target = target,
+      .space = space,
+      .n = (uint32_t)list.n,
+      .sketch = list.item,
+      .n_plans_cut = run->n_cut,
+      .n_sketches_cut = list.n_cut,
+      .tolerance = 1};
   *out_list = made;
   return SEER_OK;
+}
+
+void seer_sketch_keep_within(seer_sketch_list *list, double tolerance) {
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < list->n; k++)
+    if (list->sketch[k]->tolerance <= tolerance) list->sketch[n++] = list->sketch[k];
+  SEER_ASSERT(
+      n > 0, "dag %s: none of %u sketches is within %g", list->dag->name, list->n, tolerance);
+  list->n = n;
+  list->tolerance = tolerance;
 }

@@ -646,8 +646,8 @@ static seer_status local_open(const seer_context *context, const seer_target *ta
 static seer_status local_add_task(seer_measurer *m, const seer_measure_task *task) {
   m->task = SEER_GROW(m->arena, local_task, m->task, m->n_task, &m->cap_task);
   seer_map_set(m->by_id, task->id, m->n_task);
-  seer_message_task message = {
-      task->id, task->space, task->network_weight_bytes, seer_dag_print(task->dag, m->arena)};
+  seer_message_task message = {task->id, task->space, task->sketches->tolerance,
+      task->network_weight_bytes, seer_dag_print(task->dag, m->arena)};
   m->task[m->n_task++] = (local_task){*task, message};
   return SEER_OK;
 }

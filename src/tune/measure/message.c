@@ -138,6 +138,7 @@ static seer_measured_class get_class(reader *r, char message[SEER_MEASURE_MESSAG
 void seer_message_put_task(seer_text *out, const seer_message_task *message) {
   seer_wire_put_u32(out, message->id);
   seer_wire_put_u32(out, (uint32_t)message->space);
+  seer_wire_put_f64(out, message->tolerance);
   seer_wire_put_u64(out, message->network_weight_bytes);
   seer_wire_put_bytes(out, message->dag, strlen(message->dag));
 }
@@ -147,6 +148,7 @@ seer_status seer_message_get_task(
   reader r = begin(payload, n_bytes);
   out->id = seer_wire_get_u32(&r);
   out->space = (seer_space_kind)seer_wire_get_max(&r, SEER_SPACE_ANSOR, "the space");
+  out->tolerance = seer_wire_get_share(&r, "the tolerance");
   out->network_weight_bytes = seer_wire_get_u64(&r);
   out->dag = seer_wire_get_text(&r, SEER_WIRE_MAX_BYTES, "the DAG", arena);
   return seer_wire_end(&r, "a task");

@@ -21,6 +21,7 @@ typedef struct {
 typedef struct {
   uint32_t id;
   seer_space_kind space;
+  double tolerance;  // of the list of sketches
   // of the network's packed weights: timed cold above the last-level cache
   uint64_t network_weight_bytes;
   const char *dag;  // text form

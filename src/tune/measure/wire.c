@@ -127,6 +127,13 @@ uint32_t seer_wire_get_max(seer_wire_reader *reader, uint32_t max, const char *w
   return 0;
 }
 
+double seer_wire_get_share(seer_wire_reader *reader, const char *what) {
+  double value = seer_wire_get_seconds(reader, what);
+  if (value <= 1) return value;
+  seer_wire_refuse(reader, what);
+  return 0;
+}
+
 double seer_wire_get_seconds(seer_wire_reader *reader, const char *what) {
   uint64_t bits = seer_wire_get_u64(reader);
   double value;

@@ -68,6 +68,7 @@ uint64_t seer_wire_get_u64(seer_wire_reader *reader);
 // At most `max`; `what` is named if it is more.
 uint32_t seer_wire_get_max(seer_wire_reader *reader, uint32_t max, const char *what);
 double seer_wire_get_seconds(seer_wire_reader *reader, const char *what);  // finite, not negative
+double seer_wire_get_share(seer_wire_reader *reader, const char *what);  // 0 to 1
 // Borrowed from the payload; of at most max_bytes.
 const void *seer_wire_get_bytes(
     seer_wire_reader *reader, size_t max_bytes, const char *what, size_t *out_n);

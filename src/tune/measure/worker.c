@@ -37,8 +37,10 @@ typedef struct {
 static seer_status make_task(
     worker *w, const seer_message_task *message, seer_worker_task_state *task) {
   SEER_TRY(seer_dag_parse("task", message->dag, strlen(message->dag), w->tasks_arena, &task->dag));
-  return seer_sketch_generate(
-      task->dag, seer_context_target(w->context), message->space, w->tasks_arena, &task->sketches);
+  SEER_TRY(seer_sketch_generate(
+      task->dag, seer_context_target(w->context), message->space, w->tasks_arena, &task->sketches));
+  seer_sketch_keep_within(task->sketches, message->tolerance);
+  return SEER_OK;
 }
 
 // A task that cannot be read is kept with the reason, which answers what is asked about it.

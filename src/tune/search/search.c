@@ -28,10 +28,6 @@
 // Drafts estimated slower than the best by this factor are not scored by the model.
 #define ANALYTIC_SLACK 6.0
 #define NEW_TRIES 8  // draws for a random candidate without known look-alikes
-// Of the choice without trials.
-#define AT_ONCE 512  // drafts
-#define CLIMBERS 128
-#define CLIMBS 4
 
 // Look-alikes: schedules with the same estimate, to the last bit. They differ in what hardly
 // matters: the order of two reductions, a loop of one iteration that stands elsewhere, what is
@@ -99,15 +95,14 @@ static void number_formulations(seer_search *s) {
 static uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 // That the pool may have to hold: of a proposal first drafts, then what is bred from those that
-// went on and what formulations ask for; of the choice without trials what is drafted at once.
+// went on and what formulations ask for.
 static uint32_t most_candidates(const seer_search *s) {
   const seer_search_strategy *y = s->options.strategy;
   uint32_t n_first = KEPT + y->n_from_elites + larger(y->n_drawn_untrained, y->n_drawn_trained);
   uint32_t n_on = larger(y->n_pool, y->n_survivors);
   uint32_t n_bred = n_on + y->n_children + FORMULATION_DRAFTS * s->n_formulation;
-  uint32_t n_untried = larger(s->options.sketches->n, CLIMBERS) + AT_ONCE;
   uint32_t n_evolved = y->selection == SEER_SELECT_PROPORTIONAL ? seer_evolve_room(y) : 0;
-  return larger(larger(n_first, n_bred), larger(n_untried, n_evolved));
+  return larger(larger(n_first, n_bred), n_evolved);
 }
 
 seer_status seer_search_create(const seer_search_options *options, seer_search **out_search) {
@@ -666,81 +661,10 @@ seer_status seer_search_propose(
   *out_n = take_queue(s, n, out);
   if (*out_n < n) {
     bool is_trained = bank && seer_bank_is_trained(bank, s->options.task);
-    bool is_by_rank =
-        s->is_restricted || s->options.strategy->selection == SEER_SELECT_TRUNCATION;
+    bool is_by_rank = s->is_restricted || s->options.strategy->selection == SEER_SELECT_TRUNCATION;
     SEER_TRY((is_by_rank ? propose_by_rank : propose_by_evolution)(
         s, is_trained ? bank : NULL, &rng, n, out, out_n));
   }
   s->counts.proposed += *out_n;
-  return SEER_OK;
-}
-
-// What adds an error of its own (Winograd) is for measurements to choose, and for checks to see:
-// the schedule without trials is also the reference that winners are compared with.
-static void keep_exact(seer_search *s) {
-  uint32_t n = 0;
-  for (uint32_t k = 0; k < s->pool.n; k++) {
-    const seer_sketch *sketch = s->options.sketches->sketch[s->pool.at[k].schedule.sketch];
-    if (sketch->tolerance == 0) s->pool.at[n++] = s->pool.at[k];
-  }
-  s->pool.n = n;
-}
-
-// The default of each sketch, and the first drafts.
-static seer_status fill_with_defaults(seer_search *s, uint32_t n_fresh, seer_rng *rng) {
-  uint32_t n = s->options.sketches->n;
-  seer_schedule *defaults = malloc(n * sizeof *defaults);
-  if (!defaults) return SEER_FAIL(RESOURCE, "no memory for %u schedules", n);
-  for (uint32_t k = 0; k < n; k++) {
-    seer_schedule_default(s->options.sketches, k, &defaults[k]);
-    s->from[k] = &defaults[k];
-  }
-  seer_draft_order orders[] = {
-      {.kind = SEER_DRAFT_GIVEN, .n = n, .from = s->from}, fresh(s, n_fresh)};
-  seer_status status = draft(s, orders, SEER_COUNT_OF(orders), NULL, rng);
-  free(defaults);
-  return status;
-}
-
-static seer_status untuned_of_those(seer_search *s, seer_rng *rng, seer_schedule *out) {
-  seer_draft_order all = those_open(s);
-  SEER_TRY(draft(s, &all, 1, NULL, rng));
-  keep_exact(s);
-  cut_by_estimate(s, 1);
-  if (s->pool.n == 0)
-    return SEER_FAIL(
-        INVALID, "none of the %u schedules to search can be the untuned one", s->n_only);
-  *out = s->pool.at[0].schedule;
-  return SEER_OK;
-}
-
-seer_status seer_search_untuned(seer_search *s, uint32_t n_drafts, seer_schedule *out) {
-  seer_draft_pool_clear(&s->pool);
-  seer_rng rng;
-  seer_rng_init_stream(&rng, s->options.seed + s->options.task, UINT64_MAX);
-  if (s->is_restricted) return untuned_of_those(s, &rng, out);
-  uint32_t n_fresh = n_drafts < AT_ONCE ? n_drafts : AT_ONCE;
-  SEER_TRY(fill_with_defaults(s, n_fresh, &rng));
-  for (uint32_t left = n_drafts - n_fresh; left > 0;) {  // what the pool cannot hold at once
-    uint32_t n = left < n_fresh ? left : n_fresh;
-    keep_exact(s);
-    cut_by_estimate(s, CLIMBERS);
-    seer_draft_order order = fresh(s, n);
-    SEER_TRY(draft(s, &order, 1, NULL, &rng));
-    left -= n;
-  }
-  for (int g = 0; g < CLIMBS; g++) {  // climb by the estimate
-    keep_exact(s);
-    cut_by_estimate(s, CLIMBERS);
-    seer_draft_order order = children(s, n_fresh / 4, s->pool.n, false);
-    SEER_TRY(draft(s, &order, 1, NULL, &rng));
-  }
-  keep_exact(s);
-  cut_by_estimate(s, 1);
-  if (s->pool.n) {
-    *out = s->pool.at[0].schedule;
-  } else {
-    seer_schedule_default(s->options.sketches, 0, out);
-  }
   return SEER_OK;
 }

@@ -5,29 +5,21 @@
 #include <string.h>
 
 #include "tune/record/sound.h"
-#include "tune/search.h"
 #include "tune/select/share.h"
 #include "tune/select/transfer.h"
+#include "tune/select/untuned.h"
 
-#define DRAFTS 400
 #define RANDOM_TRIES 200
 #define SMALL_BYTES 65536
 
 seer_status seer_choose_untuned(const seer_target *target, const seer_sketch_list *sketches,
     uint32_t task, uint64_t seed, uint32_t n_threads, seer_schedule *out_schedule,
     double *out_seconds) {
-  seer_search_options options = {.task = task,
-      .sketches = sketches,
-      .target = target,
-      .strategy = &seer_strategy_seer,
-      .seed = seed,
-      .n_threads = n_threads};
-  seer_search *search;
-  SEER_TRY(seer_search_create(&options, &search));
-  seer_status status = seer_search_untuned(search, DRAFTS, out_schedule);
-  if (!status) *out_seconds = seer_search_estimate(search, out_schedule);
-  seer_search_destroy(search);
-  return status;
+  seer_untuned_task one = {.task = task, .sketches = sketches};
+  SEER_TRY(seer_untuned_choose(target, seed, n_threads, &one, 1));
+  *out_schedule = one.schedule;
+  *out_seconds = one.seconds;
+  return SEER_OK;
 }
 
 uint64_t seer_choose_max_packed_bytes(double max_weights, const seer_dag *dag) {
@@ -50,7 +42,7 @@ typedef struct {
   int64_t target_id;
   seer_arena *arena;
   seer_space_kind space;
-  double max_weights;  // of what comes from records
+  double max_weights;
   uint64_t seed;
   uint32_t n_threads;  // of an untuned search
   bool is_random;  // schedules drawn by `draw`
@@ -169,26 +161,53 @@ static seer_status draw_schedule(const chooser *c, const seer_task *task, seer_c
   return SEER_FAIL(INTERNAL, "no valid schedule in %d draws", RANDOM_TRIES);
 }
 
-static seer_status choose_task(chooser *c, const seer_task *task, int64_t opt_level,
-    seer_choice *choice, seer_choose_counts *counts) {
-  SEER_TRY(seer_sketch_generate(
-      task->dag, c->target, c->space, c->arena, (seer_sketch_list **)&choice->sketches));
+// *out_is_done: nothing is asked of the untuned search.
+static seer_status choose_known(chooser *c, const seer_task *task, int64_t opt_level,
+    seer_choice *choice, seer_choose_counts *counts, bool *out_is_done) {
+  seer_sketch_list *sketches;
+  SEER_TRY(seer_choice_sketches(c->context, task->dag, c->arena, &sketches));
+  choice->sketches = sketches;
+  *out_is_done = c->is_random;
   if (c->is_random) {
     counts->n_untuned++;
     return draw_schedule(c, task, choice);
   }
-  bool is_found = false;
-  if (c->records && opt_level >= 2) SEER_TRY(from_record(c, task, choice, &is_found));
-  counts->n_record += is_found;
-  if (is_found) return SEER_OK;
-  double seconds;
-  SEER_TRY(seer_choose_untuned(
-      c->target, choice->sketches, task->id, c->seed, c->n_threads, &choice->schedule, &seconds));
+  if (c->records && opt_level >= 2) SEER_TRY(from_record(c, task, choice, out_is_done));
+  counts->n_record += *out_is_done;
+  return SEER_OK;
+}
+
+static seer_status take_untuned(chooser *c, const seer_task *task, const seer_untuned_task *untuned,
+    int64_t opt_level, seer_choice *choice, seer_choose_counts *counts) {
+  choice->schedule = untuned->schedule;
   choice->origin = SEER_ORIGIN_UNTUNED;
-  bool was = true;
+  bool was = true, is_found = false;
   if (c->records && opt_level >= 2) SEER_TRY(ask_records(c, task, choice, &was));
-  if (!was && opt_level >= 3) SEER_TRY(from_transfer(c, task, seconds, choice, &is_found));
+  if (!was && opt_level >= 3) SEER_TRY(from_transfer(c, task, untuned->seconds, choice, &is_found));
   *(is_found ? &counts->n_sibling : &counts->n_untuned) += 1;
+  return SEER_OK;
+}
+
+static seer_status choose_tasks(chooser *c, const seer_network *network, int64_t opt_level,
+    seer_choice *choices, seer_choose_counts *counts) {
+  seer_untuned_task *asked = SEER_NEW_ARRAY(c->arena, seer_untuned_task, network->n_task + 1);
+  uint32_t n = 0;
+  for (uint32_t t = 0; t < network->n_task; t++) {
+    const seer_task *task = &network->task[t];
+    bool is_done;
+    SEER_TRYF(choose_known(c, task, opt_level, &choices[t], counts, &is_done), "task %u, %s", t,
+        task->name);
+    if (is_done) continue;
+    asked[n++] = (seer_untuned_task){.task = t,
+        .sketches = choices[t].sketches,
+        .max_packed_bytes = seer_choose_max_packed_bytes(c->max_weights, task->dag)};
+  }
+  SEER_TRY(seer_untuned_choose(c->target, c->seed, c->n_threads, asked, n));
+  for (uint32_t k = 0; k < n; k++) {
+    uint32_t t = asked[k].task;
+    SEER_TRYF(take_untuned(c, &network->task[t], &asked[k], opt_level, &choices[t], counts),
+        "task %u, %s", t, network->task[t].name);
+  }
   return SEER_OK;
 }
 
@@ -306,6 +325,7 @@ seer_status seer_choose(const seer_context *context, const seer_network *network
       .records = records,
       .arena = arena,
       .space = seer_choice_space(context),
+      .max_weights = seer_context_f64(context, SEER_OPT_MAX_WEIGHTS),
       .seed = (uint64_t)seer_context_i64(context, SEER_OPT_SEED),
       .n_threads = (uint32_t)seer_context_i64(context, SEER_OPT_SEARCH_THREADS),
       .is_random = seer_context_is_set(context, SEER_OPT_RANDOM_SCHEDULES)};
@@ -315,13 +335,9 @@ seer_status seer_choose(const seer_context *context, const seer_network *network
     uint32_t n;
     SEER_TRY(seer_records_find_targets(records, c.target, ids, &n));
     c.target_id = ids[0];
-    c.max_weights = seer_context_f64(context, SEER_OPT_MAX_WEIGHTS);
   }
   seer_choice *choices = SEER_NEW_ARRAY(arena, seer_choice, network->n_task + 1);
-  for (uint32_t t = 0; t < network->n_task; t++) {
-    SEER_TRYF(choose_task(&c, &network->task[t], opt_level, &choices[t], out_counts), "task %u, %s",
-        t, network->task[t].name);
-  }
+  SEER_TRY(choose_tasks(&c, network, opt_level, choices, out_counts));
   *out_choices = choices;
   if (c.is_random) return SEER_OK;
   form_finder finder = {.c = &c, .network = network};

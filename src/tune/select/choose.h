@@ -1,6 +1,6 @@
 // choose.h - which schedule each task is compiled with, without measuring anything.
 //   -O0  untiled code, for checking
-//   -O1  the best of many drafts by the analytic model: zero trials
+//   -O1  the best of 20,000 drafts by the analytic model (untuned.h): zero trials
 //   -O2  the winner of exactly this task on this target (record.h), else -O1
 //   -O3  and, where there is none and the task was not measured on this target (else its tuning has
 //        ended with the untuned one): what was heard of this task and target from elsewhere, records
@@ -44,8 +44,8 @@ uint64_t seer_choose_max_packed_bytes(double max_weights, const seer_dag *dag);
 // What can be said of a schedule without building it.
 seer_estimate seer_choose_estimate(
     const seer_target *target, const seer_sketch_list *sketches, const seer_schedule *schedule);
-// The untuned choice for one task, on n_threads (0: as many as this process may use); the
-// session's is the same.
+// The untuned choice for one task, on n_threads (0: as many as this process may use); -O1's and the
+// session's where its packed weights are within --max-weights.
 SEER_MUST_USE seer_status seer_choose_untuned(const seer_target *target,
     const seer_sketch_list *sketches, uint32_t task, uint64_t seed, uint32_t n_threads,
     seer_schedule *out_schedule, double *out_seconds);

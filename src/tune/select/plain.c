@@ -52,6 +52,20 @@ seer_space_kind seer_choice_space(const seer_context *context) {
   return is_ansor ? SEER_SPACE_ANSOR : SEER_SPACE_FULL;
 }
 
+static double most_error(const seer_context *context) {
+  bool is_strict = seer_context_bool(context, SEER_OPT_STRICT_MATH);
+  return is_strict ? 0 : seer_context_f64(context, SEER_OPT_TOLERANCE);
+}
+
+seer_status seer_choice_sketches(const seer_context *context, const seer_dag *dag,
+    seer_arena *arena, seer_sketch_list **out_list) {
+  double tolerance = most_error(context);
+  SEER_TRY(seer_sketch_generate(
+      dag, seer_context_target(context), seer_choice_space(context), arena, out_list));
+  seer_sketch_keep_within(*out_list, tolerance);
+  return SEER_OK;
+}
+
 seer_status seer_plain_choices(const seer_context *context, const seer_network *network,
     seer_arena *arena, seer_choice **out_choices) {
   seer_choice *choices = SEER_NEW_ARRAY(arena, seer_choice, network->n_task + 1);

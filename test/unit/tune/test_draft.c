@@ -47,10 +47,6 @@ static void proposals_do_not_depend_on_threads(void **state) {
         .n_threads = thread_counts[t]};
     seer_search *search;
     must(seer_search_create(&options, &search));
-    seer_schedule untuned, untuned_of_one;
-    must(seer_search_untuned(search, 400, &untuned));
-    if (t == 0) untuned_of_one = untuned;
-    assert_true(seer_schedule_equal(&untuned, &untuned_of_one));
     for (int round = 0; round < ROUNDS; round++) {
       seer_proposal p[ROUND];
       uint32_t n;

@@ -183,7 +183,7 @@ static void measured_ones_join_and_breed(void **state) {
 static void learn(world *w, seer_search *search, const seer_proposal *p) {
   const seer_feature_set *features = seer_bank_features(w->bank);
   float *rows =
-      SEER_NEW_ARRAY(w->arena, float, (size_t)SEER_NEST_MAX_STATEMENTS *features->n_column);
+      SEER_NEW_ARRAY(w->arena, float, (size_t)SEER_NEST_MAX_STATEMENTS * features->n_column);
   seer_sample sample = {.rows = rows,
       .seconds = 2 * p->estimate_s,
       .n_row = seer_search_features(search, features, &p->schedule, rows)};

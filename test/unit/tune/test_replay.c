@@ -13,6 +13,7 @@
 #include "models/models.h"
 #include "support/test.h"
 #include "support/test_target.h"
+#include "tune/select/choose.h"
 #include "tune/session.h"
 #include "tune/study/regret.h"
 #include "tune/study/times.h"
@@ -90,6 +91,14 @@ static const char *tune(world *w, const char *policy, const char *trials, bool i
     seer_times_pool_make(task, choices[t].sketches, w->arena, &r->pool[t]);
     if (r->pool[t].n < 50) fail_msg("%u schedules are left: %s", r->pool[t].n, r->pool[t].why);
     assert_non_null(seer_times_pool_find(&r->pool[t], &choices[t].schedule));
+    const seer_target *target = seer_context_target(w->context);
+    const seer_sketch_list *sketches = choices[t].sketches;
+    double least_s = seer_choose_estimate(target, sketches, &choices[t].schedule).seconds;
+    for (uint32_t i = 0; i < r->pool[t].n; i++) {
+      const seer_schedule *one = &r->pool[t].schedule[i];
+      assert_true(sketches->sketch[one->sketch]->needs_trials ||
+          seer_choose_estimate(target, sketches, one).seconds >= least_s);
+    }
   }
   seer_session_listen(session, on_event, r);
   must(seer_session_run(session));

@@ -119,31 +119,6 @@ static void what_is_queued_from_outside_is_rejected(void **state) {
   close_world(&w);
 }
 
-static void the_untuned_one_is_exact_and_of_the_pool(void **state) {
-  (void)state;
-  for (uint32_t m = 0; m < TEST_TARGETS; m++) {
-    world w;
-    open_world(&w, test_target_names[m], &seer_strategy_seer, true);
-    seer_schedule untuned;
-    must(seer_search_untuned(w.search, 1000, &untuned));
-    double least_s = seer_search_estimate(w.search, &untuned);
-    assert_true(index_of(&w, &untuned) < POOL && is_exact(&w, &untuned));
-    for (uint32_t i = 0; i < POOL; i++) {
-      if (is_exact(&w, &w.pool[i]))
-        assert_true(seer_search_estimate(w.search, &w.pool[i]) >= least_s);
-    }
-    close_world(&w);
-  }
-  world w;  // Winograd's only
-  open_world(&w, "server", &seer_strategy_seer, false);
-  seer_schedule untuned;
-  seer_status status = seer_search_untuned(w.search, 1000, &untuned);
-  assert_non_null(status);
-  assert_non_null(strstr(seer_status_message(status), "none of the 90"));
-  seer_status_free(status);
-  close_world(&w);
-}
-
 // The estimate would cut all of a formulation off; its quota is met all the same.
 static void formulations_keep_their_share(void **state) {
   (void)state;
@@ -160,7 +135,6 @@ static void formulations_keep_their_share(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(all_of_a_pool_and_nothing_else),
       cmocka_unit_test(what_is_queued_from_outside_is_rejected),
-      cmocka_unit_test(the_untuned_one_is_exact_and_of_the_pool),
       cmocka_unit_test(formulations_keep_their_share)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
