@@ -128,8 +128,8 @@ static seer_status add_task(seer_session *s, uint32_t t, double cold_bytes) {
   return SEER_OK;
 }
 
-// Of a measurer that knows some schedules only: the best of those by the estimate. The task's search
-// is for no others.
+// Of a measurer that knows some schedules only: the best of those by the estimate. The task's
+// search is for no others.
 static seer_status choose_of_pool(seer_session *s, uint32_t t) {
   seer_session_task *own = &s->task[t];
   const seer_schedule *pool;

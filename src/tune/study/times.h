@@ -1,6 +1,6 @@
 // times.h - a table of measured times: of each of some tasks, thousands of schedules with the
 // median of several visits, made once on a quiet machine (collect.h). What answers from it
-// (measure/replay.c) does so at once and without noise, so that searches can be judged by what is
+// (replay.c) does so at once and without noise, so that searches can be judged by what is
 // known of the whole pool.
 //
 // The file: JSON lines, compressed as gzip does it (doc/study.md). Line 1 says format, target and
