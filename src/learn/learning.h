@@ -1,6 +1,6 @@
 // learning.h - how cost models are fitted, and on what: settings that a policy chooses
 // (tune/scheduler.h) and a bank carries (bank.h), as a table. Doc of each published number:
-// doc/fidelity-learning.md. All are constant.
+// doc/fidelity.md. All are constant.
 #ifndef SEER_LEARN_LEARNING_H
 #define SEER_LEARN_LEARNING_H
 
