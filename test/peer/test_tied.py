@@ -65,7 +65,7 @@ def several_sets():
     model = language_model("node", "n")
     path = os.path.join(tmp.name, "sets.onnx")
     onnx.save(model, path)
-    n, folder = weight_bytes(path, "-O1", "--input-shapes", "ids:1x2", "--input-shapes", "ids:1x7")
+    n, folder = weight_bytes(path, "-O1", "--share-weights", "1000", "--input-shapes", "ids:1x2", "--input-shapes", "ids:1x7")
     assert n < 1.2 * TABLE, f"{n} bytes"
     for tokens in (2, 7):
         feeds = random_feeds(model, tokens, {"ids": [1, tokens]})
