@@ -93,7 +93,8 @@ static seer_status make_network(const seer_times *times, const char *name, seer_
   for (uint32_t t = 0; t < times->n_task; t++) {
     const seer_times_task *task = &times->task[t];
     uint32_t count = count_in(task, name), id = network->n_task;
-    if (count == 0) continue;
+    // A collection that was stopped early has tasks without times.
+    if (count == 0 || task->n_time == 0) continue;
     if (id > 0 && task->space != space)
       return SEER_FAIL(INVALID, "network %s has tasks of two spaces in the table", name);
     space = task->space;

@@ -239,6 +239,9 @@ static void regret_falls_to_nothing(void **state) {
   assert_true(one.regret[SEER_REGRET_BUDGETS - 1] == 0);  // all of the table
   assert_true(one.n_rounds > 0 && fabs(one.rank_correlation) <= 1);
   refuses(seer_regret_measure(w.context, &w.times, TABLE, "vgg", "seer", "", 1, &one), "vgg");
+  w.times.task[0].n_time = 0;  // of a collection that was stopped early
+  must(seer_regret_measure(w.context, &w.times, TABLE, "mlp", "round-robin", "", 1, &two));
+  assert_int_equal(two.n_task, 2);
   close_world(&w);
   seer_arena_destroy(arena);
 }
