@@ -231,13 +231,9 @@ static void one_round(bench *b, seer_search *search, seer_bank *bank) {
           b->runner, &b->task, &kernel, best_s, &(seer_timing){.least_s = 0.004}, &result));
     result.seconds /= slow;
     seer_search_report(search, &proposals[i].schedule, result.seconds, !result.is_raced_out);
-    const seer_feature_set *features = seer_bank_features(bank);
-    float *rows =
-        SEER_NEW_ARRAY(arena, float, (size_t)SEER_NEST_MAX_STATEMENTS *features->n_column);
-    seer_sample sample = {
-        .rows = rows, .seconds = result.seconds, .is_raced_out = result.is_raced_out};
-    sample.estimate_s = seer_search_estimate(search, &proposals[i].schedule);
-    sample.n_row = seer_search_features(search, features, &proposals[i].schedule, rows);
+    seer_sample sample = seer_search_sample(
+        search, seer_bank_features(bank), &proposals[i].schedule, result.seconds, arena);
+    sample.is_raced_out = result.is_raced_out;
     die(seer_bank_add(bank, &sample, 1));
     b->n++;
     seer_arena_destroy(arena);

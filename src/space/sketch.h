@@ -148,5 +148,7 @@ SEER_MUST_USE seer_status seer_sketch_generate(const seer_dag *dag, const seer_t
 // keeps those alone that add none. What stays keeps its order, and is never nothing: the direct
 // formulation is exact. Schedules name sketches by index: before any is made.
 void seer_sketch_keep_within(seer_sketch_list *list, double tolerance);
+// Numbers formulations in the order in which the list has them: out[k] of sketch k. How many.
+uint32_t seer_sketch_formulations(const seer_sketch_list *list, uint32_t *out);
 
 #endif

@@ -31,14 +31,9 @@ seer_status seer_session_learn(
   seer_search_report(search, schedule, seconds, is_full);
   s->state.task[t].n_trial++;
   seer_session_refresh_best(s, t);
-  const seer_feature_set *features = seer_bank_features(s->bank);
-  float *rows = SEER_NEW_ARRAY(s->round, float, SEER_NEST_MAX_STATEMENTS * features->n_column);
-  seer_sample sample = {.task = t,
-      .rows = rows,
-      .seconds = seconds,
-      .estimate_s = seer_search_estimate(search, schedule),
-      .is_raced_out = !is_full};
-  sample.n_row = seer_search_features(search, features, schedule, rows);
+  seer_sample sample =
+      seer_search_sample(search, seer_bank_features(s->bank), schedule, seconds, s->round);
+  sample.is_raced_out = !is_full;
   return seer_bank_add(s->bank, &sample, 1);
 }
 
@@ -46,24 +41,20 @@ seer_status seer_session_score(seer_session *s, uint32_t t, const seer_schedule 
     uint32_t n, float *out_scores, bool *out_is_trained) {
   *out_is_trained = seer_bank_is_trained(s->bank, t);
   if (!*out_is_trained) return SEER_OK;
-  seer_search *search = s->task[t].search;
-  seer_arena *arena = seer_arena_create("scores");
-  const seer_feature_set *features = seer_bank_features(s->bank);
-  size_t most = (size_t)SEER_NEST_MAX_STATEMENTS * features->n_column, n_floats = 0, cap = 0;
-  float *one = SEER_NEW_ARRAY(arena, float, most), *rows = NULL;
-  uint32_t *n_rows = SEER_NEW_ARRAY(arena, uint32_t, n);
+  seer_arena *arena = seer_arena_create("scores"), *scratch = seer_arena_create("rows");
   double *estimates = SEER_NEW_ARRAY(arena, double, n);
-  for (uint32_t i = 0; i < n; i++) {
-    n_rows[i] = seer_search_features(search, features, &schedules[i], one);
-    estimates[i] = seer_search_estimate(search, &schedules[i]);
-    for (size_t k = 0; k < n_rows[i] * features->n_column; k++) {
-      rows = SEER_GROW(arena, float, rows, n_floats, &cap);
-      rows[n_floats++] = one[k];
-    }
+  seer_status status = SEER_OK;
+  for (uint32_t i = 0; i < n && !status; i++) {
+    seer_arena_reset(scratch);
+    seer_sample one = seer_search_sample(
+        s->task[t].search, seer_bank_features(s->bank), &schedules[i], 0, scratch);
+    estimates[i] = one.estimate_s;
+    seer_bank_candidates alone = {.n = 1, .rows = one.rows, .n_rows = &one.n_row};
+    status = seer_bank_rate(s->bank, t, &alone, &out_scores[i]);
   }
-  seer_bank_candidates all = {n, rows, n_rows, estimates};
-  seer_status status = seer_bank_rate(s->bank, t, &all, out_scores);
+  seer_bank_candidates all = {.n = n, .estimates_s = estimates};
   if (!status) status = seer_bank_score(s->bank, t, &all, out_scores);
+  seer_arena_destroy(scratch);
   seer_arena_destroy(arena);
   return status;
 }

@@ -73,9 +73,9 @@ uint32_t seer_search_top(
 const seer_search_counts *seer_search_get_counts(const seer_search *search);
 // A schedule that was meant for this task and could not be made.
 void seer_search_reject(seer_search *search, seer_reject why);
-// Rows of a schedule: at most SEER_NEST_MAX_STATEMENTS x n_column floats.
-uint32_t seer_search_features(const seer_search *search, const seer_feature_set *features,
-    const seer_schedule *schedule, float *out_rows);
+// A schedule as models learn it, its rows in `arena`; not raced out.
+seer_sample seer_search_sample(const seer_search *search, const seer_feature_set *features,
+    const seer_schedule *schedule, double seconds, seer_arena *arena);
 uint64_t seer_search_packed_bytes(const seer_search *search, const seer_schedule *schedule);
 double seer_search_estimate(const seer_search *search, const seer_schedule *schedule);
 

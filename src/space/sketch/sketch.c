@@ -3,6 +3,8 @@
 // sketch. The list is sorted by what is likely to be good without any search, so that sketch 0 is a
 // sane choice.
 
+#include <string.h>
+
 #include "space/formulation.h"
 #include "space/rule.h"
 
@@ -142,4 +144,14 @@ void seer_sketch_keep_within(seer_sketch_list *list, double tolerance) {
       n > 0, "dag %s: none of %u sketches is within %g", list->dag->name, list->n, tolerance);
   list->n = n;
   list->tolerance = tolerance;
+}
+
+uint32_t seer_sketch_formulations(const seer_sketch_list *list, uint32_t *out) {
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < list->n; k++) {
+    uint32_t j = 0;
+    while (strcmp(list->sketch[j]->formulation, list->sketch[k]->formulation) != 0) j++;
+    out[k] = j < k ? out[j] : n++;
+  }
+  return n;
 }

@@ -20,6 +20,12 @@
 // Starting a thread takes 50 microseconds, and milliseconds where others keep the processors busy.
 #define MIN_SHARE 128
 
+int seer_candidate_by_estimate(const void *a, const void *b) {
+  const seer_candidate *x = a, *y = b;
+  if (x->estimate_s != y->estimate_s) return x->estimate_s < y->estimate_s ? -1 : 1;
+  return (x->hash > y->hash) - (x->hash < y->hash);
+}
+
 // ---- the pool
 seer_status seer_draft_pool_create(uint32_t cap, seer_draft_pool *out) {
   *out = (seer_draft_pool){.cap = cap, .at = malloc(cap * sizeof *out->at)};

@@ -23,6 +23,8 @@ typedef struct {
   uint32_t n_alike;  // for the search: 0 of a new one
 } seer_candidate;
 
+int seer_candidate_by_estimate(const void *a, const void *b);  // for qsort: least first
+
 // Candidates that differ from each other, and from what the pool has held since it was cleared.
 typedef struct {
   uint32_t n, cap;

@@ -82,16 +82,6 @@ void seer_search_destroy(seer_search *search) {
   free(search);
 }
 
-static void number_formulations(seer_search *s) {
-  const seer_sketch_list *list = s->options.sketches;
-  s->formulation_of = SEER_NEW_ARRAY(s->arena, uint32_t, list->n);
-  for (uint32_t k = 0; k < list->n; k++) {
-    uint32_t j = 0;
-    while (strcmp(list->sketch[j]->formulation, list->sketch[k]->formulation) != 0) j++;
-    s->formulation_of[k] = j < k ? s->formulation_of[j] : s->n_formulation++;
-  }
-}
-
 static uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 // That the pool may have to hold: of a proposal first drafts, then what is bred from those that
@@ -119,7 +109,8 @@ seer_status seer_search_create(const seer_search_options *options, seer_search *
   s->sketch_best = SEER_NEW_ARRAY(s->arena, double, options->sketches->n);
   s->sketch_n = SEER_NEW_ARRAY(s->arena, uint32_t, options->sketches->n);
   s->sketch_weight = SEER_NEW_ARRAY(s->arena, double, options->sketches->n);
-  number_formulations(s);
+  s->formulation_of = SEER_NEW_ARRAY(s->arena, uint32_t, options->sketches->n);
+  s->n_formulation = seer_sketch_formulations(options->sketches, s->formulation_of);
   s->options.n_threads = seer_parallel_threads(options->n_threads, SEER_DRAFT_ISLANDS);
   uint32_t cap = most_candidates(s);
   s->from = SEER_NEW_ARRAY(s->arena, const seer_schedule *, cap);
@@ -161,11 +152,17 @@ static bool may_pack(const seer_search *s, uint64_t packed_bytes) {
   return s->options.max_packed_bytes == 0 || packed_bytes <= s->options.max_packed_bytes;
 }
 
-uint32_t seer_search_features(const seer_search *s, const seer_feature_set *features,
-    const seer_schedule *schedule, float *out_rows) {
+seer_sample seer_search_sample(const seer_search *s, const seer_feature_set *features,
+    const seer_schedule *schedule, double seconds, seer_arena *arena) {
   const seer_nest *nest = seer_summarise(s->summariser, schedule);
-  double seconds = seer_analytic_seconds(nest, s->options.target);
-  return features->extract(nest, s->options.target, seconds, out_rows);
+  double estimate_s = seer_analytic_seconds(nest, s->options.target);
+  float *rows = SEER_NEW_ARRAY(arena, float, (size_t)SEER_NEST_MAX_STATEMENTS * features->n_column);
+  uint32_t n_row = features->extract(nest, s->options.target, estimate_s, rows);
+  return (seer_sample){.task = s->options.task,
+      .n_row = n_row,
+      .rows = rows,
+      .seconds = seconds,
+      .estimate_s = estimate_s};
 }
 
 bool seer_search_knows(const seer_search *s, const seer_schedule *schedule) {
@@ -340,32 +337,25 @@ static seer_draft_order fresh(seer_search *s, uint32_t n) {
 }
 
 // n children of the first n_parents of the pool.
-static seer_draft_order children(
-    seer_search *s, uint32_t n, uint32_t n_parents, bool has_two_parents) {
+static seer_draft_order children(seer_search *s, uint32_t n, uint32_t n_parents) {
   for (uint32_t i = 0; i < n_parents; i++) s->from[i] = &s->pool.at[i].schedule;
   return (seer_draft_order){.kind = SEER_DRAFT_BRED,
       .n = n,
       .from = s->from,
       .n_from = n_parents,
-      .has_two_parents = has_two_parents};
-}
-
-static int by_analytic(const void *a, const void *b) {
-  const seer_candidate *x = a, *y = b;
-  if (x->estimate_s != y->estimate_s) return x->estimate_s < y->estimate_s ? -1 : 1;
-  return (x->hash > y->hash) - (x->hash < y->hash);
+      .has_two_parents = true};
 }
 
 static int by_score(const void *a, const void *b) {
   const seer_candidate *x = a, *y = b;
   if (x->score != y->score) return x->score > y->score ? -1 : 1;
-  return by_analytic(a, b);
+  return seer_candidate_by_estimate(a, b);
 }
 
 static void cut_by_estimate(seer_search *s, uint32_t keep) {
   seer_draft_pool *pool = &s->pool;
   if (pool->n == 0) return;
-  qsort(pool->at, pool->n, sizeof *pool->at, by_analytic);
+  qsort(pool->at, pool->n, sizeof *pool->at, seer_candidate_by_estimate);
   double most_s = ANALYTIC_SLACK * pool->at[0].estimate_s;
   uint32_t n = 0;
   while (n < pool->n && n < keep && pool->at[n].estimate_s <= most_s) n++;
@@ -388,7 +378,7 @@ static seer_status evolve(seer_search *s, const seer_bank *bank, seer_rng *rng) 
   sort_by_score(s);
   for (uint32_t g = 0; g < y->n_generations; g++) {
     uint32_t n = s->pool.n, most = y->n_survivors / 2;
-    seer_draft_order order = children(s, y->n_children, n < most ? n : most, true);
+    seer_draft_order order = children(s, y->n_children, n < most ? n : most);
     SEER_TRY(draft(s, &order, 1, bank, rng));
     SEER_TRY(score(s, bank, n));
     sort_by_score(s);

@@ -38,22 +38,6 @@ typedef struct {
   seer_table nothing;
 } finder;
 
-static void number_formulations(finder *f) {
-  const seer_sketch_list *list = f->options->sketches;
-  f->formulation_of = SEER_NEW_ARRAY(f->arena, uint32_t, list->n);
-  for (uint32_t k = 0; k < list->n; k++) {
-    uint32_t j = 0;
-    while (strcmp(list->sketch[j]->formulation, list->sketch[k]->formulation) != 0) j++;
-    f->formulation_of[k] = j < k ? f->formulation_of[j] : f->n_formulation++;
-  }
-}
-
-static int by_estimate(const void *a, const void *b) {
-  const seer_candidate *x = a, *y = b;
-  if (x->estimate_s != y->estimate_s) return x->estimate_s < y->estimate_s ? -1 : 1;
-  return (x->hash > y->hash) - (x->hash < y->hash);
-}
-
 static void clear_tallies(tally *t, uint32_t n) {
   for (uint32_t k = 0; k < n; k++) t[k] = (tally){.best_s = INFINITY};
 }
@@ -65,7 +49,7 @@ static bool needs_trials(const finder *f, uint32_t sketch) {
 // Cuts the pool to what is bred from, best first.
 static void keep_best(finder *f) {
   seer_draft_pool *pool = &f->pool;
-  qsort(pool->at, pool->n, sizeof *pool->at, by_estimate);
+  qsort(pool->at, pool->n, sizeof *pool->at, seer_candidate_by_estimate);
   clear_tallies(f->sketch, f->options->sketches->n);
   clear_tallies(f->formulation, f->n_formulation);
   uint32_t n = 0;
@@ -162,23 +146,6 @@ static seer_status search(finder *f, seer_rng *rng, uint32_t *out_n) {
 
 // ---- the models' word
 
-// *out_at: which of the pool is expected to have the highest throughput.
-static seer_status best_by_models(finder *f, const seer_draft_pool *rated, uint32_t *out_at) {
-  uint32_t n = rated->n;
-  float *scores = SEER_NEW_ARRAY(f->arena, float, n);
-  double *estimates = SEER_NEW_ARRAY(f->arena, double, n);
-  for (uint32_t i = 0; i < n; i++) {
-    scores[i] = rated->at[i].score;
-    estimates[i] = rated->at[i].estimate_s;
-  }
-  seer_bank_candidates candidates = {.n = n, .estimates_s = estimates};
-  SEER_TRY(seer_bank_score(f->options->bank, f->options->task, &candidates, scores));
-  *out_at = 0;
-  for (uint32_t i = 1; i < n; i++)
-    if (scores[i] > scores[*out_at]) *out_at = i;
-  return SEER_OK;
-}
-
 static seer_status choose_by_models(finder *f, seer_untuned *out) {
   seer_draft_pool rated;
   uint32_t at = 0;
@@ -189,7 +156,9 @@ static seer_status choose_by_models(finder *f, seer_untuned *out) {
   f->space.bank = f->options->bank;
   seer_status status = seer_draft(&f->space, &given, 1, 0, &rated, &again);
   f->counts.scored += again.scored;
-  if (!status) status = best_by_models(f, &rated, &at);
+  if (!status) status = seer_draft_score(&f->space, &rated, 0);
+  for (uint32_t i = 1; i < rated.n; i++)
+    if (rated.at[i].score > rated.at[at].score) at = i;
   if (!status) {
     out->schedule = rated.at[at].schedule;
     out->estimate_s = rated.at[at].estimate_s;
@@ -203,7 +172,8 @@ static seer_status choose_by_models(finder *f, seer_untuned *out) {
 static seer_status set_up(finder *f) {
   const seer_untuned_options *o = f->options;
   uint32_t n = o->sketches->n;
-  number_formulations(f);
+  f->formulation_of = SEER_NEW_ARRAY(f->arena, uint32_t, n);
+  f->n_formulation = seer_sketch_formulations(o->sketches, f->formulation_of);
   uint32_t n_kept = KEPT + KEPT_OF_FORMULATION * f->n_formulation + KEPT_OF_SKETCH * n;
   f->sketch = SEER_NEW_ARRAY(f->arena, tally, n);
   f->formulation = SEER_NEW_ARRAY(f->arena, tally, f->n_formulation);

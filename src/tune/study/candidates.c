@@ -90,12 +90,8 @@ void seer_candidates_learn(seer_candidates *c, const seer_schedule *schedule, do
   (void)seer_table_add(&c->known, seer_schedule_hash(schedule));
   seer_search_report(c->search, schedule, seconds, true);
   seer_arena *scratch = seer_arena_create("sample");
-  const seer_feature_set *features = seer_bank_features(c->bank);
-  float *rows = SEER_NEW_ARRAY(scratch, float, SEER_NEST_MAX_STATEMENTS * features->n_column);
-  seer_sample sample = {.rows = rows,
-      .seconds = seconds,
-      .estimate_s = seer_search_estimate(c->search, schedule),
-      .n_row = seer_search_features(c->search, features, schedule, rows)};
+  seer_sample sample =
+      seer_search_sample(c->search, seer_bank_features(c->bank), schedule, seconds, scratch);
   c->failure = seer_status_join(c->failure, seer_bank_add(c->bank, &sample, 1));
   seer_arena_destroy(scratch);
 }
@@ -124,12 +120,6 @@ static seer_status add_fixed(
   return SEER_OK;
 }
 
-static int by_estimate(const void *a, const void *b) {
-  const seer_candidate *x = a, *y = b;
-  if (x->estimate_s != y->estimate_s) return x->estimate_s < y->estimate_s ? -1 : 1;
-  return (x->hash > y->hash) - (x->hash < y->hash);
-}
-
 // n tries, evenly of all sketches, into an empty pool.
 static seer_status draft(seer_candidates *c, uint32_t n, seer_draft_pool *pool) {
   double *weight = SEER_NEW_ARRAY(c->arena, double, c->sketches->n);
@@ -155,7 +145,7 @@ static seer_status add_drafts(seer_candidates *c, seer_time_origin origin, uint3
     seer_draft_pool pool;
     SEER_TRY(seer_draft_pool_create(n_tries, &pool));
     seer_status status = draft(c, n_tries, &pool);
-    if (is_liked && !status) qsort(pool.at, pool.n, sizeof *pool.at, by_estimate);
+    if (is_liked && !status) qsort(pool.at, pool.n, sizeof *pool.at, seer_candidate_by_estimate);
     for (uint32_t i = 0; i < pool.n && !status && *n - n_had < n_wanted; i++) {
       bool is_alike = is_liked && i > 0 && pool.at[i].estimate_s == pool.at[i - 1].estimate_s;
       if (!is_alike) (void)add(c, &pool.at[i].schedule, origin, out, n);

@@ -95,6 +95,23 @@ void learn_near(double value, double want, const char *what) {
   if (!(fabs(value - want) <= 1e-6 * fabs(want))) fail_msg("%s: %.9g, not %.9g", what, value, want);
 }
 
+size_t learn_column(const seer_feature_set *set, const char *name) {
+  for (size_t c = 0; c < set->n_column; c++) {
+    if (strcmp(set->column[c], name) == 0) return c;
+  }
+  fail_msg("no column %s", name);
+  return 0;
+}
+
+void learn_expect(
+    const seer_feature_set *set, const float *row, const learn_expectation *all, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    double value = (double)row[learn_column(set, all[i].name)];
+    if (!(fabs(value - all[i].value) <= 1e-5 * fmax(1, fabs(all[i].value))))
+      fail_msg("%s: %.8g, not %.8g", all[i].name, value, all[i].value);
+  }
+}
+
 // ---- by hand
 
 seer_nest_loop learn_loop(int64_t extent, seer_loop_ann ann, bool is_reduce) {

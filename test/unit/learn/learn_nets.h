@@ -1,7 +1,11 @@
-// learn_nets.h - small DAGs as text, and nest summaries written by hand, for the tests of learn/.
+// learn_nets.h - small DAGs as text, nest summaries written by hand, and columns of feature rows by
+// name, for the tests of learn/.
 #ifndef SEER_TEST_LEARN_NETS_H
 #define SEER_TEST_LEARN_NETS_H
 
+#include <math.h>
+
+#include "learn/feature.h"
 #include "setup/target.h"
 #include "space/nest.h"
 
@@ -21,6 +25,22 @@ void learn_each_schedule(const seer_dag *dag, const seer_target *target, uint32_
     learn_visit visit, void *user);
 
 void learn_near(double value, double want, const char *what);  // to 1e-6 of it
+
+// ---- columns by name: no such column fails the test.
+size_t learn_column(const seer_feature_set *set, const char *name);
+typedef struct {
+  const char *name;
+  double value;  // to 1e-5 of it, or of 1
+} learn_expectation;
+void learn_expect(
+    const seer_feature_set *set, const float *row, const learn_expectation *all, size_t n);
+#define LEARN_EXPECT(set, row, ...)                  \
+  do {                                               \
+    const learn_expectation all[] = {__VA_ARGS__};   \
+    learn_expect(set, row, all, SEER_COUNT_OF(all)); \
+  } while (0)
+// log2(1 + x), as most columns are.
+static inline double learn_slog(double x) { return log2(1 + x); }
 
 // ---- by hand. The caller's memory is not cleared: what the fields do not speak of stays there.
 seer_nest_loop learn_loop(int64_t extent, seer_loop_ann ann, bool is_reduce);

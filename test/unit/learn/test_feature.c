@@ -13,34 +13,8 @@
 static seer_nest nest;
 static float rows[SEER_NEST_MAX_STATEMENTS * SEER_FEATURE_MAX];
 
-static size_t column(const char *name) {
-  for (size_t c = 0; c < seer_feature_seer.n_column; c++) {
-    if (strcmp(seer_feature_seer.column[c], name) == 0) return c;
-  }
-  fail_msg("no column %s", name);
-  return 0;
-}
-
-typedef struct {
-  const char *name;
-  double value;
-} expectation;
-
-// log2(1 + x), as most columns are.
-static double slog(double x) { return log2(1 + x); }
-
-static void expect(const float *row, const expectation *all, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    double value = (double)row[column(all[i].name)];
-    if (!(fabs(value - all[i].value) <= 1e-5 * fmax(1, fabs(all[i].value))))
-      fail_msg("%s: %.8g, not %.8g", all[i].name, value, all[i].value);
-  }
-}
-#define EXPECT(row, ...)                     \
-  do {                                       \
-    const expectation all[] = {__VA_ARGS__}; \
-    expect(row, all, SEER_COUNT_OF(all));    \
-  } while (0)
+static size_t column(const char *name) { return learn_column(&seer_feature_seer, name); }
+#define EXPECT(row, ...) LEARN_EXPECT(&seer_feature_seer, row, __VA_ARGS__)
 
 // Models that are stored know columns by their place. Who adds, renames or moves one: raise
 // the set's version, so that older files are refused, and write the new sum here.
@@ -64,31 +38,35 @@ static void columns_of_a_product(void **state) {
   const double n = 64 * 64 * 64, kib = 1024;
   assert_int_equal(seer_feature_seer.extract(&nest, &test_target_wide, 1.0 / 1024, rows), 1);
   EXPECT(rows, {"program_log_seconds", 10}, {"program_statements", 1}, {"program_local_bytes", 0},
-      {"program_packed_bytes", slog(16 * kib)}, {"iterations", slog(n)}, {"padding", 1},
-      {"fma", slog(n)}, {"add", 0}, {"mul", 0}, {"div", 0}, {"cmp", 0}, {"special", 0},
+      {"program_packed_bytes", learn_slog(16 * kib)}, {"iterations", learn_slog(n)}, {"padding", 1},
+      {"fma", learn_slog(n)}, {"add", 0}, {"mul", 0}, {"div", 0}, {"cmp", 0}, {"special", 0},
       {"int_ops", 0}, {"is_reduction", 1});
-  EXPECT(rows, {"n_loops", 5}, {"outer_iterations", slog(1)}, {"tile_rows", slog(8)},
-      {"tile_vectors", slog(2)}, {"vector_lanes", 1}, {"registers", 19 / 32.0},
-      {"innermost_extent", slog(64)}, {"reduce_inside", slog(64)}, {"max_unroll", slog(4)},
-      {"inexact_loops", 0}, {"parts", slog(8)}, {"imbalance", 1}, {"part_iterations", slog(n / 8)});
+  EXPECT(rows, {"n_loops", 5}, {"outer_iterations", learn_slog(1)}, {"tile_rows", learn_slog(8)},
+      {"tile_vectors", learn_slog(2)}, {"vector_lanes", 1}, {"registers", 19 / 32.0},
+      {"innermost_extent", learn_slog(64)}, {"reduce_inside", learn_slog(64)},
+      {"max_unroll", learn_slog(4)}, {"inexact_loops", 0}, {"parts", learn_slog(8)},
+      {"imbalance", 1}, {"part_iterations", learn_slog(n / 8)});
   // The figures of test_profile.c.
-  EXPECT(rows, {"issue_cycles", slog(8)}, {"load_cycles", slog(7.5)}, {"issue_share", 8 / 15.5},
-      {"cycles", slog(1024 * 12.15)}, {"to_l1_bytes", slog(160 * kib)},
-      {"to_l2_bytes", slog(16 * kib)}, {"to_l3_bytes", slog(16 * kib)},
-      {"intensity_l1", slog(16 * 2 * n / (160 * kib + 1))},
-      {"intensity_l2", slog(16 * 2 * n / (16 * kib + 1))},
-      {"intensity_l3", slog(16 * 2 * n / (16 * kib + 1))});
+  EXPECT(rows, {"issue_cycles", learn_slog(8)}, {"load_cycles", learn_slog(7.5)},
+      {"issue_share", 8 / 15.5}, {"cycles", learn_slog(1024 * 12.15)},
+      {"to_l1_bytes", learn_slog(160 * kib)}, {"to_l2_bytes", learn_slog(16 * kib)},
+      {"to_l3_bytes", learn_slog(16 * kib)},
+      {"intensity_l1", learn_slog(16 * 2 * n / (160 * kib + 1))},
+      {"intensity_l2", learn_slog(16 * 2 * n / (16 * kib + 1))},
+      {"intensity_l3", learn_slog(16 * 2 * n / (16 * kib + 1))});
   // C, then B before A: it brings more into L1.
   EXPECT(rows, {"target_kind", SEER_NEST_ARG + 1}, {"target_guarded", 0},
-      {"target_bytes", slog(16 * kib)}, {"target_to_l1", slog(16 * kib)}, {"target_to_l2", 0},
-      {"target_to_l3", 0}, {"target_run_bytes", slog(128)}, {"target_stride", slog(32)},
-      {"target_reuse", slog(64)}, {"target_tile_elems", slog(256)}, {"target_row_conflict", 0});
-  EXPECT(rows, {"a_kind", SEER_NEST_PACKED + 1}, {"a_to_l1", slog(128 * kib)},
-      {"a_to_l2", slog(16 * kib)}, {"a_to_l3", slog(16 * kib)}, {"a_run_bytes", slog(128)},
-      {"a_stride", slog(1)}, {"a_tile_elems", slog(32)});
-  EXPECT(rows, {"b_kind", SEER_NEST_ARG + 1}, {"b_to_l1", slog(16 * kib)},
-      {"b_run_bytes", slog(256)}, {"b_stride", slog(1)}, {"b_tile_elems", slog(8)}, {"c_kind", 0},
-      {"c_bytes", 0}, {"c_reuse", 0});
+      {"target_bytes", learn_slog(16 * kib)}, {"target_to_l1", learn_slog(16 * kib)},
+      {"target_to_l2", 0}, {"target_to_l3", 0}, {"target_run_bytes", learn_slog(128)},
+      {"target_stride", learn_slog(32)}, {"target_reuse", learn_slog(64)},
+      {"target_tile_elems", learn_slog(256)}, {"target_row_conflict", 0});
+  EXPECT(rows, {"a_kind", SEER_NEST_PACKED + 1}, {"a_to_l1", learn_slog(128 * kib)},
+      {"a_to_l2", learn_slog(16 * kib)}, {"a_to_l3", learn_slog(16 * kib)},
+      {"a_run_bytes", learn_slog(128)}, {"a_stride", learn_slog(1)},
+      {"a_tile_elems", learn_slog(32)});
+  EXPECT(rows, {"b_kind", SEER_NEST_ARG + 1}, {"b_to_l1", learn_slog(16 * kib)},
+      {"b_run_bytes", learn_slog(256)}, {"b_stride", learn_slog(1)},
+      {"b_tile_elems", learn_slog(8)}, {"c_kind", 0}, {"c_bytes", 0}, {"c_reuse", 0});
 }
 
 // Everything that learn_gemm leaves at its usual value, one after another.
@@ -112,26 +90,27 @@ static void columns_that_follow_a_field(void **state) {
   st->access[2].row_pitch = 256;
   nest.local_bytes = 1000;
   assert_int_equal(seer_feature_seer.extract(&nest, &test_target_wide, 2, rows), 1);
-  EXPECT(rows, {"program_log_seconds", -1}, {"program_local_bytes", slog(1000)}, {"padding", 1.5},
-      {"fma", slog(n)}, {"add", slog(2 * n)}, {"mul", slog(3 * n)}, {"div", slog(4 * n)},
-      {"cmp", slog(5 * n)}, {"special", slog(6 * n)}, {"int_ops", slog(7 * n)},
-      {"outer_iterations", slog(16)}, {"reduce_inside", slog(128)}, {"inexact_loops", 2},
-      {"target_guarded", 0}, {"b_guarded", 1}, {"a_guarded", 0}, {"target_row_conflict", 1},
-      {"a_row_conflict", 0});  // packed: there are no rows
+  EXPECT(rows, {"program_log_seconds", -1}, {"program_local_bytes", learn_slog(1000)},
+      {"padding", 1.5}, {"fma", learn_slog(n)}, {"add", learn_slog(2 * n)},
+      {"mul", learn_slog(3 * n)}, {"div", learn_slog(4 * n)}, {"cmp", learn_slog(5 * n)},
+      {"special", learn_slog(6 * n)}, {"int_ops", learn_slog(7 * n)},
+      {"outer_iterations", learn_slog(16)}, {"reduce_inside", learn_slog(128)},
+      {"inexact_loops", 2}, {"target_guarded", 0}, {"b_guarded", 1}, {"a_guarded", 0},
+      {"target_row_conflict", 1}, {"a_row_conflict", 0});  // packed: there are no rows
   // An exp counts eight, and integers nothing.
   double ops = (2 + 2 + 3 + 4 + 5 + 8 * 6) * n;
   double moved = exp2((double)rows[column("to_l2_bytes")]);
-  EXPECT(rows, {"intensity_l2", slog(16 * ops / moved)});
+  EXPECT(rows, {"intensity_l2", learn_slog(16 * ops / moved)});
   // 3 parts on 2 threads are two waves for one and a half; half a vector.
   st->loop[0].extent = 3;
   st->loop[4].extent = 8;
   seer_feature_seer.extract(&nest, &test_target_wide, 1, rows);
-  EXPECT(rows, {"parts", slog(3)}, {"imbalance", 2 / 1.5}, {"vector_lanes", 0.5},
-      {"part_iterations", slog(n / 3)}, {"program_log_seconds", 0});
+  EXPECT(rows, {"parts", learn_slog(3)}, {"imbalance", 2 / 1.5}, {"vector_lanes", 0.5},
+      {"part_iterations", learn_slog(n / 3)}, {"program_log_seconds", 0});
   // All that is left are tile loops: there is no innermost one.
   st->first_tile = 0;
   seer_feature_seer.extract(&nest, &test_target_wide, 1, rows);
-  EXPECT(rows, {"innermost_extent", 0}, {"reduce_inside", slog(1)});
+  EXPECT(rows, {"innermost_extent", 0}, {"reduce_inside", learn_slog(1)});
 }
 
 // A row for each statement; the columns of the program are the same in all.
@@ -145,10 +124,11 @@ static void rows_of_several_statements(void **state) {
   for (size_t i = 0; i < SEER_COUNT_OF(rows); i++) rows[i] = -7;
   assert_int_equal(seer_feature_seer.extract(&nest, &test_target_wide, 0.5, rows), 2);
   const float *second = rows + seer_feature_seer.n_column;
-  EXPECT(rows, {"program_statements", 2}, {"fma", slog(64 * 64 * 64)}, {"parts", slog(8)});
+  EXPECT(
+      rows, {"program_statements", 2}, {"fma", learn_slog(64 * 64 * 64)}, {"parts", learn_slog(8)});
   EXPECT(second, {"program_log_seconds", 1}, {"program_statements", 2},
-      {"program_packed_bytes", slog(16384)}, {"fma", 0}, {"add", slog(4096)}, {"parts", slog(4)},
-      {"is_reduction", 0}, {"b_kind", 0});
+      {"program_packed_bytes", learn_slog(16384)}, {"fma", 0}, {"add", learn_slog(4096)},
+      {"parts", learn_slog(4)}, {"is_reduction", 0}, {"b_kind", 0});
   assert_true(second[seer_feature_seer.n_column] == -7);
 }
 
@@ -185,10 +165,11 @@ static void equal_schedules_have_equal_rows(void **state) {
   memset(&nest, 0xA5, sizeof nest);
   assert_int_equal(nest_of(learn_nets[0].text, text, arena, &nest)->n_statement, 1);
   seer_feature_seer.extract(&nest, &test_target_wide, 1, rows);
-  EXPECT(rows, {"iterations", slog(64 * 64 * 64)}, {"fma", slog(64 * 64 * 64)}, {"mul", 0},
-      {"tile_rows", slog(8)}, {"tile_vectors", slog(2)}, {"parts", slog(8)},
-      {"innermost_extent", slog(64)}, {"target_run_bytes", slog(128)}, {"max_unroll", slog(4)},
-      {"a_kind", SEER_NEST_PACKED + 1}, {"cycles", slog(1024 * 12.15)}, {"n_loops", 5});
+  EXPECT(rows, {"iterations", learn_slog(64 * 64 * 64)}, {"fma", learn_slog(64 * 64 * 64)},
+      {"mul", 0}, {"tile_rows", learn_slog(8)}, {"tile_vectors", learn_slog(2)},
+      {"parts", learn_slog(8)}, {"innermost_extent", learn_slog(64)},
+      {"target_run_bytes", learn_slog(128)}, {"max_unroll", learn_slog(4)},
+      {"a_kind", SEER_NEST_PACKED + 1}, {"cycles", learn_slog(1024 * 12.15)}, {"n_loops", 5});
   memset(&nest, 0, sizeof nest);
   const char *beyond = seer_arena_printf(arena, sched, "4000");
   seer_feature_seer.extract(

@@ -15,33 +15,8 @@ static const seer_feature_set *const sets[] = {&seer_feature_ansor, &seer_featur
 static seer_nest nest;
 static float rows[SEER_NEST_MAX_STATEMENTS * SEER_FEATURE_MAX];
 
-static size_t column(const char *name) {
-  for (size_t c = 0; c < N_COLUMN; c++) {
-    if (strcmp(seer_feature_ansor.column[c], name) == 0) return c;
-  }
-  fail_msg("no column %s", name);
-  return 0;
-}
-
-typedef struct {
-  const char *name;
-  double value;
-} expectation;
-
-static double slog(double x) { return log2(1 + x); }
-
-static void expect(const float *row, const expectation *all, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    double value = (double)row[column(all[i].name)];
-    if (!(fabs(value - all[i].value) <= 1e-5 * fmax(1, fabs(all[i].value))))
-      fail_msg("%s: %.8g, not %.8g", all[i].name, value, all[i].value);
-  }
-}
-#define EXPECT(row, ...)                     \
-  do {                                       \
-    const expectation all[] = {__VA_ARGS__}; \
-    expect(row, all, SEER_COUNT_OF(all));    \
-  } while (0)
+static size_t column(const char *name) { return learn_column(&seer_feature_ansor, name); }
+#define EXPECT(row, ...) LEARN_EXPECT(&seer_feature_ansor, row, __VA_ARGS__)
 
 static uint32_t extract(const seer_feature_set *set) {
   return set->extract(&nest, &test_target_wide, 1, rows);
@@ -128,33 +103,38 @@ static void columns_of_a_product(void **state) {
   assert_int_equal(extract(&seer_feature_ansor), 1);
   const double n = 512.0 * 512 * 512, mib = 1 << 20;
   // A multiply-add is an addition and a product.
-  EXPECT(rows, {"float_mad", 0}, {"float_addsub", slog(n)}, {"float_mul", slog(n)},
+  EXPECT(rows, {"float_mad", 0}, {"float_addsub", learn_slog(n)}, {"float_mul", learn_slog(n)},
       {"float_divmod", 0}, {"float_cmp", 0}, {"float_mathfunc", 0}, {"int_addsub", 0});
-  EXPECT(rows, {"vec_num", slog(1)}, {"vec_prod", slog(8)}, {"vec_len", slog(8)},
+  EXPECT(rows, {"vec_num", learn_slog(1)}, {"vec_prod", learn_slog(8)}, {"vec_len", learn_slog(8)},
       {"vec_type.kPosNone", 0}, {"vec_type.kPosMiddleSpatial", 0}, {"vec_type.kPosMixed", 1},
-      {"unroll_num", slog(1)}, {"unroll_prod", slog(512)}, {"unroll_len", slog(512)},
-      {"unroll_type.kPosMixed", 1}, {"parallel_num", slog(2)}, {"parallel_prod", slog(2048)},
-      {"parallel_len", slog(64)}, {"parallel_type.kPosMixed", 1}, {"is_gpu", 0},
+      {"unroll_num", learn_slog(1)}, {"unroll_prod", learn_slog(512)},
+      {"unroll_len", learn_slog(512)}, {"unroll_type.kPosMixed", 1},
+      {"parallel_num", learn_slog(2)}, {"parallel_prod", learn_slog(2048)},
+      {"parallel_len", learn_slog(64)}, {"parallel_type.kPosMixed", 1}, {"is_gpu", 0},
       {"blockIdx_x_len", 1}, {"threadIdx_y_len", 1}, {"vthread_len", 1});
   // i.1 steps over rows of 512 in C and A: a line each time. B stays for its 16 iterations, then
   // j.1 steps by an element: n / 16 * 4 / 64 lines. C comes before A, as its number does.
-  EXPECT(rows, {"B0.acc_type.kRead", 0}, {"B0.acc_type.kReadWrite", 1}, {"B0.bytes", slog(n * 4)},
-      {"B0.unique_bytes", slog(mib)}, {"B0.lines", slog(n)},
-      {"B0.unique_lines", slog(mib / 64)},  // rows of 2,048 bytes: whole lines
+  EXPECT(rows, {"B0.acc_type.kRead", 0}, {"B0.acc_type.kReadWrite", 1},
+      {"B0.bytes", learn_slog(n * 4)}, {"B0.unique_bytes", learn_slog(mib)},
+      {"B0.lines", learn_slog(n)},
+      {"B0.unique_lines", learn_slog(mib / 64)},  // rows of 2,048 bytes: whole lines
       {"B0.reuse_type.kLoopMultipleRead", 1}, {"B0.reuse_type.kNoReuse", 0},
-      {"B0.reuse_dis_iter", slog(16 * 8)},  // of i.1 and j.1, then k leaves it where it is
-      {"B0.reuse_dis_bytes", slog((128 + 8 + 16) * 4)}, {"B0.reuse_ct", slog(512)},
-      {"B0.bytes_d_reuse_ct", slog(n * 4 / 512)}, {"B0.unique_bytes_d_reuse_ct", slog(mib / 512)},
-      {"B0.lines_d_reuse_ct", slog(n / 512)}, {"B0.unique_lines_d_reuse_ct", slog(mib / 64 / 512)},
-      {"B0.stride", slog(512)});
-  EXPECT(rows, {"B1.acc_type.kRead", 1}, {"B1.lines", slog(n)}, {"B1.stride", slog(512)},
-      {"B1.reuse_dis_iter", slog(16)}, {"B1.reuse_ct", slog(8)},
-      {"B1.reuse_dis_bytes", slog((16 + 16 + 1) * 4)});  // what i.1 touches: C, A, B
-  EXPECT(rows, {"B2.acc_type.kRead", 1}, {"B2.unique_bytes", slog(mib)},
-      {"B2.lines", slog(n / 16 * 4 / 64)}, {"B2.stride", 0},
+      {"B0.reuse_dis_iter", learn_slog(16 * 8)},  // of i.1 and j.1, then k leaves it where it is
+      {"B0.reuse_dis_bytes", learn_slog((128 + 8 + 16) * 4)}, {"B0.reuse_ct", learn_slog(512)},
+      {"B0.bytes_d_reuse_ct", learn_slog(n * 4 / 512)},
+      {"B0.unique_bytes_d_reuse_ct", learn_slog(mib / 512)},
+      {"B0.lines_d_reuse_ct", learn_slog(n / 512)},
+      {"B0.unique_lines_d_reuse_ct", learn_slog(mib / 64 / 512)}, {"B0.stride", learn_slog(512)});
+  EXPECT(rows, {"B1.acc_type.kRead", 1}, {"B1.lines", learn_slog(n)},
+      {"B1.stride", learn_slog(512)}, {"B1.reuse_dis_iter", learn_slog(16)},
+      {"B1.reuse_ct", learn_slog(8)},
+      {"B1.reuse_dis_bytes", learn_slog((16 + 16 + 1) * 4)});  // what i.1 touches: C, A, B
+  EXPECT(rows, {"B2.acc_type.kRead", 1}, {"B2.unique_bytes", learn_slog(mib)},
+      {"B2.lines", learn_slog(n / 16 * 4 / 64)}, {"B2.stride", 0},
       // The innermost loop: none before it, an element of each.
-      {"B2.reuse_dis_iter", slog(1)}, {"B2.reuse_dis_bytes", slog(12)}, {"B2.reuse_ct", slog(16)},
-      {"B3.bytes", 0}, {"B3.acc_type.kRead", 0}, {"B3.reuse_type.kNoReuse", 0});
+      {"B2.reuse_dis_iter", learn_slog(1)}, {"B2.reuse_dis_bytes", learn_slog(12)},
+      {"B2.reuse_ct", learn_slog(16)}, {"B3.bytes", 0}, {"B3.acc_type.kRead", 0},
+      {"B3.reuse_type.kNoReuse", 0});
   // Two operations an iteration: 32, 256, 2^17, 2^23, 2^28 of them inside each loop from i.1
   // outwards; elements touched: 33, 152, 128 + 16 * 512 + 512 * 8, ..., all of three matrices.
   const double y[] = {5 / log2(33 * 4), 8 / log2(152 * 4), 17 / log2(12416 * 4)};
@@ -162,7 +142,8 @@ static void columns_of_a_product(void **state) {
       {"arith_intensity_curve_1", y[0] + (y[1] - y[0]) * (5.6 - 5) / (8 - 5)},
       {"arith_intensity_curve_2", y[1] + (y[2] - y[1]) * (8.4 - 8) / (17 - 8)},
       {"arith_intensity_curve_9", 28 / log2(3 * mib)}, {"alloc_size", 0}, {"alloc_outer_prod", 0},
-      {"outer_prod", slog(n)}, {"num_loops", slog(5)}, {"auto_unroll_max_step", slog(16)});
+      {"outer_prod", learn_slog(n)}, {"num_loops", learn_slog(5)},
+      {"auto_unroll_max_step", learn_slog(16)});
 }
 
 static void what_a_product_has_mended(void **state) {
@@ -170,17 +151,17 @@ static void what_a_product_has_mended(void **state) {
   make_product();
   extract(&seer_feature_ansor_mended);
   const double n = 512.0 * 512 * 512;
-  EXPECT(rows, {"float_mad", slog(n)}, {"float_addsub", 0}, {"float_mul", 0},
+  EXPECT(rows, {"float_mad", learn_slog(n)}, {"float_addsub", 0}, {"float_mul", 0},
       // i.0, j.0, j.1, i.1 are the spatial ones, k all there is to reduce.
       {"vec_type.kPosMiddleSpatial", 1}, {"vec_type.kPosMixed", 0},
       {"unroll_type.kPosInnerReduce", 1}, {"parallel_type.kPosOuterSpatial", 1},
-      {"B0.lines", slog(n)}, {"B0.reuse_dis_bytes", slog((128 + 8 + 16) * 4)});
+      {"B0.lines", learn_slog(n)}, {"B0.reuse_dis_bytes", learn_slog((128 + 8 + 16) * 4)});
   nest.statement[0].max_unroll = 1;  // no copies: no unrolling
   nest.statement[0].loop[4].ann = SEER_LOOP_VECTOR;
   nest.statement[0].loop[2].ann = SEER_LOOP_VECTOR;
   nest.statement[0].loop[1].ann = SEER_LOOP_UNROLL;
   extract(&seer_feature_ansor_mended);
-  EXPECT(rows, {"auto_unroll_max_step", 0}, {"vec_type.kPosMixed", 1}, {"vec_num", slog(3)},
+  EXPECT(rows, {"auto_unroll_max_step", 0}, {"vec_type.kPosMixed", 1}, {"vec_num", learn_slog(3)},
       {"unroll_type.kPosMiddleSpatial", 1}, {"parallel_type.kPosOuterSpatial", 1});
 }
 
@@ -214,30 +195,32 @@ static void columns_of_a_chain(void **state) {
   const float *c = rows, *b = rows + N_COLUMN;
   // C's row: B has the smaller number. 2,048 elements one after another: 128 lines.
   EXPECT(c, {"float_addsub", 0}, {"vec_num", 0}, {"vec_prod", 0}, {"vec_type.kPosNone", 1},
-      {"parallel_prod", slog(64)}, {"B0.acc_type.kRead", 1}, {"B0.bytes", slog(8192)},
-      {"B0.unique_bytes", slog(8192)}, {"B0.lines", slog(128)}, {"B0.unique_lines", slog(128)},
-      {"B0.reuse_type.kSerialMultipleReadWrite", 1}, {"B0.reuse_dis_iter", slog(1)},
-      {"B0.reuse_dis_bytes", slog(16)}, {"B0.reuse_ct", slog(1)}, {"B0.stride", slog(1)},
-      {"B0.bytes_d_reuse_ct", slog(8192)});
+      {"parallel_prod", learn_slog(64)}, {"B0.acc_type.kRead", 1}, {"B0.bytes", learn_slog(8192)},
+      {"B0.unique_bytes", learn_slog(8192)}, {"B0.lines", learn_slog(128)},
+      {"B0.unique_lines", learn_slog(128)}, {"B0.reuse_type.kSerialMultipleReadWrite", 1},
+      {"B0.reuse_dis_iter", learn_slog(1)}, {"B0.reuse_dis_bytes", learn_slog(16)},
+      {"B0.reuse_ct", learn_slog(1)}, {"B0.stride", learn_slog(1)},
+      {"B0.bytes_d_reuse_ct", learn_slog(8192)});
   EXPECT(c, {"B1.acc_type.kWrite", 1}, {"B1.reuse_type.kNoReuse", 1}, {"B1.reuse_dis_iter", 0},
-      {"B1.reuse_dis_bytes", 0}, {"B1.reuse_ct", 0}, {"B1.bytes_d_reuse_ct", slog(2 * 8192)},
-      {"B1.unique_bytes_d_reuse_ct", slog(2 * 8192)}, {"B1.lines_d_reuse_ct", slog(256)},
-      {"B1.unique_lines_d_reuse_ct", slog(256)}, {"arith_intensity_curve_9", 0}, {"alloc_size", 0},
-      {"auto_unroll_max_step", 0}, {"num_loops", slog(2)});
+      {"B1.reuse_dis_bytes", 0}, {"B1.reuse_ct", 0}, {"B1.bytes_d_reuse_ct", learn_slog(2 * 8192)},
+      {"B1.unique_bytes_d_reuse_ct", learn_slog(2 * 8192)},
+      {"B1.lines_d_reuse_ct", learn_slog(256)}, {"B1.unique_lines_d_reuse_ct", learn_slog(256)},
+      {"arith_intensity_curve_9", 0}, {"alloc_size", 0}, {"auto_unroll_max_step", 0},
+      {"num_loops", learn_slog(2)});
   // B's row: nothing was seen of C yet. Its buffer is made anew in each iteration.
   EXPECT(b, {"B1.acc_type.kWrite", 1}, {"B1.reuse_type.kNoReuse", 1}, {"B0.acc_type.kRead", 1},
-      {"alloc_size", slog(8192)}, {"alloc_prod", slog(2048.0 * 2048)},
-      {"alloc_outer_prod", slog(2048)}, {"alloc_inner_prod", slog(1)});
+      {"alloc_size", learn_slog(8192)}, {"alloc_prod", learn_slog(2048.0 * 2048)},
+      {"alloc_outer_prod", learn_slog(2048)}, {"alloc_inner_prod", learn_slog(1)});
   extract(&seer_feature_ansor_mended);
-  EXPECT(c, {"B0.reuse_dis_bytes", slog(16)}, {"B0.reuse_ct", slog(1)});
-  EXPECT(b, {"B1.reuse_type.kSerialMultipleReadWrite", 1}, {"B1.reuse_dis_bytes", slog(16)},
-      {"B1.reuse_ct", slog(1)});
+  EXPECT(c, {"B0.reuse_dis_bytes", learn_slog(16)}, {"B0.reuse_ct", learn_slog(1)});
+  EXPECT(b, {"B1.reuse_type.kSerialMultipleReadWrite", 1}, {"B1.reuse_dis_bytes", learn_slog(16)},
+      {"B1.reuse_ct", learn_slog(1)});
   // A sum of what has been copied, with loops of its own: it shares none.
   nest.statement[0].loop[1].stage = 2;
   nest.statement[0].loop[0].stage = 2;
   nest.statement[0].n_add = 1;
   extract(&seer_feature_ansor);
-  EXPECT(c, {"B0.reuse_type.kNoReuse", 1}, {"float_addsub", slog(2048)},
+  EXPECT(c, {"B0.reuse_type.kNoReuse", 1}, {"float_addsub", learn_slog(2048)},
       {"arith_intensity_curve_9", 11 / log2(2 * 8192)});
 }
 
@@ -260,20 +243,21 @@ static void lines_of_a_sum(void **state) {
   const double n = 4096 * 32;
   for (size_t s = 0; s < SEER_COUNT_OF(sets); s++) {
     extract(sets[s]);
-    EXPECT(rows, {"B0.lines", slog(n / 16)}, {"B0.stride", slog(1)}, {"B0.acc_type.kRead", 1},
-        {"B1.acc_type.kReadWrite", 1}, {"B1.lines", slog(n / (s == 0 ? 64 : 32) / 16)},
-        {"B1.reuse_ct", slog(8)}, {"B1.stride", 0}, {"B1.unique_bytes", slog(4 * 4096)},
+    EXPECT(rows, {"B0.lines", learn_slog(n / 16)}, {"B0.stride", learn_slog(1)},
+        {"B0.acc_type.kRead", 1}, {"B1.acc_type.kReadWrite", 1},
+        {"B1.lines", learn_slog(n / (s == 0 ? 64 : 32) / 16)}, {"B1.reuse_ct", learn_slog(8)},
+        {"B1.stride", 0}, {"B1.unique_bytes", learn_slog(4 * 4096)},
         // Whole in the scratch of the kernel: outside of all loops.
-        {"alloc_size", slog(4 * 4096)}, {"alloc_outer_prod", slog(1)}, {"alloc_prod", slog(4096)},
-        {"alloc_inner_prod", slog(n)});
+        {"alloc_size", learn_slog(4 * 4096)}, {"alloc_outer_prod", learn_slog(1)},
+        {"alloc_prod", learn_slog(4096)}, {"alloc_inner_prod", learn_slog(n)});
   }
   // Half of x's last dimension is read: runs of 16 bytes. Published, it is y's region that is
   // looked at, which is all of 4,096.
   st->loop[2].extent = 4;
   for (size_t s = 0; s < SEER_COUNT_OF(sets); s++) {
     extract(sets[s]);
-    EXPECT(rows, {"B0.unique_bytes", slog(4096 * 16 * 4)},
-        {"B0.unique_lines", slog(4096 * 16 * 4 / (s == 0 ? 64.0 : 16.0))});
+    EXPECT(rows, {"B0.unique_bytes", learn_slog(4096 * 16 * 4)},
+        {"B0.unique_lines", learn_slog(4096 * 16 * 4 / (s == 0 ? 64.0 : 16.0))});
   }
 }
 
@@ -286,18 +270,20 @@ static void a_packed_weight_has_its_layout(void **state) {
   const double n = 64 * 64 * 64;
   // C and A first: lines of C n / 16, of A n / 32 (a row of 64 a step of m.1: a line each), of B
   // n / 16 as the vector walks. The figures of B are those of B1.
-  EXPECT(rows, {"B0.acc_type.kReadWrite", 1}, {"B0.lines", slog(n / 16)}, {"B1.acc_type.kRead", 1},
-      {"B1.lines", slog(n / 16)}, {"B1.stride", slog(1)}, {"B1.unique_bytes", slog(64 * 64 * 4)},
-      {"B1.unique_lines", slog(256)}, {"B1.reuse_ct", slog(8)},
-      {"B1.reuse_dis_iter", slog(32)},  // m.1 leaves it where it is
-      {"B2.lines", slog(n / 32)}, {"B2.stride", 0});
+  EXPECT(rows, {"B0.acc_type.kReadWrite", 1}, {"B0.lines", learn_slog(n / 16)},
+      {"B1.acc_type.kRead", 1}, {"B1.lines", learn_slog(n / 16)}, {"B1.stride", learn_slog(1)},
+      {"B1.unique_bytes", learn_slog(64 * 64 * 4)}, {"B1.unique_lines", learn_slog(256)},
+      {"B1.reuse_ct", learn_slog(8)},
+      {"B1.reuse_dis_iter", learn_slog(32)},  // m.1 leaves it where it is
+      {"B2.lines", learn_slog(n / 32)}, {"B2.stride", 0});
   // Without n.1, k is the innermost loop that moves B: 2 x 64 elements, one after another; a step
   // each 8 * 32 iterations.
   nest.statement[0].access[2].loop_dim[4] = SEER_NEST_NO_DIM;
   nest.statement[0].access[2].loop_coef[4] = 0;
   extract(&seer_feature_ansor_mended);
-  EXPECT(rows, {"B2.acc_type.kRead", 1}, {"B2.lines", slog(n / 256 / 16)}, {"B2.stride", 0},
-      {"B2.unique_bytes", slog(512)}, {"B2.unique_lines", slog(8)}, {"B2.reuse_ct", slog(32)});
+  EXPECT(rows, {"B2.acc_type.kRead", 1}, {"B2.lines", learn_slog(n / 256 / 16)}, {"B2.stride", 0},
+      {"B2.unique_bytes", learn_slog(512)}, {"B2.unique_lines", learn_slog(8)},
+      {"B2.reuse_ct", learn_slog(32)});
 }
 
 // ---- what holds of every row

@@ -181,12 +181,8 @@ static void measured_ones_join_and_breed(void **state) {
 // ---- proposals
 
 static void learn(world *w, seer_search *search, const seer_proposal *p) {
-  const seer_feature_set *features = seer_bank_features(w->bank);
-  float *rows =
-      SEER_NEW_ARRAY(w->arena, float, (size_t)SEER_NEST_MAX_STATEMENTS * features->n_column);
-  seer_sample sample = {.rows = rows,
-      .seconds = 2 * p->estimate_s,
-      .n_row = seer_search_features(search, features, &p->schedule, rows)};
+  seer_sample sample = seer_search_sample(
+      search, seer_bank_features(w->bank), &p->schedule, 2 * p->estimate_s, w->arena);
   seer_search_report(search, &p->schedule, sample.seconds, true);
   must(seer_bank_add(w->bank, &sample, 1));
 }

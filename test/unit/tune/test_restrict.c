@@ -58,14 +58,9 @@ static void close_world(world *w) {
 }
 
 static void learn(world *w, const seer_schedule *schedule) {
-  const seer_feature_set *features = seer_bank_features(w->scene.bank);
-  float *rows =
-      SEER_NEW_ARRAY(w->scene.arena, float, (size_t)SEER_NEST_MAX_STATEMENTS * features->n_column);
-  double estimate_s = seer_search_estimate(w->search, schedule);
-  seer_sample sample = {.rows = rows,
-      .seconds = 2 * estimate_s,
-      .estimate_s = estimate_s,
-      .n_row = seer_search_features(w->search, features, schedule, rows)};
+  seer_sample sample =
+      seer_search_sample(w->search, seer_bank_features(w->scene.bank), schedule, 0, w->scene.arena);
+  sample.seconds = 2 * sample.estimate_s;
   seer_search_report(w->search, schedule, sample.seconds, true);
   must(seer_bank_add(w->scene.bank, &sample, 1));
 }

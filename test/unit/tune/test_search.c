@@ -115,13 +115,9 @@ static void packed_weights_stay_within_the_limit(const char *machine) {
 }
 
 static void learn(world *w, const seer_schedule *schedule) {
-  float *rows =
-      SEER_NEW_ARRAY(w->scene.arena, float, (size_t)SEER_NEST_MAX_STATEMENTS *SEER_FEATURE_MAX);
-  double estimate_s = seer_search_estimate(w->search, schedule);
-  seer_sample sample = {.rows = rows,
-      .seconds = 2 * estimate_s,
-      .estimate_s = estimate_s,
-      .n_row = seer_search_features(w->search, &seer_feature_seer, schedule, rows)};
+  seer_sample sample =
+      seer_search_sample(w->search, seer_bank_features(w->scene.bank), schedule, 0, w->scene.arena);
+  sample.seconds = 2 * sample.estimate_s;
   seer_search_report(w->search, schedule, sample.seconds, true);
   must(seer_bank_add(w->scene.bank, &sample, 1));
 }
