@@ -22,6 +22,20 @@ seer_status seer_cli_usage_error(const char *format, ...) {
   return SEER_FAIL(INVALID, "%s%s", usage_mark, message);
 }
 
+uint32_t seer_cli_words(const char *text, seer_arena *arena, const char *const **out) {
+  uint32_t n = 0;
+  size_t cap = 0;
+  const char **names = NULL;
+  for (const char *at = text; *at;) {
+    size_t length = strcspn(at, ",");
+    names = SEER_GROW(arena, const char *, names, n, &cap);
+    if (length > 0) names[n++] = seer_arena_strndup(arena, at, length);
+    at += length + (at[length] == ',');
+  }
+  *out = names;
+  return n;
+}
+
 seer_status seer_cli_one_shape(const seer_context *context, const char **out_shapes) {
   size_t n = seer_context_n_values(context, SEER_OPT_INPUT_SHAPES);
   *out_shapes = n > 0 ? seer_context_value(context, SEER_OPT_INPUT_SHAPES, 0) : "";

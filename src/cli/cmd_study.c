@@ -118,19 +118,9 @@ static seer_regret *results_of(
   return &r->result[((network * r->n_policy + policy) * r->n_model + model) * r->n_seed];
 }
 
-// "a,b" -> names.
-static uint32_t split(const char *text, seer_arena *arena, const char *const **out) {
-  uint32_t n = 0;
-  size_t cap = 0;
-  const char **names = NULL;
-  for (const char *at = text; *at;) {
-    size_t length = strcspn(at, ",");
-    names = SEER_GROW(arena, const char *, names, n, &cap);
-    if (length > 0) names[n++] = seer_arena_strndup(arena, at, length);
-    at += length + (at[length] == ',');
-  }
-  *out = names;
-  return n;
+// "default": the policy's own.
+static const char *model_option(const char *name) {
+  return strcmp(name, "default") == 0 ? "" : name;
 }
 
 static seer_status choose_networks(regrets *r) {
@@ -139,7 +129,7 @@ static seer_status choose_networks(regrets *r) {
   r->network = known;
   r->n_network = n_known;
   if (!wanted[0]) return SEER_OK;
-  r->n_network = split(wanted, r->arena, &r->network);
+  r->n_network = seer_cli_words(wanted, r->arena, &r->network);
   for (uint32_t k = 0; k < r->n_network; k++) {
     uint32_t i = 0;
     while (i < n_known && strcmp(known[i], r->network[k]) != 0) i++;
@@ -160,7 +150,7 @@ static seer_status measure_all(regrets *r) {
         for (uint32_t s = 0; s < r->n_seed; s++) {
           seer_regret *out = &results_of(r, w, p, m)[s];
           SEER_TRYF(seer_regret_measure(r->tuning, &r->times, r->path, r->network[w], r->policy[p],
-                        r->model[m], s + 1, out),
+                        model_option(r->model[m]), s + 1, out),
               "%s, policy %s", r->network[w], r->policy[p]);
           fprintf(stderr, "%s, %s %s, seed %u: %u trials of %u tasks in %.1f s\n", r->network[w],
               r->policy[p], r->model[m], s + 1, out->n_trial, out->n_task, out->seconds);
@@ -290,8 +280,8 @@ static seer_status compare_policies(regrets *r) {
   seer_context *context = r->context;
   SEER_TRY(seer_times_read(r->path, r->arena, &r->times));
   SEER_TRY(choose_networks(r));
-  r->n_policy = split(seer_context_str(context, SEER_OPT_POLICIES), r->arena, &r->policy);
-  r->n_model = split(seer_context_str(context, SEER_OPT_COST_MODELS), r->arena, &r->model);
+  r->n_policy = seer_cli_words(seer_context_str(context, SEER_OPT_POLICIES), r->arena, &r->policy);
+  r->n_model = seer_cli_words(seer_context_str(context, SEER_OPT_COST_MODELS), r->arena, &r->model);
   if (r->n_policy == 0 || r->n_model == 0 || r->n_network == 0)
     return SEER_FAIL(INVALID, "%s: no %s to measure", r->path,
         r->n_network == 0      ? "network"

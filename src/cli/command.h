@@ -31,6 +31,9 @@ SEER_MUST_USE SEER_PRINTF(1, 2) seer_status seer_cli_usage_error(const char *for
 // it was given several times.
 SEER_MUST_USE seer_status seer_cli_one_shape(const seer_context *context, const char **out_shapes);
 
+// "a,b" -> names, in `arena`; returns how many.
+uint32_t seer_cli_words(const char *text, seer_arena *arena, const char *const **out);
+
 struct seer_network;
 // What was assumed about input shapes, to stderr; what was assumed for several sets of them once.
 void seer_cli_print_notices(const struct seer_network *network);

@@ -14,6 +14,7 @@ extern const seer_command seer_command_devices;
 extern const seer_command seer_command_tune;
 extern const seer_command seer_command_records;
 extern const seer_command seer_command_study;
+extern const seer_command seer_command_pretrain;
 extern const seer_command seer_command_worker;
 extern const seer_command seer_command_models;
 extern const seer_command seer_command_list;
@@ -32,6 +33,7 @@ const seer_command *const seer_command_table[] = {
     &seer_command_opt,
     &seer_command_records,
     &seer_command_study,
+    &seer_command_pretrain,
     &seer_command_worker,
 };
 const size_t seer_command_table_count = SEER_COUNT_OF(seer_command_table);

@@ -22,6 +22,7 @@
 #define FAMILY_GROWTH 1.1  // a residual is continued when its family has a tenth more samples
 #define GOOD 2.0  // times the best: samples that say how estimates relate to times
 #define MAX_PRIOR 1.5F  // relative throughput that an estimate alone may promise
+#define MAX_LOG_SCORE 30.0F  // beyond that nothing is finite for long
 // Files with the first set of features are as they were before there were others.
 #define BANK_MAGIC "seerbnk2"
 #define BANK_MAGIC_SET "seerbnk3"
@@ -239,7 +240,7 @@ seer_status seer_bank_add(seer_bank *bank, const seer_sample *samples, size_t n)
 // ---- training sets
 typedef struct {
   float *rows, *label, *weight, *margin;
-  uint32_t *n_rows;
+  uint32_t *n_rows, *task;
   uint8_t *half;  // by sample: which base has seen it
   size_t n_column, n_row, n_sample;
 } set;
@@ -250,6 +251,7 @@ static void set_free(set *s) {
   free(s->weight);
   free(s->margin);
   free(s->n_rows);
+  free(s->task);
   free(s->half);
 }
 
@@ -260,8 +262,9 @@ static bool set_alloc(set *s, size_t columns, size_t n_row, size_t n_sample) {
   s->weight = malloc((n_sample + 1) * sizeof(float));
   s->margin = calloc(n_row + 1, sizeof(float));
   s->n_rows = malloc((n_sample + 1) * sizeof(uint32_t));
+  s->task = malloc((n_sample + 1) * sizeof(uint32_t));
   s->half = malloc(n_sample + 1);
-  return s->rows && s->label && s->weight && s->margin && s->n_rows && s->half;
+  return s->rows && s->label && s->weight && s->margin && s->n_rows && s->task && s->half;
 }
 
 // ---- the estimate underneath
@@ -281,15 +284,18 @@ static seer_status find_pace(seer_bank *bank, uint32_t task) {
   return SEER_OK;
 }
 
-// Relative throughput as the estimate sees it.
-static float prior(double reference_s, double estimate_s) {
-  return estimate_s > 0 ? fminf(MAX_PRIOR, (float)(reference_s / estimate_s)) : 0;
+// Relative throughput as the estimate sees it, or its logarithm, as the models have it. (That has no
+// upper end: all of a task's may be above it, and still differ.)
+static float prior(const seer_bank *bank, double reference_s, double estimate_s) {
+  if (estimate_s <= 0) return 0;
+  if (bank->options.model->is_log) return (float)log(reference_s / estimate_s);
+  return fminf(MAX_PRIOR, (float)(reference_s / estimate_s));
 }
 
 static void set_put(set *s, const seer_bank *bank, size_t index) {
   const sample *in = &bank->samples[index];
   double pace = bank->pace[in->task];
-  if (pace > 0) s->margin[s->n_row] = prior(bank->best[in->task] / pace, in->estimate_s);
+  if (pace > 0) s->margin[s->n_row] = prior(bank, bank->best[in->task] / pace, in->estimate_s);
   const seer_learning *how = bank->options.learning;
   bool has_failed = in->seconds <= 0 || bank->best[in->task] <= 0;
   float label = has_failed ? 0 : (float)(bank->best[in->task] / in->seconds);
@@ -298,6 +304,7 @@ static void set_put(set *s, const seer_bank *bank, size_t index) {
   float weight = fmaxf(label, how->least_weight);
   s->weight[s->n_sample] = in->is_raced_out ? fminf(weight, how->raced_weight) : weight;
   s->half[s->n_sample] = index % 2;
+  s->task[s->n_sample] = in->task;
   s->n_rows[s->n_sample++] = in->n_row;
   memcpy(s->rows + s->n_row * n_column(bank), bank->rows + in->first_row * n_column(bank),
       in->n_row * n_column(bank) * sizeof(float));
@@ -352,8 +359,15 @@ static part choose_any(const seer_bank *bank, uint32_t arg, size_t index, size_t
 }
 
 static seer_cost_data data_of(const set *s, bool has_margin) {
-  return (seer_cost_data){s->n_column, s->rows, s->n_row, s->n_rows, s->n_sample, s->label,
-      s->weight, has_margin ? s->margin : NULL};
+  return (seer_cost_data){.n_column = s->n_column,
+      .rows = s->rows,
+      .n_row = s->n_row,
+      .n_rows = s->n_rows,
+      .n_sample = s->n_sample,
+      .label = s->label,
+      .weight = s->weight,
+      .task = s->task,
+      .margin = has_margin ? s->margin : NULL};
 }
 
 // Stream 0 and 1: the two bases; then the families; then what they share at first.
@@ -407,19 +421,6 @@ static seer_status fill_margins(seer_bank *bank, set *s) {
   return status;
 }
 
-static double margin_error(const seer_cost_data *data) {
-  double loss = 0, total = 0;
-  size_t row = 0;
-  for (size_t s = 0; s < data->n_sample; s++) {
-    double sum = 0;
-    for (uint32_t r = 0; r < data->n_rows[s]; r++) sum += (double)data->margin[row++];
-    double error = sum - (double)data->label[s];
-    loss += (double)data->weight[s] * error * error;
-    total += (double)data->weight[s];
-  }
-  return total > 0 ? loss / total : 0;
-}
-
 static seer_status fit_family(seer_bank *bank, uint32_t family, bool is_anew) {
   bank->n_at_family[family] = bank->n_of_family[family];
   bool has_base = bank->options.has_base;
@@ -437,8 +438,10 @@ static seer_status fit_family(seer_bank *bank, uint32_t family, bool is_anew) {
     status = bank->options.model->fit(
         bank->family[family], &t, &h, is_anew ? how->trees.max_trees : how->continue_trees, &error);
     // What was loaded stays: trees that do not help it are cut off when they are fitted.
-    bank->is_useless[family] = has_base && !bank->loaded_family[family].bytes && h.n_sample > 0 &&
-        error >= margin_error(&h);
+    bool is_judged = has_base && !bank->loaded_family[family].bytes && h.n_sample > 0;
+    double without = INFINITY;
+    if (!status && is_judged) status = bank->options.model->margin_error(&h, &without);
+    bank->is_useless[family] = is_judged && error >= without;
   }
   set_free(&train);
   set_free(&held);
@@ -467,6 +470,24 @@ void seer_bank_split(seer_bank *bank) {
   bank->n_shared = bank->n_sample;
 }
 
+static seer_status find_paces(seer_bank *bank) {
+  for (uint32_t t = 0; t < bank->options.n_task; t++) SEER_TRY(find_pace(bank, t));
+  return SEER_OK;
+}
+
+static seer_status fit_bases(seer_bank *bank) {
+  for (uint32_t half = 0; half < 2; half++) SEER_TRY(fit_base(bank, half));
+  return SEER_OK;
+}
+
+seer_status seer_bank_train_base(seer_bank *bank) {
+  SEER_ASSERT(bank->options.has_base, "there is none");
+  if (bank->n_sample == 0 || bank->options.model->is_estimate) return SEER_OK;
+  bank->generation++;
+  SEER_TRY(find_paces(bank));
+  return fit_bases(bank);
+}
+
 seer_status seer_bank_train(seer_bank *bank, uint32_t family) {
   SEER_ASSERT(family < bank->options.n_family, "family %u, n %u", family, bank->options.n_family);
   if (bank->n_sample == 0 || bank->options.model->is_estimate) return SEER_OK;
@@ -479,9 +500,9 @@ seer_status seer_bank_train(seer_bank *bank, uint32_t family) {
       (double)bank->n_of_family[family] >= FAMILY_GROWTH * (double)bank->n_at_family[family];
   if (!is_due && !has_news) return SEER_OK;
   bank->generation++;
-  for (uint32_t t = 0; t < bank->options.n_task; t++) SEER_TRY(find_pace(bank, t));
+  SEER_TRY(find_paces(bank));
   if (!is_due) return bank->n_of_family[family] ? fit_family(bank, family, false) : SEER_OK;
-  for (uint32_t half = 0; half < 2; half++) SEER_TRY(fit_base(bank, half));
+  SEER_TRY(fit_bases(bank));
   for (uint32_t f = 0; f < bank->options.n_family; f++) {
     if (bank->n_of_family[f]) SEER_TRY(fit_family(bank, f, true));
   }
@@ -563,7 +584,9 @@ seer_status seer_bank_score(
   if (bank->options.model->is_estimate) return score_by_estimate(c, scores);
   double reference = reference_estimate(bank, task, c);
   for (size_t i = 0; reference > 0 && i < c->n; i++)
-    scores[i] += prior(reference, c->estimates_s[i]);
+    scores[i] += prior(bank, reference, c->estimates_s[i]);
+  for (size_t i = 0; bank->options.model->is_log && i < c->n; i++)
+    scores[i] = expf(fminf(scores[i], MAX_LOG_SCORE));
   return SEER_OK;
 }
 
@@ -715,6 +738,11 @@ static seer_status load_from(seer_bank *bank, const char *path, const char *data
         bank->n_sample > bank->options.warm_up ? bank->n_sample : bank->options.warm_up;
   bank->generation++;
   return SEER_OK;
+}
+
+seer_status seer_bank_load_bytes(
+    seer_bank *bank, const char *name, const void *bytes, size_t n_bytes) {
+  return load_from(bank, name, bytes, n_bytes);
 }
 
 seer_status seer_bank_load(seer_bank *bank, const char *path) {

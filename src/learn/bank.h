@@ -55,6 +55,8 @@ SEER_MUST_USE seer_status seer_bank_add(seer_bank *bank, const seer_sample *samp
 // residuals anew when the data grew by a quarter, else this family's residual, continued, when its
 // samples grew by a tenth. Without: the family's model from scratch.
 SEER_MUST_USE seer_status seer_bank_train(seer_bank *bank, uint32_t family);
+// With a base: fits it to all samples, and nothing else. For who makes a file for other networks.
+SEER_MUST_USE seer_status seer_bank_train_base(seer_bank *bank);
 // Where all shared a model so far: from now on each family has one of its own, fitted to the
 // samples that were shared and to its own since. Until it is trained, the shared model is used.
 // Else, and the second time, nothing changes.
@@ -84,6 +86,9 @@ uint64_t seer_bank_generation(const seer_bank *bank);  // rises whenever scores 
 // the bank is of no use.
 SEER_MUST_USE seer_status seer_bank_save(const seer_bank *bank, const char *path);
 SEER_MUST_USE seer_status seer_bank_load(seer_bank *bank, const char *path);
+// The same of a file's bytes; name: for messages.
+SEER_MUST_USE seer_status seer_bank_load_bytes(
+    seer_bank *bank, const char *name, const void *bytes, size_t n_bytes);
 bool seer_bank_is_continued(const seer_bank *bank, uint32_t family);  // goes on from a loaded one
 
 #endif

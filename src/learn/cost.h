@@ -1,7 +1,7 @@
 // cost.h - cost models: predict a schedule's throughput relative to its task's best (in (0, 1],
-// higher is better) as the sum over its statements' rows (pack-sum: squared error on the sum). A
-// model sees rows only, of a number of columns that it knows from its creation; what they mean,
-// which task they came from and how models build on each other is the bank's business (bank.h).
+// higher is better), or its logarithm, as the sum over its rows. A model sees rows only, of a number
+// of columns that it knows from its creation, and which of them are of one task; what they mean and
+// how models build on each other is the bank's business (bank.h).
 //
 // Memory: a model is owned, by create and destroy; data are borrowed. Threads: a model is one
 // thread's at a time, but any number may predict. Errors: RESOURCE, INTERNAL (the library's words);
@@ -31,6 +31,7 @@ typedef struct {
   size_t n_sample;
   const float *label;  // by sample
   const float *weight;  // by sample
+  const uint32_t *task;  // by sample: any numbers; for models that compare samples of a task
   const float *margin;  // by row: what a model underneath already predicts; NULL: 0
 } seer_cost_data;
 
@@ -39,15 +40,19 @@ typedef struct seer_cost_model seer_cost_model;
 typedef struct {
   const char *name, *doc;
   bool is_estimate;  // scores are the analytic estimates: nothing is learnt, the functions are NULL
+  // Sums are logarithms: only differences within a task mean anything, and so do margins'.
+  bool is_log;
   // Can models be fitted there? It is tried. NULL: only on SEER_LEARN_CPU. Errors: UNSUPPORTED the
   // library has no such device; DEVICE the machine has none, or it does not work.
   seer_status (*probe)(seer_learn_device device);
   seer_status (*create)(const seer_cost_options *options, seer_cost_model **out_model);
   void (*destroy)(seer_cost_model *model);
   // Adds up to `max_trees` trees on `train`, fewer as the settings say (learning.h); `held_out` may
-  // be empty. *out_error: mean squared error on held_out (train if that is empty or not asked).
+  // be empty. *out_error: the loss on held_out (train if that is empty or not asked).
   seer_status (*fit)(seer_cost_model *model, const seer_cost_data *train,
       const seer_cost_data *held_out, uint32_t max_trees, double *out_error);
+  // The loss of predicting what the margins say.
+  seer_status (*margin_error)(const seer_cost_data *data, double *out_error);
   // out[row] += prediction; any number of threads at a time
   seer_status (*predict)(seer_cost_model *model, const float *rows, size_t n_row, float *out);
   // *out_bytes in `arena`.

@@ -30,6 +30,12 @@ static seer_status random_fit(seer_cost_model *model, const seer_cost_data *trai
   return SEER_OK;
 }
 
+static seer_status random_margin_error(const seer_cost_data *data, double *out_error) {
+  (void)data;
+  *out_error = 1.0;
+  return SEER_OK;
+}
+
 // A number in (0, 1) per row that depends on the row and the seed alone: equal candidates score
 // equally.
 static seer_status random_predict(
@@ -58,14 +64,22 @@ static seer_status random_load(seer_cost_model *model, const void *bytes, size_t
   return SEER_OK;
 }
 
-static const seer_cost_desc cost_random = {"random", "uniform random scores: the control", false,
-    NULL, random_create, random_destroy, random_fit, random_predict, random_save, random_load};
+static const seer_cost_desc cost_random = {.name = "random",
+    .doc = "uniform random scores: the control",
+    .create = random_create,
+    .destroy = random_destroy,
+    .fit = random_fit,
+    .margin_error = random_margin_error,
+    .predict = random_predict,
+    .save = random_save,
+    .load = random_load};
 
 static const seer_cost_desc cost_analytic = {
     .name = "analytic", .doc = "the analytic estimate alone: learns nothing", .is_estimate = true};
 
 // To add a model: its file, its line. The first one is the default.
-const seer_cost_desc *const seer_cost_table[] = {&seer_cost_xgboost, &cost_analytic, &cost_random};
+const seer_cost_desc *const seer_cost_table[] = {
+    &seer_cost_xgboost, &seer_cost_xgboost_rank, &cost_analytic, &cost_random};
 const size_t seer_cost_table_count = SEER_COUNT_OF(seer_cost_table);
 
 seer_status seer_cost_find(const char *name, const seer_cost_desc **out_desc) {

@@ -1,8 +1,8 @@
-// cost_xgboost.c - rows -> boosted trees, with the pack-sum objective (Ansor, OSDI'20, 5.2): the
-// prediction of a program is the sum over its statements, the loss is the weighted squared error of
-// that sum. Every row of a program gets the same gradient, (sum - label) * weight, and the hessian
-// `weight`. One thread: families are trained side by side, and results must not depend on the
-// number of threads.
+// cost_xgboost.c - rows -> boosted trees. The prediction of a program is the sum over its rows, and
+// a loss is one of these sums: their weighted squared error (the pack-sum objective of Ansor,
+// OSDI'20, 5.2), or that of pairs of a task's programs (pairs.h). Every row of a program gets the
+// same gradient and hessian, those of its sum. One thread: families are trained side by side, and
+// results must not depend on the number of threads.
 //
 // On a GPU trees are fitted by histograms. Before 2.0 that is tree_method=gpu_hist with gpu_id, and
 // from then on device=cuda; fail_on_invalid_gpu_id makes a missing device an error in both, where
@@ -27,8 +27,11 @@
 
 #include <xgboost/c_api.h>
 
+#include "learn/pairs.h"
+
 struct seer_cost_model {
   BoosterHandle booster;
+  bool ranks;  // its loss is that of pairs
   seer_cost_options options;
   uint32_t n_tree;
 };
@@ -70,7 +73,7 @@ static seer_status configure(seer_cost_model *model) {
       {"eta", t->eta}, {"max_bin", t->max_bin}, {"min_child_weight", t->min_child_weight},
       {"gamma", t->gamma}, {"lambda", t->lambda}, {"nthread", "1"}, {"base_score", t->base_score},
       {"verbosity", "0"}, {"disable_default_eval_metric", "1"}, {"num_feature", columns},
-      {"seed", seed}};
+      {"subsample", t->row_share}, {"colsample_bytree", t->column_share}, {"seed", seed}};
   SEER_TRY(set_all(model->booster, all, SEER_COUNT_OF(all)));
   return set_device(model->booster, model->options.device);
 }
@@ -81,11 +84,13 @@ static void xgb_destroy(seer_cost_model *model) {
   free(model);
 }
 
-static seer_status xgb_create(const seer_cost_options *options, seer_cost_model **out_model) {
+static seer_status create(
+    const seer_cost_options *options, bool ranks, seer_cost_model **out_model) {
   *out_model = NULL;
   seer_cost_model *model = calloc(1, sizeof(*model));
   if (!model) return SEER_FAIL(RESOURCE, "no memory for a cost model");
   model->options = *options;
+  model->ranks = ranks;
   seer_status status = check(XGBoosterCreate(NULL, 0, &model->booster), "create");
   if (!status) status = configure(model);
   if (status) {
@@ -96,6 +101,14 @@ static seer_status xgb_create(const seer_cost_options *options, seer_cost_model 
   return SEER_OK;
 }
 
+static seer_status xgb_create(const seer_cost_options *options, seer_cost_model **out_model) {
+  return create(options, false, out_model);
+}
+
+static seer_status rank_create(const seer_cost_options *options, seer_cost_model **out_model) {
+  return create(options, true, out_model);
+}
+
 static seer_status make_matrix(const seer_cost_data *data, DMatrixHandle *out) {
   SEER_TRY(
       check(XGDMatrixCreateFromMat(data->rows, data->n_row, data->n_column, NAN, out), "matrix"));
@@ -103,39 +116,97 @@ static seer_status make_matrix(const seer_cost_data *data, DMatrixHandle *out) {
   return check(XGDMatrixSetFloatInfo(*out, "base_margin", data->margin, data->n_row), "margin");
 }
 
-// Mean weighted squared error of the pack sums; writes gradients when asked.
-static double pack_sum(
-    const seer_cost_data *data, const float *prediction, float *grad, float *hess) {
-  double loss = 0, total = 0;
+// ---- losses
+// Of the sums of a set of samples.
+typedef struct {
+  const seer_cost_data *data;
+  seer_pairs pairs;  // where the model ranks
+  double *sum, *grad, *hess;  // by sample
+} scored;
+
+static void scored_free(scored *s) {
+  seer_pairs_free(&s->pairs);
+  free(s->sum);
+}
+
+static seer_status scored_make(const seer_cost_data *data, bool ranks, scored *out) {
+  *out = (scored){.data = data, .sum = malloc((3 * data->n_sample + 1) * sizeof(double))};
+  if (!out->sum) return SEER_FAIL(RESOURCE, "no memory for %zu samples", data->n_sample);
+  out->grad = out->sum + data->n_sample;
+  out->hess = out->grad + data->n_sample;
+  seer_status status =
+      ranks ? seer_pairs_make(data->task, data->n_sample, &out->pairs) : SEER_OK;
+  if (status) scored_free(out);
+  return status;
+}
+
+static void add_up(scored *s, const float *prediction) {
   size_t row = 0;
-  for (size_t s = 0; s < data->n_sample; s++) {
-    double sum = 0;
-    for (uint32_t r = 0; r < data->n_rows[s]; r++) sum += (double)prediction[row + r];
-    double error = sum - (double)data->label[s], weight = (double)data->weight[s];
+  for (size_t i = 0; i < s->data->n_sample; i++) {
+    s->sum[i] = 0;
+    for (uint32_t r = 0; r < s->data->n_rows[i]; r++) s->sum[i] += (double)prediction[row++];
+  }
+}
+
+// The weighted mean of squared errors.
+static double square_loss(scored *s) {
+  double loss = 0, total = 0;
+  for (size_t i = 0; i < s->data->n_sample; i++) {
+    double error = s->sum[i] - (double)s->data->label[i], weight = (double)s->data->weight[i];
     loss += weight * error * error;
     total += weight;
-    for (uint32_t r = 0; grad && r < data->n_rows[s]; r++) {
-      grad[row + r] = (float)(error * weight);
-      hess[row + r] = (float)weight;
-    }
-    row += data->n_rows[s];
+    s->grad[i] = error * weight;
+    s->hess[i] = weight;
   }
   return total > 0 ? loss / total : 0;
+}
+
+// Of the sums, and its gradients. seed: which pairs are looked at.
+static double loss_of(scored *s, bool ranks, uint64_t seed) {
+  if (!ranks) return square_loss(s);
+  return seer_pairs_loss(
+      &s->pairs, s->data->label, s->data->weight, s->sum, seed, s->grad, s->hess);
+}
+
+static void spread(const scored *s, float *grad, float *hess) {
+  size_t row = 0;
+  for (size_t i = 0; i < s->data->n_sample; i++) {
+    for (uint32_t r = 0; r < s->data->n_rows[i]; r++, row++) {
+      grad[row] = (float)s->grad[i];
+      hess[row] = (float)s->hess[i];
+    }
+  }
+}
+
+static seer_status error_of_margin(const seer_cost_data *data, bool ranks, double *out_error) {
+  scored s;
+  SEER_TRY(scored_make(data, ranks, &s));
+  add_up(&s, data->margin);
+  *out_error = loss_of(&s, ranks, 0);
+  scored_free(&s);
+  return SEER_OK;
+}
+
+static seer_status xgb_margin_error(const seer_cost_data *data, double *out_error) {
+  return error_of_margin(data, false, out_error);
+}
+
+static seer_status rank_margin_error(const seer_cost_data *data, double *out_error) {
+  return error_of_margin(data, true, out_error);
 }
 
 // The published p-rmse: the root mean square error of the pack sums by row (each of a sample's rows
 // counts it once more), to six decimals, as it passes through a text there: growing would go on for
 // what is less than that (on 1,000 samples to 10,000 trees).
-static double row_error(const seer_cost_data *data, const float *prediction) {
+static double row_error(const scored *s) {
   double loss = 0;
-  size_t row = 0;
-  for (size_t s = 0; s < data->n_sample; s++) {
-    double sum = 0;
-    for (uint32_t r = 0; r < data->n_rows[s]; r++) sum += (double)prediction[row++];
-    double error = sum - (double)data->label[s];
-    loss += data->n_rows[s] * error * error;
+  size_t n_row = 0;
+  for (size_t i = 0; i < s->data->n_sample; i++) {
+    double error = s->sum[i] - (double)s->data->label[i];
+    loss += s->data->n_rows[i] * error * error;
+    n_row += s->data->n_rows[i];
   }
-  return row > 0 ? round(sqrt(loss / (double)row) * 1e6) / 1e6 : 0;
+  return n_row > 0 ? round(sqrt(loss / (double)n_row) * 1e6) / 1e6 : 0;
 }
 
 static seer_status margin_of(seer_cost_model *model, DMatrixHandle matrix, const float **out) {
@@ -162,25 +233,38 @@ static bool is_checked(const seer_tree_settings *settings, uint32_t n_new) {
   return n_new % settings->check_every == settings->check_every - 1;
 }
 
-static seer_status grow(seer_cost_model *model, DMatrixHandle train_matrix,
-    DMatrixHandle held_matrix, const seer_cost_data *train, const seer_cost_data *held_out,
-    uint32_t max_trees, float *grad, double *out_error) {
+// Of one fit. held.data NULL: nothing is held out.
+typedef struct {
+  DMatrixHandle train_matrix, held_matrix;
+  scored train, held;
+  float *grad, *hess;  // by row of `train`
+} fitting;
+
+static seer_status look(seer_cost_model *model, DMatrixHandle matrix, scored *s) {
+  const float *prediction;
+  SEER_TRY(margin_of(model, matrix, &prediction));
+  add_up(s, prediction);
+  return SEER_OK;
+}
+
+static seer_status grow(
+    seer_cost_model *model, fitting *f, uint32_t max_trees, double *out_error) {
   const seer_tree_settings *settings = &model->options.learning->trees;
-  float *hess = grad + train->n_row;
   uint32_t best = model->n_tree;
-  const float *prediction = NULL;
-  bool may_stop = held_matrix || settings->stops_on_training;
+  bool may_stop = f->held_matrix || settings->stops_on_training;
   double best_error = INFINITY, error = 0;
   for (uint32_t t = 0;; t++) {
-    if (held_matrix) {
-      SEER_TRY(margin_of(model, held_matrix, &prediction));
-      error = pack_sum(held_out, prediction, NULL, NULL);
+    if (f->held_matrix) {
+      SEER_TRY(look(model, f->held_matrix, &f->held));
+      error = loss_of(&f->held, model->ranks, 0);
     }
-    SEER_TRY(margin_of(model, train_matrix, &prediction));
-    double train_error = pack_sum(train, prediction, grad, hess);
+    SEER_TRY(look(model, f->train_matrix, &f->train));
+    // Other pairs for each tree.
+    double train_error = loss_of(&f->train, model->ranks, model->options.seed + model->n_tree + 1);
+    spread(&f->train, f->grad, f->hess);
     if (settings->stops_on_training) {
-      error = row_error(train, prediction);
-    } else if (!held_matrix) {
+      error = row_error(&f->train);
+    } else if (!f->held_matrix) {
       error = train_error;
     }
     bool is_better = is_checked(settings, t) && error < best_error;
@@ -190,31 +274,40 @@ static seer_status grow(seer_cost_model *model, DMatrixHandle train_matrix,
     }
     bool is_stale = is_checked(settings, t) && model->n_tree >= best + settings->patience;
     if (t == max_trees || (may_stop && is_stale)) break;
-    SEER_TRY(check(
-        XGBoosterBoostOneIter(model->booster, train_matrix, grad, hess, train->n_row), "boost"));
+    SEER_TRY(check(XGBoosterBoostOneIter(
+                       model->booster, f->train_matrix, f->grad, f->hess, f->train.data->n_row),
+        "boost"));
     model->n_tree++;
   }
   *out_error = settings->stops_on_training ? best_error * best_error : best_error;
-  if (held_matrix && best < model->n_tree) return cut(model, best);
+  if (f->held_matrix && best < model->n_tree) return cut(model, best);
   return SEER_OK;
+}
+
+static seer_status prepare(seer_cost_model *model, const seer_cost_data *train,
+    const seer_cost_data *held_out, fitting *f) {
+  SEER_TRY(scored_make(train, model->ranks, &f->train));
+  f->grad = malloc(2 * train->n_row * sizeof(float));
+  if (!f->grad) return SEER_FAIL(RESOURCE, "no memory for %zu gradients", train->n_row);
+  f->hess = f->grad + train->n_row;
+  SEER_TRY(make_matrix(train, &f->train_matrix));
+  if (held_out->n_row == 0 || model->options.learning->trees.stops_on_training) return SEER_OK;
+  SEER_TRY(scored_make(held_out, model->ranks, &f->held));
+  return make_matrix(held_out, &f->held_matrix);
 }
 
 static seer_status xgb_fit(seer_cost_model *model, const seer_cost_data *train,
     const seer_cost_data *held_out, uint32_t max_trees, double *out_error) {
   *out_error = 0;
   if (train->n_row == 0) return SEER_OK;
-  DMatrixHandle train_matrix = NULL, held_matrix = NULL;
-  float *grad = malloc(2 * train->n_row * sizeof(float));
-  seer_status status =
-      grad ? SEER_OK : SEER_FAIL(RESOURCE, "no memory for %zu gradients", train->n_row);
-  bool is_judged = held_out->n_row > 0 && !model->options.learning->trees.stops_on_training;
-  if (!status) status = make_matrix(train, &train_matrix);
-  if (!status && is_judged) status = make_matrix(held_out, &held_matrix);
-  if (!status)
-    status = grow(model, train_matrix, held_matrix, train, held_out, max_trees, grad, out_error);
-  if (train_matrix) XGDMatrixFree(train_matrix);
-  if (held_matrix) XGDMatrixFree(held_matrix);
-  free(grad);
+  fitting f = {NULL};
+  seer_status status = prepare(model, train, held_out, &f);
+  if (!status) status = grow(model, &f, max_trees, out_error);
+  if (f.train_matrix) XGDMatrixFree(f.train_matrix);
+  if (f.held_matrix) XGDMatrixFree(f.held_matrix);
+  scored_free(&f.train);
+  scored_free(&f.held);
+  free(f.grad);
   return status;
 }
 
@@ -316,6 +409,25 @@ static seer_status xgb_probe(seer_learn_device device) {
   return status;
 }
 
-const seer_cost_desc seer_cost_xgboost = {"xgboost",
-    "gradient-boosted trees (XGBoost), pack-sum objective", false, xgb_probe, xgb_create,
-    xgb_destroy, xgb_fit, xgb_predict, xgb_save, xgb_load};
+const seer_cost_desc seer_cost_xgboost = {.name = "xgboost",
+    .doc = "gradient-boosted trees (XGBoost), pack-sum objective",
+    .probe = xgb_probe,
+    .create = xgb_create,
+    .destroy = xgb_destroy,
+    .fit = xgb_fit,
+    .margin_error = xgb_margin_error,
+    .predict = xgb_predict,
+    .save = xgb_save,
+    .load = xgb_load};
+
+const seer_cost_desc seer_cost_xgboost_rank = {.name = "xgboost-rank",
+    .doc = "gradient-boosted trees (XGBoost), fitted to the order of each task's programs",
+    .is_log = true,
+    .probe = xgb_probe,
+    .create = rank_create,
+    .destroy = xgb_destroy,
+    .fit = xgb_fit,
+    .margin_error = rank_margin_error,
+    .predict = xgb_predict,
+    .save = xgb_save,
+    .load = xgb_load};

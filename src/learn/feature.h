@@ -9,21 +9,21 @@
 #include "setup/target.h"
 #include "space/nest.h"
 
-#define SEER_FEATURE_MAX 192  // columns of any set
+#define SEER_FEATURE_MAX 256  // columns of any set
 
 typedef struct {
   const char *name, *doc;
   uint32_t version;  // changes whenever a column's meaning does: files of models know it
   size_t n_column;  // at most SEER_FEATURE_MAX
   const char *const *column;  // their names, each different
-  // Writes n rows of n_column floats, all finite; returns the number of rows, one a statement (at
-  // most SEER_NEST_MAX_STATEMENTS). `seconds`: what seer_analytic_seconds says of the nest.
+  // Writes n rows of n_column floats, all finite; returns the number of rows, at most one a
+  // statement (SEER_NEST_MAX_STATEMENTS). `seconds`: what seer_analytic_seconds says of the nest.
   uint32_t (*extract)(
       const seer_nest *nest, const seer_target *target, double seconds, float *out_rows);
 } seer_feature_set;
 
-// Columns of feature.inc: this project's own.
-extern const seer_feature_set seer_feature_seer;
+// Columns of feature.inc: this project's own. A row a statement, and one of the program.
+extern const seer_feature_set seer_feature_seer, seer_feature_program;
 // Ansor's 164 columns for each buffer that is stored to (OSDI'20, appendix; the code in TVM), of
 // the program that the nest is. No column of the analytic model is among them.
 //   ansor         as published, with what does not work in the published code: multiply-adds are

@@ -11,6 +11,7 @@ typedef struct {
   const char *tree_method;  // on a processor; on a GPU it is histograms
   const char *max_depth, *max_bin, *eta, *gamma, *min_child_weight, *lambda;
   const char *base_score;  // what each row begins with
+  const char *row_share, *column_share;  // that a tree sees, drawn at random
   uint32_t max_trees;  // of a model fitted anew
   // Growing ends when the error has not fallen for `patience` trees; it is looked at after every
   // check_every-th one.
@@ -34,6 +35,8 @@ typedef struct {
 } seer_learning;
 
 extern const seer_learning seer_learning_seer;
+// Of models that other networks begin with: small steps, on all samples.
+extern const seer_learning seer_learning_pretrain;
 // Ansor's (OSDI'20, 5.2, and xgb_model.py of TVM), and FamilySeer's for each family: everything
 // that was measured, trees of depth 10 until they fit it. The mended one knows failed programs as
 // bad from the first.

@@ -121,6 +121,15 @@ SEER_MUST_USE seer_status seer_records_find_workload(
 #define SEER_RECORD_MAX_TARGETS 8
 SEER_MUST_USE seer_status seer_records_find_targets(seer_records *records,
     const seer_target *target, int64_t out_ids[SEER_RECORD_MAX_TARGETS], uint32_t *out_n);
+// All workloads, in the order in which they came. Texts live until the visit returns.
+typedef struct {
+  int64_t id;
+  const char *name, *dag_text;
+} seer_record_workload;
+typedef seer_status (*seer_record_visit_workload)(
+    void *user, const seer_record_workload *workload);
+SEER_MUST_USE seer_status seer_records_each_workload(
+    seer_records *records, seer_record_visit_workload visit, void *user);
 SEER_MUST_USE seer_status seer_records_session(seer_records *records, const seer_context *context,
     const char *model, const char *policy, int64_t *out_id);
 // Committed when it returns (batched: begin/commit around a group of adds). TIMEOUT: another

@@ -65,6 +65,7 @@ typedef struct {
   const seer_search_strategy *search;
   const seer_feature_set *features;  // that cost models see
   const seer_learning *learning;  // how they are fitted
+  const char *cost_model;  // their kind (learn/cost.h), where --cost-model does not say
   uint32_t round_size;  // measurements, where --round-size does not say
   const char *usual_grouping;  // where --family does not say; NULL: the option's default
   bool has_one_model;  // all tasks share a cost model, whatever families they are grouped in

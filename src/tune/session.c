@@ -212,7 +212,7 @@ static seer_status find_grouping(
 static seer_status find_cost_model(
     const seer_session *s, const seer_policy *policy, const seer_cost_desc **out) {
   const char *given = seer_context_str(s->context, SEER_OPT_COST_MODEL);
-  SEER_TRY(seer_cost_find(given, out));
+  SEER_TRY(seer_cost_find(given[0] ? given : policy->policy->traits->cost_model, out));
   if (!policy->cost_model) return SEER_OK;
   const seer_cost_desc *asked = *out;
   SEER_TRY(seer_cost_find(policy->cost_model, out));

@@ -325,6 +325,23 @@ seer_status seer_records_each(
   return status;
 }
 
+seer_status seer_records_each_workload(
+    seer_records *r, seer_record_visit_workload visit, void *user) {
+  sqlite3_stmt *statement = NULL;
+  SEER_TRY(seer_records_prepare(r, "SELECT id, name, dag FROM workload ORDER BY id", &statement));
+  bool has_row = true;
+  seer_status status = SEER_OK;
+  while (!status && has_row) {
+    status = step(r, statement, &has_row);
+    if (status || !has_row) break;
+    seer_record_workload one = {
+        sqlite3_column_int64(statement, 0), text_of(statement, 1), text_of(statement, 2)};
+    status = visit(user, &one);
+  }
+  sqlite3_finalize(statement);
+  return status;
+}
+
 static void keep_strings(seer_record *record, seer_arena *arena) {
   record->schedule = seer_arena_strdup(arena, record->schedule);
   record->message = seer_arena_strdup(arena, record->message);

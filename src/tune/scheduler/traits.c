@@ -3,8 +3,9 @@
 
 const seer_policy_traits seer_traits_seer = {
     .search = &seer_strategy_seer,
-    .features = &seer_feature_seer,
+    .features = &seer_feature_program,
     .learning = &seer_learning_seer,
+    .cost_model = "xgboost-rank",
     .round_size = 16,
     .has_base = true,
     .warm_up = 32,
@@ -20,7 +21,7 @@ const seer_policy_traits seer_traits_seer = {
 // What all published policies have in common.
 #define PUBLISHED                                                            \
   .search = &seer_strategy_ansor, .features = &seer_feature_ansor,           \
-  .learning = &seer_learning_ansor, .round_size = 64, .counts_rounds = true, \
+  .learning = &seer_learning_ansor, .cost_model = "xgboost", .round_size = 64, .counts_rounds = true, \
   .times = &seer_timing_published
 
 const seer_policy_traits seer_traits_published = {PUBLISHED};

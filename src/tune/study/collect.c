@@ -165,13 +165,32 @@ static void shuffle(collector *c, item *items, uint32_t n) {
   }
 }
 
+static const seer_time *time_of(const collector *c, const collected_task *task, uint32_t i) {
+  return &table_task(c, task)->time[task->time_of[i]];
+}
+
+// Visits that its least visited open schedules have had; all that are asked for were not even drawn
+// yet: 0. NEVER: there is nothing left to visit.
+#define NEVER UINT32_MAX
+static uint32_t least_visits(const collector *c, const collected_task *task) {
+  if (!task->is_drawn && task->n < c->options->n_schedules) return 0;
+  uint32_t least = NEVER;
+  for (uint32_t i = 0; i < task->n; i++) {
+    const seer_time *time = time_of(c, task, i);
+    if (is_open(c, time) && time->n_visits < least) least = time->n_visits;
+  }
+  return least;
+}
+
+// Those that were visited least: of a visit that was cut short, the rest.
 static seer_status visit_again(collector *c, collected_task *task, uint32_t *out_n) {
   item *items = malloc((task->n + 1) * sizeof *items);
   if (!items) return SEER_FAIL(RESOURCE, "no memory for %u schedules", task->n);
-  uint32_t n = 0;
+  uint32_t n = 0, least = least_visits(c, task);
   for (uint32_t i = 0; i < task->n; i++) {
-    const seer_time *time = &table_task(c, task)->time[task->time_of[i]];
-    if (is_open(c, time)) items[n++] = (item){task->schedule[i], time->origin, i};
+    const seer_time *time = time_of(c, task, i);
+    if (is_open(c, time) && time->n_visits == least)
+      items[n++] = (item){task->schedule[i], time->origin, i};
   }
   shuffle(c, items, n);
   seer_status status = time_items(c, task, items, n);
@@ -252,26 +271,34 @@ static void tell(const collector *c, const collected_task *task, uint32_t n) {
   seer_arena_destroy(scratch);
 }
 
-static seer_status visit(collector *c, collected_task *task, bool *io_any) {
+static seer_status visit(collector *c, collected_task *task) {
   uint32_t n = 0;
-  SEER_TRY(task->is_drawn ? visit_again(c, task, &n) : visit_first(c, task, &n));
-  if (task->is_drawn && n == 0 && task->n_visit == 0)  // the table had all that was asked for
-    SEER_TRY(visit_again(c, task, &n));
+  bool is_first = least_visits(c, task) == 0;
+  SEER_TRY(is_first ? visit_first(c, task, &n) : visit_again(c, task, &n));
   if (n == 0) return SEER_OK;
-  *io_any = true;
   task->n_visit++;
   tell(c, task, n);
   return save(c, false);
 }
 
-static seer_status visit_all(collector *c) {
-  for (bool is_any = true; is_any;) {
-    is_any = false;
-    for (uint32_t t = 0; t < c->n_task; t++) {
-      if (is_over(c)) return SEER_OK;
-      SEER_TRYF(visit(c, &c->task[t], &is_any), "task %s", table_task(c, &c->task[t])->name);
+// The task whose turn it is: the least visited one, wherever an earlier run stopped. NULL: none has
+// anything left.
+static collected_task *next_task(const collector *c) {
+  collected_task *next = NULL;
+  uint32_t least = NEVER;
+  for (uint32_t t = 0; t < c->n_task; t++) {
+    uint32_t n = least_visits(c, &c->task[t]);
+    if (n < least) {
+      least = n;
+      next = &c->task[t];
     }
   }
+  return next;
+}
+
+static seer_status visit_all(collector *c) {
+  for (collected_task *task; !is_over(c) && (task = next_task(c));)
+    SEER_TRYF(visit(c, task), "task %s", table_task(c, task)->name);
   return SEER_OK;
 }
 

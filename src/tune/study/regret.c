@@ -269,11 +269,6 @@ static seer_status run(listener *l, const seer_network *network, const seer_time
 static seer_status set_options(seer_context *context, const char *path, const char *policy,
     const char *cost_model, uint64_t seed, const seer_times_task *const *of, uint32_t n_task,
     seer_arena *arena) {
-  seer_policy found;
-  SEER_TRY(seer_policy_find(policy, &found));
-  if (!cost_model[0])
-    cost_model =
-        found.cost_model ? found.cost_model : seer_option_table[SEER_OPT_COST_MODEL].fallback;
   const char *const options[][2] = {{"measure", seer_arena_printf(arena, "replay:%s", path)},
       {"search-policy", policy}, {"seed", seer_arena_printf(arena, "%" PRIu64, seed)},
       {"trials",
