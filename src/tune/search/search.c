@@ -558,32 +558,34 @@ static void keep_formulations(seer_search *s, uint32_t n_before) {
   }
 }
 
-// In a restricted search nothing is bred: it has ranked all that there is.
-static void refine_restricted(seer_search *s, bool is_trained) {
-  if (s->options.strategy->selection == SEER_SELECT_TRUNCATION) {
-    uint32_t n_before = s->pool.n;
-    cut_by_estimate(s, s->options.strategy->n_pool);
-    keep_formulations(s, n_before);
-  }
-  if (is_trained) sort_by_score(s);
+static void cut(seer_search *s) {
+  if (s->options.strategy->selection != SEER_SELECT_TRUNCATION) return;
+  uint32_t n_before = s->pool.n;
+  cut_by_estimate(s, s->options.strategy->n_pool);
+  if (s->is_restricted) keep_formulations(s, n_before);
 }
 
-// From all drafts to those that are picked from: cut, bred from, scored. bank: trained, or NULL.
-static seer_status refine_pool(seer_search *s, const seer_bank *bank, seer_rng *rng) {
-  const seer_search_strategy *y = s->options.strategy;
-  if (s->is_restricted) {
-    refine_restricted(s, bank != NULL);
-    return SEER_OK;
-  }
-  cut_by_estimate(s, y->n_pool);
-  return bank ? evolve(s, bank, rng) : SEER_OK;
+// A share of what is picked under a model is what the estimate alone would pick: where the model is
+// wrong it is wrong of a whole formulation, and all of its picks are.
+static void pick_by_estimate(seer_search *s, uint32_t n, seer_proposal *out, uint32_t *n_out) {
+  uint32_t n_picks = (uint32_t)(s->options.strategy->estimate_share * (n - *n_out));
+  for (; n_picks > 0 && s->pool.n > 0; n_picks--)
+    take_from_pool(s, most_promising(s, false), SEER_ORIGIN_ANALYTIC, out, n_out);
 }
 
+// From all drafts to those that are picked from: cut, looked through, bred from, scored. bank:
+// trained, or NULL. In a restricted search nothing is bred: it has ranked all that there is.
 static seer_status propose_by_rank(seer_search *s, const seer_bank *bank, seer_rng *rng, uint32_t n,
     seer_proposal *out, uint32_t *n_out) {
   SEER_TRY(fill_pool(s, bank, rng));
-  SEER_TRY(refine_pool(s, bank, rng));
+  cut(s);
   find_look_alikes(s, out, *n_out);
+  if (bank) {
+    pick_by_estimate(s, n, out, n_out);
+    if (s->is_restricted) sort_by_score(s);
+    if (!s->is_restricted) SEER_TRY(evolve(s, bank, rng));
+    find_look_alikes(s, out, *n_out);
+  }
   SEER_TRY(fill_quotas(s, rng, n, out, n_out));
   pick(s, rng, bank != NULL, n, out, n_out);
   keep_population(s);

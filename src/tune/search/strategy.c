@@ -13,6 +13,7 @@ const seer_search_strategy seer_strategy_seer = {
     .n_generations = 3,
     .n_children = 128,
     .n_survivors = 256,
+    .estimate_share = 0.5,
     .favours_good_sketches = true,
     .random_share = 0.1,
     .random_share_untrained = 0.5,

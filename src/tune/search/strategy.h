@@ -25,6 +25,7 @@ typedef struct {
   uint32_t n_drawn_untrained, n_drawn_trained, n_from_elites;
   uint32_t n_pool;  // of the drafts, those that go on; cut by the analytic estimate
   uint32_t n_children, n_survivors;  // of a generation
+  double estimate_share;  // of what is picked under a trained model: by the estimate alone
   // Of a task's first trials each formulation gets this share, whatever the models say; 0: none.
   double formulation_share;
   // Of relative throughput, by which a candidate is worth less each time that the number of known
