@@ -10,7 +10,8 @@
 #define TOP 22.0
 #define BOTTOM 34.0
 #define BAR 18.0
-#define NAMES 190.0  // left of bars and matrices
+#define NAMES 380.0  // left of bars and matrices: some 65 letters
+#define BARS 760.0  // width of a picture of bars, with what its longest one says
 #define CELL 26.0
 
 static const char *const colours[] = {"#000000", "#1f77b4", "#ff7f0e", "#2ca02c", "#d62728",
@@ -75,12 +76,12 @@ void seer_picture_lines(
 // ---- bars
 static double along(double from, double to, double value) {
   double share = (value - from) / (to - from);
-  return NAMES + (WIDTH - NAMES - 60) * fmax(0, fmin(1, share));
+  return NAMES + (BARS - NAMES - 60) * fmax(0, fmin(1, share));
 }
 
 void seer_picture_bars(seer_text *out, const char *title, double from, double to,
     const seer_picture_bar *bars, uint32_t n) {
-  begin(out, WIDTH, TOP + n * BAR + 6, title);
+  begin(out, BARS, TOP + n * BAR + 6, title);
   for (uint32_t i = 0; i < n; i++) {
     seer_interval v = bars[i].value;
     double y = TOP + i * BAR;
@@ -101,7 +102,7 @@ void seer_picture_bars(seer_text *out, const char *title, double from, double to
 // ---- matrix
 void seer_picture_matrix(seer_text *out, const char *title, const char *const *names,
     const double *values, uint32_t n, double low) {
-  double left = 2 * NAMES;
+  double left = NAMES;
   begin(out, left + n * CELL + 10, TOP + (n + 1) * CELL, title);
   for (uint32_t r = 0; r < n; r++) {
     double y = TOP + (r + 1) * CELL;
