@@ -11,6 +11,7 @@
 #   make replay BASE=REVISION   code of a few thousand schedules, before and after (tool/replay.sh)
 #   make soak         half an hour of tuning, in which the tuner's memory must not grow (test/safety/soak.py)
 #   make bench        networks after a tuning against their parts, an earlier familyseer and peers: hours (bench/bench_networks.py)
+#   make study | study-quick   the paper's studies on a table of measured times: TABLE=times.gz STUDY=folder; a night, a quarter of an hour (doc/study.md)
 #   make check-exports   networks exported from torchvision, timm and transformers (test/peer/exports.py)
 #   make lint | format | docs | deps | install PREFIX=/usr/local
 # Variables: BUILD (folder), TYPE (RelWithDebInfo, Debug, Release), SANITIZER (address,undefined), CC, JOBS.
@@ -20,9 +21,11 @@ SANITIZER ?=
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
+TABLE ?= times.gz
+STUDY ?= $(BUILD)/study
 CTEST := ctest --test-dir $(BUILD) --output-on-failure
 
-.PHONY: all deps demo quick check check-full check-onnx check-safety check-kill soak fuzz replay check-exports lint format docs bench install configure clean
+.PHONY: all deps demo quick check check-full check-onnx check-safety check-kill soak fuzz replay check-exports lint format docs bench study study-quick install configure clean
 .DEFAULT_GOAL := all
 # The recipes below depend on each other in order (deps before all before lint).
 .NOTPARALLEL:
@@ -89,6 +92,15 @@ bench: deps all
 	@tool/deps.sh bench
 	@case ",$(BENCH_PEERS)," in *,inductor,*) tool/deps.sh inductor ;; esac
 	@tool/bench.sh
+
+# All policies, each with three seeds, with the published rounds and 256 trials a task.
+study: all
+	@$(BUILD)/familyseer study all $(TABLE) -o $(STUDY)
+
+# Two of the networks (QUICK_NETWORKS), a quarter of the trials in rounds of 16, a quarter of the samples.
+QUICK_NETWORKS ?= resnet18,mobilenet_v2
+study-quick: all
+	@$(BUILD)/familyseer study all $(TABLE) -o $(STUDY) --networks $(QUICK_NETWORKS) --trials-a-task 64 --round-size 16 --samples 64
 
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)

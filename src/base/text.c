@@ -221,3 +221,21 @@ void seer_text_put_safe(seer_text *text, const char *from_file) {
     seer_text_put(text, shown);
   }
 }
+
+void seer_text_put_html(seer_text *text, const char *from_file) {
+  static const struct {
+    char c;
+    const char *entity;
+  } entities[] = {{'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
+  seer_text safe;
+  seer_text_init(&safe, text->arena);
+  seer_text_put_safe(&safe, from_file);
+  for (const char *at = safe.data; *at; at++) {
+    size_t k = 0;
+    while (k < SEER_COUNT_OF(entities) && entities[k].c != *at) k++;
+    if (k < SEER_COUNT_OF(entities))
+      seer_text_put(text, entities[k].entity);
+    else
+      seer_text_put_n(text, at, 1);
+  }
+}

@@ -37,6 +37,7 @@ const char *seer_text_safe(seer_arena *arena, const char *from_file);
 // The same, not cut: for programs that read it.
 const char *seer_text_safe_whole(seer_arena *arena, const char *from_file);
 void seer_text_put_safe(seer_text *text, const char *from_file);
+void seer_text_put_html(seer_text *text, const char *from_file);  // safe, and as HTML has it
 // The bytes of the character that stands at `at`, 1 to 4 of at most n_bytes > 0, when it is one
 // that stays; 0 when it has to be escaped.
 size_t seer_text_seen(const char *at, size_t n_bytes);

@@ -1,5 +1,6 @@
-// cmd_study.c - familyseer study collect|regret: tables of measured times, and what policies are
-// worth by them. Sub-commands are rows of `studies`.
+// cmd_study.c - familyseer study collect|regret|fig1|...: tables of measured times, and what
+// policies and models are worth by them. Sub-commands are rows of `studies`, or studies of the
+// paper (tune/paper/study.h).
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,9 +10,11 @@
 #include "base/os.h"
 #include "cli/command.h"
 #include "models/models.h"
+#include "tune/paper/paper.h"
 #include "tune/scheduler.h"
 #include "tune/study/collect.h"
 #include "tune/study/regret.h"
+#include "tune/study/tuning.h"
 
 // A signal handler has no other way to say it.
 static volatile sig_atomic_t is_stopped;
@@ -100,6 +103,28 @@ static seer_status run_collect(seer_context *context, int argc, char **argv, see
   return status;
 }
 
+// ---- lists
+// Those of --networks, or all that the table has.
+static seer_status choose_networks(const seer_context *context, const seer_times *times,
+    const char *path, seer_arena *arena, const char *const **out, uint32_t *out_n) {
+  const char *const *known, *wanted = seer_context_str(context, SEER_OPT_NETWORKS);
+  uint32_t n_known = *out_n = seer_tuning_networks(times, arena, &known);
+  *out = known;
+  if (!wanted[0]) return SEER_OK;
+  *out_n = seer_cli_words(wanted, arena, out);
+  for (uint32_t k = 0; k < *out_n; k++) {
+    uint32_t i = 0;
+    while (i < n_known && strcmp(known[i], (*out)[k]) != 0) i++;
+    if (i < n_known) continue;
+    seer_text names;
+    seer_text_init(&names, arena);
+    for (i = 0; i < n_known; i++) seer_text_printf(&names, "%s%s", i ? ", " : "", known[i]);
+    return SEER_FAIL(INVALID, "--networks: %s has no network '%s'; it has %s", path, (*out)[k],
+        n_known ? names.data : "none");
+  }
+  return SEER_OK;
+}
+
 // ---- regret
 typedef struct {
   seer_context *context, *tuning;  // the command's, and that of its tunings, which set options
@@ -121,26 +146,6 @@ static seer_regret *results_of(
 // "default": the policy's own.
 static const char *model_option(const char *name) {
   return strcmp(name, "default") == 0 ? "" : name;
-}
-
-static seer_status choose_networks(regrets *r) {
-  const char *const *known, *wanted = seer_context_str(r->context, SEER_OPT_NETWORKS);
-  uint32_t n_known = seer_regret_networks(&r->times, r->arena, &known);
-  r->network = known;
-  r->n_network = n_known;
-  if (!wanted[0]) return SEER_OK;
-  r->n_network = seer_cli_words(wanted, r->arena, &r->network);
-  for (uint32_t k = 0; k < r->n_network; k++) {
-    uint32_t i = 0;
-    while (i < n_known && strcmp(known[i], r->network[k]) != 0) i++;
-    if (i < n_known) continue;
-    seer_text names;
-    seer_text_init(&names, r->arena);
-    for (i = 0; i < n_known; i++) seer_text_printf(&names, "%s%s", i ? ", " : "", known[i]);
-    return SEER_FAIL(INVALID, "--networks: %s has no network '%s'; it has %s", r->path,
-        r->network[k], n_known ? names.data : "none");
-  }
-  return SEER_OK;
 }
 
 static seer_status measure_all(regrets *r) {
@@ -263,23 +268,10 @@ static seer_status write_csv(const regrets *r, const char *path) {
   return seer_os_write_file(path, csv.data, csv.n_bytes);
 }
 
-// The table says which target: it is the only one that it has times of.
-static seer_status open_tuning(regrets *r) {
-  seer_target target;
-  SEER_TRYF(seer_target_parse(r->times.target, r->arena, &target), "%s", r->path);
-  SEER_TRY(seer_context_create(&r->tuning));
-  seer_context_set_target(r->tuning, &target);
-  static const seer_option passed[] = {SEER_OPT_SEARCH_THREADS, SEER_OPT_MAX_WEIGHTS};
-  for (size_t i = 0; i < SEER_COUNT_OF(passed); i++)
-    SEER_TRY(seer_context_set(r->tuning, seer_option_table[passed[i]].name,
-        seer_context_shown(r->context, passed[i], 0)));
-  return SEER_OK;
-}
-
 static seer_status compare_policies(regrets *r) {
   seer_context *context = r->context;
   SEER_TRY(seer_times_read(r->path, r->arena, &r->times));
-  SEER_TRY(choose_networks(r));
+  SEER_TRY(choose_networks(context, &r->times, r->path, r->arena, &r->network, &r->n_network));
   r->n_policy = seer_cli_words(seer_context_str(context, SEER_OPT_POLICIES), r->arena, &r->policy);
   r->n_model = seer_cli_words(seer_context_str(context, SEER_OPT_COST_MODELS), r->arena, &r->model);
   if (r->n_policy == 0 || r->n_model == 0 || r->n_network == 0)
@@ -293,7 +285,8 @@ static seer_status compare_policies(regrets *r) {
   }
   r->result = SEER_NEW_ARRAY(
       r->arena, seer_regret, (size_t)r->n_network * r->n_policy * r->n_model * r->n_seed);
-  SEER_TRY(open_tuning(r));
+  // The table says which target: it is the only one that it has times of.
+  SEER_TRY(seer_tuning_context(&r->times, r->path, context, r->arena, &r->tuning));
   SEER_TRY(measure_all(r));
   for (uint32_t w = 0; w < r->n_network; w++) print_network(r, w);
   if (r->n_network > 1) print_geometric_means(r);
@@ -312,6 +305,34 @@ static seer_status run_regret(seer_context *context, int argc, char **argv, seer
   return status;
 }
 
+// ---- the paper's studies
+static seer_status run_paper(
+    seer_context *context, const char *study, const char *path, seer_arena *arena) {
+  seer_times times;
+  SEER_TRY(seer_times_read(path, arena, &times));
+  const char *folder = seer_context_str(context, SEER_OPT_OUTPUT);
+  seer_paper_options options = {.times = &times,
+      .path = path,
+      .folder = folder[0] ? folder : "study",
+      .study = study,
+      .n_policy = (uint32_t)seer_paper_policy_count,
+      .policy = seer_paper_policies,
+      .n_seed = (uint32_t)seer_context_i64(context, SEER_OPT_SEEDS),
+      .trials_a_task = (uint32_t)seer_context_i64(context, SEER_OPT_TRIALS_A_TASK),
+      .round_size = seer_context_is_set(context, SEER_OPT_ROUND_SIZE)
+          ? (uint32_t)seer_context_i64(context, SEER_OPT_ROUND_SIZE)
+          : 0,
+      .n_samples = (uint32_t)seer_context_i64(context, SEER_OPT_SAMPLES),
+      .tell = tell};
+  if (seer_context_is_set(context, SEER_OPT_POLICIES))
+    options.n_policy = seer_cli_words(seer_context_str(context, SEER_OPT_POLICIES), arena, &options.policy);
+  SEER_TRY(choose_networks(context, &times, path, arena, &options.network, &options.n_network));
+  if (options.n_network == 0) return SEER_FAIL(INVALID, "%s: no network to measure", path);
+  SEER_TRY(seer_paper_make(context, &options));
+  printf("%s/study.html, %s/study.md and a CSV for each study\n", options.folder, options.folder);
+  return SEER_OK;
+}
+
 // ---- the command
 typedef struct {
   const char *name, *needs;  // needs: what must stand behind the name
@@ -324,16 +345,33 @@ static const study studies[] = {
     {"regret", "FILE", 1, run_regret},
 };
 
+static seer_status unknown_study(const char *name) {
+  seer_arena *arena = seer_arena_create("names");
+  seer_text known;
+  seer_text_init(&known, arena);
+  for (size_t k = 0; k < SEER_COUNT_OF(studies); k++)
+    seer_text_printf(&known, "%s, ", studies[k].name);
+  for (size_t k = 0; k < seer_paper_study_count; k++)
+    seer_text_printf(&known, "%s, ", seer_paper_study_table[k]->name);
+  seer_status status =
+      seer_cli_usage_error("study: unknown '%s'; allowed: %s%s", name, known.data, SEER_PAPER_ALL);
+  seer_arena_destroy(arena);
+  return status;
+}
+
 static seer_status run_study(seer_context *context, int argc, char **argv) {
+  bool is_paper = seer_paper_has_study(argv[0]);
   size_t k = 0;
   while (k < SEER_COUNT_OF(studies) && strcmp(argv[0], studies[k].name) != 0) k++;
-  if (k == SEER_COUNT_OF(studies))
-    return seer_cli_usage_error("study: unknown '%s'; allowed: collect, regret", argv[0]);
-  if (argc < 2) return seer_cli_usage_error("study %s: a %s is missing", argv[0], studies[k].needs);
-  if (studies[k].max_args >= 0 && argc - 1 > studies[k].max_args)
+  if (k == SEER_COUNT_OF(studies) && !is_paper) return unknown_study(argv[0]);
+  const char *needs = is_paper ? "FILE" : studies[k].needs;
+  int max_args = is_paper ? 1 : studies[k].max_args;
+  if (argc < 2) return seer_cli_usage_error("study %s: a %s is missing", argv[0], needs);
+  if (max_args >= 0 && argc - 1 > max_args)
     return seer_cli_usage_error("study %s: '%s' is one argument too many", argv[0], argv[2]);
   seer_arena *arena = seer_arena_create("study");
-  seer_status status = studies[k].run(context, argc - 1, argv + 1, arena);
+  seer_status status = is_paper ? run_paper(context, argv[0], argv[1], arena)
+                                : studies[k].run(context, argc - 1, argv + 1, arena);
   seer_arena_destroy(arena);
   return status;
 }
@@ -343,11 +381,11 @@ const seer_command seer_command_study = {
     .args =
         "collect NETWORK... -o FILE [--schedules N] [--heaviest N] [--precision P] [--time-budget "
         "T] | regret FILE [--policies a,b] [--cost-models a,b] [--networks a,b] [--seeds N] [--csv "
-        "OUT]",
+        "OUT] | fig1|fig2|table2|fig3|fig4|fig7|table5|fig8|all FILE [-o DIR] [--policies a,b] "
+        "[--networks a,b] [--seeds N] [--trials-a-task N] [--round-size N] [--samples N]",
     .doc =
-        "tables of measured times of schedules, and how far policies are from the best that a "
-        "table "
-        "knows",
+        "tables of measured times of schedules, how far policies are from the best that a table "
+        "knows, and the studies of FamilySeer's paper on one",
     .min_args = 1,
     .max_args = -1,
     .run = run_study,

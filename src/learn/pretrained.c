@@ -3,7 +3,10 @@
 #include "learn/pretrained.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "learn/cost_xgboost.h"
 
 #ifndef SEER_PRETRAINED_LIST
 #error "SEER_PRETRAINED_LIST: the file that lists SEER_PRETRAINED(id, class, path)"
@@ -37,9 +40,34 @@ seer_machine_class seer_machine_class_of(const seer_target *target) {
   return class;
 }
 
-seer_status seer_pretrained_load(const seer_target *target, seer_bank *bank, bool *out_has) {
+// What files are made with, and so what goes on from them.
+#define FEATURES (&seer_feature_program)
+#define MODEL (&seer_cost_xgboost_rank)
+
+bool seer_pretrained_fits(const seer_bank_options *options) {
+  return options->has_base && options->model == MODEL && options->features == FEATURES;
+}
+
+seer_status seer_pretrained_create(uint32_t n_task, seer_bank **out_bank) {
+  uint32_t *family_of = calloc(n_task + 1, sizeof *family_of);  // one
+  if (!family_of) return SEER_FAIL(RESOURCE, "no memory for %u tasks", n_task);
+  seer_bank_options options = {.n_family = 1,
+      .n_task = n_task,
+      .family_of = family_of,
+      .has_base = true,
+      .model = MODEL,
+      .features = FEATURES,
+      .learning = &seer_learning_pretrain};
+  seer_status status = seer_bank_create(&options, out_bank);
+  free(family_of);
+  return status;
+}
+
+seer_status seer_pretrained_load(
+    const seer_target *target, const char *path, seer_bank *bank, bool *out_has) {
+  *out_has = path[0] != '\0';
+  if (*out_has) return seer_bank_load(bank, path);
   seer_machine_class class = seer_machine_class_of(target);
-  *out_has = false;
   for (const pretrained_file *file = files; file->class; file++) {
     if (strcmp(file->class, class.text) != 0) continue;
     *out_has = true;

@@ -17,10 +17,15 @@ typedef struct {
 } seer_machine_class;
 seer_machine_class seer_machine_class_of(const seer_target *target);
 
-// Loads what there is for the target into a bank that goes on from it (the default policy's
-// features and kind of model, with a base). *out_has: whether there is any. Errors: those of
-// seer_bank_load.
+// Models of the kind that they are, of one family, for tasks with ids under n_task. Owned:
+// seer_bank_destroy.
+SEER_MUST_USE seer_status seer_pretrained_create(uint32_t n_task, seer_bank **out_bank);
+// Whether a bank of these options can begin with them.
+bool seer_pretrained_fits(const seer_bank_options *options);
+
+// Loads into a bank that fits, which goes on from it, what there is for the target, or `path`, where
+// that is not "". *out_has: whether there is anything. Errors: those of seer_bank_load.
 SEER_MUST_USE seer_status seer_pretrained_load(
-    const seer_target *target, seer_bank *bank, bool *out_has);
+    const seer_target *target, const char *path, seer_bank *bank, bool *out_has);
 
 #endif

@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "learn/bank.h"
+#include "learn/pretrained.h"
 #include "tune/record.h"
 #include "tune/record/sound.h"
-#include "tune/scheduler.h"
 #include "tune/study/times.h"
 
 // A task of a source.
@@ -198,26 +197,9 @@ static seer_status read_groups(pretrainer *p) {
 }
 
 // ---- all of it
-static seer_status make_bank(pretrainer *p) {
-  seer_policy policy;
-  const seer_cost_desc *model;
-  SEER_TRY(seer_policy_find("seer", &policy));
-  SEER_TRY(seer_cost_find(policy.policy->traits->cost_model, &model));
-  const uint32_t *all_one = SEER_NEW_ARRAY(p->arena, uint32_t, p->n_group + 1);
-  seer_bank_options options = {.n_family = 1,
-      .n_task = p->n_group,
-      .family_of = all_one,
-      .has_base = true,
-      .model = model,
-      .features = policy.policy->traits->features,
-      .learning = &seer_learning_pretrain,
-      .seed = (uint64_t)seer_context_i64(p->context, SEER_OPT_SEED)};
-  return seer_bank_create(&options, &p->bank);
-}
-
 static seer_status work(pretrainer *p) {
   for (uint32_t k = 0; k < p->options->n_path; k++) SEER_TRY(take_source(p, p->options->paths[k]));
-  SEER_TRY(make_bank(p));
+  SEER_TRY(seer_pretrained_create(p->n_group, &p->bank));
   SEER_TRY(read_groups(p));
   if (p->counts->n_sample == 0)
     return SEER_FAIL(NOT_FOUND, "nothing that was measured on a machine with the features and the "

@@ -1,8 +1,8 @@
 // pretrain.h - what was measured of other networks -> a file of cost models that a tuning, and a
 // choice without trials, begin with (learn/pretrained.h). Sources are files of records (record.h)
 // and tables of times (study/times.h); each of their tasks is a group of its own, as times of two
-// files need not compare. The models are those that the default policy has: its features, and its
-// kind, under its own settings (seer_learning_pretrain).
+// files need not compare. The models are those of
+// learn/pretrained.h.
 //
 // Threads: one. Errors: those of the files; NOT_FOUND where they have nothing of the context's
 // target. Nothing is written then.

@@ -50,34 +50,6 @@ void seer_report_verdict(seer_report *r, const seer_verdict_report *verdict) {
   r->verdict = verdict;
 }
 
-// Names and messages may hold anything: first made safe to show, then to stand in HTML.
-static void escape(seer_text *out, const char *from_file) {
-  seer_text safe;
-  seer_text_init(&safe, out->arena);
-  seer_text_put_safe(&safe, from_file);
-  for (const char *text = safe.data; *text; text++) {
-    switch (*text) {
-      case '<':
-        seer_text_put(out, "&lt;");
-        break;
-      case '>':
-        seer_text_put(out, "&gt;");
-        break;
-      case '&':
-        seer_text_put(out, "&amp;");
-        break;
-      case '"':
-        seer_text_put(out, "&quot;");
-        break;
-      case '\'':
-        seer_text_put(out, "&#39;");
-        break;
-      default:
-        seer_text_put_n(out, text, 1);
-    }
-  }
-}
-
 // ---- curves
 static double x_of(const point *p, bool by_trials) { return by_trials ? p->trials : p->elapsed_s; }
 
@@ -146,9 +118,9 @@ static void put_tasks(seer_text *out, const seer_report *r, const seer_session *
   for (uint32_t t = 0; t < network->n_task; t++) {
     const seer_task_state *task = &state->task[t];
     seer_text_printf(out, "<tr><td>%u<td class='l'>", t);
-    escape(out, network->task[t].name);
+    seer_text_put_html(out, network->task[t].name);
     seer_text_put(out, "<td class='l'>");
-    escape(out, families->name[task->family]);
+    seer_text_put_html(out, families->name[task->family]);
     seer_text_printf(
         out, "<td>%u<td>%.2f<td>%u", network->task[t].weight, task->flops * 1e-6, task->n_trial);
     if (task->best_s > 0) {
@@ -171,7 +143,7 @@ static void put_sets(seer_text *out, const seer_session *session, const seer_net
       "<table><tr><th>Inputs<th>Sum of tasks</tr>\n");
   for (uint32_t s = 0; s < network->n_set; s++) {
     seer_text_put(out, "<tr><td class='l'>");
-    escape(out, network->set[s]->shapes);
+    seer_text_put_html(out, network->set[s]->shapes);
     seer_text_printf(out, "<td>%.3f ms</tr>\n", seer_session_set_seconds(session, s) * 1e3);
   }
   seer_text_put(out, "</table>\n");
@@ -181,13 +153,13 @@ static void put_verdict(
     seer_text *out, const seer_verdict_report *verdict, const seer_network *network) {
   if (!verdict || !verdict->text[0]) return;
   seer_text_put(out, "<p>");
-  escape(out, verdict->text);
+  seer_text_put_html(out, verdict->text);
   seer_text_put(out, ".</p>\n");
   if (verdict->n_fallen == 0) return;
   seer_text_put(out, "<p>Slower in the network, and untuned again:</p>\n<ul>\n");
   for (uint32_t k = 0; k < verdict->n_fallen; k++) {
     seer_text_printf(out, "<li>task %u, ", verdict->fallen[k]);
-    escape(out, network->task[verdict->fallen[k]].name);
+    seer_text_put_html(out, network->task[verdict->fallen[k]].name);
     seer_text_put(out, "\n");
   }
   seer_text_put(out, "</ul>\n");
@@ -216,7 +188,7 @@ static void put_settings(
     seer_text_printf(out, "<tr><td class='l'>%s<td class='l'>", seer_option_table[o].name);
     const char *value = seer_context_shown(context, o, 0);
     for (size_t k = 1; value; k++) {
-      escape(out, value);
+      seer_text_put_html(out, value);
       value = seer_context_shown(context, o, k);
       if (value) seer_text_put(out, "<br>");
     }
@@ -225,7 +197,7 @@ static void put_settings(
   seer_text_printf(out, "<tr><td class='l'>families<td class='l'>%u</tr>\n", families->n_family);
   const seer_target *target = seer_context_target(context);
   seer_text_put(out, "<tr><td class='l'>machine<td class='l'>");
-  escape(out, target->model_name);
+  seer_text_put_html(out, target->model_name);
   seer_text_printf(out, ", %u threads, %.1f GFLOP/s a thread, memory %.1f GB/s</tr></table>\n",
       target->threads, target->peak_gflops, target->dram_gbs);
 }
@@ -266,9 +238,9 @@ seer_status seer_report_write(seer_report *r, const seer_context *context,
   seer_text out;
   seer_text_init(&out, r->arena);
   seer_text_put(&out, "<!doctype html><html lang='en'><meta charset='utf-8'><title>familyseer: ");
-  escape(&out, r->model_name);
+  seer_text_put_html(&out, r->model_name);
   seer_text_printf(&out, "</title><style>%s</style>\n<h1>", style);
-  escape(&out, r->model_name);
+  seer_text_put_html(&out, r->model_name);
   seer_text_printf(&out,
       "</h1>\n<p>Sum of tasks: <b>%.3f ms</b>, before tuning %.3f ms; %u measurements in %.0f s "
       "(%.1f a second).</p>\n",
@@ -285,7 +257,7 @@ seer_status seer_report_write(seer_report *r, const seer_context *context,
   if (r->n_note) seer_text_put(&out, "<h2>Notes</h2><ul>\n");
   for (size_t i = 0; i < r->n_note; i++) {
     seer_text_put(&out, "<li>");
-    escape(&out, r->notes[i]);
+    seer_text_put_html(&out, r->notes[i]);
   }
   seer_text_put(&out, r->n_note ? "</ul></html>\n" : "</html>\n");
   return seer_os_write_file(path, out.data, out.n_bytes);

@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/os.h"
 #include "front/select.h"
+#include "learn/pretrained.h"
 #include "learn/roofline.h"
 #include "tune/accept.h"
 #include "tune/record/sound.h"
@@ -156,8 +157,15 @@ static seer_status choose_untuned(seer_session *s) {
   for (uint32_t t = 0; t < n; t++)
     asked[t] = (seer_untuned_task){
         .task = t, .sketches = s->task[t].sketches, .max_packed_bytes = max_packed_bytes(s, t)};
-  SEER_TRY(seer_untuned_choose(s->target, (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
-      (uint32_t)seer_context_i64(s->context, SEER_OPT_SEARCH_THREADS), asked, n));
+  seer_bank *bank;
+  SEER_TRY(seer_untuned_bank(s->context, n, &bank));
+  seer_untuned_how how = {.target = s->target,
+      .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
+      .n_threads = (uint32_t)seer_context_i64(s->context, SEER_OPT_SEARCH_THREADS),
+      .bank = bank};
+  seer_status status = seer_untuned_choose(&how, asked, n);
+  seer_bank_destroy(bank);
+  SEER_TRY(status);
   for (uint32_t t = 0; t < n; t++) {
     s->task[t].untuned = asked[t].schedule;
     s->task[t].estimate_s = asked[t].seconds;
@@ -248,6 +256,23 @@ static const uint32_t *warm_up_of_models(seer_session *s) {
   return need;
 }
 
+// What other networks have taught, where nothing of the user's own is loaded.
+static seer_status begin_pretrained(seer_session *s, const seer_bank_options *options) {
+  const char *path = seer_context_str(s->context, SEER_OPT_PRETRAINED);
+  if (seer_context_bool(s->context, SEER_OPT_NO_PRETRAINED)) return SEER_OK;
+  if (!seer_pretrained_fits(options)) {
+    if (!path[0]) return SEER_OK;
+    return SEER_FAIL(INVALID,
+        "--pretrained %s: search policy %s with cost model %s goes on from no other network's",
+        path, s->policy->name, options->model->name);
+  }
+  bool has;
+  SEER_TRY(seer_pretrained_load(s->target, path, s->bank, &has));
+  if (has) s->loaded_note = seer_arena_printf(s->arena, "cost models of other networks: %s",
+      path[0] ? path : seer_machine_class_of(s->target).text);
+  return SEER_OK;
+}
+
 static seer_status create_bank(seer_session *s, const seer_cost_desc *model) {
   const char *device = seer_context_str(s->context, SEER_OPT_LEARN_DEVICE);
   seer_bank_options options = {.n_family = s->models.n_family,
@@ -269,7 +294,7 @@ static seer_status create_bank(seer_session *s, const seer_cost_desc *model) {
   if (model->is_estimate && (from[0] || to[0]))
     return SEER_FAIL(INVALID, "--%s: cost model %s learns nothing that could be kept in a file",
         from[0] ? "load-model" : "save-model", model->name);
-  if (!from[0]) return SEER_OK;
+  if (!from[0]) return begin_pretrained(s, &options);
   SEER_TRY(seer_bank_load(s->bank, from));
   note_loaded(s, from);
   return SEER_OK;

@@ -138,6 +138,7 @@ def runs(folder):
     yield "study", ["collect", f("mlp.onnx"), "-o", f("times.gz"), "--schedules", 20, "--heaviest", 1, "--measure", "fake", *target]
     yield "study", ["collect", "mlp", "-o", f("own.gz"), "--schedules", 4, "--time-budget", "1s", "--builders", 1]
     yield "study", ["regret", f("times.gz"), "--seeds", 1, "--policies", "round-robin", "--csv", f("regret.csv")]
+    yield "study", ["all", f("times.gz"), "-o", f("study"), "--seeds", 1, "--trials-a-task", 8, "--round-size", 4, "--samples", 8]
     yield "records", ["best", f("mlp.onnx"), *records]
     yield "records", ["export", f("lines"), *records]
     yield "records", ["import", f("lines"), "--records", f("other.sqlite")]

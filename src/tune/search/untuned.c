@@ -17,6 +17,8 @@
 #define KEPT 32
 #define KEPT_OF_FORMULATION 12
 #define KEPT_OF_SKETCH 1
+// That models are asked of: of all drafts those with the least estimates.
+#define RATED 256
 #define MIN_GAIN 1e-3  // of an estimate, for a batch not to be stale
 
 typedef struct {
@@ -36,6 +38,9 @@ typedef struct {
   seer_draft_order *orders;
   const seer_schedule **from;  // of all orders: room for what is kept
   seer_table nothing;
+  // Where models are asked: the best drafts so far, least estimate first.
+  uint32_t n_rated;
+  seer_candidate *rated;  // room for twice RATED
 } finder;
 
 static void clear_tallies(tally *t, uint32_t n) {
@@ -46,10 +51,26 @@ static bool needs_trials(const finder *f, uint32_t sketch) {
   return f->options->sketches->sketch[sketch]->needs_trials;
 }
 
+// What models are asked of, from a pool that has its best first. What was kept of earlier batches
+// comes again.
+static void remember(finder *f) {
+  uint32_t n = f->n_rated, n_new = 0;
+  for (uint32_t i = 0; i < f->pool.n && n_new < RATED; i++) {
+    const seer_candidate *c = &f->pool.at[i];
+    if (n == RATED && c->estimate_s >= f->rated[RATED - 1].estimate_s) break;
+    bool is_known = needs_trials(f, c->schedule.sketch);
+    for (uint32_t k = 0; k < n && !is_known; k++) is_known = f->rated[k].hash == c->hash;
+    if (!is_known) f->rated[n + n_new++] = *c;
+  }
+  qsort(f->rated, n + n_new, sizeof *f->rated, seer_candidate_by_estimate);
+  f->n_rated = n + n_new < RATED ? n + n_new : RATED;
+}
+
 // Cuts the pool to what is bred from, best first.
 static void keep_best(finder *f) {
   seer_draft_pool *pool = &f->pool;
   qsort(pool->at, pool->n, sizeof *pool->at, seer_candidate_by_estimate);
+  if (f->options->bank) remember(f);
   clear_tallies(f->sketch, f->options->sketches->n);
   clear_tallies(f->formulation, f->n_formulation);
   uint32_t n = 0;
@@ -149,9 +170,10 @@ static seer_status search(finder *f, seer_rng *rng, uint32_t *out_n) {
 static seer_status choose_by_models(finder *f, seer_untuned *out) {
   seer_draft_pool rated;
   uint32_t at = 0;
-  SEER_TRY(seer_draft_pool_create(f->pool.n, &rated));
-  for (uint32_t i = 0; i < f->pool.n; i++) f->from[i] = &f->pool.at[i].schedule;
-  seer_draft_order given = {.kind = SEER_DRAFT_GIVEN, .n = f->pool.n, .from = f->from};
+  SEER_TRY(seer_draft_pool_create(f->n_rated, &rated));
+  const seer_schedule **from = SEER_NEW_ARRAY(f->arena, const seer_schedule *, f->n_rated);
+  for (uint32_t i = 0; i < f->n_rated; i++) from[i] = &f->rated[i].schedule;
+  seer_draft_order given = {.kind = SEER_DRAFT_GIVEN, .n = f->n_rated, .from = from};
   seer_search_counts again = {0};  // they are counted already
   f->space.bank = f->options->bank;
   seer_status status = seer_draft(&f->space, &given, 1, 0, &rated, &again);
@@ -180,6 +202,7 @@ static seer_status set_up(finder *f) {
   f->sketch_weight = SEER_NEW_ARRAY(f->arena, double, n);
   f->orders = SEER_NEW_ARRAY(f->arena, seer_draft_order, f->n_formulation + 1);
   f->from = SEER_NEW_ARRAY(f->arena, const seer_schedule *, n_kept);
+  if (o->bank) f->rated = SEER_NEW_ARRAY(f->arena, seer_candidate, 2 * RATED);
   seer_summariser *summariser = seer_summariser_create(o->sketches, f->arena);
   uint64_t most_bytes = o->max_packed_bytes;
   if (most_bytes > 0) {

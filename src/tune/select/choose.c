@@ -16,7 +16,8 @@ seer_status seer_choose_untuned(const seer_target *target, const seer_sketch_lis
     uint32_t task, uint64_t seed, uint32_t n_threads, seer_schedule *out_schedule,
     double *out_seconds) {
   seer_untuned_task one = {.task = task, .sketches = sketches};
-  SEER_TRY(seer_untuned_choose(target, seed, n_threads, &one, 1));
+  seer_untuned_how how = {.target = target, .seed = seed, .n_threads = n_threads};
+  SEER_TRY(seer_untuned_choose(&how, &one, 1));
   *out_schedule = one.schedule;
   *out_seconds = one.seconds;
   return SEER_OK;
@@ -188,6 +189,17 @@ static seer_status take_untuned(chooser *c, const seer_task *task, const seer_un
   return SEER_OK;
 }
 
+static seer_status choose_untuned(
+    chooser *c, uint32_t n_task, seer_untuned_task *asked, uint32_t n) {
+  seer_bank *bank;
+  SEER_TRY(seer_untuned_bank(c->context, n_task, &bank));
+  seer_untuned_how how = {
+      .target = c->target, .seed = c->seed, .n_threads = c->n_threads, .bank = bank};
+  seer_status status = seer_untuned_choose(&how, asked, n);
+  seer_bank_destroy(bank);
+  return status;
+}
+
 static seer_status choose_tasks(chooser *c, const seer_network *network, int64_t opt_level,
     seer_choice *choices, seer_choose_counts *counts) {
   seer_untuned_task *asked = SEER_NEW_ARRAY(c->arena, seer_untuned_task, network->n_task + 1);
@@ -202,7 +214,7 @@ static seer_status choose_tasks(chooser *c, const seer_network *network, int64_t
         .sketches = choices[t].sketches,
         .max_packed_bytes = seer_choose_max_packed_bytes(c->max_weights, task->dag)};
   }
-  SEER_TRY(seer_untuned_choose(c->target, c->seed, c->n_threads, asked, n));
+  SEER_TRY(choose_untuned(c, network->n_task, asked, n));
   for (uint32_t k = 0; k < n; k++) {
     uint32_t t = asked[k].task;
     SEER_TRYF(take_untuned(c, &network->task[t], &asked[k], opt_level, &choices[t], counts),

@@ -11,6 +11,7 @@
 #ifndef SEER_TUNE_SELECT_UNTUNED_H
 #define SEER_TUNE_SELECT_UNTUNED_H
 
+#include "setup/context.h"
 #include "tune/search/untuned.h"
 
 // A task whose choice is asked for.
@@ -22,8 +23,21 @@ typedef struct {
   double seconds;  // out: by the analytic model
 } seer_untuned_task;
 
-//   n_threads  0: as many as this process may use; the choices do not depend on it
-SEER_MUST_USE seer_status seer_untuned_choose(const seer_target *target, uint64_t seed,
-    uint32_t n_threads, seer_untuned_task *tasks, uint32_t n);
+// Whose choices they are.
+typedef struct {
+  const seer_target *target;
+  uint64_t seed;
+  uint32_t n_threads;  // 0: as many as this process may use; the choices do not depend on it
+  const seer_bank *bank;  // that has the last word (search/untuned.h); NULL: the estimate has it
+} seer_untuned_how;
+
+SEER_MUST_USE seer_status seer_untuned_choose(
+    const seer_untuned_how *how, seer_untuned_task *tasks, uint32_t n);
+
+// The cost models of other networks that options ask for (--no-pretrained, --pretrained), for tasks
+// with ids under n_task. NULL: there are none for the context's target. Owned: seer_bank_destroy.
+// Errors: of a file that was asked for.
+SEER_MUST_USE seer_status seer_untuned_bank(
+    const seer_context *context, uint32_t n_task, seer_bank **out_bank);
 
 #endif

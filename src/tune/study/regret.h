@@ -1,11 +1,11 @@
 // regret.h - tunings on a table of measured times (times.h): how far what a policy has found, after
 // so many trials, is from the best that the table knows.
 //
-// A tuning runs on the table's tasks of one network, as a session with the measurer replay: a trial
-// is a schedule that was measured (no failure, nothing measured again). Trials a task are all
-// trials over the number of tasks. Regret: sum over tasks of count x true time of its best so far,
-// over the same sum of the best times that the table knows, less 1; a task without a measurement
-// counts with its untuned choice. Times are exact, so that what a session takes for its best is.
+// A trial is a schedule that was measured (no failure, nothing measured again), trials a task are
+// all trials over the number of tasks (tuning.h). Regret: sum over tasks of count x true time of
+// its best so far, over the same sum of the best times that the table knows, less 1; a task without
+// a measurement counts with its untuned choice. Times are exact, so that what a session takes for
+// its best is.
 //
 // Threads: one. Errors: those of the table, of sessions, of options.
 #ifndef SEER_TUNE_STUDY_REGRET_H
@@ -31,12 +31,8 @@ typedef struct {
   double seconds;  // wall time
 } seer_regret;
 
-// The networks that have tasks in the table, in its order. In `arena`.
-uint32_t seer_regret_networks(
-    const seer_times *times, seer_arena *arena, const char *const **out_names);
-// One tuning. `context`: of the table's target, and of tunings alone: its options search-policy,
-// cost-model ("": as the policy says), seed, trials, measure and space are set here. path: of the
-// table, for the measurer.
+// One tuning. `context`: as seer_tuning_context makes it. cost_model "": as the policy says. path:
+// of the table, for the measurer.
 SEER_MUST_USE seer_status seer_regret_measure(seer_context *context, const seer_times *times,
     const char *path, const char *network, const char *policy, const char *cost_model,
     uint64_t seed, seer_regret *out);

@@ -17,6 +17,7 @@
 #include "tune/session.h"
 #include "tune/study/regret.h"
 #include "tune/study/times.h"
+#include "tune/study/tuning.h"
 
 #define TABLE SEER_SOURCE_DIR "/test/data/times.gz"
 enum { MOST = 512 };
@@ -225,7 +226,7 @@ static void regret_falls_to_nothing(void **state) {
   world w;
   open_world(&w, "zen4-avx2", NULL);
   const char *const *names;
-  assert_int_equal(seer_regret_networks(&w.times, arena, &names), 1);
+  assert_int_equal(seer_tuning_networks(&w.times, arena, &names), 1);
   assert_string_equal(names[0], "mlp");
   seer_regret one, two;
   must(seer_regret_measure(w.context, &w.times, TABLE, "mlp", "round-robin", "", 1, &one));

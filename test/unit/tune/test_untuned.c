@@ -82,9 +82,9 @@ static void test_threads_do_not_matter(void **state) {
   seer_untuned_task together[3] = {{0}}, alone[3] = {{0}};
   for (uint32_t t = 0; t < 3; t++) {
     together[t] = alone[t] = (seer_untuned_task){.task = t, .sketches = s.sketches};
-    must(seer_untuned_choose(&s.target, 1, 3, &alone[t], 1));
+    must(seer_untuned_choose(&(seer_untuned_how){&s.target, 1, 3, NULL}, &alone[t], 1));
   }
-  must(seer_untuned_choose(&s.target, 1, 2, together, 3));
+  must(seer_untuned_choose(&(seer_untuned_how){&s.target, 1, 2, NULL}, together, 3));
   for (uint32_t t = 0; t < 3; t++) {
     assert_true(seer_schedule_equal(&together[t].schedule, &alone[t].schedule));
     assert_true(together[t].seconds == alone[t].seconds);
