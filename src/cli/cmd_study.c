@@ -279,7 +279,8 @@ static seer_status open_tuning(regrets *r) {
   SEER_TRYF(seer_target_parse(r->times.target, r->arena, &target), "%s", r->path);
   SEER_TRY(seer_context_create(&r->tuning));
   seer_context_set_target(r->tuning, &target);
-  static const seer_option passed[] = {SEER_OPT_SEARCH_THREADS, SEER_OPT_MAX_WEIGHTS};
+  static const seer_option passed[] = {
+      SEER_OPT_SEARCH_THREADS, SEER_OPT_MAX_WEIGHTS, SEER_OPT_WITHOUT};
   for (size_t i = 0; i < SEER_COUNT_OF(passed); i++)
     SEER_TRY(seer_context_set(r->tuning, seer_option_table[passed[i]].name,
         seer_context_shown(r->context, passed[i], 0)));
@@ -352,8 +353,8 @@ const seer_command seer_command_study = {
     .name = "study",
     .args =
         "collect NETWORK... -o FILE [--schedules N] [--heaviest N] [--precision P] [--time-budget "
-        "T] | regret FILE [--policies a,b] [--cost-models a,b] [--networks a,b] [--seeds N] [--csv "
-        "OUT]",
+        "T] | regret FILE [--policies a,b] [--cost-models a,b] [--networks a,b] [--seeds N] "
+        "[--without a,b] [--csv OUT]",
     .doc =
         "tables of measured times of schedules, and how far policies are from the best that a "
         "table "
