@@ -91,10 +91,10 @@ static void find_trials(scene *s) {
 // ---- again
 
 static const seer_measure_desc *open_measurer(scene *s, seer_measurer **out) {
-  const seer_measure_desc *measure;
-  const char *argument;
-  die(seer_measure_find("local", &measure, &argument));
-  die(measure->open(s->context, seer_context_target(s->context), argument, out));
+  seer_measure_choice choice;
+  die(seer_measure_find("local", s->arena, &choice));
+  const seer_measure_desc *measure = choice.desc;
+  die(measure->open(s->context, seer_context_target(s->context), choice.argument, out));
   double weight_bytes = 0;
   for (uint32_t t = 0; t < s->network->n_task; t++)
     weight_bytes += seer_dag_weight_bytes(s->network->task[t].dag) * s->network->task[t].weight;

@@ -16,6 +16,7 @@
 #include "space/rule.h"
 #include "tune/measure.h"
 #include "tune/scheduler.h"
+#include "tune/scheduler/ingredient.h"
 
 // The i-th entry of a table; false behind the last one.
 typedef bool (*list_entry)(size_t i, const char **out_name, const char **out_doc);
@@ -57,6 +58,7 @@ LIST_ENTRY(feature_set)
 LIST_ENTRY(learning)
 LIST_ENTRY(scheduler)
 LIST_ENTRY(measure)
+LIST_ENTRY(ingredient)
 
 static const struct {
   const char *name;
@@ -74,6 +76,7 @@ static const struct {
     {"features", feature_set_entry},
     {"learning", learning_entry},
     {"policies", scheduler_entry},
+    {"ingredients", ingredient_entry},
     {"measurers", measure_entry},
 };
 

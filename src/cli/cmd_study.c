@@ -380,9 +380,9 @@ const seer_command seer_command_study = {
     .name = "study",
     .args =
         "collect NETWORK... -o FILE [--schedules N] [--heaviest N] [--precision P] [--time-budget "
-        "T] | regret FILE [--policies a,b] [--cost-models a,b] [--networks a,b] [--seeds N] [--csv "
-        "OUT] | fig1|fig2|table2|fig3|fig4|fig7|table5|fig8|all FILE [-o DIR] [--policies a,b] "
-        "[--networks a,b] [--seeds N] [--trials-a-task N] [--round-size N] [--samples N]",
+        "T] | regret FILE [--policies a,b] [--cost-models a,b] [--networks a,b] [--seeds N] "
+        "[--without a,b] [--csv OUT] | fig1|fig2|table2|fig3|fig4|fig7|table5|fig8|all FILE "
+        "[-o DIR] [--policies a,b] [--networks a,b] [--seeds N] [--trials-a-task N] [--round-size N] [--samples N]",
     .doc =
         "tables of measured times of schedules, how far policies are from the best that a table "
         "knows, and the studies of FamilySeer's paper on one",

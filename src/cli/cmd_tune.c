@@ -64,7 +64,9 @@ static seer_status compile_tuned(const closing *c, seer_verdict_report *out) {
   SEER_TRY(seer_select_build(c->context, c->network, choices, SEER_BUILD_LIBRARY, c->out_dir));
   fprintf(stderr, "wrote %s/model.so\n", c->out_dir);
   // Times of a formula or a table are not to be held against those of this machine.
-  if (strcmp(seer_context_str(c->context, SEER_OPT_MEASURE), "local") != 0) return SEER_OK;
+  seer_measure_choice measure;
+  SEER_TRY(seer_measure_find(seer_context_str(c->context, SEER_OPT_MEASURE), c->arena, &measure));
+  if (strcmp(measure.desc->name, "local") != 0) return SEER_OK;
   seer_whole whole = {.context = c->context,
       .network = c->network,
       .records = c->records,

@@ -58,7 +58,7 @@ static bool parse_plain(const char *text, const char **out_end, double *out_valu
 }
 
 // "90", "200ms", "1h30m" -> seconds.
-static bool parse_duration(const char *text, double *out_seconds) {
+bool seer_duration_parse(const char *text, double *out_seconds) {
   static const struct {
     const char *unit;
     double seconds;
@@ -163,7 +163,7 @@ static seer_status parse_value(const seer_option_desc *desc, const char *text, o
     }
     case SEER_OPTION_DURATION: {
       double value;
-      if (!parse_duration(text, &value) || isnan(value))
+      if (!seer_duration_parse(text, &value) || isnan(value))
         return bad_value(
             desc, text, "a time: seconds, or with a unit, such as 200ms, 90s, 5m, 1h30m");
       SEER_TRY(in_range(desc, text, value));

@@ -63,6 +63,8 @@ bool seer_context_has_option(const char *name, bool *out_takes_value);
 const char *seer_option_nearest(const char *name);
 const char *seer_context_str(const seer_context *context, seer_option option);  // "" when not set
 int64_t seer_context_i64(const seer_context *context, seer_option option);  // -1 when not set
+// "90" [s], "200ms", "1h30m" as seconds; false: it is none. Any sign and size; "nan" is one too.
+bool seer_duration_parse(const char *text, double *out_seconds);
 // seconds for DURATION; -1 when not set
 double seer_context_f64(const seer_context *context, seer_option option);
 bool seer_context_bool(const seer_context *context, seer_option option);

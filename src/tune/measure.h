@@ -96,6 +96,7 @@ typedef struct {
   const char *doc;
   // What stands behind the name and a colon: "FILE". NULL: nothing does, and open is given "".
   const char *argument;
+  bool is_instant;  // its times are another day's: a delay is reckoned and not waited for
   seer_status (*open)(const seer_context *context, const seer_target *target, const char *argument,
       seer_measurer **out_measurer);
   void (*close)(seer_measurer *measurer);
@@ -124,10 +125,23 @@ typedef struct {
 
 extern const seer_measure_desc *const seer_measure_table[];
 extern const size_t seer_measure_table_count;
-// text: "NAME" or "NAME:ARGUMENT"; *out_argument is a part of it. Errors: INVALID lists the names,
-// or says that an argument is missing or too much.
+// Which measurer, and how slow a device it is to stand for.
+typedef struct {
+  const seer_measure_desc *desc;
+  const char *argument;  // for its open
+  double delay_s;  // that a measurement takes at least
+} seer_measure_choice;
+#define SEER_MEASURE_MAX_DELAY_S 60.0
+
+// text: "NAME" or "NAME:ARGUMENT", and perhaps ":delay=TIME" behind it ("local:delay=500ms"). The
+// argument is in `arena`. Errors: INVALID lists the names, or says that an argument is missing or
+// too much, or what a delay may be.
 SEER_MUST_USE seer_status seer_measure_find(
-    const char *text, const seer_measure_desc **out_desc, const char **out_argument);
+    const char *text, seer_arena *arena, seer_measure_choice *out_choice);
+// Of n results that have taken took_s: those that were run take delay_s at least, which their run_s
+// says from now on. Returns the seconds that are to pass until all of them have. Building goes on
+// beside running, so time that it took is none that is added to.
+double seer_measure_delay(double delay_s, double took_s, seer_measure_result *results, uint32_t n);
 
 // Entry of a worker process (`familyseer worker`): speaks over the socket named in argv.
 SEER_MUST_USE seer_status seer_worker_main(seer_context *context, int argc, char **argv);

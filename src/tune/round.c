@@ -16,6 +16,7 @@
 #define HOPELESS 4  // times the best's time, by the analytic model
 #define NEW_PER_WITNESS 5  // one more known schedule is run for so many new ones
 #define LOCK_PATIENCE_NS 60000000000u  // for another process that holds the file of records
+#define DELAY_STEP_NS 50000000u  // until it is seen that the user has stopped
 #define MAX_CONFIRMATIONS 3  // per round: others near the top that were measured once or twice
 #define MAX_WITNESSES (2 + MAX_CONFIRMATIONS)  // the best: in front, and in the middle
 
@@ -107,18 +108,39 @@ static seer_status store(seer_session *s, uint32_t t, const seer_proposal *propo
 }
 
 // ---- winners for relatives
-void seer_session_queue(
-    seer_session *s, uint32_t t, const seer_schedule *schedule, seer_origin origin) {
-  seer_search *search = s->task[t].search;
+static bool is_hopeless(const seer_session *s, uint32_t t, const seer_schedule *schedule) {
   double best_s = s->state.task[t].best_s > 0 ? s->state.task[t].best_s : s->task[t].estimate_s;
-  if (seer_search_estimate(search, schedule) > HOPELESS * best_s) return;
-  seer_search_queue(search, schedule, origin);
-  s->state.task[t].n_queued = seer_search_queued(search);
+  return seer_search_estimate(s->task[t].search, schedule) > HOPELESS * best_s;
 }
 
-// Winners of task t go to the relatives' queues, re-fitted to their extents.
+void seer_session_queue(
+    seer_session *s, uint32_t t, const seer_schedule *schedule, seer_origin origin) {
+  if (is_hopeless(s, t, schedule)) return;
+  seer_search_queue(s->task[t].search, schedule, origin);
+  s->state.task[t].n_queued = seer_search_queued(s->task[t].search);
+}
+
+void seer_session_invite(
+    seer_session *s, uint32_t t, const seer_schedule *schedule, seer_origin origin) {
+  if (!is_hopeless(s, t, schedule)) seer_search_invite(s->task[t].search, schedule, origin);
+}
+
+static bool has_guests(const seer_session *s) { return s->policy->traits->search->n_guests > 0; }
+
+// Guests take places from what the models like: only a sure gain over what was carried last is
+// worth that.
+static bool is_worth_carrying(seer_session *s, uint32_t t, bool is_new_best) {
+  const seer_task_state *state = &s->state.task[t];
+  double *carried_s = &s->task[t].carried_s;
+  if (!s->policy->traits->tries_relatives) return false;
+  if (!has_guests(s)) return is_new_best;
+  if (*carried_s > 0 && state->best_s > *carried_s) *carried_s = state->best_s;  // that was luck
+  return seer_task_has_sure_gain(state, *carried_s > 0 ? *carried_s : state->untuned_s);
+}
+
+// Winners of task t go to its relatives, re-fitted to their extents.
 static void carry_to_relatives(seer_session *s, uint32_t t) {
-  if (!s->policy->traits->tries_relatives) return;
+  s->task[t].carried_s = s->state.task[t].best_s;
   seer_schedule top[N_CARRIED], fitted;
   uint32_t n = seer_search_top(s->task[t].search, N_CARRIED, top, NULL), n_relative = 0;
   for (uint32_t r = 0; r < s->network->n_task && n_relative < MAX_RELATIVES; r++) {
@@ -128,10 +150,12 @@ static void carry_to_relatives(seer_session *s, uint32_t t) {
     for (uint32_t k = 0; k < n; k++) {
       seer_reject why =
           seer_schedule_refit(s->task[t].sketches, &top[k], s->task[r].sketches, &fitted);
-      if (why == SEER_REJECT_NONE)
-        seer_session_queue(s, r, &fitted, SEER_ORIGIN_SIBLING);
-      else
+      if (why == SEER_REJECT_NONE) seer_search_settle(s->task[r].search, &fitted);
+      if (why != SEER_REJECT_NONE)
         seer_search_reject(s->task[r].search, why);
+      else
+        (has_guests(s) ? seer_session_invite : seer_session_queue)(
+            s, r, &fitted, SEER_ORIGIN_SIBLING);
     }
   }
 }
@@ -171,6 +195,20 @@ static void add_witnesses(seer_session *s, uint32_t t, uint32_t n_new, batch *b)
   for (uint32_t k = 0; k < n; k++) insert_witness(b, at++, &others[k]);
 }
 
+// As for a slower device: the rest of what the round would have taken there goes by.
+static void delay(seer_session *s, uint64_t start_ns, batch *b) {
+  double took_s = (double)(seer_os_now_ns() - start_ns) * 1e-9;
+  double left_s = seer_measure_delay(s->delay_s, took_s, b->results, b->n);
+  if (s->measure->is_instant) {
+    s->reckoned_s += left_s;
+    s->totals.measure_s += left_s;
+    return;
+  }
+  uint64_t end_ns = seer_os_now_ns() + (uint64_t)(left_s * 1e9);
+  for (uint64_t now = seer_os_now_ns(); now < end_ns && !s->is_stopped; now = seer_os_now_ns())
+    seer_os_sleep_ns(end_ns - now < DELAY_STEP_NS ? end_ns - now : DELAY_STEP_NS);
+}
+
 static seer_status measure(seer_session *s, uint32_t t, batch *b) {
   double best_s = s->policy->traits->is_raced ? s->state.task[t].best_s * s->drift : 0;
   for (uint32_t i = 0; i < b->n; i++) {
@@ -184,6 +222,7 @@ static seer_status measure(seer_session *s, uint32_t t, batch *b) {
   uint64_t start = seer_os_now_ns();
   seer_status status = s->measure->measure(s->measurer, b->requests, b->n,
       s->policy->traits->learns_beside ? &meanwhile : NULL, b->results);
+  if (!status && s->delay_s > 0) delay(s, start, b);
   s->totals.measure_s += (double)(seer_os_now_ns() - start) * 1e-9 - meanwhile.waited_s;
   if (!status) return l.status;
   seer_status_free(l.status);
@@ -328,7 +367,7 @@ void seer_session_remember(seer_session *s, uint32_t t) {
   state->history[state->n_history++] = (seer_task_point){state->t, state->best_s};
 }
 
-// What a round's end means for the task: a new best goes to its relatives, patience runs out.
+// What a round's end means for the task: what was gained goes to its relatives, patience runs out.
 static void conclude(
     seer_session *s, const seer_pick *pick, double before, const seer_search_counts *counts) {
   uint32_t t = pick->task;
@@ -345,18 +384,19 @@ static void conclude(
         s->network->task[t].name, state->best_s * 1e6, state->bound_s * 1e6);
   seer_session_update_estimate(s);
   seer_event event;
-  if (state->best_s > 0 && (before <= 0 || state->best_s < before)) {
+  bool is_new_best = state->best_s > 0 && (before <= 0 || state->best_s < before);
+  if (is_new_best) {
     state->trial_of_best = state->n_trial;
     state->t_of_best = state->t;
     event = (seer_event){
         .kind = SEER_EVENT_BEST, .task = t, .before_s = before, .after_s = state->best_s};
     seer_session_emit(s, &event);
-    carry_to_relatives(s, t);
   } else if (s->budget.task_early_stopping &&
       seer_task_has_lost_patience(
           state, s->policy->traits, s->state.round_size, s->budget.task_early_stopping)) {
     state->is_done = true;
   }
+  if (is_worth_carrying(s, t, is_new_best)) carry_to_relatives(s, t);
   seer_log(s->context, "search", 2, "task %u: %s", t, seer_search_counts_print(counts, s->round));
   event = (seer_event){.kind = SEER_EVENT_ROUND_END, .task = t, .pick = pick, .counts = counts};
   seer_session_emit(s, &event);

@@ -29,7 +29,7 @@ typedef struct {
   bool is_confirmed;  // best_s was measured often enough to be believed
   uint32_t family;
   uint32_t n_trial, n_round;
-  uint32_t n_queued;  // winners of relatives that wait to be measured
+  uint32_t n_queued;  // schedules that wait to be measured before anything else
   bool is_dead;  // its space is exhausted, or everything failed
   bool is_done;  // its own patience ran out
   double spent_s;  // wall time of its rounds
@@ -77,7 +77,9 @@ typedef struct {
   bool has_witnesses;  // each round measures the best again, and some that stand near it
   bool follows_drift;  // the machine's speed is measured now and then, and divided out
   bool tries_untuned;  // a task's first measurement is its untuned choice
-  bool tries_relatives;  // winners are carried to the family's other tasks
+  // Winners are carried to the family's other tasks: as guests of their proposals, or, of a search
+  // without guests (search/strategy.h), to be measured first.
+  bool tries_relatives;
   bool tries_transfers;  // and so are records of similar machines and of other shapes
   // As Ansor counts: what fails, and code that was timed before, uses up the budget; a task's
   // patience is counted in rounds (seer_task_has_lost_patience).
@@ -132,6 +134,9 @@ bool seer_schedule_is_warm(const seer_schedule_state *state);
 // best) x round size > patience; else that many trials without one.
 bool seer_task_has_lost_patience(const seer_task_state *task, const seer_policy_traits *traits,
     uint32_t round_size, uint32_t patience);
+// A gain over before_s (what relatives know of, or the untuned choice; 0: nothing) that is none of
+// noise: the best is confirmed, or faster by more than times scatter.
+bool seer_task_has_sure_gain(const seer_task_state *task, double before_s);
 // What tables say of a task: "dead", "at bound", "beats bound", or "".
 const char *seer_task_state_name(const seer_task_state *task);
 

@@ -13,6 +13,7 @@
 #include "space/origin.h"
 #include "tune/measure.h"
 #include "tune/search/counts.h"
+#include "tune/search/guest.h"
 #include "tune/search/strategy.h"
 
 typedef struct {
@@ -23,6 +24,7 @@ typedef struct {
   uint64_t seed;
   uint64_t max_packed_bytes;  // packed weights of a schedule; 0: any number
   uint32_t n_threads;  // that draft; 0: as many as this process may use
+  seer_guest_luck *luck;  // kept, and shared with the searches of relatives; NULL: its own
 } seer_search_options;
 
 typedef struct {
@@ -44,10 +46,19 @@ void seer_search_destroy(seer_search *search);
 SEER_MUST_USE seer_status seer_search_restrict(
     seer_search *search, const seer_schedule *schedules, uint32_t n);
 
-// To be measured before anything else: the untuned choice, winners of relatives. Known or invalid
-// ones are left out.
+// Of a restricted search: *schedule becomes the nearest of its sketch that there is, with factors
+// that differ by few doublings in all; where there is none, and in a search of the whole space, it
+// stays. So what is carried over counts where a table is searched, which has
+// next to nothing of what re-fitting makes.
+void seer_search_settle(const seer_search *search, seer_schedule *schedule);
+// To be measured before anything else: the untuned choice, what records have of this very task; of
+// a strategy without guests also winners of relatives. Known or invalid ones are left out.
 void seer_search_queue(seer_search *search, const seer_schedule *schedule, seer_origin origin);
 uint32_t seer_search_queued(const seer_search *search);
+// Joins the pools of the next proposals, until it is measured (guest.h). Known or invalid ones are
+// left out. Of a strategy that has guests.
+void seer_search_invite(seer_search *search, const seer_schedule *schedule, seer_origin origin);
+uint32_t seer_search_invited(const seer_search *search);  // that wait
 // At most n new schedules; fewer, or none, when the space is exhausted. Errors: RESOURCE, and those
 // of the models.
 SEER_MUST_USE seer_status seer_search_propose(

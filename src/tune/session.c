@@ -16,6 +16,7 @@
 #include "learn/roofline.h"
 #include "tune/accept.h"
 #include "tune/record/sound.h"
+#include "tune/scheduler/ingredient.h"
 #include "tune/select/choose.h"
 #include "tune/select/transfer.h"
 #include "tune/select/untuned.h"
@@ -39,8 +40,13 @@ static const char *const kind_names[SEER_EVENT_KIND_COUNT] = {
     "start", "round", "measurement", "round-end", "best", "accept", "note", "done"};
 const char *seer_event_kind_name(seer_event_kind kind) { return kind_names[kind]; }
 
+// Since it began to run, with what is reckoned.
+static double elapsed_s(const seer_session *s) {
+  return (double)(seer_os_now_ns() - s->start_ns) * 1e-9 + s->reckoned_s;
+}
+
 void seer_session_emit(seer_session *s, seer_event *event) {
-  event->elapsed_s = (double)(seer_os_now_ns() - s->start_ns) * 1e-9;
+  event->elapsed_s = elapsed_s(s);
   event->trials = s->totals.trials;
   event->estimated_s = s->totals.estimated_s;
   for (size_t i = 0; i < s->n_listener; i++) s->listener[i].call(s->listener[i].user, event);
@@ -63,13 +69,17 @@ const seer_families *seer_session_families(const seer_session *s) { return &s->f
 const seer_schedule_state *seer_session_state(const seer_session *s) { return &s->state; }
 void seer_session_get_totals(const seer_session *s, seer_session_totals *out) {
   *out = s->totals;
-  out->elapsed_s = (double)(seer_os_now_ns() - s->start_ns) * 1e-9;
+  out->elapsed_s = elapsed_s(s);
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     seer_search_counts_add(&out->search, seer_search_get_counts(s->task[t].search));
   }
 }
 
 // ---- setting up
+static bool starts_anew(const seer_session *s) {
+  return !s->records || seer_context_bool(s->context, SEER_OPT_NO_RESUME);
+}
+
 static void fill_budget(seer_session *s) {
   const seer_context *c = s->context;
   seer_budget *b = &s->budget;
@@ -117,7 +127,8 @@ static seer_status add_task(seer_session *s, uint32_t t, double cold_bytes) {
       .seed = (uint64_t)seer_context_i64(s->context, SEER_OPT_SEED),
       .strategy = s->policy->traits->search,
       .max_packed_bytes = max_packed_bytes(s, t),
-      .n_threads = (uint32_t)seer_context_i64(s->context, SEER_OPT_SEARCH_THREADS)};
+      .n_threads = (uint32_t)seer_context_i64(s->context, SEER_OPT_SEARCH_THREADS),
+      .luck = &s->luck[s->families.family_of[t]]};
   SEER_TRY(seer_search_create(&options, &own->search));
   seer_task_state *state = &s->state.task[t];
   state->weight = (double)task->weight / s->network->n_set;
@@ -174,10 +185,7 @@ static seer_status choose_untuned(seer_session *s) {
 }
 
 static seer_status open_measurer(seer_session *s, uint64_t weight_bytes) {
-  const char *argument;
-  SEER_TRY(
-      seer_measure_find(seer_context_str(s->context, SEER_OPT_MEASURE), &s->measure, &argument));
-  SEER_TRY(s->measure->open(s->context, s->target, argument, &s->measurer));
+  SEER_TRY(s->measure->open(s->context, s->target, s->measure_argument, &s->measurer));
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     const seer_task *task = &s->network->task[t];
     seer_measure_task own = {t, task->dag, s->task[t].sketches, s->space, weight_bytes};
@@ -300,6 +308,22 @@ static seer_status create_bank(seer_session *s, const seer_cost_desc *model) {
   return SEER_OK;
 }
 
+static seer_status choose_measurer(seer_session *s) {
+  seer_measure_choice choice;
+  SEER_TRY(seer_measure_find(seer_context_str(s->context, SEER_OPT_MEASURE), s->arena, &choice));
+  s->measure = choice.desc;
+  s->measure_argument = choice.argument;
+  s->delay_s = choice.delay_s;
+  return SEER_OK;
+}
+
+static seer_status choose_ingredients(seer_session *s, const seer_scheduler_desc *policy) {
+  const seer_ingredient_place place = {
+      .has_pool = s->measure->pool != NULL, .has_records = !starts_anew(s)};
+  return seer_policy_without(
+      policy, seer_context_str(s->context, SEER_OPT_WITHOUT), &place, s->arena, &s->policy);
+}
+
 static seer_status set_up(seer_session *s, const char *model_name) {
   seer_context *c = s->context;
   uint32_t n = s->network->n_task;
@@ -309,12 +333,14 @@ static seer_status set_up(seer_session *s, const char *model_name) {
   SEER_TRY(seer_policy_find(seer_context_str(c, SEER_OPT_SEARCH_POLICY), &policy));
   SEER_TRY(find_grouping(s, &policy, &grouping));
   SEER_TRY(find_cost_model(s, &policy, &model));
-  s->policy = policy.policy;
+  SEER_TRY(choose_measurer(s));
+  SEER_TRY(choose_ingredients(s, policy.policy));
   seer_families_build(grouping, s->network->task, n, s->arena, &s->families);
   if (s->policy->traits->has_one_model) SEER_TRY(seer_family_find("all", &grouping));
   seer_families_build(grouping, s->network->task, n, s->arena, &s->models);
   fill_budget(s);
   s->target = seer_context_target(c);
+  s->luck = SEER_NEW_ARRAY(s->arena, seer_guest_luck, s->families.n_family + 1);
   s->task = SEER_NEW_ARRAY(s->arena, seer_session_task, n);
   s->state.task = SEER_NEW_ARRAY(s->arena, seer_task_state, n);
   s->state.n_task = n;
@@ -453,10 +479,6 @@ static seer_status restore_one(void *user, const seer_record *record) {
   return seer_session_learn(s, r->task, &schedule, seconds, is_full);
 }
 
-static bool starts_anew(const seer_session *s) {
-  return !s->records || seer_context_bool(s->context, SEER_OPT_NO_RESUME);
-}
-
 // The winner takes part in the end even when tuning starts anew: its pairs are measured then.
 static seer_status restore_holder(seer_session *s, uint32_t t) {
   seer_session_task *task = &s->task[t];
@@ -500,25 +522,38 @@ static seer_status restore(seer_session *s) {
   return SEER_OK;
 }
 
-// What was found elsewhere, on similar machines and for other shapes is measured first.
+// What was found elsewhere and on similar machines is measured first; so is what was found for
+// other shapes, unless that is for guests.
 static seer_status queue_transfers(seer_session *s) {
   if (starts_anew(s) || !s->policy->traits->tries_transfers) return SEER_OK;
-  uint32_t n_queued = 0;
+  bool has_guests = s->policy->traits->search->n_guests > 0;
+  uint32_t n_queued = 0, n_invited = 0;
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     if (!seer_task_is_open(&s->state.task[t])) continue;
     seer_transfer near[SEER_TRANSFER_MAX];
     uint32_t n;
     SEER_TRY(seer_find_transfers(
         s->records, s->target, s->space, &s->network->task[t], s->task[t].sketches, near, &n));
-    for (uint32_t i = 0; i < n; i++)
-      seer_session_queue(s, t, &near[i].schedule, SEER_ORIGIN_RECORD);
+    for (uint32_t i = 0; i < n; i++) {
+      bool is_guest = has_guests && near[i].kind == SEER_TRANSFER_NEAR_SHAPE;
+      (is_guest ? seer_session_invite : seer_session_queue)(
+          s, t, &near[i].schedule, SEER_ORIGIN_RECORD);
+    }
     n_queued += s->state.task[t].n_queued;
+    n_invited += seer_search_invited(s->task[t].search);
   }
   if (n_queued > 0) {
     seer_session_note(s,
         seer_arena_printf(s->arena,
-            "%u schedules from records of other machines and other shapes are tried first",
+            has_guests ? "%u schedules from records of other machines are tried first"
+                       : "%u schedules from records of other machines and other shapes are tried "
+                         "first",
             n_queued));
+  }
+  if (n_invited > 0) {
+    seer_session_note(s,
+        seer_arena_printf(
+            s->arena, "%u schedules from records of other shapes are candidates", n_invited));
   }
   return SEER_OK;
 }
@@ -575,7 +610,7 @@ seer_status seer_session_take_fault(seer_session *s) {
 
 // ---- the loop
 static const char *why_end(seer_session *s, double reserve_s) {
-  double elapsed = (double)(seer_os_now_ns() - s->start_ns) * 1e-9;
+  double elapsed = elapsed_s(s);
   const seer_budget *b = &s->budget;
   if (s->is_stopped) return "stopped by the user";
   if (s->fault) return "something went wrong; what is known is kept";

@@ -18,6 +18,7 @@ typedef struct {
   seer_search *search;
   seer_schedule untuned;  // what ships if nothing beats it
   double estimate_s;  // of that
+  double carried_s;  // the best, when it was last carried to relatives; 0: never
   int64_t workload;
   size_t cap_history;
   // The winner of the records, while it has not lost its place (accept.h).
@@ -39,6 +40,7 @@ struct seer_session {
   const seer_scheduler_desc *policy;
   seer_families families;  // whose tasks are relatives
   seer_families models;  // whose tasks share a cost model: those, or one of all
+  seer_guest_luck *luck;  // by family
   seer_space_kind space;
   seer_budget budget;
   seer_session_task *task;
@@ -47,10 +49,14 @@ struct seer_session {
   const char *loaded_note;  // what --load-model brought; NULL: nothing was loaded
   uint32_t model_to_train;  // of the last round's task
   const seer_measure_desc *measure;
+  const char *measure_argument;
+  double delay_s;  // that a measurement takes at least
   seer_measurer *measurer;
   int64_t target_id, session_id;
   uint64_t start_ns, drift_ns;  // drift_ns: when it was measured last
   double drift_wait_s;  // until it is measured again
+  // that count as gone by and were not waited for (seer_measure_desc.is_instant)
+  double reckoned_s;
   double reference_s, drift;
   uint32_t trials_of_best;
   volatile sig_atomic_t is_stopped;
@@ -79,8 +85,11 @@ SEER_MUST_USE seer_status seer_session_round(seer_session *session, seer_pick *p
 // seconds 0: failed; is_full: neither raced out nor a twin, so it may be the task's best.
 SEER_MUST_USE seer_status seer_session_learn(seer_session *session, uint32_t task,
     const seer_schedule *schedule, double seconds, bool is_full);
-// A schedule of a relative waits to be measured, unless the analytic model thinks it hopeless.
+// A schedule waits to be measured before anything else, or as a guest of proposals (search.h),
+// unless the analytic model thinks it hopeless.
 void seer_session_queue(
+    seer_session *session, uint32_t task, const seer_schedule *schedule, seer_origin origin);
+void seer_session_invite(
     seer_session *session, uint32_t task, const seer_schedule *schedule, seer_origin origin);
 // The task's best, as its search knows it now, into the state that the scheduler sees.
 void seer_session_refresh_best(seer_session *session, uint32_t task);

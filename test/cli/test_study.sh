@@ -62,11 +62,20 @@ expect_status 1 "$FAMILYSEER" study regret "$SOURCE/README.md"
 expect_text stderr "no table of times"
 expect_status 1 "$FAMILYSEER" study collect mlp -o new.gz --measure replay:t.gz --schedules 4 --target "$machine"
 expect_text stderr "not measured again"
+expect_status 1 "$FAMILYSEER" study collect mlp -o new.gz --measure fake:delay=1s --schedules 4 --target "$machine"
+expect_text stderr "a delay is for tuning"
 
 expect_status 1 "$FAMILYSEER" study regret before.gz --networks vgg
 expect_text stderr "has no network 'vgg'; it has mlp, other"
 expect_status 1 "$FAMILYSEER" study regret before.gz --policies best
 expect_text stderr "unknown search policy 'best'"
+expect_status 1 "$FAMILYSEER" study regret before.gz --policies seer --without best
+expect_text stderr "there is no ingredient 'best'; allowed: relatives"
+expect_status 1 "$FAMILYSEER" study regret before.gz --policies seer --without relatives,racing
+expect_text stderr "without racing would change nothing"
+expect_status 1 "$FAMILYSEER" study regret before.gz --policies seer,ansor --without relatives
+expect_text stderr "policy ansor does not have it"
+expect_status 0 "$FAMILYSEER" study regret before.gz --policies seer --seeds 1 --without relatives,families,alike
 expect_status 0 "$FAMILYSEER" study regret before.gz --policies round-robin --seeds 2 --csv r.csv
 expect_text stdout "mlp, 3 tasks: regret"
 expect_text stdout "other, 2 tasks: regret"

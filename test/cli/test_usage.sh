@@ -52,6 +52,15 @@ tune_with 1 "unknown search policy 'sketch.xg'; allowed: seer familyseer familys
 tune_with 1 "unknown cost model 'xgb'; allowed: xgboost analytic random" --cost-model xgb
 tune_with 1 "unknown grouping 'x'; allowed: anchor-op artifact-op op-sequence" --family x
 tune_with 1 'save-model: cost model analytic learns nothing' --cost-model analytic --save-model m
+# Parts of a policy are left out by name; a device is made slow.
+tune_with 0 '^3 tasks in 1 families' --without guests,racing,drift
+tune_with 1 "there is no ingredient 'guest'; allowed: relatives guests guest-prior" --without guest
+tune_with 1 'policy ansor does not have it; it has: random' --search-policy ansor --without racing
+tune_with 1 'without transfers would change nothing in this tuning: no records are read' --without transfers
+tune_with 0 '^3 tasks in 1 families' --measure fake:delay=1ms
+tune_with 1 "the delay is 'slow', must be a time from 0 to 60 seconds" --measure fake:delay=slow
+tune_with 1 'nothing behind its name but delay=TIME' --measure fake:slowly
+tune_with 1 "unknown measurer 'device:delay=1s'; allowed: local fake replay:FILE, each perhaps with :delay=TIME" --measure device:delay=1s
 # Where models are fitted: on a machine without CUDA an error before anything is measured says what is missing.
 tune_with 0 '^3 tasks in 1 families' --learn-device cpu
 expect 2 "option 'learn-device' is 'gpu', must be" tune mlp --learn-device gpu
@@ -75,7 +84,7 @@ expect 1 "target 'nowhere'" devices --target nowhere
 SEER_TRAILS=1 expect 1 "SEER_TRAILS" list options
 SEER_JSON=1 expect 0 '"name": "devices"' list commands
 # Every table has entries, with names of their own.
-for table in commands options models operators passes rules formulations families cost-models features learning policies measurers; do
+for table in commands options models operators passes rules formulations families cost-models features learning policies ingredients measurers; do
   names=$("$FAMILYSEER" list $table | awk '{ print $1 }')
   [ -n "$names" ] || { echo "list $table prints nothing"; failed=1; }
   twice=$(sort <<<"$names" | uniq -d)

@@ -5,6 +5,8 @@
 #include "base/near.h"
 #include "tune/scheduler.h"
 
+#define CLEAR_GAIN 1.1  // times as fast: single times of a shared machine scatter by a few percent
+
 // To add a policy: its file with `const seer_scheduler_desc seer_scheduler_<name>`, its line
 // (doc/how-to/policy.md). The first one is the default.
 // clang-format off
@@ -72,6 +74,11 @@ bool seer_task_has_lost_patience(const seer_task_state *task, const seer_policy_
     uint32_t round_size, uint32_t patience) {
   if (traits->counts_rounds) return (task->t - task->t_of_best) * round_size > patience;
   return task->n_trial - task->trial_of_best >= patience;
+}
+
+bool seer_task_has_sure_gain(const seer_task_state *task, double before_s) {
+  if (task->best_s <= 0 || (before_s > 0 && task->best_s >= before_s)) return false;
+  return task->is_confirmed || (before_s > 0 && CLEAR_GAIN * task->best_s < before_s);
 }
 
 const char *seer_task_state_name(const seer_task_state *task) {

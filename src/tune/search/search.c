@@ -27,6 +27,7 @@
 #define SKETCH_FLOOR 0.08  // share of a uniform draw that a bad sketch keeps
 // Drafts estimated slower than the best by this factor are not scored by the model.
 #define ANALYTIC_SLACK 6.0
+#define SETTLED_NEAR 8.0  // doublings
 #define NEW_TRIES 8  // draws for a random candidate without known look-alikes
 
 // Look-alikes: schedules with the same estimate, to the last bit. They differ in what hardly
@@ -60,6 +61,9 @@ struct seer_search {
   uint32_t n_formulation, *formulation_of;  // by sketch
   size_t n_queue, cap_queue, queue_at;
   queued *queue;
+  seer_guests guests;
+  seer_guest_luck *luck, own_luck;
+  uint32_t n_guest;  // of the proposal in hand
   uint32_t n_kept;
   seer_schedule kept[KEPT];
   uint32_t n_propose;
@@ -88,8 +92,9 @@ static uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
 // went on and what formulations ask for.
 static uint32_t most_candidates(const seer_search *s) {
   const seer_search_strategy *y = s->options.strategy;
-  uint32_t n_first = KEPT + y->n_from_elites + larger(y->n_drawn_untrained, y->n_drawn_trained);
-  uint32_t n_on = larger(y->n_pool, y->n_survivors);
+  uint32_t n_first =
+      KEPT + SEER_GUESTS + y->n_from_elites + larger(y->n_drawn_untrained, y->n_drawn_trained);
+  uint32_t n_on = larger(y->cuts_by_estimate ? y->n_pool : n_first, y->n_survivors);
   uint32_t n_bred = n_on + y->n_children + FORMULATION_DRAFTS * s->n_formulation;
   uint32_t n_evolved = y->selection == SEER_SELECT_PROPORTIONAL ? seer_evolve_room(y) : 0;
   return larger(larger(n_first, n_bred), n_evolved);
@@ -100,6 +105,7 @@ seer_status seer_search_create(const seer_search_options *options, seer_search *
   seer_search *s = calloc(1, sizeof(*s));
   if (!s) return SEER_FAIL(RESOURCE, "no memory for a search");
   s->options = *options;
+  s->luck = options->luck ? options->luck : &s->own_luck;
   s->counts.cut[SEER_CUT_PLANS] = options->sketches->n_plans_cut;
   s->counts.cut[SEER_CUT_SKETCHES] = options->sketches->n_sketches_cut;
   s->arena = seer_arena_create("search");
@@ -190,6 +196,32 @@ static void count_alike(seer_search *s, const seer_schedule *schedule) {
   ++*seer_table_values(&s->alike, key);
 }
 
+// ---- guests
+
+// One was measured. A first time says nothing, and what is restored is of another day.
+static void count_luck(seer_search *s, uint64_t hash, double seconds, bool is_full) {
+  bool is_guest = seer_guests_remove(&s->guests, hash);
+  if (s->n_elite == 0 || s->n_propose == 0) return;
+  bool is_hit = is_full && seconds > 0 && seconds < s->elites[0].seconds;
+  seer_tally *tally = is_guest ? &s->luck->guests : &s->luck->others;
+  tally->n++;
+  tally->n_hit += is_hit;
+  s->counts.guests += is_guest;
+  s->counts.guest_hits += is_guest && is_hit;
+}
+
+static void find_guests(seer_search *s) {
+  for (uint32_t i = 0; i < s->pool.n && s->guests.n > 0; i++)
+    s->pool.at[i].is_guest = seer_guests_find(&s->guests, s->pool.at[i].hash) != NULL;
+}
+
+static void drop_guests(seer_draft_pool *pool) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < pool->n; i++)
+    if (!pool->at[i].is_guest) pool->at[n++] = pool->at[i];
+  pool->n = n;
+}
+
 // ---- results
 static void insert_elite(seer_search *s, elite e) {
   uint32_t at = s->n_elite, most = s->options.strategy->n_elites;
@@ -245,7 +277,9 @@ uint32_t seer_search_unconfirmed(const seer_search *s, uint32_t k, seer_schedule
 
 void seer_search_report(
     seer_search *s, const seer_schedule *schedule, double seconds, bool is_full) {
-  bool was_known = !seer_table_add(&s->measured, seer_schedule_hash(schedule));
+  uint64_t hash = seer_schedule_hash(schedule);
+  bool was_known = !seer_table_add(&s->measured, hash);
+  if (!was_known) count_luck(s, hash, seconds, is_full);
   if (!was_known && s->options.strategy->alike_cost > 0) count_alike(s, schedule);
   s->sketch_n[schedule->sketch]++;
   if (seconds <= 0) return;
@@ -272,21 +306,55 @@ uint32_t seer_search_top(
   return n;
 }
 
-// ---- the queue
-void seer_search_queue(seer_search *s, const seer_schedule *schedule, seer_origin origin) {
+// ---- the queue, and what is invited
+
+// Doublings between two schedules of one sketch, counted until they are more than `most`.
+static double distance(const seer_schedule *a, const seer_schedule *b, double most) {
+  double sum = 0;
+  for (uint32_t k = 0; k < a->n && sum <= most; k++)
+    sum += fabs(log2((a->knob[k] + 1.0) / (b->knob[k] + 1.0)));
+  return sum;
+}
+
+void seer_search_settle(const seer_search *s, seer_schedule *schedule) {
   seer_schedule normal = *schedule;
   seer_schedule_normalise(s->options.sketches, &normal);
-  seer_reject why = seer_schedule_check(s->options.sketches, &normal);
-  if (why == SEER_REJECT_NONE && seer_search_knows(s, &normal)) why = SEER_REJECT_DUPLICATE;
-  if (why == SEER_REJECT_NONE && !may_pack(s, seer_search_packed_bytes(s, &normal)))
+  double least = SETTLED_NEAR;
+  for (uint32_t i = 0; i < s->n_only; i++) {
+    const seer_schedule *one = s->only[i];
+    if (one->sketch != normal.sketch) continue;
+    double away = distance(one, &normal, least);
+    if (away > least) continue;
+    least = away;
+    *schedule = *one;
+  }
+}
+
+// *schedule is normalised. False: it is known or not allowed, which is counted.
+static bool may_measure(seer_search *s, seer_schedule *schedule) {
+  seer_schedule_normalise(s->options.sketches, schedule);
+  seer_reject why = seer_schedule_check(s->options.sketches, schedule);
+  if (why == SEER_REJECT_NONE && seer_search_knows(s, schedule)) why = SEER_REJECT_DUPLICATE;
+  if (why == SEER_REJECT_NONE && !may_pack(s, seer_search_packed_bytes(s, schedule)))
     why = SEER_REJECT_WEIGHTS;
   if (why == SEER_REJECT_NONE && s->is_restricted &&
-      !seer_table_has(&s->only_hashes, seer_schedule_hash(&normal)))
+      !seer_table_has(&s->only_hashes, seer_schedule_hash(schedule)))
     why = SEER_REJECT_POOL;
-  if (why != SEER_REJECT_NONE) {
-    seer_search_reject(s, why);
-    return;
-  }
+  if (why != SEER_REJECT_NONE) seer_search_reject(s, why);
+  return why == SEER_REJECT_NONE;
+}
+
+void seer_search_invite(seer_search *s, const seer_schedule *schedule, seer_origin origin) {
+  SEER_ASSERT(s->options.strategy->n_guests > 0, "a strategy without guests, which is invited to");
+  seer_schedule normal = *schedule;
+  if (may_measure(s, &normal)) seer_guests_add(&s->guests, &normal, origin);
+}
+
+uint32_t seer_search_invited(const seer_search *s) { return s->guests.n; }
+
+void seer_search_queue(seer_search *s, const seer_schedule *schedule, seer_origin origin) {
+  seer_schedule normal = *schedule;
+  if (!may_measure(s, &normal)) return;
   for (size_t i = s->queue_at; i < s->n_queue; i++) {
     if (seer_schedule_equal(&s->queue[i].schedule, &normal)) return;
   }
@@ -354,7 +422,7 @@ static int by_score(const void *a, const void *b) {
 
 static void cut_by_estimate(seer_search *s, uint32_t keep) {
   seer_draft_pool *pool = &s->pool;
-  if (pool->n == 0) return;
+  if (pool->n == 0 || !s->options.strategy->cuts_by_estimate) return;
   qsort(pool->at, pool->n, sizeof *pool->at, seer_candidate_by_estimate);
   double most_s = ANALYTIC_SLACK * pool->at[0].estimate_s;
   uint32_t n = 0;
@@ -406,11 +474,14 @@ static void take_from_pool(
   seer_draft_pool *pool = &s->pool;
   seer_candidate *c = &pool->at[at];
   double estimate_s = c->estimate_s;
+  const seer_guest *guest = c->is_guest ? seer_guests_find(&s->guests, c->hash) : NULL;
+  if (guest) origin = guest->origin;
   out[(*n_out)++] = (seer_proposal){c->schedule, c->score, estimate_s, origin};
   pool->n--;
   memmove(c, c + 1, (pool->n - at) * sizeof *c);
   for (uint32_t i = 0; i < pool->n; i++)
     pool->at[i].n_alike += pool->at[i].estimate_s == estimate_s;
+  if (guest && ++s->n_guest == s->options.strategy->n_guests) drop_guests(pool);
 }
 
 // *out_at: index in the pool of the best candidate of formulation f, or the pool's end. Drafts some
@@ -458,12 +529,14 @@ static seer_status fill_quotas(
 // estimates say what is expected, relative to the pool's least.
 static uint32_t most_promising(const seer_search *s, bool is_trained) {
   double least_s = INFINITY, most = -INFINITY;
+  double luck = s->options.strategy->guest_prior * seer_guest_luck_log2(s->luck);
   for (uint32_t i = 0; i < s->pool.n; i++) least_s = fmin(least_s, s->pool.at[i].estimate_s);
   uint32_t best = 0;
   for (uint32_t i = 0; i < s->pool.n; i++) {
     const seer_candidate *c = &s->pool.at[i];
     double promise = is_trained ? (double)c->score : least_s / c->estimate_s;
     promise -= s->options.strategy->alike_cost * log2(1 + c->n_alike);
+    if (c->is_guest) promise += luck;
     if (promise > most) {
       most = promise;
       best = i;
@@ -534,7 +607,10 @@ static seer_status fill_pool(seer_search *s, const seer_bank *bank, seer_rng *rn
   }
   const seer_schedule *kept[KEPT];
   for (uint32_t i = 0; i < s->n_kept; i++) kept[i] = &s->kept[i];
+  const seer_schedule *guests[SEER_GUESTS];
+  for (uint32_t i = 0; i < s->guests.n; i++) guests[i] = &s->guests.at[i].schedule;
   const seer_draft_order orders[] = {
+      {.kind = SEER_DRAFT_GIVEN, .n = s->guests.n, .from = guests},
       {.kind = SEER_DRAFT_GIVEN, .n = s->n_kept, .from = kept},
       {.kind = SEER_DRAFT_BRED,
           .n = y->n_from_elites,
@@ -580,12 +656,14 @@ static seer_status propose_by_rank(seer_search *s, const seer_bank *bank, seer_r
   SEER_TRY(fill_pool(s, bank, rng));
   cut(s);
   find_look_alikes(s, out, *n_out);
+  find_guests(s);
   if (bank) {
     pick_by_estimate(s, n, out, n_out);
     if (s->is_restricted) sort_by_score(s);
     if (!s->is_restricted) SEER_TRY(evolve(s, bank, rng));
     find_look_alikes(s, out, *n_out);
   }
+  find_guests(s);
   SEER_TRY(fill_quotas(s, rng, n, out, n_out));
   pick(s, rng, bank != NULL, n, out, n_out);
   keep_population(s);
@@ -648,6 +726,7 @@ static seer_status propose_by_evolution(seer_search *s, const seer_bank *bank, s
 seer_status seer_search_propose(
     seer_search *s, const seer_bank *bank, uint32_t n, seer_proposal *out, uint32_t *out_n) {
   seer_draft_pool_clear(&s->pool);
+  s->n_guest = 0;
   seer_rng rng;
   seer_rng_init_stream(&rng, s->options.seed + s->options.task, s->n_propose++);
   *out_n = take_queue(s, n, out);

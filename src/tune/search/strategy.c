@@ -19,6 +19,9 @@ const seer_search_strategy seer_strategy_seer = {
     .random_share_untrained = 0.5,
     .formulation_share = 0.1,
     .alike_cost = 0.04,
+    .n_guests = 4,
+    .guest_prior = 0.05,
+    .cuts_by_estimate = true,
 };
 
 // Ansor's loop (OSDI'20, 5.1; its parameters: python/tvm/auto_scheduler/search_policy.py).

@@ -31,6 +31,12 @@ typedef struct {
   // Of relative throughput, by which a candidate is worth less each time that the number of known
   // look-alikes doubles; 0: they are not counted (doc/decisions, 31).
   double alike_cost;
+  // Schedules that were carried over from other tasks (guest.h): at most so many of a proposal. 0:
+  // there are no guests, all of them are measured before anything else.
+  uint32_t n_guests;
+  // Of relative throughput, what a guest is worth more for each doubling of how often guests hit.
+  double guest_prior;
+  bool cuts_by_estimate;  // n_pool, and what is far above the best estimate; else all are rated
 
   // ---- PROPORTIONAL
   uint32_t n_population;

@@ -379,14 +379,20 @@ static seer_status begin_task(collector *c, const seer_collect_network *of, cons
 }
 
 static seer_status begin(collector *c, const seer_collect_network *networks, uint32_t n) {
-  const char *argument, *name = seer_context_str(c->context, SEER_OPT_MEASURE);
+  const char *name = seer_context_str(c->context, SEER_OPT_MEASURE);
+  seer_measure_choice choice;
   uint32_t n_most = 0;
   for (uint32_t k = 0; k < n; k++) n_most += networks[k].network->n_task;
   c->task = SEER_NEW_ARRAY(c->arena, collected_task, n_most);
-  SEER_TRY(seer_measure_find(name, &c->measure, &argument));
+  SEER_TRY(seer_measure_find(name, c->arena, &choice));
+  c->measure = choice.desc;
   if (c->measure->pool)
     return SEER_FAIL(INVALID, "--measure %s: times of a table are not measured again", name);
-  SEER_TRY(c->measure->open(c->context, seer_context_target(c->context), argument, &c->measurer));
+  if (choice.delay_s > 0)
+    return SEER_FAIL(
+        INVALID, "--measure %s: a delay is for tuning, a table is not made better by it", name);
+  SEER_TRY(
+      c->measure->open(c->context, seer_context_target(c->context), choice.argument, &c->measurer));
   for (uint32_t k = 0; k < n; k++) {
     const seer_network *network = networks[k].network;
     weighed *chosen = SEER_NEW_ARRAY(c->arena, weighed, network->n_task + 1);

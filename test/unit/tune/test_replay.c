@@ -160,17 +160,72 @@ static void what_it_cannot_answer_is_refused(void **state) {
   close_world(&w);
 }
 
+static void a_delay_is_parsed(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  seer_measure_choice choice;
+  must(seer_measure_find("local:delay=500ms", arena, &choice));
+  assert_string_equal(choice.desc->name, "local");
+  assert_string_equal(choice.argument, "");
+  assert_float_equal(choice.delay_s, 0.5, 1e-12);
+  must(seer_measure_find("replay:a:b.gz:delay=2", arena, &choice));
+  assert_string_equal(choice.argument, "a:b.gz");
+  assert_float_equal(choice.delay_s, 2, 0);
+  must(seer_measure_find("fake", arena, &choice));
+  assert_float_equal(choice.delay_s, 0, 0);
+  static const char *const bad[] = {"", "fast", "-1s", "61s", "nan", "3 apples"};
+  for (size_t i = 0; i < SEER_COUNT_OF(bad); i++) {
+    const char *text = seer_arena_printf(arena, "fake:delay=%s", bad[i]);
+    refuses(seer_measure_find(text, arena, &choice), "must be a time from 0 to 60 seconds");
+  }
+  refuses(seer_measure_find("fake:slow=1s", arena, &choice), "nothing behind its name but delay");
+  refuses(seer_measure_find("replay:delay=1s", arena, &choice), "its FILE is missing");
+  seer_arena_destroy(arena);
+}
+
+// What is run takes so long at least; twins and what has no code are not run.
+static void a_delay_is_of_what_is_run(void **state) {
+  (void)state;
+  seer_measure_result r[] = {{.run_s = 0.1}, {.run_s = 3}, {.is_twin = true},
+      {.cls = SEER_MEASURED_BUILD_ERROR}, {.cls = SEER_MEASURED_RUN_CRASH}};
+  assert_float_equal(seer_measure_delay(0.5, 0.2, r, SEER_COUNT_OF(r)), 1.3, 1e-12);
+  assert_float_equal(r[0].run_s, 0.5, 0);
+  assert_float_equal(r[1].run_s, 3, 0);
+  assert_float_equal(r[2].run_s, 0, 0);
+  assert_float_equal(r[3].run_s, 0, 0);
+  assert_float_equal(r[4].run_s, 0.5, 0);
+  assert_float_equal(seer_measure_delay(0.5, 2, r, SEER_COUNT_OF(r)), 0, 0);
+}
+
+// A minute for each, ten minutes: nobody waits for them, and few are measured.
+static void a_delay_on_a_table_is_reckoned(void **state) {
+  (void)state;
+  world w;
+  open_world(&w, "zen4-avx2", NULL);
+  must(seer_context_set(w.context, "measure", "replay:" TABLE ":delay=60s"));
+  must(seer_context_set(w.context, "time-budget", "10m"));
+  seer_session *session;
+  seer_session_totals totals;
+  must(seer_session_create(w.context, w.network, NULL, "mlp", &session));
+  must(seer_session_run(session));
+  seer_session_get_totals(session, &totals);
+  assert_true(totals.trials > 0 && totals.trials <= 32);
+  assert_true(totals.elapsed_s >= 59.9 * (totals.trials + totals.repeats));
+  seer_session_destroy(session);
+  close_world(&w);
+}
+
 static void unknown_schedules_are_failures(void **state) {
   (void)state;
   world w;
   open_world(&w, "zen4-avx2", NULL);
-  const seer_measure_desc *measure;
-  const char *argument;
-  must(seer_measure_find("replay:" TABLE, &measure, &argument));
-  assert_string_equal(argument, TABLE);
+  seer_measure_choice choice;
+  must(seer_measure_find("replay:" TABLE, w.arena, &choice));
+  assert_string_equal(choice.argument, TABLE);
+  const seer_measure_desc *measure = choice.desc;
   seer_measurer *measurer;
   const seer_target *target = seer_context_target(w.context);
-  must(measure->open(w.context, target, argument, &measurer));
+  must(measure->open(w.context, target, choice.argument, &measurer));
   seer_sketch_list *sketches;
   const seer_dag *dag = w.network->task[0].dag;
   must(seer_sketch_generate(dag, target, SEER_SPACE_FULL, w.arena, &sketches));
@@ -249,7 +304,8 @@ static void regret_falls_to_nothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(policies_repeat_and_find_the_best),
-      cmocka_unit_test(what_it_cannot_answer_is_refused),
+      cmocka_unit_test(what_it_cannot_answer_is_refused), cmocka_unit_test(a_delay_is_parsed),
+      cmocka_unit_test(a_delay_is_of_what_is_run), cmocka_unit_test(a_delay_on_a_table_is_reckoned),
       cmocka_unit_test(unknown_schedules_are_failures), cmocka_unit_test(regret_falls_to_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

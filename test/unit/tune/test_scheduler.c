@@ -360,6 +360,22 @@ static void test_patience(void **state) {
   assert_false(seer_task_has_lost_patience(&task, &seer_traits_seer, 16, 129));
 }
 
+// What relatives hear of: a confirmed gain, or a large one.
+static void test_sure_gains(void **state) {
+  (void)state;
+  seer_task_state task = {.best_s = 0.95};
+  assert_false(seer_task_has_sure_gain(&task, 1));
+  assert_true(seer_task_has_sure_gain(&task, 1.2));
+  assert_false(seer_task_has_sure_gain(&task, 0));  // over nothing
+  task.is_confirmed = true;
+  assert_true(seer_task_has_sure_gain(&task, 1));
+  assert_true(seer_task_has_sure_gain(&task, 0));
+  assert_false(seer_task_has_sure_gain(&task, 0.95));
+  assert_false(seer_task_has_sure_gain(&task, 0.9));
+  task.best_s = 0;
+  assert_false(seer_task_has_sure_gain(&task, 1));
+}
+
 static void test_seer_leaves_saturated_tasks_alone(void **state) {
   (void)state;
   fresh();
@@ -373,7 +389,7 @@ static void test_seer_leaves_saturated_tasks_alone(void **state) {
   assert_int_equal(next(&seer_scheduler_seer).task, 0);
 }
 
-static void test_seer_tries_relatives_winners_first(void **state) {
+static void test_seer_tries_what_is_queued_first(void **state) {
   (void)state;
   fresh();
   tasks[3].n_queued = 3;
@@ -525,7 +541,7 @@ int main(void) {
       cmocka_unit_test(test_ansor_quarter_takes_the_second_steepest),
       cmocka_unit_test(test_ansor_schedules_families_models), cmocka_unit_test(test_traits),
       cmocka_unit_test(test_patience), cmocka_unit_test(test_seer_leaves_saturated_tasks_alone),
-      cmocka_unit_test(test_seer_tries_relatives_winners_first),
+      cmocka_unit_test(test_sure_gains), cmocka_unit_test(test_seer_tries_what_is_queued_first),
       cmocka_unit_test(test_nothing_left), cmocka_unit_test(test_round_robin_takes_turns),
       cmocka_unit_test(test_random_takes_any_open_task),
       cmocka_unit_test(test_foreign_names_say_policy_grouping_and_model),
