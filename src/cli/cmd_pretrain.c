@@ -9,8 +9,7 @@
 #include "tune/pretrain.h"
 
 // -o FOLDER: its file is named by the machine's class, as the program's own are.
-static seer_status file_of(
-    const seer_context *context, seer_arena *arena, const char **out_path) {
+static seer_status file_of(const seer_context *context, seer_arena *arena, const char **out_path) {
   const char *output = seer_context_str(context, SEER_OPT_OUTPUT), *dot = strrchr(output, '.');
   if (!output[0]) return seer_cli_usage_error("pretrain: -o FOLDER is missing");
   *out_path = output;

@@ -325,7 +325,8 @@ static seer_status run_paper(
       .n_samples = (uint32_t)seer_context_i64(context, SEER_OPT_SAMPLES),
       .tell = tell};
   if (seer_context_is_set(context, SEER_OPT_POLICIES))
-    options.n_policy = seer_cli_words(seer_context_str(context, SEER_OPT_POLICIES), arena, &options.policy);
+    options.n_policy =
+        seer_cli_words(seer_context_str(context, SEER_OPT_POLICIES), arena, &options.policy);
   SEER_TRY(choose_networks(context, &times, path, arena, &options.network, &options.n_network));
   if (options.n_network == 0) return SEER_FAIL(INVALID, "%s: no network to measure", path);
   SEER_TRY(seer_paper_make(context, &options));
@@ -382,7 +383,8 @@ const seer_command seer_command_study = {
         "collect NETWORK... -o FILE [--schedules N] [--heaviest N] [--precision P] [--time-budget "
         "T] | regret FILE [--policies a,b] [--cost-models a,b] [--networks a,b] [--seeds N] "
         "[--without a,b] [--csv OUT] | fig1|fig2|table2|fig3|fig4|fig7|table5|fig8|all FILE "
-        "[-o DIR] [--policies a,b] [--networks a,b] [--seeds N] [--trials-a-task N] [--round-size N] [--samples N]",
+        "[-o DIR] [--policies a,b] [--networks a,b] [--seeds N] [--trials-a-task N] [--round-size "
+        "N] [--samples N]",
     .doc =
         "tables of measured times of schedules, how far policies are from the best that a table "
         "knows, and the studies of FamilySeer's paper on one",

@@ -284,8 +284,8 @@ static seer_status find_pace(seer_bank *bank, uint32_t task) {
   return SEER_OK;
 }
 
-// Relative throughput as the estimate sees it, or its logarithm, as the models have it. (That has no
-// upper end: all of a task's may be above it, and still differ.)
+// Relative throughput as the estimate sees it, or its logarithm, as the models have it. (That has
+// no upper end: all of a task's may be above it, and still differ.)
 static float prior(const seer_bank *bank, double reference_s, double estimate_s) {
   if (estimate_s <= 0) return 0;
   if (bank->options.model->is_log) return (float)log(reference_s / estimate_s);

@@ -1,7 +1,7 @@
 // cost.h - cost models: predict a schedule's throughput relative to its task's best (in (0, 1],
-// higher is better), or its logarithm, as the sum over its rows. A model sees rows only, of a number
-// of columns that it knows from its creation, and which of them are of one task; what they mean and
-// how models build on each other is the bank's business (bank.h).
+// higher is better), or its logarithm, as the sum over its rows. A model sees rows only, of a
+// number of columns that it knows from its creation, and which of them are of one task; what they
+// mean and how models build on each other is the bank's business (bank.h).
 //
 // Memory: a model is owned, by create and destroy; data are borrowed. Threads: a model is one
 // thread's at a time, but any number may predict. Errors: RESOURCE, INTERNAL (the library's words);

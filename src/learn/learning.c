@@ -58,8 +58,9 @@ const seer_learning seer_learning_pretrain = {
 #define ANSOR_TREES                                                                              \
   {                                                                                              \
     .tree_method = "exact", .max_depth = "10", .max_bin = "256", .eta = "0.2", .gamma = "0.001", \
-    .min_child_weight = "0", .lambda = "1", .base_score = "0.5", .row_share = "1", .column_share = "1", .max_trees = 10000,             \
-    .patience = 50, .check_every = 2, .stops_on_training = true                                  \
+    .min_child_weight = "0", .lambda = "1", .base_score = "0.5", .row_share = "1",               \
+    .column_share = "1", .max_trees = 10000, .patience = 50, .check_every = 2,                   \
+    .stops_on_training = true                                                                    \
   }
 
 const seer_learning seer_learning_ansor = {
@@ -78,7 +79,6 @@ const seer_learning seer_learning_ansor_mended = {
 };
 
 // To add settings: here, and their line.
-const seer_learning *const seer_learning_table[] = {
-    &seer_learning_seer, &seer_learning_pretrain, &seer_learning_ansor,
-    &seer_learning_ansor_mended};
+const seer_learning *const seer_learning_table[] = {&seer_learning_seer, &seer_learning_pretrain,
+    &seer_learning_ansor, &seer_learning_ansor_mended};
 const size_t seer_learning_table_count = SEER_COUNT_OF(seer_learning_table);

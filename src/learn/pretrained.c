@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learn/cost_xgboost.h"
+#include "learn/cost/xgboost.h"
 
 #ifndef SEER_PRETRAINED_LIST
 #error "SEER_PRETRAINED_LIST: the file that lists SEER_PRETRAINED(id, class, path)"
@@ -16,8 +16,8 @@ typedef struct {
   const char *class, *begin, *end;
 } pretrained_file;
 
-#define SEER_PRETRAINED(id, class, path)                                                     \
-  extern const char seer_pretrained_##id[], seer_pretrained_end_##id[];                      \
+#define SEER_PRETRAINED(id, class, path)                                                           \
+  extern const char seer_pretrained_##id[], seer_pretrained_end_##id[];                            \
   __asm__(".pushsection .rodata.seer_pretrained, \"a\"\nseer_pretrained_" #id ":\n.incbin \"" path \
           "\"\nseer_pretrained_end_" #id ":\n.popsection\n");
 #include SEER_PRETRAINED_LIST
@@ -34,9 +34,8 @@ seer_machine_class seer_machine_class_of(const seer_target *target) {
   if (target->kind != SEER_TARGET_CPU || seer_target_is_c(target)) return class;
   uint64_t l2_kib = 1;
   while (l2_kib < target->l2_bytes / 1024) l2_kib *= 2;
-  (void)snprintf(class.text, sizeof class.text, "%.*s-%u-l2_%uk",
-      (int)strcspn(target->triple, "-"), target->triple, target->vector_bytes * 8,
-      (unsigned)l2_kib);
+  (void)snprintf(class.text, sizeof class.text, "%.*s-%u-l2_%uk", (int)strcspn(target->triple, "-"),
+      target->triple, target->vector_bytes * 8, (unsigned)l2_kib);
   return class;
 }
 

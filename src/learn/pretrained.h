@@ -9,9 +9,9 @@
 #include "learn/bank.h"
 #include "setup/target.h"
 
-// "x86_64-512-l2_1024k": the architecture, the bits of its vectors, the size of its level 2 cache to
-// a power of two. What orders a task's programs is much the same within one. "" of a target without
-// an instruction set of its own ("c").
+// "x86_64-512-l2_1024k": the architecture, the bits of its vectors, the size of its level 2 cache
+// to a power of two. What orders a task's programs is much the same within one. "" of a target
+// without an instruction set of its own ("c").
 typedef struct {
   char text[64];
 } seer_machine_class;
@@ -23,8 +23,8 @@ SEER_MUST_USE seer_status seer_pretrained_create(uint32_t n_task, seer_bank **ou
 // Whether a bank of these options can begin with them.
 bool seer_pretrained_fits(const seer_bank_options *options);
 
-// Loads into a bank that fits, which goes on from it, what there is for the target, or `path`, where
-// that is not "". *out_has: whether there is anything. Errors: those of seer_bank_load.
+// Loads into a bank that fits, which goes on from it, what there is for the target, or `path`,
+// where that is not "". *out_has: whether there is anything. Errors: those of seer_bank_load.
 SEER_MUST_USE seer_status seer_pretrained_load(
     const seer_target *target, const char *path, seer_bank *bank, bool *out_has);
 

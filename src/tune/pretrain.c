@@ -57,11 +57,12 @@ static seer_status take_workload(void *user, const seer_record_workload *workloa
     return SEER_OK;
   }
   seer_dag_finish(dag);
-  add_group(from->p, (group){.dag = dag,
-                         .space = SEER_SPACE_FULL,
-                         .records = from->records,
-                         .workload = workload->id,
-                         .target = from->p->target});
+  add_group(from->p,
+      (group){.dag = dag,
+          .space = SEER_SPACE_FULL,
+          .records = from->records,
+          .workload = workload->id,
+          .target = from->p->target});
   return SEER_OK;
 }
 
@@ -85,8 +86,7 @@ static seer_status take_times(pretrainer *p, const char *path) {
   for (uint32_t t = 0; t < times->n_task; t++) {
     const seer_times_task *task = &times->task[t];
     if (task->space != SEER_SPACE_FULL || is_left_out(p, task)) continue;
-    add_group(
-        p, (group){.dag = task->dag, .space = task->space, .times = task, .target = target});
+    add_group(p, (group){.dag = task->dag, .space = task->space, .times = task, .target = target});
   }
   return SEER_OK;
 }
@@ -160,8 +160,8 @@ static seer_status read_records(reading *r, const group *g) {
   return SEER_OK;
 }
 
-static seer_status read_times(reading *r, const group *g, const seer_sketch_list *sketches,
-    seer_arena *arena) {
+static seer_status read_times(
+    reading *r, const group *g, const seer_sketch_list *sketches, seer_arena *arena) {
   seer_times_pool pool;
   seer_times_pool_make(g->times, sketches, arena, &pool);
   r->p->counts->n_unusable += pool.n_refused;
@@ -202,8 +202,9 @@ static seer_status work(pretrainer *p) {
   SEER_TRY(seer_pretrained_create(p->n_group, &p->bank));
   SEER_TRY(read_groups(p));
   if (p->counts->n_sample == 0)
-    return SEER_FAIL(NOT_FOUND, "nothing that was measured on a machine with the features and the "
-                                "%u threads of the target",
+    return SEER_FAIL(NOT_FOUND,
+        "nothing that was measured on a machine with the features and the "
+        "%u threads of the target",
         p->target->threads);
   SEER_TRY(seer_bank_train_base(p->bank));
   return seer_bank_save(p->bank, p->options->path);

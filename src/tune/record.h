@@ -126,8 +126,7 @@ typedef struct {
   int64_t id;
   const char *name, *dag_text;
 } seer_record_workload;
-typedef seer_status (*seer_record_visit_workload)(
-    void *user, const seer_record_workload *workload);
+typedef seer_status (*seer_record_visit_workload)(void *user, const seer_record_workload *workload);
 SEER_MUST_USE seer_status seer_records_each_workload(
     seer_records *records, seer_record_visit_workload visit, void *user);
 SEER_MUST_USE seer_status seer_records_session(seer_records *records, const seer_context *context,

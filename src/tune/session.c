@@ -276,8 +276,9 @@ static seer_status begin_pretrained(seer_session *s, const seer_bank_options *op
   }
   bool has;
   SEER_TRY(seer_pretrained_load(s->target, path, s->bank, &has));
-  if (has) s->loaded_note = seer_arena_printf(s->arena, "cost models of other networks: %s",
-      path[0] ? path : seer_machine_class_of(s->target).text);
+  if (has)
+    s->loaded_note = seer_arena_printf(s->arena, "cost models of other networks: %s",
+        path[0] ? path : seer_machine_class_of(s->target).text);
   return SEER_OK;
 }
 
@@ -670,12 +671,12 @@ static seer_status run(void *user) {
   seer_session *s = user;
   s->drift = 1;
   s->start_ns = seer_os_now_ns();
-  if (s->loaded_note) seer_session_note(s, s->loaded_note);
   SEER_TRY(restore(s));
   SEER_TRY(queue_transfers(s));
   seer_session_update_estimate(s);
   seer_event event = {.kind = SEER_EVENT_START};
   seer_session_emit(s, &event);
+  if (s->loaded_note) seer_session_note(s, s->loaded_note);
   const char *why = "";
   if (s->network->n_task > 0) {
     SEER_TRY(measure_drift(s, true));

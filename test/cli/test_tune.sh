@@ -44,6 +44,8 @@ expect_text stderr "cost model m2: 1 of 1 families go on from it"
 expect_status 1 one_model mlp --load-model m2 --cost-model random
 expect_text stderr "m2: cost model xgboost, must be random"
 expect_status 1 fake mlp --ignore-records --load-model m2
+expect_text stderr "m2: cost model xgboost, must be xgboost-rank"
+expect_status 1 fake mlp --ignore-records --load-model m2 --cost-model xgboost
 expect_text stderr "m2: of a policy that has separate models for families, this one has one base under all"
 
 # What was drafted, refused and left out is counted: each round at level 2, in all at level 1.

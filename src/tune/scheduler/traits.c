@@ -19,10 +19,10 @@ const seer_policy_traits seer_traits_seer = {
 };
 
 // What all published policies have in common.
-#define PUBLISHED                                                            \
-  .search = &seer_strategy_ansor, .features = &seer_feature_ansor,           \
-  .learning = &seer_learning_ansor, .cost_model = "xgboost", .round_size = 64, .counts_rounds = true, \
-  .times = &seer_timing_published
+#define PUBLISHED                                                              \
+  .search = &seer_strategy_ansor, .features = &seer_feature_ansor,             \
+  .learning = &seer_learning_ansor, .cost_model = "xgboost", .round_size = 64, \
+  .counts_rounds = true, .times = &seer_timing_published
 
 const seer_policy_traits seer_traits_published = {PUBLISHED};
 const seer_policy_traits seer_traits_one_model = {PUBLISHED, .has_one_model = true};

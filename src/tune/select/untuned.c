@@ -48,8 +48,7 @@ static void choose_part(void *user, uint32_t k, uint32_t thread) {
   j->status[k] = seer_recover(choose, &p);
 }
 
-seer_status seer_untuned_choose(
-    const seer_untuned_how *how, seer_untuned_task *tasks, uint32_t n) {
+seer_status seer_untuned_choose(const seer_untuned_how *how, seer_untuned_task *tasks, uint32_t n) {
   // A single task's drafts are made side by side, else tasks are: no threads are started then for
   // each batch.
   job j = {how, n > 1 ? 1 : how->n_threads, tasks, calloc(n + 1, sizeof(seer_status))};
@@ -61,8 +60,7 @@ seer_status seer_untuned_choose(
   return status;
 }
 
-seer_status seer_untuned_bank(
-    const seer_context *context, uint32_t n_task, seer_bank **out_bank) {
+seer_status seer_untuned_bank(const seer_context *context, uint32_t n_task, seer_bank **out_bank) {
   *out_bank = NULL;
   const char *path = seer_context_str(context, SEER_OPT_PRETRAINED);
   if (seer_context_bool(context, SEER_OPT_NO_PRETRAINED)) return SEER_OK;

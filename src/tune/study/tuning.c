@@ -103,7 +103,8 @@ static seer_status set_options(seer_context *context, const seer_tuning_options 
       {"search-policy", options->policy},
       {"seed", seer_arena_printf(arena, "%" PRIu64, options->seed)},
       {"trials", seer_arena_printf(arena, "%u", options->trials_a_task * n_task)},
-      {"cost-model", options->cost_model}, {"space", first->space == SEER_SPACE_ANSOR ? "ansor" : "seer"}};
+      {"cost-model", options->cost_model},
+      {"space", first->space == SEER_SPACE_ANSOR ? "ansor" : "seer"}};
   for (size_t i = 0; i < SEER_COUNT_OF(values); i++)
     SEER_TRY(seer_context_set(context, values[i][0], values[i][1]));
   if (options->round_size == 0) return SEER_OK;

@@ -1,5 +1,5 @@
 // pairs.c - samples by task; random partners; logistic loss of their differences.
-#include "learn/pairs.h"
+#include "learn/cost/pairs.h"
 
 #include <math.h>
 #include <stdlib.h>

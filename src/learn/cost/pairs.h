@@ -4,11 +4,11 @@
 // what counts is the order near the top. Scores are logarithms of relative throughput as far as
 // they are anything: 4 says that a quarter more of it makes the order clear.
 //
-// Each sample meets PAIRS others of its task, drawn at random: all pairs of a thousand samples would
-// be half a million.
+// Each sample meets PAIRS others of its task, drawn at random: all pairs of a thousand samples
+// would be half a million.
 // Memory: a seer_pairs is owned, by make and free. Threads: any. Errors: RESOURCE.
-#ifndef SEER_LEARN_PAIRS_H
-#define SEER_LEARN_PAIRS_H
+#ifndef SEER_LEARN_COST_PAIRS_H
+#define SEER_LEARN_COST_PAIRS_H
 
 #include "base/status.h"
 

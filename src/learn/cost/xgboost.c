@@ -1,4 +1,4 @@
-// cost_xgboost.c - rows -> boosted trees. The prediction of a program is the sum over its rows, and
+// xgboost.c - rows -> boosted trees. The prediction of a program is the sum over its rows, and
 // a loss is one of these sums: their weighted squared error (the pack-sum objective of Ansor,
 // OSDI'20, 5.2), or that of pairs of a task's programs (pairs.h). Every row of a program gets the
 // same gradient and hessian, those of its sum. One thread: families are trained side by side, and
@@ -17,7 +17,7 @@
 //   slower than in place.
 // This is from their sources and issues; what is tested here is a library without CUDA.
 
-#include "learn/cost_xgboost.h"
+#include "learn/cost/xgboost.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -27,7 +27,7 @@
 
 #include <xgboost/c_api.h>
 
-#include "learn/pairs.h"
+#include "learn/cost/pairs.h"
 
 struct seer_cost_model {
   BoosterHandle booster;
@@ -134,8 +134,7 @@ static seer_status scored_make(const seer_cost_data *data, bool ranks, scored *o
   if (!out->sum) return SEER_FAIL(RESOURCE, "no memory for %zu samples", data->n_sample);
   out->grad = out->sum + data->n_sample;
   out->hess = out->grad + data->n_sample;
-  seer_status status =
-      ranks ? seer_pairs_make(data->task, data->n_sample, &out->pairs) : SEER_OK;
+  seer_status status = ranks ? seer_pairs_make(data->task, data->n_sample, &out->pairs) : SEER_OK;
   if (status) scored_free(out);
   return status;
 }
@@ -247,8 +246,7 @@ static seer_status look(seer_cost_model *model, DMatrixHandle matrix, scored *s)
   return SEER_OK;
 }
 
-static seer_status grow(
-    seer_cost_model *model, fitting *f, uint32_t max_trees, double *out_error) {
+static seer_status grow(seer_cost_model *model, fitting *f, uint32_t max_trees, double *out_error) {
   const seer_tree_settings *settings = &model->options.learning->trees;
   uint32_t best = model->n_tree;
   bool may_stop = f->held_matrix || settings->stops_on_training;

@@ -1,4 +1,4 @@
-// cost_table.c - the list of cost models, and those that learn nothing: the random one (the control
+// table.c - the list of cost models, and those that learn nothing: the random one (the control
 // in every comparison) and the estimate itself.
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "base/near.h"
 #include "learn/cost.h"
-#include "learn/cost_xgboost.h"
+#include "learn/cost/xgboost.h"
 
 struct seer_cost_model {
   uint64_t seed;
