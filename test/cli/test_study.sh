@@ -81,7 +81,7 @@ expect_text stdout "mlp, 3 tasks: regret"
 expect_text stdout "other, 2 tasks: regret"
 expect_text stdout "geometric mean"
 [ "$(wc -l < r.csv)" = 25 ] || fail "2 networks, 2 seeds and 6 budgets are 24 lines"
-grep -q '^mlp,round-robin,xgboost,2,3,[0-9]*,256,0,' r.csv || fail "with trials for the whole table something is left"
+grep -q '^mlp,round-robin,default,2,3,[0-9]*,256,0,' r.csv || fail "with trials for the whole table something is left"
 
 # A tuning on it, which leaves the user's records alone.
 expect_status 0 "$FAMILYSEER" tune mlp --measure replay:before.gz --target "$machine" --trials 60

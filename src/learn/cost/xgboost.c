@@ -39,6 +39,7 @@ struct seer_cost_model {
 static seer_status check(int rc, const char *what) {
   if (rc == 0) return SEER_OK;
   const char *why = XGBGetLastError();  // the first line; a stack trace follows
+  if (strstr(why, "bad_alloc")) return SEER_FAIL(RESOURCE, "no memory for a cost model (%s)", what);
   return SEER_FAIL(INTERNAL, "xgboost: %s: %.*s", what, (int)strcspn(why, "\n"), why);
 }
 
@@ -84,6 +85,12 @@ static void xgb_destroy(seer_cost_model *model) {
   free(model);
 }
 
+// Of OpenMP's runtime, which the library works with: reading a model starts as many threads as there
+// are processors, whatever `nthread` says, and where none can be started it ends the program.
+extern void omp_set_num_threads(int n);
+
+static void work_alone(void) { omp_set_num_threads(1); }  // of this thread
+
 static seer_status create(
     const seer_cost_options *options, bool ranks, seer_cost_model **out_model) {
   *out_model = NULL;
@@ -91,6 +98,7 @@ static seer_status create(
   if (!model) return SEER_FAIL(RESOURCE, "no memory for a cost model");
   model->options = *options;
   model->ranks = ranks;
+  work_alone();
   seer_status status = check(XGBoosterCreate(NULL, 0, &model->booster), "create");
   if (!status) status = configure(model);
   if (status) {
@@ -298,6 +306,7 @@ static seer_status xgb_fit(seer_cost_model *model, const seer_cost_data *train,
     const seer_cost_data *held_out, uint32_t max_trees, double *out_error) {
   *out_error = 0;
   if (train->n_row == 0) return SEER_OK;
+  work_alone();
   fitting f = {NULL};
   seer_status status = prepare(model, train, held_out, &f);
   if (!status) status = grow(model, &f, max_trees, out_error);
@@ -313,6 +322,7 @@ static seer_status xgb_fit(seer_cost_model *model, const seer_cost_data *train,
 static seer_status xgb_predict(
     seer_cost_model *model, const float *rows, size_t n_row, float *out) {
   if (n_row == 0 || model->n_tree == 0) return SEER_OK;
+  work_alone();
   char array[160];
   (void)snprintf(array, sizeof array,
       "{\"data\": [%" PRIuPTR
