@@ -21,7 +21,7 @@ SANITIZER ?=
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
-TABLE ?= times.gz
+TABLE ?= bench/tables/x86_64-512-l2_1024k.gz
 STUDY ?= $(BUILD)/study
 CTEST := ctest --test-dir $(BUILD) --output-on-failure
 

@@ -49,7 +49,7 @@ tune_with 1 'sketch.xgb.family_hash means --family op-sequence, and --family is 
 tune_with 1 'ansor means --family all, and --family is op' --search-policy ansor --family op
 tune_with 1 'sketch.random means --cost-model random, and --cost-model is xgboost' --search-policy sketch.random --cost-model xgboost
 tune_with 1 "unknown search policy 'sketch.xg'; allowed: seer familyseer familyseer-artifact" --search-policy sketch.xg
-tune_with 1 "unknown cost model 'xgb'; allowed: xgboost analytic random" --cost-model xgb
+tune_with 1 "unknown cost model 'xgb'; allowed: xgboost-rank xgboost analytic random" --cost-model xgb
 tune_with 1 "unknown grouping 'x'; allowed: anchor-op artifact-op op-sequence" --family x
 tune_with 1 'save-model: cost model analytic learns nothing' --cost-model analytic --save-model m
 # Parts of a policy are left out by name; a device is made slow.

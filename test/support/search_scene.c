@@ -1,5 +1,6 @@
 // search_scene.c - see search_scene.h.
 #include "support/search_scene.h"
+#include "learn/cost/xgboost.h"
 
 #include <string.h>
 
@@ -27,7 +28,7 @@ void search_scene_open(search_scene *scene, const char *machine, const char *tex
       .n_task = 1,
       .family_of = family_of,
       .has_base = true,
-      .model = seer_cost_table[0],
+      .model = &seer_cost_xgboost,
       .seed = 1,
       .warm_up = 16};
   must(seer_bank_create(&options, &scene->bank));

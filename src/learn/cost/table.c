@@ -77,9 +77,9 @@ static const seer_cost_desc cost_random = {.name = "random",
 static const seer_cost_desc cost_analytic = {
     .name = "analytic", .doc = "the analytic estimate alone: learns nothing", .is_estimate = true};
 
-// To add a model: its file, its line. The first one is the default.
+// To add a model: its file, its line. Which one is used a policy says (tune/scheduler.h).
 const seer_cost_desc *const seer_cost_table[] = {
-    &seer_cost_xgboost, &seer_cost_xgboost_rank, &cost_analytic, &cost_random};
+    &seer_cost_xgboost_rank, &seer_cost_xgboost, &cost_analytic, &cost_random};
 const size_t seer_cost_table_count = SEER_COUNT_OF(seer_cost_table);
 
 seer_status seer_cost_find(const char *name, const seer_cost_desc **out_desc) {

@@ -85,8 +85,8 @@ static void xgb_destroy(seer_cost_model *model) {
   free(model);
 }
 
-// Of OpenMP's runtime, which the library works with: reading a model starts as many threads as there
-// are processors, whatever `nthread` says, and where none can be started it ends the program.
+// Of OpenMP's runtime, which the library works with: reading a model starts as many threads as
+// there are processors, whatever `nthread` says, and where none can be started it ends the program.
 extern void omp_set_num_threads(int n);
 
 static void work_alone(void) { omp_set_num_threads(1); }  // of this thread

@@ -88,12 +88,11 @@ seer_status seer_tuning_context(const seer_times *times, const char *path, const
   SEER_TRYF(seer_target_parse(times->target, arena, &target), "%s", path);
   SEER_TRY(seer_context_create(out_context));
   seer_context_set_target(*out_context, &target);
-  static const seer_option passed[] = {
-      SEER_OPT_SEARCH_THREADS, SEER_OPT_MAX_WEIGHTS, SEER_OPT_WITHOUT};
+  static const seer_option passed[] = {SEER_OPT_SEARCH_THREADS, SEER_OPT_MAX_WEIGHTS};
   for (size_t i = 0; i < SEER_COUNT_OF(passed); i++)
     SEER_TRY(seer_context_set(
         *out_context, seer_option_table[passed[i]].name, seer_context_shown(from, passed[i], 0)));
-  return SEER_OK;
+  return seer_context_set(*out_context, "without", seer_context_str(from, SEER_OPT_WITHOUT));
 }
 
 static seer_status set_options(seer_context *context, const seer_tuning_options *options,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "learn/cost/xgboost.h"
 #include "space/nest.h"
 #include "support/search_scene.h"
 #include "support/test.h"
@@ -91,7 +92,7 @@ static void open_world(world *w) {
   const seer_bank_options options = {.n_family = 1,
       .n_task = 1,
       .family_of = family_of,
-      .model = seer_cost_table[0],
+      .model = &seer_cost_xgboost,
       .seed = 1,
       .warm_up = 16};
   must(seer_bank_create(&options, &w->bank));
