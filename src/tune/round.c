@@ -125,15 +125,13 @@ void seer_session_invite(
   if (!is_hopeless(s, t, schedule)) seer_search_invite(s->task[t].search, schedule, origin);
 }
 
-static bool has_guests(const seer_session *s) { return s->policy->traits->search->n_guests > 0; }
-
 // Guests take places from what the models like: only a sure gain over what was carried last is
 // worth that.
 static bool is_worth_carrying(seer_session *s, uint32_t t, bool is_new_best) {
   const seer_task_state *state = &s->state.task[t];
   double *carried_s = &s->task[t].carried_s;
   if (!s->policy->traits->tries_relatives) return false;
-  if (!has_guests(s)) return is_new_best;
+  if (!seer_session_has_guests(s)) return is_new_best;
   if (*carried_s > 0 && state->best_s > *carried_s) *carried_s = state->best_s;  // that was luck
   return seer_task_has_sure_gain(state, *carried_s > 0 ? *carried_s : state->untuned_s);
 }
@@ -154,7 +152,7 @@ static void carry_to_relatives(seer_session *s, uint32_t t) {
       if (why != SEER_REJECT_NONE)
         seer_search_reject(s->task[r].search, why);
       else
-        (has_guests(s) ? seer_session_invite : seer_session_queue)(
+        (seer_session_has_guests(s) ? seer_session_invite : seer_session_queue)(
             s, r, &fitted, SEER_ORIGIN_SIBLING);
     }
   }

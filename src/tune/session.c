@@ -527,7 +527,7 @@ static seer_status restore(seer_session *s) {
 // other shapes, unless that is for guests.
 static seer_status queue_transfers(seer_session *s) {
   if (starts_anew(s) || !s->policy->traits->tries_transfers) return SEER_OK;
-  bool has_guests = s->policy->traits->search->n_guests > 0;
+  bool has_guests = seer_session_has_guests(s);
   uint32_t n_queued = 0, n_invited = 0;
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     if (!seer_task_is_open(&s->state.task[t])) continue;

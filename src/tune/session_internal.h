@@ -89,6 +89,10 @@ SEER_MUST_USE seer_status seer_session_learn(seer_session *session, uint32_t tas
 // unless the analytic model thinks it hopeless.
 void seer_session_queue(
     seer_session *session, uint32_t task, const seer_schedule *schedule, seer_origin origin);
+// Are carried-over schedules guests (search/strategy.h)? Else they are measured first.
+static inline bool seer_session_has_guests(const seer_session *s) {
+  return s->policy->traits->search->n_guests > 0;
+}
 void seer_session_invite(
     seer_session *session, uint32_t task, const seer_schedule *schedule, seer_origin origin);
 // The task's best, as its search knows it now, into the state that the scheduler sees.

@@ -1,6 +1,7 @@
 // choose.h - which schedule each task is compiled with, without measuring anything.
 //   -O0  untiled code, for checking
-//   -O1  the best of 20,000 drafts by the analytic model (untuned.h): zero trials
+//   -O1  the best of 20,000 drafts by the analytic model and by what other networks have taught
+//        (untuned.h): zero trials
 //   -O2  the winner of exactly this task on this target (record.h), else -O1
 //   -O3  and, where there is none and the task was not measured on this target (else its tuning has
 //        ended with the untuned one): what was heard of this task and target from elsewhere, records
