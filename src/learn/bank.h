@@ -1,8 +1,9 @@
 // bank.h - the bank of cost models: one model per family, over a base that all families share (the
 // base's prediction is the family model's margin), over the analytic estimate: a family with few
-// samples starts from what everybody learnt, and the base learns only what the estimate gets wrong,
-// so that schedules unlike any measured one are ranked by more than a tree's last leaf. Repeatable:
-// same samples in the same order give the same models and scores, whatever the machine does.
+// samples starts from what everybody learnt, and the base learns only what the estimate gets wrong
+// (and the models of a file, where one is loaded), so that schedules unlike any measured one are
+// ranked by more than a tree's last leaf. Repeatable: same samples in the same order give the same
+// models and scores, whatever the machine does.
 //
 // Memory: samples and models are the bank's. Threads: one at a time but for rating. Errors:
 // RESOURCE, and those of the kind of model; what is measured is not lost by them, but the models
@@ -45,8 +46,8 @@ typedef struct {
 } seer_bank_options;
 
 typedef struct seer_bank seer_bank;
-// Owned: seer_bank_destroy. The options are copied, `model` is kept. Errors: INVALID a base under
-// models whose rows do not begin with 0; and those of seer_cost_probe.
+// Owned: seer_bank_destroy. The options are copied, `model` is kept. Errors: those of
+// seer_cost_probe.
 SEER_MUST_USE seer_status seer_bank_create(const seer_bank_options *options, seer_bank **out_bank);
 void seer_bank_destroy(seer_bank *bank);
 const seer_feature_set *seer_bank_features(const seer_bank *bank);  // rows have its columns
@@ -77,18 +78,18 @@ SEER_MUST_USE seer_status seer_bank_rate(
 SEER_MUST_USE seer_status seer_bank_score(
     const seer_bank *bank, uint32_t task, const seer_bank_candidates *candidates, float *scores);
 uint64_t seer_bank_generation(const seer_bank *bank);  // rises whenever scores may have changed
-// One file with the version of the features and the families' names. What is loaded is used at once
-// and stays: the base, and the residual of each family whose name the file has, are the beginning
-// of every model that is fitted later, which adds trees to them (so a file grows with each session
-// that goes on from it). Families that the file has not begin anew; samples stay as they are.
-// Errors: INVALID other features, another version of them, another kind of model, a base where this
-// bank has none (or the other way round); CORRUPT, and then models before the damage are loaded:
-// the bank is of no use.
+// One file with the version of the features and the families' names, and all layers of models. What
+// is loaded is used at once and stays, as a layer underneath, never fitted again: what it says of a
+// sample is part of that sample's margin. (A file grows with each session that goes on from it.) Of
+// the file's families those count that have a name of this bank's. Loading takes the place of what
+// was loaded before; samples stay as they are. Errors: INVALID other features, another version of
+// them, another kind of model, a base where this bank has none (or the other way round); CORRUPT.
+// Nothing changes then.
 SEER_MUST_USE seer_status seer_bank_save(const seer_bank *bank, const char *path);
 SEER_MUST_USE seer_status seer_bank_load(seer_bank *bank, const char *path);
 // The same of a file's bytes; name: for messages.
 SEER_MUST_USE seer_status seer_bank_load_bytes(
     seer_bank *bank, const char *name, const void *bytes, size_t n_bytes);
-bool seer_bank_is_continued(const seer_bank *bank, uint32_t family);  // goes on from a loaded one
+bool seer_bank_is_continued(const seer_bank *bank, uint32_t family);  // stands on a loaded one
 
 #endif

@@ -20,6 +20,7 @@ typedef struct {
   size_t n_column;
   const seer_learning *learning;  // kept
   seer_learn_device device;
+  bool has_margin;  // is fitted with margins, and so has none of its own
   uint64_t seed;
 } seer_cost_options;
 
@@ -32,7 +33,8 @@ typedef struct {
   const float *label;  // by sample
   const float *weight;  // by sample
   const uint32_t *task;  // by sample: any numbers; for models that compare samples of a task
-  const float *margin;  // by row: what a model underneath already predicts; NULL: 0
+  const float *margin;  // by row: what is underneath already predicts; where the
+  // model has_margin
 } seer_cost_data;
 
 typedef struct seer_cost_model seer_cost_model;

@@ -67,12 +67,13 @@ static seer_status set_device(BoosterHandle booster, seer_learn_device device) {
 
 static seer_status configure(seer_cost_model *model) {
   const seer_tree_settings *t = &model->options.learning->trees;
+  const char *start = model->options.has_margin ? "0" : t->base_score;
   char seed[24], columns[24];
   (void)snprintf(columns, sizeof columns, "%zu", model->options.n_column);
   (void)snprintf(seed, sizeof seed, "%u", (unsigned)(model->options.seed & 0x7fffffff));
   const parameter all[] = {{"tree_method", t->tree_method}, {"max_depth", t->max_depth},
       {"eta", t->eta}, {"max_bin", t->max_bin}, {"min_child_weight", t->min_child_weight},
-      {"gamma", t->gamma}, {"lambda", t->lambda}, {"nthread", "1"}, {"base_score", t->base_score},
+      {"gamma", t->gamma}, {"lambda", t->lambda}, {"nthread", "1"}, {"base_score", start},
       {"verbosity", "0"}, {"disable_default_eval_metric", "1"}, {"num_feature", columns},
       {"subsample", t->row_share}, {"colsample_bytree", t->column_share}, {"seed", seed}};
   SEER_TRY(set_all(model->booster, all, SEER_COUNT_OF(all)));
@@ -117,10 +118,11 @@ static seer_status rank_create(const seer_cost_options *options, seer_cost_model
   return create(options, true, out_model);
 }
 
-static seer_status make_matrix(const seer_cost_data *data, DMatrixHandle *out) {
+static seer_status make_matrix(
+    const seer_cost_model *model, const seer_cost_data *data, DMatrixHandle *out) {
   SEER_TRY(
       check(XGDMatrixCreateFromMat(data->rows, data->n_row, data->n_column, NAN, out), "matrix"));
-  if (!data->margin) return SEER_OK;
+  if (!model->options.has_margin) return SEER_OK;
   return check(XGDMatrixSetFloatInfo(*out, "base_margin", data->margin, data->n_row), "margin");
 }
 
@@ -296,10 +298,10 @@ static seer_status prepare(seer_cost_model *model, const seer_cost_data *train,
   f->grad = malloc(2 * train->n_row * sizeof(float));
   if (!f->grad) return SEER_FAIL(RESOURCE, "no memory for %zu gradients", train->n_row);
   f->hess = f->grad + train->n_row;
-  SEER_TRY(make_matrix(train, &f->train_matrix));
+  SEER_TRY(make_matrix(model, train, &f->train_matrix));
   if (held_out->n_row == 0 || model->options.learning->trees.stops_on_training) return SEER_OK;
   SEER_TRY(scored_make(held_out, model->ranks, &f->held));
-  return make_matrix(held_out, &f->held_matrix);
+  return make_matrix(model, held_out, &f->held_matrix);
 }
 
 static seer_status xgb_fit(seer_cost_model *model, const seer_cost_data *train,

@@ -535,21 +535,99 @@ static void test_files_know_their_features(void **state) {
   seer_arena_destroy(arena);
 }
 
-// Rows that begin with a half have no place over a base.
-static void test_published_settings_take_no_base(void **state) {
+// Rows that begin with a half elsewhere begin with the margin over a base, or a loaded model.
+static void test_published_settings_over_something_else(void **state) {
   (void)state;
-  seer_bank *bank;
-  seer_bank_options options = {.n_family = 2,
-      .n_task = 3,
-      .family_of = three_tasks,
-      .has_base = true,
-      .learning = &seer_learning_ansor};
-  must(seer_cost_find("xgboost", &options.model));
-  seer_status status = seer_bank_create(&options, &bank);
-  assert_non_null(status);
-  assert_int_equal(seer_status_code(status), SEER_CODE_INVALID);
-  seer_status_free(status);
-  assert_null(bank);
+  seer_arena *arena = seer_arena_create("test");
+  const char *folder;
+  must(seer_os_temp_dir("seer-test", arena, &folder));
+  const char *path = seer_os_path_join(arena, folder, "bank");
+  for (int has_base = 0; has_base < 2; has_base++) {
+    seer_bank *bank, *other;
+    seer_bank_options options = {.n_family = 2,
+        .n_task = 3,
+        .family_of = three_tasks,
+        .has_base = has_base,
+        .learning = &seer_learning_ansor};
+    must(seer_cost_find("xgboost", &options.model));
+    must(seer_bank_create(&options, &bank));
+    must(seer_bank_create(&options, &other));
+    seer_rng rng;
+    seer_rng_init(&rng, 19);
+    feed(bank, &rng, 0, 0, 150);
+    must(seer_bank_train(bank, 0));
+    assert_true(pair_accuracy(bank, &rng, 0, 0) > 0.8);
+    must(seer_bank_save(bank, path));
+    must(seer_bank_load(other, path));
+    feed(other, &rng, 0, 0, 50);
+    must(seer_bank_train(other, 0));
+    // Sums of rows are relative throughputs: neither layer's half is counted twice.
+    float row[SEER_FEATURE_MAX], sum = 0;
+    for (int i = 0; i < 50; i++) {
+      make_row(&rng, row);
+      sum += score_of(other, 0, row) - score_of(bank, 0, row);
+    }
+    assert_true(fabsf(sum / 50) < 0.1F);
+    seer_bank_destroy(bank);
+    seer_bank_destroy(other);
+  }
+  must(seer_os_remove_tree(folder));
+  seer_arena_destroy(arena);
+}
+
+// What is loaded lies underneath, whenever it is loaded, and goes into the next file with the rest.
+static void test_layers_of_models(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  const char *folder;
+  must(seer_os_temp_dir("seer-test", arena, &folder));
+  const char *first = seer_os_path_join(arena, folder, "first"),
+             *second = seer_os_path_join(arena, folder, "second");
+  for (int has_base = 0; has_base < 2; has_base++) {
+    seer_bank *bank = make_bank(has_base);
+    seer_rng rng;
+    seer_rng_init(&rng, 23);
+    feed(bank, &rng, 0, 0, 150);
+    must(seer_bank_train(bank, 0));
+    must(seer_bank_save(bank, first));
+    seer_bank_destroy(bank);
+    // Before the samples, and after them.
+    seer_bank *two[] = {make_bank(has_base), make_bank(has_base)};
+    must(seer_bank_load(two[0], first));
+    for (int k = 0; k < 2; k++) {
+      seer_rng same;
+      seer_rng_init(&same, 29);
+      feed(two[k], &same, 0, 1, 60);
+    }
+    must(seer_bank_load(two[1], first));
+    float row[SEER_FEATURE_MAX];
+    make_row(&rng, row);
+    float before = score_of(two[0], 0, row);
+    for (int k = 0; k < 2; k++) must(seer_bank_train(two[k], 0));
+    assert_true(score_of(two[0], 0, row) == score_of(two[1], 0, row));
+    assert_true(score_of(two[0], 0, row) != before);
+    must(seer_bank_save(two[0], second));
+    seer_bank *third = make_bank(has_base);
+    must(seer_bank_load(third, second));
+    assert_true(score_of(third, 0, row) == score_of(two[0], 0, row));
+    assert_true(seer_bank_is_continued(third, 0) && !seer_bank_is_continued(third, 1));
+    // A damaged file changes nothing; a good one takes the place of what was loaded.
+    char *data;
+    size_t n_bytes;
+    must(seer_os_read_file(second, arena, (size_t)1 << 24, &data, &n_bytes));
+    assert_memory_equal(data, "seerbnk4", 8);
+    must(seer_os_write_file(second, data, n_bytes - 1));
+    seer_status status = seer_bank_load(third, second);
+    assert_int_equal(seer_status_code(status), SEER_CODE_CORRUPT);
+    seer_status_free(status);
+    assert_true(score_of(third, 0, row) == score_of(two[0], 0, row));
+    must(seer_bank_load(third, first));
+    assert_true(score_of(third, 0, row) == before);
+    for (int k = 0; k < 2; k++) seer_bank_destroy(two[k]);
+    seer_bank_destroy(third);
+  }
+  must(seer_os_remove_tree(folder));
+  seer_arena_destroy(arena);
 }
 
 // A machine either fits trees on its GPU, or says what is missing; whoever learns nothing says so.
@@ -603,7 +681,8 @@ int main(void) {
       cmocka_unit_test(test_a_task_that_always_fails),
       cmocka_unit_test(test_published_settings_repeat),
       cmocka_unit_test(test_files_know_their_features),
-      cmocka_unit_test(test_published_settings_take_no_base),
+      cmocka_unit_test(test_published_settings_over_something_else),
+      cmocka_unit_test(test_layers_of_models),
       cmocka_unit_test(test_a_device_works_or_says_why_not)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,199 @@
+// file.c - models of a bank as a file.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "learn/bank/internal.h"
+
+// Magic, feature version, columns, families, kind of model; from BANK_MAGIC_SET on the name of the
+// set of features (length, bytes), else it is the first; then the two bases and the residuals, each
+// as name (length, bytes) and model (length, bytes; length 0: none); with BANK_MAGIC_UNDER a file
+// of what they stand on (length, bytes). The oldest magic that can say it all is written.
+#define BANK_MAGIC "seerbnk2"
+#define BANK_MAGIC_SET "seerbnk3"
+#define BANK_MAGIC_UNDER "seerbnk4"
+#define MAX_LAYERS 100  // one on another: as many sessions, each gone on from the one before
+#define MAX_MODEL_NAME 16
+
+typedef struct {
+  char magic[8];
+  uint32_t feature_version, n_column, n_family, has_base;
+  char model[MAX_MODEL_NAME];
+} bank_header;
+
+static void put_bytes(seer_text *out, const void *bytes, uint64_t n_bytes) {
+  seer_text_put_n(out, (const char *)&n_bytes, sizeof n_bytes);
+  if (n_bytes) seer_text_put_n(out, bytes, n_bytes);
+}
+
+static bool has_set(const seer_bank *bank) {
+  return bank->under || bank->options.features != seer_feature_set_table[0];
+}
+
+static bank_header header_of(const seer_bank *bank) {
+  bank_header header = {BANK_MAGIC, bank->options.features->version,
+      (uint32_t)seer_bank_n_column(bank), bank->options.n_family, bank->options.has_base, ""};
+  if (has_set(bank)) memcpy(header.magic, BANK_MAGIC_SET, sizeof header.magic);
+  if (bank->under) memcpy(header.magic, BANK_MAGIC_UNDER, sizeof header.magic);
+  size_t n = strlen(bank->options.model->name);
+  SEER_ASSERT(n < sizeof header.model, "cost model %s", bank->options.model->name);
+  memcpy(header.model, bank->options.model->name, n);
+  return header;
+}
+
+static seer_status save_into(const seer_bank *bank, seer_arena *arena, seer_text *out) {
+  bank_header header = header_of(bank);
+  seer_text_put_n(out, (const char *)&header, sizeof header);
+  const char *features = bank->options.features->name;
+  if (has_set(bank)) put_bytes(out, features, strlen(features));
+  for (uint32_t f = 0; f < bank->options.n_family + 2; f++) {
+    seer_cost_model *model = f < 2 ? bank->base[f] : seer_bank_model_of(bank, f - 2);
+    const char *name = f < 2 ? "base" : bank->options.family_name[f - 2];
+    const void *bytes = NULL;
+    size_t n_bytes = 0;
+    bool is_kept = model && (f < 2 || !bank->is_useless[f - 2]);
+    if (is_kept) SEER_TRY(bank->options.model->save(model, arena, &bytes, &n_bytes));
+    put_bytes(out, name, strlen(name));
+    put_bytes(out, bytes, n_bytes);
+  }
+  if (!bank->under) return SEER_OK;
+  seer_text under;
+  seer_text_init(&under, arena);
+  SEER_TRY(save_into(bank->under, arena, &under));
+  put_bytes(out, under.data, under.n_bytes);
+  return SEER_OK;
+}
+
+seer_status seer_bank_save(const seer_bank *bank, const char *path) {
+  seer_arena *arena = seer_arena_create("bank save");
+  seer_text out;
+  seer_text_init(&out, arena);
+  seer_status status = save_into(bank, arena, &out);
+  if (!status) status = seer_os_write_file(path, out.data, out.n_bytes);
+  seer_arena_destroy(arena);
+  return status;
+}
+
+typedef struct {
+  const char *path, *at, *end;
+} reader;
+
+static seer_status take_bytes(
+    reader *r, const char *what, uint32_t f, const char **out_bytes, size_t *out_n) {
+  uint64_t n = 0;
+  size_t left = (size_t)(r->end - r->at);
+  if (left < sizeof n) return SEER_FAIL(CORRUPT, "%s: cut off at %s %u", r->path, what, f);
+  memcpy(&n, r->at, sizeof n);
+  r->at += sizeof n;
+  left -= sizeof n;
+  if (left < n)
+    return SEER_FAIL(
+        CORRUPT, "%s: %s %u has %" PRIu64 " bytes, %zu are left", r->path, what, f, n, left);
+  *out_bytes = r->at;
+  *out_n = (size_t)n;
+  r->at += n;
+  return SEER_OK;
+}
+
+static seer_status check_header(const seer_bank *bank, const char *path, const bank_header *h,
+    const char *set_name, size_t n_set) {
+  bank_header own = header_of(bank);
+  if (memcmp(h->model, own.model, sizeof own.model) != 0)
+    return SEER_FAIL(
+        INVALID, "%s: cost model %.*s, must be %s", path, MAX_MODEL_NAME - 1, h->model, own.model);
+  static const char one_base[] = "one base under all families",
+                    separate[] = "separate models for families";
+  if (h->has_base != own.has_base)
+    return SEER_FAIL(INVALID, "%s: of a policy that has %s, this one has %s", path,
+        h->has_base ? one_base : separate, own.has_base ? one_base : separate);
+  const seer_feature_set *own_set = bank->options.features;
+  if (strlen(own_set->name) != n_set || memcmp(own_set->name, set_name, n_set) != 0)
+    return SEER_FAIL(
+        INVALID, "%s: features %.*s, must be %s", path, (int)n_set, set_name, own_set->name);
+  if (h->feature_version != own_set->version || h->n_column != own_set->n_column)
+    return SEER_FAIL(INVALID,
+        "%s: features version %u with %u columns, must be version %u with %zu", path,
+        h->feature_version, h->n_column, own_set->version, own_set->n_column);
+  return SEER_OK;
+}
+
+static uint32_t find_family(const seer_bank *bank, const char *name, size_t n) {
+  uint32_t f = 0;
+  while (f < bank->options.n_family &&
+      (strlen(bank->options.family_name[f]) != n ||
+          memcmp(bank->options.family_name[f], name, n) != 0))
+    f++;
+  return f;
+}
+
+static seer_status load_under(
+    seer_bank *bank, const char *path, const char *data, size_t n_bytes, uint32_t depth);
+
+static seer_status take_model(seer_bank *bank, uint32_t to, const char *bytes, size_t n) {
+  seer_cost_model **model = to < 2 ? &bank->base[to] : &bank->family[to - 2];
+  SEER_TRY(seer_bank_renew(bank, model, to));
+  return bank->options.model->load(*model, bytes, n);
+}
+
+// Into a bank without models of its own.
+static seer_status read_layer(
+    seer_bank *bank, const char *path, const char *data, size_t n_bytes, uint32_t depth) {
+  bank_header header;
+  bool has_under = n_bytes >= sizeof header && memcmp(data, BANK_MAGIC_UNDER, 8) == 0;
+  bool has_name = has_under || (n_bytes >= sizeof header && memcmp(data, BANK_MAGIC_SET, 8) == 0);
+  if (n_bytes < sizeof header || (!has_name && memcmp(data, BANK_MAGIC, 8) != 0)) {
+    return SEER_FAIL(CORRUPT, "%s: not a file of cost models", path);
+  }
+  memcpy(&header, data, sizeof header);
+  reader r = {path, data + sizeof header, data + n_bytes};
+  const char *set_name = seer_feature_set_table[0]->name;
+  size_t n_set = strlen(set_name);
+  if (has_name) SEER_TRY(take_bytes(&r, "features", 0, &set_name, &n_set));
+  SEER_TRY(check_header(bank, path, &header, set_name, n_set));
+  for (uint64_t f = 0; f < (uint64_t)header.n_family + 2; f++) {
+    const char *name, *bytes;
+    size_t n_name, n;
+    SEER_TRY(take_bytes(&r, "name", (uint32_t)f, &name, &n_name));
+    SEER_TRY(take_bytes(&r, "model", (uint32_t)f, &bytes, &n));
+    uint32_t to = f < 2 ? (uint32_t)f : 2 + find_family(bank, name, n_name);
+    if (n > 0 && to < 2 + bank->options.n_family) SEER_TRY(take_model(bank, to, bytes, n));
+  }
+  if (!has_under) return SEER_OK;
+  const char *under;
+  size_t n_under;
+  SEER_TRY(take_bytes(&r, "models underneath", depth, &under, &n_under));
+  return load_under(bank, path, under, n_under, depth + 1);
+}
+
+static seer_status load_under(
+    seer_bank *bank, const char *path, const char *data, size_t n_bytes, uint32_t depth) {
+  if (depth > MAX_LAYERS)
+    return SEER_FAIL(CORRUPT, "%s: over %d layers of models", path, MAX_LAYERS);
+  seer_bank *under;
+  SEER_TRY(seer_bank_create(&bank->options, &under));
+  seer_status status = read_layer(under, path, data, n_bytes, depth);
+  if (status) {
+    seer_bank_destroy(under);
+    return status;
+  }
+  seer_bank_destroy(bank->under);
+  bank->under = under;
+  return SEER_OK;
+}
+
+seer_status seer_bank_load_bytes(
+    seer_bank *bank, const char *name, const void *bytes, size_t n_bytes) {
+  SEER_TRY(load_under(bank, name, bytes, n_bytes, 1));
+  bank->generation++;
+  return seer_bank_inherit(bank);
+}
+
+seer_status seer_bank_load(seer_bank *bank, const char *path) {
+  seer_arena *arena = seer_arena_create("bank load");
+  char *data = NULL;
+  size_t n_bytes = 0;
+  seer_status status = seer_os_read_file(path, arena, (size_t)1 << 30, &data, &n_bytes);
+  if (!status) status = seer_bank_load_bytes(bank, path, data, n_bytes);
+  seer_arena_destroy(arena);
+  return status;
+}
