@@ -3,7 +3,8 @@
 // schedules, and fresh samples, with more samples for sketches that have done well. The analytic
 // model cuts the pool; the learned model, once it knows something, scores it and breeds a few
 // generations. What is proposed is the top of the ranking, look-alikes apart, and a few random
-// drafts. A strategy of proportional selection has evolve.c for all of this, and no estimates.
+// drafts. Untried neighbours of the best, where a strategy asks for them, come before that, in the
+// same order. A strategy of proportional selection has evolve.c for all of this, and no estimates.
 
 #include "tune/search.h"
 
@@ -69,12 +70,20 @@ struct seer_search {
   const seer_schedule **open;  // of the proposal in hand: those that are not measured
   seer_table only_hashes;
   seer_draft_pool pool;
+  seer_arena *around;  // of the neighbours below; emptied for those of another schedule
+  uint64_t around_hash;  // of that schedule; n_near means nothing before there is one
+  bool has_around;
+  uint32_t n_near;
+  const seer_schedule **near, **near_open;  // open: not measured yet
+  seer_draft_pool near_pool;
   seer_search_counts counts;
 };
 
 void seer_search_destroy(seer_search *search) {
   if (!search) return;
+  seer_arena_destroy(search->around);
   seer_arena_destroy(search->arena);
+  seer_draft_pool_destroy(&search->near_pool);
   seer_draft_pool_destroy(&search->pool);
   seer_table_destroy(&search->measured);
   seer_table_destroy(&search->alike);
@@ -114,7 +123,10 @@ seer_status seer_search_create(const seer_search_options *options, seer_search *
   s->options.n_threads = seer_parallel_threads(options->n_threads, SEER_DRAFT_ISLANDS);
   uint32_t cap = most_candidates(s);
   s->from = SEER_NEW_ARRAY(s->arena, const seer_schedule *, cap);
+  s->around = seer_arena_create("neighbours");
   seer_status status = seer_draft_pool_create(cap, &s->pool);
+  if (!status && options->strategy->neighbour_share > 0)
+    status = seer_draft_pool_create(SEER_SCHEDULE_MAX_NEIGHBOURS, &s->near_pool);
   if (status) {
     seer_search_destroy(s);
     return status;
@@ -402,8 +414,7 @@ static uint32_t take_queue(seer_search *s, uint32_t n, seer_proposal *out) {
 }
 
 static void take_from_pool(
-    seer_search *s, uint32_t at, seer_origin origin, seer_proposal *out, uint32_t *n_out) {
-  seer_draft_pool *pool = &s->pool;
+    seer_draft_pool *pool, uint32_t at, seer_origin origin, seer_proposal *out, uint32_t *n_out) {
   seer_candidate *c = &pool->at[at];
   double estimate_s = c->estimate_s;
   out[(*n_out)++] = (seer_proposal){c->schedule, c->score, estimate_s, origin};
@@ -448,7 +459,7 @@ static seer_status fill_quotas(
       uint32_t at;
       SEER_TRY(best_of_formulation(s, rng, f, &at));
       if (at >= s->pool.n) break;
-      take_from_pool(s, at, SEER_ORIGIN_FORMULATION, out, n_out);
+      take_from_pool(&s->pool, at, SEER_ORIGIN_FORMULATION, out, n_out);
     }
   }
   return SEER_OK;
@@ -456,12 +467,12 @@ static seer_status fill_quotas(
 
 // Expected relative throughput, less for each look-alike that is known. Before there is a model the
 // estimates say what is expected, relative to the pool's least.
-static uint32_t most_promising(const seer_search *s, bool is_trained) {
+static uint32_t most_promising(const seer_search *s, const seer_draft_pool *pool, bool is_trained) {
   double least_s = INFINITY, most = -INFINITY;
-  for (uint32_t i = 0; i < s->pool.n; i++) least_s = fmin(least_s, s->pool.at[i].estimate_s);
+  for (uint32_t i = 0; i < pool->n; i++) least_s = fmin(least_s, pool->at[i].estimate_s);
   uint32_t best = 0;
-  for (uint32_t i = 0; i < s->pool.n; i++) {
-    const seer_candidate *c = &s->pool.at[i];
+  for (uint32_t i = 0; i < pool->n; i++) {
+    const seer_candidate *c = &pool->at[i];
     double promise = is_trained ? (double)c->score : least_s / c->estimate_s;
     promise -= s->options.strategy->alike_cost * log2(1 + c->n_alike);
     if (promise > most) {
@@ -489,17 +500,18 @@ static void pick(seer_search *s, seer_rng *rng, bool is_trained, uint32_t n, see
   if (!is_trained && y->selection == SEER_SELECT_PROPORTIONAL) share = 1;
   uint32_t n_random = (uint32_t)((double)(n - *n_out) * share);
   while (*n_out < n - n_random && s->pool.n > 0)
-    take_from_pool(s, most_promising(s, is_trained),
+    take_from_pool(&s->pool, most_promising(s, &s->pool, is_trained),
         is_trained ? SEER_ORIGIN_MODEL : SEER_ORIGIN_ANALYTIC, out, n_out);
   // The rest at random from what is left, so that the models also learn what is not at the top.
   while (*n_out < n && s->pool.n > 0)
-    take_from_pool(s, draw_random(s, rng), SEER_ORIGIN_RANDOM, out, n_out);
+    take_from_pool(&s->pool, draw_random(s, rng), SEER_ORIGIN_RANDOM, out, n_out);
 }
 
 // Of what is in the pool: measured, or taken from the queue.
-static void find_look_alikes(seer_search *s, const seer_proposal *taken, uint32_t n_taken) {
-  for (uint32_t i = 0; i < s->pool.n; i++) {
-    seer_candidate *c = &s->pool.at[i];
+static void find_look_alikes(
+    const seer_search *s, seer_draft_pool *pool, const seer_proposal *taken, uint32_t n_taken) {
+  for (uint32_t i = 0; i < pool->n; i++) {
+    seer_candidate *c = &pool->at[i];
     c->n_alike = n_alike(s, c->estimate_s);
     for (uint32_t k = 0; k < n_taken; k++) c->n_alike += taken[k].estimate_s == c->estimate_s;
   }
@@ -583,10 +595,79 @@ static seer_status propose_by_rank(seer_search *s, const seer_bank *bank, seer_r
     seer_proposal *out, uint32_t *n_out) {
   SEER_TRY(fill_pool(s, bank, rng));
   SEER_TRY(refine_pool(s, bank, rng));
-  find_look_alikes(s, out, *n_out);
+  find_look_alikes(s, &s->pool, out, *n_out);
   SEER_TRY(fill_quotas(s, rng, n, out, n_out));
   pick(s, rng, bank != NULL, n, out, n_out);
   keep_population(s);
+  return SEER_OK;
+}
+
+// ---- neighbours
+
+// Those of a schedule that may be worth a measurement, tried or not. They are found once for each.
+static void look_around(seer_search *s, const seer_schedule *schedule) {
+  uint64_t hash = seer_schedule_hash(schedule);
+  if (s->has_around && hash == s->around_hash) return;
+  seer_arena_reset(s->around);
+  seer_schedule *all;
+  uint32_t n = seer_schedule_neighbours(s->options.sketches, schedule, s->around, &all);
+  double most_s = ANALYTIC_SLACK * seer_search_estimate(s, schedule);
+  s->near = SEER_NEW_ARRAY(s->around, const seer_schedule *, n + 1);
+  s->near_open = SEER_NEW_ARRAY(s->around, const seer_schedule *, n + 1);
+  s->n_near = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    bool is_there =
+        !s->is_restricted || seer_table_has(&s->only_hashes, seer_schedule_hash(&all[i]));
+    if (is_there && seer_search_estimate(s, &all[i]) <= most_s &&
+        may_pack(s, seer_search_packed_bytes(s, &all[i])))
+      s->near[s->n_near++] = &all[i];
+  }
+  s->around_hash = hash;
+  s->has_around = true;
+}
+
+static uint32_t list_open(seer_search *s) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < s->n_near; i++)
+    if (!seer_search_knows(s, s->near[i])) s->near_open[n++] = s->near[i];
+  return n;
+}
+
+bool seer_search_is_local_optimum(seer_search *s) {
+  if (s->options.strategy->neighbour_share <= 0 || !seer_search_is_confirmed(s)) return false;
+  look_around(s, &s->elites[0].schedule);
+  return list_open(s) == 0;
+}
+
+// A best that was measured once may be luck: its neighbours wait until its time is believed, and
+// meanwhile those of the best that is have their turn.
+static const elite *believed_best(const seer_search *s) {
+  for (uint32_t i = 0; i < s->n_elite && i < NEAR_TOP; i++)
+    if (s->elites[i].n_time >= CONFIRMED) return &s->elites[i];
+  return NULL;
+}
+
+static seer_status propose_neighbours(seer_search *s, const seer_bank *bank, seer_rng *rng,
+    uint32_t n, seer_proposal *out, uint32_t *n_out) {
+  double share = s->options.strategy->neighbour_share;
+  const elite *best = share > 0 ? believed_best(s) : NULL;
+  if (!best) return SEER_OK;
+  look_around(s, &best->schedule);
+  uint32_t n_open = list_open(s), most = *n_out + (uint32_t)ceil(share * (n - *n_out));
+  if (n_open == 0) return SEER_OK;
+  seer_draft_pool *pool = &s->near_pool;
+  seer_draft_pool_clear(pool);
+  for (uint32_t i = 0; i < *n_out; i++)
+    (void)seer_draft_pool_see(pool, seer_schedule_hash(&out[i].schedule));
+  const seer_draft_order all = {.kind = SEER_DRAFT_GIVEN, .n = n_open, .from = s->near_open};
+  seer_draft_space space = space_of(s, bank);
+  SEER_TRY(seer_draft(&space, &all, 1, seer_rng_u64(rng), pool, &s->counts));
+  if (bank) SEER_TRY(seer_draft_score(&space, pool, 0));
+  find_look_alikes(s, pool, out, *n_out);
+  while (*n_out < most && pool->n > 0) {
+    take_from_pool(pool, most_promising(s, pool, bank != NULL), SEER_ORIGIN_NEIGHBOUR, out, n_out);
+    (void)seer_draft_pool_see(&s->pool, seer_schedule_hash(&out[*n_out - 1].schedule));
+  }
   return SEER_OK;
 }
 
@@ -649,8 +730,9 @@ seer_status seer_search_propose(
   seer_rng rng;
   seer_rng_init_stream(&rng, s->options.seed + s->options.task, s->n_propose++);
   *out_n = take_queue(s, n, out);
+  bool is_trained = bank && seer_bank_is_trained(bank, s->options.task);
+  if (*out_n < n) SEER_TRY(propose_neighbours(s, is_trained ? bank : NULL, &rng, n, out, out_n));
   if (*out_n < n) {
-    bool is_trained = bank && seer_bank_is_trained(bank, s->options.task);
     bool is_by_rank = s->is_restricted || s->options.strategy->selection == SEER_SELECT_TRUNCATION;
     SEER_TRY((is_by_rank ? propose_by_rank : propose_by_evolution)(
         s, is_trained ? bank : NULL, &rng, n, out, out_n));

@@ -3,22 +3,26 @@
 
 // Sizes are chosen so that a proposal costs well under a tenth of building and timing what it
 // proposes.
-const seer_search_strategy seer_strategy_seer = {
-    .selection = SEER_SELECT_TRUNCATION,
-    .n_elites = 48,
-    .n_drawn_untrained = 320,
-    .n_drawn_trained = 96,
-    .n_from_elites = 128,
-    .n_pool = 512,
-    .n_generations = 3,
-    .n_children = 128,
-    .n_survivors = 256,
-    .favours_good_sketches = true,
-    .random_share = 0.1,
-    .random_share_untrained = 0.5,
-    .formulation_share = 0.1,
-    .alike_cost = 0.04,
-};
+// clang-format off
+#define SEER \
+  .selection = SEER_SELECT_TRUNCATION, \
+  .n_elites = 48, \
+  .n_drawn_untrained = 320, \
+  .n_drawn_trained = 96, \
+  .n_from_elites = 128, \
+  .n_pool = 512, \
+  .n_generations = 3, \
+  .n_children = 128, \
+  .n_survivors = 256, \
+  .favours_good_sketches = true, \
+  .random_share = 0.1, \
+  .random_share_untrained = 0.5, \
+  .formulation_share = 0.1, \
+  .alike_cost = 0.04
+// clang-format on
+
+const seer_search_strategy seer_strategy_seer = {SEER, .neighbour_share = 0.5};
+const seer_search_strategy seer_strategy_no_neighbours = {SEER};
 
 // Ansor's loop (OSDI'20, 5.1; its parameters: python/tvm/auto_scheduler/search_policy.py).
 const seer_search_strategy seer_strategy_ansor = {

@@ -30,6 +30,9 @@ typedef struct {
   // Of relative throughput, by which a candidate is worth less each time that the number of known
   // look-alikes doubles; 0: they are not counted (doc/decisions, 31).
   double alike_cost;
+  // Of a proposal: neighbours of the best whose time is believed, as long as there are any that
+  // have not been tried, ranked like everything else; 0: none.
+  double neighbour_share;
 
   // ---- PROPORTIONAL
   uint32_t n_population;
@@ -38,6 +41,7 @@ typedef struct {
 } seer_search_strategy;
 
 extern const seer_search_strategy seer_strategy_seer;
+extern const seer_search_strategy seer_strategy_no_neighbours;  // else the same
 extern const seer_search_strategy seer_strategy_ansor;
 
 #endif
