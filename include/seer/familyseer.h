@@ -53,11 +53,12 @@ typedef struct {
 typedef void (*seer_tuner_listener)(void *user, const seer_tuner_event *event);
 void seer_tuner_listen(seer_tuner *tuner, seer_tuner_listener listener, void *user);
 
-// Continues from the records, tunes until the budget is used up or stop was called, and checks what
-// won. Once. 1 also if something went wrong on the way (the records' disk is full, processes cannot
-// be started any more): the search has ended early then, and compile writes what had been found.
-// No signal handler or mask of the process is touched; descriptors are closed on exec, and worker
-// processes end with the process that began them: a fork of it does not keep them alive.
+// Continues from the records, tunes until the budget is used up (without one: 5 minutes, or it is
+// done, see the option until-done) or stop was called, and checks what won. Once. 1 also if
+// something went wrong on the way (the records' disk is full, processes cannot be started any
+// more): the search has ended early then, and compile writes what had been found. No signal handler
+// or mask of the process is touched; descriptors are closed on exec, and worker processes end with
+// the process that began them: a fork of it does not keep them alive.
 int seer_tuner_tune(seer_tuner *tuner);
 // Ends tune soon, with all that is known kept. From a listener, another thread or a signal handler,
 // at any time before destroy.

@@ -113,6 +113,7 @@ static void on_start(const seer_progress *p, const seer_event *event) {
         budget->time_s / 60 - 0.5 > 0 ? (double)(int)(budget->time_s / 60) : 0.0,
         budget->time_s - 60.0 * (int)(budget->time_s / 60));
   if (budget->trials) fprintf(stderr, ", %u measurements", budget->trials);
+  if (budget->is_until_done) fprintf(stderr, ", until it is done");
   fprintf(stderr, "; before tuning: about %.3f ms", event->estimated_s * 1e3);
   if (p->network->n_set > 1) fprintf(stderr, ", mean of %u sets of shapes", p->network->n_set);
   fprintf(stderr, "\n");
@@ -183,6 +184,8 @@ void seer_progress_summary(const seer_progress *p) {
   uint32_t n_run = totals.trials + totals.repeats;
   fprintf(stderr, "; %u more runs of known schedules, %.0f %% of all", totals.repeats,
       n_run ? 100.0 * totals.repeats / n_run : 0.0);
+  if (totals.n_optimum > 0)
+    fprintf(stderr, "; %u of %u tasks at a local optimum", totals.n_optimum, totals.n_tuned);
   fprintf(stderr, "; search %.0f %%, learning %.0f %% of the time\n",
       100 * totals.propose_s / totals.elapsed_s, 100 * totals.train_s / totals.elapsed_s);
 }
@@ -236,6 +239,8 @@ static void add_totals(json_t *line, const seer_session *session) {
   json_object_set_new(line, "search_s", json_real(t.propose_s));
   json_object_set_new(line, "learn_s", json_real(t.train_s));
   json_object_set_new(line, "check_s", json_real(t.check_s));
+  json_object_set_new(line, "expected_gain", json_real(t.expected_gain));
+  json_object_set_new(line, "local_optima", json_integer(t.n_optimum));
   json_object_set_new(line, "repeats", json_integer(t.repeats));
   json_object_set_new(line, "raced_out", json_integer(t.raced_out));
   json_object_set_new(line, "twins", json_integer(t.twins));

@@ -18,6 +18,7 @@ typedef enum {
   SEER_ORIGIN_FORMULATION,  // the best of a formulation that has not been tried
   SEER_ORIGIN_MODEL,  // the learned model's choice
   SEER_ORIGIN_ANALYTIC,  // the analytic model's
+  SEER_ORIGIN_NEIGHBOUR,  // one step away from the best
   SEER_ORIGIN_WITNESS,  // one of the best, timed again
   SEER_ORIGIN_PAIRS,  // measured in turns with another
   SEER_ORIGIN_NETWORK,  // what is compiled, measured where the network uses it

@@ -35,6 +35,7 @@ typedef enum {
   SEER_REJECT_SPACE,
   SEER_REJECT_WEIGHTS,  // packed weights beyond what the user allows
   SEER_REJECT_POOL,  // not among those that a search is restricted to
+  SEER_REJECT_SAME_CODE,  // the same loops as of another
   SEER_REJECT_COUNT
 } seer_reject;
 const char *seer_reject_name(seer_reject reject);
@@ -59,6 +60,13 @@ seer_reject seer_schedule_mutate(const seer_sketch_list *list, seer_rng *rng,
     const seer_schedule *parent, seer_schedule *out, struct seer_frame *out_frame);
 seer_reject seer_schedule_cross(const seer_sketch_list *list, seer_rng *rng, const seer_schedule *a,
     const seer_schedule *b, seer_schedule *out, struct seer_frame *out_frame);
+// Those one step away from a normalised schedule, all valid and each once: of each knob that is in
+// use the next value up and the next down (neighbour.c says which values count). Others change only
+// as far as they must: outer factors that a larger inner one leaves no room for, and what a stage
+// needs that had no loops, or no parallel ones, where it stood before. *out: in `arena`. How many.
+#define SEER_SCHEDULE_MAX_NEIGHBOURS (2 * SEER_SCHEDULE_MAX_KNOBS)
+uint32_t seer_schedule_neighbours(const seer_sketch_list *list, const seer_schedule *schedule,
+    seer_arena *arena, seer_schedule **out);
 // Carries a schedule over to another task by knob names and the sketch's signature.
 seer_reject seer_schedule_refit(const seer_sketch_list *from, const seer_schedule *schedule,
     const seer_sketch_list *to, seer_schedule *out);

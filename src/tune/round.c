@@ -30,8 +30,13 @@ seer_status seer_session_learn(
     seer_session *s, uint32_t t, const seer_schedule *schedule, double seconds, bool is_full) {
   seer_search *search = s->task[t].search;
   seer_search_report(search, schedule, seconds, is_full);
-  s->state.task[t].n_trial++;
+  seer_task_state *state = &s->state.task[t];
   seer_session_refresh_best(s, t);
+  seer_session_task *own = &s->task[t];
+  own->best_after =
+      SEER_GROW(s->arena, double, own->best_after, (size_t)state->n_trial, &own->cap_best_after);
+  own->best_after[state->n_trial++] = state->best_s;
+  state->best_after = own->best_after;
   seer_sample sample =
       seer_search_sample(search, seer_bank_features(s->bank), schedule, seconds, s->round);
   sample.is_raced_out = !is_full;
@@ -363,6 +368,7 @@ void seer_session_remember(seer_session *s, uint32_t t) {
   state->history = SEER_GROW(
       s->arena, seer_task_point, state->history, (size_t)state->n_history, &s->task[t].cap_history);
   state->history[state->n_history++] = (seer_task_point){state->t, state->best_s};
+  if (seer_search_is_local_optimum(s->task[t].search)) state->optimum_s = state->best_s;
 }
 
 // What a round's end means for the task: what was gained goes to its relatives, patience runs out.

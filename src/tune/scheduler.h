@@ -40,6 +40,8 @@ typedef struct {
   double t, t_of_best;
   double gradient;  // when it was last computed
   uint32_t trial_of_best;  // n_trial when best_s was found
+  double optimum_s;  // best_s when the search was last at a local optimum; 0: it never was
+  const double *best_after;  // [n_trial]: best_s after each of them
 } seer_task_state;
 
 typedef struct {
@@ -88,6 +90,7 @@ typedef struct {
 } seer_policy_traits;
 
 extern const seer_policy_traits seer_traits_seer;  // all of it
+extern const seer_policy_traits seer_traits_control;  // but searches with seer_strategy_control
 // Ansor's and FamilySeer's: none of it. A cost model for each family; for all tasks one; one until
 // the warm-up is over; for each family, of the groups that FamilySeer's code makes.
 extern const seer_policy_traits seer_traits_published, seer_traits_one_model, seer_traits_warm,
@@ -128,6 +131,23 @@ static inline bool seer_task_is_at_bound(const seer_task_state *task) {
   return task->best_s > 0 && task->is_confirmed && !seer_task_beats_bound(task) &&
       task->best_s <= SEER_TASK_NEAR_BOUND * task->bound_s;
 }
+// Within this share of its last local optimum a best needs no other one to be believed in: what is
+// left are times that scatter.
+#define SEER_TASK_NEAR_OPTIMUM 0.01
+// Nothing near the best is better than it (seer_search_is_local_optimum).
+static inline bool seer_task_is_at_optimum(const seer_task_state *task) {
+  return task->optimum_s > 0 && task->is_confirmed &&
+      task->best_s >= (1 - SEER_TASK_NEAR_OPTIMUM) * task->optimum_s;
+}
+// The share of its best time that a task is expected to gain by as many trials again as it has had:
+// what the second half of those has brought, and, unless it is at a local optimum with nothing in
+// its queue, a guess if that is more. 0 of one that is not open or at its bound, 1 of one of which
+// nothing is known. Under strategies without neighbours many trials without a gain stand for the
+// local optimum. For tests.
+double seer_task_expected_gain(const seer_task_state *task, const seer_policy_traits *traits);
+// The same of the network's latency, as far as its tasks are tuned.
+double seer_schedule_expected_gain(
+    const seer_schedule_state *state, const seer_policy_traits *traits);
 // Every open task has had its first round.
 bool seer_schedule_is_warm(const seer_schedule_state *state);
 // A round has brought no better best, and `patience` (trials, > 0) is over. Ansor's: (t - t of the
@@ -137,7 +157,7 @@ bool seer_task_has_lost_patience(const seer_task_state *task, const seer_policy_
 // A gain over before_s (what relatives know of, or the untuned choice; 0: nothing) that is none of
 // noise: the best is confirmed, or faster by more than times scatter.
 bool seer_task_has_sure_gain(const seer_task_state *task, double before_s);
-// What tables say of a task: "dead", "at bound", "beats bound", or "".
+// What tables say of a task: "dead", "at bound", "beats bound", "optimum" (a local one), or "".
 const char *seer_task_state_name(const seer_task_state *task);
 
 #endif

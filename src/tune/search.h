@@ -73,6 +73,9 @@ void seer_search_witness(seer_search *search, const seer_schedule *schedule, dou
 uint32_t seer_search_unconfirmed(const seer_search *search, uint32_t k, seer_schedule *out);
 // The best was measured often enough for its time to be believed.
 bool seer_search_is_confirmed(const seer_search *search);
+// The best was, and all of its neighbours have been tried that could be worth it: none is better,
+// as far as their times say. Always false under a strategy without neighbours.
+bool seer_search_is_local_optimum(seer_search *search);
 // Of one of the best; 0: it is not among them.
 double seer_search_seconds(const seer_search *search, const seer_schedule *schedule);
 bool seer_search_knows(const seer_search *search, const seer_schedule *schedule);

@@ -72,7 +72,10 @@ void seer_session_get_totals(const seer_session *s, seer_session_totals *out) {
   out->elapsed_s = elapsed_s(s);
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     seer_search_counts_add(&out->search, seer_search_get_counts(s->task[t].search));
+    out->n_tuned += s->task[t].is_tuned;
+    out->n_optimum += s->task[t].is_tuned && seer_task_is_at_optimum(&s->state.task[t]);
   }
+  out->expected_gain = seer_schedule_expected_gain(&s->state, s->policy->traits);
 }
 
 // ---- setting up
@@ -97,7 +100,11 @@ static void fill_budget(seer_session *s) {
   if (seer_context_is_set(c, SEER_OPT_TASK_EARLY_STOPPING)) {
     b->task_early_stopping = (uint32_t)seer_context_i64(c, SEER_OPT_TASK_EARLY_STOPPING);
   }
+  b->is_until_done = seer_context_bool(c, SEER_OPT_UNTIL_DONE);
   if (b->trials || b->is_none || b->time_s > 0) return;
+  bool is_given =
+      seer_context_is_set(c, SEER_OPT_PRESET) || seer_context_is_set(c, SEER_OPT_UNTIL_DONE);
+  if (!is_given) b->is_until_done = true;
   const char *preset = seer_context_str(c, SEER_OPT_PRESET);
   b->time_s = strcmp(preset, "quick") == 0 ? 60 : strcmp(preset, "thorough") == 0 ? 1800 : 300;
 }
@@ -200,7 +207,10 @@ static seer_status open_measurer(seer_session *s, uint64_t weight_bytes) {
 static seer_status select_tasks(seer_session *s) {
   bool *is_selected = SEER_NEW_ARRAY(s->arena, bool, s->network->n_task + 1);
   SEER_TRY(seer_network_select(s->context, s->network, is_selected));
-  for (uint32_t t = 0; t < s->network->n_task; t++) s->state.task[t].is_done = !is_selected[t];
+  for (uint32_t t = 0; t < s->network->n_task; t++) {
+    s->task[t].is_tuned = is_selected[t];
+    s->state.task[t].is_done = !is_selected[t];
+  }
   return SEER_OK;
 }
 
@@ -610,6 +620,22 @@ seer_status seer_session_take_fault(seer_session *s) {
 }
 
 // ---- the loop
+
+// NULL: it is worth going on.
+static const char *why_done(const seer_session *s) {
+  seer_session_totals now;
+  seer_session_get_totals(s, &now);
+  if (now.expected_gain >= SEER_DONE_BELOW) return NULL;
+  seer_text text;
+  seer_text_init(&text, s->arena);
+  seer_text_printf(&text,
+      "done: as many measurements again are expected to bring %.2f %%, less than %.0f %%",
+      now.expected_gain * 100, SEER_DONE_BELOW * 100);
+  if (s->policy->traits->search->neighbour_share > 0)
+    seer_text_printf(&text, "; %u of %u tasks are at a local optimum", now.n_optimum, now.n_tuned);
+  return text.data;
+}
+
 static const char *why_end(seer_session *s, double reserve_s) {
   double elapsed = elapsed_s(s);
   const seer_budget *b = &s->budget;
@@ -622,7 +648,7 @@ static const char *why_end(seer_session *s, double reserve_s) {
     return "the target latency is reached";
   if (b->early_stopping && s->totals.trials - s->trials_of_best >= b->early_stopping)
     return "no progress any more";
-  return NULL;
+  return b->is_until_done ? why_done(s) : NULL;
 }
 
 double seer_session_acceptance_s(const seer_session *s) {
@@ -631,7 +657,8 @@ double seer_session_acceptance_s(const seer_session *s) {
     total += ACCEPT_S_PER_TASK + ACCEPT_RUNS * s->state.task[t].best_s;
   if (s->network->n_set > 1) total *= 2;  // and once more for weights that sets share
   double budget_s = s->budget.time_s;
-  if (budget_s <= 0) return fmin(ACCEPT_LEAST_S, ACCEPT_S_PER_TRIAL * s->budget.trials);
+  uint32_t trials = s->budget.trials ? s->budget.trials : s->totals.trials;
+  if (budget_s <= 0) return fmin(ACCEPT_LEAST_S, ACCEPT_S_PER_TRIAL * trials);
   total = fmax(total, fmax(ACCEPT_LEAST_S, ACCEPT_WANTED * budget_s));
   return fmin(total, ACCEPT_SHARE * budget_s);
 }

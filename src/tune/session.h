@@ -53,7 +53,9 @@ typedef struct {
   double target_latency_s;  // 0: none
   uint32_t early_stopping;  // trials without a better estimate; 0: never
   uint32_t task_early_stopping;
+  bool is_until_done;  // until less than SEER_DONE_BELOW is to be expected of going on
 } seer_budget;
+#define SEER_DONE_BELOW 0.01  // of the network's latency
 
 typedef struct seer_session seer_session;
 
@@ -98,6 +100,9 @@ typedef struct {
   double elapsed_s, propose_s, measure_s, build_s, run_s, train_s, check_s;
   double untuned_s, estimated_s;  // sums over tasks
   uint32_t trials, failed[SEER_MEASURED_COUNT], twins, raced_out, restored;
+  uint32_t n_optimum, n_tuned;  // tasks at a local optimum; of all that are tuned
+  // Of the latency, by as many trials again (seer_schedule_expected_gain).
+  double expected_gain;
   uint32_t repeats;  // runs of schedules that had been run before: witnesses and confirmations
   seer_search_counts search;
 } seer_session_totals;

@@ -20,7 +20,9 @@ typedef struct {
   double estimate_s;  // of that
   double carried_s;  // the best, when it was last carried to relatives; 0: never
   int64_t workload;
-  size_t cap_history;
+  size_t cap_history, cap_best_after;
+  double *best_after;  // the state's
+  bool is_tuned;  // selected by the user
   // The winner of the records, while it has not lost its place (accept.h).
   bool has_holder, is_holder_trusted;  // trusted: its pairs are another machine's
   seer_schedule holder;

@@ -34,6 +34,19 @@ expect_status 0 env XDG_CACHE_HOME="$WORK/cache" "$FAMILYSEER" tune mlp --measur
 expect_status 0 env XDG_CACHE_HOME="$WORK/cache" "$FAMILYSEER" tune mlp --measure fake --trials 20
 [ -s cache/familyseer/records.sqlite ] || fail "no file of records"
 
+# Without a budget it ends by itself, and says why; with one it is whichever comes first.
+by_itself() { "$SOURCE/tool/on_target.sh" server "$FAMILYSEER" tune mlp --measure fake --ignore-records "$@"; }
+expect_status 0 by_itself --json
+expect_text stderr "until it is done"
+expect_text stderr "done: as many measurements again are expected to bring"
+expect_text stderr "tasks at a local optimum"
+grep '"event": *"done"' stdout | grep -q '"expected_gain": *0\.00.*"local_optima": *[1-3]' || { tail -1 stdout; fail "the last event does not say what was expected"; }
+grep -q '"origin": *"neighbour"' stdout || fail "no neighbour was tried"
+expect_status 0 by_itself --until-done --time-budget 20m
+expect_text stderr "done: as many measurements again"
+expect_status 0 by_itself --until-done --time-budget 1ms
+expect_text stderr "the time budget is used up"
+
 # Another network goes on from a cost model; families are found again by name.
 one_model() { fake "$@" --ignore-records --search-policy familyseer; }
 expect_status 0 one_model mlp --save-model m1

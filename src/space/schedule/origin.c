@@ -12,6 +12,7 @@ static const char *const names[SEER_ORIGIN_COUNT] = {
     [SEER_ORIGIN_FORMULATION] = "formulation",
     [SEER_ORIGIN_MODEL] = "model",
     [SEER_ORIGIN_ANALYTIC] = "analytic",
+    [SEER_ORIGIN_NEIGHBOUR] = "neighbour",
     [SEER_ORIGIN_WITNESS] = "witness",
     [SEER_ORIGIN_PAIRS] = "pairs",
     [SEER_ORIGIN_NETWORK] = "network",

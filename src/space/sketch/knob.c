@@ -12,6 +12,7 @@ uint16_t seer_unroll_limit(seer_space_kind space, uint16_t value) {
 }
 
 static const char *const reject_names[SEER_REJECT_COUNT] = {"none", "registers", "local-bytes",
-    "too-many-parts", "padding", "no-match", "unroll", "duplicate", "space", "weights", "pool"};
+    "too-many-parts", "padding", "no-match", "unroll", "duplicate", "space", "weights", "pool",
+    "same-code"};
 
 const char *seer_reject_name(seer_reject reject) { return reject_names[reject]; }

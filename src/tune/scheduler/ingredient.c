@@ -32,6 +32,9 @@
       "drafts that the analytic estimate thinks little of are not ranked")                          \
   X(second_opinion, "second-opinion", NOTHING,                                                      \
       "half of what a learned model would pick is what the analytic estimate picks")                \
+  X(neighbours, "neighbours", NOTHING,                                                              \
+      "some of each round are neighbours of the best, each knob a step, until all were tried")      \
+  X(same_code, "same-code", SPACE, "what comes to the same loops as something before is not built") \
   X(random, "random", NOTHING, "some of each round are picked at random")                           \
   X(sketches, "sketches", SPACE, "more is drawn of sketches that have done well")                   \
   X(elites, "elites", SPACE, "drafts are bred from the best measured schedules, too")               \
@@ -79,6 +82,14 @@ static bool leave_out_estimate_cut(seer_policy_copy *p) {
 
 static bool leave_out_second_opinion(seer_policy_copy *p) {
   return no_share(&p->search.estimate_share);
+}
+
+static bool leave_out_neighbours(seer_policy_copy *p) {
+  return no_share(&p->search.neighbour_share);
+}
+
+static bool leave_out_same_code(seer_policy_copy *p) {
+  return no_flag(&p->search.skips_equal_code);
 }
 
 static bool leave_out_sketches(seer_policy_copy *p) {

@@ -13,7 +13,7 @@ static bool next(seer_schedule_state *state, seer_pick *out) {
 }
 
 const seer_scheduler_desc seer_scheduler_round_robin = {
-    "round-robin", "every task in turn", &seer_traits_seer, NULL, next};
+    "round-robin", "every task in turn", &seer_traits_control, NULL, next};
 
 // Which tasks get rounds is chance alone; their schedules are searched as under any policy.
 static bool next_random(seer_schedule_state *state, seer_pick *out) {
@@ -27,5 +27,5 @@ static bool next_random(seer_schedule_state *state, seer_pick *out) {
   return true;
 }
 
-const seer_scheduler_desc seer_scheduler_random = {
-    "random", "tasks drawn at random, each open one alike", &seer_traits_seer, NULL, next_random};
+const seer_scheduler_desc seer_scheduler_random = {"random",
+    "tasks drawn at random, each open one alike", &seer_traits_control, NULL, next_random};

@@ -84,5 +84,6 @@ bool seer_task_has_sure_gain(const seer_task_state *task, double before_s) {
 const char *seer_task_state_name(const seer_task_state *task) {
   if (task->is_dead) return "dead";
   if (seer_task_beats_bound(task)) return "beats bound";
-  return seer_task_is_at_bound(task) ? "at bound" : "";
+  if (seer_task_is_at_bound(task)) return "at bound";
+  return seer_task_is_at_optimum(task) ? "optimum" : "";
 }

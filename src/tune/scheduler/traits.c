@@ -1,22 +1,26 @@
 // traits.c - what policies do besides picking tasks.
 #include "tune/scheduler.h"
 
-const seer_policy_traits seer_traits_seer = {
-    .search = &seer_strategy_seer,
-    .features = &seer_feature_program,
-    .learning = &seer_learning_seer,
-    .cost_model = "xgboost-rank",
-    .round_size = 16,
-    .has_base = true,
-    .warm_up = 32,
-    .learns_beside = true,
-    .is_raced = true,
-    .has_witnesses = true,
-    .follows_drift = true,
-    .tries_untuned = true,
-    .tries_relatives = true,
-    .tries_transfers = true,
-};
+// What the default and its controls have in common.
+// clang-format off
+#define OWN \
+  .features = &seer_feature_program, \
+  .learning = &seer_learning_seer, \
+  .cost_model = "xgboost-rank", \
+  .round_size = 16, \
+  .has_base = true, \
+  .warm_up = 32, \
+  .learns_beside = true, \
+  .is_raced = true, \
+  .has_witnesses = true, \
+  .follows_drift = true, \
+  .tries_untuned = true, \
+  .tries_relatives = true, \
+  .tries_transfers = true
+// clang-format on
+
+const seer_policy_traits seer_traits_seer = {OWN, .search = &seer_strategy_seer};
+const seer_policy_traits seer_traits_control = {OWN, .search = &seer_strategy_control};
 
 // What all published policies have in common.
 #define PUBLISHED                                                              \

@@ -3,26 +3,30 @@
 
 // Sizes are chosen so that a proposal costs well under a tenth of building and timing what it
 // proposes.
+// clang-format off
+#define OWN \
+  .selection = SEER_SELECT_TRUNCATION, \
+  .n_elites = 48, \
+  .n_drawn_untrained = 320, \
+  .n_drawn_trained = 96, \
+  .n_from_elites = 128, \
+  .n_pool = 512, \
+  .n_generations = 3, \
+  .n_children = 128, \
+  .n_survivors = 256, \
+  .favours_good_sketches = true, \
+  .random_share = 0.1, \
+  .random_share_untrained = 0.5, \
+  .formulation_share = 0.1, \
+  .alike_cost = 0.04, \
+  .n_guests = 4, \
+  .guest_prior = 0.05, \
+  .cuts_by_estimate = true
+// clang-format on
+
 const seer_search_strategy seer_strategy_seer = {
-    .selection = SEER_SELECT_TRUNCATION,
-    .n_elites = 48,
-    .n_drawn_untrained = 320,
-    .n_drawn_trained = 96,
-    .n_from_elites = 128,
-    .n_pool = 512,
-    .n_generations = 3,
-    .n_children = 128,
-    .n_survivors = 256,
-    .estimate_share = 0.5,
-    .favours_good_sketches = true,
-    .random_share = 0.1,
-    .random_share_untrained = 0.5,
-    .formulation_share = 0.1,
-    .alike_cost = 0.04,
-    .n_guests = 4,
-    .guest_prior = 0.05,
-    .cuts_by_estimate = true,
-};
+    OWN, .estimate_share = 0.5, .neighbour_share = 0.5, .skips_equal_code = true};
+const seer_search_strategy seer_strategy_control = {OWN};
 
 // Ansor's loop (OSDI'20, 5.1; its parameters: python/tvm/auto_scheduler/search_policy.py).
 const seer_search_strategy seer_strategy_ansor = {

@@ -37,6 +37,10 @@ typedef struct {
   // Of relative throughput, what a guest is worth more for each doubling of how often guests hit.
   double guest_prior;
   bool cuts_by_estimate;  // n_pool, and what is far above the best estimate; else all are rated
+  // Of a proposal: neighbours of the best whose time is believed, as long as there are any that
+  // have not been tried, ranked like everything else; 0: none.
+  double neighbour_share;
+  bool skips_equal_code;  // nothing is picked whose loops equal those of something picked before
 
   // ---- PROPORTIONAL
   uint32_t n_population;
@@ -45,6 +49,8 @@ typedef struct {
 } seer_search_strategy;
 
 extern const seer_search_strategy seer_strategy_seer;
+// Of the controls: models have the only word, and the best is not looked around from.
+extern const seer_search_strategy seer_strategy_control;
 extern const seer_search_strategy seer_strategy_ansor;
 
 #endif

@@ -1,4 +1,5 @@
 // Policies on made-up histories: who gets the next round, and why.
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -532,6 +533,64 @@ static void test_a_beaten_bound_is_none(void **state) {
   assert_int_equal(pick.task, 2);
 }
 
+// What a task is expected to gain is what the second half of its trials has brought; one whose
+// neighbours wait, or which has winners of relatives to try, counts with a guess; and the network's
+// gain weighs them by their latencies.
+static void test_expected_gain(void **state) {
+  (void)state;
+  static double after[64];
+  for (int i = 0; i < 64; i++) after[i] = i < 20 ? 1.25e-3 : i < 40 ? 1.1e-3 : 1e-3;
+  const seer_policy_traits *seer = &seer_traits_seer, *control = &seer_traits_control;
+  fresh();
+  for (uint32_t t = 0; t < N; t++) {
+    tasks[t].best_after = after;
+    tasks[t].is_confirmed = true;
+  }
+  seer_task_state *task = &tasks[0];
+  assert_true(fabs(seer_task_expected_gain(task, seer) - (1 - 1 / 1.1)) < 1e-9);
+  for (int i = 20; i < 64; i++) after[i] = 1e-3;
+  assert_true(fabs(seer_task_expected_gain(task, seer) - 0.05) < 1e-9);
+  task->optimum_s = 1e-3;
+  assert_true(seer_task_expected_gain(task, seer) == 0);
+  assert_string_equal(seer_task_state_name(task), "optimum");
+  task->best_s = 0.995e-3;  // no more than times scatter
+  assert_true(seer_task_is_at_optimum(task));
+  task->best_s = 0.9e-3;
+  assert_true(!seer_task_is_at_optimum(task) && seer_task_expected_gain(task, seer) > 0.09);
+  task->best_s = 1e-3;
+  task->is_confirmed = false;
+  assert_true(seer_task_expected_gain(task, seer) > 0);
+  task->is_confirmed = true;
+  task->n_queued = 1;
+  assert_true(seer_task_expected_gain(task, seer) > 0);
+  task->n_queued = 0;
+  // Luck that was found out is no loss that goes on; nor is more left than there is to the bound.
+  task->best_s = 1.2e-3;
+  assert_true(seer_task_expected_gain(task, seer) == 0);
+  task->best_s = 1e-3;
+  tasks[1].bound_s = 0.96e-3;
+  assert_true(fabs(seer_task_expected_gain(&tasks[1], seer) - 0.04) < 1e-9);
+  // A policy without neighbours has trials without a gain instead.
+  assert_true(seer_task_expected_gain(task, control) > 0);
+  task->n_trial = 128;
+  static double more[128];
+  for (int i = 0; i < 128; i++) more[i] = 1e-3;
+  task->best_after = more;
+  assert_true(seer_task_expected_gain(task, control) == 0);
+  task->trial_of_best = 1;
+  assert_true(seer_task_expected_gain(task, control) > 0);
+  // Of the network: task 1 weighs a tenth of the rest, which is settled.
+  tasks[1].weight = 0.3;
+  tasks[2].optimum_s = tasks[3].optimum_s = 1e-3;
+  assert_true(fabs(seer_schedule_expected_gain(&state_of, seer) - 0.04 * 0.3 / 3.3) < 1e-9);
+  tasks[1].is_done = true;  // it is not gone on with
+  assert_true(seer_schedule_expected_gain(&state_of, seer) == 0);
+  tasks[2].best_s = 0;
+  assert_true(seer_schedule_expected_gain(&state_of, seer) == 1);
+  tasks[2].is_dead = true;
+  assert_true(seer_schedule_expected_gain(&state_of, seer) == 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_ansor_warms_up_then_takes_the_heaviest),
       cmocka_unit_test(test_gradients_by_hand),
@@ -546,6 +605,6 @@ int main(void) {
       cmocka_unit_test(test_random_takes_any_open_task),
       cmocka_unit_test(test_foreign_names_say_policy_grouping_and_model),
       cmocka_unit_test(test_options_name_what_the_tables_have),
-      cmocka_unit_test(test_a_beaten_bound_is_none)};
+      cmocka_unit_test(test_a_beaten_bound_is_none), cmocka_unit_test(test_expected_gain)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,14 +24,19 @@ typedef struct {
   seer_search *search;
 } world;
 
-static void open_world(world *w, const char *machine, const char *text, uint64_t max_packed_bytes) {
+static void open_world_of(world *w, const char *machine, const char *text,
+    uint64_t max_packed_bytes, const seer_search_strategy *strategy) {
   search_scene_open(&w->scene, machine, text);
   seer_search_options options = {.sketches = w->scene.sketches,
       .target = &w->scene.target,
       .seed = 1,
-      .strategy = &seer_strategy_seer,
+      .strategy = strategy,
       .max_packed_bytes = max_packed_bytes};
   must(seer_search_create(&options, &w->search));
+}
+
+static void open_world(world *w, const char *machine, const char *text, uint64_t max_packed_bytes) {
+  open_world_of(w, machine, text, max_packed_bytes, &seer_strategy_seer);
 }
 
 static void close_world(world *w) {
@@ -90,6 +95,86 @@ static void every_formulation_gets_a_tenth(const char *machine) {
   for (uint32_t k = 0; k < n_name; k++) {
     if (counts[k] * 10 < total) fail_msg("%s got %u of %u", names[k], counts[k], total);
   }
+  close_world(&w);
+}
+
+enum { PICKS = 8 };
+
+static bool is_among(const seer_schedule *all, uint32_t n, const seer_schedule *one) {
+  for (uint32_t i = 0; i < n; i++)
+    if (seer_schedule_equal(&all[i], one)) return true;
+  return false;
+}
+
+// A best whose time is believed: three proposals, the first of which is the fastest.
+static seer_schedule believed(world *w, const char *machine, const seer_search_strategy *strategy) {
+  open_world_of(w, machine, search_scene_conv, 0, strategy);
+  seer_proposal p[3];
+  uint32_t n;
+  must(seer_search_propose(w->search, NULL, 3, p, &n));
+  for (uint32_t i = 0; i < 3; i++)
+    seer_search_report(w->search, &p[i].schedule, i == 0 ? 1.0 : 1.5, true);
+  for (int i = 0; i < 2; i++) {
+    assert_false(seer_search_is_local_optimum(w->search));
+    seer_search_witness(w->search, &p[0].schedule, 1.0);
+  }
+  return p[0].schedule;
+}
+
+// Half of each proposal are neighbours of the best, until all have been tried: then it is a local
+// optimum. One that turns out better has its turn once its time is believed.
+static void neighbours_are_tried(const char *machine) {
+  world w;
+  seer_schedule best = believed(&w, machine, &seer_strategy_seer), *near, better;
+  uint32_t n_near = seer_schedule_neighbours(w.scene.sketches, &best, w.scene.arena, &near);
+  assert_true(n_near > PICKS);
+  for (uint32_t n_tried = 0, n_now = PICKS / 2; n_now == PICKS / 2; n_tried += n_now) {
+    seer_proposal p[PICKS];
+    uint32_t n;
+    must(seer_search_propose(w.search, NULL, PICKS, p, &n));
+    assert_int_equal(n, PICKS);
+    n_now = 0;
+    for (uint32_t i = 0; i < n; i++) {
+      bool is_near = p[i].origin == SEER_ORIGIN_NEIGHBOUR;
+      assert_true(!is_near || is_among(near, n_near, &p[i].schedule));
+      if (is_near) better = p[i].schedule;
+      n_now += is_near;
+      if (is_near) assert_false(seer_search_is_local_optimum(w.search));
+      seer_search_report(w.search, &p[i].schedule, is_near ? 1.9 : 2.0, true);
+    }
+    assert_true(n_now <= PICKS / 2 && n_tried + n_now <= n_near);
+  }
+  seer_proposal p[PICKS];
+  uint32_t n, n_of_better = 0, n_around;
+  must(seer_search_propose(w.search, NULL, PICKS, p, &n));
+  for (uint32_t i = 0; i < n; i++) assert_int_not_equal(p[i].origin, SEER_ORIGIN_NEIGHBOUR);
+  assert_true(seer_search_is_local_optimum(w.search));
+  for (int i = 0; i < 6; i++) seer_search_witness(w.search, &better, 0.5);
+  assert_false(seer_search_is_local_optimum(w.search));
+  n_around = seer_schedule_neighbours(w.scene.sketches, &better, w.scene.arena, &near);
+  must(seer_search_propose(w.search, NULL, PICKS, p, &n));
+  for (uint32_t i = 0; i < n; i++) {
+    if (p[i].origin != SEER_ORIGIN_NEIGHBOUR) continue;
+    n_of_better++;
+    assert_true(is_among(near, n_around, &p[i].schedule));
+  }
+  assert_int_equal(n_of_better, PICKS / 2);
+  close_world(&w);
+}
+
+static void neighbours_can_be_left_out(const char *machine) {
+  world w;
+  (void)believed(&w, machine, &seer_strategy_control);
+  for (int round = 0; round < 4; round++) {
+    seer_proposal p[PICKS];
+    uint32_t n;
+    must(seer_search_propose(w.search, NULL, PICKS, p, &n));
+    for (uint32_t i = 0; i < n; i++) {
+      assert_int_not_equal(p[i].origin, SEER_ORIGIN_NEIGHBOUR);
+      seer_search_report(w.search, &p[i].schedule, 2.0, true);
+    }
+  }
+  assert_false(seer_search_is_local_optimum(w.search));
   close_world(&w);
 }
 
@@ -160,11 +245,14 @@ ON_EACH(a_lucky_best_is_found_out)
 ON_EACH(every_formulation_gets_a_tenth)
 ON_EACH(packed_weights_stay_within_the_limit)
 ON_EACH(look_alikes_wait)
+ON_EACH(neighbours_are_tried)
+ON_EACH(neighbours_can_be_left_out)
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_lucky_best_is_found_out),
       cmocka_unit_test(test_every_formulation_gets_a_tenth),
       cmocka_unit_test(test_packed_weights_stay_within_the_limit),
-      cmocka_unit_test(test_look_alikes_wait)};
+      cmocka_unit_test(test_look_alikes_wait), cmocka_unit_test(test_neighbours_are_tried),
+      cmocka_unit_test(test_neighbours_can_be_left_out)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

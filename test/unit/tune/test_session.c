@@ -390,6 +390,93 @@ static void test_several_sets_of_shapes(void **state) {
   for (uint32_t m = 0; m < TEST_TARGETS; m++) try_several_sets(test_target_names[m]);
 }
 
+// A session with these options (name, value, ..., NULL), and why it ended. path: of records; NULL:
+// none.
+static seer_session_totals run_with(
+    const char *const *options, const char *path, seer_budget *out_budget, char *out_why) {
+  world w;
+  must(seer_context_create(&w.context));
+  w.arena = seer_arena_create("test");
+  must(seer_context_set(w.context, "target", test_target_text("server", w.arena)));
+  must(seer_context_set(w.context, "measure", "fake"));
+  for (; options[0]; options += 2) must(seer_context_set(w.context, options[0], options[1]));
+  must(seer_context_find_target(w.context));
+  must(seer_front_load(w.context, "mlp", seer_model_build, w.arena, &w.network));
+  seer_session *session;
+  seer_records *records = NULL;
+  tally t = {0};
+  if (path) must(seer_records_open(w.context, path, &records));
+  must(seer_session_create(w.context, w.network, records, "test", &session));
+  seer_session_listen(session, count_event, &t);
+  *out_budget = *seer_session_budget(session);
+  must(seer_session_run(session));
+  (void)snprintf(out_why, 256, "%s", t.why);
+  seer_session_totals totals;
+  seer_session_get_totals(session, &totals);
+  seer_session_destroy(session);
+  seer_records_close(records);
+  close_world(&w);
+  return totals;
+}
+
+// Without a budget a tuning ends by itself when little is to be expected of going on, and says so;
+// one that has ended so has nothing to do when it is begun again.
+static void test_until_done(void **state) {
+  (void)state;
+  static const char *const none[] = {NULL},
+                           *const control[] = {"search-policy", "round-robin", NULL};
+  char why[256];
+  seer_budget budget;
+  const char *folder;
+  seer_arena *arena = seer_arena_create("test");
+  must(seer_os_temp_dir("seer-test", arena, &folder));
+  const char *path = seer_os_path_join(arena, folder, "records.sqlite");
+  seer_session_totals first = run_with(none, path, &budget, why);
+  assert_true(budget.is_until_done && budget.time_s > 299 && budget.trials == 0);
+  assert_true(strstr(why, "done: as many measurements again are expected to bring") == why);
+  assert_non_null(strstr(why, "of 3 tasks are at a local optimum"));
+  assert_true(first.expected_gain < SEER_DONE_BELOW && first.n_optimum > 0 && first.n_tuned == 3);
+  assert_true(first.trials > 100 && first.estimated_s < first.untuned_s);
+  seer_session_totals again = run_with(none, path, &budget, why);
+  assert_true(strstr(why, "done:") == why);
+  assert_int_equal(again.trials, 0);
+  must(seer_os_remove_tree(folder));
+  seer_arena_destroy(arena);
+  // So does a policy that knows of no neighbours.
+  seer_session_totals other = run_with(control, NULL, &budget, why);
+  assert_true(strstr(why, "done:") == why && !strstr(why, "optimum"));
+  assert_true(other.expected_gain < SEER_DONE_BELOW && other.n_optimum == 0);
+}
+
+// With another budget it is whichever comes first; a budget or a preset alone is what it was.
+static void test_until_done_or_a_budget(void **state) {
+  (void)state;
+  static const struct {
+    const char *option[7];
+    bool is_until_done;
+    double time_s;
+    const char *why;
+  } cases[] = {
+      {{"until-done", "1", "trials", "20"}, true, 0, "the budget of trials is used up"},
+      {{"until-done", "1", "time-budget", "1ms"}, true, 1e-3, "the time budget is used up"},
+      {{"until-done", "1", "time-budget", "20m"}, true, 1200, "done:"},
+      {{"until-done", "1", "preset", "quick"}, true, 60, "done:"},
+      {{"until-done", "1"}, true, 300, "done:"},
+      {{"until-done", "0", "early-stopping", "64"}, false, 300, "no progress any more"},
+      {{"preset", "thorough", "early-stopping", "64"}, false, 1800, "no progress any more"},
+      {{"trials", "20"}, false, 0, "the budget of trials is used up"},
+      {{"trials", "0"}, false, 0, "the budget is no trials"},
+  };
+  for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
+    char why[256];
+    seer_budget budget;
+    (void)run_with(cases[i].option, NULL, &budget, why);
+    assert_int_equal(budget.is_until_done, cases[i].is_until_done);
+    assert_true(fabs(budget.time_s - cases[i].time_s) < 1e-9);
+    if (strstr(why, cases[i].why) != why) fail_msg("case %zu: %s", i, why);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_policies_make_progress),
       cmocka_unit_test(test_policies_use_their_trials), cmocka_unit_test(test_models_of_policies),
@@ -397,6 +484,7 @@ int main(void) {
       cmocka_unit_test(test_a_finished_tuning_measures_nothing_twice),
       cmocka_unit_test(test_records_of_a_similar_machine_come_first),
       cmocka_unit_test(test_records_of_other_shapes_are_tried),
-      cmocka_unit_test(test_several_sets_of_shapes)};
+      cmocka_unit_test(test_several_sets_of_shapes), cmocka_unit_test(test_until_done),
+      cmocka_unit_test(test_until_done_or_a_budget)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
