@@ -1,5 +1,9 @@
 // text.c - the text form of tile IR (doc/ir/tile.md): loop IR's under another first word, with what
 // was decided behind all else in the headers of FORs and ALLOCs.
+#include <string.h>
+
+#include "base/map.h"
+#include "base/table.h"
 #include "code/tile/pass.h"
 
 static const char *const mode_names[] = {
@@ -33,6 +37,48 @@ static void print_note(void *user, uint32_t id, seer_text *text) {
 const char *seer_tile_print(const seer_tile *tile, seer_arena *arena) {
   seer_loop_notes notes = {"tile", (void *)tile, print_note, NULL};
   return seer_loop_print_noted(tile->loop, &notes, arena);
+}
+
+// ---- hashing
+
+static bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+      c == '.' || c == '-';
+}
+
+// The variable's number in the order of the text.
+static uint64_t number_of(seer_table *seen, const char *name, size_t n) {
+  uint64_t key = seer_hash_bytes(name, n, 0), next = seen->n;
+  if (seer_table_add(seen, key)) *seer_table_values(seen, key) = next;
+  return *seer_table_values(seen, key);
+}
+
+uint64_t seer_tile_hash(const seer_tile *tile, seer_arena *scratch) {
+  static const char limit[] = "copies ";
+  const char *at = seer_tile_print(tile, scratch);
+  seer_table seen = {.n_values = 1};
+  uint64_t hash = 0;
+  // The limit of a loop: "for @x < 8 copies 4 as loop". What became of it is "as copies".
+  bool is_after_as = false;
+  while (*at) {
+    size_t n = 0;
+    if (*at == '@') {
+      while (is_word(at[1 + n])) n++;
+      hash = seer_hash_u64(number_of(&seen, at + 1, n), hash + 1);
+      n++;
+    } else if (!is_after_as && strncmp(at, limit, strlen(limit)) == 0) {
+      n = strlen(limit);
+      while (at[n] >= '0' && at[n] <= '9') n++;
+    } else {
+      n = 1;
+      while (at[n] && at[n] != '@' && at[n - 1] != ' ') n++;
+      hash = seer_hash_bytes(at, n, hash);
+      is_after_as = n == 3 && strncmp(at, "as ", 3) == 0;
+    }
+    at += n;
+  }
+  seer_table_destroy(&seen);
+  return hash;
 }
 
 // ---- parsing

@@ -73,6 +73,9 @@ seer_tile *seer_tile_create(
 
 // The text form (doc/ir/tile.md); printing, parsing and printing again gives the same.
 const char *seer_tile_print(const seer_tile *tile, seer_arena *arena);
+// Of the text, but for what code does not depend on: how variables are called, and up to how many
+// copies were allowed. Equal ones of a task come to equal code (not the other way round).
+uint64_t seer_tile_hash(const seer_tile *tile, seer_arena *scratch);
 // For tests. Decisions as the text has them; what follows from the loops is found again.
 SEER_MUST_USE seer_status seer_tile_parse(const char *source, const char *text, size_t n_bytes,
     const seer_tile_machine *machine, seer_arena *arena, seer_tile **out_tile);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "space/loop.h"
+#include "code/tile/tile.h"
 #include "space/lower.h"
 #include "tune/search/evolve.h"
 #include "tune/search/internal.h"
@@ -139,8 +139,8 @@ static uint64_t code_of(seer_search *s, const seer_schedule *schedule) {
   seer_loop *loop;
   seer_status status = seer_loop_lower(s->options.sketches, schedule, s->lowered, &loop);
   if (!status) {
-    const char *text = seer_loop_print(loop, s->lowered);
-    hash = seer_hash_bytes(text, strlen(text), 0);
+    seer_tile_machine machine = seer_tile_machine_of(s->options.target);
+    hash = seer_tile_hash(seer_tile_create(loop, &machine, s->lowered), s->lowered);
   }
   seer_status_free(status);  // building it says the same, and is counted
   seer_arena_reset(s->lowered);
