@@ -16,7 +16,7 @@
 #include "learn/bank/internal.h"
 
 #define REFIT_GROWTH 1.25  // the base is fitted anew when the data grew by a quarter
-#define FAMILY_GROWTH 1.1  // a residual is continued when its family has a tenth more samples
+#define FAMILY_GROWTH 1.25  // a residual is continued when its family has a quarter more samples
 #define MAX_LOG_SCORE 30.0F  // beyond that nothing is finite for long
 
 seer_status seer_bank_no_memory(const char *what) {
