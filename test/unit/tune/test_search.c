@@ -2,6 +2,9 @@
 // trials, the user's limit on packed weights holds, look-alikes of what is known wait.
 #include <string.h>
 
+#include "base/table.h"
+#include "code/tile/tile.h"
+#include "space/lower.h"
 #include "support/search_scene.h"
 #include "support/test.h"
 #include "support/test_target.h"
@@ -104,6 +107,40 @@ static bool is_among(const seer_schedule *all, uint32_t n, const seer_schedule *
   for (uint32_t i = 0; i < n; i++)
     if (seer_schedule_equal(&all[i], one)) return true;
   return false;
+}
+
+// How many of 8 proposals of 32 come to the same code as an earlier one.
+static uint32_t count_same_code(const char *machine, const seer_search_strategy *strategy) {
+  world w;
+  open_world_of(&w, machine, search_scene_conv, 0, strategy);
+  enum { ROUND = 32 };
+  uint32_t n_same = 0;
+  seer_table codes = {0};
+  for (int round = 0; round < 8; round++) {
+    seer_proposal p[ROUND];
+    uint32_t n;
+    must(seer_search_propose(w.search, NULL, ROUND, p, &n));
+    for (uint32_t i = 0; i < n; i++) {
+      seer_loop *loop;
+      must(seer_loop_lower(w.scene.sketches, &p[i].schedule, w.scene.arena, &loop));
+      seer_tile_machine tile = seer_tile_machine_of(&w.scene.target);
+      uint64_t code = seer_tile_hash(seer_tile_create(loop, &tile, w.scene.arena), w.scene.arena);
+      n_same += !seer_table_add(&codes, code);
+      seer_search_report(w.search, &p[i].schedule, 1 + 1e-3 * i, true);
+    }
+  }
+  uint64_t n_known = seer_search_get_counts(w.search)->rejected[SEER_REJECT_SAME_CODE];
+  assert_true((n_known > 0) == strategy->skips_equal_code);
+  seer_table_destroy(&codes);
+  close_world(&w);
+  return n_same;
+}
+
+static void nothing_is_built_twice(const char *machine) {
+  seer_search_strategy builds_all = seer_strategy_seer;
+  builds_all.skips_equal_code = false;
+  assert_true(count_same_code(machine, &builds_all) > 0);
+  assert_int_equal(count_same_code(machine, &seer_strategy_seer), 0);
 }
 
 // A best whose time is believed: three proposals, the first of which is the fastest.
@@ -245,6 +282,7 @@ ON_EACH(a_lucky_best_is_found_out)
 ON_EACH(every_formulation_gets_a_tenth)
 ON_EACH(packed_weights_stay_within_the_limit)
 ON_EACH(look_alikes_wait)
+ON_EACH(nothing_is_built_twice)
 ON_EACH(neighbours_are_tried)
 ON_EACH(neighbours_can_be_left_out)
 
@@ -252,7 +290,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_lucky_best_is_found_out),
       cmocka_unit_test(test_every_formulation_gets_a_tenth),
       cmocka_unit_test(test_packed_weights_stay_within_the_limit),
-      cmocka_unit_test(test_look_alikes_wait), cmocka_unit_test(test_neighbours_are_tried),
+      cmocka_unit_test(test_look_alikes_wait), cmocka_unit_test(test_nothing_is_built_twice),
+      cmocka_unit_test(test_neighbours_are_tried),
       cmocka_unit_test(test_neighbours_can_be_left_out)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
