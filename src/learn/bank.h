@@ -56,7 +56,8 @@ SEER_MUST_USE seer_status seer_bank_add(seer_bank *bank, const seer_sample *samp
 // residuals anew when the data grew by a quarter, else this family's residual, continued, when its
 // samples grew by a tenth. Without: the family's model from scratch.
 SEER_MUST_USE seer_status seer_bank_train(seer_bank *bank, uint32_t family);
-// With a base: fits it to all samples, and nothing else. For who makes a file for other networks.
+// With a base: fits one to all samples, in place of two to half of them each, and nothing else. For
+// who makes a file for other networks, where no residual needs to know what it would say unseen.
 SEER_MUST_USE seer_status seer_bank_train_base(seer_bank *bank);
 // Where all shared a model so far: from now on each family has one of its own, fitted to the
 // samples that were shared and to its own since. Until it is trained, the shared model is used.

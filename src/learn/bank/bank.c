@@ -132,9 +132,9 @@ seer_status seer_bank_renew(const seer_bank *bank, seer_cost_model **model, uint
   return bank->options.model->create(&options, model);
 }
 
-static seer_status fit_base(seer_bank *bank, uint32_t half) {
+static seer_status fit_base(seer_bank *bank, seer_bank_choice choose, uint32_t half) {
   seer_bank_set train = {0}, held = {0};
-  seer_status status = seer_bank_make_sets(bank, choose_half, half, &train, &held);
+  seer_status status = seer_bank_make_sets(bank, choose, half, &train, &held);
   if (!status) status = seer_bank_renew(bank, &bank->base[half], half);
   if (!status) {
     seer_cost_data t = seer_bank_set_data(&train), h = seer_bank_set_data(&held);
@@ -212,7 +212,7 @@ void seer_bank_split(seer_bank *bank) {
 }
 
 static seer_status fit_bases(seer_bank *bank) {
-  for (uint32_t half = 0; half < 2; half++) SEER_TRY(fit_base(bank, half));
+  for (uint32_t half = 0; half < 2; half++) SEER_TRY(fit_base(bank, choose_half, half));
   return SEER_OK;
 }
 
@@ -221,7 +221,9 @@ seer_status seer_bank_train_base(seer_bank *bank) {
   if (bank->n_sample == 0 || bank->options.model->is_estimate) return SEER_OK;
   bank->generation++;
   SEER_TRY(seer_bank_find_paces(bank));
-  return fit_bases(bank);
+  if (bank->base[1]) bank->options.model->destroy(bank->base[1]);
+  bank->base[1] = NULL;
+  return fit_base(bank, choose_any, 0);
 }
 
 seer_status seer_bank_train(seer_bank *bank, uint32_t family) {
@@ -254,7 +256,7 @@ seer_cost_model *seer_bank_model_of(const seer_bank *bank, uint32_t family) {
 
 // Has models for a family's tasks, or stands on some.
 static bool says_something(const seer_bank *bank, uint32_t family) {
-  return bank->base[1] || seer_bank_model_of(bank, family) ||
+  return bank->base[0] || seer_bank_model_of(bank, family) ||
       (bank->under && says_something(bank->under, family));
 }
 
@@ -301,10 +303,10 @@ static seer_status score_by_estimate(const seer_bank_candidates *c, float *score
 static seer_status rate_rows(
     const seer_bank *bank, uint32_t family, const float *rows, size_t n_row, float *by_row) {
   const seer_cost_desc *desc = bank->options.model;
-  if (bank->base[1]) {
-    for (int h = 0; h < 2; h++) SEER_TRY(desc->predict(bank->base[h], rows, n_row, by_row));
-    for (size_t i = 0; i < n_row; i++) by_row[i] *= 0.5F;
+  for (int h = 0; h < 2; h++) {
+    if (bank->base[h]) SEER_TRY(desc->predict(bank->base[h], rows, n_row, by_row));
   }
+  for (size_t i = 0; bank->base[1] && i < n_row; i++) by_row[i] *= 0.5F;
   seer_cost_model *model = seer_bank_model_of(bank, family);
   return model && !bank->is_useless[family] ? desc->predict(model, rows, n_row, by_row) : SEER_OK;
 }
