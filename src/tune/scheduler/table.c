@@ -8,7 +8,7 @@
 #define CLEAR_GAIN 1.1  // times as fast: single times of a shared machine scatter by a few percent
 
 // To add a policy: its file with `const seer_scheduler_desc seer_scheduler_<name>`, its line
-// (doc/how-to/policy.md). The first one is the default.
+// (doc/how-to). The first one is the default.
 // clang-format off
 #define POLICIES(X)                                                                               \
   X(seer)                                                                                         \
