@@ -135,6 +135,20 @@ static seer_status take_model(seer_bank *bank, uint32_t to, const char *bytes, s
   return bank->options.model->load(*model, bytes, n);
 }
 
+// Those of a bank that has the names; NULL: passes them by.
+static seer_status take_models(reader *r, const bank_header *header, seer_bank *bank) {
+  for (uint64_t f = 0; f < (uint64_t)header->n_family + 2; f++) {
+    const char *name, *bytes;
+    size_t n_name, n;
+    SEER_TRY(take_bytes(r, "name", (uint32_t)f, &name, &n_name));
+    SEER_TRY(take_bytes(r, "model", (uint32_t)f, &bytes, &n));
+    if (!bank || n == 0) continue;
+    uint32_t to = f < 2 ? (uint32_t)f : 2 + find_family(bank, name, n_name);
+    if (to < 2 + bank->options.n_family) SEER_TRY(take_model(bank, to, bytes, n));
+  }
+  return SEER_OK;
+}
+
 // Into a bank without models of its own.
 static seer_status read_layer(
     seer_bank *bank, const char *path, const char *data, size_t n_bytes, uint32_t depth) {
@@ -150,19 +164,16 @@ static seer_status read_layer(
   size_t n_set = strlen(set_name);
   if (has_name) SEER_TRY(take_bytes(&r, "features", 0, &set_name, &n_set));
   SEER_TRY(check_header(bank, path, &header, set_name, n_set));
-  for (uint64_t f = 0; f < (uint64_t)header.n_family + 2; f++) {
-    const char *name, *bytes;
-    size_t n_name, n;
-    SEER_TRY(take_bytes(&r, "name", (uint32_t)f, &name, &n_name));
-    SEER_TRY(take_bytes(&r, "model", (uint32_t)f, &bytes, &n));
-    uint32_t to = f < 2 ? (uint32_t)f : 2 + find_family(bank, name, n_name);
-    if (n > 0 && to < 2 + bank->options.n_family) SEER_TRY(take_model(bank, to, bytes, n));
+  reader models = r;
+  if (has_under) {
+    // First what is underneath: models over something begin with nothing of their own.
+    const char *under;
+    size_t n_under;
+    SEER_TRY(take_models(&r, &header, NULL));
+    SEER_TRY(take_bytes(&r, "models underneath", depth, &under, &n_under));
+    SEER_TRY(load_under(bank, path, under, n_under, depth + 1));
   }
-  if (!has_under) return SEER_OK;
-  const char *under;
-  size_t n_under;
-  SEER_TRY(take_bytes(&r, "models underneath", depth, &under, &n_under));
-  return load_under(bank, path, under, n_under, depth + 1);
+  return take_models(&models, &header, bank);
 }
 
 static seer_status load_under(

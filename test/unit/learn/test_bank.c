@@ -581,6 +581,13 @@ static void test_published_settings_over_something_else(void **state) {
       sum += score_of(other, 0, row) - score_of(bank, 0, row);
     }
     assert_true(fabsf(sum / 50) < 0.1F);
+    // Nor when both are read from one file.
+    seer_bank *third;
+    must(seer_bank_save(other, path));
+    must(seer_bank_create(&options, &third));
+    must(seer_bank_load(third, path));
+    assert_true(score_of(third, 0, row) == score_of(other, 0, row));
+    seer_bank_destroy(third);
     seer_bank_destroy(bank);
     seer_bank_destroy(other);
   }
