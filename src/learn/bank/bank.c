@@ -132,20 +132,26 @@ seer_status seer_bank_renew(const seer_bank *bank, seer_cost_model **model, uint
   return bank->options.model->create(&options, model);
 }
 
-static seer_status fit_base(seer_bank *bank, seer_bank_choice choose, uint32_t half) {
+// A model of `stream`, anew, of the samples that `choose` chooses.
+static seer_status fit_anew(seer_bank *bank, seer_cost_model **model, uint32_t stream,
+    seer_bank_choice choose, uint32_t arg) {
   seer_bank_set train = {0}, held = {0};
-  seer_status status = seer_bank_make_sets(bank, choose, half, &train, &held);
-  if (!status) status = seer_bank_renew(bank, &bank->base[half], half);
+  seer_status status = seer_bank_make_sets(bank, choose, arg, &train, &held);
+  if (!status) status = seer_bank_renew(bank, model, stream);
   if (!status) {
     seer_cost_data t = seer_bank_set_data(&train), h = seer_bank_set_data(&held);
     double error;
-    status = bank->options.model->fit(
-        bank->base[half], &t, &h, bank->options.learning->trees.max_trees, &error);
+    status =
+        bank->options.model->fit(*model, &t, &h, bank->options.learning->trees.max_trees, &error);
   }
   seer_bank_set_free(&train);
   seer_bank_set_free(&held);
-  bank->n_at_base = bank->n_sample;
   return status;
+}
+
+static seer_status fit_base(seer_bank *bank, seer_bank_choice choose, uint32_t half) {
+  bank->n_at_base = bank->n_sample;
+  return fit_anew(bank, &bank->base[half], half, choose, half);
 }
 
 // Adds to the margins what the base says that has not seen the sample.
@@ -191,18 +197,7 @@ static seer_status fit_family(seer_bank *bank, uint32_t family, bool is_anew) {
 }
 
 static seer_status fit_shared(seer_bank *bank) {
-  seer_bank_set train = {0}, held = {0};
-  seer_status status = seer_bank_make_sets(bank, choose_any, 0, &train, &held);
-  if (!status) status = seer_bank_renew(bank, &bank->shared, bank->options.n_family + 2);
-  if (!status) {
-    seer_cost_data t = seer_bank_set_data(&train), h = seer_bank_set_data(&held);
-    double error;
-    status = bank->options.model->fit(
-        bank->shared, &t, &h, bank->options.learning->trees.max_trees, &error);
-  }
-  seer_bank_set_free(&train);
-  seer_bank_set_free(&held);
-  return status;
+  return fit_anew(bank, &bank->shared, bank->options.n_family + 2, choose_any, 0);
 }
 
 void seer_bank_split(seer_bank *bank) {
@@ -234,8 +229,7 @@ seer_status seer_bank_train(seer_bank *bank, uint32_t family) {
   if (!bank->options.has_base)
     return bank->n_of_family[family] ? fit_family(bank, family, true) : SEER_OK;
   // Over loaded models, a base of a handful of samples would only blur what they say.
-  bool stands = bank->under != NULL;
-  size_t n_seen = bank->base[1] ? bank->n_at_base : stands ? bank->options.warm_up : 0;
+  size_t n_seen = bank->base[1] ? bank->n_at_base : bank->under ? bank->options.warm_up : 0;
   bool is_due = (double)bank->n_sample >= REFIT_GROWTH * (double)n_seen;
   bool has_news = bank->base[1] &&
       (double)bank->n_of_family[family] >= FAMILY_GROWTH * (double)bank->n_at_family[family];
