@@ -284,10 +284,10 @@ static uint32_t list_tasks(const seer_session *s, heavy *order) {
   return n;
 }
 
-seer_status seer_session_accept(seer_session *s) {
-  heavy *order = SEER_NEW_ARRAY(s->arena, heavy, s->network->n_task + 1);
-  uint32_t n = list_tasks(s, order);
-  seer_finals_entry *entries = SEER_NEW_ARRAY(s->arena, seer_finals_entry, n + 1);
+// What the finals of those tasks are planned with.
+static seer_finals_entry *list_entries(
+    const seer_session *s, const heavy *order, uint32_t n, seer_arena *arena) {
+  seer_finals_entry *entries = SEER_NEW_ARRAY(arena, seer_finals_entry, n + 1);
   for (uint32_t i = 0; i < n; i++) {
     const seer_session_task *task = &s->task[order[i].task];
     seer_schedule top[SEER_FINALS_MAX];
@@ -297,8 +297,26 @@ seer_status seer_session_accept(seer_session *s) {
         .share = order[i].share,
         .n_have = n_top < SEER_FINALS_MAX ? n_top : SEER_FINALS_MAX};
   }
-  double build_s = BUILD_S, available_s = s->is_stopped ? 0 : seer_session_acceptance_s(s);
-  if (s->totals.trials > 0) build_s = s->totals.build_s / s->totals.trials / s->target->threads;
+  return entries;
+}
+
+// Of one kernel, as the builders get on together.
+static double build_seconds(const seer_session *s) {
+  if (s->totals.trials == 0) return BUILD_S;
+  return s->totals.build_s / s->totals.trials / s->target->threads;
+}
+
+double seer_session_finals_s(const seer_session *s, uint32_t each) {
+  heavy *order = SEER_NEW_ARRAY(s->round, heavy, s->network->n_task + 1);
+  uint32_t n = list_tasks(s, order);
+  return seer_finals_cost_of(list_entries(s, order, n, s->round), n, each, build_seconds(s));
+}
+
+seer_status seer_session_accept(seer_session *s) {
+  heavy *order = SEER_NEW_ARRAY(s->arena, heavy, s->network->n_task + 1);
+  uint32_t n = list_tasks(s, order);
+  seer_finals_entry *entries = list_entries(s, order, n, s->arena);
+  double build_s = build_seconds(s), available_s = s->is_stopped ? 0 : seer_session_acceptance_s(s);
   uint32_t n_visits;
   seer_finals_plan(entries, n, build_s, available_s, &n_visits);
   uint32_t n_contender = 0;

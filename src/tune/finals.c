@@ -52,31 +52,36 @@ double seer_finals_cost(
   return sum;
 }
 
-// The heaviest has all that it may have at scale 1, and everybody at a large one.
-static uint32_t scale_all(seer_finals_entry *entries, uint32_t n, double scale) {
+// Each has `least` and the holder; the heaviest has all that it may have at scale 1, and everybody
+// at a large one.
+static uint32_t scale_all(seer_finals_entry *entries, uint32_t n, uint32_t least, double scale) {
   double most = 0;
   for (uint32_t i = 0; i < n; i++) most = fmax(most, entries[i].share);
   uint32_t n_kernels = 0;
   for (uint32_t i = 0; i < n; i++) {
     seer_finals_entry *e = &entries[i];
     double part = most > 0 ? fmin(1, scale * e->share / most) : fmin(1, scale);
-    uint32_t wanted =
-        SEER_FINALS_MIN + 1 + (uint32_t)floor(part * (SEER_FINALS_MAX - SEER_FINALS_MIN - 1));
+    uint32_t wanted = least + 1 + (uint32_t)floor(part * (SEER_FINALS_MAX - least - 1));
     e->n = wanted < e->n_have ? wanted : e->n_have;
     n_kernels += e->n + 2;
   }
   return n_kernels;
 }
 
+double seer_finals_cost_of(seer_finals_entry *entries, uint32_t n, uint32_t each, double build_s) {
+  (void)scale_all(entries, n, each, 0);
+  return seer_finals_cost(entries, n, 1, build_s);
+}
+
 void seer_finals_plan(seer_finals_entry *entries, uint32_t n, double build_s, double available_s,
     uint32_t *out_visits) {
   *out_visits = 1;
-  for (double scale = 1024; scale > 1e-3; scale /= 2) {
-    if (scale_all(entries, n, scale) <= SEER_FINALS_MAX_KERNELS &&
-        seer_finals_cost(entries, n, 1, build_s) <= CHOOSING_SHARE * available_s)
-      break;
-    (void)scale_all(entries, n, 0);
-  }
+  bool is_enough = false;
+  for (double scale = 1024; scale > 1e-3 && !is_enough; scale /= 2)
+    is_enough = scale_all(entries, n, SEER_FINALS_MIN, scale) <= SEER_FINALS_MAX_KERNELS &&
+        seer_finals_cost(entries, n, 1, build_s) <= CHOOSING_SHARE * available_s;
+  for (uint32_t each = SEER_FINALS_MIN; each >= SEER_FINALS_LEAST && !is_enough; each--)
+    is_enough = seer_finals_cost_of(entries, n, each, build_s) <= available_s;
   while (*out_visits < SEER_FINALS_MAX_VISITS &&
       seer_finals_cost(entries, n, *out_visits + 1, build_s) <= available_s)
     ++*out_visits;

@@ -20,7 +20,8 @@
 #include "tune/measure.h"
 
 #define SEER_FINALS_MAX 24  // contenders of a task
-#define SEER_FINALS_MIN 5  // whatever the time; and the holder
+#define SEER_FINALS_MIN 5  // where there is time; and the holder
+#define SEER_FINALS_LEAST 2  // whatever the time; and the holder
 #define SEER_FINALS_PAIRS 5  // of a visit
 #define SEER_FINALS_VERDICT_VISITS 3  // at least: no verdict by fewer than 15 pairs
 #define SEER_FINALS_MAX_VISITS 16
@@ -95,6 +96,8 @@ typedef struct {
 // Wall time of it all; build_s: of one kernel, as the measurer's builders get on together.
 double seer_finals_cost(
     const seer_finals_entry *entries, uint32_t n, uint32_t n_visits, double build_s);
+// The same where each has `each` contenders and the holder, and one visit a round: sets n of all.
+double seer_finals_cost_of(seer_finals_entry *entries, uint32_t n, uint32_t each, double build_s);
 // Sets n of all and *out_visits for `available_s`; the least that is done may take longer.
 void seer_finals_plan(seer_finals_entry *entries, uint32_t n, double build_s, double available_s,
     uint32_t *out_visits);

@@ -114,7 +114,8 @@ static seer_status store(seer_session *s, uint32_t t, const seer_proposal *propo
 
 // ---- winners for relatives
 static bool is_hopeless(const seer_session *s, uint32_t t, const seer_schedule *schedule) {
-  double best_s = s->state.task[t].best_s > 0 ? s->state.task[t].best_s : s->task[t].estimate_s;
+  double best_s =
+      s->state.task[t].best_s > 0 ? s->state.task[t].best_s : s->state.task[t].estimate_s;
   return seer_search_estimate(s->task[t].search, schedule) > HOPELESS * best_s;
 }
 

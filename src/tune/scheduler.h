@@ -24,6 +24,7 @@ typedef struct {
   double weight;  // how often the network runs it; with several sets of shapes: their mean
   double flops;
   double bound_s;  // roofline: no schedule is faster, unless one is (seer_task_beats_bound)
+  double estimate_s;  // of the untuned choice, by the analytic model
   double untuned_s;  // first known time; 0: none yet
   double best_s;  // 0: none yet
   bool is_confirmed;  // best_s was measured often enough to be believed

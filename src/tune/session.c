@@ -15,6 +15,7 @@
 #include "learn/pretrained.h"
 #include "learn/roofline.h"
 #include "tune/accept.h"
+#include "tune/finals.h"
 #include "tune/record/sound.h"
 #include "tune/scheduler/ingredient.h"
 #include "tune/select/choose.h"
@@ -25,14 +26,14 @@
 #define DRIFT_PERIOD_S 20.0
 #define DRIFT_SHARE 0.01  // of the time, by what the last measurement of the drift has cost
 #define DRIFT_PAIRS 5
-// Reserved at the end of a time budget for holding winners against untuned ones: what the least of
-// finals takes (builds and checks of a task, and the runs of all contenders), or as long as it
-// needs to outlast slow phases of the machine, which are seconds; at most a share of the budget.
-#define ACCEPT_S_PER_TASK 0.1
-#define ACCEPT_RUNS 140
+// Reserved at the end of a time budget for holding winners against untuned ones: what their finals
+// take, or as long as they need to outlast slow phases of the machine, which are seconds; at most a
+// share of the budget, unless the least that finals can be takes longer, and then at most a larger
+// one.
 #define ACCEPT_LEAST_S 10.0
 #define ACCEPT_WANTED 0.05  // of the budget
 #define ACCEPT_SHARE 0.2
+#define ACCEPT_MOST 0.4
 // Without a budget of time: of a trial, which takes some 0.05 s (measured 2026-11).
 #define ACCEPT_S_PER_TRIAL 0.01
 
@@ -155,15 +156,16 @@ static seer_status choose_of_pool(seer_session *s, uint32_t t) {
   uint32_t n;
   SEER_TRY(s->measure->pool(s->measurer, t, &pool, &n));
   SEER_TRY(seer_search_restrict(own->search, pool, n));
-  own->estimate_s = INFINITY;
+  double *least_s = &s->state.task[t].estimate_s;
+  *least_s = INFINITY;
   for (uint32_t i = 0; i < n; i++) {
     if (own->sketches->sketch[pool[i].sketch]->needs_trials) continue;
     double estimate_s = seer_search_estimate(own->search, &pool[i]);
-    if (estimate_s >= own->estimate_s) continue;
+    if (estimate_s >= *least_s) continue;
     own->untuned = pool[i];
-    own->estimate_s = estimate_s;
+    *least_s = estimate_s;
   }
-  if (!isfinite(own->estimate_s))
+  if (!isfinite(*least_s))
     return SEER_FAIL(INVALID, "none of the %u schedules to search can be the untuned one", n);
   return SEER_OK;
 }
@@ -186,7 +188,7 @@ static seer_status choose_untuned(seer_session *s) {
   SEER_TRY(status);
   for (uint32_t t = 0; t < n; t++) {
     s->task[t].untuned = asked[t].schedule;
-    s->task[t].estimate_s = asked[t].seconds;
+    s->state.task[t].estimate_s = asked[t].seconds;
   }
   return SEER_OK;
 }
@@ -434,7 +436,7 @@ void seer_session_update_estimate(seer_session *s) {
   double total = 0, start = 0;
   for (uint32_t t = 0; t < s->network->n_task; t++) {
     const seer_task_state *state = &s->state.task[t];
-    double first = state->untuned_s > 0 ? state->untuned_s : s->task[t].estimate_s;
+    double first = state->untuned_s > 0 ? state->untuned_s : state->estimate_s;
     start += state->weight * first;
     total += state->weight * (state->best_s > 0 ? state->best_s : first);
   }
@@ -447,7 +449,7 @@ double seer_session_set_seconds(const seer_session *s, uint32_t set) {
   double total = 0;
   for (uint32_t t = 0; t < own->n_task; t++) {
     const seer_task_state *state = &s->state.task[t];
-    double first = state->untuned_s > 0 ? state->untuned_s : s->task[t].estimate_s;
+    double first = state->untuned_s > 0 ? state->untuned_s : state->estimate_s;
     total += own->count[t] * (state->best_s > 0 ? state->best_s : first);
   }
   return total;
@@ -652,15 +654,14 @@ static const char *why_end(seer_session *s, double reserve_s) {
 }
 
 double seer_session_acceptance_s(const seer_session *s) {
-  double total = 0;
-  for (uint32_t t = 0; t < s->network->n_task; t++)
-    total += ACCEPT_S_PER_TASK + ACCEPT_RUNS * s->state.task[t].best_s;
-  if (s->network->n_set > 1) total *= 2;  // and once more for weights that sets share
   double budget_s = s->budget.time_s;
   uint32_t trials = s->budget.trials ? s->budget.trials : s->totals.trials;
   if (budget_s <= 0) return fmin(ACCEPT_LEAST_S, ACCEPT_S_PER_TRIAL * trials);
-  total = fmax(total, fmax(ACCEPT_LEAST_S, ACCEPT_WANTED * budget_s));
-  return fmin(total, ACCEPT_SHARE * budget_s);
+  double sets = s->network->n_set > 1 ? 2 : 1;  // once more for weights that sets share
+  double wanted_s = sets * seer_session_finals_s(s, SEER_FINALS_MIN),
+         least_s = sets * seer_session_finals_s(s, SEER_FINALS_LEAST);
+  wanted_s = fmax(wanted_s, fmax(ACCEPT_LEAST_S, ACCEPT_WANTED * budget_s));
+  return fmax(fmin(wanted_s, ACCEPT_SHARE * budget_s), fmin(least_s, ACCEPT_MOST * budget_s));
 }
 
 static seer_status tune(seer_session *s, const char **out_why) {

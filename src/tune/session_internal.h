@@ -17,7 +17,6 @@ typedef struct {
   seer_sketch_list *sketches;
   seer_search *search;
   seer_schedule untuned;  // what ships if nothing beats it
-  double estimate_s;  // of that
   double carried_s;  // the best, when it was last carried to relatives; 0: never
   int64_t workload;
   size_t cap_history, cap_best_after;
@@ -108,6 +107,8 @@ void seer_session_remember(seer_session *session, uint32_t task);
 void seer_session_survive(seer_session *session, seer_status status);
 // What the end of a session is planned to take: holding winners against untuned ones.
 double seer_session_acceptance_s(const seer_session *session);
+// The finals of what was measured so far, where each task has `each` contenders (finals.h).
+double seer_session_finals_s(const seer_session *session, uint32_t each);
 void seer_session_emit(seer_session *session, seer_event *event);
 void seer_session_note(seer_session *session, const char *text);
 

@@ -23,7 +23,7 @@ expect_status 0 seer pretrain t.gz -o models
 expect_text stdout "models/x86_64-256-l2_1024k.bank: 180 schedules of 3 tasks"
 expect_status 0 seer pretrain t.gz -o again.bank
 cmp models/x86_64-256-l2_1024k.bank again.bank || fail "the same table gave other models"
-expect_status 0 seer tune mlp --measure fake --trials 60 --records r.sqlite
+expect_status 0 seer tune mlp --measure fake --trials 150 --records r.sqlite
 expect_status 0 seer pretrain r.sqlite t.gz -o both.bank
 expect_text stdout "of 6 tasks"
 

@@ -21,6 +21,9 @@
 // Kernels kept: about 50 KB each; a round has five witnesses, and the finals come back to up to 600
 // kernels, task by task (SEER_FINALS_MAX_KERNELS). What was dropped is built again.
 #define MAX_KEPT 640
+// Of a round, those are kept that may be witnesses of the next ones, or in the finals: no slower
+// than so many times the best.
+#define KEPT_NEAR 1.1
 #define NO_REQUEST UINT32_MAX
 
 typedef struct {
@@ -357,6 +360,25 @@ static void keep(seer_measurer *m, uint64_t key, built *build) {
   *place = (kept_build){key, ++m->n_uses, arena, *build};
 }
 
+// What will be asked for again, of a batch that was timed. Behind its end: keeping may drop what is
+// kept, but nothing that this batch has used.
+static void keep_near_best(seer_measurer *m, const seer_measure_request *requests, uint32_t n,
+    built *builds, const seer_measure_result *results) {
+  double best_s = INFINITY;
+  for (uint32_t i = 0; i < n; i++) {
+    if (requests[i].best_seconds > 0) best_s = fmin(best_s, requests[i].best_seconds);
+    if (builds[i].is_built && results[i].cls == SEER_MEASURED_OK)
+      best_s = fmin(best_s, results[i].seconds);
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    bool is_timed = builds[i].is_built && results[i].cls == SEER_MEASURED_OK && !results[i].is_twin;
+    bool is_near = !results[i].is_raced_out && results[i].seconds <= KEPT_NEAR * best_s;
+    if (!is_timed || (!is_near && !requests[i].is_witness)) continue;
+    uint64_t key = kept_key(requests[i].task, &requests[i].schedule);
+    if (!find_kept(m, key, NULL)) keep(m, key, &builds[i]);
+  }
+}
+
 // Builds all of n schedules of a task, or takes what was kept; what is built is kept. Where a
 // builder died over one it is built once more: these are the task's winners and its untuned
 // schedule, and a failure costs more than a trial.
@@ -422,14 +444,13 @@ static seer_status local_measure(seer_measurer *m, const seer_measure_request *r
   for (uint32_t i = 0; i < n; i++) {
     if (!builds[i].is_built) continue;
     seer_measure_request request = requests[i];
-    uint64_t key = kept_key(request.task, &request.schedule);
-    if (request.is_witness && !find_kept(m, key, NULL)) keep(m, key, &builds[i]);
     if (!request.is_witness && witness_s > 0) request.best_seconds = witness_s;
     SEER_TRY(run_one(m, &request, &builds[i], &results[i]));
     bool is_first =
         request.is_witness && seer_schedule_equal(&request.schedule, &requests[0].schedule);
     if (is_first && results[i].cls == SEER_MEASURED_OK) witness_s = results[i].seconds;
   }
+  keep_near_best(m, requests, n, builds, results);
   return SEER_OK;
 }
 

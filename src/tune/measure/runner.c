@@ -38,8 +38,17 @@
 #define RACE_NARROW 1.15
 #define RACE_NARROW_S 1.5e-3
 #define RACE_SURE_S 5e-3
+// Operands of tasks that are not at hand: finals visit a network's tasks in turns, and filling
+// those of one with numbers takes longer than its visit.
+#define MAX_HELD 128
+#define MAX_HELD_BYTES ((uint64_t)256 << 20)
 #define N_CHECKED 256  // elements held against the DAG interpreter
 #define CHECK_BUDGET 4e7  // scalar operations that the interpreter may take for one check
+
+typedef struct {
+  seer_task_memory memory;
+  uint64_t used;  // when it was last at hand, in uses of any
+} held_memory;
 
 struct seer_runner {
   const seer_context *context;
@@ -49,9 +58,52 @@ struct seer_runner {
   seer_weight_pool weights;
   seer_pages scratch;
   uint64_t scratch_stride;
-  seer_task_memory memory;  // of the task at hand
-  bool has_memory;
+  seer_task_memory *memory;  // of the task at hand: one of those that are held
+  uint32_t n_held;
+  uint64_t n_uses;
+  held_memory *held[MAX_HELD];
 };
+
+// ---- operands of tasks
+static void drop_held(seer_runner *runner, uint32_t k) {
+  seer_task_memory_clear(&runner->held[k]->memory);
+  free(runner->held[k]);
+  runner->held[k] = runner->held[--runner->n_held];
+}
+
+// Those that were not at hand for longest leave, until another has a place and the rest is small.
+static void make_room(seer_runner *runner) {
+  for (;;) {
+    uint64_t n_bytes = 0;
+    uint32_t oldest = 0;
+    for (uint32_t k = 0; k < runner->n_held; k++) {
+      const held_memory *h = runner->held[k];
+      n_bytes += h->memory.pages.n_bytes + h->memory.shared.n_bytes;
+      if (h->used < runner->held[oldest]->used) oldest = k;
+    }
+    if (runner->n_held < MAX_HELD && n_bytes <= MAX_HELD_BYTES) return;
+    drop_held(runner, oldest);
+  }
+}
+
+static seer_status use_task(seer_runner *runner, const seer_worker_task_state *task) {
+  for (uint32_t k = 0; k < runner->n_held; k++) {
+    held_memory *h = runner->held[k];
+    if (h->memory.task != task) continue;
+    h->used = ++runner->n_uses;
+    runner->memory = &h->memory;
+    return SEER_OK;
+  }
+  make_room(runner);
+  held_memory *h = calloc(1, sizeof *h);
+  if (!h) return SEER_FAIL(RESOURCE, "no memory for the operands of a task");
+  h->used = ++runner->n_uses;
+  runner->held[runner->n_held++] = h;
+  seer_status status = seer_task_memory_create(task, 1, &h->memory);
+  if (status) drop_held(runner, runner->n_held - 1);
+  runner->memory = status ? NULL : &h->memory;
+  return status;
+}
 
 seer_status seer_runner_create(const seer_context *context, seer_runner **out_runner) {
   *out_runner = NULL;
@@ -73,21 +125,12 @@ seer_status seer_runner_create(const seer_context *context, seer_runner **out_ru
 
 void seer_runner_destroy(seer_runner *runner) {
   if (!runner) return;
-  if (runner->has_memory) seer_task_memory_clear(&runner->memory);
+  while (runner->n_held > 0) drop_held(runner, runner->n_held - 1);
   if (runner->jit) seer_jit_destroy(runner->jit);
   if (runner->pool) seer_pool_destroy(runner->pool);
   seer_pages_clear(&runner->weights);
   seer_pages_clear(&runner->scratch);
   free(runner);
-}
-
-static seer_status use_task(seer_runner *runner, const seer_worker_task_state *task) {
-  if (runner->has_memory && runner->memory.task == task) return SEER_OK;
-  if (runner->has_memory) seer_task_memory_clear(&runner->memory);
-  runner->has_memory = false;
-  SEER_TRY(seer_task_memory_create(task, 1, &runner->memory));
-  runner->has_memory = true;
-  return SEER_OK;
 }
 
 // A loaded kernel with its scratch.
@@ -138,7 +181,7 @@ static void call(seer_runner *runner, const loaded *l, const seer_call *c) {
 static void settle(void *arg, uint32_t part, uint32_t thread) {
   (void)part;
   const seer_runner *runner = arg;
-  const seer_task_memory *memory = &runner->memory;
+  const seer_task_memory *memory = runner->memory;
   uint64_t n_threads = seer_pool_threads(runner->pool);
   for (uint32_t k = 0; k < memory->n_moving; k++) {
     const seer_moving *m = &memory->moving[k];
@@ -247,7 +290,7 @@ seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *
   seer_status status = load(runner, kernel, &l);
   if (!status)
     status =
-        seer_call_prepare(&runner->memory, kernel, &runner->weights, cold_bytes(runner, task), &c);
+        seer_call_prepare(runner->memory, kernel, &runner->weights, cold_bytes(runner, task), &c);
   if (!status) {
     seer_os_reach("time");
     seer_cores_await(&runner->cores, runner->pool);
@@ -338,14 +381,14 @@ seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state 
   const seer_sketch *reference_sketch = task->sketches->sketch[reference_schedule->sketch];
   loaded l = {0}, r = {0};
   seer_call c = {.packed = NULL}, d = {.packed = NULL};
-  SEER_TRY(seer_task_memory_share(&runner->memory, reference));
-  SEER_TRY(seer_task_memory_share(&runner->memory, kernel));
+  SEER_TRY(seer_task_memory_share(runner->memory, reference));
+  SEER_TRY(seer_task_memory_share(runner->memory, kernel));
   seer_status status = load(runner, reference, &r);
   if (!status)
-    status = seer_call_prepare_checked(&runner->memory, reference, reference_sketch, arena, &d);
+    status = seer_call_prepare_checked(runner->memory, reference, reference_sketch, arena, &d);
   if (!status) call(runner, &r, &d);
   if (!status) status = load(runner, kernel, &l);
-  if (!status) status = seer_call_prepare_checked(&runner->memory, kernel, sketch, arena, &c);
+  if (!status) status = seer_call_prepare_checked(runner->memory, kernel, sketch, arena, &c);
   seer_os_reach("check");
   if (!status) call(runner, &l, &c);
   double tolerance = sketch->tolerance > 0 ? sketch->tolerance : 1e-4;
@@ -354,7 +397,7 @@ seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state 
     if (!c.out[b] || !d.out[b]) continue;
     compare_full(buf, c.out[b], d.out[b], tolerance, out);
     if (out->cls == SEER_MEASURED_OK) {
-      compare_eval(&runner->memory, b, c.out[b], tolerance, largest(buf, d.out[b]), arena, out);
+      compare_eval(runner->memory, b, c.out[b], tolerance, largest(buf, d.out[b]), arena, out);
     }
   }
   seer_call_clear(&c);
@@ -406,11 +449,10 @@ seer_status seer_runner_compare(seer_runner *runner, const seer_worker_task_stat
   SEER_ASSERT(n_pairs <= SEER_MEASURE_MAX_PAIRS, "%u pairs", n_pairs);
   seer_status status = SEER_OK;
   for (uint32_t k = 0; k <= n && !status; k++)
-    status = seer_task_memory_share(&runner->memory, &kernels[k]);
+    status = seer_task_memory_share(runner->memory, &kernels[k]);
   for (uint32_t k = 0; k <= n && !status; k++) status = load(runner, &kernels[k], &turns[k].code);
   for (uint32_t k = 0; k <= n && !status; k++) {
-    status =
-        seer_call_prepare(&runner->memory, &kernels[k], &runner->weights, cold, &turns[k].call);
+    status = seer_call_prepare(runner->memory, &kernels[k], &runner->weights, cold, &turns[k].call);
   }
   if (!status) {
     seer_os_reach("compare");

@@ -1,8 +1,11 @@
 // seer.c - the default policy: expected gain in end-to-end latency per second of tuning.
 // What a task can still gain is bounded by its roofline and by its own learning curve; tasks within
-// 3 % of their bound get nothing, unless they are faster than it. A winner that was re-fitted to
-// relatives waits in their queues and is measured before anything else, a few at a time, in the
-// order of what the relatives weigh.
+// 3 % of their bound get nothing, unless they are faster than it. Of one that was never measured a
+// first look is expected to gain a share of its estimate: so the light ones of a network wait while
+// there is more to gain at a heavy one, though not for long, unless something was found for them
+// elsewhere. A winner that was re-fitted to relatives waits in their
+// queues and is measured before anything else, a few at a time, in the order of what the relatives
+// weigh.
 
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +16,10 @@
 // Measurements of a task that has none: the untuned one, winners of relatives, the best estimate.
 #define FIRST_ROUND 8
 #define MIN_ROUND 4
+#define FIRST_GAIN 0.1  // of what a task's untuned choice is reckoned to take, by a first look
+#define ROUNDS_AHEAD \
+  3  // of each task that was looked at, on the average: then the next has its turn
+#define USUAL_TRIAL_S 0.1  // as long as there was none
 #define CURVE_WINDOW 3  // rounds over which progress is observed
 // Share of the distance to the bound expected of the second round; falls with 1 / rounds.
 #define PRIOR_GAIN 0.35
@@ -41,54 +48,100 @@ static double expected_gain(const seer_task_state *task) {
   return gain < headroom ? gain : headroom;
 }
 
-static bool next(seer_schedule_state *state, seer_pick *out) {
-  uint32_t best = UINT32_MAX, queued = UINT32_MAX, fresh = UINT32_MAX;
-  double best_rate = 0, best_gain = 0, queued_share = 0, fresh_flops = -1;
+// The best candidate so far of those that are looked through.
+typedef struct {
+  uint32_t task;  // UINT32_MAX: none
+  double gain, rate;  // s of latency; and of those by s of tuning
+} hope;
+
+static void consider(hope *best, uint32_t t, double gain, double seconds) {
+  double rate = gain / (seconds + 1e-9);
+  if (rate > best->rate) *best = (hope){t, gain, rate};
+}
+
+// What a trial of anything has taken, for tasks of which nothing is known.
+static double usual_trial_s(const seer_schedule_state *state) {
+  double spent_s = 0, n = 0;
+  for (uint32_t t = 0; t < state->n_task; t++) {
+    spent_s += state->task[t].spent_s;
+    n += state->task[t].n_trial;
+  }
+  return n > 0 ? spent_s / n : USUAL_TRIAL_S;
+}
+
+static uint32_t first_round(const seer_task_state *task) {
+  uint32_t n = task->n_queued + MIN_ROUND;
+  return n > FIRST_ROUND ? n : FIRST_ROUND;
+}
+
+// Of tasks that were never measured: those in whose queues something waits, or all.
+static hope best_first_look(const seer_schedule_state *state, bool is_queued) {
+  hope best = {.task = UINT32_MAX, .rate = -1};
+  double trial_s = usual_trial_s(state);
   for (uint32_t t = 0; t < state->n_task; t++) {
     const seer_task_state *task = &state->task[t];
-    if (!seer_task_is_open(task)) continue;
-    if (task->n_round == 0) {  // heaviest first: its winners are carried to the others
-      double flops = task->weight * task->flops;
-      if (flops > fresh_flops) {
-        fresh = t;
-        fresh_flops = flops;
-      }
-      continue;
-    }
-    if (task->best_s <= 0) continue;
-    double total = task->weight * task->best_s;
-    if (task->n_queued && total > queued_share) {
-      queued = t;
-      queued_share = total;
-    }
-    double gain = expected_gain(task) * total;
-    double trial_s = task->n_trial ? task->spent_s / task->n_trial : 0.1;
-    double rate = gain / ((OVERHEAD_TRIALS + state->round_size) * trial_s + 1e-9);
-    if (rate > best_rate) {
-      best = t;
-      best_rate = rate;
-      best_gain = gain;
-    }
+    if (!seer_task_is_open(task) || task->n_round > 0) continue;
+    if (is_queued && task->n_queued == 0) continue;
+    double gain = FIRST_GAIN * task->weight * task->estimate_s;
+    consider(&best, t, gain, (OVERHEAD_TRIALS + first_round(task)) * trial_s);
   }
-  if (fresh != UINT32_MAX) {
-    const seer_task_state *task = &state->task[fresh];
-    uint32_t n =
-        task->n_queued + MIN_ROUND > FIRST_ROUND ? task->n_queued + MIN_ROUND : FIRST_ROUND;
-    *out = (seer_pick){.task = fresh, .n = n};
+  return best;
+}
+
+static hope best_next_round(const seer_schedule_state *state) {
+  hope best = {.task = UINT32_MAX};
+  for (uint32_t t = 0; t < state->n_task; t++) {
+    const seer_task_state *task = &state->task[t];
+    if (!seer_task_is_open(task) || task->n_round == 0 || task->best_s <= 0) continue;
+    double gain = expected_gain(task) * task->weight * task->best_s;
+    double trial_s = task->n_trial ? task->spent_s / task->n_trial : USUAL_TRIAL_S;
+    consider(&best, t, gain, (OVERHEAD_TRIALS + state->round_size) * trial_s);
+  }
+  return best;
+}
+
+// Of the tasks in whose queues something waits, the heaviest.
+static hope heaviest_queued(const seer_schedule_state *state) {
+  hope best = {.task = UINT32_MAX};
+  for (uint32_t t = 0; t < state->n_task; t++) {
+    const seer_task_state *task = &state->task[t];
+    if (seer_task_is_open(task) && task->n_round > 0 && task->n_queued > 0)
+      consider(&best, t, task->weight * task->best_s, 1);
+  }
+  return best;
+}
+
+static bool is_anothers_turn(const seer_schedule_state *state) {
+  uint32_t n_looked = 0, n_round = 0;
+  for (uint32_t t = 0; t < state->n_task; t++) {
+    n_looked += state->task[t].n_round > 0;
+    n_round += state->task[t].n_round;
+  }
+  return n_round >= ROUNDS_AHEAD * n_looked;
+}
+
+static bool next(seer_schedule_state *state, seer_pick *out) {
+  hope waiting = best_first_look(state, true), first = best_first_look(state, false),
+       best = best_next_round(state), queued = heaviest_queued(state);
+  bool is_first = first.task != UINT32_MAX && (first.rate >= best.rate || is_anothers_turn(state));
+  if (waiting.task != UINT32_MAX || is_first) {
+    if (waiting.task != UINT32_MAX) first = waiting;
+    const seer_task_state *task = &state->task[first.task];
+    *out = (seer_pick){.task = first.task, .n = first_round(task)};
     (void)snprintf(
         out->reason, sizeof out->reason, "first look, %u schedules from relatives", task->n_queued);
     return true;
   }
-  if (queued != UINT32_MAX && (best == UINT32_MAX || queued_share > best_gain)) {
-    *out = (seer_pick){.task = queued, .n = state->task[queued].n_queued, .is_foreseen = true};
-    (void)snprintf(out->reason, sizeof out->reason, "%u winners of relatives to try",
-        state->task[queued].n_queued);
+  if (queued.task != UINT32_MAX && (best.task == UINT32_MAX || queued.gain > best.gain)) {
+    uint32_t n = state->task[queued.task].n_queued;
+    *out = (seer_pick){.task = queued.task, .n = n, .is_foreseen = true};
+    (void)snprintf(out->reason, sizeof out->reason, "%u winners of relatives to try", n);
     return true;
   }
-  if (best != UINT32_MAX) {
-    *out = (seer_pick){.task = best, .n = state->round_size};
+  if (best.task != UINT32_MAX) {
+    *out = (seer_pick){.task = best.task, .n = state->round_size};
     (void)snprintf(out->reason, sizeof out->reason, "expected gain %.3g us, %.3g us per second",
-        best_gain * 1e6, best_rate * 1e6);
+        best.gain * 1e6, best.rate * 1e6);
     return true;
   }
   // Everything measured is at its bound: what has never worked gets another try.

@@ -60,6 +60,7 @@ struct seer_search {
   const seer_schedule **near, **near_open;  // open: not measured yet
   seer_draft_pool near_pool;
   seer_table codes;  // hashes of the loops of what was picked
+  bool has_uncoded;  // something is known that was never picked here: from the records
   seer_arena *lowered;  // a schedule's loops, while they are hashed
   seer_search_counts counts;
 };
@@ -81,6 +82,9 @@ void seer_search_find_look_alikes(
 // estimates say what is expected, relative to the pool's least.
 uint32_t seer_search_most_promising(
     const seer_search *s, const seer_draft_pool *pool, bool is_trained);
+// Hash of what was decided about the loops of a schedule; 0: it has none, or nobody asks (a
+// strategy that does not skip equal code, a table).
+uint64_t seer_search_code(seer_search *s, const seer_schedule *schedule);
 // From a pool to the proposal. What is the same code as something that was taken before only leaves
 // the pool, and counts as known.
 void seer_search_take(seer_search *s, seer_draft_pool *pool, uint32_t at, seer_origin origin,

@@ -3,6 +3,25 @@
 
 #include "tune/search/internal.h"
 
+static void learn_code(seer_search *s, const seer_schedule *schedule) {
+  uint64_t code = seer_search_code(s, schedule);
+  if (code) (void)seer_table_add(&s->codes, code);
+}
+
+// Of what the records brought nobody knows the code, and to find it for all would take longer than
+// to measure some again. What is equal to one of the best, or to a neighbour that was measured, is
+// known as well as that one.
+static void leave_out_equal_code(seer_search *s) {
+  for (uint32_t i = 0; i < s->n_elite; i++) learn_code(s, &s->elites[i].schedule);
+  for (uint32_t i = 0; i < s->n_near; i++)
+    if (seer_search_knows(s, s->near[i])) learn_code(s, s->near[i]);
+  for (uint32_t i = 0; i < s->n_near; i++) {
+    uint64_t code = seer_search_knows(s, s->near[i]) ? 0 : seer_search_code(s, s->near[i]);
+    if (code && seer_table_has(&s->codes, code))
+      (void)seer_table_add(&s->measured, seer_schedule_hash(s->near[i]));
+  }
+}
+
 // Those of a schedule that may be worth a measurement, tried or not. They are found once for each.
 static void look_around(seer_search *s, const seer_schedule *schedule) {
   uint64_t hash = seer_schedule_hash(schedule);
@@ -23,6 +42,7 @@ static void look_around(seer_search *s, const seer_schedule *schedule) {
   }
   s->around_hash = hash;
   s->has_around = true;
+  if (s->has_uncoded) leave_out_equal_code(s);
 }
 
 static uint32_t list_open(seer_search *s) {

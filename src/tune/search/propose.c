@@ -134,7 +134,9 @@ static uint32_t take_queue(seer_search *s, uint32_t n, seer_proposal *out) {
   return taken;
 }
 
-static uint64_t code_of(seer_search *s, const seer_schedule *schedule) {
+// Not in a table: there each schedule has a time of its own.
+uint64_t seer_search_code(seer_search *s, const seer_schedule *schedule) {
+  if (!s->options.strategy->skips_equal_code || s->is_restricted) return 0;
   uint64_t hash = 0;
   seer_loop *loop;
   seer_status status = seer_loop_lower(s->options.sketches, schedule, s->lowered, &loop);
@@ -147,10 +149,8 @@ static uint64_t code_of(seer_search *s, const seer_schedule *schedule) {
   return hash;
 }
 
-// Not in a table: there each schedule has a time of its own.
 static bool is_new_code(seer_search *s, const seer_schedule *schedule) {
-  if (!s->options.strategy->skips_equal_code || s->is_restricted) return true;
-  uint64_t code = code_of(s, schedule);
+  uint64_t code = seer_search_code(s, schedule);
   return code == 0 || seer_table_add(&s->codes, code);
 }
 

@@ -209,6 +209,7 @@ void seer_search_report(
     seer_search *s, const seer_schedule *schedule, double seconds, bool is_full) {
   uint64_t hash = seer_schedule_hash(schedule);
   bool was_known = !seer_table_add(&s->measured, hash);
+  if (!was_known && s->n_propose == 0) s->has_uncoded = true;
   if (!was_known) count_luck(s, hash, seconds, is_full);
   if (!was_known && s->options.strategy->alike_cost > 0) count_alike(s, schedule);
   s->sketch_n[schedule->sketch]++;

@@ -442,16 +442,24 @@ static void test_the_plan_follows_time_and_weight(void **state) {
   uint32_t visits, before = 0;
   seer_finals_plan(e, 3, 0.05, 0, &visits);
   assert_int_equal(visits, 1);
-  assert_true(e[0].n == SEER_FINALS_MIN + 1 && e[1].n == SEER_FINALS_MIN + 1 && e[2].n == 3);
+  assert_true(e[0].n == SEER_FINALS_LEAST + 1 && e[1].n == SEER_FINALS_LEAST + 1 && e[2].n == 3);
   for (double time_s = 0.5; time_s < 200; time_s *= 2) {
     seer_finals_plan(e, 3, 0.05, time_s, &visits);
     assert_true(e[0].n >= e[1].n && e[0].n <= SEER_FINALS_MAX && e[2].n <= 3);
     assert_true(e[0].n * visits >= before);
     before = e[0].n * visits;
-    bool is_least = e[0].n == SEER_FINALS_MIN + 1 && visits == 1;
+    bool is_least = e[0].n == SEER_FINALS_LEAST + 1 && visits == 1;
     assert_true(is_least || seer_finals_cost(e, 3, visits, 0.05) <= time_s);
   }
   assert_true(e[0].n == 24 && e[1].n == 24 && visits == SEER_FINALS_MAX_VISITS);
+  // The least is what it is said to take; and before anybody has more than some, all have those.
+  double least_s = seer_finals_cost_of(e, 3, SEER_FINALS_LEAST, 0.05);
+  assert_true(least_s < seer_finals_cost_of(e, 3, SEER_FINALS_MIN, 0.05));
+  assert_true(e[0].n == SEER_FINALS_MIN + 1 && e[1].n == SEER_FINALS_MIN + 1);
+  seer_finals_plan(e, 3, 0.05, seer_finals_cost_of(e, 3, SEER_FINALS_MIN, 0.05), &visits);
+  assert_true(e[0].n == SEER_FINALS_MIN + 1 && e[1].n == SEER_FINALS_MIN + 1 && visits == 1);
+  seer_finals_plan(e, 3, 0.05, least_s, &visits);
+  assert_true(e[0].n == SEER_FINALS_LEAST + 1 && e[1].n == SEER_FINALS_LEAST + 1);
   // Of time enough for some, the heavier has more.
   seer_finals_plan(e, 3, 0.2, 10, &visits);
   assert_true(e[0].n > e[1].n && e[1].n > e[2].n);

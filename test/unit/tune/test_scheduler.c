@@ -390,6 +390,50 @@ static void test_seer_leaves_saturated_tasks_alone(void **state) {
   assert_int_equal(next(&seer_scheduler_seer).task, 0);
 }
 
+static void forget_all(void) {
+  fresh();
+  for (uint32_t t = 0; t < N; t++) {
+    tasks[t].n_trial = tasks[t].n_round = tasks[t].n_history = 0;
+    tasks[t].untuned_s = tasks[t].best_s = tasks[t].spent_s = 0;
+    tasks[t].estimate_s = t < 2 ? 1e-3 : 1e-5;
+  }
+  tasks[1].weight = 2;
+}
+
+// A round that takes 0.1 s a trial, and finds `best_s`.
+static uint32_t spend(double best_s) {
+  uint32_t t = next_with(&seer_scheduler_seer, best_s).task;
+  tasks[t].spent_s = 0.1 * tasks[t].n_trial;
+  return t;
+}
+
+// A light task's first look waits for the next rounds of the heavy ones, but not for long, and not
+// where something was found for it elsewhere.
+static void test_seer_looks_at_light_tasks_later(void **state) {
+  (void)state;
+  forget_all();
+  assert_int_equal(spend(1e-3), 1);
+  assert_int_equal(spend(1e-3), 0);
+  assert_true(spend(0) < 2);
+  uint32_t n = 3;
+  for (; tasks[2].n_round == 0 || tasks[3].n_round == 0; n++) {
+    assert_true(n < 4 * N);
+    uint32_t t = spend(0);
+    if (tasks[t].best_s <= 0) tasks[t].best_s = 1e-5;
+  }
+  assert_true(n > 2 * N);
+  forget_all();
+  tasks[3].n_queued = 2;
+  seer_pick pick = next_with(&seer_scheduler_seer, 1e-5);
+  assert_int_equal(pick.task, 3);
+  assert_true(pick.n > 2 && !pick.is_foreseen);
+  // Estimates of nothing are no reason to look at nothing.
+  forget_all();
+  for (uint32_t t = 0; t < N; t++) tasks[t].estimate_s = 0;
+  seer_pick any;
+  assert_true(seer_scheduler_seer.next(&state_of, &any));
+}
+
 static void test_seer_tries_what_is_queued_first(void **state) {
   (void)state;
   fresh();
@@ -601,7 +645,8 @@ int main(void) {
       cmocka_unit_test(test_ansor_schedules_families_models), cmocka_unit_test(test_traits),
       cmocka_unit_test(test_patience), cmocka_unit_test(test_seer_leaves_saturated_tasks_alone),
       cmocka_unit_test(test_sure_gains), cmocka_unit_test(test_seer_tries_what_is_queued_first),
-      cmocka_unit_test(test_nothing_left), cmocka_unit_test(test_round_robin_takes_turns),
+      cmocka_unit_test(test_seer_looks_at_light_tasks_later), cmocka_unit_test(test_nothing_left),
+      cmocka_unit_test(test_round_robin_takes_turns),
       cmocka_unit_test(test_random_takes_any_open_task),
       cmocka_unit_test(test_foreign_names_say_policy_grouping_and_model),
       cmocka_unit_test(test_options_name_what_the_tables_have),

@@ -267,7 +267,7 @@ static void test_records_of_other_shapes_are_tried(void **state) {
     const char *folder, *path;
     seer_records *records = new_records(&w, &folder, &path);
     bool is_accepted = count_of(run(&w, records).events, " accepted\n") > 0;
-    open_world_on(&wide, test_target_names[m], "", "input:8x784", "mlp", "seer", "24");
+    open_world_on(&wide, test_target_names[m], "", "input:8x784", "mlp", "seer", "60");
     outcome out = run(&wide, records);
     assert_int_equal(out.totals.restored, 0);
     n_guest += count_of(out.events, " record\n");
@@ -352,7 +352,7 @@ static void try_several_sets(const char *machine) {
   must(seer_context_create(&w.context));
   w.arena = seer_arena_create("test");
   const char *const options[][2] = {{"target", test_target_text(machine, w.arena)},
-      {"measure", "fake"}, {"trials", "120"}, {"share-weights", "1000"},
+      {"measure", "fake"}, {"trials", "400"}, {"share-weights", "1000"},
       {"input-shapes", "input:1x784"}, {"input-shapes", "input:8x784"}};
   for (size_t i = 0; i < SEER_COUNT_OF(options); i++)
     must(seer_context_set(w.context, options[i][0], options[i][1]));
@@ -440,7 +440,8 @@ static void test_until_done(void **state) {
   assert_true(first.trials > 100 && first.estimated_s < first.untuned_s);
   seer_session_totals again = run_with(none, path, &budget, why);
   assert_true(strstr(why, "done:") == why);
-  // But for neighbours that were left out as equal code, which records do not tell: a round or two.
+  // But for neighbours of earlier bests that were left out as equal code, which records do not
+  // tell.
   assert_true(again.trials <= first.trials / 4);
   must(seer_os_remove_tree(folder));
   seer_arena_destroy(arena);
