@@ -12,6 +12,7 @@
 #   make soak         half an hour of tuning, in which the tuner's memory must not grow (test/safety/soak.py)
 #   make bench        networks after a tuning against their parts, an earlier familyseer and peers: hours (bench/bench_networks.py)
 #   make study | study-quick   the paper's studies on a table of measured times: TABLE=times.gz STUDY=folder; a night, a quarter of an hour (doc/study.md)
+#   make models       the cost models that come with the program, from the tables of bench/tables (tool/models.sh)
 #   make check-exports   networks exported from torchvision, timm and transformers (test/peer/exports.py)
 #   make lint | format | docs | deps | install PREFIX=/usr/local
 # Variables: BUILD (folder), TYPE (RelWithDebInfo, Debug, Release), SANITIZER (address,undefined), CC, JOBS.
@@ -25,7 +26,7 @@ TABLE ?= bench/tables/x86_64-512-l2_1024k.gz
 STUDY ?= $(BUILD)/study
 CTEST := ctest --test-dir $(BUILD) --output-on-failure
 
-.PHONY: all deps demo quick check check-full check-onnx check-safety check-kill soak fuzz replay check-exports lint format docs bench study study-quick install configure clean
+.PHONY: all deps demo quick check check-full check-onnx check-safety check-kill soak fuzz replay check-exports lint format docs bench study study-quick models install configure clean
 .DEFAULT_GOAL := all
 # The recipes below depend on each other in order (deps before all before lint).
 .NOTPARALLEL:
@@ -70,6 +71,9 @@ fuzz: deps
 
 replay: all
 	@tool/replay.sh $(BASE)
+
+models: all
+	@tool/models.sh
 
 check-exports: deps all
 	@tool/deps.sh exports

@@ -1,4 +1,4 @@
-// cmd_study.c - familyseer study collect|regret|fig1|...: tables of measured times, and what
+// cmd_study.c - familyseer study collect|gather|regret|fig1|...: tables of measured times, and what
 // policies and models are worth by them. Sub-commands are rows of `studies`, or studies of the
 // paper (tune/paper/study.h).
 #include <math.h>
@@ -13,6 +13,7 @@
 #include "tune/paper/paper.h"
 #include "tune/scheduler.h"
 #include "tune/study/collect.h"
+#include "tune/study/gather.h"
 #include "tune/study/regret.h"
 #include "tune/study/tuning.h"
 
@@ -101,6 +102,51 @@ static seer_status run_collect(seer_context *context, int argc, char **argv, see
   if (!status) status = collect_loaded(context, networks, n, &options, arena);
   for (uint32_t k = 0; k < n; k++) seer_graph_close(networks[k].network->graph);
   return status;
+}
+
+// ---- gather
+static void print_gathered(const char *name, const seer_gather_counts *counts) {
+  printf("%s: %u schedules of %u tasks", name, counts->n_schedule, counts->n_task);
+  if (counts->n_known > 0) printf("; %u known already", counts->n_known);
+  if (counts->n_left_out > 0) printf("; %u of a moment", counts->n_left_out);
+  if (counts->n_unsound > 0) printf("; %u of no use today", counts->n_unsound);
+  printf("\n");
+}
+
+// text: NETWORK=RECORDS.
+static seer_status gather_one(
+    seer_context *context, const char *text, seer_arena *arena, seer_times *times) {
+  const char *equals = strrchr(text, '=');
+  if (!equals || equals == text || !equals[1])
+    return seer_cli_usage_error("study gather: '%s' is no NETWORK=RECORDS", text);
+  const char *model = seer_arena_strndup(arena, text, (size_t)(equals - text));
+  const char *name = network_name(model, arena);
+  seer_network *network = NULL;
+  seer_records *records = NULL;
+  seer_gather_counts counts;
+  seer_status status = seer_front_load(context, model, seer_model_build, arena, &network);
+  if (!status) status = seer_records_open_to_read(context, equals + 1, &records);
+  if (!status) status = seer_gather(context, name, network, records, times, &counts);
+  if (!status) print_gathered(name, &counts);
+  seer_records_close(records);
+  if (network) seer_graph_close(network->graph);
+  return status;
+}
+
+static seer_status run_gather(seer_context *context, int argc, char **argv, seer_arena *arena) {
+  const char *shapes, *path = seer_context_str(context, SEER_OPT_OUTPUT);
+  SEER_TRY(seer_cli_one_shape(context, &shapes));
+  if (!path[0])
+    return seer_cli_usage_error("study gather: -o FILE, where the table is to be, is missing");
+  SEER_TRY(seer_context_find_target(context));
+  seer_times times;
+  if (seer_os_exists(path))
+    SEER_TRY(open_table(context, path, arena, &times));
+  else
+    seer_times_begin(seer_context_target(context), arena, &times);
+  for (int i = 0; i < argc; i++)
+    SEER_TRYF(gather_one(context, argv[i], arena, &times), "%s", argv[i]);
+  return seer_times_write(&times, path);
 }
 
 // ---- lists
@@ -343,6 +389,7 @@ typedef struct {
 
 static const study studies[] = {
     {"collect", "NETWORK", -1, run_collect},
+    {"gather", "NETWORK=RECORDS", -1, run_gather},
     {"regret", "FILE", 1, run_regret},
 };
 
@@ -381,7 +428,8 @@ const seer_command seer_command_study = {
     .name = "study",
     .args =
         "collect NETWORK... -o FILE [--schedules N] [--heaviest N] [--precision P] [--time-budget "
-        "T] | regret FILE [--policies a,b] [--cost-models a,b] [--networks a,b] [--seeds N] "
+        "T] | gather NETWORK=RECORDS... -o FILE | regret FILE [--policies a,b] [--cost-models a,b] "
+        "[--networks a,b] [--seeds N] "
         "[--without a,b] [--csv OUT] | fig1|fig2|table2|fig3|fig4|fig7|table5|fig8|all FILE "
         "[-o DIR] [--policies a,b] [--networks a,b] [--seeds N] [--trials-a-task N] [--round-size "
         "N] [--samples N]",

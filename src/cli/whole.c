@@ -166,16 +166,23 @@ static uint32_t mark_tuned(trial *t) {
   return n;
 }
 
+static seer_status compare_for(trial *t, double seconds, bool is_last) {
+  const seer_whole *w = t->w;
+  seer_contest contest = {w->context, w->network, w->folder, t->untuned_folder, seconds};
+  SEER_TRY(w->contest ? w->contest(&contest, w->user, &t->times)
+                      : seer_cli_contest(&contest, NULL, &t->times));
+  seer_verdict_decide(&t->times.whole, t->times.task, t->is_tuned, w->network->n_task, is_last,
+      t->falls, &t->verdict);
+  return SEER_OK;
+}
+
+// One that seems slower by too few pairs to say so is looked at for longer.
 static seer_status compare(trial *t, bool is_last) {
   const seer_whole *w = t->w;
-  seer_contest contest = {w->context, w->network, w->folder, t->untuned_folder, w->seconds};
-  seer_status status = w->contest ? w->contest(&contest, w->user, &t->times)
-                                  : seer_cli_contest(&contest, NULL, &t->times);
-  if (!status) {
-    seer_verdict_decide(&t->times.whole, t->times.task, t->is_tuned, w->network->n_task, is_last,
-        t->falls, &t->verdict);
-    return SEER_OK;
-  }
+  seer_status status = compare_for(t, w->seconds, is_last);
+  bool is_unsure = !status && t->verdict.whole.speedup < 1 && !t->verdict.is_slower;
+  if (is_unsure && w->seconds < MAX_S) status = compare_for(t, MAX_S, is_last);
+  if (!status) return SEER_OK;
   if (seer_status_code(status) != SEER_CODE_UNSUPPORTED) return status;
   fprintf(stderr, "not compared as a whole: %s\n", seer_status_message(status));
   seer_status_free(status);

@@ -43,6 +43,8 @@ typedef struct {
 // Of a network's weights, so many bytes are read from one timed run of a task to its next one: all,
 // or as many as no cache of the target holds.
 double seer_measure_cold_bytes(const seer_target *target, uint64_t network_weight_bytes);
+// Of all weights that the network reads in a run, of several sets of input shapes the mean.
+uint64_t seer_measure_network_bytes(const seer_network *network);
 
 typedef struct {
   uint32_t task;  // id

@@ -110,13 +110,6 @@ static void fill_budget(seer_session *s) {
   b->time_s = strcmp(preset, "quick") == 0 ? 60 : strcmp(preset, "thorough") == 0 ? 1800 : 300;
 }
 
-static uint64_t network_weight_bytes(const seer_network *network) {
-  double total = 0;
-  for (uint32_t t = 0; t < network->n_task; t++)
-    total += seer_dag_weight_bytes(network->task[t].dag) * network->task[t].weight;
-  return (uint64_t)(total / network->n_set);  // every set reads them all
-}
-
 static uint64_t max_packed_bytes(const seer_session *s, uint32_t t) {
   return seer_choose_max_packed_bytes(
       seer_context_f64(s->context, SEER_OPT_MAX_WEIGHTS), s->network->task[t].dag);
@@ -370,7 +363,7 @@ static seer_status set_up(seer_session *s, const char *model_name) {
     SEER_TRY(seer_records_target(s->records, s->target, &s->target_id));
     SEER_TRY(seer_records_session(s->records, c, model_name, s->policy->name, &s->session_id));
   }
-  uint64_t weight_bytes = network_weight_bytes(s->network);
+  uint64_t weight_bytes = seer_measure_network_bytes(s->network);
   double cold_bytes = seer_measure_cold_bytes(s->target, weight_bytes);
   for (uint32_t t = 0; t < n; t++) {
     SEER_TRY(add_task(s, t, cold_bytes));

@@ -1,4 +1,4 @@
-# study collect makes a table, goes on with it, and stops when its time is up; study regret says how far policies are from its
+# study collect makes a table, goes on with it, and stops when its time is up; study gather makes one of records; study regret says how far policies are from its
 # best; tune --measure replay searches it. What they cannot do they refuse.
 # SEER_TEST: timeout=300
 . "$(dirname "$0")/lib.sh"
@@ -8,7 +8,7 @@ collect() { "$FAMILYSEER" study collect "$@" --measure fake --target "$machine";
 lines() { zcat "$1" | grep -c '"of":'; }
 
 expect_status 2 "$FAMILYSEER" study nonsense x
-expect_text stderr "allowed: collect, regret"
+expect_text stderr "allowed: collect, gather, regret"
 expect_status 2 "$FAMILYSEER" study collect
 expect_text stderr "a NETWORK is missing"
 expect_status 2 "$FAMILYSEER" study regret
@@ -92,3 +92,30 @@ expect_status 1 "$FAMILYSEER" tune mlp --input-shapes input:8x784 --measure repl
 expect_text stderr "no times of this task"
 expect_status 1 "$FAMILYSEER" tune mlp --measure replay --target "$machine" --trials 20 --ignore-records
 expect_text stderr "replay:FILE"
+
+# What tunings have measured becomes a table, each schedule once, that studies and pretrain read; again: nothing new.
+gather() { "$FAMILYSEER" study gather "$@" --target "$machine"; }
+expect_status 0 "$FAMILYSEER" tune mlp --measure fake --trials 200 --records tuned.sqlite --target "$machine"
+expect_status 2 gather tuned.sqlite -o g.gz
+expect_text stderr "'tuned.sqlite' is no NETWORK=RECORDS"
+expect_status 2 gather mlp=tuned.sqlite
+expect_text stderr "-o FILE"
+expect_status 1 gather mobilenet_v2_0.25=tuned.sqlite -o g.gz
+expect_text stderr "nothing of network mobilenet_v2_0.25"
+expect_status 1 gather mlp=none.sqlite -o g.gz
+expect_text stderr "none.sqlite"
+[ ! -e g.gz ] || fail "a table of nothing"
+expect_status 0 gather mlp=tuned.sqlite -o g.gz
+expect_text stdout "schedules of 3 tasks"
+count=$(sed -n 's/^mlp: \([0-9]*\) schedules.*/\1/p' stdout)
+[ "$count" -gt 100 ] && [ "$(lines g.gz)" = "$count" ] || fail "$count schedules said, $(lines g.gz) in the table"
+[ "$(zcat g.gz | grep -c '"origin":"untuned"')" = 3 ] || fail "not the untuned choice of each task"
+zcat g.gz > first
+expect_status 0 gather mlp=tuned.sqlite -o g.gz
+expect_text stdout "mlp: 0 schedules of 0 tasks; "
+zcat g.gz > second
+cmp first second || fail "a table that had all was changed"
+expect_status 0 "$FAMILYSEER" study regret g.gz --policies round-robin --seeds 1
+expect_status 0 "$FAMILYSEER" pretrain g.gz -o g.bank --target "$machine"
+expect_text stdout "$count schedules of 3 tasks"
+expect_status 1 "$FAMILYSEER" pretrain g.gz -o g2.bank --target "$machine" --leave-out mlp

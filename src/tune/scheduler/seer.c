@@ -3,9 +3,8 @@
 // 3 % of their bound get nothing, unless they are faster than it. Of one that was never measured a
 // first look is expected to gain a share of its estimate: so the light ones of a network wait while
 // there is more to gain at a heavy one, though not for long, unless something was found for them
-// elsewhere. A winner that was re-fitted to relatives waits in their
-// queues and is measured before anything else, a few at a time, in the order of what the relatives
-// weigh.
+// elsewhere. A winner that was re-fitted to relatives waits in their queues and is measured before
+// anything else, a few at a time, in the order of what the relatives weigh.
 
 #include <math.h>
 #include <stdio.h>
@@ -17,8 +16,8 @@
 #define FIRST_ROUND 8
 #define MIN_ROUND 4
 #define FIRST_GAIN 0.1  // of what a task's untuned choice is reckoned to take, by a first look
-#define ROUNDS_AHEAD \
-  3  // of each task that was looked at, on the average: then the next has its turn
+// Of each task that was looked at, on the average: then the heaviest of the others has its turn.
+#define ROUNDS_AHEAD 3
 #define USUAL_TRIAL_S 0.1  // as long as there was none
 #define CURVE_WINDOW 3  // rounds over which progress is observed
 // Share of the distance to the bound expected of the second round; falls with 1 / rounds.

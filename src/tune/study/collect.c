@@ -341,20 +341,13 @@ static seer_status choose_tasks(
   return SEER_OK;
 }
 
-static uint64_t weight_bytes(const seer_network *network) {
-  double total = 0;
-  for (uint32_t t = 0; t < network->n_task; t++)
-    total += seer_dag_weight_bytes(network->task[t].dag) * network->task[t].weight;
-  return (uint64_t)total;
-}
-
 // The task is in the table then, with the network among its users; begun once.
 static seer_status begin_task(collector *c, const seer_collect_network *of, const seer_task *task) {
   seer_space_kind space = seer_choice_space(c->context);
   seer_times_task *own = seer_times_find_task(c->times, task->key, space);
   if (!own) {
     own = seer_times_add_task(c->times, task->name, task->dag, space);
-    own->network_weight_bytes = weight_bytes(of->network);
+    own->network_weight_bytes = seer_measure_network_bytes(of->network);
   }
   seer_times_set_use(c->times, own, of->name, task->weight);
   uint32_t at = (uint32_t)(own - c->times->task);
