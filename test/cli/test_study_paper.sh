@@ -5,7 +5,7 @@ table=$SOURCE/test/data/times.gz
 small="--seeds 2 --trials-a-task 12 --round-size 4 --samples 16"
 
 expect_status 2 "$FAMILYSEER" study fig5 "$table"
-expect_text stderr "allowed: collect, regret, fig1, fig2, table2, fig3, fig4, fig7, table5, fig8, all"
+expect_text stderr "allowed: collect, gather, regret, fig1, fig2, table2, fig3, fig4, fig7, table5, fig8, all"
 expect_status 2 "$FAMILYSEER" study fig1
 expect_text stderr "a FILE is missing"
 expect_status 2 "$FAMILYSEER" study fig1 "$table" more

@@ -86,6 +86,17 @@ static void make_room(seer_runner *runner) {
   }
 }
 
+// Where there is no memory for one more, all others leave.
+static seer_status fill_memory(
+    seer_runner *runner, const seer_worker_task_state *task, seer_task_memory *out) {
+  seer_status status = seer_task_memory_create(task, 1, out);
+  if (!status || runner->n_held == 0) return status;
+  seer_status_free(status);
+  seer_task_memory_clear(out);
+  while (runner->n_held > 0) drop_held(runner, runner->n_held - 1);
+  return seer_task_memory_create(task, 1, out);
+}
+
 static seer_status use_task(seer_runner *runner, const seer_worker_task_state *task) {
   for (uint32_t k = 0; k < runner->n_held; k++) {
     held_memory *h = runner->held[k];
@@ -95,14 +106,19 @@ static seer_status use_task(seer_runner *runner, const seer_worker_task_state *t
     return SEER_OK;
   }
   make_room(runner);
+  runner->memory = NULL;
   held_memory *h = calloc(1, sizeof *h);
   if (!h) return SEER_FAIL(RESOURCE, "no memory for the operands of a task");
+  seer_status status = fill_memory(runner, task, &h->memory);
+  if (status) {
+    seer_task_memory_clear(&h->memory);
+    free(h);
+    return status;
+  }
   h->used = ++runner->n_uses;
   runner->held[runner->n_held++] = h;
-  seer_status status = seer_task_memory_create(task, 1, &h->memory);
-  if (status) drop_held(runner, runner->n_held - 1);
-  runner->memory = status ? NULL : &h->memory;
-  return status;
+  runner->memory = &h->memory;
+  return SEER_OK;
 }
 
 seer_status seer_runner_create(const seer_context *context, seer_runner **out_runner) {
