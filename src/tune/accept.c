@@ -306,10 +306,13 @@ static double build_seconds(const seer_session *s) {
   return s->totals.build_s / s->totals.trials / s->target->threads;
 }
 
-double seer_session_finals_s(const seer_session *s, uint32_t each) {
+void seer_session_finals_s(const seer_session *s, double *out_usual_s, double *out_least_s) {
   heavy *order = SEER_NEW_ARRAY(s->round, heavy, s->network->n_task + 1);
   uint32_t n = list_tasks(s, order);
-  return seer_finals_cost_of(list_entries(s, order, n, s->round), n, each, build_seconds(s));
+  seer_finals_entry *entries = list_entries(s, order, n, s->round);
+  double build_s = build_seconds(s);
+  *out_usual_s = seer_finals_cost_of(entries, n, SEER_FINALS_MIN, build_s);
+  *out_least_s = seer_finals_cost_of(entries, n, SEER_FINALS_LEAST, build_s);
 }
 
 seer_status seer_session_accept(seer_session *s) {

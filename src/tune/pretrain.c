@@ -136,14 +136,11 @@ static seer_status add_sample(
   return seer_bank_add(r->p->bank, &sample, 1);
 }
 
-// Of what was measured for itself: comparisons in turns have times of their own, and a twin's is
-// that of another moment.
 static seer_status take_record(void *user, const seer_record *record) {
   reading *r = user;
   seer_schedule schedule;
   bool has_time = record->cls == SEER_MEASURED_OK;
-  if (record->ab.n_pairs > 0 || record->is_twin || (has_time && record->n_samples == 0))
-    return SEER_OK;
+  if (!seer_record_is_own_time(record)) return SEER_OK;
   if (seer_record_judge(&r->rule, record, &schedule, NULL) != SEER_RECORD_SOUND) {
     r->p->counts->n_unusable++;
     return SEER_OK;

@@ -15,7 +15,6 @@
 #include "learn/pretrained.h"
 #include "learn/roofline.h"
 #include "tune/accept.h"
-#include "tune/finals.h"
 #include "tune/record/sound.h"
 #include "tune/scheduler/ingredient.h"
 #include "tune/select/choose.h"
@@ -650,10 +649,11 @@ double seer_session_acceptance_s(const seer_session *s) {
   double budget_s = s->budget.time_s;
   uint32_t trials = s->budget.trials ? s->budget.trials : s->totals.trials;
   if (budget_s <= 0) return fmin(ACCEPT_LEAST_S, ACCEPT_S_PER_TRIAL * trials);
+  double usual_s, least_s;
+  seer_session_finals_s(s, &usual_s, &least_s);
   double sets = s->network->n_set > 1 ? 2 : 1;  // once more for weights that sets share
-  double wanted_s = sets * seer_session_finals_s(s, SEER_FINALS_MIN),
-         least_s = sets * seer_session_finals_s(s, SEER_FINALS_LEAST);
-  wanted_s = fmax(wanted_s, fmax(ACCEPT_LEAST_S, ACCEPT_WANTED * budget_s));
+  least_s *= sets;
+  double wanted_s = fmax(sets * usual_s, fmax(ACCEPT_LEAST_S, ACCEPT_WANTED * budget_s));
   return fmax(fmin(wanted_s, ACCEPT_SHARE * budget_s), fmin(least_s, ACCEPT_MOST * budget_s));
 }
 

@@ -107,8 +107,9 @@ void seer_session_remember(seer_session *session, uint32_t task);
 void seer_session_survive(seer_session *session, seer_status status);
 // What the end of a session is planned to take: holding winners against untuned ones.
 double seer_session_acceptance_s(const seer_session *session);
-// The finals of what was measured so far, where each task has `each` contenders (finals.h).
-double seer_session_finals_s(const seer_session *session, uint32_t each);
+// What finals of what was measured so far take, with the contenders that each task usually has and
+// with the least (finals.h).
+void seer_session_finals_s(const seer_session *session, double *out_usual_s, double *out_least_s);
 void seer_session_emit(seer_session *session, seer_event *event);
 void seer_session_note(seer_session *session, const char *text);
 

@@ -102,3 +102,8 @@ seer_record_verdict seer_record_judge(const seer_record_rule *rule, const seer_r
   bool is_too_fast = record->cls == SEER_MEASURED_OK && record->seconds < rule->least_s;
   return is_too_fast ? SEER_RECORD_TOO_FAST : SEER_RECORD_SOUND;
 }
+
+bool seer_record_is_own_time(const seer_record *record) {
+  if (record->ab.n_pairs > 0 || record->is_twin) return false;
+  return record->cls != SEER_MEASURED_OK || record->n_samples > 0;
+}

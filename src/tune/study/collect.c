@@ -344,12 +344,7 @@ static seer_status choose_tasks(
 // The task is in the table then, with the network among its users; begun once.
 static seer_status begin_task(collector *c, const seer_collect_network *of, const seer_task *task) {
   seer_space_kind space = seer_choice_space(c->context);
-  seer_times_task *own = seer_times_find_task(c->times, task->key, space);
-  if (!own) {
-    own = seer_times_add_task(c->times, task->name, task->dag, space);
-    own->network_weight_bytes = seer_measure_network_bytes(of->network);
-  }
-  seer_times_set_use(c->times, own, of->name, task->weight);
+  seer_times_task *own = seer_times_use_task(c->times, of->name, of->network, task, space);
   uint32_t at = (uint32_t)(own - c->times->task);
   for (uint32_t k = 0; k < c->n_task; k++)
     if (c->task[k].at == at) return SEER_OK;

@@ -16,17 +16,10 @@ typedef struct {
   seer_arena *arena;
 } gathering;
 
-// Is it a time of the kernel alone, and its own?
-static bool is_its_own(const seer_record *record) {
-  if (record->ab.n_pairs > 0 || record->is_twin) return false;
-  if (strcmp(record->origin, seer_origin_name(SEER_ORIGIN_NETWORK)) == 0) return false;
-  return record->cls != SEER_MEASURED_OK || record->n_samples > 0;
-}
-
 static seer_status take(void *user, const seer_record *record) {
   gathering *g = user;
   seer_schedule schedule;
-  if (record->place != SEER_RECORD_HERE || !is_its_own(record)) {
+  if (record->place != SEER_RECORD_HERE || !seer_record_is_own_time(record)) {
     g->counts->n_left_out++;
     return SEER_OK;
   }
@@ -70,12 +63,7 @@ static seer_status gather_task(seer_context *context, const seer_network *networ
   SEER_TRY(seer_records_find_workload(records, task->key, &workload));
   SEER_TRY(seer_records_find_targets(records, target, targets, &n));
   if (workload == 0 || n == 0 || targets[0] == 0) return SEER_OK;
-  seer_times_task *own = seer_times_find_task(g->times, task->key, space);
-  if (!own) {
-    own = seer_times_add_task(g->times, task->name, task->dag, space);
-    own->network_weight_bytes = seer_measure_network_bytes(network);
-  }
-  seer_times_set_use(g->times, own, name, task->weight);
+  seer_times_task *own = seer_times_use_task(g->times, name, network, task, space);
   g->at = (uint32_t)(own - g->times->task);
   seer_sketch_list *sketches;
   SEER_TRY(seer_sketch_generate(own->dag, target, space, g->arena, &sketches));

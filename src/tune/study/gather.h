@@ -1,10 +1,10 @@
-// gather.h - records of tunings -> a table of times (times.h), which says what they say in a tenth
-// of the room: what cost models are fitted to (tune/pretrain.h), so that they can be fitted again.
-// Of each task of a network: the untuned choice and all that a search has timed, each once, with
-// the time of its first measurement as its one visit, and what has failed. Those that a race cut
-// short are among them: their times are of a few runs, but of clear losers, and models that never
-// see losers choose worse (doc/decisions, 62). Left out are times of a moment: of twins, of
-// comparisons in turns, of the network.
+// gather.h - records of tunings -> a table of times (times.h), which says what they say in a
+// thirtieth of the room: what cost models are fitted to (tune/pretrain.h), so that they can be
+// fitted again. Of each task of a network: the untuned choice and all that a search has timed, each
+// once, with the time of its first measurement as its one visit, and what has failed. Those that a
+// race cut short are among them: their times are of a few runs, but of clear losers, and models
+// that never see losers choose worse (doc/decisions, 62). Left out are times of a moment: of twins,
+// of comparisons in turns, of the network.
 //
 // Goes on with what a table has: a schedule that it knows stays as it is. Threads: one. Errors: of
 // the records; NOT_FOUND where they have nothing of the network on the table's target.

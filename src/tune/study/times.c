@@ -57,6 +57,17 @@ void seer_times_set_use(
   task->use[at].count = count;
 }
 
+seer_times_task *seer_times_use_task(seer_times *times, const char *name,
+    const seer_network *network, const seer_task *task, seer_space_kind space) {
+  seer_times_task *own = seer_times_find_task(times, task->key, space);
+  if (!own) {
+    own = seer_times_add_task(times, task->name, task->dag, space);
+    own->network_weight_bytes = seer_measure_network_bytes(network);
+  }
+  seer_times_set_use(times, own, name, task->weight);
+  return own;
+}
+
 seer_time *seer_times_add(
     seer_times *times, seer_times_task *task, const char *text, seer_time_origin origin) {
   task->time = SEER_GROW(times->arena, seer_time, task->time, task->n_time, &task->cap_time);

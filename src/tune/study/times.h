@@ -91,6 +91,10 @@ seer_times_task *seer_times_add_task(
 // Says (again) how often a network runs it.
 void seer_times_set_use(
     seer_times *times, seer_times_task *task, const char *network, uint32_t count);
+// A network's task: the table's, or a new one that was timed with that network's cold weights; with
+// the network among its users. Pointers to others move if it is new.
+seer_times_task *seer_times_use_task(seer_times *times, const char *name,
+    const seer_network *network, const seer_task *task, seer_space_kind space);
 // A schedule of the task, as `text` (copied), with nothing measured; pointers to others move.
 seer_time *seer_times_add(
     seer_times *times, seer_times_task *task, const char *text, seer_time_origin origin);
