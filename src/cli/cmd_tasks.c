@@ -9,6 +9,7 @@
 #include "front/select.h"
 #include "models/models.h"
 #include "tune/record/sound.h"
+#include "tune/record/speeds.h"
 #include "tune/select/choose.h"
 
 // Of all sets of shapes.
@@ -49,7 +50,7 @@ static seer_status find_winners(seer_context *context, const seer_network *netwo
 
 static seer_status find_states(
     seer_context *context, const seer_network *network, seer_arena *arena, task_state **out) {
-  SEER_TRY(seer_context_find_target(context));
+  SEER_TRY(seer_speeds_recall(context));
   const seer_target *target = seer_context_target(context);
   seer_choice *choices;
   seer_choose_counts counts;

@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/whole.h"
 #include "models/models.h"
+#include "tune/record/speeds.h"
 #include "tune/report.h"
 #include "tune/select/choose.h"
 #include "tune/select/gather.h"
@@ -129,7 +130,8 @@ static seer_status check_folder(const char *folder, seer_arena *arena) {
 
 static seer_status run_tune(seer_context *context, int argc, char **argv) {
   (void)argc;
-  SEER_TRY(seer_context_measure_target(context));
+  SEER_TRY(seer_context_find_target(context));
+  SEER_TRY(seer_target_check_here(seer_context_target(context)));
   seer_arena *arena = seer_arena_create("model");
   seer_network *network = NULL;
   seer_records *records = NULL;
@@ -138,6 +140,7 @@ static seer_status run_tune(seer_context *context, int argc, char **argv) {
   const char *out_dir = seer_context_str(context, SEER_OPT_OUTPUT);
   if (!status && out_dir[0]) status = check_folder(out_dir, arena);
   if (!status) status = seer_records_open_by_options(context, true, &records);
+  if (!status) status = seer_speeds_measure(context, records);
   if (!status) status = tune(context, network, records, argv[0], arena);
   seer_records_close(records);
   if (network) seer_graph_close(network->graph);

@@ -9,6 +9,7 @@
 #include "base/recover.h"
 #include "code/build.h"
 #include "models/models.h"
+#include "tune/record/speeds.h"
 #include "tune/select/choose.h"
 #include "tune/select/gather.h"
 #include "tune/session.h"
@@ -134,8 +135,8 @@ static seer_status tune(seer_tuner *t, const char *a, const char *b) {
   (void)a, (void)b;
   SEER_TRY(need(t, t->network, "no network is loaded"));
   SEER_TRY(need(t, !t->session, "tuned already; one tuner tunes once"));
-  SEER_TRY(seer_context_measure_target(t->context));
   SEER_TRY(seer_records_open_by_options(t->context, true, &t->records));
+  SEER_TRY(seer_speeds_measure(t->context, t->records));
   SEER_TRY(seer_session_create(t->context, t->network, t->records, t->model, &t->session));
   if (t->is_stopped) seer_session_stop(t->session);
   seer_session_listen(t->session, on_event, t);

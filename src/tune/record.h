@@ -107,7 +107,8 @@ SEER_MUST_USE seer_status seer_records_open_to_read(
 SEER_MUST_USE seer_status seer_records_open_by_options(
     const seer_context *context, bool is_to_write, seer_records **out_records);
 void seer_records_close(seer_records *records);  // NULL: nothing
-// Ids of a target and of a workload, added if they are not there.
+// Ids of a target and of a workload, added if they are not there. The speeds of a target that was
+// measured are what is stored of it from now on (speeds.h).
 SEER_MUST_USE seer_status seer_records_target(
     seer_records *records, const seer_target *target, int64_t *out_id);
 SEER_MUST_USE seer_status seer_records_workload(seer_records *records, const seer_dag *dag,

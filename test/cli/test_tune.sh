@@ -16,6 +16,12 @@ done
 grep -qiE '<script|<link|<img|https?:|javascript|nan|[^a-z]inf[^a-z]' out/report.html && fail "the report: $(grep -iE '<script|<link|<img|https?:|javascript|nan|inf' out/report.html)"
 grep -qF "$WORK" out/report.html && fail "the report holds a path"
 
+# `compile` makes the same of the records, by what they say of this machine: also where nothing was accepted.
+expect_status 0 fake mobilenet_v2_0.25 -o tuned --records same.sqlite
+expect_status 0 "$FAMILYSEER" compile mobilenet_v2_0.25 -o again --records same.sqlite
+grep -qE '^([0-9]|[12][0-9]) of 32 tasks tuned' stderr || fail "all tasks were tuned: $(cat stderr)"
+for f in model.so model.h model.json weights.bin; do cmp "tuned/$f" "again/$f" || fail "$f differs"; done
+
 # A network in a folder is called by its file's name; a report elsewhere; none where nothing says where.
 expect_status 0 "$FAMILYSEER" models --export mlp -o deep/er
 expect_status 0 fake deep/er/mlp.onnx -o out2 --report there.html --ignore-records

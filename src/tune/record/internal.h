@@ -31,6 +31,9 @@ SEER_MUST_USE seer_status seer_records_prepare(
     seer_records *records, const char *sql, sqlite3_stmt **out);
 SEER_MUST_USE seer_status seer_records_add_target(seer_records *records, const char *key,
     const char *feature_key, const char *text, int64_t *out_id);
+// The text of this target where something was measured on it here, or by who is trusted; else NULL.
+SEER_MUST_USE seer_status seer_records_target_text(
+    seer_records *records, const seer_target *target, seer_arena *arena, const char **out_text);
 SEER_MUST_USE seer_status seer_records_add_workload(seer_records *records, const char *structure,
     const char *shape, const char *name, const char *dag_text, int64_t *out_id);
 SEER_MUST_USE seer_status seer_records_add_session(seer_records *records, const char *model,

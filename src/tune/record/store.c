@@ -74,14 +74,47 @@ seer_status seer_records_add_target(
       select_target, values, 3, 1, out_id);
 }
 
+// What a target can do is what its last tuning says.
+static seer_status put_text(seer_records *r, int64_t id, const char *text) {
+  sqlite3_stmt *statement = NULL;
+  bool has_row;
+  SEER_TRY(seer_records_prepare(
+      r, "UPDATE target SET text = ?1 WHERE id = ?2 AND text <> ?1", &statement));
+  sqlite3_bind_text(statement, 1, text, -1, SQLITE_TRANSIENT);
+  sqlite3_bind_int64(statement, 2, id);
+  seer_status status = step(r, statement, &has_row);
+  sqlite3_finalize(statement);
+  return status;
+}
+
 seer_status seer_records_target(seer_records *r, const seer_target *target, int64_t *out_id) {
   seer_hex key, feature_key;
   seer_record_hex(seer_target_key(target), key);
   seer_record_hex(seer_target_feature_key(target), feature_key);
   seer_arena_mark mark = seer_arena_save(r->arena);
-  seer_status status =
-      seer_records_add_target(r, key, feature_key, seer_target_print(target, r->arena), out_id);
+  const char *text = seer_target_print(target, r->arena);
+  seer_status status = seer_records_add_target(r, key, feature_key, text, out_id);
+  if (!status && target->is_measured) status = put_text(r, *out_id, text);
   seer_arena_rewind(r->arena, mark);
+  return status;
+}
+
+seer_status seer_records_target_text(
+    seer_records *r, const seer_target *target, seer_arena *arena, const char **out_text) {
+  *out_text = NULL;
+  seer_hex key;
+  seer_record_hex(seer_target_key(target), key);
+  sqlite3_stmt *statement = NULL;
+  bool has_row = false;
+  SEER_TRY(seer_records_prepare(r,
+      "SELECT text FROM target WHERE key = ? AND EXISTS (SELECT 1 FROM measurement WHERE "
+      "measurement.target = target.id AND place <> 'elsewhere')",
+      &statement));
+  sqlite3_bind_text(statement, 1, key, -1, SQLITE_TRANSIENT);
+  seer_status status = step(r, statement, &has_row);
+  if (!status && has_row)
+    *out_text = seer_arena_strdup(arena, (const char *)sqlite3_column_text(statement, 0));
+  sqlite3_finalize(statement);
   return status;
 }
 

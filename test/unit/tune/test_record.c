@@ -7,6 +7,7 @@
 #include "base/os.h"
 #include "support/test.h"
 #include "tune/record/sound.h"
+#include "tune/record/speeds.h"
 
 typedef struct {
   seer_context *context;
@@ -212,6 +213,69 @@ static void test_similar_machines(void **state) {
   close_world(&w);
 }
 
+// ---- speeds
+static void set_speeds(world *w, double gflops, bool is_measured) {
+  seer_target target = *seer_context_target(w->context);
+  target.peak_gflops = target.l2_gbs = target.l3_gbs = target.dram_gbs = gflops;
+  target.is_measured = is_measured;
+  seer_context_set_target(w->context, &target);
+}
+
+// What one who only reads the file takes the machine's peak for, where it is estimated as 7.
+static double recalled(world *w) {
+  set_speeds(w, 7, false);
+  must(seer_context_set(w->context, "records", seer_os_path_join(w->arena, w->folder, "r.sqlite")));
+  must(seer_speeds_recall(w->context));
+  return seer_context_target(w->context)->peak_gflops;
+}
+
+static void test_a_machine_is_as_fast_as_it_was_measured(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  assert_true(recalled(&w) == 7);
+  // A target of which nothing was measured here says nothing: it may have come with other records.
+  set_speeds(&w, 1234.5, true);
+  must(seer_records_target(w.records, seer_context_target(w.context), &w.target));
+  assert_true(recalled(&w) == 7);
+  add(&w, "a", 1e-4, SEER_MEASURED_OK);
+  assert_true(recalled(&w) == 1234.5);
+  assert_true(seer_context_target(w.context)->is_measured);
+  // What a text says to be measured is believed; one that says nothing changes nothing that is
+  // stored.
+  set_speeds(&w, 11, true);
+  must(seer_speeds_recall(w.context));
+  assert_true(seer_context_target(w.context)->peak_gflops == 11);
+  set_speeds(&w, 9, false);
+  must(seer_records_target(w.records, seer_context_target(w.context), &w.target));
+  assert_true(recalled(&w) == 1234.5);
+  must(seer_context_set(w.context, "ignore-records", "1"));
+  assert_true(recalled(&w) == 7);
+  close_world(&w);
+}
+
+// A speed that no machine reaches stays, one that any exceeds does not.
+static void test_a_machine_can_do_what_it_has_done(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  set_speeds(&w, 900000, true);
+  seer_target stored = *seer_context_target(w.context);
+  stored.dram_gbs = 1e-3;
+  must(seer_records_target(w.records, &stored, &w.target));
+  add(&w, "a", 1e-4, SEER_MEASURED_OK);
+  set_speeds(&w, 7, false);
+  must(seer_speeds_measure(w.context, w.records));
+  const seer_target *now = seer_context_target(w.context);
+  assert_true(now->is_measured && now->peak_gflops == 900000 && now->l3_gbs == 900000);
+  assert_true(now->dram_gbs > 1e-2 && now->dram_gbs < 900000);
+  double dram = now->dram_gbs;
+  must(seer_records_target(w.records, now, &w.target));
+  (void)recalled(&w);
+  assert_true(seer_context_target(w.context)->dram_gbs == dram);
+  close_world(&w);
+}
+
 static seer_status count(void *user, const seer_record *record) {
   (void)record;
   *(uint32_t *)user += 1;
@@ -352,6 +416,8 @@ int main(void) {
       cmocka_unit_test(test_nearest_shape_of_the_same_structure),
       cmocka_unit_test(test_rows_that_lie_apart_are_nearest),
       cmocka_unit_test(test_asking_adds_nothing), cmocka_unit_test(test_similar_machines),
+      cmocka_unit_test(test_a_machine_is_as_fast_as_it_was_measured),
+      cmocka_unit_test(test_a_machine_can_do_what_it_has_done),
       cmocka_unit_test(test_export_and_import), cmocka_unit_test(test_import_believes_nothing),
       cmocka_unit_test(test_what_is_no_database_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
