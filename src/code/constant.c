@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/parallel.h"
 #include "code/kernel.h"
 #include "space/lower.h"
 
@@ -132,6 +133,17 @@ static seer_status bind_arguments(const extraction *x, uint32_t buf, const seer_
   return SEER_OK;
 }
 
+typedef struct {
+  seer_kernel_phase run;
+  void **arg;
+} phase_call;
+
+static void run_part(void *user, uint32_t part, uint32_t thread) {
+  (void)thread;
+  const phase_call *call = user;
+  call->run(call->arg, part);
+}
+
 static seer_status run(const extraction *x, uint32_t buf, const void *const *input,
     seer_arena *arena, machine *m, void *out_data) {
   seer_target *target = SEER_NEW(arena, seer_target);
@@ -152,7 +164,8 @@ static seer_status run(const extraction *x, uint32_t buf, const void *const *inp
   void *arg[SEER_DAG_MAX_BUFFERS] = {NULL};
   SEER_TRY(bind_arguments(x, buf, kernel, input, out_data, m, arg));
   for (uint32_t p = 0; p < kernel->n_phase; p++) {
-    for (uint32_t part = 0; part < kernel->n_parts[p]; part++) phase[p](arg, part);
+    phase_call call = {phase[p], arg};
+    seer_parallel(0, kernel->n_parts[p], run_part, &call);
   }
   seer_jit_unload(m->jit, handle);
   return SEER_OK;

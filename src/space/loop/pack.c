@@ -1,7 +1,22 @@
 // pack.c - weights re-ordered at compile time into the order in which a schedule's loops read them.
+// A row (the last dimension of the pack) is elements of the source at equal distances, zeros where
+// there are none; rows in blocks, on several threads where there are many.
 #include <string.h>
 
+#include "base/os/parallel.h"
 #include "space/loop.h"
+
+#define PART_ELEMS (1 << 18)  // a millisecond or less: much more than to start a thread
+
+typedef struct {
+  const seer_pack *pack;
+  const seer_dag_buf *source;
+  int64_t stride[SEER_MAX_RANK];  // of the source's dimensions, elements
+  size_t elem_bytes;
+  const char *from;
+  char *to;
+  int64_t n_row, row_elems, part_rows;
+} filling;
 
 int64_t seer_pack_elems(const seer_pack *pack) {
   int64_t n = 1;
@@ -9,37 +24,111 @@ int64_t seer_pack_elems(const seer_pack *pack) {
   return n;
 }
 
+// n elements that are `step` elements apart in the source. Sizes are constants, so that each copy
+// is a load and a store.
+static void copy(char *to, const char *from, int64_t n, int64_t step, size_t elem_bytes) {
+  if (step == 1 || n == 1) {
+    memcpy(to, from, (size_t)n * elem_bytes);
+    return;
+  }
+  switch (elem_bytes) {
+    case 1:
+      for (int64_t i = 0; i < n; i++) to[i] = from[i * step];
+      return;
+    case 2:
+      for (int64_t i = 0; i < n; i++) memcpy(to + 2 * i, from + 2 * i * step, 2);
+      return;
+    case 4:
+      for (int64_t i = 0; i < n; i++) memcpy(to + 4 * i, from + 4 * i * step, 4);
+      return;
+    default:
+      for (int64_t i = 0; i < n; i++)
+        memcpy(to + (size_t)i * elem_bytes, from + (int64_t)elem_bytes * i * step, elem_bytes);
+  }
+}
+
+// Of the indices index + i * stride with i < n those in [0, extent) are neighbours: how many, and
+// the i of the first.
+static int64_t inside(
+    int64_t index, int64_t stride, int64_t n, int64_t extent, int64_t *out_first) {
+  *out_first = 0;
+  if (stride < 0) {
+    index = extent - 1 - index;
+    stride = -stride;
+  }
+  if (stride == 0) return index >= 0 && index < extent ? n : 0;
+  if (index >= extent) return 0;
+  int64_t first = index < 0 ? (stride - 1 - index) / stride : 0,
+          end = (extent - 1 - index) / stride + 1;
+  if (end > n) end = n;
+  *out_first = first;
+  return end > first ? end - first : 0;
+}
+
+// Pack index `row` of all dimensions but the last: indices of the source.
+static void locate(const filling *f, int64_t row, int64_t *p, int64_t *index) {
+  for (uint32_t k = f->pack->n - 1; k-- > 0;) {
+    const seer_pack_dim *dim = &f->pack->dim[k];
+    p[k] = row % dim->extent;
+    row /= dim->extent;
+    index[dim->source_dim] += dim->stride * p[k];
+  }
+}
+
+static void step_row(const seer_pack *pack, int64_t *p, int64_t *index) {
+  for (uint32_t k = pack->n - 1; k-- > 0;) {
+    const seer_pack_dim *dim = &pack->dim[k];
+    index[dim->source_dim] += dim->stride;
+    if (++p[k] < dim->extent) return;
+    index[dim->source_dim] -= dim->stride * dim->extent;
+    p[k] = 0;
+  }
+}
+
+static void fill_part(void *user, uint32_t part, uint32_t thread) {
+  (void)thread;
+  const filling *f = user;
+  const seer_pack_dim *last = &f->pack->dim[f->pack->n - 1];
+  int64_t index[SEER_MAX_RANK] = {0}, p[SEER_MAX_RANK] = {0}, row = part * f->part_rows;
+  int64_t end = seer_min_i64(row + f->part_rows, f->n_row);
+  locate(f, row, p, index);
+  for (; row < end; row++, step_row(f->pack, p, index)) {
+    int64_t offset = 0, first = 0, n = f->row_elems;
+    for (uint32_t d = 0; d < f->source->rank; d++) {
+      bool is_last = d == last->source_dim;
+      int64_t extent = f->source->dim[d];
+      offset += index[d] * f->stride[d];
+      if (is_last) n = n ? inside(index[d], last->stride, n, extent, &first) : 0;
+      if (!is_last && (index[d] < 0 || index[d] >= extent)) n = 0;
+    }
+    char *to = f->to + (size_t)(row * f->row_elems) * f->elem_bytes;
+    if (n < f->row_elems) memset(to, 0, (size_t)f->row_elems * f->elem_bytes);
+    int64_t step = last->stride * f->stride[last->source_dim];
+    if (n > 0)
+      copy(to + (size_t)first * f->elem_bytes,
+          f->from + (offset + first * step) * (int64_t)f->elem_bytes, n, step, f->elem_bytes);
+  }
+}
+
 void seer_pack_fill(
     const seer_pack *pack, const seer_dag_buf *source, const void *source_data, void *out) {
-  int64_t stride[SEER_MAX_RANK], index[SEER_MAX_RANK] = {0}, p[SEER_MAX_RANK] = {0};
-  int64_t step = source->rank == 0 ? 1 : source->pitch;
-  for (uint32_t d = source->rank; d-- > 0;) {
-    stride[d] = d + 1 == source->rank ? 1 : step;
-    if (d + 1 < source->rank) step *= source->dim[d];
-  }
-  size_t elem_bytes = seer_dtype_bytes(source->dtype);
-  const char *from = source_data;
-  char *to = out;
+  filling f = {.pack = pack,
+      .source = source,
+      .elem_bytes = seer_dtype_bytes(source->dtype),
+      .from = source_data,
+      .to = out};
   int64_t n = seer_pack_elems(pack);
-  for (int64_t e = 0; e < n; e++, to += elem_bytes) {
-    int64_t offset = 0;
-    bool is_inside = true;
-    for (uint32_t d = 0; d < source->rank; d++) {
-      is_inside &= index[d] >= 0 && index[d] < source->dim[d];
-      offset += index[d] * stride[d];
-    }
-    if (is_inside) {
-      memcpy(to, from + (size_t)offset * elem_bytes, elem_bytes);
-    } else {
-      memset(to, 0, elem_bytes);
-    }
-    // Next pack index, last dimension first.
-    for (uint32_t k = pack->n; k-- > 0;) {
-      const seer_pack_dim *dim = &pack->dim[k];
-      index[dim->source_dim] += dim->stride;
-      if (++p[k] < dim->extent) break;
-      index[dim->source_dim] -= dim->stride * dim->extent;
-      p[k] = 0;
-    }
+  if (n == 0) return;
+  if (pack->n == 0) {  // a single element, of a source of whatever rank
+    memcpy(out, source_data, f.elem_bytes);
+    return;
   }
+  for (uint32_t d = source->rank; d-- > 0;)
+    f.stride[d] = d + 1 == source->rank ? 1
+        : d + 2 == source->rank         ? source->pitch
+                                        : f.stride[d + 1] * source->dim[d + 1];
+  f.row_elems = pack->dim[pack->n - 1].extent;
+  f.n_row = n / f.row_elems;
+  f.part_rows = seer_ceil_div(PART_ELEMS, f.row_elems);
+  seer_parallel(0, (uint32_t)seer_ceil_div(f.n_row, f.part_rows), fill_part, &f);
 }

@@ -1,5 +1,6 @@
 // Loop IR: text, verify, interpreter, packing, on hand-written loops.
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "space/loop.h"
@@ -105,6 +106,67 @@ static void refuses(const char *from, const char *to, const char *message) {
   }
   seer_status_free(status);
   seer_arena_destroy(arena);
+}
+
+// The bytes of element `nth` of a pack, as its definition has them: dimension by dimension.
+static void define(const seer_pack *pack, const seer_dag_buf *source, const char *from, int64_t nth,
+    size_t elem_bytes, char *out) {
+  int64_t index[SEER_MAX_RANK] = {0}, at = 0;
+  for (uint32_t k = pack->n; k-- > 0;) {
+    index[pack->dim[k].source_dim] += pack->dim[k].stride * (nth % pack->dim[k].extent);
+    nth /= pack->dim[k].extent;
+  }
+  memset(out, 0, elem_bytes);
+  for (uint32_t d = 0; d < source->rank; d++) {
+    if (index[d] < 0 || index[d] >= source->dim[d]) return;
+    at = at * (d + 1 == source->rank ? source->pitch : source->dim[d]) + index[d];
+  }
+  memcpy(out, from + (size_t)at * elem_bytes, elem_bytes);
+}
+
+// Overlapping windows, steps beyond the source on both sides, padded rows; every size of an
+// element.
+static void packs_as_they_are_defined(void **state) {
+  (void)state;
+  static const seer_dtype dtype[] = {
+      SEER_DTYPE_I8, SEER_DTYPE_BF16, SEER_DTYPE_F32, SEER_DTYPE_F64};
+  uint32_t n_outside = 0, n_inside = 0;
+  for (uint64_t seed = 0; seed < 400; seed++) {
+    seer_rng rng;
+    seer_rng_init(&rng, seed);
+    seer_dag_buf source = {.dtype = dtype[seed % 4], .kind = SEER_BUF_WEIGHT};
+    source.rank = (uint8_t)seer_rng_range(&rng, seed % 40 == 0 ? 0 : 1, 4);
+    int64_t n_source = 1;
+    for (uint32_t d = 0; d < source.rank; d++) source.dim[d] = seer_rng_range(&rng, 1, 9);
+    source.pitch = source.rank ? source.dim[source.rank - 1] + seer_rng_range(&rng, 0, 3) : 1;
+    for (uint32_t d = 0; d < source.rank; d++)
+      n_source *= d + 1 == source.rank ? source.pitch : source.dim[d];
+    seer_pack pack = {.n = source.rank ? (uint32_t)seer_rng_range(&rng, 0, 6) : 0};
+    for (uint32_t k = 0; k < pack.n; k++) {
+      pack.dim[k].source_dim = (uint8_t)seer_rng_range(&rng, 0, source.rank - 1);
+      pack.dim[k].stride = seer_rng_range(&rng, -2, 5);
+      pack.dim[k].extent = seer_rng_range(&rng, 1, seed % 8 == 7 && k == 0 ? 3000 : 12);
+    }
+    while (seer_pack_elems(&pack) > 3000000) pack.n--;
+    size_t elem_bytes = seer_dtype_bytes(source.dtype);
+    int64_t n = seer_pack_elems(&pack);
+    char *from = malloc((size_t)n_source * elem_bytes), *to = malloc((size_t)n * elem_bytes);
+    assert_true(from && to);
+    for (size_t i = 0; i < (size_t)n_source * elem_bytes; i++)
+      from[i] = (char)seer_rng_range(&rng, 1, 100);
+    memset(to, 0x55, (size_t)n * elem_bytes);
+    seer_pack_fill(&pack, &source, from, to);
+    for (int64_t e = 0; e < n; e++) {
+      char want[8];
+      define(&pack, &source, from, e, elem_bytes, want);
+      assert_memory_equal(to + (size_t)e * elem_bytes, want, elem_bytes);
+      if (want[0]) n_inside++;
+      if (!want[0]) n_outside++;
+    }
+    free(from);
+    free(to);
+  }
+  assert_true(n_inside > 1000000 && n_outside > 1000000);
 }
 
 static void verify_refuses(void **state) {
@@ -238,6 +300,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(text_is_a_fixpoint),
       cmocka_unit_test(gemm_is_right),
+      cmocka_unit_test(packs_as_they_are_defined),
       cmocka_unit_test(packs_that_are_a_radix),
       cmocka_unit_test(verify_refuses),
       cmocka_unit_test(text_refuses),
