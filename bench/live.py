@@ -12,9 +12,11 @@ network's tasks, and files of records (NETWORK=FILE) of other networks. {seed} i
 A seed is the contenders one after another, in turn forwards and backwards, each from nothing, and then each one's library against
 the first one's in turns (`bench --compare`). Printed as Markdown, a line as soon as it is there: how many times as long as the
 first one's library each other takes (below 1: faster), how long making it took, how many schedules were measured, and whether the
-tuning called its own library slower than the untuned one; at the end geometric means over networks. --json keeps all of it.
+tuning called its own library slower than the untuned one; at the end geometric means over networks. --json keeps all of it,
+--keep the libraries and records. --verify holds each library's answer against untiled code (`familyseer verify`).
 """
 import argparse
+import contextlib
 import json
 import math
 import os
@@ -78,6 +80,9 @@ def make(args, entry, network, seed, others, folder):
             row.update({key: event[key] for key in ("trials", "elapsed_s", "search_s", "learn_s", "check_s", "idle_share") if key in event})
         if event["event"] == "verdict":
             row["over_untuned"] = event["speedup"]
+    if args.verify:
+        command = [SEER, "verify", row["library"], network, "--threads", str(args.threads)]
+        row["is_right"] = subprocess.run(command, capture_output=True, check=False).returncode == 0
     return row
 
 
@@ -88,7 +93,12 @@ def compare(args, row, first):
 
 
 def one_seed(args, network, seed, others):
-    with tempfile.TemporaryDirectory() as folder:
+    with contextlib.ExitStack() as stack:
+        if args.keep:
+            folder = os.path.join(args.keep, f"{os.path.basename(network)}-{seed}")
+            os.makedirs(folder)
+        else:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
         order = args.contenders if seed % 2 else args.contenders[::-1]
         rows = {row["name"]: row for row in (make(args, entry, network, seed, others, folder) for entry in order)}
         rows = [rows[entry[0]] for entry in args.contenders]
@@ -101,7 +111,7 @@ def cells(network, seed, row):
     def number(key, form):
         return format(row[key], form) if key in row else "-"
     return [network, str(seed), row["name"], number("ratio", ".3f"), number("wall_s", ".1f"), number("elapsed_s", ".1f"),
-            number("trials", "d"), number("over_untuned", ".2f")]
+            number("trials", "d"), number("over_untuned", ".2f"), {None: "-", True: "right", False: "WRONG"}[row.get("is_right")]]
 
 
 def geometric(values):
@@ -119,11 +129,13 @@ def main():
     parser.add_argument("--teach", action="append", default=[], help="a table of times, or NETWORK=records.sqlite; for {others}")
     parser.add_argument("--uses", type=lambda text: text.split("=", 1), action="append", default=[],
                         help="NETWORK=NAME: what tables call the network, where they call it something else")
+    parser.add_argument("--verify", action="store_true", help="hold each library's answer against untiled code's")
+    parser.add_argument("--keep", help="folder for the libraries and records, NETWORK-SEED/NAME in it; must not have them yet")
     parser.add_argument("--json", help="file for all of it")
     args = parser.parse_args()
     args.uses = dict(args.uses)
     wants_others = any("{others}" in word for _, _, words in args.contenders for word in words)
-    head = ["network", "seed", "contender", f"time / {args.contenders[0][0]}'s", "wall s", "tuning s", "trials", "x untuned"]
+    head = ["network", "seed", "contender", f"time / {args.contenders[0][0]}'s", "wall s", "tuning s", "trials", "x untuned", "answer"]
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head), flush=True)
     kept = []
     for network in args.networks.split(","):

@@ -7,14 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "front/front.h"
-#include "models/models.h"
-#include "setup/context.h"
-#include "tune/measure.h"
-#include "tune/record.h"
-#include "tune/record/sound.h"
+#include "tuned.h"
 
 #define PAIRS 21
 #define SLOWER 1.15  // than the best, which is what racing says of whom it drops
@@ -26,85 +20,36 @@ typedef struct {
 } trial;
 
 typedef struct {
-  seer_context *context;
-  seer_records *records;
-  seer_arena *arena;
-  const seer_network *network;
-  seer_sketch_list **sketches;
+  bench_tuned tuned;
   trial *trials;
   size_t n, cap;
 } scene;
-
-static void die(seer_status status) {
-  if (!status) return;
-  fprintf(stderr, "racing: %s\n", seer_status_message(status));
-  exit(1);
-}
 
 // ---- who was dropped, and against whom
 
 typedef struct {
   scene *scene;
   uint32_t task;
-  seer_record_rule rule;
   seer_schedule best;
   double best_s;
 } walk;
 
-static seer_status visit(void *user, const seer_record *record) {
+static void visit(void *user, const seer_record *record, const seer_schedule *schedule) {
   walk *w = user;
   scene *s = w->scene;
-  seer_schedule schedule;
-  bool is_timed = record->cls == SEER_MEASURED_OK && record->n_samples > 0 && !record->is_twin;
-  if (!is_timed || seer_record_judge(&w->rule, record, &schedule, NULL) != SEER_RECORD_SOUND)
-    return SEER_OK;
   if (!record->is_raced_out) {
     if (w->best_s <= 0 || record->seconds < w->best_s) {
-      w->best = schedule;
+      w->best = *schedule;
       w->best_s = record->seconds;
     }
-    return SEER_OK;
+    return;
   }
-  if (w->best_s <= 0) return SEER_OK;
-  s->trials = SEER_GROW(s->arena, trial, s->trials, s->n, &s->cap);
-  s->trials[s->n++] = (trial){w->task, schedule, w->best, record->seconds / w->best_s};
-  return SEER_OK;
-}
-
-static void find_trials(scene *s) {
-  int64_t targets[SEER_RECORD_MAX_TARGETS], workload;
-  uint32_t n;
-  die(seer_records_find_targets(s->records, seer_context_target(s->context), targets, &n));
-  for (uint32_t t = 0; t < s->network->n_task; t++) {
-    const seer_task *task = &s->network->task[t];
-    die(seer_sketch_generate(task->dag, seer_context_target(s->context), SEER_SPACE_FULL, s->arena,
-        &s->sketches[t]));
-    die(seer_records_find_workload(s->records, task->key, &workload));
-    size_t before = s->n;
-    for (uint32_t k = 0; k < n && workload && s->n == before; k++) {
-      walk w = {.scene = s, .task = t, .rule = seer_record_rule_of(s->sketches[t])};
-      die(seer_records_each(s->records, workload, targets[k], visit, &w));
-    }
-  }
+  if (w->best_s <= 0) return;
+  s->trials = SEER_GROW(s->tuned.arena, trial, s->trials, s->n, &s->cap);
+  s->trials[s->n++] = (trial){w->task, *schedule, w->best, record->seconds / w->best_s};
 }
 
 // ---- again
-
-static const seer_measure_desc *open_measurer(scene *s, seer_measurer **out) {
-  seer_measure_choice choice;
-  die(seer_measure_find("local", s->arena, &choice));
-  const seer_measure_desc *measure = choice.desc;
-  die(measure->open(s->context, seer_context_target(s->context), choice.argument, out));
-  double weight_bytes = 0;
-  for (uint32_t t = 0; t < s->network->n_task; t++)
-    weight_bytes += seer_dag_weight_bytes(s->network->task[t].dag) * s->network->task[t].weight;
-  for (uint32_t t = 0; t < s->network->n_task; t++) {
-    seer_measure_task task = {t, s->network->task[t].dag, s->sketches[t], SEER_SPACE_FULL,
-        (uint64_t)(weight_bytes / s->network->n_set)};
-    die(measure->add_task(*out, &task));
-  }
-  return measure;
-}
 
 static void tell(uint32_t n, const char *what, uint32_t k) {
   const double z = 1.96;
@@ -115,23 +60,23 @@ static void tell(uint32_t n, const char *what, uint32_t k) {
 }
 
 static void time_again(scene *s, uint32_t n_wanted) {
-  seer_measurer *measurer;
-  const seer_measure_desc *measure = open_measurer(s, &measurer);
+  bench_timer timer = bench_tuned_timer(&s->tuned);
   uint32_t n = 0, n_faster = 0, n_near = 0;
   size_t step = s->n > n_wanted ? s->n / n_wanted : 1;
   for (size_t i = 0; i < s->n && n < n_wanted; i += step) {
     const trial *t = &s->trials[i];
     seer_measure_ab ab;
-    die(measure->compare(measurer, t->task, &t->dropped, 1, &t->best, PAIRS, &ab, NULL));
+    bench_die(timer.desc->compare(
+        timer.measurer, t->task, &t->dropped, 1, &t->best, PAIRS, &ab, NULL));
     if (ab.n_pairs == 0) continue;
     n++;
     n_near += ab.speedup > 1 / SLOWER;
     n_faster += ab.speedup >= 1;
     if (ab.speedup >= 1)
       printf("task %u, %s: %.2f times as slow then, %.3f now\n", t->task,
-          s->network->task[t->task].name, t->said, 1 / ab.speedup);
+          s->tuned.network->task[t->task].name, t->said, 1 / ab.speedup);
   }
-  measure->close(measurer);
+  timer.desc->close(timer.measurer);
   if (n == 0) {
     printf("nothing was dropped\n");
     return;
@@ -146,20 +91,13 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: racing RECORDS.sqlite MODEL [N]\n");
     return 2;
   }
-  scene s = {.arena = seer_arena_create("racing")};
-  die(seer_context_create(&s.context));
-  die(seer_context_set(s.context, "worker-path", SEER_BUILD_DIR "/familyseer"));
-  die(seer_context_find_target(s.context));
-  die(seer_records_open_to_read(s.context, argv[1], &s.records));
-  seer_network *network;
-  die(seer_front_load(s.context, argv[2], seer_model_build, s.arena, &network));
-  s.network = network;
-  s.sketches = SEER_NEW_ARRAY(s.arena, seer_sketch_list *, network->n_task);
-  find_trials(&s);
+  scene s = {0};
+  bench_tuned_open(&s.tuned, argv[1], argv[2], SEER_BUILD_DIR "/familyseer");
+  for (uint32_t t = 0; t < s.tuned.network->n_task; t++) {
+    walk w = {.scene = &s, .task = t};
+    bench_tuned_each(&s.tuned, t, visit, &w);
+  }
   time_again(&s, argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 300);
-  seer_records_close(s.records);
-  seer_graph_close(network->graph);
-  seer_context_destroy(s.context);
-  seer_arena_destroy(s.arena);
+  bench_tuned_close(&s.tuned);
   return 0;
 }
