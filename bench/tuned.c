@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "models/models.h"
+#include "tune/record/speeds.h"
 #include "tune/select/plain.h"
 
 void bench_die(seer_status status) {
@@ -19,7 +20,8 @@ void bench_tuned_open(
   *out = (bench_tuned){.arena = seer_arena_create("tuned")};
   bench_die(seer_context_create(&out->context));
   bench_die(seer_context_set(out->context, "worker-path", worker));
-  bench_die(seer_context_find_target(out->context));
+  bench_die(seer_context_set(out->context, "records", records_path));
+  bench_die(seer_speeds_recall(out->context));
   bench_die(seer_records_open_to_read(out->context, records_path, &out->records));
   bench_die(seer_front_load(out->context, model, seer_model_build, out->arena, &out->network));
   out->sketches = SEER_NEW_ARRAY(out->arena, seer_sketch_list *, out->network->n_task);

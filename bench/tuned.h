@@ -1,5 +1,6 @@
 // tuned.h - what a tuning has left, for benches that time its schedules again: its records, the
-// network's tasks with their sketches, and the local measurer.
+// network's tasks with their sketches, and the local measurer; the machine's speeds are those that
+// the tuning has measured.
 // An error ends the program: status 1 and "<program>: <what is wrong>".
 #ifndef BENCH_TUNED_H
 #define BENCH_TUNED_H

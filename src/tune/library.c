@@ -135,6 +135,7 @@ static seer_status tune(seer_tuner *t, const char *a, const char *b) {
   (void)a, (void)b;
   SEER_TRY(need(t, t->network, "no network is loaded"));
   SEER_TRY(need(t, !t->session, "tuned already; one tuner tunes once"));
+  SEER_TRY(seer_target_check_here(seer_context_target(t->context)));
   SEER_TRY(seer_records_open_by_options(t->context, true, &t->records));
   SEER_TRY(seer_speeds_measure(t->context, t->records));
   SEER_TRY(seer_session_create(t->context, t->network, t->records, t->model, &t->session));
