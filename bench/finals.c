@@ -3,18 +3,16 @@
 // take, are timed again in turns.
 //   finals RECORDS.sqlite MODEL [--pairs N] [--models FILE] [--seed N] [--also RECORDS.sqlite]...
 // Chosen is the winner; where it fell back in the network it is still the finals' choice; else the
-// untuned one. N (300) pairs of each contender and of it, in visits some time apart. The pairs with odd
-// numbers choose the oracle's, the even ones say what it is worth: who is chosen by some pairs is
-// judged by others, so chance favours neither. FILE, --seed: --pretrained and --seed of the tuning, on
-// which depends what is untuned; "none": --no-pretrained. --also: contenders are the best of those
-// records, too: regret is then what the tuning has left of what is known.
+// untuned one. N (300) pairs of each contender and of it, in visits some time apart. The pairs with
+// odd numbers choose the oracle's, the even ones say what it is worth: who is chosen by some pairs
+// is judged by others, so chance favours neither. FILE, --seed: --pretrained and --seed of the
+// tuning, on which depends what is untuned; "none": --no-pretrained. --also: contenders are the
+// best of those records, too: regret is then what the tuning has left of what is known.
 // Regret: by how much the network's sum of what was chosen is above that of what the oracle takes.
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os.h"
 #include "base/stats.h"
 #include "tune/finals.h"
 #include "tune/select/choose.h"
@@ -71,7 +69,8 @@ static void visit(void *user, const seer_record *record, const seer_schedule *sc
 
 static void take_turns(const bench_timer *timer, final *f, uint32_t n_pairs) {
   for (uint32_t from = 0; from < f->n; from += SEER_MEASURE_MAX_CONTENDERS) {
-    uint32_t n = f->n - from < SEER_MEASURE_MAX_CONTENDERS ? f->n - from : SEER_MEASURE_MAX_CONTENDERS;
+    uint32_t n =
+        f->n - from < SEER_MEASURE_MAX_CONTENDERS ? f->n - from : SEER_MEASURE_MAX_CONTENDERS;
     seer_schedule schedules[SEER_MEASURE_MAX_CONTENDERS];
     seer_measure_ab ab[SEER_MEASURE_MAX_CONTENDERS];
     seer_measure_pair pairs[SEER_MEASURE_MAX_CONTENDERS * SEER_MEASURE_MAX_PAIRS];

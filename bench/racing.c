@@ -1,5 +1,6 @@
-// racing.c - were the schedules that racing dropped really slower? A tuning's dropped ones are timed
-// again, whole, in turns with what was the best schedule of their task when they were dropped.
+// racing.c - were the schedules that racing dropped really slower? A tuning's dropped ones are
+// timed again, whole, in turns with what was the best schedule of their task when they were
+// dropped.
 //   racing RECORDS.sqlite MODEL [N]
 // N (300) of them, evenly from all of the model's tasks on this machine. An error is a dropped one
 // that is as fast as that best one, or faster, by the median of its pairs; the interval is Wilson's
@@ -66,8 +67,8 @@ static void time_again(scene *s, uint32_t n_wanted) {
   for (size_t i = 0; i < s->n && n < n_wanted; i += step) {
     const trial *t = &s->trials[i];
     seer_measure_ab ab;
-    bench_die(timer.desc->compare(
-        timer.measurer, t->task, &t->dropped, 1, &t->best, PAIRS, &ab, NULL));
+    bench_die(
+        timer.desc->compare(timer.measurer, t->task, &t->dropped, 1, &t->best, PAIRS, &ab, NULL));
     if (ab.n_pairs == 0) continue;
     n++;
     n_near += ab.speedup > 1 / SLOWER;

@@ -20,9 +20,8 @@ void bench_tuned_open(
   *out = (bench_tuned){.arena = seer_arena_create("tuned")};
   bench_die(seer_context_create(&out->context));
   bench_die(seer_context_set(out->context, "worker-path", worker));
-  bench_die(seer_context_set(out->context, "records", records_path));
-  bench_die(seer_speeds_recall(out->context));
   bench_die(seer_records_open_to_read(out->context, records_path, &out->records));
+  bench_die(seer_speeds_recall(out->context, out->records));
   bench_die(seer_front_load(out->context, model, seer_model_build, out->arena, &out->network));
   out->sketches = SEER_NEW_ARRAY(out->arena, seer_sketch_list *, out->network->n_task);
   for (uint32_t t = 0; t < out->network->n_task; t++)
@@ -59,8 +58,8 @@ void bench_tuned_each(
     const bench_tuned *tuned, uint32_t task, bench_tuned_visit visit, void *user) {
   int64_t targets[SEER_RECORD_MAX_TARGETS], workload;
   uint32_t n;
-  bench_die(seer_records_find_targets(
-      tuned->records, seer_context_target(tuned->context), targets, &n));
+  bench_die(
+      seer_records_find_targets(tuned->records, seer_context_target(tuned->context), targets, &n));
   bench_die(seer_records_find_workload(tuned->records, tuned->network->task[task].key, &workload));
   walk w = {seer_record_rule_of(tuned->sketches[task]), visit, user, 0};
   for (uint32_t k = 0; k < n && workload && w.n == 0; k++)
@@ -71,8 +70,8 @@ bench_timer bench_tuned_timer(const bench_tuned *tuned) {
   seer_measure_choice choice;
   bench_die(seer_measure_find("local", tuned->arena, &choice));
   bench_timer timer = {.desc = choice.desc};
-  bench_die(timer.desc->open(tuned->context, seer_context_target(tuned->context), choice.argument,
-      &timer.measurer));
+  bench_die(timer.desc->open(
+      tuned->context, seer_context_target(tuned->context), choice.argument, &timer.measurer));
   uint64_t weight_bytes = seer_measure_network_bytes(tuned->network);
   for (uint32_t t = 0; t < tuned->network->n_task; t++) {
     seer_measure_task task = {

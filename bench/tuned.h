@@ -28,8 +28,7 @@ void bench_tuned_close(bench_tuned *tuned);
 // oldest first. Of several machines that are like this one, the first that has any.
 typedef void (*bench_tuned_visit)(
     void *user, const seer_record *record, const seer_schedule *schedule);
-void bench_tuned_each(
-    const bench_tuned *tuned, uint32_t task, bench_tuned_visit visit, void *user);
+void bench_tuned_each(const bench_tuned *tuned, uint32_t task, bench_tuned_visit visit, void *user);
 
 // The local measurer, which knows all tasks by their ids, and times them in pairs.
 typedef struct {

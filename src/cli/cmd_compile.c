@@ -6,7 +6,6 @@
 #include "base/os.h"
 #include "cli/command.h"
 #include "models/models.h"
-#include "tune/record/speeds.h"
 #include "tune/select/choose.h"
 #include "tune/select/gather.h"
 
@@ -22,7 +21,6 @@ static seer_status compile_network(seer_context *context, const seer_network *ne
   uint64_t start = seer_os_now_ns();
   seer_choice *choices = NULL;
   seer_choose_counts counts;
-  if (seer_context_i64(context, SEER_OPT_OPT_LEVEL) >= 2) SEER_TRY(seer_speeds_recall(context));
   SEER_TRY(seer_choose_by_options(context, network, arena, &choices, &counts));
   SEER_TRY(seer_select_build(context, network, choices, kind, out_dir));
   uint32_t n_step = 0;

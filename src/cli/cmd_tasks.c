@@ -28,12 +28,10 @@ typedef struct {
   bool is_selected;  // by --tasks and --ops: shown
 } task_state;
 
-static seer_status find_winners(seer_context *context, const seer_network *network,
-    const seer_choice *choices, seer_arena *arena, task_state *out) {
-  seer_records *records = NULL;
+static seer_status find_winners(const seer_context *context, const seer_network *network,
+    seer_records *records, const seer_choice *choices, seer_arena *arena, task_state *out) {
   int64_t targets[SEER_RECORD_MAX_TARGETS], workload;
   uint32_t n;
-  SEER_TRY(seer_records_open_by_options(context, false, &records));
   if (!records) return SEER_OK;
   seer_status status =
       seer_records_find_targets(records, seer_context_target(context), targets, &n);
@@ -44,13 +42,12 @@ static seer_status find_winners(seer_context *context, const seer_network *netwo
       status =
           seer_records_winner(records, workload, targets[0], &rule, arena, &out[t].winner, NULL);
   }
-  seer_records_close(records);
   return status;
 }
 
-static seer_status find_states(
-    seer_context *context, const seer_network *network, seer_arena *arena, task_state **out) {
-  SEER_TRY(seer_speeds_recall(context));
+static seer_status find_states(seer_context *context, const seer_network *network,
+    seer_records *records, seer_arena *arena, task_state **out) {
+  SEER_TRY(seer_speeds_recall(context, records));
   const seer_target *target = seer_context_target(context);
   seer_choice *choices;
   seer_choose_counts counts;
@@ -63,7 +60,7 @@ static seer_status find_states(
     states[t].packed_bytes =
         seer_choose_estimate(target, choices[t].sketches, &choices[t].schedule).packed_bytes;
   }
-  return find_winners(context, network, choices, arena, states);
+  return find_winners(context, network, records, choices, arena, states);
 }
 
 static void print_tuned(const seer_record *winner) {
@@ -157,8 +154,11 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   if (!status) {
     seer_cli_print_notices(network);
     double total = seer_network_flops(network);
+    seer_records *records = NULL;
     task_state *states = NULL;
-    status = find_states(context, network, arena, &states);
+    status = seer_records_open_by_options(context, false, &records);
+    if (!status) status = find_states(context, network, records, arena, &states);
+    seer_records_close(records);
     if (!status && seer_context_bool(context, SEER_OPT_JSON)) {
       status = print_json(network, total, states, arena);
     } else if (!status) {

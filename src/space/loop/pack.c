@@ -24,8 +24,14 @@ int64_t seer_pack_elems(const seer_pack *pack) {
   return n;
 }
 
-// n elements that are `step` elements apart in the source. Sizes are constants, so that each copy
-// is a load and a store.
+// n elements that are `step` elements apart in the source.
+static inline void copy_each(
+    char *to, const char *from, int64_t n, int64_t step, int64_t elem_bytes) {
+  for (int64_t i = 0; i < n; i++)
+    memcpy(to + i * elem_bytes, from + i * step * elem_bytes, (size_t)elem_bytes);
+}
+
+// Sizes are constants, so that each copy is a load and a store.
 static void copy(char *to, const char *from, int64_t n, int64_t step, size_t elem_bytes) {
   if (step == 1 || n == 1) {
     memcpy(to, from, (size_t)n * elem_bytes);
@@ -33,17 +39,19 @@ static void copy(char *to, const char *from, int64_t n, int64_t step, size_t ele
   }
   switch (elem_bytes) {
     case 1:
-      for (int64_t i = 0; i < n; i++) to[i] = from[i * step];
+      copy_each(to, from, n, step, 1);
       return;
     case 2:
-      for (int64_t i = 0; i < n; i++) memcpy(to + 2 * i, from + 2 * i * step, 2);
+      copy_each(to, from, n, step, 2);
       return;
     case 4:
-      for (int64_t i = 0; i < n; i++) memcpy(to + 4 * i, from + 4 * i * step, 4);
+      copy_each(to, from, n, step, 4);
+      return;
+    case 8:
+      copy_each(to, from, n, step, 8);
       return;
     default:
-      for (int64_t i = 0; i < n; i++)
-        memcpy(to + (size_t)i * elem_bytes, from + (int64_t)elem_bytes * i * step, elem_bytes);
+      SEER_ASSERT(false, "elements of %zu bytes", elem_bytes);
   }
 }
 

@@ -52,18 +52,14 @@ seer_status seer_speeds_measure(seer_context *context, seer_records *records) {
   return status;
 }
 
-seer_status seer_speeds_recall(seer_context *context) {
+seer_status seer_speeds_recall(seer_context *context, seer_records *records) {
   SEER_TRY(seer_context_find_target(context));
   seer_target target = *seer_context_target(context);
-  if (target.is_measured) return SEER_OK;
-  seer_records *records;
-  SEER_TRY(seer_records_open_by_options(context, false, &records));
-  if (!records) return SEER_OK;
+  if (!records || target.is_measured) return SEER_OK;
   seer_arena *arena = seer_arena_create("speeds");
   bool has;
   seer_status status = find(records, &target, arena, &has);
   if (!status && has) seer_context_set_target(context, &target);
   seer_arena_destroy(arena);
-  seer_records_close(records);
   return status;
 }

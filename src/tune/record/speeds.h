@@ -14,9 +14,9 @@
 
 #include "tune/record.h"
 
-// The context's target is measured from now on. `records` may be NULL: nothing is known.
+// `records` may be NULL: nothing is known. The context's target is measured from now on.
 SEER_MUST_USE seer_status seer_speeds_measure(seer_context *context, seer_records *records);
-// The context's target has the speeds of the records that the options name, if those have any.
-SEER_MUST_USE seer_status seer_speeds_recall(seer_context *context);
+// The context's target has the speeds of these records, if they have any.
+SEER_MUST_USE seer_status seer_speeds_recall(seer_context *context, seer_records *records);
 
 #endif

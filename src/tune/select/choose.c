@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tune/record/sound.h"
+#include "tune/record/speeds.h"
 #include "tune/select/share.h"
 #include "tune/select/transfer.h"
 #include "tune/select/untuned.h"
@@ -360,13 +361,14 @@ seer_status seer_choose(const seer_context *context, const seer_network *network
   return records && opt_level >= 2 ? take_network_times(&c, network, choices) : SEER_OK;
 }
 
-seer_status seer_choose_by_options(const seer_context *context, const seer_network *network,
+seer_status seer_choose_by_options(seer_context *context, const seer_network *network,
     seer_arena *arena, seer_choice **out_choices, seer_choose_counts *out_counts) {
   int64_t level = seer_context_i64(context, SEER_OPT_OPT_LEVEL);
   seer_records *records = NULL;
   if (level >= 2) SEER_TRY(seer_records_open_by_options(context, false, &records));
-  seer_status status =
-      seer_choose(context, network, records, level, arena, out_choices, out_counts);
+  seer_status status = seer_speeds_recall(context, records);
+  if (!status)
+    status = seer_choose(context, network, records, level, arena, out_choices, out_counts);
   seer_records_close(records);
   SEER_TRY(status);
   if (!seer_context_bool(context, SEER_OPT_STRICT) || out_counts->n_record == network->n_task)

@@ -34,11 +34,10 @@ typedef struct {
 SEER_MUST_USE seer_status seer_choose(const seer_context *context, const seer_network *network,
     seer_records *records, int64_t opt_level, seer_arena *arena, seer_choice **out_choices,
     seer_choose_counts *out_counts);
-// The same with the records and the level that the options name. NOT_FOUND with --strict if a task
-// has no accepted record.
-SEER_MUST_USE seer_status seer_choose_by_options(const seer_context *context,
-    const seer_network *network, seer_arena *arena, seer_choice **out_choices,
-    seer_choose_counts *out_counts);
+// The same with the records and the level that the options name, and by the speeds of those records
+// (record/speeds.h). NOT_FOUND with --strict if a task has no accepted record.
+SEER_MUST_USE seer_status seer_choose_by_options(seer_context *context, const seer_network *network,
+    seer_arena *arena, seer_choice **out_choices, seer_choose_counts *out_counts);
 // Bytes that `max_weights` (the option: a multiple of its weights in the model) leaves a task's
 // packed weights, small ones rounded up to whole pages.
 uint64_t seer_choose_max_packed_bytes(double max_weights, const seer_dag *dag);

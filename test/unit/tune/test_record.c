@@ -225,7 +225,10 @@ static void set_speeds(world *w, double gflops, bool is_measured) {
 static double recalled(world *w) {
   set_speeds(w, 7, false);
   must(seer_context_set(w->context, "records", seer_os_path_join(w->arena, w->folder, "r.sqlite")));
-  must(seer_speeds_recall(w->context));
+  seer_records *read;
+  must(seer_records_open_by_options(w->context, false, &read));
+  must(seer_speeds_recall(w->context, read));
+  seer_records_close(read);
   return seer_context_target(w->context)->peak_gflops;
 }
 
@@ -244,7 +247,7 @@ static void test_a_machine_is_as_fast_as_it_was_measured(void **state) {
   // What a text says to be measured is believed; one that says nothing changes nothing that is
   // stored.
   set_speeds(&w, 11, true);
-  must(seer_speeds_recall(w.context));
+  must(seer_speeds_recall(w.context, w.records));
   assert_true(seer_context_target(w.context)->peak_gflops == 11);
   set_speeds(&w, 9, false);
   must(seer_records_target(w.records, seer_context_target(w.context), &w.target));
