@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What one measurement of a schedule says of its place among the best: no cost model that learns from such can say more.
+"""How well a cost model that knew the true times would be seen to rank at the top, where times are those of one measurement.
 
     bench/ceiling.py bench/tables/x86_64-512-l2_1024k.gz
 
 Of each task in a table of times (doc/study.md) the schedules that were visited at least three times. The first visit stands
-for the one measurement that a search has, the median of the others for the truth. For 16 schedules that are drawn of the best
-64, 128, ...: the rank correlation of the two. And of the best 1 %, how many are among the 16 that were fastest in their first
-visit (`study regret` has the same of cost models: rank, recall).
+for the one measurement that a search has, the median of the others for the truth, which it only comes near to. For 16 schedules
+that are drawn of the truly best 64, 128, ...: the rank correlation of the two. And of the best 1 % by the first visit, how many
+are among the truly fastest 16 (`study regret` has the same of cost models: rank, recall).
 """
 import argparse
 import collections
@@ -41,8 +41,8 @@ def correlation(times):
 
 
 def recall(times):
-    best = times[:max(1, len(times) // 100)]
-    picks = sorted(times)[:PICKS]
+    best = sorted(times)[:max(1, len(times) // 100)]
+    picks = times[:PICKS]
     return sum(time in picks for time in best) / min(PICKS, len(best))
 
 
