@@ -281,7 +281,7 @@ static seer_status expand(seer_onnx_file *file, seer_onnx_scope *scope,
   seer_arena *arena = file->graph->arena;
   seer_onnx_scope inner = {.graph = scope->graph,
       .names = seer_map_create(arena),
-      .prefix = prefixed(file, scope, name),
+      .prefix = name,
       .n_opset = function->n_opset_import,
       .opset = function->opset_import,
       .caller = scope,
@@ -347,8 +347,8 @@ static seer_status read_node(
     seer_graph_value(graph, out[0])->producer.i = 0;
     return constant_node(graph, attr, n_attr, out[0]);
   }
-  seer_graph_add_node(graph, prefixed(file, scope, name), domain, proto->op_type,
-      opset_of(scope, domain), in, n_in, out, n_out, attr, n_attr);
+  seer_graph_add_node(graph, name, domain, proto->op_type, opset_of(scope, domain), in, n_in, out,
+      n_out, attr, n_attr);
   return SEER_OK;
 }
 
@@ -366,7 +366,7 @@ typedef struct {
   seer_onnx_file *file;
   seer_onnx_scope *scope;
   const Onnx__NodeProto *proto;
-  const char *name;
+  const char *name;  // with the scope's prefix
 } reading;
 
 static seer_status read_one(void *user) {
@@ -379,9 +379,11 @@ seer_status seer_onnx_nodes(
   for (size_t k = 0; k < n; k++) {
     if (file->n_nodes++ >= MAX_NODES)
       return SEER_FAIL(UNSUPPORTED, "more than %d nodes", MAX_NODES);
-    reading r = {file, scope, nodes[k], name_of(file, nodes[k], k)};
+    // The name is made before: once a node has run out of memory, nothing is to be made that may
+    // run out, too, while its status is nobody's.
+    reading r = {file, scope, nodes[k], prefixed(file, scope, name_of(file, nodes[k], k))};
     seer_recover_work(SEER_FRONT_NODE_OPS);
-    SEER_TRYF(seer_recover(read_one, &r), "reading node '%s' (%s)", prefixed(file, scope, r.name),
+    SEER_TRYF(seer_recover(read_one, &r), "reading node '%s' (%s)", r.name,
         text_or(nodes[k]->op_type, ""));
   }
   return SEER_OK;
