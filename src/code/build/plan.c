@@ -296,8 +296,9 @@ static seer_status put_value_arg(
     return SEER_OK;
   }
   const place *p = &b->place[find_root(b, v.i)];
-  SEER_ASSERT(p->kind != 0 && p->kind != SEER_ARG_WEIGHT, "%s: value '%s' has no place", step->name,
-      value->name);
+  if (p->kind == 0 || p->kind == SEER_ARG_WEIGHT)
+    return SEER_FAIL(
+        UNSUPPORTED, "step '%s' uses value '%s', which no step makes", step->name, value->name);
   const seer_dag_buf *buf = &step->dag->buf[arg->dag_buf];
   SEER_ASSERT(value->base.i == 0 || p->kind == SEER_ARG_ARENA,
       "%s: '%s' is part of what the caller gives", step->name, value->name);
@@ -353,7 +354,9 @@ static seer_status put_whole(void *user, seer_val v, uint32_t *out_arg) {
     SEER_TRY(seer_weight_file_add(b->weights, tensor->data, tensor->n_bytes, &offset));
     put_arg(b, SEER_ARG_WEIGHT, offset, tensor->n_bytes);
   } else {
-    SEER_ASSERT(b->place[root].kind != 0, "value '%s' has no place", b->graph->value[v.i].name);
+    if (b->place[root].kind == 0)
+      return SEER_FAIL(
+          UNSUPPORTED, "value '%s' is used, and no step makes it", b->graph->value[v.i].name);
     SEER_ASSERT(b->graph->value[v.i].base.i == 0, "part '%s' is no kernel's operand",
         b->graph->value[v.i].name);
     put_arg(b, b->place[root].kind, offset, value_bytes(b->graph, v));
@@ -404,8 +407,9 @@ static seer_status put_loop(builder *b, const seer_choice *choice, uint32_t s) {
   const seer_step *step = &b->network->step[s], *end = step + 1 + step->n_body;
   seer_value_args args = whole_values(b);
   size_t index = b->hosts.n_loop;
-  SEER_TRY(seer_build_loop(
-      &b->hosts, &args, seer_step_node(b->graph, step), seer_step_node(b->graph, end)));
+  SEER_TRYF(seer_build_loop(
+                &b->hosts, &args, seer_step_node(b->graph, step), seer_step_node(b->graph, end)),
+      "step '%s'", step->name);
   put_step(b, SEER_PLAN_LOOP, step->name, "")->first_phase = (uint32_t)index;
   size_t first = b->n_step;
   SEER_TRY(put_steps(b, choice, s + 1, s + 1 + step->n_body));
@@ -451,7 +455,7 @@ static seer_status put_steps(builder *b, const seer_choice *choice, uint32_t fro
             "packing the weights of %s", step->name);
         break;
       case SEER_STEP_HOST:
-        SEER_TRY(put_host(b, step));
+        SEER_TRYF(put_host(b, step), "step '%s'", step->name);
         break;
       case SEER_STEP_LOOP_BEGIN:
         SEER_TRY(put_loop(b, choice, s));
@@ -461,7 +465,7 @@ static seer_status put_steps(builder *b, const seer_choice *choice, uint32_t fro
         SEER_ASSERT(false, "'%s' ends no loop", step->name);
         break;
       case SEER_STEP_BRANCH:
-        SEER_TRY(put_branch(b, step));
+        SEER_TRYF(put_branch(b, step), "step '%s'", step->name);
         SEER_TRY(put_sides(b, choice, s));
         s += step->n_then + step->n_else;
         break;
@@ -473,7 +477,8 @@ static seer_status put_steps(builder *b, const seer_choice *choice, uint32_t fro
 static seer_status put_sizes(builder *b) {
   seer_value_args args = whole_values(b);
   for (uint32_t i = 0; i < b->graph->n_output; i++)
-    SEER_TRY(seer_build_sizes_of(&b->hosts, &args, b->graph->output[i], i));
+    SEER_TRYF(seer_build_sizes_of(&b->hosts, &args, b->graph->output[i], i),
+        "the size of output '%s'", seer_graph_value(b->graph, b->graph->output[i])->name);
   return SEER_OK;
 }
 

@@ -13,8 +13,8 @@ static bool same_type(const seer_value *a, const seer_value *b) {
       memcmp(a->size, b->size, a->rank * sizeof a->size[0]) == 0;
 }
 
-// What reads value v reads alias[v] instead, if that is not 0; applied to all nodes at the end, so
-// that a long chain of identities costs no more than its length.
+// What reads value v reads alias[v] instead, if that is not 0; applied to all nodes and sizes at
+// the end, so that a long chain of identities costs no more than its length.
 static seer_val resolved(const seer_val *alias, seer_val v) {
   while (alias[v.i].i) v = alias[v.i];
   return v;
@@ -224,6 +224,18 @@ static void make_outputs(seer_graph *graph) {
   }
 }
 
+// A value may have got its output's name after it was read, or was named as a size.
+static void follow_aliases(seer_graph *graph, const seer_val *alias) {
+  for (uint32_t k = 1; k < graph->n_node; k++) {
+    seer_node *node = &graph->node[k];
+    for (uint32_t i = 0; i < node->n_in; i++) node->in[i] = resolved(alias, node->in[i]);
+  }
+  for (uint32_t v = 1; v < graph->n_value; v++) {
+    seer_value *value = &graph->value[v];
+    for (uint32_t d = 0; d < value->rank; d++) value->size[d] = resolved(alias, value->size[d]);
+  }
+}
+
 static seer_status run(const seer_context *context, seer_graph *graph) {
   (void)context;
   seer_arena *scratch = seer_arena_create("simplify");
@@ -235,11 +247,7 @@ static seer_status run(const seer_context *context, seer_graph *graph) {
     merge_transposes(graph, node);
     if (changes_nothing(graph, node)) bypass(graph, k, alias);
   }
-  for (uint32_t k = 1; k < graph->n_node;
-       k++) {  // a value may have got its output's name after it was read
-    seer_node *node = &graph->node[k];
-    for (uint32_t i = 0; i < node->n_in; i++) node->in[i] = resolved(alias, node->in[i]);
-  }
+  follow_aliases(graph, alias);
   uint32_t n_node = (uint32_t)graph->n_node;
   for (uint32_t k = 1; k < n_node; k++) {
     if (!graph->node[k].is_dead) split_into_slices(graph, k);
