@@ -104,6 +104,9 @@ typedef struct {
   seer_codegen *codegen;
   seer_jit *jit;
   void *memory[SEER_DAG_MAX_BUFFERS];  // by argument; owned
+  uint32_t max_threads, n_threads;  // 0 and more; how many places there are
+  // The kernel's arguments by thread: all the same but the last, the thread's own scratch.
+  void *(*arg)[SEER_DAG_MAX_BUFFERS];
 } machine;
 
 static seer_status allocate(uint64_t n_bytes, void **out) {
@@ -112,36 +115,70 @@ static seer_status allocate(uint64_t n_bytes, void **out) {
               : SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of weights", n_bytes);
 }
 
-// By argument of the kernel: the weights, the result, or memory of its own.
-static seer_status bind_arguments(const extraction *x, uint32_t buf, const seer_kernel *kernel,
-    const void *const *input, void *out_data, machine *m, void **arg) {
-  for (uint32_t a = 0; a < kernel->n_arg; a++) {
-    const seer_kernel_arg *k = &kernel->arg[a];
-    if (k->storage == SEER_STORE_INPUT) {
-      uint32_t b = 0;
-      while (b < x->from->n_buf && x->buf_of[b] != k->dag_buf + 1) b++;
-      SEER_ASSERT(b < x->from->n_buf && input[b], "argument %u has no data", a);
-      memcpy(&arg[a], &input[b], sizeof arg[a]);  // read only: the kernel's arguments are not const
-    } else if (k->storage == SEER_STORE_OUTPUT && k->dag_buf == x->buf_of[buf] - 1) {
-      arg[a] = out_data;
-    } else {
-      SEER_TRY(allocate(k->n_bytes, &m->memory[a]));
-      arg[a] = m->memory[a];
-      SEER_ASSERT(k->storage != SEER_STORE_PACKED, "argument %u is packed", a);
-    }
+// A stage that reads nothing at all (numbers by their indices, one number everywhere) is constant
+// in the extracted DAG too, and packed like a weight there.
+static seer_status pack_constant(const seer_dag *dag, const seer_pack *pack, void *out_packed) {
+  const seer_dag_buf *source = &dag->buf[pack->source_buf];
+  const void *no_input[SEER_DAG_MAX_BUFFERS] = {NULL};
+  void *values;
+  SEER_TRY(
+      allocate((uint64_t)seer_dag_buf_elems(source) * seer_dtype_bytes(source->dtype), &values));
+  seer_status status = seer_constant_eval(dag, pack->source_buf, no_input, 0, values);
+  if (!status) seer_pack_fill(pack, source, values, out_packed);
+  free(values);
+  return status;
+}
+
+// Argument `a`, the same for all threads: a weight, the result, or memory of its own. `dag` is the
+// sketch's.
+static seer_status bind_argument(const extraction *x, uint32_t buf, const seer_dag *dag,
+    const seer_kernel_arg *k, const void *const *input, void *out_data, void **out_owned,
+    void **out_arg) {
+  if (k->storage == SEER_STORE_INPUT) {
+    uint32_t b = 0;
+    while (b < x->from->n_buf && x->buf_of[b] != k->dag_buf + 1) b++;
+    SEER_ASSERT(b < x->from->n_buf && input[b], "an argument has no data");
+    memcpy(out_arg, &input[b], sizeof *out_arg);  // read only: the kernel's arguments are not const
+    return SEER_OK;
+  }
+  if (k->storage == SEER_STORE_OUTPUT && k->dag_buf == x->buf_of[buf] - 1) {
+    *out_arg = out_data;
+    return SEER_OK;
+  }
+  SEER_TRY(allocate(k->n_bytes, out_owned));
+  *out_arg = *out_owned;
+  return k->storage == SEER_STORE_PACKED ? pack_constant(dag, k->pack, *out_owned) : SEER_OK;
+}
+
+static seer_status bind_arguments(const extraction *x, uint32_t buf, const seer_dag *dag,
+    const seer_kernel *kernel, const void *const *input, void *out_data, seer_arena *arena,
+    machine *m) {
+  for (uint32_t p = 0; p < kernel->n_phase; p++) {
+    uint32_t n = seer_parallel_threads(m->max_threads, kernel->n_parts[p]);
+    if (n > m->n_threads) m->n_threads = n;
+  }
+  m->arg = seer_arena_alloc(arena, m->n_threads * sizeof *m->arg, 64);
+  uint32_t last = kernel->n_arg - 1;  // the scratch
+  for (uint32_t a = 0; a < last; a++)
+    SEER_TRY(
+        bind_argument(x, buf, dag, &kernel->arg[a], input, out_data, &m->memory[a], &m->arg[0][a]));
+  uint64_t stride = (uint64_t)seer_round_up((int64_t)kernel->scratch_bytes + 1, 128);
+  SEER_TRY(allocate(stride * m->n_threads, &m->memory[last]));
+  for (uint32_t t = 0; t < m->n_threads; t++) {
+    if (t > 0) memcpy(m->arg[t], m->arg[0], last * sizeof m->arg[0][0]);
+    m->arg[t][last] = (char *)m->memory[last] + t * stride;
   }
   return SEER_OK;
 }
 
 typedef struct {
   seer_kernel_phase run;
-  void **arg;
+  const machine *machine;
 } phase_call;
 
 static void run_part(void *user, uint32_t part, uint32_t thread) {
-  (void)thread;
   const phase_call *call = user;
-  call->run(call->arg, part);
+  call->run(call->machine->arg[thread], part);
 }
 
 static seer_status run(const extraction *x, uint32_t buf, const void *const *input,
@@ -161,18 +198,18 @@ static seer_status run(const extraction *x, uint32_t buf, const void *const *inp
   seer_kernel_phase phase[SEER_DAG_MAX_STAGES];
   uint64_t handle;
   SEER_TRY(seer_jit_load(m->jit, kernel, phase, &handle));
-  void *arg[SEER_DAG_MAX_BUFFERS] = {NULL};
-  SEER_TRY(bind_arguments(x, buf, kernel, input, out_data, m, arg));
+  const seer_dag *dag = list->sketch[schedule.sketch]->dag;
+  SEER_TRY(bind_arguments(x, buf, dag, kernel, input, out_data, arena, m));
   for (uint32_t p = 0; p < kernel->n_phase; p++) {
-    phase_call call = {phase[p], arg};
-    seer_parallel(0, kernel->n_parts[p], run_part, &call);
+    phase_call call = {phase[p], m};
+    seer_parallel(m->max_threads, kernel->n_parts[p], run_part, &call);
   }
   seer_jit_unload(m->jit, handle);
   return SEER_OK;
 }
 
-seer_status seer_constant_eval(
-    const seer_dag *dag, uint32_t buf, const void *const *input, void *out_data) {
+seer_status seer_constant_eval(const seer_dag *dag, uint32_t buf, const void *const *input,
+    uint32_t n_threads, void *out_data) {
   SEER_ASSERT(buf < dag->n_buf && dag->buf[buf].kind == SEER_BUF_STAGE &&
           dag->stage[dag->buf[buf].stage].is_const,
       "buffer %u is no constant stage's", buf);
@@ -192,7 +229,7 @@ seer_status seer_constant_eval(
   if (work <= MAX_INTERPRETED) {
     interpret(x, buf, input, arena, out_data);
   } else {
-    machine m = {.codegen = NULL};
+    machine m = {.max_threads = n_threads};
     status = run(x, buf, input, arena, &m, out_data);
     if (m.jit) seer_jit_destroy(m.jit);
     if (m.codegen) seer_codegen_destroy(m.codegen);

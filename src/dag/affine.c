@@ -154,11 +154,8 @@ static interval modulo(interval a, interval b) {
 }
 
 static interval of_dtype(seer_dtype dtype) {
-  if (dtype == SEER_DTYPE_BOOL) return make(0, 1);
-  uint32_t bits = seer_dtype_bits(dtype);
-  if (bits >= 64) return everything;
-  if (!seer_dtype_is_signed(dtype)) return make(0, ((int64_t)1 << bits) - 1);
-  return make(-((int64_t)1 << (bits - 1)), ((int64_t)1 << (bits - 1)) - 1);
+  if (seer_dtype_bits(dtype) == 64 || seer_dtype_is_float(dtype)) return everything;
+  return make(seer_scalar_lowest(dtype).i, seer_scalar_highest(dtype).i);
 }
 
 // ---- bounds

@@ -294,31 +294,28 @@ int64_t seer_dag_buf_elems(const seer_dag_buf *buf) {
 
 // ---- combiners
 
-double seer_combiner_identity(seer_combiner combiner, seer_dtype dtype) {
-  bool is_float = seer_dtype_is_float(dtype), is_signed = seer_dtype_is_signed(dtype);
-  int bits = (int)seer_dtype_bits(dtype);
-  double low = is_float                        ? (double)-INFINITY
-      : dtype == SEER_DTYPE_BOOL || !is_signed ? 0
-                                               : -ldexp(1.0, bits - 1);
-  double high = is_float         ? (double)INFINITY
-      : dtype == SEER_DTYPE_BOOL ? 1
-      : bits == 64               ? (is_signed ? 0x1p63 : 0x1p64)  // saturates to the largest
-                                 : ldexp(1.0, is_signed ? bits - 1 : bits) - 1;
+static seer_scalar small_number(seer_dtype dtype, int64_t number) {
+  if (seer_dtype_is_float(dtype)) return (seer_scalar){.f = (double)number};
+  return (seer_scalar){.i = number};
+}
+
+seer_scalar seer_combiner_identity(seer_combiner combiner, uint32_t value, seer_dtype dtype) {
+  if (value == 1 && seer_combiner_is_arg(combiner)) combiner = SEER_COMBINE_MIN;
   switch (combiner) {
     case SEER_COMBINE_NONE:
     case SEER_COMBINE_SUM:
     case SEER_COMBINE_OR:
-      return 0;
+      return small_number(dtype, 0);
     case SEER_COMBINE_PROD:
-      return 1;
+      return small_number(dtype, 1);
     case SEER_COMBINE_MAX:
     case SEER_COMBINE_ARGMAX:
-      return low;
+      return seer_scalar_lowest(dtype);
     case SEER_COMBINE_MIN:
     case SEER_COMBINE_ARGMIN:
-      return high;
-    case SEER_COMBINE_AND:
-      return dtype == SEER_DTYPE_BOOL ? 1 : is_signed ? -1 : high;
+      return seer_scalar_highest(dtype);
+    case SEER_COMBINE_AND:  // all bits
+      return seer_dtype_is_signed(dtype) ? small_number(dtype, -1) : seer_scalar_highest(dtype);
     case SEER_COMBINE_COUNT:
       break;
   }
@@ -327,15 +324,8 @@ double seer_combiner_identity(seer_combiner combiner, seer_dtype dtype) {
 
 void seer_combiner_init(
     seer_combiner combiner, const seer_dtype *dtype, uint32_t n_values, seer_scalar *out_acc) {
-  for (uint32_t v = 0; v < n_values; v++) {
-    bool is_index = v == 1 && seer_combiner_is_arg(combiner);
-    double identity = seer_combiner_identity(is_index ? SEER_COMBINE_MIN : combiner, dtype[v]);
-    if (seer_dtype_is_float(dtype[v])) {
-      out_acc[v].f = identity;
-    } else {
-      out_acc[v].i = seer_scalar_saturate(dtype[v], identity);
-    }
-  }
+  for (uint32_t v = 0; v < n_values; v++)
+    out_acc[v] = seer_combiner_identity(combiner, v, dtype[v]);
 }
 
 static seer_scalar apply(

@@ -148,9 +148,9 @@ seer_dag *seer_dag_clone(const seer_dag *dag, seer_arena *arena);  // shares not
 const char *seer_dag_fresh_name(const seer_dag *dag, const char *wanted);
 const char *seer_dag_value_name(const seer_dag *dag, const seer_dag_stage *stage, uint32_t value);
 int64_t seer_dag_buf_elems(const seer_dag_buf *buf);  // with pitch: what must be allocated
-// Of value 0 (and of every value of the combiners that are no arg...). The identity of an arg's
-// index is the largest integer, as of MIN. 64-bit maxima are given as 2^63, 2^64: saturate.
-double seer_combiner_identity(seer_combiner combiner, seer_dtype dtype);
+// What changes nothing when it is joined as value `value` of the combiner, exactly. (An arg's index
+// is the largest integer.) That of MAX and MIN is an end of the type, which scalar.h knows.
+seer_scalar seer_combiner_identity(seer_combiner combiner, uint32_t value, seer_dtype dtype);
 // What a reduction starts from, and one step of it: acc = acc (+) value, each rounded to its dtype.
 void seer_combiner_init(
     seer_combiner combiner, const seer_dtype *dtype, uint32_t n_values, seer_scalar *out_acc);

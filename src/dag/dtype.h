@@ -35,6 +35,12 @@ typedef enum {
   SEER_DTYPE_COUNT
 } seer_dtype;
 
+// One element's value.
+typedef union {
+  double f;  // where the dtype is a float
+  int64_t i;  // integers and BOOL; U64 as its bit pattern
+} seer_scalar;
+
 uint32_t seer_dtype_bytes(seer_dtype dtype);
 uint32_t seer_dtype_bits(seer_dtype dtype);  // of a value: 4 for I4 and U4, else all of its bytes'
 const char *seer_dtype_name(seer_dtype dtype);  // "f32", "i64", "bool"

@@ -130,6 +130,11 @@ seer_expr seer_expr_i(seer_expr_pool *pool, int64_t value) {
   return seer_expr_int(pool, SEER_DTYPE_I64, value);
 }
 
+seer_expr seer_expr_scalar(seer_expr_pool *pool, seer_dtype dtype, seer_scalar value) {
+  return seer_dtype_is_float(dtype) ? seer_expr_f(pool, dtype, value.f)
+                                    : seer_expr_int(pool, dtype, value.i);
+}
+
 seer_expr seer_expr_var(seer_expr_pool *pool, uint32_t ref) {
   return intern(
       pool, (seer_expr_node){.op = SEER_EXPR_VAR, .dtype = SEER_DTYPE_I64, .ref = ref}, NULL);

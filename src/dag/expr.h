@@ -67,6 +67,8 @@ seer_expr seer_expr_f(seer_expr_pool *pool, seer_dtype dtype, double value);
 seer_expr seer_expr_i(seer_expr_pool *pool, int64_t value);  // I64
 // any integer type, BOOL
 seer_expr seer_expr_int(seer_expr_pool *pool, seer_dtype dtype, int64_t value);
+// a constant of any type
+seer_expr seer_expr_scalar(seer_expr_pool *pool, seer_dtype dtype, seer_scalar value);
 seer_expr seer_expr_var(seer_expr_pool *pool, uint32_t ref);  // I64
 seer_expr seer_expr_load(
     seer_expr_pool *pool, seer_dtype dtype, uint32_t buffer, const seer_expr *index, uint32_t n);

@@ -43,19 +43,36 @@ int64_t seer_scalar_wrap(seer_dtype dtype, int64_t value) {
   SEER_ASSERT(false, "dtype %d is no integer", (int)dtype);
 }
 
+// The magnitude of the largest number of a float type.
+static double float_end(seer_dtype dtype) {
+  const seer_float_format *format = seer_dtype_format(dtype);
+  bool has_infinity = !format || format->overflow != format->nan;
+  return has_infinity ? (double)INFINITY : seer_dtype_largest(dtype);
+}
+
+seer_scalar seer_scalar_lowest(seer_dtype dtype) {
+  if (seer_dtype_is_float(dtype)) return (seer_scalar){.f = -float_end(dtype)};
+  bool is_signed = seer_dtype_is_signed(dtype);
+  return (seer_scalar){.i = is_signed ? INT64_MIN >> (64 - seer_dtype_bits(dtype)) : 0};
+}
+
+seer_scalar seer_scalar_highest(seer_dtype dtype) {
+  if (seer_dtype_is_float(dtype)) return (seer_scalar){.f = float_end(dtype)};
+  if (dtype == SEER_DTYPE_BOOL) return (seer_scalar){.i = 1};
+  uint32_t unused = 64 - seer_dtype_bits(dtype);
+  bool is_signed = seer_dtype_is_signed(dtype);
+  return (seer_scalar){.i = is_signed ? INT64_MAX >> unused : (int64_t)(UINT64_MAX >> unused)};
+}
+
 int64_t seer_scalar_saturate(seer_dtype dtype, double value) {
   if (isnan(value)) return dtype == SEER_DTYPE_BOOL;
   if (dtype == SEER_DTYPE_BOOL) return value != 0;
-  int bits = (int)seer_dtype_bits(dtype);
-  if (dtype == SEER_DTYPE_U64) {
-    if (value <= 0) return 0;
-    return value >= 0x1p64 ? -1 : (int64_t)(uint64_t)value;
-  }
-  double low = seer_dtype_is_signed(dtype) ? -ldexp(1.0, bits - 1) : 0;
-  double high = ldexp(1.0, seer_dtype_is_signed(dtype) ? bits - 1 : bits);  // exclusive
-  if (value <= low) return dtype == SEER_DTYPE_I64 ? INT64_MIN : (int64_t)low;
-  if (value >= high) return dtype == SEER_DTYPE_I64 ? INT64_MAX : (int64_t)high - 1;
-  return (int64_t)value;
+  bool is_signed = seer_dtype_is_signed(dtype);
+  // 2^n, the first number beyond the type; the highest one of 64 bits is no double.
+  double beyond = ldexp(1.0, (int)seer_dtype_bits(dtype) - is_signed);
+  if (value >= beyond) return seer_scalar_highest(dtype).i;
+  if (value <= (is_signed ? -beyond : 0)) return seer_scalar_lowest(dtype).i;
+  return is_signed ? (int64_t)value : (int64_t)(uint64_t)value;
 }
 
 static int64_t wrap_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }

@@ -12,11 +12,6 @@
 
 #include "dag/expr.h"
 
-typedef union {
-  double f;  // where the dtype is a float
-  int64_t i;  // integers and BOOL; U64 as its bit pattern
-} seer_scalar;
-
 // `dtype` is the result's, `arg_dtype` that of the operands (of CAST and comparisons they differ).
 // Unused operands may be anything. SELECT: a is the condition, b and c the choices.
 seer_scalar seer_scalar_apply(seer_expr_op op, seer_dtype dtype, seer_dtype arg_dtype,
@@ -26,6 +21,10 @@ static inline double seer_scalar_round(seer_dtype dtype, double value) {
   return dtype == SEER_DTYPE_F64 ? value : (double)(float)value;
 }
 int64_t seer_scalar_wrap(seer_dtype dtype, int64_t value);
+// The ends of a type, from which all limits and identities come: of floats the infinities, or the
+// largest finite numbers where it has none.
+seer_scalar seer_scalar_lowest(seer_dtype dtype);
+seer_scalar seer_scalar_highest(seer_dtype dtype);
 // float to integer: toward zero, NaN is 0
 int64_t seer_scalar_saturate(seer_dtype dtype, double value);
 seer_scalar seer_scalar_load(seer_dtype dtype, const void *data, int64_t index);

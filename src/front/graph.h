@@ -138,12 +138,6 @@ typedef struct {
   const char *name;
 } seer_dim_name;
 
-struct seer_dag;
-// Folds what is too big for the interpreter, through compiled code: input[b] is the data of each
-// input buffer of `dag`, out_data the (dense) bytes of its only output.
-typedef seer_status (*seer_fold_hook)(
-    void *user, const struct seer_dag *dag, const void *const *input, void *out_data);
-
 typedef struct seer_graph {
   seer_arena *arena;  // model
   const char *name;
@@ -170,8 +164,6 @@ typedef struct seer_graph {
   seer_recover_owned owned;  // while files are mapped
   int64_t opset;  // of ai.onnx, as the file says (0: not from a file)
   const char *producer;
-  seer_fold_hook fold_hook;  // NULL: what is too big for the interpreter stays unfolded
-  void *fold_user;
 } seer_graph;
 
 seer_graph *seer_graph_create(seer_arena *arena, const char *name);

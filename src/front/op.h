@@ -51,7 +51,6 @@ typedef struct seer_op_desc {
   seer_fuse_kind fuse;
   const char *attrs;  // names that are understood, space-separated: an unknown one is an error
   double rtol, atol;  // against a reference in f32
-  double flops_hint;  // unused: 0
   // Shapes and dtypes of the outputs from those of the inputs (all fixed) and constant inputs.
   // Errors name the attribute or input, what was found and what is allowed; the caller adds node
   // name and operator.

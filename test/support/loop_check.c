@@ -86,6 +86,9 @@ static const char *compare(const seer_dag_buf *buf, const void *want, const void
     double a = seer_dtype_load_f64(buf->dtype, want, offset),
            b = seer_dtype_load_f64(buf->dtype, got, offset);
     bool same = a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= tolerance * (1 + fabs(a));
+    if (!seer_dtype_is_float(buf->dtype))  // 64 bits are more than a double has
+      same = seer_dtype_load_i64(buf->dtype, want, offset) ==
+          seer_dtype_load_i64(buf->dtype, got, offset);
     if (!same)
       return seer_arena_printf(
           arena, "$%s: element %" PRId64 " is %g, expected %g", buf->name, offset, b, a);

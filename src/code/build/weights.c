@@ -154,7 +154,7 @@ static seer_status evaluate(const seer_weight_file *file, const seer_graph *grap
   *out_owned = calloc(1, n_bytes > 0 ? n_bytes : 1);
   if (!*out_owned)
     return SEER_FAIL(RESOURCE, "no memory for %" PRIu64 " bytes of weights", n_bytes);
-  return seer_constant_eval(dag, buf, input, *out_owned);
+  return seer_constant_eval(dag, buf, input, 0, *out_owned);
 }
 
 static bool same_packed(const packed_content *a, const packed_content *b) {

@@ -375,9 +375,9 @@ static seer_gen_value build(seer_gen *g, seer_expr e) {
   seer_dtype dtype = (seer_dtype)node->dtype;
   switch ((int)node->op) {
     case SEER_EXPR_CONST_F:
-      return (seer_gen_value){.v = seer_gen_const(g, dtype, node->value.f, 0, 1)};
+      return (seer_gen_value){.v = seer_gen_const(g, dtype, (seer_scalar){.f = node->value.f}, 1)};
     case SEER_EXPR_CONST_I:
-      return (seer_gen_value){.v = seer_gen_const(g, dtype, 0, node->value.i, 1)};
+      return (seer_gen_value){.v = seer_gen_const(g, dtype, (seer_scalar){.i = node->value.i}, 1)};
     case SEER_EXPR_LOAD:
       return load(g, e);
     case SEER_EXPR_LT:

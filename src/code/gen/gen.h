@@ -207,8 +207,7 @@ seer_vec seer_gen_from_memory(seer_gen *g, seer_dtype dtype, seer_vec v);
 seer_vec seer_gen_wrap_4(seer_gen *g, seer_dtype dtype, seer_vec v);
 
 // ---- operator.c
-// `f` of a float type, `i` of another.
-seer_vec seer_gen_const(seer_gen *g, seer_dtype dtype, double f, int64_t i, uint32_t lanes);
+seer_vec seer_gen_const(seer_gen *g, seer_dtype dtype, seer_scalar value, uint32_t lanes);
 seer_vec seer_gen_compare(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_vec a, seer_vec b);
 // Operands that `op` does not have: NONE.
 seer_vec seer_gen_apply(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_dtype arg_dtype,

@@ -10,10 +10,11 @@
 
 #include "code/gen/gen.h"
 
-seer_vec seer_gen_const(seer_gen *g, seer_dtype dtype, double f, int64_t i, uint32_t lanes) {
+seer_vec seer_gen_const(seer_gen *g, seer_dtype dtype, seer_scalar value, uint32_t lanes) {
   seer_vec_elem elem = seer_gen_elem(dtype);
-  if (seer_dtype_is_float(dtype)) return seer_vec_real(g->b, elem, lanes, f);
-  return seer_vec_const(g->b, elem, lanes, dtype == SEER_DTYPE_BOOL ? i != 0 : (uint64_t)i);
+  if (seer_dtype_is_float(dtype)) return seer_vec_real(g->b, elem, lanes, value.f);
+  uint64_t bits = dtype == SEER_DTYPE_BOOL ? value.i != 0 : (uint64_t)value.i;
+  return seer_vec_const(g->b, elem, lanes, bits);
 }
 
 static seer_vec_elem elem_of(const seer_gen *g, seer_vec v) {
@@ -294,13 +295,7 @@ seer_vec seer_gen_apply(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_dty
 
 seer_vec seer_gen_identity(
     seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t k, uint32_t lanes) {
-  bool is_index = k == 1 && seer_combiner_is_arg(combiner);
-  double identity = seer_combiner_identity(is_index ? SEER_COMBINE_MIN : combiner, dtype[k]);
-  int64_t i = seer_dtype_is_float(dtype[k])              ? 0
-      : dtype[k] == SEER_DTYPE_I64 && identity >= 0x1p63 ? INT64_MAX
-      : dtype[k] == SEER_DTYPE_U64 && identity >= 0x1p64 ? -1
-                                                         : (int64_t)identity;
-  return seer_gen_const(g, dtype[k], identity, i, lanes);
+  return seer_gen_const(g, dtype[k], seer_combiner_identity(combiner, k, dtype[k]), lanes);
 }
 
 void seer_gen_combine(seer_gen *g, seer_combiner combiner, const seer_dtype *dtype, uint32_t n,

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dag/scalar.h"
+
 #define MAX_DEPTH 256
 
 static int precedence(seer_expr_op op) {  // 0: no infix operator
@@ -80,7 +82,7 @@ static void print_infix(const printer *p, const seer_expr_node *node) {
   print_operand(p, node->arg[0], own, false);
   bool subtracts = node->op == SEER_EXPR_ADD && right->op == SEER_EXPR_CONST_I &&
       right->value.i < 0 && seer_dtype_is_signed((seer_dtype)right->dtype) &&
-      right->value.i != INT64_MIN >> (64 - (int)seer_dtype_bits((seer_dtype)right->dtype));
+      right->value.i != seer_scalar_lowest((seer_dtype)right->dtype).i;
   if (subtracts) {
     seer_text_printf(p->text, " - %" PRId64, -right->value.i);
     if (right->dtype != SEER_DTYPE_I64)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dag/scalar.h"
+
 typedef struct {
   const char *text, *at;
   seer_dtype dtype;
@@ -67,8 +69,7 @@ static seer_status store_integer(reader *r, size_t n, void *element) {
   uint64_t size;
   if (!parse_integer(r->at, n, &is_negative, &size, &fits))
     return bad(r, "must be a whole number, as the type is %s", seer_dtype_name(r->dtype));
-  uint64_t most = UINT64_MAX >> (64 - seer_dtype_bits(r->dtype));
-  if (is_signed) most = (most >> 1) + is_negative;
+  uint64_t most = (uint64_t)seer_scalar_highest(r->dtype).i + (is_signed && is_negative);
   fits = fits && (is_signed || !is_negative || size == 0) && size <= most;
   if (!fits) return bad(r, "beyond what %s can have", seer_dtype_name(r->dtype));
   seer_dtype_store_i64(r->dtype, element, 0, (int64_t)(is_negative ? 0 - size : size));

@@ -1,9 +1,9 @@
 // masked.c - along a dimension whose size only a run knows: what is beyond the size is made
 // neutral, so that a reduction at the bound is the one that is meant; and parts of such sizes one
 // after another.
-#include <math.h>
 #include <string.h>
 
+#include "dag/scalar.h"
 #include "front/expand/expand.h"
 #include "front/sized.h"
 
@@ -17,17 +17,10 @@ static seer_val indices(seer_expand *e, int64_t extent, uint32_t d, uint32_t ran
 }
 
 seer_val seer_expand_extreme(seer_expand *e, seer_dtype dtype, bool is_largest) {
-  if (seer_dtype_is_float(dtype))
-    return seer_expand_scalar(e, dtype, is_largest ? (double)INFINITY : -(double)INFINITY);
-  uint32_t bits = seer_dtype_bits(dtype);
-  int64_t number = is_largest;  // of a bool
-  if (dtype != SEER_DTYPE_BOOL && seer_dtype_is_signed(dtype))
-    number = (is_largest ? INT64_MAX : INT64_MIN) >> (64 - bits);
-  else if (dtype != SEER_DTYPE_BOOL)
-    number = is_largest ? (int64_t)(UINT64_MAX >> (64 - bits)) : 0;
+  seer_scalar end = is_largest ? seer_scalar_highest(dtype) : seer_scalar_lowest(dtype);
   seer_tensor tensor = {.dtype = dtype, .n_bytes = seer_dtype_bytes(dtype)};
   void *data = seer_arena_alloc(e->graph->arena, tensor.n_bytes, 64);
-  seer_dtype_store_i64(dtype, data, 0, number);
+  seer_scalar_store(dtype, data, 0, end);
   tensor.data = data;
   return seer_graph_add_constant(e->graph, seer_graph_fresh_name(e->graph, "extreme"), &tensor);
 }

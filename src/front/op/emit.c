@@ -257,10 +257,8 @@ static uint32_t set_body(
   seer_expr identity[SEER_DAG_MAX_VALUES];
   for (uint32_t v = 0; v < n; v++) {
     seer_dtype dtype = (seer_dtype)seer_expr_at(&emit->dag->expr, body[v])->dtype;
-    double value = seer_combiner_identity(combiner, dtype);
-    identity[v] = seer_dtype_is_float(dtype)
-        ? seer_expr_f(&emit->dag->expr, dtype, value)
-        : seer_expr_int(&emit->dag->expr, dtype, seer_scalar_saturate(dtype, value));
+    identity[v] =
+        seer_expr_scalar(&emit->dag->expr, dtype, seer_combiner_identity(combiner, v, dtype));
   }
   return seer_dag_set_body(emit->dag, stage, SEER_COMBINE_NONE, identity, n);
 }

@@ -85,7 +85,8 @@ static seer_status emit_max_pool(seer_emit *emit, const seer_node *node) {
   seer_op_window w;
   SEER_TRY(read_pool(emit->graph, node, emit->arena, &w));
   seer_dtype dtype = seer_emit_out(emit, node, 0)->dtype;
-  seer_expr fill = seer_op_num(emit, dtype, seer_combiner_identity(SEER_COMBINE_MAX, dtype));
+  seer_expr fill =
+      seer_expr_scalar(&emit->dag->expr, dtype, seer_combiner_identity(SEER_COMBINE_MAX, 0, dtype));
   seer_op_padded padded = seer_op_pad_input(emit, node, 0, &w, fill);
   return emit_max(emit, node, &w, &padded);
 }

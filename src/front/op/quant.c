@@ -2,8 +2,8 @@
 // (q - zero_point) * scale, with one scale for all, one per element of an axis, or one per block
 // along it. Both are elementwise, so a dequantised operand is a prologue of what reads it, and a
 // quantised result an epilogue.
-#include <math.h>
 
+#include "dag/scalar.h"
 #include "front/onnx/dtype.h"
 #include "front/op/util.h"
 
@@ -86,9 +86,8 @@ static seer_status want_quantised(seer_dtype dtype, uint32_t k) {
 }
 
 static void range_of(seer_dtype dtype, double *out_low, double *out_high) {
-  double n = ldexp(1, (int)seer_dtype_bits(dtype));
-  *out_low = seer_dtype_is_signed(dtype) ? -n / 2 : 0;
-  *out_high = *out_low + n - 1;
+  *out_low = (double)seer_scalar_lowest(dtype).i;
+  *out_high = (double)seer_scalar_highest(dtype).i;
 }
 
 // ---- QuantizeLinear

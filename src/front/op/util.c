@@ -251,7 +251,7 @@ seer_dtype seer_op_dtype(const seer_emit *emit, seer_expr e) {
 
 seer_expr seer_op_num(seer_emit *emit, seer_dtype dtype, double value) {
   if (seer_dtype_is_float(dtype)) return seer_expr_f(&emit->dag->expr, dtype, value);
-  return seer_expr_int(&emit->dag->expr, dtype, (int64_t)value);
+  return seer_expr_int(&emit->dag->expr, dtype, seer_scalar_saturate(dtype, value));
 }
 
 seer_expr seer_op_saturate(seer_emit *emit, seer_dtype dtype, seer_expr e) {

@@ -1,9 +1,8 @@
 // fold.c - nodes whose inputs are all constant become constants.
 // An operator's own `fold` is asked first (shape arithmetic, copies); else its DAG is evaluated by
-// the interpreter, which is the reference, up to a budget of scalar operations; what is larger goes
-// through the graph's fold_hook (compiled code, installed by the session) or stays a task of the
-// network. requires: sorted, resolved. provides: no node that could be a constant (within the
-// budget).
+// the interpreter, which is the reference, up to a budget of scalar operations; what is larger
+// stays a task of the network.
+// requires: sorted, resolved. provides: no node that could be a constant (within the budget).
 #include <string.h>
 
 #include "front/pass/pass.h"
@@ -41,17 +40,14 @@ static seer_status eval_node(seer_graph *graph, const seer_node *node, double bu
     }
     ops += n;
   }
-  uint32_t n_outputs = 0;
   for (uint32_t k = 0; k < node->n_out; k++) {
     if (node->out[k].i == 0 || emit.buf_of_value[node->out[k].i] == 0) continue;
     seer_dag_mark_output(dag, emit.buf_of_value[node->out[k].i] - 1, 0);
-    n_outputs++;
   }
   seer_dag_finish(dag);
   SEER_TRY(seer_dag_verify(dag));
   // What is left to the model as a whole counts, too; without it the node is computed at run time.
-  bool use_hook = ops > budget || ops > (double)seer_recover_work_left();
-  if (use_hook && (!graph->fold_hook || n_outputs != 1)) return SEER_OK;
+  if (ops > budget || ops > (double)seer_recover_work_left()) return SEER_OK;
 
   const void *input[SEER_DAG_MAX_BUFFERS] = {0};
   for (uint32_t k = 0; k < node->n_in; k++) {
@@ -60,9 +56,9 @@ static seer_status eval_node(seer_graph *graph, const seer_node *node, double bu
       input[buf - 1] = seer_graph_value(graph, node->in[k])->constant->data;
     }
   }
-  if (!use_hook) seer_recover_work((uint64_t)ops);
-  seer_dag_eval *eval = use_hook ? NULL : seer_dag_eval_create(dag, scratch);
-  for (uint32_t b = 0; eval && b < dag->n_buf; b++) {
+  seer_recover_work((uint64_t)ops);
+  seer_dag_eval *eval = seer_dag_eval_create(dag, scratch);
+  for (uint32_t b = 0; b < dag->n_buf; b++) {
     if (dag->buf[b].kind != SEER_BUF_STAGE) seer_dag_eval_set_input(eval, b, input[b]);
   }
   for (uint32_t k = 0; k < node->n_out; k++) {
@@ -73,11 +69,7 @@ static seer_status eval_node(seer_graph *graph, const seer_node *node, double bu
     const seer_value *value = seer_graph_value(graph, node->out[k]);
     size_t n_bytes = (size_t)seer_value_elems(value) * seer_dtype_bytes(value->dtype);
     void *data = seer_arena_alloc(graph->arena, n_bytes, 64);
-    if (use_hook) {
-      SEER_TRY(graph->fold_hook(graph->fold_user, dag, input, data));
-    } else {
-      seer_dag_eval_all(eval, buf - 1, data);
-    }
+    seer_dag_eval_all(eval, buf - 1, data);
     out_tensors[k] =
         (seer_tensor){.dtype = value->dtype, .rank = value->rank, .data = data, .n_bytes = n_bytes};
     memcpy(out_tensors[k].dim, value->dim, sizeof value->dim);

@@ -6,6 +6,7 @@
 // constant it is folded, and what is left is computed before the program runs (code/constant.h).
 // Steps of the host and the caller get the bytes themselves: what they read stays as it is.
 // requires: sorted, resolved, folded; nobody behind it changes constants.
+#include "dag/scalar.h"
 #include "front/pass/pass.h"
 
 // Widening is an instruction for each vector of weights. Where each is used for several rows that
@@ -16,9 +17,7 @@
 static const int64_t min_saved_bytes = 65536;
 
 static bool holds(seer_dtype dtype, int64_t low, int64_t high) {
-  uint32_t bits = seer_dtype_bits(dtype);
-  if (!seer_dtype_is_signed(dtype)) return low >= 0 && high < INT64_C(1) << bits;
-  return low >= -(INT64_C(1) << (bits - 1)) && high < INT64_C(1) << (bits - 1);
+  return low >= seer_scalar_lowest(dtype).i && high <= seer_scalar_highest(dtype).i;
 }
 
 // The narrowest type, or the tensor's own.

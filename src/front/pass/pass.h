@@ -14,8 +14,8 @@
 void seer_pass_remove_dead(seer_graph *graph);
 
 // Folds `node` when all that it reads is constant (or only shapes matter and they are fixed) and
-// neither the result is larger than `max_elems` nor the work more than `max_ops` scalar operations
-// (beyond that: graph->fold_hook). *out_did false: not foldable, or too large; the node stays.
+// neither the result is larger than `max_elems` nor the work more than `max_ops` scalar operations.
+// *out_did false: not foldable, or too large; the node stays.
 SEER_MUST_USE seer_status seer_pass_fold_node(
     seer_graph *graph, seer_node_id node, int64_t max_elems, double max_ops, bool *out_did);
 

@@ -48,7 +48,7 @@ typedef struct {
 } guard;
 
 static seer_expr zero(seer_expr_pool *pool, seer_dtype dtype) {
-  return seer_dtype_is_float(dtype) ? seer_expr_f(pool, dtype, 0) : seer_expr_int(pool, dtype, 0);
+  return seer_expr_scalar(pool, dtype, seer_combiner_identity(SEER_COMBINE_SUM, 0, dtype));
 }
 
 static seer_expr guard_load(void *user, seer_expr_pool *to, const seer_expr_node *load,
@@ -97,9 +97,8 @@ void seer_plan_rfactor(const seer_rule_context *context, seer_plan *plan, uint32
   }
   seer_expr body = seer_expr_copy(pool, pool, old.body[0], map, dag->n_var, guard_load, &g);
   if (g.predicate.i) {
-    double identity = seer_combiner_identity(old.combiner, dtype);
-    seer_expr neutral = seer_dtype_is_float(dtype) ? seer_expr_f(pool, dtype, identity)
-                                                   : seer_expr_int(pool, dtype, (int64_t)identity);
+    seer_expr neutral =
+        seer_expr_scalar(pool, dtype, seer_combiner_identity(old.combiner, 0, dtype));
     g.as_zero = true;
     seer_expr at_zero = seer_expr_copy(pool, pool, old.body[0], map, dag->n_var, guard_load, &g);
     // Guarded loads give 0 outside; if that makes the body neutral by itself, nothing is to be

@@ -202,7 +202,7 @@ static seer_status pack_one(const seer_task_memory *memory, const seer_kernel_ar
   }
   size_t n_bytes = (size_t)seer_dag_buf_elems(source) * seer_dtype_bytes(source->dtype);
   void *data = seer_arena_alloc(arena, n_bytes, SEER_OPERAND_ALIGN);
-  SEER_TRY(seer_constant_eval(sketch->dag, arg->pack->source_buf, input, data));
+  SEER_TRY(seer_constant_eval(sketch->dag, arg->pack->source_buf, input, 0, data));
   seer_pack_fill(arg->pack, source, data, out);
   return SEER_OK;
 }

@@ -28,7 +28,7 @@ static void compare(const seer_dag *dag, uint32_t buf, seer_arena *arena) {
   void *want = seer_arena_alloc(arena, n_bytes, 64), *got = seer_arena_alloc(arena, n_bytes, 64);
   memset(got, 0xFF, n_bytes);
   seer_dag_eval_all(eval, buf, want);
-  must(seer_constant_eval(dag, buf, input, got));
+  must(seer_constant_eval(dag, buf, input, 0, got));
 #if defined(__x86_64__)
   assert_memory_equal(want, got, n_bytes);
 #else
@@ -82,8 +82,83 @@ static void test_chain(void **state) {
   seer_arena_destroy(arena);
 }
 
+// A stage that reads nothing is constant by itself: where another one reads it, it is packed.
+static void test_without_loads(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+  seer_dag *dag = seer_dag_create(arena, "triangle");
+  seer_expr_pool *pool = &dag->expr;
+  const int64_t dim[2] = {200, 190};
+  uint32_t w = seer_dag_add_input(dag, "w", SEER_BUF_WEIGHT, SEER_DTYPE_F32, dim, 2, 0);
+  const seer_dag_axis axes[2] = {{"i", 200, SEER_AXIS_OTHER}, {"j", 190, SEER_AXIS_OTHER}};
+  uint32_t stage = seer_dag_add_stage(dag, "mask", SEER_STAGE_EPILOGUE, axes, 2, 0);
+  seer_expr i = seer_dag_var(dag, stage, 0), j = seer_dag_var(dag, stage, 1);
+  seer_expr body = seer_expr_select(pool, seer_expr_binary(pool, SEER_EXPR_LE, i, j),
+      seer_expr_f(pool, SEER_DTYPE_F32, 1.5), seer_expr_f(pool, SEER_DTYPE_F32, -0.25));
+  body = seer_expr_unary(pool, SEER_EXPR_EXP, body);
+  uint32_t mask = seer_dag_set_body(dag, stage, SEER_COMBINE_NONE, &body, 1);
+  stage = seer_dag_add_stage(dag, "masked", SEER_STAGE_EPILOGUE, axes, 2, 0);
+  seer_expr at[2] = {seer_dag_var(dag, stage, 0), seer_dag_var(dag, stage, 1)};
+  body = seer_expr_binary(
+      pool, SEER_EXPR_MUL, seer_dag_load(dag, w, at), seer_dag_load(dag, mask, at));
+  uint32_t out = seer_dag_set_body(dag, stage, SEER_COMBINE_NONE, &body, 1);
+  seer_dag_mark_output(dag, out, 0);
+  seer_dag_finish(dag);
+  compare(dag, out, arena);
+  seer_arena_destroy(arena);
+}
+
+// Rows of a softmax, whose sums are kept in the scratch of the thread that works on them.
+static void test_many_threads(void **state) {
+  (void)state;
+  enum { ROWS = 2048, COLUMNS = 100, RUNS = 40, THREADS = 8 };
+  seer_arena *arena = seer_arena_create("test");
+  seer_dag *dag = seer_dag_create(arena, "softmax");
+  seer_expr_pool *pool = &dag->expr;
+  const int64_t dim[2] = {ROWS, COLUMNS};
+  uint32_t w = seer_dag_add_input(dag, "w", SEER_BUF_WEIGHT, SEER_DTYPE_F32, dim, 2, 0);
+  const seer_dag_axis axes[2] = {{"i", ROWS, SEER_AXIS_OTHER}, {"j", COLUMNS, SEER_AXIS_OTHER}};
+  uint32_t power = seer_dag_add_stage(dag, "exp", SEER_STAGE_EPILOGUE, axes, 2, 0);
+  seer_expr at[2] = {seer_dag_var(dag, power, 0), seer_dag_var(dag, power, 1)};
+  seer_expr body = seer_expr_unary(pool, SEER_EXPR_EXP, seer_dag_load(dag, w, at));
+  uint32_t powers = seer_dag_set_body(dag, power, SEER_COMBINE_NONE, &body, 1);
+  uint32_t sum = seer_dag_add_stage(dag, "sum", SEER_STAGE_ANCHOR, axes, 1, 1);
+  at[0] = seer_dag_var(dag, sum, 0), at[1] = seer_dag_var(dag, sum, 1);
+  body = seer_dag_load(dag, powers, at);
+  uint32_t sums = seer_dag_set_body(dag, sum, SEER_COMBINE_SUM, &body, 1);
+  uint32_t last = seer_dag_add_stage(dag, "share", SEER_STAGE_EPILOGUE, axes, 2, 0);
+  at[0] = seer_dag_var(dag, last, 0), at[1] = seer_dag_var(dag, last, 1);
+  body = seer_expr_binary(
+      pool, SEER_EXPR_DIV, seer_dag_load(dag, powers, at), seer_dag_load(dag, sums, at));
+  uint32_t out = seer_dag_set_body(dag, last, SEER_COMBINE_NONE, &body, 1);
+  seer_dag_mark_output(dag, out, 0);
+  seer_dag_finish(dag);
+
+  size_t n = ROWS * COLUMNS;
+  float *x = SEER_NEW_ARRAY(arena, float, n), *want = SEER_NEW_ARRAY(arena, float, n),
+        *got = SEER_NEW_ARRAY(arena, float, n);
+  seer_rng rng;
+  seer_rng_init(&rng, 5);
+  for (size_t k = 0; k < n; k++) x[k] = (float)seer_rng_normal(&rng);
+  const void *input[SEER_DAG_MAX_BUFFERS] = {NULL};
+  input[w] = x;
+  must(seer_constant_eval(dag, out, input, 1, want));
+  for (int k = 0; k < RUNS; k++) {
+    memset(got, 0xFF, n * sizeof(float));
+    must(seer_constant_eval(dag, out, input, THREADS, got));
+    assert_memory_equal(want, got, n * sizeof(float));
+  }
+  for (size_t row = 0; row < ROWS; row++) {  // and they are shares
+    double all = 0;
+    for (size_t k = 0; k < COLUMNS; k++) all += (double)want[row * COLUMNS + k];
+    assert_true(all > 1 - 1e-5 && all < 1 + 1e-5);
+  }
+  seer_arena_destroy(arena);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_transformed_weights), cmocka_unit_test(test_chain)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_transformed_weights),
+      cmocka_unit_test(test_chain), cmocka_unit_test(test_without_loads),
+      cmocka_unit_test(test_many_threads)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

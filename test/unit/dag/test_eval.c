@@ -297,8 +297,8 @@ static void four_bit_integers(void **state) {
   assert_int_equal(bytes[0], 15);
   seer_dtype_store_i64(SEER_DTYPE_I4, bytes, 0, 9);
   assert_int_equal(bytes[0], 0xF9);
-  assert_true(seer_combiner_identity(SEER_COMBINE_MAX, SEER_DTYPE_I4) == -8);
-  assert_true(seer_combiner_identity(SEER_COMBINE_MIN, SEER_DTYPE_U4) == 15);
+  assert_true(seer_combiner_identity(SEER_COMBINE_MAX, 0, SEER_DTYPE_I4).i == -8);
+  assert_true(seer_combiner_identity(SEER_COMBINE_MIN, 0, SEER_DTYPE_U4).i == 15);
   assert_int_equal(seer_dtype_bits(SEER_DTYPE_I4), 4);
   assert_int_equal(seer_dtype_bytes(SEER_DTYPE_I4), 1);
 }
