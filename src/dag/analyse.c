@@ -252,13 +252,25 @@ static const char *class_of(const seer_dag *dag, uint32_t stage) {
                                                                         : "row-reduction";
 }
 
+// The type of a buffer, or the narrow float that it was before a stage of the DAG widened it.
+static seer_dtype type_before(const seer_dag *dag, uint32_t buf) {
+  uint32_t at = buf;
+  while (dag->buf[at].kind == SEER_BUF_STAGE) {
+    const seer_access_table *table = accesses(dag);
+    uint32_t first = table->first_load[dag->buf[at].stage];
+    if (first == table->first_load[dag->buf[at].stage + 1]) break;
+    at = table->load[first].buf;
+  }
+  return seer_dtype_format(dag->buf[at].dtype) ? dag->buf[at].dtype : dag->buf[buf].dtype;
+}
+
 const char *seer_dag_anchor_class(const seer_dag *dag, seer_arena *arena) {
   uint32_t anchor = seer_dag_anchor(dag);
   maker_list list;
   collect(dag, anchor, &list);
   uint32_t buf = list.n > 0 ? list.item[0].buf : dag->stage[anchor].out[0];
   return seer_arena_printf(
-      arena, "%s.%s", class_of(dag, anchor), seer_dtype_name(dag->buf[buf].dtype));
+      arena, "%s.%s", class_of(dag, anchor), seer_dtype_name(type_before(dag, buf)));
 }
 
 typedef struct {

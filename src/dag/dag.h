@@ -5,7 +5,10 @@
 // in elements between two consecutive rows (>= last extent): element address = ((i0*d1 + i1)*d2 +
 // ...)*pitch + i_last. Invariants (seer_dag_verify): extents > 0; every plain load in bounds;
 // guarded loads in bounds where the predicate holds; stages read only inputs and earlier stages;
-// every stage's spatial axes are its output's dimensions, in order.
+// every stage's spatial axes are its output's dimensions, in order. Floats narrower than f32 are
+// neither computed with nor summed up or multiplied: such a reduction is one of f32, and a cast
+// stands in a stage behind it. So where values are kept, and in which order sums are taken, rounds
+// nothing to a narrow type that the DAG does not say.
 //
 // Memory: a DAG and all that it points to are in the arena that it was made with; texts that go in
 // are copied. Threads: one builds or edits it; what is finished any number may read, each
@@ -151,7 +154,7 @@ int64_t seer_dag_buf_elems(const seer_dag_buf *buf);  // with pitch: what must b
 // What changes nothing when it is joined as value `value` of the combiner, exactly. (An arg's index
 // is the largest integer.) That of MAX and MIN is an end of the type, which scalar.h knows.
 seer_scalar seer_combiner_identity(seer_combiner combiner, uint32_t value, seer_dtype dtype);
-// What a reduction starts from, and one step of it: acc = acc (+) value, each rounded to its dtype.
+// What a reduction starts from, and one step of it: acc = acc (+) value, f32 rounded each time.
 void seer_combiner_init(
     seer_combiner combiner, const seer_dtype *dtype, uint32_t n_values, seer_scalar *out_acc);
 void seer_combiner_apply(seer_combiner combiner, const seer_dtype *dtype, uint32_t n_values,

@@ -78,6 +78,10 @@ const seer_float_format *seer_dtype_format(seer_dtype dtype) {
   return has ? &formats[dtype] : NULL;
 }
 
+seer_dtype seer_dtype_computed(seer_dtype dtype) {
+  return seer_dtype_format(dtype) ? SEER_DTYPE_F32 : dtype;
+}
+
 static uint16_t sign_of(const seer_float_format *f) {
   return (uint16_t)(1u << (f->exponent_bits + f->mantissa_bits));
 }

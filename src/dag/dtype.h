@@ -1,9 +1,9 @@
 // dtype.h - element types.
 // An element takes a whole number of bytes everywhere. The 4-bit integers take one byte each (I4 as
 // int8 in -8..7, U4 as uint8 in 0..15; only the low four bits of a byte are read): they are two a
-// byte in ONNX files only. Floats narrower than f32 are types of storage: computed in f32, rounded
-// to nearest even at casts and stores, where overflow gives infinity, or NaN in a type that has
-// none.
+// byte in ONNX files only. Floats narrower than f32 are types of storage: loaded, moved, compared
+// and stored; what is computed from them is computed in f32 (seer_dtype_computed), and a cast
+// rounds it to nearest even, where overflow gives infinity, or NaN in a type that has none.
 // All is pure: safe from any thread. `data` is borrowed, and may be at any address.
 #ifndef SEER_DAG_DTYPE_H
 #define SEER_DAG_DTYPE_H
@@ -47,6 +47,8 @@ const char *seer_dtype_name(seer_dtype dtype);  // "f32", "i64", "bool"
 bool seer_dtype_parse(const char *name, seer_dtype *out_dtype);
 bool seer_dtype_is_float(seer_dtype dtype);
 bool seer_dtype_is_signed(seer_dtype dtype);  // signed integers and floats
+// What numbers of a type are computed in: f32 for narrower floats, else the type itself.
+seer_dtype seer_dtype_computed(seer_dtype dtype);
 // One element from / to memory, as double (exact for all but 64-bit integers) or as int64. Doubles
 // become integers toward zero, saturating, NaN as 0; integers are cut to the type's bits. U64
 // travels as its bit pattern in int64.

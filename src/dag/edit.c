@@ -35,6 +35,14 @@ void seer_dag_reopen_stage(seer_dag *dag, uint32_t stage, seer_stage_role role,
   seer_dag_set_axes(dag, stage, own, n_space, n_reduce);
 }
 
+uint32_t seer_dag_replace_body(seer_dag *dag, uint32_t stage, seer_expr body) {
+  seer_dag_stage *s = &dag->stage[stage];
+  SEER_ASSERT(s->n_values == 1, "stage %s has %u values", s->name, s->n_values);
+  s->n_values = 0;
+  dag->access = NULL;
+  return seer_dag_set_body(dag, stage, s->combiner, &body, 1);
+}
+
 void seer_dag_rename_stage(seer_dag *dag, uint32_t stage, const char *name) {
   seer_dag_stage *s = &dag->stage[stage];
   s->name = seer_dag_fresh_name(dag, name);

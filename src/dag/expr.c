@@ -306,7 +306,19 @@ seer_expr seer_expr_cast(seer_expr_pool *pool, seer_dtype dtype, seer_expr a) {
     return make_const(
         pool, dtype, seer_scalar_apply(SEER_EXPR_CAST, dtype, (seer_dtype)x->dtype, v, none, none));
   }
+  if (x->op == SEER_EXPR_CAST && seer_dtype_format(dtype)) {
+    seer_dtype from = (seer_dtype)seer_expr_at(pool, x->arg[0])->dtype;
+    if (from == dtype && seer_dtype_computed((seer_dtype)x->dtype) == (seer_dtype)x->dtype &&
+        seer_dtype_is_float((seer_dtype)x->dtype))
+      return x->arg[0];
+  }
   return intern_op(pool, SEER_EXPR_CAST, dtype, a, (seer_expr){0}, (seer_expr){0});
+}
+
+bool seer_expr_op_is_of_stored(seer_expr_op op) {
+  return seer_expr_arity(op) == 0 || is_comparison(op) || op == SEER_EXPR_ISNAN ||
+      op == SEER_EXPR_CAST || op == SEER_EXPR_SELECT || op == SEER_EXPR_MIN ||
+      op == SEER_EXPR_MAX || op == SEER_EXPR_NEG || op == SEER_EXPR_ABS;
 }
 
 // ---- copying. A direct-mapped memory of what was copied keeps shared expressions from being

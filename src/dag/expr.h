@@ -79,8 +79,11 @@ seer_expr seer_expr_unary(seer_expr_pool *pool, seer_expr_op op, seer_expr a);
 seer_expr seer_expr_binary(seer_expr_pool *pool, seer_expr_op op, seer_expr a, seer_expr b);
 seer_expr seer_expr_select(
     seer_expr_pool *pool, seer_expr cond, seer_expr then, seer_expr otherwise);
+// A narrow float that was widened, cast back, is itself.
 seer_expr seer_expr_cast(seer_expr_pool *pool, seer_dtype dtype, seer_expr a);
 uint32_t seer_expr_arity(seer_expr_op op);
+// Whether it is there for floats narrower than f32: it rounds nothing.
+bool seer_expr_op_is_of_stored(seer_expr_op op);
 // What an operator takes; NOTHING: constants, variables, loads.
 typedef enum {
   SEER_COST_NOTHING,

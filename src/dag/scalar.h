@@ -1,8 +1,7 @@
 // scalar.h - what one scalar operator computes: the single definition that constant folding, the
 // interpreter of the DAG and that of the loop IR share.
-// - f32 is rounded after each operator; narrower floats are computed in f32 and rounded at casts
-// and
-//   stores only.
+// - f32 is rounded after each operator; there is no arithmetic of narrower floats: a cast to such a
+//   type rounds, and what is of it already is moved, compared, chosen from, or gets another sign.
 // - Integers wrap to their width. x / 0 and x % 0 of integers are 0 (generated code may do
 // anything).
 // - MIN and MAX give NaN when an operand is NaN. MOD of floats is C's fmod.

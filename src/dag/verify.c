@@ -91,6 +91,11 @@ static seer_status check_types(const checker *c, const seer_expr_node *node) {
   } else if (seer_expr_arity(op) > 0) {
     fine = dtype == type[0] && (seer_expr_arity(op) == 1 || type[0] == type[1]);
   }
+  if (fine && seer_dtype_format(type[0]) && !seer_expr_op_is_of_stored(op)) {
+    return SEER_FAIL(INVALID,
+        "stage %s: '%s' of %s, which is stored, moved and compared only; must be of a cast to f32",
+        stage_of(c)->name, seer_expr_op_text(op), seer_dtype_name(type[0]));
+  }
   if (fine) return SEER_OK;
   return SEER_FAIL(INVALID, "stage %s: %s of %s and %s gives %s", stage_of(c)->name,
       seer_expr_op_text(op), seer_dtype_name(type[0]), seer_dtype_name(type[1]),
@@ -138,6 +143,13 @@ static seer_status check_combiner(const checker *c) {
     if (needs_int && seer_dtype_is_float(dtype)) {
       return SEER_FAIL(INVALID, "stage %s: value %u of %s is %s", s->name, v,
           seer_combiner_name(s->combiner), seer_dtype_name(dtype));
+    }
+    bool adds_up = s->combiner == SEER_COMBINE_SUM || s->combiner == SEER_COMBINE_PROD;
+    if (adds_up && seer_dtype_format(dtype)) {
+      return SEER_FAIL(INVALID,
+          "stage %s: a %s of %s, whose partial results would be rounded to it; must be of f32, with "
+          "a cast in a stage behind it",
+          s->name, seer_combiner_name(s->combiner), seer_dtype_name(dtype));
     }
   }
   return SEER_OK;

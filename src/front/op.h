@@ -165,14 +165,21 @@ void seer_emit_init(seer_emit *emit, const seer_graph *graph, seer_dag *dag, see
 // index map of its row-major order. UNSUPPORTED for what only folds, for outputs without elements
 // (resolving makes them constants) and for reading from inputs without elements; a reduction over
 // nothing is its combiner's identity. Afterwards each output that is made has its buffer in
-// buf_of_value; the caller marks DAG outputs and calls seer_dag_finish.
+// buf_of_value; the caller says which values leave the DAG (seer_emit_output) and calls
+// seer_dag_finish.
 SEER_MUST_USE seer_status seer_emit_node(seer_emit *emit, const seer_node *node);
+
+// Value `v`, which was emitted, is an output of the DAG, with this pitch (0: dense): its buffer,
+// which is of the value's type from now on. Once for each, behind all nodes. Floats narrower than
+// f32 are rounded here: inside the DAG they are f32.
+uint32_t seer_emit_output(seer_emit *emit, seer_val v, int64_t pitch);
 
 // The dimensions of node input k / output k (logical). Input must be present.
 const seer_value *seer_emit_in(const seer_emit *emit, const seer_node *node, uint32_t k);
 const seer_value *seer_emit_out(const seer_emit *emit, const seer_node *node, uint32_t k);
 bool seer_emit_has_in(const seer_emit *emit, const seer_node *node, uint32_t k);
-// Loads input k at logical indices (rank of them), in the value's type. Constants of one element
+// Loads input k at logical indices (rank of them), in the type that the value's numbers are computed
+// in (seer_dtype_computed), as are `otherwise` and the bodies of stages. Constants of one element
 // become literals.
 seer_expr seer_emit_load(
     seer_emit *emit, const seer_node *node, uint32_t k, const seer_expr *index);

@@ -122,7 +122,7 @@ static seer_status emit_group(builder *b, const seer_group *group, seer_step *st
       return SEER_FAIL(
           INTERNAL, "node '%s' (%s): output %u was not emitted", last->name, last->op_type, k);
     }
-    seer_dag_mark_output(dag, emit.buf_of_value[v] - 1, graph->value[v].pitch);
+    seer_emit_output(&emit, last->out[k], graph->value[v].pitch);
   }
   seer_dag_finish(dag);
   SEER_TRY(seer_dag_verify(dag));

@@ -71,7 +71,7 @@ const void **net_eval_nodes(const seer_graph *graph, uint64_t seed, seer_arena *
     if (status) fail_msg("%s: %s", node->name, seer_status_message(status));
     seer_val *value_of_buf = NULL;
     for (uint32_t i = 0; i < node->n_out; i++) {
-      if (node->out[i].i) seer_dag_mark_output(dag, emit.buf_of_value[node->out[i].i] - 1, 0);
+      if (node->out[i].i) seer_emit_output(&emit, node->out[i], 0);
     }
     value_of_buf = SEER_NEW_ARRAY(arena, seer_val, dag->n_buf);
     for (uint32_t v = 1; v < graph->n_value; v++) {

@@ -40,6 +40,7 @@ static seer_status infer_logic(
   return SEER_FAIL(INVALID, "inputs are %s, must be bool", seer_dtype_name(out_values[0].dtype));
 }
 
+// `dtype`: what is computed in, that of both.
 typedef seer_expr (*join_fn)(
     seer_emit *emit, const seer_node *node, seer_dtype dtype, seer_expr a, seer_expr b);
 
@@ -50,7 +51,7 @@ static seer_expr joined(seer_emit *emit, const seer_node *node, join_fn join, ui
   *out_stage = seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
   seer_expr body = seer_op_load_broadcast(emit, node, 0, at, out->rank);
   for (uint32_t k = 1; k < node->n_in; k++) {
-    body = join(emit, node, seer_emit_in(emit, node, 0)->dtype, body,
+    body = join(emit, node, seer_dtype_computed(seer_emit_in(emit, node, 0)->dtype), body,
         seer_op_load_broadcast(emit, node, k, at, out->rank));
   }
   return body;
@@ -272,11 +273,11 @@ static seer_status emit_pow(seer_emit *emit, const seer_node *node) {
         emit, SEER_EXPR_DIV, seer_op_num(emit, out->dtype, 1), seer_op_1(emit, SEER_EXPR_SQRT, x));
   } else {
     // Mixed and integer types are computed in floating point, as runtimes do.
-    seer_dtype wide = is_float ? out->dtype : SEER_DTYPE_F64;
+    seer_dtype wide = is_float ? seer_dtype_computed(out->dtype) : SEER_DTYPE_F64;
     if (seer_op_dtype(emit, x) != wide) x = seer_expr_cast(pool, wide, x);
     if (seer_op_dtype(emit, y) != wide) y = seer_expr_cast(pool, wide, y);
     body = seer_op_2(emit, SEER_EXPR_POW, x, y);
-    if (wide != out->dtype) {  // 3^6 is not to be 728: powers are exact to 1e-14 or so, not more
+    if (!is_float) {  // 3^6 is not to be 728: powers are exact to 1e-14 or so, not more
       body = seer_op_2(emit, SEER_EXPR_MUL, body, seer_op_num(emit, wide, 1 + 1e-13));
       body = seer_expr_cast(pool, out->dtype, body);
     }

@@ -4,8 +4,13 @@
 // permuted by the value's order on each load, and a stage's axes are its output's dimensions in
 // physical order. Constants stay in ONNX order: how weights lie in memory is the schedule's
 // business (packing), not the graph's.
+// It is also the one place that knows of floats narrower than f32. Emitters compute in f32: a load
+// of such a value is widened, and what is made of it stays in f32 from stage to stage of the DAG,
+// until it leaves it as an output (seer_emit_output), where it is rounded, once. What is merely
+// moved is not widened: a cast back takes the cast away again.
 #include <string.h>
 
+#include "dag/edit.h"
 #include "dag/scalar.h"
 #include "front/op.h"
 #include "front/op/util.h"
@@ -101,14 +106,10 @@ static uint32_t buf_of(seer_emit *emit, seer_val id) {
   return buf;
 }
 
-// A constant of one element, as a literal.
+// A constant of one element, as a literal of the type that it is computed in.
 static seer_expr literal_of(seer_emit *emit, const seer_tensor *tensor) {
-  if (seer_dtype_is_float(tensor->dtype)) {
-    return seer_expr_f(
-        &emit->dag->expr, tensor->dtype, seer_dtype_load_f64(tensor->dtype, tensor->data, 0));
-  }
-  return seer_expr_int(
-      &emit->dag->expr, tensor->dtype, seer_dtype_load_i64(tensor->dtype, tensor->data, 0));
+  return seer_expr_scalar(&emit->dag->expr, seer_dtype_computed(tensor->dtype),
+      seer_scalar_load(tensor->dtype, tensor->data, 0));
 }
 
 static bool is_literal(const seer_value *value) {
@@ -135,8 +136,25 @@ seer_expr seer_emit_load(
   if (is_literal(value)) return literal_of(emit, value->constant);
   seer_expr physical[SEER_MAX_RANK];
   permute_index(value, index, physical);
-  return seer_expr_cast(&emit->dag->expr, value->dtype,
+  return seer_expr_cast(&emit->dag->expr, seer_dtype_computed(value->dtype),
       seer_dag_load(emit->dag, buf_of(emit, in_id(node, k)), physical));
+}
+
+// `e`, which is in f32, as a float of `dtype` that it is exactly for each element; 0: it may not be.
+static seer_expr stored(seer_emit *emit, seer_dtype dtype, seer_expr e) {
+  seer_expr_pool *pool = &emit->dag->expr;
+  const seer_expr_node node = *seer_expr_at(pool, e);
+  if (node.dtype == dtype) return e;
+  if (node.op == SEER_EXPR_CONST_F) {
+    seer_expr rounded = seer_expr_cast(pool, dtype, e);
+    return seer_expr_cast(pool, (seer_dtype)node.dtype, rounded).i == e.i ? rounded : (seer_expr){0};
+  }
+  if (node.op == SEER_EXPR_CAST && seer_expr_at(pool, node.arg[0])->dtype == dtype)
+    return node.arg[0];
+  if (node.op != SEER_EXPR_SELECT) return (seer_expr){0};
+  seer_expr then = stored(emit, dtype, node.arg[1]), otherwise = stored(emit, dtype, node.arg[2]);
+  if (then.i == 0 || otherwise.i == 0) return (seer_expr){0};
+  return seer_expr_select(pool, node.arg[0], then, otherwise);
 }
 
 seer_expr seer_emit_load_guarded(seer_emit *emit, const seer_node *node, uint32_t k,
@@ -151,13 +169,15 @@ seer_expr seer_emit_load_guarded(seer_emit *emit, const seer_node *node, uint32_
   seer_expr physical[SEER_MAX_RANK];
   permute_index(value, index, physical);
   uint32_t buf = buf_of(emit, in_id(node, k));
-  seer_dtype stored = emit->dag->buf[buf].dtype;
-  if (stored == value->dtype)
+  seer_dtype dtype = emit->dag->buf[buf].dtype, computed = seer_dtype_computed(value->dtype);
+  if (dtype == computed)
     return seer_dag_load_guarded(emit->dag, buf, physical, predicate, otherwise);
-  seer_expr loaded = seer_dag_load_guarded(
-      emit->dag, buf, physical, predicate, seer_expr_int(&emit->dag->expr, stored, 0));
-  return seer_expr_select(&emit->dag->expr, predicate,
-      seer_expr_cast(&emit->dag->expr, value->dtype, loaded), otherwise);
+  seer_expr same = seer_dtype_format(dtype) ? stored(emit, dtype, otherwise) : (seer_expr){0};
+  seer_expr nothing = seer_expr_scalar(
+      &emit->dag->expr, dtype, seer_combiner_identity(SEER_COMBINE_SUM, 0, dtype));
+  seer_expr loaded = seer_expr_cast(&emit->dag->expr, computed,
+      seer_dag_load_guarded(emit->dag, buf, physical, predicate, same.i ? same : nothing));
+  return same.i ? loaded : seer_expr_select(&emit->dag->expr, predicate, loaded, otherwise);
 }
 
 // ---- stages
@@ -266,11 +286,63 @@ static uint32_t set_body(
 void seer_emit_body(seer_emit *emit, const seer_node *node, uint32_t k, uint32_t stage,
     seer_combiner combiner, seer_expr body) {
   const seer_value *value = seer_emit_out(emit, node, k);
-  uint8_t dtype = seer_expr_at(&emit->dag->expr, body)->dtype;
-  SEER_ASSERT(dtype == value->dtype, "%s: body is %s, output is %s", node->name,
-      seer_dtype_name((seer_dtype)dtype), seer_dtype_name(value->dtype));
+  seer_dtype dtype = (seer_dtype)seer_expr_at(&emit->dag->expr, body)->dtype;
+  SEER_ASSERT(dtype == value->dtype || dtype == seer_dtype_computed(value->dtype),
+      "%s: body is %s, output is %s", node->name, seer_dtype_name(dtype),
+      seer_dtype_name(value->dtype));
   uint32_t buf = set_body(emit, stage, combiner, &body, 1);
   emit->buf_of_value[node->out[k].i] = buf + 1;
+}
+
+typedef struct {
+  const seer_dag *dag;
+  uint32_t buf;
+  bool is_read;
+} reader_search;
+
+static void note_reader(void *user, seer_expr e) {
+  reader_search *search = user;
+  const seer_expr_node *node = seer_expr_at(&search->dag->expr, e);
+  search->is_read = search->is_read || (node->op == SEER_EXPR_LOAD && node->ref == search->buf);
+}
+
+static bool is_read(const seer_dag *dag, uint32_t buf) {
+  reader_search search = {dag, buf, false};
+  for (uint32_t s = 0; s < dag->n_stage; s++) {
+    for (uint32_t v = 0; v < dag->stage[s].n_values; v++)
+      seer_expr_visit(&dag->expr, dag->stage[s].body[v], note_reader, &search);
+  }
+  return search.is_read;
+}
+
+// The same in `dtype`: rounded by the stage that makes it, where that comes to the same and nobody
+// else wants it as it is, or by one behind it.
+static uint32_t rounded(seer_emit *emit, uint32_t buf, seer_dtype dtype) {
+  seer_dag *dag = emit->dag;
+  uint32_t stage = dag->buf[buf].stage;
+  const seer_dag_stage made = dag->stage[stage];
+  bool adds_up = made.combiner == SEER_COMBINE_SUM || made.combiner == SEER_COMBINE_PROD;
+  if (!adds_up && made.n_values == 1 && !is_read(dag, buf)) {
+    seer_expr body = stored(emit, dtype, made.body[0]);
+    if (body.i == 0) body = seer_expr_cast(&dag->expr, dtype, made.body[0]);
+    return seer_dag_replace_body(dag, stage, body);
+  }
+  uint32_t last = seer_dag_add_stage(
+      dag, make_name(emit, made.name, "cast"), SEER_STAGE_EPILOGUE, made.axis, made.n_space, 0);
+  seer_expr at[SEER_MAX_RANK];
+  for (uint32_t k = 0; k < made.n_space; k++) at[k] = seer_dag_var(dag, last, k);
+  seer_expr body = seer_expr_cast(&dag->expr, dtype, seer_dag_load(dag, buf, at));
+  return seer_dag_set_body(dag, last, SEER_COMBINE_NONE, &body, 1);
+}
+
+uint32_t seer_emit_output(seer_emit *emit, seer_val v, int64_t pitch) {
+  const seer_value *value = seer_graph_value(emit->graph, v);
+  SEER_ASSERT(emit->buf_of_value[v.i] != 0, "%s: not emitted", value->name);
+  uint32_t buf = emit->buf_of_value[v.i] - 1;
+  if (emit->dag->buf[buf].dtype != value->dtype) buf = rounded(emit, buf, value->dtype);
+  emit->buf_of_value[v.i] = buf + 1;
+  seer_dag_mark_output(emit->dag, buf, pitch);
+  return buf;
 }
 
 uint32_t seer_emit_temp(seer_emit *emit, const char *suffix, seer_stage_role role,
@@ -369,9 +441,10 @@ seer_status seer_emit_node(seer_emit *emit, const seer_node *node) {
       }
     }
   }
-  // An operator adds its operands, its outputs and a few helper stages.
-  if (emit->dag->n_buf + node->n_in + node->n_out + MAX_TEMPS > SEER_DAG_MAX_BUFFERS ||
-      emit->dag->n_stage + node->n_out + MAX_TEMPS > SEER_DAG_MAX_STAGES) {
+  // An operator adds its operands, its outputs, which a stage each may round, and a few helper
+  // stages.
+  if (emit->dag->n_buf + node->n_in + 2 * node->n_out + MAX_TEMPS > SEER_DAG_MAX_BUFFERS ||
+      emit->dag->n_stage + 2 * node->n_out + MAX_TEMPS > SEER_DAG_MAX_STAGES) {
     return SEER_FAIL(
         UNSUPPORTED, "%u inputs and %u outputs are too many for one task", node->n_in, node->n_out);
   }

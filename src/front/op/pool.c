@@ -84,7 +84,7 @@ static seer_status emit_max(
 static seer_status emit_max_pool(seer_emit *emit, const seer_node *node) {
   seer_op_window w;
   SEER_TRY(read_pool(emit->graph, node, emit->arena, &w));
-  seer_dtype dtype = seer_emit_out(emit, node, 0)->dtype;
+  seer_dtype dtype = seer_dtype_computed(seer_emit_out(emit, node, 0)->dtype);
   seer_expr fill =
       seer_expr_scalar(&emit->dag->expr, dtype, seer_combiner_identity(SEER_COMBINE_MAX, 0, dtype));
   seer_op_padded padded = seer_op_pad_input(emit, node, 0, &w, fill);
@@ -125,7 +125,7 @@ static seer_expr window_count(seer_emit *emit, const seer_op_window *w, uint32_t
 // The stage that divides: by a literal where the count is constant.
 static void emit_divide(seer_emit *emit, const seer_node *node, uint32_t sum_stage,
     const seer_op_window *w, bool counts_pads, const seer_axis_role *roles) {
-  seer_dtype dtype = seer_emit_out(emit, node, 0)->dtype;
+  seer_dtype dtype = seer_dtype_computed(seer_emit_out(emit, node, 0)->dtype);
   seer_expr at[5], count = {0};
   int64_t constant = 1;
   uint32_t stage = seer_emit_stage(emit, node, 0, SEER_STAGE_EPILOGUE, roles, NULL, 0, at, NULL);

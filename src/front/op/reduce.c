@@ -94,9 +94,7 @@ static seer_combiner combiner_of(kind k) {
 // Where all are -infinity, so is the logarithm of their sum: their differences must not be NaN.
 static seer_expr load_finite_max(
     seer_emit *emit, uint32_t stage, seer_dtype dtype, const seer_expr *at) {
-  double largest = dtype == SEER_DTYPE_F64 ? DBL_MAX
-      : dtype == SEER_DTYPE_F32            ? (double)FLT_MAX
-                                           : seer_dtype_largest(dtype);
+  double largest = dtype == SEER_DTYPE_F64 ? DBL_MAX : (double)FLT_MAX;
   return seer_op_2(emit, SEER_EXPR_MAX, seer_emit_load_temp(emit, stage, at),
       seer_op_num(emit, dtype, -largest));
 }

@@ -299,7 +299,7 @@ static seer_expr gather(seer_emit *emit, const seer_node *node, const plan *p, c
 static seer_status emit_resize(seer_emit *emit, const seer_node *node) {
   plan p;
   SEER_TRY(seer_resize_read(emit->graph, node, emit->arena, &p));
-  seer_dtype dtype = seer_emit_out(emit, node, 0)->dtype;
+  seer_dtype dtype = seer_dtype_computed(seer_emit_out(emit, node, 0)->dtype);
   seer_expr at[SEER_MAX_RANK], index[SEER_MAX_RANK];
   taps all[SEER_MAX_RANK];
   uint32_t stage = seer_emit_stage(emit, node, 0, SEER_STAGE_EPILOGUE, NULL, NULL, 0, at, NULL);

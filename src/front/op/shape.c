@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "dag/scalar.h"
 #include "front/sized.h"
 
 // `...`: what else the entry says.
@@ -399,8 +400,11 @@ static seer_status emit_constant_of_shape(seer_emit *emit, const seer_node *node
   seer_expr at[SEER_MAX_RANK];
   uint32_t stage =
       seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
-  double fill = value ? seer_dtype_load_f64(value->tensor->dtype, value->tensor->data, 0) : 0;
-  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_op_num(emit, out->dtype, fill));
+  seer_expr fill = seer_op_num(emit, out->dtype, 0);
+  if (value)
+    fill = seer_expr_scalar(&emit->dag->expr, seer_dtype_computed(out->dtype),
+        seer_scalar_load(value->tensor->dtype, value->tensor->data, 0));
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, fill);
   return SEER_OK;
 }
 

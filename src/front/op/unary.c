@@ -8,6 +8,7 @@
 #include "front/onnx/dtype.h"
 #include "front/op/util.h"
 
+// `dtype`: what is computed in, x's.
 typedef seer_expr (*map_fn)(seer_emit *emit, const seer_node *node, seer_dtype dtype, seer_expr x);
 
 static seer_status emit_map(seer_emit *emit, const seer_node *node, map_fn map) {
@@ -16,7 +17,8 @@ static seer_status emit_map(seer_emit *emit, const seer_node *node, map_fn map) 
   uint32_t stage =
       seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
   seer_expr x = seer_emit_load(emit, node, 0, at);
-  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, map(emit, node, in->dtype, x));
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE,
+      map(emit, node, seer_dtype_computed(in->dtype), x));
   return SEER_OK;
 }
 
@@ -225,7 +227,7 @@ static bool saturates(const seer_node *node, seer_dtype to) {
 
 MAP_FN(cast) {
   seer_dtype to = seer_emit_out(emit, node, 0)->dtype;
-  if (to == dtype) return x;
+  if (to == seer_emit_in(emit, node, 0)->dtype) return x;
   if (to == SEER_DTYPE_BOOL) return seer_op_2(emit, SEER_EXPR_NE, x, NUM(0));
   return saturates(node, to) ? seer_op_saturate(emit, to, x)
                              : seer_expr_cast(&emit->dag->expr, to, x);

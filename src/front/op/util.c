@@ -250,6 +250,7 @@ seer_dtype seer_op_dtype(const seer_emit *emit, seer_expr e) {
 }
 
 seer_expr seer_op_num(seer_emit *emit, seer_dtype dtype, double value) {
+  dtype = seer_dtype_computed(dtype);
   if (seer_dtype_is_float(dtype)) return seer_expr_f(&emit->dag->expr, dtype, value);
   return seer_expr_int(&emit->dag->expr, dtype, seer_scalar_saturate(dtype, value));
 }

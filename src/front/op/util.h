@@ -85,7 +85,7 @@ static inline seer_expr seer_op_1(seer_emit *emit, seer_expr_op op, seer_expr a)
   return seer_expr_unary(&emit->dag->expr, op, a);
 }
 seer_dtype seer_op_dtype(const seer_emit *emit, seer_expr e);
-// A literal of any dtype, saturated.
+// A literal of what numbers of `dtype` are computed in, saturated.
 seer_expr seer_op_num(seer_emit *emit, seer_dtype dtype, double value);
 // `e` cast to a float8 type, at most its largest number in magnitude; NaN stays NaN.
 seer_expr seer_op_saturate(seer_emit *emit, seer_dtype dtype, seer_expr e);

@@ -42,7 +42,7 @@ static seer_status eval_node(seer_graph *graph, const seer_node *node, double bu
   }
   for (uint32_t k = 0; k < node->n_out; k++) {
     if (node->out[k].i == 0 || emit.buf_of_value[node->out[k].i] == 0) continue;
-    seer_dag_mark_output(dag, emit.buf_of_value[node->out[k].i] - 1, 0);
+    seer_emit_output(&emit, node->out[k], 0);
   }
   seer_dag_finish(dag);
   SEER_TRY(seer_dag_verify(dag));

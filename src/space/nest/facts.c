@@ -36,11 +36,13 @@ static bool loads_nothing(const seer_expr_pool *pool, seer_expr e) {
   return true;
 }
 
-// An integer is widened by the instruction that loads it, once for all that reads it.
+// A number is widened where it is loaded, once for all that reads it.
 static bool widens_load(const seer_expr_pool *pool, const seer_expr_node *node) {
-  if (node->op != SEER_EXPR_CAST || seer_dtype_is_float((seer_dtype)node->dtype)) return false;
+  if (node->op != SEER_EXPR_CAST) return false;
   const seer_expr_node *from = seer_expr_at(pool, node->arg[0]);
-  return from->op == SEER_EXPR_LOAD && !seer_dtype_is_float((seer_dtype)from->dtype);
+  bool is_float = seer_dtype_is_float((seer_dtype)node->dtype);
+  return from->op == SEER_EXPR_LOAD && is_float == seer_dtype_is_float((seer_dtype)from->dtype) &&
+      (!is_float || seer_dtype_format((seer_dtype)from->dtype));
 }
 
 // Takes `more` into `load` where they differ by small constants only.

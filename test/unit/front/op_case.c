@@ -187,9 +187,8 @@ static seer_status evaluate(op_case *c, bool channels_last) {
   seer_emit_init(emit, c->graph, c->dag, c->arena);
   SEER_TRY(seer_emit_node(emit, c->node));
   for (uint32_t k = 0; k < c->n_out; k++) {
-    uint32_t buf = emit->buf_of_value[c->out[k].i];
-    assert_int_not_equal(buf, 0);
-    seer_dag_mark_output(c->dag, buf - 1, 0);
+    assert_int_not_equal(emit->buf_of_value[c->out[k].i], 0);
+    seer_emit_output(emit, c->out[k], 0);
   }
   seer_dag_finish(c->dag);
   SEER_TRY(seer_dag_verify(c->dag));

@@ -60,11 +60,11 @@ static const float *eval_nodes(const seer_graph *graph, seer_arena *arena) {
     seer_emit emit;
     seer_emit_init(&emit, graph, dag, arena);
     must(seer_emit_node(&emit, node));
+    seer_emit_output(&emit, node->out[0], 0);
     seer_val *value_of_buf = SEER_NEW_ARRAY(arena, seer_val, dag->n_buf + 1);
     for (uint32_t v = 1; v < graph->n_value; v++) {
       if (emit.buf_of_value[v]) value_of_buf[emit.buf_of_value[v] - 1].i = v;
     }
-    seer_dag_mark_output(dag, emit.buf_of_value[node->out[0].i] - 1, 0);
     seer_dag_finish(dag);
     eval_dag(graph, dag, value_of_buf, data, arena);
   }
