@@ -20,8 +20,8 @@ uint32_t seer_dag_insert_stage(seer_dag *dag, uint32_t before, const char *name,
 void seer_dag_reopen_stage(seer_dag *dag, uint32_t stage, seer_stage_role role,
     const seer_dag_axis *axes, uint32_t n_space, uint32_t n_reduce);
 
-// A stage of one value, which nobody reads yet, computes `body` in its place, which may be of another
-// type. Returns the buffer, the one that it had.
+// A stage of one value, which nobody reads yet, computes `body` in its place, which may be of
+// another type. Returns the buffer, the one that it had.
 uint32_t seer_dag_replace_body(seer_dag *dag, uint32_t stage, seer_expr body);
 
 // Stage and buffers, as if it had been built under this name.

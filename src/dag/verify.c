@@ -147,7 +147,8 @@ static seer_status check_combiner(const checker *c) {
     bool adds_up = s->combiner == SEER_COMBINE_SUM || s->combiner == SEER_COMBINE_PROD;
     if (adds_up && seer_dtype_format(dtype)) {
       return SEER_FAIL(INVALID,
-          "stage %s: a %s of %s, whose partial results would be rounded to it; must be of f32, with "
+          "stage %s: a %s of %s, whose partial results would be rounded to it; must be of f32, "
+          "with "
           "a cast in a stage behind it",
           s->name, seer_combiner_name(s->combiner), seer_dtype_name(dtype));
     }

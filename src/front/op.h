@@ -178,9 +178,9 @@ uint32_t seer_emit_output(seer_emit *emit, seer_val v, int64_t pitch);
 const seer_value *seer_emit_in(const seer_emit *emit, const seer_node *node, uint32_t k);
 const seer_value *seer_emit_out(const seer_emit *emit, const seer_node *node, uint32_t k);
 bool seer_emit_has_in(const seer_emit *emit, const seer_node *node, uint32_t k);
-// Loads input k at logical indices (rank of them), in the type that the value's numbers are computed
-// in (seer_dtype_computed), as are `otherwise` and the bodies of stages. Constants of one element
-// become literals.
+// Loads input k at logical indices (rank of them), in the type that the value's numbers are
+// computed in (seer_dtype_computed), as are `otherwise` and the bodies of stages. Constants of one
+// element become literals.
 seer_expr seer_emit_load(
     seer_emit *emit, const seer_node *node, uint32_t k, const seer_expr *index);
 seer_expr seer_emit_load_guarded(seer_emit *emit, const seer_node *node, uint32_t k,

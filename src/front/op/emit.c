@@ -140,14 +140,16 @@ seer_expr seer_emit_load(
       seer_dag_load(emit->dag, buf_of(emit, in_id(node, k)), physical));
 }
 
-// `e`, which is in f32, as a float of `dtype` that it is exactly for each element; 0: it may not be.
+// `e`, which is in f32, as a float of `dtype` that it is exactly for each element; 0: it may not
+// be.
 static seer_expr stored(seer_emit *emit, seer_dtype dtype, seer_expr e) {
   seer_expr_pool *pool = &emit->dag->expr;
   const seer_expr_node node = *seer_expr_at(pool, e);
   if (node.dtype == dtype) return e;
   if (node.op == SEER_EXPR_CONST_F) {
     seer_expr rounded = seer_expr_cast(pool, dtype, e);
-    return seer_expr_cast(pool, (seer_dtype)node.dtype, rounded).i == e.i ? rounded : (seer_expr){0};
+    return seer_expr_cast(pool, (seer_dtype)node.dtype, rounded).i == e.i ? rounded
+                                                                          : (seer_expr){0};
   }
   if (node.op == SEER_EXPR_CAST && seer_expr_at(pool, node.arg[0])->dtype == dtype)
     return node.arg[0];
@@ -173,8 +175,8 @@ seer_expr seer_emit_load_guarded(seer_emit *emit, const seer_node *node, uint32_
   if (dtype == computed)
     return seer_dag_load_guarded(emit->dag, buf, physical, predicate, otherwise);
   seer_expr same = seer_dtype_format(dtype) ? stored(emit, dtype, otherwise) : (seer_expr){0};
-  seer_expr nothing = seer_expr_scalar(
-      &emit->dag->expr, dtype, seer_combiner_identity(SEER_COMBINE_SUM, 0, dtype));
+  seer_expr nothing =
+      seer_expr_scalar(&emit->dag->expr, dtype, seer_combiner_identity(SEER_COMBINE_SUM, 0, dtype));
   seer_expr loaded = seer_expr_cast(&emit->dag->expr, computed,
       seer_dag_load_guarded(emit->dag, buf, physical, predicate, same.i ? same : nothing));
   return same.i ? loaded : seer_expr_select(&emit->dag->expr, predicate, loaded, otherwise);

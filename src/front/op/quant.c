@@ -171,8 +171,8 @@ static seer_status emit_dequantize_linear(seer_emit *emit, const seer_node *node
   seer_expr value = cast(emit, SEER_DTYPE_F32, q);
   seer_expr scale = cast(emit, SEER_DTYPE_F32, load_scale(emit, node, 1, &s, at, x->rank));
   value = seer_op_2(emit, SEER_EXPR_MUL, value, scale);
-  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE,
-      cast(emit, seer_dtype_computed(out->dtype), value));
+  seer_emit_body(
+      emit, node, 0, stage, SEER_COMBINE_NONE, cast(emit, seer_dtype_computed(out->dtype), value));
   return SEER_OK;
 }
 QUANT(dequantize_linear, "DequantizeLinear", "axis block_size")

@@ -17,8 +17,8 @@ static seer_status emit_map(seer_emit *emit, const seer_node *node, map_fn map) 
   uint32_t stage =
       seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
   seer_expr x = seer_emit_load(emit, node, 0, at);
-  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE,
-      map(emit, node, seer_dtype_computed(in->dtype), x));
+  seer_emit_body(
+      emit, node, 0, stage, SEER_COMBINE_NONE, map(emit, node, seer_dtype_computed(in->dtype), x));
   return SEER_OK;
 }
 

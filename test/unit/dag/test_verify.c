@@ -26,6 +26,20 @@ static void refuses(seer_arena *arena, const char *text, const char *why) {
   seer_status_free(status);
 }
 
+static const char *replaced(const char *text, const char *type, seer_arena *arena) {
+  seer_text out;
+  seer_text_init(&out, arena);
+  for (const char *at = text; *at;) {
+    bool is_type = strncmp(at, "TYPE", 4) == 0;
+    if (is_type)
+      seer_text_put(&out, type);
+    else
+      seer_text_put_n(&out, at, 1);
+    at += is_type ? 4 : 1;
+  }
+  return out.data;
+}
+
 #define ONE(body) \
   "dag t { input $x f32[5] input $g i64[5] stage s role anchor [i<5, j<4] = " body " output $s }"
 
@@ -59,6 +73,37 @@ static void loads_must_be_in_bounds(void **state) {
   accepts(arena, ONE("$x[i + 100] if i > 7 else 0.0"));
   // Overflow is no way around.
   refuses(arena, ONE("$x[i * 9223372036854775807]"), "");
+  seer_arena_destroy(arena);
+}
+
+// Floats narrower than f32 are stored, moved and compared; nothing is computed with them.
+static void narrow_floats_are_not_computed_with(void **state) {
+  (void)state;
+  seer_arena *arena = seer_arena_create("test");
+#define NARROW(type, body)                                                                  \
+  "dag t { input $x " type "[5, 9] input $y " type "[5, 9] stage s role anchor [i<5] " body \
+  " output $s }"
+  const char *const types[] = {"f16", "bf16", "f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz"};
+  for (size_t t = 0; t < SEER_COUNT_OF(types); t++) {
+    const char *const good[] = {"= max($x[i, 0], $y[i, 1])", "= neg(abs($x[i, 0]))",
+        "max[k<9] = $x[i, k]", "min[k<9] = select($x[i, k] < $y[i, k], $x[i, k], $y[i, k])",
+        "sum[k<9] = cast.f32($x[i, k]) * cast.f32($y[i, k])", "or[k<9] = $x[i, k] != $y[i, k]",
+        "prod[k<9] = cast.f64($x[i, k])"};
+    const struct {
+      const char *body, *why;
+    } bad[] = {
+        {"sum[k<9] = $x[i, k]", "a sum of TYPE, whose partial results would be rounded to it"},
+        {"prod[k<9] = max($x[i, k], $y[i, k])", "a prod of TYPE"},
+        {"= $x[i, 0] + $y[i, 1]", "'+' of TYPE, which is stored, moved and compared only"},
+        {"= exp($x[i, 0])", "'exp' of TYPE"}, {"max[k<9] = $x[i, k] * $y[i, k]", "'*' of TYPE"},
+        {"sum[k<9] = cast.f32($x[i, k] - $y[i, k])", "'-' of TYPE"}};
+#define OF_TYPE(text) replaced(text, types[t], arena)
+    for (size_t k = 0; k < SEER_COUNT_OF(good); k++)
+      accepts(arena, OF_TYPE(seer_arena_printf(arena, NARROW("TYPE", "%s"), good[k])));
+    for (size_t k = 0; k < SEER_COUNT_OF(bad); k++)
+      refuses(arena, OF_TYPE(seer_arena_printf(arena, NARROW("TYPE", "%s"), bad[k].body)),
+          OF_TYPE(bad[k].why));
+  }
   seer_arena_destroy(arena);
 }
 
@@ -159,6 +204,7 @@ static void shrunk_inputs_are_caught(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(loads_must_be_in_bounds),
+      cmocka_unit_test(narrow_floats_are_not_computed_with),
       cmocka_unit_test(outputs_are_needed),
       cmocka_unit_test(planted_faults_are_caught),
       cmocka_unit_test(shrunk_inputs_are_caught),

@@ -1,0 +1,207 @@
+// No schedule changes an answer in half precision by more than f32 is rounded: for products,
+// convolutions, sums and normalisations of f16 and bf16, every sketch, its default and random
+// schedules, interpreted and compiled, gives what the interpreter of the DAG gives, but for the
+// last place of what is stored. Numbers are real, and have a mean: sums kept or combined in the
+// narrow type would stand still, or lose three digits.
+// SEER_TEST: timeout=300
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "front/front.h"
+#include "support/jit_check.h"
+#include "support/loop_check.h"
+#include "support/test.h"
+
+#define SAMPLES 2
+
+// TYPE is the type, a semicolon the end of a line. Inputs whose names begin with w are weights.
+typedef struct {
+  const char *name, *text;
+} network_text;
+
+static const network_text texts[] = {
+    {"product", "input %x TYPE[7,600];input %w TYPE[600,20];%y TYPE = MatMul \"m\" v13 (%x, %w)"},
+    {"product with a bias",
+        "input %x TYPE[7,600];input %w TYPE[600,20];input %b TYPE[20]"
+        ";%y TYPE = Gemm \"m\" v13 (%x, %w, %b) {alpha = float 0.5}"},
+    {"product and more",
+        "input %x TYPE[7,600];input %w TYPE[600,20];input %b TYPE[20];%p TYPE = MatMul \"m\" v13 "
+        "(%x, %w);%s TYPE = Add \"a\" v14 (%p, %b);%y TYPE = Relu \"r\" v14 (%s)"},
+    {"product of activations",
+        "input %x TYPE[3,7,300];input %z TYPE[3,300,9];%y TYPE = MatMul \"m\" v13 (%x, %z)"},
+    {"convolution",
+        "input %x TYPE[1,48,7,9];input %w TYPE[20,48,3,3];input %b TYPE[20]"
+        ";%y TYPE = Conv \"c\" v11 (%x, %w, %b) {pads = [1,1,1,1]}"},
+    {"depthwise",
+        "input %x TYPE[1,18,9,9];input %w TYPE[18,1,5,5];%y TYPE = Conv \"c\" v11 (%x, %w)"
+        " {pads = [2,2,2,2], group = 18}"},
+    {"sum", "input %x TYPE[5,3001];%y TYPE = ReduceSum \"s\" v11 (%x) {axes = [1]}"},
+    {"sum of few columns", "input %x TYPE[901,5];%y TYPE = ReduceSum \"s\" v11 (%x) {axes = [0]}"},
+    {"product of all", "input %x TYPE[5,40];%y TYPE = ReduceProd \"s\" v11 (%x) {axes = [1]}"},
+    {"mean", "input %x TYPE[5,3001];%y TYPE = ReduceMean \"s\" v11 (%x) {axes = [1]}"},
+    {"log of a sum", "input %x TYPE[5,1500];%y TYPE = ReduceLogSumExp \"s\" v11 (%x) {axes = [1]}"},
+    {"softmax", "input %x TYPE[5,1200];%y TYPE = Softmax \"s\" v13 (%x)"},
+    {"log softmax", "input %x TYPE[5,1200];%y TYPE = LogSoftmax \"s\" v13 (%x)"},
+    {"layer norm",
+        "input %x TYPE[5,1200];input %g TYPE[1200];input %b TYPE[1200]"
+        ";%y TYPE = LayerNormalization \"n\" v17 (%x, %g, %b)"},
+    {"instance norm",
+        "input %x TYPE[1,5,30,40];input %g TYPE[5];input %b TYPE[5]"
+        ";%y TYPE = InstanceNormalization \"n\" v6 (%x, %g, %b)"},
+    {"pool", "input %x TYPE[1,5,40,30];%y TYPE = GlobalAveragePool \"p\" v1 (%x)"},
+};
+
+static const char *typed(const char *text, const char *type, seer_arena *arena) {
+  seer_text out;
+  seer_text_init(&out, arena);
+  seer_text_put(&out, "graph \"g\" {\n");
+  for (const char *at = text; *at;) {
+    bool is_type = strncmp(at, "TYPE", 4) == 0;
+    if (is_type) {
+      seer_text_put(&out, type);
+    } else {
+      seer_text_put_n(&out, *at == ';' ? "\n" : at, 1);
+    }
+    at += is_type ? 4 : 1;
+  }
+  seer_text_put(&out, "\noutput %y\n}\n");
+  return out.data;
+}
+
+// The DAG of the network's only task, its weights constant.
+static seer_dag *dag_of(const network_text *t, const char *type, seer_arena *arena) {
+  seer_context *context;
+  seer_graph *graph;
+  seer_network *network;
+  const char *text = typed(t->text, type, arena);
+  must(seer_context_create(&context));
+  must(seer_graph_parse(t->name, text, strlen(text), arena, &graph));
+  must(seer_front_resolve(graph, "", NULL));
+  must(seer_front_run_passes(context, graph));
+  must(seer_network_build(context, graph, arena, &network));
+  assert_int_equal(network->n_task, 1);
+  seer_dag *dag = seer_dag_clone(network->step[0].dag, arena);
+  for (uint32_t b = 0; b < dag->n_buf; b++) {
+    seer_val v = network->step[0].value_of_buf[b];
+    if (v.i && seer_graph_value(graph, v)->name[0] == 'w') dag->buf[b].kind = SEER_BUF_WEIGHT;
+  }
+  seer_dag_finish(dag);
+  must(seer_dag_verify(dag));
+  seer_context_destroy(context);
+  return dag;
+}
+
+// ---- numbers
+
+static loop_expect *expect_of(
+    const seer_sketch_list *list, bool is_product, seer_rng *rng, seer_arena *arena) {
+  const seer_dag *dag = list->dag;
+  loop_expect *expect = SEER_NEW(arena, loop_expect);
+  *expect = (loop_expect){.list = list};
+  seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
+  for (uint32_t b = 0; b < dag->n_buf; b++) {
+    const seer_dag_buf *buf = &dag->buf[b];
+    if (buf->kind == SEER_BUF_STAGE) continue;
+    int64_t n = seer_dag_buf_elems(buf);
+    void *data = seer_arena_alloc(arena, (size_t)n * seer_dtype_bytes(buf->dtype), 64);
+    for (int64_t k = 0; k < n; k++) {
+      double x = is_product ? 1 + 0.1 * seer_rng_normal(rng) : 0.4 + seer_rng_normal(rng);
+      seer_dtype_store_f64(buf->dtype, data, k, x);
+    }
+    seer_dag_eval_set_input(eval, b, expect->input[b] = data);
+  }
+  for (uint32_t b = 0; b < dag->n_buf; b++) {
+    const seer_dag_buf *buf = &dag->buf[b];
+    if (!buf->is_output) continue;
+    expect->output[b] =
+        seer_arena_alloc(arena, (size_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype), 64);
+    seer_dag_eval_all(eval, b, expect->output[b]);
+  }
+  return expect;
+}
+
+// One step of the type where the numbers in f32 are rounded to both sides of its middle, and what
+// f32 sums lose.
+static const char *compare(
+    const loop_expect *expect, const seer_loop *loop, void *const *data, seer_arena *arena) {
+  const seer_dag *dag = expect->list->dag;
+  for (uint32_t b = 0; b < loop->n_buf; b++) {
+    if (loop->buf[b].storage != SEER_STORE_OUTPUT) continue;
+    const seer_dag_buf *buf = &dag->buf[loop->buf[b].dag_buf];
+    const void *want = expect->output[loop->buf[b].dag_buf];
+    double step = ldexp(1, -(int)seer_dtype_format(buf->dtype)->mantissa_bits), largest = 0;
+    int64_t n = seer_dag_buf_elems(buf);
+    for (int64_t k = 0; k < n; k++)
+      largest = fmax(largest, fabs(seer_dtype_load_f64(buf->dtype, want, k)));
+    for (int64_t k = 0; k < n; k++) {
+      double x = seer_dtype_load_f64(buf->dtype, want, k),
+             y = seer_dtype_load_f64(buf->dtype, data[b], k);
+      if (!(fabs(x - y) <= 1.001 * step * fabs(x) + 2e-6 * largest))
+        return seer_arena_printf(
+            arena, "$%s: element %" PRId64 " is %g, expected %g", buf->name, k, y, x);
+    }
+  }
+  return NULL;
+}
+
+static const char *try_schedule(jit_runner *runner, const loop_expect *expect,
+    const seer_schedule *schedule, seer_arena *arena) {
+  const seer_sketch *sketch = expect->list->sketch[schedule->sketch];
+  seer_loop *loop;
+  seer_rng rng;
+  seer_rng_init(&rng, 1);
+  must(seer_loop_lower(expect->list, schedule, arena, &loop));
+  void **data = loop_expect_data(expect, sketch, loop, arena);
+  must(seer_loop_eval(loop, data, &rng));
+  const char *wrong = compare(expect, loop, data, arena);
+  if (!wrong) wrong = jit_run(runner, loop, data, 1, arena);
+  if (!wrong) wrong = compare(expect, loop, data, arena);
+  return wrong ? seer_arena_printf(arena, "%s\n%s", wrong, seer_loop_print(loop, arena)) : NULL;
+}
+
+static uint32_t check(const network_text *t, const char *type, jit_runner *runner) {
+  seer_arena *arena = seer_arena_create("test"), *scratch = seer_arena_create("scratch");
+  seer_sketch_list *list;
+  seer_rng rng;
+  seer_rng_init(&rng, 4);
+  must(seer_sketch_generate(
+      dag_of(t, type, arena), jit_runner_target(runner), SEER_SPACE_FULL, arena, &list));
+  loop_expect *expect = expect_of(list, strcmp(t->name, "product of all") == 0, &rng, arena);
+  uint32_t n = 0;
+  for (uint32_t s = 0; s < list->n; s++) {
+    must(seer_dag_verify(list->sketch[s]->dag));
+    for (int k = 0; k <= SAMPLES; k++) {
+      seer_schedule schedule;
+      if (k == 0)
+        seer_schedule_default(list, s, &schedule);
+      else if (seer_schedule_sample(list, s, &rng, &schedule, NULL) != SEER_REJECT_NONE)
+        continue;
+      const char *wrong = try_schedule(runner, expect, &schedule, scratch);
+      if (wrong) fail_msg("%s of %s, sketch %u: %s", t->name, type, s, wrong);
+      seer_arena_reset(scratch);
+      n++;
+    }
+  }
+  seer_arena_destroy(scratch);
+  seer_arena_destroy(arena);
+  return n;
+}
+
+static void run(const char *type) {
+  jit_runner *runner = jit_runner_create(NULL);
+  for (size_t k = 0; k < SEER_COUNT_OF(texts); k++) {
+    uint32_t n = check(&texts[k], type, runner);
+    print_message("%s of %s: %u schedules\n", texts[k].name, type, n);
+    assert_true(n > 1);
+  }
+  jit_runner_destroy(runner);
+}
+
+static void of_f16(void **state) { (void)state, run("f16"); }
+static void of_bf16(void **state) { (void)state, run("bf16"); }
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(of_f16), cmocka_unit_test(of_bf16)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
