@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "front/op/resize.h"
+#include "front/op/sample.h"
 
 #define MAX_RESIZED 3  // dimensions whose extents change, with more than one tap each
 
@@ -224,24 +225,6 @@ static seer_expr nearest(seer_emit *emit, const seer_node *node, seer_expr x) {
       emit, seer_op_1(emit, SEER_EXPR_CEIL, seer_op_2(emit, SEER_EXPR_SUB, x, half)));
 }
 
-// Keys' kernel at distance t of the first of the four neighbours, which is 1 + t away.
-static void cubic_weights(seer_emit *emit, double a, seer_expr t, seer_expr *out) {
-#define N(v) seer_op_num(emit, SEER_DTYPE_F64, (v))
-#define ADD(p, q) seer_op_2(emit, SEER_EXPR_ADD, (p), (q))
-#define MUL(p, q) seer_op_2(emit, SEER_EXPR_MUL, (p), (q))
-  for (int k = 0; k < 4; k++) {
-    // |distance| of neighbour k: 1 + t, t, 1 - t, 2 - t
-    seer_expr s = k == 0 ? ADD(t, N(1)) : k == 1 ? t : ADD(N(k - 1), MUL(t, N(-1)));
-    if (k == 1 || k == 2)  // ((a + 2) s - (a + 3)) s^2 + 1
-      out[k] = ADD(MUL(MUL(ADD(MUL(s, N(a + 2)), N(-(a + 3))), s), s), N(1));
-    else  // ((a s - 5a) s + 8a) s - 4a
-      out[k] = ADD(MUL(ADD(MUL(ADD(MUL(s, N(a)), N(-5 * a)), s), N(8 * a)), s), N(-4 * a));
-  }
-#undef N
-#undef ADD
-#undef MUL
-}
-
 static void make_taps(seer_emit *emit, const seer_node *node, const dimension *d, seer_expr i,
     seer_dtype dtype, taps *out) {
   const char *mode = seer_node_attr_s(node, "mode", "nearest");
@@ -259,7 +242,7 @@ static void make_taps(seer_emit *emit, const seer_node *node, const dimension *d
   seer_expr weight[4], sum = {0};
   out->n = is_cubic ? 4 : 2;
   if (is_cubic) {
-    cubic_weights(emit, seer_node_attr_f(node, "cubic_coeff_a", -0.75), t, weight);
+    seer_sample_cubic(emit, seer_node_attr_f(node, "cubic_coeff_a", -0.75), t, weight);
   } else {
     weight[0] = seer_op_2(emit, SEER_EXPR_SUB, seer_op_num(emit, SEER_DTYPE_F64, 1), t);
     weight[1] = t;
