@@ -128,6 +128,9 @@ void seer_expand_output(seer_expand *e, uint32_t k, seer_val value);
 // Identity of a sequence or optional value.
 bool seer_identity_is_of_list(const seer_graph *graph, const seer_node *node);
 seer_status seer_identity_expand(seer_expand *e);
+// Dropout whose mask is read.
+bool seer_dropout_has_mask(const seer_graph *graph, const seer_node *node);
+seer_status seer_dropout_expand(seer_expand *e);
 // BatchNormalization with the statistics of its own input.
 bool seer_batch_norm_is_training(const seer_graph *graph, const seer_node *node);
 seer_status seer_batch_norm_expand(seer_expand *e);

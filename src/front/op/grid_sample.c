@@ -38,13 +38,13 @@ static seer_status read_attributes(const seer_node *node, grid_sample *out) {
         mode);
   }
   if (p == SEER_COUNT_OF(paddings)) {
-    return SEER_FAIL(INVALID,
-        "attribute 'padding_mode' is '%s', must be zeros, border or reflection", padding);
+    return SEER_FAIL(
+        INVALID, "attribute 'padding_mode' is '%s', must be zeros, border or reflection", padding);
   }
   out->mode = (seer_sample_mode)(m > 2 ? m - 2 : m);
   out->has_corners = seer_node_attr_i(node, "align_corners", 0) != 0;
-  out->padding = p == 0 ? SEER_SAMPLE_ZEROS
-      : p == 1          ? SEER_SAMPLE_BORDER
+  out->padding = p == 0  ? SEER_SAMPLE_ZEROS
+      : p == 1           ? SEER_SAMPLE_BORDER
       : out->has_corners ? SEER_SAMPLE_REFLECT_CENTRES
                          : SEER_SAMPLE_REFLECT_EDGES;
   return SEER_OK;
@@ -89,8 +89,8 @@ static seer_expr to_place(seer_emit *emit, seer_expr at, bool has_corners, int64
     return seer_op_2(emit, SEER_EXPR_MUL, at, seer_op_num(emit, dtype, (double)(extent - 1)));
   }
   at = seer_op_2(emit, SEER_EXPR_MUL, at, seer_op_num(emit, dtype, (double)extent));
-  return seer_op_2(emit, SEER_EXPR_MUL,
-      seer_op_2(emit, SEER_EXPR_SUB, at, seer_op_num(emit, dtype, 1)), half);
+  return seer_op_2(
+      emit, SEER_EXPR_MUL, seer_op_2(emit, SEER_EXPR_SUB, at, seer_op_num(emit, dtype, 1)), half);
 }
 
 // The places along spatial dimension d, [batch, sizes of the grid].
@@ -101,8 +101,8 @@ static uint32_t emit_places(
   seer_expr at[2 + MAX_SPACE];
   for (uint32_t k = 0; k <= g->n; k++)
     dims[k] = (seer_dag_axis){NULL, grid->dim[k], SEER_AXIS_OTHER};
-  uint32_t stage = seer_emit_temp(
-      emit, "at", SEER_STAGE_PROLOGUE, dims, g->n + 1, NULL, NULL, 0, at, NULL);
+  uint32_t stage =
+      seer_emit_temp(emit, "at", SEER_STAGE_PROLOGUE, dims, g->n + 1, NULL, NULL, 0, at, NULL);
   at[g->n + 1] = seer_op_int(emit, g->n - 1 - d);
   seer_expr place = seer_expr_cast(&emit->dag->expr, dtype, seer_emit_load(emit, node, 1, at));
   seer_emit_temp_body(

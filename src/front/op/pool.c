@@ -21,20 +21,16 @@ static seer_status read_pool(
   return seer_op_window_read(node, kernel->ints, &x->dim[2], x->rank - 2u, out);
 }
 
+static bool has_indices(const seer_node *node) { return node->n_out > 1 && node->out[1].i != 0; }
+
 static seer_status infer_pool(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   seer_op_window w;
   SEER_TRY(read_pool(graph, node, arena, &w));
   const seer_value *x = seer_graph_value(graph, node->in[0]);
-  if (seer_node_attr_i(node, "storage_order", 0) != 0)
-    return SEER_FAIL(UNSUPPORTED, "attribute 'storage_order' is 1");
   int64_t dim[5] = {x->dim[0], x->dim[1]};
   for (uint32_t d = 0; d < w.n; d++) dim[d + 2] = w.out[d];
-  if (node->n_out > 1 && node->out[1].i != 0) {
-    if (seer_graph_n_uses(graph, node->out[1]) > 0)
-      return SEER_FAIL(UNSUPPORTED, "output 1 (indices) is used");
-    SEER_TRY(seer_op_set(&out_values[1], SEER_DTYPE_I64, dim, x->rank));
-  }
+  if (has_indices(node)) SEER_TRY(seer_op_set(&out_values[1], SEER_DTYPE_I64, dim, x->rank));
   return seer_op_set(&out_values[0], x->dtype, dim, x->rank);
 }
 
@@ -56,15 +52,23 @@ static pool_axes window_axes(const seer_op_window *w) {
   return axes;
 }
 
+// Where the window is at its element `var`, relative to the padded input.
+static void window_at(seer_emit *emit, const seer_op_window *w, const pool_axes *axes,
+    const seer_expr *at, const seer_expr *var, seer_expr out_at[5]) {
+  out_at[0] = at[0];
+  out_at[1] = at[1];
+  for (uint32_t d = 0; d < w->n; d++) {
+    seer_expr k = axes->slot[d] == UINT32_MAX ? seer_op_int(emit, 0) : var[axes->slot[d]];
+    out_at[d + 2] = seer_op_2(emit, SEER_EXPR_ADD, seer_op_muladd(emit, at[d + 2], w->stride[d], 0),
+        seer_op_muladd(emit, k, w->dilation[d], 0));
+  }
+}
+
 static seer_expr window_load(seer_emit *emit, const seer_node *node, const seer_op_window *w,
     const pool_axes *axes, const seer_op_padded *padded, const seer_expr *at,
     const seer_expr *var) {
-  seer_expr x_at[5] = {at[0], at[1]};
-  for (uint32_t d = 0; d < w->n; d++) {
-    seer_expr k = axes->slot[d] == UINT32_MAX ? seer_op_int(emit, 0) : var[axes->slot[d]];
-    x_at[d + 2] = seer_op_2(emit, SEER_EXPR_ADD, seer_op_muladd(emit, at[d + 2], w->stride[d], 0),
-        seer_op_muladd(emit, k, w->dilation[d], 0));
-  }
+  seer_expr x_at[5];
+  window_at(emit, w, axes, at, var, x_at);
   return seer_op_load_padded(emit, node, 0, padded, x_at);
 }
 
@@ -81,9 +85,73 @@ static seer_status emit_max(
   return SEER_OK;
 }
 
+// The row-major number of an element of the input. Column-major storage numbers a plane with its
+// first dimension innermost instead.
+static seer_expr element_number(seer_emit *emit, const seer_value *x, const seer_expr *at) {
+  seer_expr number = at[0];
+  for (uint32_t d = 1; d < x->rank; d++)
+    number = seer_op_2(emit, SEER_EXPR_ADD, seer_op_muladd(emit, number, x->dim[d], 0), at[d]);
+  return number;
+}
+
+static seer_expr by_column(seer_emit *emit, const seer_value *x, seer_expr number) {
+  uint32_t n = x->rank - 2u;
+  seer_expr place[3], rest = number;
+  for (uint32_t d = n; d-- > 0;) {
+    seer_expr extent = seer_op_int(emit, x->dim[2 + d]);
+    place[d] = seer_op_2(emit, SEER_EXPR_MOD, rest, extent);
+    rest = seer_op_2(emit, SEER_EXPR_DIV, rest, extent);
+  }
+  // rest: the plane
+  for (uint32_t d = n; d-- > 0;)
+    rest = seer_op_2(emit, SEER_EXPR_ADD, seer_op_muladd(emit, rest, x->dim[2 + d], 0), place[d]);
+  return rest;
+}
+
+// The largest and its number in one stage; of equals the first, in row-major order. What is padding
+// is never it: the least number of the type, behind all others.
+static void emit_max_indices(seer_emit *emit, const seer_node *node, const seer_op_window *w) {
+  const seer_value *x = seer_emit_in(emit, node, 0), *out = seer_emit_out(emit, node, 1);
+  pool_axes axes = window_axes(w);
+  seer_axis_role roles[5];
+  seer_dag_axis dims[5];
+  uint8_t order[SEER_MAX_RANK];
+  seer_expr at[5], var[3], x_at[5], inside = {0};
+  seer_expr_pool *pool = &emit->dag->expr;
+  seer_op_window_roles(w->n, roles);
+  seer_op_order(out, order);
+  for (uint32_t d = 0; d < x->rank; d++) dims[d] = (seer_dag_axis){NULL, out->dim[d], roles[d]};
+  uint32_t stage = seer_emit_temp(
+      emit, "arg", SEER_STAGE_ANCHOR, dims, x->rank, order, axes.axis, axes.n, at, var);
+  window_at(emit, w, &axes, at, var, x_at);
+  for (uint32_t d = 0; d < w->n; d++) {
+    int64_t low, reach = seer_op_window_reach(w, d, &low);
+    x_at[d + 2] = seer_op_2(emit, SEER_EXPR_ADD, x_at[d + 2], seer_op_int(emit, low));
+    inside = seer_op_within(emit, inside, x_at[d + 2], low, low + reach - 1, 0, w->in[d]);
+  }
+  seer_expr least = seer_op_num(emit, x->dtype, seer_combiner_identity(SEER_COMBINE_MAX, x->dtype));
+  seer_expr number = element_number(emit, x, x_at);
+  if (inside.i) number = seer_expr_select(pool, inside, number, seer_op_int(emit, INT64_MAX));
+  seer_expr body[2] = {seer_emit_load_guarded(emit, node, 0, x_at, inside, least), number};
+  seer_dag_set_body(emit->dag, stage, SEER_COMBINE_ARGMAX, body, 2);
+  for (uint32_t k = 0; k < 2; k++) {
+    if (node->out[k].i == 0) continue;
+    uint32_t last = seer_emit_stage(emit, node, k, SEER_STAGE_EPILOGUE, roles, NULL, 0, at, NULL);
+    seer_expr physical[5];
+    for (uint32_t d = 0; d < x->rank; d++) physical[d] = at[emit->temp_order[stage][d]];
+    seer_expr one = seer_dag_load(emit->dag, emit->dag->stage[stage].out[k], physical);
+    if (k == 1 && seer_node_attr_i(node, "storage_order", 0) != 0) one = by_column(emit, x, one);
+    seer_emit_body(emit, node, k, last, SEER_COMBINE_NONE, one);
+  }
+}
+
 static seer_status emit_max_pool(seer_emit *emit, const seer_node *node) {
   seer_op_window w;
   SEER_TRY(read_pool(emit->graph, node, emit->arena, &w));
+  if (has_indices(node)) {
+    emit_max_indices(emit, node, &w);
+    return SEER_OK;
+  }
   seer_dtype dtype = seer_dtype_computed(seer_emit_out(emit, node, 0)->dtype);
   seer_expr fill =
       seer_expr_scalar(&emit->dag->expr, dtype, seer_combiner_identity(SEER_COMBINE_MAX, 0, dtype));
@@ -95,7 +163,7 @@ SEER_OP_ENTRY(max_pool, "MaxPool", 1, 1, 1, 2, SEER_FUSE_REDUCTION,
     "auto_pad ceil_mode dilations kernel_shape pads storage_order strides", .rtol = 0, .atol = 0,
     .infer = infer_pool, .emit = emit_max_pool, .carry_sizes = seer_sized_batch,
     .wants_channels_last = true,
-    .doc = "1 to 3 spatial dimensions, ceil_mode, dilations, all paddings; no indices")
+    .doc = "1 to 3 spatial dimensions, ceil_mode, dilations, all paddings, indices in both orders")
 
 // How many window positions of dimension d count for output index `at`: those inside the input, or
 // all of them where paddings count (also what ceil_mode adds behind the trailing padding: ONNX's

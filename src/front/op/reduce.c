@@ -51,10 +51,13 @@ static seer_status infer_reduce(
   return set_reduced(x, mask, seer_node_attr_i(node, "keepdims", 1) != 0, x->dtype, &out_values[0]);
 }
 
-static seer_status infer_reduce_float(
+// What adds or multiplies: numbers. (Extremes are of bools, too.)
+static seer_status infer_reduce_numbers(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   SEER_TRY(infer_reduce(graph, node, arena, out_values));
-  return seer_op_want_float(seer_graph_value(graph, node->in[0]), 0);
+  const seer_value *x = seer_graph_value(graph, node->in[0]);
+  if (x->dtype != SEER_DTYPE_BOOL) return SEER_OK;
+  return SEER_FAIL(INVALID, "input 0 ('%s') is bool, must be numbers", x->name);
 }
 
 // Index of x for output index `at` and reduction variables `var`.
@@ -99,6 +102,27 @@ static seer_expr load_finite_max(
       seer_op_num(emit, dtype, -largest));
 }
 
+// What terms and their sum are computed in: of integers, roots and logarithms in f64.
+static seer_dtype term_dtype(seer_dtype dtype, kind k) {
+  bool is_real = k == REDUCE_L2 || k == REDUCE_LOG_SUM || k == REDUCE_LOG_SUM_EXP;
+  return is_real && !seer_dtype_is_float(dtype) ? SEER_DTYPE_F64 : dtype;
+}
+
+// sum / count, of integers toward zero.
+static seer_expr mean_of(seer_emit *emit, seer_expr sum, int64_t count) {
+  seer_dtype dtype = seer_op_dtype(emit, sum);
+  if (seer_dtype_is_float(dtype))
+    return seer_op_2(emit, SEER_EXPR_MUL, sum, seer_op_num(emit, dtype, 1.0 / (double)count));
+  // count may be 0 only where there is no element of the result
+  seer_expr n = seer_op_num(emit, dtype, (double)seer_max_i64(count, 1));
+  seer_expr up = seer_op_2(emit, SEER_EXPR_DIV, sum, n);
+  if (!seer_dtype_is_signed(dtype)) return up;
+  seer_expr down = seer_op_1(
+      emit, SEER_EXPR_NEG, seer_op_2(emit, SEER_EXPR_DIV, seer_op_1(emit, SEER_EXPR_NEG, sum), n));
+  seer_expr is_negative = seer_op_2(emit, SEER_EXPR_LT, sum, seer_op_num(emit, dtype, 0));
+  return seer_expr_select(&emit->dag->expr, is_negative, down, up);
+}
+
 static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
   const seer_value *x = seer_emit_in(emit, node, 0), *out = seer_emit_out(emit, node, 0);
   bool keeps_dims = seer_node_attr_i(node, "keepdims", 1) != 0;
@@ -118,6 +142,8 @@ static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
       (k == REDUCE_MEAN || k == REDUCE_L2 || k == REDUCE_LOG_SUM || k == REDUCE_LOG_SUM_EXP);
   seer_expr at[SEER_MAX_RANK], var[SEER_MAX_RANK], index[SEER_MAX_RANK];
   uint32_t stage, max = 0;
+  seer_dtype term = term_dtype(x->dtype, k);
+  seer_expr_pool *pool = &emit->dag->expr;
   if (has_epilogue) {
     seer_dag_axis dims[SEER_MAX_RANK];
     uint8_t order[SEER_MAX_RANK];
@@ -128,7 +154,8 @@ static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
       max = seer_emit_temp(
           emit, "max", SEER_STAGE_ANCHOR, dims, out->rank, order, reduce, n_reduce, at, var);
       reduced_index(emit, x, mask, keeps_dims, at, var, index);
-      seer_emit_temp_body(emit, max, SEER_COMBINE_MAX, seer_emit_load(emit, node, 0, index));
+      seer_emit_temp_body(emit, max, SEER_COMBINE_MAX,
+          seer_expr_cast(pool, term, seer_emit_load(emit, node, 0, index)));
     }
     stage = seer_emit_temp(
         emit, "sum", SEER_STAGE_ANCHOR, dims, out->rank, order, reduce, n_reduce, at, var);
@@ -137,18 +164,19 @@ static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
         NULL, reduce, n_reduce, at, var);
   }
   reduced_index(emit, x, mask, keeps_dims, at, var, index);
-  seer_expr body = seer_emit_load(emit, node, 0, index);
+  seer_expr body = seer_expr_cast(pool, term, seer_emit_load(emit, node, 0, index));
   if (k == REDUCE_SQUARES || k == REDUCE_L2) body = seer_op_2(emit, SEER_EXPR_MUL, body, body);
   if (k == REDUCE_L1) body = seer_op_1(emit, SEER_EXPR_ABS, body);
   if (k == REDUCE_LOG_SUM_EXP && has_epilogue)
     body = seer_op_1(emit, SEER_EXPR_EXP,
-        seer_op_2(emit, SEER_EXPR_SUB, body, load_finite_max(emit, max, x->dtype, at)));
+        seer_op_2(emit, SEER_EXPR_SUB, body, load_finite_max(emit, max, term, at)));
   if (!has_epilogue) {
     // Over no axes a sum is its only term: of L2 the root of its square is left, of LogSum its
     // logarithm, and LogSumExp is the element itself.
     if (k == REDUCE_L2) body = seer_op_1(emit, SEER_EXPR_SQRT, body);
     if (k == REDUCE_LOG_SUM) body = seer_op_1(emit, SEER_EXPR_LOG, body);
-    seer_emit_body(emit, node, 0, stage, n_reduce ? combiner_of(k) : SEER_COMBINE_NONE, body);
+    seer_emit_body(emit, node, 0, stage, n_reduce ? combiner_of(k) : SEER_COMBINE_NONE,
+        seer_expr_cast(pool, out->dtype, body));
     return SEER_OK;
   }
   seer_emit_temp_body(emit, stage, SEER_COMBINE_SUM, body);
@@ -159,11 +187,11 @@ static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
   } else if (k != REDUCE_MEAN) {
     body = seer_op_1(emit, SEER_EXPR_LOG, body);
     if (k == REDUCE_LOG_SUM_EXP)
-      body = seer_op_2(emit, SEER_EXPR_ADD, body, load_finite_max(emit, max, x->dtype, at));
+      body = seer_op_2(emit, SEER_EXPR_ADD, body, load_finite_max(emit, max, term, at));
   } else {
-    body = seer_op_2(emit, SEER_EXPR_MUL, body, seer_op_num(emit, out->dtype, 1.0 / (double)count));
+    body = mean_of(emit, body, count);
   }
-  seer_emit_body(emit, node, 0, last, SEER_COMBINE_NONE, body);
+  seer_emit_body(emit, node, 0, last, SEER_COMBINE_NONE, seer_expr_cast(pool, out->dtype, body));
   return SEER_OK;
 }
 
@@ -205,17 +233,17 @@ static bool is_mean_of_sized(const seer_graph *graph, const seer_node *node) {
 
 #define AXES "axes as attribute or constant input"
 
-REDUCE(reduce_sum, "ReduceSum", REDUCE_SUM, infer_reduce, AXES)
-REDUCE(reduce_mean, "ReduceMean", REDUCE_MEAN, infer_reduce_float, AXES,
+REDUCE(reduce_sum, "ReduceSum", REDUCE_SUM, infer_reduce_numbers, AXES)
+REDUCE(reduce_mean, "ReduceMean", REDUCE_MEAN, infer_reduce_numbers, AXES,
     .is_composite = is_mean_of_sized, .expand = seer_expand_sized_mean, .expands_sized = true)
 REDUCE(reduce_max, "ReduceMax", REDUCE_MAX, infer_reduce, AXES)
 REDUCE(reduce_min, "ReduceMin", REDUCE_MIN, infer_reduce, AXES)
-REDUCE(reduce_prod, "ReduceProd", REDUCE_PROD, infer_reduce, AXES)
-REDUCE(reduce_sum_square, "ReduceSumSquare", REDUCE_SQUARES, infer_reduce, AXES)
-REDUCE(reduce_l1, "ReduceL1", REDUCE_L1, infer_reduce, AXES)
-REDUCE(reduce_l2, "ReduceL2", REDUCE_L2, infer_reduce_float, AXES)
-REDUCE(reduce_log_sum, "ReduceLogSum", REDUCE_LOG_SUM, infer_reduce_float, AXES)
-REDUCE(reduce_log_sum_exp, "ReduceLogSumExp", REDUCE_LOG_SUM_EXP, infer_reduce_float, AXES)
+REDUCE(reduce_prod, "ReduceProd", REDUCE_PROD, infer_reduce_numbers, AXES)
+REDUCE(reduce_sum_square, "ReduceSumSquare", REDUCE_SQUARES, infer_reduce_numbers, AXES)
+REDUCE(reduce_l1, "ReduceL1", REDUCE_L1, infer_reduce_numbers, AXES)
+REDUCE(reduce_l2, "ReduceL2", REDUCE_L2, infer_reduce_numbers, AXES)
+REDUCE(reduce_log_sum, "ReduceLogSum", REDUCE_LOG_SUM, infer_reduce_numbers, AXES)
+REDUCE(reduce_log_sum_exp, "ReduceLogSumExp", REDUCE_LOG_SUM_EXP, infer_reduce_numbers, AXES)
 
 // ---- ArgMax, ArgMin: a stage of two values, the extreme and its first index
 

@@ -17,8 +17,7 @@ static seer_expr multiply(seer_emit *emit, seer_expr a, seer_expr b) {
 }
 
 // ((a x + b) x + c) x + d
-static seer_expr polynomial(
-    seer_emit *emit, seer_expr x, double a, double b, double c, double d) {
+static seer_expr polynomial(seer_emit *emit, seer_expr x, double a, double b, double c, double d) {
   const double rest[3] = {b, c, d};
   seer_expr sum = number(emit, x, a);
   for (int k = 0; k < 3; k++) {
@@ -33,7 +32,7 @@ void seer_sample_cubic(seer_emit *emit, double a, seer_expr t, seer_expr out_wei
     // |distance| of neighbour k: 1 + t, t, 1 - t, 2 - t
     seer_expr s = k == 0 ? add(emit, t, number(emit, t, 1))
         : k == 1         ? t
-                         : add(emit, number(emit, t, k - 1), multiply(emit, t, number(emit, t, -1)));
+                 : add(emit, number(emit, t, k - 1), multiply(emit, t, number(emit, t, -1)));
     out_weight[k] = k == 1 || k == 2 ? polynomial(emit, s, a + 2, -(a + 3), 0, 1)
                                      : polynomial(emit, s, a, -5 * a, 8 * a, -4 * a);
   }
@@ -44,8 +43,7 @@ seer_dtype seer_sample_dtype(seer_dtype dtype) {
 }
 
 // The place inside for `i`, which may be outside.
-static seer_expr placed(
-    seer_emit *emit, seer_sample_padding padding, seer_expr i, int64_t extent) {
+static seer_expr placed(seer_emit *emit, seer_sample_padding padding, seer_expr i, int64_t extent) {
   if (padding == SEER_SAMPLE_REFLECT_EDGES || padding == SEER_SAMPLE_REFLECT_CENTRES) {
     int64_t last = padding == SEER_SAMPLE_REFLECT_EDGES ? 2 * extent - 1 : 2 * extent - 2;
     int64_t period = padding == SEER_SAMPLE_REFLECT_EDGES ? 2 * extent : last;
@@ -94,8 +92,8 @@ typedef struct {
 static seer_expr sum_from(sampler *s, uint32_t d, seer_expr inside) {
   seer_emit *emit = s->emit;
   if (d == s->n) {
-    seer_expr x = seer_expr_cast(
-        &emit->dag->expr, s->dtype, seer_emit_load(emit, s->node, 0, s->index));
+    seer_expr x =
+        seer_expr_cast(&emit->dag->expr, s->dtype, seer_emit_load(emit, s->node, 0, s->index));
     if (!inside.i) return x;
     return seer_expr_select(&emit->dag->expr, inside, x, seer_op_num(emit, s->dtype, 0));
   }
@@ -104,8 +102,8 @@ static seer_expr sum_from(sampler *s, uint32_t d, seer_expr inside) {
   for (uint32_t k = 0; k < taps->n; k++) {
     s->index[s->first + d] = taps->index[k];
     seer_expr here = !taps->inside[k].i ? inside
-        : inside.i ? seer_op_2(emit, SEER_EXPR_AND, inside, taps->inside[k])
-                   : taps->inside[k];
+        : inside.i                      ? seer_op_2(emit, SEER_EXPR_AND, inside, taps->inside[k])
+                                        : taps->inside[k];
     seer_expr one = sum_from(s, d + 1, here);
     if (taps->weight[k].i)
       one = multiply(emit, one, seer_expr_cast(&emit->dag->expr, s->dtype, taps->weight[k]));

@@ -178,7 +178,7 @@ static seer_status infer_unsqueeze(
 VIEW(unsqueeze, "Unsqueeze", 1, 2, 1, "axes", "axes as attribute or constant input",
     .carry_sizes = carry_unsqueeze)
 
-// ---- Identity, Dropout (inference: the same)
+// ---- Identity
 
 static seer_status infer_identity(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
@@ -188,35 +188,26 @@ VIEW_ENTRY(identity, "Identity", 1, 1, 1, "", seer_op_fold_view, "", .takes_list
     .expand = seer_identity_expand, .is_composite = seer_identity_is_of_list,
     .carry_sizes = seer_sized_same)
 
+// ---- Dropout in inference: its input as it is. Only the mask, which keeps everything, is more.
+
+// `training_mode` is said by input 2, if it is there, and constant.
 static seer_status infer_dropout(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
-  const seer_tensor *training = seer_op_const(graph, node, 2);
-  if (seer_op_has_in(node, 2) &&
-      (!training || seer_dtype_load_i64(training->dtype, training->data, 0) != 0)) {
-    return SEER_FAIL(UNSUPPORTED, "input 2 (training_mode) must be constant false");
-  }
-  if (node->n_out > 1 && node->out[1].i != 0) {
-    if (seer_graph_n_uses(graph, node->out[1]) > 0)
-      return SEER_FAIL(UNSUPPORTED, "output 1 (mask) is used");
-    const seer_value *x = NULL;
-    SEER_TRY(seer_op_in(graph, node, 0, &x));
-    SEER_TRY(seer_op_set(&out_values[1], SEER_DTYPE_BOOL, x->dim, x->rank));
+  const seer_tensor *training = seer_op_const(graph, node, 2),
+                    *ratio = seer_op_const(graph, node, 1);
+  bool is_inference = !seer_op_has_in(node, 2) ||
+      (training && seer_dtype_load_i64(training->dtype, training->data, 0) == 0);
+  bool is_all_kept = ratio && seer_dtype_load_f64(ratio->dtype, ratio->data, 0) == 0;
+  if (!is_inference && !is_all_kept) {
+    return SEER_FAIL(UNSUPPORTED,
+        "input 2 (training_mode) must be constant false, or input 1 (ratio) constant 0");
   }
   return seer_op_infer_same(graph, node, arena, out_values);
 }
 
-static seer_status fold_dropout(
-    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors) {
-  SEER_TRY(seer_op_fold_view(graph, node, arena, out_tensors));
-  if (node->n_out < 2 || node->out[1].i == 0) return SEER_OK;
-  // the mask keeps everything
-  SEER_TRY(seer_op_fold_start(graph, node, 1, arena, &out_tensors[1]));
-  memset((void *)(uintptr_t)out_tensors[1].data, 1, out_tensors[1].n_bytes);
-  return SEER_OK;
-}
-
-VIEW_ENTRY(dropout, "Dropout", 1, 3, 2, "ratio seed is_test", fold_dropout, "inference",
-    .carry_sizes = seer_sized_same)
+VIEW_ENTRY(dropout, "Dropout", 1, 3, 2, "ratio seed is_test", seer_op_fold_view,
+    "inference; the mask keeps everything", .expand = seer_dropout_expand,
+    .is_composite = seer_dropout_has_mask, .carry_sizes = seer_sized_same)
 
 // ---- Shape, Size: known as soon as the dimensions are
 
