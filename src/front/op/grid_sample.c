@@ -115,7 +115,7 @@ static seer_status emit_grid_sample(seer_emit *emit, const seer_node *node) {
   grid_sample g;
   SEER_TRY(read_attributes(node, &g));
   g.n = x->rank - 2u;
-  seer_dtype place_dtype = seer_sample_dtype(grid->dtype);
+  seer_dtype place_dtype = seer_dtype_computed(grid->dtype);
   uint32_t places[MAX_SPACE];
   for (uint32_t d = 0; d < g.n; d++) places[d] = emit_places(emit, node, &g, d, place_dtype);
   seer_axis_role roles[2 + MAX_SPACE];
@@ -128,11 +128,8 @@ static seer_status emit_grid_sample(seer_emit *emit, const seer_node *node) {
   for (uint32_t d = 0; d < g.n; d++)
     seer_sample_make(emit, g.mode, g.padding, -0.75, seer_emit_load_temp(emit, places[d], from),
         x->dim[2 + d], &taps[d]);
-  bool is_moved = g.mode == SEER_SAMPLE_NEAREST;
-  seer_dtype dtype = is_moved ? x->dtype : seer_sample_dtype(x->dtype);
-  seer_expr body = seer_sample_load(emit, node, taps, 2, g.n, at, dtype);
-  seer_emit_body(
-      emit, node, 0, stage, SEER_COMBINE_NONE, seer_expr_cast(&emit->dag->expr, x->dtype, body));
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE,
+      seer_sample_load(emit, node, taps, 2, g.n, at, seer_dtype_computed(x->dtype)));
   return SEER_OK;
 }
 

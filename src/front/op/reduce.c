@@ -105,7 +105,7 @@ static seer_expr load_finite_max(
 // What terms and their sum are computed in: of integers, roots and logarithms in f64.
 static seer_dtype term_dtype(seer_dtype dtype, kind k) {
   bool is_real = k == REDUCE_L2 || k == REDUCE_LOG_SUM || k == REDUCE_LOG_SUM_EXP;
-  return is_real && !seer_dtype_is_float(dtype) ? SEER_DTYPE_F64 : dtype;
+  return is_real && !seer_dtype_is_float(dtype) ? SEER_DTYPE_F64 : seer_dtype_computed(dtype);
 }
 
 // sum / count, of integers toward zero.
@@ -142,7 +142,7 @@ static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
       (k == REDUCE_MEAN || k == REDUCE_L2 || k == REDUCE_LOG_SUM || k == REDUCE_LOG_SUM_EXP);
   seer_expr at[SEER_MAX_RANK], var[SEER_MAX_RANK], index[SEER_MAX_RANK];
   uint32_t stage, max = 0;
-  seer_dtype term = term_dtype(x->dtype, k);
+  seer_dtype term = term_dtype(x->dtype, k), made = seer_dtype_computed(out->dtype);
   seer_expr_pool *pool = &emit->dag->expr;
   if (has_epilogue) {
     seer_dag_axis dims[SEER_MAX_RANK];
@@ -176,7 +176,7 @@ static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
     if (k == REDUCE_L2) body = seer_op_1(emit, SEER_EXPR_SQRT, body);
     if (k == REDUCE_LOG_SUM) body = seer_op_1(emit, SEER_EXPR_LOG, body);
     seer_emit_body(emit, node, 0, stage, n_reduce ? combiner_of(k) : SEER_COMBINE_NONE,
-        seer_expr_cast(pool, out->dtype, body));
+        seer_expr_cast(pool, made, body));
     return SEER_OK;
   }
   seer_emit_temp_body(emit, stage, SEER_COMBINE_SUM, body);
@@ -191,7 +191,7 @@ static seer_status emit_reduce(seer_emit *emit, const seer_node *node, kind k) {
   } else {
     body = mean_of(emit, body, count);
   }
-  seer_emit_body(emit, node, 0, last, SEER_COMBINE_NONE, seer_expr_cast(pool, out->dtype, body));
+  seer_emit_body(emit, node, 0, last, SEER_COMBINE_NONE, seer_expr_cast(pool, made, body));
   return SEER_OK;
 }
 

@@ -38,10 +38,6 @@ void seer_sample_cubic(seer_emit *emit, double a, seer_expr t, seer_expr out_wei
   }
 }
 
-seer_dtype seer_sample_dtype(seer_dtype dtype) {
-  return dtype == SEER_DTYPE_F64 ? SEER_DTYPE_F64 : SEER_DTYPE_F32;
-}
-
 // The place inside for `i`, which may be outside.
 static seer_expr placed(seer_emit *emit, seer_sample_padding padding, seer_expr i, int64_t extent) {
   if (padding == SEER_SAMPLE_REFLECT_EDGES || padding == SEER_SAMPLE_REFLECT_CENTRES) {

@@ -28,8 +28,6 @@ typedef struct {
 
 // Keys' kernel at the four neighbours of a point that is t, of a float type, behind the second.
 void seer_sample_cubic(seer_emit *emit, double a, seer_expr t, seer_expr out_weight[4]);
-// x cast to what is computed in for values of `dtype`: f64 for f64, else f32.
-seer_dtype seer_sample_dtype(seer_dtype dtype);
 // The taps of coordinate x (f32 or f64, in elements) of a dimension of `extent`. A coordinate that
 // is no number, or is far outside, reads what it reads without leaving the tensor.
 void seer_sample_make(seer_emit *emit, seer_sample_mode mode, seer_sample_padding padding,
