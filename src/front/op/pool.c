@@ -129,7 +129,9 @@ static void emit_max_indices(seer_emit *emit, const seer_node *node, const seer_
     x_at[d + 2] = seer_op_2(emit, SEER_EXPR_ADD, x_at[d + 2], seer_op_int(emit, low));
     inside = seer_op_within(emit, inside, x_at[d + 2], low, low + reach - 1, 0, w->in[d]);
   }
-  seer_expr least = seer_op_num(emit, x->dtype, seer_combiner_identity(SEER_COMBINE_MAX, x->dtype));
+  seer_dtype dtype = seer_dtype_computed(x->dtype);
+  seer_expr least =
+      seer_expr_scalar(pool, dtype, seer_combiner_identity(SEER_COMBINE_ARGMAX, 0, dtype));
   seer_expr number = element_number(emit, x, x_at);
   if (inside.i) number = seer_expr_select(pool, inside, number, seer_op_int(emit, INT64_MAX));
   seer_expr body[2] = {seer_emit_load_guarded(emit, node, 0, x_at, inside, least), number};
