@@ -67,7 +67,8 @@ typedef struct seer_op_desc {
   bool folds_from_shape;
   // Runs on the host: a seer_host_function (runtime/host.h), else 0. The first n_host_in inputs are
   // its operands; others are sizes of those. The integer attributes `attrs`, in their order, are
-  // its parameters.
+  // its parameters. `emit`, if there is one, says the same as DAG, of operands whose sizes are all
+  // known: for who judges.
   uint32_t host;
   uint8_t n_host_in;
   seer_control control;  // becomes a step of its own kind

@@ -158,13 +158,28 @@ static int64_t actual(const seer_session *session, uint32_t arg, int64_t bound) 
   return size < 0 ? 0 : size < bound ? size : bound;
 }
 
-static void run_host(seer_session *session, const seer_plan_host *host) {
+// What a caller's parallel-for did wrong in a step.
+static seer_rt_code refuse_fault(
+    const seer_session *session, const seer_plan_step *step, const seer_pool_fault *fault) {
+  const char *name = session->selected->of->strings + step->name_string;
+  if (fault->is_bad_call)
+    return SEER_SESSION_REFUSE(session, SEER_RT_INVALID,
+        "step '%s': the caller's parallel-for called part %u of %u on thread %u of %u", name,
+        fault->part, fault->n_parts, fault->thread, fault->n_threads);
+  return SEER_SESSION_REFUSE(session, SEER_RT_INVALID,
+      "step '%s': the caller's parallel-for made %u calls for %u parts", name, fault->n_calls,
+      fault->n_parts);
+}
+
+static seer_rt_code run_host(seer_session *session, const seer_plan_step *step) {
+  const seer_bound_plan *at = session->selected;
+  const seer_plan_host *host = &at->of->host[step->first_phase];
   seer_host_tensor tensor[SEER_HOST_MAX_TENSORS];
   for (uint32_t i = 0; i < host->n_in + host->n_out; i++) {
-    const seer_plan_tensor *from = &session->selected->of->tensor[host->first_tensor + i];
+    const seer_plan_tensor *from = &at->of->tensor[host->first_tensor + i];
     tensor[i] = (seer_host_tensor){.onnx_dtype = from->onnx_dtype, .rank = from->rank};
     if (from->onnx_dtype == 0) continue;
-    tensor[i].data = session->selected->buffer[from->arg];
+    tensor[i].data = at->buffer[from->arg];
     bool is_in = i < host->n_in;  // the sizes of what is written may not be there yet
     for (int32_t d = 0; d < from->rank; d++) {
       tensor[i].bound[d] = tensor[i].dim[d] = from->dim[d];
@@ -172,9 +187,16 @@ static void run_host(seer_session *session, const seer_plan_host *host) {
         tensor[i].dim[d] = actual(session, from->size_arg[d] - 1, from->dim[d]);
     }
   }
-  void *scratch = host->scratch_arg ? session->selected->buffer[host->scratch_arg - 1] : NULL;
-  seer_host_run(
-      (seer_host_function)host->function, tensor, tensor + host->n_in, host->param, scratch);
+  const seer_host_call call = {.function = (seer_host_function)host->function,
+      .in = tensor,
+      .out = tensor + host->n_in,
+      .param = host->param,
+      .scratch = host->scratch_arg ? at->buffer[host->scratch_arg - 1] : NULL,
+      .thread_scratch = at->scratch,
+      .thread_stride = at->scratch_stride};
+  seer_pool_fault fault;
+  if (seer_host_run(&call, session->pool, session->times, &fault)) return SEER_RT_OK;
+  return refuse_fault(session, step, &fault);
 }
 
 static seer_rt_code run_steps(seer_session *session, uint32_t from, uint32_t to);
@@ -246,14 +268,7 @@ static seer_rt_code run_kernel(const seer_session *session, const seer_plan_step
   };
   seer_pool_fault fault;
   if (seer_pool_run_kernel(session->pool, &call, &fault)) return SEER_RT_OK;
-  const char *name = at->of->strings + step->name_string;
-  if (fault.is_bad_call)
-    return SEER_SESSION_REFUSE(session, SEER_RT_INVALID,
-        "step '%s': the caller's parallel-for called part %u of %u on thread %u of %u", name,
-        fault.part, fault.n_parts, fault.thread, fault.n_threads);
-  return SEER_SESSION_REFUSE(session, SEER_RT_INVALID,
-      "step '%s': the caller's parallel-for made %u calls for %u parts", name, fault.n_calls,
-      fault.n_parts);
+  return refuse_fault(session, step, &fault);
 }
 
 seer_rt_code seer_session_run_step(seer_session *session, uint32_t i) {
@@ -267,8 +282,7 @@ seer_rt_code seer_session_run_step(seer_session *session, uint32_t i) {
       memmove(buffer[1], buffer[0], step->n_bytes);
       break;
     case SEER_PLAN_HOST:
-      run_host(session, &at->of->host[step->first_phase]);
-      break;
+      return run_host(session, step);
     case SEER_PLAN_LOOP:
       return run_loop(session, &at->of->loop[step->first_phase], i + 1);
     case SEER_PLAN_BRANCH:

@@ -175,7 +175,8 @@ static const char *check_host(const seer_plan_header *h, const seer_plan_arg *ar
   for (uint32_t i = 0; i < host->n_out; i++)
     if (out[i].onnx_dtype && !is_written(&args[out[i].arg]))
       return "a host call writes what may only be read";
-  return seer_host_check(host, in, out, scratch ? scratch->n_bytes : 0);
+  return seer_host_check(host, in, out,
+      (seer_host_room){.shared = scratch ? scratch->n_bytes : 0, .thread = h->scratch_bytes});
 }
 
 // A number of an argument: there, with room for n_bytes, and to be written if it is.

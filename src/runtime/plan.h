@@ -43,7 +43,7 @@ typedef struct {
   // scratch of host steps (max over steps), also in the arena: at arena_bytes. Libraries of
   // versions before have what phases leave to each other there.
   uint64_t shared_bytes;
-  uint64_t scratch_bytes;  // per thread (max over steps)
+  uint64_t scratch_bytes;  // per thread, of kernels and host steps (max over steps)
   uint64_t weight_bytes;  // payload of weights.bin
   uint64_t weight_hash;  // XXH3 of the payload
   uint32_t n_host, host_offset;  // seer_plan_host, indexed by steps

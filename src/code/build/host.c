@@ -57,7 +57,7 @@ static void put_params(seer_plan_host *host, const seer_node *node, seer_arena *
 }
 
 seer_status seer_build_host(seer_host_list *list, const seer_value_args *args,
-    const seer_node *node, uint64_t *out_scratch_bytes) {
+    const seer_node *node, seer_host_room *out_room) {
   uint32_t n_in = node->op->n_host_in;
   seer_plan_host *host = put_call(list, (seer_host_function)node->op->host, n_in, node->n_out);
   put_params(host, node, list->arena);
@@ -65,8 +65,8 @@ seer_status seer_build_host(seer_host_list *list, const seer_value_args *args,
     SEER_TRY(put_tensor(list, args, k < node->n_in ? node->in[k] : (seer_val){0}, UINT32_MAX));
   for (uint32_t k = 0; k < node->n_out; k++)
     SEER_TRY(put_tensor(list, args, node->out[k], UINT32_MAX));
-  *out_scratch_bytes = seer_host_scratch_bytes(
-      (seer_host_function)host->function, &list->tensor[host->first_tensor], host->param);
+  const seer_plan_tensor *in = &list->tensor[host->first_tensor];
+  *out_room = seer_host_scratch((seer_host_function)host->function, in, in + n_in, host->param);
   return SEER_OK;
 }
 

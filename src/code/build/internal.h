@@ -20,6 +20,7 @@
 #include "base/map.h"
 #include "base/os.h"
 #include "code/build.h"
+#include "runtime/host.h"
 #include "runtime/plan.h"
 
 // ---- files.c
@@ -168,10 +169,10 @@ typedef struct {
   seer_put_value put;
   void *user;
 } seer_value_args;
-// The call of host step `node`. *out_scratch_bytes: what it needs of shared scratch; if that is not
-// 0, seer_build_host_scratch is to be called with its argument.
+// The call of host step `node`. *out_room: what it needs of scratch; if that is not 0 for the call
+// as a whole, seer_build_host_scratch is to be called with its argument.
 SEER_MUST_USE seer_status seer_build_host(seer_host_list *list, const seer_value_args *args,
-    const seer_node *node, uint64_t *out_scratch_bytes);
+    const seer_node *node, seer_host_room *out_room);
 void seer_build_host_scratch(seer_host_list *list, uint32_t arg);  // of the last one
 // Output `output`, whose elements argument `from` holds at the bounds, is made dense.
 SEER_MUST_USE seer_status seer_build_compact(

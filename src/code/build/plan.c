@@ -375,14 +375,15 @@ static void put_host_step(builder *b, const char *name) {
 
 static seer_status put_host(builder *b, const seer_step *step) {
   seer_value_args args = whole_values(b);
-  uint64_t n_bytes;
-  SEER_TRY(seer_build_host(&b->hosts, &args, seer_step_node(b->graph, step), &n_bytes));
+  seer_host_room room;
+  SEER_TRY(seer_build_host(&b->hosts, &args, seer_step_node(b->graph, step), &room));
   put_host_step(b, step->name);
-  if (n_bytes == 0) return SEER_OK;
-  put_arg(b, SEER_ARG_SHARED, 0, n_bytes);
+  if (room.thread > b->scratch_bytes) b->scratch_bytes = room.thread;
+  if (room.shared == 0) return SEER_OK;
+  put_arg(b, SEER_ARG_SHARED, 0, room.shared);
   seer_build_host_scratch(&b->hosts, (uint32_t)b->n_arg - 1);
-  if (n_bytes > b->shared_bytes)
-    b->shared_bytes = (n_bytes + SEER_PLAN_ALIGN - 1) / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN;
+  if (room.shared > b->shared_bytes)
+    b->shared_bytes = (room.shared + SEER_PLAN_ALIGN - 1) / SEER_PLAN_ALIGN * SEER_PLAN_ALIGN;
   return SEER_OK;
 }
 

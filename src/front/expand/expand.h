@@ -154,9 +154,8 @@ seer_val seer_expand_masked(seer_expand *e, seer_val x, uint32_t mask, seer_val 
 seer_status seer_expand_sized_mean(seer_expand *e);  // replaces ReduceMean
 seer_status seer_expand_sized_concat(seer_expand *e);  // replaces Concat along such a dimension
 
-// ---- select.c: what replaces NonZero, Range and TopK when their result's size is data
+// ---- select.c: what replaces NonZero and Range when their result's size is data
 seer_status seer_expand_non_zero(seer_expand *e);
 seer_status seer_expand_range(seer_expand *e);
-seer_status seer_expand_top_k(seer_expand *e);
 
 #endif

@@ -1,5 +1,5 @@
 // select.c - operators that pick as many elements as data says: NonZero, NonMaxSuppression, Unique,
-// Compress, Range, TopK. What must be searched for is a host operator (op/host.c); the rest is
+// Compress, Range. What must be searched for is a host operator (op/host.c); the rest is
 // computed at its bound and told its size.
 #include <math.h>
 #include <string.h>
@@ -146,44 +146,5 @@ seer_status seer_expand_range(seer_expand *e) {
   seer_val all = seer_expand_tensor(e, dtype, &n, 1, numbers);
   SEER_TRY(e->resolve(e));
   seer_expand_output(e, 0, seer_expand_sized(e, all, &axis, &size, 1));
-  return SEER_OK;
-}
-
-// ---- TopK with a k that is data, or along a dimension whose size is: all are sorted
-
-seer_status seer_expand_top_k(seer_expand *e) {
-  enum { MAX_SORTED = 1 << 14 };  // the work is the square of it
-  seer_value x = *seer_expand_in(e, 0);
-  uint32_t axis;
-  SEER_TRY(seer_op_axis(seer_node_attr_i(&e->node, "axis", -1), x.rank, "attribute 'axis'", &axis));
-  bool is_largest = seer_node_attr_i(&e->node, "largest", 1) != 0;
-  int64_t extent = x.dim[axis], k_given;
-  if (extent < 1 || extent > MAX_SORTED)
-    return SEER_FAIL(UNSUPPORTED,
-        "'k' or the size of dimension %u is data, and its bound is %" PRId64 ", must be 1 to %d",
-        axis, extent, MAX_SORTED);
-  if (!seer_op_has_in(&e->node, 1) || seer_op_elems(seer_expand_in(e, 1)) != 1)
-    return SEER_FAIL(UNSUPPORTED, "input 1 (k) must be one number");
-  const seer_tensor *known = seer_op_const(e->graph, &e->node, 1);
-  k_given = known ? seer_dtype_load_i64(known->dtype, known->data, 0) : extent;
-  if (k_given < 1 || k_given > extent)
-    return SEER_FAIL(INVALID, "'k' is %" PRId64 ", must be 1 to %" PRId64, k_given, extent);
-  seer_val from = e->node.in[0], k = as_size(e, e->node.in[1]), size = x.size[axis];
-  if (size.i) {
-    // What is beyond the size comes last. (An integer's least number may tie; the lower index
-    // wins.)
-    from = seer_expand_masked(e, from, 1u << axis, seer_expand_extreme(e, x.dtype, !is_largest));
-    k = seer_expand_2(e, "Min", k, size);
-  }
-  SEER_TRY(e->resolve(e));
-  seer_attr attrs[3] = {seer_expand_int("axis", axis), seer_expand_int("largest", is_largest),
-      seer_expand_int("sorted", 1)};
-  seer_val in[2] = {from, seer_expand_ints(e, &k_given, 1)}, out[2];
-  seer_expand_add_outs(e, "TopK", in, 2, attrs, 3, out, 2);
-  SEER_TRY(e->resolve(e));
-  const int64_t sorted = axis;
-  for (uint32_t o = 0; o < 2; o++)
-    if (seer_expand_wants(e, o))
-      seer_expand_output(e, o, seer_expand_sized(e, out[o], &sorted, &k, 1));
   return SEER_OK;
 }

@@ -1,36 +1,23 @@
 // host.c - operators of the inner domain: what runs on the host because only data decides the size
 // of its result (NonZero, NonMaxSuppression, Unique; runtime/host.h), and those that say what a
 // dimension's size is (Sized), forget it (AtBound), or are compared with it (Index). The last
-// output of a host operator is the count that the others have as their size.
+// output of these host operators is the count that the others have as their size. (Host operators
+// that stand for one of ONNX's beside its DAG are in that one's file: scatter.c, top_k.c,
+// cumulative.c.)
 #include <string.h>
 
 #include "front/op/util.h"
 #include "runtime/host.h"
 
-// `...`: what else the entry says.
-#define INNER(id, onnx, in_min, out_min, out_max, kind, attributes, number, n_operand, ...) \
-  const seer_op_desc seer_op_##id = {.name = onnx,                                          \
-      .domain = SEER_INNER_DOMAIN,                                                          \
-      .opset_min = 1,                                                                       \
-      .opset_max = 1,                                                                       \
-      .n_in_min = in_min,                                                                   \
-      .n_in_max = SEER_OP_ANY,                                                              \
-      .n_out_min = out_min,                                                                 \
-      .n_out_max = out_max,                                                                 \
-      .fuse = kind,                                                                         \
-      .attrs = attributes,                                                                  \
-      .infer = infer_##id,                                                                  \
-      .host = number,                                                                       \
-      .n_host_in = n_operand,                                                               \
-      __VA_ARGS__};
 // `counted`: its outputs that are indices or counts, as bits.
-#define HOST(id, onnx, n_in, n_out, counted, attributes, function)                          \
-  INNER(id, onnx, 1, n_out, n_out, SEER_FUSE_OPAQUE, attributes, function, n_in, .doc = "", \
-      .counts = counted)
+#define HOST(id, onnx, n_in, n_out, counted, attributes, function)                       \
+  SEER_OP_INNER(id, onnx, 1, n_out, n_out, SEER_FUSE_OPAQUE, attributes, function, n_in, \
+      .doc = "", .counts = counted)
 #define SAME(id, onnx, attributes) \
-  INNER(id, onnx, 1, 1, 1, SEER_FUSE_VIEW, attributes, 0, 0, .doc = "")
+  SEER_OP_INNER(id, onnx, 1, 1, 1, SEER_FUSE_VIEW, attributes, 0, 0, .doc = "")
 #define CONTROL_PART(id, onnx, attributes, what) \
-  INNER(id, onnx, 0, 1, SEER_OP_ANY, SEER_FUSE_OPAQUE, attributes, 0, 0, .control = what, .doc = "")
+  SEER_OP_INNER(                                 \
+      id, onnx, 0, 1, SEER_OP_ANY, SEER_FUSE_OPAQUE, attributes, 0, 0, .control = what, .doc = "")
 
 enum { MAX_FOUND = 1 << 28 };
 

@@ -1,4 +1,4 @@
-// mask.c - operators that compare indices: Trilu, CumSum, OneHot.
+// mask.c - operators that compare indices: Trilu, OneHot.
 #include <math.h>
 
 #include "front/sized.h"
@@ -37,57 +37,6 @@ static seer_status emit_trilu(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 MASK(trilu, "Trilu", 14, 1, 2, SEER_FUSE_ELEMENTWISE, "upper", "constant k")
-
-// ---- CumSum: each element is the sum of those up to it, so work grows with the square of the axis
-
-static seer_status cum_axis(
-    const seer_graph *graph, const seer_node *node, uint32_t rank, uint32_t *out_axis) {
-  int64_t axis;
-  SEER_TRY(seer_op_const_int(graph, node, 1, "axis", 0, &axis));
-  return seer_op_axis(axis, rank, "input 'axis'", out_axis);
-}
-
-static seer_status infer_cum_sum(
-    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
-  uint32_t axis;
-  SEER_TRY(seer_op_infer_same(graph, node, arena, out_values));
-  return cum_axis(graph, node, out_values[0].rank, &axis);
-}
-
-static seer_status emit_cum_sum(seer_emit *emit, const seer_node *node) {
-  const seer_value *x = seer_emit_in(emit, node, 0);
-  uint32_t axis = 0;
-  SEER_TRY(cum_axis(emit->graph, node, x->rank, &axis));
-  bool is_reverse = seer_node_attr_i(node, "reverse", 0) != 0;
-  bool is_exclusive = seer_node_attr_i(node, "exclusive", 0) != 0;
-  seer_dag_axis reduce = {"k", x->dim[axis], SEER_AXIS_OTHER};
-  seer_expr at[SEER_MAX_RANK], k;
-  uint32_t stage = seer_emit_stage(emit, node, 0, SEER_STAGE_ANCHOR, NULL, &reduce, 1, at, &k);
-  static const seer_expr_op compare[2][2] = {
-      {SEER_EXPR_LE, SEER_EXPR_LT}, {SEER_EXPR_GE, SEER_EXPR_GT}};
-  seer_expr counts = seer_op_2(emit, compare[is_reverse][is_exclusive], k, at[axis]);
-  at[axis] = k;
-  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_SUM,
-      seer_expr_select(&emit->dag->expr, counts, seer_emit_load(emit, node, 0, at),
-          seer_op_num(emit, x->dtype, 0)));
-  return SEER_OK;
-}
-
-static seer_status carry_cum_sum(seer_expand *e) {
-  SEER_SIZED_EACH(e, at) {
-    if (at.k > 0) return seer_sized_refuse(e, at, "this operand must have a known size");
-    SEER_TRY(seer_sized_give(e, at, 0, at.d));
-  }
-  if (!seer_node_attr_i(&e->node, "reverse", 0)) return SEER_OK;  // it looks back only
-  const seer_tensor *axis = seer_op_const(e->graph, &e->node, 1);
-  uint32_t d = 0, rank = seer_expand_in(e, 0)->rank;
-  SEER_TRY(seer_op_axis(
-      axis ? seer_dtype_load_i64(axis->dtype, axis->data, 0) : 0, rank, "input 'axis'", &d));
-  seer_sized_mask(e, 1u << d, seer_expand_scalar(e, seer_expand_in(e, 0)->dtype, 0));
-  return SEER_OK;
-}
-MASK(cum_sum, "CumSum", 11, 2, 2, SEER_FUSE_REDUCTION, "exclusive reverse", "constant axis",
-    .carry_sizes = carry_cum_sum)
 
 // ---- OneHot: values[1] where the new dimension's index is the input's element, values[0]
 // elsewhere

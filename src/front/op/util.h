@@ -188,6 +188,25 @@ seer_val seer_op_listed_number(const seer_graph *graph, const seer_node *node);
       .attrs = attributes,                                                            \
       __VA_ARGS__};
 
+// One of the inner domain, which has one version; infer_<id> stands in front of it. `number`,
+// `n_operand`: op.h's `host` and `n_host_in`. `...`: what else the entry says.
+#define SEER_OP_INNER(                                                            \
+    id, onnx, in_min, out_min, out_max, kind, attributes, number, n_operand, ...) \
+  const seer_op_desc seer_op_##id = {.name = onnx,                                \
+      .domain = SEER_INNER_DOMAIN,                                                \
+      .opset_min = 1,                                                             \
+      .opset_max = 1,                                                             \
+      .n_in_min = in_min,                                                         \
+      .n_in_max = SEER_OP_ANY,                                                    \
+      .n_out_min = out_min,                                                       \
+      .n_out_max = out_max,                                                       \
+      .fuse = kind,                                                               \
+      .attrs = attributes,                                                        \
+      .infer = infer_##id,                                                        \
+      .host = number,                                                             \
+      .n_host_in = n_operand,                                                     \
+      __VA_ARGS__};
+
 // An index map: infer_<id> and emit_<id> stand in front of it. `...`: the text, and what else the
 // entry says.
 #define SEER_OP_INJECTIVE(id, onnx, from, in_min, in_max, out_max, attributes, fold_fn, ...) \

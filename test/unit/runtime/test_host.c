@@ -50,7 +50,10 @@ static void run(seer_host_function function, uint32_t n_in, uint32_t n_out, int6
   const int64_t param[4] = {a, b};
   for (uint32_t i = 0; i < n_in; i++) x[i] = in[i].t;
   for (uint32_t i = 0; i < n_out; i++) y[i] = out[i].t;
-  seer_host_run(function, x, y, param, scratch);
+  const seer_host_call call = {
+      .function = function, .in = x, .out = y, .param = param, .scratch = scratch};
+  seer_pool_fault fault;
+  assert_true(seer_host_run(&call, NULL, NULL, &fault));
   for (uint32_t i = 0; i < n_out; i++)
     if (out[i].t.onnx_dtype) check_mark(&out[i]);
 }
@@ -235,44 +238,49 @@ static seer_plan_tensor described(int32_t dtype, int32_t rank, const int64_t *di
   return t;
 }
 
+static const char *check(const seer_plan_host *host, const seer_plan_tensor *x,
+    const seer_plan_tensor *y, uint64_t n_scratch) {
+  return seer_host_check(host, x, y, (seer_host_room){.shared = n_scratch});
+}
+
 static void refused(void **state) {
   (void)state;
   seer_plan_host host = {.function = SEER_HOST_NONZERO, .n_in = 1, .n_out = 2};
   seer_plan_tensor x[5] = {described(F32, DIMS(4, 5))},
                    y[5] = {described(I64, DIMS(2, 20)), described(I64, DIMS(1))};
-  assert_null(seer_host_check(&host, x, y, 0));
+  assert_null(check(&host, x, y, 0));
   y[0].dim[0] = 1;
-  assert_non_null(seer_host_check(&host, x, y, 0));
+  assert_non_null(check(&host, x, y, 0));
   y[0].dim[0] = 2, y[0].onnx_dtype = F32;
-  assert_non_null(seer_host_check(&host, x, y, 0));
+  assert_non_null(check(&host, x, y, 0));
   y[0].onnx_dtype = I64, y[1].dim[0] = 0;
-  assert_non_null(seer_host_check(&host, x, y, 0));
+  assert_non_null(check(&host, x, y, 0));
   y[1].dim[0] = 1, host.n_out = 1;
-  assert_non_null(seer_host_check(&host, x, y, 0));
+  assert_non_null(check(&host, x, y, 0));
   host = (seer_plan_host){.function = SEER_HOST_COUNT, .n_in = 1, .n_out = 2};
-  assert_non_null(seer_host_check(&host, x, y, 0));
+  assert_non_null(check(&host, x, y, 0));
 
   host = (seer_plan_host){.function = SEER_HOST_UNIQUE, .n_in = 1, .n_out = 5, .param = {1, 1}};
   y[0] = described(F32, DIMS(4, 5));
   for (int k = 1; k < 4; k++) y[k] = described(I64, DIMS(5));
   y[4] = described(I64, DIMS(1));
-  assert_null(seer_host_check(&host, x, y, 60));
-  assert_non_null(seer_host_check(&host, x, y, 59));  // scratch
+  assert_null(check(&host, x, y, 60));
+  assert_non_null(check(&host, x, y, 59));  // scratch
   host.param[0] = 2;
-  assert_non_null(seer_host_check(&host, x, y, 600));  // axis
+  assert_non_null(check(&host, x, y, 600));  // axis
   host.param[0] = 1, y[2].dim[0] = 4;
-  assert_non_null(seer_host_check(&host, x, y, 600));
+  assert_non_null(check(&host, x, y, 600));
   y[2].dim[0] = 5, x[0].size_arg[0] = 1;
-  assert_non_null(seer_host_check(&host, x, y, 600));
+  assert_non_null(check(&host, x, y, 600));
 
   host = (seer_plan_host){.function = SEER_HOST_NMS, .n_in = 5, .n_out = 2};
   memset(x, 0, sizeof x);
   x[0] = described(F32, DIMS(1, 7, 4)), x[1] = described(F32, DIMS(1, 2, 7));
   y[0] = described(I64, DIMS(6, 3)), y[1] = described(I64, DIMS(1));
-  assert_null(seer_host_check(&host, x, y, 28));
-  assert_non_null(seer_host_check(&host, x, y, 27));
+  assert_null(check(&host, x, y, 28));
+  assert_non_null(check(&host, x, y, 27));
   x[0].dim[2] = 5;
-  assert_non_null(seer_host_check(&host, x, y, 28));
+  assert_non_null(check(&host, x, y, 28));
 }
 
 int main(void) {
