@@ -193,7 +193,7 @@ static void emit_put(const search *s) {
           &emit->dag->expr, is_there, s->update(emit, s->node, at, k), load_x(emit, s->node, at)));
 }
 
-// Of bools "or" and "and"; halves are joined in f32.
+// Of bools "or" and "and".
 static void emit_join(const search *s, seer_host_join join) {
   static const seer_combiner combiners[] = {
       SEER_COMBINE_NONE, SEER_COMBINE_SUM, SEER_COMBINE_PROD, SEER_COMBINE_MIN, SEER_COMBINE_MAX};
@@ -201,8 +201,7 @@ static void emit_join(const search *s, seer_host_join join) {
       SEER_EXPR_NONE, SEER_EXPR_ADD, SEER_EXPR_MUL, SEER_EXPR_MIN, SEER_EXPR_MAX};
   seer_emit *emit = s->emit;
   seer_expr_pool *pool = &emit->dag->expr;
-  seer_dtype dtype = seer_emit_out(emit, s->node, 0)->dtype, wide = dtype;
-  if (dtype == SEER_DTYPE_F16 || dtype == SEER_DTYPE_BF16) wide = SEER_DTYPE_F32;
+  seer_dtype dtype = seer_emit_out(emit, s->node, 0)->dtype;
   seer_combiner combiner = combiners[join];
   seer_expr_op op = joins[join];
   bool is_or = join == SEER_HOST_ADD || join == SEER_HOST_MAX;
@@ -213,18 +212,18 @@ static void emit_join(const search *s, seer_host_join join) {
   seer_expr at[SEER_MAX_RANK], k[SEER_MAX_RANK], neutral;
   uint32_t found = start_search(s, "found", at, k);
   seer_expr hit = s->hits(emit, s->node, at, k);
-  seer_expr update = seer_expr_cast(pool, wide, s->update(emit, s->node, at, k));
+  seer_expr update = s->update(emit, s->node, at, k);
   if (dtype == SEER_DTYPE_BOOL)
     neutral = seer_expr_int(pool, dtype, !is_or);
   else if (join == SEER_HOST_MIN || join == SEER_HOST_MAX)
-    neutral = seer_expr_cast(pool, wide, load_x(emit, s->node, at));
+    neutral = load_x(emit, s->node, at);
   else
-    neutral = seer_op_num(emit, wide, join == SEER_HOST_MUL);
+    neutral = seer_op_num(emit, dtype, join == SEER_HOST_MUL);
   seer_emit_temp_body(emit, found, combiner, seer_expr_select(pool, hit, update, neutral));
   uint32_t stage = seer_emit_stage(emit, s->node, 0, SEER_STAGE_EPILOGUE, NULL, NULL, 0, at, NULL);
-  seer_expr x = seer_expr_cast(pool, wide, load_x(emit, s->node, at));
+  seer_expr x = load_x(emit, s->node, at);
   seer_expr body = seer_op_2(emit, op, x, seer_emit_load_temp(emit, found, at));
-  seer_emit_body(emit, s->node, 0, stage, SEER_COMBINE_NONE, seer_expr_cast(pool, dtype, body));
+  seer_emit_body(emit, s->node, 0, stage, SEER_COMBINE_NONE, body);
 }
 
 static seer_status emit_search(const search *s) {

@@ -181,7 +181,8 @@ static void compare_fold(op_case *c) {
     for (int64_t i = 0; i < tensor_elems(&emitted[k]); i++) {
       double a = emitted[k].v[i], b = seer_dtype_load_f64(out[k].dtype, out[k].data, i);
       const seer_op_desc *op = c->node->op;  // sums are in another order
-      bool is_same = a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= op->atol + op->rtol * fabs(b);
+      bool is_same =
+          a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= op->atol + op->rtol * fabs(b);
       if (!is_same) fail_msg("%s: emitted %g, folded %g", c->op, a, b);
     }
   }
