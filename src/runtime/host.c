@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "runtime/host_elem.h"
+#include "runtime/host/elem.h"
 
 // ---- putting together
 

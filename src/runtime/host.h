@@ -3,7 +3,7 @@
 // the largest of a row, running sums).
 //
 // To add a function: its number at the end of seer_host_function (numbers are in libraries), a file
-// host_<family>.c with its seer_host_desc, a line in host.c's table, and in front/op/host.c (or the
+// host/<family>.c with its seer_host_desc, a line in host.c's table, and in front/op/host.c (or the
 // operator's own file) an entry of the inner domain that names it: op.h, `host`.
 //
 // What a function may rely on, and must keep to:

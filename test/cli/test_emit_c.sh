@@ -8,11 +8,11 @@ export MAKEFLAGS=--no-print-directory
 build_in() {
   folder=$1
   shift
-  if [ -d runtime_objects ]; then cp runtime_objects/*.o "$folder/runtime/runtime/"; fi
+  if [ -d runtime_objects ]; then cp -r runtime_objects/. "$folder/runtime/runtime/"; fi
   expect_status 0 make -C "$folder" -j 2 "$@"
   if [ ! -d runtime_objects ]; then
     mkdir runtime_objects
-    cp "$folder"/runtime/runtime/*.o runtime_objects/
+    (cd "$folder/runtime/runtime" && cp --parents *.o */*.o "$OLDPWD/runtime_objects")
   fi
 }
 # The answers of two libraries.

@@ -68,8 +68,7 @@ def make_library(folder, cc="cc", cflags="-O1", more=()):
     """model.so of what compile --emit c wrote. `more`: goals and variables of make."""
     at = os.path.join(folder, "runtime", "runtime")
     if (cc, cflags) in _runtime:
-        for name in os.listdir(_runtime[cc, cflags].name):
-            shutil.copy(os.path.join(_runtime[cc, cflags].name, name), at)
+        shutil.copytree(_runtime[cc, cflags].name, at, dirs_exist_ok=True, copy_function=shutil.copy)  # newer than the sources
     outside = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "CPPFLAGS", "LDFLAGS", "LDLIBS")}
     done = subprocess.run(["make", "-C", folder, "-j", "2", f"CC={cc}", f"CFLAGS={cflags}", *more], capture_output=True,
                           text=True, check=False, env=outside)
@@ -77,9 +76,7 @@ def make_library(folder, cc="cc", cflags="-O1", more=()):
         raise AssertionError(f"make: status {done.returncode}\n{done.stderr}")
     if (cc, cflags) not in _runtime:
         _runtime[cc, cflags] = tempfile.TemporaryDirectory()
-        for name in os.listdir(at):
-            if name.endswith(".o"):
-                shutil.copy(os.path.join(at, name), _runtime[cc, cflags].name)
+        shutil.copytree(at, _runtime[cc, cflags].name, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.[ch]", "*.inc"))
 
 
 def safe(name):

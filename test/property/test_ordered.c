@@ -1,4 +1,4 @@
-// Scatters, TopK and running sums as the runtime does them on the host (runtime/host_*.c), against
+// Scatters, TopK and running sums as the runtime does them on the host (runtime/host/*.c), against
 // loops that know one element at a time: random shapes, all types, dimensions of which a part is in
 // use, indices out of range, equal elements, NaN; with 1 to 3 threads, which may not matter. Every
 // buffer ends in front of a mark that must stay.
@@ -12,7 +12,7 @@
 #include "front/onnx/dtype.h"
 #include "runtime/exec.h"
 #include "runtime/host.h"
-#include "runtime/host_elem.h"
+#include "runtime/host/elem.h"
 #include "support/test.h"
 
 enum { MAX_BYTES = 1 << 24, N_MARK = 64, MARK = 0x5A, N_TRIALS = 400, N_THREADS = 3 };

@@ -1,6 +1,6 @@
 // cumulative.c - CumSum, CumProd: each element is the sum (product) of those up to it along an
 // axis. As DAG each is a reduction of its own: work grows with the square of the axis, but it is
-// fused and runs in parallel. Longer ones are a host operator (runtime/host_running.c), which goes
+// fused and runs in parallel. Longer ones are a host operator (runtime/host/running.c), which goes
 // along once. Constants are folded by a plain loop.
 #include <string.h>
 

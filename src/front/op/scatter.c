@@ -3,7 +3,7 @@
 // As DAG a scatter is written the other way round, as a search of each element of the output among
 // the updates: work grows with the product of both sizes, but every element can be computed alone,
 // in parallel, by vectors and together with what reads it. What is too much for that is a host
-// operator (runtime/host_scatter.c), which goes through the updates once; so is what has sizes that
+// operator (runtime/host/scatter.c), which goes through the updates once; so is what has sizes that
 // only a run knows. Constants are folded by a plain loop.
 #include <string.h>
 
@@ -386,7 +386,7 @@ static seer_status fold_scatter(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors) {
   const seer_tensor *x = seer_op_const(graph, node, 0), *index = seer_op_const(graph, node, 1),
                     *update = seer_op_const(graph, node, 2);
-  bool is_nd = strcmp(node->op_type, "ScatterND") == 0, is_real = seer_dtype_is_float(x->dtype);
+  bool is_nd = node->op->infer == infer_scatter_nd, is_real = seer_dtype_is_float(x->dtype);
   int64_t n = seer_tensor_elems(x), n_update = seer_tensor_elems(update);
   seer_host_join join = SEER_HOST_PUT;
   SEER_TRY(read_join(node, &join));

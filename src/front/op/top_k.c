@@ -2,7 +2,7 @@
 // the lower index comes first, so that there is one order, whoever finds it.
 // As DAG an element's place is the number of those that come before it: work grows with the square
 // of the axis, but every element can be computed alone. What is too much for that is a host
-// operator (runtime/host_top.c), which looks at each element once; so is what has a k or sizes that
+// operator (runtime/host/top.c), which looks at each element once; so is what has a k or sizes that
 // only a run knows.
 #include <string.h>
 

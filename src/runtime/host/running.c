@@ -1,7 +1,7 @@
-// host_running.c - running sums and products along an axis. x is [outer, axis, inner]: where inner
+// running.c - running sums and products along an axis. x is [outer, axis, inner]: where inner
 // is 1 a sum is a register that walks along a row; else a tile of neighbouring sums walks from row
 // to row. Floats are summed in f64, so that a long sum is as good as a short one; integers wrap.
-#include "runtime/host_elem.h"
+#include "runtime/host/elem.h"
 
 enum { IS_EXCLUSIVE = 1, IS_REVERSE = 2, IS_PRODUCT = 4 };
 #define TILE 128

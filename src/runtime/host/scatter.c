@@ -1,4 +1,4 @@
-// host_scatter.c - ScatterElements and ScatterND: y is x, then each update goes to its place, in
+// scatter.c - ScatterElements and ScatterND: y is x, then each update goes to its place, in
 // their order. Who shares the work must keep that order for every element of y: parts of
 // ScatterElements have columns of their own along a dimension that is not the axis, parts of
 // ScatterND rows of y, for which each looks through all places.
@@ -6,7 +6,7 @@
 //   phase 0  y = x (halves that are joined: as f32 in the scratch)
 //   phase 1  the updates
 //   phase 2  halves: y = the scratch, rounded
-#include "runtime/host_elem.h"
+#include "runtime/host/elem.h"
 
 #define COPY_BYTES (1 << 17)  // worth a part
 #define WORTH_ELEMS (1 << 13)

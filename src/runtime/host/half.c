@@ -1,5 +1,5 @@
-// host_half.c - f16 and bf16 from and to f32, without an instruction set that has them.
-#include "runtime/host_elem.h"
+// half.c - f16 and bf16 from and to f32, without an instruction set that has them.
+#include "runtime/host/elem.h"
 
 static float from_bits(uint32_t bits) {
   float value;

@@ -1,4 +1,4 @@
-// host_elem.h - what host functions share of elements and dimensions. Private to host_*.c.
+// elem.h - what host functions share of elements and dimensions. Private to runtime/host.
 #ifndef SEER_RUNTIME_HOST_ELEM_H
 #define SEER_RUNTIME_HOST_ELEM_H
 

@@ -1,8 +1,8 @@
-// host_top.c - the first k along an axis, sorted. x is [outer, axis, inner]. For each row a heap of
+// top.c - the first k along an axis, sorted. x is [outer, axis, inner]. For each row a heap of
 // the best k so far has the worst of them at its root: an element that is not better costs one
 // comparison, and what is in the heap at the end is sorted in place. Rows that lie next to each
 // other (inner > 1) are gone through together, so that each line of memory is read once.
-#include "runtime/host_elem.h"
+#include "runtime/host/elem.h"
 
 #define COLUMNS 8  // rows that are gone through together
 #define BLOCK 64  // elements of a row at a time

@@ -1,6 +1,6 @@
-// host_select.c - operators whose result's size only data decides: NonZero, NonMaxSuppression,
+// select.c - operators whose result's size only data decides: NonZero, NonMaxSuppression,
 // Unique, as plain loops on one thread.
-#include "runtime/host_elem.h"
+#include "runtime/host/elem.h"
 
 static void put_count(const seer_host_tensor *t, int64_t n) {
   if (t->onnx_dtype) *(int64_t *)t->data = n;
