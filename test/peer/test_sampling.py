@@ -1,11 +1,12 @@
-"""Operators that read between elements (GridSample) against ONNX Runtime, and against the ONNX project's reference where that has
-no such operator. SEER_TEST: timeout=400"""
+"""Operators that read between elements, GridSample and RoiAlign, and MaxRoiPool, against ONNX Runtime. SEER_TEST: timeout=400"""
 import itertools
 
 import numpy as np
 
-from nodes import Nodes, refused
-from peer import run_tests
+from onnx import TensorProto, helper
+
+from nodes import Nodes, const, refused
+from peer import check_model, reference, run_tests
 
 rng = np.random.default_rng(11)
 
@@ -70,7 +71,6 @@ def grid_sample_types():
     image = rng.integers(0, 200, (1, 3, 5, 7))
     exact = Nodes(20)
     name = exact.add("GridSample", image.astype(np.float32), g, mode="nearest")
-    from peer import reference
     want = reference(exact.model(), exact.feeds)[name]
     nodes = Nodes(20)
     for t in (np.uint8, np.int32, np.int64, np.float16):
@@ -87,5 +87,89 @@ def grid_sample_refused():
     refused("cubic interpolation of 3 dimensions", 20, "GridSample", random(1, 2, 3, 4, 2), grid(1, 2, 2, 2, 3), mode="cubic")
 
 
-run_tests([("GridSample 2-D", grid_sample_2d), ("GridSample 3-D", grid_sample_3d), ("GridSample values", grid_sample_values),
+def regions(n, height, width):
+    """Inside, beyond and beside the image, and with ends in front of starts."""
+    rois = rng.uniform(-0.2, 1.2, (n, 4)) * [width, height, width, height]
+    rois[: n // 2, 2:] = rois[: n // 2, :2] + np.abs(rois[: n // 2, 2:])
+    return rois.astype(np.float32)
+
+
+def tidied(rois):
+    """No end in front of its start: for such a region ONNX Runtime finds less than no points."""
+    rois[:, 2:] = np.maximum(rois[:, 2:], rois[:, :2] + 0.1)
+    return rois
+
+
+def roi_align():
+    for opset, modes in ((10, (None,)), (16, ("half_pixel", "output_half_pixel"))):
+        nodes = Nodes(opset)
+        for (n, c, h, w), (oh, ow) in (((2, 3, 9, 13), (3, 5)), ((1, 1, 1, 1), (1, 1)), ((3, 17, 16, 7), (7, 2))):
+            x, rois, index = random(n, c, h, w), regions(11, h, w), rng.integers(0, n, 11)
+            for mode, ratio, scale, coordinates in itertools.product(("avg", "max"), (1, 2, 3), (1.0, 0.6), modes):
+                attrs = {"coordinate_transformation_mode": coordinates} if coordinates else {}
+                nodes.add("RoiAlign", x, rois, index, mode=mode, sampling_ratio=ratio, spatial_scale=scale, output_height=oh,
+                          output_width=ow, **attrs)
+        nodes.check(rtol=1e-4, atol=2e-5)
+
+
+def roi_align_adaptive():
+    """As many points as a bin has pixels: few, as many as regions in the image need, and of regions far larger than it."""
+    for size, big in ((1, 0), (1, 1), (1, 40)):
+        nodes = Nodes(16)
+        for (h, w), (oh, ow) in (((9, 33), (3, 2)), ((5, 7), (7, 7))):
+            x, index = random(2, 3, h, w), rng.integers(0, 2, 6)
+            rois = tidied(regions(6, h, w) * (0.3 if big == 0 else 1))
+            if big > 1:
+                rois[1] = [-big * w, -3, big * w, big * h]
+                rois[3] = [-7, -big * h, 3, 2]
+            for mode, coordinates in itertools.product(("avg", "max"), ("half_pixel", "output_half_pixel")):
+                nodes.add("RoiAlign", x, rois.astype(np.float32), index, mode=mode, coordinate_transformation_mode=coordinates,
+                          output_height=oh, output_width=ow)
+        nodes.check(rtol=1e-4, atol=2e-5)
+
+
+def roi_align_detected():
+    """Regions of which data says how many there are."""
+    F, I = TensorProto.FLOAT, TensorProto.INT64
+    for ratio in (0, 2):
+        made = [helper.make_node("Greater", ["score", "half"], ["is"]), helper.make_node("NonZero", ["is"], ["at"]),
+                helper.make_node("Squeeze", ["at", "zero"], ["index"]), helper.make_node("Gather", ["boxes", "index"], ["rois"]),
+                helper.make_node("Gather", ["images", "index"], ["image"]),
+                helper.make_node("RoiAlign", ["x", "rois", "image"], ["y"], output_height=3, output_width=2, sampling_ratio=ratio)]
+        graph = helper.make_graph(made, "g", [helper.make_tensor_value_info("x", F, [2, 3, 20, 20]),
+                                              helper.make_tensor_value_info("boxes", F, [9, 4]),
+                                              helper.make_tensor_value_info("images", I, [9]),
+                                              helper.make_tensor_value_info("score", F, [9])],
+                                  [helper.make_tensor_value_info("y", F, ["n", 3, 3, 2])],
+                                  [const("half", 0.4, np.float32), const("zero", [0], np.int64)])
+        feeds = {"x": random(2, 3, 20, 20), "boxes": tidied(regions(9, 20, 20)), "images": rng.integers(0, 2, 9),
+                 "score": rng.random(9).astype(np.float32)}
+        check_model(f"RoiAlign of detections, {ratio}", helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8),
+                    feeds, threads=(2,))
+
+
+def max_roi_pool():
+    nodes = Nodes(11)
+    for (n, c, h, w), shape in (((2, 3, 9, 13), (3, 5)), ((1, 1, 1, 1), (2, 1)), ((1, 5, 16, 7), (6, 7))):
+        x, rois = random(n, c, h, w), np.concatenate([rng.integers(0, n, (8, 1)), regions(8, h, w)], 1).astype(np.float32)
+        for scale in (1.0, 0.3):
+            nodes.add("MaxRoiPool", x, rois, pooled_shape=shape, spatial_scale=scale)
+    nodes.check()
+
+
+def roi_refused():
+    x, rois, index = random(1, 2, 5, 5), regions(3, 5, 5), np.zeros(3, np.int64)
+    refused("attribute 'mode' is 'min'", 16, "RoiAlign", x, rois, index, mode="min")
+    refused("'sampling_ratio' is -1", 16, "RoiAlign", x, rois, index, sampling_ratio=-1)
+    refused("'output_height' is 0", 16, "RoiAlign", x, rois, index, output_height=0)
+    refused("must be half_pixel or output_half_pixel", 16, "RoiAlign", x, rois, index, coordinate_transformation_mode="asymmetric")
+    refused("input 1 is [3,5]", 16, "RoiAlign", x, random(3, 5), index)
+    refused("must be i64[3]", 16, "RoiAlign", x, rois, np.zeros(4, np.int64))
+    refused("'pooled_shape' is absent", 11, "MaxRoiPool", x, random(3, 5))
+    refused("'pooled_shape' has entry 0", 11, "MaxRoiPool", x, random(3, 5), pooled_shape=[0, 2])
+
+
+run_tests([("RoiAlign points", roi_align), ("RoiAlign adaptive", roi_align_adaptive), ("RoiAlign detected", roi_align_detected),
+           ("MaxRoiPool", max_roi_pool), ("Roi refused", roi_refused),
+           ("GridSample 2-D", grid_sample_2d), ("GridSample 3-D", grid_sample_3d), ("GridSample values", grid_sample_values),
            ("GridSample types", grid_sample_types), ("GridSample refused", grid_sample_refused)])
