@@ -76,6 +76,9 @@ typedef struct seer_op_desc {
   // is_composite only the nodes that it names.
   seer_status (*expand)(struct seer_expand *expand);
   bool (*is_composite)(const seer_graph *graph, const seer_node *node);
+  // Its parts compute with their operands: floats narrower than f32 are widened for them, and its
+  // outputs, all of which are of that type then, are rounded.
+  bool computes;
   bool takes_lists;  // sequences and optional values, as operands
   // its graphs are sides, of which a run takes one: the other may lack anything
   bool takes_one_body;

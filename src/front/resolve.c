@@ -341,6 +341,7 @@ static seer_status expand_node(seer_graph *graph, uint32_t k, seer_arena *scratc
       .scratch = scratch,
       .resolve = resolve_added,
       .next = first};
+  if (e.node.op->computes) SEER_TRY(seer_expand_widen(&e, SEER_EXPAND_ALL));
   SEER_TRY(e.node.op->expand(&e));
   SEER_TRY(resolve_added(&e));
   for (uint32_t i = 0; i < e.node.n_out; i++) {

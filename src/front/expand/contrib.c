@@ -30,13 +30,13 @@ static seer_status expand_gelu(seer_expand *e) {
   seer_expand_output(e, 0, seer_expand_1(e, "Gelu", e->node.in[0]));
   return SEER_OK;
 }
-SEER_CONTRIB(gelu, "Gelu", 1, 1, 1, "", "")
+SEER_CONTRIB(gelu, "Gelu", 1, 1, 1, "", "", .computes = true)
 
 static seer_status expand_bias_gelu(seer_expand *e) {
   seer_expand_output(e, 0, seer_expand_1(e, "Gelu", seer_expand_biased(e, e->node.in[0], 1)));
   return SEER_OK;
 }
-SEER_CONTRIB(bias_gelu, "BiasGelu", 2, 2, 1, "", "")
+SEER_CONTRIB(bias_gelu, "BiasGelu", 2, 2, 1, "", "", .computes = true)
 
 static seer_status expand_fast_gelu(seer_expand *e) {
   seer_val x = seer_expand_biased(e, e->node.in[0], 1);
@@ -44,7 +44,7 @@ static seer_status expand_fast_gelu(seer_expand *e) {
   seer_expand_output(e, 0, seer_expand_add(e, "Gelu", &x, 1, &attr, 1));
   return SEER_OK;
 }
-SEER_CONTRIB(fast_gelu, "FastGelu", 1, 2, 1, "", "")
+SEER_CONTRIB(fast_gelu, "FastGelu", 1, 2, 1, "", "", .computes = true)
 
 static seer_status expand_quick_gelu(seer_expand *e) {
   seer_val x = e->node.in[0];
@@ -53,7 +53,7 @@ static seer_status expand_quick_gelu(seer_expand *e) {
   seer_expand_output(e, 0, seer_expand_2(e, "Mul", x, s));
   return SEER_OK;
 }
-SEER_CONTRIB(quick_gelu, "QuickGelu", 1, 1, 1, "alpha", "")
+SEER_CONTRIB(quick_gelu, "QuickGelu", 1, 1, 1, "alpha", "", .computes = true)
 
 // ---- normalisations
 
@@ -85,7 +85,8 @@ static seer_status expand_skip_layer_norm(seer_expand *e) {
   return SEER_OK;
 }
 SEER_CONTRIB(
-    skip_layer_norm, "SkipLayerNormalization", 3, 5, 4, "epsilon", "no statistics as outputs")
+    skip_layer_norm, "SkipLayerNormalization", 3, 5, 4, "epsilon", "no statistics as outputs",
+    .computes = true)
 
 static seer_status expand_skip_rms_norm(seer_expand *e) {
   seer_val x = seer_expand_biased(e, seer_expand_2(e, "Add", e->node.in[0], e->node.in[1]), 3);
@@ -97,7 +98,8 @@ static seer_status expand_skip_rms_norm(seer_expand *e) {
   return SEER_OK;
 }
 SEER_CONTRIB(skip_rms_norm, "SkipSimplifiedLayerNormalization", 3, 4, 4, "epsilon",
-    "no statistics as outputs")
+    "no statistics as outputs",
+    .computes = true)
 
 static seer_status expand_simplified_layer_norm(seer_expand *e) {
   int64_t axis = seer_node_attr_i(&e->node, "axis", -1);
@@ -109,7 +111,8 @@ static seer_status expand_simplified_layer_norm(seer_expand *e) {
 }
 // ONNX Runtime puts it into ONNX's own domain.
 SEER_COMPOSITE(simplified_layer_norm, "", "SimplifiedLayerNormalization", 1, 25, 2, 2, 1, 1,
-    "axis epsilon stash_type", expand_simplified_layer_norm, "the last dimension")
+    "axis epsilon stash_type", expand_simplified_layer_norm, "the last dimension",
+    .computes = true)
 
 // ---- pooling
 

@@ -209,8 +209,39 @@ seer_val seer_expand_ints(seer_expand *e, const int64_t *ints, uint32_t n) {
 
 void seer_expand_output(seer_expand *e, uint32_t k, seer_val value) {
   if (!seer_expand_wants(e, k)) return;
+  bool is_rounded = e->narrow != SEER_DTYPE_NONE;
+  seer_attr *to = SEER_NEW(e->graph->arena, seer_attr);
+  if (is_rounded) *to = seer_expand_int("to", seer_onnx_dtype_number(e->narrow));
   seer_graph_add_node(e->graph, seer_arena_printf(e->scratch, "%s/out%u", e->node.name, k), "",
-      "Identity", SEER_EXPAND_OPSET, &value, 1, &e->node.out[k], 1, NULL, 0);
+      is_rounded ? "Cast" : "Identity", SEER_EXPAND_OPSET, &value, 1, &e->node.out[k], 1, to,
+      is_rounded);
+}
+
+static seer_dtype float_of(const seer_expand *e, uint32_t k, uint32_t which) {
+  bool is_asked = k >= 32 || (which >> k & 1u);
+  seer_dtype dtype =
+      is_asked && seer_expand_has_in(e, k) ? seer_expand_in(e, k)->dtype : SEER_DTYPE_NONE;
+  return seer_dtype_is_float(dtype) ? dtype : SEER_DTYPE_NONE;
+}
+
+seer_status seer_expand_widen(seer_expand *e, uint32_t which) {
+  seer_dtype narrow = SEER_DTYPE_NONE;
+  for (uint32_t k = 0; k < e->node.n_in; k++) {
+    seer_dtype dtype = float_of(e, k, which);
+    if (dtype == SEER_DTYPE_NONE) continue;
+    if (!seer_dtype_format(dtype) || (narrow != SEER_DTYPE_NONE && dtype != narrow)) return SEER_OK;
+    narrow = dtype;
+  }
+  if (narrow == SEER_DTYPE_NONE) return SEER_OK;
+  seer_val *wide = SEER_NEW_ARRAY(e->scratch, seer_val, e->node.n_in);
+  for (uint32_t k = 0; k < e->node.n_in; k++) {
+    wide[k] = e->node.in[k];
+    if (float_of(e, k, which) == narrow)
+      wide[k] = seer_expand_cast(e, wide[k], SEER_DTYPE_F32);
+  }
+  e->node.in = wide;
+  e->narrow = narrow;
+  return e->resolve(e);
 }
 
 // ---- bodies

@@ -23,7 +23,13 @@ struct seer_expand {
   // Resolves what was added so far: its types are known then, and what is constant is folded.
   seer_status (*resolve)(seer_expand *e);
   uint32_t next;  // node that is resolved next
+  seer_dtype narrow;  // what its outputs are rounded to; NONE: they are as they are made
 };
+
+// Of an entry that computes: of the operands `which` (bits), when their floats are all of one type
+// narrower than f32, those are widened, and `narrow` is that type.
+#define SEER_EXPAND_ALL UINT32_MAX
+SEER_MUST_USE seer_status seer_expand_widen(seer_expand *e, uint32_t which);
 
 // An entry of the operator table for opsets [from, to] of a domain. `...`: the text, and what else
 // the entry says.
@@ -48,10 +54,10 @@ struct seer_expand {
   SEER_COMPOSITE(id, "", onnx, from, 25, in_min, in_max, 1, out_max, attributes, expand_##id, \
       __VA_ARGS__, .takes_lists = true)
 
-// An operator of com.microsoft; its function is expand_<id>.
-#define SEER_CONTRIB(id, onnx, in_min, in_max, out_max, attributes, text)                      \
+// An operator of com.microsoft; its function is expand_<id>. `...`: as above.
+#define SEER_CONTRIB(id, onnx, in_min, in_max, out_max, attributes, ...)                       \
   SEER_COMPOSITE(ms_##id, "com.microsoft", onnx, 1, 1, in_min, in_max, 1, out_max, attributes, \
-      expand_##id, text)
+      expand_##id, __VA_ARGS__)
 
 // ---- operands of the replaced node
 bool seer_expand_has_in(const seer_expand *e, uint32_t k);

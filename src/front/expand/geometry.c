@@ -5,8 +5,9 @@
 
 #include "front/op/resize.h"
 
-#define GEOMETRY(id, onnx, from, in_min, in_max, attributes, text) \
-  SEER_COMPOSITE(id, "", onnx, from, 25, in_min, in_max, 1, 1, attributes, expand_##id, text)
+// `...`: the text, and what else the entry says.
+#define GEOMETRY(id, onnx, from, in_min, in_max, attributes, ...) \
+  SEER_COMPOSITE(id, "", onnx, from, 25, in_min, in_max, 1, 1, attributes, expand_##id, __VA_ARGS__)
 
 static seer_status ints_of(
     const seer_expand *e, uint32_t k, const char *what, int64_t **out_ints, uint32_t *out_n) {
@@ -144,7 +145,7 @@ static seer_status expand_affine_grid(seer_expand *e) {
   seer_expand_output(e, 0, seer_expand_reshape(e, y, dim, n_space + 2));
   return SEER_OK;
 }
-GEOMETRY(affine_grid, "AffineGrid", 20, 2, 2, "align_corners", "constant size")
+GEOMETRY(affine_grid, "AffineGrid", 20, 2, 2, "align_corners", "constant size", .computes = true)
 
 // ---- Resize with antialias: along each dimension a sum of neighbours with weights that
 // depend on the output element alone. The kernel is as wide as an output element where the
@@ -206,6 +207,7 @@ static seer_val along(seer_expand *e, seer_val v, int64_t n, uint32_t d, uint32_
 }
 
 seer_status seer_resize_expand(seer_expand *e) {
+  SEER_TRY(seer_expand_widen(e, 1u << 0));  // not by the type of the scales
   seer_resize_plan p;
   const char *mode = seer_node_attr_s(&e->node, "mode", "nearest");
   if (strcmp(mode, "linear") != 0 && strcmp(mode, "cubic") != 0)

@@ -369,7 +369,7 @@ static seer_status expand_lstm(seer_expand *e) {
 #define RECURRENT(id, onnx, in_max, out_max, attributes)                                           \
   SEER_COMPOSITE(id, "", onnx, 7, 25, 3, in_max, 0, out_max,                                       \
       "activation_alpha activation_beta activations clip direction hidden_size layout" attributes, \
-      expand_##id, "unrolled; all directions and layouts, up to 4096 steps")
+      expand_##id, "unrolled; all directions and layouts, up to 4096 steps", .computes = true)
 
 RECURRENT(rnn, "RNN", 6, 2, "")
 RECURRENT(gru, "GRU", 6, 2, " linear_before_reset")

@@ -5,8 +5,9 @@
 #include "front/expand/expand.h"
 #include "front/onnx/dtype.h"
 
-#define SIGNAL(id, onnx, in_min, in_max, attributes, text) \
-  SEER_COMPOSITE(id, "", onnx, 17, 25, in_min, in_max, 1, 1, attributes, expand_##id, text)
+// `...`: the text, and what else the entry says.
+#define SIGNAL(id, onnx, in_min, in_max, attributes, ...) \
+  SEER_COMPOSITE(id, "", onnx, 17, 25, in_min, in_max, 1, 1, attributes, expand_##id, __VA_ARGS__)
 
 // ---- windows: a sum of cosines c[0] - c[1] cos(2 pi i / n) + c[2] cos(4 pi i / n)
 
@@ -118,7 +119,7 @@ static seer_status expand_dft(seer_expand *e) {
   seer_expand_output(e, 0, seer_expand_add(e, "Transpose", &y, 1, &swap, 1));
   return SEER_OK;
 }
-SIGNAL(dft, "DFT", 1, 3, "axis inverse onesided", "constant length and axis; work: its square")
+SIGNAL(dft, "DFT", 1, 3, "axis inverse onesided", "constant length and axis; work: its square", .computes = true)
 
 // ---- STFT: signal [batch, length, 1 or 2], frame step, window, frame length
 
@@ -156,7 +157,7 @@ static seer_status expand_stft(seer_expand *e) {
   seer_expand_output(e, 0, y);
   return SEER_OK;
 }
-SIGNAL(stft, "STFT", 2, 4, "onesided", "constant step and length")
+SIGNAL(stft, "STFT", 2, 4, "onesided", "constant step and length", .computes = true)
 
 // ---- MelWeightMatrix: triangles over the bins of a spectrum, equally far apart in mel
 

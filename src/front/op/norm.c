@@ -55,7 +55,7 @@ static seer_status emit_batch_norm(seer_emit *emit, const seer_node *node) {
 SEER_OP_ENTRY(batch_norm, "BatchNormalization", 1, 5, 5, 5, SEER_FUSE_ELEMENTWISE,
     "epsilon momentum spatial training_mode is_test consumed_inputs", .rtol = 1e-5, .atol = 1e-5,
     .infer = infer_batch_norm, .emit = emit_batch_norm, .expand = seer_batch_norm_expand,
-    .is_composite = seer_batch_norm_is_training, .wants_channels_last = true,
+    .is_composite = seer_batch_norm_is_training, .computes = true, .wants_channels_last = true,
     .doc = "training mode: statistics of the input")
 
 // ---- LRN: x / (bias + alpha / size * sum of squares over `size` channels) ^ beta

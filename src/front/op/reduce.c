@@ -235,7 +235,8 @@ static bool is_mean_of_sized(const seer_graph *graph, const seer_node *node) {
 
 REDUCE(reduce_sum, "ReduceSum", REDUCE_SUM, infer_reduce_numbers, AXES)
 REDUCE(reduce_mean, "ReduceMean", REDUCE_MEAN, infer_reduce_numbers, AXES,
-    .is_composite = is_mean_of_sized, .expand = seer_expand_sized_mean, .expands_sized = true)
+    .is_composite = is_mean_of_sized, .expand = seer_expand_sized_mean, .expands_sized = true,
+    .computes = true)
 REDUCE(reduce_max, "ReduceMax", REDUCE_MAX, infer_reduce, AXES)
 REDUCE(reduce_min, "ReduceMin", REDUCE_MIN, infer_reduce, AXES)
 REDUCE(reduce_prod, "ReduceProd", REDUCE_PROD, infer_reduce_numbers, AXES)
