@@ -13,6 +13,8 @@
 
 #include "base/text.h"
 
+#define SEER_TARGET_MAX_VECTOR_BYTES 64
+
 typedef enum {
   SEER_TARGET_CPU,
   SEER_TARGET_CUDA,
@@ -29,7 +31,7 @@ typedef struct {
   uint32_t threads;  // worker threads of one inference
   // 64 for AVX-512, 32 for AVX2, 16 for SSE/NEON. "c": what the rows of inner loops are made for,
   // so that a compiler can make vectors of them
-  uint32_t vector_bytes;
+  uint32_t vector_bytes;  // at most SEER_TARGET_MAX_VECTOR_BYTES
   uint32_t n_vector_registers;
   uint32_t n_fma_ports;  // vector FMAs issued per cycle
   uint32_t fma_latency_cycles;

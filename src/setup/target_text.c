@@ -29,7 +29,7 @@ static const struct {
     FIELD("features", TEXT, features, 0, 0),
     FIELD("model", TEXT, model_name, 0, 0),
     FIELD("threads", COUNT, threads, 1, 4096),
-    FIELD("lanes", LANES, vector_bytes, 1, 64),
+    FIELD("lanes", LANES, vector_bytes, 1, SEER_TARGET_MAX_VECTOR_BYTES),
     FIELD("registers", COUNT, n_vector_registers, 4, 256),
     FIELD("fma-ports", COUNT, n_fma_ports, 1, 16),
     FIELD("fma-latency", COUNT, fma_latency_cycles, 1, 64),

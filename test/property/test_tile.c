@@ -45,6 +45,24 @@ static bool wide_lanes(seer_tile *tile) {
   return id != 0;
 }
 
+static bool is_of_wide(const seer_tile *tile, uint32_t id) {
+  const seer_loop_node *node = &tile->loop->node[id];
+  if (!is_lanes(tile, id) || tile->machine.vector_bytes < 16) return false;
+  for (id = node->body; id != 0; id = tile->loop->node[id].next) {
+    node = &tile->loop->node[id];
+    if (node->kind == SEER_NODE_STORE && seer_dtype_bytes(tile->loop->buf[node->buf[0]].dtype) >= 4)
+      return true;
+  }
+  return false;
+}
+
+// As many as of bytes, of elements of four or eight: more than a store without place has room for.
+static bool long_access(seer_tile *tile) {
+  uint32_t id = find_for(tile, is_of_wide);
+  tile->of[id].lanes = (uint16_t)tile->machine.vector_bytes;
+  return id != 0;
+}
+
 static bool lanes_as_copies(seer_tile *tile) {
   uint32_t id = find_for(tile, is_lanes);
   tile->of[id].mode = SEER_TILE_COPIES;
@@ -135,6 +153,7 @@ static const struct {
   const char *name;
   plant plant;
 } faults[] = {{"lanes that are no power of two", odd_lanes}, {"too many lanes", wide_lanes},
+    {"more lanes than the sink has room for", long_access},
     {"a vector loop as copies", lanes_as_copies}, {"copies by two", step_of_copies},
     {"by none", no_step}, {"a loop that chooses registers", loops_over_registers},
     {"tight lanes", tight_lanes}, {"everything in registers", everything_in_registers},
@@ -205,17 +224,52 @@ static const char *check_faults(
   return NULL;
 }
 
+// The lanes that a sketch reckons with are those that are generated: those of the statements in the
+// loop, for each of them.
+static const char *check_lanes_in(
+    const random_program *p, const seer_tile *tile, uint32_t id, uint32_t lanes, uint64_t *n) {
+  for (; id != 0; id = tile->loop->node[id].next) {
+    const seer_loop_node *node = &tile->loop->node[id];
+    if (node->kind == SEER_NODE_STORE && lanes > 0) {
+      *n += 1;
+      if (p->sketch->stage[node->stage].vector_lanes != lanes) return "lanes differ";
+    }
+    if (node->kind != SEER_NODE_FOR) continue;
+    bool is_vector = tile->of[id].mode == SEER_TILE_LANES;
+    const char *wrong =
+        check_lanes_in(p, tile, node->body, is_vector ? tile->of[id].lanes : lanes, n);
+    if (wrong) return wrong;
+  }
+  return NULL;
+}
+
+static const char *check_lanes(
+    const random_program *p, const seer_tile *tile, uint64_t *n, seer_arena *arena) {
+  if (tile->machine.vector_bytes == 0) return NULL;
+  for (uint32_t k = 0; k < tile->loop->n_phase; k++) {
+    const char *wrong = check_lanes_in(p, tile, tile->loop->phase[k], 0, n);
+    if (wrong) return seer_arena_printf(arena, "%s", wrong);
+  }
+  return NULL;
+}
+
 static const seer_tile_machine machines[] = {{16, 16}, {32, 16}, {64, 32}, {0, 16}};
 
-// `user`: how often each fault was planted.
+typedef struct {
+  uint64_t n_planted[SEER_COUNT_OF(faults)];  // how often each fault was
+  uint64_t n_vector;  // statements in vector loops
+} seen;
+
 static const char *check(void *user, const random_program *p, seer_arena *arena) {
+  seen *s = user;
   const seer_tile_machine *machine = &machines[p->target];
   seer_tile *tile = seer_tile_create(p->loop, machine, arena);
   seer_status status = seer_tile_verify(tile);
   const char *wrong = status ? failed(status, "verify", arena) : check_text(tile, arena);
   if (!wrong) wrong = check_hash(tile, arena);
+  if (!wrong) wrong = check_lanes(p, tile, &s->n_vector, arena);
   if (wrong) return seer_arena_printf(arena, "%s\n%s", wrong, seer_tile_print(tile, arena));
-  return check_faults(p->loop, machine, arena, user);
+  return check_faults(p->loop, machine, arena, s->n_planted);
 }
 
 static void decisions_stand(void **state) {
@@ -223,18 +277,19 @@ static void decisions_stand(void **state) {
   seer_target targets[SEER_COUNT_OF(machines)];
   for (size_t k = 0; k < SEER_COUNT_OF(machines); k++)
     targets[k] = test_target_with(machines[k].vector_bytes, machines[k].n_vector_registers);
-  uint64_t n_planted[SEER_COUNT_OF(faults)] = {0};
+  seen s = {.n_vector = 0};
   random_programs how = {.targets = targets,
       .n_targets = SEER_COUNT_OF(machines),
       .max_sketches = 4,
       .n_samples = 1,
       .check = check,
-      .user = n_planted};
+      .user = &s};
   random_programs_check(&how, "tiles", 1, N_PAIRS);
   for (size_t k = 0; k < SEER_COUNT_OF(faults); k++) {
-    printf("%6" PRIu64 " times caught: %s\n", n_planted[k], faults[k].name);
-    assert_true(n_planted[k] >= QUOTA);
+    printf("%6" PRIu64 " times caught: %s\n", s.n_planted[k], faults[k].name);
+    assert_true(s.n_planted[k] >= QUOTA);
   }
+  assert_true(s.n_vector >= N_PAIRS);
 }
 
 int main(void) {

@@ -29,28 +29,24 @@ typedef struct {
 
 typedef struct {
   seer_tile *tile;
-  uint32_t bytes;
+  seer_lane lane;
 } widest;
 
 static void widen_by(void *user, seer_expr load) {
   widest *w = user;
-  seer_dtype dtype = (seer_dtype)seer_tile_at(w->tile, load)->dtype;
-  uint32_t bytes = seer_dtype_bytes(dtype);
-  if (dtype != SEER_DTYPE_I64 && bytes > w->bytes) w->bytes = bytes;  // I64: indices of a gather
+  seer_lane_loads(&w->lane, (seer_dtype)seer_tile_at(w->tile, load)->dtype);
 }
 
-// Bytes of the widest element that the statements of a block compute with.
-static void element_bytes(uint32_t id, widest *w) {
+// Of what the statements of a block load and store.
+static void look_at_types(uint32_t id, widest *w) {
   const seer_loop *loop = w->tile->loop;
   for (; id != 0; id = loop->node[id].next) {
     const seer_loop_node *node = &loop->node[id];
-    if (node->kind == SEER_NODE_FOR) element_bytes(node->body, w);
-    if (node->kind != SEER_NODE_STORE) continue;
-    seer_dtype dtype = loop->buf[node->buf[0]].dtype;
-    uint32_t bytes = seer_dtype_bytes(dtype);
-    if (seer_dtype_format(dtype)) bytes = 4;  // computed in f32
-    if (bytes > w->bytes) w->bytes = bytes;
-    seer_tile_visit_loads(w->tile, node->value[0], widen_by, w);
+    if (node->kind == SEER_NODE_FOR) look_at_types(node->body, w);
+    for (uint32_t k = 0; node->kind == SEER_NODE_STORE && k < node->n_values; k++) {
+      seer_lane_stores(&w->lane, loop->buf[node->buf[k]].dtype, k);
+      seer_tile_visit_loads(w->tile, node->value[k], widen_by, w);
+    }
   }
 }
 
@@ -70,9 +66,8 @@ static void count_apart(void *user, uint32_t buf, const seer_expr *index, uint32
 // How many copies of its body the vectors of a loop come to.
 static int64_t cut_into_vectors(seer_tile *tile, const seer_loop_node *node, seer_tile_for *of) {
   widest w = {.tile = tile};
-  element_bytes(node->body, &w);
-  uint32_t lanes = tile->machine.vector_bytes / (w.bytes ? w.bytes : 4);
-  of->lanes = (uint16_t)(lanes ? lanes : 1);
+  look_at_types(node->body, &w);
+  of->lanes = (uint16_t)seer_lanes(&w.lane, tile->machine.vector_bytes);
   of->mode = SEER_TILE_LANES;
   int64_t chunks = 0;
   for (int64_t at = 0; at < node->extent && chunks <= MAX_CHUNKS; chunks++)

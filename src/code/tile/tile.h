@@ -10,6 +10,7 @@
 
 #include "code/tile/sum.h"
 #include "setup/target.h"
+#include "space/lanes.h"
 #include "space/loop.h"
 
 typedef enum {
@@ -41,9 +42,10 @@ typedef struct {
   uint64_t scratch_offset;  // of the others, in the thread's scratch
 } seer_tile_buf;
 
-// Bytes at the beginning of the scratch for stores without a valid place: a full vector of any
-// processor.
+// Bytes at the beginning of the scratch for stores without a valid place: the longest that there
+// is, and as much again, so that what lies behind stays where it was when a longer one comes.
 #define SEER_TILE_SINK_BYTES 256
+_Static_assert(SEER_TILE_SINK_BYTES >= SEER_LANES_MAX_BYTES, "a vector store fits into the sink");
 
 // What decisions depend on.
 typedef struct {

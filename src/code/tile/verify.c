@@ -35,6 +35,31 @@ static seer_status check_mode(const seer_tile *tile, uint32_t id) {
   return SEER_OK;
 }
 
+typedef struct {
+  const seer_tile *tile;
+  uint32_t bytes;  // of the widest element
+} widest;
+
+static void note_access(void *user, uint32_t buf, const seer_expr *index, uint32_t n_index) {
+  widest *w = user;
+  (void)index, (void)n_index;
+  uint32_t bytes = seer_dtype_bytes(w->tile->loop->buf[buf].dtype);
+  if (bytes > w->bytes) w->bytes = bytes;
+}
+
+// What has no valid place goes to the sink, which has room for so much.
+static seer_status check_width(seer_tile *tile, uint32_t id) {
+  if (tile->of[id].mode != SEER_TILE_LANES) return SEER_OK;
+  widest w = {.tile = tile};
+  seer_tile_visit_accesses(tile, tile->loop->node[id].body, note_access, &w);
+  uint32_t lanes = tile->of[id].lanes,
+           most = tile->machine.vector_bytes * SEER_LANES_ACCESS_VECTORS;
+  // A processor may have less than an element in a vector: then there is one lane.
+  if (lanes == 1 || lanes * w.bytes <= most) return SEER_OK;
+  return SEER_FAIL(INVALID, "@%s: %u lanes of %u bytes, must be at most %u bytes",
+      name_of(tile, tile->loop->node[id].var), lanes, w.bytes, most);
+}
+
 // A bound that cuts, or another version, may make a SERIAL loop of copies a loop again.
 static seer_status check_choice(seer_tile *tile, uint32_t id) {
   const seer_loop_node *node = &tile->loop->node[id];
@@ -85,6 +110,7 @@ static seer_status check_block(placed *p, uint32_t id) {
     const seer_loop_node *node = &tile->loop->node[id];
     if (node->kind == SEER_NODE_FOR) {
       SEER_TRY(check_mode(tile, id));
+      SEER_TRY(check_width(tile, id));
       SEER_TRY(check_choice(tile, id));
       SEER_TRY(check_block(p, node->body));
     }

@@ -84,9 +84,8 @@ static seer_status expand_skip_layer_norm(seer_expand *e) {
   seer_expand_output(e, 3, x);
   return SEER_OK;
 }
-SEER_CONTRIB(
-    skip_layer_norm, "SkipLayerNormalization", 3, 5, 4, "epsilon", "no statistics as outputs",
-    .computes = true)
+SEER_CONTRIB(skip_layer_norm, "SkipLayerNormalization", 3, 5, 4, "epsilon",
+    "no statistics as outputs", .computes = true)
 
 static seer_status expand_skip_rms_norm(seer_expand *e) {
   seer_val x = seer_expand_biased(e, seer_expand_2(e, "Add", e->node.in[0], e->node.in[1]), 3);
@@ -98,8 +97,7 @@ static seer_status expand_skip_rms_norm(seer_expand *e) {
   return SEER_OK;
 }
 SEER_CONTRIB(skip_rms_norm, "SkipSimplifiedLayerNormalization", 3, 4, 4, "epsilon",
-    "no statistics as outputs",
-    .computes = true)
+    "no statistics as outputs", .computes = true)
 
 static seer_status expand_simplified_layer_norm(seer_expand *e) {
   int64_t axis = seer_node_attr_i(&e->node, "axis", -1);
@@ -111,8 +109,7 @@ static seer_status expand_simplified_layer_norm(seer_expand *e) {
 }
 // ONNX Runtime puts it into ONNX's own domain.
 SEER_COMPOSITE(simplified_layer_norm, "", "SimplifiedLayerNormalization", 1, 25, 2, 2, 1, 1,
-    "axis epsilon stash_type", expand_simplified_layer_norm, "the last dimension",
-    .computes = true)
+    "axis epsilon stash_type", expand_simplified_layer_norm, "the last dimension", .computes = true)
 
 // ---- pooling
 

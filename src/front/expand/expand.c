@@ -236,8 +236,7 @@ seer_status seer_expand_widen(seer_expand *e, uint32_t which) {
   seer_val *wide = SEER_NEW_ARRAY(e->scratch, seer_val, e->node.n_in);
   for (uint32_t k = 0; k < e->node.n_in; k++) {
     wide[k] = e->node.in[k];
-    if (float_of(e, k, which) == narrow)
-      wide[k] = seer_expand_cast(e, wide[k], SEER_DTYPE_F32);
+    if (float_of(e, k, which) == narrow) wide[k] = seer_expand_cast(e, wide[k], SEER_DTYPE_F32);
   }
   e->node.in = wide;
   e->narrow = narrow;

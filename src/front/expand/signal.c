@@ -119,7 +119,8 @@ static seer_status expand_dft(seer_expand *e) {
   seer_expand_output(e, 0, seer_expand_add(e, "Transpose", &y, 1, &swap, 1));
   return SEER_OK;
 }
-SIGNAL(dft, "DFT", 1, 3, "axis inverse onesided", "constant length and axis; work: its square", .computes = true)
+SIGNAL(dft, "DFT", 1, 3, "axis inverse onesided", "constant length and axis; work: its square",
+    .computes = true)
 
 // ---- STFT: signal [batch, length, 1 or 2], frame step, window, frame length
 

@@ -9,6 +9,7 @@
 // and S1). Axes of extent 1 have no loops.
 #include <string.h>
 
+#include "space/lanes.h"
 #include "space/rule.h"
 #include "space/schedule/draw.h"
 #include "space/schedule/factorise.h"
@@ -73,22 +74,26 @@ static uint32_t list_axes(const seer_dag_stage *s, bool is_reduce, uint8_t *out_
 
 // ---- lanes
 
-// Of the widest type that the stage reads or writes.
+// What a stage loads, and what is inlined into it does.
+static void add_loads(const builder *b, uint32_t stage, seer_lane *lane) {
+  const seer_dag *dag = b->plan->dag;
+  const seer_access_table *table = dag->access;
+  for (uint32_t k = table->first_load[stage]; k < table->first_load[stage + 1]; k++) {
+    const seer_dag_buf *buf = &dag->buf[table->load[k].buf];
+    if (buf->kind == SEER_BUF_STAGE && b->plan->stage[buf->stage].role == SEER_ROLE_INLINE)
+      add_loads(b, buf->stage, lane);
+    else
+      seer_lane_loads(lane, buf->dtype);
+  }
+}
+
 static uint16_t lanes_of(const builder *b, uint32_t stage) {
   const seer_dag *dag = b->plan->dag;
   const seer_dag_stage *s = &dag->stage[stage];
-  const seer_access_table *table = dag->access;
-  uint32_t widest = 1;
-  for (uint32_t v = 0; v < s->n_values; v++) {
-    uint32_t bytes = seer_dtype_bytes(dag->buf[s->out[v]].dtype);
-    if (bytes > widest) widest = bytes;
-  }
-  for (uint32_t k = table->first_load[stage]; k < table->first_load[stage + 1]; k++) {
-    uint32_t bytes = seer_dtype_bytes(dag->buf[table->load[k].buf].dtype);
-    if (bytes > widest) widest = bytes;
-  }
-  uint32_t lanes = b->context->target->vector_bytes / widest;
-  return (uint16_t)(lanes > 0 ? lanes : 1);
+  seer_lane lane = {0};
+  for (uint32_t v = 0; v < s->n_values; v++) seer_lane_stores(&lane, dag->buf[s->out[v]].dtype, v);
+  add_loads(b, stage, &lane);
+  return (uint16_t)seer_lanes(&lane, b->context->target->vector_bytes);
 }
 
 // ---- loops
