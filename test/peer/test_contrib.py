@@ -1,7 +1,10 @@
 """Operators of com.microsoft that exporters and ONNX Runtime's optimiser write, against ONNX Runtime. SEER_TEST: timeout=300"""
+import itertools
+
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
+from nodes import Nodes, refused
 from peer import check_model, run_tests
 
 # Weights of i8 are below 64: ONNX Runtime's products of u8 and i8 saturate where a machine has no instruction for them.
@@ -99,6 +102,53 @@ def qgemm(trans_b, quantised, bias=True, per_column=False):
            transB=trans_b, alpha=0.5)
 
 
+def matmul_flags():
+    nodes = Nodes(17, ["com.microsoft"])
+    for turn_a, turn_b, batch_a, batch_b in itertools.product((0, 1), repeat=4):
+        dims = []
+        for rows, columns, turned, batch in ((3, 4, turn_a, batch_a), (4, 5, turn_b, batch_b)):
+            m, k = (columns, rows) if turned else (rows, columns)
+            dims.append([m, 2, k] if batch else [2, m, k])
+        a, b = (rng.standard_normal(d).astype(np.float32) for d in dims)
+        nodes.add("FusedMatMul", a, b, domain="com.microsoft", transA=turn_a, transB=turn_b, transBatchA=batch_a, transBatchB=batch_b, alpha=0.5)
+    x = rng.standard_normal((3, 2, 5, 4)).astype(np.float32)
+    nodes.add("FusedMatMul", x, rng.standard_normal((2, 5, 4, 6)).astype(np.float32), domain="com.microsoft", transBatchA=1)
+    nodes.check()
+    refused("must have rank 3", 17, "FusedMatMul", x[0, 0], x[0, 0], domain="com.microsoft", transBatchA=1)
+
+
+def activations():
+    """As its own operator and of the values that the product has."""
+    nodes = Nodes(17, ["com.microsoft"])
+    x, w, b = (rng.standard_normal(s).astype(np.float32) for s in ((2, 4, 7, 6), (6, 2, 3, 3), (6,)))
+    z = rng.standard_normal((2, 6, 4, 3)).astype(np.float32)
+    for name, params in (("Relu", []), ("Tanh", []), ("Sigmoid", []), ("LeakyRelu", [0.2]), ("Clip", [-0.5, 1.5]), ("HardSigmoid", [0.3, 0.4])):
+        attrs = {"activation_params": params} if params else {}
+        for operands in ((x, w, b), (x, w), (x, w, b, z), (x, w, None, z)):
+            nodes.add("FusedConv", *operands, domain="com.microsoft", activation=name, group=2, pads=[1] * 4, strides=[2, 2], **attrs)
+    a, c, d = (rng.standard_normal(s).astype(np.float32) for s in ((5, 7), (4, 7), (4,)))
+    for name, params in (("Relu", []), ("Tanh", []), ("Sigmoid", []), ("LeakyRelu", [0.2]), ("Elu", [0.7]), ("HardSigmoid", [0.3, 0.4]), ("Softplus", []),
+                         ("Softsign", []), ("ThresholdedRelu", [0.5])):
+        attrs = dict(zip(("activation_alpha", "activation_beta"), params))
+        nodes.add("FusedGemm", a, c, d, domain="com.microsoft", activation=name, transB=1, alpha=0.5, beta=2.0, **attrs)
+    nodes.check(atol=2e-5)
+    refused("'activation' is 'Sine', must be one of", 17, "FusedConv", x, w, domain="com.microsoft", group=2, activation="Sine")
+    refused("without its two bounds", 17, "FusedConv", x, w, domain="com.microsoft", group=2, activation="Clip")
+
+
+def quantise():
+    """Types that ONNX's own got later, and scales per channel."""
+    nodes = Nodes(17, ["com.microsoft"])
+    x, scales = rng.standard_normal((3, 4, 5)).astype(np.float32) * 4, rng.uniform(0.01, 0.1, 4).astype(np.float32)
+    for dtype in (np.uint8, np.int8, np.uint16, np.int16):
+        zero = np.array(7, dtype)
+        q = nodes.add("QuantizeLinear", x, np.float32(0.03), zero, constants=(1, 2), domain="com.microsoft")
+        nodes.add("DequantizeLinear", q, np.float32(0.03), zero, constants=(1, 2), domain="com.microsoft")
+        q = nodes.add("QuantizeLinear", x, scales, np.full(4, 3, dtype), constants=(1, 2), domain="com.microsoft", axis=1)
+        nodes.add("DequantizeLinear", q, scales, np.full(4, 3, dtype), constants=(1, 2), domain="com.microsoft", axis=1)
+    nodes.check()
+
+
 X = {"x": (F, [2, 5, 8])}
 MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], np.int32)
 QUANT = [scalar("s", 0.02), scalar("z", 128, np.uint8)]
@@ -107,6 +157,9 @@ IMAGE = {"x": (U, [1, 6, 6, 4])}
 TWO = ["a", "s", "z", "b", "s", "z", "t", "z"]
 
 run_tests([
+    ("FusedMatMul flags", matmul_flags),
+    ("activations", activations),
+    ("quantise", quantise),
     ("FusedMatMul", lambda: single("FusedMatMul", {"a": (F, [2, 4, 3]), "b": (F, [2, 5, 4])}, transA=1, transB=1, alpha=0.5)),
     ("Gelu", lambda: single("Gelu", X)),
     ("BiasGelu", lambda: single("BiasGelu", X, [weight("b", 8)])),

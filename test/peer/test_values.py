@@ -77,5 +77,92 @@ def reduce_bools():
     refused("is bool, must be numbers", 13, "ReduceMean", x)
 
 
+def max_unpool():
+    """Of a pooling's own indices, where windows meet and where they overlap, and of any."""
+    nodes = Nodes(11)
+    for x, attrs in ((random(2, 3, 8, 6), {"kernel_shape": [2, 2], "strides": [2, 2]}), (random(1, 2, 9, 7), {"kernel_shape": [3, 3], "strides": [2, 2]}),
+                     (random(1, 1, 11), {"kernel_shape": [3], "strides": [2], "pads": [1, 1]})):
+        pooled = nodes.add("MaxPool", x, outputs=2, **attrs)
+        nodes.add("MaxUnpool", pooled, pooled[:-1] + "1", **attrs)
+    x = random(1, 2, 3, 4)
+    nodes.add("MaxUnpool", x, rng.permutation(2 * 6 * 8)[: x.size].reshape(x.shape), kernel_shape=[2, 2], strides=[2, 2])
+    nodes.check(rtol=0, atol=0)
+    nodes = Nodes(11)  # ONNX Runtime takes the indices for those of output_shape, ONNX does not
+    want = np.zeros((1, 1, 5, 5), np.float32)
+    want[0, 0, [1, 1, 3, 3], [1, 3, 1, 3]] = [1, 2, 3, 4]
+    nodes.add("MaxUnpool", np.float32([[[[1, 2], [3, 4]]]]), np.array([[[[5, 7], [13, 15]]]]), np.array([1, 1, 5, 5]), constants=(2,),
+              kernel_shape=[2, 2], strides=[2, 2], want=[want])
+    nodes.check()
+    refused("'kernel_shape' is absent", 11, "MaxUnpool", x, np.zeros(x.shape, np.int64))
+    refused("must be i64[1,2,3,4]", 11, "MaxUnpool", x, np.zeros((1, 2, 3, 5), np.int64), kernel_shape=[2, 2])
+
+
+def eye_like():
+    nodes = Nodes(13)
+    for x, k in itertools.product((random(4, 7), random(7, 3), random(1, 1), rng.integers(0, 9, (5, 5))), (0, 1, -2, 9, -9)):
+        nodes.add("EyeLike", x, k=k)
+        nodes.add("EyeLike", x, k=k, dtype=7)
+    nodes.check(rtol=0, atol=0)
+    refused("must have rank 2", 13, "EyeLike", random(2, 3, 4))
+    refused("no type that is known", 13, "EyeLike", random(2, 3), dtype=77)
+
+
+def resize_integers():
+    """Cut off toward zero. ONNX Runtime's f32 falls on either side of a whole number, and with channels last it computes with 10 bits."""
+    nodes, cut = Nodes(18), Nodes(18)
+    for dtype, (low, high) in ((np.uint8, (0, 256)), (np.int8, (-128, 128)), (np.int32, (-1000, 1000))):
+        for shape, sizes in (((1, 3, 7, 9), [1, 3, 12, 5]), ((7, 9), [13, 30]), ((1, 2, 4, 5, 6), [1, 2, 7, 3, 9])):
+            x = rng.integers(low, high, shape).astype(dtype)
+            for mode in ("half_pixel", "align_corners", "asymmetric"):
+                nodes.add("Resize", x, None, None, np.array(sizes), constants=(3,), mode="linear", coordinate_transformation_mode=mode)
+        flat = np.full((1, 1, 5, 7), high - 1, dtype)  # equal neighbours stay what they are
+        for mode in ("linear", "cubic"):
+            cut.add("Resize", flat, None, None, np.array([1, 1, 31, 37]), constants=(3,), mode=mode,
+                    want=[np.full((1, 1, 31, 37), high - 1, dtype)])
+    nodes.check(rtol=0, atol=1, off=0.05)
+    cut.check(rtol=0, atol=0)
+    refused("is bool, must be numbers", 13, "Resize", np.ones((2, 3), bool), None, None, np.array([4, 5]), constants=(3,), mode="linear")
+
+
+def random_numbers():
+    """Moments, independence, and the same numbers again; of no scale exactly the mean."""
+    like, nodes = random(40, 500), Nodes(15)
+    shape = {"shape": [200, 100]}
+    made = {"normal": nodes.add("RandomNormalLike", like, mean=1.5, scale=2.0), "other": nodes.add("RandomNormalLike", like, mean=1.5, scale=2.0),
+            "seeded": nodes.add("RandomNormal", seed=3.0, **shape), "again": nodes.add("RandomNormal", seed=3.0, **shape),
+            "more": nodes.add("RandomNormal", seed=4.0, **shape), "uniform": nodes.add("RandomUniform", low=-1.0, high=3.0, **shape),
+            "like": nodes.add("RandomUniformLike", like, dtype=11), "mean": nodes.add("RandomNormalLike", like, mean=0.7, scale=0.0),
+            "flat": nodes.add("RandomUniformLike", like, low=2.5, high=2.5), "bits": nodes.add("Bernoulli", np.full((200, 100), 0.3, np.float32)),
+            "never": nodes.add("Bernoulli", np.zeros((20, 10), np.float32), dtype=9), "always": nodes.add("Bernoulli", np.ones((20, 10), np.float32)),
+            "drawn": nodes.add("Multinomial", np.log(np.float32([[1, 2, 5], [3, 0.001, 3]])), sample_size=5000)}
+    got = nodes.run()
+    assert all(np.array_equal(x, y) for x, y in zip(got.values(), nodes.run().values())), "two libraries give other numbers"
+    got = {k: got[name] for k, name in made.items()}
+    for k, mean, deviation in (("normal", 1.5, 2), ("other", 1.5, 2), ("seeded", 0, 1), ("more", 0, 1), ("uniform", 1, 4 / 12**0.5), ("like", 0.5, 12**-0.5),
+                               ("bits", 0.3, 0.21**0.5)):
+        x = got[k].astype(np.float64)
+        standard = (x - mean) / deviation
+        assert abs(standard.mean()) < 5 / x.size**0.5 and abs(standard.std() - 1) < 0.03, f"{k}: mean {x.mean()}, deviation {x.std()}"
+        for shift in (1, 2, 7, 100, 500):  # neighbours, rows
+            r = np.corrcoef(x.ravel()[shift:], x.ravel()[:-shift])[0, 1]
+            assert abs(r) < 5 / x.size**0.5, f"{k}: correlation {r} at {shift}"
+    for k in ("normal", "seeded"):  # a normal distribution in more than its moments
+        x = np.sort((got[k].ravel() - got[k].mean()) / got[k].std())
+        assert abs((np.abs(x) < 1).mean() - 0.6827) < 0.02 and abs((x**4).mean() - 3) < 0.3, k
+    assert got["like"].dtype == np.float64 and got["like"].min() > 0 and got["like"].max() < 1
+    assert -1 <= got["uniform"].min() < -0.99 and 2.99 < got["uniform"].max() <= 3
+    assert abs(np.corrcoef(got["normal"].ravel(), got["other"].ravel())[0, 1]) < 0.04, "two nodes have one stream"
+    assert np.array_equal(got["seeded"], got["again"]) and not np.array_equal(got["seeded"], got["more"])
+    assert (got["mean"] == np.float32(0.7)).all() and (got["flat"] == 2.5).all()
+    assert not got["never"].any() and got["never"].dtype == bool and got["always"].all()
+    for row, p in zip(got["drawn"], ([1 / 8, 2 / 8, 5 / 8], [0.5, 0, 0.5])):
+        assert row.dtype == np.int32 and np.abs(np.bincount(row, minlength=3) / 5000 - p).max() < 0.03, row
+    refused("must be a float type", 13, "RandomNormalLike", np.ones((2, 3), np.int32), scale=0.0)
+    refused("'shape' must be a list", 13, "RandomNormal", mean=1.0)
+    refused("'scale' is no number", 13, "RandomNormalLike", like, scale=float("nan"))
+    refused("'sample_size' is 0", 13, "Multinomial", random(2, 3), sample_size=0)
+
+
 run_tests([("MaxPool indices", max_pool_indices), ("Dropout mask", dropout_mask), ("Reduce integers", reduce_integers),
-           ("Reduce bools", reduce_bools)])
+           ("Reduce bools", reduce_bools), ("MaxUnpool", max_unpool),
+           ("EyeLike", eye_like), ("Resize integers", resize_integers), ("Random numbers", random_numbers)])

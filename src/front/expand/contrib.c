@@ -2,28 +2,6 @@
 // write, as those of ONNX that they were fused from.
 #include "front/expand/expand.h"
 
-// ---- products
-
-static seer_status expand_fused_matmul(seer_expand *e) {
-  static const char *const trans[2] = {"transA", "transB"},
-                           *const batch[2] = {"transBatchA", "transBatchB"};
-  seer_val x[2];
-  for (uint32_t k = 0; k < 2; k++) {
-    uint32_t rank = seer_expand_in(e, k)->rank;
-    bool is_turned = seer_node_attr_i(&e->node, trans[k], 0) != 0;
-    if (seer_node_attr_i(&e->node, batch[k], 0) != 0)
-      return SEER_FAIL(UNSUPPORTED, "attribute '%s' is 1", batch[k]);
-    x[k] = e->node.in[k];
-    if (is_turned && rank >= 2) x[k] = seer_expand_turned(e, x[k], rank);
-  }
-  seer_val y = seer_expand_2(e, "MatMul", x[0], x[1]);
-  double alpha = seer_node_attr_f(&e->node, "alpha", 1);
-  seer_expand_output(e, 0, alpha == 1 ? y : seer_expand_times(e, y, alpha));
-  return SEER_OK;
-}
-SEER_CONTRIB(fused_matmul, "FusedMatMul", 2, 2, 1, "alpha transA transB transBatchA transBatchB",
-    "no exchange of batch dimensions")
-
 // ---- activations
 
 static seer_status expand_gelu(seer_expand *e) {

@@ -1,5 +1,5 @@
-// geometry.c - operators that are others with computed operands: CenterCropPad, Col2Im, AffineGrid,
-// Resize with antialias.
+// geometry.c - operators that are others with computed operands: CenterCropPad, Col2Im, MaxUnpool,
+// AffineGrid, Resize with antialias.
 #include <math.h>
 #include <string.h>
 
@@ -99,6 +99,54 @@ static seer_status expand_col2im(seer_expand *e) {
   return SEER_OK;
 }
 GEOMETRY(col2im, "Col2Im", 18, 3, 3, "dilations pads strides", "constant shapes")
+
+// ---- MaxUnpool: each element goes where the pooling's index says, among zeros. The numbers are
+// those of the tensor that was pooled, row-major, as kernel, strides and pads give it; with
+// `output_shape` that is put into a corner of a larger one (or cut).
+
+static seer_status expand_max_unpool(seer_expand *e) {
+  const seer_value x = *seer_expand_in(e, 0), *index = seer_expand_in(e, 1);
+  enum { MAX_SPACE = 3 };
+  int64_t kernel[MAX_SPACE], stride[MAX_SPACE], pads[2 * MAX_SPACE], dim[SEER_MAX_RANK], n = -1;
+  int64_t grow[2 * SEER_MAX_RANK] = {0}, *wanted = NULL, axis = 0;
+  uint32_t n_wanted = 0, n_space = x.rank - 2u;
+  if (x.rank < 3 || n_space > MAX_SPACE)
+    return SEER_FAIL(UNSUPPORTED, "input 0 is %s, must have 1 to 3 spatial dimensions",
+        seer_op_shape_text(&x, e->scratch));
+  bool fits = index->rank == x.rank && index->dtype == SEER_DTYPE_I64;
+  for (uint32_t d = 0; fits && d < x.rank; d++) fits = index->dim[d] == x.dim[d];
+  if (!fits)
+    return SEER_FAIL(INVALID, "input 1 is %s, must be i64%s",
+        seer_value_type_text(index, e->scratch), seer_op_shape_text(&x, e->scratch));
+  if (!seer_node_attr(&e->node, "kernel_shape"))
+    return SEER_FAIL(INVALID, "attribute 'kernel_shape' is absent");
+  SEER_TRY(seer_op_int_list(&e->node, "kernel_shape", n_space, 1, 1, kernel));
+  SEER_TRY(seer_op_int_list(&e->node, "strides", n_space, 1, 1, stride));
+  SEER_TRY(seer_op_int_list(&e->node, "pads", 2 * n_space, 0, 0, pads));
+  if (seer_expand_has_in(e, 2)) SEER_TRY(ints_of(e, 2, "output_shape", &wanted, &n_wanted));
+  if (wanted && n_wanted != x.rank)
+    return SEER_FAIL(INVALID, "'output_shape' has %u entries, must have %u", n_wanted, x.rank);
+  int64_t total = 1;
+  for (uint32_t d = 0; d < x.rank; d++) {
+    dim[d] = x.dim[d];
+    if (d >= 2)
+      dim[d] = (x.dim[d] - 1) * stride[d - 2] + kernel[d - 2] - pads[d - 2] - pads[d - 2 + n_space];
+    if (dim[d] < 1 || __builtin_mul_overflow(total, dim[d], &total))
+      return SEER_FAIL(INVALID, "dimension %u of the result is %" PRId64, d, dim[d]);
+    if (wanted) grow[x.rank + d] = wanted[d] - dim[d];
+  }
+  seer_val zeros =
+      seer_expand_2(e, "Expand", seer_expand_number(e, 0), seer_expand_ints(e, &total, 1));
+  seer_val in[3] = {zeros, seer_expand_reshape(e, e->node.in[1], &n, 1),
+      seer_expand_reshape(e, e->node.in[0], &n, 1)};
+  seer_attr attr = seer_expand_int("axis", axis);
+  seer_val y = seer_expand_add(e, "ScatterElements", in, 3, &attr, 1);
+  y = seer_expand_reshape(e, y, dim, x.rank);
+  if (wanted) y = seer_expand_2(e, "Pad", y, seer_expand_ints(e, grow, 2u * x.rank));
+  seer_expand_output(e, 0, y);
+  return SEER_OK;
+}
+GEOMETRY(max_unpool, "MaxUnpool", 9, 2, 3, "kernel_shape pads strides", "constant output_shape")
 
 // ---- AffineGrid: theta [batch, 2, 3] or [batch, 3, 4] applied to the points of a grid in [-1, 1]
 
@@ -214,10 +262,11 @@ seer_status seer_resize_expand(seer_expand *e) {
     return SEER_FAIL(
         INVALID, "attribute 'mode' is '%s' with antialias, must be linear or cubic", mode);
   SEER_TRY(seer_resize_read(e->graph, &e->node, e->scratch, &p));
-  SEER_TRY(seer_op_want_float(seer_expand_in(e, 0), 0));
-  seer_dtype dtype = seer_expand_in(e, 0)->dtype;
+  const seer_value *x = seer_expand_in(e, 0);
+  bool is_int = !seer_dtype_is_float(x->dtype);
+  seer_dtype made = x->dtype, dtype = is_int ? seer_resize_dtype(made) : made;
   if (p.rank == SEER_MAX_RANK) return SEER_FAIL(UNSUPPORTED, "antialias over rank %u", p.rank);
-  seer_val y = e->node.in[0],
+  seer_val y = is_int ? seer_expand_cast(e, e->node.in[0], dtype) : e->node.in[0],
            outside =
                seer_expand_scalar(e, dtype, seer_node_attr_f(&e->node, "extrapolation_value", 0));
   taps all[SEER_MAX_RANK];
@@ -236,6 +285,7 @@ seer_status seer_resize_expand(seer_expand *e) {
     if (!p.dim[d].is_resized || !all[d].inside.i) continue;
     y = seer_expand_3(e, "Where", along(e, all[d].inside, p.dim[d].out, d, p.rank), y, outside);
   }
+  if (is_int) y = seer_expand_cast(e, seer_expand_1(e, "Round", y), made);
   seer_expand_output(e, 0, y);
   return SEER_OK;
 }

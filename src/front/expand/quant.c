@@ -39,6 +39,20 @@ static seer_val requantised(
   return seer_expand_3(e, "QuantizeLinear", x, scale, zero);
 }
 
+// ---- com.microsoft's names for ONNX's own: types that those got later, and scales per channel
+
+static seer_status expand_quantize(seer_expand *e) {
+  seer_expand_output(e, 0,
+      seer_expand_add(e, e->node.op_type, e->node.in, e->node.n_in, e->node.attr, e->node.n_attr));
+  return SEER_OK;
+}
+SEER_COMPOSITE(ms_quantize_linear, "com.microsoft", "QuantizeLinear", 1, 1, 2, 3, 1, 1,
+    "axis block_size", expand_quantize, "as ONNX's")
+SEER_COMPOSITE(ms_dequantize_linear, "com.microsoft", "DequantizeLinear", 1, 1, 2, 3, 1, 1,
+    "axis block_size", expand_quantize, "as ONNX's")
+
+// ---- products of integers
+
 static seer_status expand_matmul_integer(seer_expand *e) {
   seer_val a, b;
   SEER_TRY(centred(e, 0, 2, -2, &a));

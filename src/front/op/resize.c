@@ -188,8 +188,9 @@ static seer_status infer_resize(
   SEER_TRY(check_modes(node, &p));
   for (uint32_t d = 0; d < p.rank; d++) dim[d] = p.dim[d].out;
   const seer_value *x = seer_graph_value(graph, node->in[0]);
-  if (strcmp(seer_node_attr_s(node, "mode", "nearest"), "nearest") != 0)
-    SEER_TRY(seer_op_want_float(x, 0));
+  if (x->dtype == SEER_DTYPE_BOOL &&
+      strcmp(seer_node_attr_s(node, "mode", "nearest"), "nearest") != 0)
+    return SEER_FAIL(INVALID, "input 0 ('%s') is bool, must be numbers but for nearest", x->name);
   return seer_op_set(&out_values[0], x->dtype, dim, p.rank);
 }
 
@@ -267,27 +268,45 @@ static void make_taps(seer_emit *emit, const seer_node *node, const dimension *d
 
 // Sum over the taps of dimensions d and on.
 static seer_expr gather(seer_emit *emit, const seer_node *node, const plan *p, const taps *all,
-    uint32_t d, seer_expr *index) {
-  if (d == p->rank) return seer_emit_load(emit, node, 0, index);
+    uint32_t d, seer_expr *index, seer_dtype dtype) {
+  if (d == p->rank)
+    return seer_expr_cast(&emit->dag->expr, dtype, seer_emit_load(emit, node, 0, index));
   seer_expr sum = {0};
   for (uint32_t k = 0; k < all[d].n; k++) {
     index[d] = all[d].index[k];
-    seer_expr one = gather(emit, node, p, all, d + 1, index);
+    seer_expr one = gather(emit, node, p, all, d + 1, index, dtype);
     if (all[d].weight[k].i) one = seer_op_2(emit, SEER_EXPR_MUL, one, all[d].weight[k]);
     sum = k == 0 ? one : seer_op_2(emit, SEER_EXPR_ADD, sum, one);
   }
   return sum;
 }
 
+seer_dtype seer_resize_dtype(seer_dtype dtype) {
+  if (seer_dtype_is_float(dtype)) return seer_dtype_computed(dtype);
+  return seer_dtype_bytes(dtype) == 1 ? SEER_DTYPE_F32 : SEER_DTYPE_F64;
+}
+
+// Integers are cut off toward zero, as ONNX Runtime does it. Of equal neighbours the sum of their
+// parts may be a rounding less than what they are: that much is added first.
+static seer_expr cut_off(seer_emit *emit, seer_dtype made, seer_expr x) {
+  seer_dtype dtype = seer_op_dtype(emit, x);
+  double rounding = dtype == SEER_DTYPE_F32 ? 0x1p-13 : 0x1p-20;
+  seer_expr more = seer_op_2(
+      emit, SEER_EXPR_MUL, seer_op_1(emit, SEER_EXPR_SIGN, x), seer_op_num(emit, dtype, rounding));
+  return seer_expr_cast(&emit->dag->expr, made, seer_op_2(emit, SEER_EXPR_ADD, x, more));
+}
+
 static seer_status emit_resize(seer_emit *emit, const seer_node *node) {
   plan p;
   SEER_TRY(seer_resize_read(emit->graph, node, emit->arena, &p));
-  seer_dtype dtype = seer_dtype_computed(seer_emit_out(emit, node, 0)->dtype);
+  seer_dtype made = seer_dtype_computed(seer_emit_out(emit, node, 0)->dtype);
+  bool is_nearest = strcmp(seer_node_attr_s(node, "mode", "nearest"), "nearest") == 0;
+  seer_dtype dtype = is_nearest ? made : seer_resize_dtype(made);
   seer_expr at[SEER_MAX_RANK], index[SEER_MAX_RANK];
   taps all[SEER_MAX_RANK];
   uint32_t stage = seer_emit_stage(emit, node, 0, SEER_STAGE_EPILOGUE, NULL, NULL, 0, at, NULL);
   for (uint32_t d = 0; d < p.rank; d++) make_taps(emit, node, &p.dim[d], at[d], dtype, &all[d]);
-  seer_expr body = gather(emit, node, &p, all, 0, index), inside = {0};
+  seer_expr body = gather(emit, node, &p, all, 0, index, dtype), inside = {0};
   for (uint32_t d = 0; d < p.rank; d++) {
     if (!p.dim[d].is_cropped) continue;
     seer_expr x = coordinate(emit, &p.dim[d], at[d]);
@@ -300,6 +319,7 @@ static seer_status emit_resize(seer_emit *emit, const seer_node *node) {
   if (inside.i)
     body = seer_expr_select(&emit->dag->expr, inside, body,
         seer_op_num(emit, dtype, seer_node_attr_f(node, "extrapolation_value", 0)));
+  if (dtype != made) body = cut_off(emit, made, body);
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, body);
   return SEER_OK;
 }
@@ -309,4 +329,4 @@ SEER_OP_ENTRY(resize, "Resize", 10, 1, 4, 1, SEER_FUSE_OPAQUE,
     "extrapolation_value keep_aspect_ratio_policy mode nearest_mode",
     .rtol = 1e-4, .atol = 1e-5, .infer = infer_resize, .emit = emit_resize,
     .expand = seer_resize_expand, .is_composite = is_antialiased, .wants_channels_last = true,
-    .doc = "nearest, linear, cubic; constant scales, sizes, roi")
+    .doc = "nearest, linear, cubic; constant scales, sizes, roi; integers are cut off toward zero")

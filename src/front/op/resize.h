@@ -26,4 +26,7 @@ SEER_MUST_USE seer_status seer_resize_read(
 // The operator with antialias = 1: a weighted sum along each dimension (front/expand/geometry.c).
 seer_status seer_resize_expand(seer_expand *e);
 
+// What elements of `dtype` are interpolated in: of 8-bit integers f32, of other integers f64.
+seer_dtype seer_resize_dtype(seer_dtype dtype);
+
 #endif
