@@ -115,8 +115,22 @@ def integers():
     return model_of(nodes, [("x", T.FLOAT, [7, 21])], outputs, constants)
 
 
+def ordered():
+    """What goes along in order, on the host: running sums, the largest of rows, scatters in f32 and f16."""
+    nodes = [("CumSum", ["x", "one"], ["c"], {"reverse": 1}), ("TopK", ["c", "k"], ["v", "i"], {"axis": -1}),
+             ("ScatterElements", ["x", "i", "v"], ["s"], {"axis": 1}), ("Cast", ["s"], ["h"], {"to": T.FLOAT16}),
+             ("ScatterND", ["h", "rows", "u"], ["n"], {}), ("Cast", ["n"], ["w"], {"to": T.FLOAT}),
+             ("Concat", ["s", "x"], ["pair"], {"axis": 0}), ("Slice", ["pair", "none", "twelve"], ["p"], {}),
+             ("ScatterND", ["w", "rows", "p"], ["y"], {"reduction": "add"})]
+    rng = np.random.default_rng(3)
+    constants = [array("one", np.int64(1)), array("k", np.int64([17])), array("rows", rng.integers(-9, 9, (12, 1))),
+                 array("u", rng.standard_normal((12, 150)).astype(np.float16)), array("none", np.int64([0])), array("twelve", np.int64([12]))]
+    return model_of(nodes, [("x", T.FLOAT, [9, 150])], [("s", T.FLOAT, [9, 150]), ("y", T.FLOAT, [9, 150]), ("i", T.INT64, [9, 17])], constants)
+
+
 # By name: what makes the network, and what check_model is told.
 NETS = {"convolutions": (convolutions, {}), "transformer": (transformer, {}),
         "quantised": (quantised, {"atol": 0.021, "discriminate": False}),
         "half": (lambda: convolutions(np.float16, T.FLOAT16), {"rtol": 1e-2}),
-        "sized": (sized, {"discriminate": False}), "integers": (integers, {"discriminate": False})}
+        "sized": (sized, {"discriminate": False}), "integers": (integers, {"discriminate": False}),
+        "ordered": (ordered, {"discriminate": False})}

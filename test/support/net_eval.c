@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "front/onnx/dtype.h"
 #include "front/pass/pass.h"
+#include "runtime/host.h"
 #include "support/part_memory.h"
 #include "support/test.h"
 
@@ -83,6 +85,60 @@ const void **net_eval_nodes(const seer_graph *graph, uint64_t seed, seer_arena *
   return outputs(graph, data, arena);
 }
 
+static seer_host_tensor host_tensor(const seer_graph *graph, seer_val v, const void *data) {
+  seer_host_tensor t = {0};
+  if (v.i == 0) return t;
+  const seer_value *value = seer_graph_value(graph, v);
+  t = (seer_host_tensor){.onnx_dtype = seer_onnx_dtype_number(value->dtype), .rank = value->rank};
+  memcpy(t.dim, value->dim, sizeof t.dim);
+  memcpy(t.bound, value->dim, sizeof t.bound);
+  t.data = (void *)(uintptr_t)data;
+  return t;
+}
+
+static seer_plan_tensor plan_tensor(const seer_host_tensor *t) {
+  seer_plan_tensor out = {.onnx_dtype = t->onnx_dtype, .rank = t->rank};
+  memcpy(out.dim, t->bound, sizeof out.dim);
+  return out;
+}
+
+// By the runtime's own function, of operands whose sizes are known.
+static void run_on_host(
+    const seer_graph *graph, const seer_node *node, const void **data, seer_arena *arena) {
+  seer_host_tensor t[SEER_HOST_MAX_TENSORS];
+  seer_plan_tensor plain[SEER_HOST_MAX_TENSORS];
+  const uint32_t n_in = node->op->n_host_in;
+  seer_plan_host host = {.function = node->op->host, .n_in = n_in, .n_out = node->n_out};
+  for (uint32_t k = 0; k < n_in + node->n_out; k++) {
+    seer_val v = {0};
+    if (k >= n_in)
+      v = node->out[k - n_in];
+    else if (k < node->n_in)
+      v = node->in[k];
+    if (k >= n_in && v.i) data[v.i] = part_memory(graph, v, data, arena);
+    t[k] = host_tensor(graph, v, data[v.i]);
+    plain[k] = plan_tensor(&t[k]);
+  }
+  const char *at = node->op->attrs;
+  for (uint32_t k = 0; *at && k < SEER_COUNT_OF(host.param); k++) {
+    size_t n = strcspn(at, " ");
+    host.param[k] = seer_node_attr_i(node, seer_arena_strndup(arena, at, n), 0);
+    at += n + (at[n] == ' ');
+  }
+  seer_host_room room =
+      seer_host_scratch((seer_host_function)host.function, plain, plain + n_in, host.param);
+  const char *wrong = seer_host_check(&host, plain, plain + n_in, room);
+  if (wrong) fail_msg("%s: %s", node->name, wrong);
+  const seer_host_call call = {.function = (seer_host_function)host.function,
+      .in = t,
+      .out = t + n_in,
+      .param = host.param,
+      .scratch = seer_arena_alloc(arena, room.shared + 1, 64),
+      .thread_scratch = seer_arena_alloc(arena, room.thread + 1, 64)};
+  seer_pool_fault fault;
+  assert_true(seer_host_run(&call, NULL, NULL, &fault));
+}
+
 const void **net_eval_steps(const seer_network *network, uint64_t seed, seer_arena *arena) {
   const void **data = start(network->graph, seed, arena);
   for (uint32_t k = 0; k < network->n_step; k++) {
@@ -90,6 +146,8 @@ const void **net_eval_steps(const seer_network *network, uint64_t seed, seer_are
     if (step->kind == SEER_STEP_VIEW) {
       assert_non_null(data[step->view_in.i]);
       part_view(network->graph, step, data, arena);
+    } else if (step->kind == SEER_STEP_HOST) {
+      run_on_host(network->graph, seer_step_node(network->graph, step), data, arena);
     } else {
       eval_dag(network->graph, step->dag, step->value_of_buf, data, arena);
     }

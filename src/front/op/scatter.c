@@ -75,6 +75,17 @@ static seer_status read_operands(const seer_graph *graph, const seer_node *node,
   return out->join == SEER_HOST_PUT ? SEER_OK : seer_op_want_compared(x, 0);
 }
 
+// Dimension d of the updates is as large as dimension `from` of `as`, where only a run knows, too.
+static seer_status want_one_size(
+    const operands *o, uint32_t d, const seer_value *as, uint32_t from) {
+  if (o->update->size[d].i == as->size[from].i) return SEER_OK;
+  return SEER_FAIL(UNSUPPORTED,
+      "dimension %u of input 2 ('%s') and dimension %u of '%s' have sizes that are known only "
+      "while "
+      "running, and may differ",
+      d, o->update->name, from, as->name);
+}
+
 static seer_status set_output(const operands *o, seer_value *out) {
   SEER_TRY(seer_op_set(out, o->x.dtype, o->x.dim, o->x.rank));
   memcpy(out->size, o->x.size, sizeof out->size);
@@ -89,12 +100,12 @@ static seer_status infer_scatter_elements(
   SEER_TRY(seer_op_axis(seer_node_attr_i(node, "axis", 0), o.x.rank, "attribute 'axis'", &axis));
   bool fits = o.index->rank == o.x.rank && o.update->rank == o.x.rank;
   for (uint32_t d = 0; d < o.x.rank && fits; d++)
-    fits = o.update->dim[d] == o.index->dim[d] && (d == axis || o.index->dim[d] <= o.x.dim[d]) &&
-        o.update->size[d].i == o.index->size[d].i;
+    fits = o.update->dim[d] == o.index->dim[d] && (d == axis || o.index->dim[d] <= o.x.dim[d]);
   if (!fits)
     return SEER_FAIL(INVALID, "inputs 1 and 2 are %s and %s, must be equal and fit input 0's %s",
         seer_op_shape_text(o.index, arena), seer_op_shape_text(o.update, arena),
         seer_op_shape_text(&o.x, arena));
+  for (uint32_t d = 0; d < o.x.rank; d++) SEER_TRY(want_one_size(&o, d, o.index, d));
   return set_output(&o, &out_values[0]);
 }
 
@@ -109,16 +120,17 @@ static seer_status infer_scatter_nd(
   if (fits) {
     uint32_t n_place = index->rank - 1u, n_index = (uint32_t)index->dim[n_place];
     fits = update->rank == n_place + o.x.rank - n_index;
-    for (uint32_t d = 0; d < update->rank && fits; d++) {
-      const seer_value *as = d < n_place ? index : &o.x;
-      uint32_t from = d < n_place ? d : n_index + d - n_place;
-      fits = update->dim[d] == as->dim[from] && update->size[d].i == as->size[from].i;
-    }
+    for (uint32_t d = 0; d < update->rank && fits; d++)
+      fits = update->dim[d] == (d < n_place ? index->dim[d] : o.x.dim[n_index + d - n_place]);
   }
   if (!fits)
     return SEER_FAIL(INVALID, "inputs 1 and 2 are %s and %s, and do not fit input 0's %s",
         seer_op_shape_text(index, arena), seer_op_shape_text(update, arena),
         seer_op_shape_text(&o.x, arena));
+  uint32_t n_place = index->rank - 1u, n_index = (uint32_t)index->dim[n_place];
+  for (uint32_t d = 0; d < update->rank; d++)
+    SEER_TRY(d < n_place ? want_one_size(&o, d, index, d)
+                         : want_one_size(&o, d, &o.x, n_index + d - n_place));
   return set_output(&o, &out_values[0]);
 }
 
