@@ -13,6 +13,7 @@
 #   make bench        networks after a tuning against their parts, an earlier familyseer and peers: hours (bench/bench_networks.py)
 #   make study | study-quick   the paper's studies on a table of measured times: TABLE=times.gz STUDY=folder; a night, a quarter of an hour (doc/study.md)
 #   make models       the cost models that come with the program, from the tables of bench/tables (tool/models.sh)
+#   make check-operators   random cases of every operator, and random graphs, against ONNX Runtime: CASES, GRAPHS, SEED, KEEP (test/differential)
 #   make check-exports   networks exported from torchvision, timm and transformers (test/peer/exports.py)
 #   make lint | format | docs | deps | install PREFIX=/usr/local
 # Variables: BUILD (folder), TYPE (RelWithDebInfo, Debug, Release), SANITIZER (address,undefined), CC, JOBS.
@@ -22,11 +23,14 @@ SANITIZER ?=
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
+CASES ?= 8000
+GRAPHS ?= 2000
+SEED ?= 1
 TABLE ?= bench/tables/x86_64-512-l2_1024k.gz
 STUDY ?= $(BUILD)/study
 CTEST := ctest --test-dir $(BUILD) --output-on-failure
 
-.PHONY: all deps demo quick check check-full check-onnx check-safety check-kill soak fuzz replay check-exports lint format docs bench study study-quick models install configure clean
+.PHONY: all deps demo quick check check-full check-onnx check-operators check-safety check-kill soak fuzz replay check-exports lint format docs bench study study-quick models install configure clean
 .DEFAULT_GOAL := all
 # The recipes below depend on each other in order (deps before all before lint).
 .NOTPARALLEL:
@@ -56,6 +60,9 @@ check-full: check
 
 check-onnx: deps all
 	@tool/python.sh test/conform/conform.py --jobs $(JOBS)
+
+check-operators: deps all
+	@FAMILYSEER=$(abspath $(BUILD))/familyseer tool/python.sh test/differential/run.py --cases $(CASES) --graphs $(GRAPHS) --seed $(SEED) --jobs $(JOBS) $(if $(KEEP),--keep $(KEEP))
 
 check-safety: deps all
 	@tool/check_safety.sh

@@ -1,0 +1,234 @@
+"""A case: one operator (a few nodes where it needs others), its inputs with several sets of values, its outputs, and how it
+is judged. Everything about it follows from (seed, operator, number).
+
+Names of values and nodes begin with the case's own prefix, so that many cases are one file by concatenation.
+"""
+import re
+import zlib
+from dataclasses import dataclass, field
+
+import numpy as np
+import onnx
+from onnx import TensorProto as T
+from onnx import helper
+
+import data
+
+FIRST_OPSET = 7  # the first that ONNX Runtime answers for
+SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 15, 16, 17, 23, 31, 32, 33, 47, 63, 64, 65, 97, 127, 128, 129, 257, 511, 1025)
+IR = {7: 3, 8: 3, 9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11, 24: 11, 25: 12}
+
+
+class NoCase(Exception):
+    """The drawn opset or type has no such case: another is drawn."""
+
+
+@dataclass
+class Judge:
+    """How answers are held against the references (judge.py): "exact"; "close": elementwise, so many roundings relative
+    plus absolute; "conditioned": by what a rounding of the inputs moves the result."""
+    kind: str = "exact"
+    relative: float = 4.0
+    absolute: float = 0.0  # in roundings of 1
+
+
+@dataclass
+class Case:
+    op: str
+    number: int
+    opset: int = 0
+    domains: dict = field(default_factory=dict)
+    nodes: list = field(default_factory=list)
+    inputs: list = field(default_factory=list)  # (name, elem, shape)
+    sets: list = field(default_factory=list)  # one dict of arrays for each of data.SETS
+    constants: list = field(default_factory=list)  # (name, elem, array)
+    outputs: list = field(default_factory=list)  # names
+    judge: Judge = field(default_factory=Judge)
+    seed: int = 0
+
+    @property
+    def name(self):
+        return f"{self.op}:{self.number}"
+
+    @property
+    def prefix(self):
+        return prefix_of(self.op, self.number)
+
+    def describe(self):
+        shapes = ", ".join(f"{onnx.TensorProto.DataType.Name(e).lower()}{list(s)}" for _, e, s in self.inputs)
+        constants = ", ".join(f"{onnx.TensorProto.DataType.Name(e).lower()}{list(a.shape)}" for _, e, a in self.constants)
+        attributes = " ".join(f"{n.op_type}({', '.join(_attribute(a) for a in n.attribute)})" for n in self.nodes)
+        return f"opset {self.opset}: {attributes} of {shapes or 'no input'}" + (f"; constants {constants}" if constants else "")
+
+
+def _attribute(a):
+    if a.type == onnx.AttributeProto.GRAPH:
+        return f"{a.name}=graph"
+    if a.type == onnx.AttributeProto.TENSOR:
+        return f"{a.name}=tensor"
+    value = helper.get_attribute_value(a)
+    return f"{a.name}={value.decode() if isinstance(value, bytes) else value}"
+
+
+def prefix_of(op, number):
+    return f"{re.sub('[^A-Za-z0-9]', '_', op)}_{number}__"
+
+
+def tensor(name, elem, array):
+    """A TensorProto of what carries `elem`."""
+    return helper.make_tensor(name, elem, array.shape, np.ascontiguousarray(array).tobytes(), raw=True)
+
+
+def model_of(cases):
+    """One ONNX file of cases of one opset."""
+    nodes = [n for c in cases for n in c.nodes]
+    inputs = [helper.make_tensor_value_info(*i) for c in cases for i in c.inputs]
+    outputs = [helper.make_empty_tensor_value_info(o) for c in cases for o in c.outputs]
+    graph = helper.make_graph(nodes, "cases", inputs, outputs, [tensor(*c) for case in cases for c in case.constants])
+    opset = cases[0].opset
+    domains = {"": opset} | {d: v for c in cases for d, v in c.domains.items()}
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid(d, v) for d, v in domains.items()],
+                             ir_version=IR.get(opset, 12))
+
+
+class Maker:
+    """What generators draw from and build with."""
+
+    def __init__(self, op, number, seed, max_opset, attempt=0):
+        self.rng = np.random.default_rng([seed, number, attempt, zlib.crc32(op.encode())])
+        self.case = Case(op, number, seed=seed)
+        self.case.sets = [{} for _ in data.SETS]
+        self.names = 0
+        self.types = {}
+        self.op_type = op.split(".")[-1]
+        self.schema = None
+        self.max_opset = max_opset
+
+    # ---- draws
+    def chance(self, p):
+        return self.rng.random() < p
+
+    def pick(self, choices):
+        choices = list(choices)
+        return choices[int(self.rng.integers(0, len(choices)))]
+
+    def whole(self, lo, hi):
+        return int(self.rng.integers(lo, hi, endpoint=True))
+
+    def size(self, most=1025):
+        """An extent: below, at and above vectors, primes; small ones more often."""
+        fit = [s for s in SIZES if s <= most]
+        return self.pick(fit if self.chance(0.5) else fit[: max(1, len(fit) // 2)])
+
+    def shape(self, lowest=0, highest=4, most=6000):
+        """A shape of so many dimensions and at most `most` elements."""
+        rank, left, out = self.whole(lowest, highest), most, []
+        for _ in range(rank):
+            d = self.size(max(1, left))
+            out.append(d)
+            left //= d
+        order = self.rng.permutation(rank)
+        return [out[i] for i in order]
+
+    def broadcastable(self, shape):
+        """A shape that broadcasts to `shape`."""
+        if self.chance(0.4):
+            return list(shape)
+        cut = self.whole(0, len(shape))
+        return [1 if self.chance(0.4) else d for d in shape[cut:]]
+
+    def axis(self, rank):
+        return self.whole(-rank, rank - 1)
+
+    # ---- opset and types
+    def choose_opset(self, first=FIRST_OPSET, last=None):
+        """One of the operator's definitions, an opset that has it."""
+        last = min(last or self.max_opset, self.max_opset)
+        try:
+            history = sorted({s.since_version for s in onnx.defs.get_all_schemas_with_history()
+                              if s.name == self.op_type and s.domain == ""})
+        except onnx.defs.SchemaError:
+            history = []
+        ranges = [(max(a, first), min(b - 1, last)) for a, b in zip(history, history[1:] + [last + 1])] or [(first, last)]
+        ranges = [r for r in ranges if r[0] <= r[1]]
+        if not ranges:
+            raise NoCase(f"no opset from {first} to {last}")
+        low, high = ranges[-1] if self.chance(0.4) else self.pick(ranges)
+        self.case.opset = self.whole(low, high)
+        self.schema = onnx.defs.get_schema(self.op_type, self.case.opset) if history else None
+        return self.case.opset
+
+    def type(self, variable="T", among=None):
+        """The type of a variable of the schema, drawn once a case; floats, f32 above all, more often than the rest."""
+        if variable not in self.types:
+            allowed = None
+            if self.schema is not None:
+                found = [c for c in self.schema.type_constraints if c.type_param_str == variable]
+                if found:
+                    names = [re.fullmatch(r"tensor\((\w+)\)", s) for s in found[0].allowed_type_strs]
+                    allowed = [data.NAMES[m.group(1)] for m in names if m and m.group(1) in data.NAMES]
+            allowed = [t for t in (allowed or data.FLOATS) if among is None or t in among]
+            if not allowed:
+                raise NoCase(f"no type for {variable}")
+            weight = np.array([{T.FLOAT: 6, T.FLOAT16: 3, T.DOUBLE: 1.5, T.BFLOAT16: 1.5, T.INT64: 1.5}.get(t, 1) for t in allowed])
+            self.types[variable] = int(self.rng.choice(allowed, p=weight / weight.sum()))
+        return self.types[variable]
+
+    # ---- building
+    def name(self, what):
+        self.names += 1
+        return f"{self.case.prefix}{what}{self.names}"
+
+    def input(self, shape, elem, **domain):
+        """An input of the network with values in every set."""
+        name = self.name("x")
+        self.case.inputs.append((name, elem, tuple(int(d) for d in shape)))
+        for k, kind in enumerate(data.SETS):
+            self.case.sets[k][name] = data.values(self.rng, elem, shape, kind == "wild", **domain)
+        return name
+
+    def constant(self, array, elem=None):
+        """An initialiser."""
+        array = np.asarray(array)
+        if elem is None:
+            elem = next(t for t, d in data.CARRIER.items() if d == array.dtype and t != T.BFLOAT16)
+        name = self.name("c")
+        self.case.constants.append((name, elem, np.ascontiguousarray(array).reshape(array.shape)))
+        return name
+
+    def weight(self, shape, elem, **domain):
+        """An input, or as often an initialiser."""
+        if self.chance(0.5):
+            return self.input(shape, elem, **domain)
+        return self.constant(data.values(self.rng, elem, shape, self.chance(0.2), **domain), elem)
+
+    def fed(self, arrays, elem):
+        """An input with these values, one array for each set."""
+        name = self.name("x")
+        self.case.inputs.append((name, elem, arrays[0].shape))
+        for k, array in enumerate(arrays):
+            self.case.sets[k][name] = array.astype(data.CARRIER[elem])
+        return name
+
+    def ints(self, values):
+        return self.constant(np.array(values, np.int64).reshape(-1))
+
+    def scalar(self, value, elem):
+        return self.constant(data.narrow(np.array(value), elem) if data.is_float(elem) else np.array(value, data.CARRIER[elem]), elem)
+
+    def node(self, inputs, outputs=1, op=None, domain=None, **attributes):
+        """Adds a node; returns the names of its outputs (one: the name). `outputs`: a number, or which are there."""
+        domain = domain if domain is not None else (self.case.op.rpartition(".")[0] if op is None else "")
+        if domain:
+            self.case.domains[domain] = 1
+        present = [True] * outputs if isinstance(outputs, int) else list(outputs)
+        names = [self.name("y") if p else "" for p in present]
+        attributes = {k: v for k, v in attributes.items() if v is not None}
+        self.case.nodes.append(helper.make_node(op or self.op_type, list(inputs), names, name=self.name("n"), domain=domain, **attributes))
+        return names[0] if outputs == 1 else names
+
+    def out(self, *names):
+        self.case.outputs += [n for n in names if n]
+
+    def judged(self, kind, relative=4.0, absolute=0.0):
+        self.case.judge = Judge(kind, relative, absolute)

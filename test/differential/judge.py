@@ -1,0 +1,292 @@
+"""What is right, and whether an answer is.
+
+Up to two references for each output: what ONNX Runtime computes in the case's own types, and the same operator on the same
+(rounded) inputs in f64, by ONNX Runtime or, where it lacks the operator for f64, by onnx.reference. An element is right if
+it agrees with either; NaN agrees with NaN only, infinity with that of its sign, integers and truth values are equal, shapes
+and types too.
+
+How far reals may be off follows from arithmetic, not from what is usual:
+  exact        not at all (elements are moved, compared, chosen);
+  close        so many roundings of the result in the type it is computed in (f32 for half precision), one of the result's
+               own type, and an absolute part where the operator's own formula takes differences;
+  conditioned  as close, and what the result moves in f64 when each input moves by one rounding, both ways at random,
+               times a factor that grows with the square root of the number of terms. A badly conditioned case is so
+               known by its own behaviour, element by element.
+"""
+import functools
+import re
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto as T
+from onnx import helper
+
+import data
+from case import model_of
+
+PERTURBATIONS = 3
+onnxruntime.set_default_logger_severity(4)
+
+# Where a reference is known to be wrong or to define otherwise: operator, which reference, types (None: all), why.
+WRONG = [
+]
+
+
+class NoReference(Exception):
+    pass
+
+
+def is_wrong(case, which):
+    elems = {e for _, e, _ in case.inputs}
+    return any(re.fullmatch(op, case.op) and which == w and (types is None or elems & set(types)) for op, w, types, _ in WRONG)
+
+
+# ---- the same in f64
+def _wide_attribute(a):
+    if a.name in ("to", "dtype", "output_datatype", "stash_type") and a.i in (T.FLOAT, T.FLOAT16, T.BFLOAT16):
+        a.i = T.DOUBLE if a.name != "stash_type" else a.i
+    if a.type == onnx.AttributeProto.TENSOR and a.t.data_type in (T.FLOAT, T.FLOAT16, T.BFLOAT16):
+        values = onnx.numpy_helper.to_array(a.t)
+        a.t.CopyFrom(onnx.numpy_helper.from_array(values.astype(np.float64), a.t.name))
+    if a.type == onnx.AttributeProto.GRAPH:
+        _wide_graph(a.g)
+
+
+def _wide_type(value):
+    t = value.type.tensor_type
+    if t.elem_type in (T.FLOAT, T.FLOAT16, T.BFLOAT16):
+        t.elem_type = T.DOUBLE
+
+
+def _wide_graph(graph):
+    for value in list(graph.input) + list(graph.output) + list(graph.value_info):
+        _wide_type(value)
+    for node in graph.node:
+        for a in node.attribute:
+            _wide_attribute(a)
+    for i in graph.initializer:
+        if i.data_type in (T.FLOAT, T.FLOAT16, T.BFLOAT16):
+            values = np.frombuffer(i.raw_data, data.CARRIER[i.data_type]).reshape(tuple(i.dims))
+            i.CopyFrom(helper.make_tensor(i.name, T.DOUBLE, i.dims, data.widen(values, i.data_type).tobytes(), raw=True))
+
+
+def wide_model(model, keep=()):
+    """The model with every real type f64; of the names in `keep` (scales of Resize, ...) the schema wants f32."""
+    wide = onnx.ModelProto()
+    wide.CopyFrom(model)
+    kept = {i.name: onnx.TensorProto.FromString(i.SerializeToString()) for i in wide.graph.initializer if i.name in keep}
+    _wide_graph(wide.graph)
+    for k, i in enumerate(wide.graph.initializer):
+        if i.name in kept:
+            wide.graph.initializer[k].CopyFrom(kept[i.name])
+    return wide
+
+
+def _session(model):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+def by_onnxruntime(model, elems):
+    session = _session(model)
+
+    def answer(feeds):
+        values = {n: onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(np.require(x, requirements=["C"]), elems[n])
+                  for n, x in feeds.items()}
+        out = session.run_with_ort_values(None, values)
+        return [_read(o) for o in out]
+    return answer
+
+
+def _read(value):
+    """(elem, array) of an OrtValue."""
+    elem = value.element_type()
+    if elem == T.BFLOAT16:
+        import ctypes
+        n = int(np.prod(value.shape(), dtype=np.int64))
+        bits = np.frombuffer((ctypes.c_uint16 * n).from_address(value.data_ptr()), np.uint16).copy() if n else np.zeros(0, np.uint16)
+        return elem, bits.reshape(value.shape())
+    return elem, value.numpy()
+
+
+def by_onnx_reference(model):
+    from onnx.reference import ReferenceEvaluator
+    evaluator = ReferenceEvaluator(model)
+
+    def answer(feeds):
+        with np.errstate(all="ignore"):
+            out = evaluator.run(None, feeds)
+        return [(None, np.asarray(o)) for o in out]
+    return answer
+
+
+@functools.lru_cache(maxsize=None)
+def _f32_only(op):
+    return op in ("Resize", "Upsample")
+
+
+class References:
+    """Both references of a case, and the spread of its results."""
+
+    def __init__(self, case):
+        self.case, self.why = case, []
+        model = model_of([case])
+        self.elems = {n: e for n, e, _ in case.inputs}
+        self.own = self._try("onnxruntime", lambda: by_onnxruntime(model, self.elems))
+        self.wide = None
+        reals = any(data.is_float(e) for e in self.elems.values()) or any(data.is_float(e) for _, e, _ in case.constants)
+        if not reals:
+            if self.own is None:
+                self.own = self._try("onnx.reference", lambda: by_onnx_reference(model))
+            return
+        keep = {n for n, e, _ in case.constants if _f32_only(case.op) and e == T.FLOAT}
+        wide = wide_model(model, keep)
+        elems = {n: T.DOUBLE if data.is_float(e) else e for n, e in self.elems.items()}
+        if T.FLOAT in self.elems.values() or self.own is None or case.judge.kind != "exact":
+            self.wide = self._try("onnxruntime", lambda: by_onnxruntime(wide, elems))
+        if self.wide is None and (case.judge.kind != "exact" or self.own is None):
+            self.wide = self._try("onnx.reference", lambda: by_onnx_reference(wide))
+
+    def _try(self, which, make):
+        if is_wrong(self.case, which):
+            return None
+        try:
+            answer = make()
+            self._answer(answer, 0, probe=True)
+            return answer
+        except Exception as problem:  # whatever a reference says: the other one answers
+            self.why.append(f"{which}: {str(problem).splitlines()[0][:160]}")
+            return None
+
+    def _feeds(self, k, wide, noise=None):
+        feeds = {}
+        for n, e, _ in self.case.inputs:
+            x = self.case.sets[k][n]
+            if data.is_float(e) and wide:
+                x = data.widen(x, e)
+                if noise is not None:
+                    u = data.ROUNDOFF[T.FLOAT if e in (T.FLOAT16, T.BFLOAT16) else e]
+                    x = x * (1 + u * noise.choice([-1.0, 1.0], x.shape))
+            feeds[n] = x
+        return feeds
+
+    def _answer(self, answer, k, probe=False, wide=None):
+        if not probe:
+            return answer(self._feeds(k, wide))
+        try:
+            return answer(self._feeds(k, False))
+        except Exception:
+            return answer(self._feeds(k, True))
+
+    def of(self, k):
+        """[(own array or None, f64 array or None, spread or None)] of the outputs for the set k."""
+        own = wide = None
+        if self.own is not None:
+            own = self._guard(lambda: self.own(self._feeds(k, False)))
+        if self.wide is not None:
+            wide = self._guard(lambda: self.wide(self._feeds(k, True)))
+        if own is None and wide is None:
+            raise NoReference("; ".join(self.why))
+        spreads = [None] * len(own or wide)
+        if wide is not None and self.case.judge.kind == "conditioned":
+            spreads = self._spread(k, wide)
+        return [(own and own[i][1], own and own[i][0], wide and wide[i][1], spreads[i]) for i in range(len(own or wide))]
+
+    def _guard(self, run):
+        try:
+            return run()
+        except Exception as problem:
+            self.why.append(str(problem).splitlines()[0][:160])
+            return None
+
+    def _spread(self, k, wide):
+        noise = np.random.default_rng(7)
+        spreads = [np.zeros(np.shape(w)) for _, w in wide]
+        for _ in range(PERTURBATIONS):
+            moved = self._guard(lambda: self.wide(self._feeds(k, True, noise)))
+            for i, m in enumerate(moved or []):
+                if m[1].shape == spreads[i].shape and m[1].dtype.kind == "f":
+                    with np.errstate(all="ignore"):
+                        d = np.abs(m[1] - wide[i][1])
+                    spreads[i] = np.maximum(spreads[i], np.where(np.isfinite(d), d, 0))
+        return spreads
+
+
+# ---- the comparison
+def _agree(got, want, tolerance):
+    """Elementwise; all f64."""
+    with np.errstate(all="ignore"):
+        near = np.abs(got - want) <= tolerance
+    return near | (got == want) | (np.isnan(got) & np.isnan(want))
+
+
+def _terms(case, size):
+    largest = max([int(np.prod(s, dtype=np.int64)) for _, _, s in case.inputs] + [1])
+    return max(1.0, largest / max(1, size))
+
+
+def tolerance_of(case, elem, reference, spread, terms):
+    judge = case.judge
+    own = data.ROUNDOFF[elem]
+    inner = data.ROUNDOFF[T.FLOAT] if elem in (T.FLOAT16, T.BFLOAT16) else own
+    rounding = 1.02 * own if inner != own else 0.0
+    with np.errstate(all="ignore"):
+        size = np.where(np.isfinite(reference), np.abs(reference), 0)
+    if judge.kind == "exact":
+        return np.zeros(np.shape(reference))
+    floor = data.STEP[elem] if inner != own else data.SMALLEST[elem] * 2**-10
+    tolerance = size * (rounding + judge.relative * inner) + judge.absolute * inner + floor
+    if judge.kind == "conditioned":
+        factor = 4 + 2 * np.sqrt(terms)
+        tolerance = tolerance + factor * inner * size + factor * (0 if spread is None else spread)
+    return tolerance
+
+
+def difference(case, k, got, elem, references):
+    """None if the answer is right, else what is wrong with it, in words. got: an array in what carries `elem`;
+    references: of one output, from References.of."""
+    own, own_elem, wide, spread = references
+    want_shape = np.shape(own if own is not None else wide)
+    if got.shape != want_shape:
+        return f"shape {list(got.shape)}, should be {list(want_shape)}"
+    if own_elem is not None and own_elem != elem:
+        return f"type {T.DataType.Name(elem)}, should be {T.DataType.Name(own_elem)}"
+    if not data.is_float(elem):
+        right = np.zeros(got.shape, bool)
+        for want in (own, wide):
+            if want is not None and want.shape == got.shape:
+                right |= got == want
+        return _say(case, k, got, own if own is not None else wide, right, None)
+    value, right, shown = data.widen(got, elem), np.zeros(got.shape, bool), None
+    terms = _terms(case, value.size)
+    limit = None
+    if wide is not None and wide.shape == got.shape:
+        rounded = data.widen(data.narrow(wide, elem), elem)  # beyond the largest: infinity
+        limit = tolerance_of(case, elem, wide, spread, terms)
+        right |= _agree(value, rounded, limit) | _agree(value, wide, limit)
+        shown = wide
+    if own is not None:
+        want = data.widen(own, elem)
+        if limit is None:
+            loose = tolerance_of(case, elem, want, None, terms)
+            if case.judge.kind == "conditioned":
+                with np.errstate(all="ignore"):
+                    largest = np.max(np.abs(want[np.isfinite(want)]), initial=0)
+                loose = loose + 8 * data.ROUNDOFF[elem] * largest * (1 + np.sqrt(terms))
+            limit = loose
+        right |= _agree(value, want, limit)
+        shown = want if shown is None else shown
+    return _say(case, k, value, shown, right, limit)
+
+
+def _say(case, k, got, want, right, limit):
+    if right.all():
+        return None
+    at = tuple(int(i) for i in np.argwhere(~right)[0])
+    allowed = f" (allowed {np.broadcast_to(limit, got.shape)[at]:.3g})" if limit is not None else ""
+    return (f"set {data.SETS[k]}: {int((~right).sum())} of {right.size} elements differ, first at {list(at)}: "
+            f"{got[at]!r}, should be {want[at]!r}{allowed}")

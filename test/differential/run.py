@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""A differential test of operators: `make check-operators`.
+
+    run.py [--cases N] [--graphs N] [--seed N] [--case OP:NUMBER] [--only TEXT] [--jobs N] [--keep DIR]
+
+Every operator that `familyseer list operators` shows, with random types, opsets, attributes, shapes and values, at -O0, -O1
+and three random schedules, against ONNX Runtime and against the same in f64 (judge.py says what is right). Cases of one
+opset are compiled together, forty a file; a finding is reproduced by its case alone (--case Conv:17 --seed 1). Status 1:
+something differs, crashes, is refused without a word of it in doc/operators.md, or an operator has no cases.
+"""
+import argparse
+import collections
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import time
+import traceback
+
+sys.dont_write_bytecode = True
+import batch  # noqa: E402
+import case as cases  # noqa: E402
+import operators  # noqa: E402
+import refusals  # noqa: E402
+
+BATCH = 40
+MAX_TRIES = 50
+
+
+def listed():
+    """The operators of the program."""
+    done = subprocess.run([batch.SEER, "list", "operators", "--json"], capture_output=True, text=True, check=True)
+    return [entry["name"] for entry in json.loads(done.stdout)]
+
+
+def make_case(op, number, seed, max_opset):
+    """The case; None where fifty draws have found none."""
+    for attempt in range(MAX_TRIES):
+        m = cases.Maker(op, number, seed, max_opset, attempt)
+        try:
+            operators.MAKERS[op](m)
+            return m.case
+        except cases.NoCase:
+            continue
+    return None
+
+
+def draw(ops, count, seed, max_opset):
+    """`count` cases, the operators in turn; in batches of one opset."""
+    made, number = [], 0
+    while len(made) < count and number < count:
+        for op in ops:
+            if len(made) < count:
+                one = make_case(op, number, seed, max_opset)
+                if one:
+                    made.append(one)
+        number += 1
+    return made
+
+
+def batches(made):
+    by_opset = collections.defaultdict(list)
+    for one in made:
+        by_opset[one.opset].append(one)
+    out = []
+    for _, group in sorted(by_opset.items()):
+        parts = -(-len(group) // BATCH)
+        out += [group[i::parts] for i in range(parts)]
+    return out
+
+
+def work(todo, results, keep):
+    """A process that judges batches until there are none."""
+    while True:
+        group = todo.get()
+        if group is None:
+            return
+        session = batch.Session(keep)
+        try:
+            session.check(group)
+        except Exception:
+            session.findings.append(batch.Finding(group[0].name, "", "broken", traceback.format_exc(), ""))
+        results.put((len(group), session.judged, session.findings))
+
+
+def judge_all(groups, jobs, keep):
+    """(cases judged, findings)."""
+    todo, results = multiprocessing.Queue(), multiprocessing.Queue()
+    for group in groups:
+        todo.put(group)
+    workers = [multiprocessing.Process(target=work, args=(todo, results, keep), daemon=False) for _ in range(jobs)]
+    for _ in workers:
+        todo.put(None)
+    for w in workers:
+        w.start()
+    judged, findings, seen, total, begin = 0, [], 0, sum(map(len, groups)), time.monotonic()
+    for k in range(len(groups)):
+        n, good, found = results.get()
+        judged, seen, findings = judged + good, seen + n, findings + found
+        if k % 10 == 9 or k == len(groups) - 1:
+            print(f"  {seen} of {total} cases, {len(findings)} findings, {time.monotonic() - begin:.0f} s", flush=True)
+    for w in workers:
+        w.join()
+    return judged, findings
+
+
+def summary(findings, seed):
+    """Prints what was found; returns how much of it is a failure."""
+    failures = 0
+    stated = collections.Counter()
+    for f in sorted(findings, key=lambda f: (f.kind, f.case)):
+        op = f.case.rpartition(":")[0]
+        if f.kind == "refused":
+            why = refusals.stated(op, f.what)
+            if why:
+                stated[op, f.what] += 1
+                continue
+        failures += 1
+        print(f"{f.kind}: --seed {seed} --case {f.case} {f.level}: {f.what}\n    {f.about}")
+    for (op, what), n in sorted(stated.items()):
+        print(f"refused as stated: {n:4d}  {op}: {what}")
+    return failures
+
+
+def main():
+    flags = argparse.ArgumentParser()
+    flags.add_argument("--cases", type=int, default=400)
+    flags.add_argument("--graphs", type=int, default=0)
+    flags.add_argument("--seed", type=int, default=1)
+    flags.add_argument("--case", action="append", default=[])
+    flags.add_argument("--only", default="")
+    flags.add_argument("--jobs", type=int, default=os.cpu_count())
+    flags.add_argument("--keep", default="")
+    flags.add_argument("--max-opset", type=int, default=refusals.newest_opset())
+    args = flags.parse_args()
+    ops, failures = listed(), 0
+    for op in ops:
+        if op not in operators.MAKERS:
+            print(f"{op}: no cases: test/differential/operators.py needs a line that says how they are made")
+            failures += 1
+    if args.case:
+        made = [make_case(c.rpartition(":")[0], int(c.rpartition(":")[2]), args.seed, args.max_opset) for c in args.case]
+    else:
+        made = draw([op for op in ops if op in operators.MAKERS and args.only in op], args.cases, args.seed, args.max_opset)
+    judged, findings = judge_all(batches(made), args.jobs, args.keep)
+    failures += summary(findings, args.seed)
+    print(f"{judged} of {len(made)} cases agree at all levels; {failures} failures")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
