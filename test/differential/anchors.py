@@ -158,7 +158,7 @@ def batch_norm(m):
     x = m.input(shape, elem)
     p = [m.weight([c], elem, lo=0.2, hi=2), m.weight([c], elem, lo=-1, hi=1), m.weight([c], elem, lo=-1, hi=1), m.weight([c], elem, lo=0.3, hi=2)]
     m.out(m.node([x] + p, epsilon=m.pick([None, 1e-3])))
-    m.judged("conditioned", 8, 2)
+    m.judged("conditioned", 8, 24)
 
 
 def lrn(m):
@@ -177,7 +177,7 @@ def layer_norm(m):
     own = shape[axis:] if axis < 0 else shape[axis:]
     inputs = [m.input(shape, elem), m.weight(own, elem)] + ([m.weight(own, elem)] if m.chance(0.6) else [])
     m.out(m.node(inputs, axis=axis, epsilon=m.pick([None, 1e-3])))
-    m.judged("conditioned", 8, 2)
+    m.judged("conditioned", 8, 24)
 
 
 def instance_norm(m):
@@ -185,7 +185,7 @@ def instance_norm(m):
     elem = m.type("T", F)
     c = m.size(17)
     m.out(m.node([m.input([m.whole(1, 2), c] + _extents(m, m.pick([1, 2, 3])), elem), m.weight([c], elem), m.weight([c], elem)], epsilon=m.pick([None, 1e-2])))
-    m.judged("conditioned", 8, 2)
+    m.judged("conditioned", 8, 24)
 
 
 def group_norm(m):
@@ -193,8 +193,11 @@ def group_norm(m):
     elem = m.type("T", F)
     g, per = m.whole(1, 4), m.whole(1, 5)
     n = g * per if opset >= 21 else g
-    m.out(m.node([m.input([m.whole(1, 2), g * per] + _extents(m, 2), elem), m.weight([n], elem), m.weight([n], elem)], num_groups=g))
-    m.judged("conditioned", 8, 2)
+    stash = {"stash_type": int(T.DOUBLE)} if elem == T.DOUBLE and opset >= 21 else {}
+    if elem == T.DOUBLE and not stash:
+        raise NoCase("in f32")
+    m.out(m.node([m.input([m.whole(1, 2), g * per] + _extents(m, 2), elem), m.weight([n], elem), m.weight([n], elem)], num_groups=g, **stash))
+    m.judged("conditioned", 8, 24)
 
 
 def mvn(m):
@@ -291,8 +294,8 @@ def affine_grid(m):
     m.choose_opset(20)
     elem, n = m.pick([T.FLOAT, T.DOUBLE]), m.whole(1, 2)
     size = [n, 3] + [m.size(9) for _ in range(m.pick([2, 3]))]
-    m.out(m.node([m.input([n, len(size) - 2, len(size) - 1], elem, finite=True, lo=-100, hi=100), m.ints(size)], align_corners=m.pick([None, 0, 1])))
-    m.judged("conditioned", 8, 4)
+    m.out(m.node([m.input([n, len(size) - 2, len(size) - 1], elem, finite=True, lo=-2, hi=2), m.ints(size)], align_corners=m.pick([None, 0, 1])))
+    m.judged("conditioned", 8, 16)
 
 
 def col2im(m):

@@ -100,6 +100,7 @@ class Maker:
         self.case.sets = [{} for _ in data.SETS]
         self.names = 0
         self.types = {}
+        self.domain = {}  # of every input
         self.op_type = op.split(".")[-1]
         self.schema = None
         self.max_opset = max_opset
@@ -184,7 +185,7 @@ class Maker:
         name = self.name("x")
         self.case.inputs.append((name, elem, tuple(int(d) for d in shape)))
         for k, kind in enumerate(data.SETS):
-            self.case.sets[k][name] = data.values(self.rng, elem, shape, kind == "wild", **domain)
+            self.case.sets[k][name] = data.values(self.rng, elem, shape, kind == "wild", **{**self.domain, **domain})
         return name
 
     def constant(self, array, elem=None):
@@ -200,7 +201,7 @@ class Maker:
         """An input, or as often an initialiser."""
         if self.chance(0.5):
             return self.input(shape, elem, **domain)
-        return self.constant(data.values(self.rng, elem, shape, self.chance(0.2), **domain), elem)
+        return self.constant(data.values(self.rng, elem, shape, self.chance(0.2), **{**self.domain, **domain}), elem)
 
     def fed(self, arrays, elem):
         """An input with these values, one array for each set."""

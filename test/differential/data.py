@@ -60,22 +60,25 @@ def _mild_floats(rng, shape, lo, hi):
     return x
 
 
-def _specials(elem):
+def _specials(elem, moderate):
+    if moderate:
+        return [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, 100.0]
     big, tiny, step = LARGEST[elem], SMALLEST[elem], STEP[elem]
     return [0.0, -0.0, np.inf, -np.inf, np.nan, big, -big, tiny, -tiny, step, -3 * step, tiny / 2, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5]
 
 
-def _wild_floats(rng, elem, shape, specials):
+def _wild_floats(rng, elem, shape, specials, moderate):
     """One flavour a tensor, so that what each brings out is not drowned by the others."""
     flavour = rng.integers(0, 7)
     x = rng.standard_normal(shape)
-    room = np.log2(LARGEST[elem])
+    room = min(np.log2(LARGEST[elem]), 40 if moderate else 2000)
+    least = max(SMALLEST[elem], 2.0**-40 if moderate else 0)
     if flavour == 0:  # every exponent
         x = x * np.exp2(rng.uniform(-room, room - 3, shape))
     elif flavour == 1:  # large
         x = x * np.exp2(rng.uniform(0, room / 2, shape))
     elif flavour == 2:  # small, down to denormals
-        x = x * SMALLEST[elem] * np.exp2(rng.uniform(-4, 8, shape))
+        x = x * least * np.exp2(rng.uniform(-4, 8, shape))
     elif flavour == 3:  # ties and equal elements
         x = rng.integers(-4, 5, shape) * 0.5
     elif flavour == 4:  # far from zero: what is left of a difference
@@ -104,8 +107,8 @@ def _integers(rng, elem, shape, lo, hi, wild):
     return x
 
 
-def values(rng, elem, shape, wild, lo=None, hi=None, nonzero=False, finite=False, positive=False):
-    """An array in the type that carries `elem`. lo, hi: closed bounds, of wild values too; nonzero, finite, positive: what
+def values(rng, elem, shape, wild, lo=None, hi=None, nonzero=False, finite=False, positive=False, moderate=False):
+    """An array in the type that carries `elem`. lo, hi: closed bounds, of wild values too; nonzero, finite, positive, moderate: what
     the operator's definition leaves open otherwise."""
     shape = tuple(int(d) for d in shape)
     if elem == T.BOOL:
@@ -118,7 +121,7 @@ def values(rng, elem, shape, wild, lo=None, hi=None, nonzero=False, finite=False
     if not wild:
         x = _mild_floats(rng, shape, lo, hi)
     else:
-        x = _wild_floats(rng, elem, shape, [s for s in _specials(elem) if np.isfinite(s) or not finite])
+        x = _wild_floats(rng, elem, shape, [s for s in _specials(elem, moderate) if np.isfinite(s) or not finite], moderate)
         if finite:
             x = np.clip(x, -LARGEST[elem], LARGEST[elem])
         if lo is not None or hi is not None:

@@ -259,18 +259,19 @@ def gather_nd(m):
 
 
 def _update_domain(m, elem, reduction):
-    if reduction in ("add", "mul") and not data.is_float(elem):
-        return {"lo": -3, "hi": 3}
-    return {}
+    """Sums and products that the type holds; extremes of numbers (of NaN nothing is said)."""
+    if reduction in (None, "none"):
+        return {}
+    return {"finite": True, "moderate": True} if data.is_float(elem) else {"lo": -3, "hi": 3}
 
 
 def _reductions(opset):
     return [None, "none"] + (["add", "mul"] if opset >= 16 else []) + (["max", "min"] if opset >= 18 else [])
 
 
-def scatter_elements(m):
+def scatter_elements(m, last=None):
     """Indices may meet; with reduction none they differ (what is last is not defined)."""
-    opset = m.choose_opset()
+    opset = m.choose_opset(last=last)
     elem, shape = _any(m), m.shape(1, 3, 1500)
     axis = m.whole(0, len(shape) - 1)
     reduction = m.pick(_reductions(opset)) if "reduction" in m.schema.attributes else None
@@ -283,6 +284,10 @@ def scatter_elements(m):
     d = _update_domain(m, elem, reduction)
     m.out(m.node([m.input(shape, elem, **d), i, m.input(own, elem, **d)], axis=_negative(m, axis, len(shape)), reduction=reduction))
     m.judged("conditioned" if data.is_float(elem) and reduction in ("add", "mul") else "exact")
+
+
+def scatter(m):
+    scatter_elements(m, 10)
 
 
 def scatter_nd(m):

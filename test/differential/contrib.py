@@ -1,0 +1,168 @@
+"""Cases of operators of com.microsoft."""
+import numpy as np
+from onnx import TensorProto as T
+
+import data
+from anchors import BYTES, _extents, _scale, _seven_bits, _window, _zero
+
+F = T.FLOAT
+OPSET = 17
+
+
+def _begin(m):
+    m.case.opset = min(OPSET, m.max_opset)
+
+
+def fused_matmul(m):
+    _begin(m)
+    i, j, k = m.size(33), m.size(33), m.size(65)
+    ta, tb = m.whole(0, 1), m.whole(0, 1)
+    m.out(m.node([m.input([2, k, i] if ta else [2, i, k], F), m.weight([2, j, k] if tb else [2, k, j], F)], transA=ta, transB=tb, alpha=m.pick([None, 0.5])))
+    m.judged("conditioned")
+
+
+def gelu(kind):
+    def make(m):
+        _begin(m)
+        shape = m.shape(1, 3)
+        inputs = [m.input(shape, F)]
+        if kind == "BiasGelu" or (kind == "FastGelu" and m.chance(0.5)):
+            inputs.append(m.weight(shape[-1:], F))
+        m.out(m.node(inputs, alpha=m.pick([None, 1.0]) if kind == "QuickGelu" else None))
+        m.judged("conditioned", 16, 16)
+    return make
+
+
+def skip_norm(simplified):
+    def make(m):
+        _begin(m)
+        shape = [m.whole(1, 3), m.size(17), m.size(129)]
+        inputs = [m.input(shape, F), m.input(shape, F), m.weight(shape[-1:], F)]
+        if not simplified and m.chance(0.6):
+            inputs.append(m.weight(shape[-1:], F))
+        m.out(m.node(inputs, epsilon=m.pick([None, 1e-3])))
+        m.judged("conditioned", 8, 24)
+    return make
+
+
+def attention(m):
+    _begin(m)
+    heads, per, n, tokens = m.whole(1, 3), m.pick([1, 4, 8]), m.whole(1, 2), m.size(17)
+    hidden = heads * per
+    m.out(m.node([m.input([n, tokens, hidden], F), m.weight([hidden, 3 * hidden], F), m.weight([3 * hidden], F)], num_heads=heads,
+                 unidirectional=m.pick([None, 0, 1])))
+    m.judged("conditioned", 16, 8)
+
+
+def multi_head(m):
+    _begin(m)
+    heads, per, n, tokens, others = m.whole(1, 3), m.pick([1, 4, 8]), m.whole(1, 2), m.size(17), m.size(17)
+    hidden = heads * per
+    m.out(m.node([m.input([n, tokens, hidden], F), m.input([n, others, hidden], F), m.input([n, others, hidden], F)], num_heads=heads, scale=m.pick([None, 0.5])))
+    m.judged("conditioned", 16, 8)
+
+
+def embed(m):
+    _begin(m)
+    n, tokens, hidden = m.whole(1, 2), m.size(9), m.size(33)
+    ids = m.input([n, tokens], T.INT32, lo=0, hi=8)
+    segments = m.input([n, tokens], T.INT32, lo=0, hi=1) if m.chance(0.6) else ""
+    own = {"finite": True, "lo": -10, "hi": 10}
+    inputs = [ids, segments, m.weight([9, hidden], F, **own), m.weight([tokens + 2, hidden], F, **own),
+              m.weight([2, hidden], F, **own) if segments else "", m.weight([hidden], F, **own), m.weight([hidden], F, **own)]
+    m.out(m.node(inputs))
+    m.judged("conditioned", 8, 64)
+
+
+def nhwc_max_pool(m):
+    _begin(m)
+    extents = _extents(m, 2)
+    given = _window(m, 2, extents, OPSET, dilate=False)
+    m.out(m.node([m.input([m.whole(1, 2)] + extents + [m.size(17)], m.pick(BYTES))], **given))
+
+
+def dynamic_matmul(m):
+    _begin(m)
+    i, j, k = m.size(17), m.size(17), m.size(33)
+    b = m.pick(BYTES)
+    own = {"finite": True, "lo": -100, "hi": 100}
+    inputs = [m.input([i, k], F, **own), _seven_bits(m, [k, j], b), _scale(m)]
+    if m.chance(0.5):
+        inputs.append(m.constant(np.array(m.whole(0, 60), data.CARRIER[b]), b))
+    m.out(m.node(inputs))
+    m.judged("conditioned", 16, 64)
+
+
+def integer_to_float(m):
+    _begin(m)
+    i, j, k = m.size(17), m.size(17), m.size(33)
+    a, b = m.pick(BYTES), m.pick(BYTES)
+    inputs = [m.input([i, k], a), _seven_bits(m, [k, j], b), _scale(m), _scale(m, [j] if m.chance(0.5) else ())]
+    if m.chance(0.5):
+        inputs += [_zero(m, a), m.constant(np.array(m.whole(0, 60), data.CARRIER[b]), b)]
+    m.out(m.node(inputs))
+    m.judged("close", 8)
+
+
+def qgemm(m):
+    _begin(m)
+    i, j, k = m.size(17), m.size(17), m.size(33)
+    tb = m.whole(0, 1)
+    inputs = [m.input([i, k], T.UINT8), _scale(m), _zero(m, T.UINT8), _seven_bits(m, [j, k] if tb else [k, j], T.INT8), _scale(m), m.constant(np.array(0, np.int8))]
+    inputs += [m.constant(m.rng.integers(-1000, 1000, j).astype(np.int32)) if m.chance(0.5) else "", m.constant(np.array(m.rng.uniform(0.5, 3), np.float32)), _zero(m, T.UINT8)]
+    m.out(m.node(inputs, transB=tb))
+
+
+def dynamic_lstm(m):
+    _begin(m)
+    steps, batch, inner, hidden = m.whole(1, 4), m.whole(1, 2), m.size(9), m.size(9)
+    own = {"finite": True, "lo": -1, "hi": 1}
+    w = m.constant(m.rng.integers(-60, 60, [1, inner, 4 * hidden]).astype(np.int8))
+    r = m.constant(m.rng.integers(-60, 60, [1, hidden, 4 * hidden]).astype(np.int8))
+    scale = [m.constant(m.rng.uniform(0.005, 0.02, [1]).astype(np.float32)), m.constant(np.zeros([1], np.int8))]
+    m.out(*m.node([m.input([steps, batch, inner], F, **own), w, r, m.weight([1, 8 * hidden], F, **own), "", "", "", ""] + scale + scale, outputs=3, hidden_size=hidden))
+    m.judged("close", 32, 2.0**24 * 0.02)  # ONNX Runtime quantises inputs and states: a step of 8 bits a product
+
+
+def qlinear(kind):
+    def make(m):
+        _begin(m)
+        elem = m.pick(BYTES)
+        shape = m.shape(1, 3)
+        inputs = [m.input(shape, elem), _scale(m), _zero(m, elem)]
+        if kind in ("QLinearAdd", "QLinearMul"):
+            inputs += [m.weight(m.broadcastable(shape), elem), _scale(m), _zero(m, elem)]
+        given = {"alpha": m.pick([None, 0.2])} if kind == "QLinearLeakyRelu" else {"axis": -1, "opset": 13} if kind == "QLinearSoftmax" else {}
+        out = _scale(m)
+        m.out(m.node(inputs + [out, _zero(m, elem)], **given))
+    return make
+
+
+def qlinear_concat(m):
+    _begin(m)
+    elem, shape = m.pick(BYTES), m.shape(1, 3, 500)
+    parts = []
+    for _ in range(m.whole(1, 3)):
+        parts += [m.input(shape, elem), _scale(m), _zero(m, elem)]
+    m.out(m.node([_scale(m), _zero(m, elem)] + parts, axis=m.whole(0, len(shape) - 1)))
+
+
+def qlinear_pool(everything):
+    def make(m):
+        _begin(m)
+        elem, extents = m.pick(BYTES), _extents(m, 2)
+        given = {} if everything else _window(m, 2, extents, OPSET, dilate=False)
+        if not everything:
+            given["count_include_pad"] = m.pick([None, 0, 1])
+        m.out(m.node([m.input([m.whole(1, 2), m.size(9)] + extents, elem), _scale(m), _zero(m, elem), _scale(m), _zero(m, elem)], **given))
+    return make
+
+
+MAKERS = {
+    "FusedMatMul": fused_matmul, "DynamicQuantizeMatMul": dynamic_matmul, "SkipLayerNormalization": skip_norm(False),
+    **{k: gelu(k) for k in ("Gelu", "BiasGelu", "FastGelu", "QuickGelu")},
+    "SkipSimplifiedLayerNormalization": skip_norm(True), "Attention": attention, "MultiHeadAttention": multi_head,
+    "EmbedLayerNormalization": embed, "NhwcMaxPool": nhwc_max_pool, "MatMulIntegerToFloat": integer_to_float, "QGemm": qgemm,
+    "DynamicQuantizeLSTM": dynamic_lstm, **{k: qlinear(k) for k in ("QLinearAdd", "QLinearMul", "QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax")},
+    "QLinearConcat": qlinear_concat, "QLinearAveragePool": qlinear_pool(False), "QLinearGlobalAveragePool": qlinear_pool(True),
+}
