@@ -169,7 +169,33 @@ def roi_refused():
     refused("'pooled_shape' has entry 0", 11, "MaxRoiPool", x, random(3, 5), pooled_shape=[0, 2])
 
 
+def deform_conv():
+    nodes = Nodes(19)
+    for (n, c, h, w), made, kernel, group, parts, attrs in (
+            ((2, 4, 7, 6), 6, (3, 3), 1, 1, {"pads": [1] * 4}), ((1, 6, 9, 5), 4, (3, 2), 2, 3, {"strides": [2, 1], "pads": [0, 1, 2, 0]}),
+            ((1, 4, 8, 8), 4, (3, 3), 4, 2, {"dilations": [2, 2], "pads": [2] * 4}), ((1, 1, 1, 1), 1, (1, 1), 1, 1, {})):
+        pads, strides, dilations = attrs.get("pads", [0] * 4), attrs.get("strides", [1, 1]), attrs.get("dilations", [1, 1])
+        out = [(size + pads[d] + pads[d + 2] - dilations[d] * (kernel[d] - 1) - 1) // strides[d] + 1 for d, size in enumerate((h, w))]
+        x, weights, taps = random(n, c, h, w), random(made, c // group, *kernel), kernel[0] * kernel[1]
+        offset, mask = random(n, parts * taps * 2, *out) * 2, random(n, parts * taps, *out)
+        for constants in ((), (1,)):
+            for operands in ((x, weights, offset), (x, weights, offset, random(made)), (x, weights, offset, None, mask),
+                             (x, weights, offset, random(made), mask)):
+                nodes.add("DeformConv", *operands, constants=constants, group=group, offset_group=parts, **attrs)
+    nodes.check(rtol=1e-4, atol=1e-4)
+
+
+def deform_conv_refused():
+    x, w, offset = random(1, 4, 5, 5), random(2, 4, 3, 3), random(1, 18, 3, 3)
+    refused("'offset_group' is 3, must divide channels 4", 19, "DeformConv", x, w, offset, offset_group=3)
+    refused("must have 36 channels", 19, "DeformConv", x, w, offset, offset_group=2)
+    refused("must have 18 channels at each of the window's places, 5", 19, "DeformConv", x, w, offset, pads=[1] * 4)
+    refused("'group' is 0", 19, "DeformConv", x, w, offset, group=0)
+    refused("'kernel_shape' has 2", 19, "DeformConv", x, w, offset, kernel_shape=[2, 2])
+
+
 run_tests([("RoiAlign points", roi_align), ("RoiAlign adaptive", roi_align_adaptive), ("RoiAlign detected", roi_align_detected),
            ("MaxRoiPool", max_roi_pool), ("Roi refused", roi_refused),
            ("GridSample 2-D", grid_sample_2d), ("GridSample 3-D", grid_sample_3d), ("GridSample values", grid_sample_values),
-           ("GridSample types", grid_sample_types), ("GridSample refused", grid_sample_refused)])
+           ("GridSample types", grid_sample_types), ("GridSample refused", grid_sample_refused),
+           ("DeformConv", deform_conv), ("Deform refused", deform_conv_refused)])

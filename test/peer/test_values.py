@@ -163,6 +163,68 @@ def random_numbers():
     refused("'sample_size' is 0", 13, "Multinomial", random(2, 3), sample_size=0)
 
 
+def lp_pool():
+    nodes = Nodes(18)
+    for x, space in ((random(2, 3, 11), 1), (random(2, 3, 7, 9), 2), (random(1, 2, 5, 4, 6), 3), (random(1, 1, 1), 1)):
+        for p in (1, 2, 3, 5):
+            nodes.add("GlobalLpPool", x, p=p)
+            nodes.add("LpPool", x, p=p, kernel_shape=[1 if x.size == 1 else 3] * space)
+            if x.size > 1:
+                nodes.add("LpPool", x, p=p, kernel_shape=[2] * space, strides=[2] * space, ceil_mode=1)
+                nodes.add("LpPool", x, p=p, kernel_shape=[3] * space, strides=[2] * space, pads=[1] * 2 * space)
+                nodes.add("LpPool", x, p=p, kernel_shape=[2] * space, dilations=[2] * space)
+                nodes.add("LpPool", x, p=p, kernel_shape=[3] * space, strides=[2] * space, auto_pad="SAME_LOWER")
+    nodes.check(rtol=1e-4)
+    refused("'p' is 0", 18, "LpPool", random(1, 1, 5), kernel_shape=[2], p=0)
+    refused("'p' is -3", 18, "GlobalLpPool", random(1, 1, 5), p=-3)
+
+
+def det():
+    """Small and larger ones, batches, rows to exchange, and none that is left."""
+    nodes = Nodes(13)
+    for shape in ((1, 1), (2, 2), (3, 3), (2, 3, 4, 4), (5, 7, 7), (16, 16)):
+        nodes.add("Det", random(*shape))
+    singular = random(3, 5, 5)
+    singular[1, 2] = 2 * singular[1, 4]
+    singular[2, :, 3] = 0
+    nodes.add("Det", singular)
+    nodes.add("Det", np.eye(4, dtype=np.float32)[[2, 0, 3, 1]])
+    nodes.add("Det", np.zeros((2, 2), np.float32))
+    nodes.check(rtol=1e-3, atol=1e-3)
+    refused("must be [..., n, n]", 13, "Det", random(2, 3))
+    refused("matrices of 49 rows, at most 48", 13, "Det", random(49, 49))
+
+
+def old_forms():
+    """What ended with an old opset, or was an experiment."""
+    nodes = Nodes(11)
+    x = random(2, 3, 4, 5)
+    for axis in (0, 1, 2, 3, -1, -2):
+        nodes.add("Hardmax", x, axis=axis)
+        nodes.add("Softmax", x, axis=axis)
+    nodes.check()
+    gone = Nodes(7)
+    gone.add("ImageScaler", x, bias=[0.5, -1.0, 2.0], scale=0.25)
+    gone.add("Affine", x, alpha=1.5, beta=-0.5)
+    gone.add("ParametricSoftplus", x, alpha=1.5, beta=0.5)
+    gone.add("ScaledTanh", x, alpha=1.5, beta=0.5)
+    gone.add("Crop", x, border=[1, 0, 2, 1])
+    gone.add("Crop", x, border=[1, 2, 1, 1], scale=[2, 3])
+    gone.add("ThresholdedRelu", x, alpha=0.3)
+    gone.check()
+    refused("'bias' has entries, 2", 7, "ImageScaler", x, bias=[0.5, -1.0])
+    refused("of dimension 2, which has 4", 7, "Crop", x, border=[0, 3, 0, 3])
+    # ONNX Runtime has statistics of each element with their definition only
+    stats = [rng.random((3, 4, 5)).astype(np.float32) for _ in range(4)]
+    scale, bias, mean, var = stats
+    nodes = Nodes(7)
+    nodes.add("BatchNormalization", x, *stats, constants=(1, 2, 3, 4), spatial=0, want=[(x - mean) / np.sqrt(var + 1e-5) * scale + bias])
+    nodes.add("BatchNormalization", x, *stats, spatial=0, want=[(x - mean) / np.sqrt(var + 1e-5) * scale + bias])
+    nodes.check()
+    refused("must have 3 dimensions, of 3 and those behind", 7, "BatchNormalization", x, *(s[:, 0, 0] for s in stats), spatial=0)
+
+
 run_tests([("MaxPool indices", max_pool_indices), ("Dropout mask", dropout_mask), ("Reduce integers", reduce_integers),
            ("Reduce bools", reduce_bools), ("MaxUnpool", max_unpool),
-           ("EyeLike", eye_like), ("Resize integers", resize_integers), ("Random numbers", random_numbers)])
+           ("EyeLike", eye_like), ("Resize integers", resize_integers), ("Random numbers", random_numbers),
+           ("LpPool", lp_pool), ("Det", det), ("old forms", old_forms)])

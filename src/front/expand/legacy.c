@@ -1,5 +1,6 @@
 // legacy.c - operators of old opsets as their successors: broadcasting from a given axis (before
-// opset 7), Upsample (before 10), Scan of a batch (opset 8).
+// opset 7), Upsample (before 10), Scan of a batch (opset 8); experimental ones that are gone, which
+// old files of model zoos have.
 #include <string.h>
 
 #include "front/expand/expand.h"
@@ -146,3 +147,85 @@ static seer_status expand_scan_8(seer_expand *e) {
 SEER_COMPOSITE(scan_8, "", "Scan", 8, 8, 0, SEER_OP_ANY, 1, SEER_OP_ANY,
     "body num_scan_inputs directions", expand_scan_8, "unrolled, for each of the batch",
     .takes_lists = true)
+
+// ---- experimental operators, of opset 1, that ONNX Runtime still knows. `...`: attributes, text.
+
+#define GONE(id, onnx, attributes, text) \
+  SEER_COMPOSITE(gone_##id, "", onnx, 1, 25, 1, 1, 1, 1, attributes, expand_##id, text)
+
+// x * alpha + beta
+static seer_status expand_affine(seer_expand *e) {
+  seer_val y = seer_expand_times(e, e->node.in[0], seer_node_attr_f(&e->node, "alpha", 1));
+  y = seer_expand_2(e, "Add", y, seer_expand_number(e, seer_node_attr_f(&e->node, "beta", 0)));
+  seer_expand_output(e, 0, y);
+  return SEER_OK;
+}
+GONE(affine, "Affine", "alpha beta", "x * alpha + beta")
+
+// x * scale + bias of each channel
+static seer_status expand_image_scaler(seer_expand *e) {
+  const seer_value *x = seer_expand_in(e, 0);
+  const seer_attr *bias = seer_node_attr(&e->node, "bias");
+  if (x->rank != 4 || !bias || bias->kind != SEER_ATTR_FLOATS || (int64_t)bias->n != x->dim[1])
+    return SEER_FAIL(INVALID,
+        "input 0 is %s, must be [batch, channels, height, width] with as many channels as "
+        "attribute "
+        "'bias' has entries, %zu",
+        seer_op_shape_text(x, e->scratch), bias ? bias->n : 0);
+  const int64_t dim[3] = {x->dim[1], 1, 1};
+  seer_dtype dtype = x->dtype;
+  seer_val y = seer_expand_times(e, e->node.in[0], seer_node_attr_f(&e->node, "scale", 1));
+  y = seer_expand_2(e, "Add", y, seer_expand_tensor(e, dtype, dim, 3, bias->floats));
+  seer_expand_output(e, 0, y);
+  return SEER_OK;
+}
+GONE(image_scaler, "ImageScaler", "bias scale", "x * scale + bias of each channel")
+
+// alpha * f(beta * x)
+static seer_status expand_scaled(seer_expand *e, const char *op) {
+  if (!seer_node_attr(&e->node, "alpha") || !seer_node_attr(&e->node, "beta"))
+    return SEER_FAIL(INVALID, "attributes 'alpha' and 'beta' must be there");
+  seer_val y = seer_expand_times(e, e->node.in[0], seer_node_attr_f(&e->node, "beta", 1));
+  y = seer_expand_1(e, op, y);
+  seer_expand_output(e, 0, seer_expand_times(e, y, seer_node_attr_f(&e->node, "alpha", 1)));
+  return SEER_OK;
+}
+static seer_status expand_parametric_softplus(seer_expand *e) {
+  return expand_scaled(e, "Softplus");
+}
+static seer_status expand_scaled_tanh(seer_expand *e) { return expand_scaled(e, "Tanh"); }
+GONE(parametric_softplus, "ParametricSoftplus", "alpha beta", "alpha * Softplus(beta * x)")
+GONE(scaled_tanh, "ScaledTanh", "alpha beta", "alpha * Tanh(beta * x)")
+
+// A part of an image: without `border` (left, top, right, bottom), or `scale` (height, width) of it
+// from the left and top border on.
+static seer_status expand_crop(seer_expand *e) {
+  const seer_value x = *seer_expand_in(e, 0);
+  int64_t border[4], size[2];
+  SEER_TRY(seer_op_int_list(&e->node, "border", 4, 0, 0, border));
+  SEER_TRY(seer_op_int_list(&e->node, "scale", 2, 1, 0, size));
+  if (x.rank != 4)
+    return SEER_FAIL(
+        INVALID, "input 0 is %s, must have rank 4", seer_op_shape_text(&x, e->scratch));
+  seer_val y = e->node.in[0];
+  for (uint32_t d = 0; d < 2; d++) {
+    int64_t from = border[1 - d], to = size[d] ? from + size[d] : x.dim[2 + d] - border[3 - d];
+    if (from >= to || to > x.dim[2 + d])
+      return SEER_FAIL(INVALID,
+          "elements %" PRId64 " to %" PRId64 " of dimension %u, which has %" PRId64, from, to,
+          2 + d, x.dim[2 + d]);
+    y = seer_expand_slice(e, y, 2 + d, from, to);
+  }
+  seer_expand_output(e, 0, y);
+  return SEER_OK;
+}
+GONE(crop, "Crop", "border scale", "a part of an image")
+
+// The form that ThresholdedRelu had before opset 10 is the one since.
+static seer_status expand_thresholded_relu(seer_expand *e) {
+  seer_expand_output(
+      e, 0, seer_expand_add(e, "ThresholdedRelu", e->node.in, 1, e->node.attr, e->node.n_attr));
+  return SEER_OK;
+}
+SEER_COMPOSITE(old_thresholded_relu, "", "ThresholdedRelu", 1, 9, 1, 1, 1, 1, "alpha",
+    expand_thresholded_relu, "the form before opset 10")

@@ -14,22 +14,25 @@ static seer_status infer_batch_norm(
     return SEER_FAIL(
         INVALID, "input 0 is %s, must have rank 2 or more", seer_op_shape_text(x, arena));
   }
+  uint32_t n_dim = seer_node_attr_i(node, "spatial", 1) != 0 ? 1 : x->rank - 1u;
   for (uint32_t k = 1; k < 5; k++) {
     const seer_value *stat = NULL;
     SEER_TRY(seer_op_in(graph, node, k, &stat));
     SEER_TRY(seer_op_same_dtype(x, stat, k));
-    if (stat->rank != 1 || stat->dim[0] != x->dim[1]) {
-      return SEER_FAIL(INVALID, "input %u (%s) is %s, must be [%" PRId64 "]", k, names[k],
-          seer_op_shape_text(stat, arena), x->dim[1]);
+    // One for each channel, or (spatial = 0, before opset 9) for each element but of the batch.
+    bool fits = stat->rank == n_dim;
+    for (uint32_t d = 0; fits && d < n_dim; d++) fits = stat->dim[d] == x->dim[1 + d];
+    if (!fits) {
+      return SEER_FAIL(INVALID, "input %u (%s) is %s, must have %u dimensions, of %" PRId64 "%s", k,
+          names[k], seer_op_shape_text(stat, arena), n_dim, x->dim[1],
+          n_dim > 1 ? " and those behind" : "");
     }
   }
-  if (seer_node_attr_i(node, "spatial", 1) != 1)
-    return SEER_FAIL(UNSUPPORTED, "attribute 'spatial' is 0");
   for (uint32_t k = 1; k < node->n_out; k++) {
     if (node->out[k].i == 0) continue;
     if (seer_graph_n_uses(graph, node->out[k]) > 0)
       return SEER_FAIL(INVALID, "output %u is used, and only training mode has it", k);
-    SEER_TRY(seer_op_set(&out_values[k], x->dtype, &x->dim[1], 1));
+    SEER_TRY(seer_op_set(&out_values[k], x->dtype, &x->dim[1], n_dim));
   }
   return seer_op_infer_same(graph, node, arena, out_values);
 }

@@ -1,4 +1,4 @@
-// pool.c - pooling: MaxPool, AveragePool, and the global ones. A reduction over the window;
+// pool.c - pooling: MaxPool, AveragePool, LpPool, and the global ones. A reduction over the window;
 // averages are a sum and a division by the count, which is a closed form of the output index where
 // paddings do not count.
 #include <math.h>
@@ -257,6 +257,67 @@ SEER_OP_ENTRY(average_pool, "AveragePool", 1, 1, 1, 1, SEER_FUSE_REDUCTION,
     .carry_sizes = seer_sized_batch, .wants_channels_last = true,
     .doc = "1 to 3 spatial dimensions, ceil_mode, count_include_pad, dilations, all paddings")
 
+// ---- LpPool: the p-th root of a sum of p-th powers. What is padding is 0.
+
+static seer_status read_p(const seer_node *node, double *out_p) {
+  const seer_attr *p = seer_node_attr(node, "p");  // a float in opset 1
+  *out_p = !p ? 2 : p->kind == SEER_ATTR_FLOAT ? p->f : (double)seer_node_attr_i(node, "p", 2);
+  if (*out_p >= 1 && *out_p <= 1 << 10) return SEER_OK;
+  return SEER_FAIL(INVALID, "attribute 'p' is %g, must be 1 to %d", *out_p, 1 << 10);
+}
+
+static void emit_lp(seer_emit *emit, const seer_node *node, const seer_op_window *w, double p) {
+  const seer_value *out = seer_emit_out(emit, node, 0);
+  seer_dtype dtype = seer_dtype_computed(out->dtype);
+  seer_op_padded padded = seer_op_pad_input(emit, node, 0, w, seer_op_num(emit, dtype, 0));
+  pool_axes axes = window_axes(w);
+  seer_axis_role roles[5];
+  seer_dag_axis dims[5];
+  uint8_t order[SEER_MAX_RANK];
+  seer_expr at[5], var[3];
+  seer_op_window_roles(w->n, roles);
+  seer_op_order(out, order);
+  for (uint32_t d = 0; d < w->n + 2; d++) dims[d] = (seer_dag_axis){NULL, out->dim[d], roles[d]};
+  uint32_t sum = seer_emit_temp(
+      emit, "sum", SEER_STAGE_ANCHOR, dims, w->n + 2, order, axes.axis, axes.n, at, var);
+  seer_expr x = window_load(emit, node, w, &axes, &padded, at, var);
+  if (p == 2) {
+    x = seer_op_2(emit, SEER_EXPR_MUL, x, x);
+  } else {
+    x = seer_op_1(emit, SEER_EXPR_ABS, x);
+    if (p != 1) x = seer_op_2(emit, SEER_EXPR_POW, x, seer_op_num(emit, dtype, p));
+  }
+  seer_emit_temp_body(emit, sum, SEER_COMBINE_SUM, x);
+  uint32_t stage = seer_emit_stage(emit, node, 0, SEER_STAGE_EPILOGUE, roles, NULL, 0, at, NULL);
+  x = seer_emit_load_temp(emit, sum, at);
+  if (p == 2)
+    x = seer_op_1(emit, SEER_EXPR_SQRT, x);
+  else if (p != 1)
+    x = seer_op_2(emit, SEER_EXPR_POW, x, seer_op_num(emit, dtype, 1 / p));
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, x);
+}
+
+static seer_status infer_lp_pool(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  double p;
+  SEER_TRY(read_p(node, &p));
+  return infer_average_pool(graph, node, arena, out_values);
+}
+
+static seer_status emit_lp_pool(seer_emit *emit, const seer_node *node) {
+  seer_op_window w;
+  double p = 2;
+  SEER_TRY(read_p(node, &p));
+  SEER_TRY(read_pool(emit->graph, node, emit->arena, &w));
+  emit_lp(emit, node, &w, p);
+  return SEER_OK;
+}
+
+SEER_OP_ENTRY(lp_pool, "LpPool", 1, 1, 1, 1, SEER_FUSE_REDUCTION,
+    "auto_pad ceil_mode dilations kernel_shape p pads strides", .rtol = 1e-5, .atol = 1e-6,
+    .infer = infer_lp_pool, .emit = emit_lp_pool, .carry_sizes = seer_sized_batch,
+    .wants_channels_last = true, .doc = "1 to 3 spatial dimensions, all paddings")
+
 // ---- global: the window is the whole plane
 
 static seer_status infer_global(
@@ -303,4 +364,22 @@ SEER_OP_ENTRY(global_average_pool, "GlobalAveragePool", 1, 1, 1, 1, SEER_FUSE_RE
     .doc = "1 to 3 spatial dimensions")
 SEER_OP_ENTRY(global_max_pool, "GlobalMaxPool", 1, 1, 1, 1, SEER_FUSE_REDUCTION, "", .rtol = 0,
     .atol = 0, .infer = infer_global, .emit = emit_global_max, .carry_sizes = seer_sized_batch,
+    .wants_channels_last = true, .doc = "1 to 3 spatial dimensions")
+
+static seer_status infer_global_lp(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  double p;
+  SEER_TRY(read_p(node, &p));
+  return infer_global(graph, node, arena, out_values);
+}
+
+static seer_status emit_global_lp(seer_emit *emit, const seer_node *node) {
+  seer_op_window w = global_window(seer_emit_in(emit, node, 0));
+  double p = 2;
+  SEER_TRY(read_p(node, &p));
+  emit_lp(emit, node, &w, p);
+  return SEER_OK;
+}
+SEER_OP_ENTRY(global_lp_pool, "GlobalLpPool", 1, 1, 1, 1, SEER_FUSE_REDUCTION, "p", .rtol = 1e-5,
+    .atol = 1e-6, .infer = infer_global_lp, .emit = emit_global_lp, .carry_sizes = seer_sized_batch,
     .wants_channels_last = true, .doc = "1 to 3 spatial dimensions")

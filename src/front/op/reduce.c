@@ -352,9 +352,28 @@ ARG(arg_min, "ArgMin")
 
 static seer_status hardmax_axis(const seer_node *node, uint32_t rank, uint32_t *out_axis) {
   int64_t usual = node->opset < 13 ? 1 : -1;
-  SEER_TRY(seer_op_axis(seer_node_attr_i(node, "axis", usual), rank, "attribute 'axis'", out_axis));
-  if (node->opset >= 13 || *out_axis + 1 == rank) return SEER_OK;
-  return SEER_FAIL(UNSUPPORTED, "before opset 13 over more than the last dimension");
+  return seer_op_axis(seer_node_attr_i(node, "axis", usual), rank, "attribute 'axis'", out_axis);
+}
+
+// Before opset 13: over all dimensions from `axis` on, as over one.
+static bool is_hardmax_of_many(const seer_graph *graph, const seer_node *node) {
+  int64_t axis = seer_node_attr_i(node, "axis", 1),
+          rank = seer_graph_value(graph, node->in[0])->rank;
+  return node->opset < 13 && axis != -1 && axis + 1 != rank;
+}
+
+static seer_status expand_hardmax(seer_expand *e) {
+  const seer_value x = *seer_expand_in(e, 0);
+  int64_t axis = seer_node_attr_i(&e->node, "axis", 1), flat[2] = {1, 1};
+  if (axis < 0) axis += x.rank;
+  if (axis < 0 || axis > x.rank)
+    return SEER_FAIL(
+        INVALID, "attribute 'axis' is %" PRId64 ", must be at most the rank %u", axis, x.rank);
+  for (uint32_t d = 0; d < x.rank; d++) flat[d >= axis] *= x.dim[d];
+  seer_val y = seer_expand_reshape(e, e->node.in[0], flat, 2);
+  y = seer_expand_1i(e, "Hardmax", y, "axis", 1);
+  seer_expand_output(e, 0, seer_expand_reshape(e, y, x.dim, x.rank));
+  return SEER_OK;
 }
 
 static seer_status infer_hardmax(
@@ -379,4 +398,5 @@ static seer_status emit_hardmax(seer_emit *emit, const seer_node *node) {
 }
 SEER_OP_ENTRY(hardmax, "Hardmax", 1, 1, 1, 1, SEER_FUSE_REDUCTION, "axis", .rtol = 0, .atol = 0,
     .infer = infer_hardmax, .emit = emit_hardmax, .carry_sizes = seer_sized_softmax,
-    .doc = "along one dimension")
+    .expand = expand_hardmax, .is_composite = is_hardmax_of_many,
+    .doc = "both definitions (before and since opset 13)")
