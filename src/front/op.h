@@ -138,6 +138,11 @@ static inline bool seer_op_is_for_runtime(const seer_op_desc *op) {
   return op->host != 0 || op->control != SEER_CONTROL_NONE;
 }
 
+// The dimension of its input that each dimension of a Transpose's output is, of a node whose types
+// are inferred: that is when `perm` is checked (each of `rank` dimensions once, from 0 on: ONNX
+// counts none from the end here). Nobody else reads the attribute.
+void seer_transpose_perm(const seer_node *node, uint32_t rank, uint8_t *out_perm);
+
 // Of a Branch with a side that cannot be built: why, and which; NULL for all other nodes.
 const char *seer_branch_why(const seer_node *node);
 bool seer_branch_lacks_then(const seer_node *node);  // of such a Branch: then, not else

@@ -2,6 +2,8 @@
 // mutations of them for a few seconds. Same seed, same inputs; a crash prints the number of the
 // input, which may be given to replay:
 //   fuzz_x [SECONDS [FIRST INPUT]]
+// Files of a folder as they are, and nothing else; the last one named is the one that crashed:
+//   fuzz_x --files FOLDER
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -113,7 +115,32 @@ static void run(const uint8_t *data, size_t n) {
   free(copy);
 }
 
+// Returns how many there were. Not held in memory together: a campaign makes thousands.
+static int run_files(const char *folder) {
+  struct dirent **names;
+  int n = scandir(folder, &names, NULL, alphasort), n_run = 0;
+  uint8_t *data = malloc(MAX_BYTES);
+  for (int i = 0; i < n; i++) {
+    char path[8192];
+    snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
+    FILE *file = names[i]->d_name[0] == '.' || !data ? NULL : fopen(path, "rb");
+    if (file) {
+      size_t n_bytes = fread(data, 1, MAX_BYTES, file);
+      fclose(file);
+      printf("%s\n", names[i]->d_name);
+      fflush(stdout);
+      run(data, n_bytes);
+      n_run++;
+    }
+    free(names[i]);
+  }
+  if (n >= 0) free(names);
+  free(data);
+  return n_run;
+}
+
 int main(int argc, char **argv) {
+  if (argc == 3 && strcmp(argv[1], "--files") == 0) return run_files(argv[2]) > 0 ? 0 : 1;
   double seconds = argc > 1 ? atof(argv[1]) : 3;
   int first = argc > 2 ? atoi(argv[2]) : 0;
   const char *name = strrchr(argv[0], '/');

@@ -36,27 +36,36 @@ static uint32_t start_map(seer_emit *emit, const seer_node *node, uint32_t k, se
 
 // ---- Transpose
 
-static seer_status read_perm(const seer_node *node, uint32_t rank, uint32_t *out_perm) {
-  const seer_attr *attr = seer_node_attr_ints(node, "perm");
+static seer_status read_perm(const seer_node *node, uint32_t rank, uint8_t *out_perm) {
+  const seer_attr *attr = seer_node_attr(node, "perm");
   uint32_t seen = 0;
-  if (attr && attr->n != rank) {
+  if (attr && attr->kind != SEER_ATTR_INTS)
+    return SEER_FAIL(INVALID, "attribute 'perm' must be a list of integers");
+  if (attr && attr->n != rank)
     return SEER_FAIL(INVALID, "attribute 'perm' has %zu entries, must have %u", attr->n, rank);
-  }
   for (uint32_t d = 0; d < rank; d++) {
-    out_perm[d] = rank - 1 - d;
-    if (attr) SEER_TRY(seer_op_axis(attr->ints[d], rank, "an entry of 'perm'", &out_perm[d]));
-    if (seen & (1u << out_perm[d]))
-      return SEER_FAIL(INVALID, "attribute 'perm' names %u twice", out_perm[d]);
-    seen |= 1u << out_perm[d];
+    int64_t from = attr ? attr->ints[d] : (int64_t)rank - 1 - d;
+    if (from < 0 || from >= rank)
+      return SEER_FAIL(
+          INVALID, "an entry of 'perm' is %" PRId64 ", must be in [0, %u)", from, rank);
+    if (seen & (1u << from))
+      return SEER_FAIL(INVALID, "attribute 'perm' names %" PRId64 " twice", from);
+    seen |= 1u << from;
+    out_perm[d] = (uint8_t)from;
   }
   return SEER_OK;
+}
+
+void seer_transpose_perm(const seer_node *node, uint32_t rank, uint8_t *out_perm) {
+  seer_status status = read_perm(node, rank, out_perm);
+  SEER_ASSERT(!status, "%s: %s", node->name, seer_status_message(status));
 }
 
 static seer_status infer_transpose(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   (void)arena;
   const seer_value *x = NULL;
-  uint32_t perm[SEER_MAX_RANK];
+  uint8_t perm[SEER_MAX_RANK];
   int64_t dim[SEER_MAX_RANK];
   SEER_TRY(seer_op_in(graph, node, 0, &x));
   SEER_TRY(read_perm(node, x->rank, perm));
@@ -65,9 +74,10 @@ static seer_status infer_transpose(
 }
 
 static seer_status emit_transpose(seer_emit *emit, const seer_node *node) {
-  uint32_t rank = seer_emit_in(emit, node, 0)->rank, perm[SEER_MAX_RANK];
+  uint32_t rank = seer_emit_in(emit, node, 0)->rank;
+  uint8_t perm[SEER_MAX_RANK];
   seer_expr at[SEER_MAX_RANK], from[SEER_MAX_RANK];
-  SEER_TRY(read_perm(node, rank, perm));
+  seer_transpose_perm(node, rank, perm);
   uint32_t stage = start_map(emit, node, 0, at);
   for (uint32_t d = 0; d < rank; d++) from[perm[d]] = at[d];
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_emit_load(emit, node, 0, from));
@@ -77,9 +87,9 @@ static seer_status emit_transpose(seer_emit *emit, const seer_node *node) {
 static seer_status fold_transpose(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors) {
   const seer_tensor *x = seer_op_const(graph, node, 0);
-  uint32_t perm[SEER_MAX_RANK];
+  uint8_t perm[SEER_MAX_RANK];
   int64_t dense[SEER_MAX_RANK], stride[SEER_MAX_RANK];
-  SEER_TRY(read_perm(node, x->rank, perm));
+  seer_transpose_perm(node, x->rank, perm);
   SEER_TRY(seer_op_fold_start(graph, node, 0, arena, &out_tensors[0]));
   dense_strides(x->dim, x->rank, dense);
   for (uint32_t d = 0; d < x->rank; d++) stride[d] = dense[perm[d]];
@@ -88,21 +98,22 @@ static seer_status fold_transpose(
 }
 
 static seer_status carry_transpose(seer_expand *e) {
-  const seer_attr *perm = seer_node_attr_ints(&e->node, "perm");
   uint32_t rank = seer_expand_in(e, 0)->rank;
+  uint8_t perm[SEER_MAX_RANK];
+  seer_transpose_perm(&e->node, rank, perm);
   for (uint32_t to = 0; to < rank; to++) {
-    uint32_t from = perm ? (uint32_t)perm->ints[to] : rank - 1 - to;
-    if (seer_expand_in(e, 0)->size[from].i)
-      SEER_TRY(seer_sized_give(e, (seer_sized_place){0, from}, 0, to));
+    if (seer_expand_in(e, 0)->size[perm[to]].i)
+      SEER_TRY(seer_sized_give(e, (seer_sized_place){0, perm[to]}, 0, to));
   }
   return SEER_OK;
 }
 
 static bool is_in_order(const seer_graph *graph, const seer_node *node) {
-  const seer_attr *perm = seer_node_attr_ints(node, "perm");
-  if (!perm) return seer_graph_value(graph, node->in[0])->rank < 2;
-  for (size_t k = 0; k < perm->n; k++)
-    if (perm->ints[k] != (int64_t)k) return false;
+  uint32_t rank = seer_graph_value(graph, node->in[0])->rank;
+  uint8_t perm[SEER_MAX_RANK];
+  seer_transpose_perm(node, rank, perm);
+  for (uint32_t k = 0; k < rank; k++)
+    if (perm[k] != k) return false;
   return true;
 }
 SEER_OP_INJECTIVE(transpose, "Transpose", 1, 1, 1, 1, "perm", fold_transpose, "",

@@ -44,7 +44,7 @@ static seer_status read_scales(
     out->kind = PER_BLOCK;
     bool fits = true;
     for (uint32_t d = 0; d < x->rank; d++) {
-      int64_t want = d == out->axis ? (x->dim[d] + out->block - 1) / out->block : x->dim[d];
+      int64_t want = d == out->axis ? seer_ceil_div(x->dim[d], out->block) : x->dim[d];
       fits &= scale->dim[d] == want;
     }
     if (fits) return SEER_OK;

@@ -83,11 +83,7 @@ static seer_status eval_node(seer_graph *graph, const seer_node *node, double bu
 static bool large_permutation(const seer_graph *graph, const seer_node *node, uint8_t *out_perm) {
   const seer_tensor *x = node->op == &seer_op_transpose ? seer_node_constant(graph, node, 0) : NULL;
   if (!x || x->n_bytes < SEER_PERMUTED_MIN_BYTES) return false;
-  const seer_attr *perm = seer_node_attr_ints(node, "perm");
-  for (uint32_t d = 0; d < x->rank; d++) {
-    int64_t from = perm ? perm->ints[d] : x->rank - 1 - (int64_t)d;
-    out_perm[d] = (uint8_t)(from < 0 ? from + x->rank : from);
-  }
+  seer_transpose_perm(node, x->rank, out_perm);
   return true;
 }
 

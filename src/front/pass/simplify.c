@@ -75,14 +75,12 @@ static void merge_transposes(seer_graph *graph, seer_node *second) {
   if (!between->producer.i) return;
   const seer_node *first = seer_graph_node(graph, between->producer);
   if (first->op != &seer_op_transpose) return;
-  const seer_attr *p1 = seer_node_attr_ints(first, "perm"),
-                  *p2 = seer_node_attr_ints(second, "perm");
+  uint8_t p1[SEER_MAX_RANK], p2[SEER_MAX_RANK];
   int64_t perm[SEER_MAX_RANK];
   uint32_t rank = between->rank;
-  for (uint32_t k = 0; k < rank; k++) {
-    int64_t middle = p2 ? p2->ints[k] : rank - 1 - (int64_t)k;
-    perm[k] = p1 ? p1->ints[middle] : rank - 1 - middle;
-  }
+  seer_transpose_perm(first, rank, p1);
+  seer_transpose_perm(second, rank, p2);
+  for (uint32_t k = 0; k < rank; k++) perm[k] = p1[p2[k]];
   set_ints(graph, second, "perm", perm, rank);
   second->in[0] = first->in[0];
 }

@@ -17,10 +17,7 @@
 static bool read_perm(const seer_graph *graph, seer_val v, uint8_t *out_perm) {
   seer_node_id producer = seer_graph_value(graph, v)->producer;
   if (!producer.i || seer_graph_node(graph, producer)->op != &seer_op_transpose) return false;
-  const seer_attr *perm = seer_node_attr_ints(seer_graph_node(graph, producer), "perm");
-  uint32_t rank = seer_graph_value(graph, v)->rank;
-  for (uint32_t k = 0; k < rank; k++)
-    out_perm[k] = (uint8_t)(perm ? perm->ints[k] : (int64_t)(rank - 1 - k));
+  seer_transpose_perm(seer_graph_node(graph, producer), seer_graph_value(graph, v)->rank, out_perm);
   return true;
 }
 

@@ -73,14 +73,10 @@ static bool reshape_atoms(const seer_value *in, const seer_value *out, atom_list
 }
 
 static bool transpose_atoms(const seer_node *node, const seer_value *in, atom_list *atoms) {
-  const seer_attr *perm = seer_node_attr_ints(node, "perm");
-  if (perm && perm->n != in->rank) return false;
+  uint8_t perm[SEER_MAX_RANK];
   uint32_t out_of_in[SEER_MAX_RANK] = {0};
-  for (uint32_t k = 0; k < in->rank; k++) {
-    int64_t from = perm ? perm->ints[k] : in->rank - 1 - (int64_t)k;
-    if (from < 0 || from >= in->rank) return false;
-    out_of_in[from] = k;
-  }
+  seer_transpose_perm(node, in->rank, perm);
+  for (uint32_t k = 0; k < in->rank; k++) out_of_in[perm[k]] = k;
   for (uint32_t d = 0; d < in->rank; d++) {
     if (in->dim[d] != 1 && !add_atom(atoms, d, d + 1, out_of_in[d], out_of_in[d] + 1)) return false;
   }

@@ -207,6 +207,26 @@ static void test_transpose(void **state) {
   case_close(c);
 }
 
+// ONNX counts no dimension of `perm` from the end, and names each once.
+static void test_transpose_perm(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t n;
+    int64_t perm[4];
+    const char *says;
+  } cases[] = {{3, {-1, 0, 1}, "is -1, must be in [0, 3)"}, {3, {0, 2, 3}, "is 3, must be in"},
+      {3, {0, 0, 1}, "names 0 twice"}, {2, {1, 0}, "has 2 entries, must have 3"},
+      {4, {0, 1, 2, 3}, "has 4 entries, must have 3"},
+      {3, {INT64_C(1) << 32, 1, 2}, "must be in [0, 3)"}, {3, {0, 1, INT64_MIN}, "must be in"}};
+  for (size_t k = 0; k < SEER_COUNT_OF(cases); k++) {
+    op_case *c = case_open("Transpose", 13);
+    case_in(c, SEER_DTYPE_F32, DIMS(2, 3, 4));
+    case_ints(c, "perm", cases[k].n, cases[k].perm);
+    case_expect_error(c, cases[k].says);
+    case_close(c);
+  }
+}
+
 static void test_concat_split(void **state) {
   (void)state;
   for (int k = 0; k < 8; k++) {
@@ -519,6 +539,7 @@ int main(void) {
       cmocka_unit_test(test_flatten_squeeze),
       cmocka_unit_test(test_constants),
       cmocka_unit_test(test_transpose),
+      cmocka_unit_test(test_transpose_perm),
       cmocka_unit_test(test_concat_split),
       cmocka_unit_test(test_slice),
       cmocka_unit_test(test_pad),
