@@ -1,13 +1,15 @@
 // control.c - If, Loop and Scan. Sizes are fixed when a model is compiled, and so is control flow:
-// a condition that folds picks its branch, and loops are unrolled. A loop that runs as often as
-// data says is kept, with its body once; an If whose condition is data keeps both branches, and
-// runs one.
+// a condition that folds picks its branch, and loops are unrolled. A loop that runs long, or as
+// often as data says, is kept, with its body once; an If whose condition is data keeps both
+// branches, and runs one.
 #include <string.h>
 
 #include "front/expand/expand.h"
 #include "front/sized.h"
 
-enum { MAX_ITERATIONS = 4096 };
+// Loops of more iterations are kept if they can be: values keep their shapes, and nothing needs to
+// know the iteration's number before it runs. (recurrent.c says what it costs.)
+enum { MAX_UNROLLED = 64, MAX_ITERATIONS = 4096 };
 
 static seer_status body_of(const seer_expand *e, const char *name, const seer_attr **out_body) {
   const seer_attr *attr = seer_node_attr(&e->node, name);
@@ -27,6 +29,10 @@ static bool constant_int(const seer_expand *e, seer_val v, int64_t *out) {
   if (!tensor || seer_tensor_elems(tensor) != 1) return false;
   *out = seer_dtype_load_i64(tensor->dtype, tensor->data, 0);
   return true;
+}
+
+static void kill_nodes(seer_expand *e, uint32_t from, uint32_t to) {
+  for (uint32_t k = from; k < to; k++) seer_graph_kill_node(e->graph, (seer_node_id){k});
 }
 
 // ---- If
@@ -178,7 +184,7 @@ static seer_status build_side(seer_expand *e, const seer_attr *body, side *out) 
   out->why = reason_of(status, e->graph->arena);
   seer_status_free(status);
   e->next = (uint32_t)e->graph->n_node;
-  for (uint32_t k = first; k < e->next; k++) seer_graph_kill_node(e->graph, (seer_node_id){k});
+  kill_nodes(e, first, e->next);
   return SEER_OK;
 }
 
@@ -354,9 +360,43 @@ static seer_status keep_loop(seer_expand *e, const seer_attr *body, int64_t n_tr
         "iteration: input 0 must then be constant after folding, or have a bound");
   const seer_attr attrs[2] = {seer_expand_int("n_carried", n_carried),
       seer_expand_int("bound", is_bound ? seer_max_i64(bound, 1) : 1)};
+  int64_t starts = 1, goes_on = 0;
+  bool is_certain = n_trip > 0 && constant_int(e, in[0], &goes_on) && goes_on &&
+      (!e->node.in[1].i || constant_int(e, e->node.in[1], &starts)) && starts;
   seer_expand_inner(e, "LoopEnd", in, n, attrs, 2, out, n - 1);
-  for (uint32_t k = 0, at = 0; k < e->node.n_out; k++)
-    if (k < n_carried || seer_expand_wants(e, k)) seer_expand_output(e, k, out[at++]);
+  for (uint32_t k = 0, at = 0; k < e->node.n_out; k++) {
+    if (k >= n_carried && !seer_expand_wants(e, k)) continue;
+    seer_val made = out[at++];
+    // It runs as often as it may.
+    if (k >= n_carried && is_certain) seer_expand_inner(e, "AtBound", &made, 1, NULL, 0, &made, 1);
+    seer_expand_output(e, k, made);
+  }
+  return SEER_OK;
+}
+
+// `status` is of what was added from node `first` on. Where it failed for what the network is,
+// nothing of that stays.
+static seer_status undo_if_failed(
+    seer_expand *e, uint32_t first, seer_status status, bool *out_is_there) {
+  *out_is_there = !status;
+  if (!status) return SEER_OK;
+  seer_code code = seer_status_code(status);
+  if (code != SEER_CODE_INVALID && code != SEER_CODE_UNSUPPORTED) return status;
+  seer_status_free(status);
+  e->next = (uint32_t)e->graph->n_node;
+  kill_nodes(e, first, e->next);
+  return SEER_OK;
+}
+
+// A long loop, in place of the nodes from `first` on, which were unrolled so far. *out_is_there
+// false: it cannot be kept.
+static seer_status try_keep_loop(
+    seer_expand *e, const seer_attr *body, int64_t n_trip, uint32_t first, bool *out_is_there) {
+  uint32_t own = (uint32_t)e->graph->n_node;
+  seer_status status = keep_loop(e, body, n_trip);
+  if (!status) status = e->resolve(e);
+  SEER_TRY(undo_if_failed(e, own, status, out_is_there));
+  if (*out_is_there) kill_nodes(e, first, own);
   return SEER_OK;
 }
 
@@ -374,6 +414,7 @@ static seer_status expand_loop(seer_expand *e) {
   seer_val *formal = SEER_NEW_ARRAY(e->scratch, seer_val, n_formal),
            *out = SEER_NEW_ARRAY(e->scratch, seer_val, n_out), *constants = new_constants(e, body);
   scan *scans = SEER_NEW_ARRAY(e->scratch, scan, n_scan);
+  uint32_t first = (uint32_t)e->graph->n_node;
   for (uint32_t k = 0; k < n_formal; k++) {
     if (k < body->i) formal[k] = e->node.in[k];  // behind them are those that the body captures
     if (k > 1 && !formal[k].i) return SEER_FAIL(INVALID, "input %u is absent and may not be", k);
@@ -385,6 +426,10 @@ static seer_status expand_loop(seer_expand *e) {
     if (!constant_int(e, formal[1], &goes_on))
       return keep_loop(e, body, n_trip < INT64_MAX ? n_trip : -1);
     if (!goes_on) break;
+    bool is_kept = false;
+    if (n == MAX_UNROLLED && n_trip < INT64_MAX)
+      SEER_TRY(try_keep_loop(e, body, n_trip, first, &is_kept));
+    if (is_kept) return SEER_OK;
     if (n == MAX_ITERATIONS)
       return SEER_FAIL(UNSUPPORTED, "more than %d iterations", MAX_ITERATIONS);
     formal[0] = seer_expand_scalar(e, SEER_DTYPE_I64, n);
@@ -473,9 +518,6 @@ static seer_status find_trips(seer_expand *e, scan_node *n) {
           n->n_state + k, extent, n->n_state, n->n_trip);
     n->n_trip = extent;
   }
-  if (n->n_trip > MAX_ITERATIONS)
-    return SEER_FAIL(
-        UNSUPPORTED, "%" PRId64 " iterations, must be at most %d", n->n_trip, MAX_ITERATIONS);
   return SEER_OK;
 }
 
@@ -530,10 +572,77 @@ static seer_status output_scan(seer_expand *e, const scan_node *n, uint32_t s) {
   return SEER_OK;
 }
 
+// The scanned part of input k, in iteration `number` of a loop.
+static seer_status scanned_part(
+    seer_expand *e, const scan_node *n, uint32_t k, seer_val number, seer_val *out) {
+  int64_t is_reverse;
+  SEER_TRY(entry(e, "scan_input_directions", n->n_input, k, &is_reverse));
+  seer_val last = seer_expand_scalar(e, SEER_DTYPE_I64, (double)(n->n_trip - 1));
+  if (is_reverse) number = seer_expand_2(e, "Sub", last, number);
+  *out = seer_expand_2i(e, "Gather", e->node.in[n->n_state + k], number, "axis", n->axis[k]);
+  return SEER_OK;
+}
+
+// Rows in the order of iterations, along the first axis -> as output s wants them.
+static seer_status output_rows(seer_expand *e, const scan_node *n, uint32_t s, seer_val rows) {
+  int64_t at, is_reverse, perm[SEER_MAX_RANK];
+  uint32_t along, rank = seer_graph_value(e->graph, rows)->rank;
+  SEER_TRY(entry(e, "scan_output_axes", n->n_scan, s, &at));
+  SEER_TRY(entry(e, "scan_output_directions", n->n_scan, s, &is_reverse));
+  SEER_TRY(seer_op_axis(at, rank, "an entry of 'scan_output_axes'", &along));
+  seer_expand_inner(e, "AtBound", &rows, 1, NULL, 0, &rows, 1);  // all iterations run
+  if (is_reverse) rows = seer_expand_reversed(e, rows, 0);
+  for (uint32_t d = 0, from = 1; d < rank; d++) perm[d] = d == along ? 0 : from++;
+  const seer_attr attr = seer_expand_ints_attr("perm", perm, rank);
+  if (along > 0) rows = seer_expand_add(e, "Transpose", &rows, 1, &attr, 1);
+  seer_expand_output(e, n->n_state + s, rows);
+  return SEER_OK;
+}
+
+// The body once, in a loop that has the states as its values.
+static seer_status keep_scan(seer_expand *e, scan_node *n) {
+  uint32_t n_formal = n->n_state + n->n_input, n_out = n->n_state + n->n_scan, n_in = 0;
+  seer_val *in = SEER_NEW_ARRAY(e->scratch, seer_val, n_formal + n_out + 3),
+           *formal = SEER_NEW_ARRAY(e->scratch, seer_val, n_formal + 2),
+           *out = SEER_NEW_ARRAY(e->scratch, seer_val, n_out + 1);
+  in[0] = seer_expand_scalar(e, SEER_DTYPE_I64, (double)n->n_trip);
+  for (uint32_t k = 0; k < n->n_state; k++) in[2 + k] = e->node.in[k];
+  seer_expand_inner(e, "LoopBegin", in, 2 + n->n_state, NULL, 0, formal, 2 + n->n_state);
+  for (uint32_t k = 0; k < n->n_input; k++)
+    SEER_TRY(scanned_part(e, n, k, formal[0], &formal[2 + n->n_state + k]));
+  SEER_TRY(e->resolve(e));
+  uint32_t first = (uint32_t)e->graph->n_node;
+  seer_expand_inline(e, n->body, formal + 2, new_constants(e, n->body), out);
+  SEER_TRY(e->resolve(e));
+  hold_in_loop(e, first, formal[0]);
+  in[n_in++] = seer_expand_scalar(e, SEER_DTYPE_BOOL, 1);
+  for (uint32_t k = 0; k < n_out; k++)
+    if (k < n->n_state || seer_expand_wants(e, k)) in[n_in++] = out[k];
+  in[n_in++] = formal[0];
+  const seer_attr attrs[2] = {
+      seer_expand_int("n_carried", n->n_state), seer_expand_int("bound", n->n_trip)};
+  seer_expand_inner(e, "LoopEnd", in, n_in, attrs, 2, out, n_in - 1);
+  SEER_TRY(e->resolve(e));
+  for (uint32_t k = 0; k < n->n_state; k++) seer_expand_output(e, k, out[k]);
+  for (uint32_t s = 0, at = n->n_state; s < n->n_scan; s++)
+    if (seer_expand_wants(e, n->n_state + s)) SEER_TRY(output_rows(e, n, s, out[at++]));
+  return e->resolve(e);
+}
+
 static seer_status expand_scan(seer_expand *e) {
   scan_node n = {0};
+  bool is_kept = false;
   SEER_TRY(find_scan(e, &n));
   SEER_TRY(find_trips(e, &n));
+  if (n.n_trip > MAX_UNROLLED) {
+    uint32_t first = (uint32_t)e->graph->n_node;
+    SEER_TRY(undo_if_failed(e, first, keep_scan(e, &n), &is_kept));
+  }
+  if (is_kept) return SEER_OK;
+  if (n.n_trip > MAX_ITERATIONS)
+    return SEER_FAIL(UNSUPPORTED,
+        "%" PRId64 " iterations, must be at most %d where a state changes its shape", n.n_trip,
+        MAX_ITERATIONS);
   if (n.n_trip == 0) SEER_TRY(type_outputs(e, &n));
   for (int64_t t = 0; t < n.n_trip; t++) SEER_TRY(scan_once(e, &n, t));
   for (uint32_t k = 0; k < n.n_state; k++) seer_expand_output(e, k, n.formal[k]);
@@ -549,9 +658,11 @@ CONTROL(if, "If", 1, 1, "then_branch else_branch",
     "bound, and a side that cannot be built ends the run that takes it",
     .expands_sized = true, .takes_one_body = true)
 CONTROL(loop, "Loop", 1, 0, "body",
-    "unrolled where the number of iterations folds; else values must keep their shapes",
+    "unrolled where the number of iterations folds and is at most 64, or values change their "
+    "shapes; "
+    "else a loop of the plan",
     .expands_sized = true)
 CONTROL(scan, "Scan", 9, 1,
     "body num_scan_inputs scan_input_axes scan_input_directions scan_output_axes "
     "scan_output_directions",
-    "unrolled")
+    "up to 64 iterations are unrolled, more are a loop of the plan")

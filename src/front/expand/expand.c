@@ -120,6 +120,13 @@ seer_val seer_expand_slice(seer_expand *e, seer_val a, int64_t axis, int64_t fro
   return seer_expand_add(e, "Slice", in, 4, NULL, 0);
 }
 
+seer_val seer_expand_reversed(seer_expand *e, seer_val a, int64_t axis) {
+  const int64_t last = -1, before = INT64_MIN + 1, back = -1;
+  seer_val in[5] = {a, seer_expand_ints(e, &last, 1), seer_expand_ints(e, &before, 1),
+      seer_expand_ints(e, &axis, 1), seer_expand_ints(e, &back, 1)};
+  return seer_expand_add(e, "Slice", in, 5, NULL, 0);
+}
+
 seer_val seer_expand_concat(seer_expand *e, const seer_val *part, uint32_t n, int64_t axis) {
   enum { MOST = 32 };  // a task has room for about a hundred buffers
   seer_attr attr = seer_expand_int("axis", axis);

@@ -92,6 +92,8 @@ seer_val seer_expand_cast(seer_expand *e, seer_val a, seer_dtype dtype);
 seer_val seer_expand_reshape(seer_expand *e, seer_val a, const int64_t *dim, uint32_t rank);
 // Elements [from, to) of one axis.
 seer_val seer_expand_slice(seer_expand *e, seer_val a, int64_t axis, int64_t from, int64_t to);
+// Along one axis from the last to the first.
+seer_val seer_expand_reversed(seer_expand *e, seer_val a, int64_t axis);
 // Any number of parts: Concat of Concats where there are many.
 seer_val seer_expand_concat(seer_expand *e, const seer_val *part, uint32_t n, int64_t axis);
 // x with its last two dimensions exchanged.
