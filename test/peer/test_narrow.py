@@ -187,6 +187,8 @@ def many(rng):
         ("BiasGelu", [n((3, 400)), n(400)], [], {}, "com.microsoft"),
         ("FastGelu", [n((3, 400)) * 2], [], {}, "com.microsoft"),
         ("QuickGelu", [n((3, 400)) * 2], [], {}, "com.microsoft"),
+        ("MultiHeadAttention", [n((2, 64, 64)), n((2, 64, 64)), n((2, 64, 64))], [], {"num_heads": 4}, "com.microsoft"),
+        ("Attention", [n((2, 64, 64)), n((64, 192)) / 8, n(192) / 8], [], {"num_heads": 4}, "com.microsoft"),
         ("SkipLayerNormalization", [n((1, 3, 400)) * 9, n((1, 3, 400)), n(400) + 1, n(400)], [], {}, "com.microsoft"),
         ("SkipSimplifiedLayerNormalization", [n((1, 3, 400)) * 300, n((1, 3, 400)), n(400) + 1], [], {}, "com.microsoft"),
         ("SimplifiedLayerNormalization", [n((3, 400)) * 300, n(400) + 1], [], {}, ""),

@@ -217,7 +217,8 @@ static seer_status expand_attention(seer_expand *e) {
 SEER_CONTRIB(attention, "Attention", 2, 7, 2,
     "num_heads unidirectional scale mask_filter_value qkv_hidden_sizes do_rotary "
     "past_present_share_buffer rotary_embedding_dim",
-    "no rotary embedding, no buffer that past and present share, no mask of rank 4")
+    "no rotary embedding, no buffer that past and present share, no mask of rank 4",
+    .computes = true)
 
 // Input k (key or value) as [batch, heads, tokens, d]: given so, or as [batch, tokens, hidden] with
 // its part of the bias (input 3), which begins at `from`, to be added.
@@ -292,7 +293,7 @@ static seer_status expand_multi_head_attention(seer_expand *e) {
 }
 SEER_CONTRIB(multi_head_attention, "MultiHeadAttention", 1, 10, 3,
     "num_heads scale mask_filter_value unidirectional",
-    "query, key and value apart; no buffers that past and present share")
+    "query, key and value apart; no buffers that past and present share", .computes = true)
 
 // Rows of three tables (words, positions, segments) added up and normalised.
 static seer_status expand_embed_layer_norm(seer_expand *e) {
