@@ -234,5 +234,25 @@ def rounded_once(label):
             print(f"{label} {level}: {len(outputs)} operators rounded once", flush=True)
 
 
+def statistics(dtype):
+    """Mean and inverse deviation are f32, whatever is normalised."""
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    x = (np.random.default_rng(2).standard_normal((4, 300)) * 30 + 50).astype(dtype)
+    outputs = [("y", kind, [4, 300]), ("mean", T.FLOAT, [4, 1]), ("scale", T.FLOAT, [4, 1])]
+    graph = helper.make_graph([helper.make_node("LayerNormalization", ["x", "g"], [o[0] for o in outputs])], "statistics",
+                              [helper.make_tensor_value_info("x", kind, x.shape)], [helper.make_tensor_value_info(*o) for o in outputs],
+                              [numpy_helper.from_array(np.ones(300, dtype), "g")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    want = theirs(model, {"x": x}, T.FLOAT16)
+    with tempfile.TemporaryDirectory() as folder:
+        onnx.save(model, os.path.join(folder, "m.onnx"))
+        familyseer("compile", os.path.join(folder, "m.onnx"), "-o", folder, "-O1")
+        library = fs.Model(folder, threads=1)
+        for o, y in zip(library.outputs, library(x)):
+            assert o.dtype == want[o.name].dtype, (o, want[o.name].dtype)
+            np.testing.assert_allclose(np.asarray(y, np.float64), want[o.name].astype(np.float64), rtol=1e-6 if o.dtype == np.float32 else 1e-3, atol=1e-3)
+
+
 run_tests([(name, lambda name=name: check(name)) for name in KINDS]
-          + [(f"{name} rounded once", lambda name=name: rounded_once(name)) for name in KINDS])
+          + [(f"{name} rounded once", lambda name=name: rounded_once(name)) for name in KINDS]
+          + [(f"statistics of {np.dtype(t).name}", lambda t=t: statistics(t)) for t in (np.float16, np.float32, np.float64)])

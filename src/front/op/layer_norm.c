@@ -2,6 +2,7 @@
 // InstanceNormalization, GroupNormalization, MeanVarianceNormalization, LpNormalization. Mean and
 // variance are two reductions into helper stages (of x, then of its squared distance from the mean:
 // stable for any mean); the last stage applies them.
+#include "front/onnx/dtype.h"
 #include "front/sized.h"
 
 typedef struct {
@@ -81,8 +82,12 @@ static seer_status infer_layer_norm(
           seer_op_shape_text(factor, arena), seer_op_shape_text(x, arena));
   }
   for (uint32_t d = 0; d < x->rank; d++) dim[d] = d >= axis ? 1 : x->dim[d];
+  // The statistics are of the type that they are taken in, not of x's.
+  seer_dtype stash = seer_onnx_dtype((int32_t)seer_node_attr_i(node, "stash_type", 1));
+  if (!seer_dtype_is_float(stash))
+    return SEER_FAIL(INVALID, "attribute 'stash_type' is no type of floats");
   for (uint32_t k = 1; k < node->n_out; k++) {
-    if (node->out[k].i != 0) SEER_TRY(seer_op_set(&out_values[k], x->dtype, dim, x->rank));
+    if (node->out[k].i != 0) SEER_TRY(seer_op_set(&out_values[k], stash, dim, x->rank));
   }
   return SEER_OK;
 }
@@ -104,8 +109,10 @@ static seer_status emit_layer_norm(seer_emit *emit, const seer_node *node) {
     if (node->out[k].i == 0) continue;
     stage = start(emit, node, k, at);
     seer_op_row_at(emit, &r, at, row);
+    seer_dtype stash = seer_dtype_computed(seer_emit_out(emit, node, k)->dtype);
     seer_emit_body(emit, node, k, stage, SEER_COMBINE_NONE,
-        seer_emit_load_temp(emit, k == 1 ? s.mean : s.scale, row));
+        seer_expr_cast(
+            &emit->dag->expr, stash, seer_emit_load_temp(emit, k == 1 ? s.mean : s.scale, row)));
   }
   return SEER_OK;
 }
