@@ -315,6 +315,36 @@ static void large_scatter(void **state) {
   }
 }
 
+// A caller's parallel-for that leaves parts out, or is on a thread that is none, is found.
+typedef struct {
+  bool is_lazy;
+} loan;
+
+static void lend(void *user, uint32_t n_parts, seer_parallel_body body, void *arg) {
+  const loan *l = user;
+  for (uint32_t i = 0; i + l->is_lazy < n_parts; i++) body(arg, i, l->is_lazy ? 0 : 7);
+}
+
+static void lent_threads(void **state) {
+  scene *s = *state;
+  enum { N = 1 << 15 };
+  buffer x = make(s, SEER_DTYPE_F32, 2, (int64_t[]){4, N}),
+         y = make(s, SEER_DTYPE_F32, 2, x.t.bound);
+  fill(s, &x);
+  for (int is_lazy = 0; is_lazy < 2; is_lazy++) {
+    loan l = {is_lazy};
+    seer_pool *pool = seer_pool_wrap(lend, &l, 2);
+    const seer_host_call call = {
+        .function = SEER_HOST_RUNNING, .in = &x.t, .out = &y.t, .param = (int64_t[4]){1}};
+    seer_pool_fault fault;
+    assert_false(seer_host_run(&call, pool, NULL, &fault));
+    assert_int_equal(fault.is_bad_call, !is_lazy);
+    assert_int_equal(fault.n_parts, 2);
+    assert_int_equal(is_lazy ? fault.n_calls : fault.thread, is_lazy ? 1 : 7);
+    seer_pool_destroy(pool);
+  }
+}
+
 // ---- TopK
 
 static bool is_before(seer_dtype dtype, const void *x, int64_t a, int64_t b, bool is_largest) {
@@ -577,6 +607,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_prestate(scatter, &s),
       cmocka_unit_test_prestate(large_scatter, &s),
+      cmocka_unit_test_prestate(lent_threads, &s),
       cmocka_unit_test_prestate(top, &s),
       cmocka_unit_test_prestate(running, &s),
       cmocka_unit_test_prestate(halves, &s),

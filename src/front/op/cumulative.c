@@ -22,7 +22,7 @@ static seer_status read_running(
   if (!form) SEER_TRY(seer_op_const_int(graph, node, 1, "axis", 0, &axis));
   out->is_exclusive = form ? bits & 1 : seer_node_attr_i(node, "exclusive", 0) != 0;
   out->is_reverse = form ? bits & 2 : seer_node_attr_i(node, "reverse", 0) != 0;
-  out->is_product = form ? bits & 4 : node->op->name[3] == 'P';
+  out->is_product = form ? bits & 4 : node->op == &seer_op_cum_prod;
   return seer_op_axis(axis, rank, "input 'axis'", &out->axis);
 }
 
@@ -112,11 +112,24 @@ static seer_status expand_running(seer_expand *e) {
   return SEER_OK;
 }
 
-#define CUMULATIVE(id, onnx, from)                                                               \
-  SEER_OP_ENTRY(id, onnx, from, 2, 2, 1, SEER_FUSE_REDUCTION, "exclusive reverse", .rtol = 1e-5, \
-      .atol = 1e-5, .infer = infer_running, .emit = emit_running, .fold = fold_running,          \
-      .is_composite = is_for_host, .expand = expand_running, .expands_sized = true,              \
-      .doc = "constant axis")
-CUMULATIVE(cum_sum, "CumSum", 11)
+// What both entries say.
+#define RUNNING                                                                                   \
+  .rtol = 1e-5, .atol = 1e-5, .infer = infer_running, .emit = emit_running, .fold = fold_running, \
+  .is_composite = is_for_host, .expand = expand_running, .expands_sized = true,                   \
+  .doc = "constant axis"
+SEER_OP_ENTRY(cum_sum, "CumSum", 11, 2, 2, 1, SEER_FUSE_REDUCTION, "exclusive reverse", RUNNING)
+
+// Newer than most.
+const seer_op_desc seer_op_cum_prod = {.name = "CumProd",
+    .domain = "",
+    .opset_min = 26,
+    .opset_max = 28,
+    .n_in_min = 2,
+    .n_in_max = 2,
+    .n_out_min = 1,
+    .n_out_max = 1,
+    .fuse = SEER_FUSE_REDUCTION,
+    .attrs = "exclusive reverse",
+    RUNNING};
 SEER_OP_INNER(host_running, "Running", 1, 1, 1, SEER_FUSE_OPAQUE, "axis form", SEER_HOST_RUNNING, 1,
     .emit = emit_running, .doc = "")

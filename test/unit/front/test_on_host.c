@@ -101,18 +101,18 @@ static void top_k(void **state) {
 
 static void running(void **state) {
   (void)state;
+  static const char *const names[] = {"CumSum \"c\" v14", "CumProd \"c\" v26"};
   for (uint32_t t = 0; t + 1 < SEER_COUNT_OF(types); t++) {
-    for (uint32_t form = 0; form < 12; form++) {
+    for (uint32_t form = 0; form < 24; form++) {
       for (uint32_t n = 30; n <= 50; n += 20) {
-        uint32_t dim[3] = {3, 3, 3};
-        dim[form / 4] = n;
+        uint32_t dim[3] = {3, 3, 3}, axis = form / 4 % 3;
+        dim[axis] = n;
         const char *head =
             seer_arena_printf(arena, "  input %%x %s[%u,%u,%u]\n  const $axis i64[] = [%u]\n",
-                types[t], dim[0], dim[1], dim[2], form / 4);
+                types[t], dim[0], dim[1], dim[2], axis);
         check(n > 32, head,
-            seer_arena_printf(arena,
-                "%%y ? = CumSum \"c\" v14 (%%x, $axis) {exclusive=%u, reverse=%u}", form & 1,
-                form / 2 & 1),
+            seer_arena_printf(arena, "%%y ? = %s (%%x, $axis) {exclusive=%u, reverse=%u}",
+                names[form / 12], form & 1, form / 2 & 1),
             NULL);
       }
     }

@@ -28,10 +28,10 @@ static void test_trilu(void **state) {
 
 static void test_cum_sum(void **state) {
   (void)state;
-  for (int form = 0; form < 12; form++) {
-    bool is_exclusive = form & 1, is_reverse = form & 2;
-    int64_t axis = form / 4, dim[3] = {3, 4, 5}, at[3] = {0}, i = 0;
-    op_case *c = case_open("CumSum", 14);
+  for (int form = 0; form < 24; form++) {
+    bool is_exclusive = form & 1, is_reverse = form & 2, is_product = form / 12;
+    int64_t axis = form / 4 % 3, dim[3] = {3, 4, 5}, at[3] = {0}, i = 0;
+    op_case *c = is_product ? case_open("CumProd", 26) : case_open("CumSum", 14);
     case_in(c, SEER_DTYPE_F32, DIMS(3, 4, 5));
     case_const(c, SEER_DTYPE_I64, 0, NULL, (double[]){(double)(axis - 3 * (axis & 1))});
     case_i(c, "exclusive", is_exclusive);
@@ -40,11 +40,13 @@ static void test_cum_sum(void **state) {
     double *expected = new_values(c, 0);
     do {
       int64_t from[3] = {at[0], at[1], at[2]};
+      expected[i] = is_product;
       for (int64_t k = 0; k < dim[axis]; k++) {
         bool counts = is_reverse ? k >= at[axis] : k <= at[axis];
         if (is_exclusive && k == at[axis]) counts = false;
         from[axis] = k;
-        if (counts) expected[i] += tensor_at(&c->x[0], from);
+        double element = tensor_at(&c->x[0], from);
+        if (counts) expected[i] = is_product ? expected[i] * element : expected[i] + element;
       }
       i++;
     } while (next_index(at, dim, 3));

@@ -109,7 +109,7 @@ static void random_inputs(
     bool is_ints = k > 0 && n > 1 &&
         is_in("Reshape Slice Expand Tile Pad Split Gather Squeeze Unsqueeze ReduceSum ReduceMean ",
             op->name);
-    bool is_one_int = k == 1 && is_in("Trilu CumSum OneHot TopK ", op->name);
+    bool is_one_int = k == 1 && is_in("Trilu CumSum CumProd OneHot TopK ", op->name);
     if (k >= op->n_in_min && seer_rng_chance(rng, 0.2)) {
       case_absent(c);
       continue;
@@ -192,7 +192,8 @@ static void compare_fold(op_case *c) {
 static int run_one(const seer_op_desc *op, uint64_t stream, bool *out_folded) {
   seer_rng rng;
   seer_rng_init_stream(&rng, seed, stream);
-  op_case *c = case_open(op->name, (int32_t)seer_rng_range(&rng, op->opset_min, 21));
+  op_case *c = case_open(op->name,
+      (int32_t)seer_rng_range(&rng, op->opset_min, op->opset_min > 21 ? op->opset_min : 21));
   uint32_t rank = 0;
   bool all_const = seer_rng_chance(&rng, 0.25);
   random_inputs(c, op, &rng, all_const, &rank);
