@@ -207,15 +207,11 @@ def pad(m):
     m.out(m.node(inputs, **given))
 
 
-def _indices(m, shape, extent, elem, negative=True, distinct_axis=None):
+def _indices(m, shape, extent, elem, negative=True):
     """Indices below `extent`, the same in all sets or not."""
     arrays = []
     for _ in data.SETS:
-        if distinct_axis is not None:
-            x = np.argsort(m.rng.random([extent if i == distinct_axis else d for i, d in enumerate(shape)]), axis=distinct_axis)
-            x = np.take(x, range(shape[distinct_axis]), distinct_axis)
-        else:
-            x = m.rng.integers(0, extent, shape)
+        x = m.rng.integers(0, extent, shape)
         if negative:
             x = np.where(m.rng.random(shape) < 0.3, x - extent, x)
         arrays.append(np.asarray(x).reshape(shape))
@@ -270,7 +266,7 @@ def _reductions(opset):
 
 
 def scatter_elements(m, last=None):
-    """Indices may meet; with reduction none they differ (what is last is not defined)."""
+    """Indices may meet; with reduction none the last update of a place stays, as in ONNX Runtime."""
     opset = m.choose_opset(last=last)
     elem, shape = _any(m), m.shape(1, 3, 1500)
     axis = m.whole(0, len(shape) - 1)
@@ -278,9 +274,8 @@ def scatter_elements(m, last=None):
     if reduction not in (None, "none") and elem == T.BOOL:
         raise NoCase("sums of truth values")
     own = [m.whole(1, d) for d in shape]
-    none = reduction in (None, "none")
-    own[axis] = m.whole(1, shape[axis]) if none else m.size(33)
-    i = _indices(m, own, shape[axis], m.pick([T.INT32, T.INT64]), distinct_axis=axis if none else None)
+    own[axis] = m.size(33)
+    i = _indices(m, own, shape[axis], m.pick([T.INT32, T.INT64]))
     d = _update_domain(m, elem, reduction)
     m.out(m.node([m.input(shape, elem, **d), i, m.input(own, elem, **d)], axis=_negative(m, axis, len(shape)), reduction=reduction))
     m.judged("conditioned" if data.is_float(elem) and reduction in ("add", "mul") else "exact")
@@ -297,12 +292,10 @@ def scatter_nd(m):
     if reduction not in (None, "none") and elem == T.BOOL:
         raise NoCase("sums of truth values")
     depth = m.whole(1, len(shape))
-    places = int(np.prod(shape[:depth]))
-    none = reduction in (None, "none")
-    count = m.whole(1, min(20, places)) if none else m.size(17)
+    places, count = int(np.prod(shape[:depth])), m.size(17)
     arrays = []
     for _ in data.SETS:
-        flat = m.rng.permutation(places)[:count] if none else m.rng.integers(0, places, count)
+        flat = m.rng.integers(0, places, count)
         arrays.append(np.stack(np.unravel_index(flat, shape[:depth]), -1))
     d = _update_domain(m, elem, reduction)
     m.out(m.node([m.input(shape, elem, **d), m.fed(arrays, T.INT64), m.input([count] + shape[depth:], elem, **d)], reduction=reduction))
@@ -353,6 +346,8 @@ def top_k(m):
     """Sorted: order and ties are defined then (the lower index)."""
     opset = m.choose_opset()
     elem, shape = _any(m), m.shape(1, 3, 4000)
+    if elem in (T.UINT16, T.UINT32, T.UINT64):  # test/peer/test_ordered.py has them
+        raise NoCase("ONNX Runtime lacks the type, and onnx.reference puts the higher index of equals first")
     axis = m.whole(0, len(shape) - 1)
     k = m.whole(1, shape[axis])
     given = {"axis": _negative(m, axis, len(shape)) if opset >= 11 else axis}
