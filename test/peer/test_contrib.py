@@ -136,6 +136,23 @@ def activations():
     refused("without its two bounds", 17, "FusedConv", x, w, domain="com.microsoft", group=2, activation="Clip")
 
 
+def rotary():
+    nodes = Nodes(17, ["com.microsoft"])
+    for tokens, heads, d, width in ((5, 2, 8, 8), (1, 3, 4, 4), (7, 2, 12, 8)):
+        angles = rng.uniform(-3, 3, (16, width // 2))
+        tables = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+        each, first = rng.integers(0, 16, (2, tokens)), np.array([3])
+        joint, split = (rng.standard_normal(s).astype(np.float32) for s in ((2, tokens, heads * d), (2, heads, tokens, d)))
+        part = {} if width == d else {"rotary_embedding_dim": width, "num_heads": heads}
+        for interleaved, at in itertools.product((0, 1), (each, first)):
+            nodes.add("RotaryEmbedding", joint, at, *tables, constants=(2, 3), domain="com.microsoft", interleaved=interleaved, **part)
+            nodes.add("RotaryEmbedding", split, at, *tables, domain="com.microsoft", interleaved=interleaved, **part)
+    nodes.check()
+    refused("no heads of 8", 17, "RotaryEmbedding", joint[:, :, :21], each, tables[0], tables[1], domain="com.microsoft")
+    refused("must be i64[1] or i64[2,7]", 17, "RotaryEmbedding", joint[:, :, :16], each[:, :3], *tables, domain="com.microsoft")
+    refused("'rotary_embedding_dim' is 6", 17, "RotaryEmbedding", joint, each, *tables, domain="com.microsoft", num_heads=2, rotary_embedding_dim=6)
+
+
 def quantise():
     """Types that ONNX's own got later, and scales per channel."""
     nodes = Nodes(17, ["com.microsoft"])
@@ -160,6 +177,7 @@ run_tests([
     ("FusedMatMul flags", matmul_flags),
     ("activations", activations),
     ("quantise", quantise),
+    ("RotaryEmbedding", rotary),
     ("FusedMatMul", lambda: single("FusedMatMul", {"a": (F, [2, 4, 3]), "b": (F, [2, 5, 4])}, transA=1, transB=1, alpha=0.5)),
     ("Gelu", lambda: single("Gelu", X)),
     ("BiasGelu", lambda: single("BiasGelu", X, [weight("b", 8)])),
