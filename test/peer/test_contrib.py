@@ -153,6 +153,38 @@ def rotary():
     refused("'rotary_embedding_dim' is 6", 17, "RotaryEmbedding", joint, each, *tables, domain="com.microsoft", num_heads=2, rotary_embedding_dim=6)
 
 
+def group_query():
+    """All tokens new; one after others, as many for each of a batch or not; room for more; several after others."""
+    heads, groups, d = 4, 2, 16
+    tables = [f(rng.uniform(-3, 3, (32, d // 2))).astype(np.float32) for f in (np.cos, np.sin)]
+
+    def some(*shape):
+        return rng.standard_normal(shape).astype(np.float32)
+    for batch, n, before, total, last in ((2, 5, 0, 5, [4, 4]), (2, 5, 16, 5, [4, 4]), (2, 1, 6, 7, [6, 6]), (2, 1, 6, 7, [6, 3]), (2, 1, 16, 7, [6, 3]),
+                                          (1, 3, 6, 9, [8]), (1, 3, 16, 9, [8]), (1, 1, 0, 1, [0])):
+        nodes = Nodes(17, ["com.microsoft"])
+        q, k, v, packed = some(batch, n, heads * d), some(batch, n, groups * d), some(batch, n, groups * d), some(batch, n, (heads + 2 * groups) * d)
+        past = [some(batch, groups, before, d) for _ in range(2)] if before else [None, None]
+        rest = [np.array(last, np.int32), np.array(total, np.int32)]
+
+        def add(*operands, **attrs):
+            nodes.add("GroupQueryAttention", *operands, outputs=3, constants=(6,), domain="com.microsoft", num_heads=heads, kv_num_heads=groups, **attrs)
+        add(q, k, v, *past, *rest)
+        add(q, k, v, *past, *rest, scale=0.4, local_window_size=3)
+        add(q, k, v, *past, *rest, *tables, do_rotary=1, softcap=2.0)
+        add(packed, None, None, *past, *rest, *tables, do_rotary=1, rotary_interleaved=1)
+        add(q, k, v, *past, *rest, None, None, None, some(1, heads, n, total))
+        nodes.check(atol=2e-5)
+    operands = [q, k, v, None, None, *rest]
+    named = {"constants": (6,), "domain": "com.microsoft", "outputs": 3}
+    refused("the second must divide the first", 17, "GroupQueryAttention", *operands, num_heads=4, kv_num_heads=3, **named)
+    refused("attribute 'smooth_softmax' is 1", 17, "GroupQueryAttention", *operands, num_heads=4, kv_num_heads=2, smooth_softmax=1, **named)
+    refused("total_sequence_length) must be constant", 17, "GroupQueryAttention", *operands, num_heads=4, kv_num_heads=2, outputs=3,
+            domain="com.microsoft")
+    refused("input 1 is", 17, "GroupQueryAttention", q, k[:, :, 1:], v, *operands[3:], num_heads=4, kv_num_heads=2, **named)
+    refused("inputs 1 and 2, 3 and 4) go together", 17, "GroupQueryAttention", q, k, None, *operands[3:], num_heads=4, kv_num_heads=2, **named)
+
+
 def quantise():
     """Types that ONNX's own got later, and scales per channel."""
     nodes = Nodes(17, ["com.microsoft"])
@@ -178,6 +210,7 @@ run_tests([
     ("activations", activations),
     ("quantise", quantise),
     ("RotaryEmbedding", rotary),
+    ("GroupQueryAttention", group_query),
     ("FusedMatMul", lambda: single("FusedMatMul", {"a": (F, [2, 4, 3]), "b": (F, [2, 5, 4])}, transA=1, transB=1, alpha=0.5)),
     ("Gelu", lambda: single("Gelu", X)),
     ("BiasGelu", lambda: single("BiasGelu", X, [weight("b", 8)])),

@@ -1,0 +1,270 @@
+// group_query.c - com.microsoft's GroupQueryAttention: causal attention of a decoder, where several
+// heads of queries share one of keys and values, with those of earlier tokens in front.
+// Batch element b has past[b] tokens behind it: none where all tokens are new, else what data
+// says. Its new ones follow at once, and what is left of the room for tokens is zeros, which no
+// query sees.
+#include <math.h>
+#include <string.h>
+
+#include "front/expand/rotary.h"
+#include "setup/npy.h"
+
+enum {
+  KEY = 1,
+  VALUE,
+  PAST_KEY,
+  PAST_VALUE,
+  LENGTHS,
+  TOTAL,
+  COSINES,
+  SINES,
+  POSITIONS,
+  BIAS,
+  SINK
+};
+
+typedef struct {
+  int64_t batch, heads, groups, d;  // heads of queries; of keys and values
+  int64_t n, before, room;  // new tokens; room for past ones; for all
+  bool is_prompt;  // all tokens are new
+  seer_dtype dtype;
+  seer_val past;  // i64[batch, 1], where it is no prompt
+  seer_val at;  // of new tokens, i64[batch or 1, n]
+  seer_val key_at;  // i64[room]: 0, 1, ...
+} query;
+
+static seer_status counted(seer_expand *e, int64_t n, seer_val *out_value) {
+  double *number = NULL;
+  SEER_TRY(seer_expand_table(e, 1, n, &number));
+  for (int64_t k = 0; k < n; k++) number[k] = (double)k;
+  *out_value = seer_expand_tensor(e, SEER_DTYPE_I64, &n, 1, number);
+  return SEER_OK;
+}
+
+// What is absent, or given in a form that is not built.
+static seer_status check_forms(const seer_expand *e) {
+  static const char *const off[] = {"smooth_softmax", "qk_output"};
+  for (uint32_t k = 0; k < SEER_COUNT_OF(off); k++)
+    if (seer_node_attr_i(&e->node, off[k], 0) > 0)
+      return SEER_FAIL(UNSUPPORTED, "attribute '%s' is %" PRId64 ", must be 0", off[k],
+          seer_node_attr_i(&e->node, off[k], 0));
+  if (seer_expand_has_in(e, SINK))
+    return SEER_FAIL(UNSUPPORTED, "input %d (head_sink) is given", SINK);
+  if (seer_expand_wants(e, 3))
+    return SEER_FAIL(UNSUPPORTED, "output 3 (products of queries and keys) is not made");
+  SEER_TRY(seer_expand_needs(e, LENGTHS, TOTAL + 1));
+  if (seer_expand_has_in(e, KEY) != seer_expand_has_in(e, VALUE) ||
+      seer_expand_has_in(e, PAST_KEY) != seer_expand_has_in(e, PAST_VALUE))
+    return SEER_FAIL(INVALID, "keys and values (inputs 1 and 2, 3 and 4) go together");
+  return SEER_OK;
+}
+
+static seer_status want_shape(
+    const seer_expand *e, uint32_t k, const int64_t *dim, uint32_t rank, seer_dtype dtype) {
+  const seer_value *x = seer_expand_in(e, k);
+  bool fits = x->rank == rank && x->dtype == dtype;
+  for (uint32_t d = 0; fits && d < rank; d++) fits = x->dim[d] == dim[d];
+  if (fits) return SEER_OK;
+  return SEER_FAIL(INVALID, "input %u is %s, must be %s%s", k, seer_value_type_text(x, e->scratch),
+      seer_dtype_name(dtype), seer_shape_text(dim, (int32_t)rank, e->scratch));
+}
+
+static seer_status read_query(seer_expand *e, query *q) {
+  const seer_value *x = seer_expand_in(e, 0);
+  int64_t heads = seer_node_attr_i(&e->node, "num_heads", 0),
+          groups = seer_node_attr_i(&e->node, "kv_num_heads", 0), total = 0;
+  if (x->rank != 3 || x->dim[1] < 1 || heads < 1 || heads > 1 << 20 || groups < 1 ||
+      heads % groups != 0)
+    return SEER_FAIL(INVALID,
+        "input 0 is %s, must be [batch, tokens, hidden]; attributes 'num_heads' and 'kv_num_heads' "
+        "are %" PRId64 " and %" PRId64 ", the second must divide the first",
+        seer_op_shape_text(x, e->scratch), heads, groups);
+  bool is_packed = !seer_expand_has_in(e, KEY);
+  int64_t all = is_packed ? heads + 2 * groups : heads;
+  *q = (query){.batch = x->dim[0],
+      .heads = heads,
+      .groups = groups,
+      .d = x->dim[2] / all,
+      .n = x->dim[1],
+      .dtype = x->dtype};
+  SEER_TRY(seer_op_want_float(x, 0));
+  if (q->d < 1 || q->d * all != x->dim[2])
+    return SEER_FAIL(
+        INVALID, "input 0 is %s, no %" PRId64 " heads", seer_op_shape_text(x, e->scratch), all);
+  const int64_t kv[3] = {q->batch, q->n, groups * q->d};
+  for (uint32_t k = KEY; !is_packed && k <= VALUE; k++) SEER_TRY(want_shape(e, k, kv, 3, q->dtype));
+  if (seer_expand_has_in(e, PAST_KEY)) {
+    const seer_value *past = seer_expand_in(e, PAST_KEY);
+    const int64_t dim[4] = {q->batch, groups, past->rank == 4 ? past->dim[2] : 0, q->d};
+    for (uint32_t k = PAST_KEY; k <= PAST_VALUE; k++) SEER_TRY(want_shape(e, k, dim, 4, q->dtype));
+    q->before = dim[2];
+  }
+  SEER_TRY(seer_op_const_int(e->graph, &e->node, TOTAL, "total_sequence_length", 0, &total));
+  if (total < q->n || total > 1 << 24)
+    return SEER_FAIL(INVALID,
+        "input %d (total_sequence_length) is %" PRId64 ", must be at least the %" PRId64
+        " new tokens",
+        TOTAL, total, q->n);
+  q->is_prompt = total == q->n;
+  q->room = seer_max_i64(q->before, total);
+  const seer_value *lengths = seer_expand_in(e, LENGTHS);
+  if (lengths->dtype != SEER_DTYPE_I32 || seer_op_elems(lengths) != q->batch)
+    return SEER_FAIL(INVALID, "input %d (seqlens_k) is %s, must be i32[%" PRId64 "]", LENGTHS,
+        seer_value_type_text(lengths, e->scratch), q->batch);
+  return SEER_OK;
+}
+
+// Where tokens are: q->past, at, key_at.
+static seer_status set_places(seer_expand *e, query *q) {
+  const int64_t column[2] = {q->batch, 1}, row[2] = {1, q->n};
+  SEER_TRY(counted(e, q->room, &q->key_at));
+  SEER_TRY(counted(e, q->n, &q->at));
+  q->at = seer_expand_reshape(e, q->at, row, 2);
+  if (q->is_prompt) return SEER_OK;
+  seer_val last = seer_expand_cast(e, e->node.in[LENGTHS], SEER_DTYPE_I64);
+  q->past = seer_expand_2(e, "Sub", seer_expand_reshape(e, last, column, 2),
+      seer_expand_scalar(e, SEER_DTYPE_I64, (double)(q->n - 1)));
+  q->at = seer_expand_2(e, "Add", q->at, q->past);
+  return SEER_OK;
+}
+
+// Heads [from, from + n) of x [batch, tokens, heads * d] as [batch, n, tokens, d].
+static seer_val heads_of(seer_expand *e, const query *q, seer_val x, int64_t from, int64_t n) {
+  seer_attr perm = seer_expand_ints_attr("perm", (int64_t[]){0, 2, 1, 3}, 4);
+  if (from >= 0) x = seer_expand_slice(e, x, 2, from * q->d, (from + n) * q->d);
+  x = seer_expand_reshape(e, x, (int64_t[]){q->batch, q->n, n, q->d}, 4);
+  return seer_expand_add(e, "Transpose", &x, 1, &perm, 1);
+}
+
+static seer_status turn(seer_expand *e, const query *q, seer_val *queries, seer_val *keys) {
+  if (!seer_node_attr_i(&e->node, "do_rotary", 0)) return SEER_OK;
+  SEER_TRY(seer_expand_needs(e, COSINES, SINES + 1));
+  const seer_value *cosine = seer_expand_in(e, COSINES), *sine = seer_expand_in(e, SINES);
+  bool fits = cosine->rank == 2 && sine->rank == 2 && cosine->dim[0] == sine->dim[0] &&
+      cosine->dim[1] == sine->dim[1] && cosine->dim[0] > 0 && 2 * cosine->dim[1] <= q->d;
+  if (!fits)
+    return SEER_FAIL(INVALID,
+        "inputs 7 and 8 are %s and %s, must both be [positions, pairs] for heads of %" PRId64,
+        seer_op_shape_text(cosine, e->scratch), seer_op_shape_text(sine, e->scratch), q->d);
+  seer_val at = q->at, table[2];
+  int64_t half = cosine->dim[1], batch = q->is_prompt ? 1 : q->batch;
+  if (seer_expand_has_in(e, POSITIONS)) {
+    const int64_t each[2] = {q->batch, q->n};
+    SEER_TRY(want_shape(e, POSITIONS, each, 2, SEER_DTYPE_I64));
+    at = e->node.in[POSITIONS];
+    batch = q->batch;
+  }
+  for (uint32_t k = 0; k < 2; k++) {
+    table[k] = seer_expand_2(e, "Gather", e->node.in[COSINES + k], at);
+    table[k] = seer_expand_reshape(e, table[k], (int64_t[]){batch, 1, q->n, half}, 4);
+  }
+  bool is_interleaved = seer_node_attr_i(&e->node, "rotary_interleaved", 0) != 0;
+  const int64_t dim[2][4] = {{q->batch, q->heads, q->n, q->d}, {q->batch, q->groups, q->n, q->d}};
+  seer_val *const x[2] = {queries, keys};
+  for (uint32_t k = 0; k < 2; k++)
+    *x[k] = seer_rotary_turned(e, *x[k], dim[k], 4, 2 * half, table[0], table[1], is_interleaved);
+  return SEER_OK;
+}
+
+// x [batch, groups, n, d] behind the past of input `k`: [batch, groups, room, d].
+static seer_val with_past(seer_expand *e, const query *q, uint32_t k, seer_val x) {
+  int64_t pads[8] = {0};
+  if (q->is_prompt) {
+    pads[6] = q->room - q->n;
+    return pads[6] ? seer_expand_2(e, "Pad", x, seer_expand_ints(e, pads, 8)) : x;
+  }
+  const int64_t place[4] = {q->batch, 1, q->room, 1},
+                full[4] = {q->batch, q->groups, q->room, q->d};
+  seer_val zero = seer_expand_number(e, 0), none = seer_expand_scalar(e, SEER_DTYPE_I64, 0);
+  // How many tokens behind the first new one a place is: below 0 for the past.
+  seer_val after = seer_expand_reshape(e, seer_expand_2(e, "Sub", q->key_at, q->past), place, 4);
+  if (q->n > 1) {
+    seer_val index = seer_expand_3(
+        e, "Clip", after, none, seer_expand_scalar(e, SEER_DTYPE_I64, (double)(q->n - 1)));
+    index = seer_expand_2(e, "Expand", index, seer_expand_ints(e, full, 4));
+    x = seer_expand_2i(e, "GatherElements", x, index, "axis", 2);
+  }
+  seer_val is_new =
+      seer_expand_2(e, "Less", after, seer_expand_scalar(e, SEER_DTYPE_I64, (double)q->n));
+  x = seer_expand_3(e, "Where", is_new, x, zero);
+  if (q->before == 0) return x;
+  seer_val past = e->node.in[k];
+  pads[6] = q->room - q->before;
+  if (pads[6]) past = seer_expand_2(e, "Pad", past, seer_expand_ints(e, pads, 8));
+  return seer_expand_3(e, "Where", seer_expand_2(e, "Less", after, none), past, x);
+}
+
+// Scores [batch, heads, n, room] with what a query does not see at -infinity.
+static seer_status masked(seer_expand *e, const query *q, seer_val *scores) {
+  double cap = seer_node_attr_f(&e->node, "softcap", 0);
+  int64_t window = seer_node_attr_i(&e->node, "local_window_size", -1);
+  if (cap > 0) {
+    *scores = seer_expand_1(e, "Tanh", seer_expand_times(e, *scores, 1 / cap));
+    *scores = seer_expand_times(e, *scores, cap);
+  }
+  if (seer_expand_has_in(e, BIAS)) {
+    const seer_value *bias = seer_expand_in(e, BIAS);
+    int64_t pads[8] = {0};
+    bool fits = bias->rank == 4 && (bias->dim[0] == 1 || bias->dim[0] == q->batch) &&
+        (bias->dim[1] == 1 || bias->dim[1] == q->heads) && bias->dim[2] == q->n &&
+        bias->dim[3] <= q->room && bias->dtype == q->dtype;
+    if (!fits)
+      return SEER_FAIL(INVALID,
+          "input %d (attention_bias) is %s, must be [%" PRId64 " or 1, %" PRId64 " or 1, %" PRId64
+          ", tokens]",
+          BIAS, seer_value_type_text(bias, e->scratch), q->batch, q->heads, q->n);
+    pads[7] = q->room - bias->dim[3];
+    seer_val b = e->node.in[BIAS];
+    if (pads[7]) b = seer_expand_2(e, "Pad", b, seer_expand_ints(e, pads, 8));
+    *scores = seer_expand_2(e, "Add", *scores, b);
+  }
+  const int64_t place[4] = {q->is_prompt ? 1 : q->batch, 1, q->n, 1};
+  seer_val at = seer_expand_reshape(e, q->at, place, 4);
+  seer_val hidden = seer_expand_2(e, "Greater", q->key_at, at);
+  if (window > 0) {
+    seer_val first =
+        seer_expand_2(e, "Sub", at, seer_expand_scalar(e, SEER_DTYPE_I64, (double)window));
+    hidden = seer_expand_2(e, "Or", hidden, seer_expand_2(e, "LessOrEqual", q->key_at, first));
+  }
+  *scores = seer_expand_3(e, "Where", hidden, seer_expand_extreme(e, q->dtype, false), *scores);
+  return SEER_OK;
+}
+
+static seer_status expand_group_query(seer_expand *e) {
+  query q;
+  SEER_TRY(check_forms(e));
+  SEER_TRY(read_query(e, &q));
+  SEER_TRY(set_places(e, &q));
+  const seer_val *in = e->node.in;
+  bool is_packed = !seer_expand_has_in(e, KEY);
+  seer_val x = heads_of(e, &q, in[0], is_packed ? 0 : -1, q.heads), kv[2];
+  for (uint32_t k = 0; k < 2; k++)
+    kv[k] = is_packed ? heads_of(e, &q, in[0], q.heads + k * q.groups, q.groups)
+                      : heads_of(e, &q, in[KEY + k], -1, q.groups);
+  SEER_TRY(turn(e, &q, &x, &kv[0]));
+  for (uint32_t k = 0; k < 2; k++) {
+    kv[k] = with_past(e, &q, PAST_KEY + k, kv[k]);
+    seer_expand_output(e, 1 + k, kv[k]);
+  }
+  // Heads of one group are further rows of one product.
+  int64_t rows = q.heads / q.groups * q.n;
+  double scale = seer_node_attr_f(&e->node, "scale", 0);
+  x = seer_expand_reshape(e, x, (int64_t[]){q.batch, q.groups, rows, q.d}, 4);
+  seer_val scores = seer_expand_2(e, "MatMul", x, seer_expand_turned(e, kv[0], 4));
+  scores = seer_expand_times(e, scores, scale > 0 ? scale : 1 / sqrt((double)q.d));
+  const int64_t each[4] = {q.batch, q.heads, q.n, q.room};
+  scores = seer_expand_reshape(e, scores, each, 4);
+  SEER_TRY(masked(e, &q, &scores));
+  seer_val p = seer_expand_1i(e, "Softmax", scores, "axis", -1);
+  p = seer_expand_reshape(e, p, (int64_t[]){q.batch, q.groups, rows, q.room}, 4);
+  seer_val y = seer_expand_2(e, "MatMul", p, kv[1]);
+  y = seer_expand_reshape(e, y, (int64_t[]){q.batch, q.heads, q.n, q.d}, 4);
+  seer_attr perm = seer_expand_ints_attr("perm", (int64_t[]){0, 2, 1, 3}, 4);
+  y = seer_expand_add(e, "Transpose", &y, 1, &perm, 1);
+  seer_expand_output(e, 0, seer_expand_reshape(e, y, (int64_t[]){q.batch, q.n, q.heads * q.d}, 3));
+  return SEER_OK;
+}
+SEER_CONTRIB(group_query, "GroupQueryAttention", 1, 12, 4,
+    "do_rotary kv_num_heads local_window_size num_heads qk_output rotary_interleaved scale "
+    "smooth_softmax softcap",
+    "constant total_sequence_length; no smooth softmax, no sinks")
