@@ -44,6 +44,7 @@ seer_graph *seer_graph_copy(const seer_graph *graph) {
   copy->n_map = copy->cap_map = 0;
   copy->map = NULL;
   copy->names = NULL;
+  copy->extents = NULL;
   copy->n_named = 0;
   copy->owned = (seer_recover_owned){0};
   return copy;

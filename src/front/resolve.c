@@ -353,6 +353,25 @@ static seer_status expand_node(seer_graph *graph, uint32_t k, seer_arena *scratc
   return SEER_OK;
 }
 
+// A bound of 0 is a size that is known.
+static seer_status settle_empty_sized(seer_graph *graph, uint32_t k, seer_arena *scratch) {
+  bool has_empty = false;
+  for (uint32_t i = 0; i < graph->node[k].n_out; i++) {
+    if (graph->node[k].out[i].i == 0) continue;
+    seer_value *value = seer_graph_value(graph, graph->node[k].out[i]);
+    if (seer_value_elems(value) != 0) continue;
+    has_empty = true;
+    for (uint32_t d = 0; d < value->rank; d++)
+      if (value->dim[d] == 0) value->size[d] = (seer_val){0};
+    if (seer_value_is_sized(value))
+      return SEER_FAIL(UNSUPPORTED,
+          "output %u would be %s: without elements, and of a size that only data decides", i,
+          seer_value_type_text(value, scratch));
+  }
+  if (has_empty) settle_empty_node(graph, k);
+  return SEER_OK;
+}
+
 // A node that reads bounds: computed like any other, and told which sizes its outputs have.
 static seer_status carry_sizes(seer_graph *graph, uint32_t k, seer_arena *scratch) {
   SEER_TRY(infer_node(graph, k, scratch));
@@ -362,7 +381,8 @@ static seer_status carry_sizes(seer_graph *graph, uint32_t k, seer_arena *scratc
       .resolve = resolve_added,
       .next = (uint32_t)graph->n_node};
   SEER_TRY(seer_sized_carry(&e));
-  return resolve_added(&e);
+  SEER_TRY(resolve_added(&e));
+  return settle_empty_sized(graph, k, scratch);
 }
 
 static seer_status resolve_parts(seer_graph *graph, uint32_t k, seer_arena *scratch) {
@@ -447,6 +467,7 @@ static seer_status resolve(
     seer_graph *graph, const char *input_shapes, seer_arena *scratch, const char **out_notice) {
   widen_constants(graph);
   forget_parts(graph);
+  graph->extents = NULL;
   seer_pass_remove_dead(graph);
   SEER_TRY(look_up_operators(graph, scratch));
   seer_pass_remove_dead(graph);  // now that it is known which outputs are optional
@@ -466,6 +487,7 @@ static seer_status resolve(
       return SEER_FAIL(UNSUPPORTED, "output '%s' is %s, must be a tensor", value->name,
           value->list->is_optional ? "an optional value" : "a sequence");
   }
+  graph->extents = NULL;  // passes change what it knows
   seer_sized_keep(graph);
   seer_pass_remove_dead(graph);
   SEER_TRY(seer_graph_sort(graph));

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "front/extent.h"
+
 bool seer_sized_reads(const seer_graph *graph, const seer_node *node) {
   for (uint32_t k = 0; k < node->n_in; k++)
     if (node->in[k].i && seer_value_is_sized(seer_graph_value(graph, node->in[k]))) return true;
@@ -83,9 +85,9 @@ seer_status seer_sized_give(seer_expand *e, seer_sized_place from, uint32_t k, u
   if (k >= e->node.n_out || e->node.out[k].i == 0) return SEER_OK;
   seer_val size = seer_graph_value(e->graph, e->node.in[from.k])->size[from.d];
   seer_value *out = seer_graph_value(e->graph, e->node.out[k]);
-  if (out->size[to].i && out->size[to].i != size.i)
+  if (out->size[to].i && !seer_extent_same_size(e->graph, out->size[to], size))
     return seer_sized_refuse(e, from, "another input has another size there");
-  out->size[to] = size;
+  if (out->size[to].i == 0) out->size[to] = size;
   return SEER_OK;
 }
 
@@ -98,7 +100,8 @@ seer_status seer_sized_broadcast(seer_expand *e) {
       const seer_value *other = e->node.in[k].i ? seer_expand_in(e, k) : NULL;
       if (!other || k == at.k || to + other->rank < out->rank) continue;
       uint32_t d = to + other->rank - out->rank;
-      bool fits = other->size[d].i == x->size[at.d].i || (other->dim[d] == 1 && !other->size[d].i);
+      bool fits = (other->dim[d] == 1 && !other->size[d].i) ||
+          seer_extent_same_size(e->graph, other->size[d], x->size[at.d]);
       if (!fits) return seer_sized_refuse(e, at, "another input has another size there");
     }
     SEER_TRY(seer_sized_give(e, at, 0, to));
@@ -123,7 +126,8 @@ seer_status seer_sized_but(
       return seer_sized_refuse(e, at, "this operand must have a known size");
     if (at.d == own) return seer_sized_refuse(e, at, why_not_axis);
     for (uint32_t k = 0; k < e->node.n_in && !only_first; k++)
-      if (seer_expand_in(e, k)->size[at.d].i != seer_expand_in(e, at.k)->size[at.d].i)
+      if (!seer_extent_same_size(
+              e->graph, seer_expand_in(e, k)->size[at.d], seer_expand_in(e, at.k)->size[at.d]))
         return seer_sized_refuse(e, at, "another input has another size there");
     for (uint32_t o = 0; o < e->node.n_out; o++) SEER_TRY(seer_sized_give(e, at, o, at.d));
   }

@@ -1,8 +1,13 @@
 """Arithmetic on sizes that only data decides, and tensors made with them, against ONNX Runtime. SEER_TEST: timeout=900"""
-import numpy as np
+import os
+import tempfile
 
-from control import BOOL, F, I64, Graph, check
-from peer import run_tests
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from control import BOOL, F, I64, Graph, check, refused
+from peer import familyseer, run_tests
 
 rng = np.random.default_rng(26)
 
@@ -46,4 +51,239 @@ def then_more():
             outputs.append((g.op("ReduceSum", taken, keepdims=1), F))
         check(g.model(*outputs), [{"x": v} for v in (normal(3, 4), np.zeros((3, 4), np.float32), np.ones((3, 4), np.float32))], atol=1e-5)
 
-run_tests([("counted", counted), ("then more", then_more)])
+
+def masks(n):
+    """Some, others, none, all."""
+    return [rng.random(n) < 0.5, rng.random(n) < 0.2, np.zeros(n, bool), np.ones(n, bool)]
+
+
+def kept(g, rows=12, columns=4, name="x", mask="m"):
+    """Rows of an input for which a mask holds, [<=rows, columns]."""
+    if name not in [i.name for i in g.inputs]:
+        g.input(name, F, [rows, columns])
+    if mask not in [i.name for i in g.inputs]:
+        g.input(mask, BOOL, [rows])
+    return g.op("Compress", name, mask, axis=0)
+
+
+def size_of(g, v, d=0):
+    return g.op("Gather", g.op("Shape", v), g.const([d]), axis=0)
+
+
+def agree(g, out, rows=12, columns=4, kind=F, rtol=1e-4, none=True, **more):
+    many = [{"x": normal(rows, columns), "m": m, **more} for m in masks(rows) if none or m.any()]
+    names = {i.name for i in g.inputs}
+    outs = out if isinstance(out, list) else [(out, kind)]
+    return check(g.model(*outs), [{k: v for k, v in feeds.items() if k in names} for feeds in many], rtol=rtol, atol=1e-5)
+
+
+# ---- the same size, found twice
+
+def found_twice():
+    for op in ("Greater", "Less"):
+        g = Graph()
+        b, s, t = g.input("b", F, [20, 4]), g.input("s", F, [20]), g.const(0, np.float32)
+        taken = []
+        for x in (b, s):
+            places = g.op("Transpose", g.op("NonZero", g.op(op, s, t)), perm=[1, 0])
+            taken.append(g.op("GatherND", x, places))
+        y = g.op("Mul", taken[0], g.op("Unsqueeze", taken[1], g.const([1])))
+        check(g.model((y, F)), [{"b": normal(20, 4), "s": v} for v in (normal(20), -np.ones(20, np.float32), np.ones(20, np.float32))])
+    g = Graph()  # not the same: the limits differ
+    s = g.input("s", F, [9])
+    parts = [g.op("Compress", s, g.op("Greater", s, g.const(limit, np.float32)), axis=0) for limit in (0, 0.5)]
+    refused(g.model((g.op("Add", *parts), F)), "another size")
+    for arithmetic in (lambda g, n: g.op("Sub", g.op("Add", n, g.const([5])), g.const([5])), lambda g, n: g.op("Div", g.op("Mul", n, g.const([6])), g.const([6])),
+                       lambda g, n: g.op("Max", n, g.const([0])), lambda g, n: g.op("Min", n, g.const([12])),
+                       lambda g, n: g.op("Sub", g.const([40]), g.op("Sub", g.const([40]), n))):
+        g = Graph()
+        y = kept(g)
+        made = g.op("ConstantOfShape", g.op("Concat", arithmetic(g, size_of(g, y)), g.const([4]), axis=0), value=numpy_helper.from_array(np.array([1.5], np.float32)))
+        agree(g, g.op("Mul", made, y))
+
+
+# ---- operators whose result's shape is made of found sizes
+
+def expanded():
+    for shape, k in (([1, 2], 2), ([2], 2), ([1, 1, 2], 2), ([12, 1], None)):
+        g = Graph()
+        y = kept(g)
+        n = size_of(g, y)
+        wanted = g.op("Concat", n, g.const([2]), axis=0) if k else g.op("Concat", g.const([12]), n, axis=0)
+        agree(g, g.op("Expand", g.const(normal(*shape), np.float32), wanted))
+    g = Graph()  # what torch writes for expand(-1, ...)
+    y = kept(g)
+    wanted = g.op("Concat", size_of(g, y), g.const([-1]), axis=0)
+    wanted = g.op("Where", g.op("Equal", wanted, g.const([-1, -1])), g.const([1, 1]), wanted)
+    agree(g, g.op("Expand", y, wanted))
+    g = Graph()
+    y = kept(g)
+    agree(g, g.op("Expand", g.op("Unsqueeze", y, g.const([1])), g.op("Concat", g.const([1]), size_of(g, y), g.const([1]), axis=0)))
+
+
+def filled():
+    g = Graph()
+    y = kept(g)
+    n = size_of(g, y)
+    twice = g.op("Add", n, n)
+    made = g.op("ConstantOfShape", g.op("Concat", twice, g.const([3]), n, axis=0), value=numpy_helper.from_array(np.array([7], np.int64)))
+    assert (24, 3, 12) in agree(g, made, kind=I64)
+    g = Graph()
+    y = kept(g)
+    limit = g.op("Squeeze", g.op("Mul", g.op("Add", size_of(g, y), g.const([1])), g.const([2])), g.const([0]))
+    agree(g, g.op("Range", g.const(0), limit, g.const(1)), kind=I64)
+
+
+def padded():
+    for total in (30, 12, 15):
+        g = Graph()
+        y = kept(g)
+        pads = g.op("Concat", g.const([0, 0]), g.op("Sub", g.const([total]), size_of(g, y)), g.const([0]), axis=0)
+        assert agree(g, g.op("Pad", y, pads, g.const(2.5, np.float32))) == {(total, 4)}
+    g = Graph()
+    y = kept(g)
+    agree(g, g.op("Pad", y, g.const([1, 2, 3, 0]), g.const(-1, np.float32)))
+    g = Graph()
+    n = size_of(g, kept(g))
+    agree(g, g.op("Pad", g.input("z", F, [3, 2]), g.op("Concat", g.const([1, 0]), n, g.const([0]), axis=0)), z=normal(3, 2))
+    g = Graph()
+    refused(g.model((g.op("Pad", kept(g), g.const([1, 0, 0, 0]), mode="reflect"), F)), "must be constant where")
+
+
+def reshaped():
+    n = lambda g, y: size_of(g, y)
+    cat = lambda g, *parts: g.op("Concat", *parts, axis=0)
+    shapes = [lambda g, y: cat(g, n(g, y), g.const([2, 2])), lambda g, y: cat(g, g.op("Mul", n(g, y), g.const([4]))), lambda g, y: g.const([-1]),
+              lambda g, y: g.const([-1, 2]), lambda g, y: cat(g, n(g, y), g.const([-1])), lambda g, y: cat(g, n(g, y), g.const([2, -1])),
+              lambda g, y: cat(g, g.const([1]), n(g, y), g.const([1, 4])), lambda g, y: g.const([0, 4]), lambda g, y: cat(g, g.op("Mul", n(g, y), g.const([2])), g.const([-1])),
+              lambda g, y: g.const([-1, 1, 4, 1]), lambda g, y: g.op("Shape", y)]
+    for k, shape in enumerate(shapes):
+        g = Graph()
+        y = kept(g)
+        agree(g, g.op("Reshape", y, shape(g, y)), none=k not in (4, 5, 8))  # ONNX Runtime divides 0 elements by 0
+    g = Graph()  # there and back
+    y = kept(g)
+    flat = g.op("Reshape", y, g.const([-1]))
+    agree(g, g.op("Add", g.op("Reshape", flat, g.const([-1, 4])), y))
+    for wanted in ([4, -1], [2, 24]):
+        g = Graph()
+        refused(g.model((g.op("Reshape", kept(g), g.const(wanted)), F)), "dimension of its own")
+
+
+def sliced():
+    for start, end in ((None, 0), (None, -2), (2, 0), ("n-3", 0), ("n-3", -1), (None, "z"), ("z", 9)):
+        g = Graph()
+        y = kept(g)
+        n = size_of(g, y)
+        z = g.input("z", I64, [1]) if "z" in (start, end) else None
+        begin = {None: g.const([0]), "n-3": g.op("Sub", n, g.const([3])), "z": z}.get(start) or g.const([start])
+        stop = z if end == "z" else g.op("Add", n, g.const([end])) if isinstance(start, str) or end <= 0 else g.const([end])
+        for x in (y, "x"):
+            out = g.op("Slice", x, begin, stop, g.const([0]))
+            for value in (3, -2, 100, -100):
+                agree(g, out, z=np.array([value]))
+                if z is None:
+                    break
+    g = Graph()
+    n = size_of(g, kept(g, columns=12))
+    agree(g, g.op("Slice", "x", g.op("Concat", n, g.const([1]), axis=0), g.const([12, 9]), g.const([0, 1]), g.const([1, 2])), columns=12)
+
+
+def multiplied():
+    """Attention among the tokens that are kept, one head and several."""
+    g = Graph()
+    y = kept(g, columns=8)
+    scores = g.op("MatMul", g.op("MatMul", y, g.const(normal(8, 8), np.float32)), g.op("Transpose", y, perm=[1, 0]))
+    agree(g, g.op("MatMul", g.op("Softmax", scores), y), columns=8)
+    g = Graph()
+    y = kept(g, columns=8)
+    heads = [g.op("Transpose", g.op("Reshape", g.op("MatMul", y, g.const(normal(8, 8), np.float32)), g.op("Concat", size_of(g, y), g.const([2, 4]), axis=0)),
+                  perm=perm) for perm in ([1, 0, 2], [1, 2, 0], [1, 0, 2])]
+    mixed = g.op("MatMul", g.op("Softmax", g.op("MatMul", heads[0], heads[1]), axis=-1), heads[2])
+    agree(g, g.op("Reshape", g.op("Transpose", mixed, perm=[1, 0, 2]), g.op("Concat", size_of(g, y), g.const([8]), axis=0)), columns=8)
+    g = Graph()  # a sum over what was found, by a vector
+    y = kept(g)
+    column = g.op("Squeeze", g.op("Slice", y, g.const([0]), g.const([1]), g.const([1])), g.const([1]))
+    agree(g, g.op("MatMul", column, y))
+    g = Graph()
+    refused(g.model((g.op("MatMul", g.const(normal(3, 12), np.float32), kept(g)), F)), "another size")
+
+
+# ---- random arithmetic
+
+def random_size(g, sizes, depth):
+    """A size made of found ones, at least 0, and what it is at most."""
+    if depth == 0 or rng.random() < 0.2:
+        return sizes[rng.integers(len(sizes))] if rng.random() < 0.7 else (g.const([int(rng.integers(0, 5))]), 5)
+    (a, most_a), (b, most_b) = random_size(g, sizes, depth - 1), random_size(g, sizes, depth - 1)
+    kind = rng.integers(7)
+    number = int(rng.integers(1, 4))
+    if kind == 0:
+        return g.op("Add", a, b), most_a + most_b
+    if kind == 1:
+        return g.op("Max", g.op("Sub", a, b), g.const([0])), most_a
+    if kind == 2 and most_a < 40:
+        return g.op("Mul", a, g.const([number])), most_a * number
+    if kind == 3:
+        return g.op("Div", a, g.const([number])), most_a
+    if kind == 4:
+        return g.op("Min", a, b), min(most_a, most_b)
+    if kind == 5:
+        return g.op("Gather", g.op("Concat", b, a, axis=0), g.const([1])), most_a
+    return g.op("Unsqueeze", g.op("Squeeze", g.op("Max", a, b), g.const([0])), g.const([0])), max(most_a, most_b)
+
+
+def random_arithmetic():
+    for _ in range(30):
+        g = Graph()
+        a, b = kept(g, 9, 3), g.op("Compress", g.input("y", F, [7, 3]), g.input("k", BOOL, [7]), axis=0)
+        sizes = [(size_of(g, a), 9), (size_of(g, b), 7)]
+        made, most = random_size(g, sizes, 3)
+        outs = [(g.op("Identity", made), I64)]
+        for use in rng.permutation(4)[:2]:
+            if use == 0:
+                y = g.op("Expand", g.const(normal(1, 3), np.float32), g.op("Concat", made, g.const([3]), axis=0))
+            elif use == 1:
+                y = g.op("Add", g.op("ConstantOfShape", g.op("Concat", g.const([2]), made, axis=0)), g.const(normal(2, 1), np.float32))
+            elif use == 2:
+                y = g.op("Slice", a, g.const([0]), made, g.const([0]))
+            else:
+                y = g.op("Pad", b, g.op("Concat", g.const([0, 0]), made, g.const([1]), axis=0), g.const(3, np.float32))
+            outs += [(g.op("Tanh", y), F), (g.op("ReduceSum", y, g.const([0]), keepdims=0), F)]
+        many = [{"x": normal(9, 3), "m": m, "y": normal(7, 3), "k": k} for m, k in zip(masks(9), masks(7)[::-1])]
+        check(g.model(*outs), many, rtol=1e-4, atol=1e-5)
+
+
+# ---- what stays refused, and how sizes that are inputs are given
+
+def refusals():
+    for op, shape in (("ConstantOfShape", None), ("Reshape", [2, 6]), ("Expand", [1, 6])):
+        g = Graph()
+        x, s = (g.input("x", F, shape) if shape else None), g.input("s", I64, [2])
+        model = g.model((g.op(op, *([x, s] if x else [s])), F))
+        refused(model, "--bind")
+        with tempfile.TemporaryDirectory() as tmp:
+            onnx.save(model, os.path.join(tmp, "m.onnx"))
+            familyseer("compile", os.path.join(tmp, "m.onnx"), "-o", os.path.join(tmp, "out"), "-O0", "--bind", "s=[2,6]")
+
+
+def commands():
+    """verify, bench, tune and C sources know what is padded, cut and multiplied at its bound."""
+    g = Graph()
+    y = kept(g, columns=8)
+    scores = g.op("Softmax", g.op("MatMul", y, g.op("Transpose", y, perm=[1, 0])))
+    pads = g.op("Concat", g.const([0, 0]), g.op("Sub", g.const([16]), size_of(g, y)), g.const([0]), axis=0)
+    model = g.model((g.op("Pad", g.op("MatMul", scores, y), pads), F), (g.op("Expand", g.const([[2.0]], np.float32), g.op("Shape", y)), F))
+    with tempfile.TemporaryDirectory() as tmp:
+        path, folder = os.path.join(tmp, "m.onnx"), os.path.join(tmp, "out")
+        onnx.save(model, path)
+        familyseer("compile", path, "-o", folder, "-O1")
+        assert "ok" in familyseer("verify", folder, path).stdout
+        familyseer("bench", folder, "--duration", "1s", "--profile")
+        familyseer("tune", path, "-o", os.path.join(tmp, "tuned"), "--measure", "fake", "--trials", "32", "--records", os.path.join(tmp, "r.sqlite"))
+        familyseer("compile", path, "-o", os.path.join(tmp, "c"), "-O1", "--emit", "c")
+
+
+run_tests([("counted", counted), ("then more", then_more), ("found twice", found_twice), ("expanded", expanded), ("filled", filled), ("padded", padded),
+           ("reshaped", reshaped), ("sliced", sliced), ("multiplied", multiplied), ("random arithmetic", random_arithmetic), ("refusals", refusals),
+           ("commands", commands)])

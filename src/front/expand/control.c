@@ -4,7 +4,7 @@
 // branches, and runs one.
 #include <string.h>
 
-#include "front/expand/expand.h"
+#include "front/extent.h"
 #include "front/sized.h"
 
 // Loops of more iterations are kept if they can be: values keep their shapes, and nothing needs to
@@ -353,7 +353,7 @@ static seer_status keep_loop(seer_expand *e, const seer_attr *body, int64_t n_tr
   in[n++] = formal[0];
   int64_t bound = n_trip >= 0 ? seer_max_i64(n_trip, 1) : 1;
   bool is_bound =
-      n_trip >= 0 || (e->node.in[0].i && seer_sized_at_most(e->graph, e->node.in[0], &bound));
+      n_trip >= 0 || (e->node.in[0].i && seer_extent_at_most(e->graph, e->node.in[0], &bound));
   if (n_scan > 0 && (!is_bound || bound > INT32_MAX))
     return SEER_FAIL(UNSUPPORTED,
         "how often the loop runs is known only while running, and an output has a part for each "
@@ -388,16 +388,14 @@ static seer_status undo_if_failed(
   return SEER_OK;
 }
 
-// A long loop, in place of the nodes from `first` on, which were unrolled so far. *out_is_there
-// false: it cannot be kept.
+// A long loop, in place of what was unrolled so far, which nobody reads then. *out_is_there false:
+// it cannot be kept.
 static seer_status try_keep_loop(
-    seer_expand *e, const seer_attr *body, int64_t n_trip, uint32_t first, bool *out_is_there) {
+    seer_expand *e, const seer_attr *body, int64_t n_trip, bool *out_is_there) {
   uint32_t own = (uint32_t)e->graph->n_node;
   seer_status status = keep_loop(e, body, n_trip);
   if (!status) status = e->resolve(e);
-  SEER_TRY(undo_if_failed(e, own, status, out_is_there));
-  if (*out_is_there) kill_nodes(e, first, own);
-  return SEER_OK;
+  return undo_if_failed(e, own, status, out_is_there);
 }
 
 static seer_status expand_loop(seer_expand *e) {
@@ -414,7 +412,6 @@ static seer_status expand_loop(seer_expand *e) {
   seer_val *formal = SEER_NEW_ARRAY(e->scratch, seer_val, n_formal),
            *out = SEER_NEW_ARRAY(e->scratch, seer_val, n_out), *constants = new_constants(e, body);
   scan *scans = SEER_NEW_ARRAY(e->scratch, scan, n_scan);
-  uint32_t first = (uint32_t)e->graph->n_node;
   for (uint32_t k = 0; k < n_formal; k++) {
     if (k < body->i) formal[k] = e->node.in[k];  // behind them are those that the body captures
     if (k > 1 && !formal[k].i) return SEER_FAIL(INVALID, "input %u is absent and may not be", k);
@@ -427,8 +424,7 @@ static seer_status expand_loop(seer_expand *e) {
       return keep_loop(e, body, n_trip < INT64_MAX ? n_trip : -1);
     if (!goes_on) break;
     bool is_kept = false;
-    if (n == MAX_UNROLLED && n_trip < INT64_MAX)
-      SEER_TRY(try_keep_loop(e, body, n_trip, first, &is_kept));
+    if (n == MAX_UNROLLED && n_trip < INT64_MAX) SEER_TRY(try_keep_loop(e, body, n_trip, &is_kept));
     if (is_kept) return SEER_OK;
     if (n == MAX_ITERATIONS)
       return SEER_FAIL(UNSUPPORTED, "more than %d iterations", MAX_ITERATIONS);

@@ -1,5 +1,7 @@
 // expand.c - adding the nodes that stand for a composite operator.
-#include "front/expand/expand.h"
+#include <string.h>
+
+#include "front/extent.h"
 
 #include "front/onnx/dtype.h"
 
@@ -63,7 +65,17 @@ void seer_expand_inner(seer_expand *e, const char *op_type, const seer_val *in, 
     for (uint32_t d = 0; value && d < value->rank; d++)
       if (value->size[d].i) all[n++] = value->size[d];
   }
+  const seer_op_desc *op = seer_op_find(SEER_INNER_DOMAIN, op_type, 1);
+  bool is_host = op && op->host != 0;
+  // What was searched for already has been found.
+  seer_node_id same =
+      is_host ? seer_extent_find_host(e->graph, op_type, all, n, attr, n_attr) : (seer_node_id){0};
+  if (same.i && seer_graph_node(e->graph, same)->n_out == n_out) {
+    memcpy(out, seer_graph_node(e->graph, same)->out, n_out * sizeof *out);
+    return;
+  }
   add_node(e, SEER_INNER_DOMAIN, 1, op_type, all, n, attr, n_attr, out, n_out);
+  if (is_host) seer_extent_note_host(e->graph, (seer_node_id){(uint32_t)e->graph->n_node - 1});
 }
 
 seer_val seer_expand_sized(

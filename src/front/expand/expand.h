@@ -162,6 +162,22 @@ seer_val seer_expand_masked(seer_expand *e, seer_val x, uint32_t mask, seer_val 
 seer_status seer_expand_sized_mean(seer_expand *e);  // replaces ReduceMean
 seer_status seer_expand_sized_concat(seer_expand *e);  // replaces Concat along such a dimension
 
+// 0, 1, 2, ... along dimension d of `rank`; `size` is some size that is data.
+seer_val seer_expand_index(
+    seer_expand *e, int64_t extent, uint32_t d, uint32_t rank, seer_val size);
+
+// ---- shaped.c: operators whose result's shape is data, and when that is so
+bool seer_shaped_by_data(const seer_graph *graph, const seer_node *node);
+bool seer_shaped_constant_by_data(const seer_graph *graph, const seer_node *node);
+bool seer_shaped_pad_is_data(const seer_graph *graph, const seer_node *node);
+bool seer_shaped_slice_is_data(const seer_graph *graph, const seer_node *node);
+bool seer_shaped_reshape_is_data(const seer_graph *graph, const seer_node *node);
+seer_status seer_shaped_constant(seer_expand *e);
+seer_status seer_shaped_expand(seer_expand *e);
+seer_status seer_shaped_reshape(seer_expand *e);
+seer_status seer_shaped_pad(seer_expand *e);
+seer_status seer_shaped_slice(seer_expand *e);
+
 // ---- select.c: what replaces NonZero and Range when their result's size is data
 seer_status seer_expand_non_zero(seer_expand *e);
 seer_status seer_expand_range(seer_expand *e);

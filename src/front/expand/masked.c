@@ -5,10 +5,11 @@
 
 #include "dag/scalar.h"
 #include "front/expand/expand.h"
+#include "front/extent.h"
 #include "front/sized.h"
 
-// 0, 1, 2, ... along dimension d of `rank`; `size` is some size that is data.
-static seer_val indices(seer_expand *e, int64_t extent, uint32_t d, uint32_t rank, seer_val size) {
+seer_val seer_expand_index(
+    seer_expand *e, int64_t extent, uint32_t d, uint32_t rank, seer_val size) {
   const seer_attr attr[3] = {
       seer_expand_int("extent", extent), seer_expand_int("axis", d), seer_expand_int("rank", rank)};
   seer_val index;
@@ -37,7 +38,7 @@ seer_val seer_expand_masked(seer_expand *e, seer_val v, uint32_t mask, seer_val 
       sizes[n++] = x.size[d];
       continue;
     }
-    seer_val index = indices(e, x.dim[d], d, x.rank, x.size[d]);
+    seer_val index = seer_expand_index(e, x.dim[d], d, x.rank, x.size[d]);
     seer_val is_inside = seer_expand_2(e, "Less", index, x.size[d]);
     counts = counts.i ? seer_expand_2(e, "And", counts, is_inside) : is_inside;
   }
@@ -81,7 +82,7 @@ static seer_status check_part(const seer_expand *e, uint32_t k, uint32_t first, 
     return SEER_FAIL(INVALID, "input %u is %s, input %u %s, must have one type and rank", first,
         seer_value_type_text(a, e->scratch), k, seer_value_type_text(b, e->scratch));
   for (uint32_t d = 0; d < a->rank; d++)
-    if (d != axis && a->size[d].i != b->size[d].i)
+    if (d != axis && !seer_extent_same_size(e->graph, a->size[d], b->size[d]))
       return SEER_FAIL(UNSUPPORTED,
           "dimension %u of inputs %u ('%s') and %u ('%s') has sizes that are known only while "
           "running, and not known to be equal",
@@ -111,7 +112,7 @@ seer_status seer_expand_sized_concat(seer_expand *e) {
     n++;
   }
   seer_val zero = seer_expand_scalar(e, SEER_DTYPE_I64, 0), end = {0};
-  seer_val index = indices(e, whole, 0, 1, any_size), from = index;
+  seer_val index = seer_expand_index(e, whole, 0, 1, any_size), from = index;
   for (uint32_t k = 0; k < n; k++) {
     seer_val own = size[k].i ? size[k] : seer_expand_ints(e, &bound[k], 1);
     end = end.i ? seer_expand_2(e, "Add", end, own) : own;

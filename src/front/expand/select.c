@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "front/expand/expand.h"
+#include "front/extent.h"
 #include "front/sized.h"
 
 #define SELECT(id, onnx, from, in_min, in_max, out_max, attributes, text)                     \
@@ -120,7 +120,7 @@ seer_status seer_expand_range(seer_expand *e) {
   seer_dtype dtype = seer_expand_in(e, 0)->dtype;
   int64_t most;
   if (!start || !delta || seer_dtype_is_float(dtype) ||
-      !seer_sized_at_most(e->graph, e->node.in[1], &most))
+      !seer_extent_at_most(e->graph, e->node.in[1], &most))
     return SEER_FAIL(UNSUPPORTED,
         "the result's size is data and without a bound; start and delta must be constant after "
         "folding, and the limit too, or the size of something, in whole numbers");

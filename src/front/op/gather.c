@@ -115,7 +115,8 @@ static seer_status emit_pad(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 SEER_OP_INJECTIVE(pad, "Pad", 2, 1, 4, 1, "mode pads value", NULL,
-    "constant, reflect, edge, wrap; negative pads; attributes or constant inputs")
+    "constant, reflect, edge, wrap; negative pads; constants at ends that data gives",
+    .is_composite = seer_shaped_pad_is_data, .expand = seer_shaped_pad, .expands_sized = true)
 
 // ---- Gather
 

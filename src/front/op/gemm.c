@@ -1,5 +1,6 @@
 // gemm.c - Gemm and MatMul: one contraction over k with the spatial axes [batch...,] m, n. Operands
 // are read in their ONNX order; how the weights are packed is the schedule's business.
+#include "front/extent.h"
 #include "front/sized.h"
 
 // ---- what both say
@@ -211,7 +212,57 @@ static seer_status emit_matmul(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 
-static seer_status carry_matmul(seer_expand *e) { return carry_rows(e, false, NULL); }
+// Where dimension d of operand k is in the result; UINT32_MAX: it is summed over.
+static uint32_t place_in_product(const seer_expand *e, uint32_t k, uint32_t d) {
+  uint32_t rank = seer_expand_in(e, k)->rank, to = seer_sized_out(e, 0)->rank;
+  bool is_vector = rank == 1, is_other_vector = seer_expand_in(e, 1 - k)->rank == 1;
+  uint32_t inner = is_vector ? 0 : k == 0 ? rank - 1 : rank - 2;
+  if (d == inner) return UINT32_MAX;
+  if (k == 1 && d + 1 == rank) return to - 1;  // columns
+  if (k == 0 && d + 2 == rank) return to - (is_other_vector ? 1 : 2);  // rows
+  uint32_t n_own = is_vector ? 0 : rank - 2,
+           n_batch = to - (is_vector ? 0 : 1) - (is_other_vector ? 0 : 1);
+  return d + n_batch - n_own;
+}
+
+// What is beyond the size of the dimension that is summed over is 0 on both sides.
+static seer_status mask_inner(seer_expand *e, seer_sized_place at) {
+  seer_val sizes[2];
+  uint32_t d[2];
+  for (uint32_t k = 0; k < 2; k++) {
+    uint32_t rank = seer_expand_in(e, k)->rank;
+    d[k] = rank == 1 ? 0 : k == 0 ? rank - 1 : rank - 2;
+    sizes[k] = seer_expand_in(e, k)->size[d[k]];
+  }
+  if (!seer_extent_same_size(e->graph, sizes[0], sizes[1]))
+    return seer_sized_refuse(e, at, "the other input has another size there");
+  seer_val zero = seer_expand_scalar(e, seer_expand_in(e, 0)->dtype, 0);
+  for (uint32_t k = 0; k < 2; k++)
+    e->node.in[k] = seer_expand_masked(e, e->node.in[k], 1u << d[k], zero);
+  return SEER_OK;
+}
+
+static seer_status carry_matmul(seer_expand *e) {
+  seer_sized_place inner = {UINT32_MAX, 0};
+  SEER_SIZED_EACH(e, at) {
+    uint32_t to = place_in_product(e, at.k, at.d);
+    if (to == UINT32_MAX) {
+      inner = at;
+      continue;
+    }
+    // A batch that another one meets: of the same size, or one.
+    uint32_t other = 1 - at.k, rank = seer_expand_in(e, other)->rank;
+    for (uint32_t d = 0; d < rank; d++) {
+      if (place_in_product(e, other, d) != to) continue;
+      const seer_value *x = seer_expand_in(e, other);
+      bool fits = (x->dim[d] == 1 && !x->size[d].i) ||
+          seer_extent_same_size(e->graph, x->size[d], seer_expand_in(e, at.k)->size[at.d]);
+      if (!fits) return seer_sized_refuse(e, at, "another input has another size there");
+    }
+    SEER_TRY(seer_sized_give(e, at, 0, to));
+  }
+  return inner.k == UINT32_MAX ? SEER_OK : mask_inner(e, inner);
+}
 
 static bool is_dense_matmul(const seer_graph *graph, const seer_node *node, bool *out_by_column) {
   *out_by_column = false;

@@ -483,9 +483,10 @@ static bool start_of_slice(
   return has_start;
 }
 SEER_OP_INJECTIVE(slice, "Slice", 1, 1, 5, 1, "axes ends starts", fold_slice,
-    "attributes or constant inputs, any steps", .gives_parts = true, .part_start = start_of_slice,
-    .carry_sizes = carry_slice, .moves = true, .bounded_by = seer_op_listed_number,
-    .is_copy = has_no_steps)
+    "any steps; places that data gives, forwards", .gives_parts = true,
+    .part_start = start_of_slice, .carry_sizes = carry_slice, .moves = true,
+    .bounded_by = seer_op_listed_number, .is_copy = has_no_steps,
+    .is_composite = seer_shaped_slice_is_data, .expand = seer_shaped_slice, .expands_sized = true)
 
 // ---- Expand, Tile
 
@@ -542,7 +543,8 @@ static bool is_same_size(SEER_UNUSED const seer_graph *graph, SEER_UNUSED const 
   return true;
 }
 SEER_OP_INJECTIVE(expand, "Expand", 8, 2, 2, 1, "", fold_expand, "constant shape",
-    .carry_sizes = carry_expand, .moves = true, .is_copy = is_same_size)
+    .carry_sizes = carry_expand, .moves = true, .is_copy = is_same_size,
+    .is_composite = seer_shaped_by_data, .expand = seer_shaped_expand, .expands_sized = true)
 
 static seer_status infer_tile(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {

@@ -87,8 +87,10 @@ static seer_status carry_reshape(seer_expand *e) {
   }
   return SEER_OK;
 }
-VIEW(reshape, "Reshape", 5, 2, 1, "allowzero shape", "0, -1, allowzero; constant shape",
-    .carry_sizes = carry_reshape)
+VIEW(reshape, "Reshape", 5, 2, 1, "allowzero shape",
+    "0, -1, allowzero; constant shape, or made of sizes that data decides",
+    .carry_sizes = carry_reshape, .is_composite = seer_shaped_reshape_is_data,
+    .expand = seer_shaped_reshape, .expands_sized = true)
 
 // ---- Flatten
 
@@ -401,7 +403,9 @@ static seer_status emit_constant_of_shape(seer_emit *emit, const seer_node *node
 
 SEER_OP_ENTRY(constant_of_shape, "ConstantOfShape", 9, 1, 1, 1, SEER_FUSE_INJECTIVE, "value",
     .infer = infer_constant_of_shape, .emit = emit_constant_of_shape,
-    .fold = fold_constant_of_shape, .doc = "folded; constant shape")
+    .fold = fold_constant_of_shape, .is_composite = seer_shaped_constant_by_data,
+    .expand = seer_shaped_constant, .expands_sized = true,
+    .doc = "folded; constant shape, or made of sizes that data decides")
 
 // ---- Range
 
