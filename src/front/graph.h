@@ -157,7 +157,7 @@ typedef struct seer_graph {
   size_t n_map, cap_map;
   seer_os_map *map;  // files that constants are borrowed from; unmapped by seer_graph_close
   size_t n_listed;  // items of all lists
-  struct seer_extents *extents;  // while types are inferred (front/extent.h); NULL: none yet
+  struct seer_extents *extents;  // while types are inferred (front/expand/extent.h); NULL: none yet
   seer_permuted_list *permuted;  // never NULL; shared with copies
   struct seer_map *names;  // names of the first n_named values and more that are taken; NULL: none
   size_t n_named;

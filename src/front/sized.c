@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "front/extent.h"
+#include "front/expand/extent.h"
 
 bool seer_sized_reads(const seer_graph *graph, const seer_node *node) {
   for (uint32_t k = 0; k < node->n_in; k++)

@@ -205,6 +205,14 @@ def multiplied():
     y = kept(g)
     column = g.op("Squeeze", g.op("Slice", y, g.const([0]), g.const([1]), g.const([1])), g.const([1]))
     agree(g, g.op("MatMul", column, y))
+    for turn_a, turn_b in ((0, 1), (1, 0)):  # among each other, or summed over what was found
+        g = Graph()
+        y = kept(g)
+        agree(g, g.op("Gemm", y, y, transA=turn_a, transB=turn_b, alpha=0.5), rtol=1e-4)
+        g = Graph()
+        y = kept(g)
+        added = g.op("Expand", g.const([[0.25]], np.float32), g.op("Concat", size_of(g, y), size_of(g, y), axis=0)) if turn_b else g.const(normal(4), np.float32)
+        agree(g, g.op("Gemm", y, y, added, transA=turn_a, transB=turn_b, beta=2.0), rtol=1e-4)
     g = Graph()
     refused(g.model((g.op("MatMul", g.const(normal(3, 12), np.float32), kept(g)), F)), "another size")
 

@@ -4,7 +4,7 @@
 // branches, and runs one.
 #include <string.h>
 
-#include "front/extent.h"
+#include "front/expand/extent.h"
 #include "front/sized.h"
 
 // Loops of more iterations are kept if they can be: values keep their shapes, and nothing needs to

@@ -1,7 +1,7 @@
 // expand.c - adding the nodes that stand for a composite operator.
 #include <string.h>
 
-#include "front/extent.h"
+#include "front/expand/extent.h"
 
 #include "front/onnx/dtype.h"
 

@@ -5,7 +5,7 @@
 
 #include "dag/scalar.h"
 #include "front/expand/expand.h"
-#include "front/extent.h"
+#include "front/expand/extent.h"
 #include "front/sized.h"
 
 seer_val seer_expand_index(

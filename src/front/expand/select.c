@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "front/extent.h"
+#include "front/expand/extent.h"
 #include "front/sized.h"
 
 #define SELECT(id, onnx, from, in_min, in_max, out_max, attributes, text)                     \

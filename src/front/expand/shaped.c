@@ -1,9 +1,9 @@
 // shaped.c - Expand, ConstantOfShape, Reshape, Pad and Slice where what says the result's shape is
-// data: sizes that were found, and sums of such (front/extent.h). Each is the same operator at its
-// bounds, whose result is told its sizes. What nothing bounds is UNSUPPORTED by name.
+// data: sizes that were found, and sums of such (front/expand/extent.h). Each is the same operator
+// at its bounds, whose result is told its sizes. What nothing bounds is UNSUPPORTED by name.
 #include <string.h>
 
-#include "front/extent.h"
+#include "front/expand/extent.h"
 #include "front/sized.h"
 
 enum { MAX_BOUND = 1 << 28 };

@@ -1,6 +1,6 @@
 // gemm.c - Gemm and MatMul: one contraction over k with the spatial axes [batch...,] m, n. Operands
 // are read in their ONNX order; how the weights are packed is the schedule's business.
-#include "front/extent.h"
+#include "front/expand/extent.h"
 #include "front/sized.h"
 
 // ---- what both say
@@ -117,6 +117,37 @@ static seer_status carry_gemm(seer_expand *e) {
   return carry_rows(e, is_turned, seer_op_has_in(&e->node, 2) ? seer_expand_in(e, 2) : NULL);
 }
 
+// Sizes that data decides elsewhere than in the rows of the first operand: as a MatMul, which knows
+// them anywhere.
+static bool is_gemm_of_sized(const seer_graph *graph, const seer_node *node) {
+  uint32_t of_a = seer_sized_dims(graph, node, 0), of_b = seer_sized_dims(graph, node, 1);
+  uint32_t of_c = seer_op_has_in(node, 2) ? seer_sized_dims(graph, node, 2) : 0;
+  return (of_a & 2u) || of_b || of_c || (of_a && seer_node_attr_i(node, "transA", 0) != 0) ||
+      (of_a && seer_op_has_in(node, 2) && seer_graph_value(graph, node->in[2])->rank == 2);
+}
+
+static seer_status expand_gemm(seer_expand *e) {
+  seer_val in[2];
+  for (uint32_t k = 0; k < 2; k++) {
+    const seer_value *x = seer_expand_in(e, k);
+    if (x->rank != 2)
+      return SEER_FAIL(
+          INVALID, "input %u is %s, must be a matrix", k, seer_op_shape_text(x, e->scratch));
+    bool is_turned = seer_node_attr_i(&e->node, k == 0 ? "transA" : "transB", 0) != 0;
+    in[k] = is_turned ? seer_expand_turned(e, e->node.in[k], 2) : e->node.in[k];
+  }
+  double alpha = seer_node_attr_f(&e->node, "alpha", 1),
+         beta = seer_node_attr_f(&e->node, "beta", 1);
+  seer_val y = seer_expand_2(e, "MatMul", in[0], in[1]);
+  if (alpha != 1) y = seer_expand_times(e, y, alpha);
+  if (seer_op_has_in(&e->node, 2)) {
+    seer_val c = e->node.in[2];
+    y = seer_expand_2(e, "Add", y, beta != 1 ? seer_expand_times(e, c, beta) : c);
+  }
+  seer_expand_output(e, 0, y);
+  return SEER_OK;
+}
+
 static bool is_dense_gemm(const seer_graph *graph, const seer_node *node, bool *out_by_column) {
   bool adds_itself = node->n_in > 2 && node->in[2].i == node->in[0].i;
   *out_by_column = seer_node_attr_i(node, "transB", 0) != 0;
@@ -132,7 +163,8 @@ static void put_gemm(seer_text *text, const seer_graph *graph, const seer_node *
 
 SEER_OP_ENTRY(gemm, "Gemm", 1, 2, 3, 1, SEER_FUSE_ANCHOR, "alpha beta transA transB broadcast",
     .rtol = 1e-4, .atol = 1e-5, .infer = infer_gemm, .emit = emit_gemm, .carry_sizes = carry_gemm,
-    .is_dense_layer = is_dense_gemm, .label = put_gemm,
+    .is_dense_layer = is_dense_gemm, .label = put_gemm, .is_composite = is_gemm_of_sized,
+    .expand = expand_gemm, .expands_sized = true,
     .doc = "transA, transB, alpha, beta, C broadcast or absent")
 
 // ---- MatMul: NumPy's, with batch broadcasting and vectors

@@ -4,8 +4,8 @@
 // parts has a bound. Also which host operators search the same thing twice.
 // Memory: what is found is kept in the graph's arena, with the graph. Threads: as the graph's.
 // Private to src/front.
-#ifndef SEER_FRONT_EXTENT_H
-#define SEER_FRONT_EXTENT_H
+#ifndef SEER_FRONT_EXPAND_EXTENT_H
+#define SEER_FRONT_EXPAND_EXTENT_H
 
 #include "front/expand/expand.h"
 
@@ -31,8 +31,6 @@ bool seer_extent_same_size(seer_graph *graph, seer_val a, seer_val b);
 // The most that `v`, one integer, can be; false where nothing bounds it.
 bool seer_extent_at_most(seer_graph *graph, seer_val v, int64_t *out_most);
 
-// A number for what `v` holds: the same as that of another value only if both always hold the same.
-uint64_t seer_extent_content(seer_graph *graph, seer_val v);
 // A node of the host with these operands that is there already; 0: none. Afterwards `add` is known.
 seer_node_id seer_extent_find_host(seer_graph *graph, const char *op_type, const seer_val *in,
     uint32_t n_in, const seer_attr *attr, uint32_t n_attr);

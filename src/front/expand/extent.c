@@ -2,7 +2,7 @@
 // elements that data makes, or operations on sums that are none (min, max, quotients, products).
 // Sums and atoms are kept once each, so that equal ones have equal ids; what a value's element is
 // is found by walking its producers, once.
-#include "front/extent.h"
+#include "front/expand/extent.h"
 
 #include <string.h>
 
@@ -30,7 +30,7 @@ struct seer_extents {
   seer_map *sum_ids, *atom_ids;  // by text
   seer_map *of_element;  // by value and index
   seer_map *content_ids;  // of values, by text
-  seer_map *content_of;  // by value
+  seer_map *content_by_value;
   seer_map *host;  // by content: node
   sum *sum;
   range *atom;
@@ -46,7 +46,7 @@ static struct seer_extents *table(seer_graph *graph) {
   t->atom_ids = seer_map_create(graph->arena);
   t->of_element = seer_map_create(graph->arena);
   t->content_ids = seer_map_create(graph->arena);
-  t->content_of = seer_map_create(graph->arena);
+  t->content_by_value = seer_map_create(graph->arena);
   t->host = seer_map_create(graph->arena);
   t->n_sum = t->n_atom = 1;
   t->sum = SEER_GROW(graph->arena, sum, t->sum, 0, &t->cap_sum);
@@ -164,9 +164,15 @@ seer_extent seer_extent_sum(seer_graph *graph, seer_extent a, seer_extent b) {
 typedef enum { NO_OP, ADD, SUB, MUL, DIV, MOD, MIN, MAX } operation;
 
 static operation operation_of(const seer_node *node) {
-  static const char *const names[] = {"", "Add", "Sub", "Mul", "Div", "Mod", "Min", "Max"};
-  for (uint32_t k = 1; k < SEER_COUNT_OF(names); k++)
-    if (strcmp(node->op_type, names[k]) == 0) return (operation)k;
+  static const seer_op_desc *const ops[] = {[ADD] = &seer_op_add,
+      [SUB] = &seer_op_sub,
+      [MUL] = &seer_op_mul,
+      [DIV] = &seer_op_div,
+      [MOD] = &seer_op_mod,
+      [MIN] = &seer_op_min,
+      [MAX] = &seer_op_max};
+  for (uint32_t k = 1; k < SEER_COUNT_OF(ops); k++)
+    if (node->op == ops[k]) return (operation)k;
   return NO_OP;
 }
 
@@ -232,6 +238,9 @@ static seer_extent combine(seer_graph *graph, operation op, seer_extent a, seer_
 
 // ---- elements of values
 
+// A number for what `v` holds: that of another value only if both always hold the same.
+static uint64_t content_of(seer_graph *graph, seer_val v);
+
 static bool is_whole(seer_dtype dtype) {
   return !seer_dtype_is_float(dtype) && dtype != SEER_DTYPE_NONE;
 }
@@ -244,9 +253,8 @@ static seer_extent as_atom(seer_graph *graph, seer_val v, int64_t i) {
   int64_t most;
   if (seer_value_elems(value) == 1 && seer_sized_at_most(graph, v, &most)) r.most = most;
   if (value->dtype == SEER_DTYPE_BOOL) r = (range){0, 1};
-  return put_atom(graph,
-      seer_arena_printf(graph->arena, "v %" PRIu64 " %" PRId64, seer_extent_content(graph, v), i),
-      r);
+  return put_atom(
+      graph, seer_arena_printf(graph->arena, "v %" PRIu64 " %" PRId64, content_of(graph, v), i), r);
 }
 
 static bool constant_at(const seer_graph *graph, const seer_node *node, uint32_t k, int64_t i,
@@ -317,7 +325,7 @@ static seer_extent of_comparison(
   seer_extent less = a && b ? add(graph, a, b, -1) : 0;
   if (!less) return 0;
   range r = range_of(graph, less);
-  bool is_equal = strcmp(node->op_type, "Equal") == 0, is_less = strcmp(node->op_type, "Less") == 0;
+  bool is_equal = node->op == &seer_op_equal, is_less = node->op == &seer_op_less;
   int64_t zero;
   if (seer_extent_is_number(graph, less, &zero))
     return seer_extent_number(graph, is_equal ? zero == 0 : is_less ? zero < 0 : zero > 0);
@@ -343,14 +351,10 @@ static seer_extent of_product(seer_graph *graph, const seer_node *node) {
   return x;
 }
 
-static bool is_named(const seer_node *node, const char *name) {
-  return strcmp(node->op_type, name) == 0;
-}
-
 static seer_extent of_node(seer_graph *graph, const seer_node *node, seer_val v, int64_t i) {
   const seer_value *out = seer_graph_value(graph, v);
   bool is_inner = strcmp(node->domain, SEER_INNER_DOMAIN) == 0;
-  bool is_cast = !is_inner && is_named(node, "Cast");
+  bool is_cast = node->op == &seer_op_cast;
   if (!node->op || seer_op_is_for_runtime(node->op) || (node->domain[0] && !is_inner)) return 0;
   if (node->op->fuse == SEER_FUSE_VIEW || (is_cast && out->dtype != SEER_DTYPE_BOOL)) {
     const seer_value *x = seer_graph_value(graph, node->in[0]);
@@ -361,13 +365,14 @@ static seer_extent of_node(seer_graph *graph, const seer_node *node, seer_val v,
   if (is_inner) return 0;
   operation op = operation_of(node);
   if (op != NO_OP) return of_operation(graph, node, op, i, out);
-  if (is_named(node, "Concat")) return of_concat(graph, node, i);
-  if (is_named(node, "Gather")) return of_gather(graph, node, i);
-  if (is_named(node, "Slice")) return of_slice(graph, node, i);
-  if (is_named(node, "Where")) return of_where(graph, node, i, out);
-  if (is_named(node, "Equal") || is_named(node, "Less") || is_named(node, "Greater"))
+  if (node->op == &seer_op_concat) return of_concat(graph, node, i);
+  if (node->op == &seer_op_gather) return of_gather(graph, node, i);
+  if (node->op == &seer_op_slice) return of_slice(graph, node, i);
+  if (node->op == &seer_op_where) return of_where(graph, node, i, out);
+  if (node->op == &seer_op_equal || node->op == &seer_op_less || node->op == &seer_op_greater)
     return of_comparison(graph, node, i, out);
-  if (is_named(node, "ReduceProd") && seer_value_elems(out) == 1) return of_product(graph, node);
+  if (node->op == &seer_op_reduce_prod && seer_value_elems(out) == 1)
+    return of_product(graph, node);
   return 0;
 }
 
@@ -440,7 +445,7 @@ static const char *node_text(seer_graph *graph, const char *domain, const char *
   seer_text_init(&text, graph->arena);
   seer_text_printf(&text, "n %s.%s %d", domain, op_type, opset);
   for (uint32_t k = 0; k < n_in; k++)
-    seer_text_printf(&text, " %" PRIu64, in[k].i ? seer_extent_content(graph, in[k]) : 0);
+    seer_text_printf(&text, " %" PRIu64, in[k].i ? content_of(graph, in[k]) : 0);
   for (uint32_t k = 0; k < n_attr; k++) put_attr(&text, &attr[k]);
   return text.data;
 }
@@ -457,11 +462,14 @@ static const char *constant_text(seer_graph *graph, const seer_tensor *tensor) {
   return text.data;
 }
 
-// Operators that make the same of the same.
+// Operators that make the same of the same: not those whose numbers their node's name picks.
 static bool is_repeatable(const seer_node *node) {
-  return node->op && node->op->control == SEER_CONTROL_NONE && !node->op->takes_lists &&
-      strncmp(node->op_type, "Random", 6) != 0 && strcmp(node->op_type, "Multinomial") != 0 &&
-      strcmp(node->op_type, "Bernoulli") != 0;
+  static const seer_op_desc *const own[] = {&seer_op_random_normal, &seer_op_random_normal_like,
+      &seer_op_random_uniform, &seer_op_random_uniform_like, &seer_op_bernoulli,
+      &seer_op_multinomial};
+  for (size_t k = 0; k < SEER_COUNT_OF(own); k++)
+    if (node->op == own[k]) return false;
+  return node->op && node->op->control == SEER_CONTROL_NONE && !node->op->takes_lists;
 }
 
 static const char *content_text(seer_graph *graph, seer_val v) {
@@ -477,10 +485,10 @@ static const char *content_text(seer_graph *graph, seer_val v) {
   return made ? seer_arena_printf(graph->arena, "%s -> %u", made, k) : NULL;
 }
 
-uint64_t seer_extent_content(seer_graph *graph, seer_val v) {
+static uint64_t content_of(seer_graph *graph, seer_val v) {
   struct seer_extents *t = table(graph);
   uint64_t id;
-  if (seer_map_get(t->content_of, v.i, &id)) return id;
+  if (seer_map_get(t->content_by_value, v.i, &id)) return id;
   const char *text = NULL;
   if (t->depth < MAX_DEPTH) {
     t->depth++;
@@ -491,7 +499,7 @@ uint64_t seer_extent_content(seer_graph *graph, seer_val v) {
     id = ++t->n_content;
     if (text) seer_map_set_str(t->content_ids, text, id);
   }
-  seer_map_set(t->content_of, v.i, id);
+  seer_map_set(t->content_by_value, v.i, id);
   return id;
 }
 
