@@ -3,7 +3,7 @@ import itertools
 
 import numpy as np
 
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from nodes import Nodes, const, refused
 from peer import check_model, reference, run_tests
@@ -194,8 +194,34 @@ def deform_conv_refused():
     refused("'kernel_shape' has 2", 19, "DeformConv", x, w, offset, kernel_shape=[2, 2])
 
 
+def between_convolutions():
+    """Channels may lie last there, in f32 and in half precision."""
+    for dtype, atol in ((np.float32, 2e-4), (np.float16, 3e-2)):
+        nodes = Nodes(16)
+        x, w, v = random(1, 8, 12, 10, dtype=dtype), random(16, 8, 3, 3, dtype=dtype) / dtype(8), random(8, 16, 1, 1, dtype=dtype) / dtype(4)
+        rois = tidied(regions(3, 12, 10)).astype(dtype)
+        made = nodes.add("Conv", x, w, constants=(1,), pads=[1] * 4)
+        for read in (nodes.add("GridSample", made, grid(1, 7, 9, 2).astype(dtype), mode="bilinear"),
+                     nodes.add("RoiAlign", made, rois, np.zeros(3, np.int64), output_height=4, output_width=4, sampling_ratio=2),
+                     nodes.add("MaxPool", made, outputs=2, kernel_shape=[2, 2], strides=[2, 2]),
+                     nodes.add("LpPool", made, kernel_shape=[2, 2], strides=[2, 2])):
+            nodes.add("Relu", nodes.add("Conv", read, v, constants=(1,)))
+        want = None
+        if dtype == np.float16:  # of which ONNX Runtime has few of these operators: the same numbers in f32
+            wide = Nodes(16)
+            wide.nodes, wide.label = nodes.nodes, nodes.label
+            wide.feeds = {k: a.astype(np.float32) if a.dtype == dtype else a for k, a in nodes.feeds.items()}
+            wide.constants = [const(c.name, numpy_helper.to_array(c).astype(np.float32)) for c in nodes.constants]
+            want = {k: a.astype(dtype) if a.dtype == np.float32 else a for k, a in reference(wide.model(), wide.feeds).items()}
+            for k in [k for k, a in want.items() if a.dtype == np.int64]:  # halves have equals
+                del want[k], nodes.label[k]
+        nodes.want = want or {}
+        nodes.check(rtol=atol, atol=atol)
+
+
 run_tests([("RoiAlign points", roi_align), ("RoiAlign adaptive", roi_align_adaptive), ("RoiAlign detected", roi_align_detected),
            ("MaxRoiPool", max_roi_pool), ("Roi refused", roi_refused),
            ("GridSample 2-D", grid_sample_2d), ("GridSample 3-D", grid_sample_3d), ("GridSample values", grid_sample_values),
            ("GridSample types", grid_sample_types), ("GridSample refused", grid_sample_refused),
-           ("DeformConv", deform_conv), ("Deform refused", deform_conv_refused)])
+           ("DeformConv", deform_conv), ("Deform refused", deform_conv_refused),
+           ("between convolutions", between_convolutions)])
