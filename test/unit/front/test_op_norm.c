@@ -24,7 +24,7 @@ static void test_batch_norm(void **state) {
   c = case_open("BatchNormalization", 15);
   case_in(c, SEER_DTYPE_F32, DIMS(2, 5, 3, 4));
   for (int k = 0; k < 4; k++) case_weight(c, SEER_DTYPE_F32, DIMS(k == 2 ? 4 : 5));
-  case_expect_error(c, "input 3 (mean) is [4], must be [5]");
+  case_expect_error(c, "input 3 (mean) is [4], must have 1 dimensions, of 5");
   case_close(c);
 }
 

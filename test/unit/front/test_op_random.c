@@ -51,6 +51,11 @@ static void random_attrs(op_case *c, const char *names, seer_rng *rng, uint32_t 
       case_s(c, name, seer_rng_chance(rng, 0.5) ? "LEFT" : "RIGHT");
       continue;
     }
+    if (strcmp(name, "pooled_shape") == 0) {
+      const int64_t size[2] = {seer_rng_range(rng, 0, 4), seer_rng_range(rng, 1, 4)};
+      case_ints(c, name, 2, size);
+      continue;
+    }
     if (strcmp(name, "num_groups") == 0) {
       case_i(c, name, seer_rng_range(rng, 0, 2));
       continue;
@@ -98,6 +103,8 @@ static void random_inputs(
   for (uint32_t d = 0; d < 6; d++)
     base[d] = seer_rng_chance(rng, 0.03) ? 0 : seer_rng_range(rng, 1, 5);
   if (strcmp(op->name, "Gemm") == 0 && seer_rng_chance(rng, 0.8)) rank = 2;
+  bool has_regions = strcmp(op->name, "RoiAlign") == 0 || strcmp(op->name, "MaxRoiPool") == 0;
+  if (has_regions && seer_rng_chance(rng, 0.9)) rank = 4;
   if (is_in("Gemm MatMul ", op->name) && seer_rng_chance(rng, 0.8)) {
     for (uint32_t d = 1; d < 6; d++) base[d] = base[0];
   }
@@ -127,6 +134,11 @@ static void random_inputs(
     if (strcmp(op->name, "LayerNormalization") == 0 && k > 0 && rank > 0)
       r = 1, dim[0] = base[rank - 1];
     if (strcmp(op->name, "OneHot") == 0 && k == 2) r = 1, dim[0] = 2;
+    if (has_regions && k > 0) {
+      r = k == 1 ? 2 : 1;
+      dim[0] = 3;
+      dim[1] = op->n_in_max == 3 ? 4 : 5;
+    }
     if (is_in("GatherND ScatterND ", op->name) && k == 1) r = 2, dim[0] = 2, dim[1] = 1;
     if (strcmp(op->name, "ScatterND") == 0 && k == 2) r = rank, dim[0] = 2;
     if (strcmp(op->name, "ReverseSequence") == 0 && k == 1) r = 1, dim[0] = base[1];
@@ -160,6 +172,7 @@ static void random_inputs(
     if (k == 1 && strncmp(op->name, "GatherElements", 6) == 0) own = SEER_DTYPE_I64;
     if (k == 1 && strncmp(op->name, "Scatter", 7) == 0) own = SEER_DTYPE_I64;
     if (k == 1 && strcmp(op->name, "ReverseSequence") == 0) own = SEER_DTYPE_I64;
+    if (k == 2 && strcmp(op->name, "RoiAlign") == 0) own = SEER_DTYPE_I64;
     if (k == 1 && strcmp(op->name, "GatherND") == 0) own = SEER_DTYPE_I64;
     if (k == 0 && strcmp(op->name, "DequantizeLinear") == 0) own = SEER_DTYPE_I8;
     if (k == 2 && is_in("QuantizeLinear DequantizeLinear ", op->name)) own = SEER_DTYPE_I8;
