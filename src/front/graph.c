@@ -475,7 +475,7 @@ int64_t seer_node_attr_i(const seer_node *node, const char *name, int64_t otherw
 
 double seer_node_attr_f(const seer_node *node, const char *name, double otherwise) {
   const seer_attr *attr = seer_node_attr(node, name);
-  return attr && attr->kind == SEER_ATTR_FLOAT ? attr->f : otherwise;
+  return attr && attr->kind == SEER_ATTR_FLOAT ? attr->f : (double)(float)otherwise;
 }
 
 const char *seer_node_attr_s(const seer_node *node, const char *name, const char *otherwise) {

@@ -247,6 +247,7 @@ SEER_MUST_USE seer_status seer_graph_parse(const char *source, const char *text,
 
 const seer_attr *seer_node_attr(const seer_node *node, const char *name);  // NULL when absent
 int64_t seer_node_attr_i(const seer_node *node, const char *name, int64_t otherwise);
+// `otherwise` is rounded to f32, as an attribute is.
 double seer_node_attr_f(const seer_node *node, const char *name, double otherwise);
 const char *seer_node_attr_s(const seer_node *node, const char *name, const char *otherwise);
 const seer_attr *seer_node_attr_ints(

@@ -104,6 +104,35 @@ def tf_idf():
             check([node], {"x": x}, {"y": F})
 
 
+def inverse_angles():
+    """Close to ONNX Runtime's, at the ends and far out too."""
+    ends = np.float32([-1, -0.999, -0.5, -1e-3, 0, 1e-3, 0.25, 0.5, 0.75, 0.99999, 1])
+    x = np.concatenate([ends, rng.uniform(-1, 1, 500).astype(np.float32)])
+    far = np.concatenate([x, np.float32([2.5, -40, 1e7, -3e20, 3e38, np.inf, -np.inf])])
+    for op, values in (("Asin", x), ("Acos", x), ("Atan", far)):
+        check([helper.make_node(op, ["x"], ["y"])], {"x": values}, {"y": F}, rtol=6e-7, atol=6e-7)
+
+
+def shrunken_integers():
+    x = rng.integers(-9, 10, (5, 7)).astype(np.int32)
+    check([helper.make_node("Shrink", ["x"], ["y"], bias=1.5, lambd=2.5)], {"x": x}, {"y": I32})
+
+
+def columns_with_nan():
+    """What is not finite stays in its places."""
+    x = rng.standard_normal((2, 12, 15)).astype(np.float32)
+    x[0, 3, 4], x[1, 7, 2] = np.nan, np.inf
+    for pads, sizes in ((None, [5, 6]), ([1, 0, 1, 2], [3, 4])):
+        node = helper.make_node("Col2Im", ["x", "image", "block"], ["y"], pads=pads, dilations=[1, 1])
+        check([node], {"x": x}, {"y": F}, [const("image", sizes), const("block", [3, 2])])
+
+
+def sum_of_infinite_powers():
+    x = rng.standard_normal((3, 9)).astype(np.float32)
+    x[0, 4], x[1] = np.inf, -np.inf
+    check([helper.make_node("ReduceLogSumExp", ["x", "axes"], ["y"])], {"x": x}, {"y": F}, [const("axes", [1])])
+
+
 def mel():
     node = helper.make_node("MelWeightMatrix", ["bins", "length", "rate", "low", "high"], ["w"])
     scalars = [const("bins", 20), const("length", 128), const("rate", 8000), const("low", 20, np.float32), const("high", 3800, np.float32)]
@@ -112,4 +141,5 @@ def mel():
 
 
 run_tests([("crops", crops), ("antialias", antialias), ("policies", policies), ("sequences", sequences), ("empty", empty),
-           ("batch norm", batch_norm), ("tf-idf", tf_idf), ("mel", mel)])
+           ("batch norm", batch_norm), ("tf-idf", tf_idf), ("mel", mel), ("inverse angles", inverse_angles),
+           ("shrunken integers", shrunken_integers), ("columns with NaN", columns_with_nan), ("infinite powers", sum_of_infinite_powers)])

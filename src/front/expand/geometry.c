@@ -42,14 +42,39 @@ static seer_status expand_center_crop_pad(seer_expand *e) {
 }
 GEOMETRY(center_crop_pad, "CenterCropPad", 18, 2, 2, "axes", "constant shape")
 
-// ---- Col2Im: columns of blocks are added up at the blocks' places, which a transposed convolution
-// does with weights that pick one place each
+// ---- Col2Im: columns of blocks are added up at the blocks' places. (A transposed convolution
+// whose weights pick one place each would multiply the others by 0, and 0 times NaN or infinity is
+// NaN.)
+
+enum { MAX_SPATIAL = 3 };
+
+// Steps `at`, row-major within `dim`; false after the last.
+static bool next_place(int64_t *at, const int64_t *dim, uint32_t n) {
+  for (uint32_t d = n; d-- > 0; at[d] = 0) {
+    if (++at[d] < dim[d]) return true;
+  }
+  return false;
+}
+
+// Where each element of the columns goes in an image of `padded`: [taps, places] in `out_table`.
+static void col2im_places(const int64_t *block, const int64_t *places, const int64_t *stride,
+    const int64_t *dilation, const int64_t *padded, uint32_t n, double *out_table) {
+  int64_t tap[MAX_SPATIAL] = {0}, place[MAX_SPATIAL] = {0};
+  do {
+    do {
+      int64_t index = 0;
+      for (uint32_t d = 0; d < n; d++)
+        index = index * padded[d] + tap[d] * dilation[d] + place[d] * stride[d];
+      *out_table++ = (double)index;
+    } while (next_place(place, places, n));
+  } while (next_place(tap, block, n));
+}
 
 static seer_status expand_col2im(seer_expand *e) {
-  enum { MAX_SPATIAL = 3, MAX_SIZE = 1 << 15 };
+  enum { MAX_SIZE = 1 << 15 };
   seer_value x = *seer_expand_in(e, 0);
   int64_t *image = NULL, *block = NULL, stride[MAX_SPATIAL], dilation[MAX_SPATIAL],
-          pads[2 * MAX_SPATIAL] = {0}, extra[MAX_SPATIAL];
+          pads[2 * MAX_SPATIAL] = {0};
   uint32_t n = 0, n_block = 0;
   SEER_TRY(ints_of(e, 1, "image_shape", &image, &n));
   SEER_TRY(ints_of(e, 2, "block_shape", &block, &n_block));
@@ -59,8 +84,8 @@ static seer_status expand_col2im(seer_expand *e) {
   SEER_TRY(seer_op_int_list(&e->node, "strides", n, 1, 1, stride));
   SEER_TRY(seer_op_int_list(&e->node, "dilations", n, 1, 1, dilation));
   SEER_TRY(seer_op_int_list(&e->node, "pads", 2 * n, 0, 0, pads));
-  int64_t in_dim[2 + MAX_SPATIAL] = {x.dim[0], x.dim[1]}, n_place = 1, taps = 1;
-  int64_t w_dim[2 + MAX_SPATIAL] = {x.dim[1], 1};
+  int64_t places[MAX_SPATIAL], n_place = 1, taps = 1, size = 1;
+  int64_t out_dim[2 + MAX_SPATIAL];  // of the image with its pads
   for (uint32_t d = 0; d < n; d++) {
     const int64_t all[] = {image[d], block[d], stride[d], dilation[d], pads[d], pads[n + d]};
     for (size_t k = 0; k < SEER_COUNT_OF(all); k++) {
@@ -73,11 +98,11 @@ static seer_status expand_col2im(seer_expand *e) {
     if (room < 0)
       return SEER_FAIL(
           INVALID, "a block of %" PRId64 " in an image of %" PRId64, block[d], image[d]);
-    in_dim[2 + d] = room / stride[d] + 1;
-    extra[d] = room % stride[d];
-    w_dim[2 + d] = block[d];
-    n_place *= in_dim[2 + d];
+    places[d] = room / stride[d] + 1;
+    out_dim[2 + d] = image[d] + pads[d] + pads[n + d];
+    n_place *= places[d];
     taps *= block[d];
+    size *= out_dim[2 + d];
   }
   if (n_place != x.dim[2] || x.dim[1] % taps != 0) {
     return SEER_FAIL(INVALID,
@@ -86,16 +111,25 @@ static seer_status expand_col2im(seer_expand *e) {
         "%" PRId64 " rows",
         seer_op_shape_text(&x, e->scratch), n_place, taps);
   }
-  double *pick = NULL;
-  SEER_TRY(seer_expand_table(e, x.dim[1], taps, &pick));
-  for (int64_t c = 0; c < x.dim[1]; c++) pick[c * taps + c % taps] = 1;
-  seer_val in[2] = {seer_expand_reshape(e, e->node.in[0], in_dim, 2 + n),
-      seer_expand_tensor(e, x.dtype, w_dim, 2 + n, pick)};
-  seer_attr attr[] = {seer_expand_ints_attr("strides", stride, n),
-      seer_expand_ints_attr("dilations", dilation, n), seer_expand_ints_attr("pads", pads, 2 * n),
-      seer_expand_ints_attr("output_padding", extra, n), seer_expand_int("group", x.dim[1] / taps)};
-  // Weights are [rows, outputs of a group, ...]: the rows of one channel are a group.
-  seer_expand_output(e, 0, seer_expand_add(e, "ConvTranspose", in, 2, attr, 5));
+  double *table = NULL;
+  SEER_TRY(seer_expand_table(e, taps, n_place, &table));
+  col2im_places(block, places, stride, dilation, out_dim + 2, n, table);
+  int64_t rows = x.dim[0] * (x.dim[1] / taps), one[2] = {1, taps * n_place};
+  int64_t all[2] = {rows, one[1]}, flat[2] = {rows, size};
+  seer_val index = seer_expand_tensor(e, SEER_DTYPE_I64, one, 2, table);
+  seer_val zero = seer_expand_scalar(e, x.dtype, 0);
+  seer_val in[3] = {seer_expand_2(e, "Expand", zero, seer_expand_ints(e, flat, 2)),
+      seer_expand_2(e, "Expand", index, seer_expand_ints(e, all, 2)),
+      seer_expand_reshape(e, e->node.in[0], all, 2)};
+  seer_attr attr[] = {seer_expand_int("axis", 1), seer_expand_string("reduction", "add")};
+  seer_val y = seer_expand_add(e, "ScatterElements", in, 3, attr, 2);
+  out_dim[0] = x.dim[0];
+  out_dim[1] = x.dim[1] / taps;
+  y = seer_expand_reshape(e, y, out_dim, 2 + n);
+  for (uint32_t d = 0; d < n; d++) {
+    if (pads[d] || pads[n + d]) y = seer_expand_slice(e, y, 2 + d, pads[d], pads[d] + image[d]);
+  }
+  seer_expand_output(e, 0, y);
   return SEER_OK;
 }
 GEOMETRY(col2im, "Col2Im", 18, 3, 3, "dilations pads strides", "constant shapes")

@@ -94,12 +94,14 @@ static seer_combiner combiner_of(kind k) {
   return SEER_COMBINE_SUM;
 }
 
-// Where all are -infinity, so is the logarithm of their sum: their differences must not be NaN.
+// Where all are -infinity, or one is infinity, so is the logarithm of their sum: their differences
+// must not be NaN.
 static seer_expr load_finite_max(
     seer_emit *emit, uint32_t stage, seer_dtype dtype, const seer_expr *at) {
   double largest = dtype == SEER_DTYPE_F64 ? DBL_MAX : (double)FLT_MAX;
-  return seer_op_2(emit, SEER_EXPR_MAX, seer_emit_load_temp(emit, stage, at),
+  seer_expr max = seer_op_2(emit, SEER_EXPR_MAX, seer_emit_load_temp(emit, stage, at),
       seer_op_num(emit, dtype, -largest));
+  return seer_op_2(emit, SEER_EXPR_MIN, max, seer_op_num(emit, dtype, largest));
 }
 
 // What terms and their sum are computed in: of integers, roots and logarithms in f64.

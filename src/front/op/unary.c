@@ -44,7 +44,7 @@ static seer_status emit_map(seer_emit *emit, const seer_node *node, map_fn map) 
 DIRECT(exp, "Exp", 1, SEER_EXPR_EXP, seer_op_infer_same_float, "", .treats_alike = true)
 DIRECT(log, "Log", 1, SEER_EXPR_LOG, seer_op_infer_same_float, "")
 DIRECT(sqrt, "Sqrt", 1, SEER_EXPR_SQRT, seer_op_infer_same_float, "", .treats_alike = true)
-DIRECT(erf, "Erf", 9, SEER_EXPR_ERF, seer_op_infer_same_float, "", .treats_alike = true)
+DIRECT(erf, "Erf", 9, SEER_EXPR_ERF, seer_op_infer_same_float, "floats", .treats_alike = true)
 DIRECT(sin, "Sin", 7, SEER_EXPR_SIN, seer_op_infer_same_float, "")
 DIRECT(cos, "Cos", 7, SEER_EXPR_COS, seer_op_infer_same_float, "")
 DIRECT(tanh, "Tanh", 1, SEER_EXPR_TANH, seer_op_infer_same_float, "", .treats_alike = true)
@@ -322,12 +322,19 @@ MAP_FN(is_inf) {
 }
 MAP(is_inf, "IsInf", 10, "detect_negative detect_positive", infer_is_nan, 0, "")
 
+// Integers are compared and moved in f64, and cut off toward zero.
 MAP_FN(shrink) {
+  seer_dtype made = dtype;
+  if (!seer_dtype_is_float(dtype)) {
+    dtype = SEER_DTYPE_F64;
+    x = seer_expr_cast(&emit->dag->expr, dtype, x);
+  }
   double lambda = seer_node_attr_f(node, "lambd", 0.5), bias = seer_node_attr_f(node, "bias", 0);
   seer_expr above = SELECT(LT(NUM(lambda), x), SUB(x, NUM(bias)), NUM(0));
-  return SELECT(LT(x, NUM(-lambda)), ADD(x, NUM(bias)), above);
+  seer_expr y = SELECT(LT(x, NUM(-lambda)), ADD(x, NUM(bias)), above);
+  return seer_expr_cast(&emit->dag->expr, made, y);
 }
-MAP(shrink, "Shrink", 9, "bias lambd", seer_op_infer_same_float, 1e-6, "")
+MAP(shrink, "Shrink", 9, "bias lambd", seer_op_infer_same, 1e-6, "")
 
 // ---- trigonometry and hyperbolas, out of exp, log, sqrt, sin, cos
 
@@ -353,26 +360,83 @@ MAP(acosh, "Acosh", 9, "", seer_op_infer_same_float, 1e-5, "")
 MAP_FN(atanh) { return MUL(FN(LOG, DIV(ADD(NUM(1), x), SUB(NUM(1), x))), NUM(0.5)); }
 MAP(atanh, "Atanh", 9, "", seer_op_infer_same_float, 1e-5, "")
 
-// atan(x) = 2 atan(x / (1 + sqrt(1 + x^2))), twice: then |x| < 0.2, and five terms of the series
-// are exact to 1e-9. Beyond 1e9 it is pi / 2 to 1e-9, and squares do not overflow.
-MAP_FN(atan) {
-  x = MAX(NUM(-1e9), MIN(NUM(1e9), x));
-  for (int k = 0; k < 2; k++) x = DIV(x, ADD(NUM(1), FN(SQRT, ADD(MUL(x, x), NUM(1)))));
-  seer_expr square = MUL(x, x), series = NUM(1.0 / 9);
-  for (int k = 7; k >= 1; k -= 2) series = SUB(NUM(1.0 / k), MUL(series, square));
-  return MUL(MUL(x, series), NUM(4));
+// c[0] x^(n - 1) + ... + c[n - 1]
+static seer_expr polynomial(
+    seer_emit *emit, seer_dtype dtype, seer_expr x, const double *c, uint32_t n) {
+  seer_expr sum = NUM(c[0]);
+  for (uint32_t k = 1; k < n; k++) sum = ADD(MUL(sum, x), NUM(c[k]));
+  return sum;
 }
-MAP(atan, "Atan", 7, "", seer_op_infer_same_float, 1e-5, "")
+
+#define POLYNOMIAL(x, ...)                                  \
+  polynomial(emit, dtype, x, (const double[]){__VA_ARGS__}, \
+      sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
+
+// As in Cephes (atanf.c, atan.c): beyond tan(3 pi / 8) it is pi / 2 - atan(1 / x), beyond tan(pi /
+// 8) (in f64 0.66) pi / 4 + atan((x - 1) / (x + 1)), and a polynomial, in f64 a quotient of two,
+// below.
+MAP_FN(atan) {
+  bool is_wide = dtype == SEER_DTYPE_F64;
+  seer_expr size = FN(ABS, x), far = LT(NUM(2.41421356237309504880), size);
+  seer_expr middle = LT(NUM(is_wide ? 0.66 : 0.41421356237309504880), size);
+  seer_expr turned = DIV(SUB(size, NUM(1)), ADD(size, NUM(1)));
+  seer_expr y = SELECT(far, DIV(NUM(-1), size), SELECT(middle, turned, size));
+  seer_expr base = SELECT(
+      far, NUM(1.57079632679489661923), SELECT(middle, NUM(0.785398163397448309616), NUM(0)));
+  seer_expr square = MUL(y, y), series;
+  if (is_wide) {
+    seer_expr above = POLYNOMIAL(square, -8.750608600031904122785e-1, -1.615753718733365076637e1,
+        -7.500855792314704667340e1, -1.228866684490136173410e2, -6.485021904942025371773e1);
+    seer_expr below = POLYNOMIAL(square, 1, 2.485846490142306297962e1, 1.650270098316988542046e2,
+        4.328810604912902668951e2, 4.853903996359136964868e2, 1.945506571482613964425e2);
+    series = DIV(above, below);
+  } else {
+    series = POLYNOMIAL(
+        square, 8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1);
+  }
+  seer_expr angle = ADD(base, ADD(y, MUL(y, MUL(square, series))));
+  return SELECT(LT(x, NUM(0)), FN(NEG, angle), angle);
+}
+MAP(atan, "Atan", 7, "", seer_op_infer_same_float, 1e-6, "")
+
+// asin(root) where root <= 1 / 2 and square = root^2: as in Cephes' asinf.c, in f64 fdlibm's
+// e_asin.c.
+static seer_expr small_asin(seer_emit *emit, seer_dtype dtype, seer_expr root, seer_expr square) {
+  seer_expr series;
+  if (dtype == SEER_DTYPE_F64) {
+    seer_expr above = POLYNOMIAL(square, 3.47933107596021167570e-05, 7.91534994289814532176e-04,
+        -4.00555345006794114027e-02, 2.01212532134862925881e-01, -3.25565818622400915405e-01,
+        1.66666666666666657415e-01);
+    seer_expr below = POLYNOMIAL(square, 7.70381505559019352791e-02, -6.88283971605453293030e-01,
+        2.02094576023350569471e+00, -2.40339491173441421878e+00, 1);
+    series = DIV(above, below);
+  } else {
+    series = POLYNOMIAL(square, 4.2163199048e-2, 2.4181311049e-2, 4.5470025998e-2, 7.4953002686e-2,
+        1.6666752422e-1);
+  }
+  return ADD(root, MUL(root, MUL(square, series)));
+}
+
+// asin(|x|) is small_asin(|x|), or pi / 2 - 2 asin(sqrt((1 - |x|) / 2)). Beyond 1 the root is NaN.
+static seer_expr half_asin(
+    seer_emit *emit, seer_dtype dtype, seer_expr x, seer_expr *out_is_large) {
+  seer_expr size = FN(ABS, x), half = MUL(SUB(NUM(1), size), NUM(0.5));
+  *out_is_large = LT(NUM(0.5), size);
+  seer_expr root = SELECT(*out_is_large, FN(SQRT, half), size);
+  return small_asin(emit, dtype, root, SELECT(*out_is_large, half, MUL(size, size)));
+}
 
 MAP_FN(asin) {
-  seer_expr other = FN(SQRT, MUL(SUB(NUM(1), x), ADD(NUM(1), x)));
-  return map_atan(emit, node, dtype, DIV(x, other));
+  seer_expr is_large, half = half_asin(emit, dtype, x, &is_large);
+  seer_expr angle = SELECT(is_large, SUB(NUM(1.57079632679489661923), MUL(half, NUM(2))), half);
+  return SELECT(LT(x, NUM(0)), FN(NEG, angle), angle);
 }
-MAP(asin, "Asin", 7, "", seer_op_infer_same_float, 1e-5, "")
+MAP(asin, "Asin", 7, "", seer_op_infer_same_float, 1e-6, "")
 
-// 2 atan(sqrt((1 - x) / (1 + x))): exact near 1, where pi / 2 - asin(x) is not.
 MAP_FN(acos) {
-  seer_expr ratio = DIV(SUB(NUM(1), x), ADD(NUM(1), x));
-  return MUL(map_atan(emit, node, dtype, FN(SQRT, ratio)), NUM(2));
+  seer_expr is_large, half = half_asin(emit, dtype, x, &is_large), is_below = LT(x, NUM(0));
+  seer_expr twice = MUL(half, NUM(2)), right = NUM(1.57079632679489661923);
+  return SELECT(is_large, SELECT(is_below, SUB(NUM(3.14159265358979323846), twice), twice),
+      SELECT(is_below, ADD(right, half), SUB(right, half)));
 }
-MAP(acos, "Acos", 7, "", seer_op_infer_same_float, 1e-5, "")
+MAP(acos, "Acos", 7, "", seer_op_infer_same_float, 1e-6, "")
