@@ -26,7 +26,7 @@ class NoCase(Exception):
 @dataclass
 class Judge:
     """How answers are held against the references (judge.py): "exact"; "close": elementwise, so many roundings relative
-    plus absolute; "conditioned": by what a rounding of the inputs moves the result."""
+    plus absolute; "conditioned": by what a rounding of the inputs moves the result; "graph": and of every intermediate."""
     kind: str = "exact"
     relative: float = 4.0
     absolute: float = 0.0  # in roundings of 1
@@ -45,6 +45,7 @@ class Case:
     outputs: list = field(default_factory=list)  # names
     judge: Judge = field(default_factory=Judge)
     seed: int = 0
+    shapes: dict = field(default_factory=dict)  # name -> (shape, elem) of intermediates, where they are known
 
     @property
     def name(self):

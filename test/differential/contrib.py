@@ -70,7 +70,7 @@ def embed(m):
     own = {"finite": True, "lo": -10, "hi": 10}
     inputs = [ids, segments, m.weight([9, hidden], F, **own), m.weight([tokens + 2, hidden], F, **own),
               m.weight([2, hidden], F, **own) if segments else "", m.weight([hidden], F, **own), m.weight([hidden], F, **own)]
-    m.out(m.node(inputs))
+    m.out(m.node(inputs, outputs=2)[0])
     m.judged("conditioned", 8, 64)
 
 
@@ -96,7 +96,8 @@ def dynamic_matmul(m):
 def integer_to_float(m):
     _begin(m)
     i, j, k = m.size(17), m.size(17), m.size(33)
-    a, b = m.pick(BYTES), m.pick(BYTES)
+    a = m.pick(BYTES)
+    b = T.INT8 if a == T.INT8 else m.pick(BYTES)
     inputs = [m.input([i, k], a), _seven_bits(m, [k, j], b), _scale(m), _scale(m, [j] if m.chance(0.5) else ())]
     if m.chance(0.5):
         inputs += [_zero(m, a), m.constant(np.array(m.whole(0, 60), data.CARRIER[b]), b)]
@@ -158,7 +159,49 @@ def qlinear_pool(everything):
     return make
 
 
+
+ACTIVATIONS = ("Relu", "Tanh", "Sigmoid", "LeakyRelu", "HardSigmoid")
+
+
+def fused_conv(m):
+    _begin(m)
+    extents = _extents(m, 2)
+    given = _window(m, 2, extents, OPSET)
+    c, n = m.pick([1, 3, 8]), m.pick([1, 2, 16, 17])
+    activation = m.pick(ACTIVATIONS)
+    params = {"LeakyRelu": [0.1], "HardSigmoid": [0.2, 0.5]}.get(activation)
+    inputs = [m.input([1, c] + extents, F), m.weight([n, c] + given["kernel_shape"], F)] + ([m.weight([n], F)] if m.chance(0.5) else [])
+    m.out(m.node(inputs, activation=activation, activation_params=params, **given))
+    m.judged("conditioned", 16, 8)
+
+
+def fused_gemm(m):
+    _begin(m)
+    i, j, k = m.size(33), m.size(33), m.size(65)
+    ta, tb = m.whole(0, 1), m.whole(0, 1)
+    activation = m.pick(ACTIVATIONS)
+    params = {"LeakyRelu": {"activation_alpha": 0.1}, "HardSigmoid": {"activation_alpha": 0.2, "activation_beta": 0.5}}.get(activation, {})
+    inputs = [m.input([k, i] if ta else [i, k], F), m.weight([j, k] if tb else [k, j], F)] + ([m.weight([j], F)] if m.chance(0.5) else [])
+    m.out(m.node(inputs, transA=ta, transB=tb, activation=activation, **params))
+    m.judged("conditioned", 16, 8)
+
+
+def quantize(forward):
+    def make(m):
+        _begin(m)
+        to, shape = m.pick(BYTES + (T.UINT16, T.INT16)), m.shape(1, 4)
+        own, given = [], {}
+        if m.chance(0.5):
+            axis = m.whole(0, len(shape) - 1)
+            own, given = [shape[axis]], {"axis": axis}
+        x = m.input(shape, F, lo=-1e4, hi=1e4, finite=True) if forward else m.input(shape, to)
+        m.out(m.node([x, _scale(m, own), _zero(m, to, own)], **given))
+        m.judged("exact" if forward else "close", 2)
+    return make
+
+
 MAKERS = {
+    "FusedConv": fused_conv, "FusedGemm": fused_gemm, "QuantizeLinear": quantize(True), "DequantizeLinear": quantize(False),
     "FusedMatMul": fused_matmul, "DynamicQuantizeMatMul": dynamic_matmul, "SkipLayerNormalization": skip_norm(False),
     **{k: gelu(k) for k in ("Gelu", "BiasGelu", "FastGelu", "QuickGelu")},
     "SkipSimplifiedLayerNormalization": skip_norm(True), "Attention": attention, "MultiHeadAttention": multi_head,

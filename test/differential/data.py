@@ -107,8 +107,8 @@ def _integers(rng, elem, shape, lo, hi, wild):
     return x
 
 
-def values(rng, elem, shape, wild, lo=None, hi=None, nonzero=False, finite=False, positive=False, moderate=False):
-    """An array in the type that carries `elem`. lo, hi: closed bounds, of wild values too; nonzero, finite, positive, moderate: what
+def values(rng, elem, shape, wild, lo=None, hi=None, nonzero=False, finite=False, positive=False, moderate=False, nan=True):
+    """An array in the type that carries `elem`. lo, hi: closed bounds, of wild values too; nonzero, finite, positive, moderate, nan: what
     the operator's definition leaves open otherwise."""
     shape = tuple(int(d) for d in shape)
     if elem == T.BOOL:
@@ -121,7 +121,7 @@ def values(rng, elem, shape, wild, lo=None, hi=None, nonzero=False, finite=False
     if not wild:
         x = _mild_floats(rng, shape, lo, hi)
     else:
-        x = _wild_floats(rng, elem, shape, [s for s in _specials(elem, moderate) if np.isfinite(s) or not finite], moderate)
+        x = _wild_floats(rng, elem, shape, [s for s in _specials(elem, moderate) if np.isfinite(s) or not finite and (nan or s == s)], moderate)
         if finite:
             x = np.clip(x, -LARGEST[elem], LARGEST[elem])
         if lo is not None or hi is not None:

@@ -11,7 +11,9 @@ How far reals may be off follows from arithmetic, not from what is usual:
                own type, and an absolute part where the operator's own formula takes differences;
   conditioned  as close, and what the result moves in f64 when each input moves by one rounding, both ways at random,
                times a factor that grows with the square root of the number of terms. A badly conditioned case is so
-               known by its own behaviour, element by element.
+               known by its own behaviour, element by element;
+  graph        as conditioned, where every real intermediate moves by a rounding of its type, too. An integer or a truth value
+               may be what any of these runs gives (the index of two maxima that are a rounding apart).
 """
 import functools
 import re
@@ -25,13 +27,16 @@ from onnx import helper
 import data
 from case import model_of
 
-PERTURBATIONS = 3
+PERTURBATIONS, GRAPH_PERTURBATIONS = 4, 8
 onnxruntime.set_default_logger_severity(4)
 
 # Where a reference is known to be wrong or to define otherwise: operator, which reference, types (None: all), why.
 WRONG = [
     ("GlobalMaxPool", "onnx.reference", None, "its output has the rank of volumes wrong"),
     ("AveragePool", "onnx.reference", None, "windows that ceil_mode adds and dilations are averaged over other counts than the page defines"),
+    ("Random.*|Bernoulli|Multinomial", "onnxruntime", None, "ends the process at a scale of 0, the only one with an answer"),
+    ("Shrink", "onnxruntime", (T.DOUBLE,), "computes in f32"),
+    ("LRN", "onnxruntime", None, "a running sum over channels keeps what a large element has left, in f32"),
     ("MaxPool", "onnx.reference", None, "auto_pad with strides and ceil_mode lose windows"),
 ]
 
@@ -40,12 +45,37 @@ def _softplus(x):
     return np.logaddexp(0, x)
 
 
-# What a formula in f64 says better than either reference: they overflow within.
+def _lrn(x, size, alpha=1e-4, beta=0.75, bias=1.0):
+    before = (size - 1) // 2
+    padded = np.pad(x * x, [(0, 0), (before, size - 1 - before)] + [(0, 0)] * (x.ndim - 2))
+    total = sum(padded[:, k:k + x.shape[1]] for k in range(size))
+    return x / (bias + alpha / size * total) ** beta
+
+
+# What a formula in f64 says better than either reference: they overflow within, lack f64, or round constants to f32.
 FORMULA = {
     "Softplus": _softplus,
     "Mish": lambda x: x * np.tanh(_softplus(x)),
+    "HardSwish": lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
     "GlobalMaxPool": lambda x: x.max(tuple(range(2, x.ndim)), keepdims=True),
+    "LRN": _lrn,
+    "Shrink": lambda x, lambd=0.5, bias=0.0: np.where(x < -lambd, x + bias, np.where(x > lambd, x - bias, 0.0)),
+    "RandomNormalLike": lambda x, mean, scale: np.full(x.shape, mean),
+    "RandomUniformLike": lambda x, low, high: np.full(x.shape, low),
+    "RandomNormal": lambda x, mean, scale, shape: x + mean,
+    "RandomUniform": lambda x, low, high, shape: x + low,
+    "Bernoulli": lambda x: x,
+    "Multinomial": lambda x, sample_size: np.repeat(x.argmax(1)[:, None], sample_size, 1),
 }
+
+
+def by_formula(case):
+    given = {a.name: helper.get_attribute_value(a) for a in case.nodes[0].attribute}
+
+    def answer(feeds):
+        with np.errstate(all="ignore"):
+            return [(None, FORMULA[case.op](np.asarray(feeds[case.inputs[0][0]], np.float64), **given))]
+    return answer
 
 
 class NoReference(Exception):
@@ -96,6 +126,48 @@ def wide_model(model, keep=(), to=T.DOUBLE):
         if i.name in kept:
             wide.graph.initializer[k].CopyFrom(kept[i.name])
     return wide
+
+
+# What ONNX Runtime has in f32 only: within a graph it is computed so.
+SINGLE = ("Conv", "Erf", "Elu", "Softplus", "LeakyRelu", "HardSigmoid", "GlobalAveragePool", "AveragePool", "Gelu", "InstanceNormalization")
+
+
+def with_single(model):
+    """The f64 model with nodes of SINGLE between casts."""
+    mixed = onnx.ModelProto()
+    mixed.CopyFrom(model)
+    nodes = []
+    for node in mixed.graph.node:
+        if node.op_type not in SINGLE:
+            nodes.append(onnx.NodeProto.FromString(node.SerializeToString()))
+            continue
+        inner = onnx.NodeProto.FromString(node.SerializeToString())
+        for k, name in enumerate(node.input):
+            inner.input[k] = f"{name}_to_{node.output[0]}"
+            nodes.append(helper.make_node("Cast", [name], [inner.input[k]], to=T.FLOAT))
+        inner.output[0] = node.output[0] + "_single"
+        nodes += [inner, helper.make_node("Cast", [inner.output[0]], [node.output[0]], to=T.DOUBLE)]
+    del mixed.graph.node[:]
+    mixed.graph.node.extend(nodes)
+    return mixed
+
+
+def noisy_model(model, shapes):
+    """Every real intermediate is multiplied by an input of its own, NAME + "_noise"."""
+    noisy = onnx.ModelProto()
+    noisy.CopyFrom(model)
+    nodes = []
+    for node in noisy.graph.node:
+        nodes.append(node)
+        for k, name in enumerate(node.output):
+            if data.is_float(shapes.get(name, (0, 0))[1]):
+                node.output[k] = name + "_raw"
+                nodes.append(helper.make_node("Mul", [name + "_raw", name + "_noise"], [name]))
+                noisy.graph.input.append(helper.make_tensor_value_info(name + "_noise", T.DOUBLE, shapes[name][0]))
+    copies = [onnx.NodeProto.FromString(n.SerializeToString()) for n in nodes]
+    del noisy.graph.node[:]
+    noisy.graph.node.extend(copies)
+    return noisy
 
 
 def _session(model):
@@ -165,12 +237,16 @@ class References:
         keep = {n for n, e, _ in case.constants if _f32_only(case.op) and e == T.FLOAT}
         wide = wide_model(model, keep)
         elems = {n: T.DOUBLE if data.is_float(e) else e for n, e in self.elems.items()}
+        self.noisy = None
+        if case.judge.kind == "graph":
+            wide = with_single(wide)
+            known = elems | {n + "_noise": T.DOUBLE for n in case.shapes}
+            self.noisy = by_onnxruntime(noisy_model(wide, case.shapes), known)
         if T.FLOAT in self.elems.values() or self.own is None or case.judge.kind != "exact":
             self.wide = self._try("onnxruntime", lambda: by_onnxruntime(wide, elems))
         if case.op in FORMULA:
-            name = case.inputs[0][0]
-            self.wide = self._try("formula", lambda: lambda feeds: [(None, FORMULA[case.op](np.asarray(feeds[name], np.float64)))])
-        if self.wide is None and T.DOUBLE not in self.elems.values():  # what half precision holds, f32 holds too
+            self.wide = self._try("formula", lambda: by_formula(case))
+        if self.wide is None and not {T.DOUBLE, T.FLOAT} & set(self.elems.values()):  # what half precision holds, f32 holds too
             single = wide_model(model, keep, T.FLOAT)
             floats = {n: T.FLOAT if data.is_float(e) else e for n, e in self.elems.items()}
             self.wide = self._try("onnxruntime", lambda: as_single(by_onnxruntime(single, floats)))
@@ -196,7 +272,7 @@ class References:
                 x = data.widen(x, e)
                 if noise is not None:
                     u = data.ROUNDOFF[T.FLOAT if e in (T.FLOAT16, T.BFLOAT16) else e]
-                    x = x * (1 + u * noise.choice([-1.0, 1.0], x.shape))
+                    x = x * (1 + u * noise.uniform(-1.5, 1.5, x.shape))  # of one size they would cancel
             feeds[n] = x
         return feeds
 
@@ -218,7 +294,7 @@ class References:
         if own is None and wide is None:
             raise NoReference("; ".join(self.why))
         spreads = [None] * len(own or wide)
-        if wide is not None and self.case.judge.kind == "conditioned":
+        if wide is not None and self.case.judge.kind in ("conditioned", "graph"):
             spreads = self._spread(k, wide)
         return [(own and own[i][1], own and own[i][0], wide and wide[i][1], spreads[i]) for i in range(len(own or wide))]
 
@@ -229,16 +305,28 @@ class References:
             self.why.append(str(problem).splitlines()[0][:160])
             return None
 
+    def _noise(self, noise):
+        """What every intermediate is multiplied by."""
+        return {n + "_noise": 1 + data.ROUNDOFF[e] * noise.uniform(-1.5, 1.5, tuple(s))
+                for n, (s, e) in self.case.shapes.items() if data.is_float(e)}
+
     def _spread(self, k, wide):
+        """Of reals, how far the perturbed results are from the others; of all else, the perturbed results."""
         noise = np.random.default_rng(7)
-        spreads = [np.zeros(np.shape(w)) for _, w in wide]
-        for _ in range(PERTURBATIONS):
-            moved = self._guard(lambda: self.wide(self._feeds(k, True, noise)))
-            for i, m in enumerate(moved or []):
-                if m[1].shape == spreads[i].shape and m[1].dtype.kind == "f":
-                    with np.errstate(all="ignore"):
-                        d = np.abs(m[1] - wide[i][1])
-                    spreads[i] = np.maximum(spreads[i], np.where(np.isfinite(d), d, 0))
+        spreads = [np.zeros(np.shape(w)) if w.dtype.kind == "f" else [] for _, w in wide]
+        is_graph = self.case.judge.kind == "graph"
+        for _ in range(GRAPH_PERTURBATIONS if is_graph else PERTURBATIONS):
+            feeds = self._feeds(k, True, noise)
+            moved = self._guard(lambda: self.noisy(feeds | self._noise(noise)) if is_graph else self.wide(feeds))
+            for i, (_, m) in enumerate(moved or []):
+                if m.shape != wide[i][1].shape:
+                    continue
+                if m.dtype.kind != "f":
+                    spreads[i].append(m)
+                    continue
+                with np.errstate(all="ignore"):
+                    d = np.abs(m - wide[i][1])
+                spreads[i] = np.maximum(spreads[i], np.where(np.isfinite(d), d, 0))
         return spreads
 
 
@@ -250,9 +338,15 @@ def _agree(got, want, tolerance):
     return near | (got == want) | (np.isnan(got) & np.isnan(want))
 
 
+# The result is as large as what was summed up.
+NORMALISING = ("Normalization", "Softmax", "Loss", "Scan", "Loop", "CumSum")
+
+
 def _terms(case, size):
     largest = max([int(np.prod(s, dtype=np.int64)) for _, _, s in case.inputs] + [1])
-    return max(1.0, largest / max(1, size))
+    if any(word in case.op for word in NORMALISING):
+        return max(16.0, largest)
+    return max(16.0, largest / max(1, size))
 
 
 def tolerance_of(case, elem, reference, spread, terms):
@@ -264,6 +358,8 @@ def tolerance_of(case, elem, reference, spread, terms):
         size = np.where(np.isfinite(reference), np.abs(reference), 0)
     if judge.kind == "exact":
         return np.zeros(np.shape(reference))
+    if judge.kind == "graph":
+        return own * (judge.relative * size + judge.absolute) + (4 + 2 * np.sqrt(terms)) * (0 if spread is None else spread)
     floor = data.STEP[elem] if inner != own else data.SMALLEST[elem] * 2**-10
     tolerance = size * (rounding + judge.relative * inner) + judge.absolute * inner + floor
     if judge.kind == "conditioned":
@@ -283,7 +379,7 @@ def difference(case, k, got, elem, references):
         return f"type {T.DataType.Name(elem)}, should be {T.DataType.Name(own_elem)}"
     if not data.is_float(elem):
         right = np.zeros(got.shape, bool)
-        for want in (own, wide):
+        for want in (own, wide, *(spread if isinstance(spread, list) and case.judge.kind == "graph" else [])):
             if want is not None and want.shape == got.shape:
                 right |= got == want
         return _say(case, k, got, own if own is not None else wide, right, None)
@@ -292,6 +388,10 @@ def difference(case, k, got, elem, references):
     limit = None
     if wide is not None and wide.shape == got.shape:
         rounded = data.widen(data.narrow(wide, elem), elem)  # beyond the largest: infinity
+        if case.judge.kind == "graph" and own is not None:  # what rounding does to the same graph elsewhere
+            with np.errstate(all="ignore"):
+                d = np.abs(data.widen(own, elem) - wide)
+            spread = np.maximum(0 if spread is None else spread, np.where(np.isfinite(d), d, 0))
         limit = tolerance_of(case, elem, wide, spread, terms)
         right |= _agree(value, rounded, limit) | _agree(value, wide, limit)
         shown = wide

@@ -1,8 +1,11 @@
 """How the cases of each operator are made: one line an operator, by the name that `familyseer list operators` shows. An
 operator that is listed there and has no line here fails the test."""
+from onnx import TensorProto as T
+
 import anchors as a
 import contrib
 import elementwise as e
+import sampling
 import shaping as s
 from elementwise import binary, compare, flag, real, reduction, unary
 
@@ -38,7 +41,7 @@ MAKERS = {
     "Exp": unary(8), "Log": unary(8, 1), "Sqrt": unary(4), "Erf": unary(8, 2), "Sin": unary(8, 4), "Cos": unary(8, 4),
     "Neg": unary(exact=True), "Abs": unary(exact=True), "Sign": unary(exact=True), "Floor": unary(exact=True),
     "Ceil": unary(exact=True), "Round": unary(exact=True), "Reciprocal": unary(2), "IsNaN": unary(exact=True), "IsInf": e.is_inf,
-    "Shrink": unary(2, 1, attributes={"bias": real(-1, 1), "lambd": real(0, 1)}),
+    "Shrink": unary(2, 1, integers={"lo": -100, "hi": 100}, attributes={"bias": real(-1, 1), "lambd": real(0, 1)}),
     "Not": unary(exact=True), "Cast": e.cast, "CastLike": e.cast_like,
     "Tan": unary(16, 4), "Cosh": unary(12), "Sinh": unary(12, 4), "Asinh": unary(12, 4), "Acosh": unary(12, 8), "Atanh": unary(12, 4),
     "Atan": unary(8, 2), "Asin": unary(8, 4), "Acos": unary(8, 8),
@@ -47,12 +50,13 @@ MAKERS = {
     "Sum": binary(more=3, conditioned=True), "Mean": binary(4, more=3, conditioned=True),
     "Equal": compare(), "Less": compare(), "Greater": compare(), "LessOrEqual": compare(), "GreaterOrEqual": compare(),
     "And": compare(), "Or": compare(), "Xor": compare(), "Where": e.where,
-    "BitwiseAnd": binary(), "BitwiseOr": binary(), "BitwiseXor": binary(), "BitwiseNot": unary(exact=True), "BitShift": e.bit_shift,
+    "BitwiseAnd": binary(exact=True), "BitwiseOr": binary(), "BitwiseXor": binary(), "BitwiseNot": unary(exact=True), "BitShift": e.bit_shift,
     # reductions
     "ReduceSum": reduction(), "ReduceMean": reduction(), "ReduceMax": reduction(exact_floats=True),
     "ReduceMin": reduction(exact_floats=True), "ReduceProd": reduction(lo=-1.5, hi=1.5), "ReduceSumSquare": reduction(),
-    "ReduceL1": reduction(), "ReduceL2": reduction(), "ReduceLogSum": reduction(positive=True), "ReduceLogSumExp": reduction(),
-    "ArgMax": e.arg, "ArgMin": e.arg, "Hardmax": e.along_axis(exact=True), "CumSum": e.cum_sum,
+    "ReduceL1": reduction(), "ReduceL2": reduction(), "ReduceLogSum": reduction(positive=True), "ReduceLogSumExp": reduction(nan=False),  # ONNX Runtime: infinity, if there is one beside NaN
+    
+    "ArgMax": e.arg, "ArgMin": e.arg, "Hardmax": e.along_axis((T.FLOAT, T.FLOAT16), exact=True), "CumSum": e.cum_sum, "CumProd": e.cum_prod,
     "Softmax": e.along_axis(), "LogSoftmax": e.along_axis(), "LpNormalization": e.along_axis(attributes={"p": lambda m: m.whole(1, 2)}),
     # moved elements, shapes
     "Reshape": s.reshape, "Flatten": s.flatten, "Squeeze": s.squeeze, "Unsqueeze": s.unsqueeze, "Identity": s.identity,
@@ -82,6 +86,7 @@ MAKERS = {
     "HannWindow": a.window, "HammingWindow": a.window, "BlackmanWindow": a.window, "DFT": a.dft, "STFT": a.stft,
     "MelWeightMatrix": a.mel_weights, "TfIdfVectorizer": a.tf_idf, "NonMaxSuppression": a.nms,
     "If": a.if_, "Loop": a.loop, "Scan": a.scan,
+    **sampling.MAKERS,
     **{f"com.microsoft.{name}": make for name, make in contrib.MAKERS.items()},
 }
 
@@ -89,7 +94,7 @@ MAKERS = {
 for _op in ("Softmax LogSoftmax LpNormalization ReduceSum ReduceMean ReduceProd ReduceSumSquare ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp "
             "CumSum Conv ConvTranspose Gemm MatMul Einsum AveragePool GlobalAveragePool BatchNormalization LRN LayerNormalization "
             "InstanceNormalization GroupNormalization MeanVarianceNormalization SimplifiedLayerNormalization Sum Mean Loop Scan Col2Im "
-            "NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss Resize Upsample AffineGrid HardSwish Mish Gelu").split():
+            "NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss Resize Upsample AffineGrid HardSwish Mish Gelu LpPool GlobalLpPool").split():
     MAKERS[_op] = moderate(MAKERS[_op])
 for _op in contrib.MAKERS:
     MAKERS[f"com.microsoft.{_op}"] = moderate(MAKERS[f"com.microsoft.{_op}"])
