@@ -200,7 +200,45 @@ def quantize(forward):
     return make
 
 
+
+def _angles(m, rows, half):
+    angles = m.rng.uniform(-3, 3, (rows, half))
+    return [m.constant(f(angles).astype(np.float32)) for f in (np.cos, np.sin)]
+
+
+def rotary(m):
+    _begin(m)
+    heads, d, n, tokens = m.whole(1, 3), m.pick([4, 8, 16]), m.whole(1, 2), m.size(9)
+    shape = [n, tokens, heads * d] if m.chance(0.5) else [n, heads, tokens, d]
+    if m.chance(0.5):
+        at = m.fed([m.rng.integers(0, 32, (n, tokens)) for _ in data.SETS], T.INT64)
+    else:
+        at = m.fed([m.rng.integers(0, 32 - tokens, 1) for _ in data.SETS], T.INT64)
+    m.out(m.node([m.input(shape, F), at] + _angles(m, 32, d // 2), interleaved=m.pick([None, 0, 1])))
+    m.judged("conditioned", 8)
+
+
+def group_query(m):
+    """All tokens new, or one after others."""
+    _begin(m)
+    groups, per, d, n = m.whole(1, 2), m.whole(1, 3), m.pick([8, 16]), m.whole(1, 2)
+    before = m.pick([0, 0, 3, 6])
+    tokens = 1 if before else m.size(9)
+    own = {"finite": True, "lo": -3, "hi": 3}
+    inputs = [m.input([n, tokens, groups * (per if i == 0 else 1) * d], F, **own) for i in range(3)]
+    inputs += [m.input([n, groups, before, d], F, **own) for _ in range(2)] if before else ["", ""]
+    last = np.full(n, before + tokens - 1, np.int32)
+    inputs += [m.fed([last, last], T.INT32), m.constant(np.array(before + tokens, np.int32))]
+    turned = m.chance(0.4)
+    if turned:
+        inputs += _angles(m, 32, d // 2)
+    m.out(*m.node(inputs, outputs=3, num_heads=groups * per, kv_num_heads=groups, do_rotary=1 if turned else None,
+                  scale=m.pick([None, 0.4]), softcap=m.pick([None, 2.0]), local_window_size=m.pick([None, 3])))
+    m.judged("conditioned", 32, 32)
+
+
 MAKERS = {
+    "RotaryEmbedding": rotary, "GroupQueryAttention": group_query,
     "FusedConv": fused_conv, "FusedGemm": fused_gemm, "QuantizeLinear": quantize(True), "DequantizeLinear": quantize(False),
     "FusedMatMul": fused_matmul, "DynamicQuantizeMatMul": dynamic_matmul, "SkipLayerNormalization": skip_norm(False),
     **{k: gelu(k) for k in ("Gelu", "BiasGelu", "FastGelu", "QuickGelu")},
