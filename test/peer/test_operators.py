@@ -127,6 +127,17 @@ def columns_with_nan():
         check([node], {"x": x}, {"y": F}, [const("image", sizes), const("block", [3, 2])])
 
 
+def halves_that_are_chosen():
+    """x > c ? x : c of f16 is a maximum: the compiler would call one that is not there."""
+    x = rng.standard_normal((3, 37)).astype(np.float32)
+    for c in (0, 0.25, -0.5):
+        for op in ("Greater", "Less"):
+            nodes = [helper.make_node("Cast", ["x"], ["h"], to=TensorProto.FLOAT16), helper.make_node("Transpose", ["h"], ["t"]),
+                     helper.make_node(op, ["t", "c"], ["g"]), helper.make_node("Where", ["g", "t", "c"], ["w"]),
+                     helper.make_node("Transpose", ["w"], ["s"]), helper.make_node("Cast", ["s"], ["y"], to=F)]
+            check(nodes, {"x": x}, {"y": F}, [const("c", c, np.float16)], rtol=0, atol=0)
+
+
 def sum_of_infinite_powers():
     x = rng.standard_normal((3, 9)).astype(np.float32)
     x[0, 4], x[1] = np.inf, -np.inf
@@ -142,4 +153,5 @@ def mel():
 
 run_tests([("crops", crops), ("antialias", antialias), ("policies", policies), ("sequences", sequences), ("empty", empty),
            ("batch norm", batch_norm), ("tf-idf", tf_idf), ("mel", mel), ("inverse angles", inverse_angles),
-           ("shrunken integers", shrunken_integers), ("columns with NaN", columns_with_nan), ("infinite powers", sum_of_infinite_powers)])
+           ("shrunken integers", shrunken_integers), ("columns with NaN", columns_with_nan), ("halves that are chosen", halves_that_are_chosen),
+           ("infinite powers", sum_of_infinite_powers)])

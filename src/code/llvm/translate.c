@@ -227,6 +227,10 @@ static LLVMValueRef other_operator(translator *t, const seer_vec_node *node, LLV
     case SEER_VEC_FLOAT_UINT:
       return saturate(t, "llvm.fptoui.sat", node, x[0]);
     case SEER_VEC_HALF_BITS: {
+      // What is computed stays in f32: LLVM would choose among halves, see a maximum in
+      // "a > c ? a : c", and call fmaxf for it.
+      LLVMTypeRef type = LLVMTypeOf(x[0]);
+      if (!LLVMIsConstant(x[0])) x[0] = call(t, "llvm.arithmetic.fence", &type, 1, x, 1);
       LLVMValueRef half = LLVMBuildFPTrunc(t->b, x[0], halves(t, node->lanes), "");
       return LLVMBuildBitCast(t->b, half, type_of(t, node), "");
     }
