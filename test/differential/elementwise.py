@@ -82,7 +82,7 @@ def power(m):
             value = m.pick([0, 0.5, 1, 2, 3, -1, -2, 4, -0.5]) if data.is_float(other) else m.pick([0, 1, 2, 3, 4])
             y = m.scalar(value, other)
         else:
-            y = m.input(exponent, other, lo=-3 if data.is_float(other) or np.iinfo(data.CARRIER[other]).min < 0 else 0, hi=3)
+            y = m.input(exponent, other, moderate=True, lo=-3 if data.is_float(other) or np.iinfo(data.CARRIER[other]).min < 0 else 0, hi=3)
     else:
         x, y = m.input(shape, elem, lo=-4, hi=4), m.input(m.broadcastable(shape), other, lo=0, hi=3)
     m.out(m.node([x, y]))

@@ -57,7 +57,8 @@ MAKERS = {
     "ReduceL1": reduction(), "ReduceL2": reduction(), "ReduceLogSum": reduction(positive=True), "ReduceLogSumExp": reduction(nan=False),  # ONNX Runtime: infinity, if there is one beside NaN
     
     "ArgMax": e.arg, "ArgMin": e.arg, "Hardmax": e.along_axis((T.FLOAT, T.FLOAT16), exact=True), "CumSum": e.cum_sum, "CumProd": e.cum_prod,
-    "Softmax": e.along_axis(), "LogSoftmax": e.along_axis(), "LpNormalization": e.along_axis(attributes={"p": lambda m: m.whole(1, 2)}),
+    # (NaN: in f64 ONNX Runtime takes the largest of the others off.)
+    "Softmax": e.along_axis(nan=False), "LogSoftmax": e.along_axis(nan=False), "LpNormalization": e.along_axis(attributes={"p": lambda m: m.whole(1, 2)}),
     # moved elements, shapes
     "Reshape": s.reshape, "Flatten": s.flatten, "Squeeze": s.squeeze, "Unsqueeze": s.unsqueeze, "Identity": s.identity,
     "Dropout": s.dropout, "Transpose": s.transpose, "Concat": s.concat, "Split": s.split, "Slice": s.slice_, "Expand": s.expand,

@@ -448,7 +448,8 @@ def center_crop_pad(m):
     shape = m.shape(1, 4, 2000)
     axes = [int(a) for a in sorted(m.rng.permutation(len(shape))[: m.whole(1, len(shape))])] if m.chance(0.5) else None
     to = [m.size(33) for _ in (axes or shape)]
-    m.out(m.node([m.input(shape, _any(m)), m.ints(to)], axes=axes))
+    elem = m.type("T", (T.FLOAT, T.DOUBLE, T.INT32, T.INT64, T.UINT8, T.INT8, T.BOOL))
+    m.out(m.node([m.input(shape, elem), m.ints(to)], axes=axes))
 
 
 # ---- sequences and optional values: what goes in comes out as tensors
