@@ -29,25 +29,49 @@ typedef struct {
 
 typedef struct {
   seer_tile *tile;
-  seer_lane lane;
+  seer_lane *lane;  // by stage: of what all of its statements load and store
+} decider;
+
+typedef struct {
+  const seer_tile *tile;
+  seer_lane *lane;
 } widest;
 
 static void widen_by(void *user, seer_expr load) {
-  widest *w = user;
-  seer_lane_loads(&w->lane, (seer_dtype)seer_tile_at(w->tile, load)->dtype);
+  const widest *w = user;
+  seer_lane_loads(w->lane, (seer_dtype)seer_tile_at(w->tile, load)->dtype);
 }
 
-// Of what the statements of a block load and store.
-static void look_at_types(uint32_t id, widest *w) {
-  const seer_loop *loop = w->tile->loop;
-  for (; id != 0; id = loop->node[id].next) {
+// What a reduction starts from has its lanes too, though it loads nothing.
+static seer_lane *lanes_of_stages(seer_tile *tile) {
+  const seer_loop *loop = tile->loop;
+  uint32_t n_stage = 1;
+  for (uint32_t id = 1; id < loop->n_node; id++)
+    if (loop->node[id].stage >= n_stage) n_stage = loop->node[id].stage + 1u;
+  seer_lane *lane = SEER_NEW_ARRAY(tile->arena, seer_lane, n_stage);
+  for (uint32_t id = 1; id < loop->n_node; id++) {
     const seer_loop_node *node = &loop->node[id];
-    if (node->kind == SEER_NODE_FOR) look_at_types(node->body, w);
+    widest w = {tile, &lane[node->stage]};
     for (uint32_t k = 0; node->kind == SEER_NODE_STORE && k < node->n_values; k++) {
-      seer_lane_stores(&w->lane, loop->buf[node->buf[k]].dtype, k);
-      seer_tile_visit_loads(w->tile, node->value[k], widen_by, w);
+      seer_lane_stores(w.lane, loop->buf[node->buf[k]].dtype, k);
+      seer_tile_visit_loads(tile, node->value[k], widen_by, &w);
     }
   }
+  return lane;
+}
+
+static uint32_t lanes_of_block(const decider *d, uint32_t id) {
+  const seer_loop *loop = d->tile->loop;
+  uint32_t least = d->tile->machine.vector_bytes;
+  for (; id != 0; id = loop->node[id].next) {
+    const seer_loop_node *node = &loop->node[id];
+    uint32_t lanes = node->kind == SEER_NODE_FOR ? lanes_of_block(d, node->body)
+        : node->kind == SEER_NODE_STORE
+        ? seer_lanes(&d->lane[node->stage], d->tile->machine.vector_bytes)
+        : least;
+    if (lanes < least) least = lanes;
+  }
+  return least;
 }
 
 typedef struct {
@@ -64,10 +88,8 @@ static void count_apart(void *user, uint32_t buf, const seer_expr *index, uint32
 }
 
 // How many copies of its body the vectors of a loop come to.
-static int64_t cut_into_vectors(seer_tile *tile, const seer_loop_node *node, seer_tile_for *of) {
-  widest w = {.tile = tile};
-  look_at_types(node->body, &w);
-  of->lanes = (uint16_t)seer_lanes(&w.lane, tile->machine.vector_bytes);
+static int64_t cut_into_vectors(const decider *d, const seer_loop_node *node, seer_tile_for *of) {
+  of->lanes = (uint16_t)lanes_of_block(d, node->body);
   of->mode = SEER_TILE_LANES;
   int64_t chunks = 0;
   for (int64_t at = 0; at < node->extent && chunks <= MAX_CHUNKS; chunks++)
@@ -108,12 +130,13 @@ static void cut_serial(
   }
 }
 
-static size of_block(seer_tile *tile, uint32_t id);
+static size of_block(const decider *d, uint32_t id);
 
-static size of_for(seer_tile *tile, uint32_t id) {
+static size of_for(const decider *d, uint32_t id) {
+  seer_tile *tile = d->tile;
   const seer_loop_node *node = &tile->loop->node[id];
   seer_tile_for *of = &tile->of[id];
-  size inner = of_block(tile, node->body), all = inner;
+  size inner = of_block(d, node->body), all = inner;
   of->mode = SEER_TILE_LOOP;
   of->step = 1;
   if (tile->machine.vector_bytes == 0) {  // plain: nothing is written out that is a loop
@@ -127,7 +150,7 @@ static size of_for(seer_tile *tile, uint32_t id) {
       if (node->extent * inner.copies <= MAX_COPIES) of->mode = SEER_TILE_COPIES;
       break;
     case SEER_LOOP_VECTOR:
-      all.copies *= cut_into_vectors(tile, node, of);
+      all.copies *= cut_into_vectors(d, node, of);
       all.singles = count_singles(tile, node, of);
       break;
     case SEER_LOOP_SERIAL:
@@ -142,14 +165,14 @@ static size of_for(seer_tile *tile, uint32_t id) {
   return all;
 }
 
-static size of_block(seer_tile *tile, uint32_t id) {
+static size of_block(const decider *d, uint32_t id) {
   size sum = {.copies = 0, .serial = 1};
-  for (; id != 0; id = tile->loop->node[id].next) {
-    const seer_loop_node *node = &tile->loop->node[id];
+  for (; id != 0; id = d->tile->loop->node[id].next) {
+    const seer_loop_node *node = &d->tile->loop->node[id];
     size one = {.copies = 1, .serial = 1};
     if (node->kind == SEER_NODE_STORE && node->combiner != SEER_COMBINE_NONE)
       one.has_reduction = true;
-    if (node->kind == SEER_NODE_FOR) one = of_for(tile, id);
+    if (node->kind == SEER_NODE_FOR) one = of_for(d, id);
     sum.copies += one.copies;
     sum.singles += one.singles;
     sum.has_loop = sum.has_loop || one.has_loop;
@@ -161,7 +184,8 @@ static size of_block(seer_tile *tile, uint32_t id) {
 }
 
 static void run(seer_tile *tile) {
-  for (uint32_t p = 0; p < tile->loop->n_phase; p++) (void)of_block(tile, tile->loop->phase[p]);
+  decider d = {tile, lanes_of_stages(tile)};
+  for (uint32_t p = 0; p < tile->loop->n_phase; p++) (void)of_block(&d, tile->loop->phase[p]);
 }
 
 const seer_tile_pass seer_tile_pass_modes = {

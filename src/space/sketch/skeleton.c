@@ -96,6 +96,33 @@ static uint16_t lanes_of(const builder *b, uint32_t stage) {
   return (uint16_t)seer_lanes(&lane, b->context->target->vector_bytes);
 }
 
+// Whether all that `stage` may be computed inside of, reading it or what it is inlined into, store
+// elements of so many bytes: narrower ones that they load do not matter to their lanes.
+static bool is_inside_wider(const builder *b, uint32_t stage, uint32_t bytes) {
+  const seer_dag *dag = b->plan->dag;
+  for (uint32_t r = stage + 1; r < dag->n_stage; r++) {
+    if (!(dag->access->readers[stage] >> r & 1)) continue;
+    const seer_plan_stage *reader = &b->plan->stage[r];
+    bool is_inline = reader->role == SEER_ROLE_INLINE;
+    seer_lane stored = {0};
+    seer_lane_stores(&stored, dag->buf[dag->stage[r].out[0]].dtype, 0);
+    if (!is_inline && stored.bytes < bytes) return false;
+    if ((is_inline || reader->may_inline) && !is_inside_wider(b, r, bytes)) return false;
+  }
+  return true;
+}
+
+// Inline is a schedule's choice where it leaves lanes as they are.
+static bool may_inline(const builder *b, uint32_t stage) {
+  if (!b->plan->stage[stage].may_inline) return false;
+  const seer_dag *dag = b->plan->dag;
+  seer_lane loads = {0}, itself = {0};
+  add_loads(b, stage, &loads);
+  seer_lane_loads(&itself, dag->buf[dag->stage[stage].out[0]].dtype);
+  uint32_t wider = loads.bytes > itself.bytes ? loads.bytes : itself.bytes;
+  return loads.bytes == itself.bytes || is_inside_wider(b, stage, wider);
+}
+
 // ---- loops
 
 static void mark_tile(builder *b, uint16_t knob, bool is_vector) {
@@ -344,7 +371,7 @@ static void build_locations(builder *b, const uint64_t *postdominators, uint32_t
   const uint32_t cap = SEER_COUNT_OF(s->location) - 1;
   if (plan->place == SEER_PLAN_FUSED) return;  // build_tiled
   if (plan->place == SEER_PLAN_FREE) {
-    if (plan->may_inline) s->location[s->n_location++] = (seer_location){.is_inline = true};
+    if (may_inline(b, stage)) s->location[s->n_location++] = (seer_location){.is_inline = true};
     int t = nearest_postdominator(postdominators, stage);
     for (; t >= 0; t = nearest_postdominator(postdominators, (uint32_t)t)) {
       const seer_plan_stage *target = &b->plan->stage[t];
