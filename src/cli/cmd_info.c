@@ -55,6 +55,31 @@ static double number(const json_t *object, const char *group, const char *key) {
   return json_number_value(json_object_get(inner, key));
 }
 
+// Words between blanks and commas up to 100 columns, the lines behind the first one indented; whole,
+// since what a library needs is nowhere else to be read. A word that is longer has a line.
+static void print_wrapped(const char *title, const char *text) {
+  enum { INDENT = 12, COLUMNS = 100 };
+  size_t at = INDENT;
+  printf("%-*s", INDENT, title);
+  while (*text) {
+    bool has_blank = *text == ' ';
+    text += has_blank;
+    size_t n = strcspn(text, " ,");
+    n += text[n] == ',';
+    if (at > INDENT && at + has_blank + n > COLUMNS) {
+      printf("\n%*s", INDENT, "");
+      at = INDENT;
+    } else if (has_blank) {
+      printf(" ");
+      at++;
+    }
+    fwrite(text, 1, n, stdout);
+    at += n;
+    text += n;
+  }
+  printf("\n");
+}
+
 // Tasks by where their schedules come from.
 static void print_sources(const json_t *tasks, seer_arena *arena) {
   const char *seen[16];
@@ -110,10 +135,11 @@ static seer_status info_library(seer_context *context, const char *path) {
   printf("%-12s%zu\n", "steps", count_steps(info));
   seer_unbuilt_print(info, arena);
   print_sources(json_object_get(info, "tasks"), arena);
-  const char *needs = seer_description_text(info, "cpu_features", arena);
-  printf("%-12s%s (compiled for %s)\n", "needs", *needs ? needs : "nothing beyond the architecture",
-      seer_description_text(info, "cpu", arena));
-  printf("%-12s%s\n", "target", seer_description_text(info, "target", arena));
+  const char *needs = seer_text_safe_whole(arena, seer_description_raw(info, "cpu_features"));
+  print_wrapped("needs", seer_arena_printf(arena, "%s (compiled for %s)",
+                             *needs ? needs : "nothing beyond the architecture",
+                             seer_description_text(info, "cpu", arena)));
+  print_wrapped("target", seer_text_safe_whole(arena, seer_description_raw(info, "target")));
   json_decref(info);
   return SEER_OK;
 }

@@ -39,6 +39,17 @@ static bool op_entry(size_t i, const char **out_name, const char **out_doc) {
   return true;
 }
 
+// With the number of its columns. The text is good until the next call.
+static bool feature_set_entry(size_t i, const char **out_name, const char **out_doc) {
+  static char doc[160];
+  if (i >= seer_feature_set_table_count) return false;
+  const seer_feature_set *set = seer_feature_set_table[i];
+  (void)snprintf(doc, sizeof doc, "%zu columns: %s", set->n_column, set->doc);
+  *out_name = set->name;
+  *out_doc = doc;
+  return true;
+}
+
 // Tables of pointers to entries that have a name and a doc.
 #define LIST_ENTRY(table)                                                            \
   static bool table##_entry(size_t i, const char **out_name, const char **out_doc) { \
@@ -54,7 +65,6 @@ LIST_ENTRY(rule)
 LIST_ENTRY(formulation)
 LIST_ENTRY(family)
 LIST_ENTRY(cost)
-LIST_ENTRY(feature_set)
 LIST_ENTRY(learning)
 LIST_ENTRY(scheduler)
 LIST_ENTRY(measure)

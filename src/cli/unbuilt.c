@@ -19,7 +19,8 @@ static void print_steps(const json_t *steps, seer_arena *arena) {
   json_array_foreach(steps, i, step) {
     if (!json_object_get(step, "not_built")) continue;
     printf("%-12s'%s', %s side: %s\n", "not built", seer_description_text(step, "name", arena),
-        seer_description_text(step, "not_built", arena), seer_description_text(step, "why", arena));
+        seer_description_text(step, "not_built", arena),
+        seer_text_safe_whole(arena, seer_description_raw(step, "why")));
   }
 }
 

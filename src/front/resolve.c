@@ -124,15 +124,16 @@ static seer_status set_input_shape(
     return SEER_FAIL(INVALID, "--input-shapes: no input is named '%s'; inputs are %s", name,
         seer_graph_inputs_text(graph, scratch));
   }
+  const char *in_model = seer_value_type_text(value, scratch);  // before sizes are written into it
   if (value->has_shape && value->rank != rank) {
     return SEER_FAIL(INVALID, "--input-shapes: input '%s' has %u dimensions (%s), '%s' gives %u",
-        name, value->rank, seer_value_type_text(value, scratch), shape->text, rank);
+        name, value->rank, in_model, shape->text, rank);
   }
   for (uint32_t k = 0; k < rank; k++) {
     if (value->has_shape && value->dim[k] >= 0 && value->dim[k] != dim[k]) {
       return SEER_FAIL(INVALID,
           "--input-shapes: input '%s' is %s in the model, dimension %u cannot be %" PRId64, name,
-          seer_value_type_text(value, scratch), k, dim[k]);
+          in_model, k, dim[k]);
     }
     value->dim[k] = dim[k];
   }

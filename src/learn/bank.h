@@ -54,7 +54,7 @@ const seer_feature_set *seer_bank_features(const seer_bank *bank);  // rows have
 SEER_MUST_USE seer_status seer_bank_add(seer_bank *bank, const seer_sample *samples, size_t n);
 // Brings the models that `family` needs up to date with the samples. With a base: base and all
 // residuals anew when the data grew by a quarter, else this family's residual, continued, when its
-// samples grew by a tenth. Without: the family's model from scratch.
+// samples grew by a quarter. Without: the family's model from scratch, or the one that all share.
 SEER_MUST_USE seer_status seer_bank_train(seer_bank *bank, uint32_t family);
 // With a base: fits one to all samples, in place of two to half of them each, and nothing else. For
 // who makes a file for other networks, where no residual needs to know what it would say unseen.

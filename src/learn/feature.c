@@ -129,5 +129,5 @@ const seer_feature_set seer_feature_seer = {
 
 // To add a set: its file, its line.
 const seer_feature_set *const seer_feature_set_table[] = {
-    &seer_feature_seer, &seer_feature_program, &seer_feature_ansor, &seer_feature_ansor_mended};
+    &seer_feature_seer, &seer_feature_program, &seer_feature_ansor};
 const size_t seer_feature_set_table_count = SEER_COUNT_OF(seer_feature_set_table);

@@ -1,10 +1,9 @@
 // feature_ansor.c - nest summary -> Ansor's 164 columns, one row per statement.
 // Written from the published definitions (Ansor, OSDI'20, appendix B, and src/auto_scheduler/
 // feature.cc of TVM), in closed form: what TVM finds by a walk over a lowered program with a bound
-// analysis per loop, a nest has as extents and coefficients. One switch, `is_mended`, stands for
-// all that the published code gets wrong (feature.h). Groups: operations; annotated loops;
-// processors of a GPU, of which there are none here; five operands; intensity; allocation; loops
-// around.
+// analysis per loop, a nest has as extents and coefficients. What the published code gets wrong
+// (feature.h) is wrong here, too. Groups: operations; annotated loops; processors of a GPU, of which
+// there are none here; five operands; intensity; allocation; loops around.
 
 #include <math.h>
 #include <string.h>
@@ -169,12 +168,13 @@ static double stride_of(const seer_nest_statement *st, uint32_t buf, uint32_t l)
 }
 
 // Lines that all iterations bring, counted by how the innermost loop that moves the buffer walks.
-static double lines_of(const uses *all, const use *own, bool is_mended) {
+// Published: each loop inside that one counts with the innermost one's extent.
+static double lines_of(const uses *all, const use *own) {
   const seer_nest_statement *st = all->st;
   double reduce = 1, stride = 0;
   for (uint32_t l = st->n_loop; l-- > 0 && stride == 0;) {
     stride = stride_of(st, own->buf, l);
-    if (stride == 0) reduce *= (double)st->loop[is_mended ? l : st->n_loop - 1u].extent;
+    if (stride == 0) reduce *= (double)st->loop[st->n_loop - 1u].extent;
   }
   return fmax(1, all->iterations / reduce * fmin(1, stride * own->first->elem_bytes / LINE_BYTES));
 }
@@ -211,22 +211,14 @@ static shape shape_of(const seer_nest_statement *st, const seer_nest_access *a) 
 // Elements that lie one after another. Published: the innermost dimension that is touched from end
 // to end, wherever it stands, by the region that was computed last, of any buffer: here the
 // target's. (There it hangs on the order of a hash map, which has what came first at its end.)
-static double contiguous_elems(const uses *all, const use *own, bool is_mended) {
+static double contiguous_elems(const uses *all, const use *own) {
   shape mine = shape_of(all->st, own->first), region = mine;
-  if (!is_mended) {
-    for (uint32_t u = all->n_use; u-- > 0;) {
-      if (all->use[u].is_written) region = shape_of(all->st, all->use[u].first);
-    }
-    uint32_t d = mine.rank < region.rank ? mine.rank : region.rank;
-    while (d > 0 && region.touched[d - 1] != mine.dim[d - 1]) d--;
-    return d > 0 ? mine.dim[d - 1] : 1;
+  for (uint32_t u = all->n_use; u-- > 0;) {
+    if (all->use[u].is_written) region = shape_of(all->st, all->use[u].first);
   }
-  double run = 1;
-  for (uint32_t d = mine.rank; d-- > 0;) {
-    run *= mine.touched[d];
-    if (mine.touched[d] < mine.dim[d]) break;
-  }
-  return run;
+  uint32_t d = mine.rank < region.rank ? mine.rank : region.rank;
+  while (d > 0 && region.touched[d - 1] != mine.dim[d - 1]) d--;
+  return d > 0 ? mine.dim[d - 1] : 1;
 }
 
 // ---- reuse
@@ -269,22 +261,21 @@ static void see_statement(view *v, const uses *all, uint32_t l, uint32_t buf) {
 }
 
 // Of loop `l` of statement `at`. Published: statements before it (stages are in their order).
-static view see(
-    const uses *all, uint32_t n, uint32_t at, uint32_t l, uint32_t buf, bool is_mended) {
+static view see(const uses *all, uint32_t n, uint32_t at, uint32_t l, uint32_t buf) {
   view v = {.least = INFINITY};
   for (uint32_t i = 0; i < n; i++) {
-    bool is_seen = i == at || is_mended || all[i].st->stage < all[at].st->stage;
+    bool is_seen = i == at || all[i].st->stage < all[at].st->stage;
     if (is_seen && (i == at || n_shared(all[i].st, all[at].st) > l))
       see_statement(&v, &all[i], l, buf);
   }
   return v;
 }
 
-static reuse reuse_of(const uses *all, uint32_t n, uint32_t at, const use *own, bool is_mended) {
+static reuse reuse_of(const uses *all, uint32_t n, uint32_t at, const use *own) {
   const seer_nest_statement *st = all[at].st;
   double iterations = 1, bytes = -1;
   for (uint32_t l = st->n_loop; l-- > 0;) {
-    view v = see(all, n, at, l, own->buf, is_mended);
+    view v = see(all, n, at, l, own->buf);
     double extent = (double)st->loop[l].extent;
     if (!(own->moving >> l & 1))
       return (reuse){REUSE_LOOP, iterations, bytes < 0 ? v.elem_bytes : bytes, extent};
@@ -297,41 +288,23 @@ static reuse reuse_of(const uses *all, uint32_t n, uint32_t at, const use *own, 
 
 // ---- groups
 
-static void fill_operations(const uses *all, bool is_mended, float *row) {
+// Published: a multiply-add is never recognised; it counts as an addition and a multiplication.
+static void fill_operations(const uses *all, float *row) {
   const seer_nest_statement *st = all->st;
-  double n = all->iterations, fma = (double)st->n_fma, apart = is_mended ? 0 : fma;
+  double n = all->iterations, fma = (double)st->n_fma;
   float *out = row + FLOAT_MAD;
-  out[0] = slog(n * (fma - apart));
-  out[1] = slog(n * ((double)st->n_add + apart));
-  out[2] = slog(n * ((double)st->n_mul + apart));
+  out[1] = slog(n * ((double)st->n_add + fma));
+  out[2] = slog(n * ((double)st->n_mul + fma));
   out[3] = slog(n * (double)st->n_div);
   out[4] = slog(n * (double)st->n_cmp);
   out[5] = slog(n * (double)st->n_special);
   row[INT_ADDSUB] = slog(n * (double)st->n_int);
 }
 
-enum { PLACE_NONE, PLACE_SPATIAL = 1, PLACE_REDUCE = 4, PLACE_MIXED = 7 };
-enum { INNER, MIDDLE, OUTERMOST };
+// Published: where loops of an annotation stand is not looked at.
+enum { PLACE_NONE, PLACE_MIXED = 7 };
 
-// Where loops of one annotation stand among all of their kind: 0 to 7, as the columns.
-static uint32_t place_of(const seer_nest_statement *st, seer_loop_ann ann) {
-  uint32_t n_kind[2] = {0, 0}, n_own[2] = {0, 0};
-  bool has_first[2] = {false, false}, has_last[2] = {false, false};
-  for (uint32_t l = 0; l < st->n_loop; l++) {
-    bool is_own = st->loop[l].ann == ann, kind = st->loop[l].is_reduce;
-    if (n_kind[kind]++ == 0) has_first[kind] = is_own;
-    has_last[kind] = is_own;
-    n_own[kind] += is_own;
-  }
-  if (n_own[0] + n_own[1] == 0) return PLACE_NONE;
-  if (n_own[0] > 0 && n_own[1] > 0) return PLACE_MIXED;
-  uint32_t kind = n_own[1] > 0, first = kind ? PLACE_REDUCE : PLACE_SPATIAL;
-  if (has_first[kind] && has_last[kind] && n_kind[kind] > 1) return PLACE_MIXED;
-  return first + (has_last[kind] ? INNER : has_first[kind] ? OUTERMOST : MIDDLE);
-}
-
-static void fill_annotation(
-    const seer_nest_statement *st, seer_loop_ann ann, bool is_mended, float *out) {
+static void fill_annotation(const seer_nest_statement *st, seer_loop_ann ann, float *out) {
   double n = 0, product = 1, length = 0;
   for (uint32_t l = 0; l < st->n_loop; l++) {
     if (st->loop[l].ann != ann) continue;
@@ -342,21 +315,20 @@ static void fill_annotation(
   out[0] = slog(n);
   out[1] = slog(n > 0 ? product : 0);
   out[2] = slog(length);
-  uint32_t place = is_mended ? place_of(st, ann) : n > 0 ? PLACE_MIXED : PLACE_NONE;
-  out[3 + place] = 1;
+  out[3 + (n > 0 ? PLACE_MIXED : PLACE_NONE)] = 1;
 }
 
 static void fill_operand(
-    const uses *all, uint32_t n, uint32_t at, const use *own, bool is_mended, float *out) {
+    const uses *all, uint32_t n, uint32_t at, const use *own, float *out) {
   const uses *mine = &all[at];
   double elem_bytes = own->first->elem_bytes;
   double unique_bytes = own->touched[0] * elem_bytes;
-  double run_bytes = contiguous_elems(mine, own, is_mended) * elem_bytes;
+  double run_bytes = contiguous_elems(mine, own) * elem_bytes;
   bool has_loops = mine->st->n_loop > 0;
   double amount[4] = {mine->iterations * elem_bytes, unique_bytes,
-      has_loops ? lines_of(mine, own, is_mended) : 1,
+      has_loops ? lines_of(mine, own) : 1,
       fmax(1, unique_bytes / fmin(run_bytes, LINE_BYTES))};
-  reuse r = reuse_of(all, n, at, own, is_mended);
+  reuse r = reuse_of(all, n, at, own);
   double by_reuse = r.count > 0.5 ? 1 / r.count : WITHOUT_REUSE;
   out[!own->is_written ? 0 : own->is_read ? 2 : 1] = 1;
   for (uint32_t i = 0; i < 4; i++) {
@@ -371,11 +343,11 @@ static void fill_operand(
 }
 
 // The largest five, by lines. What is equal keeps the order of buffers.
-static void fill_operands(const uses *all, uint32_t n, uint32_t at, bool is_mended, float *row) {
+static void fill_operands(const uses *all, uint32_t n, uint32_t at, float *row) {
   const uses *mine = &all[at];
   double lines[SEER_NEST_MAX_ACCESSES];
   bool is_done[SEER_NEST_MAX_ACCESSES] = {false};
-  for (uint32_t u = 0; u < mine->n_use; u++) lines[u] = lines_of(mine, &mine->use[u], is_mended);
+  for (uint32_t u = 0; u < mine->n_use; u++) lines[u] = lines_of(mine, &mine->use[u]);
   for (uint32_t slot = 0; slot < N_OPERAND && slot < mine->n_use; slot++) {
     uint32_t best = UINT32_MAX;
     for (uint32_t u = 0; u < mine->n_use; u++) {
@@ -389,7 +361,7 @@ static void fill_operands(const uses *all, uint32_t n, uint32_t at, bool is_mend
       if (is_larger) best = u;
     }
     is_done[best] = true;
-    fill_operand(all, n, at, &mine->use[best], is_mended, row + OPERANDS + slot * N_OF_OPERAND);
+    fill_operand(all, n, at, &mine->use[best], row + OPERANDS + slot * N_OF_OPERAND);
   }
 }
 
@@ -437,19 +409,21 @@ static void fill_allocation(const uses *all, float *row) {
   row[ALLOC + 3] = slog(all->iterations / outside);
 }
 
-static uint32_t extract_all(const seer_nest *nest, bool is_mended, float *out_rows) {
+static uint32_t extract(
+    const seer_nest *nest, const seer_target *target, double seconds, float *out_rows) {
+  (void)target, (void)seconds;
   uses all[SEER_NEST_MAX_STATEMENTS];  // filled as far as there are statements
   for (uint32_t i = 0; i < nest->n_statement; i++) find_uses(&nest->statement[i], &all[i]);
   memset(out_rows, 0, nest->n_statement * N_COLUMN * sizeof *out_rows);
   for (uint32_t i = 0; i < nest->n_statement; i++) {
     const seer_nest_statement *st = &nest->statement[i];
     float *row = out_rows + i * N_COLUMN;
-    fill_operations(&all[i], is_mended, row);
-    fill_annotation(st, SEER_LOOP_VECTOR, is_mended, row + VEC);
-    fill_annotation(st, SEER_LOOP_UNROLL, is_mended, row + UNROLL);
-    fill_annotation(st, SEER_LOOP_PARALLEL, is_mended, row + PARALLEL);
+    fill_operations(&all[i], row);
+    fill_annotation(st, SEER_LOOP_VECTOR, row + VEC);
+    fill_annotation(st, SEER_LOOP_UNROLL, row + UNROLL);
+    fill_annotation(st, SEER_LOOP_PARALLEL, row + PARALLEL);
     for (uint32_t k = 1; k <= N_GPU_LENGTH; k++) row[IS_GPU + k] = slog(1);
-    fill_operands(all, nest->n_statement, i, is_mended, row);
+    fill_operands(all, nest->n_statement, i, row);
     fill_intensity(&all[i], row);
     fill_allocation(&all[i], row);
     row[OUTER] = slog(all[i].iterations);
@@ -459,19 +433,5 @@ static uint32_t extract_all(const seer_nest *nest, bool is_mended, float *out_ro
   return nest->n_statement;
 }
 
-static uint32_t extract(
-    const seer_nest *nest, const seer_target *target, double seconds, float *out_rows) {
-  (void)target, (void)seconds;
-  return extract_all(nest, false, out_rows);
-}
-
-static uint32_t extract_mended(
-    const seer_nest *nest, const seer_target *target, double seconds, float *out_rows) {
-  (void)target, (void)seconds;
-  return extract_all(nest, true, out_rows);
-}
-
 const seer_feature_set seer_feature_ansor = {
-    "ansor", "Ansor's 164 columns, with their defects", 1, N_COLUMN, names, extract};
-const seer_feature_set seer_feature_ansor_mended = {
-    "ansor-mended", "Ansor's 164 columns, as they were meant", 1, N_COLUMN, names, extract_mended};
+    "ansor", "Ansor's, with their defects", 1, N_COLUMN, names, extract};

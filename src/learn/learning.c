@@ -71,14 +71,7 @@ const seer_learning seer_learning_ansor = {
     .all_failed_is_best = true,
 };
 
-const seer_learning seer_learning_ansor_mended = {
-    .name = "ansor-mended",
-    .doc = "Ansor's: deep trees on all samples until they fit them",
-    .trees = ANSOR_TREES,
-    .raced_weight = 1,
-};
-
 // To add settings: here, and their line.
-const seer_learning *const seer_learning_table[] = {&seer_learning_seer, &seer_learning_pretrain,
-    &seer_learning_ansor, &seer_learning_ansor_mended};
+const seer_learning *const seer_learning_table[] = {
+    &seer_learning_seer, &seer_learning_pretrain, &seer_learning_ansor};
 const size_t seer_learning_table_count = SEER_COUNT_OF(seer_learning_table);

@@ -29,7 +29,9 @@ typedef struct {
   uint32_t hold_out;  // every n-th sample of a family is kept from training; 0: none
   // A sample weighs as much as its label, but at least this; one that was raced out, at most that.
   float least_weight, raced_weight;
-  uint32_t max_samples;  // more are forgotten, the oldest first; 0: none is
+  // When there are so many, a quarter is forgotten, all of the older half: what failed or was raced
+  // out, then every other one. 0: none is.
+  uint32_t max_samples;
   // A published defect: while all of a task's programs have failed, each counts as its best.
   bool all_failed_is_best;
 } seer_learning;
@@ -38,9 +40,8 @@ extern const seer_learning seer_learning_seer;
 // Of models that other networks begin with: small steps, on all samples.
 extern const seer_learning seer_learning_pretrain;
 // Ansor's (OSDI'20, 5.2, and xgb_model.py of TVM), and FamilySeer's for each family: everything
-// that was measured, trees of depth 10 until they fit it. The mended one knows failed programs as
-// bad from the first.
-extern const seer_learning seer_learning_ansor, seer_learning_ansor_mended;
+// that was measured, trees of depth 10 until they fit it.
+extern const seer_learning seer_learning_ansor;
 
 // The first one is the default.
 extern const seer_learning *const seer_learning_table[];

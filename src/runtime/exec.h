@@ -2,9 +2,9 @@
 // it directly. Owners, threads and errors are as there; a source's members are borrowed where they
 // are not said to be kept.
 //
-//   session memory, one allocation, 64-byte aligned:
-//   [arena: activations by the plan][shared: intermediates of the running kernel]
-//   [scratch of thread 0][of thread 1]...
+//   session memory, one allocation, 64-byte aligned, for the plan that needs most:
+//   [arena: activations by the plan, and what the phases of a kernel leave to each other]
+//   [shared: what the phases of a host step leave to each other][scratch of thread 0][of 1]...
 #ifndef SEER_RUNTIME_EXEC_H
 #define SEER_RUNTIME_EXEC_H
 
@@ -21,7 +21,7 @@ typedef struct {
   const void *blob;  // kept; the plans of a library
   uint64_t n_blob_bytes;
   const seer_phase_function *kernels;  // kept; one per phase of each plan
-  const char *weights_path;  // NULL: `weights`
+  const char *weights_path;  // NULL: `weights`; both are refused
   const void *weights;  // kept; a whole weights.bin
   uint64_t n_weight_bytes;
   int verify_hash;

@@ -150,6 +150,10 @@ static seer_rt_code open_memory(
 seer_rt_code seer_weights_open(
     seer_model *model, const seer_model_source *source, char *message, size_t message_bytes) {
   const seer_plan_header *plan = model->set[0].plan;
+  if (source->weights_path && source->weights)
+    return seer_rt_fail(SEER_RT_INVALID, message, message_bytes,
+        "weights are given as a file (%s) and in memory, must be one of them",
+        source->weights_path);
   if (plan->weight_bytes == 0) return SEER_RT_OK;
   const char *path = source->weights_path;
   const origin from = {path ? path : "the weights in memory", plan, message, message_bytes};

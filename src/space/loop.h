@@ -22,7 +22,9 @@ typedef enum {
   // argument: a weight (or const stage) re-ordered at compile time; see `pack`; read only
   SEER_STORE_PACKED,
   SEER_STORE_OUTPUT,  // argument: DAG output
-  SEER_STORE_SHARED,  // an intermediate between phases, whole; lives in the kernel's shared scratch
+  // An intermediate between phases, whole; an argument, too: the network's plan has a place for it
+  // among the activations while the kernel runs.
+  SEER_STORE_SHARED,
   SEER_STORE_LOCAL  // per thread, allocated at its `alloc` node; codegen may keep it in registers
 } seer_loop_storage;
 

@@ -1,6 +1,6 @@
 // table.c - the graph passes in their order. To add one: write pass/<name>.c with its entry
 // `const seer_pass_desc seer_pass_<name>`, add a line here (its place says what it may rely on),
-// and a golden test named after it (doc/how-to/pass.md).
+// and a golden test named after it (doc/how-to/README.md).
 #include <string.h>
 
 #include "front/pass/pass.h"

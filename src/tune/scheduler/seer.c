@@ -3,8 +3,8 @@
 // 3 % of their bound get nothing, unless they are faster than it. Of one that was never measured a
 // first look is expected to gain a share of its estimate: so the light ones of a network wait while
 // there is more to gain at a heavy one, though not for long, unless something was found for them
-// elsewhere. A winner that was re-fitted to relatives waits in their queues and is measured before
-// anything else, a few at a time, in the order of what the relatives weigh.
+// elsewhere. What waits in queues (the records' of other machines; without guests, winners of
+// relatives and of other shapes, too) is measured before anything else, the heaviest task's first.
 
 #include <math.h>
 #include <stdio.h>
@@ -99,7 +99,8 @@ static hope best_next_round(const seer_schedule_state *state) {
   return best;
 }
 
-// Of the tasks in whose queues something waits, the heaviest.
+// Of the measured tasks in whose queues something waits, the heaviest: records that were imported
+// since the last tuning, for instance.
 static hope heaviest_queued(const seer_schedule_state *state) {
   hope best = {.task = UINT32_MAX};
   for (uint32_t t = 0; t < state->n_task; t++) {
@@ -128,13 +129,13 @@ static bool next(seer_schedule_state *state, seer_pick *out) {
     const seer_task_state *task = &state->task[first.task];
     *out = (seer_pick){.task = first.task, .n = first_round(task)};
     (void)snprintf(
-        out->reason, sizeof out->reason, "first look, %u schedules from relatives", task->n_queued);
+        out->reason, sizeof out->reason, "first look, %u schedules from elsewhere", task->n_queued);
     return true;
   }
   if (queued.task != UINT32_MAX && (best.task == UINT32_MAX || queued.gain > best.gain)) {
     uint32_t n = state->task[queued.task].n_queued;
-    *out = (seer_pick){.task = queued.task, .n = n, .is_foreseen = true};
-    (void)snprintf(out->reason, sizeof out->reason, "%u winners of relatives to try", n);
+    *out = (seer_pick){.task = queued.task, .n = n};
+    (void)snprintf(out->reason, sizeof out->reason, "%u schedules from elsewhere to try", n);
     return true;
   }
   if (best.task != UINT32_MAX) {

@@ -1,13 +1,16 @@
 // choose.h - which schedule each task is compiled with, without measuring anything.
 //   -O0  untiled code, for checking
-//   -O1  the best of 20,000 drafts by the analytic model and by what other networks have taught
-//        (untuned.h): zero trials
+//   -O1  of at most 20,000 drafts, of the formulations that need no trials, the one that the analytic
+//        model likes best, or, where there are cost models of other networks, that they do of those
+//        that it likes best (untuned.h): zero trials
 //   -O2  the winner of exactly this task on this target (record.h), else -O1
 //   -O3  and, where there is none and the task was not measured on this target (else its tuning has
 //        ended with the untuned one): what was heard of this task and target from elsewhere, records
-//        of machines with the same features and threads, and those of the nearest shapes. What
-//        nobody whose word counts has measured for this task only where the analytic model prefers
-//        it to -O1's choice
+//        of machines with the same features and threads, and those of the nearest shapes, in this
+//        order the first that is taken: what a similar machine's records have measured themselves
+//        always, all else where the analytic model likes it no less than -O1's choice
+// Then tasks that read the same weights are brought to one packed form of them (share.h), at every
+// level but 0: what a tuning has measured of that form, else what the analytic model likes best.
 // Records that are not sound (record/sound.h) are passed over.
 //
 // Threads: any, but for the records, which are one thread's. Errors: those of the records and of
@@ -29,8 +32,8 @@ typedef struct {
   uint64_t packed_bytes;  // of its packed weights
 } seer_estimate;
 
-// `records` may be NULL (level 2 and 3 are then as 1). choice[task id], in `arena`. Tasks
-// that share weights read one packed form of them where that costs little (share.h).
+// `records` may be NULL (level 2 and 3 are then as 1). choice[task id], in `arena`. With
+// --random-schedules each is drawn at random, whatever the level above 0.
 SEER_MUST_USE seer_status seer_choose(const seer_context *context, const seer_network *network,
     seer_records *records, int64_t opt_level, seer_arena *arena, seer_choice **out_choices,
     seer_choose_counts *out_counts);
@@ -44,8 +47,9 @@ uint64_t seer_choose_max_packed_bytes(double max_weights, const seer_dag *dag);
 // What can be said of a schedule without building it.
 seer_estimate seer_choose_estimate(
     const seer_target *target, const seer_sketch_list *sketches, const seer_schedule *schedule);
-// The untuned choice for one task, on n_threads (0: as many as this process may use); -O1's and the
-// session's where its packed weights are within --max-weights.
+// The choice for one task without trials, records, cost models of other networks or a limit on packed
+// weights, on n_threads (0: as many as this process may use): -O1's with --no-pretrained, where that
+// is within --max-weights.
 SEER_MUST_USE seer_status seer_choose_untuned(const seer_target *target,
     const seer_sketch_list *sketches, uint32_t task, uint64_t seed, uint32_t n_threads,
     seer_schedule *out_schedule, double *out_seconds);

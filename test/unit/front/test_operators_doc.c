@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "front/onnx/onnx.h"
 #include "front/op.h"
 #include "support/test.h"
 
@@ -14,8 +15,8 @@ static const char *print(seer_arena *arena) {
   seer_text_init(&text, arena);
   seer_text_put(&text, "# Operators\n\n");
   seer_text_printf(&text,
-      "%zu operators, of ONNX's own domain (opsets 1 to 21) if no other is named. ",
-      seer_op_table_count);
+      "%zu operators, of ONNX's own domain (opsets %d to %d) if no other is named. ",
+      seer_op_table_count, SEER_ONNX_OPSET_MIN, SEER_ONNX_OPSET_MAX);
   seer_text_put(&text,
       "Generated from `src/front/op/table.inc`\n(`test_front_operators_doc --print`). "
       "*Fusion*: an anchor takes the elementwise operators after it; a reduction too;\nindex maps "

@@ -118,6 +118,9 @@ static void weights_checked(void **state) {
   assert_int_equal(seer_rt_open(&source, &model, message, sizeof message), SEER_RT_CORRUPT);
   assert_non_null(strstr(message, "cut short"));
   source.weights_path = "/nonexistent/weights.bin";
+  assert_int_equal(seer_rt_open(&source, &model, message, sizeof message), SEER_RT_INVALID);
+  assert_non_null(strstr(message, "must be one of them"));
+  source.weights = NULL;
   assert_int_equal(seer_rt_open(&source, &model, message, sizeof message), SEER_RT_NOT_FOUND);
   assert_non_null(strstr(message, "/nonexistent/weights.bin"));
   source.weights_path = "/tmp";
