@@ -146,10 +146,37 @@ static void sequences_disappear(void **state) {
   run(cases, SEER_COUNT_OF(cases));
 }
 
+// What is said of an input is what the model has, not what was written into it on the way.
+static void shapes_that_do_not_fit(void **state) {
+  (void)state;
+  static const struct {
+    const char *shapes, *error;
+  } cases[] = {
+      {"x:2x3x5", "input 'x' is f32[?,?,4] in the model, dimension 2 cannot be 5"},
+      {"x:2x3", "input 'x' has 3 dimensions (f32[?,?,4]), '2x3' gives 2"},
+      {"y:2", "no input is named 'y'; inputs are x f32[?,?,4]"},
+  };
+  for (size_t k = 0; k < SEER_COUNT_OF(cases); k++) {
+    seer_arena *arena = seer_arena_create("test");
+    static const char text[] =
+        "graph \"g\" { input %x f32[?,?,4] %y ? = Relu \"y\" v14 (%x) output %y }";
+    seer_graph *graph = NULL;
+    seer_status status = seer_graph_parse("test", text, sizeof text - 1, arena, &graph);
+    assert_null(status);
+    status = seer_front_resolve(graph, cases[k].shapes, NULL);
+    if (!status) fail_msg("%s: no error", cases[k].shapes);
+    if (!strstr(seer_status_message(status), cases[k].error))
+      fail_msg("'%s' does not contain '%s'", seer_status_message(status), cases[k].error);
+    seer_status_free(status);
+    seer_arena_destroy(arena);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(nothing_is_known),
       cmocka_unit_test(sequences_disappear),
+      cmocka_unit_test(shapes_that_do_not_fit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
