@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Polynomial coefficients of src/code/gen/math/math.c: minimax fits by Remez' exchange, in plain Python (doubles).
+"""Polynomial coefficients of vector code's functions (math.c in src/code/gen): minimax fits by Remez' exchange, in plain Python (doubles).
 
 Prints the coefficients (lowest first) and the fit's error; run it again when a degree or an interval changes.
 """

@@ -1,9 +1,10 @@
 // familyseer.h - tuning and compiling networks from a program of one's own: what the commands
 // `tune` and `compile` do, but for how `tune -o` ends. That runs the library that it wrote in turns
-// with the untuned one, and compiles untuned again what is slower in the network. Here a schedule is
-// accepted by the pairs of its own task, and nobody looks at the whole: compile twice, the second
-// time with a tuner that has opt-level 1, and compare (`familyseer bench A --compare B`). Link with libfamilyseer (pkg-config familyseer). What comes out is run
-// with runtime.h, which needs nothing of this.
+// with the untuned one, and compiles untuned again what is slower in the network. Here a schedule
+// is accepted by the pairs of its own task, and nobody looks at the whole: compile twice, the
+// second time with a tuner that has opt-level 1, and compare (`familyseer bench A --compare B`).
+// Link with libfamilyseer (pkg-config familyseer). What comes out is run with runtime.h, which
+// needs nothing of this.
 //
 //   seer_tuner *tuner;
 //   int failed = seer_tuner_create(&tuner) || seer_tuner_set(tuner, "time-budget", "2m") ||

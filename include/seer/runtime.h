@@ -108,8 +108,8 @@ typedef struct {
   // own: what happens to it later is of no concern, and children of a fork share the pages. weights
   // != NULL: memory instead of a file (kept; used where it lies if at a multiple of 64): for
   // processes that share one map of the file, which then nobody may shorten. A path and memory at a
-  // time are refused, and so are other sizes and other models' weights; that the numbers are those that were written is checked with
-  // verify_hash.
+  // time are refused, and so are other sizes and other models' weights; that the numbers are those
+  // that were written is checked with verify_hash.
   seer_rt_code (*open)(const char *weights_path, const void *weights, uint64_t n_weight_bytes,
       int verify_hash, seer_model **out_model, char *message, size_t message_bytes);
   void (*close)(seer_model *model);

@@ -55,8 +55,8 @@ static double number(const json_t *object, const char *group, const char *key) {
   return json_number_value(json_object_get(inner, key));
 }
 
-// Words between blanks and commas up to 100 columns, the lines behind the first one indented; whole,
-// since what a library needs is nowhere else to be read. A word that is longer has a line.
+// Words between blanks and commas up to 100 columns, the lines behind the first one indented;
+// whole, since what a library needs is nowhere else to be read. A word that is longer has a line.
 static void print_wrapped(const char *title, const char *text) {
   enum { INDENT = 12, COLUMNS = 100 };
   size_t at = INDENT;
@@ -136,9 +136,10 @@ static seer_status info_library(seer_context *context, const char *path) {
   seer_unbuilt_print(info, arena);
   print_sources(json_object_get(info, "tasks"), arena);
   const char *needs = seer_text_safe_whole(arena, seer_description_raw(info, "cpu_features"));
-  print_wrapped("needs", seer_arena_printf(arena, "%s (compiled for %s)",
-                             *needs ? needs : "nothing beyond the architecture",
-                             seer_description_text(info, "cpu", arena)));
+  print_wrapped("needs",
+      seer_arena_printf(arena, "%s (compiled for %s)",
+          *needs ? needs : "nothing beyond the architecture",
+          seer_description_text(info, "cpu", arena)));
   print_wrapped("target", seer_text_safe_whole(arena, seer_description_raw(info, "target")));
   json_decref(info);
   return SEER_OK;

@@ -27,9 +27,9 @@ extern const seer_feature_set seer_feature_seer, seer_feature_program;
 // Ansor's 164 columns for each buffer that is stored to (OSDI'20, appendix; the code in TVM), of
 // the program that the nest is. No column of the analytic model is among them. They are as
 // published, with what does not work in the published code: multiply-adds are never recognised,
-// positions of annotations are none or mixed, an operand's lines are divided by the innermost loop's
-// extent for each loop inside that does not move it, its contiguous bytes are judged by the region
-// of another buffer, and what a loop touches beside is seen of earlier statements only.
+// positions of annotations are none or mixed, an operand's lines are divided by the innermost
+// loop's extent for each loop inside that does not move it, its contiguous bytes are judged by the
+// region of another buffer, and what a loop touches beside is seen of earlier statements only.
 // Where our programs differ from TVM's, the columns are of ours:
 // - Loops of a register tile count as unrolled, its last one as vectorised, as they are annotated
 //   in the nest; a loop of one iteration is none.

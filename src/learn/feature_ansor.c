@@ -2,8 +2,8 @@
 // Written from the published definitions (Ansor, OSDI'20, appendix B, and src/auto_scheduler/
 // feature.cc of TVM), in closed form: what TVM finds by a walk over a lowered program with a bound
 // analysis per loop, a nest has as extents and coefficients. What the published code gets wrong
-// (feature.h) is wrong here, too. Groups: operations; annotated loops; processors of a GPU, of which
-// there are none here; five operands; intensity; allocation; loops around.
+// (feature.h) is wrong here, too. Groups: operations; annotated loops; processors of a GPU, of
+// which there are none here; five operands; intensity; allocation; loops around.
 
 #include <math.h>
 #include <string.h>
@@ -318,16 +318,14 @@ static void fill_annotation(const seer_nest_statement *st, seer_loop_ann ann, fl
   out[3 + (n > 0 ? PLACE_MIXED : PLACE_NONE)] = 1;
 }
 
-static void fill_operand(
-    const uses *all, uint32_t n, uint32_t at, const use *own, float *out) {
+static void fill_operand(const uses *all, uint32_t n, uint32_t at, const use *own, float *out) {
   const uses *mine = &all[at];
   double elem_bytes = own->first->elem_bytes;
   double unique_bytes = own->touched[0] * elem_bytes;
   double run_bytes = contiguous_elems(mine, own) * elem_bytes;
   bool has_loops = mine->st->n_loop > 0;
   double amount[4] = {mine->iterations * elem_bytes, unique_bytes,
-      has_loops ? lines_of(mine, own) : 1,
-      fmax(1, unique_bytes / fmin(run_bytes, LINE_BYTES))};
+      has_loops ? lines_of(mine, own) : 1, fmax(1, unique_bytes / fmin(run_bytes, LINE_BYTES))};
   reuse r = reuse_of(all, n, at, own);
   double by_reuse = r.count > 0.5 ? 1 / r.count : WITHOUT_REUSE;
   out[!own->is_written ? 0 : own->is_read ? 2 : 1] = 1;

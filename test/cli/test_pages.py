@@ -90,7 +90,7 @@ def check_decisions(problems):
         rows = re.findall(r"^\| (\d+) \| \[(.*)\]\((.*?)\) \| ([\d-]+) \|(.*)$", file.read(), re.M)
     listed = [int(row[0]) for row in rows]
     if listed != sorted(files):
-        problems.append(f"doc/decisions/README.md: lists {sorted(set(listed) ^ set(files)) or 'decisions out of order'}, the folder does not or only it does")
+        problems.append(f"doc/decisions/README.md: {sorted(set(listed) ^ set(files)) or 'the order'}: in the folder or in the table only")
     for number, title, path, date, today in rows:
         n = int(number)
         if files.get(n) != path:

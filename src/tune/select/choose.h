@@ -47,9 +47,9 @@ uint64_t seer_choose_max_packed_bytes(double max_weights, const seer_dag *dag);
 // What can be said of a schedule without building it.
 seer_estimate seer_choose_estimate(
     const seer_target *target, const seer_sketch_list *sketches, const seer_schedule *schedule);
-// The choice for one task without trials, records, cost models of other networks or a limit on packed
-// weights, on n_threads (0: as many as this process may use): -O1's with --no-pretrained, where that
-// is within --max-weights.
+// The choice for one task without trials, records, cost models of other networks or a limit on
+// packed weights, on n_threads (0: as many as this process may use): -O1's with --no-pretrained,
+// where that is within --max-weights.
 SEER_MUST_USE seer_status seer_choose_untuned(const seer_target *target,
     const seer_sketch_list *sketches, uint32_t task, uint64_t seed, uint32_t n_threads,
     seer_schedule *out_schedule, double *out_seconds);

@@ -516,8 +516,7 @@ static void test_files_know_their_features(void **state) {
   twin.name = "twin";
   seer_bank *bank = bank_of(&seer_learning_ansor, &seer_feature_ansor),
             *same = bank_of(&seer_learning_ansor, &seer_feature_ansor),
-            *other = bank_of(&seer_learning_ansor, &twin),
-            *own = bank_of(NULL, NULL);
+            *other = bank_of(&seer_learning_ansor, &twin), *own = bank_of(NULL, NULL);
   assert_ptr_equal(seer_bank_features(own), &seer_feature_seer);
   seer_rng rng;
   seer_rng_init(&rng, 5);

@@ -321,7 +321,8 @@ static void check_order(const seer_nest *of, const float *first) {
     for (size_t c = 0; c < N_COLUMN; c++) {
       float a = first[i * N_COLUMN + c], b = other[(n - 1 - i) * N_COLUMN + c];
       if (fabs((double)(a - b)) > 1e-5 * fmax(1, fabs((double)a)))  // sums in another order
-        fail_msg("%s: %g, and %g the other way round", seer_feature_ansor.column[c], (double)a, (double)b);
+        fail_msg("%s: %g, and %g the other way round", seer_feature_ansor.column[c], (double)a,
+            (double)b);
     }
   }
 }
