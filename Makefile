@@ -93,8 +93,9 @@ format:
 	@tool/sources.sh | xargs tool/wrap.py
 	@tool/sources.sh | xargs clang-format-14 -i
 
-# Text that is generated from tables; lint checks that it is up to date.
+# Text that is generated from tables; lint and test_front_operators_doc check that it is up to date.
 docs: all
+	@$(BUILD)/test/test_front_operators_doc --print > $(BUILD)/operators.md && cp $(BUILD)/operators.md doc/operators.md
 	@$(BUILD)/tool_options > doc/options.md
 	@$(BUILD)/tool_isa > $(BUILD)/isa.inc && cp $(BUILD)/isa.inc src/setup/isa.inc
 

@@ -56,7 +56,7 @@ static double number(const json_t *object, const char *group, const char *key) {
 }
 
 // Words between blanks and commas up to 100 columns, the lines behind the first one indented;
-// whole, since what a library needs is nowhere else to be read. A word that is longer has a line.
+// whole, since this is where people read what a library needs. A word that is longer has a line.
 static void print_wrapped(const char *title, const char *text) {
   enum { INDENT = 12, COLUMNS = 100 };
   size_t at = INDENT;

@@ -43,7 +43,7 @@ static void test_is_fresh(void **state) {
       seer_os_read_file(SEER_SOURCE_DIR "/doc/operators.md", arena, 1 << 20, &stored, &n);
   assert_null(status);
   if (strcmp(stored, print(arena)) != 0) {
-    fail_msg("doc/operators.md is stale: write it with test_front_operators_doc --print");
+    fail_msg("doc/operators.md is stale: run make docs");
   }
   seer_arena_destroy(arena);
 }
