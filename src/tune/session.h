@@ -95,8 +95,8 @@ SEER_MUST_USE seer_status seer_session_score(seer_session *session, uint32_t tas
 
 // Figures for the closing summary.
 typedef struct {
-  // Wall time. measure_s: a build or a timing was in progress; build_s and run_s: summed over
-  // workers.
+  // Wall time; elapsed_s stands still when the session has ended. measure_s: a build or a timing
+  // was in progress; build_s and run_s: summed over workers.
   double elapsed_s, propose_s, measure_s, build_s, run_s, train_s, check_s;
   double untuned_s, estimated_s;  // sums over tasks
   uint32_t trials, failed[SEER_MEASURED_COUNT], twins, raced_out, restored;

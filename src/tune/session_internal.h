@@ -54,7 +54,8 @@ struct seer_session {
   double delay_s;  // that a measurement takes at least
   seer_measurer *measurer;
   int64_t target_id, session_id;
-  uint64_t start_ns, drift_ns;  // drift_ns: when it was measured last
+  // end_ns: 0 while it runs; drift_ns: when the drift was measured last
+  uint64_t start_ns, end_ns, drift_ns;
   double drift_wait_s;  // until it is measured again
   // that count as gone by and were not waited for (seer_measure_desc.is_instant)
   double reckoned_s;

@@ -1,6 +1,7 @@
 """What pages say in numbers is what the program has: options, operators, opsets, passes, policies, networks, columns of features
-where a page counts them; and doc/decisions/README.md has every decision once, and only later ones replace it.
-With a page as argument only that one is looked at.
+where a page counts them; files that pages and comments name are there; and doc/decisions/README.md has every decision once, and
+only later ones replace it.
+With a page as argument only its numbers are looked at.
 """
 import json
 import os
@@ -83,6 +84,34 @@ def check_default(text, columns, problems):
         problems.append(f"doc/fidelity.md: the default policy has the features `{name}`, {columns[name]} columns; the page says '{m[0] if m else 'nothing'}'")
 
 
+# Whole paths (doc/study.md) and those that begin within src (tune/record.h); places of examples (test/peer/test_x.py) and of other
+# projects (TVM's python/tvm/...) are none of ours.
+FOLDERS = ("src", "doc", "test", "tool", "bench", "include", "examples", "python")
+READ = (".md", ".c", ".h", ".inc", ".py", ".sh")
+NOT_OURS = re.compile(r"(?:.*[/_])?x\.\w+$|python/tvm/|runtime/runtime/")
+
+
+def sources():
+    for top in FOLDERS:
+        for folder, _, files in os.walk(os.path.join(SOURCE, top)):
+            yield from (os.path.relpath(os.path.join(folder, f), SOURCE) for f in files)
+
+
+def check_paths(problems):
+    have = set(sources())
+    within = sorted({f.split("/")[1] for f in have if f.startswith("src/") and f.count("/") > 1})
+    path = re.compile(r"(?<![\w./$}-])((?:" + "|".join(list(FOLDERS) + within) + r")/[\w./-]+\.(?:md|c|h|inc|py|sh|txt|patch))\b")
+    for name in ["README.md", "ARCHITECTURE.md"] + sorted(f for f in have if f.endswith(READ)):
+        if OF_A_DAY.match(name) or name.startswith("test/data/"):
+            continue
+        with open(os.path.join(SOURCE, name), encoding="utf-8") as file:
+            text = file.read()
+        for m in path.finditer(text):
+            places = (m[1], "src/" + m[1], "include/" + m[1], "test/unit/" + m[1], os.path.normpath(os.path.join(os.path.dirname(name), m[1])))
+            if not NOT_OURS.match(m[1]) and not have.intersection(places):
+                problems.append(f"{name}:{text.count(chr(10), 0, m.start()) + 1}: {m[1]} is not there")
+
+
 def check_decisions(problems):
     folder = os.path.join(SOURCE, "doc/decisions")
     files = {int(f[:2]): f for f in os.listdir(folder) if re.match(r"\d\d-", f)}
@@ -119,7 +148,9 @@ def main():
         check_columns(page, text, columns, problems)
         if page == "doc/fidelity.md":
             check_default(text, columns, problems)
-    check_decisions(problems)
+    if not sys.argv[1:]:
+        check_paths(problems)
+        check_decisions(problems)
     if problems:
         sys.exit("\n".join(problems))
 
