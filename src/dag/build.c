@@ -369,6 +369,10 @@ void seer_combiner_apply(seer_combiner combiner, const seer_dtype *dtype, uint32
   }
   bool better = apply(op, SEER_DTYPE_BOOL, dtype[0], value[0], acc[0]).i != 0;
   bool equal = apply(SEER_EXPR_EQ, SEER_DTYPE_BOOL, dtype[0], value[0], acc[0]).i != 0;
+  if (seer_dtype_is_float(dtype[0])) {
+    better = better || (isnan(value[0].f) && !isnan(acc[0].f));
+    equal = equal || (isnan(value[0].f) && isnan(acc[0].f));
+  }
   bool earlier = equal && apply(SEER_EXPR_LT, SEER_DTYPE_BOOL, dtype[1], value[1], acc[1]).i != 0;
   if (better || earlier) {
     acc[0] = value[0];

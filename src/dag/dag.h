@@ -61,7 +61,7 @@ typedef enum {
   SEER_COMBINE_PROD,
   SEER_COMBINE_MAX,
   SEER_COMBINE_MIN,
-  // values (x, index): smallest index of the extreme, in any order
+  // values (x, index): smallest index of the extreme, in any order; NaN is the extreme of both
   SEER_COMBINE_ARGMAX,
   SEER_COMBINE_ARGMIN,
   SEER_COMBINE_AND,

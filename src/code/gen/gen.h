@@ -200,6 +200,12 @@ typedef enum { SEER_GEN_FLOOR, SEER_GEN_CEIL, SEER_GEN_TRUNC, SEER_GEN_EVEN } se
 seer_vec seer_gen_round(seer_gen *g, seer_gen_rounding how, seer_vec x);
 seer_vec seer_gen_math_pow(seer_gen *g, seer_vec x, seer_vec y);
 
+// ---- far.c
+// Where |x| is above `limit`, f32 or f64: *rest is x less its nearest multiple of pi / 2, and that
+// multiple the lower two bits of *quadrant (integers as wide as x); elsewhere both stay.
+void seer_gen_far_angle(seer_gen *g, seer_vec x, double limit, seer_vec *rest, seer_vec *quadrant);
+seer_vec seer_gen_fmod(seer_gen *g, seer_vec x, seer_vec y);  // C's, exact
+
 // ---- small.c: between what is computed with and what lies in memory.
 seer_vec seer_gen_to_memory(seer_gen *g, seer_dtype dtype, seer_vec v);
 seer_vec seer_gen_from_memory(seer_gen *g, seer_dtype dtype, seer_vec v);

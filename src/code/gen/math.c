@@ -8,12 +8,12 @@
 //   sigmoid   2.5 ulp
 //   tanh      1.5 ulp
 //   erf       1.5 ulp
-//   sin, cos  absolute 1e-7 for |x| < 1e4; worse beyond
+//   sin, cos  absolute 1e-7, whatever x
 //   pow       1 ulp (computed in f64)
 //
 // On f64, where speed matters less: Taylor series after the same reductions; relative errors exp,
-// log, sigmoid 4e-16, tanh 1e-15, pow 1e-15 times |y log x|; sin and cos absolute 4e-16 for |x| <
-// 1e5. erf has no f64 code.
+// log, sigmoid 4e-16, tanh 1e-15, pow 1e-15 times |y log x|; sin and cos absolute 4e-16. erf has no
+// f64 code.
 #include <math.h>
 
 #include "code/gen/gen.h"
@@ -70,41 +70,6 @@ static seer_vec copy_sign(seer_gen *g, seer_vec magnitude, seer_vec sign) {
 
 static bool is_double(const seer_gen *g, seer_vec x) {
   return seer_vec_at(g->code, x)->elem == SEER_VEC_F64;
-}
-
-// ---- rounding to integers
-
-// Where numbers are so large that their last place is 1, adding and taking away again rounds to
-// nearest even.
-static seer_vec round_even_by_sum(seer_gen *g, seer_vec x) {
-  double c = is_double(g, x) ? 0x1p52 : 0x1p23;
-  seer_vec large = copy_sign(g, fc(g, x, c), x);
-  seer_vec r = copy_sign(g, sub(g, add(g, x, large), large), x);
-  return pick(g, compare(g, SEER_VEC_FLT, magnitude_of(g, x), c), r, x);
-}
-
-// x, or the integer below (or above) it: what the nearest one is on the wrong side of.
-static seer_vec towards(seer_gen *g, seer_vec x, bool is_up) {
-  seer_vec r = round_even_by_sum(g, x), one = fc(g, x, is_up ? 1.0 : -1.0);
-  seer_vec is_wrong = seer_vec2(g->b, is_up ? SEER_VEC_FLT : SEER_VEC_FGT, r, x);
-  return copy_sign(g, pick(g, is_wrong, add(g, r, one), r), x);
-}
-
-seer_vec seer_gen_round(seer_gen *g, seer_gen_rounding how, seer_vec x) {
-  static const seer_vec_op instruction[] = {
-      SEER_VEC_FLOOR, SEER_VEC_CEIL, SEER_VEC_FTRUNC, SEER_VEC_ROUND};
-  if (g->machine->has_rounding) return seer_vec1(g->b, instruction[how], x);
-  switch (how) {
-    case SEER_GEN_FLOOR:
-      return towards(g, x, false);
-    case SEER_GEN_CEIL:
-      return towards(g, x, true);
-    case SEER_GEN_TRUNC:
-      return copy_sign(g, towards(g, magnitude_of(g, x), false), x);
-    case SEER_GEN_EVEN:
-      return round_even_by_sum(g, x);
-  }
-  SEER_ASSERT(false, "rounding %d", (int)how);
 }
 
 // ---- f32
@@ -192,11 +157,12 @@ static seer_vec sin_or_cos(seer_gen *g, seer_vec x, bool is_cos) {
   seer_vec r = fma3(g, n, fc(g, x, -1.5703125), x);
   r = fma3(g, n, fc(g, x, -0.000483751296997070312), r);
   r = fma3(g, n, fc(g, x, -7.549789948768648e-08), r);
+  seer_vec quadrant = bits(g, z);
+  seer_gen_far_angle(g, x, 1e4, &r, &quadrant);
   seer_vec u = mul(g, r, r);
   seer_vec sine = fma3(g, mul(g, u, r), horner(g, u, s, SEER_COUNT_OF(s)), r);
   seer_vec cosine = fma3(g, fc(g, x, -0.5), u, fc(g, x, 1.0));
   cosine = fma3(g, mul(g, u, u), horner(g, u, c, SEER_COUNT_OF(c)), cosine);
-  seer_vec quadrant = bits(g, z);
   if (is_cos) quadrant = seer_vec2(g->b, SEER_VEC_ADD, quadrant, ic(g, x, 1));
   seer_vec odd = seer_vec2(g->b, SEER_VEC_AND, quadrant, ic(g, x, 1));
   seer_vec y = pick(g, seer_vec2(g->b, SEER_VEC_NE, odd, ic(g, x, 0)), cosine, sine);
@@ -301,11 +267,12 @@ static seer_vec sin_or_cos_f64(seer_gen *g, seer_vec x, bool is_cos) {
   seer_vec r = fma3(g, n, fc(g, x, -1.57079632673412561417), x);
   r = fma3(g, n, fc(g, x, -6.07710050630396597660e-11), r);
   r = fma3(g, n, fc(g, x, -2.02226624879595063154e-21), r);
+  seer_vec quadrant = seer_vec_to(g->b, SEER_VEC_BITCAST, z, SEER_VEC_I64);
+  seer_gen_far_angle(g, x, 1e5, &r, &quadrant);
   seer_vec u = mul(g, r, r);
   seer_vec sine = fma3(g, mul(g, u, r), horner(g, u, s, SEER_COUNT_OF(s)), r);
   seer_vec cosine = fma3(g, fc(g, x, -0.5), u, fc(g, x, 1.0));
   cosine = fma3(g, mul(g, u, u), horner(g, u, c, SEER_COUNT_OF(c)), cosine);
-  seer_vec quadrant = seer_vec_to(g->b, SEER_VEC_BITCAST, z, SEER_VEC_I64);
   if (is_cos) quadrant = seer_vec2(g->b, SEER_VEC_ADD, quadrant, one);
   seer_vec odd = seer_vec2(g->b, SEER_VEC_AND, quadrant, one);
   seer_vec y = pick(g, seer_vec2(g->b, SEER_VEC_EQ, odd, one), cosine, sine);
@@ -363,7 +330,7 @@ seer_vec seer_gen_math_pow(seer_gen *g, seer_vec x, seer_vec y) {
     r = exp_f64(g, mul(g, log, seer_vec_to(g->b, SEER_VEC_FLOAT_WIDER, y, SEER_VEC_F64)), 10);
     r = seer_vec_to(g->b, SEER_VEC_FLOAT_SHORTER, r, SEER_VEC_F32);
   }
-  // x < 0: real only for integers y, negative for odd ones
+  // x < 0: real only for integers y, negative for odd ones; and for -infinity
   seer_vec half = mul(g, y, fc(g, y, 0.5));
   seer_vec is_integer = seer_vec2(g->b, SEER_VEC_FEQ, seer_gen_round(g, SEER_GEN_FLOOR, y), y);
   seer_vec is_even = seer_vec2(g->b, SEER_VEC_FEQ, seer_gen_round(g, SEER_GEN_FLOOR, half), half);
@@ -371,10 +338,15 @@ seer_vec seer_gen_math_pow(seer_gen *g, seer_vec x, seer_vec y) {
       seer_vec2(g->b, SEER_VEC_AND, is_integer, seer_vec1(g->b, SEER_VEC_NOT, is_even));
   r = pick(g, is_odd, copy_sign(g, r, x), r);
   seer_vec is_real = seer_vec2(g->b, SEER_VEC_OR, compare(g, SEER_VEC_FGE_NAN, x, 0.0), is_integer);
+  is_real = seer_vec2(g->b, SEER_VEC_OR, is_real, compare(g, SEER_VEC_FEQ, a, (double)INFINITY));
   r = pick(g, is_real, r, fc(g, x, (double)NAN));
   seer_vec is_nan = seer_vec2(g->b, SEER_VEC_FNAN, x, y);
   r = pick(g, is_nan, fc(g, x, (double)NAN), r);
   seer_vec is_one = seer_vec2(
       g->b, SEER_VEC_OR, compare(g, SEER_VEC_FEQ, x, 1.0), compare(g, SEER_VEC_FEQ, y, 0.0));
+  // (-1)^(+-infinity), of which the logarithm times the exponent is NaN
+  seer_vec is_ends = seer_vec2(g->b, SEER_VEC_AND, compare(g, SEER_VEC_FEQ, a, 1.0),
+      compare(g, SEER_VEC_FEQ, magnitude_of(g, y), (double)INFINITY));
+  is_one = seer_vec2(g->b, SEER_VEC_OR, is_one, is_ends);
   return pick(g, is_one, fc(g, x, 1.0), r);
 }

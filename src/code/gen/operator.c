@@ -232,10 +232,8 @@ static seer_vec apply_float(
       return seer_vec2(g->b, SEER_VEC_FMUL, a, b);
     case SEER_EXPR_DIV:
       return seer_vec2(g->b, SEER_VEC_FDIV, a, b);
-    case SEER_EXPR_MOD: {  // without fmod's exactness for huge quotients: no loop in vector code
-      seer_vec q = seer_gen_round(g, SEER_GEN_TRUNC, seer_vec2(g->b, SEER_VEC_FDIV, a, b));
-      return seer_vec3(g->b, SEER_VEC_FMULADD, seer_vec1(g->b, SEER_VEC_FNEG, q), b, a);
-    }
+    case SEER_EXPR_MOD:
+      return seer_gen_fmod(g, a, b);
     case SEER_EXPR_MIN:
       return float_extreme(g, false, a, b);
     case SEER_EXPR_MAX:
@@ -308,6 +306,13 @@ void seer_gen_combine(seer_gen *g, seer_combiner combiner, const seer_dtype *dty
   }
   seer_vec better = seer_gen_compare(g, op, dtype[0], value[0], acc[0]);
   seer_vec equal = seer_gen_compare(g, SEER_EXPR_EQ, dtype[0], value[0], acc[0]);
+  if (seer_dtype_is_float(dtype[0])) {  // NaN is better than all numbers, and equal to NaN
+    seer_vec is_nan = seer_vec2(g->b, SEER_VEC_FNAN, value[0], value[0]);
+    seer_vec was_nan = seer_vec2(g->b, SEER_VEC_FNAN, acc[0], acc[0]);
+    better = seer_vec2(g->b, SEER_VEC_OR, better,
+        seer_vec2(g->b, SEER_VEC_AND, is_nan, seer_vec1(g->b, SEER_VEC_NOT, was_nan)));
+    equal = seer_vec2(g->b, SEER_VEC_OR, equal, seer_vec2(g->b, SEER_VEC_AND, is_nan, was_nan));
+  }
   seer_vec earlier = seer_gen_compare(g, SEER_EXPR_LT, dtype[1], value[1], acc[1]);
   seer_vec wins =
       seer_vec2(g->b, SEER_VEC_OR, better, seer_vec2(g->b, SEER_VEC_AND, equal, earlier));

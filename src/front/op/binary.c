@@ -190,11 +190,7 @@ JOIN_FN(mod) {
     return seer_op_2(emit, SEER_EXPR_SUB, a,
         seer_op_2(emit, SEER_EXPR_MUL, join_div(emit, node, dtype, a, b), b));
   }
-  seer_expr quotient = seer_op_2(emit, SEER_EXPR_DIV, a, b);
-  seer_expr is_negative = seer_op_2(emit, SEER_EXPR_LT, quotient, seer_op_num(emit, dtype, 0));
-  seer_expr whole = seer_expr_select(&emit->dag->expr, is_negative,
-      seer_op_1(emit, SEER_EXPR_CEIL, quotient), seer_op_1(emit, SEER_EXPR_FLOOR, quotient));
-  return seer_op_2(emit, SEER_EXPR_SUB, a, seer_op_2(emit, SEER_EXPR_MUL, whole, b));
+  return seer_op_2(emit, SEER_EXPR_MOD, a, b);
 }
 
 static seer_status infer_mod(
@@ -206,7 +202,7 @@ static seer_status infer_mod(
   }
   return SEER_OK;
 }
-JOIN(mod, "Mod", 10, 2, 2, "fmod", infer_mod, NUMPY, .carry_sizes = carry_division)
+JOIN(mod, "Mod", 10, 2, 2, "fmod", infer_mod, NUMPY "; exact", .carry_sizes = carry_division)
 
 // ---- Mean: the sum times 1/n
 

@@ -167,27 +167,28 @@ SEER_OP_ENTRY(max_pool, "MaxPool", 1, 1, 1, 2, SEER_FUSE_REDUCTION,
     .wants_channels_last = true,
     .doc = "1 to 3 spatial dimensions, ceil_mode, dilations, all paddings, indices in both orders")
 
-// How many window positions of dimension d count for output index `at`: those inside the input, or
-// all of them where paddings count (also what ceil_mode adds behind the trailing padding: ONNX's
-// node tests and ONNX Runtime agree on that, PyTorch does not). *out_constant is set, and 0
-// returned, when it is the same for all outputs.
+// How many window positions of dimension d count for output index `at`: those inside the input, or,
+// where paddings count, those inside the padded input. What ceil_mode adds behind the trailing
+// padding never counts: PyTorch, ONNX's reference since 1.16 and ONNX Runtime say so.
+// *out_constant is set, and 0 returned, when it is the same for all outputs.
 static seer_expr window_count(seer_emit *emit, const seer_op_window *w, uint32_t d,
     bool counts_pads, seer_expr at, int64_t *out_constant) {
   int64_t first, reach = seer_op_window_reach(w, d, &first);
-  if (counts_pads || (first >= 0 && first + reach <= w->in[d])) {
+  int64_t low = counts_pads ? first : 0, high = w->in[d] + (counts_pads ? w->pad_end[d] : 0);
+  if (first >= low && first + reach <= high) {
     *out_constant = w->kernel[d];
     return (seer_expr){0};
   }
   *out_constant = 0;
-  // k from ceil(-start / dilation), at least 0, to ceil((extent - start) / dilation), at most
+  // k from ceil((low - start) / dilation), at least 0, to ceil((high - start) / dilation), at most
   // kernel.
   int64_t stride = w->stride[d], dilation = w->dilation[d];
-  seer_expr from = seer_op_muladd(emit, at, -stride, -first + dilation - 1);
-  seer_expr to = seer_op_muladd(emit, at, -stride, w->in[d] - first + dilation - 1);
+  seer_expr from = seer_op_muladd(emit, at, -stride, low - first + dilation - 1);
+  seer_expr to = seer_op_muladd(emit, at, -stride, high - first + dilation - 1);
   from = seer_op_2(emit, SEER_EXPR_DIV, from, seer_op_int(emit, dilation));
   to = seer_op_2(emit, SEER_EXPR_DIV, to, seer_op_int(emit, dilation));
   to = seer_op_2(emit, SEER_EXPR_MIN, to, seer_op_int(emit, w->kernel[d]));
-  if (first >= 0) return to;
+  if (first >= low) return to;
   return seer_op_2(
       emit, SEER_EXPR_SUB, to, seer_op_2(emit, SEER_EXPR_MAX, from, seer_op_int(emit, 0)));
 }

@@ -346,7 +346,7 @@ static seer_status carry_arg_min(seer_expand *e) { return carry_arg(e, true); }
 #define ARG(id, onnx)                                                                         \
   SEER_OP_ENTRY(id, onnx, 1, 1, 1, 1, SEER_FUSE_REDUCTION, "axis keepdims select_last_index", \
       .rtol = 0, .atol = 0, .infer = infer_arg, .emit = emit_##id, .carry_sizes = carry_##id, \
-      .counts = 1u << 0, .doc = "first or last index of the extreme")
+      .counts = 1u << 0, .doc = "first or last index of the extreme, which NaN is, as in NumPy")
 ARG(arg_max, "ArgMax")
 ARG(arg_min, "ArgMin")
 

@@ -45,8 +45,9 @@ DIRECT(exp, "Exp", 1, SEER_EXPR_EXP, seer_op_infer_same_float, "", .treats_alike
 DIRECT(log, "Log", 1, SEER_EXPR_LOG, seer_op_infer_same_float, "")
 DIRECT(sqrt, "Sqrt", 1, SEER_EXPR_SQRT, seer_op_infer_same_float, "", .treats_alike = true)
 DIRECT(erf, "Erf", 9, SEER_EXPR_ERF, seer_op_infer_same_float, "floats", .treats_alike = true)
-DIRECT(sin, "Sin", 7, SEER_EXPR_SIN, seer_op_infer_same_float, "")
-DIRECT(cos, "Cos", 7, SEER_EXPR_COS, seer_op_infer_same_float, "")
+#define ANGLES "any argument; absolute error 1e-7 in f32, 4e-16 in f64"
+DIRECT(sin, "Sin", 7, SEER_EXPR_SIN, seer_op_infer_same_float, ANGLES)
+DIRECT(cos, "Cos", 7, SEER_EXPR_COS, seer_op_infer_same_float, ANGLES)
 DIRECT(tanh, "Tanh", 1, SEER_EXPR_TANH, seer_op_infer_same_float, "", .treats_alike = true)
 DIRECT(sigmoid, "Sigmoid", 1, SEER_EXPR_SIGMOID, seer_op_infer_same_float, "", .treats_alike = true)
 DIRECT(floor, "Floor", 1, SEER_EXPR_FLOOR, seer_op_infer_same_float, "")
@@ -125,14 +126,29 @@ MAP_FN(celu) {
 }
 MAP(celu, "Celu", 12, "alpha", seer_op_infer_same_float, 1e-5, "")
 
+// log(1 + x), also of an x that is lost in that sum: what was added is known, so the error of the
+// sum is made good (Kahan). Where 1 is lost, of infinity too, there is nothing to make good.
+static seer_expr log_plus_one(seer_emit *emit, seer_dtype dtype, seer_expr x) {
+  seer_expr sum = ADD(x, NUM(1)), added = SUB(sum, NUM(1)), log = FN(LOG, sum);
+  seer_expr near = MUL(log, DIV(x, added));
+  near = SELECT(seer_op_2(emit, SEER_EXPR_EQ, sum, NUM(1)), x, near);
+  return SELECT(seer_op_2(emit, SEER_EXPR_EQ, sum, x), log, near);
+}
+
 // log(1 + e^x) without overflow: max(x, 0) + log(1 + e^-|x|).
-MAP_FN(softplus) { return ADD(MAX(x, NUM(0)), FN(LOG, ADD(FN(EXP, FN(NEG, FN(ABS, x))), NUM(1)))); }
+MAP_FN(softplus) {
+  return ADD(MAX(x, NUM(0)), log_plus_one(emit, dtype, FN(EXP, FN(NEG, FN(ABS, x)))));
+}
 MAP(softplus, "Softplus", 1, "", seer_op_infer_same_float, 1e-5, "")
 
 MAP_FN(softsign) { return DIV(x, ADD(FN(ABS, x), NUM(1))); }
 MAP(softsign, "Softsign", 1, "", seer_op_infer_same_float, 1e-5, "")
 
-MAP_FN(mish) { return MUL(x, FN(TANH, map_softplus(emit, node, dtype, x))); }
+// x tanh(log(1 + e^x)) = x n / (n + 2) with n = e^x (e^x + 2); the quotient is 1 from 20 on.
+MAP_FN(mish) {
+  seer_expr e = FN(EXP, MIN(x, NUM(20))), n = MUL(e, ADD(e, NUM(2)));
+  return MUL(x, DIV(n, ADD(n, NUM(2))));
+}
 MAP(mish, "Mish", 18, "", seer_op_infer_same_float, 1e-5, "")
 
 MAP_FN(thresholded_relu) {
@@ -339,25 +355,48 @@ MAP(shrink, "Shrink", 9, "bias lambd", seer_op_infer_same, 1e-6, "")
 // ---- trigonometry and hyperbolas, out of exp, log, sqrt, sin, cos
 
 MAP_FN(tan) { return DIV(FN(SIN, x), FN(COS, x)); }
-MAP(tan, "Tan", 7, "", seer_op_infer_same_float, 1e-5, "")
+MAP(tan, "Tan", 7, "", seer_op_infer_same_float, 1e-5, "any argument: sin / cos")
 
-MAP_FN(cosh) { return MUL(ADD(FN(EXP, x), FN(EXP, FN(NEG, x))), NUM(0.5)); }
+// By e^(|x|/2), whose square does not overflow before the result does.
+MAP_FN(cosh) {
+  seer_expr size = FN(ABS, x), half = FN(EXP, MUL(size, NUM(0.5)));
+  return ADD(MUL(MUL(half, NUM(0.5)), half), MUL(FN(EXP, FN(NEG, size)), NUM(0.5)));
+}
 MAP(cosh, "Cosh", 9, "", seer_op_infer_same_float, 1e-5, "")
 
 // tanh is exact near 0, where e^x - e^-x is not.
 MAP_FN(sinh) { return MUL(FN(TANH, x), map_cosh(emit, node, dtype, x)); }
 MAP(sinh, "Sinh", 9, "", seer_op_infer_same_float, 1e-5, "")
 
+// From here on, asinh and acosh are log(2 |x|), in f64 too; squares do not overflow below.
+#define LARGE 1e9
+#define LOG_2 0.69314718055994531
+
+// sign(x) log(1 + |x| + x^2 / (1 + sqrt(x^2 + 1)))
 MAP_FN(asinh) {
-  seer_expr size = FN(ABS, x);
-  return MUL(FN(SIGN, x), FN(LOG, ADD(size, FN(SQRT, ADD(MUL(x, x), NUM(1))))));
+  seer_expr size = FN(ABS, x), a = MIN(size, NUM(LARGE)), square = MUL(a, a);
+  seer_expr root = ADD(NUM(1), FN(SQRT, ADD(square, NUM(1))));
+  seer_expr near = log_plus_one(emit, dtype, ADD(a, DIV(square, root)));
+  seer_expr far = ADD(FN(LOG, size), NUM(LOG_2));
+  return MUL(FN(SIGN, x), SELECT(LT(size, NUM(LARGE)), near, far));
 }
 MAP(asinh, "Asinh", 9, "", seer_op_infer_same_float, 1e-5, "")
 
-MAP_FN(acosh) { return FN(LOG, ADD(x, MUL(FN(SQRT, ADD(x, NUM(1))), FN(SQRT, SUB(x, NUM(1)))))); }
+// log(1 + t + sqrt(t) sqrt(t + 2)) with t = x - 1
+MAP_FN(acosh) {
+  seer_expr t = SUB(MIN(x, NUM(LARGE)), NUM(1));
+  seer_expr root = MUL(FN(SQRT, t), FN(SQRT, ADD(t, NUM(2))));
+  seer_expr near = log_plus_one(emit, dtype, ADD(t, root)), far = ADD(FN(LOG, x), NUM(LOG_2));
+  return SELECT(LT(x, NUM(LARGE)), near, far);
+}
 MAP(acosh, "Acosh", 9, "", seer_op_infer_same_float, 1e-5, "")
 
-MAP_FN(atanh) { return MUL(FN(LOG, DIV(ADD(NUM(1), x), SUB(NUM(1), x))), NUM(0.5)); }
+// sign(x) log(1 + 2 |x| / (1 - |x|)) / 2
+MAP_FN(atanh) {
+  seer_expr size = FN(ABS, x);
+  seer_expr log = log_plus_one(emit, dtype, DIV(ADD(size, size), SUB(NUM(1), size)));
+  return MUL(FN(SIGN, x), MUL(log, NUM(0.5)));
+}
 MAP(atanh, "Atanh", 9, "", seer_op_infer_same_float, 1e-5, "")
 
 // c[0] x^(n - 1) + ... + c[n - 1]

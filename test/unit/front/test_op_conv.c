@@ -296,7 +296,8 @@ static void run_pool(pool p) {
         bool is_inside = y >= 0 && x >= 0 && y < p.h && x < p.w;
         if (is_inside) best = fmax(best, tensor_at4(&c->x[0], at[0], at[1], y, x));
         if (is_inside) sum += tensor_at4(&c->x[0], at[0], at[1], y, x);
-        count += p.counts_pads || is_inside;
+        // What ceil_mode has beyond the trailing padding is no padding.
+        count += p.counts_pads ? y < p.h + p.pad[2] && x < p.w + p.pad[3] : is_inside;
       }
     }
     expected[i++] = p.is_average ? sum / count : best;
