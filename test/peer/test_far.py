@@ -2,12 +2,13 @@
 import numpy as np
 from onnx import TensorProto, helper
 
-from peer import familyseer, run_tests
+from peer import familyseer, reference, run_tests
 
 import os
 import tempfile
 
 import onnx
+import onnxruntime
 
 rng = np.random.default_rng(5)
 M = (1 + rng.random(4000)) * rng.choice([-1, 1], 4000)
@@ -31,11 +32,11 @@ FUNCTIONS = {
 }
 
 
-def answers(nodes, feeds, outs, opset=18):
+def answers(nodes, feeds, outs, opset=18, constants=()):
     """What a network of nodes gives, by name. feeds: name -> array; outs: name -> type."""
     value = helper.make_tensor_value_info
     kinds = {n: helper.np_dtype_to_tensor_dtype(a.dtype) for n, a in feeds.items()}
-    graph = helper.make_graph(nodes, "far", [value(n, kinds[n], a.shape) for n, a in feeds.items()], [value(n, k, None) for n, k in outs.items()])
+    graph = helper.make_graph(nodes, "far", [value(n, kinds[n], a.shape) for n, a in feeds.items()], [value(n, k, None) for n, k in outs.items()], list(constants))
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
     with tempfile.TemporaryDirectory() as tmp:
         onnx.save(model, os.path.join(tmp, "m.onnx"))
@@ -110,4 +111,76 @@ def nan_places():
     assert np.array_equal(got["relu"], np.maximum(x, 0), equal_nan=True) and np.array_equal(got["max"], np.maximum(x, 0), equal_nan=True)
 
 
-run_tests([("functions", functions), ("ends", ends), ("remainders", remainders), ("NaN", nan_places)])
+def exact_value(name, nodes, constants, x):
+    """The value of a chain in f64."""
+    if name == "x":
+        return x.astype(np.float64)
+    node = next(n for n in nodes if n.output[0] == name)
+    a, b = exact_value(node.input[0], nodes, constants, x), constants[node.input[1]]
+    if node.op_type == "Conv":
+        return np.einsum("nchw,dc->ndhw", a, b[:, :, 0, 0])
+    return {"Mul": np.multiply, "Div": np.divide, "Add": np.add, "Sub": np.subtract}[node.op_type](a, b)
+
+
+def factors():
+    """Chains of factors that leave f32 together, but not one by one; by channel, and behind a convolution. ONNX Runtime is the judge."""
+    x = np.array([0, -0.0, 1e-20, 1e10, -3e-25, 1.5], np.float32)
+    x = np.stack([x, x[::-1]]).reshape(1, 2, 6, 1)
+    extremes = [1e30, 1e-30, 3e38, 1e-38, 1e-42, -2e25, 0.5, 0]
+    nodes, made, constants = [], {}, []
+
+    def constant(values, shape):
+        constants.append(onnx.numpy_helper.from_array(np.array(values, np.float32).reshape(shape), f"c{len(constants)}"))
+        return constants[-1].name
+
+    for trial in range(60):
+        at = "x"
+        if trial % 3 == 0:
+            nodes.append(helper.make_node("Conv", ["x", constant([1e-3, 2, 1e20, -1], [2, 2, 1, 1])], [f"conv{trial}"]))
+            at = f"conv{trial}"
+        for step in range(rng.integers(2, 4)):
+            op, by = rng.choice(["Mul", "Mul", "Div", "Add", "Sub"]), constant(rng.choice(extremes, 2), [2, 1, 1])
+            if op == "Div" and not np.all(onnx.numpy_helper.to_array(constants[-1])):
+                op = "Mul"
+            nodes.append(helper.make_node(op, [at, by], [f"y{trial}_{step}"]))
+            at = f"y{trial}_{step}"
+        made[at] = TensorProto.FLOAT
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "factors", [value("x", TensorProto.FLOAT, x.shape)], [value(n, k, None) for n, k in made.items()], constants)
+    options = onnxruntime.SessionOptions()  # as written: it merges factors itself otherwise, some of which it loses
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    theirs = dict(zip(made, session.run(list(made), {"x": x})))
+    ours = answers(nodes, {"x": x}, made, constants=constants)
+    for name, want in theirs.items():
+        is_known = np.isfinite(want)  # what is finite there is finite here
+        # What is lost on the way there (too small for f32) may be kept here.
+        exact = exact_value(name, nodes, {t.name: onnx.numpy_helper.to_array(t).astype(np.float64) for t in constants}, x)
+        is_right = np.isclose(ours[name], want, rtol=1e-4, atol=1e-37) | np.isclose(ours[name], exact, rtol=1e-4, atol=1e-37)
+        assert is_right[is_known].all(), f"{name}: {ours[name]}, not {want} or {exact}"
+
+
+def empty_sequences():
+    """A sequence of length 0 in the batch leaves 0 in Y, Y_h and Y_c, whatever its initial state."""
+    for op, gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
+        for direction, n in (("forward", 1), ("reverse", 1), ("bidirectional", 2)):
+            hidden, value, f32 = 4, helper.make_tensor_value_info, TensorProto.FLOAT
+            feeds = {"x": rng.standard_normal([5, 3, 2]).astype(np.float32), "lens": np.array([0, 5, 2], np.int32),
+                     "h0": rng.standard_normal([n, 3, hidden]).astype(np.float32)}
+            if op == "LSTM":
+                feeds["c0"] = rng.standard_normal([n, 3, hidden]).astype(np.float32)
+            constants = [onnx.numpy_helper.from_array(rng.standard_normal([n, gates * hidden, k]).astype(np.float32), name)
+                         for name, k in (("w", 2), ("r", hidden))]
+            outs = ["y", "yh", "yc"][:3 if op == "LSTM" else 2]
+            order = ["x", "w", "r", "", "lens", "h0"] + (["c0"] if op == "LSTM" else [])
+            nodes = [helper.make_node(op, order, outs, hidden_size=hidden, direction=direction)]
+            kinds = {"x": f32, "lens": TensorProto.INT32, "h0": f32, "c0": f32}
+            graph = helper.make_graph(nodes, "g", [value(k, kinds[k], a.shape) for k, a in feeds.items()], [value(k, f32, None) for k in outs], constants)
+            model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8)
+            theirs, ours = reference(model, feeds), answers(nodes, feeds, {k: f32 for k in outs}, 14, constants)
+            for k in outs:
+                assert np.allclose(ours[k], theirs[k], rtol=1e-4, atol=1e-5), f"{op} {direction} {k}: {ours[k]}, not {theirs[k]}"
+
+
+run_tests([("factors", factors), ("empty sequences", empty_sequences), ("functions", functions), ("ends", ends), ("remainders", remainders), ("NaN", nan_places)])

@@ -220,6 +220,17 @@ static seer_val input_of_step(cells *c, seer_val all, int64_t t) {
   return seer_expand_2(c->e, "Squeeze", one, seer_expand_ints(c->e, &axis, 1));
 }
 
+// The initial state, but 0 where the sequence has no steps: then that is what is left of it, as in
+// ONNX Runtime.
+static seer_val of_begun(cells *c, const run *r, seer_val state) {
+  seer_expand *e = c->e;
+  const int64_t axis = 1;
+  seer_val none = seer_expand_scalar(e, seer_graph_value(e->graph, r->lengths)->dtype, 0);
+  seer_val begins = seer_expand_2(e, "Less", none, r->lengths);
+  begins = seer_expand_2(e, "Unsqueeze", begins, seer_expand_ints(e, &axis, 1));
+  return seer_expand_3(e, "Where", begins, state, seer_expand_scalar(e, c->dtype, 0));
+}
+
 // A sequence that has ended keeps its state, and its output is zero.
 static void end_of_sequence(cells *c, run *r, seer_val t, seer_val h, seer_val state) {
   seer_expand *e = c->e;
@@ -392,7 +403,11 @@ static seer_status run_all(cells *c, uint32_t n_shared, uint32_t n_r, bool has_s
     if (n_r < c->n_gate) r->r_hidden = weights_of(c, R_IN, d, n_r, c->n_gate);
     if (n_shared < c->n_gate && seer_expand_has_in(e, B_IN))
       r->b_hidden = bias_of(c, d, true, n_shared, c->n_gate);
-    if (seer_expand_has_in(e, LENGTHS_IN)) r->lengths = e->node.in[LENGTHS_IN];
+    if (seer_expand_has_in(e, LENGTHS_IN)) {
+      r->lengths = e->node.in[LENGTHS_IN];
+      r->h = of_begun(c, r, r->h);
+      if (has_state) r->c = of_begun(c, r, r->c);
+    }
     for (uint32_t k = 0; k < 3 && seer_expand_has_in(e, P_IN); k++)
       r->peephole[k] = part_of(c, P_IN, d, k * c->hidden, (k + 1) * c->hidden);
     bool is_long = c->n_step > MAX_UNROLLED && c->n_batch > 0 && c->hidden > 0;

@@ -1,8 +1,10 @@
 // affine.c - per-channel scale and shift: BatchNormalization and its like.
 // A chain of BatchNormalization and of Mul, Add, Sub, Div by per-channel constants is y = scale[c]
 // * x + shift[c]. Behind a Conv whose only reader it is, it goes into the weights and the bias,
-// computed in f64; elsewhere it becomes one Mul and one Add.
+// computed in f64; elsewhere it becomes one Mul and one Add. A chain ends where its factors leave
+// f32: 1e30 times 1e30 is finite here, and NaN times 0 there.
 // requires: sorted, resolved, folded. provides: no BatchNormalization with constant statistics.
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -39,8 +41,12 @@ static bool is_batch_norm(const seer_graph *graph, const seer_node *node, int64_
   return true;
 }
 
-// Applies `node` to *a when it is affine in its (only) variable operand; false otherwise.
-// *out_data: that operand.
+// A factor that f32 has whole: a subnormal one has lost digits, and a larger one is infinite.
+static bool is_factor(double v) { return v == 0 || (fabs(v) >= FLT_MIN && fabs(v) <= FLT_MAX); }
+static bool is_term(double v) { return fabs(v) <= FLT_MAX; }
+
+// Applies `node` to *a when it is affine in its (only) variable operand and the result
+// can be said in f32; false otherwise, *a as before. *out_data: that operand.
 static bool apply(const seer_graph *graph, const seer_node *node, affine *a, seer_val *out_data) {
   if (node->n_in == 0 || node->n_out != 1 || node->in[0].i == 0) return false;
   const seer_value *out = seer_graph_value(graph, node->out[0]);
@@ -64,7 +70,9 @@ static bool apply(const seer_graph *graph, const seer_node *node, affine *a, see
       memcmp(in->dim, out->dim, in->rank * sizeof in->dim[0]) != 0)
     return false;
   double epsilon = seer_node_attr_f(node, "epsilon", 1e-5);
-  for (int64_t c = 0; c < n; c++) {
+  // Twice: all channels are looked at before one is changed. (a->n is 0: only asked whether.)
+  for (int64_t k = 0; k < (a->n ? 2 : 1) * n; k++) {
+    int64_t c = k % n;
     double scale = 1, shift = 0;
     if (is_norm) {
       scale = channel_at(seer_node_constant(graph, node, 1), c) /
@@ -78,10 +86,13 @@ static bool apply(const seer_graph *graph, const seer_node *node, affine *a, see
       if (is_add) shift = value;
       if (is_sub) shift = -value;
     }
-    if (!isfinite(scale) || !isfinite(shift)) return false;
-    if (a->n == 0) continue;  // only asked whether it could
-    a->scale[c] *= scale;
-    a->shift[c] = a->shift[c] * scale + shift;
+    if (!is_factor(scale) || !is_term(shift)) return false;
+    if (a->n == 0) continue;
+    double whole = a->scale[c] * scale, rest = a->shift[c] * scale + shift;
+    if (!is_factor(whole) || !is_term(rest)) return false;
+    if (k < n) continue;
+    a->scale[c] = whole;
+    a->shift[c] = rest;
   }
   *out_data = node->in[data];
   return true;
@@ -104,7 +115,8 @@ static bool can_take(const seer_graph *graph, const seer_node *conv) {
       (!has_bias || (bias && bias->dtype == SEER_DTYPE_F32));
 }
 
-static void into_conv(seer_graph *graph, seer_node *conv, const affine *a) {
+// False, and nothing done, where a weight or the bias would leave f32.
+static bool into_conv(seer_graph *graph, seer_node *conv, const affine *a) {
   seer_arena *arena = graph->arena;
   const seer_tensor *weight = seer_node_constant(graph, conv, 1),
                     *bias = seer_node_constant(graph, conv, 2);
@@ -116,10 +128,15 @@ static void into_conv(seer_graph *graph, seer_node *conv, const affine *a) {
   float *shifted = seer_arena_alloc(arena, (size_t)a->n * sizeof *shifted, 64);
   const float *from = weight->data;
   for (int64_t c = 0; c < a->n; c++) {
-    for (int64_t k = c * per_channel; k < (c + 1) * per_channel; k++)
-      scaled[k] = (float)((double)from[k] * a->scale[c]);
+    for (int64_t k = c * per_channel; k < (c + 1) * per_channel; k++) {
+      double weight_of = (double)from[k] * a->scale[c];
+      if (!is_term(weight_of)) return false;
+      scaled[k] = (float)weight_of;
+    }
     double old = bias ? seer_dtype_load_f64(SEER_DTYPE_F32, bias->data, c) : 0;
-    shifted[c] = (float)(old * a->scale[c] + a->shift[c]);
+    double term = old * a->scale[c] + a->shift[c];
+    if (!is_term(term)) return false;
+    shifted[c] = (float)term;
   }
   const char *name = seer_graph_value(graph, conv->in[1])->name;
   int64_t bias_dim[] = {a->n};
@@ -127,6 +144,7 @@ static void into_conv(seer_graph *graph, seer_node *conv, const affine *a) {
       seer_pass_add_f32(graph, seer_arena_printf(arena, "%s.bias", name), shifted, bias_dim, 1)};
   conv->in = seer_arena_memdup(arena, in, sizeof in);
   conv->n_in = 3;
+  return true;
 }
 
 static bool is_all(const double *values, int64_t n, double value) {
@@ -183,9 +201,7 @@ void seer_pass_affine(seer_graph *graph) {
     uint32_t last = k, n_chain = 0;
     bool has_norm = false;
     for (uint32_t j = k; j != 0;) {
-      affine nothing = {0};  // apply must not stop half way
-      if (!apply(graph, &graph->node[j], &nothing, &at) || !apply(graph, &graph->node[j], &a, &at))
-        break;
+      if (!apply(graph, &graph->node[j], &a, &at)) break;
       has_norm |= graph->node[j].op == &seer_op_batch_norm;
       last = j;
       n_chain++;
@@ -193,7 +209,7 @@ void seer_pass_affine(seer_graph *graph) {
     }
     seer_node_id producer = seer_graph_value(graph, x)->producer;
     bool into_weights = producer.i && seer_pass_only_reader(graph, &uses, x) == k &&
-        can_take(graph, &graph->node[producer.i]);
+        can_take(graph, &graph->node[producer.i]) && into_conv(graph, &graph->node[producer.i], &a);
     if (into_weights || has_norm || n_chain > 1) {
       seer_val out = graph->node[last].out[0];
       const char *name = graph->node[k].name;
@@ -204,10 +220,8 @@ void seer_pass_affine(seer_graph *graph) {
         j = next;
       }
       if (into_weights) {
-        seer_node *conv = &graph->node[producer.i];
-        into_conv(graph, conv, &a);
         graph->value[x.i].producer = (seer_node_id){0};
-        conv->out[0] = out;
+        graph->node[producer.i].out[0] = out;
         graph->value[out.i].producer = producer;
       } else {
         into_mul_add(graph, name, x, out, &a);
