@@ -95,6 +95,9 @@ typedef struct {
   uint64_t max_memory_bytes;  // RLIMIT_AS; 0: no limit
 } seer_os_spawn_options;
 
+// The first of the folders of PATH that has `name`; a name with a slash stands for itself. NULL: it
+// is nowhere.
+const char *seer_os_find_program(const char *name, seer_arena *arena);
 // Owned: until seer_os_wait says that it is done, or seer_os_kill. Strings of `options` are
 // borrowed.
 SEER_MUST_USE seer_status seer_os_spawn(

@@ -72,6 +72,18 @@ static void exec_child(const seer_os_spawn_options *options, pid_t parent) {
   execv(options->argv[0], (char *const *)(uintptr_t)options->argv);
 }
 
+const char *seer_os_find_program(const char *name, seer_arena *arena) {
+  const char *path = getenv("PATH");
+  if (strchr(name, '/')) return seer_os_exists(name) ? name : NULL;
+  while (path && *path) {
+    size_t n = strcspn(path, ":");
+    const char *at = seer_os_path_join(arena, seer_arena_strndup(arena, path, n), name);
+    if (n > 0 && seer_os_exists(at)) return at;
+    path += n + (path[n] == ':');
+  }
+  return NULL;
+}
+
 seer_status seer_os_spawn(const seer_os_spawn_options *options, seer_os_process *out_process) {
   out_process->pid = 0;
   const char *path = options->argv[0];

@@ -1,32 +1,45 @@
-// cmd_verify.c - familyseer verify: a compiled model against untiled code of the same network, on
-// the same inputs, for each set of input shapes. No other runtime is needed: the plainest code is
-// simple enough to be the reference, and differs from tuned code in everything that tuning changes.
+// cmd_verify.c - familyseer verify: a compiled model against the network as its file has it, on the
+// same inputs, for each set of input shapes. The reference is untiled code, a kernel for each node,
+// with no pass run; each node's result is in turn held against the DAG's interpreter on the values
+// that it had, so that what code generation may do wrong to both does not stay unseen. With
+// --against onnxruntime the judge is ONNX Runtime, which shares nothing with it (cli/against.h).
+// What the references share with what they judge: doc/verify.md.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/os.h"
+#include "cli/against.h"
 #include "cli/bound.h"
 #include "cli/use.h"
 #include "models/models.h"
 #include "tune/select/gather.h"
 #include "tune/select/plain.h"
+#include "tune/verify/steps.h"
+#include "tune/verify/tolerance.h"
 
-static seer_status build_reference(
-    seer_context *context, const char *model, const char *dir, seer_arena *arena) {
-  SEER_TRY(seer_context_find_target(context));
-  seer_network *network = NULL;
-  SEER_TRY(seer_front_load(context, model, seer_model_build, arena, &network));
+// Iterations of the interpreter for all steps of a set: a second or two.
+#define INTERPRETER_BUDGET 3e7
+
+typedef struct {
+  seer_context *context;
+  const char *model;  // as the user names it
+  seer_use tuned, literal;
+  const char *dir;  // of the literal library
+  seer_network *network;  // the literal one
+} comparison;
+
+static seer_status build_literal(comparison *c, seer_arena *arena) {
+  SEER_TRY(seer_context_find_target(c->context));
+  SEER_TRY(seer_front_load_literal(c->context, c->model, seer_model_build, arena, &c->network));
   seer_choice *choices = NULL;
-  seer_status status = seer_plain_choices(context, network, arena, &choices);
-  if (!status) status = seer_select_build(context, network, choices, SEER_BUILD_LIBRARY, dir);
-  seer_graph_close(network->graph);
-  return status;
+  SEER_TRY(seer_plain_choices(c->context, c->network, arena, &choices));
+  return seer_select_build(c->context, c->network, choices, SEER_BUILD_LIBRARY, c->dir);
 }
 
 // The set of `tuned` with the inputs of the set that `reference` has selected.
 static seer_status select_same(seer_use *tuned, const seer_use *reference, const char *model) {
-  bool is_same = tuned->n_inputs == reference->n_inputs && tuned->n_outputs == reference->n_outputs;
+  bool is_same = tuned->n_inputs == reference->n_inputs && tuned->n_outputs <= reference->n_outputs;
   const char *wanted = seer_use_shapes(reference, reference->set);
   int32_t set = 0;
   while (is_same && strcmp(seer_use_shapes(tuned, set), wanted) != 0 && ++set < tuned->n_sets) {
@@ -60,50 +73,132 @@ static seer_status run_both(seer_use *tuned, seer_use *reference) {
   return status;
 }
 
-static seer_status compare(
-    seer_context *context, seer_use *tuned, seer_use *reference, bool *out_is_ok) {
-  SEER_TRY(seer_use_fill(context, tuned));
-  SEER_TRY(seer_use_fill(context, reference));
-  SEER_TRY(run_both(tuned, reference));
-  if (tuned->n_sets > 1) printf("%s\n", seer_use_shapes(tuned, tuned->set));
-  for (int32_t i = 0; i < tuned->n_outputs; i++) {
-    const seer_io_info now = seer_use_output(tuned, i), *io = &now;
-    const seer_io_info other = seer_use_output(reference, i);
-    uint64_t n = 1;
-    for (int32_t k = 0; k < io->rank; k++) n *= (uint64_t)io->dim[k];
-    if (memcmp(io->dim, other.dim, (size_t)io->rank * sizeof io->dim[0]) != 0) {
-      printf("%-24s is %s, untiled code says %s: DIFFERS\n", seer_text_safe(tuned->arena, io->name),
-          seer_shape_text(io->dim, io->rank, tuned->arena),
-          seer_shape_text(other.dim, other.rank, tuned->arena));
-      *out_is_ok = false;
-      continue;
-    }
-    seer_difference d = seer_compare(io->onnx_dtype, tuned->output[i], reference->output[i], n,
-        seer_context_f64(context, SEER_OPT_RTOL), seer_context_f64(context, SEER_OPT_ATOL));
-    printf("%-24s max error %.3g (%.3g of the largest, %g): %s\n",
-        seer_text_safe(tuned->arena, io->name), d.max_error,
-        d.max_expected > 0 ? d.max_error / d.max_expected : d.max_error, d.max_expected,
-        d.is_ok ? "ok" : "DIFFERS");
-    *out_is_ok = *out_is_ok && d.is_ok;
+// ---- the outputs
+
+static double tolerance_of(const comparison *c, int32_t output) {
+  if (seer_context_is_set(c->context, SEER_OPT_RTOL))
+    return seer_context_f64(c->context, SEER_OPT_RTOL);
+  const seer_graph *graph = c->network->set[c->literal.set]->graph;
+  return seer_verify_tolerance(graph, graph->output[output]);
+}
+
+// One output against what is expected of it; says what it found.
+static bool compare_output(
+    const comparison *c, int32_t i, const seer_io_info *expected, const void *data) {
+  const seer_use *tuned = &c->tuned;
+  const seer_io_info io = seer_use_output(tuned, i);
+  uint64_t n = 1;
+  for (int32_t k = 0; k < io.rank; k++) n *= (uint64_t)io.dim[k];
+  const char *name = seer_text_safe(tuned->arena, io.name);
+  if (io.rank != expected->rank ||
+      memcmp(io.dim, expected->dim, (size_t)io.rank * sizeof io.dim[0]) != 0) {
+    printf("%-24s is %s, must be %s: DIFFERS\n", name,
+        seer_shape_text(io.dim, io.rank, tuned->arena),
+        seer_shape_text(expected->dim, expected->rank, tuned->arena));
+    return false;
   }
+  seer_difference d = seer_compare(io.onnx_dtype, tuned->output[i], data, n, tolerance_of(c, i),
+      seer_context_f64(c->context, SEER_OPT_ATOL));
+  printf("%-24s max error %.3g (%.3g of the largest, %g): %s\n", name, d.max_error,
+      d.max_expected > 0 ? d.max_error / d.max_expected : d.max_error, d.max_expected,
+      d.is_ok ? "ok" : "DIFFERS");
+  return d.is_ok;
+}
+
+// ---- the literal library against the interpreter
+
+// The literal network's values lie in its outputs and inputs.
+typedef struct {
+  seer_use *use;
+  const seer_graph *graph;
+  int32_t *input, *output;  // by value: 1 + index; 0: none
+  seer_io_info *io;  // by output, after the run
+} kept_values;
+
+static seer_seen_value see_value(void *user, seer_val v) {
+  const kept_values *kept = user;
+  if (kept->input[v.i] > 0) return (seer_seen_value){kept->use->input[kept->input[v.i] - 1], NULL};
+  if (kept->output[v.i] == 0) return (seer_seen_value){NULL, NULL};
+  int32_t i = kept->output[v.i] - 1;
+  return (seer_seen_value){kept->use->output[i], kept->io[i].dim};
+}
+
+static kept_values keep_values(const comparison *c, seer_use *use, seer_arena *arena) {
+  const seer_graph *graph = c->network->set[use->set]->graph;
+  kept_values kept = {use, graph, SEER_NEW_ARRAY(arena, int32_t, graph->n_value),
+      SEER_NEW_ARRAY(arena, int32_t, graph->n_value),
+      SEER_NEW_ARRAY(arena, seer_io_info, graph->n_output + 1)};
+  for (uint32_t i = 0; i < graph->n_input; i++) kept.input[graph->input[i].i] = (int32_t)i + 1;
+  for (uint32_t i = 0; i < graph->n_output; i++) {
+    kept.output[graph->output[i].i] = (int32_t)i + 1;
+    kept.io[i] = seer_use_output(use, (int32_t)i);
+  }
+  return kept;
+}
+
+static seer_status judge_literal(comparison *c, bool *out_is_ok) {
+  seer_arena *arena = c->literal.arena;
+  kept_values kept = keep_values(c, &c->literal, arena);
+  seer_steps_verdict v;
+  SEER_TRY(seer_verify_steps(c->network->set[c->literal.set], see_value, &kept, INTERPRETER_BUDGET,
+      (uint64_t)seer_context_i64(c->context, SEER_OPT_SEED), arena, &v));
+  if (v.wrong[0]) {
+    printf("%-24s node '%s' (%s) %s: DIFFERS\n", "reference", seer_text_safe(arena, v.wrong_node),
+        v.wrong_ops, v.wrong);
+    *out_is_ok = false;
+    return SEER_OK;
+  }
+  printf("%-24s %u nodes agree with the interpreter in %.0f of %.0f elements", "reference",
+      v.n_judged, v.n_compared, v.n_elems);
+  if (v.n_runtime > 0) printf("; %u are functions of the runtime", v.n_runtime);
+  if (v.n_unseen > 0) printf("; %u have values that only they see", v.n_unseen);
+  printf(": ok\n");
+  return SEER_OK;
+}
+
+static seer_status compare(comparison *c, bool *out_is_ok) {
+  SEER_TRY(seer_use_fill(c->context, &c->tuned));
+  SEER_TRY(seer_use_fill(c->context, &c->literal));
+  SEER_TRY(run_both(&c->tuned, &c->literal));
+  if (c->tuned.n_sets > 1) printf("%s\n", seer_use_shapes(&c->tuned, c->tuned.set));
+  for (int32_t i = 0; i < c->tuned.n_outputs; i++) {
+    const seer_io_info expected = seer_use_output(&c->literal, i);
+    *out_is_ok = compare_output(c, i, &expected, c->literal.output[i]) && *out_is_ok;
+  }
+  return judge_literal(c, out_is_ok);
+}
+
+// ---- ONNX Runtime
+
+static seer_status compare_with_onnxruntime(comparison *c, bool *out_is_ok) {
+  const seer_graph *graph = c->network->set[c->literal.set]->graph;
+  seer_against answers;
+  SEER_TRY(seer_use_fill(c->context, &c->tuned));
+  SEER_TRY(seer_use_run(&c->tuned));
+  SEER_TRY(seer_against_onnxruntime(c->context, c->model, &c->tuned, graph, c->dir, &answers));
+  if (c->tuned.n_sets > 1) printf("%s\n", seer_use_shapes(&c->tuned, c->tuned.set));
+  for (int32_t i = 0; i < c->tuned.n_outputs; i++)
+    *out_is_ok = compare_output(c, i, &answers.io[i], answers.data[i]) && *out_is_ok;
+  printf("%-24s ONNX Runtime %s\n", "reference", answers.version);
   return SEER_OK;
 }
 
 // All sets of input shapes that the reference has, or the one that the given inputs are of.
-static seer_status compare_sets(
-    seer_context *context, seer_use *tuned, seer_use *reference, const char *model) {
-  bool has_inputs = seer_context_n_values(context, SEER_OPT_INPUT) > 0, is_ok = true;
-  if (has_inputs) SEER_TRY(seer_use_choose(context, reference));
-  int32_t first = has_inputs ? reference->set : 0;
-  int32_t end = has_inputs ? first + 1 : reference->n_sets;
+static seer_status compare_sets(comparison *c) {
+  seer_use *literal = &c->literal;
+  bool has_inputs = seer_context_n_values(c->context, SEER_OPT_INPUT) > 0, is_ok = true;
+  bool is_peer = strcmp(seer_context_str(c->context, SEER_OPT_AGAINST), "onnxruntime") == 0;
+  if (has_inputs) SEER_TRY(seer_use_choose(c->context, literal));
+  int32_t first = has_inputs ? literal->set : 0;
+  int32_t end = has_inputs ? first + 1 : literal->n_sets;
   for (int32_t set = first; set < end; set++) {
-    SEER_TRY(seer_use_select(reference, set));
-    SEER_TRY(select_same(tuned, reference, model));
-    SEER_TRY(compare(context, tuned, reference, &is_ok));
+    SEER_TRY(seer_use_select(literal, set));
+    SEER_TRY(select_same(&c->tuned, literal, c->model));
+    SEER_TRY(is_peer ? compare_with_onnxruntime(c, &is_ok) : compare(c, &is_ok));
   }
-  return is_ok
-      ? SEER_OK
-      : SEER_FAIL(INVALID, "%s: outputs differ from untiled code of %s", tuned->path, model);
+  return is_ok ? SEER_OK
+               : SEER_FAIL(INVALID, "%s: outputs differ from %s of %s", c->tuned.path,
+                     is_peer ? "ONNX Runtime's" : "those of untiled code", c->model);
 }
 
 // The sets of a library as --input-shapes has them, unless the user gave some.
@@ -127,20 +222,20 @@ static seer_status take_shapes(seer_context *context, seer_use *use) {
 static seer_status run(seer_context *context, int argc, char **argv) {
   (void)argc;
   seer_arena *arena = seer_arena_create("verify");
-  seer_use tuned = {0}, reference = {0};
-  const char *dir = NULL;
+  comparison c = {.context = context, .model = argv[1]};
   seer_status status = seer_use_open(
-      context, argv[0], seer_context_str(context, SEER_OPT_WEIGHTS), NULL, false, arena, &tuned);
-  if (!status) status = take_shapes(context, &tuned);
-  if (!status) status = seer_bound_take(context, &tuned);
-  if (!status) status = seer_os_temp_dir("familyseer-verify", arena, &dir);
-  if (!status) status = build_reference(context, argv[1], dir, arena);
-  if (!status) status = seer_use_open(context, dir, "", tuned.pool, false, arena, &reference);
-  if (!status) status = seer_bound_compare(&tuned, &reference);
-  if (!status) status = compare_sets(context, &tuned, &reference, argv[1]);
-  seer_use_close(&reference);
-  seer_use_close(&tuned);
-  if (dir) status = seer_status_join(status, seer_os_remove_tree(dir));
+      context, argv[0], seer_context_str(context, SEER_OPT_WEIGHTS), NULL, false, arena, &c.tuned);
+  if (!status) status = take_shapes(context, &c.tuned);
+  if (!status) status = seer_bound_take(context, &c.tuned);
+  if (!status) status = seer_os_temp_dir("familyseer-verify", arena, &c.dir);
+  if (!status) status = build_literal(&c, arena);
+  if (!status) status = seer_use_open(context, c.dir, "", c.tuned.pool, false, arena, &c.literal);
+  if (!status) status = seer_bound_compare(&c.tuned, &c.literal);
+  if (!status) status = compare_sets(&c);
+  seer_use_close(&c.literal);
+  seer_use_close(&c.tuned);
+  if (c.network) seer_graph_close(c.network->graph);
+  if (c.dir) status = seer_status_join(status, seer_os_remove_tree(c.dir));
   seer_arena_destroy(arena);
   return status;
 }
@@ -148,8 +243,9 @@ static seer_status run(seer_context *context, int argc, char **argv) {
 const seer_command seer_command_verify = {
     .name = "verify",
     .args =
-        "MODEL.so MODEL [--input-shapes ...] [--bind NAME=x.npy]... [-i NAME=x.npy]... [--rtol R]",
-    .doc = "compares a compiled model with untiled code of the same network",
+        "MODEL.so MODEL [--input-shapes ...] [--bind NAME=x.npy]... [-i NAME=x.npy]... [--rtol R] "
+        "[--against onnxruntime]",
+    .doc = "compares a compiled model with the network as its file has it, or with ONNX Runtime",
     .min_args = 2,
     .max_args = 2,
     .run = run,

@@ -159,5 +159,10 @@ SEER_MUST_USE seer_status seer_front_read(const seer_context *context, const cha
 // seer_graph_close(network->graph).
 SEER_MUST_USE seer_status seer_front_load(const seer_context *context, const char *model,
     seer_builtin_model builtin, seer_arena *arena, seer_network **out_network);
+// The same, but as the file has it, for judging what was compiled: no pass has run, each node is a
+// step of its own, and what it makes is an output of the network, behind those of the model. What
+// is made inside a loop is not.
+SEER_MUST_USE seer_status seer_front_load_literal(const seer_context *context, const char *model,
+    seer_builtin_model builtin, seer_arena *arena, seer_network **out_network);
 
 #endif

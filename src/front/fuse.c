@@ -250,20 +250,20 @@ static void grow_anchors(fuser *f, seer_arena *arena) {
 }
 
 // What a loop's begin gives is read one loop deeper, and what its end gives one less deep.
-static void find_depths(fuser *f, seer_arena *arena) {
-  const seer_graph *graph = f->graph;
-  f->depth = SEER_NEW_ARRAY(arena, uint8_t, graph->n_node);
+uint8_t *seer_fuse_depths(const seer_graph *graph, seer_arena *arena) {
+  uint8_t *found = SEER_NEW_ARRAY(arena, uint8_t, graph->n_node);
   for (uint32_t k = 1; k < graph->n_node; k++) {
     const seer_node *node = &graph->node[k];
     for (uint32_t i = 0; i < node->n_in; i++) {
       uint32_t producer = graph->value[node->in[i].i].producer.i;
       if (node->in[i].i == 0 || producer == 0) continue;
-      uint8_t depth = f->depth[producer];
+      uint8_t depth = found[producer];
       if (graph->node[producer].op->control == SEER_CONTROL_LOOP_BEGIN) depth++;
       if (graph->node[producer].op->control == SEER_CONTROL_LOOP_END && depth > 0) depth--;
-      if (depth > f->depth[k]) f->depth[k] = depth;
+      if (depth > found[k]) found[k] = depth;
     }
   }
+  return found;
 }
 
 seer_status seer_fuse_groups(
@@ -288,7 +288,7 @@ seer_status seer_fuse_groups(
           node->name, node->op_type, node->n_in, MAX_OPERANDS);
     }
   }
-  find_depths(&f, arena);
+  f.depth = seer_fuse_depths(graph, arena);
   // Views first: they end groups on both sides.
   for (uint32_t k = 1; k < n_node; k++) {
     bool is_view = make_view(&f, k, root, has_io) || seer_pass_is_in_place(graph, &graph->node[k]);

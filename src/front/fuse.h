@@ -26,4 +26,7 @@ SEER_MUST_USE seer_status seer_fuse_groups(
 SEER_MUST_USE seer_status seer_fuse(const seer_context *context, seer_graph *graph,
     seer_arena *arena, seer_group **out_groups, size_t *out_n);
 
+// By node: how many loops it runs in. The nodes are sorted and resolved; the array is in `arena`.
+uint8_t *seer_fuse_depths(const seer_graph *graph, seer_arena *arena);
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "front/bind.h"
 #include "front/limit.h"
+#include "front/literal.h"
 #include "front/sets.h"
 
 #define MAX_TEXT_BYTES ((size_t)1 << 30)
@@ -78,6 +79,7 @@ typedef struct {
   seer_arena *arena;
   seer_graph **out_graph;
   seer_network **out_network;
+  bool is_literal;
 } loading;
 
 static seer_status read_and_bind(const loading *l, seer_graph **out_graph) {
@@ -98,29 +100,33 @@ static seer_status read_within(void *user) {
 // Files are at least one byte; what they have is added when they are opened.
 seer_status seer_front_read(const seer_context *context, const char *model,
     seer_builtin_model builtin, seer_arena *arena, seer_graph **out_graph) {
-  loading l = {context, model, builtin, arena, out_graph, NULL};
+  loading l = {context, model, builtin, arena, out_graph, NULL, false};
   *out_graph = NULL;
   return seer_front_limited(context, 1, read_within, &l);
 }
 
-static seer_status resolve_and_build(const seer_context *context, const char *shapes,
-    seer_graph *graph, seer_arena *arena, seer_network **out_network) {
+static seer_status resolve_and_build(
+    const loading *l, const char *shapes, seer_graph *graph, seer_network **out_network) {
   const char *notice;
   SEER_TRY(seer_front_resolve(graph, shapes, &notice));
-  SEER_TRY(seer_front_run_passes(context, graph));
-  SEER_TRY(seer_network_build(context, graph, arena, out_network));
+  if (l->is_literal)
+    SEER_TRY(seer_literal_show(graph));
+  else
+    SEER_TRY(seer_front_run_passes(l->context, graph));
+  SEER_TRY(seer_network_build(l->context, graph, l->arena, out_network));
   (*out_network)->notice = notice;
   return SEER_OK;
 }
 
 // graph[0] is the model as read; the others are copies of it, or, of a built-in network, built for
 // their shapes with its constants. All before one is resolved, which changes it.
-static seer_status build_sets(const seer_context *context, const char *model,
-    seer_builtin_model builtin, seer_graph *first, uint32_t n, seer_arena *arena,
-    seer_network **network) {
+static seer_status build_sets(
+    const loading *l, seer_graph *first, uint32_t n, seer_network **network) {
+  const seer_context *context = l->context;
+  seer_arena *arena = l->arena;
   seer_graph **graph = SEER_NEW_ARRAY(arena, seer_graph *, n);
   const char **shapes = SEER_NEW_ARRAY(arena, const char *, n);
-  bool is_file = seer_os_exists(model);
+  bool is_file = seer_os_exists(l->model);
   for (uint32_t s = 0; s < n; s++) shapes[s] = input_shapes(context, s);
   SEER_TRY(seer_sets_check(shapes, n));
   graph[0] = first;
@@ -128,13 +134,13 @@ static seer_status build_sets(const seer_context *context, const char *model,
     if (is_file) {
       graph[s] = seer_graph_copy(first);
     } else {
-      SEER_TRY(read_model(context, model, shapes[s], builtin, first, arena, &graph[s]));
+      SEER_TRY(read_model(context, l->model, shapes[s], l->builtin, first, arena, &graph[s]));
       graph[s]->permuted = first->permuted;
       SEER_TRY(seer_graph_bind(context, graph[s]));
     }
   }
   for (uint32_t s = 0; s < n; s++) {
-    seer_status status = resolve_and_build(context, shapes[s], graph[s], arena, &network[s]);
+    seer_status status = resolve_and_build(l, shapes[s], graph[s], &network[s]);
     if (status)
       return n == 1 ? status : seer_status_context(status, "for input shapes '%s'", shapes[s]);
   }
@@ -151,7 +157,7 @@ static seer_status load(void *user) {
   size_t n = seer_context_n_values(context, SEER_OPT_INPUT_SHAPES);
   if (n == 0) n = 1;
   seer_network **network = SEER_NEW_ARRAY(arena, seer_network *, n);
-  seer_status status = build_sets(context, model, l->builtin, graph, (uint32_t)n, arena, network);
+  seer_status status = build_sets(l, graph, (uint32_t)n, network);
   if (!status) status = seer_graph_check_files(graph);
   if (status) {
     seer_graph_close(graph);
@@ -161,9 +167,19 @@ static seer_status load(void *user) {
   return SEER_OK;
 }
 
-seer_status seer_front_load(const seer_context *context, const char *model,
-    seer_builtin_model builtin, seer_arena *arena, seer_network **out_network) {
-  loading l = {context, model, builtin, arena, NULL, out_network};
+static seer_status load_within(const seer_context *context, const char *model,
+    seer_builtin_model builtin, bool is_literal, seer_arena *arena, seer_network **out_network) {
+  loading l = {context, model, builtin, arena, NULL, out_network, is_literal};
   *out_network = NULL;
   return seer_front_limited(context, 1, load, &l);
+}
+
+seer_status seer_front_load(const seer_context *context, const char *model,
+    seer_builtin_model builtin, seer_arena *arena, seer_network **out_network) {
+  return load_within(context, model, builtin, false, arena, out_network);
+}
+
+seer_status seer_front_load_literal(const seer_context *context, const char *model,
+    seer_builtin_model builtin, seer_arena *arena, seer_network **out_network) {
+  return load_within(context, model, builtin, true, arena, out_network);
 }

@@ -1,0 +1,25 @@
+// against.h - what ONNX Runtime answers, where it is installed: a judge that shares nothing with
+// what it judges but the model file and the inputs.
+//
+// It is asked through its Python package, by the interpreter that --python names. One thread.
+#ifndef SEER_CLI_AGAINST_H
+#define SEER_CLI_AGAINST_H
+
+#include "cli/use.h"
+#include "front/graph.h"
+
+typedef struct {
+  const char *version;
+  seer_io_info *io;  // by output of the library: type and the shape that came
+  const void **data;
+} seer_against;
+
+// Runs `model` (a file, or a built-in network, which is written out first) on the inputs of `use`
+// and the values that `graph` has bound. `folder`: for files, the caller's to remove; what comes is
+// in use->arena.
+// Errors: NOT_FOUND without Python or its package onnxruntime, with how to get them; INVALID with
+// what ONNX Runtime says; UNSUPPORTED for types that NumPy lacks.
+SEER_MUST_USE seer_status seer_against_onnxruntime(seer_context *context, const char *model,
+    const seer_use *use, const seer_graph *graph, const char *folder, seer_against *out);
+
+#endif
