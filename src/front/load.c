@@ -4,7 +4,7 @@
 
 #include "front/bind.h"
 #include "front/limit.h"
-#include "front/literal.h"
+#include "front/pass/literal.h"
 #include "front/sets.h"
 
 #define MAX_TEXT_BYTES ((size_t)1 << 30)

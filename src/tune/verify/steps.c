@@ -19,7 +19,8 @@ typedef struct {
   seer_steps_verdict *out;
 } judge;
 
-double seer_verify_step_tolerance(seer_dtype dtype) {
+// What one step of sums in another order may be off by, relative to the largest element.
+static double step_tolerance(seer_dtype dtype) {
   const seer_float_format *format = seer_dtype_format(dtype);
   // One unit in the last place of the largest element: both round, and what they round differs.
   if (format) return ldexp(1, -format->mantissa_bits);
@@ -144,7 +145,7 @@ static void judge_result(judge *j, const seer_step *step, seer_dag_eval *eval, u
   int64_t n = seer_dims_elems(r.dim, buf->rank);
   if (n <= 0) return;
   if (seer_dtype_is_float(buf->dtype))
-    r.tolerance = seer_verify_step_tolerance(buf->dtype) * largest(buf->dtype, seen.data, n);
+    r.tolerance = step_tolerance(buf->dtype) * largest(buf->dtype, seen.data, n);
   else if (buf->dtype != SEER_DTYPE_BOOL && reads_floats(dag) && !finds_places(dag))
     r.tolerance = 1;
   double iterations[SEER_DAG_MAX_STAGES], all = 1;

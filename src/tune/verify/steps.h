@@ -31,8 +31,4 @@ typedef struct {
 SEER_MUST_USE seer_status seer_verify_steps(const seer_network *network, seer_see_value see,
     void *user, double budget, uint64_t seed, seer_arena *arena, seer_steps_verdict *out);
 
-// The largest error of an element of `dtype` that one step of sums in another order may make,
-// relative to the largest element.
-double seer_verify_step_tolerance(seer_dtype dtype);
-
 #endif

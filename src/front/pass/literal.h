@@ -1,7 +1,7 @@
 // literal.h - a network as its file has it, with all that it computes in sight. Private to
 // src/front. One thread for a graph.
-#ifndef SEER_FRONT_LITERAL_H
-#define SEER_FRONT_LITERAL_H
+#ifndef SEER_FRONT_PASS_LITERAL_H
+#define SEER_FRONT_PASS_LITERAL_H
 
 #include "front/front.h"
 

@@ -1,5 +1,5 @@
 // literal.c - every value of a resolved graph -> an output of it.
-#include "front/literal.h"
+#include "front/pass/literal.h"
 
 #include "front/fuse.h"
 #include "front/onnx/dtype.h"
