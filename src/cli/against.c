@@ -122,17 +122,17 @@ static seer_status find_file(seer_context *context, const char *model, const cha
   return status;
 }
 
-seer_status seer_against_onnxruntime(seer_context *context, const char *model, const seer_use *use,
-    const seer_graph *graph, const char *folder, seer_against *out) {
+seer_status seer_against_onnxruntime(seer_context *context, const char *python, const char *model,
+    const seer_use *use, const seer_graph *graph, const char *folder, seer_against *out) {
   seer_arena *arena = use->arena;
-  const char *wanted = seer_context_str(context, SEER_OPT_PYTHON);
-  const char *python = seer_os_find_program(wanted, arena), *path;
-  if (!python) return SEER_FAIL(NOT_FOUND, "there is no '%s' to run ONNX Runtime with", wanted);
+  const char *program_path = seer_os_find_program(python, arena), *path;
+  if (!program_path)
+    return SEER_FAIL(NOT_FOUND, "there is no '%s' to run ONNX Runtime with", python);
   SEER_TRY(find_file(context, model, folder, arena, &path));
   const char **argv = SEER_NEW_ARRAY(
       arena, const char *, (uint32_t)(use->n_inputs + use->n_outputs) + graph->n_bound + 8);
   uint32_t n = 0;
-  argv[n++] = python;
+  argv[n++] = program_path;
   argv[n++] = "-c";
   argv[n++] = program;
   argv[n++] = path;

@@ -1,7 +1,8 @@
 // against.h - what ONNX Runtime answers, where it is installed: a judge that shares nothing with
 // what it judges but the model file and the inputs.
 //
-// It is asked through its Python package, by the interpreter that --python names. One thread.
+// It is asked through its Python package, by the interpreter `python` (a path, or a name on PATH).
+// One thread.
 #ifndef SEER_CLI_AGAINST_H
 #define SEER_CLI_AGAINST_H
 
@@ -19,7 +20,8 @@ typedef struct {
 // in use->arena.
 // Errors: NOT_FOUND without Python or its package onnxruntime, with how to get them; INVALID with
 // what ONNX Runtime says; UNSUPPORTED for types that NumPy lacks.
-SEER_MUST_USE seer_status seer_against_onnxruntime(seer_context *context, const char *model,
-    const seer_use *use, const seer_graph *graph, const char *folder, seer_against *out);
+SEER_MUST_USE seer_status seer_against_onnxruntime(seer_context *context, const char *python,
+    const char *model, const seer_use *use, const seer_graph *graph, const char *folder,
+    seer_against *out);
 
 #endif

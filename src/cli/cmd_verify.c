@@ -24,6 +24,8 @@
 typedef struct {
   seer_context *context;
   const char *model;  // as the user names it
+  const char *against, *python;
+  double rtol;  // -1: by the types
   seer_use tuned, literal;
   const char *dir;  // of the literal library
   seer_network *network;  // the literal one
@@ -76,8 +78,7 @@ static seer_status run_both(seer_use *tuned, seer_use *reference) {
 // ---- the outputs
 
 static double tolerance_of(const comparison *c, int32_t output) {
-  if (seer_context_is_set(c->context, SEER_OPT_RTOL))
-    return seer_context_f64(c->context, SEER_OPT_RTOL);
+  if (c->rtol >= 0) return c->rtol;
   const seer_graph *graph = c->network->set[c->literal.set]->graph;
   return seer_verify_tolerance(graph, graph->output[output]);
 }
@@ -175,7 +176,8 @@ static seer_status compare_with_onnxruntime(comparison *c, bool *out_is_ok) {
   seer_against answers;
   SEER_TRY(seer_use_fill(c->context, &c->tuned));
   SEER_TRY(seer_use_run(&c->tuned));
-  SEER_TRY(seer_against_onnxruntime(c->context, c->model, &c->tuned, graph, c->dir, &answers));
+  SEER_TRY(seer_against_onnxruntime(
+      c->context, c->python, c->model, &c->tuned, graph, c->dir, &answers));
   if (c->tuned.n_sets > 1) printf("%s\n", seer_use_shapes(&c->tuned, c->tuned.set));
   for (int32_t i = 0; i < c->tuned.n_outputs; i++)
     *out_is_ok = compare_output(c, i, &answers.io[i], answers.data[i]) && *out_is_ok;
@@ -187,7 +189,7 @@ static seer_status compare_with_onnxruntime(comparison *c, bool *out_is_ok) {
 static seer_status compare_sets(comparison *c) {
   seer_use *literal = &c->literal;
   bool has_inputs = seer_context_n_values(c->context, SEER_OPT_INPUT) > 0, is_ok = true;
-  bool is_peer = strcmp(seer_context_str(c->context, SEER_OPT_AGAINST), "onnxruntime") == 0;
+  bool is_peer = strcmp(c->against, "onnxruntime") == 0;
   if (has_inputs) SEER_TRY(seer_use_choose(c->context, literal));
   int32_t first = has_inputs ? literal->set : 0;
   int32_t end = has_inputs ? first + 1 : literal->n_sets;
@@ -222,7 +224,12 @@ static seer_status take_shapes(seer_context *context, seer_use *use) {
 static seer_status run(seer_context *context, int argc, char **argv) {
   (void)argc;
   seer_arena *arena = seer_arena_create("verify");
-  comparison c = {.context = context, .model = argv[1]};
+  comparison c = {.context = context,
+      .model = argv[1],
+      .against = seer_context_str(context, SEER_OPT_AGAINST),
+      .python = seer_context_str(context, SEER_OPT_PYTHON),
+      .rtol = seer_context_f64(context, SEER_OPT_RTOL)};
+  if (!seer_context_is_set(context, SEER_OPT_RTOL)) c.rtol = -1;
   seer_status status = seer_use_open(
       context, argv[0], seer_context_str(context, SEER_OPT_WEIGHTS), NULL, false, arena, &c.tuned);
   if (!status) status = take_shapes(context, &c.tuned);
