@@ -160,6 +160,19 @@ class Value:
         return f"{self.name}: {self.dtype.name}{list(self.shape)}"
 
 
+def _load(path):
+    """The library that is at `path` now. The loader knows one by its path, and gives the old one where a new one has
+    been put in its place: then it is asked by another spelling of the path, which the file's identity decides."""
+    try:
+        ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_NOW)
+    except OSError:
+        return ctypes.CDLL(path)
+    file = os.stat(path)
+    bits = hash((file.st_ino, file.st_mtime_ns)) & (1 << 64) - 1
+    folder, name = os.path.split(path)
+    return ctypes.CDLL(folder + "".join("/." if bits >> k & 1 else "//" for k in range(64)) + "/" + name)
+
+
 class _Shared:
     """Library, model and threads; lives as long as any Model that uses it."""
 
@@ -167,7 +180,7 @@ class _Shared:
         path = os.fspath(path)
         if os.path.isdir(path):
             path = os.path.join(path, "model.so")
-        self.library = ctypes.CDLL(os.path.abspath(path))
+        self.library = _load(os.path.abspath(path))
         try:
             entry = self.library.seer_model_v1
         except AttributeError:

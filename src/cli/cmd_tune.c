@@ -109,6 +109,9 @@ static seer_status tune(seer_context *context, const seer_network *network, seer
   seer_verdict_report verdict = {.text = ""};
   closing last = {context, network, fault ? NULL : records, session, out_dir, arena};
   if (!status && out_dir[0]) status = compile_tuned(&last, &verdict);
+  if (!status && !out_dir[0])
+    fprintf(stderr, "%s; no library is written without -o\n",
+        records ? "what was found is in the records" : "what was found is kept nowhere");
   if (!status && is_json) seer_progress_verdict_json(&progress, &verdict);
   seer_report_verdict(report, &verdict);
   const char *report_path = seer_context_str(context, SEER_OPT_REPORT);

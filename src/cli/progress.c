@@ -84,8 +84,8 @@ static uint32_t print_table(const seer_progress *p, double total_s) {
 static void print_status(const seer_progress *p, const seer_event *event) {
   const seer_budget *budget = seer_session_budget(p->session);
   const seer_schedule_state *state = seer_session_state(p->session);
-  fprintf(stderr, "Estimated total latency: %.3f ms  Trials: %u  Used time: %.0f s",
-      event->estimated_s * 1e3, event->trials, event->elapsed_s);
+  fprintf(stderr, "Sum of tasks: %.3f ms  Trials: %u  Used time: %.0f s", event->estimated_s * 1e3,
+      event->trials, event->elapsed_s);
   if (budget->time_s > 0) fprintf(stderr, " of %.0f s", budget->time_s);
   if (budget->trials) fprintf(stderr, "  of %u trials", budget->trials);
   fprintf(stderr, "  Last: task %u\n", state->last.task);

@@ -88,6 +88,7 @@ typedef struct {
   double p_value;  // sign test
   uint32_t n_pairs;
   double seconds, baseline_seconds;  // medians
+  seer_measured_class cls;  // why there are no pairs; OK where there are, or none were asked for
 } seer_measure_ab;
 // What n pairs, of one comparison or of several, show (pairs.c). None: p_value 1, else zeros.
 #define SEER_MEASURE_MAX_JUDGED 1024  // pairs

@@ -102,8 +102,8 @@ SEER_MUST_USE seer_status seer_records_open(
 SEER_MUST_USE seer_status seer_records_open_to_read(
     const seer_context *context, const char *path, seer_records **out_records);
 // The file that the options name; NULL with --ignore-records, where the user's own file is to be
-// read and there is none yet, and where a tuning's times come from a table (--measure replay) and
-// no file is named: the user's own is for what was measured.
+// read and there is none yet, and where a tuning's times come from a table or a formula (--measure
+// replay, fake) and no file is named: the user's own is for what was measured.
 SEER_MUST_USE seer_status seer_records_open_by_options(
     const seer_context *context, bool is_to_write, seer_records **out_records);
 void seer_records_close(seer_records *records);  // NULL: nothing

@@ -331,6 +331,14 @@ static seer_status choose_ingredients(seer_session *s, const seer_scheduler_desc
       policy, seer_context_str(s->context, SEER_OPT_WITHOUT), &place, s->arena, &s->policy);
 }
 
+// So that a budget of trials has a round for each of the tasks that are tuned.
+static void fit_round_size(seer_session *s) {
+  uint32_t n = 0, *size = &s->state.round_size;
+  for (uint32_t t = 0; t < s->network->n_task; t++) n += s->task[t].is_tuned;
+  if (s->budget.trials && n && *size > s->budget.trials / n)
+    *size = s->budget.trials / n ? s->budget.trials / n : 1;
+}
+
 static seer_status set_up(seer_session *s, const char *model_name) {
   seer_context *c = s->context;
   uint32_t n = s->network->n_task;
@@ -355,10 +363,6 @@ static seer_status set_up(seer_session *s, const char *model_name) {
   s->state.round_size = s->policy->traits->round_size;
   if (seer_context_is_set(c, SEER_OPT_ROUND_SIZE))
     s->state.round_size = (uint32_t)seer_context_i64(c, SEER_OPT_ROUND_SIZE);
-  if (s->state.round_size > SEER_SESSION_MAX_ROUND) s->state.round_size = SEER_SESSION_MAX_ROUND;
-  if (s->budget.trials && n && s->state.round_size > s->budget.trials / n) {
-    s->state.round_size = s->budget.trials / n ? s->budget.trials / n : 1;
-  }
   seer_rng_init(&s->state.rng, (uint64_t)seer_context_i64(c, SEER_OPT_SEED));
   if (s->records) {
     SEER_TRY(seer_records_target(s->records, s->target, &s->target_id));
@@ -371,6 +375,7 @@ static seer_status set_up(seer_session *s, const char *model_name) {
     s->state.task[t].family = s->families.family_of[t];
   }
   SEER_TRY(select_tasks(s));
+  fit_round_size(s);
   SEER_TRY(create_bank(s, model));
   return open_measurer(s, weight_bytes);
 }
@@ -580,7 +585,9 @@ static seer_status measure_drift(seer_session *s, bool is_first) {
   s->drift_ns = seer_os_now_ns();
   s->drift_wait_s = fmax(DRIFT_PERIOD_S, (double)(s->drift_ns - start_ns) * 1e-9 / DRIFT_SHARE);
   if (ab.n_pairs == 0 && is_first)
-    return SEER_FAIL(DEVICE, "the untuned schedule of task %u crashes", heaviest);
+    return SEER_FAIL(DEVICE, "the untuned schedule of task %u, %s, cannot be timed: %s%s", heaviest,
+        s->network->task[heaviest].name, seer_measured_class_name(ab.cls),
+        ab.cls == SEER_MEASURED_RUN_TIMEOUT ? "; --timeout says how long a run may take" : "");
   if (ab.n_pairs == 0) return SEER_OK;  // what was known of the drift holds until the next time
   double now = fmin(ab.seconds, ab.baseline_seconds);
   if (is_first) s->reference_s = now;

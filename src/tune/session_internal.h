@@ -11,7 +11,7 @@
 #include "base/recover.h"
 #include "tune/session.h"
 
-#define SEER_SESSION_MAX_ROUND 256
+#define SEER_SESSION_MAX_ROUND 1024  // as --round-size has it
 
 typedef struct {
   seer_sketch_list *sketches;

@@ -32,13 +32,23 @@ grep -qF "deep/er" there.html && fail "the report holds the network's folder"
 mkdir alone
 (cd alone && fake mlp --records ../a.sqlite 2> ../stderr) || fail "tune without -o"
 [ -z "$(ls -A alone)" ] || fail "tune without -o wrote $(ls -A alone)"
+expect_text stderr "what was found is in the records; no library is written without -o"
 
 # --ignore-records neither reads nor writes.
 mkdir cache
 expect_status 0 env XDG_CACHE_HOME="$WORK/cache" "$FAMILYSEER" tune mlp --measure fake --trials 20 --ignore-records
 [ ! -e cache/familyseer/records.sqlite ] || fail "--ignore-records made a file of records"
 expect_status 0 env XDG_CACHE_HOME="$WORK/cache" "$FAMILYSEER" tune mlp --measure fake --trials 20
-[ -s cache/familyseer/records.sqlite ] || fail "no file of records"
+[ ! -e cache/familyseer/records.sqlite ] || fail "made-up times in the user's own records"
+
+# Tasks that were not selected keep their winners, and those that were have all trials.
+expect_status 0 fake mlp --records some.sqlite --tasks 1 --json
+grep '"event": *"accept"' stdout | grep -qv '"task": *1,' && fail "a task that was not selected was judged"
+expect_status 0 fake mlp --records some.sqlite --tasks 0 --json
+grep '"event": *"accept"' stdout | grep -qv '"task": *0,' && fail "a task that was not selected was judged"
+expect_status 0 "$FAMILYSEER" tune mlp --measure fake --ignore-records --tasks 0 --trials 300 --round-size 300 \
+  --search-policy random --json
+grep '"event": *"round"' stdout | grep -q '"n": *300,' || fail "a round is not as large as it was asked for"
 
 # Without a budget it ends by itself, and says why; with one it is whichever comes first.
 by_itself() { "$SOURCE/tool/on_target.sh" server "$FAMILYSEER" tune mlp --measure fake --ignore-records "$@"; }

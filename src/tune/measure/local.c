@@ -18,6 +18,11 @@
 #define START_PATIENCE_NS 5000000000u  // for memory and processes to be there
 #define RUN_LIMIT_FACTOR 500  // of the best known time, plus RUN_LIMIT_SLACK_S
 #define RUN_LIMIT_SLACK_S 2.0
+// A comparison's or a check's: so many times what its runs are known to take. Of a kernel that was
+// never timed each run may take as long as --timeout says.
+#define KNOWN_LIMIT_FACTOR 10
+#define UNCOUNTED_RUNS 4  // of each kernel, before its pairs
+#define SLOW_REFERENCE 200  // times the candidate: what it is checked against is not tiled
 // Kernels kept: about 50 KB each; a round has five witnesses, and the finals come back to up to 600
 // kernels, task by task (SEER_FINALS_MAX_KERNELS). What was dropped is built again.
 #define MAX_KEPT 640
@@ -252,6 +257,15 @@ static uint64_t twin_key(uint32_t task, uint64_t object_hash) {
   return seer_hash_u64(object_hash, task + 1);
 }
 
+// What one run of a kernel takes, as far as it was timed; else the longest that it may.
+static double run_seconds(seer_measurer *m, uint32_t task, const built *build) {
+  const uint64_t *known = seer_table_values(&m->twins, twin_key(task, build->object_hash));
+  twin first = {0};
+  if (known) memcpy(&first, known, sizeof first);
+  bool is_timed = known && first.cls == SEER_MEASURED_OK && first.seconds > 0;
+  return is_timed ? fmin(m->run_timeout_s, KNOWN_LIMIT_FACTOR * first.seconds) : m->run_timeout_s;
+}
+
 static void result_of_twin(const twin *t, seer_measure_result *out) {
   *out = (seer_measure_result){.cls = t->cls,
       .is_raced_out = t->is_raced_out,
@@ -484,9 +498,11 @@ static seer_status local_check(seer_measurer *m, const seer_measure_request *req
   const void *payload;
   size_t n_bytes;
   *out_class = SEER_MEASURED_RUN_CRASH;
+  double limit_s = 6 * m->run_timeout_s +
+      SLOW_REFERENCE / KNOWN_LIMIT_FACTOR * run_seconds(m, request->task, &builds[0]);
   for (int i = 0; i < CHECK_TRIES && *out_class == SEER_MEASURED_RUN_CRASH; i++) {
-    SEER_TRY(ask_runner(m, request->task, SEER_WIRE_CHECK, &text, m->run_timeout_s * 6, &payload,
-        &n_bytes, out_class, answer.message));
+    SEER_TRY(ask_runner(m, request->task, SEER_WIRE_CHECK, &text, limit_s, &payload, &n_bytes,
+        out_class, answer.message));
     if (*out_class != SEER_MEASURED_OK) continue;
     seer_status status = seer_message_get_result(payload, n_bytes, m->batch, &answer);
     *out_class = answer.cls;
@@ -516,6 +532,7 @@ static seer_status local_compare(seer_measurer *m, uint32_t task, const seer_sch
   memcpy(schedules, contenders, n * sizeof(*schedules));
   schedules[n] = *baseline;
   SEER_TRY(build_kept(m, task, schedules, n + 1, builds, results));
+  for (uint32_t i = 0; i < n; i++) out_ab[i].cls = results[builds[n].is_built ? i : n].cls;
   if (!builds[n].is_built) {
     seer_log(m->context, "measure", 0, "task %u: what it is compared with cannot be built: %s",
         task, results[n].message);
@@ -531,10 +548,14 @@ static seer_status local_compare(seer_measurer *m, uint32_t task, const seer_sch
   seer_message_put_compare(&text, order);
   seer_message_compared *answer = SEER_NEW(m->batch, seer_message_compared);
   answer->cls = SEER_MEASURED_RUN_CRASH;
+  double limit_s = m->run_timeout_s;  // for all that is no run
+  for (uint32_t i = 0; i <= n; i++)
+    if (builds[i].is_built)
+      limit_s += (n_pairs + UNCOUNTED_RUNS) * run_seconds(m, task, &builds[i]);
   const void *payload;
   size_t n_bytes;
   for (int i = 0; i < CHECK_TRIES && answer->cls == SEER_MEASURED_RUN_CRASH; i++) {
-    SEER_TRY(ask_runner(m, task, SEER_WIRE_COMPARE, &text, m->run_timeout_s * 4, &payload, &n_bytes,
+    SEER_TRY(ask_runner(m, task, SEER_WIRE_COMPARE, &text, limit_s, &payload, &n_bytes,
         &answer->cls, answer->message));
     if (answer->cls != SEER_MEASURED_OK) continue;
     seer_status status = seer_message_get_compared(payload, n_bytes, m->batch, answer);
@@ -546,6 +567,8 @@ static seer_status local_compare(seer_measurer *m, uint32_t task, const seer_sch
   }
   if (answer->cls != SEER_MEASURED_OK) {
     seer_log(m->context, "measure", 1, "task %u: no comparison: %s", task, answer->message);
+    for (uint32_t i = 0; i < n; i++)
+      if (builds[i].is_built) out_ab[i].cls = answer->cls;
     return SEER_OK;
   }
   for (uint32_t i = 0, k = 0; i < n; i++) {

@@ -3,7 +3,6 @@
 
 #include "tune/measure/operands.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "base/rng.h"
 #include "code/constant.h"
 #include "runtime/exec.h"
+#include "tune/measure/domain.h"
 
 #define HUGE_PAGE (2u << 20)
 
@@ -38,22 +38,19 @@ static seer_status allocate(uint64_t n_bytes, const char *what, void *out) {
   return SEER_OK;
 }
 
-// Reals: uniform in [-1, 1] for activations, scaled by the fan-in for weights, so that sums stay
-// near 1. Integers: 0 or 1 (valid as indices of everything that has two elements, and as flags).
-static void fill(const seer_dag_buf *buf, seer_rng *rng, void *data) {
+// Uniform in the buffer's domain (domain.h).
+static void fill(const seer_dag_buf *buf, seer_domain domain, seer_rng *rng, void *data) {
   int64_t n = seer_dag_buf_elems(buf);
-  double scale = 1;
-  if (buf->kind == SEER_BUF_WEIGHT && buf->rank > 1)
-    scale = sqrt(3.0 / (double)seer_max_i64(1, n / buf->dim[0]));
+  double span = domain.high - domain.low;
   bool is_real = seer_dtype_is_float(buf->dtype);
-  bool is_flag = !is_real;
   for (int64_t i = 0; i < n; i++) {
-    if (is_flag) {
-      seer_dtype_store_i64(buf->dtype, data, i, (int64_t)(seer_rng_u64(rng) & 1));
+    if (!is_real) {
+      seer_dtype_store_i64(
+          buf->dtype, data, i, seer_rng_range(rng, (int64_t)domain.low, (int64_t)domain.high));
     } else if (buf->dtype == SEER_DTYPE_F32) {
-      ((float *)data)[i] = (float)((2 * seer_rng_f64(rng) - 1) * scale);
+      ((float *)data)[i] = (float)(domain.low + seer_rng_f64(rng) * span);
     } else {
-      seer_dtype_store_f64(buf->dtype, data, i, (2 * seer_rng_f64(rng) - 1) * scale);
+      seer_dtype_store_f64(buf->dtype, data, i, domain.low + seer_rng_f64(rng) * span);
     }
   }
 }
@@ -89,6 +86,13 @@ seer_status seer_task_memory_create(
   memset(out, 0, sizeof(*out));
   out->task = task;
   const seer_dag *dag = task->dag;
+  seer_domain domains[SEER_DAG_MAX_BUFFERS];
+  seer_ranges ranges;
+  seer_arena *arena = seer_arena_create("domains");
+  seer_domains_choose(dag, arena, domains);
+  seer_ranges_find(dag, domains, arena, &ranges);
+  seer_arena_destroy(arena);
+  memcpy(out->has_jumps, ranges.has_jumps, sizeof out->has_jumps);
   uint64_t total = 0;
   for (uint32_t b = 0; b < dag->n_buf; b++) total += padded_bytes(operand_bytes(&dag->buf[b]));
   SEER_TRY(seer_pages_reserve(&out->pages, total + 1, "operands"));
@@ -101,7 +105,7 @@ seer_status seer_task_memory_create(
     at += padded_bytes(n_bytes);
     seer_rng rng;
     seer_rng_init_stream(&rng, seed, b);
-    if (buf->kind != SEER_BUF_STAGE) fill(buf, &rng, out->buf[b]);  // else zeros
+    if (buf->kind != SEER_BUF_STAGE) fill(buf, domains[b], &rng, out->buf[b]);  // else zeros
   }
   add_moving(dag, SEER_BUF_STAGE, out);
   add_moving(dag, SEER_BUF_ACTIVATION, out);

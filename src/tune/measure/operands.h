@@ -36,6 +36,7 @@ typedef struct {
   void *buf[SEER_DAG_MAX_BUFFERS];  // by buffer id of the canonical DAG; NULL for inner stages
   seer_moving moving[SEER_DAG_MAX_BUFFERS];  // those of them that are no weights: outputs, inputs
   uint32_t n_moving;
+  bool has_jumps[SEER_DAG_MAX_BUFFERS];  // as in domain.h
 } seer_task_memory;
 
 // What one kernel is called with. `buffers` are its arguments but for the scratch.

@@ -18,6 +18,7 @@
 #include "base/os_fault.h"
 #include "base/stats.h"
 #include "runtime/pool.h"
+#include "tune/measure/answer.h"
 #include "tune/measure/cores.h"
 
 // Below this, the clock and the pool's wake-up show (measured 2026-11: about 1 us each)
@@ -325,34 +326,9 @@ seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *
 }
 
 // ---- checking
-static void describe(
-    const seer_dag_buf *buf, int64_t at, double got, double want, seer_measure_result *out) {
-  out->cls = SEER_MEASURED_WRONG_RESULT;
-  (void)snprintf(out->message, sizeof out->message, "%s[%" PRId64 "] is %g, must be %g", buf->name,
-      at, got, want);
-}
-
-// Full compare; `scale` is the reference's largest magnitude.
-static void compare_full(const seer_dag_buf *buf, const void *got, const void *want,
-    double tolerance, seer_measure_result *out) {
-  int64_t n = seer_dag_buf_elems(buf), row = buf->rank ? buf->dim[buf->rank - 1] : 1;
-  double scale = 0;
-  for (int64_t i = 0; i < n; i++) {
-    if (buf->rank && i % buf->pitch >= row) continue;  // padding of a row
-    double w = fabs(seer_dtype_load_f64(buf->dtype, want, i));
-    if (w > scale && isfinite(w)) scale = w;
-  }
-  for (int64_t i = 0; i < n && out->cls == SEER_MEASURED_OK; i++) {
-    if (buf->rank && i % buf->pitch >= row) continue;
-    double g = seer_dtype_load_f64(buf->dtype, got, i),
-           w = seer_dtype_load_f64(buf->dtype, want, i);
-    if (!(fabs(g - w) <= tolerance * scale) && !(g == w)) describe(buf, i, g, w, out);
-  }
-}
-
 // Sampled elements against the interpreter: corners, then seeded ones.
-static void compare_eval(const seer_task_memory *memory, uint32_t b, const void *got,
-    double tolerance, double scale, seer_arena *arena, seer_measure_result *out) {
+static void hold_against_eval(const seer_task_memory *memory, uint32_t b, const void *got,
+    seer_arena *arena, seer_answer *a) {
   const seer_dag *dag = memory->task->dag;
   const seer_dag_buf *buf = &dag->buf[b];
   seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
@@ -363,7 +339,7 @@ static void compare_eval(const seer_task_memory *memory, uint32_t b, const void 
   uint32_t n = (uint32_t)fmin(N_CHECKED, fmax(16, CHECK_BUDGET / per_element / 8));
   seer_rng rng;
   seer_rng_init(&rng, 7);
-  for (uint32_t k = 0; k < n && out->cls == SEER_MEASURED_OK; k++) {
+  for (uint32_t k = 0; k < n; k++) {
     int64_t index[SEER_MAX_RANK] = {0}, at = 0;
     for (uint32_t d = 0; d < buf->rank; d++) {
       bool is_corner = k < 16;
@@ -371,21 +347,24 @@ static void compare_eval(const seer_task_memory *memory, uint32_t b, const void 
                            : seer_rng_range(&rng, 0, buf->dim[d] - 1);
       at = d + 1 == buf->rank ? at * buf->pitch + index[d] : at * buf->dim[d] + index[d];
     }
-    double want = seer_dag_eval_at(eval, b, index),
-           value = seer_dtype_load_f64(buf->dtype, got, at);
-    if (!(fabs(value - want) <= tolerance * fmax(scale, fabs(want))) && !(value == want)) {
-      describe(buf, at, value, want, out);
-    }
+    seer_answer_hold(
+        a, at, seer_dtype_load_f64(buf->dtype, got, at), seer_dag_eval_at(eval, b, index));
   }
 }
 
-static double largest(const seer_dag_buf *buf, const void *data) {
-  double scale = 0;
-  for (int64_t i = 0, n = seer_dag_buf_elems(buf); i < n; i++) {
-    double v = fabs(seer_dtype_load_f64(buf->dtype, data, i));
-    if (isfinite(v) && v > scale) scale = v;
-  }
-  return scale;
+// Output `b`: in full against the reference's, then samples of it against the interpreter.
+static void judge_output(const seer_task_memory *memory, uint32_t b, const void *got,
+    const void *reference, double tolerance, seer_arena *arena, seer_measure_result *out) {
+  const seer_dag_buf *buf = &memory->task->dag->buf[b];
+  double scale = seer_answer_scale(buf, reference);
+  seer_answer answer;
+  seer_answer_init(&answer, buf, memory->has_jumps[b], tolerance, scale);
+  seer_answer_hold_all(&answer, got, reference);
+  seer_answer_judge(&answer, out);
+  if (out->cls != SEER_MEASURED_OK) return;
+  seer_answer_init(&answer, buf, memory->has_jumps[b], tolerance, scale);
+  hold_against_eval(memory, b, got, arena, &answer);
+  seer_answer_judge(&answer, out);
 }
 
 seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state *task,
@@ -407,14 +386,9 @@ seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state 
   if (!status) status = seer_call_prepare_checked(runner->memory, kernel, sketch, arena, &c);
   seer_os_reach("check");
   if (!status) call(runner, &l, &c);
-  double tolerance = sketch->tolerance > 0 ? sketch->tolerance : 1e-4;
-  for (uint32_t b = 0; b < task->dag->n_buf && !status; b++) {
-    const seer_dag_buf *buf = &task->dag->buf[b];
-    if (!c.out[b] || !d.out[b]) continue;
-    compare_full(buf, c.out[b], d.out[b], tolerance, out);
-    if (out->cls == SEER_MEASURED_OK) {
-      compare_eval(runner->memory, b, c.out[b], tolerance, largest(buf, d.out[b]), arena, out);
-    }
+  for (uint32_t b = 0; b < task->dag->n_buf && !status && out->cls == SEER_MEASURED_OK; b++) {
+    if (c.out[b] && d.out[b])
+      judge_output(runner->memory, b, c.out[b], d.out[b], sketch->tolerance, arena, out);
   }
   seer_call_clear(&c);
   seer_call_clear(&d);

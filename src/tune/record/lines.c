@@ -253,8 +253,11 @@ static seer_record_verdict read_record(const line_fields *f, seer_record *out) {
       f->n_pairs >= 0 && f->n_pairs <= UINT32_MAX && json_is_array(f->samples);
   if (!is_form) return SEER_RECORD_MALFORMED;
   if (f->n_pairs > 0)
-    out->ab =
-        (seer_measure_ab){f->speedup, f->p_value, (uint32_t)f->n_pairs, f->seconds, f->baseline_s};
+    out->ab = (seer_measure_ab){.speedup = f->speedup,
+        .p_value = f->p_value,
+        .n_pairs = (uint32_t)f->n_pairs,
+        .seconds = f->seconds,
+        .baseline_seconds = f->baseline_s};
   size_t n = json_array_size(f->samples);
   out->n_samples = n > SEER_MEASURE_MAX_SAMPLES ? SEER_MEASURE_MAX_SAMPLES : (uint32_t)n;
   for (uint32_t i = 0; i < out->n_samples; i++) {

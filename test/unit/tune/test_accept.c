@@ -193,7 +193,8 @@ static winner put_winner(world *w, uint32_t t, const seer_schedule *schedule, se
   return find_winner(w, w->records, t);
 }
 
-static const seer_measure_ab strong = {1.5, 1e-9, 200, 1e-5, 1.5e-5};
+static const seer_measure_ab strong = {
+    .speedup = 1.5, .p_value = 1e-9, .n_pairs = 200, .seconds = 1e-5, .baseline_seconds = 1.5e-5};
 
 // Nothing is measured any more, the winner is as good as any: it stays with the pairs that it has.
 static void test_a_winner_stays(void **state) {
