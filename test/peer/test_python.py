@@ -156,5 +156,20 @@ def versions():
     raises(fs.Error, "input 1 cannot be bound", lambda: m._session.bind_input(1, x))
 
 
-run_tests([("answers", answers), ("errors", errors), ("threads", threads), ("children", children),
+def recompiled():
+    """What is in a folder now is what runs, beside what was opened there before."""
+    folder, models = os.path.join(tmp.name, "again"), []
+    values = np.array([-1, 2, -3, 4], np.float32)
+    for op, want in (("Neg", -values), ("Abs", np.abs(values))):
+        ends = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [4]) for name in "xy"]
+        graph = onnx.helper.make_graph([onnx.helper.make_node(op, ["x"], ["y"])], "g", ends[:1], ends[1:])
+        net = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+        onnx.save(net, folder + ".onnx")
+        familyseer("compile", folder + ".onnx", "-o", folder, "-O0")
+        models += [(fs.Model(folder, threads=1), want), (fs.Model(folder, threads=1), want)]
+    for m, want in models:
+        np.testing.assert_array_equal(m(values), want)
+
+
+run_tests([("answers", answers), ("recompiled", recompiled), ("errors", errors), ("threads", threads), ("children", children),
            ("versions", versions)])
