@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "code/constant.h"
 #include "runtime/exec.h"
-#include "tune/measure/domain.h"
+#include "tune/answer/domain.h"
 
 #define HUGE_PAGE (2u << 20)
 

@@ -18,7 +18,7 @@
 #include "base/os_fault.h"
 #include "base/stats.h"
 #include "runtime/pool.h"
-#include "tune/measure/answer.h"
+#include "tune/answer/answer.h"
 #include "tune/measure/cores.h"
 
 // Below this, the clock and the pool's wake-up show (measured 2026-11: about 1 us each)

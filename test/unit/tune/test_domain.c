@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "support/test.h"
-#include "tune/measure/answer.h"
-#include "tune/measure/domain.h"
+#include "tune/answer/answer.h"
+#include "tune/answer/domain.h"
 
 typedef struct {
   seer_arena *arena;

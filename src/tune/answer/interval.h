@@ -1,10 +1,10 @@
 // interval.h - what a scalar operator makes of ranges: the least interval that it is easy to say
 // that holds every result, and whether the operator may leave its domain.
 // Pure: safe from any thread.
-#ifndef SEER_TUNE_MEASURE_INTERVAL_H
-#define SEER_TUNE_MEASURE_INTERVAL_H
+#ifndef SEER_TUNE_INTERVAL_H
+#define SEER_TUNE_INTERVAL_H
 
-#include "tune/measure/domain.h"
+#include "tune/answer/domain.h"
 
 typedef struct {
   seer_expr_op op;

@@ -7,8 +7,8 @@
 // - Where rounding makes whole numbers of reals (domain.h: has_jumps), an element in
 //   SEER_ANSWER_JUMPS may differ: the order of a sum decides on which side of a step it falls.
 // Pure: safe from any thread.
-#ifndef SEER_TUNE_MEASURE_ANSWER_H
-#define SEER_TUNE_MEASURE_ANSWER_H
+#ifndef SEER_TUNE_ANSWER_H
+#define SEER_TUNE_ANSWER_H
 
 #include "tune/measure.h"
 

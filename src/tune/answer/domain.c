@@ -1,12 +1,12 @@
 // domain.c - a DAG and ranges of its inputs -> ranges of all its values, and what may be undefined;
 // from that, ranges of the inputs by which as little as possible is.
 
-#include "tune/measure/domain.h"
+#include "tune/answer/domain.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "tune/measure/interval.h"
+#include "tune/answer/interval.h"
 
 typedef struct {
   uint64_t bits[SEER_DAG_MAX_BUFFERS / 64];

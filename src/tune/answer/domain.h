@@ -8,8 +8,8 @@
 // comparisons (answer.h).
 //
 // Memory: `arena`'s, for a moment. Pure: safe from any thread. Errors: none.
-#ifndef SEER_TUNE_MEASURE_DOMAIN_H
-#define SEER_TUNE_MEASURE_DOMAIN_H
+#ifndef SEER_TUNE_DOMAIN_H
+#define SEER_TUNE_DOMAIN_H
 
 #include "dag/dag.h"
 

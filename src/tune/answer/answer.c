@@ -1,7 +1,7 @@
 // answer.c - elements held against what they must be -> right, wrong and where, or not to be
 // judged.
 
-#include "tune/measure/answer.h"
+#include "tune/answer/answer.h"
 
 #include <math.h>
 #include <stdio.h>

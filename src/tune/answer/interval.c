@@ -1,6 +1,6 @@
 // interval.c - interval arithmetic, operator by operator.
 
-#include "tune/measure/interval.h"
+#include "tune/answer/interval.h"
 
 #include <math.h>
 
