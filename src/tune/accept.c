@@ -19,21 +19,30 @@
 
 // ---- records
 typedef struct {
-  seer_records *records;
+  seer_session *s;
+  uint32_t task;
+  const seer_contender *contender;
+  seer_record_state state;
   const char *schedule;
-} marker;
+} change;
 
 static seer_status refuse_one(void *user, const seer_record *record) {
-  marker *m = user;
-  if (record->cls != SEER_MEASURED_OK || strcmp(record->schedule, m->schedule) != 0) return SEER_OK;
-  return seer_records_set_state(m->records, record->id, SEER_RECORD_REFUSED);
+  const change *c = user;
+  if (record->cls != SEER_MEASURED_OK || strcmp(record->schedule, c->schedule) != 0) return SEER_OK;
+  return seer_records_set_state(c->s->records, record->id, SEER_RECORD_REFUSED);
+}
+
+static seer_status write_refusal(void *user) {
+  change *c = user;
+  return seer_records_each(
+      c->s->records, c->s->task[c->task].workload, c->s->target_id, refuse_one, c);
 }
 
 // All measurements of a schedule whose answer is wrong.
 static seer_status refuse(seer_session *s, uint32_t t, const seer_schedule *schedule) {
-  if (!s->records) return SEER_OK;
-  marker m = {s->records, seer_schedule_print(s->task[t].sketches, schedule, s->round)};
-  return seer_records_each(s->records, s->task[t].workload, s->target_id, refuse_one, &m);
+  change c = {.s = s, .task = t};
+  c.schedule = seer_schedule_print(s->task[t].sketches, schedule, s->round);
+  return seer_session_write(s, write_refusal, &c);
 }
 
 seer_record seer_contender_record(
@@ -54,28 +63,46 @@ seer_record seer_contender_record(
       .baseline = seer_schedule_print(task->sketches, baseline, s->round)};
 }
 
+static seer_status write_winner(void *user) {
+  const change *c = user;
+  seer_record record =
+      seer_contender_record(c->s, c->task, c->contender, &c->s->task[c->task].untuned);
+  return seer_records_accept(c->s->records, &record);
+}
+
 static seer_status store_winner(
     seer_session *s, uint32_t t, const seer_schedule *schedule, const seer_measure_ab *ab) {
-  if (!s->records) return SEER_OK;
   seer_arena_reset(s->round);
-  seer_contender c = {*schedule, *ab};
-  seer_record record = seer_contender_record(s, t, &c, &s->task[t].untuned);
-  return seer_records_accept(s->records, &record);
+  seer_contender contender = {*schedule, *ab};
+  change c = {.s = s, .task = t, .contender = &contender};
+  return seer_session_write(s, write_winner, &c);
+}
+
+static seer_status write_untuned(void *user) {
+  const change *c = user;
+  seer_record record =
+      seer_contender_record(c->s, c->task, c->contender, &c->s->task[c->task].untuned);
+  return seer_records_add(c->s->records, &record);
 }
 
 // What the untuned schedule took in those pairs: it is what will be compiled.
 static seer_status store_untuned(seer_session *s, uint32_t t, double seconds) {
-  if (!s->records) return SEER_OK;
   seer_arena_reset(s->round);
-  seer_contender c = {s->task[t].untuned, {.seconds = seconds}};
-  seer_record record = seer_contender_record(s, t, &c, &s->task[t].untuned);
-  return seer_records_add(s->records, &record);
+  seer_contender contender = {s->task[t].untuned, {.seconds = seconds}};
+  change c = {.s = s, .task = t, .contender = &contender};
+  return seer_session_write(s, write_untuned, &c);
+}
+
+static seer_status write_fall(void *user) {
+  const change *c = user;
+  return seer_records_dethrone(
+      c->s->records, c->s->task[c->task].workload, c->s->target_id, c->state);
 }
 
 static seer_status dethrone(seer_session *s, uint32_t t, seer_record_state state) {
   s->task[t].has_holder = false;
-  if (!s->records) return SEER_OK;
-  return seer_records_dethrone(s->records, s->task[t].workload, s->target_id, state);
+  change c = {.s = s, .task = t, .state = state};
+  return seer_session_write(s, write_fall, &c);
 }
 
 // ---- pairs

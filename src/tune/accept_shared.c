@@ -36,13 +36,24 @@ static seer_status line_up(
   return SEER_OK;
 }
 
-// `own`: the schedule that the task would have without sharing, which took turns with this one.
+typedef struct {
+  seer_session *s;
+  uint32_t task;
+  const seer_schedule *own;  // that the task would have without sharing, which took turns
+  const seer_contender *contender;
+} sharing;
+
+static seer_status write_sharing(void *user) {
+  const sharing *w = user;
+  seer_record record = seer_contender_record(w->s, w->task, w->contender, w->own);
+  record.state = SEER_RECORD_CHECKED;
+  return seer_records_add(w->s->records, &record);
+}
+
 static seer_status store(
     seer_session *s, uint32_t t, const seer_schedule *own, const seer_contender *c) {
-  if (!s->records) return SEER_OK;
-  seer_record record = seer_contender_record(s, t, c, own);
-  record.state = SEER_RECORD_CHECKED;
-  return seer_records_add(s->records, &record);
+  sharing w = {s, t, own, c};
+  return seer_session_write(s, write_sharing, &w);
 }
 
 // One that may take the place, by the pairs that it was chosen by: is it right, and is it fast

@@ -301,21 +301,33 @@ static seer_status take_result(
   return SEER_OK;
 }
 
-static seer_status store_once(seer_session *s, uint32_t t, const batch *b, int64_t *ids) {
+typedef struct {
+  seer_session *s;
+  uint32_t task;
+  const batch *b;
+  int64_t *ids;
+} round_records;
+
+static seer_status store_round(void *user) {
+  round_records *r = user;
+  for (uint32_t i = 0; i < r->b->n; i++)
+    SEER_TRY(store(r->s, r->task, &r->b->proposals[i], &r->b->results[i], &r->ids[i]));
+  return SEER_OK;
+}
+
+static seer_status write_once(seer_session *s, seer_session_writer write, void *user) {
   SEER_TRY(seer_records_begin(s->records));
-  seer_status status = SEER_OK;
-  for (uint32_t i = 0; i < b->n && !status; i++)
-    status = store(s, t, &b->proposals[i], &b->results[i], &ids[i]);
+  seer_status status = write(user);
   if (!status) status = seer_records_commit(s->records);
   if (status) seer_records_rollback(s->records);
   return status;
 }
 
-// All of a round or nothing. Who holds the file may let go of it: that is waited for, for a while.
-static seer_status store_all(seer_session *s, uint32_t t, const batch *b, int64_t *ids) {
+seer_status seer_session_write(seer_session *s, seer_session_writer write, void *user) {
+  if (!s->records) return SEER_OK;
   uint64_t start = seer_os_now_ns();
   for (bool is_noted = false;; is_noted = true) {
-    seer_status status = store_once(s, t, b, ids);
+    seer_status status = write_once(s, write, user);
     bool is_busy = status && seer_status_code(status) == SEER_CODE_TIMEOUT;
     if (!is_busy || s->is_stopped || seer_os_now_ns() - start > LOCK_PATIENCE_NS) return status;
     if (!is_noted)
@@ -328,7 +340,8 @@ static seer_status take_results(seer_session *s, uint32_t t, const batch *b) {
   int64_t *ids = SEER_NEW_ARRAY(s->round, int64_t, b->n);
   bool is_announced = true;
   if (s->records) {
-    seer_status status = store_all(s, t, b, ids);
+    round_records records = {s, t, b, ids};
+    seer_status status = seer_session_write(s, store_round, &records);
     is_announced = status == SEER_OK;
     seer_session_survive(s, status);
   }

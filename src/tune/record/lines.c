@@ -60,25 +60,37 @@ static json_t *pairs_of(sqlite3_stmt *row) {
       "judged", (json_int_t)sqlite3_column_int64(row, 29));
 }
 
+// Names are for people. What is no UTF-8 in one is written as it is shown: \xE9.
+static const char *name_of(const char *name, seer_arena *arena) {
+  json_t *text = json_string(name);  // NULL: no UTF-8
+  json_decref(text);
+  return text ? name : seer_text_safe(arena, name);
+}
+
 static seer_status put_line(sqlite3_stmt *row, seer_text *out) {
+  const char *task = name_of(column_text(row, 5), out->arena),
+             *model = name_of(base_name(column_text(row, 7)), out->arena);
   json_t *line = json_pack(
       "{s:i, s:{s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:I, s:I}, s:s, s:s, s:s,"
       " s:f, s:f, s:o, s:b, s:b, s:f, s:I, s:s, s:s, s:o}",
       "v", FORMAT_VERSION, "target", "key", column_text(row, 0), "features", column_text(row, 1),
       "text", column_text(row, 2), "workload", "structure", column_text(row, 3), "shape",
-      column_text(row, 4), "name", column_text(row, 5), "dag", column_text(row, 6), "session",
-      "model", base_name(column_text(row, 7)), "policy", column_text(row, 8), "version",
-      column_text(row, 9), "rules", (json_int_t)sqlite3_column_int64(row, 10), "seed",
-      (json_int_t)sqlite3_column_int64(row, 11), "schedule", column_text(row, 12), "class",
-      column_text(row, 13), "state", column_text(row, 14), "seconds",
-      sqlite3_column_double(row, 15), "reference", sqlite3_column_double(row, 16), "samples",
-      samples_of(row, 17), "raced", sqlite3_column_int(row, 18), "twin",
-      sqlite3_column_int(row, 19), "predicted", sqlite3_column_double(row, 20), "round",
-      (json_int_t)sqlite3_column_int64(row, 21), "origin", column_text(row, 22), "place",
-      column_text(row, 23), "pairs", pairs_of(row));
+      column_text(row, 4), "name", task, "dag", column_text(row, 6), "session", "model", model,
+      "policy", column_text(row, 8), "version", column_text(row, 9), "rules",
+      (json_int_t)sqlite3_column_int64(row, 10), "seed", (json_int_t)sqlite3_column_int64(row, 11),
+      "schedule", column_text(row, 12), "class", column_text(row, 13), "state",
+      column_text(row, 14), "seconds", sqlite3_column_double(row, 15), "reference",
+      sqlite3_column_double(row, 16), "samples", samples_of(row, 17), "raced",
+      sqlite3_column_int(row, 18), "twin", sqlite3_column_int(row, 19), "predicted",
+      sqlite3_column_double(row, 20), "round", (json_int_t)sqlite3_column_int64(row, 21), "origin",
+      column_text(row, 22), "place", column_text(row, 23), "pairs", pairs_of(row));
   char *dump = line ? json_dumps(line, JSON_COMPACT) : NULL;
   json_decref(line);
-  if (!dump) return SEER_OK;  // not valid UTF-8, or no number: nobody could import it
+  if (!dump)
+    return SEER_FAIL(CORRUPT,
+        "a record of task '%s' cannot be written as a line: its text is no UTF-8, or it has a time "
+        "that is no number",
+        seer_text_safe(out->arena, column_text(row, 5)));
   seer_text_put(out, dump);
   seer_text_put(out, "\n");
   free(dump);

@@ -26,6 +26,7 @@ typedef struct {
   seer_network *network;
   seer_records *records;
   seer_text events;  // of acceptance
+  bool is_removed;
 } world;
 
 static seer_records *new_records(world *w, const char *name) {
@@ -37,6 +38,7 @@ static seer_records *new_records(world *w, const char *name) {
 static void open_world(world *w) {
   static const char *const options[][2] = {
       {"target", machine}, {"measure", "fake"}, {"trials", "60"}, {"search-policy", "round-robin"}};
+  w->is_removed = false;
   must(seer_context_create(&w->context));
   for (size_t i = 0; i < SEER_COUNT_OF(options); i++)
     must(seer_context_set(w->context, options[i][0], options[i][1]));
@@ -257,6 +259,39 @@ static void test_a_winner_that_is_beaten_goes(void **state) {
   close_world(&w);
 }
 
+// ---- the file
+static void remove_at_first_verdict(void *user, const seer_event *event) {
+  world *w = user;
+  const char *path = seer_os_path_join(w->arena, w->folder, "r.sqlite");
+  if (event->kind == SEER_EVENT_ACCEPT && !w->is_removed) must(seer_os_remove_tree(path));
+  w->is_removed |= event->kind == SEER_EVENT_ACCEPT;
+}
+
+// As in a round: what finals have found is written to no file that nobody can find, and the winners
+// are those that they would have been.
+static void test_a_file_that_is_removed_during_finals_is_missed(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  seer_session *session;
+  must(seer_session_create(w.context, w.network, w.records, "mlp", &session));
+  seer_session_listen(session, remove_at_first_verdict, &w);
+  must(seer_session_run(session));
+  assert_true(w.is_removed);
+  seer_status fault = seer_session_take_fault(session);
+  assert_non_null(fault);
+  assert_non_null(strstr(seer_status_message(fault), "was removed while it was open"));
+  seer_status_free(fault);
+  seer_choice *kept = SEER_NEW_ARRAY(w.arena, seer_choice, w.network->n_task + 1);
+  seer_session_choices(session, kept);
+  seer_choice *alone = tune(&w, NULL, "60");
+  for (uint32_t t = 0; t < w.network->n_task; t++)
+    assert_true(seer_schedule_equal(&kept[t].schedule, &alone[t].schedule));
+  seer_session_destroy(session);
+  assert_true(seer_os_exists(seer_os_path_join(w.arena, w.folder, "r.sqlite")));
+  close_world(&w);
+}
+
 // ---- from elsewhere
 static const char *export_tuned(world *w) {
   const char *lines = seer_os_path_join(w->arena, w->folder, "r.jsonl");
@@ -368,6 +403,7 @@ int main(void) {
       cmocka_unit_test(test_a_lucky_time_is_not_compiled), cmocka_unit_test(test_a_winner_stays),
       cmocka_unit_test(test_a_winner_that_is_no_faster_than_the_default_goes),
       cmocka_unit_test(test_a_winner_that_is_beaten_goes),
+      cmocka_unit_test(test_a_file_that_is_removed_during_finals_is_missed),
       cmocka_unit_test(test_what_is_imported_is_not_compiled),
       cmocka_unit_test(test_what_is_imported_is_tried_first),
       cmocka_unit_test(test_who_is_vouched_for_is_believed),

@@ -342,6 +342,24 @@ static const char *with(seer_arena *arena, const char *text, const char *from, c
   return seer_arena_printf(arena, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
 }
 
+// Names come from files of others; one that is no UTF-8 takes no record with it.
+static void test_names_that_are_no_utf8(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  must(seer_records_session(w.records, w.context, "caf\xE9.onnx", "seer", &w.session));
+  add(&w, schedule_of(&w, "a"), 1e-4, SEER_MEASURED_OK);
+  const char *lines = seer_os_path_join(w.arena, w.folder, "r.jsonl");
+  must(seer_records_export(w.records, lines));
+  seer_records *other;
+  must(seer_records_open(w.context, seer_os_path_join(w.arena, w.folder, "o.sqlite"), &other));
+  seer_record_counts counts;
+  must(seer_records_import(other, lines, false, &counts));
+  assert_int_equal(counts.n[SEER_RECORD_SOUND], 1);
+  seer_records_close(other);
+  close_world(&w);
+}
+
 // Lines that are well-formed, but claim what cannot be.
 static void test_import_believes_nothing(void **state) {
   (void)state;
@@ -421,7 +439,8 @@ int main(void) {
       cmocka_unit_test(test_asking_adds_nothing), cmocka_unit_test(test_similar_machines),
       cmocka_unit_test(test_a_machine_is_as_fast_as_it_was_measured),
       cmocka_unit_test(test_a_machine_can_do_what_it_has_done),
-      cmocka_unit_test(test_export_and_import), cmocka_unit_test(test_import_believes_nothing),
+      cmocka_unit_test(test_export_and_import), cmocka_unit_test(test_names_that_are_no_utf8),
+      cmocka_unit_test(test_import_believes_nothing),
       cmocka_unit_test(test_what_is_no_database_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
