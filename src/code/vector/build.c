@@ -245,6 +245,7 @@ seer_vec seer_vec_half(seer_vec_builder *b, seer_vec x, bool is_high) {
 }
 
 seer_vec seer_vec_any(seer_vec_builder *b, seer_vec mask) {
+  if (seer_vec_at(b->code, mask)->lanes == 1) return mask;
   return across(b, SEER_VEC_ANY, SEER_VEC_I1, 1, mask, NO_VALUE, 0);
 }
 

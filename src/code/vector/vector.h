@@ -158,7 +158,7 @@ seer_vec seer_vec_splat(seer_vec_builder *b, seer_vec x, uint32_t lanes);  // x:
 seer_vec seer_vec_extract(seer_vec_builder *b, seer_vec x, uint32_t lane);
 seer_vec seer_vec_insert(seer_vec_builder *b, seer_vec x, seer_vec one, uint32_t lane);
 seer_vec seer_vec_half(seer_vec_builder *b, seer_vec x, bool is_high);  // of one lane: no vector
-seer_vec seer_vec_any(seer_vec_builder *b, seer_vec mask);
+seer_vec seer_vec_any(seer_vec_builder *b, seer_vec mask);  // of one lane: itself
 seer_vec seer_vec_undef(seer_vec_builder *b, seer_vec_elem elem, uint32_t lanes);
 
 seer_vec seer_vec_part(seer_vec_builder *b);
