@@ -152,7 +152,7 @@ static seer_status judge_literal(comparison *c, bool *out_is_ok) {
   printf("%-24s %u nodes agree with the interpreter in %.0f of %.0f elements", "reference",
       v.n_judged, v.n_compared, v.n_elems);
   if (v.n_runtime > 0) printf("; %u are functions of the runtime", v.n_runtime);
-  if (v.n_unseen > 0) printf("; %u have values that only they see", v.n_unseen);
+  if (v.n_unseen > 0) printf("; %u are in loops, or about sizes that data decide", v.n_unseen);
   printf(": ok\n");
   return SEER_OK;
 }

@@ -56,7 +56,7 @@ MAKERS = {
     "ReduceMin": reduction(exact_floats=True), "ReduceProd": reduction(lo=-1.5, hi=1.5), "ReduceSumSquare": reduction(),
     "ReduceL1": reduction(), "ReduceL2": reduction(), "ReduceLogSum": reduction(positive=True), "ReduceLogSumExp": reduction(nan=False),  # ONNX Runtime: infinity, if there is one beside NaN
     
-    "ArgMax": e.arg, "ArgMin": e.arg, "Hardmax": e.along_axis((T.FLOAT, T.FLOAT16), exact=True), "CumSum": e.cum_sum, "CumProd": e.cum_prod,
+    "ArgMax": e.arg, "ArgMin": e.arg, "Hardmax": e.along_axis((T.FLOAT, T.FLOAT16), exact=True, nan=False), "CumSum": e.cum_sum, "CumProd": e.cum_prod,
     # (NaN: in f64 ONNX Runtime takes the largest of the others off.)
     "Softmax": e.along_axis(nan=False), "LogSoftmax": e.along_axis(nan=False), "LpNormalization": e.along_axis(attributes={"p": lambda m: m.whole(1, 2)}),
     # moved elements, shapes

@@ -1,8 +1,8 @@
 // steps.h - each step of a network held against the DAG's interpreter, on the values that it had in
 // a run: what makes a compiled network a reference for another one. Shares with the step the DAG
 // (what the operator means) and nothing of what became of it: no schedule, loop, tile, instruction,
-// plan or thread. Steps that are functions of the runtime, and what is made inside a loop, are not
-// judged; the verdict counts them.
+// plan or thread. Steps that are functions of the runtime, what is made inside a loop, and what
+// takes a value of found size at its bounds are not judged; the verdict counts them.
 //
 // Memory: what the verdict points to is in `arena` or the network's. One thread.
 #ifndef SEER_TUNE_VERIFY_STEPS_H
@@ -19,7 +19,7 @@ typedef seer_seen_value (*seer_see_value)(void *user, seer_val v);
 
 typedef struct {
   uint32_t n_judged;  // steps
-  uint32_t n_runtime, n_unseen;  // not judged: functions of the runtime; in loops
+  uint32_t n_runtime, n_unseen;  // not judged: functions of the runtime; others
   double n_elems, n_compared;  // of the results of the judged ones
   // The first step that differs, "" if none: its node, operators, and what was found.
   const char *wrong_node, *wrong_ops, *wrong;
