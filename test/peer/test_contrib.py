@@ -223,6 +223,9 @@ run_tests([
     ("Attention", lambda: single("Attention", {**X, "mask": (I32, [2, 5])}, [weight("w", 8, 24), weight("b", 24)],
                                  order=["x", "w", "b", "mask"], feeds={"mask": MASK}, num_heads=2)),
     ("Attention causal", lambda: single("Attention", X, [weight("w", 8, 24), weight("b", 24)], num_heads=2, unidirectional=1)),
+    # Scores beyond 1e4: what hides a token must be below them.
+    ("Attention causal, large", lambda: single("Attention", X, [weight("w", 8, 24), weight("b", 24)], num_heads=2, unidirectional=1,
+                                               scale=3e4, feeds={"x": rng.standard_normal((2, 5, 8)).astype(np.float32)})),
     ("MultiHeadAttention", lambda: single("MultiHeadAttention", {"q": (F, [2, 5, 8]), "k": (F, [2, 7, 8]), "v": (F, [2, 7, 8])},
                                           [weight("b", 24)], num_heads=2)),
     ("Attention ends", lambda: attention([5, 3])),

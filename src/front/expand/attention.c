@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "dag/scalar.h"
 #include "front/expand/expand.h"
 
 typedef struct {
@@ -29,12 +30,15 @@ static seer_status attend(seer_expand *e, const shape *s, const seer_val *qkv, s
   seer_val scores = seer_expand_2(e, "MatMul", qkv[0], seer_expand_turned(e, qkv[1], 4));
   scores = seer_expand_times(e, scores, s->scale);
   if (s->bias.i) scores = seer_expand_2(e, "Add", scores, s->bias);
-  if (s->is_causal) {  // the queries are the last of the keys' tokens
+  if (s->is_causal) {
+    // The queries are the last of the keys' tokens. What hides a token is below any score, as in
+    // ONNX Runtime: -10000, its value for masks, is not.
+    const double below_all = seer_scalar_lowest(SEER_DTYPE_F32).f;
     double *hide = NULL;
     SEER_TRY(seer_expand_table(e, s->n, s->m, &hide));
     for (int64_t i = 0; i < s->n; i++)
       for (int64_t j = seer_max_i64(0, s->m - s->n + i + 1); j < s->m; j++)
-        hide[i * s->m + j] = -10000;
+        hide[i * s->m + j] = below_all;
     const int64_t dim[4] = {1, 1, s->n, s->m};
     seer_val table = seer_expand_tensor(e, seer_expand_in(e, 0)->dtype, dim, 4, hide);
     scores = seer_expand_2(e, "Add", scores, table);
