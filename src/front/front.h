@@ -11,7 +11,7 @@
 #include "front/op.h"
 #include "setup/context.h"
 
-// Reads an ONNX file (opset 7 to 21, external data beside it) into a graph: nodes as in the file,
+// Reads an ONNX file (opset 1 to 28, external data beside it) into a graph: nodes as in the file,
 // constants mapped. The graph is sorted and verified; operators are not looked up yet. Files stay
 // mapped until seer_graph_close, which closes them all and is called after the last use of a
 // constant. Errors: INVALID damaged, missing or contradictory; UNSUPPORTED opset, element type,

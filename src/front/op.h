@@ -43,6 +43,11 @@ typedef enum {
 struct seer_emit;
 struct seer_expand;
 
+// ONNX's own operator sets that are read. An entry whose operator means the same up to the newest
+// says so by that name; doc/opsets.md lists what changed in which.
+#define SEER_OPSET_OLDEST 1
+#define SEER_OPSET_NEWEST 28
+
 typedef struct seer_op_desc {
   const char *name;  // ONNX name
   const char *domain;  // "" = ai.onnx

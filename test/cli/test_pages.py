@@ -41,9 +41,9 @@ def pages():
 
 
 def opset_limits():
-    with open(os.path.join(SOURCE, "src/front/onnx/onnx.h"), encoding="utf-8") as file:
+    with open(os.path.join(SOURCE, "src/front/op.h"), encoding="utf-8") as file:
         text = file.read()
-    return tuple(int(re.search(rf"#define SEER_ONNX_OPSET_{end} (\d+)", text)[1]) for end in ("MIN", "MAX"))
+    return tuple(int(re.search(rf"#define SEER_OPSET_{end} (\d+)", text)[1]) for end in ("OLDEST", "NEWEST"))
 
 
 # Everything that counts all of something: "80 options", "the 80 options", not "8 operators that are elementwise".
@@ -57,7 +57,7 @@ def check_counts(page, text, counts, problems):
 def check_opsets(page, text, limits, problems):
     for m in re.finditer(r"opsets? (\d+) (?:to|through|up to|-) (\d+)", text):
         if (int(m[1]), int(m[2])) != limits:
-            problems.append(f"{page}: '{m[0]}', read are {limits[0]} to {limits[1]} (src/front/onnx/onnx.h)")
+            problems.append(f"{page}: '{m[0]}', read are {limits[0]} to {limits[1]} (src/front/op.h)")
 
 
 # Where a line names sets of features (`program`), the columns that it counts are those of one of them.

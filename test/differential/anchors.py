@@ -220,6 +220,22 @@ def simplified_layer_norm(m):
     m.judged("conditioned", 8)
 
 
+def rms_norm(m):
+    m.case.opset = 23  # newer than what the installed package may know
+    elem = m.pick([T.FLOAT, T.FLOAT16])
+    shape = m.shape(1, 3)
+    axis = m.axis(len(shape))
+    scale = m.weight([d if m.chance(0.8) else 1 for d in shape[axis:]], elem)
+    m.out(m.node([m.input(shape, elem), scale], axis=axis, epsilon=m.pick([None, 1e-3])))
+    m.judged("conditioned", 8)
+
+
+def swish(m):
+    m.case.opset = 24
+    m.out(m.node([m.input(m.shape(1, 3), m.pick([T.FLOAT, T.FLOAT16]))], alpha=m.pick([None, 1.5, -0.5])))
+    m.judged("conditioned", 16, 16)
+
+
 # ---- recurrences
 def recurrent(gates, states, activations):
     def make(m):

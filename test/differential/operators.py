@@ -77,6 +77,7 @@ MAKERS = {
     "MaxPool": a.pool(False), "AveragePool": a.pool(True), "GlobalAveragePool": a.global_pool(True), "GlobalMaxPool": a.global_pool(False),
     "BatchNormalization": a.batch_norm, "LRN": a.lrn, "LayerNormalization": a.layer_norm, "InstanceNormalization": a.instance_norm,
     "GroupNormalization": a.group_norm, "MeanVarianceNormalization": a.mvn, "SimplifiedLayerNormalization": a.simplified_layer_norm,
+    "RMSNormalization": a.rms_norm, "Swish": a.swish,
     # the rest
     "RNN": a.recurrent(1, 1, ["Tanh", "Relu", "Sigmoid"]), "GRU": a.recurrent(3, 1, ["Sigmoid", "Tanh"]),
     "LSTM": a.recurrent(4, 2, ["Sigmoid", "Tanh", "Relu"]),
@@ -94,7 +95,7 @@ MAKERS = {
 # What adds products up, or normalises.
 for _op in ("Softmax LogSoftmax LpNormalization ReduceSum ReduceMean ReduceProd ReduceSumSquare ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp "
             "CumSum Conv ConvTranspose Gemm MatMul Einsum AveragePool GlobalAveragePool BatchNormalization LRN LayerNormalization "
-            "InstanceNormalization GroupNormalization MeanVarianceNormalization SimplifiedLayerNormalization Sum Mean Loop Scan Col2Im "
+            "InstanceNormalization GroupNormalization MeanVarianceNormalization SimplifiedLayerNormalization RMSNormalization Sum Mean Loop Scan Col2Im "
             "NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss Resize Upsample AffineGrid HardSwish Mish Gelu LpPool GlobalLpPool").split():
     MAKERS[_op] = moderate(MAKERS[_op])
 for _op in contrib.MAKERS:

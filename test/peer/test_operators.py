@@ -151,7 +151,22 @@ def mel():
     check([node, helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": x}, {"y": F}, scalars)
 
 
-run_tests([("crops", crops), ("antialias", antialias), ("policies", policies), ("sequences", sequences), ("empty", empty),
+def newest():
+    """What operator sets from 22 on brought. QuantizeLinear, DequantizeLinear: the attributes that they got."""
+    x = rng.standard_normal((2, 5, 8)).astype(np.float32)
+    for alpha in ({}, {"alpha": 1.5}, {"alpha": -0.5}):
+        check([helper.make_node("Swish", ["x"], ["y"], **alpha)], {"x": x}, {"y": F}, opset=24)
+    for axis, shape in ((-1, [8]), (1, [5, 8]), (-2, [5, 8]), (0, [2, 5, 8])):
+        node = helper.make_node("RMSNormalization", ["x", "w"], ["y"], axis=axis, epsilon=0.1)
+        check([node], {"x": x}, {"y": F}, [const("w", rng.standard_normal(shape), np.float32)], opset=23)
+    nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], precision=1),
+             helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"], output_dtype=TensorProto.FLOAT16)]
+    check(nodes, {"x": x}, {"y": TensorProto.FLOAT16}, [const("s", 0.02, np.float32), const("z", 3, np.uint8)], opset=23)
+    for opset in (22, 25, 28):
+        check([helper.make_node("Identity", ["x"], ["y"])], {"x": x}, {"y": F}, opset=opset, rtol=0, atol=0)
+
+
+run_tests([("newest", newest), ("crops", crops), ("antialias", antialias), ("policies", policies), ("sequences", sequences), ("empty", empty),
            ("batch norm", batch_norm), ("tf-idf", tf_idf), ("mel", mel), ("inverse angles", inverse_angles),
            ("shrunken integers", shrunken_integers), ("columns with NaN", columns_with_nan), ("halves that are chosen", halves_that_are_chosen),
            ("infinite powers", sum_of_infinite_powers)])

@@ -24,14 +24,27 @@ static seer_status expand_fast_gelu(seer_expand *e) {
 }
 SEER_CONTRIB(fast_gelu, "FastGelu", 1, 2, 1, "", "", .computes = true)
 
-static seer_status expand_quick_gelu(seer_expand *e) {
+// x * sigmoid(alpha x)
+static seer_val swish(seer_expand *e, double usual_alpha) {
   seer_val x = e->node.in[0];
-  seer_val s = seer_expand_1(
-      e, "Sigmoid", seer_expand_times(e, x, seer_node_attr_f(&e->node, "alpha", 1.702)));
-  seer_expand_output(e, 0, seer_expand_2(e, "Mul", x, s));
+  double alpha = seer_node_attr_f(&e->node, "alpha", usual_alpha);
+  return seer_expand_2(e, "Mul", x, seer_expand_1(e, "Sigmoid", seer_expand_times(e, x, alpha)));
+}
+
+static seer_status expand_quick_gelu(seer_expand *e) {
+  seer_expand_output(e, 0, swish(e, 1.702));
   return SEER_OK;
 }
 SEER_CONTRIB(quick_gelu, "QuickGelu", 1, 1, 1, "alpha", "", .computes = true)
+
+// ONNX's own, newer than those of com.microsoft that mean the same.
+static seer_status expand_swish(seer_expand *e) {
+  SEER_TRY(seer_op_want_float(seer_expand_in(e, 0), 0));
+  seer_expand_output(e, 0, swish(e, 1));
+  return SEER_OK;
+}
+SEER_COMPOSITE(swish, "", "Swish", 24, SEER_OPSET_NEWEST, 1, 1, 1, 1, "alpha", expand_swish, "",
+    .computes = true)
 
 // ---- normalisations
 
@@ -42,10 +55,12 @@ static seer_val layer_norm(
   return seer_expand_add(e, "LayerNormalization", (seer_val[]){x, scale, bias}, 3, attr, 2);
 }
 
-static seer_val rms_norm(seer_expand *e, seer_val x, seer_val scale, double epsilon) {
-  const int64_t last = -1;
+// Over the last `n` dimensions.
+static seer_val rms_norm(seer_expand *e, seer_val x, seer_val scale, double epsilon, uint32_t n) {
+  int64_t axes[SEER_MAX_RANK];
+  for (uint32_t k = 0; k < n; k++) axes[k] = (int64_t)k - n;
   seer_val mean =
-      seer_expand_2(e, "ReduceMean", seer_expand_2(e, "Mul", x, x), seer_expand_ints(e, &last, 1));
+      seer_expand_2(e, "ReduceMean", seer_expand_2(e, "Mul", x, x), seer_expand_ints(e, axes, n));
   seer_val root =
       seer_expand_1(e, "Sqrt", seer_expand_2(e, "Add", mean, seer_expand_number(e, epsilon)));
   return seer_expand_2(e, "Mul", seer_expand_2(e, "Div", x, root), scale);
@@ -70,24 +85,35 @@ static seer_status expand_skip_rms_norm(seer_expand *e) {
   if (seer_expand_wants(e, 1) || seer_expand_wants(e, 2))
     return SEER_FAIL(UNSUPPORTED, "outputs 1 and 2 (statistics) are not made");
   seer_expand_output(
-      e, 0, rms_norm(e, x, e->node.in[2], seer_node_attr_f(&e->node, "epsilon", 1e-12)));
+      e, 0, rms_norm(e, x, e->node.in[2], seer_node_attr_f(&e->node, "epsilon", 1e-12), 1));
   seer_expand_output(e, 3, x);
   return SEER_OK;
 }
 SEER_CONTRIB(skip_rms_norm, "SkipSimplifiedLayerNormalization", 3, 4, 4, "epsilon",
     "no statistics as outputs", .computes = true)
 
-static seer_status expand_simplified_layer_norm(seer_expand *e) {
-  int64_t axis = seer_node_attr_i(&e->node, "axis", -1);
-  if (axis != -1 && axis + 1 != seer_expand_in(e, 0)->rank)
-    return SEER_FAIL(UNSUPPORTED, "attribute 'axis' is %" PRId64 ", must be the last", axis);
-  seer_expand_output(
-      e, 0, rms_norm(e, e->node.in[0], e->node.in[1], seer_node_attr_f(&e->node, "epsilon", 1e-5)));
+static seer_status expand_rms_norm(seer_expand *e) {
+  const seer_value *x = seer_expand_in(e, 0), *scale = seer_expand_in(e, 1);
+  uint32_t axis;
+  SEER_TRY(seer_op_want_float(x, 0));
+  SEER_TRY(
+      seer_op_axis(seer_node_attr_i(&e->node, "axis", -1), x->rank, "attribute 'axis'", &axis));
+  uint32_t n = x->rank - axis;
+  bool fits = scale->rank <= n;
+  for (uint32_t d = 0; d < scale->rank && fits; d++)
+    fits = scale->dim[d] == 1 || scale->dim[d] == x->dim[x->rank - scale->rank + d];
+  if (!fits)
+    return SEER_FAIL(INVALID, "input 1 is %s, must broadcast to input 0 (%s) from axis %u on",
+        seer_op_shape_text(scale, e->scratch), seer_op_shape_text(x, e->scratch), axis);
+  double epsilon = seer_node_attr_f(&e->node, "epsilon", 1e-5);
+  seer_expand_output(e, 0, rms_norm(e, e->node.in[0], e->node.in[1], epsilon, n));
   return SEER_OK;
 }
+SEER_COMPOSITE(rms_norm, "", "RMSNormalization", 23, SEER_OPSET_NEWEST, 2, 2, 1, 1,
+    "axis epsilon stash_type", expand_rms_norm, "", .computes = true)
 // ONNX Runtime puts it into ONNX's own domain.
-SEER_COMPOSITE(simplified_layer_norm, "", "SimplifiedLayerNormalization", 1, 25, 2, 2, 1, 1,
-    "axis epsilon stash_type", expand_simplified_layer_norm, "the last dimension", .computes = true)
+SEER_COMPOSITE(simplified_layer_norm, "", "SimplifiedLayerNormalization", 1, SEER_OPSET_NEWEST, 2,
+    2, 1, 1, "axis epsilon stash_type", expand_rms_norm, "", .computes = true)
 
 // ---- pooling
 

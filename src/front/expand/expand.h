@@ -50,9 +50,9 @@ SEER_MUST_USE seer_status seer_expand_widen(seer_expand *e, uint32_t which);
 
 // One of ONNX's own whose operands may be sequences and optional values; its function is
 // expand_<id>.
-#define SEER_LIST_COMPOSITE(id, onnx, from, in_min, in_max, out_max, attributes, ...)         \
-  SEER_COMPOSITE(id, "", onnx, from, 25, in_min, in_max, 1, out_max, attributes, expand_##id, \
-      __VA_ARGS__, .takes_lists = true)
+#define SEER_LIST_COMPOSITE(id, onnx, from, in_min, in_max, out_max, attributes, ...)           \
+  SEER_COMPOSITE(id, "", onnx, from, SEER_OPSET_NEWEST, in_min, in_max, 1, out_max, attributes, \
+      expand_##id, __VA_ARGS__, .takes_lists = true)
 
 // An operator of com.microsoft; its function is expand_<id>. `...`: as above.
 #define SEER_CONTRIB(id, onnx, in_min, in_max, out_max, attributes, ...)                       \

@@ -6,8 +6,9 @@
 #include "front/op/resize.h"
 
 // `...`: the text, and what else the entry says.
-#define GEOMETRY(id, onnx, from, in_min, in_max, attributes, ...) \
-  SEER_COMPOSITE(id, "", onnx, from, 25, in_min, in_max, 1, 1, attributes, expand_##id, __VA_ARGS__)
+#define GEOMETRY(id, onnx, from, in_min, in_max, attributes, ...)                         \
+  SEER_COMPOSITE(id, "", onnx, from, SEER_OPSET_NEWEST, in_min, in_max, 1, 1, attributes, \
+      expand_##id, __VA_ARGS__)
 
 static seer_status ints_of(
     const seer_expand *e, uint32_t k, const char *what, int64_t **out_ints, uint32_t *out_n) {

@@ -151,7 +151,8 @@ SEER_COMPOSITE(scan_8, "", "Scan", 8, 8, 0, SEER_OP_ANY, 1, SEER_OP_ANY,
 // ---- experimental operators, of opset 1, that ONNX Runtime still knows. `...`: attributes, text.
 
 #define GONE(id, onnx, attributes, text) \
-  SEER_COMPOSITE(gone_##id, "", onnx, 1, 25, 1, 1, 1, 1, attributes, expand_##id, text)
+  SEER_COMPOSITE(                        \
+      gone_##id, "", onnx, 1, SEER_OPSET_NEWEST, 1, 1, 1, 1, attributes, expand_##id, text)
 
 // x * alpha + beta
 static seer_status expand_affine(seer_expand *e) {

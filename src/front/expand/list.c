@@ -240,5 +240,5 @@ SEER_LIST_COMPOSITE(
 SEER_LIST_COMPOSITE(optional, "Optional", 15, 0, 1, 1, "type", "")
 SEER_LIST_COMPOSITE(optional_has_element, "OptionalHasElement", 15, 0, 1, 1, "", "")
 SEER_LIST_COMPOSITE(optional_get_element, "OptionalGetElement", 15, 1, 1, 1, "", "")
-SEER_COMPOSITE(split_to_sequence, "", "SplitToSequence", 11, 25, 1, 2, 1, 1, "axis keepdims",
-    expand_split_to_sequence, "constant sizes")
+SEER_COMPOSITE(split_to_sequence, "", "SplitToSequence", 11, SEER_OPSET_NEWEST, 1, 2, 1, 1,
+    "axis keepdims", expand_split_to_sequence, "constant sizes")

@@ -69,9 +69,9 @@ static seer_status expand_cross_entropy(seer_expand *e) {
   return SEER_OK;
 }
 
-#define LOSS(id, onnx, out_max)                                                                 \
-  SEER_COMPOSITE(id, "", onnx, 12, 25, 2, 3, 1, out_max, "ignore_index reduction", expand_##id, \
-      "", .computes = true)
+#define LOSS(id, onnx, out_max)                                                                   \
+  SEER_COMPOSITE(id, "", onnx, 12, SEER_OPSET_NEWEST, 2, 3, 1, out_max, "ignore_index reduction", \
+      expand_##id, "", .computes = true)
 
 LOSS(nll_loss, "NegativeLogLikelihoodLoss", 1)
 LOSS(cross_entropy, "SoftmaxCrossEntropyLoss", 2)

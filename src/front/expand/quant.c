@@ -123,8 +123,9 @@ static seer_status expand_dynamic_quantize(seer_expand *e) {
   return SEER_OK;
 }
 
-#define QUANT(id, onnx, in_min, in_max, out, attributes, text) \
-  SEER_COMPOSITE(id, "", onnx, 10, 25, in_min, in_max, out, out, attributes, expand_##id, text)
+#define QUANT(id, onnx, in_min, in_max, out, attributes, text)                              \
+  SEER_COMPOSITE(id, "", onnx, 10, SEER_OPSET_NEWEST, in_min, in_max, out, out, attributes, \
+      expand_##id, text)
 
 #define CONV_ATTRS "auto_pad dilations group kernel_shape pads strides"
 QUANT(matmul_integer, "MatMulInteger", 2, 4, 1, "", "in i32")

@@ -436,7 +436,7 @@ static seer_status expand_lstm(seer_expand *e) {
 }
 
 #define RECURRENT(id, onnx, in_max, out_max, attributes)                                           \
-  SEER_COMPOSITE(id, "", onnx, 7, 25, 3, in_max, 0, out_max,                                       \
+  SEER_COMPOSITE(id, "", onnx, 7, SEER_OPSET_NEWEST, 3, in_max, 0, out_max,                        \
       "activation_alpha activation_beta activations clip direction hidden_size layout" attributes, \
       expand_##id, "all directions and layouts; up to 64 steps are unrolled, more are a loop",     \
       .computes = true)

@@ -7,9 +7,9 @@
 #include "front/expand/extent.h"
 #include "front/sized.h"
 
-#define SELECT(id, onnx, from, in_min, in_max, out_max, attributes, text)                     \
-  SEER_COMPOSITE(id, "", onnx, from, 25, in_min, in_max, 1, out_max, attributes, expand_##id, \
-      text, .expands_sized = true)
+#define SELECT(id, onnx, from, in_min, in_max, out_max, attributes, text)                       \
+  SEER_COMPOSITE(id, "", onnx, from, SEER_OPSET_NEWEST, in_min, in_max, 1, out_max, attributes, \
+      expand_##id, text, .expands_sized = true)
 
 // ---- NonZero
 

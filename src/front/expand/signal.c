@@ -6,8 +6,9 @@
 #include "front/onnx/dtype.h"
 
 // `...`: the text, and what else the entry says.
-#define SIGNAL(id, onnx, in_min, in_max, attributes, ...) \
-  SEER_COMPOSITE(id, "", onnx, 17, 25, in_min, in_max, 1, 1, attributes, expand_##id, __VA_ARGS__)
+#define SIGNAL(id, onnx, in_min, in_max, attributes, ...)                               \
+  SEER_COMPOSITE(id, "", onnx, 17, SEER_OPSET_NEWEST, in_min, in_max, 1, 1, attributes, \
+      expand_##id, __VA_ARGS__)
 
 // ---- windows: a sum of cosines c[0] - c[1] cos(2 pi i / n) + c[2] cos(4 pi i / n)
 
@@ -205,5 +206,5 @@ static seer_status expand_mel_weights(seer_expand *e) {
   return SEER_OK;
 }
 
-SEER_COMPOSITE(mel_weights, "", "MelWeightMatrix", 17, 25, 5, 5, 1, 1, "output_datatype",
-    expand_mel_weights, "constant inputs")
+SEER_COMPOSITE(mel_weights, "", "MelWeightMatrix", 17, SEER_OPSET_NEWEST, 5, 5, 1, 1,
+    "output_datatype", expand_mel_weights, "constant inputs")

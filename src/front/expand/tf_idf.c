@@ -211,7 +211,7 @@ static seer_status expand_tf_idf(seer_expand *e) {
   return SEER_OK;
 }
 
-SEER_COMPOSITE(tf_idf, "", "TfIdfVectorizer", 9, 25, 1, 1, 1, 1,
+SEER_COMPOSITE(tf_idf, "", "TfIdfVectorizer", 9, SEER_OPSET_NEWEST, 1, 1, 1, 1,
     "max_gram_length max_skip_count min_gram_length mode ngram_counts ngram_indexes pool_int64s "
     "pool_strings weights",
     expand_tf_idf, "integers")

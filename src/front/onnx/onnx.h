@@ -9,9 +9,6 @@
 #include "front/onnx/wire.h"
 #include "onnx.pb-c.h"
 
-#define SEER_ONNX_OPSET_MIN 1
-#define SEER_ONNX_OPSET_MAX 21
-
 // One file being read.
 typedef struct {
   const char *source;  // for messages

@@ -16,9 +16,9 @@ static seer_status check_opset(const seer_onnx_file *file, int64_t *out_opset) {
     const char *domain = model->opset_import[k]->domain;
     if (domain && domain[0] && strcmp(domain, "ai.onnx") != 0) continue;
     int64_t version = model->opset_import[k]->version;
-    if (version < SEER_ONNX_OPSET_MIN || version > SEER_ONNX_OPSET_MAX) {
+    if (version < SEER_OPSET_OLDEST || version > SEER_OPSET_NEWEST) {
       return SEER_FAIL(UNSUPPORTED, "%s: opset %" PRId64 ", supported are %d to %d", file->source,
-          version, SEER_ONNX_OPSET_MIN, SEER_ONNX_OPSET_MAX);
+          version, SEER_OPSET_OLDEST, SEER_OPSET_NEWEST);
     }
     *out_opset = version;
     return SEER_OK;

@@ -181,7 +181,7 @@ static seer_status write_opsets(writer *w, Onnx__ModelProto *model) {
     const seer_node *node = &graph->node[k];
     if (!node->is_dead && !node->domain[0]) version = seer_max_i64(version, node->opset);
   }
-  if (version < SEER_ONNX_OPSET_MIN) version = DEFAULT_OPSET;
+  if (version < SEER_OPSET_OLDEST) version = DEFAULT_OPSET;
   for (size_t k = 0; k < graph->n_node; k++) {
     const seer_node *node = &graph->node[k];
     if (k > 0 && node->is_dead) continue;

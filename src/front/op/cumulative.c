@@ -123,7 +123,7 @@ SEER_OP_ENTRY(cum_sum, "CumSum", 11, 2, 2, 1, SEER_FUSE_REDUCTION, "exclusive re
 const seer_op_desc seer_op_cum_prod = {.name = "CumProd",
     .domain = "",
     .opset_min = 26,
-    .opset_max = 28,
+    .opset_max = SEER_OPSET_NEWEST,
     .n_in_min = 2,
     .n_in_max = 2,
     .n_out_min = 1,

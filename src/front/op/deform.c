@@ -194,6 +194,6 @@ static seer_status expand_deform_conv(seer_expand *e) {
   seer_expand_output(e, 0, seer_expand_add(e, "Conv", conv, 3, &groups, 1));
   return SEER_OK;
 }
-SEER_COMPOSITE(deform_conv, "", "DeformConv", 19, 25, 3, 5, 1, 1,
+SEER_COMPOSITE(deform_conv, "", "DeformConv", 19, SEER_OPSET_NEWEST, 3, 5, 1, 1,
     "dilations group kernel_shape offset_group pads strides", expand_deform_conv,
     "1 to 3 spatial dimensions, groups, groups of offsets, mask")

@@ -272,11 +272,18 @@ static seer_status read_block(const seer_graph *graph, const seer_node *node, se
   return SEER_OK;
 }
 
+static seer_status check_block_mode(const seer_node *node) {
+  const char *mode = seer_node_attr_s(node, "mode", "DCR");
+  if (strcmp(mode, "DCR") == 0 || strcmp(mode, "CRD") == 0) return SEER_OK;
+  return SEER_FAIL(INVALID, "attribute 'mode' is '%s', must be DCR or CRD", mode);
+}
+
 static seer_status infer_depth_to_space(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_value *x = NULL;
   int64_t b = 0;
   SEER_TRY(read_block(graph, node, arena, &x, &b));
+  SEER_TRY(check_block_mode(node));
   if (x->dim[1] % (b * b) != 0) {
     return SEER_FAIL(INVALID,
         "channels are %" PRId64 ", must be a multiple of blocksize^2 = %" PRId64, x->dim[1], b * b);
@@ -315,6 +322,7 @@ static seer_status infer_space_to_depth(
         "input 0 is %s, its rows and columns must be multiples of blocksize %" PRId64,
         seer_op_shape_text(x, arena), b);
   }
+  SEER_TRY(check_block_mode(node));
   int64_t dim[4] = {x->dim[0], x->dim[1] * b * b, x->dim[2] / b, x->dim[3] / b};
   return seer_op_set(&out_values[0], x->dtype, dim, 4);
 }
@@ -325,13 +333,17 @@ static seer_status emit_space_to_depth(seer_emit *emit, const seer_node *node) {
   SEER_TRY(read_block(emit->graph, node, emit->arena, &x, &b));
   seer_expr at[4], channels = seer_op_int(emit, x->dim[1]);
   uint32_t stage = start_map(emit, node, at);
-  seer_expr inside = seer_op_2(emit, SEER_EXPR_DIV, at[1], channels);
+  bool is_crd = strcmp(seer_node_attr_s(node, "mode", "DCR"), "CRD") == 0;
+  seer_expr each = is_crd ? seer_op_int(emit, b * b) : channels;
+  seer_expr outer = seer_op_2(emit, SEER_EXPR_DIV, at[1], each),
+            inner = seer_op_2(emit, SEER_EXPR_MOD, at[1], each);
+  seer_expr inside = is_crd ? inner : outer;
   seer_expr by = seer_op_2(emit, SEER_EXPR_DIV, inside, seer_op_int(emit, b));
   seer_expr bx = seer_op_2(emit, SEER_EXPR_MOD, inside, seer_op_int(emit, b));
-  seer_expr from[4] = {at[0], seer_op_2(emit, SEER_EXPR_MOD, at[1], channels),
+  seer_expr from[4] = {at[0], is_crd ? outer : inner,
       seer_op_2(emit, SEER_EXPR_ADD, seer_op_muladd(emit, at[2], b, 0), by),
       seer_op_2(emit, SEER_EXPR_ADD, seer_op_muladd(emit, at[3], b, 0), bx)};
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_emit_load(emit, node, 0, from));
   return SEER_OK;
 }
-SEER_OP_INJECTIVE(space_to_depth, "SpaceToDepth", 1, 1, 1, 1, "blocksize", NULL, "")
+SEER_OP_INJECTIVE(space_to_depth, "SpaceToDepth", 1, 1, 1, 1, "blocksize mode", NULL, "DCR and CRD")

@@ -232,5 +232,5 @@ static seer_status expand_multinomial(seer_expand *e) {
       e, 0, seer_expand_2(e, "Min", y, seer_expand_scalar(e, dtype, (double)classes - 1)));
   return SEER_OK;
 }
-SEER_COMPOSITE(multinomial, "", "Multinomial", 7, 25, 1, 1, 1, 1, "dtype sample_size seed",
-    expand_multinomial, RANDOM_TEXT)
+SEER_COMPOSITE(multinomial, "", "Multinomial", 7, SEER_OPSET_NEWEST, 1, 1, 1, 1,
+    "dtype sample_size seed", expand_multinomial, RANDOM_TEXT)

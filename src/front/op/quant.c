@@ -101,6 +101,11 @@ static seer_status infer_quantize_linear(
   SEER_TRY(read_scales(graph, node, arena, &s));
   int64_t asked = seer_node_attr_i(node, "output_dtype", 0);
   if (asked) dtype = seer_onnx_dtype((int32_t)asked);
+  // The quotient is in f32: as exact as any narrower type, and what 1 (float) asks for.
+  int64_t precision = seer_node_attr_i(node, "precision", 0);
+  if (precision != 0 && precision != 1)
+    return SEER_FAIL(
+        UNSUPPORTED, "attribute 'precision' is %" PRId64 ", must be 0 or 1 (float)", precision);
   if (seer_op_has_in(node, 2)) {
     SEER_TRY(seer_op_in(graph, node, 2, &zero));
     dtype = zero->dtype;
@@ -139,7 +144,7 @@ static seer_status emit_quantize_linear(seer_emit *emit, const seer_node *node) 
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, cast(emit, out->dtype, q));
   return SEER_OK;
 }
-QUANT(quantize_linear, "QuantizeLinear", "axis saturate block_size output_dtype")
+QUANT(quantize_linear, "QuantizeLinear", "axis saturate block_size output_dtype precision")
 
 // ---- DequantizeLinear
 
@@ -152,7 +157,14 @@ static seer_status infer_dequantize_linear(
   SEER_TRY(want_quantised(x->dtype, 0));
   SEER_TRY(seer_op_want_float(scale, 1));
   SEER_TRY(read_scales(graph, node, arena, &s));
-  return seer_op_set(&out_values[0], scale->dtype, x->dim, x->rank);
+  int64_t asked = seer_node_attr_i(node, "output_dtype", 0);
+  seer_dtype dtype = asked ? seer_onnx_dtype((int32_t)asked) : scale->dtype;
+  if (asked && dtype != SEER_DTYPE_F32 && dtype != SEER_DTYPE_F16 && dtype != SEER_DTYPE_BF16)
+    return SEER_FAIL(INVALID,
+        "attribute 'output_dtype' is %" PRId64
+        ", must be 0, 1 (float), 10 (float16) or 16 (bfloat16)",
+        asked);
+  return seer_op_set(&out_values[0], dtype, x->dim, x->rank);
 }
 
 static seer_status emit_dequantize_linear(seer_emit *emit, const seer_node *node) {
@@ -175,4 +187,4 @@ static seer_status emit_dequantize_linear(seer_emit *emit, const seer_node *node
       emit, node, 0, stage, SEER_COMBINE_NONE, cast(emit, seer_dtype_computed(out->dtype), value));
   return SEER_OK;
 }
-QUANT(dequantize_linear, "DequantizeLinear", "axis block_size")
+QUANT(dequantize_linear, "DequantizeLinear", "axis block_size output_dtype")

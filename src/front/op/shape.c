@@ -435,6 +435,11 @@ static seer_status infer_range(
   int64_t n;
   SEER_TRY(seer_op_in(graph, node, 0, &start));
   SEER_TRY(range_count(graph, node, &first, &delta, &n));
+  // Folded in f64, which is no less exact than the f32 that 1 asks for.
+  int64_t stash = seer_node_attr_i(node, "stash_type", 1);
+  if (stash != 1)
+    return SEER_FAIL(
+        UNSUPPORTED, "attribute 'stash_type' is %" PRId64 ", must be 1 (float)", stash);
   return seer_op_set(&out_values[0], start->dtype, &n, 1);
 }
 
@@ -457,7 +462,7 @@ static bool is_range_data(const seer_graph *graph, const seer_node *node) {
   return false;
 }
 
-SEER_OP_ENTRY(range, "Range", 11, 3, 3, 1, SEER_FUSE_OPAQUE, "", .infer = infer_range,
+SEER_OP_ENTRY(range, "Range", 11, 3, 3, 1, SEER_FUSE_OPAQUE, "stash_type", .infer = infer_range,
     .fold = fold_range, .is_composite = is_range_data, .expand = seer_expand_range,
     .expands_sized = true, .doc = "folded")
 

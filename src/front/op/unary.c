@@ -301,12 +301,13 @@ static seer_val number_before(SEER_UNUSED const seer_graph *graph, const seer_no
   return node->in[0];
 }
 
-SEER_OP_ENTRY(cast, "Cast", 6, 1, 1, 1, SEER_FUSE_ELEMENTWISE, "to saturate", .rtol = 1e-6,
-    .atol = 0, .infer = infer_cast, .emit = emit_cast, .fold = fold_cast, .moves = true,
-    .bounded_by = number_before, .is_copy = is_same_type,
+// `round_mode` is read for no type but float8e8m0, which is not supported.
+SEER_OP_ENTRY(cast, "Cast", 6, 1, 1, 1, SEER_FUSE_ELEMENTWISE, "to saturate round_mode",
+    .rtol = 1e-6, .atol = 0, .infer = infer_cast, .emit = emit_cast, .fold = fold_cast,
+    .moves = true, .bounded_by = number_before, .is_copy = is_same_type,
     .doc = "between integers, floats and bool; float8 types saturate or not")
-SEER_OP_ENTRY(cast_like, "CastLike", 15, 2, 2, 1, SEER_FUSE_ELEMENTWISE, "saturate", .rtol = 1e-6,
-    .atol = 0, .infer = infer_cast_like, .emit = emit_cast, .fold = fold_cast,
+SEER_OP_ENTRY(cast_like, "CastLike", 15, 2, 2, 1, SEER_FUSE_ELEMENTWISE, "saturate round_mode",
+    .rtol = 1e-6, .atol = 0, .infer = infer_cast_like, .emit = emit_cast, .fold = fold_cast,
     .doc = "between integers, floats and bool; float8 types saturate or not")
 
 // The types differ by sign only in what they print: all bits are turned over.

@@ -179,7 +179,7 @@ seer_val seer_op_listed_number(const seer_graph *graph, const seer_node *node);
   const seer_op_desc seer_op_##id = {.name = onnx,                                    \
       .domain = "",                                                                   \
       .opset_min = from,                                                              \
-      .opset_max = 25,                                                                \
+      .opset_max = SEER_OPSET_NEWEST,                                                 \
       .n_in_min = in_min,                                                             \
       .n_in_max = in_max,                                                             \
       .n_out_min = 1,                                                                 \

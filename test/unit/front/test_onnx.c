@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "front/front.h"
+#include "front/op.h"
 #include "onnx.pb-c.h"
 #include "support/test.h"
 
@@ -395,7 +396,7 @@ static char *word(const char *text) { return seer_arena_strdup(arena, text); }
   X("no graph", m->graph = NULL)                                                                  \
   X("imports no operator set", m->n_opset_import = 0)                                             \
   X("opset 0", m->opset_import[0]->version = 0)                                                   \
-  X("opset 22", m->opset_import[0]->version = 22)                                                 \
+  X("opset 29", m->opset_import[0]->version = 29)                                                 \
   X("opset -1", m->opset_import[0]->version = -1)                                                 \
   X("no outputs", m->graph->n_output = 0)                                                         \
   X("made by no node", m->graph->output[0]->name = word("nothing"))                               \
@@ -561,6 +562,23 @@ static void damage_is_named(void **state) {
 }
 
 // All operators without support are listed in one message.
+static void operator_sets_are_read_up_to_the_newest(void **state) {
+  (void)state;
+  static const int64_t read[] = {22, 25, SEER_OPSET_NEWEST};
+  Onnx__ModelProto *m = unpack(conv_text);
+  seer_network *network;
+  for (size_t i = 0; i < SEER_COUNT_OF(read); i++) {
+    m->opset_import[0]->version = read[i];
+    must(load_model(m, arena, &network));
+  }
+  m->opset_import[0]->version = SEER_OPSET_NEWEST + 1;
+  seer_status status = load_model(m, arena, &network);
+  assert_non_null(status);
+  assert_int_equal(seer_status_code(status), SEER_CODE_UNSUPPORTED);
+  assert_non_null(strstr(seer_status_message(status), "opset 29, supported are 1 to 28"));
+  seer_status_free(status);
+}
+
 static void unsupported_operators_are_listed(void **state) {
   (void)state;
   Onnx__ModelProto *m = unpack(conv_text);
@@ -710,6 +728,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(external_data_stays_in_the_folder, setup, teardown),
       cmocka_unit_test_setup_teardown(functions_are_expanded, setup, teardown),
       cmocka_unit_test_setup_teardown(damage_is_named, setup, teardown),
+      cmocka_unit_test_setup_teardown(operator_sets_are_read_up_to_the_newest, setup, teardown),
       cmocka_unit_test_setup_teardown(unsupported_operators_are_listed, setup, teardown),
       cmocka_unit_test_setup_teardown(every_truncation_is_an_error, setup, teardown),
       cmocka_unit_test_setup_teardown(flipped_bits_are_survived, setup, teardown),

@@ -325,6 +325,26 @@ static void test_where_pow_cast(void **state) {
       case_close(c);
     }
   }
+  c = case_open("Cast", 24);  // which is about one type of float8
+  case_in(c, SEER_DTYPE_F32, DIMS(3));
+  memcpy(c->x[0].v, (double[]){1.75, -2.5, 0}, 3 * sizeof(double));
+  case_i(c, "to", 7);
+  case_s(c, "round_mode", "nearest");
+  case_run(c);
+  expect_values(c, 0, (double[]){1, -2, 0});
+  case_close(c);
+  c = case_open("QuantizeLinear", 23);
+  case_in(c, SEER_DTYPE_F32, DIMS(3));
+  case_const(c, SEER_DTYPE_F32, 0, NULL, (double[]){0.5});
+  case_i(c, "precision", 10);
+  case_expect_error(c, "attribute 'precision' is 10, must be 0 or 1");
+  case_close(c);
+  c = case_open("DequantizeLinear", 23);
+  case_in(c, SEER_DTYPE_U8, DIMS(3));
+  case_const(c, SEER_DTYPE_F32, 0, NULL, (double[]){0.5});
+  case_i(c, "output_dtype", 7);
+  case_expect_error(c, "attribute 'output_dtype' is 7, must be");
+  case_close(c);
   c = case_open("Cast", 13);
   case_in(c, SEER_DTYPE_F32, DIMS(3));
   case_i(c, "to", 8);

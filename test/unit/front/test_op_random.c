@@ -205,8 +205,7 @@ static void compare_fold(op_case *c) {
 static int run_one(const seer_op_desc *op, uint64_t stream, bool *out_folded) {
   seer_rng rng;
   seer_rng_init_stream(&rng, seed, stream);
-  op_case *c = case_open(op->name,
-      (int32_t)seer_rng_range(&rng, op->opset_min, op->opset_min > 21 ? op->opset_min : 21));
+  op_case *c = case_open(op->name, (int32_t)seer_rng_range(&rng, op->opset_min, op->opset_max));
   uint32_t rank = 0;
   bool all_const = seer_rng_chance(&rng, 0.25);
   random_inputs(c, op, &rng, all_const, &rank);

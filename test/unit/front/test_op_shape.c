@@ -173,6 +173,20 @@ static void test_constants(void **state) {
   expect_dims(&c->y[0], DIMS(4));
   expect_values(c, 0, (double[]){10, 8, 6, 4});
   case_close(c);
+  for (int stash = 0; stash < 2; stash++) {
+    c = case_open("Range", 27);
+    case_const(c, SEER_DTYPE_F16, 0, NULL, (double[]){2040});
+    case_const(c, SEER_DTYPE_F16, 0, NULL, (double[]){2052});
+    case_const(c, SEER_DTYPE_F16, 0, NULL, (double[]){3});
+    case_i(c, "stash_type", stash);
+    if (stash) {
+      case_fold(c);  // 2043 + 3 and so on in f32: rounded once each
+      expect_values(c, 0, (double[]){2040, 2043, 2046, 2048});
+    } else {
+      case_expect_error(c, "attribute 'stash_type' is 0, must be 1");
+    }
+    case_close(c);
+  }
 }
 
 static void test_transpose(void **state) {
@@ -505,15 +519,15 @@ static void test_expand_tile(void **state) {
 
 static void test_blocks(void **state) {
   (void)state;
-  for (int form = 0; form < 3; form++) {  // SpaceToDepth, DepthToSpace DCR, CRD
-    bool is_depth = form > 0;
-    op_case *c = case_open(is_depth ? "DepthToSpace" : "SpaceToDepth", 13);
+  for (int form = 0; form < 4; form++) {  // DCR and CRD of each
+    bool is_depth = form >= 2, is_crd = form % 2 != 0;
+    op_case *c = case_open(is_depth ? "DepthToSpace" : "SpaceToDepth", 28);
     if (is_depth)
       case_in(c, SEER_DTYPE_F32, DIMS(2, 8, 3, 5));
     else
       case_in(c, SEER_DTYPE_F32, DIMS(2, 3, 4, 6));
     case_i(c, "blocksize", 2);
-    if (form == 2) case_s(c, "mode", "CRD");
+    if (is_crd) case_s(c, "mode", "CRD");
     case_run(c);
     double *expected = new_values(c, 0);
     int64_t at[4] = {0}, i = 0, channels = is_depth ? 2 : 3;
@@ -521,11 +535,12 @@ static void test_blocks(void **state) {
       if (is_depth) {
         int64_t by = at[2] % 2, bx = at[3] % 2, block = by * 2 + bx;
         expected[i++] = tensor_at4(&c->x[0], at[0],
-            form == 1 ? block * channels + at[1] : at[1] * 4 + block, at[2] / 2, at[3] / 2);
+            is_crd ? at[1] * 4 + block : block * channels + at[1], at[2] / 2, at[3] / 2);
       } else {
-        int64_t block = at[1] / channels;
-        expected[i++] = tensor_at4(
-            &c->x[0], at[0], at[1] % channels, at[2] * 2 + block / 2, at[3] * 2 + block % 2);
+        int64_t block = is_crd ? at[1] % 4 : at[1] / channels;
+        int64_t channel = is_crd ? at[1] / 4 : at[1] % channels;
+        expected[i++] =
+            tensor_at4(&c->x[0], at[0], channel, at[2] * 2 + block / 2, at[3] * 2 + block % 2);
       }
     } while (next_index(at, c->y[0].dim, 4));
     expect_values(c, 0, expected);

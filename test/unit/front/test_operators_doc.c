@@ -16,7 +16,7 @@ static const char *print(seer_arena *arena) {
   seer_text_put(&text, "# Operators\n\n");
   seer_text_printf(&text,
       "%zu operators, of ONNX's own domain (opsets %d to %d) if no other is named. ",
-      seer_op_table_count, SEER_ONNX_OPSET_MIN, SEER_ONNX_OPSET_MAX);
+      seer_op_table_count, SEER_OPSET_OLDEST, SEER_OPSET_NEWEST);
   seer_text_put(&text,
       "Generated from `src/front/op/table.inc`\n(`test_front_operators_doc --print`). "
       "*Fusion*: an anchor takes the elementwise operators after it; a reduction too;\nindex maps "
