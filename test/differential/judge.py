@@ -416,4 +416,4 @@ def _say(case, k, got, want, right, limit):
     at = tuple(int(i) for i in np.argwhere(~right)[0])
     allowed = f" (allowed {np.broadcast_to(limit, got.shape)[at]:.3g})" if limit is not None else ""
     return (f"set {data.SETS[k]}: {int((~right).sum())} of {right.size} elements differ, first at {list(at)}: "
-            f"{got[at]!r}, should be {want[at]!r}{allowed}")
+            f"{got[at].item()!r}, should be {want[at].item()!r}{allowed}")

@@ -35,6 +35,11 @@ static const struct {
     {"uint4", SEER_DTYPE_U4},
     {"int4", SEER_DTYPE_I4},
     {"float4e2m1", SEER_DTYPE_NONE},
+    {"float8e8m0", SEER_DTYPE_NONE},
+    {"uint2", SEER_DTYPE_NONE},
+    {"int2", SEER_DTYPE_NONE},
+    {"float6e2m3", SEER_DTYPE_NONE},
+    {"float6e3m2", SEER_DTYPE_NONE},
 };
 
 seer_dtype seer_onnx_dtype(int32_t onnx_dtype) {

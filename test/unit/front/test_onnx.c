@@ -413,6 +413,8 @@ static char *word(const char *text) { return seer_arena_strdup(arena, text); }
   X("", m->graph->input[0]->type->tensor_type->shape->dim[0]->dim_value = INT64_C(1) << 40)       \
   X("complex64", weight(m, 0)->data_type = 14)                                                    \
   X("float4e2m1)", (weight(m, 0)->data_type = 23))                                                \
+  X("uint2)", (weight(m, 0)->data_type = 25))                                                     \
+  X("float6e3m2)", (weight(m, 0)->data_type = 28))                                                \
   X("undefined", weight(m, 0)->data_type = 0)                                                     \
   X("-7", weight(m, 0)->data_type = -7)                                                           \
   X("432 bytes of data", weight(m, 0)->data_type = 11)                                            \

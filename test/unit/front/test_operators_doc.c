@@ -1,10 +1,9 @@
 // doc/operators.md is what the table of operators says. `test_front_operators_doc --print` prints
-// it anew.
+// it anew; `--versions` says which opsets each entry is for, for test/peer/test_opsets.py.
 #include <stdio.h>
 #include <string.h>
 
 #include "base/os.h"
-#include "front/onnx/onnx.h"
 #include "front/op.h"
 #include "support/test.h"
 
@@ -34,6 +33,23 @@ static const char *print(seer_arena *arena) {
   return text.data;
 }
 
+// The first line: the opsets that are read. Then a line an operator of ai.onnx for each entry that
+// finds it: name, opsets from and to, most inputs and outputs, attributes.
+static void print_versions(void) {
+  static const seer_op_desc *const all[] = {
+#define ENTRY(id) &seer_op_##id,
+      SEER_OPS(ENTRY) SEER_OLD_OPS(ENTRY)
+#undef ENTRY
+  };
+  printf("%d %d\n", SEER_OPSET_OLDEST, SEER_OPSET_NEWEST);
+  for (size_t i = 0; i < SEER_COUNT_OF(all); i++) {
+    const seer_op_desc *op = all[i];
+    if (op->domain[0]) continue;
+    printf("%s %d %d %u %u %s\n", op->name, op->opset_min, op->opset_max, op->n_in_max,
+        op->n_out_max, op->attrs);
+  }
+}
+
 static void test_is_fresh(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("doc");
@@ -53,6 +69,10 @@ int main(int argc, char **argv) {
     seer_arena *arena = seer_arena_create("doc");
     printf("%s", print(arena));
     seer_arena_destroy(arena);
+    return 0;
+  }
+  if (argc > 1 && strcmp(argv[1], "--versions") == 0) {
+    print_versions();
     return 0;
   }
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_is_fresh)};
