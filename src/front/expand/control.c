@@ -347,7 +347,7 @@ static seer_status keep_loop(seer_expand *e, const seer_attr *body, int64_t n_tr
     if (value->list || seer_value_is_sized(value))
       return SEER_FAIL(UNSUPPORTED,
           "how often the loop runs is known only while running, and so is the size of what its "
-          "body makes: '%s', %s",
+          "body makes: '%s', %s: inputs 0 and 1 must then be constant after folding (--bind)",
           value->name, value->list ? "a sequence" : seer_value_type_text(value, e->scratch));
   }
   in[n++] = formal[0];
