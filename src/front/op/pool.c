@@ -220,12 +220,12 @@ static void emit_divide(seer_emit *emit, const seer_node *node, uint32_t sum_sta
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, body);
 }
 
-static void emit_average(
-    seer_emit *emit, const seer_node *node, const seer_op_window *w, bool counts_pads) {
+// The sum over windows begins: its stage, and what each of its places loads.
+static uint32_t begin_sum(seer_emit *emit, const seer_node *node, const seer_op_window *w,
+    seer_dtype pad_dtype, seer_axis_role roles[5], seer_expr *out_load) {
   const seer_value *out = seer_emit_out(emit, node, 0);
-  seer_op_padded padded = seer_op_pad_input(emit, node, 0, w, seer_op_num(emit, out->dtype, 0));
+  seer_op_padded padded = seer_op_pad_input(emit, node, 0, w, seer_op_num(emit, pad_dtype, 0));
   pool_axes axes = window_axes(w);
-  seer_axis_role roles[5];
   seer_dag_axis dims[5];
   uint8_t order[SEER_MAX_RANK];
   seer_expr at[5], var[3];
@@ -234,8 +234,16 @@ static void emit_average(
   for (uint32_t d = 0; d < w->n + 2; d++) dims[d] = (seer_dag_axis){NULL, out->dim[d], roles[d]};
   uint32_t stage = seer_emit_temp(
       emit, "sum", SEER_STAGE_ANCHOR, dims, w->n + 2, order, axes.axis, axes.n, at, var);
-  seer_emit_temp_body(
-      emit, stage, SEER_COMBINE_SUM, window_load(emit, node, w, &axes, &padded, at, var));
+  *out_load = window_load(emit, node, w, &axes, &padded, at, var);
+  return stage;
+}
+
+static void emit_average(
+    seer_emit *emit, const seer_node *node, const seer_op_window *w, bool counts_pads) {
+  seer_axis_role roles[5];
+  seer_expr load;
+  uint32_t stage = begin_sum(emit, node, w, seer_emit_out(emit, node, 0)->dtype, roles, &load);
+  seer_emit_temp_body(emit, stage, SEER_COMBINE_SUM, load);
   emit_divide(emit, node, stage, w, counts_pads, roles);
 }
 
@@ -270,18 +278,9 @@ static seer_status read_p(const seer_node *node, double *out_p) {
 static void emit_lp(seer_emit *emit, const seer_node *node, const seer_op_window *w, double p) {
   const seer_value *out = seer_emit_out(emit, node, 0);
   seer_dtype dtype = seer_dtype_computed(out->dtype);
-  seer_op_padded padded = seer_op_pad_input(emit, node, 0, w, seer_op_num(emit, dtype, 0));
-  pool_axes axes = window_axes(w);
   seer_axis_role roles[5];
-  seer_dag_axis dims[5];
-  uint8_t order[SEER_MAX_RANK];
-  seer_expr at[5], var[3];
-  seer_op_window_roles(w->n, roles);
-  seer_op_order(out, order);
-  for (uint32_t d = 0; d < w->n + 2; d++) dims[d] = (seer_dag_axis){NULL, out->dim[d], roles[d]};
-  uint32_t sum = seer_emit_temp(
-      emit, "sum", SEER_STAGE_ANCHOR, dims, w->n + 2, order, axes.axis, axes.n, at, var);
-  seer_expr x = window_load(emit, node, w, &axes, &padded, at, var);
+  seer_expr x, at[5];
+  uint32_t sum = begin_sum(emit, node, w, dtype, roles, &x);
   if (p == 2) {
     x = seer_op_2(emit, SEER_EXPR_MUL, x, x);
   } else {
