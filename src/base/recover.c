@@ -18,7 +18,7 @@ struct point {
   point *outer;
   owned_list objects, memory;
   int64_t start_bytes, limit_bytes;  // of the thread's counter; INT64_MAX: no limit
-  uint64_t ops_left;
+  uint64_t ops_left, ops_done;  // done is counted apart: what is left may be raised meanwhile
   const seer_recover_limits *limits;  // whose these are; NULL: none
   char message[320];
   jmp_buf at;
@@ -116,12 +116,11 @@ seer_status seer_recover_within(
     p.ops_left = limits->ops;
     p.limits = limits;
   }
-  uint64_t ops_before = p.ops_left;
   innermost = &p;
   seer_status status = run(&p, call, user);
   if (p.outer && p.outer->ops_left != UINT64_MAX) {
-    uint64_t done = ops_before - p.ops_left;
-    p.outer->ops_left -= done < p.outer->ops_left ? done : p.outer->ops_left;
+    p.outer->ops_left -= p.ops_done < p.outer->ops_left ? p.ops_done : p.outer->ops_left;
+    p.outer->ops_done += p.ops_done;
   }
   return status;
 }
@@ -154,6 +153,7 @@ void seer_recover_work(uint64_t ops) {
   if (!p || p->ops_left == UINT64_MAX) return;
   if (ops <= p->ops_left) {
     p->ops_left -= ops;
+    p->ops_done += ops;
     return;
   }
   snprintf(p->message, sizeof p->message,

@@ -133,6 +133,34 @@ static void operations_are_limited(void **state) {
   assert_null(seer_recover(work_twice, &more));
 }
 
+// What is allowed within a call is allowed to those around it, and what was done counts once.
+static seer_status raise_and_work(void *user) {
+  seer_recover_raise(0, 3000);
+  return works(user);
+}
+
+static seer_status raise_within(void *user) {
+  SEER_TRY(seer_recover(raise_and_work, user));
+  assert_int_equal(seer_recover_work_left(), 1000 + 3000 - 500);
+  return works(user);
+}
+
+static seer_status raise_deep_within(void *user) {
+  SEER_TRY(seer_recover(raise_within, user));
+  assert_int_equal(seer_recover_work_left(), 1000 + 3000 - 1000);
+  return SEER_OK;
+}
+
+static void operations_allowed_within_a_call_count_around_it(void **state) {
+  (void)state;
+  const seer_recover_limits limits = {.ops = 1000, .whose = "this", .raised_by = "--that"};
+  int n = 5, more = 36;
+  assert_null(seer_recover_within(&limits, raise_deep_within, &n));
+  assert_null(seer_recover_within(&limits, raise_and_work, &more));
+  more = 41;
+  expect(seer_recover_within(&limits, raise_and_work, &more), "0 are left to this");
+}
+
 static seer_status nested_blocks(void *user) {
   seer_arena *arena = seer_arena_create("n");
   for (int i = 0; i < 64; i++) (void)seer_arena_alloc(arena, 1 << 20, 64);
@@ -191,6 +219,7 @@ int main(void) {
       cmocka_unit_test(what_is_disowned_stays),
       cmocka_unit_test(bytes_held_are_limited),
       cmocka_unit_test(operations_are_limited),
+      cmocka_unit_test(operations_allowed_within_a_call_count_around_it),
       cmocka_unit_test(each_allocation_may_fail),
       cmocka_unit_test(threads_fail_on_their_own),
       cmocka_unit_test(headroom_is_asked_for),
