@@ -147,17 +147,26 @@ static seer_status read_attr(seer_onnx_file *file, seer_onnx_scope *scope,
       UNSUPPORTED, "attribute '%s' is of kind %d, which is not supported", name, (int)type);
 }
 
-// The default of a function's attribute. Field 11, attribute_proto, is newer than the packaged
-// onnx.proto: it arrives as an unknown field, undecoded, with its length in front.
+// The bytes of a field that is newer than the packaged onnx.proto: it arrives as an unknown one,
+// undecoded, with its length in front.
+static bool newer_field(
+    const ProtobufCMessageUnknownField *field, uint32_t number, ProtobufCBinaryData *out_bytes) {
+  uint64_t at = 0, n;
+  if (field->tag != number || field->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED)
+    return false;
+  if (!seer_onnx_varint(field->data, field->len, &at, &n) || n != field->len - at) return false;
+  *out_bytes = (ProtobufCBinaryData){(size_t)n, field->data + at};
+  return true;
+}
+
+// The default of a function's attribute: field 11, attribute_proto.
 static const Onnx__AttributeProto *default_of(
     seer_onnx_file *file, const Onnx__FunctionProto *function, const char *name) {
   for (unsigned k = 0; k < function->base.n_unknown_fields; k++) {
-    const ProtobufCMessageUnknownField *field = &function->base.unknown_fields[k];
-    uint64_t at = 0, n;
-    if (field->tag != 11 || field->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) continue;
-    if (!seer_onnx_varint(field->data, field->len, &at, &n) || n != field->len - at) continue;
+    ProtobufCBinaryData bytes;
+    if (!newer_field(&function->base.unknown_fields[k], 11, &bytes)) continue;
     Onnx__AttributeProto *value =
-        onnx__attribute_proto__unpack(&file->allocator, (size_t)n, field->data + at);
+        onnx__attribute_proto__unpack(&file->allocator, bytes.len, bytes.data);
     if (value && value->name && strcmp(value->name, name) == 0)
       return value->ref_attr_name && value->ref_attr_name[0] ? NULL : value;
   }
@@ -244,30 +253,66 @@ static seer_status constant_node(
 
 // ---- functions
 
-// By hash of name and domain; of equal ones the first.
-static uint64_t function_key(const char *name, const char *domain) {
-  return seer_hash_str(text_or(name, ""), seer_hash_str(domain_of(domain), 2));
+// Of IR version 10: functions of one name may differ in this field, and a call says which it means.
+enum { NODE_OVERLOAD = 8, FUNCTION_OVERLOAD = 13 };
+
+static const char *overload_of(
+    const seer_onnx_file *file, const ProtobufCMessage *message, uint32_t number) {
+  ProtobufCBinaryData last = {0, NULL}, bytes;  // of a field that stands twice, the last counts
+  for (unsigned k = 0; k < message->n_unknown_fields; k++) {
+    if (newer_field(&message->unknown_fields[k], number, &bytes)) last = bytes;
+  }
+  return last.len ? bytes_text(file->graph->arena, last) : "";
+}
+
+// By hash of name, domain and overload; of equal ones the first. Without an overload: any of the
+// name and domain, for messages.
+static uint64_t function_key(const char *name, const char *domain, const char *overload) {
+  uint64_t key = seer_hash_str(text_or(name, ""), seer_hash_str(domain_of(domain), 2));
+  return overload ? seer_hash_str(overload, key) : key;
 }
 
 static void index_functions(seer_onnx_file *file) {
   file->functions = seer_map_create(file->graph->arena);
   for (size_t k = 0; k < file->model->n_functions; k++) {
     const Onnx__FunctionProto *function = file->model->functions[k];
-    uint64_t key = function_key(function->name, function->domain);
-    if (function->name && !seer_map_get(file->functions, key, NULL))
-      seer_map_set(file->functions, key, k);
+    const char *overload = overload_of(file, &function->base, FUNCTION_OVERLOAD);
+    for (int any = 0; any < 2 && function->name; any++) {
+      uint64_t key = function_key(function->name, function->domain, any ? NULL : overload);
+      if (!seer_map_get(file->functions, key, NULL)) seer_map_set(file->functions, key, k);
+    }
   }
 }
 
-static const Onnx__FunctionProto *find_function(
-    seer_onnx_file *file, const Onnx__NodeProto *proto) {
+static const Onnx__FunctionProto *find_keyed(
+    seer_onnx_file *file, const Onnx__NodeProto *proto, const char *overload) {
   uint64_t k;
-  if (!file->functions) index_functions(file);
-  if (!seer_map_get(file->functions, function_key(proto->op_type, proto->domain), &k)) return NULL;
+  uint64_t key = function_key(proto->op_type, proto->domain, overload);
+  if (!seer_map_get(file->functions, key, &k)) return NULL;
   const Onnx__FunctionProto *function = file->model->functions[k];
-  bool is_it = strcmp(function->name, text_or(proto->op_type, "")) == 0 &&
-      strcmp(domain_of(function->domain), domain_of(proto->domain)) == 0;
+  bool is_it = strcmp(function->name, proto->op_type) == 0 &&
+      strcmp(domain_of(function->domain), domain_of(proto->domain)) == 0 &&
+      (!overload || strcmp(overload_of(file, &function->base, FUNCTION_OVERLOAD), overload) == 0);
   return is_it ? function : NULL;
+}
+
+// The function that a node calls; NULL: it is an operator.
+static seer_status find_function(
+    seer_onnx_file *file, const Onnx__NodeProto *proto, const Onnx__FunctionProto **out_function) {
+  if (!file->functions) index_functions(file);
+  const char *overload = overload_of(file, &proto->base, NODE_OVERLOAD);
+  *out_function = find_keyed(file, proto, overload);
+  if (*out_function) return SEER_OK;
+  const Onnx__FunctionProto *other = find_keyed(file, proto, NULL);
+  if (other)
+    return SEER_FAIL(INVALID,
+        "it calls overload '%s' of the function, which the model lacks; it has overload '%s'",
+        overload, overload_of(file, &other->base, FUNCTION_OVERLOAD));
+  if (overload[0])
+    return SEER_FAIL(INVALID,
+        "it calls overload '%s' of a function, but the model has no function of this name",
+        overload);
+  return SEER_OK;
 }
 
 static seer_status expand(seer_onnx_file *file, seer_onnx_scope *scope,
@@ -310,7 +355,8 @@ static seer_status read_node(
     seer_onnx_file *file, seer_onnx_scope *scope, const Onnx__NodeProto *proto, const char *name) {
   seer_graph *graph = scope->graph;
   if (!proto->op_type || !proto->op_type[0]) return SEER_FAIL(INVALID, "it has no operator");
-  const Onnx__FunctionProto *function = find_function(file, proto);
+  const Onnx__FunctionProto *function;
+  SEER_TRY(find_function(file, proto, &function));
   if (function) return expand(file, scope, proto, function, name);
   if (proto->n_input > UINT16_MAX || proto->n_output > UINT16_MAX)
     return SEER_FAIL(INVALID, "too many operands");

@@ -20,7 +20,7 @@ typedef struct {
   seer_graph *graph;
   seer_map *external;  // location -> index into graph->map
   const Onnx__ModelProto *model;
-  seer_map *functions;  // by hash of name and domain; NULL: not needed yet
+  seer_map *functions;  // by hash of name, domain and overload; NULL: not needed yet
   uint32_t n_nodes;  // made so far, functions expanded
   ProtobufCAllocator allocator;  // of decoded messages: an arena that ends with the reading
 } seer_onnx_file;

@@ -61,6 +61,7 @@ static const struct {
     {NODE, 4, NAME, NONE},  // op_type
     {NODE, 5, DESCEND, ATTRIBUTE},  // attribute
     {NODE, 7, NAME, NONE},  // domain
+    {NODE, 8, NAME, NONE},  // overload
     {ATTRIBUTE, 1, NAME, NONE},  // name
     {ATTRIBUTE, 2, COPY, NONE},  // f
     {ATTRIBUTE, 3, COPY, NONE},  // i
@@ -108,6 +109,7 @@ static const struct {
     {FUNCTION, 9, DESCEND, OPSET},  // opset_import
     {FUNCTION, 10, NAME, NONE},  // domain
     {FUNCTION, 11, DESCEND, ATTRIBUTE},  // attribute_proto
+    {FUNCTION, 13, NAME, NONE},  // overload
 };
 
 typedef struct {
