@@ -132,6 +132,12 @@ graph = helper.make_graph([node("Outer", ["x"], ["t"], domain="d", alpha=0.5), n
                           [value(*x)], [value("y")])
 save("functions", helper.make_model(graph, opset_imports=opsets, ir_version=8, functions=[inner, outer]))
 
+# Overloads of one name, one of which calls another.
+overloads = [helper.make_function("d", "F", ["a"], ["z"], [node("Exp", ["a"], ["z"])], opsets[:1], overload="e"),
+             helper.make_function("d", "F", ["a"], ["z"], [node("F", ["a"], ["z"], domain="d", overload="e")], opsets)]
+graph = helper.make_graph([node("F", ["x"], ["y"], domain="d")], "overloads", [value(*x)], [value("y")])
+save("overloads", helper.make_model(graph, opset_imports=opsets, ir_version=10, functions=overloads))
+
 # External data (there is none when bytes are fuzzed: what is read are its entries), and a sparse initialiser.
 outside = const("w", np.ones((2, 3)), np.float32)
 outside.ClearField("raw_data")
@@ -143,3 +149,5 @@ model("external", [node("Add", ["x", "w"], ["y"])], [value(*x)], [("y", F)], [ou
 graph = helper.make_graph([node("Add", ["x", "w"], ["y"])], "sparse", [value(*x)], [value("y")])
 graph.sparse_initializer.append(helper.make_sparse_tensor(const("w", [1, 2], np.float32), const("i", [0, 4]), [2, 3]))
 save("sparse", helper.make_model(graph, opset_imports=opsets[:1], ir_version=8))
+table = helper.make_sparse_tensor(const("w", [1, 2, 3], np.float32), const("i", [[0, 1], [0, 2], [1, 0]]), [2, 3])
+model("sparse_table", [node("Constant", [], ["w"], sparse_value=table), node("Add", ["x", "w"], ["y"])], [value(*x)], [("y", F)])

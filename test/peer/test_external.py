@@ -47,6 +47,13 @@ def constant_node():
     return model([constant("w", 4, 4), node("MatMul", ["x", "w"], ["y"])], [X], Y)
 
 
+def sparse():
+    made = model([node("MatMul", ["x", "w"], ["y"])], [X], Y)
+    indices = numpy_helper.from_array(np.arange(0, 16, 2), "w.indices")
+    made.graph.sparse_initializer.append(onnx.SparseTensorProto(values=weight("w", 8), indices=indices, dims=[4, 4]))
+    return made
+
+
 def branches():
     """Each side has a weight as an initialiser, a Constant, and a branch of its own that has one."""
     def side(k):
@@ -87,6 +94,8 @@ def tensors_of(graph_or_function):
     """Every TensorProto in it, its bodies' too."""
     nodes = graph_or_function.node
     yield from getattr(graph_or_function, "initializer", ())
+    for sparse in getattr(graph_or_function, "sparse_initializer", ()):
+        yield from (sparse.values, sparse.indices)
     for n in nodes:
         for attribute in n.attribute:
             if attribute.HasField("t"):
@@ -133,7 +142,7 @@ def feeds_of(inside):
 
 
 PLACES = {"initialiser": (initialiser, 1), "Constant": (constant_node, 1), "branches": (branches, 6), "Loop": (loop, 2), "Scan": (scan, 2),
-          "functions": (functions, 4)}
+          "functions": (functions, 4), "sparse": (sparse, 2)}
 
 
 def agrees(name, make, n_outside):

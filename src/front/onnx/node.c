@@ -135,6 +135,16 @@ static seer_status read_attr(seer_onnx_file *file, seer_onnx_scope *scope,
       out_attr->tensor = tensor;
       return SEER_OK;
     }
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__SPARSE_TENSOR: {
+      if (strcmp(name, "sparse_value") != 0) break;
+      if (!proto->sparse_tensor)
+        return SEER_FAIL(INVALID, "attribute '%s' should be a sparse tensor and has none", name);
+      seer_tensor *tensor = SEER_NEW(arena, seer_tensor);
+      SEER_TRYF(seer_onnx_sparse(file, proto->sparse_tensor, tensor), "attribute '%s'", name);
+      out_attr->kind = SEER_ATTR_TENSOR;
+      out_attr->tensor = tensor;
+      return SEER_OK;
+    }
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH:
       if (!proto->g)
         return SEER_FAIL(INVALID, "attribute '%s' should be a graph and has none", name);
@@ -227,7 +237,8 @@ static seer_status constant_node(
   bool is_ints = strcmp(attr->name, "value_ints") == 0 && attr->kind == SEER_ATTR_INTS;
   bool is_float = strcmp(attr->name, "value_float") == 0 && attr->kind == SEER_ATTR_FLOAT;
   bool is_floats = strcmp(attr->name, "value_floats") == 0 && attr->kind == SEER_ATTR_FLOATS;
-  if (strcmp(attr->name, "value") == 0 && attr->kind == SEER_ATTR_TENSOR) {
+  bool is_tensor = strcmp(attr->name, "value") == 0 || strcmp(attr->name, "sparse_value") == 0;
+  if (is_tensor && attr->kind == SEER_ATTR_TENSOR) {
     tensor = *attr->tensor;
   } else if (is_int || is_ints) {
     size_t n = is_int ? 1 : attr->n;
@@ -245,7 +256,8 @@ static seer_status constant_node(
         .n_bytes = n * 4};
   } else {
     return SEER_FAIL(UNSUPPORTED,
-        "attribute '%s' is not supported; value, value_int(s) and value_float(s) are", attr->name);
+        "attribute '%s' is not supported; value, sparse_value, value_int(s) and value_float(s) are",
+        attr->name);
   }
   seer_graph_set_constant(graph, out, &tensor);
   return SEER_OK;

@@ -30,10 +30,18 @@ typedef struct {
 // else in the graph's arena.
 SEER_MUST_USE seer_status seer_onnx_tensor(
     seer_onnx_file *file, const Onnx__TensorProto *proto, seer_tensor *out_tensor);
+// Rank, dimensions and n_bytes of a tensor whose type is known.
+SEER_MUST_USE seer_status seer_onnx_dims(const int64_t *dims, size_t n_dims, seer_tensor *tensor);
 // 4-bit integers are two a byte in files, the first in the low bits, and one a byte here.
 size_t seer_onnx_file_bytes(const seer_tensor *tensor);
 // The data as it stands in a file: the tensor's own, or packed in `arena`.
 const void *seer_onnx_file_data(const seer_tensor *tensor, seer_arena *arena);
+
+// ---- sparse.c
+// As seer_onnx_tensor; every index is checked.
+SEER_MUST_USE seer_status seer_onnx_sparse(
+    seer_onnx_file *file, const Onnx__SparseTensorProto *proto, seer_tensor *out_tensor);
+const char *seer_onnx_sparse_name(const Onnx__SparseTensorProto *proto);  // that of its values
 
 // ---- node.c
 // Names of one graph, of one call of a function, or of the body of an If, Loop or Scan.

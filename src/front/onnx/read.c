@@ -26,21 +26,28 @@ static seer_status check_opset(const seer_onnx_file *file, int64_t *out_opset) {
   return SEER_FAIL(INVALID, "%s: it imports no operator set of ai.onnx", file->source);
 }
 
+static seer_status name_initializer(
+    const seer_onnx_file *file, const seer_onnx_scope *scope, const char *name, size_t k) {
+  if (!name || !name[0])
+    return SEER_FAIL(INVALID, "%s: initialiser %zu has no name", file->source, k);
+  if (seer_map_get_str(scope->names, name, NULL))
+    return SEER_FAIL(INVALID, "%s: two initialisers are named '%s'", file->source, name);
+  return SEER_OK;
+}
+
 static seer_status read_initializers(
     seer_onnx_file *file, seer_onnx_scope *scope, const Onnx__GraphProto *graph) {
-  if (graph->n_sparse_initializer)
-    return SEER_FAIL(UNSUPPORTED, "%s: sparse initialisers are not supported", file->source);
-  for (size_t k = 0; k < graph->n_initializer; k++) {
-    const Onnx__TensorProto *proto = graph->initializer[k];
-    if (!proto->name || !proto->name[0])
-      return SEER_FAIL(INVALID, "%s: initialiser %zu has no name", file->source, k);
-    if (seer_map_get_str(scope->names, proto->name, NULL)) {
-      return SEER_FAIL(INVALID, "%s: two initialisers are named '%s'", file->source, proto->name);
-    }
+  size_t n_dense = graph->n_initializer;
+  for (size_t k = 0; k < n_dense + graph->n_sparse_initializer; k++) {
+    const Onnx__SparseTensorProto *sparse =
+        k < n_dense ? NULL : graph->sparse_initializer[k - n_dense];
+    const char *name = sparse ? seer_onnx_sparse_name(sparse) : graph->initializer[k]->name;
+    SEER_TRY(name_initializer(file, scope, name, k));
     seer_tensor tensor;
-    SEER_TRY(seer_onnx_tensor(file, proto, &tensor));
-    seer_val value = seer_graph_add_constant(scope->graph, proto->name, &tensor);
-    seer_map_set_str(scope->names, proto->name, value.i);
+    SEER_TRY(sparse ? seer_onnx_sparse(file, sparse, &tensor)
+                    : seer_onnx_tensor(file, graph->initializer[k], &tensor));
+    seer_val value = seer_graph_add_constant(scope->graph, name, &tensor);
+    seer_map_set_str(scope->names, name, value.i);
   }
   return SEER_OK;
 }

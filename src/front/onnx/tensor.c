@@ -312,6 +312,24 @@ static seer_status file_data(
   return SEER_OK;
 }
 
+seer_status seer_onnx_dims(const int64_t *dims, size_t n_dims, seer_tensor *tensor) {
+  if (n_dims > SEER_MAX_RANK) {
+    return SEER_FAIL(
+        UNSUPPORTED, "%zu dimensions, at most %d are supported", n_dims, SEER_MAX_RANK);
+  }
+  tensor->rank = (uint8_t)n_dims;
+  for (size_t k = 0; k < n_dims; k++) {
+    if (dims[k] < 0) return SEER_FAIL(INVALID, "dimension %zu is %" PRId64, k, dims[k]);
+    tensor->dim[k] = dims[k];
+  }
+  int64_t n = seer_tensor_elems(tensor), n_bytes;
+  if (n < 0 || __builtin_mul_overflow(n, (int64_t)seer_dtype_bytes(tensor->dtype), &n_bytes)) {
+    return SEER_FAIL(INVALID, "its dimensions multiply to more than 2^63 bytes");
+  }
+  tensor->n_bytes = (size_t)n_bytes;
+  return SEER_OK;
+}
+
 static seer_status read_tensor(
     seer_onnx_file *file, const Onnx__TensorProto *proto, seer_tensor *tensor) {
   *tensor = (seer_tensor){.dtype = seer_onnx_dtype(proto->data_type)};
@@ -320,26 +338,12 @@ static seer_status read_tensor(
         seer_onnx_dtype_name(proto->data_type));
   }
   if (proto->segment) return SEER_FAIL(UNSUPPORTED, "tensors in segments are not supported");
-  if (proto->n_dims > SEER_MAX_RANK) {
-    return SEER_FAIL(
-        UNSUPPORTED, "%zu dimensions, at most %d are supported", proto->n_dims, SEER_MAX_RANK);
-  }
-  tensor->rank = (uint8_t)proto->n_dims;
-  for (size_t k = 0; k < proto->n_dims; k++) {
-    if (proto->dims[k] < 0)
-      return SEER_FAIL(INVALID, "dimension %zu is %" PRId64, k, proto->dims[k]);
-    tensor->dim[k] = proto->dims[k];
-  }
-  int64_t n = seer_tensor_elems(tensor), n_bytes;
-  if (n < 0 || __builtin_mul_overflow(n, (int64_t)seer_dtype_bytes(tensor->dtype), &n_bytes)) {
-    return SEER_FAIL(INVALID, "its dimensions multiply to more than 2^63 bytes");
-  }
-  tensor->n_bytes = (size_t)n_bytes;
+  SEER_TRY(seer_onnx_dims(proto->dims, proto->n_dims, tensor));
   if (proto->has_data_location &&
       proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) {
     return external_data(file, proto, tensor);
   }
-  return file_data(file, proto, tensor, n);
+  return file_data(file, proto, tensor, seer_tensor_elems(tensor));
 }
 
 seer_status seer_onnx_tensor(

@@ -73,6 +73,7 @@ static const struct {
     {ATTRIBUTE, 9, COPY, NONE},  // strings
     {ATTRIBUTE, 20, COPY, NONE},  // type
     {ATTRIBUTE, 21, NAME, NONE},  // ref_attr_name
+    {ATTRIBUTE, 22, DESCEND, SPARSE},  // sparse_tensor
     {TENSOR, 1, COPY, NONE},  // dims
     {TENSOR, 2, COPY, NONE},  // data_type
     {TENSOR, 3, COPY, NONE},  // segment
@@ -87,6 +88,8 @@ static const struct {
     {TENSOR, 13, DESCEND, ENTRY},  // external_data
     {TENSOR, 14, COPY, NONE},  // data_location
     {SPARSE, 1, DESCEND, TENSOR},  // values
+    {SPARSE, 2, DESCEND, TENSOR},  // indices
+    {SPARSE, 3, COPY, NONE},  // dims
     {ENTRY, 1, NAME, NONE},  // key
     {ENTRY, 2, NAME, NONE},  // value
     {VALUE_INFO, 1, NAME, NONE},  // name
