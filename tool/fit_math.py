@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Polynomial coefficients of vector code's functions (math.c in src/code/gen): minimax fits by Remez' exchange, in plain Python (doubles).
+"""Polynomial coefficients of vector code's functions (src/code/math): minimax fits by Remez' exchange, in plain Python: in
+doubles for functions of f32, in 60 digits for those of f64.
 
 Prints the coefficients (lowest first) and the fit's error; run it again when a degree or an interval changes.
 """
+import decimal
 import math
 
 
@@ -19,18 +21,18 @@ def solve(a, b):
     return [m[i][n] / m[i][i] for i in range(n)]
 
 
-def remez(f, weight, low, high, degree, rounds=30, grid=8000):
+def remez(f, weight, low, high, degree, rounds=30, grid=8000, number=float):
     """min over p of max |weight(x) (p(x) - f(x))|."""
-    n = degree + 2
-    xs = [(low + high) / 2 - (high - low) / 2 * math.cos(math.pi * (i + 0.5) / n) for i in range(n)]
-    points = [low + (high - low) * (0.5 - 0.5 * math.cos(math.pi * i / grid)) for i in range(grid + 1)]
+    n, low, high = degree + 2, number(low), number(high)
+    xs = [(low + high) / 2 - (high - low) / 2 * number(math.cos(math.pi * (i + 0.5) / n)) for i in range(n)]
+    points = [low + (high - low) * number(0.5 - 0.5 * math.cos(math.pi * i / grid)) for i in range(grid + 1)]
     values = [(x, f(x), weight(x)) for x in points]
     for _ in range(rounds):
         rows = [[x ** k for k in range(degree + 1)] + [(-1) ** i / weight(x)] for i, x in enumerate(xs)]
         c = solve(rows, [f(x) for x in xs])[:-1]
         err = []
         for x, y, w in values:
-            p = 0.0
+            p = number(0)
             for k in reversed(c):
                 p = p * x + k
             err.append(w * (p - y))
@@ -49,9 +51,33 @@ def remez(f, weight, low, high, degree, rounds=30, grid=8000):
     return c, max(abs(e) for e in err)
 
 
-def report(name, c, err):
+def report(name, c, err, digits=10):
     print(f"{name}: error {err:.2e} = 2^{math.log2(err):.1f}")
-    print("   ", ", ".join(f"{x:.10g}" for x in c))
+    print("   ", ", ".join(f"{x:.{digits}g}" for x in c))
+
+
+def erf_of(x):
+    """erf of a Decimal x > 0, as many digits as there are: a series of positive terms."""
+    term = total = x
+    k = 0
+    while term > total * decimal.Decimal(10) ** -decimal.getcontext().prec:
+        k += 1
+        term *= 2 * x * x / (2 * k + 1)
+        total += term
+    return 2 * total * (-x * x).exp() / decimal.Decimal("3.14159265358979323846264338327950288419716939937510582097494459").sqrt()
+
+
+def fit_f64():
+    decimal.getcontext().prec = 60
+    d = decimal.Decimal
+    limits = {"number": d, "grid": 600, "rounds": 8}
+    small = lambda u: erf_of(max(u, d("1e-30")).sqrt()) / max(u, d("1e-30")).sqrt() - 1
+    report("erf of f64: erf x / x - 1 in x^2, |x| < 1", *remez(small, lambda u: d(1), "1e-9", 1, 11, **limits), 19)
+    at = lambda t: 2 * (1 + t) / (1 - t)  # the x of t = (x - 2) / (x + 2)
+    scaled = lambda t: (1 - erf_of(at(t))) * (at(t) * at(t)).exp()
+    low, high = (d(1) - 2) / 3, (d(6) - 2) / 8
+    report("erf of f64: exp(x^2) erfc x in (x - 2) / (x + 2), 1 <= x < 6",
+           *remez(scaled, lambda t: (-at(t) * at(t)).exp(), low, high, 12, **limits), 19)
 
 
 def main():
@@ -77,6 +103,7 @@ def main():
         return math.erf(x) / x if u > 1e-9 else 2 / math.sqrt(math.pi)
     report("erf: erf x / x - 1 in x^2, |x| < 1", *remez(lambda u: erf1(u) - 1, lambda u: 1.0, 0, 1.002, 6))
     report("erf: log erfc x, 1 <= x < 4", *remez(lambda x: math.log(math.erfc(x)), math.erfc, 0.998, 4.0, 8))
+    fit_f64()
 
 
 main()

@@ -70,6 +70,10 @@ def conv_transpose(m):
         given["pads"] = [m.whole(0, max(0, k // 2)) for k in kernel] * 2
     if m.chance(0.3):
         given["output_padding"] = [m.whole(0, s - 1) for s in strides]
+    reach = [s * (d - 1) + (k - 1) * e + 1 - 2 * p for s, d, k, e, p in
+             zip(strides, extents, kernel, given.get("dilations", [1] * spatial), given.get("pads", [0] * spatial))]
+    if min(reach) < 1:
+        raise NoCase("padding takes all of it")
     x = m.input([m.whole(1, 2), group * m.pick([1, 2, 5])] + extents, elem)
     cin = m.case.inputs[-1][2][1]
     w = m.weight([cin, per] + kernel, elem, finite=True)  # (a stride of zeros between times infinity is NaN)
@@ -84,6 +88,9 @@ def pool(average):
         spatial = m.pick([1, 2, 2, 3])
         extents = _extents(m, spatial)
         given = _window(m, spatial, extents, opset, dilate=opset >= (19 if average else 10))
+        wide = any(s > k for s, k in zip(given["strides"] or [1], given["kernel_shape"]))
+        if not average and wide and given.get("auto_pad", "").startswith("SAME"):
+            raise NoCase("ONNX Runtime refuses it for its negative padding")
         if opset >= 10 and m.chance(0.4) and "auto_pad" not in given:
             given["ceil_mode"] = 1
         if average and m.chance(0.5):
@@ -145,7 +152,8 @@ def einsum(m):
     shapes = [[size[c] for c in term.replace("...", "")] for term in equation.split("->")[0].split(",")]
     if "..." in equation:
         shapes = [[3] + s for s in shapes]
-    own = {} if data.is_float(elem) else {"lo": -5, "hi": 5}
+    # (Of three operands, what infinity becomes depends on which two meet first.)
+    own = {"finite": len(shapes) > 2} if data.is_float(elem) else {"lo": -5, "hi": 5}
     m.out(m.node([m.input(s, elem, **own) for s in shapes], equation=equation))
     m.judged("conditioned" if data.is_float(elem) else "exact")
 
@@ -185,7 +193,9 @@ def instance_norm(m):
     m.choose_opset()
     elem = m.type("T", F)
     c = m.size(17)
-    m.out(m.node([m.input([m.whole(1, 2), c] + _extents(m, m.pick([1, 2, 3])), elem), m.weight([c], elem), m.weight([c], elem)], epsilon=m.pick([None, 1e-2])))
+    x = m.input([m.whole(1, 2), c] + _extents(m, m.pick([1, 2, 3])), elem)
+    scale = m.weight([c], elem, finite=True)  # (ONNX Runtime multiplies x and the mean by it, then subtracts)
+    m.out(m.node([x, scale, m.weight([c], elem)], epsilon=m.pick([None, 1e-2])))
     m.judged("conditioned", 8, 24)
 
 
@@ -278,7 +288,7 @@ def resize(m):
     if mode == "cubic" and not data.is_float(elem):
         raise NoCase("cubic of integers")
     x = m.input(shape, elem, finite=True, lo=-10 if data.is_float(elem) else None, hi=10 if data.is_float(elem) else None)
-    to = [m.size(33), m.size(33)]
+    to, antialias = [m.size(33), m.size(33)], False
     if opset < 11:
         scales = [1.0, 1.0, float(m.pick([0.5, 1, 2, 3])), float(m.pick([1, 1.5, 2]))]
         m.out(m.node([x, m.constant(np.array(scales, np.float32))], mode=mode))
@@ -289,7 +299,7 @@ def resize(m):
         if mode == "cubic":
             given |= {"cubic_coeff_a": m.pick([None, -0.5]), "exclude_outside": m.pick([None, 0, 1])}
         if opset >= 18 and mode != "nearest" and m.chance(0.2):
-            given["antialias"] = 1
+            given["antialias"] = antialias = 1
         none = m.constant(np.zeros(0, np.float32)) if opset < 13 else ""
         if m.chance(0.5):
             m.out(m.node([x, none, none, m.ints(shape[:2] + to)], **given))
@@ -298,7 +308,8 @@ def resize(m):
             if int(shape[2] * scales[2]) < 1 or int(shape[3] * scales[3]) < 1:
                 raise NoCase("nothing left")
             m.out(m.node([x, none, m.constant(np.array(scales, np.float32))], **given))
-    m.judged("exact" if mode == "nearest" else "conditioned", 16, 640)  # coordinates in f32, times up to 10
+    kind = "exact" if mode == "nearest" else "conditioned" if data.is_float(elem) else "rounded" if antialias else "cut off"
+    m.judged(kind, 16, 640)  # coordinates in f32, times up to 10
 
 
 def upsample(m):
@@ -437,7 +448,8 @@ def loss(cross):
         more = m.shape(0, 2, 30)
         target = [m.rng.integers(0, c, [n] + more) for _ in data.SETS]
         given = {"reduction": m.pick([None, "none", "sum", "mean"])}
-        inputs = [m.input([n, c] + more, elem), m.fed(target, m.pick([T.INT32, T.INT64]))]
+        # (Of rows with NaN or +infinity ONNX Runtime says infinity.)
+        inputs = [m.input([n, c] + more, elem, nan=False, hi=2.0**40), m.fed(target, m.pick([T.INT32, T.INT64]))]
         if m.chance(0.4):
             inputs.append(m.weight([c], elem, positive=True))
         if m.chance(0.3):

@@ -26,7 +26,7 @@ class NoCase(Exception):
 @dataclass
 class Judge:
     """How answers are held against the references (judge.py): "exact"; "close": elementwise, so many roundings relative
-    plus absolute; "conditioned": by what a rounding of the inputs moves the result; "graph": and of every intermediate."""
+    plus absolute; "conditioned": by what a rounding of the inputs moves the result; "cut off", "rounded": integers of reals; "graph": and of every intermediate."""
     kind: str = "exact"
     relative: float = 4.0
     absolute: float = 0.0  # in roundings of 1

@@ -126,7 +126,7 @@ def clip(m):
     if opset < 11:
         m.out(m.node([x], min=None if bounds[0] is None else float(bounds[0]), max=None if bounds[1] is None else float(bounds[1])))
         return
-    names = ["" if b is None else m.scalar(b, elem) if m.chance(0.7) else m.input([], elem, lo=b, hi=b) for b in bounds]
+    names = ["" if b is None else m.scalar(b, elem) if m.chance(0.7) else m.input([], elem, lo=b, hi=b, finite=True) for b in bounds]
     while names and not names[-1]:
         names.pop()
     m.out(m.node([x] + names))
@@ -239,8 +239,9 @@ def cum_prod(m):
     m.judged("conditioned" if data.is_float(elem) else "exact")
 
 
-def along_axis(among=REALS, exact=False, attributes=(), **domain):
-    """Softmax and its like: one axis, or all from it on."""
+def along_axis(among=REALS, exact=False, attributes=(), absolute=1, **domain):
+    """Softmax and its like: one axis, or all from it on. absolute: 1 is what the largest result is; the logarithm of a sum
+    near 1 has that sum's roundings."""
     def make(m):
         opset = m.choose_opset()
         elem = m.type("T", among)
@@ -252,5 +253,5 @@ def along_axis(among=REALS, exact=False, attributes=(), **domain):
             axis = 0
         given = {n: f(m) for n, f in dict(attributes).items() if m.chance(0.7)}
         m.out(m.node([m.input(shape, elem, **domain)], axis=axis, **given))
-        m.judged("exact" if exact else "conditioned", 8, 1)
+        m.judged("exact" if exact else "conditioned", 8, absolute)
     return make

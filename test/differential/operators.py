@@ -58,7 +58,7 @@ MAKERS = {
     
     "ArgMax": e.arg, "ArgMin": e.arg, "Hardmax": e.along_axis((T.FLOAT, T.FLOAT16), exact=True, nan=False), "CumSum": e.cum_sum, "CumProd": e.cum_prod,
     # (NaN: in f64 ONNX Runtime takes the largest of the others off.)
-    "Softmax": e.along_axis(nan=False), "LogSoftmax": e.along_axis(nan=False), "LpNormalization": e.along_axis(attributes={"p": lambda m: m.whole(1, 2)}),
+    "Softmax": e.along_axis(nan=False), "LogSoftmax": e.along_axis(nan=False, absolute=4), "LpNormalization": e.along_axis(attributes={"p": lambda m: m.whole(1, 2)}),
     # moved elements, shapes
     "Reshape": s.reshape, "Flatten": s.flatten, "Squeeze": s.squeeze, "Unsqueeze": s.unsqueeze, "Identity": s.identity,
     "Dropout": s.dropout, "Transpose": s.transpose, "Concat": s.concat, "Split": s.split, "Slice": s.slice_, "Expand": s.expand,

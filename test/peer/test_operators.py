@@ -18,7 +18,7 @@ def const(name, value, dtype=np.int64):
 
 
 def check(nodes, feeds, outputs, constants=(), opset=18, atol=1e-5, rtol=1e-4):
-    kinds = {np.float32: F, np.int32: I32, np.int64: I64}
+    kinds = {np.float32: F, np.int32: I32, np.int64: I64, np.uint8: TensorProto.UINT8}
     inputs = [helper.make_tensor_value_info(n, kinds[x.dtype.type], [f"{n}{k}" for k in range(x.ndim)]) for n, x in feeds.items()]
     graph = helper.make_graph(nodes, "g", inputs, [helper.make_tensor_value_info(n, k, None) for n, k in outputs.items()],
                               list(constants))
@@ -37,12 +37,12 @@ def check(nodes, feeds, outputs, constants=(), opset=18, atol=1e-5, rtol=1e-4):
         np.testing.assert_allclose(got[name], y, rtol=rtol, atol=atol)
 
 
-def resize(sizes=None, scales=None, roi=None, shape=(1, 2, 7, 9), **attrs):
-    x = rng.standard_normal(shape).astype(np.float32)
+def resize(sizes=None, scales=None, roi=None, shape=(1, 2, 7, 9), x=None, **attrs):
+    x = rng.standard_normal(shape).astype(np.float32) if x is None else x
     given = [("roi", roi, np.float32), ("scales", scales, np.float32), ("sizes", sizes, np.int64)]
     constants = [const(n, v, t) for n, v, t in given if v is not None]
     node = helper.make_node("Resize", ["x", *(n if v is not None else "" for n, v, _ in given)], ["y"], **attrs)
-    check([node], {"x": x}, {"y": F}, constants)
+    check([node], {"x": x}, {"y": helper.np_dtype_to_tensor_dtype(x.dtype)}, constants)
 
 
 def crops():
@@ -56,6 +56,7 @@ def antialias():
         for sizes in ([1, 2, 3, 4], [1, 2, 2, 12], [1, 2, 5, 2]):
             resize(sizes=sizes, mode=mode, antialias=1, exclude_outside=1)
         resize(scales=[1, 1, 0.4, 0.6], mode=mode, antialias=1, exclude_outside=1)
+    resize(scales=[1, 1, 0.5, 1], x=rng.integers(0, 256, (1, 2, 2, 40)).astype(np.uint8), mode="linear", antialias=1)  # halves go up
 
 
 def policies():

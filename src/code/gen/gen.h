@@ -192,9 +192,9 @@ seer_vec seer_gen_term_value(seer_gen *g, const seer_sum_term *term, int64_t sca
 seer_vec seer_gen_sum_value(seer_gen *g, const seer_sum *x);  // of lane 0, i64
 seer_gen_value seer_gen_sum_lanes(seer_gen *g, const seer_sum *x);
 
-// ---- math/: f32 only; each function states its error.
+// ---- math/: each function states its error.
 seer_vec seer_gen_math(seer_gen *g, seer_expr_op op, seer_vec x);
-seer_vec seer_gen_math_f64(seer_gen *g, seer_expr_op op, seer_vec x);  // NONE: has no code
+seer_vec seer_gen_math_f64(seer_gen *g, seer_expr_op op, seer_vec x);
 typedef enum { SEER_GEN_FLOOR, SEER_GEN_CEIL, SEER_GEN_TRUNC, SEER_GEN_EVEN } seer_gen_rounding;
 // To an integer, f32 and f64, exactly as the instruction does it, the sign of zero too.
 seer_vec seer_gen_round(seer_gen *g, seer_gen_rounding how, seer_vec x);

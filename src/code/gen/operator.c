@@ -265,10 +265,7 @@ static seer_vec apply_float(
     case SEER_EXPR_TANH:
     case SEER_EXPR_ERF:
     case SEER_EXPR_SIGMOID:
-      if (dtype != SEER_DTYPE_F64) return seer_gen_math(g, op, a);
-      a = seer_gen_math_f64(g, op, a);
-      if (a.i != 0) return a;
-      break;
+      return dtype == SEER_DTYPE_F64 ? seer_gen_math_f64(g, op, a) : seer_gen_math(g, op, a);
     case SEER_EXPR_POW:
       return seer_gen_math_pow(g, a, b);
     default:

@@ -320,7 +320,10 @@ seer_status seer_resize_expand(seer_expand *e) {
     if (!p.dim[d].is_resized || !all[d].inside.i) continue;
     y = seer_expand_3(e, "Where", along(e, all[d].inside, p.dim[d].out, d, p.rank), y, outside);
   }
-  if (is_int) y = seer_expand_cast(e, seer_expand_1(e, "Round", y), made);
+  if (is_int) {  // halves go up, as in ONNX Runtime's fixed point
+    y = seer_expand_2(e, "Add", y, seer_expand_scalar(e, dtype, 0.5));
+    y = seer_expand_cast(e, seer_expand_1(e, "Floor", y), made);
+  }
   seer_expand_output(e, 0, y);
   return SEER_OK;
 }

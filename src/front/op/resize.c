@@ -329,4 +329,6 @@ SEER_OP_ENTRY(resize, "Resize", 10, 1, 4, 1, SEER_FUSE_OPAQUE,
     "extrapolation_value keep_aspect_ratio_policy mode nearest_mode",
     .rtol = 1e-4, .atol = 1e-5, .infer = infer_resize, .emit = emit_resize,
     .expand = seer_resize_expand, .is_composite = is_antialiased, .wants_channels_last = true,
-    .doc = "nearest, linear, cubic; constant scales, sizes, roi; integers are cut off toward zero")
+    .doc =
+        "nearest, linear, cubic; constant scales, sizes, roi; integers are cut off toward zero, "
+        "with antialias rounded, halves up")

@@ -307,6 +307,7 @@ static double exp2_of(double x, double e) { return exp(x) + 0 * e; }
 static double log2_of(double x, double e) { return log(x) + 0 * e; }
 static double tanh2_of(double x, double e) { return tanh(x) + 0 * e; }
 static double sigmoid2_of(double x, double e) { return sigmoid(x) + 0 * e; }
+static double erf2_of(double x, double e) { return erf(x) + 0 * e; }
 static double sin2_of(double x, double e) { return sin(x) + 0 * e; }
 static double cos2_of(double x, double e) { return cos(x) + 0 * e; }
 
@@ -319,6 +320,9 @@ static void doubles_are_as_stated_on(jit_runner *runner, seer_arena *arena) {
       {"sigmoid(X)", sigmoid2_of, -50, 50, 6e-16, 0},
       {"tanh(X)", tanh2_of, -2, 2, 1e-15, 0},
       {"tanh(X)", tanh2_of, -30, 30, 1e-15, 0},
+      {"erf(X)", erf2_of, -1e-3, 1e-3, 3e-16, 0},
+      {"erf(X)", erf2_of, -2, 2, 3e-16, 0},
+      {"erf(X)", erf2_of, -8, 8, 3e-16, 0},
       {"sin(X)", sin2_of, -10, 10, 0, 4e-16},
       {"sin(X)", sin2_of, -1e5, 1e5, 0, 4e-16},
       {"cos(X)", cos2_of, -1e5, 1e5, 0, 4e-16},
@@ -362,10 +366,35 @@ static void doubles_are_as_stated(void **state) {
   (void)state, on_each_level(doubles_are_as_stated_on);
 }
 
+static void special_doubles_on(jit_runner *runner, seer_arena *arena) {
+  static const struct {
+    const char *name;
+    double (*want)(double x);
+  } each[] = {{"exp", exp}, {"log", log}, {"sigmoid", sigmoid}, {"tanh", tanh}, {"erf", erf},
+      {"sin", sin}, {"cos", cos}};
+  static const double cases[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, (double)NAN, 6.0, -6.5,
+      100.0, -100.0, 1e300, -1e300, 0x1p-1022, 0x1p-1074, -0x1p-1074, DBL_MAX, -DBL_MAX};
+  static double x[N], y[N];
+  for (size_t k = 0; k < N; k++) x[k] = cases[k % SEER_COUNT_OF(cases)];
+  for (size_t f = 0; f < SEER_COUNT_OF(each); f++) {
+    const char *body = seer_arena_printf(arena, "%s($x[@o * 16 + @i])", each[f].name);
+    apply_typed(runner, "f64", body, x, x, y, arena);
+    for (size_t k = 0; k < SEER_COUNT_OF(cases); k++) {
+      double want = each[f].want(x[k]), error = fabs(y[k] - want);
+      if (y[k] == want || (isnan(want) && isnan(y[k]))) continue;
+      if (want == 0 || isinf(want) || !(error <= 1e-15 * fmax(1, fabs(want))))
+        fail_msg("%s(%g) is %.17g, expected %.17g", each[f].name, x[k], y[k], want);
+    }
+  }
+}
+
+static void special_doubles(void **state) { (void)state, on_each_level(special_doubles_on); }
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(errors_are_as_stated),
       cmocka_unit_test(doubles_are_as_stated),
+      cmocka_unit_test(special_doubles),
       cmocka_unit_test(special_values),
       cmocka_unit_test(powers),
       cmocka_unit_test(roundings),

@@ -1,0 +1,198 @@
+"""Operators as their pages define them, in f64 by NumPy: what says more than either reference where those overflow within,
+lack f64, or compute in f32 what is asked for in f64."""
+import inspect
+import math
+
+import numpy as np
+from onnx import helper
+
+import data
+
+erf = np.vectorize(math.erf, otypes=[float])
+
+
+def _softplus(x):
+    return np.logaddexp(0, x)
+
+
+def _sigmoid(x):
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + e), np.where(np.isnan(x), x, e / (1 + e)))
+
+
+def _lrn(x, size, alpha=float(np.float32(1e-4)), beta=0.75, bias=1.0):  # attributes are f32, their defaults too
+    before = (size - 1) // 2
+    padded = np.pad(x * x, [(0, 0), (before, size - 1 - before)] + [(0, 0)] * (x.ndim - 2))
+    total = sum(padded[:, k:k + x.shape[1]] for k in range(size))
+    return x / (bias + alpha / size * total) ** beta
+
+
+def _gelu(x, approximate=b"none"):
+    if approximate == b"tanh":
+        return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+    return x / 2 * (1 + erf(x / math.sqrt(2)))
+
+
+def _dft(x, length=None, axis_input=None, axis=None, inverse=0, onesided=0):
+    axis = int(axis_input) if axis_input is not None else 1 if axis is None else axis
+    axis = axis if axis >= 0 else axis + x.ndim
+    z = x[..., 0] + (1j * x[..., 1] if x.shape[-1] == 2 else 0)
+    n = z.shape[axis] if length is None else int(length)
+    y = (np.fft.ifft if inverse else np.fft.fft)(z, n, axis)
+    if onesided:
+        y = y.take(np.arange(n // 2 + 1), axis)
+    return np.stack([y.real, y.imag], -1)
+
+
+def _group_norm(x, scale, bias, num_groups, epsilon=float(np.float32(1e-5)), stash_type=1):
+    n, c = x.shape[:2]
+    groups = x.reshape(n, num_groups, -1)
+    mean, variance = groups.mean(2, keepdims=True), groups.var(2, keepdims=True)
+    y = ((groups - mean) / np.sqrt(variance + epsilon)).reshape(x.shape)
+    factor, term = (np.repeat(v, c // len(v)).reshape([c] + [1] * (x.ndim - 2)) for v in (scale, bias))
+    return y * factor + term
+
+
+def _reduction(function):
+    def reduce(x, axes_input=None, axes=None, keepdims=1, noop_with_empty_axes=0):
+        axes = axes_input if axes_input is not None else axes
+        if axes is None or len(axes) == 0:
+            if noop_with_empty_axes:
+                return x
+            axes = range(x.ndim)
+        return function(x, tuple(int(a) for a in axes), keepdims=bool(keepdims))
+    return reduce
+
+
+def _softmax(is_log):
+    def softmax(x, opset, axis=None):
+        """Before opset 13 over all dimensions from the axis on."""
+        axis = (1 if opset < 13 else -1) if axis is None else axis
+        axes = tuple(range(axis % x.ndim, x.ndim)) if opset < 13 else axis
+        off = x - x.max(axes, keepdims=True)
+        total = np.exp(off).sum(axes, keepdims=True)
+        return off - np.log(total) if is_log else np.exp(off) / total
+    return softmax
+
+
+def _conv_transpose(x, w, b=None, kernel_shape=None, strides=None, dilations=None, pads=None, output_padding=None, group=1):
+    spatial = x.ndim - 2
+    strides, dilations, more = strides or [1] * spatial, dilations or [1] * spatial, output_padding or [0] * spatial
+    low, high = (pads or [0] * 2 * spatial)[:spatial], (pads or [0] * 2 * spatial)[spatial:]
+    reach = [s * (d - 1) + (k - 1) * e + 1 for s, d, k, e in zip(strides, x.shape[2:], w.shape[2:], dilations)]
+    n, per = x.shape[0], x.shape[1] // group
+    y = np.zeros([n, group, w.shape[1]] + [r + m for r, m in zip(reach, more)])
+    for g in range(group):
+        part, weight = x[:, g * per:(g + 1) * per], w[g * per:(g + 1) * per]
+        for at in np.ndindex(*w.shape[2:]):
+            to = tuple(slice(k * e, k * e + s * (d - 1) + 1, s) for k, e, s, d in zip(at, dilations, strides, x.shape[2:]))
+            y[(slice(None), g, slice(None)) + to] += np.einsum("nc...,cm->nm...", part, weight[(slice(None), slice(None)) + at])
+    y = y.reshape([n, -1] + list(y.shape[3:]))
+    y = y[(slice(None), slice(None)) + tuple(slice(a, d - z) for a, z, d in zip(low, high, y.shape[2:]))]
+    return y if b is None else y + b.reshape([-1] + [1] * spatial)
+
+
+def _unique(x, axis=None, sorted=1):
+    y, first, inverse, counts = np.unique(x, True, True, True, axis)
+    inverse = inverse.reshape(-1)
+    if not sorted:  # in the order of their first places
+        order = np.argsort(first)
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        y, first, inverse, counts = np.take(y, order, axis or 0), first[order], place[inverse], counts[order]
+    return [y, first, inverse, counts]
+
+
+def _one_hot(indices, depth, values, axis=-1):
+    depth = int(np.reshape(depth, ()))
+    axis = axis if axis >= 0 else axis + indices.ndim + 1
+    at = np.expand_dims(np.asarray(indices).astype(np.int64), axis)
+    at = np.where(at < 0, at + depth, at)
+    each = np.arange(depth).reshape([depth if d == axis else 1 for d in range(at.ndim)])
+    return np.where(at == each, values[1], values[0])
+
+
+def _affine_grid(theta, size, align_corners=0):
+    """The page refers to PyTorch's affine_grid: of one point between corners that is the middle."""
+    size = [int(s) for s in size]
+    places = [np.zeros(1) if align_corners and n == 1 else np.linspace(-1, 1, n) if align_corners else (2 * np.arange(n) + 1) / n - 1
+              for n in size[2:]]
+    points = np.stack(np.meshgrid(*places, indexing="ij")[::-1] + [np.ones(size[2:])], -1)  # x first, then 1
+    return np.einsum("nij,...j->n...i", theta, points)
+
+
+def _turned(x, at, cosines, sines):
+    """Rotary embedding of [batch, heads, tokens, d], of halves."""
+    c, s = cosines[at], sines[at]
+    a, b = np.split(x, 2, -1)
+    return np.concatenate([a * c - b * s, b * c + a * s], -1)
+
+
+def _group_query(q, k, v, past_k, past_v, lengths, total, cosines=None, sines=None, num_heads=1, kv_num_heads=1, do_rotary=0,
+                 scale=0.0, softcap=0.0, local_window_size=-1):
+    """Of a batch whose rows are equally long."""
+    def heads(x, n):
+        return x.reshape(x.shape[0], x.shape[1], n, -1).transpose(0, 2, 1, 3)
+    q, k, v = heads(q, num_heads), heads(k, kv_num_heads), heads(v, kv_num_heads)
+    tokens, before = q.shape[2], 0 if past_k is None else past_k.shape[2]
+    at = before + np.arange(tokens)
+    if do_rotary:
+        q, k = _turned(q, at, cosines, sines), _turned(k, at, cosines, sines)
+    if past_k is not None:
+        k, v = np.concatenate([past_k, k], 2), np.concatenate([past_v, v], 2)
+    each = num_heads // kv_num_heads
+    scores = q @ np.repeat(k, each, 1).transpose(0, 1, 3, 2) * (scale or 1 / math.sqrt(q.shape[3]))
+    if softcap:
+        scores = softcap * np.tanh(scores / softcap)
+    distance = at[:, None] - np.arange(before + tokens)
+    seen = (distance >= 0) & ((distance < local_window_size) if local_window_size > 0 else True)
+    scores = np.where(seen, scores, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    y = weights / weights.sum(-1, keepdims=True) @ np.repeat(v, each, 1)
+    return [y.transpose(0, 2, 1, 3).reshape(y.shape[0], tokens, -1), k, v]
+
+
+FORMULA = {
+    "Softplus": _softplus,
+    "Mish": lambda x: x * np.tanh(_softplus(x)),
+    "HardSwish": lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
+    "Gelu": _gelu,
+    "Sigmoid": _sigmoid,
+    "ReduceMax": _reduction(np.max),  # NaN, where there is one
+    "ReduceMin": _reduction(np.min),
+    "Softmax": _softmax(False),
+    "LogSoftmax": _softmax(True),
+    "ConvTranspose": _conv_transpose,
+    "Unique": _unique,
+    "GlobalMaxPool": lambda x: x.max(tuple(range(2, x.ndim)), keepdims=True),
+    "LRN": _lrn,
+    "GroupNormalization": _group_norm,
+    "Shrink": lambda x, lambd=0.5, bias=0.0: np.where(x < -lambd, x + bias, np.where(x > lambd, x - bias, 0.0)),
+    "DFT": _dft,
+    "OneHot": _one_hot,
+    "AffineGrid": _affine_grid,
+    "RandomNormalLike": lambda x, mean, scale: np.full(x.shape, mean),
+    "RandomUniformLike": lambda x, low, high: np.full(x.shape, low),
+    "RandomNormal": lambda x, mean, scale, shape: x + mean,
+    "RandomUniform": lambda x, low, high, shape: x + low,
+    "Bernoulli": lambda x: x,
+    "Multinomial": lambda x, sample_size: np.repeat(x.argmax(1)[:, None], sample_size, 1),
+    "com.microsoft.GroupQueryAttention": _group_query,
+}
+
+
+def of(case):
+    """A function from inputs (floats as f64) to [(None, array)]."""
+    given = {a.name: helper.get_attribute_value(a) for a in case.nodes[0].attribute}
+    if "opset" in inspect.signature(FORMULA[case.op]).parameters:
+        given["opset"] = case.opset
+    constants = {n: data.widen(x, e) for n, e, x in case.constants}
+    names = list(case.nodes[0].input) or [case.inputs[0][0]]
+
+    def answer(feeds):
+        known = constants | dict(feeds)
+        with np.errstate(all="ignore"):
+            out = FORMULA[case.op](*[known[n] if n else None for n in names], **given)
+        out = out if isinstance(out, list) else [out]
+        return [(None, np.asarray(y)) for y, name in zip(out, case.nodes[0].output) if name]
+    return answer
