@@ -2,68 +2,43 @@
 // mask that says which keys count, and the embeddings that networks with it begin with.
 // Scores are [batch, heads, n, m]: n queries, m keys with the past ones. Keys that do not count get
 // a large negative number added, as ONNX Runtime does.
-#include <math.h>
 #include <string.h>
 
 #include "dag/scalar.h"
-#include "front/expand/expand.h"
+#include "front/expand/attend.h"
 
-typedef struct {
-  int64_t batch, heads;
-  int64_t n, m;  // queries, keys
-  int64_t d, value_d;  // of one head: query and key, value
-  double scale;
-  bool is_causal;
-  seer_val mask, bias;  // added to the scores; 0: none
-} shape;
+// What is added to the scores, by where it comes from.
+enum { BIAS, FUTURE, MASK };
 
-// [batch, n, heads * d] -> [batch, heads, n, d]
-static seer_val split_heads(
-    seer_expand *e, seer_val x, int64_t batch, int64_t n, int64_t heads, int64_t d) {
-  seer_attr perm = seer_expand_ints_attr("perm", (int64_t[]){0, 2, 1, 3}, 4);
-  x = seer_expand_reshape(e, x, (int64_t[]){batch, n, heads, d}, 4);
-  return seer_expand_add(e, "Transpose", &x, 1, &perm, 1);
-}
-
-// qkv: [batch, heads, n or m, d or value_d] -> [batch, n, heads * value_d].
-static seer_status attend(seer_expand *e, const shape *s, const seer_val *qkv, seer_val *out_y) {
-  seer_val scores = seer_expand_2(e, "MatMul", qkv[0], seer_expand_turned(e, qkv[1], 4));
-  scores = seer_expand_times(e, scores, s->scale);
-  if (s->bias.i) scores = seer_expand_2(e, "Add", scores, s->bias);
-  if (s->is_causal) {
-    // The queries are the last of the keys' tokens. What hides a token is below any score, as in
-    // ONNX Runtime: -10000, its value for masks, is not.
-    const double below_all = seer_scalar_lowest(SEER_DTYPE_F32).f;
-    double *hide = NULL;
-    SEER_TRY(seer_expand_table(e, s->n, s->m, &hide));
-    for (int64_t i = 0; i < s->n; i++)
-      for (int64_t j = seer_max_i64(0, s->m - s->n + i + 1); j < s->m; j++)
-        hide[i * s->m + j] = below_all;
-    const int64_t dim[4] = {1, 1, s->n, s->m};
-    seer_val table = seer_expand_tensor(e, seer_expand_in(e, 0)->dtype, dim, 4, hide);
-    scores = seer_expand_2(e, "Add", scores, table);
-  }
-  if (s->mask.i) scores = seer_expand_2(e, "Add", scores, s->mask);
-  seer_val p = seer_expand_1i(e, "Softmax", scores, "axis", -1);
-  seer_val y = seer_expand_2(e, "MatMul", p, qkv[2]);
-  seer_attr perm = seer_expand_ints_attr("perm", (int64_t[]){0, 2, 1, 3}, 4);
-  y = seer_expand_add(e, "Transpose", &y, 1, &perm, 1);
-  *out_y = seer_expand_reshape(e, y, (int64_t[]){s->batch, s->n, s->heads * s->value_d}, 3);
+// Tokens behind a query's own: the queries are the last of the keys' tokens. What hides a token is
+// below any score, as in ONNX Runtime: -10000, its value for masks, is not.
+static seer_status hide_future(seer_expand *e, seer_attend_form *form) {
+  const double below_all = seer_scalar_lowest(SEER_DTYPE_F32).f;
+  double *hide = NULL;
+  SEER_TRY(seer_expand_table(e, form->n, form->m, &hide));
+  for (int64_t i = 0; i < form->n; i++)
+    for (int64_t j = seer_max_i64(0, form->m - form->n + i + 1); j < form->m; j++)
+      hide[i * form->m + j] = below_all;
+  const int64_t dim[4] = {1, 1, form->n, form->m};
+  form->bias[FUTURE] = seer_expand_tensor(e, form->dtype, dim, 4, hide);
   return SEER_OK;
 }
 
-// Numbers 0 to m - 1 as [1, 1, 1, m].
-static seer_status positions(seer_expand *e, seer_dtype dtype, int64_t m, seer_val *out_value) {
-  double *at = NULL;
-  SEER_TRY(seer_expand_table(e, 1, m, &at));
-  for (int64_t k = 0; k < m; k++) at[k] = (double)k;
-  *out_value = seer_expand_tensor(e, dtype, (int64_t[]){1, 1, 1, m}, 4, at);
+// qkv: [batch, heads, n or m, d or value_d] -> [batch, n, heads * value_d].
+static seer_status attend(
+    seer_expand *e, seer_attend_form *form, const seer_val *qkv, seer_val *out_y) {
+  form->groups = form->heads;
+  form->dtype = seer_expand_in(e, 0)->dtype;
+  form->scale = seer_attend_scale(e, form->d);
+  if (seer_node_attr_i(&e->node, "unidirectional", 0) != 0) SEER_TRY(hide_future(e, form));
+  seer_val y = seer_attend(e, form, qkv[0], qkv[1], qkv[2]);
+  *out_y = seer_attend_joined(e, y, form->batch, form->n, form->heads, form->value_d);
   return SEER_OK;
 }
 
 // Input k, if it is there, as what is added to the scores. [batch, m] and [batch, n, m]: keys above
 // 0 count; [batch] and [2 * batch]: those in front of an end, and from a start (second half) on.
-static seer_status read_mask(seer_expand *e, uint32_t k, shape *s) {
+static seer_status read_mask(seer_expand *e, uint32_t k, seer_attend_form *s) {
   if (!seer_expand_has_in(e, k)) return SEER_OK;
   const seer_value *mask = seer_expand_in(e, k);
   seer_dtype dtype = mask->dtype;
@@ -84,7 +59,7 @@ static seer_status read_mask(seer_expand *e, uint32_t k, shape *s) {
     const int64_t dim[4] = {batch, 1, 1, 1};
     bool has_starts = mask->dim[0] == 2 * batch;
     seer_val at, end = has_starts ? seer_expand_slice(e, x, 0, 0, batch) : x;
-    SEER_TRY(positions(e, dtype, s->m, &at));
+    SEER_TRY(seer_attend_places(e, dtype, s->m, (int64_t[]){1, 1, 1, s->m}, 4, &at));
     counts = seer_expand_2(e, "Less", at, seer_expand_reshape(e, end, dim, 4));
     if (has_starts) {
       seer_val start = seer_expand_slice(e, x, 0, batch, 2 * batch);
@@ -97,13 +72,13 @@ static seer_status read_mask(seer_expand *e, uint32_t k, shape *s) {
     counts = seer_expand_reshape(e, counts, dim, 4);
   }
   counts = seer_expand_cast(e, counts, seer_expand_in(e, 0)->dtype);
-  s->mask = seer_expand_times(e, seer_expand_2(e, "Sub", seer_expand_number(e, 1), counts),
+  s->bias[MASK] = seer_expand_times(e, seer_expand_2(e, "Sub", seer_expand_number(e, 1), counts),
       seer_node_attr_f(&e->node, "mask_filter_value", -10000));
   return SEER_OK;
 }
 
 // Input k, if it is there, is added to the scores as it is.
-static seer_status read_bias(seer_expand *e, uint32_t k, shape *s) {
+static seer_status read_bias(seer_expand *e, uint32_t k, seer_attend_form *s) {
   if (!seer_expand_has_in(e, k)) return SEER_OK;
   const seer_value *bias = seer_expand_in(e, k);
   bool fits = bias->rank == 4 && (bias->dim[0] == 1 || bias->dim[0] == s->batch) &&
@@ -113,23 +88,13 @@ static seer_status read_bias(seer_expand *e, uint32_t k, shape *s) {
     return SEER_FAIL(INVALID,
         "input %u is %s, must be [%" PRId64 " or 1,%" PRId64 " or 1,%" PRId64 ",%" PRId64 "]", k,
         seer_op_shape_text(bias, e->scratch), s->batch, s->heads, s->n, s->m);
-  s->bias = e->node.in[k];
+  s->bias[BIAS] = e->node.in[k];
   return SEER_OK;
 }
 
 static seer_status want_absent(const seer_expand *e, uint32_t k, const char *what) {
   if (!seer_expand_has_in(e, k)) return SEER_OK;
   return SEER_FAIL(UNSUPPORTED, "input %u (%s) is given", k, what);
-}
-
-static double scale_of(const seer_expand *e, int64_t d) {
-  double scale = seer_node_attr_f(&e->node, "scale", 0);
-  return scale > 0 ? scale : 1 / sqrt((double)d);
-}
-
-// `past` [batch, heads, before, d] in front of x [batch, heads, n, d]; nothing if before is 0.
-static seer_val joined(seer_expand *e, seer_val past, int64_t before, seer_val x) {
-  return before > 0 ? seer_expand_concat(e, (seer_val[]){past, x}, 2, 2) : x;
 }
 
 // Widths of query, key and value: a third each, unless the attribute says otherwise.
@@ -153,7 +118,7 @@ static seer_status read_widths(
 
 // Keys and values with those of input 4, past [2, batch, heads, before, d], in front; output 1 is
 // the same for the next tokens.
-static seer_status with_past(seer_expand *e, shape *s, seer_val *kv) {
+static seer_status with_past(seer_expand *e, seer_attend_form *s, seer_val *kv) {
   int64_t before = 0;
   if (seer_expand_has_in(e, 4)) {
     const seer_value *past = seer_expand_in(e, 4);
@@ -172,7 +137,7 @@ static seer_status with_past(seer_expand *e, shape *s, seer_val *kv) {
   for (int64_t k = 0; k < 2; k++) {
     if (before > 0) {
       seer_val past = seer_expand_slice(e, e->node.in[4], 0, k, k + 1);
-      kv[k] = joined(e, seer_expand_reshape(e, past, old, 4), before, kv[k]);
+      kv[k] = seer_attend_after(e, seer_expand_reshape(e, past, old, 4), before, kv[k]);
     }
   }
   if (!seer_expand_wants(e, 1)) return SEER_OK;
@@ -196,19 +161,17 @@ static seer_status expand_attention(seer_expand *e) {
     return SEER_FAIL(INVALID, "inputs 0 and 1 are %s and %s, with %" PRId64 " heads",
         seer_op_shape_text(x, e->scratch), seer_op_shape_text(w, e->scratch), heads);
   SEER_TRY(read_widths(e, w->dim[1], heads, width));
-  shape s = {.batch = x->dim[0],
+  seer_attend_form s = {.batch = x->dim[0],
       .heads = heads,
       .n = x->dim[1],
       .m = x->dim[1],
       .d = width[0] / heads,
-      .value_d = width[2] / heads,
-      .scale = scale_of(e, width[0] / heads),
-      .is_causal = seer_node_attr_i(&e->node, "unidirectional", 0) != 0};
+      .value_d = width[2] / heads};
   seer_val all = seer_expand_2(e, "MatMul", e->node.in[0], e->node.in[1]), qkv[3], y;
   all = seer_expand_biased(e, all, 2);
   for (uint32_t k = 0; k < 3; k++) {
     seer_val part = seer_expand_slice(e, all, 2, at, at + width[k]);
-    qkv[k] = split_heads(e, part, s.batch, s.n, heads, width[k] / heads);
+    qkv[k] = seer_attend_split(e, part, s.batch, s.n, heads, width[k] / heads);
     at += width[k];
   }
   SEER_TRY(with_past(e, &s, qkv + 1));
@@ -249,7 +212,7 @@ static seer_status read_part(
     seer_val bias = seer_expand_slice(e, e->node.in[3], 0, from, from + hidden);
     *out_x = seer_expand_2(e, "Add", *out_x, bias);
   }
-  *out_x = split_heads(e, *out_x, dim[0], dim[2], heads, dim[3]);
+  *out_x = seer_attend_split(e, *out_x, dim[0], dim[2], heads, dim[3]);
   return SEER_OK;
 }
 
@@ -275,18 +238,16 @@ static seer_status expand_multi_head_attention(seer_expand *e) {
           "past key and value",
           5 + k, seer_op_shape_text(past, e->scratch), dim[k][0], heads, dim[k][3]);
     before = past->dim[2];
-    qkv[k] = joined(e, e->node.in[5 + k], before, qkv[k]);
+    qkv[k] = seer_attend_after(e, e->node.in[5 + k], before, qkv[k]);
   }
   if (before > 0 && !seer_expand_has_in(e, 7))
     return SEER_FAIL(INVALID, "past keys (input 6) without past values (input 7)");
-  shape s = {.batch = dim[0][0],
+  seer_attend_form s = {.batch = dim[0][0],
       .heads = heads,
       .n = dim[0][2],
       .m = dim[1][2] + before,
       .d = dim[0][3],
-      .value_d = dim[2][3],
-      .scale = scale_of(e, dim[0][3]),
-      .is_causal = seer_node_attr_i(&e->node, "unidirectional", 0) != 0};
+      .value_d = dim[2][3]};
   SEER_TRY(read_mask(e, 4, &s));
   SEER_TRY(read_bias(e, 5, &s));
   SEER_TRY(attend(e, &s, qkv, &y));

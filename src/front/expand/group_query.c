@@ -3,9 +3,9 @@
 // Batch element b has past[b] tokens behind it: none where all tokens are new, else what data
 // says. Its new ones follow at once, and what is left of the room for tokens is zeros, which no
 // query sees.
-#include <math.h>
 #include <string.h>
 
+#include "front/expand/attend.h"
 #include "front/expand/rotary.h"
 #include "setup/npy.h"
 
@@ -32,14 +32,6 @@ typedef struct {
   seer_val at;  // of new tokens, i64[batch or 1, n]
   seer_val key_at;  // i64[room]: 0, 1, ...
 } query;
-
-static seer_status counted(seer_expand *e, int64_t n, seer_val *out_value) {
-  double *number = NULL;
-  SEER_TRY(seer_expand_table(e, 1, n, &number));
-  for (int64_t k = 0; k < n; k++) number[k] = (double)k;
-  *out_value = seer_expand_tensor(e, SEER_DTYPE_I64, &n, 1, number);
-  return SEER_OK;
-}
 
 // What is absent, or given in a form that is not built.
 static seer_status check_forms(const seer_expand *e) {
@@ -117,9 +109,8 @@ static seer_status read_query(seer_expand *e, query *q) {
 // Where tokens are: q->past, at, key_at.
 static seer_status set_places(seer_expand *e, query *q) {
   const int64_t column[2] = {q->batch, 1}, row[2] = {1, q->n};
-  SEER_TRY(counted(e, q->room, &q->key_at));
-  SEER_TRY(counted(e, q->n, &q->at));
-  q->at = seer_expand_reshape(e, q->at, row, 2);
+  SEER_TRY(seer_attend_places(e, SEER_DTYPE_I64, q->room, &q->room, 1, &q->key_at));
+  SEER_TRY(seer_attend_places(e, SEER_DTYPE_I64, q->n, row, 2, &q->at));
   if (q->is_prompt) return SEER_OK;
   seer_val last = seer_expand_cast(e, e->node.in[LENGTHS], SEER_DTYPE_I64);
   q->past = seer_expand_2(e, "Sub", seer_expand_reshape(e, last, column, 2),
@@ -130,10 +121,8 @@ static seer_status set_places(seer_expand *e, query *q) {
 
 // Heads [from, from + n) of x [batch, tokens, heads * d] as [batch, n, tokens, d].
 static seer_val heads_of(seer_expand *e, const query *q, seer_val x, int64_t from, int64_t n) {
-  seer_attr perm = seer_expand_ints_attr("perm", (int64_t[]){0, 2, 1, 3}, 4);
   if (from >= 0) x = seer_expand_slice(e, x, 2, from * q->d, (from + n) * q->d);
-  x = seer_expand_reshape(e, x, (int64_t[]){q->batch, q->n, n, q->d}, 4);
-  return seer_expand_add(e, "Transpose", &x, 1, &perm, 1);
+  return seer_attend_split(e, x, q->batch, q->n, n, q->d);
 }
 
 static seer_status turn(seer_expand *e, const query *q, seer_val *queries, seer_val *keys) {
@@ -194,14 +183,9 @@ static seer_val with_past(seer_expand *e, const query *q, uint32_t k, seer_val x
   return seer_expand_3(e, "Where", seer_expand_2(e, "Less", after, none), past, x);
 }
 
-// Scores [batch, heads, n, room] with what a query does not see at -infinity.
-static seer_status masked(seer_expand *e, const query *q, seer_val *scores) {
-  double cap = seer_node_attr_f(&e->node, "softcap", 0);
+// What is added to the scores [batch, heads, n, room], and what a query does not see.
+static seer_status read_masks(seer_expand *e, const query *q, seer_attend_form *form) {
   int64_t window = seer_node_attr_i(&e->node, "local_window_size", -1);
-  if (cap > 0) {
-    *scores = seer_expand_1(e, "Tanh", seer_expand_times(e, *scores, 1 / cap));
-    *scores = seer_expand_times(e, *scores, cap);
-  }
   if (seer_expand_has_in(e, BIAS)) {
     const seer_value *bias = seer_expand_in(e, BIAS);
     int64_t pads[8] = {0};
@@ -214,19 +198,19 @@ static seer_status masked(seer_expand *e, const query *q, seer_val *scores) {
           ", tokens]",
           BIAS, seer_value_type_text(bias, e->scratch), q->batch, q->heads, q->n);
     pads[7] = q->room - bias->dim[3];
-    seer_val b = e->node.in[BIAS];
-    if (pads[7]) b = seer_expand_2(e, "Pad", b, seer_expand_ints(e, pads, 8));
-    *scores = seer_expand_2(e, "Add", *scores, b);
+    form->bias[0] = e->node.in[BIAS];
+    if (pads[7])
+      form->bias[0] = seer_expand_2(e, "Pad", form->bias[0], seer_expand_ints(e, pads, 8));
   }
   const int64_t place[4] = {q->is_prompt ? 1 : q->batch, 1, q->n, 1};
   seer_val at = seer_expand_reshape(e, q->at, place, 4);
-  seer_val hidden = seer_expand_2(e, "Greater", q->key_at, at);
+  form->hidden = seer_expand_2(e, "Greater", q->key_at, at);
   if (window > 0) {
     seer_val first =
         seer_expand_2(e, "Sub", at, seer_expand_scalar(e, SEER_DTYPE_I64, (double)window));
-    hidden = seer_expand_2(e, "Or", hidden, seer_expand_2(e, "LessOrEqual", q->key_at, first));
+    seer_val is_past = seer_expand_2(e, "LessOrEqual", q->key_at, first);
+    form->hidden = seer_expand_2(e, "Or", form->hidden, is_past);
   }
-  *scores = seer_expand_3(e, "Where", hidden, seer_expand_extreme(e, q->dtype, false), *scores);
   return SEER_OK;
 }
 
@@ -246,25 +230,22 @@ static seer_status expand_group_query(seer_expand *e) {
     kv[k] = with_past(e, &q, PAST_KEY + k, kv[k]);
     seer_expand_output(e, 1 + k, kv[k]);
   }
-  // Heads of one group are further rows of one product.
-  int64_t rows = q.heads / q.groups * q.n;
-  double scale = seer_node_attr_f(&e->node, "scale", 0);
-  x = seer_expand_reshape(e, x, (int64_t[]){q.batch, q.groups, rows, q.d}, 4);
-  seer_val scores = seer_expand_2(e, "MatMul", x, seer_expand_turned(e, kv[0], 4));
-  scores = seer_expand_times(e, scores, scale > 0 ? scale : 1 / sqrt((double)q.d));
-  const int64_t each[4] = {q.batch, q.heads, q.n, q.room};
-  scores = seer_expand_reshape(e, scores, each, 4);
-  SEER_TRY(masked(e, &q, &scores));
-  seer_val p = seer_expand_1i(e, "Softmax", scores, "axis", -1);
-  p = seer_expand_reshape(e, p, (int64_t[]){q.batch, q.groups, rows, q.room}, 4);
-  seer_val y = seer_expand_2(e, "MatMul", p, kv[1]);
-  y = seer_expand_reshape(e, y, (int64_t[]){q.batch, q.heads, q.n, q.d}, 4);
-  seer_attr perm = seer_expand_ints_attr("perm", (int64_t[]){0, 2, 1, 3}, 4);
-  y = seer_expand_add(e, "Transpose", &y, 1, &perm, 1);
-  seer_expand_output(e, 0, seer_expand_reshape(e, y, (int64_t[]){q.batch, q.n, q.heads * q.d}, 3));
+  seer_attend_form form = {.batch = q.batch,
+      .heads = q.heads,
+      .groups = q.groups,
+      .n = q.n,
+      .m = q.room,
+      .d = q.d,
+      .value_d = q.d,
+      .dtype = q.dtype,
+      .scale = seer_attend_scale(e, q.d),
+      .cap = seer_node_attr_f(&e->node, "softcap", 0)};
+  SEER_TRY(read_masks(e, &q, &form));
+  seer_val y = seer_attend(e, &form, x, kv[0], kv[1]);
+  seer_expand_output(e, 0, seer_attend_joined(e, y, q.batch, q.n, q.heads, q.d));
   return SEER_OK;
 }
 SEER_CONTRIB(group_query, "GroupQueryAttention", 1, 12, 4,
     "do_rotary kv_num_heads local_window_size num_heads qk_output rotary_interleaved scale "
     "smooth_softmax softcap",
-    "constant total_sequence_length; no smooth softmax, no sinks")
+    "constant total_sequence_length; no smooth softmax, no sinks", .computes = true)

@@ -119,4 +119,5 @@ static seer_status expand_rotary_embedding(seer_expand *e) {
   return SEER_OK;
 }
 SEER_CONTRIB(rotary_embedding, "RotaryEmbedding", 4, 4, 1,
-    "interleaved is_packed_batching num_heads rotary_embedding_dim scale", "no packed batches")
+    "interleaved is_packed_batching num_heads rotary_embedding_dim scale", "no packed batches",
+    .computes = true)
