@@ -40,11 +40,45 @@ const seer_host_desc seer_host_compact = {.function = SEER_HOST_COMPACT,
     .n_phase = 1,
     .phase = {compact}};
 
+// ---- the same bits as another type
+
+#define BITS_WORTH_BYTES (1 << 17)
+
+static uint32_t n_parts_bits(const seer_host_call *call, uint32_t phase, uint32_t n_threads) {
+  (void)phase;
+  return seer_host_parts_of((int64_t)seer_host_bytes(&call->in[0]), BITS_WORTH_BYTES, n_threads);
+}
+
+static void bits(const seer_host_call *call, seer_host_part part) {
+  int64_t from, to;
+  seer_host_share(part, (int64_t)seer_host_bytes(&call->in[0]), &from, &to);
+  memcpy((uint8_t *)call->out[0].data + from, (const uint8_t *)call->in[0].data + from,
+      (size_t)(to - from));
+}
+
+static bool fits_bits(
+    const seer_plan_tensor *in, const seer_plan_tensor *out, const int64_t *param) {
+  (void)param;
+  seer_plan_tensor same = out[0];
+  same.onnx_dtype = in[0].onnx_dtype;
+  return seer_host_alike(&in[0], &same, -1) && in[0].onnx_dtype != SEER_HOST_BOOL &&
+      out[0].onnx_dtype != SEER_HOST_BOOL && out[0].onnx_dtype != 0 &&
+      seer_onnx_dtype_bytes(in[0].onnx_dtype) == seer_onnx_dtype_bytes(out[0].onnx_dtype);
+}
+
+const seer_host_desc seer_host_recast = {.function = SEER_HOST_BITS,
+    .n_in = 1,
+    .n_out = 1,
+    .fits = fits_bits,
+    .n_phase = 1,
+    .n_parts = n_parts_bits,
+    .phase = {bits}};
+
 // ---- the list
 
 static const seer_host_desc *const table[] = {&seer_host_non_zero, &seer_host_nms,
     &seer_host_unique, &seer_host_compact, &seer_host_scatter_elements, &seer_host_scatter_nd,
-    &seer_host_top, &seer_host_running};
+    &seer_host_top, &seer_host_running, &seer_host_recast};
 
 static const seer_host_desc *find(uint32_t function) {
   for (size_t k = 0; k < sizeof table / sizeof *table; k++)

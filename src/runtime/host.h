@@ -54,6 +54,8 @@ typedef enum {
   // x -> y: sums (products) of what is up to each element along an axis.  param 0: axis; param 1:
   // 1: without the element itself, + 2: from the end, + 4: products. Floats are summed in f64.
   SEER_HOST_RUNNING,
+  // x -> y of the same bounds, and of a type with as many bytes: x's bytes. Neither is bool.
+  SEER_HOST_BITS,
   SEER_HOST_COUNT
 } seer_host_function;
 
@@ -111,7 +113,8 @@ typedef struct {
 } seer_host_desc;
 
 extern const seer_host_desc seer_host_non_zero, seer_host_nms, seer_host_unique, seer_host_compact,
-    seer_host_scatter_elements, seer_host_scatter_nd, seer_host_top, seer_host_running;
+    seer_host_scatter_elements, seer_host_scatter_nd, seer_host_top, seer_host_running,
+    seer_host_recast;
 
 // By bounds that fit.
 seer_host_room seer_host_scratch(seer_host_function function, const seer_plan_tensor *in,
@@ -119,9 +122,9 @@ seer_host_room seer_host_scratch(seer_host_function function, const seer_plan_te
 // NULL, or what is wrong with a call's tensors: what passes never leaves its buffers.
 const char *seer_host_check(const seer_plan_host *host, const seer_plan_tensor *in,
     const seer_plan_tensor *out, seer_host_room scratch);
-// Runs a call on the threads of `pool` (NULL: the caller's alone). Cost: NONZERO, COMPACT, RUNNING
-// and scatters linear in elements; TOP elements x log k at worst; UNIQUE n log n comparisons; NMS
-// s log s and selected x s comparisons for each class.
+// Runs a call on the threads of `pool` (NULL: the caller's alone). Cost: NONZERO, COMPACT, RUNNING,
+// BITS and scatters linear in elements; TOP elements x log k at worst; UNIQUE n log n comparisons;
+// NMS s log s and selected x s comparisons for each class.
 //   times  NULL: nothing is timed
 // False: the caller's parallel-for is at fault, and the call is not done.
 bool seer_host_run(const seer_host_call *call, seer_pool *pool, seer_pool_times *times,

@@ -3,6 +3,7 @@ operator that is listed there and has no line here fails the test."""
 from onnx import TensorProto as T
 
 import anchors as a
+import attention
 import contrib
 import elementwise as e
 import sampling
@@ -88,7 +89,7 @@ MAKERS = {
     "HannWindow": a.window, "HammingWindow": a.window, "BlackmanWindow": a.window, "DFT": a.dft, "STFT": a.stft,
     "MelWeightMatrix": a.mel_weights, "TfIdfVectorizer": a.tf_idf, "NonMaxSuppression": a.nms,
     "If": a.if_, "Loop": a.loop, "Scan": a.scan,
-    **sampling.MAKERS,
+    **sampling.MAKERS, **attention.MAKERS,
     **{f"com.microsoft.{name}": make for name, make in contrib.MAKERS.items()},
 }
 
@@ -97,6 +98,8 @@ for _op in ("Softmax LogSoftmax LpNormalization ReduceSum ReduceMean ReduceProd 
             "CumSum Conv ConvTranspose Gemm MatMul Einsum AveragePool GlobalAveragePool BatchNormalization LRN LayerNormalization "
             "InstanceNormalization GroupNormalization MeanVarianceNormalization SimplifiedLayerNormalization RMSNormalization Sum Mean Loop Scan Col2Im "
             "NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss Resize Upsample AffineGrid HardSwish Mish Gelu LpPool GlobalLpPool").split():
+    MAKERS[_op] = moderate(MAKERS[_op])
+for _op in ("Attention", "RotaryEmbedding", "LinearAttention", "CausalConvWithState"):
     MAKERS[_op] = moderate(MAKERS[_op])
 for _op in contrib.MAKERS:
     MAKERS[f"com.microsoft.{_op}"] = moderate(MAKERS[f"com.microsoft.{_op}"])

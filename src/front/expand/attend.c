@@ -48,8 +48,7 @@ static seer_val grouped(seer_expand *e, const seer_attend_form *form, seer_val x
   return seer_expand_reshape(e, x, dim, 4);
 }
 
-static seer_val ungrouped(
-    seer_expand *e, const seer_attend_form *form, seer_val x, int64_t width) {
+static seer_val ungrouped(seer_expand *e, const seer_attend_form *form, seer_val x, int64_t width) {
   if (form->heads == form->groups) return x;
   return seer_expand_reshape(e, x, (int64_t[]){form->batch, form->heads, form->n, width}, 4);
 }
@@ -77,8 +76,8 @@ seer_val seer_attend(seer_expand *e, seer_attend_form *form, seer_val q, seer_va
   for (uint32_t i = 0; i < SEER_ATTEND_MAX_BIAS; i++)
     if (form->bias[i].i) scores = seer_expand_2(e, "Add", scores, form->bias[i]);
   if (form->hidden.i)
-    scores = seer_expand_3(
-        e, "Where", form->hidden, seer_expand_extreme(e, form->dtype, false), scores);
+    scores =
+        seer_expand_3(e, "Where", form->hidden, seer_expand_extreme(e, form->dtype, false), scores);
   made[SEER_ATTEND_BIASED] = scores;
   made[SEER_ATTEND_SHARES] = shares(e, form, scores);
   seer_val p = grouped(e, form, made[SEER_ATTEND_SHARES], form->m);

@@ -1,9 +1,9 @@
 // attend.h - softmax(scale * q k^T + bias) v, which all forms of attention share; what they differ
 // in (masks, windows, what earlier tokens left) is theirs, and comes as what is added to the
 // scores. Memory, threads and failures are expand.h's.
-// Shapes: q [batch, heads, n, d], k [batch, groups, m, d], v [batch, groups, m, value_d]; scores and
-// whatever broadcasts to them [batch, heads, n, m]. Heads are the queries'; groups, which divide
-// them, those of keys and values: head h reads group h / (heads / groups).
+// Shapes: q [batch, heads, n, d], k [batch, groups, m, d], v [batch, groups, m, value_d]; scores
+// and whatever broadcasts to them [batch, heads, n, m]. Heads are the queries'; groups, which
+// divide them, those of keys and values: head h reads group h / (heads / groups).
 #ifndef SEER_FRONT_EXPAND_ATTEND_H
 #define SEER_FRONT_EXPAND_ATTEND_H
 
