@@ -46,7 +46,8 @@ static seer_status expand_bit_cast(seer_expand *e) {
   seer_val y = e->node.in[0];
   seer_dtype from = x->dtype, to;
   SEER_TRY(read_type(&e->node, x, &to));
-  bool is_copied = from != to && (seer_dtype_is_float(from) || seer_dtype_is_float(to));
+  bool is_float = seer_dtype_is_float(from) || seer_dtype_is_float(to);
+  bool is_copied = is_float && (from != to || seer_dtype_format(to));
   // A bool is 0 or 1, whatever the byte holds: a float's goes by u8.
   if (is_copied && from == SEER_DTYPE_BOOL) y = seer_expand_cast(e, y, SEER_DTYPE_U8);
   if (is_copied) {

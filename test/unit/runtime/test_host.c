@@ -11,7 +11,9 @@
 enum {
   F32 = 1,
   I8 = 3,
+  I16 = 5,
   I64 = 7,
+  BOOL = 9,
   F16 = 10,
   F64 = 11,
   MARK = 0x5A,
@@ -230,6 +232,15 @@ static void compacted(void **state) {
   assert_int_equal(out[0].bytes[0], 77);  // there is nothing to write
 }
 
+static void same_bits(void **state) {
+  (void)state;
+  make(&in[0], F16, DIMS(3, 7));
+  make(&out[0], I16, DIMS(3, 7));
+  for (int i = 0; i < 42; i++) in[0].bytes[i] = (uint8_t)(255 - i);
+  run(SEER_HOST_BITS, 1, 1, I16, 0);
+  assert_memory_equal(in[0].bytes, out[0].bytes, 42);
+}
+
 // ---- checks
 
 static seer_plan_tensor described(int32_t dtype, int32_t rank, const int64_t *dim) {
@@ -281,6 +292,16 @@ static void refused(void **state) {
   assert_non_null(check(&host, x, y, 27));
   x[0].dim[2] = 5;
   assert_non_null(check(&host, x, y, 28));
+
+  host = (seer_plan_host){.function = SEER_HOST_BITS, .n_in = 1, .n_out = 1};
+  x[0] = described(F16, DIMS(4, 5)), y[0] = described(I16, DIMS(4, 5));
+  assert_null(check(&host, x, y, 0));
+  y[0].onnx_dtype = F32;
+  assert_non_null(check(&host, x, y, 0));
+  y[0].onnx_dtype = I16, y[0].dim[1] = 6;
+  assert_non_null(check(&host, x, y, 0));
+  x[0] = described(BOOL, DIMS(4, 5)), y[0] = described(I8, DIMS(4, 5));
+  assert_non_null(check(&host, x, y, 0));
 }
 
 int main(void) {
@@ -289,6 +310,7 @@ int main(void) {
       cmocka_unit_test(suppression),
       cmocka_unit_test(unique_items),
       cmocka_unit_test(compacted),
+      cmocka_unit_test(same_bits),
       cmocka_unit_test(refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
