@@ -77,7 +77,7 @@ def embed(m):
 def nhwc_max_pool(m):
     _begin(m)
     extents = _extents(m, 2)
-    given = _window(m, 2, extents, OPSET, dilate=False)
+    given = _window(m, 2, extents, OPSET, dilate=False, pool=True)
     m.out(m.node([m.input([m.whole(1, 2)] + extents + [m.size(17)], m.pick(BYTES))], **given))
 
 
@@ -135,7 +135,10 @@ def qlinear(kind):
             inputs += [m.weight(m.broadcastable(shape), elem), _scale(m), _zero(m, elem)]
         given = {"alpha": m.pick([None, 0.2])} if kind == "QLinearLeakyRelu" else {"axis": -1, "opset": 13} if kind == "QLinearSoftmax" else {}
         out = _scale(m)
-        m.out(m.node(inputs + [out, _zero(m, elem)], **given))
+        zero = _zero(m, elem)
+        if kind == "QLinearSoftmax" and elem == T.INT8:  # ONNX Runtime wraps around beyond 127: at most 100 steps
+            zero = m.constant(np.array(m.whole(-128, 27), np.int8))
+        m.out(m.node(inputs + [out, zero], **given))
     return make
 
 
@@ -152,7 +155,7 @@ def qlinear_pool(everything):
     def make(m):
         _begin(m)
         elem, extents = m.pick(BYTES), _extents(m, 2)
-        given = {} if everything else _window(m, 2, extents, OPSET, dilate=False)
+        given = {} if everything else _window(m, 2, extents, OPSET, dilate=False, pool=True)
         if not everything:
             given["count_include_pad"] = m.pick([None, 0, 1])
         m.out(m.node([m.input([m.whole(1, 2), m.size(9)] + extents, elem), _scale(m), _zero(m, elem), _scale(m), _zero(m, elem)], **given))

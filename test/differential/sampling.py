@@ -46,7 +46,7 @@ def max_roi_pool(m):
 def lp_pool(m):
     opset = m.choose_opset(last=21)  # ONNX Runtime lacks 22, which takes more types and is the same else
     extents = _extents(m, m.pick([1, 2, 2, 3]))
-    given = _window(m, len(extents), extents, opset, dilate=opset >= 18)
+    given = _window(m, len(extents), extents, opset, dilate=opset >= 18, pool=True)
     m.out(m.node([m.input([m.whole(1, 2), m.whole(1, 5)] + extents, T.FLOAT)], p=m.pick([None, 1, 2, 3]), **given))
     m.judged("conditioned", 32)
 

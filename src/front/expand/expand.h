@@ -103,6 +103,8 @@ seer_val seer_expand_channels(seer_expand *e, seer_val x, uint32_t rank, bool to
 // Of input 0's type: a constant, and x by a constant.
 seer_val seer_expand_number(seer_expand *e, double value);
 seer_val seer_expand_times(seer_expand *e, seer_val x, double factor);
+// x (f32) rounded half to even, plus the zero point, of whose type it is and saturates; 0: u8.
+seer_val seer_expand_whole(seer_expand *e, seer_val x, seer_val zero);
 // x plus input k, if that is there.
 seer_val seer_expand_biased(seer_expand *e, seer_val x, uint32_t k);
 static inline seer_attr seer_expand_int(const char *name, int64_t value) {

@@ -1,7 +1,7 @@
-// quant.c - quantised operators. Products: operands less their zero points in i32, the product, and
-// for the QLinear forms the way back to 8 bits. The QLinear forms of com.microsoft that are no
-// products compute in f32 between dequantising and quantising. What is put in front and behind is
-// elementwise, and is fused with what is between.
+// quant.c - quantised operators that are products: operands less their zero points in i32, the
+// product, and for the QLinear forms the way back to 8 bits, by one factor of all scales as ONNX
+// Runtime has it. What is put in front and behind is elementwise, and is fused with what is between.
+// (qlinear.c: those that are no products.)
 #include <string.h>
 
 #include "front/expand/expand.h"
@@ -32,11 +32,21 @@ static seer_status centred(
   return SEER_OK;
 }
 
-// i32 -> f32 * factor -> quantised with scale and zero point.
+seer_val seer_expand_whole(seer_expand *e, seer_val x, seer_val zero) {
+  return seer_expand_3(e, "QuantizeLinear", x, seer_expand_scalar(e, SEER_DTYPE_F32, 1), zero);
+}
+
+// i32 -> f32 * (factor / scale) -> rounded, plus the zero point, saturated. Of several scales each
+// has its place in the quantisation instead.
 static seer_val requantised(
-    seer_expand *e, seer_val acc, seer_val factor, seer_val scale, seer_val zero) {
-  seer_val x = seer_expand_2(e, "Mul", seer_expand_cast(e, acc, SEER_DTYPE_F32), factor);
-  return seer_expand_3(e, "QuantizeLinear", x, scale, zero);
+    seer_expand *e, seer_val acc, seer_val factor, uint32_t scale_k, uint32_t zero_k) {
+  seer_val x = seer_expand_cast(e, acc, SEER_DTYPE_F32), scale = e->node.in[scale_k];
+  seer_val zero = seer_expand_has_in(e, zero_k) ? e->node.in[zero_k] : (seer_val){0};
+  if (seer_op_elems(seer_expand_in(e, scale_k)) != 1)
+    return seer_expand_3(e, "QuantizeLinear", seer_expand_2(e, "Mul", x, factor), scale, zero);
+  factor = seer_expand_2(e, "Div", factor, seer_expand_reshape(e, scale, NULL, 0));
+  x = seer_expand_2(e, "Mul", x, factor);
+  return seer_expand_whole(e, x, zero);
 }
 
 // ---- com.microsoft's names for ONNX's own: types that those got later, and scales per channel
@@ -89,8 +99,7 @@ static seer_status expand_qlinear_matmul(seer_expand *e) {
   SEER_TRY(centred(e, 3, 5, -1, &b));
   seer_val factor = seer_expand_2(e, "Mul", scale_along(e, 1, (int64_t)rank - 2, rank),
       scale_along(e, 4, (int64_t)rank - 1, rank));
-  seer_expand_output(
-      e, 0, requantised(e, seer_expand_2(e, "MatMul", a, b), factor, e->node.in[6], e->node.in[7]));
+  seer_expand_output(e, 0, requantised(e, seer_expand_2(e, "MatMul", a, b), factor, 6, 7));
   return SEER_OK;
 }
 
@@ -102,7 +111,7 @@ static seer_status expand_qlinear_conv(seer_expand *e) {
   if (seer_expand_has_in(e, 8)) x[2] = e->node.in[8];
   seer_val factor = seer_expand_2(e, "Mul", scale_along(e, 1, 1, rank), scale_along(e, 4, 1, rank));
   seer_val acc = seer_expand_add(e, "Conv", x, 3, e->node.attr, e->node.n_attr);
-  seer_expand_output(e, 0, requantised(e, acc, factor, e->node.in[6], e->node.in[7]));
+  seer_expand_output(e, 0, requantised(e, acc, factor, 6, 7));
   return SEER_OK;
 }
 
@@ -151,7 +160,8 @@ static seer_status expand_dynamic_quantize_matmul(seer_expand *e) {
 }
 SEER_CONTRIB(dynamic_quantize_matmul, "DynamicQuantizeMatMul", 3, 5, 1, "", "")
 
-// The product of inputs a and b in i32 as f32, less their zero points, times both scales.
+// The product of inputs a and b in i32, less their zero points, and what it is to be multiplied by:
+// alpha and both scales.
 typedef struct {
   uint32_t a, b, a_scale, b_scale, a_zero, b_zero;
   bool is_turned[2];  // a, b
@@ -159,7 +169,7 @@ typedef struct {
 } product;
 
 static seer_status scaled_product(
-    seer_expand *e, const product *p, double alpha, seer_val *out_value) {
+    seer_expand *e, const product *p, double alpha, seer_val *out_value, seer_val *out_factor) {
   seer_val x[2];
   SEER_TRY(centred(e, p->a, p->a_zero, -2, &x[0]));
   // A zero point of each column: the product's columns are rows of an operand that is turned.
@@ -170,18 +180,23 @@ static seer_status scaled_product(
   }
   seer_val y = seer_expand_2(e, "MatMul", x[0], x[1]);
   if (p->bias) y = seer_expand_biased(e, y, p->bias);
-  seer_val factor = seer_expand_2(e, "Mul", e->node.in[p->a_scale], e->node.in[p->b_scale]);
+  seer_val factor = e->node.in[p->a_scale];
   if (alpha != 1)
     factor = seer_expand_2(e, "Mul", factor, seer_expand_scalar(e, SEER_DTYPE_F32, alpha));
-  *out_value = seer_expand_2(e, "Mul", seer_expand_cast(e, y, SEER_DTYPE_F32), factor);
+  *out_factor = seer_expand_2(e, "Mul", factor, e->node.in[p->b_scale]);
+  *out_value = y;
   return SEER_OK;
+}
+
+static seer_val in_reals(seer_expand *e, seer_val acc, seer_val factor) {
+  return seer_expand_2(e, "Mul", seer_expand_cast(e, acc, SEER_DTYPE_F32), factor);
 }
 
 static seer_status expand_matmul_integer_to_float(seer_expand *e) {
   const product p = {.a = 0, .b = 1, .a_scale = 2, .b_scale = 3, .a_zero = 4, .b_zero = 5};
-  seer_val y;
-  SEER_TRY(scaled_product(e, &p, 1, &y));
-  seer_expand_output(e, 0, seer_expand_biased(e, y, 6));
+  seer_val y, factor;
+  SEER_TRY(scaled_product(e, &p, 1, &y, &factor));
+  seer_expand_output(e, 0, seer_expand_biased(e, in_reals(e, y, factor), 6));
   return SEER_OK;
 }
 SEER_CONTRIB(matmul_integer_to_float, "MatMulIntegerToFloat", 4, 7, 1, "", "in i32")
@@ -200,12 +215,10 @@ static seer_status expand_qgemm(seer_expand *e) {
     return SEER_FAIL(INVALID, "inputs 0 and 3 are %s and %s, must be matrices",
         seer_op_shape_text(seer_expand_in(e, 0), e->scratch),
         seer_op_shape_text(seer_expand_in(e, 3), e->scratch));
-  seer_val y;
-  SEER_TRY(scaled_product(e, &p, seer_node_attr_f(&e->node, "alpha", 1), &y));
-  if (seer_expand_has_in(e, 7))
-    y = seer_expand_3(e, "QuantizeLinear", y, e->node.in[7],
-        seer_expand_has_in(e, 8) ? e->node.in[8] : (seer_val){0});
-  seer_expand_output(e, 0, y);
+  seer_val y, factor;
+  SEER_TRY(scaled_product(e, &p, seer_node_attr_f(&e->node, "alpha", 1), &y, &factor));
+  bool is_quantised = seer_expand_has_in(e, 7);
+  seer_expand_output(e, 0, is_quantised ? requantised(e, y, factor, 7, 8) : in_reals(e, y, factor));
   return SEER_OK;
 }
 SEER_CONTRIB(qgemm, "QGemm", 6, 9, 1, "transA transB alpha", "in i32, quantised by f32")
@@ -249,104 +262,3 @@ static seer_status expand_dynamic_quantize_lstm(seer_expand *e) {
 SEER_CONTRIB(dynamic_quantize_lstm, "DynamicQuantizeLSTM", 3, 12, 3,
     "activation_alpha activation_beta activations clip direction hidden_size input_forget",
     "weights dequantised; inputs and states stay in f32")
-
-// ---- com.microsoft: through f32
-
-// Input k in f32; its scale and zero point, which may be absent, stand behind it.
-static seer_status dequantised(seer_expand *e, uint32_t k, seer_val *out_x) {
-  SEER_TRY(seer_expand_needs(e, k, k + 2));
-  *out_x = seer_expand_3(e, "DequantizeLinear", e->node.in[k], e->node.in[k + 1],
-      seer_expand_has_in(e, k + 2) ? e->node.in[k + 2] : (seer_val){0});
-  return SEER_OK;
-}
-
-// Output 0 is x with scale and zero point, which may be absent, from input k on.
-static seer_status quantise(seer_expand *e, seer_val x, uint32_t k) {
-  SEER_TRY(seer_expand_needs(e, k, k + 1));
-  seer_val zero = seer_expand_has_in(e, k + 1) ? e->node.in[k + 1] : (seer_val){0};
-  seer_expand_output(e, 0, seer_expand_3(e, "QuantizeLinear", x, e->node.in[k], zero));
-  return SEER_OK;
-}
-
-static seer_status of_two(seer_expand *e, const char *op_type) {
-  seer_val a, b;
-  SEER_TRY(dequantised(e, 0, &a));
-  SEER_TRY(dequantised(e, 3, &b));
-  return quantise(e, seer_expand_2(e, op_type, a, b), 6);
-}
-
-static seer_status expand_qlinear_add(seer_expand *e) { return of_two(e, "Add"); }
-SEER_CONTRIB(qlinear_add, "QLinearAdd", 2, 8, 1, "", "through f32")
-
-static seer_status expand_qlinear_mul(seer_expand *e) { return of_two(e, "Mul"); }
-SEER_CONTRIB(qlinear_mul, "QLinearMul", 2, 8, 1, "", "through f32")
-
-// An operator of one operand, with the node's own attributes.
-static seer_status of_one(seer_expand *e, const char *op_type) {
-  seer_val x;
-  SEER_TRY(dequantised(e, 0, &x));
-  return quantise(e, seer_expand_add(e, op_type, &x, 1, e->node.attr, e->node.n_attr), 3);
-}
-
-static seer_status expand_qlinear_sigmoid(seer_expand *e) { return of_one(e, "Sigmoid"); }
-SEER_CONTRIB(qlinear_sigmoid, "QLinearSigmoid", 2, 5, 1, "", "through f32")
-
-static seer_status expand_qlinear_leaky_relu(seer_expand *e) { return of_one(e, "LeakyRelu"); }
-SEER_CONTRIB(qlinear_leaky_relu, "QLinearLeakyRelu", 2, 5, 1, "alpha", "through f32")
-
-// Before opset 13, which attribute 'opset' names, Softmax runs over all dimensions from the axis
-// on.
-static seer_status expand_qlinear_softmax(seer_expand *e) {
-  const seer_value *in = seer_expand_in(e, 0);
-  int64_t dim[SEER_MAX_RANK], opset = seer_node_attr_i(&e->node, "opset", 0);
-  uint32_t rank = in->rank, axis;
-  SEER_TRY(seer_op_axis(seer_node_attr_i(&e->node, "axis", -1), rank, "attribute 'axis'", &axis));
-  if (opset < 1) return SEER_FAIL(INVALID, "attribute 'opset' is %" PRId64, opset);
-  memcpy(dim, in->dim, sizeof dim);
-  seer_val x;
-  SEER_TRY(dequantised(e, 0, &x));
-  if (opset >= 13) return quantise(e, seer_expand_1i(e, "Softmax", x, "axis", axis), 3);
-  int64_t rows[2] = {seer_dims_elems(dim, axis), seer_dims_elems(dim + axis, rank - axis)};
-  x = seer_expand_1i(e, "Softmax", seer_expand_reshape(e, x, rows, 2), "axis", 1);
-  return quantise(e, seer_expand_reshape(e, x, dim, rank), 3);
-}
-SEER_CONTRIB(qlinear_softmax, "QLinearSoftmax", 2, 5, 1, "axis opset", "through f32")
-
-static seer_status expand_qlinear_concat(seer_expand *e) {
-  uint32_t n = (e->node.n_in - 2) / 3;
-  if (e->node.n_in != 2 + 3 * n)
-    return SEER_FAIL(INVALID, "%u inputs, must be 2 and 3 for each part", e->node.n_in);
-  seer_val *part = SEER_NEW_ARRAY(e->scratch, seer_val, n);
-  for (uint32_t k = 0; k < n; k++) SEER_TRY(dequantised(e, 2 + 3 * k, &part[k]));
-  return quantise(e, seer_expand_concat(e, part, n, seer_node_attr_i(&e->node, "axis", 0)), 0);
-}
-SEER_CONTRIB(qlinear_concat, "QLinearConcat", 5, 255, 1, "axis", "through f32")
-
-// A pooling operator on input 0 in f32; its channels may stand last.
-static seer_status pooled(seer_expand *e, const char *op_type) {
-  const seer_value *in = seer_expand_in(e, 0);
-  uint32_t rank = in->rank, n_attr = 0;
-  bool is_last = seer_node_attr_i(&e->node, "channels_last", 0) != 0;
-  if (rank < 3)
-    return SEER_FAIL(INVALID, "input 0 is %s, must have a batch, channels and more",
-        seer_op_shape_text(in, e->scratch));
-  seer_attr *attr = SEER_NEW_ARRAY(e->scratch, seer_attr, e->node.n_attr + 1);
-  for (uint32_t k = 0; k < e->node.n_attr; k++) {
-    if (strcmp(e->node.attr[k].name, "channels_last") != 0) attr[n_attr++] = e->node.attr[k];
-  }
-  seer_val x;
-  SEER_TRY(dequantised(e, 0, &x));
-  if (is_last) x = seer_expand_channels(e, x, rank, false);
-  x = seer_expand_add(e, op_type, &x, 1, attr, n_attr);
-  return quantise(e, is_last ? seer_expand_channels(e, x, rank, true) : x, 3);
-}
-
-static seer_status expand_qlinear_global_average_pool(seer_expand *e) {
-  return pooled(e, "GlobalAveragePool");
-}
-SEER_CONTRIB(qlinear_global_average_pool, "QLinearGlobalAveragePool", 2, 5, 1, "channels_last",
-    "through f32")
-
-static seer_status expand_qlinear_average_pool(seer_expand *e) { return pooled(e, "AveragePool"); }
-SEER_CONTRIB(qlinear_average_pool, "QLinearAveragePool", 2, 5, 1,
-    "auto_pad ceil_mode channels_last count_include_pad kernel_shape pads strides", "through f32")

@@ -1,8 +1,10 @@
 // affine.c - per-channel scale and shift: BatchNormalization and its like.
 // A chain of BatchNormalization and of Mul, Add, Sub, Div by per-channel constants is y = scale[c]
 // * x + shift[c]. Behind a Conv whose only reader it is, it goes into the weights and the bias,
-// computed in f64; elsewhere it becomes one Mul and one Add. A chain ends where its factors leave
-// f32: 1e30 times 1e30 is finite here, and NaN times 0 there.
+// computed in f64; elsewhere, if there is a BatchNormalization in it, it becomes one Mul and one
+// Add. What is no more than a few products and sums stays as it was written: it is one kernel
+// either way, and rounds as its author saw it round (before a quantisation, half steps are common).
+// A chain ends where its factors leave f32: 1e30 times 1e30 is finite here, and NaN times 0 there.
 // requires: sorted, resolved, folded. provides: no BatchNormalization with constant statistics.
 #include <float.h>
 #include <math.h>
@@ -198,19 +200,18 @@ void seer_pass_affine(seer_graph *graph) {
     a = (affine){n, SEER_NEW_ARRAY(scratch, double, n), SEER_NEW_ARRAY(scratch, double, n)};
     for (int64_t c = 0; c < n; c++) a.scale[c] = 1;
     // The chain: this node and its only readers as long as they are affine.
-    uint32_t last = k, n_chain = 0;
+    uint32_t last = k;
     bool has_norm = false;
     for (uint32_t j = k; j != 0;) {
       if (!apply(graph, &graph->node[j], &a, &at)) break;
       has_norm |= graph->node[j].op == &seer_op_batch_norm;
       last = j;
-      n_chain++;
       j = seer_pass_only_reader(graph, &uses, graph->node[j].out[0]);
     }
     seer_node_id producer = seer_graph_value(graph, x)->producer;
     bool into_weights = producer.i && seer_pass_only_reader(graph, &uses, x) == k &&
         can_take(graph, &graph->node[producer.i]) && into_conv(graph, &graph->node[producer.i], &a);
-    if (into_weights || has_norm || n_chain > 1) {
+    if (into_weights || has_norm) {
       seer_val out = graph->node[last].out[0];
       const char *name = graph->node[k].name;
       for (uint32_t j = k;;) {
