@@ -254,16 +254,16 @@ static seer_status make_taps(
   const seer_node *node = &e->node;
   bool is_cubic = strcmp(seer_node_attr_s(node, "mode", "nearest"), "cubic") == 0,
        is_cut = seer_node_attr_i(node, "exclude_outside", 0) != 0, is_outside = false;
-  double a = seer_node_attr_f(node, "cubic_coeff_a", -0.75), scale = fmin(d->scale, 1);
+  double a = seer_node_attr_f(node, "cubic_coeff_a", -0.75), scale = fmin((double)d->scale, 1);
   double reach = ceil((is_cubic ? 2 : 1) / scale);  // taps on each side
   double *index, *weight, *inside;
-  if (reach > 1e6) return SEER_FAIL(UNSUPPORTED, "a scale of %g with antialias", d->scale);
+  if (reach > 1e6) return SEER_FAIL(UNSUPPORTED, "a scale of %g with antialias", (double)d->scale);
   out->n = 2 * (int64_t)reach;
   SEER_TRY(seer_expand_table(e, d->out, out->n, &index));
   SEER_TRY(seer_expand_table(e, d->out, out->n, &weight));
   SEER_TRY(seer_expand_table(e, d->out, 1, &inside));
   for (int64_t i = 0; i < d->out; i++) {
-    double x = ((double)i + d->before) * d->factor / d->divisor + d->after, sum = 0;
+    double x = seer_resize_coordinate(d, i), sum = 0;
     double *w = weight + i * out->n, first = floor(x) - reach + 1;
     inside[i] = !d->is_cropped || (x >= 0 && x <= (double)d->in - 1);
     is_outside |= inside[i] == 0;

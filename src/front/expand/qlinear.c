@@ -1,7 +1,7 @@
-// qlinear.c - com.microsoft's operators on quantised values that are no products. Each computes what
-// ONNX Runtime's kernel on x86 does, operation by operation: where scales are round numbers, as
-// quantisers like them, every few elements lie half between two steps, and another order of the same
-// operations is one step off. Elementwise, and fused with what is around it, but for the sums.
+// qlinear.c - com.microsoft's operators on quantised values that are no products. Each computes
+// what ONNX Runtime's kernel on x86 does, operation by operation: where scales are round numbers,
+// as quantisers like them, every few elements lie half between two steps, and another order of the
+// same operations is one step off. Elementwise, and fused with what is around it, but for the sums.
 #include <float.h>
 #include <math.h>
 #include <string.h>

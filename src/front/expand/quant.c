@@ -1,7 +1,7 @@
 // quant.c - quantised operators that are products: operands less their zero points in i32, the
 // product, and for the QLinear forms the way back to 8 bits, by one factor of all scales as ONNX
-// Runtime has it. What is put in front and behind is elementwise, and is fused with what is between.
-// (qlinear.c: those that are no products.)
+// Runtime has it. What is put in front and behind is elementwise, and is fused with what is
+// between. (qlinear.c: those that are no products.)
 #include <string.h>
 
 #include "front/expand/expand.h"

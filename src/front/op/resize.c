@@ -1,6 +1,7 @@
 // resize.c - Resize: nearest, linear and cubic interpolation. Every transformation of coordinates
 // is linear, x = scale * i + offset along each dimension; an output element is the sum over the
 // taps of all resized dimensions, weights multiplied. Neighbours outside are those at the edge.
+// Scales, extents made of them and coordinates are in f32, as ONNX Runtime and PyTorch have them.
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@ typedef seer_resize_dimension dimension;
 typedef seer_resize_plan plan;
 
 static seer_status read_scales(const seer_graph *graph, const seer_node *node, uint32_t k,
-    uint32_t n, double *out_scales, bool *out_found) {
+    uint32_t n, float *out_scales, bool *out_found) {
   *out_found = false;
   if (!seer_op_has_in(node, k)) return SEER_OK;
   const seer_tensor *scales = seer_op_const(graph, node, k);
@@ -23,9 +24,10 @@ static seer_status read_scales(const seer_graph *graph, const seer_node *node, u
     return SEER_FAIL(INVALID, "input %u (scales) has %" PRId64 " entries, must have %u floats", k,
         seer_tensor_elems(scales), n);
   for (uint32_t i = 0; i < n; i++) {
-    out_scales[i] = seer_dtype_load_f64(scales->dtype, scales->data, i);
-    if (!(out_scales[i] > 0) || out_scales[i] > 1e6)
-      return SEER_FAIL(INVALID, "input %u (scales) has %g, must be positive", k, out_scales[i]);
+    double scale = seer_dtype_load_f64(scales->dtype, scales->data, i);
+    if (!((float)scale > 0) || scale > 1e6)
+      return SEER_FAIL(INVALID, "input %u (scales) has %g, must be positive", k, scale);
+    out_scales[i] = (float)scale;
   }
   *out_found = true;
   return SEER_OK;
@@ -41,16 +43,16 @@ static seer_status fit_sizes(
     return SEER_FAIL(INVALID,
         "attribute 'keep_aspect_ratio_policy' is '%s', must be stretch, not_larger or not_smaller",
         policy);
-  double common = 0;
+  float common = 0;
   for (uint32_t i = 0; i < n; i++) {
-    double ratio = (double)sizes[i] / (double)p->dim[axes[i]].in;
+    float ratio = (float)sizes[i] / (float)p->dim[axes[i]].in;
     if (i == 0 || (not_larger ? ratio < common : ratio > common)) common = ratio;
   }
   for (uint32_t i = 0; i < n; i++) {
     dimension *d = &p->dim[axes[i]];
     bool is_free = !not_larger && !not_smaller;
-    d->scale = is_free ? (double)sizes[i] / (double)d->in : common;
-    d->out = is_free ? sizes[i] : (int64_t)floor(common * (double)d->in + 0.5);
+    d->scale = is_free ? (float)sizes[i] / (float)d->in : common;
+    d->out = is_free ? sizes[i] : (int64_t)roundf(common * (float)d->in);
   }
   return SEER_OK;
 }
@@ -83,9 +85,12 @@ static seer_status set_crop(
     if (!(fabs(start) <= 1e6 && fabs(end) <= 1e6))
       return SEER_FAIL(
           INVALID, "input 1 (roi) has %g to %g, must be numbers up to 1e6", start, end);
-    d->factor = d->out > 1 ? (end - start) * last : 0;
-    d->divisor = d->out > 1 ? (double)d->out - 1 : 1;
-    d->after = d->out > 1 ? start * last : 0.5 * (start + end) * last;
+    bool is_one = d->out <= 1;
+    d->factor[0] = is_one ? 0 : (float)end - (float)start;
+    d->factor[1] = last;
+    d->divisor = is_one ? 1 : (double)d->out - 1;
+    d->after[0] =
+        is_one ? (float)(0.5 * ((float)start + (float)end) * last) : (float)start * (float)last;
     d->is_cropped = start < 0 || start > 1 || end < 0 || end > 1;
     d->is_resized |= start != 0 || end != 1;
   }
@@ -94,27 +99,41 @@ static seer_status set_crop(
 
 static seer_status set_coordinates(const seer_node *node, dimension *d) {
   const char *mode = coordinate_mode(node);
-  double in = (double)d->in, out = (double)d->out;
+  float in = (float)d->in, out = (float)d->out;
   bool is_half = strcmp(mode, "half_pixel") == 0;
   bool is_pytorch = strcmp(mode, "pytorch_half_pixel") == 0;
   bool is_symmetric = strcmp(mode, "half_pixel_symmetric") == 0;
-  d->factor = 1;
+  d->factor[0] = d->factor[1] = 1;
   d->divisor = d->scale;
+  d->before = d->after[0] = d->after[1] = 0;
   if (is_half || is_pytorch || is_symmetric) {
     d->before = 0.5;
-    d->after = -0.5;
-    if (is_symmetric) d->after += in / 2 * (1 - out / (d->scale * in));
-    if (is_pytorch && d->out <= 1) d->before = d->after = d->factor = 0;
+    d->after[1] = -0.5;
+    d->is_wide = is_symmetric;
+    if (is_symmetric) d->after[0] = in / 2 * (1 - out / (d->scale * in));
+    if (is_pytorch && d->out <= 1) d->before = d->after[1] = d->factor[0] = 0;
     return SEER_OK;
   }
-  d->before = d->after = 0;
   if (strcmp(mode, "asymmetric") == 0 || is_crop(node)) return SEER_OK;
+  if (strcmp(mode, "tf_half_pixel_for_nn") == 0 && node->opset < 13) {
+    d->before = 0.5;
+    return SEER_OK;
+  }
   if (strcmp(mode, "align_corners") == 0) {
-    d->factor = d->out > 1 ? in - 1 : 0;
+    d->factor[0] = d->out > 1 ? in - 1 : 0;
     d->divisor = d->out > 1 ? out - 1 : 1;
     return SEER_OK;
   }
   return SEER_FAIL(INVALID, "attribute 'coordinate_transformation_mode' is '%s'", mode);
+}
+
+static double rounded(const dimension *d, double x) { return d->is_wide ? x : (float)x; }
+
+float seer_resize_coordinate(const dimension *d, int64_t i) {
+  double x = rounded(d, rounded(d, (double)i) + d->before);
+  x = rounded(d, rounded(d, x * d->factor[0]) * d->factor[1]);
+  x = rounded(d, x / d->divisor);
+  return (float)rounded(d, rounded(d, x + d->after[0]) + d->after[1]);
 }
 
 seer_status seer_resize_read(
@@ -122,7 +141,7 @@ seer_status seer_resize_read(
   const seer_value *x = NULL;
   int64_t *axis_list = NULL, *sizes = NULL;
   uint32_t n = 0, n_size = 0, axes[SEER_MAX_RANK];
-  double scales[SEER_MAX_RANK];
+  float scales[SEER_MAX_RANK];
   bool has_scales = false;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
   p->rank = x->rank;
@@ -145,7 +164,7 @@ seer_status seer_resize_read(
     for (uint32_t i = 0; i < n; i++) {
       dimension *d = &p->dim[axes[i]];
       d->scale = scales[i];
-      d->out = (int64_t)floor(scales[i] * (double)d->in);
+      d->out = (int64_t)floorf(scales[i] * (float)d->in);
     }
   } else {
     if (!seer_op_has_in(node, 3)) return SEER_FAIL(INVALID, "neither 'scales' nor 'sizes'");
@@ -202,28 +221,36 @@ typedef struct {
 
 static seer_expr with(seer_emit *emit, seer_expr_op op, seer_expr x, double value, double neutral) {
   if (value == neutral) return x;
-  return seer_op_2(emit, op, x, seer_op_num(emit, SEER_DTYPE_F64, value));
+  return seer_op_2(emit, op, x, seer_op_num(emit, seer_op_dtype(emit, x), value));
 }
 
+// In f32: seer_resize_coordinate.
 static seer_expr coordinate(seer_emit *emit, const dimension *d, seer_expr i) {
-  seer_expr x = seer_expr_cast(&emit->dag->expr, SEER_DTYPE_F64, i);
+  seer_expr_pool *pool = &emit->dag->expr;
+  seer_expr x = seer_expr_cast(pool, d->is_wide ? SEER_DTYPE_F64 : SEER_DTYPE_F32, i);
   x = with(emit, SEER_EXPR_ADD, x, d->before, 0);
-  x = with(emit, SEER_EXPR_MUL, x, d->factor, 1);
+  x = with(emit, SEER_EXPR_MUL, x, d->factor[0], 1);
+  x = with(emit, SEER_EXPR_MUL, x, d->factor[1], 1);
   x = with(emit, SEER_EXPR_DIV, x, d->divisor, 1);
-  return with(emit, SEER_EXPR_ADD, x, d->after, 0);
+  x = with(emit, SEER_EXPR_ADD, x, d->after[0], 0);
+  x = with(emit, SEER_EXPR_ADD, x, d->after[1], 0);
+  return d->is_wide ? seer_expr_cast(pool, SEER_DTYPE_F32, x) : x;
 }
 
-static seer_expr nearest(seer_emit *emit, const seer_node *node, seer_expr x) {
-  const char *usual = "round_prefer_floor";
-  const char *mode = seer_node_attr_s(node, "nearest_mode", node->opset < 11 ? "floor" : usual);
-  seer_expr half = seer_op_num(emit, SEER_DTYPE_F64, 0.5);
-  if (strcmp(mode, "floor") == 0) return seer_op_to_i64(emit, seer_op_1(emit, SEER_EXPR_FLOOR, x));
+// The element that x is taken for. What is left over a whole number is exact in f32; x + 0.5 is
+// not. A rest within 1e-6 of a half is one (ONNX Runtime of 2026): 9 / 1.2 is 7.4999995.
+static seer_expr nearest(seer_emit *emit, const seer_node *node, const dimension *d, seer_expr x) {
+  // Before opset 11 what shrinks reads at the next element (the standard's examples, ONNX Runtime).
+  const char *usual = node->opset >= 11 ? "round_prefer_floor" : d->scale < 1 ? "ceil" : "floor";
+  const char *mode = seer_node_attr_s(node, "nearest_mode", usual);
+  seer_expr floor = seer_op_1(emit, SEER_EXPR_FLOOR, x);
+  if (strcmp(mode, "floor") == 0) return seer_op_to_i64(emit, floor);
   if (strcmp(mode, "ceil") == 0) return seer_op_to_i64(emit, seer_op_1(emit, SEER_EXPR_CEIL, x));
-  if (strcmp(mode, "round_prefer_ceil") == 0)
-    return seer_op_to_i64(
-        emit, seer_op_1(emit, SEER_EXPR_FLOOR, seer_op_2(emit, SEER_EXPR_ADD, x, half)));
-  return seer_op_to_i64(
-      emit, seer_op_1(emit, SEER_EXPR_CEIL, seer_op_2(emit, SEER_EXPR_SUB, x, half)));
+  bool is_next = strcmp(mode, "round_prefer_ceil") == 0;
+  seer_expr half = seer_op_num(emit, SEER_DTYPE_F32, is_next ? 0.5 - 1e-6 : 0.5 + 1e-6);
+  seer_expr rest = seer_op_2(emit, SEER_EXPR_SUB, x, floor);
+  seer_expr more = seer_op_2(emit, is_next ? SEER_EXPR_GE : SEER_EXPR_GT, rest, half);
+  return seer_op_2(emit, SEER_EXPR_ADD, seer_op_to_i64(emit, floor), seer_op_to_i64(emit, more));
 }
 
 static void make_taps(seer_emit *emit, const seer_node *node, const dimension *d, seer_expr i,
@@ -234,11 +261,12 @@ static void make_taps(seer_emit *emit, const seer_node *node, const dimension *d
   if (!d->is_resized) return;
   seer_expr x = coordinate(emit, d, i);
   if (strcmp(mode, "nearest") == 0) {
-    out->index[0] = seer_op_clamp(emit, nearest(emit, node, x), d->in);
+    out->index[0] = seer_op_clamp(emit, nearest(emit, node, d, x), d->in);
     return;
   }
   seer_expr floor = seer_op_1(emit, SEER_EXPR_FLOOR, x), first = seer_op_to_i64(emit, floor);
   seer_expr t = seer_op_2(emit, SEER_EXPR_SUB, x, floor);
+  t = seer_expr_cast(pool, SEER_DTYPE_F64, t);
   bool is_cubic = strcmp(mode, "cubic") == 0;
   seer_expr weight[4], sum = {0};
   out->n = is_cubic ? 4 : 2;
@@ -311,9 +339,9 @@ static seer_status emit_resize(seer_emit *emit, const seer_node *node) {
     if (!p.dim[d].is_cropped) continue;
     seer_expr x = coordinate(emit, &p.dim[d], at[d]);
     seer_expr one = seer_op_2(emit, SEER_EXPR_AND,
-        seer_op_2(emit, SEER_EXPR_GE, x, seer_op_num(emit, SEER_DTYPE_F64, 0)),
+        seer_op_2(emit, SEER_EXPR_GE, x, seer_op_num(emit, SEER_DTYPE_F32, 0)),
         seer_op_2(
-            emit, SEER_EXPR_LE, x, seer_op_num(emit, SEER_DTYPE_F64, (double)p.dim[d].in - 1)));
+            emit, SEER_EXPR_LE, x, seer_op_num(emit, SEER_DTYPE_F32, (double)p.dim[d].in - 1)));
     inside = inside.i ? seer_op_2(emit, SEER_EXPR_AND, inside, one) : one;
   }
   if (inside.i)

@@ -1,4 +1,5 @@
-// Resize against direct loops over one dimension at a time, coordinates in double.
+// Resize against direct loops over one dimension at a time, coordinates in float as ONNX Runtime
+// has them.
 #include <math.h>
 #include <string.h>
 
@@ -10,17 +11,17 @@ typedef struct {
   bool by_sizes, cuts;
 } form;
 
-static double coordinate(const form *f, int64_t i, int64_t in, int64_t out, double scale) {
-  double x = (double)i;
+static float coordinate(const form *f, int64_t i, int64_t in, int64_t out, float scale) {
+  float x = (float)i;
   if (strcmp(f->transform, "asymmetric") == 0) return x / scale;
   if (strcmp(f->transform, "align_corners") == 0)
-    return out > 1 ? x * (double)(in - 1) / (double)(out - 1) : 0;
+    return out > 1 ? x * (float)(in - 1) / (float)(out - 1) : 0;
   if (strcmp(f->transform, "pytorch_half_pixel") == 0 && out == 1) return 0;
   if (strcmp(f->transform, "half_pixel_symmetric") == 0) {
-    double shrink = (double)out / (scale * (double)in);
-    return (x + 0.5) / scale + (-0.5 + (double)in / 2 * (1 - shrink));  // ties: in this order
+    float offset = (float)in / 2 * (1 - (float)out / (scale * (float)in));
+    return (float)((double)offset + ((double)x + 0.5) / (double)scale - 0.5);
   }
-  return (x + 0.5) / scale - 0.5;
+  return (x + 0.5f) / scale - 0.5f;
 }
 
 static double kernel(const form *f, double s) {
@@ -33,7 +34,7 @@ static double kernel(const form *f, double s) {
 
 // Weights of the input's elements for output i.
 static void weigh(const form *f, int64_t i, int64_t in, int64_t out, double scale, double *weight) {
-  double x = coordinate(f, i, in, out, scale), sum = 0;
+  double x = (double)coordinate(f, i, in, out, (float)scale), sum = 0;
   for (int64_t k = 0; k < in; k++) weight[k] = 0;
   if (strcmp(f->mode, "nearest") == 0) {
     double at = strcmp(f->nearest, "floor") == 0       ? floor(x)
