@@ -11,19 +11,36 @@
 #include "cli/use.h"
 
 // Tensor names may hold anything; a file name keeps letters, digits and - _ . ; the rest becomes _.
-static const char *safe_name(const char *name, int32_t index, seer_map *taken, seer_arena *arena) {
+static const char *safe_name(const char *name, seer_arena *arena) {
+  enum { MAX_BYTES = 200 };
   char *safe = seer_arena_strdup(arena, name);
   for (char *s = safe; *s; s++) {
     bool is_kept = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
         (*s >= '0' && *s <= '9') || *s == '-' || *s == '_' || (*s == '.' && s != safe);
     if (!is_kept) *s = '_';
   }
-  if (strlen(safe) > 200) safe[200] = 0;
-  const char *unique = *safe ? safe : "output";
-  if (seer_map_get_str(taken, unique, NULL))
-    unique = seer_arena_printf(arena, "%s_%d", unique, index);
-  seer_map_set_str(taken, unique, 1);
-  return unique;
+  if (strlen(safe) > MAX_BYTES) safe[MAX_BYTES] = 0;
+  return *safe ? safe : "output";
+}
+
+// A file name for each output, without its end. Those whose names are kept as they are come first:
+// what an output is called that needed a change, or stands in the list twice, is a number behind
+// it.
+static const char **file_names(const seer_use *use) {
+  const char **names = SEER_NEW_ARRAY(use->arena, const char *, use->n_outputs + 1);
+  seer_map *taken = seer_map_create(use->arena);
+  for (int pass = 0; pass < 2; pass++) {
+    for (int32_t i = 0; i < use->n_outputs; i++) {
+      const char *name = seer_use_declared(use, i)->name, *safe = safe_name(name, use->arena);
+      bool is_own = strcmp(name, safe) == 0 && !seer_map_get_str(taken, safe, NULL);
+      if (names[i] || (pass == 0 && !is_own)) continue;
+      names[i] = safe;
+      for (int32_t n = 1; seer_map_get_str(taken, names[i], NULL); n++)
+        names[i] = seer_arena_printf(use->arena, "%s_%d", safe, n);
+      seer_map_set_str(taken, names[i], 1);
+    }
+  }
+  return names;
 }
 
 static seer_npy output_array(const seer_use *use, int32_t i) {
@@ -121,14 +138,12 @@ static seer_status check_expected(
   return SEER_OK;
 }
 
-static seer_status write_outputs(seer_use *use, const char *folder) {
+static seer_status write_outputs(seer_use *use, const char *folder, const char **names) {
   SEER_TRY(seer_os_make_dirs(folder));
-  seer_map *taken = seer_map_create(use->arena);
   for (int32_t i = 0; i < use->n_outputs; i++) {
     seer_npy npy = output_array(use, i);
-    const char *name = safe_name(seer_use_declared(use, i)->name, i, taken, use->arena);
     SEER_TRY(seer_npy_write(
-        seer_os_path_join(use->arena, folder, seer_arena_printf(use->arena, "%s.npy", name)),
+        seer_os_path_join(use->arena, folder, seer_arena_printf(use->arena, "%s.npy", names[i])),
         &npy));
   }
   return SEER_OK;
@@ -140,9 +155,14 @@ static seer_status run_and_show(seer_context *context, seer_use *use) {
   bool is_json = seer_context_bool(context, SEER_OPT_JSON), is_ok = true;
   json_t *outputs = json_array(), *checks = json_array();
   const char *folder = seer_context_str(context, SEER_OPT_OUTPUT);
-  seer_status status = *folder ? write_outputs(use, folder) : SEER_OK;
-  if (!status && (!*folder || is_json))
-    for (int32_t i = 0; i < use->n_outputs; i++) summarise(use, i, is_json, outputs);
+  const char **names = *folder ? file_names(use) : NULL;
+  seer_status status = *folder ? write_outputs(use, folder, names) : SEER_OK;
+  for (int32_t i = 0; !status && (!*folder || is_json) && i < use->n_outputs; i++) {
+    summarise(use, i, is_json, outputs);
+    if (names)
+      json_object_set_new(json_array_get(outputs, (size_t)i), "file",
+          json_string(seer_arena_printf(use->arena, "%s.npy", names[i])));
+  }
   if (!status) status = check_expected(context, use, is_json, checks, &is_ok);
   if (!status && is_json) {
     json_t *all = json_pack("{s:O, s:O}", "outputs", outputs, "checks", checks);

@@ -67,7 +67,7 @@ static json_t *values_json(
   for (uint32_t i = 0; i < n; i++) {
     const seer_value *v = seer_graph_value(graph, values[i]);
     json_array_append_new(list,
-        json_pack("{s:s, s:s}", "name", seer_text_safe_whole(arena, v->name), "type",
+        json_pack("{s:s, s:s}", "name", seer_text_safe_whole(arena, seer_value_shown(v)), "type",
             shape_text(v, arena)));
   }
   return list;
@@ -77,8 +77,8 @@ static void print_values(const seer_graph *graph, const seer_val *values, uint32
     const char *title, seer_arena *arena) {
   for (uint32_t i = 0; i < n; i++) {
     const seer_value *v = seer_graph_value(graph, values[i]);
-    printf(
-        "%-12s%s %s\n", i == 0 ? title : "", seer_text_safe(arena, v->name), shape_text(v, arena));
+    printf("%-12s%s %s\n", i == 0 ? title : "", seer_text_safe(arena, seer_value_shown(v)),
+        shape_text(v, arena));
   }
 }
 

@@ -72,7 +72,10 @@ typedef struct {
 } seer_attr;
 
 typedef struct {
-  const char *name;
+  const char *name;  // no other value has it
+  // What the model's caller knows it by, where another value has that name: an output that is an
+  // input too, or that is listed twice. NULL: its name.
+  const char *shown;
   seer_dtype dtype;  // NONE: not yet inferred
   uint8_t rank;
   bool has_shape;
@@ -196,6 +199,9 @@ seer_node_id seer_graph_add_node(seer_graph *graph, const char *name, const char
     uint32_t n_out, const seer_attr *attr, uint32_t n_attr);
 static inline seer_value *seer_graph_value(const seer_graph *graph, seer_val v) {
   return &graph->value[v.i];
+}
+static inline const char *seer_value_shown(const seer_value *value) {
+  return value->shown ? value->shown : value->name;
 }
 static inline seer_node *seer_graph_node(const seer_graph *graph, seer_node_id n) {
   return &graph->node[n.i];

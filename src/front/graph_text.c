@@ -248,6 +248,11 @@ static const char *print(const seer_graph *graph, seer_arena *arena, bool is_bri
   for (uint32_t k = 0; k < graph->n_output; k++) {
     seer_text_put(&text, "  output ");
     put_ref(&text, graph, graph->output[k]);
+    const seer_value *value = seer_graph_value(graph, graph->output[k]);
+    if (value->shown) {
+      seer_text_put(&text, " as ");
+      put_quoted(&text, value->shown);
+    }
     seer_text_put(&text, "\n");
   }
   seer_text_put(&text, "}\n");
@@ -620,6 +625,8 @@ seer_status seer_graph_parse(const char *source, const char *text, size_t n_byte
     } else if (seer_scan_try(&p.scan, "output")) {
       SEER_TRY(parse_ref(&p, &value));
       if (value.i == 0) return seer_scan_fail(&p.scan, "an output needs a value");
+      if (seer_scan_try(&p.scan, "as"))
+        SEER_TRY(seer_scan_string(&p.scan, p.arena, &seer_graph_value(p.graph, value)->shown));
       seer_graph_mark_output(p.graph, value);
     } else {
       SEER_TRY(parse_node(&p));

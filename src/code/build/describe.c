@@ -323,7 +323,7 @@ const char *seer_build_header(const seer_network *network, seer_arena *arena) {
   seer_map *taken_upper = seer_map_create(arena), *taken_lower = seer_map_create(arena);
   for (uint32_t i = 0; i < n; i++) {
     seer_val v = i < graph->n_input ? graph->input[i] : graph->output[i - graph->n_input];
-    const char *name = seer_graph_value(graph, v)->name;
+    const char *name = seer_value_shown(seer_graph_value(graph, v));
     names[i].upper = c_name(taken_upper, "", name, true, arena);
     names[i].lower = c_name(taken_lower, i < graph->n_input ? "in_" : "out_", name, false, arena);
   }

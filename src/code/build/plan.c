@@ -525,7 +525,7 @@ static seer_status put_output_copies(builder *b) {
 static seer_plan_io describe(builder *b, seer_val v) {
   const seer_value *value = seer_graph_value(b->graph, v);
   seer_plan_io io = {0};
-  io.name_string = put_string(b, value->name);
+  io.name_string = put_string(b, seer_value_shown(value));
   io.onnx_dtype = seer_onnx_dtype_number(value->dtype);
   io.rank = value->rank;
   for (uint32_t k = 0; k < value->rank; k++) io.dim[k] = value->dim[k];

@@ -115,6 +115,17 @@ static seer_status read_inputs(seer_onnx_file *file, seer_onnx_scope *scope) {
   return SEER_OK;
 }
 
+// `v` once more, as a value of its own that the caller knows by the same name.
+static seer_val copy_of(seer_graph *graph, seer_val v, const char *name) {
+  enum { OPSET = 13 };
+  const char *again =
+      seer_graph_fresh_name(graph, seer_arena_printf(graph->arena, "%s.again", name));
+  seer_val copy = seer_graph_add_value(graph, again, SEER_DTYPE_NONE, NULL, -1);
+  seer_graph_value(graph, copy)->shown = seer_arena_strdup(graph->arena, name);
+  seer_graph_add_node(graph, again, "", "Identity", OPSET, &v, 1, &copy, 1, NULL, 0);
+  return copy;
+}
+
 static seer_status read_outputs(
     seer_onnx_file *file, seer_onnx_scope *scope, const Onnx__GraphProto *graph) {
   if (graph->n_output == 0) return SEER_FAIL(INVALID, "%s: it has no outputs", file->source);
@@ -129,7 +140,7 @@ static seer_status read_outputs(
     }
     // A body may give the same value twice, or an input back.
     if (!scope->outer && scope->graph->value[value.i].is_output)
-      return SEER_FAIL(INVALID, "%s: two outputs are named '%s'", file->source, name);
+      value = copy_of(scope->graph, value, name);
     seer_graph_mark_output(scope->graph, value);
   }
   return SEER_OK;

@@ -196,14 +196,14 @@ static void split_into_slices(seer_graph *graph, uint32_t k) {
 
 // ---- outputs that no node makes
 
-// A model output that is an input or a constant: a copy of it, under the output's name where that
-// is free.
+// A model output that is an input or a constant: a copy of it, which the caller knows by the
+// output's name.
 static void make_outputs(seer_graph *graph) {
   for (uint32_t k = 0; k < graph->n_output; k++) {
     seer_val v = graph->output[k];
     if (seer_graph_value(graph, v)->producer.i) continue;
     seer_value type = *seer_graph_value(graph, v);
-    const char *name = type.name;
+    const char *name = type.name, *shown = seer_value_shown(&type);
     if (seer_value_elems(&type) == 0) continue;  // nothing to copy
     if (type.constant) {
       seer_graph_value(graph, v)->name =
@@ -214,6 +214,7 @@ static void make_outputs(seer_graph *graph) {
     seer_val out = seer_graph_add_value(graph, name, type.dtype, type.dim, type.rank);
     seer_graph_value(graph, v)->is_output = false;
     seer_graph_value(graph, out)->is_output = true;
+    seer_graph_value(graph, out)->shown = shown == name ? NULL : shown;
     graph->output[k] = out;
     enum { OPSET = 13 };
     seer_node_id id = seer_graph_add_node(graph, seer_arena_printf(graph->arena, "copy %s", name),
