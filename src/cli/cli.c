@@ -186,7 +186,9 @@ typedef struct {
 
 static seer_status make_context(void *user) {
   invocation *i = user;
-  return seer_context_create(&i->context);
+  SEER_TRY(seer_context_create(&i->context));
+  seer_context_restrict(i->context, i->command->name);
+  return SEER_OK;
 }
 
 static seer_status parse_and_run(void *user) {

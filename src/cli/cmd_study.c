@@ -194,15 +194,29 @@ static const char *model_option(const char *name) {
   return strcmp(name, "default") == 0 ? "" : name;
 }
 
+// 0: the policy's.
+static uint32_t round_size(const seer_context *context) {
+  bool is_given = seer_context_is_set(context, SEER_OPT_ROUND_SIZE);
+  return is_given ? (uint32_t)seer_context_i64(context, SEER_OPT_ROUND_SIZE) : 0;
+}
+
 static seer_status measure_all(regrets *r) {
   for (uint32_t w = 0; w < r->n_network; w++) {
     for (uint32_t p = 0; p < r->n_policy; p++) {
       for (uint32_t m = 0; m < r->n_model; m++) {
         for (uint32_t s = 0; s < r->n_seed; s++) {
           seer_regret *out = &results_of(r, w, p, m)[s];
-          SEER_TRYF(seer_regret_measure(r->tuning, &r->times, r->path, r->network[w], r->policy[p],
-                        model_option(r->model[m]), s + 1, out),
-              "%s, policy %s", r->network[w], r->policy[p]);
+          const seer_tuning_options options = {.times = &r->times,
+              .path = r->path,
+              .network = r->network[w],
+              .only = SEER_TUNING_ALL,
+              .policy = r->policy[p],
+              .cost_model = model_option(r->model[m]),
+              .seed = s + 1,
+              .round_size = round_size(r->context),
+              .pretrained = seer_context_str(r->context, SEER_OPT_PRETRAINED)};
+          SEER_TRYF(seer_regret_measure(r->tuning, &options, out), "%s, policy %s", r->network[w],
+              r->policy[p]);
           fprintf(stderr, "%s, %s %s, seed %u: %u trials of %u tasks in %.1f s\n", r->network[w],
               r->policy[p], r->model[m], s + 1, out->n_trial, out->n_task, out->seconds);
         }
@@ -365,9 +379,8 @@ static seer_status run_paper(
       .policy = seer_paper_policies,
       .n_seed = (uint32_t)seer_context_i64(context, SEER_OPT_SEEDS),
       .trials_a_task = (uint32_t)seer_context_i64(context, SEER_OPT_TRIALS_A_TASK),
-      .round_size = seer_context_is_set(context, SEER_OPT_ROUND_SIZE)
-          ? (uint32_t)seer_context_i64(context, SEER_OPT_ROUND_SIZE)
-          : 0,
+      .round_size = round_size(context),
+      .pretrained = seer_context_str(context, SEER_OPT_PRETRAINED),
       .n_samples = (uint32_t)seer_context_i64(context, SEER_OPT_SAMPLES),
       .tell = tell};
   if (seer_context_is_set(context, SEER_OPT_POLICIES))

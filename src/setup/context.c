@@ -259,21 +259,34 @@ static seer_status read_environment(seer_context *context) {
   return SEER_OK;
 }
 
-seer_status seer_context_create(seer_context **out_context) {
-  *out_context = NULL;
+static option_value default_of(size_t option) {
+  const seer_option_desc *desc = &seer_option_table[option];
+  option_value v = {.text = desc->fallback, .f64 = -1, .i64 = -1};
+  seer_status status = *v.text ? parse_value(desc, v.text, &v) : SEER_OK;
+  SEER_ASSERT(
+      status == SEER_OK, "default of option %s: %s", desc->name, seer_status_message(status));
+  return v;
+}
+
+seer_context *seer_context_create_default(void) {
   seer_arena *arena = seer_arena_create("context");
   seer_context *context = SEER_NEW(arena, seer_context);
   context->arena = arena;
   context->was_read = SEER_NEW_ARRAY(arena, atomic_bool, SEER_OPT_COUNT);
+  for (size_t i = 0; i < SEER_OPT_COUNT; i++) context->value[i] = default_of(i);
+  return context;
+}
+
+void seer_context_restrict(seer_context *context, const char *command) {
   for (size_t i = 0; i < SEER_OPT_COUNT; i++) {
-    option_value *v = &context->value[i];
-    v->text = seer_option_table[i].fallback;
-    v->f64 = -1;
-    v->i64 = -1;
-    seer_status status = *v->text ? parse_value(&seer_option_table[i], v->text, v) : SEER_OK;
-    SEER_ASSERT(status == SEER_OK, "default of option %s: %s", seer_option_table[i].name,
-        seer_status_message(status));
+    bool is_foreign = !seer_option_is_of(&seer_option_table[i], command);
+    if (context->value[i].is_inherited && is_foreign) context->value[i] = default_of(i);
   }
+}
+
+seer_status seer_context_create(seer_context **out_context) {
+  *out_context = NULL;
+  seer_context *context = seer_context_create_default();
   seer_status status = read_environment(context);
   if (status) {
     seer_context_destroy(context);

@@ -46,9 +46,14 @@ bool seer_option_is_of(const seer_option_desc *option, const char *command);
 
 typedef struct seer_context seer_context;
 
-// owned; reads SEER_* variables
+// Owned: seer_context_destroy. Reads SEER_* variables.
 SEER_MUST_USE seer_status seer_context_create(seer_context **out_context);
+// Owned; the defaults alone, whatever the environment says.
+seer_context *seer_context_create_default(void);
 void seer_context_destroy(seer_context *context);
+// What the environment says of options that `command` does not take is forgotten: such an option is
+// at its default, also for code that reads options on behalf of several commands.
+void seer_context_restrict(seer_context *context, const char *command);
 seer_arena *seer_context_arena(seer_context *context);
 
 // Sets by name ("time-budget" or "SEER_TIME_BUDGET"); INVALID names the option, the value and what

@@ -119,3 +119,25 @@ expect_status 0 "$FAMILYSEER" study regret g.gz --policies round-robin --seeds 1
 expect_status 0 "$FAMILYSEER" pretrain g.gz -o g.bank --target "$machine"
 expect_text stdout "$count schedules of 3 tasks"
 expect_status 1 "$FAMILYSEER" pretrain g.gz -o g2.bank --target "$machine" --leave-out mlp
+
+# What the environment says to other commands is nothing to a study.
+regret() { "$FAMILYSEER" study regret g.gz --seeds 1 "$@" --csv r.csv > /dev/null 2> stderr || fail "study regret $*: $(cat stderr)"; cut -d, -f1-12 r.csv; }
+regret --policies seer > first
+SEER_EARLY_STOPPING=1 SEER_TASK_EARLY_STOPPING=1 SEER_FAMILY=single SEER_COST_MODEL=random SEER_TARGET_LATENCY=1000s SEER_TIME_BUDGET=1h regret --policies seer > second
+cmp first second || fail "the environment's options for tune change a study"
+
+# A study's tunings begin with the models of others that it names, where their policy begins with any.
+regret --policies seer --no-pretrained > first
+regret --policies seer,ansor --pretrained g.bank > second
+cmp -s first second && fail "--pretrained changes nothing in a study"
+grep -v ',ansor,' second > others
+regret --policies seer --pretrained g.bank > second
+cmp others second || fail "what other policies a study has changes what one of them finds"
+regret --policies ansor > first
+regret --policies ansor --pretrained g.bank > second
+cmp first second || fail "ansor goes on from another network's models"
+regret --policies seer --round-size 3 > first
+regret --policies seer > second
+cmp -s first second && fail "--round-size changes nothing in study regret"
+expect_status 1 "$FAMILYSEER" study regret g.gz --policies seer --seeds 1 --pretrained no.bank
+expect_text stderr "no.bank"

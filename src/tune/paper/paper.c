@@ -80,7 +80,8 @@ static seer_status measure_run(const plan *p, piece *one, seer_context *context)
       .cost_model = "",
       .seed = one->seed + 1,
       .trials_a_task = o->trials_a_task,
-      .round_size = o->round_size};
+      .round_size = o->round_size,
+      .pretrained = o->pretrained};
   SEER_TRY(seer_run_measure(context, &options, one->arena, one->run));
   o->tell(o->user,
       seer_arena_printf(one->arena, "%s, %s%s%s, seed %u: %u trials in %.1f s", options.network,

@@ -21,6 +21,7 @@ typedef struct {
   const char *const *network, *const *policy;  // policies: Ansor's is added in front
   uint32_t trials_a_task, round_size;  // round_size 0: the policies' own
   uint32_t n_samples;  // of a task, that models are fitted on
+  const char *pretrained;  // as in seer_tuning_options
   // After each piece of work: what was done, in words, a line. From several threads.
   void (*tell)(void *user, const char *text);
   void *user;

@@ -169,24 +169,17 @@ static seer_status run(listener *l, seer_tuning *tuning) {
   return SEER_OK;
 }
 
-seer_status seer_regret_measure(seer_context *context, const seer_times *times, const char *path,
-    const char *network_name, const char *policy, const char *cost_model, uint64_t seed,
-    seer_regret *out) {
+seer_status seer_regret_measure(
+    seer_context *context, const seer_tuning_options *options, seer_regret *out) {
   *out = (seer_regret){0};
   uint64_t start_ns = seer_os_now_ns();
   seer_arena *arena = seer_arena_create("regret");
   listener *l = SEER_NEW(arena, listener);
   l->out = out;
-  seer_tuning_options options = {.times = times,
-      .path = path,
-      .network = network_name,
-      .only = SEER_TUNING_ALL,
-      .policy = policy,
-      .cost_model = cost_model,
-      .seed = seed,
-      .trials_a_task = seer_regret_budgets[SEER_REGRET_BUDGETS - 1]};
+  seer_tuning_options own = *options;
+  own.trials_a_task = seer_regret_budgets[SEER_REGRET_BUDGETS - 1];
   seer_tuning *tuning;
-  seer_status status = seer_tuning_create(context, &options, &tuning);
+  seer_status status = seer_tuning_create(context, &own, &tuning);
   if (!status) status = run(l, tuning);
   seer_tuning_destroy(tuning);
   seer_arena_destroy(arena);

@@ -11,7 +11,7 @@
 #ifndef SEER_TUNE_STUDY_REGRET_H
 #define SEER_TUNE_STUDY_REGRET_H
 
-#include "tune/study/times.h"
+#include "tune/study/tuning.h"
 
 enum { SEER_REGRET_BUDGETS = 6 };
 extern const uint32_t seer_regret_budgets[SEER_REGRET_BUDGETS];  // trials a task: 4, 8, ... 256
@@ -31,11 +31,10 @@ typedef struct {
   double seconds;  // wall time
 } seer_regret;
 
-// One tuning. `context`: as seer_tuning_context makes it. cost_model "": as the policy says. path:
-// of the table, for the measurer.
-SEER_MUST_USE seer_status seer_regret_measure(seer_context *context, const seer_times *times,
-    const char *path, const char *network, const char *policy, const char *cost_model,
-    uint64_t seed, seer_regret *out);
+// One tuning of as many trials a task as the last of the budgets, whatever `options` say of that.
+// `context`: as seer_tuning_context makes it.
+SEER_MUST_USE seer_status seer_regret_measure(
+    seer_context *context, const seer_tuning_options *options, seer_regret *out);
 
 // Rank correlation of n pairs, ties sharing their mean rank; 0 where one side is constant. For
 // tests.

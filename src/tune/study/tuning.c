@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "learn/pretrained.h"
+#include "tune/scheduler/ingredient.h"
 #include "tune/study/operators.h"
 
 // ---- the network
@@ -86,23 +88,47 @@ seer_status seer_tuning_context(const seer_times *times, const char *path, const
   *out_context = NULL;
   seer_target target;
   SEER_TRYF(seer_target_parse(times->target, arena, &target), "%s", path);
-  SEER_TRY(seer_context_create(out_context));
+  *out_context = seer_context_create_default();
   seer_context_set_target(*out_context, &target);
-  static const seer_option passed[] = {SEER_OPT_SEARCH_THREADS, SEER_OPT_MAX_WEIGHTS};
-  for (size_t i = 0; i < SEER_COUNT_OF(passed); i++)
+  static const seer_option passed[] = {SEER_OPT_SEARCH_THREADS, SEER_OPT_MAX_WEIGHTS,
+      SEER_OPT_WITHOUT, SEER_OPT_NO_PRETRAINED, SEER_OPT_LOG};
+  for (size_t i = 0; i < SEER_COUNT_OF(passed); i++) {
+    if (!seer_context_is_set(from, passed[i])) continue;
     SEER_TRY(seer_context_set(
-        *out_context, seer_option_table[passed[i]].name, seer_context_shown(from, passed[i], 0)));
-  return seer_context_set(*out_context, "without", seer_context_str(from, SEER_OPT_WITHOUT));
+        *out_context, seer_option_table[passed[i]].name, seer_context_str(from, passed[i])));
+  }
+  return SEER_OK;
+}
+
+// Do the models of such a tuning begin with those of other networks, where there are any?
+static seer_status begins_with_others(const seer_context *context,
+    const seer_tuning_options *options, seer_arena *arena, bool *out_does) {
+  static const seer_ingredient_place place = {.has_pool = true};
+  seer_policy policy;
+  const seer_scheduler_desc *desc;
+  const seer_cost_desc *model;
+  SEER_TRY(seer_policy_find(options->policy, &policy));
+  SEER_TRY(seer_policy_without(
+      policy.policy, seer_context_str(context, SEER_OPT_WITHOUT), &place, arena, &desc));
+  const char *own = policy.cost_model ? policy.cost_model : desc->traits->cost_model;
+  SEER_TRY(seer_cost_find(options->cost_model[0] ? options->cost_model : own, &model));
+  const seer_bank_options bank = {
+      .has_base = desc->traits->has_base, .model = model, .features = desc->traits->features};
+  *out_does = seer_pretrained_fits(&bank);
+  return SEER_OK;
 }
 
 static seer_status set_options(seer_context *context, const seer_tuning_options *options,
     const seer_times_task *first, uint32_t n_task, seer_arena *arena) {
+  bool has_others;
+  SEER_TRY(begins_with_others(context, options, arena, &has_others));
   const char *const values[][2] = {
       {"measure", seer_arena_printf(arena, "replay:%s", options->path)},
       {"search-policy", options->policy},
       {"seed", seer_arena_printf(arena, "%" PRIu64, options->seed)},
       {"trials", seer_arena_printf(arena, "%u", options->trials_a_task * n_task)},
       {"cost-model", options->cost_model},
+      {"pretrained", has_others && options->pretrained ? options->pretrained : ""},
       {"space", first->space == SEER_SPACE_ANSOR ? "ansor" : "seer"}};
   for (size_t i = 0; i < SEER_COUNT_OF(values); i++)
     SEER_TRY(seer_context_set(context, values[i][0], values[i][1]));

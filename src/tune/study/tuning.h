@@ -21,6 +21,9 @@ typedef struct {
   uint64_t seed;
   uint32_t trials_a_task;  // all trials over the number of tasks
   uint32_t round_size;  // 0: the policy's
+  // Cost models of other networks (learn/pretrained.h); NULL, "": those that come with the program.
+  // Policies that go on from none leave it alone, where a tuning by the command refuses.
+  const char *pretrained;
 } seer_tuning_options;
 
 typedef struct {
@@ -58,8 +61,8 @@ uint32_t seer_tuning_networks(
 // none is left; INVALID tasks of two spaces.
 SEER_MUST_USE seer_status seer_tuning_network(const seer_times *times, const char *name,
     seer_arena *arena, seer_network **out_network, const seer_times_task *const **out_of);
-// A context for tunings on the table: of its target, with those options of `from` that tunings of
-// tables take. Owned: seer_context_destroy.
+// A context for tunings on the table: of its target, with those options of `from` that are any
+// study's, and nothing of the environment. Owned: seer_context_destroy.
 SEER_MUST_USE seer_status seer_tuning_context(const seer_times *times, const char *path,
     const seer_context *from, seer_arena *arena, seer_context **out_context);
 // `context`: of seer_tuning_context; what the options above name is set in it. INVALID: a task

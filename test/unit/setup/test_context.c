@@ -73,6 +73,30 @@ static void values_are_typed(void **state) {
   assert_string_equal(seer_context_value(context, SEER_OPT_INPUT, 1), "b=2.npy");
 }
 
+// What a command does not take it does not find either, wherever it looks; flags are the user's.
+static void a_command_has_its_own_environment_only(void **state) {
+  (void)state;
+  setenv("SEER_EARLY_STOPPING", "20", 1);
+  setenv("SEER_SEEDS", "7", 1);
+  setenv("SEER_INPUT_SHAPES", "x:1x2", 1);
+  seer_context *own = NULL, *plain = seer_context_create_default();
+  must(seer_context_create(&own));
+  must(seer_context_set(own, "trials", "3"));
+  seer_context_restrict(own, "study");
+  assert_false(seer_context_is_set(own, SEER_OPT_EARLY_STOPPING));
+  assert_int_equal(seer_context_i64(own, SEER_OPT_EARLY_STOPPING), -1);
+  assert_int_equal(seer_context_i64(own, SEER_OPT_SEEDS), 7);
+  assert_int_equal(seer_context_n_values(own, SEER_OPT_INPUT_SHAPES), 1);
+  assert_int_equal(seer_context_i64(own, SEER_OPT_TRIALS), 3);
+  seer_context_restrict(own, "pretrain");
+  assert_int_equal(seer_context_i64(own, SEER_OPT_SEEDS), 3);  // its default
+  assert_int_equal(seer_context_n_values(own, SEER_OPT_INPUT_SHAPES), 0);
+  for (seer_option o = 0; o < SEER_OPT_COUNT; o++) assert_false(seer_context_is_set(plain, o));
+  seer_context_destroy(plain);
+  seer_context_destroy(own);
+  clearenv();
+}
+
 // A set of input shapes by flag is not one more beside that of the environment.
 static void flags_replace_a_list_of_the_environment(void **state) {
   (void)state;
@@ -181,6 +205,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(names_are_unique_and_defaults_allowed, setup, teardown),
       cmocka_unit_test_setup_teardown(values_are_typed, setup, teardown),
+      cmocka_unit_test_setup_teardown(
+          a_command_has_its_own_environment_only, setup, teardown),
       cmocka_unit_test_setup_teardown(flags_replace_a_list_of_the_environment, setup, teardown),
       cmocka_unit_test_setup_teardown(bad_values_say_what_is_allowed, setup, teardown),
       cmocka_unit_test_setup_teardown(unknown_names_get_a_suggestion, setup, teardown),

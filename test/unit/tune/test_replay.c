@@ -269,6 +269,17 @@ static void unknown_schedules_are_failures(void **state) {
   close_world(&w);
 }
 
+static seer_tuning_options tuning_of(
+    const world *w, const char *network, const char *policy, const char *cost_model) {
+  return (seer_tuning_options){.times = &w->times,
+      .path = TABLE,
+      .network = network,
+      .only = SEER_TUNING_ALL,
+      .policy = policy,
+      .cost_model = cost_model,
+      .seed = 1};
+}
+
 static void regret_falls_to_nothing(void **state) {
   (void)state;
   seer_arena *arena = seer_arena_create("regret test");
@@ -284,8 +295,11 @@ static void regret_falls_to_nothing(void **state) {
   assert_int_equal(seer_tuning_networks(&w.times, arena, &names), 1);
   assert_string_equal(names[0], "mlp");
   seer_regret one, two;
-  must(seer_regret_measure(w.context, &w.times, TABLE, "mlp", "round-robin", "", 1, &one));
-  must(seer_regret_measure(w.context, &w.times, TABLE, "mlp", "round-robin", "xgboost", 1, &two));
+  const seer_tuning_options usual = tuning_of(&w, "mlp", "round-robin", ""),
+                            other = tuning_of(&w, "mlp", "round-robin", "xgboost"),
+                            none = tuning_of(&w, "vgg", "seer", "");
+  must(seer_regret_measure(w.context, &usual, &one));
+  must(seer_regret_measure(w.context, &other, &two));
   assert_int_equal(one.n_task, 3);
   for (int b = 0; b < SEER_REGRET_BUDGETS; b++) {
     assert_true(one.regret[b] == two.regret[b]);
@@ -294,9 +308,9 @@ static void regret_falls_to_nothing(void **state) {
   assert_true(one.regret[0] > 0);
   assert_true(one.regret[SEER_REGRET_BUDGETS - 1] == 0);  // all of the table
   assert_true(one.n_rounds > 0 && fabs(one.rank_correlation) <= 1);
-  refuses(seer_regret_measure(w.context, &w.times, TABLE, "vgg", "seer", "", 1, &one), "vgg");
+  refuses(seer_regret_measure(w.context, &none, &one), "vgg");
   w.times.task[0].n_time = 0;  // of a collection that was stopped early
-  must(seer_regret_measure(w.context, &w.times, TABLE, "mlp", "round-robin", "", 1, &two));
+  must(seer_regret_measure(w.context, &usual, &two));
   assert_int_equal(two.n_task, 2);
   close_world(&w);
   seer_arena_destroy(arena);
