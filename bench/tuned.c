@@ -66,10 +66,24 @@ void bench_tuned_each(
     bench_die(seer_records_each(tuned->records, workload, targets[k], pass_on, &w));
 }
 
+static bool never(void *user) {
+  (void)user;
+  return false;
+}
+
+static void tell(void *user, const char *text) {
+  (void)user;
+  fprintf(stderr, "%s\n", text);
+}
+
 bench_timer bench_tuned_timer(const bench_tuned *tuned) {
   seer_measure_choice choice;
   bench_die(seer_measure_find("local", tuned->arena, &choice));
+  const seer_device_waiter waiter = {never, tell, NULL};
+  bool is_over;
   bench_timer timer = {.desc = choice.desc};
+  bench_die(
+      seer_device_take(tuned->context, choice.desc, &waiter, &timer.device, &is_over));
   bench_die(timer.desc->open(
       tuned->context, seer_context_target(tuned->context), choice.argument, &timer.measurer));
   uint64_t weight_bytes = seer_measure_network_bytes(tuned->network);

@@ -27,7 +27,8 @@ extern "C" {
 #endif
 
 // One network on its way from file to library. One thread at a time uses it; several may exist, but
-// only one at a time measures on a machine: a second one waits.
+// only one at a time measures on a machine, whoever's process it is: a second one waits (event
+// "wait"), and seer_tuner_stop ends the wait.
 typedef struct seer_tuner seer_tuner;
 
 // 1 if the environment holds an option (SEER_TIME_BUDGET=...) that cannot be; also then there is a
@@ -45,9 +46,12 @@ int seer_tuner_set(seer_tuner *tuner, const char *option, const char *value);
 int seer_tuner_load(seer_tuner *tuner, const char *model);
 
 typedef struct {
-  // "start", "round", "measurement", "round-end", "best", "accept", "note", "done"
+  // "start", "round", "measurement", "round-end", "best", "accept", "note", "wait", "done"; later
+  // versions may have others
   const char *kind;
-  const char *text;  // note: what; accept: the verdict; done: why it ended; else ""
+  // note: what; wait: for whom (another tuner has the machine, another process the records);
+  // accept: the verdict; done: why it ended; else ""
+  const char *text;
   double elapsed_s;
   // Sum of the times of the network's parts, each measured alone: less than a run of the library
   // takes, of small networks by a fifth.
@@ -60,14 +64,16 @@ typedef void (*seer_tuner_listener)(void *user, const seer_tuner_event *event);
 void seer_tuner_listen(seer_tuner *tuner, seer_tuner_listener listener, void *user);
 
 // Continues from the records, tunes until the budget is used up (without one: 5 minutes, or it is
-// done, see the option until-done) or stop was called, and checks what won. Once. 1 also if
+// done, see the option until-done) or stop was called, and checks what won. Once; a call that could
+// not begin (bad options, records that another process holds) may be made again. 1 also if
 // something went wrong on the way (the records' disk is full, processes cannot be started any
 // more): the search has ended early then, and compile writes what had been found. No signal handler
 // or mask of the process is touched; descriptors are closed on exec, and worker processes end with
 // the process that began them: a fork of it does not keep them alive.
 int seer_tuner_tune(seer_tuner *tuner);
-// Ends tune soon, with all that is known kept. From a listener, another thread or a signal handler,
-// at any time before destroy.
+// Ends tune soon, with all that is known kept: the search, or the wait for another tuner, in which
+// case nothing was measured, and tune returns 0. From a listener, another thread or a signal
+// handler, at any time before destroy.
 void seer_tuner_stop(seer_tuner *tuner);
 // Writes model.so, model.h, weights.bin and model.json into `folder`, all or nothing: with the
 // schedules that tune has accepted, or, without tune, with the best that the records hold.

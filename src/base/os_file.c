@@ -402,20 +402,75 @@ void seer_os_close(int fd) {
   if (fd >= 0) close(fd);
 }
 
-seer_status seer_os_lock_file(const char *path, bool wait, int *out_fd) {
+// ---- locks
+
+#define LOCK_MODE 0444  // who may read it may lock it
+#define LOCK_TRIES 20  // while somebody makes the file, or puts another one in its place
+#define LOCK_PAUSE_NS 5000000u
+
+// Never by O_CREAT of a file that is there: in folders that all share the kernel refuses that to
+// all but its owner (fs.protected_regular).
+static int open_lock(const char *path) {
+  int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  int fd = open(path, O_RDONLY | flags);
+  if (fd >= 0 || errno != ENOENT) return fd;
+  fd = open(path, O_RDONLY | O_CREAT | O_EXCL | flags, LOCK_MODE);
+  if (fd >= 0) (void)fchmod(fd, LOCK_MODE);  // whatever the umask
+  return fd;
+}
+
+static bool is_at(int fd, const char *path) {
+  struct stat own, now;
+  return fstat(fd, &own) == 0 && lstat(path, &now) == 0 && own.st_dev == now.st_dev &&
+      own.st_ino == now.st_ino;
+}
+
+// *out_again: what is at the path is being made, or was removed meanwhile.
+static seer_status try_lock_once(const char *path, int *out_fd, bool *out_again) {
+  *out_again = false;
+  int fd = open_lock(path);
+  if (fd < 0) {
+    *out_again = errno == EEXIST || errno == EACCES;
+    return seer_os_fail(errno, "cannot lock", path);
+  }
+  struct stat info;
+  seer_status status = seer_os_stat_regular(fd, path, &info);
+  if (!status && info.st_nlink > 1)
+    status = SEER_FAIL(INVALID, "%s: cannot lock: the file has another name as well", path);
+  int result = 0;
+  if (!status) {
+    do {
+      result = flock(fd, LOCK_EX | LOCK_NB);
+    } while (result != 0 && errno == EINTR);
+  }
+  bool is_held = !status && result != 0 && errno == EWOULDBLOCK;
+  if (!status && result != 0 && !is_held) status = seer_os_fail(errno, "cannot lock", path);
+  if (!status && !is_held && !is_at(fd, path)) {
+    *out_again = true;
+    status = SEER_FAIL(IO, "%s: cannot lock: it is removed again and again", path);
+  }
+  if (!status && !is_held) {
+    *out_fd = fd;
+  } else {
+    close(fd);
+  }
+  return status;
+}
+
+seer_status seer_os_try_lock(const char *path, int *out_fd) {
   *out_fd = -1;
   TRY_FAULT("cannot lock", path);
-  int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (fd < 0) return seer_os_fail(errno, "cannot lock", path);
-  int result;
-  do {
-    result = flock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB);
-  } while (result != 0 && errno == EINTR);
-  if (result == 0) {
-    *out_fd = fd;
-    return SEER_OK;
+  for (int i = 1;; i++) {
+    bool is_again;
+    seer_status status = try_lock_once(path, out_fd, &is_again);
+    if (!status || !is_again || i == LOCK_TRIES) return status;
+    seer_status_free(status);
+    seer_os_sleep_ns(LOCK_PAUSE_NS);
   }
-  int error = errno;
-  close(fd);
-  return error == EWOULDBLOCK ? SEER_OK : seer_os_fail(error, "cannot lock", path);
+}
+
+bool seer_os_is_shared_dir(const char *path) {
+  struct stat info;
+  mode_t shared = S_ISVTX | S_IWOTH | S_IXOTH;
+  return lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && (info.st_mode & shared) == shared;
 }

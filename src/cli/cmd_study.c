@@ -10,6 +10,7 @@
 #include "base/os.h"
 #include "cli/command.h"
 #include "models/models.h"
+#include "tune/measure/device.h"
 #include "tune/paper/paper.h"
 #include "tune/scheduler.h"
 #include "tune/study/collect.h"
@@ -63,14 +64,32 @@ static seer_status collect_loaded(seer_context *context, const seer_collect_netw
   seer_times times;
   seer_collect_counts counts;
   SEER_TRY(open_table(context, options->path, arena, &times));
-  struct sigaction action = {.sa_handler = on_interrupt}, interrupt, terminate;
-  sigaction(SIGINT, &action, &interrupt);
-  sigaction(SIGTERM, &action, &terminate);
-  seer_status status = seer_collect(context, networks, n, options, &times, &counts);
-  sigaction(SIGINT, &interrupt, NULL);
-  sigaction(SIGTERM, &terminate, NULL);
-  if (!status) print_counts(options, &counts);
+  SEER_TRY(seer_collect(context, networks, n, options, &times, &counts));
+  print_counts(options, &counts);
+  return SEER_OK;
+}
+
+static seer_status collect_all(seer_context *context, int argc, char **argv,
+    seer_collect_options *options, seer_arena *arena) {
+  SEER_TRY(seer_context_measure_target(context));
+  seer_collect_network *networks = SEER_NEW_ARRAY(arena, seer_collect_network, argc);
+  seer_status status = SEER_OK;
+  uint32_t n = 0;
+  for (int i = 0; i < argc && !status; i++) {
+    seer_network *network = NULL;
+    status = seer_front_load(context, argv[i], seer_model_build, arena, &network);
+    if (status) break;
+    seer_cli_print_notices(network);
+    networks[n++] = (seer_collect_network){network_name(argv[i], arena), network};
+  }
+  if (!status) status = collect_loaded(context, networks, n, options, arena);
+  for (uint32_t k = 0; k < n; k++) seer_graph_close(networks[k].network->graph);
   return status;
+}
+
+static bool is_over(void *user) {
+  (void)user;
+  return is_stopped;
 }
 
 static seer_status run_collect(seer_context *context, int argc, char **argv, seer_arena *arena) {
@@ -88,19 +107,19 @@ static seer_status run_collect(seer_context *context, int argc, char **argv, see
       .tell = tell};
   if (!options.path[0])
     return seer_cli_usage_error("study collect: -o FILE, where the table is to be, is missing");
-  SEER_TRY(seer_context_measure_target(context));
-  seer_collect_network *networks = SEER_NEW_ARRAY(arena, seer_collect_network, argc);
-  seer_status status = SEER_OK;
-  uint32_t n = 0;
-  for (int i = 0; i < argc && !status; i++) {
-    seer_network *network = NULL;
-    status = seer_front_load(context, argv[i], seer_model_build, arena, &network);
-    if (status) break;
-    seer_cli_print_notices(network);
-    networks[n++] = (seer_collect_network){network_name(argv[i], arena), network};
-  }
-  if (!status) status = collect_loaded(context, networks, n, &options, arena);
-  for (uint32_t k = 0; k < n; k++) seer_graph_close(networks[k].network->graph);
+  seer_measure_choice measure;
+  SEER_TRY(seer_measure_find(seer_context_str(context, SEER_OPT_MEASURE), arena, &measure));
+  const seer_device_waiter waiter = {is_over, tell, NULL};
+  seer_device device;
+  bool is_given_up;
+  struct sigaction action = {.sa_handler = on_interrupt}, interrupt, terminate;
+  sigaction(SIGINT, &action, &interrupt);
+  sigaction(SIGTERM, &action, &terminate);
+  seer_status status = seer_device_take(context, measure.desc, &waiter, &device, &is_given_up);
+  if (!status && !is_given_up) status = collect_all(context, argc, argv, &options, arena);
+  sigaction(SIGINT, &interrupt, NULL);
+  sigaction(SIGTERM, &terminate, NULL);
+  seer_device_release(&device);
   return status;
 }
 

@@ -11,17 +11,41 @@
 #include "cli/progress.h"
 #include "cli/whole.h"
 #include "models/models.h"
+#include "tune/measure/device.h"
 #include "tune/record/speeds.h"
 #include "tune/report.h"
 #include "tune/select/choose.h"
 #include "tune/select/gather.h"
 
-// A signal handler has no other way to reach the session.
+// A signal handler has no other way to say it, and to reach the session.
+static volatile sig_atomic_t is_interrupted;
 static seer_session *running;
 
 static void on_interrupt(int signal_number) {
   (void)signal_number;
+  is_interrupted = 1;
   if (running) seer_session_stop(running);
+}
+
+// What signals did before. They are caught while the machine is waited for and searched on, not
+// while what is known is compiled.
+static struct {
+  bool is_caught;
+  struct sigaction interrupt, terminate;
+} before;
+
+static void catch_signals(void) {
+  const struct sigaction action = {.sa_handler = on_interrupt};
+  sigaction(SIGINT, &action, &before.interrupt);
+  sigaction(SIGTERM, &action, &before.terminate);
+  before.is_caught = true;
+}
+
+static void release_signals(void) {
+  if (!before.is_caught) return;
+  sigaction(SIGINT, &before.interrupt, NULL);
+  sigaction(SIGTERM, &before.terminate, NULL);
+  before.is_caught = false;
 }
 
 // What is left to do after the search.
@@ -95,12 +119,9 @@ static seer_status tune(seer_context *context, const seer_network *network, seer
   seer_report *report = seer_report_create(model, arena);
   seer_session_listen(session, seer_report_on_event, report);
   running = session;
-  struct sigaction action = {.sa_handler = on_interrupt}, interrupt, terminate;
-  sigaction(SIGINT, &action, &interrupt);
-  sigaction(SIGTERM, &action, &terminate);
+  if (is_interrupted) seer_session_stop(session);
   seer_status status = seer_session_run(session);
-  sigaction(SIGINT, &interrupt, NULL);
-  sigaction(SIGTERM, &terminate, NULL);
+  release_signals();
   running = NULL;
   const char *out_dir = seer_context_str(context, SEER_OPT_OUTPUT);
   if (!status) seer_progress_summary(&progress);
@@ -120,6 +141,54 @@ static seer_status tune(seer_context *context, const seer_network *network, seer
     status = seer_report_write(report, context, session, network, report_path);
   status = seer_status_join(status, fault);
   seer_session_destroy(session);
+  return status;
+}
+
+// ---- the machine
+static bool is_over(void *user) {
+  (void)user;
+  return is_interrupted;
+}
+
+static void tell_wait(void *user, const char *text) {
+  seer_progress_before(SEER_EVENT_WAIT, text, seer_context_bool(user, SEER_OPT_JSON));
+}
+
+// Stopped while it waited for the machine: what is known is compiled, as by a search that was
+// ended.
+static seer_status end_early(
+    seer_context *context, const seer_network *network, seer_arena *arena) {
+  seer_choice *choices = NULL;
+  seer_choose_counts counts;
+  const char *out_dir = seer_context_str(context, SEER_OPT_OUTPUT);
+  seer_progress_before(SEER_EVENT_DONE,
+      "stopped by the user before the machine was free; nothing was measured",
+      seer_context_bool(context, SEER_OPT_JSON));
+  if (!out_dir[0]) return SEER_OK;
+  SEER_TRY(seer_choose_by_options(context, network, arena, &choices, &counts));
+  SEER_TRY(seer_select_build(context, network, choices, SEER_BUILD_LIBRARY, out_dir));
+  fprintf(stderr, "wrote %s/model.so\n", out_dir);
+  return SEER_OK;
+}
+
+static seer_status tune_on_device(seer_context *context, const seer_network *network,
+    seer_records *records, const char *model, seer_arena *arena) {
+  seer_measure_choice measure;
+  SEER_TRY(seer_measure_find(seer_context_str(context, SEER_OPT_MEASURE), arena, &measure));
+  const seer_device_waiter waiter = {is_over, tell_wait, context};
+  seer_device device;
+  bool is_stopped;
+  catch_signals();
+  seer_status status = seer_device_take(context, measure.desc, &waiter, &device, &is_stopped);
+  if (!status && is_stopped) {
+    release_signals();
+    status = end_early(context, network, arena);
+  } else if (!status) {
+    status = seer_speeds_measure(context, records);
+    if (!status) status = tune(context, network, records, model, arena);
+  }
+  release_signals();
+  seer_device_release(&device);
   return status;
 }
 
@@ -143,8 +212,7 @@ static seer_status run_tune(seer_context *context, int argc, char **argv) {
   const char *out_dir = seer_context_str(context, SEER_OPT_OUTPUT);
   if (!status && out_dir[0]) status = check_folder(out_dir, arena);
   if (!status) status = seer_records_open_by_options(context, true, &records);
-  if (!status) status = seer_speeds_measure(context, records);
-  if (!status) status = tune(context, network, records, argv[0], arena);
+  if (!status) status = tune_on_device(context, network, records, argv[0], arena);
   seer_records_close(records);
   if (network) seer_graph_close(network->graph);
   seer_arena_destroy(arena);

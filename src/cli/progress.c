@@ -134,6 +134,7 @@ void seer_progress_on_event(void *user, const seer_event *event) {
       on_start(p, event);
       break;
     case SEER_EVENT_NOTE:
+    case SEER_EVENT_WAIT:
       on_note(p, event->text);
       break;
     case SEER_EVENT_ROUND_END: {
@@ -246,6 +247,24 @@ static void add_totals(json_t *line, const seer_session *session) {
   json_object_set_new(line, "twins", json_integer(t.twins));
 }
 
+static json_t *begin_line(const seer_event *event) {
+  return json_pack("{s:s, s:f, s:i, s:f}", "event", seer_event_kind_name(event->kind), "elapsed_s",
+      event->elapsed_s, "trials", (int)event->trials, "estimated_ms", event->estimated_s * 1e3);
+}
+
+void seer_progress_before(seer_event_kind kind, const char *text, bool is_json) {
+  safe_line line;
+  fprintf(stderr, "%s\n", safe(text, &line));
+  if (!is_json) return;
+  const seer_event event = {.kind = kind};
+  json_t *object = begin_line(&event);
+  if (object) json_object_set_new(object, "text", safe_json(text));
+  char *dump = object ? json_dumps(object, JSON_COMPACT) : NULL;
+  if (dump) (void)(puts(dump) == EOF || fflush(stdout) != 0);
+  free(dump);
+  json_decref(object);
+}
+
 static void write_line(seer_progress *p, const char *line) {
   if (p->is_unheard) return;
   p->is_unheard = puts(line) == EOF || fflush(stdout) != 0;
@@ -257,12 +276,10 @@ static void write_line(seer_progress *p, const char *line) {
 void seer_progress_on_event_json(void *user, const seer_event *event) {
   seer_progress *p = user;
   const seer_network *network = p->network;
-  json_t *line =
-      json_pack("{s:s, s:f, s:i, s:f}", "event", seer_event_kind_name(event->kind), "elapsed_s",
-          event->elapsed_s, "trials", (int)event->trials, "estimated_ms", event->estimated_s * 1e3);
+  json_t *line = begin_line(event);
   if (!line) return;
   bool has_task = event->kind != SEER_EVENT_START && event->kind != SEER_EVENT_NOTE &&
-      event->kind != SEER_EVENT_DONE;
+      event->kind != SEER_EVENT_WAIT && event->kind != SEER_EVENT_DONE;
   if (has_task) {
     json_object_set_new(line, "task", json_integer(event->task));
     json_object_set_new(line, "name", safe_json(network->task[event->task].name));

@@ -17,6 +17,8 @@ typedef struct {
   bool is_unheard;  // standard output takes no more events
 } seer_progress;
 
+// What is said before there is a session: to stderr, and as an event where JSON is asked for.
+void seer_progress_before(seer_event_kind kind, const char *text, bool is_json);
 void seer_progress_init(
     seer_progress *progress, seer_session *session, const seer_network *network);
 void seer_progress_on_event(void *user, const seer_event *event);  // user: seer_progress

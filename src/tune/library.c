@@ -9,6 +9,7 @@
 #include "base/recover.h"
 #include "code/build.h"
 #include "models/models.h"
+#include "tune/measure/device.h"
 #include "tune/record/speeds.h"
 #include "tune/select/choose.h"
 #include "tune/select/gather.h"
@@ -25,6 +26,7 @@ struct seer_tuner {
   seer_session *session;
   seer_tuner_listener listener;
   void *user;
+  seer_device device;
   volatile sig_atomic_t is_stopped;  // perhaps before there was a session
   bool is_tuned;
   char message[MAX_MESSAGE];
@@ -75,12 +77,14 @@ static seer_status create(seer_tuner *t, const char *a, const char *b) {
 int seer_tuner_create(seer_tuner **out_tuner) {
   seer_tuner *t = *out_tuner = calloc(1, sizeof(*t));
   if (!t) return 1;
+  t->device = SEER_DEVICE_NONE;
   return enter(t, create_arena, NULL, NULL) || enter(t, create, NULL, NULL);
 }
 
 void seer_tuner_destroy(seer_tuner *t) {
   if (!t) return;
   seer_session_destroy(t->session);
+  seer_device_release(&t->device);
   seer_records_close(t->records);
   if (t->network) seer_graph_close(t->network->graph);
   seer_context_destroy(t->context);
@@ -131,19 +135,52 @@ static void on_event(void *user, const seer_event *event) {
   if (t->listener) t->listener(t->user, &out);
 }
 
-static seer_status tune(seer_tuner *t, const char *a, const char *b) {
-  (void)a, (void)b;
-  SEER_TRY(need(t, t->network, "no network is loaded"));
-  SEER_TRY(need(t, !t->session, "tuned already; one tuner tunes once"));
+static bool is_over(void *user) { return ((const seer_tuner *)user)->is_stopped; }
+
+static void tell_wait(void *user, const char *text) {
+  const seer_event event = {.kind = SEER_EVENT_WAIT, .text = text};
+  on_event(user, &event);
+}
+
+// Takes the machine, then the session; without one of them nothing is measured.
+static seer_status begin(seer_tuner *t, bool *out_is_stopped) {
+  seer_measure_choice measure;
+  const seer_device_waiter waiter = {is_over, tell_wait, t};
   SEER_TRY(seer_target_check_here(seer_context_target(t->context)));
+  SEER_TRY(seer_measure_find(seer_context_str(t->context, SEER_OPT_MEASURE), t->arena, &measure));
   SEER_TRY(seer_records_open_by_options(t->context, true, &t->records));
+  SEER_TRY(seer_device_take(t->context, measure.desc, &waiter, &t->device, out_is_stopped));
+  if (*out_is_stopped) return SEER_OK;
   SEER_TRY(seer_speeds_measure(t->context, t->records));
-  SEER_TRY(seer_session_create(t->context, t->network, t->records, t->model, &t->session));
+  return seer_session_create(t->context, t->network, t->records, t->model, &t->session);
+}
+
+static seer_status run(seer_tuner *t) {
   if (t->is_stopped) seer_session_stop(t->session);
   seer_session_listen(t->session, on_event, t);
   SEER_TRY(seer_session_run(t->session));
   t->is_tuned = true;
   return seer_session_take_fault(t->session);
+}
+
+static seer_status tune(seer_tuner *t, const char *a, const char *b) {
+  (void)a, (void)b;
+  SEER_TRY(need(t, t->network, "no network is loaded"));
+  SEER_TRY(need(t, !t->session, "tuned already; one tuner tunes once"));
+  bool is_stopped = false;
+  seer_status status = begin(t, &is_stopped);
+  if (!t->session) {  // then it may be tried again
+    seer_records_close(t->records);
+    t->records = NULL;
+  }
+  if (!status && is_stopped) {
+    const seer_event done = {.kind = SEER_EVENT_DONE, .text = "stopped by the user"};
+    on_event(t, &done);
+  } else if (!status) {
+    status = run(t);
+  }
+  seer_device_release(&t->device);
+  return status;
 }
 
 int seer_tuner_tune(seer_tuner *t) { return enter(t, tune, NULL, NULL); }

@@ -99,6 +99,7 @@ typedef struct {
   const char *doc;
   // What stands behind the name and a colon: "FILE". NULL: nothing does, and open is given "".
   const char *argument;
+  bool is_on_device;  // its times are this machine's, now: who uses it takes that first (device.h)
   bool is_instant;  // its times are another day's: a delay is reckoned and not waited for
   seer_status (*open)(const seer_context *context, const seer_target *target, const char *argument,
       seer_measurer **out_measurer);

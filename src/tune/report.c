@@ -37,7 +37,9 @@ seer_report *seer_report_create(const char *model_name, seer_arena *arena) {
 
 void seer_report_on_event(void *user, const seer_event *event) {
   seer_report *r = user;
-  if (event->kind == SEER_EVENT_NOTE || event->kind == SEER_EVENT_DONE) {
+  bool is_line = event->kind == SEER_EVENT_NOTE || event->kind == SEER_EVENT_WAIT ||
+      event->kind == SEER_EVENT_DONE;
+  if (is_line) {
     r->notes = SEER_GROW(r->arena, const char *, r->notes, r->n_note, &r->cap_note);
     r->notes[r->n_note++] = seer_arena_strdup(r->arena, event->text);
   }
@@ -179,7 +181,8 @@ static void put_settings(
       SEER_OPT_SPACE, SEER_OPT_COST_MODEL, SEER_OPT_SEED};
   // Folders and files say nothing about the search, and the report is handed on.
   static const seer_option never[] = {SEER_OPT_OUTPUT, SEER_OPT_REPORT, SEER_OPT_RECORDS,
-      SEER_OPT_WORKER_PATH, SEER_OPT_LOAD_MODEL, SEER_OPT_SAVE_MODEL, SEER_OPT_DUMP_DIR};
+      SEER_OPT_WORKER_PATH, SEER_OPT_DEVICE_LOCK, SEER_OPT_LOAD_MODEL, SEER_OPT_PRETRAINED,
+      SEER_OPT_SAVE_MODEL, SEER_OPT_DUMP_DIR};
   seer_text_put(out, "<h2>Settings</h2><table>\n");
   for (seer_option o = 0; o < SEER_OPT_COUNT; o++) {
     bool is_set = seer_context_is_set(context, o);

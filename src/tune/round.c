@@ -330,8 +330,11 @@ seer_status seer_session_write(seer_session *s, seer_session_writer write, void 
     seer_status status = write_once(s, write, user);
     bool is_busy = status && seer_status_code(status) == SEER_CODE_TIMEOUT;
     if (!is_busy || s->is_stopped || seer_os_now_ns() - start > LOCK_PATIENCE_NS) return status;
-    if (!is_noted)
-      seer_session_note(s, seer_arena_printf(s->arena, "%s; waiting", seer_status_message(status)));
+    if (!is_noted) {
+      seer_event event = {.kind = SEER_EVENT_WAIT,
+          .text = seer_arena_printf(s->arena, "%s; waiting", seer_status_message(status))};
+      seer_session_emit(s, &event);
+    }
     seer_status_free(status);
   }
 }

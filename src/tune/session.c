@@ -37,7 +37,7 @@
 #define ACCEPT_S_PER_TRIAL 0.01
 
 static const char *const kind_names[SEER_EVENT_KIND_COUNT] = {
-    "start", "round", "measurement", "round-end", "best", "accept", "note", "done"};
+    "start", "round", "measurement", "round-end", "best", "accept", "note", "wait", "done"};
 const char *seer_event_kind_name(seer_event_kind kind) { return kind_names[kind]; }
 
 // Since it began to run, until it has ended, with what is reckoned. What is asked of a session

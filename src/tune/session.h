@@ -20,7 +20,8 @@ typedef enum {
   SEER_EVENT_ROUND_END,  // counts, estimate
   SEER_EVENT_BEST,  // a task has a new best
   SEER_EVENT_ACCEPT,  // a task's winner was checked and compared with the untuned one
-  SEER_EVENT_NOTE,  // something worth a line: drift, dead tasks, waiting
+  SEER_EVENT_NOTE,  // something worth a line: drift, dead tasks
+  SEER_EVENT_WAIT,  // somebody else has the machine (measure/device.h), or the file of records
   SEER_EVENT_DONE,
   SEER_EVENT_KIND_COUNT
 } seer_event_kind;
@@ -41,7 +42,7 @@ typedef struct {
   double before_s, after_s;  // BEST, ACCEPT (untuned, winner)
   const seer_search_counts *counts;  // ROUND_END: of the round; DONE: of all
   bool is_accepted;  // ACCEPT
-  const char *text;  // NOTE, ACCEPT, DONE (why it ended)
+  const char *text;  // NOTE, WAIT, ACCEPT, DONE (why it ended)
 } seer_event;
 
 typedef void (*seer_listener)(void *user, const seer_event *event);

@@ -5,6 +5,7 @@ FAMILYSEER=${FAMILYSEER:-$SOURCE/build/familyseer}
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 cd "$WORK"
+export SEER_DEVICE_LOCK="$WORK/device.lock"  # no other tuner on this machine is waited for
 
 fail() {
   echo "FAILED: $*" >&2

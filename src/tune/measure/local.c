@@ -77,7 +77,6 @@ struct seer_measurer {
   uint32_t n_builder;
   builder builder[MAX_BUILDERS];
   seer_child runner;
-  int lock_fd;
   uint32_t n_kept;
   uint64_t n_uses;
   kept_build kept[MAX_KEPT];  // what checks and comparisons built, most often the default
@@ -587,7 +586,6 @@ static void local_close(seer_measurer *m) {
   seer_child_clear(&m->runner);
   for (uint32_t k = 0; k < m->n_kept; k++) seer_arena_destroy(m->kept[k].arena);
   seer_table_destroy(&m->twins);
-  seer_os_close(m->lock_fd);
   seer_arena_destroy(m->arena);
   seer_arena_destroy(m->batch);
   free(m);
@@ -613,25 +611,6 @@ static seer_status find_program(seer_measurer *m) {
   return SEER_FAIL(NOT_FOUND,
       "no program familyseer beside the library in %s or in ../bin of it; --worker-path names one",
       folder);
-}
-
-// One tuner per device: a second one waits and says so. Where no lock can be made (a home that
-// nobody may write to), tuning is worth more than the lock.
-static seer_status take_device(seer_measurer *m) {
-  const char *folder, *path = "";
-  seer_status status = seer_os_cache_dir(m->arena, &folder);
-  if (!status) path = seer_os_path_join(m->arena, folder, "cpu.lock");
-  if (!status) status = seer_os_lock_file(path, false, &m->lock_fd);
-  if (status) {
-    seer_log(m->context, "measure", 0, "%s; a second tuner on this machine would not be noticed",
-        seer_status_message(status));
-    seer_status_free(status);
-    return SEER_OK;
-  }
-  if (m->lock_fd >= 0) return SEER_OK;
-  seer_log(m->context, "measure", 0,
-      "another tuner is measuring on this machine; waiting for it to end");
-  return seer_os_lock_file(path, true, &m->lock_fd);
 }
 
 // One is needed; where the system has no room for another, those that are there do the work.
@@ -664,7 +643,6 @@ static seer_status local_open(const seer_context *context, const seer_target *ta
   m->batch = seer_arena_create("measure batch");
   m->by_id = seer_map_create(m->arena);
   m->twins.n_values = TWIN_VALUES;
-  m->lock_fd = -1;
   m->home.target_flag =
       seer_arena_printf(m->arena, "--target=%s", seer_target_print(target, m->arena));
   m->build_timeout_s = seer_context_f64(context, SEER_OPT_BUILD_TIMEOUT);
@@ -673,7 +651,6 @@ static seer_status local_open(const seer_context *context, const seer_target *ta
   int64_t n = seer_context_i64(context, SEER_OPT_BUILDERS);
   if (n == 0) n = seer_os_n_threads();
   seer_status status = find_program(m);
-  if (!status) status = take_device(m);
   if (!status) {
     seer_child_init(&m->runner, &m->home, "runner");
     status = seer_child_start(&m->runner, START_PATIENCE_NS);
@@ -698,6 +675,7 @@ static seer_status local_add_task(seer_measurer *m, const seer_measure_task *tas
 
 const seer_measure_desc seer_measure_local = {.name = "local",
     .doc = "worker processes on this machine",
+    .is_on_device = true,
     .open = local_open,
     .close = local_close,
     .add_task = local_add_task,

@@ -380,16 +380,49 @@ static void threads_run_and_join(void **state) {
 
 static void locks_exclude(void **state) {
   (void)state;
-  const char *path = in_folder("lock");
+  const char *path = in_folder("lock"), *link_path = in_folder("link");
   int first, second;
-  must(seer_os_lock_file(path, false, &first));
+  mode_t before = umask(0077);
+  must(seer_os_try_lock(path, &first));
+  (void)umask(before);
   assert_true(first >= 0);
-  must(seer_os_lock_file(path, false, &second));
+  struct stat info;
+  assert_int_equal(stat(path, &info), 0);
+  assert_int_equal(info.st_mode & 07777, 0444);  // other users can open it
+  must(seer_os_try_lock(path, &second));
   assert_int_equal(second, -1);
-  seer_os_close(first);
-  must(seer_os_lock_file(path, true, &second));
+  // Removed: who has it locked holds what nobody comes to any more.
+  assert_int_equal(unlink(path), 0);
+  must(seer_os_try_lock(path, &second));
   assert_true(second >= 0);
+  seer_os_close(first);
+  must(seer_os_try_lock(path, &first));
+  assert_int_equal(first, -1);
   seer_os_close(second);
+  // What stands under the name of somebody's choice is neither followed nor made nor waited for.
+  const char *const others[] = {"target", "pipe", "both"};
+  assert_int_equal(symlink(in_folder(others[0]), link_path), 0);
+  fails_with(seer_os_try_lock(link_path, &first), SEER_CODE_IO);
+  assert_false(seer_os_exists(in_folder(others[0])));
+  assert_int_equal(mkfifo(in_folder(others[1]), 0666), 0);
+  fails_with(seer_os_try_lock(in_folder(others[1]), &first), SEER_CODE_INVALID);
+  assert_int_equal(link(path, in_folder(others[2])), 0);
+  fails_with(seer_os_try_lock(path, &first), SEER_CODE_INVALID);
+  assert_int_equal(first, -1);
+}
+
+static void folders_of_all_are_known(void **state) {
+  (void)state;
+  const char *path = in_folder("shared"), *link_path = in_folder("link to shared");
+  must(seer_os_make_dirs(path));
+  assert_false(seer_os_is_shared_dir(path));
+  assert_int_equal(chmod(path, 0777), 0);
+  assert_false(seer_os_is_shared_dir(path));  // anybody could put another file in its place
+  assert_int_equal(chmod(path, 01777), 0);
+  assert_true(seer_os_is_shared_dir(path));
+  assert_int_equal(symlink(path, link_path), 0);
+  assert_false(seer_os_is_shared_dir(link_path));
+  assert_false(seer_os_is_shared_dir(in_folder("none")));
 }
 
 // Sending to a process that is gone is an error and no signal; so is a write to a pipe without a
@@ -483,6 +516,7 @@ int main(void) {
       cmocka_unit_test(reading_times_out),
       cmocka_unit_test(threads_run_and_join),
       cmocka_unit_test(locks_exclude),
+      cmocka_unit_test(folders_of_all_are_known),
       cmocka_unit_test(nobody_reads),
       cmocka_unit_test(the_dead_leave_nothing),
   };

@@ -321,6 +321,7 @@ static void hosts_may_fork(void **state) {
   open_world(&w, "");
   host h = {.list = seer_os_path_join(w.arena, w.folder, "open")};
   const char *self, *records = seer_os_path_join(w.arena, w.folder, "records"),
+                    *lock = seer_os_path_join(w.arena, w.folder, "device.lock"),
                     *before = seer_os_path_join(w.arena, w.folder, "before");
   (void)fflush(NULL);
   list_open(before);
@@ -330,7 +331,7 @@ static void hosts_may_fork(void **state) {
   bool is_ok = !seer_tuner_create(&tuner) && !seer_tuner_set(tuner, "worker-path", self) &&
       !seer_tuner_set(tuner, "threads", "1") && !seer_tuner_set(tuner, "builders", "1") &&
       !seer_tuner_set(tuner, "trials", "24") && !seer_tuner_set(tuner, "records", records) &&
-      !seer_tuner_load(tuner, "mlp");
+      !seer_tuner_set(tuner, "device-lock", lock) && !seer_tuner_load(tuner, "mlp");
   seer_tuner_listen(tuner, fork_once, &h);
   is_ok = is_ok && !seer_tuner_tune(tuner);
   assert_int_equal(count_workers(w.folder), 2);
@@ -342,13 +343,13 @@ static void hosts_may_fork(void **state) {
   assert_int_equal(kill(h.stays, SIGKILL), 0);
   assert_int_equal(waitpid(h.stays, NULL, 0), h.stays);
   // Who started this test may have left some open to it.
-  static const char *const ours[] = {"socket:", "records", "cpu.lock"};
+  static const char *const ours[] = {"socket:", "records", "device.lock"};
   for (size_t i = 0; i < SEER_COUNT_OF(ours); i++)
     assert_int_equal(count_text(&w, h.list, ours[i]), count_text(&w, before, ours[i]));
   close_world(&w);
 }
 
-// Whatever fails once while workers are started (no process, no socket, no lock) is done without,
+// Whatever fails once while workers are started (no process, no socket) is done without,
 // or done again.
 static void one_failure_at_the_start_is_none(void **state) {
   (void)state;

@@ -205,8 +205,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(names_are_unique_and_defaults_allowed, setup, teardown),
       cmocka_unit_test_setup_teardown(values_are_typed, setup, teardown),
-      cmocka_unit_test_setup_teardown(
-          a_command_has_its_own_environment_only, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_command_has_its_own_environment_only, setup, teardown),
       cmocka_unit_test_setup_teardown(flags_replace_a_list_of_the_environment, setup, teardown),
       cmocka_unit_test_setup_teardown(bad_values_say_what_is_allowed, setup, teardown),
       cmocka_unit_test_setup_teardown(unknown_names_get_a_suggestion, setup, teardown),

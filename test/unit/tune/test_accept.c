@@ -61,7 +61,8 @@ static void listen(void *user, const seer_event *event) {
   world *w = user;
   if (event->kind == SEER_EVENT_ACCEPT)
     seer_text_printf(&w->events, "%u: %s\n", event->task, event->text);
-  if (event->kind == SEER_EVENT_NOTE) seer_text_printf(&w->events, "%s\n", event->text);
+  if (event->kind == SEER_EVENT_NOTE || event->kind == SEER_EVENT_WAIT)
+    seer_text_printf(&w->events, "%s\n", event->text);
   if (event->kind == SEER_EVENT_MEASUREMENT && event->proposal->origin == SEER_ORIGIN_RECORD)
     seer_text_put(&w->events, "tried\n");
 }

@@ -1,0 +1,164 @@
+// Who measures takes the machine first; who waits for it says so, and can be stopped.
+#include <seer/familyseer.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "base/os_fault.h"
+#include "support/test.h"
+#include "tune/measure/backends.h"
+#include "tune/measure/device.h"
+
+typedef struct {
+  seer_context *context;
+  seer_arena *arena;
+  const char *folder, *lock;
+  int held;  // by somebody else
+  uint32_t n_told, n_asked, over_at;  // over_at: asked so often, it gives up; let_go_at: it is free
+  uint32_t let_go_at;
+} world;
+
+static void open_world(world *w) {
+  *w = (world){.held = -1};
+  w->arena = seer_arena_create("test");
+  must(seer_os_temp_dir("seer-test", w->arena, &w->folder));
+  w->lock = seer_os_path_join(w->arena, w->folder, "device.lock");
+  w->context = seer_context_create_default();
+  must(seer_context_set(w->context, "device-lock", w->lock));
+}
+
+static void close_world(world *w) {
+  seer_os_close(w->held);
+  seer_context_destroy(w->context);
+  must(seer_os_remove_tree(w->folder));
+  seer_arena_destroy(w->arena);
+}
+
+static bool is_over(void *user) {
+  world *w = user;
+  w->n_asked++;
+  if (w->n_asked == w->let_go_at) {
+    seer_os_close(w->held);
+    w->held = -1;
+  }
+  return w->n_asked == w->over_at;
+}
+
+static void tell(void *user, const char *text) {
+  assert_non_null(strstr(text, "another tuner"));
+  ((world *)user)->n_told++;
+}
+
+static seer_status take(
+    world *w, const seer_measure_desc *measure, seer_device *out, bool *out_over) {
+  const seer_device_waiter waiter = {is_over, tell, w};
+  return seer_device_take(w->context, measure, &waiter, out, out_over);
+}
+
+static void it_is_taken_by_one_at_a_time(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  seer_device first, second;
+  bool gave_up;
+  must(take(&w, &seer_measure_local, &first, &gave_up));
+  assert_true(first.lock_fd >= 0 && !gave_up);
+  assert_int_equal(w.n_told, 0);
+  // A formula's times are not this machine's.
+  must(take(&w, &seer_measure_fake, &second, &gave_up));
+  assert_true(second.lock_fd < 0 && !gave_up);
+  w.over_at = 3;
+  must(take(&w, &seer_measure_local, &second, &gave_up));
+  assert_true(second.lock_fd < 0 && gave_up);
+  assert_int_equal(w.n_told, 1);  // however often it looks
+  seer_device_release(&second);
+  seer_device_release(&first);
+  seer_device_release(&first);
+  must(seer_os_try_lock(w.lock, &w.held));
+  w.over_at = 0;
+  w.let_go_at = w.n_asked + 2;
+  must(take(&w, &seer_measure_local, &second, &gave_up));
+  assert_true(second.lock_fd >= 0 && !gave_up);
+  assert_int_equal(w.n_told, 2);
+  seer_device_release(&second);
+  close_world(&w);
+}
+
+// A lock that was named and cannot be is an error; where one is only usual, work goes on.
+static void without_a_lock(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  seer_device device;
+  bool gave_up;
+  must(seer_context_set(w.context, "device-lock", "/nowhere/lock"));
+  seer_status status = take(&w, &seer_measure_local, &device, &gave_up);
+  assert_int_equal(seer_status_code(status), SEER_CODE_NOT_FOUND);
+  assert_non_null(strstr(seer_status_message(status), "/nowhere/lock"));
+  seer_status_free(status);
+  seer_context *usual = seer_context_create_default();
+  const seer_device_waiter waiter = {is_over, tell, &w};
+  seer_os_plant_fault(1);
+  must(seer_device_take(usual, &seer_measure_local, &waiter, &device, &gave_up));
+  seer_os_plant_fault(0);
+  assert_true(device.lock_fd < 0 && !gave_up);
+  seer_context_destroy(usual);
+  close_world(&w);
+}
+
+// ---- the library
+typedef struct {
+  seer_tuner *tuner;
+  uint32_t n_wait, n_done, n_other;
+} hearing;
+
+static void hear(void *user, const seer_tuner_event *event) {
+  hearing *h = user;
+  bool is_wait = strcmp(event->kind, "wait") == 0, is_done = strcmp(event->kind, "done") == 0;
+  h->n_wait += is_wait;
+  h->n_done += is_done;
+  h->n_other += !is_wait && !is_done;
+  if (is_wait) seer_tuner_stop(h->tuner);
+}
+
+static void a_stop_ends_the_wait(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  seer_tuner *tuner;
+  hearing h = {0};
+  const char *folder = seer_os_path_join(w.arena, w.folder, "later"),
+             *lock = seer_os_path_join(w.arena, folder, "lock"),
+             *records = seer_os_path_join(w.arena, w.folder, "records"),
+             *out = seer_os_path_join(w.arena, w.folder, "out");
+  bool is_ok = !seer_tuner_create(&tuner) && !seer_tuner_set(tuner, "device-lock", lock) &&
+      !seer_tuner_set(tuner, "records", records) && !seer_tuner_set(tuner, "trials", "8") &&
+      !seer_tuner_set(tuner, "threads", "1") && !seer_tuner_load(tuner, "mlp");
+  if (!is_ok) fail_msg("%s", seer_tuner_message(tuner));
+  h.tuner = tuner;
+  seer_tuner_listen(tuner, hear, &h);
+  // It cannot begin, and may be asked again.
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(seer_tuner_tune(tuner), 1);
+    assert_non_null(strstr(seer_tuner_message(tuner), lock));
+  }
+  must(seer_os_make_dirs(folder));
+  must(seer_os_try_lock(lock, &w.held));
+  assert_int_equal(seer_tuner_tune(tuner), 0);
+  assert_int_equal(h.n_wait, 1);
+  assert_int_equal(h.n_done, 1);
+  assert_int_equal(h.n_other, 0);
+  if (seer_tuner_compile(tuner, out)) fail_msg("%s", seer_tuner_message(tuner));
+  assert_true(seer_os_exists(seer_os_path_join(w.arena, out, "model.so")));
+  seer_tuner_destroy(tuner);
+  close_world(&w);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(it_is_taken_by_one_at_a_time),
+      cmocka_unit_test(without_a_lock),
+      cmocka_unit_test(a_stop_ends_the_wait),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
