@@ -354,7 +354,7 @@ static void prepare(entry *e, double seconds, const char *schedule) {
   die(seer_context_find_target(b->context));
   const seer_target *target = seer_context_target(b->context);
   die(seer_codegen_create(b->context, target, &b->codegen));
-  die(seer_runner_create(b->context, &b->runner));
+  die(seer_runner_create(b->context, NULL, NULL, &b->runner));
   const int64_t *s = rungs[e->which].size;
   const char *text = rungs[e->which].kind == CONV
       ? bench_conv(b->arena, s[0], s[1], s[2], s[3], s[4])

@@ -5,7 +5,7 @@
 #ifndef BENCH_TUNED_H
 #define BENCH_TUNED_H
 
-#include "tune/measure/device.h"
+#include "tune/device.h"
 #include "tune/record.h"
 #include "tune/record/sound.h"
 

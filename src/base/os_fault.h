@@ -20,6 +20,8 @@ bool seer_os_fault_hits(void);  // counts one call
 #define SEER_OS_MAX_DEATHS 16
 // For tests.
 void seer_os_plant_death(const char *point, uint64_t nth, const char *once);
+// Whoever comes to `point` sleeps there; `point` is kept. One at a time. For tests.
+void seer_os_plant_pause(const char *point, uint64_t ns);
 void seer_os_reach(const char *point);
 
 // errno value -> status "<name>: <what>: <the system's words>".

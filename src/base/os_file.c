@@ -60,7 +60,16 @@ void seer_os_plant_death(const char *point, uint64_t nth, const char *once) {
   deaths[n_deaths++] = (death){point, once, nth};
 }
 
+static const char *pause_point;
+static uint64_t pause_ns;
+
+void seer_os_plant_pause(const char *point, uint64_t ns) {
+  pause_point = point;
+  pause_ns = ns;
+}
+
 void seer_os_reach(const char *point) {
+  if (pause_point && strcmp(point, pause_point) == 0) seer_os_sleep_ns(pause_ns);
   for (size_t i = 0; i < n_deaths; i++) {
     death *d = &deaths[i];
     if (strcmp(d->point, point) != 0 || d->nth == 0 || --d->nth > 0) continue;

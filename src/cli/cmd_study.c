@@ -10,7 +10,7 @@
 #include "base/os.h"
 #include "cli/command.h"
 #include "models/models.h"
-#include "tune/measure/device.h"
+#include "tune/device.h"
 #include "tune/paper/paper.h"
 #include "tune/scheduler.h"
 #include "tune/study/collect.h"

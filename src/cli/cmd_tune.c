@@ -11,7 +11,7 @@
 #include "cli/progress.h"
 #include "cli/whole.h"
 #include "models/models.h"
-#include "tune/measure/device.h"
+#include "tune/device.h"
 #include "tune/record/speeds.h"
 #include "tune/report.h"
 #include "tune/select/choose.h"
@@ -128,7 +128,8 @@ static seer_status tune(seer_context *context, const seer_network *network, seer
   // All else is done then: what went wrong on the way still has to be told.
   seer_status fault = seer_session_take_fault(session);
   seer_verdict_report verdict = {.text = ""};
-  closing last = {context, network, fault ? NULL : records, session, out_dir, arena};
+  seer_records *trusted = seer_session_has_records(session) ? records : NULL;
+  closing last = {context, network, trusted, session, out_dir, arena};
   if (!status && out_dir[0]) status = compile_tuned(&last, &verdict);
   if (!status && !out_dir[0])
     fprintf(stderr, "%s; no library is written without -o\n",

@@ -30,7 +30,7 @@ typedef struct {
   // A sample weighs as much as its label, but at least this; one that was raced out, at most that.
   float least_weight, raced_weight;
   // When there are so many, a quarter is forgotten, all of the older half: what failed or was raced
-  // out, then every other one. 0: none is.
+  // out, then every other two. 0: none is.
   uint32_t max_samples;
   // A published defect: while all of a task's programs have failed, each counts as its best.
   bool all_failed_is_best;

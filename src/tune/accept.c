@@ -191,20 +191,31 @@ static seer_finals_pace pace(void *user) {
   return spent_s < SURE_SHARE * c->available_s ? SEER_FINALS_EARLY : SEER_FINALS_ON_TIME;
 }
 
-// Is the answer right? Else said, and recorded so.
-static seer_status check(void *user, uint32_t t, const seer_finalist *c, bool *out_right) {
-  seer_session *s = ((court *)user)->s;
+// A limit of time that was passed says nothing of what is right, or runs.
+static bool is_timeout(seer_measured_class cls) {
+  return cls == SEER_MEASURED_RUN_TIMEOUT || cls == SEER_MEASURED_BUILD_TIMEOUT;
+}
+
+// Is the answer right? Else said, and recorded so; that it was not known in time is said only.
+static seer_status ask(
+    seer_session *s, uint32_t t, const seer_finalist *c, seer_measured_class *out_class) {
   seer_measure_request request = {.task = t, .schedule = c->schedule};
-  seer_measured_class cls;
-  char message[200] = "";
-  SEER_TRY(s->measure->check(s->measurer, &request, &cls, message, sizeof message));
-  *out_right = cls == SEER_MEASURED_OK;
-  if (*out_right) return SEER_OK;
-  s->totals.failed[cls]++;
+  char message[SEER_MEASURE_MESSAGE_BYTES] = "";
+  SEER_TRY(s->measure->check(s->measurer, &request, out_class, message, sizeof message));
+  if (*out_class == SEER_MEASURED_OK) return SEER_OK;
+  s->totals.failed[*out_class]++;
   seer_arena_reset(s->round);
-  SEER_TRY(refuse(s, t, &c->schedule));
+  if (!is_timeout(*out_class)) SEER_TRY(refuse(s, t, &c->schedule));
   tell(s, t, &c->ab, false,
-      seer_arena_printf(s->arena, "%s: %s", seer_measured_class_name(cls), message));
+      seer_arena_printf(
+          s->arena, "its answer: %s: %s", seer_measured_class_name(*out_class), message));
+  return SEER_OK;
+}
+
+static seer_status check(void *user, uint32_t t, const seer_finalist *c, bool *out_right) {
+  seer_measured_class cls;
+  SEER_TRY(ask(((court *)user)->s, t, c, &cls));
+  *out_right = cls == SEER_MEASURED_OK;
   return SEER_OK;
 }
 
@@ -226,6 +237,26 @@ static seer_status is_worse(
   return SEER_OK;
 }
 
+// It was not timed. It runs no more, or it was not done in time: then it keeps its place, and its
+// pairs, which are known, as by noise.
+static seer_status defend_untimed(
+    seer_session *s, uint32_t t, seer_measured_class why, bool *out_stays) {
+  const char *name = seer_measured_class_name(why);
+  *out_stays = is_timeout(why);
+  if (!*out_stays) {
+    const seer_measure_ab none = {.p_value = 1};
+    tell(s, t, &none, false,
+        seer_arena_printf(s->arena, "the winner of the records does not run any more: %s", name));
+    return dethrone(s, t, SEER_RECORD_REFUSED);
+  }
+  crown(s, t, &s->task[t].holder, &s->task[t].holder_ab,
+      seer_arena_printf(s->arena,
+          "the winner of the records stays: it could not be timed: %s; --timeout says how long a "
+          "run may take",
+          name));
+  return SEER_OK;
+}
+
 // The winner of the records: what is left of the others was slower in turns with the untuned one,
 // or has not beaten it.
 static seer_status defend(
@@ -233,18 +264,16 @@ static seer_status defend(
   seer_session *s = ((court *)user)->s;
   seer_session_task *task = &s->task[t];
   seer_measure_ab ab = *fresh;
-  bool is_bad = false, is_fine = false;
+  bool is_bad = false;
+  seer_measured_class answer;
   if (ab.n_pairs > 0) SEER_TRY(is_worse(s, t, c, &ab, &is_bad));
-  if (ab.n_pairs == 0) {
-    tell(s, t, &ab, false, "the winner of the records does not run any more");
-    return dethrone(s, t, SEER_RECORD_REFUSED);
-  }
+  if (ab.n_pairs == 0) return defend_untimed(s, t, ab.cls, out_stays);
   if (is_bad) {
     tell(s, t, &ab, false, "the winner of the records is no faster than the untuned one any more");
     return dethrone(s, t, SEER_RECORD_CHECKED);
   }
-  SEER_TRY(check(user, t, c, &is_fine));
-  if (!is_fine) return dethrone(s, t, SEER_RECORD_REFUSED);
+  SEER_TRY(ask(s, t, c, &answer));
+  if (answer != SEER_MEASURED_OK && !is_timeout(answer)) return dethrone(s, t, SEER_RECORD_REFUSED);
   *out_stays = true;
   bool is_faster = task->is_holder_trusted && ab.speedup >= SEER_FINALS_MIN_SPEEDUP;
   if (is_faster && ab.p_value > SEER_FINALS_MAX_P)
@@ -259,7 +288,12 @@ static seer_status defend(
 
 static seer_status conclude(void *user, uint32_t t, const seer_measure_ab *refusal) {
   const court *c = user;
-  if (refusal) tell(c->s, t, refusal, false, "not faster than the untuned one");
+  if (refusal && refusal->cls != SEER_MEASURED_OK)
+    tell(c->s, t, refusal, false,
+        seer_arena_printf(
+            c->s->arena, "the best was not timed: %s", seer_measured_class_name(refusal->cls)));
+  else if (refusal)
+    tell(c->s, t, refusal, false, "not faster than the untuned one");
   if (c->was_held[t] && !c->s->task[t].is_accepted)
     SEER_TRY(dethrone(c->s, t, SEER_RECORD_CHECKED));
   if (refusal && refusal->baseline_seconds > 0 && !c->s->task[t].is_accepted)

@@ -12,10 +12,11 @@
 //    fails gives way to the next best, until three have failed; the n-th look at a task's pairs is
 //    at 5 % / 2^n, so that an error is made of one task in twenty at most.
 // 3. The winner of the records keeps its place otherwise: noise at the end of one tuning takes
-//    nothing away. It loses it if its code does not run any more or its answer is wrong; if another
-//    has beaten it (2); or if pairs with the untuned one, as many as it was accepted by at least,
-//    show a median that is no faster than the untuned one. A winner of which no pairs are known (of
-//    a file of version 1) is a contender like any other.
+//    nothing away, nor does a limit of time that its pairs or its check have passed. It loses it if
+//    its code does not run any more or its answer is wrong; if another has beaten it (2; one that
+//    was not timed is beaten by who beats the untuned one); or if pairs with the untuned one, as
+//    many as it was accepted by at least, show a median that is no faster than the untuned one. A
+//    winner of which no pairs are known (of a file of version 1) is a contender like any other.
 // 4. What its fresh pairs showed is stored with the winner: its time, the untuned one's, the ratio,
 // how
 //    many, when. That is what `compile` takes and reports. One that keeps its place keeps its

@@ -100,7 +100,7 @@ static const seer_measure_pair *append(
 
 seer_status seer_finals_take_turns(const seer_finals *f, const seer_final *final,
     const seer_schedule *contenders, uint32_t n, uint32_t n_pairs, seer_pair_list *const *out_lists,
-    const seer_measure_pair **out_pairs) {
+    seer_finals_turn *out_turns) {
   seer_measure_ab ab[SEER_MEASURE_MAX_CONTENDERS] = {0};
   seer_measure_pair pairs[SEER_MEASURE_MAX_CONTENDERS * SEER_MEASURE_MAX_PAIRS];
   SEER_TRY(f->measure->compare(
@@ -111,9 +111,13 @@ seer_status seer_finals_take_turns(const seer_finals *f, const seer_final *final
     if (is_nothing)
       SEER_TRY(f->measure->compare(f->measurer, final->task, &contenders[k], 1, final->untuned,
           n_pairs, &ab[k], &pairs[k * n_pairs]));
-    out_pairs[k] = ab[k].n_pairs == n_pairs
-        ? append(f->arena, out_lists[k], &pairs[k * n_pairs], n_pairs)
-        : NULL;
+    if (ab[k].n_pairs == n_pairs) {
+      out_turns[k] = (seer_finals_turn){
+          append(f->arena, out_lists[k], &pairs[k * n_pairs], n_pairs), SEER_MEASURED_OK};
+    } else {
+      bool is_said = ab[k].cls != SEER_MEASURED_OK;
+      out_turns[k] = (seer_finals_turn){NULL, is_said ? ab[k].cls : SEER_MEASURED_RUN_CRASH};
+    }
   }
   return SEER_OK;
 }
@@ -124,27 +128,29 @@ static seer_status visit(const seer_finals *f, seer_final *final) {
   seer_finalist *alive[SEER_FINALS_MAX];
   uint32_t n = 0;
   for (uint32_t k = 0; k < final->n_left; k++)
-    if (!final->list[k].is_lost) alive[n++] = &final->list[k];
+    if (final->list[k].lost == SEER_MEASURED_OK) alive[n++] = &final->list[k];
   for (uint32_t g = 0, n_group = n_groups(n), at = 0; g < n_group; g++) {
     seer_schedule schedules[SEER_MEASURE_MAX_CONTENDERS];
     seer_pair_list *lists[SEER_MEASURE_MAX_CONTENDERS];
-    const seer_measure_pair *pairs[SEER_MEASURE_MAX_CONTENDERS];
+    seer_finals_turn turns[SEER_MEASURE_MAX_CONTENDERS];
     uint32_t size = (n - at) / (n_group - g);
     for (uint32_t k = 0; k < size; k++) {
       schedules[k] = alive[at + k]->schedule;
       lists[k] = &alive[at + k]->pairs;
     }
-    SEER_TRY(seer_finals_take_turns(f, final, schedules, size, SEER_FINALS_PAIRS, lists, pairs));
-    for (uint32_t k = 0; k < size; k++) alive[at + k]->is_lost = !pairs[k];
+    SEER_TRY(seer_finals_take_turns(f, final, schedules, size, SEER_FINALS_PAIRS, lists, turns));
+    for (uint32_t k = 0; k < size; k++) alive[at + k]->lost = turns[k].lost;
     at += size;
   }
   return SEER_OK;
 }
 
+static bool is_lost(const seer_finalist *c) { return c->lost != SEER_MEASURED_OK; }
+
 // Lost ones last, then by speedup; ties by what they are, so that a session repeats.
 static int by_speedup(const void *a, const void *b) {
   const seer_finalist *x = a, *y = b;
-  if (x->is_lost != y->is_lost) return x->is_lost ? 1 : -1;
+  if (is_lost(x) != is_lost(y)) return is_lost(x) ? 1 : -1;
   if (x->ab.speedup != y->ab.speedup) return x->ab.speedup > y->ab.speedup ? -1 : 1;
   uint64_t hash = seer_schedule_hash(&x->schedule), other = seer_schedule_hash(&y->schedule);
   return (hash > other) - (hash < other);
@@ -157,7 +163,7 @@ static void rank(seer_final *final) {
   if (!has_pairs) return;  // there was no time: as the search has them
   for (uint32_t k = 0; k < final->n_left; k++) {
     seer_finalist *c = &final->list[k];
-    c->ab = seer_measure_judge(c->pairs.pair, c->is_lost ? 0 : (uint32_t)c->pairs.n);
+    c->ab = seer_measure_judge(c->pairs.pair, is_lost(c) ? 0 : (uint32_t)c->pairs.n);
   }
   qsort(final->list, final->n_left, sizeof(*final->list), by_speedup);
 }
@@ -165,7 +171,7 @@ static void rank(seer_final *final) {
 static void cut(seer_final *final) {
   rank(final);
   final->n_left = half_of(final->n_left);
-  while (final->n_left > 1 && final->list[final->n_left - 1].is_lost) final->n_left--;
+  while (final->n_left > 1 && is_lost(&final->list[final->n_left - 1])) final->n_left--;
 }
 
 seer_status seer_finals_halve(const seer_finals *f, seer_final *tasks, uint32_t n) {

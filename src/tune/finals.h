@@ -39,7 +39,7 @@ typedef struct {
 typedef struct {
   seer_schedule schedule;
   bool is_holder;
-  bool is_lost;  // no code, or it has crashed
+  seer_measured_class lost;  // why nothing more comes of it: no code, a crash, no time; OK: nothing
   seer_pair_list pairs;  // of the halving, with the untuned one
   seer_measure_ab ab;  // what they show
 } seer_finalist;
@@ -71,10 +71,11 @@ typedef struct {
   seer_status (*check)(void *user, uint32_t task, const seer_finalist *c, bool *out_right);
   seer_status (*accept)(
       void *user, uint32_t task, const seer_finalist *c, const seer_measure_ab *fresh);
-  // Nobody better is left. n_pairs 0: it does not run any more.
+  // Nobody better is left. n_pairs 0: fresh->cls says why it was not timed.
   seer_status (*defend)(void *user, uint32_t task, const seer_finalist *holder,
       const seer_measure_ab *fresh, bool *out_stays);
-  // Nothing more comes of this task. refusal: of the best that was not faster; NULL: none was.
+  // Nothing more comes of this task. refusal: of the best that was not faster, or (n_pairs 0) could
+  // not be timed, cls says why; NULL: none was refused.
   seer_status (*conclude)(void *user, uint32_t task, const seer_measure_ab *refusal);
 } seer_finals_court;
 
@@ -107,10 +108,14 @@ uint32_t seer_finals_halving_pairs(uint32_t n, uint32_t n_visits);
 // ---- pairs
 // Contenders take turns with the untuned one; where nothing came of anybody, because one of them
 // crashes the runner, each takes turns by itself. Appends what was measured of contender i to
-// *out_lists[i]; out_pairs[i] points at it, NULL: it is lost.
+// *out_lists[i]; out_turns[i] points at it.
+typedef struct {
+  const seer_measure_pair *pair;  // n_pairs of them; NULL: it is lost
+  seer_measured_class lost;  // why; OK where there are pairs
+} seer_finals_turn;
 SEER_MUST_USE seer_status seer_finals_take_turns(const seer_finals *finals, const seer_final *final,
     const seer_schedule *contenders, uint32_t n, uint32_t n_pairs, seer_pair_list *const *out_lists,
-    const seer_measure_pair **out_pairs);
+    seer_finals_turn *out_turns);
 
 SEER_MUST_USE seer_status seer_finals_halve(
     const seer_finals *finals, seer_final *tasks, uint32_t n);

@@ -10,9 +10,16 @@
   3  // times the pairs: when the median says faster and the sign test does not yet
 #define MAX_REFUSED 3  // then nobody is asked any more but the holder
 
+static bool is_lost(const seer_finalist *c) { return c->lost != SEER_MEASURED_OK; }
+
+// What is known of one that was not timed: why.
+static seer_measure_ab untimed(const seer_finalist *c) {
+  return (seer_measure_ab){.p_value = 1, .cls = c->lost};
+}
+
 static seer_finalist *holder_of(const seer_final *final) {
   for (uint32_t k = 0; k < final->n; k++)
-    if (final->list[k].is_holder) return final->list[k].is_lost ? NULL : &final->list[k];
+    if (final->list[k].is_holder) return is_lost(&final->list[k]) ? NULL : &final->list[k];
   return NULL;
 }
 
@@ -37,10 +44,11 @@ static seer_status end(const seer_finals *f, seer_final *final, bool is_refused)
 static seer_status call_up(const seer_finals *f, seer_final *final, bool *out_asked) {
   const seer_finalist *c = &final->list[final->at];
   // Its own pairs have chosen it, and say no faster than the untuned one.
-  bool is_hopeless = c->is_lost || (c->ab.n_pairs > 0 && c->ab.speedup <= SEER_FINALS_NO_FASTER);
+  bool is_hopeless = is_lost(c) || (c->ab.n_pairs > 0 && c->ab.speedup <= SEER_FINALS_NO_FASTER);
   *out_asked = false;
   if (is_hopeless || final->n_refused >= MAX_REFUSED) {
-    note_refusal(final, &c->ab);
+    const seer_measure_ab why = is_lost(c) ? untimed(c) : c->ab;
+    note_refusal(final, &why);
     return SEER_OK;
   }
   final->fresh.n = final->against_holder.n = 0;
@@ -52,12 +60,12 @@ static seer_status call_up(const seer_finals *f, seer_final *final, bool *out_as
 static seer_status settle(const seer_finals *f, seer_final *final) {
   for (; final->at < final->n; final->at++) {
     seer_finalist *c = &final->list[final->at];
-    bool is_asked = c->is_holder && !c->is_lost && final->holder_fresh.n == 0, is_kept = false;
+    bool is_asked = c->is_holder && !is_lost(c) && final->holder_fresh.n == 0, is_kept = false;
     if (!c->is_holder) SEER_TRY(call_up(f, final, &is_asked));
     if (is_asked) return SEER_OK;
     if (!c->is_holder) continue;
     seer_measure_ab fresh = judge(&final->holder_fresh);
-    if (c->is_lost) fresh = (seer_measure_ab){.p_value = 1};
+    if (is_lost(c)) fresh = untimed(c);
     SEER_TRY(f->court.defend(f->court.user, final->task, c, &fresh, &is_kept));
     if (is_kept) return end(f, final, false);
     c->is_holder = false;  // and nobody needs to beat it
@@ -68,27 +76,27 @@ static seer_status settle(const seer_finals *f, seer_final *final) {
 // The one that is asked and the holder, of the same moments.
 static seer_status visit(const seer_finals *f, seer_final *final) {
   seer_finalist *c = &final->list[final->at], *holder = holder_of(final);
-  if (c->is_lost) return SEER_OK;
+  if (is_lost(c)) return SEER_OK;
   seer_schedule schedules[2] = {c->schedule};
   seer_pair_list *lists[2] = {c == holder ? &final->holder_fresh : &final->fresh};
-  const seer_measure_pair *pairs[2] = {NULL, NULL};
+  seer_finals_turn turns[2] = {{NULL, SEER_MEASURED_OK}, {NULL, SEER_MEASURED_OK}};
   uint32_t n = 1, n_pairs = SEER_FINALS_PAIRS * (final->is_second_look ? SECOND_LOOK : 1);
   if (holder && holder != c) {
     schedules[n] = holder->schedule;
     lists[n++] = &final->holder_fresh;
   }
-  SEER_TRY(seer_finals_take_turns(f, final, schedules, n, n_pairs, lists, pairs));
-  c->is_lost = !pairs[0];
+  SEER_TRY(seer_finals_take_turns(f, final, schedules, n, n_pairs, lists, turns));
+  c->lost = turns[0].lost;
   if (n < 2) return SEER_OK;
-  holder->is_lost = !pairs[1];
-  for (uint32_t k = 0; pairs[0] && pairs[1] && k < n_pairs; k++) {
+  holder->lost = turns[1].lost;
+  const seer_measure_pair *own = turns[0].pair, *theirs = turns[1].pair;
+  for (uint32_t k = 0; own && theirs && k < n_pairs; k++) {
     seer_pair_list *against = &final->against_holder;
     against->pair =
         SEER_GROW(f->arena, seer_measure_pair, against->pair, against->n, &against->cap);
     // In units of the untuned one's time: should one have crashed the other, it is another moment.
-    against->pair[against->n++] =
-        (seer_measure_pair){pairs[0][k].seconds / pairs[0][k].baseline_seconds,
-            pairs[1][k].seconds / pairs[1][k].baseline_seconds};
+    against->pair[against->n++] = (seer_measure_pair){
+        own[k].seconds / own[k].baseline_seconds, theirs[k].seconds / theirs[k].baseline_seconds};
   }
   return SEER_OK;
 }
@@ -98,7 +106,7 @@ static seer_status look(const seer_finals *f, seer_final *final) {
   seer_finalist *c = &final->list[final->at];
   if (c->is_holder) return settle(f, final);
   seer_measure_ab fresh = judge(&final->fresh), against = judge(&final->against_holder);
-  if (c->is_lost) fresh = (seer_measure_ab){.p_value = 1};
+  if (is_lost(c)) fresh = untimed(c);
   bool has_holder = holder_of(final) != NULL;
   double max_p = SEER_FINALS_MAX_P * pow(0.5, ++final->n_looks);
   bool is_faster =

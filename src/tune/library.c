@@ -9,7 +9,7 @@
 #include "base/recover.h"
 #include "code/build.h"
 #include "models/models.h"
-#include "tune/measure/device.h"
+#include "tune/device.h"
 #include "tune/record/speeds.h"
 #include "tune/select/choose.h"
 #include "tune/select/gather.h"

@@ -323,13 +323,20 @@ static seer_status write_once(seer_session *s, seer_session_writer write, void *
   return status;
 }
 
+// What has failed once to be written would be missing from what is written later.
+static seer_status lose_records(seer_session *s, seer_status status) {
+  if (status) s->records = NULL;
+  return status;
+}
+
 seer_status seer_session_write(seer_session *s, seer_session_writer write, void *user) {
   if (!s->records) return SEER_OK;
   uint64_t start = seer_os_now_ns();
   for (bool is_noted = false;; is_noted = true) {
     seer_status status = write_once(s, write, user);
     bool is_busy = status && seer_status_code(status) == SEER_CODE_TIMEOUT;
-    if (!is_busy || s->is_stopped || seer_os_now_ns() - start > LOCK_PATIENCE_NS) return status;
+    bool is_over = s->is_stopped || seer_os_now_ns() - start > LOCK_PATIENCE_NS;
+    if (!is_busy || is_over) return lose_records(s, status);
     if (!is_noted) {
       seer_event event = {.kind = SEER_EVENT_WAIT,
           .text = seer_arena_printf(s->arena, "%s; waiting", seer_status_message(status))};

@@ -600,15 +600,13 @@ static seer_status measure_drift(seer_session *s, bool is_first) {
   return SEER_OK;
 }
 
+bool seer_session_has_records(const seer_session *s) { return s->records != NULL; }
+
 // ---- what goes wrong on the way
 void seer_session_survive(seer_session *s, seer_status status) {
   if (!status) return;
   seer_session_note(s, seer_arena_printf(s->arena, "%s", seer_status_message(status)));
-  if (seer_status_code(status) == SEER_CODE_DEVICE) {
-    s->is_device_lost = true;
-  } else {
-    s->records = NULL;
-  }
+  if (seer_status_code(status) == SEER_CODE_DEVICE) s->is_device_lost = true;
   if (s->fault) {
     seer_status_free(status);
   } else {
@@ -713,7 +711,8 @@ static seer_status run(void *user) {
     seer_session_survive(s, tune(s, &why));
     uint64_t start = seer_os_now_ns();
     seer_session_survive(s, judge(s));
-    // Where it was the records that failed, the winners are still found and compiled.
+    // Where it was the records that failed, the winners are still found and compiled, as where
+    // something else has: the finals may go where the search did not.
     if (s->fault && !s->is_judged) seer_session_survive(s, judge(s));
     s->totals.check_s = (double)(seer_os_now_ns() - start) * 1e-9;
   }

@@ -21,7 +21,7 @@ typedef enum {
   SEER_EVENT_BEST,  // a task has a new best
   SEER_EVENT_ACCEPT,  // a task's winner was checked and compared with the untuned one
   SEER_EVENT_NOTE,  // something worth a line: drift, dead tasks
-  SEER_EVENT_WAIT,  // somebody else has the machine (measure/device.h), or the file of records
+  SEER_EVENT_WAIT,  // somebody else has the machine (device.h), or the file of records
   SEER_EVENT_DONE,
   SEER_EVENT_KIND_COUNT
 } seer_event_kind;
@@ -84,6 +84,8 @@ void seer_session_choices(const seer_session *session, seer_choice *out_choices)
 
 // Of the session in the records; 0 without records.
 int64_t seer_session_record_id(const seer_session *session);
+// Have all results gone to the records, so that these say what was found?
+bool seer_session_has_records(const seer_session *session);
 // Of a task's accepted winner, what its pairs with the untuned one showed (n_pairs 0: it took turns
 // with another schedule only); NULL: none was accepted, the untuned one ships.
 const seer_measure_ab *seer_session_winner(const seer_session *session, uint32_t task);

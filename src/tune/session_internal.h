@@ -85,7 +85,8 @@ seer_record seer_contender_record(const seer_session *session, uint32_t task,
 // The one way in which a session writes records: what `write` writes, all or nothing, in a
 // transaction; without records nothing is done. Who holds the file may let go of it: that is waited
 // for, for a minute, and said; `write` is called anew then. Errors: those of write and of
-// seer_records_begin, which notices a file that was removed.
+// seer_records_begin, which notices a file that was removed; the session has no records then any
+// more.
 typedef seer_status (*seer_session_writer)(void *user);
 SEER_MUST_USE seer_status seer_session_write(
     seer_session *session, seer_session_writer write, void *user);
@@ -112,7 +113,8 @@ void seer_session_update_estimate(seer_session *session);
 void seer_session_remember(seer_session *session, uint32_t task);
 // Takes `status` (SEER_OK: nothing). What was found is worth more than a clean end: the search
 // ends, but the session goes on to its end without what failed: without workers where they are lost
-// (DEVICE), else without the records, which hold what was announced.
+// (DEVICE), without the records where those could not be written (seer_session_write), which hold
+// what was announced.
 void seer_session_survive(seer_session *session, seer_status status);
 // What the end of a session is planned to take: holding winners against untuned ones.
 double seer_session_acceptance_s(const seer_session *session);

@@ -56,6 +56,7 @@ static seer_status get(
     case SEER_WIRE_RAN:
     case SEER_WIRE_CHECKED:
       return seer_message_get_result(data, n, arena, &out->result);
+    case SEER_WIRE_BEGUN:
     case SEER_WIRE_END:
       break;
   }
@@ -83,6 +84,7 @@ static void put(seer_wire_type type, seer_text *out, const any *message) {
     case SEER_WIRE_RAN:
     case SEER_WIRE_CHECKED:
       return seer_message_put_result(out, &message->result);
+    case SEER_WIRE_BEGUN:
     case SEER_WIRE_END:
       break;
   }

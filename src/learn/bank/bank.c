@@ -41,6 +41,7 @@ void seer_bank_destroy(seer_bank *bank) {
   free(bank->best);
   free(bank->pace);
   free(bank->n_of_family);
+  free(bank->n_added_of_family);
   free(bank->n_at_family);
   free(bank->family);
   free(bank->is_useless);
@@ -73,12 +74,14 @@ seer_status seer_bank_create(const seer_bank_options *options, seer_bank **out_b
   bank->best = calloc(options->n_task + 1, sizeof(double));
   bank->pace = calloc(options->n_task + 1, sizeof(double));
   bank->n_of_family = calloc(options->n_family + 1, sizeof(size_t));
+  bank->n_added_of_family = calloc(options->n_family + 1, sizeof(size_t));
   bank->n_at_family = calloc(options->n_family + 1, sizeof(size_t));
   bank->family = calloc(options->n_family + 1, sizeof(seer_cost_model *));
   bank->is_useless = calloc(options->n_family + 1, sizeof(bool));
   bank->warm_up_of = calloc(options->n_family + 1, sizeof(uint32_t));
   bool has_memory = bank->family_of && bank->best && bank->pace && bank->n_of_family &&
-      bank->n_at_family && bank->family && bank->is_useless && bank->warm_up_of;
+      bank->n_added_of_family && bank->n_at_family && bank->family && bank->is_useless &&
+      bank->warm_up_of;
   seer_status status = has_memory ? seer_cost_probe(options->model, options->device)
                                   : seer_bank_no_memory("the cost models");
   if (status) {
@@ -100,24 +103,26 @@ seer_status seer_bank_create(const seer_bank_options *options, seer_bank **out_b
 
 // ---- fitting
 // Base `half`: every other sample; some of the others decide the number of trees.
-static seer_bank_part choose_half(const seer_bank *bank, uint32_t half, size_t index, size_t nth) {
-  (void)nth;
+static seer_bank_part choose_half(
+    const seer_bank *bank, uint32_t half, const seer_bank_kept *sample) {
   uint32_t hold_out = bank->options.learning->hold_out;
-  if (index % 2 == half) return SEER_BANK_TRAIN;
-  return hold_out > 0 && index % hold_out < 2 ? SEER_BANK_HELD : SEER_BANK_LEFT_OUT;
+  if (sample->nth % 2 == half) return SEER_BANK_TRAIN;
+  return hold_out > 0 && sample->nth % hold_out < 2 ? SEER_BANK_HELD : SEER_BANK_LEFT_OUT;
 }
 
 static seer_bank_part choose_family(
-    const seer_bank *bank, uint32_t family, size_t index, size_t nth) {
-  bool is_its_own = bank->family_of[bank->samples[index].task] == family;
-  if (!is_its_own && index >= bank->n_shared) return SEER_BANK_LEFT_OUT;
+    const seer_bank *bank, uint32_t family, const seer_bank_kept *sample) {
+  bool is_its_own = bank->family_of[sample->task] == family;
+  if (!is_its_own && sample->nth >= bank->n_shared) return SEER_BANK_LEFT_OUT;
   uint32_t hold_out = bank->options.has_base ? bank->options.learning->hold_out : 0;
-  return hold_out > 0 && nth % hold_out == hold_out - 1 ? SEER_BANK_HELD : SEER_BANK_TRAIN;
+  bool is_held = hold_out > 0 && sample->nth_of_family % hold_out == hold_out - 1;
+  return is_held ? SEER_BANK_HELD : SEER_BANK_TRAIN;
 }
 
 // The shared model's: all.
-static seer_bank_part choose_any(const seer_bank *bank, uint32_t arg, size_t index, size_t nth) {
-  (void)bank, (void)arg, (void)index, (void)nth;
+static seer_bank_part choose_any(
+    const seer_bank *bank, uint32_t arg, const seer_bank_kept *sample) {
+  (void)bank, (void)arg, (void)sample;
   return SEER_BANK_TRAIN;
 }
 
@@ -203,7 +208,7 @@ static seer_status fit_shared(seer_bank *bank) {
 void seer_bank_split(seer_bank *bank) {
   if (!bank->options.shares_first || bank->is_split) return;
   bank->is_split = true;
-  bank->n_shared = bank->n_sample;
+  bank->n_shared = bank->n_added;
 }
 
 static seer_status fit_bases(seer_bank *bank) {

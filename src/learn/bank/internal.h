@@ -10,6 +10,9 @@ typedef struct {
   double seconds, estimate_s;
   float inherited;  // what the bank underneath says of it
   bool is_raced_out;
+  // How many samples came before it, of all and of its family: where it belongs is for good, also
+  // when others are forgotten.
+  size_t nth, nth_of_family;
 } seer_bank_kept;
 
 struct seer_bank {
@@ -18,16 +21,18 @@ struct seer_bank {
   uint32_t *family_of;
   seer_bank *under;  // loaded: what the models here stand on; NULL: nothing
   size_t n_sample, cap_sample, n_row, cap_row;
+  size_t n_added;  // ever
   seer_bank_kept *samples;
   float *rows;
   double *best;  // seconds, by task; 0: none
   double *pace;  // by task: what good schedules take, relative to their estimates; 0: unknown
   size_t *n_of_family;  // samples
+  size_t *n_added_of_family;
   seer_cost_model *base[2];
   seer_cost_model **family;  // residual (or the whole model without a base); NULL: none yet
   seer_cost_model *shared;  // of all families until they split; NULL: none yet
   bool is_split;
-  size_t n_shared;  // samples before they did, which come first
+  size_t n_shared;  // samples that came before they did
   uint32_t *warm_up_of;  // by family: more samples than that are needed
   bool *is_useless;  // the residual did not help on the held-out tenth
   size_t n_at_base;
@@ -58,9 +63,9 @@ typedef struct {
 
 typedef enum { SEER_BANK_LEFT_OUT, SEER_BANK_TRAIN, SEER_BANK_HELD } seer_bank_part;
 
-// Where a sample goes, which is the nth of those that went anywhere.
+// Where a sample goes.
 typedef seer_bank_part (*seer_bank_choice)(
-    const seer_bank *bank, uint32_t arg, size_t index, size_t nth);
+    const seer_bank *bank, uint32_t arg, const seer_bank_kept *sample);
 
 // Owned, also after an error: seer_bank_set_free.
 SEER_MUST_USE seer_status seer_bank_make_sets(const seer_bank *bank, seer_bank_choice choose,

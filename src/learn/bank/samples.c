@@ -21,11 +21,12 @@ static bool reserve(void **items, size_t item_bytes, size_t need, size_t *cap) {
 }
 
 // ---- forgetting
-// A quarter of the samples: of the older half what failed or was raced out, then every other one.
+// A quarter of the samples: of the older half what failed or was raced out, then every other two:
+// the halves of a base (bank.c), which are every other one, stay about as large as each other.
 static bool is_forgotten(const seer_bank *bank, size_t i, size_t n_left, size_t *n_passed) {
   if (i >= bank->n_sample / 2 || n_left == 0) return false;
   const seer_bank_kept *s = &bank->samples[i];
-  return s->is_raced_out || s->seconds <= 0 || (*n_passed)++ % 2 == 1;
+  return s->is_raced_out || s->seconds <= 0 || (*n_passed)++ % 4 >= 2;
 }
 
 static size_t scaled(size_t value, size_t now, size_t before) {
@@ -37,7 +38,7 @@ static size_t scaled(size_t value, size_t now, size_t before) {
 static void forget(seer_bank *bank) {
   size_t n = 0, n_row = 0, n_before = bank->n_sample, n_left = n_before / 4, n_passed = 0;
   size_t row_bytes = seer_bank_n_column(bank) * sizeof(float);
-  size_t *lost = calloc(bank->options.n_family + 1, sizeof(size_t)), n_shared = 0;
+  size_t *lost = calloc(bank->options.n_family + 1, sizeof(size_t));
   if (!lost) return;  // tried again with the next sample
   for (size_t i = 0; i < n_before; i++) {
     seer_bank_kept s = bank->samples[i];
@@ -50,10 +51,8 @@ static void forget(seer_bank *bank) {
         bank->rows + s.first_row * seer_bank_n_column(bank), s.n_row * row_bytes);
     s.first_row = n_row;
     n_row += s.n_row;
-    n_shared += i < bank->n_shared;
     bank->samples[n++] = s;
   }
-  bank->n_shared = n_shared;
   for (uint32_t f = 0; f < bank->options.n_family; f++) {
     size_t now = bank->n_of_family[f] - lost[f];
     bank->n_at_family[f] = scaled(bank->n_at_family[f], now, bank->n_of_family[f]);
@@ -94,8 +93,15 @@ seer_status seer_bank_add(seer_bank *bank, const seer_sample *samples, size_t n)
     if (!is_ok) return seer_bank_no_memory("a sample");
     memcpy(bank->rows + bank->n_row * seer_bank_n_column(bank), in->rows,
         in->n_row * seer_bank_n_column(bank) * sizeof(float));
-    bank->samples[bank->n_sample++] = (seer_bank_kept){
-        in->task, in->n_row, bank->n_row, in->seconds, in->estimate_s, 0, in->is_raced_out};
+    size_t *n_added = &bank->n_added_of_family[bank->family_of[in->task]];
+    bank->samples[bank->n_sample++] = (seer_bank_kept){.task = in->task,
+        .n_row = in->n_row,
+        .first_row = bank->n_row,
+        .seconds = in->seconds,
+        .estimate_s = in->estimate_s,
+        .is_raced_out = in->is_raced_out,
+        .nth = bank->n_added++,
+        .nth_of_family = (*n_added)++};
     bank->n_row += in->n_row;
     bank->n_of_family[bank->family_of[in->task]]++;
     double *best = &bank->best[in->task];
@@ -172,7 +178,7 @@ static void set_put(seer_bank_set *s, const seer_bank *bank, size_t index) {
   s->label[s->n_sample] = label;
   float weight = fmaxf(label, how->least_weight);
   s->weight[s->n_sample] = in->is_raced_out ? fminf(weight, how->raced_weight) : weight;
-  s->half[s->n_sample] = index % 2;
+  s->half[s->n_sample] = in->nth % 2;
   s->task[s->n_sample] = in->task;
   s->n_rows[s->n_sample++] = in->n_row;
   memcpy(s->rows + s->n_row * seer_bank_n_column(bank),
@@ -183,22 +189,19 @@ static void set_put(seer_bank_set *s, const seer_bank *bank, size_t index) {
 
 seer_status seer_bank_make_sets(const seer_bank *bank, seer_bank_choice choose, uint32_t arg,
     seer_bank_set *train, seer_bank_set *held) {
-  size_t n_row[SEER_BANK_HELD + 1] = {0}, n_sample[SEER_BANK_HELD + 1] = {0}, nth = 0;
+  size_t n_row[SEER_BANK_HELD + 1] = {0}, n_sample[SEER_BANK_HELD + 1] = {0};
   for (size_t i = 0; i < bank->n_sample; i++) {
-    seer_bank_part where = choose(bank, arg, i, nth);
+    seer_bank_part where = choose(bank, arg, &bank->samples[i]);
     n_row[where] += bank->samples[i].n_row;
     n_sample[where]++;
-    nth += where != SEER_BANK_LEFT_OUT;
   }
   if (!set_alloc(
           train, seer_bank_n_column(bank), n_row[SEER_BANK_TRAIN], n_sample[SEER_BANK_TRAIN]) ||
       !set_alloc(held, seer_bank_n_column(bank), n_row[SEER_BANK_HELD], n_sample[SEER_BANK_HELD]))
     return seer_bank_no_memory("a training set");
-  nth = 0;
   for (size_t i = 0; i < bank->n_sample; i++) {
-    seer_bank_part where = choose(bank, arg, i, nth);
+    seer_bank_part where = choose(bank, arg, &bank->samples[i]);
     if (where == SEER_BANK_LEFT_OUT) continue;
-    nth++;
     set_put(where == SEER_BANK_HELD ? held : train, bank, i);
   }
   return SEER_OK;

@@ -172,6 +172,7 @@ static seer_status tell(seer_child *child, size_t index, const seer_message_task
 static seer_status ask_once(seer_child *child, size_t index, const seer_message_task *task,
     seer_wire_type type, const seer_text *message) {
   SEER_TRY(tell(child, index, task));
+  child->has_begun = false;
   return seer_wire_send(child->fd, type, ++child->seq, message, SEND_TIMEOUT_NS);
 }
 
@@ -184,15 +185,26 @@ seer_status seer_child_ask(seer_child *child, size_t index, const seer_message_t
   return ask_once(child, index, task, type, message);
 }
 
-seer_status seer_child_answer(seer_child *child, seer_wire_type type, seer_arena *arena,
-    uint64_t timeout_ns, const void **out_payload, size_t *out_n) {
+seer_status seer_child_hear(seer_child *child, seer_wire_type type, seer_arena *arena,
+    uint64_t timeout_ns, bool *out_has_begun, const void **out_payload, size_t *out_n) {
   seer_wire_header header;
   *out_n = 0;
   SEER_TRY(seer_wire_receive(child->fd, arena, timeout_ns, &header, out_payload));
-  if ((int)header.type != (int)type + 1 || header.seq != child->seq)
+  *out_has_begun = header.type == SEER_WIRE_BEGUN && !child->has_begun;
+  if ((!*out_has_begun && (int)header.type != (int)type + 1) || header.seq != child->seq)
     return SEER_FAIL(CORRUPT, "answer of type %d to request %u, expected type %d to request %u",
         (int)header.type, header.seq, (int)type + 1, child->seq);
+  child->has_begun = child->has_begun || *out_has_begun;
   *out_n = (size_t)header.n_bytes;
   child->n_restarts = 0;
   return SEER_OK;
+}
+
+seer_status seer_child_answer(seer_child *child, seer_wire_type type, seer_arena *arena,
+    uint64_t timeout_ns, const void **out_payload, size_t *out_n) {
+  bool has_begun;
+  SEER_TRY(
+      seer_child_hear(child, type, arena, SEER_CHILD_SET_UP_NS, &has_begun, out_payload, out_n));
+  if (!has_begun) return SEER_OK;
+  return seer_child_hear(child, type, arena, timeout_ns, &has_begun, out_payload, out_n);
 }

@@ -19,6 +19,7 @@ typedef struct {
   seer_os_process process;  // pid 0: not running
   int fd;
   uint32_t seq;  // of the last request
+  bool has_begun;  // its own work
   uint8_t *knows;  // by task index: told to this process
   size_t cap_knows;
   uint32_t n_restarts;  // since its last answer
@@ -42,8 +43,15 @@ SEER_MUST_USE seer_status seer_child_restart(seer_child *child);
 // not get there, and the child is to be restarted.
 SEER_MUST_USE seer_status seer_child_ask(seer_child *child, size_t index,
     const seer_message_task *task, seer_wire_type type, const seer_text *message);
-// The answer to the last request, which is of the type behind its own. Payload in `arena`. IO: it
-// died; TIMEOUT; CORRUPT: not an answer to that. After each of these it is to be restarted.
+// What a worker does before a request's own work (a fresh one reads the task, fills its operands
+// with numbers, loads code) is none of the candidate's time: it has a limit of its own.
+#define SEER_CHILD_SET_UP_NS 120000000000u
+// What comes next of the last request: that its own work has begun, once at most (*out_has_begun),
+// or its answer, which is of the type behind its own. Payload in `arena`. IO: it died; TIMEOUT;
+// CORRUPT: neither of those. After each of these it is to be restarted.
+SEER_MUST_USE seer_status seer_child_hear(seer_child *child, seer_wire_type type, seer_arena *arena,
+    uint64_t timeout_ns, bool *out_has_begun, const void **out_payload, size_t *out_n);
+// The answer; timeout_ns is for the request's own work.
 SEER_MUST_USE seer_status seer_child_answer(seer_child *child, seer_wire_type type,
     seer_arena *arena, uint64_t timeout_ns, const void **out_payload, size_t *out_n);
 

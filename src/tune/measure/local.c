@@ -126,7 +126,7 @@ static seer_status send_build(seer_measurer *m, builder *b, const seer_measure_r
       seer_child_ask(&b->child, index, &m->task[index].message, SEER_WIRE_BUILD, &text);
   if (!status) {
     b->request = nth;
-    b->deadline_ns = seer_os_now_ns() + ns_of(m->build_timeout_s);
+    b->deadline_ns = seer_os_now_ns() + SEER_CHILD_SET_UP_NS;
     return SEER_OK;
   }
   refuse(result, SEER_MEASURED_BUILD_ERROR, seer_status_message(status));
@@ -136,12 +136,17 @@ static seer_status send_build(seer_measurer *m, builder *b, const seer_measure_r
   return SEER_OK;
 }
 
+// *out_has_begun: its answer is still to come.
 static seer_status receive_build(
-    seer_measurer *m, builder *b, built *out, seer_measure_result *result) {
+    seer_measurer *m, builder *b, built *out, seer_measure_result *result, bool *out_has_begun) {
   const void *payload;
   size_t n_bytes;
-  SEER_TRY(seer_child_answer(
-      &b->child, SEER_WIRE_BUILD, m->batch, ns_of(m->build_timeout_s), &payload, &n_bytes));
+  SEER_TRY(seer_child_hear(&b->child, SEER_WIRE_BUILD, m->batch, ns_of(m->build_timeout_s),
+      out_has_begun, &payload, &n_bytes));
+  if (*out_has_begun) {
+    b->deadline_ns = seer_os_now_ns() + ns_of(m->build_timeout_s);
+    return SEER_OK;
+  }
   seer_message_built *answer = SEER_NEW(m->batch, seer_message_built);
   SEER_TRY(seer_message_get_built(payload, n_bytes, m->batch, answer));
   out->build_s = answer->seconds;
@@ -160,9 +165,15 @@ static seer_status lose_build(seer_measurer *m, builder *b, seer_measured_class 
   return spare(m, b, seer_child_restart(&b->child));
 }
 
+// Its request is over, unless it has only begun.
 static seer_status take_build(
-    seer_measurer *m, builder *b, built *out, seer_measure_result *result) {
-  seer_status status = receive_build(m, b, out, result);
+    seer_measurer *m, builder *b, built *builds, seer_measure_result *results) {
+  built *out = &builds[b->request];
+  seer_measure_result *result = &results[b->request];
+  bool has_begun = false;
+  seer_status status = receive_build(m, b, out, result, &has_begun);
+  if (!status && has_begun) return SEER_OK;
+  b->request = NO_REQUEST;
   if (!status) return SEER_OK;
   char why[SEER_MEASURE_MESSAGE_BYTES];
   (void)snprintf(why, sizeof why, "%s", seer_status_message(status));
@@ -175,7 +186,7 @@ static seer_status take_build(
 static seer_status await_builder(seer_measurer *m, built *builds, seer_measure_result *results) {
   int fds[MAX_BUILDERS];
   bool ready[MAX_BUILDERS];
-  uint64_t now = seer_os_now_ns(), wait_ns = ns_of(m->build_timeout_s);
+  uint64_t now = seer_os_now_ns(), wait_ns = UINT64_MAX;
   for (uint32_t k = 0; k < m->n_builder; k++) {
     const builder *b = &m->builder[k];
     fds[k] = b->request == NO_REQUEST ? -1 : b->child.fd;
@@ -188,11 +199,11 @@ static seer_status await_builder(seer_measurer *m, built *builds, seer_measure_r
   for (uint32_t k = 0; k < m->n_builder; k++) {
     builder *b = &m->builder[k];
     if (fds[k] < 0 || (!ready[k] && now < b->deadline_ns)) continue;
-    uint32_t nth = b->request;
-    b->request = NO_REQUEST;
     if (ready[k]) {
-      SEER_TRY(take_build(m, b, &builds[nth], &results[nth]));
+      SEER_TRY(take_build(m, b, builds, results));
     } else {
+      uint32_t nth = b->request;
+      b->request = NO_REQUEST;
       SEER_TRY(lose_build(m, b, SEER_MEASURED_BUILD_TIMEOUT, "the build took too long",
           &builds[nth], &results[nth]));
     }
@@ -443,15 +454,15 @@ static seer_status local_measure(seer_measurer *m, const seer_measure_request *r
     if (requests[i].is_witness) (void)find_kept(m, key, &builds[i]);
   }
   seer_os_thread *beside = NULL;
-  if (meanwhile) SEER_TRY(seer_os_thread_create(meanwhile->run, meanwhile->user, &beside));
+  // Where no thread can be had it is done when all is built.
+  if (meanwhile) seer_status_free(seer_os_thread_create(meanwhile->run, meanwhile->user, &beside));
   all_builds all = {m, requests, n, builds, results};
   // the thread is joined whatever building ends with
   seer_status status = n ? seer_recover(build_all_of, &all) : SEER_OK;
   uint64_t built_ns = seer_os_now_ns();
-  if (beside) {
-    seer_os_thread_join(beside);
-    meanwhile->waited_s = (double)(seer_os_now_ns() - built_ns) * 1e-9;
-  }
+  if (beside) seer_os_thread_join(beside);
+  if (meanwhile && !beside) meanwhile->run(meanwhile->user);
+  if (meanwhile) meanwhile->waited_s = (double)(seer_os_now_ns() - built_ns) * 1e-9;
   SEER_TRY(status);
   double witness_s = 0;
   for (uint32_t i = 0; i < n; i++) {

@@ -53,6 +53,8 @@ typedef struct {
 
 struct seer_runner {
   const seer_context *context;
+  void (*begin)(void *user);
+  void *user;
   seer_pool *pool;
   seer_cores cores;
   seer_jit *jit;
@@ -122,10 +124,13 @@ static seer_status use_task(seer_runner *runner, const seer_worker_task_state *t
   return SEER_OK;
 }
 
-seer_status seer_runner_create(const seer_context *context, seer_runner **out_runner) {
+seer_status seer_runner_create(
+    const seer_context *context, void (*begin)(void *user), void *user, seer_runner **out_runner) {
   *out_runner = NULL;
   seer_runner *runner = calloc(1, sizeof(*runner));
   if (!runner) return SEER_FAIL(RESOURCE, "no memory for a runner");
+  runner->begin = begin;
+  runner->user = user;
   runner->context = context;
   runner->pool = seer_pool_create(
       seer_context_target(context)->threads, seer_context_bool(context, SEER_OPT_PIN));
@@ -148,6 +153,10 @@ void seer_runner_destroy(seer_runner *runner) {
   seer_pages_clear(&runner->weights);
   seer_pages_clear(&runner->scratch);
   free(runner);
+}
+
+static void tell_begun(const seer_runner *runner) {
+  if (runner->begin) runner->begin(runner->user);
 }
 
 // A loaded kernel with its scratch.
@@ -309,6 +318,7 @@ seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *
     status =
         seer_call_prepare(runner->memory, kernel, &runner->weights, cold_bytes(runner, task), &c);
   if (!status) {
+    tell_begun(runner);
     seer_os_reach("time");
     seer_cores_await(&runner->cores, runner->pool);
     take_samples(runner, &l, &c, best_seconds, timing, out);
@@ -381,7 +391,10 @@ seer_status seer_runner_check(seer_runner *runner, const seer_worker_task_state 
   seer_status status = load(runner, reference, &r);
   if (!status)
     status = seer_call_prepare_checked(runner->memory, reference, reference_sketch, arena, &d);
-  if (!status) call(runner, &r, &d);
+  if (!status) {
+    tell_begun(runner);
+    call(runner, &r, &d);
+  }
   if (!status) status = load(runner, kernel, &l);
   if (!status) status = seer_call_prepare_checked(runner->memory, kernel, sketch, arena, &c);
   seer_os_reach("check");
@@ -445,6 +458,7 @@ seer_status seer_runner_compare(seer_runner *runner, const seer_worker_task_stat
     status = seer_call_prepare(runner->memory, &kernels[k], &runner->weights, cold, &turns[k].call);
   }
   if (!status) {
+    tell_begun(runner);
     seer_os_reach("compare");
     take_turns(runner, turns, n + 1, n_pairs);
     for (uint32_t k = 0; k < n; k++) pair_up(&turns[k], &turns[n], n_pairs, &out[k * n_pairs]);

@@ -8,8 +8,10 @@
 
 typedef struct seer_runner seer_runner;
 
-// Owned: seer_runner_destroy. The context is kept.
-SEER_MUST_USE seer_status seer_runner_create(const seer_context *context, seer_runner **out_runner);
+// Owned: seer_runner_destroy. The context is kept. begin(user) is called in each of the three calls
+// below when all that they need is there and the first kernel is about to run; NULL: nobody asks.
+SEER_MUST_USE seer_status seer_runner_create(
+    const seer_context *context, void (*begin)(void *user), void *user, seer_runner **out_runner);
 void seer_runner_destroy(seer_runner *runner);
 // `task` is kept while the runner uses it.
 SEER_MUST_USE seer_status seer_runner_time(seer_runner *runner, const seer_worker_task_state *task,

@@ -15,7 +15,7 @@
 #include "base/os.h"
 #include "base/text.h"
 
-#define SEER_WIRE_VERSION 3
+#define SEER_WIRE_VERSION 4
 #define SEER_WIRE_FRAME_BYTES 32
 #define SEER_WIRE_MAX_BYTES (1u << 28)
 
@@ -30,6 +30,7 @@ typedef enum {
   SEER_WIRE_CHECKED,
   SEER_WIRE_COMPARE,  // parent -> runner: kernels in turns
   SEER_WIRE_COMPARED,
+  SEER_WIRE_BEGUN,  // worker -> parent: what the request needs is there, its own work begins
   SEER_WIRE_END
 } seer_wire_type;
 

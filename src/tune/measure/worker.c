@@ -20,6 +20,7 @@
 typedef struct {
   seer_context *context;
   int fd;
+  uint32_t seq;  // of the request at hand
   seer_arena *tasks_arena, *job;
   seer_map *task_by_id;
   size_t n_task, cap_task;
@@ -47,6 +48,7 @@ static seer_status make_task(
 static seer_status add_task(worker *w, const request *r) {
   seer_message_task message;
   SEER_TRY(seer_message_get_task(r->payload, r->n_bytes, w->job, &message));
+  seer_os_reach("task");
   seer_worker_task_state *task = SEER_NEW(w->tasks_arena, seer_worker_task_state);
   task->id = message.id;
   task->network_weight_bytes = message.network_weight_bytes;
@@ -68,6 +70,15 @@ static seer_status find_task(worker *w, uint32_t id, const seer_worker_task_stat
   return SEER_OK;
 }
 
+// The parent's limits for the request at hand count from here. (Where it is gone, the answer finds
+// that out.)
+static void tell_begun(void *user) {
+  const worker *w = user;
+  seer_text nothing;
+  seer_text_init(&nothing, w->job);
+  seer_status_free(seer_wire_send(w->fd, SEER_WIRE_BEGUN, w->seq, &nothing, SEND_TIMEOUT_NS));
+}
+
 // ---- building
 static seer_status build(worker *w, const seer_message_build *order, seer_kernel *kernel) {
   const seer_worker_task_state *task;
@@ -82,6 +93,7 @@ static seer_status answer_build(worker *w, const request *r, seer_text *out) {
   seer_message_build order;
   SEER_TRY(seer_message_get_build(r->payload, r->n_bytes, w->job, &order));
   seer_message_built *built = SEER_NEW(w->job, seer_message_built);
+  tell_begun(w);
   seer_os_reach("build");
   uint64_t start = seer_os_now_ns();
   seer_status status = build(w, &order, &built->kernel);
@@ -196,6 +208,7 @@ static seer_status handle(worker *w, seer_wire_type type, const request *r, seer
     case SEER_WIRE_RAN:
     case SEER_WIRE_CHECKED:
     case SEER_WIRE_COMPARED:
+    case SEER_WIRE_BEGUN:
     case SEER_WIRE_END:
       break;
   }
@@ -219,7 +232,7 @@ static seer_status serve(worker *w) {
     seer_wire_header header;
     request r;
     SEER_TRY(seer_wire_receive(w->fd, w->job, UINT64_MAX, &header, &r.payload));
-    r.seq = header.seq;
+    r.seq = w->seq = header.seq;
     r.n_bytes = (size_t)header.n_bytes;
     if (header.type == SEER_WIRE_TASK) {
       SEER_TRY(add_task(w, &r));
@@ -246,7 +259,7 @@ seer_status seer_worker_main(seer_context *context, int argc, char **argv) {
   w.task_by_id = seer_map_create(w.tasks_arena);
   seer_status status = is_builder
       ? seer_codegen_create(context, seer_context_target(context), &w.codegen)
-      : seer_runner_create(context, &w.runner);
+      : seer_runner_create(context, tell_begun, &w, &w.runner);
   if (!status) status = serve(&w);
   if (status && seer_status_code(status) == SEER_CODE_IO) {  // the parent is done
     seer_status_free(status);

@@ -1,6 +1,7 @@
 // Workers that die: in each of their states, once or again and again. Each death costs at most one
 // trial and is told as what it is; the tuning goes on. This program is its own worker: it kills
 // itself at the points that TEST_DEATHS names ("build:2:FILE,..." as seer_os_plant_death).
+// SEER_TEST: timeout=300
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,9 +30,14 @@ static void plant(char *text) {
   }
 }
 
+#define PAUSE_NS 6000000000u  // longer than LIMIT
+#define LIMIT "4s"
+
 static int work(int argc, char **argv) {
   char *deaths = getenv("TEST_DEATHS");
   if (deaths) plant(strdup(deaths));
+  const char *paused = getenv("TEST_PAUSE");
+  if (paused) seer_os_plant_pause(paused, PAUSE_NS);
   return seer_cli_main(argc, argv);
 }
 
@@ -313,6 +319,55 @@ static uint32_t count_workers(const char *folder) {
   return (uint32_t)atoi(line);
 }
 
+// What a fresh worker does before its first request (reads the task, fills operands, loads code)
+// is not the candidate's time; what it does with the candidate is.
+static void setting_up_is_no_candidate_s_time(void **state) {
+  (void)state;
+  static const struct {
+    const char *point;
+    seer_measured_class cls;
+  } pauses[] = {{"task", SEER_MEASURED_OK}, {"run", SEER_MEASURED_OK},
+      {"time", SEER_MEASURED_RUN_TIMEOUT}, {"build", SEER_MEASURED_BUILD_TIMEOUT}};
+  for (size_t i = 0; i < SEER_COUNT_OF(pauses); i++) {
+    world w;
+    seer_measure_request request[N];
+    seer_measure_result result;
+    open_world(&w, "");
+    must(seer_context_set(w.context, "timeout", LIMIT));
+    must(seer_context_set(w.context, "build-timeout", LIMIT));
+    setenv("TEST_PAUSE", pauses[i].point, 1);
+    open_measurer(&w);
+    draw(&w, request);
+    must(seer_measure_local.measure(w.measurer, request, 1, NULL, &result));
+    if (result.cls != pauses[i].cls)
+      fail_msg("paused at %s: %s: %s", pauses[i].point, seer_measured_class_name(result.cls),
+          result.message);
+    close_world(&w);
+    unsetenv("TEST_PAUSE");
+  }
+}
+
+// What fits beside building is done where no thread can be had for it, too.
+static void count_call(void *user) { ++*(uint32_t *)user; }
+
+static void work_beside_is_done_without_a_thread(void **state) {
+  (void)state;
+  world w;
+  seer_measure_request request[N];
+  seer_measure_result result;
+  uint32_t n_done = 0;
+  open_world(&w, "");
+  open_measurer(&w);
+  draw(&w, request);
+  seer_meanwhile meanwhile = {.run = count_call, .user = &n_done};
+  seer_os_plant_fault(1);
+  must(seer_measure_local.measure(w.measurer, request, 1, &meanwhile, &result));
+  seer_os_plant_fault(0);
+  assert_int_equal(result.cls, SEER_MEASURED_OK);
+  assert_int_equal(n_done, 1);
+  close_world(&w);
+}
+
 // Nothing of the tuner goes to what is exec'd; what a copy does when it exits, or that one lives
 // on, is nothing to the tuner, and the workers end with it.
 static void hosts_may_fork(void **state) {
@@ -389,6 +444,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(judging_survives_a_death),
       cmocka_unit_test(who_always_kills_is_refused),
       cmocka_unit_test(a_tuning_survives_them_all),
+      cmocka_unit_test(setting_up_is_no_candidate_s_time),
+      cmocka_unit_test(work_beside_is_done_without_a_thread),
       cmocka_unit_test(hosts_may_fork),
       cmocka_unit_test(one_failure_at_the_start_is_none),
       cmocka_unit_test(what_is_no_worker_is_said),

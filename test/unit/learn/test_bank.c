@@ -7,7 +7,7 @@
 
 #include "base/os.h"
 #include "base/rng.h"
-#include "learn/bank.h"
+#include "learn/bank/internal.h"
 #include "support/test.h"
 
 #define N_COLUMNS seer_feature_seer.n_column
@@ -691,6 +691,57 @@ static void test_a_device_works_or_says_why_not(void **state) {
   }
 }
 
+// ---- forgetting
+static seer_bank_part all(const seer_bank *bank, uint32_t arg, const seer_bank_kept *sample) {
+  (void)bank, (void)arg, (void)sample;
+  return SEER_BANK_TRAIN;
+}
+
+// What is forgotten moves nothing from one half of the base, or out of what is held out, to where
+// it would be judged by what has seen it; and both halves go on with as many.
+static void test_samples_stay_where_they_were(void **state) {
+  (void)state;
+  enum { MOST = 64, N = 400 };
+  static seer_learning few;
+  few = *on_all_columns();
+  few.max_samples = MOST;
+  static const uint32_t family_of[] = {0, 0, 1};
+  const seer_cost_desc *model;
+  must(seer_cost_find("xgboost", &model));
+  seer_bank_options options = {.n_family = 2,
+      .n_task = 3,
+      .family_of = family_of,
+      .has_base = true,
+      .model = model,
+      .learning = &few,
+      .warm_up = 32};
+  seer_bank *bank;
+  must(seer_bank_create(&options, &bank));
+  float row[SEER_FEATURE_MAX] = {0};
+  size_t n_of[2] = {0, 0}, nth_of_family[N];
+  for (uint32_t i = 0; i < N; i++) {
+    uint32_t task = i % 3;
+    nth_of_family[i] = n_of[family_of[task]]++;
+    seer_sample sample = {.task = task, .n_row = 1, .rows = row, .seconds = 1 + i};
+    must(seer_bank_add(bank, &sample, 1));
+    seer_bank_set train, held;
+    size_t n_half[2] = {0, 0};
+    must(seer_bank_make_sets(bank, all, 0, &train, &held));
+    assert_true(train.n_sample <= MOST);
+    for (size_t k = 0; k < train.n_sample; k++) {
+      size_t came = (size_t)bank->samples[k].seconds - 1;
+      assert_int_equal(train.half[k], came % 2);
+      assert_int_equal(bank->samples[k].nth_of_family, nth_of_family[came]);
+      n_half[train.half[k]]++;
+    }
+    size_t more = n_half[0] > n_half[1] ? n_half[0] - n_half[1] : n_half[1] - n_half[0];
+    assert_true(more <= MOST / 8);
+    seer_bank_set_free(&train);
+    seer_bank_set_free(&held);
+  }
+  seer_bank_destroy(bank);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_families_learn_what_differs),
       cmocka_unit_test(test_a_small_family_leans_on_the_base),
@@ -705,7 +756,7 @@ int main(void) {
       cmocka_unit_test(test_published_settings_repeat),
       cmocka_unit_test(test_files_know_their_features),
       cmocka_unit_test(test_published_settings_over_something_else),
-      cmocka_unit_test(test_layers_of_models),
+      cmocka_unit_test(test_layers_of_models), cmocka_unit_test(test_samples_stay_where_they_were),
       cmocka_unit_test(test_a_device_works_or_says_why_not)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

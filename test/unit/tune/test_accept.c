@@ -11,7 +11,7 @@
 #include "support/test.h"
 #include "tune/record/sound.h"
 #include "tune/select/choose.h"
-#include "tune/session.h"
+#include "tune/session_internal.h"
 
 // mlp on a made-up machine, tuned with made-up times.
 static const char machine[] =
@@ -29,6 +29,44 @@ typedef struct {
   bool is_removed;
 } world;
 
+// The formula's machine, on which one schedule of each task cannot be timed, or not be checked.
+static struct {
+  const seer_measure_desc *other;
+  seer_measured_class pairs, check;  // what becomes of it; OK: as usual
+  seer_schedule of[8];
+} slow;
+
+static seer_status compare_slowly(seer_measurer *m, uint32_t task, const seer_schedule *contenders,
+    uint32_t n, const seer_schedule *baseline, uint32_t n_pairs, seer_measure_ab *out_ab,
+    seer_measure_pair *out_pairs) {
+  bool is_slow = false;
+  for (uint32_t k = 0; k < n; k++)
+    is_slow = is_slow || seer_schedule_equal(&contenders[k], &slow.of[task]);
+  if (!is_slow || slow.pairs == SEER_MEASURED_OK)
+    return slow.other->compare(m, task, contenders, n, baseline, n_pairs, out_ab, out_pairs);
+  for (uint32_t k = 0; k < n; k++) out_ab[k] = (seer_measure_ab){.cls = slow.pairs};
+  return SEER_OK;
+}
+
+static seer_status check_slowly(seer_measurer *m, const seer_measure_request *request,
+    seer_measured_class *out_class, char *message, size_t message_bytes) {
+  bool is_slow = seer_schedule_equal(&request->schedule, &slow.of[request->task]);
+  if (!is_slow || slow.check == SEER_MEASURED_OK)
+    return slow.other->check(m, request, out_class, message, message_bytes);
+  *out_class = slow.check;
+  (void)snprintf(message, message_bytes, "as it was asked for");
+  return SEER_OK;
+}
+
+static void slow_down(seer_session *session) {
+  static seer_measure_desc own;
+  slow.other = session->measure;
+  own = *slow.other;
+  own.compare = compare_slowly;
+  own.check = check_slowly;
+  session->measure = &own;
+}
+
 static seer_records *new_records(world *w, const char *name) {
   seer_records *records;
   must(seer_records_open(w->context, seer_os_path_join(w->arena, w->folder, name), &records));
@@ -39,6 +77,7 @@ static void open_world(world *w) {
   static const char *const options[][2] = {
       {"target", machine}, {"measure", "fake"}, {"trials", "60"}, {"search-policy", "round-robin"}};
   w->is_removed = false;
+  memset(&slow, 0, sizeof slow);
   must(seer_context_create(&w->context));
   for (size_t i = 0; i < SEER_COUNT_OF(options); i++)
     must(seer_context_set(w->context, options[i][0], options[i][1]));
@@ -75,6 +114,7 @@ static seer_choice *tune(world *w, seer_records *records, const char *trials) {
   seer_text_put(&w->events, "");
   must(seer_session_create(w->context, w->network, records, "mlp", &session));
   seer_session_listen(session, listen, w);
+  slow_down(session);
   must(seer_session_run(session));
   seer_choice *choices = SEER_NEW_ARRAY(w->arena, seer_choice, w->network->n_task + 1);
   seer_session_choices(session, choices);
@@ -217,6 +257,43 @@ static void test_a_winner_stays(void **state) {
   assert_int_equal(again[0].n_pairs, 200);
   assert_true(again[0].seconds == strong.seconds);
   close_world(&w);
+}
+
+// A winner that takes longer than a run may keeps its place; one that crashes or is wrong does not.
+static void test_a_slow_winner_stays(void **state) {
+  (void)state;
+  static const struct {
+    seer_measured_class pairs, check;
+    bool stays;
+    const char *said;
+  } cases[] = {
+      {SEER_MEASURED_RUN_TIMEOUT, SEER_MEASURED_OK, true, "could not be timed: run-timeout"},
+      {SEER_MEASURED_BUILD_TIMEOUT, SEER_MEASURED_OK, true, "could not be timed: build-timeout"},
+      {SEER_MEASURED_OK, SEER_MEASURED_RUN_TIMEOUT, true, "its answer: run-timeout"},
+      {SEER_MEASURED_RUN_CRASH, SEER_MEASURED_OK, false, "does not run any more: run-crash"},
+      {SEER_MEASURED_BUILD_ERROR, SEER_MEASURED_OK, false, "does not run any more: build-error"},
+      {SEER_MEASURED_OK, SEER_MEASURED_WRONG_RESULT, false, "its answer: wrong-result"}};
+  for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
+    world w;
+    open_world(&w);
+    (void)tune(&w, w.records, "60");
+    winner before = find_winner(&w, w.records, 0);
+    assert_true(before.record.id != 0);
+    before = put_winner(&w, 0, &before.schedule, strong);
+    slow.of[0] = before.schedule;
+    slow.pairs = cases[i].pairs;
+    slow.check = cases[i].check;
+    must(seer_context_set(w.context, "no-resume", "1"));  // nobody else to take its place
+    seer_choice *again = tune(&w, w.records, "1");
+    if (!strstr(w.events.data, cases[i].said)) fail_msg("%s: %s", cases[i].said, w.events.data);
+    assert_int_equal(strstr(w.events.data, "does not run any more") != NULL,
+        strstr(cases[i].said, "does not run any more") != NULL);
+    winner after = find_winner(&w, w.records, 0);
+    bool stays = after.record.id == before.record.id;
+    if (stays != cases[i].stays) fail_msg("%s: %s", cases[i].said, w.events.data);
+    assert_int_equal(seer_schedule_equal(&again[0].schedule, &before.schedule), stays);
+    close_world(&w);
+  }
 }
 
 // A default that is known as the winner is no faster than itself.
@@ -402,6 +479,7 @@ static void test_own_winners_stay_beside_trusted_ones(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_is_compiled_is_what_won),
       cmocka_unit_test(test_a_lucky_time_is_not_compiled), cmocka_unit_test(test_a_winner_stays),
+      cmocka_unit_test(test_a_slow_winner_stays),
       cmocka_unit_test(test_a_winner_that_is_no_faster_than_the_default_goes),
       cmocka_unit_test(test_a_winner_that_is_beaten_goes),
       cmocka_unit_test(test_a_file_that_is_removed_during_finals_is_missed),

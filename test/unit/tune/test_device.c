@@ -6,8 +6,8 @@
 #include "base/os.h"
 #include "base/os_fault.h"
 #include "support/test.h"
+#include "tune/device.h"
 #include "tune/measure/backends.h"
-#include "tune/measure/device.h"
 
 typedef struct {
   seer_context *context;

@@ -19,6 +19,7 @@ struct seer_measurer {
   double noise;
   double seconds[MAX_IDS];
   uint32_t crashes_from[MAX_IDS];  // the call that it crashes in first; 0: never
+  seer_measured_class why;  // what is said of that; OK: nothing
   uint32_t n_calls, n_pairs[MAX_IDS];
   uint32_t task_of[MAX_CALLS];
 };
@@ -40,7 +41,9 @@ static seer_status compare(seer_measurer *m, uint32_t task, const seer_schedule 
   memset(out_ab, 0, n * sizeof(*out_ab));
   for (uint32_t k = 0; k < n; k++) {
     uint32_t from = m->crashes_from[contenders[k].knob[0]];
-    if (from && m->n_calls >= from) return SEER_OK;
+    if (!from || m->n_calls < from) continue;
+    for (uint32_t i = 0; i < n; i++) out_ab[i].cls = m->why;
+    return SEER_OK;
   }
   for (uint32_t i = 0; i < n_pairs; i++) {
     double baseline_s = take(m, baseline);
@@ -63,7 +66,7 @@ typedef struct {
   bool holder_may_stay;
   uint32_t accepted, n_accepted, n_defended, n_concluded, n_checked;  // accepted: an id
   bool is_held, is_refused;
-  seer_measure_ab fresh, defence;
+  seer_measure_ab fresh, defence, refusal;
 } court;
 
 static seer_finals_pace pace(void *user) { return ((court *)user)->pace; }
@@ -102,6 +105,7 @@ static seer_status conclude(void *user, uint32_t task, const seer_measure_ab *re
   (void)task;
   own->n_concluded++;
   own->is_refused = refusal != NULL;
+  if (refusal) own->refusal = *refusal;
   return SEER_OK;
 }
 
@@ -320,7 +324,7 @@ static void test_one_that_crashes_in_the_middle(void **state) {
     assert_int_equal(h.court.fresh.n_pairs, 15);
     assert_true(fabs(h.court.fresh.speedup - 1 / 0.8) < 0.02);
     for (uint32_t k = 0; k < final.n; k++)
-      assert_int_equal(final.list[k].is_lost, final.list[k].schedule.knob[0] == 3);
+      assert_int_equal(final.list[k].lost != SEER_MEASURED_OK, final.list[k].schedule.knob[0] == 3);
     close_hall(&h);
   }
 }
@@ -435,6 +439,32 @@ static void test_a_holder_that_crashes_is_no_obstacle(void **state) {
   }
 }
 
+// Who was not timed is told with the reason: that a limit passed is no crash.
+static void test_the_reason_comes_to_the_court(void **state) {
+  (void)state;
+  static const seer_measured_class said[] = {
+      SEER_MEASURED_RUN_TIMEOUT, SEER_MEASURED_BUILD_ERROR, SEER_MEASURED_OK};
+  for (size_t i = 0; i < SEER_COUNT_OF(said); i++) {
+    seer_measured_class expected = said[i] == SEER_MEASURED_OK ? SEER_MEASURED_RUN_CRASH : said[i];
+    hall h;
+    open_hall(&h, i + 1, 0.01);
+    h.m.why = said[i];
+    h.m.crashes_from[1] = 1;
+    (void)hold(&h, 3, 1);
+    assert_int_equal(h.court.n_defended, 1);
+    assert_int_equal(h.court.defence.n_pairs, 0);
+    assert_int_equal(h.court.defence.cls, expected);
+    close_hall(&h);
+    open_hall(&h, i + 1, 0.01);
+    h.m.why = said[i];
+    h.m.crashes_from[1] = 1;
+    (void)hold(&h, 1, 0);
+    assert_true(h.court.is_refused);
+    assert_int_equal(h.court.refusal.cls, expected);
+    close_hall(&h);
+  }
+}
+
 // ---- the plan
 static void test_the_plan_follows_time_and_weight(void **state) {
   (void)state;
@@ -490,6 +520,7 @@ int main(void) {
       cmocka_unit_test(test_a_holder_that_is_beaten_goes),
       cmocka_unit_test(test_a_holder_defends_itself),
       cmocka_unit_test(test_a_holder_that_crashes_is_no_obstacle),
+      cmocka_unit_test(test_the_reason_comes_to_the_court),
       cmocka_unit_test(test_the_plan_follows_time_and_weight),
       cmocka_unit_test(test_the_plan_keeps_to_what_is_kept)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 // device.c - a lock on a file that all users of a machine share.
-#include "tune/measure/device.h"
+#include "tune/device.h"
 
 #include "base/os.h"
 
