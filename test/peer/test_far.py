@@ -74,6 +74,38 @@ def ends():
         assert np.allclose(got["y" + n], want, rtol=2e-6, atol=1e-38, equal_nan=True), f"{n}: {got['y' + n]}, not {want}"
 
 
+def exp_ends():
+    """Up to the ends of the numbers that are not subnormal; exp of those is 0."""
+    x = np.concatenate([np.linspace(-87.3365, -86, 500), np.linspace(88, 88.7228, 500)]).astype(np.float32)
+    wide = np.concatenate([np.linspace(-708.396, -708, 500), np.linspace(709, 709.7827, 500)])
+    nodes = [helper.make_node("Exp", ["x"], ["f"]), helper.make_node("Exp", ["w"], ["d"]), helper.make_node("Sigmoid", ["x"], ["s"])]
+    got = answers(nodes, {"x": x, "w": wide}, {"f": TensorProto.FLOAT, "d": TensorProto.DOUBLE, "s": TensorProto.FLOAT})
+    with np.errstate(all="ignore"):
+        assert np.allclose(got["f"], np.exp(x.astype(np.float64)), rtol=3e-7, atol=0), f"Exp {got['f'][:5]}"
+        assert np.allclose(got["s"], 1 / (1 + np.exp(-x.astype(np.float64))), rtol=3e-7, atol=2e-45), f"Sigmoid {got['s'][:5]}"
+    assert np.allclose(got["d"], np.exp(wide), rtol=1e-15, atol=0), f"Exp of f64 {got['d'][:5]}"
+
+
+def powers():
+    """Constant exponents where IEEE 754 says what they are: of -0, infinities, NaN, negative numbers; the sign of 0 too."""
+    x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 2.5, -2.5, 1e-30, 1e30, -1e30, 3e-39], np.float32)
+    exponents = [-3, -2, -1.5, -1, -0.5, -0.0, 0.0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, np.inf, -np.inf, np.nan]
+    nodes, outs, constants = [], {}, []
+    for k, e in enumerate(exponents):
+        for name, dtype in (("f", np.float32), ("d", np.float64)):
+            constants.append(onnx.numpy_helper.from_array(np.array(e, dtype), f"{name}e{k}"))
+            nodes.append(helper.make_node("Pow", [name, f"{name}e{k}"], [f"{name}{k}"]))
+            outs[f"{name}{k}"] = TensorProto.FLOAT if name == "f" else TensorProto.DOUBLE
+    got = answers(nodes, {"f": x, "d": x.astype(np.float64)}, outs, constants=constants)
+    for name, y in got.items():
+        wide = x.astype(np.float64)
+        with np.errstate(all="ignore"):
+            want = np.power(wide, exponents[int(name[1:])]).astype(y.dtype)
+        right = np.isclose(y, want, rtol=1e-6, atol=0, equal_nan=True) & (np.isnan(want) | (np.signbit(y) == np.signbit(want)))
+        right |= np.abs(want) < 1.18e-38 if name[0] == "f" else False
+        assert right.all(), f"{x[~right]} to the {exponents[int(name[1:])]} ({name[0]}) is {y[~right]}, not {want[~right]}"
+
+
 def remainders():
     a = np.concatenate([ALL, np.array([1, 5, -5, 5, 0, np.inf, np.nan, 7], np.float32)])
     b = np.concatenate([np.roll(ALL, 7), np.array([0.1, np.inf, np.inf, 0, 3, 2, 1, np.nan], np.float32)])
@@ -183,4 +215,4 @@ def empty_sequences():
                 assert np.allclose(ours[k], theirs[k], rtol=1e-4, atol=1e-5), f"{op} {direction} {k}: {ours[k]}, not {theirs[k]}"
 
 
-run_tests([("factors", factors), ("empty sequences", empty_sequences), ("functions", functions), ("ends", ends), ("remainders", remainders), ("NaN", nan_places)])
+run_tests([("factors", factors), ("empty sequences", empty_sequences), ("functions", functions), ("ends", ends), ("exp", exp_ends), ("powers", powers), ("remainders", remainders), ("NaN", nan_places)])

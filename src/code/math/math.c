@@ -3,7 +3,7 @@
 // rule with multiply-adds. Errors below were measured against libm over the stated ranges by
 // test/unit/code/test_math.c, with FMA in hardware and without it: the bounds hold for both.
 //
-//   exp       1.2 ulp; 0 for x < -86.9
+//   exp       1.2 ulp; 0 where it would be subnormal, x < -87.3365
 //   log       1 ulp, denormals included
 //   sigmoid   2.5 ulp
 //   tanh      1.5 ulp
@@ -42,7 +42,6 @@ static seer_vec fma3(seer_gen *g, seer_vec a, seer_vec b, seer_vec c) {
 }
 
 static seer_vec magnitude_of(seer_gen *g, seer_vec x) { return seer_vec1(g->b, SEER_VEC_FABS, x); }
-static seer_vec root_of(seer_gen *g, seer_vec x) { return seer_vec1(g->b, SEER_VEC_SQRT, x); }
 
 // c[0] + c[1] x + ...
 static seer_vec horner(seer_gen *g, seer_vec x, const double *c, uint32_t n) {
@@ -77,22 +76,22 @@ static bool is_double(const seer_gen *g, seer_vec x) {
 // 1.5 * 2^23: adding it rounds to an integer, which then stands in the low bits.
 #define ROUNDER 12582912.0
 
-// exp(x) = 2^n exp(r), |r| <= log(2)/2. The factor is made as 2^(n-1) * 2, so that n = 128 is no
-// special case.
+// exp(x) = 2^n exp(r), |r| <= log(2)/2. n is added to the exponent of exp(r), which makes every
+// number but the subnormal ones; beyond the ends, and of NaN, something else is taken.
 static seer_vec exp_of(seer_gen *g, seer_vec x) {
   static const double c[] = {
       0.5000000096, 0.1666651838, 0.04166620445, 0.008368946722, 0.001395058688};
+  const double inf = (double)INFINITY;
   seer_vec z = fma3(g, x, fc(g, x, 1.4426950408889634), fc(g, x, ROUNDER));
   seer_vec n = sub(g, z, fc(g, x, ROUNDER));
   seer_vec r = fma3(g, n, fc(g, x, -0.693145751953125), x);
   r = fma3(g, n, fc(g, x, -1.428606820309417e-06), r);
   seer_vec p = horner(g, r, c, SEER_COUNT_OF(c));
   p = add(g, fma3(g, mul(g, r, r), p, r), fc(g, x, 1.0));
-  seer_vec scale = seer_vec2(g->b, SEER_VEC_SHL, bits(g, z), ic(g, x, 23));
-  scale = real(g, seer_vec2(g->b, SEER_VEC_ADD, scale, ic(g, x, 126u << 23)));
-  seer_vec y = mul(g, add(g, p, p), scale);
-  y = pick(g, compare(g, SEER_VEC_FGT, x, 88.72283), fc(g, x, (double)INFINITY), y);
-  return pick(g, compare(g, SEER_VEC_FLT, x, -86.9), fc(g, x, 0.0), y);
+  seer_vec power = seer_vec2(g->b, SEER_VEC_SHL, bits(g, z), ic(g, x, 23));
+  seer_vec y = real(g, seer_vec2(g->b, SEER_VEC_ADD, bits(g, p), power));
+  y = pick(g, compare(g, SEER_VEC_FLE, x, 88.72283), y, add(g, x, fc(g, x, inf)));
+  return pick(g, compare(g, SEER_VEC_FLT, x, -87.33654), fc(g, x, 0.0), y);
 }
 
 // log(x) = e log 2 + log(m), m in [sqrt(1/2), sqrt 2).
@@ -222,20 +221,20 @@ static seer_vec exp_f64(seer_gen *g, seer_vec x, uint32_t n) {
   static const double c[] = {1.0, 1.0, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040,
       1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
   const double rounder = 6755399441055744.0;  // 1.5 * 2^52
-  seer_vec y = pick(g, compare(g, SEER_VEC_FGT, x, 709.7), fc(g, x, 709.7), x);
-  y = pick(g, compare(g, SEER_VEC_FLT, y, -708.3), fc(g, x, -708.3), y);
+  // ln of the largest number and of the smallest one that is not subnormal
+  const double most = 0x1.62e42fefa39efp+9, least = -0x1.6232bdd7abcd2p+9;
+  seer_vec y = pick(g, compare(g, SEER_VEC_FGT, x, most), fc(g, x, most), x);
+  y = pick(g, compare(g, SEER_VEC_FLT, y, least), fc(g, x, least), y);
   seer_vec z = fma3(g, y, fc(g, x, 1.4426950408889634), fc(g, x, rounder));
   seer_vec k = sub(g, z, fc(g, x, rounder));
   seer_vec r = fma3(g, k, fc(g, x, -0x1.62e42fefp-1), y);  // log 2 in two parts
   r = fma3(g, k, fc(g, x, -0x1.473de6af278edp-34), r);
   seer_vec b = seer_vec_to(g->b, SEER_VEC_BITCAST, z, SEER_VEC_I64);
   b = seer_vec2(g->b, SEER_VEC_SHL, b, ic64(g, x, 52));
-  // 2^(k-1) * 2, so that k = 1024 is no special case.
-  b = seer_vec2(g->b, SEER_VEC_ADD, b, ic64(g, x, INT64_C(1022) << 52));
-  seer_vec p = horner(g, r, c, n);
-  p = mul(g, add(g, p, p), seer_vec_to(g->b, SEER_VEC_BITCAST, b, SEER_VEC_F64));
-  p = pick(g, compare(g, SEER_VEC_FGT, x, 709.78), fc(g, x, (double)INFINITY), p);
-  p = pick(g, compare(g, SEER_VEC_FLT, x, -708.3), fc(g, x, 0.0), p);
+  seer_vec p = seer_vec_to(g->b, SEER_VEC_BITCAST, horner(g, r, c, n), SEER_VEC_I64);
+  p = seer_vec_to(g->b, SEER_VEC_BITCAST, seer_vec2(g->b, SEER_VEC_ADD, p, b), SEER_VEC_F64);
+  p = pick(g, compare(g, SEER_VEC_FGT, x, most), fc(g, x, (double)INFINITY), p);
+  p = pick(g, compare(g, SEER_VEC_FLT, x, least), fc(g, x, 0.0), p);
   return pick(g, seer_vec2(g->b, SEER_VEC_FNAN, x, x), x, p);
 }
 
@@ -330,9 +329,17 @@ seer_vec seer_gen_math_f64(seer_gen *g, seer_expr_op op, seer_vec x) {
 
 // ---- pow
 
+// x^(1/2), which is +0 for -0 and infinite for -infinity, where the square root is -0 and NaN.
+static seer_vec root_of(seer_gen *g, seer_vec x) {
+  const double inf = (double)INFINITY;
+  seer_vec root = seer_vec1(g->b, SEER_VEC_SQRT, add(g, x, fc(g, x, 0.0)));
+  return pick(g, compare(g, SEER_VEC_FEQ, x, -inf), fc(g, x, inf), root);
+}
+
 seer_vec seer_gen_math_pow(seer_gen *g, seer_vec x, seer_vec y) {
   double by;
   if (seer_vec_const_real(g->code, y, &by)) {  // what networks contain
+    if (by == 0.0) return fc(g, x, 1.0);
     if (by == 1.0) return x;
     if (by == 2.0) return mul(g, x, x);
     if (by == 3.0) return mul(g, mul(g, x, x), x);
@@ -341,7 +348,7 @@ seer_vec seer_gen_math_pow(seer_gen *g, seer_vec x, seer_vec y) {
     if (by == -0.5) return seer_vec2(g->b, SEER_VEC_FDIV, fc(g, x, 1.0), root_of(g, x));
     if (by == 0.75) {
       seer_vec root = root_of(g, x);
-      return mul(g, root, root_of(g, root));
+      return mul(g, root, seer_vec1(g->b, SEER_VEC_SQRT, root));
     }
   }
   bool is_f64 = is_double(g, x);

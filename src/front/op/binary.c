@@ -239,6 +239,15 @@ static seer_status infer_pow(
   return seer_op_set(&out_values[0], base->dtype, dim, rank);
 }
 
+// x^(1/2): +0 for -0 and infinite for -infinity, where the square root is -0 and NaN.
+static seer_expr root_of(seer_emit *emit, seer_dtype dtype, seer_expr x) {
+  seer_expr low = seer_op_num(emit, dtype, -(double)INFINITY);
+  seer_expr high = seer_op_num(emit, dtype, (double)INFINITY);
+  seer_expr root = seer_op_2(emit, SEER_EXPR_ADD, x, seer_op_num(emit, dtype, 0));
+  root = seer_op_1(emit, SEER_EXPR_SQRT, root);
+  return seer_expr_select(&emit->dag->expr, seer_op_2(emit, SEER_EXPR_EQ, x, low), high, root);
+}
+
 static seer_status emit_pow(seer_emit *emit, const seer_node *node) {
   const seer_value *out = seer_emit_out(emit, node, 0);
   seer_expr_pool *pool = &emit->dag->expr;
@@ -261,12 +270,12 @@ static seer_status emit_pow(seer_emit *emit, const seer_node *node) {
   } else if (exponent == 3.0) {
     body = seer_op_2(emit, SEER_EXPR_MUL, seer_op_2(emit, SEER_EXPR_MUL, x, x), x);
   } else if (exponent == 0.5 && is_float) {
-    body = seer_op_1(emit, SEER_EXPR_SQRT, x);
+    body = root_of(emit, seer_dtype_computed(out->dtype), x);
   } else if (exponent == -1.0 && is_float) {
     body = seer_op_2(emit, SEER_EXPR_DIV, seer_op_num(emit, out->dtype, 1), x);
   } else if (exponent == -0.5 && is_float) {
-    body = seer_op_2(
-        emit, SEER_EXPR_DIV, seer_op_num(emit, out->dtype, 1), seer_op_1(emit, SEER_EXPR_SQRT, x));
+    seer_dtype dtype = seer_dtype_computed(out->dtype);
+    body = seer_op_2(emit, SEER_EXPR_DIV, seer_op_num(emit, dtype, 1), root_of(emit, dtype, x));
   } else {
     // Mixed and integer types are computed in floating point, as runtimes do.
     seer_dtype wide = is_float ? seer_dtype_computed(out->dtype) : SEER_DTYPE_F64;
