@@ -184,7 +184,8 @@ typedef struct {
 // What a model.so exports.
 const seer_model_api *seer_model_v1(void);
 
-// dlopen + the table, which may have fewer members than this header. *out_library is closed with
+// dlopen + the table, which may have fewer members than this header, of the file that is at so_path
+// now, also where an earlier one of that path is still open. *out_library is closed with
 // seer_model_unload (after all models of it are closed).
 seer_rt_code seer_model_load(const char *so_path, void **out_library,
     const seer_model_api **out_api, char *message, size_t message_bytes);

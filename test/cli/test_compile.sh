@@ -146,4 +146,44 @@ if command -v cc > /dev/null && [ -f "${TEST_BUILD_DIR:-}/libseer_runtime.a" ]; 
   expect_status 0 ./u
   expect_text stdout "linked"
 fi
+
+# Who loads a library again after it was compiled anew has the new one, beside the old one that is still open.
+cat > again.c <<'C'
+#include <seer/runtime.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define N 5
+int main(int argc, char **argv) {
+  char message[512] = "";
+  void *library[N];
+  const seer_model_api *api[N];
+  seer_model *model[N];
+  static const long rows[N] = {1, 1, 2, 2, 3};
+  for (int i = 0; i < N; i++) {
+    // 1: nothing was compiled since; 3: the same again
+    char command[512];
+    snprintf(command, sizeof command, "%s compile mlp -O0 -o anew --input-shapes input:%ldx784 2>/dev/null", getenv("FAMILYSEER"), rows[i]);
+    if (i != 1 && system(command)) return printf("%s\n", command), 1;
+    if (argc != 2 || seer_model_load(argv[1], &library[i], &api[i], message, sizeof message) ||
+        api[i]->open(NULL, NULL, 0, 0, &model[i], message, sizeof message))
+      return printf("%s\n", message), 1;
+  }
+  for (int i = 0; i < N; i++)
+    if (api[i]->set_input(model[i], 0, 0)->dim[0] != rows[i])
+      return printf("library %d has %ld rows, not %ld\n", i, (long)api[i]->set_input(model[i], 0, 0)->dim[0], rows[i]), 1;
+  if (library[0] != library[1]) return printf("one file is two libraries\n"), 1;
+  for (int i = 0; i < N; i++) {
+    api[i]->close(model[i]);
+    seer_model_unload(library[i]);
+  }
+  return 0;
+}
+C
+mkdir anew
+export FAMILYSEER
+cc -std=c99 -O1 -Wall -Werror -I"$SOURCE/include" again.c ${TEST_CFLAGS:-} -L"$TEST_BUILD_DIR" -lfamilyseer_runtime -Wl,-rpath,"$TEST_BUILD_DIR" -o again
+for path in anew/model.so "$WORK/anew/model.so"; do
+  expect_status 0 ./again "$path"
+done
+(cd anew && FAMILYSEER="cd .. && $FAMILYSEER" ../again model.so) || fail "by its name alone"
 echo passed
