@@ -39,6 +39,9 @@ SEER_MUST_USE seer_status seer_os_read_file(const char *path, seer_arena *arena,
     size_t *out_n_bytes);  // NUL-terminated copy; INVALID for a file of more than max_bytes
 // Writes a temporary file beside `path` and renames it: `path` is never half-written.
 SEER_MUST_USE seer_status seer_os_write_file(const char *path, const void *data, size_t n_bytes);
+// Could it, now? Nothing is there afterwards that was not before. For who writes when the work is
+// done, and would rather know before it.
+SEER_MUST_USE seer_status seer_os_check_writable(const char *path);
 SEER_MUST_USE seer_status seer_os_make_dirs(const char *path);  // as mkdir -p
 // Which file is at `path`; zeros: none. A file that was moved away and another one put in its place
 // differ.

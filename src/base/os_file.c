@@ -191,20 +191,39 @@ seer_status seer_os_read_file(
   return SEER_OK;
 }
 
-seer_status seer_os_write_file(const char *path, const void *data, size_t n_bytes) {
-  TRY_FAULT("cannot write", path);
+// A new file beside `path`, whose name is the caller's to free.
+static seer_status open_beside(const char *path, char **out_name, int *out_fd) {
   // Unique among processes (pid) and among this one's threads and calls (counter).
   static _Atomic uint32_t counter;
-  char *temporary = NULL;
-  if (asprintf(&temporary, "%s.%d.%u.tmp", path, (int)getpid(), counter++) < 0)
+  if (asprintf(out_name, "%s.%d.%u.tmp", path, (int)getpid(), counter++) < 0)
     return SEER_FAIL(RESOURCE, "%s: out of memory", path);
-  int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd < 0) {
+  *out_fd = open(*out_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (*out_fd < 0) {
     int error = errno;
-    free(temporary);
+    free(*out_name);
     return seer_os_fail(error, "cannot write", path);
   }
-  (void)flock(fd, LOCK_EX | LOCK_NB);  // its owner lives: sweep()
+  (void)flock(*out_fd, LOCK_EX | LOCK_NB);  // its owner lives: sweep()
+  return SEER_OK;
+}
+
+seer_status seer_os_check_writable(const char *path) {
+  TRY_FAULT("cannot write", path);
+  if (seer_os_is_dir(path)) return SEER_FAIL(IO, "%s: cannot write: is a folder", path);
+  char *temporary;
+  int fd;
+  SEER_TRY(open_beside(path, &temporary, &fd));
+  close(fd);
+  unlink(temporary);
+  free(temporary);
+  return SEER_OK;
+}
+
+seer_status seer_os_write_file(const char *path, const void *data, size_t n_bytes) {
+  TRY_FAULT("cannot write", path);
+  char *temporary;
+  int fd;
+  SEER_TRY(open_beside(path, &temporary, &fd));
   seer_status status = seer_os_write_all(fd, data, n_bytes);
   if (status) {
     seer_code code = seer_status_code(status);

@@ -26,6 +26,7 @@ static seer_status run(seer_context *context, int argc, char **argv) {
   options.n_left_out =
       seer_cli_words(seer_context_str(context, SEER_OPT_LEAVE_OUT), arena, &options.left_out);
   SEER_TRY(file_of(context, arena, &options.path));
+  SEER_TRY(seer_os_check_writable(options.path));
   seer_pretrain_counts counts;
   SEER_TRY(seer_pretrain(context, &options, &counts));
   printf("%s: %u schedules of %u tasks", options.path, counts.n_sample, counts.n_task);

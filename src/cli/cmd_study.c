@@ -157,6 +157,7 @@ static seer_status run_gather(seer_context *context, int argc, char **argv, seer
   SEER_TRY(seer_cli_one_shape(context, &shapes));
   if (!path[0])
     return seer_cli_usage_error("study gather: -o FILE, where the table is to be, is missing");
+  SEER_TRY(seer_os_check_writable(path));
   SEER_TRY(seer_context_find_target(context));
   seer_times times;
   if (seer_os_exists(path))
@@ -375,6 +376,8 @@ static seer_status compare_policies(regrets *r) {
 
 static seer_status run_regret(seer_context *context, int argc, char **argv, seer_arena *arena) {
   (void)argc;
+  const char *csv = seer_context_str(context, SEER_OPT_CSV);
+  if (csv[0]) SEER_TRYF(seer_os_check_writable(csv), "--csv");
   regrets r = {.context = context,
       .path = argv[0],
       .n_seed = (uint32_t)seer_context_i64(context, SEER_OPT_SEEDS),

@@ -212,6 +212,8 @@ static seer_status run_tune(seer_context *context, int argc, char **argv) {
   if (!status) seer_cli_print_notices(network);
   const char *out_dir = seer_context_str(context, SEER_OPT_OUTPUT);
   if (!status && out_dir[0]) status = check_folder(out_dir, arena);
+  const char *report = seer_context_str(context, SEER_OPT_REPORT);
+  if (!status && report[0]) status = seer_os_check_writable(report);
   if (!status) status = seer_records_open_by_options(context, true, &records);
   if (!status) status = tune_on_device(context, network, records, argv[0], arena);
   seer_records_close(records);

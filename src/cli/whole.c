@@ -49,7 +49,8 @@ static seer_status refuse_one(void *user, const seer_record *record) {
 
 // All that was checked of them: another of those would be compiled in the winner's place where
 // tasks share weights.
-static seer_status refuse_tasks(const trial *t) {
+static seer_status refuse_tasks(void *user) {
+  const trial *t = user;
   seer_records *records = t->w->records;
   int64_t target, workload;
   SEER_TRY(seer_records_target(records, seer_context_target(t->w->context), &target));
@@ -61,14 +62,21 @@ static seer_status refuse_tasks(const trial *t) {
   return SEER_OK;
 }
 
-// Changes the records, all or nothing, and takes from them what `compile` would.
-static seer_status choose_after(const trial *t, seer_status (*change)(const trial *t)) {
+static bool is_never_over(void *user) {
+  (void)user;
+  return false;
+}
+
+static void tell_wait(void *user, const char *text) {
+  (void)user;
+  fprintf(stderr, "%s\n", text);
+}
+
+// Changes the records and takes from them what `compile` would.
+static seer_status choose_after(trial *t, seer_records_writer change) {
   const seer_whole *w = t->w;
-  SEER_TRY(seer_records_begin(w->records));
-  seer_status status = change(t);
-  if (!status) status = seer_records_commit(w->records);
-  if (status) seer_records_rollback(w->records);
-  SEER_TRY(status);
+  const seer_records_waiter waiter = {is_never_over, tell_wait, NULL};
+  SEER_TRY(seer_records_write(w->records, change, t, &waiter));
   seer_choice *choices = NULL;
   seer_choose_counts counts;
   SEER_TRY(seer_choose(w->context, w->network, w->records, 2, t->arena, &choices, &counts));
@@ -76,7 +84,7 @@ static seer_status choose_after(const trial *t, seer_status (*change)(const tria
   return SEER_OK;
 }
 
-static seer_status choose_again(const trial *t) {
+static seer_status choose_again(trial *t) {
   for (uint32_t k = 0; k < t->w->network->n_task; k++)
     if (t->falls[k]) t->w->choices[k] = t->untuned[k];
   return t->w->records ? choose_after(t, refuse_tasks) : SEER_OK;
@@ -110,7 +118,8 @@ static void find_times(const trial *t, double *out_s) {
   }
 }
 
-static seer_status store_times(const trial *t) {
+static seer_status store_times(void *user) {
+  const trial *t = user;
   const seer_whole *w = t->w;
   int64_t target;
   SEER_TRY(seer_records_target(w->records, seer_context_target(w->context), &target));
@@ -129,7 +138,7 @@ static seer_status store_times(const trial *t) {
   return SEER_OK;
 }
 
-static seer_status keep_times(const trial *t) {
+static seer_status keep_times(trial *t) {
   const seer_whole *w = t->w;
   double *seconds = SEER_NEW_ARRAY(t->arena, double, w->network->n_task + 1);
   find_times(t, seconds);

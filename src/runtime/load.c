@@ -29,8 +29,8 @@ static seer_rt_code refuse(
       so_path, api->abi_version, api->struct_size, offsetof(seer_model_api, session_bind_input));
 }
 
-// Which file is at `path`: its number, and when it was last written to. (fstat is no symbol of glibc
-// 2.17.)
+// Which file is at `path`: its number, and when it was last written to. (fstat is no symbol of
+// glibc 2.17.)
 static bool identify(const char *path, uint64_t *out_identity) {
   struct stat info;
   int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -79,8 +79,8 @@ typedef struct {
   // than any measurement of the kernel alone, and nothing of how it compares with those.
   const char *origin;
   double seconds;  // lower quartile of its samples; of pairs: the median
-  // The session's drift reference at that time; 0: none. The session corrects times by it: those in
-  // here are as they were measured.
+  // The session's drift reference at that time; 0: none. Times in here are as they were measured:
+  // who goes on from them (session.h) divides by how it has moved since the session's first one.
   double reference_s;
   uint32_t n_samples;
   double sample[SEER_MEASURE_MAX_SAMPLES];
@@ -132,12 +132,26 @@ SEER_MUST_USE seer_status seer_records_each_workload(
     seer_records *records, seer_record_visit_workload visit, void *user);
 SEER_MUST_USE seer_status seer_records_session(seer_records *records, const seer_context *context,
     const char *model, const char *policy, int64_t *out_id);
+// The first drift reference that the records have of a session on a target; 0: none.
+SEER_MUST_USE seer_status seer_records_first_reference(
+    seer_records *records, int64_t session, int64_t target, double *out_s);
 // Committed when it returns (batched: begin/commit around a group of adds). TIMEOUT: another
 // process holds the file; nothing has begun. IO also when the file is not at its path any more:
 // what is written then would be lost with the last program that has it open.
 SEER_MUST_USE seer_status seer_records_begin(seer_records *records);
 SEER_MUST_USE seer_status seer_records_commit(seer_records *records);
 void seer_records_rollback(seer_records *records);  // after a failure between the two, or of commit
+// How what belongs together is written: what `write` writes, all or nothing, in a transaction. Who
+// holds the file may let go of it: that is waited for, for a minute, told once, and `write` is
+// called anew then. Errors: those of write, begin and commit.
+typedef seer_status (*seer_records_writer)(void *user);
+typedef struct {
+  bool (*is_over)(void *user);  // true: nothing is waited for any more
+  void (*tell)(void *user, const char *text);
+  void *user;
+} seer_records_waiter;
+SEER_MUST_USE seer_status seer_records_write(seer_records *records, seer_records_writer write,
+    void *user, const seer_records_waiter *waiter);
 SEER_MUST_USE seer_status seer_records_add(seer_records *records, seer_record *record);  // sets id
 SEER_MUST_USE seer_status seer_records_set_state(
     seer_records *records, int64_t id, seer_record_state state);

@@ -15,7 +15,6 @@
 #define MAX_RELATIVES 24
 #define HOPELESS 4  // times the best's time, by the analytic model
 #define NEW_PER_WITNESS 5  // one more known schedule is run for so many new ones
-#define LOCK_PATIENCE_NS 60000000000u  // for another process that holds the file of records
 #define DELAY_STEP_NS 50000000u  // until it is seen that the user has stopped
 #define MAX_CONFIRMATIONS 3  // per round: others near the top that were measured once or twice
 #define MAX_WITNESSES (2 + MAX_CONFIRMATIONS)  // the best: in front, and in the middle
@@ -315,35 +314,20 @@ static seer_status store_round(void *user) {
   return SEER_OK;
 }
 
-static seer_status write_once(seer_session *s, seer_session_writer write, void *user) {
-  SEER_TRY(seer_records_begin(s->records));
-  seer_status status = write(user);
-  if (!status) status = seer_records_commit(s->records);
-  if (status) seer_records_rollback(s->records);
-  return status;
+static bool is_stopped(void *user) { return ((const seer_session *)user)->is_stopped; }
+
+static void tell_wait(void *user, const char *text) {
+  seer_event event = {.kind = SEER_EVENT_WAIT, .text = text};
+  seer_session_emit(user, &event);
 }
 
-// What has failed once to be written would be missing from what is written later.
-static seer_status lose_records(seer_session *s, seer_status status) {
+seer_status seer_session_write(seer_session *s, seer_records_writer write, void *user) {
+  if (!s->records) return SEER_OK;
+  const seer_records_waiter waiter = {is_stopped, tell_wait, s};
+  seer_status status = seer_records_write(s->records, write, user, &waiter);
+  // What has failed once to be written would be missing from what is written later.
   if (status) s->records = NULL;
   return status;
-}
-
-seer_status seer_session_write(seer_session *s, seer_session_writer write, void *user) {
-  if (!s->records) return SEER_OK;
-  uint64_t start = seer_os_now_ns();
-  for (bool is_noted = false;; is_noted = true) {
-    seer_status status = write_once(s, write, user);
-    bool is_busy = status && seer_status_code(status) == SEER_CODE_TIMEOUT;
-    bool is_over = s->is_stopped || seer_os_now_ns() - start > LOCK_PATIENCE_NS;
-    if (!is_busy || is_over) return lose_records(s, status);
-    if (!is_noted) {
-      seer_event event = {.kind = SEER_EVENT_WAIT,
-          .text = seer_arena_printf(s->arena, "%s; waiting", seer_status_message(status))};
-      seer_session_emit(s, &event);
-    }
-    seer_status_free(status);
-  }
 }
 
 static seer_status take_results(seer_session *s, uint32_t t, const batch *b) {

@@ -309,6 +309,7 @@ static seer_status create_bank(seer_session *s, const seer_cost_desc *model) {
   if (model->is_estimate && (from[0] || to[0]))
     return SEER_FAIL(INVALID, "--%s: cost model %s learns nothing that could be kept in a file",
         from[0] ? "load-model" : "save-model", model->name);
+  if (to[0]) SEER_TRYF(seer_os_check_writable(to), "--save-model");
   if (!from[0]) return begin_pretrained(s, &options);
   SEER_TRY(seer_bank_load(s->bank, from));
   note_loaded(s, from);
@@ -460,7 +461,26 @@ typedef struct {
   uint32_t task;
   seer_record_rule rule;
   seer_record_counts *counts;
+  seer_map *references;  // session -> its first, as bits
 } restorer;
+
+// By how much the machine was slower then than when that session began: its times are compared with
+// those of other moments as the session itself compared them.
+static seer_status drift_then(restorer *r, const seer_record *record, double *out_drift) {
+  uint64_t bits;
+  double first_s;
+  *out_drift = 1;
+  if (record->reference_s <= 0) return SEER_OK;
+  if (!seer_map_get(r->references, (uint64_t)record->session, &bits)) {
+    SEER_TRY(
+        seer_records_first_reference(r->s->records, record->session, record->target, &first_s));
+    memcpy(&bits, &first_s, sizeof bits);
+    seer_map_set(r->references, (uint64_t)record->session, bits);
+  }
+  memcpy(&first_s, &bits, sizeof first_s);
+  if (first_s > 0) *out_drift = record->reference_s / first_s;
+  return SEER_OK;
+}
 
 static seer_status restore_one(void *user, const seer_record *record) {
   restorer *r = user;
@@ -477,7 +497,9 @@ static seer_status restore_one(void *user, const seer_record *record) {
   if (verdict != SEER_RECORD_SOUND) return SEER_OK;
   // One whose answer was wrong has failed, however fast it was.
   bool is_fine = record->cls == SEER_MEASURED_OK && record->state != SEER_RECORD_REFUSED;
-  double seconds = is_fine ? record->seconds : 0;
+  double drift;
+  SEER_TRY(drift_then(r, record, &drift));
+  double seconds = is_fine ? record->seconds / drift : 0;
   if (seer_search_knows(s->task[r->task].search, &schedule)) {  // measured again as a witness
     if (seconds > 0 && !record->is_raced_out)
       seer_search_witness(s->task[r->task].search, &schedule, seconds);
@@ -517,8 +539,9 @@ static seer_status restore(seer_session *s) {
   for (uint32_t t = 0; s->records && t < s->network->n_task; t++) SEER_TRY(restore_holder(s, t));
   if (starts_anew(s)) return SEER_OK;
   seer_record_counts counts = {0};
+  seer_map *references = seer_map_create(s->arena);
   for (uint32_t t = 0; t < s->network->n_task; t++) {
-    restorer r = {s, t, seer_record_rule_of(s->task[t].sketches), &counts};
+    restorer r = {s, t, seer_record_rule_of(s->task[t].sketches), &counts, references};
     SEER_TRY(seer_records_each(s->records, s->task[t].workload, s->target_id, restore_one, &r));
     seer_task_state *state = &s->state.task[t];
     if (state->n_trial == 0) continue;

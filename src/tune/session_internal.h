@@ -82,14 +82,10 @@ int seer_contender_by_speedup(const void *a, const void *b);  // for qsort: best
 seer_record seer_contender_record(const seer_session *session, uint32_t task,
     const seer_contender *contender, const seer_schedule *baseline);
 
-// The one way in which a session writes records: what `write` writes, all or nothing, in a
-// transaction; without records nothing is done. Who holds the file may let go of it: that is waited
-// for, for a minute, and said; `write` is called anew then. Errors: those of write and of
-// seer_records_begin, which notices a file that was removed; the session has no records then any
-// more.
-typedef seer_status (*seer_session_writer)(void *user);
+// How a session writes records (seer_records_write); without records nothing is done. After an
+// error the session has no records any more.
 SEER_MUST_USE seer_status seer_session_write(
-    seer_session *session, seer_session_writer write, void *user);
+    seer_session *session, seer_records_writer write, void *user);
 
 // One round of pick->task (pick->n is cut to what the budget leaves).
 SEER_MUST_USE seer_status seer_session_round(seer_session *session, seer_pick *pick);

@@ -67,6 +67,10 @@ expect_text stderr "a delay is for tuning"
 
 expect_status 1 "$FAMILYSEER" study regret before.gz --networks vgg
 expect_text stderr "has no network 'vgg'; it has mlp, other"
+expect_status 1 "$FAMILYSEER" study regret before.gz --policies seer --csv no/such/r.csv
+expect_text stderr "no/such/r.csv"
+grep -q " trials of " stderr && fail "--csv: said after the tunings"
+expect_status 1 "$FAMILYSEER" study all before.gz -o before.gz/below
 expect_status 1 "$FAMILYSEER" study regret before.gz --policies best
 expect_text stderr "unknown search policy 'best'"
 expect_status 1 "$FAMILYSEER" study regret before.gz --policies seer --without best

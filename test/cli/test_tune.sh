@@ -112,8 +112,15 @@ for out in file file/below; do
   expect_status 1 fake mlp -o "$out" --records b.sqlite
   expect_text stderr "file"
 done
+for option in report save-model; do
+  for path in file/below no/such/folder . ; do
+    expect_status 1 fake mlp --records b.sqlite --search-policy familyseer --$option "$path"
+    expect_text stderr "$path"
+    grep -q "measurements" stderr && fail "--$option $path: said after the measurements"
+  done
+done
 [ "$(cat file)" = here ] || fail "the file is another one"
-[ ! -e b.sqlite ] || fail "records were opened for a tuning that could not end well"
+[ ! -e b.sqlite ] || [ -z "$("$FAMILYSEER" records export --records b.sqlite)" ] || fail "something was measured for a tuning that could not end well"
 
 # SIGTERM ends the search as Ctrl-C does, and what is known is compiled.
 "$FAMILYSEER" tune mobilenet_v2_0.25 -o ended --records c.sqlite --time-budget 60s --json > events 2> stderr &

@@ -12,6 +12,8 @@
 #include "tune/record/internal.h"
 #include "tune/record/sound.h"
 
+#define LOCK_PATIENCE_NS 60000000000u  // for another process that holds the file
+
 static seer_status run(seer_records *r, const char *sql) {
   return seer_sql_run(r->db, r->path, sql);
 }
@@ -34,6 +36,32 @@ seer_status seer_records_commit(seer_records *r) { return run(r, "COMMIT"); }
 void seer_records_rollback(seer_records *r) {
   // SQLite may have rolled back by itself: then this fails, and nothing is left to do.
   seer_status_free(run(r, "ROLLBACK"));
+}
+
+static seer_status write_once(seer_records *r, seer_records_writer write, void *user) {
+  SEER_TRY(seer_records_begin(r));
+  seer_status status = write(user);
+  if (!status) status = seer_records_commit(r);
+  if (status) seer_records_rollback(r);
+  return status;
+}
+
+seer_status seer_records_write(
+    seer_records *r, seer_records_writer write, void *user, const seer_records_waiter *waiter) {
+  uint64_t start = seer_os_now_ns();
+  for (bool is_told = false;; is_told = true) {
+    seer_status status = write_once(r, write, user);
+    bool is_busy = status && seer_status_code(status) == SEER_CODE_TIMEOUT;
+    if (!is_busy || waiter->is_over(waiter->user) || seer_os_now_ns() - start > LOCK_PATIENCE_NS)
+      return status;
+    if (!is_told) {
+      seer_arena_mark mark = seer_arena_save(r->arena);
+      waiter->tell(
+          waiter->user, seer_arena_printf(r->arena, "%s; waiting", seer_status_message(status)));
+      seer_arena_rewind(r->arena, mark);
+    }
+    seer_status_free(status);
+  }
 }
 
 // ---- small tables
@@ -277,6 +305,22 @@ seer_status seer_records_add(seer_records *r, seer_record *record) {
   record->id = sqlite3_last_insert_rowid(r->db);
   sqlite3_reset(add);
   return SEER_OK;
+}
+
+seer_status seer_records_first_reference(
+    seer_records *r, int64_t session, int64_t target, double *out_s) {
+  sqlite3_stmt *statement = NULL;
+  bool has_row = false;
+  SEER_TRY(seer_records_prepare(r,
+      "SELECT reference FROM measurement WHERE session = ? AND target = ? AND reference > 0 ORDER "
+      "BY id LIMIT 1",
+      &statement));
+  sqlite3_bind_int64(statement, 1, session);
+  sqlite3_bind_int64(statement, 2, target);
+  seer_status status = step(r, statement, &has_row);
+  *out_s = !status && has_row ? sqlite3_column_double(statement, 0) : 0;
+  sqlite3_finalize(statement);
+  return status;
 }
 
 seer_status seer_records_set_state(seer_records *r, int64_t id, seer_record_state state) {

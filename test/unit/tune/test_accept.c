@@ -2,9 +2,11 @@
 // beaten, and are what is compiled; what comes from elsewhere is tried first, and believed only
 // when it is vouched for.
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/os.h"
 #include "models/models.h"
@@ -370,6 +372,182 @@ static void test_a_file_that_is_removed_during_finals_is_missed(void **state) {
   close_world(&w);
 }
 
+// ---- going on
+// A time of a slow moment is compared with those of others as the session that took it has compared
+// it: by what its reference took then.
+static void test_drift_is_divided_out_of_restored_times(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  seer_choose_counts counts;
+  const seer_choice *untuned = choose(&w, NULL, 1, &counts);
+  const seer_task *task = &w.network->task[0];
+  int64_t target, workload, id;
+  seer_schedule other;
+  must(seer_records_target(w.records, seer_context_target(w.context), &target));
+  must(seer_records_workload(w.records, task->dag, task->key, task->name, &workload));
+  must(seer_records_session(w.records, w.context, "mlp", "seer", &id));
+  seer_schedule_default(untuned[0].sketches, 0, &other);
+  const struct {
+    const seer_schedule *schedule;
+    double seconds, reference_s;
+  } times[] = {{&untuned[0].schedule, 1e-3, 5e-4}, {&other, 1.5e-3, 1e-3}};
+  for (size_t i = 0; i < SEER_COUNT_OF(times); i++) {
+    seer_record record = {.session = id,
+        .workload = workload,
+        .target = target,
+        .schedule = seer_schedule_print(untuned[0].sketches, times[i].schedule, w.arena),
+        .seconds = times[i].seconds,
+        .n_samples = 1,
+        .sample = {times[i].seconds},
+        .reference_s = times[i].reference_s};
+    must(seer_records_add(w.records, &record));
+  }
+  seer_session *session;
+  must(seer_context_set(w.context, "trials", "0"));
+  must(seer_session_create(w.context, w.network, w.records, "mlp", &session));
+  must(seer_session_run(session));
+  assert_true(fabs(seer_session_state(session)->task[0].best_s - 0.75e-3) < 1e-9);
+  seer_session_destroy(session);
+  close_world(&w);
+}
+
+// ---- files that cannot be written
+typedef struct {
+  world *w;
+  seer_event_kind at;  // the first event of this kind begins it
+  seer_records *holder;  // another process, as it were; NULL: the disk is full
+  bool has_begun;
+  uint32_t n_waits, n_announced;
+} trouble;
+
+static uint64_t bytes_of(const world *w, const char *name) {
+  uint64_t n = 0;
+  seer_status_free(seer_os_file_bytes(seer_os_path_join(w->arena, w->folder, name), &n));
+  return n;
+}
+
+// No file becomes longer than the records' longest is: what a full disk does to them.
+static void fill_disk(const world *w) {
+  uint64_t file = bytes_of(w, "r.sqlite"), wal = bytes_of(w, "r.sqlite-wal");
+  struct rlimit limit;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  limit.rlim_cur = file > wal ? file : wal;
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void make_room(void) {
+  struct rlimit limit;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  limit.rlim_cur = limit.rlim_max;
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void make_trouble(void *user, const seer_event *event) {
+  trouble *t = user;
+  if (event->kind == SEER_EVENT_WAIT) {
+    t->n_waits++;
+    if (t->holder) seer_records_rollback(t->holder);
+  }
+  t->n_announced += event->kind == SEER_EVENT_MEASUREMENT;
+  if (event->kind != t->at || t->has_begun) return;
+  t->has_begun = true;
+  if (t->holder)
+    must(seer_records_begin(t->holder));
+  else
+    fill_disk(t->w);
+}
+
+// With records or without: the winners are those that they would have been.
+static seer_choice *tune_in_trouble(world *w, trouble *t, bool *out_has_records) {
+  seer_session *session;
+  must(seer_session_create(w->context, w->network, w->records, "mlp", &session));
+  seer_session_listen(session, make_trouble, t);
+  must(seer_session_run(session));
+  make_room();
+  assert_true(t->has_begun);
+  *out_has_records = seer_session_has_records(session);
+  seer_status fault = seer_session_take_fault(session);
+  assert_int_equal(fault != NULL, !*out_has_records);
+  seer_status_free(fault);
+  seer_choice *choices = SEER_NEW_ARRAY(w->arena, seer_choice, w->network->n_task + 1);
+  seer_session_choices(session, choices);
+  seer_session_destroy(session);
+  return choices;
+}
+
+static void test_a_full_disk_ends_the_records_only(void **state) {
+  (void)state;
+  static const seer_event_kind at[] = {SEER_EVENT_ACCEPT, SEER_EVENT_MEASUREMENT};
+  (void)signal(SIGXFSZ, SIG_IGN);
+  for (size_t i = 0; i < SEER_COUNT_OF(at); i++) {
+    world w;
+    bool has_records;
+    open_world(&w);
+    trouble t = {.w = &w, .at = at[i]};
+    seer_choice *kept = tune_in_trouble(&w, &t, &has_records);
+    assert_false(has_records);
+    if (at[i] == SEER_EVENT_ACCEPT) {
+      seer_choice *alone = tune(&w, NULL, "60");
+      for (uint32_t k = 0; k < w.network->n_task; k++)
+        assert_true(seer_schedule_equal(&kept[k].schedule, &alone[k].schedule));
+    }
+    // The file is whole, and holds what was announced.
+    seer_records_close(w.records);
+    w.records = new_records(&w, "r.sqlite");
+    seer_record_counts counts;
+    seer_text text;
+    seer_text_init(&text, w.arena);
+    must(seer_records_check(w.records, &text, &counts));
+    assert_int_equal(seer_record_counts_bad(&counts), 0);
+    assert_true(t.n_announced > 0 && counts.n[SEER_RECORD_SOUND] >= t.n_announced);
+    close_world(&w);
+  }
+}
+
+// Who holds the file for longer than SQLite waits by itself costs time, and nothing else.
+static void test_a_long_lock_is_waited_for(void **state) {
+  (void)state;
+  world w;
+  bool has_records;
+  open_world(&w);
+  trouble t = {.w = &w, .at = SEER_EVENT_ACCEPT, .holder = new_records(&w, "r.sqlite")};
+  seer_choice *kept = tune_in_trouble(&w, &t, &has_records);
+  assert_true(has_records);
+  assert_int_equal(t.n_waits, 1);
+  seer_choose_counts counts;
+  expect_same(&w, kept, choose(&w, w.records, 2, &counts));
+  assert_true(counts.n_record > 0);
+  seer_records_close(t.holder);
+  close_world(&w);
+}
+
+// What else goes wrong is no reason to give up the records.
+static void remove_folder(void *user, const seer_event *event) {
+  const world *w = user;
+  if (event->kind == SEER_EVENT_ROUND_END)
+    must(seer_os_remove_tree(seer_os_path_join(w->arena, w->folder, "models")));
+}
+
+static void test_records_stay_where_something_else_fails(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  must(seer_os_make_dirs(seer_os_path_join(w.arena, w.folder, "models")));
+  must(seer_context_set(w.context, "save-model", seer_os_path_join(w.arena, w.folder, "models/m")));
+  seer_session *session;
+  must(seer_session_create(w.context, w.network, w.records, "mlp", &session));
+  seer_session_listen(session, remove_folder, &w);
+  must(seer_session_run(session));
+  seer_status fault = seer_session_take_fault(session);
+  assert_non_null(fault);
+  assert_non_null(strstr(seer_status_message(fault), "models/m"));
+  seer_status_free(fault);
+  assert_true(seer_session_has_records(session));
+  seer_session_destroy(session);
+  close_world(&w);
+}
+
 // ---- from elsewhere
 static const char *export_tuned(world *w) {
   const char *lines = seer_os_path_join(w->arena, w->folder, "r.jsonl");
@@ -483,6 +661,10 @@ int main(void) {
       cmocka_unit_test(test_a_winner_that_is_no_faster_than_the_default_goes),
       cmocka_unit_test(test_a_winner_that_is_beaten_goes),
       cmocka_unit_test(test_a_file_that_is_removed_during_finals_is_missed),
+      cmocka_unit_test(test_drift_is_divided_out_of_restored_times),
+      cmocka_unit_test(test_a_full_disk_ends_the_records_only),
+      cmocka_unit_test(test_a_long_lock_is_waited_for),
+      cmocka_unit_test(test_records_stay_where_something_else_fails),
       cmocka_unit_test(test_what_is_imported_is_not_compiled),
       cmocka_unit_test(test_what_is_imported_is_tried_first),
       cmocka_unit_test(test_who_is_vouched_for_is_believed),
