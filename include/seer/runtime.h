@@ -84,6 +84,22 @@ typedef struct {
 // Bytes of an element as it was first, up to `seconds`.
 #define SEER_STEP_INFO_FIRST_BYTES offsetof(seer_step_info, wait_seconds)
 
+// What a step has left in memory, while a run is watched (session_watch). Only ever appended to:
+// struct_bytes says how much of it the library knows. All that it points to is the session's, and
+// holds until the watcher returns.
+typedef struct {
+  uint32_t struct_bytes;
+  int32_t step;  // its number; those of a loop's body come again
+  const char *step_name, *step_kind;  // as in seer_step_info
+  const char *name;  // of the value, as the network has it
+  int32_t onnx_dtype, rank;
+  const int64_t *dim;  // at their bounds
+  const int64_t *stride;  // elements from one to the next along each dimension
+  uint32_t bounded;  // as in seer_io_info: how large these are, the value's size in this run says
+  const void *data;  // element 0
+} seer_made_value;
+typedef void (*seer_watcher)(void *user, const seer_made_value *value);
+
 // The caller's own parallel-for: calls body(arg, part) for part in [0, n_parts), on at most
 // `n_threads` threads at a time, `thread` in [0, n_threads) distinct among the concurrent calls. A
 // part or thread that is none, and parts that are left out, are errors of the run.
@@ -179,6 +195,12 @@ typedef struct {
       seer_session *session, int32_t set, char *message, size_t message_bytes);
   seer_rt_code (*session_output_shape)(seer_session *session, int32_t index, int64_t out_dim[12],
       char *message, size_t message_bytes);
+  // Runs once, as session_run does, and after each step calls watcher(user, value) on the calling
+  // thread for each value of the network that is in memory whole since then. Values that exist
+  // only inside a step (fused into a kernel, rewritten at compile time) are not shown. The watcher
+  // may not call functions of this session (BUSY). INVALID: there is no watcher.
+  seer_rt_code (*session_watch)(
+      seer_session *session, seer_watcher watcher, void *user, char *message, size_t message_bytes);
 } seer_model_api;
 
 // What a model.so exports.

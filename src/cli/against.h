@@ -11,17 +11,20 @@
 
 typedef struct {
   const char *version;
-  seer_io_info *io;  // by output of the library: type and the shape that came
+  // By output of the graph: type and the shape that came; NULL where ONNX Runtime was not asked.
+  seer_io_info *io;
   const void **data;
 } seer_against;
 
 // Runs `model` (a file, or a built-in network, which is written out first) on the inputs of `use`
-// and the values that `graph` has bound. `folder`: for files, the caller's to remove; what comes is
-// in use->arena.
+// and the values that `graph` has bound. The graph is a set of the network as its file has it
+// (seer_front_load_literal): its outputs are the model's, then what its nodes make, of which
+// ONNX Runtime is asked for those of the file if `with_nodes`. `folder`: for files, the caller's to
+// remove; what comes is in use->arena.
 // Errors: NOT_FOUND without Python or its package onnxruntime, with how to get them; INVALID with
 // what ONNX Runtime says; UNSUPPORTED for types that NumPy lacks.
 SEER_MUST_USE seer_status seer_against_onnxruntime(seer_context *context, const char *python,
-    const char *model, const seer_use *use, const seer_graph *graph, const char *folder,
-    seer_against *out);
+    const char *model, const seer_use *use, const seer_graph *graph, bool with_nodes,
+    const char *folder, seer_against *out);
 
 #endif

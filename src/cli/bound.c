@@ -1,8 +1,10 @@
 // bound.c - the list "bound" of model.json.
 #include "cli/bound.h"
 
+#include <inttypes.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "cli/description.h"
 
 // To be released with json_decref. A library of an older version has no such list: an empty one.
@@ -104,14 +106,31 @@ static seer_status compare(const seer_use *use, const json_t *list, const json_t
   return SEER_OK;
 }
 
-seer_status seer_bound_compare(const seer_use *use, const seer_use *other) {
-  json_t *info = NULL, *info_of_other = NULL;
-  const json_t *list, *others;
-  seer_status status = read_list(use, &info, &list);
-  if (!status) status = read_list(other, &info_of_other, &others);
+// As code/build/describe.c writes it. NULL: no memory.
+static json_t *list_of(const seer_graph *graph, seer_arena *arena) {
+  json_t *list = json_array();
+  for (uint32_t b = 0; b < graph->n_bound; b++) {
+    const seer_tensor *tensor = &graph->bound[b].tensor;
+    json_t *shape = json_array();
+    for (uint32_t d = 0; d < tensor->rank; d++)
+      json_array_append_new(shape, json_integer((json_int_t)tensor->dim[d]));
+    const char *hash =
+        seer_arena_printf(arena, "%016" PRIx64, seer_hash_bytes(tensor->data, tensor->n_bytes, 0));
+    json_array_append_new(list,
+        json_pack("{s:s, s:s, s:o, s:s}", "name", graph->bound[b].name, "dtype",
+            seer_dtype_name(tensor->dtype), "shape", shape, "hash", hash));
+  }
+  return list;
+}
+
+seer_status seer_bound_compare(const seer_use *use, const seer_graph *graph) {
+  json_t *info = NULL, *others = list_of(graph, use->arena);
+  const json_t *list;
+  seer_status status = others ? read_list(use, &info, &list)
+                              : SEER_FAIL(RESOURCE, "no memory for the list of bound inputs");
   if (!status) status = compare(use, list, others);
   if (!status) status = compare(use, others, list);
-  json_decref(info_of_other);
+  json_decref(others);
   json_decref(info);
   return status;
 }

@@ -5,6 +5,7 @@
 #define SEER_CLI_BOUND_H
 
 #include "cli/use.h"
+#include "front/graph.h"
 
 // INVALID if a bound input of the library is called `name`, and what it is bound to.
 SEER_MUST_USE seer_status seer_bound_refuse(const seer_use *use, const char *name);
@@ -13,8 +14,8 @@ SEER_MUST_USE seer_status seer_bound_refuse(const seer_use *use, const char *nam
 // input whose value is too long to stand in the description: the user must give it.
 SEER_MUST_USE seer_status seer_bound_take(seer_context *context, const seer_use *use);
 
-// Both libraries have the same bound inputs, by name, type, shape and value; INVALID names the
-// first difference.
-SEER_MUST_USE seer_status seer_bound_compare(const seer_use *use, const seer_use *other);
+// The library has the bound inputs of `graph`, by name, type, shape and value, and no others;
+// INVALID names the first difference.
+SEER_MUST_USE seer_status seer_bound_compare(const seer_use *use, const seer_graph *graph);
 
 #endif

@@ -316,6 +316,18 @@ seer_status seer_use_run(seer_use *use) {
   return seer_rt_to_status(code, use->path, message);
 }
 
+seer_status seer_use_watch(seer_use *use, seer_watcher watcher, void *user) {
+  char message[1024] = "running failed";
+  if (!SEER_API_HAS(use->api, session_watch))
+    return SEER_FAIL(UNSUPPORTED,
+        "%s: was made by an earlier version, whose libraries do not show what their steps leave; "
+        "compile it anew",
+        use->path);
+  return seer_rt_to_status(
+      use->api->session_watch(use->session, watcher, user, message, sizeof message), use->path,
+      message);
+}
+
 seer_io_info seer_use_output(const seer_use *use, int32_t i) {
   seer_io_info io = *seer_use_declared(use, i);
   if (io.bounded == 0 || use->api->output_shape(use->session, i, io.dim) != SEER_RT_OK) return io;

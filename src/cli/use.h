@@ -55,6 +55,9 @@ const char *seer_use_shapes(const seer_use *use, int32_t set);
 // position and shape only).
 SEER_MUST_USE seer_status seer_use_fill(const seer_context *context, seer_use *use);
 SEER_MUST_USE seer_status seer_use_run(seer_use *use);
+// The same, while `watcher` is shown what each step has left. UNSUPPORTED: a library of a version
+// that cannot.
+SEER_MUST_USE seer_status seer_use_watch(seer_use *use, seer_watcher watcher, void *user);
 // Medians of n_runs runs; steps[n_steps], seer_use_n_steps of them.
 SEER_MUST_USE seer_status seer_use_time_steps(
     seer_use *use, uint32_t n_runs, seer_step_info *steps, int32_t n_steps);

@@ -84,6 +84,7 @@ static const seer_model_api api = {
     .session_time_steps = seer_rt_session_time_steps,
     .session_select = seer_rt_session_select,
     .session_output_shape = seer_rt_session_output_shape,
+    .session_watch = seer_rt_session_watch,
 };
 
 __attribute__((visibility("default"))) const seer_model_api *seer_model_v1(void) { return &api; }

@@ -307,12 +307,14 @@ uint32_t seer_session_step_after(const seer_rt_set *of, uint32_t i) {
 static seer_rt_code run_steps(seer_session *session, uint32_t from, uint32_t to) {
   seer_rt_code code = SEER_RT_OK;
   for (uint32_t i = from; i < to && code == SEER_RT_OK;
-       i = seer_session_step_after(session->selected->of, i))
+       i = seer_session_step_after(session->selected->of, i)) {
     code = seer_session_run_step(session, i);
+    if (session->watcher && code == SEER_RT_OK) seer_session_show(session, i);
+  }
   return code;
 }
 
-static seer_rt_code run_once(seer_session *session) {
+seer_rt_code seer_session_run_once(seer_session *session) {
   seer_bound_plan *at = session->selected;
   seer_rt_code code = seer_session_ready(session);
   if (code != SEER_RT_OK) return code;
@@ -326,7 +328,7 @@ static seer_rt_code run_once(seer_session *session) {
 seer_rt_code seer_rt_session_run(seer_session *session, char *message, size_t message_bytes) {
   if (!seer_session_enter(session, message, message_bytes))
     return seer_session_busy(message, message_bytes);
-  seer_rt_code code = run_once(session);
+  seer_rt_code code = seer_session_run_once(session);
   seer_session_leave(session);
   return code;
 }

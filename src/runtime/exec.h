@@ -59,6 +59,8 @@ seer_rt_code seer_rt_session_bind_input(seer_session *session, int32_t index, co
 seer_rt_code seer_rt_session_bind_output(seer_session *session, int32_t index, void *data,
     uint64_t n_bytes, char *message, size_t message_bytes);
 seer_rt_code seer_rt_session_run(seer_session *session, char *message, size_t message_bytes);
+seer_rt_code seer_rt_session_watch(
+    seer_session *session, seer_watcher watcher, void *user, char *message, size_t message_bytes);
 seer_rt_code seer_rt_session_time_steps(seer_session *session, uint32_t n_runs,
     seer_step_info *steps, size_t step_bytes, int32_t n_steps, char *message, size_t message_bytes);
 seer_rt_code seer_rt_session_select(
@@ -86,6 +88,8 @@ typedef struct {
   const seer_plan_loop *loop;
   const seer_plan_branch *branch;
   const seer_plan_move *move;
+  const seer_plan_made *made;
+  const int64_t *extent;
   const char *strings;
   const seer_phase_function *kernels;
   seer_io_info *io;  // inputs, then outputs

@@ -66,6 +66,8 @@ static bool set_plan(
   set->loop = (const void *)(base + plan->loop_offset);
   set->branch = (const void *)(base + plan->branch_offset);
   set->move = (const void *)(base + plan->move_offset);
+  set->made = (const void *)(base + plan->made_offset);
+  set->extent = (const void *)(base + plan->extent_offset);
   set->strings = (const char *)base + plan->strings_offset;
   set->kernels = source->kernels + first_kernel;
   uint64_t n_io = (uint64_t)plan->n_input + plan->n_output;

@@ -220,6 +220,43 @@ static const char *check_branch(const seer_plan_header *h, const seer_plan_arg *
   return is_sound ? NULL : "a value of a branch is damaged";
 }
 
+// Every element that the dimensions and strides name lies in the argument.
+static const char *check_made(const seer_plan_header *h, const seer_plan_arg *args,
+    const int64_t *extents, const seer_plan_made *made) {
+  if (made->step >= h->n_step || made->name_string >= h->strings_bytes || made->arg >= h->n_arg)
+    return "a made value is damaged";
+  uint64_t elem_bytes = seer_onnx_dtype_bytes(made->onnx_dtype);
+  if (elem_bytes == 0 || made->rank < 0 || made->rank > 12 ||
+      !inside(made->first_extent, 2 * (uint64_t)made->rank, h->n_extent))
+    return "a made value is damaged";
+  const int64_t *dim = extents + made->first_extent, *stride = dim + made->rank;
+  uint64_t last = 0;
+  bool is_empty = false;
+  for (int32_t d = 0; d < made->rank; d++) {
+    if (dim[d] < 0 || stride[d] < 0) return "a made value is damaged";
+    is_empty |= dim[d] == 0;
+    if (dim[d] < 2) continue;
+    if ((uint64_t)stride[d] > MAX_BYTES / (uint64_t)dim[d])
+      return "a made value lies outside its argument";
+    last += (uint64_t)stride[d] * (uint64_t)(dim[d] - 1);
+  }
+  if (is_empty) return NULL;
+  return last < MAX_BYTES && (last + 1) * elem_bytes <= args[made->arg].n_bytes
+      ? NULL
+      : "a made value lies outside its argument";
+}
+
+static const char *check_all_made(const seer_plan_header *h, const seer_plan_arg *args) {
+  const uint8_t *base = (const void *)h;
+  const seer_plan_made *made = (const void *)(base + h->made_offset);
+  const char *wrong = NULL;
+  for (uint32_t i = 0; i < h->n_made && !wrong; i++) {
+    wrong = check_made(h, args, (const void *)(base + h->extent_offset), &made[i]);
+    if (!wrong && i > 0 && made[i].step < made[i - 1].step) wrong = "made values are out of order";
+  }
+  return wrong;
+}
+
 typedef struct {
   const seer_plan_step *step;
   const seer_plan_loop *loop;
@@ -274,6 +311,9 @@ static const char *check_sections(const uint8_t *base, uint64_t n_bytes) {
           !section_ok(h->branch_offset, h->n_branch, sizeof(seer_plan_branch), 4, n_bytes)) ||
       (h->n_move && !section_ok(h->move_offset, h->n_move, sizeof(seer_plan_move), 8, n_bytes)))
     return "host calls out of bounds";
+  if ((h->n_made && !section_ok(h->made_offset, h->n_made, sizeof(seer_plan_made), 8, n_bytes)) ||
+      (h->n_extent && !section_ok(h->extent_offset, h->n_extent, sizeof(int64_t), 8, n_bytes)))
+    return "made values out of bounds";
   return NULL;
 }
 
@@ -350,7 +390,8 @@ const char *seer_plan_check(const void *blob, uint64_t n_bytes) {
   const seer_plan_arg *args = (const void *)(base + h->arg_offset);
   const seer_plan_step *steps = (const void *)(base + h->step_offset);
   wrong = check_kernels(h, io, args, steps);
-  return wrong ? wrong : check_host_part(h, io, args, steps);
+  if (!wrong) wrong = check_host_part(h, io, args, steps);
+  return wrong ? wrong : check_all_made(h, args);
 }
 
 // ---- several plans

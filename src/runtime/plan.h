@@ -3,7 +3,7 @@
 // are offsets into a string table. The runtime trusts nothing: seer_plan_check bounds every offset.
 //
 //   [seer_plan_header][steps][args][ios][phases][host calls][tensors][sizes][loops][branches]
-//   [moves][strings][json]
+//   [moves][made values][extents][strings][json]
 //
 // A library has one plan for each set of input shapes that it was compiled for: their blobs lie one
 // after another, each at a multiple of SEER_PLAN_ALIGN. They have the same inputs and outputs, but
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define SEER_PLAN_MAGIC 0x6E616C7072656573u  // "seerplan"
-#define SEER_PLAN_VERSION 3
+#define SEER_PLAN_VERSION 4
 #define SEER_WEIGHTS_MAGIC 0x7374677772656573u
 #define SEER_PLAN_ALIGN 64
 #define SEER_PLAN_PART_ALIGN 8  // of parts of values in the arena: the largest element's bytes
@@ -52,6 +52,8 @@ typedef struct {
   uint32_t n_loop, loop_offset;  // seer_plan_loop, indexed by steps
   uint32_t n_move, move_offset;  // seer_plan_move, indexed by loops and branches
   uint32_t n_branch, branch_offset;  // seer_plan_branch, indexed by steps
+  uint32_t n_made, made_offset;  // seer_plan_made, in the order of their steps
+  uint32_t n_extent, extent_offset;  // int64_t, indexed by made values
 } seer_plan_header;
 
 typedef enum {
@@ -157,6 +159,17 @@ typedef struct {
   uint32_t n_then, n_else;  // steps
   uint32_t first_move, n_then_move, n_else_move;
 } seer_plan_branch;
+
+// A value of the network that is in memory once `step` has run: for who looks at a run
+// (session_watch), nothing else reads it. Element 0 is where argument `arg` begins; from
+// first_extent on there are `rank` dimensions, at their bounds, and as many strides in elements.
+typedef struct {
+  uint32_t step, name_string;
+  int32_t onnx_dtype, rank;
+  uint32_t first_extent, arg;
+  uint32_t bounded;  // as seer_io_info has it
+  uint32_t reserved;
+} seer_plan_made;
 
 // weights.bin: this header, then the payload at SEER_PLAN_ALIGN.
 typedef struct {

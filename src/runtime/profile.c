@@ -31,26 +31,6 @@ typedef struct {
   size_t step_bytes;
 } step_list;
 
-static const char *kind_name(uint32_t kind) {
-  switch ((seer_plan_step_kind)kind) {
-    case SEER_PLAN_KERNEL:
-      return "kernel";
-    case SEER_PLAN_VIEW:
-      return "view";
-    case SEER_PLAN_COPY_BYTES:
-      return "copy";
-    case SEER_PLAN_HOST:
-      return "host";
-    case SEER_PLAN_LOOP:
-      return "loop";
-    case SEER_PLAN_BRANCH:
-      return "branch";
-    case SEER_PLAN_FAIL:
-      return "fail";
-  }
-  return "";
-}
-
 static void put_step(const step_list *list, uint32_t i, const seer_step_info *info) {
   size_t n = list->step_bytes < sizeof *info ? list->step_bytes : sizeof *info;
   uint8_t *at = list->data + i * list->step_bytes;
@@ -62,7 +42,7 @@ static seer_step_info describe(const seer_rt_set *of, uint32_t i) {
   const seer_plan_step *step = &of->step[i];
   return (seer_step_info){
       .name = of->strings + step->name_string,
-      .kind = kind_name(step->kind),
+      .kind = seer_step_kind_name(step->kind),
       .source = of->strings + step->source_string,
       .flops = step->flops,
   };

@@ -1,5 +1,5 @@
 // session.h - what a session holds: shared by bind.c (where the caller's data lie), exec.c (what
-// is done with it) and profile.c (how long that takes).
+// is done with it), watch.c (what it leaves in memory) and profile.c (how long that takes).
 #ifndef SEER_RUNTIME_SESSION_H
 #define SEER_RUNTIME_SESSION_H
 
@@ -35,6 +35,8 @@ struct seer_session {
   _Atomic uint32_t *in_use;
   _Atomic uint32_t in_use_here;  // where there is no such page
   seer_pool_times *times;  // NULL, but while steps are timed: filled by kernels
+  seer_watcher watcher;  // NULL, but while a run is watched
+  void *watcher_user;
   // where the call that is inside says what is at fault
   char *message;
   size_t message_bytes;
@@ -57,6 +59,11 @@ seer_rt_code seer_session_ready(seer_session *session);
 // Step i of the selected plan, with all that it runs if it is a loop or a branch. Between
 // seer_pool_begin and seer_pool_end of the session's pool, everything before it done.
 seer_rt_code seer_session_run_step(seer_session *session, uint32_t i);
+// Shows the session's watcher what step i, which has run, has left.
+void seer_session_show(seer_session *session, uint32_t i);
+const char *seer_step_kind_name(uint32_t kind);  // as seer_step_info has it; "" for none
+// Once, with all that is bound; the caller is inside.
+seer_rt_code seer_session_run_once(seer_session *session);
 // The step after step i and all that it runs.
 uint32_t seer_session_step_after(const seer_rt_set *of, uint32_t i);
 

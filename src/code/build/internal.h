@@ -6,6 +6,7 @@
 //   memory.c   live intervals -> offsets
 //   plan.c     steps, buffers -> the plan blob, one for each set of input shapes
 //   host.c     host steps, sizes of outputs -> their parts of the plan
+//   made.c     what each step leaves in memory -> its part of the plan
 //   link.c     plan + kernels + runtime archive -> model.so, model.o
 //   source.c   plan + kernels + the runtime's sources -> model.so as C
 //   embed.c    the runtime's sources, as this program was built with them
@@ -188,6 +189,21 @@ SEER_MUST_USE seer_status seer_build_branch(
     seer_host_list *list, const seer_value_args *args, const seer_node *node, const bool *is_there);
 // The elements in use do not stand at the start of the bound memory.
 bool seer_build_has_gaps(const seer_value *value);
+
+// ---- made.c: what each step of the plan leaves in memory, for who looks at a run
+typedef struct {
+  seer_plan_made *made;
+  size_t n_made, cap_made;
+  int64_t *extent;
+  size_t n_extent, cap_extent;
+  seer_arena *arena;
+} seer_made_list;
+// `value`, of which argument `arg` holds all, is there once step `step` of the plan has run. Its
+// elements lie as its order and pitch say.
+void seer_build_made(
+    seer_made_list *list, const seer_value *value, uint32_t step, uint32_t arg, uint32_t name);
+// Into the order of steps: that of a loop comes before those of its body, and was put behind them.
+void seer_build_sort_made(seer_made_list *list);
 
 // ---- link.c: model.so and model.o, and the kernels in them. As seer_build_form has them.
 // Errors: UNSUPPORTED the target is of another architecture than this machine, or none.

@@ -50,6 +50,8 @@ typedef struct {
   seer_map *string_map;
   uint64_t shared_bytes, scratch_bytes;
   seer_host_list hosts;
+  seer_made_list made;
+  uint32_t *n_views_to_come;  // by value: views that make it, whole with the last one
 } builder;
 
 static uint32_t find_root(builder *b, uint32_t v) { return seer_root_of(b->root, v); }
@@ -270,6 +272,40 @@ static seer_plan_step *put_step(
   return step;
 }
 
+// ---- what is in memory behind step `at` of the plan
+
+// Left out: what no caller can hold, constants, and what is no value of its own.
+static void show(builder *b, seer_val v, size_t at) {
+  const seer_value *value = seer_graph_value(b->graph, v);
+  const place *p = &b->place[find_root(b, v.i)];
+  if (v.i == 0 || value->constant || p->kind == 0 || p->kind == SEER_ARG_WEIGHT) return;
+  if (seer_onnx_dtype_number(value->dtype) == 0) return;
+  if (value->base.i && p->kind != SEER_ARG_ARENA) return;
+  put_arg(b, p->kind, p->offset + part_offset(b->graph, v),
+      (uint64_t)seer_value_span(value) * seer_dtype_bytes(value->dtype));
+  seer_build_made(
+      &b->made, value, (uint32_t)at, (uint32_t)b->n_arg - 1, put_string(b, value->name));
+}
+
+static void show_made(builder *b, const seer_step *step, size_t at) {
+  for (uint32_t k = 0, n = seer_step_n_values(b->graph, step); k < n; k++) {
+    bool is_made;
+    seer_val v = seer_step_value(b->graph, step, k, &is_made);
+    if (is_made) show(b, v, at);
+  }
+}
+
+static void show_view(builder *b, seer_val v) {
+  if (--b->n_views_to_come[v.i] == 0) show(b, v, b->n_step - 1);
+}
+
+static void count_views(builder *b) {
+  b->n_views_to_come = SEER_NEW_ARRAY(b->arena, uint32_t, b->graph->n_value);
+  for (uint32_t s = 0; s < b->network->n_step; s++)
+    if (b->network->step[s].kind == SEER_STEP_VIEW)
+      b->n_views_to_come[b->network->step[s].view_out.i]++;
+}
+
 static uint32_t put_phases(builder *b, uint32_t k) {
   const seer_kernel *kernel = &b->kernels->kernel[k].kernel;
   if (b->first_phase[k] != UINT32_MAX) return b->first_phase[k];
@@ -415,6 +451,7 @@ static seer_status put_loop(builder *b, const seer_choice *choice, uint32_t s) {
   size_t first = b->n_step;
   SEER_TRY(put_steps(b, choice, s + 1, s + 1 + step->n_body));
   b->hosts.loop[index].n_body = (uint32_t)(b->n_step - first);
+  show_made(b, end, first - 1);
   return SEER_OK;
 }
 
@@ -432,7 +469,7 @@ static seer_status put_sides(builder *b, const seer_choice *choice, uint32_t s) 
   const seer_step *step = &b->network->step[s];
   const seer_node *node = seer_step_node(b->graph, step);
   const uint32_t n[2] = {step->n_then, step->n_else};
-  size_t index = b->hosts.n_branch - 1;
+  size_t index = b->hosts.n_branch - 1, at = b->n_step - 1;
   for (uint32_t side = 0, from = s + 1; side < 2; from += n[side++]) {
     size_t first = b->n_step;
     SEER_TRY(put_steps(b, choice, from, from + n[side]));
@@ -440,6 +477,7 @@ static seer_status put_sides(builder *b, const seer_choice *choice, uint32_t s) 
     seer_plan_branch *branch = &b->hosts.branch[index];
     *(side == 0 ? &branch->n_then : &branch->n_else) = (uint32_t)(b->n_step - first);
   }
+  show_made(b, step, at);
   return SEER_OK;
 }
 
@@ -449,14 +487,17 @@ static seer_status put_steps(builder *b, const seer_choice *choice, uint32_t fro
     switch (step->kind) {
       case SEER_STEP_VIEW:
         put_step(b, SEER_PLAN_VIEW, step->name, "");
+        show_view(b, step->view_out);
         break;
       case SEER_STEP_KERNEL:
       case SEER_STEP_COPY:
         SEER_TRYF(put_kernel(b, s, seer_origin_name(choice[step->task].origin)),
             "packing the weights of %s", step->name);
+        show_made(b, step, b->n_step - 1);
         break;
       case SEER_STEP_HOST:
         SEER_TRYF(put_host(b, step), "step '%s'", step->name);
+        show_made(b, step, b->n_step - 1);
         break;
       case SEER_STEP_LOOP_BEGIN:
         SEER_TRY(put_loop(b, choice, s));
@@ -495,6 +536,14 @@ static seer_status put_compact(builder *b, uint32_t i) {
   return SEER_OK;
 }
 
+// An output that was copied to the caller by the last step, whose last argument that is.
+static void show_copy(builder *b, seer_val v) {
+  const seer_value *value = seer_graph_value(b->graph, v);
+  if (seer_onnx_dtype_number(value->dtype) == 0) return;
+  seer_build_made(
+      &b->made, value, (uint32_t)b->n_step - 1, (uint32_t)b->n_arg - 1, put_string(b, value->name));
+}
+
 // Outputs whose bytes are somewhere else.
 static seer_status put_output_copies(builder *b) {
   const seer_graph *graph = b->graph;
@@ -518,6 +567,7 @@ static seer_status put_output_copies(builder *b) {
     step->n_bytes = n_bytes;
     put_arg(b, p->kind, offset, n_bytes);
     put_arg(b, SEER_ARG_OUTPUT, i, n_bytes);
+    show_copy(b, graph->output[i]);
   }
   return SEER_OK;
 }
@@ -557,15 +607,17 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
   b.place = SEER_NEW_ARRAY(arena, place, graph->n_value + 1);
   b.first_phase = SEER_NEW_ARRAY(arena, uint32_t, kernels->n + 1);
   for (uint32_t i = 0; i < kernels->n; i++) b.first_phase[i] = UINT32_MAX;
-  b.hosts.arena = arena;
+  b.hosts.arena = b.made.arena = arena;
   seer_text_init(&b.strings, arena);
   b.string_map = seer_map_create(arena);
   put_string(&b, "");
 
   seer_plan_header header = {.magic = SEER_PLAN_MAGIC, .version = SEER_PLAN_VERSION};
   SEER_TRY(place_values(&b, &header.arena_bytes));
+  count_views(&b);
   SEER_TRY(put_steps(&b, choice, 0, network->n_step));
   SEER_TRY(put_output_copies(&b));
+  seer_build_sort_made(&b.made);
   SEER_TRY(put_sizes(&b));
   seer_plan_io *io = SEER_NEW_ARRAY(arena, seer_plan_io, graph->n_input + graph->n_output + 1);
   for (uint32_t i = 0; i < graph->n_input; i++) io[i] = describe(&b, graph->input[i]);
@@ -603,6 +655,10 @@ seer_status seer_build_plan(const seer_context *context, const seer_network *net
       &blob, b.hosts.branch, b.hosts.n_branch * sizeof *b.hosts.branch, &header.branch_offset);
   header.n_move = (uint32_t)b.hosts.n_move;
   put_section(&blob, b.hosts.move, b.hosts.n_move * sizeof *b.hosts.move, &header.move_offset);
+  header.n_made = (uint32_t)b.made.n_made;
+  put_section(&blob, b.made.made, b.made.n_made * sizeof *b.made.made, &header.made_offset);
+  header.n_extent = (uint32_t)b.made.n_extent;
+  put_section(&blob, b.made.extent, b.made.n_extent * sizeof *b.made.extent, &header.extent_offset);
   header.strings_bytes = (uint32_t)b.strings.n_bytes;
   put_section(&blob, b.strings.data, b.strings.n_bytes, &header.strings_offset);
   *out = (seer_built_plan){header, blob, b.symbol};

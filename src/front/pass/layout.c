@@ -221,6 +221,9 @@ static void flatten_into_weights(seer_graph *graph, const seer_graph_uses *uses,
       seer_graph_add_node(graph, name, "", "Transpose", OPSET, &from, 1, &moved, 1, &attr, 1);
   seer_graph_node(graph, id)->op = seer_op_find("", "Transpose", OPSET);
   graph->node[flatten].in[0] = moved;
+  seer_value *flat_now = seer_graph_value(graph, out);
+  flat_now->name = seer_graph_fresh_name(  // its elements stand elsewhere than the file says
+      graph, seer_arena_printf(graph->arena, "%s.in_memory_order", flat_now->name));
 }
 
 // ---- pitches

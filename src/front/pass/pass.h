@@ -1,6 +1,9 @@
 // pass.h - what the graph passes share. Private to src/front.
 // A pass gets a sorted, verified, resolved graph and leaves one; seer_front_run_passes verifies
 // after each (SEER_VERIFY=1) and drops what became dead.
+// A value's name says what it holds, before and after: a pass that makes something else where a
+// value was gives it a fresh name (seer_graph_fresh_name), as `verify --layers` takes values of one
+// name for the same.
 //
 // Memory: what passes add is in the graph's arena. One thread. A pass that fails leaves the graph
 // half changed: of no use but to be closed.

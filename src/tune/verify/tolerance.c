@@ -25,25 +25,39 @@ static double rounding(const seer_graph *graph, const seer_node *node, const see
   return is_cut && is_narrow_int(value) ? ldexp(1, -(int)seer_dtype_bits(value->dtype)) : 0;
 }
 
-double seer_verify_tolerance(const seer_graph *graph, seer_val output) {
-  seer_arena *scratch = seer_arena_create("tolerance");
-  bool *is_seen = SEER_NEW_ARRAY(scratch, bool, graph->n_value);
-  uint32_t *stack = SEER_NEW_ARRAY(scratch, uint32_t, graph->n_value), depth = 0;
-  double most = 0;
-  stack[depth++] = output.i;
-  is_seen[output.i] = true;
-  while (depth > 0) {
-    const seer_value *value = &graph->value[stack[--depth]];
-    if (value->constant || value->producer.i == 0) continue;
-    const seer_node *node = &graph->node[value->producer.i];
-    most = fmax(most, rounding(graph, node, value));
-    for (uint32_t i = 0; i < node->n_in; i++) {
-      uint32_t v = node->in[i].i;
-      if (v == 0 || is_seen[v]) continue;
-      is_seen[v] = true;
-      stack[depth++] = v;
+double *seer_verify_tolerances(const seer_graph *graph, seer_arena *arena) {
+  double *most = SEER_NEW_ARRAY(arena, double, graph->n_value);
+  for (size_t k = 1; k < graph->n_node; k++) {
+    const seer_node *node = &graph->node[k];
+    double before = 0;
+    for (uint32_t i = 0; i < node->n_in && !node->is_dead; i++)
+      before = fmax(before, most[node->in[i].i]);
+    for (uint32_t i = 0; i < node->n_out && !node->is_dead; i++) {
+      uint32_t v = node->out[i].i;
+      if (v) most[v] = fmax(before, rounding(graph, node, &graph->value[v]));
     }
   }
-  seer_arena_destroy(scratch);
-  return fmin(AT_MOST, fmax(WIDE, N_ROUNDINGS * most));
+  for (size_t v = 0; v < graph->n_value; v++)
+    most[v] = fmin(AT_MOST, fmax(WIDE, N_ROUNDINGS * most[v]));
+  return most;
+}
+
+bool *seer_verify_decided(const seer_graph *graph, seer_arena *arena) {
+  bool *is_decided = SEER_NEW_ARRAY(arena, bool, graph->n_value);
+  for (size_t k = 1; k < graph->n_node; k++) {
+    const seer_node *node = &graph->node[k];
+    bool is_cut = false;
+    for (uint32_t i = 0; i < node->n_in && !node->is_dead; i++) {
+      const seer_value *in = &graph->value[node->in[i].i];
+      is_cut |= node->in[i].i && !in->constant &&
+          (seer_dtype_is_float(in->dtype) || is_decided[node->in[i].i]);
+    }
+    for (uint32_t i = 0; i < node->n_out && is_cut; i++) {
+      const seer_value *out = &graph->value[node->out[i].i];
+      // Steps of narrow integers have a tolerance.
+      bool is_step = rounding(graph, node, out) > 0;
+      is_decided[node->out[i].i] = node->out[i].i && !seer_dtype_is_float(out->dtype) && !is_step;
+    }
+  }
+  return is_decided;
 }

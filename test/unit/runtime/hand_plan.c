@@ -58,7 +58,7 @@ void hand_plan_make(hand_plan *plan, hand_weights *weights) {
   h->json_offset = offsetof(hand_plan, json), h->json_bytes = sizeof plan->json;
   h->arena_bytes = 4032, h->shared_bytes = 64, h->scratch_bytes = bytes, h->weight_bytes = bytes;
   h->weight_hash = weights->header.hash;
-  memcpy(plan->strings, "\0x\0y\0z\0scale\0add\0copy\0hand", 27);
+  memcpy(plan->strings, "\0x\0y\0z\0scale\0add\0copy\0hand\0t", 29);
   memcpy(plan->json, "{}", 3);
   const uint64_t t = 0;
   plan->arg[0] = (seer_plan_arg){SEER_ARG_INPUT, 0, 0, bytes};
@@ -75,6 +75,12 @@ void hand_plan_make(hand_plan *plan, hand_weights *weights) {
   plan->step[2] = (seer_plan_step){SEER_PLAN_COPY_BYTES, 17, 22, 0, 0, 7, 2, bytes, 0};
   for (uint32_t i = 0; i < 3; i++)
     plan->io[i] = (seer_plan_io){1 + 2 * i, 1, 2, 0, {8, HAND_N / 8}, bytes};
+  h->n_made = 2, h->made_offset = offsetof(hand_plan, made);
+  h->n_extent = 8, h->extent_offset = offsetof(hand_plan, extent);
+  const int64_t extent[8] = {HAND_N / 8, 8, 1, HAND_N / 8, 8, HAND_N / 8, HAND_N / 8, 1};
+  memcpy(plan->extent, extent, sizeof extent);
+  plan->made[0] = (seer_plan_made){0, 27, 1, 2, 0, 2, 0, 0};
+  plan->made[1] = (seer_plan_made){1, 3, 1, 2, 4, 5, 0, 0};
   plan->phase[0].n_parts = 7;
   plan->phase[1].n_parts = 1;
   plan->phase[2].n_parts = 5;

@@ -6,6 +6,7 @@
 
 // Two kernels over a vector of 1,000 floats, in two steps and a copy:
 //   t = x * w (7 parts);  y = t + sum of x (2 phases: 1 part, 5 parts; the sum lies in shared scratch);  z = y (bytes)
+// Made are t, as a transposed [125,8], by the first step, and y by the second one.
 #define HAND_N 1000
 
 typedef struct {
@@ -14,6 +15,8 @@ typedef struct {
   seer_plan_arg arg[9];
   seer_plan_io io[3];
   seer_plan_phase phase[3];
+  seer_plan_made made[2];
+  int64_t extent[8];
   char strings[64];
   char json[8];
 } hand_plan;

@@ -99,6 +99,64 @@ static void wrapped(void **state) {
   assert_null(seer_pool_wrap(NULL, NULL, 3));
 }
 
+// ---- a watched run
+
+typedef struct {
+  seer_session *session;
+  const float *x;
+  int n;
+} onlooker;
+
+static void look(void *user, const seer_made_value *value) {
+  onlooker *o = user;
+  const float *data = value->data;
+  float sum = 0;
+  for (int i = 0; i < HAND_N; i++) sum += o->x[i];
+  assert_int_equal(value->struct_bytes, sizeof *value);
+  assert_int_equal(value->step, o->n);
+  assert_int_equal(value->onnx_dtype, 1);
+  assert_int_equal(value->rank, 2);
+  assert_int_equal(value->bounded, 0);
+  assert_string_equal(value->step_kind, "kernel");
+  bool is_first = o->n++ == 0;
+  assert_string_equal(value->name, is_first ? "t" : "y");
+  assert_string_equal(value->step_name, is_first ? "scale" : "add");
+  assert_int_equal(value->dim[is_first ? 1 : 0], 8);
+  for (int64_t i = 0; i < value->dim[0]; i++)
+    for (int64_t j = 0; j < value->dim[1]; j++) {
+      int64_t k = is_first ? j * (HAND_N / 8) + i : i * (HAND_N / 8) + j;
+      float want = o->x[k] * (float)(k % 10) + (is_first ? 0 : sum);
+      assert_true(data[i * value->stride[0] + j * value->stride[1]] == want);
+    }
+  assert_int_equal(seer_rt_run(o->session), SEER_RT_BUSY);
+}
+
+static void watched(void **state) {
+  (void)state;
+  static float x[HAND_N], y[HAND_N], z[HAND_N];
+  char message[200];
+  seer_session *session;
+  assert_int_equal(seer_rt_session_create(hand_model, NULL, &session, NULL, 0), SEER_RT_OK);
+  onlooker o = {session, x, 0};
+  assert_int_equal(
+      seer_rt_session_watch(session, look, &o, message, sizeof message), SEER_RT_INVALID);
+  assert_int_equal(seer_rt_bind_input(session, 0, x), SEER_RT_OK);
+  assert_int_equal(seer_rt_bind_output(session, 0, y), SEER_RT_OK);
+  assert_int_equal(seer_rt_bind_output(session, 1, z), SEER_RT_OK);
+  assert_int_equal(
+      seer_rt_session_watch(session, NULL, &o, message, sizeof message), SEER_RT_INVALID);
+  assert_non_null(strstr(message, "watcher"));
+  assert_int_equal(o.n, 0);
+  fill(x, 5);
+  assert_int_equal(seer_rt_session_watch(session, look, &o, message, sizeof message), SEER_RT_OK);
+  assert_int_equal(o.n, 2);
+  check_answer(x, y);
+  assert_memory_equal(y, z, sizeof y);
+  assert_int_equal(seer_rt_run(session), SEER_RT_OK);  // nobody looks any more
+  assert_int_equal(o.n, 2);
+  seer_rt_session_destroy(session);
+}
+
 static void bad_binding(void **state) {
   (void)state;
   _Alignas(8) static char raw[HAND_N * 4 + 8];
@@ -165,6 +223,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(threads),
       cmocka_unit_test(wrapped),
+      cmocka_unit_test(watched),
       cmocka_unit_test(bad_binding),
       cmocka_unit_test(several_threads),
   };

@@ -72,6 +72,23 @@ static void each_field(void **state) {
   EXPECT_BAD(plan.arg[5].offset = 2);
   EXPECT_BAD(plan.arg[6].kind = 6);
   EXPECT_BAD(plan.arg[6].kind = 0);
+  EXPECT_BAD(plan.made[0].step = 3);
+  EXPECT_BAD(plan.made[0].step = 2);  // behind those of a later step
+  EXPECT_BAD(plan.made[0].name_string = 64);
+  EXPECT_BAD(plan.made[1].onnx_dtype = 11);
+  EXPECT_BAD(plan.made[1].onnx_dtype = 0);
+  EXPECT_BAD(plan.made[0].rank = 13);
+  EXPECT_BAD(plan.made[0].rank = -1);
+  EXPECT_BAD(plan.made[1].first_extent = 5);
+  EXPECT_BAD(plan.made[1].arg = 9);
+  EXPECT_BAD(plan.extent[0]++);
+  EXPECT_BAD(plan.extent[2]++);
+  EXPECT_BAD(plan.extent[5] = -1);
+  EXPECT_BAD(plan.extent[7] = INT64_MAX);
+  EXPECT_BAD(plan.header.n_made = UINT32_MAX);
+  EXPECT_BAD(plan.header.made_offset++);
+  EXPECT_BAD(plan.header.n_extent = 7);
+  EXPECT_BAD(plan.header.extent_offset = sizeof plan);
   EXPECT_BAD(plan.step[0].kind = 9);
   EXPECT_BAD(plan.step[0].name_string = 64);
   EXPECT_BAD(plan.step[1].n_phase = 3);

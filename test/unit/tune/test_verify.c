@@ -138,7 +138,7 @@ static double tolerance_of(const char *graph_text) {
   seer_graph *graph;
   must(seer_graph_parse("test", graph_text, strlen(graph_text), arena, &graph));
   must(seer_front_resolve(graph, "", NULL));
-  return seer_verify_tolerance(graph, graph->output[0]);
+  return seer_verify_tolerances(graph, arena)[graph->output[0].i];
 }
 
 static void test_tolerance_follows_types(void **state) {
