@@ -14,6 +14,7 @@
 #   make study | study-quick   the paper's studies on a table of measured times: TABLE=times.gz STUDY=folder; a night, a quarter of an hour (doc/study.md)
 #   make models       the cost models that come with the program, from the tables of bench/tables (tool/models.sh)
 #   make check-operators   random cases of every operator, and random graphs, against ONNX Runtime: CASES, GRAPHS, SEED, KEEP (test/differential)
+#   make check-faults   planted faults, one at a time: which test sees which (test/faults): ONLY, WORK, JOBS
 #   make check-exports   networks exported from torchvision, timm and transformers (test/peer/exports.py)
 #   make lint | format | docs | deps | install PREFIX=/usr/local
 # Variables: BUILD (folder), TYPE (RelWithDebInfo, Debug, Release), SANITIZER (address,undefined), CC, JOBS.
@@ -30,7 +31,7 @@ TABLE ?= bench/tables/x86_64-512-l2_1024k.gz
 STUDY ?= $(BUILD)/study
 CTEST := ctest --test-dir $(BUILD) --output-on-failure
 
-.PHONY: all deps demo quick check check-full check-onnx check-operators check-safety check-kill soak fuzz replay check-exports lint format docs bench study study-quick models install configure clean
+.PHONY: all deps demo quick check check-full check-onnx check-operators check-faults check-safety check-kill soak fuzz replay check-exports lint format docs bench study study-quick models install configure clean
 .DEFAULT_GOAL := all
 # The recipes below depend on each other in order (deps before all before lint).
 .NOTPARALLEL:
@@ -63,6 +64,12 @@ check-onnx: deps all
 
 check-operators: deps all
 	@FAMILYSEER=$(abspath $(BUILD))/familyseer tool/python.sh test/differential/run.py --cases $(CASES) --graphs $(GRAPHS) --seed $(SEED) --jobs $(JOBS) $(if $(KEEP),--keep $(KEEP))
+
+# In a copy of the tree, with a build folder of its own. About half a minute a fault on two quiet cores.
+WORK ?= $(BUILD)/faults
+ONLY ?=
+check-faults: deps
+	@tool/python.sh test/faults/run.py --work $(WORK) --only "$(ONLY)" --jobs $(JOBS) --out $(WORK)/faults.json
 
 check-safety: deps all
 	@tool/check_safety.sh

@@ -25,6 +25,9 @@ options() {
 isa() {
   "$build/tool_isa" | diff -u src/setup/isa.inc - || { echo "src/setup/isa.inc is stale: run make docs" >&2; return 1; }
 }
+faults() {
+  python3 test/faults/run.py --list-only >/dev/null
+}
 step layers tool/layers.sh
 step size tool/size.sh
 step names tool/names.sh
@@ -33,4 +36,5 @@ step circles tool/circles.py "$build"
 step format format
 step options options
 step isa isa
+step faults faults
 exit $failed

@@ -1,5 +1,5 @@
 // session.h - what a session holds: shared by bind.c (where the caller's data lie), exec.c (what
-// is done with it), watch.c (what it leaves in memory) and profile.c (how long that takes).
+// is done with it) and observe.c (how long that takes, what it leaves in memory).
 #ifndef SEER_RUNTIME_SESSION_H
 #define SEER_RUNTIME_SESSION_H
 
@@ -61,7 +61,6 @@ seer_rt_code seer_session_ready(seer_session *session);
 seer_rt_code seer_session_run_step(seer_session *session, uint32_t i);
 // Shows the session's watcher what step i, which has run, has left.
 void seer_session_show(seer_session *session, uint32_t i);
-const char *seer_step_kind_name(uint32_t kind);  // as seer_step_info has it; "" for none
 // Once, with all that is bound; the caller is inside.
 seer_rt_code seer_session_run_once(seer_session *session);
 // The step after step i and all that it runs.

@@ -1,5 +1,7 @@
-// profile.c - how long each step of a plan takes: as it runs in the network, what of that its
-// threads wait, and what it takes when everything that it touches is in a cache.
+// observe.c - what is to be seen of a plan's steps: how long each takes, as it runs in the network,
+// what of that its threads wait, and what it takes when everything that it touches is in a cache;
+// and, while somebody looks on, the values of the network that each has left in memory. The plan
+// lists those (seer_plan_made); what fusing has removed is in no list.
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,26 @@ static double now_s(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static const char *step_kind_name(uint32_t kind) {
+  switch ((seer_plan_step_kind)kind) {
+    case SEER_PLAN_KERNEL:
+      return "kernel";
+    case SEER_PLAN_VIEW:
+      return "view";
+    case SEER_PLAN_COPY_BYTES:
+      return "copy";
+    case SEER_PLAN_HOST:
+      return "host";
+    case SEER_PLAN_LOOP:
+      return "loop";
+    case SEER_PLAN_BRANCH:
+      return "branch";
+    case SEER_PLAN_FAIL:
+      return "fail";
+  }
+  return "";
+}
+
 // ---- the caller's array: its elements may be shorter or longer than ours
 
 typedef struct {
@@ -42,7 +64,7 @@ static seer_step_info describe(const seer_rt_set *of, uint32_t i) {
   const seer_plan_step *step = &of->step[i];
   return (seer_step_info){
       .name = of->strings + step->name_string,
-      .kind = seer_step_kind_name(step->kind),
+      .kind = step_kind_name(step->kind),
       .source = of->strings + step->source_string,
       .flops = step->flops,
   };
@@ -173,4 +195,57 @@ seer_rt_code seer_rt_session_time_steps(seer_session *session, uint32_t n_runs,
 seer_rt_code seer_rt_profile(seer_session *session, uint32_t n_runs, seer_step_info *steps) {
   return seer_rt_session_time_steps(
       session, n_runs, steps, SEER_STEP_INFO_FIRST_BYTES, INT32_MAX, NULL, 0);
+}
+
+// ---- values that a step has left
+
+// The first made value of a step that is not in front of step i.
+static uint32_t first_made(const seer_rt_set *of, uint32_t i) {
+  uint32_t from = 0, to = of->plan->n_made;
+  while (from < to) {
+    uint32_t middle = from + (to - from) / 2;
+    if (of->made[middle].step < i)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from;
+}
+
+void seer_session_show(seer_session *session, uint32_t i) {
+  const seer_bound_plan *at = session->selected;
+  const seer_rt_set *of = at->of;
+  for (uint32_t k = first_made(of, i); k < of->plan->n_made && of->made[k].step == i; k++) {
+    const seer_plan_made *made = &of->made[k];
+    const int64_t *dim = of->extent + made->first_extent;
+    const seer_made_value value = {.struct_bytes = sizeof value,
+        .step = (int32_t)i,
+        .step_name = of->strings + of->step[i].name_string,
+        .step_kind = step_kind_name(of->step[i].kind),
+        .name = of->strings + made->name_string,
+        .onnx_dtype = made->onnx_dtype,
+        .rank = made->rank,
+        .dim = dim,
+        .stride = dim + made->rank,
+        .bounded = made->bounded,
+        .data = at->buffer[made->arg]};
+    session->watcher(session->watcher_user, &value);
+  }
+}
+
+seer_rt_code seer_rt_session_watch(
+    seer_session *session, seer_watcher watcher, void *user, char *message, size_t message_bytes) {
+  if (!seer_session_enter(session, message, message_bytes))
+    return seer_session_busy(message, message_bytes);
+  seer_rt_code code = SEER_RT_INVALID;
+  if (watcher) {
+    session->watcher = watcher;
+    session->watcher_user = user;
+    code = seer_session_run_once(session);
+    session->watcher = NULL;
+  } else {
+    code = SEER_SESSION_REFUSE(session, code, "there is no watcher (NULL)");
+  }
+  seer_session_leave(session);
+  return code;
 }
