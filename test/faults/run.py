@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Planted faults: `make check-faults`. Which of our tests sees which wrong line, and whether any does.
 
-    run.py [--only TEXT] [--ladder] [--list-only] [--work DIR] [--jobs N] [--out FILE]
+    run.py [--only TEXT] [--ladder | --near] [--list-only] [--work DIR] [--jobs N] [--out FILE]
 
 The table (table_*.py) names a file, a text that it has once, what is to stand there, and what kind of fault that is. Each is
 planted alone into a copy of the tree with a build folder of its own, built, and looked for: first where it is likely to be
 seen (its line `near`, tests of ctest by a regular expression), then down the ladder - the quick tests, the differential
 test's cases of the operators concerned and its sample, the peer tests, `verify` of built-in networks - until something fails.
-`--ladder` leaves out the first look, so that the table says which rung of the ladder sees a fault.
+`--ladder` leaves out the first look, so that the table says which rung of the ladder sees a fault; `--near` is content with
+it, and with the differential test's cases.
 
 A test that fails without any fault proves nothing: all that are asked first run on the tree as it is, before. A fault
 whose text is gone, or that the compiler refuses, fails by name. Status 1: fewer than MIN_SHARE are seen, or the table is stale.
@@ -26,6 +27,7 @@ from table import AREAS, FAULTS  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MIN_FAULTS, MIN_SHARE = 50, 0.96
+CASES = 8  # of an operator that a fault concerns, in the differential test
 TIMEOUT = 3600  # of one rung: a fault may make a loop without end
 VERIFIED = ("mlp", "squeezenet1_1", "mobilenet_0.25", "distilbert:sequence=16")
 
@@ -145,15 +147,15 @@ def quick(tree, _):
     return tree.ctest("-L", "quick", "-LE", "full")
 
 
-def differential(tree, fault):
+def cases(tree, fault):
     env = {"FAMILYSEER": os.path.join(tree.build, "familyseer")}
-    for op in fault.ops:
-        for k in range(8):
-            status, said = run([".venv/bin/python", "test/differential/run.py", "--case", f"{op}:{k}"], tree.root, env=env)
-            if status:
-                return f"differential {op}:{k}"
-            del said
-    return tree.ctest("-L", "differential")
+    asked = [f"--case={op}:{k}" for op in fault.ops for k in range(CASES)]
+    status, _ = run([".venv/bin/python", "test/differential/run.py", *asked], tree.root, env=env) if asked else (0, "")
+    return f"cases of {', '.join(fault.ops)}" if status else ""
+
+
+def differential(tree, fault):
+    return cases(tree, fault) or tree.ctest("-L", "differential")
 
 
 def peer(tree, _):
@@ -178,15 +180,19 @@ def rung_of(test):
     return kind if kind in ("peer", "differential") else "quick"
 
 
-def look(tree, fault, with_ladder_only):
+def look(tree, fault, how):
     """(rung, what saw it); rung None: nothing did; "refused": it is no fault, as it does not compile."""
-    if fault.near and not with_ladder_only:
+    if fault.near and how != "ladder":
         status, said = tree.make_for(fault.near)
         if status:
             return "refused", said[-1500:]
         seen = near(tree, fault)
         if seen:
             return rung_of(seen), seen
+    if how == "near":
+        status, said = tree.make(["familyseer", "seer_rt"])
+        seen = "" if status else cases(tree, fault)
+        return ("differential", seen) if seen else (None, "")
     status, said = tree.make()
     if status:
         # what is made with the program, or a check of the compiler's own tables, may see it as well
@@ -216,13 +222,13 @@ def check_baseline(tree, faults):
         sys.exit(f"no test has the name that these look near: {', '.join(unknown)}")
 
 
-def plant(tree, fault, ladder):
+def plant(tree, fault, how):
     with open(os.path.join(ROOT, fault.file), encoding="utf-8") as f:
         text = f.read()
     begin = time.time()
     tree.put(fault.file, text.replace(fault.old, fault.new).encode())
     try:
-        rung, seen = look(tree, fault, ladder)
+        rung, seen = look(tree, fault, how)
     finally:
         tree.restore(fault.file)
     return {"name": fault.name, "kind": fault.kind, "file": fault.file, "rung": rung, "seen_by": seen,
@@ -237,7 +243,8 @@ def row(r):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="faults whose name or file has this text")
-    parser.add_argument("--ladder", action="store_true")
+    parser.add_argument("--ladder", dest="how", action="store_const", const="ladder", default="")
+    parser.add_argument("--near", dest="how", action="store_const", const="near")
     parser.add_argument("--list-only", action="store_true")
     parser.add_argument("--work", default=os.path.join(ROOT, "build", "faults"))
     parser.add_argument("--jobs", type=int, default=2)
@@ -252,11 +259,11 @@ def main():
         return 1 if wrong else 0
     faults = [f for f in FAULTS if args.only in f.name or args.only in f.file]
     tree = Tree(os.path.abspath(args.work), args.jobs)
-    if not args.ladder:
+    if args.how != "ladder":
         check_baseline(tree, faults)
     rows = []
     for fault in faults:
-        rows.append(plant(tree, fault, args.ladder))
+        rows.append(plant(tree, fault, args.how))
         print(row(rows[-1]), flush=True)
         if rows[-1]["rung"] == "refused":
             print(rows[-1]["seen_by"], flush=True)
