@@ -168,7 +168,10 @@ static seer_status expand_max_unpool(seer_expand *e) {
       dim[d] = (x.dim[d] - 1) * stride[d - 2] + kernel[d - 2] - pads[d - 2] - pads[d - 2 + n_space];
     if (dim[d] < 1 || __builtin_mul_overflow(total, dim[d], &total))
       return SEER_FAIL(INVALID, "dimension %u of the result is %" PRId64, d, dim[d]);
-    if (wanted) grow[x.rank + d] = wanted[d] - dim[d];
+    if (!wanted) continue;
+    if (wanted[d] < 0)
+      return SEER_FAIL(INVALID, "'output_shape' has %" PRId64 ", must be 0 or more", wanted[d]);
+    grow[x.rank + d] = wanted[d] - dim[d];
   }
   seer_val zeros =
       seer_expand_2(e, "Expand", seer_expand_number(e, 0), seer_expand_ints(e, &total, 1));
