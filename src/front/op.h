@@ -82,7 +82,7 @@ typedef struct seer_op_desc {
   seer_status (*expand)(struct seer_expand *expand);
   bool (*is_composite)(const seer_graph *graph, const seer_node *node);
   // Its parts compute with their operands: floats narrower than f32 are widened for them, and its
-  // outputs, all of which are of that type then, are rounded.
+  // outputs are rounded to that type (seer_expand_output).
   bool computes;
   bool takes_lists;  // sequences and optional values, as operands
   // its graphs are sides, of which a run takes one: the other may lack anything

@@ -155,7 +155,7 @@ def check(label):
 # ---- everything else that adds up or multiplies, or is made of parts: rounded once
 
 def many(rng):
-    """(operator, inputs, weights, attributes, domain); an input may be of indices or sizes."""
+    """(operator, inputs, weights, attributes, domain); one may be of indices or sizes, None is absent."""
     n = rng.standard_normal
     hidden, steps = 24, 20
     gates = {"LSTM": 4, "GRU": 3, "RNN": 1}
@@ -192,30 +192,80 @@ def many(rng):
         ("SkipLayerNormalization", [n((1, 3, 400)) * 9, n((1, 3, 400)), n(400) + 1, n(400)], [], {}, "com.microsoft"),
         ("SkipSimplifiedLayerNormalization", [n((1, 3, 400)) * 300, n((1, 3, 400)), n(400) + 1], [], {}, "com.microsoft"),
         ("SimplifiedLayerNormalization", [n((3, 400)) * 300, n(400) + 1], [], {}, ""),
+        ("EmbedLayerNormalization", [rng.integers(0, 9, (2, 5)).astype(np.int32), rng.integers(0, 2, (2, 5)).astype(np.int32), n((9, 400)) + 300,
+                                     n((7, 400)), n((2, 400)), n(400) + 1, n(400)], [], {}, "com.microsoft"),
+        ("GroupQueryAttention", [n((2, 40, 64)) * 3, n((2, 40, 32)) * 3, n((2, 40, 32)), None, None, np.full(2, 39, np.int32)],
+         [np.array(40, np.int32), *turns(40, 8)], {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1, "softcap": 90.0}, "com.microsoft"),
+        ("RotaryEmbedding", [n((2, 40, 64)) * 9, np.arange(80).reshape(2, 40) % 40], turns(40, 16), {"interleaved": 1}, "com.microsoft"),
+        ("FusedMatMul", [n((5, 300)) + 0.2, n((300, 4)) + 0.1], [], {"alpha": 0.3}, "com.microsoft"),
+        ("FusedGemm", [n((5, 300)) / 9, n((300, 4)) / 9, n(4)], [], {"activation": "Tanh", "alpha": 0.7}, "com.microsoft"),
+        ("FusedConv", [n((1, 40, 5, 5)) / 9, n((6, 40, 3, 3)) / 9, n(6)], [], {"activation": "Sigmoid"}, "com.microsoft"),
+        ("DeformConv", [n((1, 40, 6, 6)), n((5, 40, 3, 3)), n((1, 18, 4, 4))], [], {"kernel_shape": [3, 3]}, ""),
+        ("Det", [n((3, 9, 9))], [], {}, ""),
     ]
 
 
-def rounded_once(label):
+def turns(places, pairs):
+    """Cosines and sines of angles by place."""
+    angles = np.outer(np.arange(places), 0.7 ** np.arange(pairs))
+    return [np.cos(angles), np.sin(angles)]
+
+
+def gone(rng):
+    """The same of operators that ended with opset 9."""
+    n = rng.standard_normal
+    return [
+        ("Affine", [n((3, 40)) * 30], [], {"alpha": 0.3, "beta": -7.0}, ""),
+        ("ScaledTanh", [n((3, 40))], [], {"alpha": 0.3, "beta": 0.7}, ""),
+        ("ParametricSoftplus", [n((3, 40))], [], {"alpha": 0.3, "beta": 0.7}, ""),
+        ("ImageScaler", [n((1, 3, 9, 9)) * 50], [], {"scale": 0.3, "bias": [-7.0, 3.0, 9.0]}, ""),
+    ]
+
+
+def newest(rng):
+    """The same of operators that came with opset 23 and later."""
+    n = rng.standard_normal
+    heads = {"q_num_heads": 4, "kv_num_heads": 2}
+    small = n((2, 40, 32)) / 4
+    return [
+        ("Attention", [n((2, 4, 40, 16)), n((2, 2, 50, 16)), n((2, 2, 50, 16)), n((40, 50))], [], {"softcap": 3.0}, ""),
+        ("Attention", [n((2, 40, 64)), n((2, 40, 32)), n((2, 40, 32))], [], {"is_causal": 1, **heads}, ""),
+        ("RotaryEmbedding", [n((2, 4, 40, 16)) * 9], [*turns(40, 8), np.arange(80).reshape(2, 40) % 40], {}, ""),
+        ("CausalConvWithState", [n((2, 9, 60)), n((9, 1, 4)), n(9)], [], {"activation": "silu"}, ""),
+        ("LinearAttention", [n((2, 40, 64)) / 4, small, n((2, 40, 32)), None, -np.abs(n((2, 40, 2))) / 9, 1 / (1 + np.exp(n((2, 40, 2))))], [], heads, ""),
+    ]
+
+
+def rounded_once(label, cases_of, opset):
     """Within two roundings of ONNX Runtime's answer in f32."""
     kind, unit = KINDS[label]
     feeds, outputs, graphs, f32 = {}, [], {T.FLOAT: ([], [], []), kind: ([], [], [])}, {}
-    for at, (op, given, constants, attributes, domain) in enumerate(many(np.random.default_rng(3))):
+    for at, (op, given, constants, attributes, domain) in enumerate(cases_of(np.random.default_rng(3))):
         out = f"{op}_{at}"
         outputs.append(out)
-        names = [f"{out}_{k}" for k in range(len(given) + len(constants))]
+        all_of = [*given, *constants]
+        names = ["" if x is None or x.size == 0 else f"{out}_{k}" for k, x in enumerate(all_of)]
         for name, x in zip(names, given):
-            feeds[name] = bits_of(x, kind)
-            f32[name] = value_of(feeds[name], kind).astype(np.float32)
-        made = ["", out] if op in ("LSTM", "GRU", "RNN") else [out]
+            if name:
+                feeds[name] = bits_of(x, kind) if x.dtype == np.float64 else x
+                f32[name] = value_of(feeds[name], kind).astype(np.float32) if x.dtype == np.float64 else x
+        more = [f"{out}_{k}" for k in range(-{"EmbedLayerNormalization": 2, "GroupQueryAttention": 2, "CausalConvWithState": 1, "LinearAttention": 1}.get(op, 0), 0)]
+        outputs += more[-1:]  # (the first of EmbedLayerNormalization's are no floats)
+        made = ["", out] if op in ("LSTM", "GRU", "RNN") else [out] + more
         for dtype, (nodes, inputs, weights) in graphs.items():
-            operands = ["" if k >= len(given) and constants[k - len(given)].size == 0 else name for k, name in enumerate(names)]
-            nodes.append(helper.make_node(op, operands, made, domain=domain, **attributes))
-            inputs += [helper.make_tensor_value_info(name, dtype, x.shape) for name, x in zip(names, given)]
-            weights += [numpy_helper.from_array(x, name) for name, x in zip(names[len(given):], constants) if x.size]
+            nodes.append(helper.make_node(op, names, made, domain=domain, **attributes))
+            inputs += [helper.make_tensor_value_info(name, dtype if x.dtype == np.float64 else helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+                       for name, x in zip(names, given) if name]
+            for name, x in zip(names[len(given):], constants):
+                bits = bits_of(x, kind) if x.dtype == np.float64 else x
+                if name and x.dtype == np.float64 and dtype == kind:
+                    weights.append(tensor(name, bits, kind))
+                elif name:
+                    weights.append(numpy_helper.from_array(value_of(bits, kind).astype(np.float32) if x.dtype == np.float64 else x, name))
     models = {}
     for dtype, (nodes, inputs, weights) in graphs.items():
         graph = helper.make_graph(nodes, "once", inputs, [helper.make_tensor_value_info(o, dtype, None) for o in outputs], weights)
-        models[dtype] = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)], ir_version=9)
+        models[dtype] = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)], ir_version=9)
     right = theirs(models[T.FLOAT], f32, T.FLOAT)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "m.onnx")
@@ -254,5 +304,7 @@ def statistics(dtype):
 
 
 run_tests([(name, lambda name=name: check(name)) for name in KINDS]
-          + [(f"{name} rounded once", lambda name=name: rounded_once(name)) for name in KINDS]
+          + [(f"{name} rounded once", lambda name=name: rounded_once(name, many, 20)) for name in KINDS]
+          + [(f"{name} of old operators rounded once", lambda name=name: rounded_once(name, gone, 9)) for name in KINDS]
+          + [(f"{name} of newer operators rounded once", lambda name=name: rounded_once(name, newest, 27)) for name in KINDS]
           + [(f"statistics of {np.dtype(t).name}", lambda t=t: statistics(t)) for t in (np.float16, np.float32, np.float64)])

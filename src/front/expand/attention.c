@@ -298,9 +298,10 @@ static seer_status expand_embed_layer_norm(seer_expand *e) {
       SEER_TRY(seer_expand_table(e, 1, batch, &none));
       count = seer_expand_tensor(e, SEER_DTYPE_I32, &batch, 1, none);
     }
-    seer_expand_output(e, 1, count);
+    seer_expand_output_as_is(e, 1, count);
   }
   seer_expand_output(e, 2, sum);
   return SEER_OK;
 }
-SEER_CONTRIB(embed_layer_norm, "EmbedLayerNormalization", 1, 9, 3, "epsilon mask_index_type", "")
+SEER_CONTRIB(embed_layer_norm, "EmbedLayerNormalization", 1, 9, 3, "epsilon mask_index_type", "",
+    .computes = true)

@@ -65,4 +65,5 @@ static seer_status expand_det(seer_expand *e) {
   seer_expand_output(e, 0, seer_expand_reshape(e, product, x.dim, x.rank - 2u));
   return SEER_OK;
 }
-SEER_COMPOSITE(det, "", "Det", 11, SEER_OPSET_NEWEST, 1, 1, 1, 1, "", expand_det, "up to 48 rows")
+SEER_COMPOSITE(det, "", "Det", 11, SEER_OPSET_NEWEST, 1, 1, 1, 1, "", expand_det, "up to 48 rows",
+    .computes = true)

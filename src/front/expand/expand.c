@@ -226,14 +226,22 @@ seer_val seer_expand_ints(seer_expand *e, const int64_t *ints, uint32_t n) {
 
 // ---- results
 
-void seer_expand_output(seer_expand *e, uint32_t k, seer_val value) {
+static void give_output(seer_expand *e, uint32_t k, seer_val value, seer_dtype dtype) {
   if (!seer_expand_wants(e, k)) return;
-  bool is_rounded = e->narrow != SEER_DTYPE_NONE;
+  bool is_rounded = dtype != SEER_DTYPE_NONE;
   seer_attr *to = SEER_NEW(e->graph->arena, seer_attr);
-  if (is_rounded) *to = seer_expand_int("to", seer_onnx_dtype_number(e->narrow));
+  if (is_rounded) *to = seer_expand_int("to", seer_onnx_dtype_number(dtype));
   seer_graph_add_node(e->graph, seer_arena_printf(e->scratch, "%s/out%u", e->node.name, k), "",
       is_rounded ? "Cast" : "Identity", SEER_EXPAND_OPSET, &value, 1, &e->node.out[k], 1, to,
       is_rounded);
+}
+
+void seer_expand_output(seer_expand *e, uint32_t k, seer_val value) {
+  give_output(e, k, value, e->narrow);
+}
+
+void seer_expand_output_as_is(seer_expand *e, uint32_t k, seer_val value) {
+  give_output(e, k, value, SEER_DTYPE_NONE);
 }
 
 static seer_dtype float_of(const seer_expand *e, uint32_t k, uint32_t which) {

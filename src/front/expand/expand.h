@@ -133,6 +133,8 @@ seer_val seer_expand_ints(seer_expand *e, const int64_t *ints, uint32_t n);  // 
 // ---- results
 // Output k of the replaced node is `value`. Each output that is there must get one.
 void seer_expand_output(seer_expand *e, uint32_t k, seer_val value);
+// Of an entry that computes: one that is no float, or has been rounded.
+void seer_expand_output_as_is(seer_expand *e, uint32_t k, seer_val value);
 
 // ---- entries of front/op that are composite in one form: is_composite and expand
 // Identity of a sequence or optional value.

@@ -45,7 +45,7 @@ static seer_status expand_fused_matmul(seer_expand *e) {
   return SEER_OK;
 }
 SEER_CONTRIB(fused_matmul, "FusedMatMul", 2, 2, 1, "alpha transA transB transBatchA transBatchB",
-    "all of it")
+    "all of it", .computes = true)
 
 // ---- with an activation
 
@@ -122,7 +122,7 @@ static seer_status expand_fused_gemm(seer_expand *e) {
 }
 SEER_CONTRIB(fused_gemm, "FusedGemm", 2, 3, 1,
     "activation activation_alpha activation_beta activation_gamma alpha beta transA transB",
-    "the activations of FusedConv")
+    "the activations of FusedConv", .computes = true)
 
 // Inputs x, weights, bias, and what is added in front of the activation.
 static seer_status expand_fused_conv(seer_expand *e) {
@@ -139,4 +139,5 @@ static seer_status expand_fused_conv(seer_expand *e) {
 SEER_CONTRIB(fused_conv, "FusedConv", 2, 4, 1,
     "activation activation_params auto_pad dilations group kernel_shape pads strides",
     "Relu, Tanh, Sigmoid, LeakyRelu, Elu, HardSigmoid, Clip, Softplus, Softsign, ThresholdedRelu, "
-    "HardSwish, Gelu; a sum in front of them")
+    "HardSwish, Gelu; a sum in front of them",
+    .computes = true)

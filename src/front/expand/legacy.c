@@ -148,11 +148,12 @@ SEER_COMPOSITE(scan_8, "", "Scan", 8, 8, 0, SEER_OP_ANY, 1, SEER_OP_ANY,
     "body num_scan_inputs directions", expand_scan_8, "unrolled, for each of the batch",
     .takes_lists = true)
 
-// ---- experimental operators, of opset 1, that ONNX Runtime still knows. `...`: attributes, text.
+// ---- experimental operators, of opset 1, that ONNX Runtime still knows. `...`: the text, and what
+// else the entry says.
 
-#define GONE(id, onnx, attributes, text) \
-  SEER_COMPOSITE(                        \
-      gone_##id, "", onnx, 1, SEER_OPSET_NEWEST, 1, 1, 1, 1, attributes, expand_##id, text)
+#define GONE(id, onnx, attributes, ...) \
+  SEER_COMPOSITE(                       \
+      gone_##id, "", onnx, 1, SEER_OPSET_NEWEST, 1, 1, 1, 1, attributes, expand_##id, __VA_ARGS__)
 
 // x * alpha + beta
 static seer_status expand_affine(seer_expand *e) {
@@ -161,7 +162,7 @@ static seer_status expand_affine(seer_expand *e) {
   seer_expand_output(e, 0, y);
   return SEER_OK;
 }
-GONE(affine, "Affine", "alpha beta", "x * alpha + beta")
+GONE(affine, "Affine", "alpha beta", "x * alpha + beta", .computes = true)
 
 // x * scale + bias of each channel
 static seer_status expand_image_scaler(seer_expand *e) {
@@ -180,7 +181,8 @@ static seer_status expand_image_scaler(seer_expand *e) {
   seer_expand_output(e, 0, y);
   return SEER_OK;
 }
-GONE(image_scaler, "ImageScaler", "bias scale", "x * scale + bias of each channel")
+GONE(
+    image_scaler, "ImageScaler", "bias scale", "x * scale + bias of each channel", .computes = true)
 
 // alpha * f(beta * x)
 static seer_status expand_scaled(seer_expand *e, const char *op) {
@@ -195,8 +197,9 @@ static seer_status expand_parametric_softplus(seer_expand *e) {
   return expand_scaled(e, "Softplus");
 }
 static seer_status expand_scaled_tanh(seer_expand *e) { return expand_scaled(e, "Tanh"); }
-GONE(parametric_softplus, "ParametricSoftplus", "alpha beta", "alpha * Softplus(beta * x)")
-GONE(scaled_tanh, "ScaledTanh", "alpha beta", "alpha * Tanh(beta * x)")
+GONE(parametric_softplus, "ParametricSoftplus", "alpha beta", "alpha * Softplus(beta * x)",
+    .computes = true)
+GONE(scaled_tanh, "ScaledTanh", "alpha beta", "alpha * Tanh(beta * x)", .computes = true)
 
 // A part of an image: without `border` (left, top, right, bottom), or `scale` (height, width) of it
 // from the left and top border on.

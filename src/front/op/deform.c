@@ -196,4 +196,4 @@ static seer_status expand_deform_conv(seer_expand *e) {
 }
 SEER_COMPOSITE(deform_conv, "", "DeformConv", 19, SEER_OPSET_NEWEST, 3, 5, 1, 1,
     "dilations group kernel_shape offset_group pads strides", expand_deform_conv,
-    "1 to 3 spatial dimensions, groups, groups of offsets, mask")
+    "1 to 3 spatial dimensions, groups, groups of offsets, mask", .computes = true)
