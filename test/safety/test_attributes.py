@@ -2,7 +2,8 @@
 to what no node may have: negative, zero, huge, too few, too many, the same twice, of another kind. Each such model goes all the
 way to tasks in one process (fuzz_onnx, sanitized where the build is); it is refused, or it is a network, and nothing else.
 
-The nodes are those of the ONNX project's tests, at most four of an operator. SEER_TEST: timeout=600
+The nodes are those of the ONNX project's tests, where the onnx package brings them, at most four of an operator; of those that
+are not among them, com.microsoft's all, two that the differential test draws (test/differential/). SEER_TEST: timeout=600
 """
 import collections
 import copy
@@ -14,6 +15,12 @@ import tempfile
 
 import numpy as np
 import onnx
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "differential"))
+import case as cases  # noqa: E402
+import operators as generators  # noqa: E402
+import refusals  # noqa: E402
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
 FAMILYSEER = os.environ.get("FAMILYSEER", "build/familyseer")
@@ -21,7 +28,9 @@ FUZZER = os.path.join(os.path.dirname(FAMILYSEER), "test", "fuzz_onnx")
 NODES = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data", "node")
 BIG, FIXED = 1 << 40, {TensorProto.INT64, TensorProto.INT32}
 SINGLE = [-1, 0, 1, 7, -7, 65536, (1 << 31) - 1, BIG, (1 << 63) - 1, -(1 << 63)]
-N_MODELS = 4  # of an operator
+N_MODELS, N_DRAWN = 4, 2  # of an operator
+MOST = 64  # elements of an operand that is changed
+SEED, TRIES = 1, 50
 TRANSFORMED = "Transpose"
 
 
@@ -53,7 +62,7 @@ def with_constants(model, folder):
         tensor = TensorProto()
         with open(path, "rb") as file:
             tensor.ParseFromString(file.read())
-        if 0 < k and np.prod(tensor.dims) <= 64:
+        if 0 < k and np.prod(tensor.dims) <= MOST:
             tensor.name = value.name
             model.graph.initializer.append(tensor)
             model.graph.input.remove(value)
@@ -81,7 +90,7 @@ def hostile(model):
                 changed.graph.node[i].attribute[a].CopyFrom(form)
                 yield f"{attribute.name}", changed
     for t, tensor in enumerate(model.graph.initializer):
-        if tensor.data_type not in FIXED:
+        if tensor.data_type not in FIXED or np.prod(tensor.dims) > MOST:
             continue
         data = numpy_helper.to_array(tensor)
         forms = lists(list(data.ravel().tolist())) if data.ndim else ([v] for v in SINGLE)
@@ -109,6 +118,24 @@ def transposed(perm):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
+def drawn(operator, number):
+    """A case of the differential test, its operands of integers as initialisers; None where the installed package is too old for one."""
+    for attempt in range(TRIES):
+        maker = cases.Maker(operator, number, SEED, refusals.newest_opset(), attempt)
+        try:
+            generators.MAKERS[operator](maker)
+        except cases.NoCase:
+            continue
+        model = cases.model_of([maker.case])
+        known = {value.name: value for value in model.graph.input}
+        for k, (name, elem, shape) in enumerate(maker.case.inputs):
+            if k > 0 and elem in FIXED and np.prod(shape) <= MOST:
+                model.graph.initializer.append(cases.tensor(name, elem, maker.case.sets[0][name]))
+                model.graph.input.remove(known[name])
+        return model
+    return None
+
+
 def write(folder, name, model):
     with open(os.path.join(folder, name), "wb") as file:
         file.write(model.SerializeToString())
@@ -123,7 +150,7 @@ def main():
         for perm in ([-1, 0, 1], [0, 0, 1], [0, 1], [0, 1, 2, 3, 0], [3, 1, 2], [1 << 32, 1, 2], [-3, -2, -1], [0, 1, -(1 << 63)]):
             write(folder, f"perm_{n}", transposed(perm))
             n += 1
-        for case in sorted(os.listdir(NODES)):
+        for case in sorted(os.listdir(NODES)) if os.path.isdir(NODES) else ():
             path = os.path.join(NODES, case, "model.onnx")
             if not os.path.exists(path) or os.path.getsize(path) > 30000:
                 continue
@@ -136,9 +163,16 @@ def main():
             for what, changed in hostile(with_constants(model, os.path.join(NODES, case))):
                 write(folder, f"{case}_{what.replace('/', '_')[:40]}_{n}", changed)
                 n += 1
+        for operator in sorted(known - set(seen)):
+            for number in range(N_DRAWN):
+                model = drawn(operator, number)
+                seen[operator] += model is not None
+                for what, changed in hostile(model) if model else ():
+                    write(folder, f"{operator}_{what.replace('/', '_')[-40:]}_{n}", changed)
+                    n += 1
         unseen = sorted(known - set(seen))
         found = subprocess.run([FUZZER, "--files", folder], capture_output=True, text=True, errors="replace")
-        print(f"{n} models of {len(seen)} operators; not among the ONNX project's tests: {' '.join(unseen)}")
+        print(f"{n} models of {len(seen)} operators; newer than the onnx package: {' '.join(unseen)}")
         if found.returncode != 0:
             last = (found.stdout.splitlines() or ["nothing"])[-1]
             print(f"{last}: status {found.returncode}\n{found.stderr[-4000:]}")
