@@ -1,5 +1,5 @@
 """ONNX's operators of attention and of what decoders keep between tokens, against ONNX Runtime, and against their definitions in f64 where
-it lacks a form or computes another one. SEER_TEST: timeout=300"""
+it lacks a form or computes another one. SEER_TEST: timeout=600"""
 import itertools
 
 import numpy as np

@@ -1,5 +1,5 @@
 """How exact half precision is: products, convolutions, sums and normalisations of f16 and bf16 over 16 to 65,536 elements.
-The error against f64 is at most twice that of ONNX Runtime, at both levels and under random schedules. SEER_TEST: timeout=300"""
+The error against f64 is at most twice that of ONNX Runtime, at both levels and under random schedules. SEER_TEST: timeout=600"""
 import os
 import sys
 import tempfile
