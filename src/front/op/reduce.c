@@ -361,7 +361,7 @@ static seer_status hardmax_axis(const seer_node *node, uint32_t rank, uint32_t *
 static bool is_hardmax_of_many(const seer_graph *graph, const seer_node *node) {
   int64_t axis = seer_node_attr_i(node, "axis", 1),
           rank = seer_graph_value(graph, node->in[0])->rank;
-  return node->opset < 13 && axis != -1 && axis + 1 != rank;
+  return node->opset < 13 && axis != -1 && axis != rank - 1;
 }
 
 static seer_status expand_hardmax(seer_expand *e) {
