@@ -12,6 +12,10 @@
 //   somebody who is trusted. It is a record of its own with what its pairs with the untuned one
 //   showed, and it is what `compile` takes. accept.h has the rule by which it keeps or loses its
 //   place.
+// - Times of a formula or of a table (--measure fake, replay) are nobody's: they are stored as
+// those
+//   of another machine, which only who works with the same measurer sees. They are no winners of
+//   `compile`, no transfers, no samples of `pretrain`, unless --measure asks for them.
 // - Every record is checked before it is used, from a file of lines or of ours (sound.h).
 //
 // Memory: an open file is owned, by open and close; texts in a record that goes in are borrowed,

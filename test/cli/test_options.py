@@ -140,6 +140,7 @@ def runs(folder):
     yield "study", ["regret", f("times.gz"), "--seeds", 1, "--policies", "round-robin", "--csv", f("regret.csv"), "--without", "random"]
     yield "pretrain", [f("times.gz"), "-o", f("models"), "--leave-out", "nothing", *target]
     yield "study", ["all", f("times.gz"), "-o", f("study"), "--seeds", 1, "--trials-a-task", 8, "--round-size", 4, "--samples", 8]
+    yield "pretrain", [f("r.sqlite"), "-o", f("models"), "--measure", "fake"]
     yield "records", ["best", f("mlp.onnx"), *records]
     yield "records", ["export", f("lines"), *records]
     yield "records", ["import", f("lines"), "--records", f("other.sqlite")]

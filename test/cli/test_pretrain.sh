@@ -24,8 +24,10 @@ expect_text stdout "models/x86_64-256-l2_1024k.bank: 180 schedules of 3 tasks"
 expect_status 0 seer pretrain t.gz -o again.bank
 cmp models/x86_64-256-l2_1024k.bank again.bank || fail "the same table gave other models"
 expect_status 0 seer tune mlp --measure fake --trials 150 --records r.sqlite
-expect_status 0 seer pretrain r.sqlite t.gz -o both.bank
+expect_status 0 seer pretrain r.sqlite t.gz -o both.bank --measure fake
 expect_text stdout "of 6 tasks"
+expect_status 0 seer pretrain r.sqlite t.gz -o both.bank  # made-up times teach only who asks for them
+expect_text stdout "of 3 tasks"
 
 # They are heard: other choices, and a tuning says what it begins with.
 expect_status 0 seer compile mobilenet_v2 -O1 --no-pretrained -o without --emit obj

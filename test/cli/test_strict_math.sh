@@ -31,7 +31,7 @@ done
 
 # A winner that is excluded is not compiled.
 expect_status 0 "$FAMILYSEER" tune resnet18 -o e --measure fake --trials 300 --records r.sqlite
-expect_status 0 "$FAMILYSEER" compile resnet18 -o f -O2 --records r.sqlite --strict-math --dump sketch --dump-dir kept
+expect_status 0 "$FAMILYSEER" compile resnet18 -o f -O2 --measure fake --records r.sqlite --strict-math --dump sketch --dump-dir kept
 grep -h "^sched" kept/*.sketch | grep -v '"direct/' && fail "an excluded record was compiled"
 expect_status 2 "$FAMILYSEER" run a --strict-math
 echo passed

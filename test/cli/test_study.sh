@@ -98,7 +98,7 @@ expect_status 1 "$FAMILYSEER" tune mlp --measure replay --target "$machine" --tr
 expect_text stderr "replay:FILE"
 
 # What tunings have measured becomes a table, each schedule once, that studies and pretrain read; again: nothing new.
-gather() { "$FAMILYSEER" study gather "$@" --target "$machine"; }
+gather() { "$FAMILYSEER" study gather "$@" --measure fake --target "$machine"; }
 expect_status 0 "$FAMILYSEER" tune mlp --measure fake --trials 200 --records tuned.sqlite --target "$machine"
 expect_status 2 gather tuned.sqlite -o g.gz
 expect_text stderr "'tuned.sqlite' is no NETWORK=RECORDS"

@@ -237,7 +237,7 @@ class Campaign:
         self.judge(tally, name, ["records", "check", "--records", own], given, {0}, own)
         if rng.randrange(10) == 0:
             self.judge(tally, name, ["tune", "mlp", "--measure", "fake", "--trials", "3", "--records", own], given, {0})
-            self.judge(tally, name, ["compile", "mlp", "-o", "out", "--records", own], given, {0})
+            self.judge(tally, name, ["compile", "mlp", "-o", "out", "--measure", "fake", "--records", own], given, {0})
 
     def database(self, tally, rng, name):
         bad, own = self.path("bad.sqlite"), self.fresh_own()
@@ -250,7 +250,8 @@ class Campaign:
         trust = ["--trust-records"] if rng.randrange(2) else []
         self.judge(tally, name, ["records", "merge", bad, "--records", own, *trust], given, {0, 1}, own)
         self.judge(tally, name, ["records", "check", "--records", own], given, {0}, own)
-        for words in (["records", "check"], ["records", "best", "mlp"], ["records", "export", "out.jsonl"], ["compile", "mlp", "-o", "out"]):
+        for words in (["records", "check"], ["records", "best", "mlp", "--measure", "fake"], ["records", "export", "out.jsonl"],
+                      ["compile", "mlp", "-o", "out", "--measure", "fake"]):
             outcome = self.judge(tally, name, [*words, "--records", bad], given, {0, 1})
             if read_all(bad) != before:
                 tally.add(f"{name}: {words}", outcome, ["a database that was only read was changed"])

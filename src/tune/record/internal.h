@@ -13,6 +13,7 @@ struct seer_records {
   const seer_context *context;
   seer_arena *arena;
   const char *path;
+  const char *source;  // of times, where nobody measures them: "fake", "replay"; "": this machine
   sqlite3 *db;
   seer_os_file_id id;  // of the file at `path` when it was opened; zeros: none is expected there
   sqlite3_stmt *add;
@@ -44,6 +45,12 @@ SEER_MUST_USE seer_status seer_records_still_there(seer_records *records);
 // 16 hexadecimal digits: how keys are stored.
 typedef char seer_hex[17];
 void seer_record_hex(uint64_t value, seer_hex out);
+// A target's keys. Made-up times of it are stored as those of another machine, with keys of their
+// own: nobody who asks for the target finds them.
+#define SEER_RECORD_SOURCES 3
+extern const char *const seer_record_sources[SEER_RECORD_SOURCES];  // the first: ""
+void seer_record_target_keys(
+    const seer_target *target, const char *source, seer_hex out_key, seer_hex out_features);
 // Columns as in SEER_RECORD_COLUMNS; texts live until the statement's next step. False: values that
 // no version of ours writes.
 bool seer_record_read(sqlite3_stmt *statement, seer_record *out);

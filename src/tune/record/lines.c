@@ -183,10 +183,12 @@ static bool is_sound_target(const line_fields *f, seer_arena *scratch) {
   bool is_ok = status == SEER_OK;
   seer_status_free(status);
   if (!is_ok || strcmp(seer_target_print(&target, scratch), f->target_text) != 0) return false;
-  seer_hex key, features;
-  seer_record_hex(seer_target_key(&target), key);
-  seer_record_hex(seer_target_feature_key(&target), features);
-  return strcmp(key, f->target_key) == 0 && strcmp(features, f->features) == 0;
+  for (size_t i = 0; i < SEER_RECORD_SOURCES; i++) {
+    seer_hex key, features;
+    seer_record_target_keys(&target, seer_record_sources[i], key, features);
+    if (strcmp(key, f->target_key) == 0 && strcmp(features, f->features) == 0) return true;
+  }
+  return false;
 }
 
 // The DAG must be sound and have the key that the line claims.

@@ -174,11 +174,23 @@ seer_status seer_records_still_there(seer_records *r) {
 }
 
 // ---- opening
+// Times of a formula, or of another day's table: nobody has measured them now.
+static const char *source_of(const seer_context *context) {
+  const char *measure = seer_context_str(context, SEER_OPT_MEASURE);
+  size_t n = strcspn(measure, ":");
+  for (size_t i = 1; i < SEER_RECORD_SOURCES; i++) {
+    const char *source = seer_record_sources[i];
+    if (strlen(source) == n && strncmp(measure, source, n) == 0) return source;
+  }
+  return "";
+}
+
 static seer_status create(const seer_context *context, const char *path, seer_records **out) {
   seer_records *r = *out = calloc(1, sizeof(*r));
   if (!r) return SEER_FAIL(RESOURCE, "no memory for the records");
   r->context = context;
   r->arena = seer_arena_create("records");
+  r->source = source_of(context);
   r->path = seer_arena_strdup(r->arena, path);
   if (path[0]) return SEER_OK;
   const char *folder = "";
@@ -217,19 +229,12 @@ seer_status seer_records_open_foreign(
   return end(status, r, out_records);
 }
 
-// Times of a formula, or of another day's table: nobody has measured them now.
-static bool is_made_up(const seer_context *context) {
-  const char *measure = seer_context_str(context, SEER_OPT_MEASURE);
-  size_t n = strcspn(measure, ":");
-  return n != strlen("local") || strncmp(measure, "local", n) != 0;
-}
-
 seer_status seer_records_open_by_options(
     const seer_context *context, bool is_to_write, seer_records **out_records) {
   *out_records = NULL;
   if (seer_context_bool(context, SEER_OPT_IGNORE_RECORDS)) return SEER_OK;
   const char *path = seer_context_str(context, SEER_OPT_RECORDS);
-  if (is_to_write && !path[0] && is_made_up(context)) return SEER_OK;
+  if (is_to_write && !path[0] && source_of(context)[0]) return SEER_OK;
   if (is_to_write) return seer_records_open(context, path, out_records);
   seer_status status = seer_records_open_to_read(context, path, out_records);
   // Nothing was tuned yet by this user; a file that is named has to be there.

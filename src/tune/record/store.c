@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "tune/record/internal.h"
 #include "tune/record/sound.h"
 
@@ -69,6 +70,15 @@ void seer_record_hex(uint64_t value, seer_hex out) {
   (void)snprintf(out, sizeof(seer_hex), "%016" PRIx64, value);
 }
 
+const char *const seer_record_sources[SEER_RECORD_SOURCES] = {"", "fake", "replay"};
+
+void seer_record_target_keys(
+    const seer_target *target, const char *source, seer_hex out_key, seer_hex out_features) {
+  uint64_t key = seer_target_key(target), features = seer_target_feature_key(target);
+  seer_record_hex(source[0] ? seer_hash_str(source, key) : key, out_key);
+  seer_record_hex(source[0] ? seer_hash_str(source, features) : features, out_features);
+}
+
 // The id that `select` gives for its n text parameters; 0: no row.
 static seer_status find_id(
     seer_records *r, const char *select, const char *const *values, int n, int64_t *out_id) {
@@ -117,8 +127,7 @@ static seer_status put_text(seer_records *r, int64_t id, const char *text) {
 
 seer_status seer_records_target(seer_records *r, const seer_target *target, int64_t *out_id) {
   seer_hex key, feature_key;
-  seer_record_hex(seer_target_key(target), key);
-  seer_record_hex(seer_target_feature_key(target), feature_key);
+  seer_record_target_keys(target, r->source, key, feature_key);
   seer_arena_mark mark = seer_arena_save(r->arena);
   const char *text = seer_target_print(target, r->arena);
   seer_status status = seer_records_add_target(r, key, feature_key, text, out_id);
@@ -130,8 +139,8 @@ seer_status seer_records_target(seer_records *r, const seer_target *target, int6
 seer_status seer_records_target_text(
     seer_records *r, const seer_target *target, seer_arena *arena, const char **out_text) {
   *out_text = NULL;
-  seer_hex key;
-  seer_record_hex(seer_target_key(target), key);
+  seer_hex key, feature_key;
+  seer_record_target_keys(target, r->source, key, feature_key);
   sqlite3_stmt *statement = NULL;
   bool has_row = false;
   SEER_TRY(seer_records_prepare(r,
@@ -149,8 +158,7 @@ seer_status seer_records_target_text(
 seer_status seer_records_find_targets(seer_records *r, const seer_target *target,
     int64_t out_ids[SEER_RECORD_MAX_TARGETS], uint32_t *out_n) {
   seer_hex key, feature_key;
-  seer_record_hex(seer_target_key(target), key);
-  seer_record_hex(seer_target_feature_key(target), feature_key);
+  seer_record_target_keys(target, r->source, key, feature_key);
   SEER_TRY(find_id(r, select_target, (const char *[]){key}, 1, &out_ids[0]));
   *out_n = 1;
   sqlite3_stmt *statement = NULL;

@@ -412,6 +412,46 @@ static void test_drift_is_divided_out_of_restored_times(void **state) {
   close_world(&w);
 }
 
+// ---- made-up times
+// Winners by a formula are nobody's choices, nor are its machine's speeds; on their way through a
+// file of lines they stay what they are.
+static void test_made_up_winners_are_not_compiled(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  (void)tune(&w, w.records, "60");
+  uint32_t n_made_up = n_winners(&w, w.records);
+  assert_true(n_made_up > 0);
+  const char *lines = seer_os_path_join(w.arena, w.folder, "r.jsonl"),
+             *path = seer_os_path_join(w.arena, w.folder, "r.sqlite"),
+             *copy = seer_os_path_join(w.arena, w.folder, "copy.sqlite");
+  must(seer_records_export(w.records, lines));
+  seer_record_counts in, again;
+  seer_records *other = new_records(&w, "copy.sqlite");
+  must(seer_records_import(other, lines, true, &in));
+  assert_true(in.n[SEER_RECORD_SOUND] > 0);
+  assert_int_equal(seer_record_counts_bad(&in), 0);
+  must(seer_records_import(other, lines, true, &again));
+  assert_int_equal(again.n[SEER_RECORD_SOUND], 0);
+  assert_int_equal(n_winners(&w, other), n_made_up);
+  seer_records_close(other);
+  must(seer_context_set(w.context, "measure", "local"));
+  const char *const paths[] = {path, copy};
+  for (size_t i = 0; i < SEER_COUNT_OF(paths); i++) {
+    seer_records *records;
+    int64_t targets[SEER_RECORD_MAX_TARGETS];
+    uint32_t n;
+    must(seer_records_open_to_read(w.context, paths[i], &records));
+    must(seer_records_find_targets(records, seer_context_target(w.context), targets, &n));
+    assert_true(n == 1 && targets[0] == 0);  // no similar machine's either
+    assert_int_equal(n_winners(&w, records), 0);
+    seer_choose_counts counts;
+    expect_same(&w, choose(&w, records, 3, &counts), choose(&w, NULL, 1, &counts));
+    seer_records_close(records);
+  }
+  close_world(&w);
+}
+
 // ---- files that cannot be written
 typedef struct {
   world *w;
@@ -662,6 +702,7 @@ int main(void) {
       cmocka_unit_test(test_a_winner_that_is_beaten_goes),
       cmocka_unit_test(test_a_file_that_is_removed_during_finals_is_missed),
       cmocka_unit_test(test_drift_is_divided_out_of_restored_times),
+      cmocka_unit_test(test_made_up_winners_are_not_compiled),
       cmocka_unit_test(test_a_full_disk_ends_the_records_only),
       cmocka_unit_test(test_a_long_lock_is_waited_for),
       cmocka_unit_test(test_records_stay_where_something_else_fails),
