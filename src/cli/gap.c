@@ -28,7 +28,7 @@ static int by_loss(const void *a, const void *b) {
   return of_x < of_y ? 1 : of_x > of_y ? -1 : 0;
 }
 
-static seer_status time_runs(seer_use *use, double *out_s) {
+static seer_status time_runs(seer_use *use, seer_gap *out) {
   double seconds[MAX_RUNS];
   uint32_t n = 0;
   for (int k = 0; k < 3; k++) SEER_TRY(seer_use_run(use));
@@ -39,13 +39,14 @@ static seer_status time_runs(seer_use *use, double *out_s) {
     seconds[n++] = (double)(seer_os_now_ns() - start) * 1e-9;
   }
   seer_sort_f64(seconds, n);
-  *out_s = seer_sorted_quartile(seconds, n);
+  out->latency_s = seer_sorted_median(seconds, n);
+  out->network_s = seer_sorted_quartile(seconds, n);
   return SEER_OK;
 }
 
 static seer_status look(
     seer_use *use, const seer_network *network, const seer_choice *choices, seer_gap *out) {
-  SEER_TRY(time_runs(use, &out->network_s));
+  SEER_TRY(time_runs(use, out));
   int32_t n = seer_use_n_steps(use);
   seer_step_info *info = SEER_NEW_ARRAY(use->arena, seer_step_info, n + 1);
   step_gap *steps = SEER_NEW_ARRAY(use->arena, step_gap, n + 1);
@@ -74,7 +75,7 @@ static seer_status look(
 
 seer_status seer_cli_gap(seer_context *context, const seer_network *network, uint32_t set,
     const seer_choice *choices, const char *folder, seer_gap *out_gap) {
-  *out_gap = (seer_gap){0, 0};
+  *out_gap = (seer_gap){.latency_s = 0};
   seer_arena *arena = seer_arena_create("gap");
   seer_use use;
   seer_status status =

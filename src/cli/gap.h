@@ -9,7 +9,8 @@
 #include "tune/select/plain.h"
 
 typedef struct {
-  double network_s;  // lower quartile of whole runs
+  double latency_s;  // median of whole runs, as `bench` tells it; 0: they could not be timed
+  double network_s;  // lower quartile of them
   double tasks_s;  // sum of weight * time of the task's schedule as it was last measured
 } seer_gap;
 

@@ -247,6 +247,22 @@ static void add_totals(json_t *line, const seer_session *session) {
   json_object_set_new(line, "twins", json_integer(t.twins));
 }
 
+static void write_line(seer_progress *p, const char *line) {
+  if (p->is_unheard) return;
+  p->is_unheard = puts(line) == EOF || fflush(stdout) != 0;
+  if (!p->is_unheard) return;
+  on_note(p, "nobody takes the events on standard output any more; the search ends");
+  seer_session_stop(p->session);
+}
+
+// Takes `line`.
+static void put_line(seer_progress *p, json_t *line) {
+  char *dump = json_dumps(line, JSON_COMPACT);
+  if (dump) write_line(p, dump);
+  free(dump);
+  json_decref(line);
+}
+
 static json_t *begin_line(const seer_event *event) {
   return json_pack("{s:s, s:f, s:i, s:f}", "event", seer_event_kind_name(event->kind), "elapsed_s",
       event->elapsed_s, "trials", (int)event->trials, "estimated_ms", event->estimated_s * 1e3);
@@ -263,14 +279,6 @@ void seer_progress_before(seer_event_kind kind, const char *text, bool is_json) 
   if (dump) (void)(puts(dump) == EOF || fflush(stdout) != 0);
   free(dump);
   json_decref(object);
-}
-
-static void write_line(seer_progress *p, const char *line) {
-  if (p->is_unheard) return;
-  p->is_unheard = puts(line) == EOF || fflush(stdout) != 0;
-  if (!p->is_unheard) return;
-  on_note(p, "nobody takes the events on standard output any more; the search ends");
-  seer_session_stop(p->session);
 }
 
 void seer_progress_on_event_json(void *user, const seer_event *event) {
@@ -301,11 +309,20 @@ void seer_progress_on_event_json(void *user, const seer_event *event) {
   if (event->kind == SEER_EVENT_DONE) {
     add_totals(line, p->session);
     add_sets(line, p->session, network);
+    p->done = line;
+    return;
   }
-  char *dump = json_dumps(line, JSON_COMPACT);
-  if (dump) write_line(p, dump);
-  free(dump);
-  json_decref(line);
+  put_line(p, line);
+}
+
+void seer_progress_done_json(seer_progress *p, const seer_verdict_report *verdict) {
+  json_t *line = p->done;
+  p->done = NULL;
+  if (!line) return;
+  json_object_set(line, "sum_of_tasks_ms", json_object_get(line, "estimated_ms"));
+  if (verdict->latency_s > 0)
+    json_object_set_new(line, "latency_ms", json_real(verdict->latency_s * 1e3));
+  put_line(p, line);
 }
 
 void seer_progress_verdict_json(seer_progress *p, const seer_verdict_report *verdict) {
@@ -321,8 +338,5 @@ void seer_progress_verdict_json(seer_progress *p, const seer_verdict_report *ver
   for (uint32_t k = 0; k < verdict->n_fallen; k++)
     json_array_append_new(fallen, json_integer(verdict->fallen[k]));
   json_object_set_new(line, "fallen_back", fallen);
-  char *dump = json_dumps(line, JSON_COMPACT);
-  if (dump) write_line(p, dump);
-  free(dump);
-  json_decref(line);
+  put_line(p, line);
 }

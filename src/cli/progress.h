@@ -15,6 +15,7 @@ typedef struct {
   double last_shown_s;
   double last_estimate_s;
   bool is_unheard;  // standard output takes no more events
+  struct json_t *done;  // the event, owned; NULL: it has not come
 } seer_progress;
 
 // What is said before there is a session: to stderr, and as an event where JSON is asked for.
@@ -22,8 +23,11 @@ void seer_progress_before(seer_event_kind kind, const char *text, bool is_json);
 void seer_progress_init(
     seer_progress *progress, seer_session *session, const seer_network *network);
 void seer_progress_on_event(void *user, const seer_event *event);  // user: seer_progress
-// The same. Where standard output takes no more, it says so once and stops the session.
+// The same. Where standard output takes no more, it says so once and stops the session. The event
+// "done" is kept until seer_progress_done_json, which is to be called: what the library takes is
+// known then.
 void seer_progress_on_event_json(void *user, const seer_event *event);
+void seer_progress_done_json(seer_progress *progress, const seer_verdict_report *verdict);
 // The last line of all, event "verdict"; none where nothing was compared.
 void seer_progress_verdict_json(seer_progress *progress, const seer_verdict_report *verdict);
 void seer_progress_summary(const seer_progress *progress);  // the last table and totals, to stderr

@@ -244,11 +244,16 @@ seer_status seer_report_write(seer_report *r, const seer_context *context,
   seer_text_put_html(&out, r->model_name);
   seer_text_printf(&out, "</title><style>%s</style>\n<h1>", style);
   seer_text_put_html(&out, r->model_name);
+  seer_text_put(&out, "</h1>\n<p>");
+  double latency_s = r->verdict ? r->verdict->latency_s : 0;
+  if (latency_s > 0)
+    seer_text_printf(&out, "Latency: <b>%.3f ms</b>, the whole library by itself%s.</p>\n<p>",
+        latency_s * 1e3, network->n_set > 1 ? ", mean of the sets of shapes" : "");
   seer_text_printf(&out,
-      "</h1>\n<p>Sum of tasks: <b>%.3f ms</b>, before tuning %.3f ms; %u measurements in %.0f s "
-      "(%.1f a second).</p>\n",
-      totals.estimated_s * 1e3, totals.untuned_s * 1e3, totals.trials, totals.elapsed_s,
-      totals.trials / totals.elapsed_s);
+      "Sum of tasks, each measured alone: %s%.3f ms%s, before tuning %.3f ms; %u measurements in "
+      "%.0f s (%.1f a second).</p>\n",
+      latency_s > 0 ? "" : "<b>", totals.estimated_s * 1e3, latency_s > 0 ? "" : "</b>",
+      totals.untuned_s * 1e3, totals.trials, totals.elapsed_s, totals.trials / totals.elapsed_s);
   put_verdict(&out, r->verdict, network);
   put_sets(&out, session, network);
   put_curve(&out, r, false);

@@ -50,6 +50,9 @@ typedef struct {
   uint32_t n_pairs;  // 0: it was not compared; or all fell back, and it is the untuned one
   double speedup;
   double tuned_s, untuned_s;  // of a run, as in the summary; 0 without pairs
+  // Of a run of the library that was written, opened by itself: the median, as `bench` tells it; of
+  // several sets of input shapes the mean. 0: not measured.
+  double latency_s;
   bool is_all;
   uint32_t n_fallen;  // tasks that fell back, and which
   const uint32_t *fallen;

@@ -133,6 +133,13 @@ kill -TERM $tuner
 wait $tuner || { cat stderr; fail "status $? after SIGTERM"; }
 expect_text events "stopped by the user"
 [ -s ended/model.so ] || fail "no library after SIGTERM"
+# What is told in the end is what the library takes, and the sum of its tasks as that.
+ms=$(sed -n 's/^latency: \([0-9.]*\) ms, the whole library by itself.*the sum of its tasks.*/\1/p' stderr)
+[ -n "$ms" ] || { cat stderr; fail "no latency of the whole library"; }
+expect_text ended/report.html "Latency: <b>$ms ms</b>"
+expect_text ended/report.html "Sum of tasks, each measured alone: "
+sed -n 's/^{"event":"done".*"sum_of_tasks_ms":[0-9.]*,"latency_ms":\([0-9.]*\).*/\1/p' events | awk -v told="$ms" '{ d = $1 - told; ok = d < 0.0006 && d > -0.0006 } END { exit !ok }' ||
+  { grep '"done"' events; fail "the last event has another latency than $ms ms"; }
 expect_status 0 "$FAMILYSEER" verify ended/model.so mobilenet_v2_0.25
 
 # One tuner at a time has the machine, whoever's it is. Who waits says so, and Ctrl-C ends the wait: what is known is compiled.
