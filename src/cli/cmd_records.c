@@ -125,8 +125,16 @@ static seer_status copy_stream(FILE *from, FILE *to) {
   return ferror(from) ? SEER_FAIL(IO, "cannot read the records") : SEER_OK;
 }
 
+static seer_status export_to(seer_records *records, const char *file) {
+  uint32_t n_dropped;
+  SEER_TRY(seer_records_export(records, file, &n_dropped));
+  if (n_dropped > 0)
+    fprintf(stderr, "%u records left out: their times are no numbers\n", n_dropped);
+  return SEER_OK;
+}
+
 static seer_status export_to_stdout(seer_records *records, const char *file) {
-  SEER_TRY(seer_records_export(records, file));
+  SEER_TRY(export_to(records, file));
   FILE *from = fopen(file, "rb");
   if (!from) return SEER_FAIL(IO, "%s: cannot be read again", file);
   seer_status status = copy_stream(from, stdout);
@@ -162,8 +170,7 @@ static seer_status act(
     case BEST:
       return best(context, records, file, arena);
     case EXPORT:
-      return is_stream(file) ? stream(context, records, true, arena)
-                             : seer_records_export(records, file);
+      return is_stream(file) ? stream(context, records, true, arena) : export_to(records, file);
     case IMPORT:
       if (is_stream(file)) return stream(context, records, false, arena);
       return take(context, records, false, file, arena);

@@ -195,8 +195,9 @@ typedef struct {
 SEER_MUST_USE seer_status seer_records_nearest(seer_records *records, const seer_dag *dag,
     seer_dag_key key, int64_t target, seer_arena *arena, seer_record_near *out, uint32_t max,
     uint32_t *out_n);
-// JSON lines.
-SEER_MUST_USE seer_status seer_records_export(seer_records *records, const char *path);
+// JSON lines. *out_dropped: records that no line can hold, with times that are no numbers.
+SEER_MUST_USE seer_status seer_records_export(
+    seer_records *records, const char *path, uint32_t *out_dropped);
 // Adds what is sound and not known, as from elsewhere; is_trusted: as from here, but no winner of
 // this machine's loses its place. Lines by what became of them in out_counts. All of the file or
 // nothing.

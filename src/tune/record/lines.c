@@ -1,5 +1,6 @@
 // lines.c - records as JSON lines, for merging and for people. A line is self-contained: target,
-// workload (with its DAG), schedule, times, pairs. Paths, host names and messages are not written.
+// workload (with its DAG), schedule, times, pairs. Paths, host names and messages are not written;
+// all other texts come back byte by byte.
 // Import treats the file as hostile: a line that is not sound is skipped and counted, never
 // half-stored. Schedules are judged in the end, task by task (check.c): sketches of all tasks of a
 // file at once would take gigabytes.
@@ -41,6 +42,7 @@ static const char *base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
+// NULL: one is no number, and JSON has none for it.
 static json_t *samples_of(sqlite3_stmt *row, int column) {
   json_t *samples = json_array();
   size_t n = (size_t)sqlite3_column_bytes(row, column) / sizeof(double);
@@ -48,64 +50,79 @@ static json_t *samples_of(sqlite3_stmt *row, int column) {
   for (size_t i = 0; i < n && i < SEER_MEASURE_MAX_SAMPLES; i++) {
     double value;
     memcpy(&value, bytes + i * sizeof value, sizeof value);
-    json_array_append_new(samples, json_real(value));
+    if (json_array_append_new(samples, json_real(value)) != 0) {
+      json_decref(samples);
+      return NULL;
+    }
   }
   return samples;
 }
 
-static json_t *pairs_of(sqlite3_stmt *row) {
-  return json_pack("{s:I, s:f, s:f, s:f, s:s, s:I}", "n", (json_int_t)sqlite3_column_int64(row, 24),
+static json_t *text_json(const char *text, seer_arena *arena);
+
+static json_t *pairs_of(sqlite3_stmt *row, seer_arena *arena) {
+  return json_pack("{s:I, s:f, s:f, s:f, s:o, s:I}", "n", (json_int_t)sqlite3_column_int64(row, 24),
       "speedup", sqlite3_column_double(row, 25), "p_value", sqlite3_column_double(row, 26),
-      "baseline_seconds", sqlite3_column_double(row, 27), "baseline", column_text(row, 28),
-      "judged", (json_int_t)sqlite3_column_int64(row, 29));
+      "baseline_seconds", sqlite3_column_double(row, 27), "baseline",
+      text_json(column_text(row, 28), arena), "judged", (json_int_t)sqlite3_column_int64(row, 29));
 }
 
-// Names are for people. What is no UTF-8 in one is written as it is shown: \xE9.
-static const char *name_of(const char *name, seer_arena *arena) {
-  json_t *text = json_string(name);  // NULL: no UTF-8
-  json_decref(text);
-  return text ? name : seer_text_safe(arena, name);
+// A text as JSON has it; bytes that are no UTF-8, which JSON cannot have, as {"hex": "636166e9"}.
+static json_t *text_json(const char *text, seer_arena *arena) {
+  json_t *plain = json_string(text);  // NULL: no UTF-8
+  if (plain) return plain;
+  seer_text hex;
+  seer_text_init(&hex, arena);
+  for (const char *at = text; *at; at++) seer_text_printf(&hex, "%02x", (unsigned char)*at);
+  return json_pack("{s:s}", "hex", hex.data);
 }
 
-static seer_status put_line(sqlite3_stmt *row, seer_text *out) {
-  const char *task = name_of(column_text(row, 5), out->arena),
-             *model = name_of(base_name(column_text(row, 7)), out->arena);
+// *out_written false: it has a time that is no number, which no line can have.
+static seer_status put_line(sqlite3_stmt *row, seer_text *out, bool *out_written) {
+  seer_arena *arena = out->arena;
   json_t *line = json_pack(
-      "{s:i, s:{s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:I, s:I}, s:s, s:s, s:s,"
-      " s:f, s:f, s:o, s:b, s:b, s:f, s:I, s:s, s:s, s:o}",
-      "v", FORMAT_VERSION, "target", "key", column_text(row, 0), "features", column_text(row, 1),
-      "text", column_text(row, 2), "workload", "structure", column_text(row, 3), "shape",
-      column_text(row, 4), "name", task, "dag", column_text(row, 6), "session", "model", model,
-      "policy", column_text(row, 8), "version", column_text(row, 9), "rules",
-      (json_int_t)sqlite3_column_int64(row, 10), "seed", (json_int_t)sqlite3_column_int64(row, 11),
-      "schedule", column_text(row, 12), "class", column_text(row, 13), "state",
-      column_text(row, 14), "seconds", sqlite3_column_double(row, 15), "reference",
-      sqlite3_column_double(row, 16), "samples", samples_of(row, 17), "raced",
+      "{s:i, s:{s:o, s:o, s:o}, s:{s:o, s:o, s:o, s:o}, s:{s:o, s:o, s:o, s:I, s:I}, s:o, s:o, s:o,"
+      " s:f, s:f, s:o, s:b, s:b, s:f, s:I, s:o, s:o, s:o}",
+      "v", FORMAT_VERSION, "target", "key", text_json(column_text(row, 0), arena), "features",
+      text_json(column_text(row, 1), arena), "text", text_json(column_text(row, 2), arena),
+      "workload", "structure", text_json(column_text(row, 3), arena), "shape",
+      text_json(column_text(row, 4), arena), "name", text_json(column_text(row, 5), arena), "dag",
+      text_json(column_text(row, 6), arena), "session", "model",
+      text_json(base_name(column_text(row, 7)), arena), "policy",
+      text_json(column_text(row, 8), arena), "version", text_json(column_text(row, 9), arena),
+      "rules", (json_int_t)sqlite3_column_int64(row, 10), "seed",
+      (json_int_t)sqlite3_column_int64(row, 11), "schedule", text_json(column_text(row, 12), arena),
+      "class", text_json(column_text(row, 13), arena), "state",
+      text_json(column_text(row, 14), arena), "seconds", sqlite3_column_double(row, 15),
+      "reference", sqlite3_column_double(row, 16), "samples", samples_of(row, 17), "raced",
       sqlite3_column_int(row, 18), "twin", sqlite3_column_int(row, 19), "predicted",
       sqlite3_column_double(row, 20), "round", (json_int_t)sqlite3_column_int64(row, 21), "origin",
-      column_text(row, 22), "place", column_text(row, 23), "pairs", pairs_of(row));
+      text_json(column_text(row, 22), arena), "place", text_json(column_text(row, 23), arena),
+      "pairs", pairs_of(row, arena));
   char *dump = line ? json_dumps(line, JSON_COMPACT) : NULL;
   json_decref(line);
-  if (!dump)
-    return SEER_FAIL(CORRUPT,
-        "a record of task '%s' cannot be written as a line: its text is no UTF-8, or it has a time "
-        "that is no number",
-        seer_text_safe(out->arena, column_text(row, 5)));
+  *out_written = dump != NULL;
+  if (!dump) return SEER_OK;
   seer_text_put(out, dump);
   seer_text_put(out, "\n");
   free(dump);
   return SEER_OK;
 }
 
-seer_status seer_records_export(seer_records *r, const char *path) {
+seer_status seer_records_export(seer_records *r, const char *path, uint32_t *out_dropped) {
   sqlite3_stmt *row = NULL;
+  *out_dropped = 0;
   SEER_TRY(seer_records_prepare(r, export_sql, &row));
   seer_arena *arena = seer_arena_create("export");
   seer_text out;
   seer_text_init(&out, arena);
   seer_status status = SEER_OK;
   int rc;
-  while (!status && (rc = sqlite3_step(row)) == SQLITE_ROW) status = put_line(row, &out);
+  while (!status && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+    bool is_written = false;
+    status = put_line(row, &out, &is_written);
+    *out_dropped += !is_written;
+  }
   if (!status && rc != SQLITE_DONE) status = seer_sql_fail(r->db, r->path, rc, "export");
   sqlite3_finalize(row);
   if (!status) status = seer_os_write_file(path, out.data, out.n_bytes);
@@ -128,29 +145,70 @@ typedef struct {
   json_t *samples;
 } line_fields;
 
-static bool read_additions(json_t *line, line_fields *f) {
-  return json_unpack(line, "{s:s, s:s, s:{s:I, s:F, s:F, s:F, s:s, s:I}}", "origin", &f->origin,
-             "place", &f->place, "pairs", "n", &f->n_pairs, "speedup", &f->speedup, "p_value",
-             &f->p_value, "baseline_seconds", &f->baseline_s, "baseline", &f->baseline, "judged",
-             &f->judged) == 0;
+static int digit_of(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static bool read_line(json_t *line, line_fields *f) {
+// What text_json writes; texts have no NUL within. NULL: it is none.
+static const char *text_of(const json_t *value, seer_arena *arena) {
+  if (json_is_string(value)) {
+    const char *text = json_string_value(value);
+    return strlen(text) == json_string_length(value) ? text : NULL;
+  }
+  const char *hex = json_string_value(json_object_get(value, "hex"));
+  if (!hex || json_object_size(value) != 1 || strlen(hex) % 2 != 0) return NULL;
+  char *text = seer_arena_strdup(arena, hex);
+  size_t n = strlen(hex) / 2;
+  for (size_t i = 0; i < n; i++) {
+    int high = digit_of(hex[2 * i]), low = digit_of(hex[2 * i + 1]);
+    if (high < 0 || low < 0 || high + low == 0) return NULL;
+    text[i] = (char)(high << 4 | low);
+  }
+  text[n] = '\0';
+  return text;
+}
+
+// All of n texts, or false.
+static bool read_texts(
+    json_t *const *values, const char **const *out, size_t n, seer_arena *arena) {
+  for (size_t i = 0; i < n; i++) {
+    *out[i] = text_of(values[i], arena);
+    if (!*out[i]) return false;
+  }
+  return true;
+}
+
+static bool read_additions(json_t *line, line_fields *f, seer_arena *arena) {
+  json_t *text[3];
+  const char **const to[3] = {&f->origin, &f->place, &f->baseline};
+  return json_unpack(line, "{s:o, s:o, s:{s:I, s:F, s:F, s:F, s:o, s:I}}", "origin", &text[0],
+             "place", &text[1], "pairs", "n", &f->n_pairs, "speedup", &f->speedup, "p_value",
+             &f->p_value, "baseline_seconds", &f->baseline_s, "baseline", &text[2], "judged",
+             &f->judged) == 0 &&
+      read_texts(text, to, 3, arena);
+}
+
+static bool read_line(json_t *line, line_fields *f, seer_arena *arena) {
   int version = 0;
+  json_t *text[13];
+  const char **const to[13] = {&f->target_key, &f->features, &f->target_text, &f->structure,
+      &f->shape, &f->name, &f->dag, &f->model, &f->policy, &f->version, &f->schedule, &f->cls,
+      &f->state};
   *f = (line_fields){.origin = "", .place = "here", .baseline = ""};
   bool is_read =
       json_unpack(line,
-          "{s:i, s:{s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:s}, s:{s:s, s:s, s:s, s:I, s:I},"
-          " s:s, s:s, s:s, s:F, s:F, s:o, s:b, s:b, s:F, s:I}",
-          "v", &version, "target", "key", &f->target_key, "features", &f->features, "text",
-          &f->target_text, "workload", "structure", &f->structure, "shape", &f->shape, "name",
-          &f->name, "dag", &f->dag, "session", "model", &f->model, "policy", &f->policy, "version",
-          &f->version, "rules", &f->rules, "seed", &f->seed, "schedule", &f->schedule, "class",
-          &f->cls, "state", &f->state, "seconds", &f->seconds, "reference", &f->reference,
-          "samples", &f->samples, "raced", &f->is_raced, "twin", &f->is_twin, "predicted",
-          &f->predicted, "round", &f->round) == 0;
+          "{s:i, s:{s:o, s:o, s:o}, s:{s:o, s:o, s:o, s:o}, s:{s:o, s:o, s:o, s:I, s:I},"
+          " s:o, s:o, s:o, s:F, s:F, s:o, s:b, s:b, s:F, s:I}",
+          "v", &version, "target", "key", &text[0], "features", &text[1], "text", &text[2],
+          "workload", "structure", &text[3], "shape", &text[4], "name", &text[5], "dag", &text[6],
+          "session", "model", &text[7], "policy", &text[8], "version", &text[9], "rules", &f->rules,
+          "seed", &f->seed, "schedule", &text[10], "class", &text[11], "state", &text[12],
+          "seconds", &f->seconds, "reference", &f->reference, "samples", &f->samples, "raced",
+          &f->is_raced, "twin", &f->is_twin, "predicted", &f->predicted, "round", &f->round) == 0;
   if (!is_read || version < 1 || version > FORMAT_VERSION) return false;
-  return version == 1 || read_additions(line, f);
+  if (!read_texts(text, to, SEER_COUNT_OF(to), arena)) return false;
+  return version == 1 || read_additions(line, f, arena);
 }
 
 // Names are a network's own, and shown safely wherever they are shown; they only have to be short.
@@ -319,7 +377,7 @@ static seer_status import_line(importer *im, json_t *line, seer_record_verdict *
   line_fields f;
   seer_record record;
   *out_verdict = SEER_RECORD_MALFORMED;
-  if (!read_line(line, &f) || !has_sound_texts(&f)) return SEER_OK;
+  if (!read_line(line, &f, im->scratch) || !has_sound_texts(&f)) return SEER_OK;
   *out_verdict = read_record(&f, &record);
   if (*out_verdict != SEER_RECORD_SOUND) return SEER_OK;
   SEER_TRY(target_of(im, &f, &record.target));
@@ -458,8 +516,10 @@ seer_status seer_records_merge(
   seer_status status = seer_records_open_foreign(r->context, other_path, &other);
   if (!status) status = seer_os_temp_dir("familyseer-merge", arena, &folder);
   const char *path = folder ? seer_os_path_join(arena, folder, "records.jsonl") : NULL;
-  if (!status) status = seer_records_export(other, path);
+  uint32_t n_dropped = 0;
+  if (!status) status = seer_records_export(other, path, &n_dropped);
   if (!status) status = seer_records_import(r, path, is_trusted, out_counts);
+  if (!status) out_counts->n[SEER_RECORD_BAD_TIME] += n_dropped;
   if (folder) status = seer_status_join(status, seer_os_remove_tree(folder));
   seer_records_close(other);
   seer_arena_destroy(arena);

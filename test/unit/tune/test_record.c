@@ -1,5 +1,6 @@
 // Records: what goes in comes out; states, best, export and import; hostile lines and files are
 // refused.
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,12 @@ typedef struct {
   seer_dag *dag;
   int64_t target, workload, session;
 } world;
+
+static void export_all(seer_records *records, const char *path) {
+  uint32_t n_dropped;
+  must(seer_records_export(records, path, &n_dropped));
+  assert_int_equal(n_dropped, 0);
+}
 
 static seer_dag *gemm(seer_arena *arena, int64_t m) {
   seer_dag *dag = seer_dag_create(arena, "gemm");
@@ -292,7 +299,7 @@ static void test_export_and_import(void **state) {
   add(&w, schedule_of(&w, "a"), 1e-4, SEER_MEASURED_OK);
   add(&w, schedule_of(&w, "b"), 0, SEER_MEASURED_BUILD_TIMEOUT);
   const char *lines = seer_os_path_join(w.arena, w.folder, "r.jsonl");
-  must(seer_records_export(w.records, lines));
+  export_all(w.records, lines);
   char *data;
   size_t n_bytes;
   must(seer_os_read_file(lines, w.arena, 1 << 20, &data, &n_bytes));
@@ -342,20 +349,60 @@ static const char *with(seer_arena *arena, const char *text, const char *from, c
   return seer_arena_printf(arena, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
 }
 
+static seer_status expect_name(void *user, const seer_record_workload *workload) {
+  const char **name = user;
+  assert_string_equal(workload->name, *name);
+  *name = NULL;
+  return SEER_OK;
+}
+
 // Names come from files of others; one that is no UTF-8 takes no record with it.
 static void test_names_that_are_no_utf8(void **state) {
   (void)state;
   world w;
   open_world(&w);
+  static const char name[] = "t\xE9sk \x80\" \x01 \xC3\xA9";
+  w.dag = gemm(w.arena, 60);
+  must(seer_records_workload(w.records, w.dag, seer_dag_hash(w.dag), name, &w.workload));
   must(seer_records_session(w.records, w.context, "caf\xE9.onnx", "seer", &w.session));
   add(&w, schedule_of(&w, "a"), 1e-4, SEER_MEASURED_OK);
   const char *lines = seer_os_path_join(w.arena, w.folder, "r.jsonl");
-  must(seer_records_export(w.records, lines));
+  export_all(w.records, lines);
   seer_records *other;
   must(seer_records_open(w.context, seer_os_path_join(w.arena, w.folder, "o.sqlite"), &other));
   seer_record_counts counts;
   must(seer_records_import(other, lines, false, &counts));
   assert_int_equal(counts.n[SEER_RECORD_SOUND], 1);
+  // All texts come back to the byte, as often as they go.
+  const char *again = seer_os_path_join(w.arena, w.folder, "again.jsonl"),
+             *third = seer_os_path_join(w.arena, w.folder, "third.jsonl");
+  seer_records *more;
+  must(seer_records_open(w.context, seer_os_path_join(w.arena, w.folder, "m.sqlite"), &more));
+  export_all(other, again);
+  must(seer_records_import(more, again, false, &counts));
+  export_all(more, third);
+  char *a, *b;
+  must(seer_os_read_file(again, w.arena, 1 << 20, &a, NULL));
+  must(seer_os_read_file(third, w.arena, 1 << 20, &b, NULL));
+  assert_string_equal(a, b);
+  assert_non_null(strstr(a, "{\"hex\":\"636166e92e6f6e6e78\"}"));
+  const char *found = name;
+  must(seer_records_each_workload(more, expect_name, &found));
+  assert_null(found);
+  // What no line can hold is left out, and counted: by export, and by merge.
+  seer_record record = {.session = w.session,
+      .workload = w.workload,
+      .target = w.target,
+      .schedule = "s",
+      .seconds = HUGE_VAL};
+  uint32_t n_dropped;
+  must(seer_records_add(w.records, &record));
+  must(seer_records_export(w.records, lines, &n_dropped));
+  assert_int_equal(n_dropped, 1);
+  must(seer_records_merge(more, seer_os_path_join(w.arena, w.folder, "r.sqlite"), false, &counts));
+  assert_int_equal(counts.n[SEER_RECORD_KNOWN], 1);
+  assert_int_equal(counts.n[SEER_RECORD_BAD_TIME], 1);
+  seer_records_close(more);
   seer_records_close(other);
   close_world(&w);
 }
@@ -367,7 +414,7 @@ static void test_import_believes_nothing(void **state) {
   open_world(&w);
   add(&w, schedule_of(&w, "a"), 0.25, SEER_MEASURED_OK);
   const char *lines = seer_os_path_join(w.arena, w.folder, "r.jsonl");
-  must(seer_records_export(w.records, lines));
+  export_all(w.records, lines);
   char *data;
   size_t n_bytes;
   must(seer_os_read_file(lines, w.arena, 1 << 20, &data, &n_bytes));
