@@ -47,6 +47,7 @@ SEER_MUST_USE seer_status seer_os_make_dirs(const char *path);  // as mkdir -p
 // differ.
 typedef struct {
   uint64_t device, file;
+  uint64_t n_bytes, written_ns;  // its length, and when it was last written to
 } seer_os_file_id;
 void seer_os_identify(const char *path, seer_os_file_id *out_id);
 bool seer_os_exists(const char *path);

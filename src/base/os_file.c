@@ -241,8 +241,11 @@ seer_status seer_os_write_file(const char *path, const void *data, size_t n_byte
 
 void seer_os_identify(const char *path, seer_os_file_id *out_id) {
   struct stat info;
-  *out_id = (seer_os_file_id){0, 0};
-  if (stat(path, &info) == 0) *out_id = (seer_os_file_id){info.st_dev, info.st_ino};
+  *out_id = (seer_os_file_id){0, 0, 0, 0};
+  if (stat(path, &info) != 0) return;
+  uint64_t written_ns =
+      (uint64_t)info.st_mtim.tv_sec * 1000000000u + (uint64_t)info.st_mtim.tv_nsec;
+  *out_id = (seer_os_file_id){info.st_dev, info.st_ino, (uint64_t)info.st_size, written_ns};
 }
 
 bool seer_os_exists(const char *path) {

@@ -102,7 +102,9 @@ typedef struct {
 // file is unchanged then. A file of version 1 becomes one of version 2.
 SEER_MUST_USE seer_status seer_records_open(
     const seer_context *context, const char *path, seer_records **out_records);
-// For who only asks: the file is never written to, and none is made (NOT_FOUND).
+// For who only asks: the file is never written to, and none is made (NOT_FOUND). Where nobody else
+// has it open it is read without locks; when somebody begins to write to it then, whatever reads it
+// returns TIMEOUT, and it is to be opened anew.
 SEER_MUST_USE seer_status seer_records_open_to_read(
     const seer_context *context, const char *path, seer_records **out_records);
 // The file that the options name; NULL with --ignore-records, where the user's own file is to be

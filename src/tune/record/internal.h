@@ -16,6 +16,8 @@ struct seer_records {
   const char *source;  // of times, where nobody measures them: "fake", "replay"; "": this machine
   sqlite3 *db;
   seer_os_file_id id;  // of the file at `path` when it was opened; zeros: none is expected there
+  // the same, of one that is read as if nobody wrote to it; zeros: it is not
+  seer_os_file_id quiet;
   sqlite3_stmt *add;
 };
 
@@ -42,6 +44,9 @@ SEER_MUST_USE seer_status seer_records_add_session(seer_records *records, const 
 // IO when another file, or none, is at the path of an open one. What has been written is then put
 // there again, where there is none.
 SEER_MUST_USE seer_status seer_records_still_there(seer_records *records);
+// TIMEOUT where a file that is read as if nobody wrote to it was written to since: what was read of
+// it may be of two moments. `status`: of reading, which that explains; else it is returned.
+SEER_MUST_USE seer_status seer_records_check_quiet(const seer_records *records, seer_status status);
 // 16 hexadecimal digits: how keys are stored.
 typedef char seer_hex[17];
 void seer_record_hex(uint64_t value, seer_hex out);

@@ -124,6 +124,7 @@ seer_status seer_records_export(seer_records *r, const char *path, uint32_t *out
     *out_dropped += !is_written;
   }
   if (!status && rc != SQLITE_DONE) status = seer_sql_fail(r->db, r->path, rc, "export");
+  status = seer_records_check_quiet(r, status);
   sqlite3_finalize(row);
   if (!status) status = seer_os_write_file(path, out.data, out.n_bytes);
   seer_arena_destroy(arena);

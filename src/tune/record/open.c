@@ -62,10 +62,25 @@ static const char *uri_of(const seer_records *r) {
 // Opens to read, and checks. What is wrong with a file that cannot be read is said here.
 static seer_status look(seer_records *r, uint64_t max_checked_bytes, int *out_version) {
   bool is_quiet = false;
+  seer_os_identify(r->path, &r->quiet);
   SEER_TRY(is_quiet_wal(r, &is_quiet));
+  if (!is_quiet) r->quiet = (seer_os_file_id){0, 0, 0, 0};
   SEER_TRY(connect(
       r, is_quiet ? uri_of(r) : r->path, SQLITE_OPEN_READONLY | (is_quiet ? SQLITE_OPEN_URI : 0)));
-  return seer_schema_check(r->db, r->path, max_checked_bytes, out_version);
+  return seer_records_check_quiet(
+      r, seer_schema_check(r->db, r->path, max_checked_bytes, out_version));
+}
+
+seer_status seer_records_check_quiet(const seer_records *r, seer_status status) {
+  seer_os_file_id now;
+  if (r->quiet.file == 0) return status;
+  seer_os_identify(r->path, &now);
+  bool is_same = now.device == r->quiet.device && now.file == r->quiet.file &&
+      now.n_bytes == r->quiet.n_bytes && now.written_ns == r->quiet.written_ns;
+  if (is_same) return status;
+  seer_status_free(status);
+  return SEER_FAIL(
+      TIMEOUT, "%s: somebody has begun to write to it while it was read; again, please", r->path);
 }
 
 // Files of version 1, and empty ones, are read as what they would be after an update: a copy in
@@ -91,7 +106,10 @@ static seer_status open_to_read(seer_records *r, uint64_t max_checked_bytes) {
   if (!seer_os_exists(r->path))
     return SEER_FAIL(NOT_FOUND, "%s: no such file of records; a tuning makes it", r->path);
   SEER_TRY(look(r, max_checked_bytes, &version));
-  return version == SEER_RECORD_SCHEMA ? SEER_OK : update_copy(r);
+  if (version == SEER_RECORD_SCHEMA) return SEER_OK;
+  SEER_TRY(seer_records_check_quiet(r, update_copy(r)));
+  r->quiet = (seer_os_file_id){0, 0, 0, 0};  // what is read now lies in memory
+  return SEER_OK;
 }
 
 // ---- writing
@@ -130,6 +148,7 @@ static seer_status open_to_write(seer_records *r) {
   if (is_file && !is_cut_off) {
     SEER_TRY(look(r, MAX_CHECKED_BYTES, &version));
     disconnect(r);
+    r->quiet = (seer_os_file_id){0, 0, 0, 0};
   }
   SEER_TRY(connect(r, r->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
   if (is_cut_off) SEER_TRY(seer_schema_check(r->db, r->path, MAX_CHECKED_BYTES, &version));
@@ -159,11 +178,11 @@ static seer_status write_again(seer_records *r) {
 }
 
 seer_status seer_records_still_there(seer_records *r) {
-  seer_os_file_id now = {0, 0};
+  seer_os_file_id now;
   if (r->id.file == 0) return SEER_OK;
   seer_os_identify(r->path, &now);
   if (now.file == r->id.file && now.device == r->id.device) return SEER_OK;
-  r->id = (seer_os_file_id){0, 0};
+  r->id = (seer_os_file_id){0, 0, 0, 0};
   if (now.file != 0)
     return SEER_FAIL(IO, "%s: another file was put in its place while it was open", r->path);
   seer_status status = write_again(r);

@@ -24,7 +24,7 @@ seer_status seer_records_prepare(seer_records *r, const char *sql, sqlite3_stmt 
 }
 
 static seer_status step(const seer_records *r, sqlite3_stmt *statement, bool *out_row) {
-  return seer_sql_step(statement, r->path, out_row);
+  return seer_records_check_quiet(r, seer_sql_step(statement, r->path, out_row));
 }
 
 seer_status seer_records_begin(seer_records *r) {

@@ -10,6 +10,7 @@
 #include "tune/select/transfer.h"
 #include "tune/select/untuned.h"
 
+#define MAX_AGAIN 3  // reading records that somebody begins to write to
 #define RANDOM_TRIES 200
 #define SMALL_BYTES 65536
 
@@ -361,15 +362,26 @@ seer_status seer_choose(const seer_context *context, const seer_network *network
   return records && opt_level >= 2 ? take_network_times(&c, network, choices) : SEER_OK;
 }
 
-seer_status seer_choose_by_options(seer_context *context, const seer_network *network,
-    seer_arena *arena, seer_choice **out_choices, seer_choose_counts *out_counts) {
-  int64_t level = seer_context_i64(context, SEER_OPT_OPT_LEVEL);
+static seer_status choose_from_file(seer_context *context, const seer_network *network,
+    int64_t level, seer_arena *arena, seer_choice **out_choices, seer_choose_counts *out_counts) {
   seer_records *records = NULL;
   if (level >= 2) SEER_TRY(seer_records_open_by_options(context, false, &records));
   seer_status status = seer_speeds_recall(context, records);
   if (!status)
     status = seer_choose(context, network, records, level, arena, out_choices, out_counts);
   seer_records_close(records);
+  return status;
+}
+
+seer_status seer_choose_by_options(seer_context *context, const seer_network *network,
+    seer_arena *arena, seer_choice **out_choices, seer_choose_counts *out_counts) {
+  int64_t level = seer_context_i64(context, SEER_OPT_OPT_LEVEL);
+  seer_status status = choose_from_file(context, network, level, arena, out_choices, out_counts);
+  // A tuning has begun to write to it: it is read with locks the next time.
+  for (int k = 0; k < MAX_AGAIN && status && seer_status_code(status) == SEER_CODE_TIMEOUT; k++) {
+    seer_status_free(status);
+    status = choose_from_file(context, network, level, arena, out_choices, out_counts);
+  }
   SEER_TRY(status);
   if (!seer_context_bool(context, SEER_OPT_STRICT) || out_counts->n_record == network->n_task)
     return SEER_OK;

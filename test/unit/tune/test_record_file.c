@@ -8,6 +8,7 @@
 
 #include "base/os.h"
 #include "support/test.h"
+#include "support/test_target.h"
 #include "tune/record.h"
 
 typedef struct {
@@ -199,6 +200,31 @@ static void test_readers_leave_no_trace(void **state) {
   close_world(&w);
 }
 
+// A file that is read without locks, since nobody had it open, is not read on when somebody begins
+// to write to it: its pages could be of two moments.
+static void test_a_writer_beside_a_reader_is_noticed(void **state) {
+  (void)state;
+  world w;
+  open_world(&w);
+  make_records(&w);
+  seer_records *reader, *writer;
+  seer_target target = test_target_narrow;
+  int64_t ids[SEER_RECORD_MAX_TARGETS];
+  uint32_t n;
+  must(seer_records_open_to_read(w.context, w.path, &reader));
+  must(seer_records_find_targets(reader, &target, ids, &n));
+  must(seer_records_open(w.context, w.path, &writer));
+  must(seer_records_target(writer, &target, &ids[0]));
+  seer_records_close(writer);  // what it wrote goes to the file itself
+  expect(seer_records_find_targets(reader, &target, ids, &n), SEER_CODE_TIMEOUT, "begun to write");
+  seer_records_close(reader);
+  must(seer_records_open_to_read(w.context, w.path, &reader));
+  must(seer_records_find_targets(reader, &target, ids, &n));
+  assert_true(n == 1 && ids[0] > 0);
+  seer_records_close(reader);
+  close_world(&w);
+}
+
 // What a killed writer has left in its journal belongs to the file.
 static void test_a_journal_that_was_left_is_read(void **state) {
   (void)state;
@@ -328,6 +354,7 @@ int main(void) {
       cmocka_unit_test(test_other_databases_are_refused),
       cmocka_unit_test(test_damaged_files_are_refused),
       cmocka_unit_test(test_readers_leave_no_trace),
+      cmocka_unit_test(test_a_writer_beside_a_reader_is_noticed),
       cmocka_unit_test(test_a_journal_that_was_left_is_read),
       cmocka_unit_test(test_a_transaction_that_was_cut_off_is_undone),
       cmocka_unit_test(test_the_first_version_is_read_as_it_lies),
