@@ -93,9 +93,9 @@ seer_status seer_tuning_context(const seer_times *times, const char *path, const
   static const seer_option passed[] = {SEER_OPT_SEARCH_THREADS, SEER_OPT_MAX_WEIGHTS,
       SEER_OPT_WITHOUT, SEER_OPT_NO_PRETRAINED, SEER_OPT_LOG};
   for (size_t i = 0; i < SEER_COUNT_OF(passed); i++) {
+    const char *value = seer_context_str(from, passed[i]);
     if (!seer_context_is_set(from, passed[i])) continue;
-    SEER_TRY(seer_context_set(
-        *out_context, seer_option_table[passed[i]].name, seer_context_str(from, passed[i])));
+    SEER_TRY(seer_context_set(*out_context, seer_option_table[passed[i]].name, value));
   }
   return SEER_OK;
 }
