@@ -1,5 +1,5 @@
 # tune: what it writes and where, what is refused before the first measurement, how it is ended.
-# SEER_TEST: timeout=240
+# SEER_TEST: timeout=500
 . "$(dirname "$0")/lib.sh"
 
 fake() { "$FAMILYSEER" tune "$@" --measure fake --trials 40; }
