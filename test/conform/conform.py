@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
-"""ONNX's own tests (PyPI onnx, backend/test/data) through backend.py: which pass, and of the others which stand on the list.
+"""ONNX's own tests (PyPI onnx) through backend.py: which pass, and of the others which stand on the list.
 
     conform.py [--kind node,simple,pytorch-operator,pytorch-converted] [--only TEXT] [--jobs N] [--write] [--emit TARGET]
 
-Tests with strings, sequences, maps or optional values are not counted, nor are those above opset 21. known.txt lists the
-tests that do not pass with the reason that was given; --write writes it anew. Status 1: a test fails that is not on the
-list, or one passes that is. --emit: libraries are written as C for the target (native, c, c-vectors) and made by cc.
+Tests with strings, sequences, maps or optional values at their ends are not counted. known.txt lists the tests that do not
+pass, by reason; --write writes it anew, where a test keeps the reason that it has there. Status 1: a test fails that is not
+on the list, or one passes that is. --emit: libraries are written as C for the target (native, c, c-vectors) and made by cc.
 """
 import argparse
-import collections
 import concurrent.futures
-import glob
 import os
 import re
 import signal
@@ -18,45 +16,24 @@ import sys
 import tempfile
 
 import numpy as np
-import onnx
-from onnx import numpy_helper
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import backend  # noqa: E402
+import cases  # noqa: E402
 
-DATA = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data")
 KNOWN = os.path.join(HERE, "known.txt")
-MAX_OPSET = 21
-RTOL, ATOL = 1e-3, 1e-7  # those of onnx.backend.test
+HEADER = """# Tests of the ONNX project that do not pass, by reason: a line of "= reason", then their names.
+# Written by conform.py --write, which leaves the reason of a test as it stands here.
+"""
 MAX_BOUND = 64  # elements of an operand that is tried as a constant
+CASES = []  # of the kind at hand; the pool's processes are forked with it
 
 
-def is_plain(model):
-    """Tensors of numbers only, at an opset that familyseer reads."""
-    if any(o.domain in ("", "ai.onnx") and o.version > MAX_OPSET for o in model.opset_import):
-        return False
-    if any(o.domain not in ("", "ai.onnx") for o in model.opset_import):
-        return False  # training, ai.onnx.ml
-    values = list(model.graph.input) + list(model.graph.output)
-    return all(v.type.HasField("tensor_type") and v.type.tensor_type.elem_type != onnx.TensorProto.STRING for v in values)
-
-
-def read(folder, what, values):
-    """The arrays of one data set, in the order of the graph's inputs or outputs."""
-    files = sorted(glob.glob(os.path.join(folder, f"{what}_*.pb")), key=lambda f: int(re.findall(r"_(\d+)\.pb", f)[0]))
-    arrays = []
-    for path in files[: len(values)]:
-        tensor = onnx.TensorProto()
-        with open(path, "rb") as file:
-            tensor.ParseFromString(file.read())
-        arrays.append(plain(numpy_helper.to_array(tensor)))
-    return arrays
-
-
-def plain(array):
-    """The array in the NumPy type that carries it: onnx marks float8 and 4-bit arrays by types of its own."""
-    return array if array.dtype.names is None else array.view(array.dtype[0])
+def newest_opset():
+    """SEER_OPSET_NEWEST of src/front/op.h."""
+    with open(os.path.join(backend.ROOT, "src", "front", "op.h"), encoding="utf-8") as file:
+        return int(re.search(r"#define SEER_OPSET_NEWEST (\d+)", file.read())[1])
 
 
 def compiled(model, names, inputs):
@@ -75,54 +52,70 @@ def compiled(model, names, inputs):
     return backend.Compiled(model, shapes, small), [x for n, x in zip(names, inputs) if n not in small]
 
 
-def check(want, got):
+def check(case, want, got):
     if len(want) != len(got):
         raise AssertionError(f"{len(got)} outputs, must be {len(want)}")
     for w, g in zip(want, got):
-        if w.dtype != g.dtype and not (w.dtype.itemsize == 2 and g.dtype.itemsize == 2):
+        g = cases.decoded(g, w.dtype)
+        if w.dtype != g.dtype:
             raise AssertionError(f"type {g.dtype}, must be {w.dtype}")
         if w.shape != g.shape:
             raise AssertionError(f"shape {g.shape}, must be {w.shape}")
-        np.testing.assert_allclose(g.astype(np.float64), w.astype(np.float64), rtol=RTOL, atol=ATOL)
+        # two steps of bfloat16, as in onnx.backend.test
+        rtol = max(case.rtol, 2**-6) if w.dtype.name == "bfloat16" else case.rtol
+        exact = w.dtype.kind in "iub"
+        np.testing.assert_allclose(g if exact else g.astype(np.float64), w if exact else w.astype(np.float64), rtol=rtol, atol=case.atol)
 
 
-def try_one(folder):
-    """(name, None) or (name, why not); None if the test is not counted."""
-    name = os.path.basename(folder)
-    model = onnx.load(os.path.join(folder, "model.onnx"))
-    if not is_plain(model):
-        return None
-    constants = {i.name for i in model.graph.initializer}
-    names = [i.name for i in model.graph.input if i.name not in constants]
+def try_one(index):
+    """None, or why the case does not pass."""
+    case = CASES[index]
+    names = cases.input_names(case.model)
     try:
-        for data in sorted(glob.glob(os.path.join(folder, "test_data_set_*"))):
-            inputs, want = read(data, "input", names), read(data, "output", model.graph.output)
-            rep, left = compiled(model, names, inputs)
-            check(want, rep.run(left))
+        for inputs, want in case.sets:
+            rep, left = compiled(case.model, names, [cases.carried(x) for x in inputs])
+            check(case, want, rep.run(left))
     except Exception as error:  # whatever it is, the test did not pass
         text = " ".join(str(error).split())
-        return name, f"{type(error).__name__}: {text[:300]}"
-    return name, None
+        return f"{type(error).__name__}: {text[:300]}"
+    return None
 
 
 def known():
-    if not os.path.exists(KNOWN):
-        return {}
-    with open(KNOWN, encoding="utf-8") as file:
-        lines = [line.rstrip("\n").split(None, 1) for line in file if line.strip() and not line.startswith("#")]
-    return {line[0]: line[1] if len(line) > 1 else "" for line in lines}
+    """name -> reason"""
+    listed, reason = {}, ""
+    if os.path.exists(KNOWN):
+        with open(KNOWN, encoding="utf-8") as file:
+            for line in file:
+                if line.startswith("= "):
+                    reason = line[2:].strip()
+                elif line.strip() and not line.startswith("#"):
+                    listed[line.strip()] = reason
+    return listed
 
 
 def reason(why):
-    """The part of an error that says what is missing, without paths."""
+    """The part of an error that says what is missing, without paths and names of nodes."""
     why = re.sub(r"\S*/seer-conform-\S*?/", "", why)
-    return re.sub(r"^Refused: status \d+: (familyseer: )?(error: )?", "", why)[:160]
+    why = re.sub(r"^Refused: status \d+: (familyseer( compile)?: )?(error: )?", "", why)
+    return re.sub(r" while loading model.onnx|^Error: ", "", why)[:160]
 
 
-def try_all(folders, jobs):
+def write(found, listed):
+    groups = {}
+    for name, why in found.items():
+        groups.setdefault(listed.get(name) or reason(why), []).append(name)
+    with open(KNOWN, "w", encoding="utf-8") as file:
+        file.write(HEADER)
+        for why, names in sorted(groups.items(), key=lambda g: (-len(g[1]), g[0])):
+            file.write("\n= " + why + "\n" + "".join(f"{n}\n" for n in sorted(names)))
+    print(f"wrote {KNOWN}: {len(found)} tests, {len(groups)} reasons")
+
+
+def try_all(jobs):
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
         try:
-            return [r for r in pool.map(try_one, folders, chunksize=4) if r]
+            return list(pool.map(try_one, range(len(CASES)), chunksize=4))
         except BaseException:  # interrupted, too: what has not begun does not begin
             pool.shutdown(cancel_futures=True)
             raise
@@ -130,7 +123,7 @@ def try_all(folders, jobs):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--kind", default="node,simple,pytorch-operator,pytorch-converted")
+    parser.add_argument("--kind", default=",".join(cases.KINDS))
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--write", action="store_true")
@@ -139,23 +132,15 @@ def main():
     backend.EMIT = args.emit  # processes of the pool are forked
     listed, found, unexpected = known(), {}, []
     for kind in args.kind.split(","):
-        folders = [f for f in sorted(glob.glob(os.path.join(DATA, kind, "*"))) if args.only in os.path.basename(f)]
-        results = try_all(folders, args.jobs)
-        failed = {f"{kind}/{name}": why for name, why in results if why}
+        CASES[:] = cases.load(kind, newest_opset(), args.only)
+        failed = {c.name: why for c, why in zip(CASES, try_all(args.jobs)) if why}
         found.update(failed)
-        passed = {f"{kind}/{name}" for name, why in results if not why}
         unexpected += [f"{name}: {why}" for name, why in failed.items() if name not in listed]
-        unexpected += [f"{name}: passes, and is on the list" for name in passed if name in listed]
-        print(f"{kind}: {len(passed)} of {len(results)} pass ({100 * len(passed) / max(1, len(results)):.1f} %)", flush=True)
+        unexpected += [f"{c.name}: passes, and is on the list" for c in CASES if c.name in listed and c.name not in failed]
+        n_passed = len(CASES) - len(failed)
+        print(f"{kind}: {n_passed} of {len(CASES)} pass ({100 * n_passed / max(1, len(CASES)):.1f} %)", flush=True)
     if args.write:
-        with open(KNOWN, "w", encoding="utf-8") as file:
-            file.write("# Tests of the ONNX project that do not pass, and why. Written by conform.py --write.\n")
-            for name, why in sorted(found.items()):
-                file.write(f"{name} {reason(why)}\n")
-        print(f"wrote {KNOWN}")
-        common = collections.Counter(re.sub(r"'[^']*'|\d+", "_", reason(w))[:70] for w in found.values())
-        for what, n in common.most_common(40):
-            print(f"{n:5d}  {what}")
+        write(found, listed)
         return 0
     for line in unexpected:
         print(line)

@@ -246,6 +246,14 @@ def swish(m):
     m.judged("conditioned", 16, 16)
 
 
+def swiglu(m):
+    m.case.opset = 28
+    shape, elem = m.shape(1, 3), m.pick([T.FLOAT, T.FLOAT16])
+    # (finite: infinity times what a sigmoid leaves at its far end, which may be 0)
+    m.out(m.node([m.input(shape, elem), m.input(shape, elem, finite=True)], alpha=m.pick([None, 1.5, -0.5])))
+    m.judged("conditioned", 16, 16)
+
+
 # ---- recurrences
 def recurrent(gates, states, activations):
     def make(m):
@@ -472,7 +480,9 @@ def dft(m):
     elem = m.pick([T.FLOAT, T.DOUBLE])
     shape = [m.whole(1, 3), m.size(33), m.whole(1, 2)]
     inverse = m.whole(0, 1) if shape[-1] == 2 else 0
-    given = {"inverse": inverse, "onesided": 1 if not inverse and shape[-1] == 1 and m.chance(0.5) else None}
+    # (of both ONNX Runtime and the reference want two bins or more)
+    can_be_onesided = shape[1] > 1 if inverse else shape[-1] == 1
+    given = {"inverse": inverse, "onesided": 1 if can_be_onesided and m.chance(0.5) else None}
     inputs = [m.input(shape, elem, finite=True, lo=-10, hi=10)]
     if m.chance(0.3):
         inputs.append(m.constant(np.array(m.size(33), np.int64)))

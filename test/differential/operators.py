@@ -78,7 +78,7 @@ MAKERS = {
     "MaxPool": a.pool(False), "AveragePool": a.pool(True), "GlobalAveragePool": a.global_pool(True), "GlobalMaxPool": a.global_pool(False),
     "BatchNormalization": a.batch_norm, "LRN": a.lrn, "LayerNormalization": a.layer_norm, "InstanceNormalization": a.instance_norm,
     "GroupNormalization": a.group_norm, "MeanVarianceNormalization": a.mvn, "SimplifiedLayerNormalization": a.simplified_layer_norm,
-    "RMSNormalization": a.rms_norm, "Swish": a.swish,
+    "RMSNormalization": a.rms_norm, "Swish": a.swish, "SwiGLU": a.swiglu,
     # the rest
     "RNN": a.recurrent(1, 1, ["Tanh", "Relu", "Sigmoid"]), "GRU": a.recurrent(3, 1, ["Sigmoid", "Tanh"]),
     "LSTM": a.recurrent(4, 2, ["Sigmoid", "Tanh", "Relu"]),

@@ -46,6 +46,21 @@ static seer_status expand_swish(seer_expand *e) {
 SEER_COMPOSITE(swish, "", "Swish", 24, SEER_OPSET_NEWEST, 1, 1, 1, 1, "alpha", expand_swish, "",
     .computes = true)
 
+static seer_status expand_swiglu(seer_expand *e) {
+  const seer_value *a = seer_expand_in(e, 0), *b = seer_expand_in(e, 1);
+  SEER_TRY(seer_op_want_float(a, 0));
+  SEER_TRY(seer_op_same_dtype(a, b, 1));
+  bool is_same = a->rank == b->rank;
+  for (uint32_t d = 0; is_same && d < a->rank; d++) is_same = a->dim[d] == b->dim[d];
+  if (!is_same)
+    return SEER_FAIL(INVALID, "input 1 is %s, must have the shape of input 0, %s",
+        seer_op_shape_text(b, e->scratch), seer_op_shape_text(a, e->scratch));
+  seer_expand_output(e, 0, seer_expand_2(e, "Mul", swish(e, 1), e->node.in[1]));
+  return SEER_OK;
+}
+SEER_COMPOSITE(swiglu, "", "SwiGLU", 28, SEER_OPSET_NEWEST, 2, 2, 1, 1, "alpha", expand_swiglu,
+    "two inputs of one shape", .computes = true)
+
 // ---- normalisations
 
 static seer_val layer_norm(

@@ -78,6 +78,35 @@ static seer_status transform(seer_expand *e, seer_dtype dtype, seer_val real, se
   return SEER_OK;
 }
 
+// The first bins of a real signal's transform, x [..., n] -> the signal [..., length, 1]. Bins that
+// are not there are zero; those between the first and the middle stand for themselves and for their
+// mirrors.
+static seer_status real_signal(seer_expand *e, seer_dtype dtype, seer_val real, seer_val imaginary,
+    int64_t n, int64_t length, seer_val *out_y) {
+  if (n > length / 2 + 1) n = length / 2 + 1;
+  double *c = NULL, *s = NULL;
+  SEER_TRY(seer_expand_table(e, n, length, &c));
+  SEER_TRY(seer_expand_table(e, n, length, &s));
+  for (int64_t k = 0; k < n; k++) {
+    double factor = (k == 0 || 2 * k == length ? 1.0 : 2.0) / (double)length;
+    for (int64_t i = 0; i < length; i++) {
+      double angle = 2 * M_PI * (double)(i * k % length) / (double)length;
+      c[k * length + i] = factor * cos(angle);
+      s[k * length + i] = k == 0 || 2 * k == length ? 0 : -factor * sin(angle);
+    }
+  }
+  const int64_t dim[2] = {n, length}, last = -1;
+  seer_val y = seer_expand_2(e, "MatMul", seer_expand_slice(e, real, -1, 0, n),
+      seer_expand_tensor(e, dtype, dim, 2, c));
+  if (imaginary.i) {
+    seer_val part = seer_expand_2(e, "MatMul", seer_expand_slice(e, imaginary, -1, 0, n),
+        seer_expand_tensor(e, dtype, dim, 2, s));
+    y = seer_expand_2(e, "Add", y, part);
+  }
+  *out_y = seer_expand_2(e, "Unsqueeze", y, seer_expand_ints(e, &last, 1));
+  return SEER_OK;
+}
+
 // Part k (0 real, 1 imaginary) of [..., 1 or 2], without that dimension.
 static seer_val complex_part(seer_expand *e, seer_val x, int64_t k) {
   const int64_t last = -1;
@@ -99,13 +128,13 @@ static seer_status expand_dft(seer_expand *e) {
   axis = seer_node_attr_i(&e->node, "axis", axis);
   SEER_TRY(seer_op_axis(axis, x.rank, "'axis'", &d));
   if (d == x.rank - 1u) return SEER_FAIL(INVALID, "'axis' is that of real and imaginary part");
-  SEER_TRY(seer_op_const_int(e->graph, &e->node, 1, "dft_length", x.dim[d], &length));
+  bool is_real = is_onesided && is_inverse;  // what comes out
+  int64_t usual = is_real ? 2 * (x.dim[d] - 1) : x.dim[d];
+  SEER_TRY(seer_op_const_int(e->graph, &e->node, 1, "dft_length", usual, &length));
   if (length < 1 || length > 1 << 14)
     return SEER_FAIL(UNSUPPORTED, "%" PRId64 " points, must be 1 to %d", length, 1 << 14);
-  if (is_onesided && is_inverse) return SEER_FAIL(UNSUPPORTED, "onesided and inverse");
   // The axis goes to the place before the last, and back afterwards.
   int64_t perm[SEER_MAX_RANK];
-  uint32_t n = 0;
   for (uint32_t k = 0; k + 1 < x.rank; k++) perm[k] = k;
   perm[x.rank - 1u] = x.rank - 1;
   perm[d] = x.rank - 2;
@@ -113,10 +142,13 @@ static seer_status expand_dft(seer_expand *e) {
   seer_attr swap = seer_expand_ints_attr("perm", perm, x.rank);
   seer_val all = seer_expand_add(e, "Transpose", &e->node.in[0], 1, &swap, 1), imaginary = {0};
   if (x.dim[x.rank - 1] == 2) imaginary = complex_part(e, all, 1);
-  n = (uint32_t)(is_onesided ? length / 2 + 1 : length);
-  seer_val y;
-  SEER_TRY(transform(
-      e, x.dtype, complex_part(e, all, 0), imaginary, x.dim[d], length, n, is_inverse, &y));
+  seer_val real = complex_part(e, all, 0), y;
+  if (is_real) {
+    SEER_TRY(real_signal(e, x.dtype, real, imaginary, x.dim[d], length, &y));
+  } else {
+    int64_t m = is_onesided ? length / 2 + 1 : length;
+    SEER_TRY(transform(e, x.dtype, real, imaginary, x.dim[d], length, m, is_inverse, &y));
+  }
   seer_expand_output(e, 0, seer_expand_add(e, "Transpose", &y, 1, &swap, 1));
   return SEER_OK;
 }

@@ -139,9 +139,6 @@ static seer_status infer_shift(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const char *direction = seer_node_attr_s(node, "direction", "");
   SEER_TRY(infer_bits(graph, node, arena, out_values));
-  if (seer_dtype_is_signed(out_values[0].dtype))
-    return SEER_FAIL(INVALID, "inputs are %s, must be an unsigned integer type",
-        seer_dtype_name(out_values[0].dtype));
   if (strcmp(direction, "LEFT") == 0 || strcmp(direction, "RIGHT") == 0) return SEER_OK;
   return SEER_FAIL(INVALID, "attribute 'direction' is '%s', must be LEFT or RIGHT", direction);
 }
@@ -149,11 +146,13 @@ static seer_status infer_shift(
 DIRECT(bitwise_and, "BitwiseAnd", 18, SEER_EXPR_AND, 2, 2, infer_bits, NUMPY)
 DIRECT(bitwise_or, "BitwiseOr", 18, SEER_EXPR_OR, 2, 2, infer_bits, NUMPY)
 DIRECT(bitwise_xor, "BitwiseXor", 18, SEER_EXPR_XOR, 2, 2, infer_bits, NUMPY)
+// Of signed types to the right: copies of the sign come in. By less than 0 or by all bits: only those
+// are left. So the DAG's.
 JOIN_FN(bit_shift) {
   bool is_left = strcmp(seer_node_attr_s(node, "direction", ""), "LEFT") == 0;
   return seer_op_2(emit, is_left ? SEER_EXPR_SHL : SEER_EXPR_SHR, a, b);
 }
-JOIN(bit_shift, "BitShift", 11, 2, 2, "direction", infer_shift, NUMPY)
+JOIN(bit_shift, "BitShift", 11, 2, 2, "direction", infer_shift, NUMPY "; signed types, too")
 
 // ---- arithmetic that is more than one operator
 
@@ -180,29 +179,28 @@ JOIN_FN(div) {
 JOIN(div, "Div", 7, 2, 2, "", infer_same_type, NUMPY, .treats_alike = true,
     .carry_sizes = carry_division)
 
-// fmod = 0: integers, sign of the divisor (the DAG's floor modulus). fmod = 1: C's fmod, sign of
-// the dividend.
+// fmod = 0: the sign is the divisor's (of integers the DAG's floor modulus). fmod = 1: the
+// dividend's (of floats the DAG's, C's fmod).
 JOIN_FN(mod) {
+  bool is_divisors = seer_node_attr_i(node, "fmod", 0) == 0;
+  seer_expr rest = seer_op_2(emit, SEER_EXPR_MOD, a, b);
+  if (seer_dtype_is_float(dtype) ? !is_divisors : is_divisors || !seer_dtype_is_signed(dtype))
+    return rest;
   if (!seer_dtype_is_float(dtype)) {
-    if (seer_node_attr_i(node, "fmod", 0) == 0 || !seer_dtype_is_signed(dtype)) {
-      return seer_op_2(emit, SEER_EXPR_MOD, a, b);
-    }
     return seer_op_2(emit, SEER_EXPR_SUB, a,
         seer_op_2(emit, SEER_EXPR_MUL, join_div(emit, node, dtype, a, b), b));
   }
-  return seer_op_2(emit, SEER_EXPR_MOD, a, b);
+  // Of other sign than the divisor: that much below it. Zeros have its sign, too.
+  seer_expr_pool *pool = &emit->dag->expr;
+  seer_expr zero = seer_op_num(emit, dtype, 0);
+  seer_expr is_below = seer_op_2(emit, SEER_EXPR_LT, b, zero);
+  seer_expr differs =
+      seer_op_2(emit, SEER_EXPR_XOR, seer_op_2(emit, SEER_EXPR_LT, rest, zero), is_below);
+  seer_expr nothing = seer_expr_select(pool, is_below, seer_op_num(emit, dtype, -0.0), zero);
+  return seer_expr_select(pool, seer_op_2(emit, SEER_EXPR_EQ, rest, zero), nothing,
+      seer_expr_select(pool, differs, seer_op_2(emit, SEER_EXPR_ADD, rest, b), rest));
 }
-
-static seer_status infer_mod(
-    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
-  SEER_TRY(infer_same_type(graph, node, arena, out_values));
-  if (seer_dtype_is_float(out_values[0].dtype) && seer_node_attr_i(node, "fmod", 0) == 0) {
-    return SEER_FAIL(
-        INVALID, "attribute 'fmod' is 0, must be 1 for %s", seer_dtype_name(out_values[0].dtype));
-  }
-  return SEER_OK;
-}
-JOIN(mod, "Mod", 10, 2, 2, "fmod", infer_mod, NUMPY "; exact", .carry_sizes = carry_division)
+JOIN(mod, "Mod", 10, 2, 2, "fmod", infer_same_type, NUMPY "; exact", .carry_sizes = carry_division)
 
 // ---- Mean: the sum times 1/n
 

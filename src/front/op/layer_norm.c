@@ -220,7 +220,7 @@ static seer_status emit_mvn(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 
-// ---- LpNormalization: x / norm along `axis`
+// ---- LpNormalization: x / norm along `axis`; 0 where the norm is 0
 
 static seer_status infer_lp_norm(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
@@ -247,8 +247,11 @@ static seer_status emit_lp_norm(seer_emit *emit, const seer_node *node) {
   seer_op_row_at(emit, &r, at, row);
   seer_expr norm = seer_emit_load_temp(emit, sum, row);
   if (!is_l1) norm = seer_op_1(emit, SEER_EXPR_SQRT, norm);
+  seer_expr zero = seer_op_num(emit, seer_op_dtype(emit, norm), 0);
+  seer_expr quotient = seer_op_2(emit, SEER_EXPR_DIV, seer_emit_load(emit, node, 0, at), norm);
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE,
-      seer_op_2(emit, SEER_EXPR_DIV, seer_emit_load(emit, node, 0, at), norm));
+      seer_expr_select(
+          &emit->dag->expr, seer_op_2(emit, SEER_EXPR_EQ, norm, zero), zero, quotient));
   return SEER_OK;
 }
 

@@ -241,9 +241,17 @@ static bool saturates(const seer_node *node, seer_dtype to) {
       seer_node_attr_i(node, "saturate", 1) != 0;
 }
 
+// Numbers beyond an integer type are undefined in ONNX; familyseer gives the type's end. In types
+// of a few bits its tests have the low bits of the number, as ONNX Runtime.
+static bool keeps_low_bits(seer_dtype to, seer_dtype from) {
+  return !seer_dtype_is_float(to) && seer_dtype_bits(to) < 8 && seer_dtype_is_float(from);
+}
+
 MAP_FN(cast) {
   seer_dtype to = seer_emit_out(emit, node, 0)->dtype;
-  if (to == seer_emit_in(emit, node, 0)->dtype) return x;
+  seer_dtype from = seer_emit_in(emit, node, 0)->dtype;
+  if (to == from) return x;
+  if (keeps_low_bits(to, from)) x = seer_expr_cast(&emit->dag->expr, SEER_DTYPE_I32, x);
   if (to == SEER_DTYPE_BOOL) return seer_op_2(emit, SEER_EXPR_NE, x, NUM(0));
   return saturates(node, to) ? seer_op_saturate(emit, to, x)
                              : seer_expr_cast(&emit->dag->expr, to, x);
@@ -279,7 +287,8 @@ static seer_status fold_cast(
       if (seer_dtype_is_float(dtype) || dtype == SEER_DTYPE_BOOL) {
         seer_dtype_store_f64(dtype, to, i, x);
       } else {
-        seer_dtype_store_i64(dtype, to, i, seer_scalar_saturate(dtype, x));
+        seer_dtype whole = keeps_low_bits(dtype, in->dtype) ? SEER_DTYPE_I32 : dtype;
+        seer_dtype_store_i64(dtype, to, i, seer_scalar_saturate(whole, x));
       }
     } else {
       int64_t x = seer_dtype_load_i64(in->dtype, in->data, i);

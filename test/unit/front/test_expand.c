@@ -600,6 +600,31 @@ static void dft_of_some_points(void **state) {
   close_case(&c);
 }
 
+// From the bins of a real signal back to it, of even and odd length, and of more bins than it has.
+static void dft_of_bins(void **state) {
+  (void)state;
+  for (int64_t length = 5; length <= 8; length++) {
+    enum { BINS = 4 };
+    expand_case c = open_case();
+    double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, BINS, 2)), want[8] = {0};
+    if (length != 6) operand(&c, SEER_DTYPE_I64, (double[]){(double)length}, NULL, 0);  // 2 (4 - 1)
+    c.attr[c.n_attr++] = (seer_attr){.name = "onesided", .kind = SEER_ATTR_INT, .i = 1};
+    c.attr[c.n_attr++] = (seer_attr){.name = "inverse", .kind = SEER_ATTR_INT, .i = 1};
+    run(&c, "DFT", 17, 1);
+    for (int i = 0; i < length; i++) {
+      for (int k = 0; k < length; k++) {  // the whole spectrum: bin k's mirror is its conjugate
+        int64_t bin = 2 * k <= length ? k : length - k;
+        double angle = 2 * M_PI * i * k / (double)length, sign = bin == k ? 1 : -1;
+        if (bin >= BINS) continue;
+        double imaginary = bin == 0 || 2 * bin == length ? 0 : sign * x[2 * bin + 1];
+        want[i] += (x[2 * bin] * cos(angle) - imaginary * sin(angle)) / (double)length;
+      }
+    }
+    expect(&c, 0, want, DIMS(1, length, 1), 1e-5);
+    close_case(&c);
+  }
+}
+
 static void col2im_adds_blocks(void **state) {
   (void)state;
   expand_case c = open_case();
@@ -766,6 +791,7 @@ int main(void) {
       cmocka_unit_test(contrib_operands_are_checked),
       cmocka_unit_test(old_broadcasting_has_an_axis),
       cmocka_unit_test(dft_of_some_points),
+      cmocka_unit_test(dft_of_bins),
       cmocka_unit_test(col2im_adds_blocks),
       cmocka_unit_test(batch_norm_trains),
       cmocka_unit_test(antialias_cuts_what_lies_outside),

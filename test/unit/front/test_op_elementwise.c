@@ -230,6 +230,23 @@ static void test_binary(void **state) {
   run_binary("Add", SEER_DTYPE_F32, g_add, DIMS(2, 3, 4), 0, NULL, false);
 }
 
+// The divisor's sign, and of zeros too; NaN by 0 and of infinities.
+static void test_floor_modulus(void **state) {
+  (void)state;
+  static const double a[] = {-4.5, 7.25, 5, -0.0, 0, -1, 3, INFINITY, 2},
+                      b[] = {2, -3, 8, 3, -3, INFINITY, -INFINITY, 2, 0},
+                      want[] = {1.5, -1.75, 5, 0, -0.0, INFINITY, -INFINITY, NAN, NAN};
+  op_case *c = case_open("Mod", 28);
+  for (int k = 0; k < 2; k++) {
+    case_in(c, SEER_DTYPE_F32, DIMS(9));
+    memcpy(c->x[k].v, k ? b : a, 9 * sizeof(double));
+  }
+  case_run(c);
+  expect_values(c, 0, want);
+  for (int k = 0; k < 7; k++) assert_int_equal(!!signbit(c->y[0].v[k]), !!signbit(want[k]));
+  case_close(c);
+}
+
 static void test_binary_errors(void **state) {
   (void)state;
   op_case *c = case_open("Add", 13);
@@ -371,6 +388,19 @@ static void test_bits_and_infinities(void **state) {
     expect_values(c, 0, is_left ? (double[]){32, 20, 8} : (double[]){8, 1, 0});
     case_close(c);
   }
+  // Of signed types the sign comes in from the left; by less than 0 or too many, only that is left.
+  for (int is_left = 0; is_left < 2; is_left++) {
+    c = case_open("BitShift", 28);
+    case_in(c, SEER_DTYPE_I8, DIMS(7));
+    case_in(c, SEER_DTYPE_I8, DIMS(7));
+    memcpy(c->x[0].v, (double[]){16, -5, 100, -128, -1, 7, -7}, 7 * sizeof(double));
+    memcpy(c->x[1].v, (double[]){1, 2, 1, 7, 8, -1, -3}, 7 * sizeof(double));
+    case_s(c, "direction", is_left ? "LEFT" : "RIGHT");
+    case_run(c);
+    expect_values(
+        c, 0, is_left ? (double[]){32, -20, -56, 0, 0, 0, 0} : (double[]){8, -2, 50, -1, -1, 0, -1});
+    case_close(c);
+  }
   c = case_open("BitShift", 11);
   case_in(c, SEER_DTYPE_U32, DIMS(3));
   case_in(c, SEER_DTYPE_U32, DIMS(3));
@@ -401,8 +431,7 @@ static void test_bits_and_infinities(void **state) {
   case_close(c);
 }
 
-// Float8 saturates or becomes infinity or NaN; 4-bit integers saturate from floats and wrap from
-// integers. By the DAG and by folding.
+// Float8 saturates or becomes infinity or NaN; 4-bit integers are the low bits of a whole number. By the DAG and by folding.
 static void test_small_types(void **state) {
   (void)state;
   static const double x[6] = {0.3, -1000, 1e6, INFINITY, -0x1p-10, NAN};
@@ -417,8 +446,8 @@ static void test_small_types(void **state) {
       {19, 1, {0.3125, -1024, 57344, 57344, -0x1p-10, NAN}},
       {19, 0, {0.3125, -1024, INFINITY, INFINITY, -0x1p-10, NAN}},
       {20, 0, {0.3125, -1024, NAN, NAN, -0x1p-10, NAN}},
-      {22, 1, {0, -8, 7, 7, 0, 0}},
-      {21, 1, {0, 0, 15, 15, 0, 0}},
+      {22, 1, {0, -8, 0, -1, 0, 0}},
+      {21, 1, {0, 8, 0, 15, 0, 0}},
   };
   for (size_t k = 0; k < SEER_COUNT_OF(casts); k++) {
     op_case *c = case_open("Cast", 21);
@@ -503,6 +532,7 @@ int main(void) {
       cmocka_unit_test(test_scalar_and_types),
       cmocka_unit_test(test_clip),
       cmocka_unit_test(test_binary),
+      cmocka_unit_test(test_floor_modulus),
       cmocka_unit_test(test_binary_errors),
       cmocka_unit_test(test_variadic),
       cmocka_unit_test(test_where_pow_cast),
