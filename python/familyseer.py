@@ -5,8 +5,8 @@
     y = model(x)                       # one input, one output: arrays in, array out
     out = model.run({"input": x})      # by name: a dict of outputs
 
-Types that NumPy lacks travel in those that carry their bits: bfloat16 in uint16, float8 in uint8; uint4 in uint8 (0..15)
-and int4 in int8 (-8..7), one a byte.
+Types that NumPy lacks travel in those that carry their bits: bfloat16 in uint16, float8 and float4 in uint8; uint4 and
+uint2 in uint8 (0..15, 0..3), int4 and int2 in int8 (-8..7, -2..1); all of them one a byte.
 A Model has one session and serves one thread at a time: a second one gets an Error that says "busy"; clone() makes
 another Model that shares the weights. After os.fork (or in a process that multiprocessing forked) the child may go on
 with the models of its parent. Libraries that were compiled by an earlier or a later version run, too.
@@ -24,7 +24,7 @@ __all__ = ["Model", "Error"]
 _CODES = ["ok", "invalid", "unsupported", "not found", "io", "corrupt", "resource", "internal", "busy"]
 _DTYPES = {1: "<f4", 2: "|u1", 3: "|i1", 4: "<u2", 5: "<i2", 6: "<i4", 7: "<i8", 9: "|b1", 10: "<f2", 11: "<f8",
            12: "<u4", 13: "<u8",
-           16: "<u2", 17: "|u1", 18: "|u1", 19: "|u1", 20: "|u1", 21: "|u1", 22: "|i1"}
+           16: "<u2", 17: "|u1", 18: "|u1", 19: "|u1", 20: "|u1", 21: "|u1", 22: "|i1", 23: "|u1", 24: "|u1", 25: "|u1", 26: "|i1"}
 
 
 class Error(RuntimeError):

@@ -53,9 +53,10 @@ typedef enum {
 } seer_rt_code;
 
 // Element types by ONNX's numbers (1 = f32, 7 = i64, ...). float16 (10), bfloat16 (16) and the
-// float8 types (17 to 20) are passed as their bits, in uint16_t and uint8_t. uint4 (21) and int4
-// (22) are passed one a byte, never packed: uint8_t 0..15 and int8_t -8..7; the high four bits of
-// what is passed in are ignored.
+// float8 types (17 to 20, 24) are passed as their bits, in uint16_t and uint8_t. uint4 (21), int4
+// (22), float4e2m1 (23), uint2 (25) and int2 (26) are passed one a byte, never packed: uint8_t
+// 0..15, int8_t -8..7, bits in uint8_t, uint8_t 0..3 and int8_t -2..1; the high bits of what is
+// passed in are ignored.
 typedef struct {
   const char *name;
   int32_t onnx_dtype;

@@ -32,6 +32,10 @@ static const struct {
     [SEER_DTYPE_F8E5M2FNUZ] = {"f8e5m2fnuz", 1, 8, true, true},
     [SEER_DTYPE_I4] = {"i4", 1, 4, false, true},
     [SEER_DTYPE_U4] = {"u4", 1, 4, false, false},
+    [SEER_DTYPE_I2] = {"i2", 1, 2, false, true},
+    [SEER_DTYPE_U2] = {"u2", 1, 2, false, false},
+    [SEER_DTYPE_F4E2M1] = {"f4e2m1", 1, 4, true, true},
+    [SEER_DTYPE_F8E8M0] = {"f8e8m0", 1, 8, true, false},
 };
 
 uint32_t seer_dtype_bytes(seer_dtype dtype) {
@@ -61,16 +65,21 @@ bool seer_dtype_parse(const char *name, seer_dtype *out_dtype) {
 
 bool seer_dtype_is_float(seer_dtype dtype) { return kinds[dtype].is_float; }
 bool seer_dtype_is_signed(seer_dtype dtype) { return kinds[dtype].is_signed; }
+bool seer_dtype_is_small_int(seer_dtype dtype) {
+  return !kinds[dtype].is_float && kinds[dtype].bits > 0 && kinds[dtype].bits < 8;
+}
 
 // ---- floats narrower than f32: one rounding in double arithmetic, which is exact at these widths
 
 static const seer_float_format formats[] = {
-    [SEER_DTYPE_F16] = {5, 10, 15, 0x7BFF, 0x7C00, 0x7E00, false},
-    [SEER_DTYPE_BF16] = {8, 7, 127, 0x7F7F, 0x7F80, 0x7FC0, false},
-    [SEER_DTYPE_F8E4M3FN] = {4, 3, 7, 0x7E, 0x7F, 0x7F, false},
-    [SEER_DTYPE_F8E4M3FNUZ] = {4, 3, 8, 0x7F, 0x80, 0x80, true},
-    [SEER_DTYPE_F8E5M2] = {5, 2, 15, 0x7B, 0x7C, 0x7F, false},
-    [SEER_DTYPE_F8E5M2FNUZ] = {5, 2, 16, 0x7F, 0x80, 0x80, true},
+    [SEER_DTYPE_F16] = {5, 10, 15, 0x7BFF, 0x7C00, 0x7E00, false, false},
+    [SEER_DTYPE_BF16] = {8, 7, 127, 0x7F7F, 0x7F80, 0x7FC0, false, false},
+    [SEER_DTYPE_F8E4M3FN] = {4, 3, 7, 0x7E, 0x7F, 0x7F, false, false},
+    [SEER_DTYPE_F8E4M3FNUZ] = {4, 3, 8, 0x7F, 0x80, 0x80, true, false},
+    [SEER_DTYPE_F8E5M2] = {5, 2, 15, 0x7B, 0x7C, 0x7F, false, false},
+    [SEER_DTYPE_F8E5M2FNUZ] = {5, 2, 16, 0x7F, 0x80, 0x80, true, false},
+    [SEER_DTYPE_F4E2M1] = {2, 1, 1, 7, 7, 8, false, false},
+    [SEER_DTYPE_F8E8M0] = {8, 0, 127, 0xFE, 0xFF, 0xFF, false, true},
 };
 
 const seer_float_format *seer_dtype_format(seer_dtype dtype) {
@@ -86,7 +95,17 @@ static uint16_t sign_of(const seer_float_format *f) {
   return (uint16_t)(1u << (f->exponent_bits + f->mantissa_bits));
 }
 
+static uint16_t power_to_bits(const seer_float_format *f, double value) {
+  int e;
+  if (!(value > 0) || isinf(value)) return f->nan;
+  double m = frexp(value, &e);  // value = m * 2^e, 0.5 <= m < 1
+  int64_t code = (int64_t)e - (m < 0.75) + f->bias;
+  // below the least one there is no neighbour
+  return ldexp(value, f->bias) < 1 || code > f->largest ? f->nan : (uint16_t)code;
+}
+
 uint16_t seer_float_to_bits(const seer_float_format *f, double value) {
+  if (f->is_power) return power_to_bits(f, value);
   uint16_t sign = signbit(value) ? sign_of(f) : 0u;
   uint16_t beyond = f->is_unsigned_zero ? f->overflow : (uint16_t)(sign | f->overflow);
   if (isnan(value)) return f->is_unsigned_zero ? f->nan : (uint16_t)(sign | f->nan);
@@ -110,11 +129,12 @@ uint16_t seer_float_to_bits(const seer_float_format *f, double value) {
 }
 
 double seer_float_from_bits(const seer_float_format *f, uint16_t bits) {
+  if (f->is_power) return bits == f->nan ? (double)NAN : ldexp(1, (int)bits - f->bias);
   uint16_t sign = sign_of(f), rest = bits & (uint16_t)(sign - 1u);
   double a;
   if (bits == sign && f->is_unsigned_zero) return (double)NAN;
   if (rest > f->largest) {
-    a = rest == f->overflow && f->overflow != f->nan ? (double)INFINITY : (double)NAN;
+    a = rest == f->overflow && seer_float_has_infinity(f) ? (double)INFINITY : (double)NAN;
   } else {
     uint32_t m = rest & ((1u << f->mantissa_bits) - 1u), e = (uint32_t)rest >> f->mantissa_bits;
     if (e > 0) m += 1u << f->mantissa_bits;
@@ -174,6 +194,8 @@ static int64_t load_integer(seer_dtype dtype, const void *data, int64_t index) {
     LOAD(U64, uint64_t)
     case SEER_DTYPE_I4:
     case SEER_DTYPE_U4:
+    case SEER_DTYPE_I2:
+    case SEER_DTYPE_U2:
     case SEER_DTYPE_BOOL:
       memcpy(&small, (const char *)data + index, sizeof small);
       return dtype == SEER_DTYPE_BOOL ? small != 0 : seer_scalar_wrap(dtype, small);
@@ -212,13 +234,17 @@ void seer_scalar_store(seer_dtype dtype, void *data, int64_t index, seer_scalar 
     case SEER_DTYPE_F8E4M3FN:
     case SEER_DTYPE_F8E4M3FNUZ:
     case SEER_DTYPE_F8E5M2:
-    case SEER_DTYPE_F8E5M2FNUZ: {
+    case SEER_DTYPE_F8E5M2FNUZ:
+    case SEER_DTYPE_F4E2M1:
+    case SEER_DTYPE_F8E8M0: {
       uint8_t x = (uint8_t)seer_float_to_bits(seer_dtype_format(dtype), value.f);
       ELEMENT(uint8_t);
       break;
     }
     case SEER_DTYPE_I4:
-    case SEER_DTYPE_U4: {
+    case SEER_DTYPE_U4:
+    case SEER_DTYPE_I2:
+    case SEER_DTYPE_U2: {
       uint8_t x = (uint8_t)seer_scalar_wrap(dtype, value.i);
       ELEMENT(uint8_t);
       break;

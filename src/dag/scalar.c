@@ -25,6 +25,10 @@ int64_t seer_scalar_wrap(seer_dtype dtype, int64_t value) {
       return ((value & 15) ^ 8) - 8;
     case SEER_DTYPE_U4:
       return value & 15;
+    case SEER_DTYPE_I2:
+      return ((value & 3) ^ 2) - 2;
+    case SEER_DTYPE_U2:
+      return value & 3;
     case SEER_DTYPE_I64:
     case SEER_DTYPE_U64:
       return value;
@@ -37,6 +41,8 @@ int64_t seer_scalar_wrap(seer_dtype dtype, int64_t value) {
     case SEER_DTYPE_F8E4M3FNUZ:
     case SEER_DTYPE_F8E5M2:
     case SEER_DTYPE_F8E5M2FNUZ:
+    case SEER_DTYPE_F4E2M1:
+    case SEER_DTYPE_F8E8M0:
     case SEER_DTYPE_COUNT:
       break;
   }
@@ -46,11 +52,12 @@ int64_t seer_scalar_wrap(seer_dtype dtype, int64_t value) {
 // The magnitude of the largest number of a float type.
 static double float_end(seer_dtype dtype) {
   const seer_float_format *format = seer_dtype_format(dtype);
-  bool has_infinity = !format || format->overflow != format->nan;
+  bool has_infinity = !format || seer_float_has_infinity(format);
   return has_infinity ? (double)INFINITY : seer_dtype_largest(dtype);
 }
 
 seer_scalar seer_scalar_lowest(seer_dtype dtype) {
+  if (dtype == SEER_DTYPE_F8E8M0) return (seer_scalar){.f = 0x1p-127};
   if (seer_dtype_is_float(dtype)) return (seer_scalar){.f = -float_end(dtype)};
   bool is_signed = seer_dtype_is_signed(dtype);
   return (seer_scalar){.i = is_signed ? INT64_MIN >> (64 - seer_dtype_bits(dtype)) : 0};

@@ -23,6 +23,10 @@ uint32_t seer_onnx_dtype_bytes(int32_t onnx_dtype) {
     case 20:  // float8e5m2fnuz
     case 21:  // uint4, one a byte
     case 22:  // int4, one a byte
+    case 23:  // float4e2m1, one a byte
+    case 24:  // float8e8m0
+    case 25:  // uint2, one a byte
+    case 26:  // int2, one a byte
       return 1;
     case 4:  // uint16
     case 5:  // int16

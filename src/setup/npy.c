@@ -47,6 +47,10 @@ static const struct {
     {20, 2, "f8e5m2fnuz"},
     {21, 2, "u4"},
     {22, 3, "i4"},
+    {23, 2, "f4e2m1"},
+    {24, 2, "f8e8m0"},
+    {25, 2, "u2"},
+    {26, 3, "i2"},
 };
 
 const char *seer_npy_dtype_name(int32_t onnx_dtype) {

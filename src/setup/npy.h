@@ -35,8 +35,8 @@ SEER_MUST_USE seer_status seer_npy_write(const char *path, const seer_npy *array
 // "f32", "i64", ... of ONNX's number; "?" if none.
 const char *seer_npy_dtype_name(int32_t onnx_dtype);
 // The type that an array of ONNX's type is in a file: for types that NumPy lacks the one of the
-// same width that carries their bits (bf16 in u16, float8 and uint4 in u8, int4 in i8), else
-// itself.
+// same width that carries their bits (bf16 in u16, float8, float4, uint4 and uint2 in u8, int4 and
+// int2 in i8), else itself.
 int32_t seer_npy_carrier(int32_t onnx_dtype);
 // "1x3x224x224", "scalar"
 const char *seer_shape_text(const int64_t *dim, int32_t rank, seer_arena *arena);

@@ -1,9 +1,10 @@
-"""Float8 and 4-bit types against ONNX Runtime, as weights and inside; as inputs and outputs through Python; and how narrow
+"""Float8 and types of 4 and 2 bits against ONNX Runtime, as weights and inside; as inputs and outputs through Python; and how narrow
 integer weights are stored. SEER_TEST: timeout=300 labels=target"""
 import os
 import sys
 import tempfile
 
+import ml_dtypes
 import numpy as np
 import onnx
 from onnx import TensorProto as T
@@ -19,10 +20,10 @@ rng = np.random.default_rng(5)
 FLOAT8 = {"e4m3fn": T.FLOAT8E4M3FN, "e4m3fnuz": T.FLOAT8E4M3FNUZ, "e5m2": T.FLOAT8E5M2, "e5m2fnuz": T.FLOAT8E5M2FNUZ}
 
 
-def model_of(nodes, inputs, outputs, constants=()):
+def model_of(nodes, inputs, outputs, constants=(), opset=21):
     graph = helper.make_graph(nodes, "types", [helper.make_tensor_value_info(*i) for i in inputs],
                               [helper.make_tensor_value_info(*o) for o in outputs], list(constants))
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10 if opset < 24 else 12)
 
 
 def packed(name, kind, shape, values):
@@ -82,7 +83,7 @@ def in_and_out(kind, carrier, given, want):
     n = len(given)
     nodes = [helper.make_node("Transpose", ["x"], ["t"]), helper.make_node("Cast", ["t"], ["f"], to=T.FLOAT),
              helper.make_node("Cast", ["f"], ["y"], to=kind)]
-    folder = compiled(model_of(nodes, [("x", kind, [n, 1])], [("f", T.FLOAT, [1, n]), ("y", kind, [1, n])]))
+    folder = compiled(model_of(nodes, [("x", kind, [n, 1])], [("f", T.FLOAT, [1, n]), ("y", kind, [1, n])], opset=25))
     x = np.array(given, carrier).reshape(n, 1)
     model = fs.Model(folder, threads=1)
     assert model.inputs[0].dtype == carrier, model.inputs[0]
@@ -94,6 +95,51 @@ def in_and_out(kind, carrier, given, want):
     np.testing.assert_array_equal(np.load(os.path.join(folder, "y.npy")).ravel(), x.ravel())
     done = familyseer("run", os.path.join(folder, "model.so"), "-i", f"x={folder}/f.npy", check=False)
     assert done.returncode == 1 and "input 'x' must be" in done.stderr, done.stderr
+
+
+def weights_in_place(kind, carrier, low, high, **how):
+    """Weights of types that ONNX Runtime lacks, as NumPy multiplies them: a scale per column or per block of rows."""
+    codes = rng.integers(low, high, (48, 24))
+    zero = rng.integers(low, high, (3, 24)) if "block_size" in how else rng.integers(low, high, 24)
+    w = codes.astype(carrier) if kind != T.FLOAT4E2M1 else codes.astype(np.uint8).view(carrier)
+    constants = [numpy_helper.from_array(w, "w"), scales("s", *zero.shape)]
+    if kind != T.FLOAT4E2M1:
+        constants.append(numpy_helper.from_array(zero.astype(carrier), "z"))
+    nodes = [helper.make_node("DequantizeLinear", [c.name for c in constants], ["d"], **how), helper.make_node("MatMul", ["x", "d"], ["y"])]
+    model = model_of(nodes, [("x", T.FLOAT, [5, 48])], [("y", T.FLOAT, [5, 24])], constants, opset=25)
+    x = rng.standard_normal((5, 48)).astype(np.float32)
+
+    def rows(a):
+        return np.repeat(a.astype(np.float64), 16, axis=0) if a.ndim == 2 else a.astype(np.float64)
+    weights = w.astype(np.float64) - (rows(zero) if kind != T.FLOAT4E2M1 else 0)
+    want = x @ (weights * rows(numpy_helper.to_array(constants[1])))
+    np.testing.assert_allclose(fs.Model(compiled(model), threads=1)(x), want, rtol=1e-4, atol=1e-4)
+
+
+def powers():
+    """Scales of blocks: powers of two, by all ways of rounding, as an input and as a constant."""
+    x = np.exp2(rng.uniform(-130, 128, 400)).astype(np.float32)
+    x[:8] = [0, 2.0**-127, 1.4 * 2.0**-127, 1.5 * 2.0**-127, 2.0**127, 1.5 * 2.0**127, 1, 6]
+    x[8:10] = [np.inf, np.nan]
+    exponent = np.floor(np.log2(x.astype(np.float64), where=x > 0, out=np.full(400, -1e9)))
+    below = np.exp2(np.maximum(exponent, -1000))
+    rounded = {"up": np.where(x == below, below, 2 * below), "down": below, "nearest": np.where(x >= 1.5 * below, 2 * below, below)}
+    rounded = {how: np.where(np.isfinite(x), r, x) for how, r in rounded.items()}
+    # What is nearer to a number beyond the type than to its largest is beyond it.
+    is_held = (x >= 2.0**-127) & (rounded["nearest"] <= 2.0**127)
+    nodes, outputs, want = [], [], []
+    for how, r in rounded.items():
+        for saturate in 0, 1:
+            for given in "xc":
+                name = f"{how}_{saturate}_{given}"
+                nodes += [helper.make_node("Cast", [given], ["q" + name], to=T.FLOAT8E8M0, round_mode=how, saturate=saturate),
+                          helper.make_node("Cast", ["q" + name], [name], to=T.FLOAT)]
+                outputs.append((name, T.FLOAT, [400]))
+                inside = np.clip(r, 2.0**-127, 2.0**127) if saturate else np.where(is_held & (r <= 2.0**127), r, np.nan)
+                want.append(np.where(np.isnan(x), np.nan, inside))
+    folder = compiled(model_of(nodes, [("x", T.FLOAT, [400])], outputs, [numpy_helper.from_array(x, "c")], opset=25))
+    for (name, *_), got, w in zip(outputs, fs.Model(folder, threads=1)(x), want):
+        np.testing.assert_array_equal(got, w.astype(np.float32), err_msg=name)
 
 
 def weight_bytes(model):
@@ -164,6 +210,13 @@ tests = [
     ("to int4", lambda: quantised_to_four_bits(T.INT4)),
     ("to uint4", lambda: quantised_to_four_bits(T.UINT4)),
     ("int4 in and out", lambda: in_and_out(T.INT4, np.int8, [-8, -1, 0, 3, 7], [-8, -1, 0, 3, 7])),
+    ("int2 in and out", lambda: in_and_out(T.INT2, np.int8, [-2, -1, 0, 1, -2], [-2, -1, 0, 1, -2])),
+    ("uint2 in and out", lambda: in_and_out(T.UINT2, np.uint8, [0, 1, 2, 3, 1], [0, 1, 2, 3, 1])),
+    ("float4 in and out", lambda: in_and_out(T.FLOAT4E2M1, np.uint8, [0, 1, 2, 5, 7, 9, 15], [0, 0.5, 1, 3, 6, -0.5, -6])),
+    ("powers of two", powers),
+    ("int2 per axis", lambda: weights_in_place(T.INT2, ml_dtypes.int2, -2, 2, axis=1)),
+    ("uint2 blocked", lambda: weights_in_place(T.UINT2, ml_dtypes.uint2, 0, 4, axis=0, block_size=16)),
+    ("float4 blocked", lambda: weights_in_place(T.FLOAT4E2M1, ml_dtypes.float4_e2m1fn, 0, 16, axis=0, block_size=16)),
     ("uint4 in and out", lambda: in_and_out(T.UINT4, np.uint8, [0, 1, 8, 9, 15], [0, 1, 8, 9, 15])),
     ("e4m3fn in and out", lambda: in_and_out(T.FLOAT8E4M3FN, np.uint8, [0x38, 0xB8, 0x7E, 0x01, 0x80], [1, -1, 448, 2**-9, 0])),
     ("e4m3fnuz in and out", lambda: in_and_out(T.FLOAT8E4M3FNUZ, np.uint8, [0x40, 0xC0, 0x7F, 1], [1, -1, 240, 2**-10])),

@@ -20,7 +20,8 @@ typedef struct {
 
 static const seer_dtype types[] = {SEER_DTYPE_I8, SEER_DTYPE_U8, SEER_DTYPE_I16, SEER_DTYPE_U16,
     SEER_DTYPE_I32, SEER_DTYPE_U32, SEER_DTYPE_I64, SEER_DTYPE_U64, SEER_DTYPE_BOOL, SEER_DTYPE_I4,
-    SEER_DTYPE_U4, SEER_DTYPE_F32, SEER_DTYPE_F64, SEER_DTYPE_F16, SEER_DTYPE_BF16};
+    SEER_DTYPE_U4, SEER_DTYPE_I2, SEER_DTYPE_U2, SEER_DTYPE_F32, SEER_DTYPE_F64, SEER_DTYPE_F16,
+    SEER_DTYPE_BF16};
 
 static const seer_combiner combiners[] = {SEER_COMBINE_MAX, SEER_COMBINE_MIN, SEER_COMBINE_ARGMAX,
     SEER_COMBINE_ARGMIN, SEER_COMBINE_SUM, SEER_COMBINE_PROD, SEER_COMBINE_AND, SEER_COMBINE_OR};
@@ -40,6 +41,10 @@ static seer_scalar end_of(seer_dtype dtype, bool is_highest) {
       return (seer_scalar){.i = is_highest ? 7 : -8};
     case SEER_DTYPE_U4:
       return (seer_scalar){.i = is_highest ? 15 : 0};
+    case SEER_DTYPE_I2:
+      return (seer_scalar){.i = is_highest ? 1 : -2};
+    case SEER_DTYPE_U2:
+      return (seer_scalar){.i = is_highest ? 3 : 0};
     case SEER_DTYPE_BOOL:
       return (seer_scalar){.i = is_highest};
     case SEER_DTYPE_I8:

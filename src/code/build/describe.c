@@ -14,6 +14,7 @@ static const char *c_type(seer_dtype dtype) {
       return "double";
     case SEER_DTYPE_I8:
     case SEER_DTYPE_I4:
+    case SEER_DTYPE_I2:
       return "int8_t";
     case SEER_DTYPE_I16:
       return "int16_t";
@@ -24,6 +25,9 @@ static const char *c_type(seer_dtype dtype) {
     case SEER_DTYPE_U8:
     case SEER_DTYPE_BOOL:
     case SEER_DTYPE_U4:
+    case SEER_DTYPE_U2:
+    case SEER_DTYPE_F4E2M1:
+    case SEER_DTYPE_F8E8M0:
     case SEER_DTYPE_F8E4M3FN:
     case SEER_DTYPE_F8E4M3FNUZ:
     case SEER_DTYPE_F8E5M2:

@@ -209,8 +209,8 @@ seer_vec seer_gen_fmod(seer_gen *g, seer_vec x, seer_vec y);  // C's, exact
 // ---- small.c: between what is computed with and what lies in memory.
 seer_vec seer_gen_to_memory(seer_gen *g, seer_dtype dtype, seer_vec v);
 seer_vec seer_gen_from_memory(seer_gen *g, seer_dtype dtype, seer_vec v);
-// The low four bits of i8 lanes as a 4-bit integer in an i8.
-seer_vec seer_gen_wrap_4(seer_gen *g, seer_dtype dtype, seer_vec v);
+// The low bits of i8 lanes as an integer of fewer than 8 bits in an i8.
+seer_vec seer_gen_wrap_small(seer_gen *g, seer_dtype dtype, seer_vec v);
 
 // ---- operator.c
 seer_vec seer_gen_const(seer_gen *g, seer_dtype dtype, seer_scalar value, uint32_t lanes);

@@ -44,10 +44,13 @@ static seer_vec cast(seer_gen *g, seer_dtype to, seer_dtype from, seer_vec v) {
       return seer_vec2(g->b, SEER_VEC_FNE_NAN, v, seer_gen_int_like(g, v, 0));
     bool is_signed = seer_dtype_is_signed(to);
     v = seer_vec_to(g->b, is_signed ? SEER_VEC_FLOAT_SINT : SEER_VEC_FLOAT_UINT, v, type);
-    if (seer_dtype_bits(to) != 4) return v;
-    if (is_signed) v = seer_vec2(g->b, SEER_VEC_SMAX, v, seer_gen_int_like(g, v, -8));
+    if (!seer_dtype_is_small_int(to)) return v;
+    if (is_signed) {
+      int64_t lowest = seer_scalar_lowest(to).i;
+      v = seer_vec2(g->b, SEER_VEC_SMAX, v, seer_gen_int_like(g, v, lowest));
+    }
     return seer_vec2(g->b, is_signed ? SEER_VEC_SMIN : SEER_VEC_UMIN, v,
-        seer_gen_int_like(g, v, is_signed ? 7 : 15));
+        seer_gen_int_like(g, v, seer_scalar_highest(to).i));
   }
   if (to == SEER_DTYPE_BOOL) return seer_vec2(g->b, SEER_VEC_NE, v, seer_gen_int_like(g, v, 0));
   if (elem_of(g, v) != type) {
@@ -57,7 +60,7 @@ static seer_vec cast(seer_gen *g, seer_dtype to, seer_dtype from, seer_vec v) {
         : is_signed ? seer_vec_to(g->b, SEER_VEC_SEXT, v, type)
                     : seer_vec_to(g->b, SEER_VEC_ZEXT, v, type);
   }
-  return seer_dtype_bits(to) == 4 ? seer_gen_wrap_4(g, to, v) : v;
+  return seer_dtype_is_small_int(to) ? seer_gen_wrap_small(g, to, v) : v;
 }
 
 seer_vec seer_gen_compare(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_vec a, seer_vec b) {
@@ -283,7 +286,7 @@ seer_vec seer_gen_apply(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_dty
   if (op >= SEER_EXPR_LT && op <= SEER_EXPR_NE) return seer_gen_compare(g, op, arg_dtype, a, b);
   if (seer_dtype_is_float(arg_dtype)) return apply_float(g, op, arg_dtype, a, b);
   seer_vec v = apply_int(g, op, arg_dtype, a, b);
-  return seer_dtype_bits(dtype) == 4 ? seer_gen_wrap_4(g, dtype, v) : v;
+  return seer_dtype_is_small_int(dtype) ? seer_gen_wrap_small(g, dtype, v) : v;
 }
 
 // ---- combiners

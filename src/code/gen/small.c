@@ -1,5 +1,5 @@
 // small.c - between the types that values are computed in and those that lie in memory: floats
-// narrower than f32, one-byte truths, 4-bit integers.
+// narrower than f32, one-byte truths, integers of a few bits.
 #include <math.h>
 
 #include "code/gen/gen.h"
@@ -29,8 +29,28 @@ static seer_vec choose(seer_gen *g, seer_vec cond, uint32_t c, seer_vec otherwis
   return seer_vec_select(g->b, cond, value, otherwise);
 }
 
+// A power of two is its exponent; 2^-127 is a denormal number of f32.
+static seer_vec power_to_float(seer_gen *g, seer_vec bits) {
+  seer_vec w = seer_vec_to(g->b, SEER_VEC_ZEXT, bits, SEER_VEC_I32);
+  seer_vec is_least = seer_vec2(g->b, SEER_VEC_EQ, w, seer_gen_int_like(g, w, 0));
+  seer_vec r = choose(g, is_least, 0x400000, shifted(g, w, 23));
+  return float_of(g, choose(g, is_above(g, w, 254), 0x7FC00000, r));
+}
+
+// Half a step added, the exponent is that of the nearer one. Below 2^-126 half a step is another.
+static seer_vec float_to_power(seer_gen *g, seer_vec v) {
+  seer_vec w = bits_of(g, v);
+  seer_vec r = shifted(g, plus(g, w, 0x400000), -23);
+  r = choose(g, seer_vec2(g->b, SEER_VEC_ULT, w, seer_gen_int_like(g, w, 0x600000)), 0, r);
+  seer_vec is_number = seer_vec2(g->b, SEER_VEC_ULT, plus(g, w, 0u - 0x400000),
+      seer_gen_int_like(g, w, 0x7F400000 - 0x400000));
+  r = seer_vec_select(g->b, is_number, r, seer_gen_int_like(g, r, 255));
+  return seer_vec_to(g->b, SEER_VEC_TRUNC, r, SEER_VEC_I8);
+}
+
 // Bits -> f32. Shifted into place they are 2^(bias - 127) of their value, denormals included.
 static seer_vec small_to_float(seer_gen *g, const seer_float_format *f, seer_vec bits) {
+  if (f->is_power) return power_to_float(g, bits);
   int width = f->exponent_bits + f->mantissa_bits, up = 23 - f->mantissa_bits;
   uint32_t sign = 1u << width;
   seer_vec w = seer_vec_to(g->b, SEER_VEC_ZEXT, bits, SEER_VEC_I32);
@@ -41,6 +61,7 @@ static seer_vec small_to_float(seer_gen *g, const seer_float_format *f, seer_vec
   if (f->is_unsigned_zero) {
     seer_vec is_nan = seer_vec2(g->b, SEER_VEC_EQ, w, seer_gen_int_like(g, w, f->nan));
     r = choose(g, is_nan, 0x7FC00000, r);
+  } else if (f->overflow == f->largest) {  // all bits are numbers
   } else if (f->overflow == f->nan) {
     r = choose(g, is_above(g, magnitude, (uint32_t)f->largest << up), 0x7FC00000, r);
   } else {  // infinity and NaNs keep their mantissa
@@ -54,6 +75,7 @@ static seer_vec small_to_float(seer_gen *g, const seer_float_format *f, seer_vec
 // f32 -> bits, to nearest even. Below the smallest normal number, adding a power of two whose last
 // place is that of the subnormals does the rounding.
 static seer_vec float_to_small(seer_gen *g, const seer_float_format *f, seer_vec v) {
+  if (f->is_power) return float_to_power(g, v);
   int width = f->exponent_bits + f->mantissa_bits, down = 23 - f->mantissa_bits;
   uint32_t first_normal = (uint32_t)(128 - f->bias) << 23;
   uint32_t round = (1u << (down - 1)) - 1 - ((uint32_t)(127 - f->bias) << 23);
@@ -77,7 +99,7 @@ static seer_vec float_to_small(seer_gen *g, const seer_float_format *f, seer_vec
     r = choose(g, is_nan, f->nan, choose(g, is_beyond, f->overflow, r));
     r = seer_vec2(g->b, SEER_VEC_OR, r, sign);
   }
-  return seer_vec_to(g->b, SEER_VEC_TRUNC, r, width == 7 ? SEER_VEC_I8 : SEER_VEC_I16);
+  return seer_vec_to(g->b, SEER_VEC_TRUNC, r, width <= 7 ? SEER_VEC_I8 : SEER_VEC_I16);
 }
 
 static seer_vec float_to_bf16(seer_gen *g, seer_vec f) {
@@ -99,9 +121,11 @@ seer_vec seer_gen_to_memory(seer_gen *g, seer_dtype dtype, seer_vec v) {
   return seer_vec_to(g->b, SEER_VEC_HALF_BITS, v, SEER_VEC_I16);
 }
 
-seer_vec seer_gen_wrap_4(seer_gen *g, seer_dtype dtype, seer_vec v) {
-  if (dtype == SEER_DTYPE_U4) return seer_vec2(g->b, SEER_VEC_AND, v, seer_gen_int_like(g, v, 15));
-  seer_vec by = seer_gen_int_like(g, v, 4);
+seer_vec seer_gen_wrap_small(seer_gen *g, seer_dtype dtype, seer_vec v) {
+  int64_t bits = (int64_t)seer_dtype_bits(dtype);
+  if (!seer_dtype_is_signed(dtype))
+    return seer_vec2(g->b, SEER_VEC_AND, v, seer_gen_int_like(g, v, (1 << bits) - 1));
+  seer_vec by = seer_gen_int_like(g, v, 8 - bits);
   return seer_vec2(g->b, SEER_VEC_ASHR, seer_vec2(g->b, SEER_VEC_SHL, v, by), by);
 }
 
@@ -111,7 +135,7 @@ seer_vec seer_gen_from_memory(seer_gen *g, seer_dtype dtype, seer_vec v) {
   if (dtype == SEER_DTYPE_BF16)
     return float_of(g, shifted(g, seer_vec_to(g->b, SEER_VEC_ZEXT, v, SEER_VEC_I32), 16));
   // whatever the caller passed
-  if (seer_dtype_bits(dtype) == 4) return seer_gen_wrap_4(g, dtype, v);
+  if (seer_dtype_is_small_int(dtype)) return seer_gen_wrap_small(g, dtype, v);
   if (!format) return v;
   if (dtype != SEER_DTYPE_F16 || !g->machine->has_half) return small_to_float(g, format, v);
   return seer_vec_to(g->b, SEER_VEC_BITS_HALF, v, SEER_VEC_F32);

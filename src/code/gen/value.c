@@ -13,6 +13,8 @@ seer_vec_elem seer_gen_elem(seer_dtype dtype) {
     case SEER_DTYPE_F8E4M3FNUZ:
     case SEER_DTYPE_F8E5M2:
     case SEER_DTYPE_F8E5M2FNUZ:
+    case SEER_DTYPE_F4E2M1:
+    case SEER_DTYPE_F8E8M0:
       return SEER_VEC_F32;
     case SEER_DTYPE_F64:
       return SEER_VEC_F64;
@@ -20,6 +22,8 @@ seer_vec_elem seer_gen_elem(seer_dtype dtype) {
     case SEER_DTYPE_U8:
     case SEER_DTYPE_I4:  // sign or zeros in the high bits
     case SEER_DTYPE_U4:
+    case SEER_DTYPE_I2:
+    case SEER_DTYPE_U2:
       return SEER_VEC_I8;
     case SEER_DTYPE_I16:
     case SEER_DTYPE_U16:

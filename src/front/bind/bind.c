@@ -58,11 +58,9 @@ static seer_status find_input(
 // ---- which value
 
 // Bits that the type does not have are no business of those who read it: a bool is 0 or 1, four
-// bits are a number of four bits.
+// bits are a number of four bits. (Floats of four bits are read by those alone.)
 static void make_plain(seer_tensor *tensor, seer_arena *arena) {
-  bool is_plain = tensor->dtype != SEER_DTYPE_BOOL && tensor->dtype != SEER_DTYPE_I4 &&
-      tensor->dtype != SEER_DTYPE_U4;
-  if (is_plain) return;
+  if (tensor->dtype != SEER_DTYPE_BOOL && !seer_dtype_is_small_int(tensor->dtype)) return;
   uint8_t *data = seer_arena_memdup(arena, tensor->data, tensor->n_bytes);
   for (size_t i = 0; i < tensor->n_bytes; i++) {
     if (tensor->dtype == SEER_DTYPE_BOOL)

@@ -96,8 +96,8 @@ static seer_status real_signal(seer_expand *e, seer_dtype dtype, seer_val real, 
     }
   }
   const int64_t dim[2] = {n, length}, last = -1;
-  seer_val y = seer_expand_2(e, "MatMul", seer_expand_slice(e, real, -1, 0, n),
-      seer_expand_tensor(e, dtype, dim, 2, c));
+  seer_val y = seer_expand_2(
+      e, "MatMul", seer_expand_slice(e, real, -1, 0, n), seer_expand_tensor(e, dtype, dim, 2, c));
   if (imaginary.i) {
     seer_val part = seer_expand_2(e, "MatMul", seer_expand_slice(e, imaginary, -1, 0, n),
         seer_expand_tensor(e, dtype, dim, 2, s));

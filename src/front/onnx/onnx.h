@@ -32,7 +32,8 @@ SEER_MUST_USE seer_status seer_onnx_tensor(
     seer_onnx_file *file, const Onnx__TensorProto *proto, seer_tensor *out_tensor);
 // Rank, dimensions and n_bytes of a tensor whose type is known.
 SEER_MUST_USE seer_status seer_onnx_dims(const int64_t *dims, size_t n_dims, seer_tensor *tensor);
-// 4-bit integers are two a byte in files, the first in the low bits, and one a byte here.
+// Elements of 4 and 2 bits are two and four a byte in files, the first in the low bits, and one a
+// byte here.
 size_t seer_onnx_file_bytes(const seer_tensor *tensor);
 // The data as it stands in a file: the tensor's own, or packed in `arena`.
 const void *seer_onnx_file_data(const seer_tensor *tensor, seer_arena *arena);

@@ -34,10 +34,10 @@ static const struct {
     {"float8e5m2fnuz", SEER_DTYPE_F8E5M2FNUZ},
     {"uint4", SEER_DTYPE_U4},
     {"int4", SEER_DTYPE_I4},
-    {"float4e2m1", SEER_DTYPE_NONE},
-    {"float8e8m0", SEER_DTYPE_NONE},
-    {"uint2", SEER_DTYPE_NONE},
-    {"int2", SEER_DTYPE_NONE},
+    {"float4e2m1", SEER_DTYPE_F4E2M1},
+    {"float8e8m0", SEER_DTYPE_F8E8M0},
+    {"uint2", SEER_DTYPE_U2},
+    {"int2", SEER_DTYPE_I2},
     {"float6e2m3", SEER_DTYPE_NONE},
     {"float6e3m2", SEER_DTYPE_NONE},
 };
@@ -59,27 +59,36 @@ const char *seer_onnx_dtype_name(int32_t onnx_dtype) {
   return dtypes[onnx_dtype].name;
 }
 
-static bool is_packed(const seer_tensor *tensor) { return seer_dtype_bits(tensor->dtype) == 4; }
-
-size_t seer_onnx_file_bytes(const seer_tensor *tensor) {
-  return is_packed(tensor) ? tensor->n_bytes / 2 + tensor->n_bytes % 2 : tensor->n_bytes;
+// Elements a byte: of 2 and 4 bits there are several, the first in the low bits.
+static uint32_t per_byte(seer_dtype dtype) {
+  uint32_t bits = seer_dtype_bits(dtype);
+  return bits < 8 ? 8 / bits : 1;
 }
 
-// Two 4-bit elements a byte, the first in the low bits -> one a byte.
+static bool is_packed(const seer_tensor *tensor) { return per_byte(tensor->dtype) > 1; }
+
+size_t seer_onnx_file_bytes(const seer_tensor *tensor) {
+  size_t n = per_byte(tensor->dtype);  // of a whole type a byte is an element's part
+  return tensor->n_bytes / n + (tensor->n_bytes % n != 0);
+}
+
+// Several elements a byte -> one a byte.
 static void unpack(seer_dtype dtype, const uint8_t *packed, uint8_t *data, size_t n) {
+  uint32_t per = per_byte(dtype), bits = seer_dtype_bits(dtype);
   for (size_t k = 0; k < n; k++) {
-    int64_t bits = k % 2 ? packed[k / 2] >> 4 : packed[k / 2] & 15;
-    seer_dtype_store_i64(dtype, data, (int64_t)k, bits);
+    data[k] = (uint8_t)((packed[k / per] >> k % per * bits) & ((1u << bits) - 1));
+    if (!seer_dtype_is_float(dtype)) seer_dtype_store_i64(dtype, data, (int64_t)k, data[k]);
   }
 }
 
 const void *seer_onnx_file_data(const seer_tensor *tensor, seer_arena *arena) {
   if (!is_packed(tensor)) return tensor->data;
   const uint8_t *data = tensor->data;
+  uint32_t per = per_byte(tensor->dtype), bits = seer_dtype_bits(tensor->dtype);
   uint8_t *packed = seer_arena_alloc(arena, seer_onnx_file_bytes(tensor) + 1, 64);
   for (size_t k = 0; k < tensor->n_bytes; k++) {
-    uint8_t bits = data[k] & 15;
-    packed[k / 2] = (uint8_t)(k % 2 ? packed[k / 2] | bits << 4 : bits);
+    uint32_t own = data[k] & ((1u << bits) - 1);
+    packed[k / per] = (uint8_t)(k % per ? packed[k / per] | own << k % per * bits : own);
   }
   return packed;
 }
@@ -215,6 +224,10 @@ static uint8_t list_field(seer_dtype dtype) {
     case SEER_DTYPE_F8E5M2FNUZ:
     case SEER_DTYPE_I4:
     case SEER_DTYPE_U4:
+    case SEER_DTYPE_I2:
+    case SEER_DTYPE_U2:
+    case SEER_DTYPE_F4E2M1:
+    case SEER_DTYPE_F8E8M0:
       return 5;
     case SEER_DTYPE_NONE:
     case SEER_DTYPE_COUNT:
@@ -287,7 +300,7 @@ static seer_status file_data(
               seer_onnx_dtype_name(proto->data_type))
         : SEER_FAIL(INVALID, "it has no data, the dimensions need %zu bytes", n_file_bytes);
   }
-  // 4-bit integers: an entry is a byte with two of them.
+  // Several elements a byte: an entry is such a byte.
   if (is_packed(tensor)) n = (int64_t)n_file_bytes;
   // A list has at least a byte per entry, so no file of a few bytes can ask for much memory.
   uint64_t n_bytes = 0;

@@ -146,8 +146,8 @@ static seer_status infer_shift(
 DIRECT(bitwise_and, "BitwiseAnd", 18, SEER_EXPR_AND, 2, 2, infer_bits, NUMPY)
 DIRECT(bitwise_or, "BitwiseOr", 18, SEER_EXPR_OR, 2, 2, infer_bits, NUMPY)
 DIRECT(bitwise_xor, "BitwiseXor", 18, SEER_EXPR_XOR, 2, 2, infer_bits, NUMPY)
-// Of signed types to the right: copies of the sign come in. By less than 0 or by all bits: only those
-// are left. So the DAG's.
+// Of signed types to the right: copies of the sign come in. By less than 0 or by all bits: only
+// those are left. So the DAG's.
 JOIN_FN(bit_shift) {
   bool is_left = strcmp(seer_node_attr_s(node, "direction", ""), "LEFT") == 0;
   return seer_op_2(emit, is_left ? SEER_EXPR_SHL : SEER_EXPR_SHR, a, b);

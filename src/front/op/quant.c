@@ -7,10 +7,12 @@
 #include "front/onnx/dtype.h"
 #include "front/op/util.h"
 
-#define QUANT(id, onnx, attributes)                                                     \
-  SEER_OP_ENTRY(id, onnx, 10, 2, 3, 1, SEER_FUSE_ELEMENTWISE, attributes, .rtol = 1e-5, \
-      .atol = 1e-5, .infer = infer_##id, .emit = emit_##id,                             \
-      .doc = "4, 8, 16 and 32-bit integers, float8; a scale for all, per axis or per block")
+#define QUANT(id, onnx, attributes)                                                            \
+  SEER_OP_ENTRY(id, onnx, 10, 2, 3, 1, SEER_FUSE_ELEMENTWISE, attributes, .rtol = 1e-5,        \
+      .atol = 1e-5, .infer = infer_##id, .emit = emit_##id,                                    \
+      .doc =                                                                                   \
+          "2, 4, 8, 16 and 32-bit integers, float8, float4; a scale for all, per axis or per " \
+          "block")
 
 // How scale (input 1) and zero point (input 2) lie over x.
 typedef struct {
@@ -76,12 +78,13 @@ static seer_expr cast(seer_emit *emit, seer_dtype dtype, seer_expr e) {
 }
 
 static seer_status want_quantised(seer_dtype dtype, uint32_t k) {
-  static const seer_dtype known[] = {SEER_DTYPE_I4, SEER_DTYPE_U4, SEER_DTYPE_I8, SEER_DTYPE_U8,
-      SEER_DTYPE_I16, SEER_DTYPE_U16, SEER_DTYPE_I32, SEER_DTYPE_F8E4M3FN, SEER_DTYPE_F8E4M3FNUZ,
-      SEER_DTYPE_F8E5M2, SEER_DTYPE_F8E5M2FNUZ};
+  static const seer_dtype known[] = {SEER_DTYPE_I2, SEER_DTYPE_U2, SEER_DTYPE_F4E2M1, SEER_DTYPE_I4,
+      SEER_DTYPE_U4, SEER_DTYPE_I8, SEER_DTYPE_U8, SEER_DTYPE_I16, SEER_DTYPE_U16, SEER_DTYPE_I32,
+      SEER_DTYPE_F8E4M3FN, SEER_DTYPE_F8E4M3FNUZ, SEER_DTYPE_F8E5M2, SEER_DTYPE_F8E5M2FNUZ};
   for (size_t i = 0; i < SEER_COUNT_OF(known); i++)
     if (dtype == known[i]) return SEER_OK;
-  return SEER_FAIL(INVALID, "input %u is %s, must be i4, u4, i8, u8, i16, u16, i32 or of float8", k,
+  return SEER_FAIL(INVALID,
+      "input %u is %s, must be i2, u2, i4, u4, i8, u8, i16, u16, i32, float4 or float8", k,
       seer_dtype_name(dtype));
 }
 

@@ -1,4 +1,4 @@
-// unary.c - operators that map each element by itself: activations, rounding, Clip, Cast. One
+// unary.c - operators that map each element by itself: activations, rounding, Clip. One
 // stage, one scalar expression. Expressions are written for vector code: max and min instead of a
 // select where that is the same.
 #include <math.h>
@@ -218,106 +218,7 @@ SEER_OP_ENTRY(clip, "Clip", 6, 1, 3, 1, SEER_FUSE_ELEMENTWISE, "min max", .rtol 
     .atol = 1e-6, .infer = infer_clip, .emit = emit_clip, .treats_alike = true,
     .doc = "bounds as attributes or inputs")
 
-// ---- types
-
-static seer_status infer_cast(
-    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
-  (void)arena;
-  const seer_value *in = NULL;
-  SEER_TRY(seer_op_in(graph, node, 0, &in));
-  int64_t to = seer_node_attr_i(node, "to", 0);
-  seer_dtype dtype = seer_onnx_dtype((int32_t)to);
-  if (dtype == SEER_DTYPE_NONE) {
-    return SEER_FAIL(
-        UNSUPPORTED, "attribute 'to' is %" PRId64 ", must be an integer, float or bool type", to);
-  }
-  return seer_op_set(&out_values[0], dtype, in->dim, in->rank);
-}
-
-// To a float8 type: what is beyond the largest number becomes that number, unless the node says
-// that it shall be infinity or NaN.
-static bool saturates(const seer_node *node, seer_dtype to) {
-  return seer_dtype_bytes(to) == 1 && seer_dtype_is_float(to) &&
-      seer_node_attr_i(node, "saturate", 1) != 0;
-}
-
-// Numbers beyond an integer type are undefined in ONNX; familyseer gives the type's end. In types
-// of a few bits its tests have the low bits of the number, as ONNX Runtime.
-static bool keeps_low_bits(seer_dtype to, seer_dtype from) {
-  return !seer_dtype_is_float(to) && seer_dtype_bits(to) < 8 && seer_dtype_is_float(from);
-}
-
-MAP_FN(cast) {
-  seer_dtype to = seer_emit_out(emit, node, 0)->dtype;
-  seer_dtype from = seer_emit_in(emit, node, 0)->dtype;
-  if (to == from) return x;
-  if (keeps_low_bits(to, from)) x = seer_expr_cast(&emit->dag->expr, SEER_DTYPE_I32, x);
-  if (to == SEER_DTYPE_BOOL) return seer_op_2(emit, SEER_EXPR_NE, x, NUM(0));
-  return saturates(node, to) ? seer_op_saturate(emit, to, x)
-                             : seer_expr_cast(&emit->dag->expr, to, x);
-}
-static seer_status emit_cast(seer_emit *emit, const seer_node *node) {
-  return emit_map(emit, node, map_cast);
-}
-
-// CastLike: to the type of input 1, whose content does not matter.
-static seer_status infer_cast_like(
-    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
-  (void)arena;
-  const seer_value *in = NULL, *like = NULL;
-  SEER_TRY(seer_op_in(graph, node, 0, &in));
-  SEER_TRY(seer_op_in(graph, node, 1, &like));
-  return seer_op_set(&out_values[0], like->dtype, in->dim, in->rank);
-}
-
-// By element, so that int64 values beyond 2^53 and tensors without elements come through.
-static seer_status fold_cast(
-    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_tensor *out_tensors) {
-  const seer_tensor *in = seer_op_const(graph, node, 0);
-  SEER_TRY(seer_op_fold_start(graph, node, 0, arena, &out_tensors[0]));
-  void *to = (void *)(uintptr_t)out_tensors[0].data;
-  seer_dtype dtype = out_tensors[0].dtype;
-  int64_t n = seer_tensor_elems(in);
-  double limit = saturates(node, dtype) ? seer_dtype_largest(dtype) : (double)INFINITY;
-  for (int64_t i = 0; i < n; i++) {
-    if (seer_dtype_is_float(in->dtype)) {
-      double x = seer_dtype_load_f64(in->dtype, in->data, i);
-      if (fabs(x) > limit && in->dtype != dtype) x = copysign(limit, x);
-      if (dtype == SEER_DTYPE_BOOL) x = x != 0;
-      if (seer_dtype_is_float(dtype) || dtype == SEER_DTYPE_BOOL) {
-        seer_dtype_store_f64(dtype, to, i, x);
-      } else {
-        seer_dtype whole = keeps_low_bits(dtype, in->dtype) ? SEER_DTYPE_I32 : dtype;
-        seer_dtype_store_i64(dtype, to, i, seer_scalar_saturate(whole, x));
-      }
-    } else {
-      int64_t x = seer_dtype_load_i64(in->dtype, in->data, i);
-      if (dtype == SEER_DTYPE_BOOL) x = x != 0;
-      if (seer_dtype_is_float(dtype)) {
-        seer_dtype_store_f64(dtype, to, i, fmax(-limit, fmin(limit, (double)x)));
-      } else {
-        seer_dtype_store_i64(dtype, to, i, x);
-      }
-    }
-  }
-  return SEER_OK;
-}
-
-static bool is_same_type(SEER_UNUSED const seer_graph *graph, SEER_UNUSED const seer_node *node) {
-  return true;
-}
-static seer_val number_before(SEER_UNUSED const seer_graph *graph, const seer_node *node) {
-  return node->in[0];
-}
-
-// `round_mode` is read for no type but float8e8m0, which is not supported.
-SEER_OP_ENTRY(cast, "Cast", 6, 1, 1, 1, SEER_FUSE_ELEMENTWISE, "to saturate round_mode",
-    .rtol = 1e-6, .atol = 0, .infer = infer_cast, .emit = emit_cast, .fold = fold_cast,
-    .moves = true, .bounded_by = number_before, .is_copy = is_same_type,
-    .doc = "between integers, floats and bool; float8 types saturate or not")
-SEER_OP_ENTRY(cast_like, "CastLike", 15, 2, 2, 1, SEER_FUSE_ELEMENTWISE, "saturate round_mode",
-    .rtol = 1e-6, .atol = 0, .infer = infer_cast_like, .emit = emit_cast, .fold = fold_cast,
-    .doc = "between integers, floats and bool; float8 types saturate or not")
+// ---- bits, and what a number is
 
 // The types differ by sign only in what they print: all bits are turned over.
 static seer_status infer_bitwise_not(

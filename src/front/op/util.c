@@ -152,11 +152,13 @@ seer_status seer_op_broadcast(const seer_value *value, uint32_t k, int64_t *dim,
 }
 
 seer_status seer_op_want_compared(const seer_value *value, uint32_t k) {
-  bool is_float8 = value->dtype >= SEER_DTYPE_F8E4M3FN && value->dtype <= SEER_DTYPE_F8E5M2FNUZ;
-  if (!is_float8 && value->dtype != SEER_DTYPE_I4 && value->dtype != SEER_DTYPE_U4) return SEER_OK;
+  bool is_stored = seer_dtype_is_small_int(value->dtype) ||
+      (seer_dtype_is_float(value->dtype) && seer_dtype_bytes(value->dtype) == 1);
+  if (!is_stored) return SEER_OK;
   return SEER_FAIL(UNSUPPORTED,
-      "input %u ('%s') is %s; float8 and 4-bit integers are stored, moved and converted only", k,
-      value->name, seer_dtype_name(value->dtype));
+      "input %u ('%s') is %s; floats of a byte and integers of less are stored, moved and "
+      "converted only",
+      k, value->name, seer_dtype_name(value->dtype));
 }
 
 seer_status seer_op_want_float(const seer_value *value, uint32_t k) {

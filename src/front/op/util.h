@@ -42,7 +42,8 @@ SEER_MUST_USE seer_status seer_op_axes_mask(
 SEER_MUST_USE seer_status seer_op_broadcast(
     const seer_value *value, uint32_t k, int64_t *dim, uint32_t *rank);
 SEER_MUST_USE seer_status seer_op_want_float(const seer_value *value, uint32_t k);
-// Not float8, and no 4-bit integer: ONNX gives operators that compare elements none of those.
+// No float of a byte or less, and no integer of less: ONNX gives operators that compare elements
+// none of those.
 SEER_MUST_USE seer_status seer_op_want_compared(const seer_value *value, uint32_t k);
 SEER_MUST_USE seer_status seer_op_same_dtype(const seer_value *a, const seer_value *b, uint32_t k);
 const char *seer_op_shape_text(const seer_value *value, seer_arena *arena);  // "[1,3,224,224]"

@@ -283,7 +283,61 @@ static void float8_rounds_once(void **state) {
   assert_null(seer_dtype_format(SEER_DTYPE_I4));
 }
 
+// Codes 0 to 7 are 0, 0.5, 1, 1.5, 2, 3, 4, 6; what is beyond is 6, and NaN is -0.
+static void float4_rounds_once(void **state) {
+  (void)state;
+  static const double number[8] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  const seer_float_format *f = seer_dtype_format(SEER_DTYPE_F4E2M1);
+  for (uint32_t k = 0; k < 16; k++) {
+    double x = seer_float_from_bits(f, (uint16_t)k);
+    assert_true(x == (k < 8 ? number[k] : -number[k - 8]));
+    assert_true(seer_float_from_bits(f, (uint16_t)(k | 0xF0)) == x);
+    assert_int_equal(seer_float_to_bits(f, x), k);
+    if (k % 8 == 7) continue;
+    double tie = (x + seer_float_from_bits(f, (uint16_t)(k + 1))) / 2;
+    assert_int_equal(seer_float_to_bits(f, tie), k % 2 ? k + 1 : k);
+    assert_int_equal(seer_float_to_bits(f, tie * (1 + 0x1p-40)), k + 1);
+  }
+  assert_int_equal(seer_float_to_bits(f, 1e9), 7);
+  assert_int_equal(seer_float_to_bits(f, -INFINITY), 15);
+  assert_int_equal(seer_float_to_bits(f, NAN), 8);
+  assert_true(seer_scalar_highest(SEER_DTYPE_F4E2M1).f == 6);
+}
+
+// All codes but one are powers of two; what has no neighbour among them is NaN.
+static void powers_of_two_have_no_sign(void **state) {
+  (void)state;
+  const seer_float_format *f = seer_dtype_format(SEER_DTYPE_F8E8M0);
+  for (uint32_t k = 0; k < 255; k++) {
+    double x = ldexp(1, (int)k - 127);
+    assert_true(seer_float_from_bits(f, (uint16_t)k) == x);
+    assert_int_equal(seer_float_to_bits(f, x), k);
+    assert_int_equal(seer_float_to_bits(f, 1.4999 * x), k);
+    assert_int_equal(seer_float_to_bits(f, 1.5 * x), k + 1);  // of two as near the larger
+  }
+  const double others[] = {0, -0.0, -1, NAN, INFINITY, -INFINITY, 0x1.fp-128, 0x1.8p127};
+  for (size_t k = 0; k < SEER_COUNT_OF(others); k++)
+    assert_int_equal(seer_float_to_bits(f, others[k]), 255);
+  assert_true(isnan(seer_float_from_bits(f, 255)));
+  assert_true(seer_scalar_lowest(SEER_DTYPE_F8E8M0).f == 0x1p-127);
+  assert_true(seer_scalar_highest(SEER_DTYPE_F8E8M0).f == 0x1p127);
+}
+
 // One value a byte, whose high bits do not count.
+static void two_bit_integers(void **state) {
+  (void)state;
+  uint8_t bytes[2] = {0xFE, 0x01};
+  assert_int_equal(seer_dtype_load_i64(SEER_DTYPE_I2, bytes, 0), -2);
+  assert_int_equal(seer_dtype_load_i64(SEER_DTYPE_U2, bytes, 0), 2);
+  assert_int_equal(seer_dtype_load_i64(SEER_DTYPE_I2, bytes, 1), 1);
+  seer_dtype_store_f64(SEER_DTYPE_I2, bytes, 0, 7);
+  assert_int_equal(bytes[0], 1);
+  seer_dtype_store_i64(SEER_DTYPE_U2, bytes, 0, 7);
+  assert_int_equal(bytes[0], 3);
+  assert_true(seer_dtype_is_small_int(SEER_DTYPE_I2) && !seer_dtype_is_small_int(SEER_DTYPE_I8));
+  assert_false(seer_dtype_is_small_int(SEER_DTYPE_F4E2M1));
+}
+
 static void four_bit_integers(void **state) {
   (void)state;
   uint8_t bytes[3] = {0x1F, 0xF8, 0x77};
@@ -358,6 +412,9 @@ int main(void) {
       cmocka_unit_test(pitch_is_kept),
       cmocka_unit_test(half_formats_round_once),
       cmocka_unit_test(float8_rounds_once),
+      cmocka_unit_test(float4_rounds_once),
+      cmocka_unit_test(powers_of_two_have_no_sign),
+      cmocka_unit_test(two_bit_integers),
       cmocka_unit_test(four_bit_integers),
       cmocka_unit_test(dtype_stores_saturate),
       cmocka_unit_test(big_conv_is_fast_enough),

@@ -412,8 +412,7 @@ static char *word(const char *text) { return seer_arena_strdup(arena, text); }
   X("", m->graph->input[0]->type->tensor_type->shape->dim[2]->dim_value = INT64_MAX)              \
   X("", m->graph->input[0]->type->tensor_type->shape->dim[0]->dim_value = INT64_C(1) << 40)       \
   X("complex64", weight(m, 0)->data_type = 14)                                                    \
-  X("float4e2m1)", (weight(m, 0)->data_type = 23))                                                \
-  X("uint2)", (weight(m, 0)->data_type = 25))                                                     \
+  X("float6e2m3)", (weight(m, 0)->data_type = 27))                                                \
   X("float6e3m2)", (weight(m, 0)->data_type = 28))                                                \
   X("undefined", weight(m, 0)->data_type = 0)                                                     \
   X("-7", weight(m, 0)->data_type = -7)                                                           \
@@ -486,7 +485,8 @@ static void broken(const char *what, const char *wanted, seer_status status) {
   seer_status_free(status);
 }
 
-// 4-bit integers are two a byte in the file and one a byte here; the writer packs them again.
+// Elements of a few bits are several a byte in the file and one a byte here; the writer packs them
+// again.
 static void four_bits_are_unpacked(void **state) {
   (void)state;
   static int32_t packed[] = {0x8F, 0xF7};  // the last four bits are nobody's
@@ -507,7 +507,19 @@ static void four_bits_are_unpacked(void **state) {
       assert_memory_equal(read->data, is_signed ? "\xFF\xF8\x07" : "\x0F\x08\x07", 3);
     }
   }
-  Onnx__TensorProto *t = tensor_of(22, 3);
+  static uint8_t fours[] = {0x1B, 0x02};  // four a byte: 3, 2, 1, 0, then 2
+  static const char *const wanted[] = {"\x03\x02\x01\x00\x02", "\xFF\xFE\x01\x00\xFE"};
+  for (int is_signed = 0; is_signed < 2; is_signed++) {
+    Onnx__TensorProto *two = tensor_of(is_signed ? 26 : 25, 5);
+    two->has_raw_data = true;
+    two->raw_data = (ProtobufCBinaryData){sizeof fours, fours};
+    assert_memory_equal(read_tensor(two)->data, wanted[is_signed], 5);
+  }
+  Onnx__TensorProto *t = tensor_of(23, 3);  // floats of four bits are their bits
+  t->has_raw_data = true;
+  t->raw_data = (ProtobufCBinaryData){sizeof raw, raw};
+  assert_memory_equal(read_tensor(t)->data, "\x0F\x08\x07", 3);
+  t = tensor_of(22, 3);
   t->has_raw_data = true;
   t->raw_data = (ProtobufCBinaryData){1, raw};
   seer_network *network;
@@ -527,6 +539,9 @@ static void four_bits_are_unpacked(void **state) {
       "  const $b u4[2,2] = [15,0,8,1]\n"
       "  const $c f8e4m3fn[3] = [448,-0.001953125,nan]\n"
       "  const $d f8e5m2fnuz[2] = [57344,0.5]\n"
+      "  const $e i2[5] = [-2,1,0,-1,1]\n"
+      "  const $f u2[3] = [3,0,2]\n"
+      "  const $g f4e2m1[3] = [6,-0.5,3]\n"
       "  %p ? = Cast \"p\" v21 ($a) {to=1}\n"
       "  %q ? = Cast \"q\" v21 ($b) {to=1}\n"
       "  %r ? = Cast \"r\" v21 ($c) {to=1}\n"
