@@ -551,13 +551,17 @@ static bool rule_gather(generator *g) {
 }
 
 // The last tensor through a narrower type, or with an input of such a type added. Integers to 8 are
-// exact in floats of 8 bits; what the smaller types make of them is a whole number.
+// exact in all of them.
 static bool rule_narrow(generator *g) {
   static const seer_dtype types[] = {SEER_DTYPE_F16, SEER_DTYPE_BF16, SEER_DTYPE_F8E4M3FN,
       SEER_DTYPE_F8E4M3FNUZ, SEER_DTYPE_F8E5M2, SEER_DTYPE_F8E5M2FNUZ, SEER_DTYPE_I8, SEER_DTYPE_U8,
-      SEER_DTYPE_I4, SEER_DTYPE_U4, SEER_DTYPE_I2, SEER_DTYPE_U2, SEER_DTYPE_F4E2M1};
+      SEER_DTYPE_I4, SEER_DTYPE_U4};
+  // These do not hold all integers to 7: as inputs only.
+  static const seer_dtype smaller[] = {SEER_DTYPE_I2, SEER_DTYPE_U2, SEER_DTYPE_F4E2M1};
   seer_dtype dtype = types[pick(g, 0, (int64_t)SEER_COUNT_OF(types) - 1)];
   bool is_input = chance(g, 0.5);
+  if (is_input && chance(g, 0.25))
+    dtype = smaller[pick(g, 0, (int64_t)SEER_COUNT_OF(smaller) - 1)];
   clamp_to(g, is_input ? 1e6 : 7);
   tensor t = last(g), narrow;
   seer_dag_axis ax[4];

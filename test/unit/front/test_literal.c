@@ -41,6 +41,8 @@ static void values_are_read(void **state) {
   reads("18446744073709551615", SEER_DTYPE_U64, "u64[]", "18446744073709551615");
   reads("[-8,7]", SEER_DTYPE_I4, "i4[2]", "[-8, 7]");
   reads("15", SEER_DTYPE_U4, "u4[]", "15");
+  reads("[-2,1]", SEER_DTYPE_I2, "i2[2]", "[-2, 1]");
+  reads("1.5", SEER_DTYPE_F4E2M1, "f4e2m1[]", "1.5");
   reads("65504", SEER_DTYPE_F16, "f16[]", "65504");
   reads("[[[[[[[[[[[[1]]]]]]]]]]]]", SEER_DTYPE_I8, "i8[1,1,1,1,1,1,1,1,1,1,1,1]",
       "[[[[[[[[[[[[1]]]]]]]]]]]]");
@@ -79,6 +81,7 @@ static void others_are_refused(void **state) {
   refused("-1", SEER_DTYPE_U64, "beyond what u64 can have");
   refused("[255,256]", SEER_DTYPE_U8, "character 6: beyond what u8 can have");
   refused("-129", SEER_DTYPE_I8, "beyond what i8 can have");
+  refused("2", SEER_DTYPE_I2, "beyond what i2 can have");
   refused("8", SEER_DTYPE_I4, "beyond what i4 can have");
   refused("16", SEER_DTYPE_U4, "beyond what u4 can have");
   refused("2", SEER_DTYPE_BOOL, "must be true or false");
