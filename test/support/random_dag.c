@@ -560,8 +560,7 @@ static bool rule_narrow(generator *g) {
   static const seer_dtype smaller[] = {SEER_DTYPE_I2, SEER_DTYPE_U2, SEER_DTYPE_F4E2M1};
   seer_dtype dtype = types[pick(g, 0, (int64_t)SEER_COUNT_OF(types) - 1)];
   bool is_input = chance(g, 0.5);
-  if (is_input && chance(g, 0.25))
-    dtype = smaller[pick(g, 0, (int64_t)SEER_COUNT_OF(smaller) - 1)];
+  if (is_input && chance(g, 0.25)) dtype = smaller[pick(g, 0, (int64_t)SEER_COUNT_OF(smaller) - 1)];
   clamp_to(g, is_input ? 1e6 : 7);
   tensor t = last(g), narrow;
   seer_dag_axis ax[4];

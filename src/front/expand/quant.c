@@ -40,7 +40,8 @@ seer_val seer_expand_whole(seer_expand *e, seer_val x, seer_val zero) {
 // has its place in the quantisation instead.
 static seer_val requantised(
     seer_expand *e, seer_val acc, seer_val factor, uint32_t scale_k, uint32_t zero_k) {
-  seer_val x = seer_expand_cast(e, acc, SEER_DTYPE_F32), scale = e->node.in[scale_k];
+  seer_val x = seer_expand_cast(e, acc, SEER_DTYPE_F32);
+  seer_val scale = seer_expand_cast(e, e->node.in[scale_k], SEER_DTYPE_F32);
   seer_val zero = seer_expand_has_in(e, zero_k) ? e->node.in[zero_k] : (seer_val){0};
   if (seer_op_elems(seer_expand_in(e, scale_k)) != 1)
     return seer_expand_3(e, "QuantizeLinear", seer_expand_2(e, "Mul", x, factor), scale, zero);

@@ -600,27 +600,24 @@ static void dft_of_some_points(void **state) {
   close_case(&c);
 }
 
-// From the bins of a real signal back to it, of even and odd length, and of more bins than it has.
+// To a real signal of even and odd length, from as many bins as it has, or more, or fewer.
 static void dft_of_bins(void **state) {
   (void)state;
-  for (int64_t length = 5; length <= 8; length++) {
-    enum { BINS = 4 };
+  for (int64_t n = 5; n <= 8; n++) {
     expand_case c = open_case();
-    double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, BINS, 2)), want[8] = {0};
-    if (length != 6) operand(&c, SEER_DTYPE_I64, (double[]){(double)length}, NULL, 0);  // 2 (4 - 1)
+    double *x = operand(&c, SEER_DTYPE_F32, NULL, DIMS(1, 4, 2)), want[8] = {0};
+    if (n != 6) operand(&c, SEER_DTYPE_I64, (double[]){(double)n}, NULL, 0);  // 2 (4 - 1)
     c.attr[c.n_attr++] = (seer_attr){.name = "onesided", .kind = SEER_ATTR_INT, .i = 1};
     c.attr[c.n_attr++] = (seer_attr){.name = "inverse", .kind = SEER_ATTR_INT, .i = 1};
     run(&c, "DFT", 17, 1);
-    for (int i = 0; i < length; i++) {
-      for (int k = 0; k < length; k++) {  // the whole spectrum: bin k's mirror is its conjugate
-        int64_t bin = 2 * k <= length ? k : length - k;
-        double angle = 2 * M_PI * i * k / (double)length, sign = bin == k ? 1 : -1;
-        if (bin >= BINS) continue;
-        double imaginary = bin == 0 || 2 * bin == length ? 0 : sign * x[2 * bin + 1];
-        want[i] += (x[2 * bin] * cos(angle) - imaginary * sin(angle)) / (double)length;
+    for (int64_t k = 0; k < n; k++) {  // the whole spectrum: bin k's mirror is its conjugate
+      int64_t bin = 2 * k <= n ? k : n - k, sign = bin % n * 2 % n == 0 ? 0 : bin == k ? 1 : -1;
+      for (int64_t i = 0; i < n && bin < 4; i++) {
+        double turn = 2 * M_PI * (double)(i * k) / (double)n, im = (double)sign * x[2 * bin + 1];
+        want[i] += (x[2 * bin] * cos(turn) - im * sin(turn)) / (double)n;
       }
     }
-    expect(&c, 0, want, DIMS(1, length, 1), 1e-5);
+    expect(&c, 0, want, DIMS(1, n, 1), 1e-5);
     close_case(&c);
   }
 }
