@@ -140,7 +140,16 @@ class Tree:
 # ---- rungs: each gives what saw the fault, or ""
 
 def near(tree, fault):
-    return tree.ctest("-R", fault.near) if fault.near else ""
+    """One after another: the first is the likeliest, and what is built for the others may not be needed. The second value: why
+    the fault does not compile."""
+    for test in fault.near.split("|"):
+        status, said = tree.make_for(test)
+        if status:
+            return "", said
+        seen = tree.ctest("-R", test)
+        if seen:
+            return seen, ""
+    return "", ""
 
 
 def quick(tree, _):
@@ -183,10 +192,9 @@ def rung_of(test):
 def look(tree, fault, how):
     """(rung, what saw it); rung None: nothing did; "refused": it is no fault, as it does not compile."""
     if fault.near and how != "ladder":
-        status, said = tree.make_for(fault.near)
-        if status:
-            return "refused", said[-1500:]
-        seen = near(tree, fault)
+        seen, refusal = near(tree, fault)
+        if refusal:
+            return "refused", refusal[-1500:]
         if seen:
             return rung_of(seen), seen
     if how == "near":

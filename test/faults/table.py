@@ -3,7 +3,8 @@
   name   says what is wrong
   kind   which sort of mistake
   file   and the text `old`, which is there once, and what stands there instead
-  near   tests of ctest (a regular expression) that are likely to see it: looked at first, so that most faults cost seconds.
+  near   tests of ctest (regular expressions, with | between them, the likeliest first) that may see it: they are run first,
+         one after another, so that most faults cost seconds.
          What they do not see is looked for everywhere, so a name here decides nothing but the time.
   ops    operators whose cases the differential test draws, where it comes to that
 

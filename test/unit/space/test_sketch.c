@@ -183,6 +183,31 @@ static uint32_t compare_dags(const seer_sketch_list *list, seer_arena *arena, ui
   return n_rewritten;
 }
 
+// Parts of reductions that do not divide them: what is beyond the end changes no least of positive
+// numbers, no greatest of negative ones, and no product.
+static void test_parts_of_all_combiners(void **state) {
+  (void)state;
+  static const char *const text[] = {
+      "dag least {\n  input $A f32[3, 331]\n"
+      "  stage C role anchor [m<3] min[k<331] = $A[m, k] * $A[m, k] + 1.0\n  output $C\n}\n",
+      "dag squares {\n  input $A f32[3, 331]\n"
+      "  stage C role anchor [m<3] min[k<331] = $A[m, k] * $A[m, k]\n  output $C\n}\n",
+      "dag greatest {\n  input $A f32[3, 331]\n"
+      "  stage C role anchor [m<3] max[k<331] = $A[m, k] - 100.0\n  output $C\n}\n",
+      "dag product {\n  input $A f32[3, 331]\n"
+      "  stage C role anchor [m<3] prod[k<331] = $A[m, k] * 0.01 + 1.0\n  output $C\n}\n",
+      "dag total {\n  input $A f32[3, 331]\n"
+      "  stage C role anchor [m<3] sum[k<331] = $A[m, k] + 1.0\n  output $C\n}\n"};
+  seer_target target = space_target(2);
+  for (size_t i = 0; i < SEER_COUNT_OF(text); i++) {
+    seer_arena *arena = seer_arena_create("test");
+    seer_dag *dag = space_parse(arena, text[i]);
+    uint32_t n = compare_dags(space_sketches(arena, dag, &target, SEER_SPACE_FULL), arena, i);
+    assert_true(n > 0);
+    seer_arena_destroy(arena);
+  }
+}
+
 static void test_rewritten_dags_are_equal(void **state) {
   (void)state;
   static const char *const nets[] = {"row_mean", "min_rows", "scalar_sum", "matmul_8_8_512",
@@ -289,6 +314,7 @@ int main(void) {
       cmocka_unit_test(test_knob_names),
       cmocka_unit_test(test_names_are_unique),
       cmocka_unit_test(test_rewritten_dags_are_equal),
+      cmocka_unit_test(test_parts_of_all_combiners),
       cmocka_unit_test(test_transform),
       cmocka_unit_test(test_too_many_knobs),
   };
