@@ -67,7 +67,9 @@ static void fill(scene *s, const buffer *b) {
     } else {
       double value = seer_rng_f64(&s->rng) * 8 - 4;
       if (has_ties) value = floor(value) / 2;
-      if (seer_rng_chance(&s->rng, 0.02)) value = (double)NAN;
+      // with its sign: what inf - inf is on x86
+      if (seer_rng_chance(&s->rng, 0.02))
+        value = copysign((double)NAN, seer_rng_f64(&s->rng) - 0.5);
       if (seer_rng_chance(&s->rng, 0.02)) value = seer_rng_chance(&s->rng, 0.5) ? 0.0 : -0.0;
       if (seer_rng_chance(&s->rng, 0.01)) value = (double)INFINITY;
       seer_dtype_store_f64(b->dtype, b->bytes, i, value);

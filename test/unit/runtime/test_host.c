@@ -114,7 +114,8 @@ static void suppression(void **state) {
   seer_rng_init(&rng, 4);
   for (int trial = 0; trial < 60; trial++) {
     int64_t most = (int64_t)seer_rng_below(&rng, 12);
-    float iou = 0.1f + 0.2f * (float)seer_rng_below(&rng, 4), least = 0.25f;
+    bool is_on_grid = trial % 2;  // then parts overlap by just the limit, which suppresses nobody
+    float iou = is_on_grid ? 0.5f : 0.1f + 0.2f * (float)seer_rng_below(&rng, 4), least = 0.25f;
     make(&in[0], F32, DIMS(B, S, 4));
     make(&in[1], F32, DIMS(B, C, S));
     make(&in[2], I64, DIMS(1));
@@ -131,6 +132,8 @@ static void suppression(void **state) {
       for (int d = 0; d < 2; d++) {
         box[4 * i + d] = (float)seer_rng_f64(&rng) * 4;
         box[4 * i + 2 + d] = box[4 * i + d] + 0.5f + (float)seer_rng_f64(&rng) * 2;
+        if (is_on_grid) box[4 * i + d] = (float)seer_rng_below(&rng, 3);
+        if (is_on_grid) box[4 * i + 2 + d] = box[4 * i + d] + 1 + (float)seer_rng_below(&rng, 2);
       }
     }
     for (int i = 0; i < B * C * S; i++) score[i] = (float)seer_rng_below(&rng, 9) / 8;  // ties
