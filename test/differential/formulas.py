@@ -152,6 +152,15 @@ def _group_query(q, k, v, past_k, past_v, lengths, total, cosines=None, sines=No
     return [y.transpose(0, 2, 1, 3).reshape(y.shape[0], tokens, -1), k, v]
 
 
+def _place(of):
+    """The first NaN or extreme, as NumPy has it; ONNX Runtime's depends on how its vectors fall. The last one, if that is asked for."""
+    def formula(x, axis=0, keepdims=1, select_last_index=0):
+        at = of(np.flip(x, axis) if select_last_index else x, axis)
+        at = x.shape[axis] - 1 - at if select_last_index else at
+        return np.expand_dims(at, axis) if keepdims else at
+    return formula
+
+
 FORMULA = {
     "Softplus": _softplus,
     "Mish": lambda x: x * np.tanh(_softplus(x)),
@@ -164,6 +173,7 @@ FORMULA = {
     "LogSoftmax": _softmax(True),
     "ConvTranspose": _conv_transpose,
     "Unique": _unique,
+    "ArgMax": _place(np.argmax), "ArgMin": _place(np.argmin),
     "GlobalMaxPool": lambda x: x.max(tuple(range(2, x.ndim)), keepdims=True),
     "LRN": _lrn,
     "GroupNormalization": _group_norm,

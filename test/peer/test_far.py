@@ -32,7 +32,7 @@ FUNCTIONS = {
 }
 
 
-def answers(nodes, feeds, outs, opset=18, constants=()):
+def answers(nodes, feeds, outs, opset=18, constants=(), level="-O1"):
     """What a network of nodes gives, by name. feeds: name -> array; outs: name -> type."""
     value = helper.make_tensor_value_info
     kinds = {n: helper.np_dtype_to_tensor_dtype(a.dtype) for n, a in feeds.items()}
@@ -40,7 +40,7 @@ def answers(nodes, feeds, outs, opset=18, constants=()):
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
     with tempfile.TemporaryDirectory() as tmp:
         onnx.save(model, os.path.join(tmp, "m.onnx"))
-        familyseer("compile", os.path.join(tmp, "m.onnx"), "-o", tmp, "-O1")
+        familyseer("compile", os.path.join(tmp, "m.onnx"), "-o", tmp, level)
         args = []
         for name, array in feeds.items():
             np.save(os.path.join(tmp, name + ".npy"), array)
@@ -143,6 +143,47 @@ def nan_places():
     assert np.array_equal(got["relu"], np.maximum(x, 0), equal_nan=True) and np.array_equal(got["max"], np.maximum(x, 0), equal_nan=True)
 
 
+def hard_places():
+    """NaN, infinities and zeros of both signs at random places, where NumPy says what comes of them; under random schedules."""
+    hard = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40], np.float32)
+
+    def field(*shape):
+        x = rng.standard_normal(shape).astype(np.float32)
+        return np.where(rng.random(shape) < 0.06, rng.choice(hard, shape), x)
+
+    x, a, b, image = field(30, 129), field(30, 1), field(129), field(2, 3, 14, 17)
+    node = helper.make_node
+    nodes = [node("Clip", ["x", "low", "high"], ["clip"]), node("Clip", ["x", "", "high"], ["below"]), node("Clip", ["x", "low"], ["above"]),
+             node("Max", ["x", "a", "b"], ["max"]), node("Min", ["x", "a", "b"], ["min"]), node("Sum", ["x", "a", "b"], ["sum"]),
+             node("MaxPool", ["i"], ["pool"], kernel_shape=[3, 2], pads=[1, 1, 1, 0], strides=[2, 1]), node("GlobalMaxPool", ["i"], ["peak"]),
+             node("ReduceMax", ["x"], ["top"], axes=[0, 1], keepdims=0), node("ReduceProd", ["x"], ["prod"], axes=[1], keepdims=0),
+             node("ReduceSum", ["x", "first"], ["total"], keepdims=0), node("Sign", ["x"], ["sign"]), node("Abs", ["x"], ["abs"]),
+             node("Relu", ["x"], ["relu"]), node("TopK", ["x", "k"], ["values", "places"], axis=1)]
+    constants = [onnx.numpy_helper.from_array(np.array(v, t), n) for n, v, t in
+                 (("low", -0.5, np.float32), ("high", 0.75, np.float32), ("first", [0], np.int64), ("k", [129], np.int64))]
+    names = [n for one in nodes for n in one.output]
+    outs = {n: TensorProto.INT64 if n == "places" else TensorProto.FLOAT for n in names}
+    padded = np.pad(image, ((0, 0), (0, 0), (1, 1), (1, 0)), constant_values=-np.inf)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 2), (2, 3))[:, :, ::2]
+    with np.errstate(all="ignore"):
+        want = {"clip": np.clip(x, np.float32(-0.5), np.float32(0.75)), "below": np.minimum(x, np.float32(0.75)), "above": np.maximum(x, np.float32(-0.5)),
+                "max": np.maximum(np.maximum(x, a), b), "min": np.minimum(np.minimum(x, a), b), "sum": x + a + b, "pool": windows.max((4, 5)),
+                "peak": image.max((2, 3), keepdims=True), "top": x.max(), "prod": x.astype(np.float64).prod(1), "total": x.astype(np.float64).sum(0),
+                "sign": np.sign(x), "abs": np.abs(x), "relu": np.maximum(x, 0)}
+    for level in ("-O0", "-O1", "--random-schedules=1", "--random-schedules=2", "--random-schedules=3"):
+        got = answers(nodes, {"x": x, "a": a, "b": b, "i": image}, outs, 17, constants, level)
+        for n, w in want.items():
+            assert np.allclose(got[n], w, rtol=1e-5, atol=1e-5 if n in ("total", "sum") else 0, equal_nan=True), f"{n} {level}"
+        # TopK: every element once, each with its place, NaN first, then in falling order, equal ones by place
+        places, values = got["places"], got["values"]
+        assert np.array_equal(np.sort(places, 1), np.broadcast_to(np.arange(129), places.shape)), f"TopK {level}"
+        assert np.array_equal(np.take_along_axis(x, places, 1), values, equal_nan=True), f"TopK {level}"
+        key = np.where(np.isnan(values), np.inf, values)
+        falls = (np.isnan(values[:, :-1]) & ~np.isnan(values[:, 1:])) | (key[:, :-1] > key[:, 1:])
+        equal = (np.isnan(values[:, :-1]) == np.isnan(values[:, 1:])) & (key[:, :-1] == key[:, 1:])
+        assert (falls | (equal & (places[:, :-1] < places[:, 1:]))).all(), f"TopK {level}"
+
+
 def exact_value(name, nodes, constants, x):
     """The value of a chain in f64."""
     if name == "x":
@@ -215,4 +256,4 @@ def empty_sequences():
                 assert np.allclose(ours[k], theirs[k], rtol=1e-4, atol=1e-5), f"{op} {direction} {k}: {ours[k]}, not {theirs[k]}"
 
 
-run_tests([("factors", factors), ("empty sequences", empty_sequences), ("functions", functions), ("ends", ends), ("exp", exp_ends), ("powers", powers), ("remainders", remainders), ("NaN", nan_places)])
+run_tests([("factors", factors), ("empty sequences", empty_sequences), ("functions", functions), ("ends", ends), ("exp", exp_ends), ("powers", powers), ("remainders", remainders), ("NaN", nan_places), ("hard places", hard_places)])

@@ -8,14 +8,14 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "front/front.h"
 #include "support/jit_check.h"
 #include "support/loop_check.h"
+#include "support/task_dag.h"
 #include "support/test.h"
 
 #define SAMPLES 2
 
-// TYPE is the type, a semicolon the end of a line. Inputs whose names begin with w are weights.
+// As support/task_dag.h has them.
 typedef struct {
   const char *name, *text;
 } network_text;
@@ -51,46 +51,6 @@ static const network_text texts[] = {
         ";%y TYPE = InstanceNormalization \"n\" v6 (%x, %g, %b)"},
     {"pool", "input %x TYPE[1,5,40,30];%y TYPE = GlobalAveragePool \"p\" v1 (%x)"},
 };
-
-static const char *typed(const char *text, const char *type, seer_arena *arena) {
-  seer_text out;
-  seer_text_init(&out, arena);
-  seer_text_put(&out, "graph \"g\" {\n");
-  for (const char *at = text; *at;) {
-    bool is_type = strncmp(at, "TYPE", 4) == 0;
-    if (is_type) {
-      seer_text_put(&out, type);
-    } else {
-      seer_text_put_n(&out, *at == ';' ? "\n" : at, 1);
-    }
-    at += is_type ? 4 : 1;
-  }
-  seer_text_put(&out, "\noutput %y\n}\n");
-  return out.data;
-}
-
-// The DAG of the network's only task, its weights constant.
-static seer_dag *dag_of(const network_text *t, const char *type, seer_arena *arena) {
-  seer_context *context;
-  seer_graph *graph;
-  seer_network *network;
-  const char *text = typed(t->text, type, arena);
-  must(seer_context_create(&context));
-  must(seer_graph_parse(t->name, text, strlen(text), arena, &graph));
-  must(seer_front_resolve(graph, "", NULL));
-  must(seer_front_run_passes(context, graph));
-  must(seer_network_build(context, graph, arena, &network));
-  assert_int_equal(network->n_task, 1);
-  seer_dag *dag = seer_dag_clone(network->step[0].dag, arena);
-  for (uint32_t b = 0; b < dag->n_buf; b++) {
-    seer_val v = network->step[0].value_of_buf[b];
-    if (v.i && seer_graph_value(graph, v)->name[0] == 'w') dag->buf[b].kind = SEER_BUF_WEIGHT;
-  }
-  seer_dag_finish(dag);
-  must(seer_dag_verify(dag));
-  seer_context_destroy(context);
-  return dag;
-}
 
 // ---- numbers
 
@@ -165,8 +125,8 @@ static uint32_t check(const network_text *t, const char *type, jit_runner *runne
   seer_sketch_list *list;
   seer_rng rng;
   seer_rng_init(&rng, 4);
-  must(seer_sketch_generate(
-      dag_of(t, type, arena), jit_runner_target(runner), SEER_SPACE_FULL, arena, &list));
+  must(seer_sketch_generate(task_dag_of(t->name, t->text, type, arena), jit_runner_target(runner),
+      SEER_SPACE_FULL, arena, &list));
   loop_expect *expect = expect_of(list, strcmp(t->name, "product of all") == 0, &rng, arena);
   uint32_t n = 0;
   for (uint32_t s = 0; s < list->n; s++) {
