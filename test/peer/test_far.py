@@ -184,6 +184,35 @@ def hard_places():
         assert (falls | (equal & (places[:, :-1] < places[:, 1:]))).all(), f"TopK {level}"
 
 
+def means():
+    """The mean of equal numbers is that number, and a normalisation has nothing left of them; a factor of 0 or an inverse that overflows."""
+    node, f32 = helper.make_node, TensorProto.FLOAT
+    counts = [3, 5, 7, 41, 47, 49, 55, 61, 82, 83, 97, 107]
+    nodes, feeds, outs, constants, want = [], {}, {}, [], {}
+    for n in counts:
+        feeds[f"x{n}"] = np.full([2, 2, n], 1e4, np.float32)
+        nodes += [node("ReduceMean", [f"x{n}"], [f"mean{n}"], axes=[2]), node("LayerNormalization", [f"x{n}", f"one{n}"], [f"norm{n}"]),
+                  node("InstanceNormalization", [f"x{n}", "two", "none"], [f"own{n}"]), node("GlobalAveragePool", [f"x{n}"], [f"pool{n}"]),
+                  node("AveragePool", [f"x{n}"], [f"window{n}"], kernel_shape=[n])]
+        constants.append(onnx.numpy_helper.from_array(np.ones(n, np.float32), f"one{n}"))
+        for name in ("mean", "pool", "window"):
+            want[f"{name}{n}"] = np.full([2, 2, 1], 1e4, np.float32)
+        if n <= 64:
+            nodes.append(node("Mean", [f"x{n}"] * n, [f"several{n}"]))
+            want[f"several{n}"] = feeds[f"x{n}"]
+        for name in ("norm", "own"):
+            want[f"{name}{n}"] = np.zeros([2, 2, n], np.float32)
+    constants += [onnx.numpy_helper.from_array(np.full(2, v, np.float32), name) for name, v in (("two", 1), ("none", 0))]
+    x = np.array([np.inf, 3e38, 1, 0, -0.0, -1, -3e38], np.float32)
+    feeds["x"] = x
+    nodes += [node("LeakyRelu", ["x"], ["leaky"], alpha=0.0), node("Celu", ["x"], ["celu"], alpha=1e-39)]
+    want["leaky"] = np.maximum(x, 0)
+    want["celu"] = np.where(x < 0, np.float32(-1e-39), np.maximum(x, 0))
+    got = answers(nodes, feeds, {n: f32 for n in want}, 17, constants)
+    for name, w in want.items():
+        assert np.array_equal(got[name], w), f"{name} is {got[name].ravel()[:3]}, not {w.ravel()[0]}"
+
+
 def exact_value(name, nodes, constants, x):
     """The value of a chain in f64."""
     if name == "x":
@@ -256,4 +285,4 @@ def empty_sequences():
                 assert np.allclose(ours[k], theirs[k], rtol=1e-4, atol=1e-5), f"{op} {direction} {k}: {ours[k]}, not {theirs[k]}"
 
 
-run_tests([("factors", factors), ("empty sequences", empty_sequences), ("functions", functions), ("ends", ends), ("exp", exp_ends), ("powers", powers), ("remainders", remainders), ("NaN", nan_places), ("hard places", hard_places)])
+run_tests([("factors", factors), ("empty sequences", empty_sequences), ("functions", functions), ("ends", ends), ("exp", exp_ends), ("powers", powers), ("remainders", remainders), ("NaN", nan_places), ("hard places", hard_places), ("means", means)])

@@ -202,7 +202,7 @@ JOIN_FN(mod) {
 }
 JOIN(mod, "Mod", 10, 2, 2, "fmod", infer_same_type, NUMPY "; exact", .carry_sizes = carry_division)
 
-// ---- Mean: the sum times 1/n
+// ---- Mean: the sum divided by n
 
 static seer_status infer_mean(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
@@ -215,9 +215,8 @@ static seer_status infer_mean(
 static seer_status emit_mean(seer_emit *emit, const seer_node *node) {
   uint32_t stage;
   seer_expr sum = joined(emit, node, join_sum, &stage);
-  seer_expr part = seer_op_num(emit, seer_emit_out(emit, node, 0)->dtype, 1.0 / node->n_in);
-  seer_emit_body(
-      emit, node, 0, stage, SEER_COMBINE_NONE, seer_op_2(emit, SEER_EXPR_MUL, sum, part));
+  seer_expr n = seer_op_num(emit, seer_emit_out(emit, node, 0)->dtype, node->n_in);
+  seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, seer_op_2(emit, SEER_EXPR_DIV, sum, n));
   return SEER_OK;
 }
 ENTRY(mean, "Mean", 6, 1, SEER_OP_ANY, "", infer_mean, NUMPY, .is_copy = is_of_one)

@@ -140,7 +140,7 @@ static seer_status expand_gemm(seer_expand *e) {
          beta = seer_node_attr_f(&e->node, "beta", 1);
   seer_val y = seer_expand_2(e, "MatMul", in[0], in[1]);
   if (alpha != 1) y = seer_expand_times(e, y, alpha);
-  if (seer_op_has_in(&e->node, 2)) {
+  if (seer_op_has_in(&e->node, 2) && beta != 0) {
     seer_val c = e->node.in[2];
     y = seer_expand_2(e, "Add", y, beta != 1 ? seer_expand_times(e, c, beta) : c);
   }

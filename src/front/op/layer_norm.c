@@ -14,13 +14,16 @@ static statistics emit_statistics(
     seer_emit *emit, const seer_node *node, const seer_op_rows *r, double epsilon) {
   seer_expr at[SEER_MAX_RANK], row[SEER_MAX_RANK];
   seer_dtype dtype = r->x->dtype;
+  // Divided, not multiplied by its inverse: the mean of equal numbers is to be that number, or what
+  // is left of them is divided by next to nothing.
+  seer_expr count = seer_op_num(emit, dtype, (double)seer_op_row_elems(r));
   seer_expr share = seer_op_num(emit, dtype, 1.0 / (double)seer_op_row_elems(r));
   statistics s;
   uint32_t sum = seer_op_row_stage(emit, r, "sum", at, row);
   seer_emit_temp_body(emit, sum, SEER_COMBINE_SUM, seer_emit_load(emit, node, 0, at));
   s.mean = seer_op_row_stage(emit, r, "mean", NULL, row);
   seer_emit_temp_body(emit, s.mean, SEER_COMBINE_NONE,
-      seer_op_2(emit, SEER_EXPR_MUL, seer_emit_load_temp(emit, sum, row), share));
+      seer_op_2(emit, SEER_EXPR_DIV, seer_emit_load_temp(emit, sum, row), count));
   uint32_t squares = seer_op_row_stage(emit, r, "squares", at, row);
   seer_expr distance = seer_op_2(emit, SEER_EXPR_SUB, seer_emit_load(emit, node, 0, at),
       seer_emit_load_temp(emit, s.mean, row));

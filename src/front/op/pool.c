@@ -215,7 +215,7 @@ static void emit_divide(seer_emit *emit, const seer_node *node, uint32_t sum_sta
     count = seer_op_muladd(emit, count, constant, 0);
     body = seer_op_2(emit, SEER_EXPR_DIV, sum, seer_expr_cast(&emit->dag->expr, dtype, count));
   } else {
-    body = seer_op_2(emit, SEER_EXPR_MUL, sum, seer_op_num(emit, dtype, 1.0 / (double)constant));
+    body = seer_op_2(emit, SEER_EXPR_DIV, sum, seer_op_num(emit, dtype, (double)constant));
   }
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, body);
 }

@@ -110,11 +110,12 @@ static seer_dtype term_dtype(seer_dtype dtype, kind k) {
   return is_real && !seer_dtype_is_float(dtype) ? SEER_DTYPE_F64 : seer_dtype_computed(dtype);
 }
 
-// sum / count, of integers toward zero.
+// sum / count, of integers toward zero. (Times 1 / count it would not be exact: 41 times 1 / 41 is
+// less than 1.)
 static seer_expr mean_of(seer_emit *emit, seer_expr sum, int64_t count) {
   seer_dtype dtype = seer_op_dtype(emit, sum);
   if (seer_dtype_is_float(dtype))
-    return seer_op_2(emit, SEER_EXPR_MUL, sum, seer_op_num(emit, dtype, 1.0 / (double)count));
+    return seer_op_2(emit, SEER_EXPR_DIV, sum, seer_op_num(emit, dtype, (double)count));
   // count may be 0 only where there is no element of the result
   seer_expr n = seer_op_num(emit, dtype, (double)seer_max_i64(count, 1));
   seer_expr up = seer_op_2(emit, SEER_EXPR_DIV, sum, n);

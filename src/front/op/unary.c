@@ -90,7 +90,7 @@ MAP(relu, "Relu", 6, "", seer_op_infer_same, 1e-6, "", .treats_alike = true)
 MAP_FN(leaky_relu) {
   double alpha = seer_node_attr_f(node, "alpha", 0.01);
   seer_expr scaled = MUL(x, NUM(alpha));
-  if (alpha >= 0 && alpha <= 1) return MAX(x, scaled);
+  if (alpha > 0 && alpha <= 1) return MAX(x, scaled);  // 0 times infinity is NaN
   return SELECT(LT(x, NUM(0)), scaled, x);
 }
 MAP(leaky_relu, "LeakyRelu", 6, "alpha", seer_op_infer_same_float, 1e-6, "", .treats_alike = true)
@@ -121,7 +121,7 @@ MAP(selu, "Selu", 6, "alpha gamma", seer_op_infer_same_float, 1e-5, "")
 
 MAP_FN(celu) {
   double alpha = seer_node_attr_f(node, "alpha", 1.0);
-  seer_expr below = MUL(SUB(FN(EXP, MUL(MIN(x, NUM(0)), NUM(1 / alpha))), NUM(1)), NUM(alpha));
+  seer_expr below = MUL(SUB(FN(EXP, DIV(MIN(x, NUM(0)), NUM(alpha))), NUM(1)), NUM(alpha));
   return ADD(MAX(x, NUM(0)), below);
 }
 MAP(celu, "Celu", 12, "alpha", seer_op_infer_same_float, 1e-5, "")

@@ -117,6 +117,13 @@ static bool can_take(const seer_graph *graph, const seer_node *conv) {
       (!has_bias || (bias && bias->dtype == SEER_DTYPE_F32));
 }
 
+// Whether plain weights become so small by a factor that f32 loses their digits. (Those of channels
+// that training has given up are as small by themselves, and so is what comes of them.)
+static bool loses_digits(double most, double scale) {
+  const double plain = 0x1p-60;
+  return most >= plain && scale != 0 && most * fabs(scale) < (double)FLT_MIN;
+}
+
 // False, and nothing done, where a weight or the bias would leave f32.
 static bool into_conv(seer_graph *graph, seer_node *conv, const affine *a) {
   seer_arena *arena = graph->arena;
@@ -130,11 +137,14 @@ static bool into_conv(seer_graph *graph, seer_node *conv, const affine *a) {
   float *shifted = seer_arena_alloc(arena, (size_t)a->n * sizeof *shifted, 64);
   const float *from = weight->data;
   for (int64_t c = 0; c < a->n; c++) {
+    double most = 0;
     for (int64_t k = c * per_channel; k < (c + 1) * per_channel; k++) {
       double weight_of = (double)from[k] * a->scale[c];
+      most = fmax(most, fabs((double)from[k]));
       if (!is_term(weight_of)) return false;
       scaled[k] = (float)weight_of;
     }
+    if (loses_digits(most, a->scale[c])) return false;
     double old = bias ? seer_dtype_load_f64(SEER_DTYPE_F32, bias->data, c) : 0;
     double term = old * a->scale[c] + a->shift[c];
     if (!is_term(term)) return false;
