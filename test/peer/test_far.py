@@ -263,6 +263,17 @@ def factors():
         assert is_right[is_known].all(), f"{name}: {ours[name]}, not {want} or {exact}"
 
 
+def small_factors():
+    """A factor that would leave a convolution's weights no digits stays behind it."""
+    x = (rng.random((1, 3, 5, 5)) * 1e30).astype(np.float32)
+    w, factor = (rng.random((4, 3, 2, 2)) * 1e-6).astype(np.float32), (1.2e-38 + rng.random((4, 1, 1)) * 1e-38).astype(np.float32)
+    constants = [onnx.numpy_helper.from_array(w, "w"), onnx.numpy_helper.from_array(factor, "f")]
+    got = answers([helper.make_node("Conv", ["x", "w"], ["c"]), helper.make_node("Mul", ["c", "f"], ["y"])], {"x": x}, {"y": TensorProto.FLOAT}, constants=constants)["y"]
+    windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.float64), (2, 2), (2, 3))
+    want = np.einsum("nchwij,dcij->ndhw", windows, w.astype(np.float64)) * factor
+    assert np.allclose(got, want, rtol=1e-5, atol=0), f"{got.ravel()[:3]}, not {want.ravel()[:3]}"
+
+
 def empty_sequences():
     """A sequence of length 0 in the batch leaves 0 in Y, Y_h and Y_c, whatever its initial state."""
     for op, gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
@@ -285,4 +296,4 @@ def empty_sequences():
                 assert np.allclose(ours[k], theirs[k], rtol=1e-4, atol=1e-5), f"{op} {direction} {k}: {ours[k]}, not {theirs[k]}"
 
 
-run_tests([("factors", factors), ("empty sequences", empty_sequences), ("functions", functions), ("ends", ends), ("exp", exp_ends), ("powers", powers), ("remainders", remainders), ("NaN", nan_places), ("hard places", hard_places), ("means", means)])
+run_tests([("factors", factors), ("small factors", small_factors), ("empty sequences", empty_sequences), ("functions", functions), ("ends", ends), ("exp", exp_ends), ("powers", powers), ("remainders", remainders), ("NaN", nan_places), ("hard places", hard_places), ("means", means)])
