@@ -3,6 +3,7 @@
 A child that crashes or hangs costs a case: whatever runs foreign code (libraries under test, references) is forked, its
 results come back through a pipe.
 """
+import json
 import os
 import pickle
 import re
@@ -30,6 +31,8 @@ from case import model_of  # noqa: E402
 SEER = os.environ.get("FAMILYSEER", os.path.join(ROOT, "build", "familyseer"))
 LEVELS = ("-O0", "-O1", "--random-schedules=1", "--random-schedules=2", "--random-schedules=3")
 THREADS = {"-O1": 2, "--random-schedules=2": 2}  # else one
+# What may have no step without being part of another one's.
+MOVES = ("Reshape", "Transpose", "Slice", "Split", "Concat", "Pad", "Gather", "Identity", "Cast")
 RUN_SECONDS, COMPILE_SECONDS = 120, 600
 
 
@@ -37,7 +40,7 @@ RUN_SECONDS, COMPILE_SECONDS = 120, 600
 class Finding:
     case: str
     level: str
-    kind: str  # "differs", "refused", "crash", "compile", "no reference"
+    kind: str  # "differs", "refused", "crash", "compile", "no reference", "undefined"
     what: str
     about: str = ""
 
@@ -156,17 +159,19 @@ class Session:
         self.keep = keep  # folder for files of cases that fail
         self.findings = []
         self.judged = 0
+        self.fused, self.tiled = set(), set()  # names of cases, under random schedules
 
-    def check(self, cases):
-        """All levels of cases of one opset."""
+    def check(self, cases, levels=None):
+        """All levels (or those) of cases of one opset."""
         references = references_for(cases)
         rest = []
         for case in cases:
             if isinstance(references[case.name], str):
-                self.add(case, "", "no reference", references[case.name])
+                kind = "undefined" if case.hollow else "no reference"  # of no elements often nobody says what is right
+                self.add(case, "", kind, references[case.name])
             else:
                 rest.append(case)
-        for level in LEVELS:
+        for level in levels or LEVELS:
             rest = self.at_level(rest, level, references)
         self.judged += len(rest)
 
@@ -193,6 +198,8 @@ class Session:
                     self.add(cases[0], level, "crash", f"with {len(cases) - 1} others only: {why}")
                     self.store(cases, folder, f"{cases[0].prefix}batch")
                 return parts
+            if level.startswith("--random"):
+                self.see_schedules(cases, os.path.join(folder, "out"))
             good = []
             for case in cases:
                 wrong = self.compare(case, answers, references[case.name])
@@ -218,6 +225,22 @@ class Session:
         if len(parts) == len(cases):
             self.add(cases[0], level, "compile", f"with {len(cases) - 1} others only: {message[:300]}")
         return parts
+
+    def see_schedules(self, cases, library):
+        """Which cases have operators in the step of another one, and loops whose inner part is no extent of theirs: split ones."""
+        with open(os.path.join(library, "model.json"), encoding="utf-8") as file:
+            made = json.load(file)
+        factors = {t["id"]: {int(f) for line in re.findall(r"split \S+((?: \d:\d+)+)", t["schedule"]) for f in re.findall(r":(\d+)", line)}
+                   for t in made["tasks"]}
+        for case in cases:
+            steps = [s for s in made["steps"] if s["name"].startswith(case.prefix)]
+            first = {s["name"].partition(".")[0] for s in steps}
+            if any(n.name not in first for n in case.nodes if n.op_type not in MOVES):
+                self.fused.add(case.name)
+            shapes = [s for _, _, s in case.inputs] + [a.shape for _, _, a in case.constants] + [s for s, _ in case.shapes.values()]
+            whole = {int(np.prod(s[a:b])) for s in shapes for a in range(len(s)) for b in range(a + 1, len(s) + 1)} | {1}
+            if any(factors.get(s.get("task"), set()) - whole for s in steps):
+                self.tiled.add(case.name)
 
     @staticmethod
     def compare(case, answers, references):

@@ -14,8 +14,12 @@ CARRIER = {T.FLOAT: np.float32, T.FLOAT16: np.float16, T.BFLOAT16: np.uint16, T.
            T.INT8: np.int8, T.INT16: np.int16, T.INT32: np.int32, T.INT64: np.int64,
            T.UINT8: np.uint8, T.UINT16: np.uint16, T.UINT32: np.uint32, T.UINT64: np.uint64}
 CARRIER = {k: np.dtype(v) for k, v in CARRIER.items()}
+USUAL = tuple(CARRIER)
 FLOATS = (T.FLOAT, T.FLOAT16, T.BFLOAT16, T.DOUBLE)
 INTEGERS = tuple(t for t, d in CARRIER.items() if d.kind in "iu" and t != T.BFLOAT16)
+# Those that are stored and converted only: bits of float8, and 4-bit integers, an element a byte until they are written.
+CARRIER |= {t: np.dtype(np.uint8) for t in (T.FLOAT8E4M3FN, T.FLOAT8E4M3FNUZ, T.FLOAT8E5M2, T.FLOAT8E5M2FNUZ, T.UINT4)}
+CARRIER[T.INT4] = np.dtype(np.int8)
 # Half of the distance between neighbours, relative: what one rounding may cost.
 ROUNDOFF = {T.FLOAT: 2.0**-24, T.FLOAT16: 2.0**-11, T.BFLOAT16: 2.0**-8, T.DOUBLE: 2.0**-53}
 LARGEST = {T.FLOAT: 3.4028234663852886e38, T.FLOAT16: 65504.0, T.BFLOAT16: 3.3895313892515355e38, T.DOUBLE: 1.7976931348623157e308}

@@ -142,9 +142,6 @@ def prelu(m):
     m.judged("close", 2)
 
 
-CAST = tuple(data.CARRIER)
-
-
 def _cast_input(m, source, target, shape):
     """What the target can hold: conversions of what it cannot are not defined."""
     if data.is_float(source) and not data.is_float(target) and target != T.BOOL:

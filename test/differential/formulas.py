@@ -53,6 +53,71 @@ def _group_norm(x, scale, bias, num_groups, epsilon=float(np.float32(1e-5)), sta
     return y * factor + term
 
 
+def _clip(x, low_input=None, high_input=None, min=None, max=None):
+    """A bound that is not given is none: infinity stays (ONNX Runtime: the largest number)."""
+    for bound, limit in ((min if low_input is None else low_input, np.maximum), (max if high_input is None else high_input, np.minimum)):
+        x = x if bound is None else limit(x, np.asarray(bound, x.dtype))
+    return x
+
+
+def _pad(x, pads_input=None, value_input=None, axes_input=None, mode=b"constant", pads=None, value=0.0):
+    given = [int(p) for p in (pads_input if pads_input is not None else pads)]
+    axes = [int(a) for a in axes_input] if axes_input is not None else range(x.ndim)
+    low, high = [0] * x.ndim, [0] * x.ndim
+    for k, a in enumerate(axes):
+        low[a], high[a] = given[k], given[k + len(given) // 2]
+    x = x[tuple(slice(max(0, -a), d - max(0, -b)) for a, b, d in zip(low, high, x.shape))]
+    more = {"constant_values": np.asarray(value if value_input is None else value_input).astype(x.dtype).reshape(())} if mode == b"constant" else {}
+    return np.pad(x, [(max(0, a), max(0, b)) for a, b in zip(low, high)], mode.decode(), **more)
+
+
+def _margins(extents, reach, strides, pads, auto_pad):
+    """Elements before and behind."""
+    n = len(extents)
+    if not auto_pad.startswith(b"SAME"):
+        return (pads or [0] * 2 * n)[:n], (pads or [0] * 2 * n)[n:]
+    total = [max(0, (-(-d // s) - 1) * s + r - d) for d, s, r in zip(extents, strides, reach)]
+    low = [t // 2 if auto_pad == b"SAME_UPPER" else t - t // 2 for t in total]
+    return low, [t - a for t, a in zip(total, low)]
+
+
+def _conv(x, w, b=None, kernel_shape=None, strides=None, dilations=None, pads=None, auto_pad=b"NOTSET", group=1):
+    n = x.ndim - 2
+    strides, dilations, kernel = strides or [1] * n, dilations or [1] * n, w.shape[2:]
+    reach = [(k - 1) * e + 1 for k, e in zip(kernel, dilations)]
+    low, high = _margins(x.shape[2:], reach, strides, pads, auto_pad)
+    x = np.pad(x, [(0, 0), (0, 0)] + list(zip(low, high)))
+    out = [(d - r) // s + 1 for d, r, s in zip(x.shape[2:], reach, strides)]
+    per, y = w.shape[1], np.zeros([x.shape[0], w.shape[0]] + out)
+    for g in range(group):
+        some = slice(g * (w.shape[0] // group), (g + 1) * (w.shape[0] // group))
+        for at in np.ndindex(*kernel):
+            of = tuple(slice(k * e, k * e + s * (o - 1) + 1, s) for k, e, s, o in zip(at, dilations, strides, out))
+            part = x[(slice(None), slice(g * per, (g + 1) * per)) + of]
+            y[:, some] += np.einsum("nc...,mc->nm...", part, w[(some, slice(None)) + at])
+    return y if b is None else y + b.reshape([-1] + [1] * n)
+
+
+def _max_pool(x, kernel_shape, strides=None, dilations=None, pads=None, auto_pad=b"NOTSET", ceil_mode=0):
+    n = len(kernel_shape)
+    strides, dilations = strides or [1] * n, dilations or [1] * n
+    reach = [(k - 1) * e + 1 for k, e in zip(kernel_shape, dilations)]
+    extents = x.shape[2:]
+    low, high = _margins(extents, reach, strides, pads, auto_pad)
+    rest = [d + a + b - r for d, a, b, r in zip(extents, low, high, reach)]
+    out = [(-(-r // s) if ceil_mode else r // s) + 1 for r, s in zip(rest, strides)]
+    out = [o - 1 if ceil_mode and (o - 1) * s >= d + a else o for o, s, d, a in zip(out, strides, extents, low)]
+    y = np.empty(list(x.shape[:2]) + out, x.dtype)
+    for at in np.ndindex(*out):
+        taps = [[i for i in range(o * s - a, o * s - a + r, e) if 0 <= i < d]
+                for o, s, a, r, e, d in zip(at, strides, low, reach, dilations, extents)]
+        part = x
+        for k, tap in enumerate(taps):
+            part = part.take(tap, k + 2)
+        y[(slice(None), slice(None)) + at] = part.max(tuple(range(2, x.ndim)))
+    return y
+
+
 def _reduction(function):
     def reduce(x, axes_input=None, axes=None, keepdims=1, noop_with_empty_axes=0):
         axes = axes_input if axes_input is not None else axes
@@ -171,7 +236,11 @@ FORMULA = {
     "ReduceMin": _reduction(np.min),
     "Softmax": _softmax(False),
     "LogSoftmax": _softmax(True),
+    "Conv": _conv,
     "ConvTranspose": _conv_transpose,
+    "Clip": _clip,
+    "Pad": _pad,
+    "MaxPool": _max_pool,
     "Unique": _unique,
     "ArgMax": _place(np.argmax), "ArgMin": _place(np.argmin),
     "GlobalMaxPool": lambda x: x.max(tuple(range(2, x.ndim)), keepdims=True),

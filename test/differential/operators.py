@@ -8,6 +8,7 @@ import contrib
 import elementwise as e
 import sampling
 import shaping as s
+import tight
 from elementwise import binary, compare, flag, real, reduction, unary
 
 F = e.REALS
@@ -31,8 +32,9 @@ MAKERS = {
     "HardSigmoid": unary(4, 2, attributes={"alpha": real(0, 1), "beta": real(-1, 1)}),
     "HardSwish": unary(6, 2, conditioned=True),
     "Tanh": unary(8, 2),
-    "Elu": unary(4, 4, attributes={"alpha": real(0.1, 2)}),
-    "Selu": unary(4, 4, attributes={"alpha": real(0.5, 2), "gamma": real(0.5, 2)}),
+    # (Of what e^x - 1 loses near 0: four roundings of 1, times alpha and gamma.)
+    "Elu": unary(4, 8, attributes={"alpha": real(0.1, 2)}),
+    "Selu": unary(4, 16, attributes={"alpha": real(0.5, 2), "gamma": real(0.5, 2)}),
     "Celu": unary(4, 8, attributes={"alpha": real(0.1, 2)}),
     "Softplus": unary(8, 2),
     "Softsign": unary(4),
@@ -101,5 +103,7 @@ for _op in ("Softmax LogSoftmax LpNormalization ReduceSum ReduceMean ReduceProd 
     MAKERS[_op] = moderate(MAKERS[_op])
 for _op in ("Attention", "RotaryEmbedding", "LinearAttention", "CausalConvWithState"):
     MAKERS[_op] = moderate(MAKERS[_op])
+for _op, _make in tight.TIGHT.items():
+    MAKERS[_op] = tight.sometimes(_make, MAKERS[_op])
 for _op in contrib.MAKERS:
     MAKERS[f"com.microsoft.{_op}"] = moderate(MAKERS[f"com.microsoft.{_op}"])

@@ -8,6 +8,11 @@ DOC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "doc"
 # operator, message, what the operator's row says (or, where it begins with "=", what stands anywhere in the page)
 STATED = [
     ("Erf", "must be a float type", "floats"),
+    ("OneHot", r"'depth' is N, must be at least N", "=Tensors without elements"),
+    ("DFT", r"^N points, must be N to N", "=Tensors without elements"),
+    ("ConvTranspose", r"has no elements", "=Tensors without elements"),
+    ("MaxUnpool", r"of the result is N$", "=Tensors without elements"),
+    ("Unique", r"has no elements", "=Tensors without elements"),
 ]
 
 

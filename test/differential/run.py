@@ -7,7 +7,8 @@ Every operator that `familyseer list operators` shows, with random types, opsets
 and three random schedules, against ONNX Runtime and against the same in f64 (judge.py says what is right). Cases of one
 opset are compiled together, forty a file; a finding is reproduced by its case alone (--case Conv:17 --seed 1). A random graph is a
 case of the operator "graph". Status 1:
-something differs, crashes, is refused without a word of it in doc/operators.md, or an operator has no cases.
+something differs, crashes, is refused without a word of it in doc/operators.md, or an operator has no cases. Of what fails, the smallest
+case that does so is looked for (shrink.py) and shown.
 """
 import argparse
 import collections
@@ -29,9 +30,11 @@ import graphs  # noqa: E402
 import operators  # noqa: E402
 import known  # noqa: E402
 import refusals  # noqa: E402
+import shrink  # noqa: E402
 
 BATCH = 40
 MAX_TRIES = 50
+SHRUNK, SHRINK_SECONDS = 10, 60  # of so many findings the smallest case is looked for, so long each
 GRAPH = "graph"  # as the operator of a random graph: --case graph:17
 
 
@@ -45,16 +48,49 @@ def without_cases(ops):
     return [op for op in ops if op not in operators.MAKERS]
 
 
+def attempt_case(op, number, seed, max_opset, attempt, draws=None):
+    """One draw; None where there is no such case."""
+    m = cases.Maker(op, number, seed, max_opset, attempt, draws or (lambda rng: rng))
+    try:
+        (graphs.make if op == GRAPH else operators.MAKERS[op])(m)
+        return m.case
+    except cases.NoCase:
+        return None
+    except (ValueError, IndexError, ZeroDivisionError):
+        if m.hollow or draws:  # a generator that takes extents from 1 on, or draws of another case
+            return None
+        raise
+
+
 def make_case(op, number, seed, max_opset):
     """The case; None where fifty draws have found none."""
     for attempt in range(MAX_TRIES):
-        m = cases.Maker(op, number, seed, max_opset, attempt)
-        try:
-            (graphs.make if op == GRAPH else operators.MAKERS[op])(m)
-            return m.case
-        except cases.NoCase:
-            continue
+        case = attempt_case(op, number, seed, max_opset, attempt)
+        if case:
+            case.attempt = attempt
+            return case
     return None
+
+
+def smallest(op, number, seed, max_opset, fails, seconds):
+    """The smallest case of which fails(case) is true, made of this one."""
+    attempt = make_case(op, number, seed, max_opset).attempt
+
+    def make(decisions, arrays):
+        kept = []
+        case = attempt_case(op, number, seed, max_opset, attempt, lambda rng: kept.append(shrink.Draws(rng, decisions, arrays)) or kept[0])
+        return case and (case, kept[0])
+    return shrink.smallest(make, fails, seconds)
+
+
+def smaller(finding, seed, max_opset):
+    """The smallest case that fails as the finding does."""
+    def fails(case):
+        session = batch.Session()
+        session.check([case], [finding.level] if finding.level else batch.LEVELS)
+        return any(f.kind == finding.kind for f in session.findings)
+    op, _, number = finding.case.rpartition(":")
+    return smallest(op, int(number), seed, max_opset, fails, SHRINK_SECONDS)
 
 
 def draw(ops, count, seed, max_opset):
@@ -92,17 +128,21 @@ def work(todo, results, keep):
             session.check(group)
         except Exception:
             session.findings.append(batch.Finding(group[0].name, "", "broken", traceback.format_exc(), ""))
-        results.put((len(group), session.judged, session.findings))
+        results.put((len(group), session.judged, session.findings, session.fused, session.tiled))
 
 
 class Report:
     """Says what is found as it comes; counts."""
 
     def __init__(self, seed):
+        self.undefined, self.found, self.fused, self.tiled = 0, [], set(), set()
         self.seed, self.failures, self.stated, self.open = seed, 0, collections.Counter(), collections.Counter()
 
     def add(self, f):
         op = f.case.rpartition(":")[0]
+        if f.kind == "undefined":
+            self.undefined += 1
+            return
         if f.kind == "refused" and refusals.stated(op, f.what):
             self.stated[op, f.what] += 1
             return
@@ -111,13 +151,20 @@ class Report:
             self.open[op, why] += 1
             return
         self.failures += 1
+        self.found.append(f)
         print(f"{f.kind}: --seed {self.seed} --case {f.case} {f.level}: {f.what}\n    {f.about}", flush=True)
 
     def end(self):
+        if self.undefined:
+            print(f"tensors without elements of which no reference says what is right: {self.undefined:4d}")
         for (op, what), n in sorted(self.stated.items()):
             print(f"refused as stated: {n:4d}  {op}: {what}")
         for (op, why), n in sorted(self.open.items()):
             print(f"known and open: {n:4d}  {op}: {why}")
+
+
+def count(names):
+    return sum(name.startswith(GRAPH + ":") for name in names)
 
 
 def judge_all(groups, jobs, keep, report):
@@ -132,8 +179,10 @@ def judge_all(groups, jobs, keep, report):
         w.start()
     judged, seen, total, begin = 0, 0, sum(map(len, groups)), time.monotonic()
     for k in range(len(groups)):
-        n, good, found = results.get()
+        n, good, found, fused, tiled = results.get()
         judged, seen = judged + good, seen + n
+        report.fused |= fused
+        report.tiled |= tiled
         for f in found:
             report.add(f)
         if k % 10 == 9 or k == len(groups) - 1:
@@ -168,7 +217,14 @@ def main():
     report = Report(args.seed)
     judged = judge_all(groups, args.jobs, args.keep, report)
     report.end()
+    for f in report.found[:SHRUNK]:
+        if f.kind in ("differs", "refused", "compile", "crash"):
+            small = smaller(f, args.seed, args.max_opset)
+            print(f"{f.kind}: {f.case} {f.level}: the smallest that does so: {small.describe()}", flush=True)
     failures += report.failures
+    n = sum(c.op == GRAPH for c in made)
+    if n:
+        print(f"of {n} graphs {count(report.fused)} have operators that are one step, {count(report.tiled)} have tiled loops, under random schedules")
     print(f"{judged} of {len(made)} cases agree at all levels; {failures} failures")
     sys.exit(1 if failures else 0)
 

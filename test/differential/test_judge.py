@@ -1,5 +1,6 @@
 """The judge of the differential test, against planted faults: an answer that is off by more than it may, NaN for a number,
-infinity of the wrong sign, swapped outputs, another shape or type, an operator without cases. SEER_TEST: timeout=300"""
+infinity of the wrong sign, swapped outputs, another shape or type, an operator without cases; and how cases that fail are made
+smaller. SEER_TEST: timeout=300"""
 import sys
 
 import numpy as np
@@ -101,6 +102,21 @@ def half_accumulator():
                     objects(case, 0, T.FLOAT16, np.full(value.shape, total), references[0], "a sum in half precision")
 
 
+def shrinks():
+    """Of a case that is said to fail for one of its attributes, what is left is that attribute and a tensor of one element; of a
+    graph that fails for its Softmax, that and what it cannot be without."""
+    opset = refusals.newest_opset()
+    number = next(n for n in range(200) if any(a.name == "perm" for a in run.make_case("Transpose", n, SEED, opset).nodes[0].attribute))
+
+    def has(word):
+        return lambda case: any(word == node.op_type or any(word == a.name for a in node.attribute) for node in case.nodes)
+    small = run.smallest("Transpose", number, SEED, opset, has("perm"), 60)
+    assert has("perm")(small) and sum(int(np.prod(s)) for _, _, s in small.inputs) == 1, small.describe()
+    number = next(n for n in range(200) if len(run.make_case(run.GRAPH, n, SEED, opset).nodes) > 6 and has("Softmax")(run.make_case(run.GRAPH, n, SEED, opset)))
+    small = run.smallest(run.GRAPH, number, SEED, opset, has("Softmax"), 60)
+    assert has("Softmax")(small) and len(small.nodes) <= 3, small.describe()
+
+
 def main():
     listed = run.listed()
     assert not run.without_cases(listed), f"no cases: {run.without_cases(listed)}"
@@ -108,6 +124,7 @@ def main():
     infinities()
     swapped()
     half_accumulator()
+    shrinks()
     for op, how_much in (("Exp", 1e-3), ("Add", 1e-2), ("Conv", 2e-2), ("MatMul", 2e-2), ("Softmax", 2e-2), ("ReduceSum", 2e-2), ("LayerNormalization", 2e-2),
                          ("ArgMax", 0), ("Transpose", 1e-2), ("Concat", 1e-2), ("QuantizeLinear", 0), (run.GRAPH, 5e-2)):
         for number in range(4):

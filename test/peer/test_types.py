@@ -65,6 +65,24 @@ def quantised_to_four_bits(kind):
     check_model("to 4 bits", model, levels=["-O1"], rtol=0)
 
 
+def converted_to_four_bits(kind):
+    """Rounded, halves away from zero; where the compiler computes it, too."""
+    x = np.concatenate([np.arange(-32, 32) / 4, rng.uniform(-8, 7, 66)]) if kind == T.INT4 else np.concatenate([np.arange(64) / 4, rng.uniform(0, 15, 66)])
+    x = np.clip(x, -8 if kind == T.INT4 else 0, 7 if kind == T.INT4 else 15).astype(np.float32)
+    nodes = [helper.make_node("Cast", ["x"], ["q"], to=kind), helper.make_node("Cast", ["q"], ["y"], to=T.FLOAT),
+             helper.make_node("Cast", ["c"], ["d"], to=kind), helper.make_node("Cast", ["d"], ["e"], to=T.FLOAT), helper.make_node("Add", ["e", "x"], ["z"])]
+    model = model_of(nodes, [("x", T.FLOAT, [130])], [("y", T.FLOAT, [130]), ("z", T.FLOAT, [130])], [numpy_helper.from_array(x, "c")])
+    check_model("converted to 4 bits", model, {"x": x}, levels=["-O1"], rtol=0)
+
+
+def blocks_of_a_vector(kind):
+    """Scales of rank 1 that are one a block, not one an element."""
+    nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], axis=0, block_size=4),
+             helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"], axis=0, block_size=4)]
+    model = model_of(nodes, [("x", T.FLOAT, [24])], [("y", T.FLOAT, [24])], [scales("s", 6), packed("z", kind, [6], [3, 1, 0, 2, 7, 5])])
+    check_model("blocks of a vector", model, levels=["-O1"], rtol=0)
+
+
 def float8_weights(kind):
     constants = [packed("w", kind, [30, 20], rng.standard_normal(600).tolist()), scales("s", 20)]
     nodes = [helper.make_node("DequantizeLinear", ["w", "s"], ["d"], axis=1), helper.make_node("MatMul", ["x", "d"], ["y"])]
@@ -209,6 +227,10 @@ tests = [
     ("uint4 blocked", lambda: four_bit_weights(T.UINT4, axis=0, block_size=16)),
     ("to int4", lambda: quantised_to_four_bits(T.INT4)),
     ("to uint4", lambda: quantised_to_four_bits(T.UINT4)),
+    ("converted to int4", lambda: converted_to_four_bits(T.INT4)),
+    ("converted to uint4", lambda: converted_to_four_bits(T.UINT4)),
+    ("blocks of a vector", lambda: blocks_of_a_vector(T.INT8)),
+    ("4-bit blocks of a vector", lambda: blocks_of_a_vector(T.INT4)),
     ("int4 in and out", lambda: in_and_out(T.INT4, np.int8, [-8, -1, 0, 3, 7], [-8, -1, 0, 3, 7])),
     ("int2 in and out", lambda: in_and_out(T.INT2, np.int8, [-2, -1, 0, 1, -2], [-2, -1, 0, 1, -2])),
     ("uint2 in and out", lambda: in_and_out(T.UINT2, np.uint8, [0, 1, 2, 3, 1], [0, 1, 2, 3, 1])),

@@ -66,6 +66,15 @@ static bool keeps_low_bits(seer_dtype to, seer_dtype from) {
   return seer_dtype_is_small_int(to) && seer_dtype_is_float(from);
 }
 
+// To 4 bits ONNX Runtime rounds, halves away from zero: what is added, with x's sign, so that
+// cutting off does it.
+static bool is_rounded(seer_dtype to, seer_dtype from) {
+  return seer_dtype_is_float(from) && (to == SEER_DTYPE_I4 || to == SEER_DTYPE_U4);
+}
+static double almost_half(seer_dtype computed) {
+  return computed == SEER_DTYPE_F64 ? nextafter(0.5, 0) : (double)nextafterf(0.5F, 0);
+}
+
 // ---- as DAG
 
 // The power of two that x becomes, still as f32: the type's own rounding is to the nearest.
@@ -94,6 +103,12 @@ static seer_expr converted(seer_emit *emit, const seer_node *node, seer_expr x) 
   if (to == SEER_DTYPE_BOOL)
     return seer_op_2(emit, SEER_EXPR_NE, x, seer_op_num(emit, seer_op_dtype(emit, x), 0));
   if (to == SEER_DTYPE_F8E8M0) return seer_expr_cast(pool, to, to_power(emit, node, x));
+  if (is_rounded(to, from)) {
+    seer_dtype computed = seer_op_dtype(emit, x);
+    seer_expr half = seer_op_2(emit, SEER_EXPR_MUL, seer_op_1(emit, SEER_EXPR_SIGN, x),
+        seer_op_num(emit, computed, almost_half(computed)));
+    x = seer_op_2(emit, SEER_EXPR_ADD, x, half);
+  }
   if (keeps_low_bits(to, from)) x = seer_expr_cast(pool, SEER_DTYPE_I32, x);
   return saturates(node, to) ? seer_op_saturate(emit, to, x) : seer_expr_cast(pool, to, x);
 }
@@ -147,6 +162,7 @@ static seer_status fold_cast(
       seer_dtype_store_f64(dtype, to, i, from == dtype ? x : float_of(node, dtype, x));
     } else if (from_float) {
       seer_dtype range = keeps_low_bits(dtype, from) ? SEER_DTYPE_I32 : dtype;
+      if (is_rounded(dtype, from)) x = round(x);
       seer_dtype_store_i64(dtype, to, i, seer_scalar_saturate(range, x));
     } else {
       seer_dtype_store_i64(dtype, to, i, whole);
@@ -165,7 +181,10 @@ static seer_val number_before(SEER_UNUSED const seer_graph *graph, const seer_no
 #define CAST(id, onnx, from, n_in, attributes, infer_fn, ...)                                   \
   SEER_OP_ENTRY(id, onnx, from, n_in, n_in, 1, SEER_FUSE_ELEMENTWISE, attributes, .rtol = 1e-6, \
       .atol = 0, .infer = infer_fn, .emit = emit_cast, .fold = fold_cast,                       \
-      .doc = "between integers, floats and bool; floats of a byte saturate or not", __VA_ARGS__)
+      .doc =                                                                                    \
+          "between integers, floats and bool; floats of a byte saturate or not; floats to 4 "   \
+          "bits rounded, halves away from zero",                                                \
+      __VA_ARGS__)
 CAST(cast, "Cast", 6, 1, "to saturate round_mode", infer_cast, .moves = true,
     .bounded_by = number_before, .is_copy = is_same_type)
 CAST(cast_like, "CastLike", 15, 2, "saturate round_mode", infer_cast_like, .moves = false)

@@ -39,10 +39,11 @@ static seer_status read_scales(
   if (seer_op_elems(scale) == 1 && scale->rank <= 1) return SEER_OK;
   SEER_TRY(
       seer_op_axis(seer_node_attr_i(node, "axis", 1), x->rank, "attribute 'axis'", &out->axis));
-  if (scale->rank == 1 && x->rank >= 1) {
+  if (scale->rank == 1 && scale->dim[0] == x->dim[out->axis]) {
     out->kind = PER_AXIS;
-    if (scale->dim[0] == x->dim[out->axis]) return SEER_OK;
-  } else if (scale->rank == x->rank && out->block > 0) {
+    return SEER_OK;
+  }
+  if (scale->rank == x->rank && out->block > 0) {
     out->kind = PER_BLOCK;
     bool fits = true;
     for (uint32_t d = 0; d < x->rank; d++) {

@@ -216,7 +216,7 @@ static seer_status emit_clip(seer_emit *emit, const seer_node *node) {
 }
 SEER_OP_ENTRY(clip, "Clip", 6, 1, 3, 1, SEER_FUSE_ELEMENTWISE, "min max", .rtol = 1e-6,
     .atol = 1e-6, .infer = infer_clip, .emit = emit_clip, .treats_alike = true,
-    .doc = "bounds as attributes or inputs")
+    .doc = "bounds as attributes or inputs; without one, infinity stays")
 
 // ---- bits, and what a number is
 

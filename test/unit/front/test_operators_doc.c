@@ -21,7 +21,10 @@ static const char *print(seer_arena *arena) {
       "*Fusion*: an anchor takes the elementwise operators after it; a reduction too;\nindex maps "
       "join "
       "their consumer; views move nothing; composites are replaced\nby other operators; \"alone\" "
-      "is folded away before anything runs.\n\n");
+      "is folded away before anything runs.\n\n"
+      "Tensors without elements go through, but for those that Unique and the spatial dimensions "
+      "of ConvTranspose and MaxUnpool\nread, for DFT of no points and for OneHot of depth 0. "
+      "As an extent of the network's inputs, 0 says that it is not known.\n\n");
   seer_text_put(
       &text, "| operator | since opset | fusion | attributes | covered |\n|---|---|---|---|---|\n");
   for (size_t i = 0; i < seer_op_table_count; i++) {
