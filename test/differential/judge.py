@@ -268,7 +268,10 @@ class References:
                 x = data.widen(x, e)
                 if noise is not None:
                     u = data.ROUNDOFF[T.FLOAT if e in (T.FLOAT16, T.BFLOAT16) else e]
-                    x = x * (1 + u * noise.uniform(-1.5, 1.5, x.shape))  # of one size they would cancel
+                    by = noise.uniform(-1.5, 1.5, x.shape)  # of one size they would cancel
+                    if e == T.DOUBLE:  # half of them would be lost in the sum with 1
+                        by = np.copysign(1 + np.abs(by) / 1.5, by)
+                    x = x * (1 + u * by)
             feeds[n] = x
         return feeds
 

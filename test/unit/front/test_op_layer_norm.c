@@ -158,6 +158,11 @@ static void test_lp(void **state) {
     expect_values(c, 0, expected);
     case_close(c);
   }
+  op_case *zero = case_open("LpNormalization", 1);
+  case_const(zero, SEER_DTYPE_F32, DIMS(2, 3), (double[]){0, 0, 0, 3, 0, -4});
+  case_run(zero);
+  expect_values(zero, 0, (double[]){0, 0, 0, 0.6, 0, -0.8});
+  case_close(zero);
   op_case *c = open_case("LpNormalization", 1);
   case_i(c, "p", 3);
   case_expect_error(c, "attribute 'p' is 3, must be 1 or 2");
