@@ -7,6 +7,7 @@ import numpy as np
 from onnx import helper
 
 import data
+import recurrences
 
 erf = np.vectorize(math.erf, otypes=[float])
 
@@ -257,6 +258,7 @@ FORMULA = {
     "Bernoulli": lambda x: x,
     "Multinomial": lambda x, sample_size: np.repeat(x.argmax(1)[:, None], sample_size, 1),
     "com.microsoft.GroupQueryAttention": _group_query,
+    **recurrences.FORMULA,
 }
 
 
