@@ -86,7 +86,8 @@ def power(m):
         else:
             y = m.input(exponent, other, moderate=True, lo=-3 if data.is_float(other) or np.iinfo(data.CARRIER[other]).min < 0 else 0, hi=3)
     else:
-        x, y = m.input(shape, elem, lo=-4, hi=4), m.input(m.broadcastable(shape), other, lo=0, hi=3)
+        # (Of a real power of a negative number NaN would become an integer.)
+        x, y = m.input(shape, elem, lo=0 if data.is_float(other) else -4, hi=4), m.input(m.broadcastable(shape), other, lo=0, hi=3)
     m.out(m.node([x, y]))
     m.judged("close" if data.is_float(elem) else "exact", 24)
 

@@ -10,6 +10,7 @@ STATED = [
     ("Erf", "must be a float type", "floats"),
     ("OneHot", r"'depth' is N, must be at least N", "=Tensors without elements"),
     ("DFT", r"^N points, must be N to N", "=Tensors without elements"),
+    ("AffineGrid", r"^'size' has N, must be N to N", "=Tensors without elements"),
     ("ConvTranspose", r"has no elements", "=Tensors without elements"),
     ("MaxUnpool", r"of the result is N$", "=Tensors without elements"),
     ("Unique", r"has no elements", "=Tensors without elements"),

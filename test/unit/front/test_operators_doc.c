@@ -23,7 +23,8 @@ static const char *print(seer_arena *arena) {
       "their consumer; views move nothing; composites are replaced\nby other operators; \"alone\" "
       "is folded away before anything runs.\n\n"
       "Tensors without elements go through, but for those that Unique and the spatial dimensions "
-      "of ConvTranspose and MaxUnpool\nread, for DFT of no points and for OneHot of depth 0. "
+      "of ConvTranspose and MaxUnpool\nread, for DFT and AffineGrid of no points and for OneHot of "
+      "depth 0. "
       "As an extent of the network's inputs, 0 says that it is not known.\n\n");
   seer_text_put(
       &text, "| operator | since opset | fusion | attributes | covered |\n|---|---|---|---|---|\n");
