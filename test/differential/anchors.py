@@ -214,8 +214,6 @@ def group_norm(m):
 def mvn(m):
     m.choose_opset()
     elem = m.type("T", F)
-    if elem == T.DOUBLE:
-        raise NoCase("without a reference")
     shape = [m.whole(1, 3), m.size(9)] + _extents(m, 2)
     x = m.fed([data.values(m.rng, elem, shape, False) for _ in data.SETS], elem)  # equal elements: 0 / 0
     m.out(m.node([x], axes=m.pick([None, [0, 2, 3], [2, 3], [1, 2, 3]])))

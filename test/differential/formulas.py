@@ -169,6 +169,11 @@ def _unique(x, axis=None, sorted=1):
     return [y, first, inverse, counts]
 
 
+def _mean_variance(x, axes=(0, 2, 3)):
+    axes = tuple(axes)
+    return (x - x.mean(axes, keepdims=True)) / (x.std(axes, keepdims=True) + 1e-9)
+
+
 def _one_hot(indices, depth, values, axis=-1):
     depth = int(np.reshape(depth, ()))
     axis = axis if axis >= 0 else axis + indices.ndim + 1
@@ -247,6 +252,8 @@ FORMULA = {
     "GlobalMaxPool": lambda x: x.max(tuple(range(2, x.ndim)), keepdims=True),
     "LRN": _lrn,
     "GroupNormalization": _group_norm,
+    "MeanVarianceNormalization": _mean_variance,
+    "Softsign": lambda x: x / (1 + np.abs(x)),
     "Shrink": lambda x, lambd=0.5, bias=0.0: np.where(x < -lambd, x + bias, np.where(x > lambd, x - bias, 0.0)),
     "DFT": _dft,
     "OneHot": _one_hot,

@@ -33,6 +33,18 @@ def max_pool_indices():
     nodes.check(rtol=0, atol=0)
 
 
+def ignored_labels():
+    """What an ignored label would have picked counts nothing, infinity neither."""
+    x, labels = np.log(np.abs(random(6, 4))), np.array([1, 2, 1, 3, 0, 2])
+    x[labels == 1, 0] = -np.inf
+    for opset in (12, 13):
+        nodes = Nodes(opset)
+        for reduction in ("none", "sum", "mean"):
+            nodes.add("NegativeLogLikelihoodLoss", x, labels, reduction=reduction, ignore_index=1)
+            nodes.add("SoftmaxCrossEntropyLoss", x, labels, np.abs(random(4)), reduction=reduction, ignore_index=1)
+        nodes.check()
+
+
 def dropout_mask():
     x = random(3, 5)
     for opset in (7, 10):
@@ -224,7 +236,7 @@ def old_forms():
     refused("must have 3 dimensions, of 3 and those behind", 7, "BatchNormalization", x, *(s[:, 0, 0] for s in stats), spatial=0)
 
 
-run_tests([("MaxPool indices", max_pool_indices), ("Dropout mask", dropout_mask), ("Reduce integers", reduce_integers),
+run_tests([("MaxPool indices", max_pool_indices), ("Dropout mask", dropout_mask), ("ignored labels", ignored_labels), ("Reduce integers", reduce_integers),
            ("Reduce bools", reduce_bools), ("MaxUnpool", max_unpool),
            ("EyeLike", eye_like), ("Resize integers", resize_integers), ("Random numbers", random_numbers),
            ("LpPool", lp_pool), ("Det", det), ("old forms", old_forms)])

@@ -48,7 +48,9 @@ static seer_status expand_loss(seer_expand *e, seer_val log_prob) {
   if (seer_expand_has_in(e, 2)) weight = seer_expand_2(e, "Gather", e->node.in[2], labels);
   if (is_ignored.i) {
     seer_val counts = weight.i ? weight : seer_expand_scalar(e, dtype, 1);
-    weight = seer_expand_3(e, "Where", is_ignored, seer_expand_scalar(e, dtype, 0), counts);
+    seer_val zero = seer_expand_scalar(e, dtype, 0);
+    weight = seer_expand_3(e, "Where", is_ignored, zero, counts);
+    loss = seer_expand_3(e, "Where", is_ignored, zero, loss);  // 0 times infinity would be NaN
   }
   if (weight.i) loss = seer_expand_2(e, "Mul", loss, weight);
   if (reduction == LOSS_SUM) loss = sum_all(e, loss);

@@ -11,9 +11,9 @@ typedef struct {
   uint32_t mean, scale;  // stages: mean, and what the distance from it is multiplied with
 } statistics;
 
-// scale = 1 / sqrt(variance + epsilon)
+// scale = 1 / (sqrt(variance + epsilon) + more)
 static statistics emit_statistics(
-    seer_emit *emit, const seer_node *node, const seer_op_rows *r, double epsilon) {
+    seer_emit *emit, const seer_node *node, const seer_op_rows *r, double epsilon, double more) {
   seer_expr at[SEER_MAX_RANK], row[SEER_MAX_RANK];
   seer_dtype dtype = r->x->dtype;
   // Divided, not multiplied by its inverse: the mean of equal numbers is to be that number, or what
@@ -36,6 +36,8 @@ static statistics emit_statistics(
       seer_op_2(emit, SEER_EXPR_MUL, seer_emit_load_temp(emit, squares, row), share);
   seer_expr deviation = seer_op_1(emit, SEER_EXPR_SQRT,
       seer_op_2(emit, SEER_EXPR_ADD, variance, seer_op_num(emit, dtype, epsilon)));
+  if (more != 0)
+    deviation = seer_op_2(emit, SEER_EXPR_ADD, deviation, seer_op_num(emit, dtype, more));
   seer_emit_temp_body(emit, s.scale, SEER_COMBINE_NONE,
       seer_op_2(emit, SEER_EXPR_DIV, seer_op_num(emit, dtype, 1), deviation));
   return s;
@@ -102,7 +104,7 @@ static seer_status emit_layer_norm(seer_emit *emit, const seer_node *node) {
   uint32_t axis = 0;
   SEER_TRY(layer_axis(node, x->rank, &axis));
   seer_op_rows r = {x, mask_from(axis, x->rank), 0};
-  statistics s = emit_statistics(emit, node, &r, seer_node_attr_f(node, "epsilon", 1e-5));
+  statistics s = emit_statistics(emit, node, &r, seer_node_attr_f(node, "epsilon", 1e-5), 0);
   seer_expr at[SEER_MAX_RANK], row[SEER_MAX_RANK];
   uint32_t stage = start(emit, node, 0, at);
   seer_expr body = normalised(emit, node, &r, &s, at);
@@ -172,7 +174,7 @@ static seer_status emit_channel_norm(
     seer_emit *emit, const seer_node *node, int64_t group, bool has_factor_per_group) {
   const seer_value *x = seer_emit_in(emit, node, 0);
   seer_op_rows r = {x, mask_from(2, x->rank), group};
-  statistics s = emit_statistics(emit, node, &r, seer_node_attr_f(node, "epsilon", 1e-5));
+  statistics s = emit_statistics(emit, node, &r, seer_node_attr_f(node, "epsilon", 1e-5), 0);
   seer_expr at[SEER_MAX_RANK], row[SEER_MAX_RANK];
   uint32_t stage = start(emit, node, 0, at);
   seer_op_row_at(emit, &r, at, row);
@@ -211,14 +213,14 @@ static seer_status infer_mvn(
   return mvn_mask(node, out_values[0].rank, &mask);
 }
 
-#define MVN_EPSILON 1e-18  // the standard adds 1e-9 to the deviation
+#define MVN_MORE 1e-9  // what the standard adds to the deviation
 
 static seer_status emit_mvn(seer_emit *emit, const seer_node *node) {
   const seer_value *x = seer_emit_in(emit, node, 0);
   uint32_t mask = 0;
   SEER_TRY(mvn_mask(node, x->rank, &mask));
   seer_op_rows r = {x, mask, 0};
-  statistics s = emit_statistics(emit, node, &r, MVN_EPSILON);
+  statistics s = emit_statistics(emit, node, &r, 0, MVN_MORE);
   seer_expr at[SEER_MAX_RANK];
   uint32_t stage = start(emit, node, 0, at);
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_NONE, normalised(emit, node, &r, &s, at));
