@@ -297,6 +297,8 @@ def resize(m):
     to, antialias = [m.size(33), m.size(33)], False
     if opset < 11:
         scales = [1.0, 1.0, float(m.pick([0.5, 1, 2, 3])), float(m.pick([1, 1.5, 2]))]
+        if int(shape[2] * scales[2]) < 1:
+            raise NoCase("nothing left")
         m.out(m.node([x, m.constant(np.array(scales, np.float32))], mode=mode))
     else:
         given = {"mode": mode, "coordinate_transformation_mode": m.pick([None, "half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"])}

@@ -37,7 +37,7 @@ def skip_norm(simplified):
     def make(m):
         _begin(m)
         shape = [m.whole(1, 3), m.size(17), m.size(129)]
-        inputs = [m.input(shape, F), m.input(shape, F), m.weight(shape[-1:], F)]
+        inputs = [m.input(shape, F), m.input(shape, F), m.weight(shape[-1:], F, finite=True)]
         if not simplified and m.chance(0.6):
             inputs.append(m.weight(shape[-1:], F))
         m.out(m.node(inputs, epsilon=m.pick([None, 1e-3])))

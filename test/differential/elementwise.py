@@ -36,7 +36,7 @@ def flag(m):
 def binary(relative=2.0, absolute=0.0, exact=False, among=None, right=None, attributes=(), more=0, conditioned=False, first=FIRST_OPSET, **domain):
     """Two inputs (or up to `more` others), broadcast against each other. right: the domain of the second, if another."""
     def make(m):
-        m.choose_opset(first)
+        opset = m.choose_opset(first)
         elem = m.type("T", among)
         shape = m.shape(0, 4, 4000)
         count = 2 + m.whole(0, more) - (1 if more and m.chance(0.2) else 0)
@@ -45,7 +45,8 @@ def binary(relative=2.0, absolute=0.0, exact=False, among=None, right=None, attr
         for i in range(count):
             d = own if i == 0 or right is None else right
             name = m.weight if i and m.chance(0.3) else m.input
-            inputs.append(name(shape if i == 0 else m.broadcastable(shape), elem, **d))
+            broadcasts = not more or opset >= 8  # of many inputs not before
+            inputs.append(name(m.broadcastable(shape) if i and broadcasts else shape, elem, **d))
         if m.chance(0.3) and len(inputs) == 2:
             inputs = inputs[::-1] if right is None else inputs
         given = {n: f(m) for n, f in dict(attributes).items() if m.chance(0.7)}
