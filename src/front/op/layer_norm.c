@@ -2,8 +2,6 @@
 // InstanceNormalization, GroupNormalization, MeanVarianceNormalization, LpNormalization. Mean and
 // variance are two reductions into helper stages (of x, then of its squared distance from the mean:
 // stable for any mean); the last stage applies them.
-#include <math.h>
-
 #include "front/onnx/dtype.h"
 #include "front/sized.h"
 
