@@ -91,7 +91,7 @@ models: all
 
 check-exports: deps all
 	@tool/deps.sh exports
-	@cd test/peer && FAMILYSEER=$(abspath $(BUILD))/familyseer $(CURDIR)/tool/python.sh exports.py
+	@cd test/peer && FAMILYSEER=$(abspath $(BUILD))/familyseer $(CURDIR)/.venv-exports/bin/python exports.py
 
 lint: all
 	@tool/lint.sh $(BUILD)

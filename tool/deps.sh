@@ -1,8 +1,8 @@
 #!/bin/bash
 # Installs what is missing: Debian packages by apt-get, Python oracles into .venv. When nothing is missing it is
 # fast and needs no network.   tool/deps.sh [cross|bench|exports|inductor]   (also compilers for other processors, which
-# only check-full needs, the peers that only benches need, what networks are exported from, or PyTorch's compiler as a
-# peer, 6 GB in .venv-inductor)
+# only check-full needs, the peers that only benches need, what networks are exported from, 6 GB in .venv-exports, or
+# PyTorch's compiler as a peer, 6 GB in .venv-inductor)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -51,7 +51,7 @@ case "${1:-}" in
     install_python tool/requirements-bench.txt
     install_python tool/requirements-pnnx.txt .venv --no-deps
     ;;
-  exports) install_python tool/requirements-exports.txt ;;
+  exports) install_python tool/requirements-exports.txt .venv-exports ;;
   inductor) install_python tool/requirements-inductor.txt .venv-inductor ;;
   cross | "") ;;
   *) echo "tool/deps.sh: '$1' is not one of cross, bench, exports, inductor" >&2; exit 2 ;;

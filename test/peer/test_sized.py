@@ -170,6 +170,38 @@ def reshaped():
         refused(g.model((g.op("Reshape", kept(g), g.const(wanted)), F)), "dimension of its own")
 
 
+def flattened():
+    """Flatten, whatever becomes one with a found size: what stands behind it, nothing, or what stands in front of it where that is one."""
+    for shape, axis in (((-1, 2, 2), 1), ((-1, 2, 2), 2), ((-1, 2, 2), 3), ((-1, 2, 2), 0), ((-1, 4), -1), ((1, -1, 4), 2), ((1, -1, 4), 1), ((-1, 4), 2)):
+        g = Graph()
+        y = g.op("Reshape", kept(g), g.const(shape))
+        agree(g, g.op("Relu", g.op("Flatten", y, axis=axis)))
+    g = Graph()  # a class's mask for each that was found, as detectors gather it
+    y = g.op("Reshape", kept(g), g.const([-1, 2, 2, 1]))
+    n = g.op("Squeeze", size_of(g, y), g.const([0]))
+    at = g.op("Mul", g.op("Range", g.const(0), n, g.const(1)), g.const(2))
+    agree(g, g.op("Gather", g.op("Flatten", y, axis=2), at, axis=0))
+
+
+def resized():
+    """Pictures, as many as were found, each resized: by scales that leave their number alone, or along the other dimensions only."""
+    for mode in ("nearest", "linear", "cubic"):
+        for more in ({"scales": [1, 1, 2, 1.5]}, {"axes": [2, 3], "sizes": [5, 3]}, {"axes": [-1], "scales": [2.0]}):
+            if mode == "cubic" and more.get("axes") == [-1]:
+                continue  # ONNX Runtime has no cubic along one dimension
+            g = Graph(opset=18)
+            y = g.op("Reshape", kept(g, columns=16), g.const([-1, 1, 4, 4]))
+            scales = g.const(more["scales"], np.float32) if "scales" in more else ""
+            sizes = [g.const(more["sizes"])] if "sizes" in more else []
+            agree(g, g.op("Resize", y, "", scales, *sizes, mode=mode, **({"axes": more["axes"]} if "axes" in more else {})), columns=16, none=False)
+    g = Graph(opset=18)
+    y = g.op("Reshape", kept(g, columns=16), g.const([-1, 1, 4, 4]))
+    refused(g.model((g.op("Resize", y, "", "", g.const([12, 1, 8, 8])), F)), "its scale must be 1")
+    g = Graph(opset=18)
+    y = g.op("Reshape", kept(g, columns=16), g.const([1, -1, 4, 4]))
+    refused(g.model((g.op("Resize", y, "", g.const([1, 2, 1, 1], np.float32)), F)), "its scale must be 1")
+
+
 def sliced():
     for start, end in ((None, 0), (None, -2), (2, 0), ("n-3", 0), ("n-3", -1), (None, "z"), ("z", 9)):
         g = Graph()
@@ -293,5 +325,5 @@ def commands():
 
 
 run_tests([("counted", counted), ("then more", then_more), ("found twice", found_twice), ("expanded", expanded), ("filled", filled), ("padded", padded),
-           ("reshaped", reshaped), ("sliced", sliced), ("multiplied", multiplied), ("random arithmetic", random_arithmetic), ("refusals", refusals),
+           ("reshaped", reshaped), ("flattened", flattened), ("resized", resized), ("sliced", sliced), ("multiplied", multiplied), ("random arithmetic", random_arithmetic), ("refusals", refusals),
            ("commands", commands)])

@@ -179,6 +179,7 @@ bool seer_shaped_reshape_is_data(const seer_graph *graph, const seer_node *node)
 seer_status seer_shaped_constant(seer_expand *e);
 seer_status seer_shaped_expand(seer_expand *e);
 seer_status seer_shaped_reshape(seer_expand *e);
+seer_status seer_shaped_flatten(seer_expand *e);
 seer_status seer_shaped_pad(seer_expand *e);
 seer_status seer_shaped_slice(seer_expand *e);
 

@@ -318,6 +318,34 @@ seer_status seer_shaped_reshape(seer_expand *e) {
   return SEER_OK;
 }
 
+// ---- Flatten
+
+// Dimensions [from, to) of input 0 multiplied, i64[1].
+static seer_val product(seer_expand *e, uint32_t from, uint32_t to) {
+  int64_t known = 1;
+  seer_val all = {0};
+  for (uint32_t d = from; d < to; d++) {
+    seer_val size = seer_expand_in(e, 0)->size[d];
+    if (size.i == 0) known *= seer_expand_in(e, 0)->dim[d];
+    if (size.i) all = all.i ? seer_expand_2(e, "Mul", all, size) : size;
+  }
+  if (all.i && known == 1) return all;
+  seer_val number = seer_expand_ints(e, &known, 1);
+  return all.i ? seer_expand_2(e, "Mul", all, number) : number;
+}
+
+seer_status seer_shaped_flatten(seer_expand *e) {
+  uint32_t rank = seer_expand_in(e, 0)->rank;
+  int64_t axis = seer_node_attr_i(&e->node, "axis", 1);
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis > rank)
+    return SEER_FAIL(INVALID, "attribute 'axis' is out of range for rank %u", rank);
+  seer_val part[2] = {product(e, 0, (uint32_t)axis), product(e, (uint32_t)axis, rank)};
+  seer_val parts = seer_expand_concat(e, part, 2, 0);
+  seer_expand_output(e, 0, seer_expand_2(e, "Reshape", e->node.in[0], parts));
+  return SEER_OK;
+}
+
 // ---- Pad with constants
 
 bool seer_shaped_pad_is_data(const seer_graph *graph, const seer_node *node) {

@@ -7,6 +7,7 @@
 
 #include "front/op/resize.h"
 #include "front/op/sample.h"
+#include "front/sized.h"
 
 #define MAX_RESIZED 3  // dimensions whose extents change, with more than one tap each
 
@@ -352,11 +353,33 @@ static seer_status emit_resize(seer_emit *emit, const seer_node *node) {
   return SEER_OK;
 }
 
+// A dimension of found size may stand where nothing is resized, and where the file does not say how
+// many there are.
+static seer_status carry_resize(seer_expand *e) {
+  const seer_attr *axes = seer_node_attr_ints(&e->node, "axes");
+  bool has_sizes = seer_op_has_in(&e->node, 3);
+  plan p;
+  SEER_TRY(seer_resize_read(e->graph, &e->node, e->scratch, &p));
+  SEER_SIZED_EACH(e, at) {
+    bool is_named = !axes;
+    for (size_t k = 0; axes && k < axes->n; k++) {
+      int64_t axis = axes->ints[k];
+      is_named |= (axis < 0 ? axis + p.rank : axis) == at.d;
+    }
+    if (at.k > 0) return seer_sized_refuse(e, at, "this operand must have a known size");
+    if (p.dim[at.d].is_resized || (is_named && has_sizes))
+      return seer_sized_refuse(e, at, "it cannot be resized: its scale must be 1");
+    SEER_TRY(seer_sized_give(e, at, 0, at.d));
+  }
+  return SEER_OK;
+}
+
 SEER_OP_ENTRY(resize, "Resize", 10, 1, 4, 1, SEER_FUSE_OPAQUE,
     "antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside "
     "extrapolation_value keep_aspect_ratio_policy mode nearest_mode",
     .rtol = 1e-4, .atol = 1e-5, .infer = infer_resize, .emit = emit_resize,
-    .expand = seer_resize_expand, .is_composite = is_antialiased, .wants_channels_last = true,
+    .expand = seer_resize_expand, .is_composite = is_antialiased, .carry_sizes = carry_resize,
+    .wants_channels_last = true,
     .doc =
         "nearest, linear, cubic; constant scales, sizes, roi; integers are cut off toward zero, "
         "with antialias rounded, halves up")

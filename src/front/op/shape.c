@@ -65,7 +65,7 @@ static seer_status infer_reshape(
 
 // A reshape keeps a dimension whose size it does not name, where as many elements stand before it.
 static seer_status carry_reshape(seer_expand *e) {
-  const seer_tensor *shape = seer_op_const(e->graph, &e->node, 1);  // none: of a Flatten
+  const seer_tensor *shape = seer_op_const(e->graph, &e->node, 1);  // none: an attribute
   const seer_attr *old = seer_node_attr_ints(&e->node, "shape");
   bool keeps_zero = seer_node_attr_i(&e->node, "allowzero", 0) != 0;
   SEER_SIZED_EACH(e, at) {
@@ -108,7 +108,8 @@ static seer_status infer_flatten(
   for (uint32_t d = 0; d < x->rank; d++) dim[(int64_t)d >= axis] *= x->dim[d];
   return seer_op_set(&out_values[0], x->dtype, dim, 2);
 }
-VIEW(flatten, "Flatten", 1, 1, 1, "axis", "", .carry_sizes = carry_reshape)
+VIEW(flatten, "Flatten", 1, 1, 1, "axis", "", .is_composite = seer_sized_reads,
+    .expand = seer_shaped_flatten, .expands_sized = true)
 
 // ---- Squeeze, Unsqueeze: axes are an attribute before opset 13, an input since
 
