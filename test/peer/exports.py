@@ -46,7 +46,7 @@ def text(model, config, inputs=("input_ids", "attention_mask"), **kwargs):
         cfg = getattr(transformers, config)(**kwargs)
         cfg._attn_implementation = "eager"
         net = getattr(transformers, model)(cfg)
-        call = {"use_cache": False} if cfg.is_decoder or model.startswith(("GPT", "Llama", "OPT", "Bloom")) else {}
+        call = {"use_cache": False} if getattr(cfg, "is_decoder", False) or model.startswith(("GPT", "Llama", "OPT", "Bloom")) else {}
         ids = torch.randint(0, 1000, (2, 24))
         mask = torch.ones(2, 24, dtype=torch.int64)
         mask[1, 17:] = 0

@@ -315,19 +315,35 @@ def vits():
 
 
 class Spoken(nn.Module):
-    """FastSpeech's length regulator: each token's features as often as its duration says, then a convolution; a variational
-    middle whose noise has a scale of 0."""
+    """FastSpeech's length regulator: each token's features as often as its duration says, 1 to 5 times; a variational middle
+    whose noise has a scale of 0."""
 
-    def __init__(self):
+    def __init__(self, after, is_limited=True):
         super().__init__()
-        self.embed, self.duration, self.after = nn.Embedding(30, 16), nn.Linear(16, 1), nn.Conv1d(16, 6, 3, padding=1)
+        self.embed, self.duration, self.after, self.is_limited = nn.Embedding(30, 16), nn.Linear(16, 1), after, is_limited
 
     def forward(self, tokens):
         h = self.embed(tokens)
-        n = (self.duration(h).squeeze(-1).exp() * 2).round().long().clamp(1, 5)[0]
+        n = (self.duration(h).squeeze(-1).exp() * 2).round().long()[0]
+        n = n.clamp(1, 5) if self.is_limited else n.clamp(min=1)
         long = torch.repeat_interleave(h[0], n, dim=0)
         long = long + torch.randn_like(long) * 0.0
-        return self.after(long.t().unsqueeze(0)), n
+        return self.after(long), n
+
+
+class OverTime(nn.Module):
+    """A convolution over what has been repeated."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv1d(16, 6, 3, padding=1)
+
+    def forward(self, x):
+        return self.conv(x.t().unsqueeze(0))
+
+
+def spoken(after, is_limited=True):
+    return lambda: (Spoken(after(), is_limited), (torch.randint(0, 30, (1, 9)),))
 
 
 def vocoder():
@@ -529,13 +545,13 @@ class Experts(nn.Module):
 
 
 class Series(nn.Module):
-    """Sums along an axis both ways, products, sorting, quantiles, buckets, triangles."""
+    """Sums along an axis both ways, sorting, buckets, triangles, differences."""
 
     def forward(self, x):
         order = x.sort(dim=1, descending=True)
         bucket = torch.bucketize(x, torch.tensor([-1.0, -0.3, 0.2, 0.9]))
-        return (x.cumsum(1), x.flip(1).cumsum(1).flip(1), (1 + 0.1 * x).cumprod(1), order.values, order.indices, bucket, x.tril() + x.triu(1) * 2, x.diff(dim=1),
-                x.argsort(1), torch.logcumsumexp(x, 1))
+        return (x.cumsum(1), x.flip(1).cumsum(1).flip(1), order.values, order.indices, bucket, x.tril() + x.triu(1) * 2, x.diff(dim=1),
+                x.argsort(1))
 
 
 class Found(nn.Module):
@@ -553,7 +569,7 @@ NETWORKS = {
     "retinanet": Export(torchvision_detector(retinanet), 18, False, discriminate=False),
     "fcos": Export(torchvision_detector(fcos), 18, False, discriminate=False),
     "faster_rcnn": Export(torchvision_detector(faster_rcnn), 18, False, discriminate=False),
-    "mask_rcnn": Export(torchvision_detector(mask_rcnn), 18, False, discriminate=False),
+    "mask_rcnn": Export(torchvision_detector(mask_rcnn), 18, False, refused=("another input has another size there", "two such sizes that meet")),
     "keypoint_rcnn": Export(torchvision_detector(keypoint_rcnn), 18, False, discriminate=False),
     "detr": Export(detr("Detr"), 20),
     "deformable_detr": Export(detr("DeformableDetr", levels=3, num_feature_levels=3), 20),
@@ -573,10 +589,13 @@ NETWORKS = {
     "wav2vec2": Export(wave("Wav2Vec2ForCTC", "Wav2Vec2Config"), 18),
     "hubert": Export(wave("HubertForCTC", "HubertConfig"), 21),
     "conformer": Export(conformer, 23),
-    "vits": Export(vits, 18),
-    "length_regulator": Export(plain(Spoken, lambda: torch.randint(0, 30, (1, 9))), 18),
+    "vits": Export(vits, 18, refused=("the result's size is data and without a bound", "Sizes that data decides, without a bound")),
+    "length_regulator": Export(spoken(lambda: nn.Sequential(nn.Linear(16, 6), nn.ReLU(), nn.LayerNorm(6))), 18),
+    "length_regulator_conv": Export(spoken(OverTime), 18, refused=("only the batch of input 0 may have it", "windows (Conv, pools) over such a dimension")),
+    "length_regulator_free": Export(spoken(lambda: nn.Linear(16, 6), False), 20,
+                                    refused=("the result's size is data and without a bound", "Sizes that data decides, without a bound")),
     "hifi_gan": Export(vocoder, 22),
-    "encodec": Export(encodec, 20),
+    "encodec": Export(encodec, 17, False),
     "stft_mel": Export(plain(Spectrum, lambda: noise(2, 800)), 18),
     "fnet": Export(plain(FourierMix, lambda: noise(2, 10, 24)), 20),
     "gfnet": Export(plain(Filtered, lambda: noise(2, 4, 8, 8)), 20),
@@ -590,7 +609,7 @@ NETWORKS = {
     "llama_step": Export(llama_step, 20),
     "gemma2": Export(decoder("Gemma2ForCausalLM", "Gemma2Config", head_dim=12, **LLAMA), 21, names=("tokens", "mask")),
     "qwen3": Export(decoder("Qwen3ForCausalLM", "Qwen3Config", head_dim=12, **LLAMA), 18, names=("tokens", "mask")),
-    "mixtral": Export(decoder("MixtralForCausalLM", "MixtralConfig", num_local_experts=4, **LLAMA), 18, names=("tokens", "mask")),
+    "mistral": Export(decoder("MistralForCausalLM", "MistralConfig", sliding_window=6, **LLAMA), 19, names=("tokens", "mask")),
     "t5": Export(t5, 19),
     "modernbert": Export(encoder("ModernBertModel", "ModernBertConfig", lambda a: a.last_hidden_state, pad_token_id=0, bos_token_id=1, eos_token_id=2,
                                  cls_token_id=1, sep_token_id=2, **BERT), 22),

@@ -183,6 +183,33 @@ def flattened():
     agree(g, g.op("Gather", g.op("Flatten", y, axis=2), at, axis=0))
 
 
+def repeated():
+    """Each row as often as a number says that is data, with a bound: what lengthens speech. The bound comes from what limits the numbers."""
+    def limited(g, n, how):
+        if how == "clip":
+            return g.op("Clip", g.op("Cast", n, to=I64), g.const(0), g.const(4))
+        if how == "clip floats":
+            return g.op("Cast", g.op("Ceil", g.op("Clip", n, g.const(0.0, np.float32), g.const(3.5, np.float32))), to=I64)
+        if how == "min":
+            return g.op("Min", g.op("Max", g.op("Cast", n, to=I64), g.const(0)), g.op("Add", g.const([3]), g.const([1])))
+        return g.op("Where", g.op("Greater", n, g.const(1.5, np.float32)), g.const(4), g.const(1))
+
+    for how in ("clip", "clip floats", "min", "where"):
+        for rows in (5, 90):  # few sizes are sums of elements, of many only their bounds are known
+            g = Graph()
+            x, n = g.input("x", F, [rows, 3]), g.input("n", F, [rows])
+            ends = g.op("CumSum", limited(g, n, how), g.const(0))
+            total = g.op("Squeeze", g.op("Gather", ends, g.const([-1])), g.const([0])) if how != "min" else g.op("ReduceSum", limited(g, n, how), g.const([0]), keepdims=0)
+            place = g.op("Unsqueeze", g.op("Range", g.const(0), total, g.const(1)), g.const([1]))
+            row = g.op("ReduceSum", g.op("Cast", g.op("GreaterOrEqual", place, g.op("Unsqueeze", ends, g.const([0]))), to=I64), g.const([1]), keepdims=0)
+            y = g.op("MatMul", g.op("Gather", x, row, axis=0), g.const(normal(3, 3), np.float32))
+            check(g.model((y, F)), [{"x": normal(rows, 3), "n": v} for v in (rng.random(rows).astype(np.float32) * 6, np.full(rows, 9, np.float32), np.ones(rows, np.float32))])
+    g = Graph()
+    n = g.input("n", F, [5])
+    total = g.op("ReduceSum", g.op("Max", g.op("Cast", n, to=I64), g.const(0)), g.const([0]), keepdims=0)
+    refused(g.model((g.op("Range", g.const(0), total, g.const(1)), I64)), "without a bound")
+
+
 def resized():
     """Pictures, as many as were found, each resized: by scales that leave their number alone, or along the other dimensions only."""
     for mode in ("nearest", "linear", "cubic"):
@@ -325,5 +352,5 @@ def commands():
 
 
 run_tests([("counted", counted), ("then more", then_more), ("found twice", found_twice), ("expanded", expanded), ("filled", filled), ("padded", padded),
-           ("reshaped", reshaped), ("flattened", flattened), ("resized", resized), ("sliced", sliced), ("multiplied", multiplied), ("random arithmetic", random_arithmetic), ("refusals", refusals),
+           ("reshaped", reshaped), ("flattened", flattened), ("repeated", repeated), ("resized", resized), ("sliced", sliced), ("multiplied", multiplied), ("random arithmetic", random_arithmetic), ("refusals", refusals),
            ("commands", commands)])

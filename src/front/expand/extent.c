@@ -252,7 +252,9 @@ static seer_extent as_atom(seer_graph *graph, seer_val v, int64_t i) {
   if (seer_sized_is_position(graph, v)) r.least = 0;
   int64_t most;
   if (seer_value_elems(value) == 1 && seer_sized_at_most(graph, v, &most)) r.most = most;
-  if (value->dtype == SEER_DTYPE_BOOL) r = (range){0, 1};
+  range all;
+  seer_extent_elements(graph, v, &all.least, &all.most);
+  r = (range){seer_max_i64(r.least, all.least), seer_min_i64(r.most, all.most)};
   return put_atom(
       graph, seer_arena_printf(graph->arena, "v %" PRIu64 " %" PRId64, content_of(graph, v), i), r);
 }

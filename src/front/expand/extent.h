@@ -28,6 +28,10 @@ void seer_extent_range(
 // The sizes (i64[1]) are known to be equal.
 bool seer_extent_same_size(seer_graph *graph, seer_val a, seer_val b);
 
+// Between what all elements of `v` lie (bounds.c), +-SEER_EXTENT_FAR where that is not known. NaNs
+// aside.
+void seer_extent_elements(
+    const seer_graph *graph, seer_val v, int64_t *out_least, int64_t *out_most);
 // The most that `v`, one integer, can be; false where nothing bounds it.
 bool seer_extent_at_most(seer_graph *graph, seer_val v, int64_t *out_most);
 

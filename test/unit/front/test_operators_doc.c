@@ -7,6 +7,26 @@
 #include "front/op.h"
 #include "support/test.h"
 
+// What the table has no line for; the messages name the node, what was found and what is allowed.
+static const char refusals[] =
+    "\n## What is refused\n\n"
+    "- **Operators that the table lacks**: all of a file are listed at once, before anything is "
+    "built. A branch of an If that\n  has one is an error of the run that takes it.\n"
+    "- **Values that are no tensors**: strings, maps, sparse tensors and sequences as inputs or "
+    "outputs, all of ai.onnx.ml.\n"
+    "- **Sizes that data decides, without a bound**: memory is planned before a run, so whatever "
+    "is "
+    "found needs a most that\n  follows from the file: a number of elements (NonZero, "
+    "Compress, NonMaxSuppression), a constant (TopK's k, Clip, Min), or\n  sums and products of "
+    "such. Durations of speech have one where something clips them.\n"
+    "- **Sizes that data decides, in places that need them before a run**: windows (Conv, pools) "
+    "over such a dimension, its\n  Resize by anything but 1, Tile and Split by it, a mode of Pad "
+    "other than constant, groups and channels; two such sizes that meet in one\n  operator "
+    "and are not known to be the same. Other operators compute at the bound.\n"
+    "- **Scalar numbers that must be constant**: axes, k of TopK where nothing bounds it, scales "
+    "and sizes of Resize, positions\n  in a sequence. Inputs that are always the same become "
+    "constants by `--bind`.\n";
+
 static const char *print(seer_arena *arena) {
   static const char *const fuse[] = {
       "alone", "elementwise", "index map", "anchor", "reduction", "view", "composite"};
@@ -34,6 +54,7 @@ static const char *print(seer_arena *arena) {
         op->domain[0] ? "." : "", op->name, op->opset_min, fuse[op->fuse],
         op->attrs[0] ? op->attrs : "-", op->doc[0] ? op->doc : "all of it");
   }
+  seer_text_put(&text, refusals);
   return text.data;
 }
 
