@@ -50,8 +50,12 @@ static void fill(seer_rng *rng, const seer_loop_buf *buf, numbers kind, void *da
       seer_dtype_store_f64(buf->dtype, data, k, real_number(rng, kind));
     else if (buf->dtype == SEER_DTYPE_BOOL)
       seer_dtype_store_i64(buf->dtype, data, k, (int64_t)seer_rng_below(rng, 2));
-    else
+    else {
       seer_dtype_store_i64(buf->dtype, data, k, whole_number(rng, kind));
+      // A divisor is no zero: of 4 two bits are.
+      if (seer_dtype_load_i64(buf->dtype, data, k) == 0)
+        seer_dtype_store_i64(buf->dtype, data, k, 1);
+    }
   }
 }
 
