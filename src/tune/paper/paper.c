@@ -239,11 +239,12 @@ static seer_status write_files(plan *p) {
 seer_status seer_paper_make(const seer_context *context, const seer_paper_options *options) {
   seer_arena *arena = seer_arena_create("paper");
   plan p = {.options = options, .arena = arena};
-  // What cannot be written in the end is said before the studies.
-  seer_status status = seer_os_make_dirs(options->folder);
+  seer_status status = make_plan(&p, context);
+  // What cannot be written in the end is said before the studies; of what cannot be studied nothing
+  // is left behind.
+  if (!status) status = seer_os_make_dirs(options->folder);
   if (!status)
     status = seer_os_check_writable(seer_os_path_join(arena, options->folder, "study.html"));
-  if (!status) status = make_plan(&p, context);
   if (!status) {
     seer_parallel(p.n_thread, (uint32_t)p.n_piece, do_piece, &p);
     status = take_status(&p);

@@ -22,7 +22,9 @@ static const char refusals[] =
     "- **Sizes that data decides, in places that need them before a run**: windows (Conv, pools) "
     "over such a dimension, its\n  Resize by anything but 1, Tile and Split by it, a mode of Pad "
     "other than constant, groups and channels; two such sizes that meet in one\n  operator "
-    "and are not known to be the same. Other operators compute at the bound.\n"
+    "and are not known to be the same; values of a Loop whose sizes change from one iteration to "
+    "the "
+    "next, where the number of iterations\n  is data. Other operators compute at the bound.\n"
     "- **Scalar numbers that must be constant**: axes, k of TopK where nothing bounds it, scales "
     "and sizes of Resize, positions\n  in a sequence. Inputs that are always the same become "
     "constants by `--bind`.\n";
