@@ -364,7 +364,7 @@ def refusals():
             g = Graph(opset=21)
             refused(g.model((g.op(op, g.input("x", kind, [6])), I64 if op == "NonZero" else kind)), f"({op}) with inputs")
             g = Graph(opset=21)
-            refused(g.model((g.op(op, g.op("Cast", g.const([1, 0]), to=kind)), I64 if op == "NonZero" else kind)), f"is {name}; float8")
+            refused(g.model((g.op(op, g.op("Cast", g.const([1, 0]), to=kind)), I64 if op == "NonZero" else kind)), f"is {name}; floats of a byte")
 
 
 def commands():
