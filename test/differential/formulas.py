@@ -38,6 +38,8 @@ def _dft(x, length=None, axis_input=None, axis=None, inverse=0, onesided=0):
     axis = int(axis_input) if axis_input is not None else 1 if axis is None else axis
     axis = axis if axis >= 0 else axis + x.ndim
     z = x[..., 0] + (1j * x[..., 1] if x.shape[-1] == 2 else 0)
+    if inverse and onesided:
+        return np.fft.irfft(z, None if length is None else int(length), axis)[..., None]
     n = z.shape[axis] if length is None else int(length)
     y = (np.fft.ifft if inverse else np.fft.fft)(z, n, axis)
     if onesided:
@@ -141,6 +143,12 @@ def _softmax(is_log):
     return softmax
 
 
+def _log_sum_exp(x, axes, keepdims):
+    most = np.where(np.isinf(x.max(axes, keepdims=True)), 0, x.max(axes, keepdims=True))  # taken off, so that no power overflows
+    y = np.log(np.exp(x - most).sum(axes, keepdims=True)) + most
+    return y if keepdims else y.reshape([d for k, d in enumerate(x.shape) if k not in {a % x.ndim for a in axes}])
+
+
 def _conv_transpose(x, w, b=None, kernel_shape=None, strides=None, dilations=None, pads=None, output_padding=None, group=1):
     spatial = x.ndim - 2
     strides, dilations, more = strides or [1] * spatial, dilations or [1] * spatial, output_padding or [0] * spatial
@@ -188,7 +196,7 @@ def _affine_grid(theta, size, align_corners=0):
     size = [int(s) for s in size]
     places = [np.zeros(1) if align_corners and n == 1 else np.linspace(-1, 1, n) if align_corners else (2 * np.arange(n) + 1) / n - 1
               for n in size[2:]]
-    points = np.stack(np.meshgrid(*places, indexing="ij")[::-1] + [np.ones(size[2:])], -1)  # x first, then 1
+    points = np.stack(list(np.meshgrid(*places, indexing="ij"))[::-1] + [np.ones(size[2:])], -1)  # x first, then 1
     return np.einsum("nij,...j->n...i", theta, points)
 
 
@@ -240,6 +248,7 @@ FORMULA = {
     "Sigmoid": _sigmoid,
     "ReduceMax": _reduction(np.max),  # NaN, where there is one
     "ReduceMin": _reduction(np.min),
+    "ReduceLogSumExp": _reduction(_log_sum_exp),
     "Softmax": _softmax(False),
     "LogSoftmax": _softmax(True),
     "Conv": _conv,
