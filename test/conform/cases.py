@@ -83,16 +83,29 @@ def _sets(test, model, n_in):
     return [(_read(f, "input", n_in), _read(f, "output", len(model.graph.output))) for f in folders]
 
 
-def load(kind, newest, only=""):
-    """The cases of one kind whose names contain `only`, by name: those that are counted."""
+def _tests(kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of how the package makes its values: overflow, log of 0
-        tests = load_model_tests(kind=kind)
+        return sorted(load_model_tests(kind=kind), key=lambda t: t.name)
+
+
+def _model(test):
+    return test.model or onnx.load(os.path.join(test.model_dir, "model.onnx"))
+
+
+def models(kind, names):
+    """The models of these cases, in this order; KeyError if the package has no such case."""
+    made = {test.name: test for test in _tests(kind)}
+    return [_model(made[name]) for name in names]
+
+
+def load(kind, newest, only=""):
+    """The cases of one kind whose names contain `only`, by name: those that are counted."""
     cases = []
-    for test in sorted(tests, key=lambda t: t.name):
+    for test in _tests(kind):
         if only not in test.name:
             continue
-        model = test.model or onnx.load(os.path.join(test.model_dir, "model.onnx"))
+        model = _model(test)
         if _is_counted(model, newest):
             cases.append(Case(f"{kind}/{test.name}", model, _sets(test, model, len(input_names(model))), test.rtol, test.atol))
     return cases

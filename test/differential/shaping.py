@@ -234,7 +234,7 @@ def gather_elements(m):
     m.choose_opset()
     elem, shape = _any(m), m.shape(1, 4, 3000)
     axis = m.whole(0, len(shape) - 1)
-    own = [m.whole(1, d) for d in shape]
+    own = [m.whole(min(1, d), d) for d in shape]
     own[axis] = m.size(33)
     i = _indices(m, own, shape[axis], m.pick([T.INT32, T.INT64]))
     m.out(m.node([m.input(shape, elem), i], axis=_negative(m, axis, len(shape))))
@@ -273,7 +273,7 @@ def scatter_elements(m, last=None):
     reduction = m.pick(_reductions(opset)) if "reduction" in m.schema.attributes else None
     if reduction not in (None, "none") and elem == T.BOOL:
         raise NoCase("sums of truth values")
-    own = [m.whole(1, d) for d in shape]
+    own = [m.whole(min(1, d), d) for d in shape]
     own[axis] = m.size(33)
     i = _indices(m, own, shape[axis], m.pick([T.INT32, T.INT64]))
     d = _update_domain(m, elem, reduction)

@@ -15,6 +15,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "conform"))
+import cases  # noqa: E402
+
 FAMILYSEER = os.environ.get("FAMILYSEER", "build/familyseer")
 BUILT_IN = ["mlp", "mobilenet_v2_0.25", "mobilenet_0.25", "resnet18", "resnet18_v2", "resnet50_v1", "squeezenet1_0", "squeezenet1_1",
             "densenet121", "inception_v3", "efficientnet_b0", "convnext_tiny", "swin_t", "yolov8n", "vit_base", "bert_base"]
@@ -87,16 +90,14 @@ def with_weights():
 
 def all_networks():
     """[(name, bytes)], always in the same order."""
-    data = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data")
+    data = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data", "light")
     found = [("functions", of_functions()), ("small", with_weights())]
     found += [(name, built_in(name)) for name in BUILT_IN]
-    paths = [os.path.join(data, "light", name) for name in sorted(os.listdir(os.path.join(data, "light"))) if name.endswith(".onnx")]
-    paths += [os.path.join(data, "node", name, "model.onnx") for name in NODES]
-    for path in paths:
-        with open(path, "rb") as file:
-            name = os.path.basename(path)[:-5] if "light" in path else os.path.basename(os.path.dirname(path))[5:]
-            found.append((name, file.read()))
-    return found
+    for name in sorted(os.listdir(data)):
+        if name.endswith(".onnx"):
+            with open(os.path.join(data, name), "rb") as file:
+                found.append((name[:-5], file.read()))
+    return found + [(name[5:], model.SerializeToString()) for name, model in zip(NODES, cases.models("node", NODES))]
 
 
 def made_elsewhere():
