@@ -65,6 +65,18 @@ def check(model, many, rtol=1e-5, how=(("-O1", 2),), atol=1e-6):
     return shapes
 
 
+def all_commands(model):
+    """verify, bench, tune and C sources know such a network; what it answers is another's to check."""
+    with tempfile.TemporaryDirectory() as tmp:
+        path, folder = os.path.join(tmp, "m.onnx"), os.path.join(tmp, "out")
+        onnx.save(model, path)
+        familyseer("compile", path, "-o", folder, "-O1")
+        assert "ok" in familyseer("verify", folder, path).stdout
+        familyseer("bench", folder, "--duration", "1s", "--profile")
+        familyseer("tune", path, "-o", os.path.join(tmp, "tuned"), "--measure", "fake", "--trials", "32", "--records", os.path.join(tmp, "r.sqlite"))
+        familyseer("compile", path, "-o", os.path.join(tmp, "c"), "-O1", "--emit", "c")
+
+
 def refused(model, text):
     with tempfile.TemporaryDirectory() as tmp:
         onnx.save(model, os.path.join(tmp, "m.onnx"))

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from control import F, I64, Graph, check, fs
+from control import F, I64, Graph, all_commands, check, fs
 from peer import familyseer, reference, run_tests
 
 rng = np.random.default_rng(35)
@@ -180,15 +180,8 @@ def loops():
 
 def commands():
     """verify, bench, tune and C sources know such loops."""
-    model, feeds = recurrent("LSTM", 100, 2, 4, 8, direction="bidirectional")
-    with tempfile.TemporaryDirectory() as tmp:
-        path, folder = os.path.join(tmp, "m.onnx"), os.path.join(tmp, "out")
-        onnx.save(model, path)
-        familyseer("compile", path, "-o", folder, "-O1")
-        assert "ok" in familyseer("verify", folder, path).stdout
-        familyseer("bench", folder, "--duration", "1s", "--profile")
-        familyseer("tune", path, "-o", os.path.join(tmp, "tuned"), "--measure", "fake", "--trials", "32", "--records", os.path.join(tmp, "r.sqlite"))
-        familyseer("compile", path, "-o", os.path.join(tmp, "c"), "-O1", "--emit", "c")
+    model, _ = recurrent("LSTM", 100, 2, 4, 8, direction="bidirectional")
+    all_commands(model)
 
 
 run_tests([("directions", directions), ("operands", operands), ("layouts", layouts), ("long", long), ("stacked", stacked), ("Scan", scans), ("Loop", loops),

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from control import BOOL, F, I64, Graph, check, refused
+from control import BOOL, F, I64, Graph, all_commands, check, refused
 from peer import familyseer, run_tests
 
 rng = np.random.default_rng(26)
@@ -341,14 +341,7 @@ def commands():
     scores = g.op("Softmax", g.op("MatMul", y, g.op("Transpose", y, perm=[1, 0])))
     pads = g.op("Concat", g.const([0, 0]), g.op("Sub", g.const([16]), size_of(g, y)), g.const([0]), axis=0)
     model = g.model((g.op("Pad", g.op("MatMul", scores, y), pads), F), (g.op("Expand", g.const([[2.0]], np.float32), g.op("Shape", y)), F))
-    with tempfile.TemporaryDirectory() as tmp:
-        path, folder = os.path.join(tmp, "m.onnx"), os.path.join(tmp, "out")
-        onnx.save(model, path)
-        familyseer("compile", path, "-o", folder, "-O1")
-        assert "ok" in familyseer("verify", folder, path).stdout
-        familyseer("bench", folder, "--duration", "1s", "--profile")
-        familyseer("tune", path, "-o", os.path.join(tmp, "tuned"), "--measure", "fake", "--trials", "32", "--records", os.path.join(tmp, "r.sqlite"))
-        familyseer("compile", path, "-o", os.path.join(tmp, "c"), "-O1", "--emit", "c")
+    all_commands(model)
 
 
 run_tests([("counted", counted), ("then more", then_more), ("found twice", found_twice), ("expanded", expanded), ("filled", filled), ("padded", padded),

@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "support/jit_check.h"
 #include "support/levels.h"
-#include "support/loop_check.h"
+#include "support/schedule_sweep.h"
 #include "support/task_dag.h"
 #include "support/test.h"
 
@@ -181,29 +180,12 @@ static double number(seer_rng *rng, bool is_hard) {
   return hard[(size_t)(seer_rng_f64(rng) * (double)SEER_COUNT_OF(hard)) % SEER_COUNT_OF(hard)];
 }
 
-static loop_expect *expect_of(const seer_sketch_list *list, seer_rng *rng, seer_arena *arena) {
-  const seer_dag *dag = list->dag;
-  loop_expect *expect = SEER_NEW(arena, loop_expect);
-  *expect = (loop_expect){.list = list};
-  seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
-  for (uint32_t b = 0; b < dag->n_buf; b++) {
-    const seer_dag_buf *buf = &dag->buf[b];
-    if (buf->kind == SEER_BUF_STAGE) continue;
-    int64_t n = seer_dag_buf_elems(buf), row = buf->rank ? buf->dim[buf->rank - 1] : 1;
-    void *data = seer_arena_alloc(arena, (size_t)n * seer_dtype_bytes(buf->dtype), 64);
-    for (int64_t k = 0; k < n; k++)
-      seer_dtype_store_f64(
-          buf->dtype, data, k, number(rng, buf->kind != SEER_BUF_WEIGHT && k / row % 3 != 2));
-    seer_dag_eval_set_input(eval, b, expect->input[b] = data);
-  }
-  for (uint32_t b = 0; b < dag->n_buf; b++) {
-    const seer_dag_buf *buf = &dag->buf[b];
-    if (!buf->is_output) continue;
-    expect->output[b] =
-        seer_arena_alloc(arena, (size_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype), 64);
-    seer_dag_eval_all(eval, b, expect->output[b]);
-  }
-  return expect;
+static void fill(const void *user, const seer_dag_buf *buf, seer_rng *rng, void *data) {
+  (void)user;
+  int64_t row = buf->rank ? buf->dim[buf->rank - 1] : 1;
+  for (int64_t k = 0; k < seer_dag_buf_elems(buf); k++)
+    seer_dtype_store_f64(
+        buf->dtype, data, k, number(rng, buf->kind != SEER_BUF_WEIGHT && k / row % 3 != 2));
 }
 
 static bool is_equal(seer_dtype dtype, double want, double got) {
@@ -219,24 +201,26 @@ static double at(const seer_dag_buf *buf, const void *data, int64_t k) {
 }
 
 static const char *compare(
-    const loop_expect *expect, const seer_loop *loop, void *const *data, seer_arena *arena) {
-  const seer_dag *dag = expect->list->dag;
-  for (uint32_t b = 0; b < loop->n_buf; b++) {
-    if (loop->buf[b].storage != SEER_STORE_OUTPUT) continue;
-    const seer_dag_buf *buf = &dag->buf[loop->buf[b].dag_buf];
-    for (int64_t k = 0; k < seer_dag_buf_elems(buf); k++) {
-      double want = at(buf, expect->output[loop->buf[b].dag_buf], k), got = at(buf, data[b], k);
-      if (!is_equal(buf->dtype, want, got))
-        return seer_arena_printf(
-            arena, "$%s: element %" PRId64 " is %g, expected %g", buf->name, k, got, want);
-    }
+    const seer_dag_buf *buf, const void *expected, const void *data, int64_t n, seer_arena *arena) {
+  for (int64_t k = 0; k < n; k++) {
+    double want = at(buf, expected, k), got = at(buf, data, k);
+    if (!is_equal(buf->dtype, want, got))
+      return seer_arena_printf(
+          arena, "$%s: element %" PRId64 " is %g, expected %g", buf->name, k, got, want);
   }
   return NULL;
 }
 
+// What one sweep is about.
+typedef struct {
+  const network_text *text;
+  const char *type;
+} subject;
+
 // The interpreter of the DAG against the formula.
-static void judge(
-    const network_text *t, const char *type, const loop_expect *expect, seer_arena *arena) {
+static void judge(const void *user, const loop_expect *expect, seer_arena *arena) {
+  const network_text *t = ((const subject *)user)->text;
+  const char *type = ((const subject *)user)->type;
   const seer_dag *dag = expect->list->dag;
   if (t->axis == ELSEWHERE) return;
   uint32_t in = 0, out = 0;
@@ -260,50 +244,16 @@ static void judge(
   }
 }
 
-static const char *try_schedule(jit_runner *runner, const loop_expect *expect,
-    const seer_schedule *schedule, seer_arena *arena) {
-  const seer_sketch *sketch = expect->list->sketch[schedule->sketch];
-  seer_loop *loop;
-  seer_rng rng;
-  seer_rng_init(&rng, 1);
-  must(seer_loop_lower(expect->list, schedule, arena, &loop));
-  void **data = loop_expect_data(expect, sketch, loop, arena);
-  must(seer_loop_eval(loop, data, &rng));
-  const char *wrong = compare(expect, loop, data, arena), *how = "interpreted";
-  if (!wrong) {
-    how = "compiled";
-    wrong = jit_run(runner, loop, data, 1, arena);
-    if (!wrong) wrong = compare(expect, loop, data, arena);
-  }
-  return wrong ? seer_arena_printf(arena, "%s: %s\n%s", how, wrong, seer_loop_print(loop, arena))
-               : NULL;
-}
-
 static uint32_t check(const network_text *t, const char *type, uint64_t seed, jit_runner *runner) {
-  seer_arena *arena = seer_arena_create("test"), *scratch = seer_arena_create("scratch");
-  seer_sketch_list *list;
-  seer_rng rng;
-  seer_rng_init(&rng, seed);
-  seer_dag *dag = task_dag_of(t->name, t->text, type, arena);
-  must(seer_sketch_generate(dag, jit_runner_target(runner), SEER_SPACE_FULL, arena, &list));
-  loop_expect *expect = expect_of(list, &rng, arena);
-  judge(t, type, expect, arena);
-  uint32_t n = 0;
-  for (uint32_t s = 0; s < list->n; s++) {
-    for (int k = 0; k <= SAMPLES; k++) {
-      seer_schedule schedule;
-      if (k == 0)
-        seer_schedule_default(list, s, &schedule);
-      else if (seer_schedule_sample(list, s, &rng, &schedule, NULL) != SEER_REJECT_NONE)
-        continue;
-      const char *wrong = try_schedule(runner, expect, &schedule, scratch);
-      if (wrong)
-        fail_msg("%s of %s, seed %" PRIu64 ", sketch %u: %s", t->name, type, seed, s, wrong);
-      seer_arena_reset(scratch);
-      n++;
-    }
-  }
-  seer_arena_destroy(scratch);
+  seer_arena *arena = seer_arena_create("task");
+  const subject of = {t, type};
+  schedule_sweep sweep = {.label = seer_arena_printf(arena, "%s of %s", t->name, type),
+      .n_samples = SAMPLES,
+      .fill = fill,
+      .compare = compare,
+      .judge = judge,
+      .user = &of};
+  uint32_t n = schedule_sweep_run(&sweep, task_dag_of(t->name, t->text, type, arena), seed, runner);
   seer_arena_destroy(arena);
   return n;
 }

@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "support/jit_check.h"
-#include "support/loop_check.h"
+#include "support/schedule_sweep.h"
 #include "support/task_dag.h"
 #include "support/test.h"
 
@@ -54,96 +53,40 @@ static const network_text texts[] = {
 
 // ---- numbers
 
-static loop_expect *expect_of(
-    const seer_sketch_list *list, bool is_product, seer_rng *rng, seer_arena *arena) {
-  const seer_dag *dag = list->dag;
-  loop_expect *expect = SEER_NEW(arena, loop_expect);
-  *expect = (loop_expect){.list = list};
-  seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
-  for (uint32_t b = 0; b < dag->n_buf; b++) {
-    const seer_dag_buf *buf = &dag->buf[b];
-    if (buf->kind == SEER_BUF_STAGE) continue;
-    int64_t n = seer_dag_buf_elems(buf);
-    void *data = seer_arena_alloc(arena, (size_t)n * seer_dtype_bytes(buf->dtype), 64);
-    for (int64_t k = 0; k < n; k++) {
-      double x = is_product ? 1 + 0.1 * seer_rng_normal(rng) : 0.4 + seer_rng_normal(rng);
-      seer_dtype_store_f64(buf->dtype, data, k, x);
-    }
-    seer_dag_eval_set_input(eval, b, expect->input[b] = data);
+static void fill(const void *user, const seer_dag_buf *buf, seer_rng *rng, void *data) {
+  const network_text *t = user;
+  bool is_product = strcmp(t->name, "product of all") == 0;
+  for (int64_t k = 0; k < seer_dag_buf_elems(buf); k++) {
+    double x = is_product ? 1 + 0.1 * seer_rng_normal(rng) : 0.4 + seer_rng_normal(rng);
+    seer_dtype_store_f64(buf->dtype, data, k, x);
   }
-  for (uint32_t b = 0; b < dag->n_buf; b++) {
-    const seer_dag_buf *buf = &dag->buf[b];
-    if (!buf->is_output) continue;
-    expect->output[b] =
-        seer_arena_alloc(arena, (size_t)seer_dag_buf_elems(buf) * seer_dtype_bytes(buf->dtype), 64);
-    seer_dag_eval_all(eval, b, expect->output[b]);
-  }
-  return expect;
 }
 
 // One step of the type where the numbers in f32 are rounded to both sides of its middle, and what
 // f32 sums lose.
 static const char *compare(
-    const loop_expect *expect, const seer_loop *loop, void *const *data, seer_arena *arena) {
-  const seer_dag *dag = expect->list->dag;
-  for (uint32_t b = 0; b < loop->n_buf; b++) {
-    if (loop->buf[b].storage != SEER_STORE_OUTPUT) continue;
-    const seer_dag_buf *buf = &dag->buf[loop->buf[b].dag_buf];
-    const void *want = expect->output[loop->buf[b].dag_buf];
-    double step = ldexp(1, -(int)seer_dtype_format(buf->dtype)->mantissa_bits), largest = 0;
-    int64_t n = seer_dag_buf_elems(buf);
-    for (int64_t k = 0; k < n; k++)
-      largest = fmax(largest, fabs(seer_dtype_load_f64(buf->dtype, want, k)));
-    for (int64_t k = 0; k < n; k++) {
-      double x = seer_dtype_load_f64(buf->dtype, want, k),
-             y = seer_dtype_load_f64(buf->dtype, data[b], k);
-      if (!(fabs(x - y) <= 1.001 * step * fabs(x) + 2e-6 * largest))
-        return seer_arena_printf(
-            arena, "$%s: element %" PRId64 " is %g, expected %g", buf->name, k, y, x);
-    }
+    const seer_dag_buf *buf, const void *want, const void *got, int64_t n, seer_arena *arena) {
+  double step = ldexp(1, -(int)seer_dtype_format(buf->dtype)->mantissa_bits), largest = 0;
+  for (int64_t k = 0; k < n; k++)
+    largest = fmax(largest, fabs(seer_dtype_load_f64(buf->dtype, want, k)));
+  for (int64_t k = 0; k < n; k++) {
+    double x = seer_dtype_load_f64(buf->dtype, want, k),
+           y = seer_dtype_load_f64(buf->dtype, got, k);
+    if (!(fabs(x - y) <= 1.001 * step * fabs(x) + 2e-6 * largest))
+      return seer_arena_printf(
+          arena, "$%s: element %" PRId64 " is %g, expected %g", buf->name, k, y, x);
   }
   return NULL;
 }
 
-static const char *try_schedule(jit_runner *runner, const loop_expect *expect,
-    const seer_schedule *schedule, seer_arena *arena) {
-  const seer_sketch *sketch = expect->list->sketch[schedule->sketch];
-  seer_loop *loop;
-  seer_rng rng;
-  seer_rng_init(&rng, 1);
-  must(seer_loop_lower(expect->list, schedule, arena, &loop));
-  void **data = loop_expect_data(expect, sketch, loop, arena);
-  must(seer_loop_eval(loop, data, &rng));
-  const char *wrong = compare(expect, loop, data, arena);
-  if (!wrong) wrong = jit_run(runner, loop, data, 1, arena);
-  if (!wrong) wrong = compare(expect, loop, data, arena);
-  return wrong ? seer_arena_printf(arena, "%s\n%s", wrong, seer_loop_print(loop, arena)) : NULL;
-}
-
 static uint32_t check(const network_text *t, const char *type, jit_runner *runner) {
-  seer_arena *arena = seer_arena_create("test"), *scratch = seer_arena_create("scratch");
-  seer_sketch_list *list;
-  seer_rng rng;
-  seer_rng_init(&rng, 4);
-  must(seer_sketch_generate(task_dag_of(t->name, t->text, type, arena), jit_runner_target(runner),
-      SEER_SPACE_FULL, arena, &list));
-  loop_expect *expect = expect_of(list, strcmp(t->name, "product of all") == 0, &rng, arena);
-  uint32_t n = 0;
-  for (uint32_t s = 0; s < list->n; s++) {
-    must(seer_dag_verify(list->sketch[s]->dag));
-    for (int k = 0; k <= SAMPLES; k++) {
-      seer_schedule schedule;
-      if (k == 0)
-        seer_schedule_default(list, s, &schedule);
-      else if (seer_schedule_sample(list, s, &rng, &schedule, NULL) != SEER_REJECT_NONE)
-        continue;
-      const char *wrong = try_schedule(runner, expect, &schedule, scratch);
-      if (wrong) fail_msg("%s of %s, sketch %u: %s", t->name, type, s, wrong);
-      seer_arena_reset(scratch);
-      n++;
-    }
-  }
-  seer_arena_destroy(scratch);
+  seer_arena *arena = seer_arena_create("task");
+  schedule_sweep sweep = {.label = seer_arena_printf(arena, "%s of %s", t->name, type),
+      .n_samples = SAMPLES,
+      .fill = fill,
+      .compare = compare,
+      .user = t};
+  uint32_t n = schedule_sweep_run(&sweep, task_dag_of(t->name, t->text, type, arena), 4, runner);
   seer_arena_destroy(arena);
   return n;
 }

@@ -48,6 +48,17 @@ static seer_dag_eval *evaluator(const loop_expect *expect, const seer_dag *dag, 
   return eval;
 }
 
+// The outputs, where all of expect->input is there.
+static void evaluate(loop_expect *expect, seer_arena *arena) {
+  const seer_dag *dag = expect->list->dag;
+  seer_dag_eval *eval = evaluator(expect, dag, arena);
+  for (uint32_t b = 0; b < dag->n_buf; b++) {
+    if (!dag->buf[b].is_output) continue;
+    expect->output[b] = buf_new(&dag->buf[b], arena);
+    seer_dag_eval_all(eval, b, expect->output[b]);
+  }
+}
+
 loop_expect *loop_expect_make(const seer_sketch_list *list, uint64_t seed, seer_arena *arena) {
   loop_expect *expect = SEER_NEW(arena, loop_expect);
   const seer_dag *dag = list->dag;
@@ -59,12 +70,21 @@ loop_expect *loop_expect_make(const seer_sketch_list *list, uint64_t seed, seer_
     if (dag->buf[b].kind == SEER_BUF_STAGE) continue;
     expect->input[b] = random_dag_input(dag, b, &rng, arena);
   }
-  seer_dag_eval *eval = evaluator(expect, dag, arena);
+  evaluate(expect, arena);
+  return expect;
+}
+
+loop_expect *loop_expect_of(const seer_sketch_list *list, loop_expect_fill fill, const void *user,
+    seer_rng *rng, seer_arena *arena) {
+  loop_expect *expect = SEER_NEW(arena, loop_expect);
+  const seer_dag *dag = list->dag;
+  expect->list = list;
   for (uint32_t b = 0; b < dag->n_buf; b++) {
-    if (!dag->buf[b].is_output) continue;
-    expect->output[b] = buf_new(&dag->buf[b], arena);
-    seer_dag_eval_all(eval, b, expect->output[b]);
+    if (dag->buf[b].kind == SEER_BUF_STAGE) continue;
+    expect->input[b] = buf_new(&dag->buf[b], arena);
+    fill(user, &dag->buf[b], rng, expect->input[b]);
   }
+  evaluate(expect, arena);
   return expect;
 }
 

@@ -3,6 +3,7 @@
 #ifndef SEER_TEST_LOOP_CHECK_H
 #define SEER_TEST_LOOP_CHECK_H
 
+#include "base/rng.h"
 #include "space/lower/lower.h"
 
 // The expected outputs of `list`'s canonical DAG on seeded operands; shared by all schedules of the
@@ -15,6 +16,12 @@ typedef struct {
 } loop_expect;
 
 loop_expect *loop_expect_make(const seer_sketch_list *list, uint64_t seed, seer_arena *arena);
+
+// The same on numbers of the caller's: `fill` writes all elements of one operand or weight.
+typedef void (*loop_expect_fill)(
+    const void *user, const seer_dag_buf *buf, seer_rng *rng, void *data);
+loop_expect *loop_expect_of(const seer_sketch_list *list, loop_expect_fill fill, const void *user,
+    seer_rng *rng, seer_arena *arena);
 
 // The pieces: data for the buffers of a loop (operands, packed weights, outputs full of NaN), and
 // whether its outputs are what is expected (NULL: yes).

@@ -72,22 +72,25 @@ static const seer_learning *on_all_columns(void) {
   return &settings;
 }
 
-static seer_bank *make_bank(bool has_base) {
-  static const uint32_t family_of[] = {0, 0, 1};
+static const uint32_t usual_families[] = {0, 0, 1};  // of three tasks
+
+static seer_bank *make_bank_that(const seer_learning *learning, bool has_base) {
   const seer_cost_desc *model;
   must(seer_cost_find("xgboost", &model));
   seer_bank_options options = {.n_family = 2,
       .n_task = 3,
-      .family_of = family_of,
+      .family_of = usual_families,
       .has_base = has_base,
       .model = model,
-      .learning = on_all_columns(),
+      .learning = learning,
       .seed = 3,
       .warm_up = 32};
   seer_bank *bank;
   must(seer_bank_create(&options, &bank));
   return bank;
 }
+
+static seer_bank *make_bank(bool has_base) { return make_bank_that(on_all_columns(), has_base); }
 
 static void test_families_learn_what_differs(void **state) {
   (void)state;
@@ -705,23 +708,12 @@ static void test_samples_stay_where_they_were(void **state) {
   static seer_learning few;
   few = *on_all_columns();
   few.max_samples = MOST;
-  static const uint32_t family_of[] = {0, 0, 1};
-  const seer_cost_desc *model;
-  must(seer_cost_find("xgboost", &model));
-  seer_bank_options options = {.n_family = 2,
-      .n_task = 3,
-      .family_of = family_of,
-      .has_base = true,
-      .model = model,
-      .learning = &few,
-      .warm_up = 32};
-  seer_bank *bank;
-  must(seer_bank_create(&options, &bank));
+  seer_bank *bank = make_bank_that(&few, true);
   float row[SEER_FEATURE_MAX] = {0};
   size_t n_of[2] = {0, 0}, nth_of_family[N];
   for (uint32_t i = 0; i < N; i++) {
     uint32_t task = i % 3;
-    nth_of_family[i] = n_of[family_of[task]]++;
+    nth_of_family[i] = n_of[usual_families[task]]++;
     seer_sample sample = {.task = task, .n_row = 1, .rows = row, .seconds = 1 + i};
     must(seer_bank_add(bank, &sample, 1));
     seer_bank_set train, held;
