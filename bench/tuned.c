@@ -79,7 +79,7 @@ static void tell(void *user, const char *text) {
 bench_timer bench_tuned_timer(const bench_tuned *tuned) {
   seer_measure_choice choice;
   bench_die(seer_measure_find("local", tuned->arena, &choice));
-  const seer_device_waiter waiter = {never, tell, NULL};
+  const seer_waiter waiter = {never, tell, NULL};
   bool is_over;
   bench_timer timer = {.desc = choice.desc};
   bench_die(

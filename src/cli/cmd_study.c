@@ -109,7 +109,7 @@ static seer_status run_collect(seer_context *context, int argc, char **argv, see
     return seer_cli_usage_error("study collect: -o FILE, where the table is to be, is missing");
   seer_measure_choice measure;
   SEER_TRY(seer_measure_find(seer_context_str(context, SEER_OPT_MEASURE), arena, &measure));
-  const seer_device_waiter waiter = {is_over, tell, NULL};
+  const seer_waiter waiter = {is_over, tell, NULL};
   seer_device device;
   bool is_given_up;
   struct sigaction action = {.sa_handler = on_interrupt}, interrupt, terminate;

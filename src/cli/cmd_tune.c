@@ -189,7 +189,7 @@ static seer_status tune_on_device(seer_context *context, const seer_network *net
     seer_records *records, const char *model, seer_arena *arena) {
   seer_measure_choice measure;
   SEER_TRY(seer_measure_find(seer_context_str(context, SEER_OPT_MEASURE), arena, &measure));
-  const seer_device_waiter waiter = {is_over, tell_wait, context};
+  const seer_waiter waiter = {is_over, tell_wait, context};
   seer_device device;
   bool is_stopped;
   catch_signals();

@@ -75,7 +75,7 @@ static void tell_wait(void *user, const char *text) {
 // Changes the records and takes from them what `compile` would.
 static seer_status choose_after(trial *t, seer_records_writer change) {
   const seer_whole *w = t->w;
-  const seer_records_waiter waiter = {is_never_over, tell_wait, NULL};
+  const seer_waiter waiter = {is_never_over, tell_wait, NULL};
   SEER_TRY(seer_records_write(w->records, change, t, &waiter));
   seer_choice *choices = NULL;
   seer_choose_counts counts;

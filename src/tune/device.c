@@ -19,7 +19,7 @@ static const char *find_path(const seer_context *context, seer_arena *arena) {
 }
 
 static seer_status await(
-    const char *path, const seer_device_waiter *waiter, seer_device *out, bool *out_is_over) {
+    const char *path, const seer_waiter *waiter, seer_device *out, bool *out_is_over) {
   for (bool is_told = false;; is_told = true) {
     SEER_TRY(seer_os_try_lock(path, &out->lock_fd));
     if (out->lock_fd >= 0) return SEER_OK;
@@ -33,7 +33,7 @@ static seer_status await(
 }
 
 seer_status seer_device_take(const seer_context *context, const seer_measure_desc *measure,
-    const seer_device_waiter *waiter, seer_device *out_device, bool *out_is_over) {
+    const seer_waiter *waiter, seer_device *out_device, bool *out_is_over) {
   *out_device = SEER_DEVICE_NONE;
   *out_is_over = false;
   if (!measure->is_on_device) return SEER_OK;

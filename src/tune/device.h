@@ -12,6 +12,7 @@
 #ifndef SEER_TUNE_DEVICE_H
 #define SEER_TUNE_DEVICE_H
 
+#include "base/waiter.h"
 #include "setup/context.h"
 #include "tune/measure.h"
 
@@ -20,19 +21,12 @@ typedef struct {
 } seer_device;
 #define SEER_DEVICE_NONE ((seer_device){-1})
 
-// Who waits. Both are called on the thread that takes; `user` is theirs.
-typedef struct {
-  bool (*is_over)(void *user);  // true: the wait ends without the device
-  void (*tell)(void *user, const char *text);  // once, when the wait begins; the text is borrowed
-  void *user;
-} seer_device_waiter;
-
 // Takes it, for a measurer whose times are of this machine; for others (seer_measure_desc) nothing
 // is done. *out_device is to be released whatever happens. *out_is_over: the waiter gave up. Where
 // no lock can be made, and none was named, that is logged, and work goes on: a second tuner would
 // not be noticed. Errors: of a file that was named.
 SEER_MUST_USE seer_status seer_device_take(const seer_context *context,
-    const seer_measure_desc *measure, const seer_device_waiter *waiter, seer_device *out_device,
+    const seer_measure_desc *measure, const seer_waiter *waiter, seer_device *out_device,
     bool *out_is_over);
 void seer_device_release(seer_device *device);  // one that is not held: nothing
 

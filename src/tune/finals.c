@@ -128,7 +128,7 @@ static seer_status visit(const seer_finals *f, seer_final *final) {
   seer_finalist *alive[SEER_FINALS_MAX];
   uint32_t n = 0;
   for (uint32_t k = 0; k < final->n_left; k++)
-    if (final->list[k].lost == SEER_MEASURED_OK) alive[n++] = &final->list[k];
+    if (!seer_finalist_is_lost(&final->list[k])) alive[n++] = &final->list[k];
   for (uint32_t g = 0, n_group = n_groups(n), at = 0; g < n_group; g++) {
     seer_schedule schedules[SEER_MEASURE_MAX_CONTENDERS];
     seer_pair_list *lists[SEER_MEASURE_MAX_CONTENDERS];
@@ -145,12 +145,11 @@ static seer_status visit(const seer_finals *f, seer_final *final) {
   return SEER_OK;
 }
 
-static bool is_lost(const seer_finalist *c) { return c->lost != SEER_MEASURED_OK; }
-
 // Lost ones last, then by speedup; ties by what they are, so that a session repeats.
 static int by_speedup(const void *a, const void *b) {
   const seer_finalist *x = a, *y = b;
-  if (is_lost(x) != is_lost(y)) return is_lost(x) ? 1 : -1;
+  if (seer_finalist_is_lost(x) != seer_finalist_is_lost(y))
+    return seer_finalist_is_lost(x) ? 1 : -1;
   if (x->ab.speedup != y->ab.speedup) return x->ab.speedup > y->ab.speedup ? -1 : 1;
   uint64_t hash = seer_schedule_hash(&x->schedule), other = seer_schedule_hash(&y->schedule);
   return (hash > other) - (hash < other);
@@ -163,7 +162,7 @@ static void rank(seer_final *final) {
   if (!has_pairs) return;  // there was no time: as the search has them
   for (uint32_t k = 0; k < final->n_left; k++) {
     seer_finalist *c = &final->list[k];
-    c->ab = seer_measure_judge(c->pairs.pair, is_lost(c) ? 0 : (uint32_t)c->pairs.n);
+    c->ab = seer_measure_judge(c->pairs.pair, seer_finalist_is_lost(c) ? 0 : (uint32_t)c->pairs.n);
   }
   qsort(final->list, final->n_left, sizeof(*final->list), by_speedup);
 }
@@ -171,7 +170,8 @@ static void rank(seer_final *final) {
 static void cut(seer_final *final) {
   rank(final);
   final->n_left = half_of(final->n_left);
-  while (final->n_left > 1 && is_lost(&final->list[final->n_left - 1])) final->n_left--;
+  while (final->n_left > 1 && seer_finalist_is_lost(&final->list[final->n_left - 1]))
+    final->n_left--;
 }
 
 seer_status seer_finals_halve(const seer_finals *f, seer_final *tasks, uint32_t n) {

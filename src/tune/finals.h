@@ -43,6 +43,9 @@ typedef struct {
   seer_pair_list pairs;  // of the halving, with the untuned one
   seer_measure_ab ab;  // what they show
 } seer_finalist;
+static inline bool seer_finalist_is_lost(const seer_finalist *c) {
+  return c->lost != SEER_MEASURED_OK;
+}
 
 // A task. Set by the caller: task, untuned, list, n.
 typedef struct {

@@ -10,8 +10,6 @@
   3  // times the pairs: when the median says faster and the sign test does not yet
 #define MAX_REFUSED 3  // then nobody is asked any more but the holder
 
-static bool is_lost(const seer_finalist *c) { return c->lost != SEER_MEASURED_OK; }
-
 // What is known of one that was not timed: why.
 static seer_measure_ab untimed(const seer_finalist *c) {
   return (seer_measure_ab){.p_value = 1, .cls = c->lost};
@@ -19,7 +17,8 @@ static seer_measure_ab untimed(const seer_finalist *c) {
 
 static seer_finalist *holder_of(const seer_final *final) {
   for (uint32_t k = 0; k < final->n; k++)
-    if (final->list[k].is_holder) return is_lost(&final->list[k]) ? NULL : &final->list[k];
+    if (final->list[k].is_holder)
+      return seer_finalist_is_lost(&final->list[k]) ? NULL : &final->list[k];
   return NULL;
 }
 
@@ -44,10 +43,11 @@ static seer_status end(const seer_finals *f, seer_final *final, bool is_refused)
 static seer_status call_up(const seer_finals *f, seer_final *final, bool *out_asked) {
   const seer_finalist *c = &final->list[final->at];
   // Its own pairs have chosen it, and say no faster than the untuned one.
-  bool is_hopeless = is_lost(c) || (c->ab.n_pairs > 0 && c->ab.speedup <= SEER_FINALS_NO_FASTER);
+  bool is_hopeless =
+      seer_finalist_is_lost(c) || (c->ab.n_pairs > 0 && c->ab.speedup <= SEER_FINALS_NO_FASTER);
   *out_asked = false;
   if (is_hopeless || final->n_refused >= MAX_REFUSED) {
-    const seer_measure_ab why = is_lost(c) ? untimed(c) : c->ab;
+    const seer_measure_ab why = seer_finalist_is_lost(c) ? untimed(c) : c->ab;
     note_refusal(final, &why);
     return SEER_OK;
   }
@@ -60,12 +60,13 @@ static seer_status call_up(const seer_finals *f, seer_final *final, bool *out_as
 static seer_status settle(const seer_finals *f, seer_final *final) {
   for (; final->at < final->n; final->at++) {
     seer_finalist *c = &final->list[final->at];
-    bool is_asked = c->is_holder && !is_lost(c) && final->holder_fresh.n == 0, is_kept = false;
+    bool is_asked = c->is_holder && !seer_finalist_is_lost(c) && final->holder_fresh.n == 0,
+         is_kept = false;
     if (!c->is_holder) SEER_TRY(call_up(f, final, &is_asked));
     if (is_asked) return SEER_OK;
     if (!c->is_holder) continue;
     seer_measure_ab fresh = judge(&final->holder_fresh);
-    if (is_lost(c)) fresh = untimed(c);
+    if (seer_finalist_is_lost(c)) fresh = untimed(c);
     SEER_TRY(f->court.defend(f->court.user, final->task, c, &fresh, &is_kept));
     if (is_kept) return end(f, final, false);
     c->is_holder = false;  // and nobody needs to beat it
@@ -76,7 +77,7 @@ static seer_status settle(const seer_finals *f, seer_final *final) {
 // The one that is asked and the holder, of the same moments.
 static seer_status visit(const seer_finals *f, seer_final *final) {
   seer_finalist *c = &final->list[final->at], *holder = holder_of(final);
-  if (is_lost(c)) return SEER_OK;
+  if (seer_finalist_is_lost(c)) return SEER_OK;
   seer_schedule schedules[2] = {c->schedule};
   seer_pair_list *lists[2] = {c == holder ? &final->holder_fresh : &final->fresh};
   seer_finals_turn turns[2] = {{NULL, SEER_MEASURED_OK}, {NULL, SEER_MEASURED_OK}};
@@ -106,7 +107,7 @@ static seer_status look(const seer_finals *f, seer_final *final) {
   seer_finalist *c = &final->list[final->at];
   if (c->is_holder) return settle(f, final);
   seer_measure_ab fresh = judge(&final->fresh), against = judge(&final->against_holder);
-  if (is_lost(c)) fresh = untimed(c);
+  if (seer_finalist_is_lost(c)) fresh = untimed(c);
   bool has_holder = holder_of(final) != NULL;
   double max_p = SEER_FINALS_MAX_P * pow(0.5, ++final->n_looks);
   bool is_faster =

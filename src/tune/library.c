@@ -145,7 +145,7 @@ static void tell_wait(void *user, const char *text) {
 // Takes the machine, then the session; without one of them nothing is measured.
 static seer_status begin(seer_tuner *t, bool *out_is_stopped) {
   seer_measure_choice measure;
-  const seer_device_waiter waiter = {is_over, tell_wait, t};
+  const seer_waiter waiter = {is_over, tell_wait, t};
   SEER_TRY(seer_target_check_here(seer_context_target(t->context)));
   SEER_TRY(seer_measure_find(seer_context_str(t->context, SEER_OPT_MEASURE), t->arena, &measure));
   SEER_TRY(seer_records_open_by_options(t->context, true, &t->records));

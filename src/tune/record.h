@@ -25,6 +25,7 @@
 #ifndef SEER_TUNE_RECORD_H
 #define SEER_TUNE_RECORD_H
 
+#include "base/waiter.h"
 #include "front/front.h"
 #include "setup/context.h"
 #include "space/sketch.h"
@@ -151,13 +152,8 @@ void seer_records_rollback(seer_records *records);  // after a failure between t
 // holds the file may let go of it: that is waited for, for a minute, told once, and `write` is
 // called anew then. Errors: those of write, begin and commit.
 typedef seer_status (*seer_records_writer)(void *user);
-typedef struct {
-  bool (*is_over)(void *user);  // true: nothing is waited for any more
-  void (*tell)(void *user, const char *text);
-  void *user;
-} seer_records_waiter;
-SEER_MUST_USE seer_status seer_records_write(seer_records *records, seer_records_writer write,
-    void *user, const seer_records_waiter *waiter);
+SEER_MUST_USE seer_status seer_records_write(
+    seer_records *records, seer_records_writer write, void *user, const seer_waiter *waiter);
 SEER_MUST_USE seer_status seer_records_add(seer_records *records, seer_record *record);  // sets id
 SEER_MUST_USE seer_status seer_records_set_state(
     seer_records *records, int64_t id, seer_record_state state);

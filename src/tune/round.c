@@ -323,7 +323,7 @@ static void tell_wait(void *user, const char *text) {
 
 seer_status seer_session_write(seer_session *s, seer_records_writer write, void *user) {
   if (!s->records) return SEER_OK;
-  const seer_records_waiter waiter = {is_stopped, tell_wait, s};
+  const seer_waiter waiter = {is_stopped, tell_wait, s};
   seer_status status = seer_records_write(s->records, write, user, &waiter);
   // What has failed once to be written would be missing from what is written later.
   if (status) s->records = NULL;

@@ -48,7 +48,7 @@ static seer_status write_once(seer_records *r, seer_records_writer write, void *
 }
 
 seer_status seer_records_write(
-    seer_records *r, seer_records_writer write, void *user, const seer_records_waiter *waiter) {
+    seer_records *r, seer_records_writer write, void *user, const seer_waiter *waiter) {
   uint64_t start = seer_os_now_ns();
   for (bool is_told = false;; is_told = true) {
     seer_status status = write_once(r, write, user);

@@ -51,7 +51,7 @@ static void tell(void *user, const char *text) {
 
 static seer_status take(
     world *w, const seer_measure_desc *measure, seer_device *out, bool *out_over) {
-  const seer_device_waiter waiter = {is_over, tell, w};
+  const seer_waiter waiter = {is_over, tell, w};
   return seer_device_take(w->context, measure, &waiter, out, out_over);
 }
 
@@ -97,7 +97,7 @@ static void without_a_lock(void **state) {
   assert_non_null(strstr(seer_status_message(status), "/nowhere/lock"));
   seer_status_free(status);
   seer_context *usual = seer_context_create_default();
-  const seer_device_waiter waiter = {is_over, tell, &w};
+  const seer_waiter waiter = {is_over, tell, &w};
   seer_os_plant_fault(1);
   must(seer_device_take(usual, &seer_measure_local, &waiter, &device, &gave_up));
   seer_os_plant_fault(0);
