@@ -76,7 +76,7 @@ size_t seer_onnx_file_bytes(const seer_tensor *tensor) {
 static void unpack(seer_dtype dtype, const uint8_t *packed, uint8_t *data, size_t n) {
   uint32_t per = per_byte(dtype), bits = seer_dtype_bits(dtype);
   for (size_t k = 0; k < n; k++) {
-    data[k] = (uint8_t)((packed[k / per] >> k % per * bits) & ((1u << bits) - 1));
+    data[k] = (uint8_t)((uint32_t)packed[k / per] >> k % per * bits & ((1u << bits) - 1));
     if (!seer_dtype_is_float(dtype)) seer_dtype_store_i64(dtype, data, (int64_t)k, data[k]);
   }
 }
