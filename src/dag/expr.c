@@ -242,7 +242,7 @@ static seer_expr fold_int(seer_expr_pool *pool, seer_expr_op op, seer_expr a, se
     return (seer_expr){0};
   }
   if (c == 0 && (op == SEER_EXPR_ADD || op == SEER_EXPR_SUB)) return a;
-  if (c == 0 && op == SEER_EXPR_MUL) return b;
+  if (c == 0 && (op == SEER_EXPR_MUL || op == SEER_EXPR_DOT4)) return b;
   if (c == 1 && (op == SEER_EXPR_MUL || op == SEER_EXPR_DIV)) return a;
   if (c == 1 && op == SEER_EXPR_MOD) return seer_expr_int(pool, dtype, 0);
   if (op == SEER_EXPR_SUB && seer_dtype_is_signed(dtype) && c != INT64_MIN &&
@@ -269,6 +269,8 @@ seer_expr seer_expr_binary(seer_expr_pool *pool, seer_expr_op op, seer_expr a, s
       op == SEER_EXPR_SHL || op == SEER_EXPR_SHR;
   SEER_ASSERT(
       !is_bits || !seer_dtype_is_float(dtype), "%s of %s", ops[op].text, seer_dtype_name(dtype));
+  SEER_ASSERT(
+      op != SEER_EXPR_DOT4 || dtype == SEER_DTYPE_I32, "dot4 of %s", seer_dtype_name(dtype));
   seer_dtype result = is_comparison(op) ? SEER_DTYPE_BOOL : dtype;
   if (is_const(x) && is_const(y)) {
     seer_scalar va = const_value(x), vb = const_value(y), none = {.i = 0};

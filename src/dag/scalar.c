@@ -110,6 +110,14 @@ static int int_order(bool is_u64, int64_t a, int64_t b) {
   return a < b ? -1 : a > b;
 }
 
+// The bytes of `a` without sign, those of `b` with: at most 4 * 255 * 128 in magnitude.
+static int64_t dot_of_bytes(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  for (unsigned k = 0; k < 4; k++)
+    sum += (int64_t)(uint8_t)((uint64_t)a >> 8 * k) * (int8_t)((uint64_t)b >> 8 * k);
+  return sum;
+}
+
 static int64_t apply_int(seer_expr_op op, seer_dtype dtype, int64_t a, int64_t b) {
   bool u64 = dtype == SEER_DTYPE_U64;
   int64_t bits = (int64_t)seer_dtype_bits(dtype);
@@ -167,6 +175,8 @@ static int64_t apply_int(seer_expr_op op, seer_dtype dtype, int64_t a, int64_t b
       return a >> (b < 0 || b >= bits ? 63 : b);
     case SEER_EXPR_ISNAN:
       return 0;
+    case SEER_EXPR_DOT4:
+      return dot_of_bytes(a, b);
     case SEER_EXPR_SQRT:
     case SEER_EXPR_EXP:
     case SEER_EXPR_LOG:
@@ -249,6 +259,7 @@ static double apply_float(seer_expr_op op, double a, double b) {
     case SEER_EXPR_SHR:
     case SEER_EXPR_SELECT:
     case SEER_EXPR_CAST:
+    case SEER_EXPR_DOT4:
     case SEER_EXPR_NONE:
     case SEER_EXPR_CONST_F:
     case SEER_EXPR_CONST_I:

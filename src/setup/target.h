@@ -49,6 +49,8 @@ static inline uint32_t seer_target_lanes(const seer_target *target) {
 }
 bool seer_target_is_plain(const seer_target *target);  // "c": no vectors but the compiler's
 bool seer_target_is_c(const seer_target *target);  // that, or "c-vectors"
+// Whether code may use all of `features`, by LLVM's names: "avx2,fma".
+bool seer_target_has(const seer_target *target, const char *features);
 
 // The machine that we run on; figures that must be measured are estimated. Strings in `arena`.
 SEER_MUST_USE seer_status seer_target_detect(seer_arena *arena, seer_target *out_target);

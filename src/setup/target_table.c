@@ -95,6 +95,10 @@ static bool has_all(const char *features, const char *needs) {
   return true;
 }
 
+bool seer_target_has(const seer_target *target, const char *features) {
+  return target->features && has_all(target->features, features);
+}
+
 static const seer_target_cpu *first_that_fits(
     const char *const *names, size_t n, const char *features) {
   for (size_t i = 0; i < n && names[i]; i++) {

@@ -106,7 +106,9 @@ static void instructions_are_told_apart(void **state) {
       {"\tvcvtph2ps\t%xmm0, %ymm1", "f16c"}, {"\tandnps\t%xmm0, %xmm1", ""},
       {"\tandnq\t%rax, %rcx, %rdx", "bmi"}, {"\tshlxq\t%rax, %rcx, %rdx", "bmi2"},
       {"\tvaddps\t%zmm0, %zmm1, %zmm2", "avx512f"}, {"\tkmovw\t%k1, %eax", "avx512f"},
-      {"\tvaddps\t%xmm16, %xmm1, %xmm2", "avx512f"}};
+      {"\tvaddps\t%xmm16, %xmm1, %xmm2", "avx512f"},
+      {"\tvpdpbusd\t%zmm0, %zmm1, %zmm2", "avx512vnni"},
+      {"{vex}\tvpdpbusd\t%ymm0, %ymm1, %ymm2", "avxvnni"}};
   for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
     if (strcmp(isa_feature_of(cases[i].instruction), cases[i].feature) != 0)
       fail_msg("%s: '%s', expected '%s'", cases[i].instruction,

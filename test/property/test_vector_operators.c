@@ -163,7 +163,8 @@ static void operators(void **state) {
       "$x[@o, @i] > $y[@o, @i]", "$x[@o, @i] >= $y[@o, @i]", "$x[@o, @i] == $y[@o, @i]",
       "$x[@o, @i] != $y[@o, @i]", "$x[@o, @i] & $y[@o, @i]", "$x[@o, @i] | $y[@o, @i]",
       "$x[@o, @i] ^ $y[@o, @i]", "not($x[@o, @i])", "shl($x[@o, @i], $y[@o, @i])",
-      "shr($x[@o, @i], $y[@o, @i])", "select($x[@o, @i] < $y[@o, @i], $x[@o, @i], $y[@o, @i])",
+      "shr($x[@o, @i], $y[@o, @i])", "dot4($x[@o, @i], $y[@o, @i])",
+      "dot4($y[@o, @i], 16843009:i32)", "select($x[@o, @i] < $y[@o, @i], $x[@o, @i], $y[@o, @i])",
       "$x[@o, @i] if @i * 2 + @o < 23 else $y[@o, @i]"};
   trial t;
   begin(&t);

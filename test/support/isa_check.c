@@ -66,6 +66,7 @@ static bool has_high_register(const char *instruction) {  // xmm16 to ymm31
 
 const char *isa_feature_of(const char *instruction) {
   while (*instruction == '\t' || *instruction == ' ') instruction++;
+  if (strstr(instruction, "vpdp")) return strstr(instruction, "{vex}") ? "avxvnni" : "avx512vnni";
   bool is_mask = strstr(instruction, "%k") != NULL;
   if (is_mask || strstr(instruction, "%zmm") || has_high_register(instruction)) return "avx512f";
   bool is_wide = strstr(instruction, "%ymm") != NULL;

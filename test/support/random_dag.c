@@ -29,7 +29,7 @@ typedef struct {
 
 static const char *const kind_names[RANDOM_DAG_KIND_COUNT] = {"map", "broadcast", "pool",
     "depthwise", "conv", "matmul", "reduce", "argmax", "transpose", "split", "merge", "slice",
-    "concat", "gather", "narrow", "pad-stage", "two-outputs", "pitch"};
+    "concat", "gather", "narrow", "words", "pad-stage", "two-outputs", "pitch"};
 
 const char *random_dag_kind_name(random_dag_kind kind) { return kind_names[kind]; }
 
@@ -583,6 +583,39 @@ static bool rule_narrow(generator *g) {
   return true;
 }
 
+// A product of matrices whose elements are words of four bytes. Words are made of small integers by
+// a factor that spreads them over all bytes.
+static bool rule_words(generator *g) {
+  tensor t = last(g);
+  uint32_t kd = t.rank - 1;
+  double most = 4 * 255 * 128.0;
+  if (t.rank < 1 || most * (double)t.dim[kd] > (1 << 22)) return false;
+  clamp_to(g, 1e6);
+  t = last(g);
+  int64_t k = t.dim[kd], n = draw_fitting(g, points_of(&t) / k);
+  tensor w = add_input(g, "words", SEER_BUF_WEIGHT, SEER_DTYPE_I32, (int64_t[]){k, n}, 2);
+  seer_dag_axis ax[5];
+  plain_axes(&t, ax);
+  if (t.rank >= 2) ax[kd - 1].role = SEER_AXIS_M;
+  ax[kd] = axis("n", n, SEER_AXIS_N);
+  ax[t.rank] = axis("k", k, SEER_AXIS_K);
+  opened o = open_stage(g, "dot", SEER_STAGE_ANCHOR, ax, t.rank, 1);
+  seer_expr at[4], kk = o.v[t.rank];
+  memcpy(at, o.v, sizeof at);
+  at[kd] = kk;
+  seer_expr spread = seer_expr_int(pool(g), SEER_DTYPE_I32, 0x41c64e6d);
+  seer_expr a = seer_expr_cast(pool(g), SEER_DTYPE_I32, seer_dag_load(g->dag, t.buf, at));
+  seer_expr b = seer_dag_load(g->dag, w.buf, (seer_expr[]){kk, o.v[kd]});
+  seer_expr body = bin(g, SEER_EXPR_DOT4, bin(g, SEER_EXPR_MUL, a, spread),
+      chance(g, 0.5) ? bin(g, SEER_EXPR_MUL, b, spread) : b);
+  close_stage(g, &o, SEER_COMBINE_SUM, body, most * (double)k);
+  tensor sum = last(g);
+  plain_axes(&sum, ax);
+  o = open_stage(g, "real", SEER_STAGE_EPILOGUE, ax, sum.rank, 0);
+  close_stage(g, &o, SEER_COMBINE_NONE, as_f32(g, seer_dag_load(g->dag, sum.buf, o.v)), sum.bound);
+  return true;
+}
+
 static const struct {
   random_dag_kind kind;
   bool (*apply)(generator *g);
@@ -603,6 +636,7 @@ static const struct {
     {RANDOM_DAG_CONCAT, rule_concat, 1},
     {RANDOM_DAG_GATHER, rule_gather, 1},
     {RANDOM_DAG_NARROW, rule_narrow, 1},
+    {RANDOM_DAG_WORDS, rule_words, 1},
 };
 
 // ---- the interface

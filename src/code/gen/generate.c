@@ -67,27 +67,18 @@ static void phase_code(seer_gen *g, uint32_t phase, const char *name) {
   seer_gen_block(g, decode_part(g, phase));
 }
 
-// Instructions that a processor has beyond its plain set are named "+avx" in a target's features.
-static bool has_feature(const seer_target *target, const char *name) {
-  size_t n = strlen(name);
-  for (const char *at = target->features; at && (at = strstr(at, name)) != NULL; at += n) {
-    if (at > target->features && at[-1] == '+' && (at[n] == ',' || at[n] == '\0')) return true;
-  }
-  return false;
-}
-
 seer_gen_machine seer_gen_machine_of(const seer_target *target) {
   bool is_c = seer_target_is_c(target);  // which instructions there are is not known
   bool is_x86 = strncmp(target->triple, "x86_64", 6) == 0;
   bool is_arm = strncmp(target->triple, "aarch64", 7) == 0;
   return (seer_gen_machine){.tile = seer_tile_machine_of(target),
       .l2_bytes = target->l2_bytes,
-      .has_half = is_arm || has_feature(target, "f16c") || has_feature(target, "avx512f"),
-      .has_rounding = !is_c && (!is_x86 || has_feature(target, "sse4.1")),
+      .has_half = is_arm || seer_target_has(target, "f16c") || seer_target_has(target, "avx512f"),
+      .has_rounding = !is_c && (!is_x86 || seer_target_has(target, "sse4.1")),
       .has_extremes = is_arm,
-      .masked_bytes = has_feature(target, "avx512bw") ? 1
-          : has_feature(target, "avx")                ? 4
-                                                      : 255};
+      .masked_bytes = seer_target_has(target, "avx512bw") ? 1
+          : seer_target_has(target, "avx")                ? 4
+                                                          : 255};
 }
 
 seer_status seer_gen_code(const seer_loop *loop, const seer_gen_machine *machine,

@@ -26,6 +26,15 @@ void seer_gen_active_of(
   if (!is_lane_in_address) out->reduce_mask = g->lane_mask;
 }
 
+// What adds a product of two and a third in one instruction; UNDEF: the store's value is none.
+static seer_vec_op sum_of_products(const seer_gen *g, const seer_loop_node *store) {
+  if (store->combiner != SEER_COMBINE_SUM || store->n_values != 1) return SEER_VEC_UNDEF;
+  const seer_expr_node *product = seer_tile_at(g->tile, store->value[0]);
+  if (product->op == SEER_EXPR_DOT4) return SEER_VEC_DOT4;
+  bool is_float = seer_dtype_is_float(g->loop->buf[store->buf[0]].dtype);
+  return product->op == SEER_EXPR_MUL && is_float ? SEER_VEC_FMULADD : SEER_VEC_UNDEF;
+}
+
 void seer_gen_accumulate(
     seer_gen *g, const seer_loop_node *store, uint32_t lanes, seer_vec cond, seer_vec *acc) {
   seer_vec value[SEER_DAG_MAX_VALUES], old[SEER_DAG_MAX_VALUES];
@@ -33,13 +42,13 @@ void seer_gen_accumulate(
   memcpy(old, acc, sizeof(old));
   for (uint32_t k = 0; k < store->n_values; k++) dtype[k] = g->loop->buf[store->buf[k]].dtype;
   const seer_expr_node *product = seer_tile_at(g->tile, store->value[0]);
-  if (store->combiner == SEER_COMBINE_SUM && product->op == SEER_EXPR_MUL &&
-      seer_dtype_is_float(dtype[0]) && store->n_values == 1) {
+  seer_vec_op both = sum_of_products(g, store);
+  if (both != SEER_VEC_UNDEF) {
     seer_vec args[2] = {seer_gen_expr(g, product->arg[0]).v, seer_gen_expr(g, product->arg[1]).v};
     for (uint32_t k = 0; k < 2; k++) {
       if (seer_gen_width(g, args[k]) != lanes) args[k] = seer_gen_splat(g, args[k], lanes);
     }
-    acc[0] = seer_vec3(g->b, SEER_VEC_FMULADD, args[0], args[1], acc[0]);
+    acc[0] = seer_vec3(g->b, both, args[0], args[1], acc[0]);
   } else {
     for (uint32_t k = 0; k < store->n_values; k++) {
       value[k] = seer_gen_expr(g, store->value[k]).v;

@@ -175,6 +175,8 @@ static seer_vec apply_int(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_v
       return int_shift(g, true, is_signed, dtype, a, b);
     case SEER_EXPR_SHR:
       return int_shift(g, false, is_signed, dtype, a, b);
+    case SEER_EXPR_DOT4:
+      return seer_vec3(g->b, SEER_VEC_DOT4, a, b, zero);
     case SEER_EXPR_ISNAN:
       return seer_vec_const(g->b, SEER_VEC_I1, seer_gen_width(g, a), 0);
     case SEER_EXPR_POW: {

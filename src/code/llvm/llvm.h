@@ -2,6 +2,7 @@
 //
 //   module.c     vector code -> module -> passes -> ELF object
 //   translate.c  vector code -> LLVM IR, instruction by instruction
+//   dot.c        one of them: products of bytes
 //   switches.c   two passes of LLVM's that are off while a code generator lives
 #ifndef SEER_CODE_LLVM_H
 #define SEER_CODE_LLVM_H
@@ -9,6 +10,7 @@
 #include <llvm-c/Core.h>
 
 #include "code/vector/vector.h"
+#include "setup/target.h"
 
 void seer_llvm_init(void);  // targets of LLVM, once per process; any thread, any number of times
 
@@ -18,9 +20,15 @@ void seer_llvm_switch_on(void);
 
 // Adds a function for each phase of `code` to `module`, which has its data layout. As many threads
 // at a time as there are LLVM contexts.
+//   target  what DOT4 is made of follows from its features
 //   arena   for the time of the call
 //   out_fn  by phase
-void seer_llvm_translate(
-    const seer_vec_code *code, LLVMModuleRef module, seer_arena *arena, LLVMValueRef *out_fn);
+void seer_llvm_translate(const seer_vec_code *code, const seer_target *target, LLVMModuleRef module,
+    seer_arena *arena, LLVMValueRef *out_fn);
+
+// acc + dot4(a, b), of any number of lanes of i32, where `builder` stands. The function that it
+// stands in gets the target's features.
+LLVMValueRef seer_llvm_dot4(const seer_target *target, LLVMModuleRef module, LLVMBuilderRef builder,
+    LLVMValueRef a, LLVMValueRef b, LLVMValueRef acc);
 
 #endif

@@ -154,7 +154,7 @@ static seer_status fill_module(work *w, const seer_codegen *codegen, const char 
   SEER_TRY(seer_gen_code(w->loop, &machine, symbol, w->arena, &code));
   w->scratch_bytes = code->scratch_bytes;
   LLVMValueRef fn[SEER_DAG_MAX_STAGES];
-  seer_llvm_translate(code, w->module, w->arena, fn);
+  seer_llvm_translate(code, codegen->target, w->module, w->arena, fn);
   for (uint32_t p = 0; p < code->n_phase; p++) set_attributes(w, codegen, fn[p]);
   char *message = NULL;
   bool is_broken = LLVMVerifyModule(w->module, LLVMReturnStatusAction, &message);

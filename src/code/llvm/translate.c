@@ -8,6 +8,7 @@
 
 typedef struct {
   const seer_vec_code *code;
+  const seer_target *target;
   seer_arena *arena;
   LLVMContextRef context;
   LLVMModuleRef module;
@@ -238,6 +239,8 @@ static LLVMValueRef other_operator(translator *t, const seer_vec_node *node, LLV
       LLVMValueRef half = LLVMBuildBitCast(t->b, x[0], halves(t, node->lanes), "");
       return LLVMBuildFPExt(t->b, half, type_of(t, node), "");
     }
+    case SEER_VEC_DOT4:
+      return seer_llvm_dot4(t->target, t->module, t->b, x[0], x[1], x[2]);
     case SEER_VEC_SELECT:
       return LLVMBuildSelect(t->b, x[0], x[1], x[2], "");
     case SEER_VEC_SPLAT:
@@ -526,11 +529,12 @@ static unsigned md_kind(const translator *t, const char *name) {
   return LLVMGetMDKindIDInContext(t->context, name, (unsigned)strlen(name));
 }
 
-void seer_llvm_translate(
-    const seer_vec_code *code, LLVMModuleRef module, seer_arena *arena, LLVMValueRef *out_fn) {
+void seer_llvm_translate(const seer_vec_code *code, const seer_target *target, LLVMModuleRef module,
+    seer_arena *arena, LLVMValueRef *out_fn) {
   LLVMContextRef context = LLVMGetModuleContext(module);
   translator *t = SEER_NEW(arena, translator);
-  *t = (translator){.code = code, .arena = arena, .context = context, .module = module};
+  *t = (translator){
+      .code = code, .target = target, .arena = arena, .context = context, .module = module};
   t->elem[SEER_VEC_VOID] = LLVMVoidTypeInContext(context);
   t->elem[SEER_VEC_I1] = LLVMInt1TypeInContext(context);
   t->elem[SEER_VEC_I8] = LLVMInt8TypeInContext(context);

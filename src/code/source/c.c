@@ -164,6 +164,14 @@ static const char saturating[] =
     "  return x >= 2 * $H ? ($I)-1 : x > 0 ? ($I)($U)x : 0;\n"
     "}\n";
 
+static const char products_of_bytes[] =
+    "HELPER i32 dot4_i32(i32 a, i32 b, i32 c) {\n"
+    "  u32 sum = (u32)c;\n"
+    "  for (int k = 0; k < 32; k += 8) sum += (u32)((i32)((u32)a >> k & 255) * (i8)((u32)b >> "
+    "k));\n"
+    "  return (i32)sum;\n"
+    "}\n";
+
 static const char halves[] =
     "HELPER f32 bits_half_i16(i16 x) {\n"
     "  const u32 w = (u16)x, magnitude = (w & 0x7fff) << 13;\n"
@@ -219,6 +227,7 @@ void seer_source_put_scalars(seer_text *text) {
     put_saturating(text, "f32", to);
     put_saturating(text, "f64", to);
   }
+  seer_text_put(text, products_of_bytes);
 }
 
 void seer_source_put_rounding(seer_text *text) {

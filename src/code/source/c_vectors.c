@@ -256,21 +256,6 @@ static const char *kind_of(const seer_source_vector *x) {
   return x->elem == SEER_VEC_F32 ? "ps" : "pd";
 }
 
-// "fma_f32x8" by halves: op(x) of so many arguments.
-static void put_by_halves(const seer_source_vector *x, const char *op, uint32_t n_args) {
-  static const char *const head[] = {"$V a", "$V a, $V b", "$V a, $V b, $V c"};
-  static const char *const low[] = {
-      "low_$V(a)", "low_$V(a), low_$V(b)", "low_$V(a), low_$V(b), low_$V(c)"};
-  static const char *const high[] = {
-      "high_$V(a)", "high_$V(a), high_$V(b)", "high_$V(a), high_$V(b), high_$V(c)"};
-  uint32_t k = n_args - 1;
-  seer_text pattern;
-  seer_text_init(&pattern, x->text->arena);
-  seer_text_printf(&pattern, "HELPER $V %s_$V(%s) {\n  return join_$V(%s_$H(%s), %s_$H(%s));\n}\n",
-      op, head[k], op, low[k], op, high[k]);
-  seer_source_put_lanes(x, pattern.data);
-}
-
 // Lane by lane, by the helper on one lane.
 static void put_by_lanes(const seer_source_vector *x, const char *op, uint32_t n_args) {
   seer_text pattern;
@@ -315,7 +300,7 @@ static void put_fmuladd(const seer_source_vector *x) {
   }
   seer_text_put(x->text, "#elif defined(HAS_FMA)\n");
   if (x->bytes > 16)
-    put_by_halves(x, "fmuladd", 3);
+    seer_source_put_by_halves(x, "fmuladd", 3);
   else
     put_by_lanes(x, "fmuladd", 3);
   seer_text_put(x->text, "#else\n");
@@ -360,8 +345,8 @@ static void put_minimum(const seer_source_vector *x) {
     put_neon(x, "fminimum", "vmin", "$V x, $V y", "($R)x, ($R)y");
     put_neon(x, "fmaximum", "vmax", "$V x, $V y", "($R)x, ($R)y");
   } else if (has_neon) {
-    put_by_halves(x, "fminimum", 2);
-    put_by_halves(x, "fmaximum", 2);
+    seer_source_put_by_halves(x, "fminimum", 2);
+    seer_source_put_by_halves(x, "fmaximum", 2);
   }
   if (has_neon) seer_text_put(x->text, "#else\n");
   seer_source_put_lanes(x, of_minimum);
@@ -380,7 +365,7 @@ static void put_sqrt(const seer_source_vector *x) {
     seer_text_put(x->text, "#else\n");
   }
   if (x->bytes > 16)
-    put_by_halves(x, "sqrt", 1);
+    seer_source_put_by_halves(x, "sqrt", 1);
   else
     put_by_lanes(x, "sqrt", 1);
   if (r) seer_text_put(x->text, "#endif\n");
@@ -402,7 +387,8 @@ static void put_rounding(const seer_source_vector *x) {
   if (x->bytes > 16) {
     seer_text_printf(
         x->text, "#%s defined(__SSE4_1__) || defined(__aarch64__)\n", r ? "elif" : "if");
-    for (size_t k = 0; k < SEER_COUNT_OF(rounding); k++) put_by_halves(x, rounding[k].op, 1);
+    for (size_t k = 0; k < SEER_COUNT_OF(rounding); k++)
+      seer_source_put_by_halves(x, rounding[k].op, 1);
   }
   bool is_only = !r && x->bytes <= 16;
   if (!is_only) seer_text_put(x->text, "#else\n");
@@ -524,6 +510,7 @@ static void put_lanes(seer_text *text, uint32_t lanes) {
       seer_source_put_lanes(&x, of_integers);
       put_ordered(&x);
       put_any(&x);
+      if (e == SEER_VEC_I32) seer_source_put_dot_lanes(&x);
     }
     put_masked(&x);
   }

@@ -24,6 +24,20 @@ void seer_source_put_lanes(const seer_source_vector *x, const char *pattern) {
   seer_source_put_words(x->text, pattern, words);
 }
 
+void seer_source_put_by_halves(const seer_source_vector *x, const char *op, uint32_t n_args) {
+  static const char *const head[] = {"$V a", "$V a, $V b", "$V a, $V b, $V c"};
+  static const char *const low[] = {
+      "low_$V(a)", "low_$V(a), low_$V(b)", "low_$V(a), low_$V(b), low_$V(c)"};
+  static const char *const high[] = {
+      "high_$V(a)", "high_$V(a), high_$V(b)", "high_$V(a), high_$V(b), high_$V(c)"};
+  uint32_t k = n_args - 1;
+  seer_text pattern;
+  seer_text_init(&pattern, x->text->arena);
+  seer_text_printf(&pattern, "HELPER $V %s_$V(%s) {\n  return join_$V(%s_$H(%s), %s_$H(%s));\n}\n",
+      op, head[k], op, low[k], op, high[k]);
+  seer_source_put_lanes(x, pattern.data);
+}
+
 static const seer_source_register regs[] = {
     {16, "_mm", "defined(__x86_64__)", "defined(__FMA__)", "defined(__SSE4_1__)"},
     {32, "_mm256", "defined(__AVX__)", "defined(__FMA__)", "defined(__AVX__)"},

@@ -21,6 +21,8 @@ seer_source_vector seer_source_vector_of(seer_text *text, seer_vec_elem elem, ui
 //   $S            the sign's bit, as an integer of that width
 //   $R            a vector of 16 bytes of floats, as <arm_neon.h> has it
 void seer_source_put_lanes(const seer_source_vector *x, const char *pattern);
+// "fma_f32x8" by halves: op(a, b, ...) of so many arguments.
+void seer_source_put_by_halves(const seer_source_vector *x, const char *op, uint32_t n_args);
 
 // Registers of x86: the prefix of what <immintrin.h> has for them, and what tells that a compiler
 // has it.
@@ -29,6 +31,9 @@ typedef struct {
   const char *prefix, *if_simple, *if_fma, *if_rounding;
 } seer_source_register;
 const seer_source_register *seer_source_register_of(const seer_source_vector *x);  // NULL: none
+
+// ---- c_dot.c
+void seer_source_put_dot_lanes(const seer_source_vector *x);  // of i32
 
 // ---- c_convert.c
 void seer_source_put_conversions(seer_text *text, uint32_t lanes);

@@ -75,7 +75,7 @@ static void put_store(seer_source *s, const seer_vec_node *node) {
   uint32_t align;
   const char *variable = variable_of(s, node, &pointer, &align);
   if (variable) {
-    if (value->op == SEER_VEC_ADD && value->lanes > 1)
+    if ((value->op == SEER_VEC_ADD || value->op == SEER_VEC_DOT4) && value->lanes > 1)
       text = seer_arena_printf(s->arena, "ordered_%s(%s)", type, text);
     seer_text_printf(s->text, "%s = %s;\n", variable, text);
   } else if (node->op == SEER_VEC_STORE) {

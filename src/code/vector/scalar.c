@@ -46,7 +46,14 @@ static bool of_index(seer_vec_op op, uint64_t a, uint64_t b, uint64_t *out) {
   return !wraps;
 }
 
-static bool of_integers(seer_vec_op op, seer_vec_elem elem, uint64_t a, uint64_t b, uint64_t *out) {
+static uint64_t dot_of_bytes(uint64_t a, uint64_t b) {
+  int64_t sum = 0;
+  for (unsigned k = 0; k < 4; k++) sum += (int64_t)(uint8_t)(a >> 8 * k) * (int8_t)(b >> 8 * k);
+  return (uint64_t)sum;
+}
+
+static bool of_integers(
+    seer_vec_op op, seer_vec_elem elem, uint64_t a, uint64_t b, uint64_t c, uint64_t *out) {
   int64_t x = extend(elem, a), y = extend(elem, b);
   switch ((int)op) {
     case SEER_VEC_ADD:
@@ -106,6 +113,9 @@ static bool of_integers(seer_vec_op op, seer_vec_elem elem, uint64_t a, uint64_t
     case SEER_VEC_ABS:
       *out = x < 0 ? 0 - a : a;
       return true;
+    case SEER_VEC_DOT4:
+      *out = dot_of_bytes(a, b) + c;
+      return elem == SEER_VEC_I32;
     default:
       return false;
   }
@@ -299,7 +309,7 @@ bool seer_vec_apply(seer_vec_op op, seer_vec_elem elem, seer_vec_elem to, uint64
     uint64_t c, uint64_t *out) {
   bool is_done = compare(op, elem, a, b, out) || convert(op, elem, to, a, out) ||
       (seer_vec_is_float(elem) ? of_floats(op, elem, a, b, c, out)
-                               : of_integers(op, elem, a, b, out));
+                               : of_integers(op, elem, a, b, c, out));
   uint32_t n = seer_vec_elem_bits[to];
   if (is_done && n < 64) *out &= (UINT64_C(1) << n) - 1;
   return is_done;

@@ -115,6 +115,7 @@ typedef enum {
   INTEGERS,  // one type, i8 to i64
   BITS,  // i1 too
   INDICES,  // i64
+  WORDS,  // i32
   FLOATS
 } arg_kind;
 
@@ -141,6 +142,7 @@ static const uint8_t arg_kinds[SEER_VEC_OP_COUNT] = {[SEER_VEC_ADD] = INTEGERS,
     [SEER_VEC_UMIN] = BITS,
     [SEER_VEC_UMAX] = BITS,
     [SEER_VEC_ABS] = INTEGERS,
+    [SEER_VEC_DOT4] = WORDS,
     [SEER_VEC_EQ] = BITS,
     [SEER_VEC_NE] = BITS,
     [SEER_VEC_SLT] = INTEGERS,
@@ -186,6 +188,8 @@ static bool is_of_kind(arg_kind kind, uint8_t elem) {
       return is_int(elem) || elem == SEER_VEC_I1;
     case INDICES:
       return elem == SEER_VEC_I64;
+    case WORDS:
+      return elem == SEER_VEC_I32;
     case FLOATS:
       return seer_vec_is_float((seer_vec_elem)elem);
   }

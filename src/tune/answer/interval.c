@@ -224,6 +224,8 @@ static seer_domain apply(const seer_interval_op *o, bool *out_is_undefined) {
       return choose(o);
     case SEER_EXPR_CAST:
       return convert(o);
+    case SEER_EXPR_DOT4:
+      return make(4 * 255 * -128.0, 4 * 255 * 127.0);
     case SEER_EXPR_NONE:
     case SEER_EXPR_CONST_F:
     case SEER_EXPR_CONST_I:

@@ -41,8 +41,8 @@ static uint32_t buffer_of(seer_vec_elem elem, uint32_t k) {
 // ---- values
 
 static uint64_t edge_of(seer_vec_elem elem, uint32_t k) {
-  static const int64_t ints[PAIRS] = {0, 1, -1, INT64_MIN, INT64_MAX, 2, -2, 7, -128, 127, 255,
-      -32768, 65535, INT32_MIN, INT32_MAX, 1000};
+  static const int64_t ints[PAIRS] = {0, 1, -1, INT64_MIN, INT64_MAX, 2, -2, 0x7f7f7f7f, -128, 127,
+      255, -32768, 65535, INT32_MIN, INT32_MAX, -0x7f7f7f80};
   static const double reals[PAIRS] = {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -2.5, 0x1p-149, 3e38,
       8388609.0, -0.75, 2147483648.0, 1.0 / 0.0, -1.0 / 0.0, 0.0 / 0.0};
   uint32_t bits = seer_vec_elem_bits[elem];
@@ -163,6 +163,7 @@ static void add_cases(world *w) {
     bool is_float = op >= SEER_VEC_FADD;
     for (seer_vec_elem e = SEER_VEC_I1; e <= SEER_VEC_F64; e++) {
       if (seer_vec_is_float(e) != is_float || (is_index && e != SEER_VEC_I64)) continue;
+      if (op == SEER_VEC_DOT4 && e != SEER_VEC_I32) continue;
       bool is_bit = !is_between(op, SEER_VEC_SDIV, SEER_VEC_UREM) &&
           !is_between(op, SEER_VEC_SHL, SEER_VEC_ASHR);
       if (e == SEER_VEC_I1 && !is_bit) continue;

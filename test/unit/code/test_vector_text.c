@@ -125,7 +125,9 @@ static const char every_body[] =
     "    leave_unless %84\n"
     "    %93 ptr = buffer $f32\n"
     "    %94 ptr = move %93, %0 of f32\n"
-    "    store %94, %74 $f32\n";
+    "    store %94, %74 $f32\n"
+    "    %95 i32 = dot4 %6, %7, %8\n"
+    "    %96 i32x4 = dot4 %86, i32x4 -1, %87\n";
 
 typedef struct {
   seer_arena *arena;
@@ -278,6 +280,9 @@ static const struct {
     {"%4 i32 = add i32 1, i64 2\n", "argument 2 is i64, must be i32x1"},
     {"%4 i32x4 = add i32x4 1, i32x2 2\n", "argument 2 is i32x2, must be i32x4"},
     {"%4 f32 = fmuladd f32 1, f32 2, f64 3\n", "argument 3 is f64"},
+    {"%4 i64 = dot4 i64 1, i64 2, i64 3\n", "is not defined on i64"},
+    {"%4 i8 = dot4 i8 1, i8 2, i8 3\n", "is not defined on i8"},
+    {"%4 i32 = dot4 i32 1, i32 2, i64 3\n", "argument 3 is i64, must be i32x1"},
     {"%4 i64 = add i32 1, i32 2\n", "the value is i64, must be i32x1"},
     {"%4 i32x2 = add i32 1, i32 2\n", "the value is i32x2, must be i32x1"},
     {"%4 i32 = slt i32 1, i32 2\n", "the value is i32, must be i1x1"},

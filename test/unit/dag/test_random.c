@@ -19,6 +19,15 @@ typedef struct {
   int64_t at[SEER_DAG_MAX_AXES];
 } walker;
 
+static double dot4(int64_t a, int64_t b) {
+  double sum = 0;
+  for (uint32_t k = 0; k < 32; k += 8) {
+    int64_t x = a >> k & 255, y = b >> k & 255;
+    sum += (double)(x * (y < 128 ? y : y - 256));
+  }
+  return sum;
+}
+
 static double walk(walker *w, seer_expr e) {
   const seer_expr_node *n = seer_expr_at(&w->dag->expr, e);
   if (n->op == SEER_EXPR_CONST_F) return n->value.f;
@@ -43,7 +52,9 @@ static double walk(walker *w, seer_expr e) {
     case SEER_EXPR_SUB:
       return a - b;
     case SEER_EXPR_MUL:
-      return a * b;
+      return n->dtype == SEER_DTYPE_I32 ? (double)(int32_t)(int64_t)(a * b) : a * b;
+    case SEER_EXPR_DOT4:
+      return dot4((int64_t)a, (int64_t)b);
     case SEER_EXPR_DIV:
       return floor(a / b);
     case SEER_EXPR_MOD:
