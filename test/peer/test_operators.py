@@ -89,6 +89,18 @@ def empty():
           [const("zero", [0]), const("parts", [0, 3])])
 
 
+def none():
+    """Results without elements have a shape, whatever there would be to choose, resize or repeat."""
+    x, picture = np.zeros((0, 0), np.float32), np.zeros((0, 4, 5, 6), np.float32)
+    nodes = [helper.make_node("ArgMax", ["x"], ["a"], axis=0, keepdims=0), helper.make_node("ArgMin", ["x"], ["b"], axis=1),
+             helper.make_node("Resize", ["p", "", "scales"], ["r"], mode="linear"), helper.make_node("Resize", ["p", "", "", "sizes"], ["s"]),
+             helper.make_node("GatherElements", ["x", "places"], ["g"], axis=1), helper.make_node("Pad", ["x", "pads"], ["e"], mode="reflect"),
+             helper.make_node("Slice", ["p", "low", "none", "third"], ["flat"]), helper.make_node("GlobalMaxPool", ["flat"], ["m"])]
+    check(nodes, {"x": x, "p": picture}, {"a": I64, "b": I64, **dict.fromkeys(["r", "s", "g", "e", "m"], F)},
+          [const("scales", [1, 1, 2, 0.5], np.float32), const("sizes", [0, 4, 7, 3]), const("places", np.zeros((0, 0))), const("pads", [0] * 4),
+           const("low", [0]), const("none", [0]), const("third", [2])])
+
+
 def batch_norm():
     feeds = {"x": rng.standard_normal((4, 3, 5)).astype(np.float32), **{n: rng.random(3).astype(np.float32) for n in "sbmv"}}
     node = helper.make_node("BatchNormalization", ["x", *"sbmv"], ["y", "mean", "var"], training_mode=1, momentum=0.8)
@@ -167,7 +179,7 @@ def newest():
         check([helper.make_node("Identity", ["x"], ["y"])], {"x": x}, {"y": F}, opset=opset, rtol=0, atol=0)
 
 
-run_tests([("newest", newest), ("crops", crops), ("antialias", antialias), ("policies", policies), ("sequences", sequences), ("empty", empty),
+run_tests([("newest", newest), ("crops", crops), ("antialias", antialias), ("policies", policies), ("sequences", sequences), ("empty", empty), ("none", none),
            ("batch norm", batch_norm), ("tf-idf", tf_idf), ("mel", mel), ("inverse angles", inverse_angles),
            ("shrunken integers", shrunken_integers), ("columns with NaN", columns_with_nan), ("halves that are chosen", halves_that_are_chosen),
            ("infinite powers", sum_of_infinite_powers)])

@@ -306,6 +306,21 @@ def sums():
 
 # ---- wherever they stand
 
+def between_kernels():
+    """Rows of 4 KiB, which kernels would rather have a line apart: what the host reads and writes lies dense."""
+    m = Many()
+    x, update = numbers(np.float32, 6, 1024), numbers(np.float32, 6, 1024)
+    places = rng.permuted(np.tile(np.arange(6), (1024, 1)), axis=1).T
+    mine, mirror, of = -x, -update, m.g.op("Neg", m.given(x))
+    for label, outs, want in (
+            ("TopK", m.g.op("TopK", of, m.g.const([1024]), outs=2, axis=1), ordered(mine, 1024, 1, 1)),
+            ("CumSum", [m.g.op("CumSum", of, m.g.const(1))], [summed(mine, 1, 0, 0)]),
+            ("ScatterElements", [m.g.op("ScatterElements", of, m.g.const(places), m.g.op("Neg", m.given(update)), axis=0)],
+             [np.take_along_axis(mirror, np.argsort(places, 0), 0)])):
+        m.add(label, [m.g.op("Neg", outs[0]), *outs[1:]], [-want[0], *want[1:]], 2e-5)
+    m.run(("-O1", "-O0"))
+
+
 def in_bodies():
     """In the body of a loop that data ends, and on the sides of an If."""
     def body(b, number, x):
@@ -367,5 +382,5 @@ def commands():
         assert "ok" in familyseer("verify", f"{tmp}/out", f"{tmp}/m.onnx").stdout
 
 
-run_tests([("scatters", scatters), ("ends", ends), ("repetition", repetition), ("sized", sized), ("TopK", top_k), ("sums", sums), ("in bodies", in_bodies),
+run_tests([("scatters", scatters), ("ends", ends), ("repetition", repetition), ("sized", sized), ("TopK", top_k), ("sums", sums), ("between kernels", between_kernels), ("in bodies", in_bodies),
            ("of constants", of_constants), ("commands", commands)])

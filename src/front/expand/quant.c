@@ -116,14 +116,17 @@ static seer_status expand_qlinear_conv(seer_expand *e) {
   return SEER_OK;
 }
 
-// x -> u8 with the scale and zero point that fit its range, 0 included.
+// x -> u8 with the scale and zero point that fit its range, 0 included. Zeros alone have scale 1, as
+// in ONNX Runtime.
 static seer_status expand_dynamic_quantize(seer_expand *e) {
   seer_val x = e->node.in[0], zero = seer_expand_scalar(e, SEER_DTYPE_F32, 0);
   SEER_TRY(seer_op_want_float(seer_expand_in(e, 0), 0));
   seer_val high = seer_expand_2(e, "Max", seer_expand_1i(e, "ReduceMax", x, "keepdims", 0), zero);
   seer_val low = seer_expand_2(e, "Min", seer_expand_1i(e, "ReduceMin", x, "keepdims", 0), zero);
   seer_val most = seer_expand_scalar(e, SEER_DTYPE_F32, 255);
-  seer_val scale = seer_expand_2(e, "Div", seer_expand_2(e, "Sub", high, low), most);
+  seer_val range = seer_expand_2(e, "Sub", high, low);
+  range = seer_expand_3(e, "Where", seer_expand_2(e, "Equal", range, zero), most, range);
+  seer_val scale = seer_expand_2(e, "Div", range, most);
   seer_val at = seer_expand_1(e, "Neg", seer_expand_2(e, "Div", low, scale));
   at = seer_expand_1(e, "Round", seer_expand_3(e, "Clip", at, zero, most));
   seer_val point = seer_expand_cast(e, at, SEER_DTYPE_U8);

@@ -40,7 +40,7 @@ static seer_status read_pads(const seer_graph *graph, const seer_node *node, see
     if (n_axes != UINT32_MAX) SEER_TRY(seer_op_axis(axes[i], x->rank, "an entry of 'axes'", &d));
     out_begin[d] = pads[i];
     out_end[d] = pads[i + n_dim];
-    int64_t most = *out_mode == PAD_REFLECT ? x->dim[d] - 1 : INT32_MAX;
+    int64_t most = *out_mode == PAD_REFLECT && x->dim[d] > 0 ? x->dim[d] - 1 : INT32_MAX;
     for (uint32_t side = 0; side < 2; side++) {
       int64_t pad = side ? out_end[d] : out_begin[d];
       if (pad > most || pad < -INT32_MAX) {
@@ -225,7 +225,7 @@ static seer_status infer_gather_elements(
   SEER_TRY(seer_op_axis(seer_node_attr_i(node, "axis", 0), x->rank, "attribute 'axis'", &axis));
   if (index->dtype != SEER_DTYPE_I32 && index->dtype != SEER_DTYPE_I64)
     return SEER_FAIL(INVALID, "input 1 is %s, must be i32 or i64", seer_dtype_name(index->dtype));
-  bool fits = index->rank == x->rank && x->dim[axis] > 0;
+  bool fits = index->rank == x->rank && (x->dim[axis] > 0 || seer_op_elems(index) == 0);
   for (uint32_t d = 0; d < x->rank && fits; d++) fits = d == axis || index->dim[d] <= x->dim[d];
   if (!fits)
     return SEER_FAIL(INVALID, "input 1 is %s, must fit input 0's %s but along axis %u",

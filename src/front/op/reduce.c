@@ -258,10 +258,11 @@ static seer_status infer_arg(
   uint32_t axis = 0;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
   SEER_TRY(seer_op_axis(seer_node_attr_i(node, "axis", 0), x->rank, "attribute 'axis'", &axis));
-  if (x->dim[axis] == 0)
+  SEER_TRY(set_reduced(
+      x, 1u << axis, seer_node_attr_i(node, "keepdims", 1) != 0, SEER_DTYPE_I64, &out_values[0]));
+  if (x->dim[axis] == 0 && seer_op_elems(&out_values[0]) > 0)
     return SEER_FAIL(INVALID, "dimension %u of input 0 has no elements to choose from", axis);
-  return set_reduced(
-      x, 1u << axis, seer_node_attr_i(node, "keepdims", 1) != 0, SEER_DTYPE_I64, &out_values[0]);
+  return SEER_OK;
 }
 
 // A helper stage with the index of the extreme along `axis` for each row, rows as `out` has them

@@ -148,7 +148,6 @@ seer_status seer_resize_read(
   p->rank = x->rank;
   p->n_resized = 0;
   for (uint32_t d = 0; d < x->rank; d++) {
-    if (x->dim[d] == 0) return SEER_FAIL(UNSUPPORTED, "dimension %u has no elements", d);
     p->dim[d] = (dimension){.scale = 1, .in = x->dim[d], .out = x->dim[d]};
   }
   const seer_attr *attr = seer_node_attr_ints(node, "axes");
@@ -173,8 +172,15 @@ seer_status seer_resize_read(
     if (n_size != n) return SEER_FAIL(INVALID, "'sizes' has %u entries, must have %u", n_size, n);
     SEER_TRY(fit_sizes(node, sizes, axes, n, p));
   }
+  bool is_empty = false;  // then the result's shape is all that there is
+  for (uint32_t d = 0; d < p->rank; d++) is_empty |= p->dim[d].out == 0 && p->dim[d].in == 0;
   for (uint32_t d = 0; d < p->rank; d++) {
     dimension *one = &p->dim[d];
+    if (one->in == 0 && is_empty) {
+      one->scale = 1;
+      continue;
+    }
+    if (one->in == 0) return SEER_FAIL(INVALID, "dimension %u has no elements to resize", d);
     if (one->out < 1)
       return SEER_FAIL(INVALID, "extent %u becomes %" PRId64 ", must be at least 1", d, one->out);
     one->is_resized = one->out != one->in || one->scale != 1;
