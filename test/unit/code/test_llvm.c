@@ -185,7 +185,7 @@ static void pool_along_lanes(void **state) {
       "              }\n            }\n          }\n        }\n      }\n    }\n  }\n}\n");
 }
 
-// Reductions across lanes: sum, max, a tail of lanes, a hoisted and an unhoisted one, and exp.
+// Reductions across lanes: sum, max, a tail of lanes, and exp.
 static void softmax(void **state) {
   (void)state;
   check_within(
@@ -203,6 +203,28 @@ static void softmax(void **state) {
       "/ $s[0]\n      }\n"
       "    }\n  }\n}\n",
       3e-7);
+}
+
+// Reductions across lanes of which no accumulator is made, as the loop does something else, too:
+// what stands for the lanes beyond the bound is the combiner's.
+static void reduction_beside_a_store(void **state) {
+  (void)state;
+  static const struct {
+    const char *combiner, *first;
+  } cases[] = {{"sum", "0.0"}, {"prod", "1.0"}, {"min", "inf"}, {"max", "-inf"}};
+  for (size_t k = 0; k < SEER_COUNT_OF(cases); k++) {
+    char text[1024];
+    snprintf(text, sizeof(text),
+        "loop beside {\n"
+        "  input $x f32[5, 21] of 0\n  output $y f32[5] of 1\n  output $z f32[5, 24] of 2\n"
+        "  phase {\n    for @i < 5 stage 0 {\n      init $y[@i] stage 0 = %s\n"
+        "      vector @k < 24 stage 0 reduce bound 21 {\n"
+        "        %s $y[@i] stage 0 = abs($x[@i, @k]) + 1.0\n"
+        "        store $z[@i, @k] stage 1 = $x[@i, @k] * 2.0\n"
+        "      }\n    }\n  }\n}\n",
+        cases[k].first, cases[k].combiner);
+    check_within(text, 3e-6);
+  }
 }
 
 // First index of the extreme, across lanes, with ties.
@@ -565,6 +587,7 @@ int main(void) {
       cmocka_unit_test(guarded_conv),
       cmocka_unit_test(pool_along_lanes),
       cmocka_unit_test(softmax),
+      cmocka_unit_test(reduction_beside_a_store),
       cmocka_unit_test(argmax_across_lanes),
       cmocka_unit_test(movement),
       cmocka_unit_test(element_types),
