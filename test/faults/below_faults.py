@@ -35,10 +35,10 @@ BELOW = [
 
     # ---- what is chosen and recorded
     F("slower forms are better", "choice", "src/tune/select/choose.c", "f->ratio == 0 || ratio < f->ratio ||", "f->ratio == 0 || ratio > f->ratio ||",
-      "test_tune_gather|cli_tune|test_tune_session|peer_tied"),
+      "test_tune_choose"),
     F("times of failed measurements count", "choice", "src/tune/select/choose.c",
       "record->place != SEER_RECORD_ELSEWHERE && record->cls == SEER_MEASURED_OK &&\n      strcmp",
-      "record->place != SEER_RECORD_ELSEWHERE &&\n      strcmp", "test_tune_session|cli_tune|test_tune_record"),
+      "record->place != SEER_RECORD_ELSEWHERE &&\n      strcmp", "test_tune_choose"),
 
     # ---- the judges
     F("steps are never wrong", "judge", "src/tune/verify/steps.c", "  if (is_same || r->is_wrong) return;\n",
