@@ -116,8 +116,8 @@ static seer_status expand_qlinear_conv(seer_expand *e) {
   return SEER_OK;
 }
 
-// x -> u8 with the scale and zero point that fit its range, 0 included. Zeros alone have scale 1, as
-// in ONNX Runtime.
+// x -> u8 with the scale and zero point that fit its range, 0 included. Zeros alone have scale 1,
+// as in ONNX Runtime.
 static seer_status expand_dynamic_quantize(seer_expand *e) {
   seer_val x = e->node.in[0], zero = seer_expand_scalar(e, SEER_DTYPE_F32, 0);
   SEER_TRY(seer_op_want_float(seer_expand_in(e, 0), 0));
