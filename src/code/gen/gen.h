@@ -174,6 +174,8 @@ seer_vec seer_gen_const_i64(seer_gen *g, int64_t v);
 seer_vec seer_gen_int_like(seer_gen *g, seer_vec like, int64_t c);
 seer_vec seer_gen_real_like(seer_gen *g, seer_vec like, double c);
 seer_vec seer_gen_select(seer_gen *g, seer_vec cond, seer_vec a, seer_vec b);
+// The lesser or the greater; NaN where one is.
+seer_vec seer_gen_float_extreme(seer_gen *g, bool is_max, seer_vec a, seer_vec b);
 bool seer_gen_const_bool(const seer_gen *g, seer_vec v, bool *out);  // v is a constant i1
 // i1 lanes: lane < limit (i64).
 seer_vec seer_gen_lanes_below(seer_gen *g, seer_vec limit);
@@ -211,6 +213,10 @@ seer_vec seer_gen_to_memory(seer_gen *g, seer_dtype dtype, seer_vec v);
 seer_vec seer_gen_from_memory(seer_gen *g, seer_dtype dtype, seer_vec v);
 // The low bits of i8 lanes as an integer of fewer than 8 bits in an i8.
 seer_vec seer_gen_wrap_small(seer_gen *g, seer_dtype dtype, seer_vec v);
+
+// ---- cast.c
+// v, of type `from`, as `to`. Floats become integers towards zero, saturating; NaN is 0.
+seer_vec seer_gen_cast(seer_gen *g, seer_dtype to, seer_dtype from, seer_vec v);
 
 // ---- operator.c
 seer_vec seer_gen_const(seer_gen *g, seer_dtype dtype, seer_scalar value, uint32_t lanes);

@@ -17,52 +17,6 @@ seer_vec seer_gen_const(seer_gen *g, seer_dtype dtype, seer_scalar value, uint32
   return seer_vec_const(g->b, elem, lanes, bits);
 }
 
-static seer_vec_elem elem_of(const seer_gen *g, seer_vec v) {
-  return (seer_vec_elem)seer_vec_at(g->code, v)->elem;
-}
-
-static seer_vec cast(seer_gen *g, seer_dtype to, seer_dtype from, seer_vec v) {
-  seer_vec_elem type = seer_gen_elem(to);
-  bool to_float = seer_dtype_is_float(to), from_float = seer_dtype_is_float(from);
-  if (to_float && from_float) {
-    if (seer_dtype_format(to)) {
-      if (from == to) return v;
-      if (from == SEER_DTYPE_F64) v = seer_vec_to(g->b, SEER_VEC_FLOAT_SHORTER, v, type);
-      return seer_gen_from_memory(g, to, seer_gen_to_memory(g, to, v));
-    }
-    return to == SEER_DTYPE_F64 ? seer_vec_to(g->b, SEER_VEC_FLOAT_WIDER, v, type)
-                                : seer_vec_to(g->b, SEER_VEC_FLOAT_SHORTER, v, type);
-  }
-  if (to_float) {
-    bool is_signed = from != SEER_DTYPE_BOOL && seer_dtype_is_signed(from);
-    v = is_signed ? seer_vec_to(g->b, SEER_VEC_SINT_FLOAT, v, type)
-                  : seer_vec_to(g->b, SEER_VEC_UINT_FLOAT, v, type);
-    return seer_dtype_format(to) ? seer_gen_from_memory(g, to, seer_gen_to_memory(g, to, v)) : v;
-  }
-  if (from_float) {
-    if (to == SEER_DTYPE_BOOL)
-      return seer_vec2(g->b, SEER_VEC_FNE_NAN, v, seer_gen_int_like(g, v, 0));
-    bool is_signed = seer_dtype_is_signed(to);
-    v = seer_vec_to(g->b, is_signed ? SEER_VEC_FLOAT_SINT : SEER_VEC_FLOAT_UINT, v, type);
-    if (!seer_dtype_is_small_int(to)) return v;
-    if (is_signed) {
-      int64_t lowest = seer_scalar_lowest(to).i;
-      v = seer_vec2(g->b, SEER_VEC_SMAX, v, seer_gen_int_like(g, v, lowest));
-    }
-    return seer_vec2(g->b, is_signed ? SEER_VEC_SMIN : SEER_VEC_UMIN, v,
-        seer_gen_int_like(g, v, seer_scalar_highest(to).i));
-  }
-  if (to == SEER_DTYPE_BOOL) return seer_vec2(g->b, SEER_VEC_NE, v, seer_gen_int_like(g, v, 0));
-  if (elem_of(g, v) != type) {
-    bool is_signed = from != SEER_DTYPE_BOOL && seer_dtype_is_signed(from);
-    bool is_wider = from == SEER_DTYPE_BOOL || seer_dtype_bytes(to) > seer_dtype_bytes(from);
-    v = !is_wider   ? seer_vec_to(g->b, SEER_VEC_TRUNC, v, type)
-        : is_signed ? seer_vec_to(g->b, SEER_VEC_SEXT, v, type)
-                    : seer_vec_to(g->b, SEER_VEC_ZEXT, v, type);
-  }
-  return seer_dtype_is_small_int(to) ? seer_gen_wrap_small(g, to, v) : v;
-}
-
 seer_vec seer_gen_compare(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_vec a, seer_vec b) {
   static const seer_vec_op real[6] = {
       SEER_VEC_FLT, SEER_VEC_FLE, SEER_VEC_FGT, SEER_VEC_FGE, SEER_VEC_FEQ, SEER_VEC_FNE_NAN};
@@ -74,22 +28,6 @@ seer_vec seer_gen_compare(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_v
   if (seer_dtype_is_float(dtype)) return seer_vec2(g->b, real[k], a, b);
   bool is_signed = dtype != SEER_DTYPE_BOOL && seer_dtype_is_signed(dtype);
   return seer_vec2(g->b, is_signed ? with_sign[k] : without[k], a, b);
-}
-
-// MAXPS(a, b) is a > b ? a : b, so b when either is NaN: a constant goes left and NaN survives for
-// free.
-static seer_vec float_extreme(seer_gen *g, bool is_max, seer_vec a, seer_vec b) {
-  if (g->machine->has_extremes)
-    return seer_vec2(g->b, is_max ? SEER_VEC_FMAXIMUM : SEER_VEC_FMINIMUM, a, b);
-  if (seer_vec_is_const(g->code, b)) {
-    seer_vec t = a;
-    a = b;
-    b = t;
-  }
-  seer_vec wins = seer_vec2(g->b, is_max ? SEER_VEC_FGT : SEER_VEC_FLT, a, b);
-  seer_vec r = seer_vec_select(g->b, wins, a, b);
-  if (seer_vec_is_const(g->code, a)) return r;
-  return seer_vec_select(g->b, seer_vec2(g->b, SEER_VEC_FNAN, a, a), a, r);
 }
 
 // Floor division and modulus; a divisor of 0 (or -1 of the smallest number) must not trap.
@@ -240,9 +178,9 @@ static seer_vec apply_float(
     case SEER_EXPR_MOD:
       return seer_gen_fmod(g, a, b);
     case SEER_EXPR_MIN:
-      return float_extreme(g, false, a, b);
+      return seer_gen_float_extreme(g, false, a, b);
     case SEER_EXPR_MAX:
-      return float_extreme(g, true, a, b);
+      return seer_gen_float_extreme(g, true, a, b);
     case SEER_EXPR_NEG:
       return seer_vec1(g->b, SEER_VEC_FNEG, a);
     case SEER_EXPR_ABS:
@@ -284,7 +222,7 @@ static seer_vec apply_float(
 seer_vec seer_gen_apply(seer_gen *g, seer_expr_op op, seer_dtype dtype, seer_dtype arg_dtype,
     seer_vec a, seer_vec b, seer_vec c) {
   if (op == SEER_EXPR_SELECT) return seer_gen_select(g, a, b, c);
-  if (op == SEER_EXPR_CAST) return cast(g, dtype, arg_dtype, a);
+  if (op == SEER_EXPR_CAST) return seer_gen_cast(g, dtype, arg_dtype, a);
   if (op >= SEER_EXPR_LT && op <= SEER_EXPR_NE) return seer_gen_compare(g, op, arg_dtype, a, b);
   if (seer_dtype_is_float(arg_dtype)) return apply_float(g, op, arg_dtype, a, b);
   seer_vec v = apply_int(g, op, arg_dtype, a, b);

@@ -174,6 +174,22 @@ seer_vec seer_gen_select(seer_gen *g, seer_vec cond, seer_vec a, seer_vec b) {
   return a.i == b.i ? a : seer_vec_select(g->b, cond, a, b);
 }
 
+// MAXPS(a, b) is a > b ? a : b, so b when either is NaN: a constant goes left and NaN survives for
+// free.
+seer_vec seer_gen_float_extreme(seer_gen *g, bool is_max, seer_vec a, seer_vec b) {
+  if (g->machine->has_extremes)
+    return seer_vec2(g->b, is_max ? SEER_VEC_FMAXIMUM : SEER_VEC_FMINIMUM, a, b);
+  if (seer_vec_is_const(g->code, b)) {
+    seer_vec t = a;
+    a = b;
+    b = t;
+  }
+  seer_vec wins = seer_vec2(g->b, is_max ? SEER_VEC_FGT : SEER_VEC_FLT, a, b);
+  seer_vec r = seer_vec_select(g->b, wins, a, b);
+  if (seer_vec_is_const(g->code, a)) return r;
+  return seer_vec_select(g->b, seer_vec2(g->b, SEER_VEC_FNAN, a, a), a, r);
+}
+
 seer_vec seer_gen_lanes_below(seer_gen *g, seer_vec limit) {
   seer_vec v = seer_gen_memo_find(g, TAG_BELOW, limit, SEER_GEN_NONE, g->lanes);
   if (v.i != 0) return v;

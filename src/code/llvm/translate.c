@@ -158,6 +158,8 @@ static const translation table[SEER_VEC_OP_COUNT] = {
     [SEER_VEC_TRUNC] = {CAST, LLVMTrunc, NULL},
     [SEER_VEC_SINT_FLOAT] = {CAST, LLVMSIToFP, NULL},
     [SEER_VEC_UINT_FLOAT] = {CAST, LLVMUIToFP, NULL},
+    [SEER_VEC_FLOAT_SINT] = {CAST, LLVMFPToSI, NULL},
+    [SEER_VEC_FLOAT_UINT] = {CAST, LLVMFPToUI, NULL},
     [SEER_VEC_FLOAT_WIDER] = {CAST, LLVMFPExt, NULL},
     [SEER_VEC_FLOAT_SHORTER] = {CAST, LLVMFPTrunc, NULL},
     [SEER_VEC_BITCAST] = {CAST, LLVMBitCast, NULL},
@@ -181,12 +183,6 @@ static const translation table[SEER_VEC_OP_COUNT] = {
 static LLVMValueRef no_overflow(translator *t, int code, LLVMValueRef x, LLVMValueRef y) {
   if (code == LLVMAdd) return LLVMBuildNSWAdd(t->b, x, y, "");
   return code == LLVMSub ? LLVMBuildNSWSub(t->b, x, y, "") : LLVMBuildNSWMul(t->b, x, y, "");
-}
-
-static LLVMValueRef saturate(
-    translator *t, const char *intrinsic, const seer_vec_node *node, LLVMValueRef x) {
-  LLVMTypeRef types[2] = {type_of(t, node), LLVMTypeOf(x)};
-  return call(t, intrinsic, types, 2, &x, 1);
 }
 
 static LLVMTypeRef halves(const translator *t, uint32_t lanes) {
@@ -223,10 +219,6 @@ static LLVMValueRef other_operator(translator *t, const seer_vec_node *node, LLV
       LLVMValueRef args[2] = {x[0], number(t, SEER_VEC_I1, 0)};
       return call(t, "llvm.abs", &type, 1, args, 2);
     }
-    case SEER_VEC_FLOAT_SINT:
-      return saturate(t, "llvm.fptosi.sat", node, x[0]);
-    case SEER_VEC_FLOAT_UINT:
-      return saturate(t, "llvm.fptoui.sat", node, x[0]);
     case SEER_VEC_HALF_BITS: {
       // What is computed stays in f32: LLVM would choose among halves, see a maximum in
       // "a > c ? a : c", and call fmaxf for it.

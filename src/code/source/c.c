@@ -155,15 +155,6 @@ static const char rounding[] =
     "}\n"
     "HELPER $F ftrunc_$F($F x) { return copysign_$F(floor_$F(fabs_$F(x)), x); }\n";
 
-// $F -> $I, $U without sign; $L, $H: the least integer, and the greatest and one
-static const char saturating[] =
-    "HELPER $I float_sint_$F_$I($F x) {\n"
-    "  return x != x ? 0 : x < -$H ? $L : x >= $H ? ~$L : ($I)x;\n"
-    "}\n"
-    "HELPER $I float_uint_$F_$I($F x) {\n"
-    "  return x >= 2 * $H ? ($I)-1 : x > 0 ? ($I)($U)x : 0;\n"
-    "}\n";
-
 static const char products_of_bytes[] =
     "HELPER i32 dot4_i32(i32 a, i32 b, i32 c) {\n"
     "  u32 sum = (u32)c;\n"
@@ -196,17 +187,6 @@ static const char roots[] =
     "HELPER f32 fmuladd_f32(f32 a, f32 b, f32 c) { return SEER_FMA_F32(a, b, c); }\n"
     "HELPER f64 fmuladd_f64(f64 a, f64 b, f64 c) { return SEER_FMA_F64(a, b, c); }\n";
 
-static void put_saturating(seer_text *text, const char *f, seer_vec_elem to) {
-  uint32_t bits = seer_vec_elem_bits[to];
-  const char *i = seer_vec_elem_names[to];
-  char u[8], least[16], above[16];
-  snprintf(u, sizeof(u), "u%u", bits);
-  snprintf(least, sizeof(least), "INT%u_MIN", bits);
-  snprintf(above, sizeof(above), "0x1p%u%s", bits - 1, f[1] == '3' ? "f" : "");
-  const char *const words[] = {"F", f, "I", i, "U", u, "L", least, "H", above, NULL};
-  seer_source_put_words(text, saturating, words);
-}
-
 void seer_source_put_scalars(seer_text *text) {
   seer_text_put(text, types);
   for (seer_vec_elem e = SEER_VEC_I8; e <= SEER_VEC_F64; e++) {
@@ -223,10 +203,6 @@ void seer_source_put_scalars(seer_text *text) {
       text, floats, (const char *const[]){"F", "f32", "I", "i32", "S", "INT32_MIN", NULL});
   seer_source_put_words(
       text, floats, (const char *const[]){"F", "f64", "I", "i64", "S", "INT64_MIN", NULL});
-  for (seer_vec_elem to = SEER_VEC_I8; to <= SEER_VEC_I64; to++) {
-    put_saturating(text, "f32", to);
-    put_saturating(text, "f64", to);
-  }
   seer_text_put(text, products_of_bytes);
 }
 

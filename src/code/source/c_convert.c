@@ -1,72 +1,24 @@
-// c_convert.c - C with vector extensions: helpers that convert lanes. Floats to integers, which
-// saturate; integers of other widths; floats from and to the bits of their halves.
+// c_convert.c - C with vector extensions: helpers that convert lanes. Floats to integers;
+// integers of other widths; floats from and to the bits of their halves.
 #include <stdio.h>
 
 #include "code/source/lanes.h"
 
-// ---- conversions that saturate
+// ---- floats to integers
 
-// $F floats -> $I integers, by way of $W, which hold all that is left of the floats ($R: as $I);
-// $B, $H: the
-// least and the greatest that is meant; $C: bounds are exact, or (else) the greatest float below
-// the bound is less than the greatest integer.
-static const char to_narrow[] =
-    "HELPER $I float_$O_$F_$I($F x) {\n"
-    "  x = select_$F(($M)(x > $B), x, splat_$F($B));\n"
-    "  x = select_$F(($M)(x < $H), x, splat_$F($H));\n"
-    "  return $R;\n"
-    "}\n";
-static const char to_narrow_signed[] =
-    "HELPER $I float_$O_$F_$I($F x) {\n"
-    "  x = ($F)(($M)x & ($M)(x == x));\n"
-    "  x = select_$F(($M)(x > $B), x, splat_$F($B));\n"
-    "  x = select_$F(($M)(x < $H), x, splat_$F($H));\n"
-    "  return $R;\n"
-    "}\n";
-static const char to_wide[] =
-    "HELPER $I float_$O_$F_$I($F x) {\n"
-    "  const $M is_above = ($M)(x >= $H);\n"
-    "  x = select_$F(($M)(x > $B), x, splat_$F($B));\n"
-    "  x = ($F)(($M)x & ~is_above);\n"
-    "  return select_$I(CONVERT(is_above, $I), splat_$I($G), ($I)CONVERT(x, $W));\n"
-    "}\n";
-static const char to_wide_signed[] =
-    "HELPER $I float_$O_$F_$I($F x) {\n"
-    "  const $M is_above = ($M)(x >= $H);\n"
-    "  x = ($F)(($M)x & ($M)(x == x) & ~is_above);\n"
-    "  x = select_$F(($M)(x > $B), x, splat_$F($B));\n"
-    "  return select_$I(CONVERT(is_above, $I), splat_$I($G), CONVERT(x, $W));\n"
-    "}\n";
-
-static void put_saturating(
+// What is narrower than 32 bits fits an i32, with and without sign.
+static void put_to_integers(
     seer_text *text, seer_vec_elem from, seer_vec_elem to, uint32_t lanes, bool is_signed) {
-  uint32_t bits = seer_vec_elem_bits[to], places = from == SEER_VEC_F32 ? 24 : 53;
-  uint32_t magnitude = is_signed ? bits - 1 : bits;
-  bool is_exact = magnitude <= places;
+  uint32_t bits = seer_vec_elem_bits[to];
   seer_source_vector f = seer_source_vector_of(text, from, lanes),
                      i = seer_source_vector_of(text, to, lanes);
-  char low[24], high[24], greatest[24], way[16];
-  const char *suffix = from == SEER_VEC_F32 ? "f" : "";
-  snprintf(
-      low, sizeof(low), is_signed ? "-0x1p%u%s" : "0x0p%u%s", is_signed ? bits - 1 : 0, suffix);
-  if (is_exact)
-    snprintf(high, sizeof(high), "%" PRIu64 ".0%s", (UINT64_C(1) << magnitude) - 1, suffix);
-  else
-    snprintf(high, sizeof(high), "0x1p%u%s", magnitude, suffix);
-  snprintf(greatest, sizeof(greatest), is_signed ? "INT%u_MAX" : "-1", bits);
-  // u32 and u64 keep their type; what fits goes through i32
+  seer_text_printf(text, "HELPER %s float_%s_%s_%s(%s x) { return ", i.v,
+      is_signed ? "sint" : "uint", f.v, i.v, f.v);
   if (bits < 32)
-    snprintf(way, sizeof(way), "i32x%u", lanes);
+    seer_text_printf(text, "trunc_i32x%u_%s(CONVERT(x, i32x%u))", lanes, i.v, lanes);
   else
-    snprintf(way, sizeof(way), "%c%ux%u", is_signed ? 'i' : 'u', bits, lanes);
-  const char *result = bits < 32
-      ? seer_arena_printf(text->arena, "trunc_%s_%s(CONVERT(x, %s))", way, i.v, way)
-      : seer_arena_printf(text->arena, "(%s)CONVERT(x, %s)", i.v, way);
-  const char *const words[] = {"F", f.v, "I", i.v, "M", f.mask, "W", way, "R", result, "B", low,
-      "H", high, "G", greatest, "O", is_signed ? "sint" : "uint", NULL};
-  const char *pattern = is_exact ? (is_signed ? to_narrow_signed : to_narrow)
-                                 : (is_signed ? to_wide_signed : to_wide);
-  seer_source_put_words(text, pattern, words);
+    seer_text_printf(text, "(%s)CONVERT(x, %s%ux%u)", i.v, is_signed ? "i" : "u", bits, lanes);
+  seer_text_put(text, "; }\n");
 }
 
 // ---- integers of other widths
@@ -225,7 +177,7 @@ void seer_source_put_conversions(seer_text *text, uint32_t lanes) {
   put_widths(text, lanes);
   for (seer_vec_elem to = SEER_VEC_I8; to <= SEER_VEC_I64; to++) {
     for (int k = 0; k < 4; k++)
-      put_saturating(text, k < 2 ? SEER_VEC_F32 : SEER_VEC_F64, to, lanes, k % 2 == 0);
+      put_to_integers(text, k < 2 ? SEER_VEC_F32 : SEER_VEC_F64, to, lanes, k % 2 == 0);
   }
   put_half_floats(text, lanes);
 }

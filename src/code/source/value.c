@@ -76,8 +76,8 @@ static const char *const of_op[SEER_VEC_OP_COUNT] = {
     [SEER_VEC_TRUNC] = "($T)$0",
     [SEER_VEC_SINT_FLOAT] = "($T)$0",
     [SEER_VEC_UINT_FLOAT] = "($T)($V)$0",
-    [SEER_VEC_FLOAT_SINT] = "float_sint_$A_$T($0)",
-    [SEER_VEC_FLOAT_UINT] = "float_uint_$A_$T($0)",
+    [SEER_VEC_FLOAT_SINT] = "($T)$0",
+    [SEER_VEC_FLOAT_UINT] = "($T)($O)$0",
     [SEER_VEC_FLOAT_WIDER] = "($T)$0",
     [SEER_VEC_FLOAT_SHORTER] = "($T)$0",
     [SEER_VEC_HALF_BITS] = "half_bits_$A($0)",
@@ -96,6 +96,8 @@ static const char *const of_lanes[SEER_VEC_OP_COUNT] = {
     [SEER_VEC_TRUNC] = "trunc_$A_$T($0)",
     [SEER_VEC_SINT_FLOAT] = "CONVERT($0, $T)",
     [SEER_VEC_UINT_FLOAT] = "CONVERT(($V)$0, $T)",
+    [SEER_VEC_FLOAT_SINT] = "float_sint_$A_$T($0)",
+    [SEER_VEC_FLOAT_UINT] = "float_uint_$A_$T($0)",
     [SEER_VEC_FLOAT_WIDER] = "CONVERT($0, $T)",
     [SEER_VEC_FLOAT_SHORTER] = "CONVERT($0, $T)",
     [SEER_VEC_BITCAST] = "($T)$0",
@@ -187,6 +189,7 @@ static const char *type_of(const seer_source *s, seer_vec v, uint32_t mask_bits)
 static const char *word(seer_source *s, seer_vec v, uint32_t bits, char letter) {
   const seer_vec_node *node = seer_source_at(s, v);
   if (letter == 'T') return type_of(s, v, bits);
+  if (letter == 'O') return without_sign(type_of(s, v, bits), s);
   if (letter == '!') return node->lanes == 1 ? "!" : "~";
   if (letter >= '0' && letter <= '2') return argument(s, node, (uint32_t)(letter - '0'), bits);
   const char *type = type_of(s, node->arg[0], bits);

@@ -255,16 +255,13 @@ static bool of_floats(
   return true;
 }
 
-static uint64_t saturate(double x, seer_vec_elem to, bool is_signed) {
-  uint32_t n = seer_vec_elem_bits[to];
-  if (isnan(x)) return 0;
-  if (is_signed) {
-    double limit = ldexp(1.0, (int)n - 1);
-    if (x >= limit) return (UINT64_C(1) << (n - 1)) - 1;
-    return x < -limit ? UINT64_C(1) << (n - 1) : (uint64_t)(int64_t)x;
-  }
-  if (x >= ldexp(1.0, (int)n)) return UINT64_MAX;
-  return x <= 0 ? 0 : (uint64_t)x;
+// False: it does not fit.
+static bool to_integer(double x, seer_vec_elem to, bool is_signed, uint64_t *out) {
+  x = trunc(x);
+  double beyond = ldexp(1.0, (int)seer_vec_elem_bits[to] - is_signed);
+  if (!(x < beyond && x >= (is_signed ? -beyond : 0))) return false;
+  *out = is_signed ? (uint64_t)(int64_t)x : (uint64_t)x;
+  return true;
 }
 
 static bool convert(
@@ -288,8 +285,7 @@ static bool convert(
       return true;
     case SEER_VEC_FLOAT_SINT:
     case SEER_VEC_FLOAT_UINT:
-      *out = saturate(real_of(elem, a), to, op == SEER_VEC_FLOAT_SINT);
-      return true;
+      return to_integer(real_of(elem, a), to, op == SEER_VEC_FLOAT_SINT, out);
     case SEER_VEC_FLOAT_WIDER:
     case SEER_VEC_FLOAT_SHORTER:
       *out = bits_of(to, real_of(elem, a));

@@ -1,5 +1,6 @@
 // source_cases.c - see source_cases.h. Cases: one instruction on one type each, that is applied to
 // N values of each argument, the first of which are pairs of edges.
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,20 +174,39 @@ static void add_cases(world *w) {
   add_conversions(w);
 }
 
-// What is defined for every value: no division by 0 or overflow, no shift by too much.
+static bool is_to_integer(const op_case *c) {
+  return c->op == SEER_VEC_FLOAT_SINT || c->op == SEER_VEC_FLOAT_UINT;
+}
+
+// What is defined for every value: no division by 0 or overflow, no shift by too much, no float
+// that does not fit (3 in its place).
 static uint64_t tame_bits(const op_case *c, uint32_t k, uint64_t x) {
   uint32_t bits = seer_vec_elem_bits[c->elem];
   uint64_t all = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
   if (is_between(c->op, SEER_VEC_ADD_INDEX, SEER_VEC_MUL_INDEX))
     return (uint64_t)((int64_t)x >> 34);
+  uint64_t unused, three = c->elem == SEER_VEC_F32 ? 0x40400000 : UINT64_C(0x4008000000000000);
+  if (is_to_integer(c)) return seer_vec_apply(c->op, c->elem, c->to, x, 0, 0, &unused) ? x : three;
   if (k == 1 && is_between(c->op, SEER_VEC_SDIV, SEER_VEC_UREM)) return x == 0 || x == all ? 3 : x;
   if (k == 1 && is_between(c->op, SEER_VEC_SHL, SEER_VEC_ASHR)) return x & (bits - 1);
   return x;
 }
 
+static seer_vec tame_float(world *w, const op_case *c, seer_vec x) {
+  seer_vec_builder *b = &w->b;
+  bool is_signed = c->op == SEER_VEC_FLOAT_SINT;
+  double beyond = ldexp(1.0, (int)seer_vec_elem_bits[c->to] - is_signed);
+  seer_vec low = seer_vec_real(b, c->elem, w->lanes, is_signed ? -beyond : 0);
+  seer_vec high = seer_vec_real(b, c->elem, w->lanes, beyond);
+  seer_vec is_above = seer_vec2(b, SEER_VEC_FGE, seer_vec1(b, SEER_VEC_FTRUNC, x), low);
+  seer_vec fits = seer_vec2(b, SEER_VEC_AND, is_above, seer_vec2(b, SEER_VEC_FLT, x, high));
+  return seer_vec_select(b, fits, x, seer_vec_real(b, c->elem, w->lanes, 3));
+}
+
 static seer_vec tame(world *w, const op_case *c, uint32_t k, seer_vec x) {
   seer_vec_builder *b = &w->b;
   uint32_t bits = seer_vec_elem_bits[c->elem];
+  if (is_to_integer(c)) return tame_float(w, c, x);
   seer_vec zero = seer_vec_const(b, c->elem, w->lanes, 0), all;
   if (is_between(c->op, SEER_VEC_ADD_INDEX, SEER_VEC_MUL_INDEX))
     return seer_vec2(b, SEER_VEC_ASHR, x, seer_vec_const(b, c->elem, w->lanes, 34));
