@@ -1,10 +1,11 @@
-// quant.c - quantised operators that are products: operands less their zero points in i32, the
-// product, and for the QLinear forms the way back to 8 bits, by one factor of all scales as ONNX
-// Runtime has it. What is put in front and behind is elementwise, and is fused with what is
-// between. (qlinear.c: those that are no products.)
+// quant.c - quantised operators that are products: sums of products in i32, and for the QLinear
+// forms the way back to 8 bits, by one factor of all scales as ONNX Runtime has it. Products by
+// constant weights are written as integer.h has it; others as operands less their zero points in
+// i32, and a product of these. What is put in front and behind is elementwise, and is fused with
+// what is between. (qlinear.c: those that are no products.)
 #include <string.h>
 
-#include "front/expand/expand.h"
+#include "front/expand/integer.h"
 
 // Input k in i32 less its zero point (input `zero`, may be absent), which is one for all or one per
 // element of `axis`.
@@ -36,13 +37,16 @@ seer_val seer_expand_whole(seer_expand *e, seer_val x, seer_val zero) {
   return seer_expand_3(e, "QuantizeLinear", x, seer_expand_scalar(e, SEER_DTYPE_F32, 1), zero);
 }
 
-// i32 -> f32 * (factor / scale) -> rounded, plus the zero point, saturated. Of several scales each
-// has its place in the quantisation instead.
+static seer_val operand(const seer_expand *e, uint32_t k) {
+  return seer_expand_has_in(e, k) ? e->node.in[k] : (seer_val){0};
+}
+
+// f32 of whole numbers -> f32 * (factor / scale) -> rounded, plus the zero point, saturated. Of
+// several scales each has its place in the quantisation instead.
 static seer_val requantised(
-    seer_expand *e, seer_val acc, seer_val factor, uint32_t scale_k, uint32_t zero_k) {
-  seer_val x = seer_expand_cast(e, acc, SEER_DTYPE_F32);
+    seer_expand *e, seer_val x, seer_val factor, uint32_t scale_k, uint32_t zero_k) {
   seer_val scale = seer_expand_cast(e, e->node.in[scale_k], SEER_DTYPE_F32);
-  seer_val zero = seer_expand_has_in(e, zero_k) ? e->node.in[zero_k] : (seer_val){0};
+  seer_val zero = operand(e, zero_k);
   if (seer_op_elems(seer_expand_in(e, scale_k)) != 1)
     return seer_expand_3(e, "QuantizeLinear", seer_expand_2(e, "Mul", x, factor), scale, zero);
   factor = seer_expand_2(e, "Div", factor, seer_expand_reshape(e, scale, NULL, 0));
@@ -64,25 +68,70 @@ SEER_COMPOSITE(ms_dequantize_linear, "com.microsoft", "DequantizeLinear", 1, 1, 
 
 // ---- products of integers
 
+// Of inputs a and b, less their zero points. Weights are b.
+typedef struct {
+  uint32_t a, a_zero, b, b_zero;
+  bool is_conv;
+  bool is_turned[2];  // a, b; of matrices
+  uint32_t bias;  // i32, added to the product before it is scaled; 0: none
+} product;
+
+static seer_status centred_product(seer_expand *e, const product *p, seer_val *out_value) {
+  seer_val x[3] = {{0}};
+  SEER_TRY(centred(e, p->a, p->a_zero, p->is_conv ? 1 : -2, &x[0]));
+  // A zero point of each column: the product's columns are rows of an operand that is turned.
+  SEER_TRY(centred(e, p->b, p->b_zero, p->is_conv ? 0 : p->is_turned[1] ? -2 : -1, &x[1]));
+  if (p->is_conv) {  // padding is the zero point's, and therefore 0 once that is taken off
+    if (p->bias) x[2] = operand(e, p->bias);
+    *out_value = seer_expand_add(e, "Conv", x, 3, e->node.attr, e->node.n_attr);
+    return SEER_OK;
+  }
+  for (uint32_t k = 0; k < 2; k++) {
+    uint32_t rank = seer_expand_in(e, k ? p->b : p->a)->rank;
+    if (p->is_turned[k]) x[k] = seer_expand_turned(e, x[k], rank);
+  }
+  *out_value = seer_expand_2(e, "MatMul", x[0], x[1]);
+  if (p->bias) *out_value = seer_expand_biased(e, *out_value, p->bias);
+  return SEER_OK;
+}
+
+// The sums, in i32 or as f32.
+static seer_status expand_product(
+    seer_expand *e, const product *p, seer_dtype dtype, seer_val *out_value) {
+  const seer_integer_product form = {.x = operand(e, p->a),
+      .x_zero = operand(e, p->a_zero),
+      .w = operand(e, p->b),
+      .w_zero = operand(e, p->b_zero),
+      .bias = p->bias ? operand(e, p->bias) : (seer_val){0},
+      .is_conv = p->is_conv,
+      .is_turned = p->is_turned[1],
+      .attr = e->node.attr,
+      .n_attr = e->node.n_attr};
+  bool did = false;
+  if (!p->is_turned[0]) SEER_TRY(seer_integer_expand(e, &form, dtype, out_value, &did));
+  if (did) return SEER_OK;
+  SEER_TRY(centred_product(e, p, out_value));
+  if (dtype != SEER_DTYPE_I32) *out_value = seer_expand_cast(e, *out_value, dtype);
+  return SEER_OK;
+}
+
 static seer_status expand_matmul_integer(seer_expand *e) {
-  seer_val a, b;
-  SEER_TRY(centred(e, 0, 2, -2, &a));
-  SEER_TRY(centred(e, 1, 3, -1, &b));
-  seer_expand_output(e, 0, seer_expand_2(e, "MatMul", a, b));
+  const product p = {.a = 0, .b = 1, .a_zero = 2, .b_zero = 3};
+  seer_val y;
+  SEER_TRY(expand_product(e, &p, SEER_DTYPE_I32, &y));
+  seer_expand_output(e, 0, y);
   return SEER_OK;
 }
 
-// Padding is the zero point's, and therefore 0 once the zero point is taken off.
 static seer_status expand_conv_integer(seer_expand *e) {
-  seer_val x[2];
-  SEER_TRY(centred(e, 0, 2, 1, &x[0]));
-  SEER_TRY(centred(e, 1, 3, 0, &x[1]));
-  seer_expand_output(e, 0, seer_expand_add(e, "Conv", x, 2, e->node.attr, e->node.n_attr));
+  const product p = {.a = 0, .b = 1, .a_zero = 2, .b_zero = 3, .is_conv = true};
+  seer_val y;
+  SEER_TRY(expand_product(e, &p, SEER_DTYPE_I32, &y));
+  seer_expand_output(e, 0, y);
   return SEER_OK;
 }
 
-// A scale as f32 that broadcasts along `axis` of a result of rank `rank`.
-static seer_val scale_along(seer_expand *e, uint32_t k, int64_t axis, uint32_t rank) {
+seer_val seer_expand_scale_along(seer_expand *e, uint32_t k, int64_t axis, uint32_t rank) {
   seer_val value = seer_expand_cast(e, e->node.in[k], SEER_DTYPE_F32);
   const seer_value *scale = seer_expand_in(e, k);
   int64_t n = seer_op_elems(scale), dim[SEER_MAX_RANK];
@@ -93,26 +142,25 @@ static seer_val scale_along(seer_expand *e, uint32_t k, int64_t axis, uint32_t r
 }
 
 static seer_status expand_qlinear_matmul(seer_expand *e) {
-  seer_val a, b;
+  const product p = {.a = 0, .a_zero = 2, .b = 3, .b_zero = 5};
   uint32_t rank = seer_expand_in(e, 0)->rank, other = seer_expand_in(e, 3)->rank;
   if (other > rank) rank = other;
-  SEER_TRY(centred(e, 0, 2, -2, &a));
-  SEER_TRY(centred(e, 3, 5, -1, &b));
-  seer_val factor = seer_expand_2(e, "Mul", scale_along(e, 1, (int64_t)rank - 2, rank),
-      scale_along(e, 4, (int64_t)rank - 1, rank));
-  seer_expand_output(e, 0, requantised(e, seer_expand_2(e, "MatMul", a, b), factor, 6, 7));
+  seer_val y;
+  SEER_TRY(expand_product(e, &p, SEER_DTYPE_F32, &y));
+  seer_val factor = seer_expand_2(e, "Mul", seer_expand_scale_along(e, 1, (int64_t)rank - 2, rank),
+      seer_expand_scale_along(e, 4, (int64_t)rank - 1, rank));
+  seer_expand_output(e, 0, requantised(e, y, factor, 6, 7));
   return SEER_OK;
 }
 
 static seer_status expand_qlinear_conv(seer_expand *e) {
-  seer_val x[3] = {{0}};
+  const product p = {.a = 0, .a_zero = 2, .b = 3, .b_zero = 5, .bias = 8, .is_conv = true};
   uint32_t rank = seer_expand_in(e, 0)->rank;
-  SEER_TRY(centred(e, 0, 2, 1, &x[0]));
-  SEER_TRY(centred(e, 3, 5, 0, &x[1]));
-  if (seer_expand_has_in(e, 8)) x[2] = e->node.in[8];
-  seer_val factor = seer_expand_2(e, "Mul", scale_along(e, 1, 1, rank), scale_along(e, 4, 1, rank));
-  seer_val acc = seer_expand_add(e, "Conv", x, 3, e->node.attr, e->node.n_attr);
-  seer_expand_output(e, 0, requantised(e, acc, factor, 6, 7));
+  seer_val y;
+  SEER_TRY(expand_product(e, &p, SEER_DTYPE_F32, &y));
+  seer_val factor = seer_expand_2(
+      e, "Mul", seer_expand_scale_along(e, 1, 1, rank), seer_expand_scale_along(e, 4, 1, rank));
+  seer_expand_output(e, 0, requantised(e, y, factor, 6, 7));
   return SEER_OK;
 }
 
@@ -164,53 +212,28 @@ static seer_status expand_dynamic_quantize_matmul(seer_expand *e) {
 }
 SEER_CONTRIB(dynamic_quantize_matmul, "DynamicQuantizeMatMul", 3, 5, 1, "", "")
 
-// The product of inputs a and b in i32, less their zero points, and what it is to be multiplied by:
 // alpha and both scales.
-typedef struct {
-  uint32_t a, b, a_scale, b_scale, a_zero, b_zero;
-  bool is_turned[2];  // a, b
-  uint32_t bias;  // i32, added to the product before it is scaled; 0: none
-} product;
-
-static seer_status scaled_product(
-    seer_expand *e, const product *p, double alpha, seer_val *out_value, seer_val *out_factor) {
-  seer_val x[2];
-  SEER_TRY(centred(e, p->a, p->a_zero, -2, &x[0]));
-  // A zero point of each column: the product's columns are rows of an operand that is turned.
-  SEER_TRY(centred(e, p->b, p->b_zero, p->is_turned[1] ? -2 : -1, &x[1]));
-  for (uint32_t k = 0; k < 2; k++) {
-    uint32_t rank = seer_expand_in(e, k ? p->b : p->a)->rank;
-    if (p->is_turned[k]) x[k] = seer_expand_turned(e, x[k], rank);
-  }
-  seer_val y = seer_expand_2(e, "MatMul", x[0], x[1]);
-  if (p->bias) y = seer_expand_biased(e, y, p->bias);
-  seer_val factor = e->node.in[p->a_scale];
+static seer_val factor_of(seer_expand *e, uint32_t a_scale, uint32_t b_scale, double alpha) {
+  seer_val factor = e->node.in[a_scale];
   if (alpha != 1)
     factor = seer_expand_2(e, "Mul", factor, seer_expand_scalar(e, SEER_DTYPE_F32, alpha));
-  *out_factor = seer_expand_2(e, "Mul", factor, e->node.in[p->b_scale]);
-  *out_value = y;
-  return SEER_OK;
-}
-
-static seer_val in_reals(seer_expand *e, seer_val acc, seer_val factor) {
-  return seer_expand_2(e, "Mul", seer_expand_cast(e, acc, SEER_DTYPE_F32), factor);
+  return seer_expand_2(e, "Mul", factor, e->node.in[b_scale]);
 }
 
 static seer_status expand_matmul_integer_to_float(seer_expand *e) {
-  const product p = {.a = 0, .b = 1, .a_scale = 2, .b_scale = 3, .a_zero = 4, .b_zero = 5};
-  seer_val y, factor;
-  SEER_TRY(scaled_product(e, &p, 1, &y, &factor));
-  seer_expand_output(e, 0, seer_expand_biased(e, in_reals(e, y, factor), 6));
+  const product p = {.a = 0, .b = 1, .a_zero = 4, .b_zero = 5};
+  seer_val y;
+  SEER_TRY(expand_product(e, &p, SEER_DTYPE_F32, &y));
+  y = seer_expand_2(e, "Mul", y, factor_of(e, 2, 3, 1));
+  seer_expand_output(e, 0, seer_expand_biased(e, y, 6));
   return SEER_OK;
 }
 SEER_CONTRIB(matmul_integer_to_float, "MatMulIntegerToFloat", 4, 7, 1, "", "in i32")
 
 static seer_status expand_qgemm(seer_expand *e) {
   const product p = {.a = 0,
-      .a_scale = 1,
       .a_zero = 2,
       .b = 3,
-      .b_scale = 4,
       .b_zero = 5,
       .bias = 6,
       .is_turned = {seer_node_attr_i(&e->node, "transA", 0) != 0,
@@ -219,10 +242,12 @@ static seer_status expand_qgemm(seer_expand *e) {
     return SEER_FAIL(INVALID, "inputs 0 and 3 are %s and %s, must be matrices",
         seer_op_shape_text(seer_expand_in(e, 0), e->scratch),
         seer_op_shape_text(seer_expand_in(e, 3), e->scratch));
-  seer_val y, factor;
-  SEER_TRY(scaled_product(e, &p, seer_node_attr_f(&e->node, "alpha", 1), &y, &factor));
+  seer_val y;
+  SEER_TRY(expand_product(e, &p, SEER_DTYPE_F32, &y));
+  seer_val factor = factor_of(e, 1, 4, seer_node_attr_f(&e->node, "alpha", 1));
   bool is_quantised = seer_expand_has_in(e, 7);
-  seer_expand_output(e, 0, is_quantised ? requantised(e, y, factor, 7, 8) : in_reals(e, y, factor));
+  seer_expand_output(
+      e, 0, is_quantised ? requantised(e, y, factor, 7, 8) : seer_expand_2(e, "Mul", y, factor));
   return SEER_OK;
 }
 SEER_CONTRIB(qgemm, "QGemm", 6, 9, 1, "transA transB alpha", "in i32, quantised by f32")

@@ -3,6 +3,8 @@
 //       in[n, g*C/G + ic, y*sy + ky*dy - py, x*sx + kx*dx - px] * w[oc, ic, ky, kx]
 // as [pad stage,] anchor [, bias stage]. Depthwise convolution has no ic axis; its channels are
 // spatial.
+// IntegerConv is the same of u8 and i8, summed in i32 and padded by a number of u8: what quantised
+// convolutions are made of (front/expand/integer.h).
 #include "front/sized.h"
 
 typedef struct {
@@ -10,12 +12,14 @@ typedef struct {
   int64_t group, channels, out_channels;  // of the whole
 } conv_shape;
 
+static bool is_integer(const seer_node *node) { return node->op == &seer_op_integer_conv; }
+
 static seer_status read_conv(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, conv_shape *out) {
   const seer_value *x = NULL, *w = NULL;
   SEER_TRY(seer_op_in(graph, node, 0, &x));
   SEER_TRY(seer_op_in(graph, node, 1, &w));
-  SEER_TRY(seer_op_same_dtype(x, w, 1));
+  SEER_TRY(is_integer(node) ? seer_op_want_bytes(x, w) : seer_op_same_dtype(x, w, 1));
   if (x->rank < 3 || x->rank > 5) {
     return SEER_FAIL(UNSUPPORTED, "input 0 is %s, must have 1 to 3 spatial dimensions",
         seer_op_shape_text(x, arena));
@@ -53,20 +57,22 @@ static seer_status infer_conv(
   conv_shape conv;
   SEER_TRY(read_conv(graph, node, arena, &conv));
   const seer_value *x = seer_graph_value(graph, node->in[0]);
-  SEER_TRY(seer_op_check_bias(graph, node, 2, x, conv.out_channels, arena));
+  if (!is_integer(node)) SEER_TRY(seer_op_check_bias(graph, node, 2, x, conv.out_channels, arena));
   int64_t dim[5] = {x->dim[0], conv.out_channels};
   for (uint32_t d = 0; d < conv.window.n; d++) dim[d + 2] = conv.window.out[d];
-  return seer_op_set(&out_values[0], x->dtype, dim, x->rank);
+  return seer_op_set(&out_values[0], is_integer(node) ? SEER_DTYPE_I32 : x->dtype, dim, x->rank);
 }
 
 static seer_status emit_conv(seer_emit *emit, const seer_node *node) {
   conv_shape conv;
   SEER_TRY(read_conv(emit->graph, node, emit->arena, &conv));
   const seer_op_window *w = &conv.window;
-  const seer_value *out = seer_emit_out(emit, node, 0);
+  const seer_value *x = seer_emit_in(emit, node, 0);
   int64_t ic_extent = conv.channels / conv.group, oc_per_group = conv.out_channels / conv.group;
   if (ic_extent == 0) return SEER_FAIL(UNSUPPORTED, "there are no input channels");
-  seer_op_padded padded = seer_op_pad_input(emit, node, 0, w, seer_op_num(emit, out->dtype, 0));
+  int64_t fill = is_integer(node) ? seer_node_attr_i(node, "pad_value", 0) : 0;
+  seer_op_padded padded =
+      seer_op_pad_input(emit, node, 0, w, seer_op_num(emit, x->dtype, (double)fill));
 
   // Reduction axes ky, kx, ic; those of extent 1 only if nothing else is left.
   seer_dag_axis reduce[4];
@@ -102,9 +108,13 @@ static seer_status emit_conv(seer_emit *emit, const seer_node *node) {
         seer_op_muladd(emit, at_reduce[d], w->dilation[d], 0));
     w_at[d + 2] = at_reduce[d];
   }
-  seer_expr product = seer_op_2(emit, SEER_EXPR_MUL,
-      seer_op_load_padded(emit, node, 0, &padded, x_at), seer_emit_load(emit, node, 1, w_at));
-  seer_op_sum_body(emit, node, roles, stage, product);
+  // Weights first: a DAG's buffers stand in the order in which they were met, and it is known by
+  // it.
+  seer_expr of_w = seer_emit_load(emit, node, 1, w_at),
+            of_x = seer_op_load_padded(emit, node, 0, &padded, x_at);
+  seer_op_sum_body(emit, node, roles, stage,
+      is_integer(node) ? seer_op_wide_product(emit, of_x, of_w)
+                       : seer_op_2(emit, SEER_EXPR_MUL, of_x, of_w));
   return SEER_OK;
 }
 
@@ -127,3 +137,19 @@ SEER_OP_ENTRY(conv, "Conv", 1, 2, 3, 1, SEER_FUSE_ANCHOR,
     .infer = infer_conv, .emit = emit_conv, .carry_sizes = seer_sized_batch,
     .wants_channels_last = true, .label = put_label,
     .doc = "1 to 3 spatial dimensions, groups, depthwise, dilations, strides, all paddings")
+
+static seer_status infer_integer_conv(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  return infer_conv(graph, node, arena, out_values);
+}
+SEER_OP_INNER(integer_conv, "IntegerConv", 2, 1, 1, SEER_FUSE_ANCHOR,
+    "auto_pad dilations group kernel_shape pads strides pad_value", 0, 0, .emit = emit_conv,
+    .wants_channels_last = true, .label = put_label, .doc = "")
+
+static seer_status infer_whole_conv(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  return infer_conv(graph, node, arena, out_values);
+}
+SEER_OP_INNER(whole_conv, "WholeConv", 2, 1, 1, SEER_FUSE_ANCHOR,
+    "auto_pad dilations group kernel_shape pads strides", 0, 0, .emit = emit_conv,
+    .wants_channels_last = true, .label = put_label, .doc = "")

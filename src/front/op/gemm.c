@@ -199,18 +199,22 @@ static seer_status read_matmul(
   return seer_op_broadcast(&batch_b, 1, out->batch, &out->n_batch);
 }
 
+// Of u8 and i8, summed in i32 (front/expand/integer.h).
+static bool is_integer(const seer_node *node) { return node->op == &seer_op_integer_matmul; }
+
 static seer_status infer_matmul(
     const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
   const seer_value *a = NULL, *b = NULL;
   matmul_shape shape;
   SEER_TRY(seer_op_in(graph, node, 0, &a));
   SEER_TRY(seer_op_in(graph, node, 1, &b));
-  SEER_TRY(seer_op_same_dtype(a, b, 1));
+  SEER_TRY(is_integer(node) ? seer_op_want_bytes(a, b) : seer_op_same_dtype(a, b, 1));
   SEER_TRY(read_matmul(a, b, arena, &shape));
   uint32_t rank = shape.n_batch;
   if (!shape.is_a_vector) shape.batch[rank++] = shape.m;
   if (!shape.is_b_vector) shape.batch[rank++] = shape.n;
-  return seer_op_set(&out_values[0], a->dtype, shape.batch, rank);
+  return seer_op_set(
+      &out_values[0], is_integer(node) ? SEER_DTYPE_I32 : a->dtype, shape.batch, rank);
 }
 
 static seer_status emit_matmul(seer_emit *emit, const seer_node *node) {
@@ -238,9 +242,12 @@ static seer_status emit_matmul(seer_emit *emit, const seer_node *node) {
   a_at[a_batch] = k;
   b_at[b_batch++] = k;
   if (!shape.is_b_vector) b_at[b_batch] = at[rank - 1];
+  // The second first: a DAG's buffers stand in the order in which they were met, and it is known by
+  // it.
+  seer_expr of_b = seer_emit_load(emit, node, 1, b_at), of_a = seer_emit_load(emit, node, 0, a_at);
   seer_emit_body(emit, node, 0, stage, SEER_COMBINE_SUM,
-      seer_op_2(emit, SEER_EXPR_MUL, seer_emit_load(emit, node, 0, a_at),
-          seer_emit_load(emit, node, 1, b_at)));
+      is_integer(node) ? seer_op_wide_product(emit, of_a, of_b)
+                       : seer_op_2(emit, SEER_EXPR_MUL, of_a, of_b));
   return SEER_OK;
 }
 
@@ -310,3 +317,10 @@ static void put_matmul(seer_text *text, const seer_graph *graph, const seer_node
 SEER_OP_ENTRY(matmul, "MatMul", 1, 2, 2, 1, SEER_FUSE_ANCHOR, "", .rtol = 1e-4, .atol = 1e-5,
     .infer = infer_matmul, .emit = emit_matmul, .carry_sizes = carry_matmul,
     .is_dense_layer = is_dense_matmul, .label = put_matmul, .doc = "batched, broadcasting, vectors")
+
+static seer_status infer_integer_matmul(
+    const seer_graph *graph, const seer_node *node, seer_arena *arena, seer_value *out_values) {
+  return infer_matmul(graph, node, arena, out_values);
+}
+SEER_OP_INNER(integer_matmul, "IntegerMatMul", 2, 1, 1, SEER_FUSE_ANCHOR, "", 0, 0,
+    .emit = emit_matmul, .is_dense_layer = is_dense_matmul, .label = put_matmul, .doc = "")

@@ -78,6 +78,13 @@ static seer_expr cast(seer_emit *emit, seer_dtype dtype, seer_expr e) {
   return seer_expr_cast(&emit->dag->expr, dtype, e);
 }
 
+// It is this number, whatever the element: what integer products are requantised with has a scale
+// of 1 and a factor in front (front/expand/quant.c).
+static bool is_number(const seer_emit *emit, seer_expr e, double number) {
+  const seer_expr_node *node = seer_expr_at(&emit->dag->expr, e);
+  return node->op == SEER_EXPR_CONST_F && node->value.f == number;
+}
+
 static seer_status want_quantised(seer_dtype dtype, uint32_t k) {
   static const seer_dtype known[] = {SEER_DTYPE_I2, SEER_DTYPE_U2, SEER_DTYPE_F4E2M1, SEER_DTYPE_I4,
       SEER_DTYPE_U4, SEER_DTYPE_I8, SEER_DTYPE_U8, SEER_DTYPE_I16, SEER_DTYPE_U16, SEER_DTYPE_I32,
@@ -129,12 +136,13 @@ static seer_status emit_quantize_linear(seer_emit *emit, const seer_node *node) 
       seer_emit_stage(emit, node, 0, seer_op_stage_role(emit), NULL, NULL, 0, at, NULL);
   seer_expr value = cast(emit, SEER_DTYPE_F32, seer_emit_load(emit, node, 0, at));
   seer_expr scale = cast(emit, SEER_DTYPE_F32, load_scale(emit, node, 1, &s, at, x->rank));
-  seer_expr q = seer_op_2(emit, SEER_EXPR_DIV, value, scale);
+  seer_expr q = is_number(emit, scale, 1) ? value : seer_op_2(emit, SEER_EXPR_DIV, value, scale);
   bool is_float = seer_dtype_is_float(out->dtype);  // rounded by the cast alone
   if (!is_float) q = seer_op_1(emit, SEER_EXPR_ROUND, q);
   if (seer_emit_has_in(emit, node, 2)) {
     seer_expr zero = cast(emit, SEER_DTYPE_F32, load_scale(emit, node, 2, &s, at, x->rank));
-    q = seer_op_2(emit, SEER_EXPR_ADD, q, zero);
+    // (A float of -0 becomes 0 by adding 0.)
+    if (is_float || !is_number(emit, zero, 0)) q = seer_op_2(emit, SEER_EXPR_ADD, q, zero);
   }
   if (is_float) {
     bool saturates = seer_node_attr_i(node, "saturate", 1) != 0;
@@ -186,7 +194,7 @@ static seer_status emit_dequantize_linear(seer_emit *emit, const seer_node *node
   }
   seer_expr value = cast(emit, SEER_DTYPE_F32, q);
   seer_expr scale = cast(emit, SEER_DTYPE_F32, load_scale(emit, node, 1, &s, at, x->rank));
-  value = seer_op_2(emit, SEER_EXPR_MUL, value, scale);
+  if (!is_number(emit, scale, 1)) value = seer_op_2(emit, SEER_EXPR_MUL, value, scale);
   seer_emit_body(
       emit, node, 0, stage, SEER_COMBINE_NONE, cast(emit, seer_dtype_computed(out->dtype), value));
   return SEER_OK;

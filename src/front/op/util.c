@@ -173,6 +173,12 @@ seer_status seer_op_same_dtype(const seer_value *a, const seer_value *b, uint32_
       seer_dtype_name(b->dtype), seer_dtype_name(a->dtype));
 }
 
+seer_status seer_op_want_bytes(const seer_value *a, const seer_value *b) {
+  if (a->dtype == SEER_DTYPE_U8 && b->dtype == SEER_DTYPE_I8) return SEER_OK;
+  return SEER_FAIL(INVALID, "inputs are %s and %s, must be u8 and i8", seer_dtype_name(a->dtype),
+      seer_dtype_name(b->dtype));
+}
+
 const char *seer_op_shape_text(const seer_value *value, seer_arena *arena) {
   seer_text text;
   seer_text_init(&text, arena);
@@ -267,6 +273,11 @@ seer_expr seer_op_saturate(seer_emit *emit, seer_dtype dtype, seer_expr e) {
   e = seer_op_2(emit, SEER_EXPR_MAX, e, seer_op_num(emit, from, -largest));
   e = seer_op_2(emit, SEER_EXPR_MIN, e, seer_op_num(emit, from, largest));
   return seer_expr_cast(&emit->dag->expr, dtype, e);
+}
+
+seer_expr seer_op_wide_product(seer_emit *emit, seer_expr a, seer_expr b) {
+  return seer_op_2(emit, SEER_EXPR_MUL, seer_expr_cast(&emit->dag->expr, SEER_DTYPE_I32, a),
+      seer_expr_cast(&emit->dag->expr, SEER_DTYPE_I32, b));
 }
 
 seer_expr seer_op_muladd(seer_emit *emit, seer_expr index, int64_t factor, int64_t offset) {

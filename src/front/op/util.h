@@ -46,6 +46,8 @@ SEER_MUST_USE seer_status seer_op_want_float(const seer_value *value, uint32_t k
 // none of those.
 SEER_MUST_USE seer_status seer_op_want_compared(const seer_value *value, uint32_t k);
 SEER_MUST_USE seer_status seer_op_same_dtype(const seer_value *a, const seer_value *b, uint32_t k);
+// The operands of a product of bytes: u8, and i8.
+SEER_MUST_USE seer_status seer_op_want_bytes(const seer_value *a, const seer_value *b);
 const char *seer_op_shape_text(const seer_value *value, seer_arena *arena);  // "[1,3,224,224]"
 int64_t seer_op_elems(const seer_value *value);
 
@@ -86,6 +88,8 @@ static inline seer_expr seer_op_1(seer_emit *emit, seer_expr_op op, seer_expr a)
   return seer_expr_unary(&emit->dag->expr, op, a);
 }
 seer_dtype seer_op_dtype(const seer_emit *emit, seer_expr e);
+// a * b, each widened to i32.
+seer_expr seer_op_wide_product(seer_emit *emit, seer_expr a, seer_expr b);
 // A literal of what numbers of `dtype` are computed in, saturated.
 seer_expr seer_op_num(seer_emit *emit, seer_dtype dtype, double value);
 // `e` cast to a float8 type, at most its largest number in magnitude; NaN stays NaN.
