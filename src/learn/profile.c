@@ -26,6 +26,17 @@
 // Set by hand, not fitted.
 #define DIV_CYCLES 8.0  // a vector of divisions or square roots
 #define SPECIAL_CYCLES 14.0  // a vector of exp or tanh as polynomials
+// FMAs in whose time a vector of i32 products is done. A product of that width is two operations of
+// an FMA pipe on Intel's processors since Haswell and on Arm's (uops.info, optimisation guides),
+// one on AMD's (Zen 5: 0.122 ns, an FMA 0.124, a product and a sum 0.139; 2026-11). SSE2 has none:
+// two of 64 bits, and shuffles.
+#define INT_MUL_FMAS 2.0
+#define INT_MUL_FMAS_ZEN 1.0
+#define INT_MUL_FMAS_SSE2 6.0
+// The same of dot4: an instruction with VNNI, else products of 16 bits (the same: 1 to 0.98).
+#define DOT_FMAS_VNNI 1.0
+#define DOT_FMAS 4.0
+#define INT_CYCLES 0.25  // of any other operator on integers: four pipes
 #define SPILL_CYCLES 2.0  // store and reload of a register that does not fit
 
 static double min_d(double a, double b) { return a < b ? a : b; }
@@ -200,6 +211,26 @@ static double border_share(
   return 1 - inside;
 }
 
+static double int_mul_fmas(const seer_target *target) {
+  bool is_x86 = strncmp(target->triple, "x86_64", 6) == 0;
+  if (is_x86 && !seer_target_has(target, "sse4.1")) return INT_MUL_FMAS_SSE2;
+  return strncmp(target->cpu, "znver", 5) == 0 ? INT_MUL_FMAS_ZEN : INT_MUL_FMAS;
+}
+
+static double dot_fmas(const seer_target *target) {
+  bool has_vnni = seer_target_has(target, "avxvnni") || seer_target_has(target, "avx512vnni");
+  return has_vnni ? DOT_FMAS_VNNI : DOT_FMAS;
+}
+
+// Cycles of the operators of one iteration on a vector.
+static double operator_cycles(const seer_nest_statement *st, const seer_target *target) {
+  double fmas = (double)(st->n_fma + st->n_add + st->n_mul + st->n_cmp) +
+      (double)st->n_int_mul * int_mul_fmas(target) + (double)st->n_dot * dot_fmas(target);
+  return fmas / target->n_fma_ports + (double)st->n_div * DIV_CYCLES +
+      (double)st->n_special * SPECIAL_CYCLES +
+      INT_CYCLES * (double)(st->n_int - st->n_int_mul - st->n_dot);
+}
+
 static void profile_tile(const seer_nest_statement *st, const seer_target *target,
     const footprint *feet, seer_statement_profile *out) {
   double lanes_max = seer_target_lanes(target), extent = 1;
@@ -213,13 +244,11 @@ static void profile_tile(const seer_nest_statement *st, const seer_target *targe
   }
   double ops = out->rows * out->vectors, ports = target->n_fma_ports;
   out->tile_runs = st->padded_iterations / max_d(1, out->rows * extent);
-  double arithmetic = ops *
-      ((double)(st->n_fma + st->n_add + st->n_mul + st->n_cmp) / ports +
-          (double)st->n_div * DIV_CYCLES + (double)st->n_special * SPECIAL_CYCLES +
-          0.25 * (double)st->n_int);
+  double arithmetic = ops * operator_cycles(st, target);
   double independent = ops;
   if (st->is_reduction) {
-    double busy = independent / (ports * target->fma_latency_cycles);
+    double latency = st->adds_integers ? 1 : target->fma_latency_cycles;
+    double busy = independent / (ports * latency);
     if (busy < 1) arithmetic /= busy;
   }
   // Window loops that are unrolled whole right around the tile: what their iterations share is

@@ -1,8 +1,10 @@
 // roofline.c - DAG -> seconds that no schedule of it gets below.
 // Operations: those that every point of a stage needs (their operands move with all of its axes;
 // what does not can be taken out of a loop), each equal expression once. A multiplication takes a
-// slot of an FMA pipe, with an addition for nothing; others may use pipes beside them. Narrow types
-// have more lanes. A stage that is computed where it is read may leave out what nobody reads.
+// slot of an FMA pipe, with an addition for nothing, whatever its type (where products of integers
+// take more, the bound is still one); others may use pipes beside them. Narrow types
+// have more lanes, and so have products of what was narrow, and their sums: a dot product of bytes
+// takes four in a slot. A stage that is computed where it is read may leave out what nobody reads.
 // Bytes: the caches of all threads together hold what the run before left there, as much as fits,
 // whichever part that is; the rest crosses. Reading and writing go on at the same time.
 #include "learn/roofline.h"
@@ -70,6 +72,21 @@ static bool is_of_every_point(counter *c, seer_expr e) {
   return (axes & DATA) && (axes & c->large) == c->large;
 }
 
+static double operand_lanes(const seer_dag *dag, const seer_expr_node *node, uint32_t arity) {
+  double lanes = 1;
+  for (uint32_t k = 0; k < arity; k++) lanes = fmin(lanes, operand_bytes(dag, node->arg[k]) / 4);
+  return lanes;
+}
+
+static bool is_product(seer_expr_op op) { return op == SEER_EXPR_MUL || op == SEER_EXPR_DOT4; }
+
+// Of a term of a sum: a product is added in the lanes in which it was made.
+static double sum_lanes(const seer_dag *dag, seer_expr term) {
+  const seer_expr_node *node = seer_expr_at(&dag->expr, term);
+  return is_product((seer_expr_op)node->op) ? operand_lanes(dag, node, 2)
+                                            : fmin(1, operand_bytes(dag, term) / 4);
+}
+
 static void count(counter *c, seer_expr e) {
   if (c->is_counted[e.i]) return;
   c->is_counted[e.i] = true;
@@ -79,15 +96,12 @@ static void count(counter *c, seer_expr e) {
   if (arity == 0) return;
   // Of a choice only the condition is sure to be computed.
   if (op == SEER_EXPR_SELECT) arity = 1;
-  double lanes = 1;
-  for (uint32_t k = 0; k < arity; k++) {
-    count(c, node->arg[k]);
-    lanes = fmin(lanes, operand_bytes(c->dag, node->arg[k]) / 4);
-  }
+  for (uint32_t k = 0; k < arity; k++) count(c, node->arg[k]);
+  double lanes = operand_lanes(c->dag, node, arity);
   if (op == SEER_EXPR_SELECT || is_free(op) || !is_of_every_point(c, e)) return;
   if (is_special(op))
     c->fma += SPECIAL_FMAS * lanes;
-  else if (op == SEER_EXPR_MUL)
+  else if (is_product(op))
     c->fma += lanes;
   else
     c->other += lanes;
@@ -103,8 +117,7 @@ static void count_stage(counter *c, double iterations, double *out_fma, double *
   for (uint32_t v = 0; v < s->n_values; v++) {
     count(c, s->body[v]);
     bool adds = s->n_reduce > 0 && !(v > 0 && seer_combiner_is_arg(s->combiner));
-    if (adds && is_of_every_point(c, s->body[v]))
-      c->other += fmin(1, operand_bytes(c->dag, s->body[v]) / 4);
+    if (adds && is_of_every_point(c, s->body[v])) c->other += sum_lanes(c->dag, s->body[v]);
   }
   *out_fma += iterations * c->fma;
   *out_other += iterations * c->other;

@@ -56,6 +56,7 @@ typedef struct {
 typedef struct {
   uint8_t stage;
   bool is_reduction;  // update of a reduction
+  bool adds_integers;  // of one whose accumulators wait for a sum of integers: one cycle
   uint8_t n_loop;
   uint8_t first_own;  // loops before it belong to the stages that this one is attached in
   uint8_t first_tile;  // loops from here on are the register tile
@@ -64,7 +65,9 @@ typedef struct {
   double iterations;  // exact total number of innermost iterations (tails counted once)
   // product of nominal extents: what runs when tails are masked or clamped
   double padded_iterations;
-  float n_fma, n_add, n_mul, n_div, n_cmp, n_special, n_int;  // per iteration
+  float n_fma, n_add, n_mul, n_div, n_cmp, n_special;  // per iteration, of floats but for n_cmp
+  float n_int;  // all on integers; of these:
+  float n_int_mul, n_dot;  // products; products of four bytes and their sum
   seer_nest_loop loop[SEER_NEST_MAX_LOOPS];
   seer_nest_access access[SEER_NEST_MAX_ACCESSES];
 } seer_nest_statement;

@@ -12,6 +12,7 @@ static void count_op(op_count *ops, const seer_expr_node *node) {
       break;
     case SEER_COST_PRODUCT:
       *(is_real ? &ops->mul : &ops->integer) += 1;
+      if (!is_real) *(node->op == SEER_EXPR_DOT4 ? &ops->dot : &ops->product) += 1;
       break;
     case SEER_COST_QUOTIENT:
       *(is_real ? &ops->div : &ops->integer) += 1;
@@ -129,7 +130,10 @@ static void fill_stage(const seer_dag *dag, uint32_t s, stage_fact *fact, seer_a
   }
   add_loads(dag, s, fact, arena);
   const seer_expr_node *top = seer_expr_at(&dag->expr, stage->body[0]);
-  fact->is_product_sum = stage->combiner == SEER_COMBINE_SUM && top->op == SEER_EXPR_MUL;
+  bool is_sum = stage->combiner == SEER_COMBINE_SUM;
+  fact->is_real = seer_dtype_is_float((seer_dtype)top->dtype);
+  fact->is_product_sum = is_sum && fact->is_real && top->op == SEER_EXPR_MUL;
+  fact->is_dot_sum = is_sum && top->op == SEER_EXPR_DOT4;
 }
 
 seer_nest_facts *seer_nest_facts_build(const seer_sketch_list *list, seer_arena *arena) {

@@ -19,13 +19,17 @@ typedef struct {
   seer_access_dim *index;
 } load_fact;
 
+// `integer`: all operators on integers, of which `product` and `dot` (dot4) have rates of their
+// own.
 typedef struct {
-  float mul, add, div, cmp, special, integer;
+  float mul, add, div, cmp, special, integer, product, dot;
 } op_count;
 
 typedef struct {
   op_count ops;
-  bool is_product_sum;  // SUM over a product: each term is one fused multiply-add
+  bool is_real;  // its values are floats
+  bool is_product_sum;  // SUM over a product of floats: each term is one fused multiply-add
+  bool is_dot_sum;  // SUM over a dot4, which adds by the way
   uint32_t n_load;
   load_fact load[MAX_FACT_LOADS];
   uint32_t n_left_out;  // loads beyond these
@@ -43,6 +47,8 @@ static inline void add_ops(op_count *to, const op_count *from, float weight) {
   to->cmp += weight * from->cmp;
   to->special += weight * from->special;
   to->integer += weight * from->integer;
+  to->product += weight * from->product;
+  to->dot += weight * from->dot;
 }
 
 #endif

@@ -445,9 +445,10 @@ static void add_loads(maker *m, seer_nest_statement *st, uint32_t s, const seer_
   if (fact->is_product_sum) {
     st->n_fma += 1;
     n_mul -= 1;
-  } else if (stage->n_reduce) {
+  } else if (stage->n_reduce && !fact->is_dot_sum) {
     bool is_sum = stage->combiner == SEER_COMBINE_SUM || stage->combiner == SEER_COMBINE_PROD;
-    *(is_sum ? &n_add : &st->n_cmp) += 1;
+    *(!is_sum ? &st->n_cmp : fact->is_real ? &n_add : &st->n_int) += 1;
+    if (!fact->is_real && stage->combiner == SEER_COMBINE_PROD) st->n_int_mul += 1;
   }
   st->n_mul += n_mul;
   st->n_add += n_add;
@@ -455,6 +456,8 @@ static void add_loads(maker *m, seer_nest_statement *st, uint32_t s, const seer_
   st->n_cmp += fact->ops.cmp;
   st->n_special += fact->ops.special;
   st->n_int += fact->ops.integer;
+  st->n_int_mul += fact->ops.product;
+  st->n_dot += fact->ops.dot;
   for (uint32_t k = 0; k < fact->n_load; k++) {
     const load_fact *load = &fact->load[k];
     seer_access_dim composed[SEER_MAX_RANK];
@@ -494,6 +497,8 @@ static void add_statement(maker *m, uint32_t s) {
   memset(st, 0, offsetof(seer_nest_statement, loop));
   st->stage = (uint8_t)s;
   st->is_reduction = stage->n_reduce > 0;
+  const stage_fact *fact = &m->facts[s];
+  st->adds_integers = stage->combiner == SEER_COMBINE_SUM && !fact->is_real && !fact->is_dot_sum;
   st->max_unroll = frame_stage->max_unroll;
   state->visits_apart = 1;
   state->is_clamped = 0;

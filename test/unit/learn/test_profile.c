@@ -101,6 +101,79 @@ static void operations_by_kind(void **state) {
   learn_near(p.cycles, 256 * (2 / 1.5 + 0.5 / 2 + 1.4 + 3.2 / 64), "cycles of a map");
 }
 
+// An i32 product takes the FMA pipes for as long as the processor says, a dot4 too; other operators
+// on integers go to any pipe.
+static void integers_by_processor(void **state) {
+  (void)state;
+  static const struct {
+    const char *cpu, *triple, *features;
+    double product, dot;  // FMAs
+  } cases[] = {{"icelake-server", "x86_64-linux-gnu", "+avx512f,+avx512vnni,+sse4.1", 2, 1},
+      {"alderlake", "x86_64-linux-gnu", "+avx2,+avxvnni,+sse4.1", 2, 1},
+      {"skylake", "x86_64-linux-gnu", "+avx2,+sse4.1", 2, 4},
+      {"znver5", "x86_64-linux-gnu", "+avx512f,+avx512vnni,+sse4.1", 1, 1},
+      {"znver3", "x86_64-linux-gnu", "+avx2,+sse4.1", 1, 4},
+      {"x86-64", "x86_64-linux-gnu", "", 6, 4}, {"neoverse-n1", "aarch64-linux-gnu", "", 2, 4}};
+  for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
+    seer_target t = test_target_wide;
+    t.cpu = cases[i].cpu;
+    t.triple = cases[i].triple;
+    t.features = cases[i].features;
+    learn_map(&nest);
+    seer_nest_statement *st = &nest.statement[0];
+    st->n_add = 0;
+    st->n_int = 3;
+    st->n_int_mul = 1;
+    learn_near(profile(&t).issue_cycles, cases[i].product / 2 + 2 * 0.25, cases[i].cpu);
+    st->n_int_mul = 0;
+    st->n_dot = 1;
+    learn_near(profile(&t).issue_cycles, cases[i].dot / 2 + 2 * 0.25, cases[i].cpu);
+  }
+}
+
+// A sum of products of floats is FMAs; one of integers is a product and a sum, whose accumulator is
+// there a cycle later; dot4 has its sum with it, and is waited for as an FMA is.
+static void sums_of_products_by_type(void **state) {
+  (void)state;
+  static const struct {
+    const char *term;
+    double fma, mul, integer, int_mul, dot;
+    bool adds_integers;
+  } cases[] = {{"$x[i, k] * $x[i, k]", 1, 0, 0, 0, 0, false},
+      {"cast.i32($b[i, k]) * cast.i32($b[i, k])", 0, 0, 2, 1, 0, true},
+      {"$w[i, k] * $w[i, k]", 0, 0, 2, 1, 0, true},
+      {"(cast.i32($b[i, k]) + 3:i32) * $w[i, k]", 0, 0, 3, 1, 0, true},
+      {"dot4($w[i, k], $w[i, k])", 0, 0, 1, 0, 1, false}, {"$w[i, k]", 0, 0, 1, 0, 0, true}};
+  seer_arena *arena = seer_arena_create("test");
+  for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
+    const char *text = seer_arena_printf(arena,
+        "dag sums {\n  input $x f32[32, 64]\n  input $b u8[32, 64]\n  input $w i32[32, 64]\n"
+        "  stage y role anchor [i<32, j<64] sum[k<64] = %s\n  output $y\n}\n",
+        cases[i].term);
+    seer_sketch_list *list = learn_sketches(arena, learn_parse(arena, text), &test_target_wide);
+    seer_schedule schedule;
+    seer_schedule_default(list, 0, &schedule);
+    const seer_nest_statement *st =
+        &seer_summarise(seer_summariser_create(list, arena), &schedule)->statement[0];
+    double got[] = {(double)st->n_fma, (double)st->n_mul, (double)st->n_int, (double)st->n_int_mul,
+        (double)st->n_dot};
+    double want[] = {cases[i].fma, cases[i].mul, cases[i].integer, cases[i].int_mul, cases[i].dot};
+    for (size_t k = 0; k < SEER_COUNT_OF(want); k++) {
+      if (got[k] < want[k] || got[k] > want[k])
+        fail_msg("%s: count %zu is %g, not %g", cases[i].term, k, got[k], want[k]);
+    }
+    assert_int_equal(st->adds_integers, cases[i].adds_integers);
+  }
+  // One row of one vector: a chain of FMAs, one in four cycles; of sums of integers, one a cycle.
+  learn_gemm(&nest);
+  nest.statement[0].loop[3].extent = 1;
+  nest.statement[0].loop[4].extent = 8;
+  learn_near(profile(&test_target_wide).issue_cycles, 4, "a chain of FMAs");
+  nest.statement[0].adds_integers = true;
+  learn_near(profile(&test_target_wide).issue_cycles, 1, "a chain of sums of integers");
+  seer_arena_destroy(arena);
+}
+
 // What neighbours along a window share is loaded once where its loop is unrolled around the tile.
 static void windows_share_loads(void **state) {
   (void)state;
@@ -345,6 +418,7 @@ static void lines_that_cross_between_phases(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(a_tile_of_a_product),
       cmocka_unit_test(tiles_that_do_not_fit_the_machine), cmocka_unit_test(operations_by_kind),
+      cmocka_unit_test(integers_by_processor), cmocka_unit_test(sums_of_products_by_type),
       cmocka_unit_test(windows_share_loads), cmocka_unit_test(loads_by_storage),
       cmocka_unit_test(guards_cost_at_the_border_only), cmocka_unit_test(bytes_by_level_of_cache),
       cmocka_unit_test(small_operands_stay), cmocka_unit_test(bytes_of_whole_lines),

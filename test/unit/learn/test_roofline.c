@@ -115,7 +115,11 @@ static void only_what_all_points_need_is_counted(void **state) {
       {"[i<1000] = select($x[i] > 0.0, $x[i] * 2.0, exp($x[i]))", 0.25},
       {"[i<1000] = max($x[i] * 3.0, 0.0) + $x[i]", 1}, {"[i<1] sum[k<1000] = $x[k]", 0.25},
       {"[i<10] sum[k<100] = $x[i] * 2.0", 0}, {"[i<10] sum[k<100] = $x[i] * $x[k]", 1},
-      {"[i<1000] = cast.f32(cast.i32($b[i]) * cast.i32($b[i]))", 0.25}};
+      {"[i<1000] = cast.f32(cast.i32($b[i]) * cast.i32($b[i]))", 0.25},
+      // four bytes a lane, product and sum; i32 in lanes of its own; a dot4 is one of each
+      {"[i<1] sum[k<1000] = cast.i32($b[k]) * cast.i32($b[k])", 0.25},
+      {"[i<1] sum[k<1000] = cast.i32($x[k]) * cast.i32($x[k])", 1},
+      {"[i<1] sum[k<1000] = dot4(cast.i32($x[k]), cast.i32($x[k]))", 1}};
   seer_arena *arena = seer_arena_create("test");
   seer_target t = machine();
   for (size_t i = 0; i < SEER_COUNT_OF(cases); i++) {
