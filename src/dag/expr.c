@@ -387,6 +387,64 @@ seer_expr seer_expr_copy(seer_expr_pool *to, const seer_expr_pool *from, seer_ex
   return copy(&c, e);
 }
 
+// ---- words of bytes, written lowest byte first, so that equal ones are one expression
+
+static seer_expr widened(seer_expr_pool *pool, seer_expr byte) {
+  return seer_expr_cast(pool, SEER_DTYPE_I32, seer_expr_cast(pool, SEER_DTYPE_U8, byte));
+}
+
+seer_expr seer_expr_word(seer_expr_pool *pool, const seer_expr *byte) {
+  seer_expr word = widened(pool, byte[0]);
+  for (uint32_t k = 1; k < 4; k++) {
+    seer_expr by = seer_expr_int(pool, SEER_DTYPE_I32, 8 * k);
+    seer_expr moved = seer_expr_binary(pool, SEER_EXPR_SHL, widened(pool, byte[k]), by);
+    word = seer_expr_binary(pool, SEER_EXPR_OR, word, moved);
+  }
+  return word;
+}
+
+// The load that an i32 is the byte of; 0: it is none.
+static seer_expr byte_of(const seer_expr_pool *pool, seer_expr e) {
+  const seer_expr_node *node = seer_expr_at(pool, e);
+  seer_expr none = {0};
+  if (node->op != SEER_EXPR_CAST || node->dtype != SEER_DTYPE_I32) return none;
+  seer_expr byte = node->arg[0];
+  node = seer_expr_at(pool, byte);
+  if (node->dtype != SEER_DTYPE_U8) return none;
+  if (node->op == SEER_EXPR_CAST) {
+    byte = node->arg[0];
+    node = seer_expr_at(pool, byte);
+    if (node->dtype != SEER_DTYPE_I8) return none;
+  }
+  return node->op == SEER_EXPR_LOAD ? byte : none;
+}
+
+bool seer_expr_is_word(const seer_expr_pool *pool, seer_expr e, seer_expr *out_load) {
+  for (uint32_t k = 4; k-- > 0;) {
+    const seer_expr_node *node = seer_expr_at(pool, e);
+    seer_expr byte = e;
+    if (k > 0) {
+      if (node->op != SEER_EXPR_OR || node->dtype != SEER_DTYPE_I32) return false;
+      const seer_expr_node *moved = seer_expr_at(pool, node->arg[1]);
+      if (moved->op != SEER_EXPR_SHL) return false;
+      const seer_expr_node *by = seer_expr_at(pool, moved->arg[1]);
+      if (by->op != SEER_EXPR_CONST_I || by->value.i != 8 * k) return false;
+      byte = moved->arg[0];
+      e = node->arg[0];
+    }
+    out_load[k] = byte_of(pool, byte);
+    if (out_load[k].i == 0) return false;
+  }
+  const seer_expr_node *first = seer_expr_at(pool, out_load[0]);
+  for (uint32_t k = 1; k < 4; k++) {
+    const seer_expr_node *load = seer_expr_at(pool, out_load[k]);
+    if (load->ref != first->ref || load->arg[0].i != first->arg[0].i ||
+        load->arg[1].i != first->arg[1].i)
+      return false;
+  }
+  return true;
+}
+
 // ---- walks
 
 void seer_expr_visit(

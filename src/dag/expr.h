@@ -104,6 +104,16 @@ typedef seer_expr (*seer_expr_on_load)(void *user, seer_expr_pool *to, const see
 seer_expr seer_expr_copy(seer_expr_pool *to, const seer_expr_pool *from, seer_expr e,
     const seer_expr *var_map, size_t n_var_map, seer_expr_on_load on_load, void *user);
 
+// ---- four neighbouring bytes of memory as a word of 32 bits: DOT4 takes words, memory has bytes.
+// What is matched here is one load where code is made, and no work where work is counted.
+// byte[0] | byte[1] << 8 | ..., i32. Of u8 or i8, whose bits are taken as they are.
+seer_expr seer_expr_word(seer_expr_pool *pool, const seer_expr *byte);
+
+// Whether `e` is a word as made above of four loads from one buffer under one guard (or none), with
+// one value where it does not hold: those loads. Whether they are neighbours is for the caller to
+// see.
+bool seer_expr_is_word(const seer_expr_pool *pool, seer_expr e, seer_expr *out_load);
+
 // ---- analysis of integer expressions
 #define SEER_LINEAR_MAX_TERMS 32
 // constant + sum coef * key. What a key is, whoever makes the sum says: a variable, or an

@@ -1,11 +1,13 @@
-// Random schedules of the sketches of Winograd's and Strassen's formulations: the loops and the
-// compiled code give what the direct DAG gives, at odd extents; products in blocks were met.
+// Random schedules of the sketches of formulations, Winograd's, Strassen's and words of bytes: the
+// loops and the compiled code give what the direct DAG gives, at odd extents; products in blocks
+// were met.
 // SEER_TEST: timeout=300
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
 #include "space/lower.h"
+#include "support/byte_net.h"
 #include "support/jit_check.h"
 #include "support/loop_check.h"
 #include "support/product_net.h"
@@ -116,8 +118,58 @@ static void test_strassen(void **state) {
   assert_true(c.n_at_root >= 10);
 }
 
+static const byte_net of_bytes[] = {
+    {.n = 1, .h = 1, .w = 19, .ic = 32, .oc = 21, .has_epilogue = true},
+    {.n = 1, .h = 1, .w = 1, .ic = 64, .oc = 33, .is_last = true},
+    {.n = 1, .h = 1, .w = 9, .ic = 30, .oc = 16, .is_last = true, .has_epilogue = true},
+    {.n = 1,
+        .h = 9,
+        .w = 7,
+        .ic = 16,
+        .oc = 20,
+        .window = 3,
+        .pad = 1,
+        .zero = 131,
+        .has_epilogue = true},
+    {.n = 2,
+        .h = 9,
+        .w = 7,
+        .ic = 8,
+        .oc = 9,
+        .window = 3,
+        .pad = 1,
+        .stride = 2,
+        .zero = 77,
+        .is_guarded = true},
+    {.n = 1, .h = 11, .w = 10, .ic = 3, .oc = 8, .window = 3, .pad = 1, .stride = 2, .zero = 255},
+    {.n = 1,
+        .h = 6,
+        .w = 8,
+        .ic = 12,
+        .oc = 8,
+        .window = 3,
+        .pad = 1,
+        .zero = -3,
+        .is_signed = true,
+        .has_epilogue = true},
+    {.n = 1, .h = 6, .w = 5, .ic = 16, .oc = 24, .window = 3, .pad = 1, .groups = 2, .zero = 3},
+};
+
+static void test_bytes(void **state) {
+  (void)state;
+  jit_runner *runner = jit_runner_create(NULL);
+  coverage c = {0};
+  for (size_t k = 0; k < SEER_COUNT_OF(of_bytes); k++) {
+    seer_arena *arena = seer_arena_create("net");
+    check_all(runner, byte_net_build(&of_bytes[k], arena), k + 1, arena, &c);
+    seer_arena_destroy(arena);
+  }
+  jit_runner_destroy(runner);
+  assert_true(c.n_sketches >= SEER_COUNT_OF(of_bytes));
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_winograd), cmocka_unit_test(test_strassen)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_winograd),
+      cmocka_unit_test(test_strassen), cmocka_unit_test(test_bytes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "support/test.h"
 
-static seer_dag_eval *evaluator(const seer_dag *dag, float *const *input, seer_arena *arena) {
+static seer_dag_eval *evaluator(const seer_dag *dag, void *const *input, seer_arena *arena) {
   seer_dag_eval *eval = seer_dag_eval_create(dag, arena);
   for (uint32_t b = 0; b < dag->n_buf; b++) {
     if (dag->buf[b].kind != SEER_BUF_STAGE) seer_dag_eval_set_input(eval, b, input[b]);
@@ -14,12 +14,20 @@ static seer_dag_eval *evaluator(const seer_dag *dag, float *const *input, seer_a
   return eval;
 }
 
-static float *operand(const seer_dag_buf *buf, bool is_integer, seer_rng *rng, seer_arena *arena) {
+static void *operand(const seer_dag_buf *buf, bool is_integer, seer_rng *rng, seer_arena *arena) {
   int64_t n = seer_dag_buf_elems(buf);
-  float *data = SEER_NEW_ARRAY(arena, float, (size_t)n);
+  void *data = seer_arena_alloc(arena, (size_t)n * seer_dtype_bytes(buf->dtype), 64);
   for (int64_t k = 0; k < n; k++) {
-    data[k] = is_integer ? (float)((int64_t)seer_rng_below(rng, 7) - 3)
-                         : (float)(2 * seer_rng_f64(rng) - 1);
+    bool is_end = seer_rng_chance(rng, 0.25), is_high = seer_rng_chance(rng, 0.5);
+    if (seer_dtype_is_float(buf->dtype))
+      seer_dtype_store_f64(buf->dtype, data, k,
+          is_integer ? (double)seer_rng_range(rng, -3, 3) : 2 * seer_rng_f64(rng) - 1);
+    else if (is_end)
+      seer_scalar_store(buf->dtype, data, k,
+          is_high ? seer_scalar_highest(buf->dtype) : seer_scalar_lowest(buf->dtype));
+    else
+      seer_dtype_store_i64(
+          buf->dtype, data, k, seer_scalar_wrap(buf->dtype, (int64_t)seer_rng_u64(rng)));
   }
   return data;
 }
@@ -41,7 +49,7 @@ double formulation_difference(const seer_formulation *formulation, const seer_da
     seer_arena_destroy(arena);
     return -1;
   }
-  float *input[SEER_DAG_MAX_BUFFERS] = {NULL};
+  void *input[SEER_DAG_MAX_BUFFERS] = {NULL};
   seer_rng rng;
   seer_rng_init(&rng, 7);
   uint32_t out = 0;

@@ -29,7 +29,7 @@ typedef struct {
 
 static const char *const kind_names[RANDOM_DAG_KIND_COUNT] = {"map", "broadcast", "pool",
     "depthwise", "conv", "matmul", "reduce", "argmax", "transpose", "split", "merge", "slice",
-    "concat", "gather", "narrow", "words", "pad-stage", "two-outputs", "pitch"};
+    "concat", "gather", "narrow", "words", "bytes", "pad-stage", "two-outputs", "pitch"};
 
 const char *random_dag_kind_name(random_dag_kind kind) { return kind_names[kind]; }
 
@@ -583,36 +583,83 @@ static bool rule_narrow(generator *g) {
   return true;
 }
 
-// A product of matrices whose elements are words of four bytes. Words are made of small integers by
-// a factor that spreads them over all bytes.
+// ---- products of matrices in integers, with their sums as reals behind them
+
+static opened open_integers(generator *g, const tensor *t, int64_t n) {
+  seer_dag_axis ax[5];
+  plain_axes(t, ax);
+  uint32_t kd = t->rank - 1;
+  if (t->rank >= 2) ax[kd - 1].role = SEER_AXIS_M;
+  ax[kd] = axis("n", n, SEER_AXIS_N);
+  ax[t->rank] = axis("k", t->dim[kd], SEER_AXIS_K);
+  return open_stage(g, "integers", SEER_STAGE_ANCHOR, ax, t->rank, 1);
+}
+
+static void close_integers(generator *g, const opened *o, seer_expr body, double bound) {
+  seer_dag_axis ax[4];
+  close_stage(g, o, SEER_COMBINE_SUM, body, bound);
+  tensor sum = last(g);
+  plain_axes(&sum, ax);
+  opened real = open_stage(g, "real", SEER_STAGE_EPILOGUE, ax, sum.rank, 0);
+  seer_expr x = as_f32(g, seer_dag_load(g->dag, sum.buf, real.v));
+  close_stage(g, &real, SEER_COMBINE_NONE, x, bound);
+}
+
+// Whether so many products of at most `most` fit.
+static bool takes_integers(const tensor *t, double most) {
+  return t->rank > 0 && most * (double)t->dim[t->rank - 1] <= (1 << 22);
+}
+
+// Of words of four bytes: small integers times a factor that spreads them over all bytes.
 static bool rule_words(generator *g) {
+  const double most = 4 * 255 * 128.0;
   tensor t = last(g);
-  uint32_t kd = t.rank - 1;
-  double most = 4 * 255 * 128.0;
-  if (t.rank < 1 || most * (double)t.dim[kd] > (1 << 22)) return false;
+  if (!takes_integers(&t, most)) return false;
   clamp_to(g, 1e6);
   t = last(g);
+  uint32_t kd = t.rank - 1;
   int64_t k = t.dim[kd], n = draw_fitting(g, points_of(&t) / k);
   tensor w = add_input(g, "words", SEER_BUF_WEIGHT, SEER_DTYPE_I32, (int64_t[]){k, n}, 2);
-  seer_dag_axis ax[5];
+  opened o = open_integers(g, &t, n);
+  seer_expr at[4], kk = o.v[t.rank], spread = seer_expr_int(pool(g), SEER_DTYPE_I32, 0x41c64e6d);
+  memcpy(at, o.v, sizeof at);
+  at[kd] = kk;
+  seer_expr a = seer_expr_cast(pool(g), SEER_DTYPE_I32, seer_dag_load(g->dag, t.buf, at));
+  seer_expr b = seer_dag_load(g->dag, w.buf, (seer_expr[]){kk, o.v[kd]});
+  if (chance(g, 0.5)) b = bin(g, SEER_EXPR_MUL, b, spread);
+  a = bin(g, SEER_EXPR_MUL, a, spread);
+  close_integers(g, &o, bin(g, SEER_EXPR_DOT4, a, b), most * (double)k);
+  return true;
+}
+
+// Of bytes, the first unsigned.
+static bool rule_bytes(generator *g) {
+  const double most = 255 * 128.0;
+  tensor t = last(g);
+  if (!takes_integers(&t, most)) return false;
+  clamp_to(g, 1e6);
+  t = last(g);
+  uint32_t kd = t.rank - 1;
+  int64_t k = t.dim[kd], n = draw_fitting(g, points_of(&t) / k);
+  bool is_nk = chance(g, 0.5);
+  int64_t dim[2] = {is_nk ? n : k, is_nk ? k : n};
+  tensor w = add_input(g, "bytes", SEER_BUF_WEIGHT, SEER_DTYPE_I8, dim, 2);
+  seer_dag_axis ax[4];
   plain_axes(&t, ax);
-  if (t.rank >= 2) ax[kd - 1].role = SEER_AXIS_M;
-  ax[kd] = axis("n", n, SEER_AXIS_N);
-  ax[t.rank] = axis("k", k, SEER_AXIS_K);
-  opened o = open_stage(g, "dot", SEER_STAGE_ANCHOR, ax, t.rank, 1);
+  opened o = open_stage(g, "byte", SEER_STAGE_EPILOGUE, ax, t.rank, 0);
+  seer_expr x = seer_expr_cast(pool(g), SEER_DTYPE_I32, seer_dag_load(g->dag, t.buf, o.v));
+  x = bin(g, SEER_EXPR_MUL, x, seer_expr_int(pool(g), SEER_DTYPE_I32, 77));
+  close_stage(g, &o, SEER_COMBINE_NONE, seer_expr_cast(pool(g), SEER_DTYPE_U8, x), 255);
+  t = last(g);
+  o = open_integers(g, &t, n);
   seer_expr at[4], kk = o.v[t.rank];
   memcpy(at, o.v, sizeof at);
   at[kd] = kk;
-  seer_expr spread = seer_expr_int(pool(g), SEER_DTYPE_I32, 0x41c64e6d);
-  seer_expr a = seer_expr_cast(pool(g), SEER_DTYPE_I32, seer_dag_load(g->dag, t.buf, at));
-  seer_expr b = seer_dag_load(g->dag, w.buf, (seer_expr[]){kk, o.v[kd]});
-  seer_expr body = bin(g, SEER_EXPR_DOT4, bin(g, SEER_EXPR_MUL, a, spread),
-      chance(g, 0.5) ? bin(g, SEER_EXPR_MUL, b, spread) : b);
-  close_stage(g, &o, SEER_COMBINE_SUM, body, most * (double)k);
-  tensor sum = last(g);
-  plain_axes(&sum, ax);
-  o = open_stage(g, "real", SEER_STAGE_EPILOGUE, ax, sum.rank, 0);
-  close_stage(g, &o, SEER_COMBINE_NONE, as_f32(g, seer_dag_load(g->dag, sum.buf, o.v)), sum.bound);
+  seer_expr w_at[2] = {is_nk ? o.v[kd] : kk, is_nk ? kk : o.v[kd]};
+  seer_expr a = seer_dag_load(g->dag, t.buf, at), b = seer_dag_load(g->dag, w.buf, w_at);
+  a = seer_expr_cast(pool(g), SEER_DTYPE_I32, a);
+  b = seer_expr_cast(pool(g), SEER_DTYPE_I32, b);
+  close_integers(g, &o, bin(g, SEER_EXPR_MUL, a, b), most * (double)k);
   return true;
 }
 
@@ -637,6 +684,7 @@ static const struct {
     {RANDOM_DAG_GATHER, rule_gather, 1},
     {RANDOM_DAG_NARROW, rule_narrow, 1},
     {RANDOM_DAG_WORDS, rule_words, 1},
+    {RANDOM_DAG_BYTES, rule_bytes, 1},
 };
 
 // ---- the interface
@@ -709,23 +757,6 @@ seer_dag *random_dag_build(
 seer_dag *random_dag_of(uint64_t seed, seer_arena *arena) {
   const random_dag_recipe recipe = random_dag_draw(seed);
   return random_dag_build(&recipe, arena, NULL);
-}
-
-void *random_dag_input(const seer_dag *dag, uint32_t buf, seer_rng *rng, seer_arena *arena) {
-  const seer_dag_buf *b = &dag->buf[buf];
-  SEER_ASSERT(b->kind != SEER_BUF_STAGE, "$%s is no input", b->name);
-  int64_t n = seer_dag_buf_elems(b), row = b->rank > 0 ? b->dim[b->rank - 1] : 1;
-  void *data = seer_arena_alloc(arena, (size_t)n * seer_dtype_bytes(b->dtype), 64);
-  bool is_float = seer_dtype_is_float(b->dtype);
-  int64_t limit = !is_float ? 20 : b->kind == SEER_BUF_WEIGHT ? 2 : 3;
-  for (int64_t k = 0; k < n; k++) {
-    if (k % b->pitch >= row) {  // the gap: nobody may use it
-      seer_dtype_store_f64(b->dtype, data, k, is_float ? (double)NAN : 1e30);
-    } else {
-      seer_dtype_store_i64(b->dtype, data, k, seer_rng_range(rng, is_float ? -limit : -3, limit));
-    }
-  }
-  return data;
 }
 
 // Extents that the recipe draws.

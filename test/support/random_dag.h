@@ -31,6 +31,7 @@ typedef enum {
   // through f16, bf16, float8 or integers of 4 and 8 bits; or such an input
   RANDOM_DAG_NARROW,
   RANDOM_DAG_WORDS,  // a product of matrices of words of four bytes
+  RANDOM_DAG_BYTES,  // one of bytes, which such words can be made of
   // padding as a stage of its own (else the guard is in the window's loads)
   RANDOM_DAG_PAD_STAGE,
   RANDOM_DAG_TWO_OUTPUTS,

@@ -203,6 +203,24 @@ seer_gen_value seer_gen_read(seer_gen *g, const seer_gen_addr *addr, const seer_
   return (seer_gen_value){.v = seer_gen_from_memory(g, dtype, v), .is_vec = is_lane};
 }
 
+bool seer_gen_read_word(seer_gen *g, const seer_gen_addr *addr, const seer_gen_condition *c,
+    uint8_t fill, seer_gen_value *out) {
+  bool is_lane = addr->at.lane != 0;
+  if (is_lane && (addr->at.lane != 4 || (c->mask.i != 0 && g->machine->masked_bytes > 4)))
+    return false;
+  uint32_t lanes = is_lane ? g->lanes : 1, align = alignment(g, addr, c->uniform.i != 0);
+  seer_vec byte = seer_vec_const(g->b, SEER_VEC_I8, 1, fill), v;
+  seer_vec p = pointer(g, addr, c->uniform, c->depth, byte, 4 * (int64_t)lanes);
+  if (c->mask.i == 0) {
+    v = plain_load(g, addr, SEER_VEC_I32, lanes, p, align);
+  } else {
+    seer_vec otherwise = seer_vec_const(g->b, SEER_VEC_I32, lanes, fill * UINT64_C(0x01010101));
+    v = masked_load(g, addr, p, c->mask, otherwise);
+  }
+  *out = (seer_gen_value){.v = v, .is_vec = is_lane};
+  return true;
+}
+
 // ---- targets of stores
 
 seer_gen_value seer_gen_load_target(

@@ -201,6 +201,62 @@ static bool is_never(const seer_gen *g, const seer_gen_condition *c) {
   return c->uniform.i != 0 && seer_gen_const_bool(g, c->uniform, &is_true) && !is_true;
 }
 
+// `guard`, and what else must hold for the load `node` at `addr` to be meant: where its place is
+// not inside the buffer whatever happens, the bounds of copies and lanes.
+static seer_gen_condition meant(seer_gen *g, const seer_expr_node *node, const seer_gen_addr *addr,
+    bool is_safe, const seer_gen_condition *guard) {
+  const seer_expr *index = &g->loop->expr.index[node->index0];
+  seer_gen_condition c = *guard;
+  bool is_lane = !addr->is_regular || addr->at.lane != 0;
+  if (is_safe) return c;
+  for (uint32_t k = 0; k < g->n_pred; k++) {
+    const seer_gen_pred *p = &g->pred[k];
+    if (p->var == SEER_GEN_NO_VAR ||
+        seer_tile_index_depends(g->tile, index, node->n_index, p->var)) {
+      and_uniform(g, &c, p->cond, p->depth);
+    }
+  }
+  if (is_lane && g->lane_mask.i != 0) c.mask = seer_gen_and(g, c.mask, g->lane_mask);
+  // One address for all lanes, none of which may be meant: (4 + lane) / 3 of lanes 0 and 1.
+  if (!is_lane && g->lane_mask.i != 0 &&
+      seer_tile_index_depends(g->tile, index, node->n_index, g->lane_var))
+    and_uniform(g, &c, seer_vec_any(g->b, g->lane_mask), g->depth);
+  return c;
+}
+
+// Four bytes as a word; false where they are no neighbours, or in no memory.
+static bool load_word(seer_gen *g, seer_expr e, seer_gen_value *out) {
+  seer_expr byte[4];
+  if (!seer_expr_is_word(&g->loop->expr, e, byte)) return false;
+  const seer_expr_node *node = seer_tile_at(g->tile, byte[0]);
+  if (g->tile->buf[node->ref].is_register) return false;
+  seer_gen_addr addr[4];
+  for (uint32_t k = 0; k < 4; k++) {
+    const seer_expr *index = &g->loop->expr.index[seer_tile_at(g->tile, byte[k])->index0];
+    seer_gen_address(g, node->ref, index, node->n_index, &addr[k]);
+    seer_sum apart = addr[k].at;
+    if (!addr[k].is_regular || !seer_sum_add(&apart, &addr[0].at, -1)) return false;
+    if (apart.n != 0 || apart.lane != 0 || apart.c != k) return false;
+  }
+  seer_gen_condition guard = {0};
+  uint8_t fill = 0;
+  if (node->arg[0].i != 0) {
+    const seer_expr_node *otherwise = seer_tile_at(g->tile, node->arg[1]);
+    if (otherwise->op != SEER_EXPR_CONST_I) return false;
+    conjunction(g, node->arg[0], &guard);
+    if (guard.uniform.i != 0 || guard.mask.i != 0) fill = (uint8_t)otherwise->value.i;
+  }
+  if (addr[0].at.lane == 0 && guard.mask.i != 0) return false;
+  bool is_safe = seer_gen_is_safe(g, &addr[0]) && seer_gen_is_safe(g, &addr[3]);
+  seer_gen_condition c = meant(g, node, &addr[0], is_safe, &guard);
+  if (is_never(g, &c)) {
+    *out =
+        (seer_gen_value){.v = seer_vec_const(g->b, SEER_VEC_I32, 1, fill * UINT64_C(0x01010101))};
+    return true;
+  }
+  return seer_gen_read_word(g, &addr[0], &c, fill, out);
+}
+
 static seer_gen_value load(seer_gen *g, seer_expr e) {
   const seer_expr_node *node = seer_tile_at(g->tile, e);
   const seer_expr *index = &g->loop->expr.index[node->index0];
@@ -220,22 +276,8 @@ static seer_gen_value load(seer_gen *g, seer_expr e) {
   if (g->tile->buf[node->ref].is_register) {
     loaded = seer_gen_read_register(g, &addr);
   } else {
-    seer_gen_condition c = guard;
+    seer_gen_condition c = meant(g, node, &addr, seer_gen_is_safe(g, &addr), &guard);
     bool is_lane = !addr.is_regular || addr.at.lane != 0;
-    if (!seer_gen_is_safe(g, &addr)) {
-      for (uint32_t k = 0; k < g->n_pred; k++) {
-        const seer_gen_pred *p = &g->pred[k];
-        if (p->var == SEER_GEN_NO_VAR ||
-            seer_tile_index_depends(g->tile, index, node->n_index, p->var)) {
-          and_uniform(g, &c, p->cond, p->depth);
-        }
-      }
-      if (is_lane && g->lane_mask.i != 0) c.mask = seer_gen_and(g, c.mask, g->lane_mask);
-      // One address for all lanes, none of which may be meant: (4 + lane) / 3 of lanes 0 and 1.
-      if (!is_lane && g->lane_mask.i != 0 &&
-          seer_tile_index_depends(g->tile, index, node->n_index, g->lane_var))
-        and_uniform(g, &c, seer_vec_any(g->b, g->lane_mask), g->depth);
-    }
     if (is_never(g, &c))
       return (seer_gen_value){.v = seer_vec_const(g->b, seer_gen_elem(dtype), 1, 0)};
     seer_vec zero = seer_vec_const(g->b, elem, 1, 0), fill = zero;
@@ -404,6 +446,11 @@ static seer_gen_value build(seer_gen *g, seer_expr e) {
       seer_sum x;
       if (dtype == SEER_DTYPE_I64 && !is_data(g, e) && seer_gen_sum_of(g, e, &x))
         return seer_gen_sum_lanes(g, &x);
+      break;
+    }
+    case SEER_EXPR_OR: {
+      seer_gen_value word;
+      if (load_word(g, e, &word)) return word;
       break;
     }
     case SEER_EXPR_SELECT: {  // a condition that is known decides before the other side is built

@@ -6,7 +6,7 @@
 
 extern const seer_formulation seer_formulation_direct, seer_formulation_winograd2,
     seer_formulation_winograd4, seer_formulation_winograd2s, seer_formulation_strassen,
-    seer_formulation_strassen2;
+    seer_formulation_strassen2, seer_formulation_dot4;
 
 const seer_formulation *const seer_formulation_table[] = {
     &seer_formulation_direct,  // the canonical DAG itself: first, so that sketch 0 is always exact
@@ -15,5 +15,6 @@ const seer_formulation *const seer_formulation_table[] = {
     &seer_formulation_winograd2s,  // tiles of 4 save hardly more, and cost accuracy
     &seer_formulation_strassen,
     &seer_formulation_strassen2,  // where products are large enough to pay for its sums
+    &seer_formulation_dot4,  // of integers, which the others leave alone
 };
 const size_t seer_formulation_table_count = SEER_COUNT_OF(seer_formulation_table);

@@ -78,7 +78,7 @@ static double walk(walker *w, seer_expr e) {
     case SEER_EXPR_SELECT:
       return a != 0 ? b : c;
     case SEER_EXPR_CAST:
-      return a;
+      return n->dtype == SEER_DTYPE_U8 ? (double)(uint8_t)(int64_t)a : a;
     default:
       fail_msg("operator %s", seer_expr_op_text((seer_expr_op)n->op));
       return 0;
