@@ -89,10 +89,10 @@ class Tree:
         venv = os.path.join(self.root, ".venv")
         if not os.path.lexists(venv):
             os.symlink(os.path.realpath(os.path.join(ROOT, ".venv")), venv)
-        if not os.path.exists(os.path.join(self.build, "build.ninja")):
-            status, said = run(["cmake", "-G", "Ninja", "-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=RelWithDebInfo"], self.root)
-            if status:
-                sys.exit(f"the copy cannot be configured:\n{said}")
+        # Of a copy that was there, too: it may lack tests that are new.
+        status, said = run(["cmake", "-G", "Ninja", "-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=RelWithDebInfo"], self.root)
+        if status:
+            sys.exit(f"the copy cannot be configured:\n{said}")
         self.tests = self.list_tests()
 
     def put(self, name, data, mode=None):
