@@ -182,6 +182,42 @@ def _mean_variance(x, axes=(0, 2, 3)):
     return (x - x.mean(axes, keepdims=True)) / (x.std(axes, keepdims=True) + 1e-9)
 
 
+EPSILON = float(np.float32(1e-5))
+
+
+def _normal(x, axes, epsilon):
+    """In extended precision: of values far from their mean's zero f64 has lost what it is to judge f64 by."""
+    x = x.astype(np.longdouble)
+    from_mean = x - x.mean(axes, keepdims=True)
+    scale = 1 / np.sqrt((from_mean * from_mean).mean(axes, keepdims=True) + np.longdouble(epsilon))
+    return from_mean, scale
+
+
+def _layer_axes(x, axis):
+    return tuple(range(axis % x.ndim, x.ndim))
+
+
+def _layer_norm(x, scale, bias=None, axis=-1, epsilon=EPSILON, stash_type=1):
+    from_mean, by = _normal(x, _layer_axes(x, axis), epsilon)
+    y = from_mean * by * scale + (0 if bias is None else bias)
+    return [np.asarray(out, np.float64) for out in (y, x.astype(np.longdouble).mean(_layer_axes(x, axis), keepdims=True), by)]
+
+
+def _skip_layer_norm(x, skip, scale, bias=None, more=None, epsilon=1e-12):
+    return _layer_norm(x + skip + (0 if more is None else more), scale, bias, -1, epsilon)[0]
+
+
+def _layer_means(x, scale, bias=None, axis=-1, epsilon=EPSILON, stash_type=1):
+    _, by = _normal(x, _layer_axes(x, axis), epsilon)
+    return np.abs(x).max(_layer_axes(x, axis), keepdims=True) * np.asarray(by, np.float64) * np.abs(scale)
+
+
+def _skip_layer_means(x, skip, scale, bias=None, more=None, epsilon=1e-12):
+    total = np.abs(x) + np.abs(skip)
+    _, by = _normal(x + skip + (0 if more is None else more), (-1,), epsilon)
+    return total.max(-1, keepdims=True) * np.asarray(by, np.float64) * np.abs(scale)
+
+
 def _one_hot(indices, depth, values, axis=-1):
     depth = int(np.reshape(depth, ()))
     axis = axis if axis >= 0 else axis + indices.ndim + 1
@@ -262,6 +298,8 @@ FORMULA = {
     "LRN": _lrn,
     "GroupNormalization": _group_norm,
     "MeanVarianceNormalization": _mean_variance,
+    "LayerNormalization": _layer_norm,
+    "com.microsoft.SkipLayerNormalization": _skip_layer_norm,
     "Softsign": lambda x: x / (1 + np.abs(x)),
     "Shrink": lambda x, lambd=0.5, bias=0.0: np.where(x < -lambd, x + bias, np.where(x > lambd, x - bias, 0.0)),
     "DFT": _dft,
@@ -278,10 +316,16 @@ FORMULA = {
 }
 
 
-def of(case):
-    """A function from inputs (floats as f64) to [(None, array)]."""
+# What the first result is summed up of, element by element, where no rounding of an input shows it: a mean that is taken off
+# is rounded as the largest element of its row, and moves all of them.
+ROUNDED = {"LayerNormalization": _layer_means, "com.microsoft.SkipLayerNormalization": _skip_layer_means}
+
+
+def of(case, table=None):
+    """A function from inputs (floats as f64) to [(None, array)], by FORMULA or another table."""
+    table = FORMULA if table is None else table
     given = {a.name: helper.get_attribute_value(a) for a in case.nodes[0].attribute}
-    if "opset" in inspect.signature(FORMULA[case.op]).parameters:
+    if "opset" in inspect.signature(table[case.op]).parameters:
         given["opset"] = case.opset
     constants = {n: data.widen(x, e) for n, e, x in case.constants}
     names = list(case.nodes[0].input) or [case.inputs[0][0]]
@@ -289,7 +333,7 @@ def of(case):
     def answer(feeds):
         known = constants | dict(feeds)
         with np.errstate(all="ignore"):
-            out = FORMULA[case.op](*[known[n] if n else None for n in names], **given)
+            out = table[case.op](*[known[n] if n else None for n in names], **given)
         out = out if isinstance(out, list) else [out]
         return [(None, np.asarray(y)) for y, name in zip(out, case.nodes[0].output) if name]
     return answer

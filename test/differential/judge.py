@@ -9,7 +9,8 @@ How far reals may be off follows from arithmetic, not from what is usual:
   exact        not at all (elements are moved, compared, chosen);
   close        so many roundings of the result in the type it is computed in (f32 for half precision), one of the result's
                own type, and an absolute part where the operator's own formula takes differences;
-  conditioned  as close, and what the result moves in f64 when each input moves by one rounding, both ways at random,
+  conditioned  as close, and what the result moves in f64 when each input moves by one rounding, both ways at random (or
+               when what it is a difference of does: formulas.ROUNDED),
                times a factor that grows with the square root of the number of terms. A badly conditioned case is so
                known by its own behaviour, element by element;
   cut off, rounded   an integer that a real number is cut off to, or rounded to, halves up: that of the f64 reference, or one
@@ -300,8 +301,17 @@ class References:
         spreads = [None] * len(own or wide)
         if wide is not None and self.case.judge.kind in ("conditioned", "graph"):
             spreads = self._spread(k, wide)
+            if self.case.op in formulas.ROUNDED:
+                spreads[0] = np.maximum(spreads[0], self._rounded(k))
         types = [o[0] or t for o, t in zip(own, self.types)] if own else self.types
         return [(own and own[i][1], types[i], wide and wide[i][1], spreads[i]) for i in range(len(own or wide))]
+
+    def _rounded(self, k):
+        """One rounding of what the first result is a difference of."""
+        [(_, size)] = formulas.of(self.case, formulas.ROUNDED)(self._feeds(k, True))
+        elem = self.case.inputs[0][1]
+        with np.errstate(all="ignore"):
+            return np.where(np.isfinite(size), size, 0) * data.ROUNDOFF[T.FLOAT if elem in (T.FLOAT16, T.BFLOAT16) else elem]
 
     def _guard(self, run):
         try:
@@ -373,7 +383,8 @@ def tolerance_of(case, elem, reference, spread, terms):
     if judge.kind == "conditioned":
         if "Normalization" in case.op and np.size(spread) > 1:  # the mean's rounding moves all of a row, also what its own element does not
             spread = spread.max(-1, keepdims=True)
-        factor = 4 + 2 * np.sqrt(terms)
+        # Squares of few different values are rounded alike, and their sum drifts.
+        factor = 4 + (4 if "Normalization" in case.op else 2) * np.sqrt(terms)
         tolerance = tolerance + factor * inner * size + factor * (0 if spread is None else spread)
     return tolerance
 
