@@ -301,7 +301,7 @@ class References:
         spreads = [None] * len(own or wide)
         if wide is not None and self.case.judge.kind in ("conditioned", "graph"):
             spreads = self._spread(k, wide)
-            if self.case.op in formulas.ROUNDED:
+            if self.is_formula and self.case.op in formulas.ROUNDED:
                 spreads[0] = np.maximum(spreads[0], self._rounded(k))
         types = [o[0] or t for o, t in zip(own, self.types)] if own else self.types
         return [(own and own[i][1], types[i], wide and wide[i][1], spreads[i]) for i in range(len(own or wide))]
