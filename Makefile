@@ -6,6 +6,7 @@
 #   make check-full   also sanitizers, fuzzers, clang-tidy, cppcheck, the long tests
 #   make check-onnx   the ONNX project's own tests (test/conform); those known not to pass are listed there
 #   make check-safety   10,000 damaged ONNX files, damaged records, weights and plans; plain and sanitized (tool/check_safety.sh)
+#   make check-threads   ThreadSanitizer over what has threads, and a tuning under it (tool/check_threads.sh)
 #   make check-kill   kill -9 of the tuner and of its workers, 100 times each (test/safety/kill9.py)
 #   make fuzz         every fuzzer for FUZZ_SECONDS, under sanitizers (tool/fuzz.sh)
 #   make replay BASE=REVISION   code of a few thousand schedules, before and after (tool/replay.sh)
@@ -31,7 +32,7 @@ TABLE ?= bench/tables/x86_64-512-l2_1024k.gz
 STUDY ?= $(BUILD)/study
 CTEST := ctest --test-dir $(BUILD) --output-on-failure
 
-.PHONY: all deps demo quick check check-full check-onnx check-operators check-faults check-safety check-kill soak fuzz replay check-exports lint format docs bench study study-quick models install configure clean
+.PHONY: all deps demo quick check check-full check-onnx check-operators check-faults check-safety check-kill check-threads soak fuzz replay check-exports lint format docs bench study study-quick models install configure clean
 .DEFAULT_GOAL := all
 # The recipes below depend on each other in order (deps before all before lint).
 .NOTPARALLEL:
@@ -58,6 +59,9 @@ check: deps all lint
 check-full: check
 	@tool/deps.sh cross
 	@tool/check_full.sh $(FUZZ_SECONDS)
+
+check-threads: deps
+	@tool/check_threads.sh
 
 check-onnx: deps all
 	@tool/python.sh test/conform/conform.py --jobs $(JOBS)

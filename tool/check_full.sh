@@ -24,9 +24,8 @@ export LSAN_OPTIONS=suppressions=$PWD/tool/lsan.txt
 make BUILD=build-asan SANITIZER=address,undefined all && ctest --test-dir build-asan --output-on-failure -j 2 -LE "peer|serial|full" ||
   failed="$failed sanitizers"
 
-note "ThreadSanitizer on the pool and the workers"
-make BUILD=build-tsan SANITIZER=thread all && ctest --test-dir build-tsan --output-on-failure -R "test_(runtime|tune|base)_" -LE "serial|full" ||
-  failed="$failed thread-sanitizer"
+note "ThreadSanitizer"
+tool/check_threads.sh || failed="$failed thread-sanitizer"
 
 note "fuzzers, $seconds s each"
 tool/fuzz.sh "$seconds" || failed="$failed fuzzers"

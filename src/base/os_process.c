@@ -59,7 +59,8 @@ static void exec_child(const seer_os_spawn_options *options, pid_t parent) {
     if (null != 0) close(null);
   }
   if (!redirect(options->stdout_path, 1) || !redirect(options->stderr_path, 2)) return;
-#ifndef __SANITIZE_ADDRESS__  // AddressSanitizer reserves terabytes of address space
+// Sanitizers reserve terabytes of address space.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   if (options->max_memory_bytes) {
     struct rlimit limit = {options->max_memory_bytes, options->max_memory_bytes};
     if (setrlimit(RLIMIT_AS, &limit) != 0) return;
